@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_BASE_BUF_H
+#define KL_BASE_BUF_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/*
+ * buf - a growing byte string, always NUL-terminated after its `len` bytes.
+ *
+ *	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+ *	kl_buf_addf(&b, "%d\n", n);
+ *	return kl_buf_detach(&b);	(the caller frees)
+ */
+struct kl_buf {
+	char *ptr;	/* never NULL: an empty buffer points at a shared "" */
+	size_t len;
+	size_t alloc;	/* 0: nothing owned */
+};
+
+extern char kl_buf_empty[];
+#define KL_BUF_INIT { .ptr = kl_buf_empty }
+
+void kl_buf_release(struct kl_buf *b);
+/** Empty, storage kept. */
+void kl_buf_clear(struct kl_buf *b);
+/** The string, owned by the caller; the buffer is empty again. */
+char *kl_buf_detach(struct kl_buf *b);
+
+/** Room for `n` more bytes and the NUL. */
+void kl_buf_reserve(struct kl_buf *b, size_t n);
+void kl_buf_add(struct kl_buf *b, const void *data, size_t n);
+void kl_buf_adds(struct kl_buf *b, const char *s);
+void kl_buf_addch(struct kl_buf *b, char c);
+void kl_buf_addf(struct kl_buf *b, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void kl_buf_vaddf(struct kl_buf *b, const char *fmt, va_list ap);
+/** Drop trailing white space. */
+void kl_buf_rtrim(struct kl_buf *b);
+
+/** Read `fd` to its end; KL_EINVALID once more than `max` bytes came. */
+int kl_buf_read_fd(struct kl_buf *b, int fd, size_t max);
+
+#endif

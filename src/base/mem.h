@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_BASE_MEM_H
+#define KL_BASE_MEM_H
+
+#include <stddef.h>
+#include <stdlib.h>
+
+/*
+ * mem - allocation that cannot fail, and ownership that is visible.
+ *
+ * kl_malloc and friends abort when memory is out, so there are no branches
+ * for it. Sizes that come from outside are bounded before they get here.
+ *
+ * KL_AUTO(fn) marks a variable that `fn(&variable)` cleans up at the end of
+ * its scope, in reverse order of declaration; kl_steal(&p) hands it out:
+ *
+ *	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/x", dir);
+ *	...
+ *	*out = kl_steal(&path);
+ *	return 0;
+ */
+#define KL_AUTO(fn) __attribute__((cleanup(fn)))
+
+/** Define `func##p(type *p)`, a cleanup that calls func(*p) if not NULL. */
+#define KL_DEFINE_CLEANUP(type, func)					\
+	static inline __attribute__((unused)) void func##p(type *p)	\
+	{								\
+		if (*p)							\
+			func(*p);					\
+	}
+
+#define kl_steal(pp)							\
+	__extension__({							\
+		__typeof__(*(pp)) kl_stolen = *(pp);			\
+		*(pp) = NULL;						\
+		kl_stolen;						\
+	})
+
+#define KL_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+void *kl_malloc(size_t size);
+/** Zeroed; the product is checked for overflow. */
+void *kl_calloc(size_t n, size_t size);
+void *kl_realloc(void *p, size_t n, size_t size);
+char *kl_strdup(const char *s);
+char *kl_strndup(const char *s, size_t n);
+char *kl_asprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/** Grow `ptr` (an array with `alloc` places) so that `need` fit. */
+#define KL_GROW(ptr, need, alloc)					\
+	do {								\
+		if ((need) > (alloc)) {					\
+			(alloc) = (need) + (need) / 2 + 8;		\
+			(ptr) = kl_realloc((ptr), (alloc), sizeof(*(ptr))); \
+		}							\
+	} while (0)
+
+/** Cleanup of a plain heap pointer. */
+static inline void kl_freep(void *pp)
+{
+	void **p = pp;
+
+	free(*p);
+	*p = NULL;
+}
+
+/** Cleanup of a file descriptor; -1 is none. */
+void kl_closep(int *fd);
+
+#endif

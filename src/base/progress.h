@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_BASE_PROGRESS_H
+#define KL_BASE_PROGRESS_H
+
+#include <stdbool.h>
+
+/*
+ * progress - one line on stderr that says what is being done: rewritten in
+ * place on a terminal; on a pipe each new `title` becomes a line of its own.
+ * All calls accept NULL and then do nothing.
+ */
+struct kl_progress;
+
+enum kl_progress_mode {
+	KL_PROGRESS_AUTO,	/* only if stderr is a terminal */
+	KL_PROGRESS_ALWAYS,
+	KL_PROGRESS_NEVER,
+};
+
+/** NULL when nothing is to be shown. */
+struct kl_progress *kl_progress_new(enum kl_progress_mode mode);
+/** The lasting part: "[3/7] devectorize topk.c:scan". */
+void kl_progress_title(struct kl_progress *p, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/** The changing part: "profile, block 5". */
+void kl_progress_step(struct kl_progress *p, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/** A line that stays: the progress line is cleared, printed, and redrawn. */
+void kl_progress_say(struct kl_progress *p, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/** Clears the line and frees. */
+void kl_progress_free(struct kl_progress *p);
+
+#endif

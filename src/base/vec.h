@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_BASE_VEC_H
+#define KL_BASE_VEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * vec - an owned list of strings, NULL-terminated so that it serves as argv.
+ * Other element types use KL_GROW of mem.h.
+ */
+struct kl_strvec {
+	char **v;	/* v[n] is NULL once something was pushed */
+	size_t n;
+	size_t alloc;
+};
+
+#define KL_STRVEC_INIT { 0 }
+
+void kl_strvec_push(struct kl_strvec *v, const char *s);
+void kl_strvec_pushf(struct kl_strvec *v, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/** Push all of a NULL-terminated list. */
+void kl_strvec_pushv(struct kl_strvec *v, const char *const *list);
+/** Take ownership of `s`. */
+void kl_strvec_take(struct kl_strvec *v, char *s);
+bool kl_strvec_has(const struct kl_strvec *v, const char *s);
+void kl_strvec_sort(struct kl_strvec *v);
+/** Sort and drop doubles. */
+void kl_strvec_uniq(struct kl_strvec *v);
+/** Pieces of `s` between any of `seps`, empty ones dropped. */
+void kl_strvec_split(struct kl_strvec *v, const char *s, const char *seps);
+void kl_strvec_copy(struct kl_strvec *to, const struct kl_strvec *from);
+void kl_strvec_release(struct kl_strvec *v);
+
+#endif

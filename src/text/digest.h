@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_TEXT_DIGEST_H
+#define KL_TEXT_DIGEST_H
+
+#include <stddef.h>
+
+/* digest - SHA-256 (OpenSSL), always as 64 lower-case hex digits. */
+#define KL_DIGEST_HEX 65	/* with the NUL */
+
+struct kl_digest;
+
+struct kl_digest *kl_digest_new(void);
+void kl_digest_add(struct kl_digest *d, const void *p, size_t n);
+/** Text and its NUL, so that fields do not run together. */
+void kl_digest_adds(struct kl_digest *d, const char *s);
+/** Finish and free. */
+void kl_digest_end(struct kl_digest *d, char hex[KL_DIGEST_HEX]);
+
+void kl_digest_hex(char hex[KL_DIGEST_HEX], const void *p, size_t n);
+
+#endif
