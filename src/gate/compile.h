@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_GATE_COMPILE_H
+#define KL_GATE_COMPILE_H
+
+#include "gate/facts.h"
+#include "gate/jail.h"
+#include "gate/surface.h"
+
+/*
+ * compile - sources to a shared object, in the compile jail, and the audit of
+ * what came out before any byte of it runs.
+ *
+ * The object links the surface with the gate's own runtime (templates/runtime: malloc
+ * over the arena, nothing else) and is linked by us with fixed flags; from
+ * the contract come only the sources and flags on the allow-list
+ * (docs/formats.md, "flags").
+ */
+
+/** Machine levels: "cpu/x86-64-v1" ... "-v4"; highest that the machine runs, at most v3 unless asked. */
+struct kl_platform {
+	char id[32];		/* cpu/x86-64-v3 */
+	char march[32];		/* x86-64-v3 */
+	char device[128];	/* CPU model */
+	char compiler[64];	/* "gcc 12.2.0" */
+};
+int kl_platform_detect(struct kl_platform *out, const char *want /* NULL: best up to v3 */);
+
+/** Is `flag` one a contract may ask for? KL_EINVALID says why not. */
+int kl_compile_flag_ok(const char *flag);
+
+struct kl_artefact {
+	char *so;		/* path of the shared object, in the operation's directory */
+	char digest[65];	/* sha256 of its bytes */
+	struct kl_facts facts;
+	char *log;		/* compiler's messages, cut at 16 KiB */
+};
+void kl_artefact_free(struct kl_artefact *a);
+KL_DEFINE_CLEANUP(struct kl_artefact *, kl_artefact_free)
+
+/*
+ * Results: 0 and an artefact; KL_ENO and `*class` "compile" (does not compile:
+ * message has the first error) or "cheat" (audit refused: constructor, IFUNC,
+ * undeclared or reserved symbol, system call, TLS, text relocation ...; message names it);
+ * KL_ECANNOT: no compiler.
+ */
+int kl_compile_surface(struct kl_artefact **out, const char **class_, const struct kl_jail *j,
+		       const struct kl_platform *p, const struct kl_surface *s, const char *dir);
+
+/** The oracle twice: `dir`/truth.so (double) and `dir`/honest.so (float). KL_ECANNOT while unfilled (KL_ORACLE_TODO). */
+int kl_compile_oracle(const struct kl_jail *j, const struct kl_platform *p,
+		      const struct kl_surface *s, const char *dir);
+
+#endif

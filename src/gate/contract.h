@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_GATE_CONTRACT_H
+#define KL_GATE_CONTRACT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "text/json.h"
+
+/*
+ * contract - what a kernel promises: klineage.yaml, parsed and checked
+ * (docs/formats.md section 1). A contract is trusted in meaning, never in safety.
+ *
+ * A contract read without error is complete: every expression parsed and
+ * evaluated at the case, the cases and the `also` points, every point inside
+ * the domain, every name resolved, every default filled in.
+ */
+#define KL_CONTRACT_FILE "klineage.yaml"
+#define KL_MAX_DIMS 16
+#define KL_MAX_ARGS 32
+#define KL_MAX_AXES 8
+
+struct kl_expr;		/* gate/expr.h */
+
+struct kl_dims {	/* one point: a value for each dim of the case, in its order */
+	size_t n;
+	int64_t v[KL_MAX_DIMS];
+};
+
+enum kl_arg_kind { KL_ARG_DIM, KL_ARG_SCALAR, KL_ARG_IN, KL_ARG_OUT, KL_ARG_INOUT };
+
+struct kl_arg {
+	char *name;
+	enum kl_arg_kind kind;
+	char *dtype;			/* "f32", ... */
+	int dim;			/* KL_ARG_DIM: index into dims */
+	double value;			/* KL_ARG_SCALAR */
+	struct kl_expr *shape[KL_MAX_AXES];
+	size_t naxes;
+	json_t *fill;			/* canonical: {"normal":[0.0,1.0],"map":...}, NULL for out */
+	bool sweep;
+};
+
+struct kl_perf_case {
+	struct kl_dims dims;
+	int64_t weight;
+	bool hot;
+};
+
+struct kl_floor { bool bytes_auto; struct kl_expr *bytes, *flops; };	/* NULL: none */
+
+struct kl_contract {
+	char *name;			/* for messages: path of the file */
+	char *workload, *op;
+	char *dim_name[KL_MAX_DIMS];
+	struct kl_dims dims;		/* the case */
+	char *language, *entry;
+	struct kl_strvec sources, flags;
+	struct kl_arg arg[KL_MAX_ARGS];
+	size_t nargs;
+	struct kl_expr **domain;
+	char **domain_text;
+	size_t ndomain;
+	struct kl_perf_case *perf;
+	size_t nperf;
+	struct kl_dims *also;
+	size_t nalso;
+	struct kl_strvec oracle_sources;
+	char *oracle_entry;
+	json_t *accept;			/* array of rules, each with "out" resolved to names: docs/formats.md, job */
+	json_t *exact, *bands;		/* arrays of {arg: canonical fill} */
+	bool deterministic;
+	char *baseline;			/* NULL: none */
+	struct kl_floor floor;
+	int64_t arena_mib, call_s;
+};
+
+int kl_contract_parse(struct kl_contract **out, const char *name, const char *text, size_t len);
+void kl_contract_free(struct kl_contract *c);
+KL_DEFINE_CLEANUP(struct kl_contract *, kl_contract_free)
+
+/** Does the point lie in the domain? KL_ENO names the predicate that fails. */
+int kl_contract_in_domain(const struct kl_contract *c, const struct kl_dims *d);
+/** Extents of an argument at a point; checked for sign and overflow. */
+int kl_contract_shape(int64_t *extent, const struct kl_contract *c, size_t arg, const struct kl_dims *d);
+/** Bytes of one element, 0 for an unknown dtype. */
+size_t kl_dtype_size(const char *dtype);
+bool kl_dtype_is_float(const char *dtype);
+/** Least bytes a call must move at a point (all tensors once). */
+int kl_contract_bytes(int64_t *out, const struct kl_contract *c, const struct kl_dims *d);
+
+#endif

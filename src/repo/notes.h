@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_REPO_NOTES_H
+#define KL_REPO_NOTES_H
+
+#include "repo/refs.h"
+
+/*
+ * notes - gate events as lines of a note on the commit they judge, on
+ * refs/notes/klineage/gate. One event a line (JSON Lines), immutable, named
+ * by its "id": two notes merge by union, so the ref's merge strategy is
+ * cat_sort_uniq. Written by `git fast-import` onto a temporary ref from the
+ * old tip, then moved in the transaction of refs.h; when somebody else was
+ * quicker: read again, union, retry with jitter.
+ */
+#define KL_NOTES_GATE "refs/notes/klineage/gate"
+
+struct kl_note_line {
+	git_oid commit;
+	const char *line;	/* no newline */
+};
+
+/** Add lines; those whose id is on the commit already are skipped. */
+int kl_notes_add(struct kl_repo *r, const char *ref,
+		 const struct kl_note_line *line, size_t n);
+
+/**
+ * The same, but leaves the move to a transaction of the caller: `*tip` is the
+ * new notes commit (unchanged if nothing was new), `*old` what the ref was at (zero: none).
+ * If the transaction answers KL_ECHANGED, prepare again.
+ */
+int kl_notes_prepare(git_oid *tip, git_oid *old, struct kl_repo *r, const char *ref,
+		     const struct kl_note_line *line, size_t n);
+
+/** The note text of one commit (fanout handled, mixed depths concatenated as git does); "" if none. */
+int kl_notes_read(struct kl_buf *out, struct kl_repo *r, const char *ref, const git_oid *commit);
+
+/** Every note of the ref, one callback a note, in tree order; non-zero from `fn` ends and is returned. */
+int kl_notes_each(struct kl_repo *r, const char *ref,
+		  int (*fn)(const git_oid *commit, const char *text, size_t len, void *payload),
+		  void *payload);
+
+#endif

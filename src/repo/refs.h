@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_REPO_REFS_H
+#define KL_REPO_REFS_H
+
+#include "repo/repo.h"
+
+/*
+ * refs - read refs, and move several in one transaction.
+ *
+ *	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(repo);
+ *	kl_refs_txn_create(t, "refs/heads/klineage/...", &tip);
+ *	kl_refs_txn_update(t, "refs/klineage/op/main", &new, &old);
+ *	err = kl_refs_txn_commit(t, "klineage deopt: step 3");
+ *
+ * Commit goes through one `git update-ref --stdin` fed a finished file, so it
+ * is all or nothing. KL_ECHANGED: a ref was not at its old value, none moved.
+ * Refs outside refs/heads, refs/notes get a reflog on creation.
+ */
+int kl_refs_get(git_oid *out, struct kl_repo *r, const char *ref);	/* KL_ENOTFOUND */
+
+struct kl_ref { char *name; git_oid oid; };
+struct kl_ref_list { struct kl_ref *ref; size_t n, alloc; };
+/** All refs under a prefix ("refs/heads/klineage/"), sorted. */
+int kl_refs_list(struct kl_ref_list *out, struct kl_repo *r, const char *prefix);
+void kl_ref_list_release(struct kl_ref_list *l);
+
+/** Could `ref` be created? KL_EEXISTS if it is there, KL_EINVALID for an ill name or a directory/file conflict ("a branch called klineage"), saying what to do. */
+int kl_refs_can_create(struct kl_repo *r, const char *ref);
+
+struct kl_refs_txn;
+struct kl_refs_txn *kl_refs_txn_new(struct kl_repo *r);
+void kl_refs_txn_free(struct kl_refs_txn *t);
+KL_DEFINE_CLEANUP(struct kl_refs_txn *, kl_refs_txn_free)
+void kl_refs_txn_create(struct kl_refs_txn *t, const char *ref, const git_oid *oid);	/* must not exist */
+void kl_refs_txn_update(struct kl_refs_txn *t, const char *ref, const git_oid *oid, const git_oid *old);	/* old NULL: must not exist */
+void kl_refs_txn_delete(struct kl_refs_txn *t, const char *ref, const git_oid *old);
+void kl_refs_txn_verify(struct kl_refs_txn *t, const char *ref, const git_oid *old);
+int kl_refs_txn_commit(struct kl_refs_txn *t, const char *reflog);
+
+/**
+ * After a crash: remove `<ref>.lock` files of the refs named in our journal
+ * ($GIT_COMMON_DIR/klineage/txn), if nobody holds our flock and their content is the value
+ * we had recorded. `*cleared` counts them.
+ */
+int kl_refs_recover(struct kl_repo *r, int *cleared);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_REPO_REPO_H
+#define KL_REPO_REPO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <git2/oid.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/vec.h"
+
+/*
+ * repo - the user's repository, found and judged by git itself, read and
+ * written through libgit2. `git_oid` is our vocabulary; every other type of
+ * libgit2 stays inside src/repo.
+ *
+ * Config and identity come from git (`git config --list -z`, `git var`), since
+ * libgit2 knows neither `git -c` nor GIT_AUTHOR_*. The index and the worktree
+ * are never written.
+ */
+struct kl_repo;
+
+/**
+ * Open the repository that git would use here (GIT_DIR and friends count).
+ * KL_ENOTFOUND: not a repository. KL_ECANNOT: one that libgit2 cannot read
+ * (sha256, reftable, ...); the message says which and why. Bare ones open.
+ */
+int kl_repo_open(struct kl_repo **out);
+/** The same at a directory, ignoring the environment's GIT_DIR (scratch repositories, tests). */
+int kl_repo_open_at(struct kl_repo **out, const char *dir);
+void kl_repo_free(struct kl_repo *r);
+KL_DEFINE_CLEANUP(struct kl_repo *, kl_repo_free)
+
+const char *kl_repo_git_dir(const struct kl_repo *r);	/* of this worktree */
+const char *kl_repo_common_dir(const struct kl_repo *r);
+const char *kl_repo_worktree(const struct kl_repo *r);	/* NULL: bare */
+const char *kl_repo_prefix(const struct kl_repo *r);	/* "" or "dir/": where the user stands */
+/** "main" for the main worktree, else the name under .git/worktrees: leaf of refs/klineage/op/. */
+const char *kl_repo_worktree_id(const struct kl_repo *r);
+bool kl_repo_is_bare(const struct kl_repo *r);
+/** KL_ECANNOT for shallow or partial clones, saying how to complete them: for the verbs that walk history. */
+int kl_repo_need_history(struct kl_repo *r);
+
+/** Config value as git sees it (last one wins), or NULL; borrowed. */
+const char *kl_repo_config(struct kl_repo *r, const char *key);
+int kl_repo_config_int(int64_t *out, struct kl_repo *r, const char *key, int64_t dflt);
+int kl_repo_config_bool(bool *out, struct kl_repo *r, const char *key, bool dflt);
+
+/** KL_EINVALID with git's own advice if no identity is set; call before long work. "Name <mail>", borrowed. */
+int kl_repo_identity(const char **out, struct kl_repo *r);
+
+/* --- objects ---------------------------------------------------------- */
+
+/** Peel a revision to its commit. KL_ENOTFOUND: no such revision; unborn HEAD says so. */
+int kl_repo_resolve(git_oid *out, struct kl_repo *r, const char *rev);
+int kl_repo_parents(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *commit);	/* array is the caller's */
+int kl_repo_tree_of(git_oid *out, struct kl_repo *r, const git_oid *commit);
+/** Subtree at `path` ("" is the tree itself); KL_ENOTFOUND. */
+int kl_repo_subtree(git_oid *out, struct kl_repo *r, const git_oid *tree, const char *path);
+
+struct kl_commit {
+	git_oid oid, tree;
+	git_oid *parent;
+	size_t nparent;
+	char *message;		/* whole, raw */
+	char *author;		/* "Name <mail>" */
+	int64_t author_time;
+	int author_offset;	/* minutes */
+};
+int kl_repo_commit_read(struct kl_commit *out, struct kl_repo *r, const git_oid *commit);
+void kl_commit_release(struct kl_commit *c);
+
+struct kl_blob {
+	uint32_t mode;		/* 0100644, 0100755, 0120000 (symlink) */
+	char *path;		/* relative to the tree it was asked of */
+	git_oid oid;
+};
+struct kl_blobs {
+	struct kl_blob *b;	/* sorted by path (bytewise) */
+	size_t n, alloc;
+};
+void kl_blobs_release(struct kl_blobs *b);
+/** Every blob below a tree, recursively (submodules skipped); KL_EINVALID above `max`. */
+int kl_repo_tree_list(struct kl_blobs *out, struct kl_repo *r, const git_oid *tree, size_t max);
+/** One entry by path; KL_ENOTFOUND. `mode` may be NULL. */
+int kl_repo_tree_entry(git_oid *oid, uint32_t *mode, struct kl_repo *r, const git_oid *tree, const char *path);
+int kl_repo_blob_read(struct kl_buf *out, struct kl_repo *r, const git_oid *blob, size_t max);
+int kl_repo_blob_write(git_oid *out, struct kl_repo *r, const void *p, size_t n);
+
+/** One change to a tree: a NULL `data` removes the path. */
+struct kl_tree_edit {
+	const char *path;
+	const void *data;
+	size_t len;
+	uint32_t mode;		/* 0: keep the mode there was, else 0100644 */
+};
+/** New tree = `base` (NULL: the empty tree) with the edits; directories appear and vanish as needed. */
+int kl_repo_tree_edit(git_oid *out, struct kl_repo *r, const git_oid *base,
+		      const struct kl_tree_edit *edit, size_t n);
+
+/** Tree of what is staged (`git write-tree`, honours GIT_INDEX_FILE); KL_EINVALID while there are conflicts. */
+int kl_repo_staged_tree(git_oid *out, struct kl_repo *r);
+/** Are tracked files modified against HEAD, staged or not? */
+int kl_repo_is_dirty(bool *out, struct kl_repo *r);
+
+/**
+ * A commit object (no ref moves), signed when commit.gpgSign says so.
+ * Identity and time from git (`git var`) unless `author`/`time` are given:
+ * then author = committer = that, for results that must be reproducible.
+ */
+struct kl_commit_spec {
+	git_oid tree;
+	const git_oid *parent;
+	size_t nparent;
+	const char *message;
+	const char *author;	/* "Name <mail>" or NULL */
+	int64_t time;		/* used with author */
+	int offset;
+};
+int kl_repo_commit_write(git_oid *out, struct kl_repo *r, const struct kl_commit_spec *s);
+
+/** Unified diff text between two trees, limited to `path` if not NULL (`git diff`-compatible, a/ b/ prefixes). */
+int kl_repo_diff(struct kl_buf *out, struct kl_repo *r, const git_oid *from, const git_oid *to, const char *path);
+/** Apply a unified patch to a tree in memory; paths in it are below `prefix`. KL_ENO if it does not apply. */
+int kl_repo_apply(git_oid *out, struct kl_repo *r, const git_oid *tree, const char *prefix,
+		  const char *patch, size_t len);
+
+/**
+ * Commits reachable from `from` by first parents, newest first, in which `path`
+ * (a file or directory) differs from its first parent; at most `max`.
+ */
+int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *from,
+		     const char *const *paths, size_t npaths, size_t max);
+
+/** 40 hex digits and NUL. */
+#define KL_OID_HEX 41
+void kl_oid_hex(char out[KL_OID_HEX], const git_oid *oid);
+int kl_oid_parse(git_oid *out, const char *hex);
+
+/* --- trailers --------------------------------------------------------- */
+
+/** Value of the last trailer `key` in the last paragraph of `message`, as `git interpret-trailers` would read it; caller frees; NULL: none. */
+char *kl_trailer_get(const char *message, const char *key);
+/** Subject line; caller frees. */
+char *kl_trailer_subject(const char *message);
+
+#endif

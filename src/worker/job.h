@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_JOB_H
+#define KL_WORKER_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "text/json.h"
+
+/*
+ * job - what klineage-worker is asked: one JSON document on stdin, everything
+ * resolved to numbers (docs/formats.md, "job"), answered by one JSON document on
+ * stdout. The struct borrows nothing from the document.
+ */
+#define KL_JOB_MAX_ARGS 32
+#define KL_JOB_MAX_AXES 8
+
+enum kl_dtype { KL_F64, KL_F32, KL_F16, KL_BF16, KL_I64, KL_I32, KL_I16, KL_I8, KL_U64, KL_U32, KL_U16, KL_U8 };
+enum kl_role { KL_ROLE_DIM, KL_ROLE_SCALAR, KL_ROLE_IN, KL_ROLE_OUT, KL_ROLE_INOUT };
+
+struct kl_job_arg {
+	char name[64];
+	enum kl_role role;
+	enum kl_dtype dtype;
+	double value;		/* scalar */
+	json_t *fill;		/* in, inout */
+	bool sweep;
+};
+
+struct kl_point {		/* dims at which the kernel is called */
+	char id[32];		/* "case0", "also3" */
+	bool perf;		/* profiled */
+	bool hot;
+	int64_t weight;
+	struct {
+		int64_t value;			/* dim */
+		size_t naxes;
+		int64_t extent[KL_JOB_MAX_AXES];	/* tensor */
+	} arg[KL_JOB_MAX_ARGS];
+	int64_t floor_ns;	/* physical floor, 0: none */
+};
+
+enum kl_rule_kind { KL_RULE_NOISE, KL_RULE_EXACT, KL_RULE_ELEMENTWISE, KL_RULE_REL_L2, KL_RULE_MULTISET };
+struct kl_rule {
+	enum kl_rule_kind kind;
+	int out;			/* argument index */
+	int indices, of;		/* multiset: argument indices (out = values) */
+	double max, rms;		/* noise */
+	double ulps, acc;		/* elementwise */
+	double tol;			/* rel-l2 */
+	int npaxes;
+	int per[KL_JOB_MAX_AXES];	/* leading axes that make groups */
+};
+
+struct kl_job {
+	char entry[128];		/* of the candidate and the parent */
+	char oracle_entry[128];
+	char *truth_so, *honest_so;
+	char *candidate_so;
+	char *parent_so;		/* NULL: none */
+	char *baseline;			/* NULL: none */
+	char *isa;			/* "x86-64-v3": baselines are pinned to it */
+	char *pool;			/* directory of the input pool; made when absent */
+	struct kl_job_arg arg[KL_JOB_MAX_ARGS];
+	size_t nargs;
+	struct kl_point *point;
+	size_t npoint;
+	struct kl_rule *rule;
+	size_t nrule;
+	json_t *exact, *bands;		/* arrays of {"<arg>": fill}, may be empty */
+	bool deterministic;
+	bool do_audit, do_correct, do_profile;
+	uint64_t seed;			/* 0: from the operating system; else replay */
+	int64_t arena_bytes;
+	int64_t call_ms;		/* limit of one call */
+	int64_t profile_min_blocks, profile_max_ms;
+};
+
+int kl_job_parse(struct kl_job **out, const json_t *doc);
+void kl_job_free(struct kl_job *j);
+KL_DEFINE_CLEANUP(struct kl_job *, kl_job_free)
+
+size_t kl_dtype_bytes(enum kl_dtype t);
+int64_t kl_point_elements(const struct kl_point *p, size_t arg);
+
+#endif
