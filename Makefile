@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+# git-klineage: make demo | make check | make all | make install
+# Options: SANITIZE=1 (ASan, UBSan), FAULT=1 (fault points), DEVELOPER=1 (-Werror), V=1
+
+CC ?= gcc
+PREFIX ?= /usr/local
+B := build$(if $(SANITIZE),-san)$(if $(FAULT),-fault)
+
+VERSION := 0.1.0
+PKGS := libgit2 jansson yaml-0.1 libcrypto libffi libseccomp libelf
+CFLAGS ?= -O2 -g
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wpointer-arith -Wwrite-strings -Wundef -Wvla -Wno-unused-parameter
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -Isrc $(WARN) $(CFLAGS) -fno-strict-aliasing \
+	-DKL_VERSION='"$(VERSION)"' -DKL_SHARE='"$(PREFIX)/share/git-klineage"' \
+	-DKL_LIBEXEC='"$(PREFIX)/libexec/git-klineage"' -DKL_SOURCE='"$(CURDIR)"'
+ifdef DEVELOPER
+ALL_CFLAGS += -Werror
+endif
+ifdef SANITIZE
+ALL_CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+endif
+ifdef FAULT
+ALL_CFLAGS += -DKL_FAULT_POINTS
+endif
+ifneq ($(V),1)
+Q := @
+endif
+
+LIB_DIRS := base text repo gate rewrite lineage
+LIB_SRC := $(foreach d,$(LIB_DIRS),$(wildcard src/$(d)/*.c))
+LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
+CMD_OBJ := $(patsubst src/%.c,$(B)/%.o,$(wildcard src/cmd/*.c))
+# the worker stands alone: base, JSON, libffi
+WORKER_LIB_OBJ := $(patsubst src/%.c,$(B)/%.o,$(wildcard src/base/*.c) src/text/json.c)
+WORKER_OBJ := $(patsubst src/%.c,$(B)/%.o,$(wildcard src/worker/*.c))
+TEST_BIN := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
+
+LIBS = $(shell pkg-config --libs $(PKGS)) -lpthread -lm
+WORKER_LIBS = $(shell pkg-config --libs jansson libffi) -ldl -lpthread -lm
+
+.PHONY: all worker deps deps-dev demo check style fuzz bench install uninstall clean
+all: $(B)/git-klineage $(B)/klineage-worker
+worker: $(B)/klineage-worker
+
+$(B)/git-klineage: $(CMD_OBJ) $(B)/libkl.a
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(CMD_OBJ) $(B)/libkl.a $(LIBS)
+
+$(B)/klineage-worker: $(WORKER_OBJ) $(WORKER_LIB_OBJ)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,-z,now -o $@ $^ $(WORKER_LIBS)
+
+$(B)/libkl.a: $(LIB_OBJ)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(B)/%.o: src/%.c Makefile
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/tests/test_worker_%: tests/unit/test_worker_%.c $(WORKER_OBJ) $(WORKER_LIB_OBJ)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/unit $(LDFLAGS) -o $@ $< $(filter-out %/worker/main.o,$(WORKER_OBJ)) \
+		$(WORKER_LIB_OBJ) -lcmocka $(WORKER_LIBS)
+
+$(B)/tests/%: tests/unit/%.c $(B)/libkl.a
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/unit $(LDFLAGS) -o $@ $< $(B)/libkl.a -lcmocka $(LIBS)
+
+.PHONY: tests
+tests: all $(TEST_BIN)
+
+clean:
+	rm -rf build build-*
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
