@@ -10,7 +10,7 @@ VERSION := 0.1.0
 PKGS := libgit2 jansson yaml-0.1 libcrypto libffi libseccomp libelf
 CFLAGS ?= -O2 -g
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
-	-Wpointer-arith -Wwrite-strings -Wundef -Wvla -Wno-unused-parameter
+	-Wpointer-arith -Wwrite-strings -Wundef -Wvla -Wno-unused-parameter -Wno-format-truncation
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -Isrc $(WARN) $(CFLAGS) -fno-strict-aliasing \
 	-DKL_VERSION='"$(VERSION)"' -DKL_SHARE='"$(PREFIX)/share/git-klineage"' \
 	-DKL_LIBEXEC='"$(PREFIX)/libexec/git-klineage"' -DKL_SOURCE='"$(CURDIR)"'

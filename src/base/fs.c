@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/vec.h"
+
+char *kl_fs_join(const char *a, const char *b)
+{
+	size_t n = strlen(a);
+
+	if (!n)
+		return kl_strdup(b);
+	return kl_asprintf("%s%s%s", a, a[n - 1] == '/' ? "" : "/", b);
+}
+
+bool kl_fs_exists(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
+bool kl_fs_is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+int kl_fs_read(struct kl_buf *out, const char *path, size_t max)
+{
+	/* O_NONBLOCK: a FIFO put in a file's place must not hang us. */
+	KL_AUTO(kl_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	int err;
+
+	if (fd < 0)
+		return kl_error_errno("cannot open '%s'", path);
+	if (fstat(fd, &st) < 0)
+		return kl_error_errno("cannot stat '%s'", path);
+	if (!S_ISREG(st.st_mode))
+		return kl_error(KL_EINVALID, "'%s' is not a regular file", path);
+	err = kl_buf_read_fd(out, fd, max);
+	return err < 0 ? kl_error_in(err, "'%s'", path) : 0;
+}
+
+static int write_all(int fd, const void *data, size_t n)
+{
+	const char *p = data;
+
+	while (n) {
+		ssize_t done = write(fd, p, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -1;
+		p += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+static int sync_dir_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	KL_AUTO(kl_freep) char *dir =
+		!slash ? kl_strdup(".") :
+		slash == path ? kl_strdup("/") :
+		kl_strndup(path, (size_t)(slash - path));
+	KL_AUTO(kl_closep) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || fsync(fd) < 0)
+		return kl_error_errno("cannot sync directory '%s'", dir);
+	return 0;
+}
+
+int kl_fs_write(const char *path, const void *data, size_t n)
+{
+	KL_AUTO(kl_freep) char *tmp = kl_asprintf("%s.tmp-XXXXXX", path);
+	KL_AUTO(kl_closep) int fd = mkostemp(tmp, O_CLOEXEC);
+	mode_t mask;
+
+	if (fd < 0)
+		return kl_error_errno("cannot create a file beside '%s'", path);
+	mask = umask(0);
+	umask(mask);
+	if (fchmod(fd, 0666 & ~mask) < 0 || write_all(fd, data, n) < 0 ||
+	    fsync(fd) < 0 || rename(tmp, path) < 0) {
+		int e = errno;
+
+		unlink(tmp);
+		errno = e;
+		return kl_error_errno("cannot write '%s'", path);
+	}
+	return sync_dir_of(path);
+}
+
+int kl_fs_put(const char *path, const void *data, size_t n, int mode)
+{
+	KL_AUTO(kl_closep) int fd =
+		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+
+	if (fd < 0 || write_all(fd, data, n) < 0)
+		return kl_error_errno("cannot write '%s'", path);
+	return 0;
+}
+
+int kl_fs_mkdir(const char *path)
+{
+	KL_AUTO(kl_freep) char *p = kl_strdup(path);
+
+	for (char *s = p + 1; *s; s++) {
+		if (*s != '/')
+			continue;
+		*s = '\0';
+		if (mkdir(p, 0777) < 0 && errno != EEXIST)
+			return kl_error_errno("cannot make directory '%s'", p);
+		*s = '/';
+	}
+	if (mkdir(p, 0777) < 0 && errno != EEXIST)
+		return kl_error_errno("cannot make directory '%s'", p);
+	if (!kl_fs_is_dir(path))
+		return kl_error(KL_EEXISTS, "'%s' is in the way of a directory", path);
+	return 0;
+}
+
+int kl_fs_mkdir_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash || slash == path)
+		return 0;
+	KL_AUTO(kl_freep) char *dir = kl_strndup(path, (size_t)(slash - path));
+	return kl_fs_mkdir(dir);
+}
+
+/* By descriptor, so that no component can be swapped for a symlink under us. */
+static int remove_at(int at, const char *name)
+{
+	struct dirent *d;
+	DIR *dir;
+	int fd, bad = 0;
+
+	if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return -1;
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return -1;
+	}
+	while ((d = readdir(dir)))
+		if (strcmp(d->d_name, ".") && strcmp(d->d_name, "..") &&
+		    remove_at(fd, d->d_name) < 0)
+			bad = -1;
+	closedir(dir);
+	if (bad < 0)
+		return -1;
+	return unlinkat(at, name, AT_REMOVEDIR);
+}
+
+int kl_fs_remove(const char *path)
+{
+	if (remove_at(AT_FDCWD, path) < 0)
+		return kl_error_errno("cannot remove '%s'", path);
+	return 0;
+}
+
+int kl_fs_tempdir(char **out, const char *prefix)
+{
+	const char *base = getenv("TMPDIR");
+	KL_AUTO(kl_freep) char *path =
+		kl_asprintf("%s/%s-XXXXXX", base && *base == '/' ? base : "/tmp", prefix);
+
+	if (!mkdtemp(path))
+		return kl_error_errno("cannot make a temporary directory '%s'", path);
+	*out = kl_steal(&path);
+	return 0;
+}
+
+void kl_fs_tempdir_cleanup(char **dir)
+{
+	if (!*dir)
+		return;
+	if (kl_fs_remove(*dir) < 0)
+		kl_error_clear();	/* a leftover in /tmp is no reason to fail */
+	free(*dir);
+	*dir = NULL;
+}
+
+int kl_fs_list(struct kl_strvec *out, const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *d;
+
+	if (!dir)
+		return kl_error_errno("cannot list '%s'", path);
+	while ((d = readdir(dir)))
+		if (strcmp(d->d_name, ".") && strcmp(d->d_name, ".."))
+			kl_strvec_push(out, d->d_name);
+	closedir(dir);
+	kl_strvec_sort(out);
+	return 0;
+}
+
+static bool part_ok(const char *s, size_t n)
+{
+	if (n == 0 || n > 255)
+		return false;
+	if ((n == 1 && s[0] == '.') || (n == 2 && s[0] == '.' && s[1] == '.'))
+		return false;
+	return !(n == 4 && !strncasecmp(s, ".git", 4));
+}
+
+bool kl_fs_path_ok(const char *path)
+{
+	size_t len = strlen(path);
+
+	if (len == 0 || len > 4096)
+		return false;
+	for (const char *s = path; *s; s++)
+		if ((unsigned char)*s < 32 || *s == 127 || *s == '\\')
+			return false;
+	for (const char *s = path;;) {
+		size_t n = strcspn(s, "/");
+
+		if (!part_ok(s, n))
+			return false;
+		if (!s[n])
+			return true;
+		s += n + 1;
+	}
+}
+
+/* Directory of the running program, or NULL. */
+static char *own_dir(void)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (n <= 0)
+		return NULL;
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	if (!slash)
+		return NULL;
+	*slash = '\0';
+	return kl_strdup(self);
+}
+
+/* The first of `n` candidates that exists; frees the others. */
+static int first_there(char **out, const char *what, char **path, size_t n)
+{
+	char *found = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!found && path[i] && kl_fs_exists(path[i]))
+			found = path[i];
+		else
+			free(path[i]);
+	}
+	if (!found)
+		return kl_error(KL_ENOTFOUND,
+				"cannot find '%s' of git-klineage; set KLINEAGE_SHARE, or build and install again",
+				what);
+	*out = found;
+	return 0;
+}
+
+int kl_fs_share(char **out, const char *relative)
+{
+	const char *env = getenv("KLINEAGE_SHARE");
+	KL_AUTO(kl_freep) char *dir = own_dir();
+	char *path[3] = { NULL };
+
+	if (env && *env)
+		path[0] = kl_fs_join(env, relative);
+	else if (dir)	/* build/git-klineage in a checkout */
+		path[0] = kl_asprintf("%s/../%s", dir, relative);
+	path[1] = dir ? kl_asprintf("%s/../share/git-klineage/%s", dir, relative) : NULL;
+	path[2] = kl_fs_join(KL_SHARE, relative);
+	/* tests/unit/x lives in build/tests: the checkout itself is the last resort */
+	if (!(path[0] && kl_fs_exists(path[0])) && !kl_fs_exists(path[2])) {
+		free(path[2]);
+		path[2] = kl_fs_join(KL_SOURCE, relative);
+	}
+	return first_there(out, relative, path, 3);
+}
+
+int kl_fs_program(char **out, const char *name)
+{
+	KL_AUTO(kl_freep) char *dir = own_dir();
+	char *path[4] = {
+		dir ? kl_fs_join(dir, name) : NULL,
+		dir ? kl_asprintf("%s/../libexec/git-klineage/%s", dir, name) : NULL,
+		dir ? kl_asprintf("%s/../%s", dir, name) : NULL,	/* from build/tests */
+		kl_fs_join(KL_LIBEXEC, name),
+	};
+
+	return first_there(out, name, path, 4);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/proc.h"
+
+/*
+ * Open without O_CREAT first: in a sticky world-writable directory the kernel
+ * refuses to O_CREAT-open another user's file (fs.protected_regular), and
+ * flock needs no write access.
+ */
+static int open_lock(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0 && errno == ENOENT) {
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+		if (fd >= 0)
+			(void)!fchmod(fd, 0666);
+		else if (errno == EEXIST)
+			fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	}
+	return fd;
+}
+
+/* The holder's pid as /proc/locks tells it, or 0. */
+static long holder(int fd)
+{
+	struct stat st;
+	char line[256];
+	long found = 0;
+	FILE *f;
+
+	if (fstat(fd, &st) < 0 || !(f = fopen("/proc/locks", "re")))
+		return 0;
+	while (!found && fgets(line, sizeof(line), f)) {
+		unsigned long inode;
+		long pid;
+
+		if (sscanf(line, "%*d: FLOCK %*s %*s %ld %*x:%*x:%lu", &pid, &inode) == 2 &&
+		    inode == (unsigned long)st.st_ino)
+			found = pid;
+	}
+	fclose(f);
+	return found;
+}
+
+int kl_lock_take(struct kl_lock *l, const char *path, int64_t wait_ms)
+{
+	int64_t end = kl_clock_ns() + wait_ms * 1000000;
+	KL_AUTO(kl_closep) int fd = open_lock(path);
+	int64_t nap = 1;
+
+	if (fd < 0)
+		return kl_error_errno("cannot open lock file '%s'", path);
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return kl_error_errno("cannot lock '%s'", path);
+		if (kl_proc_interrupted())
+			return kl_error(KL_EINTR, "interrupted");
+		if (wait_ms >= 0 && kl_clock_ns() >= end) {
+			long pid = holder(fd);
+
+			if (pid > 0)
+				return kl_error(KL_EBUSY,
+						"'%s' is held by process %ld", path, pid);
+			return kl_error(KL_EBUSY, "'%s' is held", path);
+		}
+		kl_clock_sleep_ms(nap);
+		nap = nap < 50 ? nap * 2 : 50;
+	}
+	l->fd = fd;
+	fd = -1;
+	l->path = kl_strdup(path);
+	return 0;
+}
+
+void kl_lock_release(struct kl_lock *l)
+{
+	kl_closep(&l->fd);
+	free(l->path);
+	l->path = NULL;
+}
+
+int kl_lock_take_machine(struct kl_lock *l, const char *resource, int64_t wait_ms)
+{
+	/* /tmp is what every user of a machine shares and may write. */
+	KL_AUTO(kl_freep) char *path = kl_asprintf("/tmp/klineage-%s.lock", resource);
+
+	return kl_lock_take(l, path, wait_ms);
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+/* A signal handler has nothing but a global to write to. */
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+	interrupted = sig;
+}
+
+void kl_proc_catch_signals(void)
+{
+	struct sigaction a = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &a, NULL);
+	sigaction(SIGTERM, &a, NULL);
+	sigaction(SIGHUP, &a, NULL);
+}
+
+bool kl_proc_interrupted(void)
+{
+	return interrupted != 0;
+}
+
+struct stream {
+	int ours, theirs;	/* pipe ends; -1: none */
+	struct kl_buf *buf;
+};
+
+struct run {
+	const struct kl_proc_opts *o;
+	struct stream in, out, err;
+	size_t sent, max;
+	pid_t pid;
+	bool truncated;
+};
+
+static void close_stream(struct stream *s)
+{
+	kl_closep(&s->ours);
+	kl_closep(&s->theirs);
+}
+
+static void run_release(struct run *r)
+{
+	close_stream(&r->in);
+	close_stream(&r->out);
+	close_stream(&r->err);
+}
+
+static int open_pipe(struct stream *s, bool we_read)
+{
+	int p[2];
+
+	if (pipe2(p, O_CLOEXEC) < 0)
+		return kl_error_errno("cannot make a pipe");
+	s->ours = p[we_read ? 0 : 1];
+	s->theirs = p[we_read ? 1 : 0];
+	if (fcntl(s->ours, F_SETFL, O_NONBLOCK) < 0)
+		return kl_error_errno("cannot set up a pipe");
+	return 0;
+}
+
+static int open_pipes(struct run *r)
+{
+	int err = 0;
+
+	if (r->o->in)
+		err = open_pipe(&r->in, false);
+	if (!err && r->o->out)
+		err = open_pipe(&r->out, true);
+	if (!err && r->o->err)
+		err = open_pipe(&r->err, true);
+	return err;
+}
+
+static void child_stdio(int fd, int theirs, bool inherit, int null_flags)
+{
+	if (theirs < 0 && inherit)
+		return;
+	if (theirs < 0)
+		theirs = open("/dev/null", null_flags);
+	if (theirs < 0 || dup2(theirs, fd) < 0)
+		_exit(126);
+}
+
+/* In the child: never returns. The exec's errno goes back through `report`. */
+static void child(struct run *r, int report)
+{
+	const struct kl_proc_opts *o = r->o;
+	struct sigaction dfl = { .sa_handler = SIG_DFL };
+	sigset_t none;
+	int e;
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sigaction(SIGINT, &dfl, NULL);
+	sigaction(SIGTERM, &dfl, NULL);
+	sigaction(SIGHUP, &dfl, NULL);
+	sigaction(SIGPIPE, &dfl, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	child_stdio(0, r->in.theirs, o->flags & KL_PROC_INHERIT_STDIN, O_RDONLY);
+	child_stdio(1, r->out.theirs, o->flags & KL_PROC_INHERIT_STDOUT, O_WRONLY);
+	child_stdio(2, r->err.theirs, o->flags & KL_PROC_INHERIT_STDERR, O_WRONLY);
+	for (const int *fd = o->keep_fds; fd && *fd >= 0; fd++)
+		fcntl(*fd, F_SETFD, 0);
+	if (o->dir && chdir(o->dir) < 0)
+		goto fail;
+	if (o->before_exec) {
+		e = o->before_exec(o->payload);
+		if (e) {
+			errno = e;
+			goto fail;
+		}
+	}
+	if (o->env)
+		execvpe(o->argv[0], (char *const *)o->argv, (char *const *)o->env);
+	else
+		execvp(o->argv[0], (char *const *)o->argv);
+fail:
+	e = errno;
+	if (write(report, &e, sizeof(e)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static int spawn(struct run *r)
+{
+	int p[2], e = 0;
+	ssize_t n;
+
+	if (pipe2(p, O_CLOEXEC) < 0)
+		return kl_error_errno("cannot make a pipe");
+	fflush(NULL);
+	r->pid = fork();
+	if (r->pid == 0)
+		child(r, p[1]);
+	close(p[1]);
+	if (r->pid < 0) {
+		close(p[0]);
+		return kl_error_errno("cannot fork");
+	}
+	setpgid(r->pid, r->pid);
+	do
+		n = read(p[0], &e, sizeof(e));
+	while (n < 0 && errno == EINTR);
+	close(p[0]);
+	kl_closep(&r->in.theirs);
+	kl_closep(&r->out.theirs);
+	kl_closep(&r->err.theirs);
+	if (n == (ssize_t)sizeof(e)) {
+		waitpid(r->pid, NULL, 0);
+		errno = e;
+		return kl_error_errno("cannot run '%s'", r->o->argv[0]);
+	}
+	return 0;
+}
+
+static void feed(struct run *r)
+{
+	ssize_t n = write(r->in.ours, (const char *)r->o->in + r->sent,
+			  r->o->in_len - r->sent);
+
+	if (n > 0)
+		r->sent += (size_t)n;
+	if ((n < 0 && errno != EAGAIN && errno != EINTR) || r->sent == r->o->in_len)
+		kl_closep(&r->in.ours);
+}
+
+static void drain(struct run *r, struct stream *s)
+{
+	char part[65536];
+	ssize_t n = read(s->ours, part, sizeof(part));
+	size_t room;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		kl_closep(&s->ours);
+		return;
+	}
+	room = s->buf->len < r->max ? r->max - s->buf->len : 0;
+	if ((size_t)n > room) {
+		r->truncated = true;
+		n = (ssize_t)room;
+	}
+	kl_buf_add(s->buf, part, (size_t)n);
+}
+
+/* Move bytes until all pipes are closed; KL_ETIMEOUT or KL_EINTR otherwise. */
+static int pump(struct run *r, int64_t end)
+{
+	while (r->in.ours >= 0 || r->out.ours >= 0 || r->err.ours >= 0) {
+		struct pollfd p[3] = {
+			{ .fd = r->in.ours, .events = POLLOUT },
+			{ .fd = r->out.ours, .events = POLLIN },
+			{ .fd = r->err.ours, .events = POLLIN },
+		};
+		int64_t left = end ? (end - kl_clock_ns()) / 1000000 : 1000;
+
+		if (interrupted)
+			return KL_EINTR;
+		if (end && left <= 0)
+			return KL_ETIMEOUT;
+		if (poll(p, 3, (int)(left < 1000 ? left : 1000)) < 0 && errno != EINTR)
+			return kl_error_errno("cannot poll");
+		if (p[0].revents)
+			feed(r);
+		if (p[1].revents)
+			drain(r, &r->out);
+		if (p[2].revents)
+			drain(r, &r->err);
+	}
+	return 0;
+}
+
+/* Wait for the program's end, by short naps once its pipes are closed. */
+static int reap(struct run *r, int64_t end, int *status)
+{
+	int64_t nap_ns = 50000;
+
+	for (;;) {
+		struct timespec t = { 0, nap_ns };
+		pid_t got = waitpid(r->pid, status, end || interrupted ? WNOHANG : 0);
+
+		if (got == r->pid)
+			return 0;
+		if (interrupted)
+			return KL_EINTR;
+		if (got < 0 && errno != EINTR)
+			return kl_error_errno("cannot wait for '%s'", r->o->argv[0]);
+		if (end && kl_clock_ns() >= end)
+			return KL_ETIMEOUT;
+		if (end)
+			nanosleep(&t, NULL);
+		nap_ns = nap_ns < 5000000 ? nap_ns * 2 : 5000000;
+	}
+}
+
+int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *o)
+{
+	KL_AUTO(run_release) struct run r = {
+		.o = o, .in = { -1, -1, NULL },
+		.out = { -1, -1, o->out }, .err = { -1, -1, o->err },
+		.max = o->max_output ? o->max_output : (size_t)64 << 20,
+	};
+	int64_t start = kl_clock_ns();
+	int64_t end = o->timeout_ms ? start + o->timeout_ms * 1000000 : 0;
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
+	int err, status = 0;
+
+	if ((err = open_pipes(&r)) < 0 || (err = spawn(&r)) < 0)
+		return err;
+	sigaction(SIGPIPE, &ignore, &before);	/* it may not read its input */
+	err = pump(&r, end);
+	if (!err)
+		err = reap(&r, end, &status);
+	sigaction(SIGPIPE, &before, NULL);
+	if (err) {
+		kill(-r.pid, SIGKILL);
+		kill(r.pid, SIGKILL);
+		while (waitpid(r.pid, &status, 0) < 0 && errno == EINTR)
+			;
+	} else {
+		kill(-r.pid, SIGKILL);	/* whatever it left behind */
+	}
+	*res = (struct kl_proc_result){
+		.exit = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+		.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+		.timed_out = err == KL_ETIMEOUT,
+		.truncated = r.truncated,
+		.wall_ns = kl_clock_ns() - start,
+	};
+	if (err == KL_EINTR)
+		return kl_error(KL_EINTR, "interrupted");
+	return err == KL_ETIMEOUT ? 0 : err;
+}
+
+int kl_proc_output(struct kl_buf *out, const char *const *argv)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_proc_opts o = { .argv = argv, .out = out, .err = &text };
+	struct kl_proc_result res;
+	int err = kl_proc_run(&res, &o);
+
+	if (err < 0)
+		return err;
+	if (res.exit == 0)
+		return 0;
+	kl_buf_rtrim(&text);
+	if (res.signal)
+		return kl_error(KL_EIO, "'%s' was killed by signal %d", argv[0], res.signal);
+	return kl_error(KL_EIO, "'%s %s' failed with %d: %s", argv[0],
+			argv[1] ? argv[1] : "", res.exit, text.ptr);
+}

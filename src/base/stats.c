@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double kl_stats_median(double *x, size_t n)
+{
+	if (!n)
+		return NAN;
+	qsort(x, n, sizeof(*x), ascending);
+	return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+/* Two-sided 95 % points of Student's t for 1 to 4 degrees of freedom. */
+static const double t95[] = { 12.706, 4.303, 3.182, 2.776 };
+
+static struct kl_interval student(const double *x, size_t n)
+{
+	double sum = 0, square = 0, half;
+
+	for (size_t i = 0; i < n; i++)
+		sum += x[i];
+	if (n < 2)
+		return (struct kl_interval){ sum, -INFINITY, INFINITY };
+	for (size_t i = 0; i < n; i++)
+		square += (x[i] - sum / (double)n) * (x[i] - sum / (double)n);
+	half = t95[n - 2] * sqrt(square / (double)(n - 1) / (double)n);
+	sum /= (double)n;
+	return (struct kl_interval){ sum, sum - half, sum + half };
+}
+
+/*
+ * Largest w with P(W <= w) <= 0.025 for the signed-rank statistic W of n
+ * samples: counted exactly up to 40, by the normal approximation beyond.
+ */
+static size_t critical_rank_sum(size_t n)
+{
+	size_t total = n * (n + 1) / 2;
+	double p = 0, one = ldexp(1, -(int)n);
+	size_t w;
+
+	if (n > 40) {
+		double mean = (double)total / 2;
+		double sd = sqrt((double)total * (2.0 * (double)n + 1) / 12);
+
+		return (size_t)fmax(0, floor(mean - 1.959964 * sd - 0.5));
+	}
+	KL_AUTO(kl_freep) double *ways = kl_calloc(total + 1, sizeof(*ways));
+	ways[0] = 1;
+	for (size_t r = 1; r <= n; r++)
+		for (size_t s = total; s >= r; s--)
+			ways[s] += ways[s - r];
+	for (w = 0; w <= total; w++) {
+		p += ways[w] * one;
+		if (p > 0.025)
+			break;
+	}
+	return w - 1;	/* n >= 6: w >= 1 */
+}
+
+struct kl_interval kl_stats_centre(const double *x, size_t n)
+{
+	struct kl_interval ci;
+	size_t nwalsh = n * (n + 1) / 2, k = 0, c;
+
+	if (n < 6)
+		return n ? student(x, n) :
+			   (struct kl_interval){ NAN, -INFINITY, INFINITY };
+	KL_AUTO(kl_freep) double *walsh = kl_calloc(nwalsh, sizeof(*walsh));
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = i; j < n; j++)
+			walsh[k++] = (x[i] + x[j]) / 2;
+	ci.mid = kl_stats_median(walsh, nwalsh);
+	c = critical_rank_sum(n);
+	ci.lo = walsh[c];
+	ci.hi = walsh[nwalsh - 1 - c];
+	return ci;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text/json.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+int kl_json_parse(json_t **out, const char *text, size_t len)
+{
+	json_error_t e;
+	json_t *j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &e);
+
+	if (!j)
+		return kl_error(KL_EINVALID, "JSON line %d column %d: %s",
+				e.line, e.column, e.text);
+	*out = j;
+	return 0;
+}
+
+static int append(const char *p, size_t n, void *payload)
+{
+	kl_buf_add(payload, p, n);
+	return 0;
+}
+
+void kl_json_canonical(struct kl_buf *out, const json_t *j)
+{
+	if (json_dump_callback(j, append, out, JSON_COMPACT | JSON_SORT_KEYS |
+			       JSON_ENSURE_ASCII | JSON_ENCODE_ANY) < 0)
+		KL_BUG("JSON value cannot be written");
+}
+
+void kl_json_pretty(struct kl_buf *out, const json_t *j)
+{
+	if (json_dump_callback(j, append, out,
+			       JSON_INDENT(2) | JSON_ENCODE_ANY) < 0)
+		KL_BUG("JSON value cannot be written");
+	kl_buf_addch(out, '\n');
+}
+
+static int wrong(const json_t *found, const char *key, const char *type)
+{
+	if (!found)
+		return kl_error(KL_EINVALID, "JSON: '%s' is missing", key);
+	return kl_error(KL_EINVALID, "JSON: '%s' is not %s", key, type);
+}
+
+int kl_json_str(const char **out, const json_t *obj, const char *key)
+{
+	const json_t *v = json_object_get(obj, key);
+
+	if (!json_is_string(v))
+		return wrong(v, key, "a string");
+	*out = json_string_value(v);
+	return 0;
+}
+
+int kl_json_int(int64_t *out, const json_t *obj, const char *key)
+{
+	const json_t *v = json_object_get(obj, key);
+
+	if (!json_is_integer(v))
+		return wrong(v, key, "an integer");
+	*out = json_integer_value(v);
+	return 0;
+}
+
+int kl_json_obj(json_t **out, const json_t *obj, const char *key)
+{
+	json_t *v = json_object_get(obj, key);
+
+	if (!json_is_object(v))
+		return wrong(v, key, "an object");
+	*out = v;
+	return 0;
+}
+
+int kl_json_arr(json_t **out, const json_t *obj, const char *key)
+{
+	json_t *v = json_object_get(obj, key);
+
+	if (!json_is_array(v))
+		return wrong(v, key, "an array");
+	*out = v;
+	return 0;
+}
+
+const char *kl_json_str_or(const json_t *obj, const char *key, const char *dflt)
+{
+	const json_t *v = json_object_get(obj, key);
+
+	return json_is_string(v) ? json_string_value(v) : dflt;
+}
+
+int64_t kl_json_int_or(const json_t *obj, const char *key, int64_t dflt)
+{
+	const json_t *v = json_object_get(obj, key);
+
+	return json_is_integer(v) ? json_integer_value(v) : dflt;
+}
+
+bool kl_json_bool_or(const json_t *obj, const char *key, bool dflt)
+{
+	const json_t *v = json_object_get(obj, key);
+
+	return json_is_boolean(v) ? json_is_true(v) : dflt;
+}
+
+double kl_json_num_or(const json_t *obj, const char *key, double dflt)
+{
+	const json_t *v = json_object_get(obj, key);
+
+	return json_is_number(v) ? json_number_value(v) : dflt;
+}
+
+void kl_json_set(json_t *obj, const char *key, json_t *value)
+{
+	if (!value || json_object_set_new(obj, key, value) < 0)
+		KL_BUG("JSON member '%s' cannot be set", key);
+}
+
+/* Bytes that are no UTF-8 (a compiler's message, a path) become '?'. */
+static json_t *string_of(const char *s)
+{
+	json_t *j = json_string(s);
+
+	if (!j) {
+		KL_AUTO(kl_freep) char *copy = kl_strdup(s);
+
+		for (unsigned char *p = (unsigned char *)copy; *p; p++)
+			if (*p >= 0x80)
+				*p = '?';
+		j = json_string(copy);
+	}
+	return j;
+}
+
+void kl_json_set_str(json_t *obj, const char *key, const char *value)
+{
+	kl_json_set(obj, key, value ? string_of(value) : json_null());
+}
+
+void kl_json_set_int(json_t *obj, const char *key, int64_t value)
+{
+	kl_json_set(obj, key, json_integer(value));
+}
+
+void kl_json_set_bool(json_t *obj, const char *key, bool value)
+{
+	kl_json_set(obj, key, json_boolean(value));
+}
+
+void kl_json_set_num(json_t *obj, const char *key, double value)
+{
+	kl_json_set(obj, key, json_real(value));
+}
