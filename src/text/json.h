@@ -15,7 +15,7 @@
  *
  * Numbers in what git-klineage stores are integers (ns, ppm).
  */
-KL_DEFINE_CLEANUP(json_t *, json_decref)	/* KL_AUTO(json_decrefp) */
+/* cleanup of an owned json_t: KL_AUTO(json_decrefp), which jansson brings */
 
 /** Parse one document; duplicate keys and trailing bytes are KL_EINVALID, with line and column. */
 int kl_json_parse(json_t **out, const char *text, size_t len);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include "text/digest.h"
+#include "text/json.h"
+#include "text/template.h"
+#include "text/yaml.h"
+
+static void json_reads_strictly(void **state)
+{
+	KL_AUTO(json_decrefp) json_t *j = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	static const char *const bad[] = { "", "{", "{\"a\":1,\"a\":2}", "{} x", "nul", NULL };
+	static const char good[] = "{\"b\":[1,2],\"a\":\"\xc3\xa9\",\"c\":{\"z\":1}}";
+	const char *s;
+	int64_t n;
+
+	for (const char *const *p = bad; *p; p++)
+		assert_error(KL_EINVALID, "JSON line", kl_json_parse(&j, *p, strlen(*p)));
+	assert_ok(kl_json_parse(&j, good, strlen(good)));
+	kl_json_canonical(&b, j);
+	assert_string_equal(b.ptr, "{\"a\":\"\\u00E9\",\"b\":[1,2],\"c\":{\"z\":1}}");
+	assert_error(KL_EINVALID, "'x' is missing", kl_json_str(&s, j, "x"));
+	assert_error(KL_EINVALID, "'a' is not an integer", kl_json_int(&n, j, "a"));
+	kl_json_set_str(j, "bytes", "a\xff");	/* no UTF-8 */
+	assert_string_equal(kl_json_str_or(j, "bytes", ""), "a?");
+}
+
+static void yaml_knows_lines_and_refuses_tricks(void **state)
+{
+	static const struct { const char *text, *message; } bad[] = {
+		{ "", "the file is empty" },
+		{ "a: &x 1\nb: *x\n", "f:1:4: anchors" },
+		{ "a: !!int 1\n", "f:1:4: tags" },
+		{ "a: 1\na: 2\n", "f:2:1: 'a' stands here twice" },
+		{ "a: 1\n---\nb: 2\n", "f:2:1: a second document" },
+		{ "a: [1\n", "f:2:1:" },
+		{ "? [a]\n: 1\n", "f:1:3: a key must be a word" },
+		{ "a: \"\\0\"\n", "f:1:4: a NUL byte" },
+		{ "a: \xff\n", "f:" },
+	};
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *y = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf deep = KL_BUF_INIT;
+	const char *text = "a: 1\nb:\n  - {x: 'y', z: [q]}\n";
+	const struct kl_yaml *item;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
+		assert_error(KL_EINVALID, bad[i].message,
+			     kl_yaml_parse(&y, "f", bad[i].text, strlen(bad[i].text)));
+	for (int i = 0; i < 5000; i++)
+		kl_buf_addch(&deep, '[');
+	assert_error(KL_EINVALID, "f:1:", kl_yaml_parse(&y, "f", deep.ptr, deep.len));
+	assert_ok(kl_yaml_parse(&y, "f", text, strlen(text)));
+	item = kl_yaml_get(y, "b")->item[0];
+	assert_int_equal(item->line, 3);
+	assert_int_equal(item->col, 5);
+	assert_string_equal(kl_yaml_get(item, "x")->text, "y");
+	assert_int_equal(kl_yaml_get(item, "x")->plain, 0);
+	assert_null(kl_yaml_get(y, "c"));
+	assert_error(KL_EINVALID, "f:3:5: no 'w'",
+		     kl_yaml_error("f", item, "no '%s'", "w"));
+}
+
+static void digest_is_sha256(void **state)
+{
+	char hex[KL_DIGEST_HEX], again[KL_DIGEST_HEX];
+	struct kl_digest *d = kl_digest_new();
+
+	/* FIPS 180-2, appendix B.1 */
+	kl_digest_hex(hex, "abc", 3);
+	assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	kl_digest_adds(d, "a");
+	kl_digest_adds(d, "bc");
+	kl_digest_end(d, again);
+	assert_string_not_equal(hex, again);
+}
+
+static void template_fills_once(void **state)
+{
+	KL_AUTO(kl_map_release) struct kl_map m = KL_MAP_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	static char other[] = "@OTHER@";
+
+	kl_map_put(&m, "NAME", other);
+	assert_ok(kl_template_fill(&b, "a@NAME@ x@y @ @@ @1-@", &m));
+	assert_string_equal(b.ptr, "a@OTHER@ x@y @ @@ @1-@");
+	assert_error(KL_EINVALID, "template line 2: no value for @GONE@",
+		     kl_template_fill(&b, "\n@GONE@", &m));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(json_reads_strictly),
+		cmocka_unit_test(yaml_knows_lines_and_refuses_tricks),
+		cmocka_unit_test(digest_is_sha256),
+		cmocka_unit_test(template_fills_once),
+	};
+
+	return cmocka_run_group_tests_name("text", tests, NULL, NULL);
+}
