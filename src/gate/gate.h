@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_GATE_GATE_H
+#define KL_GATE_GATE_H
+
+#include "base/progress.h"
+#include "gate/compile.h"
+#include "gate/facts.h"
+#include "gate/jail.h"
+#include "gate/surface.h"
+
+/*
+ * gate - one session of judging: contract audit -> compile -> artefact audit
+ * -> correctness -> facts -> profile -> verdict (DESIGN section 5).
+ *
+ * A session holds what several candidates share: the jail, the platform, a
+ * private directory, compiled objects, the oracle's answers, the verdict
+ * cache. A walk opens one; `git klineage gate` too.
+ *
+ *	kl_gate_open(&g, repo, &opts);
+ *	kl_gate_judge(&v, g, candidate, parent);
+ *	if (!strcmp(v->verdict, "pass")) ...
+ *
+ * The session judges; it writes no note and moves no ref.
+ */
+
+/** Rises when a stage changes, so that older verdicts are not reused. */
+#define KL_GATE_POLICY 1
+
+struct kl_gate_opts {
+	struct kl_progress *progress;	/* borrowed, or NULL */
+	const char *jail;		/* NULL: config klineage.jail, else the best */
+	const char *platform;		/* NULL: config klineage.platform, else what the machine runs, at most v3 */
+	uint64_t seed;			/* 0: from the system; else replay exactly this */
+	bool no_profile;		/* correctness only: profile is absent from the event */
+	bool no_cache;			/* judge again even if this clone has a verdict */
+	bool same_code_fails;		/* identical machine code is a fail, class no-change (a walk wants that) */
+	int64_t profile_ms;		/* 0: 15 s */
+};
+
+struct kl_verdict {
+	json_t *event;			/* without commit, tree, by, sig; id set */
+	char verdict[16];		/* pass, fail, inconclusive, not-run */
+	char class_[24];		/* "" or compile, launch, hang, fault, wrong-all, wrong-edge, nondeterministic, slower, no-change, cheat */
+	struct kl_facts facts;		/* features empty if it did not compile */
+	int64_t ns;			/* the first case's time, 0: not profiled */
+	char *message;			/* why, for a person: first bad index, seed, got, wanted; "" on a pass */
+	bool cached;			/* nothing was run */
+};
+void kl_verdict_free(struct kl_verdict *v);
+KL_DEFINE_CLEANUP(struct kl_verdict *, kl_verdict_free)
+
+struct kl_gate;
+
+/** `repo` (may be NULL: no cache, no config) is borrowed until kl_gate_free. KL_ECANNOT: no jail, no compiler, no worker. */
+int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gate_opts *o);
+void kl_gate_free(struct kl_gate *g);
+KL_DEFINE_CLEANUP(struct kl_gate *, kl_gate_free)
+
+const struct kl_platform *kl_gate_platform(const struct kl_gate *g);
+const struct kl_jail *kl_gate_jail(const struct kl_gate *g);
+
+/**
+ * Judge a candidate; compare its speed with `parent` (NULL: none) and the
+ * contract's baseline. 0 whatever the verdict; KL_ECANNOT when it cannot be tested here
+ * (oracle unfilled or unusable, baseline missing is only noted), KL_EINTR.
+ */
+int kl_gate_judge(struct kl_verdict **out, struct kl_gate *g,
+		  const struct kl_surface *candidate,
+		  const struct kl_surface *parent);
+
+/** Compile and read the facts only; KL_ENO and a verdict when it does not compile or is refused. */
+int kl_gate_facts(struct kl_facts *out, struct kl_gate *g, const struct kl_surface *s);
+
+#endif
