@@ -51,6 +51,9 @@ int kl_repo_config_bool(bool *out, struct kl_repo *r, const char *key, bool dflt
 /** KL_EINVALID with git's own advice if no identity is set; call before long work. "Name <mail>", borrowed. */
 int kl_repo_identity(const char **out, struct kl_repo *r);
 
+/** Version of libgit2 at run time, "1.5.1"; borrowed. */
+const char *kl_repo_backend(void);
+
 /* --- objects ---------------------------------------------------------- */
 
 /** Peel a revision to its commit. KL_ENOTFOUND: no such revision; unborn HEAD says so. */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_CMD_CMD_H
+#define KL_CMD_CMD_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "repo/repo.h"
+
+/*
+ * cmd - the verbs of `git klineage`.
+ *
+ * Adding one takes four things:
+ *  1. cmd_<verb>.c with `int cmd_<verb>(struct kl_cmd_ctx *, int, char **)`:
+ *     a synopsis, a local option table (opt.h), checks, one call into the
+ *     engine, printing. It returns an exit code, or a negative kl_err that
+ *     main prints and turns into one.
+ *  2. its declaration below and its row in main.c's table.
+ *  3. docs/man/git-klineage-<verb>.adoc; a test compares it with `-h`.
+ *  4. tests/t/NNNN-<verb>.sh.
+ *
+ * stdout is for results, stderr for talk.
+ */
+struct kl_cmd_ctx {
+	const char *verb;
+	struct kl_repo *repo;	/* open if the row says KL_NEEDS_REPO, else NULL */
+};
+
+enum kl_cmd_needs {
+	KL_NEEDS_REPO = 1 << 0,
+	KL_NEEDS_IDENTITY = 1 << 1,	/* it will write commits or notes */
+	KL_NEEDS_HISTORY = 1 << 2,	/* refuses shallow and partial clones */
+};
+
+struct kl_cmd {
+	const char *name;
+	int (*run)(struct kl_cmd_ctx *ctx, int argc, char **argv);
+	int needs;		/* enum kl_cmd_needs */
+	const char *summary;
+};
+
+/** The table, ended by a NULL name. */
+extern const struct kl_cmd kl_cmds[];
+
+int cmd_deopt(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_export(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_fsck(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_help(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_import(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_log(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_show(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_version(struct kl_cmd_ctx *ctx, int argc, char **argv);
+
+#endif

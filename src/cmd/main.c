@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/proc.h"
+#include "cmd/cmd.h"
+
+#define WALKS (KL_NEEDS_REPO | KL_NEEDS_IDENTITY | KL_NEEDS_HISTORY)
+
+const struct kl_cmd kl_cmds[] = {
+	{ "help", cmd_help, 0, "say what the verbs are, or show one's manual" },
+	{ "version", cmd_version, 0, "say which versions are at work" },
+	{ NULL, NULL, 0, NULL }
+};
+
+static const struct kl_cmd *find(const char *name)
+{
+	if (!strcmp(name, "-h") || !strcmp(name, "--help"))
+		name = "help";
+	if (!strcmp(name, "--version"))
+		name = "version";
+	for (const struct kl_cmd *c = kl_cmds; c->name; c++)
+		if (!strcmp(c->name, name))
+			return c;
+	return NULL;
+}
+
+/* Is `word` among the options, before any "--"? */
+static bool asked(int argc, char **argv, const char *word)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], word))
+			return true;
+	return false;
+}
+
+static int prepare(struct kl_cmd_ctx *ctx, int needs)
+{
+	const char *who;
+	int err = 0;
+
+	if (needs & KL_NEEDS_REPO)
+		err = kl_repo_open(&ctx->repo);
+	if (!err && (needs & KL_NEEDS_HISTORY))
+		err = kl_repo_need_history(ctx->repo);
+	if (!err && (needs & KL_NEEDS_IDENTITY))
+		err = kl_repo_identity(&who, ctx->repo);
+	return err;
+}
+
+static int run(const struct kl_cmd *c, int argc, char **argv)
+{
+	struct kl_cmd_ctx ctx = { .verb = c->name };
+	int result = 0;
+
+	if (asked(argc, argv, "--help"))
+		return cmd_help(&ctx, 2, (char *[]){ argv[0], argv[0], NULL });
+	if (!asked(argc, argv, "-h"))	/* help works anywhere */
+		result = prepare(&ctx, c->needs);
+	if (!result)
+		result = c->run(&ctx, argc, argv);
+	kl_repo_free(ctx.repo);
+	return result;
+}
+
+static void print_error(void)
+{
+	const char *hint = kl_error_hints();
+
+	fprintf(stderr, "git-klineage: %s\n", kl_error_last());
+	while (*hint) {
+		size_t n = strcspn(hint, "\n");
+		bool usage = !strncmp(hint, "usage:", 6) || !strncmp(hint, "   or:", 6);
+
+		fprintf(stderr, "%s%.*s\n", usage ? "" : "hint: ", (int)n, hint);
+		hint += n + (hint[n] == '\n');
+	}
+}
+
+/* Errors are printed once, here; a full disk behind stdout is one, too. */
+static int finish(int result)
+{
+	if (result < 0) {
+		print_error();
+		result = kl_error_exit(result);
+	}
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return result;
+	if (errno == EPIPE)
+		return 141;
+	fprintf(stderr, "git-klineage: cannot write the output: %s\n", strerror(errno));
+	return 128;
+}
+
+int main(int argc, char **argv)
+{
+	const struct kl_cmd *c;
+
+	kl_proc_catch_signals();
+	if (argc < 2) {
+		cmd_help(&(struct kl_cmd_ctx){ .verb = "help" }, 1, argv);
+		finish(0);
+		return 1;
+	}
+	c = find(argv[1]);
+	if (!c) {
+		kl_error(KL_EUSAGE, "'%s' is not a verb of git klineage", argv[1]);
+		kl_error_hint(0, "'git klineage help' lists them");
+		return finish(KL_EUSAGE);
+	}
+	if (argv[1][0] == '-')
+		return finish(c->run(&(struct kl_cmd_ctx){ .verb = c->name }, 1, argv + 1));
+	return finish(run(c, argc - 1, argv + 1));
+}
