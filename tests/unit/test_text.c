@@ -3,6 +3,7 @@
 
 #include "text/digest.h"
 #include "text/json.h"
+#include "text/mail.h"
 #include "text/template.h"
 #include "text/yaml.h"
 
@@ -89,6 +90,44 @@ static void template_fills_once(void **state)
 		     kl_template_fill(&b, "\n@GONE@", &m));
 }
 
+static void mail_round_trip(void **state)
+{
+	static const char diff[] = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
+	static const char message[] = "area: a change\n\nwhy\n\nKlineage-Action: untile\n";
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_mail_release) struct kl_mail m = { NULL, NULL, NULL, NULL };
+
+	kl_mail_write(&b, NULL, "A B <a@b.invalid>", 1767225600, -90, message, diff);
+	assert_contains(b.ptr, "Date: Wed, 31 Dec 2025 22:30:00 -0130\n");
+	assert_ok(kl_mail_parse(&m, "m", b.ptr, b.len));
+	assert_string_equal(m.message, message);
+	assert_string_equal(m.diff, diff);
+	assert_string_equal(m.from, "A B <a@b.invalid>");
+}
+
+static void mail_reads_what_git_writes(void **state)
+{
+	static const char folded[] =
+		"From 0123 Mon Sep 17 00:00:00 2001\r\nFrom: A <a@b>\n"
+		"Subject: [PATCH v2 1/2] one\n two\n\nbody\n---\n x | 2 +-\n\n"
+		"diff --git a/x b/x\n-- \n2.39.5\n\n";
+	static const struct { const char *text, *message; } bad[] = {
+		{ "From: a\n", "m:1: the mail ends in its headers" },
+		{ "From: a\n\nx\n", "no From: or no Subject:" },
+		{ "junk\n\n", "m:1: a header line without a colon" },
+		{ "From: a\nSubject: =?UTF-8?q?x?=\n\n", "m:2: an encoded header" },
+		{ "From: a\nContent-Transfer-Encoding: base64\n\n", "m:2: an encoded mail body" },
+	};
+	KL_AUTO(kl_mail_release) struct kl_mail m = { NULL, NULL, NULL, NULL };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
+		assert_error(KL_EINVALID, bad[i].message,
+			     kl_mail_parse(&m, "m", bad[i].text, strlen(bad[i].text)));
+	assert_ok(kl_mail_parse(&m, "m", folded, strlen(folded)));
+	assert_string_equal(m.message, "one two\n\nbody\n");
+	assert_string_equal(m.diff, "diff --git a/x b/x\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -96,6 +135,8 @@ int main(void)
 		cmocka_unit_test(yaml_knows_lines_and_refuses_tricks),
 		cmocka_unit_test(digest_is_sha256),
 		cmocka_unit_test(template_fills_once),
+		cmocka_unit_test(mail_round_trip),
+		cmocka_unit_test(mail_reads_what_git_writes),
 	};
 
 	return cmocka_run_group_tests_name("text", tests, NULL, NULL);

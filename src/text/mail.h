@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_TEXT_MAIL_H
+#define KL_TEXT_MAIL_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+
+/*
+ * mail - one patch as `git format-patch` writes it and `git am` reads it:
+ *
+ *	From <40 hex> Mon Sep 17 00:00:00 2001
+ *	From: Name <mail>
+ *	Date: Thu, 1 Jan 2026 00:00:00 +0000
+ *	Subject: [PATCH] area: what it does
+ *
+ *	why ...
+ *
+ *	Klineage-Action: untile
+ *	---
+ *	diff --git a/x.c b/x.c
+ *
+ * Plain UTF-8 bodies only: MIME parts, encodings and encoded words are
+ * refused, since nothing here writes them.
+ */
+struct kl_mail {
+	char *from;		/* "Name <mail>" */
+	char *date;		/* as it stands, "" if absent */
+	char *message;		/* subject, empty line, body; newline at the end */
+	char *diff;		/* from the line "diff --git" on; "" if none */
+};
+
+/** KL_EINVALID "<name>:<line>: <what>". */
+int kl_mail_parse(struct kl_mail *out, const char *name, const char *text, size_t len);
+void kl_mail_release(struct kl_mail *m);
+/** `time` in seconds since the epoch, `offset` in minutes; `id`: 40 hex digits or NULL. */
+void kl_mail_write(struct kl_buf *out, const char *id, const char *from,
+		   int64_t time, int offset, const char *message, const char *diff);
+
+#endif
