@@ -39,7 +39,14 @@ TEST_BIN := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.
 LIBS = $(shell pkg-config --libs $(PKGS)) -lpthread -lm
 WORKER_LIBS = $(shell pkg-config --libs jansson libffi) -ldl -lpthread -lm
 
-.PHONY: all worker deps deps-dev demo check style fuzz bench install uninstall clean
+# what building, running and testing need, from the distribution (README says why each)
+PACKAGES := gcc libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml-dev libssl-dev libffi-dev \
+	libseccomp-dev libelf-dev bubblewrap coccinelle libopenblas0-serial libdnnl-dev libdnnl2 \
+	libcmocka-dev sharness perl asciidoctor
+PACKAGES_DEV := clang clang-format libclang-rt-14-dev shellcheck valgrind
+SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
+
+.PHONY: all worker deps deps-dev demo check tests man style fuzz bench install uninstall clean
 all: $(B)/git-klineage $(B)/klineage-worker
 worker: $(B)/klineage-worker
 
@@ -65,8 +72,71 @@ $(B)/tests/%: tests/unit/%.c $(B)/libkl.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/unit $(LDFLAGS) -o $@ $< $(B)/libkl.a -lcmocka $(LIBS)
 
-.PHONY: tests
 tests: all $(TEST_BIN)
+
+# --- set-up ---------------------------------------------------------------
+
+define install_packages
+	@if ! command -v dpkg-query >/dev/null; then \
+		echo "deps: no dpkg here; install the like of: $(1)"; exit 0; fi; \
+	missing=$$(for p in $(1); do \
+		dpkg-query -W -f='$${db:Status-Status}\n' $$p 2>/dev/null | grep -qx installed || echo $$p; done); \
+	[ -n "$$missing" ] || exit 0; \
+	echo "deps: installing" $$missing; \
+	$(SUDO) apt-get -qq update && \
+	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install $$missing </dev/null >/dev/null
+endef
+
+deps:
+	$(call install_packages,$(PACKAGES))
+
+deps-dev: deps
+	$(call install_packages,$(PACKAGES_DEV))
+
+# --- the two commands ------------------------------------------------------
+
+demo: deps
+	@$(MAKE) --no-print-directory -s -j2 all
+	@tests/demo.sh "$(CURDIR)/$(B)"
+
+check: deps
+	@$(MAKE) --no-print-directory -s -j2 DEVELOPER=1 tests man
+	@$(MAKE) --no-print-directory -s -j2 DEVELOPER=1 FAULT=1 SANITIZE= build-fault/git-klineage build-fault/klineage-worker
+	@tests/run.sh "$(CURDIR)/$(B)"
+
+# --- manual ---------------------------------------------------------------
+
+MAN_SRC := $(wildcard docs/man/*.adoc)
+MAN := $(MAN_SRC:docs/man/%.adoc=build/man/%.1)
+man: $(MAN)
+build/man/%.1: docs/man/%.adoc
+	$(Q)mkdir -p $(@D)
+	$(Q)asciidoctor -b manpage -a reproducible -a version=$(VERSION) --failure-level=WARN -o $@ $<
+
+# --- for developers -------------------------------------------------------
+
+style:
+	@tests/style.sh
+
+bench: deps
+	@$(MAKE) --no-print-directory -s -j2 all
+	@tests/bench.sh "$(CURDIR)/$(B)"
+
+-include tests/fuzz/fuzz.mk
+
+# --- install ----------------------------------------------------------------
+
+SHARE := $(DESTDIR)$(PREFIX)/share/git-klineage
+install: all man
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/git-klineage $(DESTDIR)$(PREFIX)/share/man/man1 $(SHARE)
+	install -m 755 $(B)/git-klineage $(DESTDIR)$(PREFIX)/bin/
+	install -m 755 $(B)/klineage-worker $(DESTDIR)$(PREFIX)/libexec/git-klineage/
+	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1/
+	cp -R templates $(SHARE)/
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/git-klineage $(DESTDIR)$(PREFIX)/share/man/man1/git-klineage*.1
+	rm -rf $(DESTDIR)$(PREFIX)/libexec/git-klineage $(SHARE)
 
 clean:
 	rm -rf build build-*

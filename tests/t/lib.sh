@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# lib.sh - what every command test begins with: `test_description=...; . ./lib.sh`.
+# sharness, an empty home, a fixed clock and identity, git as bare as it comes.
+SHARNESS_TEST_SRCDIR=/usr/share/sharness
+KLINEAGE_TOP=$(cd .. && cd .. && pwd)
+: "${KLINEAGE_BUILD:=$KLINEAGE_TOP/build}"
+SHARNESS_TEST_OUTDIR=${TMPDIR:-/tmp}/klineage-tests-$(id -u)
+mkdir -p "$SHARNESS_TEST_OUTDIR"
+export SHARNESS_TEST_OUTDIR SHARNESS_TEST_SRCDIR
+. /usr/share/sharness/sharness.sh
+
+for v in $(env | sed -n 's/^\(GIT_[A-Z_]*\)=.*/\1/p; s/^\(KLINEAGE_[A-Z_]*\)=.*/\1/p'); do
+	case $v in KLINEAGE_BUILD|KLINEAGE_TOP) ;; *) unset "$v" ;; esac
+done
+HOME=$SHARNESS_TRASH_DIRECTORY/home
+mkdir -p "$HOME"
+GIT_CONFIG_NOSYSTEM=1
+GIT_CEILING_DIRECTORIES=$(dirname "$SHARNESS_TRASH_DIRECTORY")
+GIT_AUTHOR_NAME='A U Thor' GIT_AUTHOR_EMAIL=author@example.invalid
+GIT_COMMITTER_NAME='C O Mitter' GIT_COMMITTER_EMAIL=committer@example.invalid
+GIT_AUTHOR_DATE='2026-01-01T00:00:00Z' GIT_COMMITTER_DATE='2026-01-01T00:00:00Z'
+LC_ALL=C TZ=UTC
+PATH=$KLINEAGE_BUILD:$PATH
+export HOME GIT_CONFIG_NOSYSTEM GIT_CEILING_DIRECTORIES LC_ALL TZ PATH KLINEAGE_BUILD KLINEAGE_TOP
+export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_DATE
+git config --global init.defaultBranch main
+git config --global advice.detachedHead false
+
+# exits <code> <command...>: the command must end with just that code
+exits () {
+	want=$1
+	shift
+	"$@"
+	got=$?
+	test "$got" = "$want" && return 0
+	echo "exit $got instead of $want: $*" >&2
+	return 1
+}
+
+# says <text> <file>: the file holds the text, quoted in the log when not
+says () {
+	grep -F -e "$1" "$2" >/dev/null && return 0
+	echo "no '$1' in $2:" >&2
+	cat "$2" >&2
+	return 1
+}
