@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/error.h"
+#include "rewrite/rewriter.h"
+
+/*
+ * history - the surface as it was before a real commit is a simplification
+ * that someone once believed in. First whole states, newest first, each older than
+ * the last one that was accepted; then single commits undone on the
+ * state at hand.
+ *
+ * Undoing a backward step of an earlier walk would be an optimization, so
+ * such commits are passed over, and so are the states they led to.
+ */
+#define MAX_COMMITS 1000
+
+struct past {
+	git_oid commit;
+	bool back;		/* a backward step of an earlier walk */
+};
+
+struct kl_history {
+	struct past *p;		/* newest first; p[0] gave the expert its surface */
+	size_t n;
+};
+
+void kl_history_free(struct kl_history *h)
+{
+	if (!h)
+		return;
+	free(h->p);
+	free(h);
+}
+
+static int source_paths(struct kl_strvec *out, const struct kl_surface *s)
+{
+	for (size_t i = 0; i < s->nfile; i++) {
+		if (*s->dir)
+			kl_strvec_pushf(out, "%s/%s", s->dir, s->file[i].path);
+		else
+			kl_strvec_push(out, s->file[i].path);
+	}
+	return 0;
+}
+
+static int load(struct kl_rewrite *rw)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
+	KL_AUTO(kl_freep) git_oid *oid = NULL;
+	struct kl_history *h;
+	size_t n;
+	int err;
+
+	source_paths(&paths, rw->state);
+	err = kl_repo_touching(&oid, &n, rw->repo, &rw->expert, (const char *const *)paths.v,
+			       paths.n, MAX_COMMITS);
+	if (err < 0)
+		return err;
+	h = rw->history = kl_calloc(1, sizeof(*h));
+	h->p = kl_calloc(n + 1, sizeof(*h->p));
+	for (; h->n < n; h->n++) {
+		struct kl_commit c = { 0 };
+		KL_AUTO(kl_freep) char *direction = NULL;
+
+		if ((err = kl_repo_commit_read(&c, rw->repo, &oid[h->n])) < 0)
+			return err;
+		direction = kl_trailer_get(c.message, "Klineage-Direction");
+		h->p[h->n].commit = oid[h->n];
+		h->p[h->n].back = direction && !strcmp(direction, "back");
+		kl_commit_release(&c);
+	}
+	return 0;
+}
+
+/* the oldest commit whose state an accepted step took over: 0 at the start */
+static size_t cursor(const struct kl_rewrite *rw, const struct kl_history *h)
+{
+	size_t at = 0, i;
+	json_t *step;
+
+	while (at < h->n && h->p[at].back)
+		at++;
+	json_array_foreach(rw->steps, i, step) {
+		const char *source = kl_json_str_or(step, "source", "");
+
+		if (strcmp(kl_json_str_or(step, "rewriter", ""), "history"))
+			continue;
+		for (size_t k = 0; k < h->n; k++) {
+			char hex[KL_OID_HEX];
+
+			kl_oid_hex(hex, &h->p[k].commit);
+			if (!strcmp(hex, source) && k > at)
+				at = k;
+		}
+	}
+	return at;
+}
+
+struct words {
+	struct kl_buf text;
+	char *action, *mechanism, *locus;
+	json_t *traits;
+};
+
+static void words_release(struct words *w)
+{
+	kl_buf_release(&w->text);
+	free(w->action);
+	free(w->mechanism);
+	free(w->locus);
+	json_decref(w->traits);
+}
+
+/*
+ * What the commits that are undone said of themselves, newest first. One commit
+ * with trailers names the step; of several, only their subjects are kept.
+ */
+static int describe(struct words *w, struct kl_rewrite *rw, const struct past *undone, size_t n)
+{
+	w->traits = json_object();
+	for (size_t i = 0; i < n; i++) {
+		struct kl_commit c = { 0 };
+		KL_AUTO(kl_freep) char *subject = NULL;
+		KL_AUTO(kl_freep) char *trait = NULL;
+		char hex[KL_OID_HEX];
+		int err = kl_repo_commit_read(&c, rw->repo, &undone[i].commit);
+
+		if (err < 0)
+			return err;
+		kl_oid_hex(hex, &undone[i].commit);
+		subject = kl_trailer_subject(c.message);
+		kl_buf_addf(&w->text, "%sundo %.7s: %s", i ? "\n" : "", hex, subject);
+		if (n == 1) {
+			w->action = kl_trailer_get(c.message, "Klineage-Action");
+			w->mechanism = kl_trailer_get(c.message, "Klineage-Mechanism");
+			w->locus = kl_trailer_get(c.message, "Klineage-Locus");
+		}
+		trait = kl_trailer_get(c.message, "Klineage-Trait");
+		if (trait)
+			kl_json_set_str(w->traits, trait, "no");
+		kl_commit_release(&c);
+	}
+	return 0;
+}
+
+static int offer(struct kl_proposal **out, struct kl_rewrite *rw, const git_oid *tree,
+		 const char *source, const struct past *undone, size_t n)
+{
+	KL_AUTO(words_release) struct words w = { .text = KL_BUF_INIT };
+	struct kl_file *edit = NULL;
+	size_t nedit = 0;
+	int err = describe(&w, rw, undone, n);
+	struct kl_claim claim = {
+		.rewriter = "history", .source = source, .action = w.action,
+		.mechanism = w.mechanism, .locus = w.locus, .text = w.text.ptr,
+		.origin = "historical", .traits = w.traits,
+	};
+
+	if (!err)
+		err = kl_rewrite_read_tree(&edit, &nedit, rw, tree);
+	if (!err && nedit)
+		err = kl_rewrite_offer(out, rw, edit, nedit, &claim);
+	kl_edits_free(edit, nedit);
+	return err;
+}
+
+static int propose_state(struct kl_proposal **out, struct kl_rewrite *rw,
+			 const struct kl_history *h, size_t from)
+{
+	for (size_t i = from + 1; i < h->n && !*out; i++) {
+		char hex[KL_OID_HEX];
+		git_oid tree;
+		int err = kl_repo_tree_of(&tree, rw->repo, &h->p[i].commit);
+
+		kl_oid_hex(hex, &h->p[i].commit);
+		if (!err)
+			err = offer(out, rw, &tree, hex, &h->p[from], i - from);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+/* the sources' part of commit -> its first parent */
+static int reverse_diff(struct kl_buf *out, struct kl_rewrite *rw, const git_oid *commit)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
+	KL_AUTO(kl_freep) git_oid *parent = NULL;
+	git_oid before, after;
+	size_t n;
+	int err;
+
+	if ((err = kl_repo_parents(&parent, &n, rw->repo, commit)) < 0 || !n)
+		return err;
+	if ((err = kl_repo_tree_of(&after, rw->repo, commit)) < 0 ||
+	    (err = kl_repo_tree_of(&before, rw->repo, &parent[0])) < 0)
+		return err;
+	source_paths(&paths, rw->state);
+	for (size_t i = 0; !err && i < paths.n; i++)
+		err = kl_repo_diff(out, rw->repo, &after, &before, paths.v[i]);
+	return err;
+}
+
+static int propose_revert(struct kl_proposal **out, struct kl_rewrite *rw, const struct past *p)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf diff = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *source = NULL;
+	char hex[KL_OID_HEX];
+	git_oid tree;
+	int err = reverse_diff(&diff, rw, &p->commit);
+
+	if (err < 0 || !diff.len)
+		return err;
+	err = kl_repo_apply(&tree, rw->repo, &rw->tree, "", diff.ptr, diff.len);
+	if (err == KL_ENO)
+		return 0;	/* later commits stand on it */
+	kl_oid_hex(hex, &p->commit);
+	source = kl_asprintf("revert@%s", hex);
+	return err < 0 ? err : offer(out, rw, &tree, source, p, 1);
+}
+
+int kl_history_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
+		       const char *arg)
+{
+	size_t at;
+	int err = rw->history ? 0 : load(rw);
+
+	if (err < 0)
+		return err;
+	at = cursor(rw, rw->history);
+	err = propose_state(out, rw, rw->history, at);
+	for (size_t i = at; !err && !*out && i + 1 < rw->history->n; i++)
+		if (!rw->history->p[i].back)
+			err = propose_revert(out, rw, &rw->history->p[i]);
+	return err;
+}

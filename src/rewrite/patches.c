@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "rewrite/rewriter.h"
+#include "text/mail.h"
+
+/*
+ * patches - prepared edits of the expert's own author: the *.patch and *.diff
+ * of a directory, in the order of their names, each proposed once. Mailed
+ * ones may say Klineage-Action, -Mechanism, -Locus and -Trait in trailers.
+ */
+#define MAX_PATCH (4u << 20)
+
+static bool is_patch(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && (!strcmp(dot, ".patch") || !strcmp(dot, ".diff"));
+}
+
+static int list(struct kl_strvec *out, const char *arg)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	int err;
+
+	if (!arg || !*arg)
+		return kl_error(KL_EUSAGE, "rewriter 'patches' needs a directory: patches:<dir>");
+	if ((err = kl_fs_list(&names, arg)) < 0)
+		return err;
+	for (size_t i = 0; i < names.n; i++)
+		if (is_patch(names.v[i]))
+			kl_strvec_push(out, names.v[i]);
+	if (!out->n)
+		return kl_error(KL_EINVALID, "no *.patch and no *.diff in '%s'", arg);
+	return 0;
+}
+
+/* a mail, or a bare diff, or a mail that only git can read: then its diff alone */
+static int parse(struct kl_mail *m, const char *leaf, const char *text, size_t len)
+{
+	const char *diff;
+
+	if (!strncmp(text, "From ", 5) && !kl_mail_parse(m, leaf, text, len))
+		return 0;
+	if (strlen(text) != len)
+		return kl_error(KL_EINVALID, "%s: a patch is text", leaf);
+	diff = strncmp(text, "diff --git ", 11) ? strstr(text, "\ndiff --git ") : text;
+	if (!diff && !strncmp(text, "--- ", 4))
+		diff = text;
+	if (!diff)
+		return kl_error(KL_EINVALID, "%s: no diff in this file", leaf);
+	kl_error_clear();
+	m->message = kl_strdup("");
+	m->diff = kl_strdup(diff + (*diff == '\n'));
+	return 0;
+}
+
+static int read_patch(struct kl_mail *out, const char *dir, const char *leaf)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, leaf);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int err = kl_fs_read(&text, path, MAX_PATCH);
+
+	return err < 0 ? err : parse(out, leaf, text.ptr, text.len);
+}
+
+int kl_patches_check(const char *arg)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	int err = list(&names, arg);
+
+	for (size_t i = 0; !err && i < names.n; i++) {
+		KL_AUTO(kl_mail_release) struct kl_mail m = { 0 };
+
+		err = read_patch(&m, arg, names.v[i]);
+	}
+	return err;
+}
+
+static bool was_used(const json_t *records, const char *leaf)
+{
+	size_t i;
+	json_t *rec;
+
+	json_array_foreach(records, i, rec)
+		if (!strcmp(kl_json_str_or(rec, "rewriter", ""), "patches") &&
+		    !strcmp(kl_json_str_or(rec, "source", ""), leaf))
+			return true;
+	return false;
+}
+
+/* paths of the patch from the contract's directory, or from the repository's root */
+static int apply(git_oid *out, struct kl_rewrite *rw, const struct kl_mail *m)
+{
+	int err = kl_repo_apply(out, rw->repo, &rw->tree, rw->state->dir, m->diff, strlen(m->diff));
+
+	if (err == KL_ENO && *rw->state->dir)
+		err = kl_repo_apply(out, rw->repo, &rw->tree, "", m->diff, strlen(m->diff));
+	return err;
+}
+
+static int offer(struct kl_proposal **out, struct kl_rewrite *rw, const char *leaf,
+		 const struct kl_mail *m, const git_oid *tree)
+{
+	KL_AUTO(kl_freep) char *action = kl_trailer_get(m->message, "Klineage-Action");
+	KL_AUTO(kl_freep) char *mechanism = kl_trailer_get(m->message, "Klineage-Mechanism");
+	KL_AUTO(kl_freep) char *locus = kl_trailer_get(m->message, "Klineage-Locus");
+	KL_AUTO(kl_freep) char *trait = kl_trailer_get(m->message, "Klineage-Trait");
+	KL_AUTO(kl_freep) char *subject = kl_trailer_subject(m->message);
+	KL_AUTO(kl_freep) char *slug = kl_proposal_slug(subject && *subject ? subject : leaf);
+	KL_AUTO(json_decrefp) json_t *traits = json_object();
+	struct kl_claim claim = {
+		.rewriter = "patches", .source = leaf, .action = action ? action : slug,
+		.mechanism = mechanism, .locus = locus, .origin = "authored",
+		.text = subject, .traits = traits,
+	};
+	struct kl_file *edit = NULL;
+	size_t n = 0;
+	int err;
+
+	if (trait)
+		kl_json_set_str(traits, trait, "no");
+	err = kl_rewrite_read_tree(&edit, &n, rw, tree);
+	if (!err)
+		err = kl_rewrite_offer(out, rw, edit, n, &claim);
+	kl_edits_free(edit, n);
+	return err;
+}
+
+int kl_patches_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
+		       const char *arg)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	int err = list(&names, arg);
+
+	for (size_t i = 0; !err && !*out && i < names.n; i++) {
+		KL_AUTO(kl_mail_release) struct kl_mail m = { 0 };
+		git_oid tree;
+
+		if (was_used(rw->steps, names.v[i]) || was_used(rw->rejections, names.v[i]))
+			continue;
+		if ((err = read_patch(&m, arg, names.v[i])) < 0)
+			break;
+		err = apply(&tree, rw, &m);
+		if (err == KL_ENO) {
+			kl_rewrite_say(rw, "%s does not apply to this state; passed over", names.v[i]);
+			err = 0;
+			continue;
+		}
+		if (!err)
+			err = offer(out, rw, names.v[i], &m, &tree);
+		if (!err && !*out)
+			kl_rewrite_say(rw, "%s changes no source of the contract, or was tried before; "
+				       "passed over", names.v[i]);
+	}
+	return err;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rewrite/rewriter.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "rewrite/ctoken.h"
+
+struct rewriter {
+	const char *name;
+	int (*propose)(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
+		       const char *arg);
+	int (*check)(const char *arg);	/* NULL: takes no argument */
+};
+
+static const struct rewriter rewriters[] = {
+	{ "history", kl_history_propose, NULL },
+	{ "passes", kl_passes_propose, kl_passes_check },
+	{ "patches", kl_patches_propose, kl_patches_check },
+	{ "stepwise", kl_stepwise_propose, NULL },
+};
+
+/* splits a long change into at most this many parts: each costs a gate */
+#define MAX_PARTS 6
+#define MAX_SOURCE (4u << 20)
+
+void kl_rewrite_release(struct kl_rewrite *rw)
+{
+	kl_history_free(rw->history);
+	rw->history = NULL;
+	kl_map_release(&rw->cache);
+}
+
+/* "patches:dir" -> the table's row and "dir" */
+static int find(const struct rewriter **out, const char **arg, char *word)
+{
+	char *colon = strchr(word, ':');
+
+	if (colon)
+		*colon = '\0';
+	*arg = colon ? colon + 1 : NULL;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rewriters); i++) {
+		if (strcmp(rewriters[i].name, word))
+			continue;
+		if (*arg && !rewriters[i].check)
+			return kl_error(KL_EUSAGE, "rewriter '%s' takes no argument", word);
+		*out = &rewriters[i];
+		return 0;
+	}
+	return kl_error(KL_EUSAGE, "no rewriter '%s'; there are history, passes[:<dir>], "
+			"patches:<dir> and stepwise", word);
+}
+
+int kl_rewriters_check(const char *list)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
+
+	kl_strvec_split(&words, list, ", ");
+	if (!words.n)
+		return kl_error(KL_EUSAGE, "the list of rewriters is empty");
+	for (size_t i = 0; i < words.n; i++) {
+		const struct rewriter *r;
+		const char *arg;
+		int err = find(&r, &arg, words.v[i]);
+
+		if (!err && r->check)
+			err = r->check(arg);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
+		    const char *list)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
+
+	*out = NULL;
+	*stop = false;
+	if (strcmp(rw->cache_of, rw->state->digest)) {
+		kl_map_release(&rw->cache);
+		rw->cache = (struct kl_map){ .free_value = free };
+		memcpy(rw->cache_of, rw->state->digest, KL_DIGEST_HEX);
+	}
+	kl_strvec_split(&words, list, ", ");
+	for (size_t i = 0; i < words.n && !*out && !*stop; i++) {
+		const struct rewriter *r;
+		const char *arg;
+		int err = find(&r, &arg, words.v[i]);
+
+		if (!err)
+			err = r->propose(out, stop, rw, arg);
+		if (err < 0)
+			return kl_error_in(err, "rewriter '%s'", words.v[i]);
+	}
+	return 0;
+}
+
+void kl_rewrite_say(struct kl_rewrite *rw, const char *fmt, ...)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	va_list ap;
+
+	if (!rw->say)
+		return;
+	va_start(ap, fmt);
+	kl_buf_vaddf(&b, fmt, ap);
+	va_end(ap);
+	rw->say(b.ptr, rw->payload);
+}
+
+const struct kl_file *kl_rewrite_file(const struct kl_rewrite *rw, const char *path)
+{
+	for (size_t i = 0; i < rw->state->nfile; i++)
+		if (!strcmp(rw->state->file[i].path, path))
+			return &rw->state->file[i];
+	return NULL;
+}
+
+int kl_rewrite_read_tree(struct kl_file **edit, size_t *n, const struct kl_rewrite *rw,
+			 const git_oid *tree)
+{
+	const struct kl_surface *s = rw->state;
+	struct kl_file *list = kl_calloc(s->nfile + 1, sizeof(*list));
+	size_t have = 0;
+
+	for (size_t i = 0; i < s->nfile; i++) {
+		KL_AUTO(kl_freep) char *path = *s->dir ? kl_fs_join(s->dir, s->file[i].path) :
+							 kl_strdup(s->file[i].path);
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+		uint32_t mode;
+		git_oid blob;
+		int err = kl_repo_tree_entry(&blob, &mode, rw->repo, tree, path);
+
+		if (!err && (mode & 0170000) == 0100000)
+			err = kl_repo_blob_read(&text, rw->repo, &blob, MAX_SOURCE);
+		else if (!err || err == KL_ENOTFOUND)
+			continue;
+		if (err < 0) {
+			kl_edits_free(list, have);
+			return err;
+		}
+		list[have].path = kl_strdup(s->file[i].path);
+		list[have].mode = mode;
+		list[have].len = text.len;
+		list[have++].data = kl_buf_detach(&text);
+	}
+	*edit = list;
+	*n = have;
+	return 0;
+}
+
+void kl_edits_free(struct kl_file *edit, size_t n)
+{
+	for (size_t i = 0; edit && i < n; i++) {
+		free(edit[i].path);
+		free(edit[i].data);
+	}
+	free(edit);
+}
+
+static char *or_empty(const char *s)
+{
+	return kl_strdup(s ? s : "");
+}
+
+int kl_rewrite_offer(struct kl_proposal **out, struct kl_rewrite *rw,
+		     const struct kl_file *edit, size_t n, const struct kl_claim *claim)
+{
+	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
+	KL_AUTO(kl_proposal_freep) struct kl_proposal *p = NULL;
+	char id[KL_DIGEST_HEX];
+	int err;
+
+	*out = NULL;
+	if ((err = kl_surface_with(&s, rw->state, edit, n)) < 0)
+		return err;
+	kl_proposal_id(id, rw->state->digest, s->digest);
+	if (!strcmp(s->digest, rw->state->digest) ||
+	    (rw->tried && rw->tried(id, s->digest, rw->payload)))
+		return 0;
+	p = kl_calloc(1, sizeof(*p));
+	memcpy(p->id, id, sizeof(id));
+	p->rewriter = or_empty(claim->rewriter);
+	p->source = or_empty(claim->source);
+	p->action = or_empty(claim->action);
+	p->mechanism = or_empty(claim->mechanism);
+	p->text = or_empty(claim->text);
+	p->locus = claim->locus && *claim->locus ? kl_strdup(claim->locus) :
+						   kl_proposal_locus(rw->state, s);
+	p->origin = claim->origin;
+	p->traits = claim->traits ? json_deep_copy(claim->traits) : json_object();
+	p->candidate = kl_steal(&s);
+	*out = kl_steal(&p);
+	return 0;
+}
+
+/* --- splitting ------------------------------------------------------------ */
+
+struct split {
+	struct kl_rewrite *rw;
+	struct kl_claim claim;
+	int tried;		/* parts offered so far, new or old */
+};
+
+static bool same(const struct kl_file *a, const struct kl_file *b)
+{
+	return a->len == b->len && !memcmp(a->data, b->data, a->len);
+}
+
+static const struct kl_cfn *function_of(const struct kl_ctokens *c, const char *name, size_t len)
+{
+	for (size_t i = 0; i < c->nfn; i++)
+		if (c->fn[i].name_len == len && !memcmp(c->text + c->fn[i].name_off, name, len))
+			return &c->fn[i];
+	return NULL;
+}
+
+static void span(size_t *off, size_t *len, const struct kl_ctokens *c, const struct kl_cfn *f)
+{
+	*off = c->t[f->first].off;
+	*len = c->t[f->last].off + c->t[f->last].len - *off;
+}
+
+static int offer_part(struct kl_proposal **out, struct split *s, const struct kl_file *edit,
+		      const char *where)
+{
+	KL_AUTO(kl_freep) char *source = kl_asprintf("%s@%s", s->claim.source, where);
+	struct kl_claim claim = s->claim;
+
+	claim.source = source;
+	s->tried++;
+	return kl_rewrite_offer(out, s->rw, edit, 1, &claim);
+}
+
+/* the functions that differ between two versions of a file, one at a time */
+static int split_file(struct kl_proposal **out, struct split *s, const struct kl_file *a,
+		      const struct kl_file *b)
+{
+	KL_AUTO(kl_ctokens_release) struct kl_ctokens ca = { 0 };
+	KL_AUTO(kl_ctokens_release) struct kl_ctokens cb = { 0 };
+
+	kl_ctoken_lex(&ca, a->data, a->len);
+	kl_ctoken_lex(&cb, b->data, b->len);
+	for (size_t i = 0; i < ca.nfn && s->tried < MAX_PARTS; i++) {
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+		KL_AUTO(kl_freep) char *name = kl_strndup(a->data + ca.fn[i].name_off,
+							  ca.fn[i].name_len);
+		KL_AUTO(kl_freep) char *where = kl_asprintf("%s:%s", a->path, name);
+		const struct kl_cfn *g = function_of(&cb, name, ca.fn[i].name_len);
+		struct kl_file edit = *a;
+		size_t ao, al, bo, bl;
+		int err;
+
+		if (!g)
+			continue;
+		span(&ao, &al, &ca, &ca.fn[i]);
+		span(&bo, &bl, &cb, g);
+		if (al == bl && !memcmp(a->data + ao, b->data + bo, al))
+			continue;
+		kl_buf_add(&text, a->data, ao);
+		kl_buf_add(&text, b->data + bo, bl);
+		kl_buf_add(&text, a->data + ao + al, a->len - ao - al);
+		if (text.len == b->len && !memcmp(text.ptr, b->data, b->len))
+			continue;	/* the whole change of this file */
+		edit.data = text.ptr;
+		edit.len = text.len;
+		if ((err = offer_part(out, s, &edit, where)) < 0 || *out)
+			return err;
+	}
+	return 0;
+}
+
+int kl_rewrite_part(struct kl_proposal **out, struct kl_rewrite *rw,
+		    const struct kl_surface *whole, const struct kl_claim *claim)
+{
+	struct split s = { .rw = rw, .claim = *claim };
+	const struct kl_surface *a = rw->state;
+	size_t differ = 0;
+
+	*out = NULL;
+	s.claim.locus = NULL;
+	for (size_t i = 0; i < a->nfile && i < whole->nfile; i++)
+		differ += !same(&a->file[i], &whole->file[i]);
+	for (size_t i = 0; i < a->nfile && i < whole->nfile && s.tried < MAX_PARTS; i++) {
+		const struct kl_file *b = &whole->file[i];
+		int err;
+
+		if (same(&a->file[i], b))
+			continue;
+		err = split_file(out, &s, &a->file[i], b);
+		if (!err && !*out && differ > 1)
+			err = offer_part(out, &s, b, b->path);
+		if (err < 0 || *out)
+			return err;
+	}
+	return 0;
+}
+
+int kl_rewrite_split(struct kl_proposal **out, struct kl_rewrite *rw,
+		     const struct kl_proposal *whole)
+{
+	struct kl_claim claim = {
+		.rewriter = whole->rewriter, .source = whole->source,
+		.action = whole->action, .mechanism = whole->mechanism,
+		.text = whole->text, .origin = whole->origin,
+		.traits = whole->traits,
+	};
+
+	*out = NULL;
+	if (strchr(whole->source, '@'))
+		return 0;	/* it is a part already */
+	return kl_rewrite_part(out, rw, whole->candidate, &claim);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_REWRITE_REWRITER_H
+#define KL_REWRITE_REWRITER_H
+
+#include "base/map.h"
+#include "gate/jail.h"
+#include "rewrite/proposal.h"
+
+/*
+ * rewriter - whoever proposes simplifications of a state: one table, one file
+ * each. A rewriter has no memory of its own: what it may propose follows
+ * from the state, from the steps and rejections so far, and from what
+ * has been tried, so that an interrupted walk goes on with the same proposals.
+ *
+ *	struct kl_rewrite rw = { .repo = r, .state = s, ... };
+ *	kl_rewriters_check("history,passes", ...);
+ *	while (!(err = kl_rewrite_next(&p, &stop, &rw, "history,passes")) && p)
+ *		judge it; add its id to what has been tried
+ *	kl_rewrite_release(&rw);
+ *
+ * A list names rewriters cheapest first, comma-separated, each with an
+ * optional argument: "history", "passes", "passes:<dir>", "patches:<dir>", "stepwise".
+ */
+struct kl_rewrite {
+	struct kl_repo *repo;
+	const struct kl_jail *jail;	/* NULL: semantic patches cannot run here */
+	const struct kl_surface *state;	/* K_i */
+	git_oid tree;			/* K_i as a full tree */
+	git_oid expert;			/* the commit the walk began at */
+	const char *edit_dir;		/* stepwise: where the state is put for editing */
+	const json_t *steps;		/* accepted: array of objects with "rewriter", "source" */
+	const json_t *rejections;	/* likewise */
+	/** Was this edit judged before, or is the state it leads to known (visited, or failed)? */
+	bool (*tried)(const char *id, const char *digest, void *payload);
+	/** Something a person should know: a patch that does not apply. May be NULL. */
+	void (*say)(const char *text, void *payload);
+	void *payload;
+	/* private: what would be dear to compute twice */
+	struct kl_history *history;
+	struct kl_map cache;
+	char cache_of[KL_DIGEST_HEX];
+};
+
+void kl_rewrite_release(struct kl_rewrite *rw);
+
+/** Are all names known, and their arguments there and well-formed? Call before long work. */
+int kl_rewriters_check(const char *list);
+
+/**
+ * The next proposal, or NULL when none of the list has one. `*stop`: a
+ * rewriter put the state into `edit_dir` and waits for a person (kl_stepwise_collect).
+ */
+int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
+		    const char *list);
+
+/**
+ * A smaller part of `whole` that was not tried yet: the change of one function,
+ * or of one file. NULL: there is none, `whole` stands as it is.
+ */
+int kl_rewrite_split(struct kl_proposal **out, struct kl_rewrite *rw,
+		     const struct kl_proposal *whole);
+
+/* --- for the rewriters themselves ----------------------------------------- */
+
+/** What a proposal says of itself; all borrowed. */
+struct kl_claim {
+	const char *rewriter, *source, *action, *mechanism, *text, *origin;
+	const json_t *traits;		/* NULL: none */
+	const char *locus;		/* NULL: from the difference */
+};
+
+/**
+ * Make a proposal from replaced files; `*out` stays NULL when they change
+ * nothing or have been tried.
+ */
+int kl_rewrite_offer(struct kl_proposal **out, struct kl_rewrite *rw,
+		     const struct kl_file *edit, size_t n, const struct kl_claim *claim);
+/** The first untried part of the change from the state to `whole`: see kl_rewrite_split. */
+int kl_rewrite_part(struct kl_proposal **out, struct kl_rewrite *rw,
+		    const struct kl_surface *whole, const struct kl_claim *claim);
+void kl_rewrite_say(struct kl_rewrite *rw, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/**
+ * The sources of the state as they are in a tree below `dir`: `*edit` and its
+ * texts are the caller's (kl_edits_free); sources that the tree lacks are left out.
+ */
+int kl_rewrite_read_tree(struct kl_file **edit, size_t *n, const struct kl_rewrite *rw,
+			 const git_oid *tree);
+void kl_edits_free(struct kl_file *edit, size_t n);
+/** The state's own file at `path`, or NULL. */
+const struct kl_file *kl_rewrite_file(const struct kl_rewrite *rw, const char *path);
+
+int kl_history_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
+void kl_history_free(struct kl_history *h);
+int kl_passes_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
+int kl_passes_check(const char *arg);
+int kl_patches_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
+int kl_patches_check(const char *arg);
+int kl_stepwise_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
+
+/**
+ * What a person made of the state in `edit_dir`: `*out` is NULL when nothing
+ * was changed. `claim` may leave action, mechanism, text and locus NULL.
+ */
+int kl_stepwise_collect(struct kl_proposal **out, struct kl_rewrite *rw,
+			const struct kl_claim *claim);
+
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rewrite/tokenpass.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static bool is_one_of(const struct kl_ctokens *c, size_t i, const char *const *list)
+{
+	for (; *list; list++)
+		if (kl_ctoken_is(c, i, *list))
+			return true;
+	return false;
+}
+
+/* --- hints to the compiler ------------------------------------------------ */
+
+/* words of a directive, one blank between them: "#pragma GCC unroll 8" */
+static void directive_words(struct kl_buf *out, const struct kl_ctokens *c, size_t i)
+{
+	for (size_t k = 0; k < c->t[i].len; k++) {
+		char ch = c->text[c->t[i].off + k];
+
+		if (!isspace((unsigned char)ch) && ch != '\\')
+			kl_buf_addch(out, ch);
+		else if (out->len > 1 && out->ptr[out->len - 1] != ' ')
+			kl_buf_addch(out, ' ');
+	}
+}
+
+static void drop_pragmas(struct kl_cedits *out, const struct kl_ctokens *c,
+			 const char *const *pragma, const char *const *quoted)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
+
+		if (c->t[i].kind == KL_CT_DIRECTIVE) {
+			directive_words(&words, c, i);
+			for (const char *const *p = pragma; *p; p++)
+				if (!strncmp(words.ptr, *p, strlen(*p))) {
+					kl_cedits_tokens(out, c, i, i, "", out->nsite);
+					break;
+				}
+		} else if (kl_ctoken_is(c, i, "_Pragma") && i + 3 < c->n &&
+			   c->t[i + 1].match == (int)i + 3) {
+			kl_buf_add(&words, c->text + c->t[i + 2].off, c->t[i + 2].len);
+			for (const char *const *p = quoted; *p; p++)
+				if (!strncmp(words.ptr, *p, strlen(*p))) {
+					kl_cedits_tokens(out, c, i, i + 3, "", out->nsite);
+					break;
+				}
+		}
+	}
+}
+
+static void drop_unroll(struct kl_cedits *out, const struct kl_ctokens *c)
+{
+	static const char *const pragma[] = { "#pragma GCC unroll", "#pragma unroll",
+					      "#pragma clang loop unroll", NULL };
+	static const char *const quoted[] = { "\"GCC unroll", "\"unroll", "\"clang loop unroll", NULL };
+
+	drop_pragmas(out, c, pragma, quoted);
+}
+
+static void drop_ivdep(struct kl_cedits *out, const struct kl_ctokens *c)
+{
+	static const char *const pragma[] = { "#pragma GCC ivdep", "#pragma omp simd",
+					      "#pragma clang loop vectorize", NULL };
+	static const char *const quoted[] = { "\"GCC ivdep", "\"omp simd", "\"clang loop vectorize", NULL };
+
+	drop_pragmas(out, c, pragma, quoted);
+}
+
+/* one site a function: the qualifiers of one signature go together */
+static void drop_restrict(struct kl_cedits *out, const struct kl_ctokens *c)
+{
+	static const char *const word[] = { "restrict", "__restrict", "__restrict__", NULL };
+	int site = -1, fn = -2;
+
+	for (size_t i = 0; i < c->n; i++) {
+		if (!is_one_of(c, i, word))
+			continue;
+		if (site < 0 || c->t[i].fn != fn) {
+			fn = c->t[i].fn;
+			site = out->nsite;
+		}
+		kl_cedits_tokens(out, c, i, i, "", site);
+	}
+}
+
+/* an attribute list goes when every word of it is only a hint */
+static void drop_attribute(struct kl_cedits *out, const struct kl_ctokens *c)
+{
+	static const char *const hint[] = { "always_inline", "hot", "cold", "flatten", "noinline",
+		"optimize", "aligned", "const", "pure", "leaf", "nothrow", "artificial",
+		"__always_inline__", "__hot__", "__flatten__", "__noinline__", "__aligned__",
+		"__optimize__", "__pure__", "__const__", NULL };
+
+	for (size_t i = 0; i + 4 < c->n; i++) {
+		bool only_hints = true;
+		int end = c->t[i + 1].match;
+
+		if (!kl_ctoken_is(c, i, "__attribute__") || end < 0 ||
+		    !kl_ctoken_is(c, i + 2, "(") || c->t[i + 2].match != end - 1)
+			continue;
+		for (int k = (int)i + 3; k < end - 1; k++) {
+			if (kl_ctoken_is(c, k, "(") && c->t[k].match > 0)
+				k = c->t[k].match;
+			else if (!kl_ctoken_is(c, k, ","))
+				only_hints &= is_one_of(c, k, hint);
+		}
+		if (only_hints)
+			kl_cedits_tokens(out, c, i, end, "", out->nsite);
+	}
+}
+
+/* a call of one of `name` becomes its first argument in parentheses */
+static void keep_first_argument(struct kl_cedits *out, const struct kl_ctokens *c,
+				const char *const *name)
+{
+	for (size_t i = 0; i + 2 < c->n; i++) {
+		int end = c->t[i + 1].match, comma = -1;
+
+		if (!is_one_of(c, i, name) || !kl_ctoken_is(c, i + 1, "(") || end < 0)
+			continue;
+		for (int k = (int)i + 2; k < end && comma < 0; k++) {
+			if (kl_ctoken_is(c, k, "(") && c->t[k].match > 0)
+				k = c->t[k].match;
+			else if (kl_ctoken_is(c, k, ","))
+				comma = k;
+		}
+		if (comma < 0)
+			continue;
+		kl_cedits_tokens(out, c, comma, end - 1, "", out->nsite);
+		kl_cedits_tokens(out, c, i, i, "", out->nsite - 1);
+	}
+}
+
+static void drop_expect(struct kl_cedits *out, const struct kl_ctokens *c)
+{
+	static const char *const name[] = { "__builtin_expect", "__builtin_assume_aligned",
+					    "__builtin_expect_with_probability", NULL };
+
+	keep_first_argument(out, c, name);
+}
+
+/* --- intrinsics ----------------------------------------------------------- */
+
+/* _mm256_stream_ps -> _mm256_storeu_ps: `from` and `to` between prefix and suffix */
+static void rename_intrinsics(struct kl_cedits *out, const struct kl_ctokens *c,
+			      const char *from, const char *to, const char *const *suffix)
+{
+	static const char *const prefix[] = { "_mm_", "_mm256_", "_mm512_", NULL };
+
+	for (size_t i = 0; i < c->n; i++) {
+		KL_AUTO(kl_freep) char *word = NULL;
+
+		if (c->t[i].kind != KL_CT_IDENT || c->t[i].len < 4 ||
+		    strncmp(c->text + c->t[i].off, "_mm", 3))
+			continue;
+		word = kl_strndup(c->text + c->t[i].off, c->t[i].len);
+		for (const char *const *p = prefix; *p; p++)
+			for (const char *const *s = suffix; *s; s++) {
+				KL_AUTO(kl_freep) char *old = kl_asprintf("%s%s%s", *p, from, *s);
+				KL_AUTO(kl_freep) char *new = kl_asprintf("%s%s%s", *p, to, *s);
+
+				if (!strcmp(word, old))
+					kl_cedits_tokens(out, c, i, i, new, out->nsite);
+			}
+	}
+}
+
+static void plain_store(struct kl_cedits *out, const struct kl_ctokens *c)
+{
+	static const char *const suffix[] = { "_ps", "_pd", "_si128", "_si256", "_si512", NULL };
+	int first = out->nsite;
+
+	rename_intrinsics(out, c, "stream", "storeu", suffix);
+	if (out->nsite == first)
+		return;
+	/* the fence orders what is no longer there */
+	for (size_t i = 0; i + 3 < c->n; i++)
+		if (kl_ctoken_is(c, i, "_mm_sfence") && kl_ctoken_is(c, i + 3, ";"))
+			kl_cedits_tokens(out, c, i, i + 3, "", out->nsite);
+}
+
+static void unaligned(struct kl_cedits *out, const struct kl_ctokens *c)
+{
+	static const char *const suffix[] = { "_ps", "_pd", "_si128", "_si256", "_si512", NULL };
+
+	rename_intrinsics(out, c, "load", "loadu", suffix);
+	rename_intrinsics(out, c, "store", "storeu", suffix);
+}
+
+/* _mm256_fmadd_ps(a, b, c) -> _mm256_add_ps(_mm256_mul_ps(a, b), c) */
+static void split_fma(struct kl_cedits *out, const struct kl_ctokens *c)
+{
+	static const char *const kind[] = { "ps", "pd", "ss", "sd", NULL };
+	static const char *const op[] = { "fmadd", "add", "fmsub", "sub", NULL };
+	static const char *const prefix[] = { "_mm_", "_mm256_", "_mm512_", NULL };
+
+	for (size_t i = 0; i + 2 < c->n; i++)
+		for (int p = 0; prefix[p]; p++)
+			for (int o = 0; op[o]; o += 2)
+				for (int k = 0; kind[k]; k++) {
+					KL_AUTO(kl_freep) char *name =
+						kl_asprintf("%s%s_%s", prefix[p], op[o], kind[k]);
+					KL_AUTO(kl_freep) char *head = NULL;
+					int end, commas = 0, second = -1;
+
+					if (!kl_ctoken_is(c, i, name) || !kl_ctoken_is(c, i + 1, "("))
+						continue;
+					end = c->t[i + 1].match;
+					for (int t = (int)i + 2; t < end; t++) {
+						if (kl_ctoken_is(c, t, "(") && c->t[t].match > 0)
+							t = c->t[t].match;
+						else if (kl_ctoken_is(c, t, ",") && ++commas == 2)
+							second = t;
+					}
+					if (commas != 2)
+						continue;
+					head = kl_asprintf("%s%s_%s(%smul_%s(", prefix[p], op[o + 1],
+							   kind[k], prefix[p], kind[k]);
+					kl_cedits_tokens(out, c, i, i + 1, head, out->nsite);
+					kl_cedits_tokens(out, c, second, second, "),", out->nsite - 1);
+				}
+}
+
+/* --- tile constants ------------------------------------------------------- */
+
+static bool tile_name(const char *s, size_t n)
+{
+	if (n > 32)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!isupper((unsigned char)s[i]) && s[i] != '_' && !isdigit((unsigned char)s[i]))
+			return false;
+	return n > 0;
+}
+
+/* the whole of `s` as an integer of a tile's size, or 0 */
+static long tile_value(const char *s, size_t n)
+{
+	char digits[16] = "", *end;
+	long v;
+
+	while (n && (isspace((unsigned char)s[n - 1]) || strchr("uUlL", s[n - 1])))
+		n--;
+	while (n && (isspace((unsigned char)*s) || *s == '(')) {
+		s++;
+		n--;
+	}
+	while (n && s[n - 1] == ')')
+		n--;
+	if (!n || n >= sizeof(digits))
+		return 0;
+	memcpy(digits, s, n);
+	v = strtol(digits, &end, 10);
+	return !*end && v > 1 && v <= 1 << 20 ? v : 0;
+}
+
+static bool used_elsewhere(const struct kl_ctokens *c, const char *name, size_t def)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (i != def && c->t[i].fn >= 0 && kl_ctoken_is(c, i, name))
+			return true;
+	return false;
+}
+
+static void add_tile(struct kl_tiles *out, const struct kl_ctokens *c, size_t def,
+		     const char *name, size_t len, long value)
+{
+	KL_AUTO(kl_freep) char *copy = kl_strndup(name, len);
+
+	if (!value || !tile_name(name, len) || !used_elsewhere(c, copy, def))
+		return;
+	KL_GROW(out->t, out->n + 1, out->alloc);
+	out->t[out->n++] = (struct kl_tile){ .name = kl_steal(&copy), .value = value,
+					     .line = c->t[def].line };
+}
+
+static void tile_of_define(struct kl_tiles *out, const struct kl_ctokens *c, size_t i)
+{
+	const char *s = c->text + c->t[i].off, *end = s + c->t[i].len, *name, *stop;
+
+	s++;
+	while (s < end && (*s == ' ' || *s == '\t'))
+		s++;
+	if (end - s < 8 || strncmp(s, "define", 6) || !isspace((unsigned char)s[6]))
+		return;
+	for (name = s + 6; name < end && isspace((unsigned char)*name); name++)
+		;
+	for (s = name; s < end && (isalnum((unsigned char)*s) || *s == '_'); s++)
+		;
+	if (s == end || *s == '(')
+		return;
+	for (stop = s; stop < end && !(stop[0] == '/' && stop + 1 < end &&
+				       (stop[1] == '*' || stop[1] == '/')); stop++)
+		;
+	add_tile(out, c, i, name, s - name, tile_value(s, stop - s));
+}
+
+void kl_tokenpass_tiles(struct kl_tiles *out, const struct kl_ctokens *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		if (c->t[i].kind == KL_CT_DIRECTIVE) {
+			tile_of_define(out, c, i);
+			continue;
+		}
+		/* enum { NR = 16, and: static const int NR = 16; */
+		if (c->t[i].kind == KL_CT_IDENT && i > 0 && i + 3 < c->n &&
+		    kl_ctoken_is(c, i + 1, "=") && c->t[i + 2].kind == KL_CT_NUMBER &&
+		    (kl_ctoken_is(c, i + 3, ",") || kl_ctoken_is(c, i + 3, "}") ||
+		     kl_ctoken_is(c, i + 3, ";")))
+			add_tile(out, c, i, c->text + c->t[i].off, c->t[i].len,
+				 tile_value(c->text + c->t[i + 2].off, c->t[i + 2].len));
+	}
+}
+
+void kl_tiles_release(struct kl_tiles *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		free(t->t[i].name);
+	free(t->t);
+	*t = (struct kl_tiles){ 0 };
+}
+
+const struct kl_tokenpass *kl_tokenpass_find(const char *name)
+{
+	static const struct kl_tokenpass pass[] = {
+		{ "drop-unroll", drop_unroll },
+		{ "drop-ivdep", drop_ivdep },
+		{ "drop-restrict", drop_restrict },
+		{ "drop-attribute", drop_attribute },
+		{ "drop-expect", drop_expect },
+		{ "plain-store", plain_store },
+		{ "unaligned", unaligned },
+		{ "split-fma", split_fma },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(pass); i++)
+		if (!strcmp(pass[i].name, name))
+			return &pass[i];
+	return NULL;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include "base/mem.h"
+#include "rewrite/cocci.h"
+#include "rewrite/tokenpass.h"
+
+static bool one_site(const struct kl_cedit *e, void *payload)
+{
+	return e->site == *(int *)payload;
+}
+
+/* what pass `name` makes of `src`; site < 0: all sites */
+static char *run(const char *name, const char *src, int site)
+{
+	KL_AUTO(kl_ctokens_release) struct kl_ctokens c = { 0 };
+	KL_AUTO(kl_cedits_release) struct kl_cedits e = { 0 };
+	struct kl_buf out = KL_BUF_INIT;
+	const struct kl_tokenpass *p = kl_tokenpass_find(name);
+
+	assert_non_null(p);
+	kl_ctoken_lex(&c, src, strlen(src));
+	p->find(&e, &c);
+	kl_cedits_apply(&out, &c, &e, site < 0 ? NULL : one_site, &site);
+	return kl_buf_detach(&out);
+}
+
+static void check(const char *name, const char *src, const char *want)
+{
+	KL_AUTO(kl_freep) char *got = run(name, src, -1);
+
+	assert_string_equal(got, want);
+}
+
+static void test_passes(void **state)
+{
+	check("drop-unroll", "a;\n#pragma GCC unroll 4\nfor (;;)\n\tb;\n", "a;\nfor (;;)\n\tb;\n");
+	check("drop-unroll", "\t_Pragma(\"GCC unroll 8\")\n\tfor (;;);\n", "\tfor (;;);\n");
+	check("drop-unroll", "#pragma once\n", "#pragma once\n");
+	check("drop-ivdep", "#  pragma   GCC  ivdep\nx\n", "x\n");
+	check("drop-ivdep", "#pragma   GCC \\\n ivdep\nx\n", "x\n");
+	check("drop-restrict", "void f(float *restrict a, int *__restrict__ b);\n",
+	      "void f(float *a, int *b);\n");
+	check("drop-restrict", "/* restrict */ char *s = \"restrict\"; // restrict\n",
+	      "/* restrict */ char *s = \"restrict\"; // restrict\n");
+	check("drop-attribute", "static __attribute__((always_inline, hot)) int f(void);\n",
+	      "static int f(void);\n");
+	check("drop-attribute", "float x[8] __attribute__((aligned(32)));\n", "float x[8] ;\n");
+	check("drop-attribute", "__attribute__((hot, target(\"avx2\"))) int f(void);\n",
+	      "__attribute__((hot, target(\"avx2\"))) int f(void);\n");
+	check("drop-expect", "if (__builtin_expect(f(a, b) > 0, 1))", "if ((f(a, b) > 0))");
+	check("plain-store", "_mm256_stream_ps(p, v);\n_mm_sfence();\nreturn;\n",
+	      "_mm256_storeu_ps(p, v);\nreturn;\n");
+	check("unaligned", "_mm_load_ps(_mm256_loadu_ps)", "_mm_loadu_ps(_mm256_loadu_ps)");
+	check("split-fma", "s = _mm256_fmadd_ps(_mm256_set1_ps(a[1]), f(x, y), s);",
+	      "s = _mm256_add_ps(_mm256_mul_ps(_mm256_set1_ps(a[1]), f(x, y)), s);");
+	check("split-fma", "s = _mm256_fnmadd_ps(a, b, c);", "s = _mm256_fnmadd_ps(a, b, c);");
+}
+
+static void test_one_site(void **state)
+{
+	const char *src = "#pragma unroll 2\na\n#pragma unroll 4\nb\n";
+	KL_AUTO(kl_freep) char *first = run("drop-unroll", src, 0);
+	KL_AUTO(kl_freep) char *second = run("drop-unroll", src, 1);
+
+	assert_string_equal(first, "a\n#pragma unroll 4\nb\n");
+	assert_string_equal(second, "#pragma unroll 2\na\nb\n");
+}
+
+static void test_functions(void **state)
+{
+	static const char src[] =
+		"struct s { int a; };\n"
+		"static inline int one(int x) __attribute__((hot));\n"
+		"static int one(int x)\n{\n\treturn x;\n}\n"
+		"int x[] = { 1, 2 };\n"
+		"void two(void) { if (x[0]) { x[1] = '}'; } }\n";
+	KL_AUTO(kl_ctokens_release) struct kl_ctokens c = { 0 };
+	KL_AUTO(kl_freep) char *at5 = NULL;
+	KL_AUTO(kl_freep) char *at8 = NULL;
+	KL_AUTO(kl_freep) char *at7 = NULL;
+
+	kl_ctoken_lex(&c, src, strlen(src));
+	assert_int_equal(c.nfn, 2);
+	at5 = kl_ctoken_function_at(&c, 5);
+	at7 = kl_ctoken_function_at(&c, 7);
+	at8 = kl_ctoken_function_at(&c, 8);
+	assert_string_equal(at5, "one");
+	assert_string_equal(at7, "");
+	assert_string_equal(at8, "two");
+}
+
+/* whatever bytes come, lexing ends and every token lies inside */
+static void test_any_bytes(void **state)
+{
+	static const char *const odd[] = { "", "\"", "'\\", "/*", "/* *", "#", "#\\", "{ ( ] }", "\\\n",
+					   "a\"b\n\"", "0x1p-", "1e+", "__attribute__((", "_Pragma(" };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(odd); i++) {
+		KL_AUTO(kl_ctokens_release) struct kl_ctokens c = { 0 };
+		static const char *const pass[] = { "drop-unroll", "drop-attribute", "split-fma",
+						    "drop-expect", "plain-store" };
+
+		kl_ctoken_lex(&c, odd[i], strlen(odd[i]));
+		for (size_t t = 0; t < c.n; t++)
+			assert_true(c.t[t].len > 0 && c.t[t].off + c.t[t].len <= c.len);
+		for (size_t p = 0; p < KL_ARRAY_SIZE(pass); p++)
+			check(pass[p], odd[i], odd[i]);
+	}
+}
+
+static void test_tiles(void **state)
+{
+	static const char src[] =
+		"#define KC 256\n#define MR (6) /* rows */\n#define F(x) 8\n#define ONE 1\n"
+		"#define UNUSED 64\n#define lower 32\n"
+		"enum { NR = 16, LAST };\nstatic const int TILE = 32;\n"
+		"int f(void) { int B = 4; return KC + MR + ONE + lower + NR + TILE; }\n";
+	KL_AUTO(kl_ctokens_release) struct kl_ctokens c = { 0 };
+	KL_AUTO(kl_tiles_release) struct kl_tiles t = { 0 };
+
+	kl_ctoken_lex(&c, src, strlen(src));
+	kl_tokenpass_tiles(&t, &c);
+	assert_int_equal(t.n, 4);
+	assert_string_equal(t.t[0].name, "KC");
+	assert_int_equal(t.t[0].value, 256);
+	assert_string_equal(t.t[1].name, "MR");
+	assert_int_equal(t.t[1].value, 6);
+	assert_string_equal(t.t[2].name, "NR");
+	assert_string_equal(t.t[3].name, "TILE");
+	assert_int_equal(t.t[3].line, 8);
+}
+
+static void test_cocci_audit(void **state)
+{
+	static const char *const bad[] = {
+		"@initialize:python@\n@@\nimport os\n",
+		"@ script : python depends on r @\nx << r.x;\n@@\nprint(x)\n",
+		"@\nscript\n:ocaml@\n@@\n",
+		"@script/* */:python@\n@@\n",
+		"@finalize:ocaml@\n@@\n",
+		"@r@\nidentifier x : script:python() { True };\n@@\nx\n",
+		"#spatch --iso-file x\n@@\n@@\n- a\n",
+		"  #include \"other.cocci\"\n",
+		"using \"x.iso\"\n@@\n@@\n",
+	};
+	static const char good[] = "// a scripted description, using words\n@r@\nidentifier script_x;\n@@\n"
+		"- #include <a.h>\n+ #include <b.h>\n- script_x();\n";
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
+		assert_error(KL_EINVALID, "may not use", kl_cocci_audit("p.cocci", bad[i], strlen(bad[i])));
+	assert_error(KL_EINVALID, "p.cocci:2:", kl_cocci_audit("p.cocci", "\n@script:python@", 16));
+	assert_ok(kl_cocci_audit("p.cocci", good, strlen(good)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_passes),
+		cmocka_unit_test(test_one_site),
+		cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_any_bytes),
+		cmocka_unit_test(test_tiles),
+		cmocka_unit_test(test_cocci_audit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
