@@ -2,6 +2,9 @@
 #ifndef KL_GATE_JAIL_H
 #define KL_GATE_JAIL_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/proc.h"
 
 /*
@@ -19,8 +22,36 @@
  */
 enum kl_jail_level { KL_JAIL_AUTO, KL_JAIL_BWRAP, KL_JAIL_LANDLOCK, KL_JAIL_CHROOT, KL_JAIL_NONE };
 
+/*
+ * What each level confines, and what it does not:
+ *
+ *	bwrap     sees /usr, the work directory and what `readable` names; own
+ *	          pid, ipc, uts and network namespaces. Started by root it
+ *	          drops to a user id of its own, otherwise it stands in a user
+ *	          namespace.
+ *	landlock  the same files by rule instead of by absence; names, sizes and
+ *	          modes of other files can be asked (stat), contents cannot.
+ *	          No sockets (seccomp). Other processes of the same user can be
+ *	          signalled before ABI 6.
+ *	chroot    with mount rights: the files of bwrap, in a mount namespace.
+ *	          Without: KL_JAIL_RUN sees a copy of the program and its
+ *	          libraries and the work directory; KL_JAIL_COMPILE is not
+ *	          chrooted (a toolchain is too large to copy): a dropped user id,
+ *	          so that what is not world-readable stays closed, no sockets,
+ *	          limits.
+ *	none      limits only.
+ *
+ * All levels but none: limits of kl_jail_run, a fixed environment, a
+ * seccomp filter (no sockets, namespaces, mounts, io_uring, bpf ...), no new
+ * privileges; whatever is left is killed at the end. Below the filter seccomp's
+ * strict mode cannot be entered; a second filter can. /proc is there
+ * in KL_JAIL_RUN, save in a chroot of copies.
+ */
 struct kl_jail {
 	enum kl_jail_level level;
+	bool userns;		/* bwrap: unprivileged, or root without mount rights */
+	bool copies;		/* chroot: no mount rights */
+	int64_t compile_ms;	/* limit of one compiler run; 0: 60 s */
 };
 
 /** Probe once. `want` KL_JAIL_AUTO never yields KL_JAIL_NONE: KL_ECANNOT instead. */
@@ -36,8 +67,8 @@ enum kl_jail_policy {
 
 struct kl_jail_run {
 	enum kl_jail_policy policy;
-	const char *const *argv;
-	const char *workdir;		/* the one writable directory; appears at the same path */
+	const char *const *argv;	/* argv[0]: absolute, or a name in /usr/bin */
+	const char *workdir;		/* absolute; the one writable directory, at the same path inside; the program starts in it */
 	const char *const *readable;	/* further paths, NULL-terminated, or NULL */
 	const char *const *env;		/* NULL: a fixed minimal environment */
 	struct kl_buf *out, *err;
@@ -49,6 +80,11 @@ struct kl_jail_run {
 	int max_procs;			/* 0: default */
 };
 
+/**
+ * 0 once the program ran, whatever its end (as kl_proc_run); KL_ECANNOT: the jail
+ * could not be built. As root the work directory and what lies in it is handed to the
+ * jail's user id.
+ */
 int kl_jail_run(struct kl_proc_result *res, const struct kl_jail *j, const struct kl_jail_run *o);
 
 #endif

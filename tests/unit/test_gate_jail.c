@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include <arpa/inet.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "gate/jail.h"
+
+/*
+ * Each level is forced in turn and tried from inside by tests/data/jail/inside.c.
+ * "none" is the control: there everything must succeed, so that a refusal
+ * elsewhere is the jail's doing.
+ */
+struct level {
+	const char *name;
+	struct kl_jail jail;
+	int probed;	/* 0: not yet, 1: works, -1: not here */
+	char why[512];
+};
+
+static struct level levels[] = {
+	{ "bwrap as root", { .level = KL_JAIL_BWRAP }, 0, "" },
+	{ "bwrap in a user namespace", { .level = KL_JAIL_BWRAP, .userns = true }, 0, "" },
+	{ "landlock", { .level = KL_JAIL_LANDLOCK }, 0, "" },
+	{ "chroot with mounts", { .level = KL_JAIL_CHROOT }, 0, "" },
+	{ "chroot with copies", { .level = KL_JAIL_CHROOT, .copies = true }, 0, "" },
+};
+
+static struct {
+	char *dir;	/* 0755: reachable by everyone */
+	char *work, *inside, *secret, *closed, *open_dir;
+	int listener, port;
+} fx;
+
+static int setup(void **state)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET };
+	socklen_t len = sizeof(a);
+	const char *gcc[] = { "gcc", "-O1", "-w", "-Wl,--no-as-needed", "-lm", "-o", NULL, KL_SOURCE "/tests/data/jail/inside.c", NULL };
+
+	assert_ok(kl_fs_tempdir(&fx.dir, "kl-jail-test"));
+	assert_int_equal(chmod(fx.dir, 0755), 0);
+	fx.work = kl_fs_join(fx.dir, "work");
+	fx.open_dir = kl_fs_join(fx.dir, "open");
+	fx.inside = kl_fs_join(fx.dir, "inside");
+	fx.secret = kl_fs_join(fx.dir, "secret");
+	fx.closed = kl_fs_join(fx.dir, "closed");
+	assert_ok(kl_fs_mkdir(fx.work));
+	assert_ok(kl_fs_mkdir(fx.open_dir));
+	assert_int_equal(chmod(fx.open_dir, 0777), 0);
+	assert_ok(kl_fs_put(fx.secret, "s", 1, 0644));
+	assert_ok(kl_fs_put(fx.closed, "s", 1, 0600));
+	gcc[6] = fx.inside;
+	assert_ok(kl_proc_output(NULL, gcc));
+	fx.listener = socket(AF_INET, SOCK_STREAM, 0);
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(fx.listener, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(listen(fx.listener, 64), 0);
+	assert_int_equal(getsockname(fx.listener, (struct sockaddr *)&a, &len), 0);
+	fx.port = ntohs(a.sin_port);
+	setenv("KL_JAIL_TEST", "1", 1);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	close(fx.listener);
+	kl_fs_tempdir_cleanup(&fx.dir);
+	return 0;
+}
+
+/* Does the level work here? Only its own probe may say no. */
+static bool here(struct level *l)
+{
+	struct kl_proc_result res;
+	const char *const argv[] = { "/bin/sh", "-c", "exit 7", NULL };
+	KL_AUTO(kl_buf_release) struct kl_buf err = KL_BUF_INIT;
+	struct kl_jail_run o = { .policy = KL_JAIL_RUN, .argv = argv, .err = &err, .timeout_ms = 10000 };
+
+	if (l->probed)
+		return l->probed > 0;
+	o.workdir = fx.work;
+	l->probed = 1;
+	if (geteuid() != 0 && (l->jail.level == KL_JAIL_CHROOT ||
+			       (l->jail.level == KL_JAIL_BWRAP && !l->jail.userns))) {
+		l->probed = -1;
+		strcpy(l->why, "needs root");
+	} else if (kl_jail_run(&res, &l->jail, &o) < 0) {
+		l->probed = -1;
+		snprintf(l->why, sizeof(l->why), "%s", kl_error_last());
+	} else if (res.exit != 7) {
+		l->probed = -1;
+		snprintf(l->why, sizeof(l->why), "%.500s", err.ptr);
+	}
+	return l->probed > 0;
+}
+
+static int inside_run(struct kl_proc_result *res, struct kl_buf *out, const struct kl_jail *j,
+		      struct kl_jail_run o, const char *verb, const char *a, const char *b)
+{
+	const char *argv[] = { fx.inside, verb, a, a ? b : NULL, NULL };
+
+	o.argv = argv;
+	o.workdir = fx.work;
+	o.out = out;
+	if (!o.timeout_ms)
+		o.timeout_ms = 20000;
+	return kl_jail_run(res, j, &o);
+}
+
+static int attempt(const struct kl_jail *j, enum kl_jail_policy policy, const char *verb, const char *a)
+{
+	struct kl_jail_run o = { .policy = policy };
+	struct kl_proc_result res;
+
+	KL_AUTO(kl_buf_release) struct kl_buf err = KL_BUF_INIT;
+
+	o.err = &err;
+	assert_ok(inside_run(&res, NULL, j, o, verb, a, NULL));
+	if (err.len)
+		print_message("%s: %s", verb, err.ptr);
+	assert_int_equal(res.signal, 0);
+	assert_false(res.timed_out);
+	return res.exit;
+}
+
+/* The mechanism that keeps the copies variant's compiler in is the user id alone. */
+static bool sees_world(const struct kl_jail *j, enum kl_jail_policy policy)
+{
+	return j->level == KL_JAIL_CHROOT && j->copies && policy == KL_JAIL_COMPILE;
+}
+
+static void confine(const struct kl_jail *j, enum kl_jail_policy policy)
+{
+	KL_AUTO(kl_freep) char *port = kl_asprintf("%d", fx.port);
+	KL_AUTO(kl_freep) char *pid = kl_asprintf("%d", getpid());
+	KL_AUTO(kl_freep) char *mine = kl_fs_join(fx.work, "mine");
+	KL_AUTO(kl_freep) char *out = kl_fs_join(fx.open_dir, "out");
+	bool free_run = j->level == KL_JAIL_NONE;
+	int no = free_run ? 0 : 1;
+
+	assert_int_equal(attempt(j, policy, "write", mine), 0);
+	assert_int_equal(attempt(j, policy, "read", mine), 0);
+	assert_int_equal(attempt(j, policy, "read", fx.closed), no);
+	assert_int_equal(attempt(j, policy, "connect", port), no);
+	assert_int_equal(attempt(j, policy, "write", "/usr/kl-test"), no || geteuid() != 0);
+	if (free_run)
+		unlink("/usr/kl-test");
+	assert_int_equal(attempt(j, policy, "getenv", "KL_JAIL_TEST"), 1);
+	assert_int_equal(attempt(j, policy, "signal", pid), no);
+	if (!free_run)
+		assert_int_equal(attempt(j, policy, "userns", NULL), 1);
+	if (sees_world(j, policy))
+		return;
+	assert_int_equal(attempt(j, policy, "read", fx.secret), no);
+	assert_int_equal(attempt(j, policy, "read", "/etc/passwd"), no);
+	assert_int_equal(attempt(j, policy, "write", out), no);
+	assert_int_equal(attempt(j, policy, "chmod", fx.secret), no);
+	assert_int_equal(chmod(fx.secret, 0644), 0);
+	unlink(out);
+}
+
+static int forks(const struct kl_jail *j, int max)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
+	struct kl_jail_run o = { .policy = KL_JAIL_RUN, .max_procs = max };
+	struct kl_proc_result res;
+
+	assert_ok(inside_run(&res, &out, j, o, "forks", "300", NULL));
+	return atoi(out.ptr);
+}
+
+static void limits(const struct kl_jail *j)
+{
+	struct kl_jail_run o = { .policy = KL_JAIL_RUN, .timeout_ms = 300 };
+	struct kl_proc_result res;
+
+	assert_ok(inside_run(&res, NULL, j, o, "spin", NULL, NULL));
+	assert_true(res.timed_out);
+	assert_true(res.wall_ns < 5000000000);
+
+	o = (struct kl_jail_run){ .policy = KL_JAIL_RUN, .mem_mib = 128 };
+	assert_ok(inside_run(&res, NULL, j, o, "alloc", "64", NULL));
+	assert_int_equal(res.exit, 0);
+	assert_ok(inside_run(&res, NULL, j, o, "alloc", "256", NULL));
+	assert_int_equal(res.exit, 1);
+	o.policy = KL_JAIL_COMPILE;
+	assert_ok(inside_run(&res, NULL, j, o, "alloc", "256", NULL));
+	assert_int_equal(res.exit, 1);
+
+	o = (struct kl_jail_run){ .policy = KL_JAIL_RUN, .file_mib = 2 };
+	assert_ok(inside_run(&res, NULL, j, o, "grow", "grown", "1"));
+	assert_int_equal(res.exit, 0);
+	assert_ok(inside_run(&res, NULL, j, o, "grow", "grown", "4"));
+	assert_int_equal(res.exit, 1);
+
+	o = (struct kl_jail_run){ .policy = KL_JAIL_RUN };
+	assert_ok(inside_run(&res, NULL, j, o, "die", NULL, NULL));
+	assert_int_equal(res.signal, SIGSEGV);
+
+	/* the kernel never counts what belongs to uid 0 */
+	if (!(geteuid() == 0 && (j->userns || j->level == KL_JAIL_NONE)))
+		assert_in_range(forks(j, 24), 1, 24);
+}
+
+static void nothing_lingers(const struct kl_jail *j)
+{
+	KL_AUTO(kl_freep) char *beat = kl_fs_join(fx.work, "beat");
+	struct stat a, b;
+
+	unlink(beat);
+	assert_int_equal(attempt(j, KL_JAIL_RUN, "linger", beat), 0);
+	kl_clock_sleep_ms(100);
+	assert_int_equal(stat(beat, &a), 0);
+	assert_true(a.st_size > 0);
+	kl_clock_sleep_ms(100);
+	assert_int_equal(stat(beat, &b), 0);
+	assert_int_equal(a.st_size, b.st_size);
+}
+
+static void test_control(void **state)
+{
+	struct kl_jail j;
+
+	assert_ok(kl_jail_open(&j, KL_JAIL_NONE));
+	assert_string_equal(kl_jail_tier(&j), "unsandboxed");
+	confine(&j, KL_JAIL_RUN);
+	limits(&j);
+	assert_int_equal(attempt(&j, KL_JAIL_RUN, "worker", NULL), 0);
+}
+
+static void test_level(void **state)
+{
+	struct level *l = *state;
+
+	if (!here(l)) {
+		print_message("SKIPPED: jail '%s' does not work on this machine: %s\n", l->name, l->why);
+		skip();
+	}
+	confine(&l->jail, KL_JAIL_COMPILE);
+	confine(&l->jail, KL_JAIL_RUN);
+	limits(&l->jail);
+	assert_int_equal(attempt(&l->jail, KL_JAIL_RUN, "worker", NULL), 0);
+	nothing_lingers(&l->jail);
+}
+
+/* A program that only its owner may run, and named files, are still seen inside. */
+static void test_readable(void **state)
+{
+	struct level *l = *state;
+	const char *const readable[] = { fx.secret, NULL };
+	struct kl_jail_run o = { .policy = KL_JAIL_RUN, .readable = readable };
+	struct kl_proc_result res;
+
+	if (!here(l))
+		skip();
+	assert_ok(inside_run(&res, NULL, &l->jail, o, "read", fx.secret, NULL));
+	assert_int_equal(res.exit, 0);
+	assert_ok(inside_run(&res, NULL, &l->jail, o, "write", fx.secret, NULL));
+	assert_int_equal(res.exit, 1);
+	if (l->jail.level == KL_JAIL_CHROOT)
+		return;
+	assert_int_equal(chmod(fx.inside, 0700), 0);
+	assert_ok(inside_run(&res, NULL, &l->jail, o, "read", fx.secret, NULL));
+	assert_int_equal(res.exit, 0);
+	assert_int_equal(attempt(&l->jail, KL_JAIL_RUN, "read", fx.closed), 1);
+	assert_int_equal(chmod(fx.inside, 0755), 0);
+}
+
+static void test_names(void **state)
+{
+	enum kl_jail_level level;
+	struct kl_jail j;
+
+	assert_ok(kl_jail_level_parse(&level, "landlock"));
+	assert_int_equal(level, KL_JAIL_LANDLOCK);
+	assert_error(KL_EINVALID, "unknown jail 'docker'", kl_jail_level_parse(&level, "docker"));
+	if (!kl_jail_open(&j, KL_JAIL_AUTO))
+		assert_true(j.level != KL_JAIL_NONE && j.level != KL_JAIL_AUTO);
+}
+
+#define LEVEL_TEST(f, i) { "level " #i " " #f, f, NULL, NULL, &levels[i] }
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_control),
+		LEVEL_TEST(test_level, 0), LEVEL_TEST(test_readable, 0),
+		LEVEL_TEST(test_level, 1), LEVEL_TEST(test_readable, 1),
+		LEVEL_TEST(test_level, 2), LEVEL_TEST(test_readable, 2),
+		LEVEL_TEST(test_level, 3), LEVEL_TEST(test_readable, 3),
+		LEVEL_TEST(test_level, 4), LEVEL_TEST(test_readable, 4),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
