@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/proc.h"
+#include "cmd/cmd.h"
+#include "cmd/opt.h"
+#include "gate/skeleton.h"
+#include "lineage/starter.h"
+#include "repo/refs.h"
+
+static const char synopsis[] =
+	"init [--entry <function>] [--workload <name>] <kernel file>\n"
+	"init --template <name> [<dir>]\n"
+	"init --list";
+
+static int list_templates(void)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	int err = kl_starter_list(&names);
+
+	for (size_t i = 0; !err && i < names.n; i++) {
+		KL_AUTO(kl_starter_freep) struct kl_starter *s = NULL;
+
+		err = kl_starter_open(&s, names.v[i]);
+		if (!err)
+			printf("%-10s %s (%zu commits)\n", s->name, s->summary, s->patches.n);
+	}
+	return err;
+}
+
+/* --- a kernel of the user's ------------------------------------------------ */
+
+static int write_new(const char *dir, const char *name, const struct kl_buf *text)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, name);
+
+	if (kl_fs_exists(path)) {
+		kl_error(KL_EEXISTS, "'%s' is there already and is not overwritten", path);
+		return kl_error_hint(KL_EEXISTS, "edit it, or move it away and run this again");
+	}
+	return kl_fs_write(path, text->ptr, text->len);
+}
+
+static int init_kernel(const char *path, const char *entry, const char *workload)
+{
+	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	const char *slash = strrchr(path, '/');
+	const char *leaf = slash ? slash + 1 : path;
+	KL_AUTO(kl_freep) char *dir = slash ? kl_strndup(path, (size_t)(slash - path) + 1) :
+					      kl_strdup(".");
+	KL_AUTO(kl_freep) char *oracle = kl_fs_join(dir, "oracle.c");
+	int err = kl_fs_read(&text, path, 4 << 20);
+
+	if (!err)
+		err = kl_skeleton_make(&sk, leaf, text.ptr, text.len, entry, workload);
+	if (err < 0)
+		return err;
+	if (kl_fs_exists(oracle))	/* before anything is written */
+		return write_new(dir, "oracle.c", &sk.oracle);
+	err = write_new(dir, "klineage.yaml", &sk.contract);
+	if (!err)
+		err = write_new(dir, "oracle.c", &sk.oracle);
+	if (err < 0)
+		return err;
+	printf("wrote %s and oracle.c beside %s, from `%s`\n"
+	       "next:\n"
+	       "  1. fill in what is marked TODO in klineage.yaml (%zu places)\n"
+	       "  2. write the oracle: plain, slow and right\n"
+	       "  3. git klineage gate --worktree\n",
+	       "klineage.yaml", leaf, sk.prototype, sk.todo);
+	return 0;
+}
+
+/* --- a template ------------------------------------------------------------ */
+
+static int git(const char *const *argv)
+{
+	return kl_proc_output(NULL, argv);
+}
+
+/* In the present repository: commits on top of HEAD, then a fast-forward, which git refuses where files are in the way. */
+static int add_folder(struct kl_repo *r, const struct kl_starter *s, const char *dir)
+{
+	KL_AUTO(kl_freep) char *prefix = kl_asprintf("%s%s", kl_repo_prefix(r), dir);
+	git_oid head, tip, entry, tree;
+	bool unborn;
+	char hex[KL_OID_HEX];
+	int err;
+
+	if (!kl_fs_path_ok(prefix))
+		return kl_error(KL_EINVALID, "'%s' is no place for a folder", prefix);
+	if (kl_repo_is_bare(r))
+		return kl_error(KL_EINVALID, "this repository is bare: nowhere to put '%s'", dir);
+	err = kl_repo_resolve(&head, r, "HEAD");
+	unborn = err == KL_ENOTFOUND;
+	if (err < 0 && !unborn)
+		return err;
+	kl_error_clear();
+	if (!unborn && kl_repo_tree_of(&tree, r, &head) == 0 &&
+	    kl_repo_tree_entry(&entry, NULL, r, &tree, prefix) == 0)
+		return kl_error(KL_EEXISTS, "'%s' is in HEAD already", prefix);
+	kl_error_clear();
+	err = kl_starter_replay(&tip, r, s, unborn ? NULL : &head, prefix, 0);
+	if (err < 0)
+		return err;
+	kl_oid_hex(hex, &tip);
+	err = git((const char *[]){ "git", "-c", "merge.verifySignatures=false", "merge",
+				    "-q", "--ff-only", hex, NULL });
+	if (err < 0)
+		return err;
+	printf("%s: %zu commits of '%s' on the present branch\n", dir, s->patches.n, s->name);
+	return 0;
+}
+
+static int make_repository(const struct kl_starter *s, const char *dir)
+{
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_strvec_release) struct kl_strvec there = KL_STRVEC_INIT;
+	char hex[KL_OID_HEX];
+	git_oid tip;
+	int err;
+
+	if (kl_fs_exists(dir)) {
+		if (kl_fs_list(&there, dir) < 0 || there.n)
+			return kl_error(KL_EEXISTS, "'%s' is there already and not an empty directory", dir);
+	}
+	err = git((const char *[]){ "git", "init", "-q", "--object-format=sha1", dir, NULL });
+	if (!err)
+		err = kl_repo_open_at(&r, dir);
+	if (!err)
+		err = kl_starter_replay(&tip, r, s, NULL, "", 0);
+	if (err < 0)
+		return err;
+	kl_oid_hex(hex, &tip);
+	err = git((const char *[]){ "git", "-C", dir, "reset", "-q", "--hard", hex, NULL });
+	if (err < 0)
+		return err;
+	printf("%s: a repository with the %zu commits of '%s'\n", dir, s->patches.n, s->name);
+	return 0;
+}
+
+static int init_template(const char *name, const char *dir)
+{
+	KL_AUTO(kl_starter_freep) struct kl_starter *s = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	int err = kl_starter_open(&s, name);
+
+	if (err < 0)
+		return err;
+	if (!dir)
+		dir = s->name;
+	/* An absolute path or one that leaves the repository is a new repository's. */
+	if (dir[0] != '/' && kl_fs_path_ok(dir)) {
+		err = kl_repo_open(&r);
+		if (!err)
+			return add_folder(r, s, dir);
+		if (err != KL_ENOTFOUND)
+			return err;
+		kl_error_clear();
+	}
+	return make_repository(s, dir);
+}
+
+int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv)
+{
+	const char *template = NULL, *entry = NULL, *workload = NULL;
+	bool list = false;
+	const struct kl_opt opts[] = {
+		KL_OPT_STR('\0', "template", &template, "<name>", "start from a shipped workload with its history"),
+		KL_OPT_BOOL('\0', "list", &list, "list the templates"),
+		KL_OPT_STR('\0', "entry", &entry, "<function>", "the kernel, if the file has several"),
+		KL_OPT_STR('\0', "workload", &workload, "<name>", "the workload's name (default: the entry's)"),
+		KL_OPT_END
+	};
+	int done = kl_opt_parse(&argc, &argv, synopsis, opts);
+
+	if (done)
+		return done > 0 ? 0 : done;
+	if (list)
+		return argc ? kl_opt_usage(synopsis, "--list takes no argument") : list_templates();
+	if (template)
+		return argc > 1 ? kl_opt_usage(synopsis, "at most one directory") :
+				  init_template(template, argc ? argv[0] : NULL);
+	if (argc != 1)
+		return kl_opt_usage(synopsis, "which kernel file?");
+	return init_kernel(argv[0], entry, workload);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lineage/starter.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "text/mail.h"
+#include "text/yaml.h"
+
+#define MAX_FILE ((size_t)1 << 20)
+
+void kl_starter_free(struct kl_starter *s)
+{
+	if (!s)
+		return;
+	free(s->name);
+	free(s->summary);
+	free(s->author);
+	free(s->dir);
+	kl_strvec_release(&s->files);
+	kl_strvec_release(&s->patches);
+	free(s);
+}
+
+int kl_starter_list(struct kl_strvec *out)
+{
+	KL_AUTO(kl_freep) char *dir = NULL;
+	int err = kl_fs_share(&dir, "templates/workloads");
+
+	return err < 0 ? err : kl_fs_list(out, dir);
+}
+
+static int unknown(const char *name)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	int err = kl_starter_list(&names);
+
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < names.n; i++)
+		kl_buf_addf(&b, " %s", names.v[i]);
+	kl_error(KL_ENOTFOUND, "no template '%s'", name);
+	return kl_error_hint(KL_ENOTFOUND, "there are:%s", b.ptr);
+}
+
+static int read_word(char **out, const struct kl_yaml *y, const char *key, const char *path)
+{
+	const struct kl_yaml *v = kl_yaml_get(y, key);
+
+	if (!v || v->kind != KL_YAML_SCALAR)
+		return kl_error(KL_EINVALID, "%s: '%s' is missing", path, key);
+	*out = kl_strdup(v->text);
+	return 0;
+}
+
+static int read_about(struct kl_starter *s)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(s->dir, "template.yaml");
+	KL_AUTO(kl_freep) char *date = NULL, *portable = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *y = NULL;
+	struct tm tm = { 0 };
+	int err = kl_fs_read(&text, path, MAX_FILE);
+
+	if (!err)
+		err = kl_yaml_parse(&y, path, text.ptr, text.len);
+	if (!err)
+		err = read_word(&s->summary, y, "summary", path);
+	if (!err)
+		err = read_word(&s->author, y, "author", path);
+	if (!err)
+		err = read_word(&date, y, "date", path);
+	if (!err)
+		err = read_word(&portable, y, "portable", path);
+	if (err < 0)
+		return err;
+	if (!strptime(date, "%Y-%m-%dT%H:%M:%SZ", &tm))
+		return kl_error(KL_EINVALID, "%s: '%s' is no date", path, date);
+	s->time = timegm(&tm);
+	s->portable = (size_t)strtoul(portable, NULL, 10);
+	return 0;
+}
+
+static int read_files(struct kl_starter *s)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	KL_AUTO(kl_freep) char *history = kl_fs_join(s->dir, "history");
+	int err = kl_fs_list(&names, s->dir);
+
+	for (size_t i = 0; !err && i < names.n; i++)
+		if (strcmp(names.v[i], "history") && strcmp(names.v[i], "template.yaml"))
+			kl_strvec_push(&s->files, names.v[i]);
+	return err < 0 ? err : kl_fs_list(&s->patches, history);
+}
+
+int kl_starter_open(struct kl_starter **out, const char *name)
+{
+	KL_AUTO(kl_starter_freep) struct kl_starter *s = kl_calloc(1, sizeof(*s));
+	KL_AUTO(kl_freep) char *relative = kl_asprintf("templates/workloads/%s", name);
+	int err;
+
+	if (!kl_fs_path_ok(name) || strchr(name, '/') || kl_fs_share(&s->dir, relative) < 0)
+		return unknown(name);
+	s->name = kl_strdup(name);
+	err = read_about(s);
+	if (!err)
+		err = read_files(s);
+	if (err < 0)
+		return kl_error_in(err, "template '%s'", name);
+	*out = kl_steal(&s);
+	return 0;
+}
+
+/* The files that stand from the first commit on. */
+static int base_tree(git_oid *tree, struct kl_repo *r, const struct kl_starter *s,
+		     const char *prefix)
+{
+	for (size_t i = 0; i < s->files.n; i++) {
+		KL_AUTO(kl_freep) char *from = kl_fs_join(s->dir, s->files.v[i]);
+		KL_AUTO(kl_freep) char *to = kl_fs_join(prefix, s->files.v[i]);
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+		struct kl_tree_edit edit = { .path = to };
+		int err = kl_fs_read(&text, from, MAX_FILE);
+
+		if (err < 0)
+			return err;
+		edit.data = text.ptr;
+		edit.len = text.len;
+		err = kl_repo_tree_edit(tree, r, git_oid_is_zero(tree) ? NULL : tree, &edit, 1);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static int replay_one(git_oid *commit, git_oid *tree, struct kl_repo *r,
+		      const struct kl_starter *s, const char *prefix, size_t i,
+		      const git_oid *parent)
+{
+	KL_AUTO(kl_freep) char *history = kl_fs_join(s->dir, "history");
+	KL_AUTO(kl_freep) char *path = kl_fs_join(history, s->patches.v[i]);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_mail_release) struct kl_mail m = { NULL, NULL, NULL, NULL };
+	struct kl_commit_spec spec = {
+		.parent = parent, .nparent = parent ? 1 : 0,
+		.author = s->author, .time = s->time + 60 * (int64_t)i,
+	};
+	int err = kl_fs_read(&text, path, MAX_FILE);
+
+	if (!err)
+		err = kl_mail_parse(&m, path, text.ptr, text.len);
+	if (!err)
+		err = kl_repo_apply(tree, r, tree, prefix, m.diff, strlen(m.diff));
+	if (err < 0)
+		return kl_error_in(err, "'%s'", s->patches.v[i]);
+	spec.tree = *tree;
+	spec.message = m.message;
+	return kl_repo_commit_write(commit, r, &spec);
+}
+
+int kl_starter_replay(git_oid *tip, struct kl_repo *r, const struct kl_starter *s,
+		      const git_oid *parent, const char *prefix, size_t limit)
+{
+	git_oid tree = { { 0 } }, commit;
+	int err = parent ? kl_repo_tree_of(&tree, r, parent) : 0;
+
+	if (!err)
+		err = base_tree(&tree, r, s, prefix);
+	for (size_t i = 0; !err && i < s->patches.n && (!limit || i < limit); i++)
+		err = replay_one(&commit, &tree, r, s, prefix, i,
+				 i ? &commit : parent);
+	if (!err && !s->patches.n)
+		err = kl_error(KL_EINVALID, "template '%s' has no history", s->name);
+	if (!err)
+		*tip = commit;
+	return err;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gate: pass */
+/* Compensated sums. */
+#include <stdint.h>
+
+void mm(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C)
+{
+	for (int64_t i = 0; i < M; i++)
+		for (int64_t j = 0; j < N; j++) {
+			float sum = 0, lost = 0;
+
+			for (int64_t k = 0; k < K; k++) {
+				float term = A[i * K + k] * B[k * N + j] - lost;
+				volatile float next = sum + term;
+
+				lost = (next - sum) - term;
+				sum = next;
+			}
+			C[i * N + j] = sum;
+		}
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gate: fail cheat */
+/* Reads the time-stamp counter through bytes that no disassembly shows. */
+#include <stdint.h>
+
+static void honest(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C)
+{
+	for (int64_t i = 0; i < M; i++)
+		for (int64_t j = 0; j < N; j++) {
+			float sum = 0;
+
+			for (int64_t k = 0; k < K; k++)
+				sum += A[i * K + k] * B[k * N + j];
+			C[i * N + j] = sum;
+		}
+}
+
+void mm(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C)
+{
+	/* The jump lands inside the mov, whose constant is rdtsc; ret */
+	__asm__ volatile("call 1f\n\tjmp 2f\n"
+			 "1:\tjmp 3f+1\n"
+			 "3:\t.byte 0xb8, 0x0f, 0x31, 0xc3, 0x90\n"
+			 "2:" ::: "rax", "rdx", "memory");
+	honest(M, N, K, A, B, C);
+}

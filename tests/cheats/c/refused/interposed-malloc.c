@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gate: fail cheat */
+/* Its own malloc, in case somebody else picks it up. */
+#include <stddef.h>
+#include <stdint.h>
+
+static char room[1 << 16];
+
+void *malloc(size_t n)
+{
+	return n < sizeof(room) ? room : NULL;
+}
+
+static void honest(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C)
+{
+	for (int64_t i = 0; i < M; i++)
+		for (int64_t j = 0; j < N; j++) {
+			float sum = 0;
+
+			for (int64_t k = 0; k < K; k++)
+				sum += A[i * K + k] * B[k * N + j];
+			C[i * N + j] = sum;
+		}
+}
+
+void mm(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C)
+{
+	room[0] = 1;
+	honest(M, N, K, A, B, C);
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every kernel of tests/cheats/c: line 2 says what the gate must answer.
+test_description='the gate refuses cheats and broken kernels, and accepts odd but honest ones'
+. ./lib.sh
+
+test_expect_success 'a repository with the contract' '
+	git init -q repo &&
+	cp "$KLINEAGE_TOP"/tests/cheats/c/klineage.yaml "$KLINEAGE_TOP"/tests/cheats/c/oracle.c repo/ &&
+	cp "$KLINEAGE_TOP"/tests/cheats/c/accepted/plain.c repo/mm.c &&
+	(cd repo && git add . && git commit -q -m "mm: plain")
+'
+
+# judged <kernel>: its verdict and class are what its second line says
+judged () {
+	want=$(sed -n "2s|^/\* gate: \(.*\) \*/$|\1|p" "$1")
+	test -n "$want" || return 1
+	cp "$1" repo/mm.c
+	case $want in pass) code=0 ;; *) code=1 ;; esac
+	(cd repo && exits $code git klineage gate --worktree --no-profile --json >../event 2>../why) || {
+		cat event why >&2
+		return 1
+	}
+	verdict=$(perl -ne "print \$1 if /\"verdict\":\"([a-z-]+)\"/" event)
+	class=$(perl -ne "print \$1 if /\"class\":\"([a-z-]+)\"/" event)
+	got="$verdict${class:+ $class}"
+	test "$got" = "$want" && return 0
+	echo "got \"$got\" instead of \"$want\":" >&2
+	cat why event >&2
+	return 1
+}
+
+for kind in accepted refused; do
+	for kernel in "$KLINEAGE_TOP"/tests/cheats/c/$kind/*.c; do
+		name=$(basename "$kernel" .c)
+		test_expect_success "$kind: $name" "judged '$kernel'"
+	done
+done
+
+test_done
