@@ -44,6 +44,12 @@ struct stream {
 	struct kl_buf *buf;
 };
 
+/* Is this program to be stopped because the user wants us to? */
+static bool stop_wanted(const struct kl_proc_opts *o)
+{
+	return interrupted && !(o->flags & KL_PROC_FINISH);
+}
+
 struct run {
 	const struct kl_proc_opts *o;
 	struct stream in, out, err;
@@ -110,7 +116,8 @@ static void child(struct run *r, int report)
 	int e;
 
 	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!(o->flags & KL_PROC_FINISH))
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigaction(SIGINT, &dfl, NULL);
 	sigaction(SIGTERM, &dfl, NULL);
 	sigaction(SIGHUP, &dfl, NULL);
@@ -216,7 +223,7 @@ static int pump(struct run *r, int64_t end)
 		};
 		int64_t left = end ? (end - kl_clock_ns()) / 1000000 : 1000;
 
-		if (interrupted)
+		if (stop_wanted(r->o))
 			return KL_EINTR;
 		if (end && left <= 0)
 			return KL_ETIMEOUT;
@@ -239,11 +246,11 @@ static int reap(struct run *r, int64_t end, int *status)
 
 	for (;;) {
 		struct timespec t = { 0, nap_ns };
-		pid_t got = waitpid(r->pid, status, end || interrupted ? WNOHANG : 0);
+		pid_t got = waitpid(r->pid, status, end || stop_wanted(r->o) ? WNOHANG : 0);
 
 		if (got == r->pid)
 			return 0;
-		if (interrupted)
+		if (stop_wanted(r->o))
 			return KL_EINTR;
 		if (got < 0 && errno != EINTR)
 			return kl_error_errno("cannot wait for '%s'", r->o->argv[0]);

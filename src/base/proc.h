@@ -36,6 +36,8 @@ enum kl_proc_flags {
 	KL_PROC_INHERIT_STDERR = 1 << 0,
 	KL_PROC_INHERIT_STDIN = 1 << 1,
 	KL_PROC_INHERIT_STDOUT = 1 << 2,
+	/* A short program that must not be cut off: neither an interrupt nor our own death kills it. */
+	KL_PROC_FINISH = 1 << 3,
 };
 
 struct kl_proc_result {
