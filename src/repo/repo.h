@@ -35,9 +35,12 @@ KL_DEFINE_CLEANUP(struct kl_repo *, kl_repo_free)
 
 const char *kl_repo_git_dir(const struct kl_repo *r);	/* of this worktree */
 const char *kl_repo_common_dir(const struct kl_repo *r);
-const char *kl_repo_worktree(const struct kl_repo *r);	/* NULL: bare */
+const char *kl_repo_worktree(const struct kl_repo *r);	/* NULL: bare, or the user stands inside the git directory */
 const char *kl_repo_prefix(const struct kl_repo *r);	/* "" or "dir/": where the user stands */
-/** "main" for the main worktree, else the name under .git/worktrees: leaf of refs/klineage/op/. */
+/**
+ * "main" for the main worktree, else the name under .git/worktrees (a linked
+ * one that is itself called main gets ".linked" added): leaf of refs/klineage/op/.
+ */
 const char *kl_repo_worktree_id(const struct kl_repo *r);
 bool kl_repo_is_bare(const struct kl_repo *r);
 /** KL_ECANNOT for shallow or partial clones, saying how to complete them: for the verbs that walk history. */
@@ -99,7 +102,12 @@ struct kl_tree_edit {
 	size_t len;
 	uint32_t mode;		/* 0: keep the mode there was, else 0100644 */
 };
-/** New tree = `base` (NULL: the empty tree) with the edits; directories appear and vanish as needed. */
+/**
+ * New tree = `base` (NULL: the empty tree) with the edits; directories appear
+ * and vanish as needed. Removing a directory removes all below it, removing
+ * what is not there is no error. KL_EINVALID: a path that kl_fs_path_ok
+ * refuses, twice the same, a file where a directory is or the other way round.
+ */
 int kl_repo_tree_edit(git_oid *out, struct kl_repo *r, const git_oid *base,
 		      const struct kl_tree_edit *edit, size_t n);
 
@@ -111,7 +119,8 @@ int kl_repo_is_dirty(bool *out, struct kl_repo *r);
 /**
  * A commit object (no ref moves), signed when commit.gpgSign says so.
  * Identity and time from git (`git var`) unless `author`/`time` are given:
- * then author = committer = that, for results that must be reproducible.
+ * then author = committer = that, for results that must be reproducible,
+ * and there is no signature, which would be another one each time.
  */
 struct kl_commit_spec {
 	git_oid tree;

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "repo/internal.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/proc.h"
+
+/* What `git rev-parse --local-env-vars` lists, and the quarantine's. */
+static const char *const local_vars[] = {
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS",
+	"GIT_CONFIG_COUNT", "GIT_OBJECT_DIRECTORY", "GIT_DIR", "GIT_WORK_TREE",
+	"GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE", "GIT_INDEX_FILE",
+	"GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE", "GIT_PREFIX",
+	"GIT_SHALLOW_FILE", "GIT_COMMON_DIR", "GIT_INTERNAL_SUPER_PREFIX",
+	"GIT_NAMESPACE", "GIT_QUARANTINE_PATH", NULL
+};
+
+/* Tied to where the user stands: wrong for a child in the git directory. */
+static const char *const standing_vars[] = {
+	"GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_INDEX_FILE", NULL
+};
+
+/*
+ * Replace refs are off because libgit2 does not know them: both must see the
+ * same objects. No optional locks: the index is refreshed in memory only.
+ */
+static const char *const our_vars[] = {
+	"LC_ALL=C", "LANGUAGE=C", "GIT_NO_REPLACE_OBJECTS=1", "GIT_OPTIONAL_LOCKS=0",
+	"GIT_LITERAL_PATHSPECS=1", NULL
+};
+
+int kl_error_git(int code, const char *fmt, ...)
+{
+	const git_error *e = git_error_last();
+	KL_AUTO(kl_buf_release) struct kl_buf what = KL_BUF_INIT;
+	int kind = code == GIT_ENOTFOUND ? KL_ENOTFOUND :
+		   code == GIT_EEXISTS ? KL_EEXISTS :
+		   code == GIT_EMODIFIED ? KL_ECHANGED :
+		   code == GIT_ELOCKED ? KL_EBUSY :
+		   code == GIT_EINVALIDSPEC || code == GIT_EAMBIGUOUS ? KL_EINVALID :
+		   KL_EIO;
+	va_list ap;
+
+	va_start(ap, fmt);
+	kl_buf_vaddf(&what, fmt, ap);
+	va_end(ap);
+	return kl_error(kind, "%s: %s", what.ptr, e ? e->message : "no reason given");
+}
+
+static bool names(const char *const *list, const char *entry)
+{
+	size_t n = strcspn(entry, "=");
+
+	for (; list && *list; list++)
+		if (strcspn(*list, "=") == n && !strncmp(*list, entry, n))
+			return true;
+	return false;
+}
+
+static bool is_config_pair(const char *entry)
+{
+	return !strncmp(entry, "GIT_CONFIG_KEY_", 15) ||
+	       !strncmp(entry, "GIT_CONFIG_VALUE_", 17);
+}
+
+static void child_env(struct kl_strvec *env, const struct kl_repo *r,
+		      const struct kl_git_call *c)
+{
+	for (char **e = environ; *e; e++) {
+		const char *value = strchr(*e, '=');
+
+		if (names(our_vars, *e) || names(c->setenv, *e))
+			continue;
+		if (r->isolated && (names(local_vars, *e) || is_config_pair(*e)))
+			continue;
+		if (!c->here && names(standing_vars, *e))
+			continue;
+		if (!c->here && value && value[1] != '/' &&
+		    (!strncmp(*e, "GIT_OBJECT_DIRECTORY=", 21) ||
+		     !strncmp(*e, "GIT_COMMON_DIR=", 15)))
+			kl_strvec_pushf(env, "%.*s%s/%s", (int)(value + 1 - *e), *e,
+					r->start_dir, value + 1);
+		else
+			kl_strvec_push(env, *e);
+	}
+	kl_strvec_pushv(env, our_vars);
+	if (c->setenv)
+		kl_strvec_pushv(env, c->setenv);
+}
+
+static int stdin_from(void *payload)
+{
+	return dup2(*(int *)payload, 0) < 0 ? 1 : 0;
+}
+
+int kl_git_run(int *status, const struct kl_repo *r, const struct kl_git_call *c)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
+	KL_AUTO(kl_closep) int in = -1;
+	int keep[] = { c->keep_fd > 0 ? c->keep_fd : -1, -1 };
+	struct kl_proc_result res;
+	struct kl_proc_opts o = {
+		.dir = c->here ? r->start_dir : r->git_dir,
+		.in = c->in, .in_len = c->in_len,
+		.out = c->out, .err = c->err,
+		.keep_fds = keep,
+		.max_output = (size_t)1 << 30,
+		.flags = c->finish ? KL_PROC_FINISH : 0,
+	};
+	int err;
+
+	kl_strvec_push(&argv, "git");
+	if (!c->here)
+		kl_strvec_pushf(&argv, "--git-dir=%s", r->git_dir);
+	kl_strvec_pushv(&argv, c->args);
+	child_env(&env, r, c);
+	o.argv = (const char *const *)argv.v;
+	o.env = (const char *const *)env.v;
+	if (c->in_path) {
+		in = open(c->in_path, O_RDONLY | O_CLOEXEC);
+		if (in < 0)
+			return kl_error_errno("cannot open '%s'", c->in_path);
+		o.before_exec = stdin_from;
+		o.payload = &in;
+	}
+	err = kl_proc_run(&res, &o);
+	if (err == KL_ENOTFOUND)
+		return kl_error(KL_EIO, "%s: git must be on PATH", kl_error_last());
+	if (err < 0)
+		return err;
+	if (res.truncated)
+		return kl_error(KL_EIO, "git %s printed more than 1 GiB", c->args[0]);
+	*status = res.signal ? 128 + res.signal : res.exit;
+	return 0;
+}
+
+const char *kl_git_complaint(struct kl_buf *err)
+{
+	static const char *const prefix[] = { "fatal: ", "error: ", "" };
+	char *end;
+
+	kl_buf_rtrim(err);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(prefix); i++) {
+		size_t n = strlen(prefix[i]);
+
+		for (char *p = err->ptr; p; p = strchr(p, '\n')) {
+			p += *p == '\n';
+			if (strncmp(p, prefix[i], n) || !p[n])
+				continue;
+			end = strchr(p, '\n');
+			if (end)
+				*end = '\0';
+			return p + n;
+		}
+	}
+	return "it gave no reason";
+}
+
+int kl_git_do(const struct kl_repo *r, const struct kl_git_call *c)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_git_call call = *c;
+	const char *const *verb = c->args;
+	int status, err;
+
+	if (!call.err)
+		call.err = &text;
+	if ((err = kl_git_run(&status, r, &call)) < 0)
+		return err;
+	if (!status)
+		return 0;
+	while (!strcmp(*verb, "-c"))
+		verb += 2;
+	if (status > 129)	/* 128 and 129 are git's own */
+		return kl_error(KL_EIO, "git %s was killed by signal %d", *verb, status - 128);
+	return kl_error(KL_EIO, "git %s: %s", *verb, kl_git_complaint(call.err));
+}

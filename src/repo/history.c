@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "repo/internal.h"
+
+#include <string.h>
+
+/* git prunes by path as it walks, with its commit-graph and changed-path filters. */
+int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *from,
+		     const char *const *paths, size_t npaths, size_t max)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_freep) git_oid *found = NULL;
+	struct kl_git_call c = { .out = &text };
+	size_t count = 0;
+	int err;
+
+	kl_strvec_pushv(&args, KL_ARGS("rev-list", "--first-parent"));
+	kl_strvec_pushf(&args, "--max-count=%zu", max);
+	kl_strvec_push(&args, git_oid_tostr_s(from));
+	kl_strvec_push(&args, "--");
+	for (size_t i = 0; i < npaths; i++)
+		if (*paths[i])
+			kl_strvec_push(&args, paths[i]);
+	c.args = (const char *const *)args.v;
+	if ((err = kl_git_do(r, &c)) < 0)
+		return err;
+	found = kl_calloc(text.len / GIT_OID_HEXSZ + 1, sizeof(*found));
+	for (const char *p = text.ptr; *p; p += GIT_OID_HEXSZ + 1) {
+		if (text.ptr + text.len - p <= GIT_OID_HEXSZ ||
+		    !kl_oid_parsen(found + count++, p, GIT_OID_HEXSZ))
+			return kl_error(KL_EIO, "git rev-list answered '%.60s'", p);
+	}
+	*n = count;
+	*out = kl_steal(&found);
+	return 0;
+}

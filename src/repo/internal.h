@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_REPO_INTERNAL_H
+#define KL_REPO_INTERNAL_H
+
+/*
+ * internal - what the files of src/repo share: the repository's insides,
+ * libgit2 behind our errors, and git itself as a child process.
+ */
+#include <git2.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "repo/refs.h"
+#include "repo/repo.h"
+
+KL_DEFINE_CLEANUP(git_blob *, git_blob_free)
+KL_DEFINE_CLEANUP(git_commit *, git_commit_free)
+KL_DEFINE_CLEANUP(git_diff *, git_diff_free)
+KL_DEFINE_CLEANUP(git_odb_object *, git_odb_object_free)
+KL_DEFINE_CLEANUP(git_object *, git_object_free)
+KL_DEFINE_CLEANUP(git_reference *, git_reference_free)
+KL_DEFINE_CLEANUP(git_reference_iterator *, git_reference_iterator_free)
+KL_DEFINE_CLEANUP(git_tree *, git_tree_free)
+KL_DEFINE_CLEANUP(git_tree_entry *, git_tree_entry_free)
+KL_DEFINE_CLEANUP(git_treebuilder *, git_treebuilder_free)
+
+/* An identity as git gave it: "Name <mail>", and whether the date is ours. */
+struct kl_ident {
+	char *who;		/* NULL: not asked yet */
+	char *dated;		/* "Name <mail> <seconds> <zone>" of the last question */
+};
+
+struct kl_repo {
+	git_repository *git;
+	git_odb *odb;
+	char *start_dir;	/* where children of the user's view run */
+	char *git_dir, *common_dir, *worktree, *prefix, *worktree_id;
+	bool bare;
+	bool isolated;		/* opened by directory: the environment's GIT_DIR is not ours */
+	struct kl_map config;	/* normalised key -> value, owned */
+	struct kl_ident author, committer;
+};
+
+/** Message of libgit2 behind ours; its code becomes one of our kinds. */
+int kl_error_git(int code, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * A child git. By default it sees the repository alone: --git-dir, standing
+ * in the git directory, no worktree, so that no path is relative to where
+ * the user stands. `here` gives it the user's own view instead.
+ */
+struct kl_git_call {
+	const char *const *args;	/* after "git"; NULL-terminated */
+	const char *const *setenv;	/* "NAME=value", NULL-terminated, or NULL */
+	bool here;
+	bool finish;			/* neither an interrupt nor our death ends it */
+	const void *in;			/* stdin; NULL: none */
+	size_t in_len;
+	const char *in_path;		/* stdin is this file */
+	int keep_fd;			/* also inherited; 0 or below: none */
+	struct kl_buf *out;		/* NULL: dropped */
+	struct kl_buf *err;		/* whole stderr; NULL: for the message only */
+};
+
+/** Run git; `*status` is its exit code, 128 + n if signal n ended it. */
+int kl_git_run(int *status, const struct kl_repo *r, const struct kl_git_call *c);
+/** Run git; any end but exit 0 is KL_EIO with git's own words. */
+int kl_git_do(const struct kl_repo *r, const struct kl_git_call *c);
+/** What git complained of, from its stderr: the first fatal or error line without its prefix, in `err` itself. */
+const char *kl_git_complaint(struct kl_buf *err);
+
+#define KL_ARGS(...) ((const char *const []){ __VA_ARGS__, NULL })
+
+/** "Name <mail> <seconds> <zone>" for a new commit; borrowed until the next call for the same role. */
+int kl_ident_now(const char **out, struct kl_repo *r, bool author);
+/** Fill `r->config`. */
+int kl_config_load(struct kl_repo *r);
+
+/** `$GIT_COMMON_DIR/klineage/<name>`, the directory made; the caller frees. */
+int kl_repo_private(char **out, const struct kl_repo *r, const char *name);
+
+/** Same as kl_oid_parse, for `n` bytes that need no NUL; false: not 40 hex digits. */
+bool kl_oid_parsen(git_oid *out, const char *hex, size_t n);
+
+/* --- transactions ------------------------------------------------------ */
+
+enum kl_refs_verb { KL_REFS_UPDATE, KL_REFS_DELETE, KL_REFS_VERIFY };
+
+struct kl_refs_cmd {
+	enum kl_refs_verb verb;
+	char *ref;
+	git_oid to;		/* update only */
+	git_oid from;		/* zero: must not exist */
+	bool any;		/* delete whatever it is */
+};
+
+struct kl_refs_txn {
+	struct kl_repo *r;
+	struct kl_refs_cmd *cmd;
+	size_t n, alloc;
+};
+
+/** The transaction as `git update-ref --stdin` reads it, and back. */
+void kl_txn_format(struct kl_buf *out, const struct kl_refs_txn *t);
+int kl_txn_parse(struct kl_refs_txn *t, const char *text, const char *name);
+/** Run the journal file as a transaction, the lock inherited; stderr in `err`. */
+int kl_txn_run(int *status, struct kl_repo *r, const char *journal, int lock_fd,
+	       const char *reflog, struct kl_buf *err);
+/** Present value of a ref; zero if there is none. */
+int kl_txn_now(git_oid *out, struct kl_repo *r, const char *ref);
+/**
+ * With our lock held: clear what a killed transaction left, finish what it
+ * had begun to move, drop the journal.
+ */
+int kl_txn_recover(struct kl_repo *r, int lock_fd, int *cleared);
+
+/* --- notes ------------------------------------------------------------- */
+
+struct kl_note_entry {
+	git_oid commit, blob;
+	unsigned depth;		/* directories above it */
+};
+
+struct kl_note_index {
+	struct kl_note_entry *e;	/* by commit, then depth */
+	size_t n, alloc;
+};
+
+/** All notes of a notes tree. */
+int kl_notes_index(struct kl_note_index *out, struct kl_repo *r, const git_oid *tip);
+void kl_note_index_release(struct kl_note_index *x);
+/** Path of a note in its tree: fanout of `depth` directories. */
+void kl_notes_path(char out[80], const git_oid *commit, unsigned depth);
+/** Append a note's bytes to those of the shallower ones as git does. */
+int kl_notes_concat(struct kl_buf *out, struct kl_repo *r, const git_oid *blob);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "repo/internal.h"
+
+#include <string.h>
+
+void kl_oid_hex(char out[KL_OID_HEX], const git_oid *oid)
+{
+	git_oid_tostr(out, KL_OID_HEX, oid);
+}
+
+bool kl_oid_parsen(git_oid *out, const char *hex, size_t n)
+{
+	if (n != GIT_OID_HEXSZ)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!strchr("0123456789abcdef", hex[i]) || !hex[i])
+			return false;
+	return git_oid_fromstrn(out, hex, n) == 0;
+}
+
+int kl_oid_parse(git_oid *out, const char *hex)
+{
+	if (!kl_oid_parsen(out, hex, strlen(hex)))
+		return kl_error(KL_EINVALID, "'%.60s' is not an object id", hex);
+	return 0;
+}
+
+static int peel(git_oid *out, struct kl_repo *r, const git_oid *oid, const char *rev)
+{
+	KL_AUTO(git_object_freep) git_object *any = NULL, *commit = NULL;
+	int err = git_object_lookup(&any, r->git, oid, GIT_OBJECT_ANY);
+
+	if (!err)
+		err = git_object_peel(&commit, any, GIT_OBJECT_COMMIT);
+	if (err < 0)
+		return kl_error(KL_ENOTFOUND, "no commit '%s' in this repository", rev);
+	git_oid_cpy(out, git_object_id(commit));
+	return 0;
+}
+
+/* git's answer to a revision it does not know: is it only that HEAD is unborn? */
+static int no_revision(struct kl_repo *r, const char *rev)
+{
+	KL_AUTO(git_reference_freep) git_reference *head = NULL;
+	int err;
+
+	if ((!strncmp(rev, "HEAD", 4) || rev[0] == '@') &&
+	    git_repository_head_unborn(r->git) == 1) {
+		err = kl_error(KL_ENOTFOUND, "HEAD has no commit yet");
+		return kl_error_hint(err, "make a first commit, or name a revision");
+	}
+	return kl_error(KL_ENOTFOUND, "no revision '%s' in this repository", rev);
+}
+
+int kl_repo_resolve(git_oid *out, struct kl_repo *r, const char *rev)
+{
+	KL_AUTO(kl_freep) char *peeled = kl_asprintf("%s^{commit}", rev);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf complaint = KL_BUF_INIT;
+	struct kl_git_call c = {
+		.args = KL_ARGS("rev-parse", "--verify", "--quiet", "--end-of-options", peeled),
+		.out = &text, .err = &complaint,
+	};
+	git_oid oid;
+	int status, err;
+
+	if (kl_oid_parsen(&oid, rev, strlen(rev)))
+		return peel(out, r, &oid, rev);
+	if ((err = kl_git_run(&status, r, &c)) < 0)
+		return err;
+	kl_buf_rtrim(&text);
+	if (status && complaint.len)
+		return kl_error(KL_EINVALID, "revision '%s': %s", rev,
+				kl_git_complaint(&complaint));
+	if (status || !kl_oid_parsen(&oid, text.ptr, text.len))
+		return no_revision(r, rev);
+	git_oid_cpy(out, &oid);
+	return 0;
+}
+
+static int lookup(git_commit **out, struct kl_repo *r, const git_oid *oid)
+{
+	int err = git_commit_lookup(out, r->git, oid);
+
+	return err < 0 ? kl_error_git(err, "cannot read commit %s", git_oid_tostr_s(oid)) : 0;
+}
+
+int kl_repo_parents(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *commit)
+{
+	KL_AUTO(git_commit_freep) git_commit *c = NULL;
+	int err = lookup(&c, r, commit);
+
+	if (err < 0)
+		return err;
+	*n = git_commit_parentcount(c);
+	*out = kl_calloc(*n + 1, sizeof(**out));
+	for (size_t i = 0; i < *n; i++)
+		git_oid_cpy(*out + i, git_commit_parent_id(c, (unsigned)i));
+	return 0;
+}
+
+int kl_repo_tree_of(git_oid *out, struct kl_repo *r, const git_oid *commit)
+{
+	KL_AUTO(git_commit_freep) git_commit *c = NULL;
+	int err = lookup(&c, r, commit);
+
+	if (!err)
+		git_oid_cpy(out, git_commit_tree_id(c));
+	return err;
+}
+
+int kl_repo_commit_read(struct kl_commit *out, struct kl_repo *r, const git_oid *commit)
+{
+	KL_AUTO(git_commit_freep) git_commit *c = NULL;
+	const git_signature *by;
+	int err = lookup(&c, r, commit);
+
+	if (err < 0)
+		return err;
+	by = git_commit_author(c);
+	*out = (struct kl_commit){
+		.oid = *commit, .tree = *git_commit_tree_id(c),
+		.message = kl_strdup(git_commit_message_raw(c)),
+		.author = kl_asprintf("%s <%s>", by->name, by->email),
+		.author_time = by->when.time, .author_offset = by->when.offset,
+	};
+	return kl_repo_parents(&out->parent, &out->nparent, r, commit);
+}
+
+void kl_commit_release(struct kl_commit *c)
+{
+	free(c->parent);
+	free(c->message);
+	free(c->author);
+	*c = (struct kl_commit){ 0 };
+}
+
+int kl_repo_blob_read(struct kl_buf *out, struct kl_repo *r, const git_oid *blob, size_t max)
+{
+	KL_AUTO(git_odb_object_freep) git_odb_object *o = NULL;
+	git_object_t type;
+	size_t size;
+	int err = git_odb_read_header(&size, &type, r->odb, blob);
+
+	if (err < 0)
+		return kl_error_git(err, "cannot read object %s", git_oid_tostr_s(blob));
+	if (type != GIT_OBJECT_BLOB)
+		return kl_error(KL_EINVALID, "object %s is not a file", git_oid_tostr_s(blob));
+	if (size > max)
+		return kl_error(KL_EINVALID, "file %s has %zu bytes, more than %zu",
+				git_oid_tostr_s(blob), size, max);
+	err = git_odb_read(&o, r->odb, blob);
+	if (err < 0)
+		return kl_error_git(err, "cannot read object %s", git_oid_tostr_s(blob));
+	kl_buf_add(out, git_odb_object_data(o), git_odb_object_size(o));
+	return 0;
+}
+
+int kl_repo_blob_write(git_oid *out, struct kl_repo *r, const void *p, size_t n)
+{
+	int err = git_odb_write(out, r->odb, p, n, GIT_OBJECT_BLOB);
+
+	return err < 0 ? kl_error_git(err, "cannot write an object") : 0;
+}

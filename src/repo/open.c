@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "repo/internal.h"
+
+#include <git2/sys/repository.h>
+#include <limits.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+
+/*
+ * Extensions of the repository format that change nothing for us although
+ * libgit2 does not know them: config comes from git, nothing is ever pruned,
+ * and absent objects are an error like any other.
+ */
+static const char *const harmless[] = {
+	"noop", "noop-v1", "worktreeconfig", "preciousobjects", "partialclone",
+};
+
+static bool is_harmless(const char *ext, const char *value)
+{
+	if (!strcmp(ext, "objectformat"))
+		return !strcmp(value, "sha1");
+	if (!strcmp(ext, "refstorage"))
+		return !strcmp(value, "files");
+	for (size_t i = 0; i < KL_ARRAY_SIZE(harmless); i++)
+		if (!strcmp(ext, harmless[i]))
+			return true;
+	return false;
+}
+
+static int refuse(const char *ext, const char *value)
+{
+	int err;
+
+	if (!strcmp(ext, "objectformat"))
+		err = kl_error(KL_ECANNOT, "this repository names its objects by %s, "
+			       "which libgit2 cannot read", value);
+	else if (!strcmp(ext, "refstorage"))
+		err = kl_error(KL_ECANNOT, "this repository keeps its refs in the '%s' "
+			       "format, which libgit2 cannot read", value);
+	else
+		return kl_error(KL_ECANNOT, "this repository has the extension '%s', "
+				"which libgit2 cannot read", ext);
+	return kl_error_hint(err, "work in a clone that was made with 'git init "
+			     "--object-format=sha1' and refs in files");
+}
+
+static int check_extensions(struct kl_repo *r)
+{
+	for (size_t i = 0; i < r->config.n; i++) {
+		const char *key = r->config.e[i].key, *value = r->config.e[i].value;
+
+		if (!strncmp(key, "extensions.", 11) && !is_harmless(key + 11, value))
+			return refuse(key + 11, value);
+	}
+	return 0;
+}
+
+/* git would not have it; find out why. */
+static int refused_by_git(const struct kl_repo *r, struct kl_buf *text)
+{
+	if (strstr(text->ptr, "not a git repository"))
+		return kl_error(KL_ENOTFOUND, "'%s' is not in a git repository",
+				r->start_dir);
+	if (strstr(text->ptr, "dubious ownership")) {
+		KL_AUTO(kl_freep) char *whole = kl_strdup(text->ptr);
+		char *advice = strstr(whole, "git config --global");
+		int err = kl_error(KL_EINVALID, "%s", kl_git_complaint(text));
+
+		if (advice)
+			kl_error_hint(err, "%.*s", (int)strcspn(advice, "\n"), advice);
+		return err;
+	}
+	if (strstr(text->ptr, "unknown repository extension") ||
+	    strstr(text->ptr, "repo version")) {
+		for (char *p = text->ptr; *p; p++)
+			if (*p == '\n' || *p == '\t')
+				*p = ' ';
+		return kl_error(KL_ECANNOT, "git cannot read this repository: %s",
+				kl_git_complaint(text));
+	}
+	return kl_error(KL_EINVALID, "git cannot open '%s': %s", r->start_dir,
+			kl_git_complaint(text));
+}
+
+/* One question to git; the last answer fails where there is no worktree. */
+static int locate(struct kl_repo *r)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_git_call c = {
+		.args = KL_ARGS("rev-parse", "--is-bare-repository", "--show-object-format",
+				"--show-prefix", "--path-format=absolute", "--git-dir",
+				"--git-common-dir", "--show-toplevel"),
+		.here = true, .out = &out, .err = &text,
+	};
+	char *line[7] = { 0 };
+	size_t n = 0;
+	int status, err = kl_git_run(&status, r, &c);
+
+	if (err < 0)
+		return err;
+	for (char *p = out.ptr; *p && n < KL_ARRAY_SIZE(line); n++) {
+		line[n] = p;
+		p += strcspn(p, "\n");
+		if (*p)
+			*p++ = '\0';
+	}
+	if (n < 5)
+		return refused_by_git(r, &text);
+	if (n > 6)
+		return kl_error(KL_ECANNOT, "the repository's path has a newline in it");
+	r->bare = !strcmp(line[0], "true");
+	if (strcmp(line[1], "sha1"))
+		return refuse("objectformat", line[1]);
+	r->prefix = kl_strdup(line[2]);
+	r->git_dir = kl_strdup(line[3]);
+	r->common_dir = kl_strdup(line[4]);
+	r->worktree = n > 5 ? kl_strdup(line[5]) : NULL;
+	return 0;
+}
+
+/*
+ * A linked worktree may itself be called "main"; the ids of worktrees must
+ * differ, so such a name is told apart by a suffix.
+ */
+static char *worktree_id(const struct kl_repo *r)
+{
+	const char *name, *p;
+
+	if (!strcmp(r->git_dir, r->common_dir))
+		return kl_strdup("main");
+	name = strrchr(r->git_dir, '/');
+	name = name ? name + 1 : r->git_dir;
+	if (strncmp(name, "main", 4))
+		return kl_strdup(name);
+	for (p = name + 4; !strncmp(p, ".linked", 7); p += 7)
+		;
+	return *p ? kl_strdup(name) : kl_asprintf("%s.linked", name);
+}
+
+/* Objects where the environment wants them: the quarantine of a push. */
+static int environment_odb(struct kl_repo *r)
+{
+	const char *dir = getenv("GIT_OBJECT_DIRECTORY");
+	const char *more = getenv("GIT_ALTERNATE_OBJECT_DIRECTORIES");
+	KL_AUTO(kl_strvec_release) struct kl_strvec alt = KL_STRVEC_INIT;
+	int err;
+
+	if (r->isolated || (!dir && !more))
+		return git_repository_odb(&r->odb, r->git);
+	if (dir) {
+		KL_AUTO(kl_freep) char *path = dir[0] == '/' ? kl_strdup(dir) :
+					       kl_fs_join(r->start_dir, dir);
+
+		err = git_odb_open(&r->odb, path);
+		if (!err)
+			err = git_repository_set_odb(r->git, r->odb);
+	} else {
+		err = git_repository_odb(&r->odb, r->git);
+	}
+	if (err < 0)
+		return err;
+	kl_strvec_split(&alt, more ? more : "", ":");
+	for (size_t i = 0; i < alt.n && !err; i++)
+		err = git_odb_add_disk_alternate(r->odb, alt.v[i]);
+	return err;
+}
+
+static int open_libgit2(struct kl_repo *r)
+{
+	unsigned flags = GIT_REPOSITORY_OPEN_NO_SEARCH | GIT_REPOSITORY_OPEN_NO_DOTGIT |
+			 GIT_REPOSITORY_OPEN_BARE;
+	/* git has judged the owner; libgit2 1.5 does not know "safe.directory = *" */
+	int err = git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
+
+	if (!err)
+		err = git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, harmless,
+				       KL_ARRAY_SIZE(harmless));
+	if (!err)
+		err = git_repository_open_ext(&r->git, r->git_dir, flags, NULL);
+	if (err < 0) {
+		err = kl_error_git(err, "libgit2 cannot open '%s'", r->git_dir);
+		return err == KL_EIO ? KL_ECANNOT : err;
+	}
+	err = environment_odb(r);
+	return err < 0 ? kl_error_git(err, "cannot open the objects of '%s'", r->git_dir) : 0;
+}
+
+static int open_from(struct kl_repo **out, const char *dir, bool isolated)
+{
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = kl_calloc(1, sizeof(*r));
+	int err;
+
+	git_libgit2_init();
+	r->start_dir = kl_strdup(dir);
+	r->isolated = isolated;
+	r->config.free_value = free;
+	if ((err = locate(r)) < 0 ||
+	    (err = kl_config_load(r)) < 0 ||
+	    (err = check_extensions(r)) < 0 ||
+	    (err = open_libgit2(r)) < 0)
+		return err;
+	r->worktree_id = worktree_id(r);
+	*out = kl_steal(&r);
+	return 0;
+}
+
+int kl_repo_open(struct kl_repo **out)
+{
+	char dir[PATH_MAX];
+
+	if (!getcwd(dir, sizeof(dir)))
+		return kl_error_errno("cannot tell the current directory");
+	return open_from(out, dir, false);
+}
+
+int kl_repo_open_at(struct kl_repo **out, const char *dir)
+{
+	char full[PATH_MAX];
+
+	if (!realpath(dir, full))
+		return kl_error_errno("cannot open '%s'", dir);
+	if (!kl_fs_is_dir(full))
+		return kl_error(KL_ENOTFOUND, "'%s' is not a directory", dir);
+	return open_from(out, full, true);
+}
+
+void kl_repo_free(struct kl_repo *r)
+{
+	if (!r)
+		return;
+	git_odb_free(r->odb);
+	git_repository_free(r->git);
+	free(r->start_dir);
+	free(r->git_dir);
+	free(r->common_dir);
+	free(r->worktree);
+	free(r->prefix);
+	free(r->worktree_id);
+	free(r->author.who);
+	free(r->author.dated);
+	free(r->committer.who);
+	free(r->committer.dated);
+	kl_map_release(&r->config);
+	free(r);
+	git_libgit2_shutdown();
+}
+
+const char *kl_repo_git_dir(const struct kl_repo *r)
+{
+	return r->git_dir;
+}
+
+const char *kl_repo_common_dir(const struct kl_repo *r)
+{
+	return r->common_dir;
+}
+
+const char *kl_repo_worktree(const struct kl_repo *r)
+{
+	return r->worktree;
+}
+
+const char *kl_repo_prefix(const struct kl_repo *r)
+{
+	return r->prefix;
+}
+
+const char *kl_repo_worktree_id(const struct kl_repo *r)
+{
+	return r->worktree_id;
+}
+
+bool kl_repo_is_bare(const struct kl_repo *r)
+{
+	return r->bare;
+}
+
+int kl_repo_private(char **out, const struct kl_repo *r, const char *name)
+{
+	KL_AUTO(kl_freep) char *dir = kl_fs_join(r->common_dir, "klineage");
+	int err = kl_fs_mkdir(dir);
+
+	if (err < 0)
+		return err;
+	*out = kl_fs_join(dir, name);
+	return 0;
+}
+
+/* The remote that promised the missing objects, or NULL; the caller frees. */
+static char *promisor(struct kl_repo *r)
+{
+	for (size_t i = 0; i < r->config.n; i++) {
+		const char *key = r->config.e[i].key, *value = r->config.e[i].value;
+		size_t n = strlen(key), around = strlen("remote.") + strlen(".promisor");
+
+		if (!strcmp(key, "extensions.partialclone"))
+			return kl_strdup(value);
+		if (n > around && !strncmp(key, "remote.", 7) &&
+		    !strcmp(key + n - 9, ".promisor") && strcasecmp(value, "false"))
+			return kl_strndup(key + 7, n - around);
+	}
+	return NULL;
+}
+
+int kl_repo_need_history(struct kl_repo *r)
+{
+	KL_AUTO(kl_freep) char *remote = promisor(r);
+	int err;
+
+	if (git_repository_is_shallow(r->git) == 1) {
+		err = kl_error(KL_ECANNOT, "this clone is shallow: its history is cut off");
+		return kl_error_hint(err, "git fetch --unshallow");
+	}
+	if (!remote)
+		return 0;
+	err = kl_error(KL_ECANNOT, "this is a partial clone: objects of its history are "
+		       "left at '%s'", remote);
+	kl_error_hint(err, "git fetch --refetch --no-filter %s", remote);
+	kl_error_hint(err, "git config --unset remote.%s.promisor", remote);
+	return kl_error_hint(err, "git config --unset remote.%s.partialCloneFilter", remote);
+}
