@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "worker/job.h"
+
+static const char whole[] =
+	"{\"schema\":\"klineage.job/1\",\"surface\":\"c\",\"entry\":\"sgemm\",\"oracle_entry\":\"oracle\","
+	"\"truth\":\"/d/truth.so\",\"honest\":\"/d/honest.so\",\"candidate\":\"/d/cand.so\",\"parent\":null,"
+	"\"baseline\":\"openblas.sgemm\",\"isa\":\"x86-64-v3\",\"pool\":\"/d/pool\",\"args\":["
+	"{\"name\":\"M\",\"kind\":\"dim\",\"dtype\":\"i64\"},"
+	"{\"name\":\"alpha\",\"kind\":\"scalar\",\"dtype\":\"f32\",\"value\":1.5},"
+	"{\"name\":\"A\",\"kind\":\"in\",\"dtype\":\"f32\",\"fill\":{\"normal\":[0.0,1.0]},\"sweep\":true},"
+	"{\"name\":\"C\",\"kind\":\"out\",\"dtype\":\"f32\"}],"
+	"\"points\":[{\"id\":\"case0\",\"perf\":true,\"rank\":\"hot\",\"weight\":3,\"floor_ns\":7,"
+	"\"values\":[1024,1.5,[1024,512],[1024]]}],"
+	"\"accept\":[{\"out\":\"C\",\"rule\":\"noise\",\"max\":5.0,\"rms\":2.5,\"per\":[0]}],"
+	"\"exact\":[{\"A\":{\"ints\":[-2,2]}}],\"bands\":[],\"deterministic\":true,"
+	"\"do\":[\"audit\",\"profile\"],\"seed\":\"18446744073709551615\",\"arena_bytes\":268435456,\"call_ms\":10000,"
+	"\"profile\":{\"min_blocks\":8,\"max_ms\":15000}}";
+
+static int parse(struct kl_job **out, const char *text)
+{
+	KL_AUTO(json_decrefp) json_t *doc = NULL;
+	int err = kl_json_parse(&doc, text, strlen(text));
+
+	return err < 0 ? err : kl_job_parse(out, doc);
+}
+
+static void everything_arrives(void **state)
+{
+	KL_AUTO(kl_job_freep) struct kl_job *j = NULL;
+
+	if (parse(&j, whole) < 0)
+		fail_msg("%s", kl_error_last());
+	assert_string_equal(j->entry, "sgemm");
+	assert_string_equal(j->oracle_entry, "oracle");
+	assert_string_equal(j->truth_so, "/d/truth.so");
+	assert_string_equal(j->candidate_so, "/d/cand.so");
+	assert_null(j->parent_so);
+	assert_string_equal(j->isa, "x86-64-v3");
+	assert_int_equal(j->nargs, 4);
+	assert_int_equal(j->arg[1].role, KL_ROLE_SCALAR);
+	assert_true(j->arg[1].value == 1.5);
+	assert_true(j->arg[2].sweep && j->arg[2].fill);
+	assert_int_equal(j->arg[3].role, KL_ROLE_OUT);
+	assert_int_equal(j->npoint, 1);
+	assert_true(j->point[0].perf && j->point[0].hot);
+	assert_int_equal(j->point[0].weight, 3);
+	assert_int_equal(j->point[0].floor_ns, 7);
+	assert_int_equal(j->point[0].arg[0].value, 1024);
+	assert_int_equal(j->point[0].arg[2].extent[1], 512);
+	assert_int_equal(kl_point_elements(&j->point[0], 2), 1024 * 512);
+	assert_int_equal(j->nrule, 1);
+	assert_int_equal(j->rule[0].out, 3);
+	assert_true(j->rule[0].max == 5 && j->rule[0].rms == 2.5);
+	assert_int_equal(j->rule[0].npaxes, 1);
+	assert_true(j->do_audit && !j->do_correct && j->do_profile);
+	assert_true(j->seed == UINT64_MAX);
+	assert_int_equal(json_array_size(j->exact), 1);
+	assert_int_equal(j->call_ms, 10000);
+	assert_int_equal(j->profile_min_blocks, 8);
+}
+
+/* One edit of the whole each, and a word of the message that has to come. */
+static const struct edit {
+	const char *from, *to, *says;
+} edits[] = {
+	{ "klineage.job/1", "klineage.job/2", "klineage.job/2" },
+	{ "\"surface\":\"c\"", "\"surface\":\"cuda\"", "cuda" },
+	{ "\"entry\":\"sgemm\",", "", "entry" },
+	{ "\"entry\":\"sgemm\"", "\"entry\":7", "entry" },
+	{ "\"entry\":\"sgemm\"", "\"entry\":\"\"", "entry" },
+	{ "\"schema\"", "\"extra\":1,\"schema\"", "unknown member 'extra'" },
+	{ "\"kind\":\"dim\"", "\"kind\":\"dimension\"", "dimension" },
+	{ "\"dtype\":\"i64\"", "\"dtype\":\"f32\"", "neither i64 nor i32" },
+	{ "\"dtype\":\"i64\"", "\"dtype\":\"int\"", "'int'" },
+	{ "\"name\":\"C\"", "\"name\":\"A\"", "two arguments" },
+	{ ",\"value\":1.5}", "}", "alpha" },
+	{ ",\"value\":1.5}", ",\"value\":\"much\"}", "alpha" },
+	{ ",\"fill\":{\"normal\":[0.0,1.0]}", "", "needs a fill" },
+	{ "{\"normal\":[0.0,1.0]}", "{}", "0 generators" },
+	{ "{\"normal\":[0.0,1.0]}", "{\"normal\":[0,1],\"const\":1}", "2 generators" },
+	{ "{\"normal\":[0.0,1.0]}", "{\"gauss\":[0,1]}", "gauss" },
+	{ "[1024,1.5,[1024,512],[1024]]", "[1024,1.5,[1024,512]]", "3 values for 4" },
+	{ "[1024,1.5,[1024,512],[1024]]", "[1024.5,1.5,[1024,512],[1024]]", "whole number" },
+	{ "[1024,1.5,[1024,512],[1024]]", "[1024,1.5,[1024,-1],[1024]]", "extent" },
+	{ "[1024,1.5,[1024,512],[1024]]", "[1024,1.5,[4611686018427387904,512],[1024]]", "2^40" },
+	{ "[1024,1.5,[1024,512],[1024]]", "[1024,1.5,[1048576,1048576],[1024]]", "2^40" },
+	{ "[1024,1.5,[1024,512],[1024]]", "[1024,1.5,[1,1,1,1,1,1,1,1,1],[1024]]", "at most 8" },
+	{ "\"rank\":\"hot\"", "\"rank\":\"warm\"", "warm" },
+	{ "\"weight\":3", "\"weight\":0", "weight" },
+	{ "\"out\":\"C\"", "\"out\":\"D\"", "'D'" },
+	{ "\"out\":\"C\"", "\"out\":\"A\"", "input" },
+	{ "\"out\":\"C\"", "\"out\":\"M\"", "no tensor" },
+	{ "\"rule\":\"noise\"", "\"rule\":\"loud\"", "loud" },
+	{ "\"rule\":\"noise\"", "\"rule\":\"exact\"", "unknown member" },
+	{ "\"max\":5.0", "\"max\":-5.0", "'max'" },
+	{ "\"per\":[0]", "\"per\":[8]", "'per'" },
+	{ "[{\"out\":\"C\",\"rule\":\"noise\",\"max\":5.0,\"rms\":2.5,\"per\":[0]}]", "[]", "no rule judges output 'C'" },
+	{ "{\"A\":{\"ints\":[-2,2]}}", "{\"C\":{\"ints\":[-2,2]}}", "no input" },
+	{ "\"audit\"", "\"audits\"", "audits" },
+	{ "\"candidate\":\"/d/cand.so\"", "\"candidate\":null", "no candidate" },
+	{ "18446744073709551615", "18446744073709551616", "2^64" },
+	{ "\"18446744073709551615\"", "\"0x10\"", "0x10" },
+	{ "\"call_ms\":10000", "\"call_ms\":0", "call_ms" },
+	{ "\"min_blocks\":8", "\"min_blocks\":0", "min_blocks" },
+	{ "\"deterministic\":true", "\"deterministic\":1", "deterministic" },
+};
+
+static void edits_are_refused(void **state)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(edits); i++) {
+		const struct edit *e = &edits[i];
+		const char *at = strstr(whole, e->from);
+		KL_AUTO(kl_freep) char *text = NULL;
+		struct kl_job *j = NULL;
+		int err;
+
+		assert_non_null(at);
+		text = kl_asprintf("%.*s%s%s", (int)(at - whole), whole, e->to, at + strlen(e->from));
+		err = parse(&j, text);
+		if (err >= 0 || !strstr(kl_error_last(), e->says))
+			fail_msg("%s -> %s: %s", e->from, e->to, err < 0 ? kl_error_last() : "accepted");
+		assert_null(j);
+	}
+}
+
+static void odd_scalars(void **state)
+{
+	const char *at = strstr(whole, "\"value\":1.5");
+	KL_AUTO(kl_freep) char *text = kl_asprintf("%.*s\"value\":\"-inf\"%s", (int)(at - whole), whole, at + 11);
+	KL_AUTO(kl_job_freep) struct kl_job *j = NULL;
+
+	assert_int_equal(parse(&j, text), 0);
+	assert_true(j->arg[1].value < -1e308);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(everything_arrives),
+		cmocka_unit_test(edits_are_refused),
+		cmocka_unit_test(odd_scalars),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
