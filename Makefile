@@ -53,6 +53,17 @@ worker: $(B)/klineage-worker
 $(B)/git-klineage: $(CMD_OBJ) $(B)/libkl.a
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(CMD_OBJ) $(B)/libkl.a $(LIBS)
 
+# the sealed child of a sanitized worker is a plain one
+ifdef SANITIZE
+$(B)/klineage-worker: | $(B)/klineage-worker-plain
+$(B)/worker/subject.o: ALL_CFLAGS += -DKL_CHILD_PROGRAM='"klineage-worker-plain"'
+.PHONY: plain-worker
+plain-worker:
+	@$(MAKE) --no-print-directory -s SANITIZE= FAULT= build/klineage-worker
+$(B)/klineage-worker-plain: plain-worker
+	$(Q)mkdir -p $(@D) && cp build/klineage-worker $@
+endif
+
 $(B)/klineage-worker: $(WORKER_OBJ) $(WORKER_LIB_OBJ)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,-z,now -o $@ $^ $(WORKER_LIBS)
 
@@ -63,7 +74,7 @@ $(B)/%.o: src/%.c Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/tests/test_worker_%: tests/unit/test_worker_%.c $(WORKER_OBJ) $(WORKER_LIB_OBJ)
+$(B)/tests/test_worker_%: tests/unit/test_worker_%.c $(WORKER_OBJ) $(WORKER_LIB_OBJ) | $(B)/klineage-worker
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/unit $(LDFLAGS) -o $@ $< $(filter-out %/worker/main.o,$(WORKER_OBJ)) \
 		$(WORKER_LIB_OBJ) -lcmocka $(WORKER_LIBS)

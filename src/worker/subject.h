@@ -10,22 +10,44 @@
  *
  * The child is a fresh exec of klineage-worker (nothing of the parent's
  * memory is in it). It maps the argument buffers, loads the object, then
- * - for hostile code - forbids the time-stamp counter and enters strict seccomp before the
- * first byte of the kernel runs. Parent and child talk over one shared
- * page; the parent holds the clock.
+ * - unless it is a vendor library - forbids the time-stamp counter and every
+ * system call before the first byte of the kernel runs (seal.h). Parent and
+ * child talk over one shared page; the parent holds the clock.
  *
  * Buffers are memfds: the parent writes inputs and reads outputs through its
  * own mapping; in the child inputs are read-only, every buffer lies
  * between unmapped guard pages, aligned to the left or right end of its mapping in turn.
  *
- * After every call the child is stopped and must be found inside our own
- * waiting loop (ptrace), so a "done" written by the kernel itself is seen.
+ * Before every call the parent puts the child's registers back (ptrace), so
+ * that it is our loop that waits for the start; after it the child stands
+ * stopped at that loop's trap, and the outputs are read while it does. What a
+ * hostile kernel can still do in its own process, and what meets it:
+ *
+ *	any system call, fork, socket	seccomp kills; exit is the one that ends it as exit
+ *	read the clock			TSC faults, vDSO and vvar are unmapped
+ *	write `done` early		it is not at the trap: found out when it lingers,
+ *					and the lag counts as time in any case
+ *	start before `go`		registers and read-only text alone run until then
+ *	alter the control page or	every word is compared; call frame and text are
+ *	the frame			read-only, and mprotect is a system call
+ *	return on another stack		the stack pointer at the trap is compared
+ *	change MXCSR, x87, flags	reset before every call
+ *	keep state between calls	inputs are new each time, each output is checked
+ *	write the outputs later		stopped; nothing runs
+ *
+ * What is left: a kernel that forges `done` within the jitter of the trap (a
+ * microsecond or so; measured with empty calls) gains that much.
+ *
+ * Where ptrace is refused, kl_subject_traced() is false: the child then must
+ * come back to the loop by its own word, and the outputs are compared again after a
+ * pause. A kernel that takes over the loop can then start early; whoever
+ * reports the result says so.
  *
  *	kl_subject_start(&s, job, point, &spec);
- *	kl_subject_set(s, arg, bytes)       for each in / inout
- *	kl_subject_poison(s, pattern)       outputs
- *	kl_subject_call(s, &ns)
- *	kl_subject_get(s, arg)              outputs, borrowed mapping
+ *	memcpy(kl_subject_buffer(s, arg), ...)	each in and inout
+ *	kl_subject_poison(s, seed);		outputs and slack
+ *	kl_subject_call(s, &call);
+ *	kl_subject_buffer(s, arg)		outputs
  */
 enum kl_subject_kind { KL_SUBJECT_KERNEL, KL_SUBJECT_ORACLE, KL_SUBJECT_BASELINE };
 
@@ -36,12 +58,17 @@ struct kl_subject_spec {
 	const char *baseline;		/* "openblas.sgemm" */
 	bool real_is_double;		/* oracle: what kl_real is in `so` */
 	bool align_right;		/* guard side */
-	int cpu;			/* run there; -1: anywhere */
+	int cpu;			/* run there, and time it by spinning; -1: anywhere, times are rough */
+	bool untraced;			/* do without ptrace, for tests */
 };
 
 struct kl_subject;
 
-/** 0; KL_ECANNOT: not available here (baseline library missing, ptrace refused ...). */
+/**
+ * 0; KL_ECANNOT: not available here (baseline library missing or not fitting,
+ * seccomp refused); KL_EINVALID: the object cannot be loaded. `job` and `pt`
+ * are not kept.
+ */
 int kl_subject_start(struct kl_subject **out, const struct kl_job *job,
 		     const struct kl_point *pt, const struct kl_subject_spec *spec);
 void kl_subject_free(struct kl_subject *s);
@@ -53,6 +80,11 @@ size_t kl_subject_bytes(const struct kl_subject *s, size_t arg);
 
 /** Fill every `out` buffer (and the guards' slack) with a pattern derived from `seed` that is no plausible answer (NaN payloads, wild ints). */
 void kl_subject_poison(struct kl_subject *s, uint64_t seed);
+/** Was the child stopped by ptrace? See above for what is weaker when not. */
+bool kl_subject_traced(const struct kl_subject *s);
+/** What an empty call takes, which is subtracted; meaningful with a cpu. */
+int64_t kl_subject_handshake_ns(const struct kl_subject *s);
+
 /** Evict every argument buffer from the caches. */
 void kl_subject_flush(struct kl_subject *s);
 
@@ -60,7 +92,7 @@ enum kl_call_end { KL_CALL_OK, KL_CALL_FAULT, KL_CALL_HANG, KL_CALL_CHEAT, KL_CA
 struct kl_call {
 	enum kl_call_end end;
 	int64_t ns;		/* as the parent saw it, handshake subtracted */
-	char what[200];		/* for people: "SIGSEGV at a read-only or unmapped address", "system call 41 (socket)", "rdtsc" ... */
+	char what[200];		/* for people, after "the kernel ": "made the system call 41 (socket)" ... */
 };
 /**
  * One call, at most job->call_ms. 0 whatever the kernel did; the child is gone unless

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "worker/child.h"
+#include "worker/stages.h"
+
+#define MAX_JOB ((size_t)16 << 20)
+
+static const char usage[] =
+	"usage: klineage-worker < job > result\n"
+	"\n"
+	"Reads one job on stdin, judges the objects it names and writes one result on\n"
+	"stdout, both JSON (docs/formats.md, section 2). git-klineage runs it in a jail.\n"
+	"\n"
+	"  -h, --help   this text\n"
+	"  --version    the version\n"
+	"\n"
+	"Exit: 0 a result was written, 125 it cannot be judged here, 128 the job is\n"
+	"broken or the system refused, 129 usage. On other than 0 stderr says why.\n";
+
+static int read_job(struct kl_job **out)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(json_decrefp) json_t *doc = NULL;
+	int err;
+
+	if ((err = kl_buf_read_fd(&text, STDIN_FILENO, MAX_JOB)) < 0 ||
+	    (err = kl_json_parse(&doc, text.ptr, text.len)) < 0)
+		return kl_error_in(err, "stdin");
+	return kl_job_parse(out, doc);
+}
+
+static bool still_passing(const json_t *result)
+{
+	return !strcmp(kl_json_str_or(result, "status", "pass"), "pass");
+}
+
+static int stages(json_t *result, const struct kl_job *job)
+{
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	int err;
+
+	if ((err = kl_pool_open(&pool, job)) < 0)
+		return err;
+	if (job->do_audit && (err = kl_stage_audit(result, job, pool)) < 0)
+		return err;
+	if (job->do_correct && still_passing(result) && (err = kl_stage_correct(result, job, pool)) < 0)
+		return err;
+	if (job->do_profile && still_passing(result) && (err = kl_stage_profile(result, job, pool)) < 0)
+		return err;
+	return 0;
+}
+
+static int work(void)
+{
+	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
+	KL_AUTO(json_decrefp) json_t *result = json_object();
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int err;
+
+	if ((err = read_job(&job)) < 0)
+		return err;
+	kl_json_set_str(result, "schema", "klineage.result/1");
+	kl_json_set_str(result, "status", "pass");
+	err = stages(result, job);
+	if (err == KL_ECANNOT) {	/* an answer as well: it says why */
+		kl_json_set_str(result, "status", "cannot");
+		kl_json_set_str(result, "message", kl_error_last());
+	} else if (err < 0) {
+		return err;
+	}
+	kl_json_canonical(&text, result);
+	printf("%s\n", text.ptr);
+	if (fflush(stdout) || ferror(stdout))
+		return kl_error_errno("cannot write the result");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int err;
+
+	if (argc == 2 && !strcmp(argv[1], "--child"))
+		return kl_child_main();
+	if (argc == 2 && !strcmp(argv[1], "--version"))
+		return printf("klineage-worker %s\n", KL_VERSION) < 0;
+	if (argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")))
+		return fputs(usage, stdout) == EOF;
+	if (argc != 1) {
+		fputs(usage, stderr);
+		return 129;
+	}
+	/* short sleeps between looks at a child are meant to be short */
+	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
+	err = work();
+	if (err < 0)
+		fprintf(stderr, "klineage-worker: %s\n", kl_error_last());
+	return err < 0 ? kl_error_exit(err) : 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_SIGNATURE_H
+#define KL_WORKER_SIGNATURE_H
+
+#include <ffi.h>
+
+#include "worker/baseline.h"
+#include "worker/wire.h"
+
+/*
+ * signature - a call with the C types of the contract's arguments (libffi).
+ *
+ * The frame is everything a call needs. It is built in a mapping of its own,
+ * which is then made read-only, so that no kernel can change what the next
+ * call gets.
+ */
+struct kl_frame {
+	void (*fn)(void);
+	struct kl_baseline_call baseline;	/* run != NULL: called instead of fn */
+	ffi_cif cif;
+	ffi_type *type[KL_JOB_MAX_ARGS];
+	void *value[KL_JOB_MAX_ARGS];		/* -> store */
+	uint64_t store[KL_JOB_MAX_ARGS];	/* values by value, or pointers */
+};
+
+/** Prepare; `map[i]` is where the memfd of tensor argument i begins. */
+int kl_signature_prepare(struct kl_frame *f, const struct kl_wire *w, const uint64_t *map);
+
+/** One call, or with bit 0 of `go` a call of an empty function. What the stub invokes. */
+void kl_signature_call(const void *frame, uint64_t go);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_SUBJECT_STATE_H
+#define KL_WORKER_SUBJECT_STATE_H
+
+#include "base/rng.h"
+#include "worker/subject.h"
+#include "worker/trace.h"
+#include "worker/wire.h"
+
+/*
+ * What subject.c (life and buffers), call.c (one call) and outcome.c (what an
+ * end means) know of a child together; nobody else includes this.
+ */
+struct kl_tensor {
+	unsigned char *map;	/* the parent's mapping of the memfd; NULL: not a tensor */
+	unsigned char *slack;	/* copy of what stands around the data */
+	size_t nslack;
+	int fd;
+};
+
+struct kl_subject {
+	pid_t pid;			/* 0: gone */
+	bool traced, precise;		/* precise: pinned, so the parent spins */
+	int socket;
+	int64_t call_ms;
+	struct kl_control *control;	/* shared with the child */
+	struct kl_wire *wire;
+	struct kl_hello hello;
+	char name[KL_JOB_MAX_ARGS][64];	/* of the arguments */
+	struct kl_tensor tensor[KL_JOB_MAX_ARGS];
+	struct kl_trace_regs home;	/* registers at the first trap */
+	struct kl_rng nonce;
+	uint64_t last;			/* alone: the nonce of the last call */
+	/* the empty call, in ns: until `done` is seen; until the trap is; how much the latter varies */
+	int64_t empty_done, empty_trap, jitter;
+};
+
+/* call.c */
+/** The first trap, and the cost of an empty call. */
+int kl_call_settle(struct kl_subject *s);
+int64_t kl_call_now(void);
+
+/* outcome.c */
+/** Say how a child ended; kills and reaps it. */
+void kl_outcome(struct kl_subject *s, const struct kl_trace_event *ev, struct kl_call *out);
+/** End a child that is being found out. */
+void kl_outcome_kill(struct kl_subject *s, struct kl_call *out, enum kl_call_end end, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/** subject.c: SIGKILL, reap. */
+void kl_subject_reap(struct kl_subject *s);
+
+#endif
