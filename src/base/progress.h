@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include "base/mem.h"
+
 /*
  * progress - one line on stderr that says what is being done: rewritten in
  * place on a terminal; on a pipe each new `title` becomes a line of its own.
@@ -30,5 +32,6 @@ void kl_progress_say(struct kl_progress *p, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /** Clears the line and frees. */
 void kl_progress_free(struct kl_progress *p);
+KL_DEFINE_CLEANUP(struct kl_progress *, kl_progress_free)
 
 #endif

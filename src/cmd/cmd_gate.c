@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/opt.h"
+#include "gate/gate.h"
+#include "gate/select.h"
+#include "gate/speed.h"
+#include "repo/notes.h"
+
+static const char synopsis[] =
+	"gate [<options>] [<rev> | --worktree | --staged]";
+
+struct options {
+	bool worktree, staged, json, no_profile, fresh, bisect, no_note, quiet, progress;
+	const char *workload, *require, *jail, *platform, *seed;
+};
+
+/* --- what a person sees ---------------------------------------------------- */
+
+static void print_time(int64_t ns)
+{
+	if (ns >= 1000000000)
+		printf("%.3f s", (double)ns / 1e9);
+	else if (ns >= 1000000)
+		printf("%.3f ms", (double)ns / 1e6);
+	else
+		printf("%.2f us", (double)ns / 1e3);
+}
+
+static void print_profile(const json_t *profile)
+{
+	size_t i;
+	json_t *v;
+
+	if (!json_is_object(profile))
+		return;
+	printf("  time      ");
+	print_time(kl_json_int_or(profile, "ns", 0));
+	printf("  (the kernel against itself: within %.2f %%)\n",
+	       (double)kl_json_int_or(profile, "aa_ppm", 0) / 1e4);
+	json_array_foreach(json_object_get(profile, "vs"), i, v)
+		printf("  %-9s %.3fx [%.3f, %.3f] %s\n", kl_json_str_or(v, "what", "?"),
+		       (double)kl_json_int_or(v, "ratio_ppm", 0) / 1e6,
+		       (double)kl_json_int_or(v, "lo_ppm", 0) / 1e6,
+		       (double)kl_json_int_or(v, "hi_ppm", 0) / 1e6,
+		       kl_json_str_or(v, "verdict", "?"));
+}
+
+static void print_words(const char *label, const json_t *list)
+{
+	size_t i;
+	json_t *v;
+
+	if (!json_array_size(list))
+		return;
+	printf("  %-9s", label);
+	json_array_foreach(list, i, v)
+		printf(" %s", json_string_value(v));
+	putchar('\n');
+}
+
+static void print_verdict(const struct kl_verdict *v, const struct kl_surface *s)
+{
+	const json_t *platform = json_object_get(v->event, "platform");
+	const json_t *correct = json_object_get(v->event, "correct");
+
+	printf("%s: %s%s%s  (%s, %s, %s%s)\n", s->contract->workload, v->verdict,
+	       v->class_[0] ? " " : "", v->class_, kl_json_str_or(platform, "id", "?"),
+	       kl_json_str_or(platform, "compiler", "?"), kl_json_str_or(v->event, "tier", "?"),
+	       v->cached ? ", judged before by this clone" : "");
+	if (v->message && *v->message)
+		printf("  %s\n", v->message);
+	if (json_is_object(correct) && !strcmp(v->verdict, "pass"))
+		printf("  correct   %lld inputs; the worst error is %.2f of what is allowed\n",
+		       (long long)kl_json_int_or(correct, "cases", 0),
+		       (double)kl_json_int_or(correct, "margin_ppm", 0) / 1e6);
+	print_profile(json_object_get(v->event, "profile"));
+	print_words("features", json_object_get(v->event, "features"));
+	print_words("notes", json_object_get(v->event, "notes"));
+}
+
+/* --- exit codes ------------------------------------------------------------ */
+
+static const json_t *against_parent(const struct kl_verdict *v)
+{
+	size_t i;
+	json_t *c;
+
+	json_array_foreach(json_object_get(json_object_get(v->event, "profile"), "vs"), i, c)
+		if (!strcmp(kl_json_str_or(c, "what", ""), "parent"))
+			return c;
+	return NULL;
+}
+
+static int require_speed(const struct kl_verdict *v, const struct options *o)
+{
+	const json_t *c = against_parent(v);
+	struct kl_speed s = {
+		.lo_ppm = kl_json_int_or(c, "lo_ppm", 0), .hi_ppm = kl_json_int_or(c, "hi_ppm", 0),
+		.aa_ppm = kl_json_int_or(json_object_get(v->event, "profile"), "aa_ppm", 0),
+	};
+
+	if (!c)
+		return kl_error(KL_ECANNOT, "--require %s: there is no parent to compare with, or no profile",
+				o->require);
+	if (!strcmp(o->require, "fast") ? !strcmp(kl_speed_word(&s), "fast") : kl_speed_not_slower(&s))
+		return 0;
+	fprintf(stderr, "git-klineage: not %s than the parent, as --require asks\n",
+		!strcmp(o->require, "fast") ? "faster" : "known to be no slower");
+	return 1;
+}
+
+static int exit_code(const struct kl_verdict *v, const struct options *o)
+{
+	if (!strcmp(v->verdict, "pass"))
+		return o->require ? require_speed(v, o) : 0;
+	if (!strcmp(v->verdict, "not-run"))
+		return 125;
+	if (o->bisect && (!strcmp(v->verdict, "inconclusive") || !strcmp(v->class_, "compile")))
+		return 125;
+	return 1;
+}
+
+/* --- the verb -------------------------------------------------------------- */
+
+static int write_note(struct kl_repo *r, const struct kl_selection *sel, struct kl_verdict *v)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
+	char hex[KL_OID_HEX];
+	struct kl_note_line note = { .commit = sel->commit };
+	const char *who;
+	int err = kl_repo_identity(&who, r);
+
+	if (err < 0)
+		return kl_error_in(err, "cannot note the verdict (--no-note spares it)");
+	kl_oid_hex(hex, &sel->commit);
+	kl_json_set_str(v->event, "commit", hex);
+	kl_oid_hex(hex, &sel->tree);
+	kl_json_set_str(v->event, "tree", hex);
+	kl_json_canonical(&line, v->event);
+	note.line = line.ptr;
+	return kl_notes_add(r, KL_NOTES_GATE, &note, 1);
+}
+
+static int judge(struct kl_repo *r, const struct options *o, struct kl_selection *sel)
+{
+	KL_AUTO(kl_progress_freep) struct kl_progress *progress =
+		o->quiet ? NULL : kl_progress_new(o->progress ? KL_PROGRESS_ALWAYS : KL_PROGRESS_AUTO);
+	KL_AUTO(kl_gate_freep) struct kl_gate *g = NULL;
+	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
+	struct kl_gate_opts opts = {
+		.progress = progress, .jail = o->jail, .platform = o->platform,
+		.no_profile = o->no_profile, .no_cache = o->fresh || o->seed,
+		.seed = o->seed ? strtoull(o->seed, NULL, 0) : 0,
+	};
+	int err = kl_gate_open(&g, r, &opts);
+
+	kl_progress_title(progress, "gate %s", sel->candidate->contract->workload);
+	if (!err)
+		err = kl_gate_judge(&v, g, sel->candidate, sel->parent);
+	if (!err && sel->kind == KL_STATE_REV && !o->no_note && !o->seed)
+		err = write_note(r, sel, v);
+	if (err < 0)
+		return err;
+	kl_progress_free(kl_steal(&progress));
+	if (o->json) {
+		KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
+
+		kl_json_canonical(&line, v->event);
+		puts(line.ptr);
+		if (v->message && *v->message)
+			fprintf(stderr, "git-klineage: %s\n", v->message);
+	} else {
+		print_verdict(v, sel->candidate);
+	}
+	return exit_code(v, o);
+}
+
+static int check_options(const struct options *o, int argc)
+{
+	char *end = NULL;
+
+	if (argc + o->worktree + o->staged > 1)
+		return kl_opt_usage(synopsis, "one revision, or --worktree, or --staged");
+	if (o->require && strcmp(o->require, "fast") && strcmp(o->require, "not-slower"))
+		return kl_opt_usage(synopsis, "--require takes 'fast' or 'not-slower', not '%s'", o->require);
+	if (o->require && o->no_profile)
+		return kl_opt_usage(synopsis, "--require needs the profile");
+	errno = 0;
+	if (o->seed && (strtoull(o->seed, &end, 0) == 0 || *end || errno))
+		return kl_opt_usage(synopsis, "'%s' is no seed", o->seed);
+	return 0;
+}
+
+int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
+{
+	KL_AUTO(kl_selection_release) struct kl_selection sel = { 0 };
+	struct options o = { 0 };
+	bool profile = true, note = true;
+	const struct kl_opt opts[] = {
+		KL_OPT_BOOL('\0', "worktree", &o.worktree, "judge the files as they lie in the worktree"),
+		KL_OPT_BOOL('\0', "staged", &o.staged, "judge what is staged for commit"),
+		KL_OPT_STR('w', "workload", &o.workload, "<name>", "which contract, if there are several"),
+		KL_OPT_BOOL('\0', "json", &o.json, "print the gate event"),
+		KL_OPT_BOOL('\0', "profile", &profile, "time it (default); --no-profile: correctness only"),
+		KL_OPT_STR('\0', "require", &o.require, "fast|not-slower", "ask for speed against the parent, too"),
+		KL_OPT_BOOL('\0', "fresh", &o.fresh, "judge again even if this clone has a verdict"),
+		KL_OPT_BOOL('\0', "bisect", &o.bisect, "125 for what does not compile or is inconclusive"),
+		KL_OPT_BOOL('\0', "note", &note, "note the verdict on the commit (default)"),
+		KL_OPT_STR('\0', "seed", &o.seed, "<n>", "replay: draw the inputs from this seed"),
+		KL_OPT_STR('\0', "jail", &o.jail, "<level>", "bwrap, landlock, chroot or none"),
+		KL_OPT_STR('\0', "platform", &o.platform, "<level>", "x86-64-v2, -v3 or -v4 (default: up to v3)"),
+		KL_OPT_BOOL('q', "quiet", &o.quiet, "no progress line"),
+		KL_OPT_BOOL('\0', "progress", &o.progress, "a progress line even without a terminal"),
+		KL_OPT_END
+	};
+	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
+
+	if (err)
+		return err > 0 ? 0 : err;
+	o.no_profile = !profile;
+	o.no_note = !note;
+	err = check_options(&o, argc);
+	if (!err)
+		err = kl_select(&sel, ctx->repo, o.worktree ? KL_STATE_WORKTREE :
+				o.staged ? KL_STATE_STAGED : KL_STATE_REV,
+				argc ? argv[0] : "HEAD", o.workload);
+	return err < 0 ? err : judge(ctx->repo, &o, &sel);
+}
