@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+test_description='git klineage init: a contract from a prototype, a history from a template'
+. ./lib.sh
+
+test_expect_success 'the verbs are listed, and help works outside a repository' '
+	git klineage help >out &&
+	says "git klineage <verb>" out &&
+	git klineage gate -h >out &&
+	says "usage: git klineage gate" out &&
+	exits 129 git klineage nonsense 2>err &&
+	says "not a verb" err &&
+	exits 129 git klineage init 2>err &&
+	says "usage: git klineage init" err
+'
+
+test_expect_success 'a kernel file gets a contract and an oracle skeleton beside it' '
+	git init -q own && mkdir own/src &&
+	cat >own/src/axpy.c <<-\EOF &&
+	#include <stdint.h>
+
+	static float twice(float x) { return x + x; }
+
+	void axpy(int64_t n, float alpha, const float *x, float *y)
+	{
+		for (int64_t i = 0; i < n; i++)
+			y[i] = alpha * x[i] + twice(0);
+	}
+	EOF
+	(cd own && git klineage init src/axpy.c) >out &&
+	says "void axpy" out &&
+	says "entry: axpy" own/src/klineage.yaml &&
+	says "TODO" own/src/klineage.yaml &&
+	says "KL_ORACLE_TODO" own/src/oracle.c
+'
+
+test_expect_success 'nothing is overwritten' '
+	cp own/src/klineage.yaml before &&
+	(cd own && exits 128 git klineage init src/axpy.c) 2>err &&
+	says "is not overwritten" err &&
+	test_cmp before own/src/klineage.yaml
+'
+
+test_expect_success 'a file without a kernel, and one that is not there' '
+	echo "int x;" >own/none.c &&
+	(cd own && exits 128 git klineage init none.c) 2>err &&
+	(cd own && exits 128 git klineage init gone.c) 2>err &&
+	says "gone.c" err
+'
+
+test_expect_success 'the templates are listed' '
+	git klineage init --list >out &&
+	says c-topk out && says c-sgemm out && says c-conv2d out && says c-gdn out
+'
+
+test_expect_success 'a template becomes a repository with its whole history' '
+	git klineage init --template c-topk topk >out &&
+	git -C topk fsck --strict &&
+	git -C topk status --porcelain >status && test_must_fail test -s status &&
+	git -C topk log --format=%s >log &&
+	test "$(wc -l <log)" = "$(ls "$KLINEAGE_TOP"/templates/workloads/c-topk/history | wc -l)" &&
+	git -C topk log -1 --format=%B | git interpret-trailers --parse >trailers &&
+	says "Klineage-Mechanism:" trailers
+'
+
+test_expect_success 'the same ids everywhere, whoever asks' '
+	GIT_AUTHOR_NAME=other GIT_COMMITTER_NAME=other git klineage init --template c-topk again &&
+	test "$(git -C topk rev-parse HEAD)" = "$(git -C again rev-parse HEAD)"
+'
+
+test_expect_success 'a folder in the present repository, on top of its history' '
+	git init -q host && (
+		cd host && echo hello >file && git add file && git commit -q -m one && mkdir sub && cd sub &&
+		git klineage init --template c-sgemm gemm
+	) &&
+	test -f host/sub/gemm/klineage.yaml &&
+	git -C host cat-file -e HEAD:file &&
+	git -C host status --porcelain >status && test_must_fail test -s status &&
+	(cd host/sub && exits 128 git klineage init --template c-sgemm gemm) 2>err &&
+	says "already" err
+'
+
+test_expect_success 'a folder in the way of untracked work is left alone' '
+	mkdir host/c-topk && echo mine >host/c-topk/topk.c &&
+	old=$(git -C host rev-parse HEAD) &&
+	(cd host && exits 128 git klineage init --template c-topk) 2>err &&
+	test "$(cat host/c-topk/topk.c)" = mine &&
+	test "$(git -C host rev-parse HEAD)" = "$old"
+'
+
+test_expect_success 'an unknown template and a directory that is not empty' '
+	exits 128 git klineage init --template nothing 2>err &&
+	says "c-topk" err &&
+	exits 128 git klineage init --template ../../etc 2>err &&
+	exits 128 git klineage init --template c-topk topk 2>err &&
+	says "already" err
+'
+
+test_done
