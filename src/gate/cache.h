@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_GATE_CACHE_H
+#define KL_GATE_CACHE_H
+
+#include "gate/compile.h"
+#include "repo/repo.h"
+#include "text/digest.h"
+#include "text/json.h"
+
+/*
+ * cache - the verdicts that this clone reached itself, by what they depend on:
+ * $GIT_COMMON_DIR/klineage/cache/<xx>/<rest of the key's digest>.json, one
+ * event each. Nothing that came from elsewhere is ever put here, so a hit
+ * spares a run. Entries are checked when they are read; a damaged one is no entry.
+ */
+struct kl_cache_key {
+	const char *surface, *contract;		/* digests */
+	const struct kl_platform *platform;
+	const struct kl_strvec *flags;
+	const char *tier;
+	const char *parent;			/* digest of what it is compared with, NULL: none */
+	bool profile;
+};
+
+/** KL_ENOTFOUND: not judged here before. */
+int kl_cache_get(json_t **event, struct kl_repo *r, const struct kl_cache_key *k);
+/** Durable when it returns. */
+int kl_cache_put(struct kl_repo *r, const struct kl_cache_key *k, const json_t *event);
+
+#endif

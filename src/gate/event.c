@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/event.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/map.h"
+
+#define MAX_LINE ((size_t)1 << 20)
+
+static const char *const outside_id[] = { "id", "sig", "commit", "tree", NULL };
+
+void kl_event_id(char id[KL_DIGEST_HEX], const json_t *event)
+{
+	KL_AUTO(json_decrefp) json_t *bare = json_copy((json_t *)event);
+	KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
+
+	for (const char *const *k = outside_id; *k; k++)
+		json_object_del(bare, *k);
+	kl_json_canonical(&line, bare);
+	kl_digest_hex(id, line.ptr, line.len);
+}
+
+void kl_event_seal(json_t *event)
+{
+	char id[KL_DIGEST_HEX];
+
+	kl_event_id(id, event);
+	kl_json_set_str(event, "id", id);
+}
+
+int kl_event_parse(json_t **out, const char *line, size_t len)
+{
+	KL_AUTO(json_decrefp) json_t *e = NULL;
+	const char *said, *kind;
+	char id[KL_DIGEST_HEX];
+	int64_t v;
+	int err;
+
+	if (len > MAX_LINE)
+		return kl_error(KL_EINVALID, "an event of %zu bytes", len);
+	err = kl_json_parse(&e, line, len);
+	if (!err)
+		err = kl_json_int(&v, e, "v");
+	if (!err)
+		err = kl_json_str(&kind, e, "kind");
+	if (!err)
+		err = kl_json_str(&said, e, "id");
+	if (err < 0)
+		return err;
+	if (v != 1)
+		return kl_error(KL_EINVALID, "an event of version %lld", (long long)v);
+	kl_event_id(id, e);
+	if (strcmp(id, said))
+		return kl_error(KL_EINVALID, "event %.12s does not say what its id says", said);
+	*out = kl_steal(&e);
+	return 0;
+}
+
+bool kl_event_is_for(const json_t *event, const char *surface, const char *contract)
+{
+	return (!surface || !strcmp(kl_json_str_or(event, "surface", ""), surface)) &&
+	       (!contract || !strcmp(kl_json_str_or(event, "contract", ""), contract));
+}
+
+/* --- folding --------------------------------------------------------------- */
+
+static void add_key_part(struct kl_buf *b, const json_t *obj, const char *key)
+{
+	const json_t *v = json_object_get(obj, key);
+
+	if (v)
+		kl_json_canonical(b, v);
+	kl_buf_addch(b, '\n');
+}
+
+static char *key_of(const json_t *event)
+{
+	const json_t *platform = json_object_get(event, "platform");
+	struct kl_buf b = KL_BUF_INIT;
+
+	add_key_part(&b, event, "workload");
+	add_key_part(&b, event, "surface");
+	add_key_part(&b, event, "contract");
+	add_key_part(&b, event, "policy");
+	add_key_part(&b, event, "tier");
+	add_key_part(&b, platform, "id");
+	add_key_part(&b, platform, "device");
+	add_key_part(&b, platform, "compiler");
+	add_key_part(&b, platform, "flags");
+	return kl_buf_detach(&b);
+}
+
+static bool is_fail(const json_t *e)
+{
+	return !strcmp(kl_json_str_or(e, "verdict", ""), "fail");
+}
+
+/* Should `e` stand in the place of `old`? Times are ISO 8601: their order is the text's. */
+static bool outranks(const json_t *e, const json_t *old)
+{
+	if (is_fail(e) != is_fail(old))
+		return is_fail(e);
+	return strcmp(kl_json_str_or(e, "time", ""), kl_json_str_or(old, "time", "")) > 0;
+}
+
+struct folding {
+	struct kl_map by_id;	/* id -> event, owned; NULL event: retracted */
+	struct kl_map retracted;
+	struct kl_fold *out;
+};
+
+static void decref(void *e)
+{
+	json_decref(e);
+}
+
+static void take_line(struct folding *f, const char *line, size_t len)
+{
+	KL_AUTO(json_decrefp) json_t *e = NULL;
+	const char *kind;
+
+	if (!len)
+		return;
+	f->out->lines++;
+	if (kl_event_parse(&e, line, len) < 0) {
+		kl_error_clear();
+		f->out->skipped++;
+		return;
+	}
+	kind = kl_json_str_or(e, "kind", "");
+	if (!strcmp(kind, "retract")) {
+		static char mark[] = "yes";
+
+		kl_map_put(&f->retracted, kl_json_str_or(e, "of", ""), mark);
+	} else if (!strcmp(kind, "gate")) {
+		const char *id = kl_json_str_or(e, "id", "");
+
+		if (!kl_map_get(&f->by_id, id))
+			kl_map_put(&f->by_id, id, kl_steal(&e));
+	}
+}
+
+static void choose(struct kl_map *best, const char *key, json_t *e,
+		   bool (*better)(const json_t *, const json_t *))
+{
+	json_t *old = kl_map_get(best, key);
+
+	if (!old || better(e, old))
+		kl_map_put(best, key, e);
+}
+
+static bool newer(const json_t *e, const json_t *old)
+{
+	return strcmp(kl_json_str_or(e, "time", ""), kl_json_str_or(old, "time", "")) > 0;
+}
+
+void kl_event_fold(struct kl_fold *out, const char *text, size_t len,
+		   const char *surface, const char *contract)
+{
+	KL_AUTO(kl_map_release) struct kl_map verdicts = KL_MAP_INIT, profiles = KL_MAP_INIT;
+	struct folding f = { .by_id = { .free_value = decref }, .out = out };
+
+	*out = (struct kl_fold){ json_array(), json_object(), 0, 0 };
+	for (size_t at = 0; at < len;) {
+		const char *end = memchr(text + at, '\n', len - at);
+		size_t n = end ? (size_t)(end - (text + at)) : len - at;
+
+		take_line(&f, text + at, n);
+		at += n + 1;
+	}
+	for (size_t i = 0; i < f.by_id.n; i++) {
+		json_t *e = f.by_id.e[i].value;
+
+		if (kl_map_get(&f.retracted, f.by_id.e[i].key) ||
+		    !kl_event_is_for(e, surface, contract))
+			continue;
+		KL_AUTO(kl_freep) char *key = key_of(e);
+		choose(&verdicts, key, e, outranks);
+		if (json_is_object(json_object_get(e, "profile")))
+			choose(&profiles, kl_json_str_or(json_object_get(e, "platform"), "id", "?"),
+			       e, newer);
+	}
+	for (size_t i = 0; i < verdicts.n; i++)
+		json_array_append(out->verdicts, verdicts.e[i].value);
+	for (size_t i = 0; i < profiles.n; i++)
+		json_object_set(out->profiles, profiles.e[i].key, profiles.e[i].value);
+	kl_map_release(&f.by_id);
+	kl_map_release(&f.retracted);
+}
+
+void kl_fold_release(struct kl_fold *f)
+{
+	json_decref(f->verdicts);
+	json_decref(f->profiles);
+	*f = (struct kl_fold){ NULL, NULL, 0, 0 };
+}

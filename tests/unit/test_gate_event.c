@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include "gate/event.h"
+
+static json_t *event(const char *verdict, const char *time, const char *surface, int ns)
+{
+	json_t *e = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:i,s:s,s:{s:s,s:s}}", "v", 1, "kind", "gate",
+			      "time", time, "workload", "w", "surface", surface, "contract", "c",
+			      "policy", 1, "verdict", verdict, "platform", "id", "p", "device", "d");
+
+	if (ns)
+		kl_json_set(e, "profile", json_pack("{s:i}", "ns", ns));
+	kl_event_seal(e);
+	return e;
+}
+
+static void add(struct kl_buf *b, json_t *e)
+{
+	kl_json_canonical(b, e);
+	kl_buf_addch(b, '\n');
+	json_decref(e);
+}
+
+static void id_ignores_where_it_stands(void **state)
+{
+	KL_AUTO(json_decrefp) json_t *e = event("pass", "t", "s", 0), *back = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
+	char id[KL_DIGEST_HEX];
+
+	kl_json_set_str(e, "commit", "abc");
+	kl_json_set_str(e, "tree", "def");
+	kl_event_id(id, e);
+	assert_string_equal(id, kl_json_str_or(e, "id", ""));
+	kl_json_canonical(&line, e);
+	assert_ok(kl_event_parse(&back, line.ptr, line.len));
+	/* anything else is part of it */
+	kl_json_set_str(e, "verdict", "fail");
+	kl_buf_clear(&line);
+	kl_json_canonical(&line, e);
+	assert_error(KL_EINVALID, "does not say what its id says",
+		     kl_event_parse(&back, line.ptr, line.len));
+}
+
+static void hostile_lines(void **state)
+{
+	static const char *const bad[] = { "{}", "[]", "1", "{\"v\":2,\"kind\":\"gate\",\"id\":\"\"}",
+		"{\"v\":1,\"kind\":3,\"id\":\"\"}", "{\"v\":\"1\"}", "\xff", NULL };
+	KL_AUTO(json_decrefp) json_t *e = NULL;
+
+	for (const char *const *p = bad; *p; p++)
+		if (kl_event_parse(&e, *p, strlen(*p)) != KL_EINVALID)
+			fail_msg("accepted %s", *p);
+}
+
+static void fail_outranks_pass_until_retracted(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_fold_release) struct kl_fold f = { NULL, NULL, 0, 0 };
+	json_t *bad = event("fail", "2026-01-01", "s", 0), *back;
+	KL_AUTO(kl_freep) char *bad_id = kl_strdup(kl_json_str_or(bad, "id", ""));
+
+	add(&b, bad);
+	add(&b, event("pass", "2026-01-02", "s", 0));
+	add(&b, event("pass", "2026-01-02", "s", 0));	/* twice, as a merge may leave it */
+	kl_buf_adds(&b, "\nnonsense\n");
+	kl_event_fold(&f, b.ptr, b.len, "s", "c");
+	assert_int_equal(json_array_size(f.verdicts), 1);
+	assert_string_equal(kl_json_str_or(json_array_get(f.verdicts, 0), "verdict", ""), "fail");
+	assert_int_equal(f.lines, 4);
+	assert_int_equal(f.skipped, 1);
+	kl_fold_release(&f);
+	back = json_pack("{s:i,s:s,s:s}", "v", 1, "kind", "retract", "of", bad_id);
+	kl_event_seal(back);
+	add(&b, back);
+	kl_event_fold(&f, b.ptr, b.len, "s", "c");
+	assert_string_equal(kl_json_str_or(json_array_get(f.verdicts, 0), "verdict", ""), "pass");
+}
+
+static void stale_is_left_out_and_the_newest_profile_wins(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_fold_release) struct kl_fold f = { NULL, NULL, 0, 0 };
+	const json_t *p;
+
+	add(&b, event("pass", "2026-01-02", "s", 200));
+	add(&b, event("pass", "2026-01-01", "s", 100));
+	add(&b, event("pass", "2026-01-03", "other", 300));
+	kl_event_fold(&f, b.ptr, b.len, "s", "c");
+	assert_int_equal(json_array_size(f.verdicts), 1);
+	p = json_object_get(json_object_get(f.profiles, "p"), "profile");
+	assert_int_equal(kl_json_int_or(p, "ns", 0), 200);
+	kl_fold_release(&f);
+	kl_event_fold(&f, b.ptr, b.len, NULL, NULL);
+	assert_int_equal(json_array_size(f.verdicts), 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(id_ignores_where_it_stands),
+		cmocka_unit_test(hostile_lines),
+		cmocka_unit_test(fail_outranks_pass_until_retracted),
+		cmocka_unit_test(stale_is_left_out_and_the_newest_profile_wins),
+	};
+
+	return cmocka_run_group_tests_name("gate/event", tests, NULL, NULL);
+}
