@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_GATE_JOB_H
+#define KL_GATE_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gate/compile.h"
+#include "gate/contract.h"
+
+/*
+ * job - what klineage-worker is asked, written out in full: every expression
+ * a number, every name resolved (docs/formats.md, "job"). What the worker
+ * reads it with is worker/job.h.
+ */
+struct kl_job_spec {
+	const struct kl_contract *contract;
+	const struct kl_platform *platform;
+	const char *truth_so, *honest_so;
+	const char *candidate_so, *parent_so;	/* parent may be NULL */
+	const char *pool;			/* directory, made by the worker */
+	bool audit, correct, profile;
+	uint64_t seed;				/* 0: from the system */
+	int64_t profile_max_ms;
+};
+
+/** KL_EINVALID: an expression cannot be evaluated at a point. `*job` is the caller's. */
+int kl_job_write(json_t **job, const struct kl_job_spec *s);
+
+#endif
