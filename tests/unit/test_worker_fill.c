@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker_fixture.h"
+
+#include <math.h>
+
+#include "worker/fill.h"
+#include "worker/tensor.h"
+
+#define ROWS 50
+#define COLS 40
+#define N (ROWS * COLS)
+
+static int make(void *out, enum kl_dtype t, const char *fill, uint64_t seed)
+{
+	static const int64_t extent[] = { ROWS, COLS };
+	KL_AUTO(json_decrefp) json_t *j = fx_json(fill);
+	struct kl_fill_spec s = {
+		.fill = j, .dtype = t, .extent = extent, .naxes = 2, .point = "case0",
+		.seed = seed, .factor = 1,
+	};
+
+	return kl_fill_make(out, &s);
+}
+
+static void made(double *out, const char *fill)
+{
+	assert_ok(make(out, KL_F64, fill, 7));
+}
+
+static void moments(const double *x, double *mean, double *sd)
+{
+	double s = 0, q = 0;
+
+	for (int i = 0; i < N; i++)
+		s += x[i];
+	for (int i = 0; i < N; i++)
+		q += (x[i] - s / N) * (x[i] - s / N);
+	*mean = s / N;
+	*sd = sqrt(q / N);
+}
+
+static void distributions(void **state)
+{
+	double x[N], mean, sd;
+	int hit[5] = { 0 }, far = 0;
+
+	made(x, "{\"normal\":[3.0,2.0]}");
+	moments(x, &mean, &sd);
+	assert_true(fabs(mean - 3) < 0.25 && fabs(sd - 2) < 0.2);
+	made(x, "{\"uniform\":[-1.0,3.0]}");
+	moments(x, &mean, &sd);
+	assert_true(fabs(mean - 1) < 0.15 && fabs(sd - 4 / sqrt(12)) < 0.1);
+	for (int i = 0; i < N; i++)
+		assert_true(x[i] >= -1 && x[i] < 3);
+	made(x, "{\"ints\":[-2,2]}");
+	for (int i = 0; i < N; i++) {
+		assert_true(x[i] == rint(x[i]) && fabs(x[i]) <= 2);
+		hit[(int)x[i] + 2]++;
+	}
+	for (int i = 0; i < 5; i++)
+		assert_true(hit[i] > N / 5 - 120 && hit[i] < N / 5 + 120);
+	made(x, "{\"cauchy\":true}");
+	for (int i = 0; i < N; i++)
+		far += fabs(x[i]) > 20;
+	assert_true(far > 20 && far < 140);	/* 2/pi/20 of them, about 64 */
+}
+
+static void same_seed_same_bytes(void **state)
+{
+	float a[N], b[N];
+
+	assert_ok(make(a, KL_F32, "{\"normal\":[0.0,1.0]}", 1));
+	assert_ok(make(b, KL_F32, "{\"normal\":[0.0,1.0]}", 1));
+	assert_memory_equal(a, b, sizeof(a));
+	assert_ok(make(b, KL_F32, "{\"normal\":[0.0,1.0]}", 2));
+	assert_int_not_equal(memcmp(a, b, sizeof(a)), 0);
+}
+
+static void rows(void **state)
+{
+	double x[N];
+
+	made(x, "{\"one-hot\":true}");
+	for (int r = 0; r < ROWS; r++) {
+		int ones = 0, zeros = 0;
+
+		for (int c = 0; c < COLS; c++) {
+			ones += x[r * COLS + c] == 1;
+			zeros += x[r * COLS + c] == 0;
+		}
+		assert_true(ones == 1 && zeros == COLS - 1);
+	}
+	made(x, "{\"repeat\":{\"normal\":[0.0,1.0],\"map\":\"abs\"},\"scale\":2.0}");
+	for (int r = 1; r < ROWS; r++)
+		assert_memory_equal(x, x + r * COLS, COLS * sizeof(*x));
+	assert_true(x[0] != x[1] && x[0] >= 0);
+	made(x, "{\"normal\":[0.0,5.0],\"unit\":\"last\"}");
+	for (int r = 0; r < ROWS; r++) {
+		double q = 0;
+
+		for (int c = 0; c < COLS; c++)
+			q += x[r * COLS + c] * x[r * COLS + c];
+		assert_true(fabs(q - 1) < 1e-12);
+	}
+}
+
+static void maps_then_scale(void **state)
+{
+	static const struct {
+		const char *fill;
+		double want;
+	} t[] = {
+		{ "{\"const\":0.5,\"map\":\"sigmoid\"}", 0.62245933120185459 },
+		{ "{\"const\":0.5,\"map\":\"logsigmoid\"}", -0.47407698418010663 },
+		{ "{\"const\":-0.5,\"map\":\"logsigmoid\"}", -0.97407698418010663 },
+		{ "{\"const\":0.5,\"map\":\"exp\",\"scale\":-2.0}", -2 * 1.6487212707001282 },
+		{ "{\"const\":-0.5,\"map\":\"abs\"}", 0.5 },
+		{ "{\"const\":0.5,\"map\":\"softplus\"}", 0.97407698418010663 },
+		{ "{\"const\":-800.0,\"map\":\"logsigmoid\"}", -800 },
+		{ "{\"const\":800.0,\"map\":\"softplus\"}", 800 },
+	};
+	double x[N];
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		made(x, t[i].fill);
+		if (fabs(x[N - 1] - t[i].want) > 1e-14 * fabs(t[i].want))
+			fail_msg("%s: %.17g", t[i].fill, x[N - 1]);
+	}
+}
+
+static void special_values(void **state)
+{
+	float x[N];
+	int seen[4] = { 0 };
+
+	assert_ok(make(x, KL_F32, "{\"choice\":[\"inf\",\"-inf\",\"nan\",\"-0\"]}", 3));
+	for (int i = 0; i < N; i++)
+		seen[isnan(x[i]) ? 2 : x[i] == 0 && signbit(x[i]) ? 3 : x[i] > 0 ? 0 : 1]++;
+	for (int i = 0; i < 4; i++)
+		assert_true(seen[i] > N / 8);
+}
+
+static void wide_integers_are_exact(void **state)
+{
+	int64_t x[N], odd = 0;
+	uint8_t u[N];
+
+	assert_ok(make(x, KL_I64, "{\"ints\":[9223372036854775000,9223372036854775807]}", 3));
+	for (int i = 0; i < N; i++) {
+		assert_true(x[i] >= 9223372036854775000);
+		odd += x[i] & 1;
+	}
+	assert_true(odd > N / 3);	/* doubles there are multiples of 1024 */
+	assert_ok(make(x, KL_I64, "{\"ints\":[-9223372036854775808,9223372036854775807]}", 3));
+	assert_ok(make(u, KL_U8, "{\"index\":{\"case0\":10}}", 3));
+	for (int i = 0; i < N; i++)
+		assert_true(u[i] < 10);
+}
+
+static void bad_fills_are_named(void **state)
+{
+	double x[N];
+
+	assert_error(KL_EINVALID, "none of the known kinds", make(x, KL_F64, "{\"gauss\":1}", 1));
+	assert_error(KL_EINVALID, "'normal' needs two", make(x, KL_F64, "{\"normal\":[1.0]}", 1));
+	assert_error(KL_EINVALID, "unknown map 'relu'",
+		     make(x, KL_F64, "{\"const\":1,\"map\":\"relu\"}", 1));
+	assert_error(KL_EINVALID, "at point 'case0'",
+		     make(x, KL_F64, "{\"index\":{\"case1\":10}}", 1));
+	assert_error(KL_EINVALID, "smaller first", make(x, KL_F64, "{\"ints\":[2,1]}", 1));
+}
+
+static void bands_replace_and_scale(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = fx_new();
+	float noise[64], up[64], down[64], band[64], fixed[64];
+	struct kl_point *p = fx_point(f, "case0", true);
+
+	fx_arg(f, "x", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(f, "y", KL_ROLE_IN, KL_F32, "{\"const\":3.0}");
+	f->job.arg[0].sweep = true;
+	fx_extent(p, 0, 1, 64, 0);
+	fx_extent(p, 1, 1, 64, 0);
+	json_array_append_new(f->job.bands, fx_json("{\"x\":{\"const\":5.0}}"));
+	assert_ok(kl_fill_band(noise, &f->job, p, "noise", 9, 0));
+	assert_ok(kl_fill_band(up, &f->job, p, "scale-up", 9, 0));
+	assert_ok(kl_fill_band(down, &f->job, p, "scale-down", 9, 0));
+	assert_ok(kl_fill_band(band, &f->job, p, "band0", 9, 0));
+	assert_ok(kl_fill_band(fixed, &f->job, p, "band0", 9, 1));
+	for (int i = 0; i < 64; i++) {
+		assert_true(up[i] == noise[i] * 64 && down[i] == noise[i] / 1024);
+		assert_true(band[i] == 5 && fixed[i] == 3);
+	}
+	/* not swept: not scaled; and every argument has a stream of its own */
+	assert_ok(kl_fill_band(up, &f->job, p, "scale-up", 9, 1));
+	assert_true(up[0] == 3);
+	json_decref(f->job.arg[1].fill);
+	f->job.arg[1].fill = fx_json("{\"normal\":[0.0,1.0]}");
+	assert_ok(kl_fill_band(up, &f->job, p, "noise", 9, 1));
+	assert_true(up[0] != noise[0]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(distributions),
+		cmocka_unit_test(same_seed_same_bytes),
+		cmocka_unit_test(rows),
+		cmocka_unit_test(maps_then_scale),
+		cmocka_unit_test(special_values),
+		cmocka_unit_test(wide_integers_are_exact),
+		cmocka_unit_test(bad_fills_are_named),
+		cmocka_unit_test(bands_replace_and_scale),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
