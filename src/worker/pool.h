@@ -8,23 +8,49 @@
 /*
  * pool - inputs with precomputed answers, in files of job->pool, so that the
  * oracle runs once per operation however many candidates are judged.
- * A member is one (point, band, seed): the bytes of every input, and for every output
- * the truth (double) and the honest answer (float). Only the
- * worker's parent process ever maps a pool.
+ *
+ * A member is one (point, band, draw): the bytes of every input, and for every
+ * output the truth (the oracle in double) and the honest answer (the oracle in
+ * float). Which members there are follows from the job alone: at every
+ * point the noise band, each exact band and each of `bands`; at a performance
+ * point three noise draws and, if any argument is swept, all swept arguments
+ * scaled up by 2^6 and down by 2^-10.
+ *
+ * All bytes derive from one seed, drawn from the operating system or given by
+ * job->seed: who gives a logged seed back gets the same members. A second
+ * process of the same operation opens the files as they are; a pool made from
+ * other oracle objects, another job or another seed is made anew.
+ *
+ * The files hold the truth: mode 0600 in a directory of 0700, and only the
+ * worker's parent process ever maps them.
  */
+#define KL_POOL_DRAWS 3	/* noise members of a performance point */
+
+/*
+ * yard - what a rule measures its groups against, one for each rule of the
+ * job: over each group the largest and the root-mean-square honest error
+ * (noise), or the norm of the truth as `rms` times sqrt(n) (rel-l2).
+ */
+struct kl_yard {
+	size_t ngroup;		/* 0: the rule has no groups */
+	double *max, *rms;
+};
+
 struct kl_member {
 	const struct kl_point *point;
-	char band[32];			/* "noise", "exact0", "band1", "scale-up", "scale-down" */
-	bool exact;			/* answers must be bit-equal */
-	uint64_t seed;
+	char band[32];		/* "noise", "exact0", "band1", "scale-up", "scale-down" */
+	int draw;		/* which of several members of that band */
+	bool exact;		/* answers must be bit-equal */
+	uint64_t seed;		/* the pool's: job->seed of a replay */
 	const void *input[KL_JOB_MAX_ARGS];	/* in the kernel's dtype; NULL if not in/inout */
 	const void *truth[KL_JOB_MAX_ARGS];	/* outputs: double per element for floats, the dtype for integers */
 	const void *honest[KL_JOB_MAX_ARGS];	/* outputs: float per element for floats, NULL otherwise */
 	const void *absum[KL_JOB_MAX_ARGS];	/* elementwise rule: double, oracle on |inputs|; else NULL */
+	const struct kl_yard *yard;		/* job->nrule of them; NULL: kl_compare works them out itself */
 };
 
 struct kl_pool;
-/** Open or build. KL_ECANNOT: the oracle faults, hangs, or is not finite where it must be; message says. */
+/** Open or build; the pool borrows `job`. KL_ECANNOT: the oracle faults, hangs, is not finite where it must be, or an exact band has no exact answer; the message says. */
 int kl_pool_open(struct kl_pool **out, const struct kl_job *job);
 void kl_pool_free(struct kl_pool *p);
 KL_DEFINE_CLEANUP(struct kl_pool *, kl_pool_free)
@@ -32,6 +58,7 @@ size_t kl_pool_size(const struct kl_pool *p);
 const struct kl_member *kl_pool_get(const struct kl_pool *p, size_t i);
 /** The noise-band members of a point, for profiling: at least 3 for a perf point. */
 size_t kl_pool_noise(const struct kl_pool *p, const struct kl_point *pt, const struct kl_member **out, size_t max);
+uint64_t kl_pool_seed(const struct kl_pool *p);
 
 /* compare.h's result, here since every caller of pool needs it */
 struct kl_mismatch {
@@ -44,7 +71,10 @@ struct kl_mismatch {
 	int64_t bad, elements;		/* wrong elements (where the rule counts them), elements checked */
 	bool edge_only;			/* every bad element lies on a border of its tensor or the point is not the case */
 };
-/** Judge outputs against a member: `got[arg]` in the kernel's dtype. 0 and m->out = -1 when it passes; KL_ENO and the first bad place otherwise. */
+/**
+ * Judge outputs against a member: `got[arg]` in the kernel's dtype. 0 and m->out = -1 when it passes;
+ * KL_ENO (no message set) and the first bad place otherwise; KL_EINVALID: the job's rule does not fit its tensors.
+ */
 int kl_compare(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
 	       const void *const *got);
 

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_COMPARE_H
+#define KL_WORKER_COMPARE_H
+
+#include "worker/pool.h"
+
+/*
+ * compare - the rules of `accept` (docs/formats.md §1). kl_compare itself is
+ * declared in pool.h.
+ *
+ * Every element of every output is looked at. A first, fast pass over d = got - truth
+ * decides the common case, a right answer; whatever it does not clear is looked at
+ * again element by element, which alone decides that an answer is wrong and where.
+ *
+ * What is common to the rules noise, elementwise and rel-l2:
+ *	- truth NaN: the answer must be NaN; an infinity, or beyond the dtype's
+ *	  range: the same infinity (or, where the honest answer is finite too, the
+ *	  finite neighbour, judged by its error); else: the answer must be finite.
+ *	- in an exact band they give way to bit-equality, where zeros of
+ *	  either sign tie; multiset stays multiset.
+ *	- integers are judged as numbers whose ulp is 1.
+ */
+
+/** The yard of one rule, worked out once for a member; kl_yard_release frees. */
+int kl_yard_make(struct kl_yard *out, const struct kl_job *job, size_t rule,
+		 const struct kl_member *w);
+void kl_yard_release(struct kl_yard *y);
+
+/**
+ * Is this place on a border? In some axis of at least 4: the first index, or
+ * within the last eighth (at least 1, at most 15 places): where halos and the
+ * remainders of tiles lie.
+ */
+bool kl_compare_border(const int64_t *index, const int64_t *extent, size_t naxes);
+
+#endif
