@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker_fixture.h"
+
+#include <math.h>
+#include <sys/stat.h>
+
+static const struct kl_member *member(const struct kl_pool *p, const char *point, const char *band)
+{
+	for (size_t i = 0; i < kl_pool_size(p); i++) {
+		const struct kl_member *m = kl_pool_get(p, i);
+
+		if (!strcmp(m->point->id, point) && !strcmp(m->band, band))
+			return m;
+	}
+	fail_msg("no member %s of %s", band, point);
+	return NULL;
+}
+
+static void members_follow_from_the_job(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+	const struct kl_member *m[8];
+
+	json_array_append_new(f->job.bands, fx_json("{\"A\":{\"const\":1.0}}"));
+	assert_ok(kl_pool_open(&p, &f->job));
+	/* case0: 3 noise, 1 exact, 1 band, 2 scales; also: 1 + 1 + 1 */
+	assert_int_equal(kl_pool_size(p), 7 + 3 + 3);
+	assert_int_equal(kl_pool_noise(p, &f->point[0], m, 8), 3);
+	assert_int_equal(kl_pool_noise(p, &f->point[2], m, 8), 1);
+	assert_true(member(p, "also1", "exact0")->exact);
+	assert_int_not_equal(kl_pool_seed(p), 0);
+}
+
+static void answers_are_the_oracles(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+	const struct kl_member *m, *draws[2];
+	const float *a, *b, *honest;
+	const double *c;
+	int differ = 0;
+
+	assert_ok(kl_pool_open(&p, &f->job));
+	m = member(p, "also1", "noise");
+	a = m->input[3];
+	b = m->input[4];
+	c = m->truth[5];
+	honest = m->honest[5];
+	for (int i = 0; i < 17; i++)
+		for (int j = 0; j < 19; j++) {
+			double d = 0;
+			float h = 0;
+
+			for (int k = 0; k < 23; k++) {
+				d += (double)a[i * 23 + k] * b[k * 19 + j];
+				h += a[i * 23 + k] * b[k * 19 + j];
+			}
+			/* the oracle may have been compiled with fused products */
+			assert_true(fabs(c[i * 19 + j] - d) < 1e-12);
+			assert_true(fabsf(honest[i * 19 + j] - h) < 1e-4f);
+			differ += honest[i * 19 + j] != c[i * 19 + j];
+		}
+	assert_true(differ > 100);
+	assert_null(m->absum[5]);
+	assert_non_null(m->yard);
+	assert_int_equal(kl_pool_noise(p, &f->point[0], draws, 2), 2);
+	assert_memory_not_equal(draws[0]->input[3], draws[1]->input[3], 64 * 64 * 4);
+}
+
+static void scale_bands_scale(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+	const float *x;
+	float most = 0;
+
+	f->job.arg[4].sweep = false;
+	assert_ok(kl_pool_open(&p, &f->job));
+	x = member(p, "case0", "scale-up")->input[3];
+	for (int i = 0; i < 64 * 64; i++)
+		most = fmaxf(most, fabsf(x[i]));
+	assert_true(most > 150 && most < 500);
+	x = member(p, "case0", "scale-down")->input[3];
+	assert_true(fabsf(x[0]) < 0.01f);
+	x = member(p, "case0", "scale-down")->input[4];
+	most = 0;
+	for (int i = 0; i < 64 * 64; i++)
+		most = fmaxf(most, fabsf(x[i]));
+	assert_true(most > 2);
+}
+
+static void absolute_sums_for_elementwise(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+	const struct kl_member *m;
+	const float *a, *b;
+	double s = 0;
+
+	f->rule[0].kind = KL_RULE_ELEMENTWISE;
+	assert_ok(kl_pool_open(&p, &f->job));
+	m = member(p, "also1", "noise");
+	a = m->input[3];
+	b = m->input[4];
+	for (int k = 0; k < 23; k++)
+		s += fabs((double)a[k] * b[k * 19]);
+	assert_true(fabs(*(const double *)m->absum[5] - s) < 1e-12);
+	assert_null(member(p, "also1", "exact0")->absum[5]);
+}
+
+static uint64_t opened(struct fixture *f, float *first)
+{
+	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+
+	assert_ok(kl_pool_open(&p, &f->job));
+	*first = *(const float *)kl_pool_get(p, 0)->input[3];
+	return kl_pool_seed(p);
+}
+
+static ino_t inode_time(const struct fixture *f, int64_t *when)
+{
+	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/m0000", f->job.pool);
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	*when = st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	assert_int_equal(stat(f->job.pool, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+	return st.st_ino;
+}
+
+static void a_pool_is_reopened_or_made_anew(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+	KL_AUTO(kl_freep) char *m = kl_asprintf("%s/m0001", f->job.pool);
+	float first, again;
+	uint64_t seed = opened(f, &first);
+	int64_t made, then;
+
+	inode_time(f, &made);
+	assert_int_equal(opened(f, &again), seed);
+	inode_time(f, &then);
+	assert_true(again == first && then == made);
+
+	/* a member cut short: made anew, from another seed */
+	assert_ok(kl_fs_put(m, "x", 1, 0600));
+	assert_int_not_equal(opened(f, &again), seed);
+	assert_true(again != first);
+	inode_time(f, &then);
+	assert_true(then != made);
+
+	/* another seed asked for; the same seed gives the same bytes */
+	f->job.seed = seed;
+	assert_int_equal(opened(f, &again), seed);
+	assert_true(again == first);
+
+	/* another point */
+	inode_time(f, &made);
+	fx_gemm_point(f, "also2", false, 2, 2, 2);
+	opened(f, &again);
+	inode_time(f, &then);
+	assert_true(then != made);
+
+	/* another oracle */
+	made = then;
+	fx_oracle(f, "/* */" FX_GEMM_ORACLE "int other(void) { return 3; }");
+	opened(f, &again);
+	inode_time(f, &then);
+	assert_true(then != made);
+}
+
+static void bad_oracles_are_named(void **state)
+{
+	static const struct {
+		const char *body, *message;
+	} t[] = {
+		{ "void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B, kl_real *C)"
+		  "{ for (int64_t i = 0; i < M * N; i++) C[i] = A[0] / (i == 5 ? 0 : 1); }",
+		  "not finite although every input is" },
+		{ "void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B, kl_real *C)"
+		  "{ C[0] = 1; }", "nan for C[0,1] at 'case0', band 'noise'" },
+		{ "void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B, kl_real *C)"
+		  "{ for (int64_t i = 0; i < M * N; i++) C[i] = 1 + A[0] * (1.0 / 3); }",
+		  "exact band refused: the truth of C[0,0]" },
+		{ "void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B, kl_real *C)"
+		  "{ for (;;) C[M * N - 1] = *(volatile kl_real *)A; }", "oracle (kl_real as double) at 'case0'" },
+		{ "void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B, kl_real *C)"
+		  "{ C[1 << 28] = 1; }", "oracle (kl_real as double) at 'case0'" },
+		{ "int nothing;", "oracle" },
+	};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+		KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+
+		f->job.call_ms = 300;
+		fx_oracle(f, t[i].body);
+		assert_error(KL_ECANNOT, t[i].message, kl_pool_open(&p, &f->job));
+		assert_null(p);
+		/* and nothing is left that looks like a pool */
+		assert_error(KL_ECANNOT, t[i].message, kl_pool_open(&p, &f->job));
+	}
+}
+
+static void empty_tensors_are_fine(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+
+	fx_gemm_point(f, "also2", false, 3, 4, 0);
+	fx_gemm_point(f, "also3", false, 0, 4, 5);
+	assert_ok(kl_pool_open(&p, &f->job));
+	assert_true(*(const double *)member(p, "also2", "noise")->truth[5] == 0);
+	assert_non_null(member(p, "also3", "noise")->truth[5]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(members_follow_from_the_job),
+		cmocka_unit_test(answers_are_the_oracles),
+		cmocka_unit_test(scale_bands_scale),
+		cmocka_unit_test(absolute_sums_for_elementwise),
+		cmocka_unit_test(a_pool_is_reopened_or_made_anew),
+		cmocka_unit_test(bad_oracles_are_named),
+		cmocka_unit_test(empty_tensors_are_fine),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
