@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/stages.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/rng.h"
+#include "worker/tensor.h"
+#include "worker/trial.h"
+
+/* A call that takes longer is made once a member and repeated at smaller points only ... */
+#define DEAR_NS 200000000
+/* ... and one that takes even longer leaves the third full-shape draw to the profile, which checks every call. */
+#define VERY_DEAR_NS 1000000000
+#define SOAK_CALLS 50		/* and up to SOAK_MORE more, so that no kernel can count them */
+#define SOAK_MORE 16
+#define SOAK_NS 500000000	/* what the soak may cost in all */
+
+/* An answer kept to be compared bit by bit with a later one. */
+struct kept {
+	char *bytes[KL_JOB_MAX_ARGS];	/* NULL: nothing kept */
+};
+
+struct run {
+	const struct kl_job *job;
+	struct kl_pool *pool;
+	uint64_t seed;			/* of poisons and orders */
+	int64_t calls, elements;
+	double margin;
+	const char *class;		/* of the failure; NULL: none so far */
+	json_t *failure;
+	char message[600];
+	/* per member of the pool: passed with this guard side */
+	bool *passed[2];
+	int64_t *cost;			/* per point: ns of one call with all that belongs to it */
+};
+
+/* What one child is to be asked. */
+struct visit {
+	const struct kl_point *point;
+	bool right;
+	const size_t *member;		/* indices into the pool, in order */
+	size_t n;
+	size_t watch;			/* this one's answers must have the same bits */
+	struct kept *kept;		/* for this guard side; NULL: not compared */
+	const char *where;		/* "" or "soak: " */
+};
+
+static void kept_release(struct kept *k)
+{
+	for (size_t i = 0; i < KL_JOB_MAX_ARGS; i++)
+		free(k->bytes[i]);
+	*k = (struct kept){ 0 };
+}
+
+/* -- failures ----------------------------------------------------------- */
+
+static void fail(struct run *r, const char *class, const struct kl_member *m, const char *why)
+{
+	char seed[24];
+
+	r->class = class;
+	r->failure = json_object();
+	snprintf(seed, sizeof(seed), "%" PRIu64, m->seed);
+	kl_json_set_str(r->failure, "point", m->point->id);
+	kl_json_set_str(r->failure, "band", m->band);
+	kl_json_set_int(r->failure, "draw", m->draw);
+	kl_json_set_str(r->failure, "seed", seed);
+	kl_json_set_str(r->failure, "out", NULL);
+	kl_json_set_str(r->failure, "why", why);
+	snprintf(r->message, sizeof(r->message), "%s at '%s', band '%s': %s", class, m->point->id,
+		 m->band, why);
+}
+
+static void fail_at(struct run *r, const char *class, const struct kl_member *m,
+		    const struct kl_mismatch *x, const char *where, const char *why)
+{
+	const char *name = r->job->arg[x->out].name;
+	json_t *index = json_array();
+	char text[160], at[200];
+	size_t n = 0;
+
+	snprintf(text, sizeof(text), "%s%s", where, why);
+	fail(r, class, m, text);
+	at[0] = '\0';
+	for (size_t i = 0; i < x->naxes; i++) {
+		json_array_append_new(index, json_integer(x->index[i]));
+		n += (size_t)snprintf(at + n, sizeof(at) - n, "%s%" PRId64, i ? "," : "", x->index[i]);
+	}
+	kl_json_set_str(r->failure, "out", name);
+	kl_json_set(r->failure, "index", index);
+	kl_json_set_str(r->failure, "got", x->got);
+	kl_json_set_str(r->failure, "wanted", x->wanted);
+	snprintf(r->message, sizeof(r->message), "%s at '%s', band '%s': %s[%s] is %s, wanted %s: %s",
+		 class, m->point->id, m->band, name, at, x->got, x->wanted, text);
+}
+
+static void fail_call(struct run *r, const struct kl_member *m, const struct kl_call *end)
+{
+	static const char *const classes[] = {
+		[KL_CALL_FAULT] = "fault",
+		[KL_CALL_HANG] = "hang",
+		[KL_CALL_CHEAT] = "cheat",
+		[KL_CALL_EXIT] = "cheat",
+	};
+	char what[240];
+
+	snprintf(what, sizeof(what), "the kernel %s", end->what);
+	fail(r, classes[end->end], m, what);
+}
+
+/* Poison the outputs again as before the call: a place that looks the same was never written. */
+static bool never_written(struct run *r, struct kl_subject *s, const struct kl_mismatch *x,
+			  const struct kl_point *pt, uint64_t poison)
+{
+	size_t size = kl_dtype_bytes(r->job->arg[x->out].dtype), i = 0;
+	char before[8];
+	char *at;
+
+	if (r->job->arg[x->out].role != KL_ROLE_OUT)
+		return false;
+	for (size_t a = 0; a < x->naxes; a++)
+		i = i * (size_t)pt->arg[x->out].extent[a] + (size_t)x->index[a];
+	at = (char *)kl_subject_buffer(s, (size_t)x->out) + i * size;
+	memcpy(before, at, size);
+	kl_subject_poison(s, poison);
+	return size >= 2 && !memcmp(before, at, size);
+}
+
+static void fail_wrong(struct run *r, struct kl_subject *s, const struct visit *v, size_t member,
+		       const struct kl_mismatch *x, uint64_t poison)
+{
+	const struct kl_member *m = kl_pool_get(r->pool, member);
+	const char *class = x->edge_only ? "wrong-edge" : "wrong-all";
+	const char *why = x->why;
+
+	if (never_written(r, s, x, v->point, poison))
+		why = "never written: what stood there before the call stands there still";
+	if (r->passed[v->right][member]) {
+		class = "nondeterministic";
+		why = "this input was answered rightly before, and now is not";
+	}
+	fail_at(r, class, m, x, v->where, why);
+}
+
+/* -- one call ----------------------------------------------------------- */
+
+/* Inputs are mapped read-only in the child; this is the belt to those braces. */
+static bool inputs_unchanged(struct run *r, struct kl_subject *s, const struct kl_member *m)
+{
+	for (size_t i = 0; i < r->job->nargs; i++) {
+		const struct kl_job_arg *a = &r->job->arg[i];
+		char why[120];
+
+		if (a->role != KL_ROLE_IN || !kl_subject_bytes(s, i) ||
+		    !memcmp(kl_subject_buffer(s, i), m->input[i], kl_subject_bytes(s, i)))
+			continue;
+		snprintf(why, sizeof(why), "input '%s' was changed by the call", a->name);
+		fail(r, "cheat", m, why);
+		return false;
+	}
+	return true;
+}
+
+/* Keep the first answer; a later one must have its bits. */
+static void same_bits(struct run *r, struct kl_subject *s, const struct visit *v,
+		      const struct kl_member *m)
+{
+	for (size_t i = 0; i < r->job->nargs; i++) {
+		enum kl_dtype t = r->job->arg[i].dtype;
+		struct kl_mismatch x = { .out = (int)i };
+		size_t n = kl_arg_is_output(&r->job->arg[i]) ? kl_subject_bytes(s, i) : 0, k = 0;
+		const char *now, *then;
+
+		if (!n)
+			continue;
+		now = kl_subject_buffer(s, i);
+		if (!v->kept->bytes[i]) {
+			v->kept->bytes[i] = kl_malloc(n);
+			memcpy(v->kept->bytes[i], now, n);
+			continue;
+		}
+		then = v->kept->bytes[i];
+		if (!memcmp(now, then, n))
+			continue;
+		while (now[k] == then[k])
+			k++;
+		k /= kl_dtype_bytes(t);
+		x.naxes = m->point->arg[i].naxes;
+		kl_tensor_index(x.index, m->point->arg[i].extent, x.naxes, k);
+		kl_tensor_print(x.got, sizeof(x.got), t, now, k);
+		kl_tensor_print(x.wanted, sizeof(x.wanted), t, then, k);
+		fail_at(r, "nondeterministic", m, &x, v->where,
+			"the same input gave other bits in an earlier call");
+		return;
+	}
+}
+
+static int one_call(struct run *r, struct kl_subject *s, const struct visit *v, size_t member)
+{
+	const struct kl_member *m = kl_pool_get(r->pool, member);
+	const void *got[KL_JOB_MAX_ARGS] = { NULL };
+	uint64_t poison = r->seed + (uint64_t)++r->calls * 0x9e3779b97f4a7c15u;
+	struct kl_mismatch x;
+	struct kl_call end;
+	int err = kl_trial_kernel(&end, s, r->job, m->input, poison);
+
+	if (err < 0)
+		return err;
+	if (end.end != KL_CALL_OK) {
+		fail_call(r, m, &end);
+		return 0;
+	}
+	for (size_t i = 0; i < r->job->nargs; i++)
+		if (kl_arg_is_output(&r->job->arg[i]))
+			got[i] = kl_subject_buffer(s, i);
+	err = kl_compare(&x, r->job, m, got);
+	if (err < 0 && err != KL_ENO)
+		return err;
+	r->elements += x.elements;
+	if (x.margin > r->margin)
+		r->margin = x.margin;
+	if (!inputs_unchanged(r, s, m))
+		return 0;
+	if (err == KL_ENO) {
+		fail_wrong(r, s, v, member, &x, poison);
+		return 0;
+	}
+	r->passed[v->right][member] = true;
+	if (member == v->watch && v->kept && r->job->deterministic)
+		same_bits(r, s, v, m);
+	return 0;
+}
+
+/* A fresh child, asked in order until something is wrong. */
+static int visit(struct run *r, const struct visit *v)
+{
+	KL_AUTO(kl_subject_freep) struct kl_subject *s = NULL;
+	struct kl_subject_spec spec = {
+		.kind = KL_SUBJECT_KERNEL, .so = r->job->candidate_so, .entry = r->job->entry,
+		.align_right = v->right, .cpu = -1,
+	};
+	size_t p = (size_t)(v->point - r->job->point);
+	int err = kl_subject_start(&s, r->job, v->point, &spec);
+
+	if (err == KL_EINVALID) {
+		fail(r, "launch", kl_pool_get(r->pool, v->member[0]), kl_error_last());
+		kl_error_clear();
+		return 0;
+	}
+	if (err < 0)
+		return kl_error_in(err, "candidate at '%s'", v->point->id);
+	for (size_t i = 0; i < v->n && !r->class && err == 0; i++) {
+		int64_t start = kl_clock_ns(), took;
+
+		if (r->cost[p] > VERY_DEAR_NS && kl_pool_get(r->pool, v->member[i])->draw > 1)
+			continue;
+		err = one_call(r, s, v, v->member[i]);
+		took = kl_clock_ns() - start;
+		if (!r->cost[p] || took < r->cost[p])
+			r->cost[p] = took;
+	}
+	return err;
+}
+
+/* -- plans -------------------------------------------------------------- */
+
+static size_t members_of(const struct run *r, const struct kl_point *pt, size_t *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < kl_pool_size(r->pool); i++)
+		if (kl_pool_get(r->pool, i)->point == pt)
+			out[n++] = i;
+	return n;
+}
+
+/*
+ * A performance point: every member once, in turn in a child with
+ * left-aligned and in one with right-aligned buffers. Then, unless calls are
+ * dear, the first input of each again in a new child, after another input and
+ * after itself: the bits must be those of the first time.
+ */
+static int perf_point(struct run *r, const struct kl_point *pt, bool alone)
+{
+	KL_AUTO(kl_freep) size_t *all = kl_calloc(kl_pool_size(r->pool) + 1, sizeof(*all));
+	KL_AUTO(kl_freep) size_t *half = kl_calloc(kl_pool_size(r->pool) + 1, sizeof(*half));
+	const int64_t *cost = &r->cost[pt - r->job->point];
+	size_t n = members_of(r, pt, all);
+	int err = 0;
+
+	for (size_t side = 0; side < 2 && side < n && err == 0 && !r->class; side++) {
+		const size_t again[] = { all[(side + 1) % n], all[side], all[(side + 1) % n], all[side] };
+		struct kept kept = { 0 };
+		struct visit v = {
+			.point = pt, .right = side, .member = half, .watch = all[side],
+			.kept = &kept, .where = "",
+		};
+
+		for (size_t i = side; i < n; i += 2)
+			half[v.n++] = all[i];
+		err = visit(r, &v);
+		v.member = again;
+		v.n = 4;
+		if (*cost > DEAR_NS) {
+			/* where no other point can show it, once at least */
+			v.member = again + 1;
+			v.n = alone && side == 0;
+		}
+		if (err == 0 && !r->class && v.n)
+			err = visit(r, &v);
+		kept_release(&kept);
+	}
+	return err;
+}
+
+/* Any other point: every member under both guard sides, forward and, in a new child, backward. */
+static int also_point(struct run *r, const struct kl_point *pt)
+{
+	KL_AUTO(kl_freep) size_t *order = kl_calloc(kl_pool_size(r->pool) + 2, sizeof(*order));
+	struct kept kept[2] = { 0 };
+	size_t n = members_of(r, pt, order);
+	int err = 0;
+
+	for (int turn = 0; turn < 3 && n && err == 0 && !r->class; turn++) {
+		bool right = turn == 1;
+		struct visit v = {
+			.point = pt, .right = right, .member = order, .n = n,
+			.kept = &kept[right], .where = "",
+		};
+
+		v.watch = order[turn == 2 ? n - 1 : 0];
+		if (turn < 2) {
+			order[n] = order[0];	/* again, after the others */
+			v.n = n + 1;
+		}
+		err = visit(r, &v);
+		/* backwards from here on; the left child's first comes last in turn 2 */
+		if (turn == 1)
+			for (size_t i = 0; i < n / 2; i++) {
+				size_t t = order[i];
+
+				order[i] = order[n - 1 - i];
+				order[n - 1 - i] = t;
+			}
+	}
+	kept_release(&kept[0]);
+	kept_release(&kept[1]);
+	return err;
+}
+
+/*
+ * Many calls in one process with changing inputs, at the largest point where
+ * that is cheap: for kernels that are right a few times only.
+ */
+static int soak(struct run *r)
+{
+	KL_AUTO(kl_freep) size_t *all = kl_calloc(kl_pool_size(r->pool) + 1, sizeof(*all));
+	size_t order[SOAK_CALLS + SOAK_MORE], n, best = 0;
+	struct visit v = { .member = order, .watch = SIZE_MAX, .where = "soak: " };
+	struct kl_rng rng;
+
+	kl_rng_seed(&rng, kl_rng_derive(r->seed, "soak"));
+	for (size_t p = 1; p < r->job->npoint; p++) {
+		bool cheap = r->cost[p] <= SOAK_NS / SOAK_CALLS;
+		bool was = r->cost[best] <= SOAK_NS / SOAK_CALLS;
+
+		/* dearer is larger, as long as it is cheap enough */
+		if (cheap ? !was || r->cost[p] > r->cost[best] : !was && r->cost[p] < r->cost[best])
+			best = p;
+	}
+	v.point = &r->job->point[best];
+	v.n = SOAK_CALLS + kl_rng_below(&rng, SOAK_MORE);
+	if (r->cost[best] > SOAK_NS / SOAK_CALLS)
+		v.n = (size_t)(SOAK_NS / r->cost[best]);
+	n = members_of(r, v.point, all);
+	for (size_t i = 0; i < v.n && n; i++)
+		order[i] = all[kl_rng_below(&rng, n)];
+	return n && v.n ? visit(r, &v) : 0;
+}
+
+/* Performance points first: who passes there and fails elsewhere is wrong at an edge. */
+static int all_points(struct run *r)
+{
+	bool also = false;
+	int err = 0;
+
+	for (size_t i = 0; i < r->job->npoint; i++)
+		also = also || !r->job->point[i].perf;
+	for (size_t i = 0; i < r->job->npoint && err == 0 && !r->class; i++)
+		if (r->job->point[i].perf)
+			err = perf_point(r, &r->job->point[i], !also);
+	for (size_t i = 0; i < r->job->npoint && err == 0 && !r->class; i++)
+		if (!r->job->point[i].perf)
+			err = also_point(r, &r->job->point[i]);
+	return err < 0 || r->class ? err : soak(r);
+}
+
+/* -- result ------------------------------------------------------------- */
+
+static int64_t cases(const struct run *r)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < kl_pool_size(r->pool); i++)
+		n += r->passed[0][i] || r->passed[1][i];
+	return n;
+}
+
+static void report(json_t *result, struct run *r)
+{
+	json_t *o = json_object(), *seeds = json_array();
+	double ppm = r->margin * 1e6;
+	char seed[24];
+
+	snprintf(seed, sizeof(seed), "%" PRIu64, kl_pool_seed(r->pool));
+	json_array_append_new(seeds, json_string(seed));
+	kl_json_set(o, "seeds", seeds);
+	kl_json_set_int(o, "cases", cases(r));
+	kl_json_set_int(o, "calls", r->calls);
+	kl_json_set_int(o, "elements", r->elements);
+	/* beyond 10^15 (an error of 10^9 times the allowed, or no error at all allowed) it says nothing more */
+	kl_json_set_int(o, "margin_ppm", ppm < 1e15 ? (int64_t)ceil(ppm) : 1000000000000000);
+	if (r->failure)
+		kl_json_set(o, "failure", r->failure);
+	kl_json_set(result, "correct", o);
+	if (!r->class)
+		return;
+	kl_json_set_str(result, "status", "fail");
+	kl_json_set_str(result, "class", r->class);
+	kl_json_set_str(result, "message", r->message);
+}
+
+int kl_stage_correct(json_t *result, const struct kl_job *job, struct kl_pool *pool)
+{
+	struct run r = {
+		.job = job, .pool = pool,
+		.seed = kl_rng_derive(kl_pool_seed(pool), "correct"),
+	};
+	int err;
+
+	if (!job->candidate_so)
+		return kl_error(KL_EINVALID, "the job names no candidate to judge");
+	r.passed[0] = kl_calloc(kl_pool_size(pool) + 1, sizeof(bool));
+	r.passed[1] = kl_calloc(kl_pool_size(pool) + 1, sizeof(bool));
+	r.cost = kl_calloc(job->npoint + 1, sizeof(*r.cost));
+	err = all_points(&r);
+	if (err == 0)
+		report(result, &r);
+	else
+		json_decref(r.failure);
+	free(r.passed[0]);
+	free(r.passed[1]);
+	free(r.cost);
+	return err;
+}

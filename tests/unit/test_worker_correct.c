@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whole kernels against kl_stage_correct: each wrong or cheating one must end
+ * with its class, each odd but right one must pass.
+ */
+#include "worker_fixture.h"
+
+#define GEMM "void k(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C)\n"
+#define RIGHT(into)								\
+	"for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) { float s = 0;" \
+	"for (int64_t q = 0; q < K; q++) s += A[i*K+q] * B[q*N+j]; " into " = s; }\n"
+#define PLAIN RIGHT("C[i*N+j]")
+
+/* One pool for all kernels of this file: as in an operation. */
+static struct fixture *f;
+static struct kl_pool *pool;
+
+static int setup(void **state)
+{
+	f = fx_gemm();
+	f->job.call_ms = 500;
+	f->job.seed = 20260101;		/* so that a kernel that flips a coin flips the same one */
+	assert_ok(kl_pool_open(&pool, &f->job));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	kl_pool_free(pool);
+	fx_free(f);
+	return 0;
+}
+
+static json_t *judged(const char *name, const char *body)
+{
+	json_t *result = json_object();
+
+	fx_candidate(f, name, body);
+	assert_ok(kl_stage_correct(result, &f->job, pool));
+	return result;
+}
+
+static const char *class_of(const json_t *r)
+{
+	return kl_json_str_or(r, "class", "");
+}
+
+struct kernel {
+	const char *name, *body, *class, *point, *why;
+};
+
+static void assert_refused(const struct kernel *k)
+{
+	KL_AUTO(json_decrefp) json_t *r = judged(k->name, k->body);
+	const json_t *failure = json_object_get(json_object_get(r, "correct"), "failure");
+	const char *message = kl_json_str_or(r, "message", "");
+
+	if (strcmp(class_of(r), k->class) || strcmp(kl_json_str_or(r, "status", ""), "fail") ||
+	    strcmp(kl_json_str_or(failure, "point", ""), k->point) || !strstr(message, k->why))
+		fail_msg("%s: '%s', %s (wanted %s at %s: %s)", k->name, class_of(r), message, k->class,
+			 k->point, k->why);
+	assert_string_not_equal(kl_json_str_or(failure, "seed", ""), "");
+}
+
+static void wrong_kernels_are_refused(void **state)
+{
+	static const struct kernel kernels[] = {
+		{ "empty", GEMM "{ }", "wrong-all", "case0", "never written" },
+		{ "zeros", GEMM "{ memset(C, 0, M * N * 4); }", "wrong-all", "case0", "C[0,0] is 0" },
+		{ "half", GEMM "{ M /= 2;" PLAIN "}", "wrong-all", "case0", "C[32,0]" },
+		{ "lastrow", GEMM "{ M--;" PLAIN "}", "wrong-edge", "case0", "C[63,0]" },
+		{ "lastcol", GEMM "{" PLAIN "C[N-1] = 0; }", "wrong-edge", "case0", "C[0,63] is 0" },
+		{ "tail", GEMM "{ int64_t full = K; K &= ~7;" PLAIN "}", "wrong-edge", "also0", "C[0,0]" },
+		{ "bf16", GEMM "{ for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) { float s = 0;"
+		  "for (int64_t q = 0; q < K; q++) { float a = A[i*K+q]; uint32_t u; memcpy(&u, &a, 4);"
+		  "u = (u + 0x8000) & 0xffff0000u; memcpy(&a, &u, 4); s += a * B[q*N+j]; } C[i*N+j] = s; } }",
+		  "wrong-all", "case0", "allowed" },
+		{ "transposed", GEMM "{" RIGHT("C[j*M+i]") "}", "wrong-all", "case0", "allowed" },
+		{ "nan", GEMM "{" PLAIN "C[17*N+5] = 0.0f / 0.0f; }", "wrong-all", "case0", "(nan)" },
+	};
+
+	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++)
+		assert_refused(&kernels[i]);
+}
+
+static void cheating_kernels_are_refused(void **state)
+{
+	static const struct kernel kernels[] = {
+		/* replay: the answer of the first call again, whatever the input */
+		{ "stale", "static float kept[4096]; static int64_t n;\n"
+		  GEMM "{ if (n == M * N) { memcpy(C, kept, n * 4); return; }" PLAIN
+		  "n = M * N; memcpy(kept, C, n * 4); }", "wrong-all", "case0", "C[0,0]" },
+		/* the same, keyed by where the input lies */
+		{ "bypointer", "static float kept[4096]; static const float *at;\n"
+		  GEMM "{ if (at == A) { memcpy(C, kept, M * N * 4); return; }" PLAIN
+		  "at = A; memcpy(kept, C, M * N * 4); }", "wrong-all", "case0", "C[0,0]" },
+		/* right a few times, then lazy */
+		{ "tired", "static int calls;\n" GEMM "{ if (calls++ > 20) M /= 2;" PLAIN "}",
+		  "nondeterministic", "case0", "soak: this input was answered rightly before" },
+		/* bits that depend on what came before */
+		{ "moody", "static int calls;\n" GEMM "{" PLAIN
+		  "if (calls++ & 1) { union { float f; uint32_t u; } x = { C[0] }; x.u ^= 1; if (K > 1) C[0] = x.f; } }",
+		  "nondeterministic", "case0", "" },
+		/* bits that depend on what lay in the output */
+		{ "poisoned", GEMM "{ uint32_t was; memcpy(&was, C, 4);" PLAIN
+		  "union { float f; uint32_t u; } x = { C[0] }; x.u ^= (was >> 3) & 3; if (M > 20 && A[0] != (int)A[0]) C[0] = x.f; }",
+		  "nondeterministic", "case0", "other bits" },
+		{ "writesinput", GEMM "{" PLAIN "((float *)A)[0] += 1; }", "fault", "case0", "" },
+		{ "beyond", GEMM "{" PLAIN "C[M * N] = 1; }", "fault", "case0", "" },
+		{ "before", GEMM "{" PLAIN "C[-1] = 1; }", "fault", "case0", "" },
+		{ "reads", GEMM "{" PLAIN "C[0] += 0 * B[K * N + 1024]; }", "fault", "case0", "" },
+		{ "loop", GEMM "{ for (;;) *(volatile float *)C = 1; }", "hang", "case0", "" },
+		{ "leaves", GEMM "{ __asm__ volatile(\"syscall\" :: \"a\"(60), \"D\"(0)); }", "cheat", "case0",
+		  "" },
+		{ "asks", GEMM "{ __asm__ volatile(\"syscall\" :: \"a\"(39)); }", "cheat", "case0", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++)
+		assert_refused(&kernels[i]);
+}
+
+static void odd_kernels_pass(void **state)
+{
+	static const struct kernel kernels[] = {
+		{ "plain", GEMM "{" PLAIN "}", 0, 0, 0 },
+		{ "backwards", GEMM "{ for (int64_t i = M; i-- > 0;) for (int64_t j = N; j-- > 0;) {"
+		  "float s = 0; for (int64_t q = K; q-- > 0;) s += A[i*K+q] * B[q*N+j]; C[i*N+j] = s; } }",
+		  0, 0, 0 },
+		{ "negzero", GEMM "{ for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) {"
+		  "float s = -0.0f; for (int64_t q = 0; q < K; q++) s += A[i*K+q] * B[q*N+j]; C[i*N+j] = s; } }",
+		  0, 0, 0 },
+		{ "twice", GEMM "{ memset(C, 0, M * N * 4); for (int64_t i = 0; i < M; i++)"
+		  "for (int64_t q = 0; q < K; q++) for (int64_t j = 0; j < N; j++) C[i*N+j] += A[i*K+q] * B[q*N+j]; }",
+		  0, 0, 0 },
+		{ "better", GEMM "{ for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) {"
+		  "double s = 0; for (int64_t q = 0; q < K; q++) s += (double)A[i*K+q] * B[q*N+j]; C[i*N+j] = s; } }",
+		  0, 0, 0 },
+		{ "static", "static float pad[4096];\n" GEMM "{ for (int64_t i = 0; i < M; i++) {"
+		  "memcpy(pad, A + i * K, K * 4); for (int64_t j = 0; j < N; j++) { float s = 0;"
+		  "for (int64_t q = 0; q < K; q++) s += pad[q] * B[q*N+j]; C[i*N+j] = s; } } }", 0, 0, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
+		KL_AUTO(json_decrefp) json_t *r = judged(kernels[i].name, kernels[i].body);
+		const json_t *c = json_object_get(r, "correct");
+
+		if (*class_of(r))
+			fail_msg("%s: %s", kernels[i].name, kl_json_str_or(r, "message", ""));
+		/* case0: 3 noise, exact, 2 scales; two also points: noise, exact */
+		assert_int_equal(kl_json_int_or(c, "cases", 0), 10);
+		assert_true(kl_json_int_or(c, "calls", 0) >= 10 + 2 * 4 + 2 * 8 + 50 - 10);
+		assert_true(kl_json_int_or(c, "margin_ppm", -1) <= 1000000);
+		assert_int_equal(json_array_size(json_object_get(c, "seeds")), 1);
+		assert_null(json_object_get(c, "failure"));
+	}
+}
+
+static void free_bits_where_the_contract_says_so(void **state)
+{
+	static const char moody[] = "static int calls;\n" GEMM "{" PLAIN
+		"if (calls++ & 1) { union { float f; uint32_t u; } x = { C[0] }; x.u ^= 1; if (K > 1 && A[0] != (int)A[0]) C[0] = x.f; } }";
+	KL_AUTO(json_decrefp) json_t *strict = judged("moody1", moody), *loose;
+
+	assert_string_equal(class_of(strict), "nondeterministic");
+	f->job.deterministic = false;
+	loose = judged("moody2", moody);
+	f->job.deterministic = true;
+	assert_string_equal(class_of(loose), "");
+	json_decref(loose);
+}
+
+static void an_object_that_cannot_be_loaded(void **state)
+{
+	KL_AUTO(json_decrefp) json_t *r = judged("undefined", "void other(void); " GEMM "{ other(); }");
+
+	assert_string_equal(class_of(r), "launch");
+}
+
+/* The seed in a failure, given back as the job's, shows the same failure. */
+static void a_failure_can_be_replayed(void **state)
+{
+	static const char body[] = GEMM "{" PLAIN "C[20 * N + 20] *= 1.001f; }";
+	KL_AUTO(json_decrefp) json_t *first = judged("replay", body);
+	const json_t *was = json_object_get(json_object_get(first, "correct"), "failure");
+	KL_AUTO(fx_freep) struct fixture *g = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+	KL_AUTO(json_decrefp) json_t *second = json_object();
+
+	g->job.seed = strtoull(kl_json_str_or(was, "seed", "0"), NULL, 10);
+	assert_ok(kl_pool_open(&p, &g->job));
+	fx_candidate(g, "replay", body);
+	assert_ok(kl_stage_correct(second, &g->job, p));
+	assert_string_equal(kl_json_str_or(first, "message", "1"), kl_json_str_or(second, "message", "2"));
+	assert_true(json_equal(was, json_object_get(json_object_get(second, "correct"), "failure")));
+}
+
+static void inout_starts_from_the_member(void **state)
+{
+	static const struct kernel kernels[] = {
+		{ "right", "void k(int64_t n, const float *x, float *y) { for (int64_t i = 0; i < n; i++) y[i] += x[i]; }",
+		  "", 0, 0 },
+		{ "untouched", "void k(int64_t n, const float *x, float *y) { }", "wrong-all", 0, 0 },
+		{ "forgets", "void k(int64_t n, const float *x, float *y) { for (int64_t i = 0; i < n; i++) y[i] = x[i]; }",
+		  "wrong-all", 0, 0 },
+	};
+	KL_AUTO(fx_freep) struct fixture *g = fx_new();
+	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+	struct kl_point *pt = fx_point(g, "case0", true);
+
+	fx_arg(g, "n", KL_ROLE_DIM, KL_I64, NULL);
+	fx_arg(g, "x", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(g, "y", KL_ROLE_INOUT, KL_F32, "{\"normal\":[0.0,1.0]}");
+	pt->arg[0].value = 1000;
+	fx_extent(pt, 1, 1, 1000, 0);
+	fx_extent(pt, 2, 1, 1000, 0);
+	fx_rule(g, KL_RULE_NOISE, 2);
+	fx_oracle(g, "void oracle(int64_t n, const kl_real *x, kl_real *y)"
+		     "{ for (int64_t i = 0; i < n; i++) y[i] += x[i]; }");
+	assert_ok(kl_pool_open(&p, &g->job));
+	for (size_t i = 0; i < 3; i++) {
+		KL_AUTO(json_decrefp) json_t *r = json_object();
+
+		fx_candidate(g, kernels[i].name, kernels[i].body);
+		assert_ok(kl_stage_correct(r, &g->job, p));
+		assert_string_equal(class_of(r), kernels[i].class);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(wrong_kernels_are_refused),
+		cmocka_unit_test(cheating_kernels_are_refused),
+		cmocka_unit_test(odd_kernels_pass),
+		cmocka_unit_test(free_bits_where_the_contract_says_so),
+		cmocka_unit_test(an_object_that_cannot_be_loaded),
+		cmocka_unit_test(a_failure_can_be_replayed),
+		cmocka_unit_test(inout_starts_from_the_member),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
