@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contracts good and bad: what kl_stage_audit must let through and what it must name. */
+#include "worker_fixture.h"
+
+static json_t *audit(struct fixture *f)
+{
+	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+	json_t *result = json_object();
+
+	assert_ok(kl_pool_open(&p, &f->job));
+	assert_ok(kl_stage_audit(result, &f->job, p));
+	return result;
+}
+
+static char *text_of(const json_t *result, const char *list)
+{
+	struct kl_buf b = KL_BUF_INIT;
+
+	kl_json_pretty(&b, json_object_get(json_object_get(result, "audit"), list));
+	return kl_buf_detach(&b);
+}
+
+static void assert_sound(struct fixture *f)
+{
+	KL_AUTO(json_decrefp) json_t *r = audit(f);
+	KL_AUTO(kl_freep) char *problems = text_of(r, "problems");
+
+	if (!kl_json_bool_or(json_object_get(r, "audit"), "ok", false))
+		fail_msg("%s", problems);
+	assert_null(json_object_get(r, "status"));
+}
+
+static void assert_problem(struct fixture *f, const char *part)
+{
+	KL_AUTO(json_decrefp) json_t *r = audit(f);
+	KL_AUTO(kl_freep) char *problems = text_of(r, "problems");
+
+	assert_contains(problems, part);
+	assert_false(kl_json_bool_or(json_object_get(r, "audit"), "ok", true));
+	assert_string_equal(kl_json_str_or(r, "status", ""), "cannot");
+	assert_contains(kl_json_str_or(r, "message", ""), "contract audit: ");
+}
+
+static void a_good_contract_passes(void **state)
+{
+	static const enum kl_rule_kind kinds[] = {
+		KL_RULE_NOISE, KL_RULE_ELEMENTWISE, KL_RULE_REL_L2,
+	};
+
+	for (size_t i = 0; i < 3; i++) {
+		KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+
+		f->rule[0].kind = kinds[i];
+		f->rule[0].ulps = 1;
+		f->rule[0].acc = 32;
+		f->rule[0].tol = 1e-5;
+		assert_sound(f);
+	}
+}
+
+static void loose_rules_are_named(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+
+	f->rule[0].kind = KL_RULE_REL_L2;
+	f->rule[0].tol = 1e-2;
+	assert_problem(f, "rounded to tf32 at 'case0'");
+	f->rule[0].tol = 1.5;
+	assert_problem(f, "rule rel-l2 of 'C' passes an answer of zeros");
+	assert_problem(f, "passes the mean of each row");
+	f->rule[0].tol = 30;
+	assert_problem(f, "passes an answer of ones");
+	assert_problem(f, "passes a copy of input 'A'");
+	assert_problem(f, "passes the answer to another input");
+	assert_problem(f, "input 'B' does not matter");
+}
+
+static void a_rule_tighter_than_honest_is_named(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+
+	f->rule[0].kind = KL_RULE_EXACT;
+	assert_problem(f, "the oracle in float does not pass for 'C' at 'case0', band 'noise'");
+}
+
+static void unused_inputs_are_named(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+
+	fx_oracle(f, "void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B, kl_real *C)"
+		     "{ for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) { kl_real s = 0;"
+		     "for (int64_t k = 0; k < K; k++) s += A[i*K+k] * A[i*K+(k+j)%K]; C[i*N+j] = s; } }");
+	assert_problem(f, "input 'B' does not matter");
+}
+
+static void an_output_without_rule_is_named(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+
+	f->job.nrule = 0;
+	assert_problem(f, "no rule judges output 'C'");
+}
+
+static void an_unstable_oracle_is_named(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+
+	/* exp of sums: overflows in float, not in double, when inputs are scaled up */
+	fx_oracle(f, "void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B, kl_real *C)"
+		     "{ for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) { kl_real s = 1;"
+		     "for (int64_t k = 0; k < K; k++) { kl_real t = A[i*K+k]; s = (kl_real)(t * t * t * t * t * t * t * t);"
+		     "s = s * s * s; s = s / (s + 1) * B[k*N+j]; } C[i*N+j] = s + j; } }");
+	json_array_clear(f->job.exact);
+	assert_problem(f, "band 'scale-up'");
+}
+
+/* x * c, where the rule and the fills are integers: precision is not audited, and said so. */
+static void integers_have_no_lower_format(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = fx_new();
+	KL_AUTO(json_decrefp) json_t *r = NULL;
+	KL_AUTO(kl_freep) char *notes = NULL, *problems = NULL;
+	struct kl_point *p = fx_point(f, "case0", true);
+
+	fx_arg(f, "n", KL_ROLE_DIM, KL_I64, NULL);
+	fx_arg(f, "x", KL_ROLE_IN, KL_I32, "{\"ints\":[-1000,1000]}");
+	fx_arg(f, "c", KL_ROLE_IN, KL_I32, "{\"const\":3}");
+	fx_arg(f, "y", KL_ROLE_OUT, KL_I64, NULL);
+	p->arg[0].value = 100;
+	fx_extent(p, 1, 1, 100, 0);
+	fx_extent(p, 2, 1, 1, 0);
+	fx_extent(p, 3, 1, 100, 0);
+	fx_rule(f, KL_RULE_EXACT, 3);
+	fx_oracle(f, "void oracle(int64_t n, const int32_t *x, const int32_t *c, int64_t *y)"
+		     "{ for (int64_t i = 0; i < n; i++) y[i] = (int64_t)x[i] * c[0] + 7; }");
+	r = audit(f);
+	notes = text_of(r, "notes");
+	problems = text_of(r, "problems");
+	assert_string_equal(problems, "[]\n");
+	assert_contains(notes, "no float input at 'case0'");
+	assert_contains(notes, "input 'c' has a constant integer fill");
+}
+
+/* Where the input comes back unchanged, that is a finding for inout and none for a copy. */
+static void copies(void **state)
+{
+	static const char copy[] =
+		"void oracle(int64_t n, const kl_real *x, kl_real *y)"
+		"{ for (int64_t i = 0; i < n; i++) y[i] = x[i]; }";
+	KL_AUTO(fx_freep) struct fixture *f = fx_new();
+	struct kl_point *p = fx_point(f, "case0", true);
+
+	fx_arg(f, "n", KL_ROLE_DIM, KL_I64, NULL);
+	fx_arg(f, "x", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(f, "y", KL_ROLE_OUT, KL_F32, NULL);
+	p->arg[0].value = 100;
+	fx_extent(p, 1, 1, 100, 0);
+	fx_extent(p, 2, 1, 100, 0);
+	fx_rule(f, KL_RULE_EXACT, 2);
+	fx_oracle(f, copy);
+	assert_sound(f);
+	/* y += 0: an untouched y is right */
+	f->job.arg[2].role = KL_ROLE_INOUT;
+	f->job.arg[2].fill = fx_json("{\"normal\":[0.0,1.0]}");
+	fx_oracle(f, "void oracle(int64_t n, const kl_real *x, kl_real *y) { y[0] += 0 * x[0]; }");
+	assert_problem(f, "passes a copy of input 'y'");
+}
+
+/* Selection: values are bits, so rounded inputs give another answer. */
+static void selection_sees_fewer_bits(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = fx_new();
+	struct kl_point *p = fx_point(f, "case0", true);
+	struct kl_rule *r;
+
+	fx_arg(f, "n", KL_ROLE_DIM, KL_I64, NULL);
+	fx_arg(f, "x", KL_ROLE_IN, KL_F32, "{\"normal\":[0.0,1.0]}");
+	fx_arg(f, "v", KL_ROLE_OUT, KL_F32, NULL);
+	fx_arg(f, "i", KL_ROLE_OUT, KL_I32, NULL);
+	p->arg[0].value = 64;
+	fx_extent(p, 1, 2, 8, 64);
+	fx_extent(p, 2, 2, 8, 1);
+	fx_extent(p, 3, 2, 8, 1);
+	r = fx_rule(f, KL_RULE_MULTISET, 2);
+	r->indices = 3;
+	r->of = 1;
+	fx_oracle(f, "void oracle(int64_t n, const kl_real *x, kl_real *v, int32_t *i)"
+		     "{ for (int r = 0; r < 8; r++) { int b = 0;"
+		     "for (int c = 1; c < n; c++) if (x[r*n+c] > x[r*n+b]) b = c; v[r] = x[r*n+b]; i[r] = b; } }");
+	assert_sound(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_good_contract_passes),
+		cmocka_unit_test(loose_rules_are_named),
+		cmocka_unit_test(a_rule_tighter_than_honest_is_named),
+		cmocka_unit_test(unused_inputs_are_named),
+		cmocka_unit_test(an_output_without_rule_is_named),
+		cmocka_unit_test(an_unstable_oracle_is_named),
+		cmocka_unit_test(integers_have_no_lower_format),
+		cmocka_unit_test(copies),
+		cmocka_unit_test(selection_sees_fewer_bits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
