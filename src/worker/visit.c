@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/visit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+
+bool kl_visit_ok(const struct kl_visit *v)
+{
+	return v->call.end == KL_CALL_OK && v->mismatch.out < 0;
+}
+
+static void copy_in(struct kl_subject *s, const struct kl_job *job, const struct kl_member *m)
+{
+	for (size_t i = 0; i < job->nargs; i++)
+		if (m->input[i])
+			memcpy(kl_subject_buffer(s, i), m->input[i], kl_subject_bytes(s, i));
+}
+
+/* One checked call; false when something is wrong with it. */
+static bool call(struct kl_visit *v, struct kl_subject *s, const struct kl_visit_plan *p, const struct kl_member *m)
+{
+	const void *got[KL_JOB_MAX_ARGS] = { NULL };
+
+	v->at = m;
+	kl_subject_poison(s, kl_rng_u64(p->rng));
+	copy_in(s, p->job, m);
+	if (!p->point->hot)
+		kl_subject_flush(s);
+	if (kl_subject_call(s, &v->call) < 0 || v->call.end != KL_CALL_OK)
+		return false;
+	for (size_t i = 0; i < p->job->nargs; i++)
+		got[i] = kl_subject_buffer(s, i);
+	v->calls++;
+	return kl_compare(&v->mismatch, p->job, m, got) == 0 && v->mismatch.out < 0;
+}
+
+struct sum {
+	double log;
+	int64_t ns;
+	int n;
+};
+
+static void add(struct kl_visit *v, struct sum *sum)
+{
+	sum->log += log((double)(v->call.ns > 1 ? v->call.ns : 1));
+	sum->ns += v->call.ns;
+	sum->n++;
+	if (sum->n == 1 || v->call.ns < v->least_ns)
+		v->least_ns = v->call.ns;
+}
+
+static void shuffle(const struct kl_member **m, const struct kl_visit_plan *p)
+{
+	memcpy(m, p->input, p->ninput * sizeof(*m));
+	for (size_t i = p->ninput; i > 1; i--) {
+		size_t k = kl_rng_below(p->rng, i);
+		const struct kl_member *t = m[i - 1];
+
+		m[i - 1] = m[k];
+		m[k] = t;
+	}
+}
+
+static void measure(struct kl_visit *v, struct kl_subject *s, const struct kl_visit_plan *p)
+{
+	const struct kl_member *m[KL_VISIT_MAX_INPUTS];
+	struct sum sum = { 0 };
+
+	shuffle(m, p);
+	if (!call(v, s, p, m[0]))
+		return;
+	v->slow = v->call.ns > KL_VISIT_SLOW_NS;
+	if (v->slow)
+		add(v, &sum);
+	for (size_t i = 1; i < p->ninput && !v->slow && sum.ns < KL_VISIT_ENOUGH_NS; i++) {
+		if (p->point->hot && i > 1 && !call(v, s, p, m[0]))
+			return;
+		if (!call(v, s, p, m[i]))
+			return;
+		add(v, &sum);
+	}
+	v->log_ns = sum.log / sum.n;
+}
+
+int kl_visit(struct kl_visit *out, const struct kl_visit_plan *p)
+{
+	KL_AUTO(kl_subject_freep) struct kl_subject *s = NULL;
+	int err;
+
+	*out = (struct kl_visit){ .mismatch.out = -1 };
+	if ((err = kl_subject_start(&s, p->job, p->point, &p->spec)) < 0)
+		return err;
+	out->traced = kl_subject_traced(s);
+	out->handshake_ns = kl_subject_handshake_ns(s);
+	measure(out, s, p);
+	return 0;
+}

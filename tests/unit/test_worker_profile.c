@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The profile end to end: oracle, pool, candidate, parent and baseline are real
+ * objects; what is asserted are orders and loose ratios, since the machine is shared.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "base/proc.h"
+#include "worker/stages.h"
+
+static char *dir;
+
+#define ORACLE "void oracle(int64_t M, int64_t N, int64_t K, const REAL *A, const REAL *B, REAL *C) {" \
+	" for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) { REAL s = 0;" \
+	" for (int64_t k = 0; k < K; k++) s += A[i * K + k] * B[k * N + j]; C[i * N + j] = s; } }"
+#define HEAD "void sgemm(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C) {"
+#define GEMM " for (int64_t i = 0; i < M; i++) { for (int64_t j = 0; j < N; j++) C[i * N + j] = 0;" \
+	" for (int64_t k = 0; k < K; k++) for (int64_t j = 0; j < N; j++) C[i * N + j] += A[i * K + k] * B[k * N + j]; }"
+
+static char *build(const char *name, const char *define, const char *body)
+{
+	char *c = kl_asprintf("%s/%s.c", dir, name), *so = kl_asprintf("%s/%s.so", dir, name);
+	char *text = kl_asprintf("#include <stdint.h>\n%s\n", body);
+	const char *argv[] = { "gcc", "-O2", "-w", "-fPIC", "-shared", "-nostartfiles", "-Wl,-z,now,-z,relro",
+			       define, "-o", so, c, NULL };
+
+	assert_int_equal(kl_fs_put(c, text, strlen(text), 0600), 0);
+	if (kl_proc_output(NULL, argv) < 0)
+		fail_msg("%s: %s", name, kl_error_last());
+	free(c);
+	free(text);
+	return so;
+}
+
+/* `extra` are members of the job: "\"parent\":...,"; `point` members of the one point. */
+static struct kl_job *make_job(const char *candidate, const char *extra, const char *point, int n, int max_ms)
+{
+	KL_AUTO(kl_freep) char *truth = build("truth", "-DREAL=double", ORACLE);
+	KL_AUTO(kl_freep) char *honest = build("honest", "-DREAL=float", ORACLE);
+	KL_AUTO(kl_freep) char *text = NULL;
+	KL_AUTO(json_decrefp) json_t *doc = NULL;
+	struct kl_job *j = NULL;
+
+	text = kl_asprintf("{\"schema\":\"klineage.job/1\",\"surface\":\"c\",\"entry\":\"sgemm\",\"oracle_entry\":\"oracle\","
+		"\"truth\":\"%s\",\"honest\":\"%s\",\"candidate\":\"%s\",%s\"pool\":\"%s/pool%d\",\"args\":["
+		"{\"name\":\"M\",\"kind\":\"dim\",\"dtype\":\"i64\"},{\"name\":\"N\",\"kind\":\"dim\",\"dtype\":\"i64\"},"
+		"{\"name\":\"K\",\"kind\":\"dim\",\"dtype\":\"i64\"},"
+		"{\"name\":\"A\",\"kind\":\"in\",\"dtype\":\"f32\",\"fill\":{\"normal\":[0.0,1.0]}},"
+		"{\"name\":\"B\",\"kind\":\"in\",\"dtype\":\"f32\",\"fill\":{\"normal\":[0.0,1.0]}},"
+		"{\"name\":\"C\",\"kind\":\"out\",\"dtype\":\"f32\"}],"
+		"\"points\":[{\"id\":\"case0\",\"perf\":true,%s\"values\":[%d,%d,%d,[%d,%d],[%d,%d],[%d,%d]]}],"
+		"\"accept\":[{\"out\":\"C\",\"rule\":\"noise\",\"max\":8.0,\"rms\":4.0,\"per\":[]}],"
+		"\"do\":[\"profile\"],\"seed\":\"0\",\"arena_bytes\":1048576,\"call_ms\":5000,"
+		"\"profile\":{\"min_blocks\":6,\"max_ms\":%d}}",
+		truth, honest, candidate, extra, dir, n, point, n, n, n, n, n, n, n, n, n, max_ms);
+	if (kl_json_parse(&doc, text, strlen(text)) < 0 || kl_job_parse(&j, doc) < 0)
+		fail_msg("%s\n%s", kl_error_last(), text);
+	return j;
+}
+
+static json_t *profile(const struct kl_job *j)
+{
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	json_t *result = json_object();
+
+	if (kl_pool_open(&pool, j) < 0 || kl_stage_profile(result, j, pool) < 0)
+		fail_msg("%s", kl_error_last());
+	return result;
+}
+
+static const json_t *point(const json_t *result)
+{
+	return json_array_get(json_object_get(json_object_get(result, "profile"), "points"), 0);
+}
+
+static const json_t *versus(const json_t *result, const char *what)
+{
+	const json_t *vs = json_object_get(point(result), "vs"), *v;
+	size_t i;
+
+	json_array_foreach(vs, i, v)
+		if (!strcmp(kl_json_str_or(v, "what", ""), what))
+			return v;
+	return NULL;
+}
+
+static void print(const json_t *result)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	kl_json_canonical(&b, result);
+	print_message("%s\n", b.ptr);
+}
+
+static bool single(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) < 0 || CPU_COUNT(&set) < 2;
+}
+
+/* Three times the work takes three times the time, give or take much. */
+static void a_slower_parent(void **state)
+{
+	KL_AUTO(kl_freep) char *fast = build("fast", "-DX", HEAD GEMM "}");
+	KL_AUTO(kl_freep) char *slow = build("slow", "-DX", HEAD GEMM GEMM GEMM "}");
+	KL_AUTO(kl_freep) char *extra = kl_asprintf("\"parent\":\"%s\",", slow);
+	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(fast, extra, "\"rank\":\"hot\",", 96, 3000);
+	KL_AUTO(json_decrefp) json_t *r = profile(j);
+	const json_t *v = versus(r, "parent"), *aa = json_object_get(point(r), "aa");
+	int64_t ratio;
+
+	print(r);
+	if (single())
+		skip();
+	assert_non_null(v);
+	ratio = kl_json_int_or(v, "ratio_ppm", 0);
+	assert_in_range(ratio, 1500000, 6000000);
+	assert_true(kl_json_int_or(v, "lo_ppm", 0) <= ratio && kl_json_int_or(v, "hi_ppm", 0) >= ratio);
+	assert_in_range(kl_json_int_or(aa, "mid_ppm", 0), 700000, 1400000);
+	assert_true(kl_json_int_or(point(r), "blocks", 0) >= 6);
+	assert_null(json_object_get(r, "status"));
+}
+
+static void against_openblas(void **state)
+{
+	KL_AUTO(kl_freep) char *so = build("plain", "-DX", HEAD GEMM "}");
+	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, "\"baseline\":\"openblas.sgemm\",\"isa\":\"x86-64-v2\",", "", 128, 2000);
+	KL_AUTO(json_decrefp) json_t *r = profile(j);
+
+	print(r);
+	if (single())
+		skip();
+	if (!versus(r, "openblas.sgemm")) {	/* not installed: said, not failed */
+		assert_null(json_object_get(r, "status"));
+		assert_true(json_array_size(json_object_get(json_object_get(r, "profile"), "notes")) > 0);
+		skip();
+	}
+	assert_in_range(kl_json_int_or(versus(r, "openblas.sgemm"), "ratio_ppm", 0), 10000, 1000000);
+}
+
+/* Right on the first call of a process (which no profile measures), wrong on later ones. */
+static void a_timed_call_is_checked(void **state)
+{
+	KL_AUTO(kl_freep) char *so = build("later", "-DX", "static int calls;" HEAD GEMM "if (calls++) C[M * N - 5] += 1; }");
+	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, "", "", 64, 500);
+	KL_AUTO(json_decrefp) json_t *r = NULL;
+	const json_t *f;
+
+	if (single())
+		skip();
+	r = profile(j);
+	f = json_object_get(json_object_get(r, "correct"), "failure");
+	assert_string_equal(kl_json_str_or(r, "status", ""), "fail");
+	assert_non_null(f);
+	assert_string_equal(kl_json_str_or(f, "out", ""), "C");
+	assert_null(point(r));
+}
+
+static void bad_ends_fail(void **state)
+{
+	static const struct { const char *name, *body, *class; } bad[] = {
+		{ "replay", "static int calls;" HEAD "if (calls++) return;" GEMM "}", "wrong-all" },
+		{ "crash", "static int calls;" HEAD "if (calls++) *(volatile int *)0 = 0;" GEMM "}", "fault" },
+#ifdef __x86_64__
+		{ "clock", "static int calls;" HEAD "if (calls++) __builtin_ia32_rdtsc();" GEMM "}", "cheat" },
+#endif
+	};
+
+	if (single())
+		skip();
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
+		KL_AUTO(kl_freep) char *so = build(bad[i].name, "-DX", bad[i].body);
+		KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, "", "", 64, 500);
+		KL_AUTO(json_decrefp) json_t *r = profile(j);
+
+		assert_string_equal(kl_json_str_or(r, "status", ""), "fail");
+		assert_string_equal(kl_json_str_or(r, "class", ""), bad[i].class);
+	}
+}
+
+static void below_the_floor_is_a_cheat(void **state)
+{
+	KL_AUTO(kl_freep) char *so = build("plain", "-DX", HEAD GEMM "}");
+	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, "", "\"floor_ns\":2000000000,", 64, 500);
+	KL_AUTO(json_decrefp) json_t *r = NULL;
+
+	if (single())
+		skip();
+	r = profile(j);
+	assert_string_equal(kl_json_str_or(r, "class", ""), "cheat");
+	assert_non_null(strstr(kl_json_str_or(r, "message", ""), "floor"));
+}
+
+/* A comparison that is wrong itself says nothing about the candidate. */
+static void a_wrong_parent_is_not_compared(void **state)
+{
+	KL_AUTO(kl_freep) char *so = build("plain", "-DX", HEAD GEMM "}");
+	KL_AUTO(kl_freep) char *wrong = build("wrong", "-DX", HEAD "}");
+	KL_AUTO(kl_freep) char *extra = kl_asprintf("\"parent\":\"%s\",\"baseline\":\"onednn.conv2d\",", wrong);
+	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, extra, "", 64, 500);
+	KL_AUTO(json_decrefp) json_t *r = profile(j);
+
+	print(r);
+	if (single())
+		skip();
+	assert_null(json_object_get(r, "status"));
+	assert_non_null(point(r));
+	assert_null(versus(r, "parent"));
+	assert_null(versus(r, "onednn.conv2d"));
+	assert_int_equal(json_array_size(json_object_get(point(r), "vs")), 0);
+	assert_true(json_array_size(json_object_get(json_object_get(r, "profile"), "notes")) >= 2);
+}
+
+static void one_processor(void **state)
+{
+	KL_AUTO(kl_freep) char *so = build("plain", "-DX", HEAD GEMM "}");
+	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, "", "", 64, 500);
+	KL_AUTO(json_decrefp) json_t *r = NULL;
+	cpu_set_t before, one;
+
+	sched_getaffinity(0, sizeof(before), &before);
+	CPU_ZERO(&one);
+	for (int c = 0; c < CPU_SETSIZE && !CPU_COUNT(&one); c++)
+		if (CPU_ISSET(c, &before))
+			CPU_SET(c, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	r = profile(j);
+	sched_setaffinity(0, sizeof(before), &before);
+	assert_null(point(r));
+	assert_null(json_object_get(r, "status"));
+	assert_string_equal(json_string_value(json_array_get(json_object_get(json_object_get(r, "profile"), "notes"), 0)),
+			    "one processor: not profiled");
+}
+
+/* The time limit holds, by and large, when no precision can be reached. */
+static void the_time_limit_holds(void **state)
+{
+	KL_AUTO(kl_freep) char *so = build("jitter", "-DX", HEAD GEMM
+		"uint32_t h; __builtin_memcpy(&h, A, 4); for (volatile uint32_t i = 0; i < (h % 64) * 20000; i++) ; }");
+	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, "", "", 64, 1000);
+	KL_AUTO(json_decrefp) json_t *r = NULL;
+	struct timespec a, b;
+
+	if (single())
+		skip();
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	r = profile(j);
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	print(r);
+	if (b.tv_sec - a.tv_sec > 20)
+		fail_msg("%ld s", (long)(b.tv_sec - a.tv_sec));
+	assert_true(kl_json_int_or(point(r), "blocks", 0) >= 4);
+}
+
+static int set_up(void **state)
+{
+	return kl_fs_tempdir(&dir, "kl-profile");
+}
+
+static int tear_down(void **state)
+{
+	kl_fs_tempdir_cleanup(&dir);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_slower_parent),
+		cmocka_unit_test(against_openblas),
+		cmocka_unit_test(a_timed_call_is_checked),
+		cmocka_unit_test(bad_ends_fail),
+		cmocka_unit_test(below_the_floor_is_a_cheat),
+		cmocka_unit_test(a_wrong_parent_is_not_compared),
+		cmocka_unit_test(one_processor),
+		cmocka_unit_test(the_time_limit_holds),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
