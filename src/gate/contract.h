@@ -19,11 +19,17 @@
  * the domain, every name resolved, every default filled in.
  */
 #define KL_CONTRACT_FILE "klineage.yaml"
+#define KL_CONTRACT_MAX_BYTES (256 * 1024)
+#define KL_TENSOR_MAX_BYTES (1LL << 40)	/* of one point's tensors together */
 #define KL_MAX_DIMS 16
 #define KL_MAX_ARGS 32
 #define KL_MAX_AXES 8
+#define KL_MAX_DOMAIN 64
+#define KL_MAX_PERF 16
+#define KL_MAX_ALSO 64
 
 struct kl_expr;		/* gate/expr.h */
+struct kl_expr_names;
 
 struct kl_dims {	/* one point: a value for each dim of the case, in its order */
 	size_t n;
@@ -82,14 +88,34 @@ int kl_contract_parse(struct kl_contract **out, const char *name, const char *te
 void kl_contract_free(struct kl_contract *c);
 KL_DEFINE_CLEANUP(struct kl_contract *, kl_contract_free)
 
+/** Index of the argument of that name, or -1. */
+int kl_contract_arg(const struct kl_contract *c, const char *name);
+/** The dims, as names for kl_expr_parse(); borrowed. */
+struct kl_expr_names kl_contract_names(const struct kl_contract *c);
+
+/** The points of a job: the cases ("case0" ...), then `also` ("also0" ...). `id`: 32 bytes or NULL. */
+size_t kl_contract_npoints(const struct kl_contract *c);
+const struct kl_dims *kl_contract_point(const struct kl_contract *c, size_t i, char *id);
+
 /** Does the point lie in the domain? KL_ENO names the predicate that fails. */
 int kl_contract_in_domain(const struct kl_contract *c, const struct kl_dims *d);
 /** Extents of an argument at a point; checked for sign and overflow. */
-int kl_contract_shape(int64_t *extent, const struct kl_contract *c, size_t arg, const struct kl_dims *d);
+int kl_contract_shape(int64_t *extent, const struct kl_contract *c, size_t arg,
+		      const struct kl_dims *d);
+/** Bytes of a tensor argument at a point. */
+int kl_contract_tensor_bytes(int64_t *out, const struct kl_contract *c, size_t arg,
+			     const struct kl_dims *d);
 /** Bytes of one element, 0 for an unknown dtype. */
 size_t kl_dtype_size(const char *dtype);
 bool kl_dtype_is_float(const char *dtype);
-/** Least bytes a call must move at a point (all tensors once). */
+/** Least bytes a call must move: every input read once, every output written once, inout both. */
 int kl_contract_bytes(int64_t *out, const struct kl_contract *c, const struct kl_dims *d);
+
+/**
+ * Do all points fit into half of this machine's memory? KL_ECANNOT names the
+ * point that does not. Not part of parsing: a contract that is too large for
+ * this machine is still a good contract.
+ */
+int kl_contract_fits(const struct kl_contract *c);
 
 #endif

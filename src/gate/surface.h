@@ -15,7 +15,7 @@
  * Digests (docs/formats.md): `surface` over the sources, `contract` over
  * klineage.yaml and the oracle's files; each over sorted (mode,
  * contract-relative path, length, bytes). Symlinks and paths that leave
- * the directory are KL_EINVALID.
+ * the directory are KL_EINVALID. A file has at most 4 MiB, all of a surface's 16.
  */
 struct kl_file {
 	char *path;		/* relative to the contract's directory */
@@ -37,16 +37,21 @@ struct kl_surface {
 };
 
 /** From the contract at `dir`/klineage.yaml in a tree. KL_ENOTFOUND: no contract in that tree. */
-int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *r, const git_oid *tree, const char *dir);
+int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *r, const git_oid *tree,
+			 const char *dir);
 /** From files on disk (the worktree, an exported state). */
 int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *dir);
-/** A copy with some source files replaced; a path that is not one of the contract's sources is KL_EINVALID. */
+/** A copy with some sources replaced (mode 0: as it was); KL_EINVALID for a path that is none of them. */
 int kl_surface_with(struct kl_surface **out, const struct kl_surface *s,
 		    const struct kl_file *edit, size_t n);
 void kl_surface_free(struct kl_surface *s);
 KL_DEFINE_CLEANUP(struct kl_surface *, kl_surface_free)
 
-/** Directories that hold a contract, in a tree: sorted, with the workload of each ("dir" -> workload). */
-int kl_surface_find(struct kl_strvec *dirs, struct kl_strvec *workloads, struct kl_repo *r, const git_oid *tree);
+/**
+ * Directories that hold a contract, in a tree, sorted, with the workload of
+ * each at the same index: "" for a contract that does not parse.
+ */
+int kl_surface_find(struct kl_strvec *dirs, struct kl_strvec *workloads, struct kl_repo *r,
+		    const git_oid *tree);
 
 #endif

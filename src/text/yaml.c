@@ -34,6 +34,7 @@ static void node_free(struct kl_yaml *y)
 	}
 	free(y->key);
 	free(y->key_line);
+	free(y->key_col);
 	free(y->item);
 	free(y->text);
 	free(y);
@@ -134,7 +135,7 @@ static int read_seq(struct kl_yaml **out, struct reader *r, int depth)
 static int read_map(struct kl_yaml **out, struct reader *r, int depth)
 {
 	KL_AUTO(kl_yaml_freep) struct kl_yaml *y = NULL;
-	size_t alloc = 0, key_alloc = 0, line_alloc = 0;
+	size_t alloc = 0, key_alloc = 0, line_alloc = 0, col_alloc = 0;
 	int err = refuse_extras(r, r->event.data.mapping_start.anchor,
 				r->event.data.mapping_start.tag);
 
@@ -160,8 +161,10 @@ static int read_map(struct kl_yaml **out, struct reader *r, int depth)
 		KL_GROW(y->item, y->n + 1, alloc);
 		KL_GROW(y->key, y->n + 1, key_alloc);
 		KL_GROW(y->key_line, y->n + 1, line_alloc);
+		KL_GROW(y->key_col, y->n + 1, col_alloc);
 		y->item[y->n] = child;
 		y->key_line[y->n] = key->line;
+		y->key_col[y->n] = key->col;
 		y->key[y->n++] = kl_steal(&key->text);
 	}
 	if (!err)
@@ -225,14 +228,38 @@ const struct kl_yaml *kl_yaml_get(const struct kl_yaml *map, const char *key)
 	return NULL;
 }
 
+/* The text quotes a hostile file: no escape sequence may reach a terminal. */
+static int error_at(const char *name, int line, int col, const char *fmt, va_list ap)
+{
+	char text[1024];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	for (unsigned char *s = (unsigned char *)text; *s; s++)
+		if (*s < 0x20 || *s == 0x7f)
+			*s = '?';
+	return kl_error(KL_EINVALID, "%s:%d:%d: %s", name, line, col, text);
+}
+
 int kl_yaml_error(const char *name, const struct kl_yaml *at,
 		  const char *fmt, ...)
 {
-	char text[1024];
 	va_list ap;
+	int err;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	err = error_at(name, at->line, at->col, fmt, ap);
 	va_end(ap);
-	return kl_error(KL_EINVALID, "%s:%d:%d: %s", name, at->line, at->col, text);
+	return err;
+}
+
+int kl_yaml_key_error(const char *name, const struct kl_yaml *map, size_t i,
+		      const char *fmt, ...)
+{
+	va_list ap;
+	int err;
+
+	va_start(ap, fmt);
+	err = error_at(name, map->key_line[i], map->key_col[i], fmt, ap);
+	va_end(ap);
+	return err;
 }

@@ -23,7 +23,7 @@ struct kl_yaml {
 	int plain;			/* scalar: written without quotes */
 	struct kl_yaml **item;		/* seq: elements; map: values */
 	char **key;			/* map: keys, same index */
-	int *key_line;			/* map: line of each key */
+	int *key_line, *key_col;	/* map: where each key stands */
 	size_t n;
 };
 
@@ -39,5 +39,9 @@ const struct kl_yaml *kl_yaml_get(const struct kl_yaml *map, const char *key);
 /** KL_EINVALID "<name>:<line>:<column>: ..." at a node. */
 int kl_yaml_error(const char *name, const struct kl_yaml *at,
 		  const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/** The same at the i-th key of a map. */
+int kl_yaml_key_error(const char *name, const struct kl_yaml *map, size_t i,
+		      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 #endif

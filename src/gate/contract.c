@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/contract.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/fs.h"
+#include "gate/compile.h"
+#include "gate/contract_parts.h"
+#include "gate/dtype.h"
+
+#define MAX_SOURCES 64
+#define MAX_FLAGS 64
+
+static const char *const languages[] = { "c", NULL };
+static const char *const baselines[] = { "openblas.sgemm", "onednn.conv2d", NULL };
+
+/* --- reading ------------------------------------------------------------ */
+
+static int read_source(struct kl_strvec *out, const struct kl_contract *c, struct kl_node n)
+{
+	static const char *const suffixes[] = { ".c", ".h", ".inc" };
+	const char *path, *dot;
+	int err = kl_node_text(&path, n);
+	size_t i;
+
+	if (err < 0)
+		return err;
+	if (!kl_fs_path_ok(path))
+		return kl_node_error(n, "'%.200s' leaves the contract's directory or is no plain relative path",
+				     path);
+	if (path[0] == '-' || strstr(path, "/-") || strpbrk(path, " \t\"'$`;&|<>*?()#@"))
+		return kl_node_error(n, "'%.200s': a path here holds no blanks, no shell signs "
+				     "and no part that begins with '-'", path);
+	dot = strrchr(path, '.');
+	for (i = 0; i < KL_ARRAY_SIZE(suffixes); i++)
+		if (dot && !strcmp(dot, suffixes[i]))
+			break;
+	if (i == KL_ARRAY_SIZE(suffixes))
+		return kl_node_error(n, "'%.200s' is no .c, .h or .inc file", path);
+	if (kl_strvec_has(out, path))
+		return kl_node_error(n, "'%.200s' stands here twice", path);
+	/* else an edit of the kernel would move the yardstick */
+	if (out != &c->sources && kl_strvec_has(&c->sources, path))
+		return kl_node_error(n, "'%.200s' is judged as a source, the oracle may not use it", path);
+	kl_strvec_push(out, path);
+	return 0;
+}
+
+static int read_sources(struct kl_strvec *out, const struct kl_contract *c, struct kl_node n)
+{
+	int err = kl_node_list(n, 1, MAX_SOURCES);
+	bool any = false;
+
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < n.y->n; i++) {
+		if ((err = read_source(out, c, kl_node_item(n, i))) < 0)
+			return err;
+		any |= !strcmp(strrchr(out->v[i], '.'), ".c");
+	}
+	return any ? 0 : kl_node_error(n, "'%s' has no .c file", n.what);
+}
+
+static int read_entry(char **out, struct kl_node n)
+{
+	const char *s;
+	int err = kl_node_ident(&s, n);
+
+	if (err < 0)
+		return err;
+	if (s[0] == '_' || !strncmp(s, "kl_", 3) || !strcmp(s, "main"))
+		return kl_node_error(n, "'%s' is '%s': names that begin with '_' or 'kl_', "
+				     "and main, are reserved", n.what, s);
+	*out = kl_strdup(s);
+	return 0;
+}
+
+static int read_flags(struct kl_strvec *out, struct kl_node n)
+{
+	int err = kl_node_list(n, 0, MAX_FLAGS);
+
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < n.y->n; i++) {
+		struct kl_node item = kl_node_item(n, i);
+		const char *flag;
+
+		if ((err = kl_node_text(&flag, item)) < 0)
+			return err;
+		if (kl_compile_flag_ok(flag) < 0)
+			return kl_node_error_at(item, 0);
+		kl_strvec_push(out, flag);
+	}
+	return 0;
+}
+
+static int read_surface(struct kl_contract *c, struct kl_node n)
+{
+	static const char *const known[] = { "language", "sources", "entry", "flags", NULL };
+	struct kl_node flags = kl_node_get(n, "flags");
+	int language, err;
+
+	if ((err = kl_node_keys(n, known, 3)) < 0 ||
+	    (err = kl_node_choice(&language, kl_node_get(n, "language"), languages)) < 0 ||
+	    (err = read_sources(&c->sources, c, kl_node_get(n, "sources"))) < 0 ||
+	    (err = read_entry(&c->entry, kl_node_get(n, "entry"))) < 0)
+		return err;
+	c->language = kl_strdup(languages[language]);
+	return flags.y ? read_flags(&c->flags, flags) : 0;
+}
+
+static int read_oracle(struct kl_contract *c, struct kl_node n)
+{
+	static const char *const known[] = { "language", "sources", "entry", NULL };
+	int language, err;
+
+	if ((err = kl_node_keys(n, known, 3)) < 0 ||
+	    (err = kl_node_choice(&language, kl_node_get(n, "language"), languages)) < 0 ||
+	    (err = read_sources(&c->oracle_sources, c, kl_node_get(n, "sources"))) < 0)
+		return err;
+	return read_entry(&c->oracle_entry, kl_node_get(n, "entry"));
+}
+
+static int read_floor_expr(struct kl_expr **out, const struct kl_contract *c, struct kl_node n)
+{
+	const struct kl_expr_names names = kl_contract_names(c);
+	const struct kl_dims *d;
+	const char *text;
+	char id[32];
+	size_t at;
+	int err = kl_node_text(&text, n);
+
+	if (err < 0)
+		return err;
+	if (kl_expr_parse(out, text, &names, KL_EXPR_NUMBER, &at) < 0)
+		return kl_node_error_at(n, at);
+	for (size_t i = 0; (d = kl_contract_check_point(c, i, id)); i++) {
+		int64_t v;
+
+		if (kl_expr_eval(&v, *out, d->v) < 0)
+			return kl_node_error(n, "'%s' at %s: %s", n.what, id, kl_error_last());
+		if (v < 0)
+			return kl_node_error(n, "'%s' at %s is %lld", n.what, id, (long long)v);
+	}
+	return 0;
+}
+
+static int read_floor(struct kl_contract *c, struct kl_node n)
+{
+	static const char *const known[] = { "bytes", "flops", NULL };
+	struct kl_node bytes, flops;
+	int err;
+
+	c->floor.bytes_auto = true;
+	if (!n.y)
+		return 0;
+	if ((err = kl_node_keys(n, known, 0)) < 0)
+		return err;
+	bytes = kl_node_get(n, "bytes");
+	flops = kl_node_get(n, "flops");
+	if (bytes.y && (bytes.y->kind != KL_YAML_SCALAR || strcmp(bytes.y->text, "auto"))) {
+		c->floor.bytes_auto = false;
+		if ((bytes.y->kind != KL_YAML_SCALAR || strcmp(bytes.y->text, "none")) &&
+		    (err = read_floor_expr(&c->floor.bytes, c, bytes)) < 0)
+			return err;
+	}
+	if (flops.y && (flops.y->kind != KL_YAML_SCALAR || strcmp(flops.y->text, "none")))
+		return read_floor_expr(&c->floor.flops, c, flops);
+	return 0;
+}
+
+static int read_limits(struct kl_contract *c, struct kl_node n)
+{
+	static const char *const known[] = { "arena_mib", "call_s", NULL };
+	struct kl_node arena, call;
+	int err;
+
+	c->arena_mib = 256;
+	c->call_s = 10;
+	if (!n.y)
+		return 0;
+	if ((err = kl_node_keys(n, known, 0)) < 0)
+		return err;
+	arena = kl_node_get(n, "arena_mib");
+	call = kl_node_get(n, "call_s");
+	if (arena.y && (err = kl_node_int(&c->arena_mib, arena, 1, 65536)) < 0)
+		return err;
+	return call.y ? kl_node_int(&c->call_s, call, 1, 600) : 0;
+}
+
+static int read_head(struct kl_contract *c, struct kl_node top)
+{
+	static const char *const known[] = {
+		"klineage", "workload", "case", "surface", "args", "oracle",
+		"accept", "domain", "cases", "also", "exact", "bands", "sweep",
+		"deterministic", "baseline", "floor", "limits", NULL
+	};
+	struct kl_node version = kl_node_get(top, "klineage");
+	const char *slug;
+	int64_t v;
+	int err;
+
+	/* A later version may have keys we do not know: its number goes first. */
+	if (top.y->kind == KL_YAML_MAP && version.y) {
+		if ((err = kl_node_int(&v, version, 1, INT64_MAX)) < 0)
+			return err;
+		if (v != 1)
+			return kl_node_error(version, "contract version %lld is not known here (1 is)",
+					     (long long)v);
+	}
+	if ((err = kl_node_keys(top, known, 7)) < 0 ||
+	    (err = kl_node_slug(&slug, kl_node_get(top, "workload"))) < 0)
+		return err;
+	c->workload = kl_strdup(slug);
+	return 0;
+}
+
+static int read_tail(struct kl_contract *c, struct kl_node top)
+{
+	struct kl_node deterministic = kl_node_get(top, "deterministic");
+	struct kl_node baseline = kl_node_get(top, "baseline");
+	int which, err;
+
+	c->deterministic = true;
+	if (deterministic.y && (err = kl_node_bool(&c->deterministic, deterministic)) < 0)
+		return err;
+	if (baseline.y) {
+		if ((err = kl_node_choice(&which, baseline, baselines)) < 0)
+			return err;
+		c->baseline = kl_strdup(baselines[which]);
+	}
+	if ((err = read_floor(c, kl_node_get(top, "floor"))) < 0)
+		return err;
+	return read_limits(c, kl_node_get(top, "limits"));
+}
+
+int kl_contract_parse(struct kl_contract **out, const char *name, const char *text, size_t len)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *c = kl_calloc(1, sizeof(*c));
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *y = NULL;
+	struct kl_node top;
+	int err;
+
+	c->name = kl_strdup(name);
+	if (len > KL_CONTRACT_MAX_BYTES)
+		return kl_error(KL_EINVALID, "%s:1:1: larger than %d KiB", name,
+				KL_CONTRACT_MAX_BYTES / 1024);
+	if ((err = kl_yaml_parse(&y, name, text, len)) < 0)
+		return err;
+	top = (struct kl_node){ name, y, "contract" };
+	if ((err = read_head(c, top)) < 0 ||
+	    (err = kl_contract_points_read(c, top)) < 0 ||
+	    (err = read_surface(c, kl_node_get(top, "surface"))) < 0 ||
+	    (err = kl_contract_args_read(c, top)) < 0 ||
+	    (err = read_oracle(c, kl_node_get(top, "oracle"))) < 0 ||
+	    (err = kl_contract_accept_read(c, top)) < 0 ||
+	    (err = kl_contract_bands_read(c, top)) < 0 ||
+	    (err = read_tail(c, top)) < 0)
+		return err;
+	*out = kl_steal(&c);
+	return 0;
+}
+
+void kl_contract_free(struct kl_contract *c)
+{
+	if (!c)
+		return;
+	free(c->name);
+	free(c->workload);
+	free(c->op);
+	for (size_t i = 0; i < KL_MAX_DIMS; i++)
+		free(c->dim_name[i]);
+	free(c->language);
+	free(c->entry);
+	kl_strvec_release(&c->sources);
+	kl_strvec_release(&c->flags);
+	for (size_t i = 0; i < KL_MAX_ARGS; i++) {
+		free(c->arg[i].name);
+		free(c->arg[i].dtype);
+		for (size_t a = 0; a < KL_MAX_AXES; a++)
+			kl_expr_free(c->arg[i].shape[a]);
+		json_decref(c->arg[i].fill);
+	}
+	for (size_t i = 0; i < c->ndomain; i++) {
+		kl_expr_free(c->domain[i]);
+		free(c->domain_text[i]);
+	}
+	free(c->domain);
+	free(c->domain_text);
+	free(c->perf);
+	free(c->also);
+	kl_strvec_release(&c->oracle_sources);
+	free(c->oracle_entry);
+	json_decref(c->accept);
+	json_decref(c->exact);
+	json_decref(c->bands);
+	free(c->baseline);
+	kl_expr_free(c->floor.bytes);
+	kl_expr_free(c->floor.flops);
+	free(c);
+}
+
+/* --- asking ------------------------------------------------------------- */
+
+int kl_contract_arg(const struct kl_contract *c, const char *name)
+{
+	for (size_t i = 0; i < c->nargs; i++)
+		if (!strcmp(c->arg[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+struct kl_expr_names kl_contract_names(const struct kl_contract *c)
+{
+	return (struct kl_expr_names){ (const char *const *)c->dim_name, c->dims.n };
+}
+
+size_t kl_contract_npoints(const struct kl_contract *c)
+{
+	return c->nperf + c->nalso;
+}
+
+const struct kl_dims *kl_contract_point(const struct kl_contract *c, size_t i, char *id)
+{
+	bool perf = i < c->nperf;
+	size_t k = perf ? i : i - c->nperf;
+
+	if (id)
+		snprintf(id, 32, "%s%zu", perf ? "case" : "also", k);
+	return perf ? &c->perf[k].dims : &c->also[k];
+}
+
+const struct kl_dims *kl_contract_check_point(const struct kl_contract *c, size_t i, char id[32])
+{
+	if (i > kl_contract_npoints(c))
+		return NULL;
+	if (i)
+		return kl_contract_point(c, i - 1, id);
+	strcpy(id, "case");
+	return &c->dims;
+}
+
+int kl_contract_in_domain(const struct kl_contract *c, const struct kl_dims *d)
+{
+	for (size_t i = 0; i < c->ndomain; i++) {
+		int64_t yes;
+		int err = kl_expr_eval(&yes, c->domain[i], d->v);
+
+		if (err < 0)
+			return kl_error_in(err, "domain '%s'", c->domain_text[i]);
+		if (!yes)
+			return kl_error(KL_ENO, "outside the domain: %s does not hold",
+					c->domain_text[i]);
+	}
+	return 0;
+}
+
+int kl_contract_shape(int64_t *extent, const struct kl_contract *c, size_t arg,
+		      const struct kl_dims *d)
+{
+	const struct kl_arg *a = &c->arg[arg];
+
+	for (size_t i = 0; i < a->naxes; i++) {
+		int err = kl_expr_eval(&extent[i], a->shape[i], d->v);
+
+		if (err < 0)
+			return kl_error_in(err, "axis %zu of '%s'", i, a->name);
+		if (extent[i] < 1)
+			return kl_error(KL_EINVALID, "axis %zu of '%s' has extent %lld",
+					i, a->name, (long long)extent[i]);
+	}
+	return 0;
+}
+
+int kl_contract_tensor_bytes(int64_t *out, const struct kl_contract *c, size_t arg,
+			     const struct kl_dims *d)
+{
+	int64_t extent[KL_MAX_AXES], bytes = (int64_t)kl_dtype_size(c->arg[arg].dtype);
+	int err = kl_contract_shape(extent, c, arg, d);
+
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < c->arg[arg].naxes; i++)
+		if (__builtin_mul_overflow(bytes, extent[i], &bytes) ||
+		    bytes > KL_TENSOR_MAX_BYTES)
+			return kl_error(KL_EINVALID, "'%s' takes more than 2^40 bytes",
+					c->arg[arg].name);
+	*out = bytes;
+	return 0;
+}
+
+/* Sum over the tensors; `inout` counts so many times. */
+static int sum_bytes(int64_t *out, const struct kl_contract *c, const struct kl_dims *d,
+		     int inout)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < c->nargs; i++) {
+		int64_t bytes;
+		int err;
+
+		if (!c->arg[i].naxes)
+			continue;
+		if ((err = kl_contract_tensor_bytes(&bytes, c, i, d)) < 0)
+			return err;
+		sum += bytes * (c->arg[i].kind == KL_ARG_INOUT ? inout : 1);
+	}
+	*out = sum;
+	return 0;
+}
+
+int kl_contract_bytes(int64_t *out, const struct kl_contract *c, const struct kl_dims *d)
+{
+	return sum_bytes(out, c, d, 2);
+}
+
+int kl_contract_fits(const struct kl_contract *c)
+{
+	int64_t half = (int64_t)sysconf(_SC_PHYS_PAGES) / 2 * sysconf(_SC_PAGESIZE);
+
+	for (size_t i = 0; i < kl_contract_npoints(c); i++) {
+		char id[32];
+		const struct kl_dims *d = kl_contract_point(c, i, id);
+		int64_t bytes;
+		int err = sum_bytes(&bytes, c, d, 1);
+
+		if (err < 0)
+			return err;
+		if (bytes > half)
+			return kl_error(KL_ECANNOT, "%s: the tensors of %s take %lld MiB, "
+					"half of this machine's memory is %lld MiB", c->name, id, (long long)(bytes >> 20), (long long)(half >> 20));
+	}
+	return 0;
+}

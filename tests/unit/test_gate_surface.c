@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "gate/surface.h"
+
+static const char contract[] =
+	"klineage: 1\n"
+	"workload: copy\n"
+	"case: {op: copy, dims: {n: 8}}\n"
+	"surface: {language: c, sources: [sub/b.h, a.c], entry: copy}\n"
+	"args:\n"
+	"  - {name: x, kind: in, dtype: f64, shape: [n]}\n"
+	"  - {name: y, kind: out, dtype: f64, shape: [n]}\n"
+	"oracle: {language: c, sources: [oracle.c, zz.h], entry: copy}\n"
+	"accept: {rule: exact}\n";
+
+static void put(const char *root, const char *path, const char *text)
+{
+	KL_AUTO(kl_freep) char *full = kl_fs_join(root, path);
+
+	assert_ok(kl_fs_mkdir_of(full));
+	assert_ok(kl_fs_put(full, text, strlen(text), 0644));
+}
+
+static char *scratch(void)
+{
+	char *root = NULL;
+
+	assert_ok(kl_fs_tempdir(&root, "surface"));
+	put(root, "k/klineage.yaml", contract);
+	put(root, "k/a.c", "int a;\n");
+	put(root, "k/sub/b.h", "");
+	put(root, "k/oracle.c", "int o;\n");
+	put(root, "k/zz.h", "int z;\n");
+	return root;
+}
+
+static void in_root(const char *root, const char *path, char *full, size_t n)
+{
+	snprintf(full, n, "%s/%s", root, path);
+}
+
+static void reads_files_sorted(void **state)
+{
+	KL_AUTO(kl_fs_tempdir_cleanup) char *root = scratch();
+	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
+
+	assert_ok(kl_surface_from_dir(&s, root, "k"));
+	assert_string_equal(s->contract->workload, "copy");
+	assert_string_equal(s->dir, "k");
+	assert_int_equal(s->nfile, 2);
+	assert_string_equal(s->file[0].path, "a.c");
+	assert_string_equal(s->file[0].data, "int a;\n");
+	assert_string_equal(s->file[1].path, "sub/b.h");
+	assert_int_equal(s->file[1].len, 0);
+	assert_int_equal(s->noracle, 2);
+	assert_string_equal(s->contract_file.data, contract);
+}
+
+/* The digest as docs/formats.md spells it, computed another way. */
+static void digest_is_as_documented(void **state)
+{
+	static const char sources[] = "100644\0a.c\0" "7\0int a;\n" "100755\0sub/b.h\0" "0";
+	KL_AUTO(kl_fs_tempdir_cleanup) char *root = scratch();
+	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf rules = KL_BUF_INIT;
+	char want[KL_DIGEST_HEX], path[4096];
+
+	in_root(root, "k/sub/b.h", path, sizeof(path));
+	assert_int_equal(chmod(path, 0700), 0);
+	assert_ok(kl_surface_from_dir(&s, root, "k"));
+	kl_digest_hex(want, sources, sizeof(sources));
+	assert_string_equal(s->digest, want);
+
+	kl_buf_addf(&rules, "100644%cklineage.yaml%c%zu%c%s", 0, 0, strlen(contract), 0, contract);
+	kl_buf_addf(&rules, "100644%coracle.c%c7%cint o;\n", 0, 0, 0);
+	kl_buf_addf(&rules, "100644%czz.h%c7%cint z;\n", 0, 0, 0);
+	kl_digest_hex(want, rules.ptr, rules.len);
+	assert_string_equal(s->contract_digest, want);
+}
+
+static void digests_tell_what_changed(void **state)
+{
+	KL_AUTO(kl_fs_tempdir_cleanup) char *root = scratch();
+	KL_AUTO(kl_surface_freep) struct kl_surface *a = NULL, *b = NULL, *c = NULL, *d = NULL;
+
+	assert_ok(kl_surface_from_dir(&a, root, "k"));
+	put(root, "k/unlisted.c", "int u;\n");
+	assert_ok(kl_surface_from_dir(&b, root, "k"));
+	assert_string_equal(a->digest, b->digest);
+	assert_string_equal(a->contract_digest, b->contract_digest);
+	put(root, "k/sub/b.h", "x");
+	assert_ok(kl_surface_from_dir(&c, root, "k"));
+	assert_string_not_equal(a->digest, c->digest);
+	assert_string_equal(a->contract_digest, c->contract_digest);
+	put(root, "k/zz.h", "x");
+	assert_ok(kl_surface_from_dir(&d, root, "k"));
+	assert_string_equal(d->digest, c->digest);
+	assert_string_not_equal(d->contract_digest, c->contract_digest);
+}
+
+static void refuses_links_and_holes(void **state)
+{
+	static const struct { const char *path, *target; int kind; const char *message; } rows[] = {
+		{ "k/a.c", "oracle.c", KL_EINVALID, "'a.c' is or lies behind a symbolic link" },
+		{ "k/a.c", "/etc/hostname", KL_EINVALID, "'a.c' is or lies behind a symbolic link" },
+		{ "k/sub", "/tmp", KL_EINVALID, "'sub/b.h' is or lies behind a symbolic link" },
+		{ "k/klineage.yaml", "a.c", KL_EINVALID, "'klineage.yaml' is or lies behind" },
+		{ "k/zz.h", "oracle.c", KL_EINVALID, "'zz.h' is or lies behind a symbolic link" },
+		{ "k/a.c", NULL, KL_ENOTFOUND, "k/klineage.yaml: cannot open 'a.c'" },
+		{ "k/klineage.yaml", NULL, KL_ENOTFOUND, "no contract '" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_fs_tempdir_cleanup) char *root = scratch();
+		struct kl_surface *s = NULL;
+		char path[4096];
+
+		in_root(root, rows[i].path, path, sizeof(path));
+		assert_ok(kl_fs_remove(path));
+		if (rows[i].target)
+			assert_int_equal(symlink(rows[i].target, path), 0);
+		assert_error(rows[i].kind, rows[i].message, kl_surface_from_dir(&s, root, "k"));
+	}
+}
+
+static void refuses_what_is_no_file(void **state)
+{
+	KL_AUTO(kl_fs_tempdir_cleanup) char *root = scratch();
+	struct kl_surface *s = NULL;
+	char path[4096];
+
+	in_root(root, "k/a.c", path, sizeof(path));
+	assert_ok(kl_fs_remove(path));
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_error(KL_EINVALID, "'a.c' is not a regular file", kl_surface_from_dir(&s, root, "k"));
+	assert_ok(kl_fs_remove(path));
+	assert_ok(kl_fs_mkdir(path));
+	assert_error(KL_EINVALID, "'a.c' is not a regular file", kl_surface_from_dir(&s, root, "k"));
+}
+
+static void with_replaces_sources_only(void **state)
+{
+	KL_AUTO(kl_fs_tempdir_cleanup) char *root = scratch();
+	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL, *t = NULL, *again = NULL;
+	char text[] = "int b;\n";
+	char a[] = "a.c", oracle[] = "oracle.c";
+	struct kl_file edit = { .path = a, .data = text, .len = 7 };
+	struct kl_surface *none = NULL;
+
+	assert_ok(kl_surface_from_dir(&s, root, "k"));
+	assert_ok(kl_surface_with(&t, s, &edit, 1));
+	assert_string_equal(s->file[0].data, "int a;\n");
+	assert_string_equal(t->file[0].data, "int b;\n");
+	assert_int_equal(t->file[0].mode, 0100644);
+	assert_string_not_equal(t->digest, s->digest);
+	assert_string_equal(t->contract_digest, s->contract_digest);
+	put(root, "k/a.c", "int b;\n");
+	assert_ok(kl_surface_from_dir(&again, root, "k"));
+	assert_string_equal(again->digest, t->digest);
+	edit.path = oracle;
+	assert_error(KL_EINVALID, "'oracle.c' is not a source", kl_surface_with(&none, s, &edit, 1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_files_sorted),
+		cmocka_unit_test(digest_is_as_documented),
+		cmocka_unit_test(digests_tell_what_changed),
+		cmocka_unit_test(refuses_links_and_holes),
+		cmocka_unit_test(refuses_what_is_no_file),
+		cmocka_unit_test(with_replaces_sources_only),
+	};
+
+	return cmocka_run_group_tests_name("gate surface", tests, NULL, NULL);
+}
