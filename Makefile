@@ -35,6 +35,7 @@ CMD_OBJ := $(patsubst src/%.c,$(B)/%.o,$(wildcard src/cmd/*.c))
 WORKER_LIB_OBJ := $(patsubst src/%.c,$(B)/%.o,$(wildcard src/base/*.c) src/text/json.c)
 WORKER_OBJ := $(patsubst src/%.c,$(B)/%.o,$(wildcard src/worker/*.c))
 TEST_BIN := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
+BENCH_BIN := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
 
 LIBS = $(shell pkg-config --libs $(PKGS)) -lpthread -lm
 WORKER_LIBS = $(shell pkg-config --libs jansson libffi) -ldl -lpthread -lm
@@ -46,7 +47,7 @@ PACKAGES := gcc libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml
 PACKAGES_DEV := clang clang-format libclang-rt-14-dev shellcheck valgrind
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 
-.PHONY: all worker deps deps-dev demo check tests man style fuzz bench install uninstall clean
+.PHONY: all worker deps deps-dev demo check tests man style fuzz bench bench-programs install uninstall clean
 all: $(B)/git-klineage $(B)/klineage-worker
 worker: $(B)/klineage-worker
 
@@ -82,6 +83,10 @@ $(B)/tests/test_worker_%: tests/unit/test_worker_%.c $(WORKER_OBJ) $(WORKER_LIB_
 $(B)/tests/%: tests/unit/%.c $(B)/libkl.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/unit $(LDFLAGS) -o $@ $< $(B)/libkl.a -lcmocka $(LIBS)
+
+$(B)/bench/%: tests/bench/%.c $(B)/libkl.a
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(B)/libkl.a $(LIBS)
 
 tests: all $(TEST_BIN)
 
@@ -129,9 +134,11 @@ build/man/%.1: docs/man/%.adoc
 style:
 	@tests/style.sh
 
+# PARTS="aa log" measures these alone
 bench: deps
-	@$(MAKE) --no-print-directory -s -j2 all
-	@tests/bench.sh "$(CURDIR)/$(B)"
+	@$(MAKE) --no-print-directory -s -j2 bench-programs
+	@tests/bench.sh "$(CURDIR)/$(B)" $(PARTS)
+bench-programs: all $(BENCH_BIN)
 
 -include tests/fuzz/fuzz.mk
 

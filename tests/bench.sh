@@ -1,0 +1,250 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tests/bench.sh <build directory> [workloads|seconds|aa|events|log]... - measures, beside the aims; all parts by default.
+# KLINEAGE_BENCH_RUNS (5) repeats each figure, KLINEAGE_BENCH_AA (100) is the number of A/A runs. Every figure is the
+# median of its runs, with the least and the most. Ends with 1 if a figure could not be taken; a missed aim is no error.
+set -u
+build=$1
+shift
+parts=${*:-workloads seconds aa events log}
+here=$(cd "$(dirname "$0")" && pwd)
+runs=${KLINEAGE_BENCH_RUNS:-5}
+aa_runs=${KLINEAGE_BENCH_AA:-100}
+PATH=$build:$PATH
+work=$(mktemp -d "${TMPDIR:-/tmp}/klineage-bench-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+
+# an empty home: nobody's config takes part
+HOME=$work/home
+mkdir "$HOME"
+GIT_CONFIG_NOSYSTEM=1 GIT_CEILING_DIRECTORIES=$work LC_ALL=C TZ=UTC
+GIT_AUTHOR_NAME=bench GIT_AUTHOR_EMAIL=bench@klineage.invalid
+GIT_COMMITTER_NAME=bench GIT_COMMITTER_EMAIL=bench@klineage.invalid
+export PATH HOME GIT_CONFIG_NOSYSTEM GIT_CEILING_DIRECTORIES LC_ALL TZ
+export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
+
+talk () { echo "bench: $*" >&2; }
+now () { date +%s%N; }
+
+# --- figures ---------------------------------------------------------------
+
+# figure <name> <unit> <op> <aim> <file of samples>: a row of the table. `op` is le, ge or -; the unit is
+# x, s, % or n (a count).
+figure () {
+	awk -v name="$1" -v unit="$2" -v op="$3" -v aim="$4" '
+	function show(x) {
+		if (unit == "n") return sprintf("%d", x)
+		return sprintf(x < 0.1 ? "%.4f%s" : x < 10 ? "%.3f%s" : "%.1f%s", x, unit)
+	}
+	{
+		for (i = ++n; i > 1 && v[i - 1] > $1 + 0; i--)
+			v[i] = v[i - 1]
+		v[i] = $1 + 0
+	}
+	END {
+		said = op == "-" ? "" : (op == "le" ? "<= " : ">= ") aim (unit == "n" ? "" : unit)
+		if (!n) {
+			printf "%s\tnone\t\t%s\tNOT TAKEN\n", name, said
+			exit
+		}
+		mid = n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2
+		ok = op == "-" ? "" : (op == "le" ? mid <= aim : mid >= aim) ? "pass" : "MISS"
+		printf "%s\t%s\t%s\t%s\t%s\n", name, show(mid), n > 1 ? show(v[1]) " .. " show(v[n]) : "", said, ok
+	}' "$5" >>"$work/table"
+	tail -n 1 "$work/table" | tr '\t' ' ' | sed 's/^/bench: /' >&2
+}
+
+heading () { printf '%s\n' "$1" >>"$work/table"; }
+
+table () {
+	awk -F '\t' '
+	BEGIN { printf "%-52s %10s  %-22s %-10s\n", "figure", "median", "least .. most", "aim" }
+	NF == 1 { printf "\n%s\n", $1; next }
+	{ printf "  %-50s %10s  %-22s %-10s %s\n", $1, $2, $3, $4, $5; n[$5]++ }
+	END { printf "\n%d met, %d missed, %d not taken\n", n["pass"], n["MISS"], n["NOT TAKEN"] }' "$work/table"
+	! grep -q 'NOT TAKEN$' "$work/table"
+}
+
+# --- gate runs ---------------------------------------------------------------
+
+# template <name>: its repository, made once
+template () {
+	test -d "$work/$1" || git klineage init --template "$1" "$work/$1" >/dev/null
+}
+
+# gated <repository> <revision> <key>: one run of the gate. Appends to <key>.seconds, <key>.aa (%) and, for each
+# comparison, <key>.<what> (ratio) and <key>.words. A run that is no pass leaves no figure.
+gated () {
+	from=$(now)
+	if ! (cd "$1" && git klineage gate --fresh --no-note --quiet --json "$2") >"$work/event" 2>"$work/why"; then
+		talk "$3: $(head -n 1 "$work/why")"
+		return 1
+	fi
+	to=$(now)
+	echo "$from $to" | awk '{ printf "%.3f\n", ($2 - $1) / 1e9 }' >>"$work/$3.seconds"
+	"$build/bench/flat" <"$work/event" >"$work/flat" || return 1
+	awk -v at="$work/$3" '
+	$1 == "profile.aa_ppm" { print $2 / 1e4 >>(at ".aa") }
+	$1 ~ /^profile\.vs\./ {
+		split($1, p, ".")
+		got[p[3], p[4]] = $2
+		if (p[3] + 0 >= n) n = p[3] + 1
+	}
+	END {
+		for (i = 0; i < n; i++) {
+			print got[i, "ratio_ppm"] / 1e6 >>(at "." got[i, "what"])
+			print got[i, "what"], got[i, "verdict"] >>(at ".words")
+		}
+	}' "$work/flat"
+}
+
+# samples <key.suffix>: the file, empty if nothing came
+samples () {
+	test -f "$work/$1" || : >"$work/$1"
+	echo "$work/$1"
+}
+
+# expert <template>: judged against its parent and its baseline, as often as a figure needs; once per bench
+expert () {
+	test -f "$work/$1.expert.done" && return
+	template "$1" || return
+	i=0
+	while [ $((i += 1)) -le "$runs" ]; do
+		talk "$1: its expert, run $i of $runs"
+		gated "$work/$1" HEAD "$1.expert" || break
+	done
+	: >"$work/$1.expert.done"
+}
+
+# over_naive <template>: the expert judged with K_0 as its parent
+over_naive () {
+	template "$1" || return
+	root=$(git -C "$work/$1" rev-list --max-parents=0 HEAD)
+	best=$(git -C "$work/$1" commit-tree -p "$root" -m 'the expert, right after K_0' 'HEAD^{tree}')
+	i=0
+	while [ $((i += 1)) -le "$runs" ]; do
+		talk "$1: its expert against K_0, run $i of $runs"
+		gated "$work/$1" "$best" "$1.leap" || break
+	done
+}
+
+# --- the parts -----------------------------------------------------------------
+
+part_workloads () {
+	heading 'workloads: the time of the other over that of the expert'
+	expert c-sgemm
+	figure 'sgemm: OpenBLAS / expert' x ge 0.7 "$(samples c-sgemm.expert.openblas.sgemm)"
+	expert c-conv2d
+	figure 'conv2d: oneDNN / expert' x ge 0.65 "$(samples c-conv2d.expert.onednn.conv2d)"
+	over_naive c-topk
+	figure 'top-k: selection / expert' x ge 100 "$(samples c-topk.leap.parent)"
+	over_naive c-gdn
+	figure 'gdn: strided recurrence / expert' x ge 12 "$(samples c-gdn.leap.parent)"
+}
+
+part_seconds () {
+	heading 'seconds per gated candidate'
+	for t in c-topk c-sgemm c-conv2d c-gdn; do
+		expert $t
+		case $t in
+		c-topk) aim=2 ;;
+		c-sgemm) aim=6 ;;
+		*) aim=25 ;;
+		esac
+		figure "$t: the expert, against its parent" s le $aim "$(samples $t.expert.seconds)"
+	done
+	for t in c-topk c-sgemm c-conv2d c-gdn; do
+		template $t || continue
+		root=$(git -C "$work/$t" rev-list --max-parents=0 HEAD)
+		i=0
+		while [ $((i += 1)) -le "$runs" ]; do
+			talk "$t: its naive state, run $i of $runs"
+			gated "$work/$t" "$root" $t.naive || break
+		done
+		figure "$t: the naive state" s le 25 "$(samples $t.naive.seconds)"
+	done
+}
+
+# the same machine code twice: the sources differ in a comment
+part_aa () {
+	heading "A/A: a kernel against itself, $aa_runs times"
+	git init -q "$work/aa"
+	cp "$here"/bench/aa/* "$work/aa"
+	(cd "$work/aa" && git add . && git commit -q -m A &&
+		echo '/* the same again */' >>axpy.c && git commit -q -a -m A)
+	i=0
+	while [ $((i += 1)) -le "$aa_runs" ]; do
+		[ $((i % 10)) = 1 ] && talk "A/A run $i of $aa_runs"
+		gated "$work/aa" HEAD aa || break
+	done
+	figure 'half-width of the A/A interval' % le 1 "$(samples aa.aa)"
+	awk '$1 == "parent" { n++; bad += $2 == "fast" || $2 == "slow" } END { if (n) print bad + 0 }' \
+		"$(samples aa.words)" >"$work/aa.false"
+	figure "'fast' or 'slow', of $(grep -c '^parent' "$work/aa.words") compared" n le 1 "$work/aa.false"
+	awk '$1 == "parent" { n++; same += $2 == "same" } END { if (n) print same + 0 }' "$work/aa.words" >"$work/aa.same"
+	figure "'same', of them (the rest is 'ambiguous')" n - 0 "$work/aa.same"
+	figure 'seconds a run' s - 0 "$(samples aa.seconds)"
+}
+
+# commits <n>: a fast-import stream of n empty commits
+commits () {
+	awk -v n="$1" 'BEGIN {
+		for (i = 1; i <= n; i++)
+			printf "commit refs/heads/main\ncommitter bench <bench@klineage.invalid> %d +0000\ndata 2\nc\n\n", i
+	}'
+}
+
+part_events () {
+	heading 'events: 8,000, one on each of 8,000 commits'
+	i=0
+	while [ $((i += 1)) -le "$runs" ]; do
+		talk "events: run $i of $runs"
+		rm -rf "$work/events"
+		git init -q "$work/events"
+		commits 8000 | git -C "$work/events" fast-import --quiet --force
+		git -C "$work/events" rev-list refs/heads/main |
+			"$build/bench/events" write "$work/events" >"$work/wrote" || break
+		"$build/bench/events" fold "$work/events" >"$work/folded" || break
+		there=$(git -C "$work/events" notes --ref klineage/gate list | wc -l)
+		if [ "$(cut -d ' ' -f 1 "$work/folded")" != 8000 ] || [ "$there" != 8000 ]; then
+			talk "events: lost some: $(cat "$work/folded"), git sees $there"
+			break
+		fi
+		awk '{ print $2 / 1e9 }' "$work/wrote" >>"$work/events.write"
+		awk '{ print $2 / 1e9 }' "$work/folded" >>"$work/events.fold"
+	done
+	figure 'written to the notes' s le 2 "$(samples events.write)"
+	figure 'read and folded' s le 0.3 "$(samples events.fold)"
+}
+
+part_log () {
+	heading 'log of a lineage of 10,000 steps'
+	git init -q "$work/log"
+	talk 'log: making the lineage'
+	if "$build/bench/lineage" "$work/log" 10000; then
+		i=0
+		while [ $((i += 1)) -le "$runs" ]; do
+			talk "log: run $i of $runs"
+			from=$(now)
+			(cd "$work/log" && git klineage log) >"$work/logged" || break
+			to=$(now)
+			echo "$from $to" | awk '{ printf "%.3f\n", ($2 - $1) / 1e9 }' >>"$work/log.seconds"
+		done
+	fi
+	figure 'git klineage log' s le 0.5 "$(samples log.seconds)"
+}
+
+for part in $parts; do
+	case $part in
+	workloads|seconds|aa|events|log) ;;
+	*) echo "bench: no part '$part': workloads, seconds, aa, events, log" >&2; exit 129 ;;
+	esac
+done
+: >"$work/table"
+for part in $parts; do
+	part_"$part"
+done
+echo
+table

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * events - how long do many events take, written to the notes and folded back?
+ *
+ *	git rev-list HEAD | events write <dir>	one event on each commit, in one call
+ *	events fold <dir>			all of them, read and folded
+ *
+ * Prints the number of events and the nanoseconds; the repository's opening is
+ * in them, making the events is not.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "repo/notes.h"
+#include "sample.h"
+
+#define ROOM 100000
+
+static size_t read_commits(git_oid *commit)
+{
+	char line[64];
+	size_t n = 0;
+
+	while (n < ROOM && fgets(line, sizeof(line), stdin)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (kl_oid_parse(&commit[n], line) < 0)
+			break;
+		n++;
+	}
+	return n;
+}
+
+static int write_events(const char *dir)
+{
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	git_oid *commit = kl_calloc(ROOM, sizeof(*commit));
+	size_t n = read_commits(commit);
+	struct kl_note_line *note = kl_calloc(n + 1, sizeof(*note));
+	int64_t start;
+	int err;
+
+	for (size_t i = 0; i < n; i++) {
+		KL_AUTO(json_decrefp) json_t *e = NULL;
+		struct kl_buf line = KL_BUF_INIT;
+		char hex[KL_OID_HEX], surface[KL_DIGEST_HEX];
+
+		kl_oid_hex(hex, &commit[i]);
+		kl_digest_hex(surface, hex, strlen(hex));
+		e = sample_event(i, surface, surface, hex);
+		kl_json_canonical(&line, e);
+		note[i].commit = commit[i];
+		note[i].line = kl_buf_detach(&line);
+	}
+	start = kl_clock_ns();
+	err = kl_repo_open_at(&r, dir);
+	if (!err)
+		err = kl_notes_add(r, KL_NOTES_GATE, note, n);
+	if (!err)
+		printf("%zu %" PRId64 "\n", n, kl_clock_ns() - start);
+	for (size_t i = 0; i < n; i++)
+		free((char *)note[i].line);
+	free(note);
+	free(commit);
+	return err;
+}
+
+static int fold_note(const git_oid *commit, const char *text, size_t len, void *payload)
+{
+	struct kl_fold f;
+	size_t *n = payload;
+
+	kl_event_fold(&f, text, len, NULL, NULL);
+	*n += json_array_size(f.verdicts);
+	kl_fold_release(&f);
+	return 0;
+}
+
+static int fold_events(const char *dir)
+{
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	int64_t start = kl_clock_ns();
+	size_t n = 0;
+	int err = kl_repo_open_at(&r, dir);
+
+	if (!err)
+		err = kl_notes_each(r, KL_NOTES_GATE, fold_note, &n);
+	if (!err)
+		printf("%zu %" PRId64 "\n", n, kl_clock_ns() - start);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	int err;
+
+	if (argc == 3 && !strcmp(argv[1], "write"))
+		err = write_events(argv[2]);
+	else if (argc == 3 && !strcmp(argv[1], "fold"))
+		err = fold_events(argv[2]);
+	else
+		err = kl_error(KL_EUSAGE, "usage: events write|fold <dir>");
+	if (err)
+		fprintf(stderr, "events: %s\n", kl_error_last());
+	return err ? 1 : 0;
+}

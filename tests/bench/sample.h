@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_BENCH_SAMPLE_H
+#define KL_BENCH_SAMPLE_H
+
+/*
+ * sample - gate events as they would come from real runs, in any number, for
+ * benches of what is done with them. The figures in them are invented and
+ * are never reported.
+ */
+#include "base/clock.h"
+#include "gate/event.h"
+
+/** The i-th: sealed, on `commit` if that is not NULL; the caller's reference. */
+static inline json_t *sample_event(size_t i, const char *surface, const char *contract, const char *commit)
+{
+	json_t *e = json_object(), *vs = json_object();
+
+	kl_json_set_int(e, "v", 1);
+	kl_json_set_str(e, "kind", "gate");
+	kl_json_set_str(e, "time", "2026-01-01T00:00:00Z");
+	kl_json_set_str(e, "workload", "sample");
+	kl_json_set_int(e, "policy", 1);
+	kl_json_set_str(e, "surface", surface);
+	kl_json_set_str(e, "contract", contract);
+	kl_json_set(e, "platform", json_pack("{s:s, s:s, s:s, s:[s,s]}", "id", "cpu/x86-64-v3",
+					     "device", "sample", "compiler", "gcc 12.2.0",
+					     "flags", "-O2", "-march=x86-64-v3"));
+	kl_json_set_str(e, "tier", "host-sandboxed");
+	kl_json_set_str(e, "verdict", "pass");
+	kl_json_set(e, "class", json_null());
+	kl_json_set(e, "correct", json_pack("{s:[s,s], s:i, s:i}", "seeds", "1234567890123456789",
+					    "9876543210987654321", "cases", 14, "margin_ppm", 410000));
+	kl_json_set(e, "features", json_pack("[s,s,s]", "avx2.fma", "ldg.256", "vec.256"));
+	kl_json_set(e, "traits", json_pack("{s:s}", "tiled", "yes"));
+	kl_json_set_str(vs, "what", "parent");
+	kl_json_set_int(vs, "ratio_ppm", 1020000);
+	kl_json_set_int(vs, "lo_ppm", 1010000);
+	kl_json_set_int(vs, "hi_ppm", 1030000);
+	kl_json_set_str(vs, "verdict", "ambiguous");
+	kl_json_set(e, "profile", json_pack("{s:I, s:i, s:[o]}", "ns", (json_int_t)(1000000 + i),
+					    "aa_ppm", 4000, "vs", vs));
+	kl_event_seal(e);
+	if (commit)
+		kl_json_set_str(e, "commit", commit);
+	return e;
+}
+
+#endif
