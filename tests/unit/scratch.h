@@ -6,6 +6,7 @@
  * scratch - throw-away repositories for tests: a home of their own, a fixed
  * identity, and stock git through the shell to set up and to check.
  */
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/fs.h"
