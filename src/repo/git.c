@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "repo/internal.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
@@ -91,9 +92,19 @@ static void child_env(struct kl_strvec *env, const struct kl_repo *r,
 		kl_strvec_pushv(env, c->setenv);
 }
 
+/*
+ * In the child. The record lock lives as long as the program does, over
+ * exec, and unlike a flock no hook that it starts inherits it; but closing
+ * any descriptor of the file would drop it, so the other one goes first.
+ */
 static int stdin_from(void *payload)
 {
-	return dup2(*(int *)payload, 0) < 0 ? 1 : 0;
+	struct flock whole = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+	int fd = *(int *)payload;
+
+	if (dup2(fd, 0) < 0 || close(fd) < 0 || fcntl(0, F_SETLK, &whole) < 0)
+		return errno;
+	return 0;
 }
 
 int kl_git_run(int *status, const struct kl_repo *r, const struct kl_git_call *c)
@@ -101,13 +112,11 @@ int kl_git_run(int *status, const struct kl_repo *r, const struct kl_git_call *c
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
 	KL_AUTO(kl_closep) int in = -1;
-	int keep[] = { c->keep_fd > 0 ? c->keep_fd : -1, -1 };
 	struct kl_proc_result res;
 	struct kl_proc_opts o = {
 		.dir = c->here ? r->start_dir : r->git_dir,
 		.in = c->in, .in_len = c->in_len,
 		.out = c->out, .err = c->err,
-		.keep_fds = keep,
 		.max_output = (size_t)1 << 30,
 		.flags = c->finish ? KL_PROC_FINISH : 0,
 	};

@@ -60,8 +60,7 @@ struct kl_git_call {
 	bool finish;			/* neither an interrupt nor our death ends it */
 	const void *in;			/* stdin; NULL: none */
 	size_t in_len;
-	const char *in_path;		/* stdin is this file */
-	int keep_fd;			/* also inherited; 0 or below: none */
+	const char *in_path;		/* stdin is this file, record-locked while git runs */
 	struct kl_buf *out;		/* NULL: dropped */
 	struct kl_buf *err;		/* whole stderr; NULL: for the message only */
 };
@@ -107,16 +106,16 @@ struct kl_refs_txn {
 /** The transaction as `git update-ref --stdin` reads it, and back. */
 void kl_txn_format(struct kl_buf *out, const struct kl_refs_txn *t);
 int kl_txn_parse(struct kl_refs_txn *t, const char *text, const char *name);
-/** Run the journal file as a transaction, the lock inherited; stderr in `err`. */
-int kl_txn_run(int *status, struct kl_repo *r, const char *journal, int lock_fd,
-	       const char *reflog, struct kl_buf *err);
+/** Run the journal file as a transaction; stderr in `err`. */
+int kl_txn_run(int *status, struct kl_repo *r, const char *journal, const char *reflog,
+	       struct kl_buf *err);
 /** Present value of a ref; zero if there is none. */
 int kl_txn_now(git_oid *out, struct kl_repo *r, const char *ref);
 /**
  * With our lock held: clear what a killed transaction left, finish what it
  * had begun to move, drop the journal.
  */
-int kl_txn_recover(struct kl_repo *r, int lock_fd, int *cleared);
+int kl_txn_recover(struct kl_repo *r, int *cleared);
 
 /* --- notes ------------------------------------------------------------- */
 
@@ -126,7 +125,7 @@ struct kl_note_entry {
 };
 
 struct kl_note_index {
-	struct kl_note_entry *e;	/* by commit, then depth */
+	struct kl_note_entry *e;	/* by commit, deepest first */
 	size_t n, alloc;
 };
 
@@ -135,7 +134,7 @@ int kl_notes_index(struct kl_note_index *out, struct kl_repo *r, const git_oid *
 void kl_note_index_release(struct kl_note_index *x);
 /** Path of a note in its tree: fanout of `depth` directories. */
 void kl_notes_path(char out[80], const git_oid *commit, unsigned depth);
-/** Append a note's bytes to those of the shallower ones as git does. */
+/** Append a note's bytes to those of the deeper ones as git does. */
 int kl_notes_concat(struct kl_buf *out, struct kl_repo *r, const git_oid *blob);
 
 #endif

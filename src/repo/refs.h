@@ -14,6 +14,7 @@
  *
  * Commit goes through one `git update-ref --stdin` fed a finished file, so it
  * is all or nothing. KL_ECHANGED: a ref was not at its old value, none moved.
+ * KL_EBUSY: another git held a ref's lock for longer than a moment.
  * Refs outside refs/heads, refs/notes get a reflog on creation.
  */
 int kl_refs_get(git_oid *out, struct kl_repo *r, const char *ref);	/* KL_ENOTFOUND */
@@ -38,9 +39,12 @@ void kl_refs_txn_verify(struct kl_refs_txn *t, const char *ref, const git_oid *o
 int kl_refs_txn_commit(struct kl_refs_txn *t, const char *reflog);
 
 /**
- * After a crash: remove `<ref>.lock` files of the refs named in our journal
- * ($GIT_COMMON_DIR/klineage/txn), if nobody holds our flock and their content is the value
- * we had recorded. `*cleared` counts them.
+ * After a crash, by what our journal ($GIT_COMMON_DIR/klineage/txn) tells:
+ * remove the `<ref>.lock` files that the killed transaction left, and finish
+ * moving the refs if some had moved already. A lock is only removed while
+ * our flock is ours, its content is the value we recorded (an empty one: lies
+ * untouched since then), and no update-ref of ours is alive; others stay.
+ * `*cleared` counts them. Each commit does the same first. docs/formats.md §6.
  */
 int kl_refs_recover(struct kl_repo *r, int *cleared);
 

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "repo/internal.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/fs.h"
+#include "base/lock.h"
+
+#define LOCK_WAIT_MS 10000
+#define MAX_JOURNAL ((size_t)16 << 20)
+
+/*
+ * An empty lock names no owner. A git that is alive and working holds such a
+ * one for moments only, so it must have lain untouched for this long.
+ */
+#define EMPTY_AGE_NS 2000000000LL
+
+struct recovery {
+	struct kl_repo *r;
+	struct timespec since;		/* when the journal was written */
+	int cleared;
+};
+
+static int64_t ns_of(struct timespec t)
+{
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Wait until the lock is EMPTY_AGE_NS old; false if it changed or is gone. */
+static bool lies_still(const char *path, const struct stat *first)
+{
+	for (;;) {
+		struct stat st;
+		struct timespec now;
+		int64_t age;
+
+		if (lstat(path, &st) < 0 || st.st_ino != first->st_ino || st.st_size ||
+		    ns_of(st.st_mtim) != ns_of(first->st_mtim))
+			return false;
+		clock_gettime(CLOCK_REALTIME, &now);
+		age = ns_of(now) - ns_of(st.st_mtim);
+		if (age >= EMPTY_AGE_NS || age < 0)
+			return age >= 0;
+		kl_clock_sleep_ms((EMPTY_AGE_NS - age) / 1000000 + 1);
+	}
+}
+
+/* Is this lock what our transaction left? `hex`: the value it wrote, or "". */
+static bool is_ours(const struct recovery *v, const char *path, const char *hex)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	size_t n = strlen(hex);
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > 64)
+		return false;
+	if (!st.st_size)
+		return ns_of(st.st_mtim) >= ns_of(v->since) && lies_still(path, &st);
+	if (!n || kl_fs_read(&text, path, 64) < 0)
+		return false;
+	/* git writes the value, then the newline */
+	return text.len >= n && !strncmp(text.ptr, hex, n) &&
+	       (text.len == n || !strcmp(text.ptr + n, "\n"));
+}
+
+static int clear_lock(struct recovery *v, const char *path, const char *hex)
+{
+	if (!is_ours(v, path, hex))
+		return 0;
+	if (unlink(path) < 0)
+		return kl_error_errno("cannot remove the stale lock '%s'", path);
+	v->cleared++;
+	return 0;
+}
+
+/* HEAD of a worktree is locked, for its reflog, when it is on a ref that moves. */
+static int clear_head(struct recovery *v, const char *dir, const struct kl_refs_txn *t)
+{
+	KL_AUTO(kl_freep) char *head = kl_fs_join(dir, "HEAD");
+	KL_AUTO(kl_freep) char *lock = kl_fs_join(dir, "HEAD.lock");
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+
+	if (!kl_fs_exists(lock) || kl_fs_read(&text, head, 4096) < 0 ||
+	    strncmp(text.ptr, "ref: ", 5))
+		return 0;
+	kl_buf_rtrim(&text);
+	for (size_t i = 0; i < t->n; i++)
+		if (!strcmp(text.ptr + 5, t->cmd[i].ref))
+			return clear_lock(v, lock, "");
+	return 0;
+}
+
+static int clear_heads(struct recovery *v, const struct kl_refs_txn *t)
+{
+	KL_AUTO(kl_freep) char *trees = kl_fs_join(v->r->common_dir, "worktrees");
+	KL_AUTO(kl_strvec_release) struct kl_strvec name = KL_STRVEC_INIT;
+	int err = clear_head(v, v->r->common_dir, t);
+
+	if (err < 0 || !kl_fs_is_dir(trees))
+		return err;
+	err = kl_fs_list(&name, trees);
+	for (size_t i = 0; !err && i < name.n; i++) {
+		KL_AUTO(kl_freep) char *dir = kl_fs_join(trees, name.v[i]);
+
+		err = clear_head(v, dir, t);
+	}
+	return err;
+}
+
+static int clear_locks(struct recovery *v, const struct kl_refs_txn *t)
+{
+	bool deletes = false;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < t->n; i++) {
+		const struct kl_refs_cmd *c = t->cmd + i;
+		KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s.lock", v->r->common_dir, c->ref);
+		char hex[KL_OID_HEX] = "";
+
+		if (c->verb == KL_REFS_UPDATE)
+			kl_oid_hex(hex, &c->to);
+		deletes |= c->verb == KL_REFS_DELETE;
+		err = clear_lock(v, path, hex);
+	}
+	if (!err && deletes) {
+		KL_AUTO(kl_freep) char *path = kl_fs_join(v->r->common_dir, "packed-refs.lock");
+
+		err = clear_lock(v, path, "");
+	}
+	return err < 0 ? err : clear_heads(v, t);
+}
+
+/*
+ * git prepares all refs, then moves one after the other: killed between two,
+ * it leaves some at the new value. What it had begun is finished, so that
+ * the refs are all old or all new.
+ */
+static int rest_to_move(struct kl_refs_txn *rest, struct kl_repo *r, const struct kl_refs_txn *t)
+{
+	size_t moved = 0;
+	int err;
+
+	for (size_t i = 0; i < t->n; i++) {
+		const struct kl_refs_cmd *c = t->cmd + i;
+		git_oid now;
+
+		if (c->verb == KL_REFS_VERIFY)
+			continue;
+		if ((err = kl_txn_now(&now, r, c->ref)) < 0)
+			return err;
+		if (git_oid_equal(&now, &c->to)) {
+			moved += !git_oid_equal(&c->to, &c->from);
+			continue;
+		}
+		if (!c->any && !git_oid_equal(&now, &c->from))
+			continue;	/* somebody else has been there since */
+		if (c->verb == KL_REFS_UPDATE)
+			kl_refs_txn_update(rest, c->ref, &c->to, &c->from);
+		else
+			kl_refs_txn_delete(rest, c->ref, c->any ? NULL : &c->from);
+	}
+	if (!moved)
+		while (rest->n)
+			free(rest->cmd[--rest->n].ref);
+	return 0;
+}
+
+static int move_rest(const struct kl_refs_txn *t, const char *journal, const char *file)
+{
+	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *rest = kl_refs_txn_new(t->r);
+	KL_AUTO(kl_buf_release) struct kl_buf script = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int status, err = rest_to_move(rest, t->r, t);
+
+	if (err < 0 || !rest->n)
+		return err;
+	kl_txn_format(&script, rest);
+	if ((err = kl_fs_put(file, script.ptr, script.len, 0600)) < 0)
+		return err;
+	err = kl_txn_run(&status, t->r, file, "klineage: finish after a crash", &text);
+	unlink(file);
+	if (!err && status)
+		err = kl_error(KL_EIO, "cannot finish the transaction in '%s': %s", journal,
+			       kl_git_complaint(&text));
+	return err;
+}
+
+/* Is an update-ref that reads this file still alive? Then it has the file locked. */
+static int wait_for_reader(const char *path)
+{
+	KL_AUTO(kl_closep) int fd = open(path, O_RDWR | O_CLOEXEC);
+	int64_t end = kl_clock_ns() + LOCK_WAIT_MS * 1000000LL;
+
+	while (fd >= 0) {
+		struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+		if (fcntl(fd, F_GETLK, &whole) < 0)
+			return kl_error_errno("cannot ask for the lock of '%s'", path);
+		if (whole.l_type == F_UNLCK)
+			return 0;
+		if (kl_clock_ns() > end)
+			return kl_error(KL_EBUSY, "git update-ref (process %ld) still works on '%s'",
+					(long)whole.l_pid, path);
+		kl_clock_sleep_ms(20);
+	}
+	return 0;
+}
+
+int kl_txn_recover(struct kl_repo *r, int *cleared)
+{
+	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(r);
+	KL_AUTO(kl_freep) char *journal = NULL, *rest = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct recovery v = { .r = r };
+	struct stat st;
+	int err = kl_repo_private(&journal, r, "txn");
+
+	*cleared = 0;
+	if (err < 0 || stat(journal, &st) < 0)
+		return err;
+	v.since = st.st_mtim;
+	rest = kl_asprintf("%s-rest", journal);
+	if ((err = wait_for_reader(journal)) < 0 || (err = wait_for_reader(rest)) < 0 ||
+	    (err = kl_fs_read(&text, journal, MAX_JOURNAL)) < 0 ||
+	    (err = KL_FAULT("txn-recover")) < 0)
+		return err;
+	err = kl_txn_parse(t, text.ptr, journal);
+	if (!err)
+		err = clear_locks(&v, t);
+	*cleared = v.cleared;
+	if (!err)
+		err = move_rest(t, journal, rest);
+	if (err < 0)
+		return kl_error_hint(err, "to give that transaction up, remove '%s'", journal);
+	if (unlink(journal) < 0)
+		return kl_error_errno("cannot remove '%s'", journal);
+	return 0;
+}
+
+int kl_refs_recover(struct kl_repo *r, int *cleared)
+{
+	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
+	KL_AUTO(kl_freep) char *dir = kl_fs_join(r->common_dir, "klineage");
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "lock");
+	int err;
+
+	*cleared = 0;
+	if (!kl_fs_exists(path))
+		return 0;
+	if ((err = kl_lock_take(&lock, path, LOCK_WAIT_MS)) < 0)
+		return err;
+	return kl_txn_recover(r, cleared);
+}

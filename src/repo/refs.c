@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "repo/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int kl_txn_now(git_oid *out, struct kl_repo *r, const char *ref)
+{
+	int err = git_reference_name_to_id(out, r->git, ref);
+
+	if (!err)
+		return 0;
+	memset(out, 0, sizeof(*out));
+	return err == GIT_ENOTFOUND ? 0 : kl_error_git(err, "cannot read ref '%s'", ref);
+}
+
+int kl_refs_get(git_oid *out, struct kl_repo *r, const char *ref)
+{
+	git_oid now;
+	int err = kl_txn_now(&now, r, ref);
+
+	if (err < 0)
+		return err;
+	if (git_oid_is_zero(&now))
+		return kl_error(KL_ENOTFOUND, "no ref '%s'", ref);
+	git_oid_cpy(out, &now);
+	return 0;
+}
+
+void kl_ref_list_release(struct kl_ref_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->ref[i].name);
+	free(l->ref);
+	*l = (struct kl_ref_list){ 0 };
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct kl_ref *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static void push(struct kl_ref_list *l, struct kl_repo *r, git_reference *ref)
+{
+	git_oid oid;
+
+	/* a symbolic ref to nowhere names no object */
+	if (git_reference_name_to_id(&oid, r->git, git_reference_name(ref)) < 0)
+		return;
+	KL_GROW(l->ref, l->n + 1, l->alloc);
+	l->ref[l->n++] = (struct kl_ref){ kl_strdup(git_reference_name(ref)), oid };
+}
+
+int kl_refs_list(struct kl_ref_list *out, struct kl_repo *r, const char *prefix)
+{
+	KL_AUTO(git_reference_iterator_freep) git_reference_iterator *it = NULL;
+	KL_AUTO(kl_ref_list_release) struct kl_ref_list found = { 0 };
+	bool special = prefix[strcspn(prefix, "*?[\\")];
+	KL_AUTO(kl_freep) char *glob = kl_asprintf("%s*", special ? "refs/" : prefix);
+	int err = git_reference_iterator_glob_new(&it, r->git, glob);
+
+	while (!err) {
+		git_reference *ref = NULL;
+
+		err = git_reference_next(&ref, it);
+		if (!err && !strncmp(git_reference_name(ref), prefix, strlen(prefix)))
+			push(&found, r, ref);
+		git_reference_free(ref);
+	}
+	if (err != GIT_ITEROVER)
+		return kl_error_git(err, "cannot list refs '%s'", prefix);
+	if (found.n)
+		qsort(found.ref, found.n, sizeof(*found.ref), by_name);
+	*out = found;
+	found = (struct kl_ref_list){ 0 };
+	return 0;
+}
+
+/* `taken` stands where `ref` needs a directory, or the other way round. */
+static int in_the_way(const char *ref, const char *taken)
+{
+	const char *branch = strncmp(taken, "refs/heads/", 11) ? NULL : taken + 11;
+	int err;
+
+	if (!branch) {
+		err = kl_error(KL_EINVALID, "cannot create '%s': the ref '%s' is in the way",
+			       ref, taken);
+		return kl_error_hint(err, "if nothing needs it: git update-ref -d %s", taken);
+	}
+	err = kl_error(KL_EINVALID, "cannot create '%s': the branch '%s' is in the way",
+		       ref, branch);
+	return kl_error_hint(err, "git branch -m %s <another name>", branch);
+}
+
+int kl_refs_can_create(struct kl_repo *r, const char *ref)
+{
+	KL_AUTO(kl_ref_list_release) struct kl_ref_list below = { 0 };
+	KL_AUTO(kl_freep) char *part = kl_strdup(ref);
+	KL_AUTO(kl_freep) char *dir = kl_asprintf("%s/", ref);
+	git_oid now;
+	int valid = 0, err;
+
+	if (git_reference_name_is_valid(&valid, ref) < 0 || !valid ||
+	    strncmp(ref, "refs/", 5))
+		return kl_error(KL_EINVALID, "'%.200s' is not a valid ref name", ref);
+	if ((err = kl_txn_now(&now, r, ref)) < 0)
+		return err;
+	if (!git_oid_is_zero(&now))
+		return kl_error(KL_EEXISTS, "'%s' exists already", ref);
+	for (char *p = strrchr(part, '/'); p > part + 4; p = strrchr(part, '/')) {
+		*p = '\0';
+		if ((err = kl_txn_now(&now, r, part)) < 0)
+			return err;
+		if (!git_oid_is_zero(&now))
+			return in_the_way(ref, part);
+	}
+	if ((err = kl_refs_list(&below, r, dir)) < 0)
+		return err;
+	return below.n ? in_the_way(ref, below.ref[0].name) : 0;
+}
