@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/lock.h"
+#include "base/proc.h"
+#include "base/rng.h"
+#include "repo/internal.h"
+#include "repo/notes.h"
+#include "text/json.h"
+
+#define RETRY_MS 12000
+
+/*
+ * One prepared write: for each commit that gets lines, its old text and the
+ * lines that are new; and the notes that lie at two depths at once, which
+ * are put together because a change of the fanout would drop one of them.
+ */
+struct write {
+	struct kl_repo *r;
+	struct kl_note_index old;
+	git_oid tip;			/* zero: no notes yet */
+	const struct kl_note_line **line;	/* by commit, then order given */
+	size_t nline;
+	struct kl_buf stream;		/* for fast-import */
+	size_t events, commits;		/* what is new */
+};
+
+static void write_release(struct write *w)
+{
+	kl_note_index_release(&w->old);
+	kl_buf_release(&w->stream);
+	free(w->line);
+}
+
+/* --- union by id -------------------------------------------------------- */
+
+/*
+ * What a line is known by: its "id", and whether it is signed, so that a
+ * signature can come later; a line that is no event is known by itself.
+ */
+struct key {
+	char *id, *full;	/* the same unless the line is signed */
+};
+
+static void key_release(struct key *k)
+{
+	free(k->id);
+	free(k->full);
+}
+
+static struct key key_of(const char *line, size_t n)
+{
+	KL_AUTO(json_decrefp) json_t *j = NULL;
+	const char *id = NULL;
+	struct key k;
+
+	if (kl_json_parse(&j, line, n) == 0 && json_is_object(j))
+		id = kl_json_str_or(j, "id", NULL);
+	k.id = id ? kl_asprintf("id %s", id) : kl_asprintf("line %.*s", (int)n, line);
+	k.full = id && kl_json_str_or(j, "sig", NULL) ? kl_asprintf("signed %s", id) :
+		 kl_strdup(k.id);
+	return k;
+}
+
+static void remember(struct kl_map *seen, const struct key *k)
+{
+	kl_map_put(seen, k->id, seen);
+	kl_map_put(seen, k->full, seen);
+}
+
+/* The old text without empty and doubled lines. */
+static void keep_old(struct kl_buf *out, struct kl_map *seen, const char *text)
+{
+	KL_AUTO(kl_map_release) struct kl_map lines = KL_MAP_INIT;
+
+	for (const char *p = text; *p; ) {
+		size_t n = strcspn(p, "\n");
+		KL_AUTO(kl_freep) char *line = kl_strndup(p, n);
+
+		if (n && !kl_map_put(&lines, line, seen)) {
+			KL_AUTO(key_release) struct key k = key_of(line, n);
+
+			kl_buf_addf(out, "%s\n", line);
+			remember(seen, &k);
+		}
+		p += n + (p[n] == '\n');
+	}
+}
+
+/* How many of the lines were not there. */
+static size_t add_new(struct kl_buf *out, struct kl_map *seen,
+		      const struct kl_note_line *const *line, size_t n)
+{
+	size_t added = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(line[i]->line);
+		KL_AUTO(key_release) struct key k = key_of(line[i]->line, len);
+
+		if (!len || kl_map_get(seen, k.full))
+			continue;
+		kl_buf_addf(out, "%s\n", line[i]->line);
+		remember(seen, &k);
+		added++;
+	}
+	return added;
+}
+
+/* --- the stream --------------------------------------------------------- */
+
+static bool has_commit(struct write *w, const git_oid *oid)
+{
+	git_object_t type;
+	size_t size;
+
+	return git_odb_read_header(&size, &type, w->r->odb, oid) == 0 &&
+	       type == GIT_OBJECT_COMMIT;
+}
+
+/* Old entries of a commit: [*from, *to) of the index. */
+static void entries_of(const struct write *w, const git_oid *commit, size_t *from, size_t *to)
+{
+	size_t lo = 0, hi = w->old.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (git_oid_cmp(&w->old.e[mid].commit, commit) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	*from = lo;
+	while (lo < w->old.n && git_oid_equal(&w->old.e[lo].commit, commit))
+		lo++;
+	*to = lo;
+}
+
+/*
+ * Replace all entries of a commit by one. fast-import places what `N` gives
+ * it; a note on an object that is not in this clone goes where it was.
+ */
+static void emit(struct write *w, const git_oid *commit, size_t from, size_t to,
+		 const struct kl_buf *text)
+{
+	char path[80], hex[KL_OID_HEX];
+
+	for (size_t i = from; i < to; i++) {
+		kl_notes_path(path, commit, w->old.e[i].depth);
+		kl_buf_addf(&w->stream, "D %s\n", path);
+	}
+	kl_oid_hex(hex, commit);
+	if (has_commit(w, commit)) {
+		kl_buf_addf(&w->stream, "N inline %s\n", hex);
+	} else {
+		kl_notes_path(path, commit, from < to ? w->old.e[from].depth : 0);
+		kl_buf_addf(&w->stream, "M 100644 inline %s\n", path);
+	}
+	kl_buf_addf(&w->stream, "data %zu\n", text->len);
+	kl_buf_add(&w->stream, text->ptr, text->len);
+	kl_buf_addch(&w->stream, '\n');
+}
+
+/* One commit with its new lines (none: only put its notes together). */
+static int unite(struct write *w, const git_oid *commit,
+		 const struct kl_note_line *const *line, size_t n)
+{
+	KL_AUTO(kl_map_release) struct kl_map seen = KL_MAP_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf old = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	size_t from, to, added;
+	int err;
+
+	entries_of(w, commit, &from, &to);
+	for (size_t i = from; i < to; i++)
+		if ((err = kl_notes_concat(&old, w->r, &w->old.e[i].blob)) < 0)
+			return err;
+	keep_old(&text, &seen, old.ptr);
+	added = add_new(&text, &seen, line, n);
+	if (added || to - from > 1)
+		emit(w, commit, from, to, &text);
+	w->events += added;
+	w->commits += added > 0;
+	return 0;
+}
+
+static int by_commit(const void *a, const void *b)
+{
+	const struct kl_note_line *const *x = a, *const *y = b;
+	int c = git_oid_cmp(&(*x)->commit, &(*y)->commit);
+
+	return c ? c : (*x > *y) - (*x < *y);	/* one array: order given */
+}
+
+static bool is_named(const struct write *w, const git_oid *commit)
+{
+	struct kl_note_line key = { .commit = *commit };
+	size_t lo = 0, hi = w->nline;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		int c = git_oid_cmp(&w->line[mid]->commit, &key.commit);
+
+		if (!c)
+			return true;
+		if (c < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return false;
+}
+
+static int unite_doubled(struct write *w)
+{
+	int err = 0;
+
+	for (size_t i = 1; !err && i < w->old.n; i++) {
+		const git_oid *c = &w->old.e[i].commit;
+
+		if (git_oid_equal(c, &w->old.e[i - 1].commit) && !is_named(w, c) &&
+		    (i == 1 || !git_oid_equal(c, &w->old.e[i - 2].commit)))
+			err = unite(w, c, NULL, 0);
+	}
+	return err;
+}
+
+static int build(struct write *w, const struct kl_note_line *line, size_t n)
+{
+	int err = 0;
+
+	w->line = kl_calloc(n + 1, sizeof(*w->line));
+	w->nline = n;
+	for (size_t i = 0; i < n; i++) {
+		if (strchr(line[i].line, '\n'))
+			return kl_error(KL_EINVALID, "an event must be one line");
+		w->line[i] = line + i;
+	}
+	qsort(w->line, n, sizeof(*w->line), by_commit);
+	for (size_t i = 0, end; !err && i < n; i = end) {
+		const git_oid *c = &w->line[i]->commit;
+
+		for (end = i; end < n && git_oid_equal(&w->line[end]->commit, c); end++)
+			;
+		if (!has_commit(w, c))
+			return kl_error(KL_ENOTFOUND, "no commit %s to note an event on",
+					git_oid_tostr_s(c));
+		err = unite(w, c, w->line + i, end - i);
+	}
+	return err < 0 ? err : unite_doubled(w);
+}
+
+/* --- writing ------------------------------------------------------------ */
+
+static char *subject(const struct write *w)
+{
+	return kl_asprintf("notes: add %zu event%s on %zu commit%s", w->events,
+			   w->events == 1 ? "" : "s", w->commits, w->commits == 1 ? "" : "s");
+}
+
+/*
+ * The temporary ref is reset to nothing at the end of the same stream, so
+ * that even a killed fast-import leaves none behind.
+ */
+static int import(git_oid *out, struct write *w)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf head = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf answer = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *message = subject(w);
+	KL_AUTO(kl_freep) char *ref = kl_asprintf("refs/klineage/tmp/%ld-%016llx",
+		(long)getpid(), (unsigned long long)kl_rng_os_seed());
+	struct kl_git_call c = {
+		.args = KL_ARGS("fast-import", "--quiet", "--done"), .out = &answer,
+	};
+	const char *who;
+	int err = kl_ident_now(&who, w->r, false);
+
+	if (err < 0)
+		return err;
+	kl_buf_addf(&head, "commit %s\nmark :1\ncommitter %s\ndata %zu\n%s\n", ref, who,
+		    strlen(message), message);
+	if (!git_oid_is_zero(&w->tip))
+		kl_buf_addf(&head, "from %s\n", git_oid_tostr_s(&w->tip));
+	kl_buf_add(&head, w->stream.ptr, w->stream.len);
+	kl_buf_addf(&head, "\nget-mark :1\nreset %s\nfrom %040d\n\ndone\n", ref, 0);
+	c.in = head.ptr;
+	c.in_len = head.len;
+	if ((err = KL_FAULT("notes-import")) < 0 || (err = kl_git_do(w->r, &c)) < 0)
+		return err;
+	kl_buf_rtrim(&answer);
+	if ((err = kl_oid_parse(out, answer.ptr)) < 0)
+		return kl_error_in(err, "git fast-import");
+	return KL_FAULT("notes-imported");
+}
+
+/* fast-import cannot sign; the tree it made can be committed anew. */
+static int sign(git_oid *tip, struct write *w)
+{
+	KL_AUTO(kl_freep) char *message = subject(w);
+	struct kl_commit_spec s = { .message = message };
+	bool wanted;
+	int err = kl_repo_config_bool(&wanted, w->r, "commit.gpgsign", false);
+
+	if (err < 0 || !wanted)
+		return err;
+	if (!git_oid_is_zero(&w->tip)) {
+		s.parent = &w->tip;
+		s.nparent = 1;
+	}
+	if ((err = kl_repo_tree_of(&s.tree, w->r, tip)) < 0)
+		return err;
+	return kl_repo_commit_write(tip, w->r, &s);
+}
+
+int kl_notes_prepare(git_oid *tip, git_oid *old, struct kl_repo *r, const char *ref,
+		     const struct kl_note_line *line, size_t n)
+{
+	KL_AUTO(write_release) struct write w = { .r = r, .stream = KL_BUF_INIT };
+	git_oid made;
+	int err = kl_txn_now(&w.tip, r, ref);
+
+	if (err < 0)
+		return err;
+	if (!git_oid_is_zero(&w.tip) && (err = kl_notes_index(&w.old, r, &w.tip)) < 0)
+		return err;
+	if ((err = build(&w, line, n)) < 0)
+		return err;
+	made = w.tip;
+	if (w.events && ((err = import(&made, &w)) < 0 || (err = sign(&made, &w)) < 0))
+		return err;
+	*old = w.tip;
+	*tip = made;
+	return 0;
+}
+
+static int move(struct kl_repo *r, const char *ref, const git_oid *tip, const git_oid *old)
+{
+	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(r);
+
+	kl_refs_txn_update(t, ref, tip, old);
+	return kl_refs_txn_commit(t, "klineage: add events");
+}
+
+/*
+ * Our own writers queue at a lock, which spares them lost races; it is only
+ * a courtesy, the compare-and-swap of the ref decides.
+ */
+int kl_notes_add(struct kl_repo *r, const char *ref, const struct kl_note_line *line, size_t n)
+{
+	KL_AUTO(kl_lock_release) struct kl_lock queue = KL_LOCK_INIT;
+	KL_AUTO(kl_freep) char *path = NULL;
+	int64_t start;
+	git_oid tip, old;
+	int err = n ? kl_repo_private(&path, r, "notes-lock") : 0;
+
+	if (err < 0 || !n)
+		return err;
+	err = kl_lock_take(&queue, path, RETRY_MS);
+	start = kl_clock_ns();
+	for (int64_t nap = 4; err == KL_EBUSY || !err; nap = nap < 256 ? nap * 2 : 256) {
+		if ((err = kl_notes_prepare(&tip, &old, r, ref, line, n)) < 0)
+			return err;
+		if (git_oid_equal(&tip, &old))
+			return 0;
+		err = move(r, ref, &tip, &old);
+		if (!err || (err != KL_ECHANGED && err != KL_EBUSY))
+			return err;
+		if ((kl_clock_ns() - start) / 1000000 > RETRY_MS)
+			return kl_error_in(err, "'%s' would not hold still", ref);
+		if (kl_proc_interrupted())
+			return kl_error(KL_EINTR, "interrupted");
+		kl_clock_sleep_ms(nap + (int64_t)(kl_rng_os_seed() % (uint64_t)nap));
+		err = 0;
+	}
+	return err;
+}
