@@ -245,19 +245,31 @@ static bool slack_intact(struct kl_subject *s, struct kl_call *out)
 
 struct times {
 	int64_t go, done, trap;
+	int64_t used;	/* processor time from a little before `go` to the trap; -1: not known */
 };
+
+static int64_t processor_ns(const struct kl_subject *s)
+{
+	struct timespec t;
+
+	if (!s->traced || !s->has_clock || clock_gettime(s->clock, &t) < 0)
+		return -1;
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
 
 static bool one_call(struct kl_subject *s, bool empty, struct times *t, struct kl_call *out)
 {
 	struct kl_trace_event ev;
 	enum seen seen;
 	uint64_t nonce;
+	int64_t used;
 
 	do
 		nonce = (kl_rng_u64(&s->nonce) & ~(uint64_t)1) | empty;
 	while (nonce < 2 || nonce == s->last);
 	if (!arm(s, out))
 		return false;
+	used = processor_ns(s);
 	t->go = kl_call_now();
 	store(&s->control->go, nonce);
 	seen = wait_word(s, &s->control->done, nonce, s->call_ms * MS, &ev);
@@ -272,6 +284,7 @@ static bool one_call(struct kl_subject *s, bool empty, struct times *t, struct k
 	}
 	if (s->traced ? !end_traced(s, seen == STOPPED ? &ev : NULL, &t->trap, out) : !end_alone(s, nonce, out))
 		return false;
+	t->used = used < 0 ? -1 : processor_ns(s) - used;
 	if (!page_untouched(s, nonce)) {
 		kl_outcome_kill(s, out, KL_CALL_CHEAT, "wrote to the control page of the gate");
 		return false;
@@ -279,24 +292,34 @@ static bool one_call(struct kl_subject *s, bool empty, struct times *t, struct k
 	return slack_intact(s, out);
 }
 
+/*
+ * `done` can be written early, the trap cannot be reached early: what the
+ * trap was later than it ever is honestly belongs to the call. On the other
+ * side, a call took no longer than the processor worked for it: more means that
+ * the child, or we, had to wait for one.
+ */
+static void take_time(const struct kl_subject *s, const struct times *t, struct kl_call *out)
+{
+	int64_t ns = t->done - t->go - s->empty_done;
+
+	if (s->traced && t->trap - t->go - s->empty_trap - s->jitter > ns)
+		ns = t->trap - t->go - s->empty_trap - s->jitter;
+	if (t->used >= 0 && ns > t->used) {
+		out->disturbed = ns > t->used + s->jitter + t->used / 256;
+		ns = t->used;
+	}
+	out->ns = ns > 0 ? ns : 0;
+}
+
 int kl_subject_call(struct kl_subject *s, struct kl_call *out)
 {
 	struct times t;
-	int64_t ns;
 
 	*out = (struct kl_call){ .end = KL_CALL_OK };
 	if (!s->pid)
 		return kl_error(KL_EINVALID, "the subject of this call is gone");
-	if (!one_call(s, false, &t, out))
-		return 0;
-	ns = t.done - t.go - s->empty_done;
-	/*
-	 * `done` can be written early, the trap cannot be reached early: what
-	 * the trap was later than it ever is honestly belongs to the call.
-	 */
-	if (s->traced && t.trap - t.go - s->empty_trap - s->jitter > ns)
-		ns = t.trap - t.go - s->empty_trap - s->jitter;
-	out->ns = ns > 0 ? ns : 0;
+	if (one_call(s, false, &t, out))
+		take_time(s, &t, out);
 	return 0;
 }
 
@@ -334,6 +357,7 @@ int kl_call_settle(struct kl_subject *s)
 
 	if (s->traced && (err = first_trap(s)) < 0)
 		return err;
+	s->has_clock = !clock_getcpuclockid(s->pid, &s->clock);
 	for (int i = 0; i < n; i++) {
 		if (!one_call(s, true, &t, &out))
 			return kl_error(KL_ECANNOT, "an empty call failed: %s", out.what);

@@ -15,8 +15,8 @@
 #include "worker/visit.h"
 
 /*
- * The order within a block is a mirror: every subject is visited twice, once on either side of
- * its middle, so that a drift of the machine falls on all alike.
+ * The order within a block is a mirror: every subject is visited twice, once
+ * on either side of its middle, so that a drift of the machine falls on all alike.
  *
  * There are enough of them when every interval is this narrow: of the A/A ratio, three
  * times which is the least difference that may be called one, a third of the 1 % below
@@ -49,9 +49,9 @@ struct profile {
 	struct kl_rng rng;
 	struct subject subject[SUBJECTS];
 	size_t blocks, alloc;
+	int measured, disturbed;	/* calls of this point */
 	double *handshake;
 	size_t nhandshake, handshake_alloc;
-	unsigned turn;			/* 0 or 1: orientation of the first block */
 	bool failed;
 };
 
@@ -148,7 +148,7 @@ static bool candidate(const struct profile *p, const struct subject *s)
 	return s == &p->subject[CANDIDATE] || s == &p->subject[AGAIN];
 }
 
-/* One visit, its mean added to *log_ns. */
+/* One visit, the logarithm of its time added to *log_ns. */
 static int visit(struct profile *p, struct subject *s, double *log_ns)
 {
 	struct kl_visit_plan plan = { .job = p->job, .point = p->point, .spec = s->spec,
@@ -177,26 +177,31 @@ static int visit(struct profile *p, struct subject *s, double *log_ns)
 		fail(p, "cheat", "%lld ns at '%s' is below the physical floor of %lld ns: the work cannot have been done",
 		     (long long)v.least_ns, p->point->id, (long long)p->point->floor_ns);
 	s->slow |= v.slow;
-	*log_ns += v.log_ns;
+	*log_ns += log((double)v.least_ns);
+	p->measured += v.measured;
+	p->disturbed += v.disturbed;
 	return 0;
 }
 
 /*
- * P B C C' C' C B P, or turned round: C' C B P P B C C'; of a slow subject only
- * its first visit, so that two blocks make its mirror. Which of the two
- * comes first is drawn.
+ * All subjects in a drawn order and then back: P B C C' C' C B P and the like.
+ * Drawn anew for each block, since who follows whom matters a little as well. Of
+ * a slow subject the first visit alone.
  */
 static int block(struct profile *p)
 {
-	static const int outside_in[] = { PARENT, BASELINE, CANDIDATE, AGAIN };
-	static const int inside_out[] = { AGAIN, CANDIDATE, BASELINE, PARENT };
-	bool turned = (p->blocks & 1) ^ p->turn;
+	int order[SUBJECTS] = { CANDIDATE, AGAIN, PARENT, BASELINE };
 	double sum[SUBJECTS] = { 0 };
 	int n[SUBJECTS] = { 0 }, err;
 
+	for (int i = SUBJECTS; i > 1; i--) {
+		int k = (int)kl_rng_below(&p->rng, (uint64_t)i), t = order[i - 1];
+
+		order[i - 1] = order[k];
+		order[k] = t;
+	}
 	for (int i = 0; i < 2 * SUBJECTS; i++) {
-		const int *half = (i < SUBJECTS) ^ turned ? outside_in : inside_out;
-		int who = half[i % SUBJECTS];
+		int who = order[i < SUBJECTS ? i : 2 * SUBJECTS - 1 - i];
 		struct subject *s = &p->subject[who];
 
 		if (!s->there || (n[who] && s->slow))
@@ -326,6 +331,8 @@ static void report(struct profile *p, json_t *points)
 		note(p, "%s: the kernel against itself is not 1 within its interval: a noisy machine", p->point->id);
 	else if (half_width(same) > 0.01)
 		note(p, "%s: the kernel against itself varies by more than 1 %%: a noisy machine", p->point->id);
+	if (p->disturbed > p->measured / 4)
+		note(p, "%s: the processors did other work as well: times are processor time", p->point->id);
 	if (p->blocks < (size_t)p->job->profile_min_blocks)
 		note(p, "%s: slow calls, %zu blocks only", p->point->id, p->blocks);
 }
@@ -397,7 +404,7 @@ static int profile_point(struct profile *p, const struct kl_point *pt, struct kl
 
 	p->point = pt;
 	p->blocks = 0;
-	p->turn = (unsigned)kl_rng_below(&p->rng, 2);
+	p->measured = p->disturbed = 0;
 	p->ninput = kl_pool_noise(pool, pt, p->input, KL_VISIT_MAX_INPUTS);
 	if (p->ninput > KL_VISIT_MAX_INPUTS)
 		p->ninput = KL_VISIT_MAX_INPUTS;

@@ -91,7 +91,8 @@ void kl_subject_flush(struct kl_subject *s);
 enum kl_call_end { KL_CALL_OK, KL_CALL_FAULT, KL_CALL_HANG, KL_CALL_CHEAT, KL_CALL_EXIT };
 struct kl_call {
 	enum kl_call_end end;
-	int64_t ns;		/* as the parent saw it, handshake subtracted */
+	int64_t ns;		/* as the parent saw it, handshake subtracted; at most the processor time it got */
+	bool disturbed;		/* one of the two was not running for a part of it: ns is processor time, and rough */
 	char what[200];		/* for people, after "the kernel ": "made the system call 41 (socket)" ... */
 };
 /**

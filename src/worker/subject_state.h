@@ -2,6 +2,8 @@
 #ifndef KL_WORKER_SUBJECT_STATE_H
 #define KL_WORKER_SUBJECT_STATE_H
 
+#include <time.h>
+
 #include "base/rng.h"
 #include "worker/subject.h"
 #include "worker/trace.h"
@@ -29,6 +31,8 @@ struct kl_subject {
 	char name[KL_JOB_MAX_ARGS][64];	/* of the arguments */
 	struct kl_tensor tensor[KL_JOB_MAX_ARGS];
 	struct kl_trace_regs home;	/* registers at the first trap */
+	clockid_t clock;		/* the child's processor time */
+	bool has_clock;
 	struct kl_rng nonce;
 	uint64_t last;			/* alone: the nonce of the last call */
 	/* the empty call, in ns: until `done` is seen; until the trap is; how much the latter varies */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/visit.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -36,19 +35,14 @@ static bool call(struct kl_visit *v, struct kl_subject *s, const struct kl_visit
 	return kl_compare(&v->mismatch, p->job, m, got) == 0 && v->mismatch.out < 0;
 }
 
-struct sum {
-	double log;
-	int64_t ns;
-	int n;
-};
-
-static void add(struct kl_visit *v, struct sum *sum)
+static void take(struct kl_visit *v)
 {
-	sum->log += log((double)(v->call.ns > 1 ? v->call.ns : 1));
-	sum->ns += v->call.ns;
-	sum->n++;
-	if (sum->n == 1 || v->call.ns < v->least_ns)
-		v->least_ns = v->call.ns;
+	int64_t ns = v->call.ns > 1 ? v->call.ns : 1;
+
+	if (!v->least_ns || ns < v->least_ns)
+		v->least_ns = ns;
+	v->measured++;
+	v->disturbed += v->call.disturbed;
 }
 
 static void shuffle(const struct kl_member **m, const struct kl_visit_plan *p)
@@ -66,22 +60,20 @@ static void shuffle(const struct kl_member **m, const struct kl_visit_plan *p)
 static void measure(struct kl_visit *v, struct kl_subject *s, const struct kl_visit_plan *p)
 {
 	const struct kl_member *m[KL_VISIT_MAX_INPUTS];
-	struct sum sum = { 0 };
 
 	shuffle(m, p);
 	if (!call(v, s, p, m[0]))
 		return;
 	v->slow = v->call.ns > KL_VISIT_SLOW_NS;
 	if (v->slow)
-		add(v, &sum);
-	for (size_t i = 1; i < p->ninput && !v->slow && sum.ns < KL_VISIT_ENOUGH_NS; i++) {
+		take(v);
+	for (size_t i = 1; i < p->ninput && !v->slow; i++) {
 		if (p->point->hot && i > 1 && !call(v, s, p, m[0]))
 			return;
 		if (!call(v, s, p, m[i]))
 			return;
-		add(v, &sum);
+		take(v);
 	}
-	v->log_ns = sum.log / sum.n;
 }
 
 int kl_visit(struct kl_visit *out, const struct kl_visit_plan *p)

@@ -242,7 +242,7 @@ static void bad_ends_untraced(void **state)
 	"  if (!(sp[i] & 4095) && sp[i] >> 40 && !(sp[i] >> 47) && sp[i + d] == 1 && sp[i + d + 1] >> 40" \
 	"   && *(uint64_t *)sp[i] == sp[i + d + 1]) page = (uint64_t *)sp[i];" \
 	"if (!page) __builtin_trap();"
-#define WORK(loops) "for (volatile long i = 0; i < " #loops "; i++) ; scale_all(n, s, x, y);"
+#define WORK(loops) "for (long i = 0; i < " #loops "; i++) __asm__ volatile(\"\"); scale_all(n, s, x, y);"
 
 static void forged(const char *name, const char *body, enum kl_call_end want, const char *what)
 {
@@ -270,8 +270,8 @@ static void forgers(void **state)
 static void forging_briefly_gains_nothing(void **state)
 {
 	KL_AUTO(kl_freep) char *a = build("work", WORK(3000000));
-	KL_AUTO(kl_freep) char *b = build("forge_short", FIND "for (volatile long i = 0; i < 3000000; i++) ; "
-					  "page[16] = page[0]; for (volatile long i = 0; i < 20000; i++) ; scale_all(n, s, x, y);");
+	KL_AUTO(kl_freep) char *b = build("forge_short", FIND "for (long i = 0; i < 3000000; i++) __asm__ volatile(\"\"); "
+					  "page[16] = page[0]; for (long i = 0; i < 20000; i++) __asm__ volatile(\"\"); scale_all(n, s, x, y);");
 	KL_AUTO(kl_subject_freep) struct kl_subject *sa = start(a, false, false, 0);
 	KL_AUTO(kl_subject_freep) struct kl_subject *sb = start(b, false, false, 0);
 	struct kl_call ca, cb;
@@ -348,8 +348,8 @@ static void arena_is_given(void **state)
 
 static void times_are_right(void **state)
 {
-	KL_AUTO(kl_freep) char *so = build("timed", "for (volatile long i = 0; i < 10000000; i++) ; scale_all(n, s, x, y);");
-	KL_AUTO(kl_freep) char *half = build("timed_half", "for (volatile long i = 0; i < 5000000; i++) ; scale_all(n, s, x, y);");
+	KL_AUTO(kl_freep) char *so = build("timed", "for (long i = 0; i < 10000000; i++) __asm__ volatile(\"\"); scale_all(n, s, x, y);");
+	KL_AUTO(kl_freep) char *half = build("timed_half", "for (long i = 0; i < 5000000; i++) __asm__ volatile(\"\"); scale_all(n, s, x, y);");
 	KL_AUTO(kl_subject_freep) struct kl_subject *s = start(so, false, false, 0);
 	KL_AUTO(kl_subject_freep) struct kl_subject *h = start(half, false, false, 0);
 	double best = HUGE_VAL, best_half = HUGE_VAL;
