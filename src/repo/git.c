@@ -24,6 +24,11 @@ static const char *const standing_vars[] = {
 	"GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_INDEX_FILE", NULL
 };
 
+/* Would make git read another config, or refuse our literal paths. */
+static const char *const unwanted_vars[] = {
+	"GIT_CONFIG", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", NULL
+};
+
 /*
  * Replace refs are off because libgit2 does not know them: both must see the
  * same objects. No optional locks: the index is refreshed in memory only.
@@ -73,7 +78,7 @@ static void child_env(struct kl_strvec *env, const struct kl_repo *r,
 	for (char **e = environ; *e; e++) {
 		const char *value = strchr(*e, '=');
 
-		if (names(our_vars, *e) || names(c->setenv, *e))
+		if (names(our_vars, *e) || names(c->setenv, *e) || names(unwanted_vars, *e))
 			continue;
 		if (r->isolated && (names(local_vars, *e) || is_config_pair(*e)))
 			continue;

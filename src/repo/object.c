@@ -69,7 +69,7 @@ int kl_repo_resolve(git_oid *out, struct kl_repo *r, const char *rev)
 	if ((err = kl_git_run(&status, r, &c)) < 0)
 		return err;
 	kl_buf_rtrim(&text);
-	if (status && complaint.len)
+	if (status && strstr(complaint.ptr, "ambiguous"))
 		return kl_error(KL_EINVALID, "revision '%s': %s", rev,
 				kl_git_complaint(&complaint));
 	if (status || !kl_oid_parsen(&oid, text.ptr, text.len))

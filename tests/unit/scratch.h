@@ -101,7 +101,8 @@ static __attribute__((unused)) char *scratch_dir(const char *name)
 {
 	char *dir = kl_asprintf("%s/%s", scratch_root, name);
 
-	sh(scratch_root, "rm -rf '%s'; mkdir '%s'", name, name);
+	assert_ok(kl_fs_remove(dir));
+	assert_ok(kl_fs_mkdir(dir));
 	return dir;
 }
 

@@ -272,8 +272,10 @@ static void touching(void **state)
 	assert_oid(dir, "HEAD~4", &found[2]);
 	assert_ok(kl_repo_touching(&every, &n, r, &head, NULL, 0, 2));
 	assert_int_equal(n, 2);
-	/* paths are names, not patterns */
+	/* paths are names, not patterns, whatever the user's environment wants */
+	setenv("GIT_GLOB_PATHSPECS", "1", 1);
 	assert_ok(kl_repo_touching(&none, &n, r, &head, star, 1, 100));
+	unsetenv("GIT_GLOB_PATHSPECS");
 	assert_int_equal(n, 0);
 }
 

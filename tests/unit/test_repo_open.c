@@ -213,6 +213,54 @@ static void environment(void **state)
 	assert_int_equal(err_at, KL_ENOTFOUND);
 }
 
+/* A push's quarantine: new objects go there, old ones are seen. */
+static void object_directory(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("quarantine");
+	KL_AUTO(kl_freep) char *objects = kl_fs_join(dir, ".git/objects");
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	git_oid head = oid_of(dir, "HEAD"), tree, blob;
+	int err;
+
+	sh(dir, "mkdir incoming");
+	assert_int_equal(chdir(dir), 0);
+	setenv("GIT_OBJECT_DIRECTORY", "incoming", 1);
+	setenv("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects, 1);
+	err = kl_repo_open(&r);
+	if (!err)
+		err = kl_repo_tree_of(&tree, r, &head);
+	if (!err)
+		err = kl_repo_blob_write(&blob, r, "new here", 8);
+	assert_int_equal(chdir("/"), 0);
+	if (!err)
+		err = kl_repo_resolve(&head, r, "main");
+	unsetenv("GIT_OBJECT_DIRECTORY");
+	unsetenv("GIT_ALTERNATE_OBJECT_DIRECTORIES");
+	assert_ok(err);
+	assert_oid(dir, "HEAD^{tree}", &tree);
+	sh(dir, "! git cat-file -e %s 2>/dev/null", git_oid_tostr_s(&blob));
+	assert_sh("new here", dir, "GIT_OBJECT_DIRECTORY=incoming git cat-file -p %s",
+		  git_oid_tostr_s(&blob));
+}
+
+/* Names that a careless reader of git's output or a shell would trip over. */
+static void odd_paths(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_dir("it's \\odd* [\303\244]");
+	KL_AUTO(kl_freep) char *line = kl_asprintf("%s/two\nlines", dir);
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	struct kl_repo *none_at = NULL;
+	git_oid oid;
+
+	sh(dir, "git init -q .; git commit -q --allow-empty -m x; n=$(printf 'two\nlines'); "
+	   "mkdir \"$n\"; cd \"$n\"; git init -q .");
+	assert_ok(kl_repo_open_at(&r, dir));
+	assert_string_equal(kl_repo_worktree(r), dir);
+	assert_ok(kl_repo_resolve(&oid, r, "HEAD"));
+	assert_ok(kl_repo_staged_tree(&oid, r));
+	assert_error(KL_ECANNOT, "newline", kl_repo_open_at(&none_at, line));
+}
+
 static void foreign_owner(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("foreign");
@@ -328,6 +376,7 @@ int main(void)
 		cmocka_unit_test(refused_formats), cmocka_unit_test(harmless_extensions),
 		cmocka_unit_test(cut_history), cmocka_unit_test(config),
 		cmocka_unit_test(config_of_the_caller), cmocka_unit_test(environment),
+		cmocka_unit_test(object_directory), cmocka_unit_test(odd_paths),
 		cmocka_unit_test(foreign_owner), cmocka_unit_test(identity),
 		cmocka_unit_test(unborn), cmocka_unit_test(staged),
 		cmocka_unit_test(staged_in_hook),
