@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "base/map.h"
 #include "base/vec.h"
 
@@ -52,7 +53,10 @@ enum kl_delta { KL_DELTA_CLEAN, KL_DELTA_COMPOUND, KL_DELTA_NO_CHANGE };
 /**
  * Judge the backward step before -> after against its mechanism: clean when what
  * went is primary or companion and what came is a fallback; compound
- * otherwise (`why` says which facts are foreign); no-change when the machine code is the same.
+ * otherwise; no-change when the machine code is the same. A trait goes when it was "yes" and
+ * is claimed otherwise; it comes likewise. `why` says which facts are
+ * foreign, or, for a clean step, which primary facts went or are still there. Without a mechanism
+ * (NULL) every fact that went or came is foreign.
  */
 enum kl_delta kl_facts_judge(struct kl_buf *why, const struct kl_mechanism *m,
 			     const struct kl_facts *before, const struct kl_facts *after);

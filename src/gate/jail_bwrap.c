@@ -54,7 +54,7 @@ static void add_roots(struct kl_strvec *a)
 		kl_strvec_push(a, *p);
 	}
 	for (const char *const *p = kl_jail_extras; *p; p++)
-		bind_same(a, "--ro-bind-try", *p);
+		show(a, "--ro-bind-try", *p);
 }
 
 /* Own user id (root) and process limit, set inside where they count. */

@@ -149,6 +149,9 @@ static void confine(const struct kl_jail *j, enum kl_jail_policy policy)
 	assert_int_equal(attempt(j, policy, "write", mine), 0);
 	assert_int_equal(attempt(j, policy, "read", mine), 0);
 	assert_int_equal(attempt(j, policy, "read", fx.closed), no);
+	/* libraries and the loader's index; copies have neither */
+	if (!j->copies && kl_fs_exists("/etc/ld.so.cache"))
+		assert_int_equal(attempt(j, policy, "read", "/etc/ld.so.cache"), 0);
 	assert_int_equal(attempt(j, policy, "connect", port), no);
 	assert_int_equal(attempt(j, policy, "write", "/usr/kl-test"), no || geteuid() != 0);
 	if (free_run)

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/compile.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "gate/audit.h"
+#include "gate/code.h"
+
+#define COMPILE_MS 60000
+#define COMPILE_MIB 4096	/* address space of one compiler process */
+#define OUTPUT_MIB 64
+#define LOG_MAX 16384
+
+/*
+ * After the contract's own flags, so that none of them undoes these.
+ * Calls go through the PLT rather than -fno-plt's registers: with -z now
+ * and -Bsymbolic only library calls take the detour, and every call stays visible as one.
+ */
+static const char *const fixed_flags[] = {
+	"-fPIC", "-fvisibility=default", "-fno-semantic-interposition", "-fplt",
+	"-ffunction-sections", "-fdata-sections", "-fno-common", "-fno-lto",
+	"-fno-reorder-blocks-and-partition", "-fno-stack-protector",
+	"-fno-stack-clash-protection", "-fcf-protection=none", "-fno-ident",
+	"-fno-asynchronous-unwind-tables", "-fno-exceptions", "-fno-profile-generate",
+	"-fno-sanitize=all", "-U_FORTIFY_SOURCE", "-DNDEBUG",
+	"-Werror=implicit-function-declaration", "-fmax-errors=5",
+	"-fdiagnostics-color=never", "-fno-diagnostics-show-caret", "-g0", "-pipe", NULL
+};
+
+void kl_artefact_free(struct kl_artefact *a)
+{
+	free(a->so);
+	free(a->log);
+	kl_facts_release(&a->facts);
+	free(a);
+}
+
+/* One shared object in the making, in `dir` (the jail's work directory). */
+struct build {
+	const struct kl_jail *jail;
+	const struct kl_platform *platform;
+	const char *dir, *name, *entry;	/* name: of its folder of objects, and of the .so */
+	const struct kl_file *file;
+	size_t nfile;
+	const struct kl_strvec *flags;	/* the contract's; NULL: none */
+	const char *const *extra;	/* ours, before the fixed ones */
+	const char **class_;
+	struct kl_object **obj;
+	size_t nobj;
+	struct kl_strvec objpath;	/* relative to dir */
+	struct kl_code code;
+	struct kl_buf log;
+};
+
+static void build_release(struct build *b)
+{
+	kl_code_release(&b->code);
+	for (size_t i = 0; i < b->nobj; i++)
+		kl_object_free(b->obj[i]);
+	free(b->obj);
+	kl_strvec_release(&b->objpath);
+	kl_buf_release(&b->log);
+}
+
+static bool ends_with(const char *s, const char *with)
+{
+	size_t n = strlen(s), m = strlen(with);
+
+	return n >= m && !strcmp(s + n - m, with);
+}
+
+static int put(const char *dir, const char *sub, const char *path, const void *data, size_t len)
+{
+	KL_AUTO(kl_freep) char *rel = kl_fs_join(sub, path);
+	KL_AUTO(kl_freep) char *to = kl_fs_join(dir, rel);
+	int err = kl_fs_mkdir_of(to);
+
+	return err ? err : kl_fs_put(to, data, len, 0644);
+}
+
+/* A file of templates/runtime, into dir/rt. */
+static int put_runtime(const char *dir, const char *name)
+{
+	KL_AUTO(kl_freep) char *rel = kl_fs_join("templates/runtime", name);
+	KL_AUTO(kl_freep) char *path = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf data = KL_BUF_INIT;
+	int err = kl_fs_share(&path, rel);
+
+	if (!err)
+		err = kl_fs_read(&data, path, 1 << 20);
+	return err ? err : put(dir, "rt", name, data.ptr, data.len);
+}
+
+static int lay_out(const struct build *b)
+{
+	KL_AUTO(kl_freep) char *objects = kl_fs_join(b->dir, b->name);
+	KL_AUTO(kl_freep) char *sources = kl_asprintf("%s/src-%s", b->dir, b->name);
+	KL_AUTO(kl_freep) char *sub = kl_asprintf("src-%s", b->name);
+	KL_AUTO(kl_freep) char *map = kl_asprintf("{ global: %s; kl_rt_arena; local: *; };\n", b->entry);
+	int err = kl_fs_remove(objects);
+
+	if (!err)
+		err = kl_fs_remove(sources);
+	if (!err)
+		err = kl_fs_mkdir(objects);
+	for (size_t i = 0; !err && i < b->nfile; i++)
+		err = put(b->dir, sub, b->file[i].path, b->file[i].data, b->file[i].len);
+	if (!err)
+		err = put_runtime(b->dir, "runtime.c");
+	if (!err)
+		err = put_runtime(b->dir, "kl_oracle.h");
+	return err ? err : put(b->dir, b->name, "exports", map, strlen(map));
+}
+
+/* The line a person needs: the first error, or the first line. */
+static char *first_error(const char *log)
+{
+	const char *at = strstr(log, "error:");
+
+	if (!at)
+		at = strstr(log, "Error:");	/* the assembler's */
+	if (!at)
+		at = log;
+	while (at > log && at[-1] != '\n')
+		at--;
+	return kl_strndup(at, strcspn(at, "\n"));
+}
+
+static int why_failed(struct build *b, const char *what, const struct kl_proc_result *res,
+		      int64_t limit_ms, const char *log)
+{
+	KL_AUTO(kl_freep) char *line = first_error(log);
+
+	*b->class_ = "compile";
+	if (res->timed_out || strstr(log, "CPU time limit exceeded"))
+		return kl_error(KL_ENO, "%s: stopped after %lld s", what, (long long)limit_ms / 1000);
+	if (strstr(log, "File size limit exceeded") || strstr(log, "File too large"))
+		return kl_error(KL_ENO, "%s: more than %d MiB of output", what, OUTPUT_MIB);
+	if (strstr(log, "out of memory") || strstr(log, "Cannot allocate memory") ||
+	    strstr(log, "memory exhausted"))
+		return kl_error(KL_ENO, "%s: needs more than %d MiB of memory", what, COMPILE_MIB);
+	if (strstr(log, "internal compiler error"))
+		return kl_error(KL_ENO, "%s: the compiler crashed: %s", what, line);
+	if (!*line)
+		return kl_error(KL_ENO, "%s failed", what);
+	return kl_error(KL_ENO, "%s", line);
+}
+
+/* Paths as the contract has them: "src-kernel/a.c:1" is "a.c:1". */
+static void strip_paths(const struct build *b, struct kl_buf *text)
+{
+	KL_AUTO(kl_freep) char *prefix = kl_asprintf("src-%s/", b->name);
+	size_t n = strlen(prefix), to = 0;
+
+	for (size_t at = 0; at < text->len; at++) {
+		if (!strncmp(text->ptr + at, prefix, n))
+			at += n;
+		if (at < text->len)
+			text->ptr[to++] = text->ptr[at];
+	}
+	if (text->len) {
+		text->len = to;
+		text->ptr[to] = '\0';
+	}
+}
+
+/* Run a tool of the toolchain in the jail; `out`: its stdout, or NULL. */
+static int tool(struct build *b, const struct kl_strvec *argv, struct kl_buf *out, const char *what)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_jail_run o = {
+		.policy = KL_JAIL_COMPILE, .argv = (const char *const *)argv->v, .workdir = b->dir,
+		.out = out, .err = &text, .mem_mib = COMPILE_MIB, .file_mib = OUTPUT_MIB,
+		.timeout_ms = b->jail->compile_ms ? b->jail->compile_ms : COMPILE_MS,
+	};
+	struct kl_proc_result res;
+	int err = kl_jail_run(&res, b->jail, &o);
+
+	if (err == KL_ENOTFOUND)
+		return kl_error(KL_ECANNOT, "'%s' is not installed", argv->v[0]);
+	if (err < 0)
+		return err;
+	strip_paths(b, &text);
+	if (b->log.len < LOG_MAX)
+		kl_buf_add(&b->log, text.ptr, text.len < LOG_MAX - b->log.len ? text.len : LOG_MAX - b->log.len);
+	if (res.truncated)
+		return kl_error(KL_ENO, "%s: absurdly large output", what);
+	if (res.exit || res.signal || res.timed_out)
+		return why_failed(b, what, &res, o.timeout_ms, text.ptr);
+	return 0;
+}
+
+static int compile_one(struct build *b, const char *source, const char *object, bool ours)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec a = KL_STRVEC_INIT;
+	KL_AUTO(kl_freep) char *what = kl_asprintf("compiling '%s'", strchr(source, '/') + 1);
+
+	kl_strvec_push(&a, "gcc");
+	kl_strvec_push(&a, "-std=gnu11");
+	kl_strvec_push(&a, "-O2");
+	for (size_t i = 0; !ours && b->flags && i < b->flags->n; i++)
+		kl_strvec_push(&a, b->flags->v[i]);
+	if (!ours && b->extra)
+		kl_strvec_pushv(&a, b->extra);
+	if (ours)
+		kl_strvec_push(&a, "-fno-builtin");
+	kl_strvec_pushf(&a, "-march=%s", b->platform->march);
+	kl_strvec_pushv(&a, fixed_flags);
+	kl_strvec_pushf(&a, "-Isrc-%s", b->name);
+	kl_strvec_push(&a, "-c");
+	kl_strvec_push(&a, "-o");
+	kl_strvec_push(&a, object);
+	kl_strvec_push(&a, source);
+	return tool(b, &a, NULL, what);
+}
+
+static int audit_failed(struct build *b, int err, const char *what)
+{
+	if (err == KL_ENO) {
+		*b->class_ = "cheat";
+		return kl_error_in(err, "%s", what);
+	}
+	return err;
+}
+
+static int compile_sources(struct build *b)
+{
+	int err = 0;
+
+	b->obj = kl_calloc(b->nfile, sizeof(*b->obj));
+	for (size_t i = 0; !err && i < b->nfile; i++) {
+		KL_AUTO(kl_freep) char *source = kl_asprintf("src-%s/%s", b->name, b->file[i].path);
+		KL_AUTO(kl_freep) char *object = kl_asprintf("%s/%zu.o", b->name, i);
+		KL_AUTO(kl_freep) char *path = kl_fs_join(b->dir, object);
+
+		if (!ends_with(source, ".c"))
+			continue;
+		err = compile_one(b, source, object, false);
+		if (err < 0)
+			break;
+		kl_strvec_push(&b->objpath, object);
+		err = kl_object_read(&b->obj[b->nobj], path);
+		if (!err)
+			b->nobj++;
+		err = audit_failed(b, err, b->file[i].path);
+	}
+	if (!err && !b->nobj) {
+		*b->class_ = "compile";
+		err = kl_error(KL_ENO, "none of the sources is a .c file");
+	}
+	return err;
+}
+
+static int check_entry(struct build *b)
+{
+	for (size_t k = 0; k < b->nobj; k++)
+		for (size_t i = 0; i < b->obj[k]->nsym; i++)
+			if (b->obj[k]->sym[i].sec >= 0 && !strcmp(b->obj[k]->sym[i].name, b->entry))
+				return 0;
+	*b->class_ = "compile";
+	return kl_error(KL_ENO, "no source defines the function '%s'", b->entry);
+}
+
+static int audit_objects(struct build *b)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec a = KL_STRVEC_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	const struct kl_object *const *objs = (const struct kl_object *const *)b->obj;
+	int err = check_entry(b);
+
+	for (size_t k = 0; !err && k < b->nobj; k++)
+		err = audit_failed(b, kl_audit_object(b->obj[k], objs, b->nobj), "the kernel");
+	if (err < 0)
+		return err;
+	kl_strvec_push(&a, "objdump");
+	kl_strvec_push(&a, "-dzw");
+	kl_strvec_push(&a, "--no-show-raw-insn");
+	for (size_t k = 0; k < b->objpath.n; k++)
+		kl_strvec_push(&a, b->objpath.v[k]);
+	err = tool(b, &a, &text, "reading the machine code");
+	if (!err)
+		err = kl_code_parse(&b->code, objs, b->nobj, text.ptr, text.len);
+	if (!err)
+		err = kl_code_audit(&b->code);
+	return audit_failed(b, err, "the kernel");
+}
+
+static int link_all(struct build *b, const char *so)
+{
+	static const char *const before[] = {
+		"gcc", "-shared", "-nostdlib", "-nostartfiles", "-Wl,-z,now,-z,relro,-z,noexecstack,-z,text",
+		"-Wl,--no-undefined,-Bsymbolic,--gc-sections,--as-needed,--build-id=none,--hash-style=gnu", NULL
+	};
+	static const char *const after[] = { "-lm", "-lc", "-lgcc", NULL };
+	KL_AUTO(kl_strvec_release) struct kl_strvec a = KL_STRVEC_INIT;
+	KL_AUTO(kl_freep) char *rt = kl_fs_join(b->name, "runtime.o");
+	int err = compile_one(b, "rt/runtime.c", rt, true);
+
+	if (err < 0)
+		return err;
+	kl_strvec_pushv(&a, before);
+	kl_strvec_pushf(&a, "-Wl,--version-script=%s/exports,-soname=kernel", b->name);
+	kl_strvec_push(&a, "-o");
+	kl_strvec_push(&a, so);
+	for (size_t k = 0; k < b->objpath.n; k++)
+		kl_strvec_push(&a, b->objpath.v[k]);
+	kl_strvec_push(&a, rt);
+	kl_strvec_pushv(&a, after);
+	return tool(b, &a, NULL, "linking");
+}
+
+/* Sources to dir/<name>.so, audited; the code is left in `b`. */
+static int build(struct build *b, char **so_path, char digest[KL_DIGEST_HEX])
+{
+	KL_AUTO(kl_freep) char *so = kl_asprintf("%s.so", b->name);
+	KL_AUTO(kl_freep) char *path = kl_fs_join(b->dir, so);
+	KL_AUTO(kl_object_freep) struct kl_object *linked = NULL;
+	int err = lay_out(b);
+
+	if (!err)
+		err = compile_sources(b);
+	if (!err)
+		err = audit_objects(b);
+	if (!err)
+		err = link_all(b, so);
+	if (err < 0)
+		return err;
+	err = kl_object_read(&linked, path);
+	if (!err)
+		err = kl_audit_linked(linked, b->entry);
+	if (err < 0)
+		return audit_failed(b, err, "the kernel");
+	kl_digest_hex(digest, linked->bytes, linked->len);
+	*so_path = kl_steal(&path);
+	return 0;
+}
+
+int kl_compile_surface(struct kl_artefact **out, const char **class_, const struct kl_jail *j,
+		       const struct kl_platform *p, const struct kl_surface *s, const char *dir)
+{
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = kl_calloc(1, sizeof(*a));
+	KL_AUTO(build_release) struct build b = {
+		.jail = j, .platform = p, .dir = dir, .name = "kernel", .entry = s->contract->entry,
+		.file = s->file, .nfile = s->nfile, .flags = &s->contract->flags, .class_ = class_,
+		.log = KL_BUF_INIT,
+	};
+	int err = build(&b, &a->so, a->digest);
+
+	if (!err)
+		err = kl_code_reach(&b.code, b.entry);
+	if (err < 0)
+		return err;
+	kl_code_features(&a->facts.features, &b.code);
+	kl_code_digest(a->facts.code_digest, &b.code);
+	a->log = kl_buf_detach(&b.log);
+	*out = kl_steal(&a);
+	return 0;
+}
+
+static bool unfilled(const struct kl_file *f)
+{
+	return memmem(f->data, f->len, "KL_ORACLE_TODO", 14) != NULL;
+}
+
+int kl_compile_oracle(const struct kl_jail *j, const struct kl_platform *p,
+		      const struct kl_surface *s, const char *dir)
+{
+	static const struct { const char *name, *flags[5]; } kind[] = {
+		{ "truth", { "-O3", "-ffp-contract=off", "-Irt", "-Dkl_real=double", NULL } },
+		{ "honest", { "-O3", "-ffp-contract=off", "-Irt", "-Dkl_real=float", NULL } },
+	};
+
+	for (size_t i = 0; i < s->noracle; i++)
+		if (unfilled(&s->oracle[i]))
+			return kl_error(KL_ECANNOT, "the oracle is not written yet: KL_ORACLE_TODO stands in '%s'",
+					s->oracle[i].path);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(kind); i++) {
+		const char *class_ = NULL;
+		KL_AUTO(kl_freep) char *so = NULL;
+		char digest[KL_DIGEST_HEX];
+		KL_AUTO(build_release) struct build b = {
+			.jail = j, .platform = p, .dir = dir, .name = kind[i].name,
+			.entry = s->contract->oracle_entry, .file = s->oracle, .nfile = s->noracle,
+			.extra = kind[i].flags, .class_ = &class_, .log = KL_BUF_INIT,
+		};
+		int err = build(&b, &so, digest);
+
+		if (err < 0)
+			return err == KL_ENO ? kl_error_in(KL_EINVALID, "oracle") : err;
+	}
+	return 0;
+}
