@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_GATE_LEXER_H
+#define KL_GATE_LEXER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/vec.h"
+
+/*
+ * lexer - C source as tokens that point into it: comments, white space and
+ * preprocessor directives are left out (the names of #include "..." are kept
+ * aside). Any bytes are accepted; what is no C comes as one-byte tokens.
+ */
+enum kl_token_kind { KL_TOKEN_WORD, KL_TOKEN_NUMBER, KL_TOKEN_STRING, KL_TOKEN_SIGN };
+
+struct kl_token {
+	enum kl_token_kind kind;
+	const char *s;
+	size_t n;
+	int line;
+};
+
+struct kl_tokens {
+	struct kl_token *t;
+	size_t n, alloc;
+	struct kl_strvec headers;
+};
+
+void kl_lexer_read(struct kl_tokens *out, const char *text, size_t len);
+void kl_tokens_release(struct kl_tokens *t);
+
+/** Is the token at `i` just `s`? False beyond the end. */
+bool kl_token_is(const struct kl_tokens *t, size_t i, const char *s);
+/** Index behind the bracket that closes the one at `i`; t->n if none does. */
+size_t kl_token_skip(const struct kl_tokens *t, size_t i);
+
+#endif

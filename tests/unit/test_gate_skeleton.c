@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include "gate/contract.h"
+#include "gate/proto.h"
+#include "gate/skeleton.h"
+
+static struct kl_proto *proto(const char *text, const char *entry)
+{
+	struct kl_proto *p = NULL;
+
+	assert_ok(kl_proto_read(&p, text, strlen(text), entry));
+	return p;
+}
+
+/* One parameter as a line: name, dtype, pointer, const, read first, extents. */
+static char *describe(const struct kl_param *a)
+{
+	struct kl_buf b = KL_BUF_INIT;
+
+	kl_buf_addf(&b, "%s %s%s%s%s", a->name, a->dtype ? a->dtype : "?", a->pointer ? " *" : "",
+		    a->is_const ? " const" : "", a->read_first ? " read" : "");
+	for (size_t i = 0; i < a->extent.n; i++)
+		kl_buf_addf(&b, " [%s]", a->extent.v[i]);
+	return kl_buf_detach(&b);
+}
+
+static void parameters_are_read(void **state)
+{
+	static const struct { const char *param, *want; } rows[] = {
+		{ "float x", "x f32" }, { "double x", "x f64" }, { "_Float16 x", "x f16" },
+		{ "int n", "n i32" }, { "int64_t n", "n i64" }, { "long n", "n i64" },
+		{ "long long int n", "n i64" }, { "size_t n", "n u64" }, { "unsigned n", "n u32" },
+		{ "const int n", "n i32 const" },
+		{ "const float *x", "x f32 * const" }, { "float const *x", "x f32 * const" },
+		{ "const float *const restrict x", "x f32 * const" },
+		{ "float *const x", "x f32 *" }, { "float *restrict x", "x f32 *" },
+		{ "float *__restrict__ x", "x f32 *" }, { "unsigned char *p", "p u8 *" },
+		{ "const float x[]", "x f32 * const []" }, { "float x[n]", "x f32 * [n]" },
+		{ "float x[static 64]", "x f32 * [64]" }, { "float x[restrict static n][4]", "x f32 * [n] [4]" },
+		{ "float x[n * 2]", "x f32 * []" }, { "float **x", "x ? *" }, { "float *x[4]", "x ? * [4]" },
+		{ "void *x", "x ? *" }, { "struct s *x", "x ? *" }, { "my_t x", "x ?" },
+		{ "float /* a , b */ x", "x f32" }, { "float // )\n x", "x f32" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_freep) char *text = kl_asprintf("void f(%s, int last) {}", rows[i].param);
+		KL_AUTO(kl_proto_freep) struct kl_proto *p = proto(text, NULL);
+		KL_AUTO(kl_freep) char *got = describe(&p->param[0]);
+
+		if (strcmp(got, rows[i].want))
+			fail_msg("'%s' reads as '%s', not '%s'", rows[i].param, got, rows[i].want);
+		assert_int_equal(p->n, 2);
+		assert_string_equal(p->param[1].name, "last");
+	}
+}
+
+static void the_entry_is_found(void **state)
+{
+	static const struct { const char *text, *entry, *name; } rows[] = {
+		{ "void f(int n) {}", NULL, "f" },
+		{ "static void g(int n) {}\nvoid f(int n) {}", NULL, "f" },
+		{ "static inline float g(float x) { return x; } void f(int n) {}", NULL, "f" },
+		{ "void g(int n);\nvoid f(int n) {}", NULL, "f" },
+		{ "void f(int n);\nvoid f(int n) {}", NULL, "f" },
+		{ "void f(int n) {} int main(void) { return 0; }", NULL, "f" },
+		{ "void f(int n) {} void g(int n) {}", "g", "g" },
+		{ "int t[] = { 1, 2 }; struct s { int a; } x; enum { A = (1), B }; void f(int n) {}", NULL, "f" },
+		{ "#define X void g(int n) { \\\n }\n#include <a.h>\nvoid f(int n) {}", NULL, "f" },
+		{ "/* void g(int n) {} */ // void h(int n) {}\nvoid f(int n) {}", NULL, "f" },
+		{ "const char *s = \"void g(int n) {\"; char c = '{'; void f(int n) {}", NULL, "f" },
+		{ "extern \"C\" {\nvoid f(int n) { if (n) { n = 1; } }\n}", NULL, "f" },
+		{ "extern \"C\" void f(int n) {}", NULL, "f" },
+		{ "__attribute__((noinline)) void f(int n) {}", NULL, "f" },
+		{ "void f(int n) __attribute__((hot));\nvoid f(int n) {}", NULL, "f" },
+		{ "typedef void (*cb)(int);\nvoid f(int n) {}", NULL, "f" },
+		{ "void (*hook)(int) = 0;\nfloat *f(int n) {}", NULL, "f" },
+		{ "typedef float v8 __attribute__((vector_size(32)));\nvoid f(int n) {}", NULL, "f" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_proto_freep) struct kl_proto *p = proto(rows[i].text, rows[i].entry);
+
+		assert_string_equal(p->name, rows[i].name);
+	}
+}
+
+static void what_cannot_be_read_is_said(void **state)
+{
+	static const struct { const char *text, *entry; int kind; const char *message; } rows[] = {
+		{ "", NULL, KL_ENOTFOUND, "no function is defined here" },
+		{ "int x;", NULL, KL_ENOTFOUND, "no function is defined here" },
+		{ "void f(int n);", NULL, KL_ENOTFOUND, "no function is defined here" },
+		{ "static void f(int n) {}", NULL, KL_ENOTFOUND, "no function is defined here" },
+		{ "void f(int n) {}", "g", KL_ENOTFOUND, "no function 'g'" },
+		{ "static void f(int n) {}", "f", KL_EINVALID, "'f' is static" },
+		{ "void f(int n) {} void g(int n) {}", NULL, KL_EINVALID, "several functions are not static: f, g" },
+		{ "void f(void) {}", NULL, KL_EINVALID, "takes no arguments" },
+		{ "void f() {}", NULL, KL_EINVALID, "takes no arguments" },
+		{ "void f(int) {}", NULL, KL_EINVALID, "has no name or no type" },
+		{ "void f(float (*x)[4]) {}", NULL, KL_EINVALID, "beyond what can be read" },
+		{ "void f(void (*cb)(int), int n) {}", NULL, KL_EINVALID, "beyond what can be read" },
+		{ "void f(int n, ...) {}", NULL, KL_EINVALID, "parameter 2" },
+		{ "{{{{ void f(int n) ", NULL, KL_ENOTFOUND, "no function" },
+		{ "void f(int a[, ) } ] {", NULL, KL_EINVALID, "" },
+		{ "/* never closed void f(int n) {}", NULL, KL_ENOTFOUND, "no function" },
+		{ "\"never closed void f(int n) {}", NULL, KL_ENOTFOUND, "no function" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		struct kl_proto *p = NULL;
+		int err = kl_proto_read(&p, rows[i].text, strlen(rows[i].text), rows[i].entry);
+
+		if (!*rows[i].message) {	/* anything, as long as it comes back */
+			kl_proto_free(p);
+			continue;
+		}
+		if (err != rows[i].kind || !strstr(kl_error_last(), rows[i].message))
+			fail_msg("'%s': %d: %s", rows[i].text, err, err ? kl_error_last() : p->name);
+	}
+}
+
+static void use_is_guessed_from_the_body(void **state)
+{
+	static const struct { const char *body; bool read; } rows[] = {
+		{ "y[i] = 1;", false }, { "y[i] += 1;", true }, { "y[i] = 0; y[i] += 1;", false },
+		{ "z = y[i];", true }, { "y[i] = 2 * y[i];", true }, { "y[i][j] = 1;", false },
+		{ "if (y[i] == 1) n++;", true }, { "store(&y[i]); y[0] = 1;", false }, { "", false },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_freep) char *text = kl_asprintf("void f(float *y) { %s }", rows[i].body);
+		KL_AUTO(kl_proto_freep) struct kl_proto *p = proto(text, NULL);
+
+		if (p->param[0].read_first != rows[i].read)
+			fail_msg("'%s'", rows[i].body);
+	}
+}
+
+static const char axpy[] =
+	"#include <stdint.h>\n"
+	"#include \"tile.h\"\n"
+	"void Axpy_2(int64_t n, int m, float alpha, const float *restrict x, float y[n][m], int32_t *count)\n"
+	"{\n"
+	"	for (int64_t i = 0; i < n; i++)\n"
+	"		y[i][0] += alpha * x[i];\n"
+	"	count[0] = 0;\n"
+	"}\n";
+
+static char *replace(const char *text, const char *from, const char *to)
+{
+	struct kl_buf b = KL_BUF_INIT;
+	const char *at;
+
+	while ((at = strstr(text, from))) {
+		kl_buf_add(&b, text, (size_t)(at - text));
+		kl_buf_adds(&b, to);
+		text = at + strlen(from);
+	}
+	kl_buf_adds(&b, text);
+	return kl_buf_detach(&b);
+}
+
+static void a_filled_skeleton_is_a_contract(void **state)
+{
+	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
+	KL_AUTO(kl_contract_freep) struct kl_contract *c = NULL;
+	KL_AUTO(kl_freep) char *shaped = NULL, *whole = NULL;
+
+	assert_ok(kl_skeleton_make(&sk, "axpy.c", axpy, strlen(axpy), NULL, NULL));
+	/* n, m; alpha's value; the shapes of x and count */
+	assert_int_equal(sk.todo, 5);
+	assert_contains(sk.prototype, "void Axpy_2(int64_t n, int m, float alpha");
+	assert_int_equal(kl_contract_parse(&c, "k", sk.contract.ptr, sk.contract.len), KL_EINVALID);
+	assert_contains(kl_error_last(), "k:7:");
+	assert_contains(kl_error_last(), "'n' must be a whole number");
+
+	shaped = replace(sk.contract.ptr, "[TODO]", "[n]");
+	whole = replace(shaped, "TODO", "32");
+	assert_ok(kl_contract_parse(&c, "k", whole, strlen(whole)));
+	assert_string_equal(c->workload, "axpy-2");
+	assert_string_equal(c->entry, "Axpy_2");
+	assert_string_equal(c->sources.v[1], "tile.h");
+	assert_int_equal(c->nargs, 6);
+	assert_int_equal(c->arg[1].kind, KL_ARG_DIM);
+	assert_string_equal(c->arg[1].dtype, "i32");
+	assert_int_equal(c->arg[2].kind, KL_ARG_SCALAR);
+	assert_int_equal(c->arg[3].kind, KL_ARG_IN);
+	assert_int_equal(c->arg[4].kind, KL_ARG_INOUT);
+	assert_int_equal(c->arg[4].naxes, 2);
+	assert_int_equal(c->arg[5].kind, KL_ARG_OUT);
+	assert_int_equal(json_array_size(c->accept), 2);
+	assert_int_equal(c->nalso, 2);
+	assert_int_equal(c->ndomain, 2);
+}
+
+static void the_oracle_has_the_kernels_arguments(void **state)
+{
+	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
+
+	assert_ok(kl_skeleton_make(&sk, "axpy.c", axpy, strlen(axpy), "Axpy_2", "my-axpy"));
+	assert_contains(sk.contract.ptr, "workload: my-axpy");
+	assert_contains(sk.oracle.ptr, "void oracle(int64_t n, int m, kl_real alpha, "
+			"const kl_real *x, kl_real *y, int32_t *count)");
+	assert_contains(sk.oracle.ptr, "KL_ORACLE_TODO");
+	assert_contains(sk.oracle.ptr, "#include \"kl_oracle.h\"");
+}
+
+static void odd_names_are_refused(void **state)
+{
+	static const struct { const char *leaf, *text, *workload, *message; } rows[] = {
+		{ "k.cu", "void f(int n) {}", NULL, "is no C source" },
+		{ "oracle.c", "void f(int n) {}", NULL, "name of the oracle" },
+		{ "a b.c", "void f(int n) {}", NULL, "rename the file" },
+		{ "-x.c", "void f(int n) {}", NULL, "rename the file" },
+		{ "k.c", "void f$(int n) {}", NULL, "no plain name" },
+		{ "k.c", "void f(int \xc3\xa9) {}", NULL, "no plain name" },
+		{ "k.c", "void f(int n) {}", "Up", "no workload's name" },
+		{ "k.c", "void _f(int n) {}", NULL, "--workload" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
+
+		assert_error(KL_EINVALID, rows[i].message,
+			     kl_skeleton_make(&sk, rows[i].leaf, rows[i].text, strlen(rows[i].text),
+					      NULL, rows[i].workload));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parameters_are_read),
+		cmocka_unit_test(the_entry_is_found),
+		cmocka_unit_test(what_cannot_be_read_is_said),
+		cmocka_unit_test(use_is_guessed_from_the_body),
+		cmocka_unit_test(a_filled_skeleton_is_a_contract),
+		cmocka_unit_test(the_oracle_has_the_kernels_arguments),
+		cmocka_unit_test(odd_names_are_refused),
+	};
+
+	return cmocka_run_group_tests_name("gate skeleton", tests, NULL, NULL);
+}
