@@ -69,12 +69,18 @@ struct kl_git_call {
 int kl_git_run(int *status, const struct kl_repo *r, const struct kl_git_call *c);
 /** Run git; any end but exit 0 is KL_EIO with git's own words. */
 int kl_git_do(const struct kl_repo *r, const struct kl_git_call *c);
-/** What git complained of, from its stderr: the first fatal or error line without its prefix, in `err` itself. */
+/**
+ * What git complained of, from its stderr: the first fatal or error line
+ * without its prefix, in `err` itself.
+ */
 const char *kl_git_complaint(struct kl_buf *err);
 
 #define KL_ARGS(...) ((const char *const []){ __VA_ARGS__, NULL })
 
-/** "Name <mail> <seconds> <zone>" for a new commit; borrowed until the next call for the same role. */
+/**
+ * "Name <mail> <seconds> <zone>" for a new commit; borrowed until the next
+ * call for the same role.
+ */
 int kl_ident_now(const char **out, struct kl_repo *r, bool author);
 /** Fill `r->config`. */
 int kl_config_load(struct kl_repo *r);

@@ -31,10 +31,16 @@ int kl_notes_add(struct kl_repo *r, const char *ref,
 int kl_notes_prepare(git_oid *tip, git_oid *old, struct kl_repo *r, const char *ref,
 		     const struct kl_note_line *line, size_t n);
 
-/** The note text of one commit (fanout handled, mixed depths concatenated as git does); "" if none. */
+/**
+ * The note text of one commit (fanout handled, mixed depths concatenated as
+ * git does); "" if none.
+ */
 int kl_notes_read(struct kl_buf *out, struct kl_repo *r, const char *ref, const git_oid *commit);
 
-/** Every note of the ref, one callback a note, in tree order; non-zero from `fn` ends and is returned. */
+/**
+ * Every note of the ref, one callback a note, in tree order; non-zero from
+ * `fn` ends and is returned.
+ */
 int kl_notes_each(struct kl_repo *r, const char *ref,
 		  int (*fn)(const git_oid *commit, const char *text, size_t len, void *payload),
 		  void *payload);

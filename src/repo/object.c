@@ -41,7 +41,6 @@ static int peel(git_oid *out, struct kl_repo *r, const git_oid *oid, const char 
 /* git's answer to a revision it does not know: is it only that HEAD is unborn? */
 static int no_revision(struct kl_repo *r, const char *rev)
 {
-	KL_AUTO(git_reference_freep) git_reference *head = NULL;
 	int err;
 
 	if ((!strncmp(rev, "HEAD", 4) || rev[0] == '@') &&

@@ -25,15 +25,22 @@ struct kl_ref_list { struct kl_ref *ref; size_t n, alloc; };
 int kl_refs_list(struct kl_ref_list *out, struct kl_repo *r, const char *prefix);
 void kl_ref_list_release(struct kl_ref_list *l);
 
-/** Could `ref` be created? KL_EEXISTS if it is there, KL_EINVALID for an ill name or a directory/file conflict ("a branch called klineage"), saying what to do. */
+/**
+ * Could `ref` be created? KL_EEXISTS if it is there, KL_EINVALID for an ill
+ * name or a directory/file conflict ("a branch called klineage"), saying what
+ * to do.
+ */
 int kl_refs_can_create(struct kl_repo *r, const char *ref);
 
 struct kl_refs_txn;
 struct kl_refs_txn *kl_refs_txn_new(struct kl_repo *r);
 void kl_refs_txn_free(struct kl_refs_txn *t);
 KL_DEFINE_CLEANUP(struct kl_refs_txn *, kl_refs_txn_free)
-void kl_refs_txn_create(struct kl_refs_txn *t, const char *ref, const git_oid *oid);	/* must not exist */
-void kl_refs_txn_update(struct kl_refs_txn *t, const char *ref, const git_oid *oid, const git_oid *old);	/* old NULL: must not exist */
+/** Must not exist. */
+void kl_refs_txn_create(struct kl_refs_txn *t, const char *ref, const git_oid *oid);
+/** `old` NULL or zero: must not exist. */
+void kl_refs_txn_update(struct kl_refs_txn *t, const char *ref, const git_oid *oid,
+			const git_oid *old);
 void kl_refs_txn_delete(struct kl_refs_txn *t, const char *ref, const git_oid *old);
 void kl_refs_txn_verify(struct kl_refs_txn *t, const char *ref, const git_oid *old);
 int kl_refs_txn_commit(struct kl_refs_txn *t, const char *reflog);

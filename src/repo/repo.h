@@ -28,14 +28,18 @@ struct kl_repo;
  * (sha256, reftable, ...); the message says which and why. Bare ones open.
  */
 int kl_repo_open(struct kl_repo **out);
-/** The same at a directory, ignoring the environment's GIT_DIR (scratch repositories, tests). */
+/**
+ * The same at a directory, ignoring the environment's GIT_DIR (scratch
+ * repositories, tests).
+ */
 int kl_repo_open_at(struct kl_repo **out, const char *dir);
 void kl_repo_free(struct kl_repo *r);
 KL_DEFINE_CLEANUP(struct kl_repo *, kl_repo_free)
 
 const char *kl_repo_git_dir(const struct kl_repo *r);	/* of this worktree */
 const char *kl_repo_common_dir(const struct kl_repo *r);
-const char *kl_repo_worktree(const struct kl_repo *r);	/* NULL: bare, or the user stands inside the git directory */
+/** NULL: bare, or the user stands inside the git directory. */
+const char *kl_repo_worktree(const struct kl_repo *r);
 const char *kl_repo_prefix(const struct kl_repo *r);	/* "" or "dir/": where the user stands */
 /**
  * "main" for the main worktree, else the name under .git/worktrees (a linked
@@ -43,7 +47,10 @@ const char *kl_repo_prefix(const struct kl_repo *r);	/* "" or "dir/": where the 
  */
 const char *kl_repo_worktree_id(const struct kl_repo *r);
 bool kl_repo_is_bare(const struct kl_repo *r);
-/** KL_ECANNOT for shallow or partial clones, saying how to complete them: for the verbs that walk history. */
+/**
+ * KL_ECANNOT for shallow or partial clones, saying how to complete them: for
+ * the verbs that walk history.
+ */
 int kl_repo_need_history(struct kl_repo *r);
 
 /** Config value as git sees it (last one wins), or NULL; borrowed. */
@@ -51,7 +58,10 @@ const char *kl_repo_config(struct kl_repo *r, const char *key);
 int kl_repo_config_int(int64_t *out, struct kl_repo *r, const char *key, int64_t dflt);
 int kl_repo_config_bool(bool *out, struct kl_repo *r, const char *key, bool dflt);
 
-/** KL_EINVALID with git's own advice if no identity is set; call before long work. "Name <mail>", borrowed. */
+/**
+ * KL_EINVALID with git's own advice if no identity is set; call before long
+ * work. "Name <mail>", borrowed.
+ */
 int kl_repo_identity(const char **out, struct kl_repo *r);
 
 /** Version of libgit2 at run time, "1.5.1"; borrowed. */
@@ -61,7 +71,8 @@ const char *kl_repo_backend(void);
 
 /** Peel a revision to its commit. KL_ENOTFOUND: no such revision; unborn HEAD says so. */
 int kl_repo_resolve(git_oid *out, struct kl_repo *r, const char *rev);
-int kl_repo_parents(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *commit);	/* array is the caller's */
+/** Array is the caller's. */
+int kl_repo_parents(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *commit);
 int kl_repo_tree_of(git_oid *out, struct kl_repo *r, const git_oid *commit);
 /** Subtree at `path` ("" is the tree itself); KL_ENOTFOUND. */
 int kl_repo_subtree(git_oid *out, struct kl_repo *r, const git_oid *tree, const char *path);
@@ -91,7 +102,8 @@ void kl_blobs_release(struct kl_blobs *b);
 /** Every blob below a tree, recursively (submodules skipped); KL_EINVALID above `max`. */
 int kl_repo_tree_list(struct kl_blobs *out, struct kl_repo *r, const git_oid *tree, size_t max);
 /** One entry by path; KL_ENOTFOUND. `mode` may be NULL. */
-int kl_repo_tree_entry(git_oid *oid, uint32_t *mode, struct kl_repo *r, const git_oid *tree, const char *path);
+int kl_repo_tree_entry(git_oid *oid, uint32_t *mode, struct kl_repo *r, const git_oid *tree,
+		       const char *path);
 int kl_repo_blob_read(struct kl_buf *out, struct kl_repo *r, const git_oid *blob, size_t max);
 int kl_repo_blob_write(git_oid *out, struct kl_repo *r, const void *p, size_t n);
 
@@ -111,7 +123,10 @@ struct kl_tree_edit {
 int kl_repo_tree_edit(git_oid *out, struct kl_repo *r, const git_oid *base,
 		      const struct kl_tree_edit *edit, size_t n);
 
-/** Tree of what is staged (`git write-tree`, honours GIT_INDEX_FILE); KL_EINVALID while there are conflicts. */
+/**
+ * Tree of what is staged (`git write-tree`, honours GIT_INDEX_FILE);
+ * KL_EINVALID while there are conflicts.
+ */
 int kl_repo_staged_tree(git_oid *out, struct kl_repo *r);
 /** Are tracked files modified against HEAD, staged or not? */
 int kl_repo_is_dirty(bool *out, struct kl_repo *r);
@@ -133,9 +148,17 @@ struct kl_commit_spec {
 };
 int kl_repo_commit_write(git_oid *out, struct kl_repo *r, const struct kl_commit_spec *s);
 
-/** Unified diff text between two trees, limited to `path` if not NULL (`git diff`-compatible, a/ b/ prefixes). */
-int kl_repo_diff(struct kl_buf *out, struct kl_repo *r, const git_oid *from, const git_oid *to, const char *path);
-/** Apply a unified patch to a tree in memory; paths in it are below `prefix`. KL_ENO if it does not apply. */
+/**
+ * Unified diff text between two trees, limited to `path` if not NULL (`git
+ * diff`-compatible, a/ b/ prefixes).
+ */
+int kl_repo_diff(struct kl_buf *out, struct kl_repo *r, const git_oid *from,
+		 const git_oid *to, const char *path);
+/**
+ * Apply a unified patch to a tree; paths in it are below `prefix`. Neither
+ * index nor worktree is touched. KL_ENO if it does not apply, KL_EINVALID if
+ * it is no patch.
+ */
 int kl_repo_apply(git_oid *out, struct kl_repo *r, const git_oid *tree, const char *prefix,
 		  const char *patch, size_t len);
 
@@ -153,7 +176,10 @@ int kl_oid_parse(git_oid *out, const char *hex);
 
 /* --- trailers --------------------------------------------------------- */
 
-/** Value of the last trailer `key` in the last paragraph of `message`, as `git interpret-trailers` would read it; caller frees; NULL: none. */
+/**
+ * Value of the last trailer `key` in the last paragraph of `message`, as `git
+ * interpret-trailers` would read it; caller frees; NULL: none.
+ */
 char *kl_trailer_get(const char *message, const char *key);
 /** Subject line; caller frees. */
 char *kl_trailer_subject(const char *message);
