@@ -143,7 +143,7 @@ int kl_rewrite_read_tree(struct kl_file **edit, size_t *n, const struct kl_rewri
 			return err;
 		}
 		list[have].path = kl_strdup(s->file[i].path);
-		list[have].mode = mode;
+		list[have].mode = s->file[i].mode;	/* no simplification lies in a mode */
 		list[have].len = text.len;
 		list[have++].data = kl_buf_detach(&text);
 	}
