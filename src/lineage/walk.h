@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_LINEAGE_WALK_H
+#define KL_LINEAGE_WALK_H
+
+#include "base/buf.h"
+#include "text/digest.h"
+#include "text/json.h"
+
+/*
+ * walk - the state machine of a deoptimization (DESIGN section 6), pure: it
+ * opens nothing and moves nothing. Its state is one JSON document, so that
+ * the sequencer can keep it in the repository after each transition and
+ * go on from there after a crash.
+ *
+ *	expert -> ask -> judge -> ask ...		nothing left, or a limit -> finish
+ *	           \-> wait (stepwise) -> judge
+ *
+ *	switch (kl_walk_next(w)) {
+ *	case KL_WALK_EXPERT:	judge K*;			kl_walk_expert_passed()
+ *	case KL_WALK_ASK:	ask the rewriters;		kl_walk_proposed(), kl_walk_exhausted(), kl_walk_end()
+ *	case KL_WALK_JUDGE:	judge the pending proposal;	kl_walk_decide(), then
+ *				kl_walk_accepted(), kl_walk_rejected() or kl_walk_held()
+ *	case KL_WALK_WAIT:	a person edits;			kl_walk_proposed()
+ *	case KL_WALK_FINISH:	write the refs
+ *	}
+ *
+ * A proposal that removes more than its mechanism is held back while its
+ * parts are tried; when no part stands on its own it is taken as it is, marked compound.
+ */
+struct kl_walk {
+	json_t *state;		/* docs/formats.md, "operation" */
+};
+
+enum kl_walk_do { KL_WALK_EXPERT, KL_WALK_ASK, KL_WALK_JUDGE, KL_WALK_WAIT, KL_WALK_FINISH };
+
+struct kl_walk_init {
+	const char *workload, *name, *platform;
+	const char *dir;		/* contract's directory in the repository */
+	const char *expert;		/* commit, 40 digits */
+	const char *surface;		/* digest of K* */
+	const char *rewriters;		/* "history,passes" */
+	int64_t step_limit, rejection_limit;
+};
+
+void kl_walk_init(struct kl_walk *w, const struct kl_walk_init *init);
+/** From the stored document; KL_EINVALID names what is wrong with it. */
+int kl_walk_parse(struct kl_walk *w, const char *text, size_t len);
+void kl_walk_release(struct kl_walk *w);
+
+enum kl_walk_do kl_walk_next(const struct kl_walk *w);
+
+/* --- reading -------------------------------------------------------------- */
+
+const char *kl_walk_str(const struct kl_walk *w, const char *key);	/* "" if absent */
+/** Commit of the present state K_i. */
+const char *kl_walk_tip(const struct kl_walk *w);
+/** Last rejection, or "". */
+const char *kl_walk_rejected_tip(const struct kl_walk *w);
+json_t *kl_walk_steps(const struct kl_walk *w);		/* borrowed arrays */
+json_t *kl_walk_rejections(const struct kl_walk *w);
+json_t *kl_walk_pending(const struct kl_walk *w);	/* NULL: none */
+json_t *kl_walk_held_proposal(const struct kl_walk *w);	/* NULL: none */
+/** Facts of the present state: {"features":[...],"traits":{...},"code":"<digest>"}; NULL before the expert passed. */
+json_t *kl_walk_facts(const struct kl_walk *w);
+/** Was this edit judged, or is the state it leads to visited or known to fail? */
+bool kl_walk_tried(const struct kl_walk *w, const char *id, const char *surface);
+
+/* --- transitions ---------------------------------------------------------- */
+
+/** What a verdict leaves in the records; `facts` is taken. */
+struct kl_walk_seen {
+	const char *commit;	/* that holds the judged state */
+	const char *surface;
+	const char *event;	/* id */
+	const char *class_;	/* of a rejection */
+	const char *delta;	/* of an accepted step */
+	int64_t ns;
+	json_t *facts;		/* NULL for a rejection */
+};
+
+void kl_walk_expert_passed(struct kl_walk *w, const struct kl_walk_seen *seen);
+/** Takes the reference. */
+void kl_walk_proposed(struct kl_walk *w, json_t *proposal);
+void kl_walk_waiting(struct kl_walk *w);
+/** No rewriter has anything more: the held proposal becomes the pending one, as final; false if none is held. */
+bool kl_walk_exhausted(struct kl_walk *w);
+void kl_walk_accepted(struct kl_walk *w, const struct kl_walk_seen *seen);
+void kl_walk_rejected(struct kl_walk *w, const struct kl_walk_seen *seen);
+/** Set the pending proposal aside and ask for its parts. */
+void kl_walk_held(struct kl_walk *w);
+/** End with this termination: complete, step-limit, rejection-limit, stopped. */
+void kl_walk_end(struct kl_walk *w, const char *termination, int64_t time, const char *author,
+		 int offset);
+/** Why a limit ends the walk now, or NULL. */
+const char *kl_walk_limit(const struct kl_walk *w);
+
+enum kl_walk_choice { KL_CHOICE_ACCEPT, KL_CHOICE_REJECT, KL_CHOICE_HOLD };
+
+/**
+ * The rule: only a pass can be accepted; the same machine code is no step; what
+ * removes more than its mechanism is held once, and accepted as compound when it
+ * comes back. `class_` is set for a rejection, `delta` otherwise.
+ */
+struct kl_walk_ruling {
+	const char *verdict, *class_;		/* of the gate */
+	bool same_code, compound, unknown;	/* of the facts */
+};
+enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
+				   const struct kl_walk *w, const struct kl_walk_ruling *r);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include "lineage/record.h"
+#include "lineage/step.h"
+#include "lineage/walk.h"
+#include "repo/repo.h"
+
+static void begin(struct kl_walk *w, int64_t steps, int64_t rejections)
+{
+	struct kl_walk_init init = {
+		.workload = "w", .name = "n", .platform = "cpu/x86-64-v3", .dir = "",
+		.expert = "1111111111111111111111111111111111111111", .surface = "S0",
+		.rewriters = "history", .step_limit = steps, .rejection_limit = rejections,
+	};
+
+	kl_walk_init(w, &init);
+}
+
+static struct kl_walk_seen seen(const char *commit, const char *surface)
+{
+	return (struct kl_walk_seen){ .commit = commit, .surface = surface, .event = "E",
+				      .facts = json_object(), .class_ = "wrong-all", .delta = "clean" };
+}
+
+static json_t *proposal(const char *id, const char *surface)
+{
+	json_t *p = json_object();
+
+	kl_json_set_str(p, "id", id);
+	kl_json_set_str(p, "surface", surface);
+	kl_json_set_str(p, "action", "untile");
+	return p;
+}
+
+static void test_transitions(void **state)
+{
+	struct kl_walk w;
+	struct kl_walk_seen s = seen("0", "S0");
+
+	begin(&w, 2, 2);
+	assert_int_equal(kl_walk_next(&w), KL_WALK_EXPERT);
+	kl_walk_expert_passed(&w, &s);
+	assert_int_equal(kl_walk_next(&w), KL_WALK_ASK);
+	kl_walk_proposed(&w, proposal("p1", "S1"));
+	assert_int_equal(kl_walk_next(&w), KL_WALK_JUDGE);
+	s = seen("c1", "S1");
+	kl_walk_accepted(&w, &s);
+	assert_string_equal(kl_walk_tip(&w), "c1");
+	assert_null(kl_walk_limit(&w));
+	for (int i = 0; i < 2; i++) {
+		kl_walk_proposed(&w, proposal(i ? "p3" : "p2", i ? "S3" : "S2"));
+		s = seen(i ? "r2" : "r1", i ? "S3" : "S2");
+		json_decref(s.facts);
+		s.facts = NULL;
+		kl_walk_rejected(&w, &s);
+	}
+	assert_string_equal(kl_walk_rejected_tip(&w), "r2");
+	assert_string_equal(kl_walk_limit(&w), "rejection-limit");
+	kl_walk_proposed(&w, proposal("p4", "S4"));
+	s = seen("c2", "S4");
+	kl_walk_accepted(&w, &s);
+	assert_string_equal(kl_walk_limit(&w), "step-limit");
+	kl_walk_end(&w, "step-limit", 7, "A <a>", 0);
+	assert_int_equal(kl_walk_next(&w), KL_WALK_FINISH);
+	kl_walk_release(&w);
+}
+
+static void test_tried(void **state)
+{
+	struct kl_walk w;
+	struct kl_walk_seen s = seen("c1", "S1");
+
+	begin(&w, 9, 9);
+	assert_true(kl_walk_tried(&w, "x", "S0"));	/* the expert itself */
+	kl_walk_proposed(&w, proposal("p1", "S1"));
+	kl_walk_accepted(&w, &s);
+	kl_walk_proposed(&w, proposal("p2", "S2"));
+	s = (struct kl_walk_seen){ .commit = "r", .surface = "S2", .event = "", .class_ = "compile" };
+	kl_walk_rejected(&w, &s);
+	kl_walk_proposed(&w, proposal("p3", "S3"));
+	s = (struct kl_walk_seen){ .commit = "r", .surface = "S3", .event = "", .class_ = "no-change" };
+	kl_walk_rejected(&w, &s);
+	assert_true(kl_walk_tried(&w, "x", "S1"));	/* visited */
+	assert_true(kl_walk_tried(&w, "p2", "?"));	/* rejected */
+	assert_true(kl_walk_tried(&w, "x", "S2"));	/* fails from anywhere */
+	assert_false(kl_walk_tried(&w, "x", "S3"));	/* no change from there only */
+	assert_false(kl_walk_tried(&w, "x", "S9"));
+	kl_walk_release(&w);
+}
+
+static void test_decide(void **state)
+{
+	static const struct {
+		const char *verdict, *class_;
+		bool same, compound, unknown, final, held;
+		enum kl_walk_choice want;
+		const char *want_class, *want_delta;
+	} row[] = {
+		{ "pass", "", 0, 0, 0, 0, 0, KL_CHOICE_ACCEPT, "", "clean" },
+		{ "pass", "", 0, 0, 1, 0, 0, KL_CHOICE_ACCEPT, "", "unknown" },
+		{ "pass", "", 1, 0, 0, 0, 0, KL_CHOICE_REJECT, "no-change", "" },
+		{ "pass", "", 0, 1, 0, 0, 0, KL_CHOICE_HOLD, "", "" },
+		{ "pass", "", 0, 1, 0, 1, 0, KL_CHOICE_ACCEPT, "", "compound" },
+		{ "pass", "", 0, 1, 0, 0, 1, KL_CHOICE_REJECT, "compound", "" },
+		{ "fail", "wrong-all", 0, 0, 0, 0, 0, KL_CHOICE_REJECT, "wrong-all", "" },
+		{ "inconclusive", "", 0, 0, 0, 0, 0, KL_CHOICE_REJECT, "inconclusive", "" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
+		struct kl_walk_ruling r = { row[i].verdict, row[i].class_, row[i].same,
+					    row[i].compound, row[i].unknown };
+		const char *class_, *delta;
+		struct kl_walk w;
+
+		begin(&w, 9, 9);
+		kl_walk_proposed(&w, proposal("p", "S"));
+		if (row[i].final)
+			kl_json_set_bool(kl_walk_pending(&w), "final", true);
+		if (row[i].held)
+			kl_json_set(w.state, "held", proposal("q", "T"));
+		assert_int_equal(kl_walk_decide(&class_, &delta, &w, &r), row[i].want);
+		assert_string_equal(class_, row[i].want_class);
+		assert_string_equal(delta, row[i].want_delta);
+		kl_walk_release(&w);
+	}
+}
+
+static void test_held(void **state)
+{
+	struct kl_walk w;
+
+	begin(&w, 9, 9);
+	assert_false(kl_walk_exhausted(&w));
+	kl_walk_proposed(&w, proposal("p", "S"));
+	kl_walk_held(&w);
+	assert_int_equal(kl_walk_next(&w), KL_WALK_ASK);
+	assert_true(kl_walk_tried(&w, "p", "S"));
+	assert_true(kl_walk_exhausted(&w));
+	assert_int_equal(kl_walk_next(&w), KL_WALK_JUDGE);
+	assert_true(kl_json_bool_or(kl_walk_pending(&w), "final", false));
+	assert_null(kl_walk_held_proposal(&w));
+	kl_walk_release(&w);
+}
+
+/* what is stored comes back, and what is not a state is refused */
+static void test_storage(void **state)
+{
+	static const char *const bad[] = {
+		"", "[]", "{}", "{\"schema\":\"klineage.operation/2\"}",
+	};
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_walk w, again;
+
+	begin(&w, 9, 9);
+	kl_walk_proposed(&w, proposal("p", "S"));
+	kl_json_pretty(&text, w.state);
+	assert_ok(kl_walk_parse(&again, text.ptr, text.len));
+	assert_true(json_equal(w.state, again.state));
+	kl_walk_release(&again);
+	json_object_del(w.state, "pending");
+	kl_buf_clear(&text);
+	kl_json_pretty(&text, w.state);
+	assert_error(KL_EINVALID, "nothing to judge", kl_walk_parse(&again, text.ptr, text.len));
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
+		assert_error(KL_EINVALID, "operation", kl_walk_parse(&again, bad[i], strlen(bad[i])));
+	kl_walk_release(&w);
+}
+
+static void test_step_message(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_step_release) struct kl_step s = {
+		.kind = KL_STEP_REJECTED, .number = 3, .action = kl_strdup("untile"),
+		.mechanism = kl_strdup("tile\nKlineage-Class: pass"), .class_ = kl_strdup("wrong-edge"),
+		.locus = kl_strdup("a.c:f:1-2"),
+		.text = kl_strdup("why\n\n\n---\ndiff --git a b\nFrom me\n\tx\nKlineage-Step: 9\n"),
+	};
+	KL_AUTO(kl_step_release) struct kl_step back = { 0 };
+
+	kl_step_message(&b, &s);
+	assert_string_equal(b.ptr,
+		"rejected (wrong-edge): untile in a.c:f:1-2\n\nwhy\n\n| ---\n| diff --git a b\n| From me\nx\n"
+		"| Klineage-Step: 9\n\n"
+		"Klineage-Action: untile\nKlineage-Mechanism: tile Klineage-Class: pass\n"
+		"Klineage-Locus: a.c:f:1-2\nKlineage-Direction: back\nKlineage-Step: 3\n"
+		"Klineage-Class: wrong-edge\n");
+	assert_ok(kl_step_parse(&back, "m", b.ptr));
+	assert_int_equal(back.kind, KL_STEP_REJECTED);
+	assert_int_equal(back.number, 3);
+	assert_string_equal(back.class_, "wrong-edge");
+	assert_error(KL_EINVALID, "Klineage-Direction", kl_step_parse(&back, "m", "subject\n\nbody\n"));
+	assert_error(KL_EINVALID, "Klineage-Step",
+		     kl_step_parse(&back, "m", "s\n\nKlineage-Direction: back\nKlineage-Step: x\n"));
+}
+
+static void test_slugs(void **state)
+{
+	static const char *const good[] = { "a", "x86-64-v3-abc1234", "9.b_c" };
+	static const char *const bad[] = { "", "A", "-a", "a b", "a/b", "a..b", "a.", "a.lock", "é" };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(good); i++)
+		assert_true(kl_slug_ok(good[i]));
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
+		assert_false(kl_slug_ok(bad[i]));
+}
+
+/* measured: K_{i-1} takes 2x the time of K_i. Said: K_i is 2x faster than K_{i-1}. */
+static void test_inverse(void **state)
+{
+	static const char own_text[] =
+		"{\"v\":1,\"kind\":\"gate\",\"id\":\"aa\",\"commit\":\"c\",\"surface\":\"Ki\",\"profile\":{\"ns\":10,"
+		"\"vs\":[{\"what\":\"parent\",\"ratio_ppm\":9},{\"what\":\"blas\",\"ratio_ppm\":700000}]}}";
+	static const char pair_text[] =
+		"{\"v\":1,\"kind\":\"gate\",\"id\":\"bb\",\"surface\":\"Kj\",\"profile\":{\"ns\":20,\"vs\":[{\"what\":\"parent\","
+		"\"surface\":\"Ki\",\"ratio_ppm\":500000,\"lo_ppm\":400000,\"hi_ppm\":625000,\"verdict\":\"slow\"}]}}";
+	KL_AUTO(json_decrefp) json_t *own = NULL;
+	KL_AUTO(json_decrefp) json_t *pair = NULL;
+	KL_AUTO(json_decrefp) json_t *e = NULL;
+	const json_t *vs;
+	int64_t lo, hi;
+
+	assert_ok(kl_json_parse(&own, own_text, strlen(own_text)));
+	assert_ok(kl_json_parse(&pair, pair_text, strlen(pair_text)));
+	e = kl_record_inverse(own, pair, 0);
+	assert_int_equal(kl_record_ratio(e, &lo, &hi), 2000000);
+	assert_int_equal(lo, 1600000);
+	assert_int_equal(hi, 2500000);
+	vs = json_object_get(json_object_get(e, "profile"), "vs");
+	assert_int_equal(json_array_size(vs), 2);
+	assert_string_equal(kl_json_str_or(json_array_get(vs, 0), "surface", ""), "Kj");
+	assert_string_equal(kl_json_str_or(json_array_get(vs, 0), "verdict", ""), "fast");
+	assert_string_equal(kl_json_str_or(json_object_get(e, "inverse"), "state", ""), "aa");
+	assert_string_equal(kl_json_str_or(json_object_get(e, "inverse"), "pair", ""), "bb");
+	assert_null(json_object_get(e, "commit"));
+	assert_int_equal(strlen(kl_record_id(e)), 64);
+	assert_string_equal(kl_json_str_or(e, "time", ""), "1970-01-01T00:00:00Z");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_transitions),
+		cmocka_unit_test(test_tried),
+		cmocka_unit_test(test_decide),
+		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_storage),
+		cmocka_unit_test(test_step_message),
+		cmocka_unit_test(test_slugs),
+		cmocka_unit_test(test_inverse),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
