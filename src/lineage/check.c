@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lineage/check.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/map.h"
+#include "gate/event.h"
+#include "gate/surface.h"
+#include "lineage/forward.h"
+#include "lineage/sequencer.h"
+#include "lineage/view.h"
+#include "repo/notes.h"
+
+#define WALKS "refs/heads/klineage/walk/"
+#define LINEAGES "refs/heads/klineage/lineage/"
+#define REJECTED "refs/klineage/rejected/"
+#define MAX_STEPS 1000000
+
+struct checker {
+	struct kl_check *c;
+	struct kl_map cited;		/* event ids that are here */
+	struct kl_strvec citing;	/* "commit id" pairs of events that cite */
+};
+
+static void found(struct checker *k, enum kl_check_severity s, const char *where,
+		  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+static void found(struct checker *k, enum kl_check_severity s, const char *where,
+		  const char *fmt, ...)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	va_list ap;
+
+	va_start(ap, fmt);
+	kl_buf_vaddf(&b, fmt, ap);
+	va_end(ap);
+	if (s == KL_CHECK_ERROR)
+		k->c->errors++;
+	else
+		k->c->warnings++;
+	if (k->c->report)
+		k->c->report(s, where, b.ptr, k->c->payload);
+}
+
+/* an error of reading is a finding; the check goes on */
+static void found_error(struct checker *k, const char *where)
+{
+	found(k, KL_CHECK_ERROR, where, "%s", kl_error_last());
+	kl_error_clear();
+}
+
+/* --- chains ------------------------------------------------------------------- */
+
+struct chain {
+	struct kl_commit *c;		/* newest first */
+	struct kl_step *step;		/* parsed; kind of the last one of a walk is unset */
+	size_t n, alloc, step_alloc;
+};
+
+static void chain_release(struct chain *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		kl_commit_release(&c->c[i]);
+		kl_step_release(&c->step[i]);
+	}
+	free(c->c);
+	free(c->step);
+}
+
+/* commits with steps, by parent number `via`, to the first that has none (kept) or the root */
+static int read_chain(struct chain *out, struct checker *k, const git_oid *tip, size_t via,
+		      bool past_end)
+{
+	git_oid at = *tip;
+
+	for (;;) {
+		struct kl_commit c = { 0 };
+		struct kl_step step = { 0 };
+		int err = kl_repo_commit_read(&c, k->c->repo, &at);
+		bool is_step;
+
+		if (err < 0)
+			return err;
+		is_step = !kl_step_parse(&step, "commit", c.message);
+		if (!is_step)
+			kl_error_clear();
+		KL_GROW(out->c, out->n + 1, out->alloc);
+		KL_GROW(out->step, out->n + 1, out->step_alloc);
+		out->c[out->n] = c;
+		out->step[out->n++] = step;
+		if (c.nparent <= via || (!is_step && past_end) || out->n > MAX_STEPS)
+			return 0;
+		at = c.parent[via];
+	}
+}
+
+static void short_name(char out[KL_OID_HEX], const git_oid *oid)
+{
+	kl_oid_hex(out, oid);
+	out[12] = '\0';
+}
+
+/* --- a walk --------------------------------------------------------------------- */
+
+/* only sources of the contract may change on a walk */
+static void check_change(struct checker *k, const char *ref, const struct chain *w, size_t i,
+			 const char *dir, const struct kl_contract *contract)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf diff = KL_BUF_INIT;
+	char at[KL_OID_HEX];
+
+	short_name(at, &w->c[i].oid);
+	if (kl_repo_diff(&diff, k->c->repo, &w->c[i + 1].tree, &w->c[i].tree, NULL) < 0) {
+		found_error(k, ref);
+		return;
+	}
+	for (const char *s = diff.ptr; (s = strstr(s, "diff --git a/")); s++) {
+		bool source = false;
+
+		if (s > diff.ptr && s[-1] != '\n')
+			continue;
+		for (size_t f = 0; f < contract->sources.n && !source; f++) {
+			KL_AUTO(kl_freep) char *path = *dir ?
+				kl_asprintf("%s/%s", dir, contract->sources.v[f]) :
+				kl_strdup(contract->sources.v[f]);
+			KL_AUTO(kl_freep) char *line = kl_asprintf("diff --git a/%s b/%s\n", path, path);
+
+			source = !strncmp(s, line, strlen(line));
+		}
+		if (!source)
+			found(k, KL_CHECK_ERROR, ref, "%s changes a file that is no source: %.*s", at,
+			      (int)strcspn(s + 13, " \n"), s + 13);
+	}
+}
+
+static int contract_of(struct kl_surface **out, char **dir, struct checker *k,
+		       const git_oid *tree, const char *workload)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec workloads = KL_STRVEC_INIT;
+	int err = kl_surface_find(&dirs, &workloads, k->c->repo, tree);
+
+	for (size_t i = 0; !err && i < dirs.n; i++)
+		if (!strcmp(workloads.v[i], workload)) {
+			*dir = kl_strdup(dirs.v[i]);
+			return kl_surface_from_tree(out, k->c->repo, tree, *dir);
+		}
+	return err < 0 ? err : kl_error(KL_ENOTFOUND, "no contract of workload '%s' in its tree", workload);
+}
+
+static void check_walk(struct checker *k, const char *ref, const git_oid *tip, const char *workload)
+{
+	KL_AUTO(chain_release) struct chain w = { 0 };
+	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
+	KL_AUTO(kl_freep) char *dir = NULL;
+	size_t back = 0;
+
+	k->c->walks++;
+	if (read_chain(&w, k, tip, 0, true) < 0) {
+		found_error(k, ref);
+		return;
+	}
+	while (back < w.n && w.step[back].action && w.step[back].kind == KL_STEP_BACK)
+		back++;
+	/* a walk may stand on an earlier one: its own steps end where the numbers begin again */
+	for (size_t i = 0; i < back; i++)
+		if (w.step[i].number == 1)
+			back = i + 1;
+	if (!back || back == w.n) {
+		found(k, KL_CHECK_ERROR, ref, "it has no backward steps on an expert's commit");
+		return;
+	}
+	if (contract_of(&s, &dir, k, &w.c[0].tree, workload) < 0) {
+		found_error(k, ref);
+		return;
+	}
+	for (size_t i = 0; i < back; i++) {
+		if (w.step[i].number != (int)(back - i))
+			found(k, KL_CHECK_ERROR, ref, "step %d stands where step %zu belongs",
+			      w.step[i].number, back - i);
+		if (w.c[i].nparent != 1)
+			found(k, KL_CHECK_ERROR, ref, "step %d has %zu parents", w.step[i].number,
+			      w.c[i].nparent);
+		if (i + 1 < w.n)
+			check_change(k, ref, &w, i, dir, s->contract);
+	}
+}
+
+/* --- a lineage ---------------------------------------------------------------------- */
+
+static void check_second_parent(struct checker *k, const char *ref, const struct chain *l, size_t i)
+{
+	KL_AUTO(kl_freep) git_oid *parent = NULL;
+	const char *how = l->step[i].derivation ? l->step[i].derivation : "";
+	size_t n = 0;
+
+	if (l->c[i].nparent == 1) {
+		if (!strcmp(how, "rederived"))
+			found(k, KL_CHECK_ERROR, ref, "step %d says it was re-derived, but has no second parent",
+			      l->step[i].number);
+		return;
+	}
+	if (l->c[i].nparent != 2 ||
+	    kl_repo_parents(&parent, &n, k->c->repo, &l->c[i].parent[1]) < 0 || n != 1 ||
+	    memcmp(&parent[0], &l->c[i + 1].oid, sizeof(parent[0])))
+		found(k, KL_CHECK_ERROR, ref, "the re-derivation of step %d does not stand on the state before it",
+		      l->step[i].number);
+	kl_error_clear();
+}
+
+/* K_{n-i} of the lineage is the contract's directory of step i of the walk */
+static void check_against_walk(struct checker *k, const char *ref, const struct chain *l,
+			       const char *workload, const char *name)
+{
+	KL_AUTO(chain_release) struct chain w = { 0 };
+	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
+	KL_AUTO(kl_freep) char *dir = NULL;
+	char walk[256];
+	git_oid tip;
+
+	kl_lineage_ref(walk, "walk", workload, name);
+	if (kl_refs_get(&tip, k->c->repo, walk) < 0) {
+		kl_error_clear();	/* an imported lineage has none */
+		return;
+	}
+	if (read_chain(&w, k, &tip, 0, true) < 0 || contract_of(&s, &dir, k, &w.c[0].tree, workload) < 0) {
+		found_error(k, walk);
+		return;
+	}
+	if (w.n < l->n) {
+		found(k, KL_CHECK_ERROR, ref, "it has more steps than its walk");
+		return;
+	}
+	for (size_t i = 0; i < l->n; i++) {
+		git_oid tree;
+
+		/* w is K_0 first, l is K* first */
+		if (kl_forward_tree(&tree, k->c->repo, &w.c[i].tree, dir) < 0)
+			found_error(k, walk);
+		else if (memcmp(&tree, &l->c[l->n - 1 - i].tree, sizeof(tree)))
+			found(k, KL_CHECK_ERROR, ref, "K_%zu is not the state that the walk reached", i);
+	}
+}
+
+static void check_lineage(struct checker *k, const char *ref, const git_oid *tip,
+			  const char *workload, const char *name)
+{
+	KL_AUTO(chain_release) struct chain l = { 0 };
+
+	k->c->lineages++;
+	if (read_chain(&l, k, tip, 0, false) < 0) {
+		found_error(k, ref);
+		return;
+	}
+	for (size_t i = 0; i < l.n; i++) {
+		const struct kl_step *s = &l.step[i];
+		bool root = i + 1 == l.n;
+
+		if ((root ? s->kind != KL_STEP_ROOT : s->kind != KL_STEP_FORWARD) ||
+		    s->number != (int)(l.n - 1 - i))
+			found(k, KL_CHECK_ERROR, ref, "its commit %zu from the root is not step %zu of a lineage",
+			      l.n - 1 - i, l.n - 1 - i);
+		else if (!root && !s->derivation)
+			found(k, KL_CHECK_ERROR, ref, "step %d does not say how it was derived", s->number);
+		else if (!root)
+			check_second_parent(k, ref, &l, i);
+		if (root && (!s->workload || strcmp(s->workload, workload)))
+			found(k, KL_CHECK_ERROR, ref, "its root is of workload '%s'",
+			      s->workload ? s->workload : "");
+	}
+	check_against_walk(k, ref, &l, workload, name);
+}
+
+/* --- rejections ----------------------------------------------------------------------- */
+
+static void check_rejected(struct checker *k, const char *ref, const git_oid *tip)
+{
+	KL_AUTO(chain_release) struct chain r = { 0 };
+
+	k->c->rejected++;
+	if (read_chain(&r, k, tip, 1, false) < 0) {
+		found_error(k, ref);
+		return;
+	}
+	for (size_t i = 0; i < r.n; i++) {
+		char at[KL_OID_HEX];
+
+		short_name(at, &r.c[i].oid);
+		if (r.step[i].kind != KL_STEP_REJECTED || !r.step[i].class_)
+			found(k, KL_CHECK_ERROR, ref, "%s is no rejected step", at);
+		else if (!r.c[i].nparent || r.c[i].nparent > 2)
+			found(k, KL_CHECK_ERROR, ref, "%s does not stand on the state it was tried on", at);
+	}
+}
+
+/* --- events --------------------------------------------------------------------------- */
+
+/* is the event for one of the surfaces in this commit? */
+static bool is_for_commit(struct checker *k, const json_t *e, const git_oid *commit)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec workloads = KL_STRVEC_INIT;
+	git_oid tree;
+
+	if (kl_repo_tree_of(&tree, k->c->repo, commit) < 0 ||
+	    kl_surface_find(&dirs, &workloads, k->c->repo, &tree) < 0)
+		return false;
+	for (size_t i = 0; i < dirs.n; i++) {
+		KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
+
+		if (!kl_surface_from_tree(&s, k->c->repo, &tree, dirs.v[i]) &&
+		    kl_event_is_for(e, s->digest, s->contract_digest))
+			return true;
+	}
+	return false;
+}
+
+static void check_event(struct checker *k, const git_oid *commit, const char *line, size_t len)
+{
+	KL_AUTO(json_decrefp) json_t *e = NULL;
+	const json_t *inverse;
+	char at[KL_OID_HEX];
+
+	k->c->events++;
+	short_name(at, commit);
+	if (kl_event_parse(&e, line, len) < 0) {
+		found_error(k, at);
+		return;
+	}
+	kl_map_put(&k->cited, kl_json_str_or(e, "id", ""), k);
+	if (!strcmp(kl_json_str_or(e, "kind", ""), "gate") && !is_for_commit(k, e, commit))
+		found(k, KL_CHECK_WARNING, at, "event %.12s is stale: it was reached for other files",
+		      kl_json_str_or(e, "id", ""));
+	kl_error_clear();
+	inverse = json_object_get(e, "inverse");
+	if (inverse) {
+		kl_strvec_pushf(&k->citing, "%s %s", at, kl_json_str_or(inverse, "state", ""));
+		kl_strvec_pushf(&k->citing, "%s %s", at, kl_json_str_or(inverse, "pair", ""));
+	}
+}
+
+static int on_note(const git_oid *commit, const char *text, size_t len, void *payload)
+{
+	for (const char *s = text, *end = text + len; s < end; ) {
+		const char *nl = memchr(s, '\n', end - s);
+		size_t n = (nl ? nl : end) - s;
+
+		if (n)
+			check_event(payload, commit, s, n);
+		s += n + 1;
+	}
+	return 0;
+}
+
+static int check_events(struct checker *k)
+{
+	int err = kl_notes_each(k->c->repo, KL_NOTES_GATE, on_note, k);
+
+	if (err == KL_ENOTFOUND) {
+		kl_error_clear();
+		return 0;
+	}
+	for (size_t i = 0; !err && i < k->citing.n; i++) {
+		char *id = strchr(k->citing.v[i], ' ');
+
+		*id++ = '\0';
+		if (!kl_map_get(&k->cited, id))
+			found(k, KL_CHECK_ERROR, k->citing.v[i], "its event cites %.12s, which is not here", id);
+	}
+	return err;
+}
+
+/* --- refs ------------------------------------------------------------------------------ */
+
+/* "<prefix><workload>/<name>": both parts, the caller's; false and a finding otherwise */
+static bool split(char **workload, char **name, struct checker *k, const char *ref,
+		  const char *prefix)
+{
+	const char *rest = ref + strlen(prefix), *slash = strchr(rest, '/');
+
+	*workload = kl_strndup(rest, slash ? (size_t)(slash - rest) : strlen(rest));
+	*name = kl_strdup(slash ? slash + 1 : "");
+	if (slash && kl_slug_ok(*workload) && kl_slug_ok(*name))
+		return true;
+	found(k, KL_CHECK_ERROR, ref, "it is not named <workload>/<name>");
+	return false;
+}
+
+static int each_ref(struct checker *k, const char *prefix)
+{
+	struct kl_ref_list list = { 0 };
+	int err = kl_refs_list(&list, k->c->repo, prefix);
+
+	for (size_t i = 0; !err && i < list.n; i++) {
+		KL_AUTO(kl_freep) char *workload = NULL;
+		KL_AUTO(kl_freep) char *name = NULL;
+		const struct kl_ref *ref = &list.ref[i];
+
+		if (!split(&workload, &name, k, ref->name, prefix))
+			continue;
+		if (!strcmp(prefix, WALKS))
+			check_walk(k, ref->name, &ref->oid, workload);
+		else if (!strcmp(prefix, LINEAGES))
+			check_lineage(k, ref->name, &ref->oid, workload, name);
+		else
+			check_rejected(k, ref->name, &ref->oid);
+	}
+	kl_ref_list_release(&list);
+	return err;
+}
+
+static int check_operation(struct checker *k)
+{
+	struct kl_opstate op;
+	int err = kl_opstate_load(&op, k->c->repo);
+
+	if (err == KL_ENOTFOUND)
+		kl_error_clear();
+	else if (err < 0)
+		found_error(k, op.ref);
+	else
+		found(k, KL_CHECK_WARNING, op.ref, "an operation is in progress: 'git klineage deopt --status'");
+	kl_opstate_release(&op);
+	return 0;
+}
+
+int kl_check_run(struct kl_check *c)
+{
+	struct checker k = { .c = c };
+	int err;
+
+	if (!(err = each_ref(&k, WALKS)) && !(err = each_ref(&k, LINEAGES)) &&
+	    !(err = each_ref(&k, REJECTED)) && !(err = check_events(&k)))
+		err = check_operation(&k);
+	kl_map_release(&k.cited);
+	kl_strvec_release(&k.citing);
+	return err;
+}

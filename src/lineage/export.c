@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lineage/export.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "base/map.h"
+#include "lineage/forward.h"
+#include "lineage/sequencer.h"
+#include "lineage/view.h"
+#include "repo/notes.h"
+#include "text/mail.h"
+
+#define MAX_FILES 100000
+#define MAX_BLOB (64u << 20)
+
+struct exporter {
+	struct kl_repo *repo;
+	const char *dir;
+	struct kl_view view;
+	struct kl_view_rejections rejections;
+	json_t *index;			/* lineage.json */
+	struct kl_buf events;
+	size_t files;
+};
+
+static void exporter_release(struct exporter *x)
+{
+	kl_view_release(&x->view);
+	kl_view_rejections_release(&x->rejections);
+	json_decref(x->index);
+	kl_buf_release(&x->events);
+}
+
+static int put(struct exporter *x, const char *path, const void *data, size_t n, int mode)
+{
+	KL_AUTO(kl_freep) char *full = kl_fs_join(x->dir, path);
+	int err = kl_fs_mkdir_of(full);
+
+	x->files++;
+	return err < 0 ? err : kl_fs_put(full, data, n, mode);
+}
+
+static int put_root(struct exporter *x, const git_oid *tree)
+{
+	struct kl_blobs blobs = { 0 };
+	int err = kl_repo_tree_list(&blobs, x->repo, tree, MAX_FILES);
+
+	for (size_t i = 0; !err && i < blobs.n; i++) {
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+		KL_AUTO(kl_freep) char *path = kl_fs_join("state-0", blobs.b[i].path);
+
+		if ((blobs.b[i].mode & 0170000) != 0100000 || !kl_fs_path_ok(blobs.b[i].path))
+			err = kl_error(KL_EINVALID, "'%s' in K_0 cannot be exported: not a plain file, "
+				       "or an odd name", blobs.b[i].path);
+		else
+			err = kl_repo_blob_read(&text, x->repo, &blobs.b[i].oid, MAX_BLOB);
+		if (!err)
+			err = put(x, path, text.ptr, text.len, blobs.b[i].mode & 0100 ? 0755 : 0644);
+	}
+	kl_blobs_release(&blobs);
+	return err;
+}
+
+/* the events of a commit, as they stand in the note */
+static int put_events(struct exporter *x, const git_oid *commit)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int err = kl_notes_read(&text, x->repo, KL_NOTES_GATE, commit);
+
+	if (err == KL_ENOTFOUND) {
+		kl_error_clear();
+		return 0;
+	}
+	for (const char *s = text.ptr; !err && *s; ) {
+		size_t n = strcspn(s, "\n");
+
+		if (n) {
+			kl_buf_add(&x->events, s, n);
+			kl_buf_addch(&x->events, '\n');
+		}
+		s += n + (s[n] == '\n');
+	}
+	return err;
+}
+
+/* "0003-untile.patch": a file name from an action of any spelling */
+static char *patch_name(const char *folder, size_t number, const char *action)
+{
+	KL_AUTO(kl_freep) char *slug = kl_proposal_slug(action ? action : "");
+
+	return kl_asprintf("%s%04zu-%s.patch", folder, number, slug);
+}
+
+static int put_patch(struct exporter *x, const char *file, const git_oid *commit,
+		     const git_oid *from, const git_oid *to)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf diff = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf mail = KL_BUF_INIT;
+	struct kl_commit c = { 0 };
+	char hex[KL_OID_HEX];
+	int err;
+
+	if ((err = kl_repo_diff(&diff, x->repo, from, to, NULL)) < 0 ||
+	    (err = kl_repo_commit_read(&c, x->repo, commit)) < 0)
+		return err;
+	kl_oid_hex(hex, commit);
+	kl_mail_write(&mail, hex, c.author, c.author_time, c.author_offset, c.message, diff.ptr);
+	kl_commit_release(&c);
+	return put(x, file, mail.ptr, mail.len, 0644);
+}
+
+static void set_oid(json_t *j, const char *key, const git_oid *oid)
+{
+	char hex[KL_OID_HEX];
+
+	kl_oid_hex(hex, oid);
+	kl_json_set_str(j, key, hex);
+}
+
+static int root(struct exporter *x)
+{
+	struct kl_commit c = { 0 };
+	json_t *j = json_object();
+	int err;
+
+	kl_json_set(x->index, "root", j);
+	if ((err = kl_repo_commit_read(&c, x->repo, &x->view.step[0].commit)) < 0)
+		return err;
+	set_oid(j, "commit", &c.oid);
+	kl_json_set_str(j, "author", c.author);
+	kl_json_set_int(j, "time", c.author_time);
+	kl_json_set_int(j, "offset", c.author_offset);
+	kl_json_set_str(j, "message", c.message);
+	err = put_root(x, &c.tree);
+	kl_commit_release(&c);
+	return err < 0 ? err : put_events(x, &x->view.step[0].commit);
+}
+
+/* K_i' stands on K_{i-1}, like K_i */
+static int rederived(struct exporter *x, size_t i, const git_oid *second, const git_oid *before,
+		     json_t *entry)
+{
+	KL_AUTO(kl_freep) char *file = patch_name("rederived/", i, x->view.step[i].step.action);
+	git_oid tree;
+	int err;
+
+	if ((err = kl_repo_tree_of(&tree, x->repo, second)) < 0 ||
+	    (err = put_patch(x, file, second, before, &tree)) < 0)
+		return err;
+	kl_json_set_str(entry, "rederived", file);
+	set_oid(entry, "rederived_commit", second);
+	return put_events(x, second);
+}
+
+static int step(struct exporter *x, size_t i)
+{
+	const struct kl_view_step *s = &x->view.step[i];
+	KL_AUTO(kl_freep) char *file = patch_name("", i, s->step.action);
+	KL_AUTO(kl_freep) git_oid *parent = NULL;
+	json_t *entry = json_object();
+	git_oid before, after;
+	size_t n;
+	int err;
+
+	json_array_append_new(json_object_get(x->index, "steps"), entry);
+	kl_json_set_str(entry, "file", file);
+	set_oid(entry, "commit", &s->commit);
+	if ((err = kl_repo_tree_of(&before, x->repo, &x->view.step[i - 1].commit)) < 0 ||
+	    (err = kl_repo_tree_of(&after, x->repo, &s->commit)) < 0 ||
+	    (err = kl_repo_parents(&parent, &n, x->repo, &s->commit)) < 0 ||
+	    (n > 1 && (err = rederived(x, i, &parent[1], &before, entry)) < 0) ||
+	    (err = put_patch(x, file, &s->commit, &before, &after)) < 0)
+		return err;
+	return put_events(x, &s->commit);
+}
+
+/* which K_i a state is: the lineage's trees are those of the walk, or of the lineage itself after an import */
+static int state_index(size_t *out, git_oid *tree, struct exporter *x, const struct kl_map *trees,
+		       const git_oid *commit, const char *dir)
+{
+	char hex[KL_OID_HEX];
+	const char *found;
+	git_oid full;
+	int err = kl_repo_tree_of(&full, x->repo, commit);
+
+	kl_oid_hex(hex, &full);
+	*tree = full;
+	found = err ? NULL : kl_map_get(trees, hex);
+	if (!err && !found) {
+		if ((err = kl_forward_tree(tree, x->repo, &full, dir)) < 0)
+			return err;
+		kl_oid_hex(hex, tree);
+		found = kl_map_get(trees, hex);
+	}
+	if (err < 0)
+		return err;
+	if (!found)
+		return kl_error(KL_ENOTFOUND, "a rejection was tried on a state that is not in this lineage");
+	*out = (size_t)(found - (const char *)x->view.step) / sizeof(*x->view.step);
+	return 0;
+}
+
+/* where the contract lies in the walk's trees: found by its file, since the lineage has it at the top */
+static int contract_dir(char **out, struct exporter *x, const git_oid *rejected)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec workloads = KL_STRVEC_INIT;
+	git_oid tree;
+	int err;
+
+	if ((err = kl_repo_tree_of(&tree, x->repo, rejected)) < 0 ||
+	    (err = kl_surface_find(&dirs, &workloads, x->repo, &tree)) < 0)
+		return err;
+	for (size_t i = 0; i < dirs.n; i++)
+		if (!strcmp(workloads.v[i], x->view.workload)) {
+			*out = kl_strdup(dirs.v[i]);
+			return 0;
+		}
+	return kl_error(KL_EINVALID, "no contract of '%s' in a rejected state", x->view.workload);
+}
+
+static int rejection(struct exporter *x, const struct kl_view_rejection *v, size_t number,
+		     const struct kl_map *trees)
+{
+	KL_AUTO(kl_freep) char *file = patch_name("rejected/", number, v->step.action);
+	KL_AUTO(kl_freep) char *dir = NULL;
+	json_t *entry;
+	git_oid full, tree, on_tree;
+	size_t on = 0;
+	int err;
+
+	if ((err = contract_dir(&dir, x, &v->commit)) < 0)
+		return err;
+	err = state_index(&on, &on_tree, x, trees, &v->on, dir);
+	if (err == KL_ENOTFOUND) {	/* of an earlier walk of that name */
+		kl_error_clear();
+		return 0;
+	}
+	if (err < 0 ||
+	    (err = kl_repo_tree_of(&full, x->repo, &v->commit)) < 0 ||
+	    (err = kl_forward_tree(&tree, x->repo, &full, dir)) < 0 ||
+	    (err = put_patch(x, file, &v->commit, &on_tree, &tree)) < 0)
+		return err;
+	entry = json_object();
+	kl_json_set_str(entry, "file", file);
+	set_oid(entry, "commit", &v->commit);
+	kl_json_set_int(entry, "on", (int64_t)on);
+	json_array_append_new(json_object_get(x->index, "rejected"), entry);
+	return put_events(x, &v->commit);
+}
+
+static int rejections(struct exporter *x)
+{
+	KL_AUTO(kl_map_release) struct kl_map trees = KL_MAP_INIT;
+	int err = 0;
+
+	for (size_t i = 0; i < x->view.n; i++) {
+		char hex[KL_OID_HEX];
+		git_oid tree;
+
+		if ((err = kl_repo_tree_of(&tree, x->repo, &x->view.step[i].commit)) < 0)
+			return err;
+		kl_oid_hex(hex, &tree);
+		kl_map_put(&trees, hex, &x->view.step[i]);
+	}
+	for (size_t i = x->rejections.n; !err && i-- > 0; )
+		err = rejection(x, &x->rejections.r[i], x->rejections.n - i, &trees);
+	return err;
+}
+
+static int check_dir(const char *dir)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	int err;
+
+	if (!kl_fs_exists(dir))
+		return kl_fs_mkdir(dir);
+	if (!kl_fs_is_dir(dir))
+		return kl_error(KL_EEXISTS, "'%s' is not a directory", dir);
+	if ((err = kl_fs_list(&names, dir)) < 0)
+		return err;
+	if (names.n)
+		return kl_error(KL_EEXISTS, "'%s' is not empty", dir);
+	return 0;
+}
+
+static int write_all(struct exporter *x)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int err;
+
+	kl_json_set(x->index, "steps", json_array());
+	kl_json_set(x->index, "rejected", json_array());
+	if ((err = root(x)) < 0)
+		return err;
+	for (size_t i = 1; i < x->view.n; i++)
+		if ((err = step(x, i)) < 0)
+			return err;
+	if ((err = rejections(x)) < 0 ||
+	    (err = put(x, "gate.jsonl", x->events.ptr, x->events.len, 0644)) < 0)
+		return err;
+	kl_json_pretty(&text, x->index);
+	return put(x, "lineage.json", text.ptr, text.len, 0644);
+}
+
+int kl_export_write(struct kl_repo *r, const char *workload, const char *name, const char *dir,
+		    size_t *files)
+{
+	KL_AUTO(exporter_release) struct exporter x = {
+		.repo = r, .dir = dir, .events = KL_BUF_INIT, .index = json_object(),
+	};
+	int err;
+
+	if ((err = kl_view_load(&x.view, r, workload, name)) < 0 ||
+	    (err = kl_view_rejections(&x.rejections, r, workload, name)) < 0 ||
+	    (err = check_dir(dir)) < 0)
+		return err;
+	kl_json_set_str(x.index, "schema", KL_EXPORT_SCHEMA);
+	kl_json_set_str(x.index, "workload", workload);
+	kl_json_set_str(x.index, "name", name);
+	set_oid(x.index, "tip", &x.view.step[x.view.n - 1].commit);
+	err = write_all(&x);
+	*files = x.files;
+	return err;
+}

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lineage/import.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fault.h"
+#include "base/fs.h"
+#include "base/map.h"
+#include "gate/event.h"
+#include "gate/surface.h"
+#include "lineage/export.h"
+#include "lineage/sequencer.h"
+#include "lineage/step.h"
+#include "repo/notes.h"
+#include "text/mail.h"
+
+#define MAX_FILE (64u << 20)
+#define MAX_FILES 100000
+#define MAX_TRIES 20
+
+struct importer {
+	struct kl_repo *repo;
+	const char *dir;
+	json_t *index;
+	git_oid *commit, *tree;		/* K_0 ... K_n */
+	size_t n;
+	git_oid rejected;		/* last one */
+	size_t nrejected;
+	struct kl_map commits;		/* id as exported -> oid here (owned) */
+	struct kl_note_line *note;
+	size_t nnote, note_alloc;
+	struct kl_strvec lines;
+	const char *workload, *name;
+};
+
+static void importer_release(struct importer *x)
+{
+	json_decref(x->index);
+	free(x->commit);
+	free(x->tree);
+	free(x->note);
+	kl_map_release(&x->commits);
+	kl_strvec_release(&x->lines);
+}
+
+int kl_import_date(int64_t *time, int *offset, const char *text)
+{
+	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+	struct tm tm = { 0 };
+	char month[4] = "", sign;
+	const char *comma = strchr(text, ','), *at;
+	int zone;
+
+	if (sscanf(comma ? comma + 1 : text, "%2d %3s %4d %2d:%2d:%2d %c%4d", &tm.tm_mday, month,
+		   &tm.tm_year, &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &sign, &zone) != 8 ||
+	    (sign != '+' && sign != '-') || strlen(month) != 3 ||
+	    !(at = strstr(months, month)) || (at - months) % 3)
+		return kl_error(KL_EINVALID, "'%.40s' is no date", text);
+	tm.tm_mon = (int)(at - months) / 3;
+	tm.tm_year -= 1900;
+	*offset = (zone / 100 * 60 + zone % 100) * (sign == '-' ? -1 : 1);
+	*time = (int64_t)timegm(&tm) - *offset * 60;
+	return 0;
+}
+
+static int read_file(struct kl_buf *out, struct importer *x, const char *path)
+{
+	KL_AUTO(kl_freep) char *full = NULL;
+
+	if (!kl_fs_path_ok(path))
+		return kl_error(KL_EINVALID, "lineage.json names the file '%s'", path);
+	full = kl_fs_join(x->dir, path);
+	return kl_fs_read(out, full, MAX_FILE);
+}
+
+/* an entry says which commit it was; the one built here must be that one, unless `anew` */
+static int register_commit(struct importer *x, const json_t *entry, const char *key,
+			   const git_oid *here, bool anew)
+{
+	const char *was;
+	git_oid *copy;
+	char hex[KL_OID_HEX];
+	int err = kl_json_str(&was, entry, key);
+
+	if (err < 0)
+		return err;
+	kl_oid_hex(hex, here);
+	if (!anew && strcmp(hex, was))
+		return kl_error(KL_EINVALID, "commit %.12s comes out as %.12s: the export was changed",
+				was, hex);
+	copy = kl_malloc(sizeof(*copy));
+	*copy = *here;
+	kl_map_put(&x->commits, was, copy);
+	return 0;
+}
+
+/* --- K_0 ---------------------------------------------------------------------- */
+
+struct files {
+	struct kl_tree_edit *e;
+	size_t n, alloc;
+	struct kl_strvec keep;		/* paths and bytes that the edits point to */
+};
+
+static void files_release(struct files *f)
+{
+	free(f->e);
+	kl_strvec_release(&f->keep);
+}
+
+static int add_file(struct files *f, const char *full, const char *path)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct stat st;
+	size_t len;
+	int err;
+
+	if (lstat(full, &st) < 0)
+		return kl_error_errno("cannot look at '%s'", full);
+	if (!S_ISREG(st.st_mode))
+		return kl_error(KL_EINVALID, "'%s' is not a plain file", full);
+	if (!kl_fs_path_ok(path))
+		return kl_error(KL_EINVALID, "'%s' cannot be a tracked file", path);
+	if ((err = kl_fs_read(&text, full, MAX_FILE)) < 0)
+		return err;
+	len = text.len;
+	kl_strvec_push(&f->keep, path);
+	kl_strvec_take(&f->keep, kl_buf_detach(&text));
+	KL_GROW(f->e, f->n + 1, f->alloc);
+	f->e[f->n++] = (struct kl_tree_edit){
+		.path = f->keep.v[f->keep.n - 2], .data = f->keep.v[f->keep.n - 1], .len = len,
+		.mode = st.st_mode & 0100 ? 0100755 : 0100644,
+	};
+	return 0;
+}
+
+static int add_dir(struct files *f, const char *full, const char *path, int depth)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	int err = kl_fs_list(&names, full);
+
+	for (size_t i = 0; !err && i < names.n; i++) {
+		KL_AUTO(kl_freep) char *below = kl_fs_join(full, names.v[i]);
+		KL_AUTO(kl_freep) char *sub = *path ? kl_fs_join(path, names.v[i]) :
+						      kl_strdup(names.v[i]);
+		struct stat st;
+
+		if (f->n >= MAX_FILES || depth > 64)
+			return kl_error(KL_EINVALID, "'%s' is too large", full);
+		if (lstat(below, &st) == 0 && S_ISDIR(st.st_mode))
+			err = add_dir(f, below, sub, depth + 1);
+		else
+			err = add_file(f, below, sub);
+	}
+	return err;
+}
+
+static int build_root(struct importer *x)
+{
+	KL_AUTO(files_release) struct files f = { .keep = KL_STRVEC_INIT };
+	KL_AUTO(kl_freep) char *full = kl_fs_join(x->dir, "state-0");
+	struct kl_commit_spec spec = { 0 };
+	json_t *root;
+	int64_t offset;
+	int err;
+
+	if ((err = kl_json_obj(&root, x->index, "root")) < 0 ||
+	    (err = kl_json_str(&spec.author, root, "author")) < 0 ||
+	    (err = kl_json_int(&spec.time, root, "time")) < 0 ||
+	    (err = kl_json_int(&offset, root, "offset")) < 0 ||
+	    (err = kl_json_str(&spec.message, root, "message")) < 0 ||
+	    (err = add_dir(&f, full, "", 0)) < 0 ||
+	    (err = kl_repo_tree_edit(&x->tree[0], x->repo, NULL, f.e, f.n)) < 0)
+		return err;
+	spec.tree = x->tree[0];
+	spec.offset = (int)offset;
+	if ((err = kl_repo_commit_write(&x->commit[0], x->repo, &spec)) < 0)
+		return err;
+	return register_commit(x, root, "commit", &x->commit[0], false);
+}
+
+/* --- patches ------------------------------------------------------------------- */
+
+/* one mailed patch on `before`; the commit gets these parents */
+static int build_patch(git_oid *commit, git_oid *tree, struct importer *x, const char *file,
+		       const git_oid *before, const git_oid *parent, size_t nparent)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_mail_release) struct kl_mail m = { 0 };
+	KL_AUTO(kl_step_release) struct kl_step step = { 0 };
+	struct kl_commit_spec spec = { .parent = parent, .nparent = nparent };
+	int err;
+
+	if ((err = read_file(&text, x, file)) < 0 ||
+	    (err = kl_mail_parse(&m, file, text.ptr, text.len)) < 0 ||
+	    (err = kl_step_parse(&step, file, m.message)) < 0 ||
+	    (err = kl_import_date(&spec.time, &spec.offset, m.date)) < 0)
+		return err;
+	*tree = *before;
+	if (*m.diff)
+		err = kl_repo_apply(tree, x->repo, before, "", m.diff, strlen(m.diff));
+	if (err == KL_ENO)
+		return kl_error(KL_EINVALID, "%s does not apply to the state before it", file);
+	if (err < 0)
+		return err;
+	spec.tree = *tree;
+	spec.author = m.from;
+	spec.message = m.message;
+	return kl_repo_commit_write(commit, x->repo, &spec);
+}
+
+static int build_step(struct importer *x, size_t i, const json_t *entry)
+{
+	git_oid parent[2] = { x->commit[i - 1] }, tree;
+	const char *file, *again = kl_json_str_or(entry, "rederived", NULL);
+	int err;
+
+	if ((err = kl_json_str(&file, entry, "file")) < 0)
+		return err;
+	if (again &&
+	    ((err = build_patch(&parent[1], &tree, x, again, &x->tree[i - 1], parent, 1)) < 0 ||
+	     (err = register_commit(x, entry, "rederived_commit", &parent[1], false)) < 0))
+		return err;
+	err = build_patch(&x->commit[i], &x->tree[i], x, file, &x->tree[i - 1], parent, again ? 2 : 1);
+	return err < 0 ? err : register_commit(x, entry, "commit", &x->commit[i], false);
+}
+
+static int build_rejected(struct importer *x, const json_t *entry)
+{
+	git_oid parent[2], tree, commit;
+	const char *file;
+	int64_t on;
+	int err;
+
+	if ((err = kl_json_str(&file, entry, "file")) < 0 ||
+	    (err = kl_json_int(&on, entry, "on")) < 0)
+		return err;
+	if (on < 0 || (size_t)on >= x->n)
+		return kl_error(KL_EINVALID, "%s was tried on K_%lld, which is not in the lineage",
+				file, (long long)on);
+	parent[0] = x->commit[on];
+	parent[1] = x->rejected;
+	err = build_patch(&commit, &tree, x, file, &x->tree[on], parent, x->nrejected ? 2 : 1);
+	if (err < 0)
+		return err;
+	x->rejected = commit;
+	x->nrejected++;
+	return register_commit(x, entry, "commit", &commit, true);
+}
+
+static int build(struct importer *x)
+{
+	json_t *steps, *rejected, *entry;
+	const char *tip;
+	size_t i;
+	int err;
+
+	if ((err = kl_json_arr(&steps, x->index, "steps")) < 0 ||
+	    (err = kl_json_arr(&rejected, x->index, "rejected")) < 0 ||
+	    (err = kl_json_str(&tip, x->index, "tip")) < 0)
+		return err;
+	x->n = json_array_size(steps) + 1;
+	x->commit = kl_calloc(x->n, sizeof(*x->commit));
+	x->tree = kl_calloc(x->n, sizeof(*x->tree));
+	if ((err = build_root(x)) < 0)
+		return kl_error_in(err, "state-0");
+	json_array_foreach(steps, i, entry)
+		if ((err = build_step(x, i + 1, entry)) < 0)
+			return err;
+	json_array_foreach(rejected, i, entry)
+		if ((err = build_rejected(x, entry)) < 0)
+			return err;
+	if (kl_map_get(&x->commits, tip) == NULL)
+		return kl_error(KL_EINVALID, "lineage.json names a tip that is none of its commits");
+	return 0;
+}
+
+/* --- events ------------------------------------------------------------------- */
+
+/* an event must speak of the files that its commit has */
+static int check_event(struct importer *x, const json_t *e, const git_oid *commit)
+{
+	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
+	git_oid tree;
+	int err;
+
+	if ((err = kl_repo_tree_of(&tree, x->repo, commit)) < 0 ||
+	    (err = kl_surface_from_tree(&s, x->repo, &tree, "")) < 0)
+		return err;
+	if (!kl_event_is_for(e, s->digest, s->contract_digest))
+		return kl_error(KL_EINVALID, "event %.12s was reached for other files than its commit has",
+				kl_json_str_or(e, "id", ""));
+	return 0;
+}
+
+static int add_event(struct importer *x, const char *line, size_t len)
+{
+	KL_AUTO(json_decrefp) json_t *e = NULL;
+	struct kl_buf text = KL_BUF_INIT;
+	const git_oid *commit;
+	const char *was;
+	char hex[KL_OID_HEX];
+	git_oid tree;
+	int err;
+
+	if ((err = kl_event_parse(&e, line, len)) < 0 ||
+	    (err = kl_json_str(&was, e, "commit")) < 0)
+		return err;
+	commit = kl_map_get(&x->commits, was);
+	if (!commit)
+		return kl_error(KL_EINVALID, "it is about commit %.12s, which is not exported", was);
+	if ((err = check_event(x, e, commit)) < 0 ||
+	    (err = kl_repo_tree_of(&tree, x->repo, commit)) < 0)
+		return err;
+	kl_oid_hex(hex, commit);
+	kl_json_set_str(e, "commit", hex);
+	kl_oid_hex(hex, &tree);
+	kl_json_set_str(e, "tree", hex);
+	kl_json_canonical(&text, e);
+	kl_strvec_take(&x->lines, kl_buf_detach(&text));
+	KL_GROW(x->note, x->nnote + 1, x->note_alloc);
+	x->note[x->nnote].commit = *commit;
+	x->note[x->nnote++].line = x->lines.v[x->lines.n - 1];
+	return 0;
+}
+
+static int read_events(struct importer *x)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int line = 0, err = read_file(&text, x, "gate.jsonl");
+
+	for (const char *s = text.ptr; !err && *s; ) {
+		size_t n = strcspn(s, "\n");
+
+		line++;
+		if (n && (err = add_event(x, s, n)) < 0)
+			return kl_error_in(err, "gate.jsonl:%d", line);
+		s += n + (s[n] == '\n');
+	}
+	return err;
+}
+
+/* --- refs ---------------------------------------------------------------------- */
+
+/* `*have`: the ref is there, at just this commit */
+static int look(bool *have, struct importer *x, const char *ref, const git_oid *oid)
+{
+	git_oid there;
+	int err = kl_refs_get(&there, x->repo, ref);
+
+	*have = !err && !memcmp(&there, oid, sizeof(there));
+	if (!err && !*have) {
+		err = kl_error(KL_EEXISTS, "'%s' is there already, and is another one", ref);
+		return kl_error_hint(err, "import it under another name with --name");
+	}
+	if (err == KL_ENOTFOUND)
+		err = kl_refs_can_create(x->repo, ref);
+	return err;
+}
+
+static int move_once(struct importer *x, struct kl_import_result *out)
+{
+	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(x->repo);
+	static const git_oid none;
+	git_oid notes, old;
+	char rejected[256];
+	bool have, have_rejected = true;
+	int err;
+
+	kl_lineage_ref(out->lineage, "lineage", x->workload, x->name);
+	kl_lineage_ref(rejected, "rejected", x->workload, x->name);
+	if ((err = look(&have, x, out->lineage, &x->commit[x->n - 1])) < 0)
+		return err;
+	out->already = have;
+	if (have)	/* the notes and rejections that came with it are here, too */
+		return 0;
+	if (x->nrejected && (err = look(&have_rejected, x, rejected, &x->rejected)) < 0)
+		return err;
+	if ((err = kl_notes_prepare(&notes, &old, x->repo, KL_NOTES_GATE, x->note, x->nnote)) < 0)
+		return err;
+	kl_refs_txn_create(t, out->lineage, &x->commit[x->n - 1]);
+	if (!have_rejected)
+		kl_refs_txn_create(t, rejected, &x->rejected);
+	if (memcmp(&notes, &old, sizeof(notes)))
+		kl_refs_txn_update(t, KL_NOTES_GATE, &notes,
+				   memcmp(&old, &none, sizeof(none)) ? &old : NULL);
+	if ((err = KL_FAULT("import-move")) < 0)
+		return err;
+	return kl_refs_txn_commit(t, "klineage import");
+}
+
+static int check_names(struct importer *x, const char *name)
+{
+	const char *schema;
+	int err;
+
+	if ((err = kl_json_str(&schema, x->index, "schema")) < 0 ||
+	    (err = kl_json_str(&x->workload, x->index, "workload")) < 0 ||
+	    (err = kl_json_str(&x->name, x->index, "name")) < 0)
+		return err;
+	if (strcmp(schema, KL_EXPORT_SCHEMA))
+		return kl_error(KL_EINVALID, "it is '%s', not '%s'", schema, KL_EXPORT_SCHEMA);
+	if (name)
+		x->name = name;
+	if (!kl_slug_ok(x->workload) || !kl_slug_ok(x->name))
+		return kl_error(KL_EINVALID, "'%s/%s' cannot be the name of a lineage", x->workload, x->name);
+	return 0;
+}
+
+int kl_import_read(struct kl_import_result *out, struct kl_repo *r, const char *dir,
+		   const char *name)
+{
+	KL_AUTO(importer_release) struct importer x = {
+		.repo = r, .dir = dir, .commits = { .free_value = free },
+	};
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int err;
+
+	*out = (struct kl_import_result){ 0 };
+	if ((err = read_file(&text, &x, "lineage.json")) < 0)
+		return err;
+	if ((err = kl_json_parse(&x.index, text.ptr, text.len)) < 0 ||
+	    (err = check_names(&x, name)) < 0)
+		return kl_error_in(err, "lineage.json");
+	if ((err = build(&x)) < 0 || (err = read_events(&x)) < 0)
+		return err;
+	for (int i = 0; ; i++) {
+		err = move_once(&x, out);
+		if (err != KL_ECHANGED || i == MAX_TRIES)
+			break;
+		kl_clock_sleep_ms(20 * (i + 1));
+	}
+	out->steps = x.n - 1;
+	out->rejected = x.nrejected;
+	out->events = x.nnote;
+	return err;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_LINEAGE_SEQUENCER_H
+#define KL_LINEAGE_SEQUENCER_H
+
+#include "base/lock.h"
+#include "base/progress.h"
+#include "gate/gate.h"
+#include "lineage/opstate.h"
+#include "rewrite/rewriter.h"
+
+/*
+ * sequencer - carries out a walk, durably: every transition of walk.h is saved
+ * (opstate.h) before the next one begins. What it makes on the way are
+ * objects only; the refs of the result move once, at the end, in one
+ * transaction that also deletes the operation.
+ *
+ *	struct kl_sequencer s = { .repo = r, .judge = ..., ... };
+ *	kl_sequencer_start(&s, &opts)		or kl_sequencer_resume(&s)
+ *	kl_sequencer_run(&s, &outcome)
+ *	kl_sequencer_release(&s)
+ *
+ * KL_EINTR, a full disk or kill -9 leave the operation where it was; resume and
+ * run go on. While a process works on an operation it holds a lock of this
+ * worktree; KL_EBUSY: another one does, or an operation is in progress already.
+ */
+struct kl_sequencer {
+	struct kl_repo *repo;
+	/** kl_gate_judge, or whoever stands in for it. `parent` may be NULL. */
+	int (*judge)(struct kl_verdict **out, const struct kl_surface *candidate,
+		     const struct kl_surface *parent, void *payload);
+	void *payload;
+	const struct kl_jail *jail;		/* for semantic patches; NULL: they are left out */
+	const struct kl_mechanisms *mechanisms;	/* NULL: none known */
+	struct kl_progress *progress;		/* or NULL */
+	/* private */
+	struct kl_opstate op;
+	struct kl_rewrite rw;
+	struct kl_lock lock;
+	char *edit_dir;
+};
+
+#define KL_SEQUENCER_INIT { .op = { .events = KL_BUF_INIT }, .lock = KL_LOCK_INIT }
+
+struct kl_sequencer_opts {
+	const char *expert;		/* revision; NULL: HEAD */
+	const char *dir;		/* contract's directory in that tree */
+	const char *name;		/* NULL: <platform leaf>-<first 7 of the expert> */
+	const char *platform;		/* "cpu/x86-64-v3" */
+	const char *rewriters;
+	int64_t step_limit, rejection_limit;
+};
+
+struct kl_outcome {
+	bool waiting;			/* stepwise: stopped for an edit in `edit_dir` */
+	char *edit_dir;			/* NULL unless waiting */
+	char workload[72], name[72];
+	char lineage[256], walk[256], rejected[256];	/* "": not written */
+	char termination[24];
+	size_t steps, rejections;
+};
+
+void kl_outcome_release(struct kl_outcome *o);
+
+/** Check everything that can be checked before long work, then create the operation. */
+int kl_sequencer_start(struct kl_sequencer *s, const struct kl_sequencer_opts *o);
+/** Take up the operation of this worktree; clears locks that a dead process left. KL_ENOTFOUND: none. */
+int kl_sequencer_resume(struct kl_sequencer *s);
+
+/**
+ * Until the lineage is written or a person is to edit. KL_ENO: the expert
+ * fails its own gate, or nothing could be removed; the operation is over then, too.
+ */
+int kl_sequencer_run(struct kl_sequencer *s, struct kl_outcome *out);
+
+/**
+ * stepwise: take what stands in the edit directory as the next proposal. KL_EINVALID when
+ * nothing was changed. `claim` may have action, mechanism, locus, text.
+ */
+int kl_sequencer_collect(struct kl_sequencer *s, const struct kl_claim *claim);
+/** Drop the proposal at hand, recorded as rejected with class "skipped". */
+int kl_sequencer_skip(struct kl_sequencer *s);
+/** End here: what was accepted becomes a lineage, termination "stopped". Then run. */
+int kl_sequencer_stop(struct kl_sequencer *s);
+/** Forget the operation; no ref of a result has moved, so none has to be put back. */
+int kl_sequencer_abort(struct kl_sequencer *s);
+
+void kl_sequencer_release(struct kl_sequencer *s);
+
+/** "refs/heads/klineage/walk/<workload>/<name>" and the like; `kind` is "walk", "lineage" or "rejected". */
+void kl_lineage_ref(char ref[256], const char *kind, const char *workload, const char *name);
+
+#endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lineage/view.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/map.h"
+#include "lineage/record.h"
+#include "lineage/sequencer.h"
+#include "repo/notes.h"
+
+#define LINEAGES "refs/heads/klineage/lineage/"
+#define MAX_STEPS 1000000
+
+static void step_release(struct kl_view_step *s)
+{
+	kl_step_release(&s->step);
+	kl_strvec_release(&s->gained);
+	kl_strvec_release(&s->lost);
+	json_decref(s->event);
+}
+
+void kl_view_release(struct kl_view *v)
+{
+	for (size_t i = 0; i < v->n; i++)
+		step_release(&v->step[i]);
+	free(v->step);
+	free(v->workload);
+	free(v->name);
+	*v = (struct kl_view){ 0 };
+}
+
+int kl_view_split(char **workload, char **name, const char *ref)
+{
+	size_t n = strlen(LINEAGES);
+	const char *slash = strncmp(ref, LINEAGES, n) ? NULL : strchr(ref + n, '/');
+
+	if (!slash || strchr(slash + 1, '/'))
+		return kl_error(KL_EINVALID, "'%s' is no lineage", ref);
+	*workload = kl_strndup(ref + n, slash - ref - n);
+	*name = kl_strdup(slash + 1);
+	return 0;
+}
+
+int kl_view_list(struct kl_strvec *out, struct kl_repo *r, const char *what)
+{
+	struct kl_ref_list list = { 0 };
+	KL_AUTO(kl_freep) char *want = NULL;
+	size_t n;
+	int err = kl_refs_list(&list, r, LINEAGES);
+
+	if (what && !strncmp(what, "refs/", 5))
+		want = kl_strdup(what);
+	else if (what && !strncmp(what, "klineage/lineage/", 17))
+		want = kl_asprintf("refs/heads/%s", what);
+	else
+		want = kl_asprintf("%s%s", LINEAGES, what ? what : "");
+	n = strlen(want);
+	for (size_t i = 0; !err && i < list.n; i++) {
+		const char *ref = list.ref[i].name;
+
+		/* a whole component: "sgemm" is not "sgemm2" */
+		if (!strncmp(ref, want, n) && (!ref[n] || ref[n] == '/' || want[n - 1] == '/'))
+			kl_strvec_push(out, ref);
+	}
+	kl_ref_list_release(&list);
+	return err;
+}
+
+/* --- commits --------------------------------------------------------------- */
+
+static int load_commits(struct kl_view *v, struct kl_repo *r, const git_oid *tip)
+{
+	size_t alloc = 0;
+	git_oid at = *tip;
+
+	for (bool more = true; more; ) {
+		struct kl_commit c = { 0 };
+		struct kl_view_step *s;
+		char hex[KL_OID_HEX];
+		int err = kl_repo_commit_read(&c, r, &at);
+
+		if (err < 0)
+			return err;
+		KL_GROW(v->step, v->n + 1, alloc);
+		s = &v->step[v->n];
+		*s = (struct kl_view_step){ .commit = at };
+		kl_oid_hex(hex, &at);
+		err = kl_step_parse(&s->step, hex, c.message);
+		more = c.nparent > 0;
+		if (more)
+			at = c.parent[0];
+		kl_commit_release(&c);
+		if (err < 0)
+			return kl_error_in(err, "%s", v->ref);
+		if (++v->n > MAX_STEPS)
+			return kl_error(KL_EINVALID, "%s has more than %d steps", v->ref, MAX_STEPS);
+	}
+	for (size_t i = 0; i < v->n / 2; i++) {
+		struct kl_view_step tmp = v->step[i];
+
+		v->step[i] = v->step[v->n - 1 - i];
+		v->step[v->n - 1 - i] = tmp;
+	}
+	return 0;
+}
+
+/* --- events ---------------------------------------------------------------- */
+
+struct noting {
+	struct kl_view *v;
+	struct kl_map index;		/* hex -> step */
+};
+
+/* of the lines of a note the newest forward event, else the newest there is */
+static json_t *pick(const char *text, size_t len)
+{
+	json_t *best = NULL;
+	bool best_forward = false;
+
+	for (const char *s = text, *end = text + len, *nl; s < end; s = nl + 1) {
+		json_t *j;
+		bool forward;
+
+		nl = memchr(s, '\n', end - s);
+		if (!nl)
+			nl = end;
+		forward = memmem(s, nl - s, "\"inverse\":", 10) != NULL;
+		if (nl == s || (best_forward && !forward) || kl_json_parse(&j, s, nl - s) < 0)
+			continue;
+		if (!best || (forward && !best_forward) ||
+		    strcmp(kl_json_str_or(best, "time", ""), kl_json_str_or(j, "time", "")) < 0) {
+			json_decref(best);
+			best = j;
+			best_forward = forward;
+		} else {
+			json_decref(j);
+		}
+	}
+	kl_error_clear();
+	return best;
+}
+
+static int on_note(const git_oid *commit, const char *text, size_t len, void *payload)
+{
+	struct noting *n = payload;
+	struct kl_view_step *s;
+	char hex[KL_OID_HEX];
+
+	kl_oid_hex(hex, commit);
+	s = kl_map_get(&n->index, hex);
+	if (s && !s->event)
+		s->event = pick(text, len);
+	return 0;
+}
+
+static int load_events(struct kl_view *v, struct kl_repo *r)
+{
+	struct noting n = { .v = v };
+	int err;
+
+	for (size_t i = 0; i < v->n; i++) {
+		char hex[KL_OID_HEX];
+
+		kl_oid_hex(hex, &v->step[i].commit);
+		kl_map_put(&n.index, hex, &v->step[i]);
+	}
+	err = kl_notes_each(r, KL_NOTES_GATE, on_note, &n);
+	kl_map_release(&n.index);
+	if (err != KL_ENOTFOUND)
+		return err;
+	kl_error_clear();	/* no notes in this clone */
+	return 0;
+}
+
+/* --- what they say ---------------------------------------------------------- */
+
+static void features(struct kl_strvec *out, const json_t *event)
+{
+	size_t i;
+	json_t *f;
+
+	json_array_foreach(json_object_get(event, "features"), i, f)
+		if (json_is_string(f))
+			kl_strvec_push(out, json_string_value(f));
+}
+
+static void minus(struct kl_strvec *out, const struct kl_strvec *a, const struct kl_strvec *b)
+{
+	for (size_t i = 0; i < a->n; i++)
+		if (!kl_strvec_has(b, a->v[i]))
+			kl_strvec_push(out, a->v[i]);
+}
+
+static void copy(char *to, size_t n, const char *from)
+{
+	snprintf(to, n, "%s", from);
+}
+
+static void read_event(struct kl_view_step *s)
+{
+	const json_t *e = s->event, *vs = json_object_get(json_object_get(e, "profile"), "vs");
+	const char *baseline;
+	size_t i;
+	json_t *v;
+
+	copy(s->verdict, sizeof(s->verdict), kl_json_str_or(e, "verdict", ""));
+	copy(s->tier, sizeof(s->tier), kl_json_str_or(e, "tier", ""));
+	s->ns = kl_record_ns(e);
+	s->baseline_ppm = kl_record_baseline(e, &baseline);
+	copy(s->baseline, sizeof(s->baseline), baseline);
+	/* only a forward event compares with the predecessor on the lineage */
+	if (!json_object_get(e, "inverse") && s->step.derivation &&
+	    !strcmp(s->step.derivation, "inverse"))
+		return;
+	s->prev.ppm = kl_record_ratio(e, &s->prev.lo, &s->prev.hi);
+	json_array_foreach(vs, i, v)
+		if (!strcmp(kl_json_str_or(v, "what", ""), "parent"))
+			copy(s->speed, sizeof(s->speed), kl_json_str_or(v, "verdict", ""));
+}
+
+/* log-ratios add; the half-widths of independent measurements add in quadrature */
+static void accumulate(struct kl_view *v)
+{
+	double mid = 0, below = 0, above = 0;
+
+	for (size_t i = 1; i < v->n; i++) {
+		const struct kl_ratio *p = &v->step[i].prev;
+		double m, lo, hi;
+
+		if (p->ppm <= 0 || p->lo <= 0 || p->hi <= 0)
+			return;		/* a gap: nothing is known beyond it */
+		m = log((double)p->ppm);
+		lo = m - log((double)p->lo);
+		hi = log((double)p->hi) - m;
+		mid += m - log(1e6);
+		below += lo * lo;
+		above += hi * hi;
+		v->step[i].root.ppm = llround(1e6 * exp(mid));
+		v->step[i].root.lo = llround(1e6 * exp(mid - sqrt(below)));
+		v->step[i].root.hi = llround(1e6 * exp(mid + sqrt(above)));
+	}
+}
+
+static void read_events(struct kl_view *v)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec before = KL_STRVEC_INIT;
+
+	for (size_t i = 0; i < v->n; i++) {
+		struct kl_strvec now = KL_STRVEC_INIT;
+
+		if (v->step[i].event)
+			read_event(&v->step[i]);
+		features(&now, v->step[i].event);
+		if (i && v->step[i].event && v->step[i - 1].event) {
+			minus(&v->step[i].gained, &now, &before);
+			minus(&v->step[i].lost, &before, &now);
+		}
+		kl_strvec_release(&before);
+		before = now;
+	}
+	accumulate(v);
+}
+
+/* --- rejections -------------------------------------------------------------- */
+
+void kl_view_rejections_release(struct kl_view_rejections *v)
+{
+	for (size_t i = 0; i < v->n; i++)
+		kl_step_release(&v->r[i].step);
+	free(v->r);
+	*v = (struct kl_view_rejections){ 0 };
+}
+
+int kl_view_rejections(struct kl_view_rejections *out, struct kl_repo *r,
+		       const char *workload, const char *name)
+{
+	char ref[256];
+	git_oid at;
+	int err;
+
+	*out = (struct kl_view_rejections){ 0 };
+	kl_lineage_ref(ref, "rejected", workload, name);
+	err = kl_refs_get(&at, r, ref);
+	if (err == KL_ENOTFOUND) {
+		kl_error_clear();
+		return 0;
+	}
+	for (bool more = !err; more && out->n < MAX_STEPS; ) {
+		struct kl_commit c = { 0 };
+		struct kl_view_rejection *v;
+
+		if ((err = kl_repo_commit_read(&c, r, &at)) < 0)
+			break;
+		KL_GROW(out->r, out->n + 1, out->alloc);
+		v = &out->r[out->n];
+		*v = (struct kl_view_rejection){ .commit = at };
+		err = c.nparent ? kl_step_parse(&v->step, ref, c.message) :
+				  kl_error(KL_EINVALID, "%s: a rejection without the state it was tried on", ref);
+		out->n += !err;
+		more = !err && c.nparent > 1;
+		if (!err)
+			v->on = c.parent[0];
+		if (more)
+			at = c.parent[1];
+		kl_commit_release(&c);
+	}
+	if (err < 0)
+		kl_view_rejections_release(out);
+	return err;
+}
+
+int kl_view_load(struct kl_view *out, struct kl_repo *r, const char *workload, const char *name)
+{
+	struct kl_view_rejections rejections;
+	git_oid tip;
+	int err;
+
+	*out = (struct kl_view){ .workload = kl_strdup(workload), .name = kl_strdup(name) };
+	kl_lineage_ref(out->ref, "lineage", workload, name);
+	err = kl_refs_get(&tip, r, out->ref);
+	if (err == KL_ENOTFOUND)
+		err = kl_error(KL_ENOTFOUND, "there is no lineage '%s/%s' here", workload, name);
+	if (!err && !(err = load_commits(out, r, &tip)) && !(err = load_events(out, r)) &&
+	    !(err = kl_view_rejections(&rejections, r, workload, name))) {
+		out->rejected = rejections.n;
+		kl_view_rejections_release(&rejections);
+		read_events(out);
+	}
+	if (err < 0)
+		kl_view_release(out);
+	return err;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_LINEAGE_VIEW_H
+#define KL_LINEAGE_VIEW_H
+
+#include "lineage/step.h"
+#include "repo/refs.h"
+
+/*
+ * view - a lineage as a person reads it: its commits in forward order, each with
+ * what its gate events say. Nothing is measured here and nothing believed beyond
+ * the notes of this clone; fsck is what verifies them.
+ */
+struct kl_ratio {
+	int64_t ppm, lo, hi;		/* predecessor's time over this one's; 0: not known */
+};
+
+struct kl_view_step {
+	git_oid commit;
+	struct kl_step step;		/* number, action, ...; `text` is the subject */
+	int64_t ns;			/* 0: not profiled */
+	struct kl_ratio prev;		/* against K_{i-1} */
+	struct kl_ratio root;		/* against K_0: log-ratios add, half-widths in quadrature */
+	struct kl_strvec gained, lost;	/* features, against K_{i-1} */
+	char verdict[16];		/* "": no event in this clone */
+	char speed[16];			/* fast, slow, same, ambiguous, "" */
+	char tier[24];
+	char baseline[64];		/* name, "" : none */
+	int64_t baseline_ppm;
+	json_t *event;			/* the forward event, or the state's own; NULL */
+};
+
+struct kl_view {
+	char *workload, *name;
+	char ref[256];
+	struct kl_view_step *step;	/* [0] is K_0 */
+	size_t n;
+	size_t rejected;		/* steps on the rejected ref */
+};
+
+/** KL_ENOTFOUND: no such lineage in this repository. */
+int kl_view_load(struct kl_view *out, struct kl_repo *r, const char *workload, const char *name);
+void kl_view_release(struct kl_view *v);
+
+/**
+ * Lineages here: full ref names, sorted. `what` is NULL, "<workload>", "<workload>/<name>" or
+ * a full ref.
+ */
+int kl_view_list(struct kl_strvec *out, struct kl_repo *r, const char *what);
+/** Split a lineage ref into its workload and name; both the caller's. KL_EINVALID. */
+int kl_view_split(char **workload, char **name, const char *ref);
+
+/** One rejected step. */
+struct kl_view_rejection {
+	git_oid commit, on;		/* on: the state it was tried on */
+	struct kl_step step;
+};
+struct kl_view_rejections { struct kl_view_rejection *r; size_t n, alloc; };
+/** Newest first; empty when the ref is not there. */
+int kl_view_rejections(struct kl_view_rejections *out, struct kl_repo *r,
+		       const char *workload, const char *name);
+void kl_view_rejections_release(struct kl_view_rejections *v);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_LINEAGE_FAKE_H
+#define KL_LINEAGE_FAKE_H
+
+/*
+ * lineage_fake - a gate that reads its verdict in the source: words in its
+ * comments say what the "compiled" kernel would show.
+ *
+ *	NS:<n>		its time			BAD:<class>	it fails
+ *	F:<feature>	a fact of the artefact		CODE:<word>	machine code, if not the text itself
+ *
+ * It counts its calls, and can be told to be interrupted at the n-th.
+ */
+#include "gate/event.h"
+#include "lineage/sequencer.h"
+#include "scratch.h"
+
+struct fake {
+	int calls;
+	int interrupt_at;	/* 0: never */
+};
+
+static const char *const fake_contract =
+	"klineage: 1\\n"
+	"workload: copy\\n"
+	"case: {op: copy, dims: {n: 8}}\\n"
+	"surface: {language: c, sources: [copy.c], entry: copy}\\n"
+	"args:\\n"
+	"  - {name: x, kind: in, dtype: f64, shape: [n]}\\n"
+	"  - {name: y, kind: out, dtype: f64, shape: [n]}\\n"
+	"oracle: {language: c, sources: [oracle.c], entry: copy}\\n"
+	"accept: {rule: exact}\\n";
+
+static char *fake_word(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? kl_strndup(at + strlen(key), strcspn(at + strlen(key), " \t\n*")) : NULL;
+}
+
+static int64_t fake_ns(const struct kl_surface *s)
+{
+	KL_AUTO(kl_freep) char *word = s ? fake_word(s->file[0].data, "NS:") : NULL;
+
+	return word ? atoll(word) : 0;
+}
+
+static void fake_facts(struct kl_verdict *v, const struct kl_surface *s, json_t *features)
+{
+	KL_AUTO(kl_freep) char *code = fake_word(s->file[0].data, "CODE:");
+
+	for (const char *at = s->file[0].data; (at = strstr(at, " F:")); at++) {
+		KL_AUTO(kl_freep) char *f = fake_word(at, " F:");
+
+		kl_strvec_push(&v->facts.features, f);
+	}
+	kl_strvec_uniq(&v->facts.features);
+	for (size_t i = 0; i < v->facts.features.n; i++)
+		json_array_append_new(features, json_string(v->facts.features.v[i]));
+	kl_digest_hex(v->facts.code_digest, code ? code : s->file[0].data,
+		      code ? strlen(code) : s->file[0].len);
+}
+
+static void fake_profile(json_t *event, const struct kl_surface *s, const struct kl_surface *parent)
+{
+	json_t *profile = json_object(), *vs = json_array(), *v;
+	int64_t ratio = parent ? fake_ns(parent) * 1000000 / fake_ns(s) : 0;
+
+	kl_json_set_int(profile, "ns", fake_ns(s));
+	if (parent) {
+		v = json_object();
+		kl_json_set_str(v, "what", "parent");
+		kl_json_set_str(v, "surface", parent->digest);
+		kl_json_set_int(v, "ratio_ppm", ratio);
+		kl_json_set_int(v, "lo_ppm", ratio - ratio / 100);
+		kl_json_set_int(v, "hi_ppm", ratio + ratio / 100);
+		kl_json_set_str(v, "verdict", ratio > 1000000 ? "fast" : "slow");
+		json_array_append_new(vs, v);
+	}
+	kl_json_set(profile, "vs", vs);
+	kl_json_set(event, "profile", profile);
+}
+
+static int fake_judge(struct kl_verdict **out, const struct kl_surface *s,
+		      const struct kl_surface *parent, void *payload)
+{
+	struct fake *f = payload;
+	KL_AUTO(kl_freep) char *bad = fake_word(s->file[0].data, "BAD:");
+	struct kl_verdict *v;
+	json_t *features = json_array();
+
+	if (++f->calls == f->interrupt_at) {
+		json_decref(features);
+		return kl_error(KL_EINTR, "interrupted");
+	}
+	v = kl_calloc(1, sizeof(*v));
+	v->event = json_object();
+	v->message = kl_strdup(bad ? "y[3]: got 1, wanted 2" : "");
+	snprintf(v->verdict, sizeof(v->verdict), "%s", bad ? "fail" : "pass");
+	snprintf(v->class_, sizeof(v->class_), "%s", bad ? bad : "");
+	v->ns = fake_ns(s);
+	fake_facts(v, s, features);
+	kl_json_set_int(v->event, "v", 1);
+	kl_json_set_str(v->event, "kind", "gate");
+	kl_json_set_str(v->event, "time", "2026-01-01T00:00:00Z");
+	kl_json_set_str(v->event, "workload", s->contract->workload);
+	kl_json_set_str(v->event, "surface", s->digest);
+	kl_json_set_str(v->event, "contract", s->contract_digest);
+	kl_json_set_str(v->event, "verdict", v->verdict);
+	kl_json_set_str(v->event, "class", bad);
+	kl_json_set_str(v->event, "tier", "host-sandboxed");
+	kl_json_set(v->event, "features", features);
+	if (!bad)
+		fake_profile(v->event, s, parent);
+	kl_event_seal(v->event);
+	*out = v;
+	return 0;
+}
+
+/* a version of the kernel: its comment, and a body that tells states apart */
+static void fake_commit(const char *dir, const char *words, const char *body, const char *message)
+{
+	sh(dir, "mkdir -p k && printf '/* %s */\\nvoid copy(void)\\n{\\n%s}\\n' >k/copy.c && "
+	   "git add k && git commit -q -F - <<'EOF'\n%s\nEOF", words, body, message);
+}
+
+/*
+ * Four commits: naive, tiled, one that is wrong, the expert. Undoing the
+ * expert's leads to a state that fails; undoing both passes.
+ */
+static __attribute__((unused)) char *fake_repo(const char *name)
+{
+	char *dir = scratch_dir(name);
+
+	sh(dir, "git init -q -b main . && mkdir k && printf '%s' >k/klineage.yaml && "
+	   "echo 'void copy(void) {}' >k/oracle.c && echo other >other.txt && git add .",
+	   fake_contract);
+	fake_commit(dir, "NS:8000", "\\tnaive();\\n", "copy: the plain loop");
+	fake_commit(dir, "NS:4000 F:vec.128", "\\ttiled();\\n",
+		    "copy: tile it\n\nKlineage-Action: untile\nKlineage-Mechanism: tile\nKlineage-Locus: copy.c:copy");
+	fake_commit(dir, "NS:2000 F:vec.256 BAD:wrong-edge", "\\twrong();\\n", "copy: vectors, wrongly");
+	fake_commit(dir, "NS:1000 F:vec.256 F:prefetch", "\\texpert();\\n", "copy: the expert");
+	return dir;
+}
+
+static __attribute__((unused)) struct kl_sequencer fake_sequencer(struct kl_repo *r, struct fake *f)
+{
+	struct kl_sequencer s = KL_SEQUENCER_INIT;
+
+	s.repo = r;
+	s.judge = fake_judge;
+	s.payload = f;
+	return s;
+}
+
+static const struct kl_sequencer_opts fake_opts __attribute__((unused)) = {
+	.dir = "k", .platform = "cpu/x86-64-v3", .rewriters = "history",
+	.step_limit = 64, .rejection_limit = 24,
+};
+
+/* the whole of it */
+static __attribute__((unused)) int fake_deopt(const char *dir, const struct kl_sequencer_opts *o,
+					      struct kl_outcome *out)
+{
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	struct fake f = { 0 };
+	struct kl_sequencer s;
+	int err;
+
+	assert_ok(kl_repo_open_at(&r, dir));
+	s = fake_sequencer(r, &f);
+	err = kl_sequencer_start(&s, o);
+	if (!err)
+		err = kl_sequencer_run(&s, out);
+	kl_sequencer_release(&s);
+	return err;
+}
+
+#endif
