@@ -199,7 +199,7 @@ static const char *place(char *out, size_t cap, const struct kl_job *job, const 
 	return out;
 }
 
-/* Finite inputs must have a finite truth, and an exact band an exact one. */
+/* Finite inputs must have a finite truth; only `bands` may ask for other answers. */
 static int check_truth(const struct kl_job *job, const struct kl_member *m, const char *base,
 		       const struct layout *l)
 {
@@ -218,11 +218,9 @@ static int check_truth(const struct kl_job *job, const struct kl_member *m, cons
 			continue;
 		for (size_t k = 0; k < l->bytes[i][PART_TRUTH] / sizeof(*y); k++) {
 			if (finite && !isfinite(y[k]) && strncmp(m->band, "band", 4))
-				return kl_error(KL_ECANNOT, "the oracle gives %g for %s: not finite although every input is",
+				return kl_error(KL_ECANNOT,
+						"the oracle gives %g for %s, and every input is finite",
 						y[k], place(at, sizeof(at), job, m, i, k));
-			if (m->exact && isfinite(y[k]) && kl_tensor_round(t, y[k]) != y[k])
-				return kl_error(KL_ECANNOT, "exact band refused: the truth of %s is %.17g, which the dtype cannot hold; choose inputs with smaller sums",
-						place(at, sizeof(at), job, m, i, k), y[k]);
 		}
 	}
 	return 0;
@@ -305,8 +303,12 @@ static int fill_member(char *base, const struct layout *l, const struct kl_job *
 
 static int write_file(const char *path, const char *data, size_t n)
 {
-	KL_AUTO(kl_closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	KL_AUTO(kl_closep) int fd = -1;
 
+	/* never into the old file: another worker may have it mapped */
+	if (unlink(path) < 0 && errno != ENOENT)
+		return kl_error_errno("cannot remove '%s'", path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return kl_error_errno("cannot create '%s'", path);
 	while (n) {

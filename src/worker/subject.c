@@ -56,14 +56,19 @@ static uint64_t scalar_bits(enum kl_dtype t, double v)
 
 static void plan_value(struct kl_wire_arg *a, const struct kl_job_arg *arg, int64_t dim, bool oracle, bool real_is_double)
 {
+	double v = arg->value;
+
 	if (arg->role == KL_ROLE_DIM) {
 		a->extent[0] = dim;
 		memcpy(&a->bits, &dim, kl_dtype_bytes(a->dtype));
 		return;
 	}
+	/* the truth, too, is about the number that the kernel gets */
+	if (a->dtype == KL_F32)
+		v = (float)v;
 	if (oracle && is_float(a->dtype))
 		a->dtype = real_is_double ? KL_F64 : KL_F32;
-	a->bits = scalar_bits(a->dtype, arg->value);
+	a->bits = scalar_bits(a->dtype, v);
 }
 
 static int plan_tensor(struct kl_wire_arg *a, const struct kl_point *pt, size_t arg, const struct kl_subject_spec *spec)
