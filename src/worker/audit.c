@@ -116,6 +116,23 @@ static void put_truth(struct answer *x, const struct kl_job *job, const struct k
 
 /* -- the honest answer -------------------------------------------------- */
 
+/* The oracle in float says nothing about rounding in double. */
+static void check_yardstick(struct audit *a)
+{
+	for (size_t i = 0; i < a->job->nargs; i++) {
+		const char *rule = rule_name(a->job, i);
+
+		if (!kl_arg_is_output(&a->job->arg[i]) || a->job->arg[i].dtype != KL_F64)
+			continue;
+		if (rule && !strcmp(rule, "noise"))
+			add(a->problems,
+			    "rule noise cannot judge '%s': f64 has no honest yardstick, use rel-l2",
+			    a->job->arg[i].name);
+		else
+			add(a->notes, "there is no honest yardstick for '%s', which is f64", a->job->arg[i].name);
+	}
+}
+
 static int check_honest(struct audit *a)
 {
 	for (size_t k = 0; k < kl_pool_size(a->pool); k++) {
@@ -126,13 +143,15 @@ static int check_honest(struct audit *a)
 
 		put_truth(&x, a->job, m);
 		for (size_t i = 0; i < a->job->nargs; i++)
-			if (m->honest[i])
+			if (m->honest[i] && a->job->arg[i].dtype != KL_F64)
 				put_oracle(&x, a->job, m, i, m->honest[i], false);
 		ok = passes(a, m, &x, &at);
 		if (ok < 0)
 			return ok;
 		if (!ok)
-			add(a->problems, "the oracle in float does not pass for '%s' at '%s', band '%s': %s, wanted %s (%s)",
+			add(a->problems,
+			    "the oracle in float does not pass for '%s' at '%s', band '%s': "
+			    "%s, wanted %s (%s)",
 			    a->job->arg[at.out].name, m->point->id, m->band, at.got, at.wanted, at.why);
 	}
 	return 0;
@@ -388,7 +407,8 @@ static int check_inputs(struct audit *a)
 	}
 	for (size_t i = 0; i < a->job->nargs && err == 0; i++) {
 		if (seen[i] == STILL)
-			add(a->problems, "input '%s' does not matter: other values leave every answer within its rule",
+			add(a->problems,
+			    "input '%s' does not matter: other values leave every answer right",
 			    a->job->arg[i].name);
 		if (seen[i] == NO_OTHER)
 			add(a->notes, "input '%s' has a constant integer fill: not redrawn", a->job->arg[i].name);
@@ -429,7 +449,8 @@ static int lower_at(struct audit *a, const struct kl_member *m)
 		if (ok == 0)
 			ok = truth_passes(a, oracle, m, input);
 		if (ok > 0)
-			add(a->problems, "the rules pass the truth of inputs rounded to %s at '%s': too loose to see a lower precision",
+			add(a->problems,
+			    "the rules pass the truth of inputs rounded to %s at '%s': too loose",
 			    name, m->point->id);
 	}
 	for (size_t i = 0; i < KL_JOB_MAX_ARGS; i++)
@@ -480,6 +501,7 @@ int kl_stage_audit(json_t *result, const struct kl_job *job, struct kl_pool *poo
 	int err;
 
 	check_judged(&a);
+	check_yardstick(&a);
 	err = check_honest(&a);
 	if (err == 0)
 		err = check_trivial(&a);

@@ -14,7 +14,7 @@
 
 /* A call that takes longer is made once a member and repeated at smaller points only ... */
 #define DEAR_NS 200000000
-/* ... and one that takes even longer leaves the third full-shape draw to the profile, which checks every call. */
+/* ... and one that takes longer still leaves the third full-shape draw to the profile. */
 #define VERY_DEAR_NS 1000000000
 #define SOAK_CALLS 50		/* and up to SOAK_MORE more, so that no kernel can count them */
 #define SOAK_MORE 16
@@ -423,7 +423,7 @@ static void report(json_t *result, struct run *r)
 	kl_json_set_int(o, "cases", cases(r));
 	kl_json_set_int(o, "calls", r->calls);
 	kl_json_set_int(o, "elements", r->elements);
-	/* beyond 10^15 (an error of 10^9 times the allowed, or no error at all allowed) it says nothing more */
+	/* infinite where no error at all was allowed */
 	kl_json_set_int(o, "margin_ppm", ppm < 1e15 ? (int64_t)ceil(ppm) : 1000000000000000);
 	if (r->failure)
 		kl_json_set(o, "failure", r->failure);

@@ -58,7 +58,8 @@ static int rows_init(struct rows *s, const struct kl_job *job, const struct kl_m
 	if (job->arg[r->of].dtype != s->dtype || kl_dtype_is_float(s->idtype) ||
 	    (size_t)kl_point_elements(p, (size_t)r->indices) != n ||
 	    (size_t)kl_point_elements(p, (size_t)r->of) != s->nrow * s->cols)
-		return kl_error(KL_EINVALID, "rule multiset: '%s', '%s' and '%s' do not fit in shape or dtype",
+		return kl_error(KL_EINVALID,
+				"rule multiset: '%s', '%s' and '%s' do not fit in shape or dtype",
 				job->arg[r->out].name, job->arg[r->indices].name, job->arg[r->of].name);
 	s->key = kl_calloc(s->k + 1, sizeof(*s->key));
 	s->want = kl_calloc(s->k + 1, sizeof(*s->want));

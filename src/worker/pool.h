@@ -43,21 +43,25 @@ struct kl_member {
 	bool exact;		/* answers must be bit-equal */
 	uint64_t seed;		/* the pool's: job->seed of a replay */
 	const void *input[KL_JOB_MAX_ARGS];	/* in the kernel's dtype; NULL if not in/inout */
-	const void *truth[KL_JOB_MAX_ARGS];	/* outputs: double per element for floats, the dtype for integers */
-	const void *honest[KL_JOB_MAX_ARGS];	/* outputs: float per element for floats, NULL otherwise */
-	const void *absum[KL_JOB_MAX_ARGS];	/* elementwise rule: double, oracle on |inputs|; else NULL */
-	const struct kl_yard *yard;		/* job->nrule of them; NULL: kl_compare works them out itself */
+	const void *truth[KL_JOB_MAX_ARGS];	/* outputs: double for floats, the dtype for integers */
+	const void *honest[KL_JOB_MAX_ARGS];	/* outputs: float for floats, NULL for integers */
+	const void *absum[KL_JOB_MAX_ARGS];	/* rule elementwise: double, oracle on |inputs|; or NULL */
+	const struct kl_yard *yard;		/* job->nrule; NULL: kl_compare makes its own */
 };
 
 struct kl_pool;
-/** Open or build; the pool borrows `job`. KL_ECANNOT: the oracle faults, hangs, is not finite where it must be, or an exact band has no exact answer; the message says. */
+/**
+ * Open or build; the pool borrows `job`. KL_ECANNOT: the oracle faults, hangs,
+ * or is not finite where it must be; the message says.
+ */
 int kl_pool_open(struct kl_pool **out, const struct kl_job *job);
 void kl_pool_free(struct kl_pool *p);
 KL_DEFINE_CLEANUP(struct kl_pool *, kl_pool_free)
 size_t kl_pool_size(const struct kl_pool *p);
 const struct kl_member *kl_pool_get(const struct kl_pool *p, size_t i);
 /** The noise-band members of a point, for profiling: at least 3 for a perf point. */
-size_t kl_pool_noise(const struct kl_pool *p, const struct kl_point *pt, const struct kl_member **out, size_t max);
+size_t kl_pool_noise(const struct kl_pool *p, const struct kl_point *pt,
+		     const struct kl_member **out, size_t max);
 uint64_t kl_pool_seed(const struct kl_pool *p);
 
 /* compare.h's result, here since every caller of pool needs it */
@@ -68,12 +72,13 @@ struct kl_mismatch {
 	char got[40], wanted[40];
 	char why[120];
 	double margin;			/* worst error / allowed error; <= 1 passes */
-	int64_t bad, elements;		/* wrong elements (where the rule counts them), elements checked */
-	bool edge_only;			/* every bad element lies on a border of its tensor or the point is not the case */
+	int64_t bad, elements;		/* wrong elements, elements checked */
+	bool edge_only;			/* all bad ones on a border, or no perf point */
 };
 /**
- * Judge outputs against a member: `got[arg]` in the kernel's dtype. 0 and m->out = -1 when it passes;
- * KL_ENO (no message set) and the first bad place otherwise; KL_EINVALID: the job's rule does not fit its tensors.
+ * Judge outputs against a member: `got[arg]` in the kernel's dtype. 0 and m->out = -1
+ * when it passes; KL_ENO (no message set) and the first bad place otherwise;
+ * KL_EINVALID: the job's rule does not fit its tensors.
  */
 int kl_compare(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
 	       const void *const *got);

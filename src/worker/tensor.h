@@ -48,7 +48,7 @@ size_t kl_tensor_lower(void *data, enum kl_dtype t, size_t n);
 /** Name of that format, for people: "tf32"; NULL for integers. */
 const char *kl_tensor_lower_name(enum kl_dtype t);
 
-/** "%.9g" (f64: "%.17g"), decimal for integers, and bits in hex first where that would hide something: -0, NaN. */
+/** "%.9g" (f64: "%.17g"), decimal for integers; the bits in hex first for -0 and NaN. */
 void kl_tensor_print(char *out, size_t cap, enum kl_dtype t, const void *base, size_t i);
 /** Row-major position to one index an axis. */
 void kl_tensor_index(int64_t *index, const int64_t *extent, size_t naxes, size_t i);

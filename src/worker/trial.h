@@ -9,7 +9,10 @@
  * pool, audit and correctness touch a process that runs other people's code.
  */
 
-/** A kernel once: inputs copied in (`input[arg]` in the dtype), outputs poisoned, called. The answer is at kl_subject_buffer(). */
+/**
+ * A kernel once: inputs copied in (`input[arg]` in the dtype), outputs poisoned,
+ * called. The answer is at kl_subject_buffer().
+ */
 int kl_trial_kernel(struct kl_call *end, struct kl_subject *s, const struct kl_job *job,
 		    const void *const *input, uint64_t poison);
 

@@ -83,6 +83,16 @@ static void a_rule_tighter_than_honest_is_named(void **state)
 	assert_problem(f, "the oracle in float does not pass for 'C' at 'case0', band 'noise'");
 }
 
+/* Sums beyond 2^24: the band would refuse right kernels that add in another order. */
+static void exact_bands_that_are_not_are_named(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+
+	json_array_append_new(f->job.exact,
+			      fx_json("{\"A\":{\"ints\":[3000,4001]},\"B\":{\"ints\":[3000,4001]}}"));
+	assert_problem(f, "the oracle in float does not pass for 'C' at 'case0', band 'exact1'");
+}
+
 static void unused_inputs_are_named(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
@@ -166,6 +176,21 @@ static void copies(void **state)
 	assert_problem(f, "passes a copy of input 'y'");
 }
 
+/* In double there is no noise to compare with, but a norm. */
+static void doubles_need_a_norm(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+
+	for (int i = 3; i < 6; i++)
+		f->job.arg[i].dtype = KL_F64;
+	assert_problem(f, "rule noise cannot judge 'C'");
+	f->rule[0].kind = KL_RULE_REL_L2;
+	f->rule[0].tol = 1e-13;
+	assert_sound(f);
+	f->rule[0].tol = 1e-6;
+	assert_problem(f, "rounded to f32 at 'case0'");
+}
+
 /* Selection: values are bits, so rounded inputs give another answer. */
 static void selection_sees_fewer_bits(void **state)
 {
@@ -196,11 +221,13 @@ int main(void)
 		cmocka_unit_test(a_good_contract_passes),
 		cmocka_unit_test(loose_rules_are_named),
 		cmocka_unit_test(a_rule_tighter_than_honest_is_named),
+		cmocka_unit_test(exact_bands_that_are_not_are_named),
 		cmocka_unit_test(unused_inputs_are_named),
 		cmocka_unit_test(an_output_without_rule_is_named),
 		cmocka_unit_test(an_unstable_oracle_is_named),
 		cmocka_unit_test(integers_have_no_lower_format),
 		cmocka_unit_test(copies),
+		cmocka_unit_test(doubles_need_a_norm),
 		cmocka_unit_test(selection_sees_fewer_bits),
 	};
 

@@ -159,14 +159,14 @@ static void free_bits_where_the_contract_says_so(void **state)
 {
 	static const char moody[] = "static int calls;\n" GEMM "{" PLAIN
 		"if (calls++ & 1) { union { float f; uint32_t u; } x = { C[0] }; x.u ^= 1; if (K > 1 && A[0] != (int)A[0]) C[0] = x.f; } }";
-	KL_AUTO(json_decrefp) json_t *strict = judged("moody1", moody), *loose;
+	KL_AUTO(json_decrefp) json_t *strict = judged("moody1", moody);
+	KL_AUTO(json_decrefp) json_t *loose = NULL;
 
 	assert_string_equal(class_of(strict), "nondeterministic");
 	f->job.deterministic = false;
 	loose = judged("moody2", moody);
 	f->job.deterministic = true;
 	assert_string_equal(class_of(loose), "");
-	json_decref(loose);
 }
 
 static void an_object_that_cannot_be_loaded(void **state)
