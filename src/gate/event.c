@@ -91,17 +91,29 @@ static char *key_of(const json_t *event)
 	return kl_buf_detach(&b);
 }
 
+/* A fail of correctness: one for being slow, or for changing nothing, says nothing of the answers. */
 static bool is_fail(const json_t *e)
 {
-	return !strcmp(kl_json_str_or(e, "verdict", ""), "fail");
+	const char *class_ = kl_json_str_or(e, "class", "");
+
+	return !strcmp(kl_json_str_or(e, "verdict", ""), "fail") &&
+	       strcmp(class_, "slower") && strcmp(class_, "no-change");
 }
 
-/* Should `e` stand in the place of `old`? Times are ISO 8601: their order is the text's. */
+/* Times are ISO 8601: their order is the text's. Of equals the greater id, whatever order they came in. */
+static bool newer(const json_t *e, const json_t *old)
+{
+	int d = strcmp(kl_json_str_or(e, "time", ""), kl_json_str_or(old, "time", ""));
+
+	if (!d)
+		d = strcmp(kl_json_str_or(e, "id", ""), kl_json_str_or(old, "id", ""));
+	return d > 0;
+}
+
+/* Should `e` stand in the place of `old`? */
 static bool outranks(const json_t *e, const json_t *old)
 {
-	if (is_fail(e) != is_fail(old))
-		return is_fail(e);
-	return strcmp(kl_json_str_or(e, "time", ""), kl_json_str_or(old, "time", "")) > 0;
+	return is_fail(e) != is_fail(old) ? is_fail(e) : newer(e, old);
 }
 
 struct folding {
@@ -135,8 +147,10 @@ static void take_line(struct folding *f, const char *line, size_t len)
 		kl_map_put(&f->retracted, kl_json_str_or(e, "of", ""), mark);
 	} else if (!strcmp(kind, "gate")) {
 		const char *id = kl_json_str_or(e, "id", "");
+		const json_t *old = kl_map_get(&f->by_id, id);
 
-		if (!kl_map_get(&f->by_id, id))
+		/* the same event may come once signed and once not */
+		if (!old || (!json_object_get(old, "sig") && json_object_get(e, "sig")))
 			kl_map_put(&f->by_id, id, kl_steal(&e));
 	}
 }
@@ -148,11 +162,6 @@ static void choose(struct kl_map *best, const char *key, json_t *e,
 
 	if (!old || better(e, old))
 		kl_map_put(best, key, e);
-}
-
-static bool newer(const json_t *e, const json_t *old)
-{
-	return strcmp(kl_json_str_or(e, "time", ""), kl_json_str_or(old, "time", "")) > 0;
 }
 
 void kl_event_fold(struct kl_fold *out, const char *text, size_t len,

@@ -28,9 +28,11 @@ bool kl_event_is_for(const json_t *event, const char *surface, const char *contr
 
 /**
  * What a set of lines says together. Lines are skipped when they do not parse
- * (`skipped` counts them), when their id came before, or when they are for other files.
+ * (`skipped` counts them), when their id came before (the signed one stays), or when they
+ * are for other files.
  * - `verdicts`: one event for each key (surface, contract, platform, device, compiler,
- *   flags, policy, tier): a correctness fail outranks any pass, else the newest;
+ *   flags, policy, tier): a correctness fail (not slower, no-change) outranks any pass,
+ *   else the newest;
  * - `profiles`: platform id -> the newest event with a profile.
  * An event of kind "retract" takes back the one named in its "of".
  */

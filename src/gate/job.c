@@ -211,8 +211,10 @@ int kl_job_write(json_t **out, const struct kl_job_spec *s)
 {
 	const struct kl_contract *c = s->contract;
 	KL_AUTO(json_decrefp) json_t *job = json_object();
-	int err;
+	int err = kl_contract_fits(c);
 
+	if (err < 0)
+		return err;
 	kl_json_set_str(job, "schema", "klineage.job/1");
 	kl_json_set_str(job, "surface", c->language);
 	kl_json_set_str(job, "entry", c->entry);

@@ -24,7 +24,10 @@ struct kl_job_spec {
 	int64_t profile_max_ms;
 };
 
-/** KL_EINVALID: an expression cannot be evaluated at a point. `*job` is the caller's. */
+/**
+ * KL_EINVALID: an expression cannot be evaluated at a point; KL_ECANNOT: the
+ * points do not fit into this machine. `*job` is the caller's.
+ */
 int kl_job_write(json_t **job, const struct kl_job_spec *s);
 
 #endif

@@ -131,7 +131,7 @@ static char *accept_of(const struct kl_proto *p)
 	if (floats && others)
 		return kl_buf_detach(&list);
 	kl_buf_release(&list);
-	return kl_strdup(others ? "{rule: exact}" : "{rule: noise, max: 4, rms: 2}");
+	return kl_strdup(others ? " {rule: exact}" : " {rule: noise, max: 4, rms: 2}");
 }
 
 static char *sources_of(const struct kl_proto *p, const char *leaf)

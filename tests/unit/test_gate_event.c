@@ -95,12 +95,79 @@ static void stale_is_left_out_and_the_newest_profile_wins(void **state)
 	assert_int_equal(json_array_size(f.verdicts), 2);
 }
 
+static json_t *classed(json_t *e, const char *class_)
+{
+	kl_json_set_str(e, "class", class_);
+	kl_event_seal(e);
+	return e;
+}
+
+/* Slow, or the same as before, is no fault of the answers: a pass may follow. */
+static void only_a_correctness_fail_outranks(void **state)
+{
+	static const struct { const char *class_, *verdict; } rows[] = {
+		{ "slower", "pass" }, { "no-change", "pass" }, { "wrong-edge", "fail" },
+		{ "cheat", "fail" }, { "compile", "fail" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+		KL_AUTO(kl_fold_release) struct kl_fold f = { NULL, NULL, 0, 0 };
+
+		add(&b, classed(event("fail", "2026-01-01", "s", 0), rows[i].class_));
+		add(&b, event("pass", "2026-01-02", "s", 0));
+		kl_event_fold(&f, b.ptr, b.len, "s", "c");
+		assert_int_equal(json_array_size(f.verdicts), 1);
+		assert_string_equal(kl_json_str_or(json_array_get(f.verdicts, 0), "verdict", ""),
+				    rows[i].verdict);
+	}
+}
+
+/* A union of notes has no order: what comes out must not depend on it. */
+static void order_of_lines_does_not_matter(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf a = KL_BUF_INIT, b = KL_BUF_INIT;
+	KL_AUTO(kl_fold_release) struct kl_fold fa = { NULL, NULL, 0, 0 }, fb = { NULL, NULL, 0, 0 };
+	json_t *plain = event("pass", "2026-01-01", "s", 5);
+	json_t *rival = event("pass", "2026-01-01", "s", 6);
+	json_t *sealed = json_deep_copy(plain);
+
+	kl_json_set_str(sealed, "sig", "x");
+	add(&a, json_incref(plain));
+	add(&a, json_incref(rival));
+	add(&a, json_incref(sealed));
+	add(&b, sealed);
+	add(&b, rival);
+	add(&b, plain);
+	kl_event_fold(&fa, a.ptr, a.len, "s", "c");
+	kl_event_fold(&fb, b.ptr, b.len, "s", "c");
+	assert_true(json_equal(fa.verdicts, fb.verdicts));
+	assert_true(json_equal(fa.profiles, fb.profiles));
+}
+
+static void the_signed_copy_is_kept(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_fold_release) struct kl_fold f = { NULL, NULL, 0, 0 };
+	json_t *plain = event("pass", "2026-01-01", "s", 0), *sealed = json_deep_copy(plain);
+
+	kl_json_set_str(sealed, "sig", "x");
+	add(&b, plain);
+	add(&b, sealed);
+	kl_event_fold(&f, b.ptr, b.len, NULL, NULL);
+	assert_int_equal(json_array_size(f.verdicts), 1);
+	assert_string_equal(kl_json_str_or(json_array_get(f.verdicts, 0), "sig", ""), "x");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(id_ignores_where_it_stands),
 		cmocka_unit_test(hostile_lines),
 		cmocka_unit_test(fail_outranks_pass_until_retracted),
+		cmocka_unit_test(only_a_correctness_fail_outranks),
+		cmocka_unit_test(order_of_lines_does_not_matter),
+		cmocka_unit_test(the_signed_copy_is_kept),
 		cmocka_unit_test(stale_is_left_out_and_the_newest_profile_wins),
 	};
 

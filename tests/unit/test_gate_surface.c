@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "test.h"
+#include "scratch.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/fs.h"
 #include "gate/surface.h"
 
 static const char contract[] =
@@ -166,6 +164,95 @@ static void with_replaces_sources_only(void **state)
 	assert_error(KL_EINVALID, "'oracle.c' is not a source", kl_surface_with(&none, s, &edit, 1));
 }
 
+/* A tree and the files it was made of are one surface. */
+static void tree_and_directory_agree(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("tree");
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_surface_freep) struct kl_surface *t = NULL, *d = NULL, *top = NULL;
+	struct kl_surface *none = NULL;
+	git_oid tree;
+
+	put(dir, "dir/klineage.yaml", contract);
+	put(dir, "dir/a.c", "int a;\n");
+	put(dir, "dir/sub/b.h", "");
+	put(dir, "dir/oracle.c", "int o;\n");
+	put(dir, "dir/zz.h", "int z;\n");
+	sh(dir, "chmod +x dir/a.c && git add . && git commit -q -m kernel");
+	assert_ok(kl_repo_open_at(&r, dir));
+	tree = oid_of(dir, "HEAD^{tree}");
+	assert_ok(kl_surface_from_tree(&t, r, &tree, "dir"));
+	assert_ok(kl_surface_from_dir(&d, dir, "dir"));
+	assert_string_equal(t->digest, d->digest);
+	assert_string_equal(t->contract_digest, d->contract_digest);
+	assert_int_equal(t->file[0].mode, 0100755);
+	assert_string_equal(t->file[0].data, "int a;\n");
+	/* as the root of a lineage: the same surface, wherever it lies */
+	tree = oid_of(dir, "HEAD:dir");
+	assert_ok(kl_surface_from_tree(&top, r, &tree, ""));
+	assert_string_equal(top->digest, t->digest);
+	assert_error(KL_ENOTFOUND, "no contract 'sub/klineage.yaml' in that tree",
+		     kl_surface_from_tree(&none, r, &tree, "sub"));
+}
+
+static void trees_with_links_and_holes(void **state)
+{
+	static const struct { const char *change; int kind; const char *message; } rows[] = {
+		{ "ln -sf zz.h dir/oracle.c", KL_EINVALID, "'oracle.c' is a symbolic link" },
+		{ "rm -r dir/sub && ln -s .. dir/sub", KL_ENOTFOUND, "'sub/b.h'" },
+		{ "rm dir/a.c && mkdir dir/a.c && echo >dir/a.c/x", KL_EINVALID, "'a.c'" },
+		{ "rm dir/a.c", KL_ENOTFOUND, "'a.c'" },
+		{ "rm dir/klineage.yaml && ln -s a.c dir/klineage.yaml", KL_EINVALID, "symbolic link" },
+		{ "head -c 5000000 /dev/zero >dir/zz.h", KL_EINVALID, "'zz.h'" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_freep) char *dir = scratch_repo("holes");
+		KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+		struct kl_surface *s = NULL;
+		git_oid tree;
+		int err;
+
+		put(dir, "dir/klineage.yaml", contract);
+		put(dir, "dir/a.c", "");
+		put(dir, "dir/sub/b.h", "");
+		put(dir, "dir/oracle.c", "");
+		put(dir, "dir/zz.h", "");
+		sh(dir, "%s && git add -A && git commit -q -m x", rows[i].change);
+		assert_ok(kl_repo_open_at(&r, dir));
+		tree = oid_of(dir, "HEAD^{tree}");
+		err = kl_surface_from_tree(&s, r, &tree, "dir");
+		if (err != rows[i].kind || !strstr(kl_error_last(), rows[i].message))
+			fail_msg("%s: %d: %s", rows[i].change, err, err ? kl_error_last() : "accepted");
+	}
+}
+
+static void contracts_are_found(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("find");
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT, names = KL_STRVEC_INIT;
+	git_oid tree;
+
+	put(dir, "b/klineage.yaml", contract);
+	put(dir, "b.c/klineage.yaml", contract);
+	put(dir, "klineage.yaml", contract);
+	put(dir, "broken/deep/klineage.yaml", "klineage: 1\n");
+	put(dir, "x/my-klineage.yaml", contract);
+	sh(dir, "git add . && git commit -q -m x");
+	assert_ok(kl_repo_open_at(&r, dir));
+	tree = oid_of(dir, "HEAD^{tree}");
+	assert_ok(kl_surface_find(&dirs, &names, r, &tree));
+	assert_int_equal(dirs.n, 4);
+	assert_int_equal(names.n, 4);
+	assert_string_equal(dirs.v[0], "");
+	assert_string_equal(names.v[0], "copy");
+	assert_string_equal(dirs.v[1], "b");
+	assert_string_equal(dirs.v[2], "b.c");
+	assert_string_equal(dirs.v[3], "broken/deep");
+	assert_string_equal(names.v[3], "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,7 +262,10 @@ int main(void)
 		cmocka_unit_test(refuses_links_and_holes),
 		cmocka_unit_test(refuses_what_is_no_file),
 		cmocka_unit_test(with_replaces_sources_only),
+		cmocka_unit_test(tree_and_directory_agree),
+		cmocka_unit_test(trees_with_links_and_holes),
+		cmocka_unit_test(contracts_are_found),
 	};
 
-	return cmocka_run_group_tests_name("gate surface", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("gate surface", tests, scratch_setup, scratch_teardown);
 }

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scratch.h"
+
+#include "gate/cache.h"
+#include "gate/event.h"
+
+static struct kl_platform platform = {
+	.id = "cpu/x86-64-v3", .device = "cpu A", .compiler = "gcc 1",
+};
+
+struct fixture {
+	char *dir;
+	struct kl_repo *repo;
+	struct kl_strvec flags;
+	struct kl_cache_key key;
+};
+
+static void fixture_open(struct fixture *f, const char *name)
+{
+	f->dir = scratch_repo(name);
+	assert_ok(kl_repo_open_at(&f->repo, f->dir));
+	kl_strvec_push(&f->flags, "-O2");
+	f->key = (struct kl_cache_key){
+		.surface = "s", .contract = "c", .platform = &platform, .flags = &f->flags,
+		.tier = "host-sandboxed", .parent = "p", .profile = true,
+	};
+}
+
+static void fixture_close(struct fixture *f)
+{
+	kl_repo_free(f->repo);
+	kl_strvec_release(&f->flags);
+	free(f->dir);
+}
+
+static json_t *event(const char *surface)
+{
+	json_t *e = json_pack("{s:i,s:s,s:s,s:s,s:s}", "v", 1, "kind", "gate", "surface", surface,
+			      "contract", "c", "verdict", "pass");
+
+	kl_event_seal(e);
+	return e;
+}
+
+static void what_is_put_is_got(void **state)
+{
+	KL_AUTO(fixture_close) struct fixture f = { 0 };
+	KL_AUTO(json_decrefp) json_t *e = event("s"), *back = NULL, *again = NULL;
+
+	fixture_open(&f, "put");
+	assert_error(KL_ENOTFOUND, "not judged", kl_cache_get(&back, f.repo, &f.key));
+	assert_ok(kl_cache_put(f.repo, &f.key, e));
+	assert_ok(kl_cache_get(&back, f.repo, &f.key));
+	assert_true(json_equal(back, e));
+	assert_ok(kl_cache_put(f.repo, &f.key, e));
+	assert_ok(kl_cache_get(&again, f.repo, &f.key));
+	/* git does not mind what lies there */
+	sh(f.dir, "git fsck --strict && test -z \"$(git status --porcelain)\"");
+}
+
+/* Whatever a verdict depends on, another value of it is another verdict. */
+static void every_part_of_the_key_counts(void **state)
+{
+	KL_AUTO(fixture_close) struct fixture f = { 0 };
+	KL_AUTO(json_decrefp) json_t *e = event("s"), *back = NULL;
+	struct kl_platform p[3] = { platform, platform, platform };
+	KL_AUTO(kl_strvec_release) struct kl_strvec none = KL_STRVEC_INIT, split = KL_STRVEC_INIT;
+	struct kl_cache_key k[10];
+
+	fixture_open(&f, "key");
+	assert_ok(kl_cache_put(f.repo, &f.key, e));
+	for (size_t i = 0; i < KL_ARRAY_SIZE(k); i++)
+		k[i] = f.key;
+	k[0].surface = "s2";
+	k[1].contract = "c2";
+	strcpy(p[0].id, "cpu/x86-64-v2");
+	k[2].platform = &p[0];
+	strcpy(p[1].device, "cpu B");
+	k[3].platform = &p[1];
+	strcpy(p[2].compiler, "gcc 2");
+	k[4].platform = &p[2];
+	k[5].flags = &none;
+	kl_strvec_push(&split, "-O");
+	kl_strvec_push(&split, "2");
+	k[6].flags = &split;
+	k[7].tier = "unsandboxed";
+	k[8].parent = NULL;
+	k[9].profile = false;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(k); i++)
+		if (kl_cache_get(&back, f.repo, &k[i]) != KL_ENOTFOUND)
+			fail_msg("key %zu finds another's verdict", i);
+	assert_ok(kl_cache_get(&back, f.repo, &f.key));
+}
+
+/* kill -9 or a bad disk: the entry is as if it were not there. */
+static void a_damaged_entry_is_none(void **state)
+{
+	static const char *const harm[] = {
+		": >\"$f\"", "printf '{' >\"$f\"", "sed -i 's/pass/fail/' \"$f\"",
+		"head -c 40 \"$f\" >x && mv x \"$f\"", "rm \"$f\" && mkdir \"$f\"",
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(harm); i++) {
+		KL_AUTO(fixture_close) struct fixture f = { 0 };
+		KL_AUTO(json_decrefp) json_t *e = event("s");
+		json_t *back = NULL;
+
+		fixture_open(&f, "damage");
+		assert_ok(kl_cache_put(f.repo, &f.key, e));
+		sh(f.dir, "f=$(find .git/klineage/cache -name '*.json') && test -f \"$f\" && %s", harm[i]);
+		assert_int_equal(kl_cache_get(&back, f.repo, &f.key), KL_ENOTFOUND);
+		assert_null(back);
+	}
+}
+
+/* An honest event in another key's place is not that key's verdict. */
+static void a_moved_entry_is_none(void **state)
+{
+	KL_AUTO(fixture_close) struct fixture f = { 0 };
+	KL_AUTO(json_decrefp) json_t *e = event("other");
+	json_t *back = NULL;
+
+	fixture_open(&f, "moved");
+	assert_ok(kl_cache_put(f.repo, &f.key, e));
+	assert_int_equal(kl_cache_get(&back, f.repo, &f.key), KL_ENOTFOUND);
+}
+
+static void linked_worktrees_share_it(void **state)
+{
+	KL_AUTO(fixture_close) struct fixture f = { 0 };
+	KL_AUTO(json_decrefp) json_t *e = event("s"), *back = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *other = NULL;
+	KL_AUTO(kl_freep) char *dir = NULL;
+
+	fixture_open(&f, "shared");
+	sh(f.dir, "rm -rf ../linked && git worktree prune && git worktree add -q ../linked");
+	dir = kl_asprintf("%s/../linked", f.dir);
+	assert_ok(kl_repo_open_at(&other, dir));
+	assert_ok(kl_cache_put(f.repo, &f.key, e));
+	assert_ok(kl_cache_get(&back, other, &f.key));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_put_is_got),
+		cmocka_unit_test(every_part_of_the_key_counts),
+		cmocka_unit_test(a_damaged_entry_is_none),
+		cmocka_unit_test(a_moved_entry_is_none),
+		cmocka_unit_test(linked_worktrees_share_it),
+	};
+
+	return cmocka_run_group_tests_name("gate cache", tests, scratch_setup, scratch_teardown);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include "base/fs.h"
+#include "base/proc.h"
+#include "gate/job.h"
+
+#define DATA KL_SOURCE "/tests/data/contracts/good/"
+
+static struct kl_contract *contract(const char *name)
+{
+	KL_AUTO(kl_freep) char *path = kl_asprintf(DATA "%s", name);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_contract *c = NULL;
+
+	assert_ok(kl_fs_read(&text, path, KL_CONTRACT_MAX_BYTES));
+	assert_ok(kl_contract_parse(&c, name, text.ptr, text.len));
+	return c;
+}
+
+static json_t *job(const struct kl_contract *c)
+{
+	static const struct kl_platform p = { .id = "cpu/x86-64-v3", .march = "x86-64-v3" };
+	const struct kl_job_spec s = {
+		.contract = c, .platform = &p, .truth_so = "/t.so", .honest_so = "/h.so",
+		.candidate_so = "/c.so", .pool = "/pool", .audit = true, .profile = true,
+		.seed = UINT64_MAX, .profile_max_ms = 1234,
+	};
+	json_t *j = NULL;
+
+	assert_ok(kl_job_write(&j, &s));
+	return j;
+}
+
+/* The member at a path of keys and indices ("points.0.values") must be `want`. */
+static void assert_at(const json_t *j, const char *path, const char *want)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec part = KL_STRVEC_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf got = KL_BUF_INIT;
+
+	kl_strvec_split(&part, path, ".");
+	for (size_t i = 0; j && i < part.n; i++)
+		j = json_is_array(j) ? json_array_get(j, strtoul(part.v[i], NULL, 10)) :
+				       json_object_get(j, part.v[i]);
+	if (!j)
+		fail_msg("no %s", path);
+	kl_json_canonical(&got, j);
+	if (strcmp(got.ptr, want))
+		fail_msg("%s is %s, not %s", path, got.ptr, want);
+}
+
+static void everything_is_resolved(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *c = contract("most.yaml");
+	KL_AUTO(json_decrefp) json_t *j = job(c);
+	static const struct { const char *path, *want; } rows[] = {
+		{ "schema", "\"klineage.job/1\"" },
+		{ "surface", "\"c\"" }, { "entry", "\"run\"" }, { "oracle_entry", "\"oracle\"" },
+		{ "parent", "null" }, { "baseline", "\"onednn.conv2d\"" }, { "isa", "\"x86-64-v3\"" },
+		{ "seed", "\"18446744073709551615\"" }, { "do", "[\"audit\",\"profile\"]" },
+		{ "deterministic", "false" }, { "arena_bytes", "16777216" }, { "call_ms", "3000" },
+		{ "profile.max_ms", "1234" },
+		{ "args.1", "{\"dtype\":\"i32\",\"kind\":\"dim\",\"name\":\"cols\"}" },
+		{ "args.2.value", "-0.012500000000000001" },
+		{ "args.4.sweep", "false" }, { "args.6.sweep", "true" },
+		/* an index is a number for each point */
+		{ "args.5.fill", "{\"index\":{\"also0\":1,\"case0\":63,\"case1\":7}}" },
+		{ "bands.1.x", "{\"repeat\":{\"index\":{\"also0\":2,\"case0\":64,\"case1\":8}}}" },
+		{ "exact.0.state", "{\"one-hot\":true}" },
+		{ "accept.1", "{\"out\":\"state\",\"per\":[0],\"rule\":\"rel-l2\",\"tol\":0.001}" },
+		{ "points.0.id", "\"case0\"" }, { "points.0.perf", "true" },
+		{ "points.0.weight", "3" }, { "points.0.rank", "\"hot\"" },
+		{ "points.1.rank", "\"cold\"" },
+		{ "points.2.id", "\"also0\"" }, { "points.2.perf", "false" },
+		{ "points.0.values", "[16,64,-0.012500000000000001,255.0,[16,64],[16,8],[32],[4],"
+				     "[16,4],[16,4],[16,4],[16]]" },
+		{ "points.1.values.5", "[2,2]" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++)
+		assert_at(j, rows[i].path, rows[i].want);
+}
+
+/* A floor must be too fast for any machine, and grow with the work. */
+static void floors_follow_the_contract(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *c = contract("axpy.yaml");
+	KL_AUTO(json_decrefp) json_t *small = job(c), *large = NULL, *none = NULL;
+	int64_t a, b;
+
+	a = kl_json_int_or(json_array_get(json_object_get(small, "points"), 0), "floor_ns", -1);
+	/* 64 KB in no less than a nanosecond, in no more than 10 GB/s would take */
+	assert_in_range(a, 1, 6400);
+	c->perf[0].dims.v[0] *= 100;
+	large = job(c);
+	b = kl_json_int_or(json_array_get(json_object_get(large, "points"), 0), "floor_ns", -1);
+	assert_in_range(b, 95 * a, 105 * a + 105);
+	c->floor.bytes_auto = false;
+	none = job(c);
+	assert_at(none, "points.0.floor_ns", "0");
+	assert_at(none, "points.1.floor_ns", "0");
+}
+
+static void what_does_not_fit_here_is_not_asked(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *c = contract("axpy.yaml");
+	static const struct kl_platform p = { .march = "x86-64-v3" };
+	const struct kl_job_spec s = { .contract = c, .platform = &p };
+	json_t *j = NULL;
+
+	c->perf[0].dims.v[0] = 1LL << 35;
+	assert_error(KL_ECANNOT, "half of this machine's memory", kl_job_write(&j, &s));
+	assert_null(j);
+}
+
+/* The worker reads strictly: what we write must be what it takes. */
+static void the_worker_reads_what_is_written(void **state)
+{
+	static const char *const names[] = { "most.yaml", "least.yaml", "axpy.yaml" };
+	KL_AUTO(kl_freep) char *worker = NULL;
+	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
+
+	if (kl_fs_program(&worker, "klineage-worker") < 0) {
+		print_message("# skip: klineage-worker is not built\n");
+		skip();
+	}
+	assert_ok(kl_fs_tempdir(&dir, "job"));
+	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++) {
+		KL_AUTO(kl_contract_freep) struct kl_contract *c = contract(names[i]);
+		KL_AUTO(json_decrefp) json_t *j = job(c), *result = NULL;
+		KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT, out = KL_BUF_INIT;
+		KL_AUTO(kl_freep) char *pool = kl_fs_join(dir, names[i]);
+		const char *const argv[] = { worker, NULL };
+		struct kl_proc_opts o = { .argv = argv, .out = &out, .timeout_ms = 60000 };
+		struct kl_proc_result res;
+		const char *message;
+
+		kl_json_set_str(j, "pool", pool);
+		kl_json_canonical(&in, j);
+		o.in = in.ptr;
+		o.in_len = in.len;
+		assert_ok(kl_proc_run(&res, &o));
+		/* its objects do not exist: the job was read, and that is what it says */
+		if (kl_json_parse(&result, out.ptr, out.len) < 0)
+			fail_msg("%s: exit %d, no result: %s", names[i], res.exit, out.ptr);
+		message = kl_json_str_or(result, "message", "");
+		if (!strstr(message, ".so"))
+			fail_msg("%s: %s", names[i], message);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(everything_is_resolved),
+		cmocka_unit_test(floors_follow_the_contract),
+		cmocka_unit_test(what_does_not_fit_here_is_not_asked),
+		cmocka_unit_test(the_worker_reads_what_is_written),
+	};
+
+	return cmocka_run_group_tests_name("gate job", tests, NULL, NULL);
+}
