@@ -9,6 +9,8 @@
 #define WALKS (KL_NEEDS_REPO | KL_NEEDS_IDENTITY | KL_NEEDS_HISTORY)
 
 const struct kl_cmd kl_cmds[] = {
+	{ "init", cmd_init, 0, "write a contract for a kernel, or start from a template" },
+	{ "gate", cmd_gate, KL_NEEDS_REPO, "judge a kernel: compile, correctness, profile" },
 	{ "help", cmd_help, 0, "say what the verbs are, or show one's manual" },
 	{ "version", cmd_version, 0, "say which versions are at work" },
 	{ NULL, NULL, 0, NULL }

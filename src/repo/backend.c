@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "repo/repo.h"
+
+#include <git2/common.h>
+
+#include <stdio.h>
+
+const char *kl_repo_backend(void)
+{
+	static char text[32];
+	int major, minor, rev;
+
+	git_libgit2_version(&major, &minor, &rev);
+	snprintf(text, sizeof(text), "%d.%d.%d", major, minor, rev);
+	return text;
+}
