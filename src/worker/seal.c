@@ -31,8 +31,12 @@
 
 static int limit(int what, rlim_t value, const char *name)
 {
-	struct rlimit r = { value, value };
+	struct rlimit r;
 
+	/* a jail may have set it lower, and only root could raise it again */
+	if (getrlimit(what, &r) == 0 && r.rlim_max < value)
+		value = r.rlim_max;
+	r = (struct rlimit){ value, value };
 	if (setrlimit(what, &r) < 0)
 		return kl_error_errno("cannot limit %s of the kernel's process", name);
 	return 0;
