@@ -160,6 +160,10 @@ static int visit(struct profile *p, struct subject *s, double *log_ns)
 		drop(p, s, kl_error_last());
 		return 0;
 	}
+	if (err == KL_EINVALID) {
+		fail(p, "launch", "%s", kl_error_last());
+		return 0;
+	}
 	if (err < 0)
 		return err;
 	KL_GROW(p->handshake, p->nhandshake + 1, p->handshake_alloc);

@@ -191,6 +191,19 @@ static void bad_ends_fail(void **state)
 	}
 }
 
+static void an_object_that_does_not_load(void **state)
+{
+	KL_AUTO(kl_freep) char *so = build("other", "-DX", "void dgemm(void) { }");
+	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, "", "", 64, 500);
+	KL_AUTO(json_decrefp) json_t *r = NULL;
+
+	if (single())
+		skip();
+	r = profile(j);
+	assert_string_equal(kl_json_str_or(r, "class", ""), "launch");
+	assert_non_null(strstr(kl_json_str_or(r, "message", ""), "defines no 'sgemm'"));
+}
+
 static void below_the_floor_is_a_cheat(void **state)
 {
 	KL_AUTO(kl_freep) char *so = build("plain", "-DX", HEAD GEMM "}");
@@ -283,6 +296,7 @@ int main(void)
 		cmocka_unit_test(against_openblas),
 		cmocka_unit_test(a_timed_call_is_checked),
 		cmocka_unit_test(bad_ends_fail),
+		cmocka_unit_test(an_object_that_does_not_load),
 		cmocka_unit_test(below_the_floor_is_a_cheat),
 		cmocka_unit_test(a_wrong_parent_is_not_compared),
 		cmocka_unit_test(one_processor),

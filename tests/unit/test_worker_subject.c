@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +100,17 @@ static struct kl_subject *start(const char *so, bool right, bool untraced, int c
 	for (int i = 0; i < N; i++)
 		x[i] = (float)i;
 	return s;
+}
+
+/* Off processor 0, where timed children run; we spin. False: there is no other. */
+static bool step_aside(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) < 0)
+		return false;
+	CPU_CLR(0, &set);
+	return CPU_COUNT(&set) && !sched_setaffinity(0, sizeof(set), &set);
 }
 
 static void assert_scaled(struct kl_subject *s)
@@ -269,13 +281,16 @@ static void forgers(void **state)
 /* A "done" that comes a little early gains nothing: the trap is what counts. */
 static void forging_briefly_gains_nothing(void **state)
 {
-	KL_AUTO(kl_freep) char *a = build("work", WORK(3000000));
-	KL_AUTO(kl_freep) char *b = build("forge_short", FIND "for (long i = 0; i < 3000000; i++) __asm__ volatile(\"\"); "
-					  "page[16] = page[0]; for (long i = 0; i < 20000; i++) __asm__ volatile(\"\"); scale_all(n, s, x, y);");
+	KL_AUTO(kl_freep) char *a = build("work", WORK(300000));
+	KL_AUTO(kl_freep) char *b = build("forge_short", FIND "for (long i = 0; i < 150000; i++) __asm__ volatile(\"\"); "
+					  "page[16] = page[0]; for (long i = 0; i < 150000; i++) __asm__ volatile(\"\"); scale_all(n, s, x, y);");
 	KL_AUTO(kl_subject_freep) struct kl_subject *sa = start(a, false, false, 0);
 	KL_AUTO(kl_subject_freep) struct kl_subject *sb = start(b, false, false, 0);
+	double least_a = HUGE_VAL, least_b = HUGE_VAL;
 	struct kl_call ca, cb;
 
+	if (!step_aside())
+		skip();
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(kl_subject_call(sa, &ca), 0);
 		assert_int_equal(kl_subject_call(sb, &cb), 0);
@@ -283,8 +298,11 @@ static void forging_briefly_gains_nothing(void **state)
 		if (cb.end == KL_CALL_CHEAT)	/* found out: better still */
 			return;
 		assert_int_equal(cb.end, KL_CALL_OK);
-		assert_true(cb.ns > ca.ns / 2);
+		least_a = fmin(least_a, (double)ca.ns);
+		least_b = fmin(least_b, (double)cb.ns);
 	}
+	if (least_b < 0.9 * least_a)
+		fail_msg("%.0f ns with an early word, %.0f ns without", least_b, least_a);
 }
 
 /* What the kernel leaves behind is put right before the next call. */
@@ -311,7 +329,11 @@ static void environment_is_reset(void **state)
 /* Whatever it does to the registers the loop relies on, the parent puts them back. */
 static void takeover_of_the_loop_is_undone(void **state)
 {
-	/* the words from which the loop's registers are restored on return: all but the page's and the nonce's */
+	/*
+	 * On the stack lie the words from which the loop's registers are
+	 * restored: the one of what it calls (before the 1 of `traced`) becomes
+	 * null, the others are shifted, and `ready` is written as the loop would.
+	 */
 	KL_AUTO(kl_freep) char *so = build("take", FIND
 		"scale_all(n, s, x, y);\n"
 		"for (int i = 0; i < 120; i++) if (sp[i] == (uint64_t)page) { page[8] = 0; for (int d = 1; d < 6; d++)"
@@ -355,6 +377,8 @@ static void times_are_right(void **state)
 	double best = HUGE_VAL, best_half = HUGE_VAL;
 	struct kl_call c;
 
+	if (!step_aside())
+		skip();
 	for (int i = 0; i < 10; i++) {
 		assert_int_equal(kl_subject_call(s, &c), 0);
 		best = fmin(best, (double)c.ns);
@@ -363,7 +387,7 @@ static void times_are_right(void **state)
 	}
 	if (best / best_half < 1.6 || best / best_half > 2.4)
 		fail_msg("%.0f ns against %.0f ns for half the work", best, best_half);
-	assert_true(kl_subject_handshake_ns(s) > 0 && kl_subject_handshake_ns(s) < 1000000);
+	assert_true(kl_subject_handshake_ns(s) > 0 && kl_subject_handshake_ns(s) < 10000);
 }
 
 static void broken_objects(void **state)
@@ -419,7 +443,7 @@ static void types_by_value(void **state)
 		assert_true(((double *)kl_subject_buffer(s, 5))[i] == v[i]);
 }
 
-/* kl_real is a double: x and y are, and so is the scalar. */
+/* kl_real is a double: x and y are, and so is the scalar, of the value that the kernel's f32 has. */
 static void oracle_in_double(void **state)
 {
 	KL_AUTO(kl_freep) char *so = build("oracle",
@@ -441,7 +465,7 @@ static void oracle_in_double(void **state)
 	assert_int_equal(kl_subject_call(s, &c), 0);
 	assert_int_equal(c.end, KL_CALL_OK);
 	for (int i = 0; i < N; i++)
-		assert_true(((double *)kl_subject_buffer(s, 3))[i] == 0.1 * (i / 3.0));
+		assert_true(((double *)kl_subject_buffer(s, 3))[i] == (double)0.1f * (i / 3.0));
 }
 
 static void empty_tensors(void **state)
