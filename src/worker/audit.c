@@ -126,10 +126,11 @@ static void check_yardstick(struct audit *a)
 			continue;
 		if (rule && !strcmp(rule, "noise"))
 			add(a->problems,
-			    "rule noise cannot judge '%s': f64 has no honest yardstick, use rel-l2",
+			    "rule noise cannot judge '%s': f64 has no honest yardstick",
 			    a->job->arg[i].name);
 		else
-			add(a->notes, "there is no honest yardstick for '%s', which is f64", a->job->arg[i].name);
+			add(a->notes, "'%s' is f64: there is no honest yardstick",
+			    a->job->arg[i].name);
 	}
 }
 
@@ -411,7 +412,8 @@ static int check_inputs(struct audit *a)
 			    "input '%s' does not matter: other values leave every answer right",
 			    a->job->arg[i].name);
 		if (seen[i] == NO_OTHER)
-			add(a->notes, "input '%s' has a constant integer fill: not redrawn", a->job->arg[i].name);
+			add(a->notes, "input '%s' has a constant integer fill: not redrawn",
+			    a->job->arg[i].name);
 	}
 	return err;
 }

@@ -124,6 +124,9 @@ static void noise_floors_at_half_an_ulp(void **state)
 		o->got[i] = (float)o->truth[i];
 	}
 	assert_passes(o);
+	/* nor may a rule ask for more than the dtype can hold */
+	o->rule->max = o->rule->rms = 0.5;
+	assert_passes(o);
 	o->got[3] += 2 * 0x1p-23f;
 	assert_fails_at(o, 3);
 }

@@ -163,9 +163,18 @@ static void a_pool_is_reopened_or_made_anew(void **state)
 	inode_time(f, &then);
 	assert_true(then != made);
 
-	/* another oracle */
+	/* another truth alone */
 	made = then;
-	fx_oracle(f, "/* */" FX_GEMM_ORACLE "int other(void) { return 3; }");
+	free(f->job.truth_so);
+	f->job.truth_so = fx_so(f, "truth2", "double", FX_GEMM_ORACLE "int other;");
+	opened(f, &again);
+	inode_time(f, &then);
+	assert_true(then != made);
+
+	/* another yardstick alone */
+	made = then;
+	free(f->job.honest_so);
+	f->job.honest_so = fx_so(f, "honest2", "float", FX_GEMM_ORACLE "int third;");
 	opened(f, &again);
 	inode_time(f, &then);
 	assert_true(then != made);
