@@ -134,6 +134,18 @@ static char *accept_of(const struct kl_proto *p)
 	return kl_strdup(others ? " {rule: exact}" : " {rule: noise, max: 4, rms: 2}");
 }
 
+static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/";
+
+/* Could a contract list it? Others are left to the author. */
+static bool is_source(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot && (!strcmp(dot, ".c") || !strcmp(dot, ".h") || !strcmp(dot, ".inc")) &&
+	       kl_fs_path_ok(path) && !path[strspn(path, plain)] &&
+	       path[0] != '-' && !strstr(path, "/-");
+}
+
 static char *sources_of(const struct kl_proto *p, const char *leaf)
 {
 	struct kl_strvec all = KL_STRVEC_INIT;
@@ -141,7 +153,7 @@ static char *sources_of(const struct kl_proto *p, const char *leaf)
 
 	kl_strvec_push(&all, leaf);
 	for (size_t i = 0; i < p->headers.n; i++)
-		if (!kl_strvec_has(&all, p->headers.v[i]))
+		if (is_source(p->headers.v[i]) && !kl_strvec_has(&all, p->headers.v[i]))
 			kl_strvec_push(&all, p->headers.v[i]);
 	for (size_t i = 0; i < all.n; i++)
 		kl_buf_addf(&b, "%s%s", i ? ", " : "", all.v[i]);
@@ -197,15 +209,21 @@ static int check_names(const struct kl_proto *p, const char *leaf)
 		return kl_error(KL_EINVALID, "'%s' is no C source (.c)", leaf);
 	if (!strcmp(leaf, "oracle.c"))
 		return kl_error(KL_EINVALID, "'oracle.c' is the name of the oracle: rename the kernel's file");
-	if (leaf[0] == '-' || leaf[strspn(leaf, "abcdefghijklmnopqrstuvwxyz"
-					  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")])
+	if (strchr(leaf, '/') || !is_source(leaf))
 		return kl_error(KL_EINVALID, "'%s': rename the file to letters, digits and . _ + -", leaf);
 	if (!kl_node_is_ident(p->name))
 		return kl_error(KL_EINVALID, "'%s' is no plain name of at most 63 bytes", p->name);
-	for (size_t i = 0; i < p->n; i++)
-		if (!kl_node_is_ident(p->param[i].name))
+	for (size_t i = 0; i < p->n; i++) {
+		const char *name = p->param[i].name;
+
+		if (!kl_node_is_ident(name))
 			return kl_error(KL_EINVALID, "parameter '%s' of '%s' is no plain name of at most 63 bytes",
-					p->param[i].name, p->name);
+					name, p->name);
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(p->param[k].name, name))
+				return kl_error(KL_EINVALID, "two parameters of '%s' are called '%s'",
+						p->name, name);
+	}
 	return 0;
 }
 
@@ -291,6 +309,8 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 		return kl_error(KL_EINVALID, "%s: '%s' makes no workload's name: say --workload <name>",
 				leaf, p->name);
 	make_printable(p->text);
+	for (size_t i = 0; i < p->n; i++)
+		make_printable(p->param[i].type);
 	put(&m, "ENTRY", kl_strdup(p->name));
 	put(&m, "WORKLOAD", kl_strdup(workload ? workload : slug));
 	put(&m, "OP", kl_strdup(kl_node_is_slug(slug) ? slug : workload));

@@ -206,6 +206,22 @@ static void the_oracle_has_the_kernels_arguments(void **state)
 	assert_contains(sk.oracle.ptr, "#include \"kl_oracle.h\"");
 }
 
+/* What a hostile source says goes into YAML and C: only plain words may. */
+static void nothing_but_plain_text_is_copied(void **state)
+{
+	static const char text[] =
+		"#include \"a]: {.h\"\n#include \"../up.h\"\n#include \"ok/x.h\"\n#include \"e\xffh.h\"\n"
+		"void f(my\xff_t *q, float x[n\xff], int n) {}";
+	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
+
+	assert_ok(kl_skeleton_make(&sk, "k.c", text, strlen(text), NULL, NULL));
+	assert_contains(sk.contract.ptr, "sources: [k.c, ok/x.h]");
+	assert_contains(sk.contract.ptr, "'my?_t *' is no type");
+	assert_contains(sk.contract.ptr, "shape: [TODO]");
+	for (const char *s = sk.contract.ptr; *s; s++)
+		assert_true((*s >= 0x20 && *s < 0x7f) || *s == '\n');
+}
+
 static void odd_names_are_refused(void **state)
 {
 	static const struct { const char *leaf, *text, *workload, *message; } rows[] = {
@@ -215,6 +231,7 @@ static void odd_names_are_refused(void **state)
 		{ "-x.c", "void f(int n) {}", NULL, "rename the file" },
 		{ "k.c", "void f$(int n) {}", NULL, "no plain name" },
 		{ "k.c", "void f(int \xc3\xa9) {}", NULL, "no plain name" },
+		{ "k.c", "void f(int n, float n) {}", NULL, "two parameters of 'f' are called 'n'" },
 		{ "k.c", "void f(int n) {}", "Up", "no workload's name" },
 		{ "k.c", "void _f(int n) {}", NULL, "--workload" },
 	};
@@ -237,6 +254,7 @@ int main(void)
 		cmocka_unit_test(use_is_guessed_from_the_body),
 		cmocka_unit_test(a_filled_skeleton_is_a_contract),
 		cmocka_unit_test(the_oracle_has_the_kernels_arguments),
+		cmocka_unit_test(nothing_but_plain_text_is_copied),
 		cmocka_unit_test(odd_names_are_refused),
 	};
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fuzz.h"
+
+#include "gate/contract.h"
+#include "gate/skeleton.h"
+#include "text/yaml.h"
+
+/* A kernel file for `git klineage init`: whatever it holds, what comes out is YAML that only lacks its TODOs. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *y = NULL;
+	struct kl_contract *c = NULL;
+	int err = kl_skeleton_make(&sk, "k.c", (const char *)data, size, NULL, "w");
+
+	if (err < 0) {
+		MUST(err == KL_EINVALID || err == KL_ENOTFOUND);
+		return 0;
+	}
+	MUST(sk.todo > 0 && sk.prototype);
+	err = kl_contract_parse(&c, "f", sk.contract.ptr, sk.contract.len);
+	MUST(err == KL_EINVALID && !c);
+	/* contents are lacking, YAML it is */
+	MUST(kl_yaml_parse(&y, "f", sk.contract.ptr, sk.contract.len) == 0);
+	return 0;
+}
