@@ -3,6 +3,7 @@
 # tests/bench.sh <build directory> [workloads|seconds|aa|events|log]... - measures, beside the aims; all parts by default.
 # KLINEAGE_BENCH_RUNS (5) repeats each figure, KLINEAGE_BENCH_AA (100) is the number of A/A runs. Every figure is the
 # median of its runs, with the least and the most. Ends with 1 if a figure could not be taken; a missed aim is no error.
+# The fewer others work on the machine the sooner it ends: the gate profiles until it is precise enough, or 15 s.
 set -u
 build=$1
 shift
@@ -51,14 +52,23 @@ figure () {
 		}
 		mid = n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2
 		ok = op == "-" ? "" : (op == "le" ? mid <= aim : mid >= aim) ? "pass" : "MISS"
-		printf "%s\t%s\t%s\t%s\t%s\n", name, show(mid), n > 1 ? show(v[1]) " .. " show(v[n]) : "", said, ok
+		printf "%s\t%s\t%s\t%s\t%s\n", name, show(mid), (n > 1 ? show(v[1]) " .. " show(v[n]) : ""), said, ok
 	}' "$5" >>"$work/table"
 	tail -n 1 "$work/table" | tr '\t' ' ' | sed 's/^/bench: /' >&2
 }
 
 heading () { printf '%s\n' "$1" >>"$work/table"; }
 
+# what a reader must know of the machine to believe the times
+machine () {
+	sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1
+	echo "$(nproc) processors; load $(cut -d ' ' -f 1 /proc/loadavg) now, $load_before when it began"
+	echo "$(gcc --version | head -n 1); $(git --version)"
+}
+
 table () {
+	machine
+	echo
 	awk -F '\t' '
 	BEGIN { printf "%-52s %10s  %-22s %-10s\n", "figure", "median", "least .. most", "aim" }
 	NF == 1 { printf "\n%s\n", $1; next }
@@ -223,7 +233,7 @@ part_log () {
 	heading 'log of a lineage of 10,000 steps'
 	git init -q "$work/log"
 	talk 'log: making the lineage'
-	if "$build/bench/lineage" "$work/log" 10000; then
+	if "$build/bench/lineage" "$work/log" 10000 "$here/bench/aa"; then
 		i=0
 		while [ $((i += 1)) -le "$runs" ]; do
 			talk "log: run $i of $runs"
@@ -243,6 +253,7 @@ for part in $parts; do
 	esac
 done
 : >"$work/table"
+load_before=$(cut -d ' ' -f 1 /proc/loadavg)
 for part in $parts; do
 	part_"$part"
 done

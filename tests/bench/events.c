@@ -49,7 +49,8 @@ static int write_events(const char *dir)
 
 		kl_oid_hex(hex, &commit[i]);
 		kl_digest_hex(surface, hex, strlen(hex));
-		e = sample_event(i, surface, surface, hex);
+		e = sample_event(i, "sample", surface, surface);
+		kl_json_set_str(e, "commit", hex);
 		kl_json_canonical(&line, e);
 		note[i].commit = commit[i];
 		note[i].line = kl_buf_detach(&line);
