@@ -27,6 +27,8 @@
 #define VS_SHARE 0.1
 /* However slow the calls are. */
 #define LEAST_BLOCKS 4
+/* When a subject's call takes longer, one measured call a visit is enough; else all inputs are used. */
+#define DEAR_NS ((int64_t)10000000)
 /* A single time may be below the floor by what a clock and a handshake are wrong. */
 #define FLOOR_SLACK_NS 1000
 
@@ -50,6 +52,7 @@ struct profile {
 	struct subject subject[SUBJECTS];
 	size_t blocks, alloc;
 	int measured, disturbed;	/* calls of this point */
+	int64_t longest_ns;		/* a subject's unmeasured call */
 	double *handshake;
 	size_t nhandshake, handshake_alloc;
 	bool failed;
@@ -149,10 +152,10 @@ static bool candidate(const struct profile *p, const struct subject *s)
 }
 
 /* One visit, the logarithm of its time added to *log_ns. */
-static int visit(struct profile *p, struct subject *s, double *log_ns)
+static int visit(struct profile *p, struct subject *s, size_t calls, double *log_ns)
 {
 	struct kl_visit_plan plan = { .job = p->job, .point = p->point, .spec = s->spec,
-				      .input = p->input, .ninput = p->ninput, .rng = &p->rng };
+				      .input = p->input, .ninput = p->ninput, .calls = calls, .rng = &p->rng };
 	struct kl_visit v;
 	int err = kl_visit(&v, &plan);
 
@@ -183,6 +186,8 @@ static int visit(struct profile *p, struct subject *s, double *log_ns)
 	s->slow |= v.slow;
 	*log_ns += log((double)v.least_ns);
 	p->measured += v.measured;
+	if (v.first_ns > p->longest_ns)
+		p->longest_ns = v.first_ns;
 	p->disturbed += v.disturbed;
 	return 0;
 }
@@ -195,6 +200,8 @@ static int visit(struct profile *p, struct subject *s, double *log_ns)
 static int block(struct profile *p)
 {
 	int order[SUBJECTS] = { CANDIDATE, AGAIN, PARENT, BASELINE };
+	/* the same for all of a block */
+	size_t calls = p->longest_ns > DEAR_NS ? 1 : p->ninput - 1;
 	double sum[SUBJECTS] = { 0 };
 	int n[SUBJECTS] = { 0 }, err;
 
@@ -210,7 +217,7 @@ static int block(struct profile *p)
 
 		if (!s->there || (n[who] && s->slow))
 			continue;
-		if ((err = visit(p, s, &sum[who])) < 0 || p->failed)
+		if ((err = visit(p, s, calls, &sum[who])) < 0 || p->failed)
 			return err;
 		n[who]++;
 	}
@@ -409,6 +416,7 @@ static int profile_point(struct profile *p, const struct kl_point *pt, struct kl
 	p->point = pt;
 	p->blocks = 0;
 	p->measured = p->disturbed = 0;
+	p->longest_ns = 0;
 	p->ninput = kl_pool_noise(pool, pt, p->input, KL_VISIT_MAX_INPUTS);
 	if (p->ninput > KL_VISIT_MAX_INPUTS)
 		p->ninput = KL_VISIT_MAX_INPUTS;

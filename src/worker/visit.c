@@ -64,10 +64,11 @@ static void measure(struct kl_visit *v, struct kl_subject *s, const struct kl_vi
 	shuffle(m, p);
 	if (!call(v, s, p, m[0]))
 		return;
-	v->slow = v->call.ns > KL_VISIT_SLOW_NS;
+	v->first_ns = v->call.ns;
+	v->slow = v->first_ns > KL_VISIT_SLOW_NS;
 	if (v->slow)
 		take(v);
-	for (size_t i = 1; i < p->ninput && !v->slow; i++) {
+	for (size_t i = 1; i <= p->calls && !v->slow; i++) {
 		if (p->point->hot && i > 1 && !call(v, s, p, m[0]))
 			return;
 		if (!call(v, s, p, m[i]))

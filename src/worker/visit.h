@@ -17,8 +17,8 @@
  * processor's cache.
  *
  * What counts is the shortest time: on a machine that does other work as
- * well, all errors are in one direction. Every visit measures as many calls as
- * there are further inputs, so that the shortest of as many is compared.
+ * well, all errors are in one direction. So only visits that measure equally many
+ * calls may be compared.
  *
  * A first call slower than KL_VISIT_SLOW_NS is taken as the measurement: what
  * a warm-up would change is small against it.
@@ -32,10 +32,12 @@ struct kl_visit_plan {
 	struct kl_subject_spec spec;
 	const struct kl_member *const *input;	/* at least 2, at most KL_VISIT_MAX_INPUTS */
 	size_t ninput;
+	size_t calls;				/* to measure, below ninput */
 	struct kl_rng *rng;			/* order of inputs, poison */
 };
 
 struct kl_visit {
+	int64_t first_ns;		/* of the call that is not measured */
 	int64_t least_ns;		/* the shortest of the measured times, at least 1 */
 	int measured, disturbed;	/* calls; those of them that had to wait for a processor */
 	int64_t handshake_ns;
