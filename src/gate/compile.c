@@ -33,6 +33,8 @@ static const char *const fixed_flags[] = {
 
 void kl_artefact_free(struct kl_artefact *a)
 {
+	if (!a)
+		return;
 	free(a->so);
 	free(a->log);
 	kl_facts_release(&a->facts);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gate: fail cheat */
-/* Looks for the page through which it is timed and signals the end before the work. */
+/* Finds the page through which it is timed in a register its callers saved, and signals the end before the work. */
 #include <stdint.h>
 
 static void honest(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C)
@@ -17,20 +17,21 @@ static void honest(int64_t M, int64_t N, int64_t K, const float *A, const float 
 
 void mm(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C)
 {
-	/* every word above this frame that looks like a mapped, page-aligned address */
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-	uintptr_t *stack = (uintptr_t *)(here & ~(uintptr_t)7);
-	uintptr_t top = (here | 0xfff) + 1;
+	/*
+	 * What the waiting loop kept in saved registers lies on the stack above:
+	 * the page, then 1 (we are traced), then the number of this call.
+	 */
+	uintptr_t *at = __builtin_frame_address(0);
 
-	for (; (uintptr_t)stack < top; stack++) {
-		uintptr_t v = *stack;
-
-		if (v > 0x10000 && !(v & 0xfff) && v < 0x800000000000 && v != (uintptr_t)C &&
-		    v != (uintptr_t)A && v != (uintptr_t)B)
-			for (int i = 0; i < 64; i++)
-				((volatile uint32_t *)v)[i]++;
-	}
+	for (int i = 0; i < 120; i++)
+		for (int j = 1; j < 6; j++)
+			if (!(at[i] & 4095) && at[i] >> 40 && !(at[i] >> 47) && at[i + j] == 1 &&
+			    at[i + j + 1] >> 40 && *(volatile uintptr_t *)at[i] == at[i + j + 1]) {
+				((volatile uintptr_t *)at[i])[16] = at[i + j + 1];
+				goto work;
+			}
+work:
 	honest(M, N, K, A, B, C);
-	for (volatile int64_t spin = 0; spin < 3000000; spin++)
+	for (volatile int64_t spin = 0; spin < 30000000; spin++)
 		;
 }

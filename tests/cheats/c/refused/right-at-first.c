@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate: fail wrong-all */
+/* gate: fail nondeterministic */
 /* Correct for twenty calls, wrong after the test is thought to be over. */
 #include <stdint.h>
 
