@@ -11,6 +11,12 @@
 const struct kl_cmd kl_cmds[] = {
 	{ "init", cmd_init, 0, "write a contract for a kernel, or start from a template" },
 	{ "gate", cmd_gate, KL_NEEDS_REPO, "judge a kernel: compile, correctness, profile" },
+	{ "deopt", cmd_deopt, WALKS, "walk an expert kernel backward, leave a lineage" },
+	{ "log", cmd_log, KL_NEEDS_REPO, "show a lineage, state by state" },
+	{ "show", cmd_show, KL_NEEDS_REPO, "show one step of a lineage" },
+	{ "export", cmd_export, KL_NEEDS_REPO, "write a lineage as a directory to review" },
+	{ "import", cmd_import, KL_NEEDS_REPO | KL_NEEDS_IDENTITY, "rebuild an exported lineage" },
+	{ "fsck", cmd_fsck, KL_NEEDS_REPO, "check lineages, walks, rejections and events" },
 	{ "help", cmd_help, 0, "say what the verbs are, or show one's manual" },
 	{ "version", cmd_version, 0, "say which versions are at work" },
 	{ NULL, NULL, 0, NULL }

@@ -69,6 +69,27 @@ int kl_view_list(struct kl_strvec *out, struct kl_repo *r, const char *what)
 	return err;
 }
 
+int kl_view_pick(char **workload, char **name, struct kl_repo *r, const char *what)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec refs = KL_STRVEC_INIT;
+	int err = kl_view_list(&refs, r, what);
+
+	if (err < 0)
+		return err;
+	if (refs.n == 1)
+		return kl_view_split(workload, name, refs.v[0]);
+	if (!refs.n && what)
+		return kl_error(KL_ENOTFOUND, "there is no lineage '%s' here", what);
+	if (!refs.n)
+		return kl_error_hint(kl_error(KL_ENOTFOUND, "there is no lineage in this repository yet"),
+				     "'git klineage deopt' makes one, 'git klineage import' takes one in");
+	err = kl_error(KL_EUSAGE, "there are %zu lineages%s%s: say which", refs.n,
+		       what ? " of " : "", what ? what : "");
+	for (size_t i = 0; i < refs.n && i < 20; i++)
+		kl_error_hint(err, "%s", refs.v[i] + strlen(LINEAGES));
+	return err;
+}
+
 /* --- commits --------------------------------------------------------------- */
 
 static int load_commits(struct kl_view *v, struct kl_repo *r, const git_oid *tip)

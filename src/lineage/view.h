@@ -49,6 +49,12 @@ int kl_view_list(struct kl_strvec *out, struct kl_repo *r, const char *what);
 /** Split a lineage ref into its workload and name; both the caller's. KL_EINVALID. */
 int kl_view_split(char **workload, char **name, const char *ref);
 
+/**
+ * The one lineage that `what` means (NULL: the only one); both the caller's. KL_ENOTFOUND, or
+ * KL_EUSAGE with their names as hints when there are several.
+ */
+int kl_view_pick(char **workload, char **name, struct kl_repo *r, const char *what);
+
 /** One rejected step. */
 struct kl_view_rejection {
 	git_oid commit, on;		/* on: the state it was tried on */

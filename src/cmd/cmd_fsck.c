@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "cmd/cmd.h"
+#include "cmd/opt.h"
+#include "lineage/check.h"
+#include "text/json.h"
+
+static const char synopsis[] = "fsck [<options>]";
+
+static void print_finding(enum kl_check_severity s, const char *where, const char *what,
+			  void *payload)
+{
+	json_t *list = payload, *j;
+
+	if (!list) {
+		printf("%s: %s: %s\n", s == KL_CHECK_ERROR ? "error" : "warning", where, what);
+		return;
+	}
+	j = json_object();
+	kl_json_set_str(j, "severity", s == KL_CHECK_ERROR ? "error" : "warning");
+	kl_json_set_str(j, "where", where);
+	kl_json_set_str(j, "what", what);
+	json_array_append_new(list, j);
+}
+
+static void print_json(const struct kl_check *c, json_t *list)
+{
+	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	kl_json_set_str(j, "schema", "klineage.fsck/1");
+	kl_json_set_int(j, "lineages", (int64_t)c->lineages);
+	kl_json_set_int(j, "walks", (int64_t)c->walks);
+	kl_json_set_int(j, "rejected", (int64_t)c->rejected);
+	kl_json_set_int(j, "events", (int64_t)c->events);
+	kl_json_set_int(j, "errors", (int64_t)c->errors);
+	kl_json_set_int(j, "warnings", (int64_t)c->warnings);
+	kl_json_set(j, "findings", list);
+	kl_json_canonical(&b, j);
+	puts(b.ptr);
+}
+
+int cmd_fsck(struct kl_cmd_ctx *ctx, int argc, char **argv)
+{
+	bool json = false;
+	const struct kl_opt opts[] = {
+		KL_OPT_BOOL('\0', "json", &json, "print the findings as JSON"),
+		KL_OPT_END
+	};
+	struct kl_check c = { .repo = ctx->repo, .report = print_finding };
+	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
+
+	if (err)
+		return err > 0 ? 0 : err;
+	if (argc)
+		return kl_opt_usage(synopsis, "it takes no argument");
+	if (json)
+		c.payload = json_array();
+	if ((err = kl_check_run(&c)) < 0)
+		return err;
+	if (json)
+		print_json(&c, c.payload);
+	else
+		printf("%zu lineage%s, %zu walk%s, %zu ref%s of rejections, %zu events: %zu error%s, %zu warning%s\n",
+		       c.lineages, c.lineages == 1 ? "" : "s", c.walks, c.walks == 1 ? "" : "s",
+		       c.rejected, c.rejected == 1 ? "" : "s", c.events, c.errors, c.errors == 1 ? "" : "s",
+		       c.warnings, c.warnings == 1 ? "" : "s");
+	return c.errors ? 1 : 0;
+}
