@@ -12,13 +12,26 @@
 
 static const char synopsis[] = "log [<options>] [<workload>[/<name>]]";
 
+/* three digits, as many as a timing is good for */
+static void add_number(struct kl_buf *b, int64_t ppm)
+{
+	double x = (double)ppm / 1e6;
+
+	kl_buf_addf(b, "%.*f", x >= 100 ? 0 : x >= 10 ? 1 : 2, x);
+}
+
 static void add_ratio(struct kl_buf *b, const struct kl_ratio *r)
 {
-	if (r->ppm <= 0)
+	if (r->ppm <= 0) {
 		kl_buf_addch(b, '-');
-	else
-		kl_buf_addf(b, "%.2fx [%.2f, %.2f]", (double)r->ppm / 1e6, (double)r->lo / 1e6,
-			    (double)r->hi / 1e6);
+		return;
+	}
+	add_number(b, r->ppm);
+	kl_buf_adds(b, "x [");
+	add_number(b, r->lo);
+	kl_buf_adds(b, ", ");
+	add_number(b, r->hi);
+	kl_buf_addch(b, ']');
 }
 
 static void add_list(struct kl_buf *b, const struct kl_strvec *v)
@@ -89,7 +102,7 @@ static void print_head(const struct kl_view *v)
 static void print_view(const struct kl_view *v, bool bars)
 {
 	static const char *const head[] = { "state", "action undone", "mechanism", "where", "time",
-					    "against the one before", "against K_0", "facts gained",
+					    "x the one before", "x K_0", "facts gained",
 					    "verdict", "tier" };
 	KL_AUTO(kl_table_release) struct kl_table t = { .columns = KL_ARRAY_SIZE(head) };
 

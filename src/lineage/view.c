@@ -233,8 +233,8 @@ static void read_event(struct kl_view_step *s)
 	s->baseline_ppm = kl_record_baseline(e, &baseline);
 	copy(s->baseline, sizeof(s->baseline), baseline);
 	/* only a forward event compares with the predecessor on the lineage */
-	if (!json_object_get(e, "inverse") && s->step.derivation &&
-	    !strcmp(s->step.derivation, "inverse"))
+	if (!json_object_get(e, "inverse") &&
+	    (!s->step.derivation || strcmp(s->step.derivation, "rederived")))
 		return;
 	s->prev.ppm = kl_record_ratio(e, &s->prev.lo, &s->prev.hi);
 	json_array_foreach(vs, i, v)
