@@ -17,9 +17,11 @@
 #endif
 
 #ifndef HAVE_ONEDNN
-int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *w, void *const *data)
+int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *w,
+			      void *const *data)
 {
-	return kl_error(KL_ECANNOT, "this program was built without oneDNN's headers: run `make deps` and build again");
+	return kl_error(KL_ECANNOT, "this program was built without oneDNN's headers: "
+			"run `make deps` and build again");
 }
 #else
 #include <dlfcn.h>
@@ -90,7 +92,8 @@ static int load(struct api *api)
 	FUNCTIONS(LOOK_UP) MORE_FUNCTIONS(LOOK_UP)
 #undef LOOK_UP
 	if (api->dnnl_version()->major != DNNL_VERSION_MAJOR)
-		return kl_error(KL_ECANNOT, "oneDNN %d is installed, this program was built with %d",
+		return kl_error(KL_ECANNOT,
+				"oneDNN %d is installed, this program was built with %d",
 				api->dnnl_version()->major, DNNL_VERSION_MAJOR);
 	return 0;
 }
@@ -115,8 +118,9 @@ static bool choose(struct conv *c)
 	dnnl_convolution_desc_t d;
 
 	(void)dilates;
-	return c->api.dnnl_convolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_convolution_auto,
-			&c->x_md, &c->any_md, NULL, &c->y_md, strides, pad, pad) == dnnl_success &&
+	return c->api.dnnl_convolution_forward_desc_init(
+		       &d, dnnl_forward_inference, dnnl_convolution_auto, &c->x_md, &c->any_md,
+		       NULL, &c->y_md, strides, pad, pad) == dnnl_success &&
 	       c->api.dnnl_primitive_desc_create(&c->pd, &d, NULL, c->engine, NULL) == dnnl_success;
 #endif
 }
@@ -129,9 +133,10 @@ static bool pack_weights(struct conv *c, md_in_t packed_md)
 		c->packed = c->w;
 		return true;
 	}
-	return c->api.dnnl_memory_create(&c->packed, packed_md, c->engine, DNNL_MEMORY_ALLOCATE) == dnnl_success &&
-	       c->api.dnnl_reorder_primitive_desc_create(&pd, IN(c->w_md), c->engine, packed_md, c->engine,
-							 NULL) == dnnl_success &&
+	return c->api.dnnl_memory_create(&c->packed, packed_md, c->engine, DNNL_MEMORY_ALLOCATE) ==
+		       dnnl_success &&
+	       c->api.dnnl_reorder_primitive_desc_create(&pd, IN(c->w_md), c->engine, packed_md,
+							 c->engine, NULL) == dnnl_success &&
 	       c->api.dnnl_primitive_create(&c->reorder, pd) == dnnl_success;
 }
 
@@ -141,20 +146,23 @@ static int build(struct conv *c, const int64_t dim[5], void *x, void *w, void *y
 	const dnnl_dims_t yd = { dim[0], dim[4], dim[1], dim[2] };
 
 	if (c->api.dnnl_engine_create(&c->engine, dnnl_cpu, 0) != dnnl_success ||
-	    c->api.dnnl_stream_create(&c->stream, c->engine, dnnl_stream_default_flags) != dnnl_success ||
+	    c->api.dnnl_stream_create(&c->stream, c->engine, dnnl_stream_default_flags) !=
+		    dnnl_success ||
 	    !describe(c, &c->x_md, xd, dnnl_nhwc) || !describe(c, &c->w_md, wd, dnnl_ohwi) ||
-	    !describe(c, &c->y_md, yd, dnnl_nhwc) || !describe(c, &c->any_md, wd, dnnl_format_tag_any) ||
-	    !choose(c) ||
+	    !describe(c, &c->y_md, yd, dnnl_nhwc) ||
+	    !describe(c, &c->any_md, wd, dnnl_format_tag_any) || !choose(c) ||
 	    c->api.dnnl_memory_create(&c->x, IN(c->x_md), c->engine, x) != dnnl_success ||
 	    c->api.dnnl_memory_create(&c->w, IN(c->w_md), c->engine, w) != dnnl_success ||
 	    c->api.dnnl_memory_create(&c->y, IN(c->y_md), c->engine, y) != dnnl_success ||
-	    !pack_weights(c, c->api.dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0)) ||
+	    !pack_weights(c, c->api.dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md,
+								 0)) ||
 	    c->api.dnnl_primitive_create(&c->primitive, c->pd) != dnnl_success)
 		return kl_error(KL_ECANNOT, "oneDNN refuses this convolution");
 	return 0;
 }
 
-int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *w, void *const *data)
+int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *w,
+			      void *const *data)
 {
 	static struct conv c;	/* one a process, which is the child's only work */
 	int x = kl_baseline_arg(w, KL_ROLE_IN, 0), k = kl_baseline_arg(w, KL_ROLE_IN, 1);
@@ -168,10 +176,12 @@ int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire
 			return kl_error(KL_ECANNOT, "needs five dims in the order N H W C F");
 		dim[i] = w->arg[at].extent[0];
 	}
-	if (w->nargs != 8 || !kl_baseline_f32(w, x, (int64_t[]){ dim[0], dim[1], dim[2], dim[3] }, 4) ||
+	if (w->nargs != 8 ||
+	    !kl_baseline_f32(w, x, (int64_t[]){ dim[0], dim[1], dim[2], dim[3] }, 4) ||
 	    !kl_baseline_f32(w, k, (int64_t[]){ dim[4], 3, 3, dim[3] }, 4) ||
 	    !kl_baseline_f32(w, y, (int64_t[]){ dim[0], dim[1], dim[2], dim[4] }, 4))
-		return kl_error(KL_ECANNOT, "needs f32 in [N,H,W,C], in [F,3,3,C] and out [N,H,W,F], and no other argument");
+		return kl_error(KL_ECANNOT, "needs f32 in [N,H,W,C], in [F,3,3,C] and out "
+				"[N,H,W,F], and no other argument");
 	if ((err = load(&c.api)) < 0 || (err = build(&c, dim, data[x], data[k], data[y])) < 0)
 		return err;
 	*out = (struct kl_baseline_call){ .run = run, .state = &c };

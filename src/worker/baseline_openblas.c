@@ -34,14 +34,16 @@ static int load(sgemm_fn *out)
 	if (!lib)
 		lib = dlopen("libopenblas.so", RTLD_NOW | RTLD_LOCAL);
 	if (!lib)
-		return kl_error(KL_ECANNOT, "OpenBLAS is not installed (libopenblas.so.0): run `make deps`");
+		return kl_error(KL_ECANNOT,
+				"OpenBLAS is not installed (libopenblas.so.0): run `make deps`");
 	*(void **)out = dlsym(lib, "cblas_sgemm");
 	if (!*out)
 		return kl_error(KL_ECANNOT, "this OpenBLAS has no cblas_sgemm");
 	return 0;
 }
 
-int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wire *w, void *const *data)
+int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wire *w,
+			       void *const *data)
 {
 	static struct sgemm s;	/* one a process, which is the child's only work */
 	int64_t dim[3];
@@ -61,7 +63,8 @@ int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wir
 	    !kl_baseline_f32(w, a, (int64_t[]){ dim[0], dim[2] }, 2) ||
 	    !kl_baseline_f32(w, b, (int64_t[]){ dim[2], dim[1] }, 2) ||
 	    !kl_baseline_f32(w, c, (int64_t[]){ dim[0], dim[1] }, 2))
-		return kl_error(KL_ECANNOT, "needs f32 in [M,K], in [K,N] and out [M,N], and no other argument");
+		return kl_error(KL_ECANNOT, "needs f32 in [M,K], in [K,N] and out [M,N], "
+				"and no other argument");
 	if ((err = load(&s.fn)) < 0)
 		return err;
 	s.m = (int)dim[0];

@@ -16,7 +16,7 @@
 #define SETTLE_NS (50 * US)
 /* A child that is runnable and does not answer for this long is not ours to wait for. */
 #define READY_NS (20000 * MS)
-/* A change of the outputs after "done" is looked for over this time where we cannot stop the child. */
+/* Where we cannot stop the child: how long we look for a change of the outputs after "done". */
 #define LINGER_NS (200 * US)
 /* Empty calls that measure the handshake: its lower quartile, since a busy machine only adds. */
 #define EMPTY_CALLS 33
@@ -107,7 +107,8 @@ static enum seen wait_trap(struct kl_subject *s, int64_t limit, struct kl_trace_
 		if (kl_trace_poll(s->pid, ev)) {
 			if (ev->kind != KL_TRACE_STOP)
 				return STOPPED;
-			if (!kl_trace_get_regs(s->pid, &regs) || kl_trace_pc(&regs) < s->hello.stored ||
+			if (!kl_trace_get_regs(s->pid, &regs) ||
+			    kl_trace_pc(&regs) < s->hello.stored ||
 			    kl_trace_pc(&regs) > s->hello.trapped)
 				return LATE;
 			kl_trace_continue(s->pid);
@@ -223,14 +224,16 @@ static bool end_traced(struct kl_subject *s, const struct kl_trace_event *stoppe
 	if (stopped) {
 		ev = *stopped;
 	} else if (wait_trap(s, READY_NS, &ev) == LATE) {
-		kl_outcome_kill(s, out, KL_CALL_CHEAT, "wrote the completion word and went on computing");
+		kl_outcome_kill(s, out, KL_CALL_CHEAT,
+				"wrote the completion word and went on computing");
 		return false;
 	}
 	*trap = kl_call_now();
 	if (at_home(s, &ev))
 		return true;
 	if (ev.kind == KL_TRACE_SIGNAL && ev.signal == SIGTRAP && load(&s->control->done))
-		kl_outcome_kill(s, out, KL_CALL_CHEAT, "left the call with another stack, or from another place");
+		kl_outcome_kill(s, out, KL_CALL_CHEAT,
+				"left the call with another stack, or from another place");
 	else
 		kl_outcome(s, &ev, out);
 	return false;
@@ -247,7 +250,8 @@ static bool slack_intact(struct kl_subject *s, struct kl_call *out)
 		if (!a->tensor || !a->writable || !memcmp(at, t->slack, t->nslack))
 			continue;
 		kl_outcome_kill(s, out, KL_CALL_FAULT, "out of bounds of '%s': wrote %s",
-				s->name[i], a->offset ? "before its first element" : "behind its last element");
+				s->name[i],
+				a->offset ? "before its first element" : "behind its last element");
 		return false;
 	}
 	return true;
@@ -285,14 +289,16 @@ static bool one_call(struct kl_subject *s, bool empty, struct times *t, struct k
 	seen = wait_word(s, &s->control->done, nonce, s->call_ms * MS, &ev);
 	t->done = t->trap = kl_call_now();
 	if (seen == LATE) {
-		kl_outcome_kill(s, out, KL_CALL_HANG, "did not end within %lld ms", (long long)s->call_ms);
+		kl_outcome_kill(s, out, KL_CALL_HANG, "did not end within %lld ms",
+				(long long)s->call_ms);
 		return false;
 	}
 	if (seen == STOPPED && !s->traced) {
 		kl_outcome(s, &ev, out);
 		return false;
 	}
-	if (s->traced ? !end_traced(s, seen == STOPPED ? &ev : NULL, &t->trap, out) : !end_alone(s, nonce, out))
+	if (s->traced ? !end_traced(s, seen == STOPPED ? &ev : NULL, &t->trap, out)
+		      : !end_alone(s, nonce, out))
 		return false;
 	t->used = used < 0 ? -1 : processor_ns(s) - used;
 	if (!page_untouched(s, nonce)) {
@@ -343,10 +349,12 @@ static int first_trap(struct kl_subject *s)
 			return kl_error(KL_EIO, "the kernel's process does not answer");
 		idle(s, kl_call_now() - begin);
 	}
-	if (ev.kind != KL_TRACE_SIGNAL || !at_home(s, &ev) || !kl_trace_get_regs(s->pid, &s->home)) {
+	if (ev.kind != KL_TRACE_SIGNAL || !at_home(s, &ev) ||
+	    !kl_trace_get_regs(s->pid, &s->home)) {
 		if (ev.kind == KL_TRACE_GONE)
 			s->pid = 0;
-		return kl_error(KL_ECANNOT, "the kernel's process cannot be sealed here (seccomp refused?)");
+		return kl_error(KL_ECANNOT,
+				"the kernel's process cannot be sealed here (seccomp refused?)");
 	}
 	return 0;
 }

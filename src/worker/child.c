@@ -80,8 +80,8 @@ static int map_tensors(struct child *c)
 			continue;
 		if ((err = reserve(&c->hello.map[i], a->map_bytes)) < 0)
 			return err;
-		if (mmap((void *)c->hello.map[i], a->map_bytes, prot, MAP_SHARED | MAP_FIXED | MAP_POPULATE,
-			 fd++, 0) == MAP_FAILED)
+		if (mmap((void *)c->hello.map[i], a->map_bytes, prot,
+			 MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd++, 0) == MAP_FAILED)
 			return kl_error_errno("cannot map argument %u", i);
 	}
 	return 0;
@@ -128,7 +128,8 @@ static int build_frame(struct child *c)
 {
 	int err;
 
-	c->frame = mmap(NULL, sizeof(*c->frame), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	c->frame = mmap(NULL, sizeof(*c->frame), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (c->frame == MAP_FAILED)
 		return kl_error_errno("no memory for the call frame");
 	if ((err = load(c)) < 0 ||
@@ -162,7 +163,9 @@ static int say_hello(struct child *c, int err)
 	c->hello.trapped = (uint64_t)(uintptr_t)kl_stub_trapped;
 #endif
 	c->hello.stack_top = (uint64_t)(uintptr_t)&answer;
-	if (send(KL_WIRE_FD_SOCKET, &c->hello, sizeof(c->hello), MSG_NOSIGNAL) != sizeof(c->hello) || err < 0)
+	if (send(KL_WIRE_FD_SOCKET, &c->hello, sizeof(c->hello), MSG_NOSIGNAL) !=
+		    sizeof(c->hello) ||
+	    err < 0)
 		return -1;
 	return recv(KL_WIRE_FD_SOCKET, &answer, 1, 0) == 1 ? answer : -1;
 }

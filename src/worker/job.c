@@ -15,9 +15,12 @@ static const struct {
 	const char *name;
 	size_t bytes;
 } dtypes[] = {
-	[KL_F64] = { "f64", 8 }, [KL_F32] = { "f32", 4 }, [KL_F16] = { "f16", 2 }, [KL_BF16] = { "bf16", 2 },
-	[KL_I64] = { "i64", 8 }, [KL_I32] = { "i32", 4 }, [KL_I16] = { "i16", 2 }, [KL_I8] = { "i8", 1 },
-	[KL_U64] = { "u64", 8 }, [KL_U32] = { "u32", 4 }, [KL_U16] = { "u16", 2 }, [KL_U8] = { "u8", 1 },
+	[KL_F64] = { "f64", 8 }, [KL_F32] = { "f32", 4 },
+	[KL_F16] = { "f16", 2 }, [KL_BF16] = { "bf16", 2 },
+	[KL_I64] = { "i64", 8 }, [KL_I32] = { "i32", 4 },
+	[KL_I16] = { "i16", 2 }, [KL_I8] = { "i8", 1 },
+	[KL_U64] = { "u64", 8 }, [KL_U32] = { "u32", 4 },
+	[KL_U16] = { "u16", 2 }, [KL_U8] = { "u8", 1 },
 };
 
 size_t kl_dtype_bytes(enum kl_dtype t)
@@ -61,8 +64,9 @@ static int fixed_str(char *out, size_t size, const json_t *obj, const char *key)
 	if (err < 0)
 		return err;
 	if (!*s || strlen(s) >= size)
-		return kl_error(KL_EINVALID, "'%s' has %zu characters, 1 to %zu are possible", key, strlen(s), size - 1);
-	strcpy(out, s);
+		return kl_error(KL_EINVALID, "'%s' has %zu characters, 1 to %zu are possible", key,
+				strlen(s), size - 1);
+	memcpy(out, s, strlen(s) + 1);
 	return 0;
 }
 
@@ -89,8 +93,8 @@ static int ranged_int(int64_t *out, const json_t *obj, const char *key, int64_t 
 	if (err < 0)
 		return err;
 	if (v < min || v > max)
-		return kl_error(KL_EINVALID, "'%s' is %lld, not within %lld to %lld", key, (long long)v,
-				(long long)min, (long long)max);
+		return kl_error(KL_EINVALID, "'%s' is %lld, not within %lld to %lld", key,
+				(long long)v, (long long)min, (long long)max);
 	*out = v;
 	return 0;
 }
@@ -179,15 +183,16 @@ static int number(double *out, const json_t *v)
 			return 0;
 		}
 	}
-	return kl_error(KL_EINVALID, "a value is not a number, \"inf\", \"-inf\", \"nan\" or \"-0\"");
+	return kl_error(KL_EINVALID,
+			"a value is not a number, \"inf\", \"-inf\", \"nan\" or \"-0\"");
 }
 
 /* One generator and its modifiers; what each means is fill.c's. */
 static int check_fill(const json_t *fill, const char *where)
 {
 	static const char *const known[] = {
-		"normal", "uniform", "ints", "const", "one-hot", "choice", "cauchy", "index", "repeat",
-		"map", "scale", "unit", NULL
+		"normal", "uniform", "ints", "const", "one-hot", "choice", "cauchy", "index",
+		"repeat", "map", "scale", "unit", NULL
 	};
 	int generators = 0, err = only(fill, where, known);
 
@@ -220,7 +225,9 @@ static int parse_fill(struct kl_job_arg *a, const json_t *obj)
 
 static int parse_arg(struct kl_job *j, const json_t *obj)
 {
-	static const char *const known[] = { "name", "kind", "dtype", "value", "fill", "sweep", NULL };
+	static const char *const known[] = {
+		"name", "kind", "dtype", "value", "fill", "sweep", NULL
+	};
 	struct kl_job_arg *a = &j->arg[j->nargs];
 	int err;
 
@@ -230,12 +237,14 @@ static int parse_arg(struct kl_job *j, const json_t *obj)
 	if (arg_index(j, a->name) >= 0)
 		return kl_error(KL_EINVALID, "two arguments are called '%s'", a->name);
 	if ((err = parse_role(&a->role, obj)) < 0 || (err = parse_dtype(&a->dtype, obj)) < 0 ||
-	    (err = optional_bool(&a->sweep, obj, "sweep", false)) < 0 || (err = parse_fill(a, obj)) < 0)
+	    (err = optional_bool(&a->sweep, obj, "sweep", false)) < 0 ||
+	    (err = parse_fill(a, obj)) < 0)
 		return kl_error_in(err, "argument '%s'", a->name);
 	if (a->role == KL_ROLE_DIM && a->dtype != KL_I64 && a->dtype != KL_I32)
 		return kl_error(KL_EINVALID, "dim '%s' is neither i64 nor i32", a->name);
 	if (a->role == KL_ROLE_SCALAR && (a->dtype == KL_F16 || a->dtype == KL_BF16))
-		return kl_error(KL_EINVALID, "scalar '%s': f16 and bf16 are not passed by value", a->name);
+		return kl_error(KL_EINVALID, "scalar '%s': f16 and bf16 are not passed by value",
+				a->name);
 	if (a->role == KL_ROLE_SCALAR) {
 		if ((err = number(&a->value, json_object_get(obj, "value"))) < 0)
 			return kl_error_in(err, "scalar '%s'", a->name);
@@ -255,7 +264,8 @@ static int parse_args(struct kl_job *j, const json_t *doc)
 	if (err < 0)
 		return err;
 	if (json_array_size(list) < 1 || json_array_size(list) > KL_JOB_MAX_ARGS)
-		return kl_error(KL_EINVALID, "%zu arguments, 1 to %d are possible", json_array_size(list), KL_JOB_MAX_ARGS);
+		return kl_error(KL_EINVALID, "%zu arguments, 1 to %d are possible",
+				json_array_size(list), KL_JOB_MAX_ARGS);
 	json_array_foreach(list, i, v)
 		if ((err = parse_arg(j, v)) < 0)
 			return err;
@@ -268,12 +278,14 @@ static int parse_extents(struct kl_point *p, const struct kl_job_arg *a, size_t 
 	int64_t bytes = (int64_t)kl_dtype_bytes(a->dtype);
 
 	if (!json_is_array(v) || axes > KL_JOB_MAX_AXES)
-		return kl_error(KL_EINVALID, "'%s' needs a list of at most %d extents", a->name, KL_JOB_MAX_AXES);
+		return kl_error(KL_EINVALID, "'%s' needs a list of at most %d extents", a->name,
+				KL_JOB_MAX_AXES);
 	for (size_t i = 0; i < axes; i++) {
 		int64_t n = json_integer_value(json_array_get(v, i));
 
 		if (!json_is_integer(json_array_get(v, i)) || n < 0)
-			return kl_error(KL_EINVALID, "'%s': an extent is not a whole number from 0", a->name);
+			return kl_error(KL_EINVALID, "'%s': an extent is not a whole number from 0",
+					a->name);
 		if (n && bytes > MAX_BYTES / n)
 			return kl_error(KL_EINVALID, "'%s' has more than 2^40 bytes", a->name);
 		bytes *= n;
@@ -288,17 +300,20 @@ static int parse_values(struct kl_point *p, const struct kl_job *j, const json_t
 	int err;
 
 	if (json_array_size(list) != j->nargs)
-		return kl_error(KL_EINVALID, "%zu values for %zu arguments", json_array_size(list), j->nargs);
+		return kl_error(KL_EINVALID, "%zu values for %zu arguments", json_array_size(list),
+				j->nargs);
 	for (size_t i = 0; i < j->nargs; i++) {
 		const struct kl_job_arg *a = &j->arg[i];
 		const json_t *v = json_array_get(list, i);
 
 		if (a->role == KL_ROLE_DIM) {
 			if (!json_is_integer(v))
-				return kl_error(KL_EINVALID, "dim '%s' needs a whole number", a->name);
+				return kl_error(KL_EINVALID, "dim '%s' needs a whole number",
+						a->name);
 			p->arg[i].value = json_integer_value(v);
 			if (a->dtype == KL_I32 && p->arg[i].value != (int32_t)p->arg[i].value)
-				return kl_error(KL_EINVALID, "dim '%s' does not fit in i32", a->name);
+				return kl_error(KL_EINVALID, "dim '%s' does not fit in i32",
+						a->name);
 		} else if (a->role == KL_ROLE_SCALAR) {
 			if (!json_is_number(v) && !json_is_string(v))
 				return kl_error(KL_EINVALID, "scalar '%s' needs a number", a->name);
@@ -321,23 +336,28 @@ static int parse_rank(bool *hot, const json_t *obj)
 
 static int parse_point(struct kl_job *j, const json_t *obj)
 {
-	static const char *const known[] = { "id", "perf", "rank", "weight", "floor_ns", "values", NULL };
+	static const char *const known[] = {
+		"id", "perf", "rank", "weight", "floor_ns", "values", NULL
+	};
 	struct kl_point *p = &j->point[j->npoint];
 	json_t *values;
 	int err;
 
-	if ((err = only(obj, "a point", known)) < 0 || (err = fixed_str(p->id, sizeof(p->id), obj, "id")) < 0)
+	if ((err = only(obj, "a point", known)) < 0 ||
+	    (err = fixed_str(p->id, sizeof(p->id), obj, "id")) < 0)
 		return err;
 	for (size_t i = 0; i < j->npoint; i++)
 		if (!strcmp(j->point[i].id, p->id))
 			return kl_error(KL_EINVALID, "two points are called '%s'", p->id);
 	p->weight = 1;
-	if ((err = optional_bool(&p->perf, obj, "perf", false)) < 0 || (err = parse_rank(&p->hot, obj)) < 0 ||
+	if ((err = optional_bool(&p->perf, obj, "perf", false)) < 0 ||
+	    (err = parse_rank(&p->hot, obj)) < 0 ||
 	    (json_object_get(obj, "weight") &&
 	     (err = ranged_int(&p->weight, obj, "weight", 1, (int64_t)1 << 30)) < 0) ||
 	    (json_object_get(obj, "floor_ns") &&
 	     (err = ranged_int(&p->floor_ns, obj, "floor_ns", 0, (int64_t)1 << 60)) < 0) ||
-	    (err = kl_json_arr(&values, obj, "values")) < 0 || (err = parse_values(p, j, values)) < 0)
+	    (err = kl_json_arr(&values, obj, "values")) < 0 ||
+	    (err = parse_values(p, j, values)) < 0)
 		return kl_error_in(err, "point '%s'", p->id);
 	j->npoint++;
 	return 0;
@@ -352,7 +372,8 @@ static int parse_points(struct kl_job *j, const json_t *doc)
 	if (err < 0)
 		return err;
 	if (json_array_size(list) < 1 || json_array_size(list) > MAX_POINTS)
-		return kl_error(KL_EINVALID, "%zu points, 1 to %d are possible", json_array_size(list), MAX_POINTS);
+		return kl_error(KL_EINVALID, "%zu points, 1 to %d are possible",
+				json_array_size(list), MAX_POINTS);
 	j->point = kl_calloc(json_array_size(list), sizeof(*j->point));
 	json_array_foreach(list, i, v)
 		if ((err = parse_point(j, v)) < 0)
@@ -382,9 +403,11 @@ static int parse_per(struct kl_rule *r, const json_t *obj)
 	if (!list)
 		return 0;
 	if (!json_is_array(list) || json_array_size(list) > KL_JOB_MAX_AXES)
-		return kl_error(KL_EINVALID, "'per' is not a list of at most %d axes", KL_JOB_MAX_AXES);
+		return kl_error(KL_EINVALID, "'per' is not a list of at most %d axes",
+				KL_JOB_MAX_AXES);
 	json_array_foreach(list, i, v) {
-		if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) >= KL_JOB_MAX_AXES)
+		if (!json_is_integer(v) || json_integer_value(v) < 0 ||
+		    json_integer_value(v) >= KL_JOB_MAX_AXES)
 			return kl_error(KL_EINVALID, "'per' names no axis");
 		r->per[r->npaxes++] = (int)json_integer_value(v);
 	}
@@ -413,14 +436,17 @@ static const struct rule_form *rule_form(const char *name)
 
 static int parse_multiset(struct kl_rule *r, const struct kl_job *j, const json_t *obj)
 {
+	const char *out = json_object_get(obj, "values") ? "values" : "out";
 	int err;
 
 	r->indices = r->of = -1;
-	if ((err = rule_arg(&r->out, j, obj, json_object_get(obj, "values") ? "values" : "out")) < 0 ||
-	    (err = rule_arg(&r->indices, j, obj, "indices")) < 0 || (err = rule_arg(&r->of, j, obj, "of")) < 0)
+	if ((err = rule_arg(&r->out, j, obj, out)) < 0 ||
+	    (err = rule_arg(&r->indices, j, obj, "indices")) < 0 ||
+	    (err = rule_arg(&r->of, j, obj, "of")) < 0)
 		return err;
 	if (j->arg[r->indices].role == KL_ROLE_IN || j->arg[r->of].role != KL_ROLE_IN)
-		return kl_error(KL_EINVALID, "a multiset's indices are an output and 'of' is an input");
+		return kl_error(KL_EINVALID,
+				"a multiset's indices are an output and 'of' is an input");
 	return 0;
 }
 
@@ -438,15 +464,19 @@ static int parse_rule(struct kl_job *j, const json_t *obj)
 		return kl_error(KL_EINVALID, "no rule is called '%s'", name);
 	r->kind = form->kind;
 	if ((err = only(obj, "a rule", form->known)) < 0 || (err = parse_per(r, obj)) < 0 ||
-	    (err = optional_num(&r->max, obj, "max", 4)) < 0 || (err = optional_num(&r->rms, obj, "rms", 2)) < 0 ||
-	    (err = optional_num(&r->ulps, obj, "ulps", 0)) < 0 || (err = optional_num(&r->acc, obj, "acc", 0)) < 0 ||
+	    (err = optional_num(&r->max, obj, "max", 4)) < 0 ||
+	    (err = optional_num(&r->rms, obj, "rms", 2)) < 0 ||
+	    (err = optional_num(&r->ulps, obj, "ulps", 0)) < 0 ||
+	    (err = optional_num(&r->acc, obj, "acc", 0)) < 0 ||
 	    (err = optional_num(&r->tol, obj, "tol", 0)) < 0)
 		return kl_error_in(err, "rule '%s'", name);
-	err = r->kind == KL_RULE_MULTISET ? parse_multiset(r, j, obj) : rule_arg(&r->out, j, obj, "out");
+	err = r->kind == KL_RULE_MULTISET ? parse_multiset(r, j, obj)
+					  : rule_arg(&r->out, j, obj, "out");
 	if (err < 0)
 		return kl_error_in(err, "rule '%s'", name);
 	if (j->arg[r->out].role == KL_ROLE_IN)
-		return kl_error(KL_EINVALID, "rule '%s' judges '%s', which is an input", name, j->arg[r->out].name);
+		return kl_error(KL_EINVALID, "rule '%s' judges '%s', which is an input", name,
+				j->arg[r->out].name);
 	j->nrule++;
 	return 0;
 }
@@ -459,7 +489,8 @@ static int all_judged(const struct kl_job *j)
 
 		for (size_t n = 0; n < j->nrule; n++)
 			judged |= j->rule[n].out == (int)i ||
-				  (j->rule[n].kind == KL_RULE_MULTISET && j->rule[n].indices == (int)i);
+				  (j->rule[n].kind == KL_RULE_MULTISET &&
+				   j->rule[n].indices == (int)i);
 		if (!judged)
 			return kl_error(KL_EINVALID, "no rule judges output '%s'", j->arg[i].name);
 	}
@@ -499,11 +530,13 @@ static int parse_bands(json_t **out, const struct kl_job *j, const json_t *doc, 
 		return kl_error(KL_EINVALID, "'%s' is not a list", key);
 	json_array_foreach(list, i, band) {
 		if (!json_is_object(band))
-			return kl_error(KL_EINVALID, "'%s' has an entry that is not an object", key);
+			return kl_error(KL_EINVALID, "'%s' has an entry that is not an object",
+					key);
 		json_object_foreach(band, name, fill) {
 			at = arg_index(j, name);
 			if (at < 0 || !j->arg[at].fill)
-				return kl_error(KL_EINVALID, "'%s' names '%s', which is no input", key, name);
+				return kl_error(KL_EINVALID, "'%s' names '%s', which is no input",
+						key, name);
 			if ((err = check_fill(fill, key)) < 0)
 				return err;
 		}
@@ -596,15 +629,16 @@ static int parse_names(struct kl_job *j, const json_t *doc)
 static int parse(struct kl_job *j, const json_t *doc)
 {
 	static const char *const known[] = {
-		"schema", "surface", "entry", "oracle_entry", "truth", "honest", "candidate", "parent",
-		"baseline", "isa", "pool", "args", "points", "accept", "exact", "bands", "deterministic",
-		"do", "seed", "arena_bytes", "call_ms", "profile", NULL
+		"schema", "surface", "entry", "oracle_entry", "truth", "honest", "candidate",
+		"parent", "baseline", "isa", "pool", "args", "points", "accept", "exact", "bands",
+		"deterministic", "do", "seed", "arena_bytes", "call_ms", "profile", NULL
 	};
 	int err;
 
 	if ((err = only(doc, "the job", known)) < 0 || (err = parse_names(j, doc)) < 0 ||
 	    (err = parse_args(j, doc)) < 0 || (err = parse_points(j, doc)) < 0 ||
-	    (err = parse_rules(j, doc)) < 0 || (err = parse_bands(&j->exact, j, doc, "exact")) < 0 ||
+	    (err = parse_rules(j, doc)) < 0 ||
+	    (err = parse_bands(&j->exact, j, doc, "exact")) < 0 ||
 	    (err = parse_bands(&j->bands, j, doc, "bands")) < 0 ||
 	    (err = optional_bool(&j->deterministic, doc, "deterministic", true)) < 0 ||
 	    (err = parse_do(j, doc)) < 0 || (err = parse_seed(j, doc)) < 0 ||

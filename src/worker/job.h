@@ -16,7 +16,10 @@
 #define KL_JOB_MAX_ARGS 32
 #define KL_JOB_MAX_AXES 8
 
-enum kl_dtype { KL_F64, KL_F32, KL_F16, KL_BF16, KL_I64, KL_I32, KL_I16, KL_I8, KL_U64, KL_U32, KL_U16, KL_U8 };
+enum kl_dtype {
+	KL_F64, KL_F32, KL_F16, KL_BF16,
+	KL_I64, KL_I32, KL_I16, KL_I8, KL_U64, KL_U32, KL_U16, KL_U8
+};
 enum kl_role { KL_ROLE_DIM, KL_ROLE_SCALAR, KL_ROLE_IN, KL_ROLE_OUT, KL_ROLE_INOUT };
 
 struct kl_job_arg {
@@ -41,7 +44,9 @@ struct kl_point {		/* dims at which the kernel is called */
 	int64_t floor_ns;	/* physical floor, 0: none */
 };
 
-enum kl_rule_kind { KL_RULE_NOISE, KL_RULE_EXACT, KL_RULE_ELEMENTWISE, KL_RULE_REL_L2, KL_RULE_MULTISET };
+enum kl_rule_kind {
+	KL_RULE_NOISE, KL_RULE_EXACT, KL_RULE_ELEMENTWISE, KL_RULE_REL_L2, KL_RULE_MULTISET
+};
 struct kl_rule {
 	enum kl_rule_kind kind;
 	int out;			/* argument index */

@@ -49,9 +49,11 @@ static int stages(json_t *result, const struct kl_job *job)
 		return err;
 	if (job->do_audit && (err = kl_stage_audit(result, job, pool)) < 0)
 		return err;
-	if (job->do_correct && still_passing(result) && (err = kl_stage_correct(result, job, pool)) < 0)
+	if (job->do_correct && still_passing(result) &&
+	    (err = kl_stage_correct(result, job, pool)) < 0)
 		return err;
-	if (job->do_profile && still_passing(result) && (err = kl_stage_profile(result, job, pool)) < 0)
+	if (job->do_profile && still_passing(result) &&
+	    (err = kl_stage_profile(result, job, pool)) < 0)
 		return err;
 	return 0;
 }

@@ -28,7 +28,8 @@ static const struct {
 	CALL(memfd_create), CALL(io_uring_setup), CALL(setitimer), CALL(timer_create),
 };
 
-void kl_outcome_kill(struct kl_subject *s, struct kl_call *out, enum kl_call_end end, const char *fmt, ...)
+void kl_outcome_kill(struct kl_subject *s, struct kl_call *out, enum kl_call_end end,
+		     const char *fmt, ...)
 {
 	va_list ap;
 
@@ -91,16 +92,19 @@ static bool near_tensor(struct kl_subject *s, uint64_t addr, struct kl_call *out
 		uint64_t map = s->hello.map[i], data = map + a->offset;
 		int64_t byte = (int64_t)(addr - data), size = (int64_t)kl_dtype_bytes(a->dtype);
 
-		if (!a->tensor || addr < map - KL_WIRE_GUARD || addr >= map + a->map_bytes + KL_WIRE_GUARD)
+		if (!a->tensor || addr < map - KL_WIRE_GUARD ||
+		    addr >= map + a->map_bytes + KL_WIRE_GUARD)
 			continue;
 		if (addr >= map && addr < map + a->map_bytes)
-			kl_outcome_kill(s, out, KL_CALL_FAULT, "stored to read-only input '%s' at byte %lld",
-					s->name[i], (long long)byte);
-		else
 			kl_outcome_kill(s, out, KL_CALL_FAULT,
-					"out of bounds of '%s': byte %lld of %llu (element %lld)", s->name[i],
-					(long long)byte, (unsigned long long)a->bytes,
-					(long long)(byte < 0 ? (byte - size + 1) / size : byte / size));
+					"stored to read-only input '%s' at byte %lld", s->name[i],
+					(long long)byte);
+		else
+			kl_outcome_kill(
+				s, out, KL_CALL_FAULT,
+				"out of bounds of '%s': byte %lld of %llu (element %lld)",
+				s->name[i], (long long)byte, (unsigned long long)a->bytes,
+				(long long)(byte < 0 ? (byte - size + 1) / size : byte / size));
 		return true;
 	}
 	return false;
@@ -121,8 +125,9 @@ static void segmentation(struct kl_subject *s, struct kl_call *out)
 		if (name)
 			kl_outcome_kill(s, out, KL_CALL_CHEAT, "looked at a clock: %s", name);
 		else
-			kl_outcome_kill(s, out, KL_CALL_FAULT, "general protection fault: a misaligned "
-					"vector access, a wild address or a privileged instruction");
+			kl_outcome_kill(s, out, KL_CALL_FAULT,
+					"general protection fault: a misaligned vector access, "
+					"a wild address or a privileged instruction");
 		return;
 	}
 	if (near_tensor(s, addr, out))
@@ -131,7 +136,8 @@ static void segmentation(struct kl_subject *s, struct kl_call *out)
 	if (addr < s->hello.stack_top && s->hello.stack_top - addr < (uint64_t)1 << 30)
 		kl_outcome_kill(s, out, KL_CALL_FAULT, "stack overflow (8 MiB)");
 	else if (addr < 65536)
-		kl_outcome_kill(s, out, KL_CALL_FAULT, "null pointer (address %llu)", (unsigned long long)addr);
+		kl_outcome_kill(s, out, KL_CALL_FAULT, "null pointer (address %llu)",
+				(unsigned long long)addr);
 	else
 		kl_outcome_kill(s, out, KL_CALL_FAULT, "access to unmapped or protected memory");
 }
@@ -155,7 +161,8 @@ static void signalled(struct kl_subject *s, int sig, struct kl_call *out)
 		kl_outcome_kill(s, out, KL_CALL_FAULT, "a breakpoint or debug trap");
 		break;
 	case SIGKILL:
-		kl_outcome_kill(s, out, KL_CALL_FAULT, "killed by the system, out of memory perhaps");
+		kl_outcome_kill(s, out, KL_CALL_FAULT,
+				"killed by the system, out of memory perhaps");
 		break;
 	default:
 		kl_outcome_kill(s, out, KL_CALL_FAULT, "signal %d", sig);
@@ -166,9 +173,11 @@ static void signalled(struct kl_subject *s, int sig, struct kl_call *out)
 static void ended(struct kl_subject *s, int status, struct kl_call *out)
 {
 	if (!WIFSIGNALED(status))
-		kl_outcome_kill(s, out, KL_CALL_EXIT, "ended its process with exit code %d", WEXITSTATUS(status));
+		kl_outcome_kill(s, out, KL_CALL_EXIT, "ended its process with exit code %d",
+				WEXITSTATUS(status));
 	else if (WTERMSIG(status) == SIGSEGV)
-		kl_outcome_kill(s, out, KL_CALL_FAULT, "segmentation fault, or a forbidden instruction");
+		kl_outcome_kill(s, out, KL_CALL_FAULT,
+				"segmentation fault, or a forbidden instruction");
 	else
 		signalled(s, WTERMSIG(status), out);
 }
@@ -179,7 +188,8 @@ void kl_outcome(struct kl_subject *s, const struct kl_trace_event *ev, struct kl
 		s->pid = 0;
 	if (ev->kind == KL_TRACE_SIGNAL)
 		signalled(s, ev->signal, out);
-	else if (ev->kind == KL_TRACE_EXITING && WIFSIGNALED(ev->status) && WTERMSIG(ev->status) == SIGKILL)
+	else if (ev->kind == KL_TRACE_EXITING && WIFSIGNALED(ev->status) &&
+		 WTERMSIG(ev->status) == SIGKILL)
 		system_call(s, out);	/* how strict mode ends it */
 	else
 		ended(s, ev->status, out);

@@ -27,7 +27,7 @@
 #define VS_SHARE 0.1
 /* However slow the calls are. */
 #define LEAST_BLOCKS 4
-/* When a subject's call takes longer, one measured call a visit is enough; else all inputs are used. */
+/* When a subject's call takes longer, one measured call a visit is enough. */
 #define DEAR_NS ((int64_t)10000000)
 /* A single time may be below the floor by what a clock and a handshake are wrong. */
 #define FLOOR_SLACK_NS 1000
@@ -77,7 +77,8 @@ static void note(struct profile *p, const char *fmt, ...)
 
 /* -- failures of the candidate ------------------------------------------- */
 
-static void fail(struct profile *p, const char *class, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void fail(struct profile *p, const char *class, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 static void fail(struct profile *p, const char *class, const char *fmt, ...)
 {
 	char text[512];
@@ -122,7 +123,10 @@ static void describe(struct profile *p, const struct kl_visit *v, const char *wh
 static void fail_visit(struct profile *p, const struct kl_visit *v)
 {
 	static const char *const classes[] = {
-		[KL_CALL_FAULT] = "fault", [KL_CALL_HANG] = "hang", [KL_CALL_CHEAT] = "cheat", [KL_CALL_EXIT] = "cheat",
+		[KL_CALL_FAULT] = "fault",
+		[KL_CALL_HANG] = "hang",
+		[KL_CALL_CHEAT] = "cheat",
+		[KL_CALL_EXIT] = "cheat",
 	};
 	const struct kl_mismatch *m = &v->mismatch;
 	char why[300];
@@ -132,7 +136,8 @@ static void fail_visit(struct profile *p, const struct kl_visit *v)
 		fail(p, classes[v->call.end], "%s", why);
 	} else {
 		snprintf(why, sizeof(why), "a timed call answered wrongly: %s", m->why);
-		fail(p, m->edge_only ? "wrong-edge" : "wrong-all", "%s: got %s, wanted %s", why, m->got, m->wanted);
+		fail(p, m->edge_only ? "wrong-edge" : "wrong-all", "%s: got %s, wanted %s", why,
+		     m->got, m->wanted);
 	}
 	describe(p, v, why);
 }
@@ -154,8 +159,13 @@ static bool candidate(const struct profile *p, const struct subject *s)
 /* One visit, the logarithm of its time added to *log_ns. */
 static int visit(struct profile *p, struct subject *s, size_t calls, double *log_ns)
 {
-	struct kl_visit_plan plan = { .job = p->job, .point = p->point, .spec = s->spec,
-				      .input = p->input, .ninput = p->ninput, .calls = calls, .rng = &p->rng };
+	struct kl_visit_plan plan = { .job = p->job,
+				      .point = p->point,
+				      .spec = s->spec,
+				      .input = p->input,
+				      .ninput = p->ninput,
+				      .calls = calls,
+				      .rng = &p->rng };
 	struct kl_visit v;
 	int err = kl_visit(&v, &plan);
 
@@ -172,7 +182,9 @@ static int visit(struct profile *p, struct subject *s, size_t calls, double *log
 	KL_GROW(p->handshake, p->nhandshake + 1, p->handshake_alloc);
 	p->handshake[p->nhandshake++] = (double)v.handshake_ns;
 	if (!v.traced)
-		note(p, "ptrace is refused here: that a call had ended was checked by a second look at its outputs only");
+		note(p,
+		     "ptrace is refused here: the end of a call was checked by a second look "
+		     "at its outputs only");
 	if (!kl_visit_ok(&v)) {
 		if (candidate(p, s))
 			fail_visit(p, &v);
@@ -181,7 +193,9 @@ static int visit(struct profile *p, struct subject *s, size_t calls, double *log
 		return 0;
 	}
 	if (candidate(p, s) && v.least_ns + FLOOR_SLACK_NS < p->point->floor_ns)
-		fail(p, "cheat", "%lld ns at '%s' is below the physical floor of %lld ns: the work cannot have been done",
+		fail(p, "cheat",
+		     "%lld ns at '%s' is below the physical floor of %lld ns: "
+		     "the work cannot have been done",
 		     (long long)v.least_ns, p->point->id, (long long)p->point->floor_ns);
 	s->slow |= v.slow;
 	*log_ns += log((double)v.least_ns);
@@ -241,7 +255,8 @@ static struct kl_interval centre(const struct profile *p, int who)
 	const double *other = p->subject[who].log_ns;
 
 	for (size_t b = 0; b < p->blocks; b++)
-		d[b] = who == AGAIN ? other[b] - p->subject[CANDIDATE].log_ns[b] : other[b] - own(p, b);
+		d[b] = who == AGAIN ? other[b] - p->subject[CANDIDATE].log_ns[b]
+				    : other[b] - own(p, b);
 	return kl_stats_centre(d, p->blocks);
 }
 
@@ -285,7 +300,8 @@ static int run_blocks(struct profile *p, int64_t max_ms)
 		if (p->blocks + 1 > p->alloc) {
 			p->alloc = 2 * p->alloc + 16;
 			for (int i = 0; i < SUBJECTS; i++)
-				p->subject[i].log_ns = kl_realloc(p->subject[i].log_ns, p->alloc, sizeof(double));
+				p->subject[i].log_ns = kl_realloc(p->subject[i].log_ns, p->alloc,
+								  sizeof(double));
 		}
 		if ((err = block(p)) < 0 || p->failed)
 			return err;
@@ -339,11 +355,15 @@ static void report(struct profile *p, json_t *points)
 	kl_json_set(at, "vs", vs);
 	json_array_append_new(points, at);
 	if (same.lo > 0 || same.hi < 0)
-		note(p, "%s: the kernel against itself is not 1 within its interval: a noisy machine", p->point->id);
+		note(p,
+		     "%s: the kernel against itself is not 1 within its interval: a noisy machine",
+		     p->point->id);
 	else if (half_width(same) > 0.01)
-		note(p, "%s: the kernel against itself varies by more than 1 %%: a noisy machine", p->point->id);
+		note(p, "%s: the kernel against itself varies by more than 1 %%: a noisy machine",
+		     p->point->id);
 	if (p->disturbed > p->measured / 4)
-		note(p, "%s: the processors did other work as well: times are processor time", p->point->id);
+		note(p, "%s: the processors did other work as well: times are processor time",
+		     p->point->id);
 	if (p->blocks < (size_t)p->job->profile_min_blocks)
 		note(p, "%s: slow calls, %zu blocks only", p->point->id, p->blocks);
 }
@@ -353,14 +373,17 @@ static void report(struct profile *p, json_t *points)
 /* May `b` be used while `a` is busy? Not if they are one core. */
 static bool other_core(int a, int b)
 {
-	KL_AUTO(kl_freep) char *pa = kl_asprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings", a);
-	KL_AUTO(kl_freep) char *pb = kl_asprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings", b);
+	KL_AUTO(kl_freep)
+	char *pa = kl_asprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings", a);
+	KL_AUTO(kl_freep)
+	char *pb = kl_asprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings", b);
 	KL_AUTO(kl_buf_release) struct kl_buf ta = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf tb = KL_BUF_INIT;
 
 	if (a == b)
 		return false;
-	return kl_fs_read(&ta, pa, 4096) < 0 || kl_fs_read(&tb, pb, 4096) < 0 || strcmp(ta.ptr, tb.ptr);
+	return kl_fs_read(&ta, pa, 4096) < 0 || kl_fs_read(&tb, pb, 4096) < 0 ||
+	       strcmp(ta.ptr, tb.ptr);
 }
 
 /*
@@ -392,7 +415,9 @@ static bool choose_processors(int *ours, int *theirs, const cpu_set_t *allowed)
 static void set_subjects(struct profile *p, int cpu)
 {
 	const struct kl_job *j = p->job;
-	struct kl_subject_spec kernel = { .kind = KL_SUBJECT_KERNEL, .so = j->candidate_so, .entry = j->entry, .cpu = cpu };
+	struct kl_subject_spec kernel = {
+		.kind = KL_SUBJECT_KERNEL, .so = j->candidate_so, .entry = j->entry, .cpu = cpu
+	};
 
 	for (int i = 0; i < SUBJECTS; i++)
 		p->subject[i].slow = false;
@@ -408,8 +433,8 @@ static void set_subjects(struct profile *p, int cpu)
 	};
 }
 
-static int profile_point(struct profile *p, const struct kl_point *pt, struct kl_pool *pool, json_t *points,
-			 int cpu, int64_t max_ms)
+static int profile_point(struct profile *p, const struct kl_point *pt, struct kl_pool *pool,
+			 json_t *points, int cpu, int64_t max_ms)
 {
 	int err;
 
@@ -421,7 +446,8 @@ static int profile_point(struct profile *p, const struct kl_point *pt, struct kl
 	if (p->ninput > KL_VISIT_MAX_INPUTS)
 		p->ninput = KL_VISIT_MAX_INPUTS;
 	if (p->ninput < 2)
-		return kl_error(KL_EINVALID, "the pool has %zu inputs for '%s', a profile needs 2", p->ninput, pt->id);
+		return kl_error(KL_EINVALID, "the pool has %zu inputs for '%s', a profile needs 2",
+				p->ninput, pt->id);
 	set_subjects(p, cpu);
 	if ((err = run_blocks(p, max_ms)) < 0)
 		return kl_error_in(err, "profile of '%s'", pt->id);
@@ -439,8 +465,8 @@ static int profile_points(struct profile *p, struct kl_pool *pool, json_t *point
 	for (size_t i = 0; i < j->npoint; i++)
 		n += j->point[i].perf;
 	for (size_t i = 0; i < j->npoint && !p->failed; i++)
-		if (j->point[i].perf &&
-		    (err = profile_point(p, &j->point[i], pool, points, cpu, j->profile_max_ms / n)) < 0)
+		if (j->point[i].perf && (err = profile_point(p, &j->point[i], pool, points, cpu,
+							     j->profile_max_ms / n)) < 0)
 			return err;
 	return 0;
 }
@@ -479,6 +505,7 @@ int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *p
 	err = profile_points(&p, pool, points, theirs);
 	sched_setaffinity(0, sizeof(before), &before);
 	if (p.nhandshake)
-		kl_json_set_int(out, "handshake_ns", (int64_t)kl_stats_median(p.handshake, p.nhandshake));
+		kl_json_set_int(out, "handshake_ns",
+				(int64_t)kl_stats_median(p.handshake, p.nhandshake));
 	return err;
 }

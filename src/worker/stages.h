@@ -9,9 +9,15 @@
  * (docs/formats.md, "result"). 0 when it could be carried out, whatever the answer.
  */
 
-/** Contract audit: trivial answers must fail, every input must move the output, a lower input format must fail. result.audit */
+/**
+ * Contract audit: trivial answers must fail, every input must move the output, a
+ * lower input format must fail. result.audit
+ */
 int kl_stage_audit(json_t *result, const struct kl_job *job, struct kl_pool *pool);
-/** Every member of the pool, both guard sides, determinism under different poison. result.correct; result.status/class/message on failure. */
+/**
+ * Every member of the pool, both guard sides, determinism under different poison.
+ * result.correct; result.status/class/message on failure.
+ */
 int kl_stage_correct(json_t *result, const struct kl_job *job, struct kl_pool *pool);
 /** ABBA against parent, baseline and itself; every timed call is checked. result.profile */
 int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *pool);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -54,7 +55,8 @@ static uint64_t scalar_bits(enum kl_dtype t, double v)
 	return bits;
 }
 
-static void plan_value(struct kl_wire_arg *a, const struct kl_job_arg *arg, int64_t dim, bool oracle, bool real_is_double)
+static void plan_value(struct kl_wire_arg *a, const struct kl_job_arg *arg, int64_t dim,
+		       bool oracle, bool real_is_double)
 {
 	double v = arg->value;
 
@@ -71,7 +73,8 @@ static void plan_value(struct kl_wire_arg *a, const struct kl_job_arg *arg, int6
 	a->bits = scalar_bits(a->dtype, v);
 }
 
-static int plan_tensor(struct kl_wire_arg *a, const struct kl_point *pt, size_t arg, const struct kl_subject_spec *spec)
+static int plan_tensor(struct kl_wire_arg *a, const struct kl_point *pt, size_t arg,
+		       const struct kl_subject_spec *spec)
 {
 	uint64_t n = (uint64_t)kl_point_elements(pt, arg);
 
@@ -116,13 +119,16 @@ static int plan(struct kl_subject *s, const struct kl_job *job, const struct kl_
 	if ((spec->so && strlen(spec->so) >= sizeof(w->so)) ||
 	    (spec->entry && strlen(spec->entry) >= sizeof(w->entry)) ||
 	    (spec->baseline && strlen(spec->baseline) >= sizeof(w->baseline_name)))
-		return kl_error(KL_EINVALID, "the name of an object, entry or baseline is too long");
+		return kl_error(KL_EINVALID,
+				"the name of an object, entry or baseline is too long");
 	/* a bare name would be searched for in the system's directories */
 	if (spec->so && spec->so[0] != '/')
-		return kl_error(KL_EINVALID, "the path of an object has to be absolute: '%s'", spec->so);
-	strcpy(w->so, spec->so ? spec->so : "");
-	strcpy(w->entry, spec->entry ? spec->entry : "");
-	strcpy(w->baseline_name, spec->baseline ? spec->baseline : "");
+		return kl_error(KL_EINVALID, "the path of an object has to be absolute: '%s'",
+				spec->so);
+	snprintf(w->so, sizeof(w->so), "%s", spec->so ? spec->so : "");
+	snprintf(w->entry, sizeof(w->entry), "%s", spec->entry ? spec->entry : "");
+	snprintf(w->baseline_name, sizeof(w->baseline_name), "%s",
+		 spec->baseline ? spec->baseline : "");
 	return 0;
 }
 
@@ -238,7 +244,8 @@ static int read_hello(struct kl_subject *s, const struct kl_subject_spec *spec)
 		have += (size_t)n;
 	}
 	if (have < sizeof(s->hello))
-		return kl_error(KL_EINVALID, "loading '%s' %s", spec->so ? spec->so : spec->baseline,
+		return kl_error(KL_EINVALID, "loading '%s' %s",
+				spec->so ? spec->so : spec->baseline,
 				n < 0 ? "takes too long" : "ended its process");
 	s->hello.message[sizeof(s->hello.message) - 1] = '\0';
 	if (s->hello.err < 0)

@@ -58,7 +58,7 @@ struct kl_subject_spec {
 	const char *baseline;		/* "openblas.sgemm" */
 	bool real_is_double;		/* oracle: what kl_real is in `so` */
 	bool align_right;		/* guard side */
-	int cpu;			/* run there, and time it by spinning; -1: anywhere, times are rough */
+	int cpu;			/* run there, timed by spinning; -1: anywhere, roughly */
 	bool untraced;			/* do without ptrace, for tests */
 };
 
@@ -74,11 +74,18 @@ int kl_subject_start(struct kl_subject **out, const struct kl_job *job,
 void kl_subject_free(struct kl_subject *s);
 KL_DEFINE_CLEANUP(struct kl_subject *, kl_subject_free)
 
-/** Buffer of a tensor argument in the parent's mapping (bytes = elements x element size; oracle: kl_real elements for float tensors). Writable only between calls. */
+/**
+ * Buffer of a tensor argument in the parent's mapping, NULL for others. Bytes are
+ * elements times element size; an oracle's float tensors have kl_real elements.
+ * To be touched between calls only.
+ */
 void *kl_subject_buffer(struct kl_subject *s, size_t arg);
 size_t kl_subject_bytes(const struct kl_subject *s, size_t arg);
 
-/** Fill every `out` buffer (and the guards' slack) with a pattern derived from `seed` that is no plausible answer (NaN payloads, wild ints). */
+/**
+ * Fill every `out` buffer, and the slack around all buffers, with a pattern derived
+ * from `seed` that is no plausible answer (NaN payloads, wild integers).
+ */
 void kl_subject_poison(struct kl_subject *s, uint64_t seed);
 /** Was the child stopped by ptrace? See above for what is weaker when not. */
 bool kl_subject_traced(const struct kl_subject *s);
@@ -91,13 +98,13 @@ void kl_subject_flush(struct kl_subject *s);
 enum kl_call_end { KL_CALL_OK, KL_CALL_FAULT, KL_CALL_HANG, KL_CALL_CHEAT, KL_CALL_EXIT };
 struct kl_call {
 	enum kl_call_end end;
-	int64_t ns;		/* as the parent saw it, handshake subtracted; at most the processor time it got */
-	bool disturbed;		/* one of the two was not running for a part of it: ns is processor time, and rough */
-	char what[200];		/* for people, after "the kernel ": "made the system call 41 (socket)" ... */
+	int64_t ns;		/* by the parent's clock less the handshake; at most the processor time */
+	bool disturbed;		/* it had to wait for a processor: ns is processor time */
+	char what[200];		/* for people, after "the kernel ": "made the system call 57 (fork)" */
 };
 /**
  * One call, at most job->call_ms. 0 whatever the kernel did; the child is gone unless
- * `end` is KL_CALL_OK. Slack around right- or left-aligned buffers is checked: a changed byte is KL_CALL_FAULT.
+ * `end` is KL_CALL_OK. Slack around outputs is checked: a changed byte is KL_CALL_FAULT.
  */
 int kl_subject_call(struct kl_subject *s, struct kl_call *out);
 

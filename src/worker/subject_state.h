@@ -35,7 +35,7 @@ struct kl_subject {
 	bool has_clock;
 	struct kl_rng nonce;
 	uint64_t last;			/* alone: the nonce of the last call */
-	/* the empty call, in ns: until `done` is seen; until the trap is; how much the latter varies */
+	/* an empty call, ns: until `done` is seen; until the trap is; how that varies */
 	int64_t empty_done, empty_trap, jitter;
 };
 
@@ -48,7 +48,8 @@ int64_t kl_call_now(void);
 /** Say how a child ended; kills and reaps it. */
 void kl_outcome(struct kl_subject *s, const struct kl_trace_event *ev, struct kl_call *out);
 /** End a child that is being found out. */
-void kl_outcome_kill(struct kl_subject *s, struct kl_call *out, enum kl_call_end end, const char *fmt, ...)
+void kl_outcome_kill(struct kl_subject *s, struct kl_call *out, enum kl_call_end end,
+		     const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /** subject.c: SIGKILL, reap. */
 void kl_subject_reap(struct kl_subject *s);

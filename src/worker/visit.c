@@ -18,7 +18,8 @@ static void copy_in(struct kl_subject *s, const struct kl_job *job, const struct
 }
 
 /* One checked call; false when something is wrong with it. */
-static bool call(struct kl_visit *v, struct kl_subject *s, const struct kl_visit_plan *p, const struct kl_member *m)
+static bool call(struct kl_visit *v, struct kl_subject *s, const struct kl_visit_plan *p,
+		 const struct kl_member *m)
 {
 	const void *got[KL_JOB_MAX_ARGS] = { NULL };
 

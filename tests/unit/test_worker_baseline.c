@@ -44,7 +44,8 @@ static void dims(struct fixture *f, int n, const int64_t *v)
 		add(f, KL_ROLE_DIM, 0, &v[i]);
 }
 
-/* KL_ECANNOT for want of the library skips the test; the library itself is tried where there is one. */
+/* KL_ECANNOT for want of the library skips the test; the library itself is tried where there is
+ * one. */
 static int start(struct fixture *f, const char *name)
 {
 	struct kl_subject_spec spec = { .kind = KL_SUBJECT_BASELINE, .baseline = name, .cpu = -1 };
@@ -119,7 +120,8 @@ static float conv_at(const float *x, const float *w, int n, int h, int v, int f)
 				int y = h + r - 1, z = v + t - 1;
 
 				if (y >= 0 && y < H && z >= 0 && z < W)
-					s += x[((n * H + y) * W + z) * CH + c] * w[((f * 3 + r) * 3 + t) * CH + c];
+					s += x[((n * H + y) * W + z) * CH + c] *
+					     w[((f * 3 + r) * 3 + t) * CH + c];
 			}
 	return s;
 }
@@ -147,7 +149,8 @@ static void conv2d_is_nhwc(void **state)
 			for (int h = 0; h < H; h++)
 				for (int v = 0; v < W; v++)
 					for (int o = 0; o < F; o++)
-						assert_true(conv_at(x, w, n, h, v, o) == y[((n * H + h) * W + v) * F + o]);
+						assert_true(conv_at(x, w, n, h, v, o) ==
+							    y[((n * H + h) * W + v) * F + o]);
 	}
 	kl_subject_free(f.s);
 }

@@ -45,7 +45,8 @@ static char *build(const char *name, const char *define, const char *body)
 }
 
 /* `extra` are members of the job: "\"parent\":...,"; `point` members of the one point. */
-static struct kl_job *make_job(const char *candidate, const char *extra, const char *point, int n, int max_ms)
+static struct kl_job *make_job(const char *candidate, const char *extra, const char *point, int n,
+			       int max_ms)
 {
 	KL_AUTO(kl_freep) char *truth = build("truth", "-DREAL=double", ORACLE);
 	KL_AUTO(kl_freep) char *honest = build("honest", "-DREAL=float", ORACLE);

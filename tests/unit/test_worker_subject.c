@@ -127,7 +127,8 @@ static void honest(void **state)
 	KL_AUTO(kl_freep) char *so = build("honest", "scale_all(n, s, x, y);");
 
 	for (int i = 0; i < 8; i++) {
-		KL_AUTO(kl_subject_freep) struct kl_subject *s = start(so, i & 1, i & 2, i & 4 ? 0 : -1);
+		KL_AUTO(kl_subject_freep)
+		struct kl_subject *s = start(so, i & 1, i & 2, i & 4 ? 0 : -1);
 		struct kl_call c;
 
 		for (int n = 0; n < 5; n++) {
@@ -147,7 +148,8 @@ static void poison_differs_by_seed_and_reaches_slack(void **state)
 {
 	KL_AUTO(kl_freep) char *so = build("honest", "scale_all(n, s, x, y);");
 	KL_AUTO(kl_subject_freep) struct kl_subject *s = start(so, false, false, -1);
-	uint32_t *y = kl_subject_buffer(s, 3), first = (kl_subject_poison(s, 1), y[0]), behind = y[N];
+	uint32_t *y = kl_subject_buffer(s, 3), first = (kl_subject_poison(s, 1), y[0]),
+		 behind = y[N];
 
 	kl_subject_poison(s, 2);
 	assert_int_not_equal(first, y[0]);
@@ -429,7 +431,8 @@ static void types_by_value(void **state)
 
 	make_job(&job, &point);
 	for (int i = 0; i < 5; i++)
-		job.arg[i] = (struct kl_job_arg){ .role = KL_ROLE_SCALAR, .dtype = t[i], .value = v[i] };
+		job.arg[i] =
+			(struct kl_job_arg){ .role = KL_ROLE_SCALAR, .dtype = t[i], .value = v[i] };
 	job.arg[0].role = KL_ROLE_DIM;
 	point.arg[0].value = -7;
 	job.arg[5] = (struct kl_job_arg){ .role = KL_ROLE_OUT, .dtype = KL_F64 };
@@ -443,7 +446,8 @@ static void types_by_value(void **state)
 		assert_true(((double *)kl_subject_buffer(s, 5))[i] == v[i]);
 }
 
-/* kl_real is a double: x and y are, and so is the scalar, of the value that the kernel's f32 has. */
+/* kl_real is a double: x and y are, and so is the scalar, of the value that the kernel's f32 has.
+ */
 static void oracle_in_double(void **state)
 {
 	KL_AUTO(kl_freep) char *so = build("oracle",
@@ -509,7 +513,8 @@ static void children_die_with_the_parent(void **state)
 	assert_int_equal(read(pipe_fd[0], &byte, 1), 1);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	/* a grandchild that lived would be found by its pid's absence only; its object's mapping is enough */
+	/* a grandchild that lived would be found by its pid's absence only; its object's mapping is
+	 * enough */
 	for (int i = 0; i < 100; i++) {
 		KL_AUTO(kl_freep) char *grep = kl_asprintf("grep -ls '%s' /proc/[0-9]*/maps | grep -v self", so);
 		FILE *p = popen(grep, "r");
