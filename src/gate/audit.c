@@ -124,8 +124,7 @@ static int check_symbol(const struct kl_osym *s, const struct kl_object *const *
 	}
 	/* a local name interposes nothing, save that facts tell the allocator by name */
 	if (s->bind == STB_LOCAL ? kl_symbol_kind(s->name) == KL_SYMBOL_ALLOC : kl_symbol_reserved(s->name))
-		return kl_error(KL_ENO, "defines '%s', a name of the system's or the gate's: "
-				"rename it or make it static", s->name);
+		return kl_error(KL_ENO, "defines '%s', a name of the system's or the gate's: rename it", s->name);
 	if (s->bind == STB_GNU_UNIQUE)
 		return kl_error(KL_ENO, "defines '%s' as unique in the process", s->name);
 	return 0;

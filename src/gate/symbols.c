@@ -46,7 +46,7 @@ static bool listed(const char *list, const char *name, size_t len)
 {
 	char word[64];
 
-	if (!len || len + 3 > sizeof(word))
+	if (!len || len + 3 > sizeof(word) || memchr(name, ' ', len))
 		return false;
 	word[0] = ' ';
 	memcpy(word + 1, name, len);
