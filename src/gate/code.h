@@ -95,9 +95,9 @@ bool kl_insn_is_nop(const struct kl_insn *i);
 int kl_insn_width(const struct kl_insn *i);
 
 /**
- * Loops of a function: deepest nest of natural loops around each instruction
- * into `depth` (n entries); false when its flow cannot be known (several
- * indirect jumps, irreducible flow, a jump into the middle of an instruction).
+ * Loops of a function: how many stand around each instruction, into `depth`
+ * (n entries); false when its flow cannot be known (several jumps through
+ * tables, a table that cannot be read).
  */
 bool kl_code_loops(const struct kl_code *c, size_t func, unsigned *depth);
 /** Does the function jump through a table? */

@@ -6,11 +6,13 @@
 #include "gate/code.h"
 
 /*
- * Natural loops of one function: blocks, dominators (Cooper, Harvey and
- * Kennedy's iteration), a loop for each head of a back edge. Flow that leaves for another
- * function is an exit.
+ * Loops of one function: blocks, edges, and Bourdoncle's weak topological order
+ * (Formal Methods in Programming, 1993), whose nested components are the natural loops,
+ * and a loop with two entries one loop like any other. Flow that leaves
+ * for another function is an exit.
  */
-#define MAX_BLOCKS 20000
+#define MAX_BLOCKS 10000	/* the order is found by recursion */
+#define DONE ((size_t)-1)
 #define MAX_TARGETS 100000
 
 struct edges { size_t *v, n, alloc; };
@@ -21,9 +23,9 @@ struct flow {
 	size_t *block_of;		/* instruction - first -> block */
 	size_t *start;			/* block -> first instruction */
 	size_t nblock, indirect;	/* indirect: jumps */
-	struct edges *succ, *pred;
-	size_t *rpo, *rpo_at, nrpo;	/* reverse postorder; position of a block, NONE: unreached */
-	size_t *idom;
+	struct edges *succ;
+	size_t *dfn, *stack, depth, num;	/* of the order: 0 unseen, DONE */
+	unsigned *level, nest;		/* of each block; of the walk */
 	struct edges table;		/* targets of jump tables: instructions */
 	bool unknown;
 };
@@ -38,18 +40,15 @@ static void push(struct edges *e, size_t v)
 
 static void flow_release(struct flow *w)
 {
-	for (size_t i = 0; w->succ && i < w->nblock; i++) {
+	for (size_t i = 0; w->succ && i < w->nblock; i++)
 		free(w->succ[i].v);
-		free(w->pred[i].v);
-	}
 	free(w->succ);
-	free(w->pred);
 	free(w->table.v);
 	free(w->block_of);
 	free(w->start);
-	free(w->rpo);
-	free(w->rpo_at);
-	free(w->idom);
+	free(w->dfn);
+	free(w->stack);
+	free(w->level);
 }
 
 /*
@@ -154,13 +153,11 @@ static void edge(struct flow *w, size_t from, size_t insn)
 		return;
 	to = w->block_of[insn - w->first];
 	push(&w->succ[from], to);
-	push(&w->pred[to], from);
 }
 
 static void find_edges(struct flow *w)
 {
 	w->succ = kl_calloc(w->nblock, sizeof(*w->succ));
-	w->pred = kl_calloc(w->nblock, sizeof(*w->pred));
 	for (size_t b = 0; b < w->nblock; b++) {
 		size_t last = w->start[b + 1] - 1;
 		const struct kl_insn *in = &w->c->insn[last];
@@ -180,152 +177,64 @@ static void find_edges(struct flow *w)
 	}
 }
 
-static void find_order(struct flow *w)
-{
-	KL_AUTO(kl_freep) size_t *stack = kl_calloc(w->nblock, sizeof(*stack));
-	KL_AUTO(kl_freep) size_t *next = kl_calloc(w->nblock, sizeof(*next));
-	KL_AUTO(kl_freep) bool *seen = kl_calloc(w->nblock, sizeof(*seen));
-	size_t depth = 0, at = w->nblock;
-
-	w->rpo = kl_calloc(w->nblock, sizeof(*w->rpo));
-	w->rpo_at = kl_calloc(w->nblock, sizeof(*w->rpo_at));
-	for (size_t b = 0; b < w->nblock; b++)
-		w->rpo_at[b] = NONE;
-	stack[depth++] = 0;
-	seen[0] = true;
-	while (depth) {
-		size_t b = stack[depth - 1];
-
-		if (next[b] < w->succ[b].n) {
-			size_t s = w->succ[b].v[next[b]++];
-
-			if (!seen[s]) {
-				seen[s] = true;
-				stack[depth++] = s;
-			}
-			continue;
-		}
-		depth--;
-		w->rpo[--at] = b;
-	}
-	w->nrpo = w->nblock - at;
-	memmove(w->rpo, w->rpo + at, w->nrpo * sizeof(*w->rpo));
-	for (size_t k = 0; k < w->nrpo; k++)
-		w->rpo_at[w->rpo[k]] = k;
-}
-
-static size_t meet(const struct flow *w, size_t a, size_t b)
-{
-	while (a != b) {
-		while (w->rpo_at[a] > w->rpo_at[b])
-			a = w->idom[a];
-		while (w->rpo_at[b] > w->rpo_at[a])
-			b = w->idom[b];
-	}
-	return a;
-}
-
 /* Code that only a jump through an unread table can reach. */
 static bool has_islands(const struct flow *w)
 {
 	for (size_t b = 0; w->indirect && b < w->nblock; b++)
-		for (size_t i = w->start[b]; w->rpo_at[b] == NONE && i < w->start[b + 1]; i++)
+		for (size_t i = w->start[b]; !w->dfn[b] && i < w->start[b + 1]; i++)
 			if (!kl_insn_is_nop(&w->c->insn[i]))
 				return true;
 	return false;
 }
 
-static void find_dominators(struct flow *w)
+static size_t visit(struct flow *w, size_t v);
+
+/* `v` heads a loop: its body is what can be reached from it and gets back to it. */
+static void component(struct flow *w, size_t v)
 {
-	bool changed = true;
-
-	w->idom = kl_calloc(w->nblock, sizeof(*w->idom));
-	for (size_t b = 0; b < w->nblock; b++)
-		w->idom[b] = NONE;
-	w->idom[0] = 0;
-	while (changed) {
-		changed = false;
-		for (size_t k = 1; k < w->nrpo; k++) {
-			size_t b = w->rpo[k], d = NONE;
-
-			for (size_t p = 0; p < w->pred[b].n; p++) {
-				size_t from = w->pred[b].v[p];
-
-				if (w->rpo_at[from] == NONE || w->idom[from] == NONE)
-					continue;
-				d = d == NONE ? from : meet(w, d, from);
-			}
-			if (d != w->idom[b]) {
-				w->idom[b] = d;
-				changed = true;
-			}
-		}
-	}
+	w->level[v] = ++w->nest;
+	for (size_t k = 0; k < w->succ[v].n; k++)
+		if (!w->dfn[w->succ[v].v[k]])
+			visit(w, w->succ[v].v[k]);
+	w->nest--;
 }
 
-static bool dominates(const struct flow *w, size_t a, size_t b)
+static size_t visit(struct flow *w, size_t v)
 {
-	while (w->rpo_at[b] > w->rpo_at[a])
-		b = w->idom[b];
-	return a == b;
-}
+	size_t head, mine, b;
+	bool loop = false;
 
-/* Blocks of the loop with head `h` get one more level. */
-static void mark_loop(const struct flow *w, size_t h, unsigned *level, size_t *stamp, size_t *stack)
-{
-	size_t depth = 0;
+	w->stack[w->depth++] = v;
+	head = mine = w->dfn[v] = ++w->num;
+	for (size_t k = 0; k < w->succ[v].n; k++) {
+		size_t s = w->succ[v].v[k];
+		size_t low = w->dfn[s] ? w->dfn[s] : visit(w, s);
 
-	stamp[h] = h + 1;
-	level[h]++;
-	for (size_t p = 0; p < w->pred[h].n; p++) {
-		size_t t = w->pred[h].v[p];
-
-		if (w->rpo_at[t] == NONE || !dominates(w, h, t) || stamp[t] == h + 1)
-			continue;
-		stamp[t] = h + 1;
-		stack[depth++] = t;
-	}
-	while (depth) {
-		size_t b = stack[--depth];
-
-		level[b]++;
-		for (size_t p = 0; p < w->pred[b].n; p++) {
-			size_t t = w->pred[b].v[p];
-
-			if (w->rpo_at[t] == NONE || stamp[t] == h + 1)
-				continue;
-			stamp[t] = h + 1;
-			stack[depth++] = t;
+		if (low <= head) {
+			head = low;
+			loop = true;
 		}
 	}
+	if (head != mine)
+		return head;
+	w->dfn[v] = DONE;
+	w->level[v] = w->nest;
+	b = w->stack[--w->depth];
+	while (b != v) {
+		w->dfn[b] = 0;
+		b = w->stack[--w->depth];
+	}
+	if (loop)
+		component(w, v);
+	return head;
 }
 
-/* Every edge that goes back must go to a dominator, or the flow has a loop with two entries. */
-static void find_loops(struct flow *w, unsigned *depth)
+static void find_loops(struct flow *w)
 {
-	KL_AUTO(kl_freep) unsigned *level = kl_calloc(w->nblock, sizeof(*level));
-	KL_AUTO(kl_freep) size_t *stamp = kl_calloc(w->nblock, sizeof(*stamp));
-	KL_AUTO(kl_freep) size_t *stack = kl_calloc(w->nblock, sizeof(*stack));
-
-	for (size_t k = 0; k < w->nrpo; k++) {
-		size_t h = w->rpo[k];
-		bool is_head = false;
-
-		for (size_t p = 0; p < w->pred[h].n; p++) {
-			size_t t = w->pred[h].v[p];
-
-			if (w->rpo_at[t] == NONE || w->rpo_at[t] < w->rpo_at[h])
-				continue;
-			if (dominates(w, h, t))
-				is_head = true;
-			else
-				w->unknown = true;
-		}
-		if (is_head)
-			mark_loop(w, h, level, stamp, stack);
-	}
-	for (size_t k = 0; k < w->n; k++)
-		depth[k] = level[w->block_of[k]];
+	w->level = kl_calloc(w->nblock, sizeof(*w->level));
+	w->dfn = kl_calloc(w->nblock, sizeof(*w->dfn));
+	w->stack = kl_calloc(w->nblock, sizeof(*w->stack));
+	visit(w, 0);
 }
 
 bool kl_code_loops(const struct kl_code *c, size_t func, unsigned *depth)
@@ -340,12 +249,12 @@ bool kl_code_loops(const struct kl_code *c, size_t func, unsigned *depth)
 	if (w.nblock > MAX_BLOCKS || w.unknown)
 		return false;
 	find_edges(&w);
-	find_order(&w);
+	find_loops(&w);
 	if (has_islands(&w))
 		return false;
-	find_dominators(&w);
-	find_loops(&w, depth);
-	return !w.unknown;
+	for (size_t k = 0; k < w.n; k++)
+		depth[k] = w.level[w.block_of[k]];
+	return true;
 }
 
 bool kl_code_has_table(const struct kl_code *c, size_t func)

@@ -97,6 +97,20 @@ static int put_runtime(const char *dir, const char *name)
 	return err ? err : put(dir, "rt", name, data.ptr, data.len);
 }
 
+/* Once in a directory: all that is built there shares it. */
+static int lay_out_runtime(const struct build *b)
+{
+	KL_AUTO(kl_freep) char *there = kl_fs_join(b->dir, "rt/kl_oracle.h");
+	int err = 0;
+
+	if (!kl_fs_exists(there)) {
+		err = put_runtime(b->dir, "runtime.c");
+		if (!err)
+			err = put_runtime(b->dir, "kl_oracle.h");
+	}
+	return err;
+}
+
 static int lay_out(const struct build *b)
 {
 	KL_AUTO(kl_freep) char *objects = kl_fs_join(b->dir, b->name);
@@ -112,9 +126,7 @@ static int lay_out(const struct build *b)
 	for (size_t i = 0; !err && i < b->nfile; i++)
 		err = put(b->dir, sub, b->file[i].path, b->file[i].data, b->file[i].len);
 	if (!err)
-		err = put_runtime(b->dir, "runtime.c");
-	if (!err)
-		err = put_runtime(b->dir, "kl_oracle.h");
+		err = lay_out_runtime(b);
 	return err ? err : put(b->dir, b->name, "exports", map, strlen(map));
 }
 
@@ -299,8 +311,9 @@ static int link_all(struct build *b, const char *so)
 	};
 	static const char *const after[] = { "-lm", "-lc", "-lgcc", NULL };
 	KL_AUTO(kl_strvec_release) struct kl_strvec a = KL_STRVEC_INIT;
-	KL_AUTO(kl_freep) char *rt = kl_fs_join(b->name, "runtime.o");
-	int err = compile_one(b, "rt/runtime.c", rt, true);
+	KL_AUTO(kl_freep) char *rt = kl_asprintf("rt/runtime-%s.o", b->platform->march);
+	KL_AUTO(kl_freep) char *path = kl_fs_join(b->dir, rt);
+	int err = kl_fs_exists(path) ? 0 : compile_one(b, "rt/runtime.c", rt, true);
 
 	if (err < 0)
 		return err;

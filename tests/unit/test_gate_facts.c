@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "gate/facts.h"
+
+static struct kl_mechanisms mechanisms;
+static char *dir;
+
+static int setup(void **state)
+{
+	assert_ok(kl_mechanisms_load(&mechanisms, KL_SOURCE "/templates/mechanisms.yaml"));
+	assert_ok(kl_fs_tempdir(&dir, "kl-facts"));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	kl_mechanisms_release(&mechanisms);
+	kl_fs_tempdir_cleanup(&dir);
+	return 0;
+}
+
+static void make(struct kl_facts *f, const char *features, const char *traits, const char *digest)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec t = KL_STRVEC_INIT;
+
+	*f = (struct kl_facts){ .traits = { .free_value = free } };
+	kl_strvec_split(&f->features, features, " ");
+	kl_strvec_sort(&f->features);
+	kl_strvec_split(&t, traits, " ");
+	for (size_t i = 0; i < t.n; i++) {
+		char *eq = strchr(t.v[i], '=');
+
+		*eq = '\0';
+		kl_map_put(&f->traits, t.v[i], kl_strdup(eq + 1));
+	}
+	snprintf(f->code_digest, sizeof(f->code_digest), "%s", digest);
+}
+
+static void test_judge(void **state)
+{
+	static const struct {
+		const char *mechanism, *before, *before_traits, *after, *after_traits;
+		enum kl_delta want;
+		const char *why;
+	} table[] = {
+		{ "prefetch", "prefetch vec.256", "", "vec.256", "", KL_DELTA_CLEAN, "gone: prefetch" },
+		{ "prefetch", "prefetch vec.256", "", "prefetch vec.256", "", KL_DELTA_CLEAN, "still there: prefetch" },
+		{ "prefetch", "prefetch vec.256 loop.depth.4", "", "vec.256 loop.depth.3", "", KL_DELTA_CLEAN, "gone" },
+		{ "prefetch", "prefetch vec.256", "", "", "", KL_DELTA_COMPOUND, "lost vec.256" },
+		{ "prefetch", "prefetch", "", "alloc", "", KL_DELTA_COMPOUND, "gained alloc" },
+		{ "vector-loop", "vec.256 avx2.fma broadcast", "", "fma.scalar call.memset", "", KL_DELTA_CLEAN, "gone: vec.256" },
+		{ "vector-loop", "vec.256 prefetch", "", "", "", KL_DELTA_COMPOUND, "lost prefetch" },
+		{ "vector-loop", "vec.256", "", "gather", "", KL_DELTA_COMPOUND, "gained gather" },
+		{ "cache-block", "vec.256", "tiled=yes", "vec.256", "tiled=no", KL_DELTA_CLEAN, "gone: trait:tiled" },
+		{ "cache-block", "vec.256", "tiled=yes", "vec.256", "tiled=unknown", KL_DELTA_CLEAN, "gone: trait:tiled" },
+		{ "cache-block", "", "tiled=yes packed=yes", "", "tiled=no packed=no", KL_DELTA_COMPOUND, "lost trait:packed" },
+		{ "cache-block", "", "tiled=yes", "", "tiled=no fused=yes", KL_DELTA_CLEAN, "" },	/* not claimed before */
+		{ "cache-block", "", "tiled=yes fused=no", "", "tiled=no fused=yes", KL_DELTA_COMPOUND, "gained trait:fused" },
+		{ "cache-block", "", "tiled=yes", "", "", KL_DELTA_CLEAN, "" },	/* no claim, no loss */
+		{ NULL, "vec.256", "", "", "", KL_DELTA_COMPOUND, "lost vec.256" },
+		{ NULL, "vec.256", "", "vec.256", "", KL_DELTA_CLEAN, "" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(table); i++) {
+		KL_AUTO(kl_facts_release) struct kl_facts a = { 0 }, b = { 0 };
+		KL_AUTO(kl_buf_release) struct kl_buf why = KL_BUF_INIT;
+		const struct kl_mechanism *m = NULL;
+		enum kl_delta got;
+
+		if (table[i].mechanism) {
+			m = kl_mechanisms_find(&mechanisms, table[i].mechanism);
+			assert_non_null(m);
+		}
+		make(&a, table[i].before, table[i].before_traits, "1");
+		make(&b, table[i].after, table[i].after_traits, "2");
+		got = kl_facts_judge(&why, m, &a, &b);
+		if (got != table[i].want || !strstr(why.ptr, table[i].why))
+			fail_msg("row %zu: %d '%s'", i, got, why.ptr);
+		kl_buf_clear(&why);
+		strcpy(b.code_digest, "1");
+		assert_int_equal(kl_facts_judge(&why, m, &a, &b), KL_DELTA_NO_CHANGE);
+		assert_contains(why.ptr, "the same");
+	}
+}
+
+static void test_minus(void **state)
+{
+	KL_AUTO(kl_facts_release) struct kl_facts a = { 0 }, b = { 0 };
+	KL_AUTO(kl_strvec_release) struct kl_strvec d = KL_STRVEC_INIT;
+
+	make(&a, "x y z", "", "1");
+	make(&b, "y", "", "2");
+	kl_facts_minus(&d, &a, &b);
+	assert_int_equal(d.n, 2);
+	assert_string_equal(d.v[0], "x");
+	assert_string_equal(d.v[1], "z");
+}
+
+/* Every pattern of the shipped file can match a feature that exists, or a trait. */
+static void test_shipped(void **state)
+{
+	static const char known[] =
+		" vec.128 vec.256 vec.512 fma.scalar avx2.fma gather scatter prefetch nt-store nt-load shuffle compress broadcast"
+		" movmask blend masked popcnt bmi div idiv sqrt approx convert x87 atomic rep alloc call.* call.mem* call.__*"
+		" call._ZGV* call.indirect recursion loop.depth.* jump-table table static-data spill stack.large ";
+
+	assert_true(mechanisms.n >= 30);
+	assert_null(kl_mechanisms_find(&mechanisms, "no-such"));
+	for (size_t i = 0; i < mechanisms.n; i++) {
+		const struct kl_mechanism *m = &mechanisms.m[i];
+		const struct kl_strvec *list[] = { &m->primary, &m->companions, &m->fallbacks };
+
+		assert_ptr_equal(kl_mechanisms_find(&mechanisms, m->name), m);
+		for (size_t k = 0; k < 3; k++) {
+			for (size_t n = 0; n < list[k]->n; n++) {
+				KL_AUTO(kl_freep) char *word = kl_asprintf(" %s ", list[k]->v[n]);
+
+				if (strncmp(list[k]->v[n], "trait:", 6) && !strstr(known, word))
+					fail_msg("%s: '%s' is no feature", m->name, list[k]->v[n]);
+			}
+		}
+	}
+}
+
+static void test_malformed(void **state)
+{
+	static const struct { const char *text, *message; } table[] = {
+		{ "mechanisms: {}\n", "'klineage-mechanisms: 1' is wanted" },
+		{ "klineage-mechanisms: 2\nmechanisms: {}\n", ":1:" },
+		{ "klineage-mechanisms: 1\n", "a map 'mechanisms'" },
+		{ "klineage-mechanisms: 1\nmechanisms: {}\nmore: 1\n", "unknown key 'more'" },
+		{ "klineage-mechanisms: 1\nmechanisms:\n  Bad Name: {text: a, action: b, primary: [c]}\n", "lower-case" },
+		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b}\n", "wants text, action and primary" },
+		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: []}\n", "wants text" },
+		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: c}\n", "3:" },
+		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: [c d]}\n", "a fact is wanted" },
+		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: [c], colour: red}\n", "unknown key 'colour'" },
+		{ "klineage-mechanisms: 1\nmechanisms:\n  a: [1]\n", "wants a map" },
+		{ "- 1\n", "a map is wanted" },
+	};
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "m.yaml");
+	struct kl_mechanisms m = { 0 };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(table); i++) {
+		assert_ok(kl_fs_put(path, table[i].text, strlen(table[i].text), 0644));
+		assert_error(KL_EINVALID, table[i].message, kl_mechanisms_load(&m, path));
+		assert_null(m.m);
+	}
+	assert_error(KL_ENOTFOUND, "m2.yaml", kl_mechanisms_load(&m, "m2.yaml"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_judge),
+		cmocka_unit_test(test_minus),
+		cmocka_unit_test(test_shipped),
+		cmocka_unit_test(test_malformed),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
