@@ -53,7 +53,8 @@ static int check_section(const struct kl_osec *s)
 {
 	if (!strcmp(s->name, ".note.GNU-stack")) {
 		if (s->flags & SHF_EXECINSTR)
-			return kl_error(KL_ENO, "asks for an executable stack (a nested function whose address is taken?)");
+			return kl_error(KL_ENO, "asks for an executable stack: "
+					"is the address of a nested function taken?");
 		return 0;
 	}
 	if (starts(s->name, ".gnu.lto_"))
@@ -124,7 +125,8 @@ static int check_symbol(const struct kl_osym *s, const struct kl_object *const *
 	}
 	/* a local name interposes nothing, save that facts tell the allocator by name */
 	if (s->bind == STB_LOCAL ? kl_symbol_kind(s->name) == KL_SYMBOL_ALLOC : kl_symbol_reserved(s->name))
-		return kl_error(KL_ENO, "defines '%s', a name of the system's or the gate's: rename it", s->name);
+		return kl_error(KL_ENO, "defines '%s', a name of the system's or the gate's: rename it",
+				s->name);
 	if (s->bind == STB_GNU_UNIQUE)
 		return kl_error(KL_ENO, "defines '%s' as unique in the process", s->name);
 	return 0;

@@ -18,7 +18,7 @@
  */
 int kl_audit_object(const struct kl_object *o, const struct kl_object *const *others, size_t n);
 
-/** The linked object: nothing exported but `entry` and the arena, no foreign library, nothing that runs at load. */
+/** The linked object: exports `entry` and the arena alone, no foreign library, nothing that runs at load. */
 int kl_audit_linked(const struct kl_object *so, const char *entry);
 
 enum kl_symbol_kind {

@@ -217,8 +217,9 @@ static int next_section(struct reader *r, const char *name, size_t len)
 	for (r->sec++; r->sec < o->nsec; r->sec++)
 		if (kl_osec_is_code(&o->sec[r->sec]) && o->sec[r->sec].size)
 			break;
-	if (r->sec >= o->nsec || strlen(o->sec[r->sec].name) != len || strncmp(o->sec[r->sec].name, name, len))
-		return kl_error(KL_ENO, "the disassembly has the section '%.*s' out of order", (int)len, name);
+	if (r->sec >= o->nsec || strlen(o->sec[r->sec].name) != len ||
+	    strncmp(o->sec[r->sec].name, name, len))
+		return kl_error(KL_ENO, "the disassembly has a section out of order: '%.*s'", (int)len, name);
 	r->in_section = true;
 	r->want = 0;
 	return 0;
@@ -266,8 +267,8 @@ static int assign(struct kl_code *c, const size_t *first_of, const size_t *count
 		c->insn[at + n - 1].len = (uint32_t)(f->end - c->insn[at + n - 1].addr);
 		for (size_t k = at; k < at + n; k++)
 			if (!c->insn[k].len || c->insn[k].len > 15)
-				return kl_error(KL_ENO, "function '%s' has bytes that are no instruction at %#x",
-						f->name, c->insn[k].addr);
+				return kl_error(KL_ENO, "bytes that are no instruction at %#x of '%s'",
+						c->insn[k].addr, f->name);
 	}
 	return 0;
 }

@@ -58,7 +58,7 @@ struct kl_code {
 	struct kl_func *func;		/* by object, section, address */
 	size_t nfunc, alloc_func;
 	struct kl_map global;		/* name -> object << 32 | symbol, plus 1 */
-	size_t *order;			/* reached functions, from the entry in order of first reference */
+	size_t *order;			/* reached functions, in order of first reference */
 	size_t norder;
 };
 
@@ -67,7 +67,7 @@ int kl_code_parse(struct kl_code *out, const struct kl_object *const *obj, size_
 		  const char *text, size_t len);
 void kl_code_release(struct kl_code *c);
 
-/** KL_ENO: an instruction no kernel needs (system call, time stamp, CPU identity, segment registers ...), named with its function. */
+/** KL_ENO: an instruction no kernel needs (system call, clock, CPU identity ...), named with its function. */
 int kl_code_audit(const struct kl_code *c);
 
 /** Mark what the entry reaches: calls, jumps, address taken in code or in data that is referred to. */
@@ -78,7 +78,7 @@ size_t kl_code_func_at(const struct kl_code *c, size_t obj, size_t sec, uint64_t
 /** The instruction that starts at an address of a function, or ninsn. */
 size_t kl_code_insn_at(const struct kl_code *c, size_t func, uint64_t addr);
 
-/** What relocation `rel` of `obj` refers to; `end`: for pc-relative ones, offset behind the patched instruction (0: data). */
+/** What relocation `rel` of `obj` refers to; `end`: offset behind the instruction it patches (0: data). */
 void kl_code_ref(struct kl_ref *out, const struct kl_code *c, size_t obj, size_t rel, uint64_t end);
 /** The relocation within instruction `i` of function `f`; nrel: none. */
 size_t kl_code_insn_rel(const struct kl_code *c, size_t f, size_t i);

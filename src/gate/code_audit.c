@@ -12,7 +12,8 @@
 static const struct { const char *words, *what; } forbidden[] = {
 	{ " syscall sysenter sysexit sysret sysretq int int1 into ", "calls the system" },
 	{ " rdtsc rdtscp rdpmc rdpru tpause umwait umonitor ", "reads a clock or counter" },
-	{ " cpuid xgetbv sgdt sgdtq sidt sidtq sldt str smsw smswl rdpid rdpidq ", "asks which processor it runs on" },
+	{ " cpuid xgetbv sgdt sgdtq sidt sidtq sldt str smsw smswl rdpid rdpidq ",
+	  "asks which processor it runs on" },
 	{ " rdrand rdseed ", "draws random numbers" },
 	{ " in inb inw inl out outb outw outl ins insb insw insl outs outsb outsw outsl ", "does port I/O" },
 	{ " wrpkru rdpkru wrfsbase wrgsbase rdfsbase rdgsbase wrssd wrssq incsspd incsspq swapgs ",
@@ -57,25 +58,27 @@ static int check_branch(const struct kl_code *c, size_t f, size_t i)
 			c->insn[i].op, c->insn[i].addr, c->func[f].name);
 }
 
+static int check_insn(const struct kl_code *c, size_t f, size_t i)
+{
+	const struct kl_insn *in = &c->insn[i];
+	const char *why = why_forbidden(in->op), *name = c->func[f].name;
+
+	if (why)
+		return kl_error(KL_ENO, "%s: '%s' in function '%s'", why, in->op, name);
+	if (in->seg)
+		return kl_error(KL_ENO, "reaches for the thread's own data: '%s %s' in function '%s'",
+				in->op, in->args, name);
+	if (strstr(in->op, "(bad)") || in->op[0] == '.')
+		return kl_error(KL_ENO, "has bytes that are no instruction in function '%s'", name);
+	return check_branch(c, f, i);
+}
+
 int kl_code_audit(const struct kl_code *c)
 {
 	int err = 0;
 
-	for (size_t f = 0; f < c->nfunc; f++) {
-		for (size_t i = c->func[f].first; !err && i < c->func[f].first + c->func[f].n; i++) {
-			const struct kl_insn *in = &c->insn[i];
-			const char *why = why_forbidden(in->op);
-
-			if (why)
-				return kl_error(KL_ENO, "%s: '%s' in function '%s'", why, in->op, c->func[f].name);
-			if (in->seg)
-				return kl_error(KL_ENO, "reaches for the thread's own data: '%s %s' in function '%s'",
-						in->op, in->args, c->func[f].name);
-			if (strstr(in->op, "(bad)") || in->op[0] == '.')
-				return kl_error(KL_ENO, "has bytes that are no instruction in function '%s'",
-						c->func[f].name);
-			err = check_branch(c, f, i);
-		}
-	}
+	for (size_t f = 0; f < c->nfunc; f++)
+		for (size_t i = c->func[f].first; !err && i < c->func[f].first + c->func[f].n; i++)
+			err = check_insn(c, f, i);
 	return err;
 }

@@ -39,7 +39,8 @@ static void sized_by_symbol(struct piece *p, const struct kl_object *o, uint64_t
 
 		if (s->sec != (int)p->sec || s->type != STT_OBJECT || !s->size)
 			continue;
-		if (p->off < s->value || p->off - s->value >= s->size || s->size > o->sec[p->sec].size - s->value)
+		if (p->off < s->value || p->off - s->value >= s->size ||
+		    s->size > o->sec[p->sec].size - s->value)
 			continue;
 		*inner = p->off - s->value;
 		p->off = s->value;

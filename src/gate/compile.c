@@ -193,14 +193,15 @@ static int tool(struct build *b, const struct kl_strvec *argv, struct kl_buf *ou
 	};
 	struct kl_proc_result res;
 	int err = kl_jail_run(&res, b->jail, &o);
+	size_t room;
 
 	if (err == KL_ENOTFOUND)
 		return kl_error(KL_ECANNOT, "'%s' is not installed", argv->v[0]);
 	if (err < 0)
 		return err;
 	strip_paths(b, &text);
-	if (b->log.len < LOG_MAX)
-		kl_buf_add(&b->log, text.ptr, text.len < LOG_MAX - b->log.len ? text.len : LOG_MAX - b->log.len);
+	room = b->log.len < LOG_MAX ? LOG_MAX - b->log.len : 0;
+	kl_buf_add(&b->log, text.ptr, text.len < room ? text.len : room);
 	if (res.truncated)
 		return kl_error(KL_ENO, "%s: absurdly large output", what);
 	if (res.exit || res.signal || res.timed_out)
@@ -306,8 +307,9 @@ static int audit_objects(struct build *b)
 static int link_all(struct build *b, const char *so)
 {
 	static const char *const before[] = {
-		"gcc", "-shared", "-nostdlib", "-nostartfiles", "-Wl,-z,now,-z,relro,-z,noexecstack,-z,text",
-		"-Wl,--no-undefined,-Bsymbolic,--gc-sections,--as-needed,--build-id=none,--hash-style=gnu", NULL
+		"gcc", "-shared", "-nostdlib", "-nostartfiles",
+		"-Wl,-z,now,-z,relro,-z,noexecstack,-z,text,--no-undefined,-Bsymbolic",
+		"-Wl,--gc-sections,--as-needed,--build-id=none,--hash-style=gnu", NULL
 	};
 	static const char *const after[] = { "-lm", "-lc", "-lgcc", NULL };
 	KL_AUTO(kl_strvec_release) struct kl_strvec a = KL_STRVEC_INIT;
@@ -391,8 +393,8 @@ int kl_compile_oracle(const struct kl_jail *j, const struct kl_platform *p,
 
 	for (size_t i = 0; i < s->noracle; i++)
 		if (unfilled(&s->oracle[i]))
-			return kl_error(KL_ECANNOT, "the oracle is not written yet: KL_ORACLE_TODO stands in '%s'",
-					s->oracle[i].path);
+			return kl_error(KL_ECANNOT, "the oracle is not written yet: "
+					"KL_ORACLE_TODO stands in '%s'", s->oracle[i].path);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(kind); i++) {
 		const char *class_ = NULL;
 		KL_AUTO(kl_freep) char *so = NULL;

@@ -46,7 +46,11 @@ KL_DEFINE_CLEANUP(struct kl_artefact *, kl_artefact_free)
 int kl_compile_surface(struct kl_artefact **out, const char **class_, const struct kl_jail *j,
 		       const struct kl_platform *p, const struct kl_surface *s, const char *dir);
 
-/** The oracle twice: `dir`/truth.so (double) and `dir`/honest.so (float). KL_ECANNOT while unfilled (KL_ORACLE_TODO). */
+/**
+ * The oracle twice: `dir`/truth.so (double) and `dir`/honest.so (float), both without
+ * contraction. KL_ECANNOT while KL_ORACLE_TODO stands in it; KL_EINVALID:
+ * it does not compile, or the audit refuses it.
+ */
 int kl_compile_oracle(const struct kl_jail *j, const struct kl_platform *p,
 		      const struct kl_surface *s, const char *dir);
 

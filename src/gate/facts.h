@@ -22,8 +22,8 @@
  */
 struct kl_facts {
 	struct kl_strvec features;	/* sorted, unique */
-	struct kl_map traits;		/* name -> owned "yes" | "no" | "unknown" | "yes unaudited" ... */
-	char code_digest[65];		/* sha256 of the reachable machine code, addresses normalized: equal = no-change */
+	struct kl_map traits;		/* name -> owned "yes", "no", "unknown", "yes unaudited" ... */
+	char code_digest[65];		/* of the reached machine code (docs/formats.md) */
 };
 
 void kl_facts_release(struct kl_facts *f);
@@ -36,7 +36,7 @@ struct kl_mechanism {
 	char *name;
 	char *text;			/* one line for people */
 	char *action;			/* the usual backward action */
-	struct kl_strvec primary;	/* facts ("vec.256", "trait:tiled"); any one of them leaving is the removal */
+	struct kl_strvec primary;	/* facts ("vec.256", "trait:tiled"): any leaving is the removal */
 	struct kl_strvec companions;	/* glob patterns of facts that may go too */
 	struct kl_strvec fallbacks;	/* glob patterns of facts that may appear */
 };

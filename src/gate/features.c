@@ -16,13 +16,16 @@
 enum vec { VEC_ANY, VEC_YES, VEC_NO };
 static const struct { const char *feature; enum vec vec; const char *patterns; } by_insn[] = {
 	{ "fma.scalar", VEC_YES, "fmadd*s[sd] fmsub*s[sd] fnmadd*s[sd] fnmsub*s[sd]" },
-	{ "avx2.fma", VEC_YES, "fmadd*p[sd] fmsub*p[sd] fnmadd*p[sd] fnmsub*p[sd] fmaddsub*p[sd] fmsubadd*p[sd]" },
+	{ "avx2.fma", VEC_YES,
+	  "fmadd*p[sd] fmsub*p[sd] fnmadd*p[sd] fnmsub*p[sd] fmaddsub*p[sd] fmsubadd*p[sd]" },
 	{ "gather", VEC_YES, "gather* pgather*" },
 	{ "scatter", VEC_YES, "scatter* pscatter*" },
 	{ "prefetch", VEC_ANY, "prefetch*" },
-	{ "nt-store", VEC_ANY, "movntps movntpd movntdq movnti movntil movntiq movntss movntsd movntq" },
+	{ "nt-store", VEC_ANY,
+	  "movntps movntpd movntdq movnti movntil movntiq movntss movntsd movntq" },
 	{ "nt-load", VEC_YES, "movntdqa" },
-	{ "shuffle", VEC_YES, "shuf* unpck* punpck* perm* pshuf[bdhl]* palignr align[dq] insert[fi]* extract[fi]* "
+	{ "shuffle", VEC_YES,
+	  "shuf* unpck* punpck* perm* pshuf[bdhl]* palignr align[dq] insert[fi]* extract[fi]* "
 	  "insertps extractps pinsr[bwdq] pextr[bwdq] movhlps movlhps movddup movsldup movshdup "
 	  "pslldq psrldq pack[su]s*" },
 	{ "compress", VEC_YES, "compressp[sd] pcompress[bwdq] expandp[sd] pexpand[bwdq]" },
@@ -31,29 +34,34 @@ static const struct { const char *feature; enum vec vec; const char *patterns; }
 	{ "blend", VEC_YES, "blend* pblend*" },
 	{ "masked", VEC_YES, "maskmov* pmaskmov*" },
 	{ "popcnt", VEC_ANY, "popcnt*" },
-	{ "bmi", VEC_NO, "pext pext[lq] pdep pdep[lq] tzcnt tzcnt[wlq] lzcnt lzcnt[wlq] blsi blsi[lq] blsr blsr[lq] "
-	  "blsmsk blsmsk[lq]" },
+	{ "bmi", VEC_NO,
+	  "pext pext[lq] pdep pdep[lq] tzcnt tzcnt[wlq] lzcnt lzcnt[wlq] blsi blsi[lq] blsr "
+	  "blsr[lq] blsmsk blsmsk[lq]" },
 	{ "div", VEC_YES, "divss divsd divps divpd" },
 	{ "idiv", VEC_NO, "idiv idiv[bwlq] div div[bwlq]" },
 	{ "sqrt", VEC_YES, "sqrt* rsqrt*" },
 	{ "approx", VEC_YES, "rsqrt* rcp*" },
-	{ "convert", VEC_YES, "cvt* pmovzx* pmovsx* pmov[bwdq][bwd] pmovs[wdq][bwd] pmovus[wdq][bwd]" },
+	{ "convert", VEC_YES,
+	  "cvt* pmovzx* pmovsx* pmov[bwdq][bwd] pmovs[wdq][bwd] pmovus[wdq][bwd]" },
 	{ "x87", VEC_NO, "f*" },
 };
 
 /* Packed arithmetic, at any width. */
 static const char packed[] =
-	"addp[sd] subp[sd] mulp[sd] divp[sd] sqrtp[sd] rsqrt*p[sd] rcp*p[sd] minp[sd] maxp[sd] haddp[sd] hsubp[sd] "
-	"addsubp[sd] dpp[sd] cmp*p[sd] roundp[sd] rndscalep[sd] getexpp[sd] getmantp[sd] rangep[sd] reducep[sd] "
-	"scalefp[sd] fixupimmp[sd] fmadd*p[sd] fmsub*p[sd] fnmadd*p[sd] fnmsub*p[sd] fmaddsub*p[sd] fmsubadd*p[sd] *ph "
-	"padd[bwdq] padds[bw] paddus[bw] psub[bwdq] psubs[bw] psubus[bw] pmul* pmadd* pavg[bw] pabs[bwdq] psign[bwd] "
-	"pmin[su][bwdq] pmax[su][bwdq] psadbw mpsadbw dbpsadbw phadd* phsub* phminposuw pcmpeq[bwdq] pcmpgt[bwdq] "
-	"pcmp[bwdq] pcmpu[bwdq] pcmp*[bwdq] psll[wdq] psrl[wdq] psra[wdq] psllv[wdq] psrlv[wdq] psrav[wdq] prol[dq] "
-	"prolv[dq] pror[dq] prorv[dq] plzcnt[dq] pconflict[dq] popcnt[bwdq] pdp* pshld* pshrd* gf2p8* aesenc* aesdec* "
-	"pclmul*";
+	"addp[sd] subp[sd] mulp[sd] divp[sd] sqrtp[sd] rsqrt*p[sd] rcp*p[sd] minp[sd] maxp[sd] "
+	"haddp[sd] hsubp[sd] addsubp[sd] dpp[sd] cmp*p[sd] roundp[sd] rndscalep[sd] getexpp[sd] "
+	"getmantp[sd] rangep[sd] reducep[sd] scalefp[sd] fixupimmp[sd] fmadd*p[sd] fmsub*p[sd] "
+	"fnmadd*p[sd] fnmsub*p[sd] fmaddsub*p[sd] fmsubadd*p[sd] addph subph mulph divph minph "
+	"maxph sqrtph fmadd*ph fmsub*ph fnmadd*ph fnmsub*ph padd[bwdq] padds[bw] paddus[bw] "
+	"psub[bwdq] psubs[bw] psubus[bw] pmul* pmadd* pavg[bw] pabs[bwdq] psign[bwd] "
+	"pmin[su][bwdq] pmax[su][bwdq] psadbw mpsadbw dbpsadbw phadd* phsub* phminposuw "
+	"pcmpeq[bwdq] pcmpgt[bwdq] pcmp[bwdq] pcmpu[bwdq] pcmp*[bwdq] psll[wdq] psrl[wdq] "
+	"psra[wdq] psllv[wdq] psrlv[wdq] psrav[wdq] prol[dq] prolv[dq] pror[dq] prorv[dq] "
+	"plzcnt[dq] pconflict[dq] popcnt[bwdq] pdp* pshld* pshrd* gf2p8* aesenc* aesdec* pclmul*";
 /* Bitwise logic counts from 256 bits on: on 128 compilers use it for scalars (fabs, negation). */
 static const char logic[] =
-	"pand por pxor pandn pand[dq] por[dq] pxor[dq] pandn[dq] andp[sd] andnp[sd] orp[sd] xorp[sd] pternlog[dq]";
+	"pand por pxor pandn pand[dq] por[dq] pxor[dq] pandn[dq] andp[sd] andnp[sd] orp[sd] "
+	"xorp[sd] pternlog[dq]";
 
 static bool matches(const char *patterns, const char *word)
 {

@@ -122,7 +122,8 @@ static int probe(const struct kl_jail *j)
 	o.workdir = dir;
 	err = kl_jail_run(&res, j, &o);
 	if (err < 0)
-		return err == KL_EINTR ? err : kl_error_in(KL_ECANNOT, "jail %s", kl_jail_level_name(j->level));
+		return kl_error_in(err == KL_EINTR ? err : KL_ECANNOT, "jail %s",
+				   kl_jail_level_name(j->level));
 	if (res.exit == 7)
 		return 0;
 	kl_buf_rtrim(&text);
@@ -168,5 +169,6 @@ int kl_jail_open(struct kl_jail *out, enum kl_jail_level want)
 		kl_buf_addf(&why, "%s%s", why.len ? "; " : "", kl_error_last());
 	}
 	err = kl_error(KL_ECANNOT, "no jail works on this machine: %s", why.ptr);
-	return kl_error_hint(err, "install bubblewrap, or allow running without a jail: git config klineage.jail none");
+	return kl_error_hint(err, "install bubblewrap, or allow running without a jail: "
+			     "git config klineage.jail none");
 }

@@ -61,14 +61,14 @@ const char *kl_jail_level_name(enum kl_jail_level level);
 const char *kl_jail_tier(const struct kl_jail *j);
 
 enum kl_jail_policy {
-	KL_JAIL_COMPILE,	/* toolchain readable, work directory writable; fork and exec allowed; no network, no home */
-	KL_JAIL_RUN,		/* the worker: its own program and libraries, work directory writable, no network; children by fork and exec of itself */
+	KL_JAIL_COMPILE,	/* the toolchain: fork and exec of anything in /usr */
+	KL_JAIL_RUN,		/* the worker: its program and libraries; forks and executes itself */
 };
 
 struct kl_jail_run {
 	enum kl_jail_policy policy;
 	const char *const *argv;	/* argv[0]: absolute, or a name in /usr/bin */
-	const char *workdir;		/* absolute; the one writable directory, at the same path inside; the program starts in it */
+	const char *workdir;		/* absolute; the one writable directory; same path inside */
 	const char *const *readable;	/* further paths, NULL-terminated, or NULL */
 	const char *const *env;		/* NULL: a fixed minimal environment */
 	struct kl_buf *out, *err;

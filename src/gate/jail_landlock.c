@@ -91,7 +91,8 @@ static int make_ruleset(int *out, const struct kl_jail_run *o)
 	int err;
 
 	if (abi < 2)
-		return kl_error(KL_ECANNOT, "landlock is not available (ABI %d, 2 needed)", abi < 0 ? 0 : abi);
+		return kl_error(KL_ECANNOT, "landlock is not available (ABI %d, 2 needed)",
+				abi < 0 ? 0 : abi);
 	fd = (int)syscall(__NR_landlock_create_ruleset, &attr, size, 0);
 	if (fd < 0)
 		return kl_error_errno("landlock: cannot make a ruleset");

@@ -63,7 +63,7 @@ static int read_list(struct kl_strvec *out, const char *file, const struct kl_ya
 		const struct kl_yaml *e = y->item[i];
 
 		if (e->kind != KL_YAML_SCALAR || !pattern_ok(e->text))
-			return kl_yaml_error(file, e, "a fact is wanted, as 'vec.256', 'call.*' or 'trait:tiled'");
+			return kl_yaml_error(file, e, "a fact is wanted: 'vec.256', 'call.*', 'trait:tiled'");
 		kl_strvec_push(out, e->text);
 	}
 	return 0;

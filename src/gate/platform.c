@@ -102,7 +102,8 @@ int kl_platform_detect(struct kl_platform *out, const char *want)
 	if (want && (err = parse_level(&level, want)) < 0)
 		return err;
 	if (level > most)
-		return kl_error(KL_ECANNOT, "this machine is x86-64-v%d and cannot run x86-64-v%d", most, level);
+		return kl_error(KL_ECANNOT, "this machine is x86-64-v%d and cannot run x86-64-v%d",
+				most, level);
 	err = find_compiler(&p);
 	if (err < 0)
 		return err;
