@@ -30,7 +30,7 @@ static int read_source(struct kl_strvec *out, const struct kl_contract *c, struc
 	if (err < 0)
 		return err;
 	if (!kl_fs_path_ok(path))
-		return kl_node_error(n, "'%.200s' leaves the contract's directory or is no plain relative path",
+		return kl_node_error(n, "'%.200s' leaves the contract's directory, or is no plain path",
 				     path);
 	if (path[0] == '-' || strstr(path, "/-") || strpbrk(path, " \t\"'$`;&|<>*?()#@"))
 		return kl_node_error(n, "'%.200s': a path here holds no blanks, no shell signs "
@@ -340,7 +340,7 @@ const struct kl_dims *kl_contract_check_point(const struct kl_contract *c, size_
 		return NULL;
 	if (i)
 		return kl_contract_point(c, i - 1, id);
-	strcpy(id, "case");
+	snprintf(id, 32, "case");
 	return &c->dims;
 }
 
@@ -432,7 +432,8 @@ int kl_contract_fits(const struct kl_contract *c)
 			return err;
 		if (bytes > half)
 			return kl_error(KL_ECANNOT, "%s: the tensors of %s take %lld MiB, "
-					"half of this machine's memory is %lld MiB", c->name, id, (long long)(bytes >> 20), (long long)(half >> 20));
+					"half of this machine's memory is %lld MiB", c->name, id,
+					(long long)(bytes >> 20), (long long)(half >> 20));
 	}
 	return 0;
 }

@@ -76,7 +76,7 @@ struct kl_contract {
 	size_t nalso;
 	struct kl_strvec oracle_sources;
 	char *oracle_entry;
-	json_t *accept;			/* array of rules, each with "out" resolved to names: docs/formats.md, job */
+	json_t *accept;			/* array of rules, each naming its output, as in a job */
 	json_t *exact, *bands;		/* arrays of {arg: canonical fill} */
 	bool deterministic;
 	char *baseline;			/* NULL: none */

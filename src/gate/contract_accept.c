@@ -42,13 +42,14 @@ static int read_per(json_t *rule, const struct kl_arg *a, struct kl_node n)
 		if ((err = kl_node_list(n, 0, KL_MAX_AXES)) < 0)
 			return err;
 		if (n.y->n >= a->naxes && n.y->n)
-			return kl_node_error(n, "'per' takes all %zu axes of '%s': at least the last must stay",
+			return kl_node_error(n, "'per' takes all %zu axes of '%s': the last must stay",
 					     a->naxes, a->name);
 		for (size_t i = 0; i < n.y->n; i++) {
 			int64_t axis;
 
-			if ((err = kl_node_int(&axis, kl_node_item(n, i), (int64_t)i, (int64_t)i)) < 0)
-				return kl_node_error(n, "'per' names the leading axes in order: [0], [0, 1], ...");
+			if (kl_node_int(&axis, kl_node_item(n, i), (int64_t)i, (int64_t)i) < 0)
+				return kl_node_error(n, "'per' names the leading axes in order: "
+						     "[0], [0, 1] ...");
 			json_array_append_new(per, json_integer(axis));
 		}
 	}
@@ -128,7 +129,7 @@ static int add_rule(struct kl_contract *c, int kind, int arg, struct kl_node n)
 	int err;
 
 	if (kind != RULE_EXACT && !kl_dtype_is_float(a->dtype))
-		return kl_node_error(n, "'%s' cannot judge '%s': it is %s, give it a rule of its own (out: ...)",
+		return kl_node_error(n, "'%s' cannot judge '%s': it is %s, it needs its own rule (out: ...)",
 				     rule_names[kind], a->name, a->dtype);
 	kl_json_set_str(rule, "out", a->name);
 	kl_json_set_str(rule, "rule", rule_names[kind]);
@@ -181,7 +182,8 @@ static int read_multiset(struct kl_contract *c, bool *judged, struct kl_node n)
 	if (c->arg[x].kind != KL_ARG_IN)
 		return kl_node_error(of, "'of' must be an in, '%s' is not", c->arg[x].name);
 	if (strcmp(c->arg[v].dtype, c->arg[x].dtype))
-		return kl_node_error(values, "'values' is %s but 'of' is %s", c->arg[v].dtype, c->arg[x].dtype);
+		return kl_node_error(values, "'values' is %s but 'of' is %s",
+				     c->arg[v].dtype, c->arg[x].dtype);
 	if ((err = check_rows(c, v, i, x, n)) < 0)
 		return err;
 	rule = json_object();

@@ -82,8 +82,8 @@ static int read_axis(struct kl_contract *c, struct kl_arg *a, struct kl_node n)
 	/* an argument's name: shapes that depend on each other or on data */
 	for (size_t i = 0; i < KL_MAX_ARGS && c->arg[i].name; i++)
 		if (!strcmp(text, c->arg[i].name) && is_tensor(&c->arg[i]))
-			return kl_node_error(n, "the shape of '%s' depends on argument '%s': shapes are over dims only",
-					     a->name, text);
+			return kl_node_error(n, "the shape of '%s' depends on argument '%s': "
+					     "shapes are over dims only", a->name, text);
 	if (kl_expr_parse(&a->shape[a->naxes], text, &names, KL_EXPR_NUMBER, &at) < 0)
 		return kl_node_error_at(n, at);
 	a->naxes++;
@@ -190,7 +190,8 @@ static int read_arg(struct kl_contract *c, struct kl_arg *a, struct kl_node n)
 		return kl_node_error(name, "two arguments are called '%s'", s);
 	for (size_t i = 0; which != KL_ARG_DIM && i < c->dims.n; i++)
 		if (!strcmp(c->dim_name[i], s))
-			return kl_node_error(name, "'%s' is a dim of the case: say kind: dim, or take another name", s);
+			return kl_node_error(name, "'%s' is a dim of the case: say kind: dim, "
+					     "or take another name", s);
 	a->name = kl_strdup(s);
 	a->kind = (enum kl_arg_kind)which;
 	c->nargs++;

@@ -208,7 +208,7 @@ static int check_names(const struct kl_proto *p, const char *leaf)
 	if (!dot || strcmp(dot, ".c"))
 		return kl_error(KL_EINVALID, "'%s' is no C source (.c)", leaf);
 	if (!strcmp(leaf, "oracle.c"))
-		return kl_error(KL_EINVALID, "'oracle.c' is the name of the oracle: rename the kernel's file");
+		return kl_error(KL_EINVALID, "'oracle.c' is the name of the oracle: rename this file");
 	if (strchr(leaf, '/') || !is_source(leaf))
 		return kl_error(KL_EINVALID, "'%s': rename the file to letters, digits and . _ + -", leaf);
 	if (!kl_node_is_ident(p->name))
@@ -217,8 +217,8 @@ static int check_names(const struct kl_proto *p, const char *leaf)
 		const char *name = p->param[i].name;
 
 		if (!kl_node_is_ident(name))
-			return kl_error(KL_EINVALID, "parameter '%s' of '%s' is no plain name of at most 63 bytes",
-					name, p->name);
+			return kl_error(KL_EINVALID, "parameter '%s' of '%s': "
+					"no plain name of at most 63 bytes", name, p->name);
 		for (size_t k = 0; k < i; k++)
 			if (!strcmp(p->param[k].name, name))
 				return kl_error(KL_EINVALID, "two parameters of '%s' are called '%s'",

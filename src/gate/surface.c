@@ -248,7 +248,7 @@ int kl_surface_with(struct kl_surface **out, const struct kl_surface *s,
 		f->mode = mode;
 	}
 	digest_sources(new);
-	strcpy(new->contract_digest, s->contract_digest);
+	memcpy(new->contract_digest, s->contract_digest, sizeof(new->contract_digest));
 	*out = kl_steal(&new);
 	return 0;
 }

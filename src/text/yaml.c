@@ -154,8 +154,7 @@ static int read_map(struct kl_yaml **out, struct reader *r, int depth)
 		if ((err = read_scalar(&key, r)) < 0)
 			return err;
 		if (kl_yaml_get(y, key->text))
-			return kl_error(KL_EINVALID, "%s:%zu:%zu: '%s' stands here twice",
-					r->name, at.line + 1, at.column + 1, key->text);
+			return kl_yaml_error(r->name, key, "'%.64s' stands here twice", key->text);
 		if ((err = next(r)) < 0 || (err = read_node(&child, r, depth + 1)) < 0)
 			return err;
 		KL_GROW(y->item, y->n + 1, alloc);
