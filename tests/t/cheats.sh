@@ -1,8 +1,5 @@
-#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every kernel of tests/cheats/c: line 2 says what the gate must answer.
-test_description='the gate refuses cheats and broken kernels, and accepts odd but honest ones'
-. ./lib.sh
+# cheats.sh - sourced by 0300-accepted.sh and 0310-refused.sh: line 2 of every kernel says what the gate must answer.
 
 test_expect_success 'a repository with the contract' '
 	git init -q repo &&
@@ -30,11 +27,10 @@ judged () {
 	return 1
 }
 
-for kind in accepted refused; do
-	for kernel in "$KLINEAGE_TOP"/tests/cheats/c/$kind/*.c; do
+# judge_all <accepted|refused>
+judge_all () {
+	for kernel in "$KLINEAGE_TOP"/tests/cheats/c/"$1"/*.c; do
 		name=$(basename "$kernel" .c)
-		test_expect_success "$kind: $name" "judged '$kernel'"
+		test_expect_success "$1: $name" "judged '$kernel'"
 	done
-done
-
-test_done
+}

@@ -1,0 +1,7 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+test_description='git klineage gate: odd but honest kernels pass'
+. ./lib.sh
+. ./cheats.sh
+judge_all accepted
+test_done
