@@ -10,7 +10,7 @@
 #include "gate/audit.h"
 #include "gate/code.h"
 
-#define COMPILE_MS 60000
+#define COMPILE_MS 30000
 #define COMPILE_MIB 4096	/* address space of one compiler process */
 #define OUTPUT_MIB 64
 #define LOG_MAX 16384

@@ -92,9 +92,14 @@ static int parent_of(struct kl_selection *s, struct kl_repo *r)
 
 	if (s->kind == KL_STATE_REV) {
 		err = kl_repo_parents(&parents, &n, r, &s->commit);
-		if (!err && n)
-			err = kl_repo_tree_of(&tree, r, &parents[0]);
-		return err < 0 || !n ? err : find_parent(s, r, &tree);
+		if (err < 0 || !n)
+			return err;
+		err = kl_repo_tree_of(&tree, r, &parents[0]);
+		if (err == KL_ENOTFOUND) {	/* a shallow clone ends here */
+			kl_error_clear();
+			return 0;
+		}
+		return err < 0 ? err : find_parent(s, r, &tree);
 	}
 	err = kl_repo_resolve(&s->commit, r, "HEAD");
 	if (!err)

@@ -79,7 +79,7 @@ test_expect_success 'a failure names the place, what came, what was wanted, and 
 		cd repo && cp "$cheats"/refused/skipped-columns.c mm.c &&
 		exits 1 git klineage gate --worktree --no-profile >../out; git reset -q --hard
 	) &&
-	grep "C\[0, *3\]" out && says "got" out && says "wanted" out && says "git klineage gate" out &&
+	grep "C\[0, *3\]" out && says "is 0, wanted" out && says "git klineage gate" out &&
 	says "--seed" out
 '
 

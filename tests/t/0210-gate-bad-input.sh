@@ -7,7 +7,7 @@ cheats=$KLINEAGE_TOP/tests/cheats/c
 
 test_expect_success 'not a repository' '
 	mkdir plain && (cd plain && exits 128 git klineage gate) 2>err &&
-	says "not a git repository" err
+	says "not in a git repository" err
 '
 
 test_expect_success 'unborn HEAD' '

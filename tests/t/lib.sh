@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # lib.sh - what every command test begins with: `test_description=...; . ./lib.sh`.
 # sharness, an empty home, a fixed clock and identity, git as bare as it comes.
-SHARNESS_TEST_SRCDIR=/usr/share/sharness
 KLINEAGE_TOP=$(cd .. && cd .. && pwd)
 : "${KLINEAGE_BUILD:=$KLINEAGE_TOP/build}"
-SHARNESS_TEST_OUTDIR=${TMPDIR:-/tmp}/klineage-tests-$(id -u)
-mkdir -p "$SHARNESS_TEST_OUTDIR"
-export SHARNESS_TEST_OUTDIR SHARNESS_TEST_SRCDIR
 . /usr/share/sharness/sharness.sh
 
 for v in $(env | sed -n 's/^\(GIT_[A-Z_]*\)=.*/\1/p; s/^\(KLINEAGE_[A-Z_]*\)=.*/\1/p'); do
