@@ -238,7 +238,8 @@ static void print_outcome(const struct kl_outcome *out)
 	if (out->waiting) {
 		printf("%s: stopped for an edit, %zu step%s so far.\n"
 		       "  make the kernel simpler in  %s\n"
-		       "  then                        git klineage deopt --continue --action <word> -m <why>\n"
+		       "  then                        git klineage deopt --continue"
+		       " --action <word> -m <why>\n"
 		       "  or end here                 git klineage deopt --quit\n",
 		       out->workload, out->steps, out->steps == 1 ? "" : "s", out->edit_dir);
 		return;
@@ -272,7 +273,8 @@ static int check_options(const struct options *o, int argc)
 	int modes = o->go_on + o->skip + o->abort + o->quit + o->status;
 
 	if (modes > 1 || (modes && argc))
-		return kl_opt_usage(synopsis, "one of --continue, --skip, --quit, --abort, --status, and alone");
+		return kl_opt_usage(synopsis,
+				    "one of --continue, --skip, --quit, --abort, --status, and alone");
 	if (argc > 1)
 		return kl_opt_usage(synopsis, "one workload at a time");
 	if (modes && (o->expert || o->name || o->rewriters))
@@ -286,23 +288,28 @@ int cmd_deopt(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	KL_AUTO(kl_sequencer_release) struct kl_sequencer s = KL_SEQUENCER_INIT;
 	struct options o = { 0 };
 	const struct kl_opt opts[] = {
-		KL_OPT_STR('\0', "expert", &o.expert, "<rev>", "the expert to walk back from (default: HEAD)"),
-		KL_OPT_STR('\0', "name", &o.name, "<name>", "name of the lineage (default: platform and expert)"),
+		KL_OPT_STR('\0', "expert", &o.expert, "<rev>",
+			   "the expert to walk back from (default: HEAD)"),
+		KL_OPT_STR('\0', "name", &o.name, "<name>",
+			   "name of the lineage (default: platform and expert)"),
 		KL_OPT_STR('\0', "rewriter", &o.rewriters, "<list>",
 			   "history, passes[:<dir>], patches:<dir>, stepwise (default: history,passes)"),
 		KL_OPT_INT('\0', "steps", &o.steps, "<n>", "end after this many accepted steps"),
-		KL_OPT_INT('\0', "rejections", &o.rejections, "<n>", "end after this many rejections in a row"),
+		KL_OPT_INT('\0', "rejections", &o.rejections, "<n>",
+			   "end after this many rejections in a row"),
 		KL_OPT_BOOL('\0', "continue", &o.go_on, "go on after an interruption or an edit"),
 		KL_OPT_BOOL('\0', "skip", &o.skip, "drop the proposal at hand and go on"),
 		KL_OPT_BOOL('\0', "quit", &o.quit, "end here: what was accepted becomes the lineage"),
 		KL_OPT_BOOL('\0', "abort", &o.abort, "forget the operation; no ref has moved"),
 		KL_OPT_BOOL('\0', "status", &o.status, "say where the operation is"),
 		KL_OPT_STR('\0', "action", &o.claim.action, "<word>", "of a stepwise edit: its category"),
-		KL_OPT_STR('\0', "mechanism", &o.claim.mechanism, "<name>", "of a stepwise edit: what it removes"),
+		KL_OPT_STR('\0', "mechanism", &o.claim.mechanism, "<name>",
+			   "of a stepwise edit: what it removes"),
 		KL_OPT_STR('\0', "locus", &o.claim.locus, "<place>", "of a stepwise edit: where"),
 		KL_OPT_STR('m', "message", &o.claim.text, "<why>", "of a stepwise edit: why"),
 		KL_OPT_STR('\0', "jail", &o.jail, "<level>", "bwrap, landlock, chroot or none"),
-		KL_OPT_STR('\0', "platform", &o.platform, "<level>", "x86-64-v2, -v3 or -v4 (default: up to v3)"),
+		KL_OPT_STR('\0', "platform", &o.platform, "<level>",
+			   "x86-64-v2, -v3 or -v4 (default: up to v3)"),
 		KL_OPT_BOOL('\0', "json", &o.json, "print the outcome as JSON"),
 		KL_OPT_BOOL('q', "quiet", &o.quiet, "no progress line"),
 		KL_OPT_BOOL('\0', "progress", &o.progress, "a progress line even without a terminal"),

@@ -62,7 +62,8 @@ int cmd_fsck(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (json)
 		print_json(&c, c.payload);
 	else
-		printf("%zu lineage%s, %zu walk%s, %zu ref%s of rejections, %zu events: %zu error%s, %zu warning%s\n",
+		printf("%zu lineage%s, %zu walk%s, %zu ref%s of rejections, %zu events: "
+		       "%zu error%s, %zu warning%s\n",
 		       c.lineages, c.lineages == 1 ? "" : "s", c.walks, c.walks == 1 ? "" : "s",
 		       c.rejected, c.rejected == 1 ? "" : "s", c.events, c.errors, c.errors == 1 ? "" : "s",
 		       c.warnings, c.warnings == 1 ? "" : "s");

@@ -197,14 +197,14 @@ static void check_second_parent(struct checker *k, const char *ref, const struct
 
 	if (l->c[i].nparent == 1) {
 		if (!strcmp(how, "rederived"))
-			found(k, KL_CHECK_ERROR, ref, "step %d says it was re-derived, but has no second parent",
+			found(k, KL_CHECK_ERROR, ref, "step %d says re-derived, but has no second parent",
 			      l->step[i].number);
 		return;
 	}
 	if (l->c[i].nparent != 2 ||
 	    kl_repo_parents(&parent, &n, k->c->repo, &l->c[i].parent[1]) < 0 || n != 1 ||
 	    memcmp(&parent[0], &l->c[i + 1].oid, sizeof(parent[0])))
-		found(k, KL_CHECK_ERROR, ref, "the re-derivation of step %d does not stand on the state before it",
+		found(k, KL_CHECK_ERROR, ref, "the re-derivation of step %d is not on the state before",
 		      l->step[i].number);
 	kl_error_clear();
 }
@@ -259,7 +259,7 @@ static void check_lineage(struct checker *k, const char *ref, const git_oid *tip
 
 		if ((root ? s->kind != KL_STEP_ROOT : s->kind != KL_STEP_FORWARD) ||
 		    s->number != (int)(l.n - 1 - i))
-			found(k, KL_CHECK_ERROR, ref, "its commit %zu from the root is not step %zu of a lineage",
+			found(k, KL_CHECK_ERROR, ref, "commit %zu from the root is not step %zu of a lineage",
 			      l.n - 1 - i, l.n - 1 - i);
 		else if (!root && !s->derivation)
 			found(k, KL_CHECK_ERROR, ref, "step %d does not say how it was derived", s->number);
@@ -366,7 +366,8 @@ static int check_events(struct checker *k)
 
 		*id++ = '\0';
 		if (!kl_map_get(&k->cited, id))
-			found(k, KL_CHECK_ERROR, k->citing.v[i], "its event cites %.12s, which is not here", id);
+			found(k, KL_CHECK_ERROR, k->citing.v[i],
+			      "its event cites %.12s, which is not here", id);
 	}
 	return err;
 }
@@ -420,7 +421,8 @@ static int check_operation(struct checker *k)
 	else if (err < 0)
 		found_error(k, op.ref);
 	else
-		found(k, KL_CHECK_WARNING, op.ref, "an operation is in progress: 'git klineage deopt --status'");
+		found(k, KL_CHECK_WARNING, op.ref,
+		      "an operation is in progress: 'git klineage deopt --status'");
 	kl_opstate_release(&op);
 	return 0;
 }

@@ -177,7 +177,7 @@ static int step(struct exporter *x, size_t i)
 	return put_events(x, &s->commit);
 }
 
-/* which K_i a state is: the lineage's trees are those of the walk, or of the lineage itself after an import */
+/* which K_i a state is: of the walk, or of the lineage itself after an import */
 static int state_index(size_t *out, git_oid *tree, struct exporter *x, const struct kl_map *trees,
 		       const git_oid *commit, const char *dir)
 {
@@ -203,7 +203,7 @@ static int state_index(size_t *out, git_oid *tree, struct exporter *x, const str
 	return 0;
 }
 
-/* where the contract lies in the walk's trees: found by its file, since the lineage has it at the top */
+/* where the contract lies in a walk's trees; the lineage has it at the top */
 static int contract_dir(char **out, struct exporter *x, const git_oid *rejected)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT;

@@ -36,7 +36,8 @@ void kl_sequencer_release(struct kl_sequencer *s)
 static int hint_busy(int err)
 {
 	kl_error_hint(err, "'git klineage deopt --continue' goes on with it, '--status' says where it is");
-	return kl_error_hint(err, "'git klineage deopt --abort' forgets it, '--quit' ends it and keeps what was accepted");
+	return kl_error_hint(err, "'git klineage deopt --abort' forgets it, "
+			     "'--quit' ends it and keeps what was accepted");
 }
 
 /* one process at a time works on the operation of a worktree */

@@ -319,7 +319,7 @@ int kl_view_rejections(struct kl_view_rejections *out, struct kl_repo *r,
 		v = &out->r[out->n];
 		*v = (struct kl_view_rejection){ .commit = at };
 		err = c.nparent ? kl_step_parse(&v->step, ref, c.message) :
-				  kl_error(KL_EINVALID, "%s: a rejection without the state it was tried on", ref);
+				  kl_error(KL_EINVALID, "%s: a rejection that stands on nothing", ref);
 		out->n += !err;
 		more = !err && c.nparent > 1;
 		if (!err)

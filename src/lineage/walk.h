@@ -17,7 +17,8 @@
  *
  *	switch (kl_walk_next(w)) {
  *	case KL_WALK_EXPERT:	judge K*;			kl_walk_expert_passed()
- *	case KL_WALK_ASK:	ask the rewriters;		kl_walk_proposed(), kl_walk_exhausted(), kl_walk_end()
+ *	case KL_WALK_ASK:	ask the rewriters;		kl_walk_proposed(),
+ *				kl_walk_exhausted(), kl_walk_end()
  *	case KL_WALK_JUDGE:	judge the pending proposal;	kl_walk_decide(), then
  *				kl_walk_accepted(), kl_walk_rejected() or kl_walk_held()
  *	case KL_WALK_WAIT:	a person edits;			kl_walk_proposed()
@@ -60,7 +61,7 @@ json_t *kl_walk_steps(const struct kl_walk *w);		/* borrowed arrays */
 json_t *kl_walk_rejections(const struct kl_walk *w);
 json_t *kl_walk_pending(const struct kl_walk *w);	/* NULL: none */
 json_t *kl_walk_held_proposal(const struct kl_walk *w);	/* NULL: none */
-/** Facts of the present state: {"features":[...],"traits":{...},"code":"<digest>"}; NULL before the expert passed. */
+/** Facts of K_i: {"features":[...],"traits":{...},"code":"<digest>"}; NULL before the expert passed. */
 json_t *kl_walk_facts(const struct kl_walk *w);
 /** Was this edit judged, or is the state it leads to visited or known to fail? */
 bool kl_walk_tried(const struct kl_walk *w, const char *id, const char *surface);
@@ -82,7 +83,7 @@ void kl_walk_expert_passed(struct kl_walk *w, const struct kl_walk_seen *seen);
 /** Takes the reference. */
 void kl_walk_proposed(struct kl_walk *w, json_t *proposal);
 void kl_walk_waiting(struct kl_walk *w);
-/** No rewriter has anything more: the held proposal becomes the pending one, as final; false if none is held. */
+/** Nothing more is proposed: the held proposal becomes pending, as final; false if none is held. */
 bool kl_walk_exhausted(struct kl_walk *w);
 void kl_walk_accepted(struct kl_walk *w, const struct kl_walk_seen *seen);
 void kl_walk_rejected(struct kl_walk *w, const struct kl_walk_seen *seen);

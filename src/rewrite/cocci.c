@@ -15,11 +15,10 @@ static int spatch(struct kl_proc_result *res, struct kl_buf *err_text,
 {
 	KL_AUTO(kl_freep) char *sp = kl_fs_join(dir, "pass.cocci");
 	KL_AUTO(kl_freep) char *in = kl_fs_join(dir, "in.c");
-	KL_AUTO(kl_freep) char *to = kl_fs_join(dir, "out.c");
 	KL_AUTO(kl_freep) char *tmp = kl_asprintf("TMPDIR=%s", dir);
 	KL_AUTO(kl_freep) char *home = kl_asprintf("HOME=%s", dir);
 	const char *argv[] = { "spatch", "--very-quiet", "--no-includes", "--no-show-diff",
-			       "--sp-file", sp, in, "-o", to, NULL };
+			       "--temp-files", dir, "--sp-file", sp, "--in-place", in, NULL };
 	const char *env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", tmp, home, NULL };
 	struct kl_jail_run run = {
 		.policy = KL_JAIL_COMPILE, .argv = argv, .workdir = dir, .env = env,
@@ -36,7 +35,6 @@ int kl_cocci_run(struct kl_buf *out, bool *changed, const struct kl_jail *jail,
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
 	KL_AUTO(kl_freep) char *sp = NULL;
 	KL_AUTO(kl_freep) char *in = NULL;
-	KL_AUTO(kl_freep) char *to = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf errors = KL_BUF_INIT;
 	struct kl_proc_result res;
@@ -48,7 +46,6 @@ int kl_cocci_run(struct kl_buf *out, bool *changed, const struct kl_jail *jail,
 		return err;
 	sp = kl_fs_join(dir, "pass.cocci");
 	in = kl_fs_join(dir, "in.c");
-	to = kl_fs_join(dir, "out.c");
 	if ((err = kl_fs_put(sp, patch, patch_len, 0644)) < 0 ||
 	    (err = kl_fs_put(in, source, len, 0644)) < 0 ||
 	    (err = spatch(&res, &errors, jail, dir)) < 0)
@@ -63,9 +60,7 @@ int kl_cocci_run(struct kl_buf *out, bool *changed, const struct kl_jail *jail,
 		return kl_error(KL_EINVALID, "semantic patch '%s' does not run: %.600s", name,
 				*errors.ptr ? errors.ptr : "spatch failed");
 	}
-	if (!kl_fs_exists(to))
-		return 0;
-	if ((err = kl_fs_read(&text, to, MAX_SOURCE)) < 0)
+	if ((err = kl_fs_read(&text, in, MAX_SOURCE)) < 0)
 		return err;
 	if (text.len == len && !memcmp(text.ptr, source, len))
 		return 0;

@@ -90,7 +90,7 @@ int kl_proposal_from_json(struct kl_proposal **out, const json_t *j,
 	if (strlen(id) != KL_DIGEST_HEX - 1)
 		return kl_error(KL_EINVALID, "a proposal's id is not a digest: '%s'", id);
 	if (strcmp(surface, candidate->digest))
-		return kl_error(KL_EINVALID, "the files of proposal %.12s are not those that were recorded", id);
+		return kl_error(KL_EINVALID, "the files of proposal %.12s are not those recorded", id);
 	memcpy(p->id, id, KL_DIGEST_HEX);
 	p->origin = origin_of(kl_json_str_or(j, "origin", ""));
 	p->traits = json_deep_copy(traits);

@@ -42,7 +42,7 @@ json_t *kl_proposal_to_json(const struct kl_proposal *p);
 int kl_proposal_from_json(struct kl_proposal **out, const json_t *j,
 			  struct kl_surface *candidate);
 
-/** "Drop prefetch of B" -> "drop-prefetch-of-b", at most 40 bytes; "step" if nothing is left. Caller frees. */
+/** "Drop prefetch of B" -> "drop-prefetch-of-b", at most 40 bytes; else "step". Caller frees. */
 char *kl_proposal_slug(const char *text);
 
 /**
