@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
+#include "text/canon.h"
 
 #define MAX_LINE ((size_t)1 << 20)
 
@@ -29,6 +30,25 @@ void kl_event_seal(json_t *event)
 	kl_json_set_str(event, "id", id);
 }
 
+/* The event and the id that its content has. Ours are canonical: then the text need not be written again. */
+static int load(json_t **out, char id[KL_DIGEST_HEX], const char *line, size_t len)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf bare = KL_BUF_INIT;
+	struct kl_canon members;
+	int err;
+
+	if (kl_canon_load(out, &members, line, len) && json_is_object(*out)) {
+		kl_canon_without(&bare, &members, outside_id);
+		kl_digest_hex(id, bare.ptr, bare.len);
+		return 0;
+	}
+	json_decref(kl_steal(out));
+	err = kl_json_parse(out, line, len);
+	if (!err)
+		kl_event_id(id, *out);
+	return err;
+}
+
 int kl_event_parse(json_t **out, const char *line, size_t len)
 {
 	KL_AUTO(json_decrefp) json_t *e = NULL;
@@ -39,7 +59,7 @@ int kl_event_parse(json_t **out, const char *line, size_t len)
 
 	if (len > MAX_LINE)
 		return kl_error(KL_EINVALID, "an event of %zu bytes", len);
-	err = kl_json_parse(&e, line, len);
+	err = load(&e, id, line, len);
 	if (!err)
 		err = kl_json_int(&v, e, "v");
 	if (!err)
@@ -50,7 +70,6 @@ int kl_event_parse(json_t **out, const char *line, size_t len)
 		return err;
 	if (v != 1)
 		return kl_error(KL_EINVALID, "an event of version %lld", (long long)v);
-	kl_event_id(id, e);
 	if (strcmp(id, said))
 		return kl_error(KL_EINVALID, "event %.12s does not say what its id says", said);
 	*out = kl_steal(&e);

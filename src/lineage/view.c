@@ -10,6 +10,7 @@
 #include "lineage/record.h"
 #include "lineage/sequencer.h"
 #include "repo/notes.h"
+#include "text/canon.h"
 
 #define LINEAGES "refs/heads/klineage/lineage/"
 #define MAX_STEPS 1000000
@@ -149,7 +150,8 @@ static json_t *pick(const char *text, size_t len)
 		if (!nl)
 			nl = end;
 		forward = memmem(s, nl - s, "\"inverse\":", 10) != NULL;
-		if (nl == s || (best_forward && !forward) || kl_json_parse(&j, s, nl - s) < 0)
+		if (nl == s || (best_forward && !forward) ||
+		    (!kl_canon_load(&j, NULL, s, nl - s) && kl_json_parse(&j, s, nl - s) < 0))
 			continue;
 		if (!best || (forward && !best_forward) ||
 		    strcmp(kl_json_str_or(best, "time", ""), kl_json_str_or(j, "time", "")) < 0) {
