@@ -144,44 +144,55 @@ void kl_step_message(struct kl_buf *out, const struct kl_step *s)
 	add_trailer(out, "Source", s->source);
 }
 
+/* in one reading: a lineage may have thousands of messages */
+static void read_trailers(struct kl_step *s, char **direction, char **number, const char *message)
+{
+	const struct {
+		const char *key;
+		char **to;
+	} field[] = {
+		{ "Klineage-Direction", direction }, { "Klineage-Step", number },
+		{ "Klineage-Action", &s->action }, { "Klineage-Mechanism", &s->mechanism },
+		{ "Klineage-Locus", &s->locus }, { "Klineage-Origin", &s->origin },
+		{ "Klineage-Rewriter", &s->rewriter }, { "Klineage-Source", &s->source },
+		{ "Klineage-Trait", &s->trait }, { "Klineage-Delta", &s->delta },
+		{ "Klineage-Derivation", &s->derivation }, { "Klineage-Class", &s->class_ },
+		{ "Klineage-Workload", &s->workload }, { "Klineage-Platform", &s->platform },
+		{ "Klineage-Expert", &s->expert }, { "Klineage-Termination", &s->termination },
+	};
+	const char *key[KL_ARRAY_SIZE(field)];
+	char *value[KL_ARRAY_SIZE(field)];
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(field); i++)
+		key[i] = field[i].key;
+	kl_trailers_get(value, message, key, KL_ARRAY_SIZE(field));
+	for (size_t i = 0; i < KL_ARRAY_SIZE(field); i++)
+		*field[i].to = value[i];
+}
+
 int kl_step_parse(struct kl_step *out, const char *name, const char *message)
 {
-	KL_AUTO(kl_freep) char *direction = kl_trailer_get(message, "Klineage-Direction");
-	KL_AUTO(kl_freep) char *number = kl_trailer_get(message, "Klineage-Step");
+	KL_AUTO(kl_step_release) struct kl_step s = { 0 };
+	KL_AUTO(kl_freep) char *direction = NULL, *number = NULL;
 	char *end;
 	long n;
 
+	read_trailers(&s, &direction, &number, message);
 	if (!direction || (strcmp(direction, "back") && strcmp(direction, "forward")))
 		return kl_error(KL_EINVALID, "%s: no Klineage-Direction of back or forward", name);
 	n = number ? strtol(number, &end, 10) : -1;
 	if (!number || !*number || *end || n < 0 || n > 1000000)
 		return kl_error(KL_EINVALID, "%s: no Klineage-Step that is a number", name);
-	*out = (struct kl_step){
-		.number = (int)n,
-		.action = kl_trailer_get(message, "Klineage-Action"),
-		.mechanism = kl_trailer_get(message, "Klineage-Mechanism"),
-		.locus = kl_trailer_get(message, "Klineage-Locus"),
-		.origin = kl_trailer_get(message, "Klineage-Origin"),
-		.rewriter = kl_trailer_get(message, "Klineage-Rewriter"),
-		.source = kl_trailer_get(message, "Klineage-Source"),
-		.trait = kl_trailer_get(message, "Klineage-Trait"),
-		.delta = kl_trailer_get(message, "Klineage-Delta"),
-		.derivation = kl_trailer_get(message, "Klineage-Derivation"),
-		.class_ = kl_trailer_get(message, "Klineage-Class"),
-		.workload = kl_trailer_get(message, "Klineage-Workload"),
-		.platform = kl_trailer_get(message, "Klineage-Platform"),
-		.expert = kl_trailer_get(message, "Klineage-Expert"),
-		.termination = kl_trailer_get(message, "Klineage-Termination"),
-		.text = kl_trailer_subject(message),
-	};
 	if (!strcmp(direction, "forward"))
-		out->kind = n ? KL_STEP_FORWARD : KL_STEP_ROOT;
+		s.kind = n ? KL_STEP_FORWARD : KL_STEP_ROOT;
 	else
-		out->kind = out->class_ ? KL_STEP_REJECTED : KL_STEP_BACK;
-	if (out->kind != KL_STEP_ROOT && !out->action) {
-		kl_step_release(out);
+		s.kind = s.class_ ? KL_STEP_REJECTED : KL_STEP_BACK;
+	if (s.kind != KL_STEP_ROOT && !s.action)
 		return kl_error(KL_EINVALID, "%s: no Klineage-Action", name);
-	}
+	s.number = (int)n;
+	s.text = kl_trailer_subject(message);
+	*out = s;
+	s = (struct kl_step){ 0 };
 	return 0;
 }
 

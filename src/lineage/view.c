@@ -136,28 +136,30 @@ struct noting {
 	struct kl_map index;		/* hex -> step */
 };
 
+static bool is_forward(const char *line, size_t n)
+{
+	return memmem(line, n, "\"inverse\":", 10) != NULL;
+}
+
 /* of the lines of a note the newest forward event, else the newest there is */
 static json_t *pick(const char *text, size_t len)
 {
+	bool forward = is_forward(text, len);
 	json_t *best = NULL;
-	bool best_forward = false;
+	size_t n;
 
-	for (const char *s = text, *end = text + len, *nl; s < end; s = nl + 1) {
+	for (const char *s = text, *end = text + len; s < end; s += n + 1) {
+		const char *nl = memchr(s, '\n', end - s);
 		json_t *j;
-		bool forward;
 
-		nl = memchr(s, '\n', end - s);
-		if (!nl)
-			nl = end;
-		forward = memmem(s, nl - s, "\"inverse\":", 10) != NULL;
-		if (nl == s || (best_forward && !forward) ||
-		    (!kl_canon_load(&j, NULL, s, nl - s) && kl_json_parse(&j, s, nl - s) < 0))
+		n = nl ? (size_t)(nl - s) : (size_t)(end - s);
+		if (!n || (forward && !is_forward(s, n)) ||
+		    (!kl_canon_load(&j, NULL, s, n) && kl_json_parse(&j, s, n) < 0))
 			continue;
-		if (!best || (forward && !best_forward) ||
-		    strcmp(kl_json_str_or(best, "time", ""), kl_json_str_or(j, "time", "")) < 0) {
+		if (!best || strcmp(kl_json_str_or(best, "time", ""),
+				    kl_json_str_or(j, "time", "")) < 0) {
 			json_decref(best);
 			best = j;
-			best_forward = forward;
 		} else {
 			json_decref(j);
 		}

@@ -191,6 +191,9 @@ static int open_libgit2(struct kl_repo *r)
 	if (!err)
 		err = git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, harmless,
 				       KL_ARRAY_SIZE(harmless));
+	/* as git reads: only `git fsck` hashes each object again */
+	if (!err)
+		err = git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 0);
 	if (!err)
 		err = git_repository_open_ext(&r->git, r->git_dir, flags, NULL);
 	if (err < 0) {

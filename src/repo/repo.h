@@ -181,6 +181,8 @@ int kl_oid_parse(git_oid *out, const char *hex);
  * interpret-trailers` would read it; caller frees; NULL: none.
  */
 char *kl_trailer_get(const char *message, const char *key);
+/** Several keys in one reading: value[i] for key[i], each as kl_trailer_get would answer. */
+void kl_trailers_get(char **value, const char *message, const char *const *key, size_t n);
 /** Subject line; caller frees. */
 char *kl_trailer_subject(const char *message);
 

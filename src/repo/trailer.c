@@ -174,42 +174,70 @@ static void unfold(struct kl_buf *b, const struct line *l)
 	kl_buf_add(b, l->p + skip, l->n - skip);
 }
 
-static bool key_is(const struct line *l, size_t end, const char *key)
+static void rtrim(char *s)
+{
+	size_t n = strlen(s);
+
+	while (n && (is_space(s[n - 1]) || s[n - 1] == '\v' || s[n - 1] == '\f'))
+		n--;
+	s[n] = '\0';
+}
+
+/* Index of the key that the token of a trailer is, or n. */
+static size_t which(const struct line *l, size_t end, const char *const *key, size_t n)
 {
 	while (end && is_space(l->p[end - 1]))
 		end--;
-	return end == strlen(key) && !strncasecmp(l->p, key, end);
+	for (size_t i = 0; i < n; i++)
+		if (end == strlen(key[i]) && !strncasecmp(l->p, key[i], end))
+			return i;
+	return n;
 }
 
-char *kl_trailer_get(const char *message, const char *key)
+void kl_trailers_get(char **value, const char *message, const char *const *key, size_t n)
 {
 	KL_AUTO(lines_release) struct lines x = { 0 };
-	KL_AUTO(kl_buf_release) struct kl_buf value = KL_BUF_INIT;
-	bool found = false, inside = false, open = false;
-	size_t end;
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	size_t at = n;
+	bool open = false;
 
+	memset(value, 0, n * sizeof(*value));
 	split(&x, message);
 	drop_tail(&x);
 	for (size_t i = find_block(&x); i < x.n; i++) {
 		const struct line *l = x.l + i;
+		size_t end;
 
 		/* a folded line belongs to whatever trailer is open */
 		if (open && is_space(l->p[0])) {
-			if (inside)
-				unfold(&value, l);
-			continue;
+			if (at == n)
+				continue;
+			kl_buf_clear(&b);
+			kl_buf_adds(&b, value[at]);
+			unfold(&b, l);
+		} else {
+			end = is_comment(l) ? 0 : token_end(l);
+			open = end > 0;
+			at = open ? which(l, end, key, n) : n;
+			if (at == n)
+				continue;
+			kl_buf_clear(&b);
+			unfold(&b, &(struct line){ l->p + end + 1, l->n - end - 1 });
 		}
-		end = is_comment(l) ? 0 : token_end(l);
-		open = end > 0;
-		inside = open && key_is(l, end, key);
-		if (!inside)
-			continue;
-		kl_buf_clear(&value);
-		unfold(&value, &(struct line){ l->p + end + 1, l->n - end - 1 });
-		found = true;
+		free(value[at]);
+		value[at] = kl_strndup(b.ptr, b.len);
 	}
-	kl_buf_rtrim(&value);
-	return found ? kl_buf_detach(&value) : NULL;
+	for (size_t i = 0; i < n; i++)
+		if (value[i])
+			rtrim(value[i]);
+}
+
+char *kl_trailer_get(const char *message, const char *key)
+{
+	char *value;
+
+	kl_trailers_get(&value, message, &key, 1);
+	return value;
 }
 
 char *kl_trailer_subject(const char *message)

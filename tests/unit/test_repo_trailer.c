@@ -66,6 +66,24 @@ static void compare(const char *dir, const char *message)
 			 want ? want : "(none)", message);
 }
 
+/* Several at once are what each is alone. */
+static void several(void)
+{
+	static const char *const key[] = { "Klineage-Action", "absent", "other", "Klineage-Step" };
+	char *value[KL_ARRAY_SIZE(key)];
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(cases); i++) {
+		kl_trailers_get(value, cases[i], key, KL_ARRAY_SIZE(key));
+		for (size_t k = 0; k < KL_ARRAY_SIZE(key); k++) {
+			KL_AUTO(kl_freep) char *alone = kl_trailer_get(cases[i], key[k]);
+
+			if (!alone != !value[k] || (alone && strcmp(alone, value[k])))
+				fail_msg("%s: '%s' instead of '%s'", key[k], value[k], alone);
+			free(value[k]);
+		}
+	}
+}
+
 static void known(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("trailers");
@@ -73,6 +91,7 @@ static void known(void **state)
 
 	assert_string_equal(value, "3");
 	assert_null(kl_trailer_get(cases[0], "Klineage"));
+	several();
 	for (size_t i = 0; i < KL_ARRAY_SIZE(cases); i++)
 		compare(dir, cases[i]);
 }
