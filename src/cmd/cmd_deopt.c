@@ -58,7 +58,8 @@ static int tools_open(struct tools *t, struct kl_sequencer *s, const struct opti
 	t->progress = o->quiet ? NULL :
 		      kl_progress_new(o->progress ? KL_PROGRESS_ALWAYS : KL_PROGRESS_AUTO);
 	opts.progress = t->progress;
-	if ((err = kl_fs_share(&path, "templates/mechanisms.yaml")) < 0 ||
+	if ((err = kl_repo_config_int(&opts.profile_ms, s->repo, "klineage.profileMs", 0)) < 0 ||
+	    (err = kl_fs_share(&path, "templates/mechanisms.yaml")) < 0 ||
 	    (err = kl_mechanisms_load(&t->mechanisms, path)) < 0)
 		return err;
 	t->have_mechanisms = true;

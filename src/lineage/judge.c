@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/fs.h"
+#include "gate/event.h"
 #include "lineage/record.h"
 #include "lineage/step.h"
 #include "repo/notes.h"
@@ -42,19 +43,48 @@ void kl_judge_facts_read(struct kl_facts *out, const json_t *j)
 	snprintf(out->code_digest, sizeof(out->code_digest), "%s", kl_json_str_or(j, "code", ""));
 }
 
-/* what the proposal claims to take away was there, and is gone */
+/* who says that a mechanism goes says that the trait it stands on goes */
+static void complete_claims(json_t *pending, const struct kl_mechanism *m)
+{
+	json_t *traits = json_object_get(pending, "traits");
+
+	for (size_t i = 0; m && traits && i < m->primary.n; i++)
+		if (!strncmp(m->primary.v[i], "trait:", 6) &&
+		    !json_object_get(traits, m->primary.v[i] + 6))
+			kl_json_set_str(traits, m->primary.v[i] + 6, "no");
+}
+
+/*
+ * Claims are claims until a second reader has seen the source: what the proposal says
+ * to take away was there, and is gone; what was said of the state before holds on.
+ */
 static void claim_traits(struct kl_facts *before, struct kl_facts *after, const json_t *pending)
 {
 	const char *key;
 	json_t *v;
 
+	for (size_t i = 0; i < before->traits.n; i++)
+		if (!kl_map_get(&after->traits, before->traits.e[i].key))
+			kl_map_put(&after->traits, before->traits.e[i].key,
+				   kl_strdup(before->traits.e[i].value));
 	json_object_foreach(json_object_get(pending, "traits"), key, v) {
 		if (!json_is_string(v))
 			continue;
-		kl_map_put(&after->traits, key, kl_strdup(json_string_value(v)));
+		kl_map_put(&after->traits, key, kl_asprintf("%s unaudited", json_string_value(v)));
 		if (!strcmp(json_string_value(v), "no"))
-			kl_map_put(&before->traits, key, kl_strdup("yes"));
+			kl_map_put(&before->traits, key, kl_strdup("yes unaudited"));
 	}
+}
+
+/* the event says the claims, too; they are part of what it is named by */
+static void put_traits(json_t *event, const struct kl_facts *f)
+{
+	json_t *traits = json_object();
+
+	for (size_t i = 0; i < f->traits.n; i++)
+		kl_json_set_str(traits, f->traits.e[i].key, f->traits.e[i].value);
+	kl_json_set(event, "traits", traits);
+	kl_event_seal(event);
 }
 
 /* --- what the difference is called ------------------------------------------ */
@@ -107,12 +137,14 @@ static char *action_from_text(const json_t *pending)
 }
 
 static void settle(struct named *out, const struct kl_sequencer *s, json_t *pending,
-		   const struct kl_facts *before, const struct kl_facts *after)
+		   struct kl_facts *before, struct kl_facts *after)
 {
 	const char *claimed = kl_json_str_or(pending, "mechanism", "");
 
 	if (*claimed && s->mechanisms)
 		out->m = kl_mechanisms_find(s->mechanisms, claimed);
+	complete_claims(pending, out->m);
+	claim_traits(before, after, pending);
 	if (out->m)
 		out->delta = kl_facts_judge(&out->why, out->m, before, after);
 	else if (!*claimed)
@@ -324,11 +356,12 @@ int kl_judge_pending(struct kl_sequencer *s)
 		kl_judge_facts_read(&before, kl_walk_facts(w));
 		copy = kl_judge_facts_json(&v->facts);
 		kl_judge_facts_read(&after, copy);
-		claim_traits(&before, &after, kl_walk_pending(w));
 		r.same_code = *after.code_digest && !strcmp(before.code_digest, after.code_digest);
 		settle(&n, s, kl_walk_pending(w), &before, &after);
 		r.unknown = !n.m;
 		r.compound = n.m && n.delta == KL_DELTA_COMPOUND;
+		if (after.traits.n)
+			put_traits(v->event, &after);
 	}
 	switch (kl_walk_decide(&class_, &delta, w, &r)) {
 	case KL_CHOICE_ACCEPT:

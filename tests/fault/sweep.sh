@@ -1,0 +1,184 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tests/fault/sweep.sh <fault build directory> [<stride>] - stop `deopt` at every durable step, by SIGKILL and by a
+# failure, and see that nothing is lost: git fsck is clean, refs are all-old or all-new, --continue ends in the same
+# trees as an undisturbed run, --abort restores every ref. Verdicts come from a cache that one undisturbed run primed.
+set -u
+build=$(cd "$1" && pwd)
+stride=${2:-1}
+PATH=$build:$PATH
+export PATH
+top=$(mktemp -d "${TMPDIR:-/tmp}/klineage-sweep-XXXXXX")
+trap 'rm -rf "$top"' EXIT INT TERM
+HOME=$top GIT_CONFIG_NOSYSTEM=1 GIT_CEILING_DIRECTORIES=$top LC_ALL=C
+GIT_AUTHOR_NAME='A U Thor' GIT_AUTHOR_EMAIL=author@example.invalid
+GIT_COMMITTER_NAME='C O Mitter' GIT_COMMITTER_EMAIL=committer@example.invalid
+export HOME GIT_CONFIG_NOSYSTEM GIT_CEILING_DIRECTORIES LC_ALL
+export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL
+unset KLINEAGE_FAULT KLINEAGE_FAULT_LOG GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
+
+die () {
+	echo "sweep: $*" >&2
+	echo "sweep: the repository was $(pwd)" >&2
+	cat "$top/err" >&2
+	exit 1
+}
+
+# --- a kernel with a history: simple, unrolled by hand, wrong at its end, the expert -----------------------
+
+kernel () {	# kernel <body> <subject>
+	cat >k/scale.c <<X
+#include <stdint.h>
+
+void scale(int64_t n, const float *x, float *y)
+{
+$1
+}
+X
+	git add -A && git commit -q -m "$2"
+}
+
+make_repo () {
+	git init -q -b main "$1" && cd "$1" && mkdir k || exit 1
+	git config klineage.profileMs 300
+	cat >k/klineage.yaml <<'X'
+klineage: 1
+workload: scale
+case: {op: scale, dims: {n: 4096}}
+surface: {language: c, sources: [scale.c], entry: scale, flags: [-O2]}
+args:
+  - {name: n, kind: dim}
+  - {name: x, kind: in, dtype: f32, shape: [n], fill: normal}
+  - {name: y, kind: out, dtype: f32, shape: [n]}
+domain: [n >= 1]
+also: [{n: 1}, {n: 7}, {n: 1021}]
+oracle: {language: c, sources: [oracle.c], entry: oracle}
+accept: {rule: noise}
+floor: {bytes: none}
+X
+	cat >k/oracle.c <<'X'
+#include <stdint.h>
+#include "kl_oracle.h"
+
+void oracle(int64_t n, const kl_real *x, kl_real *y)
+{
+	for (int64_t i = 0; i < n; i++)
+		y[i] = x[i] * (kl_real)3 + (kl_real)1;
+}
+X
+	kernel '	for (int64_t i = 0; i < n; i++) {
+		volatile float t = x[i];
+
+		y[i] = t * 3.0f + 1.0f;
+	}' 'scale: the plain loop'
+	kernel '	for (int64_t i = 0; i < n; i++)
+		y[i] = x[i] * 3.0f + 1.0f;' 'scale: keep it in registers'
+	kernel '	for (int64_t i = 0; i + 4 <= n; i += 4)
+		for (int64_t k = 0; k < 4; k++)
+			y[i + k] = x[i + k] * 3.0f + 1.0f;' 'scale: four at a time, wrongly'
+	kernel '	int64_t i = 0;
+
+	for (; i + 4 <= n; i += 4) {
+		float a = x[i], b = x[i + 1], c = x[i + 2], d = x[i + 3];
+
+		y[i] = a * 3.0f + 1.0f;
+		y[i + 1] = b * 3.0f + 1.0f;
+		y[i + 2] = c * 3.0f + 1.0f;
+		y[i + 3] = d * 3.0f + 1.0f;
+	}
+	for (; i < n; i++)
+		y[i] = x[i] * 3.0f + 1.0f;' 'scale: four at a time'
+}
+
+deopt () {
+	git klineage deopt --rewriter history -q "$@" >"$top/out" 2>"$top/err"
+}
+
+refs () {
+	git for-each-ref --format='%(refname) %(objectname)' | grep -v ' refs/klineage/tmp/'
+}
+
+# what must be the same however the walk went: trees of walk and lineage, rejected surfaces, event count
+result () {
+	for r in $(git for-each-ref --format='%(refname)' refs/heads/klineage refs/klineage/rejected); do
+		echo "$r $(git log --format=%T "$r" | tr '\n' ' ')"
+	done
+	git notes --ref=klineage/gate list | while read -r blob _; do git cat-file blob "$blob"; done |
+		grep -c '"kind":"gate"'
+}
+
+sound () {
+	git fsck --strict --no-dangling >"$top/fsck" 2>&1 || { cat "$top/fsck" >&2; die "$1: git fsck"; }
+}
+
+# all-old: the operation at most; all-new: the refs of the result, and no operation
+old_or_new () {
+	if git rev-parse -q --verify refs/heads/klineage/lineage/scale/x >/dev/null; then
+		test "$(result)" = "$want" || die "$1: half of the result"
+		test -z "$(git for-each-ref refs/klineage/op)" || die "$1: a result and an operation"
+	else
+		test "$(refs | grep -v '^refs/klineage/op/')" = "$old" || die "$1: refs moved without a result"
+	fi
+}
+
+no_locks () {
+	test -z "$(find .git -name '*.lock' -not -path '*/klineage/*')" ||
+		die "$1: $(find .git -name '*.lock' -not -path '*/klineage/*')"
+}
+
+# --- the undisturbed run, which primes the cache -------------------------------------------------------------
+
+make_repo "$top/prime"
+old=$(refs)
+deopt --name x || die "the undisturbed run fails"
+sound prime
+want=$(result)
+echo "$want" | grep -q '^refs/heads/klineage/lineage/scale/x ' || die "no lineage: $want"
+make_repo "$top/base" >/dev/null
+cp -R "$top/prime/.git/klineage" "$top/base/.git/klineage"
+cd "$top/base" || exit 1
+old=$(refs)
+cp -R "$top/base" "$top/count"
+cd "$top/count" || exit 1
+KLINEAGE_FAULT_LOG=$top/points deopt --name x || die "the counting run fails"
+# commits of the two histories differ in time alone, so the trees must not
+want=$(result)
+points=$(wc -l <"$top/points")
+test "$points" -gt 10 || die "only $points fault points: is this a FAULT=1 build?"
+
+# --- the sweep ---------------------------------------------------------------------------------------------
+
+tried=0
+for mode in kill fail; do
+	n=1
+	while [ "$n" -le "$points" ]; do
+		at="$n:$mode ($(sed -n "${n}s/^[0-9]* *//p" "$top/points"))"
+		for then in continue abort; do
+			rm -rf "$top/run" && cp -R "$top/base" "$top/run" && cd "$top/run" || exit 1
+			KLINEAGE_FAULT=$n:$mode deopt --name x
+			sound "$at"
+			if [ "$then" = continue ]; then
+				if git rev-parse -q --verify refs/klineage/op/main >/dev/null; then
+					git klineage deopt --continue -q >"$top/out" 2>"$top/err" ||
+						die "$at: --continue fails"
+				elif ! git rev-parse -q --verify refs/heads/klineage/lineage/scale/x >/dev/null; then
+					deopt --name x || die "$at: a new start fails"
+				fi
+				old_or_new "$at, then --continue"
+				test "$(result)" = "$want" || die "$at: --continue ends elsewhere"
+			else
+				if git rev-parse -q --verify refs/klineage/op/main >/dev/null; then
+					git klineage deopt --abort >"$top/out" 2>"$top/err" ||
+						die "$at: --abort fails"
+					test "$(refs)" = "$old" || die "$at: --abort leaves $(refs)"
+				fi
+				old_or_new "$at, then --abort"
+			fi
+			no_locks "$at, then --$then"
+			sound "$at, then --$then"
+			tried=$((tried + 1))
+		done
+		n=$((n + stride))
+	done
+done
+echo "sweep: $points fault points, $tried runs, nothing lost"
