@@ -172,11 +172,11 @@ static int save(struct kl_sequencer *s, const char *what)
 	return kl_opstate_save(&s->op, text);
 }
 
-static bool tried(const char *id, const char *digest, void *payload)
+static bool tried(const char *id, const char *surface, const char *edit, bool again, void *payload)
 {
 	const struct kl_sequencer *s = payload;
 
-	return kl_walk_tried(&s->op.walk, id, digest);
+	return kl_walk_tried(&s->op.walk, id, surface, edit, again);
 }
 
 static void say(const char *text, void *payload)
@@ -269,8 +269,7 @@ static int ask(struct kl_sequencer *s)
 	}
 	if (limit)
 		return end(s, limit);
-	kl_progress_title(s->progress, "[%zu] looking for something to remove",
-			  json_array_size(kl_walk_steps(&s->op.walk)) + 1);
+	kl_progress_step(s->progress, "looking for something to remove");
 	err = kl_rewrite_next(&p, &stop, &s->rw, kl_walk_str(&s->op.walk, "rewriters"));
 	if (err < 0)
 		return err;

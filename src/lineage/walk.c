@@ -177,7 +177,17 @@ static bool of_the_step(const char *class_)
 	return false;
 }
 
-bool kl_walk_tried(const struct kl_walk *w, const char *id, const char *surface)
+static bool edit_counts(const json_t *rec, const char *edit, bool again)
+{
+	const char *class_ = kl_json_str_or(rec, "class", "");
+
+	if (!*edit || strcmp(kl_json_str_or(rec, "edit", ""), edit))
+		return false;
+	return !again || !strcmp(class_, "no-change");
+}
+
+bool kl_walk_tried(const struct kl_walk *w, const char *id, const char *surface, const char *edit,
+		   bool again)
 {
 	size_t i;
 	json_t *rec;
@@ -188,7 +198,7 @@ bool kl_walk_tried(const struct kl_walk *w, const char *id, const char *surface)
 		if (!strcmp(kl_json_str_or(rec, "surface", ""), surface))
 			return true;
 	json_array_foreach(kl_walk_rejections(w), i, rec) {
-		if (!strcmp(kl_json_str_or(rec, "id", ""), id))
+		if (!strcmp(kl_json_str_or(rec, "id", ""), id) || edit_counts(rec, edit, again))
 			return true;
 		if (!strcmp(kl_json_str_or(rec, "surface", ""), surface) &&
 		    !of_the_step(kl_json_str_or(rec, "class", "")))

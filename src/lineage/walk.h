@@ -63,8 +63,13 @@ json_t *kl_walk_pending(const struct kl_walk *w);	/* NULL: none */
 json_t *kl_walk_held_proposal(const struct kl_walk *w);	/* NULL: none */
 /** Facts of K_i: {"features":[...],"traits":{...},"code":"<digest>"}; NULL before the expert passed. */
 json_t *kl_walk_facts(const struct kl_walk *w);
-/** Was this edit judged, or is the state it leads to visited or known to fail? */
-bool kl_walk_tried(const struct kl_walk *w, const char *id, const char *surface);
+/**
+ * Was this proposal judged, or is the state it leads to visited or known to fail?
+ * An edit that changed no machine code once counts as judged everywhere; one that
+ * failed on another state counts unless `again`.
+ */
+bool kl_walk_tried(const struct kl_walk *w, const char *id, const char *surface, const char *edit,
+		   bool again);
 
 /* --- transitions ---------------------------------------------------------- */
 

@@ -362,6 +362,7 @@ static int propose_tile(struct kl_proposal **out, struct run *r, const struct kl
 			const struct kl_tile *t)
 {
 	KL_AUTO(kl_freep) char *source = kl_asprintf("%s@%s:%s", r->pass->name, f->path, t->name);
+	KL_AUTO(kl_freep) char *where = kl_asprintf("%s:%s", f->path, t->name);
 	const long value[] = { lower(t->value), t->value / 2 };
 
 	/* one step a constant: a staircase of them would say the same thing again */
@@ -384,6 +385,7 @@ static int propose_tile(struct kl_proposal **out, struct run *r, const struct kl
 			continue;
 		claim.source = source;
 		claim.text = what;
+		claim.locus = where;
 		edit.data = (char *)text;
 		edit.len = strlen(text);
 		err = kl_rewrite_offer(out, r->rw, &edit, 1, &claim);

@@ -37,6 +37,7 @@ json_t *kl_proposal_to_json(const struct kl_proposal *p)
 	json_t *j = json_object();
 
 	kl_json_set_str(j, "id", p->id);
+	kl_json_set_str(j, "edit", p->edit);
 	kl_json_set_str(j, "rewriter", p->rewriter);
 	kl_json_set_str(j, "source", p->source);
 	kl_json_set_str(j, "action", p->action);
@@ -92,6 +93,7 @@ int kl_proposal_from_json(struct kl_proposal **out, const json_t *j,
 	if (strcmp(surface, candidate->digest))
 		return kl_error(KL_EINVALID, "the files of proposal %.12s are not those recorded", id);
 	memcpy(p->id, id, KL_DIGEST_HEX);
+	snprintf(p->edit, sizeof(p->edit), "%s", kl_json_str_or(j, "edit", ""));
 	p->origin = origin_of(kl_json_str_or(j, "origin", ""));
 	p->traits = json_deep_copy(traits);
 	p->candidate = candidate;
@@ -116,9 +118,9 @@ char *kl_proposal_slug(const char *text)
 	return kl_buf_detach(&b);
 }
 
-/* first and last line (from 1) of `a` that are not those of `b` at the same place from either end */
-static void changed_lines(int *first, int *last, const struct kl_file *a,
-			  const struct kl_file *b)
+/* bytes that two texts have in common at both ends */
+static void common_ends(size_t *head_out, size_t *tail_out, const struct kl_file *a,
+			const struct kl_file *b)
 {
 	size_t head = 0, tail = 0;
 	size_t max = a->len < b->len ? a->len : b->len;
@@ -127,6 +129,43 @@ static void changed_lines(int *first, int *last, const struct kl_file *a,
 		head++;
 	while (tail < max - head && a->data[a->len - 1 - tail] == b->data[b->len - 1 - tail])
 		tail++;
+	*head_out = head;
+	*tail_out = tail;
+}
+
+void kl_proposal_edit(char edit[KL_DIGEST_HEX], const struct kl_surface *from,
+		      const struct kl_surface *to)
+{
+	struct kl_digest *d = kl_digest_new();
+
+	for (size_t i = 0; i < from->nfile && i < to->nfile; i++) {
+		const struct kl_file *a = &from->file[i], *b = &to->file[i];
+		size_t head, tail, line;
+
+		common_ends(&head, &tail, a, b);
+		if (a->len == b->len && head == a->len)
+			continue;
+		/* whole lines, so that a word tells where it stood */
+		for (line = head; line && a->data[line - 1] != '\n'; line--)
+			;
+		while (tail && a->data[a->len - tail] != '\n')
+			tail--;
+		kl_digest_adds(d, a->path);
+		kl_digest_add(d, a->data + line, a->len - tail - line);
+		kl_digest_adds(d, "");
+		kl_digest_add(d, b->data + line, b->len - tail - line);
+		kl_digest_adds(d, "");
+	}
+	kl_digest_end(d, edit);
+}
+
+/* first and last line (from 1) of `a` that are not those of `b` */
+static void changed_lines(int *first, int *last, const struct kl_file *a,
+			  const struct kl_file *b)
+{
+	size_t head, tail;
+
+	common_ends(&head, &tail, a, b);
 	*first = 1;
 	for (size_t i = 0; i < head; i++)
 		*first += a->data[i] == '\n';

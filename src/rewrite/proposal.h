@@ -13,9 +13,13 @@
  * A proposal's id is a digest of the state it starts from and of the state it
  * leads to, so the same edit of the same state has the same id for ever,
  * whoever proposes it: what was rejected is not proposed again.
+ *
+ * Its `edit` is a digest of the changed lines alone. An edit that was rejected
+ * on one state will most likely be so on the next; it is put off, not given up.
  */
 struct kl_proposal {
 	char id[KL_DIGEST_HEX];
+	char edit[KL_DIGEST_HEX];
 	char *rewriter;		/* "history", "passes", ... */
 	char *source;		/* what it was made from: a commit, "pass@site", a file */
 	char *action;		/* slug; "" : to be named from the facts that go */
@@ -32,6 +36,8 @@ KL_DEFINE_CLEANUP(struct kl_proposal *, kl_proposal_free)
 
 void kl_proposal_id(char id[KL_DIGEST_HEX], const char *from_digest,
 		    const char *to_digest);
+void kl_proposal_edit(char edit[KL_DIGEST_HEX], const struct kl_surface *from,
+		      const struct kl_surface *to);
 
 /**
  * Everything but the files, for the operation's state; the files travel

@@ -72,11 +72,28 @@ int kl_rewriters_check(const char *list)
 	return 0;
 }
 
-int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
-		    const char *list)
+/* a person is asked last, in the second round, when nobody else has anything */
+static int ask_all(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *list)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
 
+	kl_strvec_split(&words, list, ", ");
+	for (size_t i = 0; i < words.n && !*out && !*stop; i++) {
+		const struct rewriter *r;
+		const char *arg;
+		int err = find(&r, &arg, words.v[i]);
+
+		if (!err && (rw->again || r->propose != kl_stepwise_propose))
+			err = r->propose(out, stop, rw, arg);
+		if (err < 0)
+			return kl_error_in(err, "rewriter '%s'", words.v[i]);
+	}
+	return 0;
+}
+
+int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
+		    const char *list)
+{
 	*out = NULL;
 	*stop = false;
 	if (strcmp(rw->cache_of, rw->state->digest)) {
@@ -84,16 +101,14 @@ int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 		rw->cache = (struct kl_map){ .free_value = free };
 		memcpy(rw->cache_of, rw->state->digest, KL_DIGEST_HEX);
 	}
-	kl_strvec_split(&words, list, ", ");
-	for (size_t i = 0; i < words.n && !*out && !*stop; i++) {
-		const struct rewriter *r;
-		const char *arg;
-		int err = find(&r, &arg, words.v[i]);
+	for (int round = 0; round < 2 && !*out && !*stop; round++) {
+		int err;
 
-		if (!err)
-			err = r->propose(out, stop, rw, arg);
+		rw->again = round > 0;
+		err = ask_all(out, stop, rw, list);
+		rw->again = false;
 		if (err < 0)
-			return kl_error_in(err, "rewriter '%s'", words.v[i]);
+			return err;
 	}
 	return 0;
 }
@@ -171,18 +186,20 @@ int kl_rewrite_offer(struct kl_proposal **out, struct kl_rewrite *rw,
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
 	KL_AUTO(kl_proposal_freep) struct kl_proposal *p = NULL;
-	char id[KL_DIGEST_HEX];
+	char id[KL_DIGEST_HEX], lines[KL_DIGEST_HEX];
 	int err;
 
 	*out = NULL;
 	if ((err = kl_surface_with(&s, rw->state, edit, n)) < 0)
 		return err;
 	kl_proposal_id(id, rw->state->digest, s->digest);
+	kl_proposal_edit(lines, rw->state, s);
 	if (!strcmp(s->digest, rw->state->digest) ||
-	    (rw->tried && rw->tried(id, s->digest, rw->payload)))
+	    (rw->tried && rw->tried(id, s->digest, lines, rw->again, rw->payload)))
 		return 0;
 	p = kl_calloc(1, sizeof(*p));
 	memcpy(p->id, id, sizeof(id));
+	memcpy(p->edit, lines, sizeof(lines));
 	p->rewriter = or_empty(claim->rewriter);
 	p->source = or_empty(claim->source);
 	p->action = or_empty(claim->action);

@@ -30,12 +30,17 @@ struct kl_rewrite {
 	const char *edit_dir;		/* stepwise: where the state is put for editing */
 	const json_t *steps;		/* accepted: array of objects with "rewriter", "source" */
 	const json_t *rejections;	/* likewise */
-	/** Was this edit judged before, or is the state it leads to known (visited, or failed)? */
-	bool (*tried)(const char *id, const char *digest, void *payload);
+	/**
+	 * Was this judged before, or is the state it leads to known (visited, or
+	 * failed)? Unless `again`, an edit that was rejected on another state counts, too.
+	 */
+	bool (*tried)(const char *id, const char *surface, const char *edit, bool again,
+		      void *payload);
 	/** Something a person should know: a patch that does not apply. May be NULL. */
 	void (*say)(const char *text, void *payload);
 	void *payload;
 	/* private: what would be dear to compute twice */
+	bool again;			/* the second round: what was put off in the first */
 	struct kl_history *history;
 	struct kl_map cache;
 	char cache_of[KL_DIGEST_HEX];

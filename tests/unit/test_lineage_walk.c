@@ -72,20 +72,26 @@ static void test_tried(void **state)
 	struct kl_walk_seen s = seen("c1", "S1");
 
 	begin(&w, 9, 9);
-	assert_true(kl_walk_tried(&w, "x", "S0"));	/* the expert itself */
+	assert_true(kl_walk_tried(&w, "x", "S0", "", false));	/* the expert itself */
 	kl_walk_proposed(&w, proposal("p1", "S1"));
 	kl_walk_accepted(&w, &s);
 	kl_walk_proposed(&w, proposal("p2", "S2"));
 	s = (struct kl_walk_seen){ .commit = "r", .surface = "S2", .event = "", .class_ = "compile" };
 	kl_walk_rejected(&w, &s);
+	kl_json_set_str(json_array_get(kl_walk_rejections(&w), 0), "edit", "e2");
 	kl_walk_proposed(&w, proposal("p3", "S3"));
 	s = (struct kl_walk_seen){ .commit = "r", .surface = "S3", .event = "", .class_ = "no-change" };
 	kl_walk_rejected(&w, &s);
-	assert_true(kl_walk_tried(&w, "x", "S1"));	/* visited */
-	assert_true(kl_walk_tried(&w, "p2", "?"));	/* rejected */
-	assert_true(kl_walk_tried(&w, "x", "S2"));	/* fails from anywhere */
-	assert_false(kl_walk_tried(&w, "x", "S3"));	/* no change from there only */
-	assert_false(kl_walk_tried(&w, "x", "S9"));
+	kl_json_set_str(json_array_get(kl_walk_rejections(&w), 1), "edit", "e3");
+	/* a failed edit is put off to the second round, one without effect is given up */
+	assert_true(kl_walk_tried(&w, "x", "S9", "e2", false));
+	assert_false(kl_walk_tried(&w, "x", "S9", "e2", true));
+	assert_true(kl_walk_tried(&w, "x", "S9", "e3", true));
+	assert_true(kl_walk_tried(&w, "x", "S1", "", false));	/* visited */
+	assert_true(kl_walk_tried(&w, "p2", "?", "", false));	/* rejected */
+	assert_true(kl_walk_tried(&w, "x", "S2", "", false));	/* fails from anywhere */
+	assert_false(kl_walk_tried(&w, "x", "S3", "", false));	/* no change from there only */
+	assert_false(kl_walk_tried(&w, "x", "S9", "", false));
 	kl_walk_release(&w);
 }
 
@@ -135,7 +141,7 @@ static void test_held(void **state)
 	kl_walk_proposed(&w, proposal("p", "S"));
 	kl_walk_held(&w);
 	assert_int_equal(kl_walk_next(&w), KL_WALK_ASK);
-	assert_true(kl_walk_tried(&w, "p", "S"));
+	assert_true(kl_walk_tried(&w, "p", "S", "", false));
 	assert_true(kl_walk_exhausted(&w));
 	assert_int_equal(kl_walk_next(&w), KL_WALK_JUDGE);
 	assert_true(kl_json_bool_or(kl_walk_pending(&w), "final", false));

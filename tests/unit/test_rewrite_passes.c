@@ -38,7 +38,7 @@ struct seen {
 	struct kl_strvec ids;
 };
 
-static bool tried(const char *id, const char *digest, void *payload)
+static bool tried(const char *id, const char *surface, const char *edit, bool again, void *payload)
 {
 	struct seen *s = payload;
 
