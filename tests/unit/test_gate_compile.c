@@ -147,6 +147,34 @@ static void test_bomb(void **state)
 	assert_true(strstr(kl_error_last(), "stopped after") || strstr(kl_error_last(), "memory"));
 }
 
+/* Every level that works here compiles the same bytes, and keeps the host's files out. */
+static void test_levels(void **state)
+{
+	static const char source[] = "#include <math.h>\nfloat k(float x) { return expf(x) * 2; }\n";
+	static const char thief[] = "#include \"/etc/passwd\"\nint k(void) { return 1; }\n";
+	struct kl_jail best = kernel.jail;
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *first = NULL;
+
+	assert_ok(kernel_compile(&first, &kernel, source, NULL, NULL));
+	for (int level = KL_JAIL_BWRAP; level <= KL_JAIL_NONE; level++) {
+		KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL;
+		struct kl_artefact *none = NULL;
+		int err = kl_jail_open(&kernel.jail, (enum kl_jail_level)level);
+
+		if (err) {
+			print_message("SKIPPED: %s\n", kl_error_last());
+			assert_int_equal(err, KL_ECANNOT);
+			continue;
+		}
+		assert_ok(kernel_compile(&a, &kernel, source, NULL, NULL));
+		assert_string_equal(a->digest, first->digest);
+		assert_int_equal(kernel_compile(&none, &kernel, thief, NULL, NULL), KL_ENO);
+		if (level != KL_JAIL_NONE)
+			assert_contains(kl_error_last(), "/etc/passwd: ");
+	}
+	kernel.jail = best;
+}
+
 static void test_oracle(void **state)
 {
 	static const char source[] =
@@ -280,6 +308,7 @@ int main(void)
 		cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_bomb),
+		cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_oracle),
 	};
 
