@@ -52,6 +52,14 @@ static void cell_release(struct cell *c)
 		kl_fs_tempdir_cleanup(&c->root);
 }
 
+static bool has_place(const struct cell *c, const char *path)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (!strcmp(c->place[i].from, path))
+			return true;
+	return false;
+}
+
 static void add(struct cell *c, const char *path, bool writable)
 {
 	struct place p = { .writable = writable };
@@ -59,7 +67,7 @@ static void add(struct cell *c, const char *path, bool writable)
 	struct stat st;
 	ssize_t n;
 
-	if (lstat(path, &st) < 0)
+	if (lstat(path, &st) < 0 || has_place(c, path))
 		return;
 	p.to = kl_asprintf("%s%s", c->root, path);
 	if (S_ISLNK(st.st_mode) && (n = readlink(path, target, sizeof(target) - 1)) > 0 &&
