@@ -147,7 +147,7 @@ static int open_level(struct kl_jail *out, enum kl_jail_level level)
 		j.userns = true;
 		err = probe(&j);
 	} else if (err == KL_ECANNOT && level == KL_JAIL_CHROOT && geteuid() == 0) {
-		j.copies = true;
+		j.no_mounts = true;
 		err = probe(&j);
 	}
 	if (!err)

@@ -32,25 +32,24 @@ enum kl_jail_level { KL_JAIL_AUTO, KL_JAIL_BWRAP, KL_JAIL_LANDLOCK, KL_JAIL_CHRO
  *	landlock  the same files by rule instead of by absence; names, sizes and
  *	          modes of other files can be asked (stat), contents cannot.
  *	          No sockets (seccomp). Other processes of the same user can be
- *	          signalled before ABI 6.
- *	chroot    with mount rights: the files of bwrap, in a mount namespace.
- *	          Without: KL_JAIL_RUN sees a copy of the program and its
- *	          libraries and the work directory; KL_JAIL_COMPILE is not
- *	          chrooted (a toolchain is too large to copy): a dropped user id,
- *	          so that what is not world-readable stays closed, no sockets,
- *	          limits.
+ *	          signalled before ABI 6; in KL_JAIL_RUN, where only the worker
+ *	          can ask for it, modes of the user's files can be changed.
+ *	chroot    with mount rights: the files of bwrap, in mount, ipc and network
+ *	          namespaces. Without: no chroot, only a user id of its own, so
+ *	          that nothing can be written, and what is not world-readable
+ *	          not be read; no sockets, limits.
  *	none      limits only.
  *
  * All levels but none: limits of kl_jail_run, a fixed environment, a
  * seccomp filter (no sockets, namespaces, mounts, io_uring, bpf ...), no new
  * privileges; whatever is left is killed at the end. Below the filter seccomp's
  * strict mode cannot be entered; a second filter can. /proc is there
- * in KL_JAIL_RUN, save in a chroot of copies.
+ * in KL_JAIL_RUN.
  */
 struct kl_jail {
 	enum kl_jail_level level;
 	bool userns;		/* bwrap: unprivileged, or root without mount rights */
-	bool copies;		/* chroot: no mount rights */
+	bool no_mounts;		/* chroot: only the user id is dropped */
 	int64_t compile_ms;	/* limit of one compiler run; 0: 60 s */
 };
 

@@ -2,10 +2,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,10 +14,10 @@
 
 /*
  * The last level, for root where neither user namespaces nor Landlock exist.
- * With mount rights the new root is a tmpfs with bind mounts in a mount
- * namespace of the child; without, a directory beside the work directory
- * with copies of the program and its libraries, into which the work
- * directory is moved for the time of the run.
+ * With mount rights the new root is a tmpfs with bind mounts, in a mount and
+ * network namespace of the child. Without, nothing but the user id is
+ * dropped: a root of copies has no /proc, which the worker needs to take the
+ * clock pages from a kernel, and a toolchain is too large to copy.
  */
 struct place {
 	char *from, *to;	/* to: below the new root */
@@ -28,12 +26,11 @@ struct place {
 };
 
 struct cell {
-	char *root;
+	char *root;		/* NULL: no mount rights */
 	struct place *place;	/* mounts, in order */
 	size_t n, alloc;
-	char *inside;		/* chdir after chroot; NULL: no chroot */
+	const char *workdir;
 	uid_t uid;
-	bool net;		/* mount rights: an empty network namespace, too */
 	struct kl_jail_limits limits;
 	struct kl_jail_filter filter;
 };
@@ -46,7 +43,6 @@ static void cell_release(struct cell *c)
 		free(c->place[i].link);
 	}
 	free(c->place);
-	free(c->inside);
 	kl_jail_filter_release(&c->filter);
 	if (c->root)
 		kl_fs_tempdir_cleanup(&c->root);
@@ -146,7 +142,7 @@ static int mount_all(struct cell *c)
 	size_t len = strlen(c->root);
 	int e = 0;
 
-	if (unshare(CLONE_NEWNS | CLONE_NEWIPC | (c->net ? CLONE_NEWNET : 0)) < 0)
+	if (unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWNET) < 0)
 		return errno;
 	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("tmpfs", c->root, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=0755") < 0)
@@ -161,126 +157,39 @@ static int mount_all(struct cell *c)
 static int enter(void *payload)
 {
 	struct cell *c = payload;
-	int e = c->place ? mount_all(c) : 0;
+	int e = c->root ? mount_all(c) : 0;
 
-	if (!e && c->inside && (chroot(c->root) < 0 || chdir(c->inside) < 0))
+	if (!e && c->root && (chroot(c->root) < 0 || chdir(c->workdir) < 0))
 		e = errno;
 	e = e ? e : kl_jail_limits_apply(&c->limits);
 	e = e ? e : kl_jail_drop_uid(c->uid);
 	return e ? e : kl_jail_filter_apply(&c->filter);
 }
 
-static int copy_file(const char *root, const char *path)
+static int prepare(struct cell *c, const struct kl_jail_run *o)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf data = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *to = kl_asprintf("%s%s", root, path);
-	int err;
-
-	if (kl_fs_exists(to))
-		return 0;
-	err = kl_fs_mkdir_of(to);
-	if (!err)
-		err = kl_fs_read(&data, path, (size_t)1 << 30);
-	return err ? err : kl_fs_put(to, data.ptr, data.len, 0755);
-}
-
-/* The program and what the loader says it needs: "\tlibm.so.6 => /lib/... (0x...)". */
-static int copy_program(const char *root, const char *path)
-{
-	const char *const argv[] = { "/lib64/ld-linux-x86-64.so.2", "--list", path, NULL };
-	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
-	KL_AUTO(kl_strvec_release) struct kl_strvec word = KL_STRVEC_INIT;
-	struct kl_proc_opts p = { .argv = argv, .out = &list, .timeout_ms = 10000 };
-	struct kl_proc_result res;
-	int err = copy_file(root, path);
-
-	if (!err)
-		err = copy_file(root, argv[0]);
-	if (!err)
-		err = kl_proc_run(&res, &p);
-	if (err < 0)
-		return err;
-	kl_strvec_split(&word, list.ptr, " \t\n");
-	for (size_t i = 0; !err && i < word.n; i++)
-		if (word.v[i][0] == '/')
-			err = copy_file(root, word.v[i]);
-	return err;
-}
-
-static int copy_all(const struct cell *c, const struct kl_jail_run *o)
-{
-	KL_AUTO(kl_freep) char *prog = o->argv[0][0] == '/' ? kl_strdup(o->argv[0]) :
-		kl_fs_join("/usr/bin", o->argv[0]);
-	int err = copy_program(c->root, prog);
-
-	for (const char *const *p = o->readable; !err && p && *p; p++)
-		err = kl_fs_is_dir(*p) ?
-			kl_error(KL_ECANNOT, "cannot show the directory '%s': no right to mount", *p) :
-			copy_program(c->root, *p);
-	return err;
-}
-
-/* The work directory goes in, the program runs, the work directory comes out. */
-static int run_moved(struct kl_proc_result *res, struct cell *c, const struct kl_proc_opts *p,
-		     const char *workdir)
-{
-	KL_AUTO(kl_freep) char *in = kl_asprintf("%s%s", c->root, workdir);
-	int err = kl_fs_mkdir_of(in);
+	int err = kl_fs_tempdir(&c->root, "kl-root");
 
 	if (err < 0)
 		return err;
-	if (rename(workdir, in) < 0)
-		return kl_error_errno("cannot move '%s' into the jail", workdir);
-	err = kl_proc_run(res, p);
-	if (rename(in, workdir) < 0) {
-		c->root = NULL;	/* never delete it with the jail */
-		return kl_error_errno("cannot move '%s' out of the jail", workdir);
-	}
-	return err;
-}
-
-static int make_root(struct cell *c, const char *workdir)
-{
-	if (!c->inside || c->place)
-		return 0;
-	c->root = kl_asprintf("%s.root-XXXXXX", workdir);
-	if (!mkdtemp(c->root)) {
-		free(kl_steal(&c->root));
-		return kl_error_errno("cannot make a directory beside '%s'", workdir);
-	}
+	add_places(c, o);
+	if (chmod(c->root, 0755) < 0)
+		return kl_error_errno("cannot open '%s'", c->root);
 	return 0;
-}
-
-static int prepare(struct cell *c, const struct kl_jail *j, const struct kl_jail_run *o)
-{
-	int err = 0;
-
-	if (!j->copies) {
-		err = kl_fs_tempdir(&c->root, "kl-root");
-		if (!err)
-			add_places(c, o);
-		c->net = true;
-	}
-	if (!j->copies || o->policy == KL_JAIL_RUN)
-		c->inside = kl_strdup(o->workdir);
-	if (!err)
-		err = make_root(c, o->workdir);
-	if (!err && j->copies && c->inside)
-		err = copy_all(c, o);
-	if (!err && c->root && chmod(c->root, 0755) < 0)
-		err = kl_error_errno("cannot open '%s'", c->root);
-	return err;
 }
 
 int kl_jail_chroot(struct kl_proc_result *res, const struct kl_jail *j, const struct kl_jail_run *o)
 {
-	KL_AUTO(cell_release) struct cell c = { .uid = kl_jail_uid(), .filter = KL_JAIL_FILTER_INIT };
+	KL_AUTO(cell_release) struct cell c = {
+		.uid = kl_jail_uid(), .workdir = o->workdir, .filter = KL_JAIL_FILTER_INIT,
+	};
 	struct kl_proc_opts p;
-	int err;
+	int err = 0;
 
 	if (geteuid() != 0)
 		return kl_error(KL_ECANNOT, "chroot needs root");
-	err = prepare(&c, j, o);
+	if (!j->no_mounts)
+		err = prepare(&c, o);
 	if (!err)
 		err = kl_jail_filter_make(&c.filter, o->policy, KL_FILTER_NO_SESSION);
 	if (!err)
@@ -289,10 +198,8 @@ int kl_jail_chroot(struct kl_proc_result *res, const struct kl_jail *j, const st
 		return err;
 	kl_jail_limits_of(&c.limits, o);
 	kl_jail_proc_opts(&p, o);
+	p.dir = o->workdir;
 	p.before_exec = enter;
 	p.payload = &c;
-	if (c.inside && !c.place)
-		return run_moved(res, &c, &p, o->workdir);
-	p.dir = o->workdir;
 	return kl_proc_run(res, &p);
 }

@@ -84,7 +84,8 @@ static int build(scmp_filter_ctx ctx, enum kl_jail_policy policy, int flags)
 		err = refuse_all(ctx, compile_only, KL_ARRAY_SIZE(compile_only));
 	if (!err && (flags & KL_FILTER_NO_SESSION))
 		err = refuse_all(ctx, session, KL_ARRAY_SIZE(session));
-	if (!err && (flags & KL_FILTER_NO_MODES))
+	/* the worker sets the modes of its own files */
+	if (!err && (flags & KL_FILTER_NO_MODES) && policy == KL_JAIL_COMPILE)
 		err = refuse_all(ctx, modes, KL_ARRAY_SIZE(modes));
 	return err;
 }

@@ -22,7 +22,7 @@ int kl_jail_limits_apply(const struct kl_jail_limits *l);
 /** System calls refused in every jail, as a BPF program (libseccomp). */
 enum kl_jail_filter_flags {
 	KL_FILTER_NO_SESSION = 1 << 0,	/* nothing may leave the process group */
-	KL_FILTER_NO_MODES = 1 << 1,	/* chmod, chown, xattr, truncate: not Landlock's */
+	KL_FILTER_NO_MODES = 1 << 1,	/* chmod, chown ... in a compile jail: not Landlock's */
 };
 struct kl_jail_filter {
 	int fd;			/* memfd with the program, at its start */
