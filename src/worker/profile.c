@@ -18,11 +18,14 @@
  * The order within a block is a mirror: every subject is visited twice, once
  * on either side of its middle, so that a drift of the machine falls on all alike.
  *
- * There are enough of them when every interval is this narrow: of the A/A ratio, three
- * times which is the least difference that may be called one, a third of the 1 % below
- * which nothing is; of a comparison 0.25 %, or a tenth of what it shows.
+ * There are enough of them when every interval is this narrow: of a comparison 0.25 %,
+ * or a tenth of what it shows; of the A/A ratio, three times which is the least difference
+ * that may be called one, an eighth of the nearest comparison, but no less than a third of
+ * the 1 % below which nothing is a difference, and no more than 1 %.
  */
 #define AA_HALF 0.0033
+#define AA_SHARE 0.125
+#define AA_MOST 0.01
 #define VS_HALF 0.0025
 #define VS_SHARE 0.1
 /* However slow the calls are. */
@@ -267,8 +270,8 @@ static double half_width(struct kl_interval c)
 
 static bool precise(const struct profile *p)
 {
-	if (half_width(centre(p, AGAIN)) > AA_HALF)
-		return false;
+	double nearest = AA_MOST / AA_SHARE;
+
 	for (int who = PARENT; who <= BASELINE; who++) {
 		struct kl_interval c;
 
@@ -277,8 +280,9 @@ static bool precise(const struct profile *p)
 		c = centre(p, who);
 		if (half_width(c) > fmax(VS_HALF, VS_SHARE * fabs(c.mid)))
 			return false;
+		nearest = fmin(nearest, fabs(c.mid));
 	}
-	return true;
+	return half_width(centre(p, AGAIN)) <= fmax(AA_HALF, AA_SHARE * nearest);
 }
 
 static int run_blocks(struct profile *p, int64_t max_ms)
@@ -290,7 +294,7 @@ static int run_blocks(struct profile *p, int64_t max_ms)
 	for (;;) {
 		if (p->blocks >= min && ms >= max_ms)
 			return 0;
-		if (p->blocks >= LEAST_BLOCKS && ms >= 2 * max_ms)
+		if (p->blocks >= LEAST_BLOCKS && ms >= max_ms / 2 && (ms >= 2 * max_ms || precise(p)))
 			return 0;
 		if (p->blocks >= look) {
 			if (precise(p))
