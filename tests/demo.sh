@@ -3,6 +3,7 @@
 # tests/demo.sh <build directory> - the main job on the shipped top-k kernel, in a scratch repository.
 set -eu
 build=$1
+top=$(cd "$(dirname "$0")/.." && pwd)
 PATH=$build:$PATH
 export PATH
 dir=$(mktemp -d "${TMPDIR:-/tmp}/klineage-demo-XXXXXX")/c-topk
@@ -20,7 +21,7 @@ say git klineage init --template c-topk "$dir"
 cd "$dir"
 git log --oneline --reverse
 if ! grep -qw avx2 /proc/cpuinfo || ! grep -qw fma /proc/cpuinfo; then
-	portable=$(sed -n 's/^portable: *//p' "$(dirname "$0")/../templates/workloads/c-topk/template.yaml")
+	portable=$(sed -n 's/^portable: *//p' "$top/templates/workloads/c-topk/template.yaml")
 	total=$(git rev-list --count HEAD)
 	echo "This CPU has no AVX2: the first $portable of $total commits serve, the vector steps are left out."
 	git reset -q --hard "HEAD~$((total - portable))"
@@ -33,7 +34,7 @@ lineage=$(git for-each-ref --format='%(refname:short)' refs/heads/klineage/linea
 cat <<X
 
 The repository: $dir
-Three things to try there (put $(cd "$(dirname "$0")/.." && pwd) on your PATH first):
+Three things to try there (put $top on your PATH first):
   git klineage show 3              one step: its diff, its evidence, what it gained
   git log -p --reverse $lineage
   git klineage gate HEAD~2         judge an older state again
