@@ -151,7 +151,7 @@ static int worktree_dir(char **out, struct kl_repo *r, const char *workload)
 
 static int from_worktree(struct kl_selection *s, struct kl_repo *r, const char *workload)
 {
-	KL_AUTO(kl_freep) char *dir = NULL, *path = NULL;
+	KL_AUTO(kl_freep) char *dir = NULL;
 	int err;
 
 	if (!kl_repo_worktree(r))
@@ -159,8 +159,7 @@ static int from_worktree(struct kl_selection *s, struct kl_repo *r, const char *
 	err = worktree_dir(&dir, r, workload);
 	if (err < 0)
 		return err;
-	path = kl_fs_join(kl_repo_worktree(r), dir);
-	return kl_surface_from_dir(&s->candidate, path, dir);
+	return kl_surface_from_dir(&s->candidate, kl_repo_worktree(r), dir);
 }
 
 int kl_select(struct kl_selection *out, struct kl_repo *r, enum kl_state_kind kind,
