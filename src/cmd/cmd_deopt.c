@@ -90,22 +90,19 @@ static int limits(struct options *o, struct kl_repo *r)
 }
 
 /* the walk takes what is committed: say so when the worktree has something else */
-static int warn_if_dirty(const struct kl_surface *committed, struct kl_repo *r)
+static void warn_if_dirty(const struct kl_surface *committed, struct kl_repo *r)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *now = NULL;
 	const char *top = kl_repo_worktree(r);
-	KL_AUTO(kl_freep) char *path = NULL;
 
 	if (!top)
-		return 0;
-	path = *committed->dir ? kl_fs_join(top, committed->dir) : kl_strdup(top);
-	if (kl_surface_from_dir(&now, path, committed->dir) < 0)
+		return;
+	if (kl_surface_from_dir(&now, top, committed->dir) < 0)
 		kl_error_clear();	/* whatever is wrong there is not what is walked */
 	else if (strcmp(now->digest, committed->digest) ||
 		 strcmp(now->contract_digest, committed->contract_digest))
 		fprintf(stderr, "git-klineage: warning: '%s' has changes that are not committed; "
 			"the walk begins at HEAD without them\n", *committed->dir ? committed->dir : ".");
-	return 0;
 }
 
 static int start(struct kl_sequencer *s, struct tools *t, struct options *o, const char *workload)
