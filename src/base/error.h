@@ -37,7 +37,10 @@ enum kl_err {
 int kl_error(enum kl_err kind, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/** The same from errno: ": <strerror>" is added; ENOENT is KL_ENOTFOUND, EEXIST KL_EEXISTS, the rest KL_EIO. */
+/**
+ * The same from errno: ": <strerror>" is added; ENOENT is KL_ENOTFOUND, EEXIST
+ * KL_EEXISTS, the rest KL_EIO.
+ */
 int kl_error_errno(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2)));
 

@@ -279,8 +279,8 @@ static int first_there(char **out, const char *what, char **path, size_t n)
 	}
 	if (!found)
 		return kl_error(KL_ENOTFOUND,
-				"cannot find '%s' of git-klineage; set KLINEAGE_SHARE, or build and install again",
-				what);
+				"cannot find '%s' of git-klineage; set KLINEAGE_SHARE, "
+				"or build and install again", what);
 	*out = found;
 	return 0;
 }

@@ -53,7 +53,10 @@ int kl_fs_list(struct kl_strvec *out, const char *dir);
  */
 bool kl_fs_path_ok(const char *path);
 
-/** Where the program's data lie: $KLINEAGE_SHARE, the checkout, or the installed share directory. Caller frees. */
+/**
+ * Where the program's data lie: $KLINEAGE_SHARE, the checkout, or the installed
+ * share directory. Caller frees.
+ */
 int kl_fs_share(char **out, const char *relative);
 /** Full path of a sibling program (klineage-worker): beside this executable, or libexec. Caller frees. */
 int kl_fs_program(char **out, const char *name);

@@ -82,7 +82,10 @@ static int git(const char *const *argv)
 	return kl_proc_output(NULL, argv);
 }
 
-/* In the present repository: commits on top of HEAD, then a fast-forward, which git refuses where files are in the way. */
+/*
+ * In the present repository: commits on top of HEAD, then a fast-forward, which
+ * git refuses where files are in the way.
+ */
 static int add_folder(struct kl_repo *r, const struct kl_starter *s, const char *dir)
 {
 	KL_AUTO(kl_freep) char *prefix = kl_asprintf("%s%s", kl_repo_prefix(r), dir);
@@ -170,10 +173,12 @@ int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	const char *template = NULL, *entry = NULL, *workload = NULL;
 	bool list = false;
 	const struct kl_opt opts[] = {
-		KL_OPT_STR('\0', "template", &template, "<name>", "start from a shipped workload with its history"),
+		KL_OPT_STR('\0', "template", &template, "<name>",
+			   "start from a shipped workload with its history"),
 		KL_OPT_BOOL('\0', "list", &list, "list the templates"),
 		KL_OPT_STR('\0', "entry", &entry, "<function>", "the kernel, if the file has several"),
-		KL_OPT_STR('\0', "workload", &workload, "<name>", "the workload's name (default: the entry's)"),
+		KL_OPT_STR('\0', "workload", &workload, "<name>",
+			   "the workload's name (default: the entry's)"),
 		KL_OPT_END
 	};
 	int done = kl_opt_parse(&argc, &argv, synopsis, opts);

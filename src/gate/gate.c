@@ -212,7 +212,8 @@ static int run(json_t **result, struct kl_gate *g, const struct kl_surface *s, c
 	if (err < 0)
 		return err;
 	if (!strcmp(kl_json_str_or(*result, "status", ""), "cannot"))
-		return kl_error(KL_ECANNOT, "%s", kl_json_str_or(*result, "message", "the worker cannot say why"));
+		return kl_error(KL_ECANNOT, "%s", kl_json_str_or(*result, "message",
+								 "the worker cannot say why"));
 	kl_map_put(&g->audited, s->contract_digest, done);
 	return 0;
 }

@@ -29,21 +29,24 @@
 struct kl_gate_opts {
 	struct kl_progress *progress;	/* borrowed, or NULL */
 	const char *jail;		/* NULL: config klineage.jail, else the best */
-	const char *platform;		/* NULL: config klineage.platform, else what the machine runs, at most v3 */
+	/** NULL: config klineage.platform, else what the machine runs, at most v3. */
+	const char *platform;
 	uint64_t seed;			/* 0: from the system; else replay exactly this */
 	bool no_profile;		/* correctness only: profile is absent from the event */
 	bool no_cache;			/* judge again even if this clone has a verdict */
-	bool same_code_fails;		/* identical machine code is a fail, class no-change (a walk wants that) */
+	/** Identical machine code is a fail, class no-change (a walk wants that). */
+	bool same_code_fails;
 	int64_t profile_ms;		/* 0: 15 s */
 };
 
 struct kl_verdict {
 	json_t *event;			/* without commit, tree, by, sig; id set */
 	char verdict[16];		/* pass, fail, inconclusive, not-run */
-	char class_[24];		/* "" or compile, launch, hang, fault, wrong-all, wrong-edge, nondeterministic, slower, no-change, cheat */
+	char class_[24];		/* "" or a class of failure (docs/formats.md, "The gate event") */
 	struct kl_facts facts;		/* features empty if it did not compile */
 	int64_t ns;			/* the first case's time, 0: not profiled */
-	char *message;			/* why, for a person: first bad index, seed, got, wanted; "" on a pass */
+	/** Why, for a person: first bad index, seed, got, wanted; "" on a pass. */
+	char *message;
 	bool cached;			/* nothing was run */
 };
 void kl_verdict_free(struct kl_verdict *v);
@@ -51,7 +54,10 @@ KL_DEFINE_CLEANUP(struct kl_verdict *, kl_verdict_free)
 
 struct kl_gate;
 
-/** `repo` (may be NULL: no cache, no config) is borrowed until kl_gate_free. KL_ECANNOT: no jail, no compiler, no worker. */
+/**
+ * `repo` (may be NULL: no cache, no config) is borrowed until kl_gate_free.
+ * KL_ECANNOT: no jail, no compiler, no worker.
+ */
 int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gate_opts *o);
 void kl_gate_free(struct kl_gate *g);
 KL_DEFINE_CLEANUP(struct kl_gate *, kl_gate_free)

@@ -58,8 +58,8 @@ int kl_select_dir(char **out, struct kl_repo *r, const git_oid *tree, const char
 		found++;
 	}
 	if (workload && found > 1)
-		return kl_error(KL_EINVALID, "workload '%s' has %zu contracts in this state; give each its own name",
-				workload, found);
+		return kl_error(KL_EINVALID, "workload '%s' has %zu contracts in this state; "
+				"give each its own name", workload, found);
 	if (!found && !workload && dirs.n == 1)
 		found = 1;	/* best is 0: the only one */
 	if (!found)

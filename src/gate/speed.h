@@ -17,7 +17,10 @@ struct kl_speed {
 	int64_t ratio_ppm, lo_ppm, hi_ppm, aa_ppm;
 };
 
-/** "fast" or "slow": the whole interval beyond max(1 %, 3 A/A); "same": all of it within; else "ambiguous". */
+/**
+ * "fast" or "slow": the whole interval beyond max(1 %, 3 A/A); "same": all of it
+ * within; else "ambiguous".
+ */
 const char *kl_speed_word(const struct kl_speed *s);
 
 /** Not slower: upper bound of the time ratio <= 1 + max(2 %, 3 A/A). */
