@@ -151,6 +151,8 @@ install: all man
 	install -m 755 $(B)/klineage-worker $(DESTDIR)$(PREFIX)/libexec/git-klineage/
 	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1/
 	cp -R templates $(SHARE)/
+	install -d $(SHARE)/docs/man
+	install -m 644 $(MAN_SRC) $(SHARE)/docs/man/
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/git-klineage $(DESTDIR)$(PREFIX)/share/man/man1/git-klineage*.1

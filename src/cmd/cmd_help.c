@@ -17,29 +17,36 @@ static void list(void)
 	       " 'git klineage help <verb>' shows its manual.\n");
 }
 
-/* A checkout's manual is not installed: its built page, or its source, is shown. */
+/*
+ * By `man`: the page as it was installed or built. Without `man`, or in a checkout whose
+ * pages are not built, its source, which is made to be read.
+ */
 static int show_manual(const char *verb)
 {
+	static const char *const place[] = { "build/man/%s.1", "../man/man1/%s.1" };
 	KL_AUTO(kl_freep) char *page = kl_asprintf("git-klineage-%s", verb);
-	KL_AUTO(kl_freep) char *built = kl_asprintf("build/man/%s.1", page);
 	KL_AUTO(kl_freep) char *source = kl_asprintf("docs/man/%s.adoc", page);
 	KL_AUTO(kl_freep) char *path = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err;
 
 	fflush(stdout);
-	if (kl_fs_share(&path, built) == 0)
-		execlp("man", "man", "-l", path, (char *)NULL);
-	else
-		execlp("man", "man", page, (char *)NULL);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(place) && !path; i++) {
+		KL_AUTO(kl_freep) char *file = kl_asprintf(place[i], page);
+
+		if (kl_fs_share(&path, file) == 0)
+			execlp("man", "man", "-l", path, (char *)NULL);
+	}
 	kl_freep(&path);
 	err = kl_fs_share(&path, source);
 	if (!err)
 		err = kl_fs_read(&text, path, 1 << 20);
-	if (err < 0)
-		return kl_error(KL_ENOTFOUND, "no manual page '%s' is installed", page);
-	fputs(text.ptr, stdout);
-	return 0;
+	if (!err) {
+		fputs(text.ptr, stdout);
+		return 0;
+	}
+	execlp("man", "man", page, (char *)NULL);
+	return kl_error(KL_ENOTFOUND, "no manual page '%s' is installed", page);
 }
 
 int cmd_help(struct kl_cmd_ctx *ctx, int argc, char **argv)
