@@ -41,15 +41,19 @@ int kl_runner_local(json_t **result, const struct kl_jail *jail, const json_t *j
 {
 	KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT, out = KL_BUF_INIT, words = KL_BUF_INIT;
 	KL_AUTO(json_decrefp) json_t *r = NULL;
-	KL_AUTO(kl_freep) char *worker = NULL;
+	KL_AUTO(kl_freep) char *worker = NULL, *plain = NULL;
 	struct kl_proc_result res;
 	int err = kl_fs_program(&worker, "klineage-worker");
 
 	if (err < 0)
 		return kl_error(KL_ECANNOT, "klineage-worker is not built or installed");
+#ifdef __SANITIZE_ADDRESS__	/* whose sealed children are a program of their own */
+	if ((err = kl_fs_program(&plain, "klineage-worker-plain")) < 0)
+		return err;
+#endif
 	kl_json_canonical(&in, job);
 	const char *argv[] = { worker, NULL };
-	const char *readable[] = { worker, NULL };
+	const char *readable[] = { worker, plain, NULL };
 	struct kl_jail_run run = {
 		.policy = KL_JAIL_RUN, .argv = argv, .workdir = dir, .readable = readable,
 		.in = in.ptr, .in_len = in.len, .out = &out, .err = &words,

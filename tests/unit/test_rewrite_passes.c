@@ -167,6 +167,7 @@ static void test_cocci(void **state)
 	static const char broken[] = "@@\n@@\n- f(\n";
 	static const char good[] = "@@\n@@\n- f();\n+ g();\n";
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
+	static const char caller[] = "void a(void)\n{\n\tf();\n}\n";
 	bool changed;
 
 	NEED_JAIL();
@@ -177,7 +178,7 @@ static void test_cocci(void **state)
 	assert_ok(kl_cocci_run(&out, &changed, &jail, "p", good, strlen(good), "int x;\n", 7));
 	assert_false(changed);
 	assert_ok(kl_cocci_run(&out, &changed, &jail, "p", good, strlen(good),
-			       "void a(void)\n{\n\tf();\n}\n", 25));
+			       caller, strlen(caller)));
 	assert_true(changed);
 	assert_string_equal(out.ptr, "void a(void)\n{\n\tg();\n}\n");
 	/* a source it cannot parse is left as it is */
