@@ -34,9 +34,11 @@ void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *o)
 	};
 	if (compile)
 		out->as = (o->mem_mib ? o->mem_mib : 4096) * MIB;
-#ifndef __SANITIZE_ADDRESS__	/* the worker is built with it, too, and its shadow alone is 14 TiB */
 	else
 		out->data = o->mem_mib ? o->mem_mib * MIB : physical_memory();
+#ifdef __SANITIZE_ADDRESS__	/* the worker is built with it, too, and its shadow alone is 14 TiB */
+	if (!compile && !o->mem_mib)
+		out->data = -1;
 #endif
 	/* tensors of the worker are memfds, which the file limit counts, too */
 	out->fsize = (o->file_mib ? o->file_mib : compile ? 64 : 65536) * MIB;
