@@ -8,30 +8,16 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "worker/answer.h"
 #include "worker/fill.h"
 #include "worker/tensor.h"
 #include "worker/trial.h"
-
-/*
- * An answer under construction: one buffer for each output, in the kernel's
- * dtype. Every check here asks kl_compare about a made-up answer.
- */
-struct answer {
-	char *bytes[KL_JOB_MAX_ARGS];
-};
 
 struct audit {
 	const struct kl_job *job;
 	struct kl_pool *pool;
 	json_t *problems, *notes;
 };
-
-static void answer_release(struct answer *a)
-{
-	for (size_t i = 0; i < KL_JOB_MAX_ARGS; i++)
-		free(a->bytes[i]);
-	*a = (struct answer){ 0 };
-}
 
 __attribute__((format(printf, 2, 3)))
 static void add(json_t *list, const char *fmt, ...)
@@ -61,57 +47,18 @@ static const char *rule_name(const struct kl_job *job, size_t arg)
 }
 
 /* 1: the rules pass this answer, 0: they do not, negative: an error. */
-static int passes(const struct audit *a, const struct kl_member *m, const struct answer *x,
+static int passes(const struct audit *a, const struct kl_member *m, const struct kl_answer *x,
 		  struct kl_mismatch *where)
 {
-	const void *got[KL_JOB_MAX_ARGS] = { NULL };
 	struct kl_mismatch own;
-	int err;
+	int err = kl_answer_compare(where ? where : &own, a->job, m, x);
 
-	for (size_t i = 0; i < a->job->nargs; i++)
-		got[i] = x->bytes[i];
-	err = kl_compare(where ? where : &own, a->job, m, got);
 	return err == KL_ENO ? 0 : err < 0 ? err : 1;
 }
 
 static size_t elements(const struct kl_member *m, size_t arg)
 {
 	return (size_t)kl_point_elements(m->point, arg);
-}
-
-static void answer_room(struct answer *x, const struct kl_job *job, const struct kl_member *m)
-{
-	for (size_t i = 0; i < job->nargs; i++)
-		if (kl_arg_is_output(&job->arg[i]) && !x->bytes[i])
-			x->bytes[i] = kl_calloc(elements(m, i) + 1, kl_dtype_bytes(job->arg[i].dtype));
-}
-
-/* Output `i` as an oracle left it: real numbers (double or float) or the integers themselves. */
-static void put_oracle(struct answer *x, const struct kl_job *job, const struct kl_member *m, size_t i,
-		       const void *from, bool real_is_double)
-{
-	enum kl_dtype t = job->arg[i].dtype;
-	size_t n = elements(m, i);
-	double room[256];
-
-	if (!kl_dtype_is_float(t)) {
-		memcpy(x->bytes[i], from, n * kl_dtype_bytes(t));
-		return;
-	}
-	for (size_t off = 0; off < n; off += 256) {
-		size_t part = n - off < 256 ? n - off : 256;
-
-		kl_tensor_load(room, real_is_double ? KL_F64 : KL_F32, from, off, part);
-		kl_tensor_store(x->bytes[i], t, off, room, part);
-	}
-}
-
-static void put_truth(struct answer *x, const struct kl_job *job, const struct kl_member *m)
-{
-	answer_room(x, job, m);
-	for (size_t i = 0; i < job->nargs; i++)
-		if (kl_arg_is_output(&job->arg[i]))
-			put_oracle(x, job, m, i, m->truth[i], true);
 }
 
 /* -- the honest answer -------------------------------------------------- */
@@ -138,14 +85,14 @@ static int check_honest(struct audit *a)
 {
 	for (size_t k = 0; k < kl_pool_size(a->pool); k++) {
 		const struct kl_member *m = kl_pool_get(a->pool, k);
-		KL_AUTO(answer_release) struct answer x = { 0 };
+		KL_AUTO(kl_answer_release) struct kl_answer x = { 0 };
 		struct kl_mismatch at;
 		int ok;
 
-		put_truth(&x, a->job, m);
+		kl_answer_truth(&x, a->job, m);
 		for (size_t i = 0; i < a->job->nargs; i++)
 			if (m->honest[i] && a->job->arg[i].dtype != KL_F64)
-				put_oracle(&x, a->job, m, i, m->honest[i], false);
+				kl_answer_put(&x, a->job, m, i, m->honest[i], false);
 		ok = passes(a, m, &x, &at);
 		if (ok < 0)
 			return ok;
@@ -168,7 +115,7 @@ static void put_constant(char *to, enum kl_dtype t, size_t n, double c)
 		kl_tensor_store(to, t, i, &c, 1);
 }
 
-static void put_row_mean(struct answer *x, const struct kl_job *job, const struct kl_member *m, size_t out)
+static void put_row_mean(struct kl_answer *x, const struct kl_job *job, const struct kl_member *m, size_t out)
 {
 	enum kl_dtype t = job->arg[out].dtype;
 	size_t naxes = m->point->arg[out].naxes, n = elements(m, out);
@@ -191,7 +138,7 @@ static void put_row_mean(struct answer *x, const struct kl_job *job, const struc
 }
 
 /* The input's values one after the other, from its beginning again where it is shorter. */
-static void put_copy(struct answer *x, const struct kl_job *job, const struct kl_member *m, size_t out,
+static void put_copy(struct kl_answer *x, const struct kl_job *job, const struct kl_member *m, size_t out,
 		     size_t in)
 {
 	size_t n = elements(m, out), have = elements(m, in);
@@ -213,20 +160,20 @@ static int try_trivial(struct audit *a, const struct kl_member *m, const struct 
 		[ROW_MEAN] = "the mean of each row", [PREVIOUS] = "the answer to another input",
 		[COPY] = "a copy of input ",
 	};
-	KL_AUTO(answer_release) struct answer x = { 0 };
+	KL_AUTO(kl_answer_release) struct kl_answer x = { 0 };
 	const struct kl_job *job = a->job;
 	size_t n = elements(m, out), size = kl_dtype_bytes(job->arg[out].dtype);
 	KL_AUTO(kl_freep) char *right = kl_malloc(n * size + 1);
 	int ok;
 
-	put_truth(&x, job, m);
+	kl_answer_truth(&x, job, m);
 	memcpy(right, x.bytes[out], n * size);
 	if (kind == ZEROS || kind == ONES)
 		put_constant(x.bytes[out], job->arg[out].dtype, n, kind == ONES);
 	else if (kind == ROW_MEAN)
 		put_row_mean(&x, job, m, out);
 	else if (kind == PREVIOUS)
-		put_oracle(&x, job, m, out, previous->truth[out], true);
+		kl_answer_put(&x, job, m, out, previous->truth[out], true);
 	else
 		put_copy(&x, job, m, out, in);
 	/* where copying is the work, a copy is the right answer */
@@ -278,6 +225,19 @@ static int check_trivial(struct audit *a)
 	return err;
 }
 
+/* -- twins -------------------------------------------------------------- */
+
+static void check_twins(struct audit *a)
+{
+	for (size_t p = 0; p < a->job->npoint; p++) {
+		const struct kl_point *pt = &a->job->point[p];
+
+		if (pt->perf && !kl_pool_twin(a->pool, pt))
+			add(a->notes, "no twin at '%s': no change of few elements changes an answer; "
+				      "answers kept by a part of the input may pass", pt->id);
+	}
+}
+
 /* -- every output judged ------------------------------------------------ */
 
 static void check_judged(struct audit *a)
@@ -318,15 +278,15 @@ static int redraw(void *out, const struct audit *a, const struct kl_member *m, s
 static int truth_passes(struct audit *a, struct kl_subject *oracle, const struct kl_member *m,
 			const void *const *input)
 {
-	KL_AUTO(answer_release) struct answer x = { 0 };
+	KL_AUTO(kl_answer_release) struct kl_answer x = { 0 };
 	int err = kl_trial_oracle(oracle, a->job, m->point, input, true);
 
 	if (err < 0)
 		return err;
-	answer_room(&x, a->job, m);
+	kl_answer_room(&x, a->job, m);
 	for (size_t i = 0; i < a->job->nargs; i++)
 		if (kl_arg_is_output(&a->job->arg[i]))
-			put_oracle(&x, a->job, m, i, kl_subject_buffer(oracle, i), true);
+			kl_answer_put(&x, a->job, m, i, kl_subject_buffer(oracle, i), true);
 	return passes(a, m, &x, NULL);
 }
 
@@ -504,6 +464,7 @@ int kl_stage_audit(json_t *result, const struct kl_job *job, struct kl_pool *poo
 
 	check_judged(&a);
 	check_yardstick(&a);
+	check_twins(&a);
 	err = check_honest(&a);
 	if (err == 0)
 		err = check_trivial(&a);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/rng.h"
+#include "worker/replay.h"
 #include "worker/tensor.h"
 #include "worker/trial.h"
 
@@ -36,6 +37,8 @@ struct run {
 	char message[600];
 	/* per member of the pool: passed with this guard side */
 	bool *passed[2];
+	const struct kl_member **met;	/* what the present child was asked before */
+	size_t nmet;
 	int64_t *cost;			/* per point: ns of one call with all that belongs to it */
 };
 
@@ -47,6 +50,8 @@ struct visit {
 	size_t n;
 	size_t watch;			/* this one's answers must have the same bits */
 	struct kept *kept;		/* for this guard side; NULL: not compared */
+	size_t spare;			/* a call, by its place, made only if calls are dear; SIZE_MAX */
+	bool twins;			/* two inputs that only a little tells apart */
 	const char *where;		/* "" or "soak: " */
 };
 
@@ -81,7 +86,7 @@ static void fail_at(struct run *r, const char *class, const struct kl_member *m,
 {
 	const char *name = r->job->arg[x->out].name;
 	json_t *index = json_array();
-	char text[160], at[200];
+	char text[240], at[200];
 	size_t n = 0;
 
 	snprintf(text, sizeof(text), "%s%s", where, why);
@@ -131,13 +136,30 @@ static bool never_written(struct run *r, struct kl_subject *s, const struct kl_m
 	return size >= 2 && !memcmp(before, at, size);
 }
 
+static bool fail_replay(struct run *r, const struct visit *v, const struct kl_member *m,
+			const struct kl_mismatch *x, const void *const *got)
+{
+	const struct kl_member *kept = kl_replay_of(r->job, m, r->met, r->nmet, got);
+	char why[160];
+
+	if (!kept)
+		return false;
+	kl_replay_why(why, sizeof(why), kept);
+	if (v->twins)
+		strncat(why, ": kept by a part of the content", sizeof(why) - strlen(why) - 1);
+	fail_at(r, "cheat", m, x, v->where, why);
+	return true;
+}
+
 static void fail_wrong(struct run *r, struct kl_subject *s, const struct visit *v, size_t member,
-		       const struct kl_mismatch *x, uint64_t poison)
+		       const struct kl_mismatch *x, const void *const *got, uint64_t poison)
 {
 	const struct kl_member *m = kl_pool_get(r->pool, member);
 	const char *class = x->edge_only ? "wrong-edge" : "wrong-all";
 	const char *why = x->why;
 
+	if (fail_replay(r, v, m, x, got))
+		return;
 	if (never_written(r, s, x, v->point, poison))
 		why = "never written: what stood there before the call stands there still";
 	if (r->passed[v->right][member]) {
@@ -227,7 +249,7 @@ static int one_call(struct run *r, struct kl_subject *s, const struct visit *v, 
 	if (!inputs_unchanged(r, s, m))
 		return 0;
 	if (err == KL_ENO) {
-		fail_wrong(r, s, v, member, &x, poison);
+		fail_wrong(r, s, v, member, &x, got, poison);
 		return 0;
 	}
 	r->passed[v->right][member] = true;
@@ -254,12 +276,16 @@ static int visit(struct run *r, const struct visit *v)
 	}
 	if (err < 0)
 		return kl_error_in(err, "candidate at '%s'", v->point->id);
+	r->nmet = 0;
 	for (size_t i = 0; i < v->n && !r->class && err == 0; i++) {
+		const struct kl_member *m = kl_pool_get(r->pool, v->member[i]);
 		int64_t start = kl_clock_ns(), took;
 
-		if (r->cost[p] > VERY_DEAR_NS && kl_pool_get(r->pool, v->member[i])->draw > 1)
+		if ((r->cost[p] > VERY_DEAR_NS && m->draw > 1) ||
+		    (r->cost[p] <= DEAR_NS && i == v->spare))
 			continue;
 		err = one_call(r, s, v, v->member[i]);
+		r->met[r->nmet++] = m;
 		took = kl_clock_ns() - start;
 		if (!r->cost[p] || took < r->cost[p])
 			r->cost[p] = took;
@@ -269,41 +295,86 @@ static int visit(struct run *r, const struct visit *v)
 
 /* -- plans -------------------------------------------------------------- */
 
-static size_t members_of(const struct run *r, const struct kl_point *pt, size_t *out)
+static bool is_twin(const struct run *r, size_t member)
 {
-	size_t n = 0;
+	const struct kl_member *m = kl_pool_get(r->pool, member);
 
-	for (size_t i = 0; i < kl_pool_size(r->pool); i++)
-		if (kl_pool_get(r->pool, i)->point == pt)
+	return m == kl_pool_twin(r->pool, m->point);
+}
+
+/* Members of a point, its twin at the end; *twin says whether there is one. */
+static size_t members_of(const struct run *r, const struct kl_point *pt, size_t *out, bool *twin)
+{
+	size_t n = 0, at = SIZE_MAX;
+
+	for (size_t i = 0; i < kl_pool_size(r->pool); i++) {
+		if (kl_pool_get(r->pool, i)->point != pt)
+			continue;
+		if (is_twin(r, i))
+			at = i;
+		else
 			out[n++] = i;
+	}
+	*twin = at != SIZE_MAX;
+	if (*twin)
+		out[n++] = at;
 	return n;
 }
 
 /*
- * A performance point: every member once, in turn in a child with
+ * The first input and its twin by turns in one process, and in another the twin
+ * first. Where there is no twin, another input stands in for it.
+ */
+static int twins(struct run *r, struct visit v, size_t first, size_t other, bool twin)
+{
+	const size_t order[] = { first, other, first, other }, turned[] = { other, first };
+	int err;
+
+	v.member = order;
+	v.n = 4;
+	v.twins = twin;
+	err = visit(r, &v);
+	if (err < 0 || r->class)
+		return err;
+	v.member = turned;
+	v.n = 2;
+	return visit(r, &v);
+}
+
+/*
+ * A performance point: every member but the twin once, in turn in a child with
  * left-aligned and in one with right-aligned buffers. Then, unless calls are
  * dear, the first input of each again in a new child, after another input and
- * after itself: the bits must be those of the first time.
+ * after itself: the bits must be those of the first time. The twin comes
+ * there; where calls are dear, right after its sibling.
  */
 static int perf_point(struct run *r, const struct kl_point *pt, bool alone)
 {
 	KL_AUTO(kl_freep) size_t *all = kl_calloc(kl_pool_size(r->pool) + 1, sizeof(*all));
 	KL_AUTO(kl_freep) size_t *half = kl_calloc(kl_pool_size(r->pool) + 1, sizeof(*half));
 	const int64_t *cost = &r->cost[pt - r->job->point];
-	size_t n = members_of(r, pt, all);
+	bool twin;
+	size_t have = members_of(r, pt, all, &twin), n = have - twin;
 	int err = 0;
 
 	for (size_t side = 0; side < 2 && side < n && err == 0 && !r->class; side++) {
-		const size_t again[] = { all[(side + 1) % n], all[side], all[(side + 1) % n], all[side] };
+		const size_t next = all[(side + 1) % n];
+		const size_t again[] = { next, all[side], next, all[side] };
 		struct kept kept = { 0 };
 		struct visit v = {
 			.point = pt, .right = side, .member = half, .watch = all[side],
-			.kept = &kept, .where = "",
+			.kept = &kept, .spare = SIZE_MAX, .where = "",
 		};
 
-		for (size_t i = side; i < n; i += 2)
+		for (size_t i = side; i < n; i += 2) {
 			half[v.n++] = all[i];
+			if (i == 0 && twin) {
+				v.spare = v.n;
+				half[v.n++] = all[n];
+			}
+		}
 		err = visit(r, &v);
+		v.spare = SIZE_MAX;
 		v.member = again;
 		v.n = 4;
 		if (*cost > DEAR_NS) {
@@ -311,11 +382,24 @@ static int perf_point(struct run *r, const struct kl_point *pt, bool alone)
 			v.member = again + 1;
 			v.n = alone && side == 0;
 		}
-		if (err == 0 && !r->class && v.n)
+		if (err == 0 && !r->class && v.n == 4 && side == 0)
+			err = twins(r, v, all[0], twin ? all[n] : next, twin);
+		else if (err == 0 && !r->class && v.n)
 			err = visit(r, &v);
 		kept_release(&kept);
 	}
 	return err;
+}
+
+/* From the end to right after its sibling. */
+static void twin_second(size_t *order, size_t n, bool twin)
+{
+	size_t last = n ? order[n - 1] : 0;
+
+	if (!twin || n < 3)
+		return;
+	memmove(order + 2, order + 1, (n - 2) * sizeof(*order));
+	order[1] = last;
 }
 
 /* Any other point: every member under both guard sides, forward and, in a new child, backward. */
@@ -323,14 +407,16 @@ static int also_point(struct run *r, const struct kl_point *pt)
 {
 	KL_AUTO(kl_freep) size_t *order = kl_calloc(kl_pool_size(r->pool) + 2, sizeof(*order));
 	struct kept kept[2] = { 0 };
-	size_t n = members_of(r, pt, order);
+	bool twin;
+	size_t n = members_of(r, pt, order, &twin);
 	int err = 0;
 
+	twin_second(order, n, twin);
 	for (int turn = 0; turn < 3 && n && err == 0 && !r->class; turn++) {
 		bool right = turn == 1;
 		struct visit v = {
 			.point = pt, .right = right, .member = order, .n = n,
-			.kept = &kept[right], .where = "",
+			.kept = &kept[right], .spare = SIZE_MAX, .where = "",
 		};
 
 		v.watch = order[turn == 2 ? n - 1 : 0];
@@ -361,8 +447,11 @@ static int soak(struct run *r)
 {
 	KL_AUTO(kl_freep) size_t *all = kl_calloc(kl_pool_size(r->pool) + 1, sizeof(*all));
 	size_t order[SOAK_CALLS + SOAK_MORE], n, best = 0;
-	struct visit v = { .member = order, .watch = SIZE_MAX, .where = "soak: " };
+	struct visit v = {
+		.member = order, .watch = SIZE_MAX, .spare = SIZE_MAX, .where = "soak: ",
+	};
 	struct kl_rng rng;
+	bool twin;
 
 	kl_rng_seed(&rng, kl_rng_derive(r->seed, "soak"));
 	for (size_t p = 1; p < r->job->npoint; p++) {
@@ -377,7 +466,7 @@ static int soak(struct run *r)
 	v.n = SOAK_CALLS + kl_rng_below(&rng, SOAK_MORE);
 	if (r->cost[best] > SOAK_NS / SOAK_CALLS)
 		v.n = (size_t)(SOAK_NS / r->cost[best]);
-	n = members_of(r, v.point, all);
+	n = members_of(r, v.point, all, &twin);
 	for (size_t i = 0; i < v.n && n; i++)
 		order[i] = all[kl_rng_below(&rng, n)];
 	return n && v.n ? visit(r, &v) : 0;
@@ -447,6 +536,7 @@ int kl_stage_correct(json_t *result, const struct kl_job *job, struct kl_pool *p
 		return kl_error(KL_EINVALID, "the job names no candidate to judge");
 	r.passed[0] = kl_calloc(kl_pool_size(pool) + 1, sizeof(bool));
 	r.passed[1] = kl_calloc(kl_pool_size(pool) + 1, sizeof(bool));
+	r.met = kl_calloc(2 * kl_pool_size(pool) + SOAK_CALLS + SOAK_MORE, sizeof(*r.met));
 	r.cost = kl_calloc(job->npoint + 1, sizeof(*r.cost));
 	err = all_points(&r);
 	if (err == 0)
@@ -455,6 +545,7 @@ int kl_stage_correct(json_t *result, const struct kl_job *job, struct kl_pool *p
 		json_decref(r.failure);
 	free(r.passed[0]);
 	free(r.passed[1]);
+	free(r.met);
 	free(r.cost);
 	return err;
 }

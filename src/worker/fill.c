@@ -306,6 +306,14 @@ int kl_fill_make(void *out, const struct kl_fill_spec *s)
 	return 0;
 }
 
+enum kl_fill_grain kl_fill_grain(const json_t *fill)
+{
+	if (json_object_get(fill, "repeat"))
+		return KL_GRAIN_TENSOR;
+	return json_object_get(fill, "one-hot") || json_object_get(fill, "unit") ? KL_GRAIN_ROW :
+										   KL_GRAIN_ELEMENT;
+}
+
 /* "exact3" of job->exact, "band1" of job->bands: the entry's own fill for `name`, or NULL */
 static const json_t *band_fill(const struct kl_job *job, const char *band, const char *name)
 {

@@ -26,13 +26,17 @@ struct kl_fill_spec {
 /** KL_EINVALID names what is no canonical fill; `out` has room for every element. */
 int kl_fill_make(void *out, const struct kl_fill_spec *spec);
 
+/* The least part of a tensor that can be drawn anew without breaking the fill's promise. */
+enum kl_fill_grain { KL_GRAIN_ELEMENT, KL_GRAIN_ROW, KL_GRAIN_TENSOR };
+enum kl_fill_grain kl_fill_grain(const json_t *fill);
+
 /** A number of a fill: a JSON number or "inf", "-inf", "nan", "-0". */
 int kl_fill_number(double *out, const json_t *j);
 
 /**
  * The bytes of argument `arg` for a member (point, band, seed): the band's
  * own fill for it or the argument's, from a stream of its own. Bands: "noise",
- * "exact<i>", "band<i>", "scale-up", "scale-down".
+ * "twin" (as noise), "exact<i>", "band<i>", "scale-up", "scale-down".
  */
 int kl_fill_band(void *out, const struct kl_job *job, const struct kl_point *pt,
 		 const char *band, uint64_t seed, size_t arg);

@@ -11,10 +11,11 @@
  *
  * A member is one (point, band, draw): the bytes of every input, and for every
  * output the truth (the oracle in double) and the honest answer (the oracle in
- * float). Which members there are follows from the job alone: at every
+ * float). Which members there are follows from job and seed: at every
  * point the noise band, each exact band and each of `bands`; at a performance
  * point three noise draws and, if any argument is swept, all swept arguments
- * scaled up by 2^6 and down by 2^-10.
+ * scaled up by 2^6 and down by 2^-10; at performance points and small others the
+ * twin of the first noise draw (twin.h), if it can have one.
  *
  * All bytes derive from one seed, drawn from the operating system or given by
  * job->seed: who gives a logged seed back gets the same members. A second
@@ -38,7 +39,7 @@ struct kl_yard {
 
 struct kl_member {
 	const struct kl_point *point;
-	char band[32];		/* "noise", "exact0", "band1", "scale-up", "scale-down" */
+	char band[32];		/* "noise", "twin", "exact0", "band1", "scale-up", ... */
 	int draw;		/* which of several members of that band */
 	bool exact;		/* answers must be bit-equal */
 	uint64_t seed;		/* the pool's: job->seed of a replay */
@@ -62,6 +63,8 @@ const struct kl_member *kl_pool_get(const struct kl_pool *p, size_t i);
 /** The noise-band members of a point, for profiling: at least 3 for a perf point. */
 size_t kl_pool_noise(const struct kl_pool *p, const struct kl_point *pt,
 		     const struct kl_member **out, size_t max);
+/** The twin of the point's first noise member; NULL: it has none. */
+const struct kl_member *kl_pool_twin(const struct kl_pool *p, const struct kl_point *pt);
 uint64_t kl_pool_seed(const struct kl_pool *p);
 
 /* compare.h's result, here since every caller of pool needs it */

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 
-#define SCHEMA "klineage.pool/1"
+#define SCHEMA "klineage.pool/2"
 #define MAX_INDEX (16u << 20)
 #define MAX_OBJECT (64u << 20)
 
@@ -45,23 +45,43 @@ static json_t *point_key(const struct kl_job *job, const struct kl_point *p)
 	return o;
 }
 
+/* Twins are told apart by the rules. */
+static json_t *rule_key(const struct kl_rule *r)
+{
+	const double number[] = { r->max, r->rms, r->ulps, r->acc, r->tol };
+	json_t *o = json_object(), *numbers = json_array(), *per = json_array();
+	char text[40];
+
+	kl_json_set_int(o, "kind", r->kind);
+	kl_json_set_int(o, "out", r->out);
+	kl_json_set_int(o, "indices", r->indices);
+	kl_json_set_int(o, "of", r->of);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(number); i++) {
+		snprintf(text, sizeof(text), "%a", number[i]);
+		json_array_append_new(numbers, json_string(text));
+	}
+	for (int i = 0; i < r->npaxes; i++)
+		json_array_append_new(per, json_integer(r->per[i]));
+	kl_json_set(o, "numbers", numbers);
+	kl_json_set(o, "per", per);
+	return o;
+}
+
 json_t *kl_poolkey_of(const struct kl_job *job)
 {
 	json_t *o = json_object(), *args = json_array(), *points = json_array();
-	json_t *elementwise = json_array();
+	json_t *rules = json_array();
 
 	for (size_t i = 0; i < job->nargs; i++)
 		json_array_append_new(args, arg_key(&job->arg[i]));
 	for (size_t i = 0; i < job->npoint; i++)
 		json_array_append_new(points, point_key(job, &job->point[i]));
-	/* of the rules only this one has answers of its own in the pool */
 	for (size_t i = 0; i < job->nrule; i++)
-		if (job->rule[i].kind == KL_RULE_ELEMENTWISE)
-			json_array_append_new(elementwise, json_integer(job->rule[i].out));
+		json_array_append_new(rules, rule_key(&job->rule[i]));
 	kl_json_set_str(o, "oracle_entry", job->oracle_entry);
 	kl_json_set(o, "args", args);
 	kl_json_set(o, "points", points);
-	kl_json_set(o, "elementwise", elementwise);
+	kl_json_set(o, "rules", rules);
 	kl_json_set(o, "exact", job->exact ? json_deep_copy(job->exact) : json_array());
 	kl_json_set(o, "bands", job->bands ? json_deep_copy(job->bands) : json_array());
 	return o;

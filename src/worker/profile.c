@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/stats.h"
+#include "worker/replay.h"
 #include "worker/visit.h"
 
 /*
@@ -137,6 +138,12 @@ static void fail_visit(struct profile *p, const struct kl_visit *v)
 	if (v->call.end != KL_CALL_OK) {
 		snprintf(why, sizeof(why), "while it was timed, the kernel %s", v->call.what);
 		fail(p, classes[v->call.end], "%s", why);
+	} else if (v->kept) {
+		char kept[160];
+
+		kl_replay_why(kept, sizeof(kept), v->kept);
+		snprintf(why, sizeof(why), "a timed call was %s", kept);
+		fail(p, "cheat", "%s", why);
 	} else {
 		snprintf(why, sizeof(why), "a timed call answered wrongly: %s", m->why);
 		fail(p, m->edge_only ? "wrong-edge" : "wrong-all", "%s: got %s, wanted %s", why,

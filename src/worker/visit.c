@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "worker/replay.h"
 
 bool kl_visit_ok(const struct kl_visit *v)
 {
@@ -33,7 +34,13 @@ static bool call(struct kl_visit *v, struct kl_subject *s, const struct kl_visit
 	for (size_t i = 0; i < p->job->nargs; i++)
 		got[i] = kl_subject_buffer(s, i);
 	v->calls++;
-	return kl_compare(&v->mismatch, p->job, m, got) == 0 && v->mismatch.out < 0;
+	if (kl_compare(&v->mismatch, p->job, m, got) < 0 || v->mismatch.out >= 0) {
+		v->kept = kl_replay_of(p->job, m, v->met, v->nmet, got);
+		return false;
+	}
+	if (!v->nmet || m != v->met[0])
+		v->met[v->nmet++] = m;
+	return true;
 }
 
 static void take(struct kl_visit *v)

@@ -46,7 +46,10 @@ struct kl_visit {
 	/* why it ended early; all is well while end is KL_CALL_OK and mismatch.out < 0 */
 	struct kl_call call;
 	struct kl_mismatch mismatch;
+	const struct kl_member *kept;	/* not NULL: the wrong answer is the one to this earlier input */
 	const struct kl_member *at;	/* the input of the last call */
+	const struct kl_member *met[KL_VISIT_MAX_INPUTS];	/* those that passed, each once */
+	size_t nmet;
 };
 
 /** 0 whatever the kernel did; an error when the subject could not be started. */

@@ -89,12 +89,31 @@ static void cheating_kernels_are_refused(void **state)
 		/* replay: the answer of the first call again, whatever the input */
 		{ "stale", "static float kept[4096]; static int64_t n;\n"
 		  GEMM "{ if (n == M * N) { memcpy(C, kept, n * 4); return; }" PLAIN
-		  "n = M * N; memcpy(kept, C, n * 4); }", "wrong-all", "case0", "C[0,0]" },
+		  "n = M * N; memcpy(kept, C, n * 4); }", "cheat", "case0", "an earlier input's answer was" },
 		/* the same, keyed by where the input lies */
 		{ "bypointer", "static float kept[4096]; static const float *at;\n"
 		  GEMM "{ if (at == A) { memcpy(C, kept, M * N * 4); return; }" PLAIN
-		  "at = A; memcpy(kept, C, M * N * 4); }", "wrong-all", "case0", "C[0,0]" },
-		/* right a few times, then lazy */
+		  "at = A; memcpy(kept, C, M * N * 4); }", "cheat", "case0", "an earlier input's answer was" },
+		/* by a few numbers of the input, and by many */
+		{ "byends", "static float kept[4096], key[4];\n"
+		  GEMM "{ float now[4] = { A[0], A[M*K-1], B[0], B[K*N-1] };"
+		  "if (!memcmp(now, key, 16)) { memcpy(C, kept, M * N * 4); return; }" PLAIN
+		  "memcpy(key, now, 16); memcpy(kept, C, M * N * 4); }", "cheat", "case0",
+		  "band 'noise', draw 0): kept by a part of the content" },
+		{ "bystride", "static float kept[4096], key[64];\n"
+		  GEMM "{ float now[64] = { 0 }; for (int64_t i = 0; i < M * K; i += 67) now[i / 67] = A[i];"
+		  "if (!memcmp(now, key, sizeof(key))) { memcpy(C, kept, M * N * 4); return; }" PLAIN
+		  "memcpy(key, now, sizeof(key)); memcpy(kept, C, M * N * 4); }", "cheat", "case0",
+		  "kept by a part of the content" },
+		/* not at the first meeting */
+		{ "second", "static float kept[4096], key; static int met;\n"
+		  GEMM "{ if (key == A[0] && M * N == 4096 && met++) { memcpy(C, kept, M * N * 4); return; }" PLAIN
+		  "if (key != A[0]) met = 0; if (M * N == 4096) { key = A[0]; memcpy(kept, C, M * N * 4); } }", "cheat",
+		  "case0", "an earlier input's answer was" },
+		/* one call behind */
+		{ "late", "static float kept[4096]; static int64_t n;\n"
+		  GEMM "{ float own[4096];" RIGHT("own[i*N+j]") "memcpy(C, n == M * N ? kept : own, M * N * 4);"
+		  "memcpy(kept, own, M * N * 4); n = M * N; }", "cheat", "case0", "an earlier input's answer was" },		/* right a few times, then lazy */
 		{ "tired", "static int calls;\n" GEMM "{ if (calls++ > 20) M /= 2;" PLAIN "}",
 		  "nondeterministic", "case0", "soak: this input was answered rightly before" },
 		/* bits that depend on what came before */
@@ -135,6 +154,11 @@ static void odd_kernels_pass(void **state)
 		{ "better", GEMM "{ for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) {"
 		  "double s = 0; for (int64_t q = 0; q < K; q++) s += (double)A[i*K+q] * B[q*N+j]; C[i*N+j] = s; } }",
 		  0, 0, 0 },
+		/* kept, but by all of the input */
+		{ "memo", "static float kept[4096], a[4096], b[4096]; static int64_t n;\n"
+		  GEMM "{ if (n == M * N && !memcmp(a, A, M * K * 4) && !memcmp(b, B, K * N * 4)) {"
+		  "memcpy(C, kept, n * 4); return; }" PLAIN "n = M * N; memcpy(a, A, M * K * 4);"
+		  "memcpy(b, B, K * N * 4); memcpy(kept, C, n * 4); }", 0, 0, 0 },
 		{ "static", "static float pad[4096];\n" GEMM "{ for (int64_t i = 0; i < M; i++) {"
 		  "memcpy(pad, A + i * K, K * 4); for (int64_t j = 0; j < N; j++) { float s = 0;"
 		  "for (int64_t q = 0; q < K; q++) s += pad[q] * B[q*N+j]; C[i*N+j] = s; } } }", 0, 0, 0 },
@@ -146,9 +170,9 @@ static void odd_kernels_pass(void **state)
 
 		if (*class_of(r))
 			fail_msg("%s: %s", kernels[i].name, kl_json_str_or(r, "message", ""));
-		/* case0: 3 noise, exact, 2 scales; two also points: noise, exact */
-		assert_int_equal(kl_json_int_or(c, "cases", 0), 10);
-		assert_true(kl_json_int_or(c, "calls", 0) >= 10 + 2 * 4 + 2 * 8 + 50 - 10);
+		/* case0: 3 noise, twin, exact, 2 scales; two also points: noise, twin, exact */
+		assert_int_equal(kl_json_int_or(c, "cases", 0), 7 + 2 * 3);
+		assert_true(kl_json_int_or(c, "calls", 0) >= 6 + 4 + 2 + 4 + 2 * (4 + 4 + 3) + 50);
 		assert_true(kl_json_int_or(c, "margin_ppm", -1) <= 1000000);
 		assert_int_equal(json_array_size(json_object_get(c, "seeds")), 1);
 		assert_null(json_object_get(c, "failure"));

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <sys/stat.h>
 
+#include "worker/twin.h"
+
 static const struct kl_member *member(const struct kl_pool *p, const char *point, const char *band)
 {
 	for (size_t i = 0; i < kl_pool_size(p); i++) {
@@ -24,8 +26,8 @@ static void members_follow_from_the_job(void **state)
 
 	json_array_append_new(f->job.bands, fx_json("{\"A\":{\"const\":1.0}}"));
 	assert_ok(kl_pool_open(&p, &f->job));
-	/* case0: 3 noise, 1 exact, 1 band, 2 scales; also: 1 + 1 + 1 */
-	assert_int_equal(kl_pool_size(p), 7 + 3 + 3);
+	/* case0: 3 noise, twin, 1 exact, 1 band, 2 scales; also: 1 + 1 + 1 + 1 */
+	assert_int_equal(kl_pool_size(p), 8 + 4 + 4);
 	assert_int_equal(kl_pool_noise(p, &f->point[0], m, 8), 3);
 	assert_int_equal(kl_pool_noise(p, &f->point[2], m, 8), 1);
 	assert_true(member(p, "also1", "exact0")->exact);
@@ -163,6 +165,13 @@ static void a_pool_is_reopened_or_made_anew(void **state)
 	inode_time(f, &then);
 	assert_true(then != made);
 
+	/* another rule: twins are told apart by it */
+	made = then;
+	f->rule[0].max = 5;
+	opened(f, &again);
+	inode_time(f, &then);
+	assert_true(then != made);
+
 	/* another truth alone */
 	made = then;
 	free(f->job.truth_so);
@@ -237,6 +246,133 @@ static void scalars_are_the_kernels(void **state)
 	}
 }
 
+static size_t differing(const struct kl_member *a, const struct kl_member *b, size_t arg)
+{
+	size_t n = (size_t)kl_point_elements(a->point, arg), differ = 0;
+
+	for (size_t i = 0; i < n; i++)
+		differ += memcmp((const char *)a->input[arg] + 4 * i,
+				 (const char *)b->input[arg] + 4 * i, 4) != 0;
+	return differ;
+}
+
+/* One element of one input; each truth is wrong as an answer to the other. */
+static void twins_differ_in_one_element(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+	const struct kl_member *m[2];
+	size_t rows = 0;
+
+	assert_ok(kl_pool_open(&p, &f->job));
+	for (int i = 0; i < 3; i++) {
+		const double *a, *b;
+
+		assert_int_equal(kl_pool_noise(p, &f->point[i], m, 1), 1);
+		m[1] = kl_pool_twin(p, &f->point[i]);
+		assert_non_null(m[1]);
+		assert_string_equal(m[1]->band, "twin");
+		assert_int_equal(differing(m[0], m[1], 3) + differing(m[0], m[1], 4), 1);
+		assert_int_equal(kl_twin_apart(&f->job, m[0], m[1]), 1);
+		assert_int_equal(kl_twin_apart(&f->job, m[1], m[0]), 1);
+		assert_int_equal(kl_twin_apart(&f->job, m[1], m[1]), 0);
+		/* of the answer, what does not hang on that element is the same */
+		a = m[0]->truth[5];
+		b = m[1]->truth[5];
+		for (int64_t k = 0; k < kl_point_elements(&f->point[i], 5); k++)
+			rows += a[k] != b[k];
+	}
+	assert_true(rows >= 1 + 17 + 64 && rows <= 1 + 19 + 64);
+}
+
+/* y = the largest of x: one element seldom changes it, a share of them may not either. */
+static struct fixture *largest(const char *fill, int64_t n)
+{
+	struct fixture *f = fx_new();
+	struct kl_point *pt = fx_point(f, "case0", true);
+
+	fx_arg(f, "n", KL_ROLE_DIM, KL_I64, NULL);
+	fx_arg(f, "x", KL_ROLE_IN, KL_F32, fill);
+	fx_arg(f, "y", KL_ROLE_OUT, KL_F32, NULL);
+	pt->arg[0].value = n;
+	fx_extent(pt, 1, 1, n, 0);
+	fx_extent(pt, 2, 1, 1, 0);
+	fx_rule(f, KL_RULE_EXACT, 2);
+	fx_oracle(f, "void oracle(int64_t n, const kl_real *x, kl_real *y)"
+		     "{ y[0] = x[0]; for (int64_t i = 1; i < n; i++) if (x[i] > y[0]) y[0] = x[i]; }");
+	return f;
+}
+
+static void more_changes_where_one_element_changes_nothing(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = largest("{\"normal\":[0.0,1.0]}", 4096);
+	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+	const struct kl_member *m[2];
+	size_t n;
+
+	f->job.seed = 7;
+	assert_ok(kl_pool_open(&p, &f->job));
+	assert_int_equal(kl_pool_noise(p, &f->point[0], m, 1), 1);
+	m[1] = kl_pool_twin(p, &f->point[0]);
+	assert_non_null(m[1]);
+	n = differing(m[0], m[1], 1);
+	assert_true(n > 16 && n <= 4094);
+	assert_true(*(const double *)m[0]->truth[2] != *(const double *)m[1]->truth[2]);
+}
+
+static void no_twin_where_nothing_changes_the_answer(void **state)
+{
+	/* every element but one in thousands is the largest */
+	KL_AUTO(fx_freep) struct fixture *f = largest("{\"ints\":[0,1]}", 4096);
+	KL_AUTO(json_decrefp) json_t *result = json_object();
+	const json_t *notes;
+	bool said = false;
+
+	for (int turn = 0; turn < 2; turn++) {	/* the second opens the files of the first */
+		KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+
+		assert_ok(kl_pool_open(&p, &f->job));
+		assert_null(kl_pool_twin(p, &f->point[0]));
+		assert_int_equal(kl_pool_size(p), 3);
+		if (turn == 1)
+			assert_ok(kl_stage_audit(result, &f->job, p));
+	}
+	notes = json_object_get(json_object_get(result, "audit"), "notes");
+	for (size_t i = 0; i < json_array_size(notes); i++)
+		said = said || strstr(json_string_value(json_array_get(notes, i)), "no twin at 'case0'");
+	assert_true(said);
+}
+
+/* A row of a one-hot input changes as a whole: a twin keeps what its fill promises. */
+static void twins_keep_what_a_fill_promises(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+	const float *a, *b;
+
+	json_decref(f->job.arg[3].fill);
+	json_decref(f->job.arg[4].fill);
+	f->job.arg[3].fill = fx_json("{\"one-hot\":true}");
+	f->job.arg[4].fill = fx_json("{\"normal\":[0.0,1.0],\"unit\":\"last\"}");
+	f->job.arg[3].sweep = f->job.arg[4].sweep = false;
+	f->rule[0].kind = KL_RULE_REL_L2;
+	f->rule[0].tol = 1e-6;
+	assert_ok(kl_pool_open(&p, &f->job));
+	assert_non_null(kl_pool_twin(p, &f->point[0]));
+	a = kl_pool_twin(p, &f->point[0])->input[3];
+	b = kl_pool_twin(p, &f->point[0])->input[4];
+	for (int i = 0; i < 64; i++) {
+		float ones = 0, sq = 0;
+
+		for (int k = 0; k < 64; k++) {
+			ones += a[64 * i + k];
+			sq += b[64 * i + k] * b[64 * i + k];
+		}
+		assert_true(ones == 1);
+		assert_true(fabsf(sq - 1) < 1e-5f);
+	}
+}
+
 static void empty_tensors_are_fine(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
@@ -259,6 +395,10 @@ int main(void)
 		cmocka_unit_test(a_pool_is_reopened_or_made_anew),
 		cmocka_unit_test(bad_oracles_are_named),
 		cmocka_unit_test(scalars_are_the_kernels),
+		cmocka_unit_test(twins_differ_in_one_element),
+		cmocka_unit_test(more_changes_where_one_element_changes_nothing),
+		cmocka_unit_test(no_twin_where_nothing_changes_the_answer),
+		cmocka_unit_test(twins_keep_what_a_fill_promises),
 		cmocka_unit_test(empty_tensors_are_fine),
 	};
 

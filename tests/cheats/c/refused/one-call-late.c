@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate: fail wrong-all */
+/* gate: fail cheat */
 /* Super-batching turned round: each call hands out the answer of the call before. */
 #include <stdint.h>
 #include <string.h>

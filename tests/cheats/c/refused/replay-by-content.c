@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate: fail wrong-all */
+/* gate: fail cheat */
 /* Answers are kept by a cheap fingerprint of the inputs. */
 #include <stdint.h>
 #include <string.h>
