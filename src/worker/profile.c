@@ -21,12 +21,12 @@
  *
  * There are enough of them when every interval is this narrow: of a comparison 0.25 %,
  * or a tenth of what it shows; of the A/A ratio, three times which is the least difference
- * that may be called one, an eighth of the nearest comparison, but no less than a third of
- * the 1 % below which nothing is a difference, and no more than 1 %.
+ * that may be called one, an eighth of the nearest comparison (1 % where there is none),
+ * but no less than a third of the 1 % below which nothing is a difference.
  */
 #define AA_HALF 0.0033
 #define AA_SHARE 0.125
-#define AA_MOST 0.01
+#define AA_ALONE 0.01
 #define VS_HALF 0.0025
 #define VS_SHARE 0.1
 /* However slow the calls are. */
@@ -277,7 +277,7 @@ static double half_width(struct kl_interval c)
 
 static bool precise(const struct profile *p)
 {
-	double nearest = AA_MOST / AA_SHARE;
+	double nearest = INFINITY;
 
 	for (int who = PARENT; who <= BASELINE; who++) {
 		struct kl_interval c;
@@ -289,7 +289,8 @@ static bool precise(const struct profile *p)
 			return false;
 		nearest = fmin(nearest, fabs(c.mid));
 	}
-	return half_width(centre(p, AGAIN)) <= fmax(AA_HALF, AA_SHARE * nearest);
+	return half_width(centre(p, AGAIN)) <=
+	       (isinf(nearest) ? AA_ALONE : fmax(AA_HALF, AA_SHARE * nearest));
 }
 
 static int run_blocks(struct profile *p, int64_t max_ms)
