@@ -160,7 +160,7 @@ static json_t *step_json(const struct kl_view_step *s, size_t i)
 	kl_json_set(j, "lost", list_json(&s->lost));
 	kl_json_set_str(j, "verdict", *s->verdict ? s->verdict : NULL);
 	kl_json_set_str(j, "tier", *s->tier ? s->tier : NULL);
-	kl_json_set_str(j, "event", kl_json_str_or(s->event, "id", NULL));
+	kl_json_set_str(j, "event", *s->event ? s->event : NULL);
 	return j;
 }
 

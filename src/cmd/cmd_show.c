@@ -83,7 +83,7 @@ static int print_step(const struct kl_view *v, size_t i, struct kl_repo *r)
 	list("lost", &s->lost);
 	line("verdict", *s->verdict ? s->verdict : "no event in this clone");
 	line("tier", s->tier);
-	line("event", kl_json_str_or(s->event, "id", NULL));
+	line("event", s->event);
 	print_text(c.message);
 	kl_commit_release(&c);
 	return 0;
@@ -198,9 +198,11 @@ int cmd_show(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (json) {
 		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
-		if (!v.step[i].event)
-			return kl_error(KL_ENOTFOUND, "K_%zu has no gate event in this clone", i);
-		kl_json_canonical(&b, v.step[i].event);
+		KL_AUTO(json_decrefp) json_t *event = NULL;
+
+		if ((err = kl_view_event(&event, ctx->repo, &v.step[i].commit)) < 0)
+			return kl_error_in(err, "K_%zu", i);
+		kl_json_canonical(&b, event);
 		puts(b.ptr);
 		return 0;
 	}

@@ -21,6 +21,8 @@ struct checker {
 	struct kl_check *c;
 	struct kl_map cited;		/* event ids that are here */
 	struct kl_strvec citing;	/* "commit id" pairs of events that cite */
+	git_oid digests_of;		/* the commit that `digests` are of */
+	struct kl_strvec digests;
 };
 
 static void found(struct checker *k, enum kl_check_severity s, const char *where,
@@ -296,23 +298,38 @@ static void check_rejected(struct checker *k, const char *ref, const git_oid *ti
 
 /* --- events --------------------------------------------------------------------------- */
 
-/* is the event for one of the surfaces in this commit? */
-static bool is_for_commit(struct checker *k, const json_t *e, const git_oid *commit)
+/* surface and contract digests of every contract in a commit's tree, in pairs */
+static void read_digests(struct checker *k, const git_oid *commit)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec workloads = KL_STRVEC_INIT;
 	git_oid tree;
 
+	k->digests_of = *commit;
+	kl_strvec_release(&k->digests);
+	k->digests = (struct kl_strvec)KL_STRVEC_INIT;
 	if (kl_repo_tree_of(&tree, k->c->repo, commit) < 0 ||
 	    kl_surface_find(&dirs, &workloads, k->c->repo, &tree) < 0)
-		return false;
+		return;
 	for (size_t i = 0; i < dirs.n; i++) {
 		KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
 
-		if (!kl_surface_from_tree(&s, k->c->repo, &tree, dirs.v[i]) &&
-		    kl_event_is_for(e, s->digest, s->contract_digest))
-			return true;
+		if (kl_surface_from_tree(&s, k->c->repo, &tree, dirs.v[i]) < 0)
+			continue;
+		kl_strvec_push(&k->digests, s->digest);
+		kl_strvec_push(&k->digests, s->contract_digest);
 	}
+}
+
+/* is the event for one of the surfaces in this commit? */
+static bool is_for_commit(struct checker *k, const json_t *e, const git_oid *commit)
+{
+	/* a note has several events of one commit, one after the other */
+	if (memcmp(&k->digests_of, commit, sizeof(*commit)))
+		read_digests(k, commit);
+	for (size_t i = 0; i + 1 < k->digests.n; i += 2)
+		if (kl_event_is_for(e, k->digests.v[i], k->digests.v[i + 1]))
+			return true;
 	return false;
 }
 
@@ -437,5 +454,6 @@ int kl_check_run(struct kl_check *c)
 		err = check_operation(&k);
 	kl_map_release(&k.cited);
 	kl_strvec_release(&k.citing);
+	kl_strvec_release(&k.digests);
 	return err;
 }

@@ -20,7 +20,7 @@ static void step_release(struct kl_view_step *s)
 	kl_step_release(&s->step);
 	kl_strvec_release(&s->gained);
 	kl_strvec_release(&s->lost);
-	json_decref(s->event);
+	kl_strvec_release(&s->features);
 }
 
 void kl_view_release(struct kl_view *v)
@@ -129,6 +129,47 @@ static int load_commits(struct kl_view *v, struct kl_repo *r, const git_oid *tip
 	return 0;
 }
 
+/* --- what they say ---------------------------------------------------------- */
+
+static void features(struct kl_strvec *out, const json_t *event)
+{
+	size_t i;
+	json_t *f;
+
+	json_array_foreach(json_object_get(event, "features"), i, f)
+		if (json_is_string(f))
+			kl_strvec_push(out, json_string_value(f));
+}
+
+static void copy(char *to, size_t n, const char *from)
+{
+	snprintf(to, n, "%s", from);
+}
+
+static void read_event(struct kl_view_step *s, const json_t *e)
+{
+	const json_t *vs = json_object_get(json_object_get(e, "profile"), "vs");
+	const char *baseline;
+	size_t i;
+	json_t *v;
+
+	copy(s->event, sizeof(s->event), kl_record_id(e));
+	features(&s->features, e);
+	copy(s->verdict, sizeof(s->verdict), kl_json_str_or(e, "verdict", ""));
+	copy(s->tier, sizeof(s->tier), kl_json_str_or(e, "tier", ""));
+	s->ns = kl_record_ns(e);
+	s->baseline_ppm = kl_record_baseline(e, &baseline);
+	copy(s->baseline, sizeof(s->baseline), baseline);
+	/* only a forward event compares with the predecessor on the lineage */
+	if (!json_object_get(e, "inverse") &&
+	    (!s->step.derivation || strcmp(s->step.derivation, "rederived")))
+		return;
+	s->prev.ppm = kl_record_ratio(e, &s->prev.lo, &s->prev.hi);
+	json_array_foreach(vs, i, v)
+		if (!strcmp(kl_json_str_or(v, "what", ""), "parent"))
+			copy(s->speed, sizeof(s->speed), kl_json_str_or(v, "verdict", ""));
+}
+
 /* --- events ---------------------------------------------------------------- */
 
 struct noting {
@@ -176,8 +217,13 @@ static int on_note(const git_oid *commit, const char *text, size_t len, void *pa
 
 	kl_oid_hex(hex, commit);
 	s = kl_map_get(&n->index, hex);
-	if (s && !s->event)
-		s->event = pick(text, len);
+	if (s && !*s->event) {
+		/* read at once: thousands of parsed events would be dear to keep */
+		KL_AUTO(json_decrefp) json_t *e = pick(text, len);
+
+		if (e)
+			read_event(s, e);
+	}
 	return 0;
 }
 
@@ -200,51 +246,7 @@ static int load_events(struct kl_view *v, struct kl_repo *r)
 	return 0;
 }
 
-/* --- what they say ---------------------------------------------------------- */
-
-static void features(struct kl_strvec *out, const json_t *event)
-{
-	size_t i;
-	json_t *f;
-
-	json_array_foreach(json_object_get(event, "features"), i, f)
-		if (json_is_string(f))
-			kl_strvec_push(out, json_string_value(f));
-}
-
-static void minus(struct kl_strvec *out, const struct kl_strvec *a, const struct kl_strvec *b)
-{
-	for (size_t i = 0; i < a->n; i++)
-		if (!kl_strvec_has(b, a->v[i]))
-			kl_strvec_push(out, a->v[i]);
-}
-
-static void copy(char *to, size_t n, const char *from)
-{
-	snprintf(to, n, "%s", from);
-}
-
-static void read_event(struct kl_view_step *s)
-{
-	const json_t *e = s->event, *vs = json_object_get(json_object_get(e, "profile"), "vs");
-	const char *baseline;
-	size_t i;
-	json_t *v;
-
-	copy(s->verdict, sizeof(s->verdict), kl_json_str_or(e, "verdict", ""));
-	copy(s->tier, sizeof(s->tier), kl_json_str_or(e, "tier", ""));
-	s->ns = kl_record_ns(e);
-	s->baseline_ppm = kl_record_baseline(e, &baseline);
-	copy(s->baseline, sizeof(s->baseline), baseline);
-	/* only a forward event compares with the predecessor on the lineage */
-	if (!json_object_get(e, "inverse") &&
-	    (!s->step.derivation || strcmp(s->step.derivation, "rederived")))
-		return;
-	s->prev.ppm = kl_record_ratio(e, &s->prev.lo, &s->prev.hi);
-	json_array_foreach(vs, i, v)
-		if (!strcmp(kl_json_str_or(v, "what", ""), "parent"))
-			copy(s->speed, sizeof(s->speed), kl_json_str_or(v, "verdict", ""));
-}
+/* --- ratios and facts ------------------------------------------------------ */
 
 /* log-ratios add; the half-widths of independent measurements add in quadrature */
 static void accumulate(struct kl_view *v)
@@ -269,25 +271,25 @@ static void accumulate(struct kl_view *v)
 	}
 }
 
-static void read_events(struct kl_view *v)
+static void minus(struct kl_strvec *out, const struct kl_strvec *a, const struct kl_strvec *b)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec before = KL_STRVEC_INIT;
-
-	for (size_t i = 0; i < v->n; i++) {
-		struct kl_strvec now = KL_STRVEC_INIT;
-
-		if (v->step[i].event)
-			read_event(&v->step[i]);
-		features(&now, v->step[i].event);
-		if (i && v->step[i].event && v->step[i - 1].event) {
-			minus(&v->step[i].gained, &now, &before);
-			minus(&v->step[i].lost, &before, &now);
-		}
-		kl_strvec_release(&before);
-		before = now;
-	}
-	accumulate(v);
+	for (size_t i = 0; i < a->n; i++)
+		if (!kl_strvec_has(b, a->v[i]))
+			kl_strvec_push(out, a->v[i]);
 }
+
+static void compare_features(struct kl_view *v)
+{
+	for (size_t i = 1; i < v->n; i++) {
+		struct kl_view_step *s = &v->step[i], *before = &v->step[i - 1];
+
+		if (!*s->event || !*before->event)
+			continue;
+		minus(&s->gained, &s->features, &before->features);
+		minus(&s->lost, &before->features, &s->features);
+	}
+}
+
 
 /* --- rejections -------------------------------------------------------------- */
 
@@ -337,6 +339,17 @@ int kl_view_rejections(struct kl_view_rejections *out, struct kl_repo *r,
 	return err;
 }
 
+int kl_view_event(json_t **out, struct kl_repo *r, const git_oid *commit)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int err = kl_notes_read(&text, r, KL_NOTES_GATE, commit);
+
+	if (err < 0)
+		return err;
+	*out = pick(text.ptr, text.len);
+	return *out ? 0 : kl_error(KL_ENOTFOUND, "no gate event in this clone");
+}
+
 int kl_view_load(struct kl_view *out, struct kl_repo *r, const char *workload, const char *name)
 {
 	struct kl_view_rejections rejections;
@@ -352,7 +365,8 @@ int kl_view_load(struct kl_view *out, struct kl_repo *r, const char *workload, c
 	    !(err = kl_view_rejections(&rejections, r, workload, name))) {
 		out->rejected = rejections.n;
 		kl_view_rejections_release(&rejections);
-		read_events(out);
+		compare_features(out);
+		accumulate(out);
 	}
 	if (err < 0)
 		kl_view_release(out);

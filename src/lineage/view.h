@@ -26,7 +26,8 @@ struct kl_view_step {
 	char tier[24];
 	char baseline[64];		/* name, "" : none */
 	int64_t baseline_ppm;
-	json_t *event;			/* the forward event, or the state's own; NULL */
+	char event[65];			/* id of the forward event, or of the state's own; "" */
+	struct kl_strvec features;	/* of the compiled state */
 };
 
 struct kl_view {
@@ -46,6 +47,8 @@ void kl_view_release(struct kl_view *v);
  * a full ref.
  */
 int kl_view_list(struct kl_strvec *out, struct kl_repo *r, const char *what);
+/** The event that a step's figures come from; KL_ENOTFOUND. */
+int kl_view_event(json_t **out, struct kl_repo *r, const git_oid *commit);
 /** Split a lineage ref into its workload and name; both the caller's. KL_EINVALID. */
 int kl_view_split(char **workload, char **name, const char *ref);
 
