@@ -62,6 +62,10 @@ static int read_scalar(struct kl_arg *a, struct kl_node n)
 	    (err = kl_node_num_in(&a->value, value, -1e300, 1e300)) < 0)
 		return err;
 	t = kl_dtype_find(a->dtype);
+	/* no C type that every compiler passes alike */
+	if (t->is_float && kl_dtype_size(a->dtype) == 2)
+		return kl_node_error(kl_node_get(n, "dtype"), "a scalar is not passed by value as %s",
+				     t->name);
 	if (!t->is_float &&
 	    !(a->value >= t->int_min && a->value <= t->int_max && a->value == floor(a->value)))
 		return kl_node_error(value, "'value' must be an integer that %s holds", t->name);
