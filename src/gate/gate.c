@@ -386,6 +386,17 @@ static int judge(struct kl_verdict *v, struct kl_gate *g, const struct kl_surfac
 	return 0;
 }
 
+/* A verdict of an earlier run; that of a walk on a step without effect says nothing of the answers. */
+static bool recall(json_t **event, struct kl_gate *g, const struct kl_cache_key *key)
+{
+	if (!g->repo || g->o.no_cache || kl_cache_get(event, g->repo, key) < 0)
+		return false;
+	if (g->o.same_code_fails || strcmp(kl_json_str_or(*event, "class", ""), "no-change"))
+		return true;
+	json_decref(kl_steal(event));
+	return false;
+}
+
 int kl_gate_judge(struct kl_verdict **out, struct kl_gate *g,
 		  const struct kl_surface *candidate,
 		  const struct kl_surface *parent)
@@ -397,11 +408,11 @@ int kl_gate_judge(struct kl_verdict **out, struct kl_gate *g,
 		.tier = kl_jail_tier(&g->jail), .parent = parent ? parent->digest : NULL,
 		.profile = !g->o.no_profile,
 	};
-	json_t *before;
+	json_t *before = NULL;
 	int err;
 
 	v->facts.traits.free_value = free;
-	if (g->repo && !g->o.no_cache && kl_cache_get(&before, g->repo, &key) == 0) {
+	if (recall(&before, g, &key)) {
 		from_event(v, before);
 		*out = kl_steal(&v);
 		return 0;
