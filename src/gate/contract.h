@@ -12,7 +12,7 @@
 
 /*
  * contract - what a kernel promises: klineage.yaml, parsed and checked
- * (docs/formats.md section 1). A contract is trusted in meaning, never in safety.
+ * (docs/formats.md, "The contract"). A contract is trusted in meaning, never in safety.
  *
  * A contract read without error is complete: every expression parsed and
  * evaluated at the case, the cases and the `also` points, every point inside

@@ -14,7 +14,7 @@
  * "unaudited" until a second reader has checked them).
  *
  * Features of surface c, over the functions reachable from the entry
- * (docs/formats.md section "features" lists them all with their evidence):
+ * (docs/formats.md, "Features", lists them all with their evidence):
  *   vec.128 vec.256 vec.512   packed arithmetic of that width
  *   fma.scalar avx2.fma       fused multiply-add
  *   gather prefetch nt-store shuffle movemask blend popcnt div sqrt convert

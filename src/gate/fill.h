@@ -9,7 +9,7 @@
 
 /*
  * fill - how the values of an input are drawn, in the canonical form of
- * docs/formats.md section 2: {"normal":[0.0,1.0],"map":"exp","scale":0.5}.
+ * docs/formats.md, "Job and result": {"normal":[0.0,1.0],"map":"exp","scale":0.5}.
  *
  * In a contract `index` is an expression and stays text; kl_fill_resolve()
  * puts numbers in its place once the points are known.

@@ -50,7 +50,7 @@ struct kl_jail {
 	enum kl_jail_level level;
 	bool userns;		/* bwrap: unprivileged, or root without mount rights */
 	bool no_mounts;		/* chroot: only the user id is dropped */
-	int64_t compile_ms;	/* limit of one compiler run; 0: 60 s */
+	int64_t compile_ms;	/* limit of one compiler run; 0: 30 s */
 };
 
 /** Probe once. `want` KL_JAIL_AUTO never yields KL_JAIL_NONE: KL_ECANNOT instead. */

@@ -51,7 +51,7 @@ int kl_refs_txn_commit(struct kl_refs_txn *t, const char *reflog);
  * moving the refs if some had moved already. A lock is only removed while
  * our flock is ours, its content is the value we recorded (an empty one: lies
  * untouched since then), and no update-ref of ours is alive; others stay.
- * `*cleared` counts them. Each commit does the same first. docs/formats.md §6.
+ * `*cleared` counts them. Each commit does the same first. docs/formats.md, "Refs".
  */
 int kl_refs_recover(struct kl_repo *r, int *cleared);
 

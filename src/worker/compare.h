@@ -5,7 +5,7 @@
 #include "worker/pool.h"
 
 /*
- * compare - the rules of `accept` (docs/formats.md §1). kl_compare itself is
+ * compare - the rules of `accept` (docs/formats.md, "Rules"). kl_compare itself is
  * declared in pool.h.
  *
  * Every element of every output is looked at. A first, fast pass over d = got - truth

@@ -5,7 +5,7 @@
 #include "worker/job.h"
 
 /*
- * fill - tensors from canonical fills (docs/formats.md §1 and §2) and a seed.
+ * fill - tensors from canonical fills (docs/formats.md, "Fills") and a seed.
  *
  * The same fill, seed, extents and dtype give the same bytes, on every
  * machine whose libm agrees. Values are made in double, row of the last axis by row,

@@ -15,7 +15,7 @@ static const char usage[] =
 	"usage: klineage-worker < job > result\n"
 	"\n"
 	"Reads one job on stdin, judges the objects it names and writes one result on\n"
-	"stdout, both JSON (docs/formats.md, section 2). git-klineage runs it in a jail.\n"
+	"stdout, both JSON (docs/formats.md, section 8). git-klineage runs it in a jail.\n"
 	"\n"
 	"  -h, --help   this text\n"
 	"  --version    the version\n"

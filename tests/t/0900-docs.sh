@@ -154,4 +154,105 @@ test_expect_success 'every variable of the environment that is read is documente
 	both want have
 '
 
+# --- the other documents ----------------------------------------------------------
+
+# the paths in backticks or links that begin with a folder of ours, relative to the top
+paths () {
+	{ grep -oE "\`[^\` ]+\`" "$1" | tr -d "\`"; grep -oE "\]\([^)]+\)" "$1" | sed "s/](//; s/)//; s/#.*//"; } |
+		sed -nE "s,^(\.\./|\./)*,,
+			/^(src|docs|templates|tests|hooks|skills)\//p
+			/^(Makefile|LICENSE)$/p
+			s,^(cmd|lineage|rewrite|gate|repo|text|base|worker)/,src/&,p" |
+		sort -u
+}
+
+# a path, or one without the ending that its .c and .h share
+is_there () {
+	test -e "$KLINEAGE_TOP/$1" || test -e "$KLINEAGE_TOP/$1.c" || test -e "$KLINEAGE_TOP/$1.h"
+}
+
+test_expect_success 'every path that a document names is in the tree' '
+	for f in docs/architecture.md src/README.md docs/formats.md README.md; do
+		paths "$KLINEAGE_TOP/$f" >named &&
+		while read -r p; do
+			case $p in *"<"*|*"*"*) continue ;; esac
+			is_there "$p" || { echo "$f names $p, which is not there" >&2; return 1; }
+		done <named || return 1
+	done &&
+	paths "$docs/architecture.md" >named && test "$(wc -l <named)" -ge 20
+'
+
+test_expect_success 'architecture.md has every file of src, and no other' '
+	(cd "$src" && find . -name "*.[ch]" | sed "s,^\./,,; s,\.[ch]$,,") | sort -u >want &&
+	sed -n "/^## Every file/,\$p" "$docs/architecture.md" |
+		sed -nE "s,^\| \`([a-z0-9_/]+)\` \|.*,\1,p" | sort >have &&
+	both want have
+'
+
+test_expect_success 'src/README.md has every layer' '
+	(cd "$src" && ls -d */) | sed "s,/$,," | sort >want &&
+	sed -nE "s,^- \`([a-z]+)/\`.*,\1,p" "$src/README.md" | sort >have &&
+	both want have
+'
+
+test_expect_success 'the sections of formats.md are numbered in order, and references to them hold' '
+	sed -nE "s/^## ([0-9]+)\. .*/\1/p" "$docs/formats.md" >have &&
+	seq 1 "$(grep -c "^## " "$docs/formats.md")" >want &&
+	both want have &&
+	last=$(wc -l <have) &&
+	grep -oE "§[0-9]+" "$docs/formats.md" | tr -d "§" | sort -un >cited &&
+	test -s cited &&
+	while read -r n; do
+		test "$n" -le "$last" || { echo "there is no section $n" >&2; return 1; }
+	done <cited &&
+	grep -rhoE "docs/formats\.md, \"[^\"]+\"" "$src" | sed "s/.*, \"//; s/\"//" | sort -u >cited &&
+	test -s cited &&
+	while read -r name; do
+		grep -qiE "^(## [0-9]+\. |\*\*).*$name" "$docs/formats.md" ||
+			{ echo "the sources cite a section \"$name\"" >&2; return 1; }
+	done <cited
+'
+
+# the first column of the tables of a section of formats.md: the words in backticks
+column () {
+	sed -n "/^## [0-9]*\. $1\$/,/^## /p" "$docs/formats.md" | sed -nE "s/^\| (\`[^|]*) \|.*/\1/p" |
+		grep -oE "\`[^\`]+\`" | tr -d "\`"
+}
+
+test_expect_success 'every trailer that is written or read is in formats.md, and no other' '
+	{ grep -rhoE "\"Klineage-[A-Z][a-z]+\"" "$src" --include="*.c" | sed "s/\"//g; s/Klineage-//" &&
+	  grep -rhoE "add_trailer\(out, \"[A-Z][a-z]+\"" "$src" --include="*.c" | sed "s/.*, \"//; s/\"//"; } |
+		sort -u >want &&
+	test "$(wc -l <want)" -ge 10 &&
+	column Trailers | sed "s/^Klineage-//; s/:$//" | sort >have &&
+	both want have
+'
+
+test_expect_success 'every feature that is read from machine code is in formats.md, and no other' '
+	sed -nE "s/.*\{ \"([a-z0-9.-]+)\", VEC_.*/\1/p; s/.*kl_strvec_push\([^\"]*\"([a-z.-]+)\"\).*/\1/p
+		s/.*kl_strvec_pushf\([^\"]*\"call\.%s\".*/call.<symbol>/p
+		s/.*kl_strvec_pushf\([^\"]*\"loop\.depth\.%u\".*/loop.depth.<n>/p" "$src/gate/features.c" >names &&
+	grep -oE "\"vec\.[0-9]+\"" "$src/gate/features.c" | tr -d "\"" >>names &&
+	sort -u names >want && test "$(wc -l <want)" -ge 30 &&
+	column Features | sort >have &&
+	both want have
+'
+
+test_expect_success 'every class of failure that is written is in formats.md' '
+	cat "$src"/*/*.c | grep -oE "(class_ = |fail\([a-z]*, |KL_CALL_[A-Z]+\] = )\"[a-z-]+\"" |
+		grep -oE "\"[a-z-]+\"" | tr -d "\"" | sort -u >want &&
+	grep -q "^compile$" want && grep -q "^launch$" want &&
+	while read -r c; do
+		grep -qF "\`$c\`" "$docs/formats.md" || { echo "class $c is not in formats.md" >&2; return 1; }
+	done <want
+'
+
+test_expect_success 'every schema that is written is in formats.md' '
+	grep -rhoE "\"klineage\.[a-z]+/[0-9]\"" "$src" --include="*.[ch]" | tr -d "\"" | sort -u >want &&
+	test "$(wc -l <want)" -ge 5 &&
+	while read -r s; do
+		grep -qF "$s" "$docs/formats.md" || { echo "$s is not in formats.md" >&2; return 1; }
+	done <want
+'
+
 test_done
