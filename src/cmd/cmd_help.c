@@ -23,20 +23,18 @@ static void list(void)
  */
 static int show_manual(const char *verb)
 {
-	static const char *const place[] = { "build/man/%s.1", "../man/man1/%s.1" };
 	KL_AUTO(kl_freep) char *page = kl_asprintf("git-klineage-%s", verb);
+	KL_AUTO(kl_freep) char *beside = kl_asprintf("../share/man/man1/%s.1", page);
+	KL_AUTO(kl_freep) char *built = kl_asprintf("build/man/%s.1", page);
 	KL_AUTO(kl_freep) char *source = kl_asprintf("docs/man/%s.adoc", page);
 	KL_AUTO(kl_freep) char *path = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err;
 
 	fflush(stdout);
-	for (size_t i = 0; i < KL_ARRAY_SIZE(place) && !path; i++) {
-		KL_AUTO(kl_freep) char *file = kl_asprintf(place[i], page);
-
-		if (kl_fs_share(&path, file) == 0)
-			execlp("man", "man", "-l", path, (char *)NULL);
-	}
+	/* that of this very program first: another may be installed as well */
+	if (kl_fs_program(&path, beside) == 0 || kl_fs_share(&path, built) == 0)
+		execlp("man", "man", "-l", path, (char *)NULL);
 	kl_freep(&path);
 	err = kl_fs_share(&path, source);
 	if (!err)
