@@ -189,7 +189,7 @@ part_aa () {
 		[ $((i % 10)) = 1 ] && talk "A/A run $i of $aa_runs"
 		gated "$work/aa" HEAD aa || break
 	done
-	figure 'half-width of the A/A interval' % le 1 "$(samples aa.aa)"
+	figure 'half-width: how far the interval reaches from 1' % le 1 "$(samples aa.aa)"
 	awk '$1 == "parent" { n++; bad += $2 == "fast" || $2 == "slow" } END { if (n) print bad + 0 }' \
 		"$(samples aa.words)" >"$work/aa.false"
 	figure "'fast' or 'slow', of $(grep -c '^parent' "$work/aa.words") compared" n le 1 "$work/aa.false"
