@@ -88,11 +88,11 @@ static void noise_bounds_the_largest_error(void **state)
 	o->truth[777] = o->honest[777] = 1.5;
 	o->got[777] = 1.5f + 4 * 0x1p-23f;
 	assert_passes(o);
-	assert_true(o->x.margin == 1);
+	assert_true(o->x.margin <= 1 && o->x.margin > 0.9);
 	o->got[777] = 1.5f + 5 * 0x1p-23f;
 	assert_fails_at(o, 777);
 	assert_int_equal(o->x.bad, 1);
-	assert_true(o->x.margin > 1.24 && o->x.margin < 1.26);
+	assert_true(o->x.margin > 1.1 && o->x.margin < 1.26);
 	assert_string_equal(o->x.got, "1.5000006");
 	assert_string_equal(o->x.wanted, "1.5");
 	assert_contains(o->x.why, "allowed");
@@ -110,6 +110,20 @@ static void noise_bounds_the_rms(void **state)
 	assert_int_equal(o->x.bad, N);
 	assert_true(o->x.margin > 1.4 && o->x.margin < 1.6);
 	o->rule->rms = 3.01;
+	assert_passes(o);
+}
+
+/* Few elements need room for luck: an rms of 2.55 times the honest one fails in one group of 2000 and passes in groups of 50. */
+static void noise_leaves_small_groups_room(void **state)
+{
+	KL_AUTO(one_freep) struct one *o = one_new(KL_RULE_NOISE);
+
+	for (int i = 0; i < N; i++)
+		o->got[i] += 0x1p-23f * (i & 1 ? 3 : -2);
+	assert_fails_at(o, 0);
+	assert_contains(o->x.why, "rms");
+	o->rule->npaxes = 1;
+	o->rule->per[0] = 0;
 	assert_passes(o);
 }
 
@@ -559,6 +573,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(noise_bounds_the_largest_error),
 		cmocka_unit_test(noise_bounds_the_rms),
+		cmocka_unit_test(noise_leaves_small_groups_room),
 		cmocka_unit_test(noise_floors_at_half_an_ulp),
 		cmocka_unit_test(noise_groups_are_judged_alone),
 		cmocka_unit_test(nan_and_infinity),
