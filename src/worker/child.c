@@ -15,6 +15,11 @@
 #include "worker/signature.h"
 #include "worker/stub.h"
 
+/* What is not promised to be zero begins as ones: NaN in every format, no index. */
+#define DIRT 0xff
+#define DIRTY_ARENA ((size_t)16 << 20)	/* of the arena, where most allocations lie */
+#define DIRTY_STACK ((size_t)256 << 10)
+
 /* What the runtime linked into every kernel exports: where its allocator's memory is. */
 struct arena {
 	unsigned char *base;
@@ -87,7 +92,7 @@ static int map_tensors(struct child *c)
 	return 0;
 }
 
-static int give_arena(void *object, int64_t bytes)
+static int give_arena(void *object, int64_t bytes, bool dirty)
 {
 	struct arena *a = dlsym(object, "kl_rt_arena");
 	uint64_t at = 0;
@@ -102,6 +107,8 @@ static int give_arena(void *object, int64_t bytes)
 		return kl_error_errno("no memory for the kernel's allocations");
 	a->base = (void *)at;
 	a->size = (size_t)bytes;
+	if (dirty)	/* the first page as well: what it holds does not matter */
+		memset(a->base, DIRT, a->size < DIRTY_ARENA ? a->size : DIRTY_ARENA);
 	return 0;
 }
 
@@ -121,7 +128,7 @@ static int load(struct child *c)
 	*(void **)&c->frame->fn = dlsym(object, w->entry);
 	if (!c->frame->fn)
 		return kl_error(KL_EINVALID, "'%s' defines no '%s'", w->so, w->entry);
-	return give_arena(object, w->arena_bytes);
+	return give_arena(object, w->arena_bytes, w->cpu < 0);
 }
 
 static int build_frame(struct child *c)
@@ -170,6 +177,15 @@ static int say_hello(struct child *c, int err)
 	return recv(KL_WIRE_FD_SOCKET, &answer, 1, 0) == 1 ? answer : -1;
 }
 
+/* Below the frames that the kernel's will lie in. */
+static __attribute__((noinline)) void dirty_stack(void)
+{
+	unsigned char below[DIRTY_STACK];
+
+	memset(below, DIRT, sizeof(below));
+	__asm__ volatile("" : : "r"(below) : "memory");
+}
+
 int kl_child_main(void)
 {
 	struct child c = { 0 };
@@ -179,6 +195,8 @@ int kl_child_main(void)
 	if (answer < 0)
 		return KL_CHILD_NOT_READY;
 	sealed = !c.plan->baseline;
+	if (c.plan->cpu < 0)
+		dirty_stack();
 	munmap((void *)(uintptr_t)c.plan, sizeof(struct kl_wire));
 	if (sealed && kl_seal() < 0)
 		_exit(KL_CHILD_NOT_SEALED);

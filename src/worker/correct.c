@@ -229,8 +229,11 @@ static int one_call(struct run *r, struct kl_subject *s, const struct visit *v, 
 	uint64_t poison = r->seed + (uint64_t)++r->calls * 0x9e3779b97f4a7c15u;
 	struct kl_mismatch x;
 	struct kl_call end;
-	int err = kl_trial_kernel(&end, s, r->job, m->input, poison);
+	int err;
 
+	/* every third is plausible: at each point, and not in step with pairs */
+	poison = (poison & ~(uint64_t)1) | (r->calls % 3 == 0);
+	err = kl_trial_kernel(&end, s, r->job, m->input, poison);
 	if (err < 0)
 		return err;
 	if (end.end != KL_CALL_OK) {
@@ -322,22 +325,23 @@ static size_t members_of(const struct run *r, const struct kl_point *pt, size_t 
 }
 
 /*
- * The first input and its twin by turns in one process, and in another the twin
- * first. Where there is no twin, another input stands in for it.
+ * The twin and then the first input in one process, and in another both by
+ * turns. Each is met before the other once, so that what is wrong after the other
+ * alone was kept. Where there is no twin, another input stands in for it.
  */
 static int twins(struct run *r, struct visit v, size_t first, size_t other, bool twin)
 {
 	const size_t order[] = { first, other, first, other }, turned[] = { other, first };
 	int err;
 
-	v.member = order;
-	v.n = 4;
+	v.member = turned;
+	v.n = 2;
 	v.twins = twin;
 	err = visit(r, &v);
 	if (err < 0 || r->class)
 		return err;
-	v.member = turned;
-	v.n = 2;
+	v.member = order;
+	v.n = 4;
 	return visit(r, &v);
 }
 

@@ -33,6 +33,7 @@
  *	return on another stack		the stack pointer at the trap is compared
  *	change MXCSR, x87, flags	reset before every call
  *	keep state between calls	inputs are new each time, each output is checked
+ *	count on memory being zero	unless timed (cpu < 0), arena and stack begin as ones
  *	write the outputs later		stopped; nothing runs
  *
  * What is left: a kernel that forges `done` within the jitter of the trap (a
@@ -84,7 +85,10 @@ size_t kl_subject_bytes(const struct kl_subject *s, size_t arg);
 
 /**
  * Fill every `out` buffer, and the slack around all buffers, with a pattern derived
- * from `seed` that is no plausible answer (NaN payloads, wild integers).
+ * from `seed` that is no plausible answer (NaN payloads, wild integers). An odd
+ * seed leaves numbers in the outputs that look like an answer (floats of
+ * magnitude 1/4 to 2, integers below 64), as a buffer has that was used before: nothing
+ * may be read from the one kind or the other.
  */
 void kl_subject_poison(struct kl_subject *s, uint64_t seed);
 /** Was the child stopped by ptrace? See above for what is weaker when not. */

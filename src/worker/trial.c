@@ -60,7 +60,7 @@ int kl_trial_oracle(struct kl_subject *s, const struct kl_job *job, const struct
 	struct kl_call end;
 	int err;
 
-	kl_subject_poison(s, 0x6f7261636c65);
+	kl_subject_poison(s, 0x6f7261636c66);
 	for (size_t i = 0; i < job->nargs; i++) {
 		const struct kl_job_arg *a = &job->arg[i];
 		size_t n = kl_arg_is_input(a) ? (size_t)kl_point_elements(pt, i) : 0;

@@ -86,7 +86,6 @@ static size_t take_share(struct part *p, struct kl_rng *rng, unsigned of_64)
 int kl_twin_draw(void *const *input, size_t *changed, const struct kl_job *job,
 		 const struct kl_member *m, uint64_t seed, int t)
 {
-	size_t arg[KL_JOB_MAX_ARGS], nin = 0, first;
 	struct kl_rng rng;
 	char label[32];
 	int err = 0;
@@ -95,19 +94,13 @@ int kl_twin_draw(void *const *input, size_t *changed, const struct kl_job *job,
 	seed = kl_rng_derive(seed, label);
 	kl_rng_seed(&rng, seed);
 	*changed = 0;
-	for (size_t i = 0; i < job->nargs; i++) {
+	for (size_t i = 0; i < job->nargs && err == 0; i++) {
+		KL_AUTO(part_release) struct part p = { 0 };
 		size_t n = m->input[i] ? (size_t)kl_point_elements(m->point, i) : 0;
 
 		if (!n)
 			continue;
 		memcpy(input[i], m->input[i], n * kl_dtype_bytes(job->arg[i].dtype));
-		arg[nin++] = i;
-	}
-	first = nin ? kl_rng_below(&rng, nin) : 0;
-	for (size_t k = 0; k < nin && err == 0 && (t >= SINGLE || !*changed); k++) {
-		KL_AUTO(part_release) struct part p = { 0 };
-		size_t i = arg[(first + k) % nin];
-
 		err = part_init(&p, input[i], job, m, i, seed);
 		if (err == 0)
 			*changed += t < SINGLE ? take_one(&p, &rng) :

@@ -6,8 +6,9 @@
 
 /*
  * twin - inputs that differ from a member's in as little as changes the
- * answer: one element, where that is enough. A kernel that keeps answers by a
- * part of what it is given takes the one for the other.
+ * answer: one element of each input, where that is enough. A kernel that keeps
+ * answers, or what it made of one input, by a part of what it is given takes
+ * the one for the other.
  *
  * What is drawn anew comes from the argument's own fill, so that a twin is as
  * good an input as any. Where a fill promises something of a whole row (one-hot,
@@ -16,7 +17,7 @@
  *	for (t = 0; t < KL_TWIN_TRIES && !apart; t++)
  *		kl_twin_draw(input, &changed, job, m, seed, t) ... ask the oracle ... kl_twin_apart()
  */
-#define KL_TWIN_TRIES 7	/* 0..3: one element; then 1/64, 1/8, all but the ends of each input */
+#define KL_TWIN_TRIES 7	/* 0..3: one element of each input; then 1/64, 1/8, all but the ends */
 
 /**
  * Inputs of try `t` into the buffers `input[arg]`, and how many elements have other
