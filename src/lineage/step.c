@@ -56,8 +56,8 @@ static void add_trailer(struct kl_buf *out, const char *key, const char *value)
 static void add_text(struct kl_buf *out, const char *text)
 {
 	static const char *const meaning[] = { "---", "diff ", "Index: ", "From ", ">From ",
-					       "-- ", "From:", "Date:", "Subject:", "Klineage-" };
-	bool blank = false;
+					       "-- ", "#", "From:", "Date:", "Subject:", "Klineage-" };
+	bool blank = false, first = true;
 	size_t n;
 
 	for (; *text; text += n + (text[n] == '\n')) {
@@ -72,9 +72,9 @@ static void add_text(struct kl_buf *out, const char *text)
 			continue;
 		}
 		kl_buf_addch(out, '\n');
-		if (blank)
+		if (blank && !first)
 			kl_buf_addch(out, '\n');
-		blank = false;
+		blank = first = false;
 		for (size_t i = 0; i < KL_ARRAY_SIZE(meaning); i++)
 			if (!strncmp(line.ptr, meaning[i], strlen(meaning[i]))) {
 				kl_buf_adds(out, "| ");
@@ -82,33 +82,36 @@ static void add_text(struct kl_buf *out, const char *text)
 			}
 		kl_buf_adds(out, line.ptr);
 	}
-	kl_buf_addch(out, '\n');
+	if (!first)
+		kl_buf_addch(out, '\n');
 }
 
-static void add_subject(struct kl_buf *out, const struct kl_step *s)
+static void add_subject(struct kl_buf *out, const struct kl_step *step)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	const char *action = said(s->action) ? s->action : "step";
-	const char *what = said(s->mechanism) ? s->mechanism : action;
+	const char *action = said(step->action) ? step->action : "step";
+	const char *what = said(step->mechanism) ? step->mechanism : action;
 
-	switch (s->kind) {
+	switch (step->kind) {
 	case KL_STEP_ROOT:
-		kl_buf_addf(&b, "K_0 of %s", s->workload ? s->workload : "?");
+		kl_buf_addf(&b, "K_0 of %s", step->workload ? step->workload : "?");
 		break;
 	case KL_STEP_FORWARD:
 		kl_buf_addf(&b, "restore %s", what);
 		break;
 	case KL_STEP_REJECTED:
-		kl_buf_addf(&b, "rejected (%s): %s", said(s->class_) ? s->class_ : "?", action);
+		kl_buf_addf(&b, "rejected (%s): %s", said(step->class_) ? step->class_ : "?", action);
 		break;
 	case KL_STEP_BACK:
 		kl_buf_adds(&b, action);
 		break;
 	}
-	if (said(s->locus) && strcmp(s->locus, "-"))
-		kl_buf_addf(&b, " in %s", s->locus);
-	if (*b.ptr == '[')	/* git am would drop it */
+	if (said(step->locus) && strcmp(step->locus, "-"))
+		kl_buf_addf(&b, " in %s", step->locus);
+	if (*b.ptr == '[')	/* git am would drop it, and decode an encoded word */
 		kl_buf_adds(out, "step ");
+	for (char *s = b.ptr; (s = strstr(s, "=?")); )
+		*s = '-';
 	add_line(out, b.ptr);
 	kl_buf_addch(out, '\n');
 }

@@ -148,6 +148,12 @@ static void drop_expect(struct kl_cedits *out, const struct kl_ctokens *c)
 
 /* --- intrinsics ----------------------------------------------------------- */
 
+static bool is_intrinsic(const struct kl_ctokens *c, size_t i)
+{
+	return c->t[i].kind == KL_CT_IDENT && c->t[i].len > 3 &&
+	       !strncmp(c->text + c->t[i].off, "_mm", 3);
+}
+
 /* _mm256_stream_ps -> _mm256_storeu_ps: `from` and `to` between prefix and suffix */
 static void rename_intrinsics(struct kl_cedits *out, const struct kl_ctokens *c,
 			      const char *from, const char *to, const char *const *suffix)
@@ -157,8 +163,7 @@ static void rename_intrinsics(struct kl_cedits *out, const struct kl_ctokens *c,
 	for (size_t i = 0; i < c->n; i++) {
 		KL_AUTO(kl_freep) char *word = NULL;
 
-		if (c->t[i].kind != KL_CT_IDENT || c->t[i].len < 4 ||
-		    strncmp(c->text + c->t[i].off, "_mm", 3))
+		if (!is_intrinsic(c, i))
 			continue;
 		word = kl_strndup(c->text + c->t[i].off, c->t[i].len);
 		for (const char *const *p = prefix; *p; p++)
@@ -194,38 +199,55 @@ static void unaligned(struct kl_cedits *out, const struct kl_ctokens *c)
 	rename_intrinsics(out, c, "store", "storeu", suffix);
 }
 
+/* "_mm256_fmadd_ps" -> "_mm256_add_ps(_mm256_mul_ps("; NULL for anything else; the caller frees */
+static char *unfused(const char *word)
+{
+	static const char *const kind[] = { "ps", "pd", "ss", "sd", NULL };
+	const char *op = strstr(word, "_fmadd_"), *sub = strstr(word, "_fmsub_");
+	size_t prefix;
+
+	if (!op)
+		op = sub;
+	prefix = op ? (size_t)(op - word) : 0;
+	for (const char *const *k = kind; op && *k; k++)
+		if (!strcmp(op + 7, *k))
+			return kl_asprintf("%.*s_%s_%s(%.*s_mul_%s(", (int)prefix, word,
+					   sub ? "sub" : "add", *k, (int)prefix, word, *k);
+	return NULL;
+}
+
+/* token of the second of just two commas between `open` and its end, or -1 */
+static int second_comma(const struct kl_ctokens *c, size_t open)
+{
+	int commas = 0, second = -1;
+
+	for (int t = (int)open + 1; t < c->t[open].match; t++) {
+		if (kl_ctoken_is(c, t, "(") && c->t[t].match > 0)
+			t = c->t[t].match;
+		else if (kl_ctoken_is(c, t, ",") && ++commas == 2)
+			second = t;
+	}
+	return commas == 2 ? second : -1;
+}
+
 /* _mm256_fmadd_ps(a, b, c) -> _mm256_add_ps(_mm256_mul_ps(a, b), c) */
 static void split_fma(struct kl_cedits *out, const struct kl_ctokens *c)
 {
-	static const char *const kind[] = { "ps", "pd", "ss", "sd", NULL };
-	static const char *const op[] = { "fmadd", "add", "fmsub", "sub", NULL };
-	static const char *const prefix[] = { "_mm_", "_mm256_", "_mm512_", NULL };
+	for (size_t i = 0; i + 2 < c->n; i++) {
+		KL_AUTO(kl_freep) char *word = NULL;
+		KL_AUTO(kl_freep) char *head = NULL;
+		int comma;
 
-	for (size_t i = 0; i + 2 < c->n; i++)
-		for (int p = 0; prefix[p]; p++)
-			for (int o = 0; op[o]; o += 2)
-				for (int k = 0; kind[k]; k++) {
-					KL_AUTO(kl_freep) char *name =
-						kl_asprintf("%s%s_%s", prefix[p], op[o], kind[k]);
-					KL_AUTO(kl_freep) char *head = NULL;
-					int end, commas = 0, second = -1;
-
-					if (!kl_ctoken_is(c, i, name) || !kl_ctoken_is(c, i + 1, "("))
-						continue;
-					end = c->t[i + 1].match;
-					for (int t = (int)i + 2; t < end; t++) {
-						if (kl_ctoken_is(c, t, "(") && c->t[t].match > 0)
-							t = c->t[t].match;
-						else if (kl_ctoken_is(c, t, ",") && ++commas == 2)
-							second = t;
-					}
-					if (commas != 2)
-						continue;
-					head = kl_asprintf("%s%s_%s(%smul_%s(", prefix[p], op[o + 1],
-							   kind[k], prefix[p], kind[k]);
-					kl_cedits_tokens(out, c, i, i + 1, head, out->nsite);
-					kl_cedits_tokens(out, c, second, second, "),", out->nsite - 1);
-				}
+		if (!is_intrinsic(c, i) || !kl_ctoken_is(c, i + 1, "("))
+			continue;
+		word = kl_strndup(c->text + c->t[i].off, c->t[i].len);
+		head = unfused(word);
+		comma = head ? second_comma(c, i + 1) : -1;
+		if (comma < 0)
+			continue;
+		kl_cedits_tokens(out, c, i, i + 1, head, out->nsite);
+		kl_cedits_tokens(out, c, comma, comma, "),", out->nsite - 1);
+	}
 }
 
 /* --- tile constants ------------------------------------------------------- */

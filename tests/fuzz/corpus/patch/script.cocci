@@ -1,0 +1,3 @@
+@script:python@
+@@
+import os
