@@ -202,11 +202,11 @@ static int visit(struct profile *p, struct subject *s, size_t calls, double *log
 			drop(p, s, v.call.end != KL_CALL_OK ? v.call.what : v.mismatch.why);
 		return 0;
 	}
-	if (candidate(p, s) && v.least_ns + FLOOR_SLACK_NS < p->point->floor_ns)
+	if (candidate(p, s) && v.least_wall_ns + FLOOR_SLACK_NS < p->point->floor_ns)
 		fail(p, "cheat",
 		     "%lld ns at '%s' is below the physical floor of %lld ns: "
 		     "the work cannot have been done",
-		     (long long)v.least_ns, p->point->id, (long long)p->point->floor_ns);
+		     (long long)v.least_wall_ns, p->point->id, (long long)p->point->floor_ns);
 	s->slow |= v.slow;
 	*log_ns += log((double)v.least_ns);
 	p->measured += v.measured;

@@ -47,8 +47,12 @@ static void take(struct kl_visit *v)
 {
 	int64_t ns = v->call.ns > 1 ? v->call.ns : 1;
 
+	int64_t wall = v->call.wall_ns > 1 ? v->call.wall_ns : 1;
+
 	if (!v->least_ns || ns < v->least_ns)
 		v->least_ns = ns;
+	if (!v->least_wall_ns || wall < v->least_wall_ns)
+		v->least_wall_ns = wall;
 	v->measured++;
 	v->disturbed += v->call.disturbed;
 }
