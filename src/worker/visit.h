@@ -39,7 +39,7 @@ struct kl_visit_plan {
 struct kl_visit {
 	int64_t first_ns;		/* of the call that is not measured */
 	int64_t least_ns;		/* the shortest of the measured times, at least 1 */
-	int64_t least_wall_ns;		/* the shortest by the parent's clock: what a floor is held against */
+	int64_t least_wall_ns;		/* by the parent's clock alone: what a floor is held against */
 	int measured, disturbed;	/* calls; those of them that had to wait for a processor */
 	int64_t handshake_ns;
 	bool slow, traced;
