@@ -321,6 +321,53 @@ static void test_view(void **state)
 	assert_error(KL_ENOTFOUND, "no lineage", kl_view_load(&v, r, "copy", "other"));
 }
 
+/*
+ * One commit took away two mechanisms and says it was one. The part that is
+ * that one goes first; what is left of the commit cannot be split, and stands as compound.
+ */
+static void test_compound(void **state)
+{
+	static const char *const body[] = {
+		"int a(void)\n{\n\treturn 0; /* %s*/\n}\nvoid copy(void)\n{\n\ta(); /* %s*/\n}\n",
+	};
+	KL_AUTO(kl_freep) char *dir = scratch_dir("compound");
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	char *primary[] = { (char *)"prefetch", NULL };
+	struct kl_mechanism prefetch = { .name = (char *)"prefetch", .action = (char *)"prefetch-off",
+					 .primary = { primary, 1, 0 } };
+	struct kl_mechanisms table = { &prefetch, 1 };
+	struct fake f = { 0 };
+	struct kl_sequencer s;
+	struct kl_outcome out;
+
+	sh(dir, "git init -q -b main . && mkdir k && printf '%s' >k/klineage.yaml && "
+	   "echo 'void copy(void) {}' >k/oracle.c", fake_contract);
+	for (int i = 0; i < 2; i++) {
+		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "k/copy.c");
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+
+		kl_buf_addf(&text, "/* NS:%d */\n", i ? 1000 : 3000);
+		kl_buf_addf(&text, body[0], i ? " F:prefetch " : "", i ? " F:vec.256 " : "");
+		assert_ok(kl_fs_put(path, text.ptr, text.len, 0644));
+		sh(dir, "git add . && git commit -q -F - <<'EOF'\n%s\nEOF",
+		   i ? "both\n\nKlineage-Mechanism: prefetch\nKlineage-Action: prefetch-off" : "plain");
+	}
+	assert_ok(kl_repo_open_at(&r, dir));
+	s = fake_sequencer(r, &f);
+	s.mechanisms = &table;
+	assert_ok(kl_sequencer_start(&s, &fake_opts));
+	assert_ok(kl_sequencer_run(&s, &out));
+	kl_sequencer_release(&s);
+	assert_int_equal(out.steps, 2);
+	assert_sh("compound\nclean", dir, "git log -2 --format='%%(trailers:key=Klineage-Delta,valueonly)' "
+		  WALK " | grep .");
+	assert_sh("1", dir, "git show " WALK "~1:k/copy.c | grep -c vec.256");
+	assert_sh("", dir, "git show " WALK ":k/copy.c | grep F: || :");
+	assert_sh("1", dir, "git log -1 --format=%%B " WALK " | grep -c 'could not be split: .*vec.256'");
+	assert_clean(dir);
+	kl_outcome_release(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,6 +380,7 @@ int main(void)
 		cmocka_unit_test(test_stepwise),
 		cmocka_unit_test(test_patches),
 		cmocka_unit_test(test_view),
+		cmocka_unit_test(test_compound),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
