@@ -103,7 +103,7 @@ enum kl_call_end { KL_CALL_OK, KL_CALL_FAULT, KL_CALL_HANG, KL_CALL_CHEAT, KL_CA
 struct kl_call {
 	enum kl_call_end end;
 	int64_t ns;		/* by the parent's clock less the handshake; at most the processor time */
-	int64_t wall_ns;	/* by the parent's clock less the handshake alone: never less than what it took */
+	int64_t wall_ns;	/* by the parent's clock alone: never less than what it took */
 	bool disturbed;		/* it had to wait for a processor: ns is processor time */
 	char what[200];		/* for people, after "the kernel ": "made the system call 57 (fork)" */
 };
