@@ -17,7 +17,7 @@
 
 /* What is not promised to be zero begins as ones: NaN in every format, no index. */
 #define DIRT 0xff
-#define DIRTY_ARENA ((size_t)16 << 20)	/* of the arena, where most allocations lie */
+#define DIRTY_ARENA ((size_t)2 << 20)	/* of the arena, where most allocations lie */
 #define DIRTY_STACK ((size_t)256 << 10)
 
 /* What the runtime linked into every kernel exports: where its allocator's memory is. */
