@@ -27,12 +27,12 @@ ifneq ($(V),1)
 Q := @
 endif
 
-LIB_DIRS := base text repo gate rewrite lineage
+LIB_DIRS := base text plan repo gate rewrite lineage
 LIB_SRC := $(foreach d,$(LIB_DIRS),$(wildcard src/$(d)/*.c))
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
 CMD_OBJ := $(patsubst src/%.c,$(B)/%.o,$(wildcard src/cmd/*.c))
-# the worker stands alone: base, JSON, libffi
-WORKER_LIB_OBJ := $(patsubst src/%.c,$(B)/%.o,$(wildcard src/base/*.c) src/text/json.c)
+# the worker stands alone: base, plan, JSON, libffi
+WORKER_LIB_OBJ := $(patsubst src/%.c,$(B)/%.o,$(wildcard src/base/*.c src/plan/*.c) src/text/json.c)
 WORKER_OBJ := $(patsubst src/%.c,$(B)/%.o,$(wildcard src/worker/*.c))
 TEST_BIN := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))

@@ -29,11 +29,12 @@ only () {
 may base
 may text base
 may repo text base
-may gate repo text base
-may rewrite gate repo text base
-may lineage rewrite gate repo text base
-may cmd lineage rewrite gate repo text base
-may worker base text
+may plan text base
+may gate plan repo text base
+may rewrite gate plan repo text base
+may lineage rewrite gate plan repo text base
+may cmd lineage rewrite gate plan repo text base
+may worker plan base text
 grep -rnE '^#include "text/' src/worker | grep -v '"text/json.h"' &&
 	bad "^ src/worker may use text's JSON alone"
 only 'git2' 'repo/'
