@@ -316,7 +316,7 @@ int kl_contract_arg(const struct kl_contract *c, const char *name)
 
 struct kl_expr_names kl_contract_names(const struct kl_contract *c)
 {
-	return (struct kl_expr_names){ (const char *const *)c->dim_name, c->dims.n };
+	return (struct kl_expr_names){ .name = (const char *const *)c->dim_name, .n = c->dims.n };
 }
 
 size_t kl_contract_npoints(const struct kl_contract *c)

@@ -28,7 +28,7 @@
 #define KL_MAX_PERF 16
 #define KL_MAX_ALSO 64
 
-struct kl_expr;		/* gate/expr.h */
+struct kl_expr;		/* plan/expr.h */
 struct kl_expr_names;
 
 struct kl_dims {	/* one point: a value for each dim of the case, in its order */

@@ -3,8 +3,8 @@
 #define KL_GATE_CONTRACT_PARTS_H
 
 #include "gate/contract.h"
-#include "gate/expr.h"
 #include "gate/node.h"
+#include "plan/expr.h"
 
 /*
  * contract_parts - the pieces of kl_contract_parse(), which calls them in

@@ -3,8 +3,8 @@
 #define KL_GATE_FILL_H
 
 #include "gate/dtype.h"
-#include "gate/expr.h"
 #include "gate/node.h"
+#include "plan/expr.h"
 #include "text/json.h"
 
 /*

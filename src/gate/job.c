@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gate/expr.h"
 #include "gate/fill.h"
+#include "plan/expr.h"
 
 /*
  * Generous peaks of one core: a time below the floor they give is no time

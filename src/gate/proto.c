@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "gate/lexer.h"
+#include "plan/lexer.h"
 
 #define MAX_PARAMS 32
 

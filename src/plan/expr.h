@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_GATE_EXPR_H
-#define KL_GATE_EXPR_H
+#ifndef KL_PLAN_EXPR_H
+#define KL_PLAN_EXPR_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,8 +9,8 @@
 #include "base/mem.h"
 
 /*
- * expr - integer expressions and predicates over named dimensions, as they
- * stand in a contract's shapes and domain (docs/formats.md, "Expressions").
+ * expr - integer expressions and predicates over names, as they stand in a
+ * contract's shapes and domain, and in a launch plan (docs/formats.md, "Expressions").
  *
  * The text is hostile: it is at most KL_EXPR_MAX_TEXT bytes long, nests at
  * most KL_EXPR_MAX_DEPTH deep, and evaluation reports overflow and division
@@ -29,6 +29,7 @@ enum kl_expr_type { KL_EXPR_NUMBER, KL_EXPR_TRUTH };
 struct kl_expr_names {
 	const char *const *name;
 	size_t n;
+	const char *what;	/* for "'x' is not ...": NULL for "a dim of the case" */
 };
 
 struct kl_expr;

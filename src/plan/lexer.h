@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_GATE_LEXER_H
-#define KL_GATE_LEXER_H
+#ifndef KL_PLAN_LEXER_H
+#define KL_PLAN_LEXER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/lexer.h"
+#include "plan/lexer.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/expr.h"
+#include "plan/expr.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -190,8 +190,8 @@ static int parse_word(struct typed *out, struct parser *p)
 			return parse_call(out, p, calls[i].op);
 		}
 	}
-	return kl_error(KL_EINVALID, "'%.*s' is not a dim of the case",
-			(int)(n > 64 ? 64 : n), s);
+	return kl_error(KL_EINVALID, "'%.*s' is not %s", (int)(n > 64 ? 64 : n), s,
+			p->names->what ? p->names->what : "a dim of the case");
 }
 
 static int parse_unary(struct typed *out, struct parser *p)
