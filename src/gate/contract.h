@@ -63,7 +63,8 @@ struct kl_contract {
 	char *workload, *op;
 	char *dim_name[KL_MAX_DIMS];
 	struct kl_dims dims;		/* the case */
-	char *language, *entry;
+	char *language, *entry;		/* "c", "cuda"; no entry (NULL) for cuda */
+	char *launch;			/* cuda: the source that is the launch plan */
 	struct kl_strvec sources, flags;
 	struct kl_arg arg[KL_MAX_ARGS];
 	size_t nargs;
@@ -75,7 +76,7 @@ struct kl_contract {
 	struct kl_dims *also;
 	size_t nalso;
 	struct kl_strvec oracle_sources;
-	char *oracle_entry;
+	char *oracle_entry, *oracle_launch;
 	json_t *accept;			/* array of rules, each naming its output, as in a job */
 	json_t *exact, *bands;		/* arrays of {arg: canonical fill} */
 	bool deterministic;

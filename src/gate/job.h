@@ -18,6 +18,9 @@ struct kl_job_spec {
 	const struct kl_platform *platform;
 	const char *truth_so, *honest_so;
 	const char *candidate_so, *parent_so;	/* parent may be NULL */
+	/* cuda: launch plans, as kl_launch has them; parent_plan NULL without a parent */
+	const json_t *plan, *parent_plan, *oracle_plan;
+	const char *arch;			/* cuda: "sm_90a" */
 	const char *pool;			/* directory, made by the worker */
 	bool audit, correct, profile;
 	uint64_t seed;				/* 0: from the system */

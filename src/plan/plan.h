@@ -28,16 +28,25 @@
 #define KL_PLAN_MAX_MAPS 16
 #define KL_PLAN_MAX_SCRATCH 16
 #define KL_PLAN_MAX_PARAM_BYTES 4096
+#define KL_PLAN_MAX_NAMES 64		/* of `let`, of `define`, of `require` */
 
 struct kl_plan;
+
+/* A scalar of the contract, which a plan passes by its name. */
+struct kl_plan_scalar {
+	const char *name;		/* NULL: this contract argument is no scalar */
+	const char *dtype;
+	double value;
+};
 
 /* What expressions and arguments may name. Borrowed during kl_plan_parse only. */
 struct kl_plan_names {
 	const char *const *dim;		/* the case's dims, in order */
 	size_t ndim;
 	const char *const *tensor;	/* name of each contract argument, NULL where it is no tensor */
-	const int *naxes;
+	const int *naxes;		/* may be NULL; not looked at */
 	size_t ntensor;			/* = number of contract arguments */
+	const struct kl_plan_scalar *scalar;	/* `ntensor` of them, or NULL: none */
 };
 
 /* Device facts that expressions may use: `sms`, `smem_optin`, `cc`, `l2`. */
@@ -49,15 +58,44 @@ struct kl_plan_facts {
 };
 
 /**
+ * The document is JSON of the YAML's structure, in which an expression is a string or
+ * an integer, a number a string or a number, and `bytes: <file>` has become
+ * {"bytes": {"hex": "..."}}. It is kept (a reference).
+ *
  * KL_EINVALID: the message begins with the place, "launch[0].grid[1]: ...", which
- * `place` (KL_PLAN_PLACE bytes, or NULL) also gets alone, so that who has the
- * YAML can say the line.
+ * `place` (KL_PLAN_PLACE bytes, or NULL) also gets alone, so that who has the YAML can
+ * say the line. It may end in "@<n>", n bytes into the text that stands there, or in
+ * "?", the key itself.
  */
 #define KL_PLAN_PLACE 160
 int kl_plan_parse(struct kl_plan **out, const json_t *doc, const struct kl_plan_names *names,
 		  char *place);
 void kl_plan_free(struct kl_plan *p);
 KL_DEFINE_CLEANUP(struct kl_plan *, kl_plan_free)
+
+/** What it was parsed from; borrowed. A child is given this and parses it again. */
+const json_t *kl_plan_doc(const struct kl_plan *p);
+
+/* How the source is compiled: `compile`. */
+struct kl_plan_compile {
+	char arch[16];			/* "sm_90a"; "": not said (an oracle, an artefact) */
+	char std[8];			/* "c++17", the default */
+	size_t ndefine;
+	struct { char name[64]; int64_t value; } define[KL_PLAN_MAX_NAMES];
+};
+const struct kl_plan_compile *kl_plan_compile(const struct kl_plan *p);
+
+/* An imported binary in place of a source: `artefact`. */
+struct kl_plan_artefact {
+	char *cubin;			/* path beside the plan */
+	char sha256[65];
+	char *producer, *source;	/* NULL: not said */
+};
+/** NULL: it is compiled from source. */
+const struct kl_plan_artefact *kl_plan_artefact(const struct kl_plan *p);
+
+/** `quirks: auto`: what CUTLASS works round in old drivers' tensor maps is worked round here. */
+bool kl_plan_quirks(const struct kl_plan *p);
 
 /* -- resolved: everything a number ----------------------------------------- */
 
@@ -87,7 +125,7 @@ struct kl_plan_map {
 	int lower[3], upper[3];		/* im2col, as many as rank - 2 */
 	uint32_t channels, pixels;	/* im2col */
 	int interleave, swizzle, l2, oob;	/* values of the CUDA enums */
-	int64_t span;			/* bytes from offset that the map can reach; checked against the tensor */
+	int64_t span;			/* bytes from offset that it can reach, checked; 0: interleaved */
 };
 
 enum kl_plan_arg_kind {
@@ -143,10 +181,23 @@ struct kl_plan_at {
  */
 int kl_plan_resolve(struct kl_plan_at **out, const struct kl_plan *p, const int64_t *dims,
 		    const int64_t *tensor_bytes, const struct kl_plan_facts *facts);
+/** The same; `place` as in kl_plan_parse(). */
+int kl_plan_resolve_place(struct kl_plan_at **out, const struct kl_plan *p, const int64_t *dims,
+			  const int64_t *tensor_bytes, const struct kl_plan_facts *facts, char *place);
 void kl_plan_at_free(struct kl_plan_at *a);
 KL_DEFINE_CLEANUP(struct kl_plan_at *, kl_plan_at_free)
 
 /** Kernels named by `launch` and `prepare`, each once, in order; borrowed. */
 size_t kl_plan_kernels(const struct kl_plan *p, const char **out, size_t max);
+
+/* -- architectures ----------------------------------------------------------- */
+
+/**
+ * Facts that a device of this architecture ("sm_90a") has, or may well have: sms and l2
+ * are those of one product. KL_EINVALID names the known ones.
+ */
+int kl_plan_arch_facts(struct kl_plan_facts *out, const char *arch);
+/** Does code for `arch` run on a device of compute capability `cc` (90 for 9.0)? */
+bool kl_plan_arch_runs(const char *arch, int64_t cc);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "plan/plan.h"
 #include "text/json.h"
 
 /*
@@ -15,6 +16,9 @@
  */
 #define KL_JOB_MAX_ARGS 32
 #define KL_JOB_MAX_AXES 8
+#define KL_JOB_MAX_DIMS 16
+
+enum kl_job_surface { KL_SURFACE_C, KL_SURFACE_CUDA };
 
 enum kl_dtype {
 	KL_F64, KL_F32, KL_F16, KL_BF16,
@@ -36,6 +40,7 @@ struct kl_point {		/* dims at which the kernel is called */
 	bool perf;		/* profiled */
 	bool hot;
 	int64_t weight;
+	int64_t dim[KL_JOB_MAX_DIMS];	/* cuda: of the job's dims, in order */
 	struct {
 		int64_t value;			/* dim */
 		size_t naxes;
@@ -59,9 +64,15 @@ struct kl_rule {
 };
 
 struct kl_job {
-	char entry[128];		/* of the candidate and the parent */
+	enum kl_job_surface surface;
+	char entry[128];		/* of the candidate and the parent; "" for cuda */
 	char oracle_entry[128];
-	char *truth_so, *honest_so;
+	char arch[16];			/* cuda: "sm_90a" */
+	size_t ndim;			/* cuda: names that plans may use */
+	char dim_name[KL_JOB_MAX_DIMS][64];
+	struct kl_plan *plan;		/* cuda: the candidate's; NULL where there is none */
+	struct kl_plan *parent_plan, *oracle_plan;
+	char *truth_so, *honest_so;	/* cuda: these four are cubins */
 	char *candidate_so;
 	char *parent_so;		/* NULL: none */
 	char *baseline;			/* NULL: none */
@@ -85,6 +96,17 @@ struct kl_job {
 int kl_job_parse(struct kl_job **out, const json_t *doc);
 void kl_job_free(struct kl_job *j);
 KL_DEFINE_CLEANUP(struct kl_job *, kl_job_free)
+
+/** The names that the job's plans were parsed with; `tensor` etc. have `nargs` entries. Borrowed. */
+struct kl_job_names {
+	struct kl_plan_names names;
+	const char *dim[KL_JOB_MAX_DIMS], *tensor[KL_JOB_MAX_ARGS];
+	struct kl_plan_scalar scalar[KL_JOB_MAX_ARGS];
+};
+void kl_job_names(struct kl_job_names *out, const struct kl_job *j);
+/** Bytes of each argument at a point, 0 for no tensor; kl_real counts as `real` bytes, 0: as declared. */
+void kl_job_tensor_bytes(int64_t out[KL_JOB_MAX_ARGS], const struct kl_job *j,
+			 const struct kl_point *p, size_t real);
 
 size_t kl_dtype_bytes(enum kl_dtype t);
 int64_t kl_point_elements(const struct kl_point *p, size_t arg);
