@@ -7,13 +7,16 @@
 
 #include "base/error.h"
 
-static uint64_t splitmix(uint64_t *x)
+uint64_t kl_rng_mix(uint64_t z)
 {
-	uint64_t z = (*x += 0x9e3779b97f4a7c15u);
-
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
 	return z ^ (z >> 31);
+}
+
+static uint64_t splitmix(uint64_t *x)
+{
+	return kl_rng_mix(*x += 0x9e3779b97f4a7c15u);
 }
 
 void kl_rng_seed(struct kl_rng *r, uint64_t seed)

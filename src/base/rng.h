@@ -27,6 +27,8 @@ uint64_t kl_rng_below(struct kl_rng *r, uint64_t n);
 /** Fill from the operating system; never fails. */
 void kl_rng_os(void *p, size_t n);
 uint64_t kl_rng_os_seed(void);
+/** A bijection that scatters neighbours (the output step of splitmix64). */
+uint64_t kl_rng_mix(uint64_t x);
 /** A seed derived from `seed` and a label: independent streams by name. */
 uint64_t kl_rng_derive(uint64_t seed, const char *label);
 

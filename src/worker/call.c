@@ -19,7 +19,7 @@
 /* Where we cannot stop the child: how long we look for a change of the outputs after "done". */
 #define LINGER_NS (200 * US)
 /* Empty calls that measure the handshake: its lower quartile, since a busy machine only adds. */
-#define EMPTY_CALLS 33
+#define EMPTY_CALLS 17
 #define STOLEN_SHARE 4
 /*
  * More than these is not the handshake but other work on the processors, and
