@@ -161,6 +161,31 @@ void kl_yard_release(struct kl_yard *y)
 	*y = (struct kl_yard){ 0 };
 }
 
+void kl_yard_merge(struct kl_yard *y, const struct kl_yard *other, size_t n)
+{
+	for (size_t g = 0; g < y->ngroup && g < other->ngroup; g++) {
+		double sq = y->rms[g] * y->rms[g] * (double)n + other->rms[g] * other->rms[g];
+
+		y->max[g] = fmax(y->max[g], other->max[g]);
+		y->rms[g] = sqrt(sq / (double)(n + 1));
+	}
+}
+
+size_t kl_yard_group(const struct kl_job *job, size_t rule, const struct kl_point *pt)
+{
+	const struct kl_rule *r = &job->rule[rule];
+	struct kl_member m = { .point = pt };
+	struct view v;
+
+	if (r->kind != KL_RULE_NOISE)
+		return 0;
+	if (view_init(&v, job, r, &m, r->out) < 0) {
+		kl_error_clear();
+		return 0;
+	}
+	return v.size;
+}
+
 /* -- verdicts on single elements ---------------------------------------- */
 
 struct judge {

@@ -19,6 +19,15 @@
 #include "worker/tensor.h"
 
 #define TWIN "twin"
+/*
+ * An honest error over a handful of elements is small by luck now and then, and no
+ * yardstick for another's. Where groups are that small each band is drawn a few
+ * more times, for the yards alone; draws from SPARE on are these.
+ */
+#define SPARE 1000
+#define SPARES 15
+#define SPARE_GROUP 32
+#define SPARE_ELEMENTS ((int64_t)4 << 20)	/* inputs beyond this: a few only */
 /* An also point of no more elements has a twin, too. */
 #define TWIN_ELEMENTS 65536
 
@@ -72,12 +81,49 @@ static bool has_twin(const struct kl_job *job, const struct kl_point *pt)
 	return inputs && (pt->perf || all <= TWIN_ELEMENTS);
 }
 
+static bool is_spare(const struct kl_member *m)
+{
+	return m->draw >= SPARE;
+}
+
+static int spares(const struct kl_job *job, const struct kl_point *pt)
+{
+	int64_t inputs = 0;
+	bool small = false;
+
+	for (size_t i = 0; i < job->nargs; i++)
+		inputs += kl_arg_is_input(&job->arg[i]) ? kl_point_elements(pt, i) : 0;
+	for (size_t r = 0; r < job->nrule; r++) {
+		size_t n = kl_yard_group(job, r, pt);
+
+		small = small || (n > 0 && n < SPARE_GROUP);
+	}
+	return !small ? 0 : inputs > SPARE_ELEMENTS ? SPARES / 5 : SPARES;
+}
+
+/* Once more for each band that is there, from member `first` on. */
+static void plan_spares(struct kl_pool *p, const struct kl_job *job, size_t first)
+{
+	size_t last = p->n;
+
+	for (size_t i = first; i < last; i++) {
+		char band[32];
+		struct kl_member m = p->member[i];
+		int n = m.draw || m.exact || !strcmp(m.band, TWIN) ? 0 : spares(job, m.point);
+
+		snprintf(band, sizeof(band), "%s", m.band);
+		for (int d = 0; d < n; d++)
+			plan_add(p, m.point, band, SPARE + d, false);
+	}
+}
+
 static void plan(struct kl_pool *p, const struct kl_job *job)
 {
 	char band[32];
 
 	for (size_t i = 0; i < job->npoint; i++) {
 		const struct kl_point *pt = &job->point[i];
+		size_t first = p->n;
 
 		for (int d = 0; d < (pt->perf ? KL_POOL_DRAWS : 1); d++)
 			plan_add(p, pt, "noise", d, false);
@@ -95,6 +141,7 @@ static void plan(struct kl_pool *p, const struct kl_job *job)
 			plan_add(p, pt, "scale-up", 0, false);
 			plan_add(p, pt, "scale-down", 0, false);
 		}
+		plan_spares(p, job, first);
 	}
 }
 
@@ -110,8 +157,6 @@ static char *member_path(const struct kl_pool *p, size_t i)
 {
 	return kl_asprintf("%s/m%04zu", p->dir, i);
 }
-
-/* -- building ----------------------------------------------------------- */
 
 /* -- building ----------------------------------------------------------- */
 
@@ -243,13 +288,15 @@ static int map_all(struct kl_pool *p, const struct kl_job *job)
 	return err;
 }
 
-/* Twins that could not be had are no members. */
-static void drop_none(struct kl_pool *p)
+/* Twins that could not be had are no members, nor is what was drawn for the yards alone. */
+static void drop_hidden(struct kl_pool *p)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->n; i++) {
-		if (p->slot[i].none)
+		if (is_spare(&p->member[i]) && p->slot[i].at)
+			munmap(p->slot[i].at, p->slot[i].len);
+		if (p->slot[i].none || is_spare(&p->member[i]))
 			continue;
 		p->member[n] = p->member[i];
 		p->slot[n++] = p->slot[i];
@@ -257,19 +304,56 @@ static void drop_none(struct kl_pool *p)
 	p->n = n;
 }
 
+/* Is this a spare draw of what the member is a draw of? */
+static bool spare_of(const struct kl_member *spare, const struct kl_member *m)
+{
+	return is_spare(spare) && !m->exact && spare->point == m->point &&
+	       !strcmp(spare->band, strcmp(m->band, TWIN) ? m->band : "noise");
+}
+
+/* What the spare draws of a member's band show, added to its own yards. */
+static int widen_yards(struct kl_pool *p, const struct kl_job *job, size_t member)
+{
+	struct kl_yard *y = (struct kl_yard *)p->member[member].yard;
+	size_t n = 1;
+
+	for (size_t i = member + 1; i < p->n && p->member[i].point == p->member[member].point; i++) {
+		if (!spare_of(&p->member[i], &p->member[member]))
+			continue;
+		for (size_t r = 0; r < job->nrule; r++) {
+			struct kl_yard other;
+			int err;
+
+			if (job->rule[r].kind != KL_RULE_NOISE)
+				continue;
+			err = kl_yard_make(&other, job, r, &p->member[i]);
+			if (err < 0)
+				return err;
+			kl_yard_merge(&y[r], &other, n);
+			kl_yard_release(&other);
+		}
+		n++;
+	}
+	return 0;
+}
+
 static int make_yards(struct kl_pool *p, const struct kl_job *job)
 {
 	p->nrule = job->nrule;
 	for (size_t i = 0; i < p->n; i++) {
-		struct kl_yard *y = kl_calloc(job->nrule + 1, sizeof(*y));
+		struct kl_yard *y;
+		int err = 0;
 
+		if (p->slot[i].none || is_spare(&p->member[i]))
+			continue;
+		y = kl_calloc(job->nrule + 1, sizeof(*y));
 		p->member[i].yard = y;
-		for (size_t r = 0; r < job->nrule; r++) {
-			int err = kl_yard_make(&y[r], job, r, &p->member[i]);
-
-			if (err < 0)
-				return err;
-		}
+		for (size_t r = 0; r < job->nrule && err == 0; r++)
+			err = kl_yard_make(&y[r], job, r, &p->member[i]);
+		if (err == 0)
+			err = widen_yards(p, job, i);
+		if (err < 0)
+			return err;
 	}
 	return 0;
 }
@@ -309,10 +393,10 @@ int kl_pool_open(struct kl_pool **out, const struct kl_job *job)
 	}
 	if (err < 0)
 		return err;
-	drop_none(p);
 	err = make_yards(p, job);
 	if (err < 0)
 		return err;
+	drop_hidden(p);
 	*out = kl_steal(&p);
 	return 0;
 }

@@ -375,6 +375,43 @@ static void twins_keep_what_a_fill_promises(void **state)
 	}
 }
 
+/*
+ * The sum of 512 numbers, added up in another order: as honest as the oracle's own,
+ * whose one error is as good as none now and then.
+ */
+static void one_number_is_judged_by_many_draws(void **state)
+{
+	int lucky = 0;
+
+	for (uint64_t seed = 1; seed <= 12; seed++) {
+		KL_AUTO(fx_freep) struct fixture *f = largest("{\"normal\":[0.0,1.0]}", 512);
+		KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+		const struct kl_member *m[3];
+
+		f->rule[0] = (struct kl_rule){ .kind = KL_RULE_NOISE, .out = 2, .max = 4, .rms = 2 };
+		fx_oracle(f, "void oracle(int64_t n, const kl_real *x, kl_real *y)"
+			     "{ y[0] = 0; for (int64_t i = 0; i < n; i++) y[0] += x[i]; }");
+		f->job.seed = seed;
+		assert_ok(kl_pool_open(&p, &f->job));
+		assert_int_equal(kl_pool_noise(p, &f->point[0], m, 3), 3);
+		for (int d = 0; d < 3; d++) {
+			const float *x = m[d]->input[1];
+			double truth = *(const double *)m[d]->truth[2];
+			float back = 0;
+			const void *got[3] = { NULL, NULL, &back };
+			struct kl_mismatch at;
+
+			for (int i = 511; i >= 0; i--)
+				back += x[i];
+			assert_ok(kl_compare(&at, &f->job, m[d], got));
+			lucky += fabs(*(const float *)m[d]->honest[2] - truth) < m[d]->yard[0].max[0] / 16;
+			back = (float)(truth + 40 * m[d]->yard[0].max[0]);
+			assert_int_equal(kl_compare(&at, &f->job, m[d], got), KL_ENO);
+		}
+	}
+	assert_true(lucky > 0);
+}
+
 static void empty_tensors_are_fine(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
@@ -401,6 +438,7 @@ int main(void)
 		cmocka_unit_test(more_changes_where_one_element_changes_nothing),
 		cmocka_unit_test(no_twin_where_nothing_changes_the_answer),
 		cmocka_unit_test(twins_keep_what_a_fill_promises),
+		cmocka_unit_test(one_number_is_judged_by_many_draws),
 		cmocka_unit_test(empty_tensors_are_fine),
 	};
 
