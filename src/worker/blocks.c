@@ -11,11 +11,14 @@
 #include "base/mem.h"
 
 /*
- * There are enough blocks when every interval is this narrow: of a comparison 0.25 %,
- * or a tenth of what it shows; of the A/A ratio, three times which is the least difference
- * that may be called one, an eighth of the nearest comparison (1 % where there is none),
- * but no less than a third of the 1 % below which nothing is a difference.
+ * There are enough blocks when every comparison is settled, which is one of two things. Its word
+ * is beyond doubt: it lies wholly beyond one and a half times what may be called a difference
+ * (1 %, or three times what the A/A ratio may be off), or wholly within that 1 % while A/A is
+ * known to 1 %. Or it is narrow: 0.25 %, or a tenth of what it shows, with an A/A ratio to an eighth
+ * of the nearest comparison (1 % where there is none), but no less than a third of the 1 %.
  */
+#define FAR 0.01
+#define BEYOND_DOUBT 1.5
 #define AA_HALF 0.0033
 #define AA_SHARE 0.125
 #define AA_ALONE 0.01
@@ -114,9 +117,21 @@ static double half_width(struct kl_interval c)
 	return (c.hi - c.lo) / 2;
 }
 
-static bool precise(const struct kl_blocks *b)
+/* Will the word stay what it is? */
+static bool beyond_doubt(struct kl_interval c, struct kl_interval aa)
 {
+	double far = log1p(fmax(FAR, 3 * fmax(aa.hi, -aa.lo)));
+
+	if (c.lo > BEYOND_DOUBT * far || c.hi < -BEYOND_DOUBT * far)
+		return true;
+	return half_width(aa) <= AA_ALONE && c.lo >= -FAR && c.hi <= FAR;
+}
+
+static bool settled(const struct kl_blocks *b)
+{
+	struct kl_interval aa = kl_blocks_ratio(b, KL_BLOCKS_AGAIN);
 	double nearest = INFINITY;
+	bool all_beyond = true;
 
 	for (int who = KL_BLOCKS_PARENT; who <= KL_BLOCKS_BASELINE; who++) {
 		struct kl_interval c;
@@ -124,12 +139,16 @@ static bool precise(const struct kl_blocks *b)
 		if (!b->subject[who].there)
 			continue;
 		c = kl_blocks_ratio(b, (enum kl_blocks_who)who);
+		nearest = fmin(nearest, fabs(c.mid));
+		if (beyond_doubt(c, aa))
+			continue;
 		if (half_width(c) > fmax(VS_HALF, VS_SHARE * fabs(c.mid)))
 			return false;
-		nearest = fmin(nearest, fabs(c.mid));
+		all_beyond = false;
 	}
-	return half_width(kl_blocks_ratio(b, KL_BLOCKS_AGAIN)) <=
-	       (isinf(nearest) ? AA_ALONE : fmax(AA_HALF, AA_SHARE * nearest));
+	if (isinf(nearest))
+		return half_width(aa) <= AA_ALONE;
+	return all_beyond || half_width(aa) <= fmax(AA_HALF, AA_SHARE * nearest);
 }
 
 int kl_blocks_run(struct kl_blocks *b)
@@ -141,10 +160,10 @@ int kl_blocks_run(struct kl_blocks *b)
 	for (;;) {
 		if (b->n >= b->min && ms >= b->max_ms)
 			return 0;
-		if (b->n >= LEAST_BLOCKS && ms >= b->max_ms / 2 && (ms >= 2 * b->max_ms || precise(b)))
+		if (b->n >= LEAST_BLOCKS && ms >= b->max_ms / 2 && (ms >= 2 * b->max_ms || settled(b)))
 			return 0;
 		if (b->n >= look) {
-			if (precise(b))
+			if (settled(b))
 				return 0;
 			look += 1 + look / 8;	/* the interval costs the square of its samples */
 		}

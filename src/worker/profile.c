@@ -14,7 +14,7 @@
 #include "worker/replay.h"
 #include "worker/visit.h"
 
-/* When a subject's call takes longer, one measured call a visit is enough. */
+/* When a subject's call takes longer, one measured call a visit, and one visit a block, are enough. */
 #define DEAR_NS ((int64_t)10000000)
 /* A single time may be below the floor by what a clock and a handshake are wrong. */
 #define FLOOR_SLACK_NS 1000
@@ -149,7 +149,7 @@ static int take(struct profile *p, enum kl_blocks_who who, const struct kl_visit
 			    "%lld ns at '%s' is below the physical floor of %lld ns: "
 			    "the work cannot have been done",
 			    (long long)v->least_wall_ns, p->point->id, (long long)p->point->floor_ns);
-	p->blocks.subject[who].once |= v->slow;
+	p->blocks.subject[who].once |= v->slow || v->first_ns > DEAR_NS;
 	*log_ns += log((double)v->least_ns);
 	p->measured += v->measured;
 	if (v->first_ns > p->longest_ns)

@@ -155,6 +155,23 @@ static void clear_is_short(void **state)
 	kl_blocks_release(&b);
 }
 
+/* So does what is clear for all that the machine is noisy: the word is what counts, not its digits. */
+static void clear_is_short_on_a_noisy_machine(void **state)
+{
+	struct model m = { .jitter = 0.05 };
+	size_t blocks = 0;
+
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct kl_blocks b;
+
+		start(&b, &m, seed, 2);
+		assert_ok(kl_blocks_run(&b));
+		blocks += b.n;
+		kl_blocks_release(&b);
+	}
+	assert_in_range(blocks, 20 * 8, 20 * 12);
+}
+
 /* A noisy machine's run ends at its time, a slow kernel's with fewer blocks. */
 static void time_is_up(void **state)
 {
@@ -238,6 +255,7 @@ int main(void)
 		cmocka_unit_test(equals_are_not_told_apart),
 		cmocka_unit_test(two_per_cent),
 		cmocka_unit_test(clear_is_short),
+		cmocka_unit_test(clear_is_short_on_a_noisy_machine),
 		cmocka_unit_test(time_is_up),
 		cmocka_unit_test(a_sampler_ends_it),
 		cmocka_unit_test(a_comparison_falls_out),
