@@ -27,6 +27,8 @@ int kl_platform_detect(struct kl_platform *out, const char *want /* NULL: best u
 
 /** Is `flag` one a contract may ask for? KL_EINVALID says why not. */
 int kl_compile_flag_ok(const char *flag);
+/** The same for language cuda: flags of nvcc, handed to it as they are. */
+int kl_compile_flag_ok_cuda(const char *flag);
 
 struct kl_artefact {
 	char *so;		/* path of the shared object, in the operation's directory */

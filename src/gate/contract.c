@@ -15,17 +15,54 @@
 #define MAX_SOURCES 64
 #define MAX_FLAGS 64
 
-static const char *const languages[] = { "c", NULL };
-static const char *const baselines[] = { "openblas.sgemm", "onednn.conv2d", NULL };
+/* What a surface of each language may be made of, and be compared with. */
+static const struct kl_language {
+	const char *name;
+	const char *const *suffixes;
+	const char *const *mains;	/* suffixes of which `sources` must have one */
+	int (*flag_ok)(const char *flag);
+	const char *const *baselines;
+} languages[] = {
+	{
+		"c", (const char *const[]){ ".c", ".h", ".inc", NULL }, (const char *const[]){ ".c", NULL },
+		kl_compile_flag_ok, (const char *const[]){ "openblas.sgemm", "onednn.conv2d", NULL },
+	}, {
+		"cuda", (const char *const[]){ ".cu", ".cuh", ".h", ".inc", ".yaml", ".bin", ".cubin", NULL },
+		(const char *const[]){ ".cu", ".cubin", NULL }, kl_compile_flag_ok_cuda,
+		(const char *const[]){
+			"cublas.gemm", "cudnn.conv2d", "cudnn.conv2d-nchw", "cudnn.sdpa", "cub.topk",
+			"chunked.gdn", "chunked.gdn-cumsum", "chunked.gdn-kkt", "chunked.gdn-fwd", NULL
+		},
+	},
+};
+static const char *const language_names[] = { "c", "cuda", NULL };
 
 /* --- reading ------------------------------------------------------------ */
 
-static int read_source(struct kl_strvec *out, const struct kl_contract *c, struct kl_node n)
+static bool has_suffix(const char *path, const char *const *suffixes)
 {
-	static const char *const suffixes[] = { ".c", ".h", ".inc" };
-	const char *path, *dot;
+	const char *dot = strrchr(path, '.');
+
+	for (; dot && *suffixes; suffixes++)
+		if (!strcmp(dot, *suffixes))
+			return true;
+	return false;
+}
+
+static int wrong_suffix(struct kl_node n, const char *path, const char *const *suffixes)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
+
+	for (size_t i = 0; suffixes[i]; i++)
+		kl_buf_addf(&list, "%s%s", !i ? "" : suffixes[i + 1] ? ", " : " or ", suffixes[i]);
+	return kl_node_error(n, "'%.200s' is no %s file", path, list.ptr);
+}
+
+static int read_source(struct kl_strvec *out, const struct kl_contract *c,
+		       const struct kl_language *l, struct kl_node n)
+{
+	const char *path;
 	int err = kl_node_text(&path, n);
-	size_t i;
 
 	if (err < 0)
 		return err;
@@ -35,12 +72,8 @@ static int read_source(struct kl_strvec *out, const struct kl_contract *c, struc
 	if (path[0] == '-' || strstr(path, "/-") || strpbrk(path, " \t\"'$`;&|<>*?()#@"))
 		return kl_node_error(n, "'%.200s': a path here holds no blanks, no shell signs "
 				     "and no part that begins with '-'", path);
-	dot = strrchr(path, '.');
-	for (i = 0; i < KL_ARRAY_SIZE(suffixes); i++)
-		if (dot && !strcmp(dot, suffixes[i]))
-			break;
-	if (i == KL_ARRAY_SIZE(suffixes))
-		return kl_node_error(n, "'%.200s' is no .c, .h or .inc file", path);
+	if (!has_suffix(path, l->suffixes))
+		return wrong_suffix(n, path, l->suffixes);
 	if (kl_strvec_has(out, path))
 		return kl_node_error(n, "'%.200s' stands here twice", path);
 	/* else an edit of the kernel would move the yardstick */
@@ -50,19 +83,44 @@ static int read_source(struct kl_strvec *out, const struct kl_contract *c, struc
 	return 0;
 }
 
-static int read_sources(struct kl_strvec *out, const struct kl_contract *c, struct kl_node n)
+static int read_sources(struct kl_strvec *out, const struct kl_contract *c,
+			const struct kl_language *l, struct kl_node n)
 {
 	int err = kl_node_list(n, 1, MAX_SOURCES);
-	bool any = false;
+	bool cuda = !strcmp(l->name, "cuda");
+	size_t mains = 0;
 
 	if (err < 0)
 		return err;
 	for (size_t i = 0; i < n.y->n; i++) {
-		if ((err = read_source(out, c, kl_node_item(n, i))) < 0)
+		if ((err = read_source(out, c, l, kl_node_item(n, i))) < 0)
 			return err;
-		any |= !strcmp(strrchr(out->v[i], '.'), ".c");
+		mains += has_suffix(out->v[i], l->mains);
+		if (cuda && mains > 1)
+			return kl_node_error(kl_node_item(n, i), "'%.200s' is a second .cu file: device "
+					     "code is "
+					     "one translation unit, the rest is included", out->v[i]);
 	}
-	return any ? 0 : kl_node_error(n, "'%s' has no .c file", n.what);
+	return mains ? 0 : kl_node_error(n, "'%s' has no %s file", n.what, l->mains[0]);
+}
+
+/* The plan of a cuda surface or oracle: one of its sources. */
+static int read_launch(char **out, const struct kl_strvec *sources, struct kl_node n, struct kl_node list,
+		       const char *dflt)
+{
+	const char *path = dflt;
+	int err;
+
+	if (n.y && (err = kl_node_text(&path, n)) < 0)
+		return err;
+	if (!kl_strvec_has(sources, path))
+		return kl_node_error(n.y ? n : list, "the launch plan '%.200s' is none of the sources%s",
+				     path,
+				     n.y ? "" : " (the key 'launch' names another)");
+	if (!has_suffix(path, (const char *const[]){ ".yaml", NULL }))
+		return kl_node_error(n, "the launch plan '%.200s' is no .yaml file", path);
+	*out = kl_strdup(path);
+	return 0;
 }
 
 static int read_entry(char **out, struct kl_node n)
@@ -79,7 +137,7 @@ static int read_entry(char **out, struct kl_node n)
 	return 0;
 }
 
-static int read_flags(struct kl_strvec *out, struct kl_node n)
+static int read_flags(struct kl_strvec *out, const struct kl_language *l, struct kl_node n)
 {
 	int err = kl_node_list(n, 0, MAX_FLAGS);
 
@@ -91,37 +149,77 @@ static int read_flags(struct kl_strvec *out, struct kl_node n)
 
 		if ((err = kl_node_text(&flag, item)) < 0)
 			return err;
-		if (kl_compile_flag_ok(flag) < 0)
+		if (l->flag_ok(flag) < 0)
 			return kl_node_error_at(item, 0);
 		kl_strvec_push(out, flag);
 	}
 	return 0;
 }
 
+static bool is_cuda(const struct kl_contract *c)
+{
+	return !strcmp(c->language, "cuda");
+}
+
+/* It says which other keys there may be, so it is looked at first. */
+static int read_language(const struct kl_language **out, struct kl_node n)
+{
+	struct kl_node language;
+	int which, err = kl_node_map(n, 0, 64);
+
+	if (err < 0)
+		return err;
+	language = kl_node_get(n, "language");
+	if (!language.y)
+		return kl_node_error(n, "'language' is missing in '%s'", n.what);
+	if ((err = kl_node_choice(&which, language, language_names)) < 0)
+		return err;
+	*out = &languages[which];
+	return 0;
+}
+
 static int read_surface(struct kl_contract *c, struct kl_node n)
 {
-	static const char *const known[] = { "language", "sources", "entry", "flags", NULL };
-	struct kl_node flags = kl_node_get(n, "flags");
-	int language, err;
+	static const char *const c_keys[] = { "language", "sources", "entry", "flags", NULL };
+	static const char *const cuda_keys[] = { "language", "sources", "launch", "flags", NULL };
+	const struct kl_language *l;
+	struct kl_node flags;
+	int err;
 
-	if ((err = kl_node_keys(n, known, 3)) < 0 ||
-	    (err = kl_node_choice(&language, kl_node_get(n, "language"), languages)) < 0 ||
-	    (err = read_sources(&c->sources, c, kl_node_get(n, "sources"))) < 0 ||
-	    (err = read_entry(&c->entry, kl_node_get(n, "entry"))) < 0)
+	if ((err = read_language(&l, n)) < 0)
 		return err;
-	c->language = kl_strdup(languages[language]);
-	return flags.y ? read_flags(&c->flags, flags) : 0;
+	c->language = kl_strdup(l->name);
+	if ((err = is_cuda(c) ? kl_node_keys(n, cuda_keys, 2) : kl_node_keys(n, c_keys, 3)) < 0 ||
+	    (err = read_sources(&c->sources, c, l, kl_node_get(n, "sources"))) < 0)
+		return err;
+	err = is_cuda(c) ? read_launch(&c->launch, &c->sources, kl_node_get(n, "launch"),
+				       kl_node_get(n, "sources"), "launch.yaml") :
+			   read_entry(&c->entry, kl_node_get(n, "entry"));
+	if (err < 0)
+		return err;
+	flags = kl_node_get(n, "flags");
+	return flags.y ? read_flags(&c->flags, l, flags) : 0;
 }
 
 static int read_oracle(struct kl_contract *c, struct kl_node n)
 {
-	static const char *const known[] = { "language", "sources", "entry", NULL };
-	int language, err;
+	static const char *const c_keys[] = { "language", "sources", "entry", NULL };
+	static const char *const cuda_keys[] = { "language", "sources", "launch", NULL };
+	const struct kl_language *l;
+	int err;
 
-	if ((err = kl_node_keys(n, known, 3)) < 0 ||
-	    (err = kl_node_choice(&language, kl_node_get(n, "language"), languages)) < 0 ||
-	    (err = read_sources(&c->oracle_sources, c, kl_node_get(n, "sources"))) < 0)
+	if ((err = read_language(&l, n)) < 0)
 		return err;
+	if (strcmp(l->name, c->language))
+		return kl_node_error(kl_node_get(n, "language"), "the oracle of a surface in '%s' is "
+				     "written in it, "
+				     "not in '%s'", c->language, l->name);
+	if ((err = is_cuda(c) ? kl_node_keys(n, cuda_keys, 2) : kl_node_keys(n, c_keys, 3)) < 0 ||
+	    (err = read_sources(&c->oracle_sources, c, l, kl_node_get(n, "sources"))) < 0)
+		return err;
+	if (is_cuda(c))
+		return read_launch(&c->oracle_launch, &c->oracle_sources, kl_node_get(n, "launch"),
+				   kl_node_get(n, "sources"), "oracle.yaml");
 	return read_entry(&c->oracle_entry, kl_node_get(n, "entry"));
 }
 
@@ -229,9 +327,11 @@ static int read_tail(struct kl_contract *c, struct kl_node top)
 	if (deterministic.y && (err = kl_node_bool(&c->deterministic, deterministic)) < 0)
 		return err;
 	if (baseline.y) {
-		if ((err = kl_node_choice(&which, baseline, baselines)) < 0)
+		const char *const *known = languages[is_cuda(c)].baselines;
+
+		if ((err = kl_node_choice(&which, baseline, known)) < 0)
 			return err;
-		c->baseline = kl_strdup(baselines[which]);
+		c->baseline = kl_strdup(known[which]);
 	}
 	if ((err = read_floor(c, kl_node_get(top, "floor"))) < 0)
 		return err;
@@ -276,6 +376,7 @@ void kl_contract_free(struct kl_contract *c)
 		free(c->dim_name[i]);
 	free(c->language);
 	free(c->entry);
+	free(c->launch);
 	kl_strvec_release(&c->sources);
 	kl_strvec_release(&c->flags);
 	for (size_t i = 0; i < KL_MAX_ARGS; i++) {
@@ -295,6 +396,7 @@ void kl_contract_free(struct kl_contract *c)
 	free(c->also);
 	kl_strvec_release(&c->oracle_sources);
 	free(c->oracle_entry);
+	free(c->oracle_launch);
 	json_decref(c->accept);
 	json_decref(c->exact);
 	json_decref(c->bands);

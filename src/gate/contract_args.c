@@ -34,6 +34,10 @@ static int read_dim(struct kl_contract *c, struct kl_arg *a, struct kl_node n)
 	char id[32];
 	int which = 0, err;
 
+	if (c->launch)
+		return kl_node_error(kl_node_get(n, "kind"), "a cuda kernel's dims are passed by its "
+				     "launch plan "
+				     "({i32: %s}): 'args' has tensors and scalars", a->name);
 	if ((err = kl_node_keys(n, known, 2)) < 0 ||
 	    (dtype.y && (err = kl_node_choice(&which, dtype, dtypes)) < 0))
 		return err;

@@ -135,3 +135,43 @@ int kl_compile_flag_ok(const char *flag)
 		return kl_error(KL_EINVALID, "flag '%s' is not allowed: the platform sets the machine", flag);
 	return kl_error(KL_EINVALID, "flag '%s' is not allowed: %s", flag, hint);
 }
+
+/* --- nvcc -------------------------------------------------------------------- */
+
+/*
+ * The standard and the machine are the launch plan's. Of what goes on to ptxas, which
+ * reads files and writes them, the exact words alone.
+ */
+static const char *const nvcc[] = {
+	"-O0", "-O1", "-O2", "-O3", "-lineinfo", "-use_fast_math", "-ftz=true", "-ftz=false",
+	"-prec-div=true", "-prec-div=false", "-prec-sqrt=true", "-prec-sqrt=false", "-fmad=true",
+	"-fmad=false", "-Xptxas=-O0", "-Xptxas=-O1", "-Xptxas=-O2", "-Xptxas=-O3", "-Xptxas=-v",
+	"-Xptxas=-dlcm=ca", "-Xptxas=-dlcm=cg", "-extra-device-vectorization",
+};
+
+/* --maxrregcount=16 to 255 */
+static bool is_register_limit(const char *flag)
+{
+	static const char name[] = "--maxrregcount=";
+	const char *s = flag + sizeof(name) - 1;
+	size_t n;
+
+	if (strncmp(flag, name, sizeof(name) - 1))
+		return false;
+	n = strspn(s, "0123456789");
+	return n >= 2 && n <= 3 && !s[n] && strtol(s, NULL, 10) >= 16 && strtol(s, NULL, 10) <= 255;
+}
+
+int kl_compile_flag_ok_cuda(const char *flag)
+{
+	if (strlen(flag) > MAX_FLAG)
+		return kl_error(KL_EINVALID, "a flag longer than %d bytes", MAX_FLAG);
+	if (IN(nvcc, flag) || is_register_limit(flag) || is_define(flag))
+		return 0;
+	if (strstr(flag, "arch") || strstr(flag, "gencode") || strstr(flag, "std"))
+		return kl_error(KL_EINVALID, "flag '%s' is not allowed: machine and standard stand in the "
+				"launch "
+				"plan ('compile')", flag);
+	return kl_error(KL_EINVALID, "flag '%s' is not allowed: known for cuda are -O, -D, -lineinfo, "
+			"-use_fast_math, --maxrregcount=<n> and those of docs/formats.md, flags", flag);
+}

@@ -15,6 +15,14 @@
 #define BYTES_PER_NS 768
 #define FLOPS_PER_NS 384
 
+/*
+ * The same of a device, for any that there is: twice the second level's rate of the
+ * largest, and twice its dense tensor cores at their narrowest type. The worker,
+ * which knows the device, may hold a time against more.
+ */
+#define DEVICE_BYTES_PER_NS 24000
+#define DEVICE_FLOPS_PER_NS 20000000
+
 #define MIN_BLOCKS 8
 
 static const char *kind_name(enum kl_arg_kind k)
@@ -130,12 +138,21 @@ static int floor_ns(int64_t *out, const struct kl_contract *c, const struct kl_d
 		err = kl_expr_eval(&flops, c->floor.flops, d->v);
 	if (err < 0)
 		return err;
-	bytes /= BYTES_PER_NS;
-	flops /= FLOPS_PER_NS;
+	bytes /= c->launch ? DEVICE_BYTES_PER_NS : BYTES_PER_NS;
+	flops /= c->launch ? DEVICE_FLOPS_PER_NS : FLOPS_PER_NS;
 	*out = bytes > flops ? bytes : flops;
 	if (*out < 0)
 		*out = 0;
 	return 0;
+}
+
+static json_t *numbers(const struct kl_dims *d)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < d->n; i++)
+		json_array_append_new(list, json_integer(d->v[i]));
+	return list;
 }
 
 static int write_points(json_t *job, const struct kl_contract *c)
@@ -153,6 +170,8 @@ static int write_points(json_t *job, const struct kl_contract *c)
 		json_array_append_new(points, p);
 		kl_json_set_str(p, "id", id);
 		kl_json_set(p, "values", values);
+		if (c->launch)
+			kl_json_set(p, "dims", numbers(d));
 		kl_json_set_bool(p, "perf", i < c->nperf);
 		if (i < c->nperf) {
 			kl_json_set_int(p, "weight", c->perf[i].weight);
@@ -207,6 +226,20 @@ static void write_wishes(json_t *job, const struct kl_job_spec *s)
 	kl_json_set(job, "profile", profile);
 }
 
+/* cuda: what is launched, and the names that plans use. */
+static void write_plans(json_t *job, const struct kl_job_spec *s)
+{
+	json_t *dims = json_array();
+
+	for (size_t i = 0; i < s->contract->dims.n; i++)
+		json_array_append_new(dims, json_string(s->contract->dim_name[i]));
+	kl_json_set(job, "dims", dims);
+	kl_json_set_str(job, "arch", s->arch);
+	kl_json_set(job, "plan", s->plan ? json_deep_copy(s->plan) : json_null());
+	kl_json_set(job, "parent_plan", s->parent_plan ? json_deep_copy(s->parent_plan) : json_null());
+	kl_json_set(job, "oracle_plan", s->oracle_plan ? json_deep_copy(s->oracle_plan) : json_null());
+}
+
 int kl_job_write(json_t **out, const struct kl_job_spec *s)
 {
 	const struct kl_contract *c = s->contract;
@@ -217,14 +250,18 @@ int kl_job_write(json_t **out, const struct kl_job_spec *s)
 		return err;
 	kl_json_set_str(job, "schema", "klineage.job/1");
 	kl_json_set_str(job, "surface", c->language);
-	kl_json_set_str(job, "entry", c->entry);
-	kl_json_set_str(job, "oracle_entry", c->oracle_entry);
+	if (c->launch) {
+		write_plans(job, s);
+	} else {
+		kl_json_set_str(job, "entry", c->entry);
+		kl_json_set_str(job, "oracle_entry", c->oracle_entry);
+		kl_json_set_str(job, "isa", s->platform->march);
+	}
 	kl_json_set_str(job, "truth", s->truth_so);
 	kl_json_set_str(job, "honest", s->honest_so);
 	kl_json_set_str(job, "candidate", s->candidate_so);
 	kl_json_set_str(job, "parent", s->parent_so);
 	kl_json_set_str(job, "baseline", c->baseline);
-	kl_json_set_str(job, "isa", s->platform->march);
 	kl_json_set_str(job, "pool", s->pool);
 	kl_json_set(job, "accept", json_deep_copy(c->accept));
 	kl_json_set_bool(job, "deterministic", c->deterministic);

@@ -339,6 +339,16 @@ int kl_expr_parse(struct kl_expr **out, const char *text,
 	return 0;
 }
 
+void kl_expr_uses(const struct kl_expr *e, bool *used)
+{
+	if (!e)
+		return;
+	if (e->op == OP_NAME)
+		used[e->value] = true;
+	kl_expr_uses(e->a, used);
+	kl_expr_uses(e->b, used);
+}
+
 static int divide(int64_t *out, enum op op, int64_t a, int64_t b)
 {
 	if (!b)

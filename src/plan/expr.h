@@ -45,6 +45,9 @@ int kl_expr_parse(struct kl_expr **out, const char *text,
 /** Value at a point (truth: 0 or 1). KL_EINVALID: overflow, division by zero. */
 int kl_expr_eval(int64_t *out, const struct kl_expr *e, const int64_t *value);
 
+/** Set used[i] for every name that stands in it. */
+void kl_expr_uses(const struct kl_expr *e, bool *used);
+
 void kl_expr_free(struct kl_expr *e);
 KL_DEFINE_CLEANUP(struct kl_expr *, kl_expr_free)
 

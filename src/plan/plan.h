@@ -125,7 +125,7 @@ struct kl_plan_map {
 	int lower[3], upper[3];		/* im2col, as many as rank - 2 */
 	uint32_t channels, pixels;	/* im2col */
 	int interleave, swizzle, l2, oob;	/* values of the CUDA enums */
-	int64_t span;			/* bytes from offset that it can reach, checked; 0: interleaved */
+	int64_t span;			/* bytes that it can reach, checked; 0: interleaved */
 };
 
 enum kl_plan_arg_kind {

@@ -324,6 +324,21 @@ static int parse_values(struct kl_point *p, const struct kl_job *j, const json_t
 	return 0;
 }
 
+static int parse_dims(struct kl_point *p, const struct kl_job *j, const json_t *obj)
+{
+	const json_t *list = json_object_get(obj, "dims"), *v;
+	size_t i;
+
+	if (json_array_size(list) != j->ndim || (list && !json_is_array(list)))
+		return kl_error(KL_EINVALID, "%zu values for %zu dims", json_array_size(list), j->ndim);
+	json_array_foreach(list, i, v) {
+		if (!json_is_integer(v) || json_integer_value(v) < 0)
+			return kl_error(KL_EINVALID, "'dims' has an entry that is not a whole number from 0");
+		p->dim[i] = json_integer_value(v);
+	}
+	return 0;
+}
+
 static int parse_rank(bool *hot, const json_t *obj)
 {
 	const char *s = kl_json_str_or(obj, "rank", "cold");
@@ -337,7 +352,7 @@ static int parse_rank(bool *hot, const json_t *obj)
 static int parse_point(struct kl_job *j, const json_t *obj)
 {
 	static const char *const known[] = {
-		"id", "perf", "rank", "weight", "floor_ns", "values", NULL
+		"id", "perf", "rank", "weight", "floor_ns", "values", "dims", NULL
 	};
 	struct kl_point *p = &j->point[j->npoint];
 	json_t *values;
@@ -357,7 +372,7 @@ static int parse_point(struct kl_job *j, const json_t *obj)
 	    (json_object_get(obj, "floor_ns") &&
 	     (err = ranged_int(&p->floor_ns, obj, "floor_ns", 0, (int64_t)1 << 60)) < 0) ||
 	    (err = kl_json_arr(&values, obj, "values")) < 0 ||
-	    (err = parse_values(p, j, values)) < 0)
+	    (err = parse_values(p, j, values)) < 0 || (err = parse_dims(p, j, obj)) < 0)
 		return kl_error_in(err, "point '%s'", p->id);
 	j->npoint++;
 	return 0;
@@ -601,6 +616,54 @@ static int parse_profile(struct kl_job *j, const json_t *doc)
 	return ranged_int(&j->profile_max_ms, obj, "max_ms", 1, 3600 * 1000);
 }
 
+static int parse_entries(struct kl_job *j, const json_t *doc)
+{
+	static const char *const cuda_only[] = { "dims", "arch", "plan", "parent_plan", "oracle_plan" };
+	int err;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(cuda_only); i++)
+		if (json_object_get(doc, cuda_only[i]))
+			return kl_error(KL_EINVALID, "'%s' is for surface cuda", cuda_only[i]);
+	if ((err = fixed_str(j->entry, sizeof(j->entry), doc, "entry")) < 0)
+		return err;
+	return fixed_str(j->oracle_entry, sizeof(j->oracle_entry), doc, "oracle_entry");
+}
+
+static int parse_dim_names(struct kl_job *j, const json_t *doc)
+{
+	json_t *list, *v;
+	size_t i;
+	int err = kl_json_arr(&list, doc, "dims");
+
+	if (err < 0)
+		return err;
+	if (json_array_size(list) < 1 || json_array_size(list) > KL_JOB_MAX_DIMS)
+		return kl_error(KL_EINVALID, "%zu dims, 1 to %d are possible", json_array_size(list),
+				KL_JOB_MAX_DIMS);
+	json_array_foreach(list, i, v) {
+		const char *s = json_string_value(v);
+
+		if (!s || !*s || strlen(s) >= sizeof(j->dim_name[i]))
+			return kl_error(KL_EINVALID, "'dims' has an entry that is no name");
+		memcpy(j->dim_name[i], s, strlen(s) + 1);
+	}
+	j->ndim = json_array_size(list);
+	return 0;
+}
+
+static int parse_device(struct kl_job *j, const json_t *doc)
+{
+	struct kl_plan_facts facts;
+	int err;
+
+	if (json_object_get(doc, "entry") || json_object_get(doc, "oracle_entry"))
+		return kl_error(KL_EINVALID, "surface cuda has no 'entry': its plans name kernels");
+	if ((err = fixed_str(j->arch, sizeof(j->arch), doc, "arch")) < 0 ||
+	    (err = kl_plan_arch_facts(&facts, j->arch)) < 0)
+		return err;
+	return parse_dim_names(j, doc);
+}
+
 static int parse_names(struct kl_job *j, const json_t *doc)
 {
 	const char *s;
@@ -612,10 +675,10 @@ static int parse_names(struct kl_job *j, const json_t *doc)
 		return kl_error(KL_EINVALID, "this worker reads klineage.job/1, not '%s'", s);
 	if ((err = kl_json_str(&s, doc, "surface")) < 0)
 		return err;
-	if (strcmp(s, "c"))
+	if (strcmp(s, "c") && strcmp(s, "cuda"))
 		return kl_error(KL_ECANNOT, "this worker has no surface '%s'", s);
-	if ((err = fixed_str(j->entry, sizeof(j->entry), doc, "entry")) < 0 ||
-	    (err = fixed_str(j->oracle_entry, sizeof(j->oracle_entry), doc, "oracle_entry")) < 0 ||
+	j->surface = strcmp(s, "c") ? KL_SURFACE_CUDA : KL_SURFACE_C;
+	if ((err = j->surface == KL_SURFACE_CUDA ? parse_device(j, doc) : parse_entries(j, doc)) < 0 ||
 	    (err = heap_str(&j->truth_so, doc, "truth", false)) < 0 ||
 	    (err = heap_str(&j->honest_so, doc, "honest", false)) < 0 ||
 	    (err = heap_str(&j->candidate_so, doc, "candidate", true)) < 0 ||
@@ -626,17 +689,78 @@ static int parse_names(struct kl_job *j, const json_t *doc)
 	return heap_str(&j->pool, doc, "pool", false);
 }
 
+void kl_job_names(struct kl_job_names *out, const struct kl_job *j)
+{
+	*out = (struct kl_job_names){ .names = { .ndim = j->ndim, .ntensor = j->nargs } };
+	out->names.dim = out->dim;
+	out->names.tensor = out->tensor;
+	out->names.scalar = out->scalar;
+	for (size_t i = 0; i < j->ndim; i++)
+		out->dim[i] = j->dim_name[i];
+	for (size_t i = 0; i < j->nargs; i++) {
+		const struct kl_job_arg *a = &j->arg[i];
+
+		if (a->role == KL_ROLE_SCALAR)
+			out->scalar[i] = (struct kl_plan_scalar){ a->name, dtypes[a->dtype].name, a->value };
+		else if (a->role != KL_ROLE_DIM)
+			out->tensor[i] = a->name;
+	}
+}
+
+void kl_job_tensor_bytes(int64_t out[KL_JOB_MAX_ARGS], const struct kl_job *j,
+			 const struct kl_point *p, size_t real)
+{
+	for (size_t i = 0; i < j->nargs; i++) {
+		bool tensor = j->arg[i].role != KL_ROLE_SCALAR && j->arg[i].role != KL_ROLE_DIM;
+		size_t size = real && j->arg[i].dtype <= KL_BF16 ? real : kl_dtype_bytes(j->arg[i].dtype);
+
+		out[i] = tensor ? kl_point_elements(p, i) * (int64_t)size : 0;
+	}
+}
+
+static int parse_plan(struct kl_plan **out, const struct kl_job *j, const json_t *doc, const char *key,
+		      bool needed)
+{
+	const json_t *v = json_object_get(doc, key);
+	struct kl_job_names names;
+	int err;
+
+	if (!v || json_is_null(v))
+		return needed ? kl_error(KL_EINVALID, "'%s' is missing", key) : 0;
+	kl_job_names(&names, j);
+	err = kl_plan_parse(out, v, &names.names, NULL);
+	return err < 0 ? kl_error_in(err, "'%s'", key) : 0;
+}
+
+static int parse_plans(struct kl_job *j, const json_t *doc)
+{
+	int err;
+
+	if (j->surface != KL_SURFACE_CUDA)
+		return 0;
+	for (size_t i = 0; i < j->nargs; i++)
+		if (j->arg[i].role == KL_ROLE_DIM)
+			return kl_error(KL_EINVALID, "argument '%s': dims are passed by the plan",
+					j->arg[i].name);
+	if ((err = parse_plan(&j->plan, j, doc, "plan", j->candidate_so != NULL)) < 0 ||
+	    (err = parse_plan(&j->parent_plan, j, doc, "parent_plan", j->parent_so != NULL)) < 0)
+		return err;
+	return parse_plan(&j->oracle_plan, j, doc, "oracle_plan", true);
+}
+
 static int parse(struct kl_job *j, const json_t *doc)
 {
 	static const char *const known[] = {
 		"schema", "surface", "entry", "oracle_entry", "truth", "honest", "candidate",
 		"parent", "baseline", "isa", "pool", "args", "points", "accept", "exact", "bands",
-		"deterministic", "do", "seed", "arena_bytes", "call_ms", "profile", NULL
+		"deterministic", "do", "seed", "arena_bytes", "call_ms", "profile",
+		"dims", "arch", "plan", "parent_plan", "oracle_plan", NULL
 	};
 	int err;
 
 	if ((err = only(doc, "the job", known)) < 0 || (err = parse_names(j, doc)) < 0 ||
-	    (err = parse_args(j, doc)) < 0 || (err = parse_points(j, doc)) < 0 ||
+	    (err = parse_args(j, doc)) < 0 || (err = parse_plans(j, doc)) < 0 ||
+	    (err = parse_points(j, doc)) < 0 ||
 	    (err = parse_rules(j, doc)) < 0 ||
 	    (err = parse_bands(&j->exact, j, doc, "exact")) < 0 ||
 	    (err = parse_bands(&j->bands, j, doc, "bands")) < 0 ||
@@ -663,6 +787,9 @@ void kl_job_free(struct kl_job *j)
 {
 	if (!j)
 		return;
+	kl_plan_free(j->plan);
+	kl_plan_free(j->parent_plan);
+	kl_plan_free(j->oracle_plan);
 	free(j->truth_so);
 	free(j->honest_so);
 	free(j->candidate_so);

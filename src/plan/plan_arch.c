@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "plan/plan.h"
+
+/* Multiprocessors and cache of one product each; the shared memory is the architecture's. */
+static const struct arch {
+	const char *name;
+	struct kl_plan_facts facts;
+} archs[] = {
+	{ "sm_75", { 40, 65536, 75, 4 << 20 } },
+	{ "sm_80", { 108, 166912, 80, 40 << 20 } },
+	{ "sm_86", { 84, 101376, 86, 6 << 20 } },
+	{ "sm_87", { 16, 166912, 87, 4 << 20 } },
+	{ "sm_89", { 128, 101376, 89, 72 << 20 } },
+	{ "sm_90", { 132, 232448, 90, 50 << 20 } },
+	{ "sm_100", { 148, 232448, 100, 126 << 20 } },
+	{ "sm_103", { 148, 232448, 103, 126 << 20 } },
+	{ "sm_120", { 170, 101376, 120, 96 << 20 } },
+	{ "sm_121", { 48, 101376, 121, 24 << 20 } },
+};
+
+/* "sm_90a" is "sm_90" with what only that one has; "sm_100f" runs on its whole family. */
+static const struct arch *find(const char *name, char *suffix)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(archs); i++) {
+		size_t n = strlen(archs[i].name);
+		const char *rest = name + n;
+
+		if (strncmp(archs[i].name, name, n))
+			continue;
+		if (*rest && (rest[1] || !((*rest == 'a' && archs[i].facts.cc >= 90) ||
+					   (*rest == 'f' && archs[i].facts.cc >= 100))))
+			continue;
+		*suffix = *rest;
+		return &archs[i];
+	}
+	return NULL;
+}
+
+int kl_plan_arch_facts(struct kl_plan_facts *out, const char *arch)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
+	char suffix;
+	const struct arch *a = find(arch, &suffix);
+
+	if (a) {
+		*out = a->facts;
+		return 0;
+	}
+	for (size_t i = 0; i < KL_ARRAY_SIZE(archs); i++)
+		kl_buf_addf(&list, "%s%s%s", i ? ", " : "", archs[i].name,
+			    archs[i].facts.cc >= 90 ? "[a]" : "");
+	return kl_error(KL_EINVALID, "'%.16s' is no architecture known here: %s", arch, list.ptr);
+}
+
+bool kl_plan_arch_runs(const char *arch, int64_t cc)
+{
+	char suffix = '\0';
+	const struct arch *a = find(arch, &suffix);
+
+	if (!a)
+		return false;
+	if (suffix == 'a')
+		return a->facts.cc == cc;
+	/* machine code runs on its own major version, from its minor one on */
+	return a->facts.cc / 10 == cc / 10 && a->facts.cc <= cc;
+}

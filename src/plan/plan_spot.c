@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/plan_spot.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+struct kl_spot kl_spot_key(const struct kl_spot *up, const char *key)
+{
+	struct kl_spot s = { .place = up->place };
+
+	snprintf(s.path, sizeof(s.path), "%s%s%.80s", up->path, up->path[0] ? "." : "", key);
+	return s;
+}
+
+struct kl_spot kl_spot_item(const struct kl_spot *up, size_t i)
+{
+	struct kl_spot s = { .place = up->place };
+
+	snprintf(s.path, sizeof(s.path), "%s[%zu]", up->path, i);
+	return s;
+}
+
+/* A key may be anything; a message is one line of ASCII. */
+static void add_printable(struct kl_buf *out, const char *s)
+{
+	for (; *s; s++)
+		kl_buf_addch(out, isprint((unsigned char)*s) ? *s : '?');
+}
+
+static int vfail(const struct kl_spot *at, enum kl_err kind, const char *mark, const char *fmt, va_list ap)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, line = KL_BUF_INIT;
+
+	if (at->place)
+		snprintf(at->place, KL_PLAN_PLACE, "%s%s", at->path, mark);
+	kl_buf_vaddf(&text, fmt, ap);
+	if (at->path[0]) {
+		add_printable(&line, at->path);
+		kl_buf_adds(&line, ": ");
+	}
+	add_printable(&line, text.ptr);
+	return kl_error(kind, "%s", line.ptr);
+}
+
+int kl_spot_fail(const struct kl_spot *at, enum kl_err kind, const char *fmt, ...)
+{
+	va_list ap;
+	int err;
+
+	va_start(ap, fmt);
+	err = vfail(at, kind, "", fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+static int marked(const struct kl_spot *at, const char *mark, const char *fmt, ...)
+{
+	va_list ap;
+	int err;
+
+	va_start(ap, fmt);
+	err = vfail(at, KL_EINVALID, mark, fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+int kl_spot_error_at(const struct kl_spot *at, size_t offset)
+{
+	KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last());
+	char mark[32];
+
+	snprintf(mark, sizeof(mark), "@%zu", offset);
+	return marked(at, mark, "%s", why);
+}
+
+int kl_spot_error_key(const struct kl_spot *map, const char *key, const char *fmt, ...)
+{
+	struct kl_spot at = kl_spot_key(map, key);
+	va_list ap;
+	int err;
+
+	va_start(ap, fmt);
+	err = vfail(&at, KL_EINVALID, "?", fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+/* What asks for data to stay in the cache from call to call, under whatever name. */
+static bool names_cache_policy(const char *key)
+{
+	return strcasestr(key, "policy") || strcasestr(key, "persist") || strcasestr(key, "window") ||
+	       !strncasecmp(key, "l2", 2);
+}
+
+int kl_spot_keys(const struct kl_spot *at, const json_t *v, const char *const *known, size_t required)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
+	const char *key;
+	json_t *value;
+
+	if (!json_is_object(v))
+		return kl_spot_error(at, "a map {key: value} is needed here");
+	for (size_t i = 0; known[i]; i++)
+		kl_buf_addf(&list, "%s%s", i ? ", " : "", known[i]);
+	json_object_foreach((json_t *)(uintptr_t)v, key, value) {
+		size_t i = 0;
+
+		while (known[i] && strcmp(known[i], key))
+			i++;
+		if (!known[i] && names_cache_policy(key))
+			return kl_spot_error_key(at, key, "L2 access-policy windows are not part of a plan: "
+						 "what they keep in the cache outlives a call");
+		if (!known[i])
+			return kl_spot_error_key(at, key, "unknown key '%.64s' (known here: %s)", key,
+						 list.ptr);
+	}
+	for (size_t i = 0; i < required; i++)
+		if (!json_object_get(v, known[i]))
+			return kl_spot_error(at, "'%s' is missing", known[i]);
+	return 0;
+}
+
+bool kl_spot_is_ident(const char *s)
+{
+	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+
+	return n && !s[n] && n < 64 && !isdigit((unsigned char)s[0]);
+}
+
+int kl_spot_map(const struct kl_spot *at, const json_t *v, size_t max)
+{
+	const char *key;
+	json_t *value;
+
+	if (!json_is_object(v))
+		return kl_spot_error(at, "a map {name: value} is needed here");
+	if (json_object_size(v) > max)
+		return kl_spot_error(at, "%zu entries, at most %zu are possible", json_object_size(v), max);
+	json_object_foreach((json_t *)(uintptr_t)v, key, value)
+		if (!kl_spot_is_ident(key))
+			return kl_spot_error_key(at, key, "'%.64s' is no C identifier of at most 63 bytes",
+						 key);
+	return 0;
+}
+
+int kl_spot_list(const struct kl_spot *at, const json_t *v, size_t min, size_t max)
+{
+	size_t n = json_array_size(v);
+
+	if (!json_is_array(v))
+		return kl_spot_error(at, "a list [...] is needed here");
+	if (n < min || n > max)
+		return min == max ? kl_spot_error(at, "%zu entries where %zu are needed", n, min) :
+				    kl_spot_error(at, "%zu entries, it takes %zu to %zu", n, min, max);
+	return 0;
+}
+
+int kl_spot_text(const char **out, const struct kl_spot *at, const json_t *v, size_t max)
+{
+	const char *s = json_string_value(v);
+
+	if (!s)
+		return kl_spot_error(at, "a single word is needed here");
+	if (!*s)
+		return kl_spot_error(at, "it is empty");
+	if (strlen(s) > max)
+		return kl_spot_error(at, "longer than %zu bytes", max);
+	for (const char *c = s; *c; c++)
+		if (!isprint((unsigned char)*c))
+			return kl_spot_error(at, "it has bytes that do not print");
+	*out = s;
+	return 0;
+}
+
+int kl_spot_choice(int *out, const struct kl_spot *at, const json_t *v, const char *const *words)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
+	const char *s;
+	int err = kl_spot_text(&s, at, v, 64);
+
+	if (err < 0)
+		return err;
+	for (int i = 0; words[i]; i++) {
+		if (!strcmp(words[i], s)) {
+			*out = i;
+			return 0;
+		}
+		kl_buf_addf(&list, "%s%s", i ? ", " : "", words[i]);
+	}
+	return kl_spot_error(at, "'%s' is none of: %s", s, list.ptr);
+}
+
+int kl_spot_bool(bool *out, const struct kl_spot *at, const json_t *v)
+{
+	if (!json_is_boolean(v))
+		return kl_spot_error(at, "true or false is needed here");
+	*out = json_is_true(v);
+	return 0;
+}
+
+int kl_spot_int(int64_t *out, const struct kl_spot *at, const json_t *v, int64_t min, int64_t max)
+{
+	int64_t n = json_integer_value(v);
+
+	if (!json_is_integer(v) || n < min || n > max)
+		return kl_spot_error(at, "a whole number from %lld to %lld is needed here",
+				     (long long)min, (long long)max);
+	*out = n;
+	return 0;
+}
+
+int kl_spot_num(double *out, const struct kl_spot *at, const json_t *v)
+{
+	const char *s = json_string_value(v);
+	double n = json_number_value(v);
+
+	if (s) {
+		char *end;
+
+		/* decimal only: strtod alone would take hex, "inf" and blanks */
+		if (!*s || s[strspn(s, "+-.0123456789eE")])
+			return kl_spot_error(at, "a number is needed here, an expression stands in i32 or "
+					     "i64");
+		n = strtod(s, &end);
+		if (*end)
+			return kl_spot_error(at, "a number is needed here");
+	} else if (!json_is_number(v)) {
+		return kl_spot_error(at, "a number is needed here");
+	}
+	if (!isfinite(n))
+		return kl_spot_error(at, "a number that a double holds is needed here");
+	*out = n;
+	return 0;
+}
+
+int kl_spot_expr(struct kl_expr **out, const struct kl_spot *at, const json_t *v,
+		 const struct kl_expr_names *names)
+{
+	const char *text = json_string_value(v);
+	char number[32];
+	size_t offset;
+
+	if (json_is_integer(v)) {
+		snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(v));
+		text = number;
+	}
+	if (!text || !*text)
+		return kl_spot_error(at, "a number or an expression is needed here");
+	if (kl_expr_parse(out, text, names, KL_EXPR_NUMBER, &offset) < 0)
+		return kl_spot_error_at(at, offset);
+	return 0;
+}

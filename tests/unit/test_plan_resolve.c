@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan_fixture.h"
+
+/* An H100: what the plans' comments were counted with. */
+static const struct kl_plan_facts h100 = { .sms = 132, .smem_optin = 232448, .cc = 90, .l2 = 50 << 20 };
+
+static struct kl_plan_at *resolve(const struct kl_contract *c, const struct kl_plan *p,
+				  const struct kl_dims *d, const struct kl_plan_facts *facts)
+{
+	struct kl_plan_at *at = NULL;
+	int64_t bytes[KL_MAX_ARGS] = { 0 };
+
+	for (size_t i = 0; i < c->nargs; i++)
+		if (c->arg[i].naxes)
+			assert_ok(kl_contract_tensor_bytes(&bytes[i], c, i, d));
+	assert_ok(kl_plan_resolve(&at, p, d->v, bytes, facts));
+	return at;
+}
+
+static const struct kl_plan_map *map(const struct kl_plan_at *at, const char *name)
+{
+	for (size_t i = 0; i < at->nmap; i++)
+		if (!strcmp(at->map[i].name, name))
+			return &at->map[i];
+	fail_msg("no map %s", name);
+	return NULL;
+}
+
+static void gemm_at_4096(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract("gemm");
+	KL_AUTO(kl_launch_freep) struct kl_launch *l = plan_good(c, "gemm");
+	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = resolve(c, l->plan, &c->dims, &h100);
+	const struct kl_plan_launch *g = at->launch;
+	const struct kl_plan_map *b = map(at, "tB");
+
+	assert_string_equal(l->arch, "sm_90a");
+	assert_string_equal(l->platform, "cuda/sm_90");
+	assert_string_equal(kl_plan_compile(l->plan)->std, "c++17");
+	assert_int_equal(kl_plan_compile(l->plan)->ndefine, 4);
+	assert_int_equal(at->nlaunch, 1);
+	assert_int_equal(at->nprepare, 1);
+	assert_string_equal(g->kernel, "gemm_bf16_ws");
+	/* min(32 * 16, 132 - 132 % 2) */
+	assert_int_equal(g->grid[0], 132);
+	assert_int_equal(g->grid[1], 1);
+	assert_int_equal(g->block[0], 384);
+	assert_int_equal(g->cluster[0], 2);
+	assert_int_equal(g->cluster[2], 1);
+	/* 3 * 384 * 64 * 2 + 128 * 256 * 2 + 1280 */
+	assert_int_equal(g->smem, 214272);
+	assert_int_equal(g->nargs, 7);
+	assert_int_equal(g->arg[0].kind, KL_PLAN_MAP);
+	assert_int_equal(g->arg[3].kind, KL_PLAN_SCRATCH);
+	assert_int_equal(g->arg[6].kind, KL_PLAN_VALUE);
+	assert_int_equal(g->arg[6].size, 4);
+	assert_int_equal(g->arg[6].bits, 4096);
+	assert_int_equal(at->prepare[0].arg[1].bits, 32);
+	assert_int_equal(at->prepare[0].arg[3].bits, 66);
+	assert_int_equal(at->scratch[0].bytes, 132 * 64 * 4);
+	assert_int_equal(at->scratch[0].init, KL_PLAN_PREPARE);
+	assert_int_equal(at->scratch[0].align, 256);
+	assert_int_equal(b->kind, KL_PLAN_TILED);
+	assert_int_equal(b->of, 1);
+	assert_int_equal(b->dtype, 9);
+	assert_int_equal(b->rank, 2);
+	assert_int_equal(b->dim[0], 4096);
+	assert_int_equal(b->stride[0], 8192);
+	assert_int_equal(b->box[0], 64);
+	assert_int_equal(b->box[1], 128);
+	assert_int_equal(b->elem[1], 1);
+	assert_int_equal(b->swizzle, 3);
+	assert_int_equal(b->l2, 3);
+	assert_int_equal(b->span, 4096 * 4096 * 2);
+}
+
+static void a_smaller_device_gets_a_smaller_grid(void **state)
+{
+	static const struct kl_plan_facts pcie = { .sms = 115, .smem_optin = 232448, .cc = 90, .l2 = 1 };
+	KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract("gemm");
+	KL_AUTO(kl_launch_freep) struct kl_launch *l = plan_good(c, "gemm");
+	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = resolve(c, l->plan, &c->dims, &pcie);
+	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *few = resolve(c, l->plan, &c->also[0], &pcie);
+
+	assert_int_equal(at->launch[0].grid[0], 114);
+	assert_int_equal(few->launch[0].grid[0], 4);
+}
+
+static void conv2d(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract("conv2d");
+	KL_AUTO(kl_launch_freep) struct kl_launch *l = plan_good(c, "conv2d");
+	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = resolve(c, l->plan, &c->dims, &h100);
+	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *tail = resolve(c, l->plan, &c->also[0], &h100);
+	const struct kl_plan_map *x = map(at, "tX");
+
+	assert_true(kl_plan_quirks(l->plan));
+	/* 8 * 56 * 56 rows in blocks of 192 */
+	assert_int_equal(at->launch[0].grid[0], 131);
+	assert_int_equal(at->launch[0].grid[1], 1);
+	assert_int_equal(at->launch[0].smem, 206080);
+	assert_int_equal(at->launch[0].cluster[0], 0);
+	assert_int_equal(at->launch[0].arg[5].bits, 25088);
+	assert_int_equal(x->kind, KL_PLAN_IM2COL);
+	assert_int_equal(x->rank, 4);
+	assert_int_equal(x->dim[1], 56);
+	assert_int_equal(x->stride[0], 128);
+	assert_int_equal(x->stride[1], 56 * 64 * 2);
+	assert_int_equal(x->stride[2], 56 * 56 * 64 * 2);
+	assert_int_equal(x->lower[0], -1);
+	assert_int_equal(x->upper[1], -1);
+	assert_int_equal(x->channels, 64);
+	assert_int_equal(x->pixels, 192);
+	assert_int_equal(x->span, 8 * 56 * 56 * 64 * 2);
+	assert_int_equal(tail->launch[0].grid[0], 1);
+	assert_int_equal(map(tail, "tX")->stride[2], 7 * 5 * 64 * 2);
+	assert_int_equal(map(tail, "tY")->dim[1], 35);
+}
+
+static void chain_of_launches(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract("chain");
+	KL_AUTO(kl_launch_freep) struct kl_launch *l = plan_good(c, "chain");
+	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = resolve(c, l->plan, &c->dims, &h100);
+	const struct kl_plan_arg *a = at->launch[2].arg;
+	const char *kernel[4];
+
+	assert_int_equal(kl_plan_kernels(l->plan, kernel, 4), 3);
+	assert_string_equal(kernel[1], "kkt_solve");
+	assert_int_equal(at->nlaunch, 3);
+	assert_false(at->launch[0].pdl);
+	assert_true(at->launch[2].pdl);
+	assert_int_equal(at->launch[0].arg[0].index, 0);
+	/* a scalar of the contract: 0.5f */
+	assert_int_equal(at->launch[0].arg[2].size, 4);
+	assert_int_equal(at->launch[0].arg[2].bits, 0x3f000000);
+	assert_int_equal(at->launch[1].arg[1].kind, KL_PLAN_NULL);
+	assert_int_equal(at->launch[1].grid[1], 32);
+	assert_int_equal(a[1].offset, 16384);
+	assert_int_equal(a[3].kind, KL_PLAN_TENSOR);
+	assert_int_equal(a[3].index, 2);
+	assert_int_equal(a[6].bits, 0x3e000000);	/* 0.125f */
+	assert_true(a[7].bits == 0xbf50624dd2f1a9fcULL);	/* -1e-3 */
+	assert_int_equal(a[8].bits, 4096);
+	assert_true(a[9].bits == (uint64_t)-4096);
+	assert_int_equal(a[10].bits, 132);
+	assert_int_equal(a[11].kind, KL_PLAN_BYTES);
+	assert_int_equal(a[11].nblob, 80);
+	assert_int_equal(a[11].blob[0], 1);
+	assert_int_equal(a[11].blob[1], 255);
+	assert_int_equal(a[11].nreloc, 2);
+	assert_int_equal(a[11].reloc[1].at, 72);
+	assert_int_equal(a[11].reloc[1].offset, 8);
+	assert_int_equal(at->scratch[1].bytes, 2LL * 4096 * 16 * 64 * 2);
+	assert_int_equal(at->scratch[2].init, KL_PLAN_CARRY);
+	assert_int_equal(at->scratch[3].bytes, 128 * 4096);
+	assert_int_equal(at->scratch[3].align, 128);
+}
+
+/* A job is written with its keys sorted; the worker must read the same plan out of it. */
+static void survives_the_job(void **state)
+{
+	static const char *const names[] = { "gemm", "conv2d", "chain" };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++) {
+		KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract(names[i]);
+		KL_AUTO(kl_launch_freep) struct kl_launch *l = plan_good(c, names[i]);
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+		KL_AUTO(json_decrefp) json_t *doc = NULL;
+		KL_AUTO(kl_plan_freep) struct kl_plan *p = NULL;
+		KL_AUTO(kl_plan_at_freep) struct kl_plan_at *want = resolve(c, l->plan, &c->dims, &h100);
+		KL_AUTO(kl_plan_at_freep) struct kl_plan_at *got = NULL;
+		const char *tensor[KL_MAX_ARGS] = { NULL };
+		struct kl_plan_scalar scalar[KL_MAX_ARGS] = { { NULL, NULL, 0 } };
+		const struct kl_plan_names n = {
+			.dim = (const char *const *)c->dim_name, .ndim = c->dims.n, .tensor = tensor,
+			.ntensor = c->nargs, .scalar = scalar,
+		};
+
+		for (size_t k = 0; k < c->nargs; k++) {
+			if (c->arg[k].naxes)
+				tensor[k] = c->arg[k].name;
+			else
+				scalar[k] = (struct kl_plan_scalar){ c->arg[k].name, c->arg[k].dtype,
+								    c->arg[k].value };
+		}
+		kl_json_canonical(&text, l->json);
+		assert_ok(kl_json_parse(&doc, text.ptr, text.len));
+		assert_ok(kl_plan_parse(&p, doc, &n, NULL));
+		got = resolve(c, p, &c->dims, &h100);
+		assert_int_equal(got->nlaunch, want->nlaunch);
+		for (size_t k = 0; k < want->nlaunch; k++) {
+			const struct kl_plan_launch *a = &want->launch[k], *b = &got->launch[k];
+
+			assert_string_equal(a->kernel, b->kernel);
+			assert_memory_equal(a->grid, b->grid, sizeof(a->grid));
+			assert_memory_equal(a->block, b->block, sizeof(a->block));
+			assert_memory_equal(a->cluster, b->cluster, sizeof(a->cluster));
+			assert_int_equal(a->smem, b->smem);
+			assert_int_equal(a->nargs, b->nargs);
+			for (size_t m = 0; m < a->nargs; m++) {
+				assert_int_equal(a->arg[m].kind, b->arg[m].kind);
+				assert_true(a->arg[m].bits == b->arg[m].bits);
+				if (a->arg[m].kind == KL_PLAN_MAP)
+					assert_string_equal(want->map[a->arg[m].index].name,
+							    got->map[b->arg[m].index].name);
+			}
+		}
+	}
+}
+
+static void architectures(void **state)
+{
+	static const struct { const char *arch; int64_t cc; bool runs; } rows[] = {
+		{ "sm_90a", 90, true }, { "sm_90a", 80, false }, { "sm_90a", 100, false },
+		{ "sm_90", 90, true }, { "sm_80", 80, true }, { "sm_80", 86, true }, { "sm_86", 80, false },
+		{ "sm_80", 90, false }, { "sm_100a", 103, false }, { "sm_100f", 103, true },
+		{ "sm_100", 103, true }, { "sm_120a", 121, false }, { "sm_9", 90, false }, { "sm_80a", 80,
+											    false },
+	};
+	struct kl_plan_facts f;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++)
+		if (kl_plan_arch_runs(rows[i].arch, rows[i].cc) != rows[i].runs)
+			fail_msg("%s on %lld", rows[i].arch, (long long)rows[i].cc);
+	assert_ok(kl_plan_arch_facts(&f, "sm_80"));
+	assert_int_equal(f.smem_optin, 163 * 1024);
+	assert_ok(kl_plan_arch_facts(&f, "sm_120a"));
+	assert_int_equal(f.smem_optin, 99 * 1024);
+	assert_error(KL_EINVALID, "no architecture known here", kl_plan_arch_facts(&f, "sm_90b"));
+	assert_error(KL_EINVALID, "no architecture known here", kl_plan_arch_facts(&f, ""));
+}
+
+/* What only the device decides comes as its own kind of error. */
+static void a_device_may_be_too_small(void **state)
+{
+	static const struct kl_plan_facts half = { .sms = 132, .smem_optin = 101376, .cc = 90, .l2 = 1 };
+	static const struct kl_plan_facts old = { .sms = 108, .smem_optin = 232448, .cc = 80, .l2 = 1 };
+	KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract("gemm"), *k = plan_contract("chain");
+	KL_AUTO(kl_launch_freep) struct kl_launch *l = plan_good(c, "gemm"), *chain = plan_good(k, "chain");
+	struct kl_plan_at *at = NULL;
+	int64_t bytes[KL_MAX_ARGS] = { 1LL << 25, 1LL << 25, 1LL << 25 };
+	char place[KL_PLAN_PLACE];
+
+	assert_error(KL_ENO, "'smem <= smem_optin' does not hold at smem_optin = 101376, smem = 214272",
+		     kl_plan_resolve_place(&at, l->plan, c->dims.v, bytes, &half, place));
+	assert_string_equal(place, "require[3]");
+	assert_error(KL_ECANNOT, "compute capability 9.0, here is 8.0",
+		     kl_plan_resolve(&at, l->plan, c->dims.v, bytes, &old));
+	assert_error(KL_ECANNOT, "launch[2].smem: 200704 bytes of shared memory, a block has at most 101376",
+		     kl_plan_resolve(&at, chain->plan, k->dims.v, bytes, &half));
+	assert_error(KL_ECANNOT, "launch[1].pdl: programmatic launch needs compute capability 9.0",
+		     kl_plan_resolve(&at, chain->plan, k->dims.v, bytes, &old));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gemm_at_4096),
+		cmocka_unit_test(a_smaller_device_gets_a_smaller_grid),
+		cmocka_unit_test(conv2d),
+		cmocka_unit_test(chain_of_launches),
+		cmocka_unit_test(survives_the_job),
+		cmocka_unit_test(architectures),
+		cmocka_unit_test(a_device_may_be_too_small),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
