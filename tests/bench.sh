@@ -140,6 +140,22 @@ over_naive () {
 	done
 }
 
+# walked <template>: seconds a candidate in a walk, where oracle, pool and the parent's object are there already
+walked () {
+	i=0
+	while [ $((i += 1)) -le "$runs" ] && [ "$i" -le 3 ]; do
+		talk "$1: a walk, run $i"
+		rm -rf "$work/walk"
+		git klineage init --template "$1" "$work/walk" >/dev/null
+		from=$(now)
+		(cd "$work/walk" && git klineage deopt --quiet) >"$work/why" 2>&1 || { talk "$1: $(tail -n 1 "$work/why")"; break; }
+		to=$(now)
+		# the expert, each accepted step, each rejected one
+		n=$(git -C "$work/walk" rev-list --count --glob='refs/heads/klineage/walk/*' --glob='refs/klineage/rejected/*' --not HEAD)
+		echo "$from $to $n" | awk '{ printf "%.3f\n", ($2 - $1) / 1e9 / ($3 + 1) }' >>"$work/$1.walk.seconds"
+	done
+}
+
 # --- the parts -----------------------------------------------------------------
 
 part_workloads () {
@@ -165,6 +181,8 @@ part_seconds () {
 		esac
 		figure "$t: the expert, against its parent" s le $aim "$(samples $t.expert.seconds)"
 	done
+	walked c-topk
+	figure 'c-topk: a candidate of its walk' s le 2 "$(samples c-topk.walk.seconds)"
 	for t in c-topk c-sgemm c-conv2d c-gdn; do
 		template $t || continue
 		root=$(git -C "$work/$t" rev-list --max-parents=0 HEAD)

@@ -8,43 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/fs.h"
-#include "base/stats.h"
+#include "worker/blocks.h"
 #include "worker/replay.h"
 #include "worker/visit.h"
 
-/*
- * The order within a block is a mirror: every subject is visited twice, once
- * on either side of its middle, so that a drift of the machine falls on all alike.
- *
- * There are enough of them when every interval is this narrow: of a comparison 0.25 %,
- * or a tenth of what it shows; of the A/A ratio, three times which is the least difference
- * that may be called one, an eighth of the nearest comparison (1 % where there is none),
- * but no less than a third of the 1 % below which nothing is a difference.
- */
-#define AA_HALF 0.0033
-#define AA_SHARE 0.125
-#define AA_ALONE 0.01
-#define VS_HALF 0.0025
-#define VS_SHARE 0.1
-/* However slow the calls are. */
-#define LEAST_BLOCKS 4
-/* When a subject's call takes longer, one measured call a visit is enough. */
+/* When a subject's call takes longer, one measured call a visit, and one visit a block, are enough. */
 #define DEAR_NS ((int64_t)10000000)
 /* A single time may be below the floor by what a clock and a handshake are wrong. */
 #define FLOOR_SLACK_NS 1000
-
-enum { CANDIDATE, AGAIN, PARENT, BASELINE, SUBJECTS };
-
-struct subject {
-	const char *what;		/* in the result */
-	struct kl_subject_spec spec;
-	bool there;
-	bool slow;			/* one visit a block will do */
-	double *log_ns;			/* one a block */
-};
 
 struct profile {
 	json_t *result, *notes;
@@ -53,37 +26,23 @@ struct profile {
 	const struct kl_member *input[KL_VISIT_MAX_INPUTS];
 	size_t ninput;
 	struct kl_rng rng;
-	struct subject subject[SUBJECTS];
-	size_t blocks, alloc;
+	struct kl_subject_spec spec[KL_BLOCKS_SUBJECTS];
+	struct kl_blocks blocks;
+	size_t calls;			/* measured ones of a visit, the same for all of a block */
 	int measured, disturbed;	/* calls of this point */
 	int64_t longest_ns;		/* a subject's unmeasured call */
 	double *handshake;
 	size_t nhandshake, handshake_alloc;
-	bool failed;
 };
 
-static void note(struct profile *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void note(struct profile *p, const char *fmt, ...)
-{
-	char text[512];
-	size_t i;
-	json_t *v;
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	json_array_foreach(p->notes, i, v)
-		if (!strcmp(json_string_value(v), text))
-			return;
-	json_array_append_new(p->notes, json_string(text));
-}
+/* What a sampler returns when the candidate has failed: the result says how. */
+#define FAILED 1
 
 /* -- failures of the candidate ------------------------------------------- */
 
-static void fail(struct profile *p, const char *class, const char *fmt, ...)
+static int fail(struct profile *p, const char *class, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-static void fail(struct profile *p, const char *class, const char *fmt, ...)
+static int fail(struct profile *p, const char *class, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -91,10 +50,10 @@ static void fail(struct profile *p, const char *class, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	p->failed = true;
 	kl_json_set_str(p->result, "status", "fail");
 	kl_json_set_str(p->result, "class", class);
 	kl_json_set_str(p->result, "message", text);
+	return FAILED;
 }
 
 /* result.correct.failure, whether or not the correctness stage ran */
@@ -124,7 +83,7 @@ static void describe(struct profile *p, const struct kl_visit *v, const char *wh
 	kl_json_set(correct, "failure", f);
 }
 
-static void fail_visit(struct profile *p, const struct kl_visit *v)
+static int fail_visit(struct profile *p, const struct kl_visit *v)
 {
 	static const char *const classes[] = {
 		[KL_CALL_FAULT] = "fault",
@@ -150,234 +109,73 @@ static void fail_visit(struct profile *p, const struct kl_visit *v)
 		     m->got, m->wanted);
 	}
 	describe(p, v, why);
+	return FAILED;
 }
 
-/* -- blocks ---------------------------------------------------------------- */
+/* -- one measurement ------------------------------------------------------- */
 
 /* A comparison that does not work out is left, not held against the candidate. */
-static void drop(struct profile *p, struct subject *s, const char *why)
+static int drop(struct profile *p, enum kl_blocks_who who, const char *why)
 {
-	note(p, "%s is not compared: %s", s->what, why);
-	s->there = false;
+	kl_blocks_note(p->notes, "%s is not compared: %s", p->blocks.subject[who].what, why);
+	p->blocks.subject[who].there = false;
+	return 0;
 }
 
-static bool candidate(const struct profile *p, const struct subject *s)
+static void begin(void *ctx)
 {
-	return s == &p->subject[CANDIDATE] || s == &p->subject[AGAIN];
+	struct profile *p = ctx;
+
+	p->calls = p->longest_ns > DEAR_NS ? 1 : p->ninput - 1;
 }
 
-/* One visit, the logarithm of its time added to *log_ns. */
-static int visit(struct profile *p, struct subject *s, size_t calls, double *log_ns)
+static int take(struct profile *p, enum kl_blocks_who who, const struct kl_visit *v, double *log_ns)
 {
+	bool candidate = who == KL_BLOCKS_CANDIDATE || who == KL_BLOCKS_AGAIN;
+
+	KL_GROW(p->handshake, p->nhandshake + 1, p->handshake_alloc);
+	p->handshake[p->nhandshake++] = (double)v->handshake_ns;
+	if (!v->traced)
+		kl_blocks_note(p->notes,
+			       "ptrace is refused here: the end of a call was checked by a second look "
+			       "at its outputs only");
+	if (!kl_visit_ok(v)) {
+		if (candidate)
+			return fail_visit(p, v);
+		return drop(p, who, v->call.end != KL_CALL_OK ? v->call.what : v->mismatch.why);
+	}
+	if (candidate && v->least_wall_ns + FLOOR_SLACK_NS < p->point->floor_ns)
+		return fail(p, "cheat",
+			    "%lld ns at '%s' is below the physical floor of %lld ns: "
+			    "the work cannot have been done",
+			    (long long)v->least_wall_ns, p->point->id, (long long)p->point->floor_ns);
+	p->blocks.subject[who].once |= v->slow || v->first_ns > DEAR_NS;
+	*log_ns += log((double)v->least_ns);
+	p->measured += v->measured;
+	if (v->first_ns > p->longest_ns)
+		p->longest_ns = v->first_ns;
+	p->disturbed += v->disturbed;
+	return 0;
+}
+
+static int sample(void *ctx, enum kl_blocks_who who, double *log_ns)
+{
+	struct profile *p = ctx;
 	struct kl_visit_plan plan = { .job = p->job,
 				      .point = p->point,
-				      .spec = s->spec,
+				      .spec = p->spec[who],
 				      .input = p->input,
 				      .ninput = p->ninput,
-				      .calls = calls,
+				      .calls = p->calls,
 				      .rng = &p->rng };
 	struct kl_visit v;
 	int err = kl_visit(&v, &plan);
 
-	if (err < 0 && !candidate(p, s)) {
-		drop(p, s, kl_error_last());
-		return 0;
-	}
-	if (err == KL_EINVALID) {
-		fail(p, "launch", "%s", kl_error_last());
-		return 0;
-	}
-	if (err < 0)
-		return err;
-	KL_GROW(p->handshake, p->nhandshake + 1, p->handshake_alloc);
-	p->handshake[p->nhandshake++] = (double)v.handshake_ns;
-	if (!v.traced)
-		note(p,
-		     "ptrace is refused here: the end of a call was checked by a second look "
-		     "at its outputs only");
-	if (!kl_visit_ok(&v)) {
-		if (candidate(p, s))
-			fail_visit(p, &v);
-		else
-			drop(p, s, v.call.end != KL_CALL_OK ? v.call.what : v.mismatch.why);
-		return 0;
-	}
-	if (candidate(p, s) && v.least_wall_ns + FLOOR_SLACK_NS < p->point->floor_ns)
-		fail(p, "cheat",
-		     "%lld ns at '%s' is below the physical floor of %lld ns: "
-		     "the work cannot have been done",
-		     (long long)v.least_wall_ns, p->point->id, (long long)p->point->floor_ns);
-	s->slow |= v.slow;
-	*log_ns += log((double)v.least_ns);
-	p->measured += v.measured;
-	if (v.first_ns > p->longest_ns)
-		p->longest_ns = v.first_ns;
-	p->disturbed += v.disturbed;
-	return 0;
-}
-
-/*
- * All subjects in a drawn order and then back: P B C C' C' C B P and the like.
- * Drawn anew for each block, since who follows whom matters a little as well. Of
- * a slow subject the first visit alone.
- */
-static int block(struct profile *p)
-{
-	int order[SUBJECTS] = { CANDIDATE, AGAIN, PARENT, BASELINE };
-	/* the same for all of a block */
-	size_t calls = p->longest_ns > DEAR_NS ? 1 : p->ninput - 1;
-	double sum[SUBJECTS] = { 0 };
-	int n[SUBJECTS] = { 0 }, err;
-
-	for (int i = SUBJECTS; i > 1; i--) {
-		int k = (int)kl_rng_below(&p->rng, (uint64_t)i), t = order[i - 1];
-
-		order[i - 1] = order[k];
-		order[k] = t;
-	}
-	for (int i = 0; i < 2 * SUBJECTS; i++) {
-		int who = order[i < SUBJECTS ? i : 2 * SUBJECTS - 1 - i];
-		struct subject *s = &p->subject[who];
-
-		if (!s->there || (n[who] && s->slow))
-			continue;
-		if ((err = visit(p, s, calls, &sum[who])) < 0 || p->failed)
-			return err;
-		n[who]++;
-	}
-	for (int i = 0; i < SUBJECTS; i++)
-		if (p->subject[i].there)
-			p->subject[i].log_ns[p->blocks] = sum[i] / n[i];
-	p->blocks++;
-	return 0;
-}
-
-/* -- figures --------------------------------------------------------------- */
-
-static double own(const struct profile *p, size_t b)
-{
-	return (p->subject[CANDIDATE].log_ns[b] + p->subject[AGAIN].log_ns[b]) / 2;
-}
-
-static struct kl_interval centre(const struct profile *p, int who)
-{
-	KL_AUTO(kl_freep) double *d = kl_calloc(p->blocks, sizeof(*d));
-	const double *other = p->subject[who].log_ns;
-
-	for (size_t b = 0; b < p->blocks; b++)
-		d[b] = who == AGAIN ? other[b] - p->subject[CANDIDATE].log_ns[b]
-				    : other[b] - own(p, b);
-	return kl_stats_centre(d, p->blocks);
-}
-
-static double half_width(struct kl_interval c)
-{
-	return (c.hi - c.lo) / 2;
-}
-
-static bool precise(const struct profile *p)
-{
-	double nearest = INFINITY;
-
-	for (int who = PARENT; who <= BASELINE; who++) {
-		struct kl_interval c;
-
-		if (!p->subject[who].there)
-			continue;
-		c = centre(p, who);
-		if (half_width(c) > fmax(VS_HALF, VS_SHARE * fabs(c.mid)))
-			return false;
-		nearest = fmin(nearest, fabs(c.mid));
-	}
-	return half_width(centre(p, AGAIN)) <=
-	       (isinf(nearest) ? AA_ALONE : fmax(AA_HALF, AA_SHARE * nearest));
-}
-
-static int run_blocks(struct profile *p, int64_t max_ms)
-{
-	size_t min = (size_t)p->job->profile_min_blocks, look = min;
-	int64_t begin = kl_clock_ns(), ms = 0;
-	int err;
-
-	for (;;) {
-		if (p->blocks >= min && ms >= max_ms)
-			return 0;
-		if (p->blocks >= LEAST_BLOCKS && ms >= max_ms / 2 && (ms >= 2 * max_ms || precise(p)))
-			return 0;
-		if (p->blocks >= look) {
-			if (precise(p))
-				return 0;
-			look += 1 + look / 8;	/* the interval costs the square of its samples */
-		}
-		if (p->blocks + 1 > p->alloc) {
-			p->alloc = 2 * p->alloc + 16;
-			for (int i = 0; i < SUBJECTS; i++)
-				p->subject[i].log_ns = kl_realloc(p->subject[i].log_ns, p->alloc,
-								  sizeof(double));
-		}
-		if ((err = block(p)) < 0 || p->failed)
-			return err;
-		ms = (kl_clock_ns() - begin) / 1000000;
-	}
-}
-
-/* exp(x) in `unit`s, within what a reader's 64-bit integer takes. */
-static int64_t scaled(double x, double unit)
-{
-	return llround(fmin(fmax(exp(x) * unit, 0), 9e15));
-}
-
-static void set_interval(json_t *obj, const char *mid, struct kl_interval c)
-{
-	kl_json_set_int(obj, "lo_ppm", scaled(c.lo, 1e6));
-	kl_json_set_int(obj, mid, scaled(c.mid, 1e6));
-	kl_json_set_int(obj, "hi_ppm", scaled(c.hi, 1e6));
-}
-
-static int64_t typical_ns(const struct profile *p, int who)
-{
-	KL_AUTO(kl_freep) double *d = kl_calloc(p->blocks, sizeof(*d));
-
-	for (size_t b = 0; b < p->blocks; b++)
-		d[b] = who == CANDIDATE ? own(p, b) : p->subject[who].log_ns[b];
-	return scaled(kl_stats_centre(d, p->blocks).mid, 1);
-}
-
-static void report(struct profile *p, json_t *points)
-{
-	json_t *at = json_object(), *aa = json_object(), *vs = json_array();
-	struct kl_interval same = centre(p, AGAIN);
-
-	kl_json_set_str(at, "id", p->point->id);
-	kl_json_set_int(at, "ns", typical_ns(p, CANDIDATE));
-	kl_json_set_int(at, "blocks", (int64_t)p->blocks);
-	set_interval(aa, "mid_ppm", same);
-	kl_json_set(at, "aa", aa);
-	for (int who = PARENT; who <= BASELINE; who++) {
-		json_t *v;
-
-		if (!p->subject[who].there)
-			continue;
-		v = json_object();
-		kl_json_set_str(v, "what", p->subject[who].what);
-		kl_json_set_int(v, "ns", typical_ns(p, who));
-		set_interval(v, "ratio_ppm", centre(p, who));
-		json_array_append_new(vs, v);
-	}
-	kl_json_set(at, "vs", vs);
-	json_array_append_new(points, at);
-	if (same.lo > 0 || same.hi < 0)
-		note(p,
-		     "%s: the kernel against itself is not 1 within its interval: a noisy machine",
-		     p->point->id);
-	else if (half_width(same) > 0.01)
-		note(p, "%s: the kernel against itself varies by more than 1 %%: a noisy machine",
-		     p->point->id);
-	if (p->disturbed > p->measured / 4)
-		note(p, "%s: the processors did other work as well: times are processor time",
-		     p->point->id);
-	if (p->blocks < (size_t)p->job->profile_min_blocks)
-		note(p, "%s: slow calls, %zu blocks only", p->point->id, p->blocks);
+	if (err < 0 && (who == KL_BLOCKS_PARENT || who == KL_BLOCKS_BASELINE))
+		return drop(p, who, kl_error_last());
+	if (err == KL_EINVALID)
+		return fail(p, "launch", "%s", kl_error_last());
+	return err < 0 ? err : take(p, who, &v, log_ns);
 }
 
 /* -- the machine ------------------------------------------------------------ */
@@ -430,28 +228,28 @@ static void set_subjects(struct profile *p, int cpu)
 	struct kl_subject_spec kernel = {
 		.kind = KL_SUBJECT_KERNEL, .so = j->candidate_so, .entry = j->entry, .cpu = cpu
 	};
+	struct kl_blocks_subject *s = p->blocks.subject;
 
-	for (int i = 0; i < SUBJECTS; i++)
-		p->subject[i].slow = false;
-	p->subject[CANDIDATE].spec = p->subject[AGAIN].spec = p->subject[PARENT].spec = kernel;
-	p->subject[CANDIDATE].there = p->subject[AGAIN].there = true;
-	p->subject[PARENT].what = "parent";
-	p->subject[PARENT].spec.so = j->parent_so;
-	p->subject[PARENT].there = j->parent_so != NULL;
-	p->subject[BASELINE].what = j->baseline;
-	p->subject[BASELINE].there = j->baseline != NULL;
-	p->subject[BASELINE].spec = (struct kl_subject_spec){
+	for (int i = 0; i < KL_BLOCKS_SUBJECTS; i++)
+		p->spec[i] = kernel;
+	s[KL_BLOCKS_CANDIDATE].there = s[KL_BLOCKS_AGAIN].there = true;
+	s[KL_BLOCKS_PARENT].what = "parent";
+	p->spec[KL_BLOCKS_PARENT].so = j->parent_so;
+	s[KL_BLOCKS_PARENT].there = j->parent_so != NULL;
+	s[KL_BLOCKS_BASELINE].what = j->baseline;
+	s[KL_BLOCKS_BASELINE].there = j->baseline != NULL;
+	p->spec[KL_BLOCKS_BASELINE] = (struct kl_subject_spec){
 		.kind = KL_SUBJECT_BASELINE, .baseline = j->baseline, .cpu = cpu
 	};
 }
 
+/* 0, FAILED or an error */
 static int profile_point(struct profile *p, const struct kl_point *pt, struct kl_pool *pool,
 			 json_t *points, int cpu, int64_t max_ms)
 {
 	int err;
 
 	p->point = pt;
-	p->blocks = 0;
 	p->measured = p->disturbed = 0;
 	p->longest_ns = 0;
 	p->ninput = kl_pool_noise(pool, pt, p->input, KL_VISIT_MAX_INPUTS);
@@ -460,11 +258,22 @@ static int profile_point(struct profile *p, const struct kl_point *pt, struct kl
 	if (p->ninput < 2)
 		return kl_error(KL_EINVALID, "the pool has %zu inputs for '%s', a profile needs 2",
 				p->ninput, pt->id);
+	kl_blocks_release(&p->blocks);
+	p->blocks = (struct kl_blocks){ .min = (size_t)p->job->profile_min_blocks,
+					.max_ms = max_ms,
+					.rng = &p->rng,
+					.sample = sample,
+					.begin = begin,
+					.ctx = p };
 	set_subjects(p, cpu);
-	if ((err = run_blocks(p, max_ms)) < 0)
+	if ((err = kl_blocks_run(&p->blocks)) < 0)
 		return kl_error_in(err, "profile of '%s'", pt->id);
-	if (!p->failed)
-		report(p, points);
+	if (err == FAILED)
+		return err;
+	json_array_append_new(points, kl_blocks_report(&p->blocks, pt->id, p->notes));
+	if (p->disturbed > p->measured / 4)
+		kl_blocks_note(p->notes, "%s: the processors did other work as well: times are processor time",
+			       pt->id);
 	return 0;
 }
 
@@ -472,21 +281,19 @@ static int profile_points(struct profile *p, struct kl_pool *pool, json_t *point
 {
 	const struct kl_job *j = p->job;
 	int64_t n = 0;
-	int err;
+	int err = 0;
 
 	for (size_t i = 0; i < j->npoint; i++)
 		n += j->point[i].perf;
-	for (size_t i = 0; i < j->npoint && !p->failed; i++)
-		if (j->point[i].perf && (err = profile_point(p, &j->point[i], pool, points, cpu,
-							     j->profile_max_ms / n)) < 0)
-			return err;
-	return 0;
+	for (size_t i = 0; i < j->npoint && !err; i++)
+		if (j->point[i].perf)
+			err = profile_point(p, &j->point[i], pool, points, cpu, j->profile_max_ms / n);
+	return err < 0 ? err : 0;
 }
 
 static void release(struct profile *p)
 {
-	for (int i = 0; i < SUBJECTS; i++)
-		free(p->subject[i].log_ns);
+	kl_blocks_release(&p->blocks);
 	free(p->handshake);
 }
 
@@ -505,11 +312,11 @@ int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *p
 	if (sched_getaffinity(0, sizeof(before), &before) < 0)
 		return kl_error_errno("cannot ask for the processors");
 	if (!choose_processors(&ours, &theirs, &before)) {
-		note(&p, "one processor: not profiled");
+		kl_blocks_note(p.notes, "one processor: not profiled");
 		return 0;
 	}
 	if (!other_core(ours, theirs))
-		note(&p, "the clock and the kernel share one core: times are rough");
+		kl_blocks_note(p.notes, "the clock and the kernel share one core: times are rough");
 	CPU_ZERO(&one);
 	CPU_SET(ours, &one);
 	if (sched_setaffinity(0, sizeof(one), &one) < 0)

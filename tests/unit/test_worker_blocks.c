@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The comparison without a machine: times are drawn from a model of one that drifts, is
+ * disturbed and jitters, so that what the truth is is known.
+ */
+#include "test.h"
+
+#include <math.h>
+
+#include "worker/blocks.h"
+
+struct model {
+	struct kl_rng rng;
+	double ns[KL_BLOCKS_SUBJECTS];	/* true times */
+	double jitter;			/* standard deviation of a logarithm */
+	double drift;			/* of a logarithm, per second of the model's time */
+	double outlier;			/* how probable is one of three times the time */
+	int64_t clock_ns;
+	int samples[KL_BLOCKS_SUBJECTS];
+	int begun, drop_after, fail_after;
+};
+
+static int sample(void *ctx, enum kl_blocks_who who, double *log_ns)
+{
+	struct model *m = ctx;
+	double x = log(m->ns[who]) + m->jitter * kl_rng_normal(&m->rng) +
+		   m->drift * (double)m->clock_ns * 1e-9;
+
+	if (kl_rng_uniform(&m->rng) < m->outlier)
+		x += log(3);
+	*log_ns += x;
+	m->clock_ns += (int64_t)(10 * exp(x));	/* a measurement is more than the call */
+	m->samples[who]++;
+	return m->fail_after && m->samples[who] >= m->fail_after ? 7 : 0;
+}
+
+static void begin(void *ctx)
+{
+	((struct model *)ctx)->begun++;
+}
+
+static int64_t now(void *ctx)
+{
+	return ((struct model *)ctx)->clock_ns;
+}
+
+static void start(struct kl_blocks *b, struct model *m, uint64_t seed, double ratio)
+{
+	kl_rng_seed(&m->rng, seed);
+	m->ns[KL_BLOCKS_CANDIDATE] = m->ns[KL_BLOCKS_AGAIN] = 1e6;
+	m->ns[KL_BLOCKS_PARENT] = m->ns[KL_BLOCKS_BASELINE] = 1e6 * ratio;
+	*b = (struct kl_blocks){ .min = 8, .max_ms = 4000, .rng = &m->rng, .sample = sample,
+				 .begin = begin, .clock_ns = now, .ctx = m };
+	b->subject[KL_BLOCKS_CANDIDATE].there = b->subject[KL_BLOCKS_AGAIN].there = true;
+	b->subject[KL_BLOCKS_PARENT] = (struct kl_blocks_subject){ .what = "parent", .there = true };
+}
+
+/* the words of a verdict (gate/speed.h), for one comparison */
+enum word { FAST, SLOW, SAME, UNSURE };
+static enum word word(const struct kl_blocks *b)
+{
+	struct kl_interval aa = kl_blocks_ratio(b, KL_BLOCKS_AGAIN);
+	struct kl_interval vs = kl_blocks_ratio(b, KL_BLOCKS_PARENT);
+	double far = log1p(fmax(0.01, 3 * fmax(aa.hi, -aa.lo)));
+
+	if (vs.lo > far)
+		return FAST;
+	if (vs.hi < -far)
+		return SLOW;
+	return vs.lo >= -far && vs.hi <= far ? SAME : UNSURE;
+}
+
+static enum word run(const struct model *model, uint64_t seed, double ratio, struct kl_interval *vs)
+{
+	struct model m = *model;
+	struct kl_blocks b;
+	enum word w;
+
+	start(&b, &m, seed, ratio);
+	assert_ok(kl_blocks_run(&b));
+	assert_true(b.n >= 8);
+	assert_int_equal(m.begun, b.n);
+	*vs = kl_blocks_ratio(&b, KL_BLOCKS_PARENT);
+	w = word(&b);
+	kl_blocks_release(&b);
+	return w;
+}
+
+#define RUNS 60
+
+/* How often which word, and how often the true ratio is within its interval. */
+static void count(const struct model *model, double ratio, int n[4], int *covered)
+{
+	*covered = n[FAST] = n[SLOW] = n[SAME] = n[UNSURE] = 0;
+	for (uint64_t seed = 1; seed <= RUNS; seed++) {
+		struct kl_interval vs;
+
+		n[run(model, seed, ratio, &vs)]++;
+		*covered += vs.lo <= log(ratio) && log(ratio) <= vs.hi;
+	}
+	print_message("ratio %.3f jitter %.3f drift %.2f/s outliers %.2f: %d fast %d slow %d same "
+		      "%d ambiguous, covered %d of %d\n", ratio, model->jitter, model->drift,
+		      model->outlier, n[FAST], n[SLOW], n[SAME], n[UNSURE], *covered, RUNS);
+}
+
+static const struct model machines[] = {
+	{ .jitter = 0.002 },
+	{ .jitter = 0.01 },
+	{ .jitter = 0.02 },
+	{ .jitter = 0.003, .drift = 0.5 },
+	{ .jitter = 0.003, .outlier = 0.03 },
+	{ .jitter = 0.01, .drift = -0.3, .outlier = 0.03 },
+};
+
+/* A kernel compared with its equal: neither fast nor slow, on any machine. */
+static void equals_are_not_told_apart(void **state)
+{
+	int n[4], covered;
+
+	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
+		count(&machines[i], 1, n, &covered);
+		assert_int_equal(n[FAST] + n[SLOW], 0);
+		/* stopping when it looks precise costs some of the 95 % */
+		assert_true(covered >= RUNS * 8 / 10);
+	}
+}
+
+/* Two per cent are seen on a good machine, on a bad one never taken for the contrary. */
+static void two_per_cent(void **state)
+{
+	int n[4], covered;
+
+	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
+		count(&machines[i], 1.02, n, &covered);
+		assert_int_equal(n[SLOW], 0);
+		assert_true(covered >= RUNS * 8 / 10);
+		if (machines[i].jitter <= 0.002 && !machines[i].outlier)
+			assert_true(n[FAST] >= RUNS * 95 / 100);
+		count(&machines[i], 1 / 1.02, n, &covered);
+		assert_int_equal(n[FAST], 0);
+	}
+}
+
+/* What is clear takes no more blocks than it must. */
+static void clear_is_short(void **state)
+{
+	struct model m = { .jitter = 0.01 };
+	struct kl_blocks b;
+
+	start(&b, &m, 5, 3);
+	assert_ok(kl_blocks_run(&b));
+	assert_in_range(b.n, 8, 20);
+	assert_int_equal(m.samples[KL_BLOCKS_CANDIDATE], 2 * b.n);
+	assert_int_equal(m.samples[KL_BLOCKS_BASELINE], 0);
+	kl_blocks_release(&b);
+}
+
+/* So does what is clear for all that the machine is noisy: the word is what counts, not its digits. */
+static void clear_is_short_on_a_noisy_machine(void **state)
+{
+	struct model m = { .jitter = 0.05 };
+	size_t blocks = 0;
+
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct kl_blocks b;
+
+		start(&b, &m, seed, 2);
+		assert_ok(kl_blocks_run(&b));
+		blocks += b.n;
+		kl_blocks_release(&b);
+	}
+	assert_in_range(blocks, 20 * 8, 20 * 12);
+}
+
+/* A noisy machine's run ends at its time, a slow kernel's with fewer blocks. */
+static void time_is_up(void **state)
+{
+	struct model m = { .jitter = 0.5 };
+	struct kl_blocks b;
+
+	start(&b, &m, 6, 1);
+	b.max_ms = 2000;
+	assert_ok(kl_blocks_run(&b));
+	assert_in_range(m.clock_ns / 1000000, 2000, 2500);
+	kl_blocks_release(&b);
+
+	m = (struct model){ .jitter = 0.001 };
+	start(&b, &m, 7, 1);
+	m.ns[KL_BLOCKS_CANDIDATE] = m.ns[KL_BLOCKS_AGAIN] = m.ns[KL_BLOCKS_PARENT] = 2e8;
+	for (int i = 0; i < KL_BLOCKS_SUBJECTS; i++)
+		b.subject[i].once = true;
+	assert_ok(kl_blocks_run(&b));
+	assert_in_range(b.n, 4, 7);
+	assert_int_equal(m.samples[KL_BLOCKS_AGAIN], b.n);
+	kl_blocks_release(&b);
+}
+
+static void a_sampler_ends_it(void **state)
+{
+	struct model m = { .jitter = 0.01, .fail_after = 5 };
+	struct kl_blocks b;
+
+	start(&b, &m, 8, 1);
+	assert_int_equal(kl_blocks_run(&b), 7);
+	kl_blocks_release(&b);
+}
+
+static struct kl_blocks *dropping;
+static int drops(void *ctx, enum kl_blocks_who who, double *log_ns)
+{
+	struct model *m = ctx;
+
+	if (who == KL_BLOCKS_PARENT && ++m->drop_after == 5) {
+		dropping->subject[who].there = false;
+		return 0;
+	}
+	return sample(ctx, who, log_ns);
+}
+
+/* A comparison that stops working is left out, the other one stays. */
+static void a_comparison_falls_out(void **state)
+{
+	struct model m = { .jitter = 0.002 };
+	struct kl_blocks b;
+	KL_AUTO(json_decrefp) json_t *notes = json_array(), *at = NULL;
+	const json_t *vs;
+
+	start(&b, &m, 9, 2);
+	b.sample = drops;
+	b.subject[KL_BLOCKS_BASELINE] = (struct kl_blocks_subject){ .what = "vendor", .there = true };
+	dropping = &b;
+	assert_ok(kl_blocks_run(&b));
+	at = kl_blocks_report(&b, "case0", notes);
+	vs = json_object_get(at, "vs");
+	assert_int_equal(json_array_size(vs), 1);
+	assert_string_equal(kl_json_str_or(json_array_get(vs, 0), "what", ""), "vendor");
+	assert_in_range(kl_json_int_or(json_array_get(vs, 0), "ratio_ppm", 0), 1980000, 2020000);
+	assert_in_range(kl_json_int_or(at, "ns", 0), 990000, 1010000);
+	kl_blocks_release(&b);
+}
+
+static void notes_are_said_once(void **state)
+{
+	KL_AUTO(json_decrefp) json_t *notes = json_array();
+
+	for (int i = 0; i < 3; i++)
+		kl_blocks_note(notes, "%s", "power-limited");
+	kl_blocks_note(notes, "other");
+	assert_int_equal(json_array_size(notes), 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(equals_are_not_told_apart),
+		cmocka_unit_test(two_per_cent),
+		cmocka_unit_test(clear_is_short),
+		cmocka_unit_test(clear_is_short_on_a_noisy_machine),
+		cmocka_unit_test(time_is_up),
+		cmocka_unit_test(a_sampler_ends_it),
+		cmocka_unit_test(a_comparison_falls_out),
+		cmocka_unit_test(notes_are_said_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
