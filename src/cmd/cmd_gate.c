@@ -6,16 +6,18 @@
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
 #include "gate/gate.h"
+#include "gate/results.h"
 #include "gate/select.h"
 #include "gate/speed.h"
 #include "repo/notes.h"
 
 static const char synopsis[] =
-	"gate [<options>] [<rev> | --worktree | --staged]";
+	"gate [<options>] [<rev> | --worktree | --staged]\n"
+	"gate --import <results>";
 
 struct options {
 	bool worktree, staged, json, no_profile, fresh, bisect, no_note, quiet, progress;
-	const char *workload, *require, *jail, *platform, *seed;
+	const char *workload, *require, *jail, *platform, *seed, *runner, *output, *import;
 };
 
 /* --- what a person sees ---------------------------------------------------- */
@@ -145,6 +147,40 @@ static int write_note(struct kl_repo *r, const struct kl_selection *sel, struct 
 	return kl_notes_add(r, KL_NOTES_GATE, &note, 1);
 }
 
+/* Judged elsewhere: 125 with what to do now, unless the results came back at once. */
+static int send_away(struct kl_gate *g, const struct options *o)
+{
+	KL_AUTO(kl_parcel_release) struct kl_parcel p = { 0 };
+	int err = kl_gate_send(&p, g, o->output);
+
+	if (err < 0 || !p.waiting)
+		return err;
+	printf("%s\n", p.file);
+	err = kl_error(KL_ECANNOT, "no verdict yet: the job waits in '%s'", p.file);
+	kl_error_hint(err, "take it to the machine that is to judge, and there: %s", p.command);
+	return kl_error_hint(err, "then here: git klineage gate --import <results>");
+}
+
+/* The verdict, by way of somebody else if need be. */
+static int ask_gate(struct kl_verdict **v, struct kl_gate *g, const struct options *o,
+		    const struct kl_selection *sel)
+{
+	char hex[KL_OID_HEX];
+	int err;
+
+	kl_oid_hex(hex, &sel->commit);
+	for (int turn = 0; turn < 2; turn++) {
+		kl_verdict_free(kl_steal(v));
+		err = kl_gate_judge_at(v, g, sel->candidate, sel->parent,
+				       sel->kind == KL_STATE_REV && !o->no_note ? hex : NULL);
+		if (err < 0 || !(*v)->deferred)
+			return err;
+		if (!turn && (err = send_away(g, o)) < 0)
+			return err;
+	}
+	return kl_error(KL_ECANNOT, "no result came back for this job");
+}
+
 static int judge(struct kl_repo *r, const struct options *o, struct kl_selection *sel)
 {
 	KL_AUTO(kl_progress_freep) struct kl_progress *progress =
@@ -154,13 +190,13 @@ static int judge(struct kl_repo *r, const struct options *o, struct kl_selection
 	struct kl_gate_opts opts = {
 		.progress = progress, .jail = o->jail, .platform = o->platform,
 		.no_profile = o->no_profile, .no_cache = o->fresh || o->seed,
-		.seed = o->seed ? strtoull(o->seed, NULL, 0) : 0,
+		.seed = o->seed ? strtoull(o->seed, NULL, 0) : 0, .runner = o->runner,
 	};
 	int err = kl_gate_open(&g, r, &opts);
 
 	kl_progress_title(progress, "gate %s", sel->candidate->contract->workload);
 	if (!err)
-		err = kl_gate_judge(&v, g, sel->candidate, sel->parent);
+		err = ask_gate(&v, g, o, sel);
 	if (!err && sel->kind == KL_STATE_REV && !o->no_note && !o->seed)
 		err = write_note(r, sel, v);
 	if (err < 0)
@@ -179,9 +215,45 @@ static int judge(struct kl_repo *r, const struct options *o, struct kl_selection
 	return exit_code(v, o);
 }
 
+/* --- results from elsewhere ------------------------------------------------- */
+
+static int import(struct kl_repo *r, const struct options *o)
+{
+	KL_AUTO(kl_results_release) struct kl_results in = { 0 };
+	int err = kl_results_file(&in, r, o->import);
+
+	if (o->json) {
+		KL_AUTO(json_decrefp) json_t *j = json_object();
+		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+		kl_json_set_str(j, "schema", "klineage.import/1");
+		kl_json_set_int(j, "imported", (int64_t)in.imported);
+		kl_json_set_int(j, "again", (int64_t)in.again);
+		kl_json_set_int(j, "refused", (int64_t)in.refused);
+		kl_json_set_int(j, "cannot", (int64_t)in.cannot);
+		kl_json_set_str(j, "signer", in.signer);
+		kl_json_canonical(&b, j);
+		puts(b.ptr);
+	} else {
+		for (size_t i = 0; i < in.lines.n; i++)
+			puts(in.lines.v[i]);
+		printf("%zu imported, %zu known before, %zu refused, %zu not judged%s%s\n", in.imported,
+		       in.again, in.refused, in.cannot, in.signer ? "; signed by " : "",
+		       in.signer ? in.signer : "");
+	}
+	if (!err && in.cannot)
+		return kl_error(KL_ECANNOT, "%zu could not be judged there: %s", in.cannot, in.why);
+	return err;
+}
+
 static int check_options(const struct options *o, int argc)
 {
 	char *end = NULL;
+
+	if (o->import && (argc || o->worktree || o->staged || o->runner || o->output))
+		return kl_opt_usage(synopsis, "--import stands alone");
+	if (o->seed && o->runner && strcmp(o->runner, "local"))
+		return kl_opt_usage(synopsis, "a replay (--seed) is for the runner 'local'");
 
 	if (argc + o->worktree + o->staged > 1)
 		return kl_opt_usage(synopsis, "one revision, or --worktree, or --staged");
@@ -212,6 +284,10 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_BOOL('\0', "bisect", &o.bisect, "125 for what does not compile or is inconclusive"),
 		KL_OPT_BOOL('\0', "note", &note, "note the verdict on the commit (default)"),
 		KL_OPT_STR('\0', "seed", &o.seed, "<n>", "replay: draw the inputs from this seed"),
+		KL_OPT_STR('\0', "runner", &o.runner, "<runner>",
+			   "who judges: local (default), bundle, ssh:<host>"),
+		KL_OPT_STR('o', "output", &o.output, "<file>", "runner bundle: where the bundle is written"),
+		KL_OPT_STR('\0', "import", &o.import, "<results>", "take over what a worker elsewhere found"),
 		KL_OPT_STR('\0', "jail", &o.jail, "<level>", "bwrap, landlock, chroot or none"),
 		KL_OPT_STR('\0', "platform", &o.platform, "<level>",
 			   "x86-64-v1 to x86-64-v4 (default: up to v3)"),
@@ -226,6 +302,8 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	o.no_profile = !profile;
 	o.no_note = !note;
 	err = check_options(&o, argc);
+	if (!err && o.import)
+		return import(ctx->repo, &o);
 	if (!err)
 		err = kl_select(&sel, ctx->repo, o.worktree ? KL_STATE_WORKTREE :
 				o.staged ? KL_STATE_STAGED : KL_STATE_REV,

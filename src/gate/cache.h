@@ -11,11 +11,14 @@
  * cache - the verdicts that this clone reached itself, by what they depend on:
  * $GIT_COMMON_DIR/klineage/cache/<xx>/<rest of the key's digest>.json, one
  * event each. Nothing that came from elsewhere is ever put here, so a hit
- * spares a run. Entries are checked when they are read; a damaged one is no entry.
+ * spares a run. Results that come back for a job which this clone sent away are its own, too.
+ * Entries are checked when they are read; a damaged one is no entry.
  */
 struct kl_cache_key {
 	const char *surface, *contract;		/* digests */
 	const struct kl_platform *platform;
+	/** Set where the platform's own device did not judge: the runner's name stands in its place. */
+	const char *runner;
 	const struct kl_strvec *flags;
 	const char *tier;
 	const char *parent;			/* digest of what it is compared with, NULL: none */
@@ -26,5 +29,10 @@ struct kl_cache_key {
 int kl_cache_get(json_t **event, struct kl_repo *r, const struct kl_cache_key *k);
 /** Durable when it returns. */
 int kl_cache_put(struct kl_repo *r, const struct kl_cache_key *k, const json_t *event);
+
+/** The key as a digest, and the entry below it: for a verdict that comes back later. */
+void kl_cache_key_hex(char hex[KL_DIGEST_HEX], const struct kl_cache_key *k);
+int kl_cache_get_at(json_t **event, struct kl_repo *r, const char *hex);
+int kl_cache_put_at(struct kl_repo *r, const char *hex, const json_t *event);
 
 #endif

@@ -9,11 +9,12 @@
 #include "base/fs.h"
 #include "base/lock.h"
 #include "base/map.h"
+#include "gate/bundle.h"
 #include "gate/cache.h"
 #include "gate/event.h"
 #include "gate/job.h"
 #include "gate/runner.h"
-#include "gate/speed.h"
+#include "gate/verdict.h"
 
 #define PROFILE_MS 15000
 #define WORKER_MS (15 * 60 * 1000)
@@ -29,6 +30,8 @@ struct kl_gate {
 	struct kl_repo *repo;
 	struct kl_gate_opts o;
 	struct kl_jail jail;
+	struct kl_runner runner;
+	struct kl_bundle *bundle;	/* jobs that wait to be sent away */
 	struct kl_platform platform;
 	char *dir;		/* private scratch: objects, oracle, pool */
 	struct kl_map built;	/* surface digest -> struct built */
@@ -43,16 +46,6 @@ static void built_free(void *p)
 	kl_artefact_free(b->artefact);
 	free(b->message);
 	free(b);
-}
-
-void kl_verdict_free(struct kl_verdict *v)
-{
-	if (!v)
-		return;
-	json_decref(v->event);
-	kl_facts_release(&v->facts);
-	free(v->message);
-	free(v);
 }
 
 /* --- the session ----------------------------------------------------------- */
@@ -87,7 +80,12 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 	g->o = *o;
 	g->built.free_value = built_free;
 	g->oracle.free_value = free;
-	err = open_jail(g);
+	g->bundle = kl_bundle_new();
+	err = kl_runner_parse(&g->runner, setting(g, o->runner, "klineage.runner"));
+	if (!err && o->seed && !g->runner.way->run)
+		err = kl_error(KL_EUSAGE, "a replay is for the runner 'local', not '%s'", g->runner.name);
+	if (!err)
+		err = open_jail(g);
 	if (!err)
 		err = kl_platform_detect(&g->platform, setting(g, o->platform, "klineage.platform"));
 	if (!err)
@@ -105,6 +103,7 @@ void kl_gate_free(struct kl_gate *g)
 	kl_map_release(&g->oracle);
 	kl_map_release(&g->audited);
 	kl_fs_tempdir_cleanup(&g->dir);
+	kl_bundle_free(g->bundle);
 	free(g);
 }
 
@@ -172,6 +171,17 @@ static int build_oracle(const char **dir, struct kl_gate *g, const struct kl_sur
 	return 0;
 }
 
+/*
+ * How well the run is confined. Of device code nothing runs on the host. A worker elsewhere has no jail
+ * of ours around it; the kernel's own process is sealed there as here.
+ */
+static const char *tier(const struct kl_gate *g, const struct kl_surface *s)
+{
+	if (!strcmp(s->contract->language, "cuda"))
+		return "device-only";
+	return g->runner.way->run ? kl_jail_tier(&g->jail) : "host-restricted";
+}
+
 static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s,
 		    const struct built *candidate, const struct built *parent, const char *dir)
 {
@@ -183,7 +193,7 @@ static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s,
 		.truth_so = truth, .honest_so = honest, .pool = pool,
 		.candidate_so = candidate->artefact->so,
 		.parent_so = parent && parent->artefact ? parent->artefact->so : NULL,
-		.audit = !kl_map_get(&g->audited, s->contract_digest),
+		.audit = !g->runner.way->run || !kl_map_get(&g->audited, s->contract_digest),
 		.correct = true, .profile = !g->o.no_profile,
 		.seed = g->o.seed,
 		.profile_max_ms = g->o.profile_ms ? g->o.profile_ms : PROFILE_MS,
@@ -196,6 +206,9 @@ static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s,
 static int run(json_t **result, struct kl_gate *g, const struct kl_surface *s, const json_t *job)
 {
 	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
+	const struct kl_runner_work work = {
+		.jail = &g->jail, .job = job, .dir = g->dir, .timeout_ms = WORKER_MS,
+	};
 	static char done[] = "";
 	int err = 0;
 
@@ -208,7 +221,7 @@ static int run(json_t **result, struct kl_gate *g, const struct kl_surface *s, c
 	}
 	kl_progress_step(g->o.progress, g->o.no_profile ? "correctness" : "correctness and profile");
 	if (!err)
-		err = kl_runner_local(result, &g->jail, job, g->dir, WORKER_MS);
+		err = g->runner.way->run(result, &work);
 	if (err < 0)
 		return err;
 	if (!strcmp(kl_json_str_or(*result, "status", ""), "cannot"))
@@ -220,15 +233,6 @@ static int run(json_t **result, struct kl_gate *g, const struct kl_surface *s, c
 
 /* --- the verdict ----------------------------------------------------------- */
 
-static json_t *words(const struct kl_strvec *v)
-{
-	json_t *a = json_array();
-
-	for (size_t i = 0; i < v->n; i++)
-		json_array_append_new(a, json_string(v->v[i]));
-	return a;
-}
-
 static json_t *platform_json(const struct kl_gate *g, const struct kl_surface *s)
 {
 	json_t *p = json_object();
@@ -236,7 +240,7 @@ static json_t *platform_json(const struct kl_gate *g, const struct kl_surface *s
 	kl_json_set_str(p, "id", g->platform.id);
 	kl_json_set_str(p, "device", g->platform.device);
 	kl_json_set_str(p, "compiler", g->platform.compiler);
-	kl_json_set(p, "flags", words(&s->contract->flags));
+	kl_json_set(p, "flags", kl_verdict_words(&s->contract->flags));
 	return p;
 }
 
@@ -256,108 +260,49 @@ static json_t *event_new(struct kl_gate *g, const struct kl_surface *s)
 	kl_json_set_str(e, "surface", s->digest);
 	kl_json_set_str(e, "contract", s->contract_digest);
 	kl_json_set(e, "platform", platform_json(g, s));
-	kl_json_set_str(e, "tier", kl_jail_tier(&g->jail));
+	kl_json_set_str(e, "tier", tier(g, s));
 	if (g->repo && kl_repo_identity(&who, g->repo) < 0)
 		kl_error_clear();	/* judging needs nobody's name; noting does and asks itself */
 	kl_json_set_str(e, "by", who);
 	return e;
 }
 
-static void set_verdict(struct kl_verdict *v, const char *verdict, const char *class_,
-			const char *message)
+static int64_t *weights(const struct kl_contract *c)
 {
-	snprintf(v->verdict, sizeof(v->verdict), "%s", verdict);
-	snprintf(v->class_, sizeof(v->class_), "%s", class_ ? class_ : "");
-	free(v->message);
-	v->message = kl_strdup(message ? message : "");
-	kl_json_set_str(v->event, "verdict", v->verdict);
-	kl_json_set_str(v->event, "class", v->class_[0] ? v->class_ : NULL);
-	if (*v->message)
-		kl_json_set_str(v->event, "message", v->message);
+	int64_t *w = kl_calloc(c->nperf + 1, sizeof(*w));
+
+	for (size_t i = 0; i < c->nperf; i++)
+		w[i] = c->perf[i].weight;
+	return w;
 }
 
-static void copy_facts(struct kl_verdict *v, const struct kl_facts *f)
+/* Into the bundle; all that is known so far goes with it. */
+static int defer(struct kl_verdict *v, struct kl_gate *g, const json_t *job, const struct kl_verdict_of *of,
+		 struct kl_bundle_job *away)
 {
-	kl_strvec_copy(&v->facts.features, &f->features);
-	snprintf(v->facts.code_digest, sizeof(v->facts.code_digest), "%s", f->code_digest);
-	kl_json_set(v->event, "features", words(&f->features));
-	kl_json_set_str(v->event, "code", f->code_digest);
-}
+	KL_AUTO(json_decrefp) json_t *known = json_deep_copy(v->event);
 
-/* The one command that shows this failure again. */
-static char *with_replay(const json_t *result, const struct kl_surface *s)
-{
-	const json_t *failure = json_object_get(json_object_get(result, "correct"), "failure");
-	const char *seed = kl_json_str_or(failure, "seed", NULL);
-	const char *message = kl_json_str_or(result, "message", "");
-
-	if (!seed)
-		return kl_strdup(message);
-	return kl_asprintf("%s; replay: git klineage gate --worktree --workload %s --no-profile --seed %s",
-			   message, s->contract->workload, seed);
-}
-
-static void take_profile(struct kl_verdict *v, const json_t *result, const struct kl_surface *s,
-			 const char *parent_digest)
-{
-	const json_t *raw = json_object_get(result, "profile");
-	KL_AUTO(kl_freep) int64_t *weight = kl_calloc(s->contract->nperf + 1, sizeof(*weight));
-	json_t *profile, *notes = json_object_get(raw, "notes");
-
-	for (size_t i = 0; i < s->contract->nperf; i++)
-		weight[i] = s->contract->perf[i].weight;
-	profile = kl_speed_profile(raw, weight, s->contract->nperf, parent_digest);
-	if (profile) {
-		v->ns = kl_json_int_or(profile, "ns", 0);
-		kl_json_set(v->event, "profile", profile);
-	}
-	if (json_array_size(notes))
-		kl_json_set(v->event, "notes", json_incref(notes));
-}
-
-static void take_result(struct kl_verdict *v, const json_t *result, const struct kl_surface *s,
-			const char *parent_digest)
-{
-	KL_AUTO(kl_freep) char *message = with_replay(result, s);
-	json_t *correct = json_object_get(result, "correct");
-
-	if (json_is_object(correct))
-		kl_json_set(v->event, "correct", json_incref(correct));
-	take_profile(v, result, s, parent_digest);
-	set_verdict(v, kl_json_str_or(result, "status", "inconclusive"),
-		    kl_json_str_or(result, "class", NULL), message);
-}
-
-/* A verdict from the event of an earlier run. */
-static void from_event(struct kl_verdict *v, json_t *event)
-{
-	size_t i;
-	json_t *f;
-	const char *name;
-
-	json_decref(v->event);
-	v->event = event;
-	v->cached = true;
-	snprintf(v->verdict, sizeof(v->verdict), "%s", kl_json_str_or(event, "verdict", "not-run"));
-	snprintf(v->class_, sizeof(v->class_), "%s", kl_json_str_or(event, "class", ""));
-	v->message = kl_strdup(kl_json_str_or(event, "message", ""));
-	v->ns = kl_json_int_or(json_object_get(event, "profile"), "ns", 0);
-	snprintf(v->facts.code_digest, sizeof(v->facts.code_digest), "%s",
-		 kl_json_str_or(event, "code", ""));
-	json_array_foreach(json_object_get(event, "features"), i, f)
-		if (json_is_string(f))
-			kl_strvec_push(&v->facts.features, json_string_value(f));
-	json_object_foreach(json_object_get(event, "traits"), name, f)
-		if (json_is_string(f))
-			kl_map_put(&v->facts.traits, name, kl_strdup(json_string_value(f)));
+	/* when and on what it was judged, the result says */
+	json_object_del(known, "time");
+	json_object_del(json_object_get(known, "platform"), "device");
+	away->job = job;
+	away->event = known;
+	away->of = of;
+	kl_verdict_set(v, "not-run", NULL, "it waits to be judged elsewhere");
+	v->deferred = true;
+	return kl_bundle_add(g->bundle, away);
 }
 
 /* Everything that needs a compiler or a worker; fills v and its event. */
 static int judge(struct kl_verdict *v, struct kl_gate *g, const struct kl_surface *s,
-		 const struct kl_surface *parent)
+		 const struct kl_surface *parent, struct kl_bundle_job *away)
 {
 	const struct built *candidate, *other = NULL;
 	KL_AUTO(json_decrefp) json_t *job = NULL, *result = NULL;
+	KL_AUTO(kl_freep) int64_t *weight = weights(s->contract);
+	struct kl_verdict_of of = {
+		.workload = s->contract->workload, .weight = weight, .nweight = s->contract->nperf,
+	};
 	const char *dir;
 	int err = build_oracle(&dir, g, s);
 
@@ -366,23 +311,25 @@ static int judge(struct kl_verdict *v, struct kl_gate *g, const struct kl_surfac
 	if (err < 0)
 		return err;
 	if (!candidate->artefact) {
-		set_verdict(v, "fail", candidate->class_, candidate->message);
+		kl_verdict_set(v, "fail", candidate->class_, candidate->message);
 		return 0;
 	}
-	copy_facts(v, &candidate->artefact->facts);
+	kl_verdict_facts(v, &candidate->artefact->facts);
 	if (parent && (err = build(&other, g, parent)) < 0)
 		return err;
 	if (other && other->artefact && g->o.same_code_fails &&
 	    !strcmp(other->artefact->facts.code_digest, candidate->artefact->facts.code_digest)) {
-		set_verdict(v, "fail", "no-change", "the machine code is the same as before the change");
+		kl_verdict_set(v, "fail", "no-change", "the machine code is the same as before the change");
 		return 0;
 	}
-	err = make_job(&job, g, s, candidate, other, dir);
-	if (!err)
-		err = run(&result, g, s, job);
-	if (err < 0)
+	of.parent = other && other->artefact ? parent->digest : NULL;
+	if ((err = make_job(&job, g, s, candidate, other, dir)) < 0)
 		return err;
-	take_result(v, result, s, other && other->artefact ? parent->digest : NULL);
+	if (!g->runner.way->run)
+		return defer(v, g, job, &of, away);
+	if ((err = run(&result, g, s, job)) < 0)
+		return err;
+	kl_verdict_take(v, result, &of);
 	return 0;
 }
 
@@ -397,38 +344,74 @@ static bool recall(json_t **event, struct kl_gate *g, const struct kl_cache_key 
 	return false;
 }
 
-int kl_gate_judge(struct kl_verdict **out, struct kl_gate *g,
-		  const struct kl_surface *candidate,
-		  const struct kl_surface *parent)
+/* Results of replays stay out, and what only trouble of the machine decided, so that it is asked again. */
+static int remember(struct kl_gate *g, const struct kl_cache_key *key, const struct kl_verdict *v)
+{
+	if (!g->repo || g->o.seed || !strcmp(v->verdict, "inconclusive"))
+		return 0;
+	return kl_cache_put(g->repo, key, v->event);
+}
+
+int kl_gate_judge_at(struct kl_verdict **out, struct kl_gate *g,
+		     const struct kl_surface *candidate, const struct kl_surface *parent, const char *commit)
 {
 	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = kl_calloc(1, sizeof(*v));
 	struct kl_cache_key key = {
 		.surface = candidate->digest, .contract = candidate->contract_digest,
 		.platform = &g->platform, .flags = &candidate->contract->flags,
-		.tier = kl_jail_tier(&g->jail), .parent = parent ? parent->digest : NULL,
-		.profile = !g->o.no_profile,
+		.tier = tier(g, candidate), .parent = parent ? parent->digest : NULL,
+		.profile = !g->o.no_profile, .runner = g->runner.way->run ? NULL : g->runner.name,
 	};
+	char hex[KL_DIGEST_HEX];
+	struct kl_bundle_job away = { .cache = hex, .dir = candidate->dir, .commit = commit };
 	json_t *before = NULL;
 	int err;
 
 	v->facts.traits.free_value = free;
 	if (recall(&before, g, &key)) {
-		from_event(v, before);
+		kl_verdict_recall(v, before);
 		*out = kl_steal(&v);
 		return 0;
 	}
 	kl_error_clear();
+	kl_cache_key_hex(hex, &key);
 	v->event = event_new(g, candidate);
-	err = judge(v, g, candidate, parent);
-	if (err < 0)
+	if ((err = judge(v, g, candidate, parent, &away)) < 0)
 		return err;
 	kl_event_seal(v->event);
-	/* what only trouble of the machine decided is asked again next time */
-	if (g->repo && !g->o.seed && strcmp(v->verdict, "inconclusive"))
-		err = kl_cache_put(g->repo, &key, v->event);
-	if (err < 0)
+	if (!v->deferred && (err = remember(g, &key, v)) < 0)
 		return err;
 	*out = kl_steal(&v);
+	return 0;
+}
+
+int kl_gate_judge(struct kl_verdict **out, struct kl_gate *g,
+		  const struct kl_surface *candidate,
+		  const struct kl_surface *parent)
+{
+	return kl_gate_judge_at(out, g, candidate, parent, NULL);
+}
+
+/* --- sending away ----------------------------------------------------------- */
+
+size_t kl_gate_waiting(const struct kl_gate *g)
+{
+	return kl_bundle_jobs(g->bundle);
+}
+
+bool kl_gate_is_remote(const struct kl_gate *g)
+{
+	return !g->runner.way->run;
+}
+
+int kl_gate_send(struct kl_parcel *out, struct kl_gate *g, const char *path)
+{
+	int err = kl_parcel_send(out, g->bundle, &g->runner, g->repo, path, g->o.progress);
+
+	if (err < 0)
+		return err;
+	kl_bundle_free(g->bundle);
+	g->bundle = kl_bundle_new();
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "gate/compile.h"
 #include "gate/facts.h"
 #include "gate/jail.h"
+#include "gate/parcel.h"
 #include "gate/surface.h"
 
 /*
@@ -37,6 +38,8 @@ struct kl_gate_opts {
 	/** Identical machine code is a fail, class no-change (a walk wants that). */
 	bool same_code_fails;
 	int64_t profile_ms;		/* 0: 15 s */
+	/** Who judges (gate/runner.h); NULL: config klineage.runner, else "local". */
+	const char *runner;
 };
 
 struct kl_verdict {
@@ -48,6 +51,8 @@ struct kl_verdict {
 	/** Why, for a person: first bad index, seed, got, wanted; "" on a pass. */
 	char *message;
 	bool cached;			/* nothing was run */
+	/** "not-run" since the job waits to be sent away (kl_gate_send); the facts are known. */
+	bool deferred;
 };
 void kl_verdict_free(struct kl_verdict *v);
 KL_DEFINE_CLEANUP(struct kl_verdict *, kl_verdict_free)
@@ -68,11 +73,24 @@ const struct kl_jail *kl_gate_jail(const struct kl_gate *g);
 /**
  * Judge a candidate; compare its speed with `parent` (NULL: none) and the
  * contract's baseline. 0 whatever the verdict; KL_ECANNOT when it cannot be tested here
- * (oracle unfilled or unusable, baseline missing is only noted), KL_EINTR.
+ * (oracle unfilled or unusable, baseline missing is only noted), KL_EINTR. `commit`, where it
+ * is known that the candidate is its surface, gets a note when a result comes back later; NULL: none.
  */
+int kl_gate_judge_at(struct kl_verdict **out, struct kl_gate *g,
+		     const struct kl_surface *candidate, const struct kl_surface *parent, const char *commit);
 int kl_gate_judge(struct kl_verdict **out, struct kl_gate *g,
 		  const struct kl_surface *candidate,
 		  const struct kl_surface *parent);
+
+/**
+ * With a runner that judges elsewhere, what kl_gate_judge could not answer from the cache or the
+ * compiler waits in the session: send it (gate/parcel.h). Once its results are in, kl_gate_judge answers.
+ */
+int kl_gate_send(struct kl_parcel *out, struct kl_gate *g, const char *path);
+/** Jobs that wait to be sent. */
+size_t kl_gate_waiting(const struct kl_gate *g);
+/** Does a job wait for somebody else? Of the runner, not of the moment. */
+bool kl_gate_is_remote(const struct kl_gate *g);
 
 /** Compile and read the facts only; KL_ENO and a verdict when it does not compile or is refused. */
 int kl_gate_facts(struct kl_facts *out, struct kl_gate *g, const struct kl_surface *s);

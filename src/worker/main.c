@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "worker/batch.h"
 #include "worker/child.h"
 #include "worker/stages.h"
 
@@ -13,15 +14,22 @@
 
 static const char usage[] =
 	"usage: klineage-worker < job > result\n"
+	"   or: klineage-worker --bundle <file> [-o <results>] [--sign-key <key>]\n"
 	"\n"
 	"Reads one job on stdin, judges the objects it names and writes one result on\n"
 	"stdout, both JSON (docs/formats.md, section 8). git-klineage runs it in a jail.\n"
+	"With a bundle that 'git klineage gate --runner bundle' wrote it does every job of it;\n"
+	"the results go back with 'git klineage gate --import'.\n"
 	"\n"
-	"  -h, --help   this text\n"
-	"  --version    the version\n"
+	"    --bundle <file>       jobs of a bundle; '-': on stdin\n"
+	"    -o, --output <file>   results; what is there already of this bundle is not done again\n"
+	"    --sign-key <key>      sign the results: an SSH key, for ssh-keygen\n"
+	"    -h, --help            this text\n"
+	"    --version             the version\n"
 	"\n"
 	"Exit: 0 a result was written, 125 it cannot be judged here, 128 the job is\n"
-	"broken or the system refused, 129 usage. On other than 0 stderr says why.\n";
+	"broken or the system refused, 129 usage, 130 interrupted. On other than 0\n"
+	"stderr says why.\n";
 
 static int read_job(struct kl_job **out)
 {
@@ -83,8 +91,30 @@ static int work(void)
 	return 0;
 }
 
+/* each of them once, each with its value */
+static bool bundle_options(struct kl_batch *out, int argc, char **argv)
+{
+	const struct { const char *name, **value; } option[] = {
+		{ "--bundle", &out->bundle }, { "-o", &out->output }, { "--output", &out->output },
+		{ "--sign-key", &out->sign_key },
+	};
+
+	for (int i = 1; i < argc; i += 2) {
+		const char **value = NULL;
+
+		for (size_t k = 0; k < sizeof(option) / sizeof(*option); k++)
+			if (!strcmp(option[k].name, argv[i]))
+				value = option[k].value;
+		if (!value || *value || !argv[i + 1] || !*argv[i + 1])
+			return false;
+		*value = argv[i + 1];
+	}
+	return out->bundle != NULL;
+}
+
 int main(int argc, char **argv)
 {
+	struct kl_batch batch = { .bundle = NULL };
 	int err;
 
 	if (argc == 2 && !strcmp(argv[1], "--child"))
@@ -93,13 +123,13 @@ int main(int argc, char **argv)
 		return printf("klineage-worker %s\n", KL_VERSION) < 0;
 	if (argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")))
 		return fputs(usage, stdout) == EOF;
-	if (argc != 1) {
+	if (argc != 1 && !bundle_options(&batch, argc, argv)) {
 		fputs(usage, stderr);
 		return 129;
 	}
 	/* short sleeps between looks at a child are meant to be short */
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
-	err = work();
+	err = batch.bundle ? kl_batch_run(&batch) : work();
 	if (err < 0)
 		fprintf(stderr, "klineage-worker: %s\n", kl_error_last());
 	return err < 0 ? kl_error_exit(err) : 0;

@@ -45,8 +45,8 @@ test_expect_success 'there are verbs to look at' '
 	test "$(wc -l <verbs)" -ge 10
 '
 
-test_expect_success 'every verb has a page and every page a verb' '
-	{ echo git-klineage.adoc && sed "s/ .*/.adoc/; s/^/git-klineage-/" verbs; } | sort >want &&
+test_expect_success 'every verb has a page and every page a verb, or it is the worker' '
+	{ echo git-klineage.adoc && echo klineage-worker.adoc && sed "s/ .*/.adoc/; s/^/git-klineage-/" verbs; } | sort >want &&
 	ls "$man" | sort >have &&
 	both want have
 '
@@ -82,6 +82,16 @@ test_expect_success 'the options of each page are those of -h, with their values
 		terms OPTIONS "$man/git-klineage-$v.adoc" >have &&
 		both want have || { echo "verb: $v" >&2; return 1; }
 	done
+'
+
+test_expect_success 'the page of the worker says what its -h says' '
+	klineage-worker -h >worker.h && usage worker.h >want && test -s want &&
+	section SYNOPSIS "$man/klineage-worker.adoc" | grep "^'\''" | sed "s/'\''//g" >have &&
+	both want have &&
+	sed -nE "s/^    (-[a-z]), (--[a-z-]+)( <[a-z]+>)?  .*/\1\3\n\2\3/p; s/^    (--[a-z-]+)( <[a-z]+>)?  .*/\1\2/p" worker.h |
+		sort >want && test "$(wc -l <want)" -ge 5 &&
+	terms OPTIONS "$man/klineage-worker.adoc" >have &&
+	both want have
 '
 
 test_expect_success 'every option that a page speaks of is one' '

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_BASE_SHA256_H
+#define KL_BASE_SHA256_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * sha256 - FIPS 180-4, for klineage-worker, which links no OpenSSL and is to know
+ * that what it was sent arrived whole. git-klineage itself uses text/digest.h.
+ */
+#define KL_SHA256_HEX 65	/* 64 lower-case hex digits and the NUL */
+
+struct kl_sha256 {
+	uint32_t h[8];
+	uint64_t len;
+	unsigned char part[64];
+};
+
+void kl_sha256_begin(struct kl_sha256 *s);
+void kl_sha256_add(struct kl_sha256 *s, const void *p, size_t n);
+void kl_sha256_end(struct kl_sha256 *s, char hex[KL_SHA256_HEX]);
+
+void kl_sha256_hex(char hex[KL_SHA256_HEX], const void *p, size_t n);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/verdict.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "gate/speed.h"
+
+void kl_verdict_free(struct kl_verdict *v)
+{
+	if (!v)
+		return;
+	json_decref(v->event);
+	kl_facts_release(&v->facts);
+	free(v->message);
+	free(v);
+}
+
+json_t *kl_verdict_words(const struct kl_strvec *v)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < v->n; i++)
+		json_array_append_new(a, json_string(v->v[i]));
+	return a;
+}
+
+void kl_verdict_set(struct kl_verdict *v, const char *verdict, const char *class_,
+		    const char *message)
+{
+	snprintf(v->verdict, sizeof(v->verdict), "%s", verdict);
+	snprintf(v->class_, sizeof(v->class_), "%s", class_ ? class_ : "");
+	free(v->message);
+	v->message = kl_strdup(message ? message : "");
+	kl_json_set_str(v->event, "verdict", v->verdict);
+	kl_json_set_str(v->event, "class", v->class_[0] ? v->class_ : NULL);
+	if (*v->message)
+		kl_json_set_str(v->event, "message", v->message);
+}
+
+void kl_verdict_facts(struct kl_verdict *v, const struct kl_facts *f)
+{
+	kl_strvec_copy(&v->facts.features, &f->features);
+	snprintf(v->facts.code_digest, sizeof(v->facts.code_digest), "%s", f->code_digest);
+	kl_json_set(v->event, "features", kl_verdict_words(&f->features));
+	kl_json_set_str(v->event, "code", f->code_digest);
+}
+
+/* The one command that shows this failure again. */
+static char *with_replay(const json_t *result, const char *workload)
+{
+	const json_t *failure = json_object_get(json_object_get(result, "correct"), "failure");
+	const char *seed = kl_json_str_or(failure, "seed", NULL);
+	const char *message = kl_json_str_or(result, "message", "");
+
+	if (!seed)
+		return kl_strdup(message);
+	return kl_asprintf("%s; replay: git klineage gate --worktree --workload %s --no-profile --seed %s",
+			   message, workload, seed);
+}
+
+static void take_profile(struct kl_verdict *v, const json_t *result, const struct kl_verdict_of *of)
+{
+	const json_t *raw = json_object_get(result, "profile");
+	json_t *profile, *notes = json_object_get(raw, "notes");
+
+	profile = kl_speed_profile(raw, of->weight, of->nweight, of->parent);
+	if (profile) {
+		v->ns = kl_json_int_or(profile, "ns", 0);
+		kl_json_set(v->event, "profile", profile);
+	}
+	if (json_array_size(notes))
+		kl_json_set(v->event, "notes", json_incref(notes));
+}
+
+/* what only the machine that ran it can tell */
+static void take_device(struct kl_verdict *v, const json_t *result)
+{
+	static const char *const key[] = { "device", "driver" };
+	json_t *platform = json_object_get(v->event, "platform");
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(key); i++) {
+		const char *said = kl_json_str_or(result, key[i], NULL);
+
+		if (said && platform)
+			kl_json_set_str(platform, key[i], said);
+	}
+}
+
+void kl_verdict_take(struct kl_verdict *v, const json_t *result, const struct kl_verdict_of *of)
+{
+	KL_AUTO(kl_freep) char *message = with_replay(result, of->workload);
+	json_t *correct = json_object_get(result, "correct");
+
+	take_device(v, result);
+	if (json_is_object(correct))
+		kl_json_set(v->event, "correct", json_incref(correct));
+	take_profile(v, result, of);
+	kl_verdict_set(v, kl_json_str_or(result, "status", "inconclusive"),
+		       kl_json_str_or(result, "class", NULL), message);
+}
+
+void kl_verdict_recall(struct kl_verdict *v, json_t *event)
+{
+	size_t i;
+	json_t *f;
+	const char *name;
+
+	json_decref(v->event);
+	v->event = event;
+	v->cached = true;
+	snprintf(v->verdict, sizeof(v->verdict), "%s", kl_json_str_or(event, "verdict", "not-run"));
+	snprintf(v->class_, sizeof(v->class_), "%s", kl_json_str_or(event, "class", ""));
+	v->message = kl_strdup(kl_json_str_or(event, "message", ""));
+	v->ns = kl_json_int_or(json_object_get(event, "profile"), "ns", 0);
+	snprintf(v->facts.code_digest, sizeof(v->facts.code_digest), "%s",
+		 kl_json_str_or(event, "code", ""));
+	json_array_foreach(json_object_get(event, "features"), i, f)
+		if (json_is_string(f))
+			kl_strvec_push(&v->facts.features, json_string_value(f));
+	json_object_foreach(json_object_get(event, "traits"), name, f)
+		if (json_is_string(f))
+			kl_map_put(&v->facts.traits, name, kl_strdup(json_string_value(f)));
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/batch.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fs.h"
+#include "base/lock.h"
+#include "base/proc.h"
+#include "worker/report.h"
+#include "worker/unpack.h"
+
+#define MAX_BUNDLE ((size_t)1 << 30)
+#define JOB_MS (15 * 60 * 1000)
+
+struct batch {
+	const struct kl_batch *o;
+	char *dir;
+	struct kl_unpacked u;
+	struct kl_report report;
+	json_t *audits;		/* contract -> the audit that it passed here */
+	char device[128];	/* the processor */
+};
+
+static void batch_release(struct batch *b)
+{
+	kl_report_release(&b->report);
+	kl_unpacked_release(&b->u);
+	json_decref(b->audits);
+	kl_fs_tempdir_cleanup(&b->dir);
+}
+
+/* --- the machine ------------------------------------------------------------------- */
+
+static void find_processor(struct batch *b)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	const char *at;
+
+	if (kl_fs_read(&text, "/proc/cpuinfo", 64 << 20) < 0)
+		kl_error_clear();
+	at = strstr(text.ptr, "model name");
+	at = at ? strchr(at, ':') : NULL;
+	if (at)
+		at += 1 + strspn(at + 1, " ");
+	snprintf(b->device, sizeof(b->device), "%.*s", at ? (int)strcspn(at, "\n") : 0, at ? at : "");
+}
+
+/* Does this processor have the level that the objects were compiled for? */
+static bool level_ok(const char *isa)
+{
+#ifdef __x86_64__
+	int level = 1;
+
+	if (sscanf(isa, "x86-64-v%d", &level) != 1)
+		return true;
+	if (level >= 2 && !(__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt")))
+		return false;
+	if (level >= 3 && !(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+			    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")))
+		return false;
+	return level < 4 || (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+			     __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"));
+#else
+	return strncmp(isa, "x86-64", 6) != 0;
+#endif
+}
+
+/* --- one job --------------------------------------------------------------------------- */
+
+static json_t *cannot(const char *why)
+{
+	json_t *r = json_object();
+
+	kl_json_set_str(r, "schema", "klineage.result/1");
+	kl_json_set_str(r, "status", "cannot");
+	kl_json_set_str(r, "message", why);
+	return r;
+}
+
+static json_t *bad_end(const struct kl_proc_result *res, struct kl_buf *words)
+{
+	KL_AUTO(kl_freep) char *why = NULL;
+
+	kl_buf_rtrim(words);
+	if (res->timed_out)
+		why = kl_asprintf("the job did not end in %d minutes", JOB_MS / 60000);
+	else if (res->signal)
+		why = kl_asprintf("klineage-worker was killed by signal %d", res->signal);
+	else
+		why = kl_asprintf("klineage-worker ended with %d: %.500s", res->exit, words->ptr);
+	return cannot(why);
+}
+
+/* A process of its own: whatever becomes of it, the batch goes on. */
+static int run_worker(json_t **result, const json_t *job)
+{
+	static const char *const argv[] = { "/proc/self/exe", NULL };
+	KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT, out = KL_BUF_INIT, words = KL_BUF_INIT;
+	struct kl_proc_opts o = {
+		.argv = argv, .out = &out, .err = &words, .timeout_ms = JOB_MS,
+	};
+	struct kl_proc_result res;
+	int err;
+
+	kl_json_canonical(&in, job);
+	o.in = in.ptr;
+	o.in_len = in.len;
+	if ((err = kl_proc_run(&res, &o)) < 0)
+		return err;
+	if (res.exit || res.signal || res.timed_out)
+		*result = bad_end(&res, &words);
+	else if (kl_json_parse(result, out.ptr, out.len) < 0)
+		*result = cannot("klineage-worker's answer is no JSON");
+	kl_error_clear();
+	return 0;
+}
+
+static bool wants(const json_t *job, const char *stage)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(json_object_get(job, "do"), i, v)
+		if (json_is_string(v) && !strcmp(json_string_value(v), stage))
+			return true;
+	return false;
+}
+
+static void drop_audit(json_t *job)
+{
+	json_t *list = json_object_get(job, "do");
+
+	for (size_t i = json_array_size(list); i-- > 0;)
+		if (!strcmp(json_string_value(json_array_get(list, i)), "audit"))
+			json_array_remove(list, i);
+}
+
+/* Device code has a lock of its own, which the worker takes itself. */
+static int take_turn(struct kl_lock *lock, const json_t *job)
+{
+	int err;
+
+	if (!wants(job, "profile") || strcmp(kl_json_str_or(job, "surface", "c"), "c"))
+		return 0;
+	err = kl_lock_take_machine(lock, "cpu", 0);
+	if (err != KL_EBUSY)
+		return err;
+	fprintf(stderr, "klineage-worker: waiting: somebody else profiles on this machine\n");
+	return kl_lock_take_machine(lock, "cpu", -1);
+}
+
+/* The audit of a contract holds for all of its jobs in one bundle. */
+static int judge(json_t **result, struct batch *b, const json_t *entry)
+{
+	KL_AUTO(json_decrefp) json_t *job = NULL;
+	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
+	const char *contract = kl_json_str_or(entry, "contract", "");
+	json_t *audit = json_object_get(b->audits, contract);
+	int err;
+
+	if ((err = kl_unpack_job(&job, entry, b->dir)) < 0)
+		return err;
+	if (!level_ok(kl_json_str_or(job, "isa", ""))) {
+		*result = cannot("this processor is below the level that the kernel was compiled for");
+		return 0;
+	}
+	if (audit)
+		drop_audit(job);
+	if ((err = take_turn(&lock, job)) < 0 || (err = run_worker(result, job)) < 0)
+		return err;
+	if (audit)
+		kl_json_set(*result, "audit", json_incref(audit));
+	else if (kl_json_bool_or(json_object_get(*result, "audit"), "ok", false))
+		json_object_set(b->audits, contract, json_object_get(*result, "audit"));
+	return 0;
+}
+
+/* --- all of them -------------------------------------------------------------------------- */
+
+static json_t *line_for(const struct batch *b, const json_t *entry, json_t *result, int64_t ms)
+{
+	json_t *line = json_object();
+	bool device_said = kl_json_str_or(result, "device", NULL) != NULL;
+	char now[21];
+
+	kl_clock_iso(now);
+	kl_json_set_str(line, "job", kl_json_str_or(entry, "digest", ""));
+	kl_json_set_str(line, "surface", kl_json_str_or(entry, "surface", ""));
+	kl_json_set_str(line, "contract", kl_json_str_or(entry, "contract", ""));
+	kl_json_set_str(line, "device", device_said ? kl_json_str_or(result, "device", "") : b->device);
+	kl_json_set_str(line, "driver", kl_json_str_or(result, "driver", NULL));
+	kl_json_set_str(line, "time", now);
+	kl_json_set_int(line, "ms", ms);
+	json_object_set(line, "result", result);
+	return line;
+}
+
+static int do_one(struct batch *b, const json_t *entry, size_t number)
+{
+	KL_AUTO(json_decrefp) json_t *result = NULL, *line = NULL;
+	int64_t begin = kl_clock_ns();
+	const char *why;
+	int err;
+
+	fprintf(stderr, "[%zu/%zu] %s %.12s: ", number, json_array_size(b->u.jobs),
+		kl_json_str_or(entry, "workload", "?"), kl_json_str_or(entry, "surface", "?"));
+	if (kl_report_has(&b->report, kl_json_str_or(entry, "digest", ""))) {
+		fprintf(stderr, "done before\n");
+		return 0;
+	}
+	if ((err = judge(&result, b, entry)) < 0) {
+		fprintf(stderr, "not done\n");
+		return err;
+	}
+	line = line_for(b, entry, result, (kl_clock_ns() - begin) / 1000000);
+	why = kl_json_str_or(result, "message", "");
+	fprintf(stderr, "%s%s%s (%.1f s)\n", kl_json_str_or(result, "status", "?"), *why ? ": " : "", why,
+		(double)(kl_clock_ns() - begin) / 1e9);
+	return kl_report_add(&b->report, line);
+}
+
+static int read_bundle(struct kl_buf *out, const char *path)
+{
+	if (strcmp(path, "-"))
+		return kl_fs_read(out, path, MAX_BUNDLE);
+	return kl_buf_read_fd(out, STDIN_FILENO, MAX_BUNDLE);
+}
+
+static int open_bundle(struct batch *b)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
+	int err = read_bundle(&bytes, b->o->bundle);
+
+	if (!err)
+		err = kl_fs_tempdir(&b->dir, "klineage-bundle");
+	if (!err)
+		err = kl_unpack(&b->u, bytes.ptr, bytes.len, b->dir);
+	return err;
+}
+
+int kl_batch_run(const struct kl_batch *o)
+{
+	KL_AUTO(batch_release) struct batch b = { .o = o, .report = KL_REPORT_INIT, .audits = json_object() };
+	int err;
+
+	kl_proc_catch_signals();
+	find_processor(&b);
+	if ((err = open_bundle(&b)) < 0 ||
+	    (err = kl_report_open(&b.report, o->output, b.u.digest)) < 0)
+		return err;
+	for (size_t i = 0; !b.report.ended && i < json_array_size(b.u.jobs); i++) {
+		if (kl_proc_interrupted())
+			return kl_error(KL_EINTR, "interrupted; the same command goes on from here");
+		if ((err = do_one(&b, json_array_get(b.u.jobs, i), i + 1)) < 0)
+			return err;
+	}
+	return kl_report_end(&b.report, o->sign_key);
+}

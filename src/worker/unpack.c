@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/unpack.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "base/tar.h"
+
+#define MAX_JOBS 4096
+#define MAX_JOB ((size_t)16 << 20)
+#define MAX_MANIFEST ((size_t)64 << 20)
+#define MANIFEST "manifest.json"
+
+static const char *const object_key[] = { "truth", "honest", "candidate", "parent" };
+
+void kl_unpacked_release(struct kl_unpacked *u)
+{
+	json_decref(u->jobs);
+	u->jobs = NULL;
+}
+
+static bool hex_ok(const char *s, size_t digits)
+{
+	return strspn(s, "0123456789abcdef") >= digits;
+}
+
+/* "files/<64 digits>" or "jobs/<64 digits>.json"; `digest` points at the digits */
+static bool name_ok(const char *name, const char **digest)
+{
+	bool job = !strncmp(name, "jobs/", 5), file = !strncmp(name, "files/", 6);
+
+	*digest = name + (job ? 5 : 6);
+	return (job || file) && hex_ok(*digest, 64) && !strcmp(*digest + 64, job ? ".json" : "");
+}
+
+/* --- files ---------------------------------------------------------------------- */
+
+/* What has been unpacked, to be compared with the manifest. */
+struct files {
+	json_t *list;			/* [{name, sha256, size}], as a manifest has it */
+	const char *manifest;
+	size_t len;
+};
+
+static int put_entry(struct files *f, const struct kl_tar_entry *e, const char *dir)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, e->name);
+	char hex[KL_SHA256_HEX];
+	const char *digest;
+	json_t *said;
+
+	if (!strcmp(e->name, MANIFEST)) {
+		f->manifest = e->data;
+		f->len = e->len;
+		return 0;
+	}
+	if (!name_ok(e->name, &digest))
+		return kl_error(KL_EINVALID, "'%s' has no place in a bundle", e->name);
+	kl_sha256_hex(hex, e->data, e->len);
+	if (strncmp(hex, digest, 64))
+		return kl_error(KL_EINVALID, "'%s' is damaged: its digest is another", e->name);
+	said = json_object();
+	kl_json_set_str(said, "name", e->name);
+	kl_json_set_str(said, "sha256", hex);
+	kl_json_set_int(said, "size", (int64_t)e->len);
+	json_array_append_new(f->list, said);
+	return kl_fs_put(path, e->data, e->len, 0600);
+}
+
+static int put_files(struct files *f, const void *bytes, size_t len, const char *dir)
+{
+	KL_AUTO(kl_freep) char *files = kl_fs_join(dir, "files"), *jobs = kl_fs_join(dir, "jobs");
+	KL_AUTO(kl_freep) char *pools = kl_fs_join(dir, "pools");
+	struct kl_tar t;
+	struct kl_tar_entry e;
+	int err, more = 0;
+
+	if ((err = kl_fs_mkdir(files)) < 0 || (err = kl_fs_mkdir(jobs)) < 0 ||
+	    (err = kl_fs_mkdir(pools)) < 0)
+		return err;
+	kl_tar_open(&t, bytes, len);
+	while (!err && (more = kl_tar_next(&t, &e)) > 0)
+		err = put_entry(f, &e, dir);
+	if (err < 0 || more < 0)
+		return err < 0 ? err : more;
+	return f->manifest ? 0 : kl_error(KL_EINVALID, "there is no " MANIFEST " in it");
+}
+
+/* --- what the manifest says ---------------------------------------------------------- */
+
+static bool is_listed(const json_t *list, const char *name)
+{
+	size_t i;
+	json_t *f;
+
+	json_array_foreach(list, i, f)
+		if (!strcmp(kl_json_str_or(f, "name", ""), name))
+			return true;
+	return false;
+}
+
+static int check_digest(const json_t *entry)
+{
+	KL_AUTO(json_decrefp) json_t *bare = json_copy((json_t *)entry);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	char hex[KL_SHA256_HEX];
+
+	json_object_del(bare, "digest");
+	kl_json_canonical(&text, bare);
+	kl_sha256_hex(hex, text.ptr, text.len);
+	return strcmp(hex, kl_json_str_or(entry, "digest", "")) ?
+		kl_error(KL_EINVALID, "a job is not what its digest says") : 0;
+}
+
+static int check_entry(const json_t *entry, const struct files *f, const char *dir)
+{
+	static const char *const strings[] = { "workload", "surface", "contract" };
+	KL_AUTO(json_decrefp) json_t *job = NULL;
+	const char *s, *name, *digest;
+	int err = check_digest(entry);
+
+	for (size_t i = 0; !err && i < KL_ARRAY_SIZE(strings); i++)
+		err = kl_json_str(&s, entry, strings[i]);
+	if (err < 0 || (err = kl_json_str(&name, entry, "job")) < 0)
+		return err;
+	if (strncmp(name, "jobs/", 5) || !name_ok(name, &digest) || !is_listed(f->list, name))
+		return kl_error(KL_EINVALID, "a job names '%s', which is not there", name);
+	if ((err = kl_unpack_job(&job, entry, dir)) < 0)
+		return err;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(object_key); i++) {
+		s = kl_json_str_or(job, object_key[i], NULL);
+		if (s && !is_listed(f->list, s + strlen(dir) + 1))
+			return kl_error(KL_EINVALID, "a job names an object that is not there");
+	}
+	return 0;
+}
+
+static int check_manifest(struct kl_unpacked *out, const struct files *f, const char *dir)
+{
+	KL_AUTO(json_decrefp) json_t *m = NULL;
+	const char *schema;
+	json_t *jobs, *files, *entry;
+	size_t i;
+	int err;
+
+	if (f->len > MAX_MANIFEST)
+		return kl_error(KL_EINVALID, "a manifest of %zu bytes", f->len);
+	if ((err = kl_json_parse(&m, f->manifest, f->len)) < 0 ||
+	    (err = kl_json_str(&schema, m, "schema")) < 0 ||
+	    (err = kl_json_arr(&files, m, "files")) < 0 || (err = kl_json_arr(&jobs, m, "jobs")) < 0)
+		return err;
+	if (strcmp(schema, "klineage.bundle/1"))
+		return kl_error(KL_EINVALID, "a bundle of schema '%s'", schema);
+	if (!json_equal(files, f->list))
+		return kl_error(KL_EINVALID, "its files are not those that the manifest names");
+	if (!json_array_size(jobs) || json_array_size(jobs) > MAX_JOBS)
+		return kl_error(KL_EINVALID, "%zu jobs; there may be 1 to %d", json_array_size(jobs),
+				MAX_JOBS);
+	json_array_foreach(jobs, i, entry)
+		if ((err = check_entry(entry, f, dir)) < 0)
+			return kl_error_in(err, "job %zu", i + 1);
+	kl_sha256_hex(out->digest, f->manifest, f->len);
+	out->jobs = json_incref(jobs);
+	return 0;
+}
+
+int kl_unpack(struct kl_unpacked *out, const void *bytes, size_t len, const char *dir)
+{
+	struct files f = { .list = json_array() };
+	int err = put_files(&f, bytes, len, dir);
+
+	*out = (struct kl_unpacked){ .jobs = NULL };
+	if (!err)
+		err = check_manifest(out, &f, dir);
+	json_decref(f.list);
+	return err < 0 ? kl_error_in(err, "the bundle") : 0;
+}
+
+/* --- a job -------------------------------------------------------------------------------- */
+
+static void set_path(json_t *job, const char *key, const char *value, const char *dir)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, value);
+
+	kl_json_set_str(job, key, path);
+}
+
+int kl_unpack_job(json_t **out, const json_t *entry, const char *dir)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, kl_json_str_or(entry, "job", ""));
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(json_decrefp) json_t *job = NULL;
+	const char *digest, *pool;
+	int err;
+
+	if ((err = kl_fs_read(&text, path, MAX_JOB)) < 0 ||
+	    (err = kl_json_parse(&job, text.ptr, text.len)) < 0)
+		return err;
+	if (!json_is_object(job))
+		return kl_error(KL_EINVALID, "a job that is no object");
+	for (size_t i = 0; i < KL_ARRAY_SIZE(object_key); i++) {
+		const char *name = kl_json_str_or(job, object_key[i], NULL);
+
+		if (!name)
+			continue;
+		if (strncmp(name, "files/", 6) || !name_ok(name, &digest))
+			return kl_error(KL_EINVALID, "a job names '%.80s'", name);
+		set_path(job, object_key[i], name, dir);
+	}
+	pool = kl_json_str_or(job, "pool", "");
+	if (strncmp(pool, "pools/", 6) || !hex_ok(pool + 6, 16) || strlen(pool) != 22)
+		return kl_error(KL_EINVALID, "a job's pool is '%.80s'", pool);
+	set_path(job, "pool", pool, dir);
+	*out = kl_steal(&job);
+	return 0;
+}
