@@ -47,7 +47,7 @@ PACKAGES := gcc libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml
 PACKAGES_DEV := clang clang-format libclang-rt-14-dev shellcheck valgrind
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 
-.PHONY: all worker deps deps-dev demo check tests man style fuzz bench bench-programs install uninstall clean
+.PHONY: all worker deps deps-dev demo check tests man style fuzz ptx bench bench-programs install uninstall clean
 all: $(B)/git-klineage $(B)/klineage-worker
 worker: $(B)/klineage-worker
 
@@ -57,7 +57,7 @@ $(B)/git-klineage: $(CMD_OBJ) $(B)/libkl.a
 # the sealed child of a sanitized worker is a plain one
 ifdef SANITIZE
 $(B)/klineage-worker: | $(B)/klineage-worker-plain
-$(B)/worker/subject.o: ALL_CFLAGS += -DKL_CHILD_PROGRAM='"klineage-worker-plain"'
+$(B)/worker/subject_cpu.o: ALL_CFLAGS += -DKL_CHILD_PROGRAM='"klineage-worker-plain"'
 .PHONY: plain-worker
 plain-worker:
 	@$(MAKE) --no-print-directory -s SANITIZE= FAULT= build/klineage-worker
@@ -139,6 +139,16 @@ bench: deps
 	@$(MAKE) --no-print-directory -s -j2 bench-programs
 	@tests/bench.sh "$(CURDIR)/$(B)" $(PARTS)
 bench-programs: all $(BENCH_BIN)
+
+# the worker's own GPU kernels, for drivers from CUDA 12.4 and GPUs from sm_75 on
+NVCC ?= nvcc
+ptx:
+	$(Q)mkdir -p build && $(NVCC) -ptx -arch=compute_75 -O3 -o build/gpu_ptx.ptx src/worker/gpu_ptx.cu
+	$(Q){ echo '/* SPDX-License-Identifier: Apache-2.0 */'; echo '/* Written by "make ptx" from gpu_ptx.cu. */'; \
+		echo '#include "worker/gpu_tool.h"'; echo; echo 'const char kl_gpu_ptx[] ='; \
+		sed -e '/^\/\//d; /^[[:space:]]*$$/d; /^[[:space:]]*\/\//d' -e 's/^\.version .*/.version 7.0/' \
+			-e 's/[[:space:]][[:space:]]*/ /g; s/^ //; s/"/\\"/g; s/.*/\t"&\\n"/' build/gpu_ptx.ptx; \
+		echo '	;'; } >src/worker/gpu_ptx.c
 
 -include tests/fuzz/fuzz.mk
 

@@ -1,99 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "worker/poison.h"
 #include "worker/subject_state.h"
-
-/*
- * Bits that no honest answer has, whatever the neighbours of an element: for
- * floats NaNs with a payload, for integers far from any index or small value.
- */
-static void pattern(enum kl_dtype t, uint64_t *keep, uint64_t *set)
-{
-	*keep = ~(uint64_t)0;
-	*set = 0;
-	switch (t) {
-	case KL_F64:
-		*keep = 0x0007ffffffffffffu;
-		*set = 0x7ff0000000000001u;	/* signalling NaN */
-		break;
-	case KL_F32:
-		*keep = 0x003fffff003fffffu;
-		*set = 0x7f8000017f800001u;
-		break;
-	case KL_F16:
-		*keep = 0x01ff01ff01ff01ffu;
-		*set = 0x7c017c017c017c01u;
-		break;
-	case KL_BF16:
-		*keep = 0x003f003f003f003fu;
-		*set = 0x7f817f817f817f81u;
-		break;
-	case KL_I64:
-	case KL_U64:
-		*keep = 0x3fffffffffffffffu;
-		*set = 0x4000000000000000u;
-		break;
-	case KL_I32:
-	case KL_U32:
-		*keep = 0x3fffffff3fffffffu;
-		*set = 0x4000000040000000u;
-		break;
-	default:
-		break;
-	}
-}
-
-/* Bits that many an honest answer has: floats of magnitude 1/4 to 1/2 and 1 to 2, small integers. */
-static void plausible(enum kl_dtype t, uint64_t *keep, uint64_t *set)
-{
-	/* of floats: the sign, one bit of the exponent, the significand */
-	switch (t) {
-	case KL_F64:
-		*keep = 0x802fffffffffffffu;
-		*set = 0x3fd0000000000000u;
-		break;
-	case KL_F32:
-		*keep = 0x817fffff817fffffu;
-		*set = 0x3e8000003e800000u;
-		break;
-	case KL_F16:
-		*keep = 0x8bff8bff8bff8bffu;
-		*set = 0x3400340034003400u;
-		break;
-	case KL_BF16:
-		*keep = 0x817f817f817f817fu;
-		*set = 0x3e803e803e803e80u;
-		break;
-	case KL_I64:
-	case KL_U64:
-		*keep = 0x3f;
-		*set = 0;
-		break;
-	case KL_I32:
-	case KL_U32:
-		*keep = 0x0000003f0000003fu;
-		*set = 0;
-		break;
-	case KL_I16:
-	case KL_U16:
-		*keep = 0x003f003f003f003fu;
-		*set = 0;
-		break;
-	default:
-		*keep = 0x3f3f3f3f3f3f3f3fu;
-		*set = 0;
-		break;
-	}
-}
 
 static void fill(unsigned char *p, size_t n, enum kl_dtype t, struct kl_rng *r, bool like_an_answer)
 {
 	uint64_t keep, set, word;
 
-	if (like_an_answer)
-		plausible(t, &keep, &set);
-	else
-		pattern(t, &keep, &set);
+	kl_poison_mask(&keep, &set, t, like_an_answer);
 	for (; n >= 8; n -= 8, p += 8) {
 		word = (kl_rng_u64(r) & keep) | set;
 		memcpy(p, &word, 8);
@@ -102,7 +17,7 @@ static void fill(unsigned char *p, size_t n, enum kl_dtype t, struct kl_rng *r, 
 	memcpy(p, &word, n);
 }
 
-void kl_subject_poison(struct kl_subject *s, uint64_t seed)
+void kl_cpu_subject_poison(struct kl_cpu_subject *s, uint64_t seed)
 {
 	struct kl_rng r;
 
@@ -140,7 +55,7 @@ static void flush(unsigned char *p, size_t n, bool opt)
 	}
 }
 
-void kl_subject_flush(struct kl_subject *s)
+void kl_cpu_subject_flush(struct kl_cpu_subject *s)
 {
 	bool opt = has_clflushopt();
 
@@ -152,7 +67,7 @@ void kl_subject_flush(struct kl_subject *s)
 }
 #else
 /* No unprivileged flush by address: read something else of more than any cache's size. */
-void kl_subject_flush(struct kl_subject *s)
+void kl_cpu_subject_flush(struct kl_cpu_subject *s)
 {
 	enum { BYTES = 64 << 20 };
 	unsigned char *big = kl_malloc(BYTES);

@@ -56,7 +56,7 @@ static void store(uint64_t *word, uint64_t value)
 }
 
 /* Give the processor away between looks, unless the moment matters. */
-static void idle(const struct kl_subject *s, int64_t waited)
+static void idle(const struct kl_cpu_subject *s, int64_t waited)
 {
 	struct timespec t = { 0, 20 * US };
 
@@ -70,7 +70,7 @@ static void idle(const struct kl_subject *s, int64_t waited)
 enum seen { SEEN, STOPPED, LATE };
 
 /* Wait for a word of the control page, for a stop, or for `limit` to pass. */
-static enum seen wait_word(struct kl_subject *s, const uint64_t *word, uint64_t want, int64_t limit,
+static enum seen wait_word(struct kl_cpu_subject *s, const uint64_t *word, uint64_t want, int64_t limit,
 			   struct kl_trace_event *ev)
 {
 	int64_t begin = kl_call_now(), now;
@@ -97,7 +97,7 @@ static enum seen wait_word(struct kl_subject *s, const uint64_t *word, uint64_t 
  * `done` was seen; wait for the trap. If it does not come at once, stop the
  * child and see: preempted between the two is honest, elsewhere is a lie.
  */
-static enum seen wait_trap(struct kl_subject *s, int64_t limit, struct kl_trace_event *ev)
+static enum seen wait_trap(struct kl_cpu_subject *s, int64_t limit, struct kl_trace_event *ev)
 {
 	int64_t begin = kl_call_now(), now;
 	struct kl_trace_regs regs;
@@ -127,7 +127,7 @@ static enum seen wait_trap(struct kl_subject *s, int64_t limit, struct kl_trace_
 }
 
 /* Stopped at our own trap, on our own stack? */
-static bool at_home(struct kl_subject *s, const struct kl_trace_event *ev)
+static bool at_home(struct kl_cpu_subject *s, const struct kl_trace_event *ev)
 {
 	struct kl_trace_regs regs;
 
@@ -137,7 +137,7 @@ static bool at_home(struct kl_subject *s, const struct kl_trace_event *ev)
 }
 
 /* The child waits in the stub for the next nonce, and nothing but the stub has run since. */
-static bool arm(struct kl_subject *s, struct kl_call *out)
+static bool arm(struct kl_cpu_subject *s, struct kl_call *out)
 {
 	struct kl_trace_event ev;
 
@@ -164,7 +164,7 @@ static bool arm(struct kl_subject *s, struct kl_call *out)
 	return false;
 }
 
-static bool page_untouched(const struct kl_subject *s, uint64_t nonce)
+static bool page_untouched(const struct kl_cpu_subject *s, uint64_t nonce)
 {
 	const struct kl_control *c = s->control;
 	uint64_t any = 0;
@@ -176,7 +176,7 @@ static bool page_untouched(const struct kl_subject *s, uint64_t nonce)
 	return !any && c->go == nonce && c->done == nonce && c->ready == (s->traced ? 0 : nonce);
 }
 
-static uint64_t outputs_print(const struct kl_subject *s)
+static uint64_t outputs_print(const struct kl_cpu_subject *s)
 {
 	uint64_t h = 0x9e3779b97f4a7c15u;
 
@@ -191,7 +191,7 @@ static uint64_t outputs_print(const struct kl_subject *s)
 }
 
 /* Without ptrace: back in the loop by its own word, and the outputs stay as they are. */
-static bool end_alone(struct kl_subject *s, uint64_t nonce, struct kl_call *out)
+static bool end_alone(struct kl_cpu_subject *s, uint64_t nonce, struct kl_call *out)
 {
 	struct kl_trace_event ev;
 	struct timespec pause = { 0, LINGER_NS };
@@ -217,7 +217,7 @@ static bool end_alone(struct kl_subject *s, uint64_t nonce, struct kl_call *out)
 }
 
 /* With ptrace: `ev` if it stopped already. `*trap` is when that was seen. */
-static bool end_traced(struct kl_subject *s, const struct kl_trace_event *stopped, int64_t *trap,
+static bool end_traced(struct kl_cpu_subject *s, const struct kl_trace_event *stopped, int64_t *trap,
 		       struct kl_call *out)
 {
 	struct kl_trace_event ev;
@@ -241,7 +241,7 @@ static bool end_traced(struct kl_subject *s, const struct kl_trace_event *stoppe
 }
 
 /* Bytes around an output that are not as poison left them. */
-static bool slack_intact(struct kl_subject *s, struct kl_call *out)
+static bool slack_intact(struct kl_cpu_subject *s, struct kl_call *out)
 {
 	for (uint32_t i = 0; i < s->wire->nargs; i++) {
 		const struct kl_wire_arg *a = &s->wire->arg[i];
@@ -263,7 +263,7 @@ struct times {
 	int64_t used;	/* processor time from a little before `go` to the trap; -1: not known */
 };
 
-static int64_t processor_ns(const struct kl_subject *s)
+static int64_t processor_ns(const struct kl_cpu_subject *s)
 {
 	struct timespec t;
 
@@ -272,7 +272,7 @@ static int64_t processor_ns(const struct kl_subject *s)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static bool one_call(struct kl_subject *s, bool empty, struct times *t, struct kl_call *out)
+static bool one_call(struct kl_cpu_subject *s, bool empty, struct times *t, struct kl_call *out)
 {
 	struct kl_trace_event ev;
 	enum seen seen;
@@ -315,7 +315,7 @@ static bool one_call(struct kl_subject *s, bool empty, struct times *t, struct k
  * side, a call took no longer than the processor worked for it: more means that
  * the child, or we, had to wait for one.
  */
-static void take_time(const struct kl_subject *s, const struct times *t, struct kl_call *out)
+static void take_time(const struct kl_cpu_subject *s, const struct times *t, struct kl_call *out)
 {
 	int64_t ns = t->done - t->go - s->empty_done;
 
@@ -334,7 +334,7 @@ static void take_time(const struct kl_subject *s, const struct times *t, struct 
 	out->ns = ns > 0 ? ns : 0;
 }
 
-int kl_subject_call(struct kl_subject *s, struct kl_call *out)
+int kl_cpu_subject_call(struct kl_cpu_subject *s, struct kl_call *out)
 {
 	struct times t;
 
@@ -346,7 +346,7 @@ int kl_subject_call(struct kl_subject *s, struct kl_call *out)
 	return 0;
 }
 
-static int first_trap(struct kl_subject *s)
+static int first_trap(struct kl_cpu_subject *s)
 {
 	struct kl_trace_event ev;
 	int64_t begin = kl_call_now();
@@ -378,7 +378,7 @@ static int64_t at_most(int64_t x, int64_t most)
 	return x < most ? x : most;
 }
 
-int kl_call_settle(struct kl_subject *s)
+int kl_call_settle(struct kl_cpu_subject *s)
 {
 	double done[EMPTY_CALLS], trap[EMPTY_CALLS];
 	int n = s->precise ? EMPTY_CALLS : 3, err;

@@ -111,6 +111,7 @@ static void fail_call(struct run *r, const struct kl_member *m, const struct kl_
 		[KL_CALL_HANG] = "hang",
 		[KL_CALL_CHEAT] = "cheat",
 		[KL_CALL_EXIT] = "cheat",
+		[KL_CALL_LAUNCH] = "launch",
 	};
 	char what[240];
 
@@ -133,6 +134,7 @@ static bool never_written(struct run *r, struct kl_subject *s, const struct kl_m
 	at = (char *)kl_subject_buffer(s, (size_t)x->out) + i * size;
 	memcpy(before, at, size);
 	kl_subject_poison(s, poison);
+	at = (char *)kl_subject_buffer(s, (size_t)x->out) + i * size;
 	return size >= 2 && !memcmp(before, at, size);
 }
 

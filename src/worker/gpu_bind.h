@@ -59,6 +59,7 @@ struct kl_gpu_set {
 	size_t n;
 	struct kl_gpu_tensor_layout layout[KL_GPU_MAX_TENSORS];
 	struct kl_gpu_buffer buffer[KL_GPU_MAX_TENSORS];
+	bool right;
 	uint64_t slack_seed;
 };
 
@@ -82,14 +83,17 @@ int kl_gpu_set_check(const struct kl_gpu_set *s, const struct kl_gpu_device *d, 
 
 struct kl_gpu_bound;
 
-/** `at` is taken over, also on failure. `name`: of arguments, for messages; borrowed during the call. */
+/** `at` is taken over, also on failure; the plan it came from need not live on. */
 int kl_gpu_bound_make(struct kl_gpu_bound **out, const struct kl_gpu_device *d,
 		      struct kl_gpu_module *m, struct kl_gpu_set *s, struct kl_plan_at *at,
-		      const char *const *name);
+		      bool quirks);
 void kl_gpu_bound_free(struct kl_gpu_bound *b, const struct kl_gpu_device *d);
-/** Scratch in its first state and the `prepare` launches; waits. Scratch of `prepare` is read-only after. */
+/**
+ * Scratch in its first state and the `prepare` launches; waits at most `limit_ms` for them. Scratch of
+ * `prepare` is read-only after. KL_EINVALID: they were refused, did not end well or in time.
+ */
 int kl_gpu_bound_prepare(struct kl_gpu_bound *b, const struct kl_gpu_device *d, uint64_t seed,
-			 int64_t limit_ms, int *rc);
+			 int64_t limit_ms);
 /** Poison what is promised to be poison; looks kernels up again after a reload. Enqueued. */
 int kl_gpu_bound_ready(struct kl_gpu_bound *b, const struct kl_gpu_device *d, uint64_t seed);
 /**

@@ -30,7 +30,8 @@ struct kl_gpu_child {
 	bool open;
 	struct kl_gpu_hello hello;
 	int ordinal;			/* of the opened device */
-	void *owner;			/* whoever keeps children may note here what this one holds */
+	bool stuck;			/* it had to be killed while a kernel ran, or did not answer */
+	char *cubin;			/* what slot 0 holds, for gpu_keep.c */
 };
 
 /** Spawn and greet. KL_ECANNOT: no GPU, no driver, too old: the message says. */
@@ -70,13 +71,7 @@ int kl_gpu_child_set(struct kl_gpu_child *c, uint32_t slot,
 		     const struct kl_gpu_tensor_layout *layout, size_t n, bool right,
 		     const struct kl_gpu_host *host);
 
-/**
- * `doc` is {"plan": the plan's document, "dims": [names], "at": [values], "args": [...]} with, for each
- * contract argument, null (nothing a plan may name), {"tensor": name} or {"scalar": name, "dtype": "f32",
- * "bits": the double's bits}. kl_gpu_bind_doc() makes it; the process parses and resolves it for its own
- * device. KL_EINVALID also where a `require` does not hold.
- */
-json_t *kl_gpu_bind_doc(const struct kl_job *job, const struct kl_point *pt, const struct kl_plan *plan);
+/** `doc` is kl_gpu_doc_make()'s. KL_EINVALID also where a `require` does not hold. */
 int kl_gpu_child_bind(struct kl_gpu_child *c, uint32_t slot, uint32_t module, uint32_t set,
 		      const json_t *doc, uint64_t seed, int64_t limit_ms);
 int kl_gpu_child_call(struct kl_gpu_child *c, uint32_t bind, uint32_t flags, uint64_t seed,
@@ -88,5 +83,7 @@ int kl_gpu_child_drop(struct kl_gpu_child *c, enum kl_gpu_op what, uint32_t slot
  * if not. After a hang, before anything else is asked of that GPU.
  */
 int kl_gpu_child_probe(const char *uuid);
+/** Ordinal of a device, as this process numbers them; -1: not there. */
+int kl_gpu_child_ordinal(const struct kl_gpu_child *c, const char *uuid);
 
 #endif

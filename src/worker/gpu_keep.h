@@ -9,19 +9,21 @@
  *
  * A CUDA context costs much more than a call, so a process is made once for each artefact
  * and used again at other points, with new buffers, a module loaded anew and shared memory
- * overwritten. One that met a fault or a hang is never used again.
+ * overwritten. One that met a fault or a hang is never used again; after a hang, another process has to
+ * prove the GPU healthy before anything else is asked of it.
  *
  * The GPU is locked, by its UUID, for as long as the keep lives: a second worker
  * waits. Of several devices the first free one that runs the job's architecture is taken.
  *
  *	kl_gpu_keep_child(&c, job, "/dir/cand.cubin");	opened, locked, the module in slot 0
  *	...
- *	kl_gpu_keep_back(job, c);		healthy: for the next; else it is ended, and probed
+ *	kl_gpu_keep_back(job->gpu, c);
  */
 struct kl_gpu_keep;
 
+/** Empty: nothing is started or locked yet. A job of surface cuda has one. */
+struct kl_gpu_keep *kl_gpu_keep_new(void);
 void kl_gpu_keep_free(struct kl_gpu_keep *k);
-KL_DEFINE_CLEANUP(struct kl_gpu_keep *, kl_gpu_keep_free)
 
 /**
  * A process of its own for this artefact (NULL: an empty one, for whoever loads several). KL_ECANNOT: no
@@ -29,11 +31,14 @@ KL_DEFINE_CLEANUP(struct kl_gpu_keep *, kl_gpu_keep_free)
  * KL_EIO: after a hang the GPU was not well any more.
  */
 int kl_gpu_keep_child(struct kl_gpu_child **out, const struct kl_job *job, const char *cubin);
-/** `hung`: it had to be killed while a kernel ran; the GPU is then proved healthy by the next kl_gpu_keep_child. */
-void kl_gpu_keep_back(const struct kl_job *job, struct kl_gpu_child *c, bool hung);
-/** result.device, driver, cc and notes: of the GPU that was used; nothing where none was. */
-void kl_gpu_keep_describe(json_t *result, const struct kl_job *job);
+/** For the next who asks for its artefact, if it is alive; else it is buried, and the GPU probed. */
+void kl_gpu_keep_back(struct kl_gpu_keep *k, struct kl_gpu_child *c);
+/** result.device, driver, cc and gpu_notes: of the GPU that was used; nothing where none was. */
+void kl_gpu_keep_describe(json_t *result, const struct kl_gpu_keep *k);
 /** The facts of the locked device; NULL: none yet. */
-const struct kl_gpu_facts *kl_gpu_keep_facts(const struct kl_job *job);
+const struct kl_gpu_facts *kl_gpu_keep_facts(const struct kl_gpu_keep *k);
+/** One more of gpu_notes, unless it is there. */
+void kl_gpu_keep_note(struct kl_gpu_keep *k, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 #endif

@@ -32,7 +32,7 @@ struct kl_gpu_serve {
 	void *time;				/* gpu_time.c's own; NULL at first */
 };
 
-/** Send a reply of `n` bytes that begins with a struct kl_gpu_reply; fills its head. */
+/** Send a reply of `n` bytes that begins with a struct kl_gpu_reply; fills its head and state. */
 int kl_gpu_serve_reply(struct kl_gpu_serve *s, const struct kl_gpu_head *request, void *reply, size_t n);
 /** The slot's content, or KL_EINVALID. */
 int kl_gpu_serve_get_bound(struct kl_gpu_bound **out, struct kl_gpu_serve *s, uint32_t slot);
@@ -48,6 +48,7 @@ int kl_gpu_serve_map(void **out, int fd, uint64_t bytes, bool writable);
  * descriptor that is closed afterwards. It sends the reply itself; a negative
  * return ends the process.
  */
-int kl_gpu_time_serve(struct kl_gpu_serve *s, const struct kl_gpu_head *request, size_t n, int fd);
+int kl_gpu_time_serve(struct kl_gpu_serve *s, const struct kl_gpu_head *request, size_t n, int fd)
+	__attribute__((weak));
 
 #endif

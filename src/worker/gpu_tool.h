@@ -7,8 +7,8 @@
 /*
  * gpu_tool - an opened device, and the gate's own small kernels on it.
  *
- * The kernels are PTX text in gpu_ptx.c, which the driver compiles when the device is opened.
- * All run on the device's one stream, in order with everything else, and never fault by
+ * The kernels are PTX text in gpu_ptx.c (from gpu_ptx.cu), which the driver compiles when the device is
+ * opened. All run on the device's one stream, in order with everything else, and never fault by
  * themselves: an error they report comes from a kernel before them.
  *
  * The pattern: word i (8 bytes, little-endian, counted from `origin`) of a pattern is
@@ -22,7 +22,7 @@ struct kl_gpu_device {
 	struct kl_cu_context *context;	/* the primary one, which libraries share */
 	struct kl_cu_stream *stream;
 	struct kl_cu_module *tools;
-	struct kl_cu_function *fill, *check, *any, *print, *scrub_smem, *scrub_local, *flush;
+	struct kl_cu_function *fill, *check, *print, *scrub_shared, *scrub_local;
 	uint64_t result;		/* 64 bytes that tools answer in */
 	uint64_t granule;		/* of mappings */
 	uint64_t flush_at, flush_bytes;	/* what kl_gpu_flush_l2 writes; 0: not yet */
@@ -42,7 +42,7 @@ struct kl_gpu_pattern {
 /** Bytes [from, from + n) of the pattern. */
 void kl_gpu_pattern(void *out, const struct kl_gpu_pattern *p, uint64_t from, size_t n);
 
-/* Enqueued on d->stream; `at` may be any address, `n` any number of bytes. */
+/* Enqueued on d->stream; any number of bytes, any address with `at` % 8 == `from` % 8. */
 int kl_gpu_fill(const struct kl_gpu_device *d, uint64_t at, uint64_t n, uint64_t from,
 		const struct kl_gpu_pattern *p);
 /**
@@ -69,6 +69,9 @@ void kl_gpu_fingerprint_host(uint64_t print[2], const void *p, uint64_t n, uint6
 int kl_gpu_scrub(const struct kl_gpu_device *d);
 /** Enqueue: persisting lines back to normal, then twice the L2's size written. */
 int kl_gpu_flush_l2(struct kl_gpu_device *d);
+/* The kernels' text, for the driver's own compiler. */
+extern const char kl_gpu_ptx[];
+
 /** Bytes that kl_gpu_flush_l2 has for itself are allocated now, not at the first flush. */
 int kl_gpu_flush_prepare(struct kl_gpu_device *d);
 

@@ -26,6 +26,7 @@
  *		memfd: plan
  *	CALL	bind, seed		all that belongs to one call
  *	DROP	kind, slot
+ *	PROBE				does the opened GPU write and read?
  *
  * Operations from KL_GPU_OP_TIME on belong to gpu_time.c: kl_gpu_time_serve() gets them with the
  * same state.
@@ -56,11 +57,18 @@ struct kl_gpu_head {
 	uint32_t magic, op, bytes, slot;
 };
 
+/* Can the process be asked on? */
+enum kl_gpu_state_after {
+	KL_GPU_WELL,
+	KL_GPU_LOST,		/* the context is lost: end it */
+	KL_GPU_STUCK,		/* a kernel still runs: end it, and prove the GPU healthy */
+};
+
 /* Every reply begins so. */
 struct kl_gpu_reply {
 	struct kl_gpu_head head;	/* op and slot of the request */
 	int32_t err;			/* 0, or enum kl_err with `message` */
-	int32_t rc;			/* CUDA result that led to it, or 0 */
+	int32_t state;			/* enum kl_gpu_state_after */
 	char message[480];
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "worker/gpu_keep.h"
 
 #define MAX_POINTS 256
 #define MAX_BYTES ((int64_t)1 << 40)
@@ -779,6 +780,8 @@ int kl_job_parse(struct kl_job **out, const json_t *doc)
 
 	if (err < 0)
 		return kl_error_in(err, "job");
+	if (j->surface == KL_SURFACE_CUDA)
+		j->gpu = kl_gpu_keep_new();
 	*out = kl_steal(&j);
 	return 0;
 }
@@ -799,6 +802,7 @@ void kl_job_free(struct kl_job *j)
 	free(j->pool);
 	for (size_t i = 0; i < KL_JOB_MAX_ARGS; i++)
 		json_decref(j->arg[i].fill);
+	kl_gpu_keep_free(j->gpu);
 	json_decref(j->exact);
 	json_decref(j->bands);
 	free(j->point);

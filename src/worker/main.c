@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "worker/batch.h"
 #include "worker/child.h"
+#include "worker/gpu_keep.h"
+#include "worker/gpu_serve.h"
 #include "worker/stages.h"
 
 #define MAX_JOB ((size_t)16 << 20)
@@ -84,6 +86,7 @@ static int work(void)
 	} else if (err < 0) {
 		return err;
 	}
+	kl_gpu_keep_describe(result, job->gpu);
 	kl_json_canonical(&text, result);
 	printf("%s\n", text.ptr);
 	if (fflush(stdout) || ferror(stdout))
@@ -119,6 +122,8 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "--child"))
 		return kl_child_main();
+	if (argc == 2 && !strcmp(argv[1], "--gpu-child"))
+		return kl_gpu_serve_main();
 	if (argc == 2 && !strcmp(argv[1], "--version"))
 		return printf("klineage-worker %s\n", KL_VERSION) < 0;
 	if (argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")))

@@ -28,7 +28,7 @@ static const struct {
 	CALL(memfd_create), CALL(io_uring_setup), CALL(setitimer), CALL(timer_create),
 };
 
-void kl_outcome_kill(struct kl_subject *s, struct kl_call *out, enum kl_call_end end,
+void kl_outcome_kill(struct kl_cpu_subject *s, struct kl_call *out, enum kl_call_end end,
 		     const char *fmt, ...)
 {
 	va_list ap;
@@ -37,10 +37,10 @@ void kl_outcome_kill(struct kl_subject *s, struct kl_call *out, enum kl_call_end
 	va_start(ap, fmt);
 	vsnprintf(out->what, sizeof(out->what), fmt, ap);
 	va_end(ap);
-	kl_subject_reap(s);
+	kl_cpu_subject_reap(s);
 }
 
-static void system_call(struct kl_subject *s, struct kl_call *out)
+static void system_call(struct kl_cpu_subject *s, struct kl_call *out)
 {
 	struct kl_trace_regs regs;
 	unsigned char op[2] = { 0 };
@@ -65,7 +65,7 @@ static void system_call(struct kl_subject *s, struct kl_call *out)
 }
 
 /* A general protection fault: what instruction would it be? */
-static const char *protected_instruction(struct kl_subject *s)
+static const char *protected_instruction(struct kl_cpu_subject *s)
 {
 	struct kl_trace_regs regs;
 	unsigned char op[16] = { 0 };
@@ -85,7 +85,7 @@ static const char *protected_instruction(struct kl_subject *s)
 }
 
 /* Is `addr` in or around a tensor? */
-static bool near_tensor(struct kl_subject *s, uint64_t addr, struct kl_call *out)
+static bool near_tensor(struct kl_cpu_subject *s, uint64_t addr, struct kl_call *out)
 {
 	for (uint32_t i = 0; i < s->wire->nargs; i++) {
 		const struct kl_wire_arg *a = &s->wire->arg[i];
@@ -110,7 +110,7 @@ static bool near_tensor(struct kl_subject *s, uint64_t addr, struct kl_call *out
 	return false;
 }
 
-static void segmentation(struct kl_subject *s, struct kl_call *out)
+static void segmentation(struct kl_cpu_subject *s, struct kl_call *out)
 {
 	const char *name;
 	uint64_t addr;
@@ -142,7 +142,7 @@ static void segmentation(struct kl_subject *s, struct kl_call *out)
 		kl_outcome_kill(s, out, KL_CALL_FAULT, "access to unmapped or protected memory");
 }
 
-static void signalled(struct kl_subject *s, int sig, struct kl_call *out)
+static void signalled(struct kl_cpu_subject *s, int sig, struct kl_call *out)
 {
 	switch (sig) {
 	case SIGSYS:
@@ -170,7 +170,7 @@ static void signalled(struct kl_subject *s, int sig, struct kl_call *out)
 	}
 }
 
-static void ended(struct kl_subject *s, int status, struct kl_call *out)
+static void ended(struct kl_cpu_subject *s, int status, struct kl_call *out)
 {
 	if (!WIFSIGNALED(status))
 		kl_outcome_kill(s, out, KL_CALL_EXIT, "ended its process with exit code %d",
@@ -182,7 +182,7 @@ static void ended(struct kl_subject *s, int status, struct kl_call *out)
 		signalled(s, WTERMSIG(status), out);
 }
 
-void kl_outcome(struct kl_subject *s, const struct kl_trace_event *ev, struct kl_call *out)
+void kl_outcome(struct kl_cpu_subject *s, const struct kl_trace_event *ev, struct kl_call *out)
 {
 	if (ev->kind == KL_TRACE_GONE)
 		s->pid = 0;

@@ -42,6 +42,13 @@ static json_t *point_key(const struct kl_job *job, const struct kl_point *p)
 		json_array_append_new(values, extent);
 	}
 	kl_json_set(o, "values", values);
+	if (job->surface == KL_SURFACE_CUDA) {
+		json_t *dims = json_array();
+
+		for (size_t i = 0; i < job->ndim; i++)
+			json_array_append_new(dims, json_integer(p->dim[i]));
+		kl_json_set(o, "dims", dims);
+	}
 	return o;
 }
 
@@ -79,6 +86,8 @@ json_t *kl_poolkey_of(const struct kl_job *job)
 	for (size_t i = 0; i < job->nrule; i++)
 		json_array_append_new(rules, rule_key(&job->rule[i]));
 	kl_json_set_str(o, "oracle_entry", job->oracle_entry);
+	if (job->oracle_plan)
+		kl_json_set(o, "oracle_plan", json_deep_copy(kl_plan_doc(job->oracle_plan)));
 	kl_json_set(o, "args", args);
 	kl_json_set(o, "points", points);
 	kl_json_set(o, "rules", rules);

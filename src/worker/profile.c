@@ -90,6 +90,7 @@ static int fail_visit(struct profile *p, const struct kl_visit *v)
 		[KL_CALL_HANG] = "hang",
 		[KL_CALL_CHEAT] = "cheat",
 		[KL_CALL_EXIT] = "cheat",
+		[KL_CALL_LAUNCH] = "launch",
 	};
 	const struct kl_mismatch *m = &v->mismatch;
 	char why[300];

@@ -99,7 +99,10 @@ int64_t kl_subject_handshake_ns(const struct kl_subject *s);
 /** Evict every argument buffer from the caches. */
 void kl_subject_flush(struct kl_subject *s);
 
-enum kl_call_end { KL_CALL_OK, KL_CALL_FAULT, KL_CALL_HANG, KL_CALL_CHEAT, KL_CALL_EXIT };
+enum kl_call_end {
+	KL_CALL_OK, KL_CALL_FAULT, KL_CALL_HANG, KL_CALL_CHEAT, KL_CALL_EXIT,
+	KL_CALL_LAUNCH,		/* cuda: the driver refused to launch it */
+};
 struct kl_call {
 	enum kl_call_end end;
 	int64_t ns;		/* by the parent's clock less the handshake; at most the processor time */

@@ -5,12 +5,12 @@
 #include <time.h>
 
 #include "base/rng.h"
-#include "worker/subject.h"
+#include "worker/subject_ops.h"
 #include "worker/trace.h"
 #include "worker/wire.h"
 
 /*
- * What subject.c (life and buffers), call.c (one call) and outcome.c (what an
+ * What subject_cpu.c (life), buffers.c, call.c (one call) and outcome.c (what an
  * end means) know of a child together; nobody else includes this.
  */
 struct kl_tensor {
@@ -20,7 +20,8 @@ struct kl_tensor {
 	int fd;
 };
 
-struct kl_subject {
+struct kl_cpu_subject {
+	struct kl_subject base;		/* first: what the interface sees */
 	pid_t pid;			/* 0: gone */
 	bool traced, precise;		/* precise: pinned, so the parent spins */
 	int socket;
@@ -41,17 +42,21 @@ struct kl_subject {
 
 /* call.c */
 /** The first trap, and the cost of an empty call. */
-int kl_call_settle(struct kl_subject *s);
+int kl_call_settle(struct kl_cpu_subject *s);
 int64_t kl_call_now(void);
 
 /* outcome.c */
 /** Say how a child ended; kills and reaps it. */
-void kl_outcome(struct kl_subject *s, const struct kl_trace_event *ev, struct kl_call *out);
+void kl_outcome(struct kl_cpu_subject *s, const struct kl_trace_event *ev, struct kl_call *out);
 /** End a child that is being found out. */
-void kl_outcome_kill(struct kl_subject *s, struct kl_call *out, enum kl_call_end end,
+void kl_outcome_kill(struct kl_cpu_subject *s, struct kl_call *out, enum kl_call_end end,
 		     const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/** subject.c: SIGKILL, reap. */
-void kl_subject_reap(struct kl_subject *s);
+/* subject_cpu.c, buffers.c, call.c: what is behind the interface */
+/** SIGKILL, reap. */
+void kl_cpu_subject_reap(struct kl_cpu_subject *s);
+void kl_cpu_subject_poison(struct kl_cpu_subject *s, uint64_t seed);
+void kl_cpu_subject_flush(struct kl_cpu_subject *s);
+int kl_cpu_subject_call(struct kl_cpu_subject *s, struct kl_call *out);
 
 #endif
