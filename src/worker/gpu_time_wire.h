@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_GPU_TIME_WIRE_H
+#define KL_WORKER_GPU_TIME_WIRE_H
+
+#include "worker/gpu_baseline.h"
+#include "worker/gpu_wire.h"
+
+/*
+ * gpu_time_wire - what the profile asks of the GPU process, beyond gpu_wire.h.
+ *
+ *	BEGIN	sets		a point: its sets of tensors, forgets subjects
+ *	BOUND	who, bindings	subject `who` is a plan, bound to each of the sets
+ *	VENDOR	who, spec	subject `who` is a vendor library's
+ *	UPLOAD	set		inputs from the shared memory
+ *	FETCH	set		outputs into it
+ *	VISIT	who, sets	timed calls, each on a set of its own; fingerprints of what they answer
+ *	SLOPE	who, calls	the same work by the clock and by events, once and twice
+ *	BENCH	who		Triton's do_bench
+ *
+ * One timed call is: outputs and scratch poisoned, shared and local memory overwritten, then cold: the
+ * L2 cache emptied; hot: the inputs read and the subject called on another set; then an event, the
+ * call, an event, and the fingerprint. All of it is enqueued while a kernel of ours holds the
+ * stream, so that nothing waits for the processor between the events.
+ */
+enum kl_gpu_time_op {
+	KL_GPU_TIME_BEGIN = KL_GPU_OP_TIME,
+	KL_GPU_TIME_BOUND,
+	KL_GPU_TIME_VENDOR,
+	KL_GPU_TIME_UPLOAD,
+	KL_GPU_TIME_FETCH,
+	KL_GPU_TIME_VISIT,
+	KL_GPU_TIME_SLOPE,
+	KL_GPU_TIME_BENCH,
+};
+
+#define KL_GPU_TIME_SUBJECTS 4
+#define KL_GPU_TIME_CALLS 64		/* of a visit; sets of a point */
+
+enum kl_gpu_time_mode {
+	KL_GPU_TIME_COLD,
+	KL_GPU_TIME_HOT,
+	KL_GPU_TIME_BATCH_COLD,		/* all calls between two events, in a graph */
+	KL_GPU_TIME_BATCH_HOT,
+};
+
+struct kl_gpu_time_begin {
+	struct kl_gpu_head head;
+	uint32_t nset, reserved;
+	uint32_t set[KL_GPU_TIME_CALLS];
+	uint64_t key;			/* of fingerprints; no kernel sees it */
+};
+
+struct kl_gpu_time_bound {		/* head.slot: who */
+	struct kl_gpu_head head;
+	uint32_t bind[KL_GPU_TIME_CALLS];	/* one for each set */
+};
+
+struct kl_gpu_time_vendor {		/* head.slot: who */
+	struct kl_gpu_head head;
+	struct kl_gpu_baseline_spec spec;
+};
+struct kl_gpu_time_vendored {		/* reply */
+	struct kl_gpu_reply r;
+	char what[96];
+};
+
+struct kl_gpu_time_visit {		/* head.slot: who */
+	struct kl_gpu_head head;
+	uint32_t mode, ncall;
+	uint32_t which[KL_GPU_TIME_CALLS];	/* places among the point's sets, each at most once */
+	uint64_t seed;			/* of poison */
+	int64_t limit_ms;		/* for all of it */
+};
+
+/* How the subject's calls ended. */
+struct kl_gpu_time_end {
+	int32_t end, launch;		/* enum kl_gpu_call_end: OK, FAULT, HANG, REFUSED, SCRATCH */
+	char name[64], kernel[256];
+};
+
+struct kl_gpu_time_visited {		/* reply */
+	struct kl_gpu_reply r;
+	struct kl_gpu_time_end how;
+	uint32_t ncall, ntime;		/* a batch has one time for all */
+	double ns[KL_GPU_TIME_CALLS];	/* of one call; < 0: the processor was late, it does not count */
+	double mhz;			/* of the multiprocessors while it ran; 0: not known */
+	uint64_t print[KL_GPU_TIME_CALLS][2];
+};
+
+struct kl_gpu_time_slope {
+	struct kl_gpu_head head;
+	uint32_t calls, reserved;	/* and twice as many */
+	int64_t limit_ms;
+};
+struct kl_gpu_time_sloped {		/* reply: nanoseconds that one more call takes */
+	struct kl_gpu_reply r;
+	struct kl_gpu_time_end how;
+	double wall_ns, event_ns;
+};
+
+struct kl_gpu_time_bench {
+	struct kl_gpu_head head;
+	uint32_t warm, calls;
+	int64_t limit_ms;
+};
+struct kl_gpu_time_benched {
+	struct kl_gpu_reply r;
+	struct kl_gpu_time_end how;
+	double median_ns;
+};
+
+#endif
