@@ -124,6 +124,20 @@ static void every_form_is_read(void **state)
 	assert_int_equal(c->call_s, 3);
 }
 
+static void a_cuda_contract_names_plans(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *c = good("cuda.yaml");
+
+	assert_string_equal(c->language, "cuda");
+	assert_null(c->entry);
+	assert_null(c->oracle_entry);
+	assert_string_equal(c->launch, "plan.yaml");
+	assert_string_equal(c->oracle_launch, "oracle/o.yaml");
+	assert_int_equal(c->sources.n, 4);
+	assert_int_equal(c->flags.n, 6);
+	assert_string_equal(c->baseline, "cub.topk");
+}
+
 static void questions_are_answered(void **state)
 {
 	KL_AUTO(kl_contract_freep) struct kl_contract *c = good("most.yaml");
@@ -197,6 +211,7 @@ int main(void)
 		cmocka_unit_test(bad_files_are_refused_at_their_place),
 		cmocka_unit_test(defaults_are_filled_in),
 		cmocka_unit_test(every_form_is_read),
+		cmocka_unit_test(a_cuda_contract_names_plans),
 		cmocka_unit_test(questions_are_answered),
 		cmocka_unit_test(size_is_bounded),
 		cmocka_unit_test(templates_parse),

@@ -101,6 +101,31 @@ static void floors_follow_the_contract(void **state)
 	assert_at(none, "points.1.floor_ns", "0");
 }
 
+/* No entry and no machine level: plans, names of dims, and their values at each point. */
+static void a_device_job_carries_plans(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *c = contract("cuda.yaml");
+	KL_AUTO(json_decrefp) json_t *plan = json_pack("{s:i}", "klineage-launch", 1), *j = NULL;
+	const struct kl_job_spec s = {
+		.contract = c, .truth_so = "/t.cubin", .honest_so = "/h.cubin", .candidate_so = "/c.cubin",
+		.pool = "/pool", .correct = true, .plan = plan, .oracle_plan = plan, .arch = "sm_90a",
+	};
+
+	assert_ok(kl_job_write(&j, &s));
+	assert_at(j, "surface", "\"cuda\"");
+	assert_at(j, "arch", "\"sm_90a\"");
+	assert_at(j, "dims", "[\"M\",\"N\"]");
+	assert_at(j, "plan", "{\"klineage-launch\":1}");
+	assert_at(j, "parent_plan", "null");
+	assert_at(j, "points.0.dims", "[256,512]");
+	assert_at(j, "points.1.dims", "[1,8]");
+	assert_at(j, "points.1.values", "[[1,8],0.5,[1],[1,8]]");
+	assert_null(json_object_get(j, "entry"));
+	assert_null(json_object_get(j, "isa"));
+	/* 100000 operations an element at 20 a femtosecond; its 0.5 MB take less */
+	assert_at(j, "points.0.floor_ns", "655");
+}
+
 static void what_does_not_fit_here_is_not_asked(void **state)
 {
 	KL_AUTO(kl_contract_freep) struct kl_contract *c = contract("axpy.yaml");
@@ -154,6 +179,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_is_resolved),
 		cmocka_unit_test(floors_follow_the_contract),
+		cmocka_unit_test(a_device_job_carries_plans),
 		cmocka_unit_test(what_does_not_fit_here_is_not_asked),
 		cmocka_unit_test(the_worker_reads_what_is_written),
 	};

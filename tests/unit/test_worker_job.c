@@ -75,7 +75,10 @@ static const struct edit {
 	const char *from, *to, *says;
 } edits[] = {
 	{ "klineage.job/1", "klineage.job/2", "klineage.job/2" },
-	{ "\"surface\":\"c\"", "\"surface\":\"cuda\"", "cuda" },
+	{ "\"surface\":\"c\"", "\"surface\":\"metal\"", "metal" },
+	{ "\"surface\":\"c\"", "\"surface\":\"cuda\"", "no 'entry'" },
+	{ "\"seed\"", "\"plan\":{},\"seed\"", "'plan' is for surface cuda" },
+	{ "\"floor_ns\":7", "\"floor_ns\":7,\"dims\":[4]", "1 values for 0 dims" },
 	{ "\"entry\":\"sgemm\",", "", "entry" },
 	{ "\"entry\":\"sgemm\"", "\"entry\":7", "entry" },
 	{ "\"entry\":\"sgemm\"", "\"entry\":\"\"", "entry" },
@@ -116,22 +119,91 @@ static const struct edit {
 	{ "\"deterministic\":true", "\"deterministic\":1", "deterministic" },
 };
 
-static void edits_are_refused(void **state)
+static const char device[] =
+	"{\"schema\":\"klineage.job/1\",\"surface\":\"cuda\",\"arch\":\"sm_90a\",\"dims\":[\"M\",\"N\"],"
+	"\"plan\":{\"klineage-launch\":1,\"let\":[{\"n\":\"M * N\"}],\"launch\":[{\"kernel\":\"k\","
+	"\"grid\":[\"cdiv(n, 256)\"],\"block\":[256],\"args\":[\"A\",\"C\",\"alpha\",{\"i32\":\"n\"}]}]},"
+	"\"parent_plan\":null,\"oracle_plan\":{\"klineage-launch\":1,\"launch\":[{\"kernel\":\"o\","
+	"\"grid\":[1],\"block\":[32],\"args\":[\"A\",\"C\"]}]},"
+	"\"truth\":\"/d/truth.cubin\",\"honest\":\"/d/honest.cubin\",\"candidate\":\"/d/cand.cubin\","
+	"\"parent\":null,\"baseline\":null,\"pool\":\"/d/pool\",\"args\":["
+	"{\"name\":\"A\",\"kind\":\"in\",\"dtype\":\"f16\",\"fill\":{\"normal\":[0.0,1.0]}},"
+	"{\"name\":\"alpha\",\"kind\":\"scalar\",\"dtype\":\"f32\",\"value\":1.5},"
+	"{\"name\":\"at\",\"kind\":\"in\",\"dtype\":\"i32\",\"fill\":{\"ints\":[0,4]}},"
+	"{\"name\":\"C\",\"kind\":\"out\",\"dtype\":\"f16\"}],"
+	"\"points\":[{\"id\":\"case0\",\"perf\":true,\"dims\":[64,100],\"values\":[[64,100],1.5,[64],[64,100]]}],"
+	"\"accept\":[{\"out\":\"C\",\"rule\":\"noise\"}],"
+	"\"do\":[\"correct\"],\"seed\":\"1\",\"arena_bytes\":0,\"call_ms\":10000}";
+
+static void a_device_job_arrives(void **state)
 {
-	for (size_t i = 0; i < KL_ARRAY_SIZE(edits); i++) {
-		const struct edit *e = &edits[i];
-		const char *at = strstr(whole, e->from);
+	static const struct kl_plan_facts h100 = { 132, 232448, 90, 50 << 20 };
+	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = NULL;
+	KL_AUTO(kl_job_freep) struct kl_job *j = NULL;
+	int64_t bytes[KL_JOB_MAX_ARGS];
+
+	if (parse(&j, device) < 0)
+		fail_msg("%s", kl_error_last());
+	assert_int_equal(j->surface, KL_SURFACE_CUDA);
+	assert_string_equal(j->entry, "");
+	assert_string_equal(j->arch, "sm_90a");
+	assert_int_equal(j->ndim, 2);
+	assert_string_equal(j->dim_name[1], "N");
+	assert_int_equal(j->point[0].dim[1], 100);
+	assert_non_null(j->plan);
+	assert_null(j->parent_plan);
+	assert_non_null(j->oracle_plan);
+	kl_job_tensor_bytes(bytes, j, &j->point[0], 8);
+	assert_int_equal(bytes[0], 64 * 100 * 8);
+	assert_int_equal(bytes[1], 0);
+	assert_int_equal(bytes[2], 64 * 4);
+	kl_job_tensor_bytes(bytes, j, &j->point[0], 0);
+	assert_int_equal(bytes[3], 64 * 100 * 2);
+	if (kl_plan_resolve(&at, j->plan, j->point[0].dim, bytes, &h100) < 0)
+		fail_msg("%s", kl_error_last());
+	assert_int_equal(at->launch[0].grid[0], 25);
+	assert_int_equal(at->launch[0].arg[1].index, 3);
+	assert_int_equal(at->launch[0].arg[2].bits, 0x3fc00000);
+	assert_int_equal(at->launch[0].arg[3].bits, 6400);
+}
+
+static const struct edit device_edits[] = {
+	{ "sm_90a", "sm_1", "no architecture" },
+	{ "\"arch\":\"sm_90a\",", "", "arch" },
+	{ "[\"M\",\"N\"]", "[]", "0 dims, 1 to 16" },
+	{ "[\"M\",\"N\"]", "[\"M\",7]", "no name" },
+	{ "\"dims\":[64,100]", "\"dims\":[64]", "1 values for 2 dims" },
+	{ "\"dims\":[64,100]", "\"dims\":[64,-1]", "whole number from 0" },
+	{ "\"dims\":[64,100],", "", "0 values for 2 dims" },
+	{ "\"n\":\"M * N\"", "\"n\":\"M * P\"", "'plan': let.n: 'P' is not" },
+	{ "\"parent\":null", "\"parent\":\"/d/p.cubin\"", "'parent_plan' is missing" },
+	{ "\"oracle_plan\"", "\"isa\":null,\"xoracle_plan\"", "unknown member 'xoracle_plan'" },
+	{ "\"kernel\":\"o\"", "\"kernel\":\"\"", "'oracle_plan': launch[0].kernel: it is empty" },
+	{ "\"kind\":\"out\"", "\"kind\":\"dim\"", "job" },
+};
+
+static void edits_are_refused_in(const char *whole_job, const struct edit *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct edit *e = &list[i];
+		const char *at = strstr(whole_job, e->from);
 		KL_AUTO(kl_freep) char *text = NULL;
 		struct kl_job *j = NULL;
 		int err;
 
 		assert_non_null(at);
-		text = kl_asprintf("%.*s%s%s", (int)(at - whole), whole, e->to, at + strlen(e->from));
+		text = kl_asprintf("%.*s%s%s", (int)(at - whole_job), whole_job, e->to, at + strlen(e->from));
 		err = parse(&j, text);
 		if (err >= 0 || !strstr(kl_error_last(), e->says))
 			fail_msg("%s -> %s: %s", e->from, e->to, err < 0 ? kl_error_last() : "accepted");
 		assert_null(j);
 	}
+}
+
+static void edits_are_refused(void **state)
+{
+	edits_are_refused_in(whole, edits, KL_ARRAY_SIZE(edits));
+	edits_are_refused_in(device, device_edits, KL_ARRAY_SIZE(device_edits));
 }
 
 static void odd_scalars(void **state)
@@ -148,6 +220,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_arrives),
+		cmocka_unit_test(a_device_job_arrives),
 		cmocka_unit_test(edits_are_refused),
 		cmocka_unit_test(odd_scalars),
 	};

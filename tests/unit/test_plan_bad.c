@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan_fixture.h"
+
+/*
+ * One thing wrong in a good plan: what is replaced, and by what. The error must stand
+ * where the ^ is, which is taken out, or where `at` begins.
+ */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+struct row {
+	const char *from, *to, *what, *at;
+};
+
+static const struct row gemm[] = {
+	/* the document */
+	{ "launch: 1", "launch: ^2", "version 2 is not known" },
+	{ "klineage-launch: 1\n", "^", "'klineage-launch' is missing" },
+	{ "launch: 1", "launch: ^one", "whole number" },
+	{ "\nlaunch:", "\n^lunch:", "unknown key 'lunch'" },
+	{ "\nlaunch:", "\n^access_policy_window: {bytes: 4}\nlaunch:", "L2 access-policy windows" },
+	{ "prepare:\n  - {kernel: tile_order, grid: [1], block: [128],\n     args: [order, "
+	  "{i32: \"cdiv(M,BM)\"}, {i32: \"cdiv(N,BN)\"}, {i32: ctas/2}]}", "prepare: ^{}", "a list [...] is needed" },
+	{ "let:\n  ctas: min(cdiv(M, BM) * cdiv(N, BN), sms - sms % 2)\n"
+	  "  smem: STAGES * (BM + BN) * BK * 2 + BM * BN * 2 + 1280", "let: ^7", "a map {name: value} is needed" },
+	/* compile */
+	{ "sm_90a", "^sm_91", "'sm_91' is no architecture known here" },
+	{ "sm_90a", "^compute_90a", "no architecture" },
+	{ "sm_90a, std: c++17, define: {BM: 128, BN: 256, BK: 64, STAGES: 3}",
+	  "sm_80, define: {BM: 128, BN: 256, BK: 64, STAGES: 1}",
+	  "maps.tA: tensor maps need compute capability 9.0, here is 8.0 (case)", "{kind: tiled, of: A" },
+	{ "c++17", "^c++14", "'c++14' is none of: c++17, c++20" },
+	{ "{arch: sm_90a, ", "^{", "'arch' is missing in 'compile'" },
+	{ "std:", "^flags:", "unknown key 'flags'" },
+	{ "BM: 128", "BM: ^12x", "whole number" },
+	{ "BM: 128", "^M: 128", "'M' is a dim, a device fact or a constant already" },
+	{ "BM: 128", "^__B: 128", "reserved" },
+	{ "BM: 128", "^1B: 128", "no C identifier" },
+	{ "BM: 128", "BM: ^99999999999999999999", "whole number" },
+	/* let, require */
+	{ "ctas: min", "^sms: min", "'sms' is a dim, a device fact" },
+	{ "ctas: min", "^min: min", "'min' is a function" },
+	{ "cdiv(M, BM)", "cdiv(^P, BM)", "'P' is not a dim, a constant, a 'let' above it" },
+	{ "sms - sms % 2", "^smem", "'smem' is not a dim" },
+	{ "BM * BN * 2 + 1280", "(BM * BN * 2 + 1280^", "ends where ')' is needed" },
+	{ "smem: STAGES", "smem: ^4611686018427387904 * STAGES", "overflow beyond 64 bits at BM = 128, BN" },
+	{ "ctas: min(", "ctas: ^M / (N - N) * min(", "division by zero at M = 4096, N = 4096" },
+	{ "min(cdiv(M, BM) * cdiv(N, BN), sms - sms % 2)", "^[1]", "an expression is needed" },
+	{ "min(cdiv(M, BM) * cdiv(N, BN), sms - sms % 2)", "^M == 4", "a comparison stands where" },
+	{ "K % BK == 0", "^K % BK", "a number stands where a comparison is needed" },
+	{ "K % BK == 0", "^K == 4096", "'K == 4096' does not hold at K = 64 (also0)" },
+	{ "require: [", "require: [^M, ", "a number stands where" },
+	/* scratch */
+	{ "  order: {", "  ^A: {", "'A' is an argument of the contract" },
+	{ "i32, shape", "^i33, shape", "'i33' is none of: f64" },
+	{ "[ctas, 64]", "[ctas, ^0]", "an extent is 0: from 1 to" },
+	{ "[ctas, 64]", "[ctas, ^M - 4096]", "an extent is 0 at M = 4096" },
+	{ "[ctas, 64]", "[ctas, ^1099511627776]", "more than 2^40 bytes" },
+	{ "[ctas, 64]", "^[]", "0 entries" },
+	{ "init: prepare", "init: ^ones", "'ones' is none of: poison, zero, carry, prepare" },
+	{ "init: prepare", "init: zero", "scratch 'order' has not init: prepare", "order, {i32: \"cdiv(M" },
+	{ "{dtype: i32,", "^{dtype: i32, bytes: 4,", "not both" },
+	{ "dtype: i32, shape: [ctas, 64]", "bytes: 128, align: ^3", "no power of two" },
+	{ "{dtype: i32, shape: [ctas, 64]", "^{dtype: i32", "'dtype' and 'shape', or 'bytes'" },
+	{ "dtype: i32, shape: [ctas, 64]", "bytes: ^-1", "a size in bytes is -1" },
+	/* maps */
+	{ "kind: tiled, of: A", "kind: ^tile, of: A", "'tile' is none of: tiled, im2col" },
+	{ "{kind: tiled, of: A", "^{of: A", "'kind' is missing" },
+	{ "of: A,", "of: ^X,", "'X' is neither a tensor of the contract nor a scratch" },
+	{ "bf16, dims: [K, M]", "^bf17, dims: [K, M]", "'bf17' is none of" },
+	{ "dims: [K, M]", "dims: [K, ^0]", "dims is 0: from 1 to 4294967296" },
+	{ "dims: [K, M]", "dims: [K, ^4294967297]", "dims is 4294967297" },
+	{ "dims: [K, M]", "dims: ^[K, M + 1]", "reaches 33562624 bytes from byte 0, the tensor has 33554432" },
+	{ "dims: [K, M]", "dims: ^[]", "it takes 1 to 5" },
+	{ "dims: [K, M], strides: [K*2]", "dims: [K, M, M], strides: ^[K*2]", "1 entries where 2 are needed" },
+	{ "strides: [K*2]", "strides: [^K*2+8]", "no multiple of 16" },
+	{ "strides: [K*2]", "strides: [^0]", "strides is 0" },
+	{ "strides: [K*2]", "strides: [^1099511627776]", "strides is 1099511627776" },
+	{ "dims: [K, M], strides: [K*2]", "dims: ^[4294967296, 4294967296], strides: [1099511627760]",
+	  "reaches beyond 64 bits" },
+	{ "box: [BK, BM]", "box: [BK, ^BM * 4]", "box is 512 at BM = 128: from 1 to 256" },
+	{ "box: [BK, BM]", "box: [^0, BM]", "box is 0" },
+	{ "box: [BK, BM]", "box: [^BK * 2, BM]", "256 bytes, swizzle 128B takes at most 128" },
+	{ "box: [BK, BM]", "box: [^4, BM]", "8 bytes: it must be a multiple of 16" },
+	{ "box: [BK, BM]", "box: ^[BK]", "1 entries where 2 are needed" },
+	{ "elem: [1, 1]", "elem: [1, ^9]", "elem is 9: from 1 to 8" },
+	{ "elem: [1, 1]", "elem: [^0, 1]", "elem is 0" },
+	{ "interleave: none", "interleave: ^16B", "at least 3 dims" },
+	{ "interleave: none", "interleave: ^64B", "'64B' is none of: none, 16B, 32B" },
+	{ "swizzle: 128B", "swizzle: ^256B", "'256B' is none of" },
+	{ "swizzle: 128B", "swizzle: ^128B-atom-64B", "needs compute capability 10.0, here is 9.0" },
+	{ "l2: 256B", "l2: ^512B", "'512B' is none of" },
+	{ "oob: zero", "oob: ^one", "'one' is none of: zero, nan" },
+	{ "bf16, dims: [K, M], strides: [K*2], box: [BK, BM],   elem: [1, 1],\n"
+	  "       interleave: none, swizzle: 128B, l2: 256B, oob: zero",
+	  "u16, dims: [K, M], strides: [K*2], box: [BK, BM],   elem: [1, 1],\n"
+	  "       interleave: none, swizzle: 128B, l2: 256B, oob: ^nan", "'nan' is for floats, not for u16" },
+	{ "interleave: none", "offset: ^8, interleave: none", "an offset of 8 in 33554432 bytes" },
+	{ "interleave: none", "offset: ^33554432, interleave: none", "it must lie within" },
+	{ "interleave: none", "^pixels: 4, interleave: none", "unknown key 'pixels'" },
+	{ "interleave: none", "^l2_policy: 4, interleave: none", "L2 access-policy windows" },
+	/* launches */
+	{ "kernel: tile_order", "kernel: ^tile order", "'tile order' is no symbol" },
+	{ "kernel: tile_order", "kernel: ^''", "it is empty" },
+	{ "{kernel: tile_order, ", "^{", "'kernel' is missing" },
+	{ "args: [order, ", "args: [^C, ", "'C' is a tensor: a prepare launch is not timed" },
+	{ "args: [order, ", "args: [{map: ^tA}, ", "map 'tA' is not of scratch with init: prepare" },
+	{ "block: [128]", "block: [128], pdl: ^true", "no use for pdl" },
+	{ "grid: [ctas]", "grid: [^ctas * 0]", "grid is 0 at ctas = 132: from 1 to 2147483647" },
+	{ "grid: [ctas]", "grid: [^M * M * M]", "grid is 68719476736 at M = 4096" },
+	{ "grid: [ctas]", "grid: [ctas, ^65536]", "grid is 65536: from 1 to 65535" },
+	{ "grid: [ctas]", "grid: [ctas, 1, ^65536]", "grid is 65536: from 1 to 65535" },
+	{ "grid: [ctas]", "grid: ^[ctas, 1, 1, 1]", "4 entries, it takes 1 to 3" },
+	{ "grid: [ctas]", "grid: [^ctas - 1]", "a grid of 131 is no multiple of the cluster's 2" },
+	{ "grid: [ctas]", "grid: [^M * M * M * M * M * M]", "overflow beyond 64 bits at M = 4096" },
+	{ "grid: [ctas]", "grid: ^ctas", "a list [...] is needed" },
+	{ "block: [384]", "block: [^1025]", "block is 1025: from 1 to 1024" },
+	{ "block: [384]", "block: ^[32, 64]", "a block of 32 x 64 x 1 threads" },
+	{ "block: [384]", "block: [1, 1, ^65]", "block is 65: from 1 to 64" },
+	{ "block: [384]", "block: [^-1]", "block is -1" },
+	{ "cluster: [2]", "cluster: ^[12]", "a cluster of 12 blocks: 8 are possible" },
+	{ "cluster: [2]", "nonportable: true\n    cluster: [^17]", "cluster is 17" },
+	{ "cluster: [2]", "nonportable: true\n    cluster: ^[4, 8]", "a cluster of 32 blocks" },
+	{ "cluster: [2]", "cluster: ^[1, 2, 1, 1]", "it takes 1 to 3" },
+	{ "cluster: [2]", "cluster: [1, 2]", "a grid of 1 is no multiple of the cluster's 2", "[ctas]\n" },
+	{ "cluster: [2]", "cluster: [4]\n    nonportable: ^maybe", "true or false is needed" },
+	{ "smem: smem", "smem: ^smem * 2", "428544 bytes of shared memory, a block has at most 232448" },
+	{ "smem: smem\n", "smem: ^0 - smem\n", "-214272 bytes" },
+	{ "cooperative: false", "cooperative: ^no", "true or false is needed" },
+	{ "cooperative: false", "pdl: ^true", "follows a launch of the plan's own" },
+	{ "cooperative: false", "^accessPolicyWindow: {}", "L2 access-policy windows" },
+	{ "cooperative: false", "^stream: 1", "unknown key 'stream'" },
+	/* arguments */
+	{ "args: [{map: tA}", "args: [{map: ^tX}", "the plan has no map 'tX'" },
+	{ "tC}, order,", "tC}, ^ordre,", "'ordre' is neither a tensor of the contract nor a scratch" },
+	{ "{i32: M}", "{^i33: M}", "unknown key 'i33'" },
+	{ "{i32: M}", "{i32: ^M * M * 1024}", "the value is 17179869184 at M = 4096" },
+	{ "{i32: M}", "{u32: ^-M}", "the value is -4096 at M = 4096" },
+	{ "{i32: M}", "{f32: ^M}", "a number is needed here" },
+	{ "{i32: M}", "{f32: ^1e39}", "a number that a float holds" },
+	{ "{i32: M}", "{f64: ^1e999}", "a number that a double holds" },
+	{ "{i32: M}", "^{i32: M, i64: N}", "an argument is a name, null, or one of" },
+	{ "{i32: M}", "^{}", "an argument is a name, null" },
+	{ "{i32: M}", "^[M]", "a single word is needed" },
+	{ "{i32: M}", "{ptr: ^M}", "'M' is neither a tensor" },
+	{ "{i32: M}", "{ptr: A, offset: ^M * M * 2}", "an offset in bytes is 33554432" },
+	{ "{i32: M}", "{ptr: A, ^off: 4}", "unknown key 'off'" },
+	{ "{i32: M}", "{bytes: ^none.bin}", "'bytes' names no file among the sources" },
+	{ "{i32: M}", "{bytes: ^empty.bin}", "'empty.bin' has 0 bytes" },
+	{ "{i32: M}", "{bytes: params.bin, at: [{off: ^4, ptr: A}]}", "a multiple of 8 and fit" },
+	{ "{i32: M}", "{bytes: params.bin, at: [{off: ^80, ptr: A}]}", "8 bytes at 80 of 80" },
+	{ "{i32: M}", "{bytes: params.bin, at: [{off: ^0, map: tA}]}", "128 bytes at 0 of 80" },
+	{ "{i32: M}", "{bytes: params.bin, at: [{off: 0, ptr: A}, {off: ^0, ptr: B}]}", "it lies over" },
+	{ "{i32: M}", "{bytes: params.bin, at: [^{ptr: A}]}", "'off' is missing" },
+};
+
+static const struct row conv[] = {
+	{ "lower: [-pad, -pad]", "lower: ^[-pad]", "1 entries where 2 are needed" },
+	{ "lower: [-pad, -pad]", "lower: [-pad, ^-129]", "lower is -129: from -128 to 127" },
+	{ "upper: [pad-(S-1), ", "upper: [^128, ", "upper is 128" },
+	{ "upper: [pad-(S-1), ", "upper: [^-57, ", "the box from -1 to -57 beyond the end is empty" },
+	{ "channels: BK", "channels: ^257", "channels is 257: from 1 to 256" },
+	{ "channels: BK", "channels: ^128", "256 bytes, swizzle 128B takes at most 128" },
+	{ "pixels: BM", "pixels: ^1025", "pixels is 1025: from 1 to 1024" },
+	{ "channels: BK, ", "", "'channels' is missing", "{kind: im2col" },
+	{ "dims: [C, W, H, N], strides: [C*2, W*C*2, H*W*C*2]", "dims: ^[C, W], strides: [C*2]", "takes 3 to 5" },
+	{ "interleave: none, swizzle: 128B", "interleave: 32B, swizzle: ^128B", "goes with swizzle 32B alone" },
+	{ "quirks: auto", "quirks: ^all", "'all' is none of: none, auto" },
+	/* 7 * 5 rows of the smallest point */
+	{ "dims: [F, rows]", "dims: ^[F, rows + 1]", "the map reaches" },
+};
+
+static const struct row chain[] = {
+	{ "[1],            init: carry", "[1], init: ^prepare", "the plan has no prepare launch" },
+	{ "align: 128", "align: ^0", "whole number from 1" },
+	{ "G, scale]", "G, ^scala]", "'scala' is neither" },
+	{ "  tick:", "  ^scale:", "'scale' is an argument of the contract" },
+	{ "sm_90}", "sm_80}", "programmatic launch needs compute capability 9.0, here is 8.0", "true, args: [G" },
+	{ "sm_90}", "sm_86, std: c++20}\nprepare: ^[]", "0 entries" },
+	{ "compile: {arch: sm_90}", "artefact: ^{cubin: d.cubin}", "'sha256' is missing" },
+	{ "compile: {arch: sm_90}", "artefact: {cubin: d.cubin, sha256: ^abc}", "64 lower-case hexadecimal" },
+	{ "compile:", "artefact: ^{}\ncompile:", "'compile' or 'artefact', not both" },
+	{ "compile: {arch: sm_90}", "artefact: {cubin: ^d.cubin, arch: sm_90, sha256: "
+	  "0123456789012345678901234567890123456789012345678901234567890123}", "is none of the sources" },
+	{ "compile: {arch: sm_90}", "artefact: {cubin: params.bin, arch: sm_90, sha256: "
+	  "^\"0123456789012345678901234567890123456789012345678901234567890123\"}", "has the digest" },
+	{ "klineage-launch: 1\ncompile: {arch: sm_90}\n", "^klineage-launch: 1\n", "'arch' is missing in 'compile'" },
+};
+
+/* "<line>:<column>" of a byte of the text. */
+static char *place_of(const char *text, const char *at)
+{
+	const char *line = text;
+	int n = 1;
+
+	for (const char *s = text; s < at; s++) {
+		if (*s == '\n') {
+			n++;
+			line = s + 1;
+		}
+	}
+	return kl_asprintf("launch.yaml:%d:%d: ", n, (int)(at - line) + 1);
+}
+
+static int check_row(const struct kl_contract *c, const char *good, const struct row *r)
+{
+	KL_AUTO(kl_freep) char *bad = plan_edit(good, r->from, r->to), *where = NULL;
+	char *mark = r->at ? strstr(bad, r->at) : strchr(bad, '^');
+	struct kl_launch *l = NULL;
+	int err;
+
+	if (!mark)
+		fail_msg("'%s' says no place", r->to);
+	where = place_of(bad, mark);
+	if (!r->at)
+		memmove(mark, mark + 1, strlen(mark));
+	err = plan_read(&l, c, bad);
+	kl_launch_free(l);
+	if (err == KL_EINVALID && !strncmp(kl_error_last(), where, strlen(where)) &&
+	    strstr(kl_error_last(), r->what))
+		return 0;
+	print_error("'%s' -> '%s': %d: %s\n\twanted %s%s\n", r->from, r->to, err,
+		    err ? kl_error_last() : "accepted", where, r->what);
+	return 1;
+}
+
+static void check(const char *name, const struct row *rows, size_t n)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract(name);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int wrong = 0;
+
+	plan_text(&text, name);
+	for (size_t i = 0; i < n; i++)
+		wrong += check_row(c, text.ptr, &rows[i]);
+	assert_int_equal(wrong, 0);
+}
+
+static void errors_stand_at_their_place(void **state)
+{
+	check("gemm", gemm, KL_ARRAY_SIZE(gemm));
+}
+
+static void errors_of_image_maps(void **state)
+{
+	check("conv2d", conv, KL_ARRAY_SIZE(conv));
+}
+
+static void errors_of_chains_and_artefacts(void **state)
+{
+	check("chain", chain, KL_ARRAY_SIZE(chain));
+}
+
+/* A copy of `unit`, n times over. */
+static void add_times(struct kl_buf *out, const char *unit, size_t n)
+{
+	while (n--)
+		kl_buf_adds(out, unit);
+}
+
+static void hostile_sizes_are_refused(void **state)
+{
+	static const struct { const char *from, *head, *unit, *tail, *what; size_t n; } rows[] = {
+		{ "M % (2*BM) == 0", "", "(", "M", "nests deeper than 32", 400 },
+		{ "M % (2*BM) == 0", "M == ", "-", "1", "nests deeper than 32", 400 },
+		{ "M % (2*BM) == 0", "M == 1", " + 1", "", "longer than 512 bytes", 400 },
+		{ "[ctas, 64]", "[ctas", ", 1", "]", "it takes 1 to 8", 8 },
+		{ "{i32: M}", "null", ", null", "", "it takes 0 to 64", 80 },
+		{ "{i32: M}", "", "[", "", "launch.yaml:", 40 },
+		{ "M % (2*BM) == 0", "M == 4", ", M == 4", "", "it takes 0 to 64", 64 },
+		{ "grid: [ctas]", "xgrid: ", "x", "", "unknown key 'xgrid'", 2000 },
+		{ "kernel: gemm_bf16_ws", "kernel: ", "x", "", "longer than 255 bytes", 300 },
+		{ "args: [{map: tA}", "args: [{bytes: params.bin}", ", {map: tA}", "", "more than 4096 bytes", 40 },
+	};
+	KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract("gemm");
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+
+	plan_text(&text, "gemm");
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_buf_release) struct kl_buf to = KL_BUF_INIT;
+		KL_AUTO(kl_freep) char *bad = NULL;
+		struct kl_launch *l = NULL;
+
+		kl_buf_adds(&to, rows[i].head);
+		add_times(&to, rows[i].unit, rows[i].n);
+		kl_buf_adds(&to, rows[i].tail);
+		bad = plan_edit(text.ptr, rows[i].from, to.ptr);
+		assert_error(KL_EINVALID, rows[i].what, plan_read(&l, c, bad));
+		assert_null(l);
+	}
+}
+
+/* The worker reads JSON that nobody else has looked at. */
+static void the_worker_trusts_no_job(void **state)
+{
+	static const struct { const char *json, *what; } rows[] = {
+		{ "[]", "a map {key: value} is needed" },
+		{ "{\"klineage-launch\":1}", "'launch' is missing" },
+		{ "{\"klineage-launch\":1,\"launch\":{}}", "launch: a list" },
+		{ "{\"klineage-launch\":1,\"launch\":[null]}", "launch[0]: a map" },
+		{ "{\"klineage-launch\":1.0,\"launch\":[]}", "klineage-launch: a whole number" },
+		{ "{\"klineage-launch\":1,\"launch\":[{\"kernel\":\"k\",\"grid\":[1],\"block\":[1],"
+		  "\"args\":[{\"bytes\":\"f\"}]}]}", "launch[0].args[0].bytes: 'f' was not put in place" },
+		{ "{\"klineage-launch\":1,\"launch\":[{\"kernel\":\"k\",\"grid\":[1],\"block\":[1],"
+		  "\"args\":[{\"bytes\":{\"hex\":\"0g\"}}]}]}", "launch[0].args[0].bytes: 1 to 4096 bytes" },
+		{ "{\"klineage-launch\":1,\"launch\":[{\"kernel\":\"k\\u0007\",\"grid\":[1],\"block\":[1],"
+		  "\"args\":[]}]}", "launch[0].kernel: it has bytes that do not print" },
+		{ "{\"klineage-launch\":1,\"let\":[{\"a\":\"b\"},{\"b\":1}],\"launch\":[]}", "let.a: 'b' is not" },
+		{ "{\"klineage-launch\":1,\"let\":[7],\"launch\":[]}", "let: a map {name: value}" },
+		{ "{\"klineage-launch\":1,\"x\\ny\":[7],\"launch\":[]}", "x?y: unknown key 'x?y'" },
+	};
+	const struct kl_plan_names names = { .ndim = 0 };
+	char place[KL_PLAN_PLACE];
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(json_decrefp) json_t *doc = NULL;
+		struct kl_plan *p = NULL;
+
+		assert_ok(kl_json_parse(&doc, rows[i].json, strlen(rows[i].json)));
+		assert_error(KL_EINVALID, rows[i].what, kl_plan_parse(&p, doc, &names, place));
+		assert_null(p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(errors_stand_at_their_place),
+		cmocka_unit_test(errors_of_image_maps),
+		cmocka_unit_test(errors_of_chains_and_artefacts),
+		cmocka_unit_test(hostile_sizes_are_refused),
+		cmocka_unit_test(the_worker_trusts_no_job),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
