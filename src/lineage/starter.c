@@ -92,7 +92,8 @@ static int read_files(struct kl_starter *s)
 	int err = kl_fs_list(&names, s->dir);
 
 	for (size_t i = 0; !err && i < names.n; i++)
-		if (strcmp(names.v[i], "history") && strcmp(names.v[i], "template.yaml"))
+		if (strcmp(names.v[i], "history") && strcmp(names.v[i], "rejected") &&
+		    strcmp(names.v[i], "template.yaml"))
 			kl_strvec_push(&s->files, names.v[i]);
 	return err < 0 ? err : kl_fs_list(&s->patches, history);
 }

@@ -11,6 +11,7 @@
  *	template.yaml		{template, summary, author, date, portable}
  *	klineage.yaml, ...	the contract and what else stands from the first commit on
  *	history/NNNN-*.patch	the kernel's history as mails; 0001 makes the file
+ *	rejected/NNNN-*.patch	what fails on state NNNN; not replayed
  *
  * Replayed, it is a series of commits with fixed authors and dates: the same
  * ids everywhere.
@@ -21,7 +22,7 @@ struct kl_starter {
 	int64_t time;		/* of the first commit; one minute more each */
 	size_t portable;	/* patches up to here need no AVX2 */
 	char *dir;
-	struct kl_strvec files;	/* beside template.yaml and history/ */
+	struct kl_strvec files;	/* beside template.yaml, history/ and rejected/ */
 	struct kl_strvec patches;
 };
 

@@ -13,6 +13,12 @@ cubin () {
 	"$nvcc" -cubin -gencode=arch=compute_90a,code=sm_90a -std=c++17 -O3 -Werror all-warnings "$@" -o "$to" "$from"
 }
 
+# defines <plan>: what the plan has the compiler define
+defines () {
+	sed -n "s/^compile:.*define: {\([^}]*\)}.*/\1/p" "$1" | tr "," "\n" |
+	sed -n "s/^ *\([A-Za-z_0-9]*\): *\([0-9]*\) *$/-D\1=\2/p"
+}
+
 # states <template>: its revisions, oldest first
 states () {
 	git -C "$1" rev-list --reverse HEAD
@@ -48,7 +54,23 @@ do
 		for rev in $(states "$t")
 		do
 			git -C "$t" show $rev:"$src" >state.cu &&
-			cubin state.cu state.cubin || return 1
+			git -C "$t" show $rev:launch.yaml >state.yaml &&
+			cubin state.cu state.cubin $(defines state.yaml) || return 1
+		done
+	'
+
+	# rejected/NNNN-*.patch: a simplification of state NNNN that fails when it runs
+	test -d "$dir"/rejected &&
+	test_expect_success NVCC "$t: what was rejected applies to its state and compiles" '
+		states "$t" >states &&
+		for patch in "$dir"/rejected/*.patch
+		do
+			n=${patch##*/} &&
+			rev=$(sed -n "$(expr "${n%%-*}" + 0)p" states) &&
+			git -C "$t" checkout -q -f "$rev" &&
+			git -C "$t" apply "$patch" &&
+			! git -C "$t" diff --quiet &&
+			cubin "$t/$src" state.cubin $(defines "$t"/launch.yaml) || return 1
 		done
 	'
 
