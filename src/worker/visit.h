@@ -6,8 +6,8 @@
 #include "worker/pool.h"
 
 /*
- * visit - the profile's smallest part: one fresh process of one subject, one
- * call that is not measured, then measured calls on inputs that this process
+ * visit - the profile's smallest part: one fresh process of one subject with a
+ * fresh copy of its object, one call that is not measured, then measured calls on inputs that this process
  * has not seen. Every answer is checked, the unmeasured one's as well.
  *
  * Cold: inputs are copied in and every buffer evicted from the caches right

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/proc.h"
+#include "base/vec.h"
 #include "worker/stages.h"
 
 static char *dir;
@@ -74,10 +75,15 @@ static struct kl_job *make_job(const char *candidate, const char *extra, const c
 static json_t *profile(const struct kl_job *j)
 {
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	KL_AUTO(kl_strvec_release) struct kl_strvec left = KL_STRVEC_INIT;
 	json_t *result = json_object();
 
 	if (kl_pool_open(&pool, j) < 0 || kl_stage_profile(result, j, pool) < 0)
 		fail_msg("%s", kl_error_last());
+	/* the copies that were visited are gone */
+	assert_int_equal(kl_fs_list(&left, j->pool), 0);
+	for (size_t i = 0; i < left.n; i++)
+		assert_null(strstr(left.v[i], "object"));
 	return result;
 }
 
