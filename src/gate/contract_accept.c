@@ -32,26 +32,62 @@ static int read_arg_name(int *out, const struct kl_contract *c, struct kl_node n
 	return 0;
 }
 
-/* `per: [0, 1]`: leading axes, so that every group is contiguous. */
+/* An axis, or {axis: n}, which keeps n of its coordinates together. Axes come in order. */
+static int read_axis(json_t *per, int64_t *next, const struct kl_arg *a, struct kl_node n)
+{
+	bool cut = n.y->kind == KL_YAML_MAP;
+	struct kl_node value = n;
+	json_t *piece;
+	int64_t axis, together;
+	int err;
+
+	if (cut) {
+		if ((err = kl_node_map(n, 1, 1)) < 0)
+			return err;
+		axis = n.y->key[0][0] - '0';
+		if (axis < 0 || axis >= KL_MAX_AXES || n.y->key[0][1])
+			return kl_yaml_key_error(n.file, n.y, 0, "'per' names an axis by its index");
+		value = kl_node_item(n, 0);
+		value.what = "per";
+		if ((err = kl_node_int(&together, value, 2, INT64_MAX)) < 0)
+			return err;
+	} else if ((err = kl_node_int(&axis, n, 0, KL_MAX_AXES - 1)) < 0) {
+		return err;
+	}
+	if (axis < *next)
+		return kl_node_error(n, "'per' names axes in order: [0], [0, 2], [0, {1: 64}] ...");
+	if (axis >= (int64_t)a->naxes)
+		return kl_node_error(n, "'per' names axis %lld, '%s' has %zu from 0 on", (long long)axis,
+				     a->name, a->naxes);
+	*next = axis + 1;
+	if (!cut) {
+		json_array_append_new(per, json_integer(axis));
+		return 0;
+	}
+	piece = json_object();
+	kl_json_set_int(piece, n.y->key[0], together);
+	json_array_append_new(per, piece);
+	return 0;
+}
+
 static int read_per(json_t *rule, const struct kl_arg *a, struct kl_node n)
 {
 	KL_AUTO(json_decrefp) json_t *per = json_array();
+	size_t alone = 0;
+	int64_t next = 0;
 	int err;
 
 	if (n.y) {
 		if ((err = kl_node_list(n, 0, KL_MAX_AXES)) < 0)
 			return err;
-		if (n.y->n >= a->naxes && n.y->n)
-			return kl_node_error(n, "'per' takes all %zu axes of '%s': the last must stay",
-					     a->naxes, a->name);
-		for (size_t i = 0; i < n.y->n; i++) {
-			int64_t axis;
-
-			if (kl_node_int(&axis, kl_node_item(n, i), (int64_t)i, (int64_t)i) < 0)
-				return kl_node_error(n, "'per' names the leading axes in order: "
-						     "[0], [0, 1] ...");
-			json_array_append_new(per, json_integer(axis));
-		}
+		for (size_t i = 0; i < n.y->n; i++)
+			if ((err = read_axis(per, &next, a, kl_node_item(n, i))) < 0)
+				return err;
+		for (size_t i = 0; i < json_array_size(per); i++)
+			alone += json_is_integer(json_array_get(per, i));
+		if (alone == a->naxes && alone)
+			return kl_node_error(n, "'per' takes all %zu axes of '%s': each element would be a "
+					     "group", a->naxes, a->name);
 	}
 	kl_json_set(rule, "per", kl_steal(&per));
 	return 0;
@@ -70,7 +106,8 @@ static int read_factor(json_t *rule, struct kl_node n, const char *key, double d
 
 static int read_numbers(json_t *rule, int kind, const struct kl_arg *a, struct kl_node n)
 {
-	struct kl_node per = kl_node_get(n, "per");
+	struct kl_node per = kl_node_get(n, "per"), zeros = kl_node_get(n, "zeros");
+	bool yes = false;
 	int err;
 
 	switch (kind) {
@@ -93,6 +130,10 @@ static int read_numbers(json_t *rule, int kind, const struct kl_arg *a, struct k
 			return err;
 		if (kl_json_num_or(rule, "tol", 0) >= 1)
 			return kl_node_error(kl_node_get(n, "tol"), "'tol' of 1 or more accepts zeros");
+		if (zeros.y && (err = kl_node_bool(&yes, zeros)) < 0)
+			return err;
+		if (yes)
+			kl_json_set_bool(rule, "zeros", true);
 		return read_per(rule, a, per);
 	default:
 		return 0;
@@ -104,7 +145,7 @@ static const char *const *keys_of(int kind)
 	static const char *const noise[] = { "rule", "out", "max", "rms", "per", NULL };
 	static const char *const exact[] = { "rule", "out", NULL };
 	static const char *const elementwise[] = { "rule", "out", "ulps", "acc", NULL };
-	static const char *const rel_l2[] = { "rule", "out", "tol", "per", NULL };
+	static const char *const rel_l2[] = { "rule", "out", "tol", "per", "zeros", NULL };
 	static const char *const multiset[] = { "rule", "values", "indices", "of", NULL };
 	static const char *const *const all[] = { noise, exact, elementwise, rel_l2, multiset };
 
@@ -251,10 +292,34 @@ int kl_contract_accept_read(struct kl_contract *c, struct kl_node top)
 	return 0;
 }
 
-/* {arg: fill, ...}, each fill for an input. */
-static int read_band(json_t *list, const struct kl_contract *c, struct kl_node n)
+/* `at` and `must_exceed`, which are no arguments; *word: it was one of them. */
+static int read_band_word(bool *word, json_t *band, bool exact, const char *key, struct kl_node n)
+{
+	static const char *const places[] = { "cases", "also", NULL };
+	double v;
+	int which, err;
+
+	*word = true;
+	if (!strcmp(key, "at")) {
+		if ((err = kl_node_choice(&which, n, places)) == 0)
+			kl_json_set_str(band, key, places[which]);
+		return err;
+	}
+	*word = !strcmp(key, "must_exceed");
+	if (!*word)
+		return 0;
+	if (!exact)
+		return kl_node_error(n, "'must_exceed' stands in a band of 'exact'");
+	if ((err = kl_node_num_in(&v, n, 1e-300, 1e300)) == 0)
+		kl_json_set_num(band, key, v);
+	return err;
+}
+
+/* {arg: fill, ..., at, must_exceed}, each fill for an input. */
+static int read_band(json_t *list, const struct kl_contract *c, bool exact, struct kl_node n)
 {
 	KL_AUTO(json_decrefp) json_t *band = json_object();
+	size_t fills = 0;
 	int err = kl_node_map(n, 1, KL_MAX_ARGS);
 
 	if (err < 0)
@@ -264,23 +329,33 @@ static int read_band(json_t *list, const struct kl_contract *c, struct kl_node n
 		struct kl_node item = kl_node_item(n, i);
 		int k = kl_contract_arg(c, key);
 		json_t *fill;
+		bool word;
 
+		item.what = key;
+		if ((err = read_band_word(&word, band, exact, key, item)) < 0)
+			return err;
+		if (word)
+			continue;
 		if (k < 0)
 			return kl_yaml_key_error(c->name, n.y, i, "'%s' names '%.64s', which is no argument",
 						 n.what, key);
 		if (!c->arg[k].fill)
 			return kl_yaml_key_error(c->name, n.y, i, "'%s' names '%s', which is no in or inout",
 						 n.what, key);
-		item.what = key;
 		if ((err = kl_contract_fill_read(&fill, c, (size_t)k, item)) < 0)
 			return err;
 		kl_json_set(band, key, fill);
+		fills++;
 	}
+	if (!fills)
+		return kl_node_error(n, "a band of '%s' fills no argument", n.what);
+	if (json_object_get(band, "must_exceed") && !strcmp(kl_json_str_or(band, "at", ""), "also"))
+		return kl_node_error(n, "'must_exceed' is asked at the cases, this band is at also");
 	json_array_append_new(list, kl_steal(&band));
 	return 0;
 }
 
-static int read_bands(json_t **out, const struct kl_contract *c, struct kl_node n)
+static int read_bands(json_t **out, const struct kl_contract *c, bool exact, struct kl_node n)
 {
 	int err;
 
@@ -290,14 +365,20 @@ static int read_bands(json_t **out, const struct kl_contract *c, struct kl_node 
 	if ((err = kl_node_list(n, 0, MAX_BANDS)) < 0)
 		return err;
 	for (size_t i = 0; i < n.y->n; i++)
-		if ((err = read_band(*out, c, kl_node_item(n, i))) < 0)
+		if ((err = read_band(*out, c, exact, kl_node_item(n, i))) < 0)
 			return err;
 	return 0;
 }
 
 int kl_contract_bands_read(struct kl_contract *c, struct kl_node top)
 {
-	int err = read_bands(&c->exact, c, kl_node_get(top, "exact"));
+	static const char *const words[] = { "at", "must_exceed" };
+	int err;
 
-	return err < 0 ? err : read_bands(&c->bands, c, kl_node_get(top, "bands"));
+	for (size_t i = 0; i < KL_ARRAY_SIZE(words); i++)
+		if (kl_contract_arg(c, words[i]) >= 0)
+			return kl_node_error(kl_node_get(top, "args"), "no argument may be called '%s', "
+					     "which says something else in a band", words[i]);
+	err = read_bands(&c->exact, c, true, kl_node_get(top, "exact"));
+	return err < 0 ? err : read_bands(&c->bands, c, false, kl_node_get(top, "bands"));
 }

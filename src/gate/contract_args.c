@@ -127,6 +127,20 @@ static int read_shape(struct kl_contract *c, struct kl_arg *a, struct kl_node n)
 	return 0;
 }
 
+/* `lower` and `running` go along an axis before the last. */
+static int check_axes(const struct kl_arg *a, const json_t *fill, struct kl_node n)
+{
+	const json_t *lower = json_object_get(fill, "lower");
+
+	if (lower && json_integer_value(lower) + 1 >= (json_int_t)a->naxes)
+		return kl_node_error(n, "'lower' names an axis before the last, '%s' has %zu", a->name,
+				     a->naxes);
+	if (json_object_get(fill, "running") && a->naxes < 2)
+		return kl_node_error(n, "'running' needs an axis before the last, '%s' has %zu", a->name,
+				     a->naxes);
+	return 0;
+}
+
 int kl_contract_fill_read(json_t **out, const struct kl_contract *c, size_t arg, struct kl_node n)
 {
 	KL_AUTO(kl_expr_freep) struct kl_expr *e = NULL;
@@ -138,7 +152,7 @@ int kl_contract_fill_read(json_t **out, const struct kl_contract *c, size_t arg,
 	char id[32];
 	int err = kl_fill_read(&fill, n, t, &names);
 
-	if (err < 0)
+	if (err < 0 || (err = check_axes(&c->arg[arg], fill, n)) < 0)
 		return err;
 	index = kl_fill_index(fill);
 	if (index && (err = kl_expr_parse(&e, index, &names, KL_EXPR_NUMBER, NULL)) < 0)

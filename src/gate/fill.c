@@ -181,6 +181,20 @@ static int read_cauchy(json_t **out, struct kl_node n, const struct reading *r)
 	return err < 0 ? err : read_flag(out, n, r);
 }
 
+/* [p, sd]: a standard normal, to which with chance p a normal of that sd is added. */
+static int read_outliers(json_t **out, struct kl_node n, const struct reading *r)
+{
+	double v[2];
+	int err;
+
+	if ((err = need_float(n, r)) < 0 || (err = read_pair(v, n)) < 0)
+		return err;
+	if (v[0] <= 0 || v[0] > 1 || v[1] <= 0)
+		return kl_node_error(n, "'outliers' takes [p, sd] with p in (0, 1] and sd above 0");
+	*out = json_pack("[ff]", v[0], v[1]);
+	return 0;
+}
+
 static const struct generator {
 	const char *key;
 	int (*read)(json_t **out, struct kl_node n, const struct reading *r);
@@ -189,7 +203,7 @@ static const struct generator {
 	{ "ints", read_ints }, { "const", read_const },
 	{ "one-hot", read_flag }, { "choice", read_choice },
 	{ "cauchy", read_cauchy }, { "index", read_index },
-	{ "repeat", read_repeat },
+	{ "repeat", read_repeat }, { "outliers", read_outliers },
 };
 
 static int read_word(json_t **out, struct kl_node n, const struct reading *r)
@@ -226,7 +240,10 @@ static int read_shaping(json_t *fill, struct kl_node n, const struct reading *r)
 	struct kl_node map = kl_node_get(n, "map");
 	struct kl_node scale = kl_node_get(n, "scale");
 	struct kl_node unit = kl_node_get(n, "unit");
-	const struct kl_node any = map.y ? map : scale.y ? scale : unit;
+	struct kl_node lower = kl_node_get(n, "lower");
+	struct kl_node running = kl_node_get(n, "running");
+	const struct kl_node any = map.y ? map : scale.y ? scale : unit.y ? unit : lower.y ? lower : running;
+	int64_t whole;
 	int which, err;
 	double v;
 
@@ -251,6 +268,19 @@ static int read_shaping(json_t *fill, struct kl_node n, const struct reading *r)
 			return err;
 		kl_json_set_str(fill, "unit", "last");
 	}
+	if (lower.y) {
+		if ((err = kl_node_int(&whole, lower, 0, 7)) < 0)
+			return err;
+		kl_json_set_int(fill, "lower", whole);
+	}
+	if (running.y) {
+		if ((err = kl_node_int(&whole, running, 2, INT32_MAX)) < 0)
+			return err;
+		kl_json_set_int(fill, "running", whole);
+	}
+	if (r->inside_repeat && (lower.y || running.y))
+		return kl_node_error(lower.y ? lower : running, "'repeat' has one row, 'lower' and 'running' "
+				     "are about several");
 	return 0;
 }
 
@@ -258,7 +288,7 @@ static int read_map(json_t **out, struct kl_node n, const struct reading *r)
 {
 	static const char *const known[] = {
 		"normal", "uniform", "ints", "const", "one-hot", "choice",
-		"cauchy", "index", "repeat", "map", "scale", "unit", NULL
+		"cauchy", "index", "repeat", "outliers", "map", "scale", "unit", "lower", "running", NULL
 	};
 	KL_AUTO(json_decrefp) json_t *fill = json_object();
 	int err;
@@ -281,7 +311,7 @@ static int read_map(json_t **out, struct kl_node n, const struct reading *r)
 	}
 	if (!json_object_size(fill))
 		return kl_node_error(n, "'%s' names no generator (normal, uniform, ints, const, one-hot, "
-				     "choice, cauchy, index, repeat)", n.what);
+				     "choice, cauchy, index, repeat, outliers)", n.what);
 	if ((err = read_shaping(fill, n, r)) < 0)
 		return err;
 	*out = kl_steal(&fill);
@@ -308,7 +338,8 @@ json_t *kl_fill_default(const struct kl_dtype_info *dtype)
 
 bool kl_fill_is_shaped(const json_t *fill)
 {
-	return json_object_get(fill, "map") || json_object_get(fill, "unit");
+	return json_object_get(fill, "map") || json_object_get(fill, "unit") ||
+	       json_object_get(fill, "lower") || json_object_get(fill, "running");
 }
 
 const char *kl_fill_index(const json_t *fill)

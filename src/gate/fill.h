@@ -22,7 +22,7 @@ int kl_fill_read(json_t **out, struct kl_node n, const struct kl_dtype_info *dty
 /** `normal`, or NULL for an integer type, which has no default. */
 json_t *kl_fill_default(const struct kl_dtype_info *dtype);
 
-/** Has it a `map` or `unit`, so that scaling it would change its meaning? */
+/** Has it a `map`, `unit`, `lower` or `running`, so that scaling it would change its meaning? */
 bool kl_fill_is_shaped(const json_t *fill);
 
 /** The text of its `index` expression (also inside `repeat`), or NULL. */

@@ -105,6 +105,43 @@ static int check_honest(struct audit *a)
 	return 0;
 }
 
+/* -- sums beyond fewer bits --------------------------------------------- */
+
+static double largest(const struct audit *a, const struct kl_member *m)
+{
+	double most = 0, v;
+
+	for (size_t i = 0; i < a->job->nargs; i++) {
+		bool real = kl_dtype_is_float(a->job->arg[i].dtype);
+
+		for (size_t k = 0; kl_arg_is_output(&a->job->arg[i]) && k < elements(m, i); k++) {
+			v = real ? ((const double *)m->truth[i])[k] : 0;
+			if (!real)
+				kl_tensor_load(&v, a->job->arg[i].dtype, m->truth[i], k, 1);
+			most = fabs(v) > most ? fabs(v) : most;
+		}
+	}
+	return most;
+}
+
+/* An exact band shows a narrow sum only if sums leave the range that it counts exactly. */
+static void check_exceed(struct audit *a)
+{
+	for (size_t i = 0; i < kl_pool_size(a->pool); i++) {
+		const struct kl_member *m = kl_pool_get(a->pool, i);
+		const json_t *band = m->exact ? json_array_get(a->job->exact,
+							       strtoul(m->band + 5, NULL, 10)) : NULL;
+		double must = kl_json_num_or(band, "must_exceed", 0), most;
+
+		if (!must || !m->point->perf)
+			continue;
+		most = largest(a, m);
+		if (!(most > must))
+			add(a->problems, "no answer exceeds %g at '%s', band '%s': the largest is %g",
+			    must, m->point->id, m->band, most);
+	}
+}
+
 /* -- trivial answers ---------------------------------------------------- */
 
 enum trivial { ZEROS, ONES, ROW_MEAN, PREVIOUS, COPY };
@@ -465,6 +502,7 @@ int kl_stage_audit(json_t *result, const struct kl_job *job, struct kl_pool *poo
 	check_judged(&a);
 	check_yardstick(&a);
 	check_twins(&a);
+	check_exceed(&a);
 	err = check_honest(&a);
 	if (err == 0)
 		err = check_trivial(&a);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "worker/group.h"
 #include "worker/multiset.h"
 #include "worker/tensor.h"
 
@@ -20,7 +21,7 @@ struct view {
 	enum kl_dtype dtype;
 	const int64_t *extent;
 	size_t naxes, n;	/* n: elements */
-	size_t ngroup, size;	/* groups and their size */
+	struct kl_groups groups;
 	const void *got;
 };
 
@@ -28,26 +29,15 @@ static int view_init(struct view *v, const struct kl_job *job, const struct kl_r
 		     const struct kl_member *w, int arg)
 {
 	const struct kl_point *pt = w->point;
-	unsigned seen = 0;
+	int err;
 
 	*v = (struct view){
 		.rule = rule, .w = w, .arg = arg, .dtype = job->arg[arg].dtype,
 		.extent = pt->arg[arg].extent, .naxes = pt->arg[arg].naxes,
-		.n = (size_t)kl_point_elements(pt, (size_t)arg), .ngroup = 1,
+		.n = (size_t)kl_point_elements(pt, (size_t)arg),
 	};
-	v->size = v->n;
-	if (!rule || !rule->npaxes)
-		return 0;
-	for (int i = 0; i < rule->npaxes; i++)
-		if (rule->per[i] >= 0 && rule->per[i] < KL_JOB_MAX_AXES)
-			seen |= 1u << rule->per[i];
-	if ((size_t)rule->npaxes > v->naxes || seen != (1u << rule->npaxes) - 1)
-		return kl_error(KL_EINVALID, "rule of '%s': 'per' must name leading axes of its tensor",
-				job->arg[arg].name);
-	for (int i = 0; i < rule->npaxes; i++)
-		v->ngroup *= (size_t)v->extent[i];
-	v->size = v->ngroup ? v->n / v->ngroup : 0;
-	return 0;
+	err = kl_groups_init(&v->groups, rule, v->extent, v->naxes);
+	return err < 0 ? kl_error_in(err, "rule of '%s'", job->arg[arg].name) : 0;
 }
 
 /* Truth of elements [off, off + n) as doubles; borrowed where it lies so already. */
@@ -118,19 +108,21 @@ static void finite_add(struct sums *s, const double *y, const double *b, size_t 
 static void yard_group(const struct view *v, size_t g, double *max, double *rms)
 {
 	double truth[BLOCK], honest[BLOCK];
-	size_t end = (g + 1) * v->size;
 	double limit = kl_tensor_max(v->dtype);
+	struct kl_group_walk walk;
+	size_t off, n, all = 0;
 	struct sums s = { 0 };
 
-	for (size_t off = g * v->size; off < end; off += BLOCK) {
-		size_t n = end - off < BLOCK ? end - off : BLOCK;
+	kl_group_start(&walk, &v->groups, g);
+	while (kl_group_next(&walk, &off, &n, BLOCK)) {
 		const double *y = load_truth(v, truth, off, n);
 
 		finite_add(&s, y, v->rule->kind == KL_RULE_NOISE ?
 				  load_honest(v, honest, off, n) : NULL, n, limit);
+		all += n;
 	}
 	*max = s.max;
-	*rms = v->size ? sqrt(s.sq / (double)v->size) : 0;
+	*rms = all ? sqrt(s.sq / (double)all) : 0;
 }
 
 int kl_yard_make(struct kl_yard *out, const struct kl_job *job, size_t rule,
@@ -146,10 +138,10 @@ int kl_yard_make(struct kl_yard *out, const struct kl_job *job, size_t rule,
 	err = view_init(&v, job, r, w, r->out);
 	if (err < 0)
 		return err;
-	out->ngroup = v.ngroup;
-	out->max = kl_calloc(v.ngroup + 1, sizeof(*out->max));
-	out->rms = kl_calloc(v.ngroup + 1, sizeof(*out->rms));
-	for (size_t g = 0; g < v.ngroup; g++)
+	out->ngroup = v.groups.count;
+	out->max = kl_calloc(v.groups.count + 1, sizeof(*out->max));
+	out->rms = kl_calloc(v.groups.count + 1, sizeof(*out->rms));
+	for (size_t g = 0; g < v.groups.count; g++)
 		yard_group(&v, g, &out->max[g], &out->rms[g]);
 	return 0;
 }
@@ -183,7 +175,7 @@ size_t kl_yard_group(const struct kl_job *job, size_t rule, const struct kl_poin
 		kl_error_clear();
 		return 0;
 	}
-	return v.size;
+	return v.groups.size;
 }
 
 /* -- verdicts on single elements ---------------------------------------- */
@@ -234,6 +226,10 @@ static struct verdict judge_one(const struct view *v, const struct judge *j, dou
 		}
 	} else if (isinf(g)) {
 		out.why = "infinite where the truth is finite";
+		return out;
+	}
+	if (v->rule->zeros && y == 0 && g != 0) {
+		out.why = "not zero where the truth is";
 		return out;
 	}
 	out.d = fabs(g - y);
@@ -366,7 +362,7 @@ static void check_exact(struct kl_mismatch *m, const struct view *v, bool zeros_
  */
 static double room(const struct view *v)
 {
-	return 1 + 3 / sqrt(v->size ? (double)v->size : 1);
+	return 1 + 3 / sqrt(v->groups.size ? (double)v->groups.size : 1);
 }
 
 static struct judge judge_of(const struct view *v, const struct kl_yard *yard, size_t g)
@@ -406,26 +402,48 @@ static size_t over(const struct view *v, const double *g, const double *y, const
 	return bad;
 }
 
+/* Is there a number where the truth is zero? */
+static bool zeros_broken(const double *g, const double *y, size_t n)
+{
+	size_t bad = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bad += y[i] == 0 && g[i] != 0;
+	return bad;
+}
+
+/* as doubles, large integers might look equal */
+static bool integers_clear(const struct view *v, size_t g)
+{
+	size_t size = kl_dtype_bytes(v->dtype), off, n;
+	struct kl_group_walk walk;
+
+	kl_group_start(&walk, &v->groups, g);
+	while (kl_group_next(&walk, &off, &n, SIZE_MAX))
+		if (memcmp((const char *)v->got + off * size,
+			   (const char *)v->w->truth[v->arg] + off * size, n * size))
+			return false;
+	return true;
+}
+
 /* The fast pass; true: the group is right. */
 static bool group_clear(struct kl_mismatch *m, const struct view *v, const struct judge *j, size_t g)
 {
-	double got[BLOCK], worst = 0;
-	size_t end = (g + 1) * v->size;
+	double got[BLOCK], worst = 0, rms;
+	struct kl_group_walk walk;
+	size_t off, n, all = 0;
 	struct sums s = { 0 };
-	double rms;
 
-	/* as doubles, large integers might look equal */
-	if (!kl_dtype_is_float(v->dtype)) {
-		size_t size = kl_dtype_bytes(v->dtype), at = g * v->size * size;
-
-		return !memcmp((const char *)v->got + at, (const char *)v->w->truth[v->arg] + at,
-			       v->size * size);
-	}
-	for (size_t off = g * v->size; off < end; off += BLOCK) {
-		size_t n = end - off < BLOCK ? end - off : BLOCK;
+	if (!kl_dtype_is_float(v->dtype))
+		return integers_clear(v, g);
+	kl_group_start(&walk, &v->groups, g);
+	while (kl_group_next(&walk, &off, &n, BLOCK)) {
 		const double *y = (const double *)v->w->truth[v->arg] + off;
 
 		kl_tensor_load(got, v->dtype, v->got, off, n);
+		all += n;
+		if (v->rule->zeros && zeros_broken(got, y, n))
+			return false;
 		if (v->rule->kind != KL_RULE_ELEMENTWISE)
 			sums_add(&s, got, y, n);
 		else if (over(v, got, y, j->absum ? j->absum + off : y, n, &worst))
@@ -435,7 +453,7 @@ static bool group_clear(struct kl_mismatch *m, const struct view *v, const struc
 		widen(m, worst, 1);
 		return true;
 	}
-	rms = v->size ? sqrt(s.sq / (double)v->size) : 0;
+	rms = all ? sqrt(s.sq / (double)all) : 0;
 	if (!(rms <= j->rms) || (v->rule->kind == KL_RULE_NOISE && !(s.max <= j->max)))
 		return false;
 	widen(m, rms, j->rms);
@@ -469,8 +487,11 @@ static void blame_group(struct kl_mismatch *m, const struct view *v, const struc
 {
 	bool l2 = v->rule->kind == KL_RULE_REL_L2;
 	double unit = l2 && allowed > 0 ? v->rule->tol / allowed : 1;
+	struct kl_group_walk walk;
+	size_t i, n;
 
-	for (size_t i = g * v->size; i < (g + 1) * v->size; i++) {
+	kl_group_start(&walk, &v->groups, g);
+	while (kl_group_next(&walk, &i, &n, 1)) {
 		struct element e = element_at(v, i);
 		struct verdict r = judge_one(v, j, e.g, e.y, e.h, i);
 
@@ -478,7 +499,7 @@ static void blame_group(struct kl_mismatch *m, const struct view *v, const struc
 			continue;
 		describe(m, v, i, e.y);
 		snprintf(m->why, sizeof(m->why), "%s error %.3g over group %zu of %zu, %.3g allowed",
-			 l2 ? "relative l2" : "rms", rms * unit, g, v->ngroup, allowed * unit);
+			 l2 ? "relative l2" : "rms", rms * unit, g, v->groups.count, allowed * unit);
 	}
 }
 
@@ -486,8 +507,11 @@ static void group_close(struct kl_mismatch *m, const struct view *v, const struc
 {
 	double sq = 0, floor_sq = 0, allowed, rms;
 	int64_t before = m->bad;
+	struct kl_group_walk walk;
+	size_t i, n, all = 0;
 
-	for (size_t i = g * v->size; i < (g + 1) * v->size; i++) {
+	kl_group_start(&walk, &v->groups, g);
+	for (; kl_group_next(&walk, &i, &n, 1); all++) {
 		struct element e = element_at(v, i);
 		struct verdict r = judge_one(v, j, e.g, e.y, e.h, i);
 		double half = kl_tensor_ulp(v->dtype, e.y) / 2;
@@ -507,12 +531,12 @@ static void group_close(struct kl_mismatch *m, const struct view *v, const struc
 		else
 			snprintf(m->why, sizeof(m->why), "error %.3g, %.3g allowed", r.d, r.allowed);
 	}
-	if (j->rms < 0 || !v->size)
+	if (j->rms < 0 || !all)
 		return;
 	allowed = j->rms;
-	rms = sqrt(sq / (double)v->size);
+	rms = sqrt(sq / (double)all);
 	if (v->rule->kind == KL_RULE_NOISE)
-		allowed = fmax(allowed, sqrt(floor_sq / (double)v->size));
+		allowed = fmax(allowed, sqrt(floor_sq / (double)all));
 	widen(m, rms, allowed);
 	if (rms > allowed && m->bad == before)
 		blame_group(m, v, j, g, rms, allowed);
@@ -520,7 +544,7 @@ static void group_close(struct kl_mismatch *m, const struct view *v, const struc
 
 static void check_groups(struct kl_mismatch *m, const struct view *v, const struct kl_yard *yard)
 {
-	for (size_t g = 0; g < v->ngroup; g++) {
+	for (size_t g = 0; g < v->groups.count; g++) {
 		struct judge j = judge_of(v, yard, g);
 
 		if (!group_clear(m, v, &j, g))

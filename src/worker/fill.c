@@ -11,10 +11,11 @@
 #define SCALE_UP 0x1p6
 #define SCALE_DOWN 0x1p-10
 
-enum kind { NORMAL, UNIFORM, INTS, CONST, ONE_HOT, CHOICE, CAUCHY, INDEX, REPEAT };
+enum kind { NORMAL, UNIFORM, INTS, CONST, ONE_HOT, CHOICE, CAUCHY, INDEX, REPEAT, OUTLIERS };
 
 static const char *const kinds[] = {
 	"normal", "uniform", "ints", "const", "one-hot", "choice", "cauchy", "index", "repeat",
+	"outliers",
 };
 
 enum map { MAP_NONE, MAP_SIGMOID, MAP_LOGSIGMOID, MAP_EXP, MAP_ABS, MAP_SOFTPLUS };
@@ -23,7 +24,7 @@ static const char *const maps[] = { "", "sigmoid", "logsigmoid", "exp", "abs", "
 
 struct fill {
 	enum kind kind;
-	double a, b;		/* parameters of normal, uniform, const */
+	double a, b;		/* parameters of normal, uniform, const, outliers */
 	int64_t lo, hi;		/* ints, index: both ends included */
 	double *choice;
 	size_t nchoice;
@@ -31,6 +32,8 @@ struct fill {
 	enum map map;
 	double scale;
 	bool unit;
+	int lower;		/* axis, or -1 */
+	int64_t running;	/* rows that a running sum goes over, 0: none */
 };
 
 static void fill_free(struct fill *f)
@@ -114,6 +117,7 @@ static int parse_kind(struct fill *f, const json_t *v, const char *point)
 	switch (f->kind) {
 	case NORMAL:
 	case UNIFORM:
+	case OUTLIERS:
 		return pair(&f->a, &f->b, v, kinds[f->kind]);
 	case CONST:
 		return kl_fill_number(&f->a, v);
@@ -136,8 +140,14 @@ static int parse_after(struct fill *f, const json_t *j)
 {
 	const char *map = json_string_value(json_object_get(j, "map"));
 	const char *unit = json_string_value(json_object_get(j, "unit"));
-	const json_t *scale = json_object_get(j, "scale");
+	const json_t *scale = json_object_get(j, "scale"), *lower = json_object_get(j, "lower");
+	const json_t *running = json_object_get(j, "running");
 
+	f->lower = lower ? (int)json_integer_value(lower) : -1;
+	f->running = json_integer_value(running);
+	if ((lower && (!json_is_integer(lower) || f->lower < 0)) ||
+	    (running && (!json_is_integer(running) || f->running < 1)))
+		return kl_error(KL_EINVALID, "'lower' and 'running' of a fill are no whole numbers");
 	if (map) {
 		for (size_t i = 1; i < KL_ARRAY_SIZE(maps); i++)
 			if (!strcmp(map, maps[i]))
@@ -247,6 +257,13 @@ static void draw_row(const struct fill *f, struct kl_rng *r, double *row, size_t
 		for (size_t i = 0; i < n; i++)
 			row[i] = f->choice[kl_rng_below(r, f->nchoice)];
 		break;
+	case OUTLIERS:
+		for (size_t i = 0; i < n; i++) {
+			row[i] = kl_rng_normal(r);
+			if (kl_rng_uniform(r) < f->a)
+				row[i] += f->b * kl_rng_normal(r);
+		}
+		break;
 	case CAUCHY:
 		for (size_t i = 0; i < n; i++)
 			row[i] = tan(M_PI * (kl_rng_uniform(r) - 0.5));
@@ -258,6 +275,36 @@ static void draw_row(const struct fill *f, struct kl_rng *r, double *row, size_t
 		break;
 	}
 	after(f, row, n);
+}
+
+/* Row `i` as one of a lower triangle: ones on the diagonal, zeros right of it. */
+static void make_lower(double *row, size_t n, const struct kl_fill_spec *s, int axis, size_t i)
+{
+	for (size_t a = s->naxes - 1; a-- > (size_t)axis + 1;)
+		i /= (size_t)s->extent[a];
+	i = i % (size_t)s->extent[axis] % n;
+	row[i] = 1;
+	for (size_t k = i + 1; k < n; k++)
+		row[k] = 0;
+}
+
+/* `before` becomes this row, added to it unless a new stretch begins. */
+static void make_running(double *row, double *before, size_t n, const struct kl_fill_spec *s,
+			 int64_t stretch, size_t i)
+{
+	bool first = (int64_t)(i % (size_t)s->extent[s->naxes - 2]) % stretch == 0;
+
+	for (size_t k = 0; k < n; k++)
+		before[k] = row[k] += first ? 0 : before[k];
+}
+
+static int check_axes(const struct fill *f, const struct kl_fill_spec *s)
+{
+	if (f->running && s->naxes < 2)
+		return kl_error(KL_EINVALID, "fill 'running' needs an axis before the last");
+	if (f->lower >= 0 && (size_t)f->lower + 1 >= s->naxes)
+		return kl_error(KL_EINVALID, "fill 'lower' needs an axis before the last");
+	return 0;
 }
 
 static bool whole(const struct fill *f, const struct kl_fill_spec *s)
@@ -282,11 +329,12 @@ int kl_fill_make(void *out, const struct kl_fill_spec *s)
 {
 	KL_AUTO(fill_freep) struct fill *f = NULL;
 	KL_AUTO(kl_freep) double *row = NULL;
+	KL_AUTO(kl_freep) double *before = NULL;
 	size_t n = s->naxes ? (size_t)s->extent[s->naxes - 1] : 1, rows = 1;
 	struct kl_rng r;
 	int err = parse(&f, s->fill, s->point);
 
-	if (err < 0)
+	if (err < 0 || (err = check_axes(f, s)) < 0)
 		return err;
 	for (size_t a = 0; a + 1 < s->naxes; a++)
 		rows *= (size_t)s->extent[a];
@@ -296,8 +344,13 @@ int kl_fill_make(void *out, const struct kl_fill_spec *s)
 		return 0;
 	}
 	row = kl_calloc(n ? n : 1, sizeof(*row));
+	before = kl_calloc(n ? n : 1, sizeof(*before));
 	for (size_t i = 0; i < rows && n; i++) {
 		draw_row(f, &r, row, n, i == 0);
+		if (f->lower >= 0)
+			make_lower(row, n, s, f->lower, i);
+		if (f->running)
+			make_running(row, before, n, s, f->running, i);
 		if (s->factor != 1.0 && (i == 0 || f->kind != REPEAT))
 			for (size_t k = 0; k < n; k++)
 				row[k] *= s->factor;
@@ -308,7 +361,8 @@ int kl_fill_make(void *out, const struct kl_fill_spec *s)
 
 enum kl_fill_grain kl_fill_grain(const json_t *fill)
 {
-	if (json_object_get(fill, "repeat"))
+	if (json_object_get(fill, "repeat") || json_object_get(fill, "lower") ||
+	    json_object_get(fill, "running"))
 		return KL_GRAIN_TENSOR;
 	return json_object_get(fill, "one-hot") || json_object_get(fill, "unit") ? KL_GRAIN_ROW :
 										   KL_GRAIN_ELEMENT;

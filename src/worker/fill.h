@@ -9,7 +9,7 @@
  *
  * The same fill, seed, extents and dtype give the same bytes, on every
  * machine whose libm agrees. Values are made in double, row of the last axis by row,
- * in the order: kind, `map`, `scale`, `unit`, the band's factor; then stored in the dtype, rounded
+ * in the order: kind, `map`, `scale`, `unit`, `lower`, `running`, the band's factor; then stored in the dtype, rounded
  * once. Whole numbers for integer tensors do not pass through double, so that 64-bit
  * ranges are exact.
  */

@@ -193,7 +193,7 @@ static int check_fill(const json_t *fill, const char *where)
 {
 	static const char *const known[] = {
 		"normal", "uniform", "ints", "const", "one-hot", "choice", "cauchy", "index",
-		"repeat", "map", "scale", "unit", NULL
+		"repeat", "outliers", "map", "scale", "unit", "lower", "running", NULL
 	};
 	int generators = 0, err = only(fill, where, known);
 
@@ -411,10 +411,30 @@ static int rule_arg(int *out, const struct kl_job *j, const json_t *obj, const c
 	return 0;
 }
 
+/* An axis, or {"<axis>": n}, which keeps n of its coordinates together. */
+static int parse_axis(int *axis, int64_t *cut, const json_t *v)
+{
+	const char *key = json_object_iter_key(json_object_iter((json_t *)v));
+	const json_t *n = key ? json_object_get(v, key) : NULL;
+
+	*cut = 1;
+	if (json_is_integer(v) && json_integer_value(v) >= 0 && json_integer_value(v) < KL_JOB_MAX_AXES) {
+		*axis = (int)json_integer_value(v);
+		return 0;
+	}
+	if (json_object_size(v) != 1 || key[0] < '0' || key[0] >= '0' + KL_JOB_MAX_AXES || key[1] ||
+	    !json_is_integer(n) || json_integer_value(n) < 1)
+		return kl_error(KL_EINVALID, "'per' names no axis");
+	*axis = key[0] - '0';
+	*cut = json_integer_value(n);
+	return 0;
+}
+
 static int parse_per(struct kl_rule *r, const json_t *obj)
 {
 	const json_t *list = json_object_get(obj, "per"), *v;
 	size_t i;
+	int err;
 
 	if (!list)
 		return 0;
@@ -422,10 +442,9 @@ static int parse_per(struct kl_rule *r, const json_t *obj)
 		return kl_error(KL_EINVALID, "'per' is not a list of at most %d axes",
 				KL_JOB_MAX_AXES);
 	json_array_foreach(list, i, v) {
-		if (!json_is_integer(v) || json_integer_value(v) < 0 ||
-		    json_integer_value(v) >= KL_JOB_MAX_AXES)
-			return kl_error(KL_EINVALID, "'per' names no axis");
-		r->per[r->npaxes++] = (int)json_integer_value(v);
+		if ((err = parse_axis(&r->per[i], &r->cut[i], v)) < 0)
+			return err;
+		r->npaxes++;
 	}
 	return 0;
 }
@@ -438,7 +457,7 @@ static const struct rule_form {
 	{ "noise", KL_RULE_NOISE, { "rule", "out", "max", "rms", "per" } },
 	{ "exact", KL_RULE_EXACT, { "rule", "out" } },
 	{ "elementwise", KL_RULE_ELEMENTWISE, { "rule", "out", "ulps", "acc" } },
-	{ "rel-l2", KL_RULE_REL_L2, { "rule", "out", "tol", "per" } },
+	{ "rel-l2", KL_RULE_REL_L2, { "rule", "out", "tol", "per", "zeros" } },
 	{ "multiset", KL_RULE_MULTISET, { "rule", "out", "values", "indices", "of" } },
 };
 
@@ -486,6 +505,8 @@ static int parse_rule(struct kl_job *j, const json_t *obj)
 	    (err = optional_num(&r->acc, obj, "acc", 0)) < 0 ||
 	    (err = optional_num(&r->tol, obj, "tol", 0)) < 0)
 		return kl_error_in(err, "rule '%s'", name);
+	if ((err = optional_bool(&r->zeros, obj, "zeros", false)) < 0)
+		return kl_error_in(err, "rule '%s'", name);
 	err = r->kind == KL_RULE_MULTISET ? parse_multiset(r, j, obj)
 					  : rule_arg(&r->out, j, obj, "out");
 	if (err < 0)
@@ -530,6 +551,31 @@ static int parse_rules(struct kl_job *j, const json_t *doc)
 	return all_judged(j);
 }
 
+/* Which points a band is for, and what its answers must exceed. */
+static int check_band_word(bool *word, const char *key, const json_t *v)
+{
+	*word = true;
+	if (!strcmp(key, "at") && json_is_string(v)) {
+		if (strcmp(json_string_value(v), "cases") && strcmp(json_string_value(v), "also"))
+			return kl_error(KL_EINVALID, "a band's 'at' is neither cases nor also");
+		return 0;
+	}
+	if (!strcmp(key, "must_exceed") && json_is_number(v)) {
+		if (!(json_number_value(v) > 0))
+			return kl_error(KL_EINVALID, "a band's 'must_exceed' is not above 0");
+		return 0;
+	}
+	*word = false;
+	return 0;
+}
+
+bool kl_job_band_at(const json_t *band, const struct kl_point *p)
+{
+	const char *at = json_string_value(json_object_get(band, "at"));
+
+	return !at || (strcmp(at, "cases") == 0) == p->perf;
+}
+
 /* "exact" and "bands": objects of argument names to fills. */
 static int parse_bands(json_t **out, const struct kl_job *j, const json_t *doc, const char *key)
 {
@@ -549,6 +595,12 @@ static int parse_bands(json_t **out, const struct kl_job *j, const json_t *doc, 
 			return kl_error(KL_EINVALID, "'%s' has an entry that is not an object",
 					key);
 		json_object_foreach(band, name, fill) {
+			bool word;
+
+			if ((err = check_band_word(&word, name, fill)) < 0)
+				return err;
+			if (word)
+				continue;
 			at = arg_index(j, name);
 			if (at < 0 || !j->arg[at].fill)
 				return kl_error(KL_EINVALID, "'%s' names '%s', which is no input",

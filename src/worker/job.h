@@ -59,8 +59,10 @@ struct kl_rule {
 	double max, rms;		/* noise */
 	double ulps, acc;		/* elementwise */
 	double tol;			/* rel-l2 */
+	bool zeros;			/* rel-l2: zero where the truth is */
 	int npaxes;
-	int per[KL_JOB_MAX_AXES];	/* leading axes that make groups */
+	int per[KL_JOB_MAX_AXES];	/* axes that make groups (worker/group.h) */
+	int64_t cut[KL_JOB_MAX_AXES];	/* of each: elements that stay together, 0 as 1 */
 };
 
 struct kl_job {
@@ -84,7 +86,7 @@ struct kl_job {
 	size_t npoint;
 	struct kl_rule *rule;
 	size_t nrule;
-	json_t *exact, *bands;		/* arrays of {"<arg>": fill}, may be empty */
+	json_t *exact, *bands;		/* arrays of {"<arg>": fill, "at", "must_exceed"}, may be empty */
 	bool deterministic;
 	bool do_audit, do_correct, do_profile;
 	uint64_t seed;			/* 0: from the operating system; else replay */
@@ -108,6 +110,9 @@ void kl_job_names(struct kl_job_names *out, const struct kl_job *j);
 /** Bytes of each argument at a point, 0 for no tensor; kl_real counts as `real` bytes, 0: as declared. */
 void kl_job_tensor_bytes(int64_t out[KL_JOB_MAX_ARGS], const struct kl_job *j,
 			 const struct kl_point *p, size_t real);
+
+/** Is this entry of `exact` or `bands` for that point? */
+bool kl_job_band_at(const json_t *band, const struct kl_point *p);
 
 size_t kl_dtype_bytes(enum kl_dtype t);
 int64_t kl_point_elements(const struct kl_point *p, size_t arg);

@@ -131,11 +131,13 @@ static void plan(struct kl_pool *p, const struct kl_job *job)
 			plan_add(p, pt, TWIN, 0, false);
 		for (size_t e = 0; e < json_array_size(job->exact); e++) {
 			snprintf(band, sizeof(band), "exact%zu", e);
-			plan_add(p, pt, band, 0, true);
+			if (kl_job_band_at(json_array_get(job->exact, e), pt))
+				plan_add(p, pt, band, 0, true);
 		}
 		for (size_t b = 0; b < json_array_size(job->bands); b++) {
 			snprintf(band, sizeof(band), "band%zu", b);
-			plan_add(p, pt, band, 0, false);
+			if (kl_job_band_at(json_array_get(job->bands, b), pt))
+				plan_add(p, pt, band, 0, false);
 		}
 		if (pt->perf && sweeps(job)) {
 			plan_add(p, pt, "scale-up", 0, false);

@@ -67,8 +67,11 @@ static json_t *rule_key(const struct kl_rule *r)
 		snprintf(text, sizeof(text), "%a", number[i]);
 		json_array_append_new(numbers, json_string(text));
 	}
-	for (int i = 0; i < r->npaxes; i++)
+	for (int i = 0; i < r->npaxes; i++) {
 		json_array_append_new(per, json_integer(r->per[i]));
+		json_array_append_new(per, json_integer(r->cut[i]));
+	}
+	kl_json_set_bool(o, "zeros", r->zeros);
 	kl_json_set(o, "numbers", numbers);
 	kl_json_set(o, "per", per);
 	return o;

@@ -3,6 +3,7 @@
 
 #include "base/fs.h"
 #include "gate/contract.h"
+#include "gate/launch.h"
 
 #define DATA KL_SOURCE "/tests/data/contracts"
 
@@ -138,6 +139,21 @@ static void a_cuda_contract_names_plans(void **state)
 	assert_string_equal(c->baseline, "cub.topk");
 }
 
+static void groups_cut_an_axis_and_bands_name_points(void **state)
+{
+	KL_AUTO(kl_contract_freep) struct kl_contract *c = good("groups.yaml");
+
+	assert_json(c->accept, "[{\"out\":\"y\",\"per\":[0,{\"1\":64},2],\"rule\":\"rel-l2\",\"tol\":0.001,"
+		    "\"zeros\":true},"
+		    "{\"max\":4.0,\"out\":\"z\",\"per\":[2],\"rms\":2.0,\"rule\":\"noise\"}]");
+	assert_json(c->exact, "[{\"at\":\"cases\",\"must_exceed\":2048.0,\"x\":{\"ints\":[0,4]}}]");
+	assert_json(c->bands, "[{\"at\":\"also\",\"x\":{\"outliers\":[0.001,10.0]}}]");
+	assert_json(c->arg[0].fill, "{\"lower\":1,\"normal\":[0.0,0.5]}");
+	assert_json(c->arg[1].fill, "{\"map\":\"logsigmoid\",\"normal\":[0.0,1.0],\"running\":64}");
+	assert_false(c->arg[0].sweep);
+	assert_false(c->arg[1].sweep);
+}
+
 static void questions_are_answered(void **state)
 {
 	KL_AUTO(kl_contract_freep) struct kl_contract *c = good("most.yaml");
@@ -180,6 +196,17 @@ static void size_is_bounded(void **state)
 		     kl_contract_parse(&c, "k", big, KL_CONTRACT_MAX_BYTES + 1));
 }
 
+/* The plan of a template's oracle, at every point. */
+static void check_oracle_plan(const struct kl_contract *c, const char *root, const char *name)
+{
+	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s/%s", root, name, c->oracle_launch);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_launch_freep) struct kl_launch *l = NULL;
+
+	assert_ok(kl_fs_read(&text, path, KL_CONTRACT_MAX_BYTES));
+	assert_ok(kl_launch_parse(&l, c, path, text.ptr, text.len, NULL, 0, "sm_90a"));
+}
+
 /* What we ship must be what we read. */
 static void templates_parse(void **state)
 {
@@ -193,13 +220,12 @@ static void templates_parse(void **state)
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 		KL_AUTO(kl_contract_freep) struct kl_contract *c = NULL;
 
-		/* until contracts of device code are read */
-		if (!strncmp(names.v[i], "cuda-", 5))
-			continue;
 		if (!kl_fs_exists(path))
 			continue;
 		assert_ok(kl_fs_read(&text, path, KL_CONTRACT_MAX_BYTES));
 		assert_ok(kl_contract_parse(&c, path, text.ptr, text.len));
+		if (!strcmp(c->language, "cuda"))
+			check_oracle_plan(c, root, names.v[i]);
 		read++;
 	}
 	assert_true(read > 0);
@@ -212,6 +238,7 @@ int main(void)
 		cmocka_unit_test(defaults_are_filled_in),
 		cmocka_unit_test(every_form_is_read),
 		cmocka_unit_test(a_cuda_contract_names_plans),
+		cmocka_unit_test(groups_cut_an_axis_and_bands_name_points),
 		cmocka_unit_test(questions_are_answered),
 		cmocka_unit_test(size_is_bounded),
 		cmocka_unit_test(templates_parse),

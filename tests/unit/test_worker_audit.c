@@ -93,6 +93,18 @@ static void exact_bands_that_are_not_are_named(void **state)
 	assert_problem(f, "the oracle in float does not pass for 'C' at 'case0', band 'exact1'");
 }
 
+/* Sums of 64 products of at most 2 each way never leave what a half counts. */
+static void bands_that_stay_small_are_named(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+
+	json_object_set_new(json_array_get(f->job.exact, 0), "must_exceed", json_real(2048));
+	assert_problem(f, "no answer exceeds 2048 at 'case0', band 'exact0'");
+	json_object_set_new(json_array_get(f->job.exact, 0), "A", fx_json("{\"ints\":[0,20]}"));
+	json_object_set_new(json_array_get(f->job.exact, 0), "B", fx_json("{\"ints\":[0,20]}"));
+	assert_sound(f);
+}
+
 static void unused_inputs_are_named(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
@@ -222,6 +234,7 @@ int main(void)
 		cmocka_unit_test(loose_rules_are_named),
 		cmocka_unit_test(a_rule_tighter_than_honest_is_named),
 		cmocka_unit_test(exact_bands_that_are_not_are_named),
+		cmocka_unit_test(bands_that_stay_small_are_named),
 		cmocka_unit_test(unused_inputs_are_named),
 		cmocka_unit_test(an_output_without_rule_is_named),
 		cmocka_unit_test(an_unstable_oracle_is_named),

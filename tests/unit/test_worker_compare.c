@@ -159,8 +159,62 @@ static void noise_groups_are_judged_alone(void **state)
 	o->got[7 * C + 3] -= 0.25f;
 	o->got[2] += 0.25f;
 	assert_passes(o);
-	o->rule->per[0] = 1;
+	o->rule->per[0] = 2;
 	assert_int_equal(judge(o), KL_EINVALID);
+	o->rule->npaxes = 2;
+	o->rule->per[0] = o->rule->per[1] = 0;
+	assert_int_equal(judge(o), KL_EINVALID);
+}
+
+/* Rows taken eight at a time in columns of ten: groups that lie scattered, the last of five. */
+static void groups_may_cut_an_axis(void **state)
+{
+	KL_AUTO(one_freep) struct one *o = one_new(KL_RULE_REL_L2);
+
+	o->rule->tol = 1e-2;
+	o->rule->npaxes = 2;
+	o->rule->per[1] = 1;
+	o->rule->cut[0] = 15;
+	o->rule->cut[1] = 20;
+	assert_passes(o);
+	assert_int_equal(o->x.elements, N);
+	/* group 5 of 3 x 3 is rows 15 to 29, columns 40 to 49: 150 elements of 2000 */
+	o->got[16 * C + 41] += 1;
+	assert_int_equal(judge(o), KL_ENO);
+	assert_int_equal(o->x.index[0], 16);
+	assert_int_equal(o->x.index[1], 41);
+	assert_contains(o->x.why, "over group 5 of 9");
+	/* the same error in the whole is within the bound, and in a group of 300, too, is not */
+	o->rule->npaxes = 0;
+	o->rule->tol = 2e-2;
+	assert_passes(o);
+	o->rule->npaxes = 1;
+	o->rule->cut[0] = 3;
+	assert_int_equal(judge(o), KL_ENO);
+	/* columns alone, the second axis first: all rows of one column */
+	o->rule->per[0] = 1;
+	o->rule->cut[0] = 0;
+	o->rule->tol = 1e-1;
+	assert_int_equal(judge(o), KL_ENO);
+	assert_contains(o->x.why, "over group 41 of 50");
+	o->rule->tol = 2e-1;
+	assert_passes(o);
+}
+
+static void zeros_may_have_to_be_zero(void **state)
+{
+	KL_AUTO(one_freep) struct one *o = one_new(KL_RULE_REL_L2);
+
+	o->rule->tol = 1e-3;
+	o->truth[7] = o->honest[7] = 0;
+	o->got[7] = 1e-6f;
+	assert_passes(o);
+	o->rule->zeros = true;
+	assert_fails_at(o, 7);
+	assert_int_equal(o->x.bad, 1);
+	assert_contains(o->x.why, "not zero where the truth is");
+	o->got[7] = -0.0f;
+	assert_passes(o);
 }
 
 static void nan_and_infinity(void **state)
@@ -576,6 +630,8 @@ int main(void)
 		cmocka_unit_test(noise_leaves_small_groups_room),
 		cmocka_unit_test(noise_floors_at_half_an_ulp),
 		cmocka_unit_test(noise_groups_are_judged_alone),
+		cmocka_unit_test(groups_may_cut_an_axis),
+		cmocka_unit_test(zeros_may_have_to_be_zero),
 		cmocka_unit_test(nan_and_infinity),
 		cmocka_unit_test(exact_wants_the_bits),
 		cmocka_unit_test(exact_bands_let_zeros_tie),

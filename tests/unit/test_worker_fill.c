@@ -65,6 +65,17 @@ static void distributions(void **state)
 	assert_true(far > 20 && far < 140);	/* 2/pi/20 of them, about 64 */
 }
 
+static void outliers_are_few_and_far(void **state)
+{
+	double x[N];
+	int beyond = 0;
+
+	made(x, "{\"outliers\":[0.05,1000.0]}");
+	for (int i = 0; i < N; i++)
+		beyond += fabs(x[i]) > 10;
+	assert_true(beyond > 60 && beyond < 140);	/* 5 % of them, about 99 */
+}
+
 static void same_seed_same_bytes(void **state)
 {
 	float a[N], b[N];
@@ -102,6 +113,57 @@ static void rows(void **state)
 			q += x[r * COLS + c] * x[r * COLS + c];
 		assert_true(fabs(q - 1) < 1e-12);
 	}
+}
+
+/* What runs along the axis before the last. */
+static void rows_know_their_place(void **state)
+{
+	double x[N], y[N];
+
+	made(x, "{\"uniform\":[2.0,3.0],\"lower\":0}");
+	for (int r = 0; r < ROWS; r++)
+		for (int c = 0; c < COLS; c++) {
+			int d = c - r % COLS;
+
+			assert_true(d > 0 ? x[r * COLS + c] == 0 :
+				    d < 0 ? x[r * COLS + c] >= 2 : x[r * COLS + c] == 1);
+		}
+	made(x, "{\"normal\":[0.0,1.0]}");
+	made(y, "{\"normal\":[0.0,1.0],\"running\":16}");
+	for (int r = 0; r < ROWS; r++)
+		for (int c = 0; c < COLS; c++) {
+			double before = r % 16 ? y[(r - 1) * COLS + c] : 0;
+
+			assert_true(y[r * COLS + c] == x[r * COLS + c] + before);
+		}
+	assert_int_equal(make(x, KL_F64, "{\"normal\":[0.0,1.0],\"lower\":1}", 1), KL_EINVALID);
+	assert_int_equal(make(x, KL_F64, "{\"normal\":[0.0,1.0],\"running\":0}", 1), KL_EINVALID);
+	assert_int_equal(make(x, KL_F64, "{\"normal\":[0.0,1.0],\"running\":1.5}", 1), KL_EINVALID);
+}
+
+/* A batch of triangles: the row of each is found in a middle axis; sums begin anew with it. */
+static void places_are_found_in_the_middle(void **state)
+{
+	static const int64_t extent[] = { 2, 6, 3, 4 };
+	KL_AUTO(json_decrefp) json_t *lower = fx_json("{\"const\":7.0,\"lower\":1}");
+	KL_AUTO(json_decrefp) json_t *sums = fx_json("{\"const\":1.0,\"running\":5}");
+	struct kl_fill_spec s = {
+		.fill = lower, .dtype = KL_F64, .extent = extent, .naxes = 4, .point = "case0",
+		.seed = 3, .factor = 1,
+	};
+	double x[2][6][3][4];
+
+	assert_ok(kl_fill_make(x, &s));
+	for (int b = 0; b < 2; b++)
+		for (int t = 0; t < 6; t++)
+			for (int h = 0; h < 3; h++)
+				for (int c = 0; c < 4; c++)
+					assert_true(x[b][t][h][c] == (c > t % 4 ? 0 : c == t % 4 ? 1 : 7));
+	s.fill = sums;
+	s.naxes = 3;	/* 2 x 6 x 3: sums along the 6 */
+	assert_ok(kl_fill_make(x, &s));
+	for (int i = 0; i < 36; i++)
+		assert_true(((double *)x)[i] == i / 3 % 6 % 5 + 1);
 }
 
 static void maps_then_scale(void **state)
@@ -206,6 +268,9 @@ int main(void)
 		cmocka_unit_test(distributions),
 		cmocka_unit_test(same_seed_same_bytes),
 		cmocka_unit_test(rows),
+		cmocka_unit_test(outliers_are_few_and_far),
+		cmocka_unit_test(rows_know_their_place),
+		cmocka_unit_test(places_are_found_in_the_middle),
 		cmocka_unit_test(maps_then_scale),
 		cmocka_unit_test(special_values),
 		cmocka_unit_test(wide_integers_are_exact),

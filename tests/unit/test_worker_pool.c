@@ -34,6 +34,27 @@ static void members_follow_from_the_job(void **state)
 	assert_int_not_equal(kl_pool_seed(p), 0);
 }
 
+static bool has_member(const struct kl_pool *p, const char *point, const char *band)
+{
+	for (size_t i = 0; i < kl_pool_size(p); i++)
+		if (!strcmp(kl_pool_get(p, i)->point->id, point) && !strcmp(kl_pool_get(p, i)->band, band))
+			return true;
+	return false;
+}
+
+static void bands_may_be_for_some_points(void **state)
+{
+	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+
+	json_array_append_new(f->job.bands, fx_json("{\"A\":{\"const\":1.0},\"at\":\"also\"}"));
+	json_object_set_new(json_array_get(f->job.exact, 0), "at", json_string("cases"));
+	assert_ok(kl_pool_open(&p, &f->job));
+	assert_true(has_member(p, "case0", "exact0") && !has_member(p, "case0", "band0"));
+	assert_true(has_member(p, "also0", "band0") && !has_member(p, "also0", "exact0"));
+	assert_true(has_member(p, "also1", "band0") && !has_member(p, "also1", "exact0"));
+}
+
 static void answers_are_the_oracles(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
@@ -428,6 +449,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(members_follow_from_the_job),
+		cmocka_unit_test(bands_may_be_for_some_points),
 		cmocka_unit_test(answers_are_the_oracles),
 		cmocka_unit_test(scale_bands_scale),
 		cmocka_unit_test(absolute_sums_for_elementwise),
