@@ -80,6 +80,13 @@ $(B)/tests/test_worker_%: tests/unit/test_worker_%.c $(WORKER_OBJ) $(WORKER_LIB_
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/unit $(LDFLAGS) -o $@ $< $(filter-out %/worker/main.o,$(WORKER_OBJ)) \
 		$(WORKER_LIB_OBJ) -lcmocka $(WORKER_LIBS)
 
+# a pretended GPU for the tests
+$(B)/tests/fake/libcuda.so.1: tests/fake/cuda.c tests/fake/kernel.h
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wno-unused-parameter -shared -fPIC -o $@ $< -lpthread -ldl
+$(B)/tests/test_worker_gpu: $(B)/tests/fake/libcuda.so.1
+$(B)/tests/test_worker_gpu: ALL_CFLAGS += -DKL_BUILD='"$(B)"'
+
 $(B)/tests/%: tests/unit/%.c $(B)/libkl.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/unit $(LDFLAGS) -o $@ $< $(B)/libkl.a -lcmocka $(LIBS)

@@ -214,8 +214,10 @@ static void probe(struct kl_gpu_keep *k)
 	kl_error_clear();
 }
 
+/* Often the end of something that failed, whose message stands. */
 void kl_gpu_keep_back(struct kl_gpu_keep *k, struct kl_gpu_child *c)
 {
+	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
 	bool stuck = c->stuck;
 
 	/* its buffers go now: the next use makes others */
@@ -225,8 +227,8 @@ void kl_gpu_keep_back(struct kl_gpu_keep *k, struct kl_gpu_child *c)
 		k->idle[k->nidle++] = c;
 		return;
 	}
-	kl_error_clear();
 	kl_gpu_child_free(c);
 	if (stuck)
 		probe(k);
+	kl_error(KL_EIO, "%s", message);
 }

@@ -17,12 +17,14 @@
 #include "worker/gpu_doc.h"
 
 #define ENDED 1		/* of a handler: nothing more will come */
+#define SETTLE_MS 1000
 
 /* -- messages ------------------------------------------------------------------- */
 
+/* What is still under way are the gate's own small kernels, unless one of the candidate's hangs. */
 static int state_of(const struct kl_gpu_serve *s)
 {
-	int rc = s->device ? s->cu->stream_query(s->device->stream) : 0;
+	int rc = s->device ? kl_gpu_wait(s->device, SETTLE_MS) : 0;
 
 	return !rc ? KL_GPU_WELL : rc == KL_CU_NOT_READY ? KL_GPU_STUCK : KL_GPU_LOST;
 }

@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The GPU path against a pretended driver: memory, plan, launches, ends, lock, watchdog. */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/lock.h"
+#include "gpu_fixture.h"
+#include "worker/poison.h"
+
+static int setup(void **state)
+{
+	struct gpu_fixture *f = kl_calloc(1, sizeof(*f));
+
+	gpu_setup(f);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	gpu_teardown(*state);
+	free(*state);
+	return 0;
+}
+
+/* -- no GPU ------------------------------------------------------------------ */
+
+static void test_says_why_there_is_no_gpu(void **state)
+{
+	struct gpu_fixture *f = *state;
+	struct kl_gpu_child *c = NULL;
+
+	gpu_conf(f, "version 12020\n");
+	assert_error(KL_ECANNOT, "speaks CUDA 12.2, 12.4 is needed", kl_gpu_child_start(&c));
+	gpu_conf(f, "devices 0\n");
+	assert_error(KL_ECANNOT, "no GPU here", kl_gpu_child_start(&c));
+	/* a library that is none */
+	gpu_file(f, "not", "no library");
+	assert_ok(kl_proc_output(NULL, (const char *const[]){ "ln", "-sf", "not",
+		kl_fs_join(f->dir, "libcuda.so.1"), NULL }));
+	assert_error(KL_ECANNOT, "no CUDA driver can be opened", kl_gpu_child_start(&c));
+	assert_null(c);
+}
+
+static void test_wrong_architecture(void **state)
+{
+	struct gpu_fixture *f = *state;
+	struct kl_job *job = gpu_job(f, NULL, NULL);
+	struct kl_subject_spec spec = gpu_spec(job, false);
+	struct kl_subject *s = NULL;
+
+	gpu_conf(f, "cc 80\n");
+	assert_error(KL_ECANNOT, "no GPU here runs code for sm_90a: Fake GPU 0 has compute capability 8.0",
+		     kl_subject_start(&s, job, job->point, &spec));
+	gpu_conf(f, "cc 90\n");
+	gpu_file(f, "cand.cubin", "SM80 code");
+	assert_error(KL_ECANNOT, "the cubin is not for Fake GPU 0", kl_subject_start(&s, job, job->point, &spec));
+	gpu_file(f, "cand.cubin", "what is this");
+	assert_error(KL_EINVALID, "cannot load the cubin", kl_subject_start(&s, job, job->point, &spec));
+	gpu_file(f, "cand.cubin", "");
+	assert_error(KL_EINVALID, "is empty", kl_subject_start(&s, job, job->point, &spec));
+}
+
+/* -- calls --------------------------------------------------------------------------- */
+
+static void test_calls(void **state)
+{
+	struct kl_job *job = gpu_job(*state, NULL, NULL);
+	struct kl_call end;
+
+	for (int turn = 0; turn < 4; turn++) {
+		struct kl_subject_spec spec = gpu_spec(job, turn & 1);
+		struct kl_subject *s = NULL;
+		struct kl_point *pt = &job->point[turn / 2];
+		size_t n = (size_t)pt->dim[0];
+		float *x, *y;
+
+		assert_ok(kl_subject_start(&s, job, pt, &spec));
+		assert_int_equal(kl_subject_bytes(s, 1), 4 * n);
+		assert_null(kl_subject_buffer(s, 0));
+		for (uint64_t seed = 10; seed < 13; seed++) {
+			x = kl_subject_buffer(s, 1);
+			for (size_t i = 0; i < n; i++)
+				x[i] = (float)i + (float)seed;
+			kl_subject_poison(s, seed);
+			assert_ok(kl_subject_call(s, &end));
+			assert_int_equal(end.end, KL_CALL_OK);
+			assert_true(end.ns > 0);
+			y = kl_subject_buffer(s, 2);
+			for (size_t i = 0; i < n; i++)
+				assert_true(y[i] == 1.5f * ((float)i + (float)seed));
+		}
+		kl_subject_free(s);
+	}
+}
+
+/* What a kernel does not write is the poison that the host knows, of either kind. */
+static void test_poison_is_known(void **state)
+{
+	struct kl_job *job = gpu_job(*state, SCALE_KERNEL("n = 0;"), NULL);
+	struct kl_subject_spec spec = gpu_spec(job, true);
+	struct kl_subject *s = NULL;
+	struct kl_call end;
+	float before[3000], *y;
+
+	assert_ok(kl_subject_start(&s, job, job->point, &spec));
+	for (uint64_t seed = 6; seed < 8; seed++) {
+		kl_subject_poison(s, seed);
+		memcpy(before, kl_subject_buffer(s, 2), sizeof(before));
+		memset(kl_subject_buffer(s, 2), 0, sizeof(before));
+		assert_ok(kl_subject_call(s, &end));
+		y = kl_subject_buffer(s, 2);
+		assert_memory_equal(y, before, sizeof(before));
+		for (int i = 0; i < 3000; i++)
+			assert_true(seed & 1 ? y[i] * y[i] >= 0.0625f && y[i] * y[i] < 4 : y[i] != y[i]);
+	}
+	kl_subject_free(s);
+}
+
+/* One process serves an artefact at all its points; another artefact has another. */
+static void test_process_is_kept(void **state)
+{
+	struct kl_job *job = gpu_job(*state, NULL, NULL);
+	struct kl_gpu_child *c = NULL, *d = NULL, *e = NULL;
+	pid_t first;
+
+	assert_ok(kl_gpu_keep_child(&c, job, job->candidate_so));
+	first = c->pid;
+	kl_gpu_keep_back(job->gpu, c);
+	assert_ok(kl_gpu_keep_child(&c, job, job->candidate_so));
+	assert_int_equal(c->pid, first);
+	assert_ok(kl_gpu_keep_child(&d, job, job->truth_so));
+	assert_ok(kl_gpu_keep_child(&e, job, job->candidate_so));
+	assert_int_not_equal(d->pid, first);
+	assert_int_not_equal(e->pid, first);
+	kl_gpu_child_kill(c);		/* as after a fault */
+	kl_gpu_keep_back(job->gpu, c);
+	kl_gpu_keep_back(job->gpu, e);
+	assert_ok(kl_gpu_keep_child(&c, job, job->candidate_so));
+	assert_int_not_equal(c->pid, first);
+	kl_gpu_keep_back(job->gpu, c);
+	kl_gpu_keep_back(job->gpu, d);
+}
+
+static const struct {
+	const char *name, *body, *plan;
+	enum kl_call_end end;
+	const char *what;
+} ends[] = {
+	{ "a store behind the guard", SCALE_KERNEL("y[4 << 20] = 1;"), NULL, KL_CALL_FAULT,
+	  "CUDA_ERROR_ILLEGAL_ADDRESS in 'scale'" },
+	{ "a store before the guard", SCALE_KERNEL("y[-(4 << 20)] = 1;"), NULL, KL_CALL_FAULT,
+	  "CUDA_ERROR_ILLEGAL_ADDRESS" },
+	{ "a load behind the guard", SCALE_KERNEL("s += ((volatile float *)x)[8 << 20];"), NULL,
+	  KL_CALL_FAULT, "CUDA_ERROR_ILLEGAL_ADDRESS" },
+	{ "a store to an input", SCALE_KERNEL("((float *)x)[5] = 1;"), NULL, KL_CALL_FAULT,
+	  "stored to an input: CUDA_ERROR_ILLEGAL_ADDRESS" },
+	{ "one element too many", SCALE_KERNEL("y[n] = 1;"), NULL, KL_CALL_FAULT,
+	  "wrote out of bounds of 'y': byte 12000 of 12000" },
+	{ "one element too early", SCALE_KERNEL("y[-1] = 1;"), NULL, KL_CALL_FAULT, "" },
+	{ "illegal instruction", SCALE_KERNEL("__builtin_trap();"), NULL, KL_CALL_FAULT,
+	  "CUDA_ERROR_ILLEGAL_INSTRUCTION" },
+	{ "assert", SCALE_KERNEL("abort();"), NULL, KL_CALL_FAULT, "failed its own assertion" },
+	{ "hang", SCALE_KERNEL("for (;;) pause();"), NULL, KL_CALL_HANG, "did not end within 1500 ms" },
+	{ "refused", "const int scale_refuse = 701;" SCALE_KERNEL(""), NULL, KL_CALL_LAUNCH,
+	  "could not be launched: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES in 'scale'" },
+};
+
+static void test_ends(void **state)
+{
+	struct gpu_fixture *f = *state;
+	struct kl_call end;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(ends); i++) {
+		struct kl_job *job = gpu_job(f, ends[i].body, ends[i].plan);
+
+		end = gpu_try(job, 0, false);
+		if (end.end != ends[i].end || !strstr(end.what, ends[i].what))
+			fail_msg("%s: end %d, \"%s\"", ends[i].name, (int)end.end, end.what);
+		/* and nothing of it reaches the next */
+		if (i % 4 == 0) {
+			job = gpu_job(f, NULL, NULL);
+			assert_int_equal(gpu_try(job, 0, true).end, KL_CALL_OK);
+		}
+	}
+}
+
+static void test_right_aligned_meets_the_guard(void **state)
+{
+	/* 12000 bytes: 32 of slack up to the next 256 behind, the guard after them */
+	struct kl_job *job = gpu_job(*state, SCALE_KERNEL("y[n + 7] = 1;"), NULL);
+	struct kl_call end = gpu_try(job, 0, true);
+
+	assert_int_equal(end.end, KL_CALL_FAULT);
+	assert_contains(end.what, "wrote out of bounds of 'y': byte 12028");
+	job = gpu_job(*state, SCALE_KERNEL("y[n + 8] = 1;"), NULL);
+	end = gpu_try(job, 0, true);
+	assert_contains(end.what, "CUDA_ERROR_ILLEGAL_ADDRESS");
+}
+
+/* -- what is kept between calls ------------------------------------------------------------ */
+
+static void expect_twice(struct kl_job *job)
+{
+	struct kl_subject_spec spec = gpu_spec(job, false);
+	struct kl_subject *s = NULL;
+	struct kl_call end;
+
+	assert_ok(kl_subject_start(&s, job, job->point, &spec));
+	for (int i = 0; i < 3; i++) {
+		kl_subject_poison(s, 2);
+		((float *)kl_subject_buffer(s, 1))[0] = 2;
+		assert_ok(kl_subject_call(s, &end));
+		assert_int_equal(end.end, KL_CALL_OK);
+		assert_true(((float *)kl_subject_buffer(s, 2))[0] == 3);
+	}
+	kl_subject_free(s);
+}
+
+/* Right in the first call only, by a global and by shared memory: neither lasts. */
+static void test_nothing_lasts(void **state)
+{
+	expect_twice(gpu_job(*state, "static int calls;" SCALE_KERNEL("if (calls++) s = 0;"), NULL));
+	expect_twice(gpu_job(*state,
+		SCALE_KERNEL("if (!memcmp(l->shared, \"kept\", 4)) s = 0; memcpy(l->shared, \"kept\", 4);"),
+		NULL));
+}
+
+#define TWO(scratch, more)								\
+	"{\"klineage-launch\":1,\"compile\":{\"arch\":\"sm_90a\"},\"scratch\":{" scratch "},"	\
+	"\"launch\":[{\"kernel\":\"scale\",\"grid\":[1],\"block\":[256]" more			\
+	",\"args\":[\"x\",\"y\",{\"i32\":\"n\"},\"s\",\"t\"]}]}"
+#define WITH_SCRATCH(more)								\
+	"KERNEL(scale, 8, 8, 4, 4, 8) { const float *x = PTR(0); float *y = PTR(1); float s = F32(3);"	\
+	" int n = I32(2); unsigned *t = PTR(4); " more " for (int i = 0; i < n; i++) y[i] = x[i] * s; }\n"
+#define TICK "\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"%s\"}"
+
+static void test_scratch(void **state)
+{
+	struct kl_job *job;
+	struct kl_call end;
+
+	/* zero: so before each call */
+	expect_twice(gpu_job(*state, WITH_SCRATCH("if (t[3]) s = 0; t[3] = 1;"),
+			     TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"zero\"}", "")));
+	/* poison: never what it was, and no number to live with */
+	expect_twice(gpu_job(*state, WITH_SCRATCH("if (t[3] == 77 || t[3] < 4096) s = 0; t[3] = 77;"),
+			     TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"poison\"}", "")));
+	/* carry: zero at first, and the kernel puts it back */
+	expect_twice(gpu_job(*state, WITH_SCRATCH("if (t[3]) s = 0; t[3]++; t[3] = 0;"),
+			     TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"carry\"}", "")));
+	job = gpu_job(*state, WITH_SCRATCH("t[3]++;"),
+		      TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"carry\"}", ""));
+	end = gpu_try(job, 0, false);
+	assert_int_equal(end.end, KL_CALL_FAULT);
+	assert_contains(end.what, "left scratch 't', which is carried from call to call, not zero: byte 12");
+	job = gpu_job(*state, WITH_SCRATCH("t[16] = 1;"),
+		      TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"zero\"}", ""));
+	end = gpu_try(job, 0, false);
+	assert_contains(end.what, "wrote outside of scratch 't': byte 64 of 64");
+}
+
+/* `prepare` runs once, and what it made cannot be changed by the launches. */
+#define PREPARE									\
+	"{\"klineage-launch\":1,\"compile\":{\"arch\":\"sm_90a\"},"			\
+	"\"scratch\":{\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"prepare\"}},"		\
+	"\"prepare\":[{\"kernel\":\"make\",\"grid\":[1],\"block\":[32],\"args\":[\"t\",{\"i32\":\"n\"}]}],"	\
+	"\"launch\":[{\"kernel\":\"scale\",\"grid\":[1],\"block\":[256],"				\
+	"\"args\":[\"x\",\"y\",{\"i32\":\"n\"},\"s\",\"t\"]}]}"
+#define MAKE "KERNEL(make, 8, 4) { ((unsigned *)PTR(0))[3] = I32(1); }"
+
+static void test_prepare(void **state)
+{
+	struct kl_job *job;
+	struct kl_subject_spec spec;
+	struct kl_subject *s = NULL;
+	struct kl_call end;
+
+	expect_twice(gpu_job(*state, MAKE WITH_SCRATCH("if (t[3] != n) s = 0;"), PREPARE));
+	end = gpu_try(gpu_job(*state, MAKE WITH_SCRATCH("t[4] = 1;"), PREPARE), 0, false);
+	assert_int_equal(end.end, KL_CALL_FAULT);
+	assert_contains(end.what, "ILLEGAL_ADDRESS");
+	job = gpu_job(*state, "KERNEL(make, 8, 4) { *(int *)0 = 1; }" WITH_SCRATCH(""), PREPARE);
+	spec = gpu_spec(job, false);
+	assert_error(KL_EINVALID, "prepare did not end well: CUDA_ERROR_ILLEGAL_ADDRESS",
+		     kl_subject_start(&s, job, job->point, &spec));
+}
+
+/* -- what does not fit ------------------------------------------------------------------------ */
+
+static void test_plans_that_do_not_fit(void **state)
+{
+	static const struct {
+		const char *body, *plan, *error;
+		enum kl_err kind;
+	} bad[] = {
+		{ "KERNEL(other, 8) { }", SCALE_PLAN, "the cubin has no kernel 'scale'", KL_EINVALID },
+		{ "KERNEL(scale, 8, 8, 4) { }", SCALE_PLAN, "has 3 parameters, the plan gives 4", KL_EINVALID },
+		{ "KERNEL(scale, 8, 8, 4, 4, 4) { }", SCALE_PLAN, "has more than the 4 parameters", KL_EINVALID },
+		{ "KERNEL(scale, 8, 8, 8, 4) { }", SCALE_PLAN, "has a parameter 2 of 8 bytes, the plan gives 4",
+		  KL_EINVALID },
+		{ "const int scale_max_threads = 128;" SCALE_KERNEL(""), SCALE_PLAN,
+		  "blocks of 256 threads; its registers or launch bounds allow 128", KL_EINVALID },
+		{ WITH_SCRATCH(""), TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16]}", ",\"smem\":240000"),
+		  "shared memory", KL_ECANNOT },
+		{ WITH_SCRATCH(""), TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[\"1<<32\"]}", ""), "scratch",
+		  0 },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad) - 1; i++) {
+		struct kl_job *job = gpu_job(*state, bad[i].body, bad[i].plan);
+		struct kl_subject_spec spec = gpu_spec(job, false);
+		struct kl_subject *s = NULL;
+		int err = kl_subject_start(&s, job, job->point, &spec);
+
+		if (err != bad[i].kind || !strstr(kl_error_last(), bad[i].error))
+			fail_msg("%zu: %d: %s", i, err, kl_error_last());
+	}
+}
+
+/* Grid, cluster, cooperative, programmatic launch and shared memory arrive as they were asked for. */
+static void test_launch_attributes(void **state)
+{
+	struct gpu_fixture *f = *state;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *path = kl_fs_join(f->dir, "launches");
+	struct kl_job *job = gpu_job(f, SCALE_KERNEL("") "KERNEL(wide, 8) { }",
+		"{\"klineage-launch\":1,\"compile\":{\"arch\":\"sm_90a\"},\"launch\":["
+		"{\"kernel\":\"wide\",\"grid\":[32,2],\"block\":[64],\"cluster\":[16],\"nonportable\":true,"
+		"\"smem\":100000,\"args\":[\"x\"]},"
+		"{\"kernel\":\"wide\",\"grid\":[8],\"block\":[64],\"cooperative\":true,\"args\":[\"x\"]},"
+		"{\"kernel\":\"scale\",\"grid\":[\"cdiv(n,256)\"],\"block\":[256],\"pdl\":true,"
+		"\"args\":[\"x\",\"y\",{\"i32\":\"n\"},\"s\"]}]}");
+
+	gpu_file(f, "launches", "");
+	assert_int_equal(gpu_try(job, 0, false).end, KL_CALL_OK);
+	assert_ok(kl_fs_read(&text, path, 65536));
+	assert_string_equal(text.ptr,
+		"wide grid 32,2,1 block 64,1,1 cluster 16,1,1 smem 100000 cooperative 0 pdl 0\n"
+		"wide grid 8,1,1 block 64,1,1 cluster 0,0,0 smem 0 cooperative 1 pdl 0\n"
+		"scale grid 12,1,1 block 256,1,1 cluster 0,0,0 smem 0 cooperative 0 pdl 1\n");
+}
+
+#define MAP_PLAN(box)									\
+	"{\"klineage-launch\":1,\"compile\":{\"arch\":\"sm_90a\"},\"quirks\":\"auto\",\"maps\":{"	\
+	"\"m\":{\"kind\":\"tiled\",\"of\":\"x\",\"dtype\":\"f32\",\"dims\":[100,30],\"strides\":[400],"	\
+	"\"box\":[" box ",30],\"elem\":[1,1],\"interleave\":\"none\",\"swizzle\":\"none\",\"l2\":\"none\"," \
+	"\"oob\":\"zero\"}},\"launch\":[{\"kernel\":\"scale\",\"grid\":[1],\"block\":[32],"		\
+	"\"args\":[{\"map\":\"m\"},\"x\",\"y\",\"s\"]}]}"
+
+/* The descriptor arrives, of the right tensor, with the bit of old drivers cleared. */
+static void test_tensor_map(void **state)
+{
+	const char *body = "KERNEL(scale, 128, 8, 8, 4) { unsigned long long *m = arg[0]; float *y = PTR(2);"
+		"float *x = (void *)m[0]; int ok = x == PTR(1) && m[2] == 100 && m[3] == 30 && m[4] == 400;"
+		"ok = ok && m[1] == 2; for (int i = 0; i < 3000; i++) y[i] = ok ? x[i] * F32(3) : 0; }";
+	struct kl_job *job = gpu_job(*state, body, MAP_PLAN("100"));
+	KL_AUTO(json_decrefp) json_t *result = json_object();
+
+	job->npoint = 1;
+	expect_twice(job);
+	kl_gpu_keep_describe(result, job->gpu);
+	assert_string_equal(kl_json_str_or(result, "device", ""), "Fake GPU 0");
+	assert_int_equal(kl_json_int_or(result, "cc", 0), 90);
+	assert_contains(json_string_value(json_array_get(json_object_get(result, "gpu_notes"), 0)),
+			"tensor maps");
+}
+
+/* -- hangs and the lock --------------------------------------------------------------------------- */
+
+static void test_health_after_a_hang(void **state)
+{
+	struct gpu_fixture *f = *state;
+	struct kl_job *job = gpu_job(f, SCALE_KERNEL("for (;;) pause();"), NULL);
+	struct kl_subject_spec spec = gpu_spec(job, false);
+	struct kl_subject *s = NULL;
+	struct kl_call end;
+
+	job->call_ms = 200;
+	assert_int_equal(gpu_try(job, 0, false).end, KL_CALL_HANG);
+	/* it was well: one may go on */
+	assert_ok(kl_subject_start(&s, job, job->point, &spec));
+	kl_subject_poison(s, 2);
+	assert_ok(kl_subject_call(s, &end));
+	assert_int_equal(end.end, KL_CALL_HANG);
+	gpu_conf(f, "sick 1\n");
+	kl_subject_free(s);		/* and now it is not */
+	s = NULL;
+	assert_error(KL_EIO, "not well since a kernel hung", kl_subject_start(&s, job, job->point, &spec));
+}
+
+static void test_second_worker_waits(void **state)
+{
+	struct kl_job *job = gpu_job(*state, NULL, NULL);
+	KL_AUTO(kl_freep) char *resource = NULL;
+	struct kl_gpu_child *c = NULL;
+	int64_t start, took;
+	int ready[2];
+	pid_t other;
+	char byte;
+
+	assert_ok(kl_gpu_child_start(&c));
+	resource = kl_asprintf("gpu-%s", c->hello.device[0].uuid);
+	kl_gpu_child_free(c);
+	assert_int_equal(pipe(ready), 0);
+	other = fork();
+	if (!other) {
+		struct kl_lock l = KL_LOCK_INIT;
+
+		if (kl_lock_take_machine(&l, resource, 0) < 0)
+			_exit(1);
+		byte = write(ready[1], "x", 1) == 1;
+		kl_clock_sleep_ms(400);
+		_exit(0);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	start = kl_clock_ns();
+	assert_ok(kl_gpu_keep_child(&c, job, job->candidate_so));
+	took = kl_clock_ns() - start;
+	assert_true(took > 200000000);
+	kl_gpu_keep_back(job->gpu, c);
+	waitpid(other, NULL, 0);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+/* -- hostile messages -------------------------------------------------------------------------------- */
+
+/* A GPU process, greeted and opened, to be told nonsense. */
+static struct kl_gpu_child *opened(void)
+{
+	struct kl_gpu_child *c = NULL;
+
+	assert_ok(kl_gpu_child_start(&c));
+	assert_ok(kl_gpu_child_open(c, 0));
+	return c;
+}
+
+static void expect_end(const void *message, size_t n, const char *what)
+{
+	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *c = opened();
+	char reply[8192];
+	int status;
+
+	assert_int_equal(send(c->socket, message, n, MSG_NOSIGNAL), (ssize_t)n);
+	if (recv(c->socket, reply, sizeof(reply), 0) > 0)
+		fail_msg("%s: answered", what);
+	assert_int_equal(waitpid(c->pid, &status, 0), c->pid);
+	c->pid = 0;
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 70)
+		fail_msg("%s: status %x", what, status);
+}
+
+static void test_broken_frames(void **state)
+{
+	struct kl_gpu_head h = kl_gpu_head(KL_GPU_OP_PROBE, 0, sizeof(h));
+	struct kl_gpu_put_set set = { .head = kl_gpu_head(KL_GPU_OP_SET, 0, sizeof(set)) };
+	char big[70000] = { 0 };
+
+	expect_end("x", 1, "one byte");
+	expect_end(&h, sizeof(h) - 1, "short");
+	h.bytes = 999;
+	expect_end(&h, sizeof(h), "another size");
+	h.bytes = sizeof(h);
+	h.magic = 1;
+	expect_end(&h, sizeof(h), "no magic");
+	h = kl_gpu_head(77, 0, sizeof(h));
+	h.op = 63;
+	expect_end(&h, sizeof(h), "no operation");
+	h = kl_gpu_head(KL_GPU_OP_SET, 0, sizeof(h));
+	expect_end(&h, sizeof(h), "a set that is a head");
+	memcpy(big, &set, sizeof(set));
+	((struct kl_gpu_head *)big)->bytes = sizeof(set) + 8;
+	expect_end(big, sizeof(set) + 8, "too long");
+	((struct kl_gpu_head *)big)->bytes = sizeof(big);
+	expect_end(big, sizeof(big), "beyond any message");
+}
+
+static void test_bad_requests_are_answered(void **state)
+{
+	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *c = opened();
+	struct kl_gpu_put_set set = { .head = kl_gpu_head(KL_GPU_OP_SET, 0, sizeof(set)), .n = 1,
+				      .host_bytes = 4096 };
+	struct kl_gpu_put_module mod = { .head = kl_gpu_head(KL_GPU_OP_MODULE, 0, sizeof(mod)), .bytes = 100 };
+	struct kl_gpu_called called;
+	struct kl_gpu_reply r;
+	int null = open("/dev/null", O_RDWR);
+
+#define ASK(q, fd) kl_gpu_child_ask(c, &(q), sizeof(q), fd, &r, sizeof(r), 5000)
+	set.layout[0] = (struct kl_gpu_tensor_layout){ .tensor = true, .bytes = 64 };
+	assert_error(KL_EINVALID, "no memory", ASK(set, -1));
+	assert_error(KL_EINVALID, "no memory", ASK(set, null));
+	set.offset[0] = 4096;
+	assert_error(KL_EINVALID, "outside of the shared memory", ASK(set, null));
+	set.offset[0] = ~(uint64_t)7;
+	assert_error(KL_EINVALID, "outside of the shared memory", ASK(set, null));
+	set.offset[0] = 0;
+	set.layout[0].bytes = ~(uint64_t)0;
+	assert_error(KL_EINVALID, "outside of the shared memory", ASK(set, null));
+	set.n = 33;
+	assert_error(KL_EINVALID, "too many", ASK(set, null));
+	set.n = 1;
+	set.head.slot = KL_GPU_MAX_SETS;
+	assert_error(KL_EINVALID, "too many", ASK(set, null));
+	assert_error(KL_EINVALID, "no memory", ASK(mod, null));
+	mod.bytes = ~(uint64_t)0;
+	assert_error(KL_EINVALID, "too large", ASK(mod, null));
+	assert_error(KL_EINVALID, "no binding 3", kl_gpu_child_call(c, 3, 0, 0, 100, &called));
+	assert_error(KL_EINVALID, "no binding", kl_gpu_child_call(c, 1u << 31, 0, 0, 100, &called));
+	assert_error(KL_EINVALID, "nothing of that kind", kl_gpu_child_drop(c, 99, 0));
+	assert_error(KL_EINVALID, "nothing of that kind", kl_gpu_child_drop(c, KL_GPU_OP_BIND, 1000));
+	assert_error(KL_EINVALID, "opened once", kl_gpu_child_open(c, 0));
+	assert_true(kl_gpu_child_alive(c));
+	close(null);
+}
+
+/* Replies are as little believed. */
+static void test_broken_replies(void **state)
+{
+	for (int way = 0; way < 4; way++) {
+		struct kl_gpu_child c = { .socket = -1 };
+		struct kl_gpu_drop q = { .head = kl_gpu_head(KL_GPU_OP_DROP, 5, sizeof(q)) };
+		struct kl_gpu_reply r = { .head = q.head };
+		int pair[2];
+
+		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+		c.socket = pair[0];
+		c.pid = fork();
+		if (!c.pid) {
+			close(pair[0]);
+			r.head.bytes = sizeof(r);
+			if (way == 0)
+				r.head.slot = 6;
+			if (way == 1)
+				r.head.bytes = 7;
+			if (recv(pair[1], &q, sizeof(q), 0) <= 0 || way == 2)
+				_exit(3);
+			if (send(pair[1], &r, way == 3 ? 20 : sizeof(r), 0) < 0)
+				_exit(4);
+			pause();
+		}
+		close(pair[1]);
+		assert_error(KL_EIO, way == 2 ? "ended with exit code 3" : "what it was not asked",
+			     kl_gpu_child_ask(&c, &q, sizeof(q), -1, &r, sizeof(r), 5000));
+		assert_false(kl_gpu_child_alive(&c));
+		kl_gpu_child_kill(&c);
+	}
+}
+
+static void test_no_answer(void **state)
+{
+	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *c = opened();
+	struct kl_gpu_drop q = { .head = kl_gpu_head(KL_GPU_OP_DROP, 5, sizeof(q)) };
+	struct kl_gpu_reply r;
+
+	kill(c->pid, SIGSTOP);
+	assert_error(KL_ETIMEOUT, "does not answer within 100 ms",
+		     kl_gpu_child_ask(c, &q, sizeof(q), -1, &r, sizeof(r), 100));
+	assert_true(c->stuck);
+	assert_false(kl_gpu_child_alive(c));
+}
+
+/* -- the stages as they are ------------------------------------------------------------------------------ */
+
+static void test_stages(void **state)
+{
+	static const struct {
+		const char *body, *class;
+	} tries[] = {
+		{ SCALE_KERNEL(""), NULL },
+		{ SCALE_KERNEL("s = 1.4f;"), "wrong-all" },
+		{ SCALE_KERNEL("if (n < 100) s = 0;"), "wrong-edge" },
+		{ SCALE_KERNEL("if (n > 100) n /= 2;"), "wrong-all" },
+		{ SCALE_KERNEL("y[n] = 1;"), "fault" },
+		{ "KERNEL(scale, 8, 8, 4) { }", "launch" },
+		{ "const int scale_refuse = 701;" SCALE_KERNEL(""), "launch" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(tries); i++) {
+		struct kl_job *job = gpu_job_of(*state, tries[i].body, NULL, "\"audit\",\"correct\"");
+		KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+		KL_AUTO(json_decrefp) json_t *result = json_object();
+
+		assert_ok(kl_pool_open(&pool, job));
+		if (i == 0)
+			assert_ok(kl_stage_audit(result, job, pool));
+		assert_ok(kl_stage_correct(result, job, pool));
+		if (strcmp(kl_json_str_or(result, "class", "pass"), tries[i].class ? tries[i].class : "pass"))
+			fail_msg("%zu: %s: %s", i, kl_json_str_or(result, "class", "pass"),
+				 kl_json_str_or(result, "message", ""));
+	}
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(test_says_why_there_is_no_gpu),
+		T(test_wrong_architecture),
+		T(test_calls),
+		T(test_poison_is_known),
+		T(test_process_is_kept),
+		T(test_ends),
+		T(test_right_aligned_meets_the_guard),
+		T(test_nothing_lasts),
+		T(test_scratch),
+		T(test_prepare),
+		T(test_plans_that_do_not_fit),
+		T(test_launch_attributes),
+		T(test_tensor_map),
+		T(test_health_after_a_hang),
+		T(test_second_worker_waits),
+		T(test_broken_frames),
+		T(test_bad_requests_are_answered),
+		T(test_broken_replies),
+		T(test_no_answer),
+		T(test_stages),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
