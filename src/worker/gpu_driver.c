@@ -13,18 +13,19 @@
 static void read_build(char out[64])
 {
 	FILE *f = fopen("/proc/driver/nvidia/version", "re");
-	char line[512], *p;
+	char line[512];
 
 	out[0] = '\0';
 	if (!f)
 		return;
-	while (!*out && fgets(line, sizeof(line), f)) {
-		/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Tue ..." */
-		p = strncmp(line, "NVRM", 4) ? NULL : line;
-		for (p = p ? strtok(line, " \t\n") : NULL; p && !*out; p = strtok(NULL, " \t\n"))
-			if (p[0] >= '1' && p[0] <= '9' && strchr(p, '.') &&
-			    strspn(p, "0123456789.") == strlen(p))
-				snprintf(out, 64, "%s", p);
+	/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Tue ..." */
+	if (fgets(line, sizeof(line), f) && !strncmp(line, "NVRM", 4)) {
+		for (const char *p = line; *p && !*out; p += strcspn(p, " \t\n"), p += strspn(p, " \t\n")) {
+			size_t n = strspn(p, "0123456789.");
+
+			if (n > 3 && n < 64 && memchr(p, '.', n) && strchr(" \t\n", p[n]))
+				snprintf(out, 64, "%.*s", (int)n, p);
+		}
 	}
 	fclose(f);
 }

@@ -192,8 +192,8 @@ int kl_gpu_keep_child(struct kl_gpu_child **out, const struct kl_job *job, const
 	struct kl_gpu_keep *k = job->gpu;
 
 	if (k->sick)
-		return kl_error(KL_EIO, "%s is not well since a kernel hung on it: nothing more is asked of it",
-				k->facts.name);
+		return kl_error(KL_EIO, "%s is not well since a kernel hung on it: nothing more is asked "
+				"of it", k->facts.name);
 	for (size_t i = 0; i < k->nidle && cubin; i++) {
 		if (strcmp(k->idle[i]->cubin, cubin))
 			continue;

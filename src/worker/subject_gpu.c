@@ -172,8 +172,8 @@ static int call(struct kl_subject *base, struct kl_call *out)
 	out->ns = called.event_ns;
 	out->wall_ns = called.event_ns;
 	if (called.quirk)
-		kl_gpu_keep_note(s->keep, "a bit of small tensor maps was cleared, as CUTLASS does for drivers "
-				 "up to CUDA 13.1");
+		kl_gpu_keep_note(s->keep, "a bit of small tensor maps was cleared, as CUTLASS does for "
+				 "drivers up to CUDA 13.1");
 	/* what is not well is not asked again, whatever the end was */
 	if (out->end != KL_CALL_OK)
 		kl_gpu_child_kill(s->child);
