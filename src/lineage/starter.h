@@ -11,7 +11,7 @@
  *	template.yaml		{template, summary, author, date, portable}
  *	klineage.yaml, ...	the contract and what else stands from the first commit on
  *	history/NNNN-*.patch	the kernel's history as mails; 0001 makes the file
- *	rejected/NNNN-*.patch	what fails on state NNNN; not replayed
+ *	rejected/NNNN-*.patch	simplifications that fail; not replayed
  *
  * Replayed, it is a series of commits with fixed authors and dates: the same
  * ids everywhere.

@@ -24,6 +24,12 @@ states () {
 	git -C "$1" rev-list --reverse HEAD
 }
 
+# rejected_on <mail>: the revision it is for, from the list in the file states
+rejected_on () {
+	n=$(sed -n "s/^On: state \([0-9]*\)$/\1/p" "$1")
+	sed -n "${n:-$}p" states
+}
+
 for dir in "$KLINEAGE_TOP"/templates/workloads/cuda-*
 do
 	t=${dir##*/}
@@ -59,17 +65,24 @@ do
 		done
 	'
 
-	# rejected/NNNN-*.patch: a simplification of state NNNN that fails when it runs
-	test -d "$dir"/rejected &&
-	test_expect_success NVCC "$t: what was rejected applies to its state and compiles" '
+	test_expect_success "$t: what was rejected applies to its state and says what breaks" '
 		states "$t" >states &&
-		for patch in "$dir"/rejected/*.patch
+		for mail in "$dir"/rejected/*.patch
 		do
-			n=${patch##*/} &&
-			rev=$(sed -n "$(expr "${n%%-*}" + 0)p" states) &&
-			git -C "$t" checkout -q -f "$rev" &&
-			git -C "$t" apply "$patch" &&
-			! git -C "$t" diff --quiet &&
+			test -e "$mail" || continue
+			git -C "$t" checkout -q -f "$(rejected_on "$mail")" &&
+			git -C "$t" apply --check "$mail" &&
+			says "Breaks: " "$mail" &&
+			says "Klineage-Mechanism: " "$mail" || return 1
+		done
+	'
+
+	test_expect_success NVCC "$t: what was rejected compiles without warnings" '
+		for mail in "$dir"/rejected/*.patch
+		do
+			test -e "$mail" || continue
+			git -C "$t" checkout -q -f "$(rejected_on "$mail")" &&
+			git -C "$t" apply "$mail" &&
 			cubin "$t/$src" state.cubin $(defines "$t"/launch.yaml) || return 1
 		done
 	'
