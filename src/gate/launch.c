@@ -320,11 +320,33 @@ static char *peek_arch(const struct kl_surface *s)
 	return NULL;
 }
 
+/* A plan with `artefact` stands beside a cubin, any other beside a source. */
+static int check_main(const struct kl_launch *l, const struct kl_strvec *sources, const char *name)
+{
+	const struct kl_plan_artefact *a = kl_plan_artefact(l->plan);
+
+	for (size_t i = 0; i < sources->n; i++) {
+		const char *dot = strrchr(sources->v[i], '.');
+
+		if (a && !strcmp(dot, ".cu"))
+			return kl_error(KL_EINVALID, "%s:1:1: 'artefact' names machine code, but '%s' is "
+					"a source", name,
+					sources->v[i]);
+		if (!a && !strcmp(dot, ".cubin"))
+			return kl_error(KL_EINVALID, "%s:1:1: '%s' is machine code, which needs 'artefact'",
+					name,
+					sources->v[i]);
+	}
+	return 0;
+}
+
 int kl_launch_read(struct kl_launch **out, const struct kl_surface *s, bool oracle)
 {
 	const struct kl_contract *c = s->contract;
+	KL_AUTO(kl_launch_freep) struct kl_launch *l = NULL;
 	KL_AUTO(kl_freep) char *arch = NULL, *name = NULL;
 	const struct kl_file *f;
+	int err;
 
 	if (!c->launch)
 		return kl_error(KL_ENOTFOUND, "%s: a surface of language '%s' has no launch plan", c->name,
@@ -334,8 +356,12 @@ int kl_launch_read(struct kl_launch **out, const struct kl_surface *s, bool orac
 	f = oracle ? plan_file(s->oracle, s->noracle, c->oracle_launch) :
 		     plan_file(s->file, s->nfile, c->launch);
 	name = kl_fs_join(s->dir, f->path);
-	return kl_launch_parse(out, c, name, f->data, f->len, oracle ? s->oracle : s->file,
-			       oracle ? s->noracle : s->nfile, arch);
+	err = kl_launch_parse(&l, c, name, f->data, f->len, oracle ? s->oracle : s->file,
+			      oracle ? s->noracle : s->nfile, arch);
+	if (err < 0 || (err = check_main(l, oracle ? &c->oracle_sources : &c->sources, name)) < 0)
+		return err;
+	*out = kl_steal(&l);
+	return 0;
 }
 
 void kl_launch_free(struct kl_launch *l)
