@@ -55,6 +55,29 @@ static void refuses_every_way_out(void **state)
 	assert_error(KL_EINVALID, "the platform sets the machine", kl_compile_flag_ok("-march=native"));
 }
 
+static void nvcc_has_a_list_of_its_own(void **state)
+{
+	static const char *const good[] = {
+		"-O0", "-O3", "-lineinfo", "-use_fast_math", "-ftz=true", "-fmad=false", "-prec-div=true",
+		"--maxrregcount=16", "--maxrregcount=255", "-Xptxas=-O3", "-Xptxas=-v", "-Xptxas=-dlcm=cg",
+		"-DTILE=64", "-DNDEBUG",
+	};
+	static const char *const bad[] = {
+		"", "-O4", "-O3 -v", "-march=native", "-arch=sm_90", "-gencode", "-std=c++17", "-x=cu", "-ccbin=/bin/sh",
+		"-Xcompiler=-fplugin=x.so", "-Xcompiler", "-Xptxas", "-Xptxas=-o=x", "-Xptxas=-v,-o=x", "-Xptxas=-O3 -v",
+		"--options-file=x", "-optf", "-I/", "-include=x.h", "-keep", "-dryrun", "-run", "-o", "--compiler-bindir=x",
+		"--maxrregcount=", "--maxrregcount=8", "--maxrregcount=256", "--maxrregcount=1e2", "-rdc=true", "-dc",
+		"-dlto", "-lcublas", "-L.", "-cudart=shared", "-MF=x", "@x", "-D_GNU", "-Dkl_real=int", "-DKL_X",
+		"-DX=a b", "-ldir=x", "-G", "-pg", "--fdevice-time-trace=x",
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(good); i++)
+		assert_ok(kl_compile_flag_ok_cuda(good[i]));
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
+		if (kl_compile_flag_ok_cuda(bad[i]) != KL_EINVALID)
+			fail_msg("'%s' passes", bad[i]);
+}
+
 static void bounds_the_length(void **state)
 {
 	char flag[200];
@@ -72,6 +95,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lets_code_generation_through),
 		cmocka_unit_test(refuses_every_way_out),
+		cmocka_unit_test(nvcc_has_a_list_of_its_own),
 		cmocka_unit_test(bounds_the_length),
 	};
 

@@ -34,7 +34,8 @@ static void start(struct fixture *f, const char *sources)
 	put(f, "oracle.cu", "__global__ void o() {}\n");
 	put(f, "launch.yaml", "klineage-launch: 1\ncompile: {arch: sm_80}\n"
 	    "launch: [{kernel: k, grid: [M], block: [32], args: [A, C]}]\n");
-	put(f, "oracle.yaml", "klineage-launch: 1\nlaunch: [{kernel: o, grid: [M], block: [32], args: [A, C]}]\n");
+	put(f, "oracle.yaml", "klineage-launch: 1\nlaunch: [{kernel: o, grid: [M], block: [32], args: [A, "
+	    "C]}]\n");
 }
 
 static struct kl_surface *surface(const struct fixture *f)
@@ -77,7 +78,8 @@ static void an_oracle_runs_where_its_kernel_does(void **state)
 static void machine_code_needs_its_digest(void **state)
 {
 	static const char sha[] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-	KL_AUTO(kl_freep) char *good = kl_asprintf("klineage-launch: 1\nartefact: {cubin: d.cubin, arch: sm_90, "
+	KL_AUTO(kl_freep) char *good = kl_asprintf("klineage-launch: 1\nartefact: {cubin: d.cubin, arch: "
+						   "sm_90, "
 		"sha256: %s}\nlaunch: [{kernel: k, grid: [M], block: [32], args: [A]}]\n", sha);
 	KL_AUTO(kl_freep) char *bad = plan_edit(good, "ba78", "ba79");
 	KL_AUTO(fixture_release) struct fixture f = { NULL };
@@ -102,6 +104,32 @@ static void machine_code_needs_its_digest(void **state)
 		     kl_launch_read(&none, c, false));
 }
 
+/* What is shipped: an oracle's plan is whole before there is a kernel. */
+static void the_oracles_of_the_templates_are_good(void **state)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	size_t seen = 0;
+
+	assert_ok(kl_fs_list(&names, KL_SOURCE "/templates/workloads"));
+	for (size_t i = 0; i < names.n; i++) {
+		KL_AUTO(kl_freep) char *dir = kl_asprintf(KL_SOURCE "/templates/workloads/%s", names.v[i]);
+		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "klineage.yaml"), *plan = NULL;
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, yaml = KL_BUF_INIT;
+		KL_AUTO(kl_contract_freep) struct kl_contract *c = NULL;
+		KL_AUTO(kl_launch_freep) struct kl_launch *l = NULL;
+
+		assert_ok(kl_fs_read(&text, path, 1 << 20));
+		assert_ok(kl_contract_parse(&c, path, text.ptr, text.len));
+		if (!c->launch)
+			continue;
+		plan = kl_fs_join(dir, c->oracle_launch);
+		assert_ok(kl_fs_read(&yaml, plan, 1 << 20));
+		assert_ok(kl_launch_parse(&l, c, plan, yaml.ptr, yaml.len, NULL, 0, "sm_90a"));
+		seen++;
+	}
+	assert_true(seen >= 8);
+}
+
 static void other_languages_have_no_plan(void **state)
 {
 	struct kl_launch *l = NULL;
@@ -117,6 +145,7 @@ int main(void)
 		cmocka_unit_test(both_plans_are_read),
 		cmocka_unit_test(an_oracle_runs_where_its_kernel_does),
 		cmocka_unit_test(machine_code_needs_its_digest),
+		cmocka_unit_test(the_oracles_of_the_templates_are_good),
 		cmocka_unit_test(other_languages_have_no_plan),
 	};
 

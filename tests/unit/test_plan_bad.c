@@ -68,9 +68,11 @@ static const struct row gemm[] = {
 	{ "bf16, dims: [K, M]", "^bf17, dims: [K, M]", "'bf17' is none of" },
 	{ "dims: [K, M]", "dims: [K, ^0]", "dims is 0: from 1 to 4294967296" },
 	{ "dims: [K, M]", "dims: [K, ^4294967297]", "dims is 4294967297" },
-	{ "dims: [K, M]", "dims: ^[K, M + 1]", "reaches 33562624 bytes from byte 0, the tensor has 33554432" },
+	{ "dims: [K, M]", "dims: ^[K, M + 1]", "reaches 33562624 bytes from byte 0, the tensor has "
+	 "33554432" },
 	{ "dims: [K, M]", "dims: ^[]", "it takes 1 to 5" },
-	{ "dims: [K, M], strides: [K*2]", "dims: [K, M, M], strides: ^[K*2]", "1 entries where 2 are needed" },
+	{ "dims: [K, M], strides: [K*2]", "dims: [K, M, M], strides: ^[K*2]", "1 entries where 2 are "
+	 "needed" },
 	{ "strides: [K*2]", "strides: [^K*2+8]", "no multiple of 16" },
 	{ "strides: [K*2]", "strides: [^0]", "strides is 0" },
 	{ "strides: [K*2]", "strides: [^1099511627776]", "strides is 1099511627776" },
@@ -161,8 +163,10 @@ static const struct row conv[] = {
 	{ "channels: BK", "channels: ^128", "256 bytes, swizzle 128B takes at most 128" },
 	{ "pixels: BM", "pixels: ^1025", "pixels is 1025: from 1 to 1024" },
 	{ "channels: BK, ", "", "'channels' is missing", "{kind: im2col" },
-	{ "dims: [C, W, H, N], strides: [C*2, W*C*2, H*W*C*2]", "dims: ^[C, W], strides: [C*2]", "takes 3 to 5" },
-	{ "interleave: none, swizzle: 128B", "interleave: 32B, swizzle: ^128B", "goes with swizzle 32B alone" },
+	{ "dims: [C, W, H, N], strides: [C*2, W*C*2, H*W*C*2]", "dims: ^[C, W], strides: [C*2]", "takes 3 "
+	 "to 5" },
+	{ "interleave: none, swizzle: 128B", "interleave: 32B, swizzle: ^128B", "goes with swizzle 32B "
+	 "alone" },
 	{ "quirks: auto", "quirks: ^all", "'all' is none of: none, auto" },
 	/* 7 * 5 rows of the smallest point */
 	{ "dims: [F, rows]", "dims: ^[F, rows + 1]", "the map reaches" },
@@ -173,7 +177,8 @@ static const struct row chain[] = {
 	{ "align: 128", "align: ^0", "whole number from 1" },
 	{ "G, scale]", "G, ^scala]", "'scala' is neither" },
 	{ "  tick:", "  ^scale:", "'scale' is an argument of the contract" },
-	{ "sm_90}", "sm_80}", "programmatic launch needs compute capability 9.0, here is 8.0", "true, args: [G" },
+	{ "sm_90}", "sm_80}", "programmatic launch needs compute capability 9.0, here is 8.0", "true, "
+	 "args: [G" },
 	{ "sm_90}", "sm_86, std: c++20}\nprepare: ^[]", "0 entries" },
 	{ "compile: {arch: sm_90}", "artefact: ^{cubin: d.cubin}", "'sha256' is missing" },
 	{ "compile: {arch: sm_90}", "artefact: {cubin: d.cubin, sha256: ^abc}", "64 lower-case hexadecimal" },
@@ -182,7 +187,8 @@ static const struct row chain[] = {
 	  "0123456789012345678901234567890123456789012345678901234567890123}", "is none of the sources" },
 	{ "compile: {arch: sm_90}", "artefact: {cubin: params.bin, arch: sm_90, sha256: "
 	  "^\"0123456789012345678901234567890123456789012345678901234567890123\"}", "has the digest" },
-	{ "klineage-launch: 1\ncompile: {arch: sm_90}\n", "^klineage-launch: 1\n", "'arch' is missing in 'compile'" },
+	{ "klineage-launch: 1\ncompile: {arch: sm_90}\n", "^klineage-launch: 1\n", "'arch' is missing in "
+	 "'compile'" },
 };
 
 /* "<line>:<column>" of a byte of the text. */
@@ -268,7 +274,8 @@ static void hostile_sizes_are_refused(void **state)
 		{ "M % (2*BM) == 0", "M == 4", ", M == 4", "", "it takes 0 to 64", 64 },
 		{ "grid: [ctas]", "xgrid: ", "x", "", "unknown key 'xgrid'", 2000 },
 		{ "kernel: gemm_bf16_ws", "kernel: ", "x", "", "longer than 255 bytes", 300 },
-		{ "args: [{map: tA}", "args: [{bytes: params.bin}", ", {map: tA}", "", "more than 4096 bytes", 40 },
+		{ "args: [{map: tA}", "args: [{bytes: params.bin}", ", {map: tA}", "", "more than 4096 "
+		 "bytes", 40 },
 	};
 	KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract("gemm");
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -303,7 +310,8 @@ static void the_worker_trusts_no_job(void **state)
 		  "\"args\":[{\"bytes\":{\"hex\":\"0g\"}}]}]}", "launch[0].args[0].bytes: 1 to 4096 bytes" },
 		{ "{\"klineage-launch\":1,\"launch\":[{\"kernel\":\"k\\u0007\",\"grid\":[1],\"block\":[1],"
 		  "\"args\":[]}]}", "launch[0].kernel: it has bytes that do not print" },
-		{ "{\"klineage-launch\":1,\"let\":[{\"a\":\"b\"},{\"b\":1}],\"launch\":[]}", "let.a: 'b' is not" },
+		{ "{\"klineage-launch\":1,\"let\":[{\"a\":\"b\"},{\"b\":1}],\"launch\":[]}", "let.a: 'b' "
+		 "is not" },
 		{ "{\"klineage-launch\":1,\"let\":[7],\"launch\":[]}", "let: a map {name: value}" },
 		{ "{\"klineage-launch\":1,\"x\\ny\":[7],\"launch\":[]}", "x?y: unknown key 'x?y'" },
 	};
