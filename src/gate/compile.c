@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/compile.h"
 
-#include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/fs.h"
 #include "gate/audit.h"
 #include "gate/code.h"
-
-#define COMPILE_MS 30000
-#define COMPILE_MIB 4096	/* address space of one compiler process */
-#define OUTPUT_MIB 64
-#define LOG_MAX 16384
+#include "gate/tool.h"
 
 /*
  * After the contract's own flags, so that none of them undoes these.
@@ -37,6 +31,7 @@ void kl_artefact_free(struct kl_artefact *a)
 		return;
 	free(a->so);
 	free(a->log);
+	json_decref(a->statics);
 	kl_facts_release(&a->facts);
 	free(a);
 }
@@ -55,7 +50,7 @@ struct build {
 	size_t nobj;
 	struct kl_strvec objpath;	/* relative to dir */
 	struct kl_code code;
-	struct kl_buf log;
+	struct kl_tool tool;
 };
 
 static void build_release(struct build *b)
@@ -65,7 +60,7 @@ static void build_release(struct build *b)
 		kl_object_free(b->obj[i]);
 	free(b->obj);
 	kl_strvec_release(&b->objpath);
-	kl_buf_release(&b->log);
+	kl_buf_release(&b->tool.log);
 }
 
 static bool ends_with(const char *s, const char *with)
@@ -75,40 +70,12 @@ static bool ends_with(const char *s, const char *with)
 	return n >= m && !strcmp(s + n - m, with);
 }
 
-static int put(const char *dir, const char *sub, const char *path, const void *data, size_t len)
-{
-	KL_AUTO(kl_freep) char *rel = kl_fs_join(sub, path);
-	KL_AUTO(kl_freep) char *to = kl_fs_join(dir, rel);
-	int err = kl_fs_mkdir_of(to);
-
-	return err ? err : kl_fs_put(to, data, len, 0644);
-}
-
-/* A file of templates/runtime, into dir/rt. */
-static int put_runtime(const char *dir, const char *name)
-{
-	KL_AUTO(kl_freep) char *rel = kl_fs_join("templates/runtime", name);
-	KL_AUTO(kl_freep) char *path = NULL;
-	KL_AUTO(kl_buf_release) struct kl_buf data = KL_BUF_INIT;
-	int err = kl_fs_share(&path, rel);
-
-	if (!err)
-		err = kl_fs_read(&data, path, 1 << 20);
-	return err ? err : put(dir, "rt", name, data.ptr, data.len);
-}
-
 /* Once in a directory: all that is built there shares it. */
 static int lay_out_runtime(const struct build *b)
 {
-	KL_AUTO(kl_freep) char *there = kl_fs_join(b->dir, "rt/kl_oracle.h");
-	int err = 0;
+	int err = kl_tool_put_runtime(b->dir, "runtime.c");
 
-	if (!kl_fs_exists(there)) {
-		err = put_runtime(b->dir, "runtime.c");
-		if (!err)
-			err = put_runtime(b->dir, "kl_oracle.h");
-	}
-	return err;
+	return err ? err : kl_tool_put_runtime(b->dir, "kl_oracle.h");
 }
 
 static int lay_out(const struct build *b)
@@ -124,89 +91,10 @@ static int lay_out(const struct build *b)
 	if (!err)
 		err = kl_fs_mkdir(objects);
 	for (size_t i = 0; !err && i < b->nfile; i++)
-		err = put(b->dir, sub, b->file[i].path, b->file[i].data, b->file[i].len);
+		err = kl_tool_put(b->dir, sub, b->file[i].path, b->file[i].data, b->file[i].len);
 	if (!err)
 		err = lay_out_runtime(b);
-	return err ? err : put(b->dir, b->name, "exports", map, strlen(map));
-}
-
-/* The line a person needs: the first error, or the first line. */
-static char *first_error(const char *log)
-{
-	const char *at = strstr(log, "error:");
-
-	if (!at)
-		at = strstr(log, "Error:");	/* the assembler's */
-	if (!at)
-		at = log;
-	while (at > log && at[-1] != '\n')
-		at--;
-	return kl_strndup(at, strcspn(at, "\n"));
-}
-
-static int why_failed(struct build *b, const char *what, const struct kl_proc_result *res,
-		      int64_t limit_ms, const char *log)
-{
-	KL_AUTO(kl_freep) char *line = first_error(log);
-
-	*b->class_ = "compile";
-	if (res->timed_out || strstr(log, "CPU time limit exceeded"))
-		return kl_error(KL_ENO, "%s: stopped after %lld s", what, (long long)limit_ms / 1000);
-	if (strstr(log, "File size limit exceeded") || strstr(log, "File too large"))
-		return kl_error(KL_ENO, "%s: more than %d MiB of output", what, OUTPUT_MIB);
-	if (strstr(log, "out of memory") || strstr(log, "Cannot allocate memory") ||
-	    strstr(log, "memory exhausted"))
-		return kl_error(KL_ENO, "%s: needs more than %d MiB of memory", what, COMPILE_MIB);
-	if (strstr(log, "internal compiler error"))
-		return kl_error(KL_ENO, "%s: the compiler crashed: %s", what, line);
-	if (!*line)
-		return kl_error(KL_ENO, "%s failed", what);
-	return kl_error(KL_ENO, "%s", line);
-}
-
-/* Paths as the contract has them: "src-kernel/a.c:1" is "a.c:1". */
-static void strip_paths(const struct build *b, struct kl_buf *text)
-{
-	KL_AUTO(kl_freep) char *prefix = kl_asprintf("src-%s/", b->name);
-	size_t n = strlen(prefix), to = 0;
-
-	for (size_t at = 0; at < text->len; at++) {
-		if (!strncmp(text->ptr + at, prefix, n))
-			at += n;
-		if (at < text->len)
-			text->ptr[to++] = text->ptr[at];
-	}
-	if (text->len) {
-		text->len = to;
-		text->ptr[to] = '\0';
-	}
-}
-
-/* Run a tool of the toolchain in the jail; `out`: its stdout, or NULL. */
-static int tool(struct build *b, const struct kl_strvec *argv, struct kl_buf *out, const char *what)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_jail_run o = {
-		.policy = KL_JAIL_COMPILE, .argv = (const char *const *)argv->v, .workdir = b->dir,
-		.out = out, .err = &text, .mem_mib = COMPILE_MIB, .file_mib = OUTPUT_MIB,
-		.timeout_ms = b->jail->compile_ms ? b->jail->compile_ms : COMPILE_MS,
-	};
-	struct kl_proc_result res;
-	int err = kl_jail_run(&res, b->jail, &o);
-	size_t room;
-
-	if (err == KL_ENOTFOUND)
-		return kl_error(KL_ECANNOT, "'%s' is not installed", argv->v[0]);
-	if (err < 0)
-		return err;
-	strip_paths(b, &text);
-	room = b->log.len < LOG_MAX ? LOG_MAX - b->log.len : 0;
-	kl_buf_add(&b->log, text.ptr, text.len < room ? text.len : room);
-	if (res.truncated)
-		return kl_error(KL_ENO, "%s: absurdly large output", what);
-	if (res.exit || res.signal || res.timed_out)
-		return why_failed(b, what, &res, o.timeout_ms, text.ptr);
-	return 0;
+	return err ? err : kl_tool_put(b->dir, b->name, "exports", map, strlen(map));
 }
 
 static int compile_one(struct build *b, const char *source, const char *object, bool ours)
@@ -230,7 +118,7 @@ static int compile_one(struct build *b, const char *source, const char *object, 
 	kl_strvec_push(&a, "-o");
 	kl_strvec_push(&a, object);
 	kl_strvec_push(&a, source);
-	return tool(b, &a, NULL, what);
+	return kl_tool_run(&b->tool, &a, NULL, what);
 }
 
 static int audit_failed(struct build *b, int err, const char *what)
@@ -296,7 +184,7 @@ static int audit_objects(struct build *b)
 	kl_strvec_push(&a, "--no-show-raw-insn");
 	for (size_t k = 0; k < b->objpath.n; k++)
 		kl_strvec_push(&a, b->objpath.v[k]);
-	err = tool(b, &a, &text, "reading the machine code");
+	err = kl_tool_run(&b->tool, &a, &text, "reading the machine code");
 	if (!err)
 		err = kl_code_parse(&b->code, objs, b->nobj, text.ptr, text.len);
 	if (!err)
@@ -327,7 +215,7 @@ static int link_all(struct build *b, const char *so)
 		kl_strvec_push(&a, b->objpath.v[k]);
 	kl_strvec_push(&a, rt);
 	kl_strvec_pushv(&a, after);
-	return tool(b, &a, NULL, "linking");
+	return kl_tool_run(&b->tool, &a, NULL, "linking");
 }
 
 /* Sources to dir/<name>.so, audited; the code is left in `b`. */
@@ -363,7 +251,7 @@ int kl_compile_surface(struct kl_artefact **out, const char **class_, const stru
 	KL_AUTO(build_release) struct build b = {
 		.jail = j, .platform = p, .dir = dir, .name = "kernel", .entry = s->contract->entry,
 		.file = s->file, .nfile = s->nfile, .flags = &s->contract->flags, .class_ = class_,
-		.log = KL_BUF_INIT,
+		.tool = { .jail = j, .dir = dir, .prefix = "src-kernel/", .class_ = class_, .log = KL_BUF_INIT },
 	};
 	int err = build(&b, &a->so, a->digest);
 
@@ -373,7 +261,7 @@ int kl_compile_surface(struct kl_artefact **out, const char **class_, const stru
 		return err;
 	kl_code_features(&a->facts.features, &b.code);
 	kl_code_digest(a->facts.code_digest, &b.code);
-	a->log = kl_buf_detach(&b.log);
+	a->log = kl_buf_detach(&b.tool.log);
 	*out = kl_steal(&a);
 	return 0;
 }
@@ -386,9 +274,9 @@ static bool unfilled(const struct kl_file *f)
 int kl_compile_oracle(const struct kl_jail *j, const struct kl_platform *p,
 		      const struct kl_surface *s, const char *dir)
 {
-	static const struct { const char *name, *flags[5]; } kind[] = {
-		{ "truth", { "-O3", "-ffp-contract=off", "-Irt", "-Dkl_real=double", NULL } },
-		{ "honest", { "-O3", "-ffp-contract=off", "-Irt", "-Dkl_real=float", NULL } },
+	static const struct { const char *name, *prefix, *flags[5]; } kind[] = {
+		{ "truth", "src-truth/", { "-O3", "-ffp-contract=off", "-Irt", "-Dkl_real=double", NULL } },
+		{ "honest", "src-honest/", { "-O3", "-ffp-contract=off", "-Irt", "-Dkl_real=float", NULL } },
 	};
 
 	for (size_t i = 0; i < s->noracle; i++)
@@ -402,7 +290,9 @@ int kl_compile_oracle(const struct kl_jail *j, const struct kl_platform *p,
 		KL_AUTO(build_release) struct build b = {
 			.jail = j, .platform = p, .dir = dir, .name = kind[i].name,
 			.entry = s->contract->oracle_entry, .file = s->oracle, .nfile = s->noracle,
-			.extra = kind[i].flags, .class_ = &class_, .log = KL_BUF_INIT,
+			.extra = kind[i].flags, .class_ = &class_,
+			.tool = { .jail = j, .dir = dir, .prefix = kind[i].prefix, .class_ = &class_,
+				  .log = KL_BUF_INIT },
 		};
 		int err = build(&b, &so, digest);
 

@@ -21,7 +21,7 @@ struct kl_platform {
 	char id[32];		/* cpu/x86-64-v3 */
 	char march[32];		/* x86-64-v3 */
 	char device[128];	/* CPU model */
-	char compiler[64];	/* "gcc 12.2.0" */
+	char compiler[64];	/* "gcc 12.2.0", "nvcc 13.0.88" */
 };
 int kl_platform_detect(struct kl_platform *out, const char *want /* NULL: best up to v3 */);
 
@@ -35,6 +35,7 @@ struct kl_artefact {
 	char digest[65];	/* sha256 of its bytes */
 	struct kl_facts facts;
 	char *log;		/* compiler's messages, cut at 16 KiB */
+	json_t *statics;	/* cuda: figures of each kernel that need no run (docs/formats.md); else NULL */
 };
 void kl_artefact_free(struct kl_artefact *a);
 KL_DEFINE_CLEANUP(struct kl_artefact *, kl_artefact_free)
