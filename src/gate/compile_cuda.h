@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_GATE_COMPILE_CUDA_H
+#define KL_GATE_COMPILE_CUDA_H
+
+#include "gate/compile.h"
+#include "gate/launch.h"
+#include "gate/nvcc.h"
+
+/*
+ * compile_cuda - one .cu to PTX and a cubin, in the compile jail, and the audit of what came out.
+ *
+ * One run of nvcc, which keeps the PTX on its way: so the audit has the very text that was assembled.
+ * (Asked for PTX alone, nvcc has ptxas check it as well: two runs would assemble twice.) No host
+ * code is compiled. Architecture, standard and constants come from the launch plan, flags
+ * from the contract's list.
+ */
+
+/**
+ * The surface's code as `dir`/kernel.cubin (`artefact->so`), or the plan's imported one. As
+ * kl_compile_surface(): KL_ENO and `*class_` "compile", "launch" or "cheat"; KL_ECANNOT: it needs a tool
+ * that is not installed.
+ */
+int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct kl_jail *j,
+		    const struct kl_nvcc *n, const struct kl_surface *s, const struct kl_launch *l,
+		    const char *dir);
+
+/**
+ * The oracle twice: `dir`/truth.cubin (double) and `dir`/honest.cubin (float), without contraction.
+ * KL_ECANNOT while KL_ORACLE_TODO stands in it; KL_EINVALID: it does not compile, or the audit
+ * refuses it.
+ */
+int kl_compile_cuda_oracle(const struct kl_jail *j, const struct kl_nvcc *n, const struct kl_surface *s,
+			   const struct kl_launch *l, const char *dir);
+
+#endif
