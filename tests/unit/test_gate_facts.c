@@ -105,7 +105,10 @@ static void test_shipped(void **state)
 	static const char known[] =
 		" vec.128 vec.256 vec.512 fma.scalar avx2.fma gather scatter prefetch nt-store nt-load shuffle compress broadcast"
 		" movmask blend masked popcnt bmi div idiv sqrt approx convert x87 atomic rep alloc call.* call.mem* call.__*"
-		" call._ZGV* call.indirect recursion loop.depth.* jump-table table static-data spill stack.large ";
+		" call._ZGV* call.indirect recursion loop.depth.* jump-table table static-data spill stack.large"
+		" ldg.128 ldg.256 stg.128 stg.256 lds.128 sts.128 cp.async tma.load tma.store multicast tensormap mbarrier"
+		" fence.proxy ldmatrix stmatrix mma mma.bf16 mma.f16 mma.tf32 wgmma wgmma.bf16 wgmma.f16 wgmma.tf32 tf32"
+		" fma.f32 setmaxnreg cluster prepare shfl vote ballot redux elect atom.shared atom.global smem bar local ";
 
 	assert_true(mechanisms.n >= 30);
 	assert_null(kl_mechanisms_find(&mechanisms, "no-such"));
