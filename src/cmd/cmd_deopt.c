@@ -11,6 +11,8 @@
 #define DEFAULT_REWRITERS "history,passes"
 #define DEFAULT_STEPS 64
 #define DEFAULT_REJECTIONS 24
+#define DEFAULT_JOBS 64
+#define MOST_JOBS 4096
 
 static const char synopsis[] =
 	"deopt [<options>] [<workload>]\n"
@@ -18,7 +20,7 @@ static const char synopsis[] =
 
 struct options {
 	bool go_on, skip, abort, quit, status, json, quiet, progress;
-	const char *expert, *name, *rewriters, *jail, *platform;
+	const char *expert, *name, *rewriters, *jail, *platform, *runner;
 	struct kl_claim claim;
 	int64_t steps, rejections;
 };
@@ -47,25 +49,46 @@ static int judge(struct kl_verdict **out, const struct kl_surface *candidate,
 	return kl_gate_judge(out, t->gate, candidate, parent);
 }
 
+static int send_away(struct kl_parcel *out, void *payload)
+{
+	struct tools *t = payload;
+
+	return kl_gate_send(out, t->gate, NULL);
+}
+
+static size_t collected(void *payload)
+{
+	struct tools *t = payload;
+
+	return kl_gate_waiting(t->gate);
+}
+
 static int tools_open(struct tools *t, struct kl_sequencer *s, const struct options *o)
 {
 	KL_AUTO(kl_freep) char *path = NULL;
 	struct kl_gate_opts opts = {
-		.jail = o->jail, .platform = o->platform, .same_code_fails = true,
+		.jail = o->jail, .platform = o->platform, .same_code_fails = true, .runner = o->runner,
 	};
+	int64_t most = 0;
 	int err;
 
 	t->progress = o->quiet ? NULL :
 		      kl_progress_new(o->progress ? KL_PROGRESS_ALWAYS : KL_PROGRESS_AUTO);
 	opts.progress = t->progress;
 	if ((err = kl_repo_config_int(&opts.profile_ms, s->repo, "klineage.profileMs", 0)) < 0 ||
+	    (err = kl_repo_config_int(&most, s->repo, "klineage.bundleJobs", DEFAULT_JOBS)) < 0 ||
 	    (err = kl_fs_share(&path, "templates/mechanisms.yaml")) < 0 ||
 	    (err = kl_mechanisms_load(&t->mechanisms, path)) < 0)
 		return err;
 	t->have_mechanisms = true;
 	if ((err = kl_gate_open(&t->gate, s->repo, &opts)) < 0)
 		return err;
+	if (most < 1 || most > MOST_JOBS)
+		return kl_error(KL_EINVALID, "klineage.bundleJobs is %lld, not 1 to %d", (long long)most, MOST_JOBS);
 	s->judge = judge;
+	s->send = send_away;
+	s->collected = collected;
+	s->most_jobs = (size_t)most;
 	s->payload = t;
 	s->jail = kl_gate_jail(t->gate);
 	s->mechanisms = &t->mechanisms;
@@ -131,6 +154,7 @@ static int start(struct kl_sequencer *s, struct tools *t, struct options *o, con
 	opts.dir = dir;
 	opts.platform = kl_gate_platform(t->gate)->id;
 	opts.rewriters = o->rewriters;
+	opts.runner = o->runner;
 	opts.step_limit = o->steps;
 	opts.rejection_limit = o->rejections;
 	return kl_sequencer_start(s, &opts);
@@ -149,10 +173,12 @@ static int same_platform(const struct kl_sequencer *s, const struct tools *t)
 			began, here);
 }
 
-static int go_on(struct kl_sequencer *s, struct tools *t, const struct options *o)
+static int go_on(struct kl_sequencer *s, struct tools *t, struct options *o)
 {
 	int err = kl_sequencer_resume(s);
 
+	if (!err && !o->runner && *kl_walk_str(&s->op.walk, "runner"))
+		o->runner = kl_walk_str(&s->op.walk, "runner");
 	if (!err && o->quit)
 		err = kl_sequencer_stop(s);
 	else if (!err && o->skip)
@@ -164,6 +190,28 @@ static int go_on(struct kl_sequencer *s, struct tools *t, const struct options *
 	if (!err && o->go_on)
 		err = kl_sequencer_collect(s, &o->claim);
 	return err;
+}
+
+/* what a walk that awaits results waits for, and what to do about it */
+static void print_awaiting(const json_t *what, const char *indent)
+{
+	printf("%srun there  %s\n%s           on %s\n%sand then   git klineage gate --import <results> && "
+	       "git klineage deopt --continue\n", indent, kl_json_str_or(what, "command", "?"), indent,
+	       kl_json_str_or(what, "file", "?"), indent);
+}
+
+static void print_candidates(const json_t *what)
+{
+	size_t i;
+	json_t *c;
+
+	printf("  awaits    the results of %lld job%s\n", (long long)kl_json_int_or(what, "jobs", 0),
+	       kl_json_int_or(what, "jobs", 0) == 1 ? "" : "s");
+	json_array_foreach(json_object_get(what, "candidates"), i, c)
+		printf("    %.12s  %s in %s%s\n", kl_json_str_or(c, "surface", "?"), kl_json_str_or(c, "action", "?"),
+		       kl_json_str_or(c, "locus", "?"), kl_json_bool_or(c, "alternative", false) ?
+		       ", if another is rejected" : "");
+	print_awaiting(what, "  ");
 }
 
 static int print_status(struct kl_sequencer *s, bool json)
@@ -195,6 +243,8 @@ static int print_status(struct kl_sequencer *s, bool json)
 		printf("  proposal  %s in %s (%s)\n", kl_json_str_or(pending, "action", "?"),
 		       kl_json_str_or(pending, "locus", "?"), kl_json_str_or(pending, "rewriter", "?"));
 	printf("  rewriters %s\n  state     %.12s\n", kl_walk_str(w, "rewriters"), kl_walk_tip(w));
+	if (kl_walk_awaited(w))
+		print_candidates(kl_walk_awaited(w));
 	return 0;
 }
 
@@ -210,6 +260,8 @@ static void print_json(const struct kl_outcome *out)
 	kl_json_set_str(j, "name", out->name);
 	kl_json_set_bool(j, "waiting", out->waiting);
 	kl_json_set_str(j, "edit_dir", out->edit_dir);
+	if (out->awaiting)
+		json_object_set(j, "awaiting", out->awaiting);
 	kl_json_set_str(j, "lineage", *out->lineage ? out->lineage : NULL);
 	kl_json_set_str(j, "walk", *out->walk ? out->walk : NULL);
 	kl_json_set_str(j, "rejected", *out->rejected ? out->rejected : NULL);
@@ -233,6 +285,15 @@ static const char *meaning(const char *termination)
 
 static void print_outcome(const struct kl_outcome *out)
 {
+	if (out->awaiting) {
+		printf("%s: %s, %zu step%s so far; %lld job%s to be judged elsewhere.\n", out->workload,
+		       out->still ? "still waiting, none of these results is here" : "waiting for results",
+		       out->steps, out->steps == 1 ? "" : "s",
+		       (long long)kl_json_int_or(out->awaiting, "jobs", 0),
+		       kl_json_int_or(out->awaiting, "jobs", 0) == 1 ? "" : "s");
+		print_awaiting(out->awaiting, "  ");
+		return;
+	}
 	if (out->waiting) {
 		printf("%s: stopped for an edit, %zu step%s so far.\n"
 		       "  make the kernel simpler in  %s\n"
@@ -305,6 +366,8 @@ int cmd_deopt(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			   "of a stepwise edit: what it removes"),
 		KL_OPT_STR('\0', "locus", &o.claim.locus, "<place>", "of a stepwise edit: where"),
 		KL_OPT_STR('m', "message", &o.claim.text, "<why>", "of a stepwise edit: why"),
+		KL_OPT_STR('\0', "runner", &o.runner, "<runner>",
+			   "who judges: local (default), bundle, ssh:<host>"),
 		KL_OPT_STR('\0', "jail", &o.jail, "<level>", "bwrap, landlock, chroot or none"),
 		KL_OPT_STR('\0', "platform", &o.platform, "<level>",
 			   "x86-64-v2, -v3 or -v4 (default: up to v3)"),

@@ -153,6 +153,8 @@ static int send_away(struct kl_gate *g, const struct options *o)
 	KL_AUTO(kl_parcel_release) struct kl_parcel p = { 0 };
 	int err = kl_gate_send(&p, g, o->output);
 
+	if (!err && p.why)
+		return kl_error(KL_ECANNOT, "%s", p.why);
 	if (err < 0 || !p.waiting)
 		return err;
 	printf("%s\n", p.file);

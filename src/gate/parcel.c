@@ -14,6 +14,7 @@ void kl_parcel_release(struct kl_parcel *p)
 	free(p->file);
 	free(p->digest);
 	free(p->command);
+	free(p->why);
 	*p = (struct kl_parcel){ 0 };
 }
 
@@ -89,8 +90,8 @@ static int carry(struct kl_parcel *out, const struct way *w)
 		return kl_error_in(KL_ECANNOT, "the results from '%s'", w->runner->arg);
 	if (sent < 0)
 		return broke_down(out, w, sent, why, hints);
-	if (results.cannot)
-		return kl_error(KL_ECANNOT, "cannot test on '%s': %s", w->runner->arg, results.why);
+	if (results.cannot)	/* whoever needs that one will find it missing */
+		out->why = kl_asprintf("cannot test on '%s': %s", w->runner->arg, results.why);
 	return 0;
 }
 

@@ -191,6 +191,11 @@ static int write_commit(git_oid *out, git_oid *tree, struct kl_opstate *op, stru
 	struct kl_commit_spec spec = { .parent = parent, .nparent = 1 };
 	int err;
 
+	if (op->dry) {	/* a name is enough: what it was made of is one */
+		err = candidate_tree(tree, op);
+		*out = *tree;
+		return err;
+	}
 	step->number = (int)json_array_size(kl_walk_steps(&op->walk)) + 1;
 	kl_step_message(&message, step);
 	spec.message = message.ptr;
@@ -348,6 +353,8 @@ int kl_judge_pending(struct kl_sequencer *s)
 		return kl_error(KL_EINVALID, "the operation has lost the files of its proposal; use --abort");
 	if ((err = s->judge(&v, s->op.pending, s->op.state, s->payload)) < 0)
 		return err;
+	if (v->deferred)
+		return KL_JUDGE_LATER;
 	if (!strcmp(v->verdict, "not-run"))
 		return kl_error(KL_ECANNOT, "cannot test here: %s", v->message ? v->message : "");
 	r.verdict = v->verdict;
@@ -387,6 +394,8 @@ static int expert_failed(struct kl_sequencer *s, const struct kl_verdict *v)
 	struct kl_note_line note;
 	int err;
 
+	if (op->dry)
+		return kl_error(KL_ENO, "the expert fails");
 	if ((err = kl_opstate_event(op, v->event, expert)) < 0 ||
 	    (err = kl_oid_parse(&note.commit, expert)) < 0)
 		return err;
@@ -410,6 +419,8 @@ int kl_judge_expert(struct kl_sequencer *s)
 	kl_progress_title(s->progress, "[0] the expert, %.7s", kl_walk_str(w, "expert"));
 	if ((err = s->judge(&v, s->op.state, NULL, s->payload)) < 0)
 		return err;
+	if (v->deferred)
+		return KL_JUDGE_LATER;
 	if (!strcmp(v->verdict, "not-run"))
 		return kl_error(KL_ECANNOT, "cannot test here: %s", v->message ? v->message : "");
 	if (strcmp(v->verdict, "pass"))

@@ -9,9 +9,11 @@
  * it: a step of the walk, or a rejection.
  */
 
+#define KL_JUDGE_LATER 1	/* no verdict yet: the job waits to be sent away */
+
 /** K* itself. KL_ENO: it fails; its event is noted and the operation is over. */
 int kl_judge_expert(struct kl_sequencer *s);
-/** The pending proposal. */
+/** The pending proposal. Both: 0, KL_JUDGE_LATER, or an error. */
 int kl_judge_pending(struct kl_sequencer *s);
 /** Reject the pending proposal unjudged, class "skipped". */
 int kl_judge_skip(struct kl_sequencer *s);

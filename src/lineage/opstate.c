@@ -96,6 +96,28 @@ int kl_opstate_load(struct kl_opstate *op, struct kl_repo *r)
 	return 0;
 }
 
+static int copy_surface(struct kl_surface **out, const struct kl_surface *s)
+{
+	*out = NULL;
+	return s ? kl_surface_with(out, s, NULL, 0) : 0;
+}
+
+int kl_opstate_copy(struct kl_opstate *out, const struct kl_opstate *op)
+{
+	int err;
+
+	*out = (struct kl_opstate){
+		.repo = op->repo, .at = op->at, .tree = op->tree, .events = KL_BUF_INIT, .dry = true,
+		.walk = { .state = json_deep_copy(op->walk.state) },
+	};
+	memcpy(out->ref, op->ref, sizeof(out->ref));
+	if ((err = copy_surface(&out->state, op->state)) < 0 ||
+	    (err = copy_surface(&out->pending, op->pending)) < 0 ||
+	    (err = copy_surface(&out->held, op->held)) < 0)
+		kl_opstate_release(out);
+	return err;
+}
+
 struct edits {
 	struct kl_tree_edit *e;
 	struct kl_strvec paths;
@@ -143,6 +165,8 @@ int kl_opstate_save(struct kl_opstate *op, const char *reflog)
 	struct kl_commit_spec spec = { .parent = parent, .nparent = 1, .message = reflog };
 	int err;
 
+	if (op->dry)
+		return 0;
 	if ((err = KL_FAULT("op-write")) < 0 ||
 	    (err = kl_oid_parse(&parent[0], kl_walk_tip(&op->walk))) < 0 ||
 	    (*rejected && (err = kl_oid_parse(&parent[spec.nparent++], rejected)) < 0) ||
@@ -164,6 +188,8 @@ int kl_opstate_event(struct kl_opstate *op, json_t *event, const char *commit)
 	char hex[KL_OID_HEX];
 	int err;
 
+	if (op->dry)
+		return 0;
 	if ((err = kl_oid_parse(&oid, commit)) < 0 ||
 	    (err = kl_repo_tree_of(&tree, op->repo, &oid)) < 0)
 		return err;

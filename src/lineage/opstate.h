@@ -27,6 +27,8 @@ struct kl_opstate {
 	git_oid tree;			/* of K_i, full */
 	struct kl_surface *pending;	/* NULL: none */
 	struct kl_surface *held;
+	/** A walk that is only thought through (speculate.h): nothing of it is kept. */
+	bool dry;
 };
 
 void kl_opstate_ref(char ref[128], const struct kl_repo *r);
@@ -34,6 +36,9 @@ void kl_opstate_ref(char ref[128], const struct kl_repo *r);
 int kl_opstate_load(struct kl_opstate *op, struct kl_repo *r);
 int kl_opstate_save(struct kl_opstate *op, const char *reflog);
 void kl_opstate_release(struct kl_opstate *op);
+
+/** A dry copy, of where the walk stands. */
+int kl_opstate_copy(struct kl_opstate *out, const struct kl_opstate *op);
 
 /** Append an event for a commit; `event` gets "commit" and "tree". */
 int kl_opstate_event(struct kl_opstate *op, json_t *event, const char *commit);

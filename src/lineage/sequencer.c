@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "lineage/finish.h"
 #include "lineage/judge.h"
+#include "lineage/speculate.h"
 #include "lineage/step.h"
 
 void kl_lineage_ref(char ref[256], const char *kind, const char *workload, const char *name)
@@ -22,6 +23,8 @@ void kl_outcome_release(struct kl_outcome *o)
 {
 	free(o->edit_dir);
 	o->edit_dir = NULL;
+	json_decref(o->awaiting);
+	o->awaiting = NULL;
 }
 
 void kl_sequencer_release(struct kl_sequencer *s)
@@ -30,7 +33,8 @@ void kl_sequencer_release(struct kl_sequencer *s)
 	kl_opstate_release(&s->op);
 	kl_lock_release(&s->lock);
 	free(s->edit_dir);
-	s->edit_dir = NULL;
+	free(s->why_not);
+	s->edit_dir = s->why_not = NULL;
 }
 
 static int hint_busy(int err)
@@ -124,7 +128,7 @@ int kl_sequencer_start(struct kl_sequencer *s, const struct kl_sequencer_opts *o
 	char hex[KL_OID_HEX];
 	git_oid expert, there;
 	struct kl_walk_init init = {
-		.platform = o->platform, .dir = o->dir, .rewriters = o->rewriters,
+		.platform = o->platform, .dir = o->dir, .rewriters = o->rewriters, .runner = o->runner,
 		.step_limit = o->step_limit, .rejection_limit = o->rejection_limit,
 	};
 	int err;
@@ -199,7 +203,7 @@ static int aim(struct kl_sequencer *s)
 	rw->steps = kl_walk_steps(&s->op.walk);
 	rw->rejections = kl_walk_rejections(&s->op.walk);
 	rw->tried = tried;
-	rw->say = say;
+	rw->say = s->op.dry ? NULL : say;
 	rw->payload = s;
 	return kl_oid_parse(&rw->expert, kl_walk_str(&s->op.walk, "expert"));
 }
@@ -213,6 +217,10 @@ static int end(struct kl_sequencer *s, const char *termination)
 	/* a commit of our own says who and when, with git's own rules for both */
 	struct kl_commit_spec spec = { .tree = s->op.tree, .message = "klineage deopt: end\n" };
 
+	if (s->op.dry) {
+		kl_walk_end(&s->op.walk, termination, 0, "", 0);
+		return 0;
+	}
 	if ((err = kl_repo_commit_write(&probe, s->repo, &spec)) < 0 ||
 	    (err = kl_repo_commit_read(&spare, s->repo, &probe)) < 0)
 		return err;
@@ -246,9 +254,23 @@ static int propose(struct kl_sequencer *s, struct kl_proposal *p)
 	return save(s, "proposal");
 }
 
-static int ask(struct kl_sequencer *s)
+/* a person is not asked what would be if */
+static char *who_is_asked(const struct kl_sequencer *s)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
+	struct kl_buf list = KL_BUF_INIT;
+
+	kl_strvec_split(&words, kl_walk_str(&s->op.walk, "rewriters"), ", ");
+	for (size_t i = 0; i < words.n; i++)
+		if (!s->op.dry || strcmp(words.v[i], "stepwise"))
+			kl_buf_addf(&list, "%s%s", list.len ? "," : "", words.v[i]);
+	return kl_buf_detach(&list);
+}
+
+int kl_sequencer_ask(struct kl_sequencer *s)
 {
 	KL_AUTO(kl_proposal_freep) struct kl_proposal *p = NULL;
+	KL_AUTO(kl_freep) char *list = who_is_asked(s);
 	const char *limit = kl_walk_limit(&s->op.walk);
 	bool stop = false;
 	int err;
@@ -270,7 +292,7 @@ static int ask(struct kl_sequencer *s)
 	if (limit)
 		return end(s, limit);
 	kl_progress_step(s->progress, "looking for something to remove");
-	err = kl_rewrite_next(&p, &stop, &s->rw, kl_walk_str(&s->op.walk, "rewriters"));
+	err = kl_rewrite_next(&p, &stop, &s->rw, list);
 	if (err < 0)
 		return err;
 	if (p)
@@ -308,8 +330,64 @@ static int finish(struct kl_sequencer *s, struct kl_outcome *out)
 	return 0;
 }
 
+/* --- results from elsewhere --------------------------------------------------- */
+
+static json_t *what_awaits(const struct kl_parcel *p, json_t *candidates)
+{
+	json_t *j = json_object();
+
+	kl_json_set_str(j, "file", p->file);
+	kl_json_set_str(j, "bundle", p->digest);
+	kl_json_set_str(j, "command", p->command);
+	kl_json_set_int(j, "jobs", (int64_t)p->jobs);
+	json_object_set(j, "candidates", candidates);
+	return j;
+}
+
+/* The same files asked for twice, with a send between: then nothing came of it. */
+static int guard(struct kl_sequencer *s)
+{
+	const struct kl_surface *at = s->op.pending ? s->op.pending : s->op.state;
+
+	if (!strcmp(s->sent_for, at->digest))
+		return kl_error(KL_ECANNOT, "no result came back for %.12s%s%s", at->digest,
+				s->why_not ? ": " : "", s->why_not ? s->why_not : "");
+	memcpy(s->sent_for, at->digest, sizeof(s->sent_for));
+	return 0;
+}
+
+/*
+ * The job at hand waits, and with it all that may follow, one way or the other. Their results
+ * are here when this returns 0; 1: a person is to bring them.
+ */
+static int send_away(struct kl_sequencer *s, struct kl_outcome *out, const char *before)
+{
+	KL_AUTO(json_decrefp) json_t *candidates = json_array();
+	KL_AUTO(kl_parcel_release) struct kl_parcel p = { 0 };
+	int err;
+
+	if ((err = guard(s)) < 0 || (err = kl_speculate(candidates, s)) < 0 ||
+	    (err = s->send(&p, s->payload)) < 0)
+		return err;
+	if (!p.waiting) {
+		free(s->why_not);
+		s->why_not = kl_steal(&p.why);
+		return 0;
+	}
+	kl_walk_await(&s->op.walk, what_awaits(&p, candidates));
+	if ((err = save(s, "waiting for results")) < 0)
+		return err;
+	fill_outcome(out, s);
+	out->waiting = true;
+	out->still = !strcmp(before, p.digest);
+	out->awaiting = json_incref(kl_walk_awaited(&s->op.walk));
+	return 1;
+}
+
 static int run_on(struct kl_sequencer *s, struct kl_outcome *out)
 {
+	char before[KL_DIGEST_HEX] = "";
+
 	for (;;) {
 		int err = 0;
 
@@ -320,7 +398,7 @@ static int run_on(struct kl_sequencer *s, struct kl_outcome *out)
 			err = kl_judge_expert(s);
 			break;
 		case KL_WALK_ASK:
-			err = ask(s);
+			err = kl_sequencer_ask(s);
 			break;
 		case KL_WALK_JUDGE:
 			err = kl_judge_pending(s);
@@ -332,9 +410,16 @@ static int run_on(struct kl_sequencer *s, struct kl_outcome *out)
 			return 0;
 		case KL_WALK_FINISH:
 			return finish(s, out);
+		case KL_WALK_AWAIT:
+			snprintf(before, sizeof(before), "%s",
+				 kl_json_str_or(kl_walk_awaited(&s->op.walk), "bundle", ""));
+			kl_walk_go_on(&s->op.walk);
+			break;
 		}
-		if (err < 0)
-			return err;
+		if (err == KL_JUDGE_LATER)
+			err = send_away(s, out, before);
+		if (err)
+			return err < 0 ? err : 0;
 	}
 }
 
@@ -371,6 +456,7 @@ int kl_sequencer_collect(struct kl_sequencer *s, const struct kl_claim *claim)
 
 int kl_sequencer_skip(struct kl_sequencer *s)
 {
+	kl_walk_go_on(&s->op.walk);
 	switch (kl_walk_next(&s->op.walk)) {
 	case KL_WALK_JUDGE:
 		return kl_judge_skip(s);
@@ -384,6 +470,7 @@ int kl_sequencer_skip(struct kl_sequencer *s)
 
 int kl_sequencer_stop(struct kl_sequencer *s)
 {
+	kl_walk_go_on(&s->op.walk);
 	if (kl_walk_next(&s->op.walk) == KL_WALK_FINISH)
 		return 0;
 	if (kl_walk_next(&s->op.walk) == KL_WALK_EXPERT)

@@ -28,6 +28,13 @@ struct kl_sequencer {
 	/** kl_gate_judge, or whoever stands in for it. `parent` may be NULL. */
 	int (*judge)(struct kl_verdict **out, const struct kl_surface *candidate,
 		     const struct kl_surface *parent, void *payload);
+	/**
+	 * Where the judge defers (gate.h): send away what it collected, and how many jobs that is. NULL: it
+	 * never does.
+	 */
+	int (*send)(struct kl_parcel *out, void *payload);
+	size_t (*collected)(void *payload);
+	size_t most_jobs;			/* of one bundle; 0: 64 */
 	void *payload;
 	const struct kl_jail *jail;		/* for semantic patches; NULL: they are left out */
 	const struct kl_mechanisms *mechanisms;	/* NULL: none known */
@@ -37,6 +44,8 @@ struct kl_sequencer {
 	struct kl_rewrite rw;
 	struct kl_lock lock;
 	char *edit_dir;
+	char sent_for[KL_DIGEST_HEX];		/* surface that a bundle was last sent for */
+	char *why_not;				/* what could not be judged there, or NULL */
 };
 
 #define KL_SEQUENCER_INIT { .op = { .events = KL_BUF_INIT }, .lock = KL_LOCK_INIT }
@@ -47,12 +56,15 @@ struct kl_sequencer_opts {
 	const char *name;		/* NULL: <platform leaf>-<first 7 of the expert> */
 	const char *platform;		/* "cpu/x86-64-v3" */
 	const char *rewriters;
+	const char *runner;		/* NULL: as configured, at each --continue */
 	int64_t step_limit, rejection_limit;
 };
 
 struct kl_outcome {
 	bool waiting;			/* stepwise: stopped for an edit in `edit_dir` */
-	char *edit_dir;			/* NULL unless waiting */
+	char *edit_dir;			/* NULL unless waiting for an edit */
+	json_t *awaiting;		/* NULL unless waiting for results (docs/formats.md, "operation") */
+	bool still;			/* ... and none has come since the last time */
 	char workload[72], name[72];
 	char lineage[256], walk[256], rejected[256];	/* "": not written */
 	char termination[24];
@@ -77,6 +89,8 @@ int kl_sequencer_run(struct kl_sequencer *s, struct kl_outcome *out);
  * nothing was changed. `claim` may have action, mechanism, locus, text.
  */
 int kl_sequencer_collect(struct kl_sequencer *s, const struct kl_claim *claim);
+/** Ask the rewriters for the next proposal: for the run, and for speculate.h. */
+int kl_sequencer_ask(struct kl_sequencer *s);
 /** Drop the proposal at hand, recorded as rejected with class "skipped". */
 int kl_sequencer_skip(struct kl_sequencer *s);
 /** End here: what was accepted becomes a lineage, termination "stopped". Then run. */

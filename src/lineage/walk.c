@@ -34,6 +34,8 @@ void kl_walk_init(struct kl_walk *w, const struct kl_walk_init *init)
 	kl_json_set_str(w->state, "expert", init->expert);
 	kl_json_set_str(w->state, "surface", init->surface);
 	kl_json_set_str(w->state, "rewriters", init->rewriters);
+	if (init->runner)
+		kl_json_set_str(w->state, "runner", init->runner);
 	kl_json_set_str(w->state, "termination", "");
 	kl_json_set(w->state, "limits", limits);
 	kl_json_set(w->state, "steps", json_array());
@@ -113,6 +115,8 @@ enum kl_walk_do kl_walk_next(const struct kl_walk *w)
 {
 	const char *phase = kl_walk_str(w, "phase");
 
+	if (kl_walk_awaited(w))
+		return KL_WALK_AWAIT;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(phase_name); i++)
 		if (!strcmp(phase, phase_name[i]))
 			return (enum kl_walk_do)i;
@@ -260,6 +264,23 @@ bool kl_walk_exhausted(struct kl_walk *w)
 	return true;
 }
 
+void kl_walk_await(struct kl_walk *w, json_t *what)
+{
+	kl_json_set(w->state, "awaiting", what);
+}
+
+void kl_walk_go_on(struct kl_walk *w)
+{
+	json_object_del(w->state, "awaiting");
+}
+
+json_t *kl_walk_awaited(const struct kl_walk *w)
+{
+	json_t *what = json_object_get(w->state, "awaiting");
+
+	return json_is_object(what) ? what : NULL;
+}
+
 /* the pending proposal becomes a record: who, what, and what was seen of it */
 static json_t *record(struct kl_walk *w, const struct kl_walk_seen *seen)
 {
@@ -311,6 +332,7 @@ void kl_walk_end(struct kl_walk *w, const char *termination, int64_t time, const
 {
 	json_object_del(w->state, "pending");
 	json_object_del(w->state, "held");
+	kl_walk_go_on(w);
 	kl_json_set_str(w->state, "termination", termination);
 	kl_json_set_int(w->state, "end_time", time);
 	kl_json_set_int(w->state, "end_offset", offset);

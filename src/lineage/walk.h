@@ -23,6 +23,7 @@
  *				kl_walk_accepted(), kl_walk_rejected() or kl_walk_held()
  *	case KL_WALK_WAIT:	a person edits;			kl_walk_proposed()
  *	case KL_WALK_FINISH:	write the refs
+ *	case KL_WALK_AWAIT:	results are awaited;		kl_walk_go_on(), and see again
  *	}
  *
  * A proposal that removes more than its mechanism is held back while its
@@ -32,7 +33,10 @@ struct kl_walk {
 	json_t *state;		/* docs/formats.md, "operation" */
 };
 
-enum kl_walk_do { KL_WALK_EXPERT, KL_WALK_ASK, KL_WALK_JUDGE, KL_WALK_WAIT, KL_WALK_FINISH };
+enum kl_walk_do {
+	KL_WALK_EXPERT, KL_WALK_ASK, KL_WALK_JUDGE, KL_WALK_WAIT, KL_WALK_FINISH,
+	KL_WALK_AWAIT		/* results from elsewhere; behind it is one of the others */
+};
 
 struct kl_walk_init {
 	const char *workload, *name, *platform;
@@ -40,6 +44,7 @@ struct kl_walk_init {
 	const char *expert;		/* commit, 40 digits */
 	const char *surface;		/* digest of K* */
 	const char *rewriters;		/* "history,passes" */
+	const char *runner;		/* NULL: the configured one, each time */
 	int64_t step_limit, rejection_limit;
 };
 
@@ -92,6 +97,12 @@ void kl_walk_waiting(struct kl_walk *w);
 bool kl_walk_exhausted(struct kl_walk *w);
 void kl_walk_accepted(struct kl_walk *w, const struct kl_walk_seen *seen);
 void kl_walk_rejected(struct kl_walk *w, const struct kl_walk_seen *seen);
+/** What is to be judged waits for results; takes `what` (docs/formats.md, "operation"). */
+void kl_walk_await(struct kl_walk *w, json_t *what);
+/** They may be there now. */
+void kl_walk_go_on(struct kl_walk *w);
+/** What is waited for, or NULL. */
+json_t *kl_walk_awaited(const struct kl_walk *w);
 /** Set the pending proposal aside and ask for its parts. */
 void kl_walk_held(struct kl_walk *w);
 /** End with this termination: complete, step-limit, rejection-limit, stopped. */
