@@ -14,6 +14,13 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -Isrc $(WARN) $(CFLAGS) -fno-strict-aliasing \
 	-DKL_VERSION='"$(VERSION)"' -DKL_SHARE='"$(PREFIX)/share/git-klineage"' \
 	-DKL_LIBEXEC='"$(PREFIX)/libexec/git-klineage"' -DKL_SOURCE='"$(CURDIR)"'
+FFI_LIBS := $(shell pkg-config --libs libffi 2>/dev/null)
+ifeq ($(FFI_LIBS),)
+ALL_CFLAGS += -DKL_NO_FFI
+endif
+ifdef JANSSON
+ALL_CFLAGS += -I$(JANSSON)/include
+endif
 ifdef DEVELOPER
 ALL_CFLAGS += -Werror
 endif
@@ -38,7 +45,12 @@ TEST_BIN := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.
 BENCH_BIN := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
 
 LIBS = $(shell pkg-config --libs $(PKGS)) -lpthread -lm
-WORKER_LIBS = $(shell pkg-config --libs jansson libffi) -ldl -lpthread -lm
+# STATIC=1: a worker that needs libc alone, to be carried to a machine with a GPU.
+# Without libffi it has no surface c; libjansson's place may be said with JANSSON=<prefix>.
+JANSSON_LIBS = $(if $(JANSSON),-L$(JANSSON)/lib -ljansson,$(shell pkg-config --libs jansson 2>/dev/null || echo -ljansson))
+WORKER_LIBS = $(if $(STATIC),-Wl$(comma)-Bstatic $(JANSSON_LIBS) $(FFI_LIBS) -Wl$(comma)-Bdynamic,$(JANSSON_LIBS) $(FFI_LIBS)) \
+	-ldl -lpthread -lm
+comma := ,
 
 # what building, running and testing need, from the distribution (README says why each)
 PACKAGES := gcc libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml-dev libssl-dev libffi-dev \
@@ -86,6 +98,25 @@ $(B)/tests/fake/libcuda.so.1: tests/fake/cuda.c tests/fake/kernel.h
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wno-unused-parameter -shared -fPIC -o $@ $< -lpthread -ldl
 $(B)/tests/test_worker_gpu: $(B)/tests/fake/libcuda.so.1
 $(B)/tests/test_worker_gpu: ALL_CFLAGS += -DKL_BUILD='"$(B)"'
+
+# what tests/device/run.sh runs on a machine with a GPU; needs nvcc
+DEVICE_CUBIN := $(addprefix $(B)/device/,kernels.cubin truth.cubin honest.cubin sm_80.cubin)
+.PHONY: device-tests
+device-tests: $(B)/device/gpu $(DEVICE_CUBIN)
+NVCC ?= nvcc
+NVCC_90 := -cubin -std=c++17 -O3 -gencode=arch=compute_90a,code=sm_90a
+$(B)/device/kernels.cubin: tests/device/kernels.cu
+	$(Q)mkdir -p $(@D) && $(NVCC) $(NVCC_90) -o $@ $<
+$(B)/device/truth.cubin: tests/device/oracle.cu
+	$(Q)mkdir -p $(@D) && $(NVCC) $(NVCC_90) -Dkl_real=double -o $@ $<
+$(B)/device/honest.cubin: tests/device/oracle.cu
+	$(Q)mkdir -p $(@D) && $(NVCC) $(NVCC_90) -Dkl_real=float -o $@ $<
+$(B)/device/sm_80.cubin: tests/device/oracle.cu
+	$(Q)mkdir -p $(@D) && $(NVCC) -cubin -arch=sm_80 -Dkl_real=float -o $@ $<
+$(B)/device/gpu: tests/device/gpu.c $(WORKER_OBJ) $(WORKER_LIB_OBJ) | $(B)/klineage-worker
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(filter-out %/worker/main.o,$(WORKER_OBJ)) \
+		$(WORKER_LIB_OBJ) $(WORKER_LIBS)
 
 $(B)/tests/%: tests/unit/%.c $(B)/libkl.a
 	$(Q)mkdir -p $(@D)
@@ -148,7 +179,6 @@ bench: deps
 bench-programs: all $(BENCH_BIN)
 
 # the worker's own GPU kernels, for drivers from CUDA 12.4 and GPUs from sm_75 on
-NVCC ?= nvcc
 ptx:
 	$(Q)mkdir -p build && $(NVCC) -ptx -arch=compute_75 -O3 -o build/gpu_ptx.ptx src/worker/gpu_ptx.cu
 	$(Q){ echo '/* SPDX-License-Identifier: Apache-2.0 */'; echo '/* Written by "make ptx" from gpu_ptx.cu. */'; \

@@ -35,7 +35,8 @@ int kl_gpu_serve_reply(struct kl_gpu_serve *s, const struct kl_gpu_head *request
 
 	r->head = *request;
 	r->head.bytes = (uint32_t)n;
-	r->state = state_of(s);
+	if (r->state == KL_GPU_WELL)
+		r->state = state_of(s);
 	if (send(s->socket, reply, n, MSG_NOSIGNAL) != (ssize_t)n)
 		return kl_error_errno("cannot answer");
 	return 0;
@@ -353,6 +354,7 @@ static int run(struct kl_gpu_serve *s, const struct kl_gpu_do_call *q, const str
 	ran = kl_gpu_wait(s->device, q->limit_ms);
 	if (ran == KL_CU_NOT_READY) {
 		out->end = KL_GPU_CALL_HANG;
+		out->r.state = KL_GPU_STUCK;
 		return 0;
 	}
 	if (!rc && !ran) {

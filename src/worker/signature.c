@@ -3,6 +3,20 @@
 
 #include "base/error.h"
 
+#ifdef KL_NO_FFI
+int kl_signature_prepare(struct kl_frame *f, const struct kl_wire *w, const uint64_t *map)
+{
+	return kl_error(KL_ECANNOT, "this klineage-worker was built without libffi: it has no surface 'c'");
+}
+
+void kl_signature_call(const void *frame, uint64_t go)
+{
+	const struct kl_frame *f = frame;
+
+	if (f->baseline.run && !(go & 1))
+		f->baseline.run(f->baseline.state);
+}
+#else
 static ffi_type *type_of(enum kl_dtype t)
 {
 	switch (t) {
@@ -50,3 +64,4 @@ void kl_signature_call(const void *frame, uint64_t go)
 	else if (!(go & 1))
 		f->baseline.run(f->baseline.state);
 }
+#endif

@@ -2,13 +2,18 @@
 #ifndef KL_WORKER_SIGNATURE_H
 #define KL_WORKER_SIGNATURE_H
 
+#ifndef KL_NO_FFI
 #include <ffi.h>
+#endif
 
 #include "worker/baseline.h"
 #include "worker/wire.h"
 
 /*
  * signature - a call with the C types of the contract's arguments (libffi).
+ *
+ * A worker built where libffi is not (KL_NO_FFI), for a machine with a GPU, has no surface c:
+ * kl_signature_prepare() is KL_ECANNOT then.
  *
  * The frame is everything a call needs. It is built in a mapping of its own,
  * which is then made read-only, so that no kernel can change what the next
@@ -17,8 +22,10 @@
 struct kl_frame {
 	void (*fn)(void);
 	struct kl_baseline_call baseline;	/* run != NULL: called instead of fn */
+#ifndef KL_NO_FFI
 	ffi_cif cif;
 	ffi_type *type[KL_JOB_MAX_ARGS];
+#endif
 	void *value[KL_JOB_MAX_ARGS];		/* -> store */
 	uint64_t store[KL_JOB_MAX_ARGS];	/* values by value, or pointers */
 };
