@@ -44,6 +44,10 @@
  * pause. A kernel that takes over the loop can then start early; whoever
  * reports the result says so.
  *
+ * Surface cuda has no host code to seal: there a subject is a binding in a GPU process
+ * (subject_gpu.c, docs/formats.md, "On a GPU"). kl_subject_buffer() is the host's copy, which
+ * calls copy in and out; traced is true; a baseline is KL_ECANNOT, since the profile calls those itself.
+ *
  *	kl_subject_start(&s, job, point, &spec);
  *	memcpy(kl_subject_buffer(s, arg), ...)	each in and inout
  *	kl_subject_poison(s, seed);		outputs and slack
