@@ -12,8 +12,10 @@
 #include "repo/notes.h"
 
 static const char synopsis[] =
-	"gate [<options>] [<rev> | --worktree | --staged]\n"
+	"gate [<options>] [<rev>... | --worktree | --staged]\n"
 	"gate --import <results>";
+
+#define MAX_REVS 4096	/* as many jobs as a bundle takes */
 
 struct options {
 	bool worktree, staged, json, no_profile, fresh, bisect, no_note, quiet, progress;
@@ -163,19 +165,46 @@ static int send_away(struct kl_gate *g, const struct options *o)
 	return kl_error_hint(err, "then here: git klineage gate --import <results>");
 }
 
-/* The verdict, by way of somebody else if need be. */
-static int ask_gate(struct kl_verdict **v, struct kl_gate *g, const struct options *o,
-		    const struct kl_selection *sel)
+/* One revision, or the worktree, and what became of it. */
+struct asked {
+	const char *rev;
+	struct kl_selection sel;
+	struct kl_verdict *v;
+};
+
+static void asked_free(struct asked *a)
+{
+	for (size_t i = 0; a && (a[i].rev || a[i].sel.candidate); i++) {
+		kl_selection_release(&a[i].sel);
+		kl_verdict_free(a[i].v);
+	}
+	free(a);
+}
+KL_DEFINE_CLEANUP(struct asked *, asked_free)
+
+static int ask_one(struct asked *a, struct kl_gate *g, const struct options *o)
 {
 	char hex[KL_OID_HEX];
-	int err;
 
-	kl_oid_hex(hex, &sel->commit);
+	kl_oid_hex(hex, &a->sel.commit);
+	kl_verdict_free(kl_steal(&a->v));
+	return kl_gate_judge_at(&a->v, g, a->sel.candidate, a->sel.parent,
+				a->sel.kind == KL_STATE_REV && !o->no_note ? hex : NULL);
+}
+
+/* The verdicts, by way of somebody else if need be; what waits for him goes in one bundle. */
+static int ask_all(struct asked *a, size_t n, struct kl_gate *g, const struct options *o)
+{
 	for (int turn = 0; turn < 2; turn++) {
-		kl_verdict_free(kl_steal(v));
-		err = kl_gate_judge_at(v, g, sel->candidate, sel->parent,
-				       sel->kind == KL_STATE_REV && !o->no_note ? hex : NULL);
-		if (err < 0 || !(*v)->deferred)
+		size_t deferred = 0;
+		int err = 0;
+
+		for (size_t i = 0; i < n && err == 0; i++) {
+			if (!a[i].v || a[i].v->deferred)
+				err = ask_one(&a[i], g, o);
+			deferred += err == 0 && a[i].v->deferred;
+		}
+		if (err < 0 || !deferred)
 			return err;
 		if (!turn && (err = send_away(g, o)) < 0)
 			return err;
@@ -183,38 +212,74 @@ static int ask_gate(struct kl_verdict **v, struct kl_gate *g, const struct optio
 	return kl_error(KL_ECANNOT, "no result came back for this job");
 }
 
-static int judge(struct kl_repo *r, const struct options *o, struct kl_selection *sel)
+/* One verdict to stdout; its exit code. */
+static int show(struct asked *a, const struct options *o, bool several)
 {
-	KL_AUTO(kl_progress_freep) struct kl_progress *progress =
-		o->quiet ? NULL : kl_progress_new(o->progress ? KL_PROGRESS_ALWAYS : KL_PROGRESS_AUTO);
-	KL_AUTO(kl_gate_freep) struct kl_gate *g = NULL;
-	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
-	struct kl_gate_opts opts = {
-		.progress = progress, .jail = o->jail, .platform = o->platform,
-		.no_profile = o->no_profile, .no_cache = o->fresh || o->seed,
-		.seed = o->seed ? strtoull(o->seed, NULL, 0) : 0, .runner = o->runner,
-	};
-	int err = kl_gate_open(&g, r, &opts);
+	struct kl_verdict *v = a->v;
 
-	kl_progress_title(progress, "gate %s", sel->candidate->contract->workload);
-	if (!err)
-		err = ask_gate(&v, g, o, sel);
-	if (!err && sel->kind == KL_STATE_REV && !o->no_note && !o->seed)
-		err = write_note(r, sel, v);
-	if (err < 0)
-		return err;
-	kl_progress_free(kl_steal(&progress));
 	if (o->json) {
 		KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
 
 		kl_json_canonical(&line, v->event);
 		puts(line.ptr);
 		if (v->message && *v->message)
-			fprintf(stderr, "git-klineage: %s\n", v->message);
+			fprintf(stderr, "git-klineage: %s%s%s\n", several ? a->rev : "", several ? ": " : "",
+				v->message);
 	} else {
-		print_verdict(v, sel->candidate);
+		if (several)
+			printf("%s: ", a->rev);
+		print_verdict(v, a->sel.candidate);
 	}
 	return exit_code(v, o);
+}
+
+/* What is decided is noted and shown, also where others wait; the worst of the exit codes. */
+static int show_all(struct kl_repo *r, struct asked *a, size_t n, const struct options *o)
+{
+	int worst = 0, code, err;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!a[i].v || a[i].v->deferred)
+			continue;
+		if (a[i].sel.kind == KL_STATE_REV && !o->no_note && !o->seed &&
+		    (err = write_note(r, &a[i].sel, a[i].v)) < 0)
+			return err;
+		code = show(&a[i], o, n > 1);
+		if (code < 0)
+			return code;
+		worst = code > worst ? code : worst;
+	}
+	return worst;
+}
+
+static int judge(struct kl_repo *r, const struct options *o, struct asked *a, size_t n)
+{
+	KL_AUTO(kl_progress_freep) struct kl_progress *progress =
+		o->quiet ? NULL : kl_progress_new(o->progress ? KL_PROGRESS_ALWAYS : KL_PROGRESS_AUTO);
+	KL_AUTO(kl_gate_freep) struct kl_gate *g = NULL;
+	KL_AUTO(kl_freep) char *waits = NULL;
+	KL_AUTO(kl_freep) char *hints = NULL;
+	struct kl_gate_opts opts = {
+		.progress = progress, .jail = o->jail, .platform = o->platform,
+		.no_profile = o->no_profile, .no_cache = o->fresh || o->seed,
+		.seed = o->seed ? strtoull(o->seed, NULL, 0) : 0, .runner = o->runner,
+	};
+	int err = kl_gate_open(&g, r, &opts), code;
+
+	kl_progress_title(progress, "gate %s", a->sel.candidate->contract->workload);
+	if (!err)
+		err = ask_all(a, n, g, o);
+	kl_progress_free(kl_steal(&progress));
+	if (err < 0 && n == 1)
+		return err;
+	/* the message must outlive what shows the others */
+	waits = kl_strdup(err < 0 ? kl_error_last() : "");
+	hints = kl_strdup(err < 0 ? kl_error_hints() : "");
+	code = show_all(r, a, n, o);
+	if (code < 0 || !err)
+		return code;
+	kl_error(err, "%s", waits);
+	return *hints ? kl_error_hint(err, "%s", hints) : err;
 }
 
 /* --- results from elsewhere ------------------------------------------------- */
@@ -257,8 +322,11 @@ static int check_options(const struct options *o, int argc)
 	if (o->seed && o->runner && strcmp(o->runner, "local"))
 		return kl_opt_usage(synopsis, "a replay (--seed) is for the runner 'local'");
 
-	if (argc + o->worktree + o->staged > 1)
-		return kl_opt_usage(synopsis, "one revision, or --worktree, or --staged");
+	if (o->worktree + o->staged + (argc > 0) > 1)
+		return kl_opt_usage(synopsis, "revisions, or --worktree, or --staged");
+	if (argc > MAX_REVS || (argc > 1 && (o->bisect || o->seed)))
+		return kl_opt_usage(synopsis, argc > MAX_REVS ? "that are too many revisions" :
+				    "--bisect and --seed are for one revision");
 	if (o->require && strcmp(o->require, "fast") && strcmp(o->require, "not-slower"))
 		return kl_opt_usage(synopsis, "--require takes 'fast' or 'not-slower', not '%s'", o->require);
 	if (o->require && o->no_profile)
@@ -271,8 +339,9 @@ static int check_options(const struct options *o, int argc)
 
 int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
-	KL_AUTO(kl_selection_release) struct kl_selection sel = { 0 };
+	KL_AUTO(asked_freep) struct asked *a = NULL;
 	struct options o = { 0 };
+	size_t n;
 	bool profile = true, note = true;
 	const struct kl_opt opts[] = {
 		KL_OPT_BOOL('\0', "worktree", &o.worktree, "judge the files as they lie in the worktree"),
@@ -306,9 +375,12 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	err = check_options(&o, argc);
 	if (!err && o.import)
 		return import(ctx->repo, &o);
-	if (!err)
-		err = kl_select(&sel, ctx->repo, o.worktree ? KL_STATE_WORKTREE :
-				o.staged ? KL_STATE_STAGED : KL_STATE_REV,
-				argc ? argv[0] : "HEAD", o.workload);
-	return err < 0 ? err : judge(ctx->repo, &o, &sel);
+	n = argc > 1 ? (size_t)argc : 1;
+	a = kl_calloc(n + 1, sizeof(*a));
+	for (size_t i = 0; i < n && err == 0; i++) {
+		a[i].rev = argc ? argv[i] : "HEAD";
+		err = kl_select(&a[i].sel, ctx->repo, o.worktree ? KL_STATE_WORKTREE :
+				o.staged ? KL_STATE_STAGED : KL_STATE_REV, a[i].rev, o.workload);
+	}
+	return err < 0 ? err : judge(ctx->repo, &o, a, n);
 }

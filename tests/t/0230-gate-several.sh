@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+test_description='git klineage gate: several revisions in one session'
+. ./lib.sh
+
+cheats=$KLINEAGE_TOP/tests/cheats/c
+
+# state <kernel> <branch>: a revision that has that kernel
+state () {
+	git -C repo checkout -q -b "$2" base &&
+	cp "$cheats/$1" repo/mm.c &&
+	git -C repo add mm.c &&
+	git -C repo commit -q -m "mm: $2"
+}
+
+test_expect_success 'revisions with kernels of several kinds' '
+	git init -q repo &&
+	cp "$cheats"/klineage.yaml "$cheats"/oracle.c repo/ &&
+	git -C repo add . && git -C repo commit -q -m contract && git -C repo tag base &&
+	state accepted/plain.c plain &&
+	state refused/zeros.c zeros &&
+	state refused/file.c cheat &&
+	state accepted/kahan.c kahan
+'
+
+test_expect_success 'all are judged, and the worst is the exit code' '
+	(cd repo && exits 1 git klineage gate --no-profile plain zeros kahan >../out) &&
+	says "plain: mm: pass" out && says "zeros: mm: fail wrong-all" out && says "kahan: mm: pass" out &&
+	(cd repo && exits 0 git klineage gate --no-profile plain kahan >../out) &&
+	test "$(git -C repo notes --ref=klineage/gate list | wc -l)" = 3
+'
+
+test_expect_success 'what waits for another machine goes in one bundle, what is decided is shown' '
+	(cd repo && exits 125 git klineage gate --fresh --no-note --no-profile --runner bundle -o ../jobs.tar \
+		plain cheat kahan zeros >../out 2>../err) &&
+	says "cheat: mm: fail cheat" out && says jobs.tar out && says "no verdict yet" err &&
+	says "hint: then here: git klineage gate --import" err &&
+	test "$(tar tf jobs.tar | grep -c "^jobs/")" = 3
+'
+
+test_expect_success 'what is about one revision is refused for several' '
+	(cd repo && exits 129 git klineage gate --bisect plain zeros) &&
+	(cd repo && exits 129 git klineage gate --seed 7 plain zeros) &&
+	(cd repo && exits 129 git klineage gate --worktree plain)
+'
+
+test_done
