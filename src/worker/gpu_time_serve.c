@@ -15,6 +15,9 @@
 #define OWN_MS 20000
 /* Kernels, copies and fills that a call of a vendor's library may be. */
 #define VENDOR_OPS 8
+/* CUdevice_attribute */
+#define DEV_MEMORY_CLOCK 36
+#define DEV_MEMORY_BITS 37
 
 struct subject {
 	bool there;
@@ -108,10 +111,23 @@ static struct kl_gpu_set *set_of(const struct time *t, uint32_t place)
 	return t->s->set[t->set[place]].set;
 }
 
-static int begin(struct time *t, const struct kl_gpu_time_begin *q)
+/* Clock and width of the device memory, at two transfers a clock. */
+static double peak(const struct time *t)
+{
+	int khz = 0, bits = 0;
+
+	if (t->cu->device_attribute(&khz, DEV_MEMORY_CLOCK, t->device->dev) ||
+	    t->cu->device_attribute(&bits, DEV_MEMORY_BITS, t->device->dev))
+		return 0;
+	return 2.0 * khz * 1e3 * bits / 8 / 1e9;
+}
+
+static int begin(struct time *t, const struct kl_gpu_time_begin *q, double *bytes_per_ns)
 {
 	struct kl_gpu_serve_set *set;
 	int err;
+
+	*bytes_per_ns = peak(t);
 
 	for (int i = 0; i < KL_GPU_TIME_SUBJECTS; i++)
 		drop_subject(t, &t->subject[i]);
@@ -422,17 +438,17 @@ static size_t operations(const struct time *t, const struct subject *x)
 static int enqueue_call(struct time *t, struct subject *x, const struct kl_gpu_time_visit *q, uint32_t c,
 			int *rc, int *which)
 {
-	uint32_t place = q->which[c], other = (place + 1) % t->nset;
+	uint32_t place = q->which[c];
 	bool hot = q->mode == KL_GPU_TIME_HOT;
 	int err;
 
-	if ((err = kl_gpu_scrub(t->device)) < 0 || (hot && (err = ready(t, x, other, ~q->seed)) < 0) ||
+	if ((err = kl_gpu_scrub(t->device)) < 0 || (hot && (err = ready(t, x, q->warm, ~q->seed)) < 0) ||
 	    (err = ready(t, x, place, q->seed + 2 * c)) < 0)
 		return err;
 	if (hot) {
 		if ((err = touch(t, place)) < 0)
 			return err;
-		if ((*rc = launch(t, x, other, which)))
+		if ((*rc = launch(t, x, q->warm, which)))
 			return 0;
 	} else if ((err = flush(t)) < 0) {
 		return err;
@@ -586,10 +602,14 @@ static int visit(struct time *t, const struct kl_gpu_time_visit *q, struct kl_gp
 	struct subject *x = NULL;
 	int err = get_subject(&x, t, q->head.slot);
 
-	if (err == 0 && (q->ncall < 1 || q->ncall > t->nset || t->nset < 2 || q->mode > KL_GPU_TIME_BATCH_HOT))
+	if (err == 0 && (q->ncall < 1 || q->ncall > t->nset || q->mode > KL_GPU_TIME_BATCH_HOT))
 		err = kl_error(KL_EINVALID, "%u calls on %u sets", q->ncall, t->nset);
 	for (uint32_t i = 0; err == 0 && i < q->ncall; i++)
-		err = get_place(t, q->which[i]);
+		err = q->which[i] == q->warm && q->mode == KL_GPU_TIME_HOT ?
+			      kl_error(KL_EINVALID, "a call on the set that warms it up") :
+			      get_place(t, q->which[i]);
+	if (err == 0 && q->mode == KL_GPU_TIME_HOT)
+		err = get_place(t, q->warm);
 	if (err < 0)
 		return err;
 	out->ncall = q->ncall;
@@ -640,30 +660,48 @@ static int ready_all(struct time *t, struct subject *x, uint64_t seed)
 
 #define SLOPE_ROUNDS 5
 
+struct slope {
+	double wall[2][SLOPE_ROUNDS], device[2][SLOPE_ROUNDS];	/* of n calls, of 2 n */
+};
+
+static int run_slopes(struct time *t, struct subject *x, uint32_t calls, int64_t limit_ms, struct slope *s,
+		      struct kl_gpu_time_end *how)
+{
+	int err = 0;
+
+	for (int i = 0; i < SLOPE_ROUNDS && err == 0; i++) {
+		err = ready_all(t, x, t->key + (uint64_t)i);
+		for (int k = 0; k < 2 && err == 0; k++) {
+			err = run_of(t, x, calls << k, how, limit_ms, &s->wall[k][i], &s->device[k][i]);
+			if (how->end != KL_GPU_CALL_OK)
+				return err;
+		}
+	}
+	return err;
+}
+
+/* What disturbs a processor makes it later, never earlier: the least times are compared. */
 static int slope(struct time *t, const struct kl_gpu_time_slope *q, struct kl_gpu_time_sloped *out)
 {
-	double wall[SLOPE_ROUNDS], device[SLOPE_ROUNDS];
+	uint32_t calls = q->calls ? q->calls : 1;
 	struct subject *x = NULL;
+	struct slope s;
+	double spread;
 	int err = get_subject(&x, t, q->head.slot);
 
-	if (err == 0 && (q->calls < 1 || 2 * q->calls * launches(t, x) > KL_GPU_HOLD_OPS))
-		err = kl_error(KL_EINVALID, "%u calls for a slope", q->calls);
-	for (int i = 0; i < SLOPE_ROUNDS && err == 0; i++) {
-		double w1, w2, d1, d2;
-
-		if ((err = ready_all(t, x, t->key + (uint64_t)i)) < 0 ||
-		    (err = run_of(t, x, q->calls, &out->how, q->limit_ms, &w1, &d1)) < 0 ||
-		    out->how.end != KL_GPU_CALL_OK ||
-		    (err = run_of(t, x, 2 * q->calls, &out->how, q->limit_ms, &w2, &d2)) < 0 ||
-		    out->how.end != KL_GPU_CALL_OK)
-			return err;
-		wall[i] = (w2 - w1) / q->calls;
-		device[i] = (d2 - d1) / q->calls;
-	}
-	if (err < 0)
+	/* as many as can be enqueued behind one hold */
+	while (err == 0 && calls > 1 && 2 * calls * launches(t, x) > KL_GPU_HOLD_OPS)
+		calls /= 2;
+	if (err < 0 || (err = run_slopes(t, x, calls, q->limit_ms, &s, &out->how)) < 0 ||
+	    out->how.end != KL_GPU_CALL_OK)
 		return err;
-	out->wall_ns = kl_stats_median(wall, SLOPE_ROUNDS);
-	out->event_ns = kl_stats_median(device, SLOPE_ROUNDS);
+	spread = kl_stats_median(s.wall[1], SLOPE_ROUNDS) - s.wall[1][0];	/* sorted */
+	kl_stats_median(s.wall[0], SLOPE_ROUNDS);
+	kl_stats_median(s.device[0], SLOPE_ROUNDS);
+	kl_stats_median(s.device[1], SLOPE_ROUNDS);
+	out->wall_ns = (s.wall[1][0] - s.wall[0][0]) / calls;
+	out->event_ns = (s.device[1][0] - s.device[0][0]) / calls;
+	out->spread_ns = spread / calls;
 	return 0;
 }
 
@@ -759,6 +797,7 @@ static const size_t sizes[] = {
 
 union reply {
 	struct kl_gpu_reply plain;
+	struct kl_gpu_time_begun begun;
 	struct kl_gpu_time_vendored vendored;
 	struct kl_gpu_time_visited visited;
 	struct kl_gpu_time_sloped sloped;
@@ -773,6 +812,7 @@ static int serve(struct kl_gpu_serve *s, const struct kl_gpu_head *h, union repl
 
 	*n = sizeof(r->plain);
 	switch (h->op) {
+	case KL_GPU_TIME_BEGIN: *n = sizeof(r->begun); break;
 	case KL_GPU_TIME_VENDOR: *n = sizeof(r->vendored); break;
 	case KL_GPU_TIME_VISIT: *n = sizeof(r->visited); break;
 	case KL_GPU_TIME_SLOPE: *n = sizeof(r->sloped); break;
@@ -781,7 +821,7 @@ static int serve(struct kl_gpu_serve *s, const struct kl_gpu_head *h, union repl
 	if ((err = time_open(&t, s)) < 0)
 		return err;
 	switch (h->op) {
-	case KL_GPU_TIME_BEGIN: return begin(t, q);
+	case KL_GPU_TIME_BEGIN: return begin(t, q, &r->begun.bytes_per_ns);
 	case KL_GPU_TIME_BOUND: return add_bound(t, q);
 	case KL_GPU_TIME_VENDOR: return add_vendor(t, q, r->vendored.what);
 	case KL_GPU_TIME_UPLOAD: return upload(t, h->slot);

@@ -50,6 +50,11 @@ struct kl_gpu_time_begin {
 	uint64_t key;			/* of fingerprints; no kernel sees it */
 };
 
+struct kl_gpu_time_begun {		/* reply: what the device memory could move at best; 0: not known */
+	struct kl_gpu_reply r;
+	double bytes_per_ns;
+};
+
 struct kl_gpu_time_bound {		/* head.slot: who */
 	struct kl_gpu_head head;
 	uint32_t bind[KL_GPU_TIME_CALLS];	/* one for each set */
@@ -67,6 +72,7 @@ struct kl_gpu_time_vendored {		/* reply */
 struct kl_gpu_time_visit {		/* head.slot: who */
 	struct kl_gpu_head head;
 	uint32_t mode, ncall;
+	uint32_t warm, reserved;	/* hot: the set of the call before each; none of `which` */
 	uint32_t which[KL_GPU_TIME_CALLS];	/* places among the point's sets, each at most once */
 	uint64_t seed;			/* of poison */
 	int64_t limit_ms;		/* for all of it */
@@ -96,6 +102,7 @@ struct kl_gpu_time_sloped {		/* reply: nanoseconds that one more call takes */
 	struct kl_gpu_reply r;
 	struct kl_gpu_time_end how;
 	double wall_ns, event_ns;
+	double spread_ns;		/* by which the clock's rounds differ */
 };
 
 struct kl_gpu_time_bench {

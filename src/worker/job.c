@@ -671,7 +671,9 @@ static int parse_profile(struct kl_job *j, const json_t *doc)
 
 static int parse_entries(struct kl_job *j, const json_t *doc)
 {
-	static const char *const cuda_only[] = { "dims", "arch", "plan", "parent_plan", "oracle_plan" };
+	static const char *const cuda_only[] = {
+		"dims", "arch", "plan", "parent_plan", "oracle_plan", "baseline_cubin", "baseline_plan"
+	};
 	int err;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(cuda_only); i++)
@@ -737,6 +739,7 @@ static int parse_names(struct kl_job *j, const json_t *doc)
 	    (err = heap_str(&j->candidate_so, doc, "candidate", true)) < 0 ||
 	    (err = heap_str(&j->parent_so, doc, "parent", true)) < 0 ||
 	    (err = heap_str(&j->baseline, doc, "baseline", true)) < 0 ||
+	    (err = heap_str(&j->baseline_so, doc, "baseline_cubin", true)) < 0 ||
 	    (err = heap_str(&j->isa, doc, "isa", true)) < 0)
 		return err;
 	return heap_str(&j->pool, doc, "pool", false);
@@ -796,7 +799,8 @@ static int parse_plans(struct kl_job *j, const json_t *doc)
 			return kl_error(KL_EINVALID, "argument '%s': dims are passed by the plan",
 					j->arg[i].name);
 	if ((err = parse_plan(&j->plan, j, doc, "plan", j->candidate_so != NULL)) < 0 ||
-	    (err = parse_plan(&j->parent_plan, j, doc, "parent_plan", j->parent_so != NULL)) < 0)
+	    (err = parse_plan(&j->parent_plan, j, doc, "parent_plan", j->parent_so != NULL)) < 0 ||
+	    (err = parse_plan(&j->baseline_plan, j, doc, "baseline_plan", j->baseline_so != NULL)) < 0)
 		return err;
 	return parse_plan(&j->oracle_plan, j, doc, "oracle_plan", true);
 }
@@ -807,7 +811,8 @@ static int parse(struct kl_job *j, const json_t *doc)
 		"schema", "surface", "entry", "oracle_entry", "truth", "honest", "candidate",
 		"parent", "baseline", "isa", "pool", "args", "points", "accept", "exact", "bands",
 		"deterministic", "do", "seed", "arena_bytes", "call_ms", "profile",
-		"dims", "arch", "plan", "parent_plan", "oracle_plan", NULL
+		"dims", "arch", "plan", "parent_plan", "oracle_plan", "baseline_cubin",
+		"baseline_plan", NULL
 	};
 	int err;
 
@@ -845,11 +850,13 @@ void kl_job_free(struct kl_job *j)
 	kl_plan_free(j->plan);
 	kl_plan_free(j->parent_plan);
 	kl_plan_free(j->oracle_plan);
+	kl_plan_free(j->baseline_plan);
 	free(j->truth_so);
 	free(j->honest_so);
 	free(j->candidate_so);
 	free(j->parent_so);
 	free(j->baseline);
+	free(j->baseline_so);
 	free(j->isa);
 	free(j->pool);
 	for (size_t i = 0; i < KL_JOB_MAX_ARGS; i++)

@@ -78,6 +78,8 @@ struct kl_job {
 	char *candidate_so;
 	char *parent_so;		/* NULL: none */
 	char *baseline;			/* NULL: none */
+	char *baseline_so;		/* cuda: a cubin, where the baseline is a plan of our own */
+	struct kl_plan *baseline_plan;
 	char *isa;			/* "x86-64-v3": baselines are pinned to it */
 	char *pool;			/* directory of the input pool; made when absent */
 	struct kl_job_arg arg[KL_JOB_MAX_ARGS];

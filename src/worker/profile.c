@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,8 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "worker/blocks.h"
-#include "worker/replay.h"
+#include "worker/gpu_time.h"
+#include "worker/profile_fail.h"
 #include "worker/visit.h"
 
 /* When a subject's call takes longer, one measured call a visit, and one visit a block, are enough. */
@@ -35,84 +35,6 @@ struct profile {
 	size_t nhandshake, handshake_alloc;
 };
 
-/* What a sampler returns when the candidate has failed: the result says how. */
-#define FAILED 1
-
-/* -- failures of the candidate ------------------------------------------- */
-
-static int fail(struct profile *p, const char *class, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-static int fail(struct profile *p, const char *class, const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	kl_json_set_str(p->result, "status", "fail");
-	kl_json_set_str(p->result, "class", class);
-	kl_json_set_str(p->result, "message", text);
-	return FAILED;
-}
-
-/* result.correct.failure, whether or not the correctness stage ran */
-static void describe(struct profile *p, const struct kl_visit *v, const char *why)
-{
-	json_t *correct = json_object_get(p->result, "correct"), *f = json_object();
-	const struct kl_mismatch *m = &v->mismatch;
-	char seed[24];
-
-	if (!correct)
-		kl_json_set(p->result, "correct", correct = json_object());
-	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)v->at->seed);
-	kl_json_set_str(f, "point", p->point->id);
-	kl_json_set_str(f, "band", v->at->band);
-	kl_json_set_str(f, "seed", seed);
-	kl_json_set_str(f, "out", m->out >= 0 ? p->job->arg[m->out].name : NULL);
-	kl_json_set_str(f, "why", why);
-	if (m->out >= 0) {
-		json_t *index = json_array();
-
-		for (size_t i = 0; i < m->naxes; i++)
-			json_array_append_new(index, json_integer(m->index[i]));
-		kl_json_set(f, "index", index);
-		kl_json_set_str(f, "got", m->got);
-		kl_json_set_str(f, "wanted", m->wanted);
-	}
-	kl_json_set(correct, "failure", f);
-}
-
-static int fail_visit(struct profile *p, const struct kl_visit *v)
-{
-	static const char *const classes[] = {
-		[KL_CALL_FAULT] = "fault",
-		[KL_CALL_HANG] = "hang",
-		[KL_CALL_CHEAT] = "cheat",
-		[KL_CALL_EXIT] = "cheat",
-		[KL_CALL_LAUNCH] = "launch",
-	};
-	const struct kl_mismatch *m = &v->mismatch;
-	char why[300];
-
-	if (v->call.end != KL_CALL_OK) {
-		snprintf(why, sizeof(why), "while it was timed, the kernel %s", v->call.what);
-		fail(p, classes[v->call.end], "%s", why);
-	} else if (v->kept) {
-		char kept[160];
-
-		kl_replay_why(kept, sizeof(kept), v->kept);
-		snprintf(why, sizeof(why), "a timed call was %s", kept);
-		fail(p, "cheat", "%s", why);
-	} else {
-		snprintf(why, sizeof(why), "a timed call answered wrongly: %s", m->why);
-		fail(p, m->edge_only ? "wrong-edge" : "wrong-all", "%s: got %s, wanted %s", why,
-		     m->got, m->wanted);
-	}
-	describe(p, v, why);
-	return FAILED;
-}
-
 /* -- one measurement ------------------------------------------------------- */
 
 /* A comparison that does not work out is left, not held against the candidate. */
@@ -128,6 +50,13 @@ static void begin(void *ctx)
 	struct profile *p = ctx;
 
 	p->calls = p->longest_ns > DEAR_NS ? 1 : p->ninput - 1;
+}
+
+static int fail_visit(struct profile *p, const struct kl_visit *v)
+{
+	return v->call.end != KL_CALL_OK ?
+		       kl_profile_fail_end(p->result, p->job, v->at, &v->call) :
+		       kl_profile_fail_wrong(p->result, p->job, v->at, &v->mismatch, v->kept);
 }
 
 static int take(struct profile *p, enum kl_blocks_who who, const struct kl_visit *v, double *log_ns)
@@ -146,7 +75,7 @@ static int take(struct profile *p, enum kl_blocks_who who, const struct kl_visit
 		return drop(p, who, v->call.end != KL_CALL_OK ? v->call.what : v->mismatch.why);
 	}
 	if (candidate && v->least_wall_ns + FLOOR_SLACK_NS < p->point->floor_ns)
-		return fail(p, "cheat",
+		return kl_profile_fail(p->result, "cheat",
 			    "%lld ns at '%s' is below the physical floor of %lld ns: "
 			    "the work cannot have been done",
 			    (long long)v->least_wall_ns, p->point->id, (long long)p->point->floor_ns);
@@ -175,7 +104,7 @@ static int sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 	if (err < 0 && (who == KL_BLOCKS_PARENT || who == KL_BLOCKS_BASELINE))
 		return drop(p, who, kl_error_last());
 	if (err == KL_EINVALID)
-		return fail(p, "launch", "%s", kl_error_last());
+		return kl_profile_fail(p->result, "launch", "%s", kl_error_last());
 	return err < 0 ? err : take(p, who, &v, log_ns);
 }
 
@@ -244,7 +173,7 @@ static void set_subjects(struct profile *p, int cpu)
 	};
 }
 
-/* 0, FAILED or an error */
+/* 0, KL_PROFILE_FAILED or an error */
 static int profile_point(struct profile *p, const struct kl_point *pt, struct kl_pool *pool,
 			 json_t *points, int cpu, int64_t max_ms)
 {
@@ -269,7 +198,7 @@ static int profile_point(struct profile *p, const struct kl_point *pt, struct kl
 	set_subjects(p, cpu);
 	if ((err = kl_blocks_run(&p->blocks)) < 0)
 		return kl_error_in(err, "profile of '%s'", pt->id);
-	if (err == FAILED)
+	if (err == KL_PROFILE_FAILED)
 		return err;
 	json_array_append_new(points, kl_blocks_report(&p->blocks, pt->id, p->notes));
 	if (p->disturbed > p->measured / 4)
@@ -310,6 +239,8 @@ int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *p
 	kl_json_set(result, "profile", out);
 	kl_json_set(out, "points", points);
 	kl_json_set(out, "notes", p.notes);
+	if (job->surface == KL_SURFACE_CUDA)
+		return kl_gpu_profile(result, job, pool);
 	if (sched_getaffinity(0, sizeof(before), &before) < 0)
 		return kl_error_errno("cannot ask for the processors");
 	if (!choose_processors(&ours, &theirs, &before)) {
