@@ -84,7 +84,8 @@ static int tools_open(struct tools *t, struct kl_sequencer *s, const struct opti
 	if ((err = kl_gate_open(&t->gate, s->repo, &opts)) < 0)
 		return err;
 	if (most < 1 || most > MOST_JOBS)
-		return kl_error(KL_EINVALID, "klineage.bundleJobs is %lld, not 1 to %d", (long long)most, MOST_JOBS);
+		return kl_error(KL_EINVALID, "klineage.bundleJobs is %lld, not 1 to %d", (long long)most,
+				MOST_JOBS);
 	s->judge = judge;
 	s->send = send_away;
 	s->collected = collected;
@@ -208,9 +209,10 @@ static void print_candidates(const json_t *what)
 	printf("  awaits    the results of %lld job%s\n", (long long)kl_json_int_or(what, "jobs", 0),
 	       kl_json_int_or(what, "jobs", 0) == 1 ? "" : "s");
 	json_array_foreach(json_object_get(what, "candidates"), i, c)
-		printf("    %.12s  %s in %s%s\n", kl_json_str_or(c, "surface", "?"), kl_json_str_or(c, "action", "?"),
-		       kl_json_str_or(c, "locus", "?"), kl_json_bool_or(c, "alternative", false) ?
-		       ", if another is rejected" : "");
+		printf("    %.12s  %s%s%s%s\n", kl_json_str_or(c, "surface", "?"),
+		       kl_json_str_or(c, "action", "?"), *kl_json_str_or(c, "locus", "") ? " in " : "",
+		       kl_json_str_or(c, "locus", ""),
+		       kl_json_bool_or(c, "alternative", false) ? ", if another is rejected" : "");
 	print_awaiting(what, "  ");
 }
 

@@ -17,7 +17,7 @@ struct kl_parcel {
 	size_t jobs;
 	char *command;			/* what to run there */
 	size_t imported, refused;	/* of results that came back at once */
-	char *why;			/* of the first that could not be judged there, either; NULL: none */
+	char *why;			/* of the first that could not be judged there; NULL: none */
 };
 void kl_parcel_release(struct kl_parcel *p);
 

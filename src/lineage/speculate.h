@@ -15,8 +15,8 @@
  */
 
 /**
- * Until `s->most_jobs` are collected, or nothing is left to think of. `candidates` gets {surface, action, locus,
- * rewriter, alternative} of each; alternative: one that is asked for only if another is rejected.
+ * Until `s->most_jobs` are collected, or nothing is left to think of. `candidates` gets {surface,
+ * action, locus, rewriter, alternative} of each; alternative: asked for only if another is rejected.
  */
 int kl_speculate(json_t *candidates, struct kl_sequencer *s);
 
