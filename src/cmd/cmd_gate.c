@@ -8,6 +8,7 @@
 #include "gate/gate.h"
 #include "gate/results.h"
 #include "gate/select.h"
+#include "gate/sign.h"
 #include "gate/speed.h"
 #include "repo/notes.h"
 
@@ -144,6 +145,8 @@ static int write_note(struct kl_repo *r, const struct kl_selection *sel, struct 
 	kl_json_set_str(v->event, "commit", hex);
 	kl_oid_hex(hex, &sel->tree);
 	kl_json_set_str(v->event, "tree", hex);
+	if ((err = kl_sign_event(r, v->event)) < 0)
+		return err;
 	kl_json_canonical(&line, v->event);
 	note.line = line.ptr;
 	return kl_notes_add(r, KL_NOTES_GATE, &note, 1);

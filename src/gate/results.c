@@ -239,23 +239,27 @@ static struct kl_verdict *verdict_of(const json_t *record, const json_t *line, j
 
 /* --- where it is kept ----------------------------------------------------------------- */
 
-static void add_note(struct intake *in, const git_oid *commit, const json_t *event)
+static int add_note(struct intake *in, const git_oid *commit, const json_t *event)
 {
 	KL_AUTO(json_decrefp) json_t *e = json_copy((json_t *)event);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	char hex[KL_OID_HEX];
 	git_oid tree;
+	int err;
 
-	if (kl_repo_tree_of(&tree, in->repo, commit) < 0)
-		return;
+	if ((err = kl_repo_tree_of(&tree, in->repo, commit)) < 0)
+		return err;
 	kl_oid_hex(hex, commit);
 	kl_json_set_str(e, "commit", hex);
 	kl_oid_hex(hex, &tree);
 	kl_json_set_str(e, "tree", hex);
+	if ((err = kl_sign_event(in->repo, e)) < 0)
+		return err;
 	kl_json_canonical(&text, e);
 	kl_strvec_take(&in->texts, kl_buf_detach(&text));
 	KL_GROW(in->note, in->nnote + 1, in->alloc);
 	in->note[in->nnote++] = (struct kl_note_line){ .commit = *commit };
+	return 0;
 }
 
 static bool has_surface(struct intake *in, const git_oid *commit, const char *dir, const json_t *event)
@@ -270,25 +274,28 @@ static bool has_surface(struct intake *in, const git_oid *commit, const char *di
 }
 
 /* The commits that the job was sent for, and HEAD, if they have what was judged. */
-static void note(struct intake *in, const json_t *record, const json_t *event)
+static int note(struct intake *in, const json_t *record, const json_t *event)
 {
 	const char *dir = kl_json_str_or(record, "dir", "");
 	bool head_done = false;
 	size_t i;
 	json_t *c;
+	int err = 0;
 
 	json_array_foreach(json_object_get(record, "commits"), i, c) {
 		git_oid oid;
 
-		if (!json_is_string(c) || kl_oid_parse(&oid, json_string_value(c)) < 0 ||
+		if (err < 0 || !json_is_string(c) || kl_oid_parse(&oid, json_string_value(c)) < 0 ||
 		    !has_surface(in, &oid, dir, event))
 			continue;
 		head_done |= in->have_head && !memcmp(&oid, &in->head, sizeof(oid));
-		add_note(in, &oid, event);
+		err = add_note(in, &oid, event);
 	}
-	if (in->have_head && !head_done && has_surface(in, &in->head, dir, event))
-		add_note(in, &in->head, event);
-	kl_error_clear();
+	if (!err && in->have_head && !head_done && has_surface(in, &in->head, dir, event))
+		err = add_note(in, &in->head, event);
+	if (!err)
+		kl_error_clear();	/* of commits that are gone */
+	return err;
 }
 
 static bool is_wrong(const json_t *event)
@@ -346,7 +353,8 @@ static int take_one(struct intake *in, json_t *line, const char **state)
 	v = verdict_of(record, line, result, in->out->signer);
 	if ((err = keep(in, kl_json_str_or(record, "cache", ""), v->event, &again)) < 0)
 		return err;
-	note(in, record, v->event);
+	if ((err = note(in, record, v->event)) < 0)
+		return err == KL_ECANNOT ? KL_EIO : err;
 	in->out->imported += !again;
 	in->out->again += again;
 	*state = again ? "known already" : v->verdict[0] == 'p' ? "pass" :

@@ -87,7 +87,7 @@ int kl_sign_verify(char **principal, struct kl_repo *r, const void *text, size_t
 	return find(principal, allowed, file, text, len);
 }
 
-int kl_sign_make(char **sig, struct kl_repo *r, const void *text, size_t len)
+static int make(char **sig, struct kl_repo *r, const void *text, size_t len)
 {
 	KL_AUTO(kl_freep) char *key = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
@@ -99,5 +99,20 @@ int kl_sign_make(char **sig, struct kl_repo *r, const void *text, size_t len)
 	if ((err = ssh_keygen(&out, argv, text, len)) < 0)
 		return kl_error_in(KL_ECANNOT, "signing with '%s'", key);
 	*sig = kl_buf_detach(&out);
+	return 0;
+}
+
+int kl_sign_event(struct kl_repo *r, json_t *event)
+{
+	const char *id = kl_json_str_or(event, "id", "");
+	KL_AUTO(kl_freep) char *sig = NULL;
+	bool wanted = false;
+	int err = kl_repo_config_bool(&wanted, r, "klineage.sign", false);
+
+	if (err < 0 || !wanted)
+		return err;
+	if ((err = make(&sig, r, id, strlen(id))) < 0)
+		return kl_error_in(err, "klineage.sign");
+	kl_json_set_str(event, "sig", sig);
 	return 0;
 }

@@ -3,6 +3,7 @@
 #define KL_GATE_SIGN_H
 
 #include "repo/repo.h"
+#include "text/json.h"
 
 /*
  * sign - SSH signatures (SSHSIG, namespace klineage-gate), made and checked by ssh-keygen, with
@@ -16,7 +17,10 @@
  */
 int kl_sign_verify(char **principal, struct kl_repo *r, const void *text, size_t len, const char *sig);
 
-/** With user.signingKey, a file. Caller frees. */
-int kl_sign_make(char **sig, struct kl_repo *r, const void *text, size_t len);
+/**
+ * Where klineage.sign is set: "sig" into an event that is sealed, over its id, with
+ * user.signingKey (a file). KL_ECANNOT: no key, or ssh-keygen does not sign with it.
+ */
+int kl_sign_event(struct kl_repo *r, json_t *event);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/sign.h"
 #include "lineage/forward.h"
 
 #include <string.h>
@@ -171,6 +172,8 @@ static int build(struct builder *b)
 			KL_AUTO(json_decrefp) json_t *e = kl_record_inverse(own, pair,
 				kl_json_int_or(w->state, "end_time", 0));
 
+			if ((err = kl_sign_event(b->op->repo, e)) < 0)
+				return err;
 			add_note(f, &f->commit[i], &tree, e);
 		}
 		before = tree;

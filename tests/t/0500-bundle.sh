@@ -185,6 +185,18 @@ test_expect_success KEYGEN 'where signatures are required, only those of allowed
 	git -C r config --unset klineage.requireSigned
 '
 
+test_expect_success KEYGEN 'klineage.sign: an event bears the signature of its id' '
+	git -C r config klineage.sign true &&
+	(cd r && exits 125 git klineage gate --runner bundle 2>../err) && says "user.signingKey is not set" err &&
+	git -C r config user.signingKey "$PWD/key" && git -C r notes --ref=klineage/gate remove HEAD &&
+	(cd r && git klineage gate --runner bundle) && git -C r notes --ref=klineage/gate show HEAD >note &&
+	member sig note >sig && member id note | tr -d "\\n" >id &&
+	ssh-keygen -Y verify -f allowed -I worker@gpu -n klineage-gate -s sig <id &&
+	git -C r notes --ref=klineage/gate remove HEAD && (cd r && git klineage gate --import ../away/a.results) &&
+	git -C r notes --ref=klineage/gate show HEAD | grep "\"sig\":" &&
+	git -C r config klineage.sign false
+'
+
 # --- over ssh -------------------------------------------------------------------------
 
 mkdir fake && cat >fake/ssh <<-\EOF && chmod +x fake/ssh
