@@ -31,6 +31,7 @@ static int teardown(void **state)
 static void test_says_why_there_is_no_gpu(void **state)
 {
 	struct gpu_fixture *f = *state;
+	KL_AUTO(kl_freep) char *library = kl_fs_join(f->dir, "libcuda.so.1");
 	struct kl_gpu_child *c = NULL;
 
 	gpu_conf(f, "version 12020\n");
@@ -39,8 +40,7 @@ static void test_says_why_there_is_no_gpu(void **state)
 	assert_error(KL_ECANNOT, "no GPU here", kl_gpu_child_start(&c));
 	/* a library that is none */
 	gpu_file(f, "not", "no library");
-	assert_ok(kl_proc_output(NULL, (const char *const[]){ "ln", "-sf", "not",
-		kl_fs_join(f->dir, "libcuda.so.1"), NULL }));
+	assert_ok(kl_proc_output(NULL, (const char *const[]){ "ln", "-sf", "not", library, NULL }));
 	assert_error(KL_ECANNOT, "no CUDA driver can be opened", kl_gpu_child_start(&c));
 	assert_null(c);
 }
@@ -236,7 +236,6 @@ static void test_nothing_lasts(void **state)
 #define WITH_SCRATCH(more)								\
 	"KERNEL(scale, 8, 8, 4, 4, 8) { const float *x = PTR(0); float *y = PTR(1); float s = F32(3);"	\
 	" int n = I32(2); unsigned *t = PTR(4); " more " for (int i = 0; i < n; i++) y[i] = x[i] * s; }\n"
-#define TICK "\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"%s\"}"
 
 static void test_scratch(void **state)
 {
@@ -306,11 +305,9 @@ static void test_plans_that_do_not_fit(void **state)
 		  "blocks of 256 threads; its registers or launch bounds allow 128", KL_EINVALID },
 		{ WITH_SCRATCH(""), TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16]}", ",\"smem\":240000"),
 		  "shared memory", KL_ECANNOT },
-		{ WITH_SCRATCH(""), TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[\"1<<32\"]}", ""), "scratch",
-		  0 },
 	};
 
-	for (size_t i = 0; i < KL_ARRAY_SIZE(bad) - 1; i++) {
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
 		struct kl_job *job = gpu_job(*state, bad[i].body, bad[i].plan);
 		struct kl_subject_spec spec = gpu_spec(job, false);
 		struct kl_subject *s = NULL;
