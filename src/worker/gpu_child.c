@@ -54,8 +54,8 @@ static void become(const char *path, char *const *env, int null, int sock)
 static void environment(struct kl_strvec *env)
 {
 	static const char *const kept[] = {
-		"LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_CACHE_PATH", "KLINEAGE_CUDA_LIBRARIES", "HOME",
-		"TMPDIR", "ASAN_OPTIONS",
+		"LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_CACHE_PATH", "KLINEAGE_CUDA_LIBRARIES",
+		"HOME", "TMPDIR", "ASAN_OPTIONS",
 	};
 
 	kl_strvec_push(env, "LC_ALL=C");

@@ -32,7 +32,9 @@ struct kl_gpu_serve {
 	void *time;				/* gpu_time.c's own; NULL at first */
 };
 
-/** Send a reply of `n` bytes that begins with a struct kl_gpu_reply; fills its head, and its state unless it says one. */
+/**
+ * Send a reply of `n` bytes that begins with a struct kl_gpu_reply. Its head is filled in, and its state unless it says one.
+ */
 int kl_gpu_serve_reply(struct kl_gpu_serve *s, const struct kl_gpu_head *request, void *reply, size_t n);
 /** The slot's content, or KL_EINVALID. */
 int kl_gpu_serve_get_bound(struct kl_gpu_bound **out, struct kl_gpu_serve *s, uint32_t slot);
