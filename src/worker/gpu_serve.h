@@ -33,7 +33,8 @@ struct kl_gpu_serve {
 };
 
 /**
- * Send a reply of `n` bytes that begins with a struct kl_gpu_reply. Its head is filled in, and its state unless it says one.
+ * Send a reply of `n` bytes that begins with a struct kl_gpu_reply. Its head is filled in, and its state
+ * unless it says one.
  */
 int kl_gpu_serve_reply(struct kl_gpu_serve *s, const struct kl_gpu_head *request, void *reply, size_t n);
 /** The slot's content, or KL_EINVALID. */
