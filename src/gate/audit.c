@@ -165,18 +165,16 @@ static int check_segments(const struct kl_object *so)
 	return 0;
 }
 
-static int check_needed(const char *name)
+static int check_needed(const char *name, const struct kl_audit_link *may)
 {
-	static const char *const may[] = { "libc.so.6", "libm.so.6", "libmvec.so.1", "ld-linux-x86-64.so.2" };
-
-	for (size_t i = 0; i < KL_ARRAY_SIZE(may); i++)
-		if (!strcmp(name, may[i]))
+	for (size_t i = 0; may->needed[i]; i++)
+		if (!strcmp(name, may->needed[i]))
 			return 0;
 	return kl_error(KL_ENO, "needs the library '%.100s'", name);
 }
 
 static int check_dynamic(const struct kl_object *so, const struct kl_osec *dyn,
-			 const struct kl_osec *str)
+			 const struct kl_osec *str, const struct kl_audit_link *may)
 {
 	const Elf64_Dyn *d = (const Elf64_Dyn *)dyn->data;
 	int err = 0;
@@ -187,11 +185,18 @@ static int check_dynamic(const struct kl_object *so, const struct kl_osec *dyn,
 			if (d[i].d_un.d_val >= str->size ||
 			    !memchr(str->data + d[i].d_un.d_val, 0, str->size - d[i].d_un.d_val))
 				return kl_error(KL_ENO, "has a broken string table");
-			err = check_needed((const char *)str->data + d[i].d_un.d_val);
+			err = check_needed((const char *)str->data + d[i].d_un.d_val, may);
 			break;
-		case DT_INIT: case DT_FINI: case DT_INIT_ARRAY: case DT_FINI_ARRAY:
-		case DT_PREINIT_ARRAY:
+		case DT_INIT_ARRAY:
+			if (may->constructors)
+				break;
+			/* fall through */
+		case DT_INIT: case DT_FINI: case DT_FINI_ARRAY: case DT_PREINIT_ARRAY:
 			return kl_error(KL_ENO, "has code that runs at load");
+		case DT_INIT_ARRAYSZ:
+			if (d[i].d_un.d_val != 8 * may->constructors)
+				return kl_error(KL_ENO, "has code that runs at load");
+			break;
 		case DT_TEXTREL:
 			return kl_error(KL_ENO, "has text relocations");
 		case DT_FLAGS:
@@ -206,7 +211,15 @@ static int check_dynamic(const struct kl_object *so, const struct kl_osec *dyn,
 	return err;
 }
 
-static int check_exports(const struct kl_object *so, const char *entry)
+static bool exported(const struct kl_audit_link *may, const char *name)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(may->exports) && may->exports[i]; i++)
+		if (!strcmp(may->exports[i], name))
+			return true;
+	return false;
+}
+
+static int check_exports(const struct kl_object *so, const struct kl_audit_link *may)
 {
 	bool found = false;
 
@@ -218,16 +231,16 @@ static int check_exports(const struct kl_object *so, const char *entry)
 		if (s->type == STT_GNU_IFUNC || s->type == STT_TLS)
 			return kl_error(KL_ENO, "has the IFUNC or thread-local symbol '%s'", s->name);
 		if (s->sec == KL_SYM_UNDEF) {
-			if (kl_symbol_kind(s->name) == KL_SYMBOL_FOREIGN)
+			if (!may->may_use(s->name))
 				return kl_error(KL_ENO, "uses '%s'", s->name);
 			continue;
 		}
-		if (!strcmp(s->name, entry) && s->type == STT_FUNC)
+		if (!strcmp(s->name, may->entry) && s->type == STT_FUNC)
 			found = true;
-		else if (strcmp(s->name, "kl_rt_arena"))
+		else if (!exported(may, s->name))
 			return kl_error(KL_ENO, "exports '%s'", s->name);
 	}
-	return found ? 0 : kl_error(KL_ENO, "does not define the function '%s'", entry);
+	return found ? 0 : kl_error(KL_ENO, "does not define the function '%s'", may->entry);
 }
 
 static int check_relocations(const struct kl_object *so)
@@ -245,7 +258,24 @@ static int check_relocations(const struct kl_object *so)
 	return 0;
 }
 
+static bool kernel_may_use(const char *symbol)
+{
+	return kl_symbol_kind(symbol) != KL_SYMBOL_FOREIGN;
+}
+
 int kl_audit_linked(const struct kl_object *so, const char *entry)
+{
+	static const char *const needed[] = {
+		"libc.so.6", "libm.so.6", "libmvec.so.1", "ld-linux-x86-64.so.2", NULL
+	};
+	const struct kl_audit_link may = {
+		.entry = entry, .exports = { "kl_rt_arena" }, .needed = needed, .may_use = kernel_may_use,
+	};
+
+	return kl_audit_linked_as(so, &may);
+}
+
+int kl_audit_linked_as(const struct kl_object *so, const struct kl_audit_link *may)
 {
 	const struct kl_osec *dyn = NULL, *str = NULL;
 	int err;
@@ -253,7 +283,8 @@ int kl_audit_linked(const struct kl_object *so, const char *entry)
 	if (so->etype != ET_DYN)
 		return kl_error(KL_ENO, "is no shared object");
 	for (size_t i = 0; i < so->nsec; i++) {
-		if (section_runs_at_load(&so->sec[i]) && so->sec[i].size)
+		if (section_runs_at_load(&so->sec[i]) && so->sec[i].size &&
+		    !(so->sec[i].type == SHT_INIT_ARRAY && may->constructors))
 			return kl_error(KL_ENO, "has code that runs at load: section '%s'", so->sec[i].name);
 		if (so->sec[i].type == SHT_DYNAMIC)
 			dyn = &so->sec[i];
@@ -264,8 +295,8 @@ int kl_audit_linked(const struct kl_object *so, const char *entry)
 		return kl_error(KL_ENO, "has no dynamic section");
 	err = check_segments(so);
 	if (!err)
-		err = check_dynamic(so, dyn, str);
+		err = check_dynamic(so, dyn, str, may);
 	if (!err)
-		err = check_exports(so, entry);
+		err = check_exports(so, may);
 	return err ? err : check_relocations(so);
 }

@@ -21,6 +21,16 @@ int kl_audit_object(const struct kl_object *o, const struct kl_object *const *ot
 /** The linked object: exports `entry` and the arena alone, no foreign library, nothing that runs at load. */
 int kl_audit_linked(const struct kl_object *so, const char *entry);
 
+/* The same for an object of another kind. */
+struct kl_audit_link {
+	const char *entry;
+	const char *exports[3];			/* beside the entry; NULL-terminated */
+	const char *const *needed;		/* libraries; NULL-terminated */
+	bool (*may_use)(const char *symbol);
+	size_t constructors;			/* addresses in .init_array, which the caller has looked at */
+};
+int kl_audit_linked_as(const struct kl_object *so, const struct kl_audit_link *may);
+
 enum kl_symbol_kind {
 	KL_SYMBOL_FOREIGN,	/* nothing a kernel may call */
 	KL_SYMBOL_MEMORY,	/* mem*, str* */

@@ -32,6 +32,7 @@ void kl_artefact_free(struct kl_artefact *a)
 	free(a->so);
 	free(a->log);
 	json_decref(a->statics);
+	kl_strvec_release(&a->kernels);
 	kl_facts_release(&a->facts);
 	free(a);
 }

@@ -35,6 +35,7 @@ struct kl_artefact {
 	char digest[65];	/* sha256 of its bytes */
 	struct kl_facts facts;
 	char *log;		/* compiler's messages, cut at 16 KiB */
+	struct kl_strvec kernels;	/* cuda with host code: the kernels it holds */
 	json_t *statics;	/* cuda: figures of each kernel that need no run (docs/formats.md); else NULL */
 };
 void kl_artefact_free(struct kl_artefact *a);

@@ -11,6 +11,7 @@
 #include "gate/compile.h"
 #include "gate/contract_parts.h"
 #include "gate/dtype.h"
+#include "plan/plan.h"
 
 #define MAX_SOURCES 64
 #define MAX_FLAGS 64
@@ -156,7 +157,7 @@ static int read_flags(struct kl_strvec *out, const struct kl_language *l, struct
 	return 0;
 }
 
-static bool is_cuda(const struct kl_contract *c)
+bool kl_contract_is_cuda(const struct kl_contract *c)
 {
 	return !strcmp(c->language, "cuda");
 }
@@ -178,24 +179,62 @@ static int read_language(const struct kl_language **out, struct kl_node n)
 	return 0;
 }
 
+/* A surface with host code of its own has no plan, which else says for what it is compiled, and how. */
+static int read_host(struct kl_contract *c, struct kl_node n)
+{
+	static const char *const standards[] = { "c++17", "c++20", NULL };
+	struct kl_node std = kl_node_get(n, "std"), arch = kl_node_get(n, "arch");
+	struct kl_plan_facts facts;
+	const char *text;
+	int which = 0, err = kl_node_text(&text, arch);
+
+	for (size_t i = 0; !err && i < c->sources.n; i++)
+		if (has_suffix(c->sources.v[i], (const char *const[]){ ".yaml", ".cubin", NULL }))
+			return kl_node_error(kl_node_item(kl_node_get(n, "sources"), i), "'%.200s': host code "
+					     "launches by itself, from its own source", c->sources.v[i]);
+	if (!err && kl_plan_arch_facts(&facts, text) < 0)
+		return kl_node_error_at(arch, 0);
+	if (!err && std.y)
+		err = kl_node_choice(&which, std, standards);
+	if (err < 0)
+		return err;
+	c->arch = kl_strdup(text);
+	c->std = kl_strdup(standards[which]);
+	return 0;
+}
+
+/* What is launched: by a plan, by the surface's own host code, or by a call of a function. */
+static int read_way(struct kl_contract *c, struct kl_node n)
+{
+	if (c->host)
+		return read_host(c, n);
+	if (kl_contract_is_cuda(c))
+		return read_launch(&c->launch, &c->sources, kl_node_get(n, "launch"),
+				   kl_node_get(n, "sources"), "launch.yaml");
+	return read_entry(&c->entry, kl_node_get(n, "entry"));
+}
+
 static int read_surface(struct kl_contract *c, struct kl_node n)
 {
 	static const char *const c_keys[] = { "language", "sources", "entry", "flags", NULL };
-	static const char *const cuda_keys[] = { "language", "sources", "launch", "flags", NULL };
+	static const char *const cuda_keys[] = { "language", "sources", "host", "launch", "flags", NULL };
+	static const char *const host_keys[] = {
+		"language", "sources", "arch", "host", "std", "flags", NULL
+	};
 	const struct kl_language *l;
-	struct kl_node flags;
+	struct kl_node flags, host;
 	int err;
 
 	if ((err = read_language(&l, n)) < 0)
 		return err;
 	c->language = kl_strdup(l->name);
-	if ((err = is_cuda(c) ? kl_node_keys(n, cuda_keys, 2) : kl_node_keys(n, c_keys, 3)) < 0 ||
-	    (err = read_sources(&c->sources, c, l, kl_node_get(n, "sources"))) < 0)
+	host = kl_node_get(n, "host");
+	if (kl_contract_is_cuda(c) && host.y && (err = kl_node_bool(&c->host, host)) < 0)
 		return err;
-	err = is_cuda(c) ? read_launch(&c->launch, &c->sources, kl_node_get(n, "launch"),
-				       kl_node_get(n, "sources"), "launch.yaml") :
-			   read_entry(&c->entry, kl_node_get(n, "entry"));
-	if (err < 0)
+	if ((err = c->host ? kl_node_keys(n, host_keys, 3) :
+	     kl_contract_is_cuda(c) ? kl_node_keys(n, cuda_keys, 2) : kl_node_keys(n, c_keys, 3)) < 0 ||
+	    (err = read_sources(&c->sources, c, l, kl_node_get(n, "sources"))) < 0 ||
+	    (err = read_way(c, n)) < 0)
 		return err;
 	flags = kl_node_get(n, "flags");
 	return flags.y ? read_flags(&c->flags, l, flags) : 0;
@@ -214,10 +253,10 @@ static int read_oracle(struct kl_contract *c, struct kl_node n)
 		return kl_node_error(kl_node_get(n, "language"), "the oracle of a surface in '%s' is "
 				     "written in it, "
 				     "not in '%s'", c->language, l->name);
-	if ((err = is_cuda(c) ? kl_node_keys(n, cuda_keys, 2) : kl_node_keys(n, c_keys, 3)) < 0 ||
+	if ((err = kl_contract_is_cuda(c) ? kl_node_keys(n, cuda_keys, 2) : kl_node_keys(n, c_keys, 3)) < 0 ||
 	    (err = read_sources(&c->oracle_sources, c, l, kl_node_get(n, "sources"))) < 0)
 		return err;
-	if (is_cuda(c))
+	if (kl_contract_is_cuda(c))
 		return read_launch(&c->oracle_launch, &c->oracle_sources, kl_node_get(n, "launch"),
 				   kl_node_get(n, "sources"), "oracle.yaml");
 	return read_entry(&c->oracle_entry, kl_node_get(n, "entry"));
@@ -327,7 +366,7 @@ static int read_tail(struct kl_contract *c, struct kl_node top)
 	if (deterministic.y && (err = kl_node_bool(&c->deterministic, deterministic)) < 0)
 		return err;
 	if (baseline.y) {
-		const char *const *known = languages[is_cuda(c)].baselines;
+		const char *const *known = languages[kl_contract_is_cuda(c)].baselines;
 
 		if ((err = kl_node_choice(&which, baseline, known)) < 0)
 			return err;
@@ -377,6 +416,8 @@ void kl_contract_free(struct kl_contract *c)
 	free(c->language);
 	free(c->entry);
 	free(c->launch);
+	free(c->arch);
+	free(c->std);
 	kl_strvec_release(&c->sources);
 	kl_strvec_release(&c->flags);
 	for (size_t i = 0; i < KL_MAX_ARGS; i++) {

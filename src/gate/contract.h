@@ -64,7 +64,9 @@ struct kl_contract {
 	char *dim_name[KL_MAX_DIMS];
 	struct kl_dims dims;		/* the case */
 	char *language, *entry;		/* "c", "cuda"; no entry (NULL) for cuda */
-	char *launch;			/* cuda: the source that is the launch plan */
+	char *launch;			/* cuda: the source that is the launch plan; NULL with host code */
+	bool host;			/* cuda: its own host code launches (compile_host.h) */
+	char *arch, *std;		/* host: "sm_90a", "c++17"; else NULL, the plan says */
 	struct kl_strvec sources, flags;
 	struct kl_arg arg[KL_MAX_ARGS];
 	size_t nargs;
@@ -89,6 +91,7 @@ int kl_contract_parse(struct kl_contract **out, const char *name, const char *te
 void kl_contract_free(struct kl_contract *c);
 KL_DEFINE_CLEANUP(struct kl_contract *, kl_contract_free)
 
+bool kl_contract_is_cuda(const struct kl_contract *c);
 /** Index of the argument of that name, or -1. */
 int kl_contract_arg(const struct kl_contract *c, const char *name);
 /** The dims, as names for kl_expr_parse(); borrowed. */

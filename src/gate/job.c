@@ -138,8 +138,8 @@ static int floor_ns(int64_t *out, const struct kl_contract *c, const struct kl_d
 		err = kl_expr_eval(&flops, c->floor.flops, d->v);
 	if (err < 0)
 		return err;
-	bytes /= c->launch ? DEVICE_BYTES_PER_NS : BYTES_PER_NS;
-	flops /= c->launch ? DEVICE_FLOPS_PER_NS : FLOPS_PER_NS;
+	bytes /= kl_contract_is_cuda(c) ? DEVICE_BYTES_PER_NS : BYTES_PER_NS;
+	flops /= kl_contract_is_cuda(c) ? DEVICE_FLOPS_PER_NS : FLOPS_PER_NS;
 	*out = bytes > flops ? bytes : flops;
 	if (*out < 0)
 		*out = 0;
@@ -170,7 +170,7 @@ static int write_points(json_t *job, const struct kl_contract *c)
 		json_array_append_new(points, p);
 		kl_json_set_str(p, "id", id);
 		kl_json_set(p, "values", values);
-		if (c->launch)
+		if (kl_contract_is_cuda(c))
 			kl_json_set(p, "dims", numbers(d));
 		kl_json_set_bool(p, "perf", i < c->nperf);
 		if (i < c->nperf) {
@@ -250,7 +250,7 @@ int kl_job_write(json_t **out, const struct kl_job_spec *s)
 		return err;
 	kl_json_set_str(job, "schema", "klineage.job/1");
 	kl_json_set_str(job, "surface", c->language);
-	if (c->launch) {
+	if (kl_contract_is_cuda(c)) {
 		write_plans(job, s);
 	} else {
 		kl_json_set_str(job, "entry", c->entry);

@@ -303,11 +303,14 @@ static const struct kl_file *plan_file(const struct kl_file *file, size_t n, con
 /* The candidate's arch, which its plan may not deserve: its own reading will say so. */
 static char *peek_arch(const struct kl_surface *s)
 {
-	const struct kl_file *f = plan_file(s->file, s->nfile, s->contract->launch);
 	KL_AUTO(kl_yaml_freep) struct kl_yaml *y = NULL;
 	static const char *const keys[] = { "compile", "artefact" };
 	struct kl_plan_facts facts;
+	const struct kl_file *f;
 
+	if (s->contract->host)
+		return kl_strdup(s->contract->arch);
+	f = plan_file(s->file, s->nfile, s->contract->launch);
 	if (f->len > MAX_BYTES || kl_yaml_parse(&y, f->path, f->data, f->len) < 0 || y->kind != KL_YAML_MAP)
 		return NULL;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(keys); i++) {
@@ -348,9 +351,9 @@ int kl_launch_read(struct kl_launch **out, const struct kl_surface *s, bool orac
 	const struct kl_file *f;
 	int err;
 
-	if (!c->launch)
-		return kl_error(KL_ENOTFOUND, "%s: a surface of language '%s' has no launch plan", c->name,
-				c->language);
+	if (oracle ? !c->oracle_launch : !c->launch)
+		return kl_error(KL_ENOTFOUND, "%s: a surface of language '%s'%s has no launch plan", c->name,
+				c->language, c->host ? " with host code" : "");
 	if (oracle)
 		arch = peek_arch(s);
 	f = oracle ? plan_file(s->oracle, s->noracle, c->oracle_launch) :

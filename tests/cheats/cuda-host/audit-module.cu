@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wants: cheat 'cudaLibraryLoadData'; device code that nobody audited, as data */
+static __global__ void twice(const float *x, float *y, int64_t n)
+{
+	int64_t i = blockIdx.x * (int64_t)256 + threadIdx.x;
+
+	if (i < n)
+		y[i] = x[i] * 2;
+}
+
+
+static const unsigned char other[] = { 0x7f, 'E', 'L', 'F' };
+
+int klineage_launch(void *const *in, void *const *out, void *stream)
+{
+	cudaLibrary_t library = NULL;
+
+	cudaLibraryLoadData(&library, other, NULL, NULL, 0, NULL, NULL, 0);
+	twice<<<(unsigned)((kl_dim(n) + 255) / 256), 256, 0, (cudaStream_t)stream>>>(
+		(const float *)in[0], (float *)out[0], kl_dim(n));
+	return 0;
+}

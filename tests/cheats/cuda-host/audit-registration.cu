@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wants: cheat '__cudaRegisterFatBinary'; nvcc's constructor calls what it calls by name */
+static __global__ void twice(const float *x, float *y, int64_t n)
+{
+	int64_t i = blockIdx.x * (int64_t)256 + threadIdx.x;
+
+	if (i < n)
+		y[i] = x[i] * 2;
+}
+
+static int stolen;
+
+extern "C" void **__cudaRegisterFatBinary(void *)
+{
+	stolen = 1;
+	return NULL;
+}
+
+int klineage_launch(void *const *in, void *const *out, void *stream)
+{
+	twice<<<(unsigned)((kl_dim(n) + 255) / 256), 256, 0, (cudaStream_t)stream>>>(
+		(const float *)in[0], (float *)out[0], kl_dim(n) * stolen);
+	return 0;
+}

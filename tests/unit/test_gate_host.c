@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda_kernel.h"
+
+#include "gate/audit_host.h"
+#include "gate/compile_host.h"
+#include "gate/host_symbols.h"
+#include "gate/launch.h"
+
+/* Surfaces of cuda with host code: the contract, the compilation, the audit. tests/cheats/cuda-host has the
+ * sources; each says in its first comment what it wants. */
+#define HOST_CONTRACT(surface, args)						\
+	"klineage: 1\nworkload: w\ncase: {op: map, dims: {n: 1024}}\n"		\
+	"surface: {language: cuda, " surface "}\n"				\
+	"args:\n  - {name: x, kind: in, dtype: f32, shape: [n]}\n" args		\
+	"  - {name: y, kind: out, dtype: f32, shape: [n]}\n"			\
+	"oracle: {language: cuda, sources: [oracle.cu, oracle.yaml]}\n"		\
+	"accept: {rule: noise}\n"
+#define SURFACE "host: true, arch: sm_90a, sources: [k.cu, a.cuh]"
+
+static struct cuda_kernel kernel;
+
+static void parse(struct kl_contract **out, const char *text)
+{
+	assert_ok(kl_contract_parse(out, "klineage.yaml", text, strlen(text)));
+}
+
+static int setup(void **state)
+{
+	cuda_setup(&kernel);
+	kl_contract_free(kernel.contract);
+	parse(&kernel.contract, HOST_CONTRACT(SURFACE, "  - {name: alpha, kind: scalar, dtype: f32, value: 0.5}\n"));
+	kernel.surface.contract = kernel.contract;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	cuda_teardown(&kernel);
+	return 0;
+}
+
+#define NEEDS_NVCC() do { if (!kernel.there) skip(); } while (0)
+
+static void test_contract(void **state)
+{
+	static const struct { const char *text, *part; } bad[] = {
+		{ HOST_CONTRACT("host: true, sources: [k.cu]", ""), "4:10: 'arch' is missing" },
+		{ HOST_CONTRACT("host: true, arch: sm_1, sources: [k.cu]", ""), "no architecture" },
+		{ HOST_CONTRACT("host: true, arch: sm_90a, std: c++11, sources: [k.cu]", ""), "c++17" },
+		{ HOST_CONTRACT("host: 1, arch: sm_90a, sources: [k.cu]", ""), "host" },
+		{ HOST_CONTRACT("host: true, arch: sm_90a, sources: [k.cu, launch.yaml]", ""), "launches by itself" },
+		{ HOST_CONTRACT("host: true, arch: sm_90a, launch: l.yaml, sources: [k.cu]", ""), "launch" },
+		{ HOST_CONTRACT("arch: sm_90a, sources: [k.cu, launch.yaml]", ""), "arch" },
+		{ HOST_CONTRACT(SURFACE, "  - {name: n, kind: dim}\n"), "kl_dim(n)" },
+	};
+	struct kl_contract *c = NULL;
+
+	assert_true(kernel.contract->host);
+	assert_null(kernel.contract->launch);
+	assert_string_equal(kernel.contract->arch, "sm_90a");
+	assert_string_equal(kernel.contract->std, "c++17");
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
+		int err = kl_contract_parse(&c, "klineage.yaml", bad[i].text, strlen(bad[i].text));
+
+		if (err != KL_EINVALID || !strstr(kl_error_last(), bad[i].part))
+			fail_msg("wanted '%s', got %d: %s", bad[i].part, err, err ? kl_error_last() : "parsed");
+	}
+	parse(&c, HOST_CONTRACT("host: false, sources: [k.cu, launch.yaml]", ""));
+	assert_false(c->host);
+	assert_string_equal(c->launch, "launch.yaml");
+	kl_contract_free(c);
+}
+
+/* The oracle stays device code with a plan, for the same architecture. */
+static void test_oracle_plan(void **state)
+{
+	KL_AUTO(kl_launch_freep) struct kl_launch *l = NULL, *none = NULL;
+
+	cuda_file(&kernel.oracle[0], "oracle.cu", "");
+	cuda_file(&kernel.oracle[1], "oracle.yaml", "klineage-launch: 1\nlaunch:\n"
+		  "  - {kernel: o, grid: [1], block: [32], args: [x, y]}\n");
+	kernel.surface.noracle = 2;
+	assert_ok(kl_launch_read(&l, &kernel.surface, true));
+	assert_string_equal(l->arch, "sm_90a");
+	assert_int_equal(kl_launch_read(&none, &kernel.surface, false), KL_ENOTFOUND);
+}
+
+static void test_header(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	kl_compile_host_header(&b, kernel.contract);
+	assert_non_null(strstr(b.ptr, "#define KL_DIM_n 0\n"));
+	assert_non_null(strstr(b.ptr, "#define KL_SCALAR_alpha 0x1p-1\n"));
+}
+
+static void test_symbols(void **state)
+{
+	static const char *const may[] = {
+		"cudaLaunchKernelExC", "memcpy", "expf", "malloc", "_Znwm", "_ZSt20__throw_length_errorPKc",
+		"_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE9_M_appendEPKcm", "fprintf",
+	};
+	static const char *const may_not[] = {
+		"dlopen", "dlsym", "fork", "execve", "system", "pthread_create", "socket", "ptrace", "mmap",
+		"mprotect", "open", "getenv", "clock_gettime", "syscall", "cudaStreamCreate", "cudaEventRecord",
+		"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaHostAlloc", "cudaLaunchHostFunc",
+		"cudaGraphLaunch", "cudaLibraryLoadData", "cuModuleLoadData", "cuGetProcAddress_v2",
+		"cublasCreate_v2", "cudnnCreate", "_ZNSt6thread15_M_start_threadE", "_ZSt4cout", "",
+		"__real_cudaGetDriverEntryPoint", "_ZStls", "ioctl", "cudaIpcOpenMemHandle",
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(may); i++)
+		if (!kl_host_symbol_may_use(may[i]))
+			fail_msg("'%s' is refused", may[i]);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(may_not); i++)
+		if (kl_host_symbol_may_use(may_not[i]))
+			fail_msg("'%s' may be used", may_not[i]);
+	assert_true(kl_host_symbol_reserved("__cudaRegisterFatBinary"));
+	assert_true(kl_host_symbol_reserved("__wrap_cudaGetDriverEntryPoint"));
+	assert_false(kl_host_symbol_reserved("klineage_launch"));
+	assert_false(kl_host_symbol_reserved("_ZN7cutlass13device_kernelEv"));
+}
+
+static int compile(struct kl_artefact **out, const char *text)
+{
+	cuda_file(&kernel.file[0], "k.cu", text);
+	cuda_file(&kernel.file[1], "a.cuh", "#pragma once\n#define TWO 2\n");
+	kernel.surface.nfile = 2;
+	kernel.class_ = NULL;
+	return kl_compile_host(out, &kernel.class_, &kernel.jail, &kernel.nvcc, &kernel.surface, kernel.dir);
+}
+
+#define KERNEL "static __global__ void k(const float *x, float *y) { y[threadIdx.x] = x[threadIdx.x] * 2; }\n"
+#define LAUNCH "int klineage_launch(void *const *in, void *const *out, void *stream) { " \
+	"k<<<1, 256, 0, (cudaStream_t)stream>>>((const float *)in[0], (float *)out[0]); return 0; }\n"
+
+static void refused(const char *class_, const char *part, const char *text)
+{
+	struct kl_artefact *a = NULL;
+	int err = compile(&a, text);
+
+	kl_artefact_free(a);
+	if (err != KL_ENO || !kernel.class_ || strcmp(kernel.class_, class_) || !strstr(kl_error_last(), part))
+		fail_msg("wanted %s '%s', got %d %s: %s\n%s", class_, part, err,
+			 kernel.class_ ? kernel.class_ : "-", err ? kl_error_last() : "accepted", text);
+}
+
+static void test_compile(void **state)
+{
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL, *b = NULL;
+	NEEDS_NVCC();
+
+	if (compile(&a, "#include \"a.cuh\"\n" KERNEL LAUNCH) < 0)
+		fail_msg("%s: %s", kernel.class_ ? kernel.class_ : "-", kl_error_last());
+	assert_true(kl_fs_exists(a->so));
+	assert_int_equal(a->kernels.n, 1);
+	assert_string_equal(a->kernels.v[0], "_Z1kPKfPf");
+	/* what the host does is part of what the code is */
+	assert_ok(compile(&b, KERNEL "int klineage_launch(void *const *in, void *const *out, void *stream) { "
+		"k<<<1, 128, 0, (cudaStream_t)stream>>>((const float *)in[0], (float *)out[0]); return 0; }\n"));
+	assert_string_not_equal(a->facts.code_digest, b->facts.code_digest);
+	/* another function, as C++ sees it */
+	refused("compile", "no source defines 'extern", KERNEL "int klineage_launch(void) { return 0; }\n");
+	refused("compile", "no source defines 'extern", KERNEL);
+	refused("compile", "k.cu:1: error:", "int f() { return kl_dim(m); }\n");
+	refused("compile", "No such file", "#include \"/etc/hostname\"\n");
+}
+
+static void test_refused(void **state)
+{
+	NEEDS_NVCC();
+	refused("cheat", "no kernel of its own",
+		"int klineage_launch(void *const *, void *const *, void *) { return 0; }\n");
+	refused("cheat", "'counter'", "__device__ int counter;\nstatic __global__ void k(const float *x, float *y) "
+		"{ y[threadIdx.x] = x[threadIdx.x] + counter++; }\n" LAUNCH);
+	refused("cheat", "thread-local", KERNEL "static thread_local int seen;\n"
+		"int *where() { return &seen; }\n" LAUNCH);
+	refused("cheat", "runs at load", "#include <iostream>\n" KERNEL LAUNCH);
+	refused("cheat", "runs at load", KERNEL "struct S { int v; S() { v = kl_dim(n); } };\nS s;\n" LAUNCH);
+	refused("cheat", "section", KERNEL "__attribute__((section(\".mine\"))) int v = 1;\n" LAUNCH);
+	refused("cheat", "", KERNEL "asm(\".section .preinit_array,\\\"aw\\\"\\n.quad klineage_launch\\n.text\");\n" LAUNCH);
+	refused("cheat", "IFUNC", KERNEL "typedef int f_t(); static int f() { return 1; }\n"
+		"extern \"C\" f_t *r() { return f; }\nint i() __attribute__((ifunc(\"r\")));\n" LAUNCH);
+	refused("cheat", "rdtsc", KERNEL "unsigned long long t() { return __builtin_ia32_rdtsc(); }\n" LAUNCH);
+	/* other device code, in the section where nvcc's own lies */
+	refused("cheat", "", KERNEL "asm(\".section .nvFatBinSegment,\\\"aw\\\"\\n.zero 24\\n.text\");\n" LAUNCH);
+	refused("cheat", "'__real_cudaGetDriverEntryPoint'", "extern \"C\" int __real_cudaGetDriverEntryPoint();\n"
+		KERNEL "int f() { return __real_cudaGetDriverEntryPoint(); }\n" LAUNCH);
+}
+
+/* "wants: cheat 'dlopen'; why" in the first lines of a file */
+static void check_source(const char *name, const char *text)
+{
+	struct kl_artefact *a = NULL;
+	const char *wants = strstr(text, "wants: ");
+	char class_[16] = "", part[64] = "";
+	int err;
+
+	assert_non_null(wants);
+	if (sscanf(wants, "wants: %15[a-z-] '%63[^']'", class_, part) < 1)
+		fail_msg("%s says not what it wants", name);
+	err = compile(&a, text);
+	kl_artefact_free(a);
+	if (strncmp(name, "audit-", 6)) {	/* accepted here; on a GPU it may fail */
+		if (err < 0)
+			fail_msg("%s: %s: %s", name, kernel.class_ ? kernel.class_ : "-", kl_error_last());
+	} else if (err != KL_ENO || !kernel.class_ || strcmp(kernel.class_, class_) ||
+		   !strstr(kl_error_last(), part)) {
+		fail_msg("%s: wanted %s '%s', got %d %s: %s", name, class_, part, err,
+			 kernel.class_ ? kernel.class_ : "-", err ? kl_error_last() : "accepted");
+	}
+}
+
+static void test_sources(void **state)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	NEEDS_NVCC();
+
+	assert_ok(kl_fs_list(&names, KL_SOURCE "/tests/cheats/cuda-host"));
+	assert_true(names.n >= 10);
+	for (size_t i = 0; i < names.n; i++) {
+		KL_AUTO(kl_freep) char *path = kl_asprintf(KL_SOURCE "/tests/cheats/cuda-host/%s", names.v[i]);
+		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+		if (!strstr(names.v[i], ".cu"))
+			continue;
+		assert_ok(kl_fs_read(&b, path, 1 << 20));
+		check_source(names.v[i], b.ptr);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_contract),
+		cmocka_unit_test(test_oracle_plan),
+		cmocka_unit_test(test_header),
+		cmocka_unit_test(test_symbols),
+		cmocka_unit_test(test_compile),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_sources),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
