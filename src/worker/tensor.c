@@ -11,13 +11,14 @@ struct format {
 	int bits, emin, lower;
 	double max;
 	const char *lower_name;
+	double least, beside;	/* smallest normal, 1.5 * 2^52 units: of those that are rounded to here */
 };
 
 static const struct format formats[] = {
 	[KL_F64] = { 52, -1022, 23, 0x1.fffffffffffffp+1023, "f32" },
 	[KL_F32] = { 23, -126, 10, 0x1.fffffep+127, "tf32" },
-	[KL_F16] = { 10, -14, 7, 65504.0, "bf16" },
-	[KL_BF16] = { 7, -126, 3, 0x1.fep+127, "fp8" },
+	[KL_F16] = { 10, -14, 7, 65504.0, "bf16", 0x1p-14, 0x1.8p42 },
+	[KL_BF16] = { 7, -126, 3, 0x1.fep+127, "fp8", 0x1p-126, 0x1.8p45 },
 };
 
 bool kl_dtype_is_float(enum kl_dtype t)
@@ -62,21 +63,20 @@ double kl_tensor_max(enum kl_dtype t)
 	return kl_dtype_is_float(t) ? formats[t].max : INFINITY;
 }
 
-/* x to f's precision and range; scaling by powers of two is exact */
+/*
+ * x to f's precision and range. Beside 1.5 * 2^52 units of x's last place a sum has no room for
+ * less than one unit, so the addition itself rounds, to even where it is half way.
+ */
 static double round_small(const struct format *f, double x)
 {
-	double q, r;
+	double b = binade(x), c, r;
 
-	if (!isfinite(x) || x == 0.0)
+	if (!isfinite(x))
 		return x;
-	q = binade(x);
-	if (q < ldexp(1.0, f->emin))
-		q = ldexp(1.0, f->emin);
-	q = ldexp(q, -f->bits);
-	r = rint(x / q) * q;
-	if (fabs(r) > f->max)
-		return copysign(INFINITY, x);
-	return r == 0.0 ? copysign(0.0, x) : r;
+	b = b < f->least ? f->least : b;
+	c = b * f->beside;
+	r = copysign(x + c - c, x);
+	return fabs(r) > f->max ? copysign(INFINITY, x) : r;
 }
 
 static uint32_t bits_of(float v)
