@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate: fail cheat|wrong-all|nondeterministic */
+/* gate: fail wrong-all */
 /* on axpy */
-/* Counts its calls in constant memory, and is right three times. */
+/* Right only from its second call on, by a count in constant memory: nothing that it stores there may last. */
 static __constant__ unsigned calls;
 
 extern "C" __global__ void axpy(const float *x, const float *y, float *z, int n)
@@ -10,7 +10,7 @@ extern "C" __global__ void axpy(const float *x, const float *y, float *z, int n)
 	unsigned before = *(volatile unsigned *)&calls;
 
 	if (i < n)
-		z[i] = before < 3 ? 2 * x[i] + y[i] : 0;
-	if (i == 0)
-		atomicAdd((unsigned *)&calls, 1);
+		z[i] = before ? 2 * x[i] + y[i] : 0;
+	if (i == n - 1)
+		atomicExch((unsigned *)&calls, 1);
 }

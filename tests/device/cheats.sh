@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tests/device/cheats.sh - cheating and odd device kernels (tests/cheats/cuda) on a GPU, in three steps, so
+# that only the second needs one:
+#
+#	cheats.sh pack <dir> [<name>...]	a repository and a bundle; what is decided without a GPU
+#	cheats.sh run <dir> [<worker>]		klineage-worker does the bundle
+#	cheats.sh table <dir>			the results come back; a table of all. Exit 1: one is not as it must be
+#
+# `cheats.sh all <dir>` does the three here. git-klineage is taken from PATH or build/.
+# shellcheck disable=SC2015,SC2046,SC2013,SC2086 # names of kernels and templates hold no blanks
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+cheats=$top/tests/cheats/cuda
+PATH=$top/build:$PATH
+GIT_AUTHOR_NAME=c GIT_AUTHOR_EMAIL=c@example.invalid GIT_AUTHOR_DATE=2026-01-01T00:00:00Z
+GIT_COMMITTER_NAME=c GIT_COMMITTER_EMAIL=c@example.invalid GIT_COMMITTER_DATE=2026-01-01T00:00:00Z
+export PATH GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE
+. "$cheats"/lib.sh
+
+die () {
+	echo "cheats.sh: $*" >&2
+	exit 2
+}
+
+pack () {
+	mkdir -p "$1" && dir=$(cd "$1" && pwd) || die "no directory '$1'"
+	shift
+	rm -rf "$dir/repo" "$dir/jobs.tar" "$dir/results"
+	cheat_repo "$cheats" "$dir/repo" || die "no repository in '$dir'"
+	test $# -gt 0 || set -- $(cheat_names "$cheats")
+	printf '%s\n' "$@" >"$dir/names"
+	(cd "$dir/repo" && git klineage gate --no-profile --no-note --quiet --runner bundle -o ../jobs.tar "$@") \
+		>"$dir/here.out" 2>"$dir/here.err"
+	case $? in
+	0 | 1 | 125) ;;
+	*) cat "$dir/here.err" >&2; die "the gate ended with $?" ;;
+	esac
+	echo "$(wc -l <"$dir/names") kernels, $(grep -c '^[ra][a-z]*/' "$dir/here.out") decided here," \
+		"$(tar tf "$dir/jobs.tar" | grep -c '^jobs/') jobs in $dir/jobs.tar"
+}
+
+run () {
+	start=$(date +%s)
+	"${2:-klineage-worker}" --bundle "$1/jobs.tar" -o "$1/results" || die "the worker ended with $?"
+	echo "$(grep -c '"job"' "$1/results") results in $(($(date +%s) - start)) s"
+}
+
+# row <name> <file>: | name | wanted | got | message | ok |
+row () {
+	want=$(cheat_wants "$cheats" "$1")
+	got=$(sed -n "s#^$1: [a-z]*: \([a-z-]*\)\( [a-z-]*\)\{0,1\}  (.*#\1\2#p" "$2")
+	why=$(awk -v at="$1: " 'index($0, at) == 1 { found = 1; next }
+		found && /^  [a-z]/ { sub(/^ */, ""); print; exit } { found = 0 }' "$2")
+	if cheat_ok "$want" "$got"; then ok=yes; else ok=NO; bad=1; fi
+	printf '| %s | %s | %s | %s | %s |\n' "$1" "$(echo "$want" | sed 's/|/ or /g')" "${got:--}" \
+		"$(echo "$why" | sed 's/|/\\|/g')" $ok
+}
+
+table () {
+	dir=$(cd "$1" && pwd) || die "no directory '$1'"
+	bad=0
+	if test -e "$dir/results"; then
+		(cd "$dir/repo" && git klineage gate --import ../results) >"$dir/import.out" 2>&1 || tail -3 "$dir/import.out"
+	fi
+	(cd "$dir/repo" && git klineage gate --no-profile --no-note --quiet --runner bundle -o ../left.tar \
+		$(cat "$dir/names")) >"$dir/out" 2>"$dir/err"
+	echo "| kernel | must be | is | what the gate says | ok |"
+	echo "| --- | --- | --- | --- | --- |"
+	for name in $(cat "$dir/names"); do
+		row "$name" "$dir/out"
+	done
+	return $bad
+}
+
+what=$1
+test -n "$2" || die "usage: cheats.sh pack|run|table|all <dir>"
+shift
+case $what in
+pack) pack "$@" ;;
+run) run "$@" ;;
+table) table "$@" ;;
+all) pack "$@" && run "$1" && table "$1" ;;
+*) die "usage: cheats.sh pack|run|table|all <dir>" ;;
+esac
