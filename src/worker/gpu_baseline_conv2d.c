@@ -8,6 +8,7 @@
 #include "worker/job.h"
 
 /* cuDNN's binary interface, as far as it is used. */
+enum { ALGO_FFT = 4, ALGO_WINOGRAD_NONFUSED = 7 };	/* and what lies between them */
 enum { NCHW = 0, NHWC = 1, HALF = 2, FLOAT = 0, CROSS_CORRELATION = 1, TENSOR_OP_MATH = 1 };
 
 struct algo {
@@ -222,7 +223,10 @@ static int describe(struct conv *c, const struct shape *z, const struct kl_gpu_d
 	return 0;
 }
 
-/* The fastest algorithm by the library's own measurement. */
+/*
+ * The fastest algorithm by the library's own measurement, of those that sum the products themselves: others
+ * round where the contract allows none.
+ */
 static int choose(struct conv *c, uint64_t x, uint64_t w, uint64_t y)
 {
 	struct algo found[MAX_ALGOS];
@@ -230,7 +234,8 @@ static int choose(struct conv *c, uint64_t x, uint64_t w, uint64_t y)
 				MAX_ALGOS, &n, found, pointer(c->room), WORKSPACE);
 
 	for (int i = 0; !rc && i < n; i++)
-		if (!found[i].status && found[i].memory <= WORKSPACE) {
+		if (!found[i].status && found[i].memory <= WORKSPACE &&
+		    (found[i].algo < ALGO_FFT || found[i].algo > ALGO_WINOGRAD_NONFUSED)) {
 			c->algo = found[i].algo;
 			c->nroom = found[i].memory;
 			return 0;

@@ -180,6 +180,15 @@ static void *reduce(struct sdpa *x, int operator, void *a, void *y)
 	return done(x, op);
 }
 
+static void *graph_of(struct sdpa *x, void **ops, int64_t n)
+{
+	void *g = make(x, D_GRAPH);
+
+	set(x, g, A_GRAPH_OPS, T_DESCRIPTOR, n, ops);
+	set(x, g, A_GRAPH_HANDLE, T_HANDLE, 1, &x->handle);
+	return done(x, g);
+}
+
 static void *graph(struct sdpa *x)
 {
 	const int64_t one[4] = { 1, 1, 1, 1 };
@@ -189,7 +198,7 @@ static void *graph(struct sdpa *x)
 	void *s = inner(x, UID_S, FLOAT, x->t), *scaled = inner(x, UID_SCALED, FLOAT, x->t);
 	void *max = inner(x, UID_MAX, FLOAT, 1), *sub = inner(x, UID_SUB, FLOAT, x->t);
 	void *e = inner(x, UID_EXP, FLOAT, x->t), *sum = inner(x, UID_SUM, FLOAT, 1);
-	void *p = inner(x, UID_P, HALF, x->t), *g;
+	void *p = inner(x, UID_P, HALF, x->t);
 	void *ops[8];
 
 	ops[0] = matmul(x, q, k, s);
@@ -200,10 +209,7 @@ static void *graph(struct sdpa *x)
 	ops[5] = reduce(x, RED_ADD, e, sum);
 	ops[6] = pointwise(x, PW_DIV, e, sum, p);
 	ops[7] = matmul(x, p, v, o);
-	g = make(x, D_GRAPH);
-	set(x, g, A_GRAPH_OPS, T_DESCRIPTOR, 8, ops);
-	set(x, g, A_GRAPH_HANDLE, T_HANDLE, 1, &x->handle);
-	return done(x, g);
+	return graph_of(x, ops, 8);
 }
 
 /* -- a plan ------------------------------------------------------------------------- */
@@ -221,9 +227,9 @@ static bool make_plan(struct sdpa *x, void *config, int64_t *workspace)
 }
 
 /* The best of the library's own heuristics that it can carry out. */
-static int choose(struct sdpa *x, const struct kl_gpu_device *d)
+static int plan_of(struct sdpa *x, void *g, const struct kl_gpu_device *d)
 {
-	void *g = graph(x), *h = make(x, D_HEUR), *config[MAX_CONFIGS];
+	void *h = make(x, D_HEUR), *config[MAX_CONFIGS];
 	int64_t n = 0, workspace = 0;
 
 	set_desc(x, h, A_HEUR_GRAPH, g);
@@ -289,6 +295,7 @@ static int fit(struct sdpa *x, const struct kl_gpu_baseline_spec *s)
 static int load(struct sdpa *x)
 {
 	static const char *const names[] = { "libcudnn.so.9", NULL };
+	static const char *const compiler[] = { "libnvrtc.so.13", "libnvrtc.so.12", NULL };
 	const struct kl_gpu_symbol symbols[] = {
 		{ (void **)&x->create, "cudnnCreate" },
 		{ (void **)&x->destroy, "cudnnDestroy" },
@@ -302,8 +309,11 @@ static int load(struct sdpa *x)
 		{ (void **)&x->execute, "cudnnBackendExecute" },
 	};
 	void *lib;
-	int err = kl_gpu_baseline_library(&lib, names);
+	int err;
 
+	/* its fused kernels are compiled by a library that it looks for by name only */
+	kl_gpu_baseline_library(&lib, compiler);
+	err = kl_gpu_baseline_library(&lib, names);
 	return err < 0 ? err : kl_gpu_baseline_symbols(lib, symbols, KL_ARRAY_SIZE(symbols));
 }
 
@@ -328,7 +338,7 @@ int kl_gpu_baseline_sdpa(struct kl_gpu_baseline *b, const struct kl_gpu_baseline
 		return err;
 	if ((rc = x->create(&x->handle)) || (rc = x->set_stream(x->handle, b->device->stream)))
 		return kl_error(KL_ECANNOT, "cuDNN cannot start: status %d", rc);
-	if ((err = choose(x, b->device)) < 0)
+	if ((err = plan_of(x, graph(x), b->device)) < 0)
 		return err;
 	snprintf(b->what, sizeof(b->what), "cuDNN %zu, graph", x->version());
 	if ((rc = run(b, at)))

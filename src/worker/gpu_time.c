@@ -395,15 +395,32 @@ static int cross_check(struct profile *p, json_t *at)
 	return 0;
 }
 
-static int bench_one(struct profile *p, int who, json_t *into)
+/* Where the figures of a subject go; NULL: nowhere. */
+static json_t *place_of(const struct profile *p, json_t *at, int who)
 {
+	json_t *vs = json_object_get(at, "vs"), *v;
+	size_t i;
+
+	if (!p->there[who] || who == KL_BLOCKS_AGAIN)
+		return NULL;
+	if (who == KL_BLOCKS_CANDIDATE)
+		return at;
+	json_array_foreach(vs, i, v)
+		if (!strcmp(kl_json_str_or(v, "what", ""), kl_gpu_timer_what(p->job, who)))
+			return v;
+	return NULL;
+}
+
+static int bench_one(struct profile *p, json_t *at, int who)
+{
+	json_t *into = place_of(p, at, who);
 	double ns = fmax(p->known[who].ns, 1000);
 	uint32_t calls = (uint32_t)fmax(5, fmin(BENCH_CALLS, BENCH_NS / (ns + BENCH_ZERO_NS)));
 	uint32_t warm = (uint32_t)fmax(1, fmin(BENCH_WARM, BENCH_NS / 4 / ns));
 	struct kl_gpu_time_benched b;
 	int err;
 
-	if (!p->there[who] || !into)
+	if (!into)
 		return 0;
 	if ((err = kl_gpu_timer_bench(p->timer, who, warm, calls, &b)) < 0)
 		return err;
@@ -412,42 +429,24 @@ static int bench_one(struct profile *p, int who, json_t *into)
 	return 0;
 }
 
-static json_t *comparison(json_t *at, const char *what)
-{
-	json_t *vs = json_object_get(at, "vs"), *v;
-	size_t i;
-
-	json_array_foreach(vs, i, v)
-		if (!strcmp(kl_json_str_or(v, "what", ""), what))
-			return v;
-	return NULL;
-}
-
 static void add_figures(struct profile *p, json_t *at)
 {
-	const struct known *c = &p->known[KL_BLOCKS_CANDIDATE];
-
 	kl_json_set_str(at, "by", p->batch ? "batch" : "event");
 	kl_json_set_int(at, "sets", (int64_t)p->timer->nset);
 	kl_json_set_int(at, "calls", (int64_t)(p->batch ? p->timer->nset : p->calls));
-	if (c->nmhz)
-		kl_json_set_int(at, "mhz", llround(c->mhz / (double)c->nmhz));
-	for (int who = 0; who < KL_BLOCKS_SUBJECTS && p->batch; who++) {
-		json_t *into = who == KL_BLOCKS_CANDIDATE ? at :
-			       is_candidate(who) ? NULL : comparison(at, kl_gpu_timer_what(p->job, who));
-
-		if (into && p->there[who] && p->single_ns[who] > 0)
-			kl_json_set_int(into, "single_ns", llround(p->single_ns[who]));
-	}
-	for (int who = KL_BLOCKS_PARENT; who < KL_BLOCKS_SUBJECTS; who++) {
-		json_t *into = p->there[who] ? comparison(at, kl_gpu_timer_what(p->job, who)) : NULL;
+	for (int who = 0; who < KL_BLOCKS_SUBJECTS; who++) {
 		const struct known *k = &p->known[who];
+		json_t *into = place_of(p, at, who);
 
-		if (into && k->nmhz)
+		if (!into)
+			continue;
+		if (k->nmhz)
 			kl_json_set_int(into, "mhz", llround(k->mhz / (double)k->nmhz));
+		if (p->batch && p->single_ns[who] > 0)
+			kl_json_set_int(into, "single_ns", llround(p->single_ns[who]));
+		if (who == KL_BLOCKS_BASELINE && *p->timer->library)
+			kl_json_set_str(into, "library", p->timer->library);
 	}
-	if (p->there[KL_BLOCKS_BASELINE] && *p->timer->library)
-		kl_json_set_str(comparison(at, p->job->baseline), "library", p->timer->library);
 }
 
 static void note_clocks(struct profile *p)
@@ -500,10 +499,9 @@ static int measure_point(struct profile *p, int64_t max_ms)
 	note_clocks(p);
 	if ((err = cross_check(p, at)) < 0)
 		return err;
-	if ((err = bench_one(p, KL_BLOCKS_CANDIDATE, at)) < 0)
+	if ((err = bench_one(p, at, KL_BLOCKS_CANDIDATE)) < 0)
 		return err;
-	return bench_one(p, KL_BLOCKS_BASELINE,
-			 p->there[KL_BLOCKS_BASELINE] ? comparison(at, p->job->baseline) : NULL);
+	return bench_one(p, at, KL_BLOCKS_BASELINE);
 }
 
 /* Once more, without what took the process down. */

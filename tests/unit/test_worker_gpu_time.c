@@ -115,6 +115,18 @@ static void brief_kernels_go_by_batches(void **state)
 	assert_true(kl_json_int_or(point(r), "single_ns", 0) > 0);
 }
 
+static void brief_ones_have_parents_too(void **state)
+{
+	struct kl_job *j = job_of(*state, NULL);
+	KL_AUTO(json_decrefp) json_t *r = NULL;
+
+	add_parent(*state, gpu_cubin(*state, "parent", "float", SLOW("30000")));
+	r = profile(j);
+	assert_null(json_object_get(r, "status"));
+	assert_true(kl_json_int_or(versus(r, "parent"), "ratio_ppm", 0) > 1500000);
+	assert_true(kl_json_int_or(versus(r, "parent"), "single_ns", 0) > 0);
+}
+
 /* Every timed call is looked at: one that stops computing after a while is found out. */
 static void a_lazy_kernel(void **state)
 {
@@ -251,6 +263,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_slower_parent, setup, teardown),
 		cmocka_unit_test_setup_teardown(brief_kernels_go_by_batches, setup, teardown),
+		cmocka_unit_test_setup_teardown(brief_ones_have_parents_too, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_lazy_kernel, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_fickle_kernel, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_fickle_kernel_where_it_may, setup, teardown),
