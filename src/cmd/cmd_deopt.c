@@ -134,6 +134,7 @@ static int start(struct kl_sequencer *s, struct tools *t, struct options *o, con
 	KL_AUTO(kl_freep) char *dir = NULL;
 	KL_AUTO(kl_surface_freep) struct kl_surface *expert = NULL;
 	struct kl_sequencer_opts opts = { .expert = o->expert, .name = o->name };
+	struct kl_platform platform;
 	git_oid commit, tree;
 	int err;
 
@@ -153,7 +154,9 @@ static int start(struct kl_sequencer *s, struct tools *t, struct options *o, con
 	if ((err = tools_open(t, s, o)) < 0)
 		return err;
 	opts.dir = dir;
-	opts.platform = kl_gate_platform(t->gate)->id;
+	if ((err = kl_gate_platform(&platform, t->gate, expert)) < 0)
+		return err;
+	opts.platform = platform.id;
 	opts.rewriters = o->rewriters;
 	opts.runner = o->runner;
 	opts.step_limit = o->steps;
@@ -166,9 +169,10 @@ static int start(struct kl_sequencer *s, struct tools *t, struct options *o, con
 static int same_platform(const struct kl_sequencer *s, const struct tools *t)
 {
 	const char *began = kl_walk_str(&s->op.walk, "platform");
-	const char *here = kl_gate_platform(t->gate)->id;
+	const char *here = kl_gate_machine(t->gate);
 
-	if (!strcmp(began, here))
+	/* that of device code is its plan's, wherever it is judged */
+	if (!strcmp(began, here) || !strncmp(began, "cuda/", 5))
 		return 0;
 	return kl_error(KL_EINVALID, "the walk began on %s, this is %s; times of the two do not compare",
 			began, here);

@@ -9,7 +9,8 @@
 #include "base/error.h"
 #include "base/map.h"
 
-#define MAX_FRAME (32 << 10)	/* local memory of a thread: as many as a device runs need gigabytes of it */
+/* local memory of a thread: as many as a device runs need gigabytes of it */
+#define MAX_FRAME (32 << 10)
 
 /* -- sections and symbols ------------------------------------------------------------------ */
 

@@ -249,10 +249,22 @@ int kl_compile_surface(struct kl_artefact **out, const char **class_, const stru
 		       const struct kl_platform *p, const struct kl_surface *s, const char *dir)
 {
 	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = kl_calloc(1, sizeof(*a));
-	KL_AUTO(build_release) struct build b = {
-		.jail = j, .platform = p, .dir = dir, .name = "kernel", .entry = s->contract->entry,
-		.file = s->file, .nfile = s->nfile, .flags = &s->contract->flags, .class_ = class_,
-		.tool = { .jail = j, .dir = dir, .prefix = "src-kernel/", .class_ = class_, .log = KL_BUF_INIT },
+	KL_AUTO(build_release)
+	struct build b = {
+		.jail = j,
+		.platform = p,
+		.dir = dir,
+		.name = "kernel",
+		.entry = s->contract->entry,
+		.file = s->file,
+		.nfile = s->nfile,
+		.flags = &s->contract->flags,
+		.class_ = class_,
+		.tool = { .jail = j,
+			  .dir = dir,
+			  .prefix = "src-kernel/",
+			  .class_ = class_,
+			  .log = KL_BUF_INIT },
 	};
 	int err = build(&b, &a->so, a->digest);
 

@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "base/lock.h"
 #include "base/map.h"
+#include "gate/build.h"
 #include "gate/bundle.h"
 #include "gate/cache.h"
 #include "gate/event.h"
@@ -19,34 +20,16 @@
 #define PROFILE_MS 15000
 #define WORKER_MS (15 * 60 * 1000)
 
-/* What compiling one surface gave: an object, or a refusal. */
-struct built {
-	struct kl_artefact *artefact;	/* NULL: refused */
-	const char *class_;
-	char *message;
-};
-
 struct kl_gate {
 	struct kl_repo *repo;
 	struct kl_gate_opts o;
 	struct kl_jail jail;
 	struct kl_runner runner;
 	struct kl_bundle *bundle;	/* jobs that wait to be sent away */
-	struct kl_platform platform;
+	struct kl_builder builder;
 	char *dir;		/* private scratch: objects, oracle, pool */
-	struct kl_map built;	/* surface digest -> struct built */
-	struct kl_map oracle;	/* contract digest -> directory of its oracle and pool */
 	struct kl_map audited;	/* contract digest -> "" once the contract passed its audit */
 };
-
-static void built_free(void *p)
-{
-	struct built *b = p;
-
-	kl_artefact_free(b->artefact);
-	free(b->message);
-	free(b);
-}
 
 /* --- the session ----------------------------------------------------------- */
 
@@ -78,8 +61,6 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 
 	g->repo = repo;
 	g->o = *o;
-	g->built.free_value = built_free;
-	g->oracle.free_value = free;
 	g->bundle = kl_bundle_new();
 	err = kl_runner_parse(&g->runner, setting(g, o->runner, "klineage.runner"));
 	if (!err && o->seed && !g->runner.way->run)
@@ -87,9 +68,15 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 	if (!err)
 		err = open_jail(g);
 	if (!err)
-		err = kl_platform_detect(&g->platform, setting(g, o->platform, "klineage.platform"));
-	if (!err)
 		err = kl_fs_tempdir(&g->dir, "klineage-gate");
+	if (err < 0)
+		return err;
+	g->builder = (struct kl_builder){
+		.jail = &g->jail, .progress = o->progress, .dir = g->dir,
+		.platform = setting(g, o->platform, "klineage.platform"),
+		.nvcc_setting = setting(g, NULL, "klineage.nvcc"),
+	};
+	err = kl_builder_open(&g->builder);
 	if (!err)
 		*out = kl_steal(&g);
 	return err;
@@ -99,17 +86,21 @@ void kl_gate_free(struct kl_gate *g)
 {
 	if (!g)
 		return;
-	kl_map_release(&g->built);
-	kl_map_release(&g->oracle);
+	kl_builder_release(&g->builder);
 	kl_map_release(&g->audited);
 	kl_fs_tempdir_cleanup(&g->dir);
 	kl_bundle_free(g->bundle);
 	free(g);
 }
 
-const struct kl_platform *kl_gate_platform(const struct kl_gate *g)
+int kl_gate_platform(struct kl_platform *out, struct kl_gate *g, const struct kl_surface *s)
 {
-	return &g->platform;
+	return kl_builder_platform(out, &g->builder, s);
+}
+
+const char *kl_gate_machine(const struct kl_gate *g)
+{
+	return g->builder.cpu.id;
 }
 
 const struct kl_jail *kl_gate_jail(const struct kl_gate *g)
@@ -119,56 +110,16 @@ const struct kl_jail *kl_gate_jail(const struct kl_gate *g)
 
 /* --- stages ---------------------------------------------------------------- */
 
-/* Compile and audit, once per surface. A refusal is a result; an error is not kept. */
-static int build(const struct built **out, struct kl_gate *g, const struct kl_surface *s)
+/* All that goes into one judgement. */
+struct task {
+	struct kl_platform platform;
+	const struct kl_built *candidate, *parent;	/* parent NULL: none */
+	const struct kl_built_oracle *oracle;
+};
+
+static const json_t *plan_of(const struct kl_launch *l)
 {
-	/* the contract decides entry and flags: it is part of what was built */
-	KL_AUTO(kl_freep) char *key = kl_asprintf("%s-%s", s->digest, s->contract_digest);
-	KL_AUTO(kl_freep) char *dir = kl_asprintf("%s/%.16s-%.16s", g->dir, s->digest, s->contract_digest);
-	struct kl_artefact *artefact = NULL;
-	const char *class_ = NULL;
-	struct built *b;
-	int err;
-
-	*out = kl_map_get(&g->built, key);
-	if (*out)
-		return 0;
-	kl_progress_step(g->o.progress, "compile");
-	err = kl_fs_mkdir(dir);
-	if (!err)
-		err = kl_compile_surface(&artefact, &class_, &g->jail, &g->platform, s, dir);
-	if (err < 0 && err != KL_ENO)
-		return err;
-	b = kl_calloc(1, sizeof(*b));
-	b->artefact = artefact;
-	b->class_ = class_;
-	b->message = err ? kl_strdup(kl_error_last()) : NULL;
-	kl_error_clear();
-	kl_map_put(&g->built, key, b);
-	*out = b;
-	return 0;
-}
-
-static int build_oracle(const char **dir, struct kl_gate *g, const struct kl_surface *s)
-{
-	KL_AUTO(kl_freep) char *path = NULL;
-	int err;
-
-	*dir = kl_map_get(&g->oracle, s->contract_digest);
-	if (*dir)
-		return 0;
-	kl_progress_step(g->o.progress, "compile the oracle");
-	path = kl_asprintf("%s/oracle-%.16s", g->dir, s->contract_digest);
-	err = kl_fs_mkdir(path);
-	if (!err)
-		err = kl_compile_oracle(&g->jail, &g->platform, s, path);
-	if (err == KL_EINTR || err == KL_EIO)
-		return err;
-	if (err < 0)	/* whatever is wrong with an oracle, no kernel can be judged by it */
-		return kl_error(KL_ECANNOT, "oracle of '%s': %s", s->contract->workload, kl_error_last());
-	*dir = path;
-	kl_map_put(&g->oracle, s->contract_digest, kl_steal(&path));
-	return 0;
+	return l ? l->json : NULL;
 }
 
 /*
@@ -177,29 +128,44 @@ static int build_oracle(const char **dir, struct kl_gate *g, const struct kl_sur
  */
 static const char *tier(const struct kl_gate *g, const struct kl_surface *s)
 {
-	if (!strcmp(s->contract->language, "cuda"))
+	if (kl_contract_is_cuda(s->contract) && !s->contract->host)
 		return "device-only";
 	return g->runner.way->run ? kl_jail_tier(&g->jail) : "host-restricted";
 }
 
-static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s,
-		    const struct built *candidate, const struct built *parent, const char *dir)
+static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s, const struct task *t)
 {
-	KL_AUTO(kl_freep) char *truth = kl_fs_join(dir, "truth.so");
-	KL_AUTO(kl_freep) char *honest = kl_fs_join(dir, "honest.so");
-	KL_AUTO(kl_freep) char *pool = kl_fs_join(dir, "pool");
+	const struct kl_built *parent = t->parent && t->parent->artefact ? t->parent : NULL;
 	struct kl_job_spec spec = {
-		.contract = s->contract, .platform = &g->platform,
-		.truth_so = truth, .honest_so = honest, .pool = pool,
-		.candidate_so = candidate->artefact->so,
-		.parent_so = parent && parent->artefact ? parent->artefact->so : NULL,
+		.contract = s->contract, .platform = &t->platform,
+		.truth_so = t->oracle->truth, .honest_so = t->oracle->honest, .pool = t->oracle->pool,
+		.candidate_so = t->candidate->artefact->so,
+		.parent_so = parent ? parent->artefact->so : NULL,
+		.plan = plan_of(t->candidate->launch), .oracle_plan = plan_of(t->oracle->launch),
+		.parent_plan = parent ? plan_of(parent->launch) : NULL,
+		.arch = kl_contract_is_cuda(s->contract) ? t->platform.march : NULL,
 		.audit = !g->runner.way->run || !kl_map_get(&g->audited, s->contract_digest),
 		.correct = true, .profile = !g->o.no_profile,
 		.seed = g->o.seed,
 		.profile_max_ms = g->o.profile_ms ? g->o.profile_ms : PROFILE_MS,
 	};
 
+	if (s->contract->host)
+		return kl_error(KL_ECANNOT,
+				"its host code is compiled and audited, but nothing here runs it yet");
 	return kl_job_write(job, &spec);
+}
+
+/* What only another machine can do, it is asked. */
+static int cannot(const json_t *result, const struct kl_surface *s)
+{
+	int err = kl_error(KL_ECANNOT, "%s", kl_json_str_or(result, "message", "the worker cannot say why"));
+
+	if (kl_contract_is_cuda(s->contract) && strstr(kl_error_last(), "no GPU"))
+		kl_error_hint(err, "a machine with one can judge it: --runner bundle writes jobs to take "
+				   "there, "
+				   "--runner ssh:<host> takes them");
+	return err;
 }
 
 /* Over to the worker; while it profiles, the machine is ours. */
@@ -212,7 +178,8 @@ static int run(json_t **result, struct kl_gate *g, const struct kl_surface *s, c
 	static char done[] = "";
 	int err = 0;
 
-	if (!g->o.no_profile) {
+	/* a GPU is locked by the worker, who knows which one it is */
+	if (!g->o.no_profile && !kl_contract_is_cuda(s->contract)) {
 		err = kl_lock_take_machine(&lock, "cpu", 0);
 		if (err == KL_EBUSY) {
 			kl_progress_step(g->o.progress, "waiting: somebody else profiles on this machine");
@@ -225,27 +192,26 @@ static int run(json_t **result, struct kl_gate *g, const struct kl_surface *s, c
 	if (err < 0)
 		return err;
 	if (!strcmp(kl_json_str_or(*result, "status", ""), "cannot"))
-		return kl_error(KL_ECANNOT, "%s", kl_json_str_or(*result, "message",
-								 "the worker cannot say why"));
+		return cannot(*result, s);
 	kl_map_put(&g->audited, s->contract_digest, done);
 	return 0;
 }
 
 /* --- the verdict ----------------------------------------------------------- */
 
-static json_t *platform_json(const struct kl_gate *g, const struct kl_surface *s)
+static json_t *platform_json(const struct kl_platform *platform, const struct kl_surface *s)
 {
 	json_t *p = json_object();
 
-	kl_json_set_str(p, "id", g->platform.id);
-	kl_json_set_str(p, "device", g->platform.device);
-	kl_json_set_str(p, "compiler", g->platform.compiler);
+	kl_json_set_str(p, "id", platform->id);
+	kl_json_set_str(p, "device", platform->device);
+	kl_json_set_str(p, "compiler", platform->compiler);
 	kl_json_set(p, "flags", kl_verdict_words(&s->contract->flags));
 	return p;
 }
 
 /* What every event says, whatever came out. */
-static json_t *event_new(struct kl_gate *g, const struct kl_surface *s)
+static json_t *event_new(struct kl_gate *g, const struct kl_surface *s, const struct kl_platform *platform)
 {
 	json_t *e = json_object();
 	const char *who = NULL;
@@ -259,7 +225,7 @@ static json_t *event_new(struct kl_gate *g, const struct kl_surface *s)
 	kl_json_set_int(e, "policy", KL_GATE_POLICY);
 	kl_json_set_str(e, "surface", s->digest);
 	kl_json_set_str(e, "contract", s->contract_digest);
-	kl_json_set(e, "platform", platform_json(g, s));
+	kl_json_set(e, "platform", platform_json(platform, s));
 	kl_json_set_str(e, "tier", tier(g, s));
 	if (g->repo && kl_repo_identity(&who, g->repo) < 0)
 		kl_error_clear();	/* judging needs nobody's name; noting does and asks itself */
@@ -293,37 +259,51 @@ static int defer(struct kl_verdict *v, struct kl_gate *g, const json_t *job, con
 	return kl_bundle_add(g->bundle, away);
 }
 
+static bool same_code(const struct kl_built *a, const struct kl_built *b)
+{
+	return a && b && a->artefact && b->artefact &&
+	       !strcmp(a->artefact->facts.code_digest, b->artefact->facts.code_digest);
+}
+
+/* Oracle, candidate, parent. Without a candidate's artefact the verdict is there. */
+static int build(struct task *t, struct kl_verdict *v, struct kl_gate *g, const struct kl_surface *s,
+		 const struct kl_surface *parent)
+{
+	int err = kl_builder_oracle(&t->oracle, &g->builder, s);
+
+	if (!err)
+		err = kl_builder_surface(&t->candidate, &g->builder, s);
+	if (err < 0)
+		return err;
+	if (!t->candidate->artefact) {
+		kl_verdict_set(v, "fail", t->candidate->class_, t->candidate->message);
+		return 0;
+	}
+	kl_verdict_facts(v, &t->candidate->artefact->facts);
+	if (t->candidate->artefact->statics)
+		kl_json_set(v->event, "static", json_incref(t->candidate->artefact->statics));
+	return parent ? kl_builder_surface(&t->parent, &g->builder, parent) : 0;
+}
+
 /* Everything that needs a compiler or a worker; fills v and its event. */
-static int judge(struct kl_verdict *v, struct kl_gate *g, const struct kl_surface *s,
+static int judge(struct kl_verdict *v, struct kl_gate *g, struct task *t, const struct kl_surface *s,
 		 const struct kl_surface *parent, struct kl_bundle_job *away)
 {
-	const struct built *candidate, *other = NULL;
 	KL_AUTO(json_decrefp) json_t *job = NULL, *result = NULL;
 	KL_AUTO(kl_freep) int64_t *weight = weights(s->contract);
 	struct kl_verdict_of of = {
 		.workload = s->contract->workload, .weight = weight, .nweight = s->contract->nperf,
 	};
-	const char *dir;
-	int err = build_oracle(&dir, g, s);
+	int err = build(t, v, g, s, parent);
 
-	if (!err)
-		err = build(&candidate, g, s);
-	if (err < 0)
+	if (err < 0 || !t->candidate->artefact)
 		return err;
-	if (!candidate->artefact) {
-		kl_verdict_set(v, "fail", candidate->class_, candidate->message);
-		return 0;
-	}
-	kl_verdict_facts(v, &candidate->artefact->facts);
-	if (parent && (err = build(&other, g, parent)) < 0)
-		return err;
-	if (other && other->artefact && g->o.same_code_fails &&
-	    !strcmp(other->artefact->facts.code_digest, candidate->artefact->facts.code_digest)) {
+	if (g->o.same_code_fails && same_code(t->candidate, t->parent)) {
 		kl_verdict_set(v, "fail", "no-change", "the machine code is the same as before the change");
 		return 0;
 	}
-	of.parent = other && other->artefact ? parent->digest : NULL;
-	if ((err = make_job(&job, g, s, candidate, other, dir)) < 0)
+	of.parent = t->parent && t->parent->artefact ? parent->digest : NULL;
+	if ((err = make_job(&job, g, s, t)) < 0)
 		return err;
 	if (!g->runner.way->run)
 		return defer(v, g, job, &of, away);
@@ -356,17 +336,24 @@ int kl_gate_judge_at(struct kl_verdict **out, struct kl_gate *g,
 		     const struct kl_surface *candidate, const struct kl_surface *parent, const char *commit)
 {
 	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = kl_calloc(1, sizeof(*v));
+	struct task t = { .candidate = NULL };
+	struct kl_platform where;
 	struct kl_cache_key key = {
 		.surface = candidate->digest, .contract = candidate->contract_digest,
-		.platform = &g->platform, .flags = &candidate->contract->flags,
+		.platform = &where, .flags = &candidate->contract->flags,
 		.tier = tier(g, candidate), .parent = parent ? parent->digest : NULL,
 		.profile = !g->o.no_profile, .runner = g->runner.way->run ? NULL : g->runner.name,
 	};
 	char hex[KL_DIGEST_HEX];
 	struct kl_bundle_job away = { .cache = hex, .dir = candidate->dir, .commit = commit };
 	json_t *before = NULL;
-	int err;
+	int err = kl_builder_platform(&t.platform, &g->builder, candidate);
 
+	if (err < 0)
+		return err;
+	where = t.platform;
+	if (kl_contract_is_cuda(candidate->contract))
+		kl_nvcc_devices(where.device, sizeof(where.device));
 	v->facts.traits.free_value = free;
 	if (recall(&before, g, &key)) {
 		kl_verdict_recall(v, before);
@@ -375,8 +362,8 @@ int kl_gate_judge_at(struct kl_verdict **out, struct kl_gate *g,
 	}
 	kl_error_clear();
 	kl_cache_key_hex(hex, &key);
-	v->event = event_new(g, candidate);
-	if ((err = judge(v, g, candidate, parent, &away)) < 0)
+	v->event = event_new(g, candidate, &t.platform);
+	if ((err = judge(v, g, &t, candidate, parent, &away)) < 0)
 		return err;
 	kl_event_seal(v->event);
 	if (!v->deferred && (err = remember(g, &key, v)) < 0)
@@ -417,8 +404,8 @@ int kl_gate_send(struct kl_parcel *out, struct kl_gate *g, const char *path)
 
 int kl_gate_facts(struct kl_facts *out, struct kl_gate *g, const struct kl_surface *s)
 {
-	const struct built *b;
-	int err = build(&b, g, s);
+	const struct kl_built *b;
+	int err = kl_builder_surface(&b, &g->builder, s);
 
 	if (err < 0)
 		return err;

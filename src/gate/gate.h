@@ -67,7 +67,10 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 void kl_gate_free(struct kl_gate *g);
 KL_DEFINE_CLEANUP(struct kl_gate *, kl_gate_free)
 
-const struct kl_platform *kl_gate_platform(const struct kl_gate *g);
+/** Where this surface is judged; the device is not known before a worker ran, for cuda. */
+int kl_gate_platform(struct kl_platform *out, struct kl_gate *g, const struct kl_surface *s);
+/** The level at which this machine judges kernels in C; "" where it does not. */
+const char *kl_gate_machine(const struct kl_gate *g);
 const struct kl_jail *kl_gate_jail(const struct kl_gate *g);
 
 /**

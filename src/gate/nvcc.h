@@ -27,4 +27,10 @@ void kl_nvcc_release(struct kl_nvcc *n);
  * knows it. */
 void kl_nvcc_platform(struct kl_platform *out, const struct kl_nvcc *n, const char *arch);
 
+/**
+ * Which devices and driver this machine has, as far as it shows without opening them: part of a verdict's
+ * key, so that one GPU's is not taken for another's. "" where it shows none.
+ */
+void kl_nvcc_devices(char *out, size_t size);
+
 #endif

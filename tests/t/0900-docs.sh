@@ -248,6 +248,15 @@ test_expect_success 'every feature that is read from machine code is in formats.
 	both want have
 '
 
+test_expect_success 'so is every feature of device code' '
+	sed -nE "s/^.*\{ \"([a-z0-9.-]+)\", \"[^\"]*\" \}.*$/&/p" "$src/gate/features_cuda.c" |
+		grep -oE "\{ \"[a-z0-9.-]+\", \"[^\"]*[*?][^\"]*\"" | sed -E "s/^\{ \"([^\"]*)\".*/\1/" >names &&
+	sed -nE "s/.*kl_strvec_push\([^\"]*\"([a-z0-9.-]+)\"\).*/\1/p" "$src/gate/features_cuda.c" >>names &&
+	sort -u names >want && test "$(wc -l <want)" -ge 50 &&
+	column "Features of device code" | sort -u >have &&
+	both want have
+'
+
 test_expect_success 'every class of failure that is written is in formats.md' '
 	cat "$src"/*/*.c | grep -oE "(class_ = |fail\([a-z]*, |KL_CALL_[A-Z]+\] = )\"[a-z-]+\"" |
 		grep -oE "\"[a-z-]+\"" | tr -d "\"" | sort -u >want &&

@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+test_description='git klineage gate on device code: compiled, audited and handed over without a GPU'
+. ./lib.sh
+
+# a toolkit that is not there is said, whatever is installed
+test_expect_success 'without nvcc device code cannot be tested' '
+	git klineage init --template cuda-topk topk &&
+	(cd topk && exits 125 git -c klineage.nvcc=/nonexistent/nvcc klineage gate) 2>err &&
+	says "klineage.nvcc" err
+'
+
+if ! command -v nvcc >/dev/null && ! test -x /usr/local/cuda/bin/nvcc; then
+	say "SKIPPED: the rest needs nvcc"
+	test_done
+fi
+if test -e /proc/driver/nvidia/version; then
+	say "SKIPPED: the rest is for machines without a GPU"
+	test_done
+fi
+
+test_expect_success 'without a GPU there is no verdict, and it is said what to do' '
+	(cd topk && exits 125 git klineage gate) 2>err && says "no GPU here" err && says "runner bundle" err
+'
+
+test_expect_success 'a bundle has the job, its cubins and plans, and the event what is known' '
+	(cd topk && exits 125 git klineage gate --runner bundle --json >../out 2>../err) &&
+	tar -xf topk/.git/klineage/bundles/*.tar && says "\"surface\":\"cuda\"" jobs/* &&
+	says "\"oracle_plan\":{" jobs/* && says "\"arch\":\"sm_90a\"" jobs/* &&
+	for f in files/*; do head -c 4 "$f" | grep -a ELF >/dev/null || return 1; done
+'
+
+test_expect_success 'code that keeps state is refused before it is sent anywhere' '
+	(
+		cd topk && sed "1i __device__ int kept;" topk.cu | sed "0,/^{/s//{ kept++;/" >new && mv new topk.cu &&
+		exits 1 git klineage gate --worktree --json >../out
+	) && says "\"class\":\"cheat\"" out && says "kept" out && says "\"tier\":\"device-only\"" out &&
+	says "cuda/sm_90" out
+'
+
+test_expect_success 'a plan that is wrong is class launch, with its line' '
+	(
+		cd topk && git checkout -q . && sed "s/block: *\[/block: [99999, /" launch.yaml >new &&
+		mv new launch.yaml && exits 1 git klineage gate --worktree --json >../out
+	) && says "\"class\":\"launch\"" out && says "launch.yaml:" out
+'
+
+test_expect_success 'code that does not compile names its line' '
+	(
+		cd topk && git checkout -q . && echo "nonsense;" >>topk.cu &&
+		exits 1 git klineage gate --worktree --json >../out
+	) && says "\"class\":\"compile\"" out && says "topk.cu:" out
+'
+
+test_expect_success 'a C platform does not serve it, nor another architecture' '
+	(cd topk && git checkout -q . && exits 125 git klineage gate --platform cuda/sm_80) 2>err &&
+	says "cuda/sm_90" err
+'
+
+test_done
