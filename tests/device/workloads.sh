@@ -30,7 +30,7 @@ pack_one () {
 		git klineage gate $3 --no-note --quiet --runner bundle -o "../$2.tar" first last
 	) >>"$1/$2.log" 2>&1
 	case $? in
-	0 | 1 | 125) tail -4 "$1/$2.log" ;;
+	0 | 1 | 125) echo "$2: $(tar tf "$1/$2.tar" | grep -c '^jobs/') jobs in $1/$2.tar" ;;
 	*) tail -4 "$1/$2.log" >&2; die "'$2' cannot be packed" ;;
 	esac
 }
