@@ -88,7 +88,7 @@ struct kl_job {
 	size_t npoint;
 	struct kl_rule *rule;
 	size_t nrule;
-	json_t *exact, *bands;		/* arrays of {"<arg>": fill, "at", "must_exceed"}, may be empty */
+	json_t *exact, *bands;		/* arrays of {"<arg>": fill, "at":, "must_exceed":} */
 	bool deterministic;
 	bool do_audit, do_correct, do_profile;
 	uint64_t seed;			/* 0: from the operating system; else replay */

@@ -11,7 +11,7 @@ struct format {
 	int bits, emin, lower;
 	double max;
 	const char *lower_name;
-	double least, beside;	/* smallest normal, 1.5 * 2^52 units: of those that are rounded to here */
+	double least, beside;	/* smallest normal, 1.5 * 2^52 units; where rounding is done here */
 };
 
 static const struct format formats[] = {
