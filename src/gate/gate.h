@@ -25,7 +25,7 @@
  */
 
 /** Rises when a stage changes, so that older verdicts are not reused. */
-#define KL_GATE_POLICY 1
+#define KL_GATE_POLICY 2
 
 struct kl_gate_opts {
 	struct kl_progress *progress;	/* borrowed, or NULL */

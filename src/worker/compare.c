@@ -184,6 +184,7 @@ struct judge {
 	double max;		/* noise: a * max|h| */
 	double rms;		/* allowed rms of d: noise b * rms h, rel-l2 t * rms truth; < 0: none */
 	const double *absum;
+	double zero;		/* rel-l2 with zeros: what counts as one where the truth is zero */
 };
 
 struct verdict {
@@ -228,7 +229,7 @@ static struct verdict judge_one(const struct view *v, const struct judge *j, dou
 		out.why = "infinite where the truth is finite";
 		return out;
 	}
-	if (v->rule->zeros && y == 0 && g != 0) {
+	if (v->rule->zeros && y == 0 && fabs(g) > j->zero) {
 		out.why = "not zero where the truth is";
 		return out;
 	}
@@ -374,6 +375,8 @@ static struct judge judge_of(const struct view *v, const struct kl_yard *yard, s
 		j.rms = v->rule->rms * room(v) * yard->rms[g];
 	} else if (v->rule->kind == KL_RULE_REL_L2) {
 		j.rms = v->rule->tol * yard->rms[g];
+		/* a sum may cancel to zero in truth by chance, and nearly so in a kernel */
+		j.zero = 0x1p-16 * yard->rms[g];
 	}
 	return j;
 }
