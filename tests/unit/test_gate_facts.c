@@ -108,7 +108,7 @@ static void test_shipped(void **state)
 		" call._ZGV* call.indirect recursion loop.depth.* jump-table table static-data spill stack.large"
 		" ldg.128 ldg.256 stg.128 stg.256 lds.128 sts.128 cp.async tma.load tma.store multicast tensormap mbarrier"
 		" fence.proxy ldmatrix stmatrix mma mma.bf16 mma.f16 mma.tf32 wgmma wgmma.bf16 wgmma.f16 wgmma.tf32 tf32"
-		" fma.f32 setmaxnreg cluster prepare shfl vote ballot redux elect atom.shared atom.global smem bar local ";
+		" fma.f32 tma.im2col bulk.* pdl cooperative kernels ex2.approx lg2.approx setmaxnreg cluster prepare shfl vote ballot redux elect atom.shared atom.global smem bar local ";
 
 	assert_true(mechanisms.n >= 30);
 	assert_null(kl_mechanisms_find(&mechanisms, "no-such"));
