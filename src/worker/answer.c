@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/answer.h"
 
-#include <string.h>
-
+#include "base/error.h"
+#include "base/par.h"
+#include "worker/compare.h"
 #include "worker/tensor.h"
 
 void kl_answer_release(struct kl_answer *x)
@@ -29,18 +30,11 @@ void kl_answer_put(struct kl_answer *x, const struct kl_job *job, const struct k
 {
 	enum kl_dtype t = job->arg[i].dtype;
 	size_t n = elements(m, i);
-	double room[256];
 
-	if (!kl_dtype_is_float(t)) {
-		memcpy(x->bytes[i], from, n * kl_dtype_bytes(t));
-		return;
-	}
-	for (size_t off = 0; off < n; off += 256) {
-		size_t part = n - off < 256 ? n - off : 256;
-
-		kl_tensor_load(room, real_is_double ? KL_F64 : KL_F32, from, off, part);
-		kl_tensor_store(x->bytes[i], t, off, room, part);
-	}
+	if (kl_dtype_is_float(t))
+		kl_tensor_convert(x->bytes[i], t, from, real_is_double ? KL_F64 : KL_F32, n);
+	else
+		kl_par_copy(x->bytes[i], from, n * kl_dtype_bytes(t));
 }
 
 void kl_answer_truth(struct kl_answer *x, const struct kl_job *job, const struct kl_member *m)
@@ -51,12 +45,26 @@ void kl_answer_truth(struct kl_answer *x, const struct kl_job *job, const struct
 			kl_answer_put(x, job, m, i, m->truth[i], true);
 }
 
-int kl_answer_compare(struct kl_mismatch *at, const struct kl_job *job, const struct kl_member *m,
-		      const struct kl_answer *x)
+static int compare(struct kl_mismatch *at, const struct kl_job *job, const struct kl_member *m,
+		   const struct kl_answer *x, bool first)
 {
 	const void *got[KL_JOB_MAX_ARGS] = { NULL };
 
 	for (size_t i = 0; i < job->nargs; i++)
 		got[i] = x->bytes[i];
-	return kl_compare(at, job, m, got);
+	return first ? kl_compare_first(at, job, m, got) : kl_compare(at, job, m, got);
+}
+
+int kl_answer_compare(struct kl_mismatch *at, const struct kl_job *job, const struct kl_member *m,
+		      const struct kl_answer *x)
+{
+	return compare(at, job, m, x, false);
+}
+
+int kl_answer_right(struct kl_mismatch *at, const struct kl_job *job, const struct kl_member *m,
+		    const struct kl_answer *x)
+{
+	int err = compare(at, job, m, x, true);
+
+	return err == KL_ENO ? 0 : err < 0 ? err : 1;
 }

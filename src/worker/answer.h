@@ -29,5 +29,8 @@ void kl_answer_truth(struct kl_answer *x, const struct kl_job *job, const struct
 /** kl_compare of this answer with `m`. */
 int kl_answer_compare(struct kl_mismatch *at, const struct kl_job *job, const struct kl_member *m,
 		      const struct kl_answer *x);
+/** 1: it is right, 0: it is not, and *at says where first (kl_compare_first); negative: an error. */
+int kl_answer_right(struct kl_mismatch *at, const struct kl_job *job, const struct kl_member *m,
+		    const struct kl_answer *x);
 
 #endif

@@ -7,11 +7,16 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/par.h"
 #include "worker/group.h"
 #include "worker/multiset.h"
 #include "worker/tensor.h"
 
 #define BLOCK 512	/* elements looked at together: four arrays of doubles stay in L1 */
+#define PIECE ((size_t)65536)	/* elements that a thread looks at together, however many there are */
+#define PARTS ((size_t)65536)	/* pieces whose sums are kept at once */
+#define SLOTS ((size_t)4096)	/* pieces whose wrong elements are kept at once ... */
+#define FIRST_SLOTS ((size_t)32)	/* ... where the first one is enough */
 
 /* One output under one rule. */
 struct view {
@@ -23,6 +28,7 @@ struct view {
 	size_t naxes, n;	/* n: elements */
 	struct kl_groups groups;
 	const void *got;
+	bool first;		/* look no further than to the first that is wrong */
 };
 
 static int view_init(struct view *v, const struct kl_job *job, const struct kl_rule *rule,
@@ -105,24 +111,118 @@ static void finite_add(struct sums *s, const double *y, const double *b, size_t 
 	}
 }
 
-static void yard_group(const struct view *v, size_t g, double *max, double *rms)
+/* -- pieces ------------------------------------------------------------- */
+
+/* Groups in pieces of at most PIECE elements; piece p is part p % each of group p / each. */
+struct pieces {
+	size_t each, size;	/* in a group; elements of one */
+	size_t grain;		/* so many make a thread's share */
+};
+
+static struct pieces pieces_of(const struct view *v)
 {
+	struct pieces p = { .size = v->groups.size < PIECE ? v->groups.size : PIECE };
+
+	p.size = p.size ? p.size : 1;
+	p.each = (v->groups.size + p.size - 1) / p.size;
+	p.each = p.each ? p.each : 1;
+	p.grain = (PIECE + p.size - 1) / p.size;
+	return p;
+}
+
+/* The walk through one piece of a group. */
+struct piece_walk {
+	struct kl_group_walk walk;
+	size_t left;
+};
+
+static void piece_start(struct piece_walk *w, const struct view *v, const struct pieces *p, size_t g,
+			size_t part)
+{
+	kl_group_start(&w->walk, &v->groups, g);
+	kl_group_skip(&w->walk, part * p->size);
+	w->left = p->size;
+}
+
+static bool piece_next(struct piece_walk *w, size_t *off, size_t *n, size_t max)
+{
+	if (!w->left || !kl_group_next(&w->walk, off, n, w->left < max ? w->left : max))
+		return false;
+	w->left -= *n;
+	return true;
+}
+
+/* What a pass over pieces of groups works on. */
+struct pass {
+	const struct view *v;
+	const struct kl_yard *yard;
+	struct pieces pieces;
+	size_t first;		/* group of part[0] */
+	struct part *part;
+};
+
+/* What is known of one piece after the fast pass. */
+struct part {
+	struct sums sums;
+	double worst;
+	size_t n;
+	bool unclear;
+};
+
+static void part_add(struct part *to, const struct part *from)
+{
+	to->sums.max = fmax(to->sums.max, from->sums.max);
+	to->sums.sq += from->sums.sq;
+	to->worst = fmax(to->worst, from->worst);
+	to->n += from->n;
+	to->unclear = to->unclear || from->unclear;
+}
+
+/* Groups [p->first, ...) of a batch; how many there are. */
+static size_t pass_run(struct pass *p, kl_par_fn *fn)
+{
+	size_t n = PARTS / p->pieces.each, left = p->v->groups.count - p->first;
+
+	n = n ? n : 1;
+	n = n < left ? n : left;
+	if (!p->part)
+		p->part = kl_calloc(n * p->pieces.each + 1, sizeof(*p->part));
+	memset(p->part, 0, n * p->pieces.each * sizeof(*p->part));
+	kl_par_for(n * p->pieces.each, p->pieces.grain, fn, p);
+	return n;
+}
+
+/* All parts of the i-th group of a batch. */
+static struct part pass_sum(const struct pass *p, size_t i)
+{
+	struct part all = { .n = 0 };
+
+	for (size_t k = 0; k < p->pieces.each; k++)
+		part_add(&all, &p->part[i * p->pieces.each + k]);
+	return all;
+}
+
+static void yard_parts(void *ctx, size_t from, size_t to)
+{
+	struct pass *p = ctx;
+	const struct view *v = p->v;
 	double truth[BLOCK], honest[BLOCK];
 	double limit = kl_tensor_max(v->dtype);
-	struct kl_group_walk walk;
-	size_t off, n, all = 0;
-	struct sums s = { 0 };
 
-	kl_group_start(&walk, &v->groups, g);
-	while (kl_group_next(&walk, &off, &n, BLOCK)) {
-		const double *y = load_truth(v, truth, off, n);
+	for (size_t i = from; i < to; i++) {
+		struct part *part = &p->part[i];
+		struct piece_walk w;
+		size_t off, n;
 
-		finite_add(&s, y, v->rule->kind == KL_RULE_NOISE ?
-				  load_honest(v, honest, off, n) : NULL, n, limit);
-		all += n;
+		piece_start(&w, v, &p->pieces, p->first + i / p->pieces.each, i % p->pieces.each);
+		while (piece_next(&w, &off, &n, BLOCK)) {
+			const double *y = load_truth(v, truth, off, n);
+
+			finite_add(&part->sums, y, v->rule->kind == KL_RULE_NOISE ?
+						   load_honest(v, honest, off, n) : NULL, n, limit);
+			part->n += n;
+		}
 	}
-	*max = s.max;
-	*rms = all ? sqrt(s.sq / (double)all) : 0;
 }
 
 int kl_yard_make(struct kl_yard *out, const struct kl_job *job, size_t rule,
@@ -130,6 +230,7 @@ int kl_yard_make(struct kl_yard *out, const struct kl_job *job, size_t rule,
 {
 	const struct kl_rule *r = &job->rule[rule];
 	struct view v;
+	struct pass p = { .v = &v };
 	int err;
 
 	*out = (struct kl_yard){ 0 };
@@ -141,8 +242,17 @@ int kl_yard_make(struct kl_yard *out, const struct kl_job *job, size_t rule,
 	out->ngroup = v.groups.count;
 	out->max = kl_calloc(v.groups.count + 1, sizeof(*out->max));
 	out->rms = kl_calloc(v.groups.count + 1, sizeof(*out->rms));
-	for (size_t g = 0; g < v.groups.count; g++)
-		yard_group(&v, g, &out->max[g], &out->rms[g]);
+	p.pieces = pieces_of(&v);
+	for (size_t n; p.first < v.groups.count; p.first += n) {
+		n = pass_run(&p, yard_parts);
+		for (size_t i = 0; i < n; i++) {
+			struct part all = pass_sum(&p, i);
+
+			out->max[p.first + i] = all.sums.max;
+			out->rms[p.first + i] = all.n ? sqrt(all.sums.sq / (double)all.n) : 0;
+		}
+	}
+	free(p.part);
 	return 0;
 }
 
@@ -332,12 +442,62 @@ static bool exact_block(const struct view *v, size_t off, size_t n)
 	return !memcmp(got, room, n * size);
 }
 
-static void check_exact(struct kl_mismatch *m, const struct view *v, bool zeros_tie)
+/* What is found in one piece by looking at each element. */
+struct slot {
+	struct kl_mismatch m;
+	double sq, floor_sq;
+	size_t n;
+};
+
+struct search {
+	const struct view *v;
+	const struct kl_yard *yard;
+	struct pieces pieces;
+	const size_t *piece;	/* those that are searched; NULL: the tensor's own */
+	size_t first;		/* place of slot[0] among them */
+	bool zeros_tie;
+	struct slot *slot;
+};
+
+/* Pieces are put together in order, so that the first wrong element is the first of all. */
+static void merge(struct kl_mismatch *m, const struct kl_mismatch *part)
+{
+	bool edge_only = m->out < 0 || m->edge_only;
+
+	m->margin = fmax(m->margin, part->margin);
+	if (!part->bad)
+		return;
+	if (m->out < 0) {
+		m->out = part->out;
+		m->naxes = part->naxes;
+		memcpy(m->index, part->index, sizeof(m->index));
+		memcpy(m->got, part->got, sizeof(m->got));
+		memcpy(m->wanted, part->wanted, sizeof(m->wanted));
+		memcpy(m->why, part->why, sizeof(m->why));
+	}
+	m->bad += part->bad;
+	m->edge_only = edge_only && part->edge_only;
+}
+
+/* The next pieces of `total`; how many. */
+static size_t search_run(struct search *s, size_t total, kl_par_fn *fn)
+{
+	size_t most = s->v->first ? FIRST_SLOTS : SLOTS, n = total - s->first < most ? total - s->first : most;
+
+	if (!s->slot)
+		s->slot = kl_calloc(n + 1, sizeof(*s->slot));
+	for (size_t i = 0; i < n; i++)
+		s->slot[i] = (struct slot){ .m.out = -1 };
+	kl_par_for(n, s->pieces.grain, fn, s);
+	return n;
+}
+
+static void exact_piece(struct kl_mismatch *m, const struct view *v, size_t from, size_t end, bool zeros_tie)
 {
 	char wanted[8];
 
-	for (size_t off = 0; off < v->n; off += BLOCK) {
-		size_t n = v->n - off < BLOCK ? v->n - off : BLOCK;
+	for (size_t off = from; off < end; off += BLOCK) {
+		size_t n = end - off < BLOCK ? end - off : BLOCK;
 
 		if (exact_block(v, off, n))
 			continue;
@@ -349,6 +509,30 @@ static void check_exact(struct kl_mismatch *m, const struct view *v, bool zeros_
 			snprintf(m->why, sizeof(m->why), "must be bit-equal to the truth");
 		}
 	}
+}
+
+static void exact_pieces(void *ctx, size_t from, size_t to)
+{
+	struct search *s = ctx;
+
+	for (size_t i = from; i < to; i++) {
+		size_t at = (s->first + i) * PIECE, left = s->v->n - at;
+
+		exact_piece(&s->slot[i].m, s->v, at, at + (left < PIECE ? left : PIECE), s->zeros_tie);
+	}
+}
+
+static void check_exact(struct kl_mismatch *m, const struct view *v, bool zeros_tie)
+{
+	struct search s = { .v = v, .zeros_tie = zeros_tie, .pieces.grain = 1 };
+	size_t total = (v->n + PIECE - 1) / PIECE;
+
+	for (size_t n; s.first < total && !(v->first && m->bad); s.first += n) {
+		n = search_run(&s, total, exact_pieces);
+		for (size_t i = 0; i < n; i++)
+			merge(m, &s.slot[i].m);
+	}
+	free(s.slot);
 	if (m->bad)
 		m->margin = INFINITY;
 	m->elements += (int64_t)v->n;
@@ -416,52 +600,75 @@ static bool zeros_broken(const double *g, const double *y, size_t n)
 }
 
 /* as doubles, large integers might look equal */
-static bool integers_clear(const struct view *v, size_t g)
+static bool integers_same(const struct view *v, size_t off, size_t n)
 {
-	size_t size = kl_dtype_bytes(v->dtype), off, n;
-	struct kl_group_walk walk;
+	size_t size = kl_dtype_bytes(v->dtype);
 
-	kl_group_start(&walk, &v->groups, g);
-	while (kl_group_next(&walk, &off, &n, SIZE_MAX))
-		if (memcmp((const char *)v->got + off * size,
-			   (const char *)v->w->truth[v->arg] + off * size, n * size))
-			return false;
-	return true;
+	return !memcmp((const char *)v->got + off * size,
+		       (const char *)v->w->truth[v->arg] + off * size, n * size);
 }
 
-/* The fast pass; true: the group is right. */
-static bool group_clear(struct kl_mismatch *m, const struct view *v, const struct judge *j, size_t g)
+/* The fast pass over one piece; false: look closer. */
+static bool piece_clear(struct part *part, const struct view *v, const struct judge *j, struct piece_walk *w)
 {
-	double got[BLOCK], worst = 0, rms;
-	struct kl_group_walk walk;
-	size_t off, n, all = 0;
-	struct sums s = { 0 };
+	double got[BLOCK];
+	size_t off, n;
 
-	if (!kl_dtype_is_float(v->dtype))
-		return integers_clear(v, g);
-	kl_group_start(&walk, &v->groups, g);
-	while (kl_group_next(&walk, &off, &n, BLOCK)) {
+	if (!kl_dtype_is_float(v->dtype)) {
+		while (piece_next(w, &off, &n, SIZE_MAX))
+			if (!integers_same(v, off, n))
+				return false;
+		return true;
+	}
+	while (piece_next(w, &off, &n, BLOCK)) {
 		const double *y = (const double *)v->w->truth[v->arg] + off;
 
 		kl_tensor_load(got, v->dtype, v->got, off, n);
-		all += n;
+		part->n += n;
 		if (v->rule->zeros && zeros_broken(got, y, n))
 			return false;
 		if (v->rule->kind != KL_RULE_ELEMENTWISE)
-			sums_add(&s, got, y, n);
-		else if (over(v, got, y, j->absum ? j->absum + off : y, n, &worst))
+			sums_add(&part->sums, got, y, n);
+		else if (over(v, got, y, j->absum ? j->absum + off : y, n, &part->worst))
 			return false;
 	}
+	return true;
+}
+
+static void clear_parts(void *ctx, size_t from, size_t to)
+{
+	struct pass *p = ctx;
+
+	for (size_t i = from; i < to; i++) {
+		size_t g = p->first + i / p->pieces.each;
+		struct judge j = judge_of(p->v, p->yard, g);
+		struct piece_walk w;
+
+		piece_start(&w, p->v, &p->pieces, g, i % p->pieces.each);
+		p->part[i].unclear = !piece_clear(&p->part[i], p->v, &j, &w);
+	}
+}
+
+/* Is a group right whose pieces are? Integers are by now; floats by the sums. */
+static bool group_clear(struct kl_mismatch *m, const struct view *v, const struct judge *j,
+			const struct part *all)
+{
+	double rms;
+
+	if (all->unclear)
+		return false;
+	if (!kl_dtype_is_float(v->dtype))
+		return true;
 	if (v->rule->kind == KL_RULE_ELEMENTWISE) {
-		widen(m, worst, 1);
+		widen(m, all->worst, 1);
 		return true;
 	}
-	rms = all ? sqrt(s.sq / (double)all) : 0;
-	if (!(rms <= j->rms) || (v->rule->kind == KL_RULE_NOISE && !(s.max <= j->max)))
+	rms = all->n ? sqrt(all->sums.sq / (double)all->n) : 0;
+	if (!(rms <= j->rms) || (v->rule->kind == KL_RULE_NOISE && !(all->sums.max <= j->max)))
 		return false;
 	widen(m, rms, j->rms);
 	if (v->rule->kind == KL_RULE_NOISE)
-		widen(m, s.max, j->max);
+		widen(m, all->sums.max, j->max);
 	return true;
 }
 
@@ -506,22 +713,20 @@ static void blame_group(struct kl_mismatch *m, const struct view *v, const struc
 	}
 }
 
-static void group_close(struct kl_mismatch *m, const struct view *v, const struct judge *j, size_t g)
+/* Each element of a piece. */
+static void close_piece(struct slot *s, const struct view *v, const struct judge *j, struct piece_walk *w)
 {
-	double sq = 0, floor_sq = 0, allowed, rms;
-	int64_t before = m->bad;
-	struct kl_group_walk walk;
-	size_t i, n, all = 0;
+	struct kl_mismatch *m = &s->m;
+	size_t i, n;
 
-	kl_group_start(&walk, &v->groups, g);
-	for (; kl_group_next(&walk, &i, &n, 1); all++) {
+	for (; piece_next(w, &i, &n, 1); s->n++) {
 		struct element e = element_at(v, i);
 		struct verdict r = judge_one(v, j, e.g, e.y, e.h, i);
 		double half = kl_tensor_ulp(v->dtype, e.y) / 2;
 
 		if (r.allowed >= 0) {
-			sq += r.d * r.d;
-			floor_sq += half * half;
+			s->sq += r.d * r.d;
+			s->floor_sq += half * half;
 			widen(m, r.d, r.allowed);
 		} else if (r.why) {
 			widen(m, INFINITY, 1);
@@ -534,32 +739,112 @@ static void group_close(struct kl_mismatch *m, const struct view *v, const struc
 		else
 			snprintf(m->why, sizeof(m->why), "error %.3g, %.3g allowed", r.d, r.allowed);
 	}
-	if (j->rms < 0 || !all)
+}
+
+static void close_pieces(void *ctx, size_t from, size_t to)
+{
+	struct search *s = ctx;
+
+	for (size_t i = from; i < to; i++) {
+		size_t k = s->piece[s->first + i], g = k / s->pieces.each;
+		struct judge j = judge_of(s->v, s->yard, g);
+		struct piece_walk w;
+
+		piece_start(&w, s->v, &s->pieces, g, k % s->pieces.each);
+		close_piece(&s->slot[i], s->v, &j, &w);
+	}
+}
+
+/* All pieces of a group are in `sum`; `before` elements were bad before it. */
+static void group_close(struct kl_mismatch *m, const struct view *v, const struct kl_yard *yard, size_t g,
+			const struct slot *sum, int64_t before)
+{
+	struct judge j = judge_of(v, yard, g);
+	double allowed = j.rms, rms;
+
+	if (j.rms < 0 || !sum->n)
 		return;
-	allowed = j->rms;
-	rms = sqrt(sq / (double)all);
+	rms = sqrt(sum->sq / (double)sum->n);
 	if (v->rule->kind == KL_RULE_NOISE)
-		allowed = fmax(allowed, sqrt(floor_sq / (double)all));
+		allowed = fmax(allowed, sqrt(sum->floor_sq / (double)sum->n));
 	widen(m, rms, allowed);
 	if (rms > allowed && m->bad == before)
-		blame_group(m, v, j, g, rms, allowed);
+		blame_group(m, v, &j, g, rms, allowed);
+}
+
+/* Pieces that the fast pass did not clear, element by element. Where sums count they come by whole groups. */
+static void close_all(struct kl_mismatch *m, const struct view *v, const struct kl_yard *yard,
+		      const size_t *piece, size_t total)
+{
+	struct search s = { .v = v, .yard = yard, .pieces = pieces_of(v), .piece = piece };
+	struct slot sum = { .n = 0 };
+	int64_t before = 0;
+
+	for (size_t n; s.first < total && !(v->first && m->bad); s.first += n) {
+		n = search_run(&s, total, close_pieces);
+		for (size_t i = 0; i < n; i++) {
+			size_t k = piece[s.first + i];
+
+			if (k % s.pieces.each == 0) {
+				sum = (struct slot){ .n = 0 };
+				before = m->bad;
+			}
+			merge(m, &s.slot[i].m);
+			sum.sq += s.slot[i].sq;
+			sum.floor_sq += s.slot[i].floor_sq;
+			sum.n += s.slot[i].n;
+			if (k % s.pieces.each + 1 == s.pieces.each)
+				group_close(m, v, yard, k / s.pieces.each, &sum, before);
+		}
+	}
+	free(s.slot);
+}
+
+/* Pieces of the i-th group of a batch that have to be looked at closely; elementwise each stands for itself. */
+static size_t put_unclear(size_t *out, struct kl_mismatch *m, const struct pass *p, size_t i)
+{
+	bool alone = p->v->rule->kind == KL_RULE_ELEMENTWISE && kl_dtype_is_float(p->v->dtype);
+	size_t n = 0;
+
+	for (size_t k = 0; k < p->pieces.each; k++) {
+		const struct part *part = &p->part[i * p->pieces.each + k];
+
+		if (alone && !part->unclear)
+			widen(m, part->worst, 1);
+		else
+			out[n++] = (p->first + i) * p->pieces.each + k;
+	}
+	return n;
 }
 
 static void check_groups(struct kl_mismatch *m, const struct view *v, const struct kl_yard *yard)
 {
-	for (size_t g = 0; g < v->groups.count; g++) {
-		struct judge j = judge_of(v, yard, g);
+	struct pass p = { .v = v, .yard = yard, .pieces = pieces_of(v) };
+	KL_AUTO(kl_freep) size_t *unclear = NULL;
+	size_t alloc = 0;
 
-		if (!group_clear(m, v, &j, g))
-			group_close(m, v, &j, g);
+	for (size_t n, bad; p.first < v->groups.count && !(v->first && m->bad); p.first += n) {
+		n = pass_run(&p, clear_parts);
+		bad = 0;
+		for (size_t i = 0; i < n; i++) {
+			struct judge j = judge_of(v, yard, p.first + i);
+			struct part all = pass_sum(&p, i);
+
+			if (group_clear(m, v, &j, &all))
+				continue;
+			KL_GROW(unclear, bad + p.pieces.each, alloc);
+			bad += put_unclear(unclear + bad, m, &p, i);
+		}
+		close_all(m, v, yard, unclear, bad);
 	}
+	free(p.part);
 	m->elements += (int64_t)v->n;
 }
 
 /* -- all rules ---------------------------------------------------------- */
 
 static int check_rule(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
-		      size_t rule, const void *const *got)
+		      size_t rule, const void *const *got, bool first)
 {
 	const struct kl_rule *r = &job->rule[rule];
 	struct kl_yard own = { 0 };
@@ -572,6 +857,7 @@ static int check_rule(struct kl_mismatch *m, const struct kl_job *job, const str
 	if (err < 0)
 		return err;
 	v.got = got[r->out];
+	v.first = first;
 	if (w->exact || r->kind == KL_RULE_EXACT) {
 		check_exact(m, &v, r->kind != KL_RULE_EXACT);
 		return 0;
@@ -583,12 +869,12 @@ static int check_rule(struct kl_mismatch *m, const struct kl_job *job, const str
 	return 0;
 }
 
-int kl_compare(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
-	       const void *const *got)
+static int compare(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
+		   const void *const *got, bool first)
 {
 	*m = (struct kl_mismatch){ .out = -1 };
 	for (size_t i = 0; i < job->nrule; i++) {
-		int err = check_rule(m, job, w, i, got);
+		int err = check_rule(m, job, w, i, got, first);
 
 		if (err < 0)
 			return err;
@@ -600,4 +886,16 @@ int kl_compare(struct kl_mismatch *m, const struct kl_job *job, const struct kl_
 	if (!w->point->perf)
 		m->edge_only = true;
 	return KL_ENO;
+}
+
+int kl_compare(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
+	       const void *const *got)
+{
+	return compare(m, job, w, got, false);
+}
+
+int kl_compare_first(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
+		     const void *const *got)
+{
+	return compare(m, job, w, got, true);
 }

@@ -10,7 +10,9 @@
  *
  * Every element of every output is looked at. A first, fast pass over d = got - truth
  * decides the common case, a right answer; whatever it does not clear is looked at
- * again element by element, which alone decides that an answer is wrong and where.
+ * again element by element, which alone decides that an answer is wrong and where. Both go
+ * through the tensor in pieces, side by side where there are processors; what comes out does not
+ * depend on that.
  *
  * What is common to the rules noise, elementwise and rel-l2:
  *	- truth NaN: the answer must be NaN; an infinity, or beyond the dtype's
@@ -20,6 +22,13 @@
  *	  either sign tie; multiset stays multiset.
  *	- integers are judged as numbers whose ulp is 1.
  */
+
+/**
+ * As kl_compare, for who asks whether an answer is right: it looks no further than to where it finds
+ * something wrong, so that `bad`, `margin` and `edge_only` are of what was seen.
+ */
+int kl_compare_first(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
+		     const void *const *got);
 
 /** The yard of one rule, worked out once for a member; kl_yard_release frees. */
 int kl_yard_make(struct kl_yard *out, const struct kl_job *job, size_t rule,

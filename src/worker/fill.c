@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/par.h"
 #include "base/rng.h"
 #include "worker/tensor.h"
 
+#define BLOCK ((size_t)65536)	/* elements, at most, that are drawn from one stream, unless a row is longer */
 #define SCALE_UP 0x1p6
 #define SCALE_DOWN 0x1p-10
 
@@ -325,37 +327,78 @@ static void draw_whole(char *out, const struct fill *f, enum kl_dtype t, size_t 
 	}
 }
 
+/* What is drawn, in blocks of whole rows. */
+struct drawing {
+	const struct fill *f;
+	const struct kl_fill_spec *s;
+	void *out;
+	size_t n, rows, block;	/* elements of a row; rows; rows of a block */
+};
+
+/* Each block draws from a stream of its own, so that they may be drawn side by side. */
+static void block_stream(struct kl_rng *r, const struct drawing *d, size_t row)
+{
+	kl_rng_seed(r, row ? kl_rng_mix(d->s->seed ^ kl_rng_mix(row / d->block)) : d->s->seed);
+}
+
+static void draw_rows(void *ctx, size_t from, size_t to)
+{
+	const struct drawing *d = ctx;
+	const struct kl_fill_spec *s = d->s;
+	const struct fill *f = d->f;
+	KL_AUTO(kl_freep) double *row = kl_calloc(d->n, sizeof(*row));
+	KL_AUTO(kl_freep) double *before = kl_calloc(f->running ? d->n : 1, sizeof(*before));
+	struct kl_rng r;
+
+	for (size_t i = from; i < to; i++) {
+		if (i % d->block == 0)
+			block_stream(&r, d, i);
+		draw_row(f, &r, row, d->n, i == 0);
+		if (f->lower >= 0)
+			make_lower(row, d->n, s, f->lower, i);
+		if (f->running)
+			make_running(row, before, d->n, s, f->running, i);
+		if (s->factor != 1.0 && (i == 0 || f->kind != REPEAT))
+			for (size_t k = 0; k < d->n; k++)
+				row[k] *= s->factor;
+		kl_tensor_store(d->out, s->dtype, i * d->n, row, d->n);
+	}
+}
+
+static void draw_whole_rows(void *ctx, size_t from, size_t to)
+{
+	const struct drawing *d = ctx;
+	size_t size = kl_dtype_bytes(d->s->dtype);
+	struct kl_rng r;
+
+	for (size_t i = from; i < to; i++) {
+		if (i % d->block == 0)
+			block_stream(&r, d, i);
+		draw_whole((char *)d->out + i * d->n * size, d->f, d->s->dtype, d->n, &r);
+	}
+}
+
 int kl_fill_make(void *out, const struct kl_fill_spec *s)
 {
 	KL_AUTO(fill_freep) struct fill *f = NULL;
-	KL_AUTO(kl_freep) double *row = NULL;
-	KL_AUTO(kl_freep) double *before = NULL;
-	size_t n = s->naxes ? (size_t)s->extent[s->naxes - 1] : 1, rows = 1;
-	struct kl_rng r;
+	struct drawing d = { .s = s, .out = out, .rows = 1 };
 	int err = parse(&f, s->fill, s->point);
 
 	if (err < 0 || (err = check_axes(f, s)) < 0)
 		return err;
+	d.f = f;
+	d.n = s->naxes ? (size_t)s->extent[s->naxes - 1] : 1;
 	for (size_t a = 0; a + 1 < s->naxes; a++)
-		rows *= (size_t)s->extent[a];
-	kl_rng_seed(&r, s->seed);
-	if (whole(f, s)) {
-		draw_whole(out, f, s->dtype, rows * n, &r);
+		d.rows *= (size_t)s->extent[a];
+	if (!d.n || !d.rows)
 		return 0;
-	}
-	row = kl_calloc(n ? n : 1, sizeof(*row));
-	before = kl_calloc(n ? n : 1, sizeof(*before));
-	for (size_t i = 0; i < rows && n; i++) {
-		draw_row(f, &r, row, n, i == 0);
-		if (f->lower >= 0)
-			make_lower(row, n, s, f->lower, i);
-		if (f->running)
-			make_running(row, before, n, s, f->running, i);
-		if (s->factor != 1.0 && (i == 0 || f->kind != REPEAT))
-			for (size_t k = 0; k < n; k++)
-				row[k] *= s->factor;
-		kl_tensor_store(out, s->dtype, i * n, row, n);
-	}
+	d.block = d.n < BLOCK ? BLOCK / d.n : 1;
+	if (whole(f, s))
+		kl_par_for(d.rows, d.block, draw_whole_rows, &d);
+	else if (f->kind == REPEAT || f->running)	/* a row needs the one before it */
+		draw_rows(&d, 0, d.rows);
+	else
+		kl_par_for(d.rows, d.block, draw_rows, &d);
 	return 0;
 }
 

@@ -84,3 +84,24 @@ bool kl_group_next(struct kl_group_walk *w, size_t *off, size_t *n, size_t max)
 		next_run(w);
 	return true;
 }
+
+/* All runs of a group are of one length. */
+void kl_group_skip(struct kl_group_walk *w, size_t n)
+{
+	size_t run = w->left, k = run ? n / run : 0, a = w->inner;
+
+	while (a-- > 0) {
+		size_t count = (size_t)(w->hi[a] - w->lo[a]);
+
+		w->at[a] += (int64_t)(k % count);
+		k /= count;
+	}
+	if (!w->more)
+		return;
+	w->more = k == 0;
+	if (!w->more)
+		return;
+	begin_run(w);
+	w->off += n % run;
+	w->left -= n % run;
+}

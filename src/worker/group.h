@@ -35,6 +35,8 @@ struct kl_group_walk {
 };
 
 void kl_group_start(struct kl_group_walk *w, const struct kl_groups *g, size_t group);
+/** Right after kl_group_start: leave out the first `n` elements. */
+void kl_group_skip(struct kl_group_walk *w, size_t n);
 /** The next elements, in order and at most `max` at once; false: that was all. */
 bool kl_group_next(struct kl_group_walk *w, size_t *off, size_t *n, size_t max);
 

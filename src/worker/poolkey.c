@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 
-#define SCHEMA "klineage.pool/3"
+#define SCHEMA "klineage.pool/4"
 #define MAX_INDEX (16u << 20)
 #define MAX_OBJECT (64u << 20)
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/par.h"
 #include "worker/fill.h"
 #include "worker/tensor.h"
 #include "worker/trial.h"
@@ -37,21 +38,6 @@ int kl_oracles_start(struct kl_oracles *o, const struct kl_job *job, const struc
 	return kl_trial_oracle_start(&o->abs, &o->abs_job, pt, true);
 }
 
-static bool all_finite(enum kl_dtype t, const void *base, size_t n)
-{
-	double room[256];
-
-	for (size_t off = 0; off < n; off += 256) {
-		size_t part = n - off < 256 ? n - off : 256;
-
-		kl_tensor_load(room, t, base, off, part);
-		for (size_t i = 0; i < part; i++)
-			if (!isfinite(room[i]))
-				return false;
-	}
-	return true;
-}
-
 /* "C[3,4] at 'case0', band 'noise'" */
 static const char *place(char *out, size_t cap, const struct kl_job *job, const struct kl_member *m,
 			 size_t arg, size_t i)
@@ -73,21 +59,22 @@ static const char *place(char *out, size_t cap, const struct kl_job *job, const 
 static int check_truth(const struct kl_job *job, const struct kl_member *m, const char *base,
 		       const struct kl_poolfile *l)
 {
-	bool finite = true;
+	bool finite = strncmp(m->band, "band", 4) != 0;
 	char at[200];
 
 	for (size_t i = 0; i < job->nargs; i++)
 		if (kl_arg_is_input(&job->arg[i]) && kl_dtype_is_float(job->arg[i].dtype))
-			finite = finite && all_finite(job->arg[i].dtype, base + l->at[i][KL_PART_INPUT],
-						      (size_t)kl_point_elements(m->point, i));
+			finite = finite && kl_tensor_finite(job->arg[i].dtype, base + l->at[i][KL_PART_INPUT],
+							    (size_t)kl_point_elements(m->point, i));
 	for (size_t i = 0; i < job->nargs; i++) {
 		const double *y = (const double *)(base + l->at[i][KL_PART_TRUTH]);
-		enum kl_dtype t = job->arg[i].dtype;
+		size_t n = l->bytes[i][KL_PART_TRUTH] / sizeof(*y);
 
-		if (!kl_arg_is_output(&job->arg[i]) || !kl_dtype_is_float(t))
+		if (!finite || !kl_arg_is_output(&job->arg[i]) || !kl_dtype_is_float(job->arg[i].dtype) ||
+		    kl_tensor_finite(KL_F64, y, n))
 			continue;
-		for (size_t k = 0; k < l->bytes[i][KL_PART_TRUTH] / sizeof(*y); k++) {
-			if (finite && !isfinite(y[k]) && strncmp(m->band, "band", 4))
+		for (size_t k = 0; k < n; k++) {
+			if (!isfinite(y[k]))
 				return kl_error(KL_ECANNOT,
 						"the oracle gives %g for %s, and every input is finite",
 						y[k], place(at, sizeof(at), job, m, i, k));
@@ -101,21 +88,7 @@ static void take(char *base, const struct kl_poolfile *l, const struct kl_job *j
 {
 	for (size_t i = 0; i < job->nargs; i++)
 		if (l->bytes[i][part])
-			memcpy(base + l->at[i][part], kl_subject_buffer(s, i), l->bytes[i][part]);
-}
-
-static void absolute(void *out, enum kl_dtype t, const void *in, size_t n)
-{
-	double room[256];
-
-	for (size_t off = 0; off < n; off += 256) {
-		size_t part = n - off < 256 ? n - off : 256;
-
-		kl_tensor_load(room, t, in, off, part);
-		for (size_t i = 0; i < part; i++)
-			room[i] = fabs(room[i]);
-		kl_tensor_store(out, t, off, room, part);
-	}
+			kl_par_copy(base + l->at[i][part], kl_subject_buffer(s, i), l->bytes[i][part]);
 }
 
 /* The oracle on absolute inputs: what cancellation can cost. */
@@ -133,8 +106,8 @@ static int run_absolute(char *base, const struct kl_poolfile *l, const struct kl
 		if (!kl_dtype_is_float(job->arg[i].dtype))
 			continue;
 		input[i] = own[i] = kl_malloc(l->bytes[i][KL_PART_INPUT] + 1);
-		absolute(own[i], job->arg[i].dtype, base + l->at[i][KL_PART_INPUT],
-			 (size_t)kl_point_elements(m->point, i));
+		kl_tensor_abs(own[i], job->arg[i].dtype, base + l->at[i][KL_PART_INPUT],
+			      (size_t)kl_point_elements(m->point, i));
 	}
 	err = kl_trial_oracle(o->abs, job, m->point, input, true);
 	if (err == 0)

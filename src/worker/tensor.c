@@ -3,8 +3,11 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/par.h"
 
 /* explicit significand bits, smallest normal exponent, largest value */
 struct format {
@@ -44,18 +47,15 @@ static double binade(double y)
 
 double kl_tensor_ulp(enum kl_dtype t, double y)
 {
-	const struct format *f = &formats[t];
-	double b, least;
+	/* smallest normal, ulp of 1 */
+	static const double least[] = { 0x1p-1022, 0x1p-126, 0x1p-14, 0x1p-126 };
+	static const double unit[] = { 0x1p-52, 0x1p-23, 0x1p-10, 0x1p-7 };
+	double b;
 
 	if (!kl_dtype_is_float(t))
 		return 1.0;
-	if (t == KL_F64 && fabs(y) < 0x1p-1021)
-		return 0x1p-1074;
-	least = ldexp(1.0, f->emin);
 	b = binade(y);
-	if (b < least)
-		b = least;
-	return ldexp(b, -f->bits);
+	return (b < least[t] ? least[t] : b) * unit[t];
 }
 
 double kl_tensor_max(enum kl_dtype t)
@@ -229,6 +229,42 @@ void kl_tensor_store(void *to, enum kl_dtype t, size_t off, const double *from, 
 	}
 }
 
+#define PART ((size_t)512)
+#define GRAIN ((size_t)1 << 16)
+
+struct convert {
+	void *to;
+	const void *from;
+	enum kl_dtype tt, ft;
+};
+
+static void convert(void *ctx, size_t from, size_t to)
+{
+	const struct convert *c = ctx;
+	double room[PART];
+
+	for (size_t off = from; off < to; off += PART) {
+		size_t n = to - off < PART ? to - off : PART;
+
+		if (c->tt == KL_F64) {
+			kl_tensor_load((double *)c->to + off, c->ft, c->from, off, n);
+			continue;
+		}
+		kl_tensor_load(room, c->ft, c->from, off, n);
+		kl_tensor_store(c->to, c->tt, off, room, n);
+	}
+}
+
+void kl_tensor_convert(void *to, enum kl_dtype tt, const void *from, enum kl_dtype ft, size_t n)
+{
+	struct convert c = { .to = to, .from = from, .tt = tt, .ft = ft };
+
+	if (tt == ft)
+		kl_par_copy(to, from, n * kl_dtype_bytes(tt));
+	else
+		kl_par_for(n, GRAIN, convert, &c);
+}
+
 /* IEEE magnitudes are ordered as integers are, so rounding the bits rounds the value */
 static uint64_t cut(uint64_t v, uint64_t sign, uint64_t inf, int drop)
 {
@@ -240,29 +276,102 @@ static uint64_t cut(uint64_t v, uint64_t sign, uint64_t inf, int drop)
 
 #define CUT(type, sign, inf)						\
 	do {								\
-		type *p = data;						\
-		for (size_t i = 0; i < n; i++) {			\
-			type v = (type)cut(p[i], sign, inf, drop);	\
+		type *p = (type *)c->data + from;			\
+		for (size_t i = 0; i < to - from; i++) {		\
+			type v = (type)cut(p[i], sign, inf, c->drop);	\
 			changed += v != p[i];				\
 			p[i] = v;					\
 		}							\
 	} while (0)
 
-size_t kl_tensor_lower(void *data, enum kl_dtype t, size_t n)
-{
-	size_t changed = 0;
+struct lower {
+	void *data;
+	enum kl_dtype t;
 	int drop;
+	atomic_size_t changed;
+};
 
-	if (!kl_dtype_is_float(t))
-		return 0;
-	drop = formats[t].bits - formats[t].lower;
-	switch (t) {
+static void lower(void *ctx, size_t from, size_t to)
+{
+	struct lower *c = ctx;
+	size_t changed = 0;
+
+	switch (c->t) {
 	case KL_F64: CUT(uint64_t, (uint64_t)1 << 63, (uint64_t)0x7ff << 52); break;
 	case KL_F32: CUT(uint32_t, 0x80000000u, 0x7f800000u); break;
 	case KL_F16: CUT(uint16_t, 0x8000u, 0x7c00u); break;
 	default: CUT(uint16_t, 0x8000u, 0x7f80u); break;
 	}
-	return changed;
+	atomic_fetch_add(&c->changed, changed);
+}
+
+size_t kl_tensor_lower(void *data, enum kl_dtype t, size_t n)
+{
+	struct lower c = { .data = data, .t = t };
+
+	if (!kl_dtype_is_float(t))
+		return 0;
+	c.drop = formats[t].bits - formats[t].lower;
+	kl_par_for(n, GRAIN, lower, &c);
+	return atomic_load(&c.changed);
+}
+
+struct finite {
+	const void *from;
+	enum kl_dtype t;
+	atomic_bool broken;
+};
+
+static void look_finite(void *ctx, size_t from, size_t to)
+{
+	struct finite *f = ctx;
+	double room[PART], nothing = 0;
+
+	for (size_t off = from; off < to && !atomic_load(&f->broken); off += PART) {
+		size_t n = to - off < PART ? to - off : PART;
+
+		kl_tensor_load(room, f->t, f->from, off, n);
+		for (size_t i = 0; i < n; i++)
+			nothing += room[i] * 0;		/* a NaN from an infinity or a NaN */
+		if (nothing != 0)
+			atomic_store(&f->broken, true);
+	}
+}
+
+bool kl_tensor_finite(enum kl_dtype t, const void *from, size_t n)
+{
+	struct finite f = { .from = from, .t = t };
+
+	kl_par_for(n, GRAIN, look_finite, &f);
+	return !atomic_load(&f.broken);
+}
+
+struct absolute {
+	void *to;
+	const void *from;
+	enum kl_dtype t;
+};
+
+static void absolute(void *ctx, size_t from, size_t to)
+{
+	const struct absolute *a = ctx;
+	double room[PART];
+
+	for (size_t off = from; off < to; off += PART) {
+		size_t n = to - off < PART ? to - off : PART;
+
+		kl_tensor_load(room, a->t, a->from, off, n);
+		for (size_t i = 0; i < n; i++)
+			room[i] = fabs(room[i]);
+		kl_tensor_store(a->to, a->t, off, room, n);
+	}
+}
+
+void kl_tensor_abs(void *to, enum kl_dtype t, const void *from, size_t n)
+{
+	struct absolute a = { .to = to, .from = from, .t = t };
+
+	kl_par_for(n, GRAIN, absolute, &a);
 }
 
 static uint64_t word_of(enum kl_dtype t, const void *base, size_t i)

@@ -29,6 +29,12 @@ static inline bool kl_arg_is_output(const struct kl_job_arg *a)
 
 void kl_tensor_load(double *to, enum kl_dtype t, const void *from, size_t off, size_t n);
 void kl_tensor_store(void *to, enum kl_dtype t, size_t off, const double *from, size_t n);
+/** `n` elements of type `ft` as `tt`: a load and a store, side by side where there are processors. */
+void kl_tensor_convert(void *to, enum kl_dtype tt, const void *from, enum kl_dtype ft, size_t n);
+/** |from|, likewise. */
+void kl_tensor_abs(void *to, enum kl_dtype t, const void *from, size_t n);
+/** Is there no infinity and no NaN? */
+bool kl_tensor_finite(enum kl_dtype t, const void *from, size_t n);
 /** The value that `x` becomes when stored. */
 double kl_tensor_round(enum kl_dtype t, double x);
 /** Distance of neighbouring values of `t` in the binade of `y`; 1 for integers. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/trial.h"
 
-#include <string.h>
-
 #include "base/error.h"
+#include "base/par.h"
 #include "worker/tensor.h"
 
 int kl_trial_kernel(struct kl_call *end, struct kl_subject *s, const struct kl_job *job,
@@ -12,7 +11,7 @@ int kl_trial_kernel(struct kl_call *end, struct kl_subject *s, const struct kl_j
 	kl_subject_poison(s, poison);
 	for (size_t i = 0; i < job->nargs; i++)
 		if (kl_arg_is_input(&job->arg[i]) && kl_subject_bytes(s, i))
-			memcpy(kl_subject_buffer(s, i), input[i], kl_subject_bytes(s, i));
+			kl_par_copy(kl_subject_buffer(s, i), input[i], kl_subject_bytes(s, i));
 	return kl_subject_call(s, end);
 }
 
@@ -34,26 +33,6 @@ int kl_trial_oracle_start(struct kl_subject **out, const struct kl_job *job,
 	return err < 0 ? kl_error_in(err, "oracle at '%s'", pt->id) : 0;
 }
 
-static void put_real(void *to, enum kl_dtype t, const void *from, size_t n, bool real_is_double)
-{
-	double room[256];
-
-	if (real_is_double) {
-		kl_tensor_load(to, t, from, 0, n);
-		return;
-	}
-	if (t == KL_F32) {
-		memcpy(to, from, n * sizeof(float));
-		return;
-	}
-	for (size_t off = 0; off < n; off += 256) {
-		size_t part = n - off < 256 ? n - off : 256;
-
-		kl_tensor_load(room, t, from, off, part);
-		kl_tensor_store(to, KL_F32, off, room, part);
-	}
-}
-
 int kl_trial_oracle(struct kl_subject *s, const struct kl_job *job, const struct kl_point *pt,
 		    const void *const *input, bool real_is_double)
 {
@@ -68,9 +47,10 @@ int kl_trial_oracle(struct kl_subject *s, const struct kl_job *job, const struct
 		if (!n)
 			continue;
 		if (kl_dtype_is_float(a->dtype))
-			put_real(kl_subject_buffer(s, i), a->dtype, input[i], n, real_is_double);
+			kl_tensor_convert(kl_subject_buffer(s, i), real_is_double ? KL_F64 : KL_F32, input[i],
+					  a->dtype, n);
 		else
-			memcpy(kl_subject_buffer(s, i), input[i], n * kl_dtype_bytes(a->dtype));
+			kl_par_copy(kl_subject_buffer(s, i), input[i], n * kl_dtype_bytes(a->dtype));
 	}
 	err = kl_subject_call(s, &end);
 	if (err < 0)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/par.h"
 #include "base/rng.h"
 #include "worker/answer.h"
 #include "worker/fill.h"
@@ -100,7 +101,7 @@ int kl_twin_draw(void *const *input, size_t *changed, const struct kl_job *job,
 
 		if (!n)
 			continue;
-		memcpy(input[i], m->input[i], n * kl_dtype_bytes(job->arg[i].dtype));
+		kl_par_copy(input[i], m->input[i], n * kl_dtype_bytes(job->arg[i].dtype));
 		err = part_init(&p, input[i], job, m, i, seed);
 		if (err == 0)
 			*changed += t < SINGLE ? take_one(&p, &rng) :

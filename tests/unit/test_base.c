@@ -2,6 +2,8 @@
 #include "test.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -13,6 +15,7 @@
 #include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/par.h"
 #include "base/proc.h"
 #include "base/rng.h"
 #include "base/stats.h"
@@ -266,6 +269,75 @@ static void stats_interval_covers(void **state)
 	assert_true(fabs(ci.hi - (2.5 + 3.182 * 0.645497)) < 1e-3);
 }
 
+struct marks {
+	unsigned char seen[100003];
+	size_t grain;
+	bool broken, elsewhere;
+	pthread_t home;
+};
+
+static void mark(void *ctx, size_t from, size_t to)
+{
+	struct marks *m = ctx;
+
+	if (from % m->grain || to - from > m->grain || (to - from < m->grain && to != sizeof(m->seen)))
+		m->broken = true;
+	if (!pthread_equal(m->home, pthread_self()))
+		m->elsewhere = true;
+	for (size_t i = from; i < to; i++)
+		m->seen[i]++;
+}
+
+static void par_does_each_piece_once(void **state)
+{
+	KL_AUTO(kl_freep) struct marks *m = kl_calloc(1, sizeof(*m));
+	cpu_set_t before, one;
+
+	m->home = pthread_self();
+	for (m->grain = 1; m->grain < 200000; m->grain = m->grain * 7 + 3) {
+		memset(m->seen, 0, sizeof(m->seen));
+		kl_par_for(sizeof(m->seen), m->grain, mark, m);
+		for (size_t i = 0; i < sizeof(m->seen); i++)
+			assert_int_equal(m->seen[i], 1);
+	}
+	assert_false(m->broken);
+	kl_par_for(0, 1, mark, NULL);		/* nothing to do */
+	/* who is pinned, to measure, stays alone */
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	CPU_ZERO(&one);
+	for (int c = 0; c < CPU_SETSIZE && !CPU_COUNT(&one); c++)
+		if (CPU_ISSET(c, &before))
+			CPU_SET(c, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	m->elsewhere = false;
+	m->grain = 1000;
+	kl_par_for(sizeof(m->seen), m->grain, mark, m);
+	assert_false(m->elsewhere);
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+}
+
+static void par_copies_and_compares(void **state)
+{
+	size_t n = ((size_t)9 << 20) + 5;
+	KL_AUTO(kl_freep) char *a = kl_malloc(n);
+	KL_AUTO(kl_freep) char *b = kl_calloc(1, n);
+
+	for (size_t i = 0; i < n; i++)
+		a[i] = (char)(i * 31 + (i >> 12));
+	kl_par_populate(b, 0, true);
+	kl_par_copy(b, a, n);
+	assert_memory_equal(a, b, n);
+	assert_true(kl_par_same(a, b, n));
+	for (size_t i = 0; i < n; i += n / 5) {
+		b[i] ^= 1;
+		assert_false(kl_par_same(a, b, n));
+		b[i] ^= 1;
+	}
+	b[n - 1] ^= 1;
+	assert_false(kl_par_same(a, b, n));
+	assert_true(kl_par_same(a, b, n - 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +353,8 @@ int main(void)
 		cmocka_unit_test(lock_excludes_and_dies_with_its_holder),
 		cmocka_unit_test(rng_repeats_and_spreads),
 		cmocka_unit_test(stats_interval_covers),
+		cmocka_unit_test(par_does_each_piece_once),
+		cmocka_unit_test(par_copies_and_compares),
 	};
 
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);

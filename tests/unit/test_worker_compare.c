@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "worker/compare.h"
+#include "worker/group.h"
 #include "worker/tensor.h"
 
 #define R 40
@@ -578,6 +579,89 @@ static void multiset_refuses_what_does_not_fit(void **state)
 
 /* -- speed ---------------------------------------------------------------- */
 
+/* Groups of several pieces each, whose elements lie apart. */
+static void pieces_are_put_together_in_order(void **state)
+{
+	enum { X = 500, Y = 3, Z = 300, M = X * Y * Z };
+	KL_AUTO(fx_freep) struct fixture *f = fx_new();
+	struct kl_member m = { .point = fx_point(f, "case0", true) };
+	KL_AUTO(kl_freep) double *truth = kl_malloc(M * sizeof(*truth));
+	KL_AUTO(kl_freep) float *honest = kl_malloc(M * sizeof(*honest));
+	KL_AUTO(kl_freep) float *y = kl_malloc(M * sizeof(*y));
+	const void *got[KL_JOB_MAX_ARGS] = { y };
+	const size_t wrong[] = { ((size_t)450 * Y + 1) * Z + 7, ((size_t)20 * Y + 1) * Z + 250,
+				 ((size_t)300 * Y + 2) * Z + 9 };
+	struct kl_mismatch x;
+
+	fx_arg(f, "y", KL_ROLE_OUT, KL_F32, NULL);
+	fx_extent(&f->point[0], 0, 3, X, Y);
+	f->point[0].arg[0].extent[2] = Z;
+	fx_rule(f, KL_RULE_NOISE, 0)->tol = 1e-3;
+	f->rule[0].ulps = 4;
+	f->rule[0].max = 4;
+	f->rule[0].rms = 2;
+	f->rule[0].npaxes = 1;
+	f->rule[0].per[0] = 1;
+	for (int i = 0; i < M; i++) {
+		truth[i] = sin(i) + 2;
+		y[i] = (float)truth[i];
+		honest[i] = y[i] + (i & 1 ? 1e-6f : -1e-6f);
+	}
+	m.truth[0] = m.absum[0] = truth;
+	m.honest[0] = honest;
+	for (int kind = KL_RULE_NOISE; kind <= KL_RULE_REL_L2; kind++) {
+		f->rule[0].kind = (enum kl_rule_kind)kind;
+		f->rule[0].npaxes = kind == KL_RULE_NOISE || kind == KL_RULE_REL_L2;
+		assert_int_equal(kl_compare(&x, &f->job, &m, got), 0);
+		assert_int_equal(x.elements, M);
+		for (size_t i = 0; i < KL_ARRAY_SIZE(wrong); i++)
+			y[wrong[i]] = NAN;
+		assert_int_equal(kl_compare(&x, &f->job, &m, got), KL_ENO);
+		assert_int_equal(x.bad, KL_ARRAY_SIZE(wrong));
+		assert_int_equal((x.index[0] * Y + x.index[1]) * Z + x.index[2], wrong[1]);
+		assert_string_equal(x.wanted[0] ? x.why : "", kind == KL_RULE_EXACT ?
+				    "must be bit-equal to the truth" : "nan where the truth is a number");
+		assert_int_equal(kl_compare_first(&x, &f->job, &m, got), KL_ENO);
+		assert_int_equal((x.index[0] * Y + x.index[1]) * Z + x.index[2], wrong[1]);
+		for (size_t i = 0; i < KL_ARRAY_SIZE(wrong); i++)
+			y[wrong[i]] = (float)truth[wrong[i]];
+	}
+}
+
+/* What is left out and what comes then is what an element by element walk says. */
+static void a_walk_may_begin_anywhere(void **state)
+{
+	const struct kl_rule rules[] = {
+		{ .npaxes = 0 }, { .npaxes = 1, .per = { 1 } }, { .npaxes = 1, .per = { 1 }, .cut = { 2 } },
+		{ .npaxes = 2, .per = { 0, 2 }, .cut = { 2, 3 } }, { .npaxes = 3, .per = { 0, 1, 2 } },
+	};
+	const int64_t extent[] = { 5, 3, 7 };
+
+	for (size_t r = 0; r < KL_ARRAY_SIZE(rules); r++) {
+		struct kl_groups g;
+
+		assert_ok(kl_groups_init(&g, &rules[r], extent, 3));
+		for (size_t k = 0; k < g.count; k++)
+			for (size_t skip = 0; skip <= g.size + 1; skip++) {
+				struct kl_group_walk a, b;
+				size_t x, y, n;
+				bool more = true;
+
+				kl_group_start(&a, &g, k);
+				for (size_t i = 0; i < skip; i++)
+					kl_group_next(&a, &x, &n, 1);
+				kl_group_start(&b, &g, k);
+				kl_group_skip(&b, skip);
+				while (more) {
+					more = kl_group_next(&a, &x, &n, 1);
+					assert_int_equal(kl_group_next(&b, &y, &n, 1), more);
+					if (more)
+						assert_int_equal(x, y);
+				}
+			}
+	}
+}
+
 /* Every timed call is checked, so a million floats must not cost more than the call. */
 static void a_million_floats(void **state)
 {
@@ -647,6 +731,8 @@ int main(void)
 		cmocka_unit_test(multiset_names_what_is_missing),
 		cmocka_unit_test(multiset_zeros_tie_but_not_in_place),
 		cmocka_unit_test(multiset_refuses_what_does_not_fit),
+		cmocka_unit_test(pieces_are_put_together_in_order),
+		cmocka_unit_test(a_walk_may_begin_anywhere),
 		cmocka_unit_test(a_million_floats),
 	};
 

@@ -2,6 +2,7 @@
 #include "worker_fixture.h"
 
 #include <math.h>
+#include <sched.h>
 
 #include "worker/fill.h"
 #include "worker/tensor.h"
@@ -85,6 +86,53 @@ static void same_seed_same_bytes(void **state)
 	assert_memory_equal(a, b, sizeof(a));
 	assert_ok(make(b, KL_F32, "{\"normal\":[0.0,1.0]}", 2));
 	assert_int_not_equal(memcmp(a, b, sizeof(a)), 0);
+}
+
+static int make_large(float *out, int64_t rows, const char *fill, bool pinned)
+{
+	const int64_t extent[] = { rows, 1000 };
+	KL_AUTO(json_decrefp) json_t *j = fx_json(fill);
+	struct kl_fill_spec s = {
+		.fill = j, .dtype = KL_F32, .extent = extent, .naxes = 2, .point = "case0", .seed = 5, .factor = 1,
+	};
+	cpu_set_t before, one;
+	int err;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	CPU_ZERO(&one);
+	for (int c = 0; c < CPU_SETSIZE && !CPU_COUNT(&one); c++)
+		if (CPU_ISSET(c, &before))
+			CPU_SET(c, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), pinned ? &one : &before), 0);
+	err = kl_fill_make(out, &s);
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+	return err;
+}
+
+/* Blocks of rows have streams of their own: the same ones whoever draws them, and no two the same. */
+static void blocks_are_drawn_alike(void **state)
+{
+	enum { LONG = 301, ROW = 1000, BLOCK_ROWS = 65 };
+	static const char *const fills[] = {
+		"{\"normal\":[0.0,1.0]}", "{\"ints\":[-1000,1000]}", "{\"one-hot\":true}",
+		"{\"normal\":[0.0,1.0],\"running\":7}", "{\"repeat\":{\"normal\":[0.0,1.0]}}",
+	};
+	KL_AUTO(kl_freep) float *a = kl_calloc(LONG * ROW, sizeof(*a));
+	KL_AUTO(kl_freep) float *b = kl_calloc(LONG * ROW, sizeof(*b));
+
+	for (size_t f = 0; f < KL_ARRAY_SIZE(fills); f++) {
+		memset(b, 0xff, LONG * ROW * sizeof(*b));
+		assert_ok(make_large(a, LONG, fills[f], false));
+		assert_ok(make_large(b, LONG, fills[f], true));
+		assert_memory_equal(a, b, LONG * ROW * sizeof(*a));
+		/* and a shorter tensor has the same rows */
+		assert_ok(make_large(b, 100, fills[f], false));
+		assert_memory_equal(a, b, (size_t)100 * ROW * sizeof(*a));
+	}
+	assert_ok(make_large(a, LONG, fills[0], false));
+	for (int x = 0; x < LONG; x += BLOCK_ROWS)
+		for (int y = 0; y < x; y += BLOCK_ROWS)
+			assert_int_not_equal(memcmp(a + x * ROW, a + y * ROW, 8 * sizeof(*a)), 0);
 }
 
 static void rows(void **state)
@@ -267,6 +315,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(distributions),
 		cmocka_unit_test(same_seed_same_bytes),
+		cmocka_unit_test(blocks_are_drawn_alike),
 		cmocka_unit_test(rows),
 		cmocka_unit_test(outliers_are_few_and_far),
 		cmocka_unit_test(rows_know_their_place),
