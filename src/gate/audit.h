@@ -27,7 +27,7 @@ struct kl_audit_link {
 	const char *exports[3];			/* beside the entry; NULL-terminated */
 	const char *const *needed;		/* libraries; NULL-terminated */
 	bool (*may_use)(const char *symbol);
-	size_t constructors;			/* addresses in .init_array, which the caller has looked at */
+	size_t constructors;			/* in .init_array, which the caller has looked at */
 };
 int kl_audit_linked_as(const struct kl_object *so, const struct kl_audit_link *may);
 

@@ -121,7 +121,8 @@ static int check_device_code(const struct kl_object *o, const struct kl_cubin *c
 
 	if (!fat || !fat->data || !segment || segment->size != SEGMENT_BYTES)
 		return kl_error(KL_ENO, "does not hold one piece of device code");
-	if (fat->size > cubin->len + FATBIN_OVERHEAD || !memmem(fat->data, fat->size, cubin->bytes, cubin->len))
+	if (fat->size > cubin->len + FATBIN_OVERHEAD ||
+	    !memmem(fat->data, fat->size, cubin->bytes, cubin->len))
 		return kl_error(KL_ENO, "holds device code other than what was compiled from it");
 	return 0;
 }
@@ -143,7 +144,8 @@ static int check_symbol(const struct kl_osym *s)
 	if (s->bind == STB_GNU_UNIQUE)
 		return kl_error(KL_ENO, "defines '%s' as unique in the process", s->name);
 	if (s->bind != STB_LOCAL && kl_host_symbol_reserved(s->name))
-		return kl_error(KL_ENO, "defines '%s', a name of the system's or the gate's: rename it", s->name);
+		return kl_error(KL_ENO, "defines '%s', a name of the system's or the gate's: rename it",
+				s->name);
 	return 0;
 }
 
@@ -182,8 +184,8 @@ int kl_audit_host_kernels(const struct kl_cubin *cubin)
 int kl_audit_host_linked(const struct kl_object *so)
 {
 	static const char *const needed[] = {
-		"libcudart.so.12", "libcudart.so.13", "libcuda.so.1", "libc.so.6", "libm.so.6", "libmvec.so.1",
-		"libstdc++.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2", NULL
+		"libcudart.so.12", "libcudart.so.13", "libcuda.so.1", "libc.so.6", "libm.so.6",
+		"libmvec.so.1", "libstdc++.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2", NULL
 	};
 	static const struct kl_audit_link may = {
 		.entry = KL_HOST_ENTRY, .exports = { "klineage_dims" }, .needed = needed,

@@ -51,7 +51,8 @@ static void build_release(struct build *b)
 
 void kl_compile_host_header(struct kl_buf *out, const struct kl_contract *c)
 {
-	kl_buf_adds(out, "/* written by the gate: what the contract says */\n#pragma once\n#include <stdint.h>\n"
+	kl_buf_adds(out, "/* written by the gate: what the contract says */\n#pragma once\n"
+			 "#include <stdint.h>\n"
 			 "#define KL_OPEN __attribute__((visibility(\"default\")))\n"
 			 "extern \"C\" KL_OPEN int klineage_launch(void *const *in, void *const *out, "
 			 "void *stream);\n"

@@ -190,8 +190,9 @@ static int read_host(struct kl_contract *c, struct kl_node n)
 
 	for (size_t i = 0; !err && i < c->sources.n; i++)
 		if (has_suffix(c->sources.v[i], (const char *const[]){ ".yaml", ".cubin", NULL }))
-			return kl_node_error(kl_node_item(kl_node_get(n, "sources"), i), "'%.200s': host code "
-					     "launches by itself, from its own source", c->sources.v[i]);
+			return kl_node_error(kl_node_item(kl_node_get(n, "sources"), i),
+					     "'%.200s': host code launches by itself, from its own source",
+					     c->sources.v[i]);
 	if (!err && kl_plan_arch_facts(&facts, text) < 0)
 		return kl_node_error_at(arch, 0);
 	if (!err && std.y)

@@ -64,7 +64,7 @@ struct kl_contract {
 	char *dim_name[KL_MAX_DIMS];
 	struct kl_dims dims;		/* the case */
 	char *language, *entry;		/* "c", "cuda"; no entry (NULL) for cuda */
-	char *launch;			/* cuda: the source that is the launch plan; NULL with host code */
+	char *launch;			/* cuda: the source that is the plan; NULL with host code */
 	bool host;			/* cuda: its own host code launches (compile_host.h) */
 	char *arch, *std;		/* host: "sm_90a", "c++17"; else NULL, the plan says */
 	struct kl_strvec sources, flags;

@@ -35,8 +35,8 @@ static int read_dim(struct kl_contract *c, struct kl_arg *a, struct kl_node n)
 	int which = 0, err;
 
 	if (c->host)
-		return kl_node_error(kl_node_get(n, "kind"), "host code has the dims as kl_dim(%s): 'args' has "
-				     "tensors and scalars", a->name);
+		return kl_node_error(kl_node_get(n, "kind"), "host code has the dims as kl_dim(%s): "
+				     "'args' has tensors and scalars", a->name);
 	if (kl_contract_is_cuda(c))
 		return kl_node_error(kl_node_get(n, "kind"), "a cuda kernel's dims are passed by its "
 				     "launch plan "

@@ -139,7 +139,7 @@ static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s,
 	struct kl_job_spec spec = {
 		.contract = s->contract, .platform = &t->platform,
 		.truth_so = t->oracle->truth, .honest_so = t->oracle->honest, .pool = t->oracle->pool,
-		.candidate_so = t->candidate->artefact->so,
+		.candidate_so = t->candidate->artefact->so, .kernels = &t->candidate->artefact->kernels,
 		.parent_so = parent ? parent->artefact->so : NULL,
 		.plan = plan_of(t->candidate->launch), .oracle_plan = plan_of(t->oracle->launch),
 		.parent_plan = parent ? plan_of(parent->launch) : NULL,
@@ -150,9 +150,6 @@ static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s,
 		.profile_max_ms = g->o.profile_ms ? g->o.profile_ms : PROFILE_MS,
 	};
 
-	if (s->contract->host)
-		return kl_error(KL_ECANNOT,
-				"its host code is compiled and audited, but nothing here runs it yet");
 	return kl_job_write(job, &spec);
 }
 

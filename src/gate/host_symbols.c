@@ -19,7 +19,7 @@ static const char cuda[] =
 	" cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags cudaOccupancyMaxPotentialClusterSize"
 	" cudaOccupancyMaxActiveClusters cudaOccupancyAvailableDynamicSMemPerBlock"
 	" cudaGetDriverEntryPoint cudaGetDriverEntryPointByVersion cudaMemsetAsync cudaMemcpyAsync"
-	" cudaMallocAsync cudaFreeAsync cudaMalloc cudaFree cudaGetSymbolAddress"
+	" cudaMallocAsync cudaFreeAsync cudaGetSymbolAddress"
 	" cuTensorMapEncodeTiled cuTensorMapEncodeIm2col cuTensorMapReplaceAddress"
 	" cuGetErrorString cuGetErrorName ";
 
@@ -66,7 +66,8 @@ static bool throws(const char *name)
 
 bool kl_host_symbol_may_use(const char *name)
 {
-	if (kl_symbol_kind(name) != KL_SYMBOL_FOREIGN || listed(cuda, name) || listed(libc, name) || throws(name))
+	if (kl_symbol_kind(name) != KL_SYMBOL_FOREIGN || listed(cuda, name) || listed(libc, name) ||
+	    throws(name))
 		return true;
 	for (size_t i = 0; i < sizeof(family) / sizeof(*family); i++)
 		if (starts(name, family[i]))

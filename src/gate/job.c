@@ -235,6 +235,14 @@ static void write_plans(json_t *job, const struct kl_job_spec *s)
 		json_array_append_new(dims, json_string(s->contract->dim_name[i]));
 	kl_json_set(job, "dims", dims);
 	kl_json_set_str(job, "arch", s->arch);
+	if (s->contract->host) {
+		json_t *kernels = json_array();
+
+		for (size_t i = 0; s->kernels && i < s->kernels->n; i++)
+			json_array_append_new(kernels, json_string(s->kernels->v[i]));
+		kl_json_set_bool(job, "host", true);
+		kl_json_set(job, "kernels", kernels);
+	}
 	kl_json_set(job, "plan", s->plan ? json_deep_copy(s->plan) : json_null());
 	kl_json_set(job, "parent_plan", s->parent_plan ? json_deep_copy(s->parent_plan) : json_null());
 	kl_json_set(job, "oracle_plan", s->oracle_plan ? json_deep_copy(s->oracle_plan) : json_null());

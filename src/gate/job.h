@@ -18,6 +18,7 @@ struct kl_job_spec {
 	const struct kl_platform *platform;
 	const char *truth_so, *honest_so;
 	const char *candidate_so, *parent_so;	/* parent may be NULL */
+	const struct kl_strvec *kernels;	/* of a candidate with host code */
 	/* cuda: launch plans, as kl_launch has them; parent_plan NULL without a parent */
 	const json_t *plan, *parent_plan, *oracle_plan;
 	const char *arch;			/* cuda: "sm_90a" */

@@ -25,6 +25,8 @@
 /* A driver that wakes a GPU up, and one that has to end a kernel that never would, take their time. */
 #define START_MS 120000
 #define ASK_MS 60000
+/* Host code that does not come back hangs; beside it there are copies of its tensors. */
+#define LAUNCH_MS 20000
 #define REAP_MS 60000
 
 /* -- life -------------------------------------------------------------------- */
@@ -310,11 +312,10 @@ static int share(int *fd, const void *p, size_t n)
 	return 0;
 }
 
-int kl_gpu_child_module(struct kl_gpu_child *c, uint32_t slot, const char *path)
+/* The file at `path` as shared memory. */
+static int share_file(int *memory, uint64_t *bytes, const char *path)
 {
-	struct kl_gpu_put_module q = { .head = kl_gpu_head(KL_GPU_OP_MODULE, slot, sizeof(q)) };
 	KL_AUTO(kl_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	KL_AUTO(kl_closep) int memory = -1;
 	KL_AUTO(kl_buf_release) struct kl_buf image = KL_BUF_INIT;
 	int err;
 
@@ -324,11 +325,70 @@ int kl_gpu_child_module(struct kl_gpu_child *c, uint32_t slot, const char *path)
 		return kl_error_in(err, "'%s'", path);
 	if (!image.len)
 		return kl_error(KL_EINVALID, "'%s' is empty", path);
-	if ((err = share(&memory, image.ptr, image.len)) < 0)
+	*bytes = image.len;
+	return share(memory, image.ptr, image.len);
+}
+
+int kl_gpu_child_module(struct kl_gpu_child *c, uint32_t slot, const char *path)
+{
+	struct kl_gpu_put_module q = { .head = kl_gpu_head(KL_GPU_OP_MODULE, slot, sizeof(q)) };
+	KL_AUTO(kl_closep) int memory = -1;
+	int err = share_file(&memory, &q.bytes, path);
+
+	if (err < 0)
 		return err;
-	q.bytes = image.len;
 	err = ask_plain(c, &q, sizeof(q), memory, ASK_MS);
 	return err < 0 ? kl_error_in(err, "'%s'", path) : 0;
+}
+
+int kl_gpu_child_launcher(struct kl_gpu_child *c, const char *path, bool trace)
+{
+	struct kl_gpu_put_launcher q = {
+		.head = kl_gpu_head(KL_GPU_OP_LAUNCHER, 0, sizeof(q)), .trace = trace,
+	};
+	KL_AUTO(kl_closep) int memory = -1;
+	int err = share_file(&memory, &q.bytes, path);
+
+	if (err < 0)
+		return err;
+	err = kl_gpu_child_ask(c, &q, sizeof(q), memory, &c->launcher.r, sizeof(c->launcher), ASK_MS);
+	c->launcher.why[sizeof(c->launcher.why) - 1] = '\0';
+	return err < 0 ? kl_error_in(err, "'%s'", path) : 0;
+}
+
+int kl_gpu_child_launch(struct kl_gpu_child *c, uint32_t set, const int64_t *dims, uint32_t flags,
+			uint64_t seed, int64_t limit_ms, struct kl_gpu_launched *out)
+{
+	struct kl_gpu_do_launch q = {
+		.head = kl_gpu_head(KL_GPU_OP_LAUNCH, set, sizeof(q)), .flags = flags, .seed = seed,
+		.limit_ms = limit_ms,
+	};
+	int err;
+
+	memcpy(q.dim, dims, sizeof(q.dim));
+	err = kl_gpu_child_ask(c, &q, sizeof(q), -1, &out->c.r, sizeof(*out), limit_ms + LAUNCH_MS);
+	out->c.name[sizeof(out->c.name) - 1] = '\0';
+	out->c.kernel[sizeof(out->c.kernel) - 1] = '\0';
+	if (out->seen.n > KL_GPU_TRACE_MOST)
+		out->seen.n = KL_GPU_TRACE_MOST;
+	for (uint32_t i = 0; i < out->seen.n; i++)
+		out->seen.one[i].name[KL_GPU_TRACE_NAME - 1] = '\0';
+	return err;
+}
+
+int kl_gpu_child_threads(const struct kl_gpu_child *c)
+{
+	KL_AUTO(kl_freep) char *path = kl_asprintf("/proc/%d/status", (int)c->pid);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	const char *at;
+	int n = -1;
+
+	if (!c->pid || kl_fs_read(&text, path, 65536) < 0) {
+		kl_error_clear();
+		return -1;
+	}
+	at = strstr(text.ptr, "\nThreads:");
+	return at && sscanf(at, "\nThreads: %d", &n) == 1 ? n : -1;
 }
 
 int kl_gpu_host_make(struct kl_gpu_host *h, const struct kl_gpu_tensor_layout *layout, size_t n)

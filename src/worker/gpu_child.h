@@ -32,6 +32,7 @@ struct kl_gpu_child {
 	int ordinal;			/* of the opened device */
 	bool stuck;			/* it had to be killed while a kernel ran, or did not answer */
 	char *cubin;			/* what slot 0 holds, for gpu_keep.c */
+	struct kl_gpu_launcher_ready launcher;	/* host code: what its process is like */
 };
 
 /** Spawn and greet. KL_ECANNOT: no GPU, no driver, too old: the message says. */
@@ -56,6 +57,14 @@ struct kl_gpu_head kl_gpu_head(enum kl_gpu_op op, uint32_t slot, size_t bytes);
 
 /** KL_ECANNOT, KL_EINVALID (class launch) as in gpu_bind.h. */
 int kl_gpu_child_module(struct kl_gpu_child *c, uint32_t slot, const char *path);
+
+/** Host code in place of a module: once in a process. `trace`: what it runs is to be seen. */
+int kl_gpu_child_launcher(struct kl_gpu_child *c, const char *path, bool trace);
+/** Call it on a set. `dims`: KL_JOB_MAX_DIMS of them. */
+int kl_gpu_child_launch(struct kl_gpu_child *c, uint32_t set, const int64_t *dims, uint32_t flags,
+			uint64_t seed, int64_t limit_ms, struct kl_gpu_launched *out);
+/** Threads of its process; -1: not known. */
+int kl_gpu_child_threads(const struct kl_gpu_child *c);
 
 /* The host's side of a set: one shared mapping. */
 struct kl_gpu_host {

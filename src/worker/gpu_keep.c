@@ -179,7 +179,9 @@ static int fresh(struct kl_gpu_child **out, struct kl_gpu_keep *k, const struct 
 	if ((err = kl_gpu_child_open(c, ordinal)) < 0)
 		return err;
 	if (cubin) {
-		if ((err = kl_gpu_child_module(c, 0, cubin)) < 0)
+		err = kl_job_is_host(job, cubin) ? kl_gpu_child_launcher(c, cubin, true) :
+						   kl_gpu_child_module(c, 0, cubin);
+		if (err < 0)
 			return err;
 		c->cubin = kl_strdup(cubin);
 	}

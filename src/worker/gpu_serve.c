@@ -479,6 +479,8 @@ static const struct {
 	[KL_GPU_OP_CALL] = { sizeof(struct kl_gpu_do_call), true, call },
 	[KL_GPU_OP_DROP] = { sizeof(struct kl_gpu_drop), true, drop },
 	[KL_GPU_OP_PROBE] = { sizeof(struct kl_gpu_head), true, probe },
+	[KL_GPU_OP_LAUNCHER] = { sizeof(struct kl_gpu_put_launcher), true, kl_gpu_serve_launcher },
+	[KL_GPU_OP_LAUNCH] = { sizeof(struct kl_gpu_do_launch), true, kl_gpu_serve_launch },
 };
 
 static int serve_one(struct kl_gpu_serve *s, const struct kl_gpu_head *h, size_t n, int fd)

@@ -29,6 +29,7 @@ struct kl_gpu_serve {
 		uint32_t module, set;
 	} bind[KL_GPU_MAX_BINDS];
 	struct kl_cu_event *before, *after;
+	struct kl_gpu_launcher *launcher;	/* host code; NULL: none */
 	void *time;				/* gpu_time.c's own; NULL at first */
 };
 
@@ -45,6 +46,10 @@ int kl_gpu_serve_upload(struct kl_gpu_serve *s, struct kl_gpu_serve_set *set);
 int kl_gpu_serve_download(struct kl_gpu_serve *s, struct kl_gpu_serve_set *set);
 /** A shared mapping of `bytes` of `fd`, whose size is checked; closes nothing. */
 int kl_gpu_serve_map(void **out, int fd, uint64_t bytes, bool writable);
+
+/* gpu_serve_host.c: LAUNCHER and LAUNCH. */
+int kl_gpu_serve_launcher(struct kl_gpu_serve *s, const void *request, int fd);
+int kl_gpu_serve_launch(struct kl_gpu_serve *s, const void *request, int fd);
 
 /**
  * gpu_time.c: operations KL_GPU_OP_TIME to KL_GPU_OP_TIME_END. `request` has `n` bytes, `fd` is -1 or a

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/stats.h"
+#include "worker/gpu_launcher.h"
 #include "worker/gpu_serve.h"
 #include "worker/gpu_time_tool.h"
 #include "worker/gpu_time_wire.h"
@@ -13,7 +14,7 @@
 #define BENCH_BYTES ((uint64_t)256 << 20)
 /* How long operations of the gate's own may take, beside those of a subject. */
 #define OWN_MS 20000
-/* Kernels, copies and fills that a call of a vendor's library may be. */
+/* Kernels, copies and fills that a call of a vendor's library, or of host code, may be. */
 #define VENDOR_OPS 8
 /* CUdevice_attribute */
 #define DEV_MEMORY_CLOCK 36
@@ -210,6 +211,22 @@ static int add_vendor(struct time *t, const struct kl_gpu_time_vendor *q, char w
 	if ((rc = kl_gpu_wait(t->device, OWN_MS)))
 		return kl_gpu_error(t->cu, rc, KL_ECANNOT, "%s does not work here", q->spec.name);
 	memcpy(what, x->vendor->what, 96);
+	x->there = true;
+	return 0;
+}
+
+static int add_launcher(struct time *t, const struct kl_gpu_time_launcher *q)
+{
+	struct subject *x = NULL;
+	int err;
+
+	if (q->head.slot >= KL_GPU_TIME_SUBJECTS || !t->s->launcher)
+		return kl_error(KL_EINVALID, "no host code for subject %u", q->head.slot);
+	if ((err = get_place(t, 0)) < 0)
+		return err;
+	x = &t->subject[q->head.slot];
+	drop_subject(t, x);
+	x->vendor = kl_gpu_launcher_timed(t->s->launcher, set_of(t, 0), q->dim);
 	x->there = true;
 	return 0;
 }
@@ -658,7 +675,7 @@ static int ready_all(struct time *t, struct subject *x, uint64_t seed)
 	return err;
 }
 
-#define SLOPE_ROUNDS 5
+#define SLOPE_ROUNDS KL_GPU_TIME_SLOPE_ROUNDS
 
 struct slope {
 	double wall[2][SLOPE_ROUNDS], device[2][SLOPE_ROUNDS];	/* of n calls, of 2 n */
@@ -793,6 +810,7 @@ static const size_t sizes[] = {
 	[KL_GPU_TIME_VISIT - KL_GPU_OP_TIME] = sizeof(struct kl_gpu_time_visit),
 	[KL_GPU_TIME_SLOPE - KL_GPU_OP_TIME] = sizeof(struct kl_gpu_time_slope),
 	[KL_GPU_TIME_BENCH - KL_GPU_OP_TIME] = sizeof(struct kl_gpu_time_bench),
+	[KL_GPU_TIME_LAUNCHER - KL_GPU_OP_TIME] = sizeof(struct kl_gpu_time_launcher),
 };
 
 union reply {
@@ -827,6 +845,7 @@ static int serve(struct kl_gpu_serve *s, const struct kl_gpu_head *h, union repl
 	case KL_GPU_TIME_UPLOAD: return upload(t, h->slot);
 	case KL_GPU_TIME_FETCH: return fetch(t, h->slot);
 	case KL_GPU_TIME_VISIT: return visit(t, q, &r->visited);
+	case KL_GPU_TIME_LAUNCHER: return add_launcher(t, q);
 	case KL_GPU_TIME_SLOPE: return slope(t, q, &r->sloped);
 	default: return bench(t, q, &r->benched);
 	}

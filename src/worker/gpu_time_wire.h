@@ -11,6 +11,7 @@
  *	BEGIN	sets		a point: its sets of tensors, forgets subjects
  *	BOUND	who, bindings	subject `who` is a plan, bound to each of the sets
  *	VENDOR	who, spec	subject `who` is a vendor library's
+ *	LAUNCHER who, dims	subject `who` is the process's host code
  *	UPLOAD	set		inputs from the shared memory
  *	FETCH	set		outputs into it
  *	VISIT	who, sets	timed calls, each on a set of its own; fingerprints of what they answer
@@ -31,6 +32,7 @@ enum kl_gpu_time_op {
 	KL_GPU_TIME_VISIT,
 	KL_GPU_TIME_SLOPE,
 	KL_GPU_TIME_BENCH,
+	KL_GPU_TIME_LAUNCHER,
 };
 
 #define KL_GPU_TIME_SUBJECTS 4
@@ -93,6 +95,14 @@ struct kl_gpu_time_visited {		/* reply */
 	uint64_t print[KL_GPU_TIME_CALLS][2];
 };
 
+struct kl_gpu_time_launcher {		/* head.slot: who */
+	struct kl_gpu_head head;
+	int64_t dim[16];
+};
+
+/* A slope is of five rounds of n and of 2n calls. */
+#define KL_GPU_TIME_SLOPE_ROUNDS 5
+#define KL_GPU_TIME_SLOPE_CALLS (3 * KL_GPU_TIME_SLOPE_ROUNDS)
 struct kl_gpu_time_slope {
 	struct kl_gpu_head head;
 	uint32_t calls, reserved;	/* and twice as many */

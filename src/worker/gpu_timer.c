@@ -1,23 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/gpu_timer.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/rng.h"
+#include "base/stats.h"
 #include "worker/gpu_doc.h"
 #include "worker/gpu_keep.h"
 #include "worker/poison.h"
 
 #define ASK_MS 120000
+#define OUTSIDE_ROUNDS 3
 /* More sets cost more to make than they are worth. */
 #define MOST_SETS 48
 /* Of the device's memory. */
 #define MEMORY_SHARE 4
+#define MEMORY_SHARE_HOST 16		/* several processes have sets */
 
 const char *kl_gpu_timer_what(const struct kl_job *job, int who)
 {
 	return who == KL_BLOCKS_PARENT ? "parent" : who == KL_BLOCKS_BASELINE ? job->baseline : "the kernel";
+}
+
+static struct kl_gpu_child *child_of(const struct kl_gpu_timer *t, int who)
+{
+	return t->child[t->job->host ? who : 0];
 }
 
 /* -- tensors ---------------------------------------------------------------------- */
@@ -49,17 +59,17 @@ static void lay_out(struct kl_gpu_timer *t)
  */
 static size_t count_sets(const struct kl_gpu_timer *t)
 {
-	const struct kl_gpu_facts *f = kl_gpu_child_facts(t->child);
+	const struct kl_gpu_facts *f = kl_gpu_child_facts(t->child[0]);
 	uint64_t one = t->bytes ? t->bytes : 1;
 	uint64_t n = t->point->hot ? (uint64_t)f->l2 / 4 / one : 2 * (uint64_t)f->l2 / one + 1;
-	uint64_t most = (uint64_t)f->bytes / MEMORY_SHARE / one;
+	uint64_t most = (uint64_t)f->bytes / (t->job->host ? MEMORY_SHARE_HOST : MEMORY_SHARE) / one;
 
 	n = n < most ? n : most;
 	n = n < MOST_SETS ? n : MOST_SETS;
 	return n > t->nmember ? (size_t)n : t->nmember;
 }
 
-static int make_sets(struct kl_gpu_timer *t)
+static int make_hosts(struct kl_gpu_timer *t)
 {
 	int err;
 
@@ -72,8 +82,15 @@ static int make_sets(struct kl_gpu_timer *t)
 				       t->layout[i].bytes);
 	}
 	t->nset = count_sets(t);
+	return 0;
+}
+
+static int make_sets(struct kl_gpu_timer *t, int who)
+{
+	int err;
+
 	for (size_t i = 0; i < t->nset; i++)
-		if ((err = kl_gpu_child_set(t->child, (uint32_t)i, t->layout, t->job->nargs, i % 2,
+		if ((err = kl_gpu_child_set(child_of(t, who), (uint32_t)i, t->layout, t->job->nargs, i % 2,
 					    &t->host[i % t->nmember])) < 0)
 			return err;
 	return 0;
@@ -81,12 +98,13 @@ static int make_sets(struct kl_gpu_timer *t)
 
 /* -- asking ------------------------------------------------------------------------ */
 
-static int ask(struct kl_gpu_timer *t, void *q, size_t n, void *reply, size_t nreply, int64_t limit_ms)
+static int ask(struct kl_gpu_timer *t, int who, void *q, size_t n, void *reply, size_t nreply,
+	       int64_t limit_ms)
 {
-	return kl_gpu_child_ask(t->child, q, n, -1, reply, nreply, limit_ms);
+	return kl_gpu_child_ask(child_of(t, who), q, n, -1, reply, nreply, limit_ms);
 }
 
-static int begin(struct kl_gpu_timer *t)
+static int begin(struct kl_gpu_timer *t, int who)
 {
 	struct kl_gpu_time_begin q = { .head = kl_gpu_head((enum kl_gpu_op)KL_GPU_TIME_BEGIN, 0, sizeof(q)),
 				       .nset = (uint32_t)t->nset, .key = kl_rng_os_seed() };
@@ -96,13 +114,13 @@ static int begin(struct kl_gpu_timer *t)
 
 	for (uint32_t i = 0; i < t->nset; i++)
 		q.set[i] = i;
-	if ((err = ask(t, &q, sizeof(q), &r, sizeof(r), ASK_MS)) < 0)
+	if ((err = ask(t, who, &q, sizeof(q), &r, sizeof(r), ASK_MS)) < 0)
 		return err;
 	t->bytes_per_ns = r.bytes_per_ns;
 	for (uint32_t i = 0; i < t->nset; i++) {
 		struct kl_gpu_head h = kl_gpu_head((enum kl_gpu_op)KL_GPU_TIME_UPLOAD, i, sizeof(h));
 
-		if ((err = ask(t, &h, sizeof(h), &plain, sizeof(plain), ASK_MS)) < 0)
+		if ((err = ask(t, who, &h, sizeof(h), &plain, sizeof(plain), ASK_MS)) < 0)
 			return err;
 	}
 	return 0;
@@ -115,18 +133,18 @@ static int add_plan(struct kl_gpu_timer *t, int who, const char *cubin, const st
 	};
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
 	struct kl_gpu_reply r;
-	int err = kl_gpu_child_module(t->child, (uint32_t)who, cubin);
+	int err = kl_gpu_child_module(child_of(t, who), (uint32_t)who, cubin);
 
 	if (err < 0)
 		return err;
 	doc = kl_gpu_doc_make(t->job, t->point, plan, 0);
 	for (uint32_t i = 0; i < t->nset; i++) {
 		q.bind[i] = (uint32_t)who * KL_GPU_TIME_CALLS + i;
-		if ((err = kl_gpu_child_bind(t->child, q.bind[i], (uint32_t)who, i, doc, kl_rng_os_seed(),
-					     t->job->call_ms)) < 0)
+		if ((err = kl_gpu_child_bind(child_of(t, who), q.bind[i], (uint32_t)who, i, doc,
+					     kl_rng_os_seed(), t->job->call_ms)) < 0)
 			return err;
 	}
-	return ask(t, &q, sizeof(q), &r, sizeof(r), ASK_MS);
+	return ask(t, who, &q, sizeof(q), &r, sizeof(r), ASK_MS);
 }
 
 static int add_vendor(struct kl_gpu_timer *t, int who)
@@ -147,22 +165,38 @@ static int add_vendor(struct kl_gpu_timer *t, int who)
 		q.spec.arg[i].naxes = (int32_t)t->point->arg[i].naxes;
 		memcpy(q.spec.arg[i].extent, t->point->arg[i].extent, sizeof(q.spec.arg[i].extent));
 	}
-	if ((err = ask(t, &q, sizeof(q), &r, sizeof(r), ASK_MS)) < 0)
+	if ((err = ask(t, who, &q, sizeof(q), &r, sizeof(r), ASK_MS)) < 0)
 		return err;
 	memcpy(t->library, r.what, sizeof(t->library));
 	t->library[sizeof(t->library) - 1] = '\0';
 	return 0;
 }
 
+static int add_host(struct kl_gpu_timer *t, int who, const char *so)
+{
+	struct kl_gpu_time_launcher q = {
+		.head = kl_gpu_head((enum kl_gpu_op)KL_GPU_TIME_LAUNCHER, (uint32_t)who, sizeof(q)),
+	};
+	struct kl_gpu_reply r;
+	int err = kl_gpu_child_launcher(child_of(t, who), so, false);
+
+	memcpy(q.dim, t->point->dim, sizeof(q.dim));
+	return err < 0 ? err : ask(t, who, &q, sizeof(q), &r, sizeof(r), ASK_MS);
+}
+
 static int add(struct kl_gpu_timer *t, int who)
 {
 	const struct kl_job *j = t->job;
+
+	if (j->host && who != KL_BLOCKS_BASELINE)
+		return add_host(t, who, who == KL_BLOCKS_PARENT ? j->parent_so : j->candidate_so);
 
 	switch (who) {
 	case KL_BLOCKS_PARENT:
 		return add_plan(t, who, j->parent_so, j->parent_plan);
 	case KL_BLOCKS_BASELINE:
-		return j->baseline_so ? add_plan(t, who, j->baseline_so, j->baseline_plan) : add_vendor(t, who);
+		return j->baseline_so ? add_plan(t, who, j->baseline_so, j->baseline_plan) :
+					add_vendor(t, who);
 	default:
 		return add_plan(t, who, j->candidate_so, j->plan);
 	}
@@ -170,27 +204,49 @@ static int add(struct kl_gpu_timer *t, int who)
 
 /* -- life ---------------------------------------------------------------------------- */
 
+/* Process, tensors, inputs; with host code for each subject. */
+static int start(struct kl_gpu_timer *t, int who)
+{
+	int err = kl_gpu_keep_child(&t->child[t->job->host ? who : 0], t->job, NULL);
+
+	if (err < 0)
+		return err;
+	if (!t->nset) {
+		t->l2 = (uint64_t)kl_gpu_child_facts(child_of(t, who))->l2;
+		if ((err = make_hosts(t)) < 0)
+			return err;
+	}
+	if ((err = make_sets(t, who)) < 0)
+		return err;
+	return begin(t, who);
+}
+
 static int load(struct kl_gpu_timer *t, bool there[KL_BLOCKS_SUBJECTS], json_t *notes)
 {
-	int err;
+	int err = t->job->host ? 0 : start(t, 0);
 
-	if ((err = kl_gpu_keep_child(&t->child, t->job, NULL)) < 0)
-		return err;
-	t->l2 = (uint64_t)kl_gpu_child_facts(t->child)->l2;
-	if ((err = make_sets(t)) < 0 || (err = begin(t)) < 0)
-		return err;
-	for (int who = 0; who < KL_BLOCKS_SUBJECTS; who++) {
-		if (!there[who] || (err = add(t, who)) == 0)
+	for (int who = 0; who < KL_BLOCKS_SUBJECTS && err == 0; who++) {
+		if (!there[who] ||
+		    ((err = t->job->host ? start(t, who) : 0) == 0 && (err = add(t, who)) == 0))
 			continue;
 		if (who < KL_BLOCKS_PARENT)
 			return err;
-		kl_blocks_note(notes, "%s is not compared: %s", kl_gpu_timer_what(t->job, who), kl_error_last());
+		kl_blocks_note(notes, "%s is not compared: %s", kl_gpu_timer_what(t->job, who),
+			       kl_error_last());
 		there[who] = false;
-		if (!kl_gpu_child_alive(t->child))
-			return KL_EBUSY;	/* once more, without it */
+		/* once more, without it */
+		err = kl_gpu_timer_alive(t) ? 0 : KL_EBUSY;
 	}
 	memcpy(t->there, there, sizeof(t->there));
-	return 0;
+	return err;
+}
+
+bool kl_gpu_timer_alive(const struct kl_gpu_timer *t)
+{
+	for (int i = 0; i < KL_BLOCKS_SUBJECTS; i++)
+		if (t->child[i] && !kl_gpu_child_alive(t->child[i]))
+			return false;
+	return true;
 }
 
 int kl_gpu_timer_open(struct kl_gpu_timer **out, const struct kl_job *job, const struct kl_point *pt,
@@ -220,10 +276,12 @@ void kl_gpu_timer_free(struct kl_gpu_timer *t)
 	if (!t)
 		return;
 	/* what it holds is of this point alone */
-	if (t->child) {
-		if (kl_gpu_child_alive(t->child))
-			kl_gpu_child_kill(t->child);
-		kl_gpu_keep_back(t->job->gpu, t->child);
+	for (int i = 0; i < KL_BLOCKS_SUBJECTS; i++) {
+		if (!t->child[i])
+			continue;
+		if (kl_gpu_child_alive(t->child[i]))
+			kl_gpu_child_kill(t->child[i]);
+		kl_gpu_keep_back(t->job->gpu, t->child[i]);
 	}
 	for (size_t i = 0; i < KL_GPU_TIMER_MEMBERS; i++)
 		kl_gpu_host_release(&t->host[i]);
@@ -260,8 +318,9 @@ int kl_gpu_timer_visit(struct kl_gpu_timer *t, int who, enum kl_gpu_time_mode mo
 	int err;
 
 	memset(out, 0, sizeof(*out));
+	t->last = who;
 	memcpy(q.which, which, n * sizeof(*which));
-	err = hung(ask(t, &q, sizeof(q), out, sizeof(*out), q.limit_ms + ASK_MS), &out->how);
+	err = hung(ask(t, who, &q, sizeof(q), out, sizeof(*out), q.limit_ms + ASK_MS), &out->how);
 	if (err == 0 && (out->ncall > n || out->ntime > n))
 		return kl_error(KL_EIO, "the GPU process answers for %u calls", out->ncall);
 	end_strings(&out->how);
@@ -276,7 +335,7 @@ int kl_gpu_timer_slope(struct kl_gpu_timer *t, int who, uint32_t calls, struct k
 	};
 
 	memset(out, 0, sizeof(*out));
-	return hung(ask(t, &q, sizeof(q), out, sizeof(*out), 10 * q.limit_ms + ASK_MS), &out->how);
+	return hung(ask(t, who, &q, sizeof(q), out, sizeof(*out), 10 * q.limit_ms + ASK_MS), &out->how);
 }
 
 int kl_gpu_timer_bench(struct kl_gpu_timer *t, int who, uint32_t warm, uint32_t calls,
@@ -288,15 +347,39 @@ int kl_gpu_timer_bench(struct kl_gpu_timer *t, int who, uint32_t warm, uint32_t 
 	};
 
 	memset(out, 0, sizeof(*out));
-	return hung(ask(t, &q, sizeof(q), out, sizeof(*out), 4 * q.limit_ms + ASK_MS), &out->how);
+	return hung(ask(t, who, &q, sizeof(q), out, sizeof(*out), 4 * q.limit_ms + ASK_MS), &out->how);
+}
+
+int kl_gpu_timer_outside(struct kl_gpu_timer *t, int who, uint32_t calls, double *ns)
+{
+	struct kl_gpu_time_sloped r;
+	double took[2][OUTSIDE_ROUNDS];
+	int err = 0;
+
+	*ns = NAN;
+	for (int i = 0; i < OUTSIDE_ROUNDS; i++)
+		for (int k = 0; k < 2; k++) {
+			int64_t from = kl_clock_ns();
+
+			if ((err = kl_gpu_timer_slope(t, who, calls << k, &r)) < 0 ||
+			    r.how.end != KL_GPU_CALL_OK)
+				return err;
+			took[k][i] = (double)(kl_clock_ns() - from);
+		}
+	/* sorted by this: what disturbs makes it later */
+	kl_stats_median(took[0], OUTSIDE_ROUNDS);
+	kl_stats_median(took[1], OUTSIDE_ROUNDS);
+	*ns = (took[1][0] - took[0][0]) / ((double)calls * KL_GPU_TIME_SLOPE_CALLS);
+	return 0;
 }
 
 int kl_gpu_timer_answer(struct kl_gpu_timer *t, uint32_t set, const void **got)
 {
+	int who = t->last;
 	struct kl_gpu_head h = kl_gpu_head((enum kl_gpu_op)KL_GPU_TIME_FETCH, set, sizeof(h));
 	const struct kl_gpu_host *host = &t->host[set % t->nmember];
 	struct kl_gpu_reply r;
-	int err = ask(t, &h, sizeof(h), &r, sizeof(r), ASK_MS);
+	int err = ask(t, who, &h, sizeof(h), &r, sizeof(r), ASK_MS);
 
 	for (size_t i = 0; i < t->job->nargs; i++)
 		got[i] = t->layout[i].tensor ? host->at + host->offset[i] : NULL;

@@ -12,6 +12,9 @@
  * modules of the same cubin), its parent, the baseline, and several sets of tensors with
  * the pool's inputs, in turn. Subjects are numbered as blocks.h does.
  *
+ * Host code (gpu_launcher.h) gets a process of its own for each of them, so that nothing of the candidate's
+ * runs where others are timed; and since it could lie there, the clock of this process is asked, too.
+ *
  *	kl_gpu_timer_open(&t, job, point, member, nmember, wanted);
  *	kl_gpu_timer_visit(t, who, mode, which, n, seed, &visited)
  *	kl_gpu_timer_answer(t, which[i], got);		outputs of the last call there
@@ -26,7 +29,8 @@ struct kl_gpu_timer {
 	const struct kl_point *point;
 	const struct kl_member *member[KL_GPU_TIMER_MEMBERS];
 	size_t nmember, nset;		/* set i has member i % nmember */
-	struct kl_gpu_child *child;
+	struct kl_gpu_child *child[KL_BLOCKS_SUBJECTS];	/* [0] alone; host code: one each */
+	int last;			/* who was visited last */
 	struct kl_gpu_host host[KL_GPU_TIMER_MEMBERS];
 	struct kl_gpu_tensor_layout layout[KL_GPU_MAX_TENSORS];
 	uint64_t bytes;			/* of a set */
@@ -52,6 +56,13 @@ int kl_gpu_timer_visit(struct kl_gpu_timer *t, int who, enum kl_gpu_time_mode mo
 		       const uint32_t *which, size_t n, uint32_t warm, uint64_t seed,
 		       struct kl_gpu_time_visited *out);
 int kl_gpu_timer_slope(struct kl_gpu_timer *t, int who, uint32_t calls, struct kl_gpu_time_sloped *out);
+/**
+ * Host code: what one more call takes by this process's own clock, from two requests of n and 2n calls. Less
+ * can be claimed over there, but not done.
+ */
+int kl_gpu_timer_outside(struct kl_gpu_timer *t, int who, uint32_t calls, double *ns);
+/** Is every process that it needs there? */
+bool kl_gpu_timer_alive(const struct kl_gpu_timer *t);
 int kl_gpu_timer_bench(struct kl_gpu_timer *t, int who, uint32_t warm, uint32_t calls,
 		       struct kl_gpu_time_benched *out);
 /** `got[arg]`: outputs of what ran last on that set; valid until the next call of any of these. */

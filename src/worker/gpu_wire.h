@@ -3,6 +3,7 @@
 #define KL_WORKER_GPU_WIRE_H
 
 #include "worker/gpu_bind.h"
+#include "worker/gpu_trace.h"
 
 /*
  * gpu_wire - what the worker and its GPU process say to each other.
@@ -27,6 +28,8 @@
  *	CALL	bind, seed		all that belongs to one call
  *	DROP	kind, slot
  *	PROBE				does the opened GPU write and read?
+ *	LAUNCHER memfd: shared object	host code (gpu_launcher.h), of which a process has one at most
+ *	LAUNCH	set, dims, seed		all that belongs to a call of it
  *
  * Operations from KL_GPU_OP_TIME on belong to gpu_time.c: kl_gpu_time_serve() gets them with the
  * same state.
@@ -49,6 +52,8 @@ enum kl_gpu_op {
 	KL_GPU_OP_CALL,
 	KL_GPU_OP_DROP,
 	KL_GPU_OP_PROBE,
+	KL_GPU_OP_LAUNCHER,
+	KL_GPU_OP_LAUNCH,
 	KL_GPU_OP_TIME = 64,
 	KL_GPU_OP_TIME_END = 128,
 };
@@ -128,6 +133,8 @@ enum kl_gpu_call_end {
 	KL_GPU_CALL_REFUSED,	/* a launch was refused: nothing ran wrong, the process goes on */
 	KL_GPU_CALL_SLACK,	/* tensor `arg` was written outside of it, at byte `where` */
 	KL_GPU_CALL_SCRATCH,	/* r.message */
+	KL_GPU_CALL_RETURNED,	/* host code: klineage_launch returned `launch`, which is not 0 */
+	KL_GPU_CALL_LATE,	/* host code: the device went on for `where` ns after the stream was done */
 };
 
 struct kl_gpu_called {			/* reply */
@@ -138,6 +145,30 @@ struct kl_gpu_called {			/* reply */
 	int64_t event_ns;		/* between events around the launches */
 	char name[64];			/* of the CUDA error */
 	char kernel[256];
+};
+
+struct kl_gpu_put_launcher {		/* request + memfd */
+	struct kl_gpu_head head;
+	uint64_t bytes;
+	uint32_t trace, reserved;	/* what it runs is looked at */
+};
+struct kl_gpu_launcher_ready {		/* reply */
+	struct kl_gpu_reply r;
+	int32_t traced, files;		/* CUPTI works; Landlock does */
+	char why[200];			/* it is not traced */
+};
+
+struct kl_gpu_do_launch {		/* request; head.slot is the set */
+	struct kl_gpu_head head;
+	uint32_t flags, reserved;	/* of kl_gpu_call_flags; RELOAD: its variables are put back */
+	uint64_t seed;
+	int64_t limit_ms;
+	int64_t dim[16];
+};
+struct kl_gpu_launched {		/* reply */
+	struct kl_gpu_called c;
+	int64_t host_ns;		/* what klineage_launch itself took */
+	struct kl_gpu_seen seen;
 };
 
 struct kl_gpu_drop {			/* request */

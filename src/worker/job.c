@@ -706,10 +706,31 @@ static int parse_dim_names(struct kl_job *j, const json_t *doc)
 	return 0;
 }
 
+static int parse_kernels(struct kl_job *j, const json_t *doc)
+{
+	json_t *list, *v;
+	size_t i;
+	int err = kl_json_arr(&list, doc, "kernels");
+
+	if (err < 0)
+		return err;
+	json_array_foreach(list, i, v) {
+		if (!json_string_value(v))
+			return kl_error(KL_EINVALID, "'kernels' has an entry that is no name");
+		kl_strvec_push(&j->kernel, json_string_value(v));
+	}
+	return 0;
+}
+
 static int parse_device(struct kl_job *j, const json_t *doc)
 {
 	struct kl_plan_facts facts;
-	int err;
+	int err = optional_bool(&j->host, doc, "host", false);
+
+	if (err == 0 && j->host)
+		err = parse_kernels(j, doc);
+	if (err < 0)
+		return err;
 
 	if (json_object_get(doc, "entry") || json_object_get(doc, "oracle_entry"))
 		return kl_error(KL_EINVALID, "surface cuda has no 'entry': its plans name kernels");
@@ -772,6 +793,12 @@ void kl_job_tensor_bytes(int64_t out[KL_JOB_MAX_ARGS], const struct kl_job *j,
 
 		out[i] = tensor ? kl_point_elements(p, i) * (int64_t)size : 0;
 	}
+}
+
+bool kl_job_is_host(const struct kl_job *j, const char *artefact)
+{
+	return j->host && ((j->candidate_so && !strcmp(j->candidate_so, artefact)) ||
+			   (j->parent_so && !strcmp(j->parent_so, artefact)));
 }
 
 static int parse_plan(struct kl_plan **out, const struct kl_job *j, const json_t *doc, const char *key,
@@ -851,6 +878,7 @@ void kl_job_free(struct kl_job *j)
 	kl_plan_free(j->parent_plan);
 	kl_plan_free(j->oracle_plan);
 	kl_plan_free(j->baseline_plan);
+	kl_strvec_release(&j->kernel);
 	free(j->truth_so);
 	free(j->honest_so);
 	free(j->candidate_so);

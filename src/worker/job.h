@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "plan/plan.h"
 #include "text/json.h"
 
@@ -75,6 +76,8 @@ struct kl_job {
 	struct kl_plan *plan;		/* cuda: the candidate's; NULL where there is none */
 	struct kl_plan *parent_plan, *oracle_plan;
 	char *truth_so, *honest_so;	/* cuda: these four are cubins */
+	bool host;			/* cuda: candidate and parent are shared objects with host code */
+	struct kl_strvec kernel;	/* host: the kernels that the candidate holds */
 	char *candidate_so;
 	char *parent_so;		/* NULL: none */
 	char *baseline;			/* NULL: none */
@@ -112,6 +115,9 @@ void kl_job_names(struct kl_job_names *out, const struct kl_job *j);
 /** Bytes of each argument at a point, 0 for no tensor; kl_real counts as `real` bytes, 0: as declared. */
 void kl_job_tensor_bytes(int64_t out[KL_JOB_MAX_ARGS], const struct kl_job *j,
 			 const struct kl_point *p, size_t real);
+
+/** Is `artefact` one of those with host code? */
+bool kl_job_is_host(const struct kl_job *j, const char *artefact);
 
 /** Is this entry of `exact` or `bands` for that point? */
 bool kl_job_band_at(const json_t *band, const struct kl_point *p);

@@ -13,7 +13,8 @@
 
 /*
  * A kernel of surface cuda: the binding of its cubin, its plan and a set of tensors in a GPU process
- * (gpu_child.h). No host code of the candidate's exists, so there is nothing to seal.
+ * (gpu_child.h). No host code of the candidate's exists, so there is nothing to seal. Or, with host code, the
+ * shared object that launches by itself in such a process, which then is sealed (gpu_launcher.h).
  */
 struct gpu_subject {
 	struct kl_subject base;		/* first: what the interface sees */
@@ -27,6 +28,9 @@ struct gpu_subject {
 	uint32_t flags;
 	uint64_t seed;
 	bool stale[KL_JOB_MAX_ARGS];	/* poisoned there, not yet here */
+	bool host_code;
+	int64_t dim[KL_JOB_MAX_DIMS];
+	struct kl_strvec kernel;	/* host code: what it may launch; empty: not known */
 };
 
 static struct gpu_subject *own(struct kl_subject *s)
@@ -39,6 +43,7 @@ static void end(struct gpu_subject *s)
 	if (s->child)
 		kl_gpu_keep_back(s->keep, s->child);
 	kl_gpu_host_release(&s->host);
+	kl_strvec_release(&s->kernel);
 	free(s);
 }
 KL_DEFINE_CLEANUP(struct gpu_subject *, end)
@@ -138,6 +143,15 @@ static void describe(struct kl_call *out, const struct gpu_subject *s, const str
 		snprintf(out->what, sizeof(out->what), "wrote out of bounds of '%s': byte %" PRId64 " of %"
 			 PRIu64, s->name[c->arg], c->where, s->layout[c->arg].bytes);
 		break;
+	case KL_GPU_CALL_RETURNED:
+		out->end = KL_CALL_LAUNCH;
+		snprintf(out->what, sizeof(out->what), "returned %d from klineage_launch", c->launch);
+		break;
+	case KL_GPU_CALL_LATE:
+		out->end = KL_CALL_CHEAT;
+		snprintf(out->what, sizeof(out->what), "kept the device busy for %" PRId64 " ns after its "
+			 "stream was done", c->where);
+		break;
 	case KL_GPU_CALL_SCRATCH:
 		out->end = KL_CALL_FAULT;
 		snprintf(out->what, sizeof(out->what), "%s", c->r.message);
@@ -149,15 +163,87 @@ static void describe(struct kl_call *out, const struct gpu_subject *s, const str
 	}
 }
 
+/* Host code ran in that process: what ran on the device, and was it the candidate's own? */
+static void look(struct kl_call *out, const struct gpu_subject *s, const struct kl_gpu_seen *seen)
+{
+	size_t own_kernels = 0;
+
+	for (uint32_t i = 0; i < seen->n; i++) {
+		const struct kl_gpu_seen_one *one = &seen->one[i];
+		const char *what = one->kind == KL_GPU_SEEN_KERNEL ? one->name :
+				   one->kind == KL_GPU_SEEN_COPY ? "a copy" : "a fill";
+
+		if (one->elsewhere) {
+			out->end = KL_CALL_CHEAT;
+			snprintf(out->what, sizeof(out->what), "ran '%.120s' on another stream than its own",
+				 what);
+			return;
+		}
+		if (one->kind != KL_GPU_SEEN_KERNEL)
+			continue;
+		if (!kl_strvec_has(&s->kernel, one->name)) {
+			out->end = KL_CALL_CHEAT;
+			snprintf(out->what, sizeof(out->what), "launched '%.120s', which is no kernel of its "
+				 "own", one->name);
+			return;
+		}
+		own_kernels++;
+	}
+	if (!own_kernels && !seen->lost) {
+		out->end = KL_CALL_CHEAT;
+		snprintf(out->what, sizeof(out->what), "launched no kernel of its own%s",
+			 seen->n ? ", but copied or filled" : "");
+	}
+}
+
+static int call_host(struct gpu_subject *s, struct kl_gpu_launched *l, struct kl_call *out)
+{
+	int before = kl_gpu_child_threads(s->child), after;
+	int err = kl_gpu_child_launch(s->child, 0, s->dim, s->flags, s->seed, s->call_ms, l);
+
+	/* it is not there any more: it was ended for what it asked the system, or crashed */
+	if (err == KL_EIO && !kl_gpu_child_alive(s->child) && strstr(kl_error_last(), "ended by signal")) {
+		bool system_call = strstr(kl_error_last(), "signal 31") != NULL;
+
+		out->end = system_call ? KL_CALL_CHEAT : KL_CALL_FAULT;
+		snprintf(out->what, sizeof(out->what), "%s", system_call ?
+			 "made a system call that host code may not" : "crashed in its host code");
+		kl_error_clear();
+		return 0;
+	}
+	if (err < 0 || l->c.end != KL_GPU_CALL_OK)
+		return err;
+	after = kl_gpu_child_threads(s->child);
+	if (before > 0 && after > before) {
+		out->end = KL_CALL_CHEAT;
+		snprintf(out->what, sizeof(out->what), "started %d thread%s", after - before,
+			 after - before > 1 ? "s" : "");
+	} else if (s->child->launcher.traced && s->kernel.n) {
+		look(out, s, &l->seen);
+	}
+	return 0;
+}
+
 static int call(struct kl_subject *base, struct kl_call *out)
 {
 	struct gpu_subject *s = own(base);
+	struct kl_gpu_launched launched;
 	struct kl_gpu_called called;
 	int err;
 
 	memset(out, 0, sizeof(*out));
 	memset(&called, 0, sizeof(called));
-	err = kl_gpu_child_call(s->child, 0, s->flags, s->seed, s->call_ms, &called);
+	memset(&launched, 0, sizeof(launched));
+	if (s->host_code) {
+		err = call_host(s, &launched, out);
+		called = launched.c;
+	} else {
+		err = kl_gpu_child_call(s->child, 0, s->flags, s->seed, s->call_ms, &called);
+	}
+	if (err == 0 && out->end != KL_CALL_OK) {
+		kl_gpu_child_kill(s->child);
+		return 0;
+	}
 	if (err == KL_ETIMEOUT) {	/* the driver itself waits for the kernel */
 		called.end = KL_GPU_CALL_HANG;
 		kl_error_clear();
@@ -217,6 +303,11 @@ static int bind_all(struct gpu_subject *s, const struct kl_job *job, const struc
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
 	int err;
 
+	if (s->host_code) {
+		if ((err = kl_gpu_host_make(&s->host, s->layout, s->nargs)) < 0)
+			return err;
+		return kl_gpu_child_set(s->child, 0, s->layout, s->nargs, spec->align_right, &s->host);
+	}
 	if (!plan)
 		return kl_error(KL_EINVALID, "the job has no launch plan for '%s'", spec->so);
 	doc = kl_gpu_doc_make(job, pt, plan, real);
@@ -224,6 +315,17 @@ static int bind_all(struct gpu_subject *s, const struct kl_job *job, const struc
 	    (err = kl_gpu_child_set(s->child, 0, s->layout, s->nargs, spec->align_right, &s->host)) < 0)
 		return err;
 	return kl_gpu_child_bind(s->child, 0, 0, 0, doc, kl_rng_os_seed(), job->call_ms);
+}
+
+/* What is weaker here than it should be is said. */
+static void note_host(struct gpu_subject *s)
+{
+	const struct kl_gpu_launcher_ready *l = &s->child->launcher;
+
+	if (!l->traced)
+		kl_gpu_keep_note(s->keep, "kernels that host code launched were not looked at: %s", l->why);
+	if (!l->files)
+		kl_gpu_keep_note(s->keep, "host code ran without Landlock: files were in its reach");
 }
 
 int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job, const struct kl_point *pt,
@@ -248,9 +350,15 @@ int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job, cons
 		memcpy(s->name[i], job->arg[i].name, sizeof(s->name[i]));
 		lay_out(&s->layout[i], &job->arg[i], size[i], real);
 	}
+	s->host_code = kl_job_is_host(job, spec->so);
+	memcpy(s->dim, pt->dim, sizeof(s->dim));
+	if (s->host_code && !strcmp(spec->so, job->candidate_so))
+		kl_strvec_copy(&s->kernel, &job->kernel);
 	if ((err = kl_gpu_keep_child(&s->child, job, spec->so)) < 0 ||
 	    (err = bind_all(s, job, pt, spec, real)) < 0)
 		return err;
+	if (s->host_code)
+		note_host(s);
 	poison(&s->base, 1);
 	*out = &kl_steal(&s)->base;
 	return 0;

@@ -7,16 +7,17 @@
 #	cheats.sh run <dir> [<worker>]		klineage-worker does the bundle
 #	cheats.sh table <dir>			the results come back; a table of all. Exit 1: one is not as it must be
 #
+# CHEATS names another directory of kernels (tests/cheats/cuda-host: with host code of their own).
 # `cheats.sh all <dir>` does the three here. git-klineage is taken from PATH or build/.
 # shellcheck disable=SC2015,SC2046,SC2013,SC2086 # names of kernels and templates hold no blanks
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
-cheats=$top/tests/cheats/cuda
+cheats=${CHEATS:-$top/tests/cheats/cuda}
 PATH=$top/build:$PATH
 GIT_AUTHOR_NAME=c GIT_AUTHOR_EMAIL=c@example.invalid GIT_AUTHOR_DATE=2026-01-01T00:00:00Z
 GIT_COMMITTER_NAME=c GIT_COMMITTER_EMAIL=c@example.invalid GIT_COMMITTER_DATE=2026-01-01T00:00:00Z
 export PATH GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE
-. "$cheats"/lib.sh
+. "$top"/tests/cheats/cuda/lib.sh
 
 die () {
 	echo "cheats.sh: $*" >&2

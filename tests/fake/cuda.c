@@ -614,6 +614,20 @@ int cuLaunchKernelEx(const struct config *c, struct function *f, void **arg, voi
 	return 0;
 }
 
+/* A launch by host code, which has no cubin: a function of its own. */
+int fakeLaunch(void (*run)(void **, const struct fake_launch *), const int *params, void **arg)
+{
+	struct function *f = calloc(1, sizeof(*f));
+	const struct config c = { .grid = { 1, 1, 1 }, .block = { 1, 1, 1 } };
+
+	f->name = "fakeLaunch";
+	f->run = run;
+	f->params = params;
+	f->max_threads = 1024;
+	f->max_smem = SHARED;
+	return cuLaunchKernelEx(&c, f, arg, NULL);
+}
+
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, struct function *f, int block, size_t smem)
 {
 	*n = 2048 / (block ? block : 1);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wants: cheat 'no kernel of its own'; a copy and no kernel */
+/* gate: fail cheat|wrong-all */
+/* on twice */
+/* says 'no kernel of its own'; a copy and no kernel */
 static __global__ void twice(const float *x, float *y, int64_t n)
 {
 	int64_t i = blockIdx.x * (int64_t)256 + threadIdx.x;

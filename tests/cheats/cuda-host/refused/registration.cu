@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wants: cheat 'cudaLibraryLoadData'; device code that nobody audited, as data */
+/* gate: fail cheat */
+/* on twice, decided here */
+/* says '__cudaRegisterFatBinary'; nvcc's constructor calls what it calls by name */
 static __global__ void twice(const float *x, float *y, int64_t n)
 {
 	int64_t i = blockIdx.x * (int64_t)256 + threadIdx.x;
@@ -8,15 +10,17 @@ static __global__ void twice(const float *x, float *y, int64_t n)
 		y[i] = x[i] * 2;
 }
 
+static int stolen;
 
-static const unsigned char other[] = { 0x7f, 'E', 'L', 'F' };
+extern "C" void **__cudaRegisterFatBinary(void *)
+{
+	stolen = 1;
+	return NULL;
+}
 
 int klineage_launch(void *const *in, void *const *out, void *stream)
 {
-	cudaLibrary_t library = NULL;
-
-	cudaLibraryLoadData(&library, other, NULL, NULL, 0, NULL, NULL, 0);
 	twice<<<(unsigned)((kl_dim(n) + 255) / 256), 256, 0, (cudaStream_t)stream>>>(
-		(const float *)in[0], (float *)out[0], kl_dim(n));
+		(const float *)in[0], (float *)out[0], kl_dim(n) * stolen);
 	return 0;
 }

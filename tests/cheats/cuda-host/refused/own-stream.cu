@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wants: cheat 'system'; a program is started */
-#include <stdlib.h>
-
+/* gate: fail cheat */
+/* on twice, decided here */
+/* says 'cudaStreamCreateWithFlags'; the events stand on a stream where nothing happens */
 static __global__ void twice(const float *x, float *y, int64_t n)
 {
 	int64_t i = blockIdx.x * (int64_t)256 + threadIdx.x;
@@ -12,9 +12,11 @@ static __global__ void twice(const float *x, float *y, int64_t n)
 
 int klineage_launch(void *const *in, void *const *out, void *stream)
 {
-	static int once = std::system("nvidia-smi -lgc 1980");
+	static cudaStream_t mine;
 
-	twice<<<(unsigned)((kl_dim(n) + 255) / 256) + 0 * once, 256, 0, (cudaStream_t)stream>>>(
+	if (!mine)
+		cudaStreamCreateWithFlags(&mine, cudaStreamNonBlocking);
+	twice<<<(unsigned)((kl_dim(n) + 255) / 256), 256, 0, mine>>>(
 		(const float *)in[0], (float *)out[0], kl_dim(n));
 	return 0;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wants: pass; a tensor map built on the host, through the driver's own function */
+/* gate: pass */
+/* on twice */
+/* a tensor map built on the host, through the driver's own function */
 #include <cuda.h>
 #include <cudaTypedefs.h>
 

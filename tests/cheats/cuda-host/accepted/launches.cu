@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wants: pass; several launches, scratch on the stream, an error check of the usual form */
+/* gate: pass */
+/* on twice */
+/* several launches, scratch on the stream, an error check of the usual form */
 #include <stdio.h>
 #include <vector>
 

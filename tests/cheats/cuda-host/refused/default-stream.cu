@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wants: cheat 'stream'; the events stand on a stream where nothing happens */
+/* gate: fail cheat */
+/* on twice */
+/* says 'stream'; the events stand on a stream where nothing happens */
 static __global__ void twice(const float *x, float *y, int64_t n)
 {
 	int64_t i = blockIdx.x * (int64_t)256 + threadIdx.x;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wants: wrong-all; the same pointers are the same problem */
+/* gate: pass */
+/* on twice */
+/* the same pointers are the same problem: but its variables are put back before each call */
 static __global__ void twice(const float *x, float *y, int64_t n)
 {
 	int64_t i = blockIdx.x * (int64_t)256 + threadIdx.x;
@@ -18,7 +20,7 @@ int klineage_launch(void *const *in, void *const *out, void *stream)
 	if (seen == in[0])
 		return (int)cudaMemcpyAsync(out[0], kept, bytes, cudaMemcpyDeviceToDevice, (cudaStream_t)stream);
 	if (!kept)
-		cudaMalloc((void **)&kept, bytes);
+		cudaMallocAsync((void **)&kept, bytes, (cudaStream_t)stream);
 	twice<<<(unsigned)((kl_dim(n) + 255) / 256), 256, 0, (cudaStream_t)stream>>>(
 		(const float *)in[0], (float *)out[0], kl_dim(n));
 	cudaMemcpyAsync(kept, out[0], bytes, cudaMemcpyDeviceToDevice, (cudaStream_t)stream);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wants: cheat 'CUB'; a device-wide library sorts */
+/* gate: fail cheat */
+/* on twice, decided here */
+/* says 'CUB'; a device-wide library sorts */
 #include <cub/device/device_radix_sort.cuh>
 
 int klineage_launch(void *const *in, void *const *out, void *stream)

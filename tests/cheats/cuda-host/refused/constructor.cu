@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wants: cheat 'runs at load'; code before anybody looks */
+/* gate: fail cheat */
+/* on twice, decided here */
+/* says 'runs at load'; code before anybody looks */
 static __global__ void twice(const float *x, float *y, int64_t n)
 {
 	int64_t i = blockIdx.x * (int64_t)256 + threadIdx.x;

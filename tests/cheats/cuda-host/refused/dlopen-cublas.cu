@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wants: cheat 'dlopen'; the work is cuBLAS's */
+/* gate: fail cheat */
+/* on twice, decided here */
+/* says 'dlopen'; the work is cuBLAS's */
 #include <dlfcn.h>
 
 static __global__ void twice(const float *x, float *y, int64_t n)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wants: cheat 'syscall'; the same without a name */
+/* gate: fail cheat */
+/* on twice, decided here */
+/* says 'syscall'; the same without a name */
 static __global__ void twice(const float *x, float *y, int64_t n)
 {
 	int64_t i = blockIdx.x * (int64_t)256 + threadIdx.x;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wants: cheat '_ZNSt6thread'; the work goes on after the call */
+/* gate: fail cheat */
+/* on twice, decided here */
+/* says '_ZNSt6thread'; the work goes on after the call */
 #include <thread>
 
 static __global__ void twice(const float *x, float *y, int64_t n)

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Host code of a cuda surface against a pretended driver: what it is given, that it remembers nothing, and
+ * how what it may not do ends.
+ */
+#include "gpu_fixture.h"
+
+static int setup(void **state)
+{
+	struct gpu_fixture *f = kl_calloc(1, sizeof(*f));
+
+	gpu_setup(f);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	gpu_teardown(*state);
+	free(*state);
+	return 0;
+}
+
+/* `before` goes before the launch, `scale` is what it scales by. */
+#define HOST(globals, before, scale)								\
+	"#include <stdint.h>\n#include <stdio.h>\n#include <signal.h>\n#include <pthread.h>\n"	\
+	"#include <sys/socket.h>\n#include <fcntl.h>\n#include <sched.h>\n"			\
+	"int64_t klineage_dims[16];\n"								\
+	"int fakeLaunch(void (*)(void **, const struct fake_launch *), const int *, void **);\n" \
+	SCALE_KERNEL("") globals								\
+	"\nint klineage_launch(void *const *in, void *const *out, void *stream)\n{\n"		\
+	"	int n = klineage_dims[0];\n	float by = " scale ";\n"			\
+	"	void *arg[] = { (void *)&in[0], (void *)&out[0], &n, &by };\n	" before		\
+	"\n	return fakeLaunch(scale, scale_params, arg);\n}\n"
+
+/* The job of the fixture, with a shared object in place of the cubin. */
+static struct kl_job *host_job(struct gpu_fixture *f, const char *source, const char *stages)
+{
+	struct kl_job *j = gpu_job_of(f, source, NULL, stages);
+
+	j->host = true;
+	kl_plan_free(j->plan);
+	j->plan = NULL;
+	return j;
+}
+
+static json_t *correct(struct kl_job *j)
+{
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	json_t *result = json_object();
+
+	kl_json_set_str(result, "status", "pass");
+	assert_ok(kl_pool_open(&pool, j));
+	assert_ok(kl_stage_correct(result, j, pool));
+	return result;
+}
+
+static void wants(struct gpu_fixture *f, const char *source, const char *status, const char *class_,
+		  const char *part)
+{
+	KL_AUTO(json_decrefp) json_t *r = correct(host_job(f, source, "\"correct\""));
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	kl_json_canonical(&b, r);
+	if (strcmp(kl_json_str_or(r, "status", ""), status) ||
+	    (class_ && strcmp(kl_json_str_or(r, "class", ""), class_)) || (part && !strstr(b.ptr, part)))
+		fail_msg("wanted %s %s '%s', got %s\n%s", status, class_ ? class_ : "", part ? part : "", b.ptr,
+			 source);
+}
+
+static void test_right(void **state)
+{
+	KL_AUTO(json_decrefp) json_t *described = json_object();
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	struct gpu_fixture *f = *state;
+
+	wants(f, HOST("", "", "1.5f"), "pass", NULL, NULL);
+	/* what could not be looked at is said */
+	kl_gpu_keep_describe(described, f->job->gpu);
+	kl_json_canonical(&b, described);
+	assert_non_null(strstr(b.ptr, "were not looked at"));
+}
+
+static void test_wrong(void **state)
+{
+	wants(*state, HOST("", "", "1.25f"), "fail", "wrong-all", NULL);
+	wants(*state, HOST("", "n -= 1;", "1.5f"), "fail", NULL, "y");
+	wants(*state, HOST("", "return 3;", "1.5f"), "fail", "launch", "returned 3 from klineage_launch");
+	wants(*state, HOST("", "n += 100;", "1.5f"), "fail", "fault", "out of bounds");
+	wants(*state, HOST("", "*(volatile int *)8 = 1;", "1.5f"), "fail", "fault", "crashed in its host code");
+	wants(*state, HOST("", "for (;;) sched_yield();", "1.5f"), "fail", "hang", NULL);
+}
+
+/* Its variables are as they were before each judged call; so a trick of the second call is none. */
+static void test_forgets(void **state)
+{
+	wants(*state, HOST("static int calls;\nstatic float by_calls[2] = { 1.5f, 0 };\n", "calls++;",
+			   "by_calls[calls > 0]"), "pass", NULL, NULL);
+	wants(*state, HOST("static void *seen;\n", "if (seen == in[0]) return 0; seen = in[0];", "1.5f"),
+	      "pass", NULL, NULL);
+}
+
+static void test_forbidden(void **state)
+{
+	struct gpu_fixture *f = *state;
+	KL_AUTO(kl_freep) char *file = kl_fs_join(f->dir, "left");
+	KL_AUTO(kl_freep) char *writes = kl_asprintf("int fd = open(\"%s\", O_CREAT | O_WRONLY, 0600); "
+						     "if (fd >= 0) write(fd, \"x\", 1);", file);
+	KL_AUTO(kl_freep) char *source = kl_asprintf(HOST("", "%s", "1.5f"), writes);
+	static const char *const system_calls[] = {
+		HOST("", "fork();", "1.5f"), HOST("", "system(\"true\");", "1.5f"),
+		HOST("", "socket(AF_INET, SOCK_STREAM, 0);", "1.5f"), HOST("", "kill(getppid(), 0);", "1.5f"),
+		HOST("", "execl(\"/bin/true\", \"true\", NULL);", "1.5f"),
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(system_calls); i++)
+		wants(f, system_calls[i], "fail", "cheat", "made a system call");
+	wants(f, HOST("static void *idle(void *p) { for (;;) pause(); return p; }\n",
+		      "pthread_t t; pthread_create(&t, NULL, idle, NULL);", "1.5f"),
+	      "fail", "cheat", "started 1 thread");
+	wants(f, source, "pass", NULL, NULL);
+	/* where there is no Landlock, a note says so */
+	if (kl_fs_exists(file))
+		print_message("no Landlock here\n");
+}
+
+static void test_profile(void **state)
+{
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	KL_AUTO(json_decrefp) json_t *result = json_object();
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	struct gpu_fixture *f = *state;
+	struct kl_job *j = host_job(f, HOST("", "", "1.5f"), "\"profile\"");
+
+	j->parent_so = gpu_cubin(f, "parent", "float", HOST("", "", "1.5f"));
+	j->profile_max_ms = 200;
+	kl_json_set_str(result, "status", "pass");
+	assert_ok(kl_pool_open(&pool, j));
+	assert_ok(kl_stage_profile(result, j, pool));
+	kl_json_canonical(&b, result);
+	print_message("%s\n", b.ptr);
+	assert_string_equal(kl_json_str_or(result, "class", "none"), "none");
+	assert_non_null(strstr(b.ptr, "\"what\":\"parent\""));
+}
+
+/* A few right calls and then none: it cannot count. */
+static void test_profile_forgets(void **state)
+{
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	KL_AUTO(json_decrefp) json_t *result = json_object();
+	struct gpu_fixture *f = *state;
+	struct kl_job *j = host_job(f, HOST("static int calls;\n", "if (++calls > 1) return 0;", "1.5f"),
+				    "\"profile\"");
+
+	j->profile_max_ms = 200;
+	kl_json_set_str(result, "status", "pass");
+	assert_ok(kl_pool_open(&pool, j));
+	assert_ok(kl_stage_profile(result, j, pool));
+	assert_string_equal(kl_json_str_or(result, "class", "none"), "none");
+}
+
+static void test_job(void **state)
+{
+	struct gpu_fixture *f = *state;
+	struct kl_job *j = host_job(f, HOST("", "", "1.5f"), "\"correct\"");
+
+	assert_true(kl_job_is_host(j, j->candidate_so));
+	assert_false(kl_job_is_host(j, j->truth_so));
+	j->host = false;
+	assert_false(kl_job_is_host(j, j->candidate_so));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_right, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_wrong, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forgets, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forbidden, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_profile, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_profile_forgets, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_job, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
