@@ -800,7 +800,7 @@ static void close_all(struct kl_mismatch *m, const struct view *v, const struct 
 	free(s.slot);
 }
 
-/* Pieces of the i-th group of a batch that have to be looked at closely; elementwise each stands for itself. */
+/* Pieces of the i-th group of a batch to be looked at closely; elementwise each stands for itself. */
 static size_t put_unclear(size_t *out, struct kl_mismatch *m, const struct pass *p, size_t i)
 {
 	bool alone = p->v->rule->kind == KL_RULE_ELEMENTWISE && kl_dtype_is_float(p->v->dtype);

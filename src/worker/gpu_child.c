@@ -18,10 +18,12 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/par.h"
 #include "base/rng.h"
 #include "base/vec.h"
 
 #define PAGE ((uint64_t)4096)
+#define SPARE_BYTES ((uint64_t)1 << 30)	/* more is given back to the system at once */
 /* A driver that wakes a GPU up, and one that has to end a kernel that never would, take their time. */
 #define START_MS 120000
 #define ASK_MS 60000
@@ -132,6 +134,7 @@ void kl_gpu_child_free(struct kl_gpu_child *c)
 	if (!c)
 		return;
 	kl_gpu_child_kill(c);
+	kl_gpu_host_release(&c->spare);
 	free(c->cubin);
 	free(c);
 }
@@ -264,6 +267,7 @@ int kl_gpu_child_start(struct kl_gpu_child **out)
 	int err;
 
 	c->socket = -1;
+	c->spare.fd = -1;
 	if ((err = spawn(c)) < 0 ||
 	    (err = kl_gpu_child_ask(c, &q, sizeof(q), -1, &c->hello.r, sizeof(c->hello), START_MS)) < 0)
 		return err;
@@ -391,19 +395,25 @@ int kl_gpu_child_threads(const struct kl_gpu_child *c)
 	return at && sscanf(at, "\nThreads: %d", &n) == 1 ? n : -1;
 }
 
+/* Where each tensor lies; bytes of all. */
+static uint64_t lay_out(uint64_t *offset, const struct kl_gpu_tensor_layout *layout, size_t n)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		offset[i] = bytes;
+		if (layout[i].tensor)
+			bytes += (layout[i].bytes + PAGE - 1) / PAGE * PAGE;
+	}
+	return bytes ? bytes : PAGE;
+}
+
 int kl_gpu_host_make(struct kl_gpu_host *h, const struct kl_gpu_tensor_layout *layout, size_t n)
 {
 	void *p;
 	int err;
 
-	h->bytes = 0;
-	for (size_t i = 0; i < n; i++) {
-		h->offset[i] = h->bytes;
-		if (layout[i].tensor)
-			h->bytes += (layout[i].bytes + PAGE - 1) / PAGE * PAGE;
-	}
-	if (!h->bytes)
-		h->bytes = PAGE;
+	h->bytes = lay_out(h->offset, layout, n);
 	h->fd = memfd_create("tensors", MFD_CLOEXEC);
 	if (h->fd < 0)
 		return kl_error_errno("cannot make shared memory");
@@ -417,7 +427,34 @@ int kl_gpu_host_make(struct kl_gpu_host *h, const struct kl_gpu_tensor_layout *l
 	if (p == MAP_FAILED)
 		return kl_error_errno("cannot map shared memory");
 	h->at = p;
+	kl_par_populate(h->at, h->bytes, true);
 	return 0;
+}
+
+int kl_gpu_child_host(struct kl_gpu_child *c, struct kl_gpu_host *h,
+		      const struct kl_gpu_tensor_layout *layout, size_t n)
+{
+	uint64_t offset[KL_GPU_MAX_TENSORS];
+
+	if (n > KL_GPU_MAX_TENSORS)
+		return kl_error(KL_EINVALID, "%zu arguments are too many", n);
+	if (!c->spare.at || c->spare.bytes < lay_out(offset, layout, n))
+		return kl_gpu_host_make(h, layout, n);
+	*h = c->spare;
+	memcpy(h->offset, offset, n * sizeof(offset[0]));
+	c->spare = (struct kl_gpu_host)KL_GPU_HOST_INIT;
+	return 0;
+}
+
+void kl_gpu_child_host_back(struct kl_gpu_child *c, struct kl_gpu_host *h)
+{
+	if (!h->at || c->launcher.r.head.magic || h->bytes > SPARE_BYTES || h->bytes < c->spare.bytes) {
+		kl_gpu_host_release(h);
+		return;
+	}
+	kl_gpu_host_release(&c->spare);
+	c->spare = *h;
+	*h = (struct kl_gpu_host)KL_GPU_HOST_INIT;
 }
 
 void kl_gpu_host_release(struct kl_gpu_host *h)

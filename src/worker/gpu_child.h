@@ -24,6 +24,15 @@
  *	memcpy(host...)
  *	kl_gpu_child_call(c, 0, &call, &called);
  */
+/* The host's side of a set: one shared mapping. */
+struct kl_gpu_host {
+	unsigned char *at;
+	uint64_t bytes;
+	int fd;
+	uint64_t offset[KL_GPU_MAX_TENSORS];
+};
+#define KL_GPU_HOST_INIT { .fd = -1 }
+
 struct kl_gpu_child {
 	pid_t pid;			/* 0: gone */
 	int socket;
@@ -33,6 +42,7 @@ struct kl_gpu_child {
 	bool stuck;			/* it had to be killed while a kernel ran, or did not answer */
 	char *cubin;			/* what slot 0 holds, for gpu_keep.c */
 	struct kl_gpu_launcher_ready launcher;	/* host code: what its process is like */
+	struct kl_gpu_host spare;	/* memory that this process had before, for its next set; at NULL: none */
 };
 
 /** Spawn and greet. KL_ECANNOT: no GPU, no driver, too old: the message says. */
@@ -66,16 +76,16 @@ int kl_gpu_child_launch(struct kl_gpu_child *c, uint32_t set, const int64_t *dim
 /** Threads of its process; -1: not known. */
 int kl_gpu_child_threads(const struct kl_gpu_child *c);
 
-/* The host's side of a set: one shared mapping. */
-struct kl_gpu_host {
-	unsigned char *at;
-	uint64_t bytes;
-	int fd;
-	uint64_t offset[KL_GPU_MAX_TENSORS];
-};
-#define KL_GPU_HOST_INIT { .fd = -1 }
 int kl_gpu_host_make(struct kl_gpu_host *h, const struct kl_gpu_tensor_layout *layout, size_t n);
 void kl_gpu_host_release(struct kl_gpu_host *h);
+/**
+ * The same from what this very process gave back, if that is large enough: fresh memory is dear. Never
+ * another's, which may have been an oracle's and hold a truth. Where host code runs it is always fresh.
+ */
+int kl_gpu_child_host(struct kl_gpu_child *c, struct kl_gpu_host *h,
+		      const struct kl_gpu_tensor_layout *layout, size_t n);
+/** Done with it, also when the process is gone. */
+void kl_gpu_child_host_back(struct kl_gpu_child *c, struct kl_gpu_host *h);
 int kl_gpu_child_set(struct kl_gpu_child *c, uint32_t slot,
 		     const struct kl_gpu_tensor_layout *layout, size_t n, bool right,
 		     const struct kl_gpu_host *host);

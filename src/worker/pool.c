@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -185,6 +186,69 @@ static int write_file(const char *path, const char *data, size_t n)
 	return 0;
 }
 
+/*
+ * A member's file being written while the next member is made. What goes wrong is said by who waits for
+ * it: errors are the thread's own.
+ */
+struct writer {
+	pthread_t thread;
+	bool running;
+	char *path, *data;
+	size_t n;
+	int err;
+	char message[300];
+};
+
+static void *write_member(void *p)
+{
+	struct writer *w = p;
+
+	w->err = write_file(w->path, w->data, w->n);
+	if (w->err < 0)
+		snprintf(w->message, sizeof(w->message), "%s", kl_error_last());
+	return NULL;
+}
+
+static void writer_release(struct writer *w)
+{
+	if (w->running)
+		pthread_join(w->thread, NULL);
+	free(w->path);
+	free(w->data);
+	*w = (struct writer){ .err = w->err };
+}
+
+/* The last one stands, or why it does not. */
+static int writer_wait(struct writer *w)
+{
+	int err;
+
+	if (w->running)
+		pthread_join(w->thread, NULL);
+	w->running = false;
+	err = w->err < 0 ? kl_error((enum kl_err)w->err, "%s", w->message) : 0;
+	w->err = 0;
+	writer_release(w);
+	return err;
+}
+
+/* Takes both over. */
+static int writer_start(struct writer *w, char *path, char *data, size_t n)
+{
+	int err = writer_wait(w);
+
+	w->path = path;
+	w->data = data;
+	w->n = n;
+	if (err < 0)
+		return err;
+	w->running = !pthread_create(&w->thread, NULL, write_member, w);
+	if (w->running)
+		return 0;
+	write_member(w);
+	return writer_wait(w);
+}
+
 static int map_member(struct kl_pool *p, const struct kl_job *job, size_t i);
 
 /* Where the members of this one's point begin: with the first noise draw. */
@@ -205,26 +269,32 @@ static int build_twin(char *base, struct kl_pool *p, const struct kl_job *job, s
 						member_seed(p, &p->member[i]), o, made);
 }
 
-static int build_member(struct kl_pool *p, const struct kl_job *job, size_t i, struct kl_oracles *o)
+static int build_member(struct kl_pool *p, const struct kl_job *job, size_t i, struct kl_oracles *o,
+			struct writer *w)
 {
-	KL_AUTO(kl_freep) char *path = member_path(p, i);
 	KL_AUTO(kl_freep) char *base = NULL;
 	struct kl_poolfile l;
 	bool made = true;
-	int err;
+	int err = 0;
 
 	kl_poolfile_init(&l, job, &p->member[i]);
 	base = kl_calloc(1, l.total);
-	if (!strcmp(p->member[i].band, TWIN))
-		err = build_twin(base, p, job, i, o, &made);
-	else
+	if (!strcmp(p->member[i].band, TWIN)) {
+		err = writer_wait(w);
+		if (err == 0)
+			err = build_twin(base, p, job, i, o, &made);
+	} else {
 		err = kl_poolmake(base, job, &p->member[i], member_seed(p, &p->member[i]), o);
-	return err < 0 ? err : write_file(path, base, made ? l.total : 0);
+	}
+	if (err < 0)
+		return err;
+	return writer_start(w, member_path(p, i), kl_steal(&base), made ? l.total : 0);
 }
 
 static int build(struct kl_pool *p, const struct kl_job *job, const json_t *key)
 {
 	KL_AUTO(kl_oracles_release) struct kl_oracles o = { 0 };
+	KL_AUTO(writer_release) struct writer w = { .n = 0 };
 	int err = 0;
 
 	p->seed = job->seed ? job->seed : kl_rng_os_seed();
@@ -235,8 +305,10 @@ static int build(struct kl_pool *p, const struct kl_job *job, const json_t *key)
 			err = kl_oracles_start(&o, job, p->member[i].point);
 		}
 		if (err == 0)
-			err = build_member(p, job, i, &o);
+			err = build_member(p, job, i, &o, &w);
 	}
+	if (err == 0)
+		err = writer_wait(&w);
 	return err < 0 ? err : kl_poolkey_write(p->dir, job, key, p->seed);
 }
 /* -- opening ------------------------------------------------------------ */

@@ -40,8 +40,10 @@ static struct gpu_subject *own(struct kl_subject *s)
 
 static void end(struct gpu_subject *s)
 {
-	if (s->child)
+	if (s->child) {
+		kl_gpu_child_host_back(s->child, &s->host);
 		kl_gpu_keep_back(s->keep, s->child);
+	}
 	kl_gpu_host_release(&s->host);
 	kl_strvec_release(&s->kernel);
 	free(s);
@@ -311,7 +313,7 @@ static int bind_all(struct gpu_subject *s, const struct kl_job *job, const struc
 	if (!plan)
 		return kl_error(KL_EINVALID, "the job has no launch plan for '%s'", spec->so);
 	doc = kl_gpu_doc_make(job, pt, plan, real);
-	if ((err = kl_gpu_host_make(&s->host, s->layout, s->nargs)) < 0 ||
+	if ((err = kl_gpu_child_host(s->child, &s->host, s->layout, s->nargs)) < 0 ||
 	    (err = kl_gpu_child_set(s->child, 0, s->layout, s->nargs, spec->align_right, &s->host)) < 0)
 		return err;
 	return kl_gpu_child_bind(s->child, 0, 0, 0, doc, kl_rng_os_seed(), job->call_ms);
