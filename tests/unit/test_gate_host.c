@@ -6,8 +6,8 @@
 #include "gate/host_symbols.h"
 #include "gate/launch.h"
 
-/* Surfaces of cuda with host code: the contract, the compilation, the audit. tests/cheats/cuda-host has
- * more sources, whose first lines say what becomes of them. */
+/* Surfaces of cuda with host code: the contract, the compilation, the audit. More sources are in
+ * tests/cheats/cuda-host, for tests/t/0620-cuda-host.sh. */
 #define HOST_CONTRACT(surface, args)						\
 	"klineage: 1\nworkload: w\ncase: {op: map, dims: {n: 1024}}\n"		\
 	"surface: {language: cuda, " surface "}\n"				\
@@ -188,50 +188,6 @@ static void test_refused(void **state)
 		KERNEL "int f() { return __real_cudaGetDriverEntryPoint(); }\n" LAUNCH);
 }
 
-/* "gate: fail cheat", "on twice, decided here", "says 'dlopen'" in the first lines of a file */
-static void check_source(const char *name, const char *text)
-{
-	const char *says = strstr(text, "/* says '");
-	bool here = strstr(text, "decided here");
-	struct kl_artefact *a = NULL;
-	char part[64] = "";
-	int err;
-
-	if (says)
-		sscanf(says, "/* says '%63[^']'", part);
-	err = compile(&a, text);
-	kl_artefact_free(a);
-	if (!here && err < 0)		/* on a GPU it may fail */
-		fail_msg("%s: %s: %s", name, kernel.class_ ? kernel.class_ : "-", kl_error_last());
-	if (here && (err != KL_ENO || !kernel.class_ || strcmp(kernel.class_, "cheat") ||
-		     !strstr(kl_error_last(), part)))
-		fail_msg("%s: wanted cheat '%s', got %d %s: %s", name, part, err,
-			 kernel.class_ ? kernel.class_ : "-", err ? kl_error_last() : "accepted");
-}
-
-static void check_sources(const char *dir)
-{
-	KL_AUTO(kl_freep) char *all = kl_asprintf(KL_SOURCE "/tests/cheats/cuda-host/%s", dir);
-	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
-
-	assert_ok(kl_fs_list(&names, all));
-	assert_true(names.n >= 3);
-	for (size_t i = 0; i < names.n; i++) {
-		KL_AUTO(kl_freep) char *path = kl_fs_join(all, names.v[i]);
-		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-
-		assert_ok(kl_fs_read(&b, path, 1 << 20));
-		check_source(names.v[i], b.ptr);
-	}
-}
-
-static void test_sources(void **state)
-{
-	NEEDS_NVCC();
-	check_sources("accepted");
-	check_sources("refused");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,7 +197,6 @@ int main(void)
 		cmocka_unit_test(test_symbols),
 		cmocka_unit_test(test_compile),
 		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_sources),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
