@@ -65,7 +65,7 @@ static int check_section(const struct kl_osec *s)
 	if (s->type == SHT_INIT_ARRAY || s->type == SHT_FINI_ARRAY || s->type == SHT_PREINIT_ARRAY ||
 	    starts(s->name, ".init_array"))
 		return kl_error(KL_ENO, "has code that runs at load: section '%s' (a static object with a "
-				"constructor, or <iostream>?)", s->name);
+				"constructor?)", s->name);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(usual); i++)
 		if (family(s->name, usual[i]))
 			return 0;

@@ -82,6 +82,7 @@ static const struct kl_file *find_source(const struct kl_surface *s)
 static int lay_out(struct build *b)
 {
 	static const char exports[] = "{ global: " KL_HOST_ENTRY "; klineage_dims; local: *; };\n";
+	static const char iostream[] = "#include \"../klineage_iostream.h\"\n";
 	KL_AUTO(kl_freep) char *sources = kl_fs_join(b->dir, "src-kernel");
 	KL_AUTO(kl_freep) char *tmp = kl_fs_join(b->dir, "tmp-kernel");
 	KL_AUTO(kl_buf_release) struct kl_buf header = KL_BUF_INIT;
@@ -99,6 +100,10 @@ static int lay_out(struct build *b)
 		err = kl_tool_put(b->dir, "rt", "klineage.h", header.ptr, header.len);
 	if (!err)
 		err = kl_tool_put(b->dir, "rt", "host.exports", exports, sizeof(exports) - 1);
+	if (!err)
+		err = kl_tool_put(b->dir, "rt/std", "iostream", iostream, sizeof(iostream) - 1);
+	if (!err)
+		err = kl_tool_put_runtime(b->dir, "klineage_iostream.h");
 	return err ? err : kl_tool_put_runtime(b->dir, "klineage_host.c");
 }
 
@@ -139,6 +144,7 @@ static int compile(struct build *b)
 	kl_strvec_push(&a, host_flags);
 	kl_strvec_push(&a, "-include=rt/klineage.h");
 	kl_strvec_push(&a, "-Isrc-kernel");
+	kl_strvec_push(&a, "-Irt/std");
 	kl_strvec_push(&a, "-o");
 	kl_strvec_push(&a, "kernel.o");
 	kl_strvec_pushf(&a, "src-kernel/%s", b->source->path);

@@ -38,6 +38,16 @@ static void load_runtime(void)
 	}
 }
 
+/* Its <iostream> has no object that would do it at load. */
+static void start_streams(const struct kl_gpu_launcher *l)
+{
+	static _Alignas(16) char object[64];
+	void (*start)(void *) = (void (*)(void *))dlsym(l->lib, "_ZNSt8ios_base4InitC1Ev");
+
+	if (start)
+		start(object);
+}
+
 /* The runtime's own start: it takes the primary context, which is ours. */
 static int start_runtime(const struct kl_gpu_launcher *l)
 {
@@ -155,8 +165,10 @@ int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_devic
 		snprintf(l->why, sizeof(l->why), "%s", kl_error_last());
 		kl_error_clear();
 	}
-	if ((err = load(l, image, n)) < 0 || (err = start_runtime(l)) < 0 ||
-	    (err = remember_variables(l)) < 0 || (err = kl_gpu_seal(&l->files)) < 0)
+	if ((err = load(l, image, n)) < 0 || (err = start_runtime(l)) < 0)
+		return err;
+	start_streams(l);
+	if ((err = remember_variables(l)) < 0 || (err = kl_gpu_seal(&l->files)) < 0)
 		return err;
 	*out = kl_steal(&l);
 	return 0;

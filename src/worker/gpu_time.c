@@ -24,6 +24,7 @@
 /* Twice these can be held back at once. What enqueueing a call may take. */
 #define OUTSIDE_CALLS 12
 #define OUTSIDE_NS 60000.0
+#define OUTSIDE_TRIES 5
 #define BENCH_NS 2.5e8
 #define BENCH_ZERO_NS 1.5e5
 #define BENCH_CALLS 100
@@ -404,17 +405,21 @@ static int cross_check(struct profile *p, json_t *at)
  */
 static int check_outside(struct profile *p, json_t *at)
 {
-	double claimed = p->known[KL_BLOCKS_CANDIDATE].ns, ns;
-	int err;
+	double claimed = p->known[KL_BLOCKS_CANDIDATE].ns, ns = INFINITY, most = 1.25 * claimed + OUTSIDE_NS;
 
 	if (!p->job->host || !(claimed > 0))
 		return 0;
-	if ((err = kl_gpu_timer_outside(p->timer, KL_BLOCKS_CANDIDATE, OUTSIDE_CALLS, &ns)) < 0)
-		return err;
+	/* who is kept from the processor is late once, not each time */
+	for (int i = 0; i < OUTSIDE_TRIES && ns > most; i++) {
+		int err = kl_gpu_timer_outside(p->timer, KL_BLOCKS_CANDIDATE, OUTSIDE_CALLS, &ns);
+
+		if (err < 0)
+			return err;
+	}
 	if (!(ns > 0))
 		return 0;
 	kl_json_set_int(at, "outside_ns", llround(ns));
-	if (ns <= 1.25 * claimed + OUTSIDE_NS)
+	if (ns <= most)
 		return 0;
 	return kl_profile_fail(p->result, "cheat", "a call at '%s' takes %.0f ns by the worker's clock, but "
 			       "its process says %.0f ns", p->point->id, ns, claimed);

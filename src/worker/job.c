@@ -672,7 +672,8 @@ static int parse_profile(struct kl_job *j, const json_t *doc)
 static int parse_entries(struct kl_job *j, const json_t *doc)
 {
 	static const char *const cuda_only[] = {
-		"dims", "arch", "plan", "parent_plan", "oracle_plan", "baseline_cubin", "baseline_plan"
+		"dims", "arch", "plan", "parent_plan", "oracle_plan", "baseline_cubin", "baseline_plan",
+		"host", "kernels",
 	};
 	int err;
 
@@ -825,10 +826,12 @@ static int parse_plans(struct kl_job *j, const json_t *doc)
 		if (j->arg[i].role == KL_ROLE_DIM)
 			return kl_error(KL_EINVALID, "argument '%s': dims are passed by the plan",
 					j->arg[i].name);
-	if ((err = parse_plan(&j->plan, j, doc, "plan", j->candidate_so != NULL)) < 0 ||
-	    (err = parse_plan(&j->parent_plan, j, doc, "parent_plan", j->parent_so != NULL)) < 0 ||
+	if ((err = parse_plan(&j->plan, j, doc, "plan", j->candidate_so && !j->host)) < 0 ||
+	    (err = parse_plan(&j->parent_plan, j, doc, "parent_plan", j->parent_so && !j->host)) < 0 ||
 	    (err = parse_plan(&j->baseline_plan, j, doc, "baseline_plan", j->baseline_so != NULL)) < 0)
 		return err;
+	if (j->host && (j->plan || j->parent_plan))
+		return kl_error(KL_EINVALID, "host code launches by itself: it has no 'plan'");
 	return parse_plan(&j->oracle_plan, j, doc, "oracle_plan", true);
 }
 
@@ -838,7 +841,7 @@ static int parse(struct kl_job *j, const json_t *doc)
 		"schema", "surface", "entry", "oracle_entry", "truth", "honest", "candidate",
 		"parent", "baseline", "isa", "pool", "args", "points", "accept", "exact", "bands",
 		"deterministic", "do", "seed", "arena_bytes", "call_ms", "profile",
-		"dims", "arch", "plan", "parent_plan", "oracle_plan", "baseline_cubin",
+		"dims", "arch", "plan", "parent_plan", "oracle_plan", "host", "kernels", "baseline_cubin",
 		"baseline_plan", NULL
 	};
 	int err;

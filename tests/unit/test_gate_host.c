@@ -105,8 +105,8 @@ static void test_symbols(void **state)
 		"mprotect", "open", "getenv", "clock_gettime", "syscall", "cudaStreamCreate", "cudaEventRecord",
 		"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaHostAlloc", "cudaMalloc", "cudaLaunchHostFunc",
 		"cudaGraphLaunch", "cudaLibraryLoadData", "cuModuleLoadData", "cuGetProcAddress_v2",
-		"cublasCreate_v2", "cudnnCreate", "_ZNSt6thread15_M_start_threadE", "_ZSt4cout", "",
-		"__real_cudaGetDriverEntryPoint", "_ZStls", "ioctl", "cudaIpcOpenMemHandle",
+		"cublasCreate_v2", "cudnnCreate", "_ZNSt6thread15_M_start_threadE", "",
+		"__real_cudaGetDriverEntryPoint", "_ZNSt13basic_filebufIcSt11char_traitsIcEEC1Ev", "ioctl", "cudaIpcOpenMemHandle",
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(may); i++)
@@ -155,6 +155,10 @@ static void test_compile(void **state)
 	assert_true(kl_fs_exists(a->so));
 	assert_int_equal(a->kernels.n, 1);
 	assert_string_equal(a->kernels.v[0], "_Z1kPKfPf");
+	kl_artefact_free(kl_steal(&a));
+	if (compile(&a, "#include <iostream>\n#include <sstream>\n" KERNEL
+		    "void f(int v) { std::ostringstream o; o << v; std::cerr << o.str() << std::endl; }\n" LAUNCH) < 0)
+		fail_msg("%s: %s", kernel.class_ ? kernel.class_ : "-", kl_error_last());
 	/* what the host does is part of what the code is */
 	assert_ok(compile(&b, KERNEL "int klineage_launch(void *const *in, void *const *out, void *stream) { "
 		"k<<<1, 128, 0, (cudaStream_t)stream>>>((const float *)in[0], (float *)out[0]); return 0; }\n"));
@@ -166,6 +170,10 @@ static void test_compile(void **state)
 	refused("compile", "No such file", "#include \"/etc/hostname\"\n");
 }
 
+#define STRING_(x) #x
+#define STRING(x) STRING_(x)
+#define CXX STRING(__GNUC__)
+
 static void test_refused(void **state)
 {
 	NEEDS_NVCC();
@@ -175,7 +183,9 @@ static void test_refused(void **state)
 		"{ y[threadIdx.x] = x[threadIdx.x] + counter++; }\n" LAUNCH);
 	refused("cheat", "thread-local", KERNEL "static thread_local int seen;\n"
 		"int *where() { return &seen; }\n" LAUNCH);
-	refused("cheat", "runs at load", "#include <iostream>\n" KERNEL LAUNCH);
+	refused("cheat", "basic_", "#include <fstream>\n" KERNEL "void f() { std::ofstream(\"x\") << 1; }\n" LAUNCH);
+	/* the compiler's own */
+	refused("cheat", "runs at load", "#include </usr/include/c++/" CXX "/iostream>\n" KERNEL LAUNCH);
 	refused("cheat", "runs at load", KERNEL "struct S { int v; S() { v = kl_dim(n); } };\nS s;\n" LAUNCH);
 	refused("cheat", "section", KERNEL "__attribute__((section(\".mine\"))) int v = 1;\n" LAUNCH);
 	refused("cheat", "", KERNEL "asm(\".section .preinit_array,\\\"aw\\\"\\n.quad klineage_launch\\n.text\");\n" LAUNCH);

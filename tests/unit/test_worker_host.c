@@ -33,15 +33,10 @@ static int teardown(void **state)
 	"	void *arg[] = { (void *)&in[0], (void *)&out[0], &n, &by };\n	" before		\
 	"\n	return fakeLaunch(scale, scale_params, arg);\n}\n"
 
-/* The job of the fixture, with a shared object in place of the cubin. */
+/* The job of the fixture with a shared object in place of the cubin, as the gate writes it. */
 static struct kl_job *host_job(struct gpu_fixture *f, const char *source, const char *stages)
 {
-	struct kl_job *j = gpu_job_of(f, source, NULL, stages);
-
-	j->host = true;
-	kl_plan_free(j->plan);
-	j->plan = NULL;
-	return j;
+	return gpu_job_of(f, source, "null,\"host\":true,\"kernels\":[\"scale\"]", stages);
 }
 
 static json_t *correct(struct kl_job *j)
@@ -164,9 +159,13 @@ static void test_job(void **state)
 	struct gpu_fixture *f = *state;
 	struct kl_job *j = host_job(f, HOST("", "", "1.5f"), "\"correct\"");
 
+	assert_true(j->host);
+	assert_null(j->plan);
+	assert_true(kl_strvec_has(&j->kernel, "scale"));
 	assert_true(kl_job_is_host(j, j->candidate_so));
 	assert_false(kl_job_is_host(j, j->truth_so));
-	j->host = false;
+	j = gpu_job(f, NULL, NULL);
+	assert_false(j->host);
 	assert_false(kl_job_is_host(j, j->candidate_so));
 }
 
