@@ -24,8 +24,7 @@ struct subject {
 	bool there;
 	uint32_t bind[KL_GPU_TIME_CALLS];
 	struct kl_gpu_baseline *vendor;		/* NULL: bound */
-	struct kl_cu_graph_exec *graph;		/* of a batch ... */
-	uint32_t ngraph, graph_of[KL_GPU_TIME_CALLS];	/* ... on these sets */
+	struct kl_cu_graph_exec *graph;		/* of the last batch */
 	bool no_graph;
 };
 
@@ -520,11 +519,6 @@ static int visit_calls(struct time *t, struct subject *x, const struct kl_gpu_ti
 
 /* -- a visit: all calls at once ---------------------------------------------------------- */
 
-static bool same_sets(const struct subject *x, const struct kl_gpu_time_visit *q)
-{
-	return x->ngraph == q->ncall && !memcmp(x->graph_of, q->which, q->ncall * sizeof(q->which[0]));
-}
-
 static int launch_all(struct time *t, struct subject *x, const struct kl_gpu_time_visit *q, int *which)
 {
 	int rc = 0;
@@ -534,15 +528,18 @@ static int launch_all(struct time *t, struct subject *x, const struct kl_gpu_tim
 	return rc;
 }
 
-/* A graph of the calls; without one where it cannot be captured. */
+/*
+ * A graph of the calls; without one where it cannot be captured. Made anew for every batch: one
+ * graph is faster than its like by up to one in a hundred, for as long as it lives.
+ */
 static void make_graph(struct time *t, struct subject *x, const struct kl_gpu_time_visit *q)
 {
 	struct kl_cu_graph *g = NULL;
 	int which, rc;
 
-	if (x->no_graph || (x->graph && same_sets(x, q)))
-		return;
 	drop_graph(t, x);
+	if (x->no_graph)
+		return;
 	rc = t->cu->capture_begin(t->device->stream, 2 /* relaxed: this thread alone, any call */);
 	if (!rc) {
 		rc = launch_all(t, x, q, &which);
@@ -556,10 +553,7 @@ static void make_graph(struct time *t, struct subject *x, const struct kl_gpu_ti
 	if (rc) {
 		x->graph = NULL;
 		x->no_graph = true;
-		return;
 	}
-	x->ngraph = q->ncall;
-	memcpy(x->graph_of, q->which, sizeof(x->graph_of));
 }
 
 static int prepare_batch(struct time *t, struct subject *x, const struct kl_gpu_time_visit *q)
