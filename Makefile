@@ -98,6 +98,7 @@ $(B)/tests/fake/libcuda.so.1: tests/fake/cuda.c tests/fake/kernel.h
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wno-unused-parameter -shared -fPIC -o $@ $< -lpthread -ldl
 $(B)/tests/test_worker_gpu $(B)/tests/test_worker_gpu_time $(B)/tests/test_worker_host: $(B)/tests/fake/libcuda.so.1
 $(B)/tests/test_worker_gpu $(B)/tests/test_worker_gpu_time $(B)/tests/test_worker_host: ALL_CFLAGS += -DKL_BUILD='"$(B)"'
+$(B)/tests/test_worker_gpu_baseline: ALL_CFLAGS += -isystem /usr/local/cuda/include
 
 # what tests/device/run.sh runs on a machine with a GPU; needs nvcc
 DEVICE_CUBIN := $(addprefix $(B)/device/,kernels.cubin truth.cubin honest.cubin sm_80.cubin)

@@ -45,7 +45,7 @@ static int describe_end(const struct kl_proc_result *res, struct kl_buf *words)
 /* what device libraries are found and chosen by; nothing else of the user's environment comes in */
 static const char *const kept[] = {
 	"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "LD_LIBRARY_PATH", "NVIDIA_VISIBLE_DEVICES",
-	"NVIDIA_DRIVER_CAPABILITIES",
+	"NVIDIA_DRIVER_CAPABILITIES", "KLINEAGE_CUDA_LIBRARIES",
 };
 
 static void clean_environment(struct kl_strvec *env, const char *dir)
