@@ -246,6 +246,10 @@ static void write_plans(json_t *job, const struct kl_job_spec *s)
 	kl_json_set(job, "plan", s->plan ? json_deep_copy(s->plan) : json_null());
 	kl_json_set(job, "parent_plan", s->parent_plan ? json_deep_copy(s->parent_plan) : json_null());
 	kl_json_set(job, "oracle_plan", s->oracle_plan ? json_deep_copy(s->oracle_plan) : json_null());
+	if (!s->baseline_cubin)
+		return;
+	kl_json_set_str(job, "baseline_cubin", s->baseline_cubin);
+	kl_json_set(job, "baseline_plan", json_deep_copy(s->baseline_plan));
 }
 
 int kl_job_write(json_t **out, const struct kl_job_spec *s)

@@ -22,6 +22,9 @@ struct kl_job_spec {
 	/* cuda: launch plans, as kl_launch has them; parent_plan NULL without a parent */
 	const json_t *plan, *parent_plan, *oracle_plan;
 	const char *arch;			/* cuda: "sm_90a" */
+	/* cuda: the baseline, where it is a kernel of ours (baseline_cuda.h); else NULL */
+	const char *baseline_cubin;
+	const json_t *baseline_plan;
 	const char *pool;			/* directory, made by the worker */
 	bool audit, correct, profile;
 	uint64_t seed;				/* 0: from the system */

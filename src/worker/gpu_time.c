@@ -17,8 +17,10 @@
 #define VISIT_NS 3e6
 /* What is around a call: poison, flush, fingerprint. */
 #define AROUND_NS 3e5
-/* Batches of a visit. */
+/* Batches of a visit; of very brief kernels more, since an event is off by more of them. */
 #define BATCHES 4
+#define MORE_BATCHES 10
+#define VERY_BRIEF_NS 6000.0
 /* When a call takes longer, one measurement a block is enough. */
 #define DEAR_NS 1e7
 #define SLOPE_NS 2e6
@@ -274,8 +276,8 @@ static int visit_in_time(struct profile *p, int who, bool batch, size_t calls, d
 
 static int measure(struct profile *p, int who, bool batch, size_t calls, double *ns)
 {
-	double one[BATCHES];
-	int n = batch ? BATCHES : 1, err;
+	double one[MORE_BATCHES];
+	int n = !batch ? 1 : p->known[KL_BLOCKS_CANDIDATE].ns < VERY_BRIEF_NS ? MORE_BATCHES : BATCHES, err;
 
 	*ns = NAN;
 	for (int i = 0; i < n; i++)

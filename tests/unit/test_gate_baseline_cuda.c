@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Baselines that are kernels of ours fit the contracts that are shipped with them, and compile as candidates do. */
+#include "cuda_kernel.h"
+
+#include "gate/baseline_cuda.h"
+
+static struct cuda_kernel kernel;
+
+static int setup(void **state)
+{
+	cuda_setup(&kernel);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	cuda_teardown(&kernel);
+	return 0;
+}
+
+/* `text` NULL: the shipped contract of that workload. */
+static int baseline(struct kl_baseline_cuda **out, const char *workload, const char *text)
+{
+	KL_AUTO(kl_freep) char *relative = kl_asprintf("templates/workloads/%s/klineage.yaml", workload);
+	KL_AUTO(kl_freep) char *path = NULL, *dir = kl_fs_join(kernel.dir, workload);
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	KL_AUTO(kl_contract_freep) struct kl_contract *c = NULL;
+	struct kl_surface s = { 0 };
+
+	if (!text) {
+		assert_ok(kl_fs_share(&path, relative));
+		assert_ok(kl_fs_read(&buf, path, 1 << 20));
+		text = buf.ptr;
+	}
+	assert_ok(kl_contract_parse(&c, "klineage.yaml", text, strlen(text)));
+	s.contract = c;
+	return kl_baseline_cuda(out, &kernel.jail, &kernel.nvcc, &s, "sm_90a", dir);
+}
+
+static void test_shipped(void **state)
+{
+	static const char *const workloads[] = {
+		"cuda-topk", "cuda-gdn-cumsum", "cuda-gdn-kkt", "cuda-gdn-fwd", "cuda-gdn",
+	};
+
+	if (!kernel.there)
+		skip();
+	for (size_t i = 0; i < KL_ARRAY_SIZE(workloads); i++) {
+		KL_AUTO(kl_baseline_cuda_freep) struct kl_baseline_cuda *b = NULL;
+
+		assert_ok(baseline(&b, workloads[i], NULL));
+		assert_true(kl_fs_exists(b->cubin));
+		assert_non_null(json_object_get(b->plan, "launch"));
+	}
+}
+
+static void test_not_ours(void **state)
+{
+	struct kl_baseline_cuda *b = NULL;
+
+	assert_int_equal(baseline(&b, "cuda-gemm", NULL), KL_ENOTFOUND);
+	assert_null(b);
+}
+
+/* A contract with other names: the comparison is left out, and why is said. */
+static void test_does_not_fit(void **state)
+{
+	static const char text[] = CUDA_CONTRACT "baseline: cub.topk\n";
+	struct kl_baseline_cuda *b = NULL;
+
+	assert_error(KL_ECANNOT, "baseline 'cub.topk': cub.topk.yaml:", baseline(&b, "w", text));
+	assert_null(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shipped),
+		cmocka_unit_test(test_not_ours),
+		cmocka_unit_test(test_does_not_fit),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
