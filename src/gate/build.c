@@ -31,6 +31,11 @@ static void oracle_free(void *p)
 	free(o);
 }
 
+static void baseline_free(void *p)
+{
+	kl_baseline_cuda_free(p);
+}
+
 static bool asks_for_device(const struct kl_builder *b)
 {
 	return b->platform && !strncmp(b->platform, "cuda", 4);
@@ -43,6 +48,7 @@ int kl_builder_open(struct kl_builder *b)
 
 	b->built.free_value = built_free;
 	b->oracle.free_value = oracle_free;
+	b->baseline.free_value = baseline_free;
 	if (asks_for_device(b))
 		return 0;
 	err = kl_platform_detect(&b->cpu, b->platform);
@@ -57,6 +63,7 @@ void kl_builder_release(struct kl_builder *b)
 {
 	kl_map_release(&b->built);
 	kl_map_release(&b->oracle);
+	kl_map_release(&b->baseline);
 	kl_nvcc_release(&b->nvcc);
 }
 
@@ -193,4 +200,26 @@ int kl_builder_oracle(const struct kl_built_oracle **out, struct kl_builder *b, 
 	kl_map_put(&b->oracle, s->contract_digest, to);
 	*out = to;
 	return 0;
+}
+
+/* -- baselines ----------------------------------------------------------------------------------- */
+
+const struct kl_baseline_cuda *kl_builder_baseline(struct kl_builder *b, const struct kl_surface *s,
+						   const char *arch)
+{
+	KL_AUTO(kl_freep) char *key = kl_asprintf("%s-%s", s->contract_digest, arch);
+	KL_AUTO(kl_freep) char *dir = kl_asprintf("%s/base-%.16s-%s", b->dir, s->contract_digest, arch);
+	struct kl_baseline_cuda *to = kl_map_get(&b->baseline, key);
+	int err;
+
+	if (to || !kl_contract_is_cuda(s->contract) || !s->contract->baseline || want_nvcc(b) < 0)
+		return to;
+	err = kl_baseline_cuda(&to, b->jail, &b->nvcc, s, arch, dir);
+	if (err < 0 && err != KL_ENOTFOUND)	/* the comparison is left out, no more */
+		kl_progress_say(b->progress, "%s", kl_error_last());
+	kl_error_clear();
+	if (err < 0)
+		return NULL;
+	kl_map_put(&b->baseline, key, to);
+	return to;
 }

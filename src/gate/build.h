@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "base/progress.h"
+#include "gate/baseline_cuda.h"
 #include "gate/compile.h"
 #include "gate/launch.h"
 #include "gate/nvcc.h"
@@ -42,6 +43,7 @@ struct kl_builder {
 	struct kl_nvcc nvcc;		/* nvcc NULL: not looked for yet */
 	struct kl_map built;		/* surface and contract -> struct kl_built */
 	struct kl_map oracle;		/* contract -> struct kl_built_oracle */
+	struct kl_map baseline;		/* contract -> struct kl_baseline_cuda */
 };
 
 /** `platform` is checked for its form, and that of the machine for it. */
@@ -59,5 +61,9 @@ int kl_builder_surface(const struct kl_built **out, struct kl_builder *b, const 
 
 /** KL_ECANNOT, whatever is wrong with an oracle: no kernel can be judged by it. Borrowed. */
 int kl_builder_oracle(const struct kl_built_oracle **out, struct kl_builder *b, const struct kl_surface *s);
+
+/** The contract's baseline for `arch`, if it is a kernel of ours and can be had; else NULL. Borrowed. */
+const struct kl_baseline_cuda *kl_builder_baseline(struct kl_builder *b, const struct kl_surface *s,
+						   const char *arch);
 
 #endif

@@ -149,7 +149,13 @@ static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s,
 		.seed = g->o.seed,
 		.profile_max_ms = g->o.profile_ms ? g->o.profile_ms : PROFILE_MS,
 	};
+	const struct kl_baseline_cuda *base =
+		spec.profile && spec.arch ? kl_builder_baseline(&g->builder, s, spec.arch) : NULL;
 
+	if (base) {
+		spec.baseline_cubin = base->cubin;
+		spec.baseline_plan = base->plan;
+	}
 	return kl_job_write(job, &spec);
 }
 

@@ -12,7 +12,7 @@
 #define MAX_MANIFEST ((size_t)64 << 20)
 #define MANIFEST "manifest.json"
 
-static const char *const object_key[] = { "truth", "honest", "candidate", "parent" };
+static const char *const object_key[] = { "truth", "honest", "candidate", "parent", "baseline_cubin" };
 
 void kl_unpacked_release(struct kl_unpacked *u)
 {
