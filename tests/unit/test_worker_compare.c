@@ -590,7 +590,7 @@ static void pieces_are_put_together_in_order(void **state)
 	KL_AUTO(kl_freep) float *y = kl_malloc(M * sizeof(*y));
 	const void *got[KL_JOB_MAX_ARGS] = { y };
 	const size_t wrong[] = { ((size_t)450 * Y + 1) * Z + 7, ((size_t)20 * Y + 1) * Z + 250,
-				 ((size_t)300 * Y + 2) * Z + 9 };
+				 ((size_t)499 * Y + 2) * Z + 9 };	/* the last on a border */
 	struct kl_mismatch x;
 
 	fx_arg(f, "y", KL_ROLE_OUT, KL_F32, NULL);
@@ -618,6 +618,7 @@ static void pieces_are_put_together_in_order(void **state)
 			y[wrong[i]] = NAN;
 		assert_int_equal(kl_compare(&x, &f->job, &m, got), KL_ENO);
 		assert_int_equal(x.bad, KL_ARRAY_SIZE(wrong));
+		assert_false(x.edge_only);
 		assert_int_equal((x.index[0] * Y + x.index[1]) * Z + x.index[2], wrong[1]);
 		assert_string_equal(x.wanted[0] ? x.why : "", kind == KL_RULE_EXACT ?
 				    "must be bit-equal to the truth" : "nan where the truth is a number");

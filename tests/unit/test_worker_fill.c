@@ -129,7 +129,17 @@ static void blocks_are_drawn_alike(void **state)
 		assert_ok(make_large(b, 100, fills[f], false));
 		assert_memory_equal(a, b, (size_t)100 * ROW * sizeof(*a));
 	}
+	assert_ok(make_large(b, LONG, fills[3], false));
 	assert_ok(make_large(a, LONG, fills[0], false));
+	/* sums run on from block to block */
+	for (int i = 0; i < LONG; i++)
+		for (int c = 0; c < ROW; c += 37) {
+			double sum = 0;
+
+			for (int k = i / 7 * 7; k <= i; k++)
+				sum += a[k * ROW + c];
+			assert_true(fabs(sum - b[i * ROW + c]) < 1e-5);
+		}
 	for (int x = 0; x < LONG; x += BLOCK_ROWS)
 		for (int y = 0; y < x; y += BLOCK_ROWS)
 			assert_int_not_equal(memcmp(a + x * ROW, a + y * ROW, 8 * sizeof(*a)), 0);
