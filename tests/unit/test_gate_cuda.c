@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda_kernel.h"
 
-#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/proc.h"
+#include "gate/cubin.h"
+#include "text/digest.h"
 
 static struct cuda_kernel kernel;
 
@@ -210,6 +214,75 @@ static void test_oracle(void **state)
 		     kl_compile_cuda_oracle(&kernel.jail, &kernel.nvcc, &kernel.surface, l, kernel.dir));
 }
 
+/* A cubin made elsewhere: judged by its machine code, which needs nvdisasm. */
+static int import(struct kl_artefact **out, const char *cubin, const char *kernel_name)
+{
+	static const char text[] = "klineage: 1\nworkload: w\ncase: {op: map, dims: {n: 1024}}\n"
+		"surface: {language: cuda, sources: [k.cubin, launch.yaml]}\n"
+		"args:\n  - {name: x, kind: in, dtype: f32, shape: [n]}\n"
+		"  - {name: y, kind: out, dtype: f32, shape: [n]}\n"
+		"oracle: {language: cuda, sources: [oracle.cu, oracle.yaml]}\naccept: {rule: noise}\n";
+	KL_AUTO(kl_launch_freep) struct kl_launch *l = NULL;
+	KL_AUTO(kl_contract_freep) struct kl_contract *c = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf data = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *plan = NULL;
+	struct kl_file file[2];
+	struct kl_surface s = { .file = file, .nfile = 2, .dir = (char *)"" };
+	char hex[KL_DIGEST_HEX];
+
+	assert_ok(kl_contract_parse(&c, "klineage.yaml", text, strlen(text)));
+	assert_ok(kl_fs_read(&data, cubin, KL_CUBIN_MAX_BYTES));
+	kl_digest_hex(hex, data.ptr, data.len);
+	plan = kl_asprintf("klineage-launch: 1\nartefact: {cubin: k.cubin, arch: sm_90a, sha256: %s, producer: nvcc}\n"
+			   "launch:\n  - {kernel: %s, grid: [4], block: [256], args: [x, y]}\n", hex, kernel_name);
+	s.contract = c;
+	cuda_file(&file[0], "k.cubin", "");
+	file[0].data = data.ptr;
+	file[0].len = data.len;
+	cuda_file(&file[1], "launch.yaml", plan);
+	assert_ok(kl_launch_read(&l, &s, false));
+	kernel.class_ = NULL;
+	return kl_compile_cuda(out, &kernel.class_, &kernel.jail, &kernel.nvcc, &s, l, kernel.dir);
+}
+
+static void test_import(void **state)
+{
+	static const struct { const char *source, *refused; } cases[] = {
+		{ K "{ " I "float4 v = ((const float4 *)x)[i & 63]; y[i] = v.x + v.y + v.z + v.w; }\n", NULL },
+		{ K "{ " I "y[i] = x[i] + (clock64() & 1); }\n", "SR_CLOCK" },
+		{ "__device__ int kept;\n" K "{ " I "y[i] = x[i] + kept++; }\n", "'kept'" },
+	};
+	KL_AUTO(kl_freep) char *from = kl_fs_join(kernel.dir, "made.cubin"), *cu = kl_fs_join(kernel.dir, "made.cu");
+
+	NEEDS_NVCC();
+	for (size_t i = 0; i < KL_ARRAY_SIZE(cases); i++) {
+		const char *argv[] = { kernel.nvcc.nvcc, "-cubin", "-arch=sm_90a", "-o", from, cu, NULL };
+		KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL;
+		int err;
+
+		assert_ok(kl_fs_put(cu, cases[i].source, strlen(cases[i].source), 0644));
+		assert_ok(kl_proc_output(NULL, argv));
+		err = import(&a, from, "k");
+		if (!kernel.nvcc.disasm) {
+			assert_int_equal(err, KL_ECANNOT);
+			assert_contains(kl_error_last(), "nvdisasm");
+			continue;
+		}
+		if (!cases[i].refused) {
+			assert_ok(err);
+			assert_true(kl_strvec_has(&a->facts.features, "ldg.128"));
+			continue;
+		}
+		assert_error(KL_ENO, cases[i].refused, err);
+		assert_string_equal(kernel.class_, "cheat");
+	}
+	assert_error(KL_ENO, "which the code does not define", import(&(struct kl_artefact *){ NULL }, from, "other"));
+	assert_string_equal(kernel.class_, "launch");
+	/* cut short, and changed: never more than a refusal */
+	assert_int_equal(truncate(from, 700), 0);
+	assert_error(KL_ENO, "", import(&(struct kl_artefact *){ NULL }, from, "k"));
+}
+
 /* The toolkit is where the setting says, or there is none. */
 static void test_toolkit(void **state)
 {
@@ -241,6 +314,7 @@ int main(void)
 		cmocka_unit_test(test_clocks),
 		cmocka_unit_test(test_launch),
 		cmocka_unit_test(test_oracle),
+		cmocka_unit_test(test_import),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
