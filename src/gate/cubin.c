@@ -15,6 +15,9 @@
 #define EM_CUDA 190
 #endif
 #define STO_CUDA_ENTRY 0x10
+#define MOST_THREADS 1024
+#define MOST_REGISTERS 1024
+#define MOST_SMEM (1 << 30)
 #define SYSTEM_SMEM 1024		/* what the system keeps of a block's shared memory from sm_80 on */
 
 /* Attributes of .nv.info: a byte of format, a byte of name, two bytes of value or of length. */
@@ -235,6 +238,8 @@ static int of_kernel(struct kl_cubin *c, struct kl_cubin_kernel *k, int attr, co
 	case ATTR_CTA_PER_CLUSTER:
 		if (n < 12)
 			return bad("an attribute is cut short");
+		if (u32(v) > MOST_THREADS || u32(v + 4) > MOST_THREADS || u32(v + 8) > MOST_THREADS)
+			return bad("a block or cluster of absurd size");
 		if (attr == ATTR_MAX_THREADS)
 			k->max_threads = (int64_t)u32(v) * u32(v + 4) * u32(v + 8);
 		for (int i = 0; i < 3; i++) {
@@ -261,6 +266,8 @@ static int of_module(struct kl_cubin *c, struct kl_cubin_kernel *none, int attr,
 	for (size_t i = 0; i < c->nkernel; i++)
 		if (!strcmp(c->kernel[i].name, c->sym[u32(v)].name))
 			k = &c->kernel[i];
+	if (attr == ATTR_REGCOUNT && u32(v + 4) > MOST_REGISTERS)
+		return bad("a kernel with absurdly many registers");
 	if (k && attr == ATTR_REGCOUNT)
 		k->registers = u32(v + 4);
 	else if (k)
@@ -296,14 +303,17 @@ static int read_attributes(struct kl_cubin *c, struct kl_cubin_kernel *k, const 
 	return !err && p != end ? bad("attributes that are cut short") : err;
 }
 
-static void static_smem(struct kl_cubin *c, struct kl_cubin_kernel *k)
+static int static_smem(struct kl_cubin *c, struct kl_cubin_kernel *k)
 {
 	KL_AUTO(kl_freep) char *name = kl_asprintf(".nv.shared.%s", k->name);
 	const struct kl_cubin_section *s = kl_cubin_section(c, name);
 
+	if (s && s->size > MOST_SMEM)
+		return bad("a kernel with absurdly much shared memory");
 	k->smem = s ? (int64_t)s->size : 0;
 	if (c->sm >= 80 && k->smem >= SYSTEM_SMEM)
 		k->smem -= SYSTEM_SMEM;
+	return 0;
 }
 
 static int read_info(struct kl_cubin *c)
@@ -324,7 +334,8 @@ static int read_info(struct kl_cubin *c)
 			return kl_error(KL_ENO, "the cubin does not say what kernel '%s' wants passed",
 					c->kernel[i].name);
 		err = read_attributes(c, &c->kernel[i], s, of_kernel);
-		static_smem(c, &c->kernel[i]);
+		if (!err)
+			err = static_smem(c, &c->kernel[i]);
 	}
 	return err;
 }
@@ -363,22 +374,44 @@ static int read_elf(struct kl_cubin *c, Elf *e)
 	return err ? err : read_info(c);
 }
 
-int kl_cubin_read(struct kl_cubin **out, const char *path)
+static int parse(struct kl_cubin *c)
 {
-	KL_AUTO(kl_cubin_freep) struct kl_cubin *c = kl_calloc(1, sizeof(*c));
 	int err;
 	Elf *e;
 
-	c->path = kl_strdup(path);
-	err = slurp(c);
-	if (err < 0)
-		return err;
 	elf_version(EV_CURRENT);
 	e = elf_memory((char *)c->bytes, c->len);
 	if (!e)
 		return bad("it is no ELF file");
 	err = read_elf(c, e);
 	elf_end(e);
+	return err;
+}
+
+int kl_cubin_read(struct kl_cubin **out, const char *path)
+{
+	KL_AUTO(kl_cubin_freep) struct kl_cubin *c = kl_calloc(1, sizeof(*c));
+	int err;
+
+	c->path = kl_strdup(path);
+	err = slurp(c);
+	if (!err)
+		err = parse(c);
+	if (!err)
+		*out = kl_steal(&c);
+	return err;
+}
+
+int kl_cubin_parse(struct kl_cubin **out, const void *data, size_t len)
+{
+	KL_AUTO(kl_cubin_freep) struct kl_cubin *c = kl_calloc(1, sizeof(*c));
+	int err;
+
+	c->path = kl_strdup("");
+	c->bytes = kl_malloc(len + 1);
+	memcpy(c->bytes, data, len);
+	c->len = len;
+	err = parse(c);
 	if (!err)
 		*out = kl_steal(&c);
 	return err;

@@ -65,6 +65,8 @@ struct kl_cubin {
 
 /** KL_ENO: not what ptxas writes, said in the message; KL_EIO: unreadable. */
 int kl_cubin_read(struct kl_cubin **out, const char *path);
+/** From a copy of these bytes. */
+int kl_cubin_parse(struct kl_cubin **out, const void *data, size_t len);
 void kl_cubin_free(struct kl_cubin *c);
 KL_DEFINE_CLEANUP(struct kl_cubin *, kl_cubin_free)
 

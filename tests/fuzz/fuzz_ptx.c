@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fuzz.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "gate/ptx.h"
+
+/*
+ * PTX is what a hostile source made of it. Beside not failing: a special register that stands in a body as
+ * a word of its own must be seen, since the audit rests on it.
+ */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char mark[] = "\n.visible .entry zz_mark(){mov.u64 %rd1,%globaltimer;ret;}\n";
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	const char *kernel = "zz_mark";
+	struct kl_ptx p = { 0 };
+	const struct kl_ptx_fn *f;
+
+	kl_buf_add(&text, data, size);
+	if (kl_ptx_parse(&p, text.ptr, text.len) < 0) {
+		MUST(*kl_error_last());
+		return 0;
+	}
+	for (size_t i = 0; i < p.nfn; i++)
+		MUST(p.fn[i].name[0]);
+	if (p.nfn && p.fn[0].entry && p.fn[0].defined) {
+		const char *name = p.fn[0].name;
+
+		MUST(kl_ptx_reach(&p, &name, 1) == 0 && p.fn[0].reached);
+	}
+	kl_ptx_release(&p);
+	/* what was read to its end leaves nothing open in which code behind it could hide */
+	kl_buf_adds(&text, mark);
+	if (kl_ptx_parse(&p, text.ptr, text.len) < 0)
+		return 0;
+	f = kl_ptx_function(&p, kernel);
+	if (f && f->entry) {
+		MUST(kl_strvec_has(&f->special, "%globaltimer"));
+		MUST(kl_ptx_reach(&p, &kernel, 1) == 0);
+	}
+	kl_ptx_release(&p);
+	return 0;
+}
