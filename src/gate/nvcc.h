@@ -13,7 +13,7 @@
  */
 struct kl_nvcc {
 	char *nvcc;			/* absolute, no symlinks */
-	char *disasm;			/* nvdisasm; NULL: not there, and facts are read from PTX alone */
+	char *disasm;			/* nvdisasm; NULL: facts are read from PTX alone */
 	char *root;			/* what lies above bin/ */
 	const char *readable[2];	/* for struct kl_jail_run */
 	char version[32];		/* "nvcc 13.0.88" */
