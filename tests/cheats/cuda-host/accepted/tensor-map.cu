@@ -31,7 +31,7 @@ int klineage_launch(void *const *in, void *const *out, void *stream)
 {
 	static PFN_cuTensorMapEncodeTiled_v12000 encode;
 	cudaDriverEntryPointQueryResult found;
-	cuuint64_t dims[1] = { (cuuint64_t)kl_dim(n) };
+	cuuint64_t dims[1] = { (cuuint64_t)kl_dim(n) }, strides[1] = { (cuuint64_t)kl_dim(n) * 4 };
 	cuuint32_t box[1] = { BOX }, step[1] = { 1 };
 	CUtensorMap map;
 	void *f = NULL;
@@ -42,7 +42,7 @@ int klineage_launch(void *const *in, void *const *out, void *stream)
 			return 1;
 		encode = (PFN_cuTensorMapEncodeTiled_v12000)f;
 	}
-	if (encode(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 1, in[0], dims, NULL, box, step,
+	if (encode(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 1, in[0], dims, strides, box, step,
 		   CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
 		   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE))
 		return 2;
