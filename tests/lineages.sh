@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tests/lineages.sh [<build directory>] - docs/lineages.md on stdout: each lineage of skills/lineages imported into a scratch
+# repository, as `git klineage log` tells it. Nothing in that page is typed.
+set -u
+top=$(cd "$(dirname "$0")/.." && pwd)
+PATH=$(cd "${1:-$top/build}" && pwd):$PATH
+work=$(mktemp -d "${TMPDIR:-/tmp}/klineage-lineages-XXXXXX")
+trap 'rm -rf "$work"' EXIT INT TERM
+HOME=$work GIT_CONFIG_NOSYSTEM=1 GIT_CEILING_DIRECTORIES=$work LC_ALL=C TZ=UTC
+GIT_AUTHOR_NAME=lineages GIT_AUTHOR_EMAIL=lineages@klineage.invalid
+GIT_COMMITTER_NAME=lineages GIT_COMMITTER_EMAIL=lineages@klineage.invalid
+export PATH HOME GIT_CONFIG_NOSYSTEM GIT_CEILING_DIRECTORIES LC_ALL TZ
+export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
+
+cat <<X
+# Lineages
+
+The lineages under \`skills/lineages\`, as \`git klineage import\` and \`git klineage log\` tell them: made by
+\`tests/lineages.sh >docs/lineages.md\` from the committed data. Import one to read its steps with plain git:
+
+	git klineage import skills/lineages/cuda-topk && git log -p --first-parent <the branch it names>
+X
+git init -q "$work/r" && cd "$work/r" && git commit -q --allow-empty -m start || exit 1
+for dir in "$top"/skills/lineages/*/; do
+	name=$(basename "$dir")
+	git klineage import "$dir" >"$work/said" 2>&1 || { cat "$work/said" >&2; exit 1; }
+	at=$(sed -n 's/.*"name": *"\([^"]*\)".*/\1/p' "$dir/lineage.json" | head -n 1)
+	printf '\n## %s\n\n' "$name"
+	sed -n 's/.*"device":"\([^"]*\)","driver":"\([^"]*\)".*"time":"\([^T]*\)T.*/On \1, driver \2, \3./p' \
+		"$dir/gate.jsonl" | sort -u
+	printf '\n'
+	git klineage log "$name${at:+/$at}" | sed 's/^/	/; s/[ 	]*$//'
+done
