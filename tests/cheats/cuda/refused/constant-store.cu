@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate: fail wrong-all */
+/* gate: fail fault|wrong-all */
 /* on axpy */
 /* Right only from its second call on, by a count in constant memory: nothing that it stores there may last. */
 static __constant__ unsigned calls;

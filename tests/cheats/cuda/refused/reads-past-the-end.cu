@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gate: fail fault */
 /* on axpy */
-/* One element too many is loaded. */
+/* One element too many is loaded; volatile, or the assembler takes the load away. */
 extern "C" __global__ void axpy(const float *x, const float *y, float *z, int n)
 {
 	int i = blockIdx.x * 256 + threadIdx.x;
@@ -9,6 +9,6 @@ extern "C" __global__ void axpy(const float *x, const float *y, float *z, int n)
 
 	if (i >= n)
 		return;
-	asm volatile("ld.global.f32 %0, [%1];" : "=f"(next) : "l"(x + i + 1));
+	asm volatile("ld.volatile.global.f32 %0, [%1];" : "=f"(next) : "l"(x + i + 1));
 	z[i] = 2 * x[i] + y[i];
 }
