@@ -255,7 +255,7 @@ int kl_cudnn_choose(struct kl_cudnn *x, void **ops, int64_t nops, const struct k
 	}
 	x->plan = best;
 	if (!best)
-		return kl_error(KL_ECANNOT, "cuDNN has no kernel for it (%lld tried): status %d", (long long)n,
-				x->rc);
+		return kl_error(KL_ECANNOT, "cuDNN has no kernel for it (%lld tried): status %d",
+				(long long)n, x->rc);
 	return 0;
 }

@@ -111,7 +111,8 @@ static void say_end(struct kl_call *out, const struct kl_gpu_time_visited *v)
 		snprintf(out->what, sizeof(out->what), "left %.180s", v->r.message);
 		break;
 	default:
-		snprintf(out->what, sizeof(out->what), "ended with %s%s%.100s", v->how.name, in, v->how.kernel);
+		snprintf(out->what, sizeof(out->what), "ended with %s%s%.100s", v->how.name, in,
+			 v->how.kernel);
 		break;
 	}
 }
@@ -237,7 +238,8 @@ static int visit(struct profile *p, int who, bool batch, const uint32_t *which, 
 		 double *ns)
 {
 	struct kl_gpu_time_visited v;
-	int err = kl_gpu_timer_visit(p->timer, who, mode_of(p, batch), which, n, warm, kl_rng_u64(&p->rng), &v);
+	int err = kl_gpu_timer_visit(p->timer, who, mode_of(p, batch), which, n, warm,
+				     kl_rng_u64(&p->rng), &v);
 
 	return err < 0 ? err : take(p, who, which, &v, ns);
 }
@@ -359,8 +361,8 @@ static void choose_mode(struct profile *p)
 	p->calls = (size_t)fmax(1, fmin((double)most, VISIT_NS / (ns + AROUND_NS)));
 	if (p->batch && !p->point->hot && p->timer->nset * p->timer->bytes < 2 * p->timer->l2)
 		kl_blocks_note(p->notes,
-			       "%s: %zu sets of tensors are less than twice the L2 cache: the cache is emptied "
-			       "before a batch, not within it", p->point->id, p->timer->nset);
+			       "%s: %zu sets of tensors are less than twice the L2 cache: the cache is "
+			       "emptied before a batch, not within it", p->point->id, p->timer->nset);
 }
 
 /*
@@ -400,7 +402,8 @@ static int cross_check(struct profile *p, json_t *at)
 	if (s.wall_ns > 0)
 		kl_json_set_int(at, "slope_ns", llround(s.wall_ns));
 	if (longer || fabs(s.wall_ns - s.event_ns) > 0.05 * s.event_ns + EVENT_NS + s.spread_ns)
-		kl_blocks_note(p->notes, "%s: one more call takes %.0f ns by the clock, %.0f ns between events",
+		kl_blocks_note(p->notes,
+			       "%s: one more call takes %.0f ns by the clock, %.0f ns between events",
 			       p->point->id, s.wall_ns, s.event_ns);
 	if (longer) {
 		kl_json_set_str(p->result, "status", "inconclusive");
@@ -553,7 +556,8 @@ static int profile_point(struct profile *p, const struct kl_point *pt, struct kl
 	int err;
 
 	if (n < 2)
-		return kl_error(KL_EINVALID, "the pool has %zu inputs for '%s', a profile needs 2", n, pt->id);
+		return kl_error(KL_EINVALID, "the pool has %zu inputs for '%s', a profile needs 2",
+				n, pt->id);
 	p->point = pt;
 	p->there[KL_BLOCKS_CANDIDATE] = p->there[KL_BLOCKS_AGAIN] = true;
 	p->there[KL_BLOCKS_PARENT] = p->job->parent_so != NULL;

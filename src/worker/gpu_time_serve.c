@@ -327,7 +327,8 @@ static int print(struct time *t, uint32_t call, uint32_t place)
 
 static int stamp(struct time *t, uint32_t call, int which)
 {
-	return kl_gpu_stamp_to(&t->tool, t->stamps + (2 * call + (uint64_t)which) * sizeof(struct kl_gpu_stamp));
+	return kl_gpu_stamp_to(&t->tool, t->stamps + (2 * call + (uint64_t)which) *
+						     sizeof(struct kl_gpu_stamp));
 }
 
 /* -- how it ended ---------------------------------------------------------------------- */

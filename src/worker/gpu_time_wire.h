@@ -14,7 +14,7 @@
  *	LAUNCHER who, dims	subject `who` is the process's host code
  *	UPLOAD	set		inputs from the shared memory
  *	FETCH	set		outputs into it
- *	VISIT	who, sets	timed calls, each on a set of its own; fingerprints of what they answer
+ *	VISIT	who, sets	timed calls, each on a set of its own; fingerprints of their answers
  *	SLOPE	who, calls	the same work by the clock and by events, once and twice
  *	BENCH	who		Triton's do_bench
  *

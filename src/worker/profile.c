@@ -202,8 +202,8 @@ static int profile_point(struct profile *p, const struct kl_point *pt, struct kl
 		return err;
 	json_array_append_new(points, kl_blocks_report(&p->blocks, pt->id, p->notes));
 	if (p->disturbed > p->measured / 4)
-		kl_blocks_note(p->notes, "%s: the processors did other work as well: times are processor time",
-			       pt->id);
+		kl_blocks_note(p->notes,
+			       "%s: the processors did other work as well: times are processor time", pt->id);
 	return 0;
 }
 
