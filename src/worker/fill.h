@@ -9,8 +9,8 @@
  *
  * The same fill, seed, extents and dtype give the same bytes, on every
  * machine whose libm agrees. Values are made in double, row of the last axis by row,
- * in the order: kind, `map`, `scale`, `unit`, `lower`, `running`, the band's factor; then stored in the dtype, rounded
- * once. Whole numbers for integer tensors do not pass through double, so that 64-bit
+ * in the order: kind, `map`, `scale`, `unit`, `lower`, `running`, the band's factor; then stored
+ * in the dtype, rounded once. Whole numbers for integer tensors do not pass through double, so that 64-bit
  * ranges are exact. Rows are drawn in blocks of at most 65536 elements (of one row at least), each from a
  * stream of its own, side by side where there are processors: the bytes are the same however many.
  */

@@ -7,7 +7,8 @@
 #include "worker/job.h"
 
 enum {
-	A_COMP = 100, A_MODE = 101, A_DILATIONS = 102, A_STRIDES = 103, A_POST = 104, A_PRE = 105, A_SPATIAL = 106,
+	A_COMP = 100, A_MODE = 101, A_DILATIONS = 102, A_STRIDES = 103, A_POST = 104, A_PRE = 105,
+	A_SPATIAL = 106,
 	A_OP_ALPHA = 700, A_OP_BETA = 701, A_OP_CONV = 702, A_OP_W = 703, A_OP_X = 704, A_OP_Y = 705,
 };
 enum { CROSS_CORRELATION = 1 };
@@ -142,8 +143,8 @@ static int open_layouts(struct conv *c, const struct kl_gpu_device *d)
 	for (int i = 0; i < 3; i++)
 		for (int to = 0; to < 2; to++)
 			if ((rc = c->tensor_create(&c->desc[i][to])) ||
-			    (rc = c->tensor_set(c->desc[i][to], to ? NCHW : NHWC, KL_CUDNN_HALF, (int)dim[i][0],
-						(int)dim[i][1], (int)dim[i][2], (int)dim[i][3])))
+			    (rc = c->tensor_set(c->desc[i][to], to ? NCHW : NHWC, KL_CUDNN_HALF,
+						(int)dim[i][0], (int)dim[i][1], (int)dim[i][2], (int)dim[i][3])))
 				return kl_error(KL_ECANNOT, "cuDNN cannot change the layout: status %d", rc);
 	return 0;
 }

@@ -42,7 +42,7 @@ struct kl_gpu_child {
 	bool stuck;			/* it had to be killed while a kernel ran, or did not answer */
 	char *cubin;			/* what slot 0 holds, for gpu_keep.c */
 	struct kl_gpu_launcher_ready launcher;	/* host code: what its process is like */
-	struct kl_gpu_host spare;	/* memory that this process had before, for its next set, or at NULL */
+	struct kl_gpu_host spare;	/* memory this process had before, for its next set, or at NULL */
 };
 
 /** Spawn and greet. KL_ECANNOT: no GPU, no driver, too old: the message says. */
