@@ -36,7 +36,7 @@ struct kl_artefact {
 	struct kl_facts facts;
 	char *log;		/* compiler's messages, cut at 16 KiB */
 	struct kl_strvec kernels;	/* cuda with host code: the kernels it holds */
-	json_t *statics;	/* cuda: figures of each kernel that need no run (docs/formats.md); else NULL */
+	json_t *statics;	/* cuda: figures of each kernel that need no run; else NULL */
 };
 void kl_artefact_free(struct kl_artefact *a);
 KL_DEFINE_CLEANUP(struct kl_artefact *, kl_artefact_free)

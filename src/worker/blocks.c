@@ -218,7 +218,8 @@ static void weaken(const struct kl_blocks *b, const char *id, struct kl_interval
 {
 	if (aa.lo > 0 || aa.hi < 0)
 		kl_blocks_note(notes,
-			       "%s: the kernel against itself is not 1 within its interval: a noisy machine", id);
+			       "%s: the kernel against itself is not 1 within its interval: "
+			       "a noisy machine", id);
 	else if (half_width(aa) > 0.01)
 		kl_blocks_note(notes,
 			       "%s: the kernel against itself varies by more than 1 %%: a noisy machine", id);

@@ -482,7 +482,8 @@ static void merge(struct kl_mismatch *m, const struct kl_mismatch *part)
 /* The next pieces of `total`; how many. */
 static size_t search_run(struct search *s, size_t total, kl_par_fn *fn)
 {
-	size_t most = s->v->first ? FIRST_SLOTS : SLOTS, n = total - s->first < most ? total - s->first : most;
+	size_t most = s->v->first ? FIRST_SLOTS : SLOTS;
+	size_t n = total - s->first < most ? total - s->first : most;
 
 	if (!s->slot)
 		s->slot = kl_calloc(n + 1, sizeof(*s->slot));

@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "worker/tensor.h"
 
-#define BLOCK ((size_t)65536)	/* elements, at most, that are drawn from one stream, unless a row is longer */
+#define BLOCK ((size_t)65536)	/* most elements drawn from one stream, unless a row is longer */
 #define SCALE_UP 0x1p6
 #define SCALE_DOWN 0x1p-10
 

@@ -144,7 +144,8 @@ static int open_layouts(struct conv *c, const struct kl_gpu_device *d)
 		for (int to = 0; to < 2; to++)
 			if ((rc = c->tensor_create(&c->desc[i][to])) ||
 			    (rc = c->tensor_set(c->desc[i][to], to ? NCHW : NHWC, KL_CUDNN_HALF,
-						(int)dim[i][0], (int)dim[i][1], (int)dim[i][2], (int)dim[i][3])))
+						(int)dim[i][0], (int)dim[i][1], (int)dim[i][2],
+						(int)dim[i][3])))
 				return kl_error(KL_ECANNOT, "cuDNN cannot change the layout: status %d", rc);
 	return 0;
 }
