@@ -123,14 +123,16 @@ static const json_t *plan_of(const struct kl_launch *l)
 }
 
 /*
- * How well the run is confined. Of device code nothing runs on the host. A worker elsewhere has no jail
- * of ours around it; the kernel's own process is sealed there as here.
+ * How well the run is confined. Of device code nothing runs on the host. Neither a worker elsewhere nor
+ * one with a GPU has a jail of ours around it; the kernel's own process is sealed there, too.
  */
 static const char *tier(const struct kl_gate *g, const struct kl_surface *s)
 {
 	if (kl_contract_is_cuda(s->contract) && !s->contract->host)
 		return "device-only";
-	return g->runner.way->run ? kl_jail_tier(&g->jail) : "host-restricted";
+	if (kl_contract_is_cuda(s->contract) || !g->runner.way->run)
+		return "host-restricted";
+	return kl_jail_tier(&g->jail);
 }
 
 static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s, const struct task *t)

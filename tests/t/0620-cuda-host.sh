@@ -14,6 +14,11 @@ test_expect_success NVCC 'all are compiled and audited, and the rest waits for a
 	says "no verdict yet" err
 '
 
+test_expect_success NVCC 'the tier claims no jail where there is none' '
+	(cd repo && exits 1 git klineage gate --no-profile --no-note --json refused/system >../event) &&
+	says "\"tier\":\"host-restricted\"" event
+'
+
 # decided <name>: the verdict and the words that it says it wants, or none where a GPU is needed
 decided () {
 	got=$(sed -n "s|^$1: [a-z]*: \([a-z]* [a-z-]*\) .*|\1|p" out)
