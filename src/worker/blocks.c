@@ -15,13 +15,15 @@
  * is beyond doubt: it lies wholly beyond one and a half times what may be called a difference
  * (1 %, or three times what the A/A ratio may be off), or wholly within that 1 % while A/A is
  * known to 1 %. Or it is narrow: 0.25 %, or a tenth of what it shows, with an A/A ratio to an eighth
- * of the nearest comparison (1 % where there is none), but no less than a third of the 1 %.
+ * of the nearest comparison, but no less than a third of the 1 %. Where nothing is compared
+ * there is no word to find, and the time alone is known well enough to 5 %.
  */
 #define FAR 0.01
 #define BEYOND_DOUBT 1.5
 #define AA_HALF 0.0033
 #define AA_SHARE 0.125
-#define AA_ALONE 0.01
+#define AA_SAME 0.01
+#define AA_ALONE 0.05
 #define VS_HALF 0.0025
 #define VS_SHARE 0.1
 /* However slow the calls are. */
@@ -124,7 +126,7 @@ static bool beyond_doubt(struct kl_interval c, struct kl_interval aa)
 
 	if (c.lo > BEYOND_DOUBT * far || c.hi < -BEYOND_DOUBT * far)
 		return true;
-	return half_width(aa) <= AA_ALONE && c.lo >= -FAR && c.hi <= FAR;
+	return half_width(aa) <= AA_SAME && c.lo >= -FAR && c.hi <= FAR;
 }
 
 static bool settled(const struct kl_blocks *b)
