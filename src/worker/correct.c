@@ -11,6 +11,7 @@
 #include "base/par.h"
 #include "base/rng.h"
 #include "worker/answer.h"
+#include "worker/failure.h"
 #include "worker/replay.h"
 #include "worker/tensor.h"
 #include "worker/trial.h"
@@ -71,19 +72,12 @@ static void kept_release(struct kept *k)
 
 /* -- failures ----------------------------------------------------------- */
 
-static void fail(struct run *r, const char *class, const struct kl_member *m, const char *why)
+static void fail(struct run *r, const char *class, const struct kl_member *m,
+		 const struct kl_mismatch *x, const char *why)
 {
-	char seed[24];
-
 	r->class = class;
-	r->failure = json_object();
-	snprintf(seed, sizeof(seed), "%" PRIu64, m->seed);
-	kl_json_set_str(r->failure, "point", m->point->id);
-	kl_json_set_str(r->failure, "band", m->band);
+	r->failure = kl_failure(r->job, m, x, why);
 	kl_json_set_int(r->failure, "draw", m->draw);
-	kl_json_set_str(r->failure, "seed", seed);
-	kl_json_set_str(r->failure, "out", NULL);
-	kl_json_set_str(r->failure, "why", why);
 	snprintf(r->message, sizeof(r->message), "%s at '%s', band '%s': %s", class, m->point->id,
 		 m->band, why);
 }
@@ -91,39 +85,24 @@ static void fail(struct run *r, const char *class, const struct kl_member *m, co
 static void fail_at(struct run *r, const char *class, const struct kl_member *m,
 		    const struct kl_mismatch *x, const char *where, const char *why)
 {
-	const char *name = r->job->arg[x->out].name;
-	json_t *index = json_array();
 	char text[240], at[200];
 	size_t n = 0;
 
 	snprintf(text, sizeof(text), "%s%s", where, why);
-	fail(r, class, m, text);
+	fail(r, class, m, x, text);
 	at[0] = '\0';
-	for (size_t i = 0; i < x->naxes; i++) {
-		json_array_append_new(index, json_integer(x->index[i]));
+	for (size_t i = 0; i < x->naxes; i++)
 		n += (size_t)snprintf(at + n, sizeof(at) - n, "%s%" PRId64, i ? "," : "", x->index[i]);
-	}
-	kl_json_set_str(r->failure, "out", name);
-	kl_json_set(r->failure, "index", index);
-	kl_json_set_str(r->failure, "got", x->got);
-	kl_json_set_str(r->failure, "wanted", x->wanted);
 	snprintf(r->message, sizeof(r->message), "%s at '%s', band '%s': %s[%s] is %s, wanted %s: %s",
-		 class, m->point->id, m->band, name, at, x->got, x->wanted, text);
+		 class, m->point->id, m->band, r->job->arg[x->out].name, at, x->got, x->wanted, text);
 }
 
 static void fail_call(struct run *r, const struct kl_member *m, const struct kl_call *end)
 {
-	static const char *const classes[] = {
-		[KL_CALL_FAULT] = "fault",
-		[KL_CALL_HANG] = "hang",
-		[KL_CALL_CHEAT] = "cheat",
-		[KL_CALL_EXIT] = "cheat",
-		[KL_CALL_LAUNCH] = "launch",
-	};
 	char what[240];
 
 	snprintf(what, sizeof(what), "the kernel %s", end->what);
-	fail(r, classes[end->end], m, what);
+	fail(r, kl_failure_class(end->end), m, NULL, what);
 }
 
 /* Poison the outputs again as before the call: a place that looks the same was never written. */
@@ -164,7 +143,7 @@ static void fail_wrong(struct run *r, struct kl_subject *s, const struct visit *
 		       const struct kl_mismatch *x, const void *const *got, uint64_t poison)
 {
 	const struct kl_member *m = kl_pool_get(r->pool, member);
-	const char *class = x->edge_only ? "wrong-edge" : "wrong-all";
+	const char *class = kl_failure_class_wrong(x);
 	const char *why = x->why;
 
 	if (fail_replay(r, v, m, x, got))
@@ -191,7 +170,7 @@ static bool inputs_unchanged(struct run *r, struct kl_subject *s, const struct k
 		    kl_par_same(kl_subject_buffer(s, i), m->input[i], kl_subject_bytes(s, i)))
 			continue;
 		snprintf(why, sizeof(why), "input '%s' was changed by the call", a->name);
-		fail(r, "cheat", m, why);
+		fail(r, "cheat", m, NULL, why);
 		return false;
 	}
 	return true;
@@ -335,7 +314,7 @@ static int visit(struct run *r, const struct visit *v)
 	int err = kl_subject_start(&s, r->job, v->point, &spec);
 
 	if (err == KL_EINVALID) {
-		fail(r, "launch", kl_pool_get(r->pool, v->member[0]), kl_error_last());
+		fail(r, "launch", kl_pool_get(r->pool, v->member[0]), NULL, kl_error_last());
 		kl_error_clear();
 		return 0;
 	}

@@ -15,7 +15,7 @@
 /** Always KL_PROFILE_FAILED. */
 int kl_profile_fail(json_t *result, const char *class, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/** On which input: `m->out` is -1 where no answer was judged. */
+/** On which input and, unless `m` is NULL, where: as kl_failure() says it. */
 void kl_profile_describe(json_t *result, const struct kl_job *job, const struct kl_member *at,
 			 const struct kl_mismatch *m, const char *why);
 /** A call that ended otherwise than well. */
