@@ -96,9 +96,11 @@ static int try_grow(const char *path, int mib)
 	return 0;
 }
 
-/* Leave a grandchild behind that beats into a file for ever. */
+/* Leave a grandchild behind that beats into a file for ever; end once it has begun. */
 static int try_linger(const char *path)
 {
+	struct stat st;
+
 	if (fork() == 0) {
 		setsid();
 		if (fork() == 0) {
@@ -113,8 +115,12 @@ static int try_linger(const char *path)
 		_exit(0);
 	}
 	wait(NULL);
-	usleep(100000);
-	return 0;
+	for (int i = 0; i < 2000; i++) {
+		if (stat(path, &st) == 0 && st.st_size > 0)
+			return 0;
+		usleep(5000);
+	}
+	return 1;
 }
 
 /* All that the worker asks of its jail; the exit code is the first step that failed. */
