@@ -17,14 +17,30 @@ for t in "$here"/unit/test_*.c; do
 	units="$units $build/tests/$(basename "$t" .c)"
 done
 commands=$(ls "$here"/t/[0-9]*.sh 2>/dev/null)
+# prove shows no comments, so a test's own words are kept, and told last where it failed
+log=$build/tests/log
+rm -rf "$log" && mkdir -p "$log"
 cat >"$build/tests/run-one" <<'X'
 #!/bin/sh
+said=${0%/*}/log/$(basename "$1" .sh)
 case $1 in
-*.sh) cd "$(dirname "$1")" && exec sh "$1" ;;
-*) CMOCKA_MESSAGE_OUTPUT=TAP exec "$1" ;;
+*.sh) cd "$(dirname "$1")" && sh "$1" >"$said" 2>"$said.err" ;;
+*) CMOCKA_MESSAGE_OUTPUT=TAP "$1" >"$said" 2>"$said.err" ;;
 esac
+rc=$?
+cat "$said.err" >&2
+cat "$said"
+[ $rc -eq 0 ] || : >"$said.failed"
+exit $rc
 X
 chmod +x "$build/tests/run-one"
 # shellcheck disable=SC2086 # lists of words
 prove --timer -j "${KLINEAGE_JOBS:-2}" --exec "$build/tests/run-one" $units $commands || rc=1
+for failed in "$log"/*.failed; do
+	[ -e "$failed" ] || continue
+	name=${failed##*/}
+	echo "--- ${name%.failed}: what it said where it failed"
+	grep -A20 '^not ok' "${failed%.failed}" | grep -v '^ok' | head -n 60
+	tail -n 20 "${failed%.failed}.err"
+done
 exit $rc
