@@ -94,14 +94,11 @@ static int lay_out(struct build *b)
 	return err ? err : kl_tool_put_runtime(b->dir, "kl_oracle.cuh");
 }
 
-/* nothing of the caller's reaches nvcc: NVCC_APPEND_FLAGS and its like are not there */
 static void fixed_env(struct build *b)
 {
-	kl_strvec_push(&b->env, "PATH=/usr/bin:/bin");
-	kl_strvec_push(&b->env, "HOME=/nonexistent");
-	kl_strvec_push(&b->env, "LC_ALL=C");
-	kl_strvec_push(&b->env, "SOURCE_DATE_EPOCH=0");
-	kl_strvec_pushf(&b->env, "TMPDIR=%s/tmp-%s", b->dir, b->name);
+	KL_AUTO(kl_freep) char *tmp = kl_asprintf("%s/tmp-%s", b->dir, b->name);
+
+	kl_nvcc_env(&b->env, tmp);
 	b->tool.env = (const char *const *)b->env.v;
 }
 

@@ -109,11 +109,9 @@ static int lay_out(struct build *b)
 
 static void fixed_env(struct build *b)
 {
-	kl_strvec_push(&b->env, "PATH=/usr/bin:/bin");
-	kl_strvec_push(&b->env, "HOME=/nonexistent");
-	kl_strvec_push(&b->env, "LC_ALL=C");
-	kl_strvec_push(&b->env, "SOURCE_DATE_EPOCH=0");
-	kl_strvec_pushf(&b->env, "TMPDIR=%s/tmp-kernel", b->dir);
+	KL_AUTO(kl_freep) char *tmp = kl_fs_join(b->dir, "tmp-kernel");
+
+	kl_nvcc_env(&b->env, tmp);
 	b->tool.env = (const char *const *)b->env.v;
 }
 

@@ -119,6 +119,15 @@ int kl_nvcc_find(struct kl_nvcc *out, const char *setting)
 	return 0;
 }
 
+void kl_nvcc_env(struct kl_strvec *env, const char *tmp)
+{
+	kl_strvec_push(env, "PATH=/usr/bin:/bin");
+	kl_strvec_push(env, "HOME=/nonexistent");
+	kl_strvec_push(env, "LC_ALL=C");
+	kl_strvec_push(env, "SOURCE_DATE_EPOCH=0");
+	kl_strvec_pushf(env, "TMPDIR=%s", tmp);
+}
+
 void kl_nvcc_platform(struct kl_platform *out, const struct kl_nvcc *n, const char *arch)
 {
 	size_t len = strlen(arch);

@@ -23,6 +23,12 @@ struct kl_nvcc {
 int kl_nvcc_find(struct kl_nvcc *out, const char *setting);
 void kl_nvcc_release(struct kl_nvcc *n);
 
+/**
+ * The environment that it runs in: nothing of the caller's is there (NVCC_APPEND_FLAGS and its
+ * like), and it writes below `tmp`. Pushed to `env`, which stays the caller's.
+ */
+void kl_nvcc_env(struct kl_strvec *env, const char *tmp);
+
 /** Platform of an architecture: "sm_90a" is "cuda/sm_90". The device's name is left empty: only a worker
  * knows it. */
 void kl_nvcc_platform(struct kl_platform *out, const struct kl_nvcc *n, const char *arch);
