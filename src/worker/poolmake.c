@@ -117,9 +117,9 @@ static int run_absolute(char *base, const struct kl_poolfile *l, const struct kl
 	return err;
 }
 
-/* The truth of the inputs in `base`; the rest is asked only of inputs that stay. */
-static int ask_truth(char *base, const struct kl_poolfile *l, const struct kl_job *job,
-		     const struct kl_member *m, struct kl_oracles *o)
+/* One oracle's answer to the inputs in `base`, into its part. */
+static int ask(char *base, const struct kl_poolfile *l, const struct kl_job *job,
+	       const struct kl_member *m, struct kl_subject *oracle, enum kl_poolpart part)
 {
 	const void *input[KL_JOB_MAX_ARGS] = { NULL };
 	int err;
@@ -127,26 +127,28 @@ static int ask_truth(char *base, const struct kl_poolfile *l, const struct kl_jo
 	for (size_t i = 0; i < job->nargs; i++)
 		if (kl_arg_is_input(&job->arg[i]))
 			input[i] = base + l->at[i][KL_PART_INPUT];
-	err = kl_trial_oracle(o->truth, job, m->point, input, true);
-	if (err < 0)
-		return err;
-	take(base, l, job, o->truth, KL_PART_TRUTH);
-	return check_truth(job, m, base, l);
+	err = kl_trial_oracle(oracle, job, m->point, input, part == KL_PART_TRUTH);
+	if (err == 0)
+		take(base, l, job, oracle, part);
+	return err;
+}
+
+/* The truth of the inputs in `base`; the rest is asked only of inputs that stay. */
+static int ask_truth(char *base, const struct kl_poolfile *l, const struct kl_job *job,
+		     const struct kl_member *m, struct kl_oracles *o)
+{
+	int err = ask(base, l, job, m, o->truth, KL_PART_TRUTH);
+
+	return err < 0 ? err : check_truth(job, m, base, l);
 }
 
 static int ask_honest(char *base, const struct kl_poolfile *l, const struct kl_job *job,
 		      const struct kl_member *m, struct kl_oracles *o)
 {
-	const void *input[KL_JOB_MAX_ARGS] = { NULL };
-	int err;
+	int err = ask(base, l, job, m, o->honest, KL_PART_HONEST);
 
-	for (size_t i = 0; i < job->nargs; i++)
-		if (kl_arg_is_input(&job->arg[i]))
-			input[i] = base + l->at[i][KL_PART_INPUT];
-	err = kl_trial_oracle(o->honest, job, m->point, input, false);
 	if (err < 0)
 		return err;
-	take(base, l, job, o->honest, KL_PART_HONEST);
 	return o->abs && !m->exact ? run_absolute(base, l, job, m, o) : 0;
 }
 
