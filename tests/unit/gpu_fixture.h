@@ -57,6 +57,23 @@ static inline void gpu_teardown(struct gpu_fixture *f)
 	unsetenv("LD_LIBRARY_PATH");
 }
 
+/* for cmocka: the fixture is *state */
+static inline int gpu_setup_test(void **state)
+{
+	struct gpu_fixture *f = kl_calloc(1, sizeof(*f));
+
+	gpu_setup(f);
+	*state = f;
+	return 0;
+}
+
+static inline int gpu_teardown_test(void **state)
+{
+	gpu_teardown(*state);
+	free(*state);
+	return 0;
+}
+
 /* An object from the text of kernels (fake/kernel.h). Owned. */
 static inline char *gpu_cubin(const struct gpu_fixture *f, const char *name, const char *real,
 			      const char *body)

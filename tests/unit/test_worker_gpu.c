@@ -10,22 +10,6 @@
 #include "gpu_fixture.h"
 #include "worker/poison.h"
 
-static int setup(void **state)
-{
-	struct gpu_fixture *f = kl_calloc(1, sizeof(*f));
-
-	gpu_setup(f);
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	gpu_teardown(*state);
-	free(*state);
-	return 0;
-}
-
 /* -- no GPU ------------------------------------------------------------------ */
 
 static void test_says_why_there_is_no_gpu(void **state)
@@ -593,7 +577,7 @@ static void test_stages(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, gpu_setup_test, gpu_teardown_test)
 	const struct CMUnitTest tests[] = {
 		T(test_says_why_there_is_no_gpu),
 		T(test_wrong_architecture),

@@ -8,22 +8,6 @@
 
 #include "base/rng.h"
 
-static int setup(void **state)
-{
-	struct gpu_fixture *f = kl_calloc(1, sizeof(*f));
-
-	gpu_setup(f);
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	gpu_teardown(*state);
-	free(*state);
-	return 0;
-}
-
 static json_t *profile(struct kl_job *j)
 {
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
@@ -273,19 +257,19 @@ static void hot_as_well(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_slower_parent, setup, teardown),
-		cmocka_unit_test_setup_teardown(brief_kernels_go_by_batches, setup, teardown),
-		cmocka_unit_test_setup_teardown(brief_ones_have_parents_too, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_lazy_kernel, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_fickle_kernel, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_fickle_kernel_where_it_may, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_faulting_candidate, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_faulting_parent, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_wrong_parent, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_baseline_that_is_not_here, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_baseline_of_our_own, setup, teardown),
-		cmocka_unit_test_setup_teardown(below_the_floor, setup, teardown),
-		cmocka_unit_test_setup_teardown(hot_as_well, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_slower_parent, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(brief_kernels_go_by_batches, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(brief_ones_have_parents_too, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(a_lazy_kernel, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(a_fickle_kernel, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(a_fickle_kernel_where_it_may, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(a_faulting_candidate, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(a_faulting_parent, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(a_wrong_parent, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(a_baseline_that_is_not_here, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(a_baseline_of_our_own, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(below_the_floor, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(hot_as_well, gpu_setup_test, gpu_teardown_test),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

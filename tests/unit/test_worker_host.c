@@ -5,22 +5,6 @@
  */
 #include "gpu_fixture.h"
 
-static int setup(void **state)
-{
-	struct gpu_fixture *f = kl_calloc(1, sizeof(*f));
-
-	gpu_setup(f);
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	gpu_teardown(*state);
-	free(*state);
-	return 0;
-}
-
 /* `before` goes before the launch, `scale` is what it scales by. */
 #define HOST(globals, before, scale)								\
 	"#include <stdint.h>\n#include <stdio.h>\n#include <signal.h>\n#include <pthread.h>\n"	\
@@ -172,13 +156,13 @@ static void test_job(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_right, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_wrong, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_forgets, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_forbidden, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_profile, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_profile_forgets, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_job, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_right, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(test_wrong, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(test_forgets, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(test_forbidden, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(test_profile, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(test_profile_forgets, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(test_job, gpu_setup_test, gpu_teardown_test),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
