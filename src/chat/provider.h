@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_CHAT_PROVIDER_H
+#define KL_CHAT_PROVIDER_H
+
+#include "base/buf.h"
+#include "chat/message.h"
+#include "repo/repo.h"
+
+/*
+ * provider - whoever answers: one table, one file each.
+ *
+ *	anthropic	Anthropic Messages, streamed
+ *	openai		chat completions at any URL, streamed (vLLM, llama.cpp, Ollama ...)
+ *	exec		a command of the user's: request on stdin, reply on stdout
+ *	replay		a recorded conversation; refuses what it has not recorded
+ *
+ * A provider has no memory and knows no money: conversation.h keeps what was
+ * said, ledger.h what it cost. Keys come from the environment or a credential
+ * helper of git and are in no error, log, core dump or commit.
+ */
+struct kl_provider;
+
+struct kl_provider_opts {
+	const char *name;	/* of the table */
+	const char *url;	/* NULL: the provider's own */
+	const char *command;	/* exec: run by /bin/sh; never from a tracked file */
+	const char *replay;	/* replay: the file that was recorded */
+	int64_t timeout_ms;	/* without a byte; 0: 10 minutes */
+};
+
+/** Told while a reply streams in. Returning non-zero ends it with KL_EINTR. */
+struct kl_chat_watch {
+	int (*heard)(int64_t bytes, const struct kl_chat_usage *so_far, void *payload);
+	/** A pause before the next attempt, and why. */
+	void (*waiting)(int64_t ms, const char *why, void *payload);
+	void *payload;
+};
+
+/** What an exchange is besides its request. */
+struct kl_exchange {
+	const char *phase;	/* "back-3": its conversation */
+	size_t turn;		/* from 0 */
+	/**
+	 * What of the request does not change from run to run (no measured time, no drawn index): a
+	 * recorded reply is found by the keys of all turns so far. NULL: the user's text.
+	 */
+	const char *const *key;	/* one per turn, turn + 1 of them */
+	const char *dir;	/* exec: working directory, no repository; NULL: a new empty one */
+};
+
+int kl_provider_open(struct kl_provider **out, struct kl_repo *repo, const struct kl_provider_opts *o);
+void kl_provider_free(struct kl_provider *p);
+KL_DEFINE_CLEANUP(struct kl_provider *, kl_provider_free)
+
+const char *kl_provider_name(const struct kl_provider *p);
+/** Does it cost money? Only then is a price needed, and a reservation made. */
+bool kl_provider_metered(const struct kl_provider *p);
+
+/**
+ * The bytes that would be sent. Those of turn n begin with the cached prefix of turn n-1;
+ * `*prefix`, if not NULL, is how many bytes of `out` are covered by a cache mark.
+ */
+int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
+		     const struct kl_chat_request *q);
+
+/**
+ * Ask, and wait for the whole reply. Retries what is worth it (408, 409, 429, 5xx, 529, a broken
+ * connection before the first byte). KL_EIO: the server's own message; KL_ETIMEOUT; KL_EINTR;
+ * KL_EINVALID: a reply that breaks the protocol (cut, not JSON, HTML, empty, over 8 MiB).
+ * When an error comes after the request was sent it may have cost money: `out->usage` says
+ * what is known of it even then.
+ */
+int kl_provider_send(struct kl_chat_reply *out, struct kl_provider *p, const struct kl_chat_request *q,
+		     const struct kl_exchange *x, const struct kl_chat_watch *watch);
+
+#endif
