@@ -34,7 +34,7 @@ ifneq ($(V),1)
 Q := @
 endif
 
-LIB_DIRS := base text plan repo gate rewrite lineage
+LIB_DIRS := base text plan repo gate chat rewrite lineage skill
 LIB_SRC := $(foreach d,$(LIB_DIRS),$(wildcard src/$(d)/*.c))
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
 CMD_OBJ := $(patsubst src/%.c,$(B)/%.o,$(wildcard src/cmd/*.c))
@@ -53,7 +53,7 @@ WORKER_LIBS = $(if $(STATIC),-Wl$(comma)-Bstatic $(JANSSON_LIBS) $(FFI_LIBS) -Wl
 comma := ,
 
 # what building, running and testing need, from the distribution (README says why each)
-PACKAGES := gcc libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml-dev libssl-dev libffi-dev \
+PACKAGES := gcc libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml-dev libssl-dev libcurl4-openssl-dev ca-certificates libffi-dev \
 	libseccomp-dev libelf-dev bubblewrap coccinelle libopenblas0-serial libdnnl-dev libdnnl2 \
 	libcmocka-dev sharness perl asciidoctor
 PACKAGES_DEV := clang clang-format libclang-rt-14-dev shellcheck valgrind

@@ -13,6 +13,7 @@ bad () {
 may () {
 	layer=$1
 	shift
+	[ -d "src/$layer" ] || return
 	allow=$(echo "$layer $*" | tr ' ' '|')
 	grep -rnE '^#[[:space:]]*include "[a-z]+/' "src/$layer" --include='*.[ch]' |
 		grep -vE "\"($allow)/" && bad "^ src/$layer may include only: $layer $*"
@@ -31,9 +32,11 @@ may text base
 may repo text base
 may plan text base
 may gate plan repo text base
-may rewrite gate plan repo text base
-may lineage rewrite gate plan repo text base
-may cmd lineage rewrite gate plan repo text base
+may chat gate plan repo text base
+may rewrite chat gate plan repo text base
+may lineage rewrite chat gate plan repo text base
+may skill lineage rewrite chat gate plan repo text base
+may cmd skill lineage rewrite chat gate plan repo text base
 may worker plan base text
 grep -rnE '^#include "text/' src/worker | grep -v '"text/json.h"' &&
 	bad "^ src/worker may use text's JSON alone"
@@ -41,6 +44,7 @@ only 'git2' 'repo/'
 only 'yaml\.h|openssl/' 'text/'
 only 'jansson' 'text/json\.h'
 only 'ffi\.h' 'worker/'
+only 'curl/' 'chat/'
 only 'seccomp\.h|libelf|gelf' 'gate/'
 only 'oneapi|cblas' 'worker/'
 
