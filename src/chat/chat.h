@@ -27,7 +27,7 @@ enum kl_budget { KL_BUDGET_INDUCE, KL_BUDGET_MATERIALIZE };	/* $40 and $10 a wor
 
 struct kl_chat_opts {
 	const char *provider;	/* NULL: klineage.chat.provider */
-	const char *command;	/* of provider exec; NULL: klineage.chat.exec of untracked configuration */
+	const char *command;	/* of provider exec; NULL: klineage.chat.exec, never of a tracked file */
 	const char *replay;	/* of provider replay; NULL: klineage.chat.replay */
 	const char *model;	/* NULL: klineage.chat.model */
 	const char *workload;	/* whose ledger */
