@@ -68,7 +68,8 @@ static void loose_rules_are_named(void **state)
 	f->rule[0].tol = 1.5;
 	assert_problem(f, "rule rel-l2 of 'C' passes an answer of zeros");
 	assert_problem(f, "passes the mean of each row");
-	f->rule[0].tol = 30;
+	/* beyond what the quotient of two normal numbers reaches: some points have one element */
+	f->rule[0].tol = 1e9;
 	assert_problem(f, "passes an answer of ones");
 	assert_problem(f, "passes a copy of input 'A'");
 	assert_problem(f, "passes the answer to another input");
