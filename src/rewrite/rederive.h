@@ -11,15 +11,21 @@
  * and mechanism to restore, and K_i's time and features (DESIGN section 6, item 5).
  *
  * Like a rewriter it has no memory: asked again after a crash it gives the same edit, for the
- * replies are in the repository.
+ * replies are in the repository. Attempt n is turn n of the talk; every one has to be in
+ * `attempts` before the next is asked for, also one whose reply could not be used.
+ *
+ *	while (!(err = kl_rederive_next(&p, &why, &r)) && (p || why))
+ *		judge p, if there is one; append {"class", "event"} to the attempts, of a
+ *		reply that could not be used {"class":"unusable","event":""}
  */
 struct kl_rederive {
 	struct kl_repo *repo;
 	struct kl_chat *chat;
 	const char *name;		/* of the walk */
-	const char *contract;		/* its text */
-	int step;			/* distance from K*, as in the walk: K_i's */
+	int step;			/* that led back to K_{i-1}: its distance from K* on the walk */
+	const char *rewriter;		/* "chat" or "exec": which of them speaks */
 	const struct kl_surface *before;	/* K_{i-1} */
+	int64_t before_ns;		/* its time; 0: none */
 	const json_t *record;		/* of the backward step */
 	const json_t *goal;		/* event of K_i */
 	const json_t *attempts;		/* earlier ones, in order: {"class", "event", ...} */
@@ -29,17 +35,26 @@ struct kl_rederive {
 };
 
 /**
- * The next attempt. `*out` NULL: the model gave up, or its reply could not be used and `*why` (owned
- * by the caller) says so; that counts as an attempt, too. Errors as kl_talk_ask.
+ * The next attempt. `*out` NULL: its reply could not be used and `*why` (owned by the caller) says
+ * so; or, `*why` NULL as well, it is over: the model gave up, or all repairs (3) were tried. Errors
+ * as kl_talk_ask.
  */
 int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_rederive *r);
 
 /**
  * The second reading of traits (DESIGN section 2): which of `claims` ({"tiled":"yes"}) does a fresh
- * reader of `state` confirm, with lines that exist? `*audited`: {"tiled":{"value":"yes","lines":[12,40]}},
- * owned; a trait that is not confirmed is absent.
+ * reader of `state` confirm, with lines that exist? `*audited`:
+ * {"tiled":{"value":"yes","path":"topk.c","lines":[12,40]}}, owned; a trait that is not confirmed is
+ * absent. The reader is told the names of the traits, not what was claimed.
  */
-int kl_trait_audit(json_t **audited, struct kl_repo *repo, struct kl_chat *chat, const char *name,
-		   int step, const struct kl_surface *state, const json_t *claims);
+struct kl_trait_reading {
+	struct kl_repo *repo;
+	struct kl_chat *chat;
+	const char *name, *rewriter;	/* as above */
+	int step;
+	const struct kl_surface *state;
+	const json_t *claims;
+};
+int kl_trait_audit(json_t **audited, const struct kl_trait_reading *r);
 
 #endif

@@ -72,6 +72,18 @@ int kl_rewriters_check(const char *list)
 	return 0;
 }
 
+const char *kl_rewriters_talk(const char *list)
+{
+	static const char *const talkers[] = { "chat", "exec" };
+	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
+
+	kl_strvec_split(&words, list, ", ");
+	for (size_t i = 0; i < KL_ARRAY_SIZE(talkers); i++)
+		if (kl_strvec_has(&words, talkers[i]))
+			return talkers[i];
+	return NULL;
+}
+
 /* a person is asked last, in the second round, when nobody else has anything */
 static int ask_all(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *list)
 {

@@ -3,6 +3,8 @@
 #define KL_REWRITE_REWRITER_H
 
 #include "base/map.h"
+#include "chat/chat.h"
+#include "gate/facts.h"
 #include "gate/jail.h"
 #include "rewrite/proposal.h"
 
@@ -19,7 +21,8 @@
  *	kl_rewrite_release(&rw);
  *
  * A list names rewriters cheapest first, comma-separated, each with an
- * optional argument: "history", "passes", "passes:<dir>", "patches:<dir>", "stepwise".
+ * optional argument: "history", "passes", "passes:<dir>", "patches:<dir>", "stepwise",
+ * "exec" or "chat" (one of these two: it is the same conversation, kl_rewriters_talk).
  */
 struct kl_rewrite {
 	struct kl_repo *repo;
@@ -38,6 +41,18 @@ struct kl_rewrite {
 		      void *payload);
 	/** Something a person should know: a patch that does not apply. May be NULL. */
 	void (*say)(const char *text, void *payload);
+	/*
+	 * Of chat and exec alone. Without `chat` they have nothing to say: so it is where a walk is
+	 * only thought through, for a thought is not worth money.
+	 */
+	struct kl_chat *chat;
+	const char *name;		/* of the walk: of its talks */
+	const struct kl_mechanisms *mechanisms;	/* NULL: none known */
+	const json_t *facts;		/* of the state: {"features", "traits", "code"}, or NULL */
+	int64_t ns;			/* its time; 0: none */
+	const char *foreign;		/* of the held proposal: why it is compound; or NULL */
+	/** The event of a record ("event" of a step or a rejection), or NULL; borrowed. */
+	const json_t *(*event)(const char *id, void *payload);
 	void *payload;
 	/* private: what would be dear to compute twice */
 	bool again;			/* the second round: what was put off in the first */
@@ -50,17 +65,21 @@ void kl_rewrite_release(struct kl_rewrite *rw);
 
 /** Are all names known, and their arguments there and well-formed? Call before long work. */
 int kl_rewriters_check(const char *list);
+/** "chat" or "exec" if the list names one, for which `chat` has to be opened; else NULL. */
+const char *kl_rewriters_talk(const char *list);
 
 /**
  * The next proposal, or NULL when none of the list has one. `*stop`: a
  * rewriter put the state into `edit_dir` and waits for a person (kl_stepwise_collect).
+ * KL_ENO: the budget does not allow the next question (kl_talk_ask).
  */
 int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 		    const char *list);
 
 /**
  * A smaller part of `whole` that was not tried yet: the change of one function,
- * or of one file. NULL: there is none, `whole` stands as it is.
+ * or of one file; of a proposal of chat or exec what its author makes of it, asked once.
+ * NULL: there is none, `whole` stands as it is. Errors as kl_rewrite_next.
  */
 int kl_rewrite_split(struct kl_proposal **out, struct kl_rewrite *rw,
 		     const struct kl_proposal *whole);
