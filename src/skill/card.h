@@ -34,7 +34,7 @@
 
 enum kl_card_status {
 	KL_CARD_HYPOTHESIS,	/* nothing held out was reproduced yet */
-	KL_CARD_PROVISIONAL,	/* reproduced, but only on a state of a lineage that it was learned from */
+	KL_CARD_PROVISIONAL,	/* reproduced, but only on a lineage that it was learned from */
 	KL_CARD_ADMITTED,	/* reproduced on another lineage, or farther away */
 	KL_CARD_RETRACTED,	/* taken back, for good: a tombstone */
 };
@@ -92,7 +92,7 @@ struct kl_card_pre {
 	char *id;			/* slug, unique in the card */
 	char *text;
 	char *test;			/* predicate.h; NULL: not written as one */
-	char *by;			/* witnessed: the event of a failure where it was false; NULL: assumed */
+	char *by;			/* event of a failure where it was false; NULL: assumed */
 	char *class_;			/* of that failure: "fault", "wrong-edge", "slower", ... */
 };
 
@@ -124,7 +124,7 @@ struct kl_card_risk {
 	struct kl_strvec events;	/* sorted */
 };
 
-/** What the same model did with the intent alone, or a card without its enabler: NULL event if no edit came. */
+/** What came of the intent alone, or of a card without its enabler; no event if no edit came. */
 struct kl_card_control {
 	bool there;
 	char *given;			/* "intent" */
@@ -249,7 +249,10 @@ const struct kl_card_carrier *kl_card_carrier(const struct kl_card *c, const cha
 /** Can a tool apply it, without a model? */
 bool kl_carrier_is_mechanical(const struct kl_card_carrier *c);
 
-/** "<slug of the intent's first words>-<first 7 of the event>"; `event` NULL: of the intent's digest. Caller frees. */
+/**
+ * "<slug of the intent's first words>-<first 7 of the event>"; `event` NULL: of the intent's digest.
+ * Caller frees.
+ */
 char *kl_card_make_id(const char *intent, const char *event);
 
 /* --- words -------------------------------------------------------------------- */

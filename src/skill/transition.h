@@ -17,7 +17,7 @@ struct kl_transition {
 	struct kl_step step;
 	git_oid before, after;
 	git_oid rederived;		/* zero: none */
-	struct kl_surface *from, *to;	/* files of K_{i-1} and of K_i (K_i' where it was derived anew) */
+	struct kl_surface *from, *to;	/* K_{i-1} and K_i (K_i' where it was derived anew) */
 	char *diff;			/* from -> to, unified */
 	json_t *event;			/* the forward event */
 	json_t *state_event;		/* K_{i-1}'s own, or NULL */
