@@ -20,12 +20,13 @@
  */
 struct kl_provider;
 
+/* What is NULL or 0 is read from git's configuration, if there is a repository. */
 struct kl_provider_opts {
-	const char *name;	/* of the table */
-	const char *url;	/* NULL: the provider's own */
-	const char *command;	/* exec: run by /bin/sh; never from a tracked file */
-	const char *replay;	/* replay: the file that was recorded */
-	int64_t timeout_ms;	/* without a byte; 0: 10 minutes */
+	const char *name;	/* of the table; klineage.chat.provider */
+	const char *url;	/* klineage.chat.url, else the provider's own */
+	const char *command;	/* exec: run by /bin/sh; klineage.chat.exec, never a tracked file */
+	const char *replay;	/* replay: the file that was recorded; klineage.chat.replay */
+	int64_t timeout_ms;	/* without a byte; exec: in all; klineage.chat.timeout, else 10 minutes */
 };
 
 /** Told while a reply streams in. Returning non-zero ends it with KL_EINTR. */
@@ -48,6 +49,7 @@ struct kl_exchange {
 	const char *dir;	/* exec: working directory, no repository; NULL: a new empty one */
 };
 
+/** `repo` is borrowed and may be NULL. KL_EINVALID, KL_EUSAGE: what is missing, and where to say it. */
 int kl_provider_open(struct kl_provider **out, struct kl_repo *repo, const struct kl_provider_opts *o);
 void kl_provider_free(struct kl_provider *p);
 KL_DEFINE_CLEANUP(struct kl_provider *, kl_provider_free)
@@ -68,7 +70,7 @@ int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provide
  * connection before the first byte). KL_EIO: the server's own message; KL_ETIMEOUT; KL_EINTR;
  * KL_EINVALID: a reply that breaks the protocol (cut, not JSON, HTML, empty, over 8 MiB).
  * When an error comes after the request was sent it may have cost money: `out->usage` says
- * what is known of it even then.
+ * what is known of it even then (known and all 0: it cost nothing). Release `out` in any case.
  */
 int kl_provider_send(struct kl_chat_reply *out, struct kl_provider *p, const struct kl_chat_request *q,
 		     const struct kl_exchange *x, const struct kl_chat_watch *watch);

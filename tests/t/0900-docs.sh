@@ -149,7 +149,7 @@ test_expect_success 'with man, help shows the built page, or the installed one' 
 '
 
 test_expect_success 'every configuration key that is read is documented, and no other' '
-	grep -rhoE "\"klineage\.[A-Za-z]+\"" "$src" --include="*.c" | tr -d "\"" |
+	grep -rhoE "\"klineage(\.[A-Za-z]+)+\"" "$src" --include="*.c" | tr -d "\"" |
 		grep -vE "^klineage\.(yaml|h)$" | sort -u >want &&
 	test "$(wc -l <want)" -ge 5 &&
 	terms CONFIGURATION "$man/git-klineage.adoc" >have &&
@@ -267,7 +267,7 @@ test_expect_success 'every class of failure that is written is in formats.md' '
 '
 
 test_expect_success 'every schema that is written is in formats.md' '
-	grep -rhoE "\"klineage\.[a-z]+/[0-9]\"" "$src" --include="*.[ch]" | tr -d "\"" | sort -u >want &&
+	grep -rhoE "\"klineage\.[a-z-]+/[0-9]\\\\?\"" "$src" --include="*.[ch]" | tr -d "\\\\\"" | sort -u >want &&
 	test "$(wc -l <want)" -ge 5 &&
 	while read -r s; do
 		grep -qF "$s" "$docs/formats.md" || { echo "$s is not in formats.md" >&2; return 1; }

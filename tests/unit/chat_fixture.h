@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_CHAT_FIXTURE_H
+#define KL_CHAT_FIXTURE_H
+
+/*
+ * chat_fixture - a conversation to ask providers about: two system blocks, and what
+ * user and assistant say at each turn.
+ */
+#include "chat/provider.h"
+#include "scratch.h"
+
+#define MAX_TALK 16
+
+static const char *const talk_system[] = { "You simplify kernels.", "The contract: \"topk\" \\ 1" };
+
+struct talk {
+	struct kl_chat_message message[MAX_TALK];
+	struct kl_chat_request q;
+	struct kl_exchange x;
+};
+
+/** A request of `n` messages, user first, NULL after the last. */
+static __attribute__((unused)) void talk_of(struct talk *t, const char *const *said)
+{
+	memset(t, 0, sizeof(*t));
+	for (size_t i = 0; said[i]; i++) {
+		assert_true(i < MAX_TALK);
+		t->message[i] = (struct kl_chat_message){ .assistant = i % 2, .text = said[i] };
+		t->q.nmessage = i + 1;
+	}
+	t->q.model = "test-model-1";
+	t->q.max_tokens = 1000;
+	t->q.system = talk_system;
+	t->q.nsystem = 2;
+	t->q.message = t->message;
+	t->q.cache = KL_CACHE_5M;
+	t->x.phase = "back-0";
+	t->x.turn = t->q.nmessage / 2;
+}
+
+#define TALK(t, ...) talk_of((t), (const char *const []){ __VA_ARGS__, NULL })
+
+#endif

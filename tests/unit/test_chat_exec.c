@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "chat_fixture.h"
+
+#include <signal.h>
+
+#include "base/clock.h"
+#include "base/proc.h"
+#include "text/json.h"
+
+/* A command that answers with what it finds out: `code` prints, its text is the reply's. */
+#define ANSWER "{\\\"schema\\\":\\\"klineage.chat-reply/1\\\",\\\"unmetered\\\":true,\\\"text\\\":\\\"%s\\\"}"
+#define SAY(code) "said=$({ " code "; } | tr '\\n' ' '); printf \"" ANSWER "\" \"$said\""
+
+static int ask(struct kl_chat_reply *r, const char *command, const char *dir, int64_t timeout_ms)
+{
+	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+	struct kl_provider_opts o = { .name = "exec", .command = command, .timeout_ms = timeout_ms };
+	struct talk t;
+
+	TALK(&t, "first", "answer", "then \"what\"?\n\tthis \xff that");
+	t.x.dir = dir;
+	assert_ok(kl_provider_open(&p, NULL, &o));
+	return kl_provider_send(r, p, &t.q, &t.x, NULL);
+}
+
+#define assert_refused(kind, part, command, timeout)				\
+	do {									\
+		struct kl_chat_reply kl_r_;					\
+		int kl_e_ = ask(&kl_r_, command, NULL, timeout);		\
+		kl_chat_reply_release(&kl_r_);					\
+		assert_error(kind, part, kl_e_);				\
+	} while (0)
+
+static void request_and_reply_are_what_the_format_says(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_dir("exec"), *seen = kl_fs_join(dir, "seen");
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(json_decrefp) json_t *j = NULL;
+	KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
+	const char *want = "{\"schema\":\"klineage.chat-request/1\",\"model\":\"test-model-1\","
+		"\"system\":[\"You simplify kernels.\",\"The contract: \\\"topk\\\" \\\\ 1\"],"
+		"\"messages\":[{\"role\":\"user\",\"text\":\"first\"},{\"role\":\"assistant\",\"text\":\"answer\"},"
+		"{\"role\":\"user\",\"text\":\"then \\\"what\\\"?\\n\\tthis \xef\xbf\xbd that\"}],"
+		"\"max_tokens\":1000,\"phase\":\"back-0\",\"turn\":1}\n";
+
+	assert_ok(ask(&r, "cat >seen; printf '%s\\n' '{\"schema\":\"klineage.chat-reply/1\",\"text\":\"a\\u00e9\\n\","
+		      "\"model\":\"m\",\"stop\":\"length\",\"usage\":{\"input\":10,\"output\":2,\"cache_read\":3,"
+		      "\"cache_write_1h\":4},\"more\":1}'", dir, 0));
+	assert_string_equal(r.text, "a\xc3\xa9\n");
+	assert_string_equal(r.model, "m");
+	assert_int_equal(r.stop, KL_STOP_LENGTH);
+	assert_true(r.usage.known);
+	assert_int_equal(r.usage.input, 10);
+	assert_int_equal(r.usage.output, 2);
+	assert_int_equal(r.usage.cache_read, 3);
+	assert_int_equal(r.usage.cache_write_5m, 0);
+	assert_int_equal(r.usage.cache_write_1h, 4);
+	assert_ok(kl_fs_read(&text, seen, 1 << 20));
+	assert_string_equal(text.ptr, want);
+	assert_ok(kl_json_parse(&j, text.ptr, text.len));
+}
+
+static void without_usage_it_says_so(void **state)
+{
+	KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
+
+	assert_ok(ask(&r, SAY("echo hello"), NULL, 0));
+	assert_string_equal(r.text, "hello ");
+	assert_null(r.model);
+	assert_false(r.usage.known);
+	assert_int_equal(r.stop, KL_STOP_END);
+}
+
+static void no_repository_is_in_reach(void **state)
+{
+	KL_AUTO(kl_freep) char *repo = scratch_repo("user"), *below = kl_asprintf("%s/dir", repo);
+	KL_AUTO(kl_freep) char *git = kl_asprintf("%s/.git", repo);
+	KL_AUTO(kl_freep) char *bare = kl_asprintf("%s/bare", repo);
+	struct kl_chat_reply r;
+
+	sh(repo, "git init -q --bare bare");
+	setenv("GIT_DIR", git, 1);
+	setenv("GIT_WORK_TREE", repo, 1);
+	assert_int_equal(chdir(repo), 0);
+	/* an empty directory, one below a worktree, and one that looks like a repository */
+	assert_ok(ask(&r, SAY("ls -A; env | grep -cE '^GIT_(DIR|WORK_TREE)'; git rev-parse --git-dir 2>&1"),
+		      NULL, 0));
+	assert_contains(r.text, "0 fatal: not a git repository");
+	kl_chat_reply_release(&r);
+	assert_ok(ask(&r, SAY("ls -A; git rev-parse --git-dir 2>&1"), below, 0));
+	assert_contains(r.text, "b.txt fatal: not a git repository");
+	kl_chat_reply_release(&r);
+	assert_ok(ask(&r, SAY("git rev-parse --git-dir 2>&1"), bare, 0));
+	assert_contains(r.text, "fatal: ");
+	kl_chat_reply_release(&r);
+	unsetenv("GIT_DIR");
+	unsetenv("GIT_WORK_TREE");
+	assert_error(KL_EINVALID, "has a repository", ask(&r, "true", repo, 0));
+	kl_chat_reply_release(&r);
+	assert_int_equal(chdir("/"), 0);
+}
+
+static void its_directory_goes_and_our_key_stays_here(void **state)
+{
+	KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
+
+	setenv("KLINEAGE_CHAT_KEY", "sk-do-not-tell", 1);
+	assert_ok(ask(&r, SAY("pwd; env | grep -c do-not-tell"), NULL, 0));
+	unsetenv("KLINEAGE_CHAT_KEY");
+	assert_contains(r.text, " 0 ");
+	*strchr(r.text, ' ') = '\0';
+	assert_contains(r.text, "klineage-exec");
+	assert_false(kl_fs_exists(r.text));
+}
+
+static void what_dies_or_prints_garbage_is_told_with_its_last_words(void **state)
+{
+	assert_refused(KL_EINVALID, "exec: the command failed with 3; it said: no \"credit\" left",
+		       "echo 'no \"credit\"\n left' >&2; exit 3", 0);
+	assert_refused(KL_EINVALID, "was killed by signal 9", "kill -9 $$", 0);
+	assert_refused(KL_EINVALID, "printed nothing; it said: ?[31moops", "printf '\\033[31moops\\n' >&2", 0);
+	assert_refused(KL_EINVALID, "failed with 127", "/no/such/agent", 0);
+	assert_refused(KL_EINVALID, "printed no reply: JSON line 1", "echo Sure! Here is the kernel:", 0);
+	assert_refused(KL_EINVALID, "'schema' is missing", "echo '{}'", 0);
+	assert_refused(KL_EINVALID, "'schema' is not klineage.chat-reply/1", "echo '{\"schema\":\"klineage.chat-reply/9\"}'", 0);
+#define WITH(rest) "echo '{\"schema\":\"klineage.chat-reply/1\"," rest "}'"
+	assert_refused(KL_EINVALID, "'text' is not a string", WITH("\"text\":4,\"unmetered\":true"), 0);
+	assert_refused(KL_EINVALID, "neither 'usage' nor", WITH("\"text\":\"x\""), 0);
+	assert_refused(KL_EINVALID, "neither 'usage' nor", WITH("\"text\":\"x\",\"unmetered\":false"), 0);
+	assert_refused(KL_EINVALID, "'output' is missing", WITH("\"text\":\"x\",\"usage\":{\"input\":1}"), 0);
+	assert_refused(KL_EINVALID, "no count of tokens", WITH("\"text\":\"x\",\"usage\":{\"input\":1,\"output\":-5}"), 0);
+	assert_refused(KL_EINVALID, "not an integer", WITH("\"text\":\"x\",\"usage\":{\"input\":1,\"output\":1e3}"), 0);
+	assert_refused(KL_EINVALID, "'stop' is not", WITH("\"text\":\"x\",\"unmetered\":true,\"stop\":\"yes\""), 0);
+	assert_refused(KL_EINVALID, "the reply is empty", WITH("\"text\":\"\",\"unmetered\":true"), 0);
+	assert_refused(KL_EINVALID, "duplicate", WITH("\"text\":\"x\",\"text\":\"y\",\"unmetered\":true"), 0);
+	assert_refused(KL_EINVALID, "end of file expected", WITH("\"text\":\"x\",\"unmetered\":true") "; echo '{}'", 0);
+}
+
+static void only_the_end_of_much_talk_is_told(void **state)
+{
+	struct kl_chat_reply r;
+
+	assert_int_equal(ask(&r, "i=0; while [ $i -lt 500 ]; do echo \"line $i\" >&2; i=$((i+1)); done; exit 1",
+			     NULL, 0), KL_EINVALID);
+	assert_contains(kl_error_last(), "line 499");
+	assert_null(strstr(kl_error_last(), "line 400 "));
+	assert_true(strlen(kl_error_last()) < 400);
+}
+
+static void floods_and_sleepers_are_ended_with_all_their_kin(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_dir("kin"), *file = kl_fs_join(dir, "pid");
+	KL_AUTO(kl_buf_release) struct kl_buf pid = KL_BUF_INIT;
+	struct kl_chat_reply r;
+	int64_t from = kl_clock_ns();
+
+	assert_refused(KL_EINVALID, "printed more than 32 MiB", "head -c 50000000 /dev/zero", 0);
+	assert_error(KL_ETIMEOUT, "did not end within 1 s",
+		     ask(&r, "sleep 100 & echo $! >pid; sleep 100", dir, 300));
+	kl_chat_reply_release(&r);
+	assert_true(kl_clock_ns() - from < INT64_C(20) * 1000000000);
+	assert_ok(kl_fs_read(&pid, file, 100));
+	for (int i = 0; i < 100 && !kill(atoi(pid.ptr), 0); i++)
+		kl_clock_sleep_ms(20);	/* until init has buried it */
+	assert_int_equal(kill(atoi(pid.ptr), 0), -1);
+}
+
+static void one_that_does_not_read_is_fine(void **state)
+{
+	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+	struct kl_provider_opts o = { .name = "exec", .command = WITH("\"text\":\"x\",\"unmetered\":true") };
+	KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
+	KL_AUTO(kl_freep) char *big = kl_malloc(1 << 20);
+	struct talk t;
+
+	memset(big, 'a', (1 << 20) - 1);
+	big[(1 << 20) - 1] = '\0';
+	TALK(&t, big);
+	assert_ok(kl_provider_open(&p, NULL, &o));
+	assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
+	assert_string_equal(r.text, "x");
+}
+
+static void command_and_limit_come_from_configuration(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("config");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+	KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
+	struct kl_provider_opts none = { 0 };
+	struct talk t;
+
+	sh(dir, "git config klineage.chat.provider exec; git config klineage.chat.timeout 1; "
+	   "git config klineage.chat.exec 'sleep 30'");
+	assert_ok(kl_repo_open_at(&repo, dir));
+	assert_ok(kl_provider_open(&p, repo, &none));
+	assert_string_equal(kl_provider_name(p), "exec");
+	assert_false(kl_provider_metered(p));
+	TALK(&t, "hello");
+	assert_error(KL_ETIMEOUT, "within 1 s", kl_provider_send(&r, p, &t.q, &t.x, NULL));
+}
+
+static void what_cannot_be_opened_or_asked_says_why(void **state)
+{
+	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+	struct kl_provider_opts o = { 0 };
+	struct kl_chat_reply r;
+	struct talk t;
+
+	assert_error(KL_EINVALID, "set klineage.chat.provider", kl_provider_open(&p, NULL, &o));
+	o.name = "carrier-pigeon";
+	assert_error(KL_EINVALID, "no provider 'carrier-pigeon': there are ", kl_provider_open(&p, NULL, &o));
+	o.name = "exec";
+	assert_error(KL_EUSAGE, "klineage.chat.exec", kl_provider_open(&p, NULL, &o));
+	o.command = "false";
+	assert_ok(kl_provider_open(&p, NULL, &o));
+	TALK(&t, "hello", "you");
+	assert_error(KL_EINVALID, "ends with what the user says", kl_provider_send(&r, p, &t.q, &t.x, NULL));
+	assert_true(r.usage.known && !r.usage.input && !r.usage.output);
+	TALK(&t, "hello", "", "you");
+	assert_error(KL_EINVALID, "message 1 is empty", kl_provider_send(&r, p, &t.q, &t.x, NULL));
+	TALK(&t, "hello");
+	t.x.turn = 1;
+	assert_error(KL_EINVALID, "turn 1", kl_provider_send(&r, p, &t.q, &t.x, NULL));
+	t.q.model = NULL;
+	assert_error(KL_EINVALID, "set klineage.chat.model", kl_provider_send(&r, p, &t.q, &t.x, NULL));
+	TALK(&t, "hello");
+	t.q.max_tokens = 0;
+	assert_error(KL_EINVALID, "0 tokens", kl_provider_send(&r, p, &t.q, &t.x, NULL));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(request_and_reply_are_what_the_format_says),
+		cmocka_unit_test(without_usage_it_says_so),
+		cmocka_unit_test(no_repository_is_in_reach),
+		cmocka_unit_test(its_directory_goes_and_our_key_stays_here),
+		cmocka_unit_test(what_dies_or_prints_garbage_is_told_with_its_last_words),
+		cmocka_unit_test(only_the_end_of_much_talk_is_told),
+		cmocka_unit_test(floods_and_sleepers_are_ended_with_all_their_kin),
+		cmocka_unit_test(one_that_does_not_read_is_fine),
+		cmocka_unit_test(command_and_limit_come_from_configuration),
+		cmocka_unit_test(what_cannot_be_opened_or_asked_says_why),
+	};
+
+	return cmocka_run_group_tests_name("chat/provider_exec", tests, scratch_setup, scratch_teardown);
+}
