@@ -118,7 +118,8 @@ static bool single(void)
 	return sched_getaffinity(0, sizeof(set), &set) < 0 || CPU_COUNT(&set) < 2;
 }
 
-/* Three times the work takes three times the time, give or take much. */
+/* Three times the work takes three times the time: wherever the middle lies on a busy machine, the
+ * interval must hold that. */
 static void a_slower_parent(void **state)
 {
 	KL_AUTO(kl_freep) char *fast = build("fast", "-DX", HEAD GEMM "}");
@@ -134,8 +135,10 @@ static void a_slower_parent(void **state)
 		skip();
 	assert_non_null(v);
 	ratio = kl_json_int_or(v, "ratio_ppm", 0);
-	assert_in_range(ratio, 1500000, 6000000);
+	assert_true(ratio > 1500000);
 	assert_true(kl_json_int_or(v, "lo_ppm", 0) <= ratio && kl_json_int_or(v, "hi_ppm", 0) >= ratio);
+	assert_in_range(kl_json_int_or(v, "lo_ppm", 0), 1000000, 3300000);
+	assert_in_range(kl_json_int_or(v, "hi_ppm", 0), 2700000, 30000000);
 	assert_in_range(kl_json_int_or(aa, "mid_ppm", 0), 700000, 1400000);
 	assert_true(kl_json_int_or(point(r), "blocks", 0) >= 6);
 	assert_null(json_object_get(r, "status"));
