@@ -18,7 +18,7 @@
 
 /** An operator at its extents, ready to compare; plain data, equal bytes for equal cases. */
 struct kl_case {
-	uint64_t name;			/* digest of the operator's name in the tree, or as it was given */
+	uint64_t name;			/* digest of its name in the tree, or as given */
 	uint64_t dtype;			/* of the dtype's */
 	double log2[KL_TAX_ROLES];	/* of the product of the extents that have the role */
 	int32_t op;			/* index, -1: not in the tree */
@@ -33,13 +33,15 @@ void kl_case_init(struct kl_case *c, const struct kl_taxonomy *t, const char *op
 void kl_case_dim(struct kl_case *c, const struct kl_taxonomy *t, const char *name, int64_t extent);
 
 /** Wu-Palmer: 2 depth(common ancestor) / (depth(a) + depth(b)); 1 for the same operator. */
-int64_t kl_similarity_operator(const struct kl_taxonomy *t, const struct kl_case *a, const struct kl_case *b);
-/** exp(-mean |difference of log2 extents| / 2) over the roles that either has; a role not had is of extent 1. */
+int64_t kl_similarity_operator(const struct kl_taxonomy *t, const struct kl_case *a,
+			       const struct kl_case *b);
+/** exp(-mean |difference of log2 extents| / 2) over the roles that either has; a role not had: extent 1. */
 int64_t kl_similarity_extents(const struct kl_case *a, const struct kl_case *b);
 /** 1 the same, 1/2 the same width, else 0. */
 int64_t kl_similarity_dtype(const struct kl_case *a, const struct kl_case *b);
 /** 0.5 operator + 0.3 extents + 0.2 dtype. */
-int64_t kl_similarity_case(const struct kl_taxonomy *t, const struct kl_case *a, const struct kl_case *b);
+int64_t kl_similarity_case(const struct kl_taxonomy *t, const struct kl_case *a,
+			   const struct kl_case *b);
 
 int64_t kl_similarity_language(const struct kl_taxonomy *t, const char *a, const char *b);
 

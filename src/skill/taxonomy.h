@@ -52,7 +52,7 @@ struct kl_taxonomy {
 	struct kl_strvec caps;
 	struct kl_tax_platform *platform;
 	size_t nplatform;
-	char digest[KL_DIGEST_HEX];	/* of the three files: whoever keeps what follows from them says it */
+	char digest[KL_DIGEST_HEX];	/* of the three files */
 };
 
 /** The shipped files. KL_EINVALID "<file>:<line>:<column>: ..." */
