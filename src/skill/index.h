@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_SKILL_INDEX_H
+#define KL_SKILL_INDEX_H
+
+#include "skill/library.h"
+#include "skill/similarity.h"
+
+/*
+ * index - what retrieval asks of every card of a library, in one file that is mapped into memory:
+ * $GIT_COMMON_DIR/klineage/cache/skills-<tree>.index, made once for each tree of the library, from the
+ * newest older one where cards are the same. docs/formats.md ("Retrieval") has its form. It is a cache:
+ * one that is damaged, or made from other tables, is made anew; two who make it at once do no harm.
+ *
+ *	kl_index_open(&ix, repo, tax);
+ *	for (i = 0; i < kl_index_count(ix); i++) ... kl_index_card(ix, i)
+ *
+ * Strings and lists point into the file, for as long as it is open.
+ */
+struct kl_index;
+
+/** A list of the file's strings: kl_index_str(ix, list, i). */
+struct kl_index_list { uint32_t at, n; };
+
+struct kl_index_row {
+	uint32_t point;			/* kl_index_point() */
+	uint32_t language, platform;	/* strings */
+	uint32_t verified;
+};
+
+struct kl_index_card {
+	uint32_t id;			/* string */
+	uint8_t status;			/* enum kl_card_status */
+	uint8_t pad[3];
+	uint8_t blob[20];
+	uint32_t passed, trials;
+	uint32_t rows, nrows;		/* kl_index_row() */
+	uint32_t prior;			/* kl_index_prior() */
+	struct kl_index_list sound;	/* in threes: id, test or "", state's event or "" */
+	struct kl_index_list evidence;	/* in twos: lineage, step */
+};
+
+/** Cards that ask and give the same share one. Each list is sorted. */
+struct kl_index_prior {
+	struct kl_index_list needs, requires, provides, conflicts;
+};
+
+/** The library's of this repository, at klineage.skillsRef; an absent one has no cards. */
+int kl_index_open(struct kl_index **out, struct kl_repo *r, const struct kl_taxonomy *tax);
+/** That of an open library. */
+int kl_index_of(struct kl_index **out, struct kl_repo *r, struct kl_library *lib,
+		const struct kl_taxonomy *tax);
+void kl_index_free(struct kl_index *ix);
+KL_DEFINE_CLEANUP(struct kl_index *, kl_index_free)
+
+size_t kl_index_count(const struct kl_index *ix);
+const struct kl_index_card *kl_index_card(const struct kl_index *ix, size_t i);
+const struct kl_index_row *kl_index_row(const struct kl_index *ix, size_t i);
+const struct kl_case *kl_index_point(const struct kl_index *ix, size_t i);
+size_t kl_index_npriors(const struct kl_index *ix);
+const struct kl_index_prior *kl_index_prior(const struct kl_index *ix, size_t i);
+size_t kl_index_nstrings(const struct kl_index *ix);
+const char *kl_index_string(const struct kl_index *ix, size_t i);
+/** The number of the string that is the i-th of a list. */
+uint32_t kl_index_item(const struct kl_index *ix, struct kl_index_list l, size_t i);
+/** Was it found, or made just now? */
+bool kl_index_was_built(const struct kl_index *ix);
+
+/** The card's bytes, from the repository; and the card. */
+int kl_index_text(struct kl_buf *out, const struct kl_index *ix, struct kl_repo *r, size_t card);
+int kl_index_load(struct kl_card **out, const struct kl_index *ix, struct kl_repo *r, size_t card);
+
+#endif

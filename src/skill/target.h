@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_SKILL_TARGET_H
+#define KL_SKILL_TARGET_H
+
+#include "gate/surface.h"
+#include "skill/card.h"
+#include "skill/predicate.h"
+#include "skill/similarity.h"
+#include "text/json.h"
+
+/*
+ * target - T = (case, language, platform, what was done before): what a card is to be found for, and
+ * what is known of it, for predicates.
+ *
+ *	kl_target_init(&t, tax, surface, "cpu/x86-64-v3");
+ *	kl_target_add_event(&t, event);		what the gate measured of this very surface
+ *	kl_target_add_history(&t, repo, &head, mechanisms);
+ *
+ * or all of it in one: kl_target_of_commit().
+ *
+ * What was done before ("prior") are measured features, traits that a second reader has checked, and what
+ * trailers of forward steps tell: cards that were used, traits that were brought. Claims without an audit
+ * count for nothing. docs/formats.md ("Predicates") lists what predicates may ask of it.
+ */
+struct kl_target {
+	const struct kl_taxonomy *tax;	/* borrowed */
+	char *workload, *op, *dtype, *language, *platform;
+	struct kl_card_dims dims;
+	struct kl_case point;
+	struct kl_capset caps;
+	bool listed;			/* the platform is in the table: `caps` are all that it has */
+	bool measured;			/* the features are known: an event was there */
+	char event[KL_DIGEST_HEX];	/* its id, or "" */
+	struct kl_strvec prior;		/* sorted: "cp.async", "trait:tiled", ids of cards */
+	struct kl_known known;
+};
+
+void kl_target_release(struct kl_target *t);
+
+/** From the contract, the sources' constants and the platform's table. */
+int kl_target_init(struct kl_target *out, const struct kl_taxonomy *tax, const struct kl_surface *s,
+		   const char *platform);
+/** Features, traits and figures of a gate event of the same surface on the same platform. */
+void kl_target_add_event(struct kl_target *t, const json_t *event);
+/** A fact, trait ("trait:x") or card that is there. */
+void kl_target_add_prior(struct kl_target *t, const char *what);
+bool kl_target_has(const struct kl_target *t, const char *what);
+
+/**
+ * The target that a committed state is: its surface, the newest passing event of it on `platform` (NULL: where the
+ * event was made, or what this machine or the launch plan is for), the trailers of the commits before it.
+ */
+int kl_target_of_commit(struct kl_target *out, const struct kl_taxonomy *tax, struct kl_repo *r,
+			const struct kl_surface *s, const git_oid *commit, const char *platform);
+
+/** The dtype that stands for a contract: of the largest float tensor at the case, else of the first tensor; or "". */
+const char *kl_target_dtype(const struct kl_contract *c);
+
+#endif
