@@ -60,7 +60,7 @@ static void add_row(struct kl_table *t, const struct kl_view_step *s, size_t i)
 	kl_table_row(t, (const char *[]){
 		number, i ? or_dash(s->step.action) : "(simplest)", i ? or_dash(s->step.mechanism) : "-",
 		i ? or_dash(s->step.locus) : "-", time, prev.ptr, root.ptr, or_dash(gained.ptr),
-		or_dash(s->verdict), or_dash(s->tier) });
+		i ? or_dash(s->step.derivation) : "-", or_dash(s->verdict), or_dash(s->tier) });
 }
 
 static void print_bars(const struct kl_view *v)
@@ -103,7 +103,7 @@ static void print_view(const struct kl_view *v, bool bars)
 {
 	static const char *const head[] = { "state", "action undone", "mechanism", "where", "time",
 					    "x the one before", "x K_0", "facts gained",
-					    "verdict", "tier" };
+					    "derivation", "verdict", "tier" };
 	KL_AUTO(kl_table_release) struct kl_table t = { .columns = KL_ARRAY_SIZE(head) };
 
 	print_head(v);
@@ -151,6 +151,11 @@ static json_t *step_json(const struct kl_view_step *s, size_t i)
 	kl_json_set_str(j, "mechanism", s->step.mechanism);
 	kl_json_set_str(j, "locus", s->step.locus);
 	kl_json_set_str(j, "derivation", s->step.derivation);
+	if (!git_oid_is_zero(&s->rederived)) {
+		kl_oid_hex(hex, &s->rederived);
+		kl_json_set_str(j, "rederived", hex);
+	}
+	kl_json_set_str(j, "attempts", s->step.attempts);
 	kl_json_set_str(j, "origin", s->step.origin);
 	kl_json_set_str(j, "rewriter", s->step.rewriter);
 	kl_json_set_int(j, "ns", s->ns);

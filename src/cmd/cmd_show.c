@@ -52,6 +52,22 @@ static void print_text(const char *message)
 	}
 }
 
+/* K_i', and how it does against K_i */
+static void print_rederived(const struct kl_view_step *s, struct kl_repo *r)
+{
+	struct kl_ratio against;
+	const char *how;
+	char hex[KL_OID_HEX];
+
+	if (git_oid_is_zero(&s->rederived))
+		return;
+	kl_oid_hex(hex, &s->rederived);
+	line("as", hex);
+	how = kl_view_rederived(&against, r, s);
+	ratio("against K_i", &against, "");
+	line("against K_i", how);
+}
+
 static int print_step(const struct kl_view *v, size_t i, struct kl_repo *r)
 {
 	const struct kl_view_step *s = &v->step[i];
@@ -69,6 +85,8 @@ static int print_step(const struct kl_view *v, size_t i, struct kl_repo *r)
 	line("where", s->step.locus);
 	line("trait", s->step.trait);
 	line("derivation", s->step.derivation);
+	print_rederived(s, r);
+	line("failed", s->step.attempts);
 	line("delta", s->step.delta);
 	line("origin", s->step.origin);
 	line("rewriter", s->step.rewriter);
@@ -105,26 +123,39 @@ static long tried_on(const struct kl_view *v, struct kl_repo *r, const git_oid *
 	return i;
 }
 
+/* of one direction: what was tried on K_i and refused, or on K_{i-1} to derive this step anew */
+static void print_refused(const struct kl_view *v, const struct kl_view_rejections *all, struct kl_repo *r,
+			  long state, bool forward)
+{
+	bool any = false;
+
+	for (size_t k = all->n; k-- > 0; ) {
+		const struct kl_view_rejection *x = &all->r[k];
+		char hex[KL_OID_HEX];
+
+		if (x->step.forward != forward || tried_on(v, r, &x->on) != state)
+			continue;
+		if (!any)
+			printf("\n  tried %s and rejected:\n",
+			       forward ? "to derive this step anew" : "on this state");
+		any = true;
+		kl_oid_hex(hex, &x->commit);
+		printf("    %.10s  %-14s %s in %s\n", hex, x->step.class_,
+		       forward && x->step.mechanism ? x->step.mechanism : x->step.action,
+		       x->step.locus ? x->step.locus : "?");
+	}
+}
+
 static int print_rejections(const struct kl_view *v, size_t i, struct kl_repo *r)
 {
 	struct kl_view_rejections all;
-	bool any = false;
 	int err = kl_view_rejections(&all, r, v->workload, v->name);
 
 	if (err < 0)
 		return err;
-	for (size_t k = all.n; k-- > 0; ) {
-		char hex[KL_OID_HEX];
-
-		if (tried_on(v, r, &all.r[k].on) != (long)i)
-			continue;
-		if (!any)
-			puts("\n  tried on this state and rejected:");
-		any = true;
-		kl_oid_hex(hex, &all.r[k].commit);
-		printf("    %.10s  %-14s %s in %s\n", hex, all.r[k].step.class_, all.r[k].step.action,
-		       all.r[k].step.locus ? all.r[k].step.locus : "?");
-	}
+	if (i)
+		print_refused(v, &all, r, (long)i - 1, true);
+	print_refused(v, &all, r, (long)i, false);
 	kl_view_rejections_release(&all);
 	return 0;
 }

@@ -29,6 +29,11 @@ bool kl_speed_not_slower(const struct kl_speed *s)
 	       ONE / (double)s->lo_ppm <= 1 + margin(s, 0.02);
 }
 
+bool kl_speed_slower(const struct kl_speed *s)
+{
+	return s->hi_ppm > 0 && ONE / (double)s->hi_ppm > 1 + margin(s, 0.02);
+}
+
 static int64_t aa_reach(const json_t *point)
 {
 	const json_t *aa = json_object_get(point, "aa");

@@ -25,6 +25,8 @@ const char *kl_speed_word(const struct kl_speed *s);
 
 /** Not slower: upper bound of the time ratio <= 1 + max(2 %, 3 A/A). */
 bool kl_speed_not_slower(const struct kl_speed *s);
+/** All of the interval is slower than that allows. Neither this nor not slower: it does not say. */
+bool kl_speed_slower(const struct kl_speed *s);
 
 /**
  * The event's "profile" from a result's: one weighted geometric mean over the

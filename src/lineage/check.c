@@ -8,6 +8,7 @@
 #include "gate/event.h"
 #include "gate/surface.h"
 #include "lineage/forward.h"
+#include "lineage/record.h"
 #include "lineage/sequencer.h"
 #include "lineage/view.h"
 #include "repo/notes.h"
@@ -191,23 +192,100 @@ static void check_walk(struct checker *k, const char *ref, const git_oid *tip, c
 
 /* --- a lineage ---------------------------------------------------------------------- */
 
+/* the events of a commit that speak of just this surface and pass, in a note */
+static int passes(json_t **out, struct checker *k, const git_oid *commit, const struct kl_surface *s)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int err = kl_notes_read(&text, k->c->repo, KL_NOTES_GATE, commit);
+
+	*out = json_array();
+	if (err == KL_ENOTFOUND)
+		err = 0;
+	for (const char *at = text.ptr; !err && *at; ) {
+		size_t n = strcspn(at, "\n");
+		json_t *e;
+
+		if (n && !kl_event_parse(&e, at, n)) {
+			if (kl_event_is_for(e, s->digest, s->contract_digest) &&
+			    !strcmp(kl_json_str_or(e, "verdict", ""), "pass"))
+				json_array_append(*out, e);
+			json_decref(e);
+		}
+		at += n + (at[n] == '\n');
+	}
+	kl_error_clear();
+	return err;
+}
+
+static bool has_code(const json_t *events, const char *code)
+{
+	size_t i;
+	json_t *e;
+
+	json_array_foreach(events, i, e)
+		if (*code && !strcmp(kl_json_str_or(e, "code", ""), code))
+			return true;
+	return false;
+}
+
+/* correct, and not slower than K_i: measured, or the same machine code, or the same files */
+static void check_rederived(struct checker *k, const char *ref, const git_oid *anew,
+			    const struct kl_commit *goal, int number)
+{
+	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL, *g = NULL;
+	KL_AUTO(json_decrefp) json_t *own = NULL, *of_goal = NULL;
+	git_oid tree;
+	size_t i;
+	json_t *e;
+
+	if (kl_repo_tree_of(&tree, k->c->repo, anew) < 0 ||
+	    kl_surface_from_tree(&s, k->c->repo, &tree, "") < 0 ||
+	    kl_surface_from_tree(&g, k->c->repo, &goal->tree, "") < 0 ||
+	    passes(&own, k, anew, s) < 0 || passes(&of_goal, k, &goal->oid, g) < 0) {
+		found_error(k, ref);
+		return;
+	}
+	if (strcmp(s->contract_digest, g->contract_digest))
+		found(k, KL_CHECK_ERROR, ref, "the re-derivation of step %d has another contract", number);
+	if (!json_array_size(own) && !json_array_size(of_goal)) {
+		found(k, KL_CHECK_WARNING, ref, "no event of step %d and its re-derivation is in this clone",
+		      number);
+		return;
+	}
+	json_array_foreach(own, i, e) {
+		bool not_slower, slower;
+
+		kl_record_against(&not_slower, &slower, e, g->digest);
+		if (not_slower || !strcmp(s->digest, g->digest) ||
+		    has_code(of_goal, kl_json_str_or(e, "code", "")))
+			return;
+	}
+	found(k, KL_CHECK_ERROR, ref, "no event says that the re-derivation of step %d is correct and not "
+	      "slower than K_%d", number, number);
+}
+
 static void check_second_parent(struct checker *k, const char *ref, const struct chain *l, size_t i)
 {
 	KL_AUTO(kl_freep) git_oid *parent = NULL;
 	const char *how = l->step[i].derivation ? l->step[i].derivation : "";
+	int number = l->step[i].number;
 	size_t n = 0;
 
 	if (l->c[i].nparent == 1) {
 		if (!strcmp(how, "rederived"))
 			found(k, KL_CHECK_ERROR, ref, "step %d says re-derived, but has no second parent",
-			      l->step[i].number);
+			      number);
 		return;
 	}
 	if (l->c[i].nparent != 2 ||
 	    kl_repo_parents(&parent, &n, k->c->repo, &l->c[i].parent[1]) < 0 || n != 1 ||
 	    memcmp(&parent[0], &l->c[i + 1].oid, sizeof(parent[0])))
 		found(k, KL_CHECK_ERROR, ref, "the re-derivation of step %d is not on the state before",
-		      l->step[i].number);
+		      number);
+	else if (!strcmp(how, "inverse"))
+		found(k, KL_CHECK_ERROR, ref, "step %d says inverse, but has a second parent", number);
+	else
+		check_rederived(k, ref, &l->c[i].parent[1], &l->c[i], number);
 	kl_error_clear();
 }
 

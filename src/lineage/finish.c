@@ -27,6 +27,19 @@ static void finish_release(struct finish *f)
 	kl_strvec_release(&f->lines);
 }
 
+/* a K_i' of the walk ends with the operation; its events stand on that of the lineage */
+static bool is_rederived(const struct finish *f, const char *commit)
+{
+	const json_t *steps = kl_walk_steps(&f->op->walk);
+	size_t i;
+	json_t *step;
+
+	json_array_foreach(steps, i, step)
+		if (!strcmp(kl_json_str_or(json_object_get(step, "rederived"), "commit", ""), commit))
+			return true;
+	return false;
+}
+
 /* the operation's own events, then those of the lineage */
 static int collect_notes(struct finish *f)
 {
@@ -34,16 +47,17 @@ static int collect_notes(struct finish *f)
 
 	kl_strvec_split(&f->lines, f->op->events.ptr, "\n");
 	f->note = kl_calloc(f->lines.n + f->forward.nnote + 1, sizeof(*f->note));
-	for (; n < f->lines.n; n++) {
+	for (size_t i = 0; i < f->lines.n; i++) {
 		KL_AUTO(json_decrefp) json_t *e = NULL;
 		const char *hex;
 		int err;
 
-		if ((err = kl_json_parse(&e, f->lines.v[n], strlen(f->lines.v[n]))) < 0 ||
+		if ((err = kl_json_parse(&e, f->lines.v[i], strlen(f->lines.v[i]))) < 0 ||
 		    (err = kl_json_str(&hex, e, "commit")) < 0 ||
 		    (err = kl_oid_parse(&f->note[n].commit, hex)) < 0)
-			return kl_error_in(err, "event %zu of the operation", n + 1);
-		f->note[n].line = f->lines.v[n];
+			return kl_error_in(err, "event %zu of the operation", i + 1);
+		if (!is_rederived(f, hex))
+			f->note[n++].line = f->lines.v[i];
 	}
 	for (size_t i = 0; i < f->forward.nnote; i++)
 		f->note[n++] = f->forward.note[i];

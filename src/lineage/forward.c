@@ -39,14 +39,6 @@ int kl_forward_tree(git_oid *out, struct kl_repo *r, const git_oid *tree, const 
 	return err;
 }
 
-int kl_forward_derive(const char **derivation, git_oid *second, bool *has_second,
-		      struct kl_repo *r, const struct kl_forward_step *step)
-{
-	*derivation = "inverse";
-	*has_second = false;
-	return 0;
-}
-
 struct builder {
 	const struct kl_opstate *op;
 	struct kl_map events;		/* id -> json_t * */
@@ -102,25 +94,71 @@ static int write_root(struct builder *b, const git_oid *tree)
 	return write_one(&b->out->commit[0], b, &root, tree, NULL, 0);
 }
 
-static int write_step(struct builder *b, size_t i, const json_t *record,
-		      const git_oid *before_tree, const git_oid *tree)
+/* what was tried and failed, in order */
+static char *failures(const json_t *record)
+{
+	struct kl_buf b = KL_BUF_INIT;
+	size_t i;
+	json_t *a;
+
+	json_array_foreach(json_object_get(record, "attempts"), i, a)
+		kl_buf_addf(&b, "%s%s", i ? ", " : "", kl_json_str_or(a, "class", "?"));
+	return kl_buf_detach(&b);
+}
+
+/* as far as they are known: the note of what stands on the walk is not needed for it */
+static void add_events(struct builder *b, const json_t *rederived, const git_oid *commit,
+		       const git_oid *tree)
+{
+	const char *last = kl_json_str_or(rederived, "event", "");
+	const json_t *event;
+	size_t i;
+	json_t *id;
+
+	json_array_foreach(json_object_get(rederived, "measured"), i, id)
+		if (json_is_string(id) && strcmp(json_string_value(id), last) &&
+		    (event = kl_map_get(&b->events, json_string_value(id))))
+			add_note(b->out, commit, tree, event);
+	if ((event = kl_map_get(&b->events, last)))
+		add_note(b->out, commit, tree, event);
+}
+
+/* K_i', on K_{i-1} */
+static int write_rederived(git_oid *out, struct builder *b, size_t i, const json_t *record)
+{
+	const json_t *rederived = json_object_get(record, "rederived");
+	KL_AUTO(kl_step_release) struct kl_step step = { 0 };
+	git_oid walk, full, tree;
+	int err;
+
+	if ((err = kl_oid_parse(&walk, kl_json_str_or(rederived, "commit", ""))) < 0 ||
+	    (err = kl_repo_tree_of(&full, b->op->repo, &walk)) < 0 ||
+	    (err = kl_forward_tree(&tree, b->op->repo, &full, kl_walk_str(&b->op->walk, "dir"))) < 0)
+		return err;
+	kl_step_from_attempt(&step, record, rederived);
+	step.kind = KL_STEP_FORWARD;
+	step.number = (int)i;
+	step.derivation = kl_strdup("rederived");
+	if ((err = write_one(out, b, &step, &tree, &b->out->commit[i - 1], 1)) < 0)
+		return err;
+	add_events(b, rederived, out, &tree);
+	return 0;
+}
+
+static int write_step(struct builder *b, size_t i, const json_t *record, const git_oid *tree)
 {
 	KL_AUTO(kl_step_release) struct kl_step step = { 0 };
-	struct kl_forward_step todo = {
-		.before = b->out->commit[i - 1], .before_tree = *before_tree,
-		.after_tree = *tree, .record = record,
-	};
+	bool second = json_is_object(json_object_get(record, "rederived"));
 	git_oid parent[2] = { b->out->commit[i - 1] };
-	const char *derivation;
-	bool second;
-	int err = kl_forward_derive(&derivation, &parent[1], &second, b->op->repo, &todo);
+	int err;
 
-	if (err < 0)
+	if (second && (err = write_rederived(&parent[1], b, i, record)) < 0)
 		return err;
 	kl_step_from_json(&step, record);
 	step.kind = KL_STEP_FORWARD;
 	step.number = (int)i;
-	step.derivation = kl_strdup(derivation);
+	step.derivation = kl_strdup(second ? "rederived" : "inverse");
+	step.attempts = failures(record);
 	return write_one(&b->out->commit[i], b, &step, tree, parent, second ? 2 : 1);
 }
 
@@ -153,7 +191,6 @@ static int build(struct builder *b)
 	const struct kl_walk *w = &b->op->walk;
 	size_t n = json_array_size(kl_walk_steps(w));
 	struct kl_forward *f = b->out;
-	git_oid before;
 
 	f->commit = kl_calloc(n + 1, sizeof(*f->commit));
 	for (size_t i = 0; i <= n; i++) {
@@ -162,7 +199,7 @@ static int build(struct builder *b)
 		int err = state_tree(&tree, b, n - i);
 
 		if (!err)
-			err = i ? write_step(b, i, json_array_get(kl_walk_steps(w), n - i), &before, &tree) :
+			err = i ? write_step(b, i, json_array_get(kl_walk_steps(w), n - i), &tree) :
 				  write_root(b, &tree);
 		if (err < 0)
 			return err;
@@ -176,7 +213,6 @@ static int build(struct builder *b)
 				return err;
 			add_note(f, &f->commit[i], &tree, e);
 		}
-		before = tree;
 	}
 	f->n = n + 1;
 	f->tip = f->commit[n];

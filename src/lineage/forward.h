@@ -8,7 +8,8 @@
 
 /*
  * forward - the lineage of a finished walk: an orphan chain K_0, tau_1, K_1 ... K*
- * whose trees are the contract's directory alone.
+ * whose trees are the contract's directory alone. A step that was derived anew has its K_i', on
+ * K_{i-1}, as the second parent of K_i; the events of its measurements go onto that.
  *
  * Everything in its commits follows from the operation's state, the author and
  * time of its end included, so that writing it twice gives the same ids, and so does an
@@ -25,21 +26,6 @@ struct kl_forward {
 
 int kl_forward_build(struct kl_forward *out, const struct kl_opstate *op);
 void kl_forward_release(struct kl_forward *f);
-
-/** One transition, as it is to be derived: K_{i-1} is there, K_i is known to pass. */
-struct kl_forward_step {
-	git_oid before;			/* commit of K_{i-1} */
-	git_oid before_tree, after_tree;
-	const json_t *record;		/* of the backward step */
-};
-
-/**
- * How tau_i is known to hold. Re-derivation on K_{i-1}, in isolation, joins
- * here: it would set `*second` to the commit of K_i', which becomes the second parent of
- * K_i. Without it the transition is the inverse of the accepted backward step.
- */
-int kl_forward_derive(const char **derivation, git_oid *second, bool *has_second,
-		      struct kl_repo *r, const struct kl_forward_step *step);
 
 /** The contract's directory of a full tree, without what is not a regular file. */
 int kl_forward_tree(git_oid *out, struct kl_repo *r, const git_oid *tree, const char *dir);

@@ -7,6 +7,7 @@
 #include "base/fault.h"
 #include "base/fs.h"
 #include "gate/event.h"
+#include "lineage/model.h"
 #include "lineage/record.h"
 #include "lineage/step.h"
 #include "repo/notes.h"
@@ -76,14 +77,47 @@ static void claim_traits(struct kl_facts *before, struct kl_facts *after, const 
 	}
 }
 
-/* the event says the claims, too; they are part of what it is named by */
-static void put_traits(json_t *event, const struct kl_facts *f)
+/* what the second reader saw is so, what he did not see is unknown */
+static void audit_traits(struct kl_facts *after, const json_t *pending, const json_t *audited)
+{
+	const char *key;
+	json_t *v;
+
+	json_object_foreach(json_object_get(pending, "traits"), key, v)
+		if (json_is_string(v))
+			kl_map_put(&after->traits, key,
+				   kl_strdup(json_object_get(audited, key) ? json_string_value(v) : "unknown"));
+}
+
+/* does the mechanism's removal stand on a trait alone, and nobody but the proposal has seen it? */
+static bool is_hearsay(const struct kl_mechanism *m, const struct kl_facts *before,
+		       const struct kl_facts *after)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec gone = KL_STRVEC_INIT;
+	bool doubt = false;
+
+	kl_facts_minus(&gone, before, after);
+	for (size_t i = 0; m && i < m->primary.n; i++) {
+		const char *fact = m->primary.v[i];
+		const char *trait = strncmp(fact, "trait:", 6) ? NULL : kl_map_get(&after->traits, fact + 6);
+
+		if (kl_strvec_has(&gone, fact))
+			return false;
+		doubt |= trait && !strcmp(trait, "unknown");
+	}
+	return doubt;
+}
+
+/* the event says the claims, too, and where they were seen; they are part of what it is named by */
+static void put_traits(json_t *event, const struct kl_facts *f, const json_t *audited)
 {
 	json_t *traits = json_object();
 
 	for (size_t i = 0; i < f->traits.n; i++)
 		kl_json_set_str(traits, f->traits.e[i].key, f->traits.e[i].value);
 	kl_json_set(event, "traits", traits);
+	if (json_object_size(audited))
+		kl_json_set(event, "audit", json_deep_copy(audited));
 	kl_event_seal(event);
 }
 
@@ -159,56 +193,6 @@ static void settle(struct named *out, const struct kl_sequencer *s, json_t *pend
 	}
 }
 
-/* --- commits --------------------------------------------------------------- */
-
-static int candidate_tree(git_oid *out, const struct kl_opstate *op)
-{
-	const struct kl_surface *c = op->pending;
-	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
-	KL_AUTO(kl_freep) struct kl_tree_edit *edit = kl_calloc(c->nfile + 1, sizeof(*edit));
-	size_t n = 0;
-
-	for (size_t i = 0; i < c->nfile; i++) {
-		const struct kl_file *old = &op->state->file[i], *f = &c->file[i];
-
-		if (old->len == f->len && !memcmp(old->data, f->data, f->len))
-			continue;
-		if (*c->dir)
-			kl_strvec_pushf(&paths, "%s/%s", c->dir, f->path);
-		else
-			kl_strvec_push(&paths, f->path);
-		edit[n] = (struct kl_tree_edit){ .path = paths.v[n], .data = f->data, .len = f->len };
-		n++;
-	}
-	return kl_repo_tree_edit(out, op->repo, &op->tree, edit, n);
-}
-
-static int write_commit(git_oid *out, git_oid *tree, struct kl_opstate *op, struct kl_step *step)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf message = KL_BUF_INIT;
-	const char *rejected = kl_walk_rejected_tip(&op->walk);
-	git_oid parent[2];
-	struct kl_commit_spec spec = { .parent = parent, .nparent = 1 };
-	int err;
-
-	if (op->dry) {	/* a name is enough: what it was made of is one */
-		err = candidate_tree(tree, op);
-		*out = *tree;
-		return err;
-	}
-	step->number = (int)json_array_size(kl_walk_steps(&op->walk)) + 1;
-	kl_step_message(&message, step);
-	spec.message = message.ptr;
-	if ((err = candidate_tree(tree, op)) < 0 ||
-	    (err = kl_oid_parse(&parent[0], kl_walk_tip(&op->walk))) < 0 ||
-	    (step->kind == KL_STEP_REJECTED && *rejected &&
-	     (err = kl_oid_parse(&parent[spec.nparent++], rejected)) < 0) ||
-	    (err = KL_FAULT("step-write")) < 0)
-		return err;
-	spec.tree = *tree;
-	return kl_repo_commit_write(out, op->repo, &spec);
-}
-
 /* --- transitions ------------------------------------------------------------ */
 
 /* " 1.42x slower", or "" where no speed was measured */
@@ -260,7 +244,7 @@ static int accept(struct kl_sequencer *s, struct kl_verdict *v, struct kl_facts 
 		free(step.text);
 		step.text = text;
 	}
-	if ((err = write_commit(&oid, &tree, op, &step)) < 0)
+	if ((err = kl_opstate_commit(&oid, &tree, op, &step)) < 0)
 		return err;
 	kl_oid_hex(hex, &oid);
 	if ((err = kl_opstate_event(op, v->event, hex)) < 0)
@@ -307,7 +291,7 @@ static int reject(struct kl_sequencer *s, struct kl_verdict *v, const char *clas
 		free(step.text);
 		step.text = text;
 	}
-	if ((err = write_commit(&oid, &tree, op, &step)) < 0)
+	if ((err = kl_opstate_commit(&oid, &tree, op, &step)) < 0)
 		return err;
 	kl_oid_hex(hex, &oid);
 	if (v && (err = kl_opstate_event(op, v->event, hex)) < 0)
@@ -320,63 +304,99 @@ static int reject(struct kl_sequencer *s, struct kl_verdict *v, const char *clas
 	return save(s, "rejection");
 }
 
-static int hold(struct kl_sequencer *s)
+static int hold(struct kl_sequencer *s, const char *why)
 {
+	kl_json_set_str(kl_walk_pending(&s->op.walk), "foreign", why);
 	kl_walk_held(&s->op.walk);
 	s->op.held = kl_steal(&s->op.pending);
 	return save(s, "held for its parts");
 }
 
-static void named_release(struct named *n)
+/* one judgement */
+struct judged {
+	struct kl_verdict *v;
+	struct kl_facts before, after;
+	struct named n;
+};
+
+static void judged_release(struct judged *j)
 {
-	kl_buf_release(&n->why);
+	kl_verdict_free(j->v);
+	kl_facts_release(&j->before);
+	kl_facts_release(&j->after);
+	kl_buf_release(&j->n.why);
+}
+
+static void weigh(struct kl_walk_ruling *r, struct judged *j, const struct kl_sequencer *s)
+{
+	const struct kl_walk *w = &s->op.walk;
+	KL_AUTO(json_decrefp) json_t *copy = kl_judge_facts_json(&j->v->facts);
+
+	kl_judge_facts_read(&j->before, kl_walk_facts(w));
+	kl_judge_facts_read(&j->after, copy);
+	r->same_code = *j->after.code_digest && !strcmp(j->before.code_digest, j->after.code_digest);
+	settle(&j->n, s, kl_walk_pending(w), &j->before, &j->after);
+	r->unknown = !j->n.m;
+	r->compound = j->n.m && j->n.delta == KL_DELTA_COMPOUND;
+}
+
+/* an accepted step's claims are read a second time, where a model can */
+static int accept_read(struct kl_sequencer *s, struct judged *j, const char *delta)
+{
+	KL_AUTO(json_decrefp) json_t *audited = NULL;
+	int err = kl_model_audit(&audited, s);
+
+	if (err < 0)
+		return err;
+	if (audited)
+		audit_traits(&j->after, kl_walk_pending(&s->op.walk), audited);
+	if (audited && !strcmp(delta, "clean") && is_hearsay(j->n.m, &j->before, &j->after))
+		delta = "unknown";
+	if (j->after.traits.n)
+		put_traits(j->v->event, &j->after, audited);
+	return accept(s, j->v, &j->after, delta, j->n.why.ptr);
+}
+
+static void tell_title(struct kl_sequencer *s)
+{
+	const json_t *p = kl_walk_pending(&s->op.walk);
+	const char *action = kl_json_str_or(p, "action", "");
+
+	kl_progress_title(s->progress, "[%zu] %s in %s (%s)", json_array_size(kl_walk_steps(&s->op.walk)) + 1,
+			  *action ? action : "older state", kl_json_str_or(p, "locus", "?"),
+			  kl_json_str_or(p, "rewriter", "?"));
 }
 
 int kl_judge_pending(struct kl_sequencer *s)
 {
 	struct kl_walk *w = &s->op.walk;
-	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
-	KL_AUTO(kl_facts_release) struct kl_facts before = { 0 };
-	KL_AUTO(kl_facts_release) struct kl_facts after = { 0 };
-	KL_AUTO(json_decrefp) json_t *copy = NULL;
-	KL_AUTO(named_release) struct named n = { .why = KL_BUF_INIT };
+	KL_AUTO(judged_release) struct judged j = { .n = { .why = KL_BUF_INIT } };
 	struct kl_walk_ruling r = { 0 };
 	const char *class_, *delta;
 	int err;
 
-	kl_progress_title(s->progress, "[%zu] %s in %s (%s)", json_array_size(kl_walk_steps(w)) + 1,
-			  *kl_json_str_or(kl_walk_pending(w), "action", "") ?
-			  kl_json_str_or(kl_walk_pending(w), "action", "") : "older state",
-			  kl_json_str_or(kl_walk_pending(w), "locus", "?"),
-			  kl_json_str_or(kl_walk_pending(w), "rewriter", "?"));
+	tell_title(s);
 	if (!s->op.pending)
 		return kl_error(KL_EINVALID, "the operation has lost the files of its proposal; use --abort");
-	if ((err = s->judge(&v, s->op.pending, s->op.state, s->payload)) < 0)
+	if ((err = s->judge(&j.v, s->op.pending, s->op.state, s->payload)) < 0)
 		return err;
-	if (v->deferred)
+	if (j.v->deferred)
 		return KL_JUDGE_LATER;
-	if (!strcmp(v->verdict, "not-run"))
-		return kl_error(KL_ECANNOT, "cannot test here: %s", v->message ? v->message : "");
-	r.verdict = v->verdict;
-	r.class_ = v->class_;
-	if (!strcmp(v->verdict, "pass")) {
-		kl_judge_facts_read(&before, kl_walk_facts(w));
-		copy = kl_judge_facts_json(&v->facts);
-		kl_judge_facts_read(&after, copy);
-		r.same_code = *after.code_digest && !strcmp(before.code_digest, after.code_digest);
-		settle(&n, s, kl_walk_pending(w), &before, &after);
-		r.unknown = !n.m;
-		r.compound = n.m && n.delta == KL_DELTA_COMPOUND;
-		if (after.traits.n)
-			put_traits(v->event, &after);
-	}
+	if (!strcmp(j.v->verdict, "not-run"))
+		return kl_error(KL_ECANNOT, "cannot test here: %s", j.v->message ? j.v->message : "");
+	r.verdict = j.v->verdict;
+	r.class_ = j.v->class_;
+	if (!strcmp(j.v->verdict, "pass"))
+		weigh(&r, &j, s);
 	switch (kl_walk_decide(&class_, &delta, w, &r)) {
 	case KL_CHOICE_ACCEPT:
-		return accept(s, v, &after, delta, n.why.ptr);
+		return accept_read(s, &j, delta);
 	case KL_CHOICE_HOLD:
-		return hold(s);
+		return hold(s, j.n.why.ptr);
 	default:
-		return reject(s, v, class_);
+		if (j.after.traits.n)
+			put_traits(j.v->event, &j.after, NULL);
+		return reject(s, j.v, class_);
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "base/fault.h"
 #include "base/fs.h"
 #include "gate/sign.h"
+#include "lineage/record.h"
 
 #define STATE_FILE "state.json"
 #define EVENTS_FILE "gate.jsonl"
@@ -26,6 +27,7 @@ void kl_opstate_release(struct kl_opstate *op)
 	kl_surface_free(op->state);
 	kl_surface_free(op->pending);
 	kl_surface_free(op->held);
+	kl_map_release(&op->known);
 	*op = (struct kl_opstate){ .events = KL_BUF_INIT };
 }
 
@@ -162,7 +164,8 @@ int kl_opstate_save(struct kl_opstate *op, const char *reflog)
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(op->repo);
 	static const git_oid none;
 	const char *rejected = kl_walk_rejected_tip(&op->walk);
-	git_oid parent[2], next;
+	const char *derived = kl_walk_derived_tip(&op->walk);
+	git_oid parent[3], next;
 	struct kl_commit_spec spec = { .parent = parent, .nparent = 1, .message = reflog };
 	int err;
 
@@ -171,6 +174,7 @@ int kl_opstate_save(struct kl_opstate *op, const char *reflog)
 	if ((err = KL_FAULT("op-write")) < 0 ||
 	    (err = kl_oid_parse(&parent[0], kl_walk_tip(&op->walk))) < 0 ||
 	    (*rejected && (err = kl_oid_parse(&parent[spec.nparent++], rejected)) < 0) ||
+	    (*derived && (err = kl_oid_parse(&parent[spec.nparent++], derived)) < 0) ||
 	    (err = write_tree(&spec.tree, op)) < 0 ||
 	    (err = kl_repo_commit_write(&next, op->repo, &spec)) < 0 ||
 	    (err = KL_FAULT("op-move")) < 0)
@@ -181,6 +185,88 @@ int kl_opstate_save(struct kl_opstate *op, const char *reflog)
 			kl_error(KL_EBUSY, "an operation is already in progress in this worktree") : err;
 	op->at = next;
 	return KL_FAULT("op-moved");
+}
+
+/* --- commits --------------------------------------------------------------- */
+
+static int candidate_tree(git_oid *out, const struct kl_opstate *op)
+{
+	const struct kl_surface *c = op->pending;
+	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
+	KL_AUTO(kl_freep) struct kl_tree_edit *edit = kl_calloc(c->nfile + 1, sizeof(*edit));
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->nfile; i++) {
+		const struct kl_file *old = &op->state->file[i], *f = &c->file[i];
+
+		if (old->len == f->len && !memcmp(old->data, f->data, f->len))
+			continue;
+		if (*c->dir)
+			kl_strvec_pushf(&paths, "%s/%s", c->dir, f->path);
+		else
+			kl_strvec_push(&paths, f->path);
+		edit[n] = (struct kl_tree_edit){ .path = paths.v[n], .data = f->data, .len = f->len };
+		n++;
+	}
+	return kl_repo_tree_edit(out, op->repo, &op->tree, edit, n);
+}
+
+/* what keeps all of the same kind reachable from the last */
+static const char *last_of_kind(const struct kl_walk *w, enum kl_step_kind kind)
+{
+	if (kind == KL_STEP_REJECTED)
+		return kl_walk_rejected_tip(w);
+	return kind == KL_STEP_FORWARD ? kl_walk_derived_tip(w) : "";
+}
+
+int kl_opstate_commit(git_oid *out, git_oid *tree, struct kl_opstate *op, struct kl_step *step)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf message = KL_BUF_INIT;
+	const char *last = last_of_kind(&op->walk, step->kind);
+	bool forward = step->kind == KL_STEP_FORWARD || step->forward;
+	git_oid parent[2];
+	struct kl_commit_spec spec = { .parent = parent, .nparent = 1 };
+	int err;
+
+	if (op->dry) {	/* a name is enough: what it was made of is one */
+		err = candidate_tree(tree, op);
+		*out = *tree;
+		return err;
+	}
+	/* a step forward is the one that the last step back undid */
+	step->number = (int)json_array_size(kl_walk_steps(&op->walk)) + !forward;
+	kl_step_message(&message, step);
+	spec.message = message.ptr;
+	if ((err = candidate_tree(tree, op)) < 0 ||
+	    (err = kl_oid_parse(&parent[0], kl_walk_tip(&op->walk))) < 0 ||
+	    (*last && (err = kl_oid_parse(&parent[spec.nparent++], last)) < 0) ||
+	    (err = KL_FAULT("step-write")) < 0)
+		return err;
+	spec.tree = *tree;
+	return kl_repo_commit_write(out, op->repo, &spec);
+}
+
+int kl_opstate_goal(struct kl_surface **out, const struct kl_opstate *op)
+{
+	git_oid commit, tree;
+	int err;
+
+	if ((err = kl_oid_parse(&commit, kl_walk_goal(&op->walk))) < 0 ||
+	    (err = kl_repo_tree_of(&tree, op->repo, &commit)) < 0)
+		return err;
+	return kl_surface_from_tree(out, op->repo, &tree, kl_walk_str(&op->walk, "dir"));
+}
+
+const json_t *kl_opstate_known(struct kl_opstate *op, const char *id)
+{
+	if (op->known_to != op->events.len) {
+		kl_map_release(&op->known);
+		op->known = (struct kl_map)KL_MAP_INIT;
+		if (kl_record_load(&op->known, "gate.jsonl", op->events.ptr, op->events.len) < 0)
+			kl_error_clear();	/* those before the bad line are there */
+		op->known_to = op->events.len;
+	}
+	return kl_map_get(&op->known, id);
 }
 
 int kl_opstate_event(struct kl_opstate *op, json_t *event, const char *commit)

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "gate/event.h"
+#include "gate/speed.h"
 
 #define MILLION 1000000
 
@@ -37,6 +38,37 @@ int64_t kl_record_ratio(const json_t *event, int64_t *lo, int64_t *hi)
 	if (hi)
 		*hi = kl_json_int_or(v, "hi_ppm", 0);
 	return kl_json_int_or(v, "ratio_ppm", 0);
+}
+
+static struct kl_speed speed_of(const json_t *vs, int64_t aa_ppm)
+{
+	return (struct kl_speed){
+		.lo_ppm = kl_json_int_or(vs, "lo_ppm", 0), .hi_ppm = kl_json_int_or(vs, "hi_ppm", 0),
+		.aa_ppm = aa_ppm,
+	};
+}
+
+void kl_record_against(bool *not_slower, bool *slower, const json_t *event, const char *goal)
+{
+	const json_t *profile = json_object_get(event, "profile"), *v = against(event, true);
+	int64_t aa = kl_json_int_or(profile, "aa_ppm", 0);
+	struct kl_speed s;
+	size_t i, k;
+	json_t *point, *p;
+
+	*not_slower = *slower = false;
+	if (!v || strcmp(kl_json_str_or(v, "surface", ""), goal))
+		return;
+	s = speed_of(v, aa);
+	*slower = kl_speed_slower(&s);
+	json_array_foreach(json_object_get(profile, "points"), i, point)
+		json_array_foreach(json_object_get(point, "vs"), k, p) {
+			struct kl_speed one = speed_of(p, aa);
+
+			if (!strcmp(kl_json_str_or(p, "what", ""), "parent"))
+				*slower |= kl_speed_slower(&one);
+		}
+	*not_slower = !*slower && kl_speed_not_slower(&s);
 }
 
 int64_t kl_record_baseline(const json_t *event, const char **what)

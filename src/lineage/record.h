@@ -21,6 +21,11 @@ const char *kl_record_id(const json_t *event);
 int64_t kl_record_ratio(const json_t *event, int64_t *lo, int64_t *hi);
 /** The same against the contract's baseline; `*what` is its name, borrowed. */
 int64_t kl_record_baseline(const json_t *event, const char **what);
+/**
+ * Is what `event` judged not slower than the surface `goal` it was compared with, or clearly slower
+ * (gate/speed.h)? One case that is makes the whole so. Both false: it does not say.
+ */
+void kl_record_against(bool *not_slower, bool *slower, const json_t *event, const char *goal);
 /** ns of the first case; 0: not profiled. */
 int64_t kl_record_ns(const json_t *event);
 

@@ -7,8 +7,10 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/fs.h"
+#include "lineage/derive.h"
 #include "lineage/finish.h"
 #include "lineage/judge.h"
+#include "lineage/model.h"
 #include "lineage/speculate.h"
 #include "lineage/step.h"
 
@@ -127,9 +129,10 @@ int kl_sequencer_start(struct kl_sequencer *s, const struct kl_sequencer_opts *o
 	KL_AUTO(kl_freep) char *name = NULL;
 	char hex[KL_OID_HEX];
 	git_oid expert, there;
+	struct kl_chat *chat;
 	struct kl_walk_init init = {
 		.platform = o->platform, .dir = o->dir, .rewriters = o->rewriters, .runner = o->runner,
-		.step_limit = o->step_limit, .rejection_limit = o->rejection_limit,
+		.rederive = o->rederive, .step_limit = o->step_limit, .rejection_limit = o->rejection_limit,
 	};
 	int err;
 
@@ -154,7 +157,8 @@ int kl_sequencer_start(struct kl_sequencer *s, const struct kl_sequencer_opts *o
 		return err;
 	init.name = name;
 	kl_walk_init(&s->op.walk, &init);
-	if ((err = carry_on_rejections(s)) < 0)
+	if ((err = carry_on_rejections(s)) < 0 ||
+	    (kl_model_name(s) && (err = kl_model_chat(&chat, s)) < 0))
 		return err;
 	err = kl_opstate_save(&s->op, "klineage deopt: start");
 	return err == KL_EBUSY ? hint_busy(err) : err;
@@ -194,6 +198,7 @@ static void say(const char *text, void *payload)
 static int aim(struct kl_sequencer *s)
 {
 	struct kl_rewrite *rw = &s->rw;
+	int err;
 
 	rw->repo = s->repo;
 	rw->jail = s->jail;
@@ -205,6 +210,8 @@ static int aim(struct kl_sequencer *s)
 	rw->tried = tried;
 	rw->say = s->op.dry ? NULL : say;
 	rw->payload = s;
+	if ((err = kl_model_aim(rw, s)) < 0)
+		return err;
 	return kl_oid_parse(&rw->expert, kl_walk_str(&s->op.walk, "expert"));
 }
 
@@ -267,6 +274,27 @@ static char *who_is_asked(const struct kl_sequencer *s)
 	return kl_buf_detach(&list);
 }
 
+/* a part of the held proposal; when there is none it stands as it is */
+static int ask_for_part(struct kl_sequencer *s)
+{
+	KL_AUTO(kl_proposal_freep) struct kl_proposal *whole = NULL, *p = NULL;
+	int err = load_held(&whole, s);
+
+	if (!err)
+		err = kl_rewrite_split(&p, &s->rw, whole);
+	if (err == KL_ENO) {	/* no money to ask how it might be split */
+		kl_error_clear();
+		err = 0;
+	}
+	if (err < 0)
+		return err;
+	if (p)
+		return propose(s, p);
+	kl_walk_exhausted(&s->op.walk);
+	s->op.pending = kl_steal(&s->op.held);
+	return save(s, "compound");
+}
+
 int kl_sequencer_ask(struct kl_sequencer *s)
 {
 	KL_AUTO(kl_proposal_freep) struct kl_proposal *p = NULL;
@@ -277,22 +305,17 @@ int kl_sequencer_ask(struct kl_sequencer *s)
 
 	if ((err = aim(s)) < 0)
 		return err;
-	if (kl_walk_held_proposal(&s->op.walk)) {
-		KL_AUTO(kl_proposal_freep) struct kl_proposal *whole = NULL;
-
-		if ((err = load_held(&whole, s)) < 0 ||
-		    (err = kl_rewrite_split(&p, &s->rw, whole)) < 0)
-			return err;
-		if (p)
-			return propose(s, p);
-		kl_walk_exhausted(&s->op.walk);
-		s->op.pending = kl_steal(&s->op.held);
-		return save(s, "compound");
-	}
+	if (kl_walk_held_proposal(&s->op.walk))
+		return ask_for_part(s);
 	if (limit)
 		return end(s, limit);
 	kl_progress_step(s->progress, "looking for something to remove");
 	err = kl_rewrite_next(&p, &stop, &s->rw, list);
+	if (err == KL_ENO && kl_rewriters_talk(list)) {
+		kl_progress_say(s->progress, "%s", kl_error_last());
+		kl_error_clear();
+		return end(s, "budget");
+	}
 	if (err < 0)
 		return err;
 	if (p)
@@ -301,6 +324,16 @@ int kl_sequencer_ask(struct kl_sequencer *s)
 		return end(s, "complete");
 	kl_walk_waiting(&s->op.walk);
 	return save(s, "waiting for an edit");
+}
+
+static size_t count_rederived(const struct kl_walk *w)
+{
+	size_t i, n = 0;
+	json_t *step;
+
+	json_array_foreach(kl_walk_steps(w), i, step)
+		n += json_object_get(step, "rederived") != NULL;
+	return n;
 }
 
 static void fill_outcome(struct kl_outcome *out, const struct kl_sequencer *s)
@@ -312,6 +345,7 @@ static void fill_outcome(struct kl_outcome *out, const struct kl_sequencer *s)
 	snprintf(out->termination, sizeof(out->termination), "%s", kl_walk_str(w, "termination"));
 	out->steps = json_array_size(kl_walk_steps(w));
 	out->rejections = json_array_size(kl_walk_rejections(w));
+	out->rederived = count_rederived(w);
 }
 
 static int finish(struct kl_sequencer *s, struct kl_outcome *out)
@@ -408,6 +442,12 @@ static int run_on(struct kl_sequencer *s, struct kl_outcome *out)
 			out->waiting = true;
 			out->edit_dir = kl_strdup(s->edit_dir);
 			return 0;
+		case KL_WALK_DERIVE:
+			err = kl_derive_ask(s);
+			break;
+		case KL_WALK_JUDGE_DERIVED:
+			err = kl_derive_judge(s);
+			break;
 		case KL_WALK_FINISH:
 			return finish(s, out);
 		case KL_WALK_AWAIT:
@@ -460,6 +500,9 @@ int kl_sequencer_skip(struct kl_sequencer *s)
 	switch (kl_walk_next(&s->op.walk)) {
 	case KL_WALK_JUDGE:
 		return kl_judge_skip(s);
+	case KL_WALK_DERIVE:
+	case KL_WALK_JUDGE_DERIVED:
+		return kl_derive_skip(s);
 	case KL_WALK_WAIT:
 		kl_json_set_str(s->op.walk.state, "phase", "ask");
 		return save(s, "edit dropped");

@@ -6,6 +6,7 @@
 #include "base/progress.h"
 #include "gate/gate.h"
 #include "lineage/opstate.h"
+#include "rewrite/rederive.h"
 #include "rewrite/rewriter.h"
 
 /*
@@ -23,6 +24,15 @@
  * run go on. While a process works on an operation it holds a lock of this
  * worktree; KL_EBUSY: another one does, or an operation is in progress already.
  */
+
+/** The model of a walk, or whoever stands in for it. All NULL: the walk has none. */
+struct kl_sequencer_model {
+	/** Opened when it is first needed; it stays the opener's. */
+	int (*open)(struct kl_chat **out, const char *workload, void *payload);
+	int (*rederive)(struct kl_proposal **out, char **why, const struct kl_rederive *r);
+	int (*audit)(json_t **audited, const struct kl_trait_reading *r);
+};
+
 struct kl_sequencer {
 	struct kl_repo *repo;
 	/** kl_gate_judge, or whoever stands in for it. `parent` may be NULL. */
@@ -35,6 +45,9 @@ struct kl_sequencer {
 	int (*send)(struct kl_parcel *out, void *payload);
 	size_t (*collected)(void *payload);
 	size_t most_jobs;			/* of one bundle; 0: 64 */
+	/** What the judge knows of this pair it shall measure anew. NULL: it cannot. */
+	int (*forget)(const struct kl_surface *candidate, const struct kl_surface *parent, void *payload);
+	struct kl_sequencer_model model;
 	void *payload;
 	const struct kl_jail *jail;		/* for semantic patches; NULL: they are left out */
 	const struct kl_mechanisms *mechanisms;	/* NULL: none known */
@@ -42,6 +55,7 @@ struct kl_sequencer {
 	/* private */
 	struct kl_opstate op;
 	struct kl_rewrite rw;
+	struct kl_chat *chat;			/* once it was needed; borrowed */
 	struct kl_lock lock;
 	char *edit_dir;
 	char sent_for[KL_DIGEST_HEX];		/* surface that a bundle was last sent for */
@@ -57,6 +71,7 @@ struct kl_sequencer_opts {
 	const char *platform;		/* "cpu/x86-64-v3" */
 	const char *rewriters;
 	const char *runner;		/* NULL: as configured, at each --continue */
+	const char *rederive;		/* "chat" or "exec"; NULL: no step is derived anew */
 	int64_t step_limit, rejection_limit;
 };
 
@@ -68,7 +83,7 @@ struct kl_outcome {
 	char workload[72], name[72];
 	char lineage[256], walk[256], rejected[256];	/* "": not written */
 	char termination[24];
-	size_t steps, rejections;
+	size_t steps, rejections, rederived;
 };
 
 void kl_outcome_release(struct kl_outcome *o);

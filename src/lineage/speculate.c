@@ -153,6 +153,15 @@ static int think(struct thinking *t, struct node *n)
 	case KL_WALK_EXPERT:
 	case KL_WALK_JUDGE:
 		return fork_verdict(t, n);
+	case KL_WALK_DERIVE:
+	case KL_WALK_JUDGE_DERIVED:
+		/* whatever becomes of it, the walk goes on from the same state */
+		kl_json_set_str(n->op.walk.state, "phase", "ask");
+		json_object_del(n->op.walk.state, "pending");
+		kl_surface_free(n->op.pending);
+		n->op.pending = NULL;
+		push(t, n);
+		return 0;
 	case KL_WALK_ASK:
 		if (!(err = step(t, n, "", kl_sequencer_ask)))
 			push(t, n);

@@ -11,7 +11,7 @@ void kl_step_release(struct kl_step *s)
 {
 	char **field[] = { &s->action, &s->mechanism, &s->locus, &s->text, &s->origin,
 			   &s->rewriter, &s->source, &s->trait, &s->delta, &s->derivation,
-			   &s->class_, &s->workload, &s->platform, &s->expert, &s->termination };
+			   &s->attempts, &s->class_, &s->workload, &s->platform, &s->expert, &s->termination };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(field); i++)
 		free(*field[i]);
@@ -100,7 +100,8 @@ static void add_subject(struct kl_buf *out, const struct kl_step *step)
 		kl_buf_addf(&b, "restore %s", what);
 		break;
 	case KL_STEP_REJECTED:
-		kl_buf_addf(&b, "rejected (%s): %s", said(step->class_) ? step->class_ : "?", action);
+		kl_buf_addf(&b, "rejected (%s): %s%s", said(step->class_) ? step->class_ : "?",
+			    step->forward ? "restore " : "", step->forward ? what : action);
 		break;
 	case KL_STEP_BACK:
 		kl_buf_adds(&b, action);
@@ -136,10 +137,11 @@ void kl_step_message(struct kl_buf *out, const struct kl_step *s)
 	add_trailer(out, "Action", s->action);
 	add_trailer(out, "Mechanism", s->mechanism);
 	add_trailer(out, "Locus", s->locus);
-	add_trailer(out, "Direction", s->kind == KL_STEP_FORWARD ? "forward" : "back");
+	add_trailer(out, "Direction", s->kind == KL_STEP_FORWARD || s->forward ? "forward" : "back");
 	add_trailer(out, "Step", number);
 	add_trailer(out, "Class", s->kind == KL_STEP_REJECTED ? s->class_ : NULL);
 	add_trailer(out, "Derivation", s->kind == KL_STEP_FORWARD ? s->derivation : NULL);
+	add_trailer(out, "Attempts", s->kind == KL_STEP_FORWARD ? s->attempts : NULL);
 	add_trailer(out, "Delta", s->kind == KL_STEP_REJECTED ? NULL : s->delta);
 	add_trailer(out, "Trait", s->trait);
 	add_trailer(out, "Origin", s->origin);
@@ -159,7 +161,8 @@ static void read_trailers(struct kl_step *s, char **direction, char **number, co
 		{ "Klineage-Locus", &s->locus }, { "Klineage-Origin", &s->origin },
 		{ "Klineage-Rewriter", &s->rewriter }, { "Klineage-Source", &s->source },
 		{ "Klineage-Trait", &s->trait }, { "Klineage-Delta", &s->delta },
-		{ "Klineage-Derivation", &s->derivation }, { "Klineage-Class", &s->class_ },
+		{ "Klineage-Derivation", &s->derivation }, { "Klineage-Attempts", &s->attempts },
+		{ "Klineage-Class", &s->class_ },
 		{ "Klineage-Workload", &s->workload }, { "Klineage-Platform", &s->platform },
 		{ "Klineage-Expert", &s->expert }, { "Klineage-Termination", &s->termination },
 	};
@@ -186,7 +189,8 @@ int kl_step_parse(struct kl_step *out, const char *name, const char *message)
 	n = number ? strtol(number, &end, 10) : -1;
 	if (!number || !*number || *end || n < 0 || n > 1000000)
 		return kl_error(KL_EINVALID, "%s: no Klineage-Step that is a number", name);
-	if (!strcmp(direction, "forward"))
+	s.forward = n && s.class_ && !strcmp(direction, "forward");
+	if (!strcmp(direction, "forward") && !s.forward)
 		s.kind = n ? KL_STEP_FORWARD : KL_STEP_ROOT;
 	else
 		s.kind = s.class_ ? KL_STEP_REJECTED : KL_STEP_BACK;
@@ -226,6 +230,23 @@ void kl_step_from_json(struct kl_step *out, const json_t *j)
 		.source = field(j, "source"), .delta = field(j, "delta"),
 		.class_ = field(j, "class"), .trait = traits_of(j),
 	};
+}
+
+static void replace(char **to, char *value)
+{
+	free(*to);
+	*to = value;
+}
+
+void kl_step_from_attempt(struct kl_step *out, const json_t *record, const json_t *attempt)
+{
+	kl_step_from_json(out, record);
+	replace(&out->text, field(attempt, "text"));
+	replace(&out->rewriter, field(attempt, "rewriter"));
+	replace(&out->source, field(attempt, "source"));
+	replace(&out->origin, kl_strdup("induced"));
+	replace(&out->delta, NULL);
+	replace(&out->class_, NULL);
 }
 
 bool kl_slug_ok(const char *s)

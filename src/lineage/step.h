@@ -14,7 +14,8 @@
  *	back	 on a walk: K_i -> K_{i-1}, Klineage-Step is the distance from K*
  *	forward	 on a lineage: K_{i-1} -> K_i, Klineage-Step is i
  *	root	 K_0 of a lineage
- *	rejected a step that the gate or the facts refused, with its class
+ *	rejected a step that the gate or the facts refused, with its class; `forward`: an
+ *		attempt to derive a step anew that failed
  */
 enum kl_step_kind { KL_STEP_BACK, KL_STEP_FORWARD, KL_STEP_ROOT, KL_STEP_REJECTED };
 
@@ -28,7 +29,9 @@ struct kl_step {
 	char *trait;		/* what it claims to have removed: "tiled, packed" */
 	char *delta;		/* clean, compound, unknown */
 	char *derivation;	/* forward: rederived, inverse, unisolated */
+	char *attempts;		/* forward: what failed on the way: "wrong-edge, slower" */
 	char *class_;		/* rejected */
+	bool forward;		/* rejected */
 	/* root only */
 	char *workload, *platform, *expert, *termination;
 };
@@ -41,6 +44,8 @@ int kl_step_parse(struct kl_step *out, const char *name, const char *message);
 
 /** The record of an operation's state <-> the step (docs/formats.md, "operation"). */
 void kl_step_from_json(struct kl_step *out, const json_t *record);
+/** A K_i', or what failed to be one: the backward step's own words, the attempt's text and author. */
+void kl_step_from_attempt(struct kl_step *out, const json_t *record, const json_t *attempt);
 
 /** "[a-z0-9][a-z0-9._-]*", at most 64, not ending in ".lock" or ".", without "..". */
 bool kl_slug_ok(const char *s);

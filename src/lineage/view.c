@@ -114,6 +114,8 @@ static int load_commits(struct kl_view *v, struct kl_repo *r, const git_oid *tip
 		more = c.nparent > 0;
 		if (more)
 			at = c.parent[0];
+		if (c.nparent > 1)
+			s->rederived = c.parent[1];
 		kl_commit_release(&c);
 		if (err < 0)
 			return kl_error_in(err, "%s", v->ref);
@@ -161,8 +163,7 @@ static void read_event(struct kl_view_step *s, const json_t *e)
 	s->baseline_ppm = kl_record_baseline(e, &baseline);
 	copy(s->baseline, sizeof(s->baseline), baseline);
 	/* only a forward event compares with the predecessor on the lineage */
-	if (!json_object_get(e, "inverse") &&
-	    (!s->step.derivation || strcmp(s->step.derivation, "rederived")))
+	if (!json_object_get(e, "inverse"))
 		return;
 	s->prev.ppm = kl_record_ratio(e, &s->prev.lo, &s->prev.hi);
 	json_array_foreach(vs, i, v)
@@ -350,6 +351,33 @@ int kl_view_event(json_t **out, struct kl_repo *r, const git_oid *commit)
 	return *out ? 0 : kl_error(KL_ENOTFOUND, "no gate event in this clone");
 }
 
+static bool same_word(const json_t *a, const json_t *b, const char *key)
+{
+	const char *word = kl_json_str_or(a, key, "");
+
+	return *word && !strcmp(word, kl_json_str_or(b, key, ""));
+}
+
+const char *kl_view_rederived(struct kl_ratio *against, struct kl_repo *r, const struct kl_view_step *s)
+{
+	KL_AUTO(json_decrefp) json_t *own = NULL, *goal = NULL;
+	bool not_slower, slower;
+
+	*against = (struct kl_ratio){ 0 };
+	if (kl_view_event(&own, r, &s->rederived) < 0 || kl_view_event(&goal, r, &s->commit) < 0) {
+		kl_error_clear();
+		return "";
+	}
+	if (same_word(own, goal, "surface"))
+		return "the same files";
+	kl_record_against(&not_slower, &slower, own, kl_json_str_or(goal, "surface", ""));
+	if (not_slower || slower)
+		against->ppm = kl_record_ratio(own, &against->lo, &against->hi);
+	else if (same_word(own, goal, "code"))
+		return "the same machine code";
+	return "";
+}
+
 int kl_view_load(struct kl_view *out, struct kl_repo *r, const char *workload, const char *name)
 {
 	struct kl_view_rejections rejections;
@@ -363,7 +391,8 @@ int kl_view_load(struct kl_view *out, struct kl_repo *r, const char *workload, c
 		err = kl_error(KL_ENOTFOUND, "there is no lineage '%s/%s' here", workload, name);
 	if (!err && !(err = load_commits(out, r, &tip)) && !(err = load_events(out, r)) &&
 	    !(err = kl_view_rejections(&rejections, r, workload, name))) {
-		out->rejected = rejections.n;
+		for (size_t i = 0; i < rejections.n; i++)
+			out->rejected += !rejections.r[i].step.forward;
 		kl_view_rejections_release(&rejections);
 		compare_features(out);
 		accumulate(out);

@@ -16,6 +16,7 @@ struct kl_ratio {
 
 struct kl_view_step {
 	git_oid commit;
+	git_oid rederived;		/* K_i'; zero: there is none */
 	struct kl_step step;		/* number, action, ...; `text` is the subject */
 	int64_t ns;			/* 0: not profiled */
 	struct kl_ratio prev;		/* against K_{i-1} */
@@ -35,7 +36,7 @@ struct kl_view {
 	char ref[256];
 	struct kl_view_step *step;	/* [0] is K_0 */
 	size_t n;
-	size_t rejected;		/* steps on the rejected ref */
+	size_t rejected;		/* backward steps on the rejected ref */
 };
 
 /** KL_ENOTFOUND: no such lineage in this repository. */
@@ -49,6 +50,11 @@ void kl_view_release(struct kl_view *v);
 int kl_view_list(struct kl_strvec *out, struct kl_repo *r, const char *what);
 /** The event that a step's figures come from; KL_ENOTFOUND. */
 int kl_view_event(json_t **out, struct kl_repo *r, const git_oid *commit);
+/**
+ * How a step's K_i' compares with K_i: its speed against it where that was measured (else zeros),
+ * or in words why it need not be: borrowed, "" if the notes of this clone say nothing.
+ */
+const char *kl_view_rederived(struct kl_ratio *against, struct kl_repo *r, const struct kl_view_step *s);
 /** Split a lineage ref into its workload and name; both the caller's. KL_EINVALID. */
 int kl_view_split(char **workload, char **name, const char *ref);
 
@@ -58,7 +64,7 @@ int kl_view_split(char **workload, char **name, const char *ref);
  */
 int kl_view_pick(char **workload, char **name, struct kl_repo *r, const char *what);
 
-/** One rejected step. */
+/** One rejected step, or a failed attempt to derive one anew (step.forward). */
 struct kl_view_rejection {
 	git_oid commit, on;		/* on: the state it was tried on */
 	struct kl_step step;

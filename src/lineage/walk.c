@@ -11,6 +11,7 @@
 static const char *const phase_name[] = {
 	[KL_WALK_EXPERT] = "expert", [KL_WALK_ASK] = "ask", [KL_WALK_JUDGE] = "judge",
 	[KL_WALK_WAIT] = "wait", [KL_WALK_FINISH] = "finish",
+	[KL_WALK_DERIVE] = "derive", [KL_WALK_JUDGE_DERIVED] = "judge-derived",
 };
 
 static void set_phase(struct kl_walk *w, enum kl_walk_do phase)
@@ -36,6 +37,8 @@ void kl_walk_init(struct kl_walk *w, const struct kl_walk_init *init)
 	kl_json_set_str(w->state, "rewriters", init->rewriters);
 	if (init->runner)
 		kl_json_set_str(w->state, "runner", init->runner);
+	if (init->rederive)
+		kl_json_set_str(w->state, "rederive", init->rederive);
 	kl_json_set_str(w->state, "termination", "");
 	kl_json_set(w->state, "limits", limits);
 	kl_json_set(w->state, "steps", json_array());
@@ -62,6 +65,18 @@ static int check_records(const json_t *list, const char *what, bool with_class)
 	return 0;
 }
 
+static int check_phase(const json_t *j, enum kl_walk_do phase)
+{
+	bool judges = phase == KL_WALK_JUDGE || phase == KL_WALK_JUDGE_DERIVED;
+
+	if (judges && !json_is_object(json_object_get(j, "pending")))
+		return kl_error(KL_EINVALID, "operation: nothing to judge");
+	if ((phase == KL_WALK_DERIVE || phase == KL_WALK_JUDGE_DERIVED) &&
+	    !json_array_size(json_object_get(j, "steps")))
+		return kl_error(KL_EINVALID, "operation: no step to derive");
+	return 0;
+}
+
 static int check(const json_t *j)
 {
 	static const char *const strings[] = { "workload", "name", "platform", "dir", "expert",
@@ -84,11 +99,8 @@ static int check(const json_t *j)
 	    (err = check_records(rejections, "rejection", true)) < 0)
 		return kl_error_in(err, "operation");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(phase_name); i++)
-		if (!strcmp(phase, phase_name[i])) {
-			if (i == KL_WALK_JUDGE && !json_is_object(json_object_get(j, "pending")))
-				return kl_error(KL_EINVALID, "operation: nothing to judge");
-			return 0;
-		}
+		if (!strcmp(phase, phase_name[i]))
+			return check_phase(j, (enum kl_walk_do)i);
 	return kl_error(KL_EINVALID, "operation: unknown phase '%s'", phase);
 }
 
@@ -152,7 +164,9 @@ const char *kl_walk_tip(const struct kl_walk *w)
 
 const char *kl_walk_rejected_tip(const struct kl_walk *w)
 {
-	return last_commit(kl_walk_rejections(w), kl_walk_str(w, "rejected_before"));
+	const char *before = kl_walk_str(w, "rejected_before");
+
+	return kl_json_str_or(w->state, "rejected_last", last_commit(kl_walk_rejections(w), before));
 }
 
 json_t *kl_walk_pending(const struct kl_walk *w)
@@ -217,11 +231,27 @@ static int64_t limit(const struct kl_walk *w, const char *key)
 	return kl_json_int_or(json_object_get(w->state, "limits"), key, 0);
 }
 
+/* what a model proposed has cost money, too */
+static int64_t refused_of_models(const struct kl_walk *w)
+{
+	int64_t n = 0;
+	size_t i;
+	json_t *rec;
+
+	json_array_foreach(kl_walk_rejections(w), i, rec) {
+		const char *who = kl_json_str_or(rec, "rewriter", "");
+
+		n += !strcmp(who, "chat") || !strcmp(who, "exec");
+	}
+	return n;
+}
+
 const char *kl_walk_limit(const struct kl_walk *w)
 {
 	if ((int64_t)json_array_size(kl_walk_steps(w)) >= limit(w, "steps"))
 		return "step-limit";
-	if (kl_json_int_or(w->state, "row", 0) >= limit(w, "rejections"))
+	if (kl_json_int_or(w->state, "row", 0) >= limit(w, "rejections") ||
+	    refused_of_models(w) >= limit(w, "rejections"))
 		return "rejection-limit";
 	return NULL;
 }
@@ -305,6 +335,8 @@ void kl_walk_accepted(struct kl_walk *w, const struct kl_walk_seen *seen)
 	json_object_del(w->state, "held");
 	kl_json_set_int(w->state, "row", 0);
 	set_state(w, seen);
+	if (*kl_walk_rederiver(w))
+		set_phase(w, KL_WALK_DERIVE);
 }
 
 void kl_walk_rejected(struct kl_walk *w, const struct kl_walk_seen *seen)
@@ -314,6 +346,7 @@ void kl_walk_rejected(struct kl_walk *w, const struct kl_walk_seen *seen)
 	kl_json_set_str(rec, "class", seen->class_ ? seen->class_ : "");
 	kl_json_set_str(rec, "on", kl_walk_tip(w));
 	json_array_append_new(kl_walk_rejections(w), rec);
+	kl_json_set_str(w->state, "rejected_last", seen->commit);
 	kl_json_set_int(w->state, "row", kl_json_int_or(w->state, "row", 0) + 1);
 }
 

@@ -5,16 +5,19 @@
 
 static void words(void **state)
 {
-	static const struct { int64_t lo, hi, aa; const char *word; bool not_slower; } t[] = {
-		{ 1020000, 1050000, 1000, "fast", true },
-		{ 1005000, 1050000, 1000, "ambiguous", true },	/* the interval reaches into 1 % */
-		{ 1020000, 1050000, 10000, "ambiguous", true },	/* 3 A/A = 3 % */
-		{ 1040000, 1050000, 10000, "fast", true },
-		{ 995000, 1005000, 1000, "same", true },
-		{ 970000, 985000, 1000, "slow", false },
-		{ 985000, 1005000, 1000, "ambiguous", true },	/* 1.5 % slower is not yet slower */
-		{ 975000, 1005000, 1000, "ambiguous", false },
-		{ 0, 9000000, 1000, "ambiguous", false },
+	static const struct { int64_t lo, hi, aa; const char *word; bool not_slower, slower; } t[] = {
+		{ 1020000, 1050000, 1000, "fast", true, false },
+		{ 1005000, 1050000, 1000, "ambiguous", true, false },	/* the interval reaches into 1 % */
+		{ 1020000, 1050000, 10000, "ambiguous", true, false },	/* 3 A/A = 3 % */
+		{ 1040000, 1050000, 10000, "fast", true, false },
+		{ 995000, 1005000, 1000, "same", true, false },
+		{ 970000, 985000, 1000, "slow", false, false },	/* 1.5 % to 3 %: it does not say */
+		{ 960000, 975000, 1000, "slow", false, true },
+		{ 960000, 975000, 10000, "ambiguous", false, false },
+		{ 985000, 1005000, 1000, "ambiguous", true, false },	/* 1.5 % slower is not yet slower */
+		{ 975000, 1005000, 1000, "ambiguous", false, false },
+		{ 0, 9000000, 1000, "ambiguous", false, false },
+		{ 0, 0, 1000, "slow", false, false },
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {
@@ -22,6 +25,7 @@ static void words(void **state)
 
 		assert_string_equal(kl_speed_word(&s), t[i].word);
 		assert_int_equal(kl_speed_not_slower(&s), t[i].not_slower);
+		assert_int_equal(kl_speed_slower(&s), t[i].slower);
 	}
 }
 

@@ -149,6 +149,164 @@ static void test_held(void **state)
 	kl_walk_release(&w);
 }
 
+/* begins a walk with a model, and accepts `n` steps c1 ... cn of it */
+static void begin_derived(struct kl_walk *w, int n)
+{
+	struct kl_walk_init init = {
+		.workload = "w", .name = "n", .platform = "cpu/x86-64-v3", .dir = "",
+		.expert = "1111111111111111111111111111111111111111", .surface = "S0",
+		.rewriters = "chat", .rederive = "chat", .step_limit = 99, .rejection_limit = 3,
+	};
+	struct kl_walk_seen s = seen("0", "S0");
+
+	kl_walk_init(w, &init);
+	kl_walk_expert_passed(w, &s);
+	for (int i = 1; i <= n; i++) {
+		KL_AUTO(kl_freep) char *c = kl_asprintf("c%d", i);
+		KL_AUTO(kl_freep) char *event = kl_asprintf("E%d", i);
+
+		if (i > 1)
+			kl_walk_underived(w, "gave-up", NULL);
+		kl_walk_proposed(w, proposal("p", c));
+		s = seen(c, c);
+		s.event = event;
+		kl_walk_accepted(w, &s);
+	}
+}
+
+static void test_derive(void **state)
+{
+	struct kl_walk w;
+	struct kl_walk_seen s = { .commit = "d", .surface = "D", .event = "ED", .class_ = "wrong-edge" };
+
+	begin_derived(&w, 1);
+	assert_int_equal(kl_walk_next(&w), KL_WALK_DERIVE);
+	assert_string_equal(kl_walk_goal(&w), "1111111111111111111111111111111111111111");
+	assert_string_equal(kl_walk_goal_event(&w), "E");
+	assert_string_equal(kl_walk_derived_tip(&w), "");
+	/* an attempt, a repair, and that one holds */
+	kl_walk_derived(&w, proposal("q", "D"));
+	assert_int_equal(kl_walk_next(&w), KL_WALK_JUDGE_DERIVED);
+	kl_walk_attempted(&w, &s, NULL);
+	assert_int_equal(kl_walk_next(&w), KL_WALK_DERIVE);
+	assert_null(kl_walk_pending(&w));
+	assert_string_equal(kl_walk_rejected_tip(&w), "d");
+	assert_int_equal(json_array_size(kl_walk_rejections(&w)), 0);
+	assert_string_equal(kl_json_str_or(json_array_get(kl_walk_attempts(&w), 0), "class", ""), "wrong-edge");
+	kl_walk_derived(&w, proposal("q", "D"));
+	s.commit = "d2";
+	kl_walk_rederived(&w, &s);
+	assert_int_equal(kl_walk_next(&w), KL_WALK_ASK);
+	assert_string_equal(kl_walk_derived_tip(&w), "d2");
+	assert_string_equal(kl_walk_rejected_tip(&w), "d");
+	assert_string_equal(kl_walk_tip(&w), "c1");
+	assert_string_equal(kl_json_str_or(kl_walk_step(&w), "derivation", ""), "rederived");
+	kl_walk_release(&w);
+
+	/* K_i of the second step is what the first led to */
+	begin_derived(&w, 2);
+	assert_string_equal(kl_walk_goal(&w), "c1");
+	assert_string_equal(kl_walk_goal_event(&w), "E1");
+	kl_walk_release(&w);
+}
+
+static void test_underived(void **state)
+{
+	static const struct kl_walk_seen nothing = { .class_ = "unusable" };
+	struct kl_walk w;
+
+	/* the first attempt and three repairs */
+	begin_derived(&w, 1);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(kl_walk_next(&w), KL_WALK_DERIVE);
+		kl_walk_attempted(&w, &nothing, "no edit in it");
+	}
+	assert_int_equal(kl_walk_next(&w), KL_WALK_ASK);
+	assert_string_equal(kl_json_str_or(kl_walk_step(&w), "derivation", ""), "inverse");
+	assert_string_equal(kl_walk_rejected_tip(&w), "");
+	kl_walk_release(&w);
+
+	/* a model that gives up is asked again at the next step, a budget is not */
+	begin_derived(&w, 2);
+	assert_int_equal(kl_walk_next(&w), KL_WALK_DERIVE);
+	kl_walk_underived(&w, "budget", NULL);
+	assert_string_equal(kl_walk_rederiver(&w), "");
+	kl_walk_proposed(&w, proposal("p9", "S9"));
+	{
+		struct kl_walk_seen s = seen("c9", "S9");
+
+		kl_walk_accepted(&w, &s);
+	}
+	assert_int_equal(kl_walk_next(&w), KL_WALK_ASK);
+	assert_null(json_object_get(kl_walk_step(&w), "derivation"));
+	kl_walk_release(&w);
+}
+
+static void test_decide_derived(void **state)
+{
+	static const struct {
+		const char *verdict, *class_;
+		bool same, unchanged, not_slower, slower;
+		int measured;
+		enum kl_walk_derivation want;
+		const char *want_class;
+	} row[] = {
+		{ "pass", "", 0, 0, 1, 0, 0, KL_DERIVED_TAKE, "" },
+		{ "pass", "", 1, 0, 0, 0, 0, KL_DERIVED_TAKE, "" },
+		{ "pass", "", 0, 1, 1, 0, 0, KL_DERIVED_FAIL, "no-change" },
+		{ "pass", "", 0, 0, 0, 1, 0, KL_DERIVED_FAIL, "slower" },
+		{ "fail", "wrong-edge", 0, 0, 0, 0, 0, KL_DERIVED_FAIL, "wrong-edge" },
+		{ "fail", "wrong-edge", 1, 0, 1, 0, 0, KL_DERIVED_FAIL, "wrong-edge" },
+		{ "pass", "", 0, 0, 0, 0, 0, KL_DERIVED_MEASURE, "" },
+		{ "pass", "", 0, 0, 0, 0, 1, KL_DERIVED_MEASURE, "" },
+		{ "pass", "", 0, 0, 0, 0, 2, KL_DERIVED_UNSHOWN, "not-shown" },
+		{ "pass", "", 0, 0, 1, 0, 2, KL_DERIVED_TAKE, "" },
+		{ "inconclusive", "", 0, 0, 0, 0, 0, KL_DERIVED_MEASURE, "" },
+		{ "inconclusive", "", 0, 0, 1, 0, 2, KL_DERIVED_UNSHOWN, "not-shown" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
+		struct kl_walk_derived_ruling r = { row[i].verdict, row[i].class_, row[i].same,
+						    row[i].unchanged, row[i].not_slower, row[i].slower };
+		const char *class_;
+		struct kl_walk w;
+
+		begin_derived(&w, 1);
+		kl_walk_derived(&w, proposal("q", "D"));
+		for (int k = 0; k < row[i].measured; k++)
+			kl_walk_measured(&w, json_object());
+		assert_int_equal(kl_walk_decide_derived(&class_, &w, &r), row[i].want);
+		assert_string_equal(class_, row[i].want_class);
+		kl_walk_release(&w);
+	}
+}
+
+/* what a model proposed counts in all, what others did in a row */
+static void test_model_limit(void **state)
+{
+	struct kl_walk w;
+
+	begin_derived(&w, 1);
+	for (int i = 0; i < 6; i++) {
+		struct kl_walk_seen s = seen("c", "S");
+		bool model = i % 2;
+
+		if (i)
+			assert_null(kl_walk_limit(&w));
+		kl_walk_underived(&w, "gave-up", NULL);
+		kl_walk_proposed(&w, proposal("p", "S"));
+		kl_json_set_str(kl_walk_pending(&w), "rewriter", model ? "chat" : "history");
+		json_decref(s.facts);
+		s.facts = NULL;
+		kl_walk_rejected(&w, &s);
+		kl_walk_proposed(&w, proposal("p", "S"));
+		s = seen("c", "S");
+		kl_walk_accepted(&w, &s);
+	}
+	assert_string_equal(kl_walk_limit(&w), "rejection-limit");
+	kl_walk_release(&w);
+}
+
 /* what is stored comes back, and what is not a state is refused */
 static void test_storage(void **state)
 {
@@ -168,6 +326,10 @@ static void test_storage(void **state)
 	kl_buf_clear(&text);
 	kl_json_pretty(&text, w.state);
 	assert_error(KL_EINVALID, "nothing to judge", kl_walk_parse(&again, text.ptr, text.len));
+	kl_json_set_str(w.state, "phase", "derive");
+	kl_buf_clear(&text);
+	kl_json_pretty(&text, w.state);
+	assert_error(KL_EINVALID, "no step to derive", kl_walk_parse(&again, text.ptr, text.len));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
 		assert_error(KL_EINVALID, "operation", kl_walk_parse(&again, bad[i], strlen(bad[i])));
 	kl_walk_release(&w);
@@ -250,6 +412,10 @@ int main(void)
 		cmocka_unit_test(test_tried),
 		cmocka_unit_test(test_decide),
 		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_derive),
+		cmocka_unit_test(test_underived),
+		cmocka_unit_test(test_decide_derived),
+		cmocka_unit_test(test_model_limit),
 		cmocka_unit_test(test_storage),
 		cmocka_unit_test(test_step_message),
 		cmocka_unit_test(test_slugs),

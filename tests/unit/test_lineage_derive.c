@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lineage_fake.h"
+
+#include "lineage/check.h"
+#include "lineage/export.h"
+#include "lineage/import.h"
+#include "lineage/view.h"
+
+/*
+ * Steps derived anew, by a model that answers from a table and a gate that reads its verdicts in the
+ * source. What comes out is read back with plain git.
+ */
+#define NAME "x86-64-v3"
+#define WALK "klineage/walk/copy/" NAME
+#define LINEAGE "klineage/lineage/copy/" NAME
+#define REJECTED "refs/klineage/rejected/copy/" NAME
+
+/* What the model answers to an attempt at a step; text NULL: see `how`. */
+static const struct answer {
+	int step, attempt;
+	const char *text;	/* of the comment in the kernel */
+	char how;		/* '-' gives up, '?' cannot be used, '$' no money, '!' an error, '=' K_i itself */
+} *table;
+
+static struct {
+	int asked, opened, forgotten, interrupt_at;
+	int noisy;		/* measurements that say nothing before one does */
+	bool no_chat;
+} m;
+
+static int chat_open(struct kl_chat **out, const char *workload, void *payload)
+{
+	static char it;
+
+	assert_string_equal(workload, "copy");
+	m.opened++;
+	if (m.no_chat)
+		return kl_error(KL_EINVALID, "no provider is configured");
+	*out = (struct kl_chat *)&it;
+	return 0;
+}
+
+static struct kl_proposal *edit(const struct kl_surface *before, const char *words, const char *body)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_proposal *p = kl_calloc(1, sizeof(*p));
+	struct kl_file f = before->file[0];
+
+	kl_buf_addf(&text, "/* %s */\nvoid copy(void)\n{\n\t%s\n}\n", words, body);
+	f.data = text.ptr;
+	f.len = text.len;
+	assert_ok(kl_surface_with(&p->candidate, before, &f, 1));
+	kl_proposal_id(p->id, before->digest, p->candidate->digest);
+	kl_proposal_edit(p->edit, before, p->candidate);
+	p->rewriter = kl_strdup("chat");
+	p->source = kl_asprintf("turn %s", body);
+	p->action = kl_strdup("");
+	p->mechanism = kl_strdup("");
+	p->locus = kl_strdup("copy.c");
+	p->text = kl_strdup("as the model puts it");
+	p->origin = "induced";
+	p->traits = json_object();
+	return p;
+}
+
+static int rederive(struct kl_proposal **out, char **why, const struct kl_rederive *r)
+{
+	int attempt = (int)json_array_size(r->attempts);
+	size_t i;
+	json_t *a;
+
+	assert_non_null(r->chat);
+	assert_non_null(r->goal);
+	/* K_i is not in sight: what is shown of it is its event */
+	assert_string_not_equal(kl_json_str_or(r->goal, "surface", ""), r->before->digest);
+	assert_string_equal(r->name, NAME);
+	assert_string_equal(r->rewriter, "chat");
+	json_array_foreach(r->attempts, i, a) {
+		const char *id = kl_json_str_or(a, "event", "");
+
+		assert_true(*kl_json_str_or(a, "class", ""));
+		assert_true(!*id || r->event(id, r->payload));
+	}
+	if (++m.asked == m.interrupt_at)
+		return kl_error(KL_EINTR, "interrupted");
+	for (const struct answer *t = table; t->step; t++) {
+		if (t->step != r->step || t->attempt != attempt)
+			continue;
+		if (t->how == '?')
+			*why = kl_strdup("it has two answers");
+		else if (t->how == '$')
+			return kl_error(KL_ENO, "$0.10 are left of $40");
+		else if (t->how == '!')
+			return kl_error(KL_EIO, "the server says: overloaded");
+		else if (t->how == '=')
+			*out = edit(r->before, "NS:1000 F:vec.256 F:prefetch", "expert();");
+		else if (t->how != '-')
+			*out = edit(r->before, t->text, "anew();");
+		return 0;
+	}
+	fail_msg("nobody expects attempt %d at step %d", attempt, r->step);
+	return 0;
+}
+
+static bool same_code(const struct kl_surface *a, const struct kl_surface *b)
+{
+	KL_AUTO(kl_freep) char *x = fake_word(a->file[0].data, "CODE:");
+	KL_AUTO(kl_freep) char *y = fake_word(b->file[0].data, "CODE:");
+
+	return x && y && !strcmp(x, y);
+}
+
+static json_t *parent_of(json_t *event)
+{
+	return json_array_get(json_object_get(json_object_get(event, "profile"), "vs"), 0);
+}
+
+/* like the gate of a walk: the same code is a failure; NOISY: what noise leaves of an interval */
+static int judge(struct kl_verdict **out, const struct kl_surface *s, const struct kl_surface *parent,
+		 void *payload)
+{
+	int err = fake_judge(out, s, parent, payload);
+	json_t *event, *vs;
+
+	if (err < 0)
+		return err;
+	event = (*out)->event;
+	kl_json_set_str(event, "code", (*out)->facts.code_digest);
+	vs = parent_of(event);
+	if (parent && same_code(s, parent)) {
+		snprintf((*out)->verdict, sizeof((*out)->verdict), "fail");
+		snprintf((*out)->class_, sizeof((*out)->class_), "no-change");
+		kl_json_set_str(event, "verdict", "fail");
+		kl_json_set_str(event, "class", "no-change");
+	} else if (parent && strstr(s->file[0].data, "NOISY") && m.forgotten < m.noisy) {
+		kl_json_set_int(vs, "lo_ppm", 500000);
+		kl_json_set_int(vs, "hi_ppm", 1500000);
+		kl_json_set_int(event, "run", m.forgotten);
+	}
+	kl_event_seal(event);
+	return 0;
+}
+
+static int forget(const struct kl_surface *candidate, const struct kl_surface *parent, void *payload)
+{
+	m.forgotten++;
+	return 0;
+}
+
+static struct kl_sequencer sequencer(struct kl_repo *r, struct fake *f)
+{
+	struct kl_sequencer s = fake_sequencer(r, f);
+
+	s.judge = judge;
+	s.forget = forget;
+	s.model.open = chat_open;
+	s.model.rederive = rederive;
+	return s;
+}
+
+static struct kl_sequencer_opts options(void)
+{
+	struct kl_sequencer_opts o = fake_opts;
+
+	o.name = NAME;
+	o.rederive = "chat";
+	return o;
+}
+
+/* a new walk whose model answers so */
+static int walk(const char *dir, const struct answer *t, struct kl_outcome *out)
+{
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	struct kl_sequencer_opts o = options();
+	struct fake f = { 0 };
+	struct kl_sequencer s;
+	int err;
+
+	memset(&m, 0, sizeof(m));
+	table = t;
+	assert_ok(kl_repo_open_at(&r, dir));
+	s = sequencer(r, &f);
+	err = kl_sequencer_start(&s, &o);
+	if (!err)
+		err = kl_sequencer_run(&s, out);
+	kl_sequencer_release(&s);
+	return err;
+}
+
+static void assert_sound(const char *dir)
+{
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	struct kl_check c = { 0 };
+
+	sh(dir, "git fsck --strict --no-dangling");
+	assert_ok(kl_repo_open_at(&r, dir));
+	c.repo = r;
+	assert_ok(kl_check_run(&c));
+	assert_int_equal(c.errors + c.warnings, 0);
+	assert_sh("", dir, "git for-each-ref refs/klineage/op refs/klineage/tmp");
+}
+
+#define TRAILER(key, rev) "git log -1 --format='%%(trailers:key=Klineage-" key ",valueonly)' " rev " | grep ."
+
+static void test_rederived(void **state)
+{
+	static const struct answer t[] = {
+		/* K_2 from K_1: as fast at the second attempt. K_1 from K_0: faster, at the first */
+		{ 1, 0, "NS:1000 BAD:wrong-edge", 0 }, { 1, 1, "NS:1000 F:avx", 0 },
+		{ 2, 0, "NS:3900", 0 }, { 0 }
+	};
+	KL_AUTO(kl_freep) char *dir = fake_repo("rederived");
+	struct kl_outcome out;
+
+	assert_ok(walk(dir, t, &out));
+	assert_int_equal(out.steps, 2);
+	assert_int_equal(out.rejections, 1);
+	assert_int_equal(out.rederived, 2);
+	assert_int_equal(m.opened, 1);
+	assert_int_equal(m.asked, 3);
+	/* first parents are the states, second parents stand on the state before */
+	assert_sh("expert\ntiled\nnaive", dir, "for c in $(git rev-list --first-parent " LINEAGE "); do "
+		  "git show $c:copy.c | sed -n 's/^\t\\([a-z]*\\)().*/\\1/p'; done");
+	sh(dir, "test \"$(git rev-parse " LINEAGE "^2^)\" = \"$(git rev-parse " LINEAGE "~1)\"");
+	sh(dir, "test \"$(git rev-parse " LINEAGE "~1^2^)\" = \"$(git rev-parse " LINEAGE "~2)\"");
+	assert_sh("2", dir, "git show " LINEAGE "^2:copy.c " LINEAGE "~1^2:copy.c | grep -c 'anew()'");
+	assert_sh("copy.c\nklineage.yaml\noracle.c", dir, "git ls-tree --name-only " LINEAGE "^2");
+	assert_sh("5", dir, "git rev-list --count " LINEAGE);
+	assert_sh("rederived", dir, TRAILER("Derivation", LINEAGE));
+	assert_sh("wrong-edge", dir, TRAILER("Attempts", LINEAGE));
+	assert_sh("none", dir, TRAILER("Attempts", LINEAGE "~1") " || echo none");
+	assert_sh("forward", dir, TRAILER("Direction", LINEAGE "^2"));
+	assert_sh("chat", dir, TRAILER("Rewriter", LINEAGE "^2"));
+	assert_sh("history", dir, TRAILER("Rewriter", LINEAGE));
+	assert_sh("untile", dir, TRAILER("Action", LINEAGE "~1^2"));
+	/* the note of K_i' is what the gate said of it against K_i */
+	assert_sh("1", dir, "git notes --ref=klineage/gate show " LINEAGE "^2 | grep -c '\"ns\":1000'");
+	sh(dir, "git notes --ref=klineage/gate show " LINEAGE "^2 | grep \"\\\"surface\\\":\\\"$("
+	   "git notes --ref=klineage/gate show " LINEAGE " | grep -o '\"surface\":\"[0-9a-f]*\"' | tail -n 1 | "
+	   "cut -d '\"' -f 4)\\\"\"");
+	/* what failed is kept: a step back, and a step forward on the state it was tried on */
+	assert_sh("back\nforward", dir, "git log --reverse --format='%%(trailers:key=Klineage-Direction,valueonly)' "
+		  REJECTED " ^" WALK " | grep .");
+	assert_sh("wrong-edge", dir, TRAILER("Class", REJECTED));
+	assert_sh("", dir, "git diff " REJECTED "^1 " WALK "~1");
+	assert_sh("1", dir, "git notes --ref=klineage/gate show " REJECTED " | grep -c wrong-edge");
+	/* notes stand on what is reachable alone */
+	sh(dir, "git notes --ref=klineage/gate list | while read -r blob commit; do "
+	   "test -n \"$(git for-each-ref --contains $commit)\" || exit 1; done");
+	assert_sound(dir);
+	kl_outcome_release(&out);
+}
+
+/* every way not to get there leaves the walk as it was */
+static void test_inverse(void **state)
+{
+	static const struct {
+		struct answer t[6];
+		int asked;
+		const char *attempts;
+	} row[] = {
+		{ { { 1, 0, NULL, '-' }, { 2, 0, NULL, '-' } }, 2, "gave-up" },
+		{ { { 1, 0, NULL, '$' } }, 1, "budget" },
+		{ { { 1, 0, NULL, '?' }, { 1, 1, "NS:9000", 0 }, { 1, 2, NULL, '?' }, { 1, 3, "NS:1 BAD:hang", 0 },
+		    { 2, 0, NULL, '-' } }, 5, "unusable, slower, unusable, hang" },
+		{ { { 1, 0, "NS:1 CODE:tiled", 0 }, { 1, 1, NULL, '-' }, { 2, 0, NULL, '-' } }, 3, "no-change, gave-up" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
+		KL_AUTO(kl_freep) char *dir = fake_repo("inverse");
+		struct kl_outcome out;
+
+		/* K_1 with a code of its own, to come back to */
+		sh(dir, "git reset -q --hard main~3");
+		fake_commit(dir, "NS:4000 F:vec.128 CODE:tiled", "\\ttiled();\\n", "copy: tile it");
+		fake_commit(dir, "NS:1000 F:vec.256 F:prefetch", "\\texpert();\\n", "copy: the expert");
+		assert_ok(walk(dir, row[i].t, &out));
+		assert_int_equal(out.steps, 2);
+		assert_int_equal(out.rejections, 0);
+		assert_int_equal(out.rederived, 0);
+		assert_string_equal(out.termination, "complete");
+		assert_int_equal(m.asked, row[i].asked);
+		assert_sh("3", dir, "git rev-list --count " LINEAGE);
+		assert_sh("inverse", dir, TRAILER("Derivation", LINEAGE));
+		assert_sh(row[i].attempts, dir, TRAILER("Attempts", LINEAGE));
+		assert_sound(dir);
+		kl_outcome_release(&out);
+	}
+}
+
+/* the same files as K_i, or the same machine code: not slower, and not measured */
+static void test_same_as_goal(void **state)
+{
+	static const struct answer t[] = {
+		{ 1, 0, NULL, '=' }, { 2, 0, "NS:99999 CODE:tiled", 0 }, { 0 }
+	};
+	KL_AUTO(kl_freep) char *dir = fake_repo("same");
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	struct kl_outcome out;
+	struct kl_ratio against;
+	struct kl_view v;
+
+	sh(dir, "git reset -q --hard main~3");
+	fake_commit(dir, "NS:4000 F:vec.128 CODE:tiled", "\\ttiled();\\n", "copy: tile it");
+	fake_commit(dir, "NS:1000 F:vec.256 F:prefetch", "\\texpert();\\n", "copy: the expert");
+	assert_ok(walk(dir, t, &out));
+	assert_int_equal(out.rederived, 2);
+	sh(dir, "test \"$(git rev-parse " LINEAGE "^2^{tree})\" = \"$(git rev-parse " LINEAGE "^{tree})\"");
+	assert_sh("1", dir, "git show " LINEAGE "~1^2:copy.c | grep -c 'anew()'");
+	assert_ok(kl_repo_open_at(&r, dir));
+	assert_ok(kl_view_load(&v, r, "copy", NAME));
+	assert_string_equal(kl_view_rederived(&against, r, &v.step[2]), "the same files");
+	assert_string_equal(kl_view_rederived(&against, r, &v.step[1]), "the same machine code");
+	kl_view_release(&v);
+	assert_sound(dir);
+	kl_outcome_release(&out);
+}
+
+/* noise is measured again, three times in all; then nothing is shown, and nobody is asked for a repair */
+static void test_noise(void **state)
+{
+	static const struct answer t[] = {
+		{ 1, 0, "NS:1000 NOISY", 0 }, { 2, 0, NULL, '-' }, { 0 }
+	};
+
+	for (int noisy = 0; noisy < 4; noisy++) {
+		KL_AUTO(kl_freep) char *dir = fake_repo("noise");
+		KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+		struct kl_sequencer_opts o = options();
+		struct fake f = { 0 };
+		struct kl_sequencer s;
+		struct kl_outcome out;
+
+		memset(&m, 0, sizeof(m));
+		m.noisy = noisy;
+		table = t;
+		assert_ok(kl_repo_open_at(&r, dir));
+		s = sequencer(r, &f);
+		assert_ok(kl_sequencer_start(&s, &o));
+		assert_ok(kl_sequencer_run(&s, &out));
+		kl_sequencer_release(&s);
+		assert_int_equal(m.asked, 2);
+		assert_int_equal(m.forgotten, noisy < 2 ? noisy : 2);
+		assert_int_equal(out.rederived, noisy < 3);
+		if (noisy == 3)
+			assert_sh("not-shown", dir, TRAILER("Attempts", LINEAGE));
+		else	/* all that was measured stands there */
+			sh(dir, "test $(git notes --ref=klineage/gate show " LINEAGE "^2 | wc -l) = %d", noisy + 1);
+		assert_sound(dir);
+		kl_outcome_release(&out);
+	}
+}
+
+/* interrupted wherever a gate or a model is asked: the same states, and no answer is asked for twice */
+static void test_interrupted(void **state)
+{
+	static const struct answer t[] = {
+		{ 1, 0, "NS:1000 BAD:wrong-edge", 0 }, { 1, 1, "NS:1000 F:avx", 0 },
+		{ 2, 0, "NS:3900", 0 }, { 0 }
+	};
+
+	for (int at = 1; at <= 10; at++) {
+		KL_AUTO(kl_freep) char *dir = fake_repo("cut");
+		KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+		struct kl_sequencer_opts o = options();
+		bool model = at > 7;
+		struct fake f = { .interrupt_at = model ? 0 : at };
+		struct kl_sequencer s;
+		struct kl_outcome out;
+
+		memset(&m, 0, sizeof(m));
+		m.interrupt_at = model ? at - 7 : 0;
+		table = t;
+		assert_ok(kl_repo_open_at(&r, dir));
+		s = sequencer(r, &f);
+		assert_ok(kl_sequencer_start(&s, &o));
+		assert_error(KL_EINTR, "interrupted", kl_sequencer_run(&s, &out));
+		kl_sequencer_release(&s);
+		kl_outcome_release(&out);
+		sh(dir, "git fsck --strict --no-dangling && git gc -q --prune=now");
+		s = sequencer(r, &f);
+		assert_ok(kl_sequencer_resume(&s));
+		assert_ok(kl_sequencer_run(&s, &out));
+		kl_sequencer_release(&s);
+		assert_int_equal(out.rederived, 2);
+		assert_int_equal(m.asked, 3 + model);
+		assert_sh("wrong-edge", dir, TRAILER("Attempts", LINEAGE));
+		assert_sound(dir);
+		kl_outcome_release(&out);
+	}
+}
+
+/* an error of the model ends the run, not the walk; --skip leaves the step as it is; no model, no start */
+static void test_errors(void **state)
+{
+	static const struct answer t[] = {
+		{ 1, 0, NULL, '!' }, { 2, 0, NULL, '-' }, { 0 }
+	};
+	KL_AUTO(kl_freep) char *dir = fake_repo("errors");
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	struct fake f = { 0 };
+	struct kl_sequencer_opts o = options();
+	struct kl_sequencer s;
+	struct kl_outcome out;
+
+	assert_error(KL_EIO, "overloaded", walk(dir, t, &out));
+	assert_contains(kl_error_hints(), "--continue");
+	kl_outcome_release(&out);
+	assert_ok(kl_repo_open_at(&r, dir));
+	s = sequencer(r, &f);
+	assert_ok(kl_sequencer_resume(&s));
+	assert_int_equal(kl_walk_next(&s.op.walk), KL_WALK_DERIVE);
+	assert_ok(kl_sequencer_skip(&s));
+	assert_ok(kl_sequencer_run(&s, &out));
+	kl_sequencer_release(&s);
+	assert_sh("skipped", dir, TRAILER("Attempts", LINEAGE));
+	kl_outcome_release(&out);
+
+	s = sequencer(r, &f);
+	m.no_chat = true;
+	o.name = "other";
+	assert_error(KL_EINVALID, "no provider", kl_sequencer_start(&s, &o));
+	kl_sequencer_release(&s);
+	assert_sh("", dir, "git for-each-ref refs/klineage/op");
+}
+
+/* ended while an attempt waits to be judged: the step stands, nothing of the attempt is left */
+static void test_stopped(void **state)
+{
+	static const struct answer t[] = { { 1, 0, "NS:1000", 0 }, { 0 } };
+	KL_AUTO(kl_freep) char *dir = fake_repo("stopped");
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	struct kl_sequencer_opts o = options();
+	struct fake f = { .interrupt_at = 4 };
+	struct kl_sequencer s;
+	struct kl_outcome out;
+
+	memset(&m, 0, sizeof(m));
+	table = t;
+	assert_ok(kl_repo_open_at(&r, dir));
+	s = sequencer(r, &f);
+	assert_ok(kl_sequencer_start(&s, &o));
+	assert_error(KL_EINTR, "", kl_sequencer_run(&s, &out));
+	assert_int_equal(kl_walk_next(&s.op.walk), KL_WALK_JUDGE_DERIVED);
+	kl_outcome_release(&out);
+	assert_ok(kl_sequencer_stop(&s));
+	assert_ok(kl_sequencer_run(&s, &out));
+	kl_sequencer_release(&s);
+	assert_int_equal(out.steps, 1);
+	assert_string_equal(out.termination, "stopped");
+	assert_sh("inverse", dir, TRAILER("Derivation", LINEAGE));
+	assert_sound(dir);
+	kl_outcome_release(&out);
+}
+
+/* the gate is elsewhere: the walk waits with K_i' at hand, and a thought buys nothing */
+static bool away, sent;
+
+static int judge_away(struct kl_verdict **out, const struct kl_surface *s, const struct kl_surface *parent,
+		      void *payload)
+{
+	int err = judge(out, s, parent, payload);
+
+	if (!err && away && strstr(s->file[0].data, "anew")) {
+		snprintf((*out)->verdict, sizeof((*out)->verdict), "not-run");
+		(*out)->deferred = true;
+	}
+	return err;
+}
+
+static int send_parcel(struct kl_parcel *out, void *payload)
+{
+	*out = (struct kl_parcel){ .waiting = true, .file = kl_strdup("f"), .digest = kl_strdup("d"),
+				   .command = kl_strdup("c"), .jobs = 1 };
+	sent = true;
+	return 0;
+}
+
+static size_t collected(void *payload)
+{
+	return 1;
+}
+
+static void test_waiting(void **state)
+{
+	static const struct answer t[] = { { 1, 0, "NS:1000", 0 }, { 2, 0, NULL, '-' }, { 0 } };
+	KL_AUTO(kl_freep) char *dir = fake_repo("waiting");
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	struct kl_sequencer_opts o = options();
+	struct fake f = { 0 };
+	struct kl_sequencer s;
+	struct kl_outcome out;
+
+	memset(&m, 0, sizeof(m));
+	table = t;
+	away = true;
+	assert_ok(kl_repo_open_at(&r, dir));
+	for (int i = 0; i < 2; i++) {
+		s = sequencer(r, &f);
+		s.judge = judge_away;
+		s.send = send_parcel;
+		s.collected = collected;
+		assert_ok(i ? kl_sequencer_resume(&s) : kl_sequencer_start(&s, &o));
+		assert_ok(kl_sequencer_run(&s, &out));
+		assert_true(out.waiting);
+		assert_true(sent);
+		assert_int_equal(m.asked, 1);
+		kl_sequencer_release(&s);
+		kl_outcome_release(&out);
+		sh(dir, "git fsck --strict --no-dangling && git gc -q --prune=now");
+	}
+	away = false;
+	s = sequencer(r, &f);
+	s.judge = judge_away;
+	assert_ok(kl_sequencer_resume(&s));
+	assert_ok(kl_sequencer_run(&s, &out));
+	kl_sequencer_release(&s);
+	assert_int_equal(out.rederived, 1);
+	assert_int_equal(m.asked, 2);
+	assert_sound(dir);
+	kl_outcome_release(&out);
+}
+
+/* second parents, their notes and what failed travel; a re-derivation that is not what it says is found */
+static void test_travels(void **state)
+{
+	static const struct answer t[] = {
+		{ 1, 0, "NS:1000 BAD:wrong-edge", 0 }, { 1, 1, "NS:1000 F:avx", 0 },
+		{ 2, 0, NULL, '-' }, { 0 }
+	};
+	KL_AUTO(kl_freep) char *dir = fake_repo("travels");
+	KL_AUTO(kl_freep) char *to = scratch_dir("travels-to");
+	KL_AUTO(kl_freep) char *x = kl_asprintf("%s/tx", scratch_root);
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL, *there = NULL;
+	struct kl_import_result res;
+	struct kl_check c = { 0 };
+	struct kl_outcome out;
+	size_t files;
+
+	assert_ok(walk(dir, t, &out));
+	kl_outcome_release(&out);
+	assert_ok(kl_repo_open_at(&r, dir));
+	sh(scratch_root, "rm -rf tx");
+	assert_ok(kl_export_write(r, "copy", NAME, x, &files));
+	sh(x, "test -f rederived/0002-* && ls rejected | grep -q 0002-");
+	sh(to, "git init -q .");
+	assert_ok(kl_repo_open_at(&there, to));
+	assert_ok(kl_import_read(&res, there, x, NULL));
+	assert_int_equal(res.steps, 2);
+	assert_int_equal(res.rejected, 2);
+	sh(scratch_root, "test \"$(git -C travels rev-parse " LINEAGE "^2)\" = \"$(git -C travels-to rev-parse " LINEAGE "^2)\"");
+	sh(scratch_root, "test \"$(git -C travels rev-parse " LINEAGE ")\" = \"$(git -C travels-to rev-parse " LINEAGE ")\"");
+	assert_sh("forward", to, TRAILER("Direction", REJECTED));
+	assert_sound(to);
+	sh(scratch_root, "cd tx && sed -i 's/anew()/knew()/' rederived/0002-*");
+	assert_error(KL_EINVALID, "was changed", kl_import_read(&res, there, x, "again"));
+
+	/* the same words over a K_i' that was never judged */
+	sh(to, "git update-ref refs/heads/" LINEAGE " $(git commit-tree -p " LINEAGE "^1 -p $(git commit-tree -p " LINEAGE "^1 "
+	   "-m x " LINEAGE "~1^{tree}) -m \"$(git log -1 --format=%%B " LINEAGE ")\" " LINEAGE "^{tree}) && "
+	   "git notes --ref=klineage/gate copy %s " LINEAGE, "$(git -C ../travels rev-parse " LINEAGE ")");
+	c.repo = there;
+	assert_ok(kl_check_run(&c));
+	assert_int_equal(c.errors, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rederived),
+		cmocka_unit_test(test_inverse),
+		cmocka_unit_test(test_same_as_goal),
+		cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_travels),
+	};
+
+	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}
