@@ -151,21 +151,30 @@ static long name_of_body(const struct kl_ctokens *c, size_t brace)
 	return -1;
 }
 
+/* extern "C" { and namespace x { hold functions, and are none */
+static bool opens_scope(const struct kl_ctokens *c, size_t brace)
+{
+	if (brace && kl_ctoken_is(c, brace - 1, "namespace"))
+		return true;
+	return brace > 1 && ((c->t[brace - 1].kind == KL_CT_STRING && kl_ctoken_is(c, brace - 2, "extern")) ||
+			     kl_ctoken_is(c, brace - 2, "namespace"));
+}
+
 static void find_functions(struct kl_ctokens *c)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		long name;
 
-		if (!kl_ctoken_is(c, i, "{") || c->t[i].match < 0)
+		if (!kl_ctoken_is(c, i, "{") || c->t[i].match < 0 || opens_scope(c, i))
 			continue;
 		name = name_of_body(c, i);
 		if (name >= 0) {
 			struct kl_cfn *f;
 			size_t first = name;
 
-			/* the declaration begins after the last ; } or directive */
+			/* the declaration begins after the last ; { } or directive */
 			while (first > 0 && !kl_ctoken_is(c, first - 1, ";") &&
-			       !kl_ctoken_is(c, first - 1, "}") &&
+			       !kl_ctoken_is(c, first - 1, "{") && !kl_ctoken_is(c, first - 1, "}") &&
 			       c->t[first - 1].kind != KL_CT_DIRECTIVE)
 				first--;
 			KL_GROW(c->fn, c->nfn + 1, c->fn_alloc);

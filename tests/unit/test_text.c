@@ -5,6 +5,7 @@
 #include "text/json.h"
 #include "text/mail.h"
 #include "text/template.h"
+#include "text/utf8.h"
 #include "text/yaml.h"
 
 static void json_reads_strictly(void **state)
@@ -128,9 +129,30 @@ static void mail_reads_what_git_writes(void **state)
 	assert_string_equal(m.diff, "diff --git a/x b/x\n");
 }
 
+static void utf8_is_strict(void **state)
+{
+	static const struct { const char *text; size_t span; } list[] = {
+		{ "plain\n", 6 }, { "\xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82", 9 },
+		{ "a\x80", 1 }, { "a\xc0\x80", 1 }, { "a\xc3", 1 }, { "\xe0\x80\x80", 0 },
+		{ "\xed\xa0\x80", 0 }, { "\xf0\x80\x80\x80", 0 }, { "\xf4\x90\x80\x80", 0 },
+		{ "\xe2\x82", 0 }, { "\xff", 0 },
+	};
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(list); i++)
+		assert_int_equal(kl_utf8_span(list[i].text, strlen(list[i].text)), list[i].span);
+	assert_int_equal(kl_utf8_span("a\0b", 3), 1);
+	kl_utf8_clean(&b, "a\0\x1b[1m\r\n\t\xc3\xa4\xc3\x7f", 13);
+	assert_string_equal(b.ptr, "a??[1m\n\t\xc3\xa4??");
+	assert_int_equal(kl_utf8_cut("a\xc3\xa4z", 4, 2), 1);
+	assert_int_equal(kl_utf8_cut("a\xc3\xa4z", 4, 3), 3);
+	assert_int_equal(kl_utf8_cut("abc", 3, 9), 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(utf8_is_strict),
 		cmocka_unit_test(json_reads_strictly),
 		cmocka_unit_test(yaml_knows_lines_and_refuses_tricks),
 		cmocka_unit_test(digest_is_sha256),

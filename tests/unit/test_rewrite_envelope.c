@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rewrite_state.h"
+
+#include "rewrite/edits.h"
+#include "rewrite/envelope.h"
+#include "rewrite/residue.h"
+#include "rewrite/rewriter.h"
+
+#define STEP							\
+	"<step>\naction: untile\nmechanism: register-tile\n"	\
+	"locus: copy.c:copy\ntraits: tiled=no\nwhy: one at a time\n</step>\n"
+#define EDIT "<edit path=copy.c>\n<search>\na\n</search>\n<replace>\nb\n</replace>\n</edit>\n"
+
+/* --- parsing ------------------------------------------------------------------ */
+
+static void test_good(void **state)
+{
+	static const char text[] =
+		"I will remove the <b>tile</b>; a <step> follows.\r\n\n"
+		"  <step>\n\taction:  untile \nlocus: copy.c:copy:3-9\nwhy: a: b\n"
+		"mechanism: -\ntraits: tiled=no, coalesced=unknown\n\n</step>\t\r\n"
+		"Now the edits.\n"
+		"<file path=\"a b.c\">\nint a;\n\n  <steps of a stair>\n</file>\n"
+		"<function path='copy.c' name=f>\n</function>\n"
+		"<edit path=copy.c>\n\n<search>\n\tx\n</search>\n<replace>\n</replace>\n</edit>\n"
+		"That is all.";
+	struct kl_envelope e;
+
+	assert_ok(kl_envelope_parse(&e, text, strlen(text)));
+	assert_int_equal(e.kind, KL_ENVELOPE_STEP);
+	assert_string_equal(e.action, "untile");
+	assert_string_equal(e.mechanism, "");
+	assert_string_equal(e.locus, "copy.c:copy:3-9");
+	assert_string_equal(e.why, "a: b");
+	assert_string_equal(kl_json_str_or(e.traits, "tiled", ""), "no");
+	assert_string_equal(kl_json_str_or(e.traits, "coalesced", ""), "unknown");
+	assert_int_equal(e.n, 3);
+	assert_int_equal(e.edit[0].kind, KL_EDIT_FILE);
+	assert_string_equal(e.edit[0].path, "a b.c");
+	assert_string_equal(e.edit[0].text, "int a;\n\n  <steps of a stair>\n");
+	assert_int_equal(e.edit[0].line, 12);
+	assert_int_equal(e.edit[1].kind, KL_EDIT_FUNCTION);
+	assert_string_equal(e.edit[1].name, "f");
+	assert_string_equal(e.edit[1].text, "");
+	assert_int_equal(e.edit[2].kind, KL_EDIT_SEARCH);
+	assert_string_equal(e.edit[2].search, "\tx\n");
+	assert_string_equal(e.edit[2].text, "");
+	kl_envelope_release(&e);
+}
+
+static void test_nothing(void **state)
+{
+	static const char *const good[] = {
+		"<nothing-left>it is plain</nothing-left>",
+		"Well.\n<nothing-left>\nit is\nplain\n</nothing-left>\nBye.\n",
+		"<nothing-left>it is\nplain</nothing-left>\n",
+	};
+	struct kl_envelope e;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(good); i++) {
+		assert_ok(kl_envelope_parse(&e, good[i], strlen(good[i])));
+		assert_int_equal(e.kind, KL_ENVELOPE_NOTHING);
+		assert_string_equal(e.why, "it is plain");
+		kl_envelope_release(&e);
+	}
+}
+
+static void test_refused(void **state)
+{
+	static const struct { const char *text, *says; } bad[] = {
+		{ "", "no <step>" },
+		{ "I am sorry, I cannot do that.", "no <step>" },
+		{ "<html><body>502 Bad Gateway</body></html>\n", "no <step>" },
+		{ STEP, "no edit" },
+		{ EDIT, "no <step> that says" },
+		{ STEP STEP EDIT, "line 8 of the reply: a second <step>; the first is in line 1" },
+		{ STEP EDIT STEP, "a second <step>" },
+		{ STEP EDIT "<nothing-left>x</nothing-left>\n", "<nothing-left> and a step" },
+		{ "<nothing-left>x</nothing-left>\n" STEP EDIT, "<step> and <nothing-left>" },
+		{ "<nothing-left>x</nothing-left>\n<nothing-left>y</nothing-left>\n", "a second <nothing-left>" },
+		{ "<nothing-left>x\n", "never closed by </nothing-left>" },
+		{ "<nothing-left>x\n<step>\n</nothing-left>\n", "<step> within <nothing-left>" },
+		{ "<nothing-left why=x>x</nothing-left>\n", "no attributes" },
+		{ "<step>\naction: untile\n", "never closed by </step>" },
+		{ "<step>\naction: untile\n</step>\n" EDIT, "has no line 'mechanism:'" },
+		{ "<step>\naction: a\naction: b\n</step>\n", "a second line 'action:'" },
+		{ "<step>\naction: a\nbecause\n</step>\n", "'because' is no line of a <step>" },
+		{ "<step>\naction: a\n<file path=a>\n</file>\n</step>\n", "<file> within the <step> of line 1" },
+		{ "<step>\naction: Un Tile\nmechanism: -\nlocus: a\ntraits: -\nwhy: x\n</step>\n", "the action 'Un Tile'" },
+		{ "<step>\naction: a\nmechanism: x/y\nlocus: a\ntraits: -\nwhy: x\n</step>\n", "the mechanism 'x/y'" },
+		{ "<step>\naction: a\nmechanism: -\nlocus: here and there\ntraits: -\nwhy: x\n</step>\n", "the locus" },
+		{ "<step>\naction: a\nmechanism: -\nlocus: a\ntraits: tiled\nwhy: x\n</step>\n", "not 'tiled'" },
+		{ "<step>\naction: a\nmechanism: -\nlocus: a\ntraits: tiled=maybe\nwhy: x\n</step>\n", "not 'maybe'" },
+		{ "<step>\naction: a\nmechanism: -\nlocus: a\ntraits: x=no, x=no\nwhy: x\n</step>\n", "said twice" },
+		{ "<step>\naction: a\nmechanism: -\nlocus: a\ntraits: -\nwhy:\n</step>\n", "'why:' is one line" },
+		{ "<step> action: a\n", "<step> stands alone on its line" },
+		{ "</step>\n", "</step> closes nothing" },
+		{ STEP "<file>\n</file>\n", "<file> needs path=..." },
+		{ STEP "<file path=>\n</file>\n", "<file> says nothing of 'path'" },
+		{ STEP "<file path=\"a>\n</file>\n", "<file> says nothing of 'path'" },
+		{ STEP "<file path=a path=b>\n</file>\n", "says 'path' twice" },
+		{ STEP "<file path=a mode=755>\n</file>\n", "no attribute 'mode'" },
+		{ STEP "<file path=a> x\n</file>\n", "alone on its line" },
+		{ STEP "<file path=a\n</file>\n", "alone on its line" },
+		{ STEP "<file path=a>\nint x;\n", "line 8 of the reply is never closed by </file>" },
+		{ STEP "<file path=a>\nint x;\n</function>\n", "</function> within the <file> of line 8" },
+		{ STEP "<file path=a>\n<file path=b>\n</file>\n</file>\n", "<file> within the <file>" },
+		{ STEP "<file path=a>\n  <step of a stair>\n</file>\n", "<step> within the <file>" },
+		{ STEP "<file path=a>\n```c\nint x;\n```\n</file>\n", "without a fence" },
+		{ STEP "<function path=a>\n</function>\n", "<function> needs name=..." },
+		{ STEP "<edit path=a>\n<replace>\n</replace>\n</edit>\n", "<search> is wanted here" },
+		{ STEP "<edit path=a>\nx\n<search>\n</search>\n</edit>\n", "<search> is wanted here" },
+		{ STEP "<edit path=a>\n<search>\nx\n</search>\n</edit>\n", "<replace> is wanted here" },
+		{ STEP "<edit path=a>\n<search>\nx\n</search>\n<replace>\n</replace>\n", "ends where </edit>" },
+		{ STEP "<search>\nx\n</search>\n", "<search> stands outside of an <edit>" },
+		{ STEP EDIT "<refused>oracle.c is a link</refused>\n", "oracle.c is a link" },
+		{ STEP "<file path=a>\n\xff\xfe\n</file>\n", "not UTF-8 at byte" },
+		{ STEP "<file path=a>\n\xed\xa0\x80\n</file>\n", "not UTF-8" },
+	};
+	struct kl_envelope e;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
+		assert_error(KL_EINVALID, bad[i].says, kl_envelope_parse(&e, bad[i].text, strlen(bad[i].text)));
+		assert_null(e.edit);
+	}
+	assert_error(KL_EINVALID, "NUL byte", kl_envelope_parse(&e, "<st\0ep>", 7));
+}
+
+static void test_large(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	struct kl_envelope e;
+
+	kl_buf_adds(&b, STEP "<file path=copy.c>\n");
+	while (b.len <= KL_ENVELOPE_MAX)
+		kl_buf_adds(&b, "int x;\n");
+	kl_buf_adds(&b, "</file>\n");
+	assert_error(KL_EINVALID, "bytes, more than", kl_envelope_parse(&e, b.ptr, b.len));
+	kl_buf_clear(&b);
+	kl_buf_adds(&b, STEP);
+	for (int i = 0; i <= KL_ENVELOPE_EDITS; i++)
+		kl_buf_adds(&b, EDIT);
+	assert_error(KL_EINVALID, "more than 64 edits", kl_envelope_parse(&e, b.ptr, b.len));
+}
+
+static void check_place(const char *locus, const char *want)
+{
+	KL_AUTO(kl_freep) char *got = kl_envelope_place(locus);
+
+	assert_string_equal(got, want);
+}
+
+static void test_place(void **state)
+{
+	check_place("a.c:f:3-9", "a.c:f");
+	check_place("a.c:f", "a.c:f");
+	check_place("a.c:3-9", "a.c");
+	check_place("a.c", "a.c");
+}
+
+static void test_traits(void **state)
+{
+	static const char good[] =
+		"As I read it:\n<trait>\nname: tiled\nvalue: yes\npath: a.c\nlines: 3-9\nwhy: blocks\n</trait>\n"
+		"<trait>\nname: staged\nvalue: unknown\npath: -\nlines: -\nwhy: hard to say\n</trait>\n";
+	static const struct { const char *text, *says; } bad[] = {
+		{ "tiled: yes", "no <trait>" },
+		{ "<trait>\nname: tiled\nvalue: yes\npath: a\nlines: 9-3\nwhy: x\n</trait>\n", "not '9-3'" },
+		{ "<trait>\nname: tiled\nvalue: yes\npath: a\nlines: 0\nwhy: x\n</trait>\n", "not '0'" },
+		{ "<trait>\nname: tiled\nvalue: yes\npath: a\nlines: all\nwhy: x\n</trait>\n", "not 'all'" },
+		{ "<trait>\nname: tiled\nvalue: perhaps\npath: a\nlines: 1\nwhy: x\n</trait>\n", "not 'perhaps'" },
+		{ "<trait>\nname: Tiled\nvalue: yes\npath: a\nlines: 1\nwhy: x\n</trait>\n", "no name of a trait" },
+		{ "<trait>\nname: tiled\n</trait>\n", "has no line 'value:'" },
+		{ "<trait>\nname: tiled\n", "never closed" },
+		{ "</trait>\n", "closes nothing" },
+	};
+	KL_AUTO(json_decrefp) json_t *j = NULL;
+	json_t *none = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	assert_ok(kl_envelope_traits(&j, good, strlen(good)));
+	kl_json_canonical(&b, j);
+	assert_string_equal(b.ptr, "{\"staged\":{\"value\":\"unknown\"},"
+				   "\"tiled\":{\"lines\":[3,9],\"path\":\"a.c\",\"value\":\"yes\"}}");
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
+		assert_error(KL_EINVALID, bad[i].says, kl_envelope_traits(&none, bad[i].text, strlen(bad[i].text)));
+}
+
+/* --- edits -------------------------------------------------------------------- */
+
+static const char source[] =
+	"#include \"copy.h\"\n"
+	"/* of use below */\n"
+	"static int twice(int x)\n"
+	"{\n"
+	"\treturn 2 * x;\n"
+	"}\n"
+	"\n"
+	"extern \"C\" {\n"
+	"template <int N> __global__ void copy(int *a)\n"
+	"{\n"
+	"\ta[0] = twice(1);\n"
+	"\ta[1] = twice(1);\n"
+	"}\n"
+	"}\n"
+	"/* end */";
+
+/* what the edits make of copy.c */
+static char *edited(const char *edits)
+{
+	KL_AUTO(kl_surface_freep) struct kl_surface *s = state_of(source, "int copy_h;\n");
+	KL_AUTO(kl_freep) char *text = kl_asprintf("%s%s", STEP, edits);
+	struct kl_envelope e;
+	struct kl_file *file;
+	size_t n;
+	char *out;
+
+	assert_ok(kl_envelope_parse(&e, text, strlen(text)));
+	assert_ok(kl_edits_apply(&file, &n, s, &e));
+	assert_int_equal(n, 1);
+	assert_string_equal(file[0].path, "copy.c");
+	assert_int_equal(file[0].len, strlen(file[0].data));
+	out = kl_strdup(file[0].data);
+	kl_edits_free(file, n);
+	kl_envelope_release(&e);
+	return out;
+}
+
+static void check_edit(const char *edits, const char *part, const char *no_part)
+{
+	KL_AUTO(kl_freep) char *got = edited(edits);
+
+	assert_contains(got, part);
+	if (no_part && strstr(got, no_part))
+		fail_msg("'%s' is still in: %s", no_part, got);
+}
+
+static void test_edits(void **state)
+{
+	KL_AUTO(kl_freep) char *whole = edited("<file path=copy.c>\nint a;\n</file>\n");
+
+	assert_string_equal(whole, "int a;\n");
+	check_edit("<function path=copy.c name=twice>\nstatic int twice(int x)\n{\n\treturn x + x;\n}\n</function>\n",
+		   "/* of use below */\nstatic int twice(int x)\n{\n\treturn x + x;\n}\n\nextern", "2 * x");
+	check_edit("<function path=copy.c name=copy>\n\nvoid copy(int *a)\n{\n}\n\n</function>\n",
+		   "extern \"C\" {\nvoid copy(int *a)\n{\n}\n}\n/* end */", "template");
+	check_edit("<function path=copy.c name=twice>\n</function>\n", "/* of use below */\n\n\nextern", "2 * x");
+	check_edit("<edit path=copy.c>\n<search>\n\ta[1] = twice(1);\n</search>\n<replace>\n</replace>\n</edit>\n",
+		   "a[0] = twice(1);\n}\n", "a[1]");
+	/* one after the other, and the last line without a newline */
+	check_edit("<edit path=copy.c>\n<search>\n\ta[0] = twice(1);\n</search>\n<replace>\n\tq();\n</replace>\n</edit>\n"
+		   "<edit path=copy.c>\n<search>\n\tq();\n\ta[1] = twice(1);\n</search>\n<replace>\n\tr();\n</replace>\n</edit>\n"
+		   "<edit path=copy.c>\n<search>\n/* end */\n</search>\n<replace>\n/* fin */\n</replace>\n</edit>\n",
+		   "{\n\tr();\n}\n}\n/* fin */\n", "a[1]");
+}
+
+static void check_refused(const char *edits, const char *says)
+{
+	KL_AUTO(kl_surface_freep) struct kl_surface *s = state_of(source, "int copy_h;\n");
+	KL_AUTO(kl_freep) char *text = kl_asprintf("%s%s", STEP, edits);
+	struct kl_envelope e;
+	struct kl_file *file;
+	size_t n;
+
+	assert_ok(kl_envelope_parse(&e, text, strlen(text)));
+	assert_error(KL_EINVALID, says, kl_edits_apply(&file, &n, s, &e));
+	kl_envelope_release(&e);
+}
+
+#define FILE_AT(path) "<file path=\"" path "\">\nint a;\n</file>\n"
+
+static void test_edits_refused(void **state)
+{
+	check_refused(FILE_AT("other.c"), "'other.c' is no file of this kernel; only these may change: copy.c, copy.h");
+	check_refused(FILE_AT("klineage.yaml"), "is the contract");
+	check_refused(FILE_AT("oracle.c"), "is the oracle");
+	check_refused(FILE_AT("/etc/passwd"), "does not lie beside the contract");
+	check_refused(FILE_AT("../copy.c"), "does not lie beside the contract");
+	check_refused(FILE_AT("./copy.c"), "does not lie beside the contract");
+	check_refused(FILE_AT("a/../copy.c"), "does not lie beside the contract");
+	check_refused(FILE_AT(".git/config"), "does not lie beside the contract");
+	check_refused(FILE_AT("a/.GIT/hooks/x"), "does not lie beside the contract");
+	check_refused(FILE_AT("copy.c") FILE_AT("copy.c"), "written whole and edited as well");
+	check_refused(FILE_AT("copy.c") "<edit path=copy.c>\n<search>\nint a;\n</search>\n<replace>\n</replace>\n</edit>\n",
+		      "written whole and edited as well");
+	check_refused("<function path=copy.c name=twice>\n</function>\n" FILE_AT("copy.c"), "written whole");
+	check_refused("<file path=copy.h>\nint copy_h;\n</file>\n", "it changes nothing in copy.h");
+	check_refused("<function path=copy.c name=thrice>\nint thrice(void)\n{\n}\n</function>\n",
+		      "copy.c has 0 functions 'thrice'; it has: twice, copy");
+	check_refused("<function path=copy.c name=twice>\nint thrice(void)\n{\n}\n</function>\n",
+		      "does not define 'twice' with a body");
+	check_refused("<function path=copy.c name=twice>\nint twice(int);\n</function>\n", "with a body");
+	check_refused("<edit path=copy.c>\n<search>\n\n</search>\n<replace>\nx\n</replace>\n</edit>\n",
+		      "searches for nothing");
+	check_refused("<edit path=copy.c>\n<search>\na[0] = twice(1);\n</search>\n<replace>\n</replace>\n</edit>\n",
+		      "<search> is not in copy.c");
+	check_refused("<edit path=copy.c>\n<search>\n\ta[0] = \n</search>\n<replace>\n</replace>\n</edit>\n",
+		      "whole lines exactly");
+	check_refused("<edit path=copy.c>\n<search>\n{\n</search>\n<replace>\n</replace>\n</edit>\n",
+		      "stands more than once in copy.c");
+	check_refused("<edit path=copy.c>\n<search>\n/* end */\n</search>\n<replace>\nx\n</replace>\n</edit>\n"
+		      "<edit path=copy.c>\n<search>\nx\n</search>\n<replace>\n/* end */\n</replace>\n</edit>\n"
+		      "<edit path=copy.c>\n<search>\n/* end */\n</search>\n<replace>\n/* end */\n</replace>\n</edit>\n",
+		      "changes nothing");
+}
+
+static void test_line_ends(void **state)
+{
+	KL_AUTO(kl_surface_freep) struct kl_surface *s = state_of("int a;\r\nint b;\r\n", NULL);
+	static const char text[] =
+		STEP "<edit path=copy.c>\n<search>\nint b;\n</search>\n<replace>\nint c;\n</replace>\n</edit>\n";
+	struct kl_envelope e;
+	struct kl_file *file;
+	size_t n;
+
+	assert_ok(kl_envelope_parse(&e, text, strlen(text)));
+	assert_ok(kl_edits_apply(&file, &n, s, &e));
+	assert_string_equal(file[0].data, "int a;\r\nint c;\r\n");
+	kl_edits_free(file, n);
+	kl_envelope_release(&e);
+}
+
+/* --- residue ------------------------------------------------------------------ */
+
+static const char lean[] =
+	"#define FAST 1\n"
+	"static void slow(void) { }\n"
+	"static void fast(void) { slow(); }\n"
+	"static void asleep(void) { }\n"
+	"void copy(int n)\n"
+	"{\n"
+	"\tfast();\n"
+	"\tif (n)\n"
+	"\t\tslow();\n"
+	"}\n";
+
+static void check_residue(const char *after, const char *says)
+{
+	KL_AUTO(kl_surface_freep) struct kl_surface *a = state_of(lean, NULL);
+	KL_AUTO(kl_surface_freep) struct kl_surface *b = state_of(after, NULL);
+
+	if (says)
+		assert_error(KL_ENO, says, kl_residue_check(a, b));
+	else
+		assert_ok(kl_residue_check(a, b));
+}
+
+static void test_residue(void **state)
+{
+	check_residue("void copy(int n)\n{\n\tif (n > 0 && n < 1)\n\t\tn = 0;\n}\n", NULL);
+	check_residue("static void asleep(void) { }\nvoid copy(int n) { }\n", NULL);
+	check_residue("static void slow(void) { }\nstatic void fast(void) { slow(); }\nvoid copy(int n) { }\n",
+		      "the function 'slow' behind");
+	check_residue("static void loop(void);\nstatic void slow(void) { slow(); }\nvoid copy(int n) { }\n",
+		      "the function 'slow' behind");
+	check_residue("static void slow(void) { }\nvoid copy(int n)\n{\n#if 0\n\tslow();\n#endif\n\tslow();\n}\n",
+		      "a conditional directive behind: '#if 0' in copy.c, line 4");
+	check_residue("void slow(void) { }\nvoid copy(int n)\n{\n\tif (0)\n\t\tslow();\n}\n",
+		      "behind a condition that never changes: 'if (0' in copy.c, line 4");
+	check_residue("void slow(void) { }\nvoid copy(int n)\n{\n\tif (0 && n)\n\t\tslow();\n}\n", "never changes");
+	check_residue("#define WIDE 0\nvoid slow(void) { }\nvoid copy(int n)\n{\n\tif (WIDE)\n\t\tslow();\n}\n",
+		      "'if (WIDE'");
+	check_residue("static const int wide = 0;\nvoid slow(void) { }\nvoid copy(int n)\n{\n\tif (!wide)\n\t\tslow();\n}\n",
+		      "'if (!wide'");
+	check_residue("constexpr bool wide = false;\nvoid slow(void) { }\nvoid copy(int n)\n{\n\tif constexpr (wide)\n"
+		      "\t\tslow();\n}\n", "never changes");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_good),
+		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_place),
+		cmocka_unit_test(test_traits),
+		cmocka_unit_test(test_edits),
+		cmocka_unit_test(test_edits_refused),
+		cmocka_unit_test(test_line_ends),
+		cmocka_unit_test(test_residue),
+	};
+
+	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}
