@@ -6,11 +6,10 @@
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
 #include "gate/gate.h"
+#include "gate/noting.h"
 #include "gate/results.h"
 #include "gate/select.h"
-#include "gate/sign.h"
 #include "gate/speed.h"
-#include "repo/notes.h"
 
 static const char synopsis[] =
 	"gate [<options>] [<rev>... | --worktree | --staged]\n"
@@ -19,7 +18,7 @@ static const char synopsis[] =
 #define MAX_REVS 4096	/* as many jobs as a bundle takes */
 
 struct options {
-	bool worktree, staged, json, no_profile, fresh, bisect, no_note, quiet, progress;
+	bool worktree, staged, json, no_profile, fast, fresh, bisect, no_note, quiet, progress;
 	const char *workload, *require, *jail, *platform, *seed, *runner, *output, *import;
 };
 
@@ -71,9 +70,11 @@ static void print_verdict(const struct kl_verdict *v, const struct kl_surface *s
 {
 	const json_t *platform = json_object_get(v->event, "platform");
 	const json_t *correct = json_object_get(v->event, "correct");
+	bool check = !strcmp(kl_json_str_or(v->event, "kind", ""), "check");
 
-	printf("%s: %s%s%s  (%s, %s, %s%s)\n", s->contract->workload, v->verdict,
-	       v->class_[0] ? " " : "", v->class_, kl_json_str_or(platform, "id", "?"),
+	printf("%s: %s%s%s%s  (%s, %s, %s%s)\n", s->contract->workload, v->verdict,
+	       v->class_[0] ? " " : "", v->class_, check ? " by the fast stages" : "",
+	       kl_json_str_or(platform, "id", "?"),
 	       kl_json_str_or(platform, "compiler", "?"), kl_json_str_or(v->event, "tier", "?"),
 	       v->cached ? ", judged before by this clone" : "");
 	if (v->message && *v->message)
@@ -133,23 +134,14 @@ static int exit_code(const struct kl_verdict *v, const struct options *o)
 
 static int write_note(struct kl_repo *r, const struct kl_selection *sel, struct kl_verdict *v)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
-	char hex[KL_OID_HEX];
-	struct kl_note_line note = { .commit = sel->commit };
+	KL_AUTO(kl_noting_release) struct kl_noting n = { .repo = r };
 	const char *who;
 	int err = kl_repo_identity(&who, r);
 
 	if (err < 0)
 		return kl_error_in(err, "cannot note the verdict (--no-note spares it)");
-	kl_oid_hex(hex, &sel->commit);
-	kl_json_set_str(v->event, "commit", hex);
-	kl_oid_hex(hex, &sel->tree);
-	kl_json_set_str(v->event, "tree", hex);
-	if ((err = kl_sign_event(r, v->event)) < 0)
-		return err;
-	kl_json_canonical(&line, v->event);
-	note.line = line.ptr;
-	return kl_notes_add(r, KL_NOTES_GATE, &note, 1);
+	err = kl_noting_add(&n, &sel->commit, v->event);
+	return err < 0 ? err : kl_noting_write(&n);
 }
 
 /* Judged elsewhere: 125 with what to do now, unless the results came back at once. */
@@ -264,7 +256,7 @@ static int judge(struct kl_repo *r, const struct options *o, struct asked *a, si
 	KL_AUTO(kl_freep) char *hints = NULL;
 	struct kl_gate_opts opts = {
 		.progress = progress, .jail = o->jail, .platform = o->platform,
-		.no_profile = o->no_profile, .no_cache = o->fresh || o->seed,
+		.no_profile = o->no_profile, .fast = o->fast, .no_cache = o->fresh || o->seed,
 		.seed = o->seed ? strtoull(o->seed, NULL, 0) : 0, .runner = o->runner,
 	};
 	int err = kl_gate_open(&g, r, &opts), code;
@@ -332,6 +324,8 @@ static int check_options(const struct options *o, int argc)
 				    "--bisect and --seed are for one revision");
 	if (o->require && strcmp(o->require, "fast") && strcmp(o->require, "not-slower"))
 		return kl_opt_usage(synopsis, "--require takes 'fast' or 'not-slower', not '%s'", o->require);
+	if (o->fast && (o->require || o->bisect))
+		return kl_opt_usage(synopsis, "--fast is not enough for --require and --bisect");
 	if (o->require && o->no_profile)
 		return kl_opt_usage(synopsis, "--require needs the profile");
 	errno = 0;
@@ -352,6 +346,7 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_STR('w', "workload", &o.workload, "<name>", "which contract, if there are several"),
 		KL_OPT_BOOL('\0', "json", &o.json, "print the gate event"),
 		KL_OPT_BOOL('\0', "profile", &profile, "time it (default); --no-profile: correctness only"),
+		KL_OPT_BOOL('\0', "fast", &o.fast, "compile, audit, the shapes of 'also' alone: a check"),
 		KL_OPT_STR('\0', "require", &o.require, "fast|not-slower",
 			   "ask for speed against the parent, too"),
 		KL_OPT_BOOL('\0', "fresh", &o.fresh, "judge again even if this clone has a verdict"),

@@ -82,6 +82,14 @@ bool kl_event_is_for(const json_t *event, const char *surface, const char *contr
 	       (!contract || !strcmp(kl_json_str_or(event, "contract", ""), contract));
 }
 
+bool kl_event_is_fail(const json_t *event)
+{
+	const char *class_ = kl_json_str_or(event, "class", "");
+
+	return !strcmp(kl_json_str_or(event, "verdict", ""), "fail") &&
+	       strcmp(class_, "slower") && strcmp(class_, "no-change");
+}
+
 /* --- folding --------------------------------------------------------------- */
 
 static void add_key_part(struct kl_buf *b, const json_t *obj, const char *key)
@@ -110,15 +118,6 @@ static char *key_of(const json_t *event)
 	return kl_buf_detach(&b);
 }
 
-/* A fail of correctness: one for being slow, or for changing nothing, says nothing of the answers. */
-static bool is_fail(const json_t *e)
-{
-	const char *class_ = kl_json_str_or(e, "class", "");
-
-	return !strcmp(kl_json_str_or(e, "verdict", ""), "fail") &&
-	       strcmp(class_, "slower") && strcmp(class_, "no-change");
-}
-
 /* Times are ISO 8601: their order is the text's. Of equals the greater id, whatever order they came in. */
 static bool newer(const json_t *e, const json_t *old)
 {
@@ -132,7 +131,7 @@ static bool newer(const json_t *e, const json_t *old)
 /* Should `e` stand in the place of `old`? */
 static bool outranks(const json_t *e, const json_t *old)
 {
-	return is_fail(e) != is_fail(old) ? is_fail(e) : newer(e, old);
+	return kl_event_is_fail(e) != kl_event_is_fail(old) ? kl_event_is_fail(e) : newer(e, old);
 }
 
 struct folding {
@@ -144,6 +143,11 @@ struct folding {
 static void decref(void *e)
 {
 	json_decref(e);
+}
+
+static bool is_check(const json_t *e)
+{
+	return !strcmp(kl_json_str_or(e, "kind", ""), "check");
 }
 
 static void take_line(struct folding *f, const char *line, size_t len)
@@ -164,7 +168,7 @@ static void take_line(struct folding *f, const char *line, size_t len)
 		static char mark[] = "yes";
 
 		kl_map_put(&f->retracted, kl_json_str_or(e, "of", ""), mark);
-	} else if (!strcmp(kind, "gate")) {
+	} else if (!strcmp(kind, "gate") || is_check(e)) {
 		const char *id = kl_json_str_or(e, "id", "");
 		const json_t *old = kl_map_get(&f->by_id, id);
 
@@ -186,10 +190,11 @@ static void choose(struct kl_map *best, const char *key, json_t *e,
 void kl_event_fold(struct kl_fold *out, const char *text, size_t len,
 		   const char *surface, const char *contract)
 {
-	KL_AUTO(kl_map_release) struct kl_map verdicts = KL_MAP_INIT, profiles = KL_MAP_INIT;
+	KL_AUTO(kl_map_release) struct kl_map verdicts = KL_MAP_INIT, checks = KL_MAP_INIT;
+	KL_AUTO(kl_map_release) struct kl_map profiles = KL_MAP_INIT;
 	struct folding f = { .by_id = { .free_value = decref }, .out = out };
 
-	*out = (struct kl_fold){ json_array(), json_object(), 0, 0 };
+	*out = (struct kl_fold){ json_array(), json_array(), json_object(), 0, 0 };
 	for (size_t at = 0; at < len;) {
 		const char *end = memchr(text + at, '\n', len - at);
 		size_t n = end ? (size_t)(end - (text + at)) : len - at;
@@ -204,13 +209,15 @@ void kl_event_fold(struct kl_fold *out, const char *text, size_t len,
 		    !kl_event_is_for(e, surface, contract))
 			continue;
 		KL_AUTO(kl_freep) char *key = key_of(e);
-		choose(&verdicts, key, e, outranks);
+		choose(is_check(e) && !kl_event_is_fail(e) ? &checks : &verdicts, key, e, outranks);
 		if (json_is_object(json_object_get(e, "profile")))
 			choose(&profiles, kl_json_str_or(json_object_get(e, "platform"), "id", "?"),
 			       e, newer);
 	}
 	for (size_t i = 0; i < verdicts.n; i++)
 		json_array_append(out->verdicts, verdicts.e[i].value);
+	for (size_t i = 0; i < checks.n; i++)
+		json_array_append(out->checks, checks.e[i].value);
 	for (size_t i = 0; i < profiles.n; i++)
 		json_object_set(out->profiles, profiles.e[i].key, profiles.e[i].value);
 	kl_map_release(&f.by_id);
@@ -220,6 +227,7 @@ void kl_event_fold(struct kl_fold *out, const char *text, size_t len,
 void kl_fold_release(struct kl_fold *f)
 {
 	json_decref(f->verdicts);
+	json_decref(f->checks);
 	json_decref(f->profiles);
-	*f = (struct kl_fold){ NULL, NULL, 0, 0 };
+	*f = (struct kl_fold){ 0 };
 }

@@ -23,6 +23,9 @@ void kl_event_seal(json_t *event);
 /** Parse and check one line: an object, v 1, a kind, an id that matches. KL_EINVALID. */
 int kl_event_parse(json_t **out, const char *line, size_t len);
 
+/** A fail of correctness: one for being slow, or for changing nothing, says nothing of the answers. */
+bool kl_event_is_fail(const json_t *event);
+
 /** Was it reached for just these files under just this contract? If not, it is stale. */
 bool kl_event_is_for(const json_t *event, const char *surface, const char *contract);
 
@@ -33,11 +36,14 @@ bool kl_event_is_for(const json_t *event, const char *surface, const char *contr
  * - `verdicts`: one event for each key (surface, contract, platform, device, compiler,
  *   flags, policy, tier): a correctness fail (not slower, no-change) outranks any pass,
  *   else the newest;
+ * - `checks`: the same of the fast stages alone (kind "check"), passes only: a check that
+ *   fails is a failed verdict, one that passes is none;
  * - `profiles`: platform id -> the newest event with a profile.
  * An event of kind "retract" takes back the one named in its "of".
  */
 struct kl_fold {
 	json_t *verdicts;	/* array */
+	json_t *checks;		/* array */
 	json_t *profiles;	/* object */
 	size_t lines, skipped;
 };

@@ -61,6 +61,7 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 
 	g->repo = repo;
 	g->o = *o;
+	g->o.no_profile |= g->o.fast;
 	g->bundle = kl_bundle_new();
 	err = kl_runner_parse(&g->runner, setting(g, o->runner, "klineage.runner"));
 	if (!err && o->seed && !g->runner.way->run)
@@ -146,8 +147,9 @@ static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s,
 		.plan = plan_of(t->candidate->launch), .oracle_plan = plan_of(t->oracle->launch),
 		.parent_plan = parent ? plan_of(parent->launch) : NULL,
 		.arch = kl_contract_is_cuda(s->contract) ? t->platform.march : NULL,
-		.audit = !g->runner.way->run || !kl_map_get(&g->audited, s->contract_digest),
-		.correct = true, .profile = !g->o.no_profile,
+		.audit = !g->o.fast &&
+			 (!g->runner.way->run || !kl_map_get(&g->audited, s->contract_digest)),
+		.correct = true, .profile = !g->o.no_profile, .also_only = g->o.fast,
 		.seed = g->o.seed,
 		.profile_max_ms = g->o.profile_ms ? g->o.profile_ms : PROFILE_MS,
 	};
@@ -198,7 +200,8 @@ static int run(json_t **result, struct kl_gate *g, const struct kl_surface *s, c
 		return err;
 	if (!strcmp(kl_json_str_or(*result, "status", ""), "cannot"))
 		return cannot(*result, s);
-	kl_map_put(&g->audited, s->contract_digest, done);
+	if (!g->o.fast)
+		kl_map_put(&g->audited, s->contract_digest, done);
 	return 0;
 }
 
@@ -224,7 +227,7 @@ static json_t *event_new(struct kl_gate *g, const struct kl_surface *s, const st
 
 	kl_clock_iso(now);
 	kl_json_set_int(e, "v", 1);
-	kl_json_set_str(e, "kind", "gate");
+	kl_json_set_str(e, "kind", g->o.fast ? "check" : "gate");
 	kl_json_set_str(e, "time", now);
 	kl_json_set_str(e, "workload", s->contract->workload);
 	kl_json_set_int(e, "policy", KL_GATE_POLICY);
@@ -287,7 +290,7 @@ static int build(struct task *t, struct kl_verdict *v, struct kl_gate *g, const 
 	kl_verdict_facts(v, &t->candidate->artefact->facts);
 	if (t->candidate->artefact->statics)
 		kl_json_set(v->event, "static", json_incref(t->candidate->artefact->statics));
-	return parent ? kl_builder_surface(&t->parent, &g->builder, parent) : 0;
+	return parent && !g->o.fast ? kl_builder_surface(&t->parent, &g->builder, parent) : 0;
 }
 
 /* Everything that needs a compiler or a worker; fills v and its event. */
@@ -321,7 +324,11 @@ static int judge(struct kl_verdict *v, struct kl_gate *g, struct task *t, const 
 /* A verdict of an earlier run; that of a walk on a step without effect says nothing of the answers. */
 static bool recall(json_t **event, struct kl_gate *g, const struct kl_cache_key *key)
 {
-	if (!g->repo || g->o.no_cache || kl_cache_get(event, g->repo, key) < 0)
+	if (!g->repo || g->o.no_cache)
+		return false;
+	if (g->o.fast)
+		return kl_cache_find(event, g->repo, key) == 0;
+	if (kl_cache_get(event, g->repo, key) < 0)
 		return false;
 	if (g->o.same_code_fails || strcmp(kl_json_str_or(*event, "class", ""), "no-change"))
 		return true;
@@ -346,8 +353,9 @@ int kl_gate_judge_at(struct kl_verdict **out, struct kl_gate *g,
 	struct kl_cache_key key = {
 		.surface = candidate->digest, .contract = candidate->contract_digest,
 		.platform = &where, .flags = &candidate->contract->flags,
-		.tier = tier(g, candidate), .parent = parent ? parent->digest : NULL,
-		.profile = !g->o.no_profile, .runner = g->runner.way->run ? NULL : g->runner.name,
+		.tier = tier(g, candidate), .parent = parent && !g->o.fast ? parent->digest : NULL,
+		.profile = !g->o.no_profile, .fast = g->o.fast,
+		.runner = g->runner.way->run ? NULL : g->runner.name,
 	};
 	char hex[KL_DIGEST_HEX];
 	struct kl_bundle_job away = { .cache = hex, .dir = candidate->dir, .commit = commit };

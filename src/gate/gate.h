@@ -34,6 +34,12 @@ struct kl_gate_opts {
 	const char *platform;
 	uint64_t seed;			/* 0: from the system; else replay exactly this */
 	bool no_profile;		/* correctness only: profile is absent from the event */
+	/**
+	 * Compile, artefact audit and the `also` shapes alone (all shapes where there are none): what
+	 * comes out is an event of kind "check". A verdict of the whole gate serves it, never the other
+	 * way round. Implies no_profile; nothing is compared with a parent.
+	 */
+	bool fast;
 	bool no_cache;			/* judge again even if this clone has a verdict */
 	/** Identical machine code is a fail, class no-change (a walk wants that). */
 	bool same_code_fails;

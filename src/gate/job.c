@@ -155,13 +155,13 @@ static json_t *numbers(const struct kl_dims *d)
 	return list;
 }
 
-static int write_points(json_t *job, const struct kl_contract *c)
+static int write_points(json_t *job, const struct kl_contract *c, bool also_only)
 {
 	json_t *points = json_array();
 	int err = 0;
 
 	kl_json_set(job, "points", points);
-	for (size_t i = 0; !err && i < kl_contract_npoints(c); i++) {
+	for (size_t i = also_only && c->nalso ? c->nperf : 0; !err && i < kl_contract_npoints(c); i++) {
 		char id[32];
 		const struct kl_dims *d = kl_contract_point(c, i, id);
 		json_t *p = json_object(), *values = json_array();
@@ -280,7 +280,7 @@ int kl_job_write(json_t **out, const struct kl_job_spec *s)
 	kl_json_set_int(job, "arena_bytes", c->arena_mib << 20);
 	kl_json_set_int(job, "call_ms", c->call_s * 1000);
 	write_wishes(job, s);
-	if ((err = write_args(job, c)) < 0 || (err = write_points(job, c)) < 0 ||
+	if ((err = write_args(job, c)) < 0 || (err = write_points(job, c, s->also_only)) < 0 ||
 	    (err = write_bands(job, "exact", c, c->exact)) < 0 ||
 	    (err = write_bands(job, "bands", c, c->bands)) < 0)
 		return err;

@@ -8,12 +8,12 @@
 #include "base/fs.h"
 #include "gate/cache.h"
 #include "gate/event.h"
+#include "gate/noting.h"
 #include "gate/pending.h"
 #include "gate/runner.h"
 #include "gate/sign.h"
 #include "gate/surface.h"
 #include "gate/verdict.h"
-#include "repo/notes.h"
 
 #define SCHEMA "klineage.results/1"
 #define MAX_FILE ((size_t)256 << 20)
@@ -32,17 +32,14 @@ void kl_results_release(struct kl_results *r)
 struct intake {
 	struct kl_results *out;
 	struct kl_repo *repo;
-	struct kl_note_line *note;
-	size_t nnote, alloc;
-	struct kl_strvec texts;		/* of the notes */
+	struct kl_noting notes;
 	git_oid head;
 	bool have_head;
 };
 
 static void intake_release(struct intake *in)
 {
-	free(in->note);
-	kl_strvec_release(&in->texts);
+	kl_noting_release(&in->notes);
 }
 
 /* --- the file ------------------------------------------------------------------- */
@@ -239,29 +236,6 @@ static struct kl_verdict *verdict_of(const json_t *record, const json_t *line, j
 
 /* --- where it is kept ----------------------------------------------------------------- */
 
-static int add_note(struct intake *in, const git_oid *commit, const json_t *event)
-{
-	KL_AUTO(json_decrefp) json_t *e = json_copy((json_t *)event);
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	char hex[KL_OID_HEX];
-	git_oid tree;
-	int err;
-
-	if ((err = kl_repo_tree_of(&tree, in->repo, commit)) < 0)
-		return err;
-	kl_oid_hex(hex, commit);
-	kl_json_set_str(e, "commit", hex);
-	kl_oid_hex(hex, &tree);
-	kl_json_set_str(e, "tree", hex);
-	if ((err = kl_sign_event(in->repo, e)) < 0)
-		return err;
-	kl_json_canonical(&text, e);
-	kl_strvec_take(&in->texts, kl_buf_detach(&text));
-	KL_GROW(in->note, in->nnote + 1, in->alloc);
-	in->note[in->nnote++] = (struct kl_note_line){ .commit = *commit };
-	return 0;
-}
-
 static bool has_surface(struct intake *in, const git_oid *commit, const char *dir, const json_t *event)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
@@ -274,7 +248,7 @@ static bool has_surface(struct intake *in, const git_oid *commit, const char *di
 }
 
 /* The commits that the job was sent for, and HEAD, if they have what was judged. */
-static int note(struct intake *in, const json_t *record, const json_t *event)
+static int note(struct intake *in, const json_t *record, json_t *event)
 {
 	const char *dir = kl_json_str_or(record, "dir", "");
 	bool head_done = false;
@@ -289,21 +263,13 @@ static int note(struct intake *in, const json_t *record, const json_t *event)
 		    !has_surface(in, &oid, dir, event))
 			continue;
 		head_done |= in->have_head && !memcmp(&oid, &in->head, sizeof(oid));
-		err = add_note(in, &oid, event);
+		err = kl_noting_add(&in->notes, &oid, event);
 	}
 	if (!err && in->have_head && !head_done && has_surface(in, &in->head, dir, event))
-		err = add_note(in, &in->head, event);
+		err = kl_noting_add(&in->notes, &in->head, event);
 	if (!err)
 		kl_error_clear();	/* of commits that are gone */
 	return err;
-}
-
-static bool is_wrong(const json_t *event)
-{
-	const char *class_ = kl_json_str_or(event, "class", "");
-
-	return !strcmp(kl_json_str_or(event, "verdict", ""), "fail") && strcmp(class_, "slower") &&
-	       strcmp(class_, "no-change");
 }
 
 /* A wrong answer that was seen once outranks later right ones. */
@@ -311,10 +277,11 @@ static int keep(struct intake *in, const char *key, const json_t *event, bool *a
 {
 	KL_AUTO(json_decrefp) json_t *old = NULL;
 
-	if (kl_cache_get_at(&old, in->repo, key) < 0)
+	if (kl_cache_get_at(&old, in->repo, kl_json_str_or(event, "surface", ""),
+			    kl_json_str_or(event, "contract", ""), key) < 0)
 		kl_error_clear();
 	*again = old && !strcmp(kl_json_str_or(old, "id", ""), kl_json_str_or(event, "id", ""));
-	if (*again || (old && is_wrong(old) && !is_wrong(event)))
+	if (*again || (old && kl_event_is_fail(old) && !kl_event_is_fail(event)))
 		return 0;
 	return kl_cache_put_at(in->repo, key, event);
 }
@@ -403,18 +370,9 @@ static int take_lines(struct intake *in, const struct file *f, size_t *seen)
 	return err;
 }
 
-static int write_notes(struct intake *in)
-{
-	for (size_t i = 0; i < in->nnote; i++)
-		in->note[i].line = in->texts.v[i];
-	if (!in->nnote)
-		return 0;
-	return kl_notes_add(in->repo, KL_NOTES_GATE, in->note, in->nnote);
-}
-
 int kl_results_take(struct kl_results *out, struct kl_repo *r, const char *text, size_t len)
 {
-	KL_AUTO(intake_release) struct intake in = { .out = out, .repo = r };
+	KL_AUTO(intake_release) struct intake in = { .out = out, .repo = r, .notes = { .repo = r } };
 	struct file f;
 	size_t seen;
 	int err;
@@ -423,7 +381,7 @@ int kl_results_take(struct kl_results *out, struct kl_repo *r, const char *text,
 	in.have_head = kl_repo_resolve(&in.head, r, "HEAD") == 0;
 	kl_error_clear();
 	if ((err = split(&f, text, len)) < 0 || (err = check_signature(&in, &f)) < 0 ||
-	    (err = take_lines(&in, &f, &seen)) < 0 || (err = write_notes(&in)) < 0)
+	    (err = take_lines(&in, &f, &seen)) < 0 || (err = kl_noting_write(&in.notes)) < 0)
 		return err;
 	if (out->refused)
 		return kl_error(KL_EINVALID, "%zu of %zu results refused; the first: %s", out->refused, seen,

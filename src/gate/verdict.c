@@ -47,7 +47,7 @@ void kl_verdict_facts(struct kl_verdict *v, const struct kl_facts *f)
 }
 
 /* The one command that shows this failure again. */
-static char *with_replay(const json_t *result, const char *workload)
+static char *with_replay(const json_t *result, const char *workload, bool check)
 {
 	const json_t *failure = json_object_get(json_object_get(result, "correct"), "failure");
 	const char *seed = kl_json_str_or(failure, "seed", NULL);
@@ -55,8 +55,8 @@ static char *with_replay(const json_t *result, const char *workload)
 
 	if (!seed)
 		return kl_strdup(message);
-	return kl_asprintf("%s; replay: git klineage gate --worktree --workload %s --no-profile --seed %s",
-			   message, workload, seed);
+	return kl_asprintf("%s; replay: git klineage gate --worktree --workload %s %s --seed %s",
+			   message, workload, check ? "--fast" : "--no-profile", seed);
 }
 
 static void take_profile(struct kl_verdict *v, const json_t *result, const struct kl_verdict_of *of)
@@ -89,7 +89,8 @@ static void take_device(struct kl_verdict *v, const json_t *result)
 
 void kl_verdict_take(struct kl_verdict *v, const json_t *result, const struct kl_verdict_of *of)
 {
-	KL_AUTO(kl_freep) char *message = with_replay(result, of->workload);
+	bool check = !strcmp(kl_json_str_or(v->event, "kind", ""), "check");
+	KL_AUTO(kl_freep) char *message = with_replay(result, of->workload, check);
 	json_t *correct = json_object_get(result, "correct");
 
 	take_device(v, result);

@@ -183,7 +183,12 @@ static bool is_forward(const char *line, size_t n)
 	return memmem(line, n, "\"inverse\":", 10) != NULL;
 }
 
-/* of the lines of a note the newest forward event, else the newest there is */
+static bool is_check(const char *line, size_t n)
+{
+	return memmem(line, n, "\"kind\":\"check\"", 14) != NULL;
+}
+
+/* of the lines of a note the newest forward event, else the newest verdict there is */
 static json_t *pick(const char *text, size_t len)
 {
 	bool forward = is_forward(text, len);
@@ -195,7 +200,7 @@ static json_t *pick(const char *text, size_t len)
 		json_t *j;
 
 		n = nl ? (size_t)(nl - s) : (size_t)(end - s);
-		if (!n || (forward && !is_forward(s, n)) ||
+		if (!n || (forward && !is_forward(s, n)) || is_check(s, n) ||
 		    (!kl_canon_load(&j, NULL, s, n) && kl_json_parse(&j, s, n) < 0))
 			continue;
 		if (!best || strcmp(kl_json_str_or(best, "time", ""),

@@ -37,6 +37,28 @@ int kl_repo_diff(struct kl_buf *out, struct kl_repo *r, const git_oid *from, con
 	return 0;
 }
 
+int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *r, const git_oid *from, const git_oid *to)
+{
+	KL_AUTO(git_tree_freep) git_tree *a = NULL, *b = NULL;
+	KL_AUTO(git_diff_freep) git_diff *diff = NULL;
+	git_diff_options o;
+	int err;
+
+	git_diff_options_init(&o, GIT_DIFF_OPTIONS_VERSION);
+	o.flags = GIT_DIFF_INCLUDE_TYPECHANGE;
+	err = from ? git_tree_lookup(&a, r->git, from) : 0;
+	if (!err)
+		err = git_tree_lookup(&b, r->git, to);
+	if (!err)
+		err = git_diff_tree_to_tree(&diff, r->git, a, b, &o);
+	if (err < 0)
+		return kl_error_git(err, "cannot compare two trees");
+	for (size_t i = 0; i < git_diff_num_deltas(diff); i++)
+		kl_strvec_push(out, git_diff_get_delta(diff, i)->new_file.path);
+	kl_strvec_uniq(out);
+	return 0;
+}
+
 /* --- applying: git itself, on an index file of our own ------------------ */
 
 struct scratch {

@@ -38,6 +38,7 @@ struct kl_repo {
 	git_odb *odb;
 	char *start_dir;	/* where children of the user's view run */
 	char *git_dir, *common_dir, *worktree, *prefix, *worktree_id;
+	char *index;		/* the one git would use here: GIT_INDEX_FILE counts, as a hook needs */
 	bool bare;
 	bool isolated;		/* opened by directory: the environment's GIT_DIR is not ours */
 	struct kl_map config;	/* normalised key -> value, owned */

@@ -105,10 +105,10 @@ static int locate(struct kl_repo *r)
 	struct kl_git_call c = {
 		.args = KL_ARGS("rev-parse", "--is-bare-repository", "--show-object-format",
 				"--show-prefix", "--path-format=absolute", "--git-dir",
-				"--git-common-dir", "--show-toplevel"),
+				"--git-common-dir", "--git-path", "index", "--show-toplevel"),
 		.here = true, .out = &out, .err = &text,
 	};
-	char *line[7] = { 0 };
+	char *line[8] = { 0 };
 	size_t n = 0;
 	int status, err = kl_git_run(&status, r, &c);
 
@@ -120,9 +120,9 @@ static int locate(struct kl_repo *r)
 		if (*p)
 			*p++ = '\0';
 	}
-	if (n < 5)
+	if (n < 6)
 		return refused_by_git(r, &text);
-	if (n > 6)
+	if (n > 7)
 		return kl_error(KL_ECANNOT, "the repository's path has a newline in it");
 	r->bare = !strcmp(line[0], "true");
 	if (strcmp(line[1], "sha1"))
@@ -130,7 +130,8 @@ static int locate(struct kl_repo *r)
 	r->prefix = kl_strdup(line[2]);
 	r->git_dir = kl_strdup(line[3]);
 	r->common_dir = kl_strdup(line[4]);
-	r->worktree = n > 5 ? kl_strdup(line[5]) : NULL;
+	r->index = kl_strdup(line[5]);
+	r->worktree = n > 6 ? kl_strdup(line[6]) : NULL;
 	return 0;
 }
 
@@ -252,6 +253,7 @@ void kl_repo_free(struct kl_repo *r)
 	free(r->start_dir);
 	free(r->git_dir);
 	free(r->common_dir);
+	free(r->index);
 	free(r->worktree);
 	free(r->prefix);
 	free(r->worktree_id);

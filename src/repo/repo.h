@@ -154,6 +154,8 @@ int kl_repo_commit_write(git_oid *out, struct kl_repo *r, const struct kl_commit
  */
 int kl_repo_diff(struct kl_buf *out, struct kl_repo *r, const git_oid *from,
 		 const git_oid *to, const char *path);
+/** Paths whose entry differs between two trees, sorted; `from` NULL: the empty tree. No renames. */
+int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *r, const git_oid *from, const git_oid *to);
 /**
  * Apply a unified patch to a tree; paths in it are below `prefix`. Neither
  * index nor worktree is touched. KL_ENO if it does not apply, KL_EINVALID if

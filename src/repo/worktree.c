@@ -8,23 +8,6 @@
 
 #define MAX_INDEX ((size_t)1 << 30)
 
-/* The index git would use here: GIT_INDEX_FILE counts, as a hook needs. */
-static int index_path(char **out, struct kl_repo *r)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_git_call c = {
-		.args = KL_ARGS("rev-parse", "--path-format=absolute", "--git-path", "index"),
-		.here = true, .out = &text,
-	};
-	int err = kl_git_do(r, &c);
-
-	if (err < 0)
-		return err;
-	kl_buf_rtrim(&text);
-	*out = kl_buf_detach(&text);
-	return 0;
-}
-
 static int no_conflicts(struct kl_repo *r)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -48,7 +31,7 @@ static int no_conflicts(struct kl_repo *r)
  */
 int kl_repo_staged_tree(git_oid *out, struct kl_repo *r)
 {
-	KL_AUTO(kl_freep) char *index = NULL, *copy = NULL, *env = NULL;
+	KL_AUTO(kl_freep) char *copy = NULL, *env = NULL;
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf data = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -56,22 +39,26 @@ int kl_repo_staged_tree(git_oid *out, struct kl_repo *r)
 		.args = KL_ARGS("-c", "core.splitIndex=false", "write-tree"), .here = true,
 		.out = &text,
 	};
-	int err;
+	int err, conflict;
 
 	if (r->bare && (r->isolated || !getenv("GIT_INDEX_FILE")))
 		return kl_error(KL_EINVALID, "a bare repository has nothing staged");
-	if ((err = index_path(&index, r)) < 0 || (err = no_conflicts(r)) < 0 ||
-	    (err = kl_fs_tempdir(&dir, "klineage-index")) < 0)
+	if ((err = kl_fs_tempdir(&dir, "klineage-index")) < 0)
 		return err;
 	copy = kl_fs_join(dir, "index");
-	if (kl_fs_exists(index) &&
-	    ((err = kl_fs_read(&data, index, MAX_INDEX)) < 0 ||
+	if (kl_fs_exists(r->index) &&
+	    ((err = kl_fs_read(&data, r->index, MAX_INDEX)) < 0 ||
 	     (err = kl_fs_put(copy, data.ptr, data.len, 0600)) < 0))
 		return err;
 	env = kl_asprintf("GIT_INDEX_FILE=%s", copy);
 	c.setenv = KL_ARGS(env);
-	if ((err = kl_git_do(r, &c)) < 0)
-		return err;
+	if ((err = kl_git_do(r, &c)) < 0) {
+		KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last());
+
+		/* it names object ids where a person wants a path */
+		conflict = no_conflicts(r);
+		return conflict < 0 ? conflict : kl_error(err, "%s", why);
+	}
 	kl_buf_rtrim(&text);
 	return kl_oid_parse(out, text.ptr);
 }

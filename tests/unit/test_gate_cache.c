@@ -3,6 +3,7 @@
 
 #include "gate/cache.h"
 #include "gate/event.h"
+#include "gate/gate.h"
 
 static struct kl_platform platform = {
 	.id = "cpu/x86-64-v3", .device = "cpu A", .compiler = "gcc 1",
@@ -65,7 +66,7 @@ static void every_part_of_the_key_counts(void **state)
 	KL_AUTO(json_decrefp) json_t *e = event("s"), *back = NULL;
 	struct kl_platform p[3] = { platform, platform, platform };
 	KL_AUTO(kl_strvec_release) struct kl_strvec none = KL_STRVEC_INIT, split = KL_STRVEC_INIT;
-	struct kl_cache_key k[10];
+	struct kl_cache_key k[11];
 
 	fixture_open(&f, "key");
 	assert_ok(kl_cache_put(f.repo, &f.key, e));
@@ -86,6 +87,7 @@ static void every_part_of_the_key_counts(void **state)
 	k[7].tier = "unsandboxed";
 	k[8].parent = NULL;
 	k[9].profile = false;
+	k[10].fast = true;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(k); i++)
 		if (kl_cache_get(&back, f.repo, &k[i]) != KL_ENOTFOUND)
 			fail_msg("key %zu finds another's verdict", i);
@@ -125,6 +127,72 @@ static void a_moved_entry_is_none(void **state)
 	assert_int_equal(kl_cache_get(&back, f.repo, &f.key), KL_ENOTFOUND);
 }
 
+/* An event as of a run at the fixture's place. */
+static json_t *run(const char *kind, const char *verdict, const char *class_, const char *time)
+{
+	json_t *e = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:i,s:s,s:{s:s,s:s,s:s,s:[s]}}", "v", 1, "kind", kind,
+			      "surface", "s", "contract", "c", "verdict", verdict, "time", time, "policy",
+			      KL_GATE_POLICY, "tier", "host-sandboxed", "platform", "id", platform.id,
+			      "device", platform.device, "compiler", platform.compiler, "flags", "-O2");
+
+	kl_json_set_str(e, "class", class_);
+	kl_event_seal(e);
+	return e;
+}
+
+static void put(struct fixture *f, const char *parent, bool fast, json_t *e)
+{
+	struct kl_cache_key k = f->key;
+
+	k.parent = parent;
+	k.fast = fast;
+	assert_ok(kl_cache_put(f->repo, &k, e));
+	json_decref(e);
+}
+
+/* Whoever wants any verdict on these files gets the one that says most; a failure above all. */
+static void whatever_is_known_is_found(void **state)
+{
+	KL_AUTO(fixture_close) struct fixture f = { 0 };
+	KL_AUTO(json_decrefp) json_t *check = NULL, *gate = NULL, *fail = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf lines = KL_BUF_INIT;
+	KL_AUTO(kl_fold_release) struct kl_fold fold = { 0 };
+	struct kl_platform elsewhere = platform;
+	struct kl_cache_key other;
+	json_t *none = NULL;
+
+	fixture_open(&f, "find");
+	other = f.key;
+	put(&f, "walk", false, run("gate", "fail", "no-change", "2026-01-09T00:00:00Z"));
+	assert_int_equal(kl_cache_find(&none, f.repo, &f.key), KL_ENOTFOUND);
+	put(&f, NULL, true, run("check", "pass", NULL, "2026-01-03T00:00:00Z"));
+	assert_ok(kl_cache_find(&check, f.repo, &f.key));
+	assert_string_equal(kl_json_str_or(check, "kind", ""), "check");
+	put(&f, "q", false, run("gate", "pass", NULL, "2026-01-02T00:00:00Z"));
+	put(&f, "r", false, run("gate", "pass", NULL, "2026-01-01T00:00:00Z"));
+	assert_ok(kl_cache_find(&gate, f.repo, &f.key));
+	assert_string_equal(kl_json_str_or(gate, "kind", ""), "gate");
+	assert_string_equal(kl_json_str_or(gate, "time", ""), "2026-01-02T00:00:00Z");
+	put(&f, "s", true, run("check", "fail", "fault", "2026-01-01T00:00:00Z"));
+	assert_ok(kl_cache_find(&fail, f.repo, &f.key));
+	assert_string_equal(kl_json_str_or(fail, "class", ""), "fault");
+
+	strcpy(elsewhere.compiler, "gcc 2");
+	other.platform = &elsewhere;
+	assert_int_equal(kl_cache_find(&none, f.repo, &other), KL_ENOTFOUND);
+	other = f.key;
+	other.tier = "unsandboxed";
+	assert_int_equal(kl_cache_find(&none, f.repo, &other), KL_ENOTFOUND);
+
+	assert_ok(kl_cache_list(&lines, f.repo, "s", "c"));
+	kl_event_fold(&fold, lines.ptr, lines.len, "s", "c");
+	assert_int_equal(fold.lines, 5);
+	assert_int_equal(fold.skipped, 0);
+	kl_buf_clear(&lines);
+	assert_ok(kl_cache_list(&lines, f.repo, "s", "other"));
+	assert_string_equal(lines.ptr, "");
+}
+
 static void linked_worktrees_share_it(void **state)
 {
 	KL_AUTO(fixture_close) struct fixture f = { 0 };
@@ -147,6 +215,7 @@ int main(void)
 		cmocka_unit_test(every_part_of_the_key_counts),
 		cmocka_unit_test(a_damaged_entry_is_none),
 		cmocka_unit_test(a_moved_entry_is_none),
+		cmocka_unit_test(whatever_is_known_is_found),
 		cmocka_unit_test(linked_worktrees_share_it),
 	};
 

@@ -56,7 +56,7 @@ static void hostile_lines(void **state)
 static void fail_outranks_pass_until_retracted(void **state)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	KL_AUTO(kl_fold_release) struct kl_fold f = { NULL, NULL, 0, 0 };
+	KL_AUTO(kl_fold_release) struct kl_fold f = { 0 };
 	json_t *bad = event("fail", "2026-01-01", "s", 0), *back;
 	KL_AUTO(kl_freep) char *bad_id = kl_strdup(kl_json_str_or(bad, "id", ""));
 
@@ -80,7 +80,7 @@ static void fail_outranks_pass_until_retracted(void **state)
 static void stale_is_left_out_and_the_newest_profile_wins(void **state)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	KL_AUTO(kl_fold_release) struct kl_fold f = { NULL, NULL, 0, 0 };
+	KL_AUTO(kl_fold_release) struct kl_fold f = { 0 };
 	const json_t *p;
 
 	add(&b, event("pass", "2026-01-02", "s", 200));
@@ -112,7 +112,7 @@ static void only_a_correctness_fail_outranks(void **state)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-		KL_AUTO(kl_fold_release) struct kl_fold f = { NULL, NULL, 0, 0 };
+		KL_AUTO(kl_fold_release) struct kl_fold f = { 0 };
 
 		add(&b, classed(event("fail", "2026-01-01", "s", 0), rows[i].class_));
 		add(&b, event("pass", "2026-01-02", "s", 0));
@@ -123,11 +123,45 @@ static void only_a_correctness_fail_outranks(void **state)
 	}
 }
 
+static json_t *check(const char *verdict, const char *time)
+{
+	json_t *e = event(verdict, time, "s", 0);
+
+	kl_json_set_str(e, "kind", "check");
+	if (!strcmp(verdict, "fail"))
+		kl_json_set_str(e, "class", "fault");
+	kl_event_seal(e);
+	return e;
+}
+
+/* What the fast stages passed is no pass; what they saw fail has failed. */
+static void a_check_is_no_verdict_but_its_failure_is(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_fold_release) struct kl_fold f = { 0 };
+
+	add(&b, check("pass", "2026-01-02"));
+	add(&b, check("pass", "2026-01-03"));
+	kl_event_fold(&f, b.ptr, b.len, "s", "c");
+	assert_int_equal(json_array_size(f.verdicts), 0);
+	assert_int_equal(json_array_size(f.checks), 1);
+	assert_string_equal(kl_json_str_or(json_array_get(f.checks, 0), "time", ""), "2026-01-03");
+	kl_fold_release(&f);
+	add(&b, event("pass", "2026-01-01", "s", 0));
+	kl_event_fold(&f, b.ptr, b.len, "s", "c");
+	assert_string_equal(kl_json_str_or(json_array_get(f.verdicts, 0), "kind", ""), "gate");
+	kl_fold_release(&f);
+	add(&b, check("fail", "2026-01-01"));
+	kl_event_fold(&f, b.ptr, b.len, "s", "c");
+	assert_int_equal(json_array_size(f.verdicts), 1);
+	assert_string_equal(kl_json_str_or(json_array_get(f.verdicts, 0), "verdict", ""), "fail");
+}
+
 /* A union of notes has no order: what comes out must not depend on it. */
 static void order_of_lines_does_not_matter(void **state)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf a = KL_BUF_INIT, b = KL_BUF_INIT;
-	KL_AUTO(kl_fold_release) struct kl_fold fa = { NULL, NULL, 0, 0 }, fb = { NULL, NULL, 0, 0 };
+	KL_AUTO(kl_fold_release) struct kl_fold fa = { 0 }, fb = { 0 };
 	json_t *plain = event("pass", "2026-01-01", "s", 5);
 	json_t *rival = event("pass", "2026-01-01", "s", 6);
 	json_t *sealed = json_deep_copy(plain);
@@ -148,7 +182,7 @@ static void order_of_lines_does_not_matter(void **state)
 static void the_signed_copy_is_kept(void **state)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	KL_AUTO(kl_fold_release) struct kl_fold f = { NULL, NULL, 0, 0 };
+	KL_AUTO(kl_fold_release) struct kl_fold f = { 0 };
 	json_t *plain = event("pass", "2026-01-01", "s", 0), *sealed = json_deep_copy(plain);
 
 	kl_json_set_str(sealed, "sig", "x");
@@ -166,6 +200,7 @@ int main(void)
 		cmocka_unit_test(hostile_lines),
 		cmocka_unit_test(fail_outranks_pass_until_retracted),
 		cmocka_unit_test(only_a_correctness_fail_outranks),
+		cmocka_unit_test(a_check_is_no_verdict_but_its_failure_is),
 		cmocka_unit_test(order_of_lines_does_not_matter),
 		cmocka_unit_test(the_signed_copy_is_kept),
 		cmocka_unit_test(stale_is_left_out_and_the_newest_profile_wins),
