@@ -49,6 +49,7 @@ int cmd_deopt(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_export(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_fsck(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_hooks(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_help(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_import(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv);
