@@ -10,7 +10,7 @@
  */
 struct kl_changed_one {
 	char *dir;			/* the contract's directory */
-	char *workload;			/* of the contract, as far as one can be read; else the directory */
+	char *workload;			/* of the contract; if none can be read the directory */
 	struct kl_surface *now;		/* NULL: gone, or `why` */
 	/** With the same contract, so that the two compare; NULL: there was none such. */
 	struct kl_surface *before;
