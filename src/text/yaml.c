@@ -236,6 +236,8 @@ static int error_at(const char *name, int line, int col, const char *fmt, va_lis
 	for (unsigned char *s = (unsigned char *)text; *s; s++)
 		if (*s < 0x20 || *s == 0x7f)
 			*s = '?';
+	if (!line)
+		return kl_error(KL_EINVALID, "%s: %s", name, text);
 	return kl_error(KL_EINVALID, "%s:%d:%d: %s", name, line, col, text);
 }
 

@@ -21,6 +21,7 @@ struct kl_yaml {
 	char *text;			/* scalar: its bytes, NUL-terminated, no NUL inside */
 	size_t len;
 	int plain;			/* scalar: written without quotes */
+	int flow;			/* to be written in braces (yaml_write.h) */
 	struct kl_yaml **item;		/* seq: elements; map: values */
 	char **key;			/* map: keys, same index */
 	int *key_line, *key_col;	/* map: where each key stands */
@@ -36,7 +37,7 @@ KL_DEFINE_CLEANUP(struct kl_yaml *, kl_yaml_free)
 /** Value of a key, borrowed, or NULL. */
 const struct kl_yaml *kl_yaml_get(const struct kl_yaml *map, const char *key);
 
-/** KL_EINVALID "<name>:<line>:<column>: ..." at a node. */
+/** KL_EINVALID "<name>:<line>:<column>: ..." at a node; a tree that was not read has no lines. */
 int kl_yaml_error(const char *name, const struct kl_yaml *at,
 		  const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
