@@ -54,11 +54,14 @@ enum kl_carrier_form {
 	KL_CARRIER_PROSE,	/* "prose" */
 };
 
+/** How a transition came to be its forward edit (docs/formats.md, "Trailers"). */
+enum kl_derivation { KL_DERIVED_ANEW, KL_DERIVED_UNISOLATED, KL_DERIVED_INVERSE };
+
 /** What a row of `effect` was measured by; only the first two are verified points. */
 enum kl_row_by {
 	KL_ROW_TRIAL,		/* a held-out trial of this card that passed */
 	KL_ROW_REDERIVED,	/* a transition that was derived anew */
-	KL_ROW_INVERSE,		/* a backward step turned round, or not isolated: a hypothesis */
+	KL_ROW_UNVERIFIED,	/* a backward step turned round, or one not isolated */
 };
 
 struct kl_card_dim { char *name; int64_t v; };
@@ -88,11 +91,14 @@ struct kl_card_carrier {
 	char *text;			/* verbatim, into a prompt or a tool */
 };
 
+enum kl_pre_state { KL_PRE_ASSUMED, KL_PRE_WITNESSED };
+
 struct kl_card_pre {
 	char *id;			/* slug, unique in the card */
 	char *text;
 	char *test;			/* predicate.h; NULL: not written as one */
-	char *by;			/* event of a failure where it was false; NULL: assumed */
+	enum kl_pre_state state;
+	char *by;			/* witnessed: event of a failure where it was false */
 	char *class_;			/* of that failure: "fault", "wrong-edge", "slower", ... */
 };
 
@@ -108,10 +114,10 @@ struct kl_card_row {
 
 struct kl_card_evidence {
 	char *lineage;			/* "<workload>/<name>" */
-	int step;			/* K_{step-1} -> K_step */
+	int64_t step;			/* K_{step-1} -> K_step */
 	char *before, *after;		/* commits, 40 hex digits */
 	char *rederived;		/* K_step' on K_{step-1}; NULL: inverse */
-	bool isolated;			/* rederived, and without sight of K_step */
+	enum kl_derivation derivation;
 	char *origin;			/* induced, authored, historical */
 	char *language, *platform;
 	char *event;			/* the forward event of K_step, or of K_step' */
@@ -124,15 +130,17 @@ struct kl_card_risk {
 	struct kl_strvec events;	/* sorted */
 };
 
+enum kl_result { KL_RESULT_FAIL, KL_RESULT_PASS };
+enum kl_trial_how { KL_HOW_AGENT, KL_HOW_MECHANICAL };
+
 /** What came of the intent alone, or of a card without its enabler; no event if no edit came. */
 struct kl_card_control {
 	bool there;
-	char *given;			/* "intent" */
-	bool pass;
+	enum kl_result result;
 	char *class_;			/* of a failure */
 	struct kl_card_ratio ratio;
 	char *event;
-	int64_t usd;			/* millionths */
+	int64_t usd;			/* millionths; -1: not known */
 };
 
 /** One held-out trial, passed or not; or, where `retracted` is set, the card's end. */
@@ -140,7 +148,7 @@ struct kl_card_trial {
 	char *retracted;		/* why; then only `by` and `time` besides, maybe `event` */
 	char *by, *time;		/* "Name <mail>", "2026-11-20T10:00:00Z" */
 	bool foreign;			/* told by another library: kept, not counted */
-	int trial;			/* of this card on this state: 1, 2, 3 */
+	int64_t trial;			/* of this card on this state: 1, 2, 3 */
 	enum kl_level level;
 	char *workload;
 	char *lineage;			/* that the state belongs to: "<workload>/<name>"; NULL: none */
@@ -148,14 +156,14 @@ struct kl_card_trial {
 	struct kl_card_dims dims;
 	char *dtype, *language, *platform;
 	char *state;			/* commit, 40 hex digits */
-	char *result;			/* the commit that was made, or NULL */
-	bool pass;
+	char *made;			/* the commit that was made, or NULL */
+	enum kl_result result;
 	char *class_;			/* of a failure; "no-edit" where none came */
 	struct kl_card_ratio ratio;	/* against the state */
 	int64_t recovered;		/* millionths of the successor's log-gain; -1: not known */
-	char *event;			/* NULL with "no-edit" */
-	int repairs;
-	char *how;			/* "agent" or "mechanical" */
+	char *event;			/* NULL: no edit came that could be judged */
+	int64_t repairs;
+	enum kl_trial_how how;
 	char *model;			/* agent */
 	int64_t usd;			/* millionths; -1: not known */
 	bool isolated;
@@ -171,6 +179,7 @@ struct kl_card_scope {			/* declared; verified scope is what the rows say */
 };
 
 struct kl_card {
+	int64_t schema;			/* KL_CARD_SCHEMA */
 	char *id;			/* slug; the file's name without ".yaml" */
 	enum kl_card_status status;	/* as computed (status.h) */
 	char *intent;
@@ -205,12 +214,9 @@ int kl_card_from_yaml(struct kl_card **out, const char *name, const struct kl_ya
 /** The same of what kl_card_to_json made (errors have no line). */
 int kl_card_from_json(struct kl_card **out, const char *name, const json_t *j);
 
-/** Canonical YAML, normalized and with the status that `ver` gives. */
+/** Canonical YAML, with the status that `ver` gives; `c` is normalized. */
 void kl_card_write(struct kl_buf *out, const struct kl_card *c);
 json_t *kl_card_to_json(const struct kl_card *c);
-/** SKILL.md: front matter and text for agents, and the card itself in a fenced block. */
-void kl_card_to_skill_md(struct kl_buf *out, const struct kl_card *c);
-int kl_card_from_skill_md(struct kl_card **out, const char *name, const char *text, size_t len);
 /** First line (from 1) in which `text` is not canonical, 0: it is. For `skills lint`. */
 int kl_card_canonical_line(const struct kl_card *c, const char *text, size_t len);
 
@@ -218,14 +224,16 @@ int kl_card_canonical_line(const struct kl_card *c, const char *text, size_t len
 
 /**
  * Put every set of rows in its order, drop doubles (the same row id: the one that says more), set
- * `status`. The writer does it on a copy.
+ * `status`. For who filled lists by hand; what the reader gives and the functions below leave is so.
  */
 void kl_card_normalize(struct kl_card *c);
-/* Each takes the strings of its argument; a row that is there already is freed. */
+/* Each takes what its argument owns; false: the row was there already (the one that says more stays). */
 bool kl_card_add_evidence(struct kl_card *c, struct kl_card_evidence *e);
 bool kl_card_add_row(struct kl_card *c, struct kl_card_row *r);
 bool kl_card_add_trial(struct kl_card *c, struct kl_card_trial *t);
 bool kl_card_add_risk(struct kl_card *c, struct kl_card_risk *r);	/* unites events */
+/** Everything absent; then fill it in. */
+void kl_card_trial_init(struct kl_card_trial *t);
 /** Add a tombstone row; the card stays, retracted for ever. */
 void kl_card_retract(struct kl_card *c, const char *why, const char *by, const char *time);
 

@@ -12,8 +12,8 @@
  *	provisional	one passed at other-state
  *	hypothesis	none did
  *
- * A trial's level is computed, too: from where its state lies and where the evidence does. A card that
- * calls a trial farther than it was is refused by the reader.
+ * A trial's level is computed when it is made, from where its state lies and where the evidence does,
+ * and then kept: the card may learn from that very lineage later.
  */
 enum kl_card_status kl_status_of(const struct kl_card *c);
 

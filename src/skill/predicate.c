@@ -1,0 +1,668 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "skill/predicate.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* What an expression is before anything is known; ANY: a fact decides. */
+enum type { ANY, NUMBER, TRUTH, TEXT };
+
+enum op {
+	OP_INT, OP_RATIO, OP_TEXT, OP_FACT,
+	OP_NEG, OP_NOT,
+	OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MOD, OP_MIN, OP_MAX, OP_CDIV,
+	OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE, OP_AND, OP_OR,
+};
+
+struct expr {
+	enum op op;
+	int64_t n;		/* OP_INT; OP_RATIO: millionths */
+	char *text;		/* OP_TEXT; OP_FACT: its key */
+	struct expr *a, *b;
+};
+
+struct kl_predicate { struct expr *top; };
+
+struct parser {
+	const char *text;
+	size_t pos;
+	size_t start;		/* of the token last looked at, for messages */
+	int depth;
+};
+
+struct typed {
+	struct expr *e;
+	enum type type;
+};
+
+static void expr_free(struct expr *e)
+{
+	if (!e)
+		return;
+	expr_free(e->a);
+	expr_free(e->b);
+	free(e->text);
+	free(e);
+}
+
+static void typed_release(struct typed *t)
+{
+	expr_free(t->e);
+	t->e = NULL;
+}
+
+void kl_predicate_free(struct kl_predicate *p)
+{
+	if (!p)
+		return;
+	expr_free(p->top);
+	free(p);
+}
+
+static struct expr *node(enum op op, struct expr *a, struct expr *b)
+{
+	struct expr *e = kl_calloc(1, sizeof(*e));
+
+	e->op = op;
+	e->a = a;
+	e->b = b;
+	return e;
+}
+
+/* --- parsing ----------------------------------------------------------------------- */
+
+static void skip_space(struct parser *p)
+{
+	while (p->text[p->pos] == ' ' || p->text[p->pos] == '\t' || p->text[p->pos] == '\n')
+		p->pos++;
+	p->start = p->pos;
+}
+
+static bool accept(struct parser *p, char c)
+{
+	skip_space(p);
+	if (p->text[p->pos] != c)
+		return false;
+	p->pos++;
+	return true;
+}
+
+static int expect(struct parser *p, char c)
+{
+	if (accept(p, c))
+		return 0;
+	if (!p->text[p->pos])
+		return kl_error(KL_EINVALID, "it ends where '%c' is needed", c);
+	return kl_error(KL_EINVALID, "'%c' is needed before '%.16s'", c, p->text + p->pos);
+}
+
+static int parse_level(struct typed *out, struct parser *p, int level);
+
+static int need(struct parser *p, size_t at, const struct typed *t, enum type want)
+{
+	static const char *const words[] = { "", "a number", "a condition", "a text" };
+
+	if (t->type == want || t->type == ANY)
+		return 0;
+	p->start = at;
+	return kl_error(KL_EINVALID, "%s stands where %s is needed", words[t->type], words[want]);
+}
+
+/* 12, or 0.75: at most six places */
+static int parse_number(struct typed *out, struct parser *p)
+{
+	int64_t v = 0, scale = 1000000;
+	bool ratio = false;
+
+	for (; isdigit((unsigned char)p->text[p->pos]); p->pos++)
+		if (__builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, p->text[p->pos] - '0', &v))
+			return kl_error(KL_EINVALID, "a number beyond 64 bits");
+	if (p->text[p->pos] == '.' && isdigit((unsigned char)p->text[p->pos + 1])) {
+		ratio = true;
+		if (__builtin_mul_overflow(v, scale, &v))
+			return kl_error(KL_EINVALID, "a number beyond 64 bits");
+		for (p->pos++; isdigit((unsigned char)p->text[p->pos]); p->pos++) {
+			if (scale == 1)
+				return kl_error(KL_EINVALID, "a number with more than six places");
+			if (__builtin_add_overflow(v, (p->text[p->pos] - '0') * (scale /= 10), &v))
+				return kl_error(KL_EINVALID, "a number beyond 64 bits");
+		}
+	}
+	if (isalnum((unsigned char)p->text[p->pos]) || p->text[p->pos] == '_')
+		return kl_error(KL_EINVALID, "a name cannot begin with a digit");
+	out->e = node(ratio ? OP_RATIO : OP_INT, NULL, NULL);
+	out->e->n = v;
+	out->type = NUMBER;
+	return 0;
+}
+
+#define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
+
+/* what stands in quotes: a fact, a dtype, ...; nothing that a key could be misread by */
+static int parse_quoted(const char **s, size_t *n, struct parser *p)
+{
+	*s = p->text + ++p->pos;
+	*n = strspn(*s, NAME_CHARS ":*+/-");
+	if ((*s)[*n] != '\'')
+		return kl_error(KL_EINVALID, (*s)[*n] ? "a text holds letters, digits and _.:*+/- alone" :
+				"a text without its end");
+	if (!*n)
+		return kl_error(KL_EINVALID, "an empty text");
+	p->pos += *n + 1;
+	return 0;
+}
+
+static int parse_text(struct typed *out, struct parser *p)
+{
+	const char *s;
+	size_t n;
+	int err = parse_quoted(&s, &n, p);
+
+	if (err < 0)
+		return err;
+	out->e = node(OP_TEXT, NULL, NULL);
+	out->e->text = kl_strndup(s, n);
+	out->type = TEXT;
+	return 0;
+}
+
+static int parse_argument(struct typed *out, struct parser *p)
+{
+	size_t at;
+	int err;
+
+	skip_space(p);
+	at = p->pos;
+	if ((err = parse_level(out, p, 1)) < 0)
+		return err;
+	return need(p, at, out, NUMBER);
+}
+
+static int parse_arithmetic(struct typed *out, struct parser *p, enum op op)
+{
+	KL_AUTO(typed_release) struct typed a = { 0 }, b = { 0 };
+	int err;
+
+	if ((err = parse_argument(&a, p)) < 0 || (err = expect(p, ',')) < 0 ||
+	    (err = parse_argument(&b, p)) < 0 || (err = expect(p, ')')) < 0)
+		return err;
+	out->e = node(op, kl_steal(&a.e), kl_steal(&b.e));
+	out->type = NUMBER;
+	return 0;
+}
+
+/* a call asks for one fact: names or quoted texts in its brackets, no expressions */
+static int parse_call(struct typed *out, struct parser *p, const char *name, size_t n)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf key = KL_BUF_INIT;
+	bool is_set = (n == 3 && (!memcmp(name, "cap", 3) || !memcmp(name, "has", 3))) ||
+		      (n == 5 && !memcmp(name, "trait", 5));
+	int err, args = 0;
+
+	kl_buf_add(&key, name, n);
+	kl_buf_addch(&key, '(');
+	do {
+		const char *s;
+		size_t len;
+
+		skip_space(p);
+		s = p->text + p->pos;
+		if (*s == '\'') {
+			if ((err = parse_quoted(&s, &len, p)) < 0)
+				return err;
+		} else {
+			len = strspn(s, NAME_CHARS);
+			if (!len)
+				return kl_error(KL_EINVALID, "a name is needed before '%.16s'", s);
+			p->pos += len;
+		}
+		if (args++)
+			kl_buf_addch(&key, ',');
+		kl_buf_add(&key, s, len);
+	} while (accept(p, ','));
+	if ((err = expect(p, ')')) < 0)
+		return err;
+	if (is_set && args != 1)
+		return kl_error(KL_EINVALID, "%.*s() takes one name", (int)n, name);
+	kl_buf_addch(&key, ')');
+	out->e = node(OP_FACT, NULL, NULL);
+	out->e->text = kl_buf_detach(&key);
+	out->type = is_set ? TRUTH : ANY;
+	return 0;
+}
+
+static int parse_word(struct typed *out, struct parser *p)
+{
+	static const struct { const char *name; enum op op; } arithmetic[] = {
+		{ "min", OP_MIN }, { "max", OP_MAX }, { "cdiv", OP_CDIV },
+	};
+	const char *s = p->text + p->pos;
+	size_t n = strspn(s, NAME_CHARS);
+
+	if (s[n - 1] == '.')
+		return kl_error(KL_EINVALID, "a name cannot end with '.'");
+	p->pos += n;
+	if (p->text[p->pos] == '(') {
+		p->pos++;
+		for (size_t i = 0; i < KL_ARRAY_SIZE(arithmetic); i++)
+			if (strlen(arithmetic[i].name) == n && !memcmp(arithmetic[i].name, s, n))
+				return parse_arithmetic(out, p, arithmetic[i].op);
+		return parse_call(out, p, s, n);
+	}
+	out->e = node(OP_FACT, NULL, NULL);
+	out->e->text = kl_strndup(s, n);
+	out->type = ANY;
+	return 0;
+}
+
+static int parse_unary(struct typed *out, struct parser *p)
+{
+	KL_AUTO(typed_release) struct typed t = { 0 };
+	enum op op = p->text[p->pos++] == '-' ? OP_NEG : OP_NOT;
+	size_t at;
+	int err;
+
+	skip_space(p);
+	at = p->pos;
+	if ((err = parse_level(&t, p, 6)) < 0 || (err = need(p, at, &t, op == OP_NEG ? NUMBER : TRUTH)) < 0)
+		return err;
+	out->e = node(op, kl_steal(&t.e), NULL);
+	out->type = op == OP_NEG ? NUMBER : TRUTH;
+	return 0;
+}
+
+static int parse_primary(struct typed *out, struct parser *p)
+{
+	char c;
+	int err;
+
+	skip_space(p);
+	c = p->text[p->pos];
+	if (c == '(') {
+		p->pos++;
+		if ((err = parse_level(out, p, 1)) < 0)
+			return err;
+		return expect(p, ')');
+	}
+	if (c == '-' || c == '!')
+		return parse_unary(out, p);
+	if (c == '\'')
+		return parse_text(out, p);
+	if (isdigit((unsigned char)c))
+		return parse_number(out, p);
+	if (isalpha((unsigned char)c) || c == '_')
+		return parse_word(out, p);
+	if (!c)
+		return kl_error(KL_EINVALID, "it ends where a value is needed");
+	return kl_error(KL_EINVALID, "'%.16s' is no value", p->text + p->pos);
+}
+
+/* Binding strength as in C; comparisons do not associate. Two-byte signs first. */
+static const struct binary { const char *sign; enum op op; int level; } binaries[] = {
+	{ "||", OP_OR, 1 }, { "&&", OP_AND, 2 },
+	{ "==", OP_EQ, 3 }, { "!=", OP_NE, 3 }, { "<=", OP_LE, 3 }, { ">=", OP_GE, 3 },
+	{ "<", OP_LT, 3 }, { ">", OP_GT, 3 },
+	{ "+", OP_ADD, 4 }, { "-", OP_SUB, 4 },
+	{ "*", OP_MUL, 5 }, { "/", OP_DIV, 5 }, { "%", OP_MOD, 5 },
+};
+#define LEVEL_COMPARE 3
+#define LEVEL_PRIMARY 6
+
+static const struct binary *binary_at(struct parser *p, int level)
+{
+	skip_space(p);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(binaries); i++) {
+		const struct binary *b = &binaries[i];
+
+		if (!strncmp(p->text + p->pos, b->sign, strlen(b->sign)))
+			return b->level == level ? b : NULL;
+	}
+	return NULL;
+}
+
+/* a condition, or numbers on both sides, or one kind of thing to compare for equality */
+static int check_binary(struct parser *p, const struct binary *b, size_t at, const struct typed *left,
+			size_t right_at, const struct typed *right)
+{
+	enum type want = b->level < LEVEL_COMPARE ? TRUTH : NUMBER;
+	int err;
+
+	if (b->op == OP_EQ || b->op == OP_NE) {
+		if (left->type == TEXT || right->type == TEXT)
+			want = TEXT;
+		else if (left->type == ANY && right->type == ANY)
+			return 0;
+	}
+	if ((err = need(p, at, left, want)) < 0)
+		return err;
+	return need(p, right_at, right, want);
+}
+
+static int parse_level(struct typed *out, struct parser *p, int level)
+{
+	KL_AUTO(typed_release) struct typed left = { 0 };
+	const struct binary *b;
+	size_t at;
+	int err;
+
+	if (++p->depth > KL_PREDICATE_MAX_DEPTH * LEVEL_PRIMARY)
+		return kl_error(KL_EINVALID, "it is nested too deeply");
+	skip_space(p);
+	at = p->pos;
+	err = level == LEVEL_PRIMARY ? parse_primary(&left, p) : parse_level(&left, p, level + 1);
+	while (!err && level < LEVEL_PRIMARY && (b = binary_at(p, level))) {
+		KL_AUTO(typed_release) struct typed right = { 0 };
+		size_t right_at;
+
+		p->pos += strlen(b->sign);
+		skip_space(p);
+		right_at = p->pos;
+		if ((err = parse_level(&right, p, level + 1)) < 0 ||
+		    (err = check_binary(p, b, at, &left, right_at, &right)) < 0)
+			break;
+		left.e = node(b->op, left.e, kl_steal(&right.e));
+		left.type = level <= LEVEL_COMPARE ? TRUTH : NUMBER;
+		if (level == LEVEL_COMPARE && binary_at(p, level))
+			err = kl_error(KL_EINVALID, "comparisons do not chain: write a < b && b < c");
+	}
+	p->depth--;
+	if (err < 0)
+		return err;
+	*out = left;
+	left.e = NULL;
+	return 0;
+}
+
+int kl_predicate_parse(struct kl_predicate **out, const char *text, size_t *at)
+{
+	struct parser p = { .text = text };
+	KL_AUTO(typed_release) struct typed top = { 0 };
+	int err;
+
+	if (strlen(text) > KL_PREDICATE_MAX_TEXT) {
+		err = kl_error(KL_EINVALID, "it is longer than %d bytes", KL_PREDICATE_MAX_TEXT);
+	} else if (!(err = parse_level(&top, &p, 1))) {
+		skip_space(&p);
+		if (text[p.pos])
+			err = kl_error(KL_EINVALID, "'%.16s' is left over", text + p.pos);
+		else if ((err = need(&p, 0, &top, TRUTH)) == 0)
+			p.start = 0;
+	}
+	if (err < 0) {
+		if (at)
+			*at = p.start;
+		return err;
+	}
+	*out = kl_calloc(1, sizeof(**out));
+	(*out)->top = kl_steal(&top.e);
+	return 0;
+}
+
+/* --- what is known --------------------------------------------------------------------- */
+
+enum value_kind { VALUE_UNKNOWN, VALUE_INT, VALUE_RATIO, VALUE_TRUTH, VALUE_TEXT };
+
+struct value {
+	enum value_kind kind;
+	int64_t n;		/* VALUE_TRUTH: enum kl_truth */
+	const char *text;	/* VALUE_TEXT: borrowed */
+};
+
+/* as it is kept: one allocation, the text behind it */
+struct fact {
+	struct value value;
+	char text[];
+};
+
+static void put(struct kl_known *k, const char *key, struct value v)
+{
+	size_t n = v.text ? strlen(v.text) + 1 : 0;
+	struct fact *f = kl_malloc(sizeof(*f) + n);
+
+	f->value = v;
+	if (n) {
+		memcpy(f->text, v.text, n);
+		f->value.text = f->text;
+	}
+	kl_map_put(&k->facts, key, f);
+}
+
+void kl_known_release(struct kl_known *k)
+{
+	kl_map_release(&k->facts);
+	kl_strvec_release(&k->closed);
+}
+
+void kl_known_int(struct kl_known *k, const char *key, int64_t value)
+{
+	put(k, key, (struct value){ VALUE_INT, value, NULL });
+}
+
+void kl_known_ratio(struct kl_known *k, const char *key, int64_t ppm)
+{
+	put(k, key, (struct value){ VALUE_RATIO, ppm, NULL });
+}
+
+void kl_known_text(struct kl_known *k, const char *key, const char *value)
+{
+	put(k, key, (struct value){ VALUE_TEXT, 0, value });
+}
+
+void kl_known_truth(struct kl_known *k, const char *key, enum kl_truth value)
+{
+	put(k, key, (struct value){ value == KL_UNKNOWN ? VALUE_UNKNOWN : VALUE_TRUTH, value, NULL });
+}
+
+void kl_known_member(struct kl_known *k, const char *function, const char *member)
+{
+	KL_AUTO(kl_freep) char *key = kl_asprintf("%s(%s)", function, member);
+
+	kl_known_truth(k, key, KL_TRUE);
+}
+
+void kl_known_close(struct kl_known *k, const char *function)
+{
+	if (!kl_strvec_has(&k->closed, function))
+		kl_strvec_push(&k->closed, function);
+}
+
+static struct value look_up(const struct kl_known *k, const char *key)
+{
+	const struct fact *f = kl_map_get(&k->facts, key);
+	const char *open = strchr(key, '(');
+
+	if (f)
+		return f->value;
+	for (size_t i = 0; open && i < k->closed.n; i++)
+		if (!strncmp(k->closed.v[i], key, open - key) && !k->closed.v[i][open - key])
+			return (struct value){ VALUE_TRUTH, KL_FALSE, NULL };
+	return (struct value){ 0 };
+}
+
+/* --- evaluating -------------------------------------------------------------------------- */
+
+static const struct value unknown = { 0 };
+
+static struct value truth(bool b)
+{
+	return (struct value){ VALUE_TRUTH, b ? KL_TRUE : KL_FALSE, NULL };
+}
+
+static struct value divide(enum op op, int64_t a, int64_t b)
+{
+	int64_t q;
+
+	if (!b || (a == INT64_MIN && b == -1))
+		return unknown;
+	q = op == OP_MOD ? a % b : a / b;
+	if (op == OP_CDIV && a % b && (a < 0) == (b < 0))
+		q++;
+	return (struct value){ VALUE_INT, q, NULL };
+}
+
+static struct value calculate(enum op op, struct value a, struct value b)
+{
+	int64_t v;
+	bool over;
+
+	if (a.kind != VALUE_INT || b.kind != VALUE_INT)
+		return unknown;
+	switch (op) {
+	case OP_ADD:
+		over = __builtin_add_overflow(a.n, b.n, &v);
+		break;
+	case OP_SUB:
+		over = __builtin_sub_overflow(a.n, b.n, &v);
+		break;
+	case OP_MUL:
+		over = __builtin_mul_overflow(a.n, b.n, &v);
+		break;
+	case OP_MIN:
+		return a.n < b.n ? a : b;
+	case OP_MAX:
+		return a.n > b.n ? a : b;
+	default:
+		return divide(op, a.n, b.n);
+	}
+	return over ? unknown : (struct value){ VALUE_INT, v, NULL };
+}
+
+/* -1, 0, 1; false: they do not compare */
+static bool compare(int *out, struct value a, struct value b)
+{
+	__int128 x = a.n, y = b.n;
+
+	if (a.kind == VALUE_TEXT && b.kind == VALUE_TEXT) {
+		*out = strcmp(a.text, b.text);
+		return true;
+	}
+	if (a.kind == VALUE_TRUTH && b.kind == VALUE_TRUTH) {
+		*out = a.n != b.n;
+		return true;
+	}
+	if ((a.kind != VALUE_INT && a.kind != VALUE_RATIO) || (b.kind != VALUE_INT && b.kind != VALUE_RATIO))
+		return false;
+	if (a.kind == VALUE_INT)
+		x *= 1000000;
+	if (b.kind == VALUE_INT)
+		y *= 1000000;
+	*out = (x > y) - (x < y);
+	return true;
+}
+
+static struct value judge(enum op op, struct value a, struct value b)
+{
+	bool order = op != OP_EQ && op != OP_NE;
+	int c;
+
+	if (!compare(&c, a, b) || (order && (a.kind == VALUE_TEXT || a.kind == VALUE_TRUTH)))
+		return unknown;
+	switch (op) {
+	case OP_EQ: return truth(c == 0);
+	case OP_NE: return truth(c != 0);
+	case OP_LT: return truth(c < 0);
+	case OP_LE: return truth(c <= 0);
+	case OP_GT: return truth(c > 0);
+	default: return truth(c >= 0);
+	}
+}
+
+static enum kl_truth as_truth(struct value v)
+{
+	return v.kind == VALUE_TRUTH ? (enum kl_truth)v.n : KL_UNKNOWN;
+}
+
+/* Kleene: `decisive` on either side decides, whatever the other is */
+static struct value connect(enum kl_truth a, enum kl_truth b, enum kl_truth decisive)
+{
+	if (a == decisive || b == decisive)
+		return truth(decisive == KL_TRUE);
+	if (a == KL_UNKNOWN || b == KL_UNKNOWN)
+		return unknown;
+	return truth(decisive != KL_TRUE);
+}
+
+static struct value eval(const struct expr *e, const struct kl_known *k)
+{
+	struct value a, b;
+
+	switch (e->op) {
+	case OP_INT:
+		return (struct value){ VALUE_INT, e->n, NULL };
+	case OP_RATIO:
+		return (struct value){ VALUE_RATIO, e->n, NULL };
+	case OP_TEXT:
+		return (struct value){ VALUE_TEXT, 0, e->text };
+	case OP_FACT:
+		return look_up(k, e->text);
+	case OP_NEG:
+		a = eval(e->a, k);
+		if ((a.kind != VALUE_INT && a.kind != VALUE_RATIO) || a.n == INT64_MIN)
+			return unknown;
+		a.n = -a.n;
+		return a;
+	case OP_NOT:
+		a = eval(e->a, k);
+		return as_truth(a) == KL_UNKNOWN ? unknown : truth(as_truth(a) == KL_FALSE);
+	default:
+		break;
+	}
+	a = eval(e->a, k);
+	b = eval(e->b, k);
+	if (e->op == OP_AND || e->op == OP_OR)
+		return connect(as_truth(a), as_truth(b), e->op == OP_AND ? KL_FALSE : KL_TRUE);
+	return e->op < OP_EQ ? calculate(e->op, a, b) : judge(e->op, a, b);
+}
+
+enum kl_truth kl_predicate_eval(const struct kl_predicate *p, const struct kl_known *k)
+{
+	return as_truth(eval(p->top, k));
+}
+
+/* --- telling ------------------------------------------------------------------------------- */
+
+static void keys(struct kl_strvec *out, const struct expr *e)
+{
+	if (!e)
+		return;
+	if (e->op == OP_FACT)
+		kl_strvec_push(out, e->text);
+	keys(out, e->a);
+	keys(out, e->b);
+}
+
+void kl_predicate_keys(struct kl_strvec *out, const struct kl_predicate *p)
+{
+	keys(out, p->top);
+	kl_strvec_uniq(out);
+}
+
+void kl_predicate_explain(struct kl_buf *out, const struct kl_predicate *p, const struct kl_known *k)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+
+	kl_predicate_keys(&names, p);
+	for (size_t i = 0; i < names.n; i++) {
+		struct value v = look_up(k, names.v[i]);
+
+		kl_buf_addf(out, "%s%s ", i ? ", " : "", names.v[i]);
+		if (v.kind == VALUE_INT)
+			kl_buf_addf(out, "= %lld", (long long)v.n);
+		else if (v.kind == VALUE_RATIO)
+			kl_buf_addf(out, "= %.6g", (double)v.n / 1e6);
+		else if (v.kind == VALUE_TEXT)
+			kl_buf_addf(out, "= '%s'", v.text);
+		else
+			kl_buf_addf(out, "is %s", v.kind == VALUE_TRUTH ? kl_truth_name(v.n) : "not known");
+	}
+}
+
+const char *kl_truth_name(enum kl_truth t)
+{
+	static const char *const names[] = { "false", "true", "unknown" };
+
+	return names[t];
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include "base/fs.h"
+#include "card_gen.h"
+#include "skill/card.h"
+#include "skill/status.h"
+
+#define DATA KL_SOURCE "/tests/data/cards/"
+
+static struct kl_buf read_good(void)
+{
+	struct kl_buf b = KL_BUF_INIT;
+
+	assert_ok(kl_fs_read(&b, DATA "good.yaml", KL_CARD_MAX_BYTES));
+	return b;
+}
+
+/* the text with the first `from` replaced by `to`; `from` must be there */
+static struct kl_buf with(const char *text, const char *from, const char *to)
+{
+	struct kl_buf b = KL_BUF_INIT;
+	const char *at = strstr(text, from);
+
+	if (!at)
+		fail_msg("no '%s' in the good card", from);
+	kl_buf_add(&b, text, at - text);
+	kl_buf_adds(&b, to);
+	kl_buf_adds(&b, at + strlen(from));
+	return b;
+}
+
+/* --- the good card --------------------------------------------------------------------- */
+
+static void reads_the_good_card(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = read_good();
+	KL_AUTO(kl_buf_release) struct kl_buf again = KL_BUF_INIT;
+	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+	KL_AUTO(kl_strvec_release) struct kl_strvec events = KL_STRVEC_INIT;
+	int64_t n;
+
+	assert_ok(kl_card_parse(&c, "good.yaml", text.ptr, text.len));
+	assert_int_equal(c->status, KL_CARD_ADMITTED);
+	assert_int_equal(c->carriers.n, 2);
+	assert_int_equal(c->rows.n, 2);
+	assert_int_equal(c->rows.v[0].ratio.ppm, 2610000);
+	assert_int_equal(c->rows.v[1].ratio.ppm, 1520000);
+	assert_true(kl_card_dims_get(&n, &c->rows.v[0].dims, "C"));
+	assert_int_equal(n, 64);
+	assert_int_equal(c->ver.n, 2);
+	assert_int_equal(c->ver.v[1].usd, 610000);
+	assert_true(c->ver.v[1].control.there);
+	assert_true(kl_card_row_is_verified(c, &c->rows.v[1]));
+	assert_true(kl_card_has_state(c, "1c9d000000000000000000000000000000000000"));
+	assert_false(kl_card_has_state(c, "b7d4000000000000000000000000000000000000"));
+	assert_non_null(kl_card_carrier(c, "triton"));
+	kl_card_events(&events, c);
+	assert_int_equal(events.n, 9);
+	assert_int_equal(kl_card_canonical_line(c, text.ptr, text.len), 0);
+	kl_card_write(&again, c);
+	assert_string_equal(again.ptr, text.ptr);
+}
+
+static void notices_another_form(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = read_good();
+	KL_AUTO(kl_buf_release) struct kl_buf other = with(text.ptr, "ratio: 2.61", "ratio: 2.610");
+	KL_AUTO(kl_buf_release) struct kl_buf comment = with(text.ptr, "status:", "# mine\nstatus:");
+	KL_AUTO(kl_card_freep) struct kl_card *a = NULL, *b = NULL;
+	int line = 1;
+
+	assert_ok(kl_card_parse(&a, "x", other.ptr, other.len));
+	for (const char *s = other.ptr; s < strstr(other.ptr, "2.610"); s++)
+		line += *s == '\n';
+	assert_int_equal(kl_card_canonical_line(a, other.ptr, other.len), line);
+	assert_ok(kl_card_parse(&b, "x", comment.ptr, comment.len));
+	assert_int_equal(kl_card_canonical_line(b, comment.ptr, comment.len), 3);
+}
+
+/* --- what is refused --------------------------------------------------------------------- */
+
+#define E1 "4fd2000000000000000000000000000000000000000000000000000000000000"
+#define E3 "7c55000000000000000000000000000000000000000000000000000000000000"
+
+static void refuses_with_its_line(void **state)
+{
+	static const struct { const char *from, *to, *says; } rows[] = {
+		{ "status: admitted", "status: admitted\nauthor: me", "card.yaml:4:1: unknown key 'author' in the card" },
+		{ "status: admitted", "status: provisional", "card.yaml:3:9: the card says provisional, but its trials "
+		  "make it admitted" },
+		{ "status: admitted", "status: fine", "'status' must be one of hypothesis, provisional" },
+		{ "status: admitted", "status: admitted\nstatus: admitted", "card.yaml:4:1: 'status' stands here twice" },
+		{ "schema: 1", "schema: 0", "'schema' is out of its range" },
+		{ "schema: 1\n", "", "'schema' is missing in the card" },
+		{ "id: cp-async-ring", "id: ../x", "'id' must be a name" },
+		{ "- id: align", "- id: isa", "a precondition stands here twice" },
+		{ "- id: staged", "- id: isa", "'isa' is in 'sound' already" },
+		{ "test: cap('cp.async')", "test: cap('cp.async') &&", "no predicate: at its byte 19: it ends where" },
+		{ "test: cap('cp.async')", "test: 4 + 1", "a number stands where a condition is needed" },
+		{ "of: " E1, "of: " E3, "no evidence has event 7c55" },
+		{ "violates: groups", "violates: group", "there is no precondition 'group'" },
+		{ "ratio: 2.61", "ratio: 2.6100001", "number with at most six places" },
+		{ "ratio: 2.61", "ratio: '2.61'", "number with at most six places" },
+		{ "ratio: 2.61", "ratio: 0", "'ratio' is out of its range" },
+		{ "ratio: 2.61", "ratio: 99999999999999999999", "must be a number" },
+		{ "by: trial", "by: rederived", "no evidence was derived anew with event" },
+		{ "by: rederived", "by: trial", "no trial in 'ver' passed with event" },
+		{ "derivation: rederived", "derivation: inverse", "null for an inverse one" },
+		{ "origin: induced", "origin: found", "'origin' must be one of" },
+		{ "before: 1c9d", "before: 1C9d", "'before' must be a commit" },
+		{ "lineage: cuda-conv2d/im2col", "lineage: cuda-conv2d", "must be <workload>/<name>" },
+		{ "lineage: cuda-conv2d/im2col", "lineage: cuda-conv2d/../x", "must be names joined by '/'" },
+		{ "step: 5", "step: 0", "'step' is out of its range" },
+		{ "state: witnessed", "state: assumed", "is assumed, and yet has a witness" },
+		{ "result: pass", "result: pass\n    class: fault", "a trial that passed has no class" },
+		{ "level: other-workload", "level: other", "'level' must be one of other-state" },
+		{ "form: schedule", "form: program", "'form' must be one of annotated-snippet" },
+		{ "provides: [cp.async]", "provides: [cp.async, cp.async]", "stands in 'provides' twice" },
+		{ "provides: [cp.async]", "provides: [cp async]", "must be a fact" },
+		{ "provides: [cp.async]", "provides: null", "'provides' may not be null" },
+		{ "intent: >-", "intent: null\nx: >-", "may not be null" },
+		{ "construct: ", "construct: \"\\e[31m\"\n  acts: ", "one line without control characters" },
+		{ "construct: ", "construct: \"\\u202e\"\n  acts: ", "one line without control characters" },
+		{ "kind: win", "kind: {enabler: []}", "has no entry" },
+		{ "kind: win", "kind: [x]", "must be win, or {enabler" },
+		{ "dims: {C: 64", "dims: {C-1: 64", "is no name of a number" },
+		{ "evidence:\n  -", "evidence:\n  - &a", "anchors are not allowed" },
+		{ "isolated: true", "isolated: yes", "must be true or false" },
+	};
+	KL_AUTO(kl_buf_release) struct kl_buf text = read_good();
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_buf_release) struct kl_buf bad = with(text.ptr, rows[i].from, rows[i].to);
+		KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+
+		assert_error(KL_EINVALID, rows[i].says, kl_card_parse(&c, "card.yaml", bad.ptr, bad.len));
+		assert_contains(kl_error_last(), "card.yaml:");
+		assert_null(c);
+	}
+}
+
+static void refuses_a_newer_one(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = read_good();
+	KL_AUTO(kl_buf_release) struct kl_buf newer = with(text.ptr, "schema: 1", "schema: 2\nfuture: yes");
+	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+
+	assert_error(KL_ECANNOT, "card.yaml:1:9: this card has schema 2",
+		     kl_card_parse(&c, "card.yaml", newer.ptr, newer.len));
+}
+
+/* --- carriers ------------------------------------------------------------------------------ */
+
+static int parse_carrier(struct kl_card **out, enum kl_carrier_form form, const char *carrier)
+{
+	KL_AUTO(kl_card_freep) struct kl_card *c = gen_card(3);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+
+	for (size_t i = 0; i < c->carriers.n; i++)
+		c->carriers.v[i].form = KL_CARRIER_PROSE;
+	KL_GROW(c->carriers.v, c->carriers.n + 1, c->carriers.alloc);
+	c->carriers.v[c->carriers.n++] = (struct kl_card_carrier){
+		.language = kl_strdup("zz"), .form = form, .text = kl_strdup(carrier),
+	};
+	kl_card_write(&text, c);
+	return kl_card_parse(out, "x", text.ptr, text.len);
+}
+
+#define HEAD "diff --git a/k.c b/k.c\nindex 1..2 100644\n--- a/k.c\n+++ b/k.c\n"
+
+static void takes_carriers_that_are_patches(void **state)
+{
+	static const struct { enum kl_carrier_form form; const char *text; } good[] = {
+		{ KL_CARRIER_DIFF, HEAD "@@ -1,2 +1,2 @@\n a\n-b\n+c\n" },
+		/* a line that was removed may look like a header */
+		{ KL_CARRIER_DIFF, HEAD "@@ -1,2 +1 @@\n a\n--- a/../x\n" },
+		{ KL_CARRIER_DIFF, HEAD "@@ -1 +1 @@ f(\n-a\n+b\n\\ No newline at end of file\n" },
+		{ KL_CARRIER_DIFF, "diff --git a/n.c b/n.c\nnew file mode 100644\n--- /dev/null\n+++ b/n.c\n@@ -0,0 +1 @@\n+x\n" },
+		{ KL_CARRIER_COCCI, "@@\nexpression E;\n@@\n- f(E)\n+ g(E)\n" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(good); i++) {
+		KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+
+		assert_ok(parse_carrier(&c, good[i].form, good[i].text));
+	}
+}
+
+static void refuses_carriers_that_escape(void **state)
+{
+	static const struct { enum kl_carrier_form form; const char *text, *says; } bad[] = {
+		{ KL_CARRIER_DIFF, "diff --git a/../k.c b/../k.c\n--- a/../k.c\n+++ b/../k.c\n@@ -1 +1 @@\n-a\n+b\n",
+		  "leads out of the directory" },
+		{ KL_CARRIER_DIFF, "diff --git a//etc/x b//etc/x\n@@ -1 +1 @@\n-a\n+b\n", "leads out of the directory" },
+		{ KL_CARRIER_DIFF, "--- a/k.c\n+++ b/../../k.c\n@@ -1 +1 @@\n-a\n+b\n", "leads out of the directory" },
+		{ KL_CARRIER_DIFF, "--- a/k.c\n+++ k.c\n@@ -1 +1 @@\n-a\n+b\n", "must begin with a/ and b/" },
+		{ KL_CARRIER_DIFF, HEAD "@@ -1 +1 @@\n-a\n+b\n--- a/k.c\n+++ b/.git/config\n@@ -1 +1 @@\n-a\n+b\n",
+		  "leads out of the directory" },
+		{ KL_CARRIER_DIFF, "diff --git a/k.c b/k.c\nrename to ../x\n", "leads out of the directory" },
+		{ KL_CARRIER_DIFF, "diff --git a/k.c b/k.c\nnew file mode 120000\n--- /dev/null\n+++ b/k.c\n@@ -0,0 +1 @@\n+x\n",
+		  "only plain files" },
+		{ KL_CARRIER_DIFF, "diff --git a/k.c b/j.c\n", "must be the same" },
+		{ KL_CARRIER_DIFF, "diff --git a/k.c b/k.c\nGIT binary patch\n", "it is not text" },
+		{ KL_CARRIER_DIFF, HEAD, "changes nothing" },
+		{ KL_CARRIER_DIFF, HEAD "@@ -1,5 +1,5 @@\n a\n@@ -9 +9 @@\n", "a hunk ends too early" },
+		{ KL_CARRIER_COCCI, "@script:python@\n@@\nimport os\n", "may not use 'script'" },
+		{ KL_CARRIER_COCCI, "@initialize:python@\n@@\nx\n", "may not use 'initialize'" },
+		{ KL_CARRIER_COCCI, "#include \"/etc/passwd\"\n@@\n@@\n- a\n", "may not use '#include" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
+		KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+
+		assert_error(KL_EINVALID, bad[i].says, parse_carrier(&c, bad[i].form, bad[i].text));
+		assert_null(c);
+	}
+}
+
+/* --- status ---------------------------------------------------------------------------------- */
+
+static void trial(struct kl_card *c, enum kl_level level, enum kl_result result, bool isolated, bool foreign)
+{
+	static int n;
+	struct kl_card_trial t;
+
+	kl_card_trial_init(&t);
+	t.trial = 1;
+	t.level = level;
+	t.workload = kl_strdup("w");
+	t.case_ = kl_strdup("gemm");
+	t.dtype = kl_strdup("f32");
+	t.language = kl_strdup("c");
+	t.platform = kl_strdup("cpu/x86-64-v3");
+	t.state = kl_asprintf("%040d", ++n);
+	t.event = kl_asprintf("%064d", n);
+	t.result = result;
+	t.class_ = result == KL_RESULT_FAIL ? kl_strdup("fault") : NULL;
+	t.isolated = isolated;
+	t.foreign = foreign;
+	kl_card_add_trial(c, &t);
+}
+
+static void status_follows_the_trials(void **state)
+{
+	KL_AUTO(kl_card_freep) struct kl_card *c = kl_card_new();
+	size_t passed, trials;
+
+	assert_int_equal(kl_status_of(c), KL_CARD_HYPOTHESIS);
+	trial(c, KL_LEVEL_OTHER_PLATFORM, KL_RESULT_FAIL, true, false);
+	trial(c, KL_LEVEL_OTHER_PLATFORM, KL_RESULT_PASS, false, false);	/* saw more than the card */
+	trial(c, KL_LEVEL_OTHER_PLATFORM, KL_RESULT_PASS, true, true);		/* told by others */
+	assert_int_equal(c->status, KL_CARD_HYPOTHESIS);
+	trial(c, KL_LEVEL_OTHER_STATE, KL_RESULT_PASS, true, false);
+	assert_int_equal(c->status, KL_CARD_PROVISIONAL);
+	trial(c, KL_LEVEL_OTHER_LINEAGE, KL_RESULT_PASS, true, false);
+	assert_int_equal(c->status, KL_CARD_ADMITTED);
+	kl_status_count(&passed, &trials, c);
+	assert_int_equal(passed, 2);
+	assert_int_equal(trials, 4);
+	kl_card_retract(c, "wrong on odd sizes", "A <a@b>", "2026-11-20T10:00:00Z");
+	assert_int_equal(c->status, KL_CARD_RETRACTED);
+	trial(c, KL_LEVEL_OTHER_WORKLOAD, KL_RESULT_PASS, true, false);
+	assert_int_equal(c->status, KL_CARD_RETRACTED);
+}
+
+static void levels_follow_the_evidence(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = read_good();
+	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+	static const struct { const char *workload, *lineage, *language, *platform; enum kl_level level; } rows[] = {
+		{ "cuda-conv2d", "cuda-conv2d/im2col", "cuda", "cuda/sm_90", KL_LEVEL_OTHER_STATE },
+		{ "cuda-conv2d", NULL, "cuda", "cuda/sm_90", KL_LEVEL_OTHER_STATE },
+		{ "cuda-conv2d", "cuda-conv2d/other", "cuda", "cuda/sm_90", KL_LEVEL_OTHER_LINEAGE },
+		{ "cuda-conv2", "cuda-conv2/other", "cuda", "cuda/sm_90", KL_LEVEL_OTHER_WORKLOAD },
+		{ "cuda-conv2d", "cuda-conv2d/im2col", "cuda", "cuda/sm_120", KL_LEVEL_OTHER_PLATFORM },
+		{ "c-conv2d", NULL, "c", "cpu/x86-64-v3", KL_LEVEL_OTHER_LANGUAGE },
+	};
+
+	assert_ok(kl_card_parse(&c, "good.yaml", text.ptr, text.len));
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++)
+		assert_int_equal(kl_status_level(c, rows[i].workload, rows[i].lineage, rows[i].language,
+						 rows[i].platform), rows[i].level);
+}
+
+/* --- properties --------------------------------------------------------------------------------- */
+
+static void canonical_form_round_trips(void **state)
+{
+	for (uint64_t seed = 1; seed <= 3000; seed++) {
+		KL_AUTO(kl_card_freep) struct kl_card *c = gen_card(seed), *d = NULL, *copy = kl_card_copy(c);
+		KL_AUTO(kl_buf_release) struct kl_buf a = KL_BUF_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf third = KL_BUF_INIT;
+
+		kl_card_write(&a, c);
+		if (kl_card_parse(&d, "x", a.ptr, a.len) < 0)
+			fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, kl_error_last(), a.ptr);
+		assert_string_equal(d->intent, c->intent);
+		for (size_t i = 0; i < c->carriers.n; i++)
+			assert_string_equal(d->carriers.v[i].text, c->carriers.v[i].text);
+		kl_card_write(&b, d);
+		assert_string_equal(b.ptr, a.ptr);
+		kl_card_write(&third, copy);
+		assert_string_equal(third.ptr, a.ptr);
+	}
+}
+
+static void json_carries_the_same(void **state)
+{
+	for (uint64_t seed = 1; seed <= 500; seed++) {
+		KL_AUTO(kl_card_freep) struct kl_card *c = gen_card(seed), *d = NULL;
+		KL_AUTO(json_decrefp) json_t *j = kl_card_to_json(c), *k = NULL;
+		KL_AUTO(kl_buf_release) struct kl_buf a = KL_BUF_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+
+		kl_json_canonical(&text, j);
+		assert_ok(kl_json_parse(&k, text.ptr, text.len));
+		assert_ok(kl_card_from_json(&d, "x", k));
+		kl_card_write(&a, c);
+		kl_card_write(&b, d);
+		assert_string_equal(b.ptr, a.ptr);
+	}
+}
+
+static void errors_of_json_have_no_line(void **state)
+{
+	KL_AUTO(json_decrefp) json_t *j = json_pack("{s:i,s:s}", "schema", 1, "id", "Not a slug");
+	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+
+	assert_error(KL_EINVALID, "x: 'id' must be a name", kl_card_from_json(&c, "x", j));
+}
+
+static void ids_come_from_intent_and_event(void **state)
+{
+	KL_AUTO(kl_freep) char *a = kl_card_make_id("Overlap the copy, of the next k-tiles with compute on it", E1);
+	KL_AUTO(kl_freep) char *b = kl_card_make_id("\xe2\x86\x92 \xe2\x86\x92", NULL);
+
+	assert_string_equal(a, "overlap-the-copy-of-the-next-k-tiles-4fd2000");
+	assert_memory_equal(b, "card-", 5);
+	assert_int_equal(strlen(b), 12);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_the_good_card),
+		cmocka_unit_test(notices_another_form),
+		cmocka_unit_test(refuses_with_its_line),
+		cmocka_unit_test(refuses_a_newer_one),
+		cmocka_unit_test(takes_carriers_that_are_patches),
+		cmocka_unit_test(refuses_carriers_that_escape),
+		cmocka_unit_test(status_follows_the_trials),
+		cmocka_unit_test(levels_follow_the_evidence),
+		cmocka_unit_test(canonical_form_round_trips),
+		cmocka_unit_test(json_carries_the_same),
+		cmocka_unit_test(errors_of_json_have_no_line),
+		cmocka_unit_test(ids_come_from_intent_and_event),
+	};
+
+	return cmocka_run_group_tests_name("skill_card", tests, NULL, NULL);
+}

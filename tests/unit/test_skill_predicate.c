@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include "base/rng.h"
+#include "plan/expr.h"
+#include "skill/predicate.h"
+
+static void what_is_known(struct kl_known *k)
+{
+	kl_known_int(k, "K", 4096);
+	kl_known_int(k, "zero", 0);
+	kl_known_int(k, "big", INT64_MAX);
+	kl_known_int(k, "extent(reduction)", 100);
+	kl_known_int(k, "stride_bytes(A,K)", 8192);
+	kl_known_text(k, "dtype", "f16");
+	kl_known_ratio(k, "sol.dram", 700000);
+	kl_known_member(k, "cap", "cp.async");
+	kl_known_close(k, "cap");
+	kl_known_member(k, "has", "ldg.128");
+	kl_known_truth(k, "trait(tiled)", KL_FALSE);
+	kl_known_truth(k, "trait(packed)", KL_UNKNOWN);
+	kl_known_truth(k, "deterministic", KL_TRUE);
+}
+
+static void evaluates(void **state)
+{
+	static const struct { const char *text; enum kl_truth is; } rows[] = {
+		{ "K == 4096", KL_TRUE },
+		{ "K % 64 == 0 && K / 64 >= 64", KL_TRUE },
+		{ "K - 1 - 1 == 4094", KL_TRUE },
+		{ "-K + 2*3 == -4090", KL_TRUE },
+		{ "2 * (K + 1) == 8194", KL_TRUE },
+		{ "cdiv(extent(reduction), 64) == 2", KL_TRUE },
+		{ "max(min(K, 5), 3) == 5", KL_TRUE },
+		{ "stride_bytes(A, K) % 16 == 0", KL_TRUE },
+		{ "stride_bytes(A , 'K') % 16 == 0", KL_TRUE },
+		{ "stride_bytes(B, K) % 16 == 0", KL_UNKNOWN },
+		{ "dtype == 'f16'", KL_TRUE },
+		{ "dtype != 'f16'", KL_FALSE },
+		{ "dtype == 'bf16' || dtype == 'f16'", KL_TRUE },
+		{ "op == 'gemm'", KL_UNKNOWN },
+		{ "cap('cp.async')", KL_TRUE },
+		{ "cap(cp.async)", KL_TRUE },
+		{ "cap('tma.load')", KL_FALSE },		/* all capabilities are listed */
+		{ "has('ldg.128')", KL_TRUE },
+		{ "has('wgmma')", KL_UNKNOWN },			/* not all features are */
+		{ "trait('tiled')", KL_FALSE },
+		{ "!trait('packed')", KL_UNKNOWN },
+		{ "sol.dram < 0.7", KL_FALSE },
+		{ "sol.dram <= 0.7", KL_TRUE },
+		{ "sol.dram < 1", KL_TRUE },
+		{ "0.000001 > 0", KL_TRUE },
+		{ "deterministic", KL_TRUE },
+		{ "!deterministic", KL_FALSE },
+		{ "deterministic == deterministic", KL_TRUE },
+		/* Kleene */
+		{ "M > 1 && K == 1", KL_FALSE },
+		{ "M > 1 && K == 4096", KL_UNKNOWN },
+		{ "M > 1 || K == 4096", KL_TRUE },
+		{ "M > 1 || K == 1", KL_UNKNOWN },
+		{ "!(M > 1)", KL_UNKNOWN },
+		{ "M == M", KL_UNKNOWN },
+		{ "K == 1 || K == 2 && M > 1", KL_FALSE },
+		{ "K == 4096 || K == 2 && M > 1", KL_TRUE },
+		/* what cannot be computed */
+		{ "K / zero == 1", KL_UNKNOWN },
+		{ "K % zero == 1", KL_UNKNOWN },
+		{ "big + 1 > 0", KL_UNKNOWN },
+		{ "big * 2 > 0 || K > 1", KL_TRUE },
+		{ "(-big - 1) / -1 > 0", KL_UNKNOWN },
+		{ "dtype > 'f1'", KL_UNKNOWN },
+		{ "dtype == K", KL_UNKNOWN },
+		{ "K && deterministic", KL_UNKNOWN },
+		{ "sol.dram * 2 < 2", KL_UNKNOWN },
+	};
+	KL_AUTO(kl_known_release) struct kl_known k = KL_KNOWN_INIT;
+
+	what_is_known(&k);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_predicate_freep) struct kl_predicate *p = NULL;
+		enum kl_truth is;
+
+		/* an order of texts is refused when it is read */
+		if (!strcmp(rows[i].text, "dtype > 'f1'"))
+			continue;
+		assert_ok(kl_predicate_parse(&p, rows[i].text, NULL));
+		is = kl_predicate_eval(p, &k);
+		if (is != rows[i].is)
+			fail_msg("%s is %s", rows[i].text, kl_truth_name(is));
+	}
+}
+
+static void refuses_with_its_place(void **state)
+{
+	static const struct { const char *text; size_t at; const char *says; } rows[] = {
+		{ "", 0, "it ends where a value is needed" },
+		{ "K", 0, "" },
+		{ "4", 0, "a number stands where a condition is needed" },
+		{ "'a'", 0, "a text stands where a condition is needed" },
+		{ "K + 1", 0, "a number stands where a condition is needed" },
+		{ "K == ", 5, "it ends where a value is needed" },
+		{ "K = 1", 2, "'= 1' is left over" },
+		{ "K == 1 )", 7, "')' is left over" },
+		{ "(K == 1", 7, "it ends where ')' is needed" },
+		{ "1 < K < 5", 6, "comparisons do not chain" },
+		{ "K > 1 && 3", 9, "a number stands where a condition is needed" },
+		{ "(K > 1) + 1 > 0", 0, "a condition stands where a number is needed" },
+		{ "dtype > 'f1'", 8, "a text stands where a number is needed" },
+		{ "'a' == 3", 7, "a number stands where a text is needed" },
+		{ "!3", 1, "a number stands where a condition is needed" },
+		{ "-cap('x') > 1", 1, "a condition stands where a number is needed" },
+		{ "cap('x', 'y')", 12, "cap() takes one name" },
+		{ "cap()", 4, "a name is needed before ')'" },
+		{ "cap('x", 0, "a text without its end" },
+		{ "has('a b')", 0, "a text holds letters" },
+		{ "has('')", 0, "an empty text" },
+		{ "K == 99999999999999999999", 5, "a number beyond 64 bits" },
+		{ "K > 0.1234567", 4, "more than six places" },
+		{ "K == 3x", 5, "a name cannot begin with a digit" },
+		{ "a. == 1", 0, "a name cannot end with '.'" },
+		{ "K == 1; rm", 6, "'; rm' is left over" },
+		{ "system($(x)) == 1", 7, "a name is needed before '$(x)) == 1'" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		struct kl_predicate *p = NULL;
+		size_t at = 99;
+
+		if (!*rows[i].says) {
+			assert_ok(kl_predicate_parse(&p, rows[i].text, &at));
+			kl_predicate_free(p);
+			continue;
+		}
+		assert_error(KL_EINVALID, rows[i].says, kl_predicate_parse(&p, rows[i].text, &at));
+		if (strncmp(rows[i].text, "has", 3) && strcmp(rows[i].text, "cap('x") && at != rows[i].at)
+			fail_msg("%s: goes wrong at %zu", rows[i].text, at);
+	}
+}
+
+static void is_bounded(void **state)
+{
+	struct kl_predicate *p = NULL;
+	char deep[KL_PREDICATE_MAX_TEXT + 2];
+
+	memset(deep, '(', sizeof(deep));
+	deep[200] = '\0';
+	assert_error(KL_EINVALID, "nested too deeply", kl_predicate_parse(&p, deep, NULL));
+	memset(deep, '!', 300);
+	deep[300] = '\0';
+	assert_error(KL_EINVALID, "nested too deeply", kl_predicate_parse(&p, deep, NULL));
+	memset(deep, ' ', sizeof(deep));
+	deep[sizeof(deep) - 1] = '\0';
+	assert_error(KL_EINVALID, "longer than", kl_predicate_parse(&p, deep, NULL));
+}
+
+static void explains(void **state)
+{
+	KL_AUTO(kl_known_release) struct kl_known k = KL_KNOWN_INIT;
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *p = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	what_is_known(&k);
+	assert_ok(kl_predicate_parse(&p, "cap('cp.async') && K > M && dtype == 'f16' && K > sol.dram", NULL));
+	kl_predicate_explain(&b, p, &k);
+	assert_string_equal(b.ptr, "K = 4096, M is not known, cap(cp.async) is true, dtype = 'f16', sol.dram = 0.7");
+}
+
+/* --- properties ---------------------------------------------------------------------------- */
+
+static const char *const names[] = { "a", "b", "c", "d" };
+
+static void gen_number(struct kl_buf *b, struct kl_rng *r, int depth)
+{
+	static const char *const ops[] = { "+", "-", "*", "/", "%" };
+
+	if (depth <= 0 || !kl_rng_below(r, 3)) {
+		if (kl_rng_below(r, 2))
+			kl_buf_adds(b, names[kl_rng_below(r, 4)]);
+		else
+			kl_buf_addf(b, "%d", (int)kl_rng_below(r, 5));
+		return;
+	}
+	kl_buf_addch(b, '(');
+	gen_number(b, r, depth - 1);
+	kl_buf_adds(b, ops[kl_rng_below(r, 5)]);
+	gen_number(b, r, depth - 1);
+	kl_buf_addch(b, ')');
+}
+
+static void gen_condition(struct kl_buf *b, struct kl_rng *r, int depth)
+{
+	static const char *const compare[] = { "==", "!=", "<", "<=", ">", ">=" };
+	uint64_t kind = kl_rng_below(r, 5);
+
+	if (depth <= 0 || kind == 0) {
+		gen_number(b, r, 2);
+		kl_buf_adds(b, compare[kl_rng_below(r, 6)]);
+		gen_number(b, r, 2);
+	} else if (kind == 1) {
+		kl_buf_adds(b, "!(");
+		gen_condition(b, r, depth - 1);
+		kl_buf_addch(b, ')');
+	} else {
+		kl_buf_addch(b, '(');
+		gen_condition(b, r, depth - 1);
+		kl_buf_adds(b, kind == 2 ? ") && (" : ") || (");
+		gen_condition(b, r, depth - 1);
+		kl_buf_addch(b, ')');
+	}
+}
+
+static enum kl_truth ask(const char *text, const struct kl_known *k)
+{
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *p = NULL;
+
+	assert_ok(kl_predicate_parse(&p, text, NULL));
+	return kl_predicate_eval(p, k);
+}
+
+static enum kl_truth not(enum kl_truth t)
+{
+	return t == KL_UNKNOWN ? t : t == KL_TRUE ? KL_FALSE : KL_TRUE;
+}
+
+/* what is true or false stays so, however much more becomes known */
+static void knowing_more_never_changes_an_answer(void **state)
+{
+	size_t decided = 0;
+	struct kl_rng r;
+
+	kl_rng_seed(&r, 11);
+	for (int i = 0; i < 20000; i++) {
+		KL_AUTO(kl_known_release) struct kl_known k = KL_KNOWN_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf negated = KL_BUF_INIT;
+		enum kl_truth before = KL_UNKNOWN;
+
+		gen_condition(&text, &r, 3);
+		if (text.len > KL_PREDICATE_MAX_TEXT - 4)
+			continue;
+		kl_buf_addf(&negated, "!(%s)", text.ptr);
+		for (size_t n = 0; n <= 4; n++) {
+			enum kl_truth now = ask(text.ptr, &k);
+
+			if (before != KL_UNKNOWN && now != before)
+				fail_msg("%s: %s, then %s", text.ptr, kl_truth_name(before), kl_truth_name(now));
+			assert_int_equal(ask(negated.ptr, &k), not(now));
+			decided += n < 4 && before == KL_UNKNOWN && now != KL_UNKNOWN;
+			before = now;
+			if (n < 4)
+				kl_known_int(&k, names[n], (int64_t)kl_rng_below(&r, 6) - 2);
+		}
+	}
+	assert_true(decided > 1000);	/* or nothing was tested */
+}
+
+/* where everything is known and nothing goes wrong it is what a contract's domain means */
+static void agrees_with_contracts(void **state)
+{
+	static const struct kl_expr_names expr_names = { .name = names, .n = 4 };
+	size_t compared = 0;
+	struct kl_rng r;
+
+	kl_rng_seed(&r, 12);
+	for (int i = 0; i < 20000; i++) {
+		KL_AUTO(kl_known_release) struct kl_known k = KL_KNOWN_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+		KL_AUTO(kl_expr_freep) struct kl_expr *e = NULL;
+		int64_t values[4], want;
+		enum kl_truth is;
+
+		gen_condition(&text, &r, 2);
+		if (text.len > KL_EXPR_MAX_TEXT)
+			continue;
+		for (size_t n = 0; n < 4; n++) {
+			values[n] = (int64_t)kl_rng_below(&r, 6) - 2;
+			kl_known_int(&k, names[n], values[n]);
+		}
+		assert_ok(kl_expr_parse(&e, text.ptr, &expr_names, KL_EXPR_TRUTH, NULL));
+		is = ask(text.ptr, &k);
+		if (is == KL_UNKNOWN || kl_expr_eval(&want, e, values) < 0)
+			continue;
+		assert_int_equal(is, want ? KL_TRUE : KL_FALSE);
+		compared++;
+	}
+	assert_true(compared > 5000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(evaluates),
+		cmocka_unit_test(refuses_with_its_place),
+		cmocka_unit_test(is_bounded),
+		cmocka_unit_test(explains),
+		cmocka_unit_test(knowing_more_never_changes_an_answer),
+		cmocka_unit_test(agrees_with_contracts),
+	};
+
+	return cmocka_run_group_tests_name("skill_predicate", tests, NULL, NULL);
+}
