@@ -136,21 +136,27 @@ static bool at_home(struct kl_cpu_subject *s, const struct kl_trace_event *ev)
 	       (!kl_trace_sp(&s->home) || kl_trace_sp(&regs) == kl_trace_sp(&s->home));
 }
 
-/* The child waits in the stub for the next nonce, and nothing but the stub has run since. */
+/* Out of the trap, back to where it was first: nothing but the stub runs until it sees a nonce. */
+static bool release(struct kl_cpu_subject *s, uint64_t go, struct kl_call *out)
+{
+	store(&s->control->go, go);
+	store(&s->control->ready, ~(uint64_t)0);
+	store(&s->control->done, 0);
+	if (!kl_trace_set_regs(s->pid, &s->home)) {
+		kl_outcome_kill(s, out, KL_CALL_FAULT, "vanished between two calls");
+		return false;
+	}
+	kl_trace_continue(s->pid);
+	return true;
+}
+
+/* The child waits in the stub for the next nonce. */
 static bool arm(struct kl_cpu_subject *s, struct kl_call *out)
 {
 	struct kl_trace_event ev;
 
-	if (s->traced) {
-		store(&s->control->go, 0);
-		store(&s->control->ready, ~(uint64_t)0);
-		store(&s->control->done, 0);
-		if (!kl_trace_set_regs(s->pid, &s->home)) {
-			kl_outcome_kill(s, out, KL_CALL_FAULT, "vanished between two calls");
-			return false;
-		}
-		kl_trace_continue(s->pid);
-	}
+	if (s->traced && !release(s, 0, out))
+		return false;
 	switch (wait_word(s, &s->control->ready, s->traced ? 0 : s->last, READY_NS, &ev)) {
 	case SEEN:
 		return true;
@@ -278,15 +284,24 @@ static bool one_call(struct kl_cpu_subject *s, bool empty, struct times *t, stru
 	enum seen seen;
 	uint64_t nonce;
 	int64_t used;
+	bool at_once;
 
 	do
 		nonce = (kl_rng_u64(&s->nonce) & ~(uint64_t)1) | empty;
 	while (nonce < 2 || nonce == s->last);
-	if (!arm(s, out))
+	/*
+	 * A call that is not timed finds its nonce there. One that has to wait for it spins, perhaps on
+	 * the processor that we would need to write it.
+	 */
+	at_once = s->traced && !s->precise;
+	if (!at_once && !arm(s, out))
 		return false;
 	used = processor_ns(s);
 	t->go = kl_call_now();
-	store(&s->control->go, nonce);
+	if (!at_once)
+		store(&s->control->go, nonce);
+	else if (!release(s, nonce, out))
+		return false;
 	seen = wait_word(s, &s->control->done, nonce, s->call_ms * MS, &ev);
 	t->done = t->trap = kl_call_now();
 	if (seen == LATE) {

@@ -19,6 +19,7 @@
  * parent puts all registers back as they were at the first trap; so
  * whatever an earlier call did to the stack or to any writable memory, it is
  * this code that waits for `go`, and no kernel can start before its time.
+ * Where the moment does not matter `go` is there already when it is continued.
  *
  * `done` alone proves nothing, since a kernel can write the control page as
  * well: the parent takes a call for ended when the child stands at `trapped`
