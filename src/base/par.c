@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #define MAX_THREADS 32
-#define STACK_BYTES ((size_t)512 << 10)
+#define STACK_BYTES ((size_t)2 << 20)
 #define COPY_GRAIN ((size_t)4 << 20)
 #define PAGE ((size_t)4096)
 #ifndef MADV_POPULATE_READ

@@ -13,7 +13,7 @@
  * number. Threads are made and joined within the call, so that none is there at a fork. With one processor
  * (a thread that is pinned while it measures), one piece, or no thread to be had, the caller does it all.
  *
- * `fn` runs in other threads: it must not set errors, which are the thread's own.
+ * `fn` runs in other threads: it must not set errors, which are the thread's own (base/tasks.h keeps them).
  *
  *	static void add(void *ctx, size_t from, size_t to);
  *	kl_par_for(n, 65536, add, &sums);

@@ -212,6 +212,35 @@ static void drain(struct run *r, struct stream *s)
 	kl_buf_add(s->buf, part, (size_t)n);
 }
 
+/*
+ * A program may not read its input. The signal for that is this thread's alone: kept from it here, and what came
+ * of it taken back, so that neither the caller's own handling of it nor another thread's is touched.
+ */
+struct no_pipe_signal {
+	sigset_t pipe, before;
+	bool had;
+};
+
+static void hold_pipe_signal(struct no_pipe_signal *h)
+{
+	sigset_t pending;
+
+	sigemptyset(&h->pipe);
+	sigaddset(&h->pipe, SIGPIPE);
+	sigpending(&pending);
+	h->had = sigismember(&pending, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &h->pipe, &h->before);
+}
+
+static void drop_pipe_signal(const struct no_pipe_signal *h)
+{
+	const struct timespec now = { 0 };
+
+	while (!h->had && sigtimedwait(&h->pipe, NULL, &now) < 0 && errno == EINTR)
+		;
+	pthread_sigmask(SIG_SETMASK, &h->before, NULL);
+}
+
 /* Move bytes until all pipes are closed; KL_ETIMEOUT or KL_EINTR otherwise. */
 static int pump(struct run *r, int64_t end)
 {
@@ -271,16 +300,16 @@ int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *o)
 	};
 	int64_t start = kl_clock_ns();
 	int64_t end = o->timeout_ms ? start + o->timeout_ms * 1000000 : 0;
-	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
+	struct no_pipe_signal held;
 	int err, status = 0;
 
 	if ((err = open_pipes(&r)) < 0 || (err = spawn(&r)) < 0)
 		return err;
-	sigaction(SIGPIPE, &ignore, &before);	/* it may not read its input */
+	hold_pipe_signal(&held);
 	err = pump(&r, end);
 	if (!err)
 		err = reap(&r, end, &status);
-	sigaction(SIGPIPE, &before, NULL);
+	drop_pipe_signal(&held);
 	if (err) {
 		kill(-r.pid, SIGKILL);
 		kill(r.pid, SIGKILL);

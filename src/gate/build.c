@@ -7,17 +7,11 @@
 
 #include "base/error.h"
 #include "base/fs.h"
-#include "gate/compile_cuda.h"
-#include "gate/compile_host.h"
+#include "gate/piece.h"
 
 static void built_free(void *p)
 {
-	struct kl_built *b = p;
-
-	kl_artefact_free(b->artefact);
-	kl_launch_free(b->launch);
-	free(b->message);
-	free(b);
+	kl_built_free(p);
 }
 
 static void oracle_free(void *p)
@@ -65,6 +59,7 @@ void kl_builder_release(struct kl_builder *b)
 	kl_map_release(&b->oracle);
 	kl_map_release(&b->baseline);
 	kl_nvcc_release(&b->nvcc);
+	free(b->runtime);
 }
 
 static int want_cpu(struct kl_builder *b)
@@ -109,117 +104,197 @@ int kl_builder_platform(struct kl_platform *out, struct kl_builder *b, const str
 	return 0;
 }
 
-/* -- surfaces --------------------------------------------------------------------------------- */
+/* -- at once ------------------------------------------------------------------------------------- */
 
-static int compile_c(struct kl_built *to, struct kl_builder *b, const struct kl_surface *s, const char *dir)
+#define NONE SIZE_MAX
+
+/* What is not there yet; places in `pieces`, of an oracle its first one. */
+struct missing {
+	struct kl_pieces pieces;
+	size_t candidate, parent, oracle, baseline;
+	struct kl_built_oracle *made;
+};
+
+static void missing_release(struct missing *m)
 {
-	int err = want_cpu(b);
-
-	return err ? err : kl_compile_surface(&to->artefact, &to->class_, b->jail, &b->cpu, s, dir);
+	kl_pieces_release(&m->pieces);
+	if (m->made)
+		oracle_free(m->made);
 }
 
-static int compile_cuda(struct kl_built *to, struct kl_builder *b, const struct kl_surface *s,
-			const char *dir)
+/* the contract decides entry and flags: it is part of what was built */
+static char *surface_key(const struct kl_surface *s)
 {
-	int err = want_nvcc(b);
+	return kl_asprintf("%s-%s", s->digest, s->contract_digest);
+}
 
-	if (err < 0)
+static char *baseline_key(const struct kl_surface *s, const char *arch)
+{
+	return kl_asprintf("%s-%s", s->contract_digest, arch);
+}
+
+static size_t want_surface(struct missing *m, struct kl_builder *b, const struct kl_surface *s)
+{
+	KL_AUTO(kl_freep) char *key = surface_key(s);
+
+	if (kl_map_get(&b->built, key))
+		return NONE;
+	return kl_pieces_add(&m->pieces, KL_PIECE_SURFACE, b, s,
+			     kl_asprintf("%s/%.16s-%.16s", b->dir, s->digest, s->contract_digest));
+}
+
+static int want_oracle(struct missing *m, struct kl_builder *b, const struct kl_surface *s)
+{
+	KL_AUTO(kl_freep) char *dir = kl_asprintf("%s/oracle-%.16s", b->dir, s->contract_digest);
+	size_t at;
+	int err;
+
+	if (kl_map_get(&b->oracle, s->contract_digest))
+		return 0;
+	m->made = kl_calloc(1, sizeof(*m->made));
+	if (kl_contract_is_cuda(s->contract) && (err = kl_launch_read(&m->made->launch, s, true)) < 0)
 		return err;
-	if (s->contract->host)
-		return kl_compile_host(&to->artefact, &to->class_, b->jail, &b->nvcc, s, dir);
-	err = kl_launch_read(&to->launch, s, false);
-	if (err == KL_EINVALID) {	/* a plan is a source like any other */
-		to->class_ = "launch";
-		return kl_error(KL_ENO, "%s", kl_error_last());
-	}
-	return err ? err : kl_compile_cuda(&to->artefact, &to->class_, b->jail, &b->nvcc, s, to->launch, dir);
+	m->made->pool = kl_fs_join(dir, "pool");
+	m->oracle = kl_pieces_add(&m->pieces, KL_PIECE_TRUTH, b, s, kl_fs_join(dir, "truth"));
+	at = kl_pieces_add(&m->pieces, KL_PIECE_HONEST, b, s, kl_fs_join(dir, "honest"));
+	m->pieces.piece[m->oracle].launch = m->pieces.piece[at].launch = m->made->launch;
+	m->made->truth = kl_piece_oracle_path(&m->pieces.piece[m->oracle]);
+	m->made->honest = kl_piece_oracle_path(&m->pieces.piece[at]);
+	return 0;
+}
+
+static void want_baseline(struct missing *m, struct kl_builder *b, const struct kl_surface *s,
+			  const char *arch)
+{
+	KL_AUTO(kl_freep) char *key = NULL;
+
+	if (!arch || !*arch || !s->contract->baseline)
+		return;
+	key = baseline_key(s, arch);
+	if (kl_map_get(&b->baseline, key))
+		return;
+	m->baseline = kl_pieces_add(&m->pieces, KL_PIECE_BASELINE, b, s,
+				    kl_asprintf("%s/base-%.16s-%s", b->dir, s->contract_digest, arch));
+	m->pieces.piece[m->baseline].arch = arch;
+}
+
+/* Whatever is wrong with an oracle, it is not the candidate's fault. */
+static int blame_oracle(int err, const struct kl_surface *s)
+{
+	if (err == KL_EINTR || err == KL_EIO)
+		return err;
+	return kl_error(KL_ECANNOT, "oracle of '%s': %s", s->contract->workload, kl_error_last());
+}
+
+static int take_oracle(struct missing *m, struct kl_builder *b, const struct kl_surface *s)
+{
+	int err = 0;
+
+	if (m->oracle == NONE)
+		return 0;
+	for (size_t i = m->oracle; !err && i < m->oracle + 2; i++)
+		err = kl_task_result(&m->pieces.task[i]);
+	if (err < 0)
+		return blame_oracle(err, s);
+	kl_map_put(&b->oracle, s->contract_digest, kl_steal(&m->made));
+	return 0;
+}
+
+static int take_surface(struct missing *m, struct kl_builder *b, const struct kl_surface *s, size_t at)
+{
+	KL_AUTO(kl_freep) char *key = surface_key(s);
+	int err = at == NONE ? 0 : kl_task_result(&m->pieces.task[at]);
+
+	if (!err && at != NONE)
+		kl_map_put(&b->built, key, kl_steal(&m->pieces.piece[at].built));
+	return err;
+}
+
+/* One that cannot be had is left out, no more. */
+static void take_baseline(struct missing *m, struct kl_builder *b, const struct kl_surface *s,
+			  const char *arch)
+{
+	KL_AUTO(kl_freep) char *key = baseline_key(s, arch);
+	int err;
+
+	if (m->baseline == NONE)
+		return;
+	err = kl_task_result(&m->pieces.task[m->baseline]);
+	if (!err)
+		kl_map_put(&b->baseline, key, kl_steal(&m->pieces.piece[m->baseline].baseline));
+	else if (err != KL_ENOTFOUND)
+		kl_progress_say(b->progress, "%s", kl_error_last());
+	kl_error_clear();
+}
+
+/* What has to be there before anything is compiled; a tool that is missing is nobody's fault. */
+static int want_tools(struct kl_builder *b, const struct kl_surface *s)
+{
+	int err;
+
+	if (kl_contract_is_cuda(s->contract))
+		return want_nvcc(b);
+	err = want_cpu(b);
+	return err ? err : kl_piece_runtime(b);
 }
 
 int kl_builder_surface(const struct kl_built **out, struct kl_builder *b, const struct kl_surface *s)
 {
-	/* the contract decides entry and flags: it is part of what was built */
-	KL_AUTO(kl_freep) char *key = kl_asprintf("%s-%s", s->digest, s->contract_digest);
-	KL_AUTO(kl_freep) char *dir = kl_asprintf("%s/%.16s-%.16s", b->dir, s->digest, s->contract_digest);
-	struct kl_built *to;
-	int err;
+	KL_AUTO(missing_release) struct missing m = { .made = NULL };
+	KL_AUTO(kl_freep) char *key = surface_key(s);
+	size_t at;
+	int err = want_tools(b, s);
 
-	*out = kl_map_get(&b->built, key);
-	if (*out)
-		return 0;
-	kl_progress_step(b->progress, "compile");
-	if ((err = kl_fs_mkdir(dir)) < 0)
-		return err;
-	to = kl_calloc(1, sizeof(*to));
-	err = kl_contract_is_cuda(s->contract) ? compile_cuda(to, b, s, dir) : compile_c(to, b, s, dir);
-	if (err < 0 && err != KL_ENO) {
-		built_free(to);
-		return err;
-	}
-	to->message = err ? kl_strdup(kl_error_last()) : NULL;
-	kl_error_clear();
-	kl_map_put(&b->built, key, to);
-	*out = to;
-	return 0;
-}
-
-/* -- oracles ------------------------------------------------------------------------------------- */
-
-static int oracle_cuda(struct kl_built_oracle *to, struct kl_builder *b, const struct kl_surface *s,
-		       const char *dir)
-{
-	int err = kl_launch_read(&to->launch, s, true);
-
-	return err ? err : kl_compile_cuda_oracle(b->jail, &b->nvcc, s, to->launch, dir);
-}
-
-int kl_builder_oracle(const struct kl_built_oracle **out, struct kl_builder *b, const struct kl_surface *s)
-{
-	KL_AUTO(kl_freep) char *dir = kl_asprintf("%s/oracle-%.16s", b->dir, s->contract_digest);
-	bool cuda = kl_contract_is_cuda(s->contract);
-	struct kl_built_oracle *to;
-	int err;
-
-	*out = kl_map_get(&b->oracle, s->contract_digest);
-	if (*out)
-		return 0;
-	kl_progress_step(b->progress, "compile the oracle");
-	/* a tool that is missing is not the oracle's fault */
-	if ((err = cuda ? want_nvcc(b) : want_cpu(b)) < 0 || (err = kl_fs_mkdir(dir)) < 0)
-		return err;
-	to = kl_calloc(1, sizeof(*to));
-	err = cuda ? oracle_cuda(to, b, s, dir) : kl_compile_oracle(b->jail, &b->cpu, s, dir);
-	if (err < 0) {
-		oracle_free(to);
-		if (err == KL_EINTR || err == KL_EIO)
-			return err;
-		return kl_error(KL_ECANNOT, "oracle of '%s': %s", s->contract->workload, kl_error_last());
-	}
-	to->truth = kl_asprintf("%s/truth.%s", dir, cuda ? "cubin" : "so");
-	to->honest = kl_asprintf("%s/honest.%s", dir, cuda ? "cubin" : "so");
-	to->pool = kl_fs_join(dir, "pool");
-	kl_map_put(&b->oracle, s->contract_digest, to);
-	*out = to;
-	return 0;
-}
-
-/* -- baselines ----------------------------------------------------------------------------------- */
-
-const struct kl_baseline_cuda *kl_builder_baseline(struct kl_builder *b, const struct kl_surface *s,
-						   const char *arch)
-{
-	KL_AUTO(kl_freep) char *key = kl_asprintf("%s-%s", s->contract_digest, arch);
-	KL_AUTO(kl_freep) char *dir = kl_asprintf("%s/base-%.16s-%s", b->dir, s->contract_digest, arch);
-	struct kl_baseline_cuda *to = kl_map_get(&b->baseline, key);
-	int err;
-
-	if (to || !kl_contract_is_cuda(s->contract) || !s->contract->baseline || want_nvcc(b) < 0)
-		return to;
-	err = kl_baseline_cuda(&to, b->jail, &b->nvcc, s, arch, dir);
-	if (err < 0 && err != KL_ENOTFOUND)	/* the comparison is left out, no more */
-		kl_progress_say(b->progress, "%s", kl_error_last());
-	kl_error_clear();
 	if (err < 0)
-		return NULL;
-	kl_map_put(&b->baseline, key, to);
-	return to;
+		return err;
+	at = want_surface(&m, b, s);
+	kl_progress_step(b->progress, "compile");
+	kl_pieces_compile(&m.pieces);
+	err = take_surface(&m, b, s, at);
+	*out = kl_map_get(&b->built, key);
+	return err;
+}
+
+static int want_all(struct missing *m, struct kl_builder *b, const struct kl_builder_wanted *w)
+{
+	bool other = w->parent && (strcmp(w->parent->digest, w->candidate->digest) ||
+				   strcmp(w->parent->contract_digest, w->candidate->contract_digest));
+	int err;
+
+	/* the longest first */
+	m->candidate = want_surface(m, b, w->candidate);
+	m->parent = other ? want_surface(m, b, w->parent) : NONE;
+	m->oracle = m->baseline = NONE;
+	want_baseline(m, b, w->candidate, w->arch);
+	err = want_oracle(m, b, w->candidate);
+	return err < 0 ? blame_oracle(err, w->candidate) : 0;
+}
+
+int kl_builder_all(struct kl_builder_set *out, struct kl_builder *b, const struct kl_builder_wanted *w)
+{
+	KL_AUTO(missing_release) struct missing m = { .made = NULL };
+	KL_AUTO(kl_freep) char *candidate = surface_key(w->candidate);
+	KL_AUTO(kl_freep) char *parent = w->parent ? surface_key(w->parent) : NULL;
+	KL_AUTO(kl_freep) char *baseline = w->arch ? baseline_key(w->candidate, w->arch) : NULL;
+	int err = want_tools(b, w->candidate), of_parent;
+
+	*out = (struct kl_builder_set){ .candidate = NULL };
+	if (err < 0 || (err = want_all(&m, b, w)) < 0)
+		return err;
+	if (m.pieces.n)
+		kl_progress_step(b->progress, "compile");
+	kl_pieces_compile(&m.pieces);
+	if (baseline)
+		take_baseline(&m, b, w->candidate, w->arch);
+	of_parent = parent ? take_surface(&m, b, w->parent, m.parent) : 0;
+	if ((err = take_oracle(&m, b, w->candidate)) < 0 ||
+	    (err = take_surface(&m, b, w->candidate, m.candidate)) < 0)
+		return err;
+	out->oracle = kl_map_get(&b->oracle, w->candidate->contract_digest);
+	out->candidate = kl_map_get(&b->built, candidate);
+	if (!out->candidate->artefact)	/* nothing will be compared with it */
+		return 0;
+	out->parent = parent ? kl_map_get(&b->built, parent) : NULL;
+	out->baseline = baseline ? kl_map_get(&b->baseline, baseline) : NULL;
+	return of_parent < 0 ? kl_task_result(&m.pieces.task[m.parent]) : 0;
 }

@@ -15,10 +15,11 @@
  * cubin with its launch plan; what comes out is used alike.
  *
  *	kl_builder_platform(&p, b, surface);	needed before: it is part of a verdict's key
- *	kl_builder_surface(&built, b, surface);
- *	built->artefact ? ... : built->class_, built->message
+ *	kl_builder_all(&set, b, &wanted);
+ *	set.candidate->artefact ? ... : set.candidate->class_, set.candidate->message
  *
- * What a language needs of the machine (gcc, nvcc) is looked for when the first surface asks.
+ * What is wanted is compiled at once, each in a directory and jails of its own. What a language needs of the
+ * machine (gcc, nvcc) is looked for when the first surface asks. Oracles outlive the session (gate/objects.h).
  */
 struct kl_built {
 	struct kl_artefact *artefact;	/* NULL: refused */
@@ -36,14 +37,16 @@ struct kl_built_oracle {
 struct kl_builder {
 	const struct kl_jail *jail;	/* borrowed, as all that is asked for */
 	struct kl_progress *progress;
+	struct kl_repo *repo;		/* NULL: nothing outlives the session */
 	const char *dir;		/* private scratch */
 	const char *platform;		/* asked for, or NULL */
 	const char *nvcc_setting;
 	struct kl_platform cpu;		/* id "": not looked for yet */
 	struct kl_nvcc nvcc;		/* nvcc NULL: not looked for yet */
+	char *runtime;			/* the runtime's object; NULL: not made yet */
 	struct kl_map built;		/* surface and contract -> struct kl_built */
 	struct kl_map oracle;		/* contract -> struct kl_built_oracle */
-	struct kl_map baseline;		/* contract -> struct kl_baseline_cuda */
+	struct kl_map baseline;		/* contract and architecture -> struct kl_baseline_cuda */
 };
 
 /** `platform` is checked for its form, and that of the machine for it. */
@@ -59,11 +62,21 @@ int kl_builder_platform(struct kl_platform *out, struct kl_builder *b, const str
 /** Compile and audit, once per surface. A refusal is a result; an error is not kept. Borrowed. */
 int kl_builder_surface(const struct kl_built **out, struct kl_builder *b, const struct kl_surface *s);
 
-/** KL_ECANNOT, whatever is wrong with an oracle: no kernel can be judged by it. Borrowed. */
-int kl_builder_oracle(const struct kl_built_oracle **out, struct kl_builder *b, const struct kl_surface *s);
+/* All that one judgement needs. */
+struct kl_builder_wanted {
+	const struct kl_surface *candidate, *parent;	/* parent NULL: none */
+	const char *arch;	/* cuda: a baseline of ours for it is wanted, too; or NULL */
+};
+struct kl_builder_set {
+	const struct kl_built *candidate, *parent;
+	const struct kl_built_oracle *oracle;		/* of the candidate's contract */
+	const struct kl_baseline_cuda *baseline;	/* NULL: none of ours, or not to be had */
+};
 
-/** The contract's baseline for `arch`, if it is a kernel of ours and can be had; else NULL. Borrowed. */
-const struct kl_baseline_cuda *kl_builder_baseline(struct kl_builder *b, const struct kl_surface *s,
-						   const char *arch);
+/**
+ * KL_ECANNOT, whatever is wrong with an oracle: no kernel can be judged by it. Beside a candidate that was
+ * refused there is no parent and no baseline. Borrowed.
+ */
+int kl_builder_all(struct kl_builder_set *out, struct kl_builder *b, const struct kl_builder_wanted *w);
 
 #endif

@@ -193,6 +193,33 @@ static int audit_objects(struct build *b)
 	return audit_failed(b, err, "the kernel");
 }
 
+char *kl_compile_runtime_path(const struct kl_platform *p)
+{
+	return kl_asprintf("rt/runtime-%s.o", p->march);
+}
+
+static int make_runtime(struct build *b, const char *object)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(b->dir, object);
+
+	return kl_fs_exists(path) ? 0 : compile_one(b, "rt/runtime.c", object, true);
+}
+
+int kl_compile_runtime(const struct kl_jail *j, const struct kl_platform *p, const char *dir)
+{
+	const char *class_ = NULL;
+	KL_AUTO(kl_freep) char *object = kl_compile_runtime_path(p);
+	KL_AUTO(build_release) struct build b = {
+		.platform = p, .dir = dir, .name = "rt",
+		.tool = { .jail = j, .dir = dir, .prefix = "rt/", .class_ = &class_, .log = KL_BUF_INIT },
+	};
+	int err = lay_out_runtime(&b);
+
+	if (!err)
+		err = make_runtime(&b, object);
+	return err == KL_ENO ? kl_error_in(KL_ECANNOT, "the runtime of kernels") : err;
+}
+
 static int link_all(struct build *b, const char *so)
 {
 	static const char *const before[] = {
@@ -202,9 +229,8 @@ static int link_all(struct build *b, const char *so)
 	};
 	static const char *const after[] = { "-lm", "-lc", "-lgcc", NULL };
 	KL_AUTO(kl_strvec_release) struct kl_strvec a = KL_STRVEC_INIT;
-	KL_AUTO(kl_freep) char *rt = kl_asprintf("rt/runtime-%s.o", b->platform->march);
-	KL_AUTO(kl_freep) char *path = kl_fs_join(b->dir, rt);
-	int err = kl_fs_exists(path) ? 0 : compile_one(b, "rt/runtime.c", rt, true);
+	KL_AUTO(kl_freep) char *rt = kl_compile_runtime_path(b->platform);
+	int err = make_runtime(b, rt);
 
 	if (err < 0)
 		return err;
@@ -279,38 +305,63 @@ int kl_compile_surface(struct kl_artefact **out, const char **class_, const stru
 	return 0;
 }
 
-static bool unfilled(const struct kl_file *f)
+/* -- oracles ----------------------------------------------------------------------------------- */
+
+static const struct { const char *name, *prefix, *flags[5]; } arithmetic[] = {
+	[KL_ORACLE_TRUTH] = { "truth", "src-truth/",
+			      { "-O3", "-ffp-contract=off", "-Irt", "-Dkl_real=double", NULL } },
+	[KL_ORACLE_HONEST] = { "honest", "src-honest/",
+			       { "-O3", "-ffp-contract=off", "-Irt", "-Dkl_real=float", NULL } },
+};
+
+const char *kl_oracle_name(enum kl_oracle which)
 {
-	return memmem(f->data, f->len, "KL_ORACLE_TODO", 14) != NULL;
+	return arithmetic[which].name;
+}
+
+int kl_oracle_filled(const struct kl_surface *s)
+{
+	for (size_t i = 0; i < s->noracle; i++)
+		if (memmem(s->oracle[i].data, s->oracle[i].len, "KL_ORACLE_TODO", 14))
+			return kl_error(KL_ECANNOT, "the oracle is not written yet: "
+					"KL_ORACLE_TODO stands in '%s'", s->oracle[i].path);
+	return 0;
 }
 
 int kl_compile_oracle(const struct kl_jail *j, const struct kl_platform *p,
-		      const struct kl_surface *s, const char *dir)
+		      const struct kl_surface *s, enum kl_oracle which, const char *dir)
 {
-	static const struct { const char *name, *prefix, *flags[5]; } kind[] = {
-		{ "truth", "src-truth/", { "-O3", "-ffp-contract=off", "-Irt", "-Dkl_real=double", NULL } },
-		{ "honest", "src-honest/", { "-O3", "-ffp-contract=off", "-Irt", "-Dkl_real=float", NULL } },
+	const char *class_ = NULL;
+	KL_AUTO(kl_freep) char *so = NULL;
+	char digest[KL_DIGEST_HEX];
+	KL_AUTO(build_release) struct build b = {
+		.jail = j, .platform = p, .dir = dir, .name = arithmetic[which].name,
+		.entry = s->contract->oracle_entry, .file = s->oracle, .nfile = s->noracle,
+		.extra = arithmetic[which].flags, .class_ = &class_,
+		.tool = { .jail = j, .dir = dir, .prefix = arithmetic[which].prefix, .class_ = &class_,
+			  .log = KL_BUF_INIT },
 	};
+	int err = kl_oracle_filled(s);
 
-	for (size_t i = 0; i < s->noracle; i++)
-		if (unfilled(&s->oracle[i]))
-			return kl_error(KL_ECANNOT, "the oracle is not written yet: "
-					"KL_ORACLE_TODO stands in '%s'", s->oracle[i].path);
-	for (size_t i = 0; i < KL_ARRAY_SIZE(kind); i++) {
-		const char *class_ = NULL;
-		KL_AUTO(kl_freep) char *so = NULL;
-		char digest[KL_DIGEST_HEX];
-		KL_AUTO(build_release) struct build b = {
-			.jail = j, .platform = p, .dir = dir, .name = kind[i].name,
-			.entry = s->contract->oracle_entry, .file = s->oracle, .nfile = s->noracle,
-			.extra = kind[i].flags, .class_ = &class_,
-			.tool = { .jail = j, .dir = dir, .prefix = kind[i].prefix, .class_ = &class_,
-				  .log = KL_BUF_INIT },
-		};
-		int err = build(&b, &so, digest);
+	if (!err)
+		err = build(&b, &so, digest);
+	return err == KL_ENO ? kl_error_in(KL_EINVALID, "oracle") : err;
+}
 
-		if (err < 0)
-			return err == KL_ENO ? kl_error_in(KL_EINVALID, "oracle") : err;
-	}
-	return 0;
+/* -- what it all depends on --------------------------------------------------------------------- */
+
+static void add_list(struct kl_digest *d, const char *const *list)
+{
+	for (; *list; list++)
+		kl_digest_adds(d, *list);
+	kl_digest_adds(d, "");
+}
+
+void kl_compile_recipe(struct kl_digest *d, const struct kl_platform *p)
+{
+	kl_digest_adds(d, p->compiler);
+	kl_digest_adds(d, p->march);
+	add_list(d, fixed_flags);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(arithmetic); i++)
+		add_list(d, arithmetic[i].flags);
 }

@@ -5,6 +5,7 @@
 #include "gate/facts.h"
 #include "gate/jail.h"
 #include "gate/surface.h"
+#include "text/digest.h"
 
 /*
  * compile - sources to a shared object, in the compile jail, and the audit of
@@ -50,12 +51,30 @@ KL_DEFINE_CLEANUP(struct kl_artefact *, kl_artefact_free)
 int kl_compile_surface(struct kl_artefact **out, const char **class_, const struct kl_jail *j,
 		       const struct kl_platform *p, const struct kl_surface *s, const char *dir);
 
-/**
- * The oracle twice: `dir`/truth.so (double) and `dir`/honest.so (float), both without
- * contraction. KL_ECANNOT while KL_ORACLE_TODO stands in it; KL_EINVALID:
- * it does not compile, or the audit refuses it.
+/*
+ * An oracle is compiled twice, to `dir`/truth.so with kl_real as double and to `dir`/honest.so as float, both
+ * without contraction.
  */
+enum kl_oracle { KL_ORACLE_TRUTH, KL_ORACLE_HONEST };
+/** "truth", "honest" */
+const char *kl_oracle_name(enum kl_oracle which);
+
+/** One of them. KL_ECANNOT while KL_ORACLE_TODO stands in it; KL_EINVALID: it does not compile, or the audit
+ * refuses it. */
 int kl_compile_oracle(const struct kl_jail *j, const struct kl_platform *p,
-		      const struct kl_surface *s, const char *dir);
+		      const struct kl_surface *s, enum kl_oracle which, const char *dir);
+/** KL_ECANNOT: somebody has yet to write it. */
+int kl_oracle_filled(const struct kl_surface *s);
+
+/**
+ * The runtime that everything here is linked with, as `dir`/rt/runtime-<march>.o; made where it is needed and
+ * not there. Who compiles in several directories makes it once and copies it into each.
+ */
+int kl_compile_runtime(const struct kl_jail *j, const struct kl_platform *p, const char *dir);
+/** "rt/runtime-<march>.o"; the caller's. */
+char *kl_compile_runtime_path(const struct kl_platform *p);
+
+/** All that what comes out of this machine's compiler depends on and no contract says: part of a key. */
+void kl_compile_recipe(struct kl_digest *d, const struct kl_platform *p);
 
 #endif

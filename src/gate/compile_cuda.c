@@ -311,36 +311,35 @@ int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct 
 	return 0;
 }
 
-static bool unfilled(const struct kl_file *f)
-{
-	return memmem(f->data, f->len, "KL_ORACLE_TODO", 14) != NULL;
-}
+/* -- oracles --------------------------------------------------------------------------------- */
+
+static const struct { const char *prefix, *flags[4]; } arithmetic[] = {
+	[KL_ORACLE_TRUTH] = { "src-truth/", { "-fmad=false", "-Irt", "-Dkl_real=double", NULL } },
+	[KL_ORACLE_HONEST] = { "src-honest/", { "-fmad=false", "-Irt", "-Dkl_real=float", NULL } },
+};
 
 int kl_compile_cuda_oracle(const struct kl_jail *j, const struct kl_nvcc *n, const struct kl_surface *s,
-			   const struct kl_launch *l, const char *dir)
+			   const struct kl_launch *l, enum kl_oracle which, const char *dir)
 {
-	static const struct { const char *name, *prefix, *flags[4]; } kind[] = {
-		{ "truth", "src-truth/", { "-fmad=false", "-Irt", "-Dkl_real=double", NULL } },
-		{ "honest", "src-honest/", { "-fmad=false", "-Irt", "-Dkl_real=float", NULL } },
+	const char *class_ = NULL;
+	KL_AUTO(build_release) struct build b = {
+		.nvcc = n, .dir = dir, .name = kl_oracle_name(which), .file = s->oracle, .nfile = s->noracle,
+		.launch = l, .extra = arithmetic[which].flags, .class_ = &class_, .text = KL_BUF_INIT,
+		.verbose = KL_BUF_INIT, .wish = { .text = KL_BUF_INIT },
+		.tool = { .jail = j, .dir = dir, .prefix = arithmetic[which].prefix, .readable = n->readable,
+			  .limit_ms = NVCC_MS, .class_ = &class_, .log = KL_BUF_INIT },
 	};
+	int err = kl_oracle_filled(s);
 
-	for (size_t i = 0; i < s->noracle; i++)
-		if (unfilled(&s->oracle[i]))
-			return kl_error(KL_ECANNOT, "the oracle is not written yet: "
-					"KL_ORACLE_TODO stands in '%s'", s->oracle[i].path);
-	for (size_t i = 0; i < KL_ARRAY_SIZE(kind); i++) {
-		const char *class_ = NULL;
-		KL_AUTO(build_release) struct build b = {
-			.nvcc = n, .dir = dir, .name = kind[i].name, .file = s->oracle, .nfile = s->noracle,
-			.launch = l, .extra = kind[i].flags, .class_ = &class_, .text = KL_BUF_INIT,
-			.verbose = KL_BUF_INIT, .wish = { .text = KL_BUF_INIT },
-			.tool = { .jail = j, .dir = dir, .prefix = kind[i].prefix, .readable = n->readable,
-				  .limit_ms = NVCC_MS, .class_ = &class_, .log = KL_BUF_INIT },
-		};
-		int err = build(&b, s->contract);
+	if (!err)
+		err = build(&b, s->contract);
+	return err == KL_ENO ? kl_error_in(KL_EINVALID, "oracle") : err;
+}
 
-		if (err < 0)
-			return err == KL_ENO ? kl_error_in(KL_EINVALID, "oracle") : err;
-	}
-	return 0;
+void kl_compile_cuda_recipe(struct kl_digest *d, const struct kl_nvcc *n)
+{
+	kl_digest_adds(d, n->version);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(arithmetic); i++)
+		for (const char *const *f = arithmetic[i].flags; *f; f++)
+			kl_digest_adds(d, *f);
 }

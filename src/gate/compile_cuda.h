@@ -24,12 +24,11 @@ int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct 
 		    const struct kl_nvcc *n, const struct kl_surface *s, const struct kl_launch *l,
 		    const char *dir);
 
-/**
- * The oracle twice: `dir`/truth.cubin (double) and `dir`/honest.cubin (float), without contraction.
- * KL_ECANNOT while KL_ORACLE_TODO stands in it; KL_EINVALID: it does not compile, or the audit
- * refuses it.
- */
+/** As kl_compile_oracle(): `dir`/truth.cubin, or `dir`/honest.cubin. */
 int kl_compile_cuda_oracle(const struct kl_jail *j, const struct kl_nvcc *n, const struct kl_surface *s,
-			   const struct kl_launch *l, const char *dir);
+			   const struct kl_launch *l, enum kl_oracle which, const char *dir);
+
+/** As kl_compile_recipe(), of nvcc. */
+void kl_compile_cuda_recipe(struct kl_digest *d, const struct kl_nvcc *n);
 
 #endif

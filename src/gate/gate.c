@@ -73,7 +73,7 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 	if (err < 0)
 		return err;
 	g->builder = (struct kl_builder){
-		.jail = &g->jail, .progress = o->progress, .dir = g->dir,
+		.jail = &g->jail, .progress = o->progress, .repo = repo, .dir = g->dir,
 		.platform = setting(g, o->platform, "klineage.platform"),
 		.nvcc_setting = setting(g, NULL, "klineage.nvcc"),
 	};
@@ -116,6 +116,7 @@ struct task {
 	struct kl_platform platform;
 	const struct kl_built *candidate, *parent;	/* parent NULL: none */
 	const struct kl_built_oracle *oracle;
+	const struct kl_baseline_cuda *baseline;	/* NULL: none of ours */
 };
 
 static const json_t *plan_of(const struct kl_launch *l)
@@ -153,12 +154,10 @@ static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s,
 		.seed = g->o.seed,
 		.profile_max_ms = g->o.profile_ms ? g->o.profile_ms : PROFILE_MS,
 	};
-	const struct kl_baseline_cuda *base =
-		spec.profile && spec.arch ? kl_builder_baseline(&g->builder, s, spec.arch) : NULL;
 
-	if (base) {
-		spec.baseline_cubin = base->cubin;
-		spec.baseline_plan = base->plan;
+	if (t->baseline) {
+		spec.baseline_cubin = t->baseline->cubin;
+		spec.baseline_plan = t->baseline->plan;
 	}
 	return kl_job_write(job, &spec);
 }
@@ -273,16 +272,23 @@ static bool same_code(const struct kl_built *a, const struct kl_built *b)
 	       !strcmp(a->artefact->facts.code_digest, b->artefact->facts.code_digest);
 }
 
-/* Oracle, candidate, parent. Without a candidate's artefact the verdict is there. */
+/* All that is compiled. Without a candidate's artefact the verdict is there. */
 static int build(struct task *t, struct kl_verdict *v, struct kl_gate *g, const struct kl_surface *s,
 		 const struct kl_surface *parent)
 {
-	int err = kl_builder_oracle(&t->oracle, &g->builder, s);
+	const struct kl_builder_wanted wanted = {
+		.candidate = s, .parent = g->o.fast ? NULL : parent,
+		.arch = g->o.no_profile || !kl_contract_is_cuda(s->contract) ? NULL : t->platform.march,
+	};
+	struct kl_builder_set set;
+	int err = kl_builder_all(&set, &g->builder, &wanted);
 
-	if (!err)
-		err = kl_builder_surface(&t->candidate, &g->builder, s);
 	if (err < 0)
 		return err;
+	t->oracle = set.oracle;
+	t->candidate = set.candidate;
+	t->parent = set.parent;
+	t->baseline = set.baseline;
 	if (!t->candidate->artefact) {
 		kl_verdict_set(v, "fail", t->candidate->class_, t->candidate->message);
 		return 0;
@@ -290,7 +296,7 @@ static int build(struct task *t, struct kl_verdict *v, struct kl_gate *g, const 
 	kl_verdict_facts(v, &t->candidate->artefact->facts);
 	if (t->candidate->artefact->statics)
 		kl_json_set(v->event, "static", json_incref(t->candidate->artefact->statics));
-	return parent && !g->o.fast ? kl_builder_surface(&t->parent, &g->builder, parent) : 0;
+	return 0;
 }
 
 /* Everything that needs a compiler or a worker; fills v and its event. */

@@ -16,20 +16,35 @@ int kl_tool_put(const char *dir, const char *sub, const char *path, const void *
 	return err ? err : kl_fs_put(to, data, len, 0644);
 }
 
-int kl_tool_put_runtime(const char *dir, const char *name)
+static int read_runtime(struct kl_buf *out, const char *name)
 {
 	KL_AUTO(kl_freep) char *rel = kl_fs_join("templates/runtime", name);
-	KL_AUTO(kl_freep) char *there = kl_asprintf("%s/rt/%s", dir, name);
 	KL_AUTO(kl_freep) char *path = NULL;
+	int err = kl_fs_share(&path, rel);
+
+	return err ? err : kl_fs_read(out, path, 1 << 20);
+}
+
+int kl_tool_put_runtime(const char *dir, const char *name)
+{
+	KL_AUTO(kl_freep) char *there = kl_asprintf("%s/rt/%s", dir, name);
 	KL_AUTO(kl_buf_release) struct kl_buf data = KL_BUF_INIT;
 	int err;
 
 	if (kl_fs_exists(there))
 		return 0;
-	err = kl_fs_share(&path, rel);
-	if (!err)
-		err = kl_fs_read(&data, path, 1 << 20);
+	err = read_runtime(&data, name);
 	return err ? err : kl_tool_put(dir, "rt", name, data.ptr, data.len);
+}
+
+int kl_tool_digest_runtime(struct kl_digest *d, const char *name)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf data = KL_BUF_INIT;
+	int err = read_runtime(&data, name);
+
+	if (!err)
+		kl_digest_add(d, data.ptr, data.len);
+	return err;
 }
 
 /* "a.cu(3): error: x" is "a.cu:3: error: x" */

@@ -4,6 +4,7 @@
 
 #include "base/vec.h"
 #include "gate/jail.h"
+#include "text/digest.h"
 
 /*
  * tool - run a compiler, assembler or disassembler on hostile files in the compile jail, and say
@@ -41,5 +42,7 @@ int kl_tool_run(struct kl_tool *t, const struct kl_strvec *argv, struct kl_buf *
 int kl_tool_put(const char *dir, const char *sub, const char *path, const void *data, size_t len);
 /** A file of templates/runtime as `dir`/rt/`name`, unless it is there. */
 int kl_tool_put_runtime(const char *dir, const char *name);
+/** Its bytes into a digest. */
+int kl_tool_digest_runtime(struct kl_digest *d, const char *name);
 
 #endif

@@ -19,6 +19,7 @@
 #include "base/proc.h"
 #include "base/rng.h"
 #include "base/stats.h"
+#include "base/tasks.h"
 #include "base/vec.h"
 
 static void error_context_and_hints(void **state)
@@ -338,6 +339,84 @@ static void par_copies_and_compares(void **state)
 	assert_true(kl_par_same(a, b, n - 1));
 }
 
+static int one_task(void *ctx)
+{
+	int *n = ctx, was = *n;
+
+	*n += 100;
+	if (was % 3 == 0)
+		return kl_error_hint(kl_error(KL_ENO, "task %d", was), "try %d", was);
+	if (was % 3 == 1)
+		kl_error(KL_EIO, "not the end of it");
+	return 0;
+}
+
+/* Errors made in other threads are there when they are asked for, each task's own. */
+static void tasks_keep_their_errors(void **state)
+{
+	struct kl_task t[7] = { { .run = NULL } };
+	int n[7];
+
+	for (int i = 0; i < 7; i++) {
+		n[i] = i;
+		t[i] = (struct kl_task){ .run = one_task, .ctx = &n[i] };
+	}
+	kl_tasks_run(t, 7);
+	for (int i = 6; i >= 0; i--) {
+		char want[20], hint[20];
+
+		assert_int_equal(n[i], i + 100);
+		if (i % 3) {
+			assert_int_equal(kl_task_result(&t[i]), 0);
+			continue;
+		}
+		snprintf(want, sizeof(want), "task %d", i);
+		snprintf(hint, sizeof(hint), "try %d", i);
+		assert_int_equal(kl_task_result(&t[i]), KL_ENO);
+		assert_string_equal(kl_error_last(), want);
+		assert_string_equal(kl_error_hints(), hint);
+	}
+	kl_tasks_release(t, 7);
+	kl_tasks_run(t, 0);
+}
+
+/* A program that does not read what it is given, in several threads, and then in this one. */
+static int deaf(void *ctx)
+{
+	static const char *const argv[] = { "true", NULL };
+	static char much[1 << 20];
+	struct kl_proc_opts o = { .argv = argv, .in = much, .in_len = sizeof(much), .timeout_ms = 20000 };
+	struct kl_proc_result res;
+
+	for (int i = 0; i < 20; i++) {
+		int err = kl_proc_run(&res, &o);
+
+		if (err < 0 || res.exit != 0)
+			return kl_error(KL_EIO, "%d %d", err, res.exit);
+	}
+	return 0;
+}
+
+static void proc_runs_in_threads(void **state)
+{
+	struct kl_task t[4];
+	struct sigaction before, after;
+	sigset_t mask;
+
+	sigaction(SIGPIPE, NULL, &before);
+	for (int i = 0; i < 4; i++)
+		t[i] = (struct kl_task){ .run = deaf };
+	kl_tasks_run(t, 4);
+	for (int i = 0; i < 4; i++)
+		assert_ok(kl_task_result(&t[i]));
+	kl_tasks_release(t, 4);
+	assert_ok(deaf(NULL));
+	sigaction(SIGPIPE, NULL, &after);
+	assert_ptr_equal(before.sa_handler, after.sa_handler);
+	pthread_sigmask(SIG_BLOCK, NULL, &mask);
+	assert_false(sigismember(&mask, SIGPIPE));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +434,8 @@ int main(void)
 		cmocka_unit_test(stats_interval_covers),
 		cmocka_unit_test(par_does_each_piece_once),
 		cmocka_unit_test(par_copies_and_compares),
+		cmocka_unit_test(tasks_keep_their_errors),
+		cmocka_unit_test(proc_runs_in_threads),
 	};
 
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);

@@ -175,6 +175,14 @@ static void test_levels(void **state)
 	kernel.jail = best;
 }
 
+static int compile_oracle(void)
+{
+	int err = kl_compile_oracle(&kernel.jail, &kernel.platform, &kernel.surface, KL_ORACLE_TRUTH, kernel.dir);
+
+	return err ? err : kl_compile_oracle(&kernel.jail, &kernel.platform, &kernel.surface,
+					     KL_ORACLE_HONEST, kernel.dir);
+}
+
 static void test_oracle(void **state)
 {
 	static const char source[] =
@@ -185,7 +193,7 @@ static void test_oracle(void **state)
 
 	kernel_file(&kernel.oracle[0], "oracle.c", source);
 	kernel.surface.noracle = 1;
-	assert_ok(kl_compile_oracle(&kernel.jail, &kernel.platform, &kernel.surface, kernel.dir));
+	assert_ok(compile_oracle());
 	for (int i = 0; i < 2; i++) {
 		KL_AUTO(kl_freep) char *so = kl_fs_join(kernel.dir, name[i]);
 		void *h = dlopen(so, RTLD_NOW | RTLD_LOCAL), *f;
@@ -204,15 +212,12 @@ static void test_oracle(void **state)
 		dlclose(h);
 	}
 	kernel_file(&kernel.oracle[0], "oracle.c", "/* KL_ORACLE_TODO */\n");
-	assert_error(KL_ECANNOT, "not written yet",
-		     kl_compile_oracle(&kernel.jail, &kernel.platform, &kernel.surface, kernel.dir));
+	assert_error(KL_ECANNOT, "not written yet", compile_oracle());
 	kernel_file(&kernel.oracle[0], "oracle.c", "double oracle(void) { return x; }\n");
-	assert_error(KL_EINVALID, "oracle.c:1:",
-		     kl_compile_oracle(&kernel.jail, &kernel.platform, &kernel.surface, kernel.dir));
+	assert_error(KL_EINVALID, "oracle.c:1:", compile_oracle());
 	kernel_file(&kernel.oracle[0], "oracle.c",
 		    "int system(const char *);\nint oracle(void) { return system(\"id\"); }\n");
-	assert_error(KL_EINVALID, "system",
-		     kl_compile_oracle(&kernel.jail, &kernel.platform, &kernel.surface, kernel.dir));
+	assert_error(KL_EINVALID, "system", compile_oracle());
 }
 
 /* ---- the allocator ---- */

@@ -189,6 +189,15 @@ static void test_launch(void **state)
 		 "launch:\n  - {kernel: k, grid: [4], block: [256], args: [x, y, {i32: 3}, {map: t}, {f64: 2.5}]}\n", NULL);
 }
 
+static int compile_oracle(const struct kl_launch *l)
+{
+	int err = kl_compile_cuda_oracle(&kernel.jail, &kernel.nvcc, &kernel.surface, l, KL_ORACLE_TRUTH,
+					 kernel.dir);
+
+	return err ? err : kl_compile_cuda_oracle(&kernel.jail, &kernel.nvcc, &kernel.surface, l,
+						  KL_ORACLE_HONEST, kernel.dir);
+}
+
 static void test_oracle(void **state)
 {
 	KL_AUTO(kl_launch_freep) struct kl_launch *l = NULL;
@@ -204,14 +213,12 @@ static void test_oracle(void **state)
 		  "launch:\n  - {kernel: oracle, grid: [\"cdiv(n, 256)\"], block: [256], args: [x, y]}\n");
 	kernel.surface.noracle = kernel.surface.nfile = 2;
 	assert_ok(kl_launch_read(&l, &kernel.surface, true));
-	assert_ok(kl_compile_cuda_oracle(&kernel.jail, &kernel.nvcc, &kernel.surface, l, kernel.dir));
+	assert_ok(compile_oracle(l));
 	assert_true(kl_fs_exists(truth) && kl_fs_exists(honest));
 	cuda_file(&kernel.oracle[0], "oracle.cu", "/* KL_ORACLE_TODO */\n");
-	assert_error(KL_ECANNOT, "'oracle.cu'",
-		     kl_compile_cuda_oracle(&kernel.jail, &kernel.nvcc, &kernel.surface, l, kernel.dir));
+	assert_error(KL_ECANNOT, "'oracle.cu'", compile_oracle(l));
 	cuda_file(&kernel.oracle[0], "oracle.cu", "#include \"kl_oracle.cuh\"\nKL_ORACLE oracle(kl_real *x) {}\n");
-	assert_error(KL_EINVALID, "oracle: kernel 'oracle' takes 1 arguments",
-		     kl_compile_cuda_oracle(&kernel.jail, &kernel.nvcc, &kernel.surface, l, kernel.dir));
+	assert_error(KL_EINVALID, "oracle: kernel 'oracle' takes 1 arguments", compile_oracle(l));
 }
 
 /* A cubin made elsewhere: judged by its machine code, which needs nvdisasm. */

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a session compiles: at once, each in its own directory, and oracles once for all sessions of a clone.
+ */
+#include "scratch.h"
+
+#include <sys/stat.h>
+
+#include "gate/build.h"
+#include "gate/objects.h"
+
+static const char contract_text[] =
+	"klineage: 1\nworkload: twice\ncase: {op: scale, dims: {n: 1000}}\n"
+	"surface: {language: c, sources: [k.c], entry: k, flags: [-O1]}\n"
+	"args:\n  - {name: n, kind: dim}\n"
+	"  - {name: x, kind: in, dtype: f32, shape: [n], fill: normal}\n"
+	"  - {name: y, kind: out, dtype: f32, shape: [n]}\n"
+	"cases: [{dims: {n: 1000}, weight: 1}]\n"
+	"oracle: {language: c, sources: [oracle.c], entry: oracle}\n"
+	"accept: {rule: noise, max: 4, rms: 2}\n";
+static const char oracle_text[] =
+	"#include <stdint.h>\n#include \"kl_oracle.h\"\n"
+	"void oracle(int64_t n, const kl_real *x, kl_real *y)\n"
+	"{\n\tfor (int64_t i = 0; i < n; i++)\n\t\ty[i] = 2 * x[i];\n}\n";
+static const char kernel_text[] =
+	"#include <stdint.h>\nvoid k(int64_t n, const float *x, float *y)\n"
+	"{\n\tfor (int64_t i = 0; i < n; i++)\n\t\ty[i] = x[i] + x[i];\n}\n";
+
+/* One session over a directory of sources. */
+struct session {
+	struct kl_jail jail;
+	struct kl_builder b;
+	char *scratch;
+	struct kl_surface *candidate, *parent;
+};
+
+static void put(const char *dir, const char *name, const char *text)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, name);
+
+	assert_ok(kl_fs_put(path, text, strlen(text), 0644));
+}
+
+static void put_all(const char *dir)
+{
+	put(dir, "klineage.yaml", contract_text);
+	put(dir, "oracle.c", oracle_text);
+	put(dir, "k.c", kernel_text);
+}
+
+static void session_open(struct session *s, struct kl_repo *repo, const char *dir, enum kl_jail_level level)
+{
+	static const char other[] =
+		"#include <stdint.h>\nvoid k(int64_t n, const float *x, float *y)\n"
+		"{\n\tfor (int64_t i = 0; i < n; i++)\n\t\ty[i] = 2 * x[i];\n}\n";
+	const struct kl_file edit = { .path = (char *)"k.c", .mode = 0100644, .data = (char *)other,
+				      .len = sizeof(other) - 1 };
+
+	*s = (struct session){ .scratch = NULL };
+	assert_ok(kl_jail_open(&s->jail, level));
+	assert_ok(kl_fs_tempdir(&s->scratch, "kl-build"));
+	s->b = (struct kl_builder){ .jail = &s->jail, .repo = repo, .dir = s->scratch };
+	assert_ok(kl_builder_open(&s->b));
+	assert_ok(kl_surface_from_dir(&s->candidate, dir, ""));
+	assert_ok(kl_surface_with(&s->parent, s->candidate, &edit, 1));
+}
+
+static void session_close(struct session *s)
+{
+	kl_builder_release(&s->b);
+	kl_surface_free(s->candidate);
+	kl_surface_free(s->parent);
+	kl_fs_tempdir_cleanup(&s->scratch);
+}
+
+static int all(struct kl_builder_set *set, struct session *s)
+{
+	const struct kl_builder_wanted w = { .candidate = s->candidate, .parent = s->parent };
+
+	return kl_builder_all(set, &s->b, &w);
+}
+
+/* How many compilers ran on oracles and on the runtime, by what they left. */
+static int compiled(const struct session *s)
+{
+	KL_AUTO(kl_freep) char *n = sh_text(s->scratch, "find . -name src-truth -o -name src-honest "
+					    "-o -path '*/runtime/rt/runtime.c' | wc -l");
+
+	return atoi(n);
+}
+
+static char *bytes(const char *path)
+{
+	return sh_text("/", "sha256sum <'%s'", path);
+}
+
+static void one_judgement_is_compiled_at_once(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_dir("at-once");
+
+	put_all(dir);
+	for (int level = KL_JAIL_BWRAP; level <= KL_JAIL_NONE; level++) {
+		KL_AUTO(session_close) struct session s = { .scratch = NULL };
+		struct kl_builder_set set, again;
+		const struct kl_built *alone;
+		struct kl_jail probe;
+
+		if (kl_jail_open(&probe, (enum kl_jail_level)level) < 0) {
+			print_message("SKIPPED: %s\n", kl_error_last());
+			continue;
+		}
+		session_open(&s, NULL, dir, (enum kl_jail_level)level);
+		assert_ok(all(&set, &s));
+		assert_non_null(set.candidate->artefact);
+		assert_non_null(set.parent->artefact);
+		assert_string_not_equal(set.candidate->artefact->digest, "");
+		assert_true(kl_fs_exists(set.candidate->artefact->so) && kl_fs_exists(set.parent->artefact->so));
+		assert_true(kl_fs_exists(set.oracle->truth) && kl_fs_exists(set.oracle->honest));
+		assert_null(set.baseline);
+		/* what is there stays */
+		assert_ok(all(&again, &s));
+		assert_memory_equal(&set, &again, sizeof(set));
+		assert_ok(kl_builder_surface(&alone, &s.b, s.parent));
+		assert_ptr_equal(alone, set.parent);
+		assert_int_equal(compiled(&s), 3);
+	}
+}
+
+/* Alone and at once, with and without a runtime made beforehand: the same bytes. */
+static void order_does_not_matter(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_dir("order");
+	KL_AUTO(session_close) struct session s = { .scratch = NULL }, t = { .scratch = NULL };
+	struct kl_builder_set set;
+	const struct kl_built *alone;
+
+	put_all(dir);
+	session_open(&s, NULL, dir, KL_JAIL_AUTO);
+	session_open(&t, NULL, dir, KL_JAIL_AUTO);
+	assert_ok(all(&set, &s));
+	assert_ok(kl_builder_surface(&alone, &t.b, t.candidate));
+	assert_string_equal(alone->artefact->digest, set.candidate->artefact->digest);
+	assert_int_equal(compiled(&t), 1);
+}
+
+static void refusals_and_errors_keep_their_order(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_dir("refused");
+	struct kl_builder_set set;
+
+	put_all(dir);
+	put(dir, "k.c", "this is no C\n");
+	{
+		KL_AUTO(session_close) struct session s = { .scratch = NULL };
+
+		session_open(&s, NULL, dir, KL_JAIL_AUTO);
+		assert_ok(all(&set, &s));
+		assert_null(set.candidate->artefact);
+		assert_string_equal(set.candidate->class_, "compile");
+		assert_contains(set.candidate->message, "k.c:1:");
+		assert_null(set.parent);
+	}
+	/* without an oracle nothing can be said of any candidate */
+	put(dir, "oracle.c", "also no C\n");
+	{
+		KL_AUTO(session_close) struct session s = { .scratch = NULL };
+
+		session_open(&s, NULL, dir, KL_JAIL_AUTO);
+		assert_error(KL_ECANNOT, "oracle of 'twice': oracle: oracle.c:1:", all(&set, &s));
+		/* an error is not kept: it is asked again */
+		assert_error(KL_ECANNOT, "oracle of 'twice': oracle: oracle.c:1:", all(&set, &s));
+	}
+	put(dir, "oracle.c", "/* KL_ORACLE_TODO */\n");
+	{
+		KL_AUTO(session_close) struct session s = { .scratch = NULL };
+
+		session_open(&s, NULL, dir, KL_JAIL_AUTO);
+		assert_error(KL_ECANNOT, "not written yet", all(&set, &s));
+	}
+}
+
+/* ---- from session to session ---- */
+
+#define OBJECTS ".git/klineage/cache/objects"
+
+static void the_next_session_has_the_oracle(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("next");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	KL_AUTO(session_close) struct session s = { .scratch = NULL }, t = { .scratch = NULL },
+					      u = { .scratch = NULL };
+	KL_AUTO(kl_freep) char *first = NULL, *second = NULL, *third = NULL;
+	struct kl_builder_set set;
+
+	put_all(dir);
+	assert_ok(kl_repo_open_at(&repo, dir));
+	session_open(&s, repo, dir, KL_JAIL_AUTO);
+	assert_ok(all(&set, &s));
+	assert_int_equal(compiled(&s), 3);
+	first = bytes(set.oracle->truth);
+	assert_sh("3", dir, "find " OBJECTS " -type f | wc -l");
+	session_open(&t, repo, dir, KL_JAIL_AUTO);
+	assert_ok(all(&set, &t));
+	assert_int_equal(compiled(&t), 0);
+	second = bytes(set.oracle->truth);
+	assert_string_equal(first, second);
+	assert_non_null(set.candidate->artefact);
+	/* another oracle is another object, and the old one is not touched */
+	sh(dir, "sed -i 's/2 \\* x/3 * x/' oracle.c");
+	session_open(&u, repo, dir, KL_JAIL_AUTO);
+	assert_ok(all(&set, &u));
+	assert_int_equal(compiled(&u), 2);
+	third = bytes(set.oracle->truth);
+	assert_string_not_equal(first, third);
+	assert_sh("5", dir, "find " OBJECTS " -type f | wc -l");
+	sh(dir, "git fsck --strict");
+}
+
+/* Whatever is wrong with an entry, it is compiled again and put in its place. */
+static void an_entry_that_is_not_ours_is_none(void **state)
+{
+	static const char *const harm[] = {
+		": >\"$f\"", "printf x | dd of=\"$f\" bs=1 seek=2000 conv=notrunc 2>/dev/null",
+		"head -c 900 \"$f\" >x && mv x \"$f\"", "chmod g+w \"$f\"", "chmod o+w \"$f\"",
+		"mv \"$f\" \"$f.x\" && ln -s \"$f.x\" \"$f\"", "cp \"$g\" \"$f\"", "rm \"$f\" && mkfifo \"$f\"",
+	};
+	KL_AUTO(kl_freep) char *dir = scratch_repo("harm");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	struct kl_builder_set set;
+
+	put_all(dir);
+	assert_ok(kl_repo_open_at(&repo, dir));
+	for (size_t i = 0; i < KL_ARRAY_SIZE(harm); i++) {
+		for (int turn = 0; turn < 2; turn++) {
+			KL_AUTO(session_close) struct session s = { .scratch = NULL };
+
+			session_open(&s, repo, dir, KL_JAIL_AUTO);
+			assert_ok(all(&set, &s));
+			if (compiled(&s) != (turn ? 1 : 3))
+				fail_msg("%s: %d compiled", harm[i], compiled(&s));
+			if (!turn)
+				sh(dir, "set -- $(find $PWD/" OBJECTS " -type f); f=$1 g=$2; %s", harm[i]);
+		}
+		sh(dir, "rm -rf " OBJECTS);
+	}
+}
+
+/* Root's clone used by root alone: what another user left there is not run. */
+static void anothers_entry_is_none(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("owner"), *path = kl_asprintf("%s/x", dir);
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	char hex[KL_DIGEST_HEX];
+
+	if (geteuid() != 0)
+		skip();
+	assert_ok(kl_repo_open_at(&repo, dir));
+	kl_digest_hex(hex, "key", 3);
+	put(dir, "o", "object");
+	sh(dir, "cp o x");
+	kl_objects_put(repo, hex, path);
+	sh(dir, "rm x");
+	assert_ok(kl_objects_get(repo, hex, path));
+	assert_sh("object", dir, "cat x");
+	sh(dir, "chown 65534 $(find " OBJECTS " -type f)");
+	assert_int_equal(kl_objects_get(repo, hex, path), KL_ENOTFOUND);
+}
+
+/* A clone that cannot be written to is slower, no more. */
+static void what_cannot_be_kept_is_no_error(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("full");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	KL_AUTO(session_close) struct session s = { .scratch = NULL };
+	struct kl_builder_set set;
+
+	put_all(dir);
+	assert_ok(kl_repo_open_at(&repo, dir));
+	sh(dir, "mkdir -p .git/klineage && : >.git/klineage/cache");
+	session_open(&s, repo, dir, KL_JAIL_AUTO);
+	assert_ok(all(&set, &s));
+	assert_non_null(set.candidate->artefact);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_judgement_is_compiled_at_once),
+		cmocka_unit_test(order_does_not_matter),
+		cmocka_unit_test(refusals_and_errors_keep_their_order),
+		cmocka_unit_test(the_next_session_has_the_oracle),
+		cmocka_unit_test(an_entry_that_is_not_ours_is_none),
+		cmocka_unit_test(anothers_entry_is_none),
+		cmocka_unit_test(what_cannot_be_kept_is_no_error),
+	};
+
+	return cmocka_run_group_tests_name("gate build", tests, scratch_setup, scratch_teardown);
+}
