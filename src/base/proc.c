@@ -213,8 +213,8 @@ static void drain(struct run *r, struct stream *s)
 }
 
 /*
- * A program may not read its input. The signal for that is this thread's alone: kept from it here, and what came
- * of it taken back, so that neither the caller's own handling of it nor another thread's is touched.
+ * A program may not read its input. The signal for that is this thread's alone: kept from it here, and what
+ * came of it taken back, so that neither the caller's own handling of it nor another thread's is touched.
  */
 struct no_pipe_signal {
 	sigset_t pipe, before;

@@ -18,8 +18,9 @@
  *	kl_builder_all(&set, b, &wanted);
  *	set.candidate->artefact ? ... : set.candidate->class_, set.candidate->message
  *
- * What is wanted is compiled at once, each in a directory and jails of its own. What a language needs of the
- * machine (gcc, nvcc) is looked for when the first surface asks. Oracles outlive the session (gate/objects.h).
+ * What is wanted is compiled at once, each in a directory and jails of its own. What a language needs of
+ * the machine (gcc, nvcc) is looked for when the first surface asks. Oracles outlive the session
+ * (gate/objects.h).
  */
 struct kl_built {
 	struct kl_artefact *artefact;	/* NULL: refused */
