@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prices: exact, from files and configuration, and what is refused. */
+#include "chat/money.h"
+#include "chat/price.h"
+#include "scratch.h"
+
+#define MODEL(name, more)						\
+	"  " name ":\n"							\
+	"    {input: \"3\", output: \"15\", cache_read: \"0.30\", cache_write_5m: \"3.75\",\n" \
+	"     cache_write_1h: \"6\", date: 2026-11-20, source: here" more "}\n"
+#define HEAD "unit: usd-per-mtok\nmodels:\n"
+
+static void money_is_exact(void **state)
+{
+	static const struct { const char *text; int64_t nano; } good[] = {
+		{ "0", 0 }, { "40", 40 * KL_DOLLAR }, { "0.25", KL_DOLLAR / 4 }, { "0.000000001", 1 },
+		{ "10.10", 10100000000 }, { "1000000", KL_MONEY_MAX }, { "007", 7 * KL_DOLLAR },
+	};
+	static const char *const bad[] = {
+		"", ".", "1.", ".5", "-1", "+1", " 1", "1 ", "1e3", "0x10", "1,5", "1.0000000001",
+		"1000000.000000001", "99999999999999999999", "nan", "inf", "$1", "1.2.3",
+	};
+	int64_t n = -1;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(good); i++) {
+		assert_true(kl_money_parse(&n, good[i].text));
+		assert_int_equal(n, good[i].nano);
+	}
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
+		if (kl_money_parse(&n, bad[i]))
+			fail_msg("taken for money: '%s'", bad[i]);
+}
+
+static void money_is_never_shown_as_less(void **state)
+{
+	static const struct { int64_t nano; const char *text; } t[] = {
+		{ 0, "$0.0000" }, { 1, "$0.0001" }, { 100000, "$0.0001" }, { 100001, "$0.0002" },
+		{ 12345600000, "$12.3456" }, { -1, "-$0.0001" },
+		{ INT64_MIN, "-$9223372036.8548" }, { INT64_MAX, "$9223372036.8548" },
+	};
+	char text[KL_MONEY_TEXT];
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {
+		kl_money_text(text, t[i].nano);
+		assert_string_equal(text, t[i].text);
+	}
+}
+
+/* --- files -------------------------------------------------------------------- */
+
+struct fixture {
+	char *dir, *file;
+	struct kl_repo *r;
+};
+
+static void fixture_release(struct fixture *f)
+{
+	kl_repo_free(f->r);
+	free(f->file);
+	free(f->dir);
+}
+
+static struct fixture fixture(const char *name, const char *prices)
+{
+	struct fixture f = { .dir = scratch_repo(name) };
+
+	f.file = kl_fs_join(f.dir, "prices.yaml");
+	assert_ok(kl_fs_put(f.file, prices, strlen(prices), 0644));
+	sh(f.dir, "git config klineage.chat.prices '%s'", f.file);
+	assert_ok(kl_repo_open_at(&f.r, f.dir));
+	return f;
+}
+
+#define FIXTURE(name, text) KL_AUTO(fixture_release) struct fixture f = fixture(name, text)
+
+static void a_file_gives_whole_nano_dollars(void **state)
+{
+	FIXTURE("file", HEAD MODEL("small", "")
+		MODEL("long", ",\n     long: {above: 1000, input: \"6\", output: \"22.5\", cache_read: \"0.6\", "
+		      "cache_write_5m: \"7.5\", cache_write_1h: \"12\"}"));
+	KL_AUTO(kl_price_freep) struct kl_price *p = NULL, *q = NULL;
+	struct kl_chat_usage u = { .known = true, .input = 100, .output = 10, .cache_read = 700,
+				   .cache_write_5m = 150, .cache_write_1h = 50 };
+	int64_t n;
+
+	assert_ok(kl_price_find(&p, f.r, "small"));
+	assert_contains(p->from, "prices.yaml:3, 2026-11-20");
+	assert_int_equal(p->rates.input, 3000);
+	assert_int_equal(p->rates.output, 15000);
+	assert_int_equal(p->rates.cache_read, 300);
+	assert_int_equal(p->rates.cache_write_5m, 3750);
+	assert_int_equal(p->rates.cache_write_1h, 6000);
+	assert_ok(kl_price_cost(&n, p, &u));
+	assert_int_equal(n, 100 * 3000 + 10 * 15000 + 700 * 300 + 150 * 3750 + 50 * 6000);
+	/* 1000 tokens of prompt are not more than 1000, 1001 are */
+	assert_ok(kl_price_find(&q, f.r, "long"));
+	assert_ok(kl_price_cost(&n, q, &u));
+	assert_int_equal(n, 100 * 3000 + 10 * 15000 + 700 * 300 + 150 * 3750 + 50 * 6000);
+	u.input++;
+	assert_ok(kl_price_cost(&n, q, &u));
+	assert_int_equal(n, 101 * 6000 + 10 * 22500 + 700 * 600 + 150 * 7500 + 50 * 12000);
+	u.output = -1;
+	assert_error(KL_EINVALID, "no provider can", kl_price_cost(&n, p, &u));
+	u.output = INT64_MAX;
+	assert_error(KL_EINVALID, "no provider can", kl_price_cost(&n, p, &u));
+}
+
+/* no split of the bytes into tokens, and of those over the kinds, may cost more */
+static void the_worst_is_the_worst(void **state)
+{
+	FIXTURE("worst", HEAD MODEL("m", ",\n     long: {above: 5000, input: \"6\", output: \"22.5\", cache_read: \"0.6\", "
+				    "cache_write_5m: \"7.5\", cache_write_1h: \"12\"}"));
+	KL_AUTO(kl_price_freep) struct kl_price *p = NULL;
+
+	assert_ok(kl_price_find(&p, f.r, "m"));
+	for (int cache = KL_CACHE_NONE; cache <= KL_CACHE_1H; cache++)
+		for (int64_t bytes = 1; bytes < 9000; bytes += 997) {
+			int64_t fixed, per, n, tokens = bytes + KL_PRICE_ALLOWANCE;
+
+			kl_price_worst(&fixed, &per, p, cache, bytes);
+			for (int kind = 0; kind < 3 + (cache == KL_CACHE_1H); kind++) {
+				struct kl_chat_usage u = { .known = true, .output = 77 };
+
+				*(kind == 0 ? &u.input : kind == 1 ? &u.cache_read :
+				  kind == 2 ? &u.cache_write_5m : &u.cache_write_1h) = tokens;
+				assert_ok(kl_price_cost(&n, p, &u));
+				assert_true(n <= fixed + 77 * per);
+			}
+		}
+}
+
+static void a_snapshot_has_its_models_price(void **state)
+{
+	static const char *const good[] = {
+		"claude-x-4", "claude-x-4-20260101", "claude-x-4-2026-01-01", "claude-x-4-latest",
+	};
+	static const char *const bad[] = {
+		"claude-x", "claude-x-45", "claude-x-4-5-20260101", "claude-x-4-2026010", "claude-x-4-202601011",
+		"claude-x-4-fast", "Claude-x-4", "claude-x-4-latest-2", "",
+	};
+	FIXTURE("alias", HEAD MODEL("claude-x-4", ""));
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(good); i++) {
+		KL_AUTO(kl_price_freep) struct kl_price *p = NULL;
+
+		assert_ok(kl_price_find(&p, f.r, good[i]));
+		assert_string_equal(p->model, "claude-x-4");
+	}
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
+		KL_AUTO(kl_price_freep) struct kl_price *p = NULL;
+
+		assert_error(KL_EINVALID, "no price is known", kl_price_find(&p, f.r, bad[i]));
+		assert_contains(kl_error_hints(), "input=2 output=10");
+	}
+}
+
+static void its_own_entry_goes_before_its_models(void **state)
+{
+	FIXTURE("own", HEAD MODEL("a-1", "") "  a-1-20260101: {input: \"9\", output: \"9\", cache_read: \"9\", "
+		"cache_write_5m: \"9\", cache_write_1h: \"9\", date: 2026-01-01, source: x}\n");
+	KL_AUTO(kl_price_freep) struct kl_price *p = NULL;
+
+	assert_ok(kl_price_find(&p, f.r, "a-1-20260101"));
+	assert_int_equal(p->rates.input, 9000);
+}
+
+static void what_is_wrong_is_refused_with_its_line(void **state)
+{
+	static const struct { const char *text, *says; } t[] = {
+		{ "models:\n" MODEL("m", ""), ":1:1: 'unit: usd-per-mtok' is missing" },
+		{ "unit: usd-per-token\nmodels:\n" MODEL("m", ""), ":1:7: the unit is not usd-per-mtok" },
+		{ "unit: eur-per-mtok\nmodels:\n" MODEL("m", ""), ":1:7: the unit" },
+		{ "unit: [usd-per-mtok]\nmodels:\n" MODEL("m", ""), ":1:7: the unit" },
+		{ "unit: usd-per-mtok\n", "'models' is missing" },
+		{ "unit: usd-per-mtok\nmodels: [m]\n", ":2:9: 'models' is a map" },
+		{ "unit: usd-per-mtok\nprices: 1\nmodels:\n" MODEL("m", ""), ":2:1: unknown key 'prices'" },
+		{ HEAD "  m: 3\n", ":3:6: the prices of a model are a map" },
+		{ HEAD MODEL("m", ", per: token"), "unknown key 'per'" },
+		{ HEAD "  m:\n    input: \"3\"\n    output: \"-15\"\n", ":5:13: a price is a decimal number" },
+		{ HEAD "  m:\n    input: 3e-6\n", ":4:12: a price is a decimal number" },
+		{ HEAD "  m:\n    input: [3]\n", ":4:12: a price is a decimal number" },
+		{ HEAD "  m:\n    input: \"0.000003\"\n", ":4:12: a price has at most 3 decimals" },
+		{ HEAD "  m:\n    input: \"3000000\"\n", "a price is a decimal" },
+		{ HEAD "  m:\n    input: \"30000\"\n", ":4:12: more than $10000 for a million" },
+		{ HEAD "  m:\n    input: \"3\"\n    output: \"15\"\n", ":4:5: the price of 'cache_read' is missing" },
+		{ HEAD "  m: {input: \"3\", output: \"15\", cache_read: \"1\", cache_write_5m: \"1\", "
+		  "cache_write_1h: \"1\", source: x}\n", ":3:6: 'date' is missing" },
+		{ HEAD "  m: {input: \"3\", output: \"15\", cache_read: \"1\", cache_write_5m: \"1\", "
+		  "cache_write_1h: \"1\", date: 2026-01-01}\n", ":3:6: 'source' is missing" },
+		{ HEAD MODEL("m", ", long: {above: 10, input: \"3\"}"), "the price of 'output' is missing" },
+		{ HEAD MODEL("m", ", long: {input: \"3\"}"), "'above' is missing" },
+		{ HEAD MODEL("m", ", long: {above: many}"), "a number of tokens is wanted" },
+		{ HEAD MODEL("m", ", long: {above: 0}"), "a number of tokens is wanted" },
+		{ HEAD MODEL("m", ", date: 2026-01-01"), "date" },
+		{ HEAD "  m:\n    date: yesterday\n", ":4:11: a date is wanted" },
+		{ HEAD "  m: &a {input: 1}\n", "" },
+		{ "[]", ":1:1: a price file is a map" },
+		{ "", "" },
+	};
+	FIXTURE("wrong", HEAD MODEL("other", ""));
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {
+		KL_AUTO(kl_price_freep) struct kl_price *p = NULL;
+		int err;
+
+		assert_ok(kl_fs_put(f.file, t[i].text, strlen(t[i].text), 0644));
+		err = kl_price_find(&p, f.r, "m");
+		if (err != KL_EINVALID || !strstr(kl_error_last(), t[i].says) ||
+		    !strstr(kl_error_last(), "prices.yaml"))
+			fail_msg("%zu: %d: %s (wanted: %s)", i, err, err ? kl_error_last() : "", t[i].says);
+		assert_null(p);
+	}
+	sh(f.dir, "rm prices.yaml");
+	{
+		KL_AUTO(kl_price_freep) struct kl_price *p = NULL;
+
+		assert_error(KL_ENOTFOUND, "prices.yaml", kl_price_find(&p, f.r, "m"));
+	}
+}
+
+/* --- configuration ------------------------------------------------------------ */
+
+static void the_user_has_the_first_and_the_last_word(void **state)
+{
+	FIXTURE("config", HEAD MODEL("gpt-5.5", ""));
+	KL_AUTO(kl_repo_freep) struct kl_repo *again = NULL;
+	KL_AUTO(kl_price_freep) struct kl_price *own = NULL, *file = NULL, *rest = NULL;
+
+	sh(f.dir, "git config klineage.gpt-6.7.price 'input=2 output=10, cache-read=0.2'; "
+	   "git config klineage.chat.price free");
+	assert_ok(kl_repo_open_at(&again, f.dir));
+	assert_ok(kl_price_find(&own, again, "gpt-6.7"));
+	assert_int_equal(own->rates.input, 2000);
+	assert_int_equal(own->rates.output, 10000);
+	assert_int_equal(own->rates.cache_read, 200);
+	assert_int_equal(own->rates.cache_write_5m, 4000);
+	assert_int_equal(own->rates.cache_write_1h, 4000);
+	assert_string_equal(own->from, "config klineage.gpt-6.7.price");
+	assert_ok(kl_price_find(&file, again, "gpt-5.5"));
+	assert_int_equal(file->rates.input, 3000);
+	assert_ok(kl_price_find(&rest, again, "llama"));
+	assert_int_equal(rest->rates.input, 0);
+	assert_int_equal(rest->rates.output, 0);
+	assert_string_equal(rest->from, "config klineage.chat.price");
+}
+
+static void a_bad_price_of_the_configuration_is_refused(void **state)
+{
+	static const struct { const char *value, *says; } t[] = {
+		{ "input=2", "does not say output=" }, { "output=2", "does not say input=" },
+		{ "", "does not say input=" }, { "2", "'2' is none of" }, { "free input=1", "'free' is none of" },
+		{ "input=2 output=10 input=3", "input is said twice" }, { "in=2 out=3", "'in' is none of" },
+		{ "input=-2 output=10", "input: a price is a decimal number" },
+		{ "input=0.000002 output=10", "at most 3 decimals" }, { "input= output=1", "a decimal number" },
+		{ "input=20000 output=1", "more than $10000" },
+	};
+	FIXTURE("badconfig", HEAD MODEL("x", ""));
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {
+		KL_AUTO(kl_repo_freep) struct kl_repo *again = NULL;
+		KL_AUTO(kl_price_freep) struct kl_price *p = NULL;
+
+		sh(f.dir, "git config klineage.m.price '%s'", t[i].value);
+		assert_ok(kl_repo_open_at(&again, f.dir));
+		assert_error(KL_EINVALID, t[i].says, kl_price_find(&p, again, "m"));
+		assert_contains(kl_error_last(), "config klineage.m.price");
+	}
+}
+
+static void a_sum_of_the_configuration_is_decimal(void **state)
+{
+	static const char *const bad[] = { "-1", "1k", "$40", "1e3", "", "2000000", "forty" };
+	FIXTURE("sum", HEAD MODEL("x", ""));
+	int64_t n;
+
+	assert_ok(kl_money_config(&n, f.r, "klineage.budget.induce", 7));
+	assert_int_equal(n, 7);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
+		KL_AUTO(kl_repo_freep) struct kl_repo *again = NULL;
+
+		sh(f.dir, "git config klineage.budget.induce '%s'", bad[i]);
+		assert_ok(kl_repo_open_at(&again, f.dir));
+		assert_error(KL_EINVALID, "config klineage.budget.induce",
+			     kl_money_config(&n, again, "klineage.budget.induce", 7));
+	}
+}
+
+static void the_shipped_prices_can_be_read(void **state)
+{
+	KL_AUTO(kl_freep) char *path = NULL;
+
+	assert_ok(kl_fs_share(&path, "templates/prices.yaml"));
+	assert_ok(kl_price_check_file(path));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(money_is_exact),
+		cmocka_unit_test(money_is_never_shown_as_less),
+		cmocka_unit_test(a_file_gives_whole_nano_dollars),
+		cmocka_unit_test(the_worst_is_the_worst),
+		cmocka_unit_test(a_snapshot_has_its_models_price),
+		cmocka_unit_test(its_own_entry_goes_before_its_models),
+		cmocka_unit_test(what_is_wrong_is_refused_with_its_line),
+		cmocka_unit_test(the_user_has_the_first_and_the_last_word),
+		cmocka_unit_test(a_bad_price_of_the_configuration_is_refused),
+		cmocka_unit_test(a_sum_of_the_configuration_is_decimal),
+		cmocka_unit_test(the_shipped_prices_can_be_read),
+	};
+
+	return cmocka_run_group_tests_name("chat/price", tests, scratch_setup, scratch_teardown);
+}
