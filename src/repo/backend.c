@@ -14,3 +14,8 @@ const char *kl_repo_backend(void)
 	snprintf(text, sizeof(text), "%d.%d.%d", major, minor, rev);
 	return text;
 }
+
+void kl_repo_sync_objects(bool on)
+{
+	git_libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, (int)on);
+}

@@ -64,6 +64,12 @@ int kl_repo_config_bool(bool *out, struct kl_repo *r, const char *key, bool dflt
  */
 int kl_repo_identity(const char **out, struct kl_repo *r);
 
+/**
+ * Until it is switched off again every object is on the disk before its name is known: for what
+ * a power cut must not take, since it was paid for. Of the whole process, and slow.
+ */
+void kl_repo_sync_objects(bool on);
+
 /** Version of libgit2 at run time, "1.5.1"; borrowed. */
 const char *kl_repo_backend(void);
 

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ledger: sums, caps, several at once, and what is no ledger. */
+#include <sys/wait.h>
+
+#include "chat/ledger.h"
+#include "chat/money.h"
+#include "repo/refs.h"
+#include "scratch.h"
+
+struct fixture {
+	char *dir;
+	struct kl_repo *r;
+};
+
+static void fixture_release(struct fixture *f)
+{
+	kl_repo_free(f->r);
+	free(f->dir);
+}
+
+static struct fixture fixture(const char *name)
+{
+	struct fixture f = { .dir = scratch_repo(name) };
+
+	assert_ok(kl_repo_open_at(&f.r, f.dir));
+	return f;
+}
+
+#define FIXTURE(name) KL_AUTO(fixture_release) struct fixture f = fixture(name)
+#define REF "refs/klineage/ledger/w"
+
+static struct kl_ledger_ask ask(int64_t cap)
+{
+	return (struct kl_ledger_ask){
+		.cap = cap, .name = "n", .phase = "back-0", .model = "m", .turn = 3,
+		.fixed = 1000, .per_token = 10, .tokens = 500, .least_tokens = 100,
+	};
+}
+
+static struct kl_ledger_bill bill(const struct kl_reservation *r, int64_t nano)
+{
+	static const struct kl_chat_usage u = { .known = true, .input = 7, .output = 8, .cache_read = 9 };
+
+	return (struct kl_ledger_bill){
+		.name = "n", .phase = "back-0", .model = "m", .turn = 3, .reservation = r, .nano = nano,
+		.usage = &u,
+	};
+}
+
+static void assert_totals(struct kl_repo *r, int64_t settled, int64_t reserved)
+{
+	struct kl_ledger_totals t;
+
+	assert_ok(kl_ledger_totals(&t, r, "w"));
+	assert_int_equal(t.of[KL_BUDGET_INDUCE].settled, settled);
+	assert_int_equal(t.of[KL_BUDGET_INDUCE].reserved, reserved);
+}
+
+static void reserves_and_settles(void **state)
+{
+	FIXTURE("settles");
+	struct kl_ledger_ask a = ask(KL_DOLLAR);
+	KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
+	struct kl_reservation one, two;
+	struct kl_ledger_bill b;
+
+	assert_totals(f.r, 0, 0);
+	assert_ok(kl_ledger_reserve(&one, f.r, "w", &a));
+	assert_int_equal(one.nano, 6000);
+	assert_int_equal(one.tokens, 500);
+	assert_ok(kl_ledger_reserve(&two, f.r, "w", &a));
+	assert_string_not_equal(one.id, two.id);
+	assert_totals(f.r, 0, 12000);
+	b = bill(&one, 4321);
+	assert_ok(kl_ledger_settle(f.r, "w", &b, NULL));
+	assert_totals(f.r, 4321, 6000);
+	assert_sh("3", f.dir, "git rev-list --count --first-parent " REF);
+	assert_sh("ledger: settle $0.0001, back-0 of n, turn 3", f.dir, "git log -1 --format=%%s " REF);
+	assert_sh("klineage: settle", f.dir, "git log -1 -g --format=%%gs " REF);
+	assert_sh("{\"budget\":\"induce\"", f.dir, "git show " REF ":ledger.json | cut -c1-18");
+	assert_sh("", f.dir, "git fsck --strict 2>&1 | grep -v dangling || :");
+	assert_ok(kl_ledger_load(&l, f.r, "w"));
+	assert_int_equal(l.n, 3);
+	assert_false(l.e[0].settles);
+	assert_string_equal(l.e[0].id, one.id);
+	assert_string_equal(l.e[1].id, two.id);
+	assert_true(l.e[2].settles);
+	assert_string_equal(l.e[2].id, one.id);
+	assert_int_equal(l.e[2].nano, 4321);
+	assert_int_equal(l.e[2].released, 6000);
+	assert_int_equal(l.e[2].usage.cache_read, 9);
+	assert_string_equal(l.e[2].phase, "back-0");
+}
+
+static void budgets_are_apart(void **state)
+{
+	FIXTURE("budgets");
+	struct kl_ledger_ask a = ask(6000);
+	struct kl_reservation r;
+	struct kl_ledger_totals t;
+
+	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
+	assert_error(KL_ENO, "budget", kl_ledger_reserve(&r, f.r, "w", &a));
+	a.budget = KL_BUDGET_MATERIALIZE;
+	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
+	assert_ok(kl_ledger_reserve(&r, f.r, "w2", &a));
+	assert_ok(kl_ledger_totals(&t, f.r, "w"));
+	assert_int_equal(t.of[KL_BUDGET_INDUCE].reserved, 6000);
+	assert_int_equal(t.of[KL_BUDGET_MATERIALIZE].reserved, 6000);
+}
+
+static void a_reply_shrinks_to_what_is_left(void **state)
+{
+	FIXTURE("shrinks");
+	struct kl_ledger_ask a = ask(9999);
+	struct kl_reservation r;
+
+	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
+	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
+	assert_int_equal(r.tokens, 299);	/* 3999 left, 1000 of it for the request */
+	assert_int_equal(r.nano, 3990);
+	assert_totals(f.r, 0, 9990);
+	assert_error(KL_ENO, "needs $0.0001 at worst, $0.0001 of $0.0001 are left ($0.0000 spent, "
+		     "$0.0001 reserved)", kl_ledger_reserve(&r, f.r, "w", &a));
+	assert_contains(kl_error_hints(), "klineage.budget.induce");
+	assert_totals(f.r, 0, 9990);
+	/* exactly what is left is enough, a nano-dollar less is not */
+	a.fixed = 0;
+	a.per_token = 1;
+	a.tokens = 20;
+	a.least_tokens = 9;
+	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
+	assert_int_equal(r.tokens, 9);
+	a.tokens = a.least_tokens = 1;
+	assert_error(KL_ENO, "are left", kl_ledger_reserve(&r, f.r, "w", &a));
+}
+
+static void a_budget_of_nothing_allows_nothing(void **state)
+{
+	FIXTURE("nothing");
+	struct kl_ledger_ask a = ask(0);
+	struct kl_reservation r;
+
+	assert_error(KL_ENO, "budget", kl_ledger_reserve(&r, f.r, "w", &a));
+	a.fixed = a.per_token = 0;	/* not even what is free */
+	assert_error(KL_ENO, "budget", kl_ledger_reserve(&r, f.r, "w", &a));
+	assert_sh("", f.dir, "git for-each-ref refs/klineage");
+	assert_sh("0", f.dir, "git count-objects | cut -d' ' -f1 >n; expr $(cat n) - 5 || :");
+}
+
+static void a_settlement_may_be_above_its_reservation(void **state)
+{
+	FIXTURE("above");
+	struct kl_ledger_ask a = ask(KL_DOLLAR);
+	struct kl_reservation r;
+	struct kl_ledger_bill b;
+
+	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
+	b = bill(&r, 2 * KL_DOLLAR);
+	assert_ok(kl_ledger_settle(f.r, "w", &b, NULL));
+	assert_totals(f.r, 2 * KL_DOLLAR, 0);
+	assert_error(KL_ENO, "$0.0000 of $1.0000 are left", kl_ledger_reserve(&r, f.r, "w", &a));
+}
+
+static void a_reply_moves_with_its_settlement(void **state)
+{
+	FIXTURE("also");
+	struct kl_ledger_ask a = ask(KL_DOLLAR);
+	struct kl_reservation r;
+	struct kl_ledger_bill b;
+	struct kl_ledger_also also = { .ref = "refs/klineage/chat/w/n/p", .to = oid_of(f.dir, "HEAD") };
+
+	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
+	b = bill(&r, 10);
+	assert_ok(kl_ledger_settle(f.r, "w", &b, &also));
+	assert_oid(f.dir, also.ref, &also.to);
+	assert_totals(f.r, 10, 0);
+	/* somebody else has moved it: nothing at all is written */
+	sh(f.dir, "git commit -q --allow-empty -m two && git update-ref %s HEAD", also.ref);
+	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
+	b = bill(&r, 10);
+	also.from = also.to;
+	assert_error(KL_ECHANGED, "moved meanwhile", kl_ledger_settle(f.r, "w", &b, &also));
+	assert_totals(f.r, 10, 6000);
+}
+
+/* children that all try at once: the cap holds, and no entry is lost */
+static void several_at_once_keep_the_cap(void **state)
+{
+	FIXTURE("several");
+	enum { N = 4, EACH = 12 };
+	struct kl_ledger_ask a = ask(30 * 6000 + 1234);
+	KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
+	struct kl_ledger_totals t;
+	int64_t settled = 0, reserved = 0;
+	int status;
+
+	for (int i = 0; i < N; i++) {
+		if (fork())
+			continue;
+		for (int k = 0; k < EACH; k++) {
+			KL_AUTO(kl_repo_freep) struct kl_repo *own = NULL;
+			struct kl_reservation r;
+			int err;
+
+			if (kl_repo_open_at(&own, f.dir))
+				_exit(2);
+			err = kl_ledger_reserve(&r, own, "w", &a);
+			if (!err && k % 3 == 0) {
+				struct kl_ledger_bill b = bill(&r, r.nano);
+
+				err = kl_ledger_settle(own, "w", &b, NULL);
+			}
+			if (err && err != KL_ENO)
+				_exit(1);
+		}
+		_exit(0);
+	}
+	for (int i = 0; i < N; i++) {
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+	}
+	assert_ok(kl_ledger_load(&l, f.r, "w"));
+	for (size_t i = 0; i < l.n; i++) {
+		const struct kl_ledger_entry *e = &l.e[i];
+
+		reserved += e->settles ? -e->released : e->nano;
+		settled += e->settles ? e->nano : 0;
+		assert_int_equal(e->after.of[0].reserved, reserved);
+		assert_int_equal(e->after.of[0].settled, settled);
+		assert_true(settled + reserved <= a.cap);
+	}
+	assert_ok(kl_ledger_totals(&t, f.r, "w"));
+	/* they asked for more than there was: what is left is too little for one more */
+	assert_true(a.cap - t.of[0].settled - t.of[0].reserved < 2000);
+}
+
+static void what_is_no_ledger_is_refused(void **state)
+{
+	static const struct { const char *edit, *says; } t[] = {
+		{ "s/klineage.ledger.1/klineage.ledger\\/2/", "schema" },
+		{ "s/\"workload\":\"w\"/\"workload\":\"v\"/", "workload 'v'" },
+		{ "s/\"reserve\"/\"steal\"/", "neither reserve nor settle" },
+		{ "s/\"id\":\"./\"id\":\"/", "32 hex digits" },
+		{ "s/\"id\":\"./\"id\":\"G/", "32 hex digits" },
+		{ "s/\"induce\",/\"spend\",/", "neither induce" },
+		{ "s/\"nano\":6000/\"nano\":-6000/", "no sum of money" },
+		{ "s/\"nano\":6000/\"nano\":6000.5/", "nano" },
+		{ "s/\"nano\":6000/\"nano\":9223372036854775807/", "no sum of money" },
+		{ "s/\"nano\":6000/\"nano\":92233720368547758070/", "" },
+		{ "s/\"reserved\":6000/\"reserved\":-1/", "no sum of money" },
+		{ "s/\"settled\":0/\"paid\":0/", "settled" },
+		{ "s/\"totals\"/\"total\"/", "totals" },
+		{ "s/\"name\":\"n\"/\"name\":7/", "name" },
+		{ "s/}$//", "" },
+		{ "s/.*//", "" },
+	};
+	FIXTURE("broken");
+	struct kl_ledger_ask a = ask(KL_DOLLAR);
+	struct kl_reservation r;
+
+	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
+	sh(f.dir, "git show " REF ":ledger.json >good");
+	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {
+		KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
+		struct kl_ledger_totals sum;
+
+		sh(f.dir, "sed '%s' good >ledger.json && ! cmp -s good ledger.json && "
+		   "tree=$(printf '100644 blob %%s\\tledger.json\\n' $(git hash-object -w ledger.json) | git mktree) && "
+		   "git update-ref " REF " $(git commit-tree -m x $tree)", t[i].edit);
+		assert_error(KL_EINVALID, t[i].says, kl_ledger_totals(&sum, f.r, "w"));
+		assert_contains(kl_error_last(), REF);
+		assert_error(KL_EINVALID, t[i].says, kl_ledger_load(&l, f.r, "w"));
+		assert_error(KL_EINVALID, "", kl_ledger_reserve(&r, f.r, "w", &a));
+	}
+	sh(f.dir, "git update-ref " REF " HEAD");
+	{
+		struct kl_ledger_totals sum;
+
+		assert_error(KL_EINVALID, REF, kl_ledger_totals(&sum, f.r, "w"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reserves_and_settles),
+		cmocka_unit_test(budgets_are_apart),
+		cmocka_unit_test(a_reply_shrinks_to_what_is_left),
+		cmocka_unit_test(a_budget_of_nothing_allows_nothing),
+		cmocka_unit_test(a_settlement_may_be_above_its_reservation),
+		cmocka_unit_test(a_reply_moves_with_its_settlement),
+		cmocka_unit_test(several_at_once_keep_the_cap),
+		cmocka_unit_test(what_is_no_ledger_is_refused),
+	};
+
+	return cmocka_run_group_tests_name("chat/ledger", tests, scratch_setup, scratch_teardown);
+}
