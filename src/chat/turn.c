@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "chat/turn.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "chat/usage.h"
+
+#define SCHEMA "klineage.turn/1"
+#define MAX_NANO (INT64_MAX / 4)
+
+static const char *const stops[] = { "end", "length", "refusal", "other" };
+static const char *const caches[] = { "none", "5m", "1h" };
+
+const char *kl_stop_name(enum kl_chat_stop s)
+{
+	return stops[s];
+}
+
+const char *kl_cache_name(enum kl_chat_cache c)
+{
+	return caches[c];
+}
+
+void kl_turn_format(struct kl_buf *out, const struct kl_turn *t, size_t number)
+{
+	KL_AUTO(json_decrefp) json_t *j = json_object();
+
+	kl_json_set_str(j, "schema", SCHEMA);
+	kl_json_set_int(j, "turn", (int64_t)number);
+	kl_json_set_str(j, "provider", t->provider);
+	kl_json_set_str(j, "model", t->model);
+	kl_json_set_str(j, "answered", t->answered);
+	kl_json_set_str(j, "request_id", t->request_id);
+	kl_json_set_str(j, "time", t->time);
+	kl_json_set_str(j, "reservation", t->reservation);
+	kl_json_set_str(j, "budget", kl_budget_name(t->budget));
+	kl_json_set_str(j, "cache", kl_cache_name(t->cache));
+	kl_json_set_str(j, "stop", kl_stop_name(t->stop));
+	kl_json_set_int(j, "max_tokens", t->max_tokens);
+	kl_json_set(j, "usage", kl_usage_json(&t->usage));
+	kl_json_set_int(j, "nano", t->nano);
+	kl_json_set_str(j, "price", t->price);
+	kl_json_set_str(j, "prompt", t->prompt);
+	kl_json_set_str(j, "chain", t->chain);
+	kl_json_pretty(out, j);
+	kl_buf_rtrim(out);
+	kl_buf_addch(out, '\n');
+}
+
+/* one of a list of words, as its place there */
+static int read_word(int *out, const json_t *j, const char *key, const char *const *words, size_t n)
+{
+	const char *s;
+	int err = kl_json_str(&s, j, key);
+
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(words[i], s)) {
+			*out = (int)i;
+			return 0;
+		}
+	return kl_error(KL_EINVALID, "'%s' is '%.32s'", key, s);
+}
+
+/* short text; where `null` is allowed it may be that */
+static int read_text(char **out, const json_t *j, const char *key, bool null)
+{
+	const char *s;
+	int err;
+
+	if (null && json_is_null(json_object_get(j, key)))
+		return 0;
+	err = kl_json_str(&s, j, key);
+	if (!err && strlen(s) > 512)
+		return kl_error(KL_EINVALID, "'%s' is too long", key);
+	if (!err) {
+		free(*out);
+		*out = kl_strdup(s);
+	}
+	return err;
+}
+
+static int read_digest(char out[KL_DIGEST_HEX], const json_t *j, const char *key)
+{
+	const char *s;
+	int err = kl_json_str(&s, j, key);
+
+	if (err < 0)
+		return err;
+	if (strlen(s) != KL_DIGEST_HEX - 1 || s[strspn(s, "0123456789abcdef")])
+		return kl_error(KL_EINVALID, "'%s' is no digest", key);
+	memcpy(out, s, KL_DIGEST_HEX);
+	return 0;
+}
+
+static int read_count(int64_t *out, const json_t *j, const char *key)
+{
+	int err = kl_json_int(out, j, key);
+
+	if (!err && (*out < 0 || *out > MAX_NANO))
+		return kl_error(KL_EINVALID, "'%s' is negative or too large", key);
+	return err;
+}
+
+static int read_enums(struct kl_turn *t, const json_t *j)
+{
+	static const char *const budgets[] = { "induce", "materialize" };
+	int stop = 0, cache = 0, budget = 0, err;
+
+	if ((err = read_word(&stop, j, "stop", stops, KL_ARRAY_SIZE(stops))) < 0 ||
+	    (err = read_word(&cache, j, "cache", caches, KL_ARRAY_SIZE(caches))) < 0 ||
+	    (err = read_word(&budget, j, "budget", budgets, KL_ARRAY_SIZE(budgets))) < 0)
+		return err;
+	t->stop = (enum kl_chat_stop)stop;
+	t->cache = (enum kl_chat_cache)cache;
+	t->budget = (enum kl_budget)budget;
+	return 0;
+}
+
+static int read_strings(struct kl_turn *t, const json_t *j)
+{
+	int err;
+
+	if ((err = read_text(&t->provider, j, "provider", false)) < 0 ||
+	    (err = read_text(&t->model, j, "model", false)) < 0 ||
+	    (err = read_text(&t->answered, j, "answered", true)) < 0 ||
+	    (err = read_text(&t->request_id, j, "request_id", true)) < 0 ||
+	    (err = read_text(&t->time, j, "time", false)) < 0 ||
+	    (err = read_text(&t->reservation, j, "reservation", true)) < 0 ||
+	    (err = read_text(&t->price, j, "price", true)) < 0 ||
+	    (err = read_digest(t->prompt, j, "prompt")) < 0)
+		return err;
+	return read_digest(t->chain, j, "chain");
+}
+
+int kl_turn_parse(struct kl_turn *t, const char *text, size_t number)
+{
+	KL_AUTO(json_decrefp) json_t *j = NULL;
+	int64_t turn;
+	int err = kl_json_parse(&j, text, strlen(text));
+
+	if (err < 0)
+		return err;
+	if (strcmp(kl_json_str_or(j, "schema", ""), SCHEMA))
+		return kl_error(KL_EINVALID, "its schema is not " SCHEMA);
+	if ((err = kl_json_int(&turn, j, "turn")) < 0)
+		return err;
+	if (turn != (int64_t)number)
+		return kl_error(KL_EINVALID, "it says that it is turn %lld", (long long)turn);
+	if ((err = read_strings(t, j)) < 0 || (err = read_enums(t, j)) < 0 ||
+	    (err = read_count(&t->max_tokens, j, "max_tokens")) < 0 ||
+	    (err = read_count(&t->nano, j, "nano")) < 0)
+		return err;
+	return kl_usage_read(&t->usage, json_object_get(j, "usage"));
+}

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Talks: stored turns are free, the others reserved, asked and settled, whatever goes wrong. */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "chat_fake.h"
+#include "chat/conversation.h"
+#include "chat/ledger.h"
+#include "chat/money.h"
+
+struct fixture {
+	char *dir;
+	struct kl_repo *r;
+	struct kl_chat *chat;
+	struct kl_talk *talk;
+};
+
+static const char *const sys[] = { "the rules", "the contract" };
+
+static void close_all(struct fixture *f)
+{
+	kl_talk_free(f->talk);
+	kl_chat_free(f->chat);
+	kl_repo_free(f->r);
+	f->talk = NULL;
+	f->chat = NULL;
+	f->r = NULL;
+}
+
+static void fixture_release(struct fixture *f)
+{
+	close_all(f);
+	free(f->dir);
+}
+
+/* as a new process would */
+static int open_chat(struct fixture *f)
+{
+	struct kl_chat_opts o = { .workload = "w", .provider = "fake" };
+
+	close_all(f);
+	assert_ok(kl_repo_open_at(&f->r, f->dir));
+	return kl_chat_open(&f->chat, f->r, &o);
+}
+
+static void open_talk(struct fixture *f)
+{
+	assert_ok(open_chat(f));
+	assert_ok(kl_talk_open(&f->talk, f->chat, "n", "back-0", sys, 2));
+}
+
+static struct fixture fixture(const char *name)
+{
+	struct fixture f = { .dir = scratch_repo(name) };
+
+	free(fake.last);
+	free(fake.till);
+	memset(&fake, 0, sizeof(fake));
+	fake.till = kl_asprintf("%s.till", f.dir);
+	unlink(fake.till);
+	fake.out = 100;
+	sh(f.dir, "git config klineage.chat.model m-1; git config klineage.m-1.price 'input=3 output=15 "
+	   "cache-write-5m=3 cache-write-1h=3'");
+	open_talk(&f);
+	return f;
+}
+
+#define FIXTURE(name) KL_AUTO(fixture_release) struct fixture f = fixture(name)
+
+static const char *ask(struct fixture *f, size_t turn, const char *user)
+{
+	struct kl_ask a = { .user = user };
+	const char *reply = NULL;
+
+	assert_ok(kl_talk_ask(&reply, f->talk, turn, &a));
+	return reply;
+}
+
+static int try_ask(struct fixture *f, size_t turn, const char *user)
+{
+	struct kl_ask a = { .user = user };
+	const char *reply = NULL;
+
+	return kl_talk_ask(&reply, f->talk, turn, &a);
+}
+
+static void assert_money(struct fixture *f, int64_t settled, int64_t reserved)
+{
+	struct kl_ledger_totals t;
+
+	assert_ok(kl_ledger_totals(&t, f->r, "w"));
+	assert_int_equal(t.of[KL_BUDGET_INDUCE].settled, settled);
+	assert_int_equal(t.of[KL_BUDGET_INDUCE].reserved, reserved);
+}
+
+static int64_t charged(void)
+{
+	size_t n;
+
+	return fake_charged(&n);
+}
+
+/* what the request of these bytes reserves, with this many tokens of reply */
+static int64_t worst(int64_t bytes, int64_t tokens)
+{
+	return (bytes + 1024) * FAKE_IN + tokens * FAKE_OUT;
+}
+
+static void a_reply_is_bought_once(void **state)
+{
+	FIXTURE("once");
+	size_t n;
+
+	assert_int_equal(kl_talk_turns(f.talk), 0);
+	assert_string_equal(ask(&f, 0, "first"), "reply 0 of back-0 to: first");
+	assert_string_equal(ask(&f, 1, "second"), "reply 1 of back-0 to: second");
+	assert_int_equal(fake.asked, 2);
+	/* what is stored stands, whatever is asked */
+	assert_string_equal(ask(&f, 0, "something else"), "reply 0 of back-0 to: first");
+	open_talk(&f);
+	assert_int_equal(kl_talk_turns(f.talk), 2);
+	assert_string_equal(kl_talk_user(f.talk, 1), "second");
+	assert_string_equal(kl_talk_reply(f.talk, 0), "reply 0 of back-0 to: first");
+	assert_string_equal(ask(&f, 1, "yet another"), "reply 1 of back-0 to: second");
+	assert_int_equal(fake.asked, 2);
+	assert_money(&f, charged(), 0);
+	fake_charged(&n);
+	assert_int_equal(n, 2);
+}
+
+static void a_resumed_talk_sends_the_same_bytes(void **state)
+{
+	FIXTURE("prefix");
+	static const char *const changed[] = { "new rules" };
+	KL_AUTO(kl_freep) char *second = NULL;
+
+	ask(&f, 0, "first\r\n \t");
+	ask(&f, 1, "second");
+	second = kl_strdup(fake.last);
+	/* the templates have changed since; the talk goes on as it began */
+	assert_ok(open_chat(&f));
+	assert_ok(kl_talk_open(&f.talk, f.chat, "n", "back-0", changed, 1));
+	ask(&f, 2, "third");
+	assert_true(!strncmp(fake.last, second, strlen(second)));
+	assert_string_equal(fake.last + strlen(second), "A:reply 1 of back-0 to: second\nU:third\n");
+}
+
+static struct fixture *seen_by;
+static int64_t reserved_then;
+
+static void look_at_the_ledger(void)
+{
+	struct kl_ledger_totals t;
+
+	assert_ok(kl_ledger_totals(&t, seen_by->r, "w"));
+	reserved_then = t.of[0].reserved;
+	assert_int_equal(t.of[0].settled, 0);
+}
+
+static void the_worst_is_reserved_before_anything_is_sent(void **state)
+{
+	FIXTURE("worst");
+
+	seen_by = &f;
+	fake.before = look_at_the_ledger;
+	ask(&f, 0, "first");
+	assert_int_equal(reserved_then, worst((int64_t)strlen(fake.last), 32768));
+	assert_money(&f, charged(), 0);
+}
+
+static void a_reply_shrinks_near_the_cap(void **state)
+{
+	FIXTURE("cap");
+	int64_t bytes = (int64_t)strlen("m-1\nS:the rules\nS:the contract\nU:first\n"), spent, cap;
+
+	/* room for 5000 tokens, and a bit that is no token */
+	sh(f.dir, "git config klineage.budget.induce 0.%09lld", (long long)worst(bytes, 5000) + 7);
+	open_talk(&f);
+	fake.out = 0;
+	ask(&f, 0, "first");
+	assert_int_equal(fake.max_tokens, 5000);
+	assert_ok(kl_chat_money(&spent, &cap, f.chat));
+	assert_int_equal(spent, charged());
+	assert_true(spent <= cap);
+	assert_error(KL_ENO, "the budget does not allow it", try_ask(&f, 1, "second"));
+	assert_contains(kl_error_last(), "back-0, turn 1");
+	assert_int_equal(fake.asked, 1);
+	assert_int_equal(kl_talk_turns(f.talk), 1);
+	assert_string_equal(ask(&f, 0, "first"), "reply 0 of back-0 to: first");
+}
+
+static void with_a_budget_of_nothing_nothing_is_sent(void **state)
+{
+	FIXTURE("zero");
+
+	sh(f.dir, "git config klineage.budget.induce 0");
+	open_talk(&f);
+	assert_error(KL_ENO, "budget", try_ask(&f, 0, "first"));
+	assert_int_equal(fake.asked, 0);
+	sh(f.dir, "git config klineage.m-1.price free");
+	open_talk(&f);
+	assert_error(KL_ENO, "budget", try_ask(&f, 0, "first"));
+	assert_int_equal(fake.asked, 0);
+	/* what costs nothing anyway needs no budget */
+	fake.unmetered = true;
+	open_talk(&f);
+	ask(&f, 0, "first");
+	assert_sh("refs/klineage/chat/w/n/back-0", f.dir, "git for-each-ref --format='%%(refname)' refs/klineage");
+}
+
+static void missing_usage_counts_as_what_was_reserved(void **state)
+{
+	static const enum fake_way way[] = { FAKE_SILENT, FAKE_ABSURD };
+	FIXTURE("silent");
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(way); i++) {
+		fake.way = way[i];
+		ask(&f, i, "question");
+		sum += worst((int64_t)strlen(fake.last), 32768);
+		assert_money(&f, sum, 0);
+		assert_true(sum >= charged());
+	}
+	assert_sh("null", f.dir, "git show refs/klineage/chat/w/n/back-0:meta.json | sed -n 's/.*\"usage\": "
+		  "\\([a-z]*\\).*/\\1/p'");
+}
+
+static void an_error_that_cost_nothing_gives_the_reservation_back(void **state)
+{
+	FIXTURE("refused");
+
+	fake.way = FAKE_REFUSED;
+	assert_error(KL_EIO, "529: overloaded", try_ask(&f, 0, "first"));
+	assert_money(&f, 0, 0);
+	assert_sh("2", f.dir, "git rev-list --count refs/klineage/ledger/w");
+	fake.way = FAKE_GOOD;
+	ask(&f, 0, "first");
+	assert_money(&f, charged(), 0);
+}
+
+static void what_broke_off_stays_reserved(void **state)
+{
+	FIXTURE("cut");
+	int64_t left;
+
+	fake.way = FAKE_CUT;
+	assert_error(KL_EIO, "the connection broke", try_ask(&f, 0, "first"));
+	left = worst((int64_t)strlen(fake.last), 32768);
+	assert_money(&f, 0, left);
+	assert_int_equal(kl_talk_turns(f.talk), 0);
+	fake.way = FAKE_GOOD;
+	ask(&f, 0, "first");
+	assert_money(&f, charged() - fake.out * FAKE_OUT - (int64_t)strlen(fake.last) * FAKE_IN, left);
+}
+
+static void a_reply_that_is_none_costs_what_it_says(void **state)
+{
+	FIXTURE("empty");
+
+	fake.way = FAKE_EMPTY;
+	assert_error(KL_EINVALID, "refused to answer", try_ask(&f, 0, "first"));
+	assert_money(&f, charged(), 0);
+	assert_int_equal(kl_talk_turns(f.talk), 0);
+}
+
+static void who_is_not_metered_pays_nothing(void **state)
+{
+	FIXTURE("unmetered");
+	int64_t least, most;
+
+	fake.unmetered = true;
+	sh(f.dir, "git config --unset klineage.chat.model");
+	open_talk(&f);
+	ask(&f, 0, "first");
+	kl_chat_cost(&least, &most, f.chat, 100000, 1000);
+	assert_int_equal(most, 0);
+	assert_money(&f, 0, 0);
+	/* unless the user wants it counted */
+	sh(f.dir, "git config klineage.chat.metered true");
+	assert_error(KL_EINVALID, "no model", open_chat(&f));
+	sh(f.dir, "git config klineage.chat.model m-1");
+	open_talk(&f);
+	ask(&f, 1, "second");
+	assert_money(&f, (int64_t)strlen(fake.last) * FAKE_IN + 100 * FAKE_OUT, 0);
+}
+
+static void what_is_not_configured_is_said(void **state)
+{
+	FIXTURE("config");
+	static const struct { const char *key, *value, *says; } t[] = {
+		{ "klineage.chat.model", "m-2", "no price is known for the model 'm-2'" },
+		{ "klineage.budget.induce", "-1", "klineage.budget.induce" },
+		{ "klineage.chat.maxTokens", "0", "klineage.chat.maxTokens" },
+		{ "klineage.chat.maxTokens", "2000000", "1 to 1000000" },
+		{ "klineage.chat.leastTokens", "x", "klineage.chat.leastTokens" },
+		{ "klineage.chat.cache", "2h", "none of auto, none, 5m, 1h" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {
+		sh(f.dir, "cp .git/config saved; git config %s '%s'", t[i].key, t[i].value);
+		assert_error(KL_EINVALID, t[i].says, open_chat(&f));
+		sh(f.dir, "mv saved .git/config");
+	}
+	assert_int_equal(fake.asked, 0);
+	{
+		struct kl_chat_opts o = { .workload = "w" };
+
+		assert_error(KL_EINVALID, "no provider", kl_chat_open(&f.chat, f.r, &o));
+		o.workload = "../w";
+		assert_error(KL_EINVALID, "no name of a workload", kl_chat_open(&f.chat, f.r, &o));
+	}
+}
+
+static void a_ledger_that_cannot_be_read_stops_all(void **state)
+{
+	FIXTURE("badledger");
+
+	sh(f.dir, "git update-ref refs/klineage/ledger/w HEAD");
+	assert_error(KL_EINVALID, "refs/klineage/ledger/w", try_ask(&f, 0, "first"));
+	assert_int_equal(fake.asked, 0);
+}
+
+/* --- what is known of the request beside its text --------------------------------- */
+
+static void the_key_is_what_it_is_told(void **state)
+{
+	FIXTURE("key");
+	struct kl_ask a = { .user = "at 12:34 it took 17 ms", .key = "stable" };
+	const char *reply;
+	KL_AUTO(kl_freep) char *want = NULL;
+
+	assert_ok(kl_talk_ask(&reply, f.talk, 0, &a));
+	ask(&f, 1, "plain");
+	want = sh_text(f.dir, "printf '6\\0stable5\\0plain' | sha256sum | cut -c1-64");
+	assert_sh("stable", f.dir, "git show refs/klineage/chat/w/n/back-0~1:key");
+	{
+		KL_AUTO(kl_freep) char *line = sh_text(f.dir, "tail -n 1 %s | cut -d' ' -f3", fake.till);
+
+		assert_string_equal(line, want);
+	}
+}
+
+static int leave_a_file(struct kl_buf *reply, const char *dir, void *payload)
+{
+	kl_buf_addf(reply, "\n[%s: %s]", dir, (const char *)payload);
+	return 0;
+}
+
+static int fail_to_collect(struct kl_buf *reply, const char *dir, void *payload)
+{
+	return kl_error(KL_EINVALID, "a file of 9 GB");
+}
+
+static void what_a_command_left_is_part_of_its_reply(void **state)
+{
+	FIXTURE("collect");
+	struct kl_ask a = { .user = "u", .dir = "/tmp/x", .collect = fail_to_collect, .payload = (void *)"file" };
+	const char *reply;
+
+	assert_error(KL_EINVALID, "a file of 9 GB", kl_talk_ask(&reply, f.talk, 0, &a));
+	assert_int_equal(kl_talk_turns(f.talk), 0);
+	assert_money(&f, charged(), 0);
+	a.collect = leave_a_file;
+	assert_ok(kl_talk_ask(&reply, f.talk, 0, &a));
+	assert_string_equal(reply, "reply 0 of back-0 to: u\n[/tmp/x: file]");
+	open_talk(&f);
+	assert_string_equal(kl_talk_reply(f.talk, 0), "reply 0 of back-0 to: u\n[/tmp/x: file]");
+	assert_money(&f, charged(), 0);
+}
+
+static void the_cache_lives_as_long_as_gating_takes(void **state)
+{
+	FIXTURE("cache");
+	struct kl_chat_opts o = { .workload = "w", .provider = "fake", .pause_ms = 239000 };
+
+	for (int i = 0; i < 2; i++) {
+		assert_ok(kl_chat_open(&f.chat, f.r, &o));
+		assert_ok(kl_talk_open(&f.talk, f.chat, "n", i ? "slow" : "quick", sys, 2));
+		ask(&f, 0, "u");
+		close_all(&f);
+		assert_ok(kl_repo_open_at(&f.r, f.dir));
+		o.pause_ms = 241000;
+	}
+	assert_sh("\"5m\"", f.dir, "git show refs/klineage/chat/w/n/quick:meta.json | sed -n 's/.*\"cache\": \\(.*\\),/\\1/p'");
+	assert_sh("\"1h\"", f.dir, "git show refs/klineage/chat/w/n/slow:meta.json | sed -n 's/.*\"cache\": \\(.*\\),/\\1/p'");
+	close_all(&f);
+}
+
+/* --- several at once, and kills --------------------------------------------------- */
+
+static void doze(void)
+{
+	usleep(300000);
+}
+
+/* the second process comes while the first one waits for its answer */
+static void two_processes_pay_for_one_answer(void **state)
+{
+	FIXTURE("two");
+	int status;
+	size_t n;
+	pid_t first;
+
+	fake.after = doze;
+	first = fork();
+	if (!first) {
+		struct kl_ask a = { .user = "from the child" };
+		const char *reply;
+
+		close_all(&f);
+		if (kl_repo_open_at(&f.r, f.dir) || open_chat(&f) ||
+		    kl_talk_open(&f.talk, f.chat, "n", "back-0", sys, 2))
+			_exit(2);
+		_exit(kl_talk_ask(&reply, f.talk, 0, &a) ? 1 : 0);
+	}
+	while (!kl_fs_exists(fake.till))
+		usleep(1000);
+	assert_string_equal(ask(&f, 0, "from the parent"), "reply 0 of back-0 to: from the child");
+	assert_int_equal(waitpid(first, &status, 0), first);
+	assert_int_equal(status, 0);
+	assert_int_equal(fake.asked, 0);
+	fake_charged(&n);
+	assert_int_equal(n, 1);
+	assert_money(&f, charged(), 0);
+	ask(&f, 1, "go on");
+	assert_int_equal(kl_talk_turns(f.talk), 2);
+}
+
+static void die(void)
+{
+	kill(getpid(), SIGKILL);
+}
+
+static void who_is_killed_leaves_his_reservation(void **state)
+{
+	FIXTURE("killed");
+	int status;
+	pid_t child;
+	int64_t reserved;
+
+	fake.after = die;
+	child = fork();
+	if (!child) {
+		close_all(&f);
+		open_talk(&f);
+		_exit(try_ask(&f, 0, "first") ? 1 : 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	fake.after = NULL;
+	open_talk(&f);
+	assert_int_equal(kl_talk_turns(f.talk), 0);
+	reserved = worst((int64_t)strlen("m-1\nS:the rules\nS:the contract\nU:first\n"), 32768);
+	assert_money(&f, 0, reserved);
+	assert_true(charged() <= reserved);
+	ask(&f, 0, "first");
+	assert_money(&f, charged() / 2, reserved);
+}
+
+static void a_talk_that_was_rewritten_is_not_gone_on_with(void **state)
+{
+	FIXTURE("rewritten");
+
+	ask(&f, 0, "first");
+	sh(f.dir, "git update-ref -d refs/klineage/chat/w/n/back-0");
+	assert_error(KL_ECHANGED, "rewritten meanwhile", try_ask(&f, 1, "second"));
+	assert_int_equal(fake.asked, 1);
+	assert_money(&f, charged(), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_reply_is_bought_once),
+		cmocka_unit_test(a_resumed_talk_sends_the_same_bytes),
+		cmocka_unit_test(the_worst_is_reserved_before_anything_is_sent),
+		cmocka_unit_test(a_reply_shrinks_near_the_cap),
+		cmocka_unit_test(with_a_budget_of_nothing_nothing_is_sent),
+		cmocka_unit_test(missing_usage_counts_as_what_was_reserved),
+		cmocka_unit_test(an_error_that_cost_nothing_gives_the_reservation_back),
+		cmocka_unit_test(what_broke_off_stays_reserved),
+		cmocka_unit_test(a_reply_that_is_none_costs_what_it_says),
+		cmocka_unit_test(who_is_not_metered_pays_nothing),
+		cmocka_unit_test(what_is_not_configured_is_said),
+		cmocka_unit_test(a_ledger_that_cannot_be_read_stops_all),
+		cmocka_unit_test(the_key_is_what_it_is_told),
+		cmocka_unit_test(what_a_command_left_is_part_of_its_reply),
+		cmocka_unit_test(the_cache_lives_as_long_as_gating_takes),
+		cmocka_unit_test(two_processes_pay_for_one_answer),
+		cmocka_unit_test(who_is_killed_leaves_his_reservation),
+		cmocka_unit_test(a_talk_that_was_rewritten_is_not_gone_on_with),
+	};
+
+	return cmocka_run_group_tests_name("chat/talk", tests, scratch_setup, scratch_teardown);
+}
