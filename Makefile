@@ -100,6 +100,13 @@ $(B)/tests/test_worker_gpu $(B)/tests/test_worker_gpu_time $(B)/tests/test_worke
 $(B)/tests/test_worker_gpu $(B)/tests/test_worker_gpu_time $(B)/tests/test_worker_host: ALL_CFLAGS += -DKL_BUILD='"$(B)"'
 $(B)/tests/test_worker_gpu_baseline: ALL_CFLAGS += -isystem /usr/local/cuda/include
 
+# a pretended provider of language models for the tests
+$(B)/tests/chatd: tests/fake/chatd.c
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-unused-parameter -o $@ $< \
+		-ljansson -lssl -lcrypto -lpthread
+$(B)/tests/test_chat_http $(B)/tests/test_chat_provider $(B)/tests/test_chat_secret: | $(B)/tests/chatd
+
 # what tests/device/run.sh runs on a machine with a GPU; needs nvcc
 DEVICE_CUBIN := $(addprefix $(B)/device/,kernels.cubin truth.cubin honest.cubin sm_80.cubin)
 .PHONY: device-tests
@@ -127,7 +134,7 @@ $(B)/bench/%: tests/bench/%.c $(B)/libkl.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(B)/libkl.a $(LIBS)
 
-tests: all $(TEST_BIN)
+tests: all $(TEST_BIN) $(B)/tests/chatd
 
 # --- set-up ---------------------------------------------------------------
 
