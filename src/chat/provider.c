@@ -12,7 +12,7 @@
 #define MAX_TIMEOUT_MS (INT64_C(24) * 3600 * 1000)
 
 static const struct kl_provider_ops *const table[] = {
-	&kl_provider_exec, &kl_provider_replay,
+	&kl_provider_anthropic, &kl_provider_openai, &kl_provider_exec, &kl_provider_replay,
 };
 
 static int find(const struct kl_provider_ops **out, const char *name)

@@ -34,6 +34,12 @@ struct kl_chat_watch {
 	int (*heard)(int64_t bytes, const struct kl_chat_usage *so_far, void *payload);
 	/** A pause before the next attempt, and why. */
 	void (*waiting)(int64_t ms, const char *why, void *payload);
+	/**
+	 * The connection broke after the request was sent and before a byte of its reply: the server
+	 * may charge for it all the same. 0: what that costs is reserved once more, ask again;
+	 * else, or NULL, that is the end.
+	 */
+	int (*again)(void *payload);
 	void *payload;
 };
 
@@ -66,9 +72,10 @@ int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provide
 		     const struct kl_chat_request *q);
 
 /**
- * Ask, and wait for the whole reply. Retries what is worth it (408, 409, 429, 5xx, 529, a broken
- * connection before the first byte). KL_EIO: the server's own message; KL_ETIMEOUT; KL_EINTR;
- * KL_EINVALID: a reply that breaks the protocol (cut, not JSON, HTML, empty, over 8 MiB).
+ * Ask, and wait for the whole reply. Asks again where it is worth it and nothing was bought (408,
+ * 409, 429, 5xx, 529, a connection that could not be made), and where `again` allows it.
+ * KL_EIO: the server's own message; KL_ETIMEOUT; KL_EINTR; KL_EINVALID: a reply that breaks the
+ * protocol (cut, not JSON, HTML, empty, over 8 MiB).
  * When an error comes after the request was sent it may have cost money: `out->usage` says
  * what is known of it even then (known and all 0: it cost nothing). Release `out` in any case.
  */

@@ -33,7 +33,8 @@ struct kl_provider {
 	void *state;			/* the kind's own */
 };
 
-extern const struct kl_provider_ops kl_provider_exec, kl_provider_replay;
+extern const struct kl_provider_ops kl_provider_anthropic, kl_provider_openai, kl_provider_exec,
+	kl_provider_replay;
 
 /**
  * The request in our own words, which no provider's habits change: klineage.chat-request/1.

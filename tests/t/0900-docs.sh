@@ -157,8 +157,9 @@ test_expect_success 'every configuration key that is read is documented, and no 
 '
 
 test_expect_success 'every variable of the environment that is read is documented, and no other' '
-	grep -rhoE "getenv\(\"(KLINEAGE_[A-Z_]+|TMPDIR)\"" "$src" --include="*.c" |
-		sed "s/.*(\"//; s/\"//" | sort -u >want &&
+	{ grep -rhoE "getenv\(\"(KLINEAGE_[A-Z_]+|TMPDIR)\"" "$src" --include="*.c" &&
+	  grep -rhoE "\"[A-Z]+_API_KEY\"" "$src" --include="*.c"; } |
+		sed "s/.*(//; s/\"//g" | sort -u >want &&
 	test "$(wc -l <want)" -ge 5 &&
 	terms ENVIRONMENT "$man/git-klineage.adoc" >have &&
 	both want have

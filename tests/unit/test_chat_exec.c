@@ -71,6 +71,21 @@ static void without_usage_it_says_so(void **state)
 	assert_int_equal(r.stop, KL_STOP_END);
 }
 
+/* docs/exec-agent.sh, with cat and a reply in UTF-8 for an agent. */
+static void the_example_of_the_documents_works(void **state)
+{
+	KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
+	struct kl_chat_reply bad;
+
+	assert_ok(ask(&r, "sh " KL_SOURCE "/docs/exec-agent.sh sh -c 'cat; echo \"\303\251\"'", NULL, 0));
+	assert_string_equal(r.text, "You simplify kernels.\n\nThe contract: \"topk\" \\ 1\n\n# user\n\nfirst\n\n"
+			    "# assistant\n\nanswer\n\n# user\n\nthen \"what\"?\n\tthis \xef\xbf\xbd that\n\n\xc3\xa9\n");
+	assert_false(r.usage.known);
+	assert_error(KL_EINVALID, "failed with 7; it said: no credit",
+		     ask(&bad, "sh " KL_SOURCE "/docs/exec-agent.sh sh -c 'echo no credit >&2; exit 7'", NULL, 0));
+	kl_chat_reply_release(&bad);
+}
+
 static void no_repository_is_in_reach(void **state)
 {
 	KL_AUTO(kl_freep) char *repo = scratch_repo("user"), *below = kl_asprintf("%s/dir", repo);
@@ -234,6 +249,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(request_and_reply_are_what_the_format_says),
 		cmocka_unit_test(without_usage_it_says_so),
+		cmocka_unit_test(the_example_of_the_documents_works),
 		cmocka_unit_test(no_repository_is_in_reach),
 		cmocka_unit_test(its_directory_goes_and_our_key_stays_here),
 		cmocka_unit_test(what_dies_or_prints_garbage_is_told_with_its_last_words),

@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "chatd_fixture.h"
+
+#include <pthread.h>
+
+#include "base/clock.h"
+
+/*
+ * The providers against a server (tests/fake/chatd.c) that answers, or fails in every way we
+ * thought of: each protocol, over TLS and plain.
+ */
+static const struct way { const char *name; bool tls; } ways[] = {
+	{ "anthropic", true }, { "anthropic", false }, { "openai", true }, { "openai", false },
+};
+
+struct seen {
+	struct kl_chat_reply r;
+	size_t heard, waits, agains;
+	int64_t bytes, waited_ms;
+	struct kl_chat_usage so_far;
+	char why[1000];
+	int allow;		/* what again() answers */
+	int64_t stop_at;	/* heard() ends it at so many bytes; 0: never */
+};
+
+static int heard(int64_t bytes, const struct kl_chat_usage *u, void *payload)
+{
+	struct seen *s = payload;
+
+	assert_true(bytes >= s->bytes);
+	s->heard++;
+	s->bytes = bytes;
+	s->so_far = *u;
+	return s->stop_at && bytes >= s->stop_at;
+}
+
+static void waiting(int64_t ms, const char *why, void *payload)
+{
+	struct seen *s = payload;
+
+	s->waits++;
+	s->waited_ms += ms;
+	snprintf(s->why, sizeof(s->why), "%s", why);
+}
+
+static int again(void *payload)
+{
+	struct seen *s = payload;
+
+	s->agains++;
+	return s->allow;
+}
+
+static void open_at(struct kl_provider **p, const struct chatd *d, const char *name, int64_t timeout_ms)
+{
+	KL_AUTO(kl_freep) char *url = kl_asprintf("%s://127.0.0.1:%d", d->tls ? "https" : "http", d->port);
+	struct kl_provider_opts o = { .name = name, .url = url, .timeout_ms = timeout_ms };
+
+	assert_ok(kl_provider_open(p, NULL, &o));
+}
+
+/* Ask one turn; whatever happens no message has the key in it. */
+static int ask(struct seen *s, const struct chatd *d, const char *name, int64_t timeout_ms)
+{
+	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+	struct kl_chat_watch w = { .heard = heard, .waiting = waiting, .again = again, .payload = s };
+	struct talk t;
+	int err;
+
+	kl_error_clear();
+	TALK(&t, "first", "answer", "and then?");
+	open_at(&p, d, name, timeout_ms);
+	err = kl_provider_send(&s->r, p, &t.q, &t.x, &w);
+	assert_null(strstr(kl_error_last(), "sk-test"));
+	assert_null(strstr(kl_error_hints(), "sk-test"));
+	assert_null(strstr(s->why, "sk-test"));
+	return err;
+}
+
+static void release(struct seen *s)
+{
+	kl_chat_reply_release(&s->r);
+	memset(s, 0, sizeof(*s));
+}
+
+#define USAGE "\"usage\":{\"input\":120,\"output\":45,\"cache_read\":1000,\"cache_write_5m\":300,\"cache_write_1h\":7}"
+#define GOOD "{\"text\":\"Sure: \xe2\x82\xac \\\"x\\\"\\n\\ttwo\"," USAGE ",\"model\":\"answers-1\"}\n"
+#define TEXT "Sure: \xe2\x82\xac \"x\"\n\ttwo"
+
+static void assert_good(const struct seen *s, const char *name)
+{
+	bool a = !strcmp(name, "anthropic");
+
+	assert_string_equal(s->r.text, TEXT);
+	assert_string_equal(s->r.model, "answers-1");
+	assert_contains(s->r.request_id, "req_");
+	assert_int_equal(s->r.stop, KL_STOP_END);
+	assert_true(s->r.usage.known);
+	assert_int_equal(s->r.usage.input, 120);
+	assert_int_equal(s->r.usage.output, 45);
+	assert_int_equal(s->r.usage.cache_read, 1000);
+	assert_int_equal(s->r.usage.cache_write_5m, a ? 300 : 0);
+	assert_int_equal(s->r.usage.cache_write_1h, a ? 7 : 0);
+}
+
+static bool is_zero(const struct kl_chat_usage *u)
+{
+	return u->known && !u->input && !u->output && !u->cache_read && !u->cache_write_5m && !u->cache_write_1h;
+}
+
+static void a_reply_streams_in_and_the_request_is_right(void **state)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(ways); i++) {
+		KL_AUTO(chatd_stop) struct chatd d = { 0 };
+		KL_AUTO(json_decrefp) json_t *log = NULL, *body = NULL;
+		KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+		KL_AUTO(kl_buf_release) struct kl_buf want = KL_BUF_INIT;
+		struct seen s = { 0 };
+		const json_t *h;
+		const char *text;
+		struct talk t;
+
+		chatd_start(&d, GOOD, ways[i].tls ? CHATD_TLS : 0);
+		assert_ok(ask(&s, &d, ways[i].name, 0));
+		assert_good(&s, ways[i].name);
+		assert_true(s.heard >= 1);
+		assert_int_equal(s.bytes, strlen(TEXT));
+		release(&s);
+		log = chatd_request(&d, 0, NULL);
+		assert_string_equal(kl_json_str_or(log, "key", ""), "right");
+		h = json_object_get(log, "headers");
+		assert_string_equal(kl_json_str_or(h, "content-type", ""), "application/json");
+		assert_string_equal(kl_json_str_or(h, "user-agent", ""), "git-klineage/" KL_VERSION);
+		if (!strcmp(ways[i].name, "anthropic")) {
+			assert_string_equal(kl_json_str_or(log, "path", ""), "/v1/messages");
+			assert_string_equal(kl_json_str_or(h, "anthropic-version", ""), "2023-06-01");
+		} else {
+			assert_string_equal(kl_json_str_or(log, "path", ""), "/v1/chat/completions");
+		}
+		/* what went over the wire is what kl_provider_body says */
+		TALK(&t, "first", "answer", "and then?");
+		open_at(&p, &d, ways[i].name, 0);
+		assert_ok(kl_provider_body(&want, NULL, p, &t.q));
+		text = kl_json_str_or(log, "body", "");
+		assert_string_equal(text, want.ptr);
+		assert_ok(kl_json_parse(&body, text, strlen(text)));
+	}
+}
+
+static void stops_have_their_names(void **state)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(ways); i += 2) {
+		KL_AUTO(chatd_stop) struct chatd d = { 0 };
+		struct seen s = { 0 };
+
+		chatd_start(&d, "{\"text\":\"cut sho\",\"stop\":\"length\"," USAGE "}\n"
+			    "{\"text\":\"I will not\",\"stop\":\"refusal\"," USAGE "}\n"
+			    "{\"text\":\"\",\"stop\":\"length\"," USAGE "}\n"
+			    "{\"text\":\"\",\"stop\":\"refusal\"," USAGE "}\n", CHATD_TLS);
+		assert_ok(ask(&s, &d, ways[i].name, 0));
+		assert_int_equal(s.r.stop, KL_STOP_LENGTH);
+		release(&s);
+		assert_ok(ask(&s, &d, ways[i].name, 0));
+		assert_int_equal(s.r.stop, KL_STOP_REFUSAL);
+		release(&s);
+		assert_error(KL_EINVALID, "the 1000 tokens allowed were spent", ask(&s, &d, ways[i].name, 0));
+		assert_true(s.r.usage.known);	/* it was paid for */
+		assert_int_equal(s.r.usage.output, 45);
+		release(&s);
+		assert_error(KL_EINVALID, "refused to answer", ask(&s, &d, ways[i].name, 0));
+		release(&s);
+	}
+}
+
+/* One script line, what is to come of it, and what is known of its cost. */
+struct fault {
+	const char *line;
+	int kind;		/* 0: a good reply */
+	const char *part;	/* of the message */
+	enum { UNKNOWN, ZERO, KNOWN } cost;
+	size_t requests;
+	int64_t timeout_ms, max_ms;
+};
+
+static void try_fault(const struct fault *f, const struct way *w)
+{
+	KL_AUTO(chatd_stop) struct chatd d = { 0 };
+	struct seen s = { .allow = 1 };
+	int64_t from;
+	int err;
+
+	chatd_start(&d, f->line, w->tls ? CHATD_TLS : 0);
+	from = kl_clock_ns();
+	err = ask(&s, &d, w->name, f->timeout_ms ? f->timeout_ms : 20000);
+	if (err != f->kind || (err && !strstr(kl_error_last(), f->part)))
+		fail_msg("%s%s, %s: %d: %s", w->name, w->tls ? " over TLS" : "", f->line, err, kl_error_last());
+	if (kl_clock_ns() - from > f->max_ms * 1000000)
+		fail_msg("%s, %s: took %lld ms", w->name, f->line, (long long)(kl_clock_ns() - from) / 1000000);
+	if (!err)
+		assert_string_equal(s.r.text, TEXT);
+	if ((f->cost == ZERO) != is_zero(&s.r.usage) || (f->cost == UNKNOWN) == s.r.usage.known)
+		fail_msg("%s, %s: usage known %d, output %lld", w->name, f->line, s.r.usage.known,
+			 (long long)s.r.usage.output);
+	assert_int_equal(chatd_count(&d), f->requests);
+	release(&s);
+}
+
+static void each_fault_is_a_clear_error_or_another_attempt(void **state)
+{
+#define T "\"text\":\"Sure: \xe2\x82\xac \\\"x\\\"\\n\\ttwo\""
+#define F(name) "{\"fault\":\"" name "\"," T "," USAGE "}\n"
+#define NOW "\"headers\":{\"retry-after-ms\":\"10\"}"
+	static const struct fault faults[] = {
+		{ F("cut"), KL_EINVALID, "cut off", UNKNOWN, 1, 0, 5000 },
+		{ F("cut-clean"), KL_EINVALID, "cut off after", UNKNOWN, 1, 0, 5000 },
+		{ F("cut-late"), 0, "", KNOWN, 1, 0, 5000 },
+		{ F("bad-json"), KL_EINVALID, "JSON line 1", UNKNOWN, 1, 0, 5000 },
+		{ F("html"), KL_EINVALID, "no event stream (text/html): <!DOCTYPE html>", UNKNOWN, 1, 0, 5000 },
+		{ "{\"fault\":\"html\",\"status\":403}\n", KL_EIO, "403: <!DOCTYPE html><html><body><h1>Bad ?[31mG",
+		  ZERO, 1, 0, 5000 },
+		{ "{\"fault\":\"html\",\"status\":502," NOW "}\n" GOOD, 0, "", KNOWN, 2, 0, 5000 },
+		{ F("empty"), KL_EINVALID, "the reply is empty", KNOWN, 1, 0, 5000 },
+		{ F("nothing"), KL_EINVALID, "the reply is empty", UNKNOWN, 1, 0, 5000 },
+		{ F("huge-text"), KL_EINVALID, "more than 8 MiB", UNKNOWN, 1, 0, 20000 },
+		{ F("huge-event"), KL_EINVALID, "more than 16 MiB", UNKNOWN, 1, 0, 20000 },
+		{ F("huge-page"), KL_EINVALID, "no event stream (text/plain): xxx", UNKNOWN, 1, 0, 5000 },
+		{ "{\"fault\":\"huge-page\",\"status\":400}\n", KL_EIO, "400: xxx", ZERO, 1, 0, 5000 },
+		{ F("hang"), KL_ETIMEOUT, "sent nothing for 0.2 s", UNKNOWN, 1, 200, 3000 },
+		{ F("stall"), KL_ETIMEOUT, "sent nothing for 0.2 s", UNKNOWN, 1, 200, 3000 },
+		{ "{\"fault\":\"ping\",\"delay_ms\":10}\n", KL_ETIMEOUT, "did not end its reply within 0.9 s",
+		  UNKNOWN, 1, 150, 5000 },
+		{ F("open-end"), 0, "", KNOWN, 1, 10000, 5000 },
+		{ "{\"fault\":\"drip\",\"delay_ms\":0,\"piece\":50," T "," USAGE "}\n", 0, "", KNOWN, 1, 2000, 20000 },
+		{ F("close"), KL_EIO, "127.0.0.1", UNKNOWN, 1, 0, 5000 },
+		{ F("error-event"), KL_EIO, "the server broke off: Overloaded", UNKNOWN, 1, 0, 5000 },
+		{ F("two"), KL_EINVALID, "two answers", UNKNOWN, 1, 0, 5000 },
+		{ "{\"status\":307,\"headers\":{\"location\":\"https://elsewhere.example/v1\"}}\n", KL_EIO,
+		  "redirects (307) to 'https://elsewhere.example/v1': redirects are not followed", ZERO, 1, 0, 5000 },
+		{ "{\"status\":400,\"message\":\"max_tokens: \\u001b[2Jtoo\\nlarge\"}\n", KL_EIO,
+		  "400: max_tokens: ?[2Jtoo large (request req_1)", ZERO, 1, 0, 5000 },
+		{ "{\"status\":401,\"message\":\"invalid x-api-key\"}\n", KL_EIO, "401: invalid x-api-key", ZERO, 1, 0, 5000 },
+		{ "{\"status\":429," NOW "}\n{\"status\":529," NOW "}\n{\"status\":500," NOW "}\n" GOOD,
+		  0, "", KNOWN, 4, 0, 8000 },
+		{ "{\"status\":408," NOW "}\n{\"status\":409," NOW "}\n" GOOD, 0, "", KNOWN, 3, 0, 8000 },
+		{ "{\"status\":429,\"message\":\"slow down\",\"headers\":{\"retry-after\":\"3600\"}}\n" GOOD, KL_EIO,
+		  "the server asks for a longer pause than 300 s", ZERO, 1, 0, 5000 },
+		{ "{\"status\":529,\"repeat\":9,\"message\":\"Overloaded\"," NOW "}\n", KL_EIO,
+		  "given up after 5 attempts: ", ZERO, 5, 0, 8000 },
+		{ "{" T "}\n", 0, "", UNKNOWN, 1, 0, 5000 },	/* no usage is no zero */
+		{ "", KL_EIO, "the script has no line left", ZERO, 1, 0, 5000 },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(faults); i++)
+		for (size_t k = 0; k < KL_ARRAY_SIZE(ways); k++)
+			try_fault(&faults[i], &ways[k]);
+}
+
+static void pauses_are_told_with_their_reason(void **state)
+{
+	KL_AUTO(chatd_stop) struct chatd d = { 0 };
+	struct seen s = { 0 };
+	int64_t from = kl_clock_ns();
+
+	chatd_start(&d, "{\"status\":429,\"message\":\"too many tokens\",\"headers\":{\"retry-after\":\"1\"}}\n" GOOD, CHATD_TLS);
+	assert_ok(ask(&s, &d, "anthropic", 0));
+	assert_good(&s, "anthropic");
+	assert_int_equal(s.waits, 1);
+	assert_true(s.waited_ms >= 1000 && s.waited_ms <= 1100);
+	assert_true(kl_clock_ns() - from >= INT64_C(1000000000));
+	assert_contains(s.why, "429: too many tokens");
+	release(&s);
+}
+
+/* Whoever hangs up on us after he has our request may charge for it: asking again is for the ledger to allow. */
+static void a_broken_connection_is_tried_again_only_if_that_is_paid_for(void **state)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(ways); i++) {
+		KL_AUTO(chatd_stop) struct chatd d = { 0 };
+		struct seen s = { .allow = 0 };
+
+		chatd_start(&d, "{\"fault\":\"close\"}\n" GOOD "{\"fault\":\"close\"}\n" GOOD,
+			    ways[i].tls ? CHATD_TLS : 0);
+		assert_ok(ask(&s, &d, ways[i].name, 0));
+		assert_good(&s, ways[i].name);
+		assert_int_equal(s.agains, 1);
+		assert_int_equal(s.waits, 1);
+		release(&s);
+		s.allow = 1;
+		assert_int_equal(ask(&s, &d, ways[i].name, 0), KL_EIO);
+		assert_int_equal(s.agains, 1);
+		assert_false(s.r.usage.known);
+		assert_int_equal(chatd_count(&d), 3);
+		release(&s);
+	}
+}
+
+static void who_is_not_there_costs_nothing(void **state)
+{
+	struct chatd d = { .port = 1 };
+	struct seen s = { 0 };
+
+	assert_error(KL_EIO, "given up after 5 attempts: http://127.0.0.1:1: ", ask(&s, &d, "openai", 100));
+	assert_int_equal(s.agains, 0);
+	assert_int_equal(s.waits, 4);
+	assert_true(is_zero(&s.r.usage));
+	release(&s);
+}
+
+static void the_peer_is_verified(void **state)
+{
+	static const struct { int flags; const char *why; } who[] = {
+		{ CHATD_TLS | CHATD_EXPIRED, "expired" },
+		{ CHATD_TLS | CHATD_STRANGER, "self" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(who); i++) {
+		KL_AUTO(chatd_stop) struct chatd d = { 0 };
+		struct seen s = { 0 };
+
+		chatd_start(&d, GOOD, who[i].flags);
+		assert_error(KL_EIO, who[i].why, ask(&s, &d, "anthropic", 0));
+		assert_contains(kl_error_last(), "certificate");
+		assert_int_equal(s.waits, 0);
+		assert_true(is_zero(&s.r.usage));
+		assert_int_equal(chatd_count(&d), 0);
+		release(&s);
+	}
+}
+
+static void a_name_that_is_not_in_the_certificate_is_refused(void **state)
+{
+	KL_AUTO(chatd_stop) struct chatd d = { 0 };
+	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+	KL_AUTO(kl_freep) char *url = NULL;
+	struct kl_provider_opts o = { .name = "anthropic" };
+	struct kl_chat_reply r;
+	struct talk t;
+
+	chatd_start(&d, GOOD, CHATD_TLS | CHATD_ELSEWHERE);
+	TALK(&t, "hello");
+	o.url = url = kl_asprintf("https://127.0.0.2:%d", d.port);
+	assert_ok(kl_provider_open(&p, NULL, &o));
+	assert_error(KL_EIO, "certificate", kl_provider_send(&r, p, &t.q, &t.x, NULL));
+	assert_contains(kl_error_last(), "127.0.0.2");
+	kl_chat_reply_release(&r);
+	assert_int_equal(chatd_count(&d), 0);
+}
+
+/* git's own settings: a CA file, and a proxy. */
+static void trust_and_route_come_from_git_too(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("trust");
+	KL_AUTO(chatd_stop) struct chatd d = { 0 }, proxy = { 0 };
+	KL_AUTO(json_decrefp) json_t *log = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+	KL_AUTO(kl_freep) char *url = NULL;
+	struct kl_provider_opts o = { .name = "anthropic", .timeout_ms = 3000 };
+	struct kl_chat_reply r;
+	struct talk t;
+
+	chatd_start(&d, GOOD GOOD, CHATD_TLS | CHATD_STRANGER);
+	o.url = url = kl_asprintf("https://localhost:%d", d.port);
+	TALK(&t, "hello");
+	sh(dir, "git config http.sslCAInfo %s; git config http.sslVerify false", d.ca);
+	assert_ok(kl_repo_open_at(&repo, dir));
+	assert_ok(kl_provider_open(&p, repo, &o));
+	assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
+	assert_string_equal(r.text, TEXT);
+	kl_chat_reply_release(&r);
+	kl_provider_free(kl_steal(&p));
+	kl_repo_free(kl_steal(&repo));
+
+	/* http.sslVerify=false is not heard */
+	sh(dir, "git config --unset http.sslCAInfo");
+	assert_ok(kl_repo_open_at(&repo, dir));
+	assert_ok(kl_provider_open(&p, repo, &o));
+	assert_error(KL_EIO, "certificate", kl_provider_send(&r, p, &t.q, &t.x, NULL));
+	kl_chat_reply_release(&r);
+	kl_provider_free(kl_steal(&p));
+	kl_repo_free(kl_steal(&repo));
+
+	/* the proxy is asked for a tunnel, and given no key */
+	chatd_start(&proxy, "{\"status\":403}\n", CHATD_SECOND);
+	sh(dir, "git config http.sslCAInfo %s; git config http.proxy http://127.0.0.1:%d", d.ca, proxy.port);
+	assert_ok(kl_repo_open_at(&repo, dir));
+	assert_ok(kl_provider_open(&p, repo, &o));
+	assert_error(KL_EIO, "403", kl_provider_send(&r, p, &t.q, &t.x, NULL));
+	assert_true(is_zero(&r.usage));
+	kl_chat_reply_release(&r);
+	assert_int_equal(chatd_count(&d), 1);
+	log = chatd_request(&proxy, 0, NULL);
+	assert_string_equal(kl_json_str_or(log, "path", ""), strchr(url, '/') + 2);
+	assert_string_equal(kl_json_str_or(log, "key", ""), "none");
+}
+
+/* A plain request never goes through a proxy: it would take the key along. */
+static void plain_requests_meet_no_proxy(void **state)
+{
+	KL_AUTO(chatd_stop) struct chatd d = { 0 };
+	struct seen s = { 0 };
+
+	chatd_start(&d, GOOD, 0);
+	setenv("http_proxy", "http://127.0.0.1:1", 1);
+	setenv("all_proxy", "http://127.0.0.1:1", 1);
+	assert_ok(ask(&s, &d, "openai", 0));
+	unsetenv("http_proxy");
+	unsetenv("all_proxy");
+	assert_good(&s, "openai");
+	release(&s);
+}
+
+static void the_key_is_in_nothing_that_comes_back(void **state)
+{
+	static const struct { const char *where, *part; bool anthropic_only; } echo[] = {
+		{ "status", "key [key] refused", false }, { "page", "<html>", false },
+		{ "location", "https://example.invalid/[key]", false }, { "json", "[key]", false },
+		{ "error", "the server broke off", false },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(echo); i++) {
+		for (size_t k = 0; k < KL_ARRAY_SIZE(ways); k++) {
+			for (int pad = 0; pad < 560; pad += pad < 60 || pad > 480 ? 7 : 60) {
+				KL_AUTO(kl_freep) char *line = kl_asprintf(
+					"{\"fault\":\"echo-key\",\"where\":\"%s\",\"pad\":%d}\n", echo[i].where, pad);
+				KL_AUTO(chatd_stop) struct chatd d = { 0 };
+				struct seen s = { 0 };
+
+				if (pad && (ways[k].tls || !strcmp(echo[i].where, "location")))
+					continue;
+				chatd_start(&d, line, ways[k].tls ? CHATD_TLS : 0);
+				assert_true(ask(&s, &d, ways[k].name, 0) < 0);	/* looks for "sk-test" itself */
+				if (!pad)
+					assert_contains(kl_error_last(), echo[i].part);
+				release(&s);
+			}
+		}
+	}
+}
+
+static void a_reply_that_tells_the_key_is_cleaned_of_it(void **state)
+{
+	for (size_t k = 0; k < KL_ARRAY_SIZE(ways); k++) {
+		KL_AUTO(chatd_stop) struct chatd d = { 0 };
+		struct seen s = { 0 };
+
+		chatd_start(&d, "{\"fault\":\"echo-key\",\"where\":\"text\",\"model\":\"m-" TEST_KEY "\"}\n", 0);
+		assert_ok(ask(&s, &d, ways[k].name, 0));
+		assert_string_equal(s.r.text, "the key [key] is fine, [key]");
+		assert_string_equal(s.r.model, "m-[key]");
+		release(&s);
+	}
+}
+
+static void the_watcher_can_end_it(void **state)
+{
+	for (size_t k = 0; k < KL_ARRAY_SIZE(ways); k++) {
+		KL_AUTO(chatd_stop) struct chatd d = { 0 };
+		struct seen s = { .stop_at = 5 };
+
+		chatd_start(&d, "{\"fault\":\"stall\",\"piece\":1," T "," USAGE "}\n",
+			    ways[k].tls ? CHATD_TLS : 0);
+		assert_error(KL_EINTR, "interrupted", ask(&s, &d, ways[k].name, 0));
+		assert_true(strlen(s.r.text) >= 5 && strlen(s.r.text) < strlen(TEXT));
+		assert_false(s.r.usage.known);
+		release(&s);
+	}
+}
+
+/* In a process of its own: an interruption is for good. */
+static void ctrl_c_ends_it_within_a_moment(void **state)
+{
+	static const char *const lines[] = {
+		F("hang"), "{\"status\":429,\"headers\":{\"retry-after\":\"60\"}}\n",
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(lines); i++) {
+		KL_AUTO(chatd_stop) struct chatd d = { 0 };
+		int status, tries = 0;
+		int64_t from;
+		pid_t pid;
+
+		chatd_start(&d, lines[i], CHATD_TLS);
+		pid = fork();
+		if (!pid) {
+			struct seen s = { 0 };
+
+			kl_proc_catch_signals();
+			_exit(ask(&s, &d, "anthropic", 60000) == KL_EINTR ? 0 : 1);
+		}
+		while (!chatd_count(&d) && tries++ < 500)
+			kl_clock_sleep_ms(20);
+		kl_clock_sleep_ms(300);
+		from = kl_clock_ns();
+		kill(pid, SIGINT);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+		assert_true(kl_clock_ns() - from < INT64_C(2000000000));
+	}
+}
+
+/* 2 MB of request, as a long conversation has. */
+static void a_long_request_gets_there_whole(void **state)
+{
+	for (size_t k = 0; k < KL_ARRAY_SIZE(ways); k++) {
+		KL_AUTO(chatd_stop) struct chatd d = { 0 };
+		KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+		KL_AUTO(kl_freep) char *big = kl_malloc(2000001);
+		KL_AUTO(json_decrefp) json_t *log = NULL;
+		KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
+		struct talk t;
+
+		memset(big, 'b', 2000000);
+		big[2000000] = '\0';
+		chatd_start(&d, GOOD, ways[k].tls ? CHATD_TLS : 0);
+		open_at(&p, &d, ways[k].name, 0);
+		TALK(&t, big);
+		assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
+		assert_string_equal(r.text, TEXT);
+		log = chatd_request(&d, 0, NULL);
+		assert_contains(kl_json_str_or(log, "body", ""), big);
+	}
+}
+
+/* Several in one process, as a walk and its re-derivations may be. */
+static void *ask_in_thread(void *payload)
+{
+	struct chatd *d = payload;
+	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+	KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r = { 0 };
+	KL_AUTO(kl_freep) char *url = kl_asprintf("https://127.0.0.1:%d", d->port);
+	struct kl_provider_opts o = { .name = "openai", .url = url };
+	struct talk t;
+
+	TALK(&t, "hello");
+	if (kl_provider_open(&p, NULL, &o) || kl_provider_send(&r, p, &t.q, &t.x, NULL))
+		return NULL;
+	return !strcmp(r.text, TEXT) ? payload : NULL;
+}
+
+static void two_at_once_do_not_meet(void **state)
+{
+	KL_AUTO(chatd_stop) struct chatd d = { 0 };
+	pthread_t t[4];
+	void *ok;
+
+	chatd_start(&d, "{\"repeat\":9," T "," USAGE "}\n", CHATD_TLS);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++)
+		assert_int_equal(pthread_create(&t[i], NULL, ask_in_thread, &d), 0);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {
+		pthread_join(t[i], &ok);
+		assert_non_null(ok);
+	}
+}
+
+static bool mapped(const char *what)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf maps = KL_BUF_INIT;
+
+	assert_ok(kl_fs_read(&maps, "/proc/self/maps", 1 << 24));
+	return strstr(maps.ptr, what);
+}
+
+/* First of all tests: nothing of libcurl is here until something is sent. */
+static void libcurl_is_opened_when_it_is_used(void **state)
+{
+	KL_AUTO(kl_freep) char *self = chatd_path();
+	KL_AUTO(kl_freep) char *program = kl_asprintf("%.*s/../git-klineage",
+						      (int)(strrchr(self, '/') - self), self);
+	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+	KL_AUTO(chatd_stop) struct chatd d = { 0 };
+	struct seen s = { 0 };
+
+	assert_true(kl_fs_exists(program));
+	assert_sh("0", "/", "ldd %s >libraries.$$ 2>&1 || exit 9; grep -c libcurl libraries.$$ || :; rm libraries.$$",
+		  program);
+	assert_sh("0", "/", "ldd /proc/%d/exe | grep -c libcurl || :", (int)getpid());
+	chatd_start(&d, GOOD, 0);
+	open_at(&p, &d, "anthropic", 0);
+	assert_false(mapped("libcurl"));
+	assert_ok(ask(&s, &d, "openai", 0));
+	assert_true(mapped("libcurl"));
+	release(&s);
+}
+
+static int setup(void **state)
+{
+	int err = chatd_setup(state);
+
+	setenv("KLINEAGE_CHAT_KEY", TEST_KEY, 1);
+	return err;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(libcurl_is_opened_when_it_is_used),
+		cmocka_unit_test(a_reply_streams_in_and_the_request_is_right),
+		cmocka_unit_test(stops_have_their_names),
+		cmocka_unit_test(each_fault_is_a_clear_error_or_another_attempt),
+		cmocka_unit_test(pauses_are_told_with_their_reason),
+		cmocka_unit_test(a_broken_connection_is_tried_again_only_if_that_is_paid_for),
+		cmocka_unit_test(who_is_not_there_costs_nothing),
+		cmocka_unit_test(the_peer_is_verified),
+		cmocka_unit_test(a_name_that_is_not_in_the_certificate_is_refused),
+		cmocka_unit_test(trust_and_route_come_from_git_too),
+		cmocka_unit_test(plain_requests_meet_no_proxy),
+		cmocka_unit_test(the_key_is_in_nothing_that_comes_back),
+		cmocka_unit_test(a_reply_that_tells_the_key_is_cleaned_of_it),
+		cmocka_unit_test(the_watcher_can_end_it),
+		cmocka_unit_test(ctrl_c_ends_it_within_a_moment),
+		cmocka_unit_test(a_long_request_gets_there_whole),
+		cmocka_unit_test(two_at_once_do_not_meet),
+	};
+
+	return cmocka_run_group_tests_name("chat/http", tests, setup, scratch_teardown);
+}

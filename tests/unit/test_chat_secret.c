@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "chatd_fixture.h"
+
+#include <ctype.h>
+#include <sys/resource.h>
+
+#include "chat/secret.h"
+
+#define URL "https://api.example.com"
+
+static char *home_config(const char *lines)
+{
+	char *path = kl_fs_join(scratch_root, ".gitconfig");
+
+	assert_ok(kl_fs_put(path, lines, strlen(lines), 0600));
+	return path;
+}
+
+static int find(struct kl_secret **s, const char *url)
+{
+	return kl_secret_find(s, NULL, "x-api-key: ", "ANTHROPIC_API_KEY", url);
+}
+
+static void environment_goes_before_helpers(void **state)
+{
+	KL_AUTO(kl_freep) char *config = home_config(
+		"[credential]\n\thelper = \"!f() { echo username=any; echo password=sk-from-helper; }; f\"\n");
+	KL_AUTO(kl_secret_freep) struct kl_secret *s = NULL;
+
+	assert_ok(find(&s, URL));
+	assert_string_equal(kl_secret_header(s), "x-api-key: sk-from-helper");
+	assert_string_equal(kl_secret_source(s), "a credential helper of git");
+	kl_secret_free(kl_steal(&s));
+	assert_ok(find(&s, NULL));	/* no URL, no helper */
+	assert_null(s);
+	setenv("ANTHROPIC_API_KEY", "sk-vendor", 1);
+	assert_ok(find(&s, URL));
+	assert_string_equal(kl_secret_header(s), "x-api-key: sk-vendor");
+	assert_string_equal(kl_secret_source(s), "ANTHROPIC_API_KEY");
+	kl_secret_free(kl_steal(&s));
+	setenv("KLINEAGE_CHAT_KEY", "sk-ours", 1);
+	assert_ok(find(&s, URL));
+	assert_string_equal(kl_secret_header(s), "x-api-key: sk-ours");
+	kl_secret_free(kl_steal(&s));
+	setenv("KLINEAGE_CHAT_KEY", "", 1);	/* empty is none */
+	assert_ok(find(&s, URL));
+	assert_string_equal(kl_secret_header(s), "x-api-key: sk-vendor");
+	unsetenv("KLINEAGE_CHAT_KEY");
+	unsetenv("ANTHROPIC_API_KEY");
+}
+
+/* The helper is told which server it is for, and a helper of the repository's own configuration counts. */
+static void helpers_are_asked_for_this_server(void **state)
+{
+	KL_AUTO(kl_freep) char *config = home_config("");
+	KL_AUTO(kl_freep) char *dir = scratch_repo("helper");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	KL_AUTO(kl_secret_freep) struct kl_secret *s = NULL;
+
+	sh(dir, "git config credential.https://api.example.com.helper "
+	   "'!f() { cat >asked; echo username=any; echo password=sk-right-server; }; f'");
+	assert_ok(kl_repo_open_at(&repo, dir));
+	assert_ok(kl_secret_find(&s, repo, "", NULL, "https://other.example.com"));
+	assert_null(s);
+	assert_ok(kl_secret_find(&s, repo, "authorization: Bearer ", NULL, URL "/v1"));
+	assert_string_equal(kl_secret_header(s), "authorization: Bearer sk-right-server");
+}
+
+/* Nobody is asked, neither on a terminal nor by a program; configuration holds no key. */
+static void without_a_helper_there_is_none(void **state)
+{
+	KL_AUTO(kl_freep) char *config = home_config(
+		"[core]\n\taskPass = \"sh -c 'echo sk-from-askpass'\"\n[klineage \"chat\"]\n\tkey = sk-from-config\n");
+	KL_AUTO(kl_secret_freep) struct kl_secret *s = NULL;
+
+	setenv("GIT_ASKPASS", "/bin/echo", 1);
+	setenv("SSH_ASKPASS", "/bin/echo", 1);
+	assert_ok(find(&s, URL));
+	assert_null(s);
+	unsetenv("GIT_ASKPASS");
+	unsetenv("SSH_ASKPASS");
+}
+
+static void a_key_that_would_break_its_header_is_refused_unquoted(void **state)
+{
+	static const struct { const char *key, *why; } bad[] = {
+		{ "sk-secret\n", "a line break in it (byte 10)" },
+		{ "sk-sec\r\nx-evil: 1", "a line break in it (byte 7)" },
+		{ " sk-secret", "a blank in it (byte 1)" },
+		{ "sk\tsecret", "a blank in it (byte 3)" },
+		{ "sk-\x01secret", "a character that no key has in it (byte 4)" },
+		{ "sk-\xc3\xa9secret", "a character that no key has in it (byte 4)" },
+		{ "sk-secret\x7f", "a character that no key has in it (byte 10)" },
+	};
+	KL_AUTO(kl_freep) char *config = home_config(""), *url = NULL;
+	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+	KL_AUTO(chatd_stop) struct chatd d = { 0 };
+	struct kl_provider_opts o = { .name = "anthropic" };
+	KL_AUTO(kl_freep) char *longer = kl_calloc(1, 5001);
+	struct kl_secret *s = NULL;
+	struct talk t;
+
+	chatd_start(&d, "{\"text\":\"hello\"}\n", 0);
+	o.url = url = kl_asprintf("http://127.0.0.1:%d", d.port);
+	assert_ok(kl_provider_open(&p, NULL, &o));
+	TALK(&t, "hello");
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
+		KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
+
+		setenv("ANTHROPIC_API_KEY", bad[i].key, 1);
+		assert_error(KL_EINVALID, bad[i].why, find(&s, URL));
+		assert_null(s);
+		assert_error(KL_EINVALID, bad[i].why, kl_provider_send(&r, p, &t.q, &t.x, NULL));
+		assert_contains(kl_error_last(), "ANTHROPIC_API_KEY");
+		assert_null(strstr(kl_error_last(), "secret"));
+		assert_null(strstr(kl_error_last(), "evil"));
+		assert_true(r.usage.known && !r.usage.output);
+	}
+	memset(longer, 'k', 5000);
+	setenv("ANTHROPIC_API_KEY", longer, 1);
+	assert_error(KL_EINVALID, "longer than 4096 bytes", find(&s, URL));
+	unsetenv("ANTHROPIC_API_KEY");
+	assert_int_equal(chatd_count(&d), 0);	/* nothing was sent */
+}
+
+static void where_a_key_is_needed_its_lack_is_said(void **state)
+{
+	static const struct { const char *name, *variable; } who[] = {
+		{ "anthropic", "set ANTHROPIC_API_KEY" }, { "openai", "set OPENAI_API_KEY" },
+	};
+	KL_AUTO(kl_freep) char *config = home_config("");
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(who); i++) {
+		KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+		KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
+		struct kl_provider_opts o = { .name = who[i].name };
+		struct talk t;
+
+		TALK(&t, "hello");
+		assert_ok(kl_provider_open(&p, NULL, &o));
+		assert_error(KL_EINVALID, "no key for https://api.", kl_provider_send(&r, p, &t.q, &t.x, NULL));
+		assert_contains(kl_error_hints(), who[i].variable);
+		assert_contains(kl_error_hints(), "git credential");
+		assert_true(r.usage.known && !r.usage.output);
+	}
+}
+
+static void a_server_of_ones_own_needs_none(void **state)
+{
+	KL_AUTO(kl_freep) char *config = home_config(""), *url = NULL;
+	KL_AUTO(chatd_stop) struct chatd d = { 0 };
+	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+	KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
+	KL_AUTO(json_decrefp) json_t *log = NULL;
+	struct kl_provider_opts o = { .name = "openai" };
+	struct talk t;
+
+	chatd_start(&d, "{\"text\":\"hello\"}\n", CHATD_TLS);
+	o.url = url = kl_asprintf("https://localhost:%d/v1", d.port);
+	TALK(&t, "hello");
+	assert_ok(kl_provider_open(&p, NULL, &o));
+	assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
+	log = chatd_request(&d, 0, NULL);
+	assert_string_equal(kl_json_str_or(log, "key", ""), "none");
+}
+
+static void text_is_cleaned_of_it(void **state)
+{
+	KL_AUTO(kl_secret_freep) struct kl_secret *s = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	setenv("ANTHROPIC_API_KEY", "sk-abcdef", 1);
+	assert_ok(find(&s, NULL));
+	kl_buf_adds(&b, "sk-abcdefsk-abcdef, sk-abcde and sk-abcdef");
+	kl_secret_scrub(s, &b);
+	assert_string_equal(b.ptr, "[key][key], sk-abcde and [key]");
+	assert_int_equal(b.len, strlen(b.ptr));
+	kl_buf_clear(&b);
+	kl_secret_quote(&b, s, "0123456789 sk-abcdef", 20, 15);
+	assert_null(strstr(b.ptr, "sk"));
+	kl_error(KL_EIO, "bad key sk-abcdef");
+	assert_int_equal(kl_secret_scrub_error(s, KL_EIO), KL_EIO);
+	assert_string_equal(kl_error_last(), "bad key [key]");
+	kl_secret_scrub(NULL, &b);
+	kl_secret_free(kl_steal(&s));
+	setenv("ANTHROPIC_API_KEY", "none", 1);	/* no secret, but a common word */
+	assert_ok(find(&s, NULL));
+	kl_buf_clear(&b);
+	kl_buf_adds(&b, "none of it");
+	kl_secret_scrub(s, &b);
+	assert_string_equal(b.ptr, "none of it");
+	unsetenv("ANTHROPIC_API_KEY");
+}
+
+/* --- what of it is left ----------------------------------------------------- */
+
+/* The key is known here in rot13 alone, so that our own memory has it nowhere else. */
+#define HIDDEN "fx-grfg-dhvpxoebjasbkwhzcfbire"
+#define HELPER "[credential]\n\thelper = \"!f() { echo username=any; echo password=$(echo " HIDDEN \
+	" | tr 'a-z' 'n-za-m'); }; f\"\n"
+
+static size_t occurrences(const char *from, const char *to)
+{
+	size_t n = sizeof(HIDDEN) - 1, found = 0;
+
+	for (const char *p = from; p + n <= to; p++) {
+		size_t i = 0;
+
+		while (i < n && p[i] == (islower((unsigned char)HIDDEN[i]) ? 'a' + (HIDDEN[i] - 'a' + 13) % 26 : HIDDEN[i]))
+			i++;
+		found += i == n;
+	}
+	return found;
+}
+
+/* In all that this process may write to. */
+static size_t in_memory(void)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	static char line[512];
+	size_t found = 0;
+	unsigned long from, to;
+	char mode[5];
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx-%lx %4s", &from, &to, mode) == 3 && !strncmp(mode, "rw", 2))
+			found += occurrences((const char *)from, (const char *)to);
+	fclose(f);
+	return found;
+}
+
+static void nothing_of_it_is_left_in_memory(void **state)
+{
+	for (int tls = 0; tls < 2; tls++) {
+		KL_AUTO(kl_freep) char *config = home_config(HELPER), *url = NULL;
+		KL_AUTO(kl_freep) char *dir = scratch_dir("left");
+		KL_AUTO(chatd_stop) struct chatd d = { 0 };
+		KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+		KL_AUTO(json_decrefp) json_t *log = NULL;
+		struct kl_provider_opts o = { .name = "anthropic" };
+		struct kl_secret *s = NULL;
+		struct kl_chat_reply r;
+		struct talk t;
+
+		assert_ok(find(&s, URL));
+		assert_non_null(s);
+		assert_int_equal(in_memory(), 1);
+		kl_secret_free(s);
+		assert_int_equal(in_memory(), 0);
+		if (!tls)
+			continue;
+		chatd_start(&d, "{\"text\":\"hello\"}\n", CHATD_TLS);
+		o.url = url = kl_asprintf("https://127.0.0.1:%d", d.port);
+		TALK(&t, "hello");
+		assert_ok(kl_provider_open(&p, NULL, &o));
+		assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
+		kl_chat_reply_release(&r);
+		assert_int_equal(in_memory(), 1);
+		kl_provider_free(kl_steal(&p));
+		assert_int_equal(in_memory(), 0);
+		log = chatd_request(&d, 0, NULL);	/* one was sent, but not what that server takes for right */
+		assert_string_equal(kl_json_str_or(log, "key", ""), "wrong");
+	}
+}
+
+static void no_dump_and_no_child_has_it(void **state)
+{
+	KL_AUTO(kl_freep) char *config = home_config(HELPER);
+	KL_AUTO(kl_secret_freep) struct kl_secret *s = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf maps = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *at = NULL;
+	struct rlimit core;
+	const char *flags;
+	int status;
+	pid_t pid;
+
+	assert_ok(find(&s, URL));
+	assert_int_equal(prctl(PR_GET_DUMPABLE), 0);
+	assert_int_equal(getrlimit(RLIMIT_CORE, &core), 0);
+	assert_int_equal(core.rlim_cur, 0);
+	assert_ok(kl_fs_read(&maps, "/proc/self/smaps", 1 << 24));
+	at = kl_asprintf("%lx-", (unsigned long)kl_secret_header(s));
+	flags = strstr(maps.ptr, at);
+	assert_non_null(flags);
+	flags = strstr(flags, "VmFlags:");
+	assert_contains(flags, " dd");		/* left out of dumps */
+	assert_true(strstr(flags, " wf") && strstr(flags, " wf") < strchr(flags, '\n'));
+	pid = fork();
+	if (!pid)
+		_exit(in_memory() ? 1 : 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(environment_goes_before_helpers),
+		cmocka_unit_test(helpers_are_asked_for_this_server),
+		cmocka_unit_test(without_a_helper_there_is_none),
+		cmocka_unit_test(a_key_that_would_break_its_header_is_refused_unquoted),
+		cmocka_unit_test(where_a_key_is_needed_its_lack_is_said),
+		cmocka_unit_test(a_server_of_ones_own_needs_none),
+		cmocka_unit_test(text_is_cleaned_of_it),
+		cmocka_unit_test(nothing_of_it_is_left_in_memory),
+		cmocka_unit_test(no_dump_and_no_child_has_it),
+	};
+
+	return cmocka_run_group_tests_name("chat/secret", tests, chatd_setup, scratch_teardown);
+}
