@@ -19,6 +19,8 @@ static const struct rewriter rewriters[] = {
 	{ "passes", kl_passes_propose, kl_passes_check },
 	{ "patches", kl_patches_propose, kl_patches_check },
 	{ "stepwise", kl_stepwise_propose, NULL },
+	{ "exec", kl_exec_propose, NULL },
+	{ "chat", kl_chat_propose, NULL },
 };
 
 /* splits a long change into at most this many parts: each costs a gate */
@@ -49,7 +51,7 @@ static int find(const struct rewriter **out, const char **arg, char *word)
 		return 0;
 	}
 	return kl_error(KL_EUSAGE, "no rewriter '%s'; there are history, passes[:<dir>], "
-			"patches:<dir> and stepwise", word);
+			"patches:<dir>, stepwise, exec and chat", word);
 }
 
 int kl_rewriters_check(const char *list)
@@ -69,6 +71,8 @@ int kl_rewriters_check(const char *list)
 		if (err < 0)
 			return err;
 	}
+	if (kl_strvec_has(&words, "chat") && kl_strvec_has(&words, "exec"))
+		return kl_error(KL_EUSAGE, "exec and chat are one conversation: name one of them");
 	return 0;
 }
 
@@ -339,6 +343,8 @@ int kl_rewrite_split(struct kl_proposal **out, struct kl_rewrite *rw,
 	};
 
 	*out = NULL;
+	if (kl_rewriters_talk(whole->rewriter))
+		return kl_chat_split(out, rw, whole);
 	if (strchr(whole->source, '@'))
 		return 0;	/* it is a part already */
 	return kl_rewrite_part(out, rw, whole->candidate, &claim);

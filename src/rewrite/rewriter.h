@@ -121,6 +121,9 @@ int kl_passes_check(const char *arg);
 int kl_patches_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
 int kl_patches_check(const char *arg);
 int kl_stepwise_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
+int kl_exec_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
+int kl_chat_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
+int kl_chat_split(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_proposal *whole);
 
 /**
  * What a person made of the state in `edit_dir`: `*out` is NULL when nothing

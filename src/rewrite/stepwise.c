@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
+#include "rewrite/layout.h"
 #include "rewrite/rewriter.h"
 
 /*
@@ -12,32 +13,12 @@
  */
 #define MAX_SOURCE (4u << 20)
 
-static int lay_out(const char *dir, const struct kl_file *f)
-{
-	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, f->path);
-	int err;
-
-	if ((err = kl_fs_mkdir_of(path)) < 0)
-		return err;
-	return kl_fs_put(path, f->data, f->len, f->mode & 0100 ? 0755 : 0644);
-}
-
 int kl_stepwise_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 			const char *arg)
 {
-	const struct kl_surface *s = rw->state;
-	int err;
+	int err = kl_layout_write(rw->edit_dir, rw->state);
 
-	if ((err = kl_fs_remove(rw->edit_dir)) < 0 ||
-	    (err = kl_fs_mkdir(rw->edit_dir)) < 0)
-		return err;
-	for (size_t i = 0; i < s->nfile; i++)
-		if ((err = lay_out(rw->edit_dir, &s->file[i])) < 0)
-			return err;
-	for (size_t i = 0; i < s->noracle; i++)
-		if ((err = lay_out(rw->edit_dir, &s->oracle[i])) < 0)
-			return err;
-	if ((err = lay_out(rw->edit_dir, &s->contract_file)) < 0)
+	if (err < 0)
 		return err;
 	*stop = true;
 	return 0;

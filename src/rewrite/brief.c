@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rewrite/brief.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "rewrite/actions.h"
+#include "rewrite/envelope.h"
+#include "rewrite/feedback.h"
+#include "rewrite/prompt.h"
+#include "text/utf8.h"
+
+/* lists are shown to their last so many entries */
+#define MOST_LISTED 48
+
+/* --- system texts ---------------------------------------------------------------- */
+
+static char *actions_text(void)
+{
+	KL_AUTO(kl_freep) char *path = NULL;
+	KL_AUTO(kl_actions_release) struct kl_actions a = { 0 };
+	struct kl_buf b = KL_BUF_INIT;
+
+	if (kl_fs_share(&path, "templates/actions.yaml") < 0 || kl_actions_load(&a, path) < 0)
+		return NULL;
+	kl_actions_list(&b, &a);
+	return kl_buf_detach(&b);
+}
+
+static char *mechanisms_text(const struct kl_mechanisms *m)
+{
+	struct kl_buf b = KL_BUF_INIT;
+
+	for (size_t i = 0; m && i < m->n; i++)
+		kl_buf_addf(&b, "- `%s`: %s (`%s`)\n", m->m[i].name, m->m[i].text, m->m[i].action);
+	return kl_buf_detach(&b);
+}
+
+void kl_brief_clean(struct kl_buf *out, const struct kl_buf *text)
+{
+	kl_utf8_clean(out, text->ptr, text->len);
+}
+
+static int push_filled(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
+		       const struct kl_map *values)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf text = KL_BUF_INIT;
+	int err = kl_prompt_fill(&b, repo, prompt, values);
+
+	if (err < 0)
+		return err;
+	kl_brief_clean(&text, &b);
+	kl_strvec_take(out, kl_buf_detach(&text));
+	return 0;
+}
+
+static int common(struct kl_map *v, struct kl_repo *repo, const struct kl_mechanisms *m)
+{
+	KL_AUTO(kl_map_release) struct kl_map none = KL_PROMPT_VALUES;
+	KL_AUTO(kl_buf_release) struct kl_buf reply = KL_BUF_INIT;
+	char *actions = actions_text();
+	int err;
+
+	if (!actions)
+		return KL_EINVALID;
+	kl_prompt_set(v, "ACTIONS", actions);
+	kl_prompt_set(v, "MECHANISMS", mechanisms_text(m));
+	kl_prompt_set(v, "MOST", kl_asprintf("%d", KL_COURSE_REPAIRS));
+	if ((err = kl_prompt_fill(&reply, repo, "reply", &none)) < 0)
+		return err;
+	kl_prompt_set(v, "REPLY", kl_buf_detach(&reply));
+	return 0;
+}
+
+/* what is of this workload alone, in a text of its own */
+static void workload(struct kl_map *v, const struct kl_surface *s)
+{
+	struct kl_buf contract = KL_BUF_INIT, oracle = KL_BUF_INIT;
+
+	kl_prompt_set(v, "WORKLOAD", kl_strdup(s->contract->workload));
+	kl_prompt_set(v, "LANGUAGE", kl_strdup(s->contract->language));
+	kl_prompt_files(&contract, &s->contract_file, 1, false);
+	kl_prompt_set(v, "CONTRACT", kl_buf_detach(&contract));
+	if (s->noracle)
+		kl_buf_adds(&oracle, "The oracle says what is right. It stands as it is, too:\n\n");
+	kl_prompt_files(&oracle, s->oracle, s->noracle, false);
+	kl_prompt_set(v, "ORACLE", kl_buf_detach(&oracle));
+}
+
+int kl_brief_system(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
+		    const struct kl_surface *s, const struct kl_mechanisms *m)
+{
+	KL_AUTO(kl_map_release) struct kl_map v = KL_PROMPT_VALUES;
+	int err = common(&v, repo, m);
+
+	if (!err)
+		err = push_filled(out, repo, prompt, &v);
+	workload(&v, s);
+	return err < 0 ? err : push_filled(out, repo, "workload", &v);
+}
+
+/* --- records ----------------------------------------------------------------------- */
+
+char *kl_brief_source(const char *phase, size_t turn)
+{
+	return kl_asprintf("%s.%zu", phase, turn);
+}
+
+/* turn of a rejection of this conversation, or -1 */
+static long turn_of(const struct kl_brief *b, const json_t *rec)
+{
+	const char *source = kl_json_str_or(rec, "source", "");
+	size_t n = strlen(b->phase);
+	char *end;
+	long turn;
+
+	if (strcmp(kl_json_str_or(rec, "rewriter", ""), b->rewriter) || strncmp(source, b->phase, n) ||
+	    source[n] != '.')
+		return -1;
+	turn = strtol(source + n + 1, &end, 10);
+	return end != source + n + 1 && (!*end || *end == '@') ? turn : -1;
+}
+
+const json_t *kl_brief_record(const struct kl_brief *b, size_t turn)
+{
+	size_t i;
+	json_t *rec;
+
+	json_array_foreach(b->rw->rejections, i, rec)
+		if (turn_of(b, rec) == (long)turn)
+			return rec;
+	return NULL;
+}
+
+/* rejections that were there when the turn was due: those before what it, or a later one, led to */
+static size_t known(const struct kl_brief *b, size_t turn)
+{
+	size_t i;
+	json_t *rec;
+
+	json_array_foreach(b->rw->rejections, i, rec)
+		if (turn_of(b, rec) >= (long)turn)
+			return i;
+	return i;
+}
+
+static void tip(char out[KL_OID_HEX], const struct kl_rewrite *rw)
+{
+	size_t n = json_array_size(rw->steps);
+
+	if (n)
+		snprintf(out, KL_OID_HEX, "%s",
+			 kl_json_str_or(json_array_get(rw->steps, n - 1), "commit", ""));
+	else
+		kl_oid_hex(out, &rw->expert);
+}
+
+static void add_record(struct kl_buf *out, const json_t *rec, bool timed)
+{
+	const char *mechanism = kl_json_str_or(rec, "mechanism", "");
+
+	kl_buf_addf(out, "%s in %s", kl_json_str_or(rec, "action", "?"), kl_json_str_or(rec, "locus", "?"));
+	if (*mechanism)
+		kl_buf_addf(out, " (%s)", mechanism);
+	if (*kl_json_str_or(rec, "class", ""))
+		kl_buf_addf(out, ": %s", kl_json_str_or(rec, "class", ""));
+	if (timed && kl_json_int_or(rec, "ns", 0) > 0) {
+		kl_buf_adds(out, ", ");
+		kl_prompt_time(out, kl_json_int_or(rec, "ns", 0));
+	}
+	kl_buf_addch(out, '\n');
+}
+
+static char *fenced(struct kl_buf *list)
+{
+	struct kl_buf b = KL_BUF_INIT;
+
+	kl_prompt_fence(&b, "", list->ptr, list->len);
+	kl_buf_release(list);
+	return kl_buf_detach(&b);
+}
+
+static char *done(const struct kl_rewrite *rw)
+{
+	struct kl_buf list = KL_BUF_INIT;
+	size_t n = json_array_size(rw->steps), i = n > MOST_LISTED ? n - MOST_LISTED : 0;
+
+	if (!n)
+		kl_buf_adds(&list, "none: this is the expert's kernel\n");
+	for (; i < n; i++) {
+		kl_buf_addf(&list, "%zu. ", i + 1);
+		add_record(&list, json_array_get(rw->steps, i), true);
+	}
+	return fenced(&list);
+}
+
+/* on this state first; what was refused on earlier ones may have become possible */
+static char *refused(const struct kl_rewrite *rw, size_t n)
+{
+	struct kl_buf list = KL_BUF_INIT, before = KL_BUF_INIT;
+	size_t i = n > MOST_LISTED ? n - MOST_LISTED : 0;
+	char here[KL_OID_HEX];
+
+	tip(here, rw);
+	for (; i < n; i++) {
+		const json_t *rec = json_array_get(rw->rejections, i);
+		bool of_here = !strcmp(kl_json_str_or(rec, "on", ""), here);
+
+		add_record(of_here ? &list : &before, rec, false);
+	}
+	if (!list.len)
+		kl_buf_adds(&list, "nothing on this kernel\n");
+	if (before.len)
+		kl_buf_addf(&list, "\non earlier kernels of this walk:\n%s", before.ptr);
+	kl_buf_release(&before);
+	return fenced(&list);
+}
+
+/* --- what is known of the state ------------------------------------------------------ */
+
+static char *facts(const struct kl_rewrite *rw)
+{
+	struct kl_buf b = KL_BUF_INIT;
+	const json_t *features = json_object_get(rw->facts, "features");
+	const char *name;
+	size_t i;
+	json_t *v;
+
+	kl_buf_adds(&b, "compiled code:");
+	json_array_foreach(features, i, v)
+		kl_buf_addf(&b, " %s", json_is_string(v) ? json_string_value(v) : "?");
+	kl_buf_adds(&b, "\nsource:");
+	json_object_foreach(json_object_get(rw->facts, "traits"), name, v)
+		kl_buf_addf(&b, " %s=%s,", name, json_is_string(v) ? json_string_value(v) : "?");
+	kl_buf_adds(&b, "\ntime: ");
+	if (rw->ns > 0)
+		kl_prompt_time(&b, rw->ns);
+	else
+		kl_buf_adds(&b, "not measured");
+	kl_buf_addch(&b, '\n');
+	return fenced(&b);
+}
+
+static bool is_there(const struct kl_rewrite *rw, const char *fact)
+{
+	const json_t *features = json_object_get(rw->facts, "features");
+	const json_t *traits = json_object_get(rw->facts, "traits");
+	size_t i;
+	json_t *v;
+
+	if (!strncmp(fact, "trait:", 6))
+		return !strncmp(kl_json_str_or(traits, fact + 6, ""), "yes", 3);
+	json_array_foreach(features, i, v)
+		if (json_is_string(v) && !strcmp(json_string_value(v), fact))
+			return true;
+	return false;
+}
+
+static char *present(const struct kl_rewrite *rw)
+{
+	struct kl_buf b = KL_BUF_INIT;
+
+	for (size_t i = 0; rw->mechanisms && i < rw->mechanisms->n; i++) {
+		const struct kl_mechanism *m = &rw->mechanisms->m[i];
+		bool there = false;
+
+		for (size_t k = 0; k < m->primary.n && !there; k++)
+			there = is_there(rw, m->primary.v[k]);
+		if (there)
+			kl_buf_addf(&b, "%s%s", b.len ? ", " : "", m->name);
+	}
+	kl_buf_adds(&b, b.len ? "\n" : "none that is known\n");
+	return fenced(&b);
+}
+
+static char *distance(const struct kl_rewrite *rw)
+{
+	size_t n = json_array_size(rw->steps);
+
+	return n ? kl_asprintf("%zu step%s away from the expert's", n, n == 1 ? "" : "s") :
+		   kl_strdup("as the expert wrote it");
+}
+
+static char *evidence(const struct kl_rewrite *rw, const json_t *rec)
+{
+	struct kl_buf b = KL_BUF_INIT;
+	const char *id = kl_json_str_or(rec, "event", "");
+	struct kl_feedback f = {
+		.class_ = kl_json_str_or(rec, "class", ""),
+		.event = *id && rw->event ? rw->event(id, rw->payload) : NULL,
+		.before = rw->facts, .ns = rw->ns,
+	};
+
+	kl_feedback_write(&b, &f);
+	return kl_buf_detach(&b);
+}
+
+/* --- the first line --------------------------------------------------------------------- */
+
+void kl_brief_head(struct kl_buf *out, const char *phase, size_t turn, const struct kl_surface *s,
+		   enum kl_course_kind kind)
+{
+	kl_buf_addf(out, "[%s, turn %zu, state %.12s: %s]\n\n", phase, turn + 1, s->digest,
+		    kl_course_name(kind));
+}
+
+int kl_brief_head_read(enum kl_course_kind *kind, const char *user, const char *phase, size_t turn,
+		       const struct kl_surface *s)
+{
+	KL_AUTO(kl_freep) char *want = kl_asprintf("[%s, turn %zu, state %.12s: ", phase, turn + 1,
+						   s->digest);
+	size_t n = strlen(want), m = strcspn(user, "]\n");
+	int err;
+
+	if (!strncmp(user, want, n) && m > n && user[m] == ']' && kl_course_kind(kind, user + n, m - n))
+		return 0;
+	err = kl_error(KL_EEXISTS, "turn %zu of the stored conversation %s is about another state than "
+		       "%.12s", turn + 1, phase, s->digest);
+	return kl_error_hint(err, "a walk of this name was begun before; choose another with --name");
+}
+
+/* --- a turn ------------------------------------------------------------------------------- */
+
+static const char *const prompts[] = {
+	[KL_COURSE_STEP] = "deoptimize-turn", [KL_COURSE_REPAIR] = "repair",
+	[KL_COURSE_ANOTHER] = "another", [KL_COURSE_ELSEWHERE] = "another",
+	[KL_COURSE_SPLIT] = "split", [KL_COURSE_AGAIN] = "again",
+};
+
+/* places that had their refusals */
+static char *away(const struct kl_course *c)
+{
+	struct kl_buf list = KL_BUF_INIT, b = KL_BUF_INIT;
+
+	for (size_t i = 0; i < c->place.n; i++)
+		if (kl_course_closed(c, c->place.e[i].key))
+			kl_buf_addf(&list, "%s\n", c->place.e[i].key);
+	if (!list.len)
+		return kl_buf_detach(&b);
+	kl_buf_adds(&b, "\nAct somewhere else: these places were tried often enough, and a step there is "
+			"refused.\n\n");
+	kl_prompt_fence(&b, "", list.ptr, list.len);
+	kl_buf_release(&list);
+	return kl_buf_detach(&b);
+}
+
+static char *quoted(const char *text)
+{
+	struct kl_buf b = KL_BUF_INIT;
+
+	kl_prompt_excerpt(&b, "", text, KL_FEEDBACK_MAX / 2);
+	return kl_buf_detach(&b);
+}
+
+static void values(struct kl_map *v, const struct kl_brief *b, const struct kl_course *c,
+		   const struct kl_brief_of *of)
+{
+	const struct kl_rewrite *rw = b->rw;
+	const char *class_ = kl_json_str_or(of->refused, "class", "");
+	struct kl_buf files = KL_BUF_INIT;
+
+	if (c->kind == KL_COURSE_STEP)
+		kl_prompt_files(&files, rw->state->file, rw->state->nfile, false);
+	kl_prompt_set(v, "FILES", kl_buf_detach(&files));
+	kl_prompt_set(v, "DISTANCE", distance(rw));
+	kl_prompt_set(v, "FACTS", facts(rw));
+	kl_prompt_set(v, "PRESENT", present(rw));
+	kl_prompt_set(v, "DONE", done(rw));
+	kl_prompt_set(v, "REJECTED", refused(rw, known(b, c->turn)));
+	kl_prompt_set(v, "EVIDENCE", evidence(rw, of->refused));
+	kl_prompt_set(v, "MEANING", kl_strdup(kl_feedback_meaning(class_)));
+	kl_prompt_set(v, "NUMBER", kl_asprintf("%d", c->repair));
+	kl_prompt_set(v, "MOST", kl_asprintf("%d", KL_COURSE_REPAIRS));
+	kl_prompt_set(v, "AWAY", away(c));
+	kl_prompt_set(v, "WHY", quoted(of->why ? of->why : ""));
+	kl_prompt_set(v, "FOREIGN", quoted(of->foreign ? of->foreign : ""));
+}
+
+static void add_key_record(struct kl_buf *key, const char *word, const json_t *rec)
+{
+	KL_AUTO(kl_freep) char *place = kl_envelope_place(kl_json_str_or(rec, "locus", ""));
+
+	kl_buf_addf(key, "%s %s %s %s\n", word, kl_json_str_or(rec, "class", "-"),
+		    kl_json_str_or(rec, "action", "-"), place);
+}
+
+static void write_key(struct kl_buf *key, const struct kl_brief *b, const struct kl_course *c)
+{
+	const struct kl_rewrite *rw = b->rw;
+	size_t n = known(b, c->turn), i;
+	char here[KL_OID_HEX];
+	json_t *rec;
+
+	tip(here, rw);
+	kl_buf_addf(key, "%s\nstate %s\ncontract %s\n", kl_course_name(c->kind), rw->state->digest,
+		    rw->state->contract_digest);
+	json_array_foreach(rw->steps, i, rec)
+		add_key_record(key, "done", rec);
+	json_array_foreach(rw->rejections, i, rec)
+		if (i < n && !strcmp(kl_json_str_or(rec, "on", ""), here))
+			add_key_record(key, "refused", rec);
+}
+
+int kl_brief_turn(struct kl_buf *user, struct kl_buf *key, const struct kl_brief *b,
+		  const struct kl_course *c, const struct kl_brief_of *of)
+{
+	KL_AUTO(kl_map_release) struct kl_map v = KL_PROMPT_VALUES;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int err;
+
+	values(&v, b, c, of);
+	kl_brief_head(&text, b->phase, c->turn, b->rw->state, c->kind);
+	if ((err = kl_prompt_fill(&text, b->rw->repo, prompts[c->kind], &v)) < 0)
+		return err;
+	kl_brief_clean(user, &text);
+	write_key(key, b, c);
+	return 0;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rewrite/feedback.h"
+
+#include <string.h>
+
+#include "rewrite/prompt.h"
+#include "text/utf8.h"
+
+#define MAX_MESSAGE 3600
+#define MAX_WORD 160
+#define MAX_FACTS 600
+
+static const struct {
+	const char *name;
+	bool repairs;
+	const char *meaning;
+} classes[] = {
+	{ "compile", true, "It does not compile." },
+	{ "launch", true, "It cannot be launched." },
+	{ "hang", true, "It did not end in its time." },
+	{ "fault", true, "It crashed, or touched memory that is not its own." },
+	{ "wrong-all", true, "The answer is wrong everywhere." },
+	{ "wrong-edge", true, "Parts of the answer are right; look at edges, tails and what lies between "
+			      "blocks." },
+	{ "nondeterministic", true, "The same input gave different answers: a race, or memory that is read "
+				    "before it is written." },
+	{ "no-change", true, "The machine code is the same as before: the compiler does by itself what was "
+			     "taken out, or undoes it. Remove it so that the compiled kernel no longer has "
+			     "it; if that cannot be, propose something else." },
+	{ "slower", true, "It is right, and slower than what it is to match." },
+	{ "compound", false, "It still removes more than one mechanism." },
+	{ "cheat", false, "It does what a kernel may not do." },
+	{ "inconclusive", false, "The machine could not tell." },
+	{ "skipped", false, "A person put it aside." },
+};
+
+const char *kl_feedback_meaning(const char *class_)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(classes); i++)
+		if (!strcmp(classes[i].name, class_))
+			return classes[i].meaning;
+	return "";
+}
+
+bool kl_feedback_repairs(const char *class_)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(classes); i++)
+		if (!strcmp(classes[i].name, class_))
+			return classes[i].repairs;
+	return false;
+}
+
+/* text of a candidate's making: clean, cut in its middle, and no longer able to lengthen the fence */
+static void add_text(struct kl_buf *out, const char *text, size_t max)
+{
+	size_t len = strlen(text), from = out->len, head = len, tail = 0;
+
+	if (len > max) {
+		head = kl_utf8_cut(text, len, max * 3 / 4);
+		tail = max / 4;
+	}
+	kl_utf8_clean(out, text, head);
+	if (tail) {
+		kl_buf_addf(out, "\n[... %zu bytes left out ...]\n", len - head - tail);
+		kl_utf8_clean(out, text + len - tail, tail);
+	}
+	for (size_t i = from; i < out->len; i++)
+		if (out->ptr[i] == '`')
+			out->ptr[i] = '\'';
+}
+
+/* --- the first wrong element ---------------------------------------------------- */
+
+static void add_index(struct kl_buf *out, const json_t *index)
+{
+	size_t i;
+	json_t *n;
+
+	kl_buf_addch(out, '[');
+	json_array_foreach(index, i, n) {
+		if (i >= 8 || !json_is_integer(n))
+			break;
+		kl_buf_addf(out, "%s%lld", i ? ", " : "", (long long)json_integer_value(n));
+	}
+	kl_buf_addch(out, ']');
+}
+
+static void add_word(struct kl_buf *out, const char *label, const json_t *j, const char *key)
+{
+	const char *s = kl_json_str_or(j, key, "");
+
+	if (!*s)
+		return;
+	kl_buf_adds(out, label);
+	add_text(out, s, MAX_WORD);
+}
+
+static void add_failure(struct kl_buf *out, const json_t *event)
+{
+	const json_t *f = json_object_get(json_object_get(event, "correct"), "failure");
+
+	if (!json_is_object(f))
+		return;
+	kl_buf_adds(out, "first failure: ");
+	add_word(out, "", f, "out");
+	if (json_is_array(json_object_get(f, "index")))
+		add_index(out, json_object_get(f, "index"));
+	add_word(out, " got ", f, "got");
+	add_word(out, ", wanted ", f, "wanted");
+	add_word(out, "; at ", f, "point");
+	add_word(out, ", inputs ", f, "band");
+	add_word(out, "; ", f, "why");
+	kl_buf_addch(out, '\n');
+}
+
+/* --- facts and times -------------------------------------------------------------- */
+
+static bool has(const json_t *list, const char *word)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(list, i, v)
+		if (json_is_string(v) && !strcmp(json_string_value(v), word))
+			return true;
+	return false;
+}
+
+/* "label: a b c", of what is in `a` and not in `b` */
+static void add_minus(struct kl_buf *out, const char *label, const json_t *a, const json_t *b)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
+	size_t i;
+	json_t *v;
+
+	if (!json_is_array(a) || !json_is_array(b))
+		return;
+	json_array_foreach(a, i, v)
+		if (json_is_string(v) && !has(b, json_string_value(v)) && list.len < MAX_FACTS)
+			kl_buf_addf(&list, " %s", json_string_value(v));
+	if (!list.len)
+		return;
+	kl_buf_addf(out, "%s:", label);
+	add_text(out, list.ptr, MAX_FACTS);
+	kl_buf_addch(out, '\n');
+}
+
+static int64_t time_of(const json_t *event)
+{
+	return kl_json_int_or(json_object_get(event, "profile"), "ns", 0);
+}
+
+static void add_times(struct kl_buf *out, const struct kl_feedback *f)
+{
+	int64_t ns = time_of(f->event), goal = time_of(f->goal);
+
+	if (ns <= 0)
+		return;
+	kl_buf_adds(out, "time: ");
+	kl_prompt_time(out, ns);
+	if (f->ns > 0) {
+		kl_buf_adds(out, "; the kernel it was made from: ");
+		kl_prompt_time(out, f->ns);
+	}
+	if (goal > 0) {
+		kl_buf_adds(out, "; to be matched: ");
+		kl_prompt_time(out, goal);
+	}
+	kl_buf_addch(out, '\n');
+}
+
+void kl_feedback_write(struct kl_buf *out, const struct kl_feedback *f)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	const json_t *features = json_object_get(f->event, "features");
+	const json_t *before = json_object_get(f->before, "features");
+
+	kl_buf_adds(&b, "class: ");
+	add_text(&b, f->class_, MAX_WORD);
+	kl_buf_addch(&b, '\n');
+	if (*kl_json_str_or(f->event, "message", "")) {
+		kl_buf_adds(&b, "message: ");
+		add_text(&b, kl_json_str_or(f->event, "message", ""), MAX_MESSAGE);
+		kl_buf_addch(&b, '\n');
+	}
+	add_failure(&b, f->event);
+	add_minus(&b, "facts that went", before, features);
+	add_minus(&b, "facts that came", features, before);
+	add_minus(&b, "facts of the other that this one lacks", json_object_get(f->goal, "features"),
+		  features);
+	add_times(&b, f);
+	kl_prompt_fence(out, "", b.ptr, b.len);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_REWRITE_FEEDBACK_H
+#define KL_REWRITE_FEEDBACK_H
+
+#include "base/buf.h"
+#include "text/json.h"
+
+/*
+ * feedback - what the gate saw of a refused candidate, for whoever is to repair it: class,
+ * message (a compiler's, too), the first wrong element with what was there and what was
+ * wanted, facts that went and came, time. One fenced block of at most KL_FEEDBACK_MAX bytes: what
+ * a candidate made the gate say is data like the rest.
+ */
+#define KL_FEEDBACK_MAX 6144
+
+struct kl_feedback {
+	const char *class_;	/* of the rejection */
+	const json_t *event;	/* NULL: it was not judged */
+	const json_t *before;	/* facts of the state it was made from, {"features": [...]}; or NULL */
+	int64_t ns;		/* that state's time; 0: none */
+	const json_t *goal;	/* of a re-derivation: the event of K_i; else NULL */
+};
+
+void kl_feedback_write(struct kl_buf *out, const struct kl_feedback *f);
+
+/** What a class means for who is to repair it: a sentence or two; "" for an unknown one. */
+const char *kl_feedback_meaning(const char *class_);
+/** Is it worth a repair, or is the idea to be left? */
+bool kl_feedback_repairs(const char *class_);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rewrite/layout.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "text/utf8.h"
+
+#define MAX_SOURCE ((size_t)4 << 20)
+
+static int put(const char *dir, const struct kl_file *f)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, f->path);
+	int err;
+
+	if ((err = kl_fs_mkdir_of(path)) < 0)
+		return err;
+	return kl_fs_put(path, f->data, f->len, f->mode & 0100 ? 0755 : 0644);
+}
+
+int kl_layout_write(const char *dir, const struct kl_surface *s)
+{
+	int err;
+
+	if ((err = kl_fs_remove(dir)) < 0 || (err = kl_fs_mkdir(dir)) < 0)
+		return err;
+	for (size_t i = 0; i < s->nfile; i++)
+		if ((err = put(dir, &s->file[i])) < 0)
+			return err;
+	for (size_t i = 0; i < s->noracle; i++)
+		if ((err = put(dir, &s->oracle[i])) < 0)
+			return err;
+	return put(dir, &s->contract_file);
+}
+
+/* --- and back ------------------------------------------------------------------- */
+
+static bool has_edits(const struct kl_buf *reply)
+{
+	static const char *const tag[] = { "<file ", "<function ", "<edit ", "<nothing-left" };
+
+	for (const char *line = reply->ptr; line; line = strchr(line, '\n')) {
+		line += strspn(line, "\n \t");
+		for (size_t i = 0; i < KL_ARRAY_SIZE(tag); i++)
+			if (!strncmp(line, tag[i], strlen(tag[i])))
+				return true;
+	}
+	return false;
+}
+
+/* neither the file nor a directory on the way to it may be a link */
+static const char *trouble(const char *dir, const char *path)
+{
+	KL_AUTO(kl_freep) char *whole = kl_fs_join(dir, path);
+	struct stat st;
+
+	for (char *slash = whole + strlen(dir) + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		if (lstat(whole, &st) < 0 || !S_ISDIR(st.st_mode))
+			return "lies in something that is no directory any more";
+		*slash = '/';
+	}
+	if (lstat(whole, &st) < 0)
+		return "is gone";
+	if (!S_ISREG(st.st_mode))
+		return S_ISLNK(st.st_mode) ? "became a symbolic link" : "is no file any more";
+	return (uint64_t)st.st_size > MAX_SOURCE ? "is larger than 4 MiB" : NULL;
+}
+
+static void collect_file(struct kl_buf *reply, const char *dir, const struct kl_file *f)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, f->path);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	const char *why = trouble(dir, f->path);
+
+	if (!why && kl_fs_read(&text, path, MAX_SOURCE) < 0)
+		why = "cannot be read";
+	if (!why && text.len == f->len && !memcmp(text.ptr, f->data, f->len))
+		return;
+	if (!why && kl_utf8_span(text.ptr, text.len) != text.len)
+		why = "is not text in UTF-8";
+	if (why) {
+		kl_error_clear();
+		kl_buf_addf(reply, "<refused>%s %s</refused>\n", f->path, why);
+		return;
+	}
+	kl_buf_addf(reply, strchr(f->path, '"') ? "<file path='%s'>\n" : "<file path=\"%s\">\n", f->path);
+	kl_buf_add(reply, text.ptr, text.len);
+	if (!text.len || text.ptr[text.len - 1] != '\n')
+		kl_buf_addch(reply, '\n');
+	kl_buf_adds(reply, "</file>\n");
+}
+
+int kl_layout_collect(struct kl_buf *reply, const char *dir, void *payload)
+{
+	const struct kl_surface *s = payload;
+
+	if (has_edits(reply))
+		return 0;
+	if (reply->len && reply->ptr[reply->len - 1] != '\n')
+		kl_buf_addch(reply, '\n');
+	for (size_t i = 0; i < s->nfile; i++)
+		collect_file(reply, dir, &s->file[i]);
+	for (size_t i = 0; i < s->noracle; i++)
+		collect_file(reply, dir, &s->oracle[i]);
+	collect_file(reply, dir, &s->contract_file);
+	return 0;
+}
+
+int kl_layout_ask(const char **reply, struct kl_talk *t, size_t turn, struct kl_ask *ask,
+		  const char *rewriter, const struct kl_surface *s, bool edits)
+{
+	KL_AUTO(kl_fs_tempdir_cleanup) char *top = NULL;
+	KL_AUTO(kl_freep) char *dir = NULL;
+	int err;
+
+	if (strcmp(rewriter, "exec") || turn < kl_talk_turns(t))
+		return kl_talk_ask(reply, t, turn, ask);
+	if ((err = kl_fs_tempdir(&top, "klineage-exec")) < 0)
+		return err;
+	dir = kl_fs_join(top, "kernel");
+	if ((err = kl_layout_write(dir, s)) < 0)
+		return err;
+	ask->dir = dir;
+	if (edits) {
+		ask->collect = kl_layout_collect;
+		ask->payload = (void *)s;
+	}
+	return kl_talk_ask(reply, t, turn, ask);
+}
