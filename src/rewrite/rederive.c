@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rewrite/rederive.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "rewrite/brief.h"
+#include "rewrite/edits.h"
+#include "rewrite/envelope.h"
+#include "rewrite/feedback.h"
+#include "rewrite/layout.h"
+#include "rewrite/prompt.h"
+
+/*
+ * What is said here is made of K_{i-1}, the contract, the step's action, mechanism and place, and
+ * K_i's time and features. K_i's source is not among what this file is given; the step's own words (its
+ * text, its lines) are, and are kept out, for they may tell of that source.
+ */
+struct deriver {
+	const struct kl_rederive *r;
+	char *phase;
+	struct kl_mechanisms mechanisms;
+	struct kl_strvec texts;
+	struct kl_talk *talk;
+	size_t turn;
+};
+
+static void deriver_release(struct deriver *d)
+{
+	kl_talk_free(d->talk);
+	kl_strvec_release(&d->texts);
+	kl_mechanisms_release(&d->mechanisms);
+	free(d->phase);
+}
+
+static int deriver_open(struct deriver *d, const struct kl_rederive *r)
+{
+	KL_AUTO(kl_freep) char *path = NULL;
+	int err;
+
+	d->r = r;
+	d->turn = json_array_size(r->attempts);
+	d->phase = kl_asprintf("forward-%d", r->step);
+	if ((err = kl_fs_share(&path, "templates/mechanisms.yaml")) < 0 ||
+	    (err = kl_mechanisms_load(&d->mechanisms, path)) < 0 ||
+	    (err = kl_brief_system(&d->texts, r->repo, "rederive", r->before, NULL)) < 0 ||
+	    (err = kl_talk_open(&d->talk, r->chat, r->name, d->phase, (const char *const *)d->texts.v,
+				d->texts.n)) < 0)
+		return err;
+	if (d->turn > kl_talk_turns(d->talk))
+		return kl_error(KL_EINVALID, "the conversation %s of '%s' has %zu turns, not %zu",
+				d->phase, r->name, kl_talk_turns(d->talk), d->turn);
+	return 0;
+}
+
+/* --- what is said ------------------------------------------------------------------ */
+
+static char *goal(const struct deriver *d)
+{
+	const json_t *rec = d->r->record, *features = json_object_get(d->r->goal, "features");
+	KL_AUTO(kl_freep) char *place = kl_envelope_place(kl_json_str_or(rec, "locus", "?"));
+	const char *name = kl_json_str_or(rec, "mechanism", "");
+	const struct kl_mechanism *m = kl_mechanisms_find(&d->mechanisms, name);
+	int64_t ns = kl_json_int_or(json_object_get(d->r->goal, "profile"), "ns", 0);
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf out = KL_BUF_INIT;
+	size_t i;
+	json_t *v;
+
+	kl_buf_addf(&b, "action: the reverse of %s\n", kl_json_str_or(rec, "action", "?"));
+	if (*name)
+		kl_buf_addf(&b, "mechanism: %s%s%s\n", name, m ? ": " : "", m ? m->text : "");
+	kl_buf_addf(&b, "place: %s\nfacts of the compiled code that has it:", place);
+	json_array_foreach(features, i, v)
+		kl_buf_addf(&b, " %s", json_is_string(v) ? json_string_value(v) : "?");
+	kl_buf_addch(&b, '\n');
+	if (d->r->before_ns > 0) {
+		kl_buf_adds(&b, "time of this kernel: ");
+		kl_prompt_time(&b, d->r->before_ns);
+		kl_buf_addch(&b, '\n');
+	}
+	if (ns > 0) {
+		kl_buf_adds(&b, "time to be matched: ");
+		kl_prompt_time(&b, ns);
+		kl_buf_addch(&b, '\n');
+	}
+	kl_prompt_fence(&out, "", b.ptr, b.len);
+	return kl_buf_detach(&out);
+}
+
+static char *evidence(const struct deriver *d, const json_t *attempt)
+{
+	const char *id = kl_json_str_or(attempt, "event", "");
+	struct kl_feedback f = {
+		.class_ = kl_json_str_or(attempt, "class", ""), .goal = d->r->goal, .ns = d->r->before_ns,
+		.event = *id && d->r->event ? d->r->event(id, d->r->payload) : NULL,
+	};
+	struct kl_buf b = KL_BUF_INIT;
+
+	kl_feedback_write(&b, &f);
+	return kl_buf_detach(&b);
+}
+
+static const char *meaning(const char *class_)
+{
+	if (!strcmp(class_, "no-change"))
+		return "The machine code is the same as before: nothing was put in.";
+	return kl_feedback_meaning(class_);
+}
+
+static void values(struct kl_map *v, const struct deriver *d, const json_t *attempt, const char *why)
+{
+	const char *class_ = kl_json_str_or(attempt, "class", "");
+	struct kl_buf files = KL_BUF_INIT, quoted = KL_BUF_INIT;
+
+	kl_prompt_files(&files, d->r->before->file, d->r->before->nfile, false);
+	kl_prompt_set(v, "FILES", kl_buf_detach(&files));
+	kl_prompt_set(v, "GOAL", goal(d));
+	kl_prompt_set(v, "EVIDENCE", evidence(d, attempt));
+	kl_prompt_set(v, "MEANING", kl_strdup(meaning(class_)));
+	kl_prompt_set(v, "NUMBER", kl_asprintf("%zu", d->turn));
+	kl_prompt_set(v, "MOST", kl_asprintf("%d", KL_COURSE_REPAIRS));
+	kl_prompt_excerpt(&quoted, "", why ? why : "", KL_FEEDBACK_MAX / 2);
+	kl_prompt_set(v, "WHY", kl_buf_detach(&quoted));
+}
+
+static void write_key(struct kl_buf *key, const struct deriver *d)
+{
+	KL_AUTO(kl_freep) char *place = kl_envelope_place(kl_json_str_or(d->r->record, "locus", ""));
+	size_t i;
+	json_t *a;
+
+	kl_buf_addf(key, "state %s\ncontract %s\nrestore %s %s\n", d->r->before->digest,
+		    d->r->before->contract_digest, kl_json_str_or(d->r->record, "action", "-"), place);
+	json_array_foreach(d->r->attempts, i, a)
+		kl_buf_addf(key, "refused %s\n", kl_json_str_or(a, "class", "-"));
+}
+
+/* `why`: the last reply could not be used; else `attempt`, if there was one, is what came of it */
+static int ask_turn(const char **reply, struct deriver *d, const json_t *attempt, const char *why)
+{
+	static const char *const prompt[] = {
+		[KL_COURSE_STEP] = "rederive-turn", [KL_COURSE_REPAIR] = "rederive-repair",
+		[KL_COURSE_AGAIN] = "again",
+	};
+	enum kl_course_kind kind = why ? KL_COURSE_AGAIN : attempt ? KL_COURSE_REPAIR : KL_COURSE_STEP;
+	enum kl_course_kind stored;
+	KL_AUTO(kl_map_release) struct kl_map v = KL_PROMPT_VALUES;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf user = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf key = KL_BUF_INIT;
+	struct kl_ask ask = { 0 };
+	int err;
+
+	if (d->turn < kl_talk_turns(d->talk) &&
+	    (err = kl_brief_head_read(&stored, kl_talk_user(d->talk, d->turn), d->phase, d->turn,
+				      d->r->before)) < 0)
+		return err;
+	values(&v, d, attempt, why);
+	kl_brief_head(&text, d->phase, d->turn, d->r->before, kind);
+	if ((err = kl_prompt_fill(&text, d->r->repo, prompt[kind], &v)) < 0)
+		return err;
+	kl_brief_clean(&user, &text);
+	write_key(&key, d);
+	ask.user = user.ptr;
+	ask.key = key.ptr;
+	return kl_layout_ask(reply, d->talk, d->turn, &ask, d->r->rewriter, d->r->before, true);
+}
+
+/* --- what came ----------------------------------------------------------------------- */
+
+/* KL_EINVALID: the reply cannot be used. KL_ENO: it says that there is nothing to be done. */
+static int read_reply(struct kl_proposal **out, const struct deriver *d, const char *reply, size_t turn)
+{
+	struct kl_rewrite rw = { .repo = d->r->repo, .state = d->r->before };
+	KL_AUTO(kl_freep) char *source = kl_brief_source(d->phase, turn);
+	KL_AUTO(kl_envelope_release) struct kl_envelope e = { 0 };
+	struct kl_claim claim = {
+		.rewriter = d->r->rewriter, .source = source, .origin = "induced",
+		.action = kl_json_str_or(d->r->record, "action", ""),
+		.mechanism = kl_json_str_or(d->r->record, "mechanism", ""),
+	};
+	struct kl_file *edit = NULL;
+	size_t n = 0;
+	int err;
+
+	if ((err = kl_envelope_parse(&e, reply, strlen(reply))) < 0)
+		return err;
+	if (e.kind == KL_ENVELOPE_NOTHING)
+		return kl_error(KL_ENO, "it is given up: %.300s", e.why);
+	if ((err = kl_edits_apply(&edit, &n, d->r->before, &e)) < 0)
+		return err;
+	claim.text = e.why;
+	claim.traits = e.traits;
+	err = kl_rewrite_offer(out, &rw, edit, n, &claim);
+	kl_edits_free(edit, n);
+	return err;
+}
+
+/* why the reply to the turn before could not be used, or NULL: it could */
+static char *why_not(const struct deriver *d, const json_t *attempt)
+{
+	KL_AUTO(kl_proposal_freep) struct kl_proposal *p = NULL;
+	char *why = NULL;
+
+	if (!attempt || *kl_json_str_or(attempt, "event", ""))
+		return NULL;
+	if (read_reply(&p, d, kl_talk_reply(d->talk, d->turn - 1), d->turn - 1) < 0)
+		why = kl_strdup(kl_error_last());
+	kl_error_clear();
+	return why;
+}
+
+int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_rederive *r)
+{
+	KL_AUTO(deriver_release) struct deriver d = { 0 };
+	KL_AUTO(kl_freep) char *last = NULL;
+	size_t n = json_array_size(r->attempts);
+	const json_t *attempt = n ? json_array_get(r->attempts, n - 1) : NULL;
+	const char *reply;
+	int err;
+
+	*out = NULL;
+	*why = NULL;
+	if (n > KL_COURSE_REPAIRS)
+		return 0;
+	if ((err = deriver_open(&d, r)) < 0)
+		return err;
+	last = why_not(&d, attempt);
+	if ((err = ask_turn(&reply, &d, attempt, last)) < 0)
+		return err;
+	err = read_reply(out, &d, reply, d.turn);
+	if (err == KL_EINVALID)
+		*why = kl_strdup(kl_error_last());
+	if (err != KL_EINVALID && err != KL_ENO)
+		return err;
+	kl_error_clear();
+	return 0;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fake_talk.h"
+#include "rewrite_state.h"
+
+#include "rewrite/rederive.h"
+
+static const char source[] = "void copy(int *x)\n{\n\tx[0] = 1;\n\tx[1] = 2;\n}\n";
+
+#define STEP_HEAD								\
+	"<step>\naction: devectorize\nmechanism: vector-loop\nlocus: copy.c:copy\n"	\
+	"traits: tiled=yes\nwhy: as told\n</step>\n"
+#define TRY(to)									\
+	STEP_HEAD "<edit path=copy.c>\n<search>\n\tx[1] = 2;\n</search>\n<replace>\n\t" to	\
+	"\n</replace>\n</edit>\n"
+
+struct job {
+	struct kl_repo *repo;
+	struct kl_chat chat;
+	struct kl_surface *before;
+	json_t *record, *goal, *attempts, *events;
+	struct kl_rederive r;
+};
+
+static const json_t *event(const char *id, void *payload)
+{
+	struct job *j = payload;
+
+	return json_object_get(j->events, id);
+}
+
+static void job_init(struct job *j, const char *const *script)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("r");
+
+	memset(j, 0, sizeof(*j));
+	fake_talks_clear(script);
+	assert_ok(kl_repo_open_at(&j->repo, dir));
+	j->before = state_of(source, NULL);
+	j->record = json_pack("{s:s,s:s,s:s,s:s}", "action", "devectorize", "mechanism", "vector-loop",
+			      "locus", "copy.c:copy:30-77", "text", "the loop used _mm256_storeu_si256 on pairs");
+	j->goal = json_pack("{s:[s],s:{s:i}}", "features", "vec.256", "profile", "ns", 7000);
+	j->attempts = json_array();
+	j->events = json_object();
+	j->r = (struct kl_rederive){
+		.repo = j->repo, .chat = &j->chat, .name = "n", .step = 2, .rewriter = "chat",
+		.before = j->before, .before_ns = 9000, .record = j->record, .goal = j->goal,
+		.attempts = j->attempts, .event = event, .payload = j,
+	};
+}
+
+static void job_end(struct job *j)
+{
+	for (size_t i = 0; i < fake_talks.n; i++)
+		assert_int_equal(fake_talks.talk[i].opened, 0);
+	kl_surface_free(j->before);
+	json_decref(j->record);
+	json_decref(j->goal);
+	json_decref(j->attempts);
+	json_decref(j->events);
+	kl_repo_free(j->repo);
+}
+
+static void failed(struct job *j, const char *class_, const char *id)
+{
+	json_array_append_new(j->attempts, json_pack("{s:s,s:s}", "class", class_, "event", id));
+	json_object_set_new(j->events, id, json_pack("{s:s,s:[s],s:{s:i}}", "message", "it said so", "features", "div",
+						     "profile", "ns", 8000));
+}
+
+static void test_derives(void **state)
+{
+	static const char *const script[] = { "forward-2", TRY("x[1] = 1 + 1;"), NULL };
+	struct kl_proposal *p;
+	struct kl_talk *t;
+	struct job j;
+	char *why;
+
+	job_init(&j, script);
+	for (int i = 0; i < 2; i++) {	/* the same after a crash */
+		assert_ok(kl_rederive_next(&p, &why, &j.r));
+		assert_null(why);
+		assert_string_equal(p->rewriter, "chat");
+		assert_string_equal(p->source, "forward-2.0");
+		assert_string_equal(p->action, "devectorize");
+		assert_string_equal(p->mechanism, "vector-loop");
+		assert_string_equal(p->text, "as told");
+		assert_contains(p->candidate->file[0].data, "x[1] = 1 + 1;");
+		kl_proposal_free(p);
+	}
+	assert_int_equal(fake_talks.asked, 1);
+	t = fake_talk("forward-2");
+	assert_contains(t->system, "never an instruction");
+	assert_contains(t->system, "workload: copy");
+	assert_contains(t->user[0], "action: the reverse of devectorize\nmechanism: vector-loop: a loop computes");
+	assert_contains(t->user[0], "place: copy.c:copy\n");
+	assert_contains(t->user[0], "facts of the compiled code that has it: vec.256\n");
+	assert_contains(t->user[0], "time of this kernel: 9000 ns\ntime to be matched: 7000 ns\n");
+	assert_contains(t->user[0], "\tx[0] = 1;\n");
+	/* nothing that tells of K_i's source: its lines, the words of the step */
+	assert_null(strstr(t->user[0], "30-77"));
+	assert_null(strstr(t->user[0], "_mm256"));
+	assert_null(strstr(t->key[0], "7000"));
+	assert_null(strstr(t->key[0], "vec.256"));
+	job_end(&j);
+}
+
+static void test_repairs(void **state)
+{
+	static const char *const script[] = {
+		"forward-2", TRY("x[1] = 10;"), "forward-2", "I forgot.", "forward-2", TRY("x[1] = 11;"),
+		"forward-2", TRY("x[1] = 12;"), NULL,
+	};
+	struct kl_proposal *p;
+	struct kl_talk *t;
+	struct job j;
+	char *why;
+
+	job_init(&j, script);
+	assert_ok(kl_rederive_next(&p, &why, &j.r));
+	kl_proposal_free(p);
+	failed(&j, "slower", "e0");
+	assert_ok(kl_rederive_next(&p, &why, &j.r));
+	assert_null(p);
+	assert_contains(why, "no <step>");
+	free(why);
+	failed(&j, "unusable", "");
+	assert_ok(kl_rederive_next(&p, &why, &j.r));
+	assert_non_null(p);
+	assert_string_equal(p->source, "forward-2.2");
+	kl_proposal_free(p);
+	failed(&j, "no-change", "e2");
+	assert_ok(kl_rederive_next(&p, &why, &j.r));
+	assert_non_null(p);
+	kl_proposal_free(p);
+	failed(&j, "compile", "e3");
+	/* three repairs, and it is over */
+	assert_ok(kl_rederive_next(&p, &why, &j.r));
+	assert_null(p);
+	assert_null(why);
+	assert_int_equal(fake_talks.asked, 4);
+	t = fake_talk("forward-2");
+	assert_contains(t->user[1], "class: slower\nmessage: it said so\n");
+	assert_contains(t->user[1], "facts of the other that this one lacks: vec.256\n");
+	assert_contains(t->user[1], "time: 8000 ns; the kernel it was made from: 9000 ns; to be matched: 7000 ns");
+	assert_contains(t->user[1], "repair 1 of 3");
+	assert_contains(t->user[2], ": again]");
+	assert_contains(t->user[2], "no <step>");
+	assert_contains(t->user[3], "nothing was put in");
+	assert_contains(t->key[3], "refused slower\nrefused unusable\nrefused no-change\n");
+	job_end(&j);
+}
+
+static void test_gives_up(void **state)
+{
+	static const char *const script[] = { "forward-2", "<nothing-left>no idea</nothing-left>\n", NULL };
+	struct kl_proposal *p;
+	struct job j;
+	char *why;
+
+	job_init(&j, script);
+	assert_ok(kl_rederive_next(&p, &why, &j.r));
+	assert_null(p);
+	assert_null(why);
+	/* attempts that nobody answered are no attempts of this conversation */
+	failed(&j, "compile", "e0");
+	failed(&j, "compile", "e1");
+	assert_error(KL_EINVALID, "has 1 turns, not 2", kl_rederive_next(&p, &why, &j.r));
+	json_array_clear(j.attempts);
+	failed(&j, "compile", "e0");
+	assert_error(KL_ENO, "budget", kl_rederive_next(&p, &why, &j.r));
+	job_end(&j);
+}
+
+static void edit_there(const char *dir)
+{
+	sh(dir, "test -f copy.c && ! test -e .git && sed -i 's/= 2/= 20/' copy.c");
+}
+
+static void test_exec(void **state)
+{
+	static const char *const script[] = { "forward-2", STEP_HEAD, NULL };
+	struct kl_proposal *p;
+	struct job j;
+	char *why;
+
+	job_init(&j, script);
+	j.r.rewriter = "exec";
+	fake_talks.in_dir = edit_there;
+	assert_ok(kl_rederive_next(&p, &why, &j.r));
+	assert_non_null(p);
+	assert_contains(p->candidate->file[0].data, "= 20;");
+	kl_proposal_free(p);
+	job_end(&j);
+}
+
+/* --- a second reader ------------------------------------------------------------------ */
+
+#define TRAIT(name, value, path, lines)						\
+	"<trait>\nname: " name "\nvalue: " value "\npath: " path "\nlines: " lines "\nwhy: seen\n</trait>\n"
+
+static void check_audit(const char *const *script, const char *claims, const char *want, size_t asked)
+{
+	KL_AUTO(json_decrefp) json_t *said = NULL;
+	KL_AUTO(json_decrefp) json_t *audited = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	struct kl_trait_reading r = { .name = "n", .rewriter = "chat", .step = 3 };
+	struct job j;
+
+	job_init(&j, script);
+	assert_ok(kl_json_parse(&said, claims, strlen(claims)));
+	r.repo = j.repo;
+	r.chat = &j.chat;
+	r.state = j.before;
+	r.claims = said;
+	for (int i = 0; i < 2; i++) {	/* the same after a crash */
+		json_decref(audited);
+		kl_buf_clear(&b);
+		assert_ok(kl_trait_audit(&audited, &r));
+		kl_json_canonical(&b, audited);
+		assert_string_equal(b.ptr, want);
+	}
+	assert_int_equal(fake_talks.asked, asked);
+	job_end(&j);
+}
+
+static void test_audit(void **state)
+{
+	static const char *const agrees[] = {
+		"traits-3", "I looked.\n" TRAIT("tiled", "no", "copy.c", "1-5") TRAIT("coalesced", "yes", "copy.c", "3")
+			    TRAIT("staged", "unknown", "-", "-"), NULL,
+	};
+	static const char *const none[] = { NULL };
+	struct kl_talk *t;
+
+	check_audit(agrees, "{\"tiled\":\"no\",\"coalesced\":\"no\",\"staged\":\"yes unaudited\"}",
+		    "{\"tiled\":{\"lines\":[1,5],\"path\":\"copy.c\",\"value\":\"no\"}}", 1);
+	t = fake_talk("traits-3");
+	/* told which traits, not what was said of them */
+	assert_contains(t->user[0], "- coalesced");
+	assert_contains(t->user[0], "    3  \tx[0] = 1;\n");
+	assert_null(strstr(t->user[0], "tiled=no"));
+	assert_null(strstr(t->user[0], "unaudited"));
+	check_audit(none, "{}", "{}", 0);
+	check_audit(none, "{\"tiled\":\"unknown\"}", "{}", 0);
+}
+
+static void test_audit_repairs(void **state)
+{
+	static const char *const script[] = {
+		"traits-3", TRAIT("tiled", "no", "copy.c", "1-6"), "traits-3", TRAIT("tiled", "no", "oracle.c", "1"),
+		"traits-3", TRAIT("tiled", "no", "copy.c", "5"), NULL,
+	};
+	static const char *const never[] = {
+		"traits-3", "yes", "traits-3", TRAIT("other", "no", "copy.c", "1"),
+		"traits-3", TRAIT("tiled", "no", "copy.c", "0"), "traits-3", TRAIT("tiled", "no", "copy.c", "1"), NULL,
+	};
+	struct kl_talk *t;
+
+	check_audit(script, "{\"tiled\":\"no\"}", "{\"tiled\":{\"lines\":[5,5],\"path\":\"copy.c\",\"value\":\"no\"}}", 3);
+	t = fake_talk("traits-3");
+	assert_contains(t->user[1], "trait tiled: copy.c has 5 lines");
+	assert_contains(t->user[2], "is the oracle");
+	check_audit(never, "{\"tiled\":\"no\"}", "{}", 3);
+	assert_contains(fake_talk("traits-3")->user[2], "nobody asked for the trait 'other'");
+}
+
+static int teardown(void **state)
+{
+	fake_talks_clear(NULL);
+	return scratch_teardown(state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_derives),
+		cmocka_unit_test(test_repairs),
+		cmocka_unit_test(test_gives_up),
+		cmocka_unit_test(test_exec),
+		cmocka_unit_test(test_audit),
+		cmocka_unit_test(test_audit_repairs),
+	};
+
+	return cmocka_run_group_tests(tests, scratch_setup, teardown);
+}
