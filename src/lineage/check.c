@@ -17,11 +17,14 @@
 #define LINEAGES "refs/heads/klineage/lineage/"
 #define REJECTED "refs/klineage/rejected/"
 #define MAX_STEPS 1000000
+#define MAX_FILES 1024
+#define MAX_FOREIGN_BYTES (64 << 20)	/* of a chain's commits, out of the pack */
 
 struct checker {
 	struct kl_check *c;
 	struct kl_map cited;		/* event ids that are here */
 	struct kl_strvec citing;	/* "commit id" pairs of events that cite */
+	bool foreign;			/* a remote's: nothing of ours is compared with it */
 	git_oid digests_of;		/* the commit that `digests` are of */
 	struct kl_strvec digests;
 };
@@ -76,14 +79,19 @@ static int read_chain(struct chain *out, struct checker *k, const git_oid *tip, 
 		      bool past_end)
 {
 	git_oid at = *tip;
+	size_t bytes = 0, size;
 
 	for (;;) {
 		struct kl_commit c = { 0 };
 		struct kl_step step = { 0 };
-		int err = kl_repo_commit_read(&c, k->c->repo, &at);
 		bool is_step;
+		int err = 0;
 
-		if (err < 0)
+		if (k->foreign && !(err = kl_repo_object_size(&size, k->c->repo, &at)) &&
+		    (bytes += size) > MAX_FOREIGN_BYTES)
+			return kl_error(KL_EINVALID, "its commits have more than %d MiB",
+					MAX_FOREIGN_BYTES >> 20);
+		if (err < 0 || (err = kl_repo_commit_read(&c, k->c->repo, &at)) < 0)
 			return err;
 		is_step = !kl_step_parse(&step, "commit", c.message);
 		if (!is_step)
@@ -92,8 +100,10 @@ static int read_chain(struct chain *out, struct checker *k, const git_oid *tip, 
 		KL_GROW(out->step, out->n + 1, out->step_alloc);
 		out->c[out->n] = c;
 		out->step[out->n++] = step;
-		if (c.nparent <= via || (!is_step && past_end) || out->n > MAX_STEPS)
+		if (c.nparent <= via || (!is_step && past_end))
 			return 0;
+		if (out->n == (k->foreign ? KL_CHECK_FOREIGN_STEPS : MAX_STEPS))
+			return kl_error(KL_EINVALID, "it has more than %zu steps", out->n);
 		at = c.parent[via];
 	}
 }
@@ -323,6 +333,23 @@ static void check_against_walk(struct checker *k, const char *ref, const struct 
 	}
 }
 
+/* states of others: no more, and nothing else, than what a surface may have */
+static void check_trees(struct checker *k, const char *ref, const struct chain *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		KL_AUTO(kl_blobs_release) struct kl_blobs b = { 0 };
+
+		if (i && !memcmp(&l->c[i].tree, &l->c[i - 1].tree, sizeof(git_oid)))
+			continue;
+		if (kl_repo_tree_list(&b, k->c->repo, &l->c[i].tree, MAX_FILES) < 0)
+			found_error(k, ref);
+		for (size_t f = 0; f < b.n; f++)
+			if (b.b[f].mode != 0100644 && b.b[f].mode != 0100755)
+				found(k, KL_CHECK_ERROR, ref, "'%s' in step %d is no regular file",
+				      b.b[f].path, l->step[i].number);
+	}
+}
+
 static void check_lineage(struct checker *k, const char *ref, const git_oid *tip,
 			  const char *workload, const char *name)
 {
@@ -349,7 +376,10 @@ static void check_lineage(struct checker *k, const char *ref, const git_oid *tip
 			found(k, KL_CHECK_ERROR, ref, "its root is of workload '%s'",
 			      s->workload ? s->workload : "");
 	}
-	check_against_walk(k, ref, &l, workload, name);
+	if (k->foreign)
+		check_trees(k, ref, &l);
+	else
+		check_against_walk(k, ref, &l, workload, name);
 }
 
 /* --- rejections ----------------------------------------------------------------------- */
@@ -411,6 +441,14 @@ static bool is_for_commit(struct checker *k, const json_t *e, const git_oid *com
 	return false;
 }
 
+/* what a later version wrote is passed over by readers here, and by this one */
+static bool is_later(const char *line, size_t len)
+{
+	KL_AUTO(json_decrefp) json_t *e = NULL;
+
+	return kl_json_parse(&e, line, len) == 0 && kl_json_int_or(e, "v", 0) > 1;
+}
+
 static void check_event(struct checker *k, const git_oid *commit, const char *line, size_t len)
 {
 	KL_AUTO(json_decrefp) json_t *e = NULL;
@@ -420,7 +458,11 @@ static void check_event(struct checker *k, const git_oid *commit, const char *li
 	k->c->events++;
 	short_name(at, commit);
 	if (kl_event_parse(&e, line, len) < 0) {
-		found_error(k, at);
+		if (is_later(line, len))
+			found(k, KL_CHECK_WARNING, at, "an event of a later version of git-klineage");
+		else
+			found_error(k, at);
+		kl_error_clear();
 		return;
 	}
 	kl_map_put(&k->cited, kl_json_str_or(e, "id", ""), k);
@@ -534,4 +576,22 @@ int kl_check_run(struct kl_check *c)
 	kl_strvec_release(&k.citing);
 	kl_strvec_release(&k.digests);
 	return err;
+}
+
+int kl_check_foreign(struct kl_check *c, const char *name, const git_oid *tip)
+{
+	struct checker k = { .c = c, .foreign = true };
+	KL_AUTO(kl_freep) char *workload = NULL;
+	KL_AUTO(kl_freep) char *leaf = NULL;
+	bool lineage = !strncmp(name, "lineage/", 8);
+
+	if (!lineage && strncmp(name, "rejected/", 9))
+		return kl_error(KL_EINVALID, "'%s' is neither a lineage nor rejected steps", name);
+	if (!split(&workload, &leaf, &k, name, lineage ? "lineage/" : "rejected/"))
+		return 0;
+	if (lineage)
+		check_lineage(&k, name, tip, workload, leaf);
+	else
+		check_rejected(&k, name, tip);
+	return 0;
 }

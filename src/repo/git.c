@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/proc.h"
@@ -112,12 +114,63 @@ static int stdin_from(void *payload)
 	return 0;
 }
 
+/* In the child: no file of more bytes than this. */
+static int limit_files(const uint64_t *max)
+{
+	struct rlimit l;
+
+	if (!*max || getrlimit(RLIMIT_FSIZE, &l) < 0)
+		return 0;
+	if (l.rlim_cur > *max)
+		l.rlim_cur = *max;
+	return setrlimit(RLIMIT_FSIZE, &l) < 0 ? errno : 0;
+}
+
+/* Is this process group the one that the terminal listens to? */
+static bool has_terminal(void)
+{
+	KL_AUTO(kl_closep) int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
+
+	return fd >= 0 && tcgetpgrp(fd) == getpgrp();
+}
+
+/*
+ * A child in a process group of its own is in the background, where whoever asks for a
+ * passphrase would be stopped; and asking for the terminal from there is itself a reason to be.
+ */
+static void take_terminal(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, old;
+	KL_AUTO(kl_closep) int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	sigaction(SIGTTOU, &ignore, &old);
+	tcsetpgrp(fd, getpgrp());
+	sigaction(SIGTTOU, &old, NULL);
+}
+
+struct before_remote {
+	uint64_t max_file;
+	bool terminal;
+};
+
+static int before_remote(void *payload)
+{
+	const struct before_remote *b = payload;
+
+	if (b->terminal)
+		take_terminal();
+	return limit_files(&b->max_file);
+}
+
 int kl_git_run(int *status, const struct kl_repo *r, const struct kl_git_call *c)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
 	KL_AUTO(kl_closep) int in = -1;
 	struct kl_proc_result res;
+	struct before_remote before = { c->max_file, c->remote && has_terminal() };
 	struct kl_proc_opts o = {
 		.dir = c->here ? r->start_dir : r->git_dir,
 		.in = c->in, .in_len = c->in_len,
@@ -141,7 +194,13 @@ int kl_git_run(int *status, const struct kl_repo *r, const struct kl_git_call *c
 		o.before_exec = stdin_from;
 		o.payload = &in;
 	}
+	if (c->remote) {
+		o.before_exec = before_remote;
+		o.payload = &before;
+	}
 	err = kl_proc_run(&res, &o);
+	if (before.terminal)
+		take_terminal();
 	if (err == KL_ENOTFOUND)
 		return kl_error(KL_EIO, "%s: git must be on PATH", kl_error_last());
 	if (err < 0)

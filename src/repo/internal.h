@@ -59,6 +59,12 @@ struct kl_git_call {
 	const char *const *setenv;	/* "NAME=value", NULL-terminated, or NULL */
 	bool here;
 	bool finish;			/* neither an interrupt nor our death ends it */
+	/*
+	 * It may talk to a remote, and so to the user: it gets the terminal, and no file
+	 * that it writes may be longer than `max_file` bytes (0: any length).
+	 */
+	bool remote;
+	uint64_t max_file;
 	const void *in;			/* stdin; NULL: none */
 	size_t in_len;
 	const char *in_path;		/* stdin is this file, record-locked while git runs */
@@ -136,11 +142,47 @@ struct kl_note_index {
 	size_t n, alloc;
 };
 
-/** All notes of a notes tree. */
+/** All notes of a notes tree; KL_EINVALID: it has more than a tree of notes may. */
 int kl_notes_index(struct kl_note_index *out, struct kl_repo *r, const git_oid *tip);
 void kl_note_index_release(struct kl_note_index *x);
 /** Path of a note in its tree: fanout of `depth` directories. */
 void kl_notes_path(char out[80], const git_oid *commit, unsigned depth);
+/**
+ * A notes commit in the making: what changes against `old`, the notes of its first
+ * parent, as a stream for `git fast-import`.
+ */
+struct kl_notes_write {
+	struct kl_repo *r;
+	struct kl_note_index old;
+	git_oid tip;			/* first parent; zero: no notes yet */
+	git_oid second;			/* zero: no merge */
+	struct kl_buf stream;
+	size_t events, commits;		/* what is new */
+};
+void kl_notes_write_release(struct kl_notes_write *w);
+/** The entries of a commit are [*from, *to) of an index. */
+void kl_notes_find(size_t *from, size_t *to, const struct kl_note_index *x, const git_oid *commit);
+/**
+ * All old entries of a commit give way to one with this text, or, where `blob` is given, to that
+ * blob; empty text: to none. `depth` is for a note on an object that this clone has not, and that
+ * had none before.
+ */
+void kl_notes_emit(struct kl_notes_write *w, const git_oid *commit, const struct kl_buf *text,
+		   const git_oid *blob, unsigned depth);
+/** Write the commit, with the user's identity and signature. */
+int kl_notes_commit(git_oid *out, struct kl_notes_write *w);
+
+/*
+ * What a line of a note is known by: its "id", and whether it is signed, so that a signature can
+ * come later; a line that is no event is known by itself. `time` is for an order of lines.
+ */
+struct kl_note_key {
+	char *id, *full;	/* the same unless the line is signed */
+	char *time;		/* "" if it says none */
+};
+void kl_note_key_init(struct kl_note_key *k, const char *line, size_t n);
+void kl_note_key_release(struct kl_note_key *k);
+
 /** Append a note's bytes to those of the deeper ones as git does. */
 int kl_notes_concat(struct kl_buf *out, struct kl_repo *r, const git_oid *blob);
 

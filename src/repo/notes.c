@@ -7,6 +7,7 @@
 #include "repo/internal.h"
 
 #define MAX_NOTE ((size_t)64 << 20)
+#define MAX_ENTRIES ((size_t)1 << 23)	/* shared subtrees: few bytes spell many names */
 #define MAX_FANOUT (GIT_OID_HEXSZ / 2 - 1)
 
 void kl_note_index_release(struct kl_note_index *x)
@@ -35,7 +36,7 @@ static bool all_hex(const char *s)
 }
 
 /* `name` below the `hex` that the directories above spelled: note, fanout or neither. */
-static int collect(struct kl_note_index *x, struct kl_repo *r, const git_oid *tree,
+static int collect(struct kl_note_index *x, size_t *seen, struct kl_repo *r, const git_oid *tree,
 		   const char *hex)
 {
 	KL_AUTO(git_tree_freep) git_tree *t = NULL;
@@ -50,13 +51,15 @@ static int collect(struct kl_note_index *x, struct kl_repo *r, const git_oid *tr
 		size_t n = strlen(name);
 		char whole[KL_OID_HEX];
 
+		if (++*seen > MAX_ENTRIES)
+			return kl_error(KL_EINVALID, "a tree of more than %zu notes", MAX_ENTRIES);
 		if (have + n > GIT_OID_HEXSZ || !all_hex(name))
 			continue;
 		memcpy(whole, hex, have);
 		memcpy(whole + have, name, n + 1);
 		if (git_tree_entry_type(e) == GIT_OBJECT_TREE) {
 			if (n == 2 && have + n < GIT_OID_HEXSZ)
-				err = collect(x, r, git_tree_entry_id(e), whole);
+				err = collect(x, seen, r, git_tree_entry_id(e), whole);
 		} else if (git_tree_entry_type(e) == GIT_OBJECT_BLOB &&
 			   have + n == GIT_OID_HEXSZ) {
 			KL_GROW(x->e, x->n + 1, x->alloc);
@@ -80,10 +83,11 @@ static int by_commit(const void *a, const void *b)
 int kl_notes_index(struct kl_note_index *out, struct kl_repo *r, const git_oid *tip)
 {
 	KL_AUTO(kl_note_index_release) struct kl_note_index x = { 0 };
+	size_t seen = 0;
 	git_oid tree;
 	int err = kl_repo_tree_of(&tree, r, tip);
 
-	if (err < 0 || (err = collect(&x, r, &tree, "")) < 0)
+	if (err < 0 || (err = collect(&x, &seen, r, &tree, "")) < 0)
 		return err;
 	if (x.n)
 		qsort(x.e, x.n, sizeof(*x.e), by_commit);

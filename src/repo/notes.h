@@ -31,6 +31,24 @@ int kl_notes_add(struct kl_repo *r, const char *ref,
 int kl_notes_prepare(git_oid *tip, git_oid *old, struct kl_repo *r, const char *ref,
 		     const struct kl_note_line *line, size_t n);
 
+/** Is a line of somebody else's notes to be taken? No newline in it. */
+typedef bool kl_notes_accept(const char *line, size_t len, void *payload);
+
+struct kl_notes_merged {
+	size_t events, commits;		/* that are new here */
+	size_t refused;			/* lines of theirs that were left */
+};
+
+/**
+ * Unite two tips of a notes ref by event: no line of ours is lost, and of theirs those that
+ * `accept` takes (all of theirs is hostile until then). `*tip` is ours if it has all of theirs;
+ * theirs if that has all of ours and nothing was refused; else a merge of both, where lines of
+ * notes that both changed stand in an order that does not depend on who merged. `ours` zero: none
+ * yet. Moves no ref.
+ */
+int kl_notes_merge(git_oid *tip, struct kl_notes_merged *done, struct kl_repo *r, const git_oid *ours,
+		   const git_oid *theirs, kl_notes_accept *accept, void *payload);
+
 /**
  * The note text of one commit (fanout handled, mixed depths concatenated as
  * git does); "" if none.

@@ -20,53 +20,47 @@
  * are put together because a change of the fanout would drop one of them.
  */
 struct write {
-	struct kl_repo *r;
-	struct kl_note_index old;
-	git_oid tip;			/* zero: no notes yet */
+	struct kl_notes_write out;
 	const struct kl_note_line **line;	/* by commit, then order given */
 	size_t nline;
-	struct kl_buf stream;		/* for fast-import */
-	size_t events, commits;		/* what is new */
 };
 
 static void write_release(struct write *w)
 {
+	kl_notes_write_release(&w->out);
+	free(w->line);
+}
+
+void kl_notes_write_release(struct kl_notes_write *w)
+{
 	kl_note_index_release(&w->old);
 	kl_buf_release(&w->stream);
-	free(w->line);
 }
 
 /* --- union by id -------------------------------------------------------- */
 
-/*
- * What a line is known by: its "id", and whether it is signed, so that a
- * signature can come later; a line that is no event is known by itself.
- */
-struct key {
-	char *id, *full;	/* the same unless the line is signed */
-};
-
-static void key_release(struct key *k)
+void kl_note_key_release(struct kl_note_key *k)
 {
 	free(k->id);
 	free(k->full);
+	free(k->time);
+	*k = (struct kl_note_key){ 0 };
 }
 
-static struct key key_of(const char *line, size_t n)
+void kl_note_key_init(struct kl_note_key *k, const char *line, size_t n)
 {
 	KL_AUTO(json_decrefp) json_t *j = NULL;
 	const char *id = NULL;
-	struct key k;
 
 	if (kl_json_parse(&j, line, n) == 0 && json_is_object(j))
 		id = kl_json_str_or(j, "id", NULL);
-	k.id = id ? kl_asprintf("id %s", id) : kl_asprintf("line %.*s", (int)n, line);
-	k.full = id && kl_json_str_or(j, "sig", NULL) ? kl_asprintf("signed %s", id) :
-		 kl_strdup(k.id);
-	return k;
+	k->id = id ? kl_asprintf("id %s", id) : kl_asprintf("line %.*s", (int)n, line);
+	k->full = id && kl_json_str_or(j, "sig", NULL) ? kl_asprintf("signed %s", id) :
+		  kl_strdup(k->id);
+	k->time = kl_strdup(id ? kl_json_str_or(j, "time", "") : "");
 }
 
-static void remember(struct kl_map *seen, const struct key *k)
+static void remember(struct kl_map *seen, const struct kl_note_key *k)
 {
 	kl_map_put(seen, k->id, seen);
 	kl_map_put(seen, k->full, seen);
@@ -82,8 +76,9 @@ static void keep_old(struct kl_buf *out, struct kl_map *seen, const char *text)
 		KL_AUTO(kl_freep) char *line = kl_strndup(p, n);
 
 		if (n && !kl_map_put(&lines, line, seen)) {
-			KL_AUTO(key_release) struct key k = key_of(line, n);
+			KL_AUTO(kl_note_key_release) struct kl_note_key k;
 
+			kl_note_key_init(&k, line, n);
 			kl_buf_addf(out, "%s\n", line);
 			remember(seen, &k);
 		}
@@ -99,8 +94,9 @@ static size_t add_new(struct kl_buf *out, struct kl_map *seen,
 
 	for (size_t i = 0; i < n; i++) {
 		size_t len = strlen(line[i]->line);
-		KL_AUTO(key_release) struct key k = key_of(line[i]->line, len);
+		KL_AUTO(kl_note_key_release) struct kl_note_key k;
 
+		kl_note_key_init(&k, line[i]->line, len);
 		if (!len || kl_map_get(seen, k.full))
 			continue;
 		kl_buf_addf(out, "%s\n", line[i]->line);
@@ -112,54 +108,60 @@ static size_t add_new(struct kl_buf *out, struct kl_map *seen,
 
 /* --- the stream --------------------------------------------------------- */
 
-static bool has_commit(struct write *w, const git_oid *oid)
+static bool has_commit(struct kl_repo *r, const git_oid *oid)
 {
 	git_object_t type;
 	size_t size;
 
-	return git_odb_read_header(&size, &type, w->r->odb, oid) == 0 &&
-	       type == GIT_OBJECT_COMMIT;
+	return git_odb_read_header(&size, &type, r->odb, oid) == 0 && type == GIT_OBJECT_COMMIT;
 }
 
-/* Old entries of a commit: [*from, *to) of the index. */
-static void entries_of(const struct write *w, const git_oid *commit, size_t *from, size_t *to)
+void kl_notes_find(size_t *from, size_t *to, const struct kl_note_index *x, const git_oid *commit)
 {
-	size_t lo = 0, hi = w->old.n;
+	size_t lo = 0, hi = x->n;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (git_oid_cmp(&w->old.e[mid].commit, commit) < 0)
+		if (git_oid_cmp(&x->e[mid].commit, commit) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	*from = lo;
-	while (lo < w->old.n && git_oid_equal(&w->old.e[lo].commit, commit))
+	while (lo < x->n && git_oid_equal(&x->e[lo].commit, commit))
 		lo++;
 	*to = lo;
 }
 
 /*
- * Replace all entries of a commit by one. fast-import places what `N` gives
- * it; a note on an object that is not in this clone goes where it was.
+ * fast-import places what `N` gives it; a note on an object that is not in this
+ * clone goes where it was.
  */
-static void emit(struct write *w, const git_oid *commit, size_t from, size_t to,
-		 const struct kl_buf *text)
+void kl_notes_emit(struct kl_notes_write *w, const git_oid *commit, const struct kl_buf *text,
+		   const git_oid *blob, unsigned depth)
 {
-	char path[80], hex[KL_OID_HEX];
+	char path[80], hex[KL_OID_HEX], what[KL_OID_HEX] = "inline";
+	size_t from, to;
 
+	kl_notes_find(&from, &to, &w->old, commit);
 	for (size_t i = from; i < to; i++) {
 		kl_notes_path(path, commit, w->old.e[i].depth);
 		kl_buf_addf(&w->stream, "D %s\n", path);
 	}
+	if (!blob && !text->len)
+		return;
+	if (blob)
+		kl_oid_hex(what, blob);
 	kl_oid_hex(hex, commit);
-	if (has_commit(w, commit)) {
-		kl_buf_addf(&w->stream, "N inline %s\n", hex);
+	if (has_commit(w->r, commit)) {
+		kl_buf_addf(&w->stream, "N %s %s\n", what, hex);
 	} else {
-		kl_notes_path(path, commit, from < to ? w->old.e[from].depth : 0);
-		kl_buf_addf(&w->stream, "M 100644 inline %s\n", path);
+		kl_notes_path(path, commit, from < to ? w->old.e[from].depth : depth);
+		kl_buf_addf(&w->stream, "M 100644 %s %s\n", what, path);
 	}
+	if (blob)
+		return;
 	kl_buf_addf(&w->stream, "data %zu\n", text->len);
 	kl_buf_add(&w->stream, text->ptr, text->len);
 	kl_buf_addch(&w->stream, '\n');
@@ -175,16 +177,16 @@ static int unite(struct write *w, const git_oid *commit,
 	size_t from, to, added;
 	int err;
 
-	entries_of(w, commit, &from, &to);
+	kl_notes_find(&from, &to, &w->out.old, commit);
 	for (size_t i = from; i < to; i++)
-		if ((err = kl_notes_concat(&old, w->r, &w->old.e[i].blob)) < 0)
+		if ((err = kl_notes_concat(&old, w->out.r, &w->out.old.e[i].blob)) < 0)
 			return err;
 	keep_old(&text, &seen, old.ptr);
 	added = add_new(&text, &seen, line, n);
 	if (added || to - from > 1)
-		emit(w, commit, from, to, &text);
-	w->events += added;
-	w->commits += added > 0;
+		kl_notes_emit(&w->out, commit, &text, NULL, 0);
+	w->out.events += added;
+	w->out.commits += added > 0;
 	return 0;
 }
 
@@ -219,11 +221,11 @@ static int unite_doubled(struct write *w)
 {
 	int err = 0;
 
-	for (size_t i = 1; !err && i < w->old.n; i++) {
-		const git_oid *c = &w->old.e[i].commit;
+	for (size_t i = 1; !err && i < w->out.old.n; i++) {
+		const git_oid *c = &w->out.old.e[i].commit;
 
-		if (git_oid_equal(c, &w->old.e[i - 1].commit) && !is_named(w, c) &&
-		    (i == 1 || !git_oid_equal(c, &w->old.e[i - 2].commit)))
+		if (git_oid_equal(c, &w->out.old.e[i - 1].commit) && !is_named(w, c) &&
+		    (i == 1 || !git_oid_equal(c, &w->out.old.e[i - 2].commit)))
 			err = unite(w, c, NULL, 0);
 	}
 	return err;
@@ -246,7 +248,7 @@ static int build(struct write *w, const struct kl_note_line *line, size_t n)
 
 		for (end = i; end < n && git_oid_equal(&w->line[end]->commit, c); end++)
 			;
-		if (!has_commit(w, c))
+		if (!has_commit(w->out.r, c))
 			return kl_error(KL_ENOTFOUND, "no commit %s to note an event on",
 					git_oid_tostr_s(c));
 		err = unite(w, c, w->line + i, end - i);
@@ -256,8 +258,11 @@ static int build(struct write *w, const struct kl_note_line *line, size_t n)
 
 /* --- writing ------------------------------------------------------------ */
 
-static char *subject(const struct write *w)
+static char *subject(const struct kl_notes_write *w)
 {
+	if (!git_oid_is_zero(&w->second))
+		return kl_asprintf("notes: merge %zu event%s on %zu commit%s", w->events,
+				   w->events == 1 ? "" : "s", w->commits, w->commits == 1 ? "" : "s");
 	return kl_asprintf("notes: add %zu event%s on %zu commit%s", w->events,
 			   w->events == 1 ? "" : "s", w->commits, w->commits == 1 ? "" : "s");
 }
@@ -266,7 +271,7 @@ static char *subject(const struct write *w)
  * The temporary ref is reset to nothing at the end of the same stream, so
  * that even a killed fast-import leaves none behind.
  */
-static int import(git_oid *out, struct write *w)
+static int import(git_oid *out, struct kl_notes_write *w)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf head = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf answer = KL_BUF_INIT;
@@ -285,6 +290,8 @@ static int import(git_oid *out, struct write *w)
 		    strlen(message), message);
 	if (!git_oid_is_zero(&w->tip))
 		kl_buf_addf(&head, "from %s\n", git_oid_tostr_s(&w->tip));
+	if (!git_oid_is_zero(&w->second))
+		kl_buf_addf(&head, "merge %s\n", git_oid_tostr_s(&w->second));
 	kl_buf_add(&head, w->stream.ptr, w->stream.len);
 	kl_buf_addf(&head, "\nget-mark :1\nreset %s\nfrom %040d\n\ndone\n", ref, 0);
 	c.in = head.ptr;
@@ -298,41 +305,51 @@ static int import(git_oid *out, struct write *w)
 }
 
 /* fast-import cannot sign; the tree it made can be committed anew. */
-static int sign(git_oid *tip, struct write *w)
+static int sign(git_oid *tip, struct kl_notes_write *w)
 {
 	KL_AUTO(kl_freep) char *message = subject(w);
-	struct kl_commit_spec s = { .message = message };
+	git_oid parent[2] = { w->tip, w->second };
+	struct kl_commit_spec s = { .message = message, .parent = parent };
 	bool wanted;
 	int err = kl_repo_config_bool(&wanted, w->r, "commit.gpgsign", false);
 
 	if (err < 0 || !wanted)
 		return err;
-	if (!git_oid_is_zero(&w->tip)) {
-		s.parent = &w->tip;
-		s.nparent = 1;
-	}
+	s.nparent = (size_t)!git_oid_is_zero(&w->tip) + !git_oid_is_zero(&w->second);
 	if ((err = kl_repo_tree_of(&s.tree, w->r, tip)) < 0)
 		return err;
 	return kl_repo_commit_write(tip, w->r, &s);
 }
 
+int kl_notes_commit(git_oid *out, struct kl_notes_write *w)
+{
+	git_oid made;
+	int err = import(&made, w);
+
+	if (!err)
+		err = sign(&made, w);
+	if (!err)
+		*out = made;
+	return err;
+}
+
 int kl_notes_prepare(git_oid *tip, git_oid *old, struct kl_repo *r, const char *ref,
 		     const struct kl_note_line *line, size_t n)
 {
-	KL_AUTO(write_release) struct write w = { .r = r, .stream = KL_BUF_INIT };
+	KL_AUTO(write_release) struct write w = { .out = { .r = r, .stream = KL_BUF_INIT } };
 	git_oid made;
-	int err = kl_txn_now(&w.tip, r, ref);
+	int err = kl_txn_now(&w.out.tip, r, ref);
 
 	if (err < 0)
 		return err;
-	if (!git_oid_is_zero(&w.tip) && (err = kl_notes_index(&w.old, r, &w.tip)) < 0)
+	if (!git_oid_is_zero(&w.out.tip) && (err = kl_notes_index(&w.out.old, r, &w.out.tip)) < 0)
 		return err;
 	if ((err = build(&w, line, n)) < 0)
 		return err;
-	made = w.tip;
-	if (w.events && ((err = import(&made, &w)) < 0 || (err = sign(&made, &w)) < 0))
+	made = w.out.tip;
+	if (w.out.events && (err = kl_notes_commit(&made, &w.out)) < 0)
 		return err;
-	*old = w.tip;
+	*old = w.out.tip;
 	*tip = made;
 	return 0;
 }

@@ -98,6 +98,14 @@ int kl_repo_parents(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *
 	return 0;
 }
 
+int kl_repo_object_size(size_t *out, struct kl_repo *r, const git_oid *oid)
+{
+	git_object_t type;
+	int err = git_odb_read_header(out, &type, r->odb, oid);
+
+	return err < 0 ? kl_error_git(err, "cannot read object %s", git_oid_tostr_s(oid)) : 0;
+}
+
 int kl_repo_tree_of(git_oid *out, struct kl_repo *r, const git_oid *commit)
 {
 	KL_AUTO(git_commit_freep) git_commit *c = NULL;

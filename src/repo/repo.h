@@ -79,6 +79,8 @@ const char *kl_repo_backend(void);
 int kl_repo_resolve(git_oid *out, struct kl_repo *r, const char *rev);
 /** Array is the caller's. */
 int kl_repo_parents(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *commit);
+/** Bytes of an object, without reading it: what is short in a pack may be long out of it. */
+int kl_repo_object_size(size_t *out, struct kl_repo *r, const git_oid *oid);
 int kl_repo_tree_of(git_oid *out, struct kl_repo *r, const git_oid *commit);
 /** Subtree at `path` ("" is the tree itself); KL_ENOTFOUND. */
 int kl_repo_subtree(git_oid *out, struct kl_repo *r, const git_oid *tree, const char *path);
@@ -176,6 +178,9 @@ int kl_repo_apply(git_oid *out, struct kl_repo *r, const git_oid *tree, const ch
  */
 int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *from,
 		     const char *const *paths, size_t npaths, size_t max);
+
+/** Can `a` be reached from `b`? A commit that is not in this clone cannot, and reaches nothing. */
+int kl_repo_is_ancestor(bool *out, struct kl_repo *r, const git_oid *a, const git_oid *b);
 
 /** 40 hex digits and NUL. */
 #define KL_OID_HEX 41

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "repo/remote.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fault.h"
+#include "base/fs.h"
+#include "repo/internal.h"
+
+/* --- which ------------------------------------------------------------------ */
+
+/* "origin" of the key "remote.origin.url"; NULL: another key */
+static char *name_of(const char *key)
+{
+	const char *end = strrchr(key, '.');
+
+	if (strncmp(key, "remote.", 7) || end <= key + 7 || strcmp(end, ".url"))
+		return NULL;
+	return kl_strndup(key + 7, (size_t)(end - (key + 7)));
+}
+
+void kl_remote_names(struct kl_strvec *out, struct kl_repo *r)
+{
+	for (size_t i = 0; i < r->config.n; i++) {
+		char *name = name_of(r->config.e[i].key);
+
+		if (name)
+			kl_strvec_take(out, name);
+	}
+	kl_strvec_uniq(out);
+}
+
+int kl_remote_check(struct kl_repo *r, const char *remote)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	int err;
+
+	kl_remote_names(&names, r);
+	if (*remote && *remote != '-' && kl_strvec_has(&names, remote))
+		return 0;
+	err = kl_error(KL_ENOTFOUND, "no remote '%.100s' is configured", remote);
+	if (!names.n)
+		return kl_error_hint(err, "git remote add %s <url>",
+				     *remote && *remote != '-' ? remote : "origin");
+	for (size_t i = 0; i < names.n; i++)
+		kl_error_hint(err, "there is '%s'", names.v[i]);
+	return err;
+}
+
+/* --- its refs ----------------------------------------------------------------- */
+
+static bool below(const char *ref, const char *const *prefix)
+{
+	for (; *prefix; prefix++)
+		if (!strncmp(ref, *prefix, strlen(*prefix)))
+			return true;
+	return false;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct kl_ref *)a)->name, ((const struct kl_ref *)b)->name);
+}
+
+/* "<oid>\t<ref>\n"; a name that git itself would not take is passed over */
+static int take_refs(struct kl_ref_list *out, char *text, const char *const *prefix, size_t max)
+{
+	for (char *p = text, *end; *p; p = end) {
+		struct kl_ref ref;
+		int valid = 0;
+
+		end = p + strcspn(p, "\n");
+		if (*end)
+			*end++ = '\0';
+		if (strlen(p) < GIT_OID_HEXSZ + 2 || !kl_oid_parsen(&ref.oid, p, GIT_OID_HEXSZ) ||
+		    p[GIT_OID_HEXSZ] != '\t')
+			return kl_error(KL_EIO, "git ls-remote answered '%.60s'", p);
+		p += GIT_OID_HEXSZ + 1;
+		if (!below(p, prefix) || git_reference_name_is_valid(&valid, p) < 0 || !valid)
+			continue;
+		if (out->n == max)
+			return kl_error(KL_EINVALID, "the remote has more than %zu refs of ours", max);
+		ref.name = kl_strdup(p);
+		KL_GROW(out->ref, out->n + 1, out->alloc);
+		out->ref[out->n++] = ref;
+	}
+	if (out->n)
+		qsort(out->ref, out->n, sizeof(*out->ref), by_name);
+	return 0;
+}
+
+int kl_remote_list(struct kl_ref_list *out, struct kl_repo *r, const char *remote,
+		   const char *const *prefix, size_t max)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
+	KL_AUTO(kl_ref_list_release) struct kl_ref_list found = { 0 };
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_git_call c = { .here = true, .remote = true, .out = &text };
+	int err;
+
+	kl_strvec_pushv(&args, KL_ARGS("ls-remote", "--refs", "--quiet", "--", remote));
+	for (const char *const *p = prefix; *p; p++)
+		kl_strvec_pushf(&args, "%s*", *p);
+	c.args = (const char *const *)args.v;
+	if ((err = kl_git_do(r, &c)) < 0)
+		return kl_error_in(err, "remote '%s'", remote);
+	if ((err = take_refs(&found, text.ptr, prefix, max)) < 0)
+		return err;
+	*out = found;
+	found = (struct kl_ref_list){ 0 };
+	return 0;
+}
+
+/* --- fetch ----------------------------------------------------------------------- */
+
+/* Did index-pack come up against our limit? Its dying words are not always heard. */
+static bool hit_limit(const struct kl_repo *r, const char *text, uint64_t max_bytes)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	KL_AUTO(kl_freep) char *dir = kl_fs_join(r->common_dir, "objects/pack");
+	bool hit = false;
+
+	if (!max_bytes || !strstr(text, "index-pack") || kl_fs_list(&names, dir) < 0)
+		return false;
+	for (size_t i = 0; i < names.n && !hit; i++) {
+		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, names.v[i]);
+		struct stat st;
+
+		hit = !strncmp(names.v[i], "tmp_pack_", 9) && !stat(path, &st) &&
+		      (uint64_t)st.st_size >= max_bytes;
+	}
+	return hit;
+}
+
+int kl_remote_fetch(struct kl_repo *r, const char *remote, const struct kl_strvec *refspec,
+		    uint64_t max_bytes)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
+	struct kl_git_call c = { .here = true, .remote = true, .max_file = max_bytes, .err = &text };
+	int err;
+
+	if (!refspec->n)
+		return 0;
+	if (!kl_repo_config(r, "fetch.fsckObjects") && !kl_repo_config(r, "transfer.fsckObjects"))
+		kl_strvec_pushv(&args, KL_ARGS("-c", "fetch.fsckObjects=true"));
+	kl_strvec_pushv(&args, KL_ARGS("fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+				       "--no-recurse-submodules", "--no-prune", "--no-auto-maintenance",
+				       "--refmap=", "--stdin", "--", remote));
+	c.args = (const char *const *)args.v;
+	for (size_t i = 0; i < refspec->n; i++)
+		kl_buf_addf(&in, "%s\n", refspec->v[i]);
+	c.in = in.ptr;
+	c.in_len = in.len;
+	if ((err = KL_FAULT("remote-fetch")) < 0)
+		return err;
+	err = kl_git_do(r, &c);
+	if (!err)
+		return KL_FAULT("remote-fetched");
+	if (err == KL_EINTR)
+		return err;
+	if (strstr(text.ptr, "couldn't find remote ref"))
+		return kl_error(KL_ECHANGED, "remote '%s' changed meanwhile", remote);
+	if (hit_limit(r, text.ptr, max_bytes))
+		return kl_error_hint(kl_error(KL_EINVALID, "remote '%s' sends more than %llu MiB", remote,
+					      (unsigned long long)max_bytes >> 20),
+				     "if you trust it: git config klineage.syncMaxMiB <more>");
+	return kl_error_in(err, "remote '%s'", remote);
+}
+
+/* --- push -------------------------------------------------------------------------- */
+
+void kl_pushes_release(struct kl_pushes *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		free(p->v[i].ref);
+		free(p->v[i].why);
+	}
+	free(p->v);
+	*p = (struct kl_pushes){ 0 };
+}
+
+void kl_pushes_add(struct kl_pushes *p, const char *ref, const git_oid *to, const git_oid *from)
+{
+	KL_GROW(p->v, p->n + 1, p->alloc);
+	p->v[p->n++] = (struct kl_push){ .ref = kl_strdup(ref), .to = *to, .from = *from };
+}
+
+/* "!\t<oid>:<ref>\t[rejected] (stale info)" */
+static size_t take_answer(struct kl_pushes *p, char *text)
+{
+	size_t refused = 0;
+
+	for (char *line = text, *end; *line; line = end) {
+		char *to, *why;
+
+		end = line + strcspn(line, "\n");
+		if (*end)
+			*end++ = '\0';
+		if (line[0] != '!' || line[1] != '\t')
+			continue;
+		refused++;
+		to = strchr(line + 2, ':');
+		why = to ? strchr(to, '\t') : NULL;
+		if (!why)
+			continue;
+		*why++ = '\0';
+		for (size_t i = 0; i < p->n; i++)
+			if (!p->v[i].why && !strcmp(p->v[i].ref, to + 1))
+				p->v[i].why = kl_strdup(why);
+	}
+	return refused;
+}
+
+/* What the other side's hooks said: "remote: no" */
+static void add_remote_words(struct kl_buf *out, const char *text)
+{
+	for (const char *p = text; (p = strstr(p, "remote: ")); p += strcspn(p, "\n")) {
+		size_t n = strcspn(p, "\n");
+
+		while (n && p[n - 1] == ' ')
+			n--;
+		if (n > 8 && out->len < 1000 && (p == text || p[-1] == '\n'))
+			kl_buf_addf(out, "%s%.*s", out->len ? "; " : "", (int)(n - 8), p + 8);
+	}
+}
+
+static int refused(const char *remote, const struct kl_pushes *p, const char *text)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
+
+	add_remote_words(&words, text);
+	for (size_t i = 0; i < p->n; i++)
+		if (p->v[i].why && !strstr(p->v[i].why, "atomic push fail"))
+			return kl_error(KL_ECHANGED, "remote '%s' does not take '%s': %s%s%s", remote,
+					p->v[i].ref, p->v[i].why, words.len ? ": " : "", words.ptr);
+	return kl_error(KL_ECHANGED, "remote '%s' does not take the push: %s", remote, words.ptr);
+}
+
+int kl_remote_push(struct kl_repo *r, const char *remote, struct kl_pushes *p)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_git_call c = { .here = true, .remote = true, .out = &out, .err = &text };
+	char from[KL_OID_HEX], to[KL_OID_HEX];
+	int status, err;
+
+	if (!p->n)
+		return 0;
+	kl_strvec_pushv(&args, KL_ARGS("push", "--porcelain", "--atomic", "--no-follow-tags",
+				       "--recurse-submodules=no"));
+	for (size_t i = 0; i < p->n; i++) {
+		kl_oid_hex(from, &p->v[i].from);
+		kl_strvec_pushf(&args, "--force-with-lease=%s:%s", p->v[i].ref,
+				git_oid_is_zero(&p->v[i].from) ? "" : from);
+	}
+	kl_strvec_pushv(&args, KL_ARGS("--", remote));
+	for (size_t i = 0; i < p->n; i++) {
+		kl_oid_hex(to, &p->v[i].to);
+		kl_strvec_pushf(&args, "%s:%s", to, p->v[i].ref);
+		free(kl_steal(&p->v[i].why));
+	}
+	c.args = (const char *const *)args.v;
+	if ((err = KL_FAULT("remote-push")) < 0 || (err = kl_git_run(&status, r, &c)) < 0)
+		return err;
+	if (!status)
+		return KL_FAULT("remote-pushed");
+	if (take_answer(p, out.ptr))
+		return refused(remote, p, text.ptr);
+	if (status > 129)
+		return kl_error(KL_EIO, "git push was killed by signal %d", status - 128);
+	return kl_error(KL_EIO, "remote '%s': git push: %s", remote, kl_git_complaint(&text));
+}
+
+int kl_repo_not_at_remote(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *tip,
+			  const char *remote, size_t max)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_git_call c = { .out = &text };
+	size_t count = 0;
+	int err;
+
+	kl_strvec_push(&args, "rev-list");
+	kl_strvec_pushf(&args, "--max-count=%zu", max);
+	kl_strvec_push(&args, git_oid_tostr_s(tip));
+	kl_strvec_push(&args, "--not");
+	kl_strvec_pushf(&args, "--glob=refs/remotes/%s/*", remote);
+	kl_strvec_pushf(&args, "--glob=refs/klineage-remotes/%s/*", remote);
+	c.args = (const char *const *)args.v;
+	if ((err = kl_git_do(r, &c)) < 0)
+		return err;
+	*out = kl_calloc(text.len / (GIT_OID_HEXSZ + 1) + 1, sizeof(**out));
+	for (const char *p = text.ptr; text.ptr + text.len - p > GIT_OID_HEXSZ; p += GIT_OID_HEXSZ + 1)
+		kl_oid_parsen(*out + count++, p, GIT_OID_HEXSZ);
+	*n = count;
+	return 0;
+}
+
+/* --- configuration ------------------------------------------------------------------ */
+
+int kl_remote_config_get(struct kl_strvec *out, struct kl_repo *r, const char *key)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, said = KL_BUF_INIT;
+	struct kl_git_call c = {
+		.args = KL_ARGS("config", "--local", "--get-all", key), .out = &text, .err = &said,
+	};
+	int status, err = kl_git_run(&status, r, &c);
+
+	if (err < 0)
+		return err;
+	if (status > 1)
+		return kl_error(KL_EIO, "git config: %s", kl_git_complaint(&said));
+	kl_strvec_split(out, text.ptr, "\n");
+	return 0;
+}
+
+int kl_remote_config_add(struct kl_repo *r, const char *key, const char *value)
+{
+	return kl_git_do(r, &(struct kl_git_call){
+		.args = KL_ARGS("config", "--local", "--add", key, value) });
+}
+
+int kl_remote_config_remove(struct kl_repo *r, const char *key, const char *value)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec there = KL_STRVEC_INIT;
+	int err = kl_remote_config_get(&there, r, key);
+
+	if (err < 0 || !kl_strvec_has(&there, value))
+		return err;
+	return kl_git_do(r, &(struct kl_git_call){
+		.args = KL_ARGS("config", "--local", "--fixed-value", "--unset-all", key, value) });
+}
