@@ -17,6 +17,8 @@ const struct kl_cmd kl_cmds[] = {
 	{ "export", cmd_export, KL_NEEDS_REPO, "write a lineage as a directory to review" },
 	{ "import", cmd_import, KL_NEEDS_REPO | KL_NEEDS_IDENTITY, "rebuild an exported lineage" },
 	{ "hooks", cmd_hooks, 0, "let git ask the gate before a commit and a push" },
+	{ "sync", cmd_sync, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
+	  "exchange lineages, cards and gate events with a remote" },
 	{ "fsck", cmd_fsck, KL_NEEDS_REPO, "check lineages, walks, rejections and events" },
 	{ "help", cmd_help, 0, "say what the verbs are, or show one's manual" },
 	{ "version", cmd_version, 0, "say which versions are at work" },

@@ -8,10 +8,11 @@
 /*
  * retrieve - which cards of a library fit a target, and why (docs/formats.md, "Retrieval").
  *
- * On each of four axes (case, language, platform, prior) a card has the similarity of its best verified row;
- * the best 8 of each axis are taken, of cards that no false `sound` predicate rules out and no axis has at 0.
- * They are ordered by the geometric mean of one row's axes times (passed + 1) / (trials + 2), ties by id, and
- * each is preceded by the cards that it still requires, at most 3. The same inputs give the same list.
+ * On each of four axes (case, language, platform, prior) a card has the similarity of its best
+ * verified row; the best 8 of each axis are taken, of cards that no false `sound` predicate rules
+ * out and no axis has at 0. They are ordered by the geometric mean of one row's axes times
+ * (passed + 1) / (trials + 2), ties by id, and each is preceded by the cards that it still
+ * requires, at most 3. The same inputs give the same list.
  *
  *	kl_index_open(&ix, repo, tax);
  *	kl_retrieve(&r, ix, &target, &(struct kl_retrieve_opts)KL_RETRIEVE_OPTS_INIT);
@@ -52,7 +53,7 @@ struct kl_retrieved {
 	struct { struct kl_retrieved_pre *v; size_t n, alloc; } sound, useful;
 	struct kl_strvec needs;		/* cards that come before it, in the order to apply */
 	char *needed_by;		/* id of the card that this one is here for, or NULL */
-	char *why;			/* of a dropped one: "sound 'isa' is false", "prior: conflicts with tma.load" */
+	char *why;			/* of a dropped one, in words */
 };
 
 /** A lineage that retrieved cards were learned from: which of its steps they are, in order. */
@@ -65,7 +66,7 @@ struct kl_retrieved_path {
 struct kl_retrieval {
 	struct kl_retrieved *v;		/* in the order to try */
 	size_t n, alloc;
-	struct kl_retrieved *dropped;	/* explain: what would have been among the best, and why it is not */
+	struct kl_retrieved *dropped;	/* explain: not offered, each with its `why` */
 	size_t ndropped, dropped_alloc;
 	struct kl_retrieved_path *path;	/* sorted by lineage */
 	size_t npath, path_alloc;

@@ -51,7 +51,8 @@ static int parent_of(const struct kl_taxonomy *t, int op)
 	return op < 0 ? -1 : t->op[op].parent;
 }
 
-int64_t kl_similarity_operator(const struct kl_taxonomy *t, const struct kl_case *a, const struct kl_case *b)
+int64_t kl_similarity_operator(const struct kl_taxonomy *t, const struct kl_case *a,
+			       const struct kl_case *b)
 {
 	int x = a->op, y = b->op, sum;
 
@@ -89,7 +90,8 @@ int64_t kl_similarity_dtype(const struct kl_case *a, const struct kl_case *b)
 	return a->width && a->width == b->width ? KL_ONE / 2 : 0;
 }
 
-int64_t kl_similarity_case(const struct kl_taxonomy *t, const struct kl_case *a, const struct kl_case *b)
+int64_t kl_similarity_case(const struct kl_taxonomy *t, const struct kl_case *a,
+			   const struct kl_case *b)
 {
 	return (5 * kl_similarity_operator(t, a, b) + 3 * kl_similarity_extents(a, b) +
 		2 * kl_similarity_dtype(a, b)) / 10;

@@ -5,8 +5,9 @@
 #include "skill/taxonomy.h"
 
 /*
- * similarity - how near one verified point is to a target, axis by axis (docs/formats.md, "Retrieval").
- * Every answer is a whole number of millionths, 0 to KL_ONE, so that it sorts the same everywhere.
+ * similarity - how near one verified point is to a target, axis by axis (docs/formats.md,
+ * "Retrieval"). Every answer is a whole number of millionths, 0 to KL_ONE, so that it sorts the
+ * same everywhere.
  *
  *	kl_case_init(&a, tax, "conv2d", "f16");
  *	kl_case_dim(&a, tax, "C", 64);
@@ -27,15 +28,18 @@ struct kl_case {
 
 void kl_case_init(struct kl_case *c, const struct kl_taxonomy *t, const char *op, const char *dtype);
 /**
- * Add a dim, extent at least 1. One without a role counts for nothing; all dims of an operator that is not in
- * the tree count as rows.
+ * Add a dim, extent at least 1. One without a role counts for nothing; all dims of an operator
+ * that is not in the tree count as rows.
  */
 void kl_case_dim(struct kl_case *c, const struct kl_taxonomy *t, const char *name, int64_t extent);
 
 /** Wu-Palmer: 2 depth(common ancestor) / (depth(a) + depth(b)); 1 for the same operator. */
 int64_t kl_similarity_operator(const struct kl_taxonomy *t, const struct kl_case *a,
 			       const struct kl_case *b);
-/** exp(-mean |difference of log2 extents| / 2) over the roles that either has; a role not had: extent 1. */
+/**
+ * exp(-mean |difference of log2 extents| / 2) over the roles that either has; a role not had:
+ * extent 1.
+ */
 int64_t kl_similarity_extents(const struct kl_case *a, const struct kl_case *b);
 /** 1 the same, 1/2 the same width, else 0. */
 int64_t kl_similarity_dtype(const struct kl_case *a, const struct kl_case *b);

@@ -9,8 +9,8 @@
 #include "text/json.h"
 
 /*
- * target - T = (case, language, platform, what was done before): what a card is to be found for, and
- * what is known of it, for predicates.
+ * target - T = (case, language, platform, what was done before): what a card is to be found for,
+ * and what is known of it, for predicates.
  *
  *	kl_target_init(&t, tax, surface, "cpu/x86-64-v3");
  *	kl_target_add_event(&t, event);		what the gate measured of this very surface
@@ -18,9 +18,10 @@
  *
  * or all of it in one: kl_target_of_commit().
  *
- * What was done before ("prior") are measured features, traits that a second reader has checked, and what
- * trailers of forward steps tell: cards that were used, traits that were brought. Claims without an audit
- * count for nothing. docs/formats.md ("Predicates") lists what predicates may ask of it.
+ * What was done before ("prior") are measured features, traits that a second reader has checked,
+ * and what trailers of forward steps tell: cards that were used, traits that were brought. Claims
+ * without an audit count for nothing. docs/formats.md ("Predicates") lists what predicates may
+ * ask of it.
  */
 struct kl_target {
 	const struct kl_taxonomy *tax;	/* borrowed */
@@ -47,13 +48,17 @@ void kl_target_add_prior(struct kl_target *t, const char *what);
 bool kl_target_has(const struct kl_target *t, const char *what);
 
 /**
- * The target that a committed state is: its surface, the newest passing event of it on `platform` (NULL: where the
- * event was made, or what this machine or the launch plan is for), the trailers of the commits before it.
+ * The target that a committed state is: its surface, the newest passing event of it on `platform`
+ * (NULL: where the event was made, or what this machine or the launch plan is for), the trailers
+ * of the commits before it.
  */
 int kl_target_of_commit(struct kl_target *out, const struct kl_taxonomy *tax, struct kl_repo *r,
 			const struct kl_surface *s, const git_oid *commit, const char *platform);
 
-/** The dtype that stands for a contract: of the largest float tensor at the case, else of the first tensor; or "". */
+/**
+ * The dtype that stands for a contract: of the largest float tensor at the case, else of the
+ * first tensor; or "".
+ */
 const char *kl_target_dtype(const struct kl_contract *c);
 
 #endif
