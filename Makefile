@@ -163,7 +163,8 @@ demo: deps
 
 check: deps
 	@$(MAKE) --no-print-directory -s -j2 DEVELOPER=1 tests man
-	@$(MAKE) --no-print-directory -s -j2 DEVELOPER=1 FAULT=1 SANITIZE= build-fault/git-klineage build-fault/klineage-worker
+	@$(MAKE) --no-print-directory -s -j2 DEVELOPER=1 FAULT=1 SANITIZE= build-fault/git-klineage build-fault/klineage-worker \
+		build-fault/tests/test_chat_fault
 	@tests/run.sh "$(CURDIR)/$(B)"
 
 # --- manual ---------------------------------------------------------------

@@ -195,33 +195,27 @@ static void work_out_cost(struct purchase *p)
 		p->nano = p->reserved.nano;
 }
 
-static bool cost_nothing(const struct kl_chat_usage *u)
-{
-	return u->known && !u->input && !u->output && !u->cache_read && !u->cache_write_5m &&
-	       !u->cache_write_1h;
-}
-
 /*
- * The exchange failed. What the provider is sure of is settled: that it cost nothing, or, of a
- * reply that came to its end without being one, what it did cost. Of one that was cut nobody
- * knows how many tokens were made: the reservation stands.
+ * The exchange failed. What the provider is sure of is settled: that it cost nothing, or what a
+ * reply did cost that came to its end without being one. Of one that was cut nobody knows how
+ * many tokens were made: the reservation stands.
  */
 static int failed(struct purchase *p, int err)
 {
-	const struct kl_chat_usage *u = &p->reply.usage;
-	bool ended = p->reply.stop == KL_STOP_LENGTH || p->reply.stop == KL_STOP_REFUSAL;
-	KL_AUTO(kl_freep) char *message = NULL;
+	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
+	KL_AUTO(kl_freep) char *hints = kl_strdup(kl_error_hints());
 	struct kl_ledger_bill bill;
 
-	if (!p->chat->price || !(cost_nothing(u) || (u->known && ended)))
+	if (!p->chat->price || !p->reply.usage.known)
 		return err;
-	message = kl_strdup(kl_error_last());
 	work_out_cost(p);
 	bill = bill_of(p);
 	if (kl_ledger_settle(p->chat->repo, p->chat->workload, &bill, NULL) < 0)
-		return kl_error((enum kl_err)err, "%s (and its reservation stands: %s)", message,
-				kl_error_last());
-	return kl_error((enum kl_err)err, "%s", message);
+		err = kl_error((enum kl_err)err, "%s (and its reservation stands: %s)", message,
+			       kl_error_last());
+	else
+		err = kl_error((enum kl_err)err, "%s", message);
+	return *hints ? kl_error_hint(err, "%s", hints) : err;
 }
 
 static void fill_turn(struct kl_turn *t, const struct purchase *p)
@@ -323,15 +317,8 @@ static int exchange(struct purchase *p)
 	if (err < 0)
 		return failed(p, err);
 	work_out_cost(p);
-	if ((err = collect(p)) < 0) {
-		struct kl_ledger_bill bill = bill_of(p);
-		KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
-
-		if (p->chat->price)
-			(void)!kl_ledger_settle(p->chat->repo, p->chat->workload, &bill, NULL);
-		return kl_error((enum kl_err)err, "%s", message);
-	}
-	return 0;
+	err = collect(p);
+	return err < 0 ? failed(p, err) : 0;
 }
 
 static int buy(struct kl_talk *t, const struct kl_ask *ask)

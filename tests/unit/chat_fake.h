@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/rng.h"
 #include "chat/key.h"
 #include "chat/provider.h"
 #include "scratch.h"
@@ -28,7 +29,9 @@ enum fake_way {
 };
 
 static struct {
-	char *till;		/* "<phase> <turn> <key> <nano>" a line */
+	char *till;		/* "<phase> <turn> <key> <nano> <charge>" a line */
+	char charge[24];	/* the last one's name; in the reply if `name_charge` */
+	bool name_charge;
 	enum fake_way way;
 	int64_t out;		/* tokens of a reply; 0: all that were allowed */
 	bool unmetered;
@@ -83,7 +86,8 @@ static void fake_charge(const struct kl_exchange *x, int64_t nano)
 	int fd = open(fake.till, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 
 	kl_chat_key(key, x->key, x->turn + 1);
-	line = kl_asprintf("%s %zu %s %lld\n", x->phase, x->turn, key, (long long)nano);
+	snprintf(fake.charge, sizeof(fake.charge), "c%016llx", (unsigned long long)kl_rng_os_seed());
+	line = kl_asprintf("%s %zu %s %lld %s\n", x->phase, x->turn, key, (long long)nano, fake.charge);
 	if (fd < 0 || write(fd, line, strlen(line)) != (ssize_t)strlen(line))
 		abort();
 	close(fd);
@@ -94,11 +98,10 @@ static int fake_answer(struct kl_chat_reply *out, const struct kl_chat_request *
 {
 	if (fake.way == FAKE_CUT)
 		return kl_error(KL_EIO, "the connection broke");
-	if (fake.way == FAKE_EMPTY) {
-		out->stop = KL_STOP_REFUSAL;
+	if (fake.way == FAKE_EMPTY)
 		return kl_error(KL_EINVALID, "the model refused to answer");
-	}
-	out->text = kl_asprintf("reply %zu of %s to: %s", x->turn, x->phase, q->message[q->nmessage - 1].text);
+	out->text = kl_asprintf("reply %zu of %s to: %s%s", x->turn, x->phase,
+				q->message[q->nmessage - 1].text, fake.name_charge ? fake.charge : "");
 	out->model = kl_strdup("fake-1");
 	return watch->heard((int64_t)strlen(out->text), &out->usage, watch->payload) ?
 	       kl_error(KL_EINTR, "interrupted") : 0;

@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+test_description='a talk that is stopped at every durable step loses nothing and buys nothing twice'
+. ./lib.sh
+
+fault=$KLINEAGE_TOP/build-fault/tests/test_chat_fault
+if test -x "$fault"; then
+	test_set_prereq FAULT
+else
+	say "skipped: no fault build here (make FAULT=1 build-fault/tests/test_chat_fault)"
+fi
+
+test_expect_success FAULT 'every point, killed and failed, gone on with' '
+	"$fault"
+'
+
+test_done
