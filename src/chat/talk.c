@@ -70,7 +70,8 @@ struct purchase {
 	struct kl_chat_request q;
 	struct kl_chat_message *message;
 	const char **keys;
-	struct kl_reservation reserved;
+	int64_t request_bytes;
+	struct kl_reservation reserved;	/* for the attempt that goes on */
 	struct kl_chat_reply reply;
 	int64_t nano;			/* what it did cost */
 };
@@ -114,26 +115,33 @@ static void build_request(struct purchase *p)
 	};
 }
 
-static int reserve(struct purchase *p)
+/* the worst that an attempt can cost, with a reply of at least so many tokens */
+static int reserve(struct purchase *p, int64_t least_tokens)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf body = KL_BUF_INIT;
 	struct kl_ledger_ask a = {
 		.budget = p->chat->budget, .cap = p->chat->cap, .name = p->talk->c.name,
 		.phase = p->talk->c.phase, .model = p->chat->model, .turn = (int64_t)p->talk->c.n,
-		.tokens = p->q.max_tokens, .least_tokens = p->chat->least_tokens,
+		.tokens = p->q.max_tokens, .least_tokens = least_tokens,
 	};
-	int err = kl_provider_body(&body, NULL, p->chat->provider, &p->q);
+	int err;
 
-	if (err < 0)
-		return err;
 	if (a.least_tokens > a.tokens)
 		a.least_tokens = a.tokens;
-	kl_price_worst(&a.fixed, &a.per_token, p->chat->price, p->q.cache, (int64_t)body.len);
+	kl_price_worst(&a.fixed, &a.per_token, p->chat->price, p->q.cache, p->request_bytes);
 	if ((err = KL_FAULT("chat-reserve")) < 0 ||
 	    (err = kl_ledger_reserve(&p->reserved, p->chat->repo, p->chat->workload, &a)) < 0)
 		return err;
 	p->q.max_tokens = p->reserved.tokens;
 	return KL_FAULT("chat-reserved");
+}
+
+static int reserve_first(struct purchase *p)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf body = KL_BUF_INIT;
+	int err = kl_provider_body(&body, NULL, p->chat->provider, &p->q);
+
+	p->request_bytes = (int64_t)body.len;
+	return err < 0 ? err : reserve(p, p->chat->least_tokens);
 }
 
 /* --- while it comes ------------------------------------------------------------------ */
@@ -167,6 +175,18 @@ static void waiting(int64_t ms, const char *why, void *payload)
 
 	kl_progress_step(p->chat->progress, "%s, turn %zu: again in %lld s: %s", p->talk->c.phase,
 			 p->talk->c.n, (long long)(ms + 999) / 1000, why);
+}
+
+/* The attempt before may have cost money: what was reserved for it stands. */
+static int again(void *payload)
+{
+	struct purchase *p = payload;
+	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
+	int err = p->chat->price ? reserve(p, p->q.max_tokens) : 0;
+
+	if (err == KL_ENO)
+		kl_error(KL_ENO, "%s (and the budget does not allow to ask again)", message);
+	return err;
 }
 
 /* --- afterwards ---------------------------------------------------------------------- */
@@ -309,7 +329,7 @@ static int exchange(struct purchase *p)
 	struct kl_exchange x = {
 		.phase = p->talk->c.phase, .turn = p->talk->c.n, .key = p->keys, .dir = p->ask->dir,
 	};
-	struct kl_chat_watch watch = { .heard = heard, .waiting = waiting, .payload = p };
+	struct kl_chat_watch watch = { .heard = heard, .waiting = waiting, .again = again, .payload = p };
 	int err;
 
 	show(p, 0, NULL);
@@ -331,7 +351,7 @@ static int buy(struct kl_talk *t, const struct kl_ask *ask)
 	if (!ask->user || !*ask->user)
 		return kl_error(KL_EINVALID, "nothing to ask");
 	build_request(&p);
-	if (t->chat->price && (err = reserve(&p)) < 0)
+	if (t->chat->price && (err = reserve_first(&p)) < 0)
 		return err;
 	if ((err = exchange(&p)) < 0)
 		return err;

@@ -24,6 +24,7 @@ enum fake_way {
 	FAKE_SILENT,		/* charges, answers, does not say what it used */
 	FAKE_REFUSED,		/* an error that cost nothing, and says so */
 	FAKE_CUT,		/* charges, then breaks off without a word of usage */
+	FAKE_AGAIN,		/* charges, breaks off before the first byte, may ask again: then good */
 	FAKE_EMPTY,		/* charges, says what for, has no text */
 	FAKE_ABSURD,		/* says that it used less than nothing */
 };
@@ -127,6 +128,13 @@ int kl_provider_send(struct kl_chat_reply *out, struct kl_provider *p, const str
 	if (fake.before)
 		fake.before();
 	fake_charge(x, in * FAKE_IN + tokens * FAKE_OUT);
+	if (fake.way == FAKE_AGAIN) {
+		int err = kl_error(KL_EIO, "nothing came");
+
+		if (watch->again(watch->payload))
+			return err;
+		fake_charge(x, in * FAKE_IN + tokens * FAKE_OUT);
+	}
 	if (fake.after)
 		fake.after();
 	out->usage = (struct kl_chat_usage){

@@ -60,7 +60,9 @@ static void be_slow(void)
 /* mostly good; else in each of the ways that a provider fails */
 static void draw_luck(bool calm)
 {
-	static const enum fake_way way[] = { FAKE_SILENT, FAKE_REFUSED, FAKE_CUT, FAKE_EMPTY, FAKE_ABSURD };
+	static const enum fake_way way[] = {
+		FAKE_SILENT, FAKE_REFUSED, FAKE_CUT, FAKE_EMPTY, FAKE_ABSURD, FAKE_AGAIN,
+	};
 	uint64_t n = kl_rng_below(&own, 30);
 
 	fake.way = n < KL_ARRAY_SIZE(way) && !calm ? way[n] : FAKE_GOOD;
@@ -107,7 +109,7 @@ static pid_t start(struct kl_repo *repo, const struct walk *w, uint64_t seed, in
 		_exit(SPENT);
 	/* the ways of chat_fake.h; anything else is a fault of ours */
 	if (strstr(kl_error_last(), "529: overloaded") || strstr(kl_error_last(), "connection broke") ||
-	    strstr(kl_error_last(), "refused to answer"))
+	    strstr(kl_error_last(), "refused to answer") || strstr(kl_error_last(), "nothing came"))
 		_exit(FAILED);
 	fprintf(stderr, "walker: %d: %s\n", err, kl_error_last());
 	_exit(1);

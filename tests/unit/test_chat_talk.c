@@ -253,6 +253,25 @@ static void what_broke_off_stays_reserved(void **state)
 	assert_money(&f, charged() - fake.out * FAKE_OUT - (int64_t)strlen(fake.last) * FAKE_IN, left);
 }
 
+/* the server may charge for an attempt of which nothing came back */
+static void asking_again_is_reserved_again(void **state)
+{
+	FIXTURE("again");
+	int64_t one;
+
+	fake.way = FAKE_AGAIN;
+	ask(&f, 0, "first");
+	one = worst((int64_t)strlen(fake.last), 32768);
+	assert_money(&f, charged() / 2, one);
+	/* a budget for one attempt, and not quite for the second */
+	sh(f.dir, "git config klineage.budget.induce 0.%09lld",
+	   (long long)(one + charged() / 2 + 2 * worst(200, 4000)));
+	open_talk(&f);
+	assert_error(KL_EIO, "nothing came (and the budget does not allow to ask again)",
+		     try_ask(&f, 1, "second"));
+	assert_int_equal(kl_talk_turns(f.talk), 1);
+}
+
 static void a_reply_that_is_none_costs_what_it_says(void **state)
 {
 	FIXTURE("empty");
@@ -479,6 +498,7 @@ int main(void)
 		cmocka_unit_test(missing_usage_counts_as_what_was_reserved),
 		cmocka_unit_test(an_error_that_cost_nothing_gives_the_reservation_back),
 		cmocka_unit_test(what_broke_off_stays_reserved),
+		cmocka_unit_test(asking_again_is_reserved_again),
 		cmocka_unit_test(a_reply_that_is_none_costs_what_it_says),
 		cmocka_unit_test(who_is_not_metered_pays_nothing),
 		cmocka_unit_test(what_is_not_configured_is_said),
