@@ -4,6 +4,7 @@
 
 #include "chat/chat.h"
 #include "chat/ledger.h"
+#include "chat/price.h"
 #include "repo/refs.h"
 #include "text/digest.h"
 
@@ -33,7 +34,8 @@ struct kl_turn {
 	int64_t max_tokens;
 	struct kl_chat_usage usage;
 	int64_t nano;			/* what it did cost */
-	char *price;			/* where that price stands; or NULL */
+	char *price;			/* where the price of its tokens stands; NULL: it has none */
+	struct kl_rates rates;		/* that price */
 	char prompt[KL_DIGEST_HEX];	/* digest of all that was sent */
 	char chain[KL_DIGEST_HEX];	/* kl_chat_key of all turns so far */
 	git_oid commit;

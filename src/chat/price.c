@@ -28,28 +28,27 @@ void kl_price_free(struct kl_price *p)
 
 /* --- a rate ------------------------------------------------------------------- */
 
-static const struct rate {
-	const char *name;	/* in a file; in the configuration with '-' */
-	size_t at;
-} rates[] = {
-	{ "input", offsetof(struct kl_rates, input) },
-	{ "output", offsetof(struct kl_rates, output) },
-	{ "cache_read", offsetof(struct kl_rates, cache_read) },
-	{ "cache_write_5m", offsetof(struct kl_rates, cache_write_5m) },
-	{ "cache_write_1h", offsetof(struct kl_rates, cache_write_1h) },
+const char *const kl_rate_name[KL_RATES] = {
+	"input", "output", "cache_read", "cache_write_5m", "cache_write_1h",
 };
 
-static const struct rate *rate_of(const char *name)
+int64_t *kl_rate_at(struct kl_rates *r, size_t i)
 {
-	for (size_t i = 0; i < KL_ARRAY_SIZE(rates); i++)
-		if (!strcmp(rates[i].name, name))
-			return &rates[i];
-	return NULL;
+	int64_t *const at[KL_RATES] = {
+		&r->input, &r->output, &r->cache_read, &r->cache_write_5m, &r->cache_write_1h,
+	};
+
+	return at[i];
 }
 
-static void set_rate(struct kl_rates *r, const struct rate *which, int64_t nano)
+/* KL_RATES: none of that name */
+static size_t rate_of(const char *name)
 {
-	*(int64_t *)((char *)r + which->at) = nano;
+	size_t i = 0;
+
+	while (i < KL_RATES && strcmp(kl_rate_name[i], name))
+		i++;
+	return i;
 }
 
 /* Dollars for a million tokens to nano-dollars for one; NULL, or what is wrong with it. */
@@ -80,8 +79,7 @@ static void file_release(struct file *f)
 	kl_yaml_free(f->y);
 }
 
-static int read_rate(struct kl_rates *r, const struct file *f, const struct rate *which,
-		     const struct kl_yaml *y)
+static int read_rate(struct kl_rates *r, const struct file *f, size_t which, const struct kl_yaml *y)
 {
 	const char *wrong = "a price is a decimal number of US dollars, like \"2.50\"";
 	int64_t nano = 0;
@@ -90,15 +88,15 @@ static int read_rate(struct kl_rates *r, const struct file *f, const struct rate
 		wrong = parse_rate(&nano, y->text);
 	if (wrong)
 		return kl_yaml_error(f->name, y, "%s", wrong);
-	set_rate(r, which, nano);
+	*kl_rate_at(r, which) = nano;
 	return 0;
 }
 
 static int missing(const struct file *f, const struct kl_yaml *map)
 {
-	for (size_t i = 0; i < KL_ARRAY_SIZE(rates); i++)
-		if (!kl_yaml_get(map, rates[i].name))
-			return kl_yaml_error(f->name, map, "the price of '%s' is missing", rates[i].name);
+	for (size_t i = 0; i < KL_RATES; i++)
+		if (!kl_yaml_get(map, kl_rate_name[i]))
+			return kl_yaml_error(f->name, map, "the price of '%s' is missing", kl_rate_name[i]);
 	return 0;
 }
 
@@ -109,11 +107,11 @@ static int read_long(struct kl_price *p, const struct file *f, const struct kl_y
 	if (y->kind != KL_YAML_MAP)
 		return kl_yaml_error(f->name, y, "the prices of a long prompt are a map");
 	for (size_t i = 0; i < y->n; i++) {
-		const struct rate *which = rate_of(y->key[i]);
+		size_t which = rate_of(y->key[i]);
 		const struct kl_yaml *v = y->item[i];
 		int err = 0;
 
-		if (which)
+		if (which < KL_RATES)
 			err = read_rate(&p->long_rates, f, which, v);
 		else if (strcmp(y->key[i], "above"))
 			err = kl_yaml_key_error(f->name, y, i, "unknown key '%s'", y->key[i]);
@@ -141,10 +139,10 @@ static bool date_ok(const char *s)
 
 static int read_field(struct kl_price *p, const struct file *f, const struct kl_yaml *map, size_t i)
 {
-	const struct rate *which = rate_of(map->key[i]);
+	size_t which = rate_of(map->key[i]);
 	const struct kl_yaml *v = map->item[i];
 
-	if (which)
+	if (which < KL_RATES)
 		return read_rate(&p->rates, f, which, v);
 	if (!strcmp(map->key[i], "long"))
 		return read_long(p, f, v);
@@ -271,7 +269,7 @@ int kl_price_check_file(const char *path)
 static int config_word(struct kl_price *p, unsigned *seen, const char *key, char *word)
 {
 	char *eq = strchr(word, '=');
-	const struct rate *which = NULL;
+	size_t which = KL_RATES;
 	const char *wrong = NULL;
 	int64_t nano = 0;
 
@@ -281,15 +279,15 @@ static int config_word(struct kl_price *p, unsigned *seen, const char *key, char
 			*c = *c == '-' ? '_' : *c;
 		which = rate_of(word);
 	}
-	if (!which)
+	if (which == KL_RATES)
 		return kl_error(KL_EINVALID, "config %s: '%s' is none of input=, output=, cache-read=, "
 				"cache-write-5m=, cache-write-1h=", key, word);
 	if ((wrong = parse_rate(&nano, eq + 1)))
 		return kl_error(KL_EINVALID, "config %s: %s: %s", key, word, wrong);
-	if (*seen & 1u << (which - rates))
+	if (*seen & 1u << which)
 		return kl_error(KL_EINVALID, "config %s: %s is said twice", key, word);
-	*seen |= 1u << (which - rates);
-	set_rate(&p->rates, which, nano);
+	*seen |= 1u << which;
+	*kl_rate_at(&p->rates, which) = nano;
 	return 0;
 }
 
@@ -386,19 +384,25 @@ static bool count_ok(int64_t n)
 	return n >= 0 && n <= MAX_TOKENS;
 }
 
+const struct kl_rates *kl_price_rates(const struct kl_price *p, const struct kl_chat_usage *u)
+{
+	int64_t prompt = u->input + u->cache_read + u->cache_write_5m + u->cache_write_1h;
+
+	return u->known && p->long_tokens && prompt > p->long_tokens ? &p->long_rates : &p->rates;
+}
+
+int64_t kl_rates_cost(const struct kl_rates *r, const struct kl_chat_usage *u)
+{
+	return u->input * r->input + u->output * r->output + u->cache_read * r->cache_read +
+	       u->cache_write_5m * r->cache_write_5m + u->cache_write_1h * r->cache_write_1h;
+}
+
 int kl_price_cost(int64_t *nano, const struct kl_price *p, const struct kl_chat_usage *u)
 {
-	const struct kl_rates *r = &p->rates;
-	int64_t prompt;
-
 	if (!count_ok(u->input) || !count_ok(u->output) || !count_ok(u->cache_read) ||
 	    !count_ok(u->cache_write_5m) || !count_ok(u->cache_write_1h))
 		return kl_error(KL_EINVALID, "the provider counts tokens as no provider can");
-	prompt = u->input + u->cache_read + u->cache_write_5m + u->cache_write_1h;
-	if (p->long_tokens && prompt > p->long_tokens)
-		r = &p->long_rates;
-	*nano = u->input * r->input + u->output * r->output + u->cache_read * r->cache_read +
-		u->cache_write_5m * r->cache_write_5m + u->cache_write_1h * r->cache_write_1h;
+	*nano = kl_rates_cost(kl_price_rates(p, u), u);
 	return 0;
 }
 

@@ -27,6 +27,11 @@ struct kl_price {
 	struct kl_rates long_rates;
 };
 
+/** The five by the names that files have for them. */
+#define KL_RATES 5
+extern const char *const kl_rate_name[KL_RATES];
+int64_t *kl_rate_at(struct kl_rates *r, size_t i);
+
 /** KL_EINVALID: a price that cannot be read, with its line, or none at all: how one is stated. */
 int kl_price_find(struct kl_price **out, struct kl_repo *repo, const char *model);
 void kl_price_free(struct kl_price *p);
@@ -34,6 +39,11 @@ KL_DEFINE_CLEANUP(struct kl_price *, kl_price_free)
 
 /** All models of a price file, to check it; the path is named in errors. */
 int kl_price_check_file(const char *path);
+
+/** Those that these tokens cost: of a long prompt, or of any other. */
+const struct kl_rates *kl_price_rates(const struct kl_price *p, const struct kl_chat_usage *u);
+/** At these rates; the counts must have been checked. */
+int64_t kl_rates_cost(const struct kl_rates *r, const struct kl_chat_usage *u);
 
 /** What was used costs. KL_EINVALID: counts that cannot be (negative, beyond 10^9 tokens). */
 int kl_price_cost(int64_t *nano, const struct kl_price *p, const struct kl_chat_usage *u);

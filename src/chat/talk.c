@@ -254,6 +254,7 @@ static void fill_turn(struct kl_turn *t, const struct purchase *p)
 	if (p->chat->price) {
 		t->reservation = kl_strdup(p->reserved.id);
 		t->price = kl_strdup(p->chat->price->from);
+		t->rates = *kl_price_rates(p->chat->price, &t->usage);
 	}
 	kl_conversation_digests(t->prompt, t->chain, &p->talk->c, p->talk->c.n, t->user, t->key);
 }

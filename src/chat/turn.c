@@ -8,6 +8,7 @@
 
 #define SCHEMA "klineage.turn/1"
 #define MAX_NANO (INT64_MAX / 4)
+#define MAX_RATE 10000000	/* $10000 for a million tokens */
 
 static const char *const stops[] = { "end", "length", "refusal", "other" };
 static const char *const caches[] = { "none", "5m", "1h" };
@@ -20,6 +21,21 @@ const char *kl_stop_name(enum kl_chat_stop s)
 const char *kl_cache_name(enum kl_chat_cache c)
 {
 	return caches[c];
+}
+
+/* nano-dollars a token, and where they stand */
+static json_t *price_json(const struct kl_turn *t)
+{
+	struct kl_rates r = t->rates;
+	json_t *j;
+
+	if (!t->price)
+		return json_null();
+	j = json_object();
+	kl_json_set_str(j, "from", t->price);
+	for (size_t i = 0; i < KL_RATES; i++)
+		kl_json_set_int(j, kl_rate_name[i], *kl_rate_at(&r, i));
+	return j;
 }
 
 void kl_turn_format(struct kl_buf *out, const struct kl_turn *t, size_t number)
@@ -40,7 +56,7 @@ void kl_turn_format(struct kl_buf *out, const struct kl_turn *t, size_t number)
 	kl_json_set_int(j, "max_tokens", t->max_tokens);
 	kl_json_set(j, "usage", kl_usage_json(&t->usage));
 	kl_json_set_int(j, "nano", t->nano);
-	kl_json_set_str(j, "price", t->price);
+	kl_json_set(j, "price", price_json(t));
 	kl_json_set_str(j, "prompt", t->prompt);
 	kl_json_set_str(j, "chain", t->chain);
 	kl_json_pretty(out, j);
@@ -129,10 +145,31 @@ static int read_strings(struct kl_turn *t, const json_t *j)
 	    (err = read_text(&t->request_id, j, "request_id", true)) < 0 ||
 	    (err = read_text(&t->time, j, "time", false)) < 0 ||
 	    (err = read_text(&t->reservation, j, "reservation", true)) < 0 ||
-	    (err = read_text(&t->price, j, "price", true)) < 0 ||
 	    (err = read_digest(t->prompt, j, "prompt")) < 0)
 		return err;
 	return read_digest(t->chain, j, "chain");
+}
+
+static int read_price(struct kl_turn *t, const json_t *meta)
+{
+	const json_t *j = json_object_get(meta, "price");
+	int err;
+
+	if (json_is_null(j))
+		return 0;
+	if (!json_is_object(j))
+		return kl_error(KL_EINVALID, "'price' is neither an object nor null");
+	if ((err = read_text(&t->price, j, "from", false)) < 0)
+		return err;
+	for (size_t i = 0; i < KL_RATES; i++) {
+		int64_t *n = kl_rate_at(&t->rates, i);
+
+		if ((err = read_count(n, j, kl_rate_name[i])) < 0)
+			return err;
+		if (*n > MAX_RATE)
+			return kl_error(KL_EINVALID, "'price' is too dear to be one");
+	}
+	return 0;
 }
 
 int kl_turn_parse(struct kl_turn *t, const char *text, size_t number)
@@ -149,7 +186,7 @@ int kl_turn_parse(struct kl_turn *t, const char *text, size_t number)
 		return err;
 	if (turn != (int64_t)number)
 		return kl_error(KL_EINVALID, "it says that it is turn %lld", (long long)turn);
-	if ((err = read_strings(t, j)) < 0 || (err = read_enums(t, j)) < 0 ||
+	if ((err = read_strings(t, j)) < 0 || (err = read_enums(t, j)) < 0 || (err = read_price(t, j)) < 0 ||
 	    (err = read_count(&t->max_tokens, j, "max_tokens")) < 0 ||
 	    (err = read_count(&t->nano, j, "nano")) < 0)
 		return err;

@@ -36,6 +36,7 @@ static void add_turn(struct fixture *f, const char *user, const char *reply, con
 		.provider = kl_strdup("fake"), .model = kl_strdup("m-1"), .time = kl_strdup("2026-11-20T10:00:00Z"),
 		.reservation = kl_strdup("00112233445566778899aabbccddeeff"), .cache = KL_CACHE_1H,
 		.stop = KL_STOP_LENGTH, .max_tokens = 99, .nano = 123456789, .budget = KL_BUDGET_MATERIALIZE,
+		.price = kl_strdup("templates/prices.yaml:7"), .rates = { 21, 22, 23, 24, 25 },
 		.usage = { .known = true, .input = 1, .output = 2, .cache_read = 3, .cache_write_5m = 4,
 			   .cache_write_1h = 5 },
 	};
@@ -91,6 +92,9 @@ static void comes_back_byte_for_byte(void **state)
 	assert_int_equal(t->budget, KL_BUDGET_MATERIALIZE);
 	assert_int_equal(t->nano, 123456789);
 	assert_int_equal(t->usage.cache_write_1h, 5);
+	assert_string_equal(t->price, "templates/prices.yaml:7");
+	assert_int_equal(t->rates.input, 21);
+	assert_int_equal(t->rates.cache_write_1h, 25);
 	/* plain git sees the same */
 	assert_sh("one", f.dir, "git show " REF "~1:system/00");
 	assert_sh("key,meta.json,reply,system,user", f.dir, "git ls-tree --name-only " REF " | paste -sd,");
@@ -160,11 +164,13 @@ static void what_is_no_conversation_is_refused(void **state)
 		{ "sed -i 's/\"turn\": 1/\"turn\": 0/' meta.json", "it says that it is turn 0" },
 		{ "sed -i 's/\"stop\": \"length\"/\"stop\": \"pause\"/' meta.json", "'stop' is 'pause'" },
 		{ "sed -i 's/\"nano\": 123456789/\"nano\": -1/' meta.json", "'nano' is negative" },
-		{ "sed -i 's/\"input\": 1/\"input\": -1/' meta.json", "no count of tokens" },
+		{ "sed -i 's/\"input\": 1,/\"input\": -1,/' meta.json", "no count of tokens" },
 		{ "sed -i 's/\"input\": 1,/\"input\": 1, \"more\": 2,/' meta.json", "five counts" },
 		{ "sed -i 's/\"prompt\": \"./\"prompt\": \"/' meta.json", "no digest" },
 		{ "sed -i 's/\"model\": \"m-1\"/\"model\": null/' meta.json", "model" },
 		{ "sed -i 's/\"budget\": \".*\"/\"budget\": \"all\"/' meta.json", "'budget' is 'all'" },
+		{ "sed -i 's/\"output\": 22/\"output\": 22000000/' meta.json", "too dear" },
+		{ "sed -i 's/\"from\": .*/\"from\": 3,/' meta.json", "from" },
 		{ "echo [] >meta.json", "meta.json" }, { "echo '{' >meta.json", "meta.json" }, { ": >meta.json", "meta.json" },
 	};
 	static const char *const system[] = { "sys" };
