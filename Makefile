@@ -206,7 +206,7 @@ install: all man
 	install -m 755 $(B)/git-klineage $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 $(B)/klineage-worker $(DESTDIR)$(PREFIX)/libexec/git-klineage/
 	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1/
-	cp -R templates $(SHARE)/
+	cp -R templates hooks $(SHARE)/
 	install -d $(SHARE)/docs/man
 	install -m 644 $(MAN_SRC) $(SHARE)/docs/man/
 

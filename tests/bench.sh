@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/bench.sh <build directory> [workloads|seconds|aa|events|log]... - measures, beside the aims; all parts by default.
+# tests/bench.sh <build directory> [workloads|seconds|aa|events|log|hooks]... - measures, beside the aims; all parts by default.
 # KLINEAGE_BENCH_RUNS (5) repeats each figure, KLINEAGE_BENCH_AA (100) is the number of A/A runs. Every figure is the
 # median of its runs, with the least and the most. Ends with 1 if a figure could not be taken; a missed aim is no error.
 # The fewer others work on the machine the sooner it ends: the gate profiles until it is precise enough, or 15 s.
 set -u
 build=$1
 shift
-parts=${*:-workloads seconds aa events log}
+parts=${*:-workloads seconds aa events log hooks}
 here=$(cd "$(dirname "$0")" && pwd)
 runs=${KLINEAGE_BENCH_RUNS:-5}
 aa_runs=${KLINEAGE_BENCH_AA:-100}
@@ -264,10 +264,44 @@ part_log () {
 	figure 'git klineage log' s le 0.5 "$(samples log.seconds)"
 }
 
+# hooked <key>: the installed hook, as git calls it, twenty times a run
+hooked () {
+	i=0
+	while [ $((i += 1)) -le $((runs * 20)) ]; do
+		from=$(now)
+		(cd "$work/hooks" && .git/hooks/pre-commit) >"$work/said" 2>&1 || break
+		to=$(now)
+		echo "$from $to" | awk '{ printf "%.4f\n", ($2 - $1) / 1e9 }' >>"$work/$1"
+	done
+}
+
+part_hooks () {
+	heading 'pre-commit: a repository of 2,000 files, one of them a kernel'
+	template c-sgemm || return
+	git clone -q "$work/c-sgemm" "$work/hooks"
+	(cd "$work/hooks" && i=0 && while [ $((i += 1)) -le 2000 ]; do
+		mkdir -p "src/$((i % 40))" && echo "$i" >"src/$((i % 40))/$i.txt"
+	done; git add . && git commit -q -m files && git klineage hooks install >/dev/null && echo more >src/1/1.txt &&
+		git add .)
+	talk 'hooks: nothing to do'
+	hooked hooks.nothing
+	figure 'nothing to do' s le 0.05 "$(samples hooks.nothing)"
+	(cd "$work/hooks" && echo '/* the same again */' >>sgemm.c && git add sgemm.c)
+	talk 'hooks: the fast stages'
+	from=$(now)
+	(cd "$work/hooks" && .git/hooks/pre-commit) >"$work/said" 2>&1 && now |
+		awk -v from="$from" '{ printf "%.3f\n", ($1 - from) / 1e9 }' >"$work/hooks.fast"
+	figure 'c-sgemm by the fast stages' s - 0 "$(samples hooks.fast)"
+	talk 'hooks: judged before'
+	hooked hooks.cached
+	grep -q 'judged before' "$work/said" || : >"$work/hooks.cached"
+	figure 'judged before' s le 0.15 "$(samples hooks.cached)"
+}
+
 for part in $parts; do
 	case $part in
-	workloads|seconds|aa|events|log) ;;
-	*) echo "bench: no part '$part': workloads, seconds, aa, events, log" >&2; exit 129 ;;
+	workloads|seconds|aa|events|log|hooks) ;;
+	*) echo "bench: no part '$part': workloads, seconds, aa, events, log, hooks" >&2; exit 129 ;;
 	esac
 done
 : >"$work/table"

@@ -89,6 +89,11 @@ static int sync_dir_of(const char *path)
 
 int kl_fs_write(const char *path, const void *data, size_t n)
 {
+	return kl_fs_write_mode(path, data, n, 0666);
+}
+
+int kl_fs_write_mode(const char *path, const void *data, size_t n, unsigned mode)
+{
 	KL_AUTO(kl_freep) char *tmp = kl_asprintf("%s.tmp-XXXXXX", path);
 	KL_AUTO(kl_closep) int fd = mkostemp(tmp, O_CLOEXEC);
 	mode_t mask;
@@ -97,7 +102,7 @@ int kl_fs_write(const char *path, const void *data, size_t n)
 		return kl_error_errno("cannot create a file beside '%s'", path);
 	mask = umask(0);
 	umask(mask);
-	if (fchmod(fd, 0666 & ~mask) < 0 || write_all(fd, data, n) < 0 ||
+	if (fchmod(fd, mode & ~mask) < 0 || write_all(fd, data, n) < 0 ||
 	    fsync(fd) < 0 || rename(tmp, path) < 0) {
 		int e = errno;
 

@@ -20,6 +20,8 @@ int kl_fs_read(struct kl_buf *out, const char *path, size_t max);
  * there, never half of one.
  */
 int kl_fs_write(const char *path, const void *data, size_t n);
+/** The same with permissions, as far as the umask lets them. */
+int kl_fs_write_mode(const char *path, const void *data, size_t n, unsigned mode);
 
 /** Plain create-or-truncate with `mode`, not durable: for scratch files. */
 int kl_fs_put(const char *path, const void *data, size_t n, int mode);

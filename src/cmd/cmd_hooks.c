@@ -1,13 +1,169 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/proc.h"
 #include "cmd/cmd.h"
 #include "cmd/hook_run.h"
 #include "cmd/opt.h"
+#include "cmd/table.h"
+#include "repo/hooks.h"
+#include "text/json.h"
 
 static const char synopsis[] =
+	"hooks install [--chain]\n"
+	"hooks uninstall\n"
+	"hooks status [--json]\n"
 	"hooks run <event> [<argument>...]";
+
+/* --- what there is ---------------------------------------------------------- */
+
+static const struct {
+	const char *word, *text;
+	bool works;
+} states[] = {
+	[KL_HOOK_ABSENT] = { "absent", "not there", false },
+	[KL_HOOK_OURS] = { "ours", "ours", true },
+	[KL_HOOK_CHAINED] = { "chained", "ours, after the one that was there before", true },
+	[KL_HOOK_CALLED] = { "called", "somebody else's, which calls us", true },
+	[KL_HOOK_EDITED] = { "edited", "was ours, and somebody has changed it", false },
+	[KL_HOOK_FOREIGN] = { "foreign", "somebody else's", false },
+};
+
+static bool is_complete(const struct kl_hooks *h)
+{
+	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
+		if (!states[h->hook[i].state].works)
+			return false;
+	return true;
+}
+
+static void print_json(const struct kl_hooks *h)
+{
+	static const char *const ways[] = {
+		[KL_HOOKS_FILES] = "files", [KL_HOOKS_CONFIG] = "config", [KL_HOOKS_BY_HAND] = "by-hand",
+	};
+	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	json_t *list = json_array();
+
+	kl_json_set_str(j, "schema", "klineage.hooks/1");
+	kl_json_set_str(j, "way", ways[h->way]);
+	kl_json_set_str(j, "owner", h->owner);
+	kl_json_set_bool(j, "complete", is_complete(h));
+	kl_json_set(j, "hooks", list);
+	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++) {
+		json_t *o = json_object();
+
+		kl_json_set_str(o, "event", h->hook[i].event);
+		kl_json_set_str(o, "state", states[h->hook[i].state].word);
+		kl_json_set_str(o, "path", h->hook[i].path);
+		json_array_append_new(list, o);
+	}
+	kl_json_canonical(&b, j);
+	puts(b.ptr);
+}
+
+/* By the top of the worktree, where a person stands or knows the way to. */
+static const char *shown(struct kl_repo *r, const char *path)
+{
+	const char *top = kl_repo_worktree(r);
+	size_t n = top ? strlen(top) : 0;
+
+	return n && !strncmp(path, top, n) && path[n] == '/' ? path + n + 1 : path;
+}
+
+static int status(struct kl_repo *r, bool json)
+{
+	KL_AUTO(kl_hooks_release) struct kl_hooks h = { 0 };
+	KL_AUTO(kl_table_release) struct kl_table t = { .columns = 3 };
+	int err = kl_hooks_look(&h, r, false);
+
+	if (err < 0)
+		return err;
+	if (json) {
+		print_json(&h);
+		return !is_complete(&h);
+	}
+	if (h.way == KL_HOOKS_BY_HAND)
+		printf("%s decides which hooks run here\n", h.owner);
+	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
+		kl_table_row(&t, (const char *const []){ h.hook[i].event, states[h.hook[i].state].text,
+							 shown(r, h.hook[i].path) });
+	kl_table_print(&t);
+	return !is_complete(&h);
+}
+
+/* --- install, uninstall ------------------------------------------------------- */
+
+static void say_lines(struct kl_repo *r, const struct kl_hooks *h)
+{
+	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
+		if (!states[h->hook[i].state].works)
+			printf("    %s:\n        git klineage hooks run %s -- \"$@\"\n",
+			       shown(r, h->hook[i].path), h->hook[i].event);
+}
+
+/* Somebody else's hooks: what to add, and where. */
+static int by_hand(struct kl_repo *r, const struct kl_hooks *h)
+{
+	KL_AUTO(kl_freep) char *name = kl_asprintf("templates/hooks/%s.yaml", h->owner);
+	KL_AUTO(kl_freep) char *path = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int err;
+
+	if (is_complete(h)) {
+		printf("%s calls git klineage already\n", h->owner);
+		return 0;
+	}
+	if (h->outside)
+		printf("core.hooksPath is '%s': hooks for other repositories, too. Nothing was written; "
+		       "add a line to each:\n", h->dir);
+	else
+		printf("%s decides which hooks run here. Nothing was written; add%s:\n", h->owner,
+		       strcmp(h->owner, "husky") && strcmp(h->owner, "core.hooksPath") ? "" :
+		       " a line to each");
+	if (!strcmp(h->owner, "husky") || !strcmp(h->owner, "core.hooksPath")) {
+		say_lines(r, h);
+		return 1;
+	}
+	printf("    %s:\n\n", shown(r, h->hook[0].path));
+	if ((err = kl_fs_share(&path, name)) < 0 || (err = kl_fs_read(&text, path, 1 << 16)) < 0)
+		return err;
+	fputs(text.ptr, stdout);
+	return 1;
+}
+
+static int install(struct kl_repo *r, bool chain)
+{
+	KL_AUTO(kl_hooks_release) struct kl_hooks h = { 0 };
+	int err = kl_hooks_look(&h, r, chain);
+
+	if (err < 0)
+		return err;
+	if (h.way == KL_HOOKS_BY_HAND)
+		return by_hand(r, &h);
+	if ((err = kl_hooks_install(&h, r, chain)) < 0)
+		return err;
+	printf("hooks are in %s%s\n", shown(r, h.ours),
+	       h.way == KL_HOOKS_CONFIG ? ", named in the config" : "");
+	return 0;
+}
+
+static int uninstall(struct kl_repo *r)
+{
+	KL_AUTO(kl_hooks_release) struct kl_hooks h = { 0 };
+	int err = kl_hooks_look(&h, r, false);
+
+	if (!err)
+		err = kl_hooks_uninstall(&h, r);
+	if (err < 0 || h.way != KL_HOOKS_BY_HAND)
+		return err;
+	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
+		if (h.hook[i].state == KL_HOOK_CALLED)
+			printf("take away by hand: %s (%s)\n", shown(r, h.hook[i].path), h.hook[i].event);
+	return 0;
+}
 
 /* --- run ------------------------------------------------------------------ */
 
@@ -58,17 +214,36 @@ static int run(int argc, char **argv)
 
 /* --- the verb -------------------------------------------------------------- */
 
+static int configure(const char *what, bool chain, bool json)
+{
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	int err = kl_repo_open(&r);
+
+	if (err < 0)
+		return err;
+	return !strcmp(what, "install") ? install(r, chain) : !strcmp(what, "uninstall") ? uninstall(r) :
+	       status(r, json);
+}
+
 int cmd_hooks(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
+	bool chain = false, json = false;
 	const struct kl_opt opts[] = {
+		KL_OPT_BOOL('\0', "chain", &chain, "keep a hook that is there, and call it first"),
+		KL_OPT_BOOL('\0', "json", &json, "print the status as JSON"),
 		KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
+	const char *what = argc ? argv[0] : "";
 
 	if (err)
 		return err > 0 ? 0 : err;
-	if (argc && !strcmp(argv[0], "run"))
+	if (!strcmp(what, "run"))
 		return run(argc - 1, argv + 1);
-	return kl_opt_usage(synopsis, argc ? "'%s' is nothing that hooks can do" : "say what to do%s",
-			    argc ? argv[0] : "");
+	if (strcmp(what, "install") && strcmp(what, "uninstall") && strcmp(what, "status"))
+		return kl_opt_usage(synopsis, argc ? "'%s' is nothing that hooks can do" : "say what to do%s",
+				    what);
+	if (argc > 1)
+		return kl_opt_usage(synopsis, "'%s' takes no '%s'", what, argv[1]);
+	return configure(what, chain, json);
 }

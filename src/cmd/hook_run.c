@@ -2,7 +2,9 @@
 #include "cmd/hook_run.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -10,7 +12,10 @@
 #include "gate/changed.h"
 #include "gate/gate.h"
 #include "gate/noting.h"
-#include "repo/refs.h"
+#include "gate/pushed.h"
+#include "repo/notes.h"
+#include "repo/remote.h"
+#include "skill/sync.h"
 
 int kl_hook_block_parse(enum kl_hook_block *out, const char *word)
 {
@@ -28,6 +33,35 @@ int kl_hook_block_parse(enum kl_hook_block *out, const char *word)
 	}
 	return word ? kl_error(KL_EINVALID, "config klineage.hooks.block: '%s' is none of fail, untested, "
 			       "nothing", word) : 0;
+}
+
+struct settings {
+	enum kl_hook_block block;
+	bool profile, notes;
+	enum kl_pushed_want push;
+};
+
+static int push_setting(enum kl_pushed_want *out, struct kl_repo *r)
+{
+	const char *word = kl_repo_config(r, "klineage.hooks.push");
+
+	*out = !word || !strcmp(word, "nothing") ? KL_PUSHED_NOTHING :
+	       !strcmp(word, "check") ? KL_PUSHED_CHECK : KL_PUSHED_GATE;
+	if (*out == KL_PUSHED_GATE && strcmp(word, "gate"))
+		return kl_error(KL_EINVALID, "config klineage.hooks.push: '%s' is none of nothing, check, "
+				"gate", word);
+	return 0;
+}
+
+static int read_settings(struct settings *s, struct kl_repo *r)
+{
+	int err = kl_hook_block_parse(&s->block, kl_repo_config(r, "klineage.hooks.block"));
+
+	if (!err)
+		err = kl_repo_config_bool(&s->profile, r, "klineage.hooks.profile", false);
+	if (!err)
+		err = kl_repo_config_bool(&s->notes, r, "klineage.hooks.notes", true);
+	return err < 0 ? err : push_setting(&s->push, r);
 }
 
 /* --- one line a kernel ---------------------------------------------------------- */
@@ -122,15 +156,14 @@ static int judge_one(enum fate *fate, struct kl_gate *g, const struct kl_changed
 }
 
 /* The gate is opened when the first kernel needs it. */
-static int judge_all(enum fate *worst, struct kl_repo *r, const struct kl_changed *changed)
+static int judge_all(enum fate *worst, struct kl_repo *r, const struct kl_changed *changed,
+		     const struct settings *set)
 {
 	KL_AUTO(kl_progress_freep) struct kl_progress *progress = kl_progress_new(KL_PROGRESS_AUTO);
 	KL_AUTO(kl_gate_freep) struct kl_gate *g = NULL;
-	struct kl_gate_opts o = { .progress = progress };
-	bool profile;
-	int err = kl_repo_config_bool(&profile, r, "klineage.hooks.profile", false);
+	struct kl_gate_opts o = { .progress = progress, .fast = !set->profile };
+	int err = 0;
 
-	o.fast = !profile;
 	for (size_t i = 0; i < changed->n && !err; i++) {
 		const struct kl_changed_one *c = &changed->one[i];
 		enum fate fate = PASSED;
@@ -148,7 +181,7 @@ static int judge_all(enum fate *worst, struct kl_repo *r, const struct kl_change
 	return err;
 }
 
-static int before_commit(struct kl_repo *r, enum kl_hook_block block)
+static int before_commit(struct kl_repo *r, const struct settings *set)
 {
 	KL_AUTO(kl_changed_release) struct kl_changed changed = { 0 };
 	enum fate worst = PASSED;
@@ -169,10 +202,10 @@ static int before_commit(struct kl_repo *r, enum kl_hook_block block)
 		err = kl_changed(&changed, r, unborn ? NULL : &tree, &staged);
 	if (err < 0 || !changed.n)
 		return err;
-	if ((err = judge_all(&worst, r, &changed)) < 0)
+	if ((err = judge_all(&worst, r, &changed, set)) < 0)
 		return err;
-	if (worst == PASSED || block == KL_HOOK_BLOCK_NOTHING ||
-	    (worst == UNTESTED && block != KL_HOOK_BLOCK_UNTESTED))
+	if (worst == PASSED || set->block == KL_HOOK_BLOCK_NOTHING ||
+	    (worst == UNTESTED && set->block != KL_HOOK_BLOCK_UNTESTED))
 		return 0;
 	fprintf(stderr, "klineage: the commit is stopped; 'git commit --no-verify' makes it all the same\n");
 	return 1;
@@ -190,14 +223,147 @@ static int after_commit(struct kl_repo *r)
 	return err < 0 ? err : kl_noting_waiting(&noted, r, &head);
 }
 
+/* --- before a push ------------------------------------------------------------------ */
+
+#define MAX_INPUT ((size_t)64 << 20)
+#define MAX_COMMITS 100000
+
+/* What git is about to push: a line a ref on stdin. */
+struct push {
+	const char *remote;
+	struct kl_oids tips, there;
+	bool notes;		/* our notes are among it */
+};
+
+static void push_release(struct push *p)
+{
+	kl_oids_release(&p->tips);
+	kl_oids_release(&p->there);
+}
+
+static void add_oid(struct kl_oids *to, const char *hex)
+{
+	git_oid oid;
+
+	/* zeros: a deletion, a new ref */
+	if (strspn(hex, "0") < strlen(hex) && kl_oid_parse(&oid, hex) == 0)
+		kl_oids_add(to, &oid);
+}
+
+/* "<local ref> <local id> <remote ref> <remote id>" */
+static void add_ref(struct push *p, const char *local, const char *remote_ref, const char *remote)
+{
+	if (!strncmp(remote_ref, "refs/notes/", 11)) {
+		p->notes |= !strcmp(remote_ref, KL_NOTES_GATE);
+		return;
+	}
+	add_oid(&p->tips, local);
+	add_oid(&p->there, remote);
+}
+
+/* The pre-commit framework gives no input, but says the ends of what it was told. */
+static void add_from_framework(struct push *p)
+{
+	const char *to = getenv("PRE_COMMIT_TO_REF"), *from = getenv("PRE_COMMIT_FROM_REF");
+	const char *remote = getenv("PRE_COMMIT_REMOTE_NAME"), *ref = getenv("PRE_COMMIT_REMOTE_BRANCH");
+
+	if (!to)
+		return;
+	if (!*p->remote && remote)
+		p->remote = remote;
+	add_ref(p, to, ref ? ref : "", from ? from : "");
+}
+
+static int read_push(struct push *p, int argc, char **argv)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec line = KL_STRVEC_INIT;
+	int err = isatty(0) ? 0 : kl_buf_read_fd(&text, 0, MAX_INPUT);
+
+	if (err < 0)
+		return kl_error_in(err, "what git pushes");
+	p->remote = argc ? argv[0] : "";
+	kl_strvec_split(&line, text.ptr, "\n");
+	for (size_t i = 0; i < line.n; i++) {
+		KL_AUTO(kl_strvec_release) struct kl_strvec word = KL_STRVEC_INIT;
+
+		kl_strvec_split(&word, line.v[i], " ");
+		if (word.n == 4)
+			add_ref(p, word.v[1], word.v[2], word.v[3]);
+	}
+	if (!line.n)
+		add_from_framework(p);
+	return 0;
+}
+
+/* Has the remote all of them, as far as this clone knows? */
+static bool known_there(struct kl_repo *r, const char *remote)
+{
+	KL_AUTO(kl_freep) char *tracking = kl_asprintf("refs/notes/remotes/%s/klineage/gate", remote);
+	git_oid ours, theirs;
+	bool same = kl_refs_get(&ours, r, KL_NOTES_GATE) == 0 && kl_refs_get(&theirs, r, tracking) == 0 &&
+		    !memcmp(&ours, &theirs, sizeof(ours));
+
+	kl_error_clear();
+	return same;
+}
+
+/* That they cannot go is said; they are safe here, and the next push takes them. */
+static int push_notes(struct kl_repo *r, const struct push *p, size_t noted)
+{
+	struct kl_sync s = { .repo = r, .remote = p->remote, .fetch = true, .push = true, .notes_only = true };
+	bool given = false;
+	int err;
+
+	if (!noted || p->notes || known_there(r, p->remote))
+		return 0;
+	err = kl_sync_run(&s);
+	for (size_t i = 0; i < s.n; i++)
+		given |= s.v[i].how == KL_SYNC_GIVEN;
+	kl_sync_release(&s);
+	if (err == KL_EINTR)
+		return err;
+	if (err < 0)
+		fprintf(stderr, "klineage: the notes stay here: %s\n", kl_error_last());
+	else if (given)
+		printf("klineage: notes went along, on %zu of these commits\n", noted);
+	kl_error_clear();
+	return 0;
+}
+
+static int before_push(struct kl_repo *r, const struct settings *set, int argc, char **argv)
+{
+	KL_AUTO(push_release) struct push p = { 0 };
+	KL_AUTO(kl_pushed_release) struct kl_pushed found = { 0 };
+	KL_AUTO(kl_freep) git_oid *commit = NULL;
+	size_t n = 0;
+	int err;
+
+	if ((err = read_push(&p, argc, argv)) < 0 ||
+	    (err = kl_repo_not_at_remote(&commit, &n, r, &p.tips, &p.there, p.remote, MAX_COMMITS)) < 0 ||
+	    (err = kl_pushed_look(&found, r, commit, n, set->push)) < 0)
+		return err;
+	for (size_t i = 0; i < found.missing.n; i++)
+		printf("klineage: %s\n", found.missing.v[i]);
+	fflush(stdout);
+	if (found.missing.n && set->block != KL_HOOK_BLOCK_NOTHING) {
+		fprintf(stderr, "klineage: the push is stopped; 'git klineage gate <commit>...' judges what "
+			"is missing, 'git push --no-verify' pushes it all the same\n");
+		return 1;
+	}
+	return set->notes ? push_notes(r, &p, found.noted) : 0;
+}
+
 /* --- the events --------------------------------------------------------------------- */
+
+enum part { BEFORE_COMMIT, AFTER_COMMIT, BEFORE_PUSH };
 
 static const struct {
 	const char *name;
-	bool before;
+	enum part part;
 } events[] = {
-	{ "pre-commit", true }, { "pre-merge-commit", true },
-	{ "post-commit", false }, { "post-merge", false },
+	{ "pre-commit", BEFORE_COMMIT }, { "pre-merge-commit", BEFORE_COMMIT },
+	{ "post-commit", AFTER_COMMIT }, { "post-merge", AFTER_COMMIT }, { "pre-push", BEFORE_PUSH },
 };
 
 bool kl_hook_known(const char *event)
@@ -210,11 +376,18 @@ bool kl_hook_known(const char *event)
 
 int kl_hook_run(struct kl_repo *r, const char *event, int argc, char **argv)
 {
-	enum kl_hook_block block;
-	int err = kl_hook_block_parse(&block, kl_repo_config(r, "klineage.hooks.block"));
+	struct settings set;
 
-	for (size_t i = 0; i < KL_ARRAY_SIZE(events) && !err; i++)
-		if (!strcmp(events[i].name, event))
-			return events[i].before ? before_commit(r, block) : after_commit(r);
-	return err;
+	if (read_settings(&set, r) < 0) {	/* whoever meant to be strict is not let down by a typo */
+		fprintf(stderr, "klineage: %s\n", kl_error_last());
+		return 1;
+	}
+	for (size_t i = 0; i < KL_ARRAY_SIZE(events); i++) {
+		if (strcmp(events[i].name, event))
+			continue;
+		return events[i].part == BEFORE_COMMIT ? before_commit(r, &set) :
+		       events[i].part == AFTER_COMMIT ? after_commit(r) :
+		       before_push(r, &set, argc, argv);
+	}
+	KL_BUG("an event that nobody knows");
 }

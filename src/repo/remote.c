@@ -253,6 +253,8 @@ int kl_remote_push(struct kl_repo *r, const char *remote, struct kl_pushes *p)
 		return 0;
 	kl_strvec_pushv(&args, KL_ARGS("push", "--porcelain", "--atomic", "--no-follow-tags",
 				       "--recurse-submodules=no"));
+	if (p->no_verify)
+		kl_strvec_push(&args, "--no-verify");
 	for (size_t i = 0; i < p->n; i++) {
 		kl_oid_hex(from, &p->v[i].from);
 		kl_strvec_pushf(&args, "--force-with-lease=%s:%s", p->v[i].ref,
@@ -276,22 +278,45 @@ int kl_remote_push(struct kl_repo *r, const char *remote, struct kl_pushes *p)
 	return kl_error(KL_EIO, "remote '%s': git push: %s", remote, kl_git_complaint(&text));
 }
 
-int kl_repo_not_at_remote(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *tip,
-			  const char *remote, size_t max)
+void kl_oids_release(struct kl_oids *o)
+{
+	free(o->v);
+	*o = (struct kl_oids){ 0 };
+}
+
+void kl_oids_add(struct kl_oids *o, const git_oid *oid)
+{
+	KL_GROW(o->v, o->n + 1, o->alloc);
+	git_oid_cpy(&o->v[o->n++], oid);
+}
+
+int kl_repo_not_at_remote(git_oid **out, size_t *n, struct kl_repo *r, const struct kl_oids *tips,
+			  const struct kl_oids *there, const char *remote, size_t max)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT;
 	struct kl_git_call c = { .out = &text };
 	size_t count = 0;
 	int err;
 
+	*n = 0;
+	*out = NULL;
+	for (size_t i = 0; i < tips->n; i++)
+		kl_buf_addf(&in, "%s\n", git_oid_tostr_s(&tips->v[i]));
+	for (size_t i = 0; there && i < there->n; i++)
+		if (git_odb_exists(r->odb, &there->v[i]))
+			kl_buf_addf(&in, "^%s\n", git_oid_tostr_s(&there->v[i]));
+	if (!tips->n)
+		return 0;
 	kl_strvec_push(&args, "rev-list");
 	kl_strvec_pushf(&args, "--max-count=%zu", max);
-	kl_strvec_push(&args, git_oid_tostr_s(tip));
-	kl_strvec_push(&args, "--not");
+	kl_strvec_pushv(&args, KL_ARGS("--stdin", "--not"));
 	kl_strvec_pushf(&args, "--glob=refs/remotes/%s/*", remote);
 	kl_strvec_pushf(&args, "--glob=refs/klineage-remotes/%s/*", remote);
 	c.args = (const char *const *)args.v;
+	c.in = in.ptr;
+	c.in_len = in.len;
 	if ((err = kl_git_do(r, &c)) < 0)
 		return err;
 	*out = kl_calloc(text.len / (GIT_OID_HEXSZ + 1) + 1, sizeof(**out));

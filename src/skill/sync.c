@@ -171,7 +171,8 @@ static int list_theirs(struct kl_sync_round *x)
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list all = { 0 };
 	const char *const want[] = { prefixes[KL_SYNC_NOTES], prefixes[KL_SYNC_LINEAGE],
 				     prefixes[KL_SYNC_REJECTED], x->cards, NULL };
-	int err = kl_remote_list(&all, x->r, x->s->remote, want, MAX_REFS);
+	const char *const notes[] = { prefixes[KL_SYNC_NOTES], NULL };
+	int err = kl_remote_list(&all, x->r, x->s->remote, x->s->notes_only ? notes : want, MAX_REFS);
 
 	for (size_t i = 0; !err && i < all.n; i++) {
 		const char *name = all.ref[i].name;
@@ -231,7 +232,7 @@ static int fetch(struct kl_sync_round *x)
 			kl_strvec_pushf(&spec, "+%s:%s", x->v[i].ref, x->v[i].tracking);
 	}
 	kl_error_clear();
-	if (!err)
+	if (!err && !x->s->notes_only)
 		err = drop_gone(x);	/* first: one may stand where a new one needs a directory */
 	if (!err)
 		err = kl_remote_fetch(x->r, x->s->remote, &spec, (uint64_t)mib << 20);

@@ -40,6 +40,7 @@ struct kl_sync {
 	struct kl_repo *repo;
 	const char *remote;
 	bool fetch, push;
+	bool notes_only;	/* from inside a push: gate events alone, and no hooks of the user's */
 	bool dry_run;		/* only ask the remote: items say what would be done */
 	struct kl_sync_item *v;	/* out, in the order done */
 	size_t n, alloc;

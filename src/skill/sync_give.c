@@ -83,8 +83,9 @@ static int give_lineages(struct kl_sync_round *x, struct kl_pushes *p, struct kl
 static int strangers(size_t *n, struct kl_sync_round *x, const git_oid *tip)
 {
 	KL_AUTO(kl_freep) git_oid *commit = NULL;
+	struct kl_oids tips = { (git_oid *)tip, 1, 0 };
 	size_t count = 0;
-	int err = kl_repo_not_at_remote(&commit, &count, x->r, tip, x->s->remote, MAX_STRANGERS);
+	int err = kl_repo_not_at_remote(&commit, &count, x->r, &tips, NULL, x->s->remote, MAX_STRANGERS);
 
 	*n = 0;
 	for (size_t i = 0; !err && i < count; i++) {
@@ -151,15 +152,15 @@ static int note_given(struct kl_sync_round *x, const struct kl_pushes *p)
 
 int kl_sync_give(struct kl_sync_round *x)
 {
-	KL_AUTO(kl_pushes_release) struct kl_pushes p = { 0 };
+	KL_AUTO(kl_pushes_release) struct kl_pushes p = { .no_verify = x->s->notes_only };
 	KL_AUTO(kl_strvec_release) struct kl_strvec left = KL_STRVEC_INIT;
 	int err = give_one(x, &p, kl_sync_prefix(KL_SYNC_NOTES));
 
-	if (!err)
+	if (!err && !x->s->notes_only)
 		err = give_one(x, &p, x->cards);
-	if (!err)
+	if (!err && !x->s->notes_only)
 		err = give_lineages(x, &p, &left);
-	if (!err)
+	if (!err && !x->s->notes_only)
 		err = give_rejected(x, &p, &left);
 	if (!err)
 		err = kl_remote_push(x->r, x->s->remote, &p);

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "repo/hooks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "repo/internal.h"
+#include "text/digest.h"
+
+#define TEMPLATE "hooks/klineage-hook"
+#define MARK "# written by git klineage hooks install: "
+#define MAX_HOOK ((size_t)1 << 20)
+
+static const char *const event_names[KL_HOOKS_EVENTS] = {
+	"pre-commit", "pre-merge-commit", "post-commit", "post-merge", "pre-push",
+};
+
+void kl_hooks_release(struct kl_hooks *h)
+{
+	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
+		free(h->hook[i].path);
+	free(h->dir);
+	free(h->ours);
+	*h = (struct kl_hooks){ 0 };
+}
+
+/* --- our file ---------------------------------------------------------------- */
+
+static char *chained(const char *path)
+{
+	return kl_asprintf("%s.klineage-chained", path);
+}
+
+/* 'it'\''s', as sh reads it */
+static void add_quoted(struct kl_buf *out, const char *s)
+{
+	kl_buf_addch(out, '\'');
+	for (; *s; s++)
+		if (*s == '\'')
+			kl_buf_adds(out, "'\\''");
+		else
+			kl_buf_addch(out, *s);
+	kl_buf_addch(out, '\'');
+}
+
+/* The template, where this program is, and a last line by which it is known again. */
+static int make_file(struct kl_buf *out)
+{
+	static const char place[] = "\ninstalled=\n";
+	KL_AUTO(kl_freep) char *path = NULL;
+	KL_AUTO(kl_freep) char *program = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	char hex[KL_DIGEST_HEX], full[PATH_MAX];
+	const char *at;
+	int err = kl_fs_share(&path, TEMPLATE);
+
+	if (!err)
+		err = kl_fs_read(&text, path, MAX_HOOK);
+	if (!err)
+		err = kl_fs_program(&program, "git-klineage");
+	if (err < 0)
+		return err;
+	if (!realpath(program, full))
+		return kl_error_errno("cannot find the program '%s'", program);
+	at = strstr(text.ptr, place);
+	if (!at)
+		return kl_error(KL_EIO, "'%s' has no place for the program", path);
+	at += strlen(place) - 1;
+	kl_buf_add(out, text.ptr, (size_t)(at - text.ptr));
+	add_quoted(out, full);
+	kl_buf_adds(out, at);
+	kl_digest_hex(hex, out->ptr, out->len);
+	kl_buf_addf(out, "%s%s\n", MARK, hex);
+	return 0;
+}
+
+/* Does its last line say that we wrote it, and is that still so? */
+static enum kl_hook_state whose(const char *text, size_t len, const char *event)
+{
+	KL_AUTO(kl_freep) char *call = kl_asprintf("klineage hooks run %s", event);
+	const char *mark = NULL;
+	char hex[KL_DIGEST_HEX];
+
+	for (const char *p = text; (p = strstr(p, MARK)); p++)
+		mark = p;
+	if (!mark)
+		return strstr(text, call) ? KL_HOOK_CALLED : KL_HOOK_FOREIGN;
+	kl_digest_hex(hex, text, (size_t)(mark - text));
+	mark += strlen(MARK);
+	if (strlen(mark) == KL_DIGEST_HEX && !strncmp(mark, hex, KL_DIGEST_HEX - 1) &&
+	    text + len == mark + KL_DIGEST_HEX)
+		return KL_HOOK_OURS;
+	return KL_HOOK_EDITED;
+}
+
+static bool is_there(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;	/* a link to nowhere is somebody's, too */
+}
+
+static enum kl_hook_state state_of(const char *path, const char *event)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *before = chained(path);
+	enum kl_hook_state state = KL_HOOK_FOREIGN;
+
+	if (!is_there(path))
+		return KL_HOOK_ABSENT;
+	if (kl_fs_read(&text, path, MAX_HOOK) == 0)
+		state = whose(text.ptr, text.len, event);
+	kl_error_clear();
+	return state == KL_HOOK_OURS && is_there(before) ? KL_HOOK_CHAINED : state;
+}
+
+/* --- who else has hooks here ---------------------------------------------------- */
+
+/* "git version 2.54.0" */
+static int git_has_config_hooks(bool *out, struct kl_repo *r)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_git_call c = { .args = KL_ARGS("version"), .out = &text };
+	int major = 0, minor = 0, err = kl_git_do(r, &c);
+
+	if (err < 0)
+		return err;
+	*out = sscanf(text.ptr, "git version %d.%d", &major, &minor) == 2 &&
+	       (major > 2 || (major == 2 && minor >= 54));
+	return 0;
+}
+
+/* Of what is not there yet, the place where it would be. */
+static char *real_path(const char *path)
+{
+	KL_AUTO(kl_freep) char *part = kl_strdup(path);
+
+	for (;;) {
+		char *real = realpath(part, NULL), *slash = strrchr(part, '/');
+
+		if (real || !slash || slash == part)
+			return real ? real : kl_strdup(path);
+		*slash = '\0';
+	}
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+	KL_AUTO(kl_freep) char *a = real_path(path);
+	KL_AUTO(kl_freep) char *b = real_path(dir);
+	size_t n = strlen(b);
+
+	return !strncmp(a, b, n) && (!a[n] || a[n] == '/');
+}
+
+/* core.hooksPath as git reads it: "~" is a home, relative is to the top of the worktree. */
+static int hooks_path(char **out, struct kl_repo *r)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_git_call c = {
+		.args = KL_ARGS("config", "--type=path", "--get", "core.hooksPath"), .here = true,
+		.out = &text,
+	};
+	int err;
+
+	*out = NULL;
+	if (!kl_repo_config(r, "core.hooksPath"))
+		return 0;
+	if ((err = kl_git_do(r, &c)) < 0)
+		return err;
+	kl_buf_rtrim(&text);
+	*out = text.ptr[0] == '/' ? kl_strdup(text.ptr) : kl_fs_join(r->worktree, text.ptr);
+	return 0;
+}
+
+/* The file at the top of the worktree by which a tool is known, or NULL; the caller frees. */
+static char *top_file(const struct kl_repo *r, const char *const *names)
+{
+	for (; *names; names++) {
+		char *path = kl_fs_join(r->worktree, *names);
+
+		if (kl_fs_exists(path))
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+static const char *const lefthook_files[] = {
+	"lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", "lefthook.toml",
+	".lefthook.toml", "lefthook.json", ".lefthook.json", NULL
+};
+static const char *const framework_files[] = { ".pre-commit-config.yaml", ".pre-commit-config.yml", NULL };
+
+/* What a tool's own file calls us by: the pre-commit framework by ids, of which each serves two events. */
+static bool calls_us(const char *text, const char *owner, const char *event)
+{
+	KL_AUTO(kl_freep) char *call = kl_asprintf("klineage hooks run %s", event);
+	const char *id = !strcmp(event, "pre-push") ? "id: klineage-push" :
+			 !strncmp(event, "post-", 5) ? "id: klineage-note" : "id: klineage-gate";
+
+	return strstr(text, call) || (!strcmp(owner, "pre-commit") && strstr(text, id));
+}
+
+static void set_hook(struct kl_hook *hook, char *path, enum kl_hook_state state)
+{
+	free(hook->path);
+	hook->path = path;
+	hook->state = state;
+}
+
+/* One file speaks for all events. */
+static int by_tool(struct kl_hooks *h, const char *owner, const char *file)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int err = kl_fs_read(&text, file, MAX_HOOK);
+
+	if (err < 0)
+		return err;
+	h->way = KL_HOOKS_BY_HAND;
+	h->owner = owner;
+	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++) {
+		bool called = calls_us(text.ptr, owner, event_names[i]);
+
+		set_hook(&h->hook[i], kl_strdup(file), called ? KL_HOOK_CALLED : KL_HOOK_ABSENT);
+	}
+	return 0;
+}
+
+/* A directory of the user's: husky's `.husky/_` only calls what is beside it. */
+static void by_directory(struct kl_hooks *h, const struct kl_repo *r)
+{
+	KL_AUTO(kl_freep) char *dir = kl_strdup(h->dir);
+	const char *name = strstr(dir, "/.husky");
+	size_t n = strlen(dir);
+
+	h->way = KL_HOOKS_BY_HAND;
+	h->owner = name && (!name[7] || name[7] == '/') ? "husky" : "core.hooksPath";
+	h->outside = !is_below(dir, r->worktree);
+	if (n > 2 && !strcmp(dir + n - 2, "/_"))
+		dir[n - 2] = '\0';
+	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++) {
+		char *path = kl_fs_join(dir, event_names[i]);
+
+		set_hook(&h->hook[i], path, state_of(path, event_names[i]));
+	}
+}
+
+/* Is one of them ours already? */
+static bool by_files(struct kl_hooks *h)
+{
+	bool ours = false;
+
+	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++) {
+		char *path = kl_fs_join(h->ours, event_names[i]);
+
+		set_hook(&h->hook[i], path, state_of(path, event_names[i]));
+		ours |= h->hook[i].state == KL_HOOK_OURS || h->hook[i].state == KL_HOOK_CHAINED;
+	}
+	return ours;
+}
+
+static char *config_key(const char *event, const char *leaf)
+{
+	return kl_asprintf("hook.klineage-%s.%s", event, leaf);
+}
+
+static void by_config(struct kl_hooks *h, struct kl_repo *r)
+{
+	h->way = KL_HOOKS_CONFIG;
+	free(h->ours);
+	h->ours = kl_fs_join(r->common_dir, "klineage/hooks");
+	by_files(h);
+	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++) {
+		KL_AUTO(kl_freep) char *key = config_key(event_names[i], "command");
+
+		if (!kl_repo_config(r, key) && h->hook[i].state == KL_HOOK_OURS)
+			h->hook[i].state = KL_HOOK_ABSENT;
+	}
+}
+
+int kl_hooks_look(struct kl_hooks *out, struct kl_repo *r, bool files)
+{
+	KL_AUTO(kl_hooks_release) struct kl_hooks h = { 0 };
+	KL_AUTO(kl_freep) char *path = NULL;
+	KL_AUTO(kl_freep) char *tool = NULL;
+	bool config;
+	int err;
+
+	if (!r->worktree)
+		return kl_error_hint(kl_error(KL_EINVALID, "this is a bare repository, or the inside of one: "
+					      "nothing is committed here"),
+				     "what is pushed to it is judged where it is built");
+	if ((err = git_has_config_hooks(&config, r)) < 0 || (err = hooks_path(&path, r)) < 0)
+		return err;
+	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
+		h.hook[i].event = event_names[i];
+	h.dir = path ? kl_steal(&path) : kl_fs_join(r->common_dir, "hooks");
+	h.ours = kl_strdup(h.dir);
+	if (config)
+		by_config(&h, r);
+	else if (!is_below(h.dir, r->common_dir))
+		by_directory(&h, r);
+	else if (by_files(&h) || files)
+		;
+	else if ((tool = top_file(r, lefthook_files)))
+		err = by_tool(&h, "lefthook", tool);
+	else if ((tool = top_file(r, framework_files)))
+		err = by_tool(&h, "pre-commit", tool);
+	if (err < 0)
+		return err;
+	*out = h;
+	h = (struct kl_hooks){ 0 };
+	return 0;
+}
+
+/* --- installing --------------------------------------------------------------------- */
+
+static int same_bytes(bool *out, const char *a, const char *b)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf x = KL_BUF_INIT, y = KL_BUF_INIT;
+	int err;
+
+	if ((err = kl_fs_read(&x, a, MAX_HOOK)) < 0 || (err = kl_fs_read(&y, b, MAX_HOOK)) < 0)
+		return err;
+	*out = x.len == y.len && !memcmp(x.ptr, y.ptr, x.len);
+	return 0;
+}
+
+/* Is there a reason not to touch this one? Nothing was written yet. */
+static int may_install(const struct kl_hook *hook, bool chain)
+{
+	KL_AUTO(kl_freep) char *before = chained(hook->path);
+	bool same = false;
+	int err;
+
+	if (hook->state == KL_HOOK_EDITED) {
+		err = kl_error(KL_EEXISTS, "'%s' was ours, and somebody has changed it", hook->path);
+		return kl_error_hint(err, "take your part to a file of its own, and this one away");
+	}
+	if (hook->state != KL_HOOK_FOREIGN)
+		return 0;
+	if (!chain) {
+		err = kl_error(KL_EEXISTS, "there is a hook '%s' already", hook->path);
+		kl_error_hint(err, "--chain keeps it and calls it first, or add to it yourself: "
+			      "git klineage hooks run %s -- \"$@\"", hook->event);
+		return err;
+	}
+	if (!is_there(before))
+		return 0;
+	if ((err = same_bytes(&same, hook->path, before)) < 0 || same)
+		return err;
+	err = kl_error(KL_EEXISTS, "'%s' and '%s' are both somebody's", hook->path, before);
+	return kl_error_hint(err, "one of them is older: keep the one that is right as '%s'", hook->path);
+}
+
+/* The foreign hook gets a second name; it loses its first when ours takes it. */
+static int keep_foreign(const char *path)
+{
+	KL_AUTO(kl_freep) char *before = chained(path);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct stat st;
+	int err;
+
+	if (link(path, before) == 0 || errno == EEXIST)
+		return 0;
+	if (stat(path, &st) < 0)
+		return kl_error_errno("cannot keep '%s'", path);
+	err = kl_fs_read(&text, path, MAX_HOOK);
+	return err < 0 ? err : kl_fs_write_mode(before, text.ptr, text.len, st.st_mode & 0777);
+}
+
+static int write_hook(struct kl_hook *hook, const struct kl_buf *file)
+{
+	bool foreign = hook->state == KL_HOOK_FOREIGN;
+	int err;
+
+	if (hook->state == KL_HOOK_CALLED)
+		return 0;
+	if (foreign && (err = keep_foreign(hook->path)) < 0)
+		return err;
+	if ((err = kl_fs_write_mode(hook->path, file->ptr, file->len, 0777)) < 0)
+		return err;
+	if (hook->state != KL_HOOK_CHAINED)
+		hook->state = foreign ? KL_HOOK_CHAINED : KL_HOOK_OURS;
+	return 0;
+}
+
+static int set_config(struct kl_repo *r, const char *event)
+{
+	KL_AUTO(kl_freep) char *command = config_key(event, "command");
+	KL_AUTO(kl_freep) char *on = config_key(event, "event");
+	/* found anew each time, so that the repository may be moved */
+	KL_AUTO(kl_freep) char *line = kl_asprintf("\"$(git rev-parse --git-common-dir)\"/klineage/hooks/%s",
+						   event);
+	struct kl_git_call c = { .args = KL_ARGS("config", "--local", "--replace-all", command, line) };
+	int err = kl_git_do(r, &c);
+
+	c.args = KL_ARGS("config", "--local", "--replace-all", on, event);
+	return err < 0 ? err : kl_git_do(r, &c);
+}
+
+int kl_hooks_install(struct kl_hooks *h, struct kl_repo *r, bool chain)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf file = KL_BUF_INIT;
+	int err = 0;
+
+	if (h->way == KL_HOOKS_BY_HAND)
+		KL_BUG("hooks of others are not written");
+	for (size_t i = 0; i < KL_HOOKS_EVENTS && !err; i++)
+		err = may_install(&h->hook[i], chain);
+	if (err < 0 || (err = make_file(&file)) < 0 || (err = kl_fs_mkdir(h->ours)) < 0)
+		return err;
+	for (size_t i = 0; i < KL_HOOKS_EVENTS && !err; i++) {
+		err = write_hook(&h->hook[i], &file);
+		if (!err && h->way == KL_HOOKS_CONFIG)
+			err = set_config(r, h->hook[i].event);
+	}
+	return err;
+}
+
+/* --- and back -------------------------------------------------------------------------- */
+
+/* One rename: the foreign hook stands in our place, and nowhere else. */
+static int take_away(const char *path, enum kl_hook_state state)
+{
+	KL_AUTO(kl_freep) char *before = chained(path);
+
+	if (state == KL_HOOK_CHAINED ? rename(before, path) < 0 : unlink(path) < 0)
+		return kl_error_errno("cannot take away '%s'", path);
+	return 0;
+}
+
+static int unset_config(struct kl_repo *r, const char *event)
+{
+	KL_AUTO(kl_freep) char *section = kl_asprintf("hook.klineage-%s", event);
+	KL_AUTO(kl_freep) char *key = config_key(event, "command");
+	struct kl_git_call c = { .args = KL_ARGS("config", "--local", "--remove-section", section) };
+
+	return kl_repo_config(r, key) ? kl_git_do(r, &c) : 0;
+}
+
+/* Our files in one directory; without `remove` only: is one of them not as we wrote it? */
+static int clear(const char *dir, bool remove)
+{
+	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++) {
+		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, event_names[i]);
+		enum kl_hook_state state = state_of(path, event_names[i]);
+		int err;
+
+		if (state == KL_HOOK_EDITED)
+			return kl_error(KL_EEXISTS, "'%s' was ours, and somebody has changed it: take it away "
+					"by hand", path);
+		if (remove && (state == KL_HOOK_OURS || state == KL_HOOK_CHAINED) &&
+		    (err = take_away(path, state)) < 0)
+			return err;
+	}
+	return 0;
+}
+
+/* Wherever an install of ours may have been, with another git or another core.hooksPath. */
+int kl_hooks_uninstall(struct kl_hooks *h, struct kl_repo *r)
+{
+	KL_AUTO(kl_freep) char *usual = kl_fs_join(r->common_dir, "hooks");
+	KL_AUTO(kl_freep) char *own = kl_fs_join(r->common_dir, "klineage/hooks");
+	const char *dir[] = { own, usual, is_below(h->dir, r->common_dir) ? h->dir : usual };
+	int err = 0;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(dir) && !err; i++)
+		err = clear(dir[i], false);
+	for (size_t i = 0; i < KL_HOOKS_EVENTS && !err; i++)
+		err = unset_config(r, event_names[i]);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(dir) && !err; i++)
+		err = clear(dir[i], true);
+	if (!err)
+		rmdir(own);	/* nobody else's */
+	return err;
+}
