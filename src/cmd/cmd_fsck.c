@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
 #include "lineage/check.h"
+#include "skill/library.h"
 #include "text/json.h"
 
 static const char synopsis[] = "fsck [<options>]";
@@ -24,7 +25,23 @@ static void print_finding(enum kl_check_severity s, const char *where, const cha
 	json_array_append_new(list, j);
 }
 
-static void print_json(const struct kl_check *c, json_t *list)
+static void on_card(const struct kl_library_finding *f, void *payload)
+{
+	struct kl_check *c = payload;
+
+	*(f->error ? &c->errors : &c->warnings) += 1;
+	print_finding(f->error ? KL_CHECK_ERROR : KL_CHECK_WARNING, f->where, f->what, c->payload);
+}
+
+static int check_cards(size_t *cards, struct kl_check *c)
+{
+	KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
+	int err = kl_library_open(&l, c->repo);
+
+	return err < 0 ? err : kl_library_check(cards, l, on_card, c);
+}
+
+static void print_json(const struct kl_check *c, size_t cards, json_t *list)
 {
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
@@ -34,6 +51,7 @@ static void print_json(const struct kl_check *c, json_t *list)
 	kl_json_set_int(j, "walks", (int64_t)c->walks);
 	kl_json_set_int(j, "rejected", (int64_t)c->rejected);
 	kl_json_set_int(j, "events", (int64_t)c->events);
+	kl_json_set_int(j, "cards", (int64_t)cards);
 	kl_json_set_int(j, "errors", (int64_t)c->errors);
 	kl_json_set_int(j, "warnings", (int64_t)c->warnings);
 	kl_json_set(j, "findings", list);
@@ -49,6 +67,7 @@ int cmd_fsck(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_END
 	};
 	struct kl_check c = { .repo = ctx->repo, .report = print_finding };
+	size_t cards = 0;
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
 
 	if (err)
@@ -57,15 +76,15 @@ int cmd_fsck(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return kl_opt_usage(synopsis, "it takes no argument");
 	if (json)
 		c.payload = json_array();
-	if ((err = kl_check_run(&c)) < 0)
+	if ((err = kl_check_run(&c)) < 0 || (err = check_cards(&cards, &c)) < 0)
 		return err;
 	if (json)
-		print_json(&c, c.payload);
+		print_json(&c, cards, c.payload);
 	else
-		printf("%zu lineage%s, %zu walk%s, %zu ref%s of rejections, %zu events: "
+		printf("%zu lineage%s, %zu walk%s, %zu ref%s of rejections, %zu events, %zu card%s: "
 		       "%zu error%s, %zu warning%s\n",
 		       c.lineages, c.lineages == 1 ? "" : "s", c.walks, c.walks == 1 ? "" : "s",
-		       c.rejected, c.rejected == 1 ? "" : "s", c.events, c.errors, c.errors == 1 ? "" : "s",
-		       c.warnings, c.warnings == 1 ? "" : "s");
+		       c.rejected, c.rejected == 1 ? "" : "s", c.events, cards, cards == 1 ? "" : "s",
+		       c.errors, c.errors == 1 ? "" : "s", c.warnings, c.warnings == 1 ? "" : "s");
 	return c.errors ? 1 : 0;
 }

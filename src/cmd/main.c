@@ -17,6 +17,7 @@ const struct kl_cmd kl_cmds[] = {
 	{ "export", cmd_export, KL_NEEDS_REPO, "write a lineage as a directory to review" },
 	{ "import", cmd_import, KL_NEEDS_REPO | KL_NEEDS_IDENTITY, "rebuild an exported lineage" },
 	{ "hooks", cmd_hooks, 0, "let git ask the gate before a commit and a push" },
+	{ "skills", cmd_skills, KL_NEEDS_REPO, "list, show, check, exchange and retract cards" },
 	{ "sync", cmd_sync, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
 	  "exchange lineages, cards and gate events with a remote" },
 	{ "fsck", cmd_fsck, KL_NEEDS_REPO, "check lineages, walks, rejections and events" },

@@ -103,6 +103,24 @@ int kl_repo_config_bool(bool *out, struct kl_repo *r, const char *key, bool dflt
 }
 
 /* git's advice, line by line, as hints. */
+int kl_repo_config_set(struct kl_repo *r, const char *key, const char *value)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_git_call c = {
+		/* without a value the list ends behind the key */
+		.args = KL_ARGS("config", "--local", value ? "--replace-all" : "--unset-all", key, value),
+		.err = &text,
+	};
+	int status, err;
+
+	if ((err = kl_git_run(&status, r, &c)) < 0)
+		return err;
+	/* 5: there was nothing to take out */
+	if (status && (value || status != 5))
+		return kl_error(KL_EIO, "git config %s: %s", key, kl_git_complaint(&text));
+	return 0;
+}
+
 static int no_identity(struct kl_buf *err)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec line = KL_STRVEC_INIT;

@@ -35,6 +35,22 @@ void kl_ref_list_release(struct kl_ref_list *l)
 	*l = (struct kl_ref_list){ 0 };
 }
 
+int kl_refs_is_checked_out(bool *out, struct kl_repo *r, const char *ref)
+{
+	KL_AUTO(git_reference_freep) git_reference *found = NULL;
+	int err = git_reference_lookup(&found, r->git, ref);
+
+	*out = false;
+	if (err == GIT_ENOTFOUND)
+		return 0;
+	if (!err && git_reference_is_branch(found))
+		err = git_branch_is_checked_out(found);
+	if (err < 0)
+		return kl_error_git(err, "cannot ask who stands on '%s'", ref);
+	*out = err > 0;
+	return 0;
+}
+
 static int by_name(const void *a, const void *b)
 {
 	const struct kl_ref *x = a, *y = b;

@@ -25,6 +25,9 @@ struct kl_ref_list { struct kl_ref *ref; size_t n, alloc; };
 int kl_refs_list(struct kl_ref_list *out, struct kl_repo *r, const char *prefix);
 void kl_ref_list_release(struct kl_ref_list *l);
 
+/** Does a worktree stand on this branch? Moving it would leave that one behind. */
+int kl_refs_is_checked_out(bool *out, struct kl_repo *r, const char *ref);
+
 /**
  * Could `ref` be created? KL_EEXISTS if it is there, KL_EINVALID for an ill
  * name or a directory/file conflict ("a branch called klineage"), saying what

@@ -58,6 +58,9 @@ const char *kl_repo_config(struct kl_repo *r, const char *key);
 int kl_repo_config_int(int64_t *out, struct kl_repo *r, const char *key, int64_t dflt);
 int kl_repo_config_bool(bool *out, struct kl_repo *r, const char *key, bool dflt);
 
+/** Set a value in the repository's own config file; NULL takes it out, and it may be absent. */
+int kl_repo_config_set(struct kl_repo *r, const char *key, const char *value);
+
 /**
  * KL_EINVALID with git's own advice if no identity is set; call before long
  * work. "Name <mail>", borrowed.

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "skill/record.h"
+#include "skill/shape.h"
 #include "skill/status.h"
 #include "text/digest.h"
 
@@ -17,7 +17,7 @@ struct kl_card *kl_card_new(void)
 {
 	struct kl_card *c = kl_calloc(1, sizeof(*c));
 
-	kl_record_clear(c, &kl_record_card);
+	kl_shape_clear(c, &kl_shape_card);
 	c->schema = KL_CARD_SCHEMA;
 	return c;
 }
@@ -26,7 +26,7 @@ void kl_card_free(struct kl_card *c)
 {
 	if (!c)
 		return;
-	kl_record_release(c, &kl_record_card);
+	kl_shape_release(c, &kl_shape_card);
 	free(c);
 }
 
@@ -34,7 +34,7 @@ struct kl_card *kl_card_copy(const struct kl_card *c)
 {
 	struct kl_card *copy = kl_malloc(sizeof(*copy));
 
-	kl_record_copy(copy, c, &kl_record_card);
+	kl_shape_copy(copy, c, &kl_shape_card);
 	return copy;
 }
 
@@ -62,7 +62,7 @@ int kl_card_from_yaml(struct kl_card **out, const char *name, const struct kl_ya
 	KL_AUTO(kl_card_freep) struct kl_card *c = kl_card_new();
 	int err;
 
-	if ((err = check_schema(name, y)) < 0 || (err = kl_record_read(c, &kl_record_card, name, y)) < 0)
+	if ((err = check_schema(name, y)) < 0 || (err = kl_shape_read(c, &kl_shape_card, name, y)) < 0)
 		return err;
 	kl_card_normalize(c);
 	*out = kl_steal(&c);
@@ -95,7 +95,7 @@ void kl_card_write(struct kl_buf *out, const struct kl_card *c)
 	struct kl_card now = *c;
 
 	now.status = kl_status_of(c);
-	y = kl_record_write(&now, &kl_record_card);
+	y = kl_shape_write(&now, &kl_shape_card);
 	kl_yaml_emit(out, y);
 }
 
@@ -105,7 +105,7 @@ json_t *kl_card_to_json(const struct kl_card *c)
 	struct kl_card now = *c;
 
 	now.status = kl_status_of(c);
-	y = kl_record_write(&now, &kl_record_card);
+	y = kl_shape_write(&now, &kl_shape_card);
 	return kl_yaml_to_json(y);
 }
 
@@ -126,16 +126,16 @@ int kl_card_canonical_line(const struct kl_card *c, const char *text, size_t len
 
 void kl_card_normalize(struct kl_card *c)
 {
-	kl_record_normalize(c, &kl_record_card);
+	kl_shape_normalize(c, &kl_shape_card);
 	c->status = kl_status_of(c);
 }
 
-static bool add(struct kl_card *c, void *list, void *row, const struct kl_record *r)
+static bool add(struct kl_card *c, void *list, void *row, const struct kl_shape *r)
 {
 	struct kl_list *l = list;
 	size_t before = l->n;
 
-	kl_record_push(list, row, r);
+	kl_shape_push(list, row, r);
 	memset(row, 0, r->size);
 	kl_card_normalize(c);
 	return l->n > before;
@@ -143,28 +143,28 @@ static bool add(struct kl_card *c, void *list, void *row, const struct kl_record
 
 bool kl_card_add_evidence(struct kl_card *c, struct kl_card_evidence *e)
 {
-	return add(c, &c->evidence, e, &kl_record_evidence);
+	return add(c, &c->evidence, e, &kl_shape_evidence);
 }
 
 bool kl_card_add_row(struct kl_card *c, struct kl_card_row *r)
 {
-	return add(c, &c->rows, r, &kl_record_row);
+	return add(c, &c->rows, r, &kl_shape_row);
 }
 
 bool kl_card_add_trial(struct kl_card *c, struct kl_card_trial *t)
 {
-	return add(c, &c->ver, t, &kl_record_trial);
+	return add(c, &c->ver, t, &kl_shape_trial);
 }
 
 bool kl_card_add_risk(struct kl_card *c, struct kl_card_risk *r)
 {
-	return add(c, &c->risk, r, &kl_record_risk);
+	return add(c, &c->risk, r, &kl_shape_risk);
 }
 
 void kl_card_trial_init(struct kl_card_trial *t)
 {
 	memset(t, 0, sizeof(*t));
-	kl_record_clear(t, &kl_record_trial);
+	kl_shape_clear(t, &kl_shape_trial);
 }
 
 void kl_card_retract(struct kl_card *c, const char *why, const char *by, const char *time)
@@ -176,6 +176,11 @@ void kl_card_retract(struct kl_card *c, const char *why, const char *by, const c
 	t.by = kl_strdup(by);
 	t.time = kl_strdup(time);
 	kl_card_add_trial(c, &t);
+}
+
+void kl_card_pre_release(struct kl_card_pre *p)
+{
+	kl_shape_release(p, &kl_shape_pre);
 }
 
 /* kept sorted by name */
@@ -228,14 +233,14 @@ static void push(const char *s, void *payload)
 
 void kl_card_events(struct kl_strvec *out, const struct kl_card *c)
 {
-	kl_record_each(c, &kl_record_card, KL_FIELD_EVENT, push, out);
-	kl_record_each(c, &kl_record_card, KL_FIELD_EVENTS, push, out);
+	kl_shape_each(c, &kl_shape_card, KL_FIELD_EVENT, push, out);
+	kl_shape_each(c, &kl_shape_card, KL_FIELD_EVENTS, push, out);
 	kl_strvec_uniq(out);
 }
 
 void kl_card_commits(struct kl_strvec *out, const struct kl_card *c)
 {
-	kl_record_each(c, &kl_record_card, KL_FIELD_COMMIT, push, out);
+	kl_shape_each(c, &kl_shape_card, KL_FIELD_COMMIT, push, out);
 	kl_strvec_uniq(out);
 }
 

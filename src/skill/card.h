@@ -237,6 +237,8 @@ void kl_card_trial_init(struct kl_card_trial *t);
 /** Add a tombstone row; the card stays, retracted for ever. */
 void kl_card_retract(struct kl_card *c, const char *why, const char *by, const char *time);
 
+void kl_card_pre_release(struct kl_card_pre *p);
+
 void kl_card_dims_add(struct kl_card_dims *d, const char *name, int64_t v);
 void kl_card_dims_copy(struct kl_card_dims *to, const struct kl_card_dims *from);
 /** Value of a dim; false: not there. */

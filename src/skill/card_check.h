@@ -5,7 +5,7 @@
 #include "text/yaml.h"
 
 /*
- * card_check - what must hold between the fields of a card, beyond what its tables (record.h) say
+ * card_check - what must hold between the fields of a card, beyond what its tables (shape.h) say
  * of each. Inside src/skill only; rows are in the order of the file when these are asked.
  */
 int kl_check_carrier(const void *obj, const char *name, const struct kl_yaml *at);

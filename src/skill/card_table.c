@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "skill/card.h"
 #include "skill/card_check.h"
-#include "skill/record.h"
+#include "skill/shape.h"
 
 /* The card, as tables: keys in the order in which they are written. */
 
@@ -21,7 +21,7 @@ static const struct kl_field find_fields[] = {
 	END
 #undef AT
 };
-static const struct kl_record find_record = {
+static const struct kl_shape find_record = {
 	"an entry of 'find'", sizeof(struct kl_card_find), find_fields, NULL, NULL, NULL,
 };
 
@@ -40,7 +40,7 @@ static const struct kl_field carrier_fields[] = {
 	END
 #undef AT
 };
-static const struct kl_record carrier_record = {
+static const struct kl_shape carrier_record = {
 	"a carrier", sizeof(struct kl_card_carrier), carrier_fields, kl_check_carrier, NULL, NULL,
 };
 
@@ -59,7 +59,7 @@ static const struct kl_field pre_fields[] = {
 	END
 #undef AT
 };
-static const struct kl_record pre_record = {
+const struct kl_shape kl_shape_pre = {
 	"a precondition", sizeof(struct kl_card_pre), pre_fields, kl_check_pre, NULL, NULL,
 };
 
@@ -82,7 +82,7 @@ static const struct kl_field row_fields[] = {
 	END
 #undef AT
 };
-const struct kl_record kl_record_row = {
+const struct kl_shape kl_shape_row = {
 	"a row of 'effect'", sizeof(struct kl_card_row), row_fields, NULL, NULL, NULL,
 };
 
@@ -105,7 +105,7 @@ static const struct kl_field evidence_fields[] = {
 	END
 #undef AT
 };
-const struct kl_record kl_record_evidence = {
+const struct kl_shape kl_shape_evidence = {
 	"a row of 'evidence'", sizeof(struct kl_card_evidence), evidence_fields, kl_check_evidence,
 	NULL, NULL,
 };
@@ -121,7 +121,7 @@ static const struct kl_field risk_fields[] = {
 	END
 #undef AT
 };
-const struct kl_record kl_record_risk = {
+const struct kl_shape kl_shape_risk = {
 	"a row of 'risk'", sizeof(struct kl_card_risk), risk_fields, NULL, NULL, NULL,
 };
 
@@ -145,7 +145,7 @@ static const struct kl_field control_fields[] = {
 	END
 #undef AT
 };
-static const struct kl_record control_record = {
+static const struct kl_shape control_record = {
 	"a control", sizeof(struct kl_card_control), control_fields, kl_check_control, NULL, NULL,
 };
 
@@ -157,7 +157,7 @@ static const struct kl_field retracted_fields[] = {
 	{ "event", KL_FIELD_EVENT, 0, AT(event), 0, 0, NULL, NULL },
 	END
 };
-static const struct kl_record retracted_record = {
+static const struct kl_shape retracted_record = {
 	"a retraction", sizeof(struct kl_card_trial), retracted_fields, NULL, NULL, NULL,
 };
 
@@ -192,7 +192,7 @@ static const struct kl_field trial_fields[] = {
 	END
 #undef AT
 };
-const struct kl_record kl_record_trial = {
+const struct kl_shape kl_shape_trial = {
 	"a row of 'ver'", sizeof(struct kl_card_trial), trial_fields, kl_check_trial, "retracted",
 	&retracted_record,
 };
@@ -201,7 +201,7 @@ const struct kl_record kl_record_trial = {
 
 #define AT(m) offsetof(struct kl_card, m)
 #define GROUP(name, text) \
-	static const struct kl_record name##_record = { \
+	static const struct kl_shape name##_record = { \
 		text, sizeof(struct kl_card), name##_fields, NULL, NULL, NULL, \
 	}
 
@@ -214,18 +214,18 @@ static const struct kl_field anchor_fields[] = {
 GROUP(anchor, "'anchor'");
 
 static const struct kl_field pre_parts[] = {
-	{ "sound", KL_FIELD_LIST, KL_NEEDED, AT(sound), 0, 0, NULL, &pre_record },
-	{ "useful", KL_FIELD_LIST, KL_NEEDED, AT(useful), 0, 0, NULL, &pre_record },
+	{ "sound", KL_FIELD_LIST, KL_NEEDED, AT(sound), 0, 0, NULL, &kl_shape_pre },
+	{ "useful", KL_FIELD_LIST, KL_NEEDED, AT(useful), 0, 0, NULL, &kl_shape_pre },
 	END
 };
-static const struct kl_record pres_record = {
+static const struct kl_shape pres_record = {
 	"'pre'", sizeof(struct kl_card), pre_parts, NULL, NULL, NULL,
 };
 
 static const struct kl_field effect_fields[] = {
 	{ "kind", KL_FIELD_KIND, KL_NEEDED, AT(enables), 0, 0, NULL, NULL },
 	{ "provides", KL_FIELD_FACTS, KL_NEEDED, AT(provides), 0, 0, NULL, NULL },
-	{ "rows", KL_FIELD_LIST, KL_NEEDED | KL_UNION, AT(rows), 0, 0, NULL, &kl_record_row },
+	{ "rows", KL_FIELD_LIST, KL_NEEDED | KL_UNION, AT(rows), 0, 0, NULL, &kl_shape_row },
 	END
 };
 GROUP(effect, "'effect'");
@@ -266,13 +266,13 @@ static const struct kl_field card_fields[] = {
 	{ "carriers", KL_FIELD_LIST, KL_NEEDED, AT(carriers), 0, 64, NULL, &carrier_record },
 	{ "pre", KL_FIELD_GROUP, KL_NEEDED, 0, 0, 0, NULL, &pres_record },
 	{ "effect", KL_FIELD_GROUP, KL_NEEDED, 0, 0, 0, NULL, &effect_record },
-	{ "evidence", KL_FIELD_LIST, KL_NEEDED | KL_UNION, AT(evidence), 0, 0, NULL, &kl_record_evidence },
-	{ "risk", KL_FIELD_LIST, KL_NEEDED, AT(risk), 0, 0, NULL, &kl_record_risk },
+	{ "evidence", KL_FIELD_LIST, KL_NEEDED | KL_UNION, AT(evidence), 0, 0, NULL, &kl_shape_evidence },
+	{ "risk", KL_FIELD_LIST, KL_NEEDED, AT(risk), 0, 0, NULL, &kl_shape_risk },
 	{ "scope", KL_FIELD_GROUP, KL_NEEDED, 0, 0, 0, NULL, &scope_record },
-	{ "ver", KL_FIELD_LIST, KL_NEEDED | KL_UNION, AT(ver), 0, 0, NULL, &kl_record_trial },
+	{ "ver", KL_FIELD_LIST, KL_NEEDED | KL_UNION, AT(ver), 0, 0, NULL, &kl_shape_trial },
 	END
 };
-const struct kl_record kl_record_card = {
+const struct kl_shape kl_shape_card = {
 	"the card", sizeof(struct kl_card), card_fields, kl_check_card, NULL, NULL,
 };
 

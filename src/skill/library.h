@@ -41,7 +41,7 @@ const char *kl_library_ref(const struct kl_library *l);
 const git_oid *kl_library_tip(const struct kl_library *l);
 const git_oid *kl_library_tree(const struct kl_library *l);
 
-/** Cards in bytewise order of their ids; an id is borrowed, the blob is for caches. */
+/** Cards in the order of their file names; an id is borrowed, the blob is for caches. */
 size_t kl_library_count(const struct kl_library *l);
 const char *kl_library_id(const struct kl_library *l, size_t i);
 const git_oid *kl_library_blob(const struct kl_library *l, size_t i);

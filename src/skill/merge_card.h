@@ -19,8 +19,8 @@ int kl_card_merge(struct kl_card **out, struct kl_strvec *both, const struct kl_
 		  const struct kl_card *ours, const struct kl_card *theirs);
 
 /**
- * What git's merge driver calls: three files' texts to one. KL_ENO: merged, but texts of both sides
- * differed (kl_error_last names them); `out` is the merge all the same.
+ * What git's merge driver calls: three files' texts to one, cards or copies of an event. KL_ENO: merged,
+ * but texts of both sides differed (kl_error_last names them); `out` is the merge all the same.
  */
 int kl_card_merge_text(struct kl_buf *out, const char *name, const struct kl_buf *base,
 		       const struct kl_buf *ours, const struct kl_buf *theirs);

@@ -38,6 +38,13 @@ void kl_json_pretty(struct kl_buf *out, const json_t *j)
 	kl_buf_addch(out, '\n');
 }
 
+void kl_json_decimal(struct kl_buf *out, const json_t *j, bool pretty)
+{
+	if (json_dump_callback(j, append, out, (pretty ? JSON_INDENT(2) : JSON_COMPACT | JSON_ENSURE_ASCII) |
+			       JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15)) < 0)
+		KL_BUG("JSON value cannot be written");
+}
+
 static int wrong(const json_t *found, const char *key, const char *type)
 {
 	if (!found)

@@ -25,6 +25,9 @@ void kl_json_canonical(struct kl_buf *out, const json_t *j);
 /** Two-space indented, for people. */
 void kl_json_pretty(struct kl_buf *out, const json_t *j);
 
+/** Sorted, with decimals as people write them (15 digits): for what is to be read, not hashed. */
+void kl_json_decimal(struct kl_buf *out, const json_t *j, bool pretty);
+
 /* Typed members: KL_EINVALID names the key; `out` is untouched on failure. */
 int kl_json_str(const char **out, const json_t *obj, const char *key);
 int kl_json_int(int64_t *out, const json_t *obj, const char *key);

@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "skill/card.h"
 #include "skill/predicate.h"
-#include "skill/record.h"
+#include "skill/shape.h"
 
 #define MAX_LINE 2000
 #define MAX_TEXT (256u * 1024)
@@ -307,23 +307,23 @@ static int read_dims(struct kl_card_dims *out, struct reader *r, const struct kl
 	return 0;
 }
 
-static int read_row(struct kl_list *out, struct reader *r, const struct kl_record *record,
+static int read_row(struct kl_list *out, struct reader *r, const struct kl_shape *record,
 		    const struct kl_yaml *y, const char *key)
 {
 	KL_AUTO(kl_freep) char *row = kl_calloc(1, record->size);
-	struct kl_record rest = *record;
+	struct kl_shape rest = *record;
 	char *taken;
 	int err;
 
-	kl_record_clear(row, record);
+	kl_shape_clear(row, record);
 	if (key) {
 		*(char **)(row + record->field->at) = kl_strdup(key);
 		rest.field++;
 	}
-	err = kl_record_read(row, key ? &rest : record, r->name, y);
-	taken = kl_record_push(out, row, record);
+	err = kl_shape_read(row, key ? &rest : record, r->name, y);
+	taken = kl_shape_push(out, row, record);
 	for (size_t i = 0; !err && i + 1 < out->n; i++)
-		if (kl_record_same_key(out->v + i * record->size, taken, record))
+		if (kl_shape_same_key(out->v + i * record->size, taken, record))
 			err = kl_yaml_error(r->name, y, "%s stands here twice", record->what);
 	return err;
 }
@@ -386,9 +386,9 @@ static int read_field(void *at, struct reader *r, const struct kl_field *f, cons
 		return read_map(at, r, f, y);
 	case KL_FIELD_PART:
 		*(bool *)at = true;
-		return kl_record_read(at, f->sub, r->name, y);
+		return kl_shape_read(at, f->sub, r->name, y);
 	case KL_FIELD_GROUP:
-		return kl_record_read(at, f->sub, r->name, y);
+		return kl_shape_read(at, f->sub, r->name, y);
 	case KL_FIELD_KIND:
 		return read_kind(at, r, y);
 	default:
@@ -396,7 +396,7 @@ static int read_field(void *at, struct reader *r, const struct kl_field *f, cons
 	}
 }
 
-static const struct kl_field *find(const struct kl_record *r, const char *key)
+static const struct kl_field *find(const struct kl_shape *r, const char *key)
 {
 	for (const struct kl_field *f = r->field; f->key; f++)
 		if (!strcmp(f->key, key))
@@ -404,7 +404,7 @@ static const struct kl_field *find(const struct kl_record *r, const char *key)
 	return NULL;
 }
 
-static int unknown(const struct kl_record *r, const char *name, const struct kl_yaml *y, size_t i)
+static int unknown(const struct kl_shape *r, const char *name, const struct kl_yaml *y, size_t i)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
 
@@ -419,7 +419,7 @@ static bool is_null(const struct kl_yaml *y)
 	return y->kind == KL_YAML_SCALAR && y->plain && !strcmp(y->text, "null");
 }
 
-int kl_record_read(void *obj, const struct kl_record *r, const char *name, const struct kl_yaml *y)
+int kl_shape_read(void *obj, const struct kl_shape *r, const char *name, const struct kl_yaml *y)
 {
 	struct reader reader = { .name = name };
 	int err = 0;

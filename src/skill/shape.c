@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "skill/record.h"
+#include "skill/shape.h"
 
 #include <string.h>
 
@@ -33,7 +33,7 @@ static bool is_list(const struct kl_field *f)
 	return f->kind == KL_FIELD_LIST || f->kind == KL_FIELD_MAP;
 }
 
-const struct kl_record *kl_record_of(const void *obj, const struct kl_record *r)
+const struct kl_shape *kl_shape_of(const void *obj, const struct kl_shape *r)
 {
 	const struct kl_field *f = r->other ? r->other->field : NULL;
 
@@ -43,13 +43,13 @@ const struct kl_record *kl_record_of(const void *obj, const struct kl_record *r)
 
 /* --- life ------------------------------------------------------------------------ */
 
-void kl_record_clear(void *obj, const struct kl_record *r)
+void kl_shape_clear(void *obj, const struct kl_shape *r)
 {
 	for (const struct kl_field *f = r->field; f->key; f++) {
 		if (f->kind == KL_FIELD_INT || f->kind == KL_FIELD_DECIMAL)
 			*(int64_t *)at(obj, f) = f->min - 1;
 		else if (f->kind == KL_FIELD_GROUP || f->kind == KL_FIELD_PART)
-			kl_record_clear(at(obj, f), f->sub);
+			kl_shape_clear(at(obj, f), f->sub);
 	}
 }
 
@@ -61,17 +61,17 @@ static void dims_release(struct kl_card_dims *d)
 	*d = (struct kl_card_dims){ 0 };
 }
 
-static void list_release(struct kl_list *l, const struct kl_record *r)
+static void list_release(struct kl_list *l, const struct kl_shape *r)
 {
 	for (size_t i = 0; i < l->n; i++)
-		kl_record_release(l->v + i * r->size, r);
+		kl_shape_release(l->v + i * r->size, r);
 	free(l->v);
 	*l = (struct kl_list){ 0 };
 }
 
-void kl_record_release(void *obj, const struct kl_record *r)
+void kl_shape_release(void *obj, const struct kl_shape *r)
 {
-	r = kl_record_of(obj, r);
+	r = kl_shape_of(obj, r);
 	for (const struct kl_field *f = r->field; f->key; f++) {
 		if (is_string(f))
 			kl_freep(at(obj, f));
@@ -82,26 +82,26 @@ void kl_record_release(void *obj, const struct kl_record *r)
 		else if (is_list(f))
 			list_release(at(obj, f), f->sub);
 		else if (f->kind == KL_FIELD_GROUP || f->kind == KL_FIELD_PART)
-			kl_record_release(at(obj, f), f->sub);
+			kl_shape_release(at(obj, f), f->sub);
 	}
 }
 
-static void list_copy(struct kl_list *to, const struct kl_list *from, const struct kl_record *r)
+static void list_copy(struct kl_list *to, const struct kl_list *from, const struct kl_shape *r)
 {
 	*to = (struct kl_list){ 0 };
 	for (size_t i = 0; i < from->n; i++) {
 		char *row = kl_calloc(1, r->size);
 
-		kl_record_copy(row, from->v + i * r->size, r);
-		kl_record_push(to, row, r);
+		kl_shape_copy(row, from->v + i * r->size, r);
+		kl_shape_push(to, row, r);
 		free(row);
 	}
 }
 
 /* `to` has the bytes of `from`: what these point to is copied */
-static void copy_owned(void *to, const void *from, const struct kl_record *r)
+static void copy_owned(void *to, const void *from, const struct kl_shape *r)
 {
-	r = kl_record_of(from, r);
+	r = kl_shape_of(from, r);
 	for (const struct kl_field *f = r->field; f->key; f++) {
 		if (is_string(f)) {
 			char *const *s = in(from, f);
@@ -125,13 +125,13 @@ static void copy_owned(void *to, const void *from, const struct kl_record *r)
 	}
 }
 
-void kl_record_copy(void *to, const void *from, const struct kl_record *r)
+void kl_shape_copy(void *to, const void *from, const struct kl_shape *r)
 {
 	memcpy(to, from, r->size);
 	copy_owned(to, from, r);
 }
 
-void *kl_record_push(void *list, const void *row, const struct kl_record *r)
+void *kl_shape_push(void *list, const void *row, const struct kl_shape *r)
 {
 	struct kl_list *l = list;
 
@@ -181,7 +181,7 @@ static int compare_field(const void *a, const void *b, const struct kl_field *f)
 }
 
 /* names before numbers, each in the table's order */
-static int compare_by(const void *a, const void *b, const struct kl_record *r, int flag)
+static int compare_by(const void *a, const void *b, const struct kl_shape *r, int flag)
 {
 	for (int numbers = 0; numbers <= 1; numbers++) {
 		for (const struct kl_field *f = r->field; f->key; f++) {
@@ -195,10 +195,10 @@ static int compare_by(const void *a, const void *b, const struct kl_record *r, i
 	return 0;
 }
 
-static int compare_whole(const void *a, const void *b, const struct kl_record *r)
+static int compare_whole(const void *a, const void *b, const struct kl_shape *r)
 {
-	KL_AUTO(kl_yaml_freep) struct kl_yaml *ya = kl_record_write(a, r);
-	KL_AUTO(kl_yaml_freep) struct kl_yaml *yb = kl_record_write(b, r);
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *ya = kl_shape_write(a, r);
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *yb = kl_shape_write(b, r);
 	KL_AUTO(kl_buf_release) struct kl_buf ta = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf tb = KL_BUF_INIT;
 
@@ -210,7 +210,7 @@ static int compare_whole(const void *a, const void *b, const struct kl_record *r
 }
 
 /* a row without any key (a trial that made no edit) is known by all it says */
-static bool has_key(const void *obj, const struct kl_record *r)
+static bool has_key(const void *obj, const struct kl_shape *r)
 {
 	for (const struct kl_field *f = r->field; f->key; f++)
 		if ((f->flags & KL_KEY) && (!is_string(f) || *(char *const *)in(obj, f)))
@@ -218,23 +218,23 @@ static bool has_key(const void *obj, const struct kl_record *r)
 	return false;
 }
 
-bool kl_record_same_key(const void *a, const void *b, const struct kl_record *r)
+bool kl_shape_same_key(const void *a, const void *b, const struct kl_shape *r)
 {
-	const struct kl_record *ra = kl_record_of(a, r);
+	const struct kl_shape *ra = kl_shape_of(a, r);
 
-	if (ra != kl_record_of(b, r) || compare_by(a, b, ra, KL_KEY))
+	if (ra != kl_shape_of(b, r) || compare_by(a, b, ra, KL_KEY))
 		return false;
 	return has_key(a, ra) || !compare_whole(a, b, ra);
 }
 
-bool kl_record_equal(const void *a, const void *b, const struct kl_record *r)
+bool kl_shape_equal(const void *a, const void *b, const struct kl_shape *r)
 {
-	return kl_record_of(a, r) == kl_record_of(b, r) && !compare_whole(a, b, r);
+	return kl_shape_of(a, r) == kl_shape_of(b, r) && !compare_whole(a, b, r);
 }
 
-void kl_record_unite(void *into, void *from, const struct kl_record *r)
+void kl_shape_unite(void *into, void *from, const struct kl_shape *r)
 {
-	const struct kl_record *of = kl_record_of(into, r);
+	const struct kl_shape *of = kl_shape_of(into, r);
 
 	for (const struct kl_field *f = of->field; f->key; f++) {
 		if (f->flags & KL_WEAK) {
@@ -253,16 +253,16 @@ void kl_record_unite(void *into, void *from, const struct kl_record *r)
 		}
 	}
 	if (compare_whole(from, into, of) > 0) {
-		kl_record_release(into, r);
+		kl_shape_release(into, r);
 		memcpy(into, from, r->size);
 	} else {
-		kl_record_release(from, r);
+		kl_shape_release(from, r);
 	}
 }
 
-int kl_record_compare(const void *a, const void *b, const struct kl_record *r)
+int kl_shape_compare(const void *a, const void *b, const struct kl_shape *r)
 {
-	const struct kl_record *ra = kl_record_of(a, r), *rb = kl_record_of(b, r);
+	const struct kl_shape *ra = kl_shape_of(a, r), *rb = kl_shape_of(b, r);
 	int c;
 
 	if (ra != rb)
@@ -274,11 +274,11 @@ int kl_record_compare(const void *a, const void *b, const struct kl_record *r)
 
 static int by_record(const void *a, const void *b, void *r)
 {
-	return kl_record_compare(a, b, r);
+	return kl_shape_compare(a, b, r);
 }
 
 /* of rows with one key the one that says more stays */
-static void drop_doubles(struct kl_list *l, const struct kl_record *r)
+static void drop_doubles(struct kl_list *l, const struct kl_shape *r)
 {
 	size_t n = 0;
 
@@ -287,53 +287,53 @@ static void drop_doubles(struct kl_list *l, const struct kl_record *r)
 
 		/* keys are not what rows are sorted by alone, so all are looked at */
 		for (size_t k = n; k-- && !same; )
-			if (kl_record_same_key(l->v + k * r->size, row, r))
+			if (kl_shape_same_key(l->v + k * r->size, row, r))
 				same = l->v + k * r->size;
 		if (!same) {
 			memmove(l->v + n++ * r->size, row, r->size);
 			continue;
 		}
-		kl_record_unite(same, row, r);
+		kl_shape_unite(same, row, r);
 	}
 	l->n = n;
 }
 
-static bool is_sorted(const struct kl_list *l, const struct kl_record *r)
+static bool is_sorted(const struct kl_list *l, const struct kl_shape *r)
 {
 	for (size_t i = 1; i < l->n; i++)
-		if (kl_record_compare(l->v + (i - 1) * r->size, l->v + i * r->size, r) >= 0)
+		if (kl_shape_compare(l->v + (i - 1) * r->size, l->v + i * r->size, r) >= 0)
 			return false;
 	return true;
 }
 
-static void list_normalize(struct kl_list *l, const struct kl_record *r)
+static void list_normalize(struct kl_list *l, const struct kl_shape *r)
 {
 	for (size_t i = 0; i < l->n; i++)
-		kl_record_normalize(l->v + i * r->size, r);
+		kl_shape_normalize(l->v + i * r->size, r);
 	drop_doubles(l, r);
 	if (!is_sorted(l, r))
 		qsort_r(l->v, l->n, r->size, by_record, (void *)r);
 }
 
-void kl_record_normalize(void *obj, const struct kl_record *r)
+void kl_shape_normalize(void *obj, const struct kl_shape *r)
 {
-	r = kl_record_of(obj, r);
+	r = kl_shape_of(obj, r);
 	for (const struct kl_field *f = r->field; f->key; f++) {
 		if (is_set(f))
 			kl_strvec_uniq(at(obj, f));
 		else if (is_list(f))
 			list_normalize(at(obj, f), f->sub);
 		else if (f->kind == KL_FIELD_GROUP || f->kind == KL_FIELD_PART)
-			kl_record_normalize(at(obj, f), f->sub);
+			kl_shape_normalize(at(obj, f), f->sub);
 	}
 }
 
 /* --- walking ----------------------------------------------------------------------- */
 
-void kl_record_each(const void *obj, const struct kl_record *r, enum kl_field_kind kind,
+void kl_shape_each(const void *obj, const struct kl_shape *r, enum kl_field_kind kind,
 		    void (*fn)(const char *s, void *payload), void *payload)
 {
-	r = kl_record_of(obj, r);
+	r = kl_shape_of(obj, r);
 	for (const struct kl_field *f = r->field; f->key; f++) {
 		if (f->kind == kind && is_string(f) && *(char *const *)in(obj, f)) {
 			fn(*(char *const *)in(obj, f), payload);
@@ -346,9 +346,9 @@ void kl_record_each(const void *obj, const struct kl_record *r, enum kl_field_ki
 			const struct kl_list *l = in(obj, f);
 
 			for (size_t i = 0; i < l->n; i++)
-				kl_record_each(l->v + i * f->sub->size, f->sub, kind, fn, payload);
+				kl_shape_each(l->v + i * f->sub->size, f->sub, kind, fn, payload);
 		} else if (f->kind == KL_FIELD_GROUP || f->kind == KL_FIELD_PART) {
-			kl_record_each(in(obj, f), f->sub, kind, fn, payload);
+			kl_shape_each(in(obj, f), f->sub, kind, fn, payload);
 		}
 	}
 }

@@ -4,7 +4,7 @@
 
 #include "base/vec.h"
 #include "skill/card.h"
-#include "skill/record.h"
+#include "skill/shape.h"
 
 static struct kl_yaml *number(int64_t v)
 {
@@ -54,26 +54,26 @@ static struct kl_yaml *dims(const struct kl_card_dims *d)
 	return y;
 }
 
-static struct kl_yaml *list(const struct kl_list *l, const struct kl_record *r)
+static struct kl_yaml *list(const struct kl_list *l, const struct kl_shape *r)
 {
 	struct kl_yaml *y = kl_yaml_new_seq();
 
 	for (size_t i = 0; i < l->n; i++)
-		kl_yaml_push(y, kl_record_write(l->v + i * r->size, r));
+		kl_yaml_push(y, kl_shape_write(l->v + i * r->size, r));
 	return y;
 }
 
 /* by the first field, which stands as the key and not in the row */
-static struct kl_yaml *map(const struct kl_list *l, const struct kl_record *r)
+static struct kl_yaml *map(const struct kl_list *l, const struct kl_shape *r)
 {
 	struct kl_yaml *y = kl_yaml_new_map();
-	struct kl_record rest = *r;
+	struct kl_shape rest = *r;
 
 	rest.field++;
 	for (size_t i = 0; i < l->n; i++) {
 		const char *row = l->v + i * r->size;
 
-		kl_yaml_put(y, *(char *const *)(row + r->field->at), kl_record_write(row, &rest));
+		kl_yaml_put(y, *(char *const *)(row + r->field->at), kl_shape_write(row, &rest));
 	}
 	return y;
 }
@@ -116,9 +116,9 @@ static struct kl_yaml *field(const void *at, const struct kl_field *f)
 	case KL_FIELD_MAP:
 		return l->n || f->flags & KL_NEEDED ? map(l, f->sub) : NULL;
 	case KL_FIELD_GROUP:
-		return kl_record_write(at, f->sub);
+		return kl_shape_write(at, f->sub);
 	case KL_FIELD_PART:
-		return *(const bool *)at ? kl_record_write(at, f->sub) : NULL;
+		return *(const bool *)at ? kl_shape_write(at, f->sub) : NULL;
 	case KL_FIELD_KIND:
 		return kind(v);
 	default:
@@ -126,11 +126,11 @@ static struct kl_yaml *field(const void *at, const struct kl_field *f)
 	}
 }
 
-struct kl_yaml *kl_record_write(const void *obj, const struct kl_record *r)
+struct kl_yaml *kl_shape_write(const void *obj, const struct kl_shape *r)
 {
 	struct kl_yaml *y = kl_yaml_new_map();
 
-	r = kl_record_of(obj, r);
+	r = kl_shape_of(obj, r);
 	for (const struct kl_field *f = r->field; f->key; f++) {
 		struct kl_yaml *v = field((const char *)obj + f->at, f);
 

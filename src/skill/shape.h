@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_SKILL_RECORD_H
-#define KL_SKILL_RECORD_H
+#ifndef KL_SKILL_SHAPE_H
+#define KL_SKILL_SHAPE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "text/yaml_write.h"
 
 /*
- * record - a C structure described by a table: how each of its fields is called, what may stand there,
+ * shape - a C structure described by a table: how each of its fields is called, what may stand there,
  * and how it is written. One table reads, checks, writes, copies, compares and frees a row of a card.
  * Inside src/skill only; card_table.c has the tables.
  *
@@ -50,7 +50,7 @@ enum kl_field_flags {
 	KL_WEAK = 1 << 5,	/* bool: of two versions of a row both must say so */
 };
 
-struct kl_record;
+struct kl_shape;
 
 struct kl_field {
 	const char *key;
@@ -59,10 +59,10 @@ struct kl_field {
 	size_t at;			/* offset */
 	int64_t min, max;		/* numbers: bounds; lists, sets: entries; 0, 0: default */
 	const char *const *words;
-	const struct kl_record *sub;
+	const struct kl_shape *sub;
 };
 
-struct kl_record {
+struct kl_shape {
 	const char *what;		/* for messages */
 	size_t size;
 	const struct kl_field *field;	/* ends with a NULL key */
@@ -70,40 +70,40 @@ struct kl_record {
 	int (*check)(const void *obj, const char *name, const struct kl_yaml *at);
 	/** A row that has this key is of another table over the same structure. */
 	const char *other_key;
-	const struct kl_record *other;
+	const struct kl_shape *other;
 };
 
 struct kl_list { char *v; size_t n, alloc; };
 
-/** Fill `obj` (as kl_record_clear left it); on an error what was read is in `obj`, to be freed. */
-int kl_record_read(void *obj, const struct kl_record *r, const char *name, const struct kl_yaml *y);
-struct kl_yaml *kl_record_write(const void *obj, const struct kl_record *r);
+/** Fill `obj` (as kl_shape_clear left it); on an error what was read is in `obj`, to be freed. */
+int kl_shape_read(void *obj, const struct kl_shape *r, const char *name, const struct kl_yaml *y);
+struct kl_yaml *kl_shape_write(const void *obj, const struct kl_shape *r);
 /** Everything absent. */
-void kl_record_clear(void *obj, const struct kl_record *r);
-void kl_record_release(void *obj, const struct kl_record *r);
-void kl_record_copy(void *to, const void *from, const struct kl_record *r);
+void kl_shape_clear(void *obj, const struct kl_shape *r);
+void kl_shape_release(void *obj, const struct kl_shape *r);
+void kl_shape_copy(void *to, const void *from, const struct kl_shape *r);
 /** Lists and sets in order, doubles away. */
-void kl_record_normalize(void *obj, const struct kl_record *r);
+void kl_shape_normalize(void *obj, const struct kl_shape *r);
 /** Order of rows: by their keys, then by all they say. */
-int kl_record_compare(const void *a, const void *b, const struct kl_record *r);
+int kl_shape_compare(const void *a, const void *b, const struct kl_shape *r);
 /** The same row? */
-bool kl_record_same_key(const void *a, const void *b, const struct kl_record *r);
+bool kl_shape_same_key(const void *a, const void *b, const struct kl_shape *r);
 /** Of two versions of a row: `into` becomes the one that says more, `from` is released. */
-void kl_record_unite(void *into, void *from, const struct kl_record *r);
+void kl_shape_unite(void *into, void *from, const struct kl_shape *r);
 /** Bytewise equal when written? */
-bool kl_record_equal(const void *a, const void *b, const struct kl_record *r);
+bool kl_shape_equal(const void *a, const void *b, const struct kl_shape *r);
 /** Append a row, taking what it owns. */
-void *kl_record_push(void *list, const void *row, const struct kl_record *r);
+void *kl_shape_push(void *list, const void *row, const struct kl_shape *r);
 /** Call for every string of a kind below `obj`. */
-void kl_record_each(const void *obj, const struct kl_record *r, enum kl_field_kind kind,
+void kl_shape_each(const void *obj, const struct kl_shape *r, enum kl_field_kind kind,
 		    void (*fn)(const char *s, void *payload), void *payload);
 
 /** The table that a row follows. */
-const struct kl_record *kl_record_of(const void *obj, const struct kl_record *r);
+const struct kl_shape *kl_shape_of(const void *obj, const struct kl_shape *r);
 
 /* --- the card's (card_table.c) ------------------------------------------------ */
 
-extern const struct kl_record kl_record_card, kl_record_evidence, kl_record_row, kl_record_trial,
-	kl_record_risk;
+extern const struct kl_shape kl_shape_card, kl_shape_evidence, kl_shape_row, kl_shape_trial,
+	kl_shape_risk, kl_shape_pre;
 
 #endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/skills.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "base/map.h"
+
+void kl_skills_print_list(struct kl_library *l, json_t *cards)
+{
+	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	char tip[KL_OID_HEX];
+
+	kl_oid_hex(tip, kl_library_tip(l));
+	kl_json_set_str(j, "schema", "klineage.skills/1");
+	kl_json_set_str(j, "ref", kl_library_ref(l));
+	kl_json_set_str(j, "tip", strspn(tip, "0") == strlen(tip) ? NULL : tip);
+	json_object_set(j, "cards", cards);
+	kl_json_canonical(&b, j);
+	puts(b.ptr);
+}
+
+int kl_skills_check_line(const char *text)
+{
+	for (const unsigned char *s = (const unsigned char *)text; *s; s++)
+		if (*s < 0x20 || *s == 0x7f)
+			return kl_error(KL_EINVALID, "the reason must be one line");
+	return strlen(text) <= 2000 ? 0 : kl_error(KL_EINVALID, "the reason is too long");
+}
+
+/* --- lint --------------------------------------------------------------------------------- */
+
+struct linter {
+	json_t *list;			/* NULL: print */
+	bool fix;
+	size_t cards, errors, warnings, fixed;
+	struct kl_map ids;		/* id -> where it was, owned */
+};
+
+static void found(struct linter *x, bool error, const char *where, const char *what)
+{
+	json_t *j;
+
+	*(error ? &x->errors : &x->warnings) += 1;
+	if (!x->list) {
+		/* the reader's own messages begin with the place */
+		if (!strncmp(what, where, strlen(where)))
+			printf("%s: %s\n", error ? "error" : "warning", what);
+		else
+			printf("%s: %s: %s\n", error ? "error" : "warning", where, what);
+		return;
+	}
+	j = json_object();
+	kl_json_set_str(j, "severity", error ? "error" : "warning");
+	kl_json_set_str(j, "where", where);
+	kl_json_set_str(j, "what", what);
+	json_array_append_new(x->list, j);
+}
+
+static int lint_text(struct linter *x, const char *where, const char *path, const struct kl_buf *text,
+		     const char *leaf)
+{
+	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf fixed = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *what = NULL;
+	int line, err = kl_card_parse(&c, where, text->ptr, text->len);
+	size_t n;
+
+	x->cards++;
+	if (err < 0) {
+		found(x, true, where, kl_error_last());
+		kl_error_clear();
+		return 0;
+	}
+	n = strlen(c->id);
+	if (strncmp(leaf, c->id, n) || strcmp(leaf + n, ".yaml")) {
+		what = kl_asprintf("it holds the card '%s', which belongs into %s.yaml", c->id, c->id);
+		found(x, true, where, what);
+	}
+	if (kl_map_get(&x->ids, c->id)) {
+		kl_freep(&what);
+		what = kl_asprintf("the card '%s' is in %s, too", c->id, (char *)kl_map_get(&x->ids, c->id));
+		found(x, true, where, what);
+	}
+	kl_map_put(&x->ids, c->id, kl_strdup(where));
+	if (!(line = kl_card_canonical_line(c, text->ptr, text->len)))
+		return 0;
+	if (path && x->fix) {
+		kl_card_write(&fixed, c);
+		x->fixed++;
+		return kl_fs_write(path, fixed.ptr, fixed.len);
+	}
+	kl_freep(&what);
+	what = kl_asprintf("not canonical from line %d on%s", line, path ? "; --fix writes it so" : "");
+	found(x, false, where, what);
+	return 0;
+}
+
+static int lint_file(struct linter *x, const char *path)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	const char *slash = strrchr(path, '/');
+	int err = kl_fs_read(&text, path, KL_CARD_MAX_BYTES);
+
+	return err < 0 ? err : lint_text(x, path, path, &text, slash ? slash + 1 : path);
+}
+
+static int lint_path(struct linter *x, const char *path)
+{
+	KL_AUTO(kl_freep) char *cards = kl_fs_join(path, "cards");
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	const char *dir = kl_fs_is_dir(cards) ? cards : path;
+	int err;
+
+	if (!kl_fs_is_dir(path))
+		return lint_file(x, path);
+	err = kl_fs_list(&names, dir);
+	for (size_t i = 0; !err && i < names.n; i++) {
+		KL_AUTO(kl_freep) char *file = kl_fs_join(dir, names.v[i]);
+		size_t n = strlen(file);
+
+		if (n > 5 && !strcmp(file + n - 5, ".yaml"))
+			err = lint_file(x, file);
+	}
+	return err;
+}
+
+static int lint_library(struct linter *x, struct kl_repo *r)
+{
+	KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
+	int err = kl_library_open(&l, r);
+
+	for (size_t i = 0; !err && i < kl_library_count(l); i++) {
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+		KL_AUTO(kl_freep) char *where = kl_asprintf("cards/%s.yaml", kl_library_id(l, i));
+
+		if (!(err = kl_library_text(&text, l, i)))
+			err = lint_text(x, where, NULL, &text, where + strlen("cards/"));
+	}
+	return err;
+}
+
+static void print_json(struct linter *x)
+{
+	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	kl_json_set_str(j, "schema", "klineage.lint/1");
+	kl_json_set_int(j, "cards", (int64_t)x->cards);
+	kl_json_set_int(j, "errors", (int64_t)x->errors);
+	kl_json_set_int(j, "warnings", (int64_t)x->warnings);
+	kl_json_set_int(j, "fixed", (int64_t)x->fixed);
+	kl_json_set(j, "findings", x->list);
+	kl_json_canonical(&b, j);
+	puts(b.ptr);
+}
+
+int kl_skills_lint(struct kl_repo *r, int argc, char **argv, bool fix, bool json)
+{
+	struct linter x = { .fix = fix, .ids = { .free_value = free } };
+	int err = 0;
+
+	if (fix && !argc)
+		return kl_error(KL_EUSAGE,
+				"--fix needs files: the library's own cards are written canonically");
+	if (json)
+		x.list = json_array();
+	if (!argc)
+		err = lint_library(&x, r);
+	for (int i = 0; !err && i < argc; i++)
+		err = lint_path(&x, argv[i]);
+	kl_map_release(&x.ids);
+	if (err < 0) {
+		json_decref(x.list);
+		return err;
+	}
+	if (json)
+		print_json(&x);
+	else
+		printf("%zu card%s: %zu error%s, %zu warning%s%s\n", x.cards, x.cards == 1 ? "" : "s",
+		       x.errors, x.errors == 1 ? "" : "s", x.warnings, x.warnings == 1 ? "" : "s",
+		       x.fixed ? "; written anew where it was not canonical" : "");
+	return x.errors || x.warnings ? 1 : 0;
+}

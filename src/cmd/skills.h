@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_CMD_SKILLS_H
+#define KL_CMD_SKILLS_H
+
+#include "skill/library.h"
+
+/*
+ * skills - what the files of `skills` share: its parts that are longer than a screen.
+ */
+
+/** {"schema":"klineage.skills/1",...} on stdout; `cards` stays the caller's. */
+void kl_skills_print_list(struct kl_library *l, json_t *cards);
+
+/** Check cards of the library, or of these files and directories; exit code, or an error. */
+int kl_skills_lint(struct kl_repo *r, int argc, char **argv, bool fix, bool json);
+
+/** Could the text be a line of a card? KL_EINVALID. */
+int kl_skills_check_line(const char *text);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/event.h"
+#include "scratch.h"
+#include "skill/library.h"
+
+static void free_event(void *e)
+{
+	json_decref(e);
+}
+
+/* an event for every id that a card cites: the ids are made, so the card is told the true ones */
+static const char *seal(struct kl_map *events, int n)
+{
+	json_t *e = json_pack("{s:i,s:s,s:i,s:s,s:s}", "v", 1, "kind", "gate", "n", n, "verdict", "pass",
+			      "commit", "0000");
+
+	kl_event_seal(e);
+	kl_map_put(events, kl_json_str_or(e, "id", ""), e);
+	return kl_json_str_or(e, "id", "");
+}
+
+static struct kl_card *small_card(const char *id)
+{
+	struct kl_card *c = kl_card_new();
+
+	c->id = kl_strdup(id);
+	c->intent = kl_strdup("an intent");
+	c->anchor.construct = kl_strdup("a loop");
+	return c;
+}
+
+static void add_risk(struct kl_card *c, struct kl_map *events, int n)
+{
+	struct kl_card_risk r = { .class_ = kl_strdup("slower"), .text = kl_asprintf("event %d", n) };
+
+	kl_strvec_push(&r.events, seal(events, n));
+	kl_card_add_risk(c, &r);
+}
+
+static struct kl_library *open_at(struct kl_repo *r)
+{
+	struct kl_library *l = NULL;
+
+	assert_ok(kl_library_open(&l, r));
+	return l;
+}
+
+static int put(struct kl_library *l, const struct kl_card *c, const struct kl_map *events)
+{
+	return kl_library_put(l, &(struct kl_library_change){ .card = c, .events = events, .subject = "test" });
+}
+
+static void is_empty_without_a_branch(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("empty");
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
+	struct kl_card *c = NULL;
+
+	assert_ok(kl_repo_open_at(&r, dir));
+	l = open_at(r);
+	assert_int_equal(kl_library_count(l), 0);
+	assert_error(KL_ENOTFOUND, "the library is empty", kl_library_card(&c, l, "x"));
+}
+
+static void keeps_cards_and_events(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("keeps");
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_library_freep) struct kl_library *l = NULL, *again = NULL, *before = NULL;
+	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = free_event }, none = KL_MAP_INIT;
+	KL_AUTO(kl_card_freep) struct kl_card *c = small_card("x-1234567"), *read = NULL;
+	KL_AUTO(json_decrefp) json_t *e = NULL;
+	git_oid root, tip;
+
+	assert_ok(kl_repo_open_at(&r, dir));
+	l = open_at(r);
+	add_risk(c, &events, 1);
+	assert_error(KL_EINVALID, "neither in the library nor at hand", put(l, c, &none));
+	assert_ok(put(l, c, &events));
+	tip = *kl_library_tip(l);
+	assert_oid(dir, "refs/heads/klineage/skills", &tip);
+	assert_ok(kl_library_root(&root, r));
+	assert_oid(dir, "refs/heads/klineage/skills~1", &root);
+	assert_sh("an empty library of skills", dir, "git log -1 --format=%%s klineage/skills~1");
+	/* the same again is no commit; and the event need not be at hand any more */
+	assert_ok(put(l, c, &none));
+	assert_oid(dir, "refs/heads/klineage/skills", &tip);
+	again = open_at(r);
+	assert_int_equal(kl_library_count(again), 1);
+	assert_ok(kl_library_card(&read, again, "x-12"));
+	assert_string_equal(read->risk.v[0].text, "event 1");
+	assert_ok(kl_library_event(&e, again, read->risk.v[0].events.v[0]));
+	assert_null(json_object_get(e, "commit"));
+	assert_ok(kl_library_open_at(&before, r, &root));
+	assert_int_equal(kl_library_count(before), 0);
+	sh(dir, "git fsck --strict 2>&1 && git cat-file blob klineage/skills:.gitattributes | grep -q klineage-card");
+}
+
+/* both have read the same; the second finds that it was second */
+static void who_comes_second_merges(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("second");
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL, *s = NULL;
+	KL_AUTO(kl_library_freep) struct kl_library *a = NULL, *b = NULL;
+	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = free_event };
+	KL_AUTO(kl_card_freep) struct kl_card *c = small_card("x-1234567"), *d = NULL, *out = NULL;
+
+	assert_ok(kl_repo_open_at(&r, dir));
+	assert_ok(kl_repo_open_at(&s, dir));
+	a = open_at(r);
+	add_risk(c, &events, 1);
+	assert_ok(put(a, c, &events));
+	b = open_at(s);
+	d = kl_card_copy(c);
+	add_risk(c, &events, 2);
+	assert_ok(put(a, c, &events));
+	add_risk(d, &events, 3);
+	assert_ok(put(b, d, &events));
+	assert_ok(kl_library_card(&out, b, "x-1234567"));
+	assert_int_equal(out->risk.n, 3);
+	assert_sh("4", dir, "git rev-list --count klineage/skills");
+}
+
+static void a_broken_file_is_told(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("broken");
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
+	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+	json_t *e = NULL;
+	char id[65];
+
+	memset(id, 'a', 64);
+	id[64] = '\0';
+	sh(dir, "git checkout -q --orphan klineage/skills && git rm -rfq . && mkdir cards cards/deep evidence evidence/aa && "
+	   "echo 'schema: 1' >cards/x.yaml && echo hi >cards/README && echo y >cards/deep/z.yaml && "
+	   "echo '{}' >evidence/aa/%s.json && git add . && git commit -qm x && git checkout -q main", id);
+	assert_ok(kl_repo_open_at(&r, dir));
+	l = open_at(r);
+	assert_int_equal(kl_library_count(l), 1);
+	assert_error(KL_EINVALID, "cards/x.yaml:1:1: 'id' is missing", kl_library_card(&c, l, "x"));
+	assert_error(KL_EINVALID, "evidence/aa/", kl_library_event(&e, l, id));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(is_empty_without_a_branch),
+		cmocka_unit_test(keeps_cards_and_events),
+		cmocka_unit_test(who_comes_second_merges),
+		cmocka_unit_test(a_broken_file_is_told),
+	};
+
+	return cmocka_run_group_tests_name("skill_library", tests, scratch_setup, scratch_teardown);
+}
