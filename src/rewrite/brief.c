@@ -14,6 +14,7 @@
 
 /* lists are shown to their last so many entries */
 #define MOST_LISTED 48
+#define MOST_REASON 160
 
 /* --- system texts ---------------------------------------------------------------- */
 
@@ -76,10 +77,17 @@ static int common(struct kl_map *v, struct kl_repo *repo, const struct kl_mechan
 }
 
 /* what is of this workload alone, in a text of its own */
-static void workload(struct kl_map *v, const struct kl_surface *s)
+static int workload(struct kl_map *v, struct kl_repo *repo, const struct kl_surface *s)
 {
+	KL_AUTO(kl_map_release) struct kl_map none = KL_PROMPT_VALUES;
+	KL_AUTO(kl_freep) char *language = kl_asprintf("language-%s", s->contract->language);
+	KL_AUTO(kl_buf_release) struct kl_buf rules = KL_BUF_INIT;
 	struct kl_buf contract = KL_BUF_INIT, oracle = KL_BUF_INIT;
+	int err = kl_prompt_fill(&rules, repo, language, &none);
 
+	if (err < 0)
+		return err;
+	kl_prompt_set(v, "RULES", kl_buf_detach(&rules));
 	kl_prompt_set(v, "WORKLOAD", kl_strdup(s->contract->workload));
 	kl_prompt_set(v, "LANGUAGE", kl_strdup(s->contract->language));
 	kl_prompt_files(&contract, &s->contract_file, 1, false);
@@ -88,6 +96,7 @@ static void workload(struct kl_map *v, const struct kl_surface *s)
 		kl_buf_adds(&oracle, "The oracle says what is right. It stands as it is, too:\n\n");
 	kl_prompt_files(&oracle, s->oracle, s->noracle, false);
 	kl_prompt_set(v, "ORACLE", kl_buf_detach(&oracle));
+	return 0;
 }
 
 int kl_brief_system(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
@@ -98,7 +107,8 @@ int kl_brief_system(struct kl_strvec *out, struct kl_repo *repo, const char *pro
 
 	if (!err)
 		err = push_filled(out, repo, prompt, &v);
-	workload(&v, s);
+	if (!err)
+		err = workload(&v, repo, s);
 	return err < 0 ? err : push_filled(out, repo, "workload", &v);
 }
 
@@ -197,6 +207,21 @@ static char *done(const struct kl_rewrite *rw)
 	return fenced(&list);
 }
 
+/* the first words of what the gate said */
+static void add_reason(struct kl_buf *out, const struct kl_rewrite *rw, const json_t *rec)
+{
+	const char *id = kl_json_str_or(rec, "event", "");
+	const json_t *event = *id && rw->event ? rw->event(id, rw->payload) : NULL;
+	const char *message = kl_json_str_or(event, "message", "");
+	size_t n = strcspn(message, "\n");
+
+	if (!n)
+		return;
+	kl_buf_adds(out, "    ");
+	kl_buf_add(out, message, kl_utf8_cut(message, n, MOST_REASON));
+	kl_buf_addch(out, '\n');
+}
+
 /* on this state first; what was refused on earlier ones may have become possible */
 static char *refused(const struct kl_rewrite *rw, size_t n)
 {
@@ -210,6 +235,8 @@ static char *refused(const struct kl_rewrite *rw, size_t n)
 		bool of_here = !strcmp(kl_json_str_or(rec, "on", ""), here);
 
 		add_record(of_here ? &list : &before, rec, false);
+		if (of_here)
+			add_reason(&list, rw, rec);
 	}
 	if (!list.len)
 		kl_buf_adds(&list, "nothing on this kernel\n");

@@ -27,6 +27,7 @@ struct talker {
 	struct kl_brief_of of;
 	char *why;			/* of.why */
 	bool fresh;			/* the reply of this turn came just now */
+	bool nothing;			/* it said that nothing is left */
 	size_t split_at;		/* turn whose step is to be split; SIZE_MAX: none */
 };
 
@@ -205,6 +206,7 @@ static int one_turn(struct kl_proposal **out, struct talker *t)
 		if (t->course.kind != KL_COURSE_SPLIT && t->fresh)
 			kl_rewrite_say(t->rw, "%s: nothing left: %.300s", t->phase, e.why);
 		kl_course_end(&t->course);
+		t->nothing = t->course.kind == KL_COURSE_END;
 	} else if (!err) {
 		err = take_step(out, t, &e);
 	}
@@ -226,6 +228,7 @@ static int propose(struct kl_proposal **out, struct kl_rewrite *rw, const char *
 	err = talker_open(&t, rw, rewriter);
 	while (!err && !*out && t.course.kind != KL_COURSE_END)
 		err = one_turn(out, &t);
+	rw->limited |= !err && !*out && !t.nothing;
 	return err;
 }
 

@@ -138,6 +138,10 @@ void kl_prompt_files(struct kl_buf *out, const struct kl_file *file, size_t n, b
 
 		if (i)
 			kl_buf_addch(out, '\n');
+		if (memchr(file[i].data, '\0', file[i].len)) {
+			kl_buf_addf(out, "File %s: %zu bytes that are no text\n", file[i].path, file[i].len);
+			continue;
+		}
 		if (numbered)
 			number_lines(&b, file[i].data, file[i].len);
 		kl_buf_addf(out, "File %s:\n", file[i].path);

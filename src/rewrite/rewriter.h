@@ -51,6 +51,7 @@ struct kl_rewrite {
 	const json_t *facts;		/* of the state: {"features", "traits", "code"}, or NULL */
 	int64_t ns;			/* its time; 0: none */
 	const char *foreign;		/* of the held proposal: why it is compound; or NULL */
+	bool limited;			/* set: a conversation ended at a limit, with something left */
 	/** The event of a record ("event" of a step or a rejection), or NULL; borrowed. */
 	const json_t *(*event)(const char *id, void *payload);
 	void *payload;

@@ -203,6 +203,7 @@ static void test_first_turn(void **state)
 	assert_contains(t->system, "`unpipeline`: ");
 	assert_contains(t->system, "- `register-tile`: ");
 	assert_contains(t->system, "<nothing-left>");
+	assert_contains(t->system, "The sources are C (");
 	assert_contains(t->system, "File klineage.yaml:\n```\nklineage: 1\nworkload: copy\n");
 	assert_contains(t->system, "File oracle.c:\n```\nvoid copy(void) {}\n```\n");
 	assert_contains(t->user[0], "as the expert wrote it");
@@ -251,7 +252,8 @@ static void test_repairs(void **state)
 	assert_contains(user("back-0", 4), ": a step elsewhere]");
 	assert_contains(user("back-0", 4), "Act somewhere else");
 	assert_contains(user("back-0", 4), "```\ncopy.c:copy\n```");
-	assert_contains(user("back-0", 4), "untile in copy.c:copy:8 (register-tile): wrong-edge\n");
+	assert_contains(user("back-0", 4), "untile in copy.c:copy:8 (register-tile): wrong-edge\n"
+					   "    copy.c:7: error: what is `this`?\n");
 	assert_contains(user("back-0", 5), ": again]");
 	assert_contains(user("back-0", 5), "copy.c:copy was tried 4 times; act somewhere else");
 	assert_contains(fake_talk("back-0")->key[4], "refused wrong-edge untile copy.c:copy\n");
@@ -322,8 +324,10 @@ static void test_unusable(void **state)
 	assert_string_equal(w.said.ptr, "back-0: 3 replies in a row could not be used; the last: the <edit> in line 8 of "
 			    "the reply: its <search> is not in copy.c; it must repeat whole lines exactly, "
 			    "indentation included\n");
+	assert_true(w.rw.limited);
 	/* and that is said once, and asked for no more */
 	assert_null(next(&w, "chat"));
+	assert_true(w.rw.limited);
 	assert_int_equal(fake_talks.asked, 3);
 	assert_string_equal(w.said.ptr + strcspn(w.said.ptr, "\n"), "\n");
 	walk_end(&w);
@@ -342,6 +346,7 @@ static void test_unusable_in_between(void **state)
 	assert_null(next(&w, "chat"));
 	assert_int_equal(fake_talks.asked, 6);
 	assert_string_equal(w.said.ptr, "back-0: nothing left: that was all\n");
+	assert_false(w.rw.limited);
 	walk_end(&w);
 }
 
@@ -597,6 +602,19 @@ static void test_fences(void **state)
 	}
 }
 
+static void test_files(void **state)
+{
+	static const struct kl_file list[] = {
+		{ .path = (char *)"a.c", .data = (char *)"int a;\nint b;\n", .len = 14 },
+		{ .path = (char *)"b.cubin", .data = (char *)"\177ELF\0\0", .len = 6 },
+	};
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	kl_prompt_files(&b, list, 2, true);
+	assert_string_equal(b.ptr, "File a.c:\n```\n    1  int a;\n    2  int b;\n```\n\n"
+				   "File b.cubin: 6 bytes that are no text\n");
+}
+
 static void test_own_prompts(void **state)
 {
 	static const char *const script[] = { "back-0", IDEA("x[1] = 10;"), NULL };
@@ -740,6 +758,7 @@ int main(void)
 		cmocka_unit_test(test_exec_refused),
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_fences),
+		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_own_prompts),
 		cmocka_unit_test(test_hostile_source),
 		cmocka_unit_test(test_feedback),
