@@ -214,7 +214,7 @@ __attribute__((no_sanitize("address"))) static size_t occurrences(const char *fr
 	return found;
 }
 
-/* In all that this process may write to. */
+/* In all that this process may write to, less the shadow that a sanitizer keeps. */
 static size_t in_memory(void)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
@@ -225,7 +225,8 @@ static size_t in_memory(void)
 
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx-%lx %4s", &from, &to, mode) == 3 && !strncmp(mode, "rw", 2))
+		if (sscanf(line, "%lx-%lx %4s", &from, &to, mode) == 3 && !strncmp(mode, "rw", 2) &&
+		    to - from < 1ul << 30)
 			found += occurrences((const char *)from, (const char *)to);
 	fclose(f);
 	return found;
