@@ -482,7 +482,7 @@ static void huge_raw(struct conn *c, bool event_line)
 
 static void echo_key(struct conn *c)
 {
-	char text[9000], pad[600];
+	char text[9000], pad[1200];
 	const char *where = str(c->line, "where", "text");
 
 	snprintf(text, sizeof(text), "the key %s is fine, %s", c->key, c->key);
@@ -496,7 +496,7 @@ static void echo_key(struct conn *c)
 		snprintf(text, sizeof(text), "<html>%s%s", pad, c->key);
 		page(c, 200, "text/html", text);
 	} else if (!strcmp(where, "location")) {
-		snprintf(text, sizeof(text), "https://example.invalid/%s", c->key);
+		snprintf(text, sizeof(text), "https://example.invalid/%s%s", pad, c->key);
 		json_object_set_new(c->line, "headers", json_pack("{s:s}", "location", text));
 		page(c, 302, "text/plain", "");
 	} else if (!strcmp(where, "json")) {

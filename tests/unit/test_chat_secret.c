@@ -71,15 +71,22 @@ static void helpers_are_asked_for_this_server(void **state)
 static void without_a_helper_there_is_none(void **state)
 {
 	KL_AUTO(kl_freep) char *config = home_config(
-		"[core]\n\taskPass = \"sh -c 'echo sk-from-askpass'\"\n[klineage \"chat\"]\n\tkey = sk-from-config\n");
+		"[core]\n\taskPass = askpass\n[klineage \"chat\"]\n\tkey = sk-from-config\n");
+	KL_AUTO(kl_freep) char *dir = scratch_dir("askpass"), *was = kl_strdup(getenv("PATH"));
+	KL_AUTO(kl_freep) char *path = kl_asprintf("%s:%s", dir, was);
 	KL_AUTO(kl_secret_freep) struct kl_secret *s = NULL;
 
-	setenv("GIT_ASKPASS", "/bin/echo", 1);
-	setenv("SSH_ASKPASS", "/bin/echo", 1);
+	sh(dir, "printf '#!/bin/sh\\necho sk-from-askpass\\n' >askpass; chmod +x askpass");
+	setenv("PATH", path, 1);
+	assert_ok(find(&s, URL));
+	assert_null(s);
+	setenv("GIT_ASKPASS", "askpass", 1);
+	setenv("SSH_ASKPASS", "askpass", 1);
 	assert_ok(find(&s, URL));
 	assert_null(s);
 	unsetenv("GIT_ASKPASS");
 	unsetenv("SSH_ASKPASS");
+	setenv("PATH", was, 1);
 }
 
 static void a_key_that_would_break_its_header_is_refused_unquoted(void **state)
