@@ -146,7 +146,7 @@ static int block_delta(struct kl_stream *s, const json_t *j)
 	return kl_stream_add(s, text);
 }
 
-static int anthropic_event(struct kl_stream *s, const char *data, const json_t *j)
+int kl_anthropic_event(struct kl_stream *s, const char *data, const json_t *j)
 {
 	const char *type = kl_json_str_or(j, "type", "");
 
@@ -159,7 +159,7 @@ static int anthropic_event(struct kl_stream *s, const char *data, const json_t *
 	if (!strcmp(type, "ping"))
 		return 0;
 	if (!s->begun)
-		return kl_error(KL_EINVALID, "'%.40s' comes before message_start", type);
+		return kl_error(KL_EINVALID, "it comes before message_start");
 	if (!strcmp(type, "content_block_start"))
 		return kl_stream_add(s, kl_json_str_or(json_object_get(j, "content_block"), "text", ""));
 	if (!strcmp(type, "content_block_delta"))
@@ -176,7 +176,7 @@ static int anthropic_open(struct kl_provider *p)
 	static const struct kl_http_kind kind = {
 		.url = "https://api.anthropic.com", .path = "/v1/messages",
 		.key_variable = "ANTHROPIC_API_KEY", .key_prefix = "x-api-key: ",
-		.header = header, .event = anthropic_event,
+		.header = header, .event = kl_anthropic_event,
 	};
 
 	return kl_provider_http_open(p, &kind);

@@ -137,9 +137,11 @@ static int run(struct kl_chat_reply *out, struct kl_provider *p, const struct kl
 	if ((err = kl_proc_run(&res, &o)) < 0 || (err = judge(p, &res, &text, &said)) < 0)
 		return err;
 	if (parse(out, &text) < 0) {
-		KL_AUTO(kl_freep) char *what = kl_asprintf("printed no reply: %s", kl_error_last());
+		KL_AUTO(kl_buf_release) struct kl_buf what = KL_BUF_INIT;
 
-		return broken(what, &said);
+		kl_buf_adds(&what, "printed no reply: ");
+		kl_body_quote(&what, kl_error_last(), strlen(kl_error_last()), MAX_TAIL);
+		return broken(what.ptr, &said);
 	}
 	return kl_provider_heard(watch, (int64_t)text.len, &out->usage);
 }

@@ -10,9 +10,7 @@
 #include "base/proc.h"
 #include "chat/body.h"
 #include "chat/http.h"
-#include "chat/reply.h"
 #include "chat/retry.h"
-#include "chat/sse.h"
 
 #define MAX_WORDS 500		/* of a server, in our message */
 #define TOTAL 6			/* times the time without a byte, for a whole reply */
@@ -27,19 +25,15 @@ struct http_state {
 	struct kl_rng rng;
 };
 
-/* One attempt: the stream, and what reads it. */
 struct attempt {
-	const struct kl_http_kind *kind;
 	const struct kl_chat_watch *watch;
 	struct kl_stream s;
 	struct kl_http_reply reply;
-	size_t events;
-	bool broken;		/* an event that breaks the protocol came */
 };
 
 static void attempt_release(struct attempt *a)
 {
-	kl_buf_release(&a->s.text);
+	kl_stream_release(&a->s);
 	kl_http_reply_release(&a->reply);
 }
 
@@ -79,102 +73,6 @@ bool kl_provider_http_is_default(const struct kl_provider *p)
 	return !strncmp(h->kind->url, h->url.origin, n) && (!h->kind->url[n] || h->kind->url[n] == '/');
 }
 
-/* --- events ------------------------------------------------------------- */
-
-int kl_stream_add(struct kl_stream *s, const char *text)
-{
-	size_t n = strlen(text);
-
-	if (s->text.len + n > KL_CHAT_MAX_TEXT)
-		return kl_error(KL_EINVALID, "a reply of more than %zu MiB", KL_CHAT_MAX_TEXT >> 20);
-	kl_buf_add(&s->text, text, n);
-	return 0;
-}
-
-bool kl_stream_count(int64_t *out, const json_t *obj, const char *key)
-{
-	const json_t *v = json_object_get(obj, key);
-
-	if (!v || json_is_null(v) || !kl_reply_tokens(out, obj, key))
-		return true;
-	kl_error_clear();
-	return false;
-}
-
-/* Where servers put their words: {"error":{"message"}}, {"error":""}, {"message"}, {"detail"}. */
-static const char *words_of(const json_t *j)
-{
-	const json_t *e = json_object_get(j, "error");
-
-	if (json_is_string(e))
-		return json_string_value(e);
-	if (json_is_object(e))
-		return kl_json_str_or(e, "message", kl_json_str_or(e, "type", NULL));
-	return kl_json_str_or(j, "message", kl_json_str_or(j, "detail", NULL));
-}
-
-int kl_stream_error(const struct kl_stream *s, const json_t *j)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf said = KL_BUF_INIT;
-	const char *words = words_of(j);
-
-	if (words)
-		kl_secret_quote(&said, s->key, words, strlen(words), MAX_WORDS);
-	return kl_error(KL_EIO, "the server broke off: %s", said.len ? said.ptr : "it does not say why");
-}
-
-static int read_event(struct attempt *a, const char *data, size_t len)
-{
-	KL_AUTO(json_decrefp) json_t *j = NULL;
-	KL_AUTO(kl_buf_release) struct kl_buf start = KL_BUF_INIT;
-	int err;
-
-	err = kl_json_parse(&j, data, len);
-	if (err < 0 && *data == '{') {
-		kl_secret_quote(&start, a->s.key, data, len, 80);
-		return kl_error_in(err, "'%s'", start.ptr);
-	}
-	if (err < 0)
-		kl_error_clear();
-	return a->kind->event(&a->s, data, json_is_object(j) ? j : NULL);
-}
-
-static int on_event(const char *type, const char *data, size_t len, void *payload)
-{
-	struct attempt *a = payload;
-	int err;
-
-	if (a->s.ended)
-		return 0;
-	a->events++;
-	err = read_event(a, data, len);
-	a->broken = err < 0;
-	return err < 0 ? kl_error_in(err, "event %zu", a->events) : 0;
-}
-
-struct feed {
-	struct attempt *a;
-	struct kl_sse sse;
-};
-
-static void feed_release(struct feed *f)
-{
-	kl_sse_release(&f->sse);
-}
-
-static int on_bytes(const char *p, size_t n, void *payload)
-{
-	struct feed *f = payload;
-	struct attempt *a = f->a;
-	int err = kl_sse_feed(&f->sse, p, n);
-
-	if (err < 0)
-		return err;
-	err = kl_provider_heard(a->watch, (int64_t)a->s.text.len, &a->s.out->usage);
-	/* a whole reply is not given up, nor waited for until the server hangs up */
-	return a->s.ended ? kl_error(KL_ENO, "that was all") : err;
-}
-
 /* --- replies that are none ------------------------------------------------ */
 
 static void add_words(struct kl_buf *out, const struct kl_buf *body)
@@ -183,7 +81,7 @@ static void add_words(struct kl_buf *out, const struct kl_buf *body)
 	const char *words = NULL;
 
 	if (!kl_json_parse(&j, body->ptr, body->len))
-		words = words_of(j);
+		words = kl_stream_words(j);
 	else
 		kl_error_clear();
 	if (words)
@@ -226,34 +124,39 @@ static int no_stream(const struct http_state *h, struct kl_http_reply *r)
 
 /* --- an attempt ----------------------------------------------------------- */
 
-static int check_end(const struct attempt *a, const struct kl_sse *sse, const char *origin)
+static int on_bytes(const char *p, size_t n, void *payload)
 {
-	if (a->s.stopped || a->s.ended)
-		return 0;
-	if (!a->events && !kl_sse_pending(sse))
-		return kl_error(KL_EINVALID, "%s: the reply is empty", origin);
-	return kl_error(KL_EINVALID, "%s: the reply is cut off after %zu events", origin, a->events);
+	struct attempt *a = payload;
+	int err = kl_stream_feed(&a->s, p, n);
+
+	if (err < 0)
+		return err;
+	err = kl_provider_heard(a->watch, (int64_t)a->s.text.len, &a->s.out->usage);
+	/* a whole reply is not given up, nor waited for until the server hangs up */
+	return a->s.ended ? kl_error(KL_ENO, "that was all") : err;
 }
 
 static int try_once(struct attempt *a, struct kl_provider *p, const struct kl_buf *body)
 {
 	struct http_state *h = p->state;
-	KL_AUTO(feed_release) struct feed f = { .a = a, .sse = KL_SSE_INIT(on_event, a) };
 	struct kl_http_post post = {
 		.repo = p->repo, .url = &h->url, .path = h->kind->path, .insecure = h->insecure,
 		.key = h->key, .header = h->kind->header, .body = body,
 		.idle_ms = p->timeout_ms, .total_ms = TOTAL * p->timeout_ms,
-		.data = on_bytes, .payload = &f,
+		.data = on_bytes, .payload = a,
 	};
 	int err = kl_http_post(&a->reply, &post);
 
-	if (err < 0 && a->s.stopped && !a->broken)
+	if (err < 0 && a->s.stopped && !a->s.broken)
 		err = 0;	/* its text is whole: how the connection ends is no matter */
 	if (err < 0)
 		return err;
 	if (a->reply.status != 200)
 		return refused(h, &a->reply);
-	return a->reply.begun ? check_end(a, &f.sse, h->url.origin) : no_stream(h, &a->reply);
+	if (!a->reply.begun)
+		return no_stream(h, &a->reply);
+	err = kl_stream_check(&a->s);
+	return err < 0 ? kl_error_in(err, "%s", h->url.origin) : 0;
 }
 
 /*
@@ -373,11 +276,10 @@ int kl_provider_http_send(struct kl_chat_reply *out, struct kl_provider *p,
 	p->ops->body(&body, &prefix, p, q, x);
 	for (unsigned number = 1;; number++) {
 		KL_AUTO(attempt_release) struct attempt a = {
-			.kind = h->kind, .watch = watch,
-			.s = { .q = q, .key = h->key, .out = out, .text = KL_BUF_INIT },
-			.reply = KL_HTTP_REPLY_INIT,
+			.watch = watch, .reply = KL_HTTP_REPLY_INIT,
 		};
 
+		kl_stream_begin(&a.s, h->kind->event, q, out, h->key);
 		err = try_once(&a, p, &body);
 		if (err < 0)
 			err = after_failure(&a, p, number, err);

@@ -104,7 +104,7 @@ static int add_choice(struct kl_stream *s, const json_t *choice)
 	return 0;
 }
 
-static int openai_event(struct kl_stream *s, const char *data, const json_t *j)
+int kl_openai_event(struct kl_stream *s, const char *data, const json_t *j)
 {
 	const json_t *choice, *model = json_object_get(j, "model");
 	json_t *choices = json_object_get(j, "choices");
@@ -134,7 +134,7 @@ static int openai_open(struct kl_provider *p)
 	static const struct kl_http_kind kind = {
 		.url = "https://api.openai.com/v1", .path = "/v1/chat/completions",
 		.key_variable = "OPENAI_API_KEY", .key_prefix = "authorization: Bearer ",
-		.event = openai_event,
+		.event = kl_openai_event,
 	};
 	int err = kl_provider_http_open(p, &kind);
 	const char *field;

@@ -136,6 +136,7 @@ static void what_dies_or_prints_garbage_is_told_with_its_last_words(void **state
 	assert_refused(KL_EINVALID, "printed nothing; it said: ?[31moops", "printf '\\033[31moops\\n' >&2", 0);
 	assert_refused(KL_EINVALID, "failed with 127", "/no/such/agent", 0);
 	assert_refused(KL_EINVALID, "printed no reply: JSON line 1", "echo Sure! Here is the kernel:", 0);
+	assert_refused(KL_EINVALID, "near '?'", "printf '{\\033'", 0);
 	assert_refused(KL_EINVALID, "'schema' is missing", "echo '{}'", 0);
 	assert_refused(KL_EINVALID, "'schema' is not klineage.chat-reply/1", "echo '{\"schema\":\"klineage.chat-reply/9\"}'", 0);
 #define WITH(rest) "echo '{\"schema\":\"klineage.chat-reply/1\"," rest "}'"

@@ -214,7 +214,7 @@ static void each_fault_is_a_clear_error_or_another_attempt(void **state)
 		{ F("cut"), KL_EINVALID, "cut off", UNKNOWN, 1, 0, 5000 },
 		{ F("cut-clean"), KL_EINVALID, "cut off after", UNKNOWN, 1, 0, 5000 },
 		{ F("cut-late"), 0, "", KNOWN, 1, 0, 5000 },
-		{ F("bad-json"), KL_EINVALID, "JSON line 1", UNKNOWN, 1, 0, 5000 },
+		{ F("bad-json"), KL_EINVALID, "it is no JSON: {\"type\": \"content_block_delta\", oops}", UNKNOWN, 1, 0, 5000 },
 		{ F("html"), KL_EINVALID, "no event stream (text/html): <!DOCTYPE html>", UNKNOWN, 1, 0, 5000 },
 		{ "{\"fault\":\"html\",\"status\":403}\n", KL_EIO, "403: <!DOCTYPE html><html><body><h1>Bad ?[31mG",
 		  ZERO, 1, 0, 5000 },
