@@ -105,7 +105,7 @@ $(B)/tests/chatd: tests/fake/chatd.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-unused-parameter -o $@ $< \
 		-ljansson -lssl -lcrypto -lpthread
-$(B)/tests/test_chat_http $(B)/tests/test_chat_provider $(B)/tests/test_chat_secret: | $(B)/tests/chatd
+$(B)/tests/test_chat_http $(B)/tests/test_chat_secret $(B)/tests/test_chat_session: | $(B)/tests/chatd
 
 # what tests/device/run.sh runs on a machine with a GPU; needs nvcc
 DEVICE_CUBIN := $(addprefix $(B)/device/,kernels.cubin truth.cubin honest.cubin sm_80.cubin)
