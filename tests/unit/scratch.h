@@ -17,7 +17,7 @@
 static char *scratch_root;
 
 /** Group setup: an empty home that no user's or system's config reaches. */
-static int scratch_setup(void **state)
+static inline int scratch_setup(void **state)
 {
 	static const char *const unset[] = {
 		"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_CONFIG_PARAMETERS",
@@ -38,7 +38,7 @@ static int scratch_setup(void **state)
 	return 0;
 }
 
-static int scratch_teardown(void **state)
+static inline int scratch_teardown(void **state)
 {
 	assert_int_equal(chdir("/"), 0);
 	kl_fs_tempdir_cleanup(&scratch_root);
