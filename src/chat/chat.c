@@ -3,12 +3,9 @@
 
 #include "base/error.h"
 #include "chat/chat_impl.h"
-#include "chat/money.h"
 #include "gate/node.h"
 #include "repo/refs.h"
 
-#define INDUCE_CAP (40 * KL_DOLLAR)
-#define MATERIALIZE_CAP (10 * KL_DOLLAR)
 #define MAX_REPLY 1000000		/* tokens; more than any model gives */
 #define DEFAULT_REPLY 32768
 #define DEFAULT_LEAST 1024
@@ -51,13 +48,6 @@ static int read_cache(int *out, struct kl_repo *repo)
 	return kl_error(KL_EINVALID, "config klineage.chat.cache: '%s' is none of auto, none, 5m, 1h", v);
 }
 
-static int read_cap(int64_t *cap, struct kl_repo *repo, enum kl_budget budget)
-{
-	return budget == KL_BUDGET_INDUCE ?
-	       kl_money_config(cap, repo, "klineage.budget.induce", INDUCE_CAP) :
-	       kl_money_config(cap, repo, "klineage.budget.materialize", MATERIALIZE_CAP);
-}
-
 static int read_limits(struct kl_chat *c)
 {
 	int err;
@@ -66,7 +56,7 @@ static int read_limits(struct kl_chat *c)
 	    (err = read_tokens(&c->least_tokens, c->repo, "klineage.chat.leastTokens", DEFAULT_LEAST)) < 0 ||
 	    (err = read_cache(&c->cache, c->repo)) < 0)
 		return err;
-	return read_cap(&c->cap, c->repo, c->budget);
+	return kl_budget_cap(&c->cap, c->repo, c->budget);
 }
 
 static int open_provider(struct kl_chat *c, const struct kl_chat_opts *o)
@@ -101,6 +91,9 @@ static int find_price(struct kl_chat *c, const struct kl_chat_opts *o)
 		err = kl_error(KL_EINVALID, "no model is configured");
 		return kl_error_hint(err, "git config klineage.chat.model <name>");
 	}
+	if (model && (strlen(model) > 200 || model[strcspn(model, " \t\r\n\033\177")]))
+		return kl_error(KL_EINVALID, "config klineage.chat.model: '%.40s' is no name of a model",
+				model);
 	c->model = kl_strdup(model ? model : kl_provider_name(c->provider));
 	return metered ? kl_price_find(&c->price, c->repo, c->model) : 0;
 }

@@ -281,6 +281,17 @@ static bool split(char *text, const char *part[3])
 	return true;
 }
 
+int kl_conversation_load_ref(struct kl_conversation *out, struct kl_repo *repo, const char *ref)
+{
+	size_t skip = strlen(KL_CHAT_REFS);
+	KL_AUTO(kl_freep) char *text = kl_strdup(strncmp(ref, KL_CHAT_REFS, skip) ? "" : ref + skip);
+	const char *part[3];
+
+	if (!split(text, part))
+		return kl_error(KL_EINVALID, "'%s' is not named <workload>/<name>/<phase>", ref);
+	return kl_conversation_load(out, repo, part[0], part[1], part[2]);
+}
+
 int kl_conversations_load(struct kl_conversations *out, struct kl_repo *repo, const char *workload,
 			  const char *name)
 {
@@ -292,14 +303,8 @@ int kl_conversations_load(struct kl_conversations *out, struct kl_repo *repo, co
 	int err = kl_refs_list(&refs, repo, prefix);
 
 	for (size_t i = 0; !err && i < refs.n; i++) {
-		KL_AUTO(kl_freep) char *text = kl_strdup(refs.ref[i].name + strlen(KL_CHAT_REFS));
-		const char *part[3];
-
-		if (!split(text, part))
-			return kl_error(KL_EINVALID, "'%s' is not named <workload>/<name>/<phase>",
-					refs.ref[i].name);
 		KL_GROW(l.c, l.n + 1, l.alloc);
-		if (!(err = kl_conversation_load(&l.c[l.n], repo, part[0], part[1], part[2])))
+		if (!(err = kl_conversation_load_ref(&l.c[l.n], repo, refs.ref[i].name)))
 			l.n++;
 	}
 	if (err < 0)

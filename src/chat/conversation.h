@@ -55,6 +55,8 @@ struct kl_conversation {
 /** Not there: an empty one. KL_EINVALID: a name that is none, or not of the format. */
 int kl_conversation_load(struct kl_conversation *out, struct kl_repo *repo, const char *workload,
 			 const char *name, const char *phase);
+/** The same by the whole name of the ref. */
+int kl_conversation_load_ref(struct kl_conversation *out, struct kl_repo *repo, const char *ref);
 void kl_conversation_release(struct kl_conversation *c);
 
 /** Take the system blocks over; of one that has turns they stand as they are. */

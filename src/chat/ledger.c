@@ -15,6 +15,8 @@
 #include "repo/refs.h"
 #include "text/json.h"
 
+#define INDUCE_CAP (40 * KL_DOLLAR)
+#define MATERIALIZE_CAP (10 * KL_DOLLAR)
 #define SCHEMA "klineage.ledger/1"
 #define FILE_NAME "ledger.json"
 #define MAX_ENTRY ((size_t)16 << 10)
@@ -26,6 +28,13 @@
 const char *kl_budget_name(enum kl_budget b)
 {
 	return b == KL_BUDGET_INDUCE ? "induce" : "materialize";
+}
+
+int kl_budget_cap(int64_t *cap, struct kl_repo *repo, enum kl_budget b)
+{
+	return b == KL_BUDGET_INDUCE ?
+	       kl_money_config(cap, repo, "klineage.budget.induce", INDUCE_CAP) :
+	       kl_money_config(cap, repo, "klineage.budget.materialize", MATERIALIZE_CAP);
 }
 
 static void entry_release(struct kl_ledger_entry *e)
@@ -110,8 +119,8 @@ static int read_text(char **out, const json_t *j, const char *key)
 	const char *s;
 	int err = kl_json_str(&s, j, key);
 
-	if (!err && strlen(s) > 256)
-		return kl_error(KL_EINVALID, "'%s' is too long", key);
+	if (!err && (strlen(s) > 256 || s[strcspn(s, "\n\r\t\033\177")]))
+		return kl_error(KL_EINVALID, "'%s' is too long, or no plain text", key);
 	if (!err)
 		*out = kl_strdup(s);
 	return err;

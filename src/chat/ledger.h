@@ -26,6 +26,8 @@ struct kl_ledger_totals {
 };
 
 const char *kl_budget_name(enum kl_budget b);		/* "induce" */
+/** Of the configuration: klineage.budget.<name>. */
+int kl_budget_cap(int64_t *cap, struct kl_repo *repo, enum kl_budget b);
 
 /** What the tip says; all zero where there is no ledger yet. */
 int kl_ledger_totals(struct kl_ledger_totals *out, struct kl_repo *repo, const char *workload);

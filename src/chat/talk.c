@@ -9,9 +9,11 @@
 #include "base/lock.h"
 #include "base/proc.h"
 #include "base/rng.h"
+#include "chat/body.h"
 #include "chat/chat_impl.h"
 #include "chat/conversation.h"
 #include "chat/money.h"
+#include "chat/turn.h"
 #include "repo/refs.h"
 
 #define LONG_PAUSE_MS (4 * 60 * 1000)	/* beyond, five minutes of cache may be over */
@@ -238,14 +240,24 @@ static int failed(struct purchase *p, int err)
 	return *hints ? kl_error_hint(err, "%s", hints) : err;
 }
 
+/* words of a server's, as they may be stored and shown; the caller frees */
+static char *plain(const char *s)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	if (!s)
+		return NULL;
+	kl_body_quote(&b, s, strlen(s), KL_TURN_TEXT / 2);
+	return kl_buf_detach(&b);
+}
+
 static void fill_turn(struct kl_turn *t, const struct purchase *p)
 {
 	*t = (struct kl_turn){
 		.user = kl_strdup(p->ask->user), .reply = kl_strdup(p->reply.text),
 		.key = kl_strdup(p->key), .model = kl_strdup(p->chat->model),
 		.provider = kl_strdup(kl_provider_name(p->chat->provider)),
-		.answered = p->reply.model ? kl_strdup(p->reply.model) : NULL,
-		.request_id = p->reply.request_id ? kl_strdup(p->reply.request_id) : NULL,
+		.answered = plain(p->reply.model), .request_id = plain(p->reply.request_id),
 		.time = kl_calloc(1, 21), .budget = p->chat->budget, .cache = p->q.cache,
 		.stop = p->reply.stop, .max_tokens = p->q.max_tokens,
 		.usage = p->reply.usage, .nano = p->nano,
@@ -253,7 +265,7 @@ static void fill_turn(struct kl_turn *t, const struct purchase *p)
 	kl_clock_iso(t->time);
 	if (p->chat->price) {
 		t->reservation = kl_strdup(p->reserved.id);
-		t->price = kl_strdup(p->chat->price->from);
+		t->price = plain(p->chat->price->from);
 		t->rates = *kl_price_rates(p->chat->price, &t->usage);
 	}
 	kl_conversation_digests(t->prompt, t->chain, &p->talk->c, p->talk->c.n, t->user, t->key);

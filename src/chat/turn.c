@@ -80,6 +80,13 @@ static int read_word(int *out, const json_t *j, const char *key, const char *con
 	return kl_error(KL_EINVALID, "'%s' is '%.32s'", key, s);
 }
 
+static bool has_controls(const char *s)
+{
+	while (*s && (unsigned char)*s >= 0x20 && *s != 0x7f)
+		s++;
+	return *s;
+}
+
 /* short text; where `null` is allowed it may be that */
 static int read_text(char **out, const json_t *j, const char *key, bool null)
 {
@@ -89,8 +96,8 @@ static int read_text(char **out, const json_t *j, const char *key, bool null)
 	if (null && json_is_null(json_object_get(j, key)))
 		return 0;
 	err = kl_json_str(&s, j, key);
-	if (!err && strlen(s) > 512)
-		return kl_error(KL_EINVALID, "'%s' is too long", key);
+	if (!err && (strlen(s) > KL_TURN_TEXT || has_controls(s)))
+		return kl_error(KL_EINVALID, "'%s' is too long, or no plain text", key);
 	if (!err) {
 		free(*out);
 		*out = kl_strdup(s);

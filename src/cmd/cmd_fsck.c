@@ -52,11 +52,29 @@ static void print_json(const struct kl_check *c, size_t cards, json_t *list)
 	kl_json_set_int(j, "rejected", (int64_t)c->rejected);
 	kl_json_set_int(j, "events", (int64_t)c->events);
 	kl_json_set_int(j, "cards", (int64_t)cards);
+	kl_json_set_int(j, "conversations", (int64_t)c->conversations);
+	kl_json_set_int(j, "ledgers", (int64_t)c->ledgers);
 	kl_json_set_int(j, "errors", (int64_t)c->errors);
 	kl_json_set_int(j, "warnings", (int64_t)c->warnings);
 	kl_json_set(j, "findings", list);
 	kl_json_canonical(&b, j);
 	puts(b.ptr);
+}
+
+static const char *s(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void print_sum(const struct kl_check *c, size_t cards)
+{
+	printf("%zu lineage%s, %zu walk%s, %zu ref%s of rejections, %zu events", c->lineages,
+	       s(c->lineages), c->walks, s(c->walks), c->rejected, s(c->rejected), c->events);
+	if (c->conversations || c->ledgers)
+		printf(", %zu conversation%s, %zu ledger%s", c->conversations, s(c->conversations),
+		       c->ledgers, s(c->ledgers));
+	printf(", %zu card%s: %zu error%s, %zu warning%s\n", cards, s(cards), c->errors,
+	       s(c->errors), c->warnings, s(c->warnings));
 }
 
 int cmd_fsck(struct kl_cmd_ctx *ctx, int argc, char **argv)
@@ -81,10 +99,6 @@ int cmd_fsck(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (json)
 		print_json(&c, cards, c.payload);
 	else
-		printf("%zu lineage%s, %zu walk%s, %zu ref%s of rejections, %zu events, %zu card%s: "
-		       "%zu error%s, %zu warning%s\n",
-		       c.lineages, c.lineages == 1 ? "" : "s", c.walks, c.walks == 1 ? "" : "s",
-		       c.rejected, c.rejected == 1 ? "" : "s", c.events, cards, cards == 1 ? "" : "s",
-		       c.errors, c.errors == 1 ? "" : "s", c.warnings, c.warnings == 1 ? "" : "s");
+		print_sum(&c, cards);
 	return c.errors ? 1 : 0;
 }

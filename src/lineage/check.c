@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
+#include "chat/check.h"
 #include "gate/event.h"
 #include "gate/surface.h"
 #include "lineage/forward.h"
@@ -548,6 +549,21 @@ static int each_ref(struct checker *k, const char *prefix)
 	return err;
 }
 
+static void found_in_chat(bool error, const char *where, const char *what, void *payload)
+{
+	found(payload, error ? KL_CHECK_ERROR : KL_CHECK_WARNING, where, "%s", what);
+}
+
+static int check_chat(struct checker *k)
+{
+	struct kl_chat_check c = { .repo = k->c->repo, .report = found_in_chat, .payload = k };
+	int err = kl_chat_check(&c);
+
+	k->c->conversations = c.conversations;
+	k->c->ledgers = c.ledgers;
+	return err;
+}
+
 static int check_operation(struct checker *k)
 {
 	struct kl_opstate op;
@@ -570,7 +586,7 @@ int kl_check_run(struct kl_check *c)
 	int err;
 
 	if (!(err = each_ref(&k, WALKS)) && !(err = each_ref(&k, LINEAGES)) &&
-	    !(err = each_ref(&k, REJECTED)) && !(err = check_events(&k)))
+	    !(err = each_ref(&k, REJECTED)) && !(err = check_events(&k)) && !(err = check_chat(&k)))
 		err = check_operation(&k);
 	kl_map_release(&k.cited);
 	kl_strvec_release(&k.citing);

@@ -8,7 +8,7 @@
  * check - is what lies under refs/.../klineage what docs/formats.md says? Shape of
  * walks, lineages and rejections, their trailers, walk and lineage against
  * each other, every gate event against the files it judged, what events cite,
- * the state of an operation in progress. Reads only; git's own fsck is a precondition,
+ * conversations and ledgers (chat/check.h), the state of an operation in progress. Reads only; git's own fsck is a precondition,
  * not repeated here.
  */
 enum kl_check_severity {
@@ -22,7 +22,7 @@ struct kl_check {
 	void (*report)(enum kl_check_severity s, const char *where, const char *what, void *payload);
 	void *payload;
 	size_t errors, warnings;	/* counted */
-	size_t lineages, walks, rejected, events;	/* looked at */
+	size_t lineages, walks, rejected, events, conversations, ledgers;	/* looked at */
 };
 
 /** 0 once everything was looked at, whatever was found. */

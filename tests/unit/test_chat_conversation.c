@@ -171,6 +171,7 @@ static void what_is_no_conversation_is_refused(void **state)
 		{ "sed -i 's/\"budget\": \".*\"/\"budget\": \"all\"/' meta.json", "'budget' is 'all'" },
 		{ "sed -i 's/\"output\": 22/\"output\": 22000000/' meta.json", "too dear" },
 		{ "sed -i 's/\"from\": .*/\"from\": 3,/' meta.json", "from" },
+		{ "sed -i 's/\"m-1\"/\"m\\\\u001b[2J\"/' meta.json", "no plain text" },
 		{ "echo [] >meta.json", "meta.json" }, { "echo '{' >meta.json", "meta.json" }, { ": >meta.json", "meta.json" },
 	};
 	static const char *const system[] = { "sys" };

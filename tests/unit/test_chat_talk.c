@@ -308,6 +308,7 @@ static void what_is_not_configured_is_said(void **state)
 	FIXTURE("config");
 	static const struct { const char *key, *value, *says; } t[] = {
 		{ "klineage.chat.model", "m-2", "no price is known for the model 'm-2'" },
+		{ "klineage.chat.model", "m 1", "no name of a model" },
 		{ "klineage.budget.induce", "-1", "klineage.budget.induce" },
 		{ "klineage.chat.maxTokens", "0", "klineage.chat.maxTokens" },
 		{ "klineage.chat.maxTokens", "2000000", "1 to 1000000" },
