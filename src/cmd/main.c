@@ -20,7 +20,8 @@ const struct kl_cmd kl_cmds[] = {
 	{ "skills", cmd_skills, KL_NEEDS_REPO, "list, show, check, exchange and retract cards" },
 	{ "sync", cmd_sync, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
 	  "exchange lineages, cards and gate events with a remote" },
-	{ "fsck", cmd_fsck, KL_NEEDS_REPO, "check lineages, walks, rejections and events" },
+	{ "chat", cmd_chat, KL_NEEDS_REPO, "show what was said to models, and what it cost" },
+	{ "fsck", cmd_fsck, KL_NEEDS_REPO, "check lineages, walks, events, conversations and cards" },
 	{ "help", cmd_help, 0, "say what the verbs are, or show one's manual" },
 	{ "version", cmd_version, 0, "say which versions are at work" },
 	{ NULL, NULL, 0, NULL }
