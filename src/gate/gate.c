@@ -398,6 +398,18 @@ int kl_gate_judge(struct kl_verdict **out, struct kl_gate *g,
 	return kl_gate_judge_at(out, g, candidate, parent, NULL);
 }
 
+int kl_gate_judge_anew(struct kl_verdict **out, struct kl_gate *g,
+		       const struct kl_surface *candidate, const struct kl_surface *parent)
+{
+	bool no_cache = g->o.no_cache;
+	int err;
+
+	g->o.no_cache = true;
+	err = kl_gate_judge(out, g, candidate, parent);
+	g->o.no_cache = no_cache;
+	return err;
+}
+
 /* --- sending away ----------------------------------------------------------- */
 
 size_t kl_gate_waiting(const struct kl_gate *g)

@@ -91,6 +91,10 @@ int kl_gate_judge(struct kl_verdict **out, struct kl_gate *g,
 		  const struct kl_surface *candidate,
 		  const struct kl_surface *parent);
 
+/** The same, measured anew whatever this clone knows; its cache has the new verdict then. */
+int kl_gate_judge_anew(struct kl_verdict **out, struct kl_gate *g,
+		       const struct kl_surface *candidate, const struct kl_surface *parent);
+
 /**
  * With a runner that judges elsewhere, what kl_gate_judge could not answer from the cache or the
  * compiler waits in the session: send it (gate/parcel.h). Once its results are in, kl_gate_judge answers.

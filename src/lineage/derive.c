@@ -38,13 +38,14 @@ static void tell(struct kl_sequencer *s, const char *what)
 	kl_progress_say(s->progress, "  %s in %s: %s", name_of(step), word(step, "locus"), what);
 }
 
-static void title(struct kl_sequencer *s)
+static void title(struct kl_sequencer *s, const char *what)
 {
 	const struct kl_walk *w = &s->op.walk;
 	const json_t *step = kl_walk_step(w);
 
-	kl_progress_title(s->progress, "[%zu] restore %s in %s, attempt %zu", json_array_size(kl_walk_steps(w)),
-			  name_of(step), word(step, "locus"), json_array_size(kl_walk_attempts(w)) + 1);
+	kl_progress_title(s->progress, "[%zu] restore %s in %s, attempt %zu: %s",
+			  json_array_size(kl_walk_steps(w)), name_of(step), word(step, "locus"),
+			  json_array_size(kl_walk_attempts(w)) + 1, what);
 }
 
 /* --- asking ------------------------------------------------------------------ */
@@ -72,7 +73,6 @@ static int ask(struct kl_proposal **out, char **why, struct kl_sequencer *s)
 		return err;
 	if (!s->model.rederive)
 		return kl_error(KL_EINVALID, "the walk's steps are to be derived anew, and nobody can");
-	kl_progress_step(s->progress, "asking for it");
 	return s->model.rederive(out, why, &r);
 }
 
@@ -100,10 +100,11 @@ int kl_derive_ask(struct kl_sequencer *s)
 	KL_AUTO(kl_freep) char *why = NULL;
 	int err;
 
-	title(s);
+	title(s, kl_walk_rederiver(&s->op.walk));
 	err = ask(&p, &why, s);
 	if (err == KL_ENO) {
-		KL_AUTO(kl_freep) char *text = kl_asprintf("no step is re-derived any more: %s", kl_error_last());
+		KL_AUTO(kl_freep) char *text = kl_asprintf("no step is re-derived any more: %s",
+							   kl_error_last());
 
 		kl_error_clear();
 		return no_more(s, "budget", text);
@@ -160,10 +161,9 @@ static int verdict(struct trial *t, const struct kl_surface *parent)
 	kl_verdict_free(kl_steal(&t->v));
 	err = s->judge(&t->v, s->op.pending, parent, s->payload);
 	/* a measurement that was seen to say nothing is not another one */
-	if (!err && !t->v->deferred && s->forget && is_counted(&s->op.walk, t->v->event)) {
+	if (!err && !t->v->deferred && s->judge_anew && is_counted(&s->op.walk, t->v->event)) {
 		kl_verdict_free(kl_steal(&t->v));
-		if (!(err = s->forget(s->op.pending, parent, s->payload)))
-			err = s->judge(&t->v, s->op.pending, parent, s->payload);
+		err = s->judge_anew(&t->v, s->op.pending, parent, s->payload);
 	}
 	if (err < 0)
 		return err;
@@ -184,8 +184,11 @@ static int judge(struct trial *t)
 
 	if (!strcmp(op->pending->digest, t->goal->digest)) {
 		t->event = kl_opstate_known(op, kl_walk_goal_event(&op->walk));
-		t->r = (struct kl_walk_derived_ruling){ .verdict = "pass", .class_ = "", .same_code = true };
-		return t->event ? 0 : kl_error(KL_EINVALID, "the operation has lost the event of K_i; use --abort");
+		t->r.verdict = "pass";
+		t->r.class_ = "";
+		t->r.same_code = true;
+		return t->event ? 0 : kl_error(KL_EINVALID, "the operation has lost the event of K_i; "
+					       "use --abort");
 	}
 	if ((err = verdict(t, t->goal)))
 		return err;
@@ -246,7 +249,8 @@ static int take(struct trial *t)
 
 	if (err < 0)
 		return err;
-	tell(t->s, t->r.same_code ? "re-derived, the same machine code" : "re-derived");
+	tell(t->s, !t->v ? "re-derived, the same files" :
+	     t->r.same_code ? "re-derived, the same machine code" : "re-derived");
 	kl_walk_rederived(&op->walk, &seen);
 	drop_pending(op);
 	return save(t->s, "re-derived");
@@ -288,13 +292,13 @@ int kl_derive_judge(struct kl_sequencer *s)
 	const char *class_;
 	int err;
 
-	title(s);
+	title(s, "gate");
 	if (!s->op.pending)
 		return kl_error(KL_EINVALID, "the operation has lost the files of its proposal; use --abort");
 	if ((err = kl_opstate_goal(&t.goal, &s->op)) < 0 || (err = judge(&t)))
 		return err;
 	what = kl_walk_decide_derived(&class_, &s->op.walk, &t.r);
-	if (what == KL_DERIVED_MEASURE && (!s->forget || is_counted(&s->op.walk, t.event))) {
+	if (what == KL_DERIVED_MEASURE && (!s->judge_anew || is_counted(&s->op.walk, t.event))) {
 		what = KL_DERIVED_UNSHOWN;	/* there is no other measurement to be had */
 		class_ = "not-shown";
 	}

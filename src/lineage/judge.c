@@ -83,10 +83,12 @@ static void audit_traits(struct kl_facts *after, const json_t *pending, const js
 	const char *key;
 	json_t *v;
 
-	json_object_foreach(json_object_get(pending, "traits"), key, v)
+	json_object_foreach(json_object_get(pending, "traits"), key, v) {
+		const char *seen = json_object_get(audited, key) ? json_string_value(v) : "unknown";
+
 		if (json_is_string(v))
-			kl_map_put(&after->traits, key,
-				   kl_strdup(json_object_get(audited, key) ? json_string_value(v) : "unknown"));
+			kl_map_put(&after->traits, key, kl_strdup(seen));
+	}
 }
 
 /* does the mechanism's removal stand on a trait alone, and nobody but the proposal has seen it? */

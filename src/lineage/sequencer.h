@@ -45,8 +45,9 @@ struct kl_sequencer {
 	int (*send)(struct kl_parcel *out, void *payload);
 	size_t (*collected)(void *payload);
 	size_t most_jobs;			/* of one bundle; 0: 64 */
-	/** What the judge knows of this pair it shall measure anew. NULL: it cannot. */
-	int (*forget)(const struct kl_surface *candidate, const struct kl_surface *parent, void *payload);
+	/** The same, measured anew whatever is known. NULL: it cannot. */
+	int (*judge_anew)(struct kl_verdict **out, const struct kl_surface *candidate,
+			  const struct kl_surface *parent, void *payload);
 	struct kl_sequencer_model model;
 	void *payload;
 	const struct kl_jail *jail;		/* for semantic patches; NULL: they are left out */

@@ -11,7 +11,8 @@ void kl_step_release(struct kl_step *s)
 {
 	char **field[] = { &s->action, &s->mechanism, &s->locus, &s->text, &s->origin,
 			   &s->rewriter, &s->source, &s->trait, &s->delta, &s->derivation,
-			   &s->attempts, &s->class_, &s->workload, &s->platform, &s->expert, &s->termination };
+			   &s->attempts, &s->class_, &s->workload, &s->platform, &s->expert,
+			   &s->termination };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(field); i++)
 		free(*field[i]);

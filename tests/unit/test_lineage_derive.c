@@ -23,7 +23,7 @@ static const struct answer {
 } *table;
 
 static struct {
-	int asked, opened, forgotten, interrupt_at;
+	int asked, opened, again, interrupt_at;
 	int noisy;		/* measurements that say nothing before one does */
 	bool no_chat;
 } m;
@@ -132,19 +132,20 @@ static int judge(struct kl_verdict **out, const struct kl_surface *s, const stru
 		snprintf((*out)->class_, sizeof((*out)->class_), "no-change");
 		kl_json_set_str(event, "verdict", "fail");
 		kl_json_set_str(event, "class", "no-change");
-	} else if (parent && strstr(s->file[0].data, "NOISY") && m.forgotten < m.noisy) {
+	} else if (parent && strstr(s->file[0].data, "NOISY") && m.again < m.noisy) {
 		kl_json_set_int(vs, "lo_ppm", 500000);
 		kl_json_set_int(vs, "hi_ppm", 1500000);
-		kl_json_set_int(event, "run", m.forgotten);
+		kl_json_set_int(event, "run", m.again);
 	}
 	kl_event_seal(event);
 	return 0;
 }
 
-static int forget(const struct kl_surface *candidate, const struct kl_surface *parent, void *payload)
+static int judge_anew(struct kl_verdict **out, const struct kl_surface *s, const struct kl_surface *parent,
+		      void *payload)
 {
-	m.forgotten++;
-	return 0;
+	m.again++;
+	return judge(out, s, parent, payload);
 }
 
 static struct kl_sequencer sequencer(struct kl_repo *r, struct fake *f)
@@ -152,7 +153,7 @@ static struct kl_sequencer sequencer(struct kl_repo *r, struct fake *f)
 	struct kl_sequencer s = fake_sequencer(r, f);
 
 	s.judge = judge;
-	s.forget = forget;
+	s.judge_anew = judge_anew;
 	s.model.open = chat_open;
 	s.model.rederive = rederive;
 	return s;
@@ -340,7 +341,7 @@ static void test_noise(void **state)
 		assert_ok(kl_sequencer_run(&s, &out));
 		kl_sequencer_release(&s);
 		assert_int_equal(m.asked, 2);
-		assert_int_equal(m.forgotten, noisy < 2 ? noisy : 2);
+		assert_int_equal(m.again, noisy < 2 ? noisy : 2);
 		assert_int_equal(out.rederived, noisy < 3);
 		if (noisy == 3)
 			assert_sh("not-shown", dir, TRAILER("Attempts", LINEAGE));
@@ -451,6 +452,72 @@ static void test_stopped(void **state)
 	assert_sh("inverse", dir, TRAILER("Derivation", LINEAGE));
 	assert_sound(dir);
 	kl_outcome_release(&out);
+}
+
+/* a second reader: what he says of "tiled", and how often he was asked */
+static struct {
+	const char *says;	/* json; NULL: there is no money for it */
+	int asked;
+} reader;
+
+static int audit(json_t **audited, const struct kl_trait_reading *r)
+{
+	reader.asked++;
+	assert_string_equal(kl_json_str_or(r->claims, "tiled", ""), "no");
+	assert_non_null(strstr(r->state->file[0].data, "naive"));
+	assert_int_equal(r->step, 2);
+	if (!reader.says)
+		return kl_error(KL_ENO, "nothing is left of $40");
+	return kl_json_parse(audited, reader.says, strlen(reader.says));
+}
+
+/* a claim is confirmed with lines, not confirmed, or not read */
+static void test_traits(void **state)
+{
+	static const struct {
+		const char *says, *trait, *delta;
+	} row[] = {
+		{ "{\"tiled\":{\"value\":\"no\",\"path\":\"copy.c\",\"lines\":[2,4]}}", "\"tiled\":\"no\"", "clean" },
+		{ "{}", "\"tiled\":\"unknown\"", "unknown" },
+		{ NULL, "\"tiled\":\"no unaudited\"", "clean" },
+	};
+	static const struct answer t[] = { { 1, 0, NULL, '-' }, { 2, 0, NULL, '-' }, { 0 } };
+	char *primary[] = { (char *)"trait:tiled", NULL };
+	struct kl_mechanism tile = { .name = (char *)"tile", .primary = { primary, 1, 0 },
+				     .companions = { (char *[]){ (char *)"*", NULL }, 1, 0 } };
+	struct kl_mechanisms mechanisms = { &tile, 1 };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
+		KL_AUTO(kl_freep) char *dir = fake_repo("traits");
+		KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+		struct kl_sequencer_opts o = options();
+		struct fake f = { 0 };
+		struct kl_sequencer s;
+		struct kl_outcome out;
+
+		sh(dir, "git reset -q --hard main~3");
+		fake_commit(dir, "NS:4000 F:vec.128", "\\ttiled();\\n",
+			    "copy: tile it\n\nKlineage-Action: untile\nKlineage-Mechanism: tile\nKlineage-Trait: tiled");
+		fake_commit(dir, "NS:1000 F:vec.256", "\\texpert();\\n", "copy: the expert");
+		memset(&m, 0, sizeof(m));
+		reader.says = row[i].says;
+		reader.asked = 0;
+		table = t;
+		assert_ok(kl_repo_open_at(&r, dir));
+		s = sequencer(r, &f);
+		s.mechanisms = &mechanisms;
+		s.model.audit = audit;
+		assert_ok(kl_sequencer_start(&s, &o));
+		assert_ok(kl_sequencer_run(&s, &out));
+		kl_sequencer_release(&s);
+		assert_int_equal(reader.asked, 1);
+		sh(dir, "git notes --ref=klineage/gate show " WALK " | grep -F '%s'", row[i].trait);
+		sh(dir, "test $(git notes --ref=klineage/gate show " WALK " | grep -c '\"audit\":.*\"lines\":\\[2,4\\]') = %d",
+		   !i);
+		assert_sh(row[i].delta, dir, TRAILER("Delta", WALK));
+		assert_sound(dir);
+		kl_outcome_release(&out);
+	}
 }
 
 /* the gate is elsewhere: the walk waits with K_i' at hand, and a thought buys nothing */
@@ -574,6 +641,7 @@ int main(void)
 		cmocka_unit_test(test_interrupted),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_traits),
 		cmocka_unit_test(test_waiting),
 		cmocka_unit_test(test_travels),
 	};

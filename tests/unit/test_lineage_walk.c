@@ -405,6 +405,42 @@ static void test_inverse(void **state)
 	assert_string_equal(kl_json_str_or(e, "time", ""), "1970-01-01T00:00:00Z");
 }
 
+/* not slower, slower, or it does not say: against that state alone, and no margin that is mere noise */
+static void test_against(void **state)
+{
+	static const struct {
+		const char *surface;
+		int lo, hi, aa, point_hi;
+		bool not_slower, slower;
+	} row[] = {
+		{ "G", 985000, 1010000, 2000, 0, true, false },
+		{ "H", 985000, 1010000, 2000, 0, false, false },
+		{ "G", 900000, 950000, 2000, 0, false, true },
+		{ "G", 900000, 1100000, 2000, 0, false, false },
+		{ "G", 985000, 1010000, 2000, 950000, false, true },	/* one case is */
+		{ "G", 950000, 1100000, 33000, 0, true, false },
+		{ "G", 950000, 1100000, 34000, 0, false, false },
+		{ "G", 38000, 900000000, 9000000, 0, false, false },
+		{ "G", 1200000, 1300000, 34000, 0, true, false },
+		{ "G", 0, 0, 0, 0, false, false },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
+		bool not_slower, slower;
+		KL_AUTO(json_decrefp) json_t *e = json_pack("{s:{s:i,s:[{s:s,s:s,s:i,s:i}]}}", "profile",
+			"aa_ppm", row[i].aa, "vs", "what", "parent", "surface", row[i].surface,
+			"lo_ppm", row[i].lo, "hi_ppm", row[i].hi);
+
+		if (row[i].point_hi)
+			kl_json_set(json_object_get(e, "profile"), "points",
+				    json_pack("[{s:[{s:s,s:i,s:i}]}]", "vs", "what", "parent", "lo_ppm", 900000,
+					      "hi_ppm", row[i].point_hi));
+		kl_record_against(&not_slower, &slower, e, "G");
+		assert_int_equal(not_slower, row[i].not_slower);
+		assert_int_equal(slower, row[i].slower);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -416,6 +452,7 @@ int main(void)
 		cmocka_unit_test(test_underived),
 		cmocka_unit_test(test_decide_derived),
 		cmocka_unit_test(test_model_limit),
+		cmocka_unit_test(test_against),
 		cmocka_unit_test(test_storage),
 		cmocka_unit_test(test_step_message),
 		cmocka_unit_test(test_slugs),
