@@ -113,6 +113,8 @@ int kl_chat_open(struct kl_chat **out, struct kl_repo *repo, const struct kl_cha
 	if ((err = kl_refs_recover(repo, &cleared)) < 0 || (err = open_provider(c, o)) < 0 ||
 	    (err = find_price(c, o)) < 0 || (err = read_limits(c)) < 0)
 		return err;
+	if (o->cap)
+		c->cap = *o->cap;
 	*out = kl_steal(&c);
 	return 0;
 }

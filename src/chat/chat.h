@@ -32,6 +32,7 @@ struct kl_chat_opts {
 	const char *model;	/* NULL: klineage.chat.model */
 	const char *workload;	/* whose ledger */
 	enum kl_budget budget;
+	const int64_t *cap;	/* of that budget, nano-dollars; NULL: as configured */
 	int64_t pause_ms;	/* how long gating takes between two turns; 0: unknown */
 	struct kl_progress *progress;	/* tokens and money while a reply comes; or NULL */
 };
