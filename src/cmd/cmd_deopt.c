@@ -4,8 +4,12 @@
 
 #include "base/fs.h"
 #include "cmd/cmd.h"
+#include "cmd/deopt_model.h"
+#include "cmd/deopt_say.h"
 #include "cmd/opt.h"
 #include "gate/select.h"
+#include "lineage/estimate.h"
+#include "lineage/model.h"
 #include "lineage/sequencer.h"
 
 #define DEFAULT_REWRITERS "history,passes"
@@ -13,14 +17,18 @@
 #define DEFAULT_REJECTIONS 24
 #define DEFAULT_JOBS 64
 #define MOST_JOBS 4096
+#define PROFILE_MS 15000
+#define JOURNEY_MS (30 * 60 * 1000)
 
 static const char synopsis[] =
 	"deopt [<options>] [<workload>]\n"
+	"deopt --estimate [<options>] [<workload>]\n"
 	"deopt (--continue | --skip | --quit | --abort | --status)";
 
 struct options {
-	bool go_on, skip, abort, quit, status, json, quiet, progress;
-	const char *expert, *name, *rewriters, *jail, *platform, *runner;
+	bool go_on, skip, abort, quit, status, estimate, no_rederive, json, quiet, progress;
+	const char *expert, *name, *rewriters, *rederive, *jail, *platform, *runner;
+	const char *exec, *model, *budget;
 	struct kl_claim claim;
 	int64_t steps, rejections;
 };
@@ -31,10 +39,12 @@ struct tools {
 	struct kl_gate *gate;
 	struct kl_mechanisms mechanisms;
 	bool have_mechanisms;
+	struct kl_deopt_model model;
 };
 
 static void tools_release(struct tools *t)
 {
+	kl_deopt_model_release(&t->model);
 	kl_gate_free(t->gate);
 	if (t->have_mechanisms)
 		kl_mechanisms_release(&t->mechanisms);
@@ -63,9 +73,41 @@ static size_t collected(void *payload)
 	return kl_gate_waiting(t->gate);
 }
 
-static int tools_open(struct tools *t, struct kl_sequencer *s, const struct options *o)
+static int judge_anew(struct kl_verdict **out, const struct kl_surface *candidate,
+		      const struct kl_surface *parent, void *payload)
+{
+	struct tools *t = payload;
+
+	return kl_gate_judge_anew(out, t->gate, candidate, parent);
+}
+
+static int open_chat(struct kl_chat **out, const char *workload, void *payload)
+{
+	struct tools *t = payload;
+
+	return kl_deopt_model_open(out, &t->model, workload);
+}
+
+/* How long a provider has to remember what was said: a step's gate, or a journey. */
+static int64_t pause_of(const struct tools *t, int64_t profile_ms)
+{
+	return kl_gate_is_remote(t->gate) ? JOURNEY_MS : 2 * (profile_ms ? profile_ms : PROFILE_MS);
+}
+
+static int open_mechanisms(struct tools *t)
 {
 	KL_AUTO(kl_freep) char *path = NULL;
+	int err;
+
+	if ((err = kl_fs_share(&path, "templates/mechanisms.yaml")) < 0 ||
+	    (err = kl_mechanisms_load(&t->mechanisms, path)) < 0)
+		return err;
+	t->have_mechanisms = true;
+	return 0;
+}
+
+static int tools_open(struct tools *t, struct kl_sequencer *s, const struct options *o)
+{
 	struct kl_gate_opts opts = {
 		.jail = o->jail, .platform = o->platform, .same_code_fails = true, .runner = o->runner,
 	};
@@ -77,10 +119,8 @@ static int tools_open(struct tools *t, struct kl_sequencer *s, const struct opti
 	opts.progress = t->progress;
 	if ((err = kl_repo_config_int(&opts.profile_ms, s->repo, "klineage.profileMs", 0)) < 0 ||
 	    (err = kl_repo_config_int(&most, s->repo, "klineage.bundleJobs", DEFAULT_JOBS)) < 0 ||
-	    (err = kl_fs_share(&path, "templates/mechanisms.yaml")) < 0 ||
-	    (err = kl_mechanisms_load(&t->mechanisms, path)) < 0)
+	    (err = open_mechanisms(t)) < 0)
 		return err;
-	t->have_mechanisms = true;
 	if ((err = kl_gate_open(&t->gate, s->repo, &opts)) < 0)
 		return err;
 	if (most < 1 || most > MOST_JOBS)
@@ -89,8 +129,14 @@ static int tools_open(struct tools *t, struct kl_sequencer *s, const struct opti
 	s->judge = judge;
 	s->send = send_away;
 	s->collected = collected;
+	s->judge_anew = kl_gate_is_remote(t->gate) ? NULL : judge_anew;
 	s->most_jobs = (size_t)most;
+	s->model.open = open_chat;
+	s->model.rederive = kl_rederive_next;
+	s->model.audit = kl_trait_audit;
 	s->payload = t;
+	t->model.progress = t->progress;
+	t->model.pause_ms = pause_of(t, opts.profile_ms);
 	s->jail = kl_gate_jail(t->gate);
 	s->mechanisms = &t->mechanisms;
 	s->progress = t->progress;
@@ -129,6 +175,28 @@ static void warn_if_dirty(const struct kl_surface *committed, struct kl_repo *r)
 			"the walk begins at HEAD without them\n", *committed->dir ? committed->dir : ".");
 }
 
+/* nothing is begun, nothing is sent */
+static int estimate(struct tools *t, const struct options *o, const struct kl_surface *expert)
+{
+	struct kl_estimate_of of = {
+		.repo = t->model.repo, .expert = expert, .mechanisms = &t->mechanisms,
+		.rewriters = o->rewriters, .rederive = o->rederive,
+		.step_limit = o->steps, .rejection_limit = o->rejections,
+	};
+	struct kl_estimate e;
+	struct kl_chat *chat;
+	int err;
+
+	if (!t->model.who)
+		return kl_error(KL_EUSAGE, "a walk without a model costs nothing: --estimate is for "
+				"--rewriter chat or exec, or --rederive");
+	if ((err = open_mechanisms(t)) < 0 || (err = kl_estimate_assume(&e, &of)) < 0 ||
+	    (err = kl_deopt_model_look(&chat, &t->model, expert->contract->workload)) < 0)
+		return err;
+	kl_estimate_walk(&e, chat);
+	return kl_deopt_say_estimate(&e, chat, expert->contract->workload, o->json);
+}
+
 static int start(struct kl_sequencer *s, struct tools *t, struct options *o, const char *workload)
 {
 	KL_AUTO(kl_freep) char *dir = NULL;
@@ -149,6 +217,11 @@ static int start(struct kl_sequencer *s, struct tools *t, struct options *o, con
 	    (err = kl_select_dir(&dir, s->repo, &tree, workload)) < 0 ||
 	    (err = kl_surface_from_tree(&expert, s->repo, &tree, dir)) < 0)
 		return err;
+	t->model.begins = true;
+	if ((err = kl_deopt_model_choose(&t->model, &o->rederive, o->rewriters)) < 0)
+		return err;
+	if (o->estimate)
+		return estimate(t, o, expert);
 	if (!o->expert)
 		warn_if_dirty(expert, s->repo);
 	if ((err = tools_open(t, s, o)) < 0)
@@ -159,6 +232,7 @@ static int start(struct kl_sequencer *s, struct tools *t, struct options *o, con
 	opts.platform = platform.id;
 	opts.rewriters = o->rewriters;
 	opts.runner = o->runner;
+	opts.rederive = o->rederive;
 	opts.step_limit = o->steps;
 	opts.rejection_limit = o->rejections;
 	return kl_sequencer_start(s, &opts);
@@ -178,10 +252,20 @@ static int same_platform(const struct kl_sequencer *s, const struct tools *t)
 			began, here);
 }
 
+static int resume_model(struct kl_sequencer *s, struct tools *t)
+{
+	const char *who = kl_model_name(s);
+
+	t->model.who = who ? kl_strdup(who) : NULL;
+	return kl_deopt_model_resume(&t->model);
+}
+
 static int go_on(struct kl_sequencer *s, struct tools *t, struct options *o)
 {
 	int err = kl_sequencer_resume(s);
 
+	if (!err)
+		err = resume_model(s, t);
 	if (!err && !o->runner && *kl_walk_str(&s->op.walk, "runner"))
 		o->runner = kl_walk_str(&s->op.walk, "runner");
 	if (!err && o->quit)
@@ -197,126 +281,7 @@ static int go_on(struct kl_sequencer *s, struct tools *t, struct options *o)
 	return err;
 }
 
-/* what a walk that awaits results waits for, and what to do about it */
-static void print_awaiting(const json_t *what, const char *indent)
-{
-	printf("%srun there  %s\n%s           on %s\n%sand then   git klineage gate --import <results> && "
-	       "git klineage deopt --continue\n", indent, kl_json_str_or(what, "command", "?"), indent,
-	       kl_json_str_or(what, "file", "?"), indent);
-}
-
-static void print_candidates(const json_t *what)
-{
-	size_t i;
-	json_t *c;
-
-	printf("  awaits    the results of %lld job%s\n", (long long)kl_json_int_or(what, "jobs", 0),
-	       kl_json_int_or(what, "jobs", 0) == 1 ? "" : "s");
-	json_array_foreach(json_object_get(what, "candidates"), i, c)
-		printf("    %.12s  %s%s%s%s\n", kl_json_str_or(c, "surface", "?"),
-		       kl_json_str_or(c, "action", "?"), *kl_json_str_or(c, "locus", "") ? " in " : "",
-		       kl_json_str_or(c, "locus", ""),
-		       kl_json_bool_or(c, "alternative", false) ? ", if another is rejected" : "");
-	print_awaiting(what, "  ");
-}
-
-static int print_status(struct kl_sequencer *s, bool json)
-{
-	const struct kl_walk *w;
-	const json_t *pending;
-	int err = kl_opstate_load(&s->op, s->repo);
-
-	if (err == KL_ENOTFOUND && !json) {
-		puts("no operation in progress");
-		return 0;
-	}
-	if (err < 0)
-		return err;
-	w = &s->op.walk;
-	pending = kl_walk_pending(w);
-	if (json) {
-		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-
-		kl_json_canonical(&b, w->state);
-		puts(b.ptr);
-		return 0;
-	}
-	printf("deopt of %s, expert %.7s: %zu step%s accepted, %zu rejected\n", kl_walk_str(w, "workload"),
-	       kl_walk_str(w, "expert"), json_array_size(kl_walk_steps(w)),
-	       json_array_size(kl_walk_steps(w)) == 1 ? "" : "s", json_array_size(kl_walk_rejections(w)));
-	printf("  phase     %s\n", kl_walk_str(w, "phase"));
-	if (pending)
-		printf("  proposal  %s in %s (%s)\n", kl_json_str_or(pending, "action", "?"),
-		       kl_json_str_or(pending, "locus", "?"), kl_json_str_or(pending, "rewriter", "?"));
-	printf("  rewriters %s\n  state     %.12s\n", kl_walk_str(w, "rewriters"), kl_walk_tip(w));
-	if (kl_walk_awaited(w))
-		print_candidates(kl_walk_awaited(w));
-	return 0;
-}
-
 /* --- the end ------------------------------------------------------------------- */
-
-static void print_json(const struct kl_outcome *out)
-{
-	KL_AUTO(json_decrefp) json_t *j = json_object();
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-
-	kl_json_set_str(j, "schema", "klineage.deopt/1");
-	kl_json_set_str(j, "workload", out->workload);
-	kl_json_set_str(j, "name", out->name);
-	kl_json_set_bool(j, "waiting", out->waiting);
-	kl_json_set_str(j, "edit_dir", out->edit_dir);
-	if (out->awaiting)
-		json_object_set(j, "awaiting", out->awaiting);
-	kl_json_set_str(j, "lineage", *out->lineage ? out->lineage : NULL);
-	kl_json_set_str(j, "walk", *out->walk ? out->walk : NULL);
-	kl_json_set_str(j, "rejected", *out->rejected ? out->rejected : NULL);
-	kl_json_set_str(j, "termination", *out->termination ? out->termination : NULL);
-	kl_json_set_int(j, "steps", (int64_t)out->steps);
-	kl_json_set_int(j, "rejections", (int64_t)out->rejections);
-	kl_json_canonical(&b, j);
-	puts(b.ptr);
-}
-
-static const char *meaning(const char *termination)
-{
-	if (!strcmp(termination, "complete"))
-		return "no rewriter had anything more to remove";
-	if (!strcmp(termination, "step-limit"))
-		return "ended at the limit of steps; K_0 may not be naive";
-	if (!strcmp(termination, "rejection-limit"))
-		return "ended at the limit of rejections in a row; K_0 may not be naive";
-	return "ended on request";
-}
-
-static void print_outcome(const struct kl_outcome *out)
-{
-	if (out->awaiting) {
-		printf("%s: %s, %zu step%s so far; %lld job%s to be judged elsewhere.\n", out->workload,
-		       out->still ? "still waiting, none of these results is here" : "waiting for results",
-		       out->steps, out->steps == 1 ? "" : "s",
-		       (long long)kl_json_int_or(out->awaiting, "jobs", 0),
-		       kl_json_int_or(out->awaiting, "jobs", 0) == 1 ? "" : "s");
-		print_awaiting(out->awaiting, "  ");
-		return;
-	}
-	if (out->waiting) {
-		printf("%s: stopped for an edit, %zu step%s so far.\n"
-		       "  make the kernel simpler in  %s\n"
-		       "  then                        git klineage deopt --continue"
-		       " --action <word> -m <why>\n"
-		       "  or end here                 git klineage deopt --quit\n",
-		       out->workload, out->steps, out->steps == 1 ? "" : "s", out->edit_dir);
-		return;
-	}
-	printf("%s: %zu step%s accepted, %zu rejected; %s.\n"
-	       "  lineage   %s\n  walk      %s\n", out->workload, out->steps,
-	       out->steps == 1 ? "" : "s", out->rejections, meaning(out->termination),
-	       out->lineage + strlen("refs/heads/"), out->walk + strlen("refs/heads/"));
-	if (*out->rejected)
-		printf("  rejected  %s\n", out->rejected);
-	printf("  read it   git klineage log %s/%s\n", out->workload, out->name);
-}
 
 static int run(struct kl_sequencer *s, struct tools *t, const struct options *o)
 {
@@ -325,12 +290,32 @@ static int run(struct kl_sequencer *s, struct tools *t, const struct options *o)
 
 	kl_progress_free(kl_steal(&t->progress));
 	s->progress = NULL;
-	if (!err && o->json)
-		print_json(&out);
-	else if (!err)
-		print_outcome(&out);
+	if (!err && !out.waiting)
+		err = kl_deopt_model_forget(s->repo);
+	if (!err)
+		kl_deopt_say_outcome(&out, o->json);
 	kl_outcome_release(&out);
 	return err;
+}
+
+static int print_status(struct kl_sequencer *s, struct tools *t, bool json)
+{
+	int err = kl_opstate_load(&s->op, s->repo);
+
+	if (err == KL_ENOTFOUND && !json) {
+		puts("no operation in progress");
+		return 0;
+	}
+	if (err < 0 || (err = resume_model(s, t)) < 0)
+		return err;
+	return kl_deopt_say_status(&s->op.walk, &t->model, json);
+}
+
+static int abort_it(struct kl_sequencer *s)
+{
+	int err = kl_sequencer_abort(s);
+
+	return err < 0 ? err : kl_deopt_model_forget(s->repo);
 }
 
 static int check_options(const struct options *o, int argc)
@@ -342,8 +327,10 @@ static int check_options(const struct options *o, int argc)
 				    "one of --continue, --skip, --quit, --abort, --status, and alone");
 	if (argc > 1)
 		return kl_opt_usage(synopsis, "one workload at a time");
-	if (modes && (o->expert || o->name || o->rewriters))
+	if (modes && (o->expert || o->name || o->rewriters || o->rederive || o->no_rederive || o->estimate))
 		return kl_opt_usage(synopsis, "the operation in progress has its expert, name and rewriters");
+	if (o->rederive && o->no_rederive)
+		return kl_opt_usage(synopsis, "--rederive or --no-rederive?");
 	return 0;
 }
 
@@ -358,7 +345,17 @@ int cmd_deopt(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_STR('\0', "name", &o.name, "<name>",
 			   "name of the lineage (default: platform and expert)"),
 		KL_OPT_STR('\0', "rewriter", &o.rewriters, "<list>",
-			   "history, passes[:<dir>], patches:<dir>, stepwise (default: history,passes)"),
+			   "history, passes[:<dir>], patches:<dir>, exec, chat, stepwise "
+			   "(default: history,passes)"),
+		KL_OPT_STR('\0', "rederive", &o.rederive, "<model>",
+			   "chat or exec derives steps anew (default: the one that proposes)"),
+		KL_OPT_BOOL('\0', "no-rederive", &o.no_rederive, "no step is derived anew"),
+		KL_OPT_STR('\0', "exec", &o.exec, "<command>", "of exec: reads a request, writes a reply"),
+		KL_OPT_STR('\0', "model", &o.model, "<name>",
+			   "of chat and exec (default: klineage.chat.model)"),
+		KL_OPT_STR('\0', "budget", &o.budget, "<usd>",
+			   "what the workload's walks may cost in all (default: klineage.budget.induce)"),
+		KL_OPT_BOOL('\0', "estimate", &o.estimate, "say what a walk is likely to cost, send nothing"),
 		KL_OPT_INT('\0', "steps", &o.steps, "<n>", "end after this many accepted steps"),
 		KL_OPT_INT('\0', "rejections", &o.rejections, "<n>",
 			   "end after this many rejections in a row"),
@@ -388,12 +385,17 @@ int cmd_deopt(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return err > 0 ? 0 : err;
 	if ((err = check_options(&o, argc)) < 0)
 		return err;
-	s.repo = ctx->repo;
+	s.repo = t.model.repo = ctx->repo;
+	t.model.exec = o.exec;
+	t.model.model = o.model;
+	t.model.budget = o.budget;
+	if (o.no_rederive)
+		o.rederive = "none";
 	if (o.status)
-		return print_status(&s, o.json);
+		return print_status(&s, &t, o.json);
 	if (o.abort)
-		return kl_sequencer_abort(&s);
+		return abort_it(&s);
 	err = o.go_on || o.skip || o.quit ? go_on(&s, &t, &o) :
 					    start(&s, &t, &o, argc ? argv[0] : NULL);
-	return err < 0 ? err : run(&s, &t, &o);
+	return err < 0 || o.estimate ? err : run(&s, &t, &o);
 }

@@ -1,12 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/fault/sweep.sh <fault build directory> [<stride>] - stop `deopt` at every durable step, by SIGKILL and by a
+# tests/fault/sweep.sh <fault build directory> [<stride> [model]] - stop `deopt` at every durable step, by SIGKILL and by a
 # failure, and see that nothing is lost: git fsck is clean, refs are all-old or all-new, --continue ends in the same
 # trees as an undisturbed run, --abort restores every ref. Verdicts come from a cache that one undisturbed run primed.
+# With `model` every step is derived anew by a command: then no reply that is stored is asked for again, and the ledger
+# never has more than what was asked for.
 set -u
 build=$(cd "$1" && pwd)
 stride=${2:-1}
+with=${3:-} model=
 . "$(cd "$(dirname "$0")" && pwd)/../t/scale.sh"
+. "$(cd "$(dirname "$0")" && pwd)/../t/answers.sh"
 PATH=$build:$PATH
 export PATH
 top=$(mktemp -d "${TMPDIR:-/tmp}/klineage-sweep-XXXXXX")
@@ -26,17 +30,22 @@ die () {
 }
 
 deopt () {
-	git klineage deopt --rewriter history -q "$@" >"$top/out" 2>"$top/err"
+	if test "$with" = model; then
+		git klineage deopt --rewriter history --rederive exec --exec "$model" -q "$@" >"$top/out" 2>"$top/err"
+	else
+		git klineage deopt --rewriter history -q "$@" >"$top/out" 2>"$top/err"
+	fi
 }
 
+# what was bought stays, whatever becomes of the walk
 refs () {
-	git for-each-ref --format='%(refname) %(objectname)' | grep -v ' refs/klineage/tmp/'
+	git for-each-ref --format='%(refname) %(objectname)' | grep -vE '^refs/klineage/(tmp|chat|ledger)/'
 }
 
 # what must be the same however the walk went: trees of walk and lineage, rejected surfaces, event count
 result () {
 	for r in $(git for-each-ref --format='%(refname)' refs/heads/klineage refs/klineage/rejected); do
-		echo "$r $(git log --format=%T "$r" | tr '\n' ' ')"
+		echo "$r $(git log --topo-order --format=%T "$r" | tr '\n' ' ')"
 	done
 	git notes --ref=klineage/gate list | while read -r blob _; do git cat-file blob "$blob"; done |
 		grep -c '"kind":"gate"'
@@ -56,6 +65,14 @@ old_or_new () {
 	fi
 }
 
+# every reply that is stored was asked for once; only what came and was not stored yet is asked for again
+bought () {
+	case $1 in *"(chat-answered)"*|*"(chat-objects)"*|*"(ledger-"*|*"(txn-"*) lost=1 ;; *) lost=0 ;; esac
+	stored=$(git for-each-ref --format='%(refname)' refs/klineage/chat | while read -r r; do git rev-list "$r"; done | wc -l)
+	asked=$(wc -l <"$ANSWERS/log")
+	test "$asked" -le $((stored + lost)) || die "$1: $asked requests for $stored replies"
+}
+
 no_locks () {
 	test -z "$(find .git -name '*.lock' -not -path '*/klineage/*')" ||
 		die "$1: $(find .git -name '*.lock' -not -path '*/klineage/*')"
@@ -64,12 +81,22 @@ no_locks () {
 # --- the undisturbed run, which primes the cache -------------------------------------------------------------
 
 make_repo "$top/prime"
+if test "$with" = model; then
+	answers "$top/answers"
+	for n in 0 1 2; do git show "main~$n:k/scale.c" >"$top/K.$n"; done
+	answer forward-1.0 vectorize "$top/K.1"
+	answer forward-1.1 vectorize "$top/K.0"
+	answer forward-2.0 registers "$top/K.2"
+	git config klineage.chat.metered true && git config klineage.chat.model m &&
+		git config klineage.chat.price 'input=3 output=15'
+fi
 old=$(refs)
 deopt --name x || die "the undisturbed run fails"
 sound prime
 want=$(result)
 echo "$want" | grep -q '^refs/heads/klineage/lineage/scale/x ' || die "no lineage: $want"
 make_repo "$top/base" >/dev/null
+git config --file "$top/prime/.git/config" --get-regexp '^klineage\.chat\.' | while read -r k v; do git config "$k" "$v"; done
 cp -R "$top/prime/.git/klineage" "$top/base/.git/klineage"
 cd "$top/base" || exit 1
 old=$(refs)
@@ -90,9 +117,11 @@ for mode in kill fail; do
 		at="$n:$mode ($(sed -n "${n}s/^[0-9]* *//p" "$top/points"))"
 		for then in continue abort; do
 			rm -rf "$top/run" && cp -R "$top/base" "$top/run" && cd "$top/run" || exit 1
+			test -z "$with" || : >"$ANSWERS/log"
 			KLINEAGE_FAULT=$n:$mode deopt --name x
 			rc=$?
-			case $mode$rc in kill137|fail128) ;; *)
+			# what was paid for is stored at the second try, too
+			case $mode$rc$with in kill137*|fail128*|fail0model) ;; *)
 				die "$at: ended with $rc, the fault was not felt" ;; esac
 			sound "$at"
 			if [ "$then" = continue ]; then
@@ -103,6 +132,7 @@ for mode in kill fail; do
 					deopt --name x || die "$at: a new start fails"
 				fi
 				old_or_new "$at, then --continue"
+				test -z "$with" || bought "$at, then --continue"
 				test "$(result)" = "$want" || die "$at: --continue ends elsewhere"
 			else
 				if git rev-parse -q --verify refs/klineage/op/main >/dev/null; then
@@ -119,4 +149,4 @@ for mode in kill fail; do
 		n=$((n + stride))
 	done
 done
-echo "sweep: $points fault points, $tried runs, nothing lost"
+echo "sweep${with:+ with a model}: $points fault points, $tried runs, nothing lost"

@@ -13,4 +13,8 @@ test_expect_success FAULT 'every ninth point, killed and failed, continued and a
 	sh "$KLINEAGE_TOP/tests/fault/sweep.sh" "$KLINEAGE_TOP/build-fault" 9
 '
 
+test_expect_success FAULT 'with a model: some points of a walk whose steps are derived anew' '
+	sh "$KLINEAGE_TOP/tests/fault/sweep.sh" "$KLINEAGE_TOP/build-fault" 29 model
+'
+
 test_done

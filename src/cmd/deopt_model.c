@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/deopt_model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "chat/money.h"
+#include "rewrite/rewriter.h"
+
+#define MAX_KEPT ((size_t)64 << 10)
+
+void kl_deopt_model_release(struct kl_deopt_model *m)
+{
+	kl_chat_free(m->chat);
+	json_decref(m->kept);
+	free(m->who);
+	m->chat = NULL;
+	m->kept = NULL;
+	m->who = NULL;
+}
+
+static char *kept_path(const struct kl_repo *repo)
+{
+	return kl_fs_join(kl_repo_git_dir(repo), "klineage/op.model");
+}
+
+/* --- who -------------------------------------------------------------------- */
+
+static int parse_rederive(const char **who, const char *word, const char *from)
+{
+	*who = NULL;
+	if (!word || !strcmp(word, "none"))
+		return 0;
+	if (strcmp(word, "chat") && strcmp(word, "exec"))
+		return kl_error(KL_EUSAGE, "%s takes chat, exec or none, not '%s'", from, word);
+	*who = word;
+	return 0;
+}
+
+static int check_said(const struct kl_deopt_model *m)
+{
+	if (!m->who && (m->exec || m->model || m->budget))
+		return kl_error(KL_EUSAGE, "%s is for a walk with a model: --rewriter chat or exec, "
+				"or --rederive", m->exec ? "--exec" : m->model ? "--model" : "--budget");
+	if (m->exec && strcmp(m->who, "exec"))
+		return kl_error(KL_EUSAGE, "--exec is the command of the rewriter 'exec', and this "
+				"walk's model is '%s'", m->who);
+	return 0;
+}
+
+int kl_deopt_model_choose(struct kl_deopt_model *m, const char **rederive, const char *rewriters)
+{
+	const char *proposes = kl_rewriters_talk(rewriters), *config, *derives;
+	int err;
+
+	config = *rederive ? NULL : kl_repo_config(m->repo, "klineage.rederive");
+	if (*rederive)
+		err = parse_rederive(&derives, *rederive, "--rederive");
+	else if (config)
+		err = parse_rederive(&derives, config, "config klineage.rederive");
+	else
+		err = parse_rederive(&derives, proposes, "");
+	if (err < 0)
+		return err;
+	if (proposes && derives && strcmp(proposes, derives))
+		return kl_error(KL_EUSAGE, "one model a walk: '%s' proposes, so '%s' cannot derive anew",
+				proposes, derives);
+	*rederive = derives;
+	m->who = proposes || derives ? kl_strdup(proposes ? proposes : derives) : NULL;
+	return check_said(m);
+}
+
+/* --- what was said ------------------------------------------------------------ */
+
+static int load(json_t **out, struct kl_repo *repo)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *path = kept_path(repo);
+	int err = kl_fs_read(&text, path, MAX_KEPT);
+
+	if (err == KL_ENOTFOUND) {
+		kl_error_clear();
+		*out = json_object();
+		return 0;
+	}
+	if (!err)
+		err = kl_json_parse(out, text.ptr, text.len);
+	return err < 0 ? kl_error_in(err, "'%s'", path) : 0;
+}
+
+static int keep(const struct kl_deopt_model *m)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *path = kept_path(m->repo);
+	int err;
+
+	if (!json_object_size(m->kept))
+		return kl_fs_remove(path);
+	kl_json_pretty(&text, m->kept);
+	if ((err = kl_fs_mkdir_of(path)) < 0)
+		return err;
+	return kl_fs_write(path, text.ptr, text.len);
+}
+
+/* what is said now stands over what was said before */
+static void say(struct kl_deopt_model *m)
+{
+	if (m->exec)
+		kl_json_set_str(m->kept, "exec", m->exec);
+	if (m->model)
+		kl_json_set_str(m->kept, "model", m->model);
+	if (m->budget)
+		kl_json_set_str(m->kept, "budget", m->budget);
+}
+
+int kl_deopt_model_resume(struct kl_deopt_model *m)
+{
+	int err = check_said(m);
+
+	if (!err && !m->kept)
+		err = load(&m->kept, m->repo);
+	return err;
+}
+
+int kl_deopt_model_forget(struct kl_repo *repo)
+{
+	KL_AUTO(kl_freep) char *path = kept_path(repo);
+
+	return kl_fs_remove(path);
+}
+
+/* --- opening ------------------------------------------------------------------ */
+
+static int open_it(struct kl_deopt_model *m, struct kl_chat_opts *o)
+{
+	const char *budget = kl_json_str_or(m->kept, "budget", "");
+	int64_t cap;
+
+	if (*budget && !kl_money_parse(&cap, budget))
+		return kl_error(KL_EUSAGE, "--budget takes US dollars, like 2.50, not '%s'", budget);
+	o->cap = *budget ? &cap : NULL;
+	return kl_chat_open(&m->chat, m->repo, o);
+}
+
+int kl_deopt_model_look(struct kl_chat **out, struct kl_deopt_model *m, const char *workload)
+{
+	struct kl_chat_opts o = {
+		.workload = workload, .budget = KL_BUDGET_INDUCE, .pause_ms = m->pause_ms,
+		.progress = m->progress,
+	};
+	int err;
+
+	if (!m->kept)
+		m->kept = json_object();
+	say(m);
+	o.command = kl_json_str_or(m->kept, "exec", NULL);
+	o.model = kl_json_str_or(m->kept, "model", NULL);
+	if (m->who && !strcmp(m->who, "exec"))
+		o.provider = "exec";
+	if (!m->chat && (err = open_it(m, &o)) < 0)
+		return err;
+	*out = m->chat;
+	return 0;
+}
+
+int kl_deopt_model_open(struct kl_chat **out, struct kl_deopt_model *m, const char *workload)
+{
+	int err = kl_deopt_model_look(out, m, workload);
+
+	if (err < 0)
+		return err;
+	return m->begins || m->exec || m->model || m->budget ? keep(m) : 0;
+}

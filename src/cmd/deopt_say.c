@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/deopt_say.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "chat/money.h"
+
+/* --- where it is ------------------------------------------------------------------ */
+
+/* what a walk that awaits results waits for, and what to do about it */
+static void print_awaiting(const json_t *what, const char *indent)
+{
+	printf("%srun there  %s\n%s           on %s\n%sand then   git klineage gate --import <results> && "
+	       "git klineage deopt --continue\n", indent, kl_json_str_or(what, "command", "?"), indent,
+	       kl_json_str_or(what, "file", "?"), indent);
+}
+
+static void print_candidates(const json_t *what)
+{
+	size_t i;
+	json_t *c;
+
+	printf("  awaits    the results of %lld job%s\n", (long long)kl_json_int_or(what, "jobs", 0),
+	       kl_json_int_or(what, "jobs", 0) == 1 ? "" : "s");
+	json_array_foreach(json_object_get(what, "candidates"), i, c)
+		printf("    %.12s  %s%s%s%s\n", kl_json_str_or(c, "surface", "?"),
+		       kl_json_str_or(c, "action", "?"), *kl_json_str_or(c, "locus", "") ? " in " : "",
+		       kl_json_str_or(c, "locus", ""),
+		       kl_json_bool_or(c, "alternative", false) ? ", if another is rejected" : "");
+	print_awaiting(what, "  ");
+}
+
+/* the attempt at hand to derive the last step anew */
+static void print_derivation(const struct kl_walk *w)
+{
+	const json_t *step = kl_walk_step(w);
+
+	printf("  derives   %s in %s anew, step %zu, attempt %zu\n",
+	       *kl_json_str_or(step, "mechanism", "") ? kl_json_str_or(step, "mechanism", "") :
+							kl_json_str_or(step, "action", "?"),
+	       kl_json_str_or(step, "locus", "?"), json_array_size(kl_walk_steps(w)),
+	       json_array_size(json_object_get(step, "attempts")) + 1);
+}
+
+/* what this workload's walks have cost, and may; false where that cannot be said here */
+static bool money(int64_t *spent, int64_t *cap, const struct kl_walk *w, struct kl_deopt_model *m)
+{
+	struct kl_chat *chat;
+	bool ok = m->who && !kl_deopt_model_look(&chat, m, kl_walk_str(w, "workload")) &&
+		  !kl_chat_money(spent, cap, chat);
+
+	kl_error_clear();
+	return ok;
+}
+
+static void print_status_json(const struct kl_walk *w, struct kl_deopt_model *m)
+{
+	KL_AUTO(json_decrefp) json_t *j = json_deep_copy(w->state);
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	int64_t spent, cap;
+
+	if (money(&spent, &cap, w, m)) {
+		json_t *is = json_object();
+
+		kl_json_set_int(is, "spent", spent);
+		kl_json_set_int(is, "cap", cap);
+		kl_json_set(j, "money", is);
+	}
+	kl_json_canonical(&b, j);
+	puts(b.ptr);
+}
+
+static void print_money(int64_t spent, int64_t cap)
+{
+	char a[KL_MONEY_TEXT], b[KL_MONEY_TEXT];
+
+	kl_money_text(a, spent);
+	kl_money_text(b, cap);
+	printf("  spent     %s of %s\n", a, b);
+}
+
+int kl_deopt_say_status(const struct kl_walk *w, struct kl_deopt_model *m, bool json)
+{
+	const json_t *pending = kl_walk_pending(w);
+	const char *phase = kl_walk_str(w, "phase");
+	int64_t spent, cap;
+
+	if (json) {
+		print_status_json(w, m);
+		return 0;
+	}
+	printf("deopt of %s, expert %.7s: %zu step%s accepted, %zu rejected\n", kl_walk_str(w, "workload"),
+	       kl_walk_str(w, "expert"), json_array_size(kl_walk_steps(w)),
+	       json_array_size(kl_walk_steps(w)) == 1 ? "" : "s", json_array_size(kl_walk_rejections(w)));
+	printf("  phase     %s\n", phase);
+	if (!strcmp(phase, "derive") || !strcmp(phase, "judge-derived"))
+		print_derivation(w);
+	else if (pending)
+		printf("  proposal  %s in %s (%s)\n", kl_json_str_or(pending, "action", "?"),
+		       kl_json_str_or(pending, "locus", "?"), kl_json_str_or(pending, "rewriter", "?"));
+	printf("  rewriters %s\n", kl_walk_str(w, "rewriters"));
+	if (m->who)
+		printf("  model     %s%s\n", m->who,
+		       *kl_walk_str(w, "rederive_off") ? ", its budget is used up" : "");
+	if (money(&spent, &cap, w, m))
+		print_money(spent, cap);
+	printf("  state     %.12s\n", kl_walk_tip(w));
+	if (kl_walk_awaited(w))
+		print_candidates(kl_walk_awaited(w));
+	return 0;
+}
+
+/* --- the end ------------------------------------------------------------------- */
+
+static void print_json(const struct kl_outcome *out)
+{
+	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	kl_json_set_str(j, "schema", "klineage.deopt/1");
+	kl_json_set_str(j, "workload", out->workload);
+	kl_json_set_str(j, "name", out->name);
+	kl_json_set_bool(j, "waiting", out->waiting);
+	kl_json_set_str(j, "edit_dir", out->edit_dir);
+	if (out->awaiting)
+		json_object_set(j, "awaiting", out->awaiting);
+	kl_json_set_str(j, "lineage", *out->lineage ? out->lineage : NULL);
+	kl_json_set_str(j, "walk", *out->walk ? out->walk : NULL);
+	kl_json_set_str(j, "rejected", *out->rejected ? out->rejected : NULL);
+	kl_json_set_str(j, "termination", *out->termination ? out->termination : NULL);
+	kl_json_set_int(j, "steps", (int64_t)out->steps);
+	kl_json_set_int(j, "rejections", (int64_t)out->rejections);
+	kl_json_set_int(j, "rederived", (int64_t)out->rederived);
+	kl_json_canonical(&b, j);
+	puts(b.ptr);
+}
+
+static const char *meaning(const char *termination)
+{
+	if (!strcmp(termination, "complete"))
+		return "no rewriter had anything more to remove";
+	if (!strcmp(termination, "step-limit"))
+		return "ended at the limit of steps; K_0 may not be naive";
+	if (!strcmp(termination, "rejection-limit"))
+		return "ended at the limit of rejections; K_0 may not be naive";
+	if (!strcmp(termination, "budget"))
+		return "ended at the budget; K_0 may not be naive";
+	return "ended on request";
+}
+
+static void print_outcome(const struct kl_outcome *out)
+{
+	KL_AUTO(kl_freep) char *anew = NULL;
+
+	if (out->awaiting) {
+		printf("%s: %s, %zu step%s so far; %lld job%s to be judged elsewhere.\n", out->workload,
+		       out->still ? "still waiting, none of these results is here" : "waiting for results",
+		       out->steps, out->steps == 1 ? "" : "s",
+		       (long long)kl_json_int_or(out->awaiting, "jobs", 0),
+		       kl_json_int_or(out->awaiting, "jobs", 0) == 1 ? "" : "s");
+		print_awaiting(out->awaiting, "  ");
+		return;
+	}
+	if (out->waiting) {
+		printf("%s: stopped for an edit, %zu step%s so far.\n"
+		       "  make the kernel simpler in  %s\n"
+		       "  then                        git klineage deopt --continue"
+		       " --action <word> -m <why>\n"
+		       "  or end here                 git klineage deopt --quit\n",
+		       out->workload, out->steps, out->steps == 1 ? "" : "s", out->edit_dir);
+		return;
+	}
+	if (out->rederived)
+		anew = kl_asprintf(" (%zu re-derived)", out->rederived);
+	printf("%s: %zu step%s accepted%s, %zu rejected; %s.\n"
+	       "  lineage   %s\n  walk      %s\n", out->workload, out->steps,
+	       out->steps == 1 ? "" : "s", anew ? anew : "", out->rejections, meaning(out->termination),
+	       out->lineage + strlen("refs/heads/"), out->walk + strlen("refs/heads/"));
+	if (*out->rejected)
+		printf("  rejected  %s\n", out->rejected);
+	printf("  read it   git klineage log %s/%s\n", out->workload, out->name);
+}
+
+void kl_deopt_say_outcome(const struct kl_outcome *out, bool json)
+{
+	if (json)
+		print_json(out);
+	else
+		print_outcome(out);
+}
+
+/* --- what it will cost ------------------------------------------------------------ */
+
+static json_t *ends(const int64_t v[2])
+{
+	json_t *j = json_array();
+
+	json_array_append_new(j, json_integer(v[0]));
+	json_array_append_new(j, json_integer(v[1]));
+	return j;
+}
+
+static void print_estimate_json(const struct kl_estimate *e, int64_t spent, int64_t cap, const char *workload)
+{
+	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	kl_json_set_str(j, "schema", "klineage.estimate/1");
+	kl_json_set_str(j, "workload", workload);
+	kl_json_set(j, "nano", ends(e->nano));
+	kl_json_set(j, "requests", ends(e->requests));
+	kl_json_set(j, "steps", ends(e->steps));
+	kl_json_set(j, "rejections", ends(e->rejections));
+	kl_json_set(j, "attempts", ends(e->attempts));
+	kl_json_set(j, "reply_tokens", ends(e->reply_tokens));
+	kl_json_set_int(j, "state_bytes", e->state_bytes);
+	kl_json_set_int(j, "spent", spent);
+	kl_json_set_int(j, "cap", cap);
+	kl_json_canonical(&b, j);
+	puts(b.ptr);
+}
+
+static void print_ends(const char *label, const int64_t v[2], const char *what)
+{
+	if (v[0] == v[1])
+		printf("  %-10s %lld %s\n", label, (long long)v[0], what);
+	else
+		printf("  %-10s %lld to %lld %s\n", label, (long long)v[0], (long long)v[1], what);
+}
+
+static void print_estimate(const struct kl_estimate *e, int64_t spent, int64_t cap, const char *workload)
+{
+	char least[KL_MONEY_TEXT], most[KL_MONEY_TEXT];
+
+	kl_money_text(least, e->nano[0]);
+	kl_money_text(most, e->nano[1]);
+	if (e->nano[1])
+		printf("%s: a walk is likely to cost %s to %s; nothing was sent.\n", workload, least, most);
+	else
+		printf("%s: the model is not metered, the ledger counts nothing; nothing was sent.\n",
+		       workload);
+	puts("assumed:");
+	print_ends("steps", e->steps, "accepted");
+	if (e->proposes)
+		print_ends("rejected", e->rejections, "of the model's proposals");
+	if (e->derives)
+		print_ends("attempts", e->attempts, "to derive a step anew");
+	printf("  %-10s %lld bytes of source in each request\n", "state", (long long)e->state_bytes);
+	if (e->proposes)
+		printf("  %-10s %lld bytes to ask for a step\n", "prompts", (long long)e->prompt_bytes[0]);
+	if (e->derives)
+		printf("  %-10s %lld bytes to ask for it anew\n", "prompts", (long long)e->prompt_bytes[1]);
+	print_ends("reply", e->reply_tokens, "tokens");
+	print_ends("requests", e->requests, "in all, each with what was said before it");
+	puts("at least: five bytes a token, most of a request read from the provider's cache;\n"
+	     "at most: three bytes a token, nothing read from it; what is reserved for one request is more");
+	kl_money_text(least, spent);
+	kl_money_text(most, cap);
+	printf("spent so far: %s of the %s at which the walks of this workload end\n", least, most);
+}
+
+int kl_deopt_say_estimate(const struct kl_estimate *e, struct kl_chat *chat, const char *workload, bool json)
+{
+	int64_t spent, cap;
+	int err = kl_chat_money(&spent, &cap, chat);
+
+	if (err < 0)
+		return err;
+	if (json)
+		print_estimate_json(e, spent, cap, workload);
+	else
+		print_estimate(e, spent, cap, workload);
+	return 0;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_CMD_DEOPT_SAY_H
+#define KL_CMD_DEOPT_SAY_H
+
+#include "cmd/deopt_model.h"
+#include "lineage/estimate.h"
+#include "lineage/sequencer.h"
+
+/*
+ * deopt_say - what `deopt` prints: how a walk ended or why it stopped, where it is, what one
+ * will cost. For people, or as one line of JSON (docs/formats.md, "What verbs print").
+ */
+void kl_deopt_say_outcome(const struct kl_outcome *out, bool json);
+/** `m` is resumed; what is spent is said as far as it is known here. */
+int kl_deopt_say_status(const struct kl_walk *w, struct kl_deopt_model *m, bool json);
+int kl_deopt_say_estimate(const struct kl_estimate *e, struct kl_chat *chat, const char *workload, bool json);
+
+#endif
