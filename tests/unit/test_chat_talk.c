@@ -394,16 +394,15 @@ static void the_cache_lives_as_long_as_gating_takes(void **state)
 	struct kl_chat_opts o = { .workload = "w", .provider = "fake", .pause_ms = 239000 };
 
 	for (int i = 0; i < 2; i++) {
+		close_all(&f);
+		assert_ok(kl_repo_open_at(&f.r, f.dir));
 		assert_ok(kl_chat_open(&f.chat, f.r, &o));
 		assert_ok(kl_talk_open(&f.talk, f.chat, "n", i ? "slow" : "quick", sys, 2));
 		ask(&f, 0, "u");
-		close_all(&f);
-		assert_ok(kl_repo_open_at(&f.r, f.dir));
 		o.pause_ms = 241000;
 	}
 	assert_sh("\"5m\"", f.dir, "git show refs/klineage/chat/w/n/quick:meta.json | sed -n 's/.*\"cache\": \\(.*\\),/\\1/p'");
 	assert_sh("\"1h\"", f.dir, "git show refs/klineage/chat/w/n/slow:meta.json | sed -n 's/.*\"cache\": \\(.*\\),/\\1/p'");
-	close_all(&f);
 }
 
 /* --- several at once, and kills --------------------------------------------------- */
