@@ -12,12 +12,12 @@
 
 /*
  * There are enough blocks when every comparison is settled, which is one of two things. More of them
- * would not change its word: it lies wholly beyond one and a half times what may be called a difference
- * (1 %, or three times what the A/A ratio may be off), or wholly within what may be called one when the
- * time is up, as far as A/A narrows until then: with the root of the blocks. Or it is narrow: 0.25 %, or a
- * tenth of what it shows, with an A/A ratio to an eighth of the nearest comparison, but no less than a
- * third of the 1 %. Where nothing is compared there is no word to find, and the time alone is known well
- * enough to 5 %.
+ * would not change its word: it lies wholly beyond what may be called a difference (1 %, or three times
+ * what the A/A ratio may be off) and beyond one and a half times the 1 %, or wholly within what may be
+ * called one when the time is up, as far as A/A narrows until then: with the root of the blocks. Or it is
+ * narrow: 0.25 %, or a tenth of what it shows, with an A/A ratio to an eighth of the nearest comparison, but
+ * no less than a third of the 1 %. Where nothing is compared there is no word to find, and the time alone is
+ * known well enough to 5 %.
  */
 #define FAR 0.01
 #define BEYOND_DOUBT 1.5
@@ -171,9 +171,10 @@ static double reach_at_end(const struct kl_blocks *b, struct kl_interval aa, int
 /* Will the word stay what it is? */
 static bool beyond_doubt(const struct kl_blocks *b, struct kl_interval c, struct kl_interval aa, int64_t ms)
 {
-	double far = far_of(reach(aa)), end = far_of(reach_at_end(b, aa, ms));
+	double far = fmax(far_of(reach(aa)), BEYOND_DOUBT * far_of(0));
+	double end = far_of(reach_at_end(b, aa, ms));
 
-	if (c.lo > BEYOND_DOUBT * far || c.hi < -BEYOND_DOUBT * far)
+	if (c.lo > far || c.hi < -far)
 		return true;
 	return c.lo >= -end && c.hi <= end;
 }
