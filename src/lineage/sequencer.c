@@ -321,7 +321,7 @@ int kl_sequencer_ask(struct kl_sequencer *s)
 	if (p)
 		return propose(s, p);
 	if (!stop)
-		return end(s, "complete");
+		return end(s, s->rw.limited ? "rejection-limit" : "complete");
 	kl_walk_waiting(&s->op.walk);
 	return save(s, "waiting for an edit");
 }
