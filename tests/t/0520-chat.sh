@@ -15,7 +15,11 @@ put () {
 	at=$1 && shift &&
 	GIT_INDEX_FILE=$PWD/own && export GIT_INDEX_FILE && rm -f own &&
 	for f; do git update-index --add --cacheinfo "100644,$(git hash-object -w "$f"),${f#tree/}" || return 1; done &&
-	new=$(git commit-tree $(git rev-parse -q --verify "$at" | sed 's/^/-p /') -m x "$(git write-tree)") &&
+	if old=$(git rev-parse -q --verify "$at"); then
+		new=$(git commit-tree -p "$old" -m x "$(git write-tree)")
+	else
+		new=$(git commit-tree -m x "$(git write-tree)")
+	fi &&
 	unset GIT_INDEX_FILE && git update-ref "$at" "$new"
 }
 
