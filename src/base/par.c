@@ -42,11 +42,12 @@ static void *thread(void *p)
 	return NULL;
 }
 
-static size_t processors(void)
+size_t kl_par_width(void)
 {
 	cpu_set_t set;
+	size_t n = sched_getaffinity(0, sizeof(set), &set) < 0 ? 1 : (size_t)CPU_COUNT(&set);
 
-	return sched_getaffinity(0, sizeof(set), &set) < 0 ? 1 : (size_t)CPU_COUNT(&set);
+	return n < MAX_THREADS ? n : MAX_THREADS;
 }
 
 /* Signals are the first thread's. */
@@ -71,11 +72,10 @@ static size_t start(pthread_t *t, size_t want, struct loop *l)
 void kl_par_for(size_t n, size_t grain, kl_par_fn *fn, void *ctx)
 {
 	struct loop l = { .n = n, .grain = grain ? grain : 1, .fn = fn, .ctx = ctx };
-	size_t pieces = n / l.grain + (n % l.grain != 0), have = pieces > 1 ? processors() : 1, started;
+	size_t pieces = n / l.grain + (n % l.grain != 0), have = pieces > 1 ? kl_par_width() : 1, started;
 	pthread_t t[MAX_THREADS];
 
 	have = have > pieces ? pieces : have;
-	have = have > MAX_THREADS ? MAX_THREADS : have;
 	started = start(t, have > 1 ? have - 1 : 0, &l);
 	work(&l);
 	for (size_t i = 0; i < started; i++)

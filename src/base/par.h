@@ -21,6 +21,9 @@
 typedef void kl_par_fn(void *ctx, size_t from, size_t to);
 void kl_par_for(size_t n, size_t grain, kl_par_fn *fn, void *ctx);
 
+/** How many threads may be of use, this one included. */
+size_t kl_par_width(void);
+
 /* memcpy and memcmp == 0 of what is large */
 void kl_par_copy(void *to, const void *from, size_t n);
 bool kl_par_same(const void *a, const void *b, size_t n);

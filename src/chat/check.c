@@ -102,8 +102,8 @@ static void check_entries(struct checker *k, const char *ref, const char *worklo
 		open += sum.of[b].reserved;
 	kl_money_text(money, open);
 	if (open)
-		found(k, false, ref, "%s are reserved and not settled: requests under way, or that broke off; "
-		      "they count as spent", money);
+		found(k, false, ref, "%s are reserved and not settled: requests under way, or that broke "
+		      "off; they count as spent", money);
 }
 
 static int check_ledgers(struct checker *k)

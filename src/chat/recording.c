@@ -24,7 +24,7 @@ static int add_turn(struct kl_buf *out, const struct kl_conversation *c, size_t 
 	json_t *text = json_string(t->reply);
 
 	if (!text)
-		return kl_error(KL_EINVALID, "%s, turn %zu: the reply is not UTF-8, so no recording can hold it",
+		return kl_error(KL_EINVALID, "%s, turn %zu: the reply is not UTF-8; no recording can hold it",
 				c->ref, i);
 	kl_json_set(j, "text", text);
 	kl_json_set_str(j, "phase", c->phase);

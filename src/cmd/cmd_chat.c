@@ -202,7 +202,7 @@ static int do_show(struct request *r)
 	int err;
 
 	if (r->n != 3)
-		return kl_opt_usage(synopsis, "show wants <workload>/<name>/<phase>, as 'chat log' names it");
+		return kl_opt_usage(synopsis, "show wants <workload>/<name>/<phase>, see 'chat log'");
 	if ((err = kl_conversation_load(&c, r->repo, r->part[0], r->part[1], r->part[2])) < 0)
 		return err;
 	if (!c.n)
@@ -230,7 +230,8 @@ static void print_budget(const struct kl_spend *s, enum kl_budget b)
 	kl_money_text(spent, s->totals.of[b].settled + s->totals.of[b].reserved);
 	kl_money_text(reserved, s->totals.of[b].reserved);
 	kl_money_text(cap, s->cap[b]);
-	printf("%s: %s of %s for %s", s->workload, spent, cap, b == KL_BUDGET_INDUCE ? "walks" : "materializing");
+	printf("%s: %s of %s for %s", s->workload, spent, cap,
+	       b == KL_BUDGET_INDUCE ? "walks" : "materializing");
 	if (s->totals.of[b].reserved)
 		printf(", %s of it reserved and not settled", reserved);
 	putchar('\n');
@@ -287,8 +288,8 @@ static void print_bars(const struct kl_spend *s)
 
 static void print_cost(const struct kl_spend *s, bool bars)
 {
-	static const char *const head[] = { "name", "phase", "requests", "tokens in", "of these cached", "out",
-					    "cost", "reserved" };
+	static const char *const head[] = { "name", "phase", "requests", "tokens in", "of these cached",
+					    "out", "cost", "reserved" };
 	KL_AUTO(kl_table_release) struct kl_table t = { .columns = KL_ARRAY_SIZE(head) };
 
 	for (int b = 0; b < KL_BUDGETS; b++)
@@ -382,10 +383,13 @@ static int do_cost(struct request *r)
 
 		if ((err = kl_spend_load(&s, r->repo, names.v[i])) < 0)
 			return err;
-		if (r->json)
+		if (r->json) {
 			json_array_append_new(list, cost_json(&s));
-		else
-			printf("%s", i ? "\n" : ""), print_cost(&s, r->bars);
+			continue;
+		}
+		if (i)
+			putchar('\n');
+		print_cost(&s, r->bars);
 	}
 	kl_json_set_str(j, "schema", "klineage.cost/1");
 	kl_json_set(j, "workloads", json_incref(list));
@@ -447,7 +451,8 @@ int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	if (!argc || argc > 2)
-		return kl_opt_usage(synopsis, argc ? "one conversation at a time" : "what of the conversations?");
+		return kl_opt_usage(synopsis, argc ? "one conversation at a time" :
+				    "log, show, cost or export?");
 	if (argc == 2 && (err = split(&r, argv[1])) < 0)
 		return err;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(verbs); i++)

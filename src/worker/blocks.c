@@ -11,23 +11,27 @@
 #include "base/mem.h"
 
 /*
- * There are enough blocks when every comparison is settled, which is one of two things. Its word
- * is beyond doubt: it lies wholly beyond one and a half times what may be called a difference
- * (1 %, or three times what the A/A ratio may be off), or wholly within that 1 % while A/A is
- * known to 1 %. Or it is narrow: 0.25 %, or a tenth of what it shows, with an A/A ratio to an eighth
- * of the nearest comparison, but no less than a third of the 1 %. Where nothing is compared
- * there is no word to find, and the time alone is known well enough to 5 %.
+ * There are enough blocks when every comparison is settled, which is one of two things. More of them
+ * would not change its word: it lies wholly beyond what may be called a difference (1 %, or three times
+ * what the A/A ratio may be off) and beyond one and a half times the 1 %, or wholly within what may be
+ * called one when the time is up, as far as A/A narrows until then: with the root of the blocks. Or it is
+ * narrow: 0.25 %, or a tenth of what it shows, with an A/A ratio to an eighth of the nearest comparison, but
+ * no less than a third of the 1 %. Where nothing is compared there is no word to find, and the time alone is
+ * known well enough to 5 %.
  */
 #define FAR 0.01
 #define BEYOND_DOUBT 1.5
 #define AA_HALF 0.0033
 #define AA_SHARE 0.125
-#define AA_SAME 0.01
 #define AA_ALONE 0.05
 #define VS_HALF 0.0025
 #define VS_SHARE 0.1
-/* However slow the calls are. */
+/* However slow the calls are; slow are those of which no more fit into an eighth of the time. */
 #define LEAST_BLOCKS 4
+#define SLOW_SHARE 8
+/* of a normal of standard deviation 1, a half and a third lie within: */
+#define HALF_OF_NORMAL 0.6745
+#define THIRD_OF_NORMAL 0.4307
 
 /* -- measuring ------------------------------------------------------------- */
 
@@ -119,17 +123,63 @@ static double half_width(struct kl_interval c)
 	return (c.hi - c.lo) / 2;
 }
 
-/* Will the word stay what it is? */
-static bool beyond_doubt(struct kl_interval c, struct kl_interval aa)
+static double reach(struct kl_interval aa)
 {
-	double far = log1p(fmax(FAR, 3 * fmax(aa.hi, -aa.lo)));
-
-	if (c.lo > BEYOND_DOUBT * far || c.hi < -BEYOND_DOUBT * far)
-		return true;
-	return half_width(aa) <= AA_SAME && c.lo >= -FAR && c.hi <= FAR;
+	return fmax(aa.hi, -aa.lo);
 }
 
-static bool settled(const struct kl_blocks *b)
+/* What may be called a difference, as a logarithm, when A/A may be off by so much. */
+static double far_of(double aa)
+{
+	return log1p(fmax(FAR, 3 * aa));
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Scale of the A/A differences as the smaller ones show it: those that a disturbance made do not count. */
+static double scale(const struct kl_blocks *b)
+{
+	KL_AUTO(kl_freep) double *d = kl_calloc(b->n, sizeof(*d));
+	double mid;
+
+	for (size_t i = 0; i < b->n; i++)
+		d[i] = b->subject[KL_BLOCKS_AGAIN].log_ns[i] - b->subject[KL_BLOCKS_CANDIDATE].log_ns[i];
+	mid = kl_stats_median(d, b->n);
+	for (size_t i = 0; i < b->n; i++)
+		d[i] = fabs(d[i] - mid);
+	qsort(d, b->n, sizeof(*d), ascending);
+	return fmin(d[b->n / 2] / HALF_OF_NORMAL, d[b->n / 3] / THIRD_OF_NORMAL);
+}
+
+/*
+ * By what A/A may be off when the time is up: its interval narrows, and 1 stays within it. Of a width
+ * that comes from disturbances alone next to nothing is left by then.
+ */
+static double reach_at_end(const struct kl_blocks *b, struct kl_interval aa, int64_t ms)
+{
+	double share = fmin(1, (double)(ms > 1 ? ms : 1) / (double)(b->max_ms > 1 ? b->max_ms : 1));
+	double quiet = 2 * scale(b) * sqrt(share / (double)b->n);
+
+	return fmin(fmin(reach(aa), half_width(aa) * sqrt(share)), quiet);
+}
+
+/* Will the word stay what it is? */
+static bool beyond_doubt(const struct kl_blocks *b, struct kl_interval c, struct kl_interval aa, int64_t ms)
+{
+	double far = fmax(far_of(reach(aa)), BEYOND_DOUBT * far_of(0));
+	double end = far_of(reach_at_end(b, aa, ms));
+
+	if (c.lo > far || c.hi < -far)
+		return true;
+	return c.lo >= -end && c.hi <= end;
+}
+
+static bool settled(const struct kl_blocks *b, int64_t ms)
 {
 	struct kl_interval aa = kl_blocks_ratio(b, KL_BLOCKS_AGAIN);
 	double nearest = INFINITY;
@@ -142,7 +192,7 @@ static bool settled(const struct kl_blocks *b)
 			continue;
 		c = kl_blocks_ratio(b, (enum kl_blocks_who)who);
 		nearest = fmin(nearest, fabs(c.mid));
-		if (beyond_doubt(c, aa))
+		if (beyond_doubt(b, c, aa, ms))
 			continue;
 		if (half_width(c) > fmax(VS_HALF, VS_SHARE * fabs(c.mid)))
 			return false;
@@ -153,27 +203,31 @@ static bool settled(const struct kl_blocks *b)
 	return all_beyond || half_width(aa) <= fmax(AA_HALF, AA_SHARE * nearest);
 }
 
+static bool enough(const struct kl_blocks *b, size_t *look, int64_t ms)
+{
+	bool slow = b->n >= LEAST_BLOCKS && ms >= b->max_ms / SLOW_SHARE;
+
+	if (ms >= b->max_ms && (b->n >= b->min || (slow && ms >= 2 * b->max_ms)))
+		return true;
+	if (b->n < b->min ? !slow : b->n < *look)
+		return false;
+	*look = b->n + 1 + b->n / 8;	/* the interval costs the square of its samples */
+	return settled(b, ms);
+}
+
 int kl_blocks_run(struct kl_blocks *b)
 {
 	int64_t begin = now(b), ms = 0;
 	size_t look = b->min;
 	int err;
 
-	for (;;) {
-		if (b->n >= b->min && ms >= b->max_ms)
-			return 0;
-		if (b->n >= LEAST_BLOCKS && ms >= b->max_ms / 2 && (ms >= 2 * b->max_ms || settled(b)))
-			return 0;
-		if (b->n >= look) {
-			if (settled(b))
-				return 0;
-			look += 1 + look / 8;	/* the interval costs the square of its samples */
-		}
+	while (!enough(b, &look, ms)) {
 		make_room(b);
 		if ((err = block(b)))
 			return err;
 		ms = (now(b) - begin) / 1000000;
 	}
+	return 0;
 }
 
 /* -- the report ------------------------------------------------------------ */

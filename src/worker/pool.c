@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/pool.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,11 +13,11 @@
 #include "base/lock.h"
 #include "base/rng.h"
 #include "worker/compare.h"
+#include "worker/poolbuild.h"
+#include "worker/poolfile.h"
 #include "worker/poolkey.h"
-#include "worker/poolmake.h"
 #include "worker/tensor.h"
 
-#define TWIN "twin"
 /*
  * An honest error over a handful of elements is small by luck now and then, and no
  * yardstick for another's. Where groups are that small each band is drawn a few
@@ -110,7 +108,7 @@ static void plan_spares(struct kl_pool *p, const struct kl_job *job, size_t firs
 	for (size_t i = first; i < last; i++) {
 		char band[32];
 		struct kl_member m = p->member[i];
-		int n = m.draw || m.exact || !strcmp(m.band, TWIN) ? 0 : spares(job, m.point);
+		int n = m.draw || m.exact || !strcmp(m.band, KL_POOL_TWIN) ? 0 : spares(job, m.point);
 
 		snprintf(band, sizeof(band), "%s", m.band);
 		for (int d = 0; d < n; d++)
@@ -129,7 +127,7 @@ static void plan(struct kl_pool *p, const struct kl_job *job)
 		for (int d = 0; d < (pt->perf ? KL_POOL_DRAWS : 1); d++)
 			plan_add(p, pt, "noise", d, false);
 		if (has_twin(job, pt))
-			plan_add(p, pt, TWIN, 0, false);
+			plan_add(p, pt, KL_POOL_TWIN, 0, false);
 		for (size_t e = 0; e < json_array_size(job->exact); e++) {
 			snprintf(band, sizeof(band), "exact%zu", e);
 			if (kl_job_band_at(json_array_get(job->exact, e), pt))
@@ -148,174 +146,23 @@ static void plan(struct kl_pool *p, const struct kl_job *job)
 	}
 }
 
-static uint64_t member_seed(const struct kl_pool *p, const struct kl_member *m)
-{
-	char label[128];
-
-	snprintf(label, sizeof(label), "%s/%s/%d", m->point->id, m->band, m->draw);
-	return kl_rng_derive(p->seed, label);
-}
-
-static char *member_path(const struct kl_pool *p, size_t i)
-{
-	return kl_asprintf("%s/m%04zu", p->dir, i);
-}
-
-/* -- building ----------------------------------------------------------- */
-
-static int write_file(const char *path, const char *data, size_t n)
-{
-	KL_AUTO(kl_closep) int fd = -1;
-
-	/* never into the old file: another worker may have it mapped */
-	if (unlink(path) < 0 && errno != ENOENT)
-		return kl_error_errno("cannot remove '%s'", path);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return kl_error_errno("cannot create '%s'", path);
-	while (n) {
-		ssize_t k = write(fd, data, n);
-
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k < 0)
-			return kl_error_errno("cannot write '%s'", path);
-		data += k;
-		n -= (size_t)k;
-	}
-	return 0;
-}
-
-/*
- * A member's file being written while the next member is made. What goes wrong is said by who waits for
- * it: errors are the thread's own.
- */
-struct writer {
-	pthread_t thread;
-	bool running;
-	char *path, *data;
-	size_t n;
-	int err;
-	char message[300];
-};
-
-static void *write_member(void *p)
-{
-	struct writer *w = p;
-
-	w->err = write_file(w->path, w->data, w->n);
-	if (w->err < 0)
-		snprintf(w->message, sizeof(w->message), "%s", kl_error_last());
-	return NULL;
-}
-
-static void writer_release(struct writer *w)
-{
-	if (w->running)
-		pthread_join(w->thread, NULL);
-	free(w->path);
-	free(w->data);
-	*w = (struct writer){ .err = w->err };
-}
-
-/* The last one stands, or why it does not. */
-static int writer_wait(struct writer *w)
-{
-	int err;
-
-	if (w->running)
-		pthread_join(w->thread, NULL);
-	w->running = false;
-	err = w->err < 0 ? kl_error((enum kl_err)w->err, "%s", w->message) : 0;
-	w->err = 0;
-	writer_release(w);
-	return err;
-}
-
-/* Takes both over. */
-static int writer_start(struct writer *w, char *path, char *data, size_t n)
-{
-	int err = writer_wait(w);
-
-	w->path = path;
-	w->data = data;
-	w->n = n;
-	if (err < 0)
-		return err;
-	w->running = !pthread_create(&w->thread, NULL, write_member, w);
-	if (w->running)
-		return 0;
-	write_member(w);
-	return writer_wait(w);
-}
-
-static int map_member(struct kl_pool *p, const struct kl_job *job, size_t i);
-
-/* Where the members of this one's point begin: with the first noise draw. */
-static size_t first_of(const struct kl_pool *p, size_t i)
-{
-	while (i > 0 && p->member[i - 1].point == p->member[i].point)
-		i--;
-	return i;
-}
-
-static int build_twin(char *base, struct kl_pool *p, const struct kl_job *job, size_t i,
-		      struct kl_oracles *o, bool *made)
-{
-	size_t other = first_of(p, i);
-	int err = map_member(p, job, other);
-
-	return err < 0 ? err : kl_poolmake_twin(base, job, &p->member[i], &p->member[other],
-						member_seed(p, &p->member[i]), o, made);
-}
-
-static int build_member(struct kl_pool *p, const struct kl_job *job, size_t i, struct kl_oracles *o,
-			struct writer *w)
-{
-	KL_AUTO(kl_freep) char *base = NULL;
-	struct kl_poolfile l;
-	bool made = true;
-	int err = 0;
-
-	kl_poolfile_init(&l, job, &p->member[i]);
-	base = kl_calloc(1, l.total);
-	if (!strcmp(p->member[i].band, TWIN)) {
-		err = writer_wait(w);
-		if (err == 0)
-			err = build_twin(base, p, job, i, o, &made);
-	} else {
-		err = kl_poolmake(base, job, &p->member[i], member_seed(p, &p->member[i]), o);
-	}
-	if (err < 0)
-		return err;
-	return writer_start(w, member_path(p, i), kl_steal(&base), made ? l.total : 0);
-}
-
 static int build(struct kl_pool *p, const struct kl_job *job, const json_t *key)
 {
-	KL_AUTO(kl_oracles_release) struct kl_oracles o = { 0 };
-	KL_AUTO(writer_release) struct writer w = { .n = 0 };
-	int err = 0;
+	struct kl_poolbuild all = { .job = job, .dir = p->dir, .member = p->member, .n = p->n };
+	int err;
 
-	p->seed = job->seed ? job->seed : kl_rng_os_seed();
+	p->seed = all.seed = job->seed ? job->seed : kl_rng_os_seed();
 	err = kl_poolkey_clear(p->dir);
-	for (size_t i = 0; i < p->n && err == 0; i++) {
-		if (i == 0 || p->member[i].point != p->member[i - 1].point) {
-			kl_oracles_release(&o);
-			err = kl_oracles_start(&o, job, p->member[i].point);
-		}
-		if (err == 0)
-			err = build_member(p, job, i, &o, &w);
-	}
 	if (err == 0)
-		err = writer_wait(&w);
+		err = kl_poolbuild(&all);
 	return err < 0 ? err : kl_poolkey_write(p->dir, job, key, p->seed);
 }
+
 /* -- opening ------------------------------------------------------------ */
 
 static int map_member(struct kl_pool *p, const struct kl_job *job, size_t i)
 {
-	KL_AUTO(kl_freep) char *path = member_path(p, i);
+	KL_AUTO(kl_freep) char *path = kl_poolbuild_path(p->dir, i);
 	KL_AUTO(kl_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct kl_member *m = &p->member[i];
 	struct kl_poolfile l;
@@ -327,7 +174,7 @@ static int map_member(struct kl_pool *p, const struct kl_job *job, size_t i)
 	kl_poolfile_init(&l, job, m);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return kl_error_errno("cannot open '%s'", path);
-	p->slot[i].none = st.st_size == 0 && !strcmp(m->band, TWIN);
+	p->slot[i].none = st.st_size == 0 && !strcmp(m->band, KL_POOL_TWIN);
 	if (p->slot[i].none)
 		return 0;
 	if ((size_t)st.st_size != l.total)
@@ -382,7 +229,7 @@ static void drop_hidden(struct kl_pool *p)
 static bool spare_of(const struct kl_member *spare, const struct kl_member *m)
 {
 	return is_spare(spare) && !m->exact && spare->point == m->point &&
-	       !strcmp(spare->band, strcmp(m->band, TWIN) ? m->band : "noise");
+	       !strcmp(spare->band, strcmp(m->band, KL_POOL_TWIN) ? m->band : "noise");
 }
 
 /* What the spare draws of a member's band show, added to its own yards. */
@@ -515,7 +362,7 @@ size_t kl_pool_noise(const struct kl_pool *p, const struct kl_point *pt,
 const struct kl_member *kl_pool_twin(const struct kl_pool *p, const struct kl_point *pt)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (p->member[i].point == pt && !strcmp(p->member[i].band, TWIN))
+		if (p->member[i].point == pt && !strcmp(p->member[i].band, KL_POOL_TWIN))
 			return &p->member[i];
 	return NULL;
 }

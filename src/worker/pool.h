@@ -26,6 +26,7 @@
  * worker's parent process ever maps them.
  */
 #define KL_POOL_DRAWS 3	/* noise members of a performance point */
+#define KL_POOL_TWIN "twin"	/* the band of a twin */
 
 /*
  * yard - what a rule measures its groups against, one for each rule of the

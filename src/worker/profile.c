@@ -28,6 +28,8 @@ struct profile {
 	struct kl_rng rng;
 	struct kl_subject_spec spec[KL_BLOCKS_SUBJECTS];
 	struct kl_blocks blocks;
+	/* The same pages for all: which ones they are is worth some per cent, too. */
+	struct kl_subject_memory memory;
 	size_t calls;			/* measured ones of a visit, the same for all of a block */
 	int measured, disturbed;	/* calls of this point */
 	int64_t longest_ns;		/* a subject's unmeasured call */
@@ -97,6 +99,7 @@ static int sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 				      .input = p->input,
 				      .ninput = p->ninput,
 				      .calls = p->calls,
+				      .memory = &p->memory,
 				      .rng = &p->rng };
 	struct kl_visit v;
 	int err = kl_visit(&v, &plan);
@@ -189,6 +192,7 @@ static int profile_point(struct profile *p, const struct kl_point *pt, struct kl
 		return kl_error(KL_EINVALID, "the pool has %zu inputs for '%s', a profile needs 2",
 				p->ninput, pt->id);
 	kl_blocks_release(&p->blocks);
+	kl_subject_memory_release(&p->memory);
 	p->blocks = (struct kl_blocks){ .min = (size_t)p->job->profile_min_blocks,
 					.max_ms = max_ms,
 					.rng = &p->rng,
@@ -224,6 +228,7 @@ static int profile_points(struct profile *p, struct kl_pool *pool, json_t *point
 static void release(struct profile *p)
 {
 	kl_blocks_release(&p->blocks);
+	kl_subject_memory_release(&p->memory);
 	free(p->handshake);
 }
 

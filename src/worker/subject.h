@@ -56,6 +56,21 @@
  */
 enum kl_subject_kind { KL_SUBJECT_KERNEL, KL_SUBJECT_ORACLE, KL_SUBJECT_BASELINE };
 
+/*
+ * Memory of a processor's tensors that outlives a child, for the next one at the same point: a new one costs
+ * more than many a call. Each call writes all of it anew, slack included, so that nothing of one child's gets
+ * to the next; a child maps it where it likes. One subject at a time has it. Zeroed; released by its owner.
+ */
+struct kl_subject_memory {
+	struct kl_subject_lent {
+		unsigned char *map;	/* NULL: none yet, or lent */
+		unsigned char *slack;
+		uint64_t bytes;
+		int fd;
+	} tensor[KL_JOB_MAX_ARGS];
+};
+void kl_subject_memory_release(struct kl_subject_memory *m);
+
 struct kl_subject_spec {
 	enum kl_subject_kind kind;
 	const char *so;			/* kernel, oracle */
@@ -65,6 +80,7 @@ struct kl_subject_spec {
 	bool align_right;		/* guard side */
 	int cpu;			/* run there, timed by spinning; -1: anywhere, roughly */
 	bool untraced;			/* do without ptrace, for tests */
+	struct kl_subject_memory *memory;	/* or NULL; must outlive the subject */
 };
 
 struct kl_subject;

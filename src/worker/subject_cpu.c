@@ -130,46 +130,6 @@ static int plan(struct kl_cpu_subject *s, const struct kl_job *job, const struct
 	return 0;
 }
 
-/* A memfd of `bytes` mapped into this process. */
-static int shared(void **map, int *fd, const char *name, uint64_t bytes)
-{
-	int err;
-
-	*fd = memfd_create(name, MFD_CLOEXEC);
-	if (*fd < 0)
-		return kl_error_errno("cannot make shared memory");
-	/* now, so that a full memory is an error here and not a bus error there */
-	err = posix_fallocate(*fd, 0, (off_t)bytes);
-	if (err) {
-		errno = err;
-		return kl_error_errno("no memory for %llu bytes", (unsigned long long)bytes);
-	}
-	*map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
-	if (*map == MAP_FAILED) {
-		*map = NULL;
-		return kl_error_errno("cannot map shared memory");
-	}
-	return 0;
-}
-
-static int make_tensors(struct kl_cpu_subject *s)
-{
-	int err;
-
-	for (uint32_t i = 0; i < s->wire->nargs; i++) {
-		const struct kl_wire_arg *a = &s->wire->arg[i];
-		struct kl_tensor *t = &s->tensor[i];
-
-		if (!a->tensor)
-			continue;
-		if ((err = shared((void **)&t->map, &t->fd, "tensor", a->map_bytes)) < 0)
-			return kl_error_in(err, "argument '%s'", s->name[i]);
-		t->nslack = a->map_bytes - a->bytes;
-		t->slack = kl_malloc(t->nslack + 1);
-	}
-	return 0;
-}
-
 /* After fork: only async-signal-safe calls. */
 static void become(const char *path, char *const *env, const int *fd, int nfd)
 {
@@ -291,13 +251,7 @@ static void end(struct kl_cpu_subject *s)
 	kl_cpu_subject_reap(s);
 	if (s->socket >= 0)
 		close(s->socket);
-	for (uint32_t i = 0; i < KL_JOB_MAX_ARGS; i++) {
-		if (s->tensor[i].map)
-			munmap(s->tensor[i].map, s->wire->arg[i].map_bytes);
-		if (s->tensor[i].fd >= 0)
-			close(s->tensor[i].fd);
-		free(s->tensor[i].slack);
-	}
+	kl_memory_give(s);
 	if (s->wire)
 		munmap(s->wire, sizeof(*s->wire));
 	if (s->control)
@@ -375,10 +329,11 @@ int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job, cons
 		s->tensor[i].fd = -1;
 	s->precise = spec->cpu >= 0;
 	s->call_ms = job->call_ms;
+	s->memory = spec->memory;
 	kl_rng_seed(&s->nonce, kl_rng_os_seed());
-	if ((err = shared((void **)&s->wire, &plan_fd, "plan", sizeof(*s->wire))) < 0 ||
-	    (err = shared((void **)&s->control, &control_fd, "control", sizeof(*s->control))) < 0 ||
-	    (err = plan(s, job, pt, spec)) < 0 || (err = make_tensors(s)) < 0)
+	if ((err = kl_memory_shared((void **)&s->wire, &plan_fd, "plan", sizeof(*s->wire))) < 0 ||
+	    (err = kl_memory_shared((void **)&s->control, &control_fd, "control", sizeof(*s->control))) < 0 ||
+	    (err = plan(s, job, pt, spec)) < 0 || (err = kl_memory_take(s)) < 0)
 		return err;
 	kl_cpu_subject_poison(s, 1);
 	if ((err = spawn(s, job, plan_fd, control_fd)) < 0 || (err = greet(s, spec)) < 0)

@@ -31,6 +31,7 @@ struct kl_cpu_subject {
 	struct kl_hello hello;
 	char name[KL_JOB_MAX_ARGS][64];	/* of the arguments */
 	struct kl_tensor tensor[KL_JOB_MAX_ARGS];
+	struct kl_subject_memory *memory;	/* where they go back to; NULL: nowhere */
 	struct kl_trace_regs home;	/* registers at the first trap */
 	clockid_t clock;		/* the child's processor time */
 	bool has_clock;
@@ -52,6 +53,14 @@ void kl_outcome(struct kl_cpu_subject *s, const struct kl_trace_event *ev, struc
 void kl_outcome_kill(struct kl_cpu_subject *s, struct kl_call *out, enum kl_call_end end,
 		     const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+/* subject_memory.c */
+/** A memfd of `bytes` mapped into this process. */
+int kl_memory_shared(void **map, int *fd, const char *name, uint64_t bytes);
+/** Memory of each tensor of the plan, as far as it was lent before and fits. */
+int kl_memory_take(struct kl_cpu_subject *s);
+/** Back to who lends it, or away. */
+void kl_memory_give(struct kl_cpu_subject *s);
+
 /* subject_cpu.c, buffers.c, call.c: what is behind the interface */
 /** SIGKILL, reap. */
 void kl_cpu_subject_reap(struct kl_cpu_subject *s);

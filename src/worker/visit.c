@@ -98,12 +98,11 @@ static void measure(struct kl_visit *v, struct kl_subject *s, const struct kl_vi
  * worth some per cent of a short call; were it the same file each time, that would
  * pass for a difference between two kernels.
  */
-static int start_copy(struct kl_subject **s, const struct kl_visit_plan *p)
+static int start_copy(struct kl_subject **s, const struct kl_visit_plan *p, struct kl_subject_spec spec)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/object-%d", p->job->pool, (int)getpid());
-	struct kl_subject_spec spec = p->spec;
-	int err = kl_fs_read(&bytes, p->spec.so, MAX_OBJECT);
+	int err = kl_fs_read(&bytes, spec.so, MAX_OBJECT);
 
 	if (!err)
 		err = kl_fs_put(path, bytes.ptr, bytes.len, 0755);
@@ -118,10 +117,12 @@ static int start_copy(struct kl_subject **s, const struct kl_visit_plan *p)
 int kl_visit(struct kl_visit *out, const struct kl_visit_plan *p)
 {
 	KL_AUTO(kl_subject_freep) struct kl_subject *s = NULL;
+	struct kl_subject_spec spec = p->spec;
 	int err;
 
 	*out = (struct kl_visit){ .mismatch.out = -1 };
-	err = p->spec.so ? start_copy(&s, p) : kl_subject_start(&s, p->job, p->point, &p->spec);
+	spec.memory = p->memory;
+	err = spec.so ? start_copy(&s, p, spec) : kl_subject_start(&s, p->job, p->point, &spec);
 	if (err < 0)
 		return err;
 	out->traced = kl_subject_traced(s);

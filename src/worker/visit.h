@@ -33,6 +33,7 @@ struct kl_visit_plan {
 	const struct kl_member *const *input;	/* at least 2, at most KL_VISIT_MAX_INPUTS */
 	size_t ninput;
 	size_t calls;				/* to measure, below ninput */
+	struct kl_subject_memory *memory;	/* of all subjects at this point; or NULL */
 	struct kl_rng *rng;			/* order of inputs, poison */
 };
 

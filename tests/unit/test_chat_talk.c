@@ -394,16 +394,15 @@ static void the_cache_lives_as_long_as_gating_takes(void **state)
 	struct kl_chat_opts o = { .workload = "w", .provider = "fake", .pause_ms = 239000 };
 
 	for (int i = 0; i < 2; i++) {
+		close_all(&f);
+		assert_ok(kl_repo_open_at(&f.r, f.dir));
 		assert_ok(kl_chat_open(&f.chat, f.r, &o));
 		assert_ok(kl_talk_open(&f.talk, f.chat, "n", i ? "slow" : "quick", sys, 2));
 		ask(&f, 0, "u");
-		close_all(&f);
-		assert_ok(kl_repo_open_at(&f.r, f.dir));
 		o.pause_ms = 241000;
 	}
 	assert_sh("\"5m\"", f.dir, "git show refs/klineage/chat/w/n/quick:meta.json | sed -n 's/.*\"cache\": \\(.*\\),/\\1/p'");
 	assert_sh("\"1h\"", f.dir, "git show refs/klineage/chat/w/n/slow:meta.json | sed -n 's/.*\"cache\": \\(.*\\),/\\1/p'");
-	close_all(&f);
 }
 
 /* --- several at once, and kills --------------------------------------------------- */
@@ -477,6 +476,54 @@ static void who_is_killed_leaves_his_reservation(void **state)
 	assert_money(&f, charged() / 2, reserved);
 }
 
+static int interrupt(struct kl_buf *reply, const char *dir, void *payload)
+{
+	raise(SIGINT);
+	return 0;
+}
+
+static void be_interrupted(void)
+{
+	raise(SIGINT);
+}
+
+/* a child, since an interrupt is for the whole process; its exit code is what kl_talk_ask says */
+static int ask_interrupted(struct fixture *f, bool while_it_comes)
+{
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		struct kl_ask a = { .user = "u", .collect = while_it_comes ? NULL : interrupt };
+		const char *reply;
+
+		kl_proc_catch_signals();
+		fake.after = while_it_comes ? be_interrupted : NULL;
+		fake.way = while_it_comes ? FAKE_SILENT : FAKE_GOOD;
+		open_talk(f);
+		_exit(-kl_talk_ask(&reply, f->talk, 0, &a));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return -WEXITSTATUS(status);
+}
+
+static void an_interrupt_ends_the_wait_and_not_the_storing(void **state)
+{
+	FIXTURE("interrupt");
+	int64_t reserved = worst((int64_t)strlen("m-1\nS:the rules\nS:the contract\nU:u\n"), 32768);
+
+	assert_int_equal(ask_interrupted(&f, true), KL_EINTR);
+	open_talk(&f);
+	assert_int_equal(kl_talk_turns(f.talk), 0);
+	assert_money(&f, 0, reserved);
+	/* what has come is paid for, so it is kept */
+	assert_int_equal(ask_interrupted(&f, false), 0);
+	open_talk(&f);
+	assert_int_equal(kl_talk_turns(f.talk), 1);
+	assert_money(&f, charged() / 2, reserved);
+}
+
 static void a_talk_that_was_rewritten_is_not_gone_on_with(void **state)
 {
 	FIXTURE("rewritten");
@@ -509,6 +556,7 @@ int main(void)
 		cmocka_unit_test(the_cache_lives_as_long_as_gating_takes),
 		cmocka_unit_test(two_processes_pay_for_one_answer),
 		cmocka_unit_test(who_is_killed_leaves_his_reservation),
+		cmocka_unit_test(an_interrupt_ends_the_wait_and_not_the_storing),
 		cmocka_unit_test(a_talk_that_was_rewritten_is_not_gone_on_with),
 	};
 

@@ -15,6 +15,7 @@ struct model {
 	double jitter;			/* standard deviation of a logarithm */
 	double drift;			/* of a logarithm, per second of the model's time */
 	double outlier;			/* how probable is one of three times the time */
+	int64_t overhead_ns;		/* of a measurement */
 	int64_t clock_ns;
 	int samples[KL_BLOCKS_SUBJECTS];
 	int begun, drop_after, fail_after;
@@ -29,7 +30,8 @@ static int sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 	if (kl_rng_uniform(&m->rng) < m->outlier)
 		x += log(3);
 	*log_ns += x;
-	m->clock_ns += (int64_t)(10 * exp(x));	/* a measurement is more than the call */
+	/* a measurement is more than the call */
+	m->clock_ns += m->overhead_ns ? m->overhead_ns : (int64_t)(10 * exp(x));
 	m->samples[who]++;
 	return m->fail_after && m->samples[who] >= m->fail_after ? 7 : 0;
 }
@@ -49,7 +51,7 @@ static void start(struct kl_blocks *b, struct model *m, uint64_t seed, double ra
 	kl_rng_seed(&m->rng, seed);
 	m->ns[KL_BLOCKS_CANDIDATE] = m->ns[KL_BLOCKS_AGAIN] = 1e6;
 	m->ns[KL_BLOCKS_PARENT] = m->ns[KL_BLOCKS_BASELINE] = 1e6 * ratio;
-	*b = (struct kl_blocks){ .min = 8, .max_ms = 4000, .rng = &m->rng, .sample = sample,
+	*b = (struct kl_blocks){ .min = 8, .max_ms = 15000, .rng = &m->rng, .sample = sample,
 				 .begin = begin, .clock_ns = now, .ctx = m };
 	b->subject[KL_BLOCKS_CANDIDATE].there = b->subject[KL_BLOCKS_AGAIN].there = true;
 	b->subject[KL_BLOCKS_PARENT] = (struct kl_blocks_subject){ .what = "parent", .there = true };
@@ -172,13 +174,78 @@ static void clear_is_short_on_a_noisy_machine(void **state)
 	assert_in_range(blocks, 20 * 8, 20 * 12);
 }
 
+static double blocks_of(const struct model *model, double ratio, int n[4])
+{
+	size_t blocks = 0;
+
+	n[FAST] = n[SLOW] = n[SAME] = n[UNSURE] = 0;
+	for (uint64_t seed = 1; seed <= RUNS; seed++) {
+		struct model m = *model;
+		struct kl_blocks b;
+
+		start(&b, &m, seed, ratio);
+		assert_ok(kl_blocks_run(&b));
+		blocks += b.n;
+		n[word(&b)]++;
+		kl_blocks_release(&b);
+	}
+	print_message("ratio %.3f jitter %.3f outliers %.2f: %d fast %d slow %d same %d ambiguous, %.1f blocks\n",
+		      ratio, model->jitter, model->outlier, n[FAST], n[SLOW], n[SAME], n[UNSURE],
+		      (double)blocks / RUNS);
+	return (double)blocks / RUNS;
+}
+
+/* Noise is not sat out where the word at the end of the time is known: 15 s would be 33 and 167 blocks. */
+static void equals_do_not_wait_for_the_end(void **state)
+{
+	const struct model dear = { .jitter = 0.03, .overhead_ns = 75000000 };
+	const struct model wild = { .jitter = 0.1, .overhead_ns = 15000000 };
+	int n[4];
+
+	assert_true(blocks_of(&dear, 1, n) < 15);
+	assert_int_equal(n[SAME], RUNS);
+	assert_true(blocks_of(&wild, 1, n) < 50);
+	assert_int_equal(n[SAME], RUNS);
+}
+
+/* What disturbances hide at first is waited for: they are not taken for what the machine cannot show. */
+static void disturbances_do_not_make_equals(void **state)
+{
+	const struct model m = { .jitter = 0.005, .outlier = 0.04, .overhead_ns = 15000000 };
+	int n[4];
+
+	for (int i = 2; i <= 5; i++) {
+		blocks_of(&m, 1 + i / 100.0, n);
+		assert_true(n[FAST] >= RUNS * 95 / 100);
+		assert_int_equal(n[SLOW], 0);
+	}
+}
+
+/* Calls that leave time for a few blocks only get no bolder words from them. */
+static void slow_calls_give_no_false_words(void **state)
+{
+	static const double jitter[] = { 0.002, 0.01, 0.05 };
+	int n[4];
+
+	for (size_t i = 0; i < sizeof(jitter) / sizeof(jitter[0]); i++) {
+		struct model m = { .jitter = jitter[i], .overhead_ns = 300000000 };
+
+		assert_true(blocks_of(&m, 1, n) <= 8);
+		assert_int_equal(n[FAST] + n[SLOW], 0);
+		blocks_of(&m, 1.03, n);
+		assert_int_equal(n[SLOW], 0);
+		blocks_of(&m, 3, n);
+		assert_int_equal(n[FAST], RUNS);
+	}
+}
+
 /* A noisy machine's run ends at its time, a slow kernel's with fewer blocks. */
 static void time_is_up(void **state)
 {
 	struct model m = { .jitter = 0.5 };
 	struct kl_blocks b;
 
-	start(&b, &m, 6, 1);
+	start(&b, &m, 6, 1.6);
 	b.max_ms = 2000;
 	assert_ok(kl_blocks_run(&b));
 	assert_in_range(m.clock_ns / 1000000, 2000, 2500);
@@ -256,6 +323,9 @@ int main(void)
 		cmocka_unit_test(two_per_cent),
 		cmocka_unit_test(clear_is_short),
 		cmocka_unit_test(clear_is_short_on_a_noisy_machine),
+		cmocka_unit_test(equals_do_not_wait_for_the_end),
+		cmocka_unit_test(disturbances_do_not_make_equals),
+		cmocka_unit_test(slow_calls_give_no_false_words),
 		cmocka_unit_test(time_is_up),
 		cmocka_unit_test(a_sampler_ends_it),
 		cmocka_unit_test(a_comparison_falls_out),

@@ -2,8 +2,10 @@
 #include "worker_fixture.h"
 
 #include <math.h>
+#include <sched.h>
 #include <sys/stat.h>
 
+#include "base/proc.h"
 #include "worker/twin.h"
 
 static const struct kl_member *member(const struct kl_pool *p, const char *point, const char *band)
@@ -208,6 +210,45 @@ static void a_pool_is_reopened_or_made_anew(void **state)
 	opened(f, &again);
 	inode_time(f, &then);
 	assert_true(then != made);
+}
+
+static void to_files(const struct fixture *f, char *text, size_t n)
+{
+	KL_AUTO(kl_freep) char *script = kl_asprintf("cd '%s' && sha256sum m*", f->job.pool);
+	const char *argv[] = { "sh", "-c", script, NULL };
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	assert_ok(kl_proc_output(&b, argv));
+	snprintf(text, n, "%s", b.ptr);
+}
+
+/* By one processor or by all, the files are the same: nothing depends on who made a member when. */
+static void processors_do_not_matter(void **state)
+{
+	char text[3][8192];
+	cpu_set_t before, one;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	if (CPU_COUNT(&before) < 2)
+		skip();
+	CPU_ZERO(&one);
+	for (int c = 0; c < CPU_SETSIZE && !CPU_COUNT(&one); c++)
+		if (CPU_ISSET(c, &before))
+			CPU_SET(c, &one);
+	for (int i = 0; i < 3; i++) {
+		KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
+		KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
+		int err;
+
+		f->job.seed = 77;
+		sched_setaffinity(0, sizeof(one), i == 1 ? &one : &before);
+		err = kl_pool_open(&p, &f->job);
+		sched_setaffinity(0, sizeof(before), &before);
+		assert_ok(err);
+		to_files(f, text[i], sizeof(text[i]));
+	}
+	assert_string_equal(text[0], text[1]);
+	assert_string_equal(text[0], text[2]);
 }
 
 static void bad_oracles_are_named(void **state)
@@ -454,6 +495,7 @@ int main(void)
 		cmocka_unit_test(scale_bands_scale),
 		cmocka_unit_test(absolute_sums_for_elementwise),
 		cmocka_unit_test(a_pool_is_reopened_or_made_anew),
+		cmocka_unit_test(processors_do_not_matter),
 		cmocka_unit_test(bad_oracles_are_named),
 		cmocka_unit_test(scalars_are_the_kernels),
 		cmocka_unit_test(twins_differ_in_one_element_of_each_input),

@@ -166,6 +166,59 @@ static void poison_differs_by_seed_and_reaches_slack(void **state)
 	assert_true(isnan(*(float *)&y[N]));
 }
 
+/* Memory that outlives a child has nothing of it: not its outputs, not what it wrote around them. */
+static void memory_is_lent_and_written_anew(void **state)
+{
+	static const char *const body[] = {
+		"scale_all(n, s, x, y);", "for (;;) y[0] = 1;", "y[n] = 77; for (int i = 0; i < n; i++) y[i] = 77;",
+	};
+	KL_AUTO(kl_subject_memory_release) struct kl_subject_memory memory = { 0 };
+	KL_AUTO(kl_freep) char *honest = build("honest", body[0]);
+	KL_AUTO(kl_freep) char *reader = build("reader", "for (int i = 0; i < n + 20; i++) if (y[i] == 77) *(volatile int *)0 = 1;"
+					       " scale_all(n, s, x, y);");
+	struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL, .entry = "k", .cpu = -1, .memory = &memory };
+	const void *at = NULL;
+	struct kl_job job;
+	struct kl_point point;
+
+	make_job(&job, &point);
+	for (size_t i = 0; i < 2 * KL_ARRAY_SIZE(body); i++) {
+		KL_AUTO(kl_freep) char *so = i % 2 ? NULL : build("lent", body[i / 2]);
+		struct kl_subject *s;
+		struct kl_call c;
+
+		spec.so = so ? so : reader;
+		assert_int_equal(kl_subject_start(&s, &job, &point, &spec), 0);
+		if (at)		/* however the last one ended */
+			assert_ptr_equal(kl_subject_buffer(s, 3), at);
+		at = kl_subject_buffer(s, 3);
+		assert_true(isnan(*((float *)at + N)));
+		for (int k = 0; k < N; k++)
+			((float *)kl_subject_buffer(s, 2))[k] = (float)k;
+		kl_subject_poison(s, 2 * i);
+		assert_int_equal(kl_subject_call(s, &c), 0);
+		if (!so && c.end != KL_CALL_OK)
+			fail_msg("after \"%s\": %s", body[i / 2], c.what);
+		if (!so)
+			assert_scaled(s);
+		kl_subject_free(s);
+	}
+	/* another size has memory of its own, the other way round as well */
+	for (int turn = 0; turn < 4; turn++) {
+		struct kl_subject *s;
+		struct kl_call c;
+
+		spec.so = honest;
+		spec.align_right = turn & 1;
+		point.arg[0].value = point.arg[2].extent[0] = point.arg[3].extent[0] = turn & 2 ? 3000 : N - 1;
+		assert_int_equal(kl_subject_start(&s, &job, &point, &spec), 0);
+		kl_subject_poison(s, 2);
+		assert_int_equal(kl_subject_call(s, &c), 0);
+		assert_int_equal(c.end, KL_CALL_OK);
+		kl_subject_free(s);
+	}
+}
+
 struct bad {
 	const char *name, *body;
 	enum kl_call_end end;
@@ -552,6 +605,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(honest),
 		cmocka_unit_test(poison_differs_by_seed_and_reaches_slack),
+		cmocka_unit_test(memory_is_lent_and_written_anew),
 		cmocka_unit_test(bad_ends),
 		cmocka_unit_test(bad_ends_untraced),
 #ifdef __x86_64__
