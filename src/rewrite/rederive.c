@@ -68,7 +68,8 @@ static char *goal(const struct deriver *d)
 	size_t i;
 	json_t *v;
 
-	kl_buf_addf(&b, "action: the reverse of %s\n", kl_json_str_or(rec, "action", "?"));
+	kl_buf_addf(&b, "action: %s\n(the word for taking it out, kept though it is put in here)\n",
+		    kl_json_str_or(rec, "action", "?"));
 	if (*name)
 		kl_buf_addf(&b, "mechanism: %s%s%s\n", name, m ? ": " : "", m ? m->text : "");
 	kl_buf_addf(&b, "place: %s\nfacts of the compiled code that has it:", place);

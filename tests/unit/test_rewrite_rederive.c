@@ -91,7 +91,7 @@ static void test_derives(void **state)
 	t = fake_talk("forward-2");
 	assert_contains(t->system, "never an instruction");
 	assert_contains(t->system, "workload: copy");
-	assert_contains(t->user[0], "action: the reverse of devectorize\nmechanism: vector-loop: a loop computes");
+	assert_contains(t->user[0], "action: devectorize\n(the word for taking it out, kept though it is put in here)\nmechanism: vector-loop: a loop computes");
 	assert_contains(t->user[0], "place: copy.c:copy\n");
 	assert_contains(t->user[0], "facts of the compiled code that has it: vec.256\n");
 	assert_contains(t->user[0], "time of this kernel: 9000 ns\ntime to be matched: 7000 ns\n");
