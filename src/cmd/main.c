@@ -18,6 +18,7 @@ const struct kl_cmd kl_cmds[] = {
 	{ "import", cmd_import, KL_NEEDS_REPO | KL_NEEDS_IDENTITY, "rebuild an exported lineage" },
 	{ "hooks", cmd_hooks, 0, "let git ask the gate before a commit and a push" },
 	{ "skills", cmd_skills, KL_NEEDS_REPO, "list, show, check, exchange and retract cards" },
+	{ "retrieve", cmd_retrieve, KL_NEEDS_REPO, "say which cards fit a kernel, and why" },
 	{ "sync", cmd_sync, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
 	  "exchange lineages, cards and gate events with a remote" },
 	{ "chat", cmd_chat, KL_NEEDS_REPO, "show what was said to models, and what it cost" },

@@ -15,7 +15,8 @@
  *	kl_index_open(&ix, repo, tax);
  *	for (i = 0; i < kl_index_count(ix); i++) ... kl_index_card(ix, i)
  *
- * Strings and lists point into the file, for as long as it is open.
+ * Equal strings have equal numbers. Strings and lists point into the file, for as long as it is
+ * open.
  */
 struct kl_index;
 
@@ -30,14 +31,13 @@ struct kl_index_row {
 
 struct kl_index_card {
 	uint32_t id;			/* string */
-	uint8_t status;			/* enum kl_card_status */
-	uint8_t pad[3];
-	uint8_t blob[20];
+	uint32_t status;		/* enum kl_card_status */
+	git_oid blob;
 	uint32_t passed, trials;
 	uint32_t rows, nrows;		/* kl_index_row() */
 	uint32_t prior;			/* kl_index_prior() */
-	struct kl_index_list sound;	/* in threes: id, test or "", state's event or "" */
-	struct kl_index_list evidence;	/* in twos: lineage, step */
+	struct kl_index_list sound;	/* in pairs: id, test or "" */
+	struct kl_index_list evidence;	/* in pairs: lineage, step in decimal; sorted */
 };
 
 /** Cards that ask and give the same share one. Each list is sorted. */
@@ -56,15 +56,20 @@ KL_DEFINE_CLEANUP(struct kl_index *, kl_index_free)
 size_t kl_index_count(const struct kl_index *ix);
 const struct kl_index_card *kl_index_card(const struct kl_index *ix, size_t i);
 const struct kl_index_row *kl_index_row(const struct kl_index *ix, size_t i);
+size_t kl_index_npoints(const struct kl_index *ix);
 const struct kl_case *kl_index_point(const struct kl_index *ix, size_t i);
 size_t kl_index_npriors(const struct kl_index *ix);
 const struct kl_index_prior *kl_index_prior(const struct kl_index *ix, size_t i);
 size_t kl_index_nstrings(const struct kl_index *ix);
 const char *kl_index_string(const struct kl_index *ix, size_t i);
-/** The number of the string that is the i-th of a list. */
-uint32_t kl_index_item(const struct kl_index *ix, struct kl_index_list l, size_t i);
-/** Was it found, or made just now? */
+/** The numbers of a list's strings. */
+const uint32_t *kl_index_items(const struct kl_index *ix, struct kl_index_list l);
+/**
+ * Was it found, or made just now? How many cards of the library could not be read, and are not in
+ * it?
+ */
 bool kl_index_was_built(const struct kl_index *ix);
+size_t kl_index_bad(const struct kl_index *ix);
 
 /** The card's bytes, from the repository; and the card. */
 int kl_index_text(struct kl_buf *out, const struct kl_index *ix, struct kl_repo *r, size_t card);

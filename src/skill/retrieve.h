@@ -28,17 +28,18 @@ struct kl_retrieve_opts {
 	size_t per_axis;
 	size_t limit;			/* cards, those that they require not counted; 0: all */
 	bool repair;			/* keep cards whose mechanism is there already */
-	bool explain;			/* fill `dropped`, and `useful` of each card */
+	bool explain;			/* fill `dropped` */
 };
 #define KL_RETRIEVE_OPTS_INIT \
 	{ .statuses = 1u << KL_CARD_ADMITTED | 1u << KL_CARD_PROVISIONAL, .per_axis = 8 }
 
 /** A condition of a card and what the target says of it. */
 struct kl_retrieved_pre {
-	char *id, *test;		/* test NULL: for readers only, unknown */
+	char *id, *test;		/* test "": for readers only, and unknown */
 	enum kl_truth truth;
-	char *why;			/* "K = 4096, cap(cp.async)" */
+	char *why;			/* "K = 4096, cap(cp.async) = true" */
 };
+struct kl_retrieved_pres { struct kl_retrieved_pre *v; size_t n, alloc; };
 
 struct kl_retrieved {
 	size_t card;			/* in the index */
@@ -47,19 +48,19 @@ struct kl_retrieved {
 	int64_t best[KL_AXES];		/* millionths: the best row for each axis */
 	int64_t axis[KL_AXES];		/* of the row that the score is from */
 	int64_t score;
-	unsigned top;			/* bit i: among the best of axis i; 0: only required by others */
+	unsigned top;			/* bit i: among the best of axis i */
 	size_t passed, trials;
-	int row;			/* number of that row in the index's card, -1: it has none */
-	struct { struct kl_retrieved_pre *v; size_t n, alloc; } sound, useful;
+	int row;			/* that row of the index's card, -1: it has none */
+	struct kl_retrieved_pres sound;
 	struct kl_strvec needs;		/* cards that come before it, in the order to apply */
-	char *needed_by;		/* id of the card that this one is here for, or NULL */
+	char *needed_by;		/* the card that this one is here for, or NULL */
 	char *why;			/* of a dropped one, in words */
 };
 
 /** A lineage that retrieved cards were learned from: which of its steps they are, in order. */
 struct kl_retrieved_path {
 	char *lineage;			/* "<workload>/<name>" */
-	struct { int step; char *id; } *v;
+	struct { int64_t step; char *id; } *v;
 	size_t n, alloc;
 };
 
@@ -70,11 +71,15 @@ struct kl_retrieval {
 	size_t ndropped, dropped_alloc;
 	struct kl_retrieved_path *path;	/* sorted by lineage */
 	size_t npath, path_alloc;
-	size_t cards;			/* looked at */
+	size_t cards;			/* of the statuses asked for */
 };
 
-int kl_retrieve(struct kl_retrieval *out, const struct kl_index *ix, const struct kl_target *t,
+int kl_retrieve(struct kl_retrieval *out, const struct kl_index *ix, struct kl_target *t,
 		const struct kl_retrieve_opts *o);
 void kl_retrieval_release(struct kl_retrieval *r);
+
+/** What the target says of conditions of a card: `sound` at all its points, `useful` at the case. */
+void kl_retrieve_useful(struct kl_retrieved_pres *out, const struct kl_card *c, struct kl_target *t);
+void kl_retrieved_pres_release(struct kl_retrieved_pres *p);
 
 #endif

@@ -122,14 +122,15 @@ int64_t kl_similarity_platform(const struct kl_taxonomy *t, const char *a, const
 	return either ? to_ppm((double)both / either) : 0;
 }
 
-int64_t kl_similarity_score(const int64_t *axis, size_t n, size_t passed, size_t trials)
+int64_t kl_similarity_score(const int64_t axis[4], size_t passed, size_t trials)
 {
-	double log_sum = 0;
+	double product = 1;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		if (axis[i] <= 0)
 			return 0;
-		log_sum += log((double)axis[i] / KL_ONE);
+		product *= (double)axis[i] / KL_ONE;
 	}
-	return to_ppm(exp(n ? log_sum / (double)n : 0) * (double)(passed + 1) / (double)(trials + 2));
+	/* roots that every machine rounds alike */
+	return to_ppm(sqrt(sqrt(product)) * (double)(passed + 1) / (double)(trials + 2));
 }

@@ -23,6 +23,8 @@
  * without an audit count for nothing. docs/formats.md ("Predicates") lists what predicates may
  * ask of it.
  */
+struct kl_target_point;
+
 struct kl_target {
 	const struct kl_taxonomy *tax;	/* borrowed */
 	char *workload, *op, *dtype, *language, *platform;
@@ -33,7 +35,9 @@ struct kl_target {
 	bool measured;			/* the features are known: an event was there */
 	char event[KL_DIGEST_HEX];	/* its id, or "" */
 	struct kl_strvec prior;		/* sorted: "cp.async", "trait:tiled", ids of cards */
-	struct kl_known known;
+	struct kl_known known;		/* at the case */
+	struct kl_target_point *at;	/* the contract's points: what of it is known there */
+	size_t nat;
 };
 
 void kl_target_release(struct kl_target *t);
@@ -46,6 +50,14 @@ void kl_target_add_event(struct kl_target *t, const json_t *event);
 /** A fact, trait ("trait:x") or card that is there. */
 void kl_target_add_prior(struct kl_target *t, const char *what);
 bool kl_target_has(const struct kl_target *t, const char *what);
+
+/**
+ * Does a predicate hold? With `everywhere` (what is sound must be) at every point that the
+ * contract is judged at: false if it is false at one, true if it is true at all; else at the
+ * case. `why` (may be NULL) gets the facts that it asked for. A text that is no predicate is
+ * unknown.
+ */
+enum kl_truth kl_target_test(struct kl_target *t, const char *test, bool everywhere, struct kl_buf *why);
 
 /**
  * The target that a committed state is: its surface, the newest passing event of it on `platform`

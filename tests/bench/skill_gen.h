@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_SKILL_GEN_H
+#define KL_SKILL_GEN_H
+
+/*
+ * skill_gen - cards as a library would have them, any number, each from its number and a seed: benches of what
+ * is done with many, and tests of what is done with few. Facts and lineages come from small
+ * vocabularies, so that cards require and provide what others do. Their figures are invented
+ * and are never reported.
+ */
+#include "base/rng.h"
+#include "skill/card.h"
+
+struct skill_gen {
+	uint64_t seed;
+	size_t facts;		/* different facts that cards provide and require */
+	size_t lineages;
+	size_t text;		/* bytes of a carrier */
+	bool simple;		/* one language and platform, nothing that a platform may lack */
+};
+
+static const struct { const char *op, *dims; } skill_gen_cases[] = {
+	{ "gemm", "K M N" }, { "conv2d", "C F H N W" }, { "attention", "B D H S" },
+	{ "gated-delta-net", "D T" }, { "topk", "cols k rows" }, { "softmax", "M N" },
+	{ "layer-norm", "M N" }, { "chunk-cumsum", "B H T" }, { "batched-gemm", "B K M N" },
+	{ "transpose", "M N" },
+};
+
+static const struct { const char *language, *platform; } skill_gen_places[] = {
+	{ "c", "cpu/x86-64-v3" }, { "cuda", "cuda/sm_90" }, { "cuda", "cuda/sm_80" }, { "c", "cpu/x86-64-v4" },
+	{ "triton", "cuda/sm_90" }, { "cuda", "cuda/sm_120" }, { "tilelang", "cuda/sm_90" },
+};
+
+static const char *const skill_gen_tests[] = {
+	"K % 64 == 0", "N >= 128", "extent(reduction) >= 256", "!has('tma.load')", "cap('cp.async')",
+	"trait('tiled')", "smem_optin >= 100000", "cols <= 4096 || k < 64", "dtype == 'f32'",
+	"cdiv(extent(rows), 128) >= 2 && vector_bytes >= 32", "stride_bytes(A, M) % 16 == 0", "M % 8 == 0",
+};
+
+static inline char *skill_gen_hex(uint64_t seed, uint64_t a, uint64_t b, size_t n)
+{
+	char *s = kl_malloc(n + 1);
+	uint64_t x = kl_rng_mix(seed ^ kl_rng_mix(a * 1000003 + b));
+
+	for (size_t i = 0; i < n; i++, x = i % 16 ? x >> 4 : kl_rng_mix(x + i))
+		s[i] = "0123456789abcdef"[x & 15];
+	s[n] = '\0';
+	return s;
+}
+
+static inline char *skill_gen_id(size_t i)
+{
+	return kl_asprintf("skill-%06zu", i);
+}
+
+static inline void skill_gen_dims(struct kl_card_dims *d, struct kl_rng *r, const char *names)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec v = KL_STRVEC_INIT;
+
+	kl_strvec_split(&v, names, " ");
+	for (size_t i = 0; i < v.n; i++)
+		kl_card_dims_add(d, v.v[i], (int64_t)1 << kl_rng_below(r, 14));
+}
+
+static inline void skill_gen_facts(struct kl_strvec *v, const struct skill_gen *g, struct kl_rng *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t f = kl_rng_below(r, g->facts);
+
+		kl_strvec_pushf(v, f % 3 ? "fact.%zu" : "trait:t%zu", f);
+	}
+	kl_strvec_uniq(v);
+}
+
+/* A trial and the row that it verified, if it passed. */
+static inline void skill_gen_trial(struct kl_card *c, const struct skill_gen *g, struct kl_rng *r, size_t i,
+				   size_t k)
+{
+	static const char *const dtype[] = { "f32", "f16", "bf16" };
+	size_t which = kl_rng_below(r, KL_ARRAY_SIZE(skill_gen_cases));
+	size_t place = g->simple ? 0 : kl_rng_below(r, KL_ARRAY_SIZE(skill_gen_places));
+	const char *d = dtype[kl_rng_below(r, 3)];
+	struct kl_card_trial t;
+	struct kl_card_row row = { 0 };
+
+	kl_card_trial_init(&t);
+	t.trial = 1;
+	t.level = (enum kl_level)kl_rng_below(r, 5);
+	t.case_ = kl_strdup(skill_gen_cases[which].op);
+	t.workload = kl_strdup(t.case_);
+	skill_gen_dims(&t.dims, r, skill_gen_cases[which].dims);
+	t.dtype = kl_strdup(d);
+	t.language = kl_strdup(skill_gen_places[place].language);
+	t.platform = kl_strdup(skill_gen_places[place].platform);
+	t.state = skill_gen_hex(g->seed, i, 1000 + k, 40);
+	t.event = skill_gen_hex(g->seed, i, 2000 + k, 64);
+	t.isolated = kl_rng_below(r, 8) != 0;
+	t.result = kl_rng_below(r, 3) ? KL_RESULT_PASS : KL_RESULT_FAIL;
+	t.how = KL_HOW_MECHANICAL;
+	if (t.result == KL_RESULT_FAIL) {
+		t.class_ = kl_strdup("slower");
+	} else {
+		t.ratio = (struct kl_card_ratio){ 1500000 + (int64_t)kl_rng_below(r, 1000000), 1400000, 2600000 };
+		row.case_ = kl_strdup(t.case_);
+		kl_card_dims_copy(&row.dims, &t.dims);
+		row.dtype = kl_strdup(d);
+		row.language = kl_strdup(t.language);
+		row.platform = kl_strdup(t.platform);
+		row.ratio = t.ratio;
+		row.by = KL_ROW_TRIAL;
+		row.event = kl_strdup(t.event);
+		kl_card_add_row(c, &row);
+	}
+	kl_card_add_trial(c, &t);
+}
+
+static inline void skill_gen_evidence(struct kl_card *c, const struct skill_gen *g, struct kl_rng *r, size_t i,
+				      size_t k)
+{
+	size_t place = g->simple ? 0 : kl_rng_below(r, KL_ARRAY_SIZE(skill_gen_places));
+	struct kl_card_evidence e = {
+		.lineage = kl_asprintf("w%zu/n", (size_t)kl_rng_below(r, g->lineages)),
+		.step = 1 + (int64_t)kl_rng_below(r, 16), .before = skill_gen_hex(g->seed, i, 3000 + k, 40),
+		.after = skill_gen_hex(g->seed, i, 4000 + k, 40), .derivation = KL_DERIVED_INVERSE,
+		.origin = kl_strdup("induced"), .language = kl_strdup(skill_gen_places[place].language),
+		.platform = kl_strdup(skill_gen_places[place].platform),
+		.event = skill_gen_hex(g->seed, i, 5000 + k, 64),
+	};
+
+	kl_card_add_evidence(c, &e);
+}
+
+static inline char *skill_gen_code(const struct skill_gen *g, size_t i)
+{
+	struct kl_buf b = KL_BUF_INIT;
+
+	for (size_t line = 0; b.len < g->text; line++)
+		kl_buf_addf(&b, "for (int k%zu = 0; k%zu < K; k%zu++) { acc[%zu] += a[k%zu] * b[%zu]; }\n", line,
+			    line, line, i % 16, line, line % 8);
+	return kl_buf_detach(&b);
+}
+
+/** The i-th card; the caller's. */
+static inline struct kl_card *skill_gen_card(const struct skill_gen *g, size_t i)
+{
+	struct kl_card *c = kl_card_new();
+	struct kl_card_carrier *carrier = kl_calloc(1, sizeof(*carrier));
+	struct kl_rng r;
+
+	kl_rng_seed(&r, kl_rng_mix(g->seed + i));
+	c->id = skill_gen_id(i);
+	c->intent = kl_asprintf("Keep the operands of step %zu in the place where its inner loop reads them, so "
+				"that the loop waits for no memory while it computes.", i);
+	c->mechanism = kl_strdup("cache-block");
+	c->action = kl_strdup("unblock");
+	c->anchor.construct = kl_strdup("a loop nest that reads two operands");
+	carrier->language = kl_strdup(g->simple ? "c" : "cuda");
+	carrier->form = KL_CARRIER_SNIPPET;
+	carrier->text = skill_gen_code(g, i);
+	c->carriers.v = carrier;
+	c->carriers.n = c->carriers.alloc = 1;
+	for (size_t k = kl_rng_below(&r, 3); k-- > 0; ) {
+		struct kl_card_pre p = {
+			.id = kl_asprintf("p%zu", k), .text = kl_strdup("a condition"),
+			.test = kl_strdup(skill_gen_tests[kl_rng_below(&r, KL_ARRAY_SIZE(skill_gen_tests))]),
+		};
+
+		KL_GROW(c->sound.v, c->sound.n + 1, c->sound.alloc);
+		c->sound.v[c->sound.n++] = p;
+	}
+	skill_gen_facts(&c->provides, g, &r, 1 + kl_rng_below(&r, 2));
+	kl_strvec_copy(&c->scope.provides, &c->provides);
+	if (!kl_rng_below(&r, 2))
+		skill_gen_facts(&c->scope.requires, g, &r, 1 + kl_rng_below(&r, 2));
+	if (!kl_rng_below(&r, 4))
+		skill_gen_facts(&c->scope.conflicts, g, &r, 1);
+	if (!g->simple && !kl_rng_below(&r, 4))
+		kl_strvec_push(&c->scope.needs, "cp.async");
+	kl_strvec_push(&c->scope.cases, "gemm");
+	kl_strvec_push(&c->scope.languages, "c");
+	for (size_t k = 1 + kl_rng_below(&r, 3); k-- > 0; )
+		skill_gen_evidence(c, g, &r, i, k);
+	for (size_t k = kl_rng_below(&r, 5); k-- > 0; )
+		skill_gen_trial(c, g, &r, i, k);
+	kl_card_normalize(c);
+	return c;
+}
+
+#endif

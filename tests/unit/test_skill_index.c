@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The index of a library: whole or made anew, whoever makes it, from whatever. */
+#include <sys/wait.h>
+
+#include "skill_lib.h"
+
+static char *index_file(const struct lib *l)
+{
+	KL_AUTO(kl_freep) char *name = sh_text(l->dir, "ls .git/klineage/cache/skills-*.index | head -n 1");
+
+	return kl_asprintf("%s/%s", l->dir, name);
+}
+
+static bool opens_whole(struct lib *l, size_t n)
+{
+	KL_AUTO(kl_index_freep) struct kl_index *ix = NULL;
+	bool built;
+
+	assert_ok(kl_index_open(&ix, l->r, tax));
+	assert_int_equal(kl_index_count(ix), n);
+	for (size_t i = 0; i < n; i++) {
+		KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+		const struct kl_index_card *k = kl_index_card(ix, i);
+		size_t passed, trials;
+
+		assert_ok(kl_index_load(&c, ix, l->r, i));
+		assert_string_equal(kl_index_string(ix, k->id), c->id);
+		assert_int_equal(k->status, c->status);
+		assert_int_equal(k->nrows, c->rows.n);
+		assert_int_equal(k->sound.n, 2 * c->sound.n);
+		kl_status_count(&passed, &trials, c);
+		assert_int_equal(k->passed, passed);
+		assert_int_equal(k->trials, trials);
+	}
+	built = kl_index_was_built(ix);
+	return !built;
+}
+
+static void test_index(void **state)
+{
+	static const struct { const char *how; } damage[] = {
+		{ "printf X | dd of=f bs=1 seek=3000 conv=notrunc" },	/* a bit of the middle */
+		{ "printf X | dd of=f bs=1 seek=3 conv=notrunc" },	/* the magic */
+		{ "printf '\\377' | dd of=f bs=1 seek=8 conv=notrunc" },	/* the version */
+		{ "printf '\\001' | dd of=f bs=1 seek=16 conv=notrunc" },	/* the length */
+		{ "printf '\\001' | dd of=f bs=1 seek=130 conv=notrunc" },	/* a part's place */
+		{ "head -c 5000 f >g; mv g f" }, { ": >f" }, { "echo x >>f" }, { "rm f; mkdir f; rmdir f" },
+		{ "head -c 100000 /dev/zero >f" },
+	};
+	KL_AUTO(lib_release) struct lib l = lib_new("index");
+	struct skill_gen g = { 5, 30, 20, 100, false };
+	KL_AUTO(kl_freep) char *path = NULL;
+
+	assert_true(!opens_whole(&l, 0));	/* no library: nothing is kept */
+	fill(&l, &g, 60);
+	assert_false(opens_whole(&l, 60));
+	assert_true(opens_whole(&l, 60));
+	path = index_file(&l);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(damage); i++) {
+		sh(l.dir, "cp '%s' f && { %s; } 2>/dev/null && { test -e f && mv f '%s' || rm '%s'; }", path,
+		   damage[i].how, path, path);
+		if (opens_whole(&l, 60))
+			fail_msg("took a damaged file: %s", damage[i].how);
+		assert_true(opens_whole(&l, 60));
+	}
+	/* a card that is none is left out, and counted */
+	sh(l.dir, "cp .git/klineage/cache/* /dev/null; export GIT_INDEX_FILE=$PWD/i; git read-tree klineage/skills && "
+	   "git update-index --add --cacheinfo 100644,$(echo nonsense | git hash-object -w --stdin),cards/bad.yaml && "
+	   "git update-ref refs/heads/klineage/skills $(git commit-tree -m bad $(git write-tree))");
+	{
+		KL_AUTO(kl_index_freep) struct kl_index *ix = NULL;
+
+		assert_ok(kl_index_open(&ix, l.r, tax));
+		assert_int_equal(kl_index_count(ix), 60);
+		assert_int_equal(kl_index_bad(ix), 1);
+	}
+}
+
+/* made from an older one it is, byte for byte, what it is made from nothing */
+static void test_incremental(void **state)
+{
+	KL_AUTO(lib_release) struct lib l = lib_new("incremental");
+	struct skill_gen g = { 6, 30, 20, 100, false }, other = { 7, 30, 20, 100, false };
+
+	fill(&l, &g, 40);
+	assert_false(opens_whole(&l, 40));
+	kl_card_free(l.card[17]);
+	l.card[17] = skill_gen_card(&other, 17);
+	fill(&l, &g, 55);
+	assert_false(opens_whole(&l, 55));
+	sh(l.dir, "cd .git/klineage/cache && new=$(ls -t skills-*.index | head -n 1) && mv $new ../made && rm skills-*");
+	assert_false(opens_whole(&l, 55));
+	sh(l.dir, "cmp .git/klineage/made .git/klineage/cache/skills-*.index");
+	/* files of older trees do not pile up */
+	for (size_t n = 56; n < 66; n++) {
+		fill(&l, &g, n);
+		opens_whole(&l, n);
+	}
+	assert_sh("5", l.dir, "ls .git/klineage/cache/skills-*.index | wc -l");
+}
+
+static void test_two_builders(void **state)
+{
+	KL_AUTO(lib_release) struct lib l = lib_new("builders");
+	struct skill_gen g = { 8, 30, 20, 100, false };
+	int status, failed = 0;
+
+	fill(&l, &g, 80);
+	for (int round = 0; round < 5; round++) {
+		sh(l.dir, "rm -rf .git/klineage/cache");
+		for (int i = 0; i < 6; i++)
+			if (!fork()) {
+				KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+				KL_AUTO(kl_index_freep) struct kl_index *ix = NULL;
+				bool good = kl_repo_open_at(&r, l.dir) == 0 && kl_index_open(&ix, r, tax) == 0 &&
+					    kl_index_count(ix) == 80;
+
+				_exit(!good);
+			}
+		for (int i = 0; i < 6; i++) {
+			wait(&status);
+			failed += status != 0;
+		}
+		assert_int_equal(failed, 0);
+		assert_true(opens_whole(&l, 80));
+		assert_sh("1", l.dir, "ls .git/klineage/cache | wc -l");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_index),
+		cmocka_unit_test(test_incremental),
+		cmocka_unit_test(test_two_builders),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
