@@ -54,6 +54,7 @@ int cmd_hooks(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_help(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_import(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_lift(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_log(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_retrieve(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_show(struct kl_cmd_ctx *ctx, int argc, char **argv);

@@ -17,6 +17,8 @@ const struct kl_cmd kl_cmds[] = {
 	{ "export", cmd_export, KL_NEEDS_REPO, "write a lineage as a directory to review" },
 	{ "import", cmd_import, KL_NEEDS_REPO | KL_NEEDS_IDENTITY, "rebuild an exported lineage" },
 	{ "hooks", cmd_hooks, 0, "let git ask the gate before a commit and a push" },
+	{ "lift", cmd_lift, KL_NEEDS_REPO | KL_NEEDS_HISTORY,
+	  "make cards of lineages, from what was measured" },
 	{ "skills", cmd_skills, KL_NEEDS_REPO, "list, show, check, exchange and retract cards" },
 	{ "retrieve", cmd_retrieve, KL_NEEDS_REPO, "say which cards fit a kernel, and why" },
 	{ "sync", cmd_sync, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,

@@ -412,22 +412,63 @@ static int check_names(struct importer *x, const char *name)
 	return 0;
 }
 
+/* everything but the refs */
+static int rebuild(struct importer *x, const char *name)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int err = read_file(&text, x, "lineage.json");
+
+	if (err < 0)
+		return err;
+	if ((err = kl_json_parse(&x->index, text.ptr, text.len)) < 0 || (err = check_names(x, name)) < 0)
+		return kl_error_in(err, "lineage.json");
+	if ((err = build(x)) < 0)
+		return err;
+	return read_events(x);
+}
+
+void kl_import_view_release(struct kl_import_view *v)
+{
+	free(v->workload);
+	free(v->name);
+	free(v->commit);
+	kl_map_release(&v->notes);
+}
+
+int kl_import_view(struct kl_import_view *out, struct kl_repo *r, const char *dir)
+{
+	KL_AUTO(importer_release) struct importer x = {
+		.repo = r, .dir = dir, .commits = { .free_value = free },
+	};
+	int err = rebuild(&x, NULL);
+
+	if (err < 0)
+		return kl_error_in(err, "%s", dir);
+	*out = (struct kl_import_view){
+		.workload = kl_strdup(x.workload), .name = kl_strdup(x.name), .commit = kl_steal(&x.commit),
+		.n = x.n, .rejected = x.rejected, .has_rejected = x.nrejected, .notes = { .free_value = free },
+	};
+	for (size_t i = 0; i < x.nnote; i++) {
+		char hex[KL_OID_HEX];
+		const char *old;
+
+		kl_oid_hex(hex, &x.note[i].commit);
+		old = kl_map_get(&out->notes, hex);
+		kl_map_put(&out->notes, hex, kl_asprintf("%s%s\n", old ? old : "", x.note[i].line));
+	}
+	return 0;
+}
+
 int kl_import_read(struct kl_import_result *out, struct kl_repo *r, const char *dir,
 		   const char *name)
 {
 	KL_AUTO(importer_release) struct importer x = {
 		.repo = r, .dir = dir, .commits = { .free_value = free },
 	};
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err;
 
 	*out = (struct kl_import_result){ 0 };
-	if ((err = read_file(&text, &x, "lineage.json")) < 0)
-		return err;
-	if ((err = kl_json_parse(&x.index, text.ptr, text.len)) < 0 ||
-	    (err = check_names(&x, name)) < 0)
-		return kl_error_in(err, "lineage.json");
-	if ((err = build(&x)) < 0 || (err = read_events(&x)) < 0)
+	if ((err = rebuild(&x, name)) < 0)
 		return err;
 	for (int i = 0; ; i++) {
 		err = move_once(&x, out);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "repo/repo.h"
 
 /*
@@ -26,6 +27,21 @@ struct kl_import_result {
 /** `name` NULL: the one in lineage.json. KL_EEXISTS: another lineage has that name. */
 int kl_import_read(struct kl_import_result *out, struct kl_repo *r, const char *dir,
 		   const char *name);
+
+/**
+ * An exported lineage as it would be imported: its commits are made (so they can be read) and its
+ * events checked, but no ref and no note leads to them.
+ */
+struct kl_import_view {
+	char *workload, *name;
+	git_oid *commit;		/* K_0 ... */
+	size_t n;
+	git_oid rejected;		/* the last one; first parent: tried on, second: the one before */
+	bool has_rejected;
+	struct kl_map notes;		/* commit in hex -> its events, one a line (owned) */
+};
+int kl_import_view(struct kl_import_view *out, struct kl_repo *r, const char *dir);
+void kl_import_view_release(struct kl_import_view *v);
 
 /** "Thu, 1 Jan 2026 00:00:00 +0000" as git writes it; KL_EINVALID. `offset` in minutes. */
 int kl_import_date(int64_t *time, int *offset, const char *text);

@@ -120,7 +120,8 @@ struct kl_card_evidence {
 	enum kl_derivation derivation;
 	char *origin;			/* induced, authored, historical */
 	char *language, *platform;
-	char *event;			/* the forward event of K_step, or of K_step' */
+	char *event;			/* the forward event of K_step: how it compares with K_{step-1} */
+	char *confirmed;		/* derived anew: the event of K_step', or NULL */
 };
 
 struct kl_card_risk {

@@ -179,6 +179,9 @@ int kl_check_evidence(const void *obj, const char *name, const struct kl_yaml *a
 	if ((e->derivation == KL_DERIVED_INVERSE) != !e->rederived)
 		return kl_yaml_error(name, spot(at, "derivation"), "'rederived' names the commit of a step "
 				     "that was derived anew, and is null for an inverse one");
+	if (e->confirmed && !e->rederived)
+		return kl_yaml_error(name, spot(at, "confirmed"),
+				     "nothing was derived anew that it could confirm");
 	if (strcmp(e->origin, "induced") && strcmp(e->origin, "authored") && strcmp(e->origin, "historical"))
 		return kl_yaml_error(name, spot(at, "origin"),
 				     "'origin' must be one of induced, authored, historical");
@@ -263,8 +266,9 @@ static int check_row(const struct kl_card *c, size_t i, const char *name, const 
 
 	if (r->by == KL_ROW_TRIAL && !has_pass(c, r->event))
 		return kl_yaml_error(name, y, "no trial in 'ver' passed with event %.12s", r->event);
-	if (r->by == KL_ROW_REDERIVED && (!e || e->derivation != KL_DERIVED_ANEW))
-		return kl_yaml_error(name, y, "no evidence was derived anew with event %.12s", r->event);
+	if (r->by == KL_ROW_REDERIVED && (!e || e->derivation != KL_DERIVED_ANEW || !e->confirmed))
+		return kl_yaml_error(name, y, "no evidence with event %.12s was derived anew and confirmed",
+				     r->event);
 	if (r->by == KL_ROW_UNVERIFIED && !e)
 		return kl_yaml_error(name, y, "no evidence has event %.12s", r->event);
 	return 0;

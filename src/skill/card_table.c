@@ -102,6 +102,7 @@ static const struct kl_field evidence_fields[] = {
 	{ "language", KL_FIELD_SLUG, KL_NEEDED, AT(language), 0, 0, NULL, NULL },
 	{ "platform", KL_FIELD_PATH, KL_NEEDED, AT(platform), 0, 0, NULL, NULL },
 	{ "event", KL_FIELD_EVENT, KL_KEY | KL_NEEDED, AT(event), 0, 0, NULL, NULL },
+	{ "confirmed", KL_FIELD_EVENT, 0, AT(confirmed), 0, 0, NULL, NULL },
 	END
 #undef AT
 };

@@ -57,6 +57,12 @@ int kl_library_event(json_t **out, struct kl_library *l, const char *id);
 
 struct kl_library_change {
 	const struct kl_card *card;	/* as it shall be; its id names the file */
+	/*
+	 * What `card` was made from, if that was read long ago: whatever the library has by now is merged.
+	 * NULL: from what this library has, as it is read; or, with `is_new`, from nothing.
+	 */
+	const struct kl_card *base;
+	bool is_new;
 	const struct kl_map *events;	/* id -> json_t *, borrowed: copied if cited and not there yet */
 	const char *subject;		/* of the commit: "lift: 2 more transitions" */
 	const char *body;		/* NULL: none */

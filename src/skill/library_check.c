@@ -157,7 +157,13 @@ static void check_evidence(struct checker *k, const struct kl_card *c)
 		if (strcmp(platform_of(e), v->platform))
 			found(k, true, "evidence %s step %lld is of %s, its event of %s", v->lineage,
 			      (long long)v->step, v->platform, platform_of(e));
-		check_commit(k, e, v->rederived ? v->rederived : v->after);
+		check_commit(k, e, v->after);
+		e = v->confirmed ? event(k, v->confirmed) : NULL;
+		if (e && !passed(e))
+			found(k, true, "evidence %s step %lld is confirmed by a failure", v->lineage,
+			      (long long)v->step);
+		if (e)
+			check_commit(k, e, v->rederived);
 	}
 	for (size_t i = 0; i < c->rows.n; i++) {
 		const struct kl_card_row *r = &c->rows.v[i];

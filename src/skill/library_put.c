@@ -238,6 +238,30 @@ static int catch_up(struct kl_card **card, struct kl_library *l, const struct kl
 	return 0;
 }
 
+/* put the change on top of what the library has, which may be more than the caller knew */
+static int start(struct kl_card **card, struct kl_card **base, struct kl_library *l,
+		 const struct kl_library_change *change)
+{
+	KL_AUTO(kl_card_freep) struct kl_card *now = NULL;
+	struct kl_card *merged;
+	int err = present(&now, l, (*card)->id);
+
+	if (err < 0)
+		return err;
+	if (!change->base && !change->is_new) {
+		*base = kl_steal(&now);
+		return 0;
+	}
+	*base = change->base ? kl_card_copy(change->base) : NULL;
+	if (!now)
+		return 0;
+	if ((err = kl_card_merge(&merged, NULL, *base, *card, now)) < 0)
+		return err;
+	kl_card_free(*card);
+	*card = merged;
+	return 0;
+}
+
 int kl_library_put(struct kl_library *l, const struct kl_library_change *change)
 {
 	KL_AUTO(kl_card_freep) struct kl_card *card = kl_card_copy(change->card), *base = NULL;
@@ -248,7 +272,7 @@ int kl_library_put(struct kl_library *l, const struct kl_library_change *change)
 	if (l->fixed)
 		KL_BUG("a library that is open at a commit is not written");
 	kl_card_normalize(card);
-	if ((err = present(&base, l, card->id)) < 0)
+	if ((err = start(&card, &base, l, change)) < 0)
 		return err;
 	for (int i = 0; ; i++) {
 		if ((err = commit(&made, &nothing, l, change, card)) < 0 || nothing)

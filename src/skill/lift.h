@@ -8,29 +8,42 @@
 /*
  * lift - from transitions to cards, by measured data alone.
  *
- * Transitions that undo the same action of the same mechanism, with a like locus and a like effect, are one
- * group, across lineages, languages and platforms. A group whose evidence a card of the library
- * knows, or that a card of the same mechanism and action would twin, gives its evidence to that card;
- * else it becomes a new one. Nothing is worded that was not measured or told by templates/mechanisms.yaml:
- * a lifter with a model rewords the card afterwards, and its evidence stays as it is here.
+ * Clean transitions of one mechanism and action, at a like locus (the code, or the launch plan alone), are
+ * one group, across lineages, languages and platforms. If some of a group were faster, those that were not
+ * become its rows and risks; if none was, the card enables what was faster next in their lineages. A group
+ * goes to the card that has some of its evidence already, else to one of the same mechanism and action (no
+ * twins), else it becomes a new one. Refused steps of the mechanism are its risks, and witness what it must
+ * not do.
+ *
+ * Nothing is worded that was not measured or told by templates/mechanisms.yaml: a lifter with a model may
+ * reword a new card (one without `old`) before it is put into the library, and what
+ * it says of events is checked as ever.
+ *
+ *	kl_transitions_load(&t, repo, NULL);
+ *	kl_lift_run(&lift, &t, library);
+ *	for (i = 0; i < lift.n; i++)
+ *		kl_lift_put(&lift, i, library);
  */
 struct kl_lift_result {
 	struct kl_card *card;		/* owned; as it shall be in the library */
-	bool is_new;			/* else an old one that gained evidence */
-	size_t gained;			/* evidence rows that are new */
-	struct kl_strvec from;		/* lineages */
+	struct kl_card *old;		/* owned; as it was, NULL: a new one */
+	size_t gained;			/* rows of evidence that are new */
+	const struct kl_transition **t;	/* the group's; borrowed from the transitions */
+	size_t n, alloc;
 };
 
 struct kl_lift {
-	struct kl_lift_result *v;
+	struct kl_lift_result *v;	/* by mechanism and action */
 	size_t n, alloc;
-	size_t transitions;		/* looked at */
-	struct kl_map events;		/* id -> json_t *, owned: what the cards cite */
+	size_t used;			/* transitions in groups */
+	const struct kl_transitions *t;
 	struct kl_strvec notes;		/* what was left out, and why */
 };
 
-/** Cards for these transitions, given what the library has. Writes nothing. */
+/** Cards for these transitions, given what the library has. Writes nothing. `t` must outlive it. */
 int kl_lift_run(struct kl_lift *out, const struct kl_transitions *t, struct kl_library *lib);
+/** Put one result into the library: one commit. */
+int kl_lift_put(const struct kl_lift *l, size_t i, struct kl_library *lib);
 void kl_lift_release(struct kl_lift *l);
 
 #endif

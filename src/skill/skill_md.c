@@ -142,7 +142,8 @@ void kl_skill_md_write(struct kl_buf *out, const struct kl_card *c)
 
 	front_matter(out, c);
 	kl_buf_addf(out, "# %s\n\n%s\n\nStatus: %s. Learned from %zu transition%s that a gate measured."
-		    "\n\n", c->id, c->intent, kl_card_status_name(c->status), c->evidence.n, c->evidence.n == 1 ? "" : "s");
+		    "\n\n", c->id, c->intent, kl_card_status_name(c->status), c->evidence.n,
+		    c->evidence.n == 1 ? "" : "s");
 	where(out, c);
 	conditions(out, c);
 	how(out, c);

@@ -112,6 +112,7 @@ static inline void gen_evidence(struct kl_card *c, struct kl_rng *r)
 		.before = gen_hex(r, 40), .after = gen_hex(r, 40), .rederived = anew ? gen_hex(r, 40) : NULL,
 		.derivation = anew ? KL_DERIVED_ANEW : KL_DERIVED_INVERSE, .origin = kl_strdup("induced"),
 		.language = kl_strdup("cuda"), .platform = kl_strdup("cuda/sm_90"), .event = gen_hex(r, 64),
+		.confirmed = anew ? gen_hex(r, 64) : NULL,
 	};
 	struct kl_card_row row = {
 		.case_ = gen_word(r), .dtype = kl_strdup("f16"), .language = kl_strdup("cuda"),

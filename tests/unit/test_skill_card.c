@@ -56,7 +56,7 @@ static void reads_the_good_card(void **state)
 	assert_false(kl_card_has_state(c, "b7d4000000000000000000000000000000000000"));
 	assert_non_null(kl_card_carrier(c, "triton"));
 	kl_card_events(&events, c);
-	assert_int_equal(events.n, 9);
+	assert_int_equal(events.n, 10);
 	assert_int_equal(kl_card_canonical_line(c, text.ptr, text.len), 0);
 	kl_card_write(&again, c);
 	assert_string_equal(again.ptr, text.ptr);
@@ -104,9 +104,10 @@ static void refuses_with_its_line(void **state)
 		{ "ratio: 2.61", "ratio: '2.61'", "number with at most six places" },
 		{ "ratio: 2.61", "ratio: 0", "'ratio' is out of its range" },
 		{ "ratio: 2.61", "ratio: 99999999999999999999", "must be a number" },
-		{ "by: trial", "by: rederived", "no evidence was derived anew with event" },
+		{ "by: trial", "by: rederived", "was derived anew and confirmed" },
 		{ "by: rederived", "by: trial", "no trial in 'ver' passed with event" },
 		{ "derivation: rederived", "derivation: inverse", "null for an inverse one" },
+		{ "rederived: null", "rederived: null\n    confirmed: " E1, "nothing was derived anew that it could confirm" },
 		{ "origin: induced", "origin: found", "'origin' must be one of" },
 		{ "before: 1c9d", "before: 1C9d", "'before' must be a commit" },
 		{ "lineage: cuda-conv2d/im2col", "lineage: cuda-conv2d", "must be <workload>/<name>" },

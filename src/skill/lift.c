@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "skill/lift.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "lineage/record.h"
+#include "skill/lift_parts.h"
+#include "skill/merge_card.h"
+
+#define MECHANISMS "templates/mechanisms.yaml"
+#define MAX_ENABLES 3
+
+bool kl_lift_is(const struct kl_transition *t, const char *speed)
+{
+	const json_t *vs = json_object_get(json_object_get(t->event, "profile"), "vs");
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(vs, i, v)
+		if (!strcmp(kl_json_str_or(v, "what", ""), "parent"))
+			return !strcmp(kl_json_str_or(v, "verdict", ""), speed);
+	return false;
+}
+
+bool kl_lift_is_verified(const struct kl_transition *t)
+{
+	return t->confirmed && t->step.derivation && !strcmp(t->step.derivation, "rederived");
+}
+
+void kl_lift_delta(struct kl_strvec *out, const struct kl_transition *t, const struct kl_mechanism *m)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec traits = KL_STRVEC_INIT;
+
+	for (size_t i = 0; i < t->gained.n; i++)
+		if (kl_strvec_has(&m->primary, t->gained.v[i]))
+			kl_strvec_push(out, t->gained.v[i]);
+	kl_strvec_split(&traits, t->step.trait ? t->step.trait : "", ", ");
+	for (size_t i = 0; i < traits.n; i++)
+		kl_strvec_pushf(out, "trait:%s", traits.v[i]);
+	kl_strvec_uniq(out);
+}
+
+/* --- groups --------------------------------------------------------------------------- */
+
+struct groups { struct kl_lift_group *v; size_t n, alloc; };
+
+static void groups_release(struct groups *g)
+{
+	for (size_t i = 0; i < g->n; i++)
+		free(g->v[i].t);
+	free(g->v);
+}
+
+/* the plan is data, and an edit of it is of another kind than one of code */
+static bool is_plan_only(const struct kl_transition *t)
+{
+	bool some = false;
+
+	for (const char *s = t->diff; (s = strstr(s, "diff --git ")); s++) {
+		size_t n = strcspn(s, "\n");
+
+		if (s > t->diff && s[-1] != '\n')
+			continue;
+		some = true;
+		if (n < 5 || strncmp(s + n - 5, ".yaml", 5))
+			return false;
+	}
+	return some;
+}
+
+static int64_t ratio_of(const struct kl_transition *t)
+{
+	return kl_record_ratio(t->event, NULL, NULL);
+}
+
+/* verified ones first, then the greater gain; then by name, so that it is the same everywhere */
+static int by_worth(const void *a, const void *b)
+{
+	const struct kl_transition *x = *(const struct kl_transition *const *)a;
+	const struct kl_transition *y = *(const struct kl_transition *const *)b;
+	int v = (int)kl_lift_is_verified(y) - (int)kl_lift_is_verified(x), c;
+
+	if (v)
+		return v;
+	if (ratio_of(x) != ratio_of(y))
+		return ratio_of(x) < ratio_of(y) ? 1 : -1;
+	if ((c = strcmp(x->lineage, y->lineage)))
+		return c;
+	return x->step.number - y->step.number;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct kl_lift_group *x = a, *y = b;
+	int c = strcmp(x->m->name, y->m->name);
+
+	if (!c)
+		c = strcmp(x->action, y->action);
+	return c ? c : (int)x->plan_only - (int)y->plan_only;
+}
+
+static void leave_out(struct kl_lifter *l, const struct kl_transition *t, const char *why)
+{
+	kl_strvec_pushf(l->notes, "%s step %d (%s): %s", t->lineage, t->step.number, t->step.action, why);
+}
+
+static void group_one(struct groups *out, struct kl_lifter *l, const struct kl_transition *t)
+{
+	const struct kl_mechanism *m = t->step.mechanism ?
+		kl_mechanisms_find(&l->mechanisms, t->step.mechanism) : NULL;
+	struct kl_lift_group *g = NULL;
+	bool plan_only = is_plan_only(t);
+
+	if (t->step.delta && !strcmp(t->step.delta, "compound")) {
+		leave_out(l, t, "more than one mechanism changed");
+		return;
+	}
+	if (!m) {
+		leave_out(l, t, "no known mechanism");
+		return;
+	}
+	for (size_t i = 0; i < out->n && !g; i++)
+		if (out->v[i].m == m && !strcmp(out->v[i].action, t->step.action) &&
+		    out->v[i].plan_only == plan_only)
+			g = &out->v[i];
+	if (!g) {
+		KL_GROW(out->v, out->n + 1, out->alloc);
+		g = &out->v[out->n++];
+		*g = (struct kl_lift_group){ .m = m, .action = t->step.action, .plan_only = plan_only };
+	}
+	KL_GROW(g->t, g->n + 1, g->alloc);
+	g->t[g->n++] = t;
+	g->wins |= kl_lift_is(t, "fast");
+}
+
+static void make_groups(struct groups *out, struct kl_lifter *l)
+{
+	for (size_t i = 0; i < l->t->n; i++)
+		group_one(out, l, &l->t->v[i]);
+	qsort(out->v, out->n, sizeof(*out->v), by_name);
+	for (size_t i = 0; i < out->n; i++)
+		qsort(out->v[i].t, out->v[i].n, sizeof(*out->v[i].t), by_worth);
+}
+
+/* --- which card is it? ------------------------------------------------------------------- */
+
+static bool knows(const struct kl_card *c, const struct kl_lift_group *g)
+{
+	for (size_t i = 0; i < g->n; i++)
+		for (size_t k = 0; k < c->evidence.n; k++)
+			if (!strcmp(c->evidence.v[k].event, kl_record_id(g->t[i]->event)))
+				return true;
+	return false;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a && b && !strcmp(a, b);
+}
+
+/* is the card about the launch plan alone? its first carrier shows it */
+static bool fits(const struct kl_card *c, const struct kl_lift_group *g)
+{
+	return same(c->mechanism, g->m->name) && same(c->action, g->action) &&
+	       (c->anchor.construct && !strcmp(c->anchor.construct, "the launch plan")) == g->plan_only;
+}
+
+struct shelf { struct kl_card **v; size_t n, alloc; };
+
+static void shelf_release(struct shelf *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		kl_card_free(s->v[i]);
+	free(s->v);
+}
+
+static int read_shelf(struct shelf *out, struct kl_lifter *l, struct kl_library *lib)
+{
+	for (size_t i = 0; i < kl_library_count(lib); i++) {
+		struct kl_card *c;
+
+		if (kl_library_card_at(&c, lib, i) < 0) {
+			kl_strvec_push(l->notes, kl_error_last());
+			kl_error_clear();
+			continue;
+		}
+		KL_GROW(out->v, out->n + 1, out->alloc);
+		out->v[out->n++] = c;
+	}
+	return 0;
+}
+
+/* the card that has some of the evidence; else the first of the same kind that is not retracted */
+static struct kl_card *find_card(const struct shelf *s, const struct kl_lift_group *g)
+{
+	struct kl_card *like = NULL;
+
+	for (size_t i = 0; i < s->n; i++) {
+		if (knows(s->v[i], g))
+			return s->v[i];
+		if (!like && s->v[i]->status != KL_CARD_RETRACTED && fits(s->v[i], g))
+			like = s->v[i];
+	}
+	return like;
+}
+
+/* the transition that came first: by its lineage's name and its step */
+static const struct kl_transition *first_of(const struct kl_lift_group *g)
+{
+	const struct kl_transition *first = g->t[0];
+
+	for (size_t i = 1; i < g->n; i++) {
+		int c = strcmp(g->t[i]->lineage, first->lineage);
+
+		if (c < 0 || (!c && g->t[i]->step.number < first->step.number))
+			first = g->t[i];
+	}
+	return first;
+}
+
+static void result_release(struct kl_lift_result *r)
+{
+	kl_card_free(r->card);
+	kl_card_free(r->old);
+	free(r->t);
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+/* one that is built here passes the reader like any other, or is left out */
+static bool is_sound(struct kl_lifter *l, const struct kl_card *c)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_card_freep) struct kl_card *again = NULL;
+	bool ok;
+
+	kl_card_write(&text, c);
+	ok = !kl_card_parse(&again, c->id, text.ptr, text.len);
+	if (!ok)
+		kl_strvec_pushf(l->notes, "not lifted: %s", kl_error_last());
+	kl_error_clear();
+	return ok;
+}
+
+static void add_result(struct kl_lift *out, struct kl_lifter *l, struct kl_lift_group *g,
+		       const struct kl_card *old)
+{
+	struct kl_lift_result *r = NULL;
+	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+
+	if (old && old->status == KL_CARD_RETRACTED) {
+		kl_strvec_pushf(l->notes, "%s is retracted: it learns nothing more", old->id);
+		return;
+	}
+	/* one old card may know evidence of two groups */
+	for (size_t i = 0; old && i < out->n && !r; i++)
+		if (!strcmp(out->v[i].card->id, old->id))
+			r = &out->v[i];
+	c = r ? kl_card_copy(r->card) : old ? kl_card_copy(old) : kl_card_new();
+	if (!old) {
+		c->id = kl_card_make_id(g->m->name, kl_record_id(first_of(g)->event));
+		kl_lift_word(c, l, g);
+	}
+	kl_lift_learn(c, l, g);
+	kl_card_normalize(c);
+	if (!is_sound(l, c))
+		return;
+	if (!r) {
+		KL_GROW(out->v, out->n + 1, out->alloc);
+		r = &out->v[out->n++];
+		*r = (struct kl_lift_result){ .old = old ? kl_card_copy(old) : NULL };
+	}
+	kl_card_free(r->card);
+	r->card = kl_steal(&c);
+	r->gained = r->card->evidence.n - (old ? old->evidence.n : 0);
+	for (size_t i = 0; i < g->n; i++) {
+		KL_GROW(r->t, r->n + 1, r->alloc);
+		r->t[r->n++] = g->t[i];
+	}
+}
+
+static const struct kl_lift_result *result_of(const struct kl_lift *out, const struct kl_transition *t)
+{
+	for (size_t i = 0; i < out->n; i++)
+		for (size_t k = 0; k < out->v[i].n; k++)
+			if (out->v[i].t[k] == t)
+				return &out->v[i];
+	return NULL;
+}
+
+/* what was faster next in the lineage, by another card */
+static const struct kl_lift_result *next_win(const struct kl_lift *out, const struct kl_transition *t)
+{
+	const struct kl_transitions *all = out->t;
+	const struct kl_transition *end = all->v + all->n;
+	const struct kl_lift_result *own = result_of(out, t);
+
+	for (const struct kl_transition *u = t + 1; u < end && !strcmp(u->lineage, t->lineage); u++) {
+		const struct kl_lift_result *r = kl_lift_is(u, "fast") ? result_of(out, u) : NULL;
+
+		if (r && r != own)
+			return r;
+	}
+	return NULL;
+}
+
+/* a card none of whose transitions was faster by itself made room for what came next */
+static void name_enabled(struct kl_lift *out, struct kl_lift_result *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (kl_lift_is(r->t[i], "fast"))
+			return;
+	for (size_t i = 0; i < r->n && r->card->enables.n < MAX_ENABLES; i++) {
+		const struct kl_lift_result *next = next_win(out, r->t[i]);
+
+		if (next && !kl_strvec_has(&r->card->enables, next->card->id))
+			kl_strvec_push(&r->card->enables, next->card->id);
+	}
+	kl_card_normalize(r->card);
+}
+
+/* --- the whole ------------------------------------------------------------------------------------ */
+
+static void lifter_release(struct kl_lifter *l)
+{
+	kl_mechanisms_release(&l->mechanisms);
+	kl_taxonomy_free(l->tax);
+}
+
+static int load_tables(struct kl_lifter *l)
+{
+	KL_AUTO(kl_freep) char *path = NULL;
+	int err = kl_fs_share(&path, MECHANISMS);
+
+	if (!err)
+		err = kl_mechanisms_load(&l->mechanisms, path);
+	return err < 0 ? err : kl_taxonomy_load(&l->tax);
+}
+
+/* what would change nothing is no result */
+static void drop_same(struct kl_lift *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < out->n; i++) {
+		struct kl_lift_result *r = &out->v[i];
+		KL_AUTO(kl_buf_release) struct kl_buf a = KL_BUF_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+		kl_card_write(&a, r->card);
+		if (r->old)
+			kl_card_write(&b, r->old);
+		if (strcmp(a.ptr, b.ptr))
+			out->v[n++] = *r;
+		else
+			result_release(r);
+	}
+	out->n = n;
+}
+
+int kl_lift_run(struct kl_lift *out, const struct kl_transitions *t, struct kl_library *lib)
+{
+	KL_AUTO(lifter_release) struct kl_lifter l = { .t = t, .notes = &out->notes };
+	KL_AUTO(groups_release) struct groups g = { 0 };
+	KL_AUTO(shelf_release) struct shelf shelf = { 0 };
+	int err;
+
+	*out = (struct kl_lift){ .t = t };
+	if ((err = load_tables(&l)) < 0 || (err = read_shelf(&shelf, &l, lib)) < 0)
+		return err;
+	for (size_t i = 0; i < t->notes.n; i++)
+		kl_strvec_push(&out->notes, t->notes.v[i]);
+	make_groups(&g, &l);
+	for (size_t i = 0; i < g.n; i++) {
+		out->used += g.v[i].n;
+		add_result(out, &l, &g.v[i], find_card(&shelf, &g.v[i]));
+	}
+	for (size_t i = 0; i < out->n; i++)
+		if (!out->v[i].old)
+			name_enabled(out, &out->v[i]);
+	drop_same(out);
+	return 0;
+}
+
+int kl_lift_put(const struct kl_lift *l, size_t i, struct kl_library *lib)
+{
+	const struct kl_lift_result *r = &l->v[i];
+	KL_AUTO(kl_freep) char *subject = kl_asprintf("lift: %s", r->card->id);
+	KL_AUTO(kl_buf_release) struct kl_buf body = KL_BUF_INIT;
+
+	kl_buf_addf(&body, "%s, learned from", r->old ? "more evidence" : "a new card");
+	for (size_t k = 0; k < r->n; k++)
+		kl_buf_addf(&body, "\n%s step %d", r->t[k]->lineage, r->t[k]->step.number);
+	return kl_library_put(lib, &(struct kl_library_change){
+		.card = r->card, .base = r->old, .is_new = !r->old, .events = &l->t->events,
+		.subject = subject, .body = body.ptr,
+	});
+}
+
+void kl_lift_release(struct kl_lift *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		result_release(&l->v[i]);
+	free(l->v);
+	kl_strvec_release(&l->notes);
+}
