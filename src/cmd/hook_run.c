@@ -261,20 +261,27 @@ static void add_ref(struct push *p, const char *local, const char *remote_ref, c
 	add_oid(&p->there, remote);
 }
 
-/* The pre-commit framework gives no input, but says the ends of what it was told. */
-static void add_from_framework(struct push *p)
+/* The pre-commit framework gives no input, but says the ends of what it was told; a whole history has no end. */
+static void add_from_framework(struct push *p, struct kl_repo *r)
 {
 	const char *to = getenv("PRE_COMMIT_TO_REF"), *from = getenv("PRE_COMMIT_FROM_REF");
 	const char *remote = getenv("PRE_COMMIT_REMOTE_NAME"), *ref = getenv("PRE_COMMIT_REMOTE_BRANCH");
+	char hex[KL_OID_HEX];
+	git_oid oid;
 
 	if (!to)
-		return;
+		to = getenv("PRE_COMMIT_LOCAL_BRANCH");
 	if (!*p->remote && remote)
 		p->remote = remote;
-	add_ref(p, to, ref ? ref : "", from ? from : "");
+	if (!to || kl_repo_resolve(&oid, r, to) < 0) {
+		kl_error_clear();
+		return;
+	}
+	kl_oid_hex(hex, &oid);
+	add_ref(p, hex, ref ? ref : "", from ? from : "");
 }
 
-static int read_push(struct push *p, int argc, char **argv)
+static int read_push(struct push *p, struct kl_repo *r, int argc, char **argv)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec line = KL_STRVEC_INIT;
@@ -292,7 +299,7 @@ static int read_push(struct push *p, int argc, char **argv)
 			add_ref(p, word.v[1], word.v[2], word.v[3]);
 	}
 	if (!line.n)
-		add_from_framework(p);
+		add_from_framework(p, r);
 	return 0;
 }
 
@@ -311,7 +318,9 @@ static bool known_there(struct kl_repo *r, const char *remote)
 /* That they cannot go is said; they are safe here, and the next push takes them. */
 static int push_notes(struct kl_repo *r, const struct push *p, size_t noted)
 {
-	struct kl_sync s = { .repo = r, .remote = p->remote, .fetch = true, .push = true, .notes_only = true };
+	struct kl_sync s = {
+		.repo = r, .remote = p->remote, .fetch = true, .push = true, .notes_only = true,
+	};
 	bool given = false;
 	int err;
 
@@ -339,7 +348,7 @@ static int before_push(struct kl_repo *r, const struct settings *set, int argc, 
 	size_t n = 0;
 	int err;
 
-	if ((err = read_push(&p, argc, argv)) < 0 ||
+	if ((err = read_push(&p, r, argc, argv)) < 0 ||
 	    (err = kl_repo_not_at_remote(&commit, &n, r, &p.tips, &p.there, p.remote, MAX_COMMITS)) < 0 ||
 	    (err = kl_pushed_look(&found, r, commit, n, set->push)) < 0)
 		return err;

@@ -456,8 +456,8 @@ static int clear(const char *dir, bool remove)
 		int err;
 
 		if (state == KL_HOOK_EDITED)
-			return kl_error(KL_EEXISTS, "'%s' was ours, and somebody has changed it: take it away "
-					"by hand", path);
+			return kl_error(KL_EEXISTS, "'%s' was ours, and somebody has changed it: take it "
+					"away by hand", path);
 		if (remove && (state == KL_HOOK_OURS || state == KL_HOOK_CHAINED) &&
 		    (err = take_away(path, state)) < 0)
 			return err;

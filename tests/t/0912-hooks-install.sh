@@ -251,6 +251,11 @@ test_expect_success 'the framework calls us by its own variables at a push' '
 		exits 1 git -c klineage.hooks.push=gate klineage hooks run pre-push </dev/null >../out) && says "nobody has judged" out
 '
 
+test_expect_success 'which are fewer when it pushes a whole history' '
+	(cd framework && PRE_COMMIT_REMOTE_NAME=origin PRE_COMMIT_LOCAL_BRANCH=refs/heads/main PRE_COMMIT_REMOTE_BRANCH=refs/heads/x \
+		exits 1 git -c klineage.hooks.push=gate klineage hooks run pre-push </dev/null >../out) && says "nobody has judged" out
+'
+
 test_expect_success '--chain in spite of it, where its hook is chained' '
 	foreign framework/.git/hooks/pre-commit && (cd framework && git klineage hooks install --chain) &&
 	test "$(state pre-commit framework)" = chained && (cd framework && git klineage hooks uninstall) &&

@@ -15,7 +15,7 @@ kernel () {
 # lines <repository>: all events of its notes, sorted
 lines () {
 	for note in $(git -C "$1" notes --ref=klineage/gate list | cut -d" " -f1); do
-		git -C "$1" cat-file blob $note
+		git -C "$1" cat-file blob "$note"
 	done | sort
 }
 
