@@ -5,6 +5,7 @@
 
 #include "base/proc.h"
 #include "cmd/cmd.h"
+#include "cmd/opt.h"
 
 #define WALKS (KL_NEEDS_REPO | KL_NEEDS_IDENTITY | KL_NEEDS_HISTORY)
 
@@ -72,7 +73,7 @@ static int run(const struct kl_cmd *c, int argc, char **argv)
 
 	if (asked(argc, argv, "--help"))
 		return cmd_help(&ctx, 2, (char *[]){ argv[0], argv[0], NULL });
-	if (!asked(argc, argv, "-h"))	/* help works anywhere */
+	if (!asked(argc, argv, "-h") && !asked(argc, argv, KL_OPT_COMPLETION))	/* help works anywhere */
 		result = prepare(&ctx, c->needs);
 	if (!result)
 		result = c->run(&ctx, argc, argv);
@@ -118,6 +119,11 @@ int main(int argc, char **argv)
 		cmd_help(&(struct kl_cmd_ctx){ .verb = "help" }, 1, argv);
 		finish(0);
 		return 1;
+	}
+	if (!strcmp(argv[1], KL_OPT_COMPLETION)) {
+		for (c = kl_cmds; c->name; c++)
+			printf("%s%s", c->name, c[1].name ? " " : "\n");
+		return finish(0);
 	}
 	c = find(argv[1]);
 	if (!c) {

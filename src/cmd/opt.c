@@ -55,6 +55,43 @@ static void print_help(const char *synopsis, const struct kl_opt *opts)
 	fputs(b.ptr, stdout);
 }
 
+/* The word after the verb in a line of the synopsis ("hooks install [--chain]"), if it is one. */
+static size_t subverb(const char **word, const char *line)
+{
+	const char *s = line + strcspn(line, " \n");
+	size_t n;
+
+	s += *s == ' ';
+	n = strspn(s, "abcdefghijklmnopqrstuvwxyz-");
+	*word = s;
+	return *s != '-' && (!s[n] || strchr(" \n", s[n])) ? n : 0;
+}
+
+/*
+ * As git's own commands answer --git-completion-helper: what may follow, then "--" and the
+ * forms with --no-. An option with a value ends in "=".
+ */
+static void print_completion(const char *synopsis, const struct kl_opt *opts)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	for (const char *s = synopsis; *s; s += strcspn(s, "\n"), s += *s == '\n') {
+		const char *word;
+		size_t n = subverb(&word, s);
+
+		if (n)
+			kl_buf_addf(&b, "%.*s ", (int)n, word);
+	}
+	for (const struct kl_opt *o = opts; o->kind; o++)
+		if (o->help)
+			kl_buf_addf(&b, "--%s%s ", o->name, o->arg ? "=" : "");
+	kl_buf_adds(&b, "--");
+	for (const struct kl_opt *o = opts; o->kind; o++)
+		if (o->help && !o->arg)
+			kl_buf_addf(&b, " --no-%s", o->name);
+	puts(b.ptr);
+}
+
 int kl_opt_usage(const char *synopsis, const char *fmt, ...)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
@@ -145,6 +182,10 @@ int kl_opt_parse(int *argc, char ***argv, const char *synopsis,
 	KL_AUTO(tables_release) struct tables t = { .letters = KL_BUF_INIT };
 	int c, err;
 
+	if (*argc == 2 && !strcmp((*argv)[1], KL_OPT_COMPLETION)) {
+		print_completion(synopsis, opts);
+		return 1;
+	}
 	tables_fill(&t, opts);
 	optind = 0;	/* glibc: start anew */
 	opterr = 0;

@@ -42,11 +42,14 @@ struct kl_opt {
 #define KL_OPT_BOOL(l, n, v, h) { KL_OPT_KIND_BOOL, l, n, v, NULL, h }
 #define KL_OPT_STR(l, n, v, a, h) { KL_OPT_KIND_STR, l, n, v, a, h }
 #define KL_OPT_INT(l, n, v, a, h) { KL_OPT_KIND_INT, l, n, v, a, h }
+/** What shells ask for what may follow, as of git's own commands; handled by kl_opt_parse. */
+#define KL_OPT_COMPLETION "--git-completion-helper"
+
 #define KL_OPT_END { KL_OPT_KIND_END, '\0', NULL, NULL, NULL, NULL }
 
 /**
- * 0: parsed, argv[0..argc) are the arguments left. 1: `-h` was asked and
- * printed on stdout. KL_EUSAGE: the message names the option, the synopsis
+ * 0: parsed, argv[0..argc) are the arguments left. 1: `-h` (or KL_OPT_COMPLETION) was asked
+ * and printed on stdout. KL_EUSAGE: the message names the option, the synopsis
  * comes as a hint. `synopsis` may hold several lines.
  */
 int kl_opt_parse(int *argc, char ***argv, const char *synopsis,

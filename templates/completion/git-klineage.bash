@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+# bash completion for git-klineage, through git's own: verbs and options are asked of the program, so that they are those
+# that it has. Loaded by git's completion as "git-klineage" from a directory of bash-completion.
+
+# what the program says may follow: __git_klineage_ask [<verb>]
+__git_klineage_ask ()
+{
+	git klineage "$@" --git-completion-helper 2>/dev/null
+}
+
+# "a b" of an option that takes a|b
+__git_klineage_choices ()
+{
+	git klineage "$1" -h 2>/dev/null |
+		sed -n "s/^.*[ [-]$2 \([a-z0-9-]*|[a-z0-9|-]*\).*/\1/p" | head -n 1 | tr '|' ' '
+}
+
+__git_klineage_workloads ()
+{
+	__git grep -h '^workload:' -- '*klineage.yaml' 2>/dev/null | sed 's/^workload: *//; s/ *#.*//'
+}
+
+__git_klineage_lineages ()
+{
+	__git for-each-ref --format='%(refname:lstrip=4)' refs/heads/klineage/lineage
+}
+
+# the value of an option; 1: it takes none that is known here
+__git_klineage_value ()
+{
+	local choices
+
+	case $2 in
+	-w|--workload) __gitcomp_nl "$(__git_klineage_workloads)" ;;
+	--expert|--root) __git_complete_refs ;;
+	--jail) __gitcomp "bwrap landlock chroot none" ;;
+	--platform) __gitcomp "x86-64-v1 x86-64-v2 x86-64-v3 x86-64-v4" ;;
+	--runner) __gitcomp "local bundle ssh:" ;;
+	--rewriter) __gitcomp "history passes patches: stepwise" ;;
+	--template) __gitcomp_nl "$(git klineage init --list 2>/dev/null | cut -d' ' -f1)" ;;
+	-o|--output|--import) return 0 ;;
+	-*)
+		choices=$(__git_klineage_choices "$1" "$2")
+		[ -n "$choices" ] || return 1
+		__gitcomp "$choices"
+		;;
+	*) return 1 ;;
+	esac
+}
+
+# an argument, the first one of its verb or a later one
+__git_klineage_argument ()
+{
+	local words
+
+	if [ "$2" = first ]; then
+		words=$(__git_klineage_ask "$1" | tr ' ' '\n' | grep '^[a-z]')
+		if [ -n "$words" ]; then
+			__gitcomp_nl "$words"
+			return
+		fi
+	fi
+	case $1 in
+	gate) __git_complete_refs ;;
+	deopt) __gitcomp_nl "$(__git_klineage_workloads)" ;;
+	log|show|export|report|lift) __gitcomp_nl "$(__git_klineage_lineages)" ;;
+	sync) __gitcomp_nl "$(__git_remotes)" ;;
+	help) __gitcomp "$(__git_klineage_ask)" ;;
+	esac
+}
+
+_git_klineage ()
+{
+	local i verb= first=first
+
+	i=$((${__git_cmd_idx:-1} + 1))
+	[ "${words[0]##*/}" = git-klineage ] && i=1
+	for (( ; i < cword; i++ )); do
+		case ${words[i]} in
+		-*) ;;
+		*)
+			[ -n "$verb" ] && first=later
+			verb=${verb:-${words[i]}}
+			;;
+		esac
+	done
+	if [ -z "$verb" ]; then
+		__gitcomp "$(__git_klineage_ask)"
+		return
+	fi
+	case $cur in
+	--*=*)
+		cur=${cur#*=} __git_klineage_value "$verb" "${cur%%=*}"
+		return
+		;;
+	--*)
+		__gitcomp_builtin "klineage_$verb"
+		return
+		;;
+	esac
+	__git_klineage_value "$verb" "$prev" || __git_klineage_argument "$verb" "$first"
+}
+
+# "git-klineage" itself, where git's completion is there to lean on
+if declare -F __git_complete >/dev/null; then
+	__git_complete git-klineage _git_klineage
+fi
