@@ -4,6 +4,18 @@
 
 CC ?= gcc
 PREFIX ?= /usr/local
+# where things go; DESTDIR is put before each
+bindir = $(PREFIX)/bin
+libexecdir = $(PREFIX)/libexec
+datadir = $(PREFIX)/share
+mandir = $(datadir)/man
+docdir = $(datadir)/doc/git-klineage
+bashcompdir = $(datadir)/bash-completion/completions
+zshcompdir = $(datadir)/zsh/site-functions
+fishdir = $(datadir)/fish
+sharedir = $(datadir)/git-klineage
+privdir = $(libexecdir)/git-klineage
+
 B := build$(if $(SANITIZE),-san)$(if $(FAULT),-fault)
 
 VERSION := 0.1.0
@@ -12,8 +24,7 @@ CFLAGS ?= -O2 -g
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wwrite-strings -Wundef -Wvla -Wno-unused-parameter -Wno-format-truncation
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -Isrc $(WARN) $(CFLAGS) -fno-strict-aliasing \
-	-DKL_VERSION='"$(VERSION)"' -DKL_SHARE='"$(PREFIX)/share/git-klineage"' \
-	-DKL_LIBEXEC='"$(PREFIX)/libexec/git-klineage"' -DKL_SOURCE='"$(CURDIR)"'
+	-DKL_VERSION='"$(VERSION)"' -DKL_SHARE='"$(sharedir)"' -DKL_LIBEXEC='"$(privdir)"' -DKL_SOURCE='"$(CURDIR)"'
 FFI_LIBS := $(shell pkg-config --libs libffi 2>/dev/null)
 ifeq ($(FFI_LIBS),)
 ALL_CFLAGS += -DKL_NO_FFI
@@ -56,10 +67,11 @@ comma := ,
 PACKAGES := gcc libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml-dev libssl-dev libcurl4-openssl-dev ca-certificates libffi-dev \
 	libseccomp-dev libelf-dev bubblewrap coccinelle libopenblas0-serial libdnnl-dev libdnnl2 \
 	libcmocka-dev sharness perl asciidoctor
-PACKAGES_DEV := clang clang-format libclang-rt-14-dev shellcheck valgrind
+PACKAGES_DEV := clang clang-format libclang-rt-14-dev shellcheck valgrind zsh fish bash-completion
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 
-.PHONY: all worker deps deps-dev demo check tests man style fuzz ptx bench bench-programs install uninstall clean
+.PHONY: all worker deps deps-dev demo check tests man style fuzz ptx bench bench-programs clean
+.PHONY: install install-strip uninstall installcheck dist deb
 all: $(B)/git-klineage $(B)/klineage-worker
 worker: $(B)/klineage-worker
 
@@ -169,12 +181,19 @@ check: deps
 
 # --- manual ---------------------------------------------------------------
 
+# "name(5)" in the first line of a page is its section. A source package brings its pages built, for who has no asciidoctor.
 MAN_SRC := $(wildcard docs/man/*.adoc)
-MAN := $(MAN_SRC:docs/man/%.adoc=build/man/%.1)
+MAN := $(foreach f,$(MAN_SRC),$(f:docs/man/%.adoc=build/man/%).$(shell sed -n '1s/.*(\([0-9]\))$$/\1/p' $(f)))
+ASCIIDOCTOR := $(shell command -v asciidoctor)
+define man_rule
+$(1): docs/man/$(basename $(notdir $(1))).adoc
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(if $$(ASCIIDOCTOR)$$(if $$(wildcard docs/man/built/$(notdir $(1))),,x),\
+		asciidoctor -b manpage -a reproducible -a version=$$(VERSION) --failure-level=WARN -o $$@ $$<,\
+		cp docs/man/built/$(notdir $(1)) $$@)
+endef
+$(foreach m,$(MAN),$(eval $(call man_rule,$(m))))
 man: $(MAN)
-build/man/%.1: docs/man/%.adoc
-	$(Q)mkdir -p $(@D)
-	$(Q)asciidoctor -b manpage -a reproducible -a version=$(VERSION) --failure-level=WARN -o $@ $<
 
 # --- for developers -------------------------------------------------------
 
@@ -200,21 +219,62 @@ ptx:
 
 # --- install ----------------------------------------------------------------
 
-SHARE := $(DESTDIR)$(PREFIX)/share/git-klineage
+# what is read at run time; completion and the recipe of a package have other places
+SHARED := $(filter-out templates/completion templates/debian,$(wildcard templates/*))
+DOCS := LICENSE README.md $(wildcard docs/*.md)
+# DESTDIR may have blanks
+export DESTDIR
+D := "$$DESTDIR"
+man_path = $(D)$(mandir)/man$(subst .,,$(suffix $(1)))
 install: all man
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/git-klineage $(DESTDIR)$(PREFIX)/share/man/man1 $(SHARE)
-	install -m 755 $(B)/git-klineage $(DESTDIR)$(PREFIX)/bin/
-	install -m 755 $(B)/klineage-worker $(DESTDIR)$(PREFIX)/libexec/git-klineage/
-	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1/
-	cp -R templates hooks $(SHARE)/
-	install -d $(SHARE)/docs/man
-	install -m 644 $(MAN_SRC) $(SHARE)/docs/man/
+	install -d $(D)$(bindir) $(D)$(privdir) $(D)$(sharedir)/templates $(D)$(sharedir)/docs/man $(D)$(docdir) \
+		$(D)$(bashcompdir) $(D)$(zshcompdir) $(D)$(fishdir)/vendor_completions.d $(D)$(fishdir)/vendor_conf.d \
+		$(sort $(foreach m,$(MAN),$(call man_path,$(m))))
+	install -m 755 $(B)/git-klineage $(D)$(bindir)/
+	install -m 755 $(B)/klineage-worker $(D)$(privdir)/
+	cp -R $(SHARED) $(D)$(sharedir)/templates/
+	cp -R hooks $(D)$(sharedir)/
+	install -m 644 $(MAN_SRC) $(D)$(sharedir)/docs/man/
+	$(foreach m,$(MAN),install -m 644 $(m) $(call man_path,$(m))/ &&) :
+	install -m 644 $(DOCS) $(D)$(docdir)/
+	install -m 644 templates/completion/git-klineage.bash $(D)$(bashcompdir)/git-klineage
+	install -m 644 templates/completion/_git-klineage $(D)$(zshcompdir)/
+	install -m 644 templates/completion/git-klineage.fish $(D)$(fishdir)/vendor_completions.d/
+	install -m 644 templates/completion/conf.fish $(D)$(fishdir)/vendor_conf.d/git-klineage.fish
+
+install-strip: install
+	strip $(D)$(bindir)/git-klineage $(D)$(privdir)/klineage-worker
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/git-klineage $(DESTDIR)$(PREFIX)/share/man/man1/git-klineage*.1
-	rm -rf $(DESTDIR)$(PREFIX)/libexec/git-klineage $(SHARE)
+	rm -f $(D)$(bindir)/git-klineage $(D)$(bashcompdir)/git-klineage $(D)$(zshcompdir)/_git-klineage \
+		$(D)$(fishdir)/vendor_completions.d/git-klineage.fish $(D)$(fishdir)/vendor_conf.d/git-klineage.fish \
+		$(foreach m,$(MAN),$(call man_path,$(m))/$(notdir $(m)))
+	rm -rf $(D)$(privdir) $(D)$(sharedir) $(D)$(docdir)
+
+# does what is installed work, without its sources?
+installcheck:
+	@tests/installcheck.sh $(D)$(bindir) $(D)$(mandir)
+
+# --- source package, Debian package ------------------------------------------------
+
+DIST := git-klineage-$(VERSION)
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+dist: man
+	$(Q)rm -rf build/dist && mkdir -p build/dist/$(DIST)
+	$(Q)git archive HEAD | tar -x -C build/dist/$(DIST)
+	$(Q)mkdir -p build/dist/$(DIST)/docs/man/built && cp $(MAN) build/dist/$(DIST)/docs/man/built/
+	$(Q)tar -c -C build/dist --sort=name --mtime=@$(SOURCE_DATE_EPOCH) --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw,a-s \
+		--format=ustar $(DIST) | gzip -9n >build/$(DIST).tar.gz
+	$(Q)rm -rf build/dist && echo build/$(DIST).tar.gz
+
+# a package of what `make dist` makes, by the distribution's own tools: debhelper, dpkg-dev
+deb: dist
+	$(Q)rm -rf build-deb && mkdir build-deb && tar -x -C build-deb -f build/$(DIST).tar.gz
+	$(Q)cp -R templates/debian build-deb/$(DIST)/debian
+	$(Q)cd build-deb/$(DIST) && env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) dpkg-buildpackage -us -uc -b
+	$(Q)ls build-deb/*.deb
 
 clean:
 	rm -rf build build-*
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -type f -name '*.d' 2>/dev/null)

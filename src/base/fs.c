@@ -294,7 +294,7 @@ int kl_fs_share(char **out, const char *relative)
 {
 	const char *env = getenv("KLINEAGE_SHARE");
 	KL_AUTO(kl_freep) char *dir = own_dir();
-	char *path[3] = { NULL };
+	char *path[4] = { NULL };
 
 	if (env && *env)
 		path[0] = kl_fs_join(env, relative);
@@ -302,12 +302,8 @@ int kl_fs_share(char **out, const char *relative)
 		path[0] = kl_asprintf("%s/../%s", dir, relative);
 	path[1] = dir ? kl_asprintf("%s/../share/git-klineage/%s", dir, relative) : NULL;
 	path[2] = kl_fs_join(KL_SHARE, relative);
-	/* tests/unit/x lives in build/tests: the checkout itself is the last resort */
-	if (!(path[0] && kl_fs_exists(path[0])) && !kl_fs_exists(path[2])) {
-		free(path[2]);
-		path[2] = kl_fs_join(KL_SOURCE, relative);
-	}
-	return first_there(out, relative, path, 3);
+	path[3] = dir ? kl_asprintf("%s/../../%s", dir, relative) : NULL;	/* from build/tests */
+	return first_there(out, relative, path, 4);
 }
 
 int kl_fs_program(char **out, const char *name)

@@ -25,6 +25,7 @@ static int show_manual(const char *verb)
 {
 	KL_AUTO(kl_freep) char *page = kl_asprintf("git-klineage-%s", verb);
 	KL_AUTO(kl_freep) char *beside = kl_asprintf("../share/man/man1/%s.1", page);
+	KL_AUTO(kl_freep) char *packed = kl_asprintf("%s.gz", beside);	/* as distributions do */
 	KL_AUTO(kl_freep) char *built = kl_asprintf("build/man/%s.1", page);
 	KL_AUTO(kl_freep) char *source = kl_asprintf("docs/man/%s.adoc", page);
 	KL_AUTO(kl_freep) char *path = NULL;
@@ -33,7 +34,8 @@ static int show_manual(const char *verb)
 
 	fflush(stdout);
 	/* that of this very program first: another may be installed as well */
-	if (kl_fs_program(&path, beside) == 0 || kl_fs_share(&path, built) == 0)
+	if (kl_fs_program(&path, beside) == 0 || kl_fs_program(&path, packed) == 0 ||
+	    kl_fs_share(&path, built) == 0)
 		execlp("man", "man", "-l", path, (char *)NULL);
 	kl_freep(&path);
 	err = kl_fs_share(&path, source);

@@ -7,8 +7,8 @@ FUZZ_SECONDS ?= 60
 FUZZ_CC ?= clang
 FUZZ_B := build-fuzz
 FUZZ_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Isrc -O1 -g -fno-strict-aliasing -fno-omit-frame-pointer \
-	-fno-sanitize-recover=undefined -DKL_VERSION='"$(VERSION)"' -DKL_SHARE='"$(PREFIX)/share/git-klineage"' \
-	-DKL_LIBEXEC='"$(PREFIX)/libexec/git-klineage"' -DKL_SOURCE='"$(CURDIR)"'
+	-fno-sanitize-recover=undefined -DKL_VERSION='"$(VERSION)"' -DKL_SHARE='"$(sharedir)"' \
+	-DKL_LIBEXEC='"$(privdir)"' -DKL_SOURCE='"$(CURDIR)"'
 FUZZ_OBJ := $(LIB_SRC:src/%.c=$(FUZZ_B)/%.o)
 FUZZ_ALL := $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 FUZZ_ONLY ?= $(FUZZ_ALL)
