@@ -134,6 +134,7 @@ static json_t *record_of(const struct kl_bundle_job *j, const char *digest)
 	kl_json_set(r, "weights", weights);
 	kl_json_set_str(r, "parent", j->of->parent);
 	kl_json_set_str(r, "cache", j->cache);
+	kl_json_set_str(r, "runner", j->runner);
 	kl_json_set_str(r, "dir", j->dir);
 	kl_json_set(r, "commits", commits);
 	return r;

@@ -45,6 +45,13 @@ void kl_cache_key_hex(char hex[KL_DIGEST_HEX], const struct kl_cache_key *k)
 	kl_digest_end(d, hex);
 }
 
+static void whole_key(char hex[KL_DIGEST_HEX], const struct kl_cache_key *k)
+{
+	kl_cache_key_hex(hex, k);
+	if (k->runner && k->told)
+		kl_told_key(hex, k->told);
+}
+
 /* A damaged file is no entry, nor is an honest one on other files. */
 static int read_entry(json_t **event, const char *dir, const char *name, const char *surface,
 		      const char *contract)
@@ -75,7 +82,7 @@ int kl_cache_get(json_t **event, struct kl_repo *r, const struct kl_cache_key *k
 {
 	char hex[KL_DIGEST_HEX];
 
-	kl_cache_key_hex(hex, k);
+	whole_key(hex, k);
 	return kl_cache_get_at(event, r, k->surface, k->contract, hex);
 }
 
@@ -106,7 +113,7 @@ int kl_cache_put(struct kl_repo *r, const struct kl_cache_key *k, const json_t *
 {
 	char hex[KL_DIGEST_HEX];
 
-	kl_cache_key_hex(hex, k);
+	whole_key(hex, k);
 	return put(r, k->surface, k->contract, hex, event);
 }
 
@@ -167,15 +174,21 @@ static bool says(const json_t *obj, const char *key, const char *value)
 	return !strcmp(kl_json_str_or(obj, key, ""), value);
 }
 
+/* Whoever judges elsewhere names a device that is known here only once it was told. */
+static bool same_device(const json_t *p, const struct kl_cache_key *k)
+{
+	if (!k->runner)
+		return says(p, "device", k->platform->device);
+	return !k->told || (says(p, "device", k->told->device) && says(p, "driver", k->told->driver));
+}
+
 static bool same_place(const json_t *e, const struct kl_cache_key *k)
 {
 	const json_t *p = json_object_get(e, "platform");
 
-	/* whoever judges elsewhere names a device that is not known here */
 	return kl_json_int_or(e, "policy", 0) == KL_GATE_POLICY && says(e, "tier", k->tier) &&
 	       says(p, "id", k->platform->id) && says(p, "compiler", k->platform->compiler) &&
-	       (k->runner || says(p, "device", k->platform->device)) &&
-	       same_flags(json_object_get(p, "flags"), k->flags);
+	       same_device(p, k) && same_flags(json_object_get(p, "flags"), k->flags);
 }
 
 static int rank(const json_t *e)

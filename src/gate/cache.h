@@ -3,6 +3,7 @@
 #define KL_GATE_CACHE_H
 
 #include "gate/compile.h"
+#include "gate/told.h"
 #include "repo/repo.h"
 #include "text/digest.h"
 #include "text/json.h"
@@ -18,8 +19,9 @@
 struct kl_cache_key {
 	const char *surface, *contract;		/* digests */
 	const struct kl_platform *platform;
-	/** Set where the platform's own device did not judge: the runner's name stands in its place. */
+	/** Set where the platform's own device did not judge: the runner's name stands in its place ... */
 	const char *runner;
+	const struct kl_told *told;	/* ... with the device that it told of last; NULL: none */
 	const struct kl_strvec *flags;
 	const char *tier;
 	const char *parent;			/* digest of what it is compared with, NULL: none */
@@ -38,7 +40,10 @@ int kl_cache_find(json_t **event, struct kl_repo *r, const struct kl_cache_key *
 /** Durable when it returns. */
 int kl_cache_put(struct kl_repo *r, const struct kl_cache_key *k, const json_t *event);
 
-/** The key as a digest, and the entry of an event below it: for a verdict that comes back later. */
+/**
+ * The key as a digest, but for the device that a runner tells of (gate/told.h), and the entry of an event
+ * below one: for a verdict that comes back later.
+ */
 void kl_cache_key_hex(char hex[KL_DIGEST_HEX], const struct kl_cache_key *k);
 int kl_cache_get_at(json_t **event, struct kl_repo *r, const char *surface, const char *contract,
 		    const char *hex);

@@ -364,7 +364,10 @@ int kl_gate_judge_at(struct kl_verdict **out, struct kl_gate *g,
 		.runner = g->runner.way->run ? NULL : g->runner.name,
 	};
 	char hex[KL_DIGEST_HEX];
-	struct kl_bundle_job away = { .cache = hex, .dir = candidate->dir, .commit = commit };
+	struct kl_told told;
+	struct kl_bundle_job away = {
+		.cache = hex, .runner = g->runner.name, .dir = candidate->dir, .commit = commit
+	};
 	json_t *before = NULL;
 	int err = kl_builder_platform(&t.platform, &g->builder, candidate);
 
@@ -373,6 +376,10 @@ int kl_gate_judge_at(struct kl_verdict **out, struct kl_gate *g,
 	where = t.platform;
 	if (kl_contract_is_cuda(candidate->contract))
 		kl_nvcc_devices(where.device, sizeof(where.device));
+	if (key.runner && g->repo) {
+		kl_told_get(&told, g->repo, key.runner, where.id);
+		key.told = &told;
+	}
 	v->facts.traits.free_value = free;
 	if (recall(&before, g, &key)) {
 		kl_verdict_recall(v, before);

@@ -13,6 +13,7 @@
 #include "gate/runner.h"
 #include "gate/sign.h"
 #include "gate/surface.h"
+#include "gate/told.h"
 #include "gate/verdict.h"
 
 #define SCHEMA "klineage.results/1"
@@ -272,11 +273,31 @@ static int note(struct intake *in, const json_t *record, json_t *event)
 	return err;
 }
 
+/* One device's verdict is none of another's: from now on the runner is asked for this one's. */
+static int key_of(char key[KL_DIGEST_HEX], struct intake *in, const json_t *record, const json_t *event)
+{
+	const json_t *platform = json_object_get(event, "platform");
+	const char *runner = kl_json_str_or(record, "runner", NULL);
+	struct kl_told told;
+
+	snprintf(key, KL_DIGEST_HEX, "%s", kl_json_str_or(record, "cache", ""));
+	if (!runner)
+		return 0;
+	snprintf(told.device, sizeof(told.device), "%s", kl_json_str_or(platform, "device", ""));
+	snprintf(told.driver, sizeof(told.driver), "%s", kl_json_str_or(platform, "driver", ""));
+	kl_told_key(key, &told);
+	return kl_told_put(in->repo, runner, kl_json_str_or(platform, "id", ""), &told);
+}
+
 /* A wrong answer that was seen once outranks later right ones. */
-static int keep(struct intake *in, const char *key, const json_t *event, bool *again)
+static int keep(struct intake *in, const json_t *record, const json_t *event, bool *again)
 {
 	KL_AUTO(json_decrefp) json_t *old = NULL;
+	char key[KL_DIGEST_HEX];
+	int err = key_of(key, in, record, event);
 
+	if (err < 0)
+		return err;
 	if (kl_cache_get_at(&old, in->repo, kl_json_str_or(event, "surface", ""),
 			    kl_json_str_or(event, "contract", ""), key) < 0)
 		kl_error_clear();
@@ -318,7 +339,7 @@ static int take_one(struct intake *in, json_t *line, const char **state)
 		return kl_error(KL_ECANNOT, "%s",
 				kl_json_str_or(result, "message", "the worker cannot say why"));
 	v = verdict_of(record, line, result, in->out->signer);
-	if ((err = keep(in, kl_json_str_or(record, "cache", ""), v->event, &again)) < 0)
+	if ((err = keep(in, record, v->event, &again)) < 0)
 		return err;
 	if ((err = note(in, record, v->event)) < 0)
 		return err == KL_ECANNOT ? KL_EIO : err;

@@ -6,7 +6,8 @@ test_description='gate --runner bundle, klineage-worker --bundle, gate --import:
 
 # member <key> <file>: of the first line of JSON
 member () {
-	perl -MJSON::PP -e 'my $j = decode_json(scalar <STDIN>); print $j->{$ARGV[0]} // "", "\n"' "$1" <"$2"
+	perl -MJSON::PP -e 'my $v = decode_json(scalar <STDIN>); $v = $v->{$_} for split /\./, $ARGV[0];
+		print $v // "", "\n"' "$1" <"$2"
 }
 
 # reseal <perl code on $j> <file>: change each result of a file, and put its digests right again
@@ -121,6 +122,17 @@ test_expect_success 'a wrong answer outranks a right one that comes later' '
 	reseal "\$j->{result}{status} = q(pass); \$j->{time} = q(2030-01-01T00:00:00Z); delete \$j->{result}{message};
 		delete \$j->{result}{class}" w.results >right &&
 	(cd r && git klineage gate --import ../right && exits 1 git klineage gate --runner bundle HEAD^)
+'
+
+test_expect_success 'the verdict of one device serves nobody who asks another' '
+	(cd r && git klineage gate --runner bundle >../out) && says "judged before" out &&
+	reseal "\$j->{device} = q(GPU B); \$j->{driver} = q(2)" w.results >wb && (cd r && git klineage gate --import ../wb) &&
+	(cd r && exits 125 git klineage gate --runner bundle -o ../b.tar 2>../err) &&
+	reseal "\$j->{device} = q(GPU B); \$j->{driver} = q(3)" away/a.results >ab &&
+	(cd r && git klineage gate --import ../ab && git klineage gate --runner bundle --json >../event) &&
+	test "$(member platform.device event)" = "GPU B" && test "$(member platform.driver event)" = 3 &&
+	(cd r && git klineage gate --import ../w.results && git klineage gate --runner bundle --json >../event) &&
+	test "$(member platform.device event)" != "GPU B"
 '
 
 # --- the worker ---------------------------------------------------------------------

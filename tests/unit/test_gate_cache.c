@@ -94,6 +94,43 @@ static void every_part_of_the_key_counts(void **state)
 	assert_ok(kl_cache_get(&back, f.repo, &f.key));
 }
 
+/* A runner's verdict is that of the device it told of, until it tells of another. */
+static void a_runner_has_a_device(void **state)
+{
+	KL_AUTO(fixture_close) struct fixture f = { 0 };
+	KL_AUTO(json_decrefp) json_t *e = event("s"), *back = NULL;
+	struct kl_told told, gpu[] = { { "GPU A", "1" }, { "GPU A", "2" }, { "GPU B", "1" } };
+
+	fixture_open(&f, "told");
+	f.key.runner = "ssh:a";
+	f.key.told = &told;
+	kl_told_get(&told, f.repo, "ssh:a", "cuda/sm_90");
+	assert_string_equal(told.device, "");
+	assert_ok(kl_told_put(f.repo, "ssh:a", "cuda/sm_90", &gpu[0]));
+	kl_told_get(&told, f.repo, "ssh:a", "cuda/sm_90");
+	assert_string_equal(told.device, "GPU A");
+	assert_string_equal(told.driver, "1");
+	assert_ok(kl_cache_put(f.repo, &f.key, e));
+	for (size_t i = 1; i < KL_ARRAY_SIZE(gpu); i++) {
+		assert_ok(kl_told_put(f.repo, "ssh:a", "cuda/sm_90", &gpu[i]));
+		kl_told_get(&told, f.repo, "ssh:a", "cuda/sm_90");
+		assert_int_equal(kl_cache_get(&back, f.repo, &f.key), KL_ENOTFOUND);
+		assert_int_equal(kl_cache_find(&back, f.repo, &f.key), KL_ENOTFOUND);
+	}
+	assert_ok(kl_told_put(f.repo, "ssh:a", "cuda/sm_90", &gpu[0]));
+	kl_told_get(&told, f.repo, "ssh:a", "cuda/sm_90");
+	assert_ok(kl_cache_get(&back, f.repo, &f.key));
+	/* another runner, another platform of the same one: not told */
+	kl_told_get(&told, f.repo, "ssh:b", "cuda/sm_90");
+	assert_string_equal(told.device, "");
+	kl_told_get(&told, f.repo, "ssh:a", "cuda/sm_80");
+	assert_string_equal(told.device, "");
+	/* damage is as if nothing had been told */
+	sh(f.dir, "for f in .git/klineage/runners/*; do echo '{' >\"$f\"; done");
+	kl_told_get(&told, f.repo, "ssh:a", "cuda/sm_90");
+	assert_string_equal(told.device, "");
+}
+
 /* kill -9 or a bad disk: the entry is as if it were not there. */
 static void a_damaged_entry_is_none(void **state)
 {
@@ -213,6 +250,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_put_is_got),
 		cmocka_unit_test(every_part_of_the_key_counts),
+		cmocka_unit_test(a_runner_has_a_device),
 		cmocka_unit_test(a_damaged_entry_is_none),
 		cmocka_unit_test(a_moved_entry_is_none),
 		cmocka_unit_test(whatever_is_known_is_found),
