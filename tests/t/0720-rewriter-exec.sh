@@ -152,7 +152,7 @@ test_expect_success 'who derives a step anew does not see where it led' '
 		echo "<nothing-left>no idea</nothing-left>"
 	E
 	git klineage deopt --rewriter exec --exec "$agent" --name x >out 2>err &&
-	says "action: the reverse of plain-loop" "$ANSWERS/forward-1.1.prompt" &&
+	says "action: plain-loop" "$ANSWERS/forward-1.1.prompt" &&
 	says "time to be matched" "$ANSWERS/forward-1.1.prompt" &&
 	says "volatile float t" "$ANSWERS/forward-1.1.prompt" &&
 	! grep "b = x.i + 1" "$ANSWERS/forward-1.1.prompt" &&
