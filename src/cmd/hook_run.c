@@ -261,7 +261,10 @@ static void add_ref(struct push *p, const char *local, const char *remote_ref, c
 	add_oid(&p->there, remote);
 }
 
-/* The pre-commit framework gives no input, but says the ends of what it was told; a whole history has no end. */
+/*
+ * The pre-commit framework gives no input, but says the ends of what it was told; a whole history has
+ * no end.
+ */
 static void add_from_framework(struct push *p, struct kl_repo *r)
 {
 	const char *to = getenv("PRE_COMMIT_TO_REF"), *from = getenv("PRE_COMMIT_FROM_REF");

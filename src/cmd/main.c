@@ -73,7 +73,8 @@ static int run(const struct kl_cmd *c, int argc, char **argv)
 
 	if (asked(argc, argv, "--help"))
 		return cmd_help(&ctx, 2, (char *[]){ argv[0], argv[0], NULL });
-	if (!asked(argc, argv, "-h") && !asked(argc, argv, KL_OPT_COMPLETION))	/* help works anywhere */
+	/* help works anywhere */
+	if (!asked(argc, argv, "-h") && !asked(argc, argv, KL_OPT_COMPLETION))
 		result = prepare(&ctx, c->needs);
 	if (!result)
 		result = c->run(&ctx, argc, argv);

@@ -446,7 +446,8 @@ int kl_import_view(struct kl_import_view *out, struct kl_repo *r, const char *di
 		return kl_error_in(err, "%s", dir);
 	*out = (struct kl_import_view){
 		.workload = kl_strdup(x.workload), .name = kl_strdup(x.name), .commit = kl_steal(&x.commit),
-		.n = x.n, .rejected = x.rejected, .has_rejected = x.nrejected, .notes = { .free_value = free },
+		.n = x.n, .rejected = x.rejected, .has_rejected = x.nrejected,
+		.notes = { .free_value = free },
 	};
 	for (size_t i = 0; i < x.nnote; i++) {
 		char hex[KL_OID_HEX];

@@ -5,8 +5,9 @@
 #include "worker/pool.h"
 
 /*
- * poolbuild - the files of a pool's members, made at once by as many threads as there are processors, each with
- * oracles of its own. What is in a file depends on job, member and seed alone, not on who made it when.
+ * poolbuild - the files of a pool's members, made at once by as many threads as there are processors,
+ * each with oracles of its own. What is in a file depends on job, member and seed alone, not on who
+ * made it when.
  *
  * On a GPU, which does one thing at a time in any case, by one thread.
  */
@@ -14,7 +15,8 @@ struct kl_poolbuild {
 	const struct kl_job *job;
 	const char *dir;
 	uint64_t seed;				/* the pool's */
-	const struct kl_member *member;		/* those of one point stand together, its first noise draw first */
+	/* those of one point stand together, its first noise draw first */
+	const struct kl_member *member;
 	size_t n;
 };
 

@@ -60,11 +60,11 @@ X
 check () {
 	while IFS='|' read -r line wanted other; do
 		(cd repo && "offered_$1" "$line") >offered 2>offered.err
-		grep -qx -e "$wanted" offered && ! grep -qx -e "$other" offered || {
+		if ! grep -qx -e "$wanted" offered || grep -qx -e "$other" offered; then
 			echo "'$line' offers this, '$wanted' is to be there and '$other' not:" >&2
 			cat offered offered.err >&2
 			return 1
-		}
+		fi
 	done <wishes
 }
 
