@@ -9,7 +9,8 @@
 /*
  * progress - one line on stderr that says what is being done: rewritten in
  * place on a terminal; on a pipe each new `title` becomes a line of its own.
- * All calls accept NULL and then do nothing.
+ * All calls accept NULL and then do nothing. In AUTO mode nothing is shown for the first two
+ * seconds (GIT_PROGRESS_DELAY), nor on a dumb terminal.
  */
 struct kl_progress;
 

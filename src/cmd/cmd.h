@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/progress.h"
+#include "cmd/term.h"
 #include "repo/repo.h"
 
 /*
@@ -26,6 +27,7 @@
  */
 struct kl_cmd_ctx {
 	const char *verb;
+	struct kl_term term;
 	struct kl_repo *repo;	/* open if the row says KL_NEEDS_REPO, else NULL */
 };
 
@@ -33,6 +35,7 @@ enum kl_cmd_needs {
 	KL_NEEDS_REPO = 1 << 0,
 	KL_NEEDS_IDENTITY = 1 << 1,	/* it will write commits or notes */
 	KL_NEEDS_HISTORY = 1 << 2,	/* refuses shallow and partial clones */
+	KL_PAGES = 1 << 3,		/* what it prints is to be read in a pager */
 };
 
 struct kl_cmd {

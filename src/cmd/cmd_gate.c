@@ -20,6 +20,7 @@ static const char synopsis[] =
 struct options {
 	bool worktree, staged, json, no_profile, fast, fresh, bisect, no_note, quiet, progress;
 	const char *workload, *require, *jail, *platform, *seed, *runner, *output, *import;
+	const struct kl_term *term;
 };
 
 /* --- what a person sees ---------------------------------------------------- */
@@ -66,14 +67,15 @@ static void print_words(const char *label, const json_t *list)
 	putchar('\n');
 }
 
-static void print_verdict(const struct kl_verdict *v, const struct kl_surface *s)
+static void print_verdict(const struct kl_verdict *v, const struct kl_surface *s, const struct kl_term *t)
 {
 	const json_t *platform = json_object_get(v->event, "platform");
 	const json_t *correct = json_object_get(v->event, "correct");
 	bool check = !strcmp(kl_json_str_or(v->event, "kind", ""), "check");
 
-	printf("%s: %s%s%s%s  (%s, %s, %s%s)\n", s->contract->workload, v->verdict,
-	       v->class_[0] ? " " : "", v->class_, check ? " by the fast stages" : "",
+	printf("%s: %s%s%s%s%s%s  (%s, %s, %s%s)\n", s->contract->workload,
+	       kl_paint(t, kl_paint_verdict(v->verdict)), v->verdict, v->class_[0] ? " " : "", v->class_,
+	       kl_paint(t, KL_PAINT_RESET), check ? " by the fast stages" : "",
 	       kl_json_str_or(platform, "id", "?"),
 	       kl_json_str_or(platform, "compiler", "?"), kl_json_str_or(v->event, "tier", "?"),
 	       v->cached ? ", judged before by this clone" : "");
@@ -223,7 +225,7 @@ static int show(struct asked *a, const struct options *o, bool several)
 	} else {
 		if (several)
 			printf("%s: ", a->rev);
-		print_verdict(v, a->sel.candidate);
+		print_verdict(v, a->sel.candidate, o->term);
 	}
 	return exit_code(v, o);
 }
@@ -337,7 +339,7 @@ static int check_options(const struct options *o, int argc)
 int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	KL_AUTO(asked_freep) struct asked *a = NULL;
-	struct options o = { 0 };
+	struct options o = { .term = &ctx->term };
 	size_t n;
 	bool profile = true, note = true;
 	const struct kl_opt opts[] = {

@@ -201,6 +201,7 @@ static int untested(int err)
 static int run(int argc, char **argv)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	struct kl_term t;
 	int err;
 
 	if (!argc || !kl_hook_known(argv[0]))
@@ -208,7 +209,9 @@ static int run(int argc, char **argv)
 				    argc ? argv[0] : "");
 	err = kl_repo_open(&r);
 	if (!err)
-		err = kl_hook_run(r, argv[0], argc - 1, argv + 1);
+		err = kl_term_open(&t, r, NULL, "hooks", false);
+	if (!err)
+		err = kl_hook_run(r, &t, argv[0], argc - 1, argv + 1);
 	return err < 0 ? untested(err) : err;
 }
 

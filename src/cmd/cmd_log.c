@@ -8,7 +8,8 @@
 #include "cmd/table.h"
 #include "lineage/view.h"
 
-#define BAR_WIDTH 48
+#define BAR_WIDTH 48	/* where there is room */
+#define BAR_LEFT 22	/* what stands before a bar, and a blank after it */
 
 static const char synopsis[] = "log [<options>] [<workload>[/<name>]]";
 
@@ -63,8 +64,9 @@ static void add_row(struct kl_table *t, const struct kl_view_step *s, size_t i)
 		i ? or_dash(s->step.derivation) : "-", or_dash(s->verdict), or_dash(s->tier) });
 }
 
-static void print_bars(const struct kl_view *v)
+static void print_bars(const struct kl_view *v, const struct kl_term *term)
 {
+	int room = term->width > BAR_WIDTH + BAR_LEFT ? BAR_WIDTH : term->width - BAR_LEFT;
 	double most = 0;
 
 	for (size_t i = 0; i < v->n; i++)
@@ -75,44 +77,44 @@ static void print_bars(const struct kl_view *v)
 	puts("\nspeed against K_0, logarithmic");
 	for (size_t i = 0; i < v->n; i++) {
 		double x = i ? (double)v->step[i].root.ppm / 1e6 : 1;
-		int n = x > 1 ? (int)lround(BAR_WIDTH * log(x) / most) : 0;
+		int n = x > 1 ? (int)lround(fmax(room, 1) * log(x) / most) : 0;
 
 		if (x <= 0)
 			continue;
-		printf("%5s%-3zu %9.2fx |", "K_", i, x);
+		printf("%5s%-3zu %9.2fx |%s", "K_", i, x, kl_paint(term, KL_PAINT_PASS));
 		while (n-- > 0)
 			putchar('#');
-		putchar('\n');
+		puts(kl_paint(term, KL_PAINT_RESET));
 	}
 }
 
-static void print_head(const struct kl_view *v)
+static void print_head(const struct kl_view *v, const struct kl_term *term)
 {
 	const struct kl_step *root = &v->step[0].step;
 	const struct kl_view_step *best = &v->step[v->n - 1];
 
-	printf("%s/%s: %zu step%s on %s, %s; %zu rejected\n", v->workload, v->name, v->n - 1,
-	       v->n == 2 ? "" : "s", or_dash(root->platform), or_dash(root->termination), v->rejected);
+	printf("%s%s/%s%s: %zu step%s on %s, %s; %zu rejected\n", kl_paint(term, KL_PAINT_HEAD), v->workload,
+	       v->name, kl_paint(term, KL_PAINT_RESET), v->n - 1, v->n == 2 ? "" : "s", or_dash(root->platform), or_dash(root->termination), v->rejected);
 	if (best->baseline_ppm > 0)
 		printf("the expert is at %.2f of the speed of %s\n", (double)best->baseline_ppm / 1e6,
 		       best->baseline);
 	putchar('\n');
 }
 
-static void print_view(const struct kl_view *v, bool bars)
+static void print_view(const struct kl_view *v, bool bars, const struct kl_term *term)
 {
 	static const char *const head[] = { "state", "action undone", "mechanism", "where", "time",
 					    "x the one before", "x K_0", "facts gained",
 					    "derivation", "verdict", "tier" };
 	KL_AUTO(kl_table_release) struct kl_table t = { .columns = KL_ARRAY_SIZE(head) };
 
-	print_head(v);
+	print_head(v, term);
 	kl_table_row(&t, head);
 	for (size_t i = 0; i < v->n; i++)
 		add_row(&t, &v->step[i], i);
 	kl_table_print(&t);
 	if (bars)
-		print_bars(v);
+		print_bars(v, term);
 }
 
 /* --- JSON ----------------------------------------------------------------------- */
@@ -213,6 +215,6 @@ int cmd_log(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (json)
 		print_json(&v);
 	else
-		print_view(&v, bars);
+		print_view(&v, bars, &ctx->term);
 	return 0;
 }

@@ -68,7 +68,7 @@ static void print_rederived(const struct kl_view_step *s, struct kl_repo *r)
 	line("against K_i", how);
 }
 
-static int print_step(const struct kl_view *v, size_t i, struct kl_repo *r)
+static int print_step(const struct kl_view *v, size_t i, struct kl_repo *r, const struct kl_term *t)
 {
 	const struct kl_view_step *s = &v->step[i];
 	struct kl_commit c = { 0 };
@@ -78,7 +78,8 @@ static int print_step(const struct kl_view *v, size_t i, struct kl_repo *r)
 	if (err < 0)
 		return err;
 	kl_oid_hex(hex, &s->commit);
-	printf("%s/%s K_%zu of %zu: %s\n", v->workload, v->name, i, v->n - 1, s->step.text);
+	printf("%s%s/%s K_%zu of %zu%s: %s\n", kl_paint(t, KL_PAINT_HEAD), v->workload, v->name, i, v->n - 1,
+	       kl_paint(t, KL_PAINT_RESET), s->step.text);
 	line("commit", hex);
 	line("action", s->step.action);
 	line("mechanism", s->step.mechanism);
@@ -160,7 +161,24 @@ static int print_rejections(const struct kl_view *v, size_t i, struct kl_repo *r
 	return 0;
 }
 
-static int print_diff(const struct kl_view *v, size_t i, struct kl_repo *r)
+/* as git's own diff */
+static void paint_diff(const char *text, const struct kl_term *t)
+{
+	for (const char *p = text; *p; ) {
+		size_t n = strcspn(p, "\n");
+		bool head = !strncmp(p, "diff ", 5) || !strncmp(p, "index ", 6) || !strncmp(p, "--- ", 4) ||
+			    !strncmp(p, "+++ ", 4);
+		const char *code = head ? kl_paint(t, KL_PAINT_HEAD) :
+				   *p == '-' ? kl_paint(t, KL_PAINT_OLD) :
+				   *p == '+' ? kl_paint(t, KL_PAINT_NEW) :
+				   *p == '@' ? kl_paint(t, KL_PAINT_FRAG) : "";
+
+		printf("%s%.*s%s\n", code, (int)n, p, *code ? kl_paint(t, KL_PAINT_RESET) : "");
+		p += n + (p[n] == '\n');
+	}
+}
+
+static int print_diff(const struct kl_view *v, size_t i, struct kl_repo *r, const struct kl_term *t)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf diff = KL_BUF_INIT;
 	git_oid from, to;
@@ -172,7 +190,8 @@ static int print_diff(const struct kl_view *v, size_t i, struct kl_repo *r)
 	    (err = kl_repo_tree_of(&to, r, &v->step[i].commit)) < 0 ||
 	    (err = kl_repo_diff(&diff, r, &from, &to, NULL)) < 0)
 		return err;
-	printf("\n%s", diff.ptr);
+	putchar('\n');
+	paint_diff(diff.ptr, t);
 	return 0;
 }
 
@@ -237,8 +256,8 @@ int cmd_show(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		puts(b.ptr);
 		return 0;
 	}
-	if ((err = print_step(&v, i, ctx->repo)) < 0 ||
+	if ((err = print_step(&v, i, ctx->repo, &ctx->term)) < 0 ||
 	    (err = print_rejections(&v, i, ctx->repo)) < 0)
 		return err;
-	return diff ? print_diff(&v, i, ctx->repo) : 0;
+	return diff ? print_diff(&v, i, ctx->repo, &ctx->term) : 0;
 }

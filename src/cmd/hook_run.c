@@ -39,6 +39,7 @@ struct settings {
 	enum kl_hook_block block;
 	bool profile, notes;
 	enum kl_pushed_want push;
+	const struct kl_term *term;
 };
 
 static int push_setting(enum kl_pushed_want *out, struct kl_repo *r)
@@ -79,14 +80,16 @@ static void print_took(int64_t since)
 		printf("%.1f s", (double)ms / 1e3);
 }
 
-static enum fate say_verdict(const struct kl_changed_one *c, const struct kl_verdict *v, int64_t since)
+static enum fate say_verdict(const struct kl_changed_one *c, const struct kl_verdict *v, int64_t since,
+			     const struct kl_term *t)
 {
 	const json_t *correct = json_object_get(v->event, "correct");
 	bool check = !strcmp(kl_json_str_or(v->event, "kind", ""), "check");
 	bool pass = !strcmp(v->verdict, "pass"), fail = !strcmp(v->verdict, "fail");
 
-	printf("klineage: %s: %s%s%s, ", c->workload, pass ? "pass" : fail ? "FAIL" : v->verdict,
-	       v->class_[0] ? " " : "", v->class_);
+	printf("klineage: %s: %s%s%s%s%s, ", c->workload, kl_paint(t, kl_paint_verdict(v->verdict)),
+	       pass ? "pass" : fail ? "FAIL" : v->verdict, v->class_[0] ? " " : "", v->class_,
+	       kl_paint(t, KL_PAINT_RESET));
 	if (v->cached)
 		printf("judged before");
 	else if (pass)
@@ -142,7 +145,8 @@ static int judge(struct kl_verdict **v, struct kl_gate *g, const struct kl_chang
 	return err;
 }
 
-static int judge_one(enum fate *fate, struct kl_gate *g, const struct kl_changed_one *c)
+static int judge_one(enum fate *fate, struct kl_gate *g, const struct kl_changed_one *c,
+		     const struct kl_term *t)
 {
 	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
 	int64_t since = kl_clock_ns();
@@ -150,7 +154,7 @@ static int judge_one(enum fate *fate, struct kl_gate *g, const struct kl_changed
 
 	if (err == KL_EINTR)
 		return err;
-	*fate = err < 0 ? say_untested(c, since) : say_verdict(c, v, since);
+	*fate = err < 0 ? say_untested(c, since) : say_verdict(c, v, since, t);
 	fflush(stdout);
 	return 0;
 }
@@ -174,7 +178,7 @@ static int judge_all(enum fate *worst, struct kl_repo *r, const struct kl_change
 		} else {
 			if (!g && (err = kl_gate_open(&g, r, &o)) < 0)
 				break;
-			err = judge_one(&fate, g, c);
+			err = judge_one(&fate, g, c, set->term);
 		}
 		*worst = fate > *worst ? fate : *worst;
 	}
@@ -386,9 +390,9 @@ bool kl_hook_known(const char *event)
 	return false;
 }
 
-int kl_hook_run(struct kl_repo *r, const char *event, int argc, char **argv)
+int kl_hook_run(struct kl_repo *r, const struct kl_term *t, const char *event, int argc, char **argv)
 {
-	struct settings set;
+	struct settings set = { .term = t };
 
 	if (read_settings(&set, r) < 0) {	/* whoever meant to be strict is not let down by a typo */
 		fprintf(stderr, "klineage: %s\n", kl_error_last());

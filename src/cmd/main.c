@@ -13,8 +13,8 @@ const struct kl_cmd kl_cmds[] = {
 	{ "init", cmd_init, 0, "write a contract for a kernel, or start from a template" },
 	{ "gate", cmd_gate, KL_NEEDS_REPO, "judge a kernel: compile, correctness, profile" },
 	{ "deopt", cmd_deopt, WALKS, "walk an expert kernel backward, leave a lineage" },
-	{ "log", cmd_log, KL_NEEDS_REPO, "show a lineage, state by state" },
-	{ "show", cmd_show, KL_NEEDS_REPO, "show one step of a lineage" },
+	{ "log", cmd_log, KL_NEEDS_REPO | KL_PAGES, "show a lineage, state by state" },
+	{ "show", cmd_show, KL_NEEDS_REPO | KL_PAGES, "show one step of a lineage" },
 	{ "export", cmd_export, KL_NEEDS_REPO, "write a lineage as a directory to review" },
 	{ "import", cmd_import, KL_NEEDS_REPO | KL_NEEDS_IDENTITY, "rebuild an exported lineage" },
 	{ "hooks", cmd_hooks, 0, "let git ask the gate before a commit and a push" },
@@ -66,9 +66,32 @@ static int prepare(struct kl_cmd_ctx *ctx, int needs)
 	return err;
 }
 
+/* --color[=<when>] and --no-color, of any verb, are taken out; the last one counts. */
+static const char *take_color(int *argc, char **argv)
+{
+	const char *when = NULL;
+	int n = 1, i = 1;
+
+	for (; i < *argc && strcmp(argv[i], "--"); i++) {
+		if (!strcmp(argv[i], "--color"))
+			when = "always";
+		else if (!strcmp(argv[i], "--no-color"))
+			when = "never";
+		else if (!strncmp(argv[i], "--color=", 8))
+			when = argv[i] + 8;
+		else
+			argv[n++] = argv[i];
+	}
+	while (i < *argc)
+		argv[n++] = argv[i++];
+	argv[*argc = n] = NULL;
+	return when;
+}
+
 static int run(const struct kl_cmd *c, int argc, char **argv)
 {
 	struct kl_cmd_ctx ctx = { .verb = c->name };
+	const char *when = take_color(&argc, argv);
 	int result = 0;
 
 	if (asked(argc, argv, "--help"))
@@ -77,7 +100,10 @@ static int run(const struct kl_cmd *c, int argc, char **argv)
 	if (!asked(argc, argv, "-h") && !asked(argc, argv, KL_OPT_COMPLETION))
 		result = prepare(&ctx, c->needs);
 	if (!result)
+		result = kl_term_open(&ctx.term, ctx.repo, when, c->name, c->needs & KL_PAGES);
+	if (!result)
 		result = c->run(&ctx, argc, argv);
+	kl_term_close(&ctx.term);
 	kl_repo_free(ctx.repo);
 	return result;
 }

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -99,6 +100,35 @@ int kl_repo_config_bool(bool *out, struct kl_repo *r, const char *key, bool dflt
 		return kl_error(KL_EINVALID, "config %s: '%s' is neither true nor false",
 				key, v);
 	*out = n != 0;
+	return 0;
+}
+
+int kl_repo_config_color(char *out, size_t n, struct kl_repo *r, const char *key, const char *dflt)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_git_call c = {
+		.args = KL_ARGS("config", "--get-color", key, dflt), .here = true, .out = &text,
+	};
+	int err = kl_git_do(r, &c);
+
+	if (err < 0)
+		return kl_error(KL_EINVALID, "config %s: '%s' is no colour", key, kl_repo_config(r, key));
+	snprintf(out, n, "%s", text.ptr);
+	return 0;
+}
+
+int kl_repo_pager(char **out, struct kl_repo *r)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_git_call c = { .args = KL_ARGS("var", "GIT_PAGER"), .here = true, .out = &text };
+	int err = kl_git_do(r, &c);
+
+	*out = NULL;
+	if (err < 0)
+		return err;
+	kl_buf_rtrim(&text);
+	if (text.len && strcmp(text.ptr, "cat"))
+		*out = kl_buf_detach(&text);
 	return 0;
 }
 

@@ -56,6 +56,10 @@ int kl_repo_need_history(struct kl_repo *r);
 /** Config value as git sees it (last one wins), or NULL; borrowed. */
 const char *kl_repo_config(struct kl_repo *r, const char *key);
 int kl_repo_config_int(int64_t *out, struct kl_repo *r, const char *key, int64_t dflt);
+/** Terminal codes of a colour that the key names ("bold red"), as git would print them. */
+int kl_repo_config_color(char *out, size_t n, struct kl_repo *r, const char *key, const char *dflt);
+/** The pager that git would use, for sh; NULL: none. Caller frees. */
+int kl_repo_pager(char **out, struct kl_repo *r);
 int kl_repo_config_bool(bool *out, struct kl_repo *r, const char *key, bool dflt);
 
 /** Set a value in the repository's own config file; NULL takes it out, and it may be absent. */
