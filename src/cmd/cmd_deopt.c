@@ -290,8 +290,8 @@ static int run(struct kl_sequencer *s, struct tools *t, const struct options *o)
 
 	kl_progress_free(kl_steal(&t->progress));
 	s->progress = NULL;
-	if (!err && !out.waiting)
-		err = kl_deopt_model_forget(s->repo);
+	if (err == KL_ENO || (!err && !out.waiting))
+		kl_deopt_model_forget(s->repo);
 	if (!err)
 		kl_deopt_say_outcome(&out, o->json);
 	kl_outcome_release(&out);
@@ -315,7 +315,9 @@ static int abort_it(struct kl_sequencer *s)
 {
 	int err = kl_sequencer_abort(s);
 
-	return err < 0 ? err : kl_deopt_model_forget(s->repo);
+	if (!err)
+		kl_deopt_model_forget(s->repo);
+	return err;
 }
 
 static int check_options(const struct options *o, int argc)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/fs.h"
@@ -124,11 +125,11 @@ int kl_deopt_model_resume(struct kl_deopt_model *m)
 	return err;
 }
 
-int kl_deopt_model_forget(struct kl_repo *repo)
+void kl_deopt_model_forget(struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *path = kept_path(repo);
 
-	return kl_fs_remove(path);
+	unlink(path);
 }
 
 /* --- opening ------------------------------------------------------------------ */

@@ -41,7 +41,7 @@ int kl_deopt_model_resume(struct kl_deopt_model *m);
 int kl_deopt_model_look(struct kl_chat **out, struct kl_deopt_model *m, const char *workload);
 /** Open the conversation, once; at the beginning of an operation keep what was said. */
 int kl_deopt_model_open(struct kl_chat **out, struct kl_deopt_model *m, const char *workload);
-/** The operation is over: forget what was said. */
-int kl_deopt_model_forget(struct kl_repo *repo);
+/** The operation is over: forget what was said; the next one would anyway. */
+void kl_deopt_model_forget(struct kl_repo *repo);
 
 #endif

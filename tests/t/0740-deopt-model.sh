@@ -32,7 +32,7 @@ test_expect_success 'a kernel, and a model that knows what to say of it' '
 	answer back-1.0 spill K.0 && printf "<nothing-left>plain as can be</nothing-left>\n" >answers/back-2.0 &&
 	answer forward-1.0 vectorize K.3 && printf "%s\n" "I would rather not." >answers/forward-1.1 &&
 	answer forward-1.2 vectorize K.5 "four at a time, and the rest" && answer forward-2.0 registers K.1 &&
-	cp -R base r && cp -R base cut && cp -R base gate && cp -R base poor && cp -R base verbs && cp -R base inverse
+	cp -R base r && cp -R base cut && cp -R base gate && cp -R base poor && cp -R base verbs && cp -R base away && cp -R base inverse
 '
 
 test_expect_success 'it walks, and two steps are derived anew' '
@@ -171,6 +171,25 @@ test_expect_success 'money that is spent is said' '
 	says "spent     \$0.0360 of \$40.0000" out && git klineage deopt --status --json | grep "\"money\":{\"cap\":40000000000,\"spent\":36000000}" &&
 	git klineage deopt --abort && test -z "$(git for-each-ref refs/klineage/op)"
 	)
+'
+
+bundle () { git klineage deopt --status --json | perl -MJSON::PP -ne 'print decode_json($_)->{awaiting}{file}, "\n"'; }
+
+test_expect_success 'over a gate that is elsewhere it waits with K_i-prime, too, and a thought buys nothing' '
+	: >answers/log &&
+	(
+	cd away && git klineage deopt --rewriter exec --exec "$model" --runner bundle --name x >out 2>err && n=0 &&
+	while grep -q waiting out; do
+		git klineage deopt --status >status && says "the results of" status && git fsck --strict --no-dangling &&
+		n=$((n + 1)) && test "$n" -lt 20 && before=$(wc -l <"$ANSWERS/log") &&
+		git klineage deopt --continue >out && says "still waiting" out && test "$(wc -l <"$ANSWERS/log")" = "$before" &&
+		klineage-worker --bundle "$(bundle)" -o ../results.$n 2>err && git klineage gate --import ../results.$n &&
+		git klineage deopt --continue >out || exit 1
+	done &&
+	says "2 steps accepted (2 re-derived), 1 rejected" out && test "$n" -ge 5 && git klineage fsck
+	) &&
+	test -z "$(twice)" && git -C r log --format=%T $lineage >want && git -C away log --format=%T $lineage >have &&
+	test_cmp want have
 '
 
 test_expect_success 'without a model, or with nobody to derive anew' '
