@@ -63,3 +63,22 @@ int kl_repo_is_ancestor(bool *out, struct kl_repo *r, const git_oid *a, const gi
 	*out = !status;
 	return 0;
 }
+
+int kl_repo_merge_base(git_oid *out, struct kl_repo *r, const git_oid *a, const git_oid *b)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, said = KL_BUF_INIT;
+	char x[KL_OID_HEX], y[KL_OID_HEX];
+	struct kl_git_call c = { .args = KL_ARGS("merge-base", x, y), .out = &said, .err = &text };
+	int status, err;
+
+	kl_oid_hex(x, a);
+	kl_oid_hex(y, b);
+	if ((err = kl_git_run(&status, r, &c)) < 0)
+		return err;
+	if (status == 1)
+		return kl_error(KL_ENOTFOUND, "%.12s and %.12s have no common ancestor", x, y);
+	if (status)
+		return kl_error(KL_EIO, "git merge-base: %s", kl_git_complaint(&text));
+	kl_buf_rtrim(&said);
+	return kl_oid_parse(out, said.ptr);
+}

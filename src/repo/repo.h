@@ -188,6 +188,8 @@ int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *r, const git_oid 
 
 /** Can `a` be reached from `b`? A commit that is not in this clone cannot, and reaches nothing. */
 int kl_repo_is_ancestor(bool *out, struct kl_repo *r, const git_oid *a, const git_oid *b);
+/** A best common ancestor; KL_ENOTFOUND: none. */
+int kl_repo_merge_base(git_oid *out, struct kl_repo *r, const git_oid *a, const git_oid *b);
 
 /** 40 hex digits and NUL. */
 #define KL_OID_HEX 41

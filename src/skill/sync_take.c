@@ -7,6 +7,7 @@
 #include "gate/event.h"
 #include "lineage/check.h"
 #include "repo/notes.h"
+#include "skill/library_merge.h"
 #include "skill/sync_parts.h"
 
 #define MAX_LINE ((size_t)1 << 20)
@@ -225,6 +226,40 @@ static int take_steps(struct kl_sync_round *x, struct kl_refs_txn *t, struct kl_
 	return 0;
 }
 
+/* --- cards ------------------------------------------------------------------------- */
+
+static int take_cards(struct kl_sync_round *x, struct kl_refs_txn *t, struct kl_sync_ref *ref)
+{
+	KL_AUTO(kl_library_merged_release) struct kl_library_merged done = { 0 };
+	git_oid ours = { { 0 } }, tip;
+	bool in_use = false, none;
+	int err = kl_refs_get(&ours, x->r, ref->ref);
+
+	none = err == KL_ENOTFOUND;
+	if (err < 0 && !none)
+		return err;
+	kl_error_clear();
+	err = kl_library_merge(&tip, &done, x->r, &ours, &ref->oid);
+	if (!err && memcmp(&tip, &ours, sizeof(tip)) &&
+	    !(err = kl_refs_is_checked_out(&in_use, x->r, ref->ref)) && in_use)
+		err = kl_error(KL_EINVALID, "a worktree stands on it: check out another branch there");
+	if (err == KL_EINVALID || err == KL_ECANNOT) {
+		kl_sync_say(x, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
+		kl_error_clear();
+		ref->left = true;
+		return 0;
+	}
+	if (err < 0 || !memcmp(&tip, &ours, sizeof(tip)))
+		return err;
+	kl_refs_txn_update(t, ref->ref, &tip, none ? NULL : &ours);
+	kl_sync_say(x, none ? KL_SYNC_TAKEN :
+		    memcmp(&tip, &ref->oid, sizeof(tip)) ? KL_SYNC_UNITED : KL_SYNC_MOVED, ref->ref,
+		    "%zu new card%s, %zu changed", done.added, done.added == 1 ? "" : "s", done.changed);
+	for (size_t i = 0; i < done.both.n; i++)
+		kl_sync_say(x, KL_SYNC_UNITED, ref->ref, "both sides changed %s", done.both.v[i]);
+	return 0;
+}
+
 /* --- all of it ---------------------------------------------------------------------- */
 
 int kl_sync_take(struct kl_sync_round *x)
@@ -239,7 +274,9 @@ int kl_sync_take(struct kl_sync_round *x)
 				continue;
 			if (kind == KL_SYNC_NOTES)
 				err = take_notes(x, t, &x->v[i]);
-			else if (kind != KL_SYNC_CARDS)
+			else if (kind == KL_SYNC_CARDS)
+				err = take_cards(x, t, &x->v[i]);
+			else
 				err = take_steps(x, t, &x->v[i]);
 		}
 	}

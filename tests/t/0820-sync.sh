@@ -177,6 +177,135 @@ test_expect_success 'eight writers at once lose nothing' '
 	done >tips && test "$(sort -u tips | wc -l)" = 1
 '
 
+# --- cards --------------------------------------------------------------------------
+
+# an event in the form of a library, below <directory>/evidence; prints its id
+evidence () {
+	body="\"kind\":\"gate\",\"n\":$2,\"platform\":{\"id\":\"cpu/x86-64-v3\"},\"v\":1,\"verdict\":\"pass\"" && printf '{%s}' "$body" >line &&
+	id=$(sha256sum line | cut -d ' ' -f 1) && xx=$(echo "$id" | cut -c 1-2) && mkdir -p "$1/evidence/$xx" &&
+	printf '{"id":"%s",%s}\n' "$id" "$body" >"$1/evidence/$xx/$id.json" && echo "$id"
+}
+
+# a card with one transition, below <directory>: card <directory> <id> <number of the event> [<schema>]
+card () {
+	mkdir -p "$1/cards" && e=$(evidence "$1" "$3") && cat >"$1/cards/$2.yaml" <<-EOT
+		schema: ${4:-1}
+		id: $2
+		status: hypothesis
+		intent: An intent
+		anchor:
+		  construct: a loop
+		carriers: []
+		pre:
+		  sound: []
+		  useful: []
+		effect:
+		  kind: win
+		  provides: []
+		  rows: []
+		evidence:
+		  - lineage: w/n$3
+		    step: 1
+		    before: $(printf '%040d' "$3")
+		    after: $(printf '%040d' "1$3")
+		    rederived: null
+		    derivation: inverse
+		    origin: induced
+		    language: c
+		    platform: cpu/x86-64-v3
+		    event: $e
+		risk: []
+		scope:
+		  cases: []
+		  languages: []
+		  platforms:
+		    needs: []
+		  prior:
+		    requires: []
+		    provides: []
+		    conflicts: []
+		ver: []
+	EOT
+}
+
+skills=refs/heads/klineage/skills
+
+test_expect_success 'libraries are united card by card' '
+	git init -q --bare lib.git &&
+	for c in p q; do git init -q $c && git -C $c remote add origin ../lib.git || return 1; done &&
+	card one both 1 && card one p-only 2 && card two both 3 && card two q-only 4 &&
+	(cd p && git klineage skills import ../one && exits 0 git klineage sync origin >../out) && says "given    $skills" out &&
+	(cd q && git klineage skills import ../two && exits 0 git klineage sync origin >../out) &&
+	says "united   $skills: 1 new card, 1 changed" out && says "given    $skills" out &&
+	(cd p && exits 0 git klineage sync origin >../out) && says "moved    $skills: 1 new card, 1 changed" out &&
+	test "$(git -C p rev-parse $skills)" = "$(git -C q rev-parse $skills)" &&
+	git -C q ls-tree -r --name-only $skills >out && for f in both p-only q-only; do says cards/$f.yaml out || return 1; done &&
+	test "$(grep -c "^evidence/" out)" = 4 &&
+	git -C q show $skills:cards/both.yaml >out && says "lineage: w/n1" out && says "lineage: w/n3" out &&
+	git -C q log --format=%s $skills -- cards/both.yaml >out && test "$(wc -l <out)" -ge 2 &&
+	(cd q && git klineage skills lint >../out && git klineage fsck >../out) && git -C q fsck --strict --no-dangling
+'
+
+test_expect_success 'who unites cards does not show in what comes of it' '
+	for side in left right; do
+		git clone -q --mirror lib.git lib-$side.git &&
+		for c in p q; do
+			git clone -q $c $c-$side && git -C $c-$side fetch -q ../$c $skills:$skills &&
+			git -C $c-$side remote set-url origin ../lib-$side.git || return 1
+		done
+	done &&
+	card three both 5 && card four both 6 &&
+	for side in left right; do
+		(cd p-$side && git klineage skills import ../three) && (cd q-$side && git klineage skills import ../four) || return 1
+	done &&
+	(cd p-left && git klineage sync origin) && (cd q-left && git klineage sync origin) &&
+	(cd q-right && git klineage sync origin) && (cd p-right && git klineage sync origin) &&
+	test "$(git -C lib-left.git rev-parse $skills^{tree})" = "$(git -C lib-right.git rev-parse $skills^{tree})"
+'
+
+test_expect_success 'what was measured does not go because theirs dropped it' '
+	git clone -q --mirror lib.git drop.git && git -C p remote add drop ../drop.git &&
+	(cd q && GIT_INDEX_FILE=$PWD/i git read-tree $skills && card x both 3 && git klineage skills lint --fix x/cards/both.yaml &&
+	 GIT_INDEX_FILE=$PWD/i git update-index --cacheinfo 100644,$(git hash-object -w x/cards/both.yaml),cards/both.yaml &&
+	 GIT_INDEX_FILE=$PWD/i git rm -q --cached cards/p-only.yaml &&
+	 git push -q ../drop.git $(git commit-tree -p $skills -m drop $(GIT_INDEX_FILE=$PWD/i git write-tree)):$skills) &&
+	(cd p && exits 0 git klineage sync drop >../out) && says "given    $skills" out &&
+	git -C drop.git show $skills:cards/both.yaml >out && says "lineage: w/n1" out && says "lineage: w/n3" out &&
+	git -C drop.git cat-file -e $skills:cards/p-only.yaml
+'
+
+# theirs <name> <path> <file>: a remote whose library is that of p, but for this file
+theirs () {
+	git clone -q --mirror lib.git $1.git && git -C p remote add $1 ../$1.git &&
+	(cd q && GIT_INDEX_FILE=$PWD/i git read-tree $skills &&
+	 GIT_INDEX_FILE=$PWD/i git update-index --add --cacheinfo 100644,$(git hash-object -w "$3"),"$2" &&
+	 git push -q ../$1.git $(git commit-tree -p $skills -m bad $(GIT_INDEX_FILE=$PWD/i git write-tree)):$skills)
+}
+
+test_expect_success 'a library with a card that is none, or newer, or cites what is not there, is left whole' '
+	git -C p rev-parse $skills >want && echo "schema: 1" >q/bad.yaml && card q/new later 7 2 && card q/gone alone 8 &&
+	card q/forged forged 9 && f=$(ls q/forged/evidence/*/*) && sed "s/\"n\":9/\"n\":8/" <$f >q/event &&
+	theirs r1 cards/bad.yaml bad.yaml && theirs r2 cards/later.yaml new/cards/later.yaml &&
+	theirs r3 cards/alone.yaml gone/cards/alone.yaml && theirs r4 ${f#q/forged/} event &&
+	git init -q --bare r5.git && git -C p remote add r5 ../r5.git &&
+	(cd q && git push -q ../r5.git $(git commit-tree -m "no root" $skills^{tree}):$skills) &&
+	for r in r1 r2 r3 r4 r5; do
+		(cd p && git for-each-ref refs/heads >../before && exits 1 git klineage sync $r >../out.$r &&
+		 git for-each-ref refs/heads >../after) && test_cmp before after &&
+		git -C $r.git rev-parse $skills >>tips || return 1
+	done &&
+	says "left     $skills: cards/bad.yaml:1" out.r1 && says "left     $skills: cards/later.yaml" out.r2 &&
+	says "card '\''alone'\'': event" out.r3 && says "is not with it" out.r3 && says "left     $skills: evidence/" out.r4 &&
+	says "does not begin at the root" out.r5
+'
+
+test_expect_success 'a branch of cards that somebody stands on is left where it is' '
+	git clone -q --mirror lib.git stand.git && git -C q remote add stand ../stand.git && card five new 10 &&
+	(cd q && git klineage skills import ../five && exits 0 git klineage sync stand) && git -C p remote add stand ../stand.git &&
+	(cd p && git checkout -q klineage/skills && exits 1 git klineage sync stand >../out; git checkout -q --detach) &&
+	says "a worktree stands on it" out && (cd p && exits 0 git klineage sync stand >../out) && says "united   $skills: 1 new card" out
+'
+
 # --- a remote that means no good -----------------------------------------------------
 
 test_expect_success 'lines that are no events stay there, those of a later version come along' '

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Histories that went apart come together the same, in whatever order; nothing is lost on the way. */
+#include "base/rng.h"
+#include "gate/event.h"
+#include "repo/notes.h"
+#include "scratch.h"
+#include "skill/library_merge.h"
+
+#define TIPS 6
+#define ORDERS 5
+
+static const char *hex_of(char hex[KL_OID_HEX], const git_oid *oid)
+{
+	kl_oid_hex(hex, oid);
+	return hex;
+}
+
+static void shuffle(size_t *order, struct kl_rng *rng)
+{
+	for (size_t i = 0; i < TIPS; i++)
+		order[i] = i;
+	for (size_t i = TIPS; i > 1; i--) {
+		size_t k = kl_rng_below(rng, i), t = order[i - 1];
+
+		order[i - 1] = order[k];
+		order[k] = t;
+	}
+}
+
+static json_t *make_event(int n)
+{
+	json_t *e = json_pack("{s:i,s:s,s:i,s:s}", "v", 1, "kind", "gate", "n", n, "time",
+			      n % 3 ? "2026-01-01T00:00:00Z" : "2025-01-01T00:00:00Z");
+
+	kl_event_seal(e);
+	return e;
+}
+
+/* --- events --------------------------------------------------------------------------- */
+
+static bool accept_all(const char *line, size_t len, void *payload)
+{
+	return true;
+}
+
+static void add_note(struct kl_repo *r, const char *ref, const git_oid *commit, int n)
+{
+	KL_AUTO(json_decrefp) json_t *e = make_event(n);
+	KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
+	struct kl_note_line one = { .commit = *commit };
+
+	kl_json_canonical(&line, e);
+	one.line = line.ptr;
+	assert_ok(kl_notes_add(r, ref, &one, 1));
+}
+
+/* six notes refs that share a beginning; each gets events of its own, and some that others have */
+static void make_notes(git_oid *tip, struct kl_repo *r, const char *dir, const git_oid *commit, size_t n,
+		       struct kl_rng *rng)
+{
+	for (int i = 0; i < 8; i++)
+		add_note(r, "refs/notes/klineage/base", &commit[kl_rng_below(rng, n)], i);
+	for (size_t t = 0; t < TIPS; t++) {
+		KL_AUTO(kl_freep) char *ref = kl_asprintf("refs/notes/klineage/t%zu", t);
+
+		sh(dir, "git update-ref %s refs/notes/klineage/base", ref);
+		for (size_t i = 1 + kl_rng_below(rng, 6); i > 0; i--)
+			add_note(r, ref, &commit[kl_rng_below(rng, n)], (int)(100 + kl_rng_below(rng, 40)));
+		tip[t] = oid_of(dir, ref);
+	}
+}
+
+static void events_in_any_order(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_dir("events");
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_freep) git_oid *commit = NULL;
+	char hex[KL_OID_HEX];
+	struct kl_rng rng;
+	git_oid head;
+	size_t n;
+
+	sh(dir, "git init -q -b main . && for i in 1 2 3 4 5 6 7; do git commit -q --allow-empty -m $i; done");
+	assert_ok(kl_repo_open_at(&r, dir));
+	head = oid_of(dir, "main");
+	assert_ok(kl_repo_touching(&commit, &n, r, &head, NULL, 0, 100));
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		git_oid tip[TIPS], tree, first = { { 0 } };
+
+		kl_rng_seed(&rng, seed);
+		make_notes(tip, r, dir, commit, n, &rng);
+		for (int k = 0; k < ORDERS; k++) {
+			size_t order[TIPS];
+			git_oid at;
+
+			shuffle(order, &rng);
+			at = tip[order[0]];
+			for (size_t t = 1; t < TIPS; t++) {
+				struct kl_notes_merged done;
+
+				assert_ok(kl_notes_merge(&at, &done, r, &at, &tip[order[t]], accept_all, NULL));
+				assert_int_equal(done.refused, 0);
+			}
+			assert_ok(kl_repo_tree_of(&tree, r, &at));
+			if (k)
+				assert_memory_equal(&tree, &first, sizeof(tree));
+			first = tree;
+			sh(dir, "git update-ref refs/notes/all %s", hex_of(hex, &at));
+		}
+		/* every line of every tip, and no other */
+		sh(dir, "for t in $(git for-each-ref --format='%%(refname)' refs/notes/klineage); do "
+		   "git ls-tree -r $t | while read -r m k blob p; do git cat-file blob $blob | sed \"s,^,$p ,; s,/,,\"; done; "
+		   "done | sort -u >want; git ls-tree -r refs/notes/all | while read -r m k blob p; do "
+		   "git cat-file blob $blob | sed \"s,^,$p ,; s,/,,\"; done | sort >have; cmp want have");
+	}
+}
+
+/* --- cards ------------------------------------------------------------------------------ */
+
+static void free_event(void *e)
+{
+	json_decref(e);
+}
+
+static struct kl_card *make_card(const char *id)
+{
+	struct kl_card *c = kl_card_new();
+
+	c->id = kl_strdup(id);
+	c->intent = kl_strdup("an intent");
+	c->anchor.construct = kl_strdup("a loop");
+	return c;
+}
+
+/* The card gains what event n is evidence of, and perhaps another wording. */
+static void grow(struct kl_library *l, const char *id, int n, struct kl_rng *rng)
+{
+	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = free_event };
+	json_t *e = make_event(n);
+	struct kl_card_evidence row = {
+		.lineage = kl_asprintf("w/n%d", n), .step = 1, .before = kl_asprintf("%040d", n),
+		.after = kl_asprintf("%040d", n + 1000), .derivation = KL_DERIVED_INVERSE,
+		.origin = kl_strdup("induced"), .language = kl_strdup("c"),
+		.platform = kl_strdup("cpu/x86-64-v3"), .event = kl_strdup(kl_json_str_or(e, "id", "")),
+	};
+
+	kl_map_put(&events, row.event, e);
+	if (kl_library_card(&c, l, id) < 0)
+		c = make_card(id);
+	if (!kl_rng_below(rng, 3)) {
+		free(c->intent);
+		c->intent = kl_asprintf("an intent in words %d", (int)kl_rng_below(rng, 5));
+	}
+	kl_card_add_evidence(c, &row);
+	assert_ok(kl_library_put(l, &(struct kl_library_change){ .card = c, .events = &events, .subject = "grow" }));
+}
+
+static void make_libraries(git_oid *tip, struct kl_repo *r, const char *dir, struct kl_rng *rng)
+{
+	static const char *const id[] = { "one", "two", "three", "four", "five" };
+
+	for (size_t t = 0; t <= TIPS; t++) {	/* the first is what they share */
+		KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
+
+		if (t)
+			sh(dir, "git update-ref %s base", KL_LIBRARY_REF);
+		assert_ok(kl_library_open(&l, r));
+		for (size_t i = 2 + kl_rng_below(rng, 4); i > 0; i--)
+			grow(l, id[kl_rng_below(rng, KL_ARRAY_SIZE(id))], (int)kl_rng_below(rng, 60), rng);
+		if (t)
+			tip[t - 1] = *kl_library_tip(l);
+		else
+			sh(dir, "git tag -f base klineage/skills >/dev/null");
+	}
+}
+
+static void cards_in_any_order(void **state)
+{
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		KL_AUTO(kl_freep) char *dir = scratch_repo("cards");
+		KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+		git_oid tip[TIPS], tree, first = { { 0 } };
+		char hex[KL_OID_HEX];
+		struct kl_rng rng;
+
+		assert_ok(kl_repo_open_at(&r, dir));
+		kl_rng_seed(&rng, seed);
+		make_libraries(tip, r, dir, &rng);
+		for (int k = 0; k < ORDERS; k++) {
+			size_t order[TIPS];
+			git_oid at;
+
+			shuffle(order, &rng);
+			at = tip[order[0]];
+			for (size_t t = 1; t < TIPS; t++) {
+				KL_AUTO(kl_library_merged_release) struct kl_library_merged done = { 0 };
+
+				assert_ok(kl_library_merge(&at, &done, r, &at, &tip[order[t]]));
+			}
+			assert_ok(kl_repo_tree_of(&tree, r, &at));
+			if (k)
+				assert_memory_equal(&tree, &first, sizeof(tree));
+			first = tree;
+			sh(dir, "git update-ref refs/all %s", hex_of(hex, &at));
+		}
+		/* each card has the evidence of all its versions */
+		for (size_t t = 0; t < TIPS; t++) {
+			const char *tip_hex = hex_of(hex, &tip[t]);
+
+			sh(dir, "git ls-tree --name-only %s:cards | while read -r f; do "
+			   "git show %s:cards/$f | grep '^    event:' | sort >want; "
+			   "git show refs/all:cards/$f | grep '^    event:' | sort >have; "
+			   "test -z \"$(comm -23 want have)\"; done", tip_hex, tip_hex);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(events_in_any_order),
+		cmocka_unit_test(cards_in_any_order),
+	};
+
+	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}
