@@ -93,8 +93,9 @@ static void print_head(const struct kl_view *v, const struct kl_term *term)
 	const struct kl_step *root = &v->step[0].step;
 	const struct kl_view_step *best = &v->step[v->n - 1];
 
-	printf("%s%s/%s%s: %zu step%s on %s, %s; %zu rejected\n", kl_paint(term, KL_PAINT_HEAD), v->workload,
-	       v->name, kl_paint(term, KL_PAINT_RESET), v->n - 1, v->n == 2 ? "" : "s", or_dash(root->platform), or_dash(root->termination), v->rejected);
+	printf("%s%s/%s%s: %zu step%s on %s, %s; %zu rejected\n", kl_paint(term, KL_PAINT_HEAD),
+	       v->workload, v->name, kl_paint(term, KL_PAINT_RESET), v->n - 1, v->n == 2 ? "" : "s",
+	       or_dash(root->platform), or_dash(root->termination), v->rejected);
 	if (best->baseline_ppm > 0)
 		printf("the expert is at %.2f of the speed of %s\n", (double)best->baseline_ppm / 1e6,
 		       best->baseline);
