@@ -15,6 +15,7 @@ const struct kl_cmd kl_cmds[] = {
 	{ "deopt", cmd_deopt, WALKS, "walk an expert kernel backward, leave a lineage" },
 	{ "log", cmd_log, KL_NEEDS_REPO | KL_PAGES, "show a lineage, state by state" },
 	{ "show", cmd_show, KL_NEEDS_REPO | KL_PAGES, "show one step of a lineage" },
+	{ "blame", cmd_blame, KL_NEEDS_REPO | KL_PAGES, "say which step brought each line of an expert" },
 	{ "export", cmd_export, KL_NEEDS_REPO, "write a lineage as a directory to review" },
 	{ "import", cmd_import, KL_NEEDS_REPO | KL_NEEDS_IDENTITY, "rebuild an exported lineage" },
 	{ "hooks", cmd_hooks, 0, "let git ask the gate before a commit and a push" },

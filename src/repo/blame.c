@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "repo/blame.h"
+
+#include <string.h>
+
+#include "repo/internal.h"
+
+#define MAX_TEXT ((size_t)64 << 20)
+
+void kl_blame_release(struct kl_blame *b)
+{
+	free(b->line);
+	*b = (struct kl_blame){ 0 };
+}
+
+/*
+ * git takes a text that is no commit's (--contents) only where nothing else is named (before 2.41), so
+ * that it becomes a commit that no ref knows.
+ */
+static int commit_text(git_oid *out, struct kl_repo *r, const git_oid *tip, const char *path,
+		       const struct kl_buf *text)
+{
+	struct kl_tree_edit edit = { .path = path, .data = text->ptr, .len = text->len };
+	struct kl_commit_spec spec = {
+		.parent = tip, .nparent = 1, .message = "a text to be looked at\n",
+		.author = "git-klineage <klineage@klineage.invalid>",
+	};
+	git_oid tree;
+	int err = kl_repo_tree_of(&tree, r, tip);
+
+	if (!err)
+		err = kl_repo_tree_edit(&spec.tree, r, &tree, &edit, 1);
+	return err < 0 ? err : kl_repo_commit_write(out, r, &spec);
+}
+
+/* "<id> <there> <here> [<lines>]" before what is said of a commit for the first time, "\t<text>" after it */
+static int parse(struct kl_blame *out, const char *porcelain, const git_oid *outside)
+{
+	git_oid at = { { 0 } };
+	bool have = false;
+
+	for (const char *p = porcelain; *p; p += strcspn(p, "\n"), p += *p == '\n') {
+		if (*p == '\t') {
+			if (!have)
+				return kl_error(KL_EIO, "git blame answered '%.60s'", p);
+			KL_GROW(out->line, out->n + 1, out->alloc);
+			out->line[out->n++] = outside && git_oid_equal(&at, outside) ? (git_oid){ { 0 } } : at;
+		} else if (strspn(p, "0123456789abcdef") == GIT_OID_HEXSZ && p[GIT_OID_HEXSZ] == ' ') {
+			kl_oid_parsen(&at, p, GIT_OID_HEXSZ);
+			have = true;
+		}
+	}
+	return 0;
+}
+
+int kl_repo_blame(struct kl_blame *out, struct kl_repo *r, const git_oid *tip, const char *path,
+		  const struct kl_buf *text)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf have = KL_BUF_INIT, said = KL_BUF_INIT;
+	struct kl_git_call c = { .out = &said };
+	git_oid tree, blob, made;
+	bool outside = false;
+	int err;
+
+	if ((err = kl_repo_tree_of(&tree, r, tip)) < 0 ||
+	    (err = kl_repo_tree_entry(&blob, NULL, r, &tree, path)) < 0 ||
+	    (err = kl_repo_blob_read(&have, r, &blob, MAX_TEXT)) < 0)
+		return err;
+	if (memchr(text ? text->ptr : have.ptr, '\0', text ? text->len : have.len))
+		return kl_error(KL_EINVALID, "'%s' is no text", path);
+	outside = text && (text->len != have.len || memcmp(text->ptr, have.ptr, have.len));
+	if (outside && (err = commit_text(&made, r, tip, path, text)) < 0)
+		return err;
+	c.args = KL_ARGS("-c", "blame.ignoreRevsFile=", "blame", "--porcelain", "--first-parent",
+			 git_oid_tostr_s(outside ? &made : tip), "--", path);
+	*out = (struct kl_blame){ 0 };
+	err = kl_git_do(r, &c);
+	if (!err)
+		err = parse(out, said.ptr, outside ? &made : NULL);
+	if (err < 0)
+		kl_blame_release(out);
+	return err;
+}
