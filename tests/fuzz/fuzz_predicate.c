@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fuzz.h"
+
+#include "skill/predicate.h"
+
+/* what is decided with little known stays so when more is */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	KL_AUTO(kl_freep) char *text = kl_strndup((const char *)data, size);
+	KL_AUTO(kl_freep) char *negated = kl_asprintf("!(%s)", text);
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *p = NULL, *q = NULL;
+	KL_AUTO(kl_known_release) struct kl_known k = KL_KNOWN_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec keys = KL_STRVEC_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf why = KL_BUF_INIT;
+	enum kl_truth before, now;
+	size_t at = 0;
+
+	if (kl_predicate_parse(&p, text, &at) < 0) {
+		MUST(at <= strlen(text));
+		kl_error_clear();
+		return 0;
+	}
+	kl_predicate_keys(&keys, p);
+	before = kl_predicate_eval(p, &k);
+	for (size_t i = 0; i < keys.n; i++) {
+		if (strchr(keys.v[i], '('))
+			kl_known_truth(&k, keys.v[i], (i + size) % 2 ? KL_TRUE : KL_FALSE);
+		else if (i % 3 == 2)
+			kl_known_text(&k, keys.v[i], "f16");
+		else
+			kl_known_int(&k, keys.v[i], (int64_t)(i * 7919 % 17) - 3);
+		now = kl_predicate_eval(p, &k);
+		MUST(before == KL_UNKNOWN || now == before);
+		before = now;
+	}
+	kl_predicate_explain(&why, p, &k);
+	if (kl_predicate_parse(&q, negated, NULL) == 0) {
+		now = kl_predicate_eval(q, &k);
+		MUST(before == KL_UNKNOWN ? now == KL_UNKNOWN : (now == KL_TRUE) == (before == KL_FALSE));
+	}
+	kl_error_clear();
+	return 0;
+}
