@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/map.h"
+#include "base/par.h"
 
 void kl_skills_print_list(struct kl_library *l, json_t *cards)
 {
@@ -60,52 +61,89 @@ static void found(struct linter *x, bool error, const char *where, const char *w
 	json_array_append_new(x->list, j);
 }
 
-static int lint_text(struct linter *x, const char *where, const char *path, const struct kl_buf *text,
-		     const char *leaf)
+/* one card, read: whatever processor did it */
+struct read_card {
+	char *where;			/* "cards/x.yaml" */
+	const char *path;		/* of a file on disk, NULL: of the library */
+	struct kl_buf text;
+	char *id, *error;		/* the one or the other */
+	int line;			/* where it is not canonical, 0: it is */
+	char *fixed;			/* canonical, if asked for */
+};
+
+static void read_card_release(struct read_card *r)
+{
+	free(r->where);
+	kl_buf_release(&r->text);
+	free(r->id);
+	free(r->error);
+	free(r->fixed);
+}
+
+static void read_card(struct read_card *r, bool fix)
 {
 	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
-	KL_AUTO(kl_buf_release) struct kl_buf fixed = KL_BUF_INIT;
+	struct kl_buf fixed = KL_BUF_INIT;
+
+	if (kl_card_parse(&c, r->where, r->text.ptr, r->text.len) < 0) {
+		r->error = kl_strdup(kl_error_last());
+		kl_error_clear();
+		return;
+	}
+	r->id = kl_strdup(c->id);
+	r->line = kl_card_canonical_line(c, r->text.ptr, r->text.len);
+	if (!fix || !r->line)
+		return;
+	kl_card_write(&fixed, c);
+	r->fixed = kl_buf_detach(&fixed);
+}
+
+static int report(struct linter *x, const struct read_card *r)
+{
+	const char *slash = strrchr(r->where, '/'), *leaf = slash ? slash + 1 : r->where;
 	KL_AUTO(kl_freep) char *what = NULL;
-	int line, err = kl_card_parse(&c, where, text->ptr, text->len);
 	size_t n;
 
 	x->cards++;
-	if (err < 0) {
-		found(x, true, where, kl_error_last());
-		kl_error_clear();
+	if (r->error) {
+		found(x, true, r->where, r->error);
 		return 0;
 	}
-	n = strlen(c->id);
-	if (strncmp(leaf, c->id, n) || strcmp(leaf + n, ".yaml")) {
-		what = kl_asprintf("it holds the card '%s', which belongs into %s.yaml", c->id, c->id);
-		found(x, true, where, what);
+	n = strlen(r->id);
+	if (strncmp(leaf, r->id, n) || strcmp(leaf + n, ".yaml")) {
+		what = kl_asprintf("it holds the card '%s', which belongs into %s.yaml", r->id, r->id);
+		found(x, true, r->where, what);
 	}
-	if (kl_map_get(&x->ids, c->id)) {
+	if (kl_map_get(&x->ids, r->id)) {
 		kl_freep(&what);
-		what = kl_asprintf("the card '%s' is in %s, too", c->id, (char *)kl_map_get(&x->ids, c->id));
-		found(x, true, where, what);
+		what = kl_asprintf("the card '%s' is in %s, too", r->id, (char *)kl_map_get(&x->ids, r->id));
+		found(x, true, r->where, what);
 	}
-	kl_map_put(&x->ids, c->id, kl_strdup(where));
-	if (!(line = kl_card_canonical_line(c, text->ptr, text->len)))
-		return 0;
-	if (path && x->fix) {
-		kl_card_write(&fixed, c);
+	kl_map_put(&x->ids, r->id, kl_strdup(r->where));
+	if (r->fixed) {
 		x->fixed++;
-		return kl_fs_write(path, fixed.ptr, fixed.len);
+		return kl_fs_write(r->path, r->fixed, strlen(r->fixed));
 	}
-	kl_freep(&what);
-	what = kl_asprintf("not canonical from line %d on%s", line, path ? "; --fix writes it so" : "");
-	found(x, false, where, what);
+	if (r->line) {
+		kl_freep(&what);
+		what = kl_asprintf("not canonical from line %d on%s", r->line,
+				   r->path ? "; --fix writes it so" : "");
+		found(x, false, r->where, what);
+	}
 	return 0;
 }
 
 static int lint_file(struct linter *x, const char *path)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	const char *slash = strrchr(path, '/');
-	int err = kl_fs_read(&text, path, KL_CARD_MAX_BYTES);
+	KL_AUTO(read_card_release) struct read_card r = {
+		.where = kl_strdup(path), .path = path, .text = KL_BUF_INIT,
+	};
+	int err = kl_fs_read(&r.text, path, KL_CARD_MAX_BYTES);
 
-	return err < 0 ? err : lint_text(x, path, path, &text, slash ? slash + 1 : path);
+	if (err < 0)
+		return err;
+	read_card(&r, x->fix);
+	return report(x, &r);
 }
 
 static int lint_path(struct linter *x, const char *path)
@@ -128,17 +166,48 @@ static int lint_path(struct linter *x, const char *path)
 	return err;
 }
 
+/* --- the library: objects are read by one, cards by all processors ----------------------- */
+
+#define BATCH 2048
+
+static void read_some(void *ctx, size_t from, size_t to)
+{
+	struct read_card *r = ctx;
+
+	for (size_t i = from; i < to; i++)
+		read_card(&r[i], false);
+}
+
+static int lint_batch(struct linter *x, struct kl_library *l, size_t from, size_t n)
+{
+	KL_AUTO(kl_freep) struct read_card *r = kl_calloc(n, sizeof(*r));
+	int err = 0;
+
+	for (size_t i = 0; i < n; i++)
+		r[i] = (struct read_card){
+			.where = kl_asprintf("cards/%s.yaml", kl_library_id(l, from + i)), .text = KL_BUF_INIT,
+		};
+	for (size_t i = 0; !err && i < n; i++)
+		err = kl_library_text(&r[i].text, l, from + i);
+	if (!err)
+		kl_par_for(n, 64, read_some, r);
+	for (size_t i = 0; i < n; i++) {
+		if (!err)
+			err = report(x, &r[i]);
+		read_card_release(&r[i]);
+	}
+	return err;
+}
+
 static int lint_library(struct linter *x, struct kl_repo *r)
 {
 	KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
 	int err = kl_library_open(&l, r);
 
-	for (size_t i = 0; !err && i < kl_library_count(l); i++) {
-		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-		KL_AUTO(kl_freep) char *where = kl_asprintf("cards/%s.yaml", kl_library_id(l, i));
+	for (size_t i = 0; !err && i < kl_library_count(l); i += BATCH) {
+		size_t left = kl_library_count(l) - i;
 
-		if (!(err = kl_library_text(&text, l, i)))
-			err = lint_text(x, where, NULL, &text, where + strlen("cards/"));
+		err = lint_batch(x, l, i, left < BATCH ? left : BATCH);
 	}
 	return err;
 }

@@ -181,7 +181,11 @@ static enum style style_of(const struct kl_yaml *y, bool flow)
 
 static void newline(struct kl_buf *out, int indent)
 {
-	kl_buf_addf(out, "\n%*s", indent, "");
+	kl_buf_reserve(out, (size_t)indent + 1);
+	out->ptr[out->len++] = '\n';
+	memset(out->ptr + out->len, ' ', (size_t)indent);
+	out->len += (size_t)indent;
+	out->ptr[out->len] = '\0';
 }
 
 /* the character at `s` as a number; its length in bytes */
