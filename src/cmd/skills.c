@@ -185,7 +185,8 @@ static int lint_batch(struct linter *x, struct kl_library *l, size_t from, size_
 
 	for (size_t i = 0; i < n; i++)
 		r[i] = (struct read_card){
-			.where = kl_asprintf("cards/%s.yaml", kl_library_id(l, from + i)), .text = KL_BUF_INIT,
+			.where = kl_asprintf("cards/%s.yaml", kl_library_id(l, from + i)),
+			.text = KL_BUF_INIT,
 		};
 	for (size_t i = 0; !err && i < n; i++)
 		err = kl_library_text(&r[i].text, l, from + i);

@@ -139,7 +139,8 @@ static void make_groups(struct groups *out, struct kl_lifter *l)
 {
 	for (size_t i = 0; i < l->t->n; i++)
 		group_one(out, l, &l->t->v[i]);
-	qsort(out->v, out->n, sizeof(*out->v), by_name);
+	if (out->n)
+		qsort(out->v, out->n, sizeof(*out->v), by_name);
 	for (size_t i = 0; i < out->n; i++)
 		qsort(out->v[i].t, out->v[i].n, sizeof(*out->v[i].t), by_worth);
 }

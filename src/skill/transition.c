@@ -12,6 +12,7 @@
 #include "lineage/view.h"
 #include "repo/notes.h"
 #include "repo/refs.h"
+#include "skill/target.h"
 
 #define MAX_STEPS 100000
 #define MILLION 1000000
@@ -178,28 +179,6 @@ static char *first_line(const char *message)
 
 /* --- one transition ---------------------------------------------------------------------- */
 
-static const char *main_dtype(const struct kl_contract *c)
-{
-	const char *best = "";
-	int64_t most = -1, bytes;
-
-	for (size_t i = 0; i < c->nargs; i++) {
-		const struct kl_arg *a = &c->arg[i];
-
-		if (!a->naxes)
-			continue;
-		if (!*best)
-			best = a->dtype;
-		if (kl_dtype_is_float(a->dtype) && !kl_contract_tensor_bytes(&bytes, c, i, &c->dims) &&
-		    bytes > most) {
-			most = bytes;
-			best = a->dtype;
-		}
-	}
-	kl_error_clear();
-	return *best ? best : "none";
-}
-
 static int read_surface(struct kl_surface **out, git_oid *tree, struct source *s, const git_oid *commit)
 {
 	int err = kl_repo_tree_of(tree, s->repo, commit);
@@ -273,7 +252,9 @@ static int make(struct kl_transition *t, struct source *s, size_t i, const struc
 	if (c->nparent > 1 && (err = read_rederived(t, &tree, s, &c->parent[1])) < 0)
 		return err;
 	t->platform = kl_strdup(kl_json_str_or(json_object_get(t->event, "platform"), "id", ""));
-	t->dtype = main_dtype(t->from->contract);
+	t->dtype = kl_target_dtype(t->from->contract);
+	if (!*t->dtype)
+		t->dtype = "none";
 	return diff(t, s, &before_tree, &tree);
 }
 
