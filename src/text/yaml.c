@@ -132,6 +132,26 @@ static int read_seq(struct kl_yaml **out, struct reader *r, int depth)
 	return err;
 }
 
+static int read_key(char **out, struct reader *r)
+{
+	const yaml_event_t *e = &r->event;
+	int err = refuse_extras(r, e->data.scalar.anchor, e->data.scalar.tag);
+
+	if (err < 0)
+		return err;
+	if (memchr(e->data.scalar.value, 0, e->data.scalar.length))
+		return fail(r, e->start_mark, "a NUL byte in text");
+	*out = kl_strndup((const char *)e->data.scalar.value, e->data.scalar.length);
+	return 0;
+}
+
+static int twice(const struct reader *r, yaml_mark_t at, const char *key)
+{
+	const struct kl_yaml here = { .line = (int)at.line + 1, .col = (int)at.column + 1 };
+
+	return kl_yaml_error(r->name, &here, "'%.64s' stands here twice", key);
+}
+
 static int read_map(struct kl_yaml **out, struct reader *r, int depth)
 {
 	KL_AUTO(kl_yaml_freep) struct kl_yaml *y = NULL;
@@ -143,7 +163,7 @@ static int read_map(struct kl_yaml **out, struct reader *r, int depth)
 		return err;
 	y = node_new(r, KL_YAML_MAP);
 	while (!(err = next(r)) && r->event.type != YAML_MAPPING_END_EVENT) {
-		KL_AUTO(kl_yaml_freep) struct kl_yaml *key = NULL;
+		KL_AUTO(kl_freep) char *key = NULL;
 		yaml_mark_t at = r->event.start_mark;
 		struct kl_yaml *child;
 
@@ -151,10 +171,10 @@ static int read_map(struct kl_yaml **out, struct reader *r, int depth)
 			return fail(r, at, "a key must be a word");
 		if (y->n == MAX_KEYS)
 			return fail(r, at, "too many keys");
-		if ((err = read_scalar(&key, r)) < 0)
+		if ((err = read_key(&key, r)) < 0)
 			return err;
-		if (kl_yaml_get(y, key->text))
-			return kl_yaml_error(r->name, key, "'%.64s' stands here twice", key->text);
+		if (kl_yaml_get(y, key))
+			return twice(r, at, key);
 		if ((err = next(r)) < 0 || (err = read_node(&child, r, depth + 1)) < 0)
 			return err;
 		KL_GROW(y->item, y->n + 1, alloc);
@@ -162,9 +182,9 @@ static int read_map(struct kl_yaml **out, struct reader *r, int depth)
 		KL_GROW(y->key_line, y->n + 1, line_alloc);
 		KL_GROW(y->key_col, y->n + 1, col_alloc);
 		y->item[y->n] = child;
-		y->key_line[y->n] = key->line;
-		y->key_col[y->n] = key->col;
-		y->key[y->n++] = kl_steal(&key->text);
+		y->key_line[y->n] = (int)at.line + 1;
+		y->key_col[y->n] = (int)at.column + 1;
+		y->key[y->n++] = kl_steal(&key);
 	}
 	if (!err)
 		*out = kl_steal(&y);
@@ -260,7 +280,7 @@ int kl_yaml_key_error(const char *name, const struct kl_yaml *map, size_t i,
 	int err;
 
 	va_start(ap, fmt);
-	err = error_at(name, map->key_line[i], map->key_col[i], fmt, ap);
+	err = error_at(name, map->key_line ? map->key_line[i] : 0, map->key_line ? map->key_col[i] : 0, fmt, ap);
 	va_end(ap);
 	return err;
 }

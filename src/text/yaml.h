@@ -24,7 +24,7 @@ struct kl_yaml {
 	int flow;			/* to be written in braces (yaml_write.h) */
 	struct kl_yaml **item;		/* seq: elements; map: values */
 	char **key;			/* map: keys, same index */
-	int *key_line, *key_col;	/* map: where each key stands */
+	int *key_line, *key_col;	/* map: where each key stands; NULL: it was not read */
 	size_t n;
 };
 

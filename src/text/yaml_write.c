@@ -62,15 +62,12 @@ static void grow(struct kl_yaml *y)
 	if (y->kind != KL_YAML_MAP)
 		return;
 	y->key = kl_realloc(y->key, n, sizeof(*y->key));
-	y->key_line = kl_realloc(y->key_line, n, sizeof(*y->key_line));
-	y->key_col = kl_realloc(y->key_col, n, sizeof(*y->key_col));
 }
 
 void kl_yaml_put(struct kl_yaml *map, const char *key, struct kl_yaml *value)
 {
 	grow(map);
 	map->key[map->n] = kl_strdup(key);
-	map->key_line[map->n] = map->key_col[map->n] = 0;
 	map->item[map->n++] = value;
 }
 
@@ -109,6 +106,8 @@ static bool is_reserved(const char *s)
 		"null", "true", "false", "yes", "no", "on", "off", NULL,
 	};
 
+	if (strnlen(s, 6) == 6)
+		return false;
 	for (size_t i = 0; words[i]; i++)
 		if (!strcasecmp(s, words[i]))
 			return true;
