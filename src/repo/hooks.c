@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "base/fs.h"
 #include "repo/internal.h"
 #include "text/digest.h"
@@ -384,9 +385,10 @@ static int write_hook(struct kl_hook *hook, const struct kl_buf *file)
 
 	if (hook->state == KL_HOOK_CALLED)
 		return 0;
-	if (foreign && (err = keep_foreign(hook->path)) < 0)
-		return err;
-	if ((err = kl_fs_write_mode(hook->path, file->ptr, file->len, 0777)) < 0)
+	if ((err = KL_FAULT("hook-keep")) < 0 || (foreign && (err = keep_foreign(hook->path)) < 0) ||
+	    (err = KL_FAULT("hook-kept")) < 0 ||
+	    (err = kl_fs_write_mode(hook->path, file->ptr, file->len, 0777)) < 0 ||
+	    (err = KL_FAULT("hook-written")) < 0)
 		return err;
 	if (hook->state != KL_HOOK_CHAINED)
 		hook->state = foreign ? KL_HOOK_CHAINED : KL_HOOK_OURS;
@@ -432,10 +434,13 @@ int kl_hooks_install(struct kl_hooks *h, struct kl_repo *r, bool chain)
 static int take_away(const char *path, enum kl_hook_state state)
 {
 	KL_AUTO(kl_freep) char *before = chained(path);
+	int err = KL_FAULT("hook-away");
 
+	if (err < 0)
+		return err;
 	if (state == KL_HOOK_CHAINED ? rename(before, path) < 0 : unlink(path) < 0)
 		return kl_error_errno("cannot take away '%s'", path);
-	return 0;
+	return KL_FAULT("hook-gone");
 }
 
 static int unset_config(struct kl_repo *r, const char *event)
@@ -445,6 +450,21 @@ static int unset_config(struct kl_repo *r, const char *event)
 	struct kl_git_call c = { .args = KL_ARGS("config", "--local", "--remove-section", section) };
 
 	return kl_repo_config(r, key) ? kl_git_do(r, &c) : 0;
+}
+
+/* What a crash left of an install: a second name, or a copy, of a hook that is still in its place. */
+static int drop_second(const char *path)
+{
+	KL_AUTO(kl_freep) char *before = chained(path);
+	bool same;
+	int err;
+
+	if (!is_there(before))
+		return 0;
+	err = same_bytes(&same, path, before);
+	if (!err && same && unlink(before) < 0)
+		return kl_error_errno("cannot take away '%s'", before);
+	return err;
 }
 
 /* Our files in one directory; without `remove` only: is one of them not as we wrote it? */
@@ -460,6 +480,8 @@ static int clear(const char *dir, bool remove)
 					"away by hand", path);
 		if (remove && (state == KL_HOOK_OURS || state == KL_HOOK_CHAINED) &&
 		    (err = take_away(path, state)) < 0)
+			return err;
+		if (remove && state == KL_HOOK_FOREIGN && (err = drop_second(path)) < 0)
 			return err;
 	}
 	return 0;

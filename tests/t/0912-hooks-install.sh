@@ -152,6 +152,49 @@ test_expect_success 'killed between two steps: a hook is always there, and insta
 	(cd killed && git klineage hooks install --chain) && test "$(state pre-commit killed)" = chained
 '
 
+if test -x "$KLINEAGE_TOP/build-fault/git-klineage"; then
+	test_set_prereq FAULT
+else
+	say "# no fault build here (make FAULT=1): no kills at every step"
+fi
+
+# once <repository> <verb...>: the foreign hook is the one git calls, or behind it; whatever is there can be undone
+once () {
+	to=refs/heads/$(echo "$2$how$n" | tr -dc a-z0-9)
+	rm -f sweep/.git/seen
+	(cd sweep && git -c klineage.hooks.notes=false push -q ../up.git HEAD:"$to") >push.out 2>&1
+	test "$(grep -c " $to " sweep/.git/seen)" = 1 && rm -rf again && cp -Rp sweep again &&
+	(cd again && git klineage hooks install --chain && git klineage hooks uninstall) >/dev/null &&
+	(cd sweep && git klineage hooks uninstall) &&
+	for r in sweep again; do
+		listing $r/.git/hooks >after && test_cmp swept.want after || return 1
+	done
+}
+
+# swept <repository> <verb...>: killed and failed at each step
+swept () {
+	for how in kill fail; do
+		n=0 rc=1
+		while [ $rc != 0 ]; do
+			n=$((n + 1)) && rm -rf sweep && cp -Rp "$1" sweep || return 1
+			# shellcheck disable=SC2086 # a verb and its option
+			(cd sweep && KLINEAGE_FAULT=$n:$how "$KLINEAGE_TOP/build-fault/git-klineage" hooks $2) >sweep.out 2>&1
+			rc=$?
+			if ! once "$1" "$2"; then
+				echo "$how at $n" >&2
+				return 1
+			fi
+		done
+		test $n -ge 4 || return 1
+	done
+}
+
+test_expect_success FAULT 'killed or failed at any step of install and uninstall: nothing is lost, and all can be undone' '
+	repo faulty && foreign faulty/.git/hooks/pre-push && foreign faulty/.git/hooks/pre-commit 750 &&
+	listing faulty/.git/hooks >swept.want && swept faulty "install --chain" && (cd faulty && git klineage hooks install --chain) &&
+	swept faulty uninstall
+'
+
 # --- the shapes of repositories -------------------------------------------------
 
 test_expect_success 'a linked worktree: one set of hooks for all, judged by its own index' '
