@@ -280,7 +280,8 @@ int kl_yaml_key_error(const char *name, const struct kl_yaml *map, size_t i,
 	int err;
 
 	va_start(ap, fmt);
-	err = error_at(name, map->key_line ? map->key_line[i] : 0, map->key_line ? map->key_col[i] : 0, fmt, ap);
+	err = error_at(name, map->key_line ? map->key_line[i] : 0, map->key_col ? map->key_col[i] : 0, fmt,
+		       ap);
 	va_end(ap);
 	return err;
 }
