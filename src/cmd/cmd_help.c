@@ -6,6 +6,15 @@
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
 
+/* Pages that are about no verb; git finds them as "git help klineage-<name>", too. */
+static const struct {
+	const char *name, *page;
+	int section;
+} guides[] = {
+	{ "tutorial", "gitklineage-tutorial", 7 },
+	{ "format", "gitklineage-format", 5 },
+};
+
 static void list(void)
 {
 	printf("usage: git klineage <verb> [<options>] [<arguments>]\n\n"
@@ -14,19 +23,20 @@ static void list(void)
 	for (const struct kl_cmd *c = kl_cmds; c->name; c++)
 		printf("    %-10s %s\n", c->name, c->summary);
 	printf("\n'git klineage <verb> -h' says a verb's options,"
-	       " 'git klineage help <verb>' shows its manual.\n");
+	       " 'git klineage help <verb>' shows its manual.\n"
+	       "'git klineage help tutorial' is where to begin,"
+	       " 'git klineage help format' says what is kept.\n");
 }
 
 /*
  * By `man`: the page as it was installed or built. Without `man`, or in a checkout whose
  * pages are not built, its source, which is made to be read.
  */
-static int show_manual(const char *verb)
+static int show_manual(const char *page, int section)
 {
-	KL_AUTO(kl_freep) char *page = kl_asprintf("git-klineage-%s", verb);
-	KL_AUTO(kl_freep) char *beside = kl_asprintf("../share/man/man1/%s.1", page);
+	KL_AUTO(kl_freep) char *beside = kl_asprintf("../share/man/man%d/%s.%d", section, page, section);
 	KL_AUTO(kl_freep) char *packed = kl_asprintf("%s.gz", beside);	/* as distributions do */
-	KL_AUTO(kl_freep) char *built = kl_asprintf("build/man/%s.1", page);
+	KL_AUTO(kl_freep) char *built = kl_asprintf("build/man/%s.%d", page, section);
 	KL_AUTO(kl_freep) char *source = kl_asprintf("docs/man/%s.adoc", page);
 	KL_AUTO(kl_freep) char *path = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -52,7 +62,7 @@ static int show_manual(const char *verb)
 int cmd_help(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	const struct kl_opt opts[] = { KL_OPT_END };
-	const char *synopsis = "help [<verb>]";
+	const char *synopsis = "help [<verb> | tutorial | format]";
 	int done = kl_opt_parse(&argc, &argv, synopsis, opts);
 
 	if (done)
@@ -63,8 +73,14 @@ int cmd_help(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		list();
 		return 0;
 	}
-	for (const struct kl_cmd *c = kl_cmds; c->name; c++)
+	for (size_t i = 0; i < KL_ARRAY_SIZE(guides); i++)
+		if (!strcmp(guides[i].name, argv[0]))
+			return show_manual(guides[i].page, guides[i].section);
+	for (const struct kl_cmd *c = kl_cmds; c->name; c++) {
+		KL_AUTO(kl_freep) char *page = kl_asprintf("git-klineage-%s", c->name);
+
 		if (!strcmp(c->name, argv[0]))
-			return show_manual(argv[0]);
+			return show_manual(page, 1);
+	}
 	return kl_error(KL_EUSAGE, "'%s' is not a verb of git klineage", argv[0]);
 }

@@ -65,7 +65,7 @@ __git_klineage_argument ()
 	deopt) __gitcomp_nl "$(__git_klineage_workloads)" ;;
 	log|show|export|report|lift) __gitcomp_nl "$(__git_klineage_lineages)" ;;
 	sync) __gitcomp_nl "$(__git_remotes)" ;;
-	help) __gitcomp "$(__git_klineage_ask)" ;;
+	help) __gitcomp "$(__git_klineage_ask) tutorial format" ;;
 	esac
 }
 

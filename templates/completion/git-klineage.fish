@@ -64,6 +64,7 @@ function __git_klineage_argument --description 'arguments of the verb at hand'
             git remote 2>/dev/null
         case help
             git klineage --git-completion-helper 2>/dev/null | string split ' '
+            printf '%s\n' tutorial format
         case '*'
             __fish_complete_path (commandline -ct)
     end
