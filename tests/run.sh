@@ -16,7 +16,12 @@ units=
 for t in "$here"/unit/test_*.c; do
 	units="$units $build/tests/$(basename "$t" .c)"
 done
-commands=$(ls "$here"/t/[0-9]*.sh 2>/dev/null)
+# those that say "# Runs alone" judge by time, and come last, one by one
+commands=
+alone=
+for t in "$here"/t/[0-9]*.sh; do
+	if grep -q '^# Runs alone' "$t"; then alone="$alone $t"; else commands="$commands $t"; fi
+done
 # prove shows no comments, so a test's own words are kept, and told last where it failed
 log=$build/tests/log
 rm -rf "$log" && mkdir -p "$log"
@@ -36,6 +41,8 @@ X
 chmod +x "$build/tests/run-one"
 # shellcheck disable=SC2086 # lists of words
 prove --timer -j "${KLINEAGE_JOBS:-2}" --exec "$build/tests/run-one" $units $commands || rc=1
+# shellcheck disable=SC2086
+prove --timer --exec "$build/tests/run-one" $alone || rc=1
 for failed in "$log"/*.failed; do
 	[ -e "$failed" ] || continue
 	name=${failed##*/}

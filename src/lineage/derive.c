@@ -109,6 +109,12 @@ int kl_derive_ask(struct kl_sequencer *s)
 		kl_error_clear();
 		return no_more(s, "budget", text);
 	}
+	if (err == KL_ENOTFOUND) {	/* a recording ends earlier than this machine asks */
+		KL_AUTO(kl_freep) char *text = kl_asprintf("not re-derived: %s", kl_error_last());
+
+		kl_error_clear();
+		return no_more(s, "gave-up", text);
+	}
 	if (err < 0)
 		return err;
 	if (!p)

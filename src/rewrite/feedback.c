@@ -34,6 +34,11 @@ static const struct {
 	{ "skipped", false, "A person put it aside." },
 };
 
+const char *kl_feedback_key(const char *class_)
+{
+	return strncmp(class_, "wrong-", 6) ? class_ : "wrong";
+}
+
 const char *kl_feedback_meaning(const char *class_)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(classes); i++)

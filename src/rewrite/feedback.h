@@ -25,6 +25,8 @@ void kl_feedback_write(struct kl_buf *out, const struct kl_feedback *f);
 
 /** What a class means for who is to repair it: a sentence or two; "" for an unknown one. */
 const char *kl_feedback_meaning(const char *class_);
+/** The class as it stands in a request's key: whether all or a part is wrong depends on inputs drawn. */
+const char *kl_feedback_key(const char *class_);
 /** Is it worth a repair, or is the idea to be left? */
 bool kl_feedback_repairs(const char *class_);
 

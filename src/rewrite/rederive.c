@@ -135,7 +135,7 @@ static void write_key(struct kl_buf *key, const struct deriver *d)
 	kl_buf_addf(key, "state %s\ncontract %s\nrestore %s %s\n", d->r->before->digest,
 		    d->r->before->contract_digest, kl_json_str_or(d->r->record, "action", "-"), place);
 	json_array_foreach(d->r->attempts, i, a)
-		kl_buf_addf(key, "refused %s\n", kl_json_str_or(a, "class", "-"));
+		kl_buf_addf(key, "refused %s\n", kl_feedback_key(kl_json_str_or(a, "class", "-")));
 }
 
 /* `why`: the last reply could not be used; else `attempt`, if there was one, is what came of it */

@@ -256,7 +256,7 @@ static void test_repairs(void **state)
 					   "    copy.c:7: error: what is `this`?\n");
 	assert_contains(user("back-0", 5), ": again]");
 	assert_contains(user("back-0", 5), "copy.c:copy was tried 4 times; act somewhere else");
-	assert_contains(fake_talk("back-0")->key[4], "refused wrong-edge untile copy.c:copy\n");
+	assert_contains(fake_talk("back-0")->key[4], "refused wrong untile copy.c:copy\n");
 	assert_lacks(fake_talk("back-0")->key[4], "what is");
 	kl_proposal_free(p);
 	walk_end(&w);
