@@ -68,7 +68,8 @@ int kl_model_audit(json_t **audited, struct kl_sequencer *s)
 	if ((err = kl_model_chat(&r.chat, s)) < 0)
 		return err;
 	err = s->model.audit(audited, &r);
-	if (err == KL_ENO) {	/* no money: the claims stay what they are */
+	/* no money, or a recording that has no reading of them: the claims stay what they are */
+	if (err == KL_ENO || err == KL_ENOTFOUND) {
 		kl_error_clear();
 		return 0;
 	}
