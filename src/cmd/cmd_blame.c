@@ -245,9 +245,11 @@ static void print_card(const struct kl_card *c)
 {
 	printf("        card %s\n", c->id);
 	for (size_t i = 0; i < c->sound.n; i++)
-		printf("          sound if   %s\n", c->sound.v[i].text ? c->sound.v[i].text : c->sound.v[i].id);
+		printf("          sound if   %s\n",
+		       c->sound.v[i].text ? c->sound.v[i].text : c->sound.v[i].id);
 	for (size_t i = 0; i < c->useful.n; i++)
-		printf("          useful if  %s\n", c->useful.v[i].text ? c->useful.v[i].text : c->useful.v[i].id);
+		printf("          useful if  %s\n",
+		       c->useful.v[i].text ? c->useful.v[i].text : c->useful.v[i].id);
 }
 
 /* Each step that has a line here: what it is, where, what it brought, what is known of when it is sound. */

@@ -23,7 +23,7 @@ struct kl_bundle_job {
 	const json_t *job;		/* klineage.job/1 as a local worker gets it, absolute paths */
 	const json_t *event;		/* all of the event that is known before */
 	const struct kl_verdict_of *of;
-	const char *cache;		/* key that the verdict is kept under, but for the device, as a digest */
+	const char *cache;	/* digest of the key that the verdict is kept under, but for the device */
 	const char *runner;		/* who judges it */
 	const char *dir;		/* contract's directory in the repository */
 	const char *commit;		/* that has this surface; NULL: none is known */

@@ -44,7 +44,8 @@ static int parse(struct kl_blame *out, const char *porcelain, const git_oid *out
 			if (!have)
 				return kl_error(KL_EIO, "git blame answered '%.60s'", p);
 			KL_GROW(out->line, out->n + 1, out->alloc);
-			out->line[out->n++] = outside && git_oid_equal(&at, outside) ? (git_oid){ { 0 } } : at;
+			out->line[out->n++] = outside && git_oid_equal(&at, outside) ?
+				(git_oid){ { 0 } } : at;
 		} else if (strspn(p, "0123456789abcdef") == GIT_OID_HEXSZ && p[GIT_OID_HEXSZ] == ' ') {
 			kl_oid_parsen(&at, p, GIT_OID_HEXSZ);
 			have = true;

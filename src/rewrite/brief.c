@@ -410,8 +410,8 @@ static void add_key_record(struct kl_buf *key, const char *word, const json_t *r
 {
 	KL_AUTO(kl_freep) char *place = kl_envelope_place(kl_json_str_or(rec, "locus", ""));
 
-	kl_buf_addf(key, "%s %s %s %s\n", word,
-		    kl_feedback_key(kl_json_str_or(rec, "class", "-")), kl_json_str_or(rec, "action", "-"), place);
+	kl_buf_addf(key, "%s %s %s %s\n", word, kl_feedback_key(kl_json_str_or(rec, "class", "-")),
+		    kl_json_str_or(rec, "action", "-"), place);
 }
 
 static void write_key(struct kl_buf *key, const struct kl_brief *b, const struct kl_course *c)

@@ -276,10 +276,11 @@ test_expect_success 'what was measured does not go because theirs dropped it' '
 
 # theirs <name> <path> <file>: a remote whose library is that of p, but for this file
 theirs () {
-	git clone -q --mirror lib.git $1.git && git -C p remote add $1 ../$1.git &&
-	(cd q && GIT_INDEX_FILE=$PWD/i git read-tree $skills &&
-	 GIT_INDEX_FILE=$PWD/i git update-index --add --cacheinfo 100644,$(git hash-object -w "$3"),"$2" &&
-	 git push -q ../$1.git $(git commit-tree -p $skills -m bad $(GIT_INDEX_FILE=$PWD/i git write-tree)):$skills)
+	git clone -q --mirror lib.git "$1.git" && git -C p remote add "$1" "../$1.git" &&
+	(cd q && export GIT_INDEX_FILE="$PWD/i" && git read-tree "$skills" &&
+	 git update-index --add --cacheinfo "100644,$(git hash-object -w "$3"),$2" &&
+	 tree=$(git write-tree) && bad=$(git commit-tree -p "$skills" -m bad "$tree") &&
+	 git push -q "../$1.git" "$bad:$skills")
 }
 
 test_expect_success 'a library with a card that is none, or newer, or cites what is not there, is left whole' '
