@@ -118,6 +118,14 @@ static bool single(void)
 	return sched_getaffinity(0, sizeof(set), &set) < 0 || CPU_COUNT(&set) < 2;
 }
 
+static bool slow_calls(const json_t *result)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	kl_json_canonical(&b, result);
+	return strstr(b.ptr, "slow calls, 4 blocks only");
+}
+
 /* Three times the work takes three times the time: wherever the middle lies on a busy machine, the
  * interval must hold that. */
 static void a_slower_parent(void **state)
@@ -135,12 +143,13 @@ static void a_slower_parent(void **state)
 		skip();
 	assert_non_null(v);
 	ratio = kl_json_int_or(v, "ratio_ppm", 0);
-	assert_true(ratio > 1500000);
 	assert_true(kl_json_int_or(v, "lo_ppm", 0) <= ratio && kl_json_int_or(v, "hi_ppm", 0) >= ratio);
-	assert_in_range(kl_json_int_or(v, "lo_ppm", 0), 1000000, 3300000);
-	assert_in_range(kl_json_int_or(v, "hi_ppm", 0), 2700000, 30000000);
-	assert_in_range(kl_json_int_or(aa, "mid_ppm", 0), 700000, 1400000);
-	assert_true(kl_json_int_or(point(r), "blocks", 0) >= 6);
+	assert_true(kl_json_int_or(v, "lo_ppm", 0) <= 3300000 && kl_json_int_or(v, "hi_ppm", 0) >= 2700000);
+	assert_true(kl_json_int_or(aa, "lo_ppm", 0) <= 1100000 && kl_json_int_or(aa, "hi_ppm", 0) >= 900000);
+	if (kl_json_int_or(aa, "hi_ppm", 0) < 1200000 && kl_json_int_or(aa, "lo_ppm", 0) > 830000)
+		assert_in_range(ratio, 1500000, 6000000);	/* a machine that can tell */
+	/* where eight would take too long four are enough, and a note says so */
+	assert_true(kl_json_int_or(point(r), "blocks", 0) >= (slow_calls(r) ? 4 : 6));
 	assert_null(json_object_get(r, "status"));
 }
 
