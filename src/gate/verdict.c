@@ -62,15 +62,30 @@ static char *with_replay(const json_t *result, const char *workload, bool check)
 static void take_profile(struct kl_verdict *v, const json_t *result, const struct kl_verdict_of *of)
 {
 	const json_t *raw = json_object_get(result, "profile");
-	json_t *profile, *notes = json_object_get(raw, "notes");
+	json_t *profile;
 
 	profile = kl_speed_profile(raw, of->weight, of->nweight, of->parent);
 	if (profile) {
 		v->ns = kl_json_int_or(profile, "ns", 0);
 		kl_json_set(v->event, "profile", profile);
 	}
+}
+
+/* What every stage has to say, in one list. */
+static void take_notes(struct kl_verdict *v, const json_t *result)
+{
+	static const char *const stage[] = { "correct", "profile" };
+	json_t *notes = json_array();
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(stage); i++) {
+		json_t *said = json_object_get(json_object_get(result, stage[i]), "notes");
+
+		if (json_is_array(said))
+			json_array_extend(notes, said);
+	}
 	if (json_array_size(notes))
 		kl_json_set(v->event, "notes", json_incref(notes));
+	json_decref(notes);
 }
 
 /* what only the machine that ran it can tell */
@@ -94,9 +109,12 @@ void kl_verdict_take(struct kl_verdict *v, const json_t *result, const struct kl
 	json_t *correct = json_object_get(result, "correct");
 
 	take_device(v, result);
-	if (json_is_object(correct))
-		kl_json_set(v->event, "correct", json_incref(correct));
 	take_profile(v, result, of);
+	take_notes(v, result);
+	if (json_is_object(correct)) {
+		kl_json_set(v->event, "correct", json_copy(correct));
+		json_object_del(json_object_get(v->event, "correct"), "notes");
+	}
 	kl_verdict_set(v, kl_json_str_or(result, "status", "inconclusive"),
 		       kl_json_str_or(result, "class", NULL), message);
 }

@@ -575,6 +575,76 @@ static void test_stages(void **state)
 	}
 }
 
+/* Calls, inputs answered, and what is said of it. */
+struct thrift {
+	const char *body, *class, *note;
+	int64_t least, most;	/* calls */
+	int64_t cases;		/* of 11 at case0 and 9 at also0; -1: no matter */
+};
+
+static void try_thrift(struct gpu_fixture *f, const struct thrift *t)
+{
+	struct kl_job *job = gpu_job_of(f, t->body, NULL, "\"correct\"");
+	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
+	KL_AUTO(json_decrefp) json_t *result = json_object();
+	KL_AUTO(kl_freep) char *notes = NULL;
+	const json_t *c;
+	int64_t calls, cases;
+
+	job->seed = 20260101;	/* a kernel that looks at its poison sees the same one */
+	for (int i = 0; i < 6; i++)
+		json_array_append_new(job->bands, json_pack("{s:{s:[f,f]}}", "x", "uniform", 1.0 + i, 2.0 + i));
+	assert_ok(kl_pool_open(&pool, job));
+	assert_ok(kl_stage_correct(result, job, pool));
+	c = json_object_get(result, "correct");
+	notes = json_dumps(json_object_get(c, "notes") ? json_object_get(c, "notes") : json_null(), JSON_ENCODE_ANY);
+	calls = kl_json_int_or(c, "calls", 0);
+	cases = kl_json_int_or(c, "cases", 0);
+	print_message("%lld calls, %lld cases, %s: %s\n", (long long)calls, (long long)cases, notes,
+		      kl_json_str_or(result, "message", ""));
+	assert_string_equal(kl_json_str_or(result, "class", "pass"), t->class);
+	assert_in_range(calls, t->least, t->most);
+	if (t->cases >= 0)
+		assert_int_equal(cases, t->cases);
+	if (t->note)
+		assert_contains(notes, t->note);
+	else
+		assert_string_equal(notes, "null");
+}
+
+/*
+ * Slow kernels are asked less often, and it is said; never less than each input of a performance point once, and
+ * at another shape two inputs, one of them again in another process. What is wrong is found all the same.
+ */
+static void test_slow_kernels_are_asked_less(void **state)
+{
+	static const struct thrift tries[] = {
+		/*
+		 * cheap: at case0 13 + 8 + 6 of two sides, twins and repetitions, at also0 3 * 9 + 2, and the soak, of
+		 * which a busy machine leaves little
+		 */
+		{ SCALE_KERNEL(""), "pass", NULL, 27 + 29 + 1, 27 + 29 + 66, 22 },
+		{ SCALE_KERNEL("if (n > 100) usleep(200000);"), "pass", "13 made to judge the answers, 13 of 13 "
+		  "inputs", 13 + 29 + 1, 13 + 29 + 66, 22 },
+		{ SCALE_KERNEL("if (n < 100) usleep(150000);"), "pass", "11 made to judge the answers, 9 of 9 "
+		  "inputs", 27 + 11, 130, 22 },
+		{ SCALE_KERNEL("if (n < 100) usleep(500000);"), "pass", "of 9 inputs", 27 + 3, 27 + 6 + 66, -1 },
+		{ SCALE_KERNEL("if (n < 100) usleep(1200000);"), "pass", "3 made to judge the answers, 2 of 9 "
+		  "inputs", 27 + 3, 130, 13 + 2 },
+		/* wrong for one input, in one process of two, and beyond the last element */
+		{ SCALE_KERNEL("if (n > 100) { usleep(200000); if (x[0] > 6) s = 1; }"), "wrong-all", NULL, 1, 13, -1 },
+		{ "KERNEL(scale, 8, 8, 4, 4) { const float *x = PTR(0); float *y = PTR(1), s = F32(3); int n = I32(2);\n"
+		  "unsigned was; memcpy(&was, y, 4); if (n < 100) usleep(1200000);\n"
+		  "for (int i = 0; i < n; i++) y[i] = x[i] * s;\n"
+		  "if (n < 100) { memcpy(&n, y + was / 64 % 7, 4); n ^= 1; memcpy(y + was / 64 % 7, &n, 4); } }\n",
+		  "nondeterministic", NULL, 1, 31, -1 },
+		{ SCALE_KERNEL("if (n < 100) { usleep(1200000); y[n] = 1; }"), "fault", NULL, 1, 28, -1 },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(tries); i++)
+		try_thrift(*state, &tries[i]);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, gpu_setup_test, gpu_teardown_test)
@@ -598,6 +668,7 @@ int main(void)
 		T(test_bad_requests_are_answered),
 		T(test_broken_replies),
 		T(test_no_answer),
+		T(test_slow_kernels_are_asked_less),
 		T(test_stages),
 	};
 
