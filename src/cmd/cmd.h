@@ -48,6 +48,7 @@ struct kl_cmd {
 /** The table, ended by a NULL name. */
 extern const struct kl_cmd kl_cmds[];
 
+int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_blame(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_deopt(struct kl_cmd_ctx *ctx, int argc, char **argv);
@@ -60,6 +61,7 @@ int cmd_import(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_lift(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_log(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_materialize(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_retrieve(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_show(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_skills(struct kl_cmd_ctx *ctx, int argc, char **argv);

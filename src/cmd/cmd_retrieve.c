@@ -4,6 +4,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
+#include "cmd/skills.h"
 #include "cmd/table.h"
 #include "gate/select.h"
 #include "skill/retrieve.h"
@@ -362,26 +363,6 @@ static int print_json(struct answer *a, bool explain)
 
 /* --- the verb -------------------------------------------------------------------------------------- */
 
-static int parse_statuses(unsigned *out, const char *text)
-{
-	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
-
-	*out = 0;
-	kl_strvec_split(&words, text, ",");
-	for (size_t i = 0; i < words.n; i++) {
-		int s;
-
-		for (s = KL_CARD_HYPOTHESIS; s <= KL_CARD_ADMITTED; s++)
-			if (!strcmp(words.v[i], kl_card_status_name((enum kl_card_status)s)))
-				break;
-		if (s > KL_CARD_ADMITTED)
-			return kl_opt_usage(synopsis, "'%s' is no status to ask for: hypothesis, "
-					    "provisional, admitted", words.v[i]);
-		*out |= 1u << s;
-	}
-	return *out ? 0 : kl_opt_usage(synopsis, "--status wants a status");
-}
-
 static int make_target(struct answer *a, const struct args *o)
 {
 	git_oid head = { { 0 } };
@@ -401,7 +382,7 @@ static int make_target(struct answer *a, const struct args *o)
 static int answer(struct answer *a, const struct args *o)
 {
 	struct kl_retrieve_opts opts = KL_RETRIEVE_OPTS_INIT;
-	int err = o->status ? parse_statuses(&opts.statuses, o->status) : 0;
+	int err = o->status ? kl_skills_statuses(&opts.statuses, synopsis, o->status) : 0;
 
 	opts.limit = (size_t)o->limit;
 	opts.repair = o->repair;

@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "base/map.h"
 #include "base/par.h"
+#include "cmd/opt.h"
 
 void kl_skills_print_list(struct kl_library *l, json_t *cards)
 {
@@ -226,6 +227,26 @@ static void print_json(struct linter *x)
 	kl_json_set(j, "findings", x->list);
 	kl_json_canonical(&b, j);
 	puts(b.ptr);
+}
+
+int kl_skills_statuses(unsigned *out, const char *synopsis, const char *text)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
+
+	*out = 0;
+	kl_strvec_split(&words, text, ",");
+	for (size_t i = 0; i < words.n; i++) {
+		int s;
+
+		for (s = KL_CARD_HYPOTHESIS; s <= KL_CARD_ADMITTED; s++)
+			if (!strcmp(words.v[i], kl_card_status_name((enum kl_card_status)s)))
+				break;
+		if (s > KL_CARD_ADMITTED)
+			return kl_opt_usage(synopsis, "'%s' is no status to ask for: hypothesis, "
+					    "provisional, admitted", words.v[i]);
+		*out |= 1u << s;
+	}
+	return *out ? 0 : kl_opt_usage(synopsis, "--status wants a status");
 }
 
 int kl_skills_lint(struct kl_repo *r, int argc, char **argv, bool fix, bool json)

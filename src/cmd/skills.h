@@ -14,6 +14,11 @@ void kl_skills_print_list(struct kl_library *l, json_t *cards);
 /** Check cards of the library, or of these files and directories; exit code, or an error. */
 int kl_skills_lint(struct kl_repo *r, int argc, char **argv, bool fix, bool json);
 
+/**
+ * "admitted,hypothesis" as bits, 1 << enum kl_card_status; `synopsis` is the verb's, for KL_EUSAGE.
+ */
+int kl_skills_statuses(unsigned *out, const char *synopsis, const char *text);
+
 /** Could the text be a line of a card? KL_EINVALID. */
 int kl_skills_check_line(const char *text);
 

@@ -18,7 +18,7 @@
  *
  * Config and identity come from git (`git config --list -z`, `git var`), since
  * libgit2 knows neither `git -c` nor GIT_AUTHOR_*. The index and the worktree
- * are never written.
+ * are never written, save by kl_repo_fast_forward.
  */
 struct kl_repo;
 
@@ -178,6 +178,19 @@ int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *r, const git_oid *
  */
 int kl_repo_apply(git_oid *out, struct kl_repo *r, const git_oid *tree, const char *prefix,
 		  const char *patch, size_t len);
+
+/**
+ * Merge the changes base -> theirs into `ours`: texts of one file. KL_ENO: they collide with what ours
+ * changed; `out` is untouched then.
+ */
+int kl_repo_merge_text(struct kl_buf *out, struct kl_repo *r, const struct kl_buf *base,
+		       const struct kl_buf *ours, const struct kl_buf *theirs);
+
+/**
+ * The user's branch and worktree go forward to `commit`, as `git merge --ff-only` does it: the one
+ * function that writes both, for who asked for it. KL_EINVALID with git's own words: they cannot.
+ */
+int kl_repo_fast_forward(struct kl_repo *r, const git_oid *commit);
 
 /**
  * Commits reachable from `from` by first parents, newest first, in which `path`

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "repo/internal.h"
+
+#include <string.h>
+
+static git_merge_file_input input_of(const struct kl_buf *text)
+{
+	git_merge_file_input in;
+
+	git_merge_file_input_init(&in, GIT_MERGE_FILE_INPUT_VERSION);
+	in.ptr = text->len ? text->ptr : "";
+	in.size = text->len;
+	return in;
+}
+
+int kl_repo_merge_text(struct kl_buf *out, struct kl_repo *r, const struct kl_buf *base,
+		       const struct kl_buf *ours, const struct kl_buf *theirs)
+{
+	git_merge_file_input a = input_of(base), b = input_of(ours), c = input_of(theirs);
+	git_merge_file_result res = { 0 };
+	int err = git_merge_file(&res, &a, &b, &c, NULL);
+	bool clean = !err && res.automergeable;
+
+	(void)r;	/* an open repository is what starts libgit2 */
+	if (clean)
+		kl_buf_add(out, res.ptr, res.len);
+	git_merge_file_result_free(&res);
+	if (err < 0)
+		return kl_error_git(err, "cannot merge two texts");
+	return clean ? 0 : kl_error(KL_ENO, "its change collides with the code here");
+}
+
+int kl_repo_fast_forward(struct kl_repo *r, const git_oid *commit)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	char hex[KL_OID_HEX];
+	struct kl_git_call c = {
+		.args = KL_ARGS("merge", "--ff-only", "--quiet", "--no-stat", hex), .here = true,
+		.finish = true, .err = &text,
+	};
+	int status, err;
+
+	kl_oid_hex(hex, commit);
+	err = kl_git_run(&status, r, &c);
+	if (err < 0 || !status)
+		return err;
+	return kl_error(KL_EINVALID, "your branch cannot go forward to %.10s: %s", hex,
+			kl_git_complaint(&text));
+}

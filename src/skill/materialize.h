@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_SKILL_MATERIALIZE_H
+#define KL_SKILL_MATERIALIZE_H
+
+#include "gate/gate.h"
+#include "skill/index.h"
+#include "skill/retrieve.h"
+
+/*
+ * materialize - cards become commits on a target, each judged by the gate (docs/formats.md,
+ * "Materialized work").
+ *
+ * The cards that fit a node (retrieve.h) are tried in their order, those whose carrier a tool can apply
+ * (carrier.h). What the gate finds correct is a node; `best` moves to it only if it is fast against the
+ * node that it stands on, and against the best so far. From a new best it goes on with the cards that fit
+ * there. A node that is not faster is built on, three steps more, by cards that its own card enables.
+ *
+ *	kl_materialize(&m, &opts);
+ *	for (i = 0; i < m.n; i++) ... m.v[i]
+ *	kl_materialize_release(&m);
+ *
+ * Every commit is kept by `chain` from the moment it is made; `branch` is the best.
+ */
+enum kl_mat_outcome {
+	KL_MAT_LEFT,		/* no edit came of it: `why` */
+	KL_MAT_APPLIES,		/* a dry run: it would be judged */
+	KL_MAT_KNOWN,		/* leads to a state that was judged before */
+	KL_MAT_FAIL,		/* the gate refused it: `why` is the class */
+	KL_MAT_NODE,		/* correct, not faster */
+	KL_MAT_BEST,		/* fast: the best from here on */
+};
+const char *kl_mat_outcome_name(enum kl_mat_outcome o);
+
+struct kl_mat_try {
+	char *card;
+	char blob[KL_OID_HEX];
+	enum kl_card_status status;
+	size_t on;			/* node that it was tried on */
+	size_t node;			/* that came of it; 0: none */
+	enum kl_mat_outcome outcome;
+	const char *how;		/* carrier.h; "" */
+	char *why;			/* of what was left, or failed; "" */
+	char speed[16];			/* against the node it stands on */
+	struct kl_card_ratio ratio;
+	char event[KL_DIGEST_HEX];
+};
+
+struct kl_mat_node {
+	git_oid commit;
+	struct kl_surface *state;
+	int depth;			/* steps from the root */
+};
+
+struct kl_materialization {
+	struct kl_mat_try *v;
+	size_t n, alloc;
+	struct kl_mat_node *node;	/* [0] is the root */
+	size_t nnode, node_alloc;
+	size_t best;
+	char branch[256], chain[256];	/* refs; branch is there if best is not 0, or was there before */
+	size_t offered;			/* cards that fit the root */
+};
+
+struct kl_materialize_opts {
+	struct kl_repo *repo;		/* the target's */
+	struct kl_repo *library;	/* the cards'; may be the same */
+	const struct kl_index *index;	/* of that library */
+	const struct kl_taxonomy *tax;
+	struct kl_gate *gate;		/* a dry run has one, too, for its jail */
+	const struct kl_surface *root;
+	git_oid commit;			/* of the root; a dry run from the worktree: HEAD */
+	const char *name;
+	unsigned statuses;		/* bits, as in retrieve.h */
+	const char *platform;		/* NULL: where the gate judges */
+	bool go_on;			/* the branch is there, and the root is its tip */
+	bool dry;
+};
+
+/**
+ * 0, also where nothing was faster (`best` is 0 then). KL_EEXISTS: the branch is there. KL_ENO: the root
+ * itself fails the gate. KL_ECANNOT: it cannot be judged here. What was made before an error stays.
+ */
+int kl_materialize(struct kl_materialization *out, const struct kl_materialize_opts *o);
+void kl_materialize_release(struct kl_materialization *m);
+
+/** "<platform leaf>-<first 7 of the commit>"; the caller's. */
+char *kl_materialize_name(const char *platform, const git_oid *commit);
+void kl_materialize_refs(char branch[256], char chain[256], const char *workload, const char *name);
+
+#endif
