@@ -326,6 +326,18 @@ static const char *class_of(struct kl_card_trial *t, const struct work *w, const
 	return t->recovered >= 0 && t->recovered < HALF ? "not-enough" : "";
 }
 
+/* correct, and noise hides whether it is faster: nothing was learned, so there was no trial */
+static int hidden(const struct kl_verdict *v)
+{
+	struct kl_card_ratio ratio;
+
+	if (strcmp(v->verdict, "pass") || strcmp(kl_made_speed(&ratio, v->event), "ambiguous"))
+		return 0;
+	return kl_error_hint(kl_error(KL_ECANNOT, "noise hides whether it is faster (%.3f to %.3f times the "
+				      "speed): no trial yet", (double)ratio.lo / 1e6, (double)ratio.hi / 1e6),
+			     "try again when the machine is quiet");
+}
+
 static void fill_trial(struct kl_card_trial *t, const struct work *w, const struct kl_verdict *v)
 {
 	const struct kl_admit_state *s = &w->a->v[w->a->chosen];
@@ -426,7 +438,7 @@ static int trial(struct work *w, const struct kl_surface *to, const char *how)
 	/* another trial is another measurement */
 	int err = kl_made_judge(&v, w->o->gate, to, s->state, s->trials > 0);
 
-	if (err)
+	if (err || (err = hidden(v)) < 0)
 		return err;
 	fill_trial(&t, w, v);
 	class_ = class_of(&t, w, v);

@@ -4,12 +4,12 @@ test_description='from a lineage to a card, to its admission, to commits on a ke
 . ./lib.sh
 unset GIT_AUTHOR_DATE GIT_COMMITTER_DATE
 
-# again <command...>: once more where it says no, since noise can hide a gain; it never makes one up
+# again <command...>: once more where it says no, or cannot say, since noise can hide a gain; it never makes one up
 again () {
-	for i in 1 2 3 4; do
+	for i in 1 2 3 4 5 6; do
 		"$@"
 		rc=$?
-		test $rc = 1 || return $rc
+		test $rc = 1 || test $rc = 125 || return $rc
 	done
 	return 1
 }
@@ -94,7 +94,7 @@ expert () {
 }
 
 test_expect_success 'two experts, two lineages; a card of the first' '
-	(git init -q -b main lib && cd lib && git config klineage.profileMs 600 &&
+	(git init -q -b main lib && cd lib && git config klineage.profileMs 1200 &&
 	expert scale scale "v $chain" && expert poly poly "v * v $chain" &&
 	git klineage deopt --rewriter history --name x scale && git klineage deopt --rewriter history --name x poly &&
 	git klineage lift scale/x >out && cat out && says vector-loop out &&
@@ -125,7 +125,7 @@ test_expect_success 'what was learned from, or passed, is not held out' '
 '
 
 target () {	# target <repository>: another kernel, among other code
-	git init -q -b main "$1" && cd "$1" && git config klineage.profileMs 600 && mkdir -p src/shift || return 1
+	git init -q -b main "$1" && cd "$1" && git config klineage.profileMs 1200 && mkdir -p src/shift || return 1
 	contract src/shift shift shift_f32.c "(v - 0.25f) $chain" &&
 	plain src/shift/shift_f32.c shift "(v - 0.25f) $chain" "static const char version[] __attribute__((unused)) = \"7\";" &&
 	printf "\n/* to come: shift by a vector */\n" >>src/shift/shift_f32.c && echo notes >NOTES && commit "shift: a kernel"
