@@ -150,6 +150,20 @@ int kl_notes_read(struct kl_buf *out, struct kl_repo *r, const char *ref, const 
 	return err;
 }
 
+int kl_notes_list(struct kl_note_at **out, size_t *n, git_oid *tip, struct kl_repo *r, const char *ref)
+{
+	KL_AUTO(kl_note_index_release) struct kl_note_index x = { 0 };
+	int err = kl_txn_now(tip, r, ref);
+
+	if (err < 0 || (!git_oid_is_zero(tip) && (err = kl_notes_index(&x, r, tip)) < 0))
+		return err;
+	*out = kl_calloc(x.n + 1, sizeof(**out));
+	for (size_t i = 0; i < x.n; i++)
+		(*out)[i] = (struct kl_note_at){ x.e[i].commit, x.e[i].blob };
+	*n = x.n;
+	return 0;
+}
+
 int kl_notes_each(struct kl_repo *r, const char *ref,
 		  int (*fn)(const git_oid *commit, const char *text, size_t len, void *payload),
 		  void *payload)

@@ -31,6 +31,13 @@ int kl_notes_add(struct kl_repo *r, const char *ref,
 int kl_notes_prepare(git_oid *tip, git_oid *old, struct kl_repo *r, const char *ref,
 		     const struct kl_note_line *line, size_t n);
 
+/** Where the notes of a ref are, without their texts: by commit, deeper ones first. */
+struct kl_note_at {
+	git_oid commit, blob;
+};
+/** `*tip` is what the ref is at, zero if there is none; the array is the caller's. */
+int kl_notes_list(struct kl_note_at **out, size_t *n, git_oid *tip, struct kl_repo *r, const char *ref);
+
 /** Is a line of somebody else's notes to be taken? No newline in it. */
 typedef bool kl_notes_accept(const char *line, size_t len, void *payload);
 

@@ -347,33 +347,19 @@ static void know(struct batch *b)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static void align(struct kl_buf *out)
+static void write_out(struct kl_buf *out, const struct builder *b)
 {
-	while (out->len % 8)
-		kl_buf_addch(out, '\0');
-}
+	struct kl_index_head h = { .bad = b->bad };
+	size_t at = out->len;
 
-static void write_out(struct kl_buf *out, const struct builder *b, const git_oid *tree,
-		      const char *tables)
-{
-	struct kl_index_head h = {
-		.magic = KL_INDEX_MAGIC, .version = KL_INDEX_VERSION, .order = KL_INDEX_ORDER,
-		.tree = *tree, .bad = b->bad,
-	};
-
-	memcpy(h.tables, tables, sizeof(h.tables));
 	kl_buf_add(out, &h, sizeof(h));
 	for (int p = 0; p < KL_INDEX_PARTS; p++) {
-		align(out);
+		kl_mapfile_align(out);
 		h.part[p].at = out->len;
 		h.part[p].n = p == KL_INDEX_BYTES ? b->part[p].len : b->n[p];
 		kl_buf_add(out, b->part[p].ptr, b->part[p].len);
 	}
-	align(out);
-	h.length = out->len;
-	h.checksum = kl_index_checksum(&h, sizeof(h)) ^
-		     kl_index_checksum(out->ptr + sizeof(h), out->len - sizeof(h));
-	memcpy(out->ptr, &h, sizeof(h));
+	memcpy(out->ptr + at, &h, sizeof(h));
 }
 
 int kl_index_build(struct kl_buf *out, struct kl_library *lib, const struct kl_taxonomy *tax,
@@ -406,6 +392,6 @@ int kl_index_build(struct kl_buf *out, struct kl_library *lib, const struct kl_t
 	if (!err && b.part[KL_INDEX_BYTES].len > UINT32_MAX)
 		err = kl_error(KL_EINVALID, "the library's words have more than 4 GiB");
 	if (!err)
-		write_out(out, &b, kl_library_tree(lib), tax->digest);
+		write_out(out, &b);
 	return err;
 }

@@ -71,12 +71,12 @@ static void asking_init(struct kl_asking *a, const struct kl_index *ix, struct k
 
 	*a = (struct kl_asking){ .ix = ix, .t = t, .o = o, .n = kl_index_count(ix) };
 	a->fit = kl_calloc(a->n + 1, sizeof(*a->fit));
-	a->sound = kl_calloc(a->n + 1, 1);
+	a->point = unknowns(kl_index_npoints(ix));
 	a->test = kl_calloc(ns + 1, 1);
 	a->has = kl_calloc(ns + 1, 1);
+	a->able = kl_calloc(ns + 1, 1);
 	a->language = unknowns(ns);
 	a->platform = unknowns(ns);
-	a->point = unknowns(kl_index_npoints(ix));
 	a->closure = kl_malloc(np + 1);
 	memset(a->closure, -2, np + 1);
 }
@@ -85,12 +85,12 @@ static void asking_release(struct kl_asking *a)
 {
 	kl_close_release(a);
 	free(a->fit);
-	free(a->sound);
+	free(a->point);
 	free(a->test);
 	free(a->has);
+	free(a->able);
 	free(a->language);
 	free(a->platform);
-	free(a->point);
 	free(a->closure);
 }
 
@@ -104,18 +104,6 @@ static const char *text_of(const struct kl_asking *a, uint32_t string)
 static const char *id_of(const struct kl_asking *a, size_t card)
 {
 	return text_of(a, kl_index_card(a->ix, card)->id);
-}
-
-bool kl_asking_wants(const struct kl_asking *a, size_t card)
-{
-	return a->o->statuses >> kl_index_card(a->ix, card)->status & 1;
-}
-
-bool kl_asking_has(struct kl_asking *a, uint32_t string)
-{
-	if (!a->has[string])
-		a->has[string] = kl_target_has(a->t, text_of(a, string)) ? 2 : 1;
-	return a->has[string] == 2;
 }
 
 static enum kl_truth truth_of(struct kl_asking *a, uint32_t test)
@@ -139,123 +127,22 @@ static int false_sound(struct kl_asking *a, size_t card)
 
 bool kl_asking_is_sound(struct kl_asking *a, size_t card)
 {
-	if (!a->sound[card])
-		a->sound[card] = false_sound(a, card) < 0 ? 1 : 2;
-	return a->sound[card] == 1;
+	struct kl_fit *f = &a->fit[card];
+
+	if (!f->sound)
+		f->sound = false_sound(a, card) < 0 ? 1 : 2;
+	return f->sound == 1;
 }
 
-/* The first item of a list for which `ask` answers `want`; -1: none. */
-static int64_t first_item(struct kl_asking *a, struct kl_index_list l, bool want)
+static void settle(struct kl_asking *a, size_t card)
 {
-	const uint32_t *item = kl_index_items(a->ix, l);
-
-	for (size_t i = 0; i < l.n; i++)
-		if (kl_asking_has(a, item[i]) == want)
-			return item[i];
-	return -1;
-}
-
-/* A capability that it needs and the target's platform has not; -1: none. */
-static int64_t lacking(const struct kl_asking *a, struct kl_index_list l)
-{
-	const uint32_t *item = kl_index_items(a->ix, l);
-
-	for (size_t i = 0; i < l.n; i++)
-		if (!kl_capset_has(&a->t->caps, kl_taxonomy_cap(a->t->tax, text_of(a, item[i]))))
-			return item[i];
-	return -1;
-}
-
-static bool is_there(struct kl_asking *a, const struct kl_index_card *c)
-{
-	const struct kl_index_prior *p = kl_index_prior(a->ix, c->prior);
-
-	if (kl_asking_has(a, c->id))
-		return true;
-	return p->provides.n && first_item(a, p->provides, false) < 0;
-}
-
-static int64_t prior_axis(struct kl_asking *a, const struct kl_index_card *c)
-{
-	const struct kl_index_prior *p = kl_index_prior(a->ix, c->prior);
 	int m;
 
-	if (first_item(a, p->conflicts, true) >= 0 || (!a->o->repair && is_there(a, c)))
-		return 0;
-	m = kl_close(a, c->prior, NULL);
-	return m < 0 ? 0 : KL_ONE / (1 + m);
-}
-
-/* --- similarities --- */
-
-static int64_t case_of(struct kl_asking *a, uint32_t point)
-{
-	if (a->point[point] < 0)
-		a->point[point] = (int32_t)kl_similarity_case(a->t->tax, &a->t->point,
-							      kl_index_point(a->ix, point));
-	return a->point[point];
-}
-
-static int64_t language_of(struct kl_asking *a, uint32_t string)
-{
-	if (a->language[string] < 0)
-		a->language[string] = (int32_t)kl_similarity_language(a->t->tax, text_of(a, string),
-								      a->t->language);
-	return a->language[string];
-}
-
-static int64_t platform_of(struct kl_asking *a, uint32_t string)
-{
-	if (a->platform[string] < 0)
-		a->platform[string] = (int32_t)kl_similarity_platform(a->t->tax, text_of(a, string),
-								      a->t->platform);
-	return a->platform[string];
-}
-
-static int64_t max(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
-/* All but the prior axis: what that takes needs this of other cards. */
-static void measure(struct kl_asking *a, size_t card)
-{
-	const struct kl_index_card *c = kl_index_card(a->ix, card);
-	bool lacks = lacking(a, kl_index_prior(a->ix, c->prior)->needs) >= 0;
-	struct kl_fit *f = &a->fit[card];
-	int64_t most = -1;
-
-	f->row = -1;
-	for (uint32_t i = 0; i < c->nrows; i++) {
-		const struct kl_index_row *r = kl_index_row(a->ix, c->rows + i);
-		int64_t x[3], product;
-
-		/* what nothing verifies is asked for by its status, and then compared by all it has */
-		if (!r->verified && c->status != KL_CARD_HYPOTHESIS)
-			continue;
-		x[KL_AXIS_CASE] = case_of(a, r->point);
-		x[KL_AXIS_LANGUAGE] = language_of(a, r->language);
-		x[KL_AXIS_PLATFORM] = lacks ? 0 : platform_of(a, r->platform);
-		product = x[0] * x[1] * x[2];	/* at most 10^18 */
-		for (int k = 0; k < 3; k++)
-			f->best[k] = max(f->best[k], x[k]);
-		if (product > most) {
-			most = product;
-			memcpy(f->axis, x, sizeof(x));
-			f->row = (int32_t)i;
-		}
-	}
-}
-
-static void finish(struct kl_asking *a, size_t card)
-{
-	const struct kl_index_card *c = kl_index_card(a->ix, card);
-	struct kl_fit *f = &a->fit[card];
-
-	if (!f->axis[KL_AXIS_CASE] || !f->axis[KL_AXIS_LANGUAGE] || !f->axis[KL_AXIS_PLATFORM])
+	if (a->fit[card].settled)
 		return;
-	f->best[KL_AXIS_PRIOR] = f->axis[KL_AXIS_PRIOR] = prior_axis(a, c);
-	f->score = kl_similarity_score(f->axis, c->passed, c->trials);
+	a->fit[card].settled = true;
+	m = kl_close(a, kl_index_card(a->ix, card)->prior, NULL);
+	kl_measure_prior(a, card, m < 0 ? 0 : KL_ONE / (1 + m));
 }
 
 /* --- the best of an axis --- */
@@ -317,26 +204,49 @@ static size_t select_best(const struct kl_asking *a, int axis, uint32_t *heap, s
 	return n;
 }
 
+/*
+ * Go down a list of the best until enough of them are sound and settled; true: nothing on the way
+ * was settled only now, which may have moved it.
+ */
+static bool walk_down(size_t *taken, struct kl_asking *a, const uint32_t *list, size_t n)
+{
+	bool firm = true;
+
+	*taken = 0;
+	for (size_t i = 0; i < n && *taken < a->o->per_axis; i++) {
+		if (!kl_asking_is_sound(a, list[i]))
+			continue;
+		if (a->fit[list[i]].settled) {
+			++*taken;
+		} else {
+			settle(a, list[i]);
+			firm = false;
+		}
+	}
+	return firm;
+}
+
 /* Mark the best of an axis that are sound; more are looked at only where many are not. */
 static void mark_axis(struct kl_asking *a, int axis, uint8_t *top)
 {
-	for (size_t k = FIRST_POOL; ; k *= 16) {
-		size_t pool = k < a->n ? k : a->n, n, taken = 0;
-		uint32_t *heap = kl_calloc(pool + 1, sizeof(*heap));
+	size_t pool = FIRST_POOL;
 
-		n = select_best(a, axis, heap, pool);
-		for (size_t i = 0; i < n && taken < a->o->per_axis; i++)
-			taken += kl_asking_is_sound(a, heap[i]);
-		if (taken == a->o->per_axis || n < pool || pool == a->n) {
-			for (size_t i = 0, t = 0; i < n && t < taken; i++)
-				if (a->sound[heap[i]] == 1) {
-					top[heap[i]] |= (uint8_t)(1u << axis);
-					t++;
-				}
-			free(heap);
-			return;
+	for (;;) {
+		KL_AUTO(kl_freep) uint32_t *list = kl_calloc(pool + 1, sizeof(*list));
+		size_t taken, n = select_best(a, axis, list, pool);
+
+		if (!walk_down(&taken, a, list, n))
+			continue;
+		if (taken < a->o->per_axis && n == pool) {
+			pool *= 16;
+			continue;
 		}
-		free(heap);
+		for (size_t i = 0, t = 0; i < n && t < taken; i++)
+			if (a->fit[list[i]].sound == 1) {
+				top[list[i]] |= (uint8_t)(1u << axis);
+				t++;
+			}
+		return;
 	}
 }
 
@@ -371,14 +281,17 @@ static void describe(struct kl_retrieved *v, struct kl_asking *a, size_t card, u
 		.status = (enum kl_card_status)c->status, .score = a->fit[card].score, .top = top,
 		.passed = c->passed, .trials = c->trials, .row = a->fit[card].row,
 	};
-	memcpy(v->best, a->fit[card].best, sizeof(v->best));
-	memcpy(v->axis, a->fit[card].axis, sizeof(v->axis));
+	kl_measure_row(v->axis, a, card);
+	v->axis[KL_AXIS_PRIOR] = a->fit[card].best[KL_AXIS_PRIOR];
+	for (int i = 0; i < KL_AXES; i++)
+		v->best[i] = a->fit[card].best[i];
 	for (size_t i = 0; i + 1 < c->sound.n; i += 2)
 		add_pre(&v->sound, a->t, text_of(a, item[i]), text_of(a, item[i + 1]), true);
 }
 
 static struct kl_retrieved *push(struct kl_retrieval *out, struct kl_asking *a, size_t card, unsigned top)
 {
+	settle(a, card);
 	KL_GROW(out->v, out->n + 1, out->alloc);
 	describe(&out->v[out->n], a, card, top);
 	return &out->v[out->n++];
@@ -484,34 +397,32 @@ static void add_paths(struct kl_retrieval *out, const struct kl_asking *a)
 
 /* --- what was not taken --- */
 
-static char *why_not(struct kl_asking *a, size_t card)
+static char *why_not(struct kl_asking *a, const struct kl_retrieved *v)
 {
-	const struct kl_index_card *c = kl_index_card(a->ix, card);
+	const struct kl_index_card *c = kl_index_card(a->ix, v->card);
 	const struct kl_index_prior *p = kl_index_prior(a->ix, c->prior);
-	const struct kl_fit *f = &a->fit[card];
-	int64_t s;
+	int64_t s = kl_measure_lacking(a, c->prior);
 
-	if (f->row < 0)
+	if (v->row < 0)
 		return kl_strdup("it has no verified row");
-	s = lacking(a, p->needs);
 	if (s >= 0)
 		return kl_asprintf("platform: it needs %s", text_of(a, (uint32_t)s));
-	if (!f->axis[KL_AXIS_PLATFORM] || !f->axis[KL_AXIS_LANGUAGE])
+	if (!v->axis[KL_AXIS_PLATFORM] || !v->axis[KL_AXIS_LANGUAGE])
 		return kl_asprintf("%s: it is verified on nothing like this one",
-				   f->axis[KL_AXIS_PLATFORM] ? "language" : "platform");
-	s = first_item(a, p->conflicts, true);
+				   v->axis[KL_AXIS_PLATFORM] ? "language" : "platform");
+	s = kl_asking_first(a, p->conflicts, true);
 	if (s >= 0)
 		return kl_asprintf("prior: it conflicts with %s", text_of(a, (uint32_t)s));
-	if (!a->o->repair && is_there(a, c))
+	if (!a->o->repair && kl_asking_is_done(a, c))
 		return kl_strdup("prior: what it provides is there");
-	s = first_item(a, p->requires, false);
-	if (!f->axis[KL_AXIS_PRIOR] && s >= 0)
+	s = kl_asking_first(a, p->requires, false);
+	if (!v->axis[KL_AXIS_PRIOR] && s >= 0)
 		return kl_asprintf("prior: it requires %s, and no %d cards close that",
 				   text_of(a, (uint32_t)s), KL_CLOSURE_MAX);
-	if (!kl_asking_is_sound(a, card)) {
+	if (!kl_asking_is_sound(a, v->card)) {
 		const uint32_t *item = kl_index_items(a->ix, c->sound);
 
-		return kl_asprintf("sound '%s' is false", text_of(a, item[false_sound(a, card)]));
+		return kl_asprintf("sound '%s' is false", text_of(a, item[false_sound(a, v->card)]));
 	}
 	return NULL;
 }
@@ -522,7 +433,7 @@ static double nearness(const struct kl_fit *f)
 	double x = 1;
 
 	for (int k = 0; k < KL_AXES; k++)
-		x *= f->axis[k] ? (double)f->axis[k] / KL_ONE : 0.01;
+		x *= f->best[k] ? (double)f->best[k] / KL_ONE : 0.01;
 	return x;
 }
 
@@ -544,7 +455,7 @@ static void add_dropped(struct kl_retrieval *out, struct kl_asking *a)
 		size_t k = n;
 
 		/* a score and not known to be unsound: it was only not among the best */
-		if (!kl_asking_wants(a, i) || (a->fit[i].score && a->sound[i] != 2))
+		if (!a->fit[i].wanted || (a->fit[i].score && a->fit[i].sound != 2))
 			continue;
 		if (n == MAX_DROPPED && !nearer(a, (uint32_t)i, best[n - 1]))
 			continue;
@@ -556,7 +467,8 @@ static void add_dropped(struct kl_retrieval *out, struct kl_asking *a)
 	for (size_t i = 0; i < n; i++) {
 		KL_GROW(out->dropped, out->ndropped + 1, out->dropped_alloc);
 		describe(&out->dropped[out->ndropped], a, best[i], 0);
-		out->dropped[out->ndropped++].why = why_not(a, best[i]);
+		out->dropped[out->ndropped].why = why_not(a, &out->dropped[out->ndropped]);
+		out->ndropped++;
 	}
 }
 
@@ -571,14 +483,13 @@ int kl_retrieve(struct kl_retrieval *out, const struct kl_index *ix, struct kl_t
 	if (!o->per_axis)
 		return kl_error(KL_EINVALID, "no card of any axis is asked for");
 	top = kl_calloc(a.n + 1, 1);
+	kl_measure(&a);
 	for (size_t i = 0; i < a.n; i++)
-		if (kl_asking_wants(&a, i)) {
-			measure(&a, i);
-			out->cards++;
-		}
-	for (size_t i = 0; i < a.n; i++)
-		if (kl_asking_wants(&a, i))
-			finish(&a, i);
+		out->cards += a.fit[i].wanted;
+	/* to say why, all must be known */
+	for (size_t i = 0; o->explain && i < a.n; i++)
+		if (a.fit[i].wanted)
+			settle(&a, i);
 	for (int axis = 0; axis < KL_AXES; axis++)
 		mark_axis(&a, axis, top);
 	list_best(out, &a, top);

@@ -62,6 +62,9 @@ static void index_givers(struct kl_asking *a)
 
 void kl_close_release(struct kl_asking *a)
 {
+	for (size_t i = 0; a->best && i < kl_index_nstrings(a->ix); i++)
+		free(a->best[i]);
+	free(a->best);
 	free(a->cards_at);
 	free(a->cards_of);
 	free(a->givers_at);
@@ -72,15 +75,14 @@ void kl_close_release(struct kl_asking *a)
 /* --- cards for one requirement ------------------------------------------------------ */
 
 struct giver { uint32_t card; double rank; };
+struct kl_givers { size_t n; uint32_t card[MAX_GIVERS]; };	/* best first */
 
 /* Good at what it does, and near: without the prior axis, which is being worked out. */
 static double rank_of(const struct kl_asking *a, size_t card)
 {
 	const struct kl_index_card *c = kl_index_card(a->ix, card);
-	const int64_t *x = a->fit[card].axis;
 
-	return (double)x[KL_AXIS_CASE] * (double)x[KL_AXIS_LANGUAGE] * (double)x[KL_AXIS_PLATFORM] *
-	       (double)(c->passed + 1) / (double)(c->trials + 2);
+	return (double)a->fit[card].product * (double)(c->passed + 1) / (double)(c->trials + 2);
 }
 
 static bool any_there(struct kl_asking *a, struct kl_index_list l)
@@ -96,7 +98,7 @@ static bool any_there(struct kl_asking *a, struct kl_index_list l)
 /* Could it be applied to this target at all? */
 static bool may_give(struct kl_asking *a, size_t card)
 {
-	return kl_asking_wants(a, card) && rank_of(a, card) > 0 &&
+	return a->fit[card].product > 0 &&
 	       !any_there(a, kl_index_prior(a->ix, kl_index_card(a->ix, card)->prior)->conflicts);
 }
 
@@ -135,14 +137,20 @@ static size_t drop_unsound(struct kl_asking *a, struct giver *g, size_t n)
 	return left;
 }
 
-static size_t find_givers(struct kl_asking *a, uint32_t string, struct giver *g)
+/* They are the same for whoever asks. */
+static const struct kl_givers *find_givers(struct kl_asking *a, uint32_t string)
 {
+	struct giver g[MAX_GIVERS];
+	struct kl_givers *out;
 	size_t n = 0;
 
 	if (!a->cards_at) {
 		index_cards(a);
 		index_givers(a);
+		a->best = kl_calloc(kl_index_nstrings(a->ix) + 1, sizeof(*a->best));
 	}
+	if (a->best[string])
+		return a->best[string];
 	if (a->card_by_id[string] >= 0 && may_give(a, (size_t)a->card_by_id[string]))
 		n = insert(a, g, n, (struct giver){ (uint32_t)a->card_by_id[string],
 						    rank_of(a, (size_t)a->card_by_id[string]) });
@@ -154,7 +162,11 @@ static size_t find_givers(struct kl_asking *a, uint32_t string, struct giver *g)
 				n = insert(a, g, n, (struct giver){ a->cards_of[k],
 								    rank_of(a, a->cards_of[k]) });
 	}
-	return drop_unsound(a, g, n);
+	out = kl_calloc(1, sizeof(*out));
+	out->n = drop_unsound(a, g, n);
+	for (size_t i = 0; i < out->n; i++)
+		out->card[i] = g[i].card;
+	return a->best[string] = out;
 }
 
 /* --- the search ----------------------------------------------------------------------- */
@@ -279,26 +291,23 @@ struct closing {
 static bool search(struct kl_asking *a, struct closing *c, const struct open_set *open, size_t n,
 		   size_t left)
 {
-	struct giver g[MAX_GIVERS];
-	uint32_t want;
-	size_t ng;
+	const struct kl_givers *g;
 
 	if (!open->n)
 		return order(a, c->ordered, c->chosen, n);
 	if (!left)
 		return false;
-	want = first_of(a, open);
-	ng = find_givers(a, want, g);
-	for (size_t i = 0; i < ng; i++) {
+	g = find_givers(a, first_of(a, open));
+	for (size_t i = 0; i < g->n; i++) {
 		struct open_set next = { .n = 0 };
 
-		if (clash_any(a, g[i].card, c->prior, c->chosen, n))
+		if (clash_any(a, g->card[i], c->prior, c->chosen, n))
 			continue;
-		c->chosen[n] = g[i].card;
+		c->chosen[n] = g->card[i];
 		for (size_t k = 0; k < open->n; k++)
-			if (!gives(a, g[i].card, open->v[k]))
+			if (!gives(a, g->card[i], open->v[k]))
 				next.v[next.n++] = open->v[k];
-		if (add_open(a, &next, kl_index_card(a->ix, g[i].card)->prior, c->chosen, n + 1) &&
+		if (add_open(a, &next, kl_index_card(a->ix, g->card[i])->prior, c->chosen, n + 1) &&
 		    search(a, c, &next, n + 1, left - 1))
 			return true;
 	}

@@ -6,15 +6,21 @@
 
 /*
  * retrieve_parts - what the files of retrieval share: one question and what is known of each card
- * so far. Answers about strings and priors, which cards have in common, are kept, and most are
- * never asked.
+ * so far. Cards are many and questions quick: answers about strings and points, which cards have
+ * in common, are kept; sound predicates and what closes a card's requirements are worked out for
+ * those alone that may be among the best, best first.
  */
 struct kl_fit {
-	int64_t best[KL_AXES];		/* the prior axis is one for all rows */
-	int64_t axis[KL_AXES];		/* of the best row */
-	int64_t score;
-	int32_t row;			/* -1: none that counts */
+	int32_t best[KL_AXES];		/* millionths: the best row for each axis */
+	int32_t score;			/* at most this where it is not settled */
+	int32_t row;			/* the best row of all; -1: none that counts */
+	int64_t product;		/* of its case, language and platform, in 10^-18 */
+	int8_t sound;			/* 0 not asked, 1 not false, 2 false */
+	bool settled;			/* the prior axis is known, not only bounded */
+	bool wanted;			/* of a status that was asked for */
 };
+
+struct kl_givers;
 
 struct kl_asking {
 	const struct kl_index *ix;
@@ -22,22 +28,37 @@ struct kl_asking {
 	const struct kl_retrieve_opts *o;
 	size_t n;			/* cards */
 	struct kl_fit *fit;		/* of each card */
-	int8_t *sound;			/* of each card: 0 not asked, 1 not false, 2 false */
+	int32_t *point;			/* of each point: similarity, -1 not asked */
+	int32_t *language, *platform;	/* of each string, likewise */
 	int8_t *test;			/* of each string, a predicate: 0 not asked, else truth + 1 */
 	int8_t *has;			/* of each string: 0 not asked, 1 no, 2 the target has it */
-	int32_t *language, *platform;	/* of each string: similarity, -1 not asked */
-	int32_t *point;			/* of each point, likewise */
+	int8_t *able;			/* of each string, a capability: likewise */
 	int8_t *closure;		/* of each prior: -2 not asked, else what kl_close() says */
 	/* who provides what: made when first asked */
 	uint32_t *cards_of, *cards_at;	/* cards by their prior: cards_at[p] .. cards_at[p + 1] */
 	uint32_t *givers, *givers_at;	/* priors by the string that they provide */
 	int32_t *card_by_id;		/* of each string: the card of that id, -1 */
+	struct kl_givers **best;	/* of each string: who to ask for it; NULL: not asked yet */
 };
 
-/** May it be taken: asked-for status? */
-bool kl_asking_wants(const struct kl_asking *a, size_t card);
+/**
+ * Similarities of all wanted cards; on the prior axis, where there is something to close, a
+ * bound.
+ */
+void kl_measure(struct kl_asking *a);
+/** Set the prior axis, and with it the score. */
+void kl_measure_prior(struct kl_asking *a, size_t card, int64_t prior);
+/** The three axes of a card's best row. */
+void kl_measure_row(int64_t axis[3], struct kl_asking *a, size_t card);
+/** A capability that it needs and the target's platform has not, as a string's number; -1: none. */
+int64_t kl_measure_lacking(struct kl_asking *a, uint32_t prior);
+
 /** Has the target the fact, trait or card of that string? */
 bool kl_asking_has(struct kl_asking *a, uint32_t string);
+/** The first of a list that is there, or is not; -1: none. */
+int64_t kl_asking_first(struct kl_asking *a, struct kl_index_list l, bool there);
+/** Is what the card brings there, or the card itself? */
+bool kl_asking_is_done(struct kl_asking *a, const struct kl_index_card *c);
 /** No sound predicate of the card is false. */
 bool kl_asking_is_sound(struct kl_asking *a, size_t card);
 

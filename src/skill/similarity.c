@@ -122,15 +122,8 @@ int64_t kl_similarity_platform(const struct kl_taxonomy *t, const char *a, const
 	return either ? to_ppm((double)both / either) : 0;
 }
 
-int64_t kl_similarity_score(const int64_t axis[4], size_t passed, size_t trials)
+int64_t kl_similarity_score(double product, size_t passed, size_t trials)
 {
-	double product = 1;
-
-	for (size_t i = 0; i < 4; i++) {
-		if (axis[i] <= 0)
-			return 0;
-		product *= (double)axis[i] / KL_ONE;
-	}
 	/* roots that every machine rounds alike */
 	return to_ppm(sqrt(sqrt(product)) * (double)(passed + 1) / (double)(trials + 2));
 }

@@ -54,7 +54,7 @@ int64_t kl_similarity_language(const struct kl_taxonomy *t, const char *a, const
  */
 int64_t kl_similarity_platform(const struct kl_taxonomy *t, const char *a, const char *b);
 
-/** The geometric mean of four axes, times (passed + 1) / (trials + 2); 0 if any axis is 0. */
-int64_t kl_similarity_score(const int64_t axis[4], size_t passed, size_t trials);
+/** The fourth root of the product of four axes (as 0 to 1), times (passed + 1) / (trials + 2). */
+int64_t kl_similarity_score(double product, size_t passed, size_t trials);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "gate/compile.h"
-#include "gate/event.h"
+#include "gate/folded.h"
 #include "gate/launch.h"
 #include "lineage/step.h"
 #include "plan/expr.h"
@@ -488,20 +488,32 @@ static int event_on(json_t **out, struct kl_repo *r, const struct kl_surface *s,
 	return 0;
 }
 
-/* Notes stand on the commit that was judged; later ones may have the same surface. */
+/* A verdict is of files, not of a commit: any other that was judged with the same ones will do. */
+static int event_elsewhere(json_t **out, struct kl_repo *r, const struct kl_surface *s,
+			   const char *platform)
+{
+	KL_AUTO(kl_folded_freep) struct kl_folded *f = NULL;
+	size_t first, n;
+	int err = kl_folded_open(&f, r, KL_NOTES_GATE);
+
+	if (err < 0)
+		return err;
+	n = kl_folded_of_surface(&first, f, s->digest, s->contract_digest);
+	for (size_t i = n; !err && !*out && i-- > 0; ) {
+		const struct kl_folded_event *e = kl_folded_by_surface(f, first + i);
+
+		if (e->as & KL_FOLDED_VERDICT && e->pass && (!platform || !strcmp(e->platform, platform)))
+			err = kl_folded_read(out, r, e);
+	}
+	return err;
+}
+
 static int find_event(json_t **out, struct kl_repo *r, const struct kl_surface *s, const git_oid *commit,
 		      const char *platform)
 {
-	KL_AUTO(kl_freep) git_oid *at = NULL;
-	const char *dir = s->dir;
-	size_t n = 0;
 	int err = event_on(out, r, s, commit, platform);
 
-	if (err < 0 || *out)
-		return err;
-	if ((err = kl_repo_touching(&at, &n, r, commit, &dir, 1, 1)) < 0 || !n)
-		return err;
-	return event_on(out, r, s, &at[0], platform);
+	return err < 0 || *out ? err : event_elsewhere(out, r, s, platform);
 }
 
 /* Where it would be judged. */

@@ -9,6 +9,7 @@
  * and are never reported.
  */
 #include "base/rng.h"
+#include "gate/event.h"
 #include "skill/card.h"
 
 struct skill_gen {
@@ -17,6 +18,9 @@ struct skill_gen {
 	size_t lineages;
 	size_t text;		/* bytes of a carrier */
 	bool simple;		/* one language and platform, nothing that a platform may lack */
+	/* ids of the events that cards cite, skill_gen_event() 0 ..; NULL: they cite what is nowhere */
+	char (*event)[KL_DIGEST_HEX];
+	size_t nevent;
 };
 
 static const struct { const char *op, *dims; } skill_gen_cases[] = {
@@ -48,6 +52,50 @@ static inline char *skill_gen_hex(uint64_t seed, uint64_t a, uint64_t b, size_t 
 	return s;
 }
 
+/* What the k-th event says: where it was, whether it passed, how fast. */
+static inline size_t skill_gen_place(const struct skill_gen *g, size_t k)
+{
+	return g->simple ? 0 : k % KL_ARRAY_SIZE(skill_gen_places);
+}
+
+static inline bool skill_gen_passed(size_t k)
+{
+	return k / KL_ARRAY_SIZE(skill_gen_places) % 3 != 0;
+}
+
+static inline struct kl_card_ratio skill_gen_ratio(size_t k)
+{
+	int64_t ppm = 1500000 + (int64_t)(k * 7919 % 1000) * 1000;
+
+	return (struct kl_card_ratio){ ppm, ppm - 50000, ppm + 50000 };
+}
+
+/** The k-th event, sealed; the caller's reference. */
+static inline json_t *skill_gen_event(const struct skill_gen *g, size_t k)
+{
+	struct kl_card_ratio r = skill_gen_ratio(k);
+	char digest[KL_DIGEST_HEX];
+	json_t *e;
+
+	kl_digest_hex(digest, &k, sizeof(k));
+	e = json_pack("{s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:{s:s,s:s,s:s,s:[s]},s:s,s:s,s:s?,s:[s,s,s],"
+		      "s:{s:i,s:i,s:[{s:s,s:I,s:I,s:I,s:s}]}}", "v", 1, "kind", "gate", "time",
+		      "2026-01-01T00:00:00Z", "workload", "w", "policy", 2, "surface", digest, "contract", digest,
+		      "platform", "id", skill_gen_places[skill_gen_place(g, k)].platform, "device", "sample",
+		      "compiler", "gcc 12.2.0", "flags", "-O2", "tier", "host-sandboxed", "verdict",
+		      skill_gen_passed(k) ? "pass" : "fail", "class", skill_gen_passed(k) ? NULL : "wrong-edge",
+		      "features", "avx2.fma", "shuffle", "vec.256", "profile", "ns", 1000000, "aa_ppm", 4000, "vs",
+		      "what", "parent", "ratio_ppm", (json_int_t)r.ppm, "lo_ppm", (json_int_t)r.lo, "hi_ppm",
+		      (json_int_t)r.hi, "verdict", "fast");
+	kl_event_seal(e);
+	return e;
+}
+
+static inline char *skill_gen_cite(const struct skill_gen *g, size_t k)
+{
+	return g->event ? kl_strdup(g->event[k % g->nevent]) : skill_gen_hex(g->seed, 2, k, 64);
+}
+
 static inline char *skill_gen_id(size_t i)
 {
 	return kl_asprintf("skill-%06zu", i);
@@ -59,7 +107,7 @@ static inline void skill_gen_dims(struct kl_card_dims *d, struct kl_rng *r, cons
 
 	kl_strvec_split(&v, names, " ");
 	for (size_t i = 0; i < v.n; i++)
-		kl_card_dims_add(d, v.v[i], (int64_t)1 << kl_rng_below(r, 14));
+		kl_card_dims_add(d, v.v[i], (int64_t)1 << (2 + 3 * kl_rng_below(r, 5)));
 }
 
 static inline void skill_gen_facts(struct kl_strvec *v, const struct skill_gen *g, struct kl_rng *r, size_t n)
@@ -78,7 +126,7 @@ static inline void skill_gen_trial(struct kl_card *c, const struct skill_gen *g,
 {
 	static const char *const dtype[] = { "f32", "f16", "bf16" };
 	size_t which = kl_rng_below(r, KL_ARRAY_SIZE(skill_gen_cases));
-	size_t place = g->simple ? 0 : kl_rng_below(r, KL_ARRAY_SIZE(skill_gen_places));
+	size_t event = kl_rng_below(r, g->event ? g->nevent : 1 << 20), place = skill_gen_place(g, event);
 	const char *d = dtype[kl_rng_below(r, 3)];
 	struct kl_card_trial t;
 	struct kl_card_row row = { 0 };
@@ -93,14 +141,14 @@ static inline void skill_gen_trial(struct kl_card *c, const struct skill_gen *g,
 	t.language = kl_strdup(skill_gen_places[place].language);
 	t.platform = kl_strdup(skill_gen_places[place].platform);
 	t.state = skill_gen_hex(g->seed, i, 1000 + k, 40);
-	t.event = skill_gen_hex(g->seed, i, 2000 + k, 64);
+	t.event = skill_gen_cite(g, event);
 	t.isolated = kl_rng_below(r, 8) != 0;
-	t.result = kl_rng_below(r, 3) ? KL_RESULT_PASS : KL_RESULT_FAIL;
+	t.result = skill_gen_passed(event) ? KL_RESULT_PASS : KL_RESULT_FAIL;
 	t.how = KL_HOW_MECHANICAL;
 	if (t.result == KL_RESULT_FAIL) {
-		t.class_ = kl_strdup("slower");
+		t.class_ = kl_strdup("wrong-edge");
 	} else {
-		t.ratio = (struct kl_card_ratio){ 1500000 + (int64_t)kl_rng_below(r, 1000000), 1400000, 2600000 };
+		t.ratio = skill_gen_ratio(event);
 		row.case_ = kl_strdup(t.case_);
 		kl_card_dims_copy(&row.dims, &t.dims);
 		row.dtype = kl_strdup(d);
@@ -117,16 +165,20 @@ static inline void skill_gen_trial(struct kl_card *c, const struct skill_gen *g,
 static inline void skill_gen_evidence(struct kl_card *c, const struct skill_gen *g, struct kl_rng *r, size_t i,
 				      size_t k)
 {
-	size_t place = g->simple ? 0 : kl_rng_below(r, KL_ARRAY_SIZE(skill_gen_places));
+	size_t event = kl_rng_below(r, g->event ? g->nevent : 1 << 20), place;
 	struct kl_card_evidence e = {
 		.lineage = kl_asprintf("w%zu/n", (size_t)kl_rng_below(r, g->lineages)),
 		.step = 1 + (int64_t)kl_rng_below(r, 16), .before = skill_gen_hex(g->seed, i, 3000 + k, 40),
 		.after = skill_gen_hex(g->seed, i, 4000 + k, 40), .derivation = KL_DERIVED_INVERSE,
-		.origin = kl_strdup("induced"), .language = kl_strdup(skill_gen_places[place].language),
-		.platform = kl_strdup(skill_gen_places[place].platform),
-		.event = skill_gen_hex(g->seed, i, 5000 + k, 64),
+		.origin = kl_strdup("induced"),
 	};
 
+	while (!skill_gen_passed(event))
+		event = (event + KL_ARRAY_SIZE(skill_gen_places)) % (g->event ? g->nevent : 1 << 20);
+	place = skill_gen_place(g, event);
+	e.language = kl_strdup(skill_gen_places[place].language);
+	e.platform = kl_strdup(skill_gen_places[place].platform);
+	e.event = skill_gen_cite(g, event);
 	kl_card_add_evidence(c, &e);
 }
 

@@ -48,7 +48,7 @@ static void test_index(void **state)
 		{ "head -c 100000 /dev/zero >f" },
 	};
 	KL_AUTO(lib_release) struct lib l = lib_new("index");
-	struct skill_gen g = { 5, 30, 20, 100, false };
+	struct skill_gen g = { .seed = 5, .facts = 30, .lineages = 20, .text = 100 };
 	KL_AUTO(kl_freep) char *path = NULL;
 
 	assert_true(!opens_whole(&l, 0));	/* no library: nothing is kept */
@@ -80,7 +80,8 @@ static void test_index(void **state)
 static void test_incremental(void **state)
 {
 	KL_AUTO(lib_release) struct lib l = lib_new("incremental");
-	struct skill_gen g = { 6, 30, 20, 100, false }, other = { 7, 30, 20, 100, false };
+	struct skill_gen g = { .seed = 6, .facts = 30, .lineages = 20, .text = 100 };
+	struct skill_gen other = { .seed = 7, .facts = 30, .lineages = 20, .text = 100 };
 
 	fill(&l, &g, 40);
 	assert_false(opens_whole(&l, 40));
@@ -102,7 +103,7 @@ static void test_incremental(void **state)
 static void test_two_builders(void **state)
 {
 	KL_AUTO(lib_release) struct lib l = lib_new("builders");
-	struct skill_gen g = { 8, 30, 20, 100, false };
+	struct skill_gen g = { .seed = 8, .facts = 30, .lineages = 20, .text = 100 };
 	int status, failed = 0;
 
 	fill(&l, &g, 80);

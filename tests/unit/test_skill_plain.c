@@ -164,7 +164,8 @@ static void read_plainly(struct plain *p)
 		m = there || any_prior(p, &c->scope.conflicts) ? -1 : least(p, c);
 		axis[3] = p->best[3][i] = p->axis[3][i] = m < 0 ? 0 : KL_ONE / (1 + m);
 		kl_status_count(&passed, &trials, c);
-		p->score[i] = kl_similarity_score(axis, passed, trials);
+		p->score[i] = kl_similarity_score((double)(axis[0] * axis[1] * axis[2]) / 1e18 *
+						  (double)axis[3] / KL_ONE, passed, trials);
 	}
 }
 
@@ -215,7 +216,7 @@ static void one_library(uint64_t seed)
 	KL_AUTO(kl_freep) char *name = kl_asprintf("random-%d", (int)seed);
 	KL_AUTO(lib_release) struct lib l = lib_new(name);
 	static const char *const platform[] = { "cpu/x86-64-v3", "cuda/sm_90", "cuda/sm_80", "cpu/x86-64-v1" };
-	struct skill_gen g = { seed, 12, 6, 50, seed % 3 == 0 };
+	struct skill_gen g = { .seed = seed, .facts = 12, .lineages = 6, .text = 50, .simple = seed % 3 == 0 };
 	struct kl_rng rng;
 
 	kl_rng_seed(&rng, seed);

@@ -143,13 +143,11 @@ static void test_platforms(void **state)
 
 static void test_score(void **state)
 {
-	int64_t axis[] = { 500000, 1000000, 250000, 500000 };
-
 	/* (1/2 * 1 * 1/4 * 1/2) ^ 1/4 = 1/2; of 3 trials 2 passed: 3/5 */
-	assert_int_equal(kl_similarity_score(axis, 2, 3), 300000);
-	assert_int_equal(kl_similarity_score(axis, 0, 0), 250000);
-	axis[2] = 0;
-	assert_int_equal(kl_similarity_score(axis, 2, 3), 0);
+	assert_int_equal(kl_similarity_score(0.5 * 1 * 0.25 * 0.5, 2, 3), 300000);
+	assert_int_equal(kl_similarity_score(0.5 * 1 * 0.25 * 0.5, 0, 0), 250000);
+	assert_int_equal(kl_similarity_score(0, 2, 3), 0);
+	assert_int_equal(kl_similarity_score(1, 3, 3), 800000);
 }
 
 /* what the shipped tables must say of each other and of the rest of the tree */

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events folded once and kept: the same as folding each note, whoever made the file, from whatever. */
+#include "base/map.h"
+#include "base/rng.h"
+#include "gate/folded.h"
+#include "scratch.h"
+
+struct fixture {
+	char *dir;
+	struct kl_repo *r;
+	git_oid *commit;
+	size_t n;
+};
+
+static void fixture_release(struct fixture *f)
+{
+	kl_repo_free(f->r);
+	free(f->dir);
+	free(f->commit);
+}
+
+static struct fixture fixture(const char *name, int n)
+{
+	struct fixture f = { .dir = scratch_dir(name) };
+	git_oid head;
+
+	sh(f.dir, "git init -q -b main .; awk 'BEGIN { for (i = 1; i <= %d; i++) printf \"commit refs/heads/main\\n"
+	   "committer C <c@d> %%d +0000\\ndata 1\\nx\\n\", i }' | git fast-import --quiet", n);
+	assert_ok(kl_repo_open_at(&f.r, f.dir));
+	head = oid_of(f.dir, "main");
+	assert_ok(kl_repo_touching(&f.commit, &f.n, f.r, &head, NULL, 0, (size_t)n));
+	return f;
+}
+
+static char *event_line(struct kl_rng *rng)
+{
+	static const char *const verdict[] = { "pass", "pass", "fail" };
+	struct kl_buf line = KL_BUF_INIT;
+	char digest[2][KL_DIGEST_HEX], time[24];
+	json_t *e = json_object();
+
+	for (int i = 0; i < 2; i++) {
+		uint64_t x = kl_rng_below(rng, 3);
+
+		kl_digest_hex(digest[i], &x, sizeof(x));
+	}
+	snprintf(time, sizeof(time), "2026-01-01T00:00:%02dZ", (int)kl_rng_below(rng, 60));
+	kl_json_set_int(e, "v", 1);
+	kl_json_set_str(e, "kind", "gate");
+	kl_json_set_str(e, "time", time);
+	kl_json_set_str(e, "surface", digest[0]);
+	kl_json_set_str(e, "contract", digest[1]);
+	kl_json_set_str(e, "verdict", verdict[kl_rng_below(rng, 3)]);
+	kl_json_set(e, "platform", json_pack("{s:s}", "id", kl_rng_below(rng, 2) ? "cpu/a" : "cpu/b"));
+	if (kl_rng_below(rng, 2))
+		kl_json_set(e, "profile", json_pack("{s:i,s:[{s:s,s:i,s:i,s:i}]}", "ns", (int)kl_rng_below(rng, 9999),
+						    "vs", "what", "parent", "ratio_ppm", 2000000, "lo_ppm", 1900000,
+						    "hi_ppm", 2100000));
+	kl_event_seal(e);
+	kl_json_canonical(&line, e);
+	json_decref(e);
+	return kl_buf_detach(&line);
+}
+
+static void add_some(struct fixture *f, struct kl_rng *rng, size_t n)
+{
+	struct kl_note_line *line = kl_calloc(n, sizeof(*line));
+
+	for (size_t i = 0; i < n; i++) {
+		line[i].commit = f->commit[kl_rng_below(rng, f->n)];
+		line[i].line = event_line(rng);
+	}
+	assert_ok(kl_notes_add(f->r, KL_NOTES_GATE, line, n));
+	for (size_t i = 0; i < n; i++)
+		free((char *)line[i].line);
+	free(line);
+}
+
+static void hex_of(char out[65], const uint8_t *bytes)
+{
+	for (int i = 0; i < 32; i++)
+		snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
+struct check { struct kl_repo *r; struct kl_folded *f; size_t events; };
+
+/* a note folded as ever, and its events in the file */
+static int check_note(const git_oid *commit, const char *text, size_t len, void *payload)
+{
+	struct check *c = payload;
+	struct kl_fold fold;
+	KL_AUTO(kl_map_release) struct kl_map want = KL_MAP_INIT;
+	static char verdict[] = "v", profile[] = "p", both[] = "b";
+	const char *key;
+	json_t *e;
+	size_t i, first, n;
+
+	kl_event_fold(&fold, text, len, NULL, NULL);
+	json_array_foreach(fold.verdicts, i, e)
+		kl_map_put(&want, kl_json_str_or(e, "id", ""), verdict);
+	json_object_foreach(fold.profiles, key, e)
+		kl_map_put(&want, kl_json_str_or(e, "id", ""),
+			   kl_map_get(&want, kl_json_str_or(e, "id", "")) ? both : profile);
+	n = kl_folded_of_commit(&first, c->f, commit);
+	assert_int_equal(n, want.n);
+	for (i = 0; i < n; i++) {
+		const struct kl_folded_event *x = kl_folded_event(c->f, first + i);
+		KL_AUTO(json_decrefp) json_t *whole = NULL;
+		char id[65], hex[65];
+		const char *as;
+
+		hex_of(id, x->id);
+		as = kl_map_get(&want, id);
+		assert_non_null(as);
+		assert_int_equal(x->as, *as == 'v' ? KL_FOLDED_VERDICT : *as == 'p' ? KL_FOLDED_PROFILE :
+				 KL_FOLDED_VERDICT | KL_FOLDED_PROFILE);
+		assert_ok(kl_folded_read(&whole, c->r, x));
+		assert_string_equal(kl_json_str_or(whole, "id", ""), id);
+		hex_of(hex, x->surface);
+		assert_string_equal(kl_json_str_or(whole, "surface", ""), hex);
+		assert_string_equal(kl_json_str_or(whole, "time", ""), x->time);
+		assert_int_equal(!strcmp(kl_json_str_or(whole, "verdict", ""), "pass"), x->pass);
+		assert_int_equal(kl_json_int_or(json_object_get(whole, "profile"), "ns", 0), x->ns);
+	}
+	c->events += n;
+	kl_fold_release(&fold);
+	return 0;
+}
+
+static size_t check_all(struct fixture *f)
+{
+	struct check k = { .r = f->r };
+	size_t read;
+
+	assert_ok(kl_folded_open(&k.f, f->r, KL_NOTES_GATE));
+	assert_ok(kl_notes_each(f->r, KL_NOTES_GATE, check_note, &k));
+	assert_int_equal(k.events, kl_folded_count(k.f));
+	for (size_t i = 1; i < k.events; i++) {
+		const struct kl_folded_event *a = kl_folded_by_surface(k.f, i - 1), *b = kl_folded_by_surface(k.f, i);
+		int d = memcmp(a->surface, b->surface, 32);
+
+		if (!d)
+			d = memcmp(a->contract, b->contract, 32);
+		assert_true(d < 0 || (!d && strcmp(a->time, b->time) <= 0));
+	}
+	read = kl_folded_notes_read(k.f);
+	kl_folded_free(k.f);
+	return read;
+}
+
+static void same_as_folding(void **state)
+{
+	KL_AUTO(fixture_release) struct fixture f = fixture("folding", 300);
+	struct kl_rng rng;
+	size_t notes, read;
+
+	kl_rng_seed(&rng, 1);
+	check_all(&f);		/* no notes at all */
+	add_some(&f, &rng, 500);
+	notes = check_all(&f);
+	assert_true(notes > 100);
+	/* a few more: only their notes are read again */
+	add_some(&f, &rng, 3);
+	read = check_all(&f);
+	assert_true(read >= 1 && read <= 3);
+	sh(f.dir, "rm .git/klineage/cache/events-*");
+	assert_true(check_all(&f) >= notes);
+	/* an event that names another, one with blanks in it, and a signed twin, on one commit */
+	{
+		KL_AUTO(kl_freep) char *first = event_line(&rng);
+		KL_AUTO(json_decrefp) json_t *e = NULL, *twin = NULL;
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+		struct kl_note_line line[3] = { { f.commit[3], first }, { f.commit[3], NULL }, { f.commit[3], NULL } };
+		KL_AUTO(kl_freep) char *spaced = NULL;
+
+		assert_ok(kl_json_parse(&e, first, strlen(first)));
+		twin = json_deep_copy(e);
+		kl_json_set_str(twin, "sig", "a signature");
+		kl_json_canonical(&text, twin);
+		kl_json_set(e, "inverse", json_pack("{s:s}", "state", kl_json_str_or(e, "id", "")));
+		kl_event_seal(e);
+		spaced = json_dumps(e, JSON_SORT_KEYS);
+		line[1].line = spaced;
+		line[2].line = text.ptr;
+		assert_ok(kl_notes_add(f.r, KL_NOTES_GATE, line, 3));
+		check_all(&f);
+	}
+	/* lines of git's own making are skipped as ever */
+	sh(f.dir, "git notes --ref klineage/gate append -m nonsense main~1");
+	check_all(&f);
+}
+
+static void damaged_is_made_anew(void **state)
+{
+	static const char *const damage[] = {
+		"printf X | dd of=$f bs=1 seek=400 conv=notrunc", "printf X | dd of=$f bs=1 seek=9 conv=notrunc",
+		"printf X | dd of=$f bs=1 seek=50 conv=notrunc", "truncate -s 1000 $f", "echo x >>$f", ": >$f",
+	};
+	KL_AUTO(fixture_release) struct fixture f = fixture("damage", 20);
+	struct kl_rng rng;
+
+	kl_rng_seed(&rng, 2);
+	add_some(&f, &rng, 40);
+	check_all(&f);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(damage); i++) {
+		sh(f.dir, "f=$(ls .git/klineage/cache/events-*.index); { %s; } 2>/dev/null", damage[i]);
+		check_all(&f);
+	}
+	for (int i = 0; i < 6; i++) {
+		add_some(&f, &rng, 1);
+		check_all(&f);
+	}
+	assert_sh("3", f.dir, "ls .git/klineage/cache/events-*.index | wc -l");
+}
+
+static void by_surface(void **state)
+{
+	KL_AUTO(fixture_release) struct fixture f = fixture("surface", 30);
+	KL_AUTO(kl_folded_freep) struct kl_folded *x = NULL;
+	struct kl_rng rng;
+	size_t first, n, all = 0;
+	char digest[2][KL_DIGEST_HEX];
+
+	kl_rng_seed(&rng, 3);
+	add_some(&f, &rng, 60);
+	assert_ok(kl_folded_open(&x, f.r, KL_NOTES_GATE));
+	for (uint64_t s = 0; s < 3; s++)
+		for (uint64_t c = 0; c < 3; c++) {
+			kl_digest_hex(digest[0], &s, sizeof(s));
+			kl_digest_hex(digest[1], &c, sizeof(c));
+			n = kl_folded_of_surface(&first, x, digest[0], digest[1]);
+			all += n;
+			for (size_t i = 0; i < n; i++) {
+				KL_AUTO(json_decrefp) json_t *e = NULL;
+
+				assert_ok(kl_folded_read(&e, f.r, kl_folded_by_surface(x, first + i)));
+				assert_true(kl_event_is_for(e, digest[0], digest[1]));
+			}
+		}
+	assert_int_equal(all, kl_folded_count(x));
+	assert_int_equal(kl_folded_of_surface(&first, x, "no digest", digest[1]), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(same_as_folding),
+		cmocka_unit_test(damaged_is_made_anew),
+		cmocka_unit_test(by_surface),
+	};
+
+	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}
