@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/bench.sh <build directory> [workloads|seconds|aa|events|log|hooks]... - measures, beside the aims; all parts by default.
+# tests/bench.sh <build directory> [workloads|seconds|aa|events|log|hooks|skills]... - measures, beside the aims; all parts by default.
 # KLINEAGE_BENCH_RUNS (5) repeats each figure, KLINEAGE_BENCH_AA (100) is the number of A/A runs. Every figure is the
 # median of its runs, with the least and the most. Ends with 1 if a figure could not be taken; a missed aim is no error.
 # The fewer others work on the machine the sooner it ends: the gate profiles until it is precise enough, or 15 s.
 set -u
 build=$1
 shift
-parts=${*:-workloads seconds aa events log hooks}
+parts=${*:-workloads seconds aa events log hooks skills}
 here=$(cd "$(dirname "$0")" && pwd)
 runs=${KLINEAGE_BENCH_RUNS:-5}
 aa_runs=${KLINEAGE_BENCH_AA:-100}
@@ -298,10 +298,72 @@ part_hooks () {
 	figure 'judged before' s le 0.15 "$(samples hooks.cached)"
 }
 
+# seconds <key> <command...>: its wall time is a sample
+seconds () {
+	key=$1
+	shift
+	from=$(now)
+	"$@" >"$work/said" 2>"$work/why" || { talk "$key: $(head -n 1 "$work/why")"; return 1; }
+	to=$(now)
+	echo "$from $to" | awk '{ printf "%.4f\n", ($2 - $1) / 1e9 }' >>"$work/$key"
+}
+
+in_library () { (cd "$work/library" && "$@"); }
+
+part_skills () {
+	heading 'skills: a library of 100,000 cards'
+	git init -q "$work/library"
+	talk 'skills: making the library'
+	"$build/bench/skills" write "$work/library" 100000 || return
+	i=0
+	while [ $((i += 1)) -le 3 ] && [ "$i" -le "$runs" ]; do
+		talk "skills: lint and index, run $i"
+		seconds skills.lint in_library git klineage skills lint || break
+		rm -rf "$work/library/.git/klineage/cache"
+		"$build/bench/skills" index "$work/library" >"$work/indexed" || break
+		awk '{ print $2 / 1e9 }' "$work/indexed" >>"$work/skills.index"
+		awk '{ print $3 / 1024 }' "$work/indexed" >>"$work/skills.memory"
+	done
+	figure 'git klineage skills lint' s le 20 "$(samples skills.lint)"
+	figure 'the index, from nothing' s le 15 "$(samples skills.index)"
+	figure 'memory for it, MiB' n le 500 "$(samples skills.memory)"
+	talk 'skills: retrieval'
+	"$build/bench/skills" retrieve "$work/library" $((runs * 20)) >"$work/asked" &&
+		awk '{ print $2 / 1e9 }' "$work/asked" >"$work/skills.ask"
+	figure 'retrieval, the index opened each time, in process' s le 0.02 "$(samples skills.ask)"
+	template c-sgemm || return
+	git clone -q "$work/c-sgemm" "$work/asking"
+	git -C "$work/asking" fetch -q "$work/library" refs/heads/klineage/skills:refs/heads/klineage/skills
+	cp -R "$work/library/.git/klineage" "$work/asking/.git/"
+	i=0
+	while [ $((i += 1)) -le $((runs * 4)) ]; do
+		seconds skills.command git -C "$work/asking" klineage retrieve --platform cpu/x86-64-v3 || break
+	done
+	figure 'git klineage retrieve' s le 0.06 "$(samples skills.command)"
+
+	heading 'events: 100,000, one on each of 100,000 commits'
+	git init -q "$work/many"
+	commits 100000 | git -C "$work/many" fast-import --quiet --force
+	git -C "$work/many" rev-list refs/heads/main | "$build/bench/events" write "$work/many" >"$work/wrote" || return
+	i=0
+	while [ $((i += 1)) -le "$runs" ]; do
+		talk "events folded: run $i of $runs"
+		rm -rf "$work/many/.git/klineage/cache"
+		"$build/bench/events" folded "$work/many" >"$work/folded"
+		[ "$(cut -d ' ' -f 1,3 "$work/folded")" = '100000 100000' ] || break
+		awk '{ print $2 / 1e9 }' "$work/folded" >>"$work/many.cold"
+		"$build/bench/events" folded "$work/many" >"$work/folded"
+		[ "$(cut -d ' ' -f 1 "$work/folded")" = 100000 ] || break
+		awk '{ print $2 / 1e9 }' "$work/folded" >>"$work/many.warm"
+	done
+	figure 'folded, from nothing' s le 6 "$(samples many.cold)"
+	figure 'folded, from their index' s le 0.2 "$(samples many.warm)"
+}
+
 for part in $parts; do
 	case $part in
-	workloads|seconds|aa|events|log|hooks) ;;
-	*) echo "bench: no part '$part': workloads, seconds, aa, events, log, hooks" >&2; exit 129 ;;
+	workloads|seconds|aa|events|log|hooks|skills) ;;
+	*) echo "bench: no part '$part': workloads, seconds, aa, events, log, hooks, skills" >&2; exit 129 ;;
 	esac
 done
 : >"$work/table"

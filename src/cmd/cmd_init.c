@@ -10,6 +10,8 @@
 #include "gate/skeleton.h"
 #include "lineage/starter.h"
 #include "repo/refs.h"
+#include "repo/remote.h"
+#include "skill/sync.h"
 
 static const char synopsis[] =
 	"init [--entry <function>] [--workload <name>] <kernel file>\n"
@@ -29,6 +31,42 @@ static int list_templates(void)
 			printf("%-10s %s (%zu commits)\n", s->name, s->summary, s->patches.n);
 	}
 	return err;
+}
+
+/* --- what others have ---------------------------------------------------------- */
+
+/* Where there is a remote, its lineages and cards may come along with a plain fetch: an offer. */
+static void offer_remotes(struct kl_repo *r)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec remotes = KL_STRVEC_INIT;
+
+	kl_remote_names(&remotes, r);
+	for (size_t i = 0; i < remotes.n; i++) {
+		KL_AUTO(kl_strvec_release) struct kl_strvec have = KL_STRVEC_INIT, all = KL_STRVEC_INIT;
+
+		kl_sync_refspecs(&all, remotes.v[i]);
+		if (kl_sync_configured(&have, r, remotes.v[i]) < 0 || have.n == all.n)
+			continue;
+		printf("\nlineages, cards and gate events go to and come from '%s' with\n"
+		       "  git klineage sync %s\n"
+		       "to have a plain 'git fetch' bring them, too: git klineage sync --setup %s\n"
+		       "  which adds to the configuration of '%s' (and --unsetup removes)\n",
+		       remotes.v[i], remotes.v[i], remotes.v[i], remotes.v[i]);
+		for (size_t k = 0; k < all.n; k++)
+			if (!kl_strvec_has(&have, all.v[k]))
+				printf("\tfetch = %s\n", all.v[k]);
+	}
+	kl_error_clear();
+}
+
+/* outside a repository there is nobody to exchange with */
+static void offer_here(void)
+{
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+
+	if (kl_repo_open(&r) == 0)
+		offer_remotes(r);
+	kl_error_clear();
 }
 
 /* --- a kernel of the user's ------------------------------------------------ */
@@ -72,6 +110,7 @@ static int init_kernel(const char *path, const char *entry, const char *workload
 	       "  2. write the oracle: plain, slow and right\n"
 	       "  3. git klineage gate --worktree\n",
 	       "klineage.yaml", leaf, sk.prototype, sk.todo);
+	offer_here();
 	return 0;
 }
 
@@ -116,6 +155,7 @@ static int add_folder(struct kl_repo *r, const struct kl_starter *s, const char 
 	if (err < 0)
 		return err;
 	printf("%s: %zu commits of '%s' on the present branch\n", dir, s->patches.n, s->name);
+	offer_remotes(r);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
  *
  *	git rev-list HEAD | events write <dir>	one event on each commit, in one call
  *	events fold <dir>			all of them, read and folded
+ *	events folded <dir>			all of them, by their index; third figure: notes that were read for it
  *
  * Prints the number of events and the nanoseconds; the repository's opening is
  * in them, making the events is not.
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "gate/folded.h"
 #include "repo/notes.h"
 #include "sample.h"
 
@@ -93,6 +95,23 @@ static int fold_events(const char *dir)
 	return err;
 }
 
+static int folded(const char *dir)
+{
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_folded_freep) struct kl_folded *f = NULL;
+	int64_t start = kl_clock_ns(), ns = 0;
+	int err = kl_repo_open_at(&r, dir);
+
+	if (!err)
+		err = kl_folded_open(&f, r, KL_NOTES_GATE);
+	for (size_t i = 0; !err && i < kl_folded_count(f); i++)
+		ns += kl_folded_event(f, i)->ns;	/* each is looked at */
+	if (!err)
+		printf("%zu %" PRId64 " %zu\n", ns > 0 ? kl_folded_count(f) : 0, kl_clock_ns() - start,
+		       kl_folded_notes_read(f));
+	return err;
+}
+
 int main(int argc, char **argv)
 {
 	int err;
@@ -101,8 +120,10 @@ int main(int argc, char **argv)
 		err = write_events(argv[2]);
 	else if (argc == 3 && !strcmp(argv[1], "fold"))
 		err = fold_events(argv[2]);
+	else if (argc == 3 && !strcmp(argv[1], "folded"))
+		err = folded(argv[2]);
 	else
-		err = kl_error(KL_EUSAGE, "usage: events write|fold <dir>");
+		err = kl_error(KL_EUSAGE, "usage: events write|fold|folded <dir>");
 	if (err)
 		fprintf(stderr, "events: %s\n", kl_error_last());
 	return err ? 1 : 0;

@@ -417,6 +417,14 @@ test_expect_success '--setup shows what it writes, once, and --unsetup takes jus
 	(cd k && git klineage sync --unsetup origin && git config --list --local >../after) && test_cmp before after
 '
 
+test_expect_success 'init offers it where there is a remote, until it is done' '
+	clone n && echo "void k(int n, const float *x, float *y) { for (int i = 0; i < n; i++) y[i] = x[i]; }" >n/k.c &&
+	cp n/k.c n/l.c && (cd n && git klineage init k.c >../out) && says "git klineage sync --setup origin" out &&
+	says "fetch = +refs/klineage/rejected/*:refs/klineage-remotes/origin/rejected/*" out &&
+	(cd n && git klineage sync --setup origin && rm klineage.yaml oracle.c && git klineage init k.c >../out) && ! grep sync out &&
+	(cd n && git klineage sync --unsetup origin && git klineage init --template c-topk >../out) && says "sync --setup origin" out
+'
+
 test_expect_success 'it says the same as JSON' '
 	clone l && (cd l && git klineage sync --json origin >../out) && test "$(wc -l <out)" = 1 &&
 	says "\"schema\":\"klineage.sync/1\"" out && says "{\"how\":\"taken\",\"ref\":\"$gate\",\"what\":" out && says "\"rounds\":1" out
