@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -14,6 +15,7 @@
 #include "base/vec.h"
 
 #define ORDER 0x01020304u
+#define STALE_S 3600		/* nobody writes for so long */
 
 void kl_mapfile_release(struct kl_mapfile *m)
 {
@@ -70,7 +72,7 @@ static bool is_whole(const struct kl_mapfile *m, const char *magic, uint32_t ver
 
 static bool map(struct kl_mapfile *m, const char *path)
 {
-	KL_AUTO(kl_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	KL_AUTO(kl_closep) int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 	void *p;
 
@@ -187,4 +189,33 @@ void kl_mapfile_others(struct kl_strvec *out, const char *dir, const char *prefi
 	qsort(file, n, sizeof(*file), newest_first);
 	for (size_t i = 0; i < n; i++)
 		kl_strvec_take(out, file[i].path);
+}
+
+/* What was being written by somebody who was killed. */
+static bool is_left_over(const char *dir, const char *name, const char *prefix, const char *suffix)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, name);
+	const char *tmp = strstr(name, ".tmp-");
+	KL_AUTO(kl_freep) char *whole = tmp ? kl_strndup(name, (size_t)(tmp - name)) : NULL;
+	struct stat st;
+
+	return whole && is_called(whole, prefix, suffix) && stat(path, &st) == 0 &&
+	       time(NULL) - st.st_mtim.tv_sec > STALE_S;
+}
+
+void kl_mapfile_tidy(const struct kl_strvec *others, size_t keep, const char *dir, const char *prefix,
+		     const char *suffix)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+
+	for (size_t i = keep; i < others->n; i++)
+		unlink(others->v[i]);
+	if (kl_fs_list(&names, dir) < 0)
+		kl_error_clear();
+	for (size_t i = 0; i < names.n; i++) {
+		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, names.v[i]);
+
+		if (is_left_over(dir, names.v[i], prefix, suffix))
+			unlink(path);
+	}
 }

@@ -64,4 +64,11 @@ struct kl_strvec;
 void kl_mapfile_others(struct kl_strvec *out, const char *dir, const char *prefix, const char *suffix,
 		       const char *but);
 
+/**
+ * Remove of those all but the first `keep`, and what a killed process left half written an hour
+ * ago or more.
+ */
+void kl_mapfile_tidy(const struct kl_strvec *others, size_t keep, const char *dir, const char *prefix,
+		     const char *suffix);
+
 #endif

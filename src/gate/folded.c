@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/fs.h"
@@ -521,8 +520,7 @@ static int build(struct kl_folded **out, struct kl_repo *r, const char *dir, con
 	kl_mapfile_keep(&f->file, &made, n ? path : "");
 	if (!is_good(f))
 		KL_BUG("an index of events that was just made is not whole");
-	for (size_t i = KEEP; i < others.n; i++)
-		unlink(others.v[i]);
+	kl_mapfile_tidy(&others, KEEP, dir, PREFIX, SUFFIX);
 	*out = kl_steal(&f);
 	return 0;
 }

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/fs.h"
@@ -13,6 +12,7 @@
 #define PREFIX "skills-"
 #define SUFFIX ".index"
 #define KEEP 4			/* files of other trees that stay */
+#define MAX_LOG2 4096		/* of an extent: the product of all of a card's dims */
 
 struct kl_index {
 	struct kl_mapfile file;
@@ -145,9 +145,17 @@ static bool card_ok(const struct kl_index *ix, const struct kl_index_card *c)
 {
 	size_t rows = count(ix, KL_INDEX_ROWS);
 
-	return c->id < kl_index_nstrings(ix) && c->status <= KL_CARD_RETRACTED &&
+	return c->id < kl_index_nstrings(ix) && c->status <= KL_CARD_RETRACTED && c->passed <= c->trials &&
 	       c->rows <= rows && c->nrows <= rows - c->rows && c->prior < kl_index_npriors(ix) &&
 	       list_ok(ix, c->sound, 2) && list_ok(ix, c->evidence, 2);
+}
+
+static bool point_ok(const struct kl_case *c, const struct kl_taxonomy *tax)
+{
+	for (size_t i = 0; i < KL_TAX_ROLES; i++)
+		if (!(c->log2[i] >= 0 && c->log2[i] < MAX_LOG2))
+			return false;
+	return c->op >= -1 && c->op < (int32_t)tax->nop;
 }
 
 static bool parts_ok(const struct kl_index *ix)
@@ -163,7 +171,7 @@ static bool parts_ok(const struct kl_index *ix)
 }
 
 /* Numbers that point somewhere; a checksum alone would trust whoever wrote it. */
-static bool contents_ok(const struct kl_index *ix)
+static bool contents_ok(const struct kl_index *ix, const struct kl_taxonomy *tax)
 {
 	size_t nstrings = kl_index_nstrings(ix), nbytes = count(ix, KL_INDEX_BYTES);
 	const char *bytes = at(ix, KL_INDEX_BYTES, 0);
@@ -184,6 +192,9 @@ static bool contents_ok(const struct kl_index *ix)
 		    !list_ok(ix, p->provides, 1) || !list_ok(ix, p->conflicts, 1))
 			return false;
 	}
+	for (size_t i = 0; i < kl_index_npoints(ix); i++)
+		if (!point_ok(kl_index_point(ix, i), tax))
+			return false;
 	for (size_t i = 0; i < count(ix, KL_INDEX_ROWS); i++) {
 		const struct kl_index_row *r = kl_index_row(ix, i);
 
@@ -197,17 +208,17 @@ static bool contents_ok(const struct kl_index *ix)
 	return true;
 }
 
-static bool is_good(struct kl_index *ix)
+static bool is_good(struct kl_index *ix, const struct kl_taxonomy *tax)
 {
 	if (ix->file.len < sizeof(struct kl_mapfile_head) + sizeof(struct kl_index_head))
 		return false;
 	ix->head = (const struct kl_index_head *)(ix->file.base + sizeof(struct kl_mapfile_head));
-	return parts_ok(ix) && contents_ok(ix);
+	return parts_ok(ix) && contents_ok(ix, tax);
 }
 
 /* --- opening ----------------------------------------------------------------------------- */
 
-/* "<tree> <first half of the tables' digest>"; a file of another tree has another name */
+/* "<digest of the tables> <tree>" */
 static void key_of(char key[KL_MAPFILE_KEY], const git_oid *tree, const struct kl_taxonomy *tax)
 {
 	char hex[KL_OID_HEX];
@@ -217,7 +228,7 @@ static void key_of(char key[KL_MAPFILE_KEY], const git_oid *tree, const struct k
 }
 
 /* NULL: there is none, or none that is whole; `key` may be the beginning of one */
-static struct kl_index *map_file(const char *path, const char *key)
+static struct kl_index *map_file(const char *path, const char *key, const struct kl_taxonomy *tax)
 {
 	KL_AUTO(kl_index_freep) struct kl_index *ix = kl_calloc(1, sizeof(*ix));
 	const struct kl_mapfile_head *h;
@@ -226,7 +237,7 @@ static struct kl_index *map_file(const char *path, const char *key)
 	if (!kl_mapfile_open(&ix->file, path, KL_INDEX_MAGIC, KL_INDEX_VERSION, NULL))
 		return NULL;
 	h = (const struct kl_mapfile_head *)ix->file.base;
-	return !strncmp(h->key, key, strlen(key)) && is_good(ix) ? kl_steal(&ix) : NULL;
+	return !strncmp(h->key, key, strlen(key)) && is_good(ix, tax) ? kl_steal(&ix) : NULL;
 }
 
 static int build(struct kl_index **out, struct kl_library *lib, const struct kl_taxonomy *tax,
@@ -239,16 +250,15 @@ static int build(struct kl_index **out, struct kl_library *lib, const struct kl_
 
 	kl_mapfile_others(&others, dir, PREFIX, SUFFIX, path);
 	for (size_t i = 0; i < others.n && !base; i++)
-		base = map_file(others.v[i], tax->digest);
+		base = map_file(others.v[i], tax->digest, tax);
 	kl_mapfile_begin(&made, KL_INDEX_MAGIC, KL_INDEX_VERSION, key);
 	if ((err = kl_index_build(&made, lib, tax, base)) < 0)
 		return err;
 	kl_mapfile_end(&made);
 	kl_mapfile_keep(&ix->file, &made, kl_library_count(lib) ? path : "");
-	if (!is_good(ix))
+	if (!is_good(ix, tax))
 		KL_BUG("an index that was just made is not whole");
-	for (size_t i = KEEP; i < others.n; i++)
-		unlink(others.v[i]);
+	kl_mapfile_tidy(&others, KEEP, dir, PREFIX, SUFFIX);
 	ix->built = true;
 	*out = kl_steal(&ix);
 	return 0;
@@ -266,7 +276,7 @@ static int open_tree(struct kl_index **out, struct kl_repo *r, struct kl_library
 	kl_oid_hex(hex, tree);
 	key_of(key, tree, tax);
 	path = kl_asprintf("%s/" PREFIX "%s" SUFFIX, dir, hex);
-	*out = map_file(path, key);
+	*out = map_file(path, key, tax);
 	if (*out)
 		return 0;
 	if (!lib && (err = kl_library_open(&own, r)) < 0)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events folded once and kept: the same as folding each note, whoever made the file, from whatever. */
+#include "base/fs.h"
 #include "base/map.h"
+#include "base/mapfile.h"
 #include "base/rng.h"
 #include "gate/folded.h"
 #include "scratch.h"
@@ -213,6 +215,53 @@ static void damaged_is_made_anew(void **state)
 	assert_sh("3", f.dir, "ls .git/klineage/cache/events-*.index | wc -l");
 }
 
+/* Whoever wrote it, and however good its sum: what is taken can be asked. */
+static void hostile(void **state)
+{
+	KL_AUTO(fixture_release) struct fixture f = fixture("hostile", 20);
+	KL_AUTO(kl_buf_release) struct kl_buf whole = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *path = NULL, *name = NULL;
+	size_t taken = 0, refused = 0, head = sizeof(struct kl_mapfile_head);
+	struct kl_rng rng;
+
+	kl_rng_seed(&rng, 4);
+	add_some(&f, &rng, 40);
+	check_all(&f);
+	name = sh_text(f.dir, "ls .git/klineage/cache/events-*.index");
+	path = kl_asprintf("%s/%s", f.dir, name);
+	assert_ok(kl_fs_read(&whole, path, SIZE_MAX / 2));
+	for (int round = 0; round < 400; round++) {
+		KL_AUTO(kl_folded_freep) struct kl_folded *x = NULL;
+		KL_AUTO(kl_buf_release) struct kl_buf bad = KL_BUF_INIT, now = KL_BUF_INIT;
+		size_t first;
+
+		kl_buf_add(&bad, whole.ptr, whole.len);
+		for (uint64_t n = 1 + kl_rng_below(&rng, 3); n; n--) {
+			uint32_t word = (uint32_t)kl_rng_below(&rng, kl_rng_below(&rng, 2) ? 50 : UINT32_MAX);
+			size_t from = head + 4 * (size_t)kl_rng_below(&rng, round % 4 ? (whole.len - head) / 4 : 8);
+
+			memcpy(bad.ptr + from, &word, sizeof(word));
+		}
+		kl_mapfile_end(&bad);
+		assert_ok(kl_fs_write(path, bad.ptr, bad.len));
+		assert_ok(kl_folded_open(&x, f.r, KL_NOTES_GATE));
+		assert_ok(kl_fs_read(&now, path, SIZE_MAX / 2));
+		if (now.len == bad.len && !memcmp(now.ptr, bad.ptr, bad.len))
+			taken++;
+		else
+			refused++;
+		for (size_t i = 0; i < kl_folded_count(x); i++) {
+			KL_AUTO(json_decrefp) json_t *e = NULL;
+
+			/* a place that is none is said to be none */
+			if (kl_folded_read(&e, f.r, kl_folded_by_surface(x, i)) < 0)
+				kl_error_clear();
+			kl_folded_of_commit(&first, x, &kl_folded_event(x, i)->commit);
+		}
+	}
+	assert_true(taken > 20 && refused > 20);
+}
+
 static void by_surface(void **state)
 {
 	KL_AUTO(fixture_release) struct fixture f = fixture("surface", 30);
@@ -246,6 +295,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_as_folding),
 		cmocka_unit_test(damaged_is_made_anew),
+		cmocka_unit_test(hostile),
 		cmocka_unit_test(by_surface),
 	};
 

@@ -2,6 +2,7 @@
 /* The index of a library: whole or made anew, whoever makes it, from whatever. */
 #include <sys/wait.h>
 
+#include "base/mapfile.h"
 #include "skill_lib.h"
 
 static char *index_file(const struct lib *l)
@@ -100,6 +101,64 @@ static void test_incremental(void **state)
 	assert_sh("5", l.dir, "ls .git/klineage/cache/skills-*.index | wc -l");
 }
 
+/* Whoever wrote it, and however good its sum: what is taken can be asked. */
+static void test_hostile(void **state)
+{
+	KL_AUTO(lib_release) struct lib l = lib_new("hostile");
+	struct skill_gen g = { .seed = 9, .facts = 12, .lineages = 5, .text = 50 };
+	KL_AUTO(kl_target_release) struct kl_target t = target("cpu/x86-64-v3");
+	KL_AUTO(kl_buf_release) struct kl_buf whole = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *path = NULL;
+	size_t taken = 0, refused = 0, head = sizeof(struct kl_mapfile_head);
+	struct kl_rng rng;
+
+	fill(&l, &g, 60);
+	assert_false(opens_whole(&l, 60));
+	path = index_file(&l);
+	assert_ok(kl_fs_read(&whole, path, SIZE_MAX / 2));
+	kl_rng_seed(&rng, 9);
+	for (int round = 0; round < 400; round++) {
+		KL_AUTO(kl_index_freep) struct kl_index *ix = NULL;
+		KL_AUTO(kl_retrieval_release) struct kl_retrieval found = { 0 };
+		KL_AUTO(kl_buf_release) struct kl_buf bad = KL_BUF_INIT;
+		struct kl_retrieve_opts o = KL_RETRIEVE_OPTS_INIT;
+
+		kl_buf_add(&bad, whole.ptr, whole.len);
+		for (uint64_t n = 1 + kl_rng_below(&rng, 3); n; n--) {
+			uint32_t word = (uint32_t)kl_rng_below(&rng, kl_rng_below(&rng, 2) ? 100 : UINT32_MAX);
+			/* the beginning, too, where the places of the parts are */
+			size_t from = head + 4 * (size_t)kl_rng_below(&rng, round % 4 ? (whole.len - head) / 4 : 30);
+
+			memcpy(bad.ptr + from, &word, sizeof(word));
+		}
+		kl_mapfile_end(&bad);
+		assert_ok(kl_fs_write(path, bad.ptr, bad.len));
+		assert_ok(kl_index_open(&ix, l.r, tax));
+		if (kl_index_was_built(ix))
+			refused++;
+		else
+			taken++;
+		o.statuses = ~0u;
+		assert_ok(kl_retrieve(&found, ix, &t, &o));
+		for (size_t i = 0; i < found.n; i++)
+			assert_true(strlen(found.v[i].id) < 1000);
+	}
+	/* both happen: it is not one check that refuses all */
+	assert_true(taken > 20 && refused > 20);
+}
+
+static void test_left_over(void **state)
+{
+	KL_AUTO(lib_release) struct lib l = lib_new("leftover");
+	struct skill_gen g = { .seed = 10, .facts = 30, .lineages = 20, .text = 100 };
+
+	fill(&l, &g, 5);
+	sh(l.dir, "mkdir -p .git/klineage/cache && cd .git/klineage/cache && touch skills-a.index.tmp-new keep.tmp-old && "
+	   "touch -d '2 hours ago' skills-a.index.tmp-old keep.tmp-old && mkfifo skills-fifo.index");
+	assert_false(opens_whole(&l, 5));
+	assert_sh("keep.tmp-old skills-a.index.tmp-new", l.dir, "echo $(cd .git/klineage/cache && ls | grep tmp-)");
+}
+
 static void test_two_builders(void **state)
 {
 	KL_AUTO(lib_release) struct lib l = lib_new("builders");
@@ -134,6 +193,8 @@ int main(void)
 		cmocka_unit_test(test_index),
 		cmocka_unit_test(test_incremental),
 		cmocka_unit_test(test_two_builders),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_left_over),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
