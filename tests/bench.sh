@@ -5,7 +5,7 @@
 # median of its runs, with the least and the most. Ends with 1 if a figure could not be taken; a missed aim is no error.
 # The fewer others work on the machine the sooner it ends: the gate profiles until it is precise enough, or 15 s.
 set -u
-build=$1
+build=$(cd "$1" && pwd) || exit 129
 shift
 parts=${*:-workloads seconds aa events log hooks skills}
 here=$(cd "$(dirname "$0")" && pwd)
