@@ -67,6 +67,31 @@ static void print_words(const char *label, const json_t *list)
 	putchar('\n');
 }
 
+/* Millionths of what the device can do. */
+static void print_counters(const json_t *counters)
+{
+	static const struct { const char *member, *label; } share[] = {
+		{ "dram_ppm", "memory" }, { "sm_ppm", "multiprocessors" }, { "occupancy_ppm", "warps" },
+	};
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(json_object_get(counters, "launches"), i, v) {
+		const char *comma = "";
+
+		printf("  counters  %s:", kl_json_str_or(v, "kernel", "?"));
+		for (size_t k = 0; k < KL_ARRAY_SIZE(share); k++) {
+			int64_t ppm = kl_json_int_or(v, share[k].member, -1);
+
+			if (ppm < 0)
+				continue;
+			printf("%s %s %.1f %%", comma, share[k].label, (double)ppm / 1e4);
+			comma = ",";
+		}
+		putchar('\n');
+	}
+}
+
 static void print_verdict(const struct kl_verdict *v, const struct kl_surface *s, const struct kl_term *t)
 {
 	const json_t *platform = json_object_get(v->event, "platform");
@@ -86,6 +111,7 @@ static void print_verdict(const struct kl_verdict *v, const struct kl_surface *s
 		       (long long)kl_json_int_or(correct, "cases", 0),
 		       (double)kl_json_int_or(correct, "margin_ppm", 0) / 1e6);
 	print_profile(json_object_get(v->event, "profile"));
+	print_counters(json_object_get(v->event, "counters"));
 	print_words("features", json_object_get(v->event, "features"));
 	print_words("notes", json_object_get(v->event, "notes"));
 }

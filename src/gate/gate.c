@@ -28,6 +28,8 @@ struct kl_gate {
 	struct kl_bundle *bundle;	/* jobs that wait to be sent away */
 	struct kl_builder builder;
 	char *dir;		/* private scratch: objects, oracle, pool */
+	bool counters;		/* wanted of what passes */
+	const char *ncu;	/* where; NULL: wherever it is */
 	struct kl_map audited;	/* contract digest -> "" once the contract passed its audit */
 };
 
@@ -54,6 +56,20 @@ static int open_jail(struct kl_gate *g)
 	return err < 0 ? err : kl_jail_open(&g->jail, want);
 }
 
+/* "klineage.ncu": a path, or whether at all. */
+static int want_counters(struct kl_gate *g)
+{
+	const char *said = setting(g, NULL, "klineage.ncu");
+
+	if (!said)
+		return 0;
+	if (said[0] != '/')
+		return kl_repo_config_bool(&g->counters, g->repo, "klineage.ncu", false);
+	g->counters = true;
+	g->ncu = said;
+	return 0;
+}
+
 int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gate_opts *o)
 {
 	KL_AUTO(kl_gate_freep) struct kl_gate *g = kl_calloc(1, sizeof(*g));
@@ -66,6 +82,8 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 	err = kl_runner_parse(&g->runner, setting(g, o->runner, "klineage.runner"));
 	if (!err && o->seed && !g->runner.way->run)
 		err = kl_error(KL_EUSAGE, "a replay is for the runner 'local', not '%s'", g->runner.name);
+	if (!err)
+		err = want_counters(g);
 	if (!err)
 		err = open_jail(g);
 	if (!err)
@@ -151,6 +169,8 @@ static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s,
 		.audit = !g->o.fast &&
 			 (!g->runner.way->run || !kl_map_get(&g->audited, s->contract_digest)),
 		.correct = true, .profile = !g->o.no_profile, .also_only = g->o.fast,
+		.counters = g->counters && !g->o.no_profile &&
+			    kl_contract_is_cuda(s->contract) && !s->contract->host,
 		.seed = g->o.seed,
 		.profile_max_ms = g->o.profile_ms ? g->o.profile_ms : PROFILE_MS,
 	};
@@ -180,6 +200,7 @@ static int run(json_t **result, struct kl_gate *g, const struct kl_surface *s, c
 	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
 	const struct kl_runner_work work = {
 		.jail = &g->jail, .job = job, .dir = g->dir, .timeout_ms = WORKER_MS,
+		.ncu = g->ncu,
 	};
 	static char done[] = "";
 	int err = 0;

@@ -219,6 +219,8 @@ static void write_wishes(json_t *job, const struct kl_job_spec *s)
 		json_array_append_new(wishes, json_string("correct"));
 	if (s->profile)
 		json_array_append_new(wishes, json_string("profile"));
+	if (s->counters)
+		json_array_append_new(wishes, json_string("counters"));
 	kl_json_set(job, "do", wishes);
 	kl_json_set_str(job, "seed", seed);
 	kl_json_set_int(profile, "min_blocks", MIN_BLOCKS);

@@ -27,6 +27,7 @@ struct kl_job_spec {
 	const json_t *baseline_plan;
 	const char *pool;			/* directory, made by the worker */
 	bool audit, correct, profile;
+	bool counters;				/* of the hardware, once it passed */
 	bool also_only;			/* without the performance points, if there are others */
 	uint64_t seed;				/* 0: from the system */
 	int64_t profile_max_ms;

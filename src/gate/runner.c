@@ -48,12 +48,14 @@ static const char *const kept[] = {
 	"NVIDIA_DRIVER_CAPABILITIES", "KLINEAGE_CUDA_LIBRARIES",
 };
 
-static void clean_environment(struct kl_strvec *env, const char *dir)
+static void clean_environment(struct kl_strvec *env, const char *dir, const char *ncu)
 {
 	kl_strvec_push(env, "PATH=/usr/bin:/bin");
 	kl_strvec_push(env, "LC_ALL=C");
 	kl_strvec_pushf(env, "HOME=%s", dir);
 	kl_strvec_pushf(env, "TMPDIR=%s", dir);
+	if (ncu)
+		kl_strvec_pushf(env, "KLINEAGE_NCU=%s", ncu);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(kept); i++) {
 		const char *value = getenv(kept[i]);
 
@@ -67,7 +69,8 @@ static void clean_environment(struct kl_strvec *env, const char *dir)
  * no jail of ours is sure to show them all. It is run without one, since of a candidate nothing
  * runs on the host: the worker parses its cubin and launches it.
  */
-static int run_bare(struct kl_proc_result *res, const char *const *argv, const struct kl_jail_run *o)
+static int run_bare(struct kl_proc_result *res, const char *const *argv, const struct kl_jail_run *o,
+		    const char *ncu)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
 	struct kl_proc_opts p = {
@@ -75,7 +78,7 @@ static int run_bare(struct kl_proc_result *res, const char *const *argv, const s
 		.out = o->out, .err = o->err, .timeout_ms = o->timeout_ms,
 	};
 
-	clean_environment(&env, o->workdir);
+	clean_environment(&env, o->workdir, ncu);
 	p.env = (const char *const *)env.v;
 	return kl_proc_run(res, &p);
 }
@@ -103,7 +106,7 @@ static int run_local(json_t **result, const struct kl_runner_work *w)
 		.timeout_ms = w->timeout_ms,
 	};
 	err = strcmp(kl_json_str_or(w->job, "surface", "c"), "cuda") ?
-		kl_jail_run(&res, w->jail, &run) : run_bare(&res, argv, &run);
+		kl_jail_run(&res, w->jail, &run) : run_bare(&res, argv, &run, w->ncu);
 	if (err < 0)
 		return err;
 	if (res.timed_out || res.signal || res.exit)

@@ -30,6 +30,7 @@ struct kl_runner_work {
 	const json_t *job;
 	const char *dir;		/* everything that the job names lies here; the one writable place */
 	int64_t timeout_ms;
+	const char *ncu;		/* path that the user set; NULL: the worker looks for it */
 };
 
 /* Many, in a bundle. */

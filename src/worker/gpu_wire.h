@@ -34,7 +34,7 @@
  * Operations from KL_GPU_OP_TIME on belong to gpu_time.c: kl_gpu_time_serve() gets them with the
  * same state.
  */
-#define KL_GPU_WIRE_FD 3
+#define KL_GPU_WIRE_FD 200	/* above what a tool around us has open */
 #define KL_GPU_WIRE_MAGIC 0x6b6c6770u
 #define KL_GPU_WIRE_MAX 65536		/* bytes of a message */
 #define KL_GPU_MAX_MODULES 8

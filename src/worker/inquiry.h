@@ -38,7 +38,7 @@ struct kl_inquiry {
 	int64_t *judged;		/* elements of it */
 	const struct kl_member **met;	/* what the present child was asked before */
 	size_t nmet;
-	int64_t *cost;			/* per point: ns of a call with all that belongs to it, 0: none yet */
+	int64_t *cost;			/* per point: ns of a call and all with it; 0: none yet */
 	int64_t *made;			/* and how many were made */
 };
 

@@ -630,10 +630,14 @@ static int parse_do(struct kl_job *j, const json_t *doc)
 			j->do_correct = true;
 		else if (!strcmp(s, "profile"))
 			j->do_profile = true;
+		else if (!strcmp(s, "counters"))
+			j->do_counters = true;
+		else if (!strcmp(s, "launch"))
+			j->do_launch = true;
 		else
 			return kl_error(KL_EINVALID, "'do' names no stage: '%s'", s);
 	}
-	if ((j->do_correct || j->do_profile) && !j->candidate_so)
+	if ((j->do_correct || j->do_profile || j->do_counters || j->do_launch) && !j->candidate_so)
 		return kl_error(KL_EINVALID, "no candidate to judge");
 	return 0;
 }

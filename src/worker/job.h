@@ -93,7 +93,7 @@ struct kl_job {
 	size_t nrule;
 	json_t *exact, *bands;		/* arrays of {"<arg>": fill, "at":, "must_exceed":} */
 	bool deterministic;
-	bool do_audit, do_correct, do_profile;
+	bool do_audit, do_correct, do_profile, do_counters, do_launch;
 	uint64_t seed;			/* 0: from the operating system; else replay */
 	int64_t arena_bytes;
 	int64_t call_ms;		/* limit of one call */

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/fs.h"
 #include "worker/batch.h"
 #include "worker/child.h"
 #include "worker/gpu_keep.h"
@@ -15,7 +16,7 @@
 #define MAX_JOB ((size_t)16 << 20)
 
 static const char usage[] =
-	"usage: klineage-worker < job > result\n"
+	"usage: klineage-worker [--job <file>] < job > result\n"
 	"   or: klineage-worker --bundle <file> [-o <results>] [--sign-key <key>]\n"
 	"\n"
 	"Reads one job on stdin, judges the objects it names and writes one result on\n"
@@ -23,6 +24,7 @@ static const char usage[] =
 	"With a bundle that 'git klineage gate --runner bundle' wrote it does every job of it;\n"
 	"the results go back with 'git klineage gate --import'.\n"
 	"\n"
+	"    --job <file>          the job, instead of on stdin\n"
 	"    --bundle <file>       jobs of a bundle; '-': on stdin\n"
 	"    -o, --output <file>   results; what is there already of this bundle is not done again\n"
 	"    --sign-key <key>      sign the results: an SSH key, for ssh-keygen\n"
@@ -33,16 +35,14 @@ static const char usage[] =
 	"broken or the system refused, 129 usage, 130 interrupted. On other than 0\n"
 	"stderr says why.\n";
 
-static int read_job(struct kl_job **out)
+static int read_job(struct kl_job **out, json_t **doc, const char *path)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(json_decrefp) json_t *doc = NULL;
-	int err;
+	int err = path ? kl_fs_read(&text, path, MAX_JOB) : kl_buf_read_fd(&text, STDIN_FILENO, MAX_JOB);
 
-	if ((err = kl_buf_read_fd(&text, STDIN_FILENO, MAX_JOB)) < 0 ||
-	    (err = kl_json_parse(&doc, text.ptr, text.len)) < 0)
-		return kl_error_in(err, "stdin");
-	return kl_job_parse(out, doc);
+	if (err < 0 || (err = kl_json_parse(doc, text.ptr, text.len)) < 0)
+		return kl_error_in(err, "%s", path ? path : "stdin");
+	return kl_job_parse(out, *doc);
 }
 
 static bool still_passing(const json_t *result)
@@ -50,13 +50,15 @@ static bool still_passing(const json_t *result)
 	return !strcmp(kl_json_str_or(result, "status", "pass"), "pass");
 }
 
-static int stages(json_t *result, const struct kl_job *job)
+static int stages(json_t *result, const struct kl_job *job, const json_t *doc)
 {
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 	int err;
 
 	if ((err = kl_pool_open(&pool, job)) < 0)
 		return err;
+	if (job->do_launch)
+		return kl_stage_launch(result, job, pool);
 	if (job->do_audit && (err = kl_stage_audit(result, job, pool)) < 0)
 		return err;
 	if (job->do_correct && still_passing(result) &&
@@ -65,21 +67,24 @@ static int stages(json_t *result, const struct kl_job *job)
 	if (job->do_profile && still_passing(result) &&
 	    (err = kl_stage_profile(result, job, pool)) < 0)
 		return err;
+	if (job->do_counters && still_passing(result) &&
+	    (err = kl_stage_counters(result, job, doc)) < 0)
+		return err;
 	return 0;
 }
 
-static int work(void)
+static int work(const char *path)
 {
 	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
-	KL_AUTO(json_decrefp) json_t *result = json_object();
+	KL_AUTO(json_decrefp) json_t *result = json_object(), *doc = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err;
 
-	if ((err = read_job(&job)) < 0)
+	if ((err = read_job(&job, &doc, path)) < 0)
 		return err;
 	kl_json_set_str(result, "schema", "klineage.result/1");
 	kl_json_set_str(result, "status", "pass");
-	err = stages(result, job);
+	err = stages(result, job, doc);
 	if (err == KL_ECANNOT) {	/* an answer as well: it says why */
 		kl_json_set_str(result, "status", "cannot");
 		kl_json_set_str(result, "message", kl_error_last());
@@ -118,6 +123,7 @@ static bool bundle_options(struct kl_batch *out, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct kl_batch batch = { .bundle = NULL };
+	const char *job = argc == 3 && !strcmp(argv[1], "--job") ? argv[2] : NULL;
 	int err;
 
 	if (argc == 2 && !strcmp(argv[1], "--child"))
@@ -128,13 +134,13 @@ int main(int argc, char **argv)
 		return printf("klineage-worker %s\n", KL_VERSION) < 0;
 	if (argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")))
 		return fputs(usage, stdout) == EOF;
-	if (argc != 1 && !bundle_options(&batch, argc, argv)) {
+	if (argc != 1 && !job && !bundle_options(&batch, argc, argv)) {
 		fputs(usage, stderr);
 		return 129;
 	}
 	/* short sleeps between looks at a child are meant to be short */
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
-	err = batch.bundle ? kl_batch_run(&batch) : work();
+	err = batch.bundle ? kl_batch_run(&batch) : work(job);
 	if (err < 0)
 		fprintf(stderr, "klineage-worker: %s\n", kl_error_last());
 	return err < 0 ? kl_error_exit(err) : 0;

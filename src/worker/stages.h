@@ -21,5 +21,12 @@ int kl_stage_audit(json_t *result, const struct kl_job *job, struct kl_pool *poo
 int kl_stage_correct(json_t *result, const struct kl_job *job, struct kl_pool *pool);
 /** ABBA against parent, baseline and itself; every timed call is checked. result.profile */
 int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *pool);
+/**
+ * Hardware counters of the candidate's launches (ncu.h), `doc` being what the job was read from.
+ * result.counters: with `launches`, or `notes` that say why there are none.
+ */
+int kl_stage_counters(json_t *result, const struct kl_job *job, const json_t *doc);
+/** One call of the candidate at the first performance point, for a tool that looks on; nothing is judged. */
+int kl_stage_launch(json_t *result, const struct kl_job *job, struct kl_pool *pool);
 
 #endif

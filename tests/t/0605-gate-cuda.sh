@@ -30,6 +30,17 @@ test_expect_success 'a bundle has the job, its cubins and plans, and the event w
 	for f in files/*; do head -c 4 "$f" | grep -a ELF >/dev/null || return 1; done
 '
 
+test_expect_success 'counters are asked for where klineage.ncu says so, and nothing runs for a path of a bundle' '
+	ask () {
+		(cd topk && exits 125 git "$@" klineage gate --runner bundle -o ../counters.tar >../out 2>../err) &&
+		rm -rf jobs && tar -xf counters.tar
+	} &&
+	ask -c klineage.ncu=false && ! grep -l "\"counters\"" jobs/* &&
+	ask -c klineage.ncu=true && says "\"do\":[\"audit\",\"correct\",\"profile\",\"counters\"]" jobs/* &&
+	ask -c klineage.ncu=/nonexistent/ncu && says "\"counters\"" jobs/* && ! grep nonexistent jobs/* &&
+	(cd topk && exits 128 git -c klineage.ncu=perhaps klineage gate --runner bundle) 2>err && says "klineage.ncu" err
+'
+
 test_expect_success 'code that keeps state is refused before it is sent anywhere' '
 	(
 		cd topk && sed "1i __device__ int kept;" topk.cu | sed "0,/^{/s//{ kept++;/" >new && mv new topk.cu &&

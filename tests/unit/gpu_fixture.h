@@ -20,6 +20,7 @@
 struct gpu_fixture {
 	char *dir;		/* libcuda.so.1, conf, objects, pool */
 	struct kl_job *job;
+	json_t *doc;		/* what it was read from */
 };
 
 static inline void gpu_file(const struct gpu_fixture *f, const char *name, const char *text)
@@ -53,6 +54,7 @@ static inline void gpu_setup(struct gpu_fixture *f)
 static inline void gpu_teardown(struct gpu_fixture *f)
 {
 	kl_job_free(f->job);
+	json_decref(f->doc);
 	kl_fs_tempdir_cleanup(&f->dir);
 	unsetenv("LD_LIBRARY_PATH");
 }
@@ -133,6 +135,8 @@ static inline struct kl_job *gpu_job_of(struct gpu_fixture *f, const char *body,
 	kl_job_free(f->job);
 	f->job = NULL;
 	assert_ok(kl_job_parse(&f->job, doc));
+	json_decref(f->doc);
+	f->doc = json_incref(doc);
 	return f->job;
 }
 

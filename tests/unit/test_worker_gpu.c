@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "gpu_fixture.h"
+
+#include "worker/ncu.h"
 #include "worker/poison.h"
 
 /* -- no GPU ------------------------------------------------------------------ */
@@ -645,6 +647,111 @@ static void test_slow_kernels_are_asked_less(void **state)
 		try_thrift(*state, &tries[i]);
 }
 
+/* ---- counters ---- */
+
+#define CSV(...) "cat >\"$log\" <<'X'\n" __VA_ARGS__ "X\n"
+#define HEAD "\"ID\",\"Process ID\",\"Kernel Name\",\"dram__bytes_read.sum\"," \
+	"\"dram__throughput.avg.pct_of_peak_sustained_elapsed\",\"gpu__time_duration.sum\"," \
+	"\"l1tex__t_sector_hit_rate.pct\",\"lts__t_sector_hit_rate.pct\"," \
+	"\"sm__throughput.avg.pct_of_peak_sustained_elapsed\",\"sm__warps_active.avg.pct_of_peak_sustained_active\"\n" \
+	"\"\",\"\",\"\",\"byte\",\"%\",\"ns\",\"%\",\"%\",\"%\",\"%\"\n"
+
+/* A pretended ncu, which runs its program as the real one does and then says `words`. */
+static json_t *counted(struct gpu_fixture *f, const char *words, const char *kernel)
+{
+	struct kl_job *job = gpu_job_of(f, kernel, NULL, "\"correct\",\"counters\"");
+	KL_AUTO(kl_freep) char *ncu = kl_fs_join(f->dir, "ncu"), *worker = NULL, *file = kl_fs_join(f->dir, "job");
+	KL_AUTO(kl_freep) char *text = kl_asprintf(
+		"#!/bin/sh\necho \"$*\" >'%s/args'\n"
+		"while [ $# -gt 0 ]; do case $1 in --log-file) log=$2; shift 2; break ;; esac; shift; done\n%s",
+		f->dir, words);
+	KL_AUTO(kl_buf_release) struct kl_buf doc = KL_BUF_INIT, out = KL_BUF_INIT;
+	const char *argv[] = { NULL, "--job", file, NULL };
+	json_t *result = NULL;
+
+	gpu_file(f, "ncu", text);
+	assert_int_equal(chmod(ncu, 0755), 0);
+	assert_true(job->do_counters);
+	kl_json_canonical(&doc, f->doc);
+	gpu_file(f, "job", doc.ptr);
+	assert_ok(kl_fs_program(&worker, "klineage-worker"));
+	argv[0] = worker;
+	setenv("KLINEAGE_NCU", ncu, 1);
+	assert_ok(kl_proc_output(&out, argv));
+	unsetenv("KLINEAGE_NCU");
+	assert_ok(kl_json_parse(&result, out.ptr, out.len));
+	assert_string_equal(kl_json_str_or(result, "status", ""), "pass");
+	return result;
+}
+
+static const char *first_note(const json_t *result)
+{
+	const char *s = json_string_value(json_array_get(
+		json_object_get(json_object_get(result, "counters"), "notes"), 0));
+
+	return s ? s : "";
+}
+
+static void test_counters(void **state)
+{
+	struct gpu_fixture *f = *state;
+	/* it counts only if the program below it did what it should */
+	KL_AUTO(json_decrefp) json_t *r = counted(f, "\"$@\" >\"${0%/*}/below\" || exit 3\n" CSV(
+		"==PROF== Connected to process 7\n" HEAD
+		"\"0\",\"7\",\"scale\",\"24,000\",\"63.125\",\"1,234.56\",\"n/a\",\"100\",\"0\",\"99.9999\"\n"
+		"\"1\",\"7\",\"scale, \"\"again\"\"\",\"-1\",\"inf\",\"1e30\",\"\",\"12.5\"\n"
+		"==PROF== Disconnected\n"), NULL);
+	KL_AUTO(json_decrefp) json_t *want = NULL;
+	KL_AUTO(kl_freep) char *args = kl_fs_join(f->dir, "args");
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	const char *said = "{\"by\":\"ncu\",\"launches\":[{\"kernel\":\"scale\",\"ns\":1235,\"dram_ppm\":631250,"
+		"\"sm_ppm\":0,\"occupancy_ppm\":999999,\"l2_hit_ppm\":1000000,\"dram_read\":24000},"
+		"{\"kernel\":\"scale, \\\"again\\\"\",\"l2_hit_ppm\":125000}]}";
+
+	assert_ok(kl_json_parse(&want, said, strlen(said)));
+	if (!json_equal(json_object_get(r, "counters"), want))
+		fail_msg("%s", json_dumps(json_object_get(r, "counters"), 0));
+	assert_ok(kl_fs_read(&text, args, 1 << 16));
+	assert_contains(text.ptr, "--kernel-name regex:^(scale)$ --cache-control all");
+	assert_contains(text.ptr, "lts__t_sector_hit_rate.pct");
+}
+
+/* Whatever is wrong with it, the verdict stands, and it is said. */
+static void test_no_counters(void **state)
+{
+	static const struct { const char *words, *note; } tries[] = {
+		{ "echo '==ERROR== ERR_NVGPUCTRPERM - The user does not have permission' >\"$log\"; exit 1\n",
+		  "no counters: the driver gives the GPU's counters to root alone (ERR_NVGPUCTRPERM)" },
+		{ "echo '==ERROR== ERR_NVGPUCTRPERM - The user does not have permission'; exit 1\n", "root alone" },
+		{ "echo '==ERROR== No such device' >\"$log\"; exit 9\n", "no counters: ncu: No such device" },
+		{ "exit 4\n", "no counters: ncu ended with 4" },
+		{ "kill -9 $$\n", "no counters: ncu ended with 137" },
+		{ "exit 0\n", "no counters: ncu wrote no counters" },
+		{ CSV("\"ID\",\"Kernel Name\"\n\"0\",\"scale\"\n"), "no counters: ncu wrote no counters" },
+		{ CSV(HEAD), "no counters: ncu wrote no counters" },
+		{ CSV("\"ID\n\"\"\"\"\"\n,,,\n\"0\",\"scale\"\n") , "no counters: ncu wrote no counters" },
+		{ "head -c 5000000 /dev/urandom >\"$log\"\n", "no counters" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(tries); i++) {
+		KL_AUTO(json_decrefp) json_t *r = counted(*state, tries[i].words, NULL);
+
+		assert_contains(first_note(r), tries[i].note);
+		assert_null(json_object_get(json_object_get(r, "counters"), "launches"));
+	}
+}
+
+static void test_no_ncu(void **state)
+{
+	char *path = NULL;
+
+	setenv("KLINEAGE_NCU", "/nonexistent/ncu", 1);
+	assert_error(KL_ECANNOT, "there is no ncu at '/nonexistent/ncu'", kl_ncu_find(&path));
+	setenv("KLINEAGE_NCU", "ncu", 1);
+	assert_error(KL_ECANNOT, "there is no ncu at 'ncu'", kl_ncu_find(&path));
+	unsetenv("KLINEAGE_NCU");
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, gpu_setup_test, gpu_teardown_test)
@@ -669,6 +776,9 @@ int main(void)
 		T(test_broken_replies),
 		T(test_no_answer),
 		T(test_slow_kernels_are_asked_less),
+		T(test_counters),
+		T(test_no_counters),
+		T(test_no_ncu),
 		T(test_stages),
 	};
 

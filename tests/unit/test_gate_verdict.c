@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include "gate/verdict.h"
+
+static json_t *json(const char *text)
+{
+	json_t *j = NULL;
+
+	assert_ok(kl_json_parse(&j, text, strlen(text)));
+	return j;
+}
+
+/* The event that a result becomes. */
+static json_t *taken(const char *result)
+{
+	KL_AUTO(json_decrefp) json_t *r = json(result);
+	const int64_t weight[] = { 1 };
+	const struct kl_verdict_of of = { .workload = "w", .weight = weight, .nweight = 1 };
+	struct kl_verdict *v = kl_calloc(1, sizeof(*v));
+	json_t *e;
+
+	v->event = json("{\"kind\":\"gate\",\"platform\":{\"id\":\"cuda/sm_90\"}}");
+	v->facts.traits.free_value = free;
+	kl_verdict_take(v, r, &of);
+	e = json_incref(v->event);
+	kl_verdict_free(v);
+	return e;
+}
+
+#define RESULT(more) "{\"schema\":\"klineage.result/1\",\"status\":\"pass\"" more "}"
+
+static void notes_of_all_stages_are_one_list(void **state)
+{
+	KL_AUTO(json_decrefp) json_t *e = taken(RESULT(",\"correct\":{\"cases\":3,\"notes\":[\"a\"]},"
+		"\"profile\":{\"points\":[],\"notes\":[\"b\",7,{\"x\":1}]},\"counters\":{\"notes\":[\"no counters: c\"]}"));
+	KL_AUTO(json_decrefp) json_t *want = json("[\"a\",\"b\",\"no counters: c\"]");
+
+	assert_true(json_equal(json_object_get(e, "notes"), want));
+	assert_null(json_object_get(json_object_get(e, "correct"), "notes"));
+	assert_int_equal(kl_json_int_or(json_object_get(e, "correct"), "cases", 0), 3);
+	assert_null(json_object_get(e, "counters"));
+}
+
+/* Of counters only names and numbers that are known, however the result came. */
+static void counters_are_numbers(void **state)
+{
+	KL_AUTO(json_decrefp) json_t *e = taken(RESULT(",\"counters\":{\"by\":\"something else\",\"more\":[1],\"launches\":["
+		"{\"kernel\":\"k\",\"ns\":1234,\"dram_ppm\":631200,\"sm_ppm\":-1,\"l1_hit_ppm\":1.5,\"l2_hit_ppm\":\"x\",\"evil\":1},"
+		"{\"ns\":9223372036854775807},7]}"));
+	KL_AUTO(json_decrefp) json_t *want = json("{\"by\":\"ncu\",\"launches\":[{\"kernel\":\"k\",\"ns\":1234,"
+						  "\"dram_ppm\":631200},{\"kernel\":\"\"},{\"kernel\":\"\"}]}");
+
+	assert_true(json_equal(json_object_get(e, "counters"), want));
+}
+
+static void nothing_comes_of_nothing(void **state)
+{
+	static const char *const results[] = {
+		RESULT(""), RESULT(",\"counters\":7"), RESULT(",\"counters\":{\"launches\":[]}"),
+		RESULT(",\"counters\":{\"launches\":{\"a\":1}}"), RESULT(",\"counters\":{\"notes\":7}"),
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(results); i++) {
+		KL_AUTO(json_decrefp) json_t *e = taken(results[i]);
+
+		assert_null(json_object_get(e, "counters"));
+		assert_null(json_object_get(e, "notes"));
+		assert_string_equal(kl_json_str_or(e, "verdict", ""), "pass");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(notes_of_all_stages_are_one_list),
+		cmocka_unit_test(counters_are_numbers),
+		cmocka_unit_test(nothing_comes_of_nothing),
+	};
+
+	return cmocka_run_group_tests_name("gate verdict", tests, NULL, NULL);
+}
