@@ -66,7 +66,7 @@ comma := ,
 # what building, running and testing need, from the distribution (README says why each)
 PACKAGES := gcc libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml-dev libssl-dev libcurl4-openssl-dev ca-certificates libffi-dev \
 	libseccomp-dev libelf-dev bubblewrap coccinelle libopenblas0-serial libdnnl-dev libdnnl2 \
-	libcmocka-dev sharness perl asciidoctor
+	openssh-client libcmocka-dev sharness perl asciidoctor
 PACKAGES_DEV := clang clang-format libclang-rt-14-dev shellcheck valgrind zsh fish bash-completion
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 

@@ -19,6 +19,7 @@ static const char synopsis[] =
 
 struct options {
 	bool worktree, staged, json, no_profile, fast, fresh, bisect, no_note, quiet, progress;
+	int sign;	/* as of struct kl_noting */
 	const char *workload, *require, *jail, *platform, *seed, *runner, *output, *import;
 	const struct kl_term *term;
 };
@@ -160,9 +161,9 @@ static int exit_code(const struct kl_verdict *v, const struct options *o)
 
 /* --- the verb -------------------------------------------------------------- */
 
-static int write_note(struct kl_repo *r, const struct kl_selection *sel, struct kl_verdict *v)
+static int write_note(struct kl_repo *r, const struct kl_selection *sel, struct kl_verdict *v, int sign)
 {
-	KL_AUTO(kl_noting_release) struct kl_noting n = { .repo = r };
+	KL_AUTO(kl_noting_release) struct kl_noting n = { .repo = r, .sign = sign };
 	const char *who;
 	int err = kl_repo_identity(&who, r);
 
@@ -265,7 +266,7 @@ static int show_all(struct kl_repo *r, struct asked *a, size_t n, const struct o
 		if (!a[i].v || a[i].v->deferred)
 			continue;
 		if (a[i].sel.kind == KL_STATE_REV && !o->no_note && !o->seed &&
-		    (err = write_note(r, &a[i].sel, a[i].v)) < 0)
+		    (err = write_note(r, &a[i].sel, a[i].v, o->sign)) < 0)
 			return err;
 		code = show(&a[i], o, n > 1);
 		if (code < 0)
@@ -354,6 +355,8 @@ static int check_options(const struct options *o, int argc)
 		return kl_opt_usage(synopsis, "--require takes 'fast' or 'not-slower', not '%s'", o->require);
 	if (o->fast && (o->require || o->bisect))
 		return kl_opt_usage(synopsis, "--fast is not enough for --require and --bisect");
+	if (o->sign > 0 && (o->no_note || o->worktree || o->staged || o->seed || o->import))
+		return kl_opt_usage(synopsis, "--sign is for what is noted on a commit");
 	if (o->require && o->no_profile)
 		return kl_opt_usage(synopsis, "--require needs the profile");
 	errno = 0;
@@ -367,7 +370,7 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	KL_AUTO(asked_freep) struct asked *a = NULL;
 	struct options o = { .term = &ctx->term };
 	size_t n;
-	bool profile = true, note = true;
+	bool profile = true, note = true, sign = false, sign_always = false;
 	const struct kl_opt opts[] = {
 		KL_OPT_BOOL('\0', "worktree", &o.worktree, "judge the files as they lie in the worktree"),
 		KL_OPT_BOOL('\0', "staged", &o.staged, "judge what is staged for commit"),
@@ -380,6 +383,7 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_BOOL('\0', "fresh", &o.fresh, "judge again even if this clone has a verdict"),
 		KL_OPT_BOOL('\0', "bisect", &o.bisect, "125 for what does not compile or is inconclusive"),
 		KL_OPT_BOOL('\0', "note", &note, "note the verdict on the commit (default)"),
+		KL_OPT_BOOL('\0', "sign", &sign, "sign what is noted with user.signingKey"),
 		KL_OPT_STR('\0', "seed", &o.seed, "<n>", "replay: draw the inputs from this seed"),
 		KL_OPT_STR('\0', "runner", &o.runner, "<runner>",
 			   "who judges: local (default), bundle, ssh:<host>"),
@@ -392,10 +396,16 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_BOOL('\0', "progress", &o.progress, "a progress line even without a terminal"),
 		KL_OPT_END
 	};
-	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
+	/* -h works outside a repository, too */
+	int err = ctx->repo ? kl_repo_config_bool(&sign_always, ctx->repo, "klineage.sign", false) : 0;
 
+	if (err < 0)
+		return err;
+	sign = sign_always;
+	err = kl_opt_parse(&argc, &argv, synopsis, opts);
 	if (err)
 		return err > 0 ? 0 : err;
+	o.sign = sign == sign_always ? 0 : sign ? 1 : -1;
 	o.no_profile = !profile;
 	o.no_note = !note;
 	err = check_options(&o, argc);

@@ -30,7 +30,8 @@ int kl_noting_add(struct kl_noting *n, const git_oid *commit, json_t *event)
 	kl_json_set_str(event, "commit", hex);
 	kl_oid_hex(hex, &tree);
 	kl_json_set_str(event, "tree", hex);
-	if ((err = kl_sign_event(n->repo, event)) < 0)
+	err = n->sign > 0 ? kl_sign_event_now(n->repo, event) : n->sign ? 0 : kl_sign_event(n->repo, event);
+	if (err < 0)
 		return err;
 	kl_json_canonical(&text, event);
 	kl_strvec_take(&n->texts, kl_buf_detach(&text));

@@ -15,6 +15,7 @@
  */
 struct kl_noting {
 	struct kl_repo *repo;		/* borrowed */
+	int sign;			/* 1: each, -1: none, 0: as klineage.sign says */
 	struct kl_note_line *note;
 	size_t n, alloc;
 	struct kl_strvec texts;

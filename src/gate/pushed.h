@@ -18,7 +18,8 @@ enum kl_pushed_want {
 
 struct kl_pushed {
 	size_t noted;			/* commits that bear gate notes */
-	struct kl_strvec missing;	/* "<commit> <workload>: <what is wrong>", oldest first */
+	/* "<commit> <workload>: <what is wrong>", oldest first; then events with a wrong signature */
+	struct kl_strvec missing;
 };
 
 int kl_pushed_look(struct kl_pushed *out, struct kl_repo *r, const git_oid *commit, size_t n,

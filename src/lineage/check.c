@@ -8,6 +8,7 @@
 #include "chat/check.h"
 #include "gate/event.h"
 #include "gate/surface.h"
+#include "gate/trust.h"
 #include "lineage/forward.h"
 #include "lineage/record.h"
 #include "lineage/sequencer.h"
@@ -24,6 +25,8 @@
 struct checker {
 	struct kl_check *c;
 	struct kl_map cited;		/* event ids that are here */
+	struct kl_trust signed_;	/* events with a signature, and where each stands */
+	struct kl_strvec signed_at;
 	struct kl_strvec citing;	/* "commit id" pairs of events that cite */
 	bool foreign;			/* a remote's: nothing of ours is compared with it */
 	git_oid digests_of;		/* the commit that `digests` are of */
@@ -471,6 +474,10 @@ static void check_event(struct checker *k, const git_oid *commit, const char *li
 		found(k, KL_CHECK_WARNING, at, "event %.12s is stale: it was reached for other files",
 		      kl_json_str_or(e, "id", ""));
 	kl_error_clear();
+	if (json_object_get(e, "sig")) {
+		kl_trust_add_event(&k->signed_, k->signed_at.n, json_incref(e), false);
+		kl_strvec_push(&k->signed_at, at);
+	}
 	inverse = json_object_get(e, "inverse");
 	if (inverse) {
 		kl_strvec_pushf(&k->citing, "%s %s", at, kl_json_str_or(inverse, "state", ""));
@@ -491,6 +498,21 @@ static int on_note(const git_oid *commit, const char *text, size_t len, void *pa
 	return 0;
 }
 
+static int check_signatures(struct checker *k)
+{
+	int err = kl_trust_judge(&k->signed_, k->c->repo);
+
+	for (size_t i = 0; i < k->signed_.n && !err; i++) {
+		const struct kl_trust_line *l = &k->signed_.v[i];
+
+		if (l->sig.state == KL_SIGN_BAD)
+			found(k, KL_CHECK_ERROR, k->signed_at.v[l->tag],
+			      "event %.12s has a wrong signature: %s", kl_json_str_or(l->event, "id", ""),
+			      l->sig.why);
+	}
+	return err;
+}
+
 static int check_events(struct checker *k)
 {
 	int err = kl_notes_each(k->c->repo, KL_NOTES_GATE, on_note, k);
@@ -499,6 +521,8 @@ static int check_events(struct checker *k)
 		kl_error_clear();
 		return 0;
 	}
+	if (!err)
+		err = check_signatures(k);
 	for (size_t i = 0; !err && i < k->citing.n; i++) {
 		char *id = strchr(k->citing.v[i], ' ');
 
@@ -589,6 +613,8 @@ int kl_check_run(struct kl_check *c)
 	    !(err = each_ref(&k, REJECTED)) && !(err = check_events(&k)) && !(err = check_chat(&k)))
 		err = check_operation(&k);
 	kl_map_release(&k.cited);
+	kl_trust_release(&k.signed_);
+	kl_strvec_release(&k.signed_at);
 	kl_strvec_release(&k.citing);
 	kl_strvec_release(&k.digests);
 	return err;

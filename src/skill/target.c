@@ -9,6 +9,7 @@
 #include "gate/compile.h"
 #include "gate/folded.h"
 #include "gate/launch.h"
+#include "gate/trust.h"
 #include "lineage/step.h"
 #include "plan/expr.h"
 #include "plan/plan.h"
@@ -465,12 +466,12 @@ static bool fits(const json_t *e, const char *platform)
 static int event_on(json_t **out, struct kl_repo *r, const struct kl_surface *s, const git_oid *commit,
 		    const char *platform)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf note = KL_BUF_INIT, text = KL_BUF_INIT;
 	struct kl_fold f;
 	json_t *best = NULL;
-	int err = kl_notes_read(&text, r, KL_NOTES_GATE, commit);
+	int err = kl_notes_read(&note, r, KL_NOTES_GATE, commit);
 
-	if (err < 0)
+	if (err < 0 || (err = kl_trust_filter(&text, r, note.ptr, note.len)) < 0)
 		return err;
 	kl_event_fold(&f, text.ptr, text.len, s->digest, s->contract_digest);
 	for (size_t i = 0; i < json_array_size(f.verdicts); i++) {
@@ -488,6 +489,22 @@ static int event_on(json_t **out, struct kl_repo *r, const struct kl_surface *s,
 	return 0;
 }
 
+/* NULL: it does not count. */
+static int read_trusted(json_t **out, struct kl_repo *r, const struct kl_folded_event *e)
+{
+	KL_AUTO(kl_trust_release) struct kl_trust t = { 0 };
+	json_t *event = NULL;
+	int err = kl_folded_read(&event, r, e);
+
+	if (err < 0)
+		return err;
+	kl_trust_add_event(&t, 0, event, false);
+	err = kl_trust_judge(&t, r);
+	if (!err && t.v[0].counts)
+		*out = json_incref(event);
+	return err;
+}
+
 /* A verdict is of files, not of a commit: any other that was judged with the same ones will do. */
 static int event_elsewhere(json_t **out, struct kl_repo *r, const struct kl_surface *s,
 			   const char *platform)
@@ -503,7 +520,7 @@ static int event_elsewhere(json_t **out, struct kl_repo *r, const struct kl_surf
 		const struct kl_folded_event *e = kl_folded_by_surface(f, first + i);
 
 		if (e->as & KL_FOLDED_VERDICT && e->pass && (!platform || !strcmp(e->platform, platform)))
-			err = kl_folded_read(out, r, e);
+			err = read_trusted(out, r, e);
 	}
 	return err;
 }

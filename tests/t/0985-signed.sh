@@ -1,0 +1,137 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+test_description='signed events: made with SSH keys, checked against the allowed signers, required where asked for'
+. ./lib.sh
+
+if ! command -v ssh-keygen >/dev/null; then
+	skip_all='no ssh-keygen here'
+	test_done
+fi
+cheats=$KLINEAGE_TOP/tests/cheats/c
+top=$PWD
+
+# member <key> <file>: the value of a string in the first line
+member () {
+	perl -MJSON::PP -e 'my $j = decode_json(scalar <STDIN>); print $j->{$ARGV[0]} // ""' "$1" <"$2"
+}
+
+note () { git -C r notes --ref=klineage/gate show "${1:-HEAD}"; }
+
+# renote <file>: the lines of a file as HEAD's note, by plain git
+renote () { git -C r notes --ref=klineage/gate add -f -F "$PWD/$1" HEAD 2>/dev/null; }
+
+# pushed: what the hook says of HEAD, as if it were on its way out
+pushed () {
+	(cd r && echo "refs/heads/main $(git rev-parse HEAD) refs/heads/main $(git rev-parse HEAD^)" |
+		git klineage hooks run pre-push nowhere)
+}
+
+test_expect_success 'keys, a list of signers, a kernel in two states' '
+	for k in alice mallory; do ssh-keygen -q -t ed25519 -N "" -C $k -f $k || return 1; done &&
+	echo "alice@example.invalid namespaces=\"klineage-gate\" $(cat alice.pub)" >allowed &&
+	git init -q r && (
+		cd r && cp "$cheats"/klineage.yaml "$cheats"/oracle.c . && cp "$cheats"/accepted/plain.c mm.c &&
+		git add . && git commit -q -m plain && cp "$cheats"/accepted/kahan.c mm.c && git commit -q -a -m kahan &&
+		git config klineage.hooks.push gate
+	)
+'
+
+test_expect_success '--sign without a key says which setting is missing, and nothing is noted' '
+	(cd r && exits 125 git klineage gate --no-profile --sign 2>../err) && says "user.signingKey is not set" err &&
+	test_must_fail git -C r rev-parse -q --verify refs/notes/klineage/gate &&
+	git -C r config user.signingKey 0123ABCD &&
+	(cd r && exits 125 git klineage gate --no-profile --sign 2>../err) &&
+	says "events are signed with SSH keys; gpg.format is '\''openpgp'\''" err
+'
+
+test_expect_success '--sign signs the id of what is noted, and ssh-keygen agrees' '
+	git -C r config user.signingKey "$top/alice" && (cd r && git klineage gate --no-profile --sign) &&
+	note >signed && test "$(wc -l <signed)" = 1 && member id signed >id && member sig signed >sig &&
+	ssh-keygen -Y verify -f allowed -I alice@example.invalid -n klineage-gate -s sig <id
+'
+
+test_expect_success '--sign is for notes' '
+	(cd r && exits 129 git klineage gate --sign --worktree 2>../err) && says "noted on a commit" err &&
+	(cd r && exits 129 git klineage gate --sign --no-note 2>../err)
+'
+
+test_expect_success '--no-sign leaves out what klineage.sign asks for; the signed line is a second one' '
+	git -C r config klineage.sign true && git -C r notes --ref=klineage/gate remove HEAD 2>/dev/null &&
+	(cd r && git klineage gate --no-profile --no-sign) && note >unsigned && ! grep "\"sig\"" unsigned &&
+	(cd r && git klineage gate --no-profile) && note >both && test "$(wc -l <both)" = 2 && grep "\"sig\"" both &&
+	git -C r config klineage.sign false
+'
+
+test_expect_success 'a key that an agent has, named by itself' '
+	test_when_finished "kill \$SSH_AGENT_PID" &&
+	eval "$(ssh-agent -s)" >/dev/null && ssh-add -q alice && mv alice hidden &&
+	git -C r config user.signingKey "key::$(cut -d" " -f1,2 alice.pub)" && renote unsigned &&
+	(cd r && git klineage gate --no-profile --sign) && mv hidden alice && note >agent && grep "\"sig\"" agent &&
+	git -C r config user.signingKey "$top/alice"
+'
+
+# what one clone says to another: no cache of its own
+test_expect_success 'a clone that judged nothing itself counts what is noted' '
+	rm -rf r/.git/klineage/cache && renote signed && pushed && git -C r config gpg.ssh.allowedSignersFile "$top/allowed" &&
+	pushed && (cd r && git klineage fsck)
+'
+
+test_expect_success 'where signatures are required, a pass needs one of an allowed signer' '
+	git -C r config klineage.requireSigned true && pushed &&
+	renote unsigned && exits 1 pushed >out && says "nobody whom gpg.ssh.allowedSignersFile names has signed" out &&
+	git -C r config user.signingKey "$top/mallory" && git -C r config klineage.requireSigned false && renote unsigned &&
+	perl -MJSON::PP -e "my \$j = decode_json(scalar <STDIN>); open my \$f, q(>), q(id); print \$f \$j->{id}" <unsigned &&
+	ssh-keygen -q -Y sign -n klineage-gate -f mallory <id >sig 2>/dev/null &&
+	perl -MJSON::PP -e "my \$j = decode_json(scalar <STDIN>); local \$/; open my \$f, q(<), q(sig); \$j->{sig} = <\$f>;
+		print JSON::PP->new->canonical->ascii->encode(\$j), qq(\n)" <unsigned >mallorys &&
+	renote mallorys && pushed && (cd r && git klineage fsck) &&
+	git -C r config klineage.requireSigned true && exits 1 pushed >out &&
+	says "nobody whom gpg.ssh.allowedSignersFile names has signed" out
+'
+
+test_expect_success 'a signature of another event is wrong: told, and the event does not count' '
+	git -C r config klineage.requireSigned false && echo "another event" >id2 &&
+	ssh-keygen -q -Y sign -n klineage-gate -f alice <id2 >sig 2>/dev/null &&
+	perl -MJSON::PP -e "my \$j = decode_json(scalar <STDIN>); local \$/; open my \$f, q(<), q(sig); \$j->{sig} = <\$f>;
+		print JSON::PP->new->canonical->ascii->encode(\$j), qq(\n)" <unsigned >wrong &&
+	renote wrong && exits 1 pushed >out && says "has a wrong signature and does not count" out &&
+	says "mm: nobody has judged it" out &&
+	(cd r && exits 1 git klineage fsck) >out && says "has a wrong signature" out
+'
+
+test_expect_success 'so is one that is no signature, or was made for something else' '
+	perl -pe "s/\"sig\":\".*?\"/\"sig\":\"nonsense\"/" signed >wrong && renote wrong && exits 1 pushed >out &&
+	says "wrong signature" out &&
+	ssh-keygen -q -Y sign -n git -f alice <id >sig 2>/dev/null &&
+	perl -MJSON::PP -e "my \$j = decode_json(scalar <STDIN>); local \$/; open my \$f, q(<), q(sig); \$j->{sig} = <\$f>;
+		print JSON::PP->new->canonical->ascii->encode(\$j), qq(\n)" <unsigned >wrong &&
+	renote wrong && exits 1 pushed >out && says "wrong signature" out
+'
+
+test_expect_success 'a wrongly signed twin does not shadow the line that is right' '
+	cat signed wrong | sort >twins && test "$(wc -l <twins)" = 2 && renote twins && exits 1 pushed >out &&
+	says "wrong signature" out && ! grep "nobody has judged" out
+'
+
+test_expect_success 'a failure counts whoever tells it' '
+	git -C r config klineage.requireSigned true && (
+		cd r && cp "$cheats"/refused/zeros.c mm.c && git commit -q -a -m zeros && exits 1 git klineage gate --no-profile
+	) && rm -rf r/.git/klineage/cache && exits 1 pushed >out && says "mm: it failed: wrong-all" out
+'
+
+test_expect_success 'a revoked key, and one whose time was over, are nobody'\''s' '
+	git -C r reset -q --hard HEAD^ && renote signed && pushed &&
+	cp alice.pub revoked && git -C r config gpg.ssh.revocationFile "$top/revoked" && exits 1 pushed >out &&
+	says "wrong signature" out && git -C r config --unset gpg.ssh.revocationFile &&
+	echo "alice@example.invalid valid-before=\"20200101\" $(cat alice.pub)" >allowed && exits 1 pushed >out &&
+	says "nobody whom" out &&
+	echo "alice@example.invalid valid-after=\"20200101\" $(cat alice.pub)" >allowed && pushed
+'
+
+test_expect_success 'without ssh-keygen nothing is wrong, and nothing is signed' '
+	git -C r config gpg.ssh.program "$top/no-such-program" && exits 1 pushed >out && says "nobody whom" out &&
+	git -C r config klineage.requireSigned false && pushed &&
+	(cd r && exits 125 git klineage gate --no-profile --sign 2>../err) && says "no-such-program" err
+'
+
+test_done
