@@ -63,6 +63,7 @@ int cmd_lift(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_log(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_materialize(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_retrieve(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_report(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_show(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_skills(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_sync(struct kl_cmd_ctx *ctx, int argc, char **argv);

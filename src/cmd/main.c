@@ -16,6 +16,7 @@ const struct kl_cmd kl_cmds[] = {
 	{ "log", cmd_log, KL_NEEDS_REPO | KL_PAGES, "show a lineage, state by state" },
 	{ "show", cmd_show, KL_NEEDS_REPO | KL_PAGES, "show one step of a lineage" },
 	{ "blame", cmd_blame, KL_NEEDS_REPO | KL_PAGES, "say which step brought each line of an expert" },
+	{ "report", cmd_report, KL_NEEDS_REPO, "write lineages as a page of HTML, with figures" },
 	{ "export", cmd_export, KL_NEEDS_REPO, "write a lineage as a directory to review" },
 	{ "import", cmd_import, KL_NEEDS_REPO | KL_NEEDS_IDENTITY, "rebuild an exported lineage" },
 	{ "hooks", cmd_hooks, 0, "let git ask the gate before a commit and a push" },

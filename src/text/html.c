@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text/html.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define REPLACEMENT "\xef\xbf\xbd"
+
+/* Length of the UTF-8 sequence at p, 0 if there is none: shortest forms, no surrogates, nothing XML forbids. */
+static size_t sequence(const unsigned char *p, size_t n)
+{
+	size_t len = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 :
+		     *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
+
+	if (!len || len > n)
+		return 0;
+	if (len == 1)
+		return *p >= 0x20 && *p != 0x7f ? 1 : *p == '\t' || *p == '\n' || *p == '\r';
+	for (size_t i = 1; i < len; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] >= 0xa0) || (*p == 0xf0 && p[1] < 0x90) ||
+	    (*p == 0xf4 && p[1] >= 0x90) || (*p == 0xef && p[1] == 0xbf && p[2] >= 0xbe))
+		return 0;
+	return len;
+}
+
+void kl_html_addn(struct kl_buf *out, const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; ) {
+		size_t len = sequence((const unsigned char *)text + i, n - i);
+
+		if (!len)
+			kl_buf_adds(out, REPLACEMENT);
+		else if (text[i] == '&')
+			kl_buf_adds(out, "&amp;");
+		else if (text[i] == '<')
+			kl_buf_adds(out, "&lt;");
+		else if (text[i] == '>')
+			kl_buf_adds(out, "&gt;");
+		else if (text[i] == '"')
+			kl_buf_adds(out, "&quot;");
+		else if (text[i] == '\'')
+			kl_buf_adds(out, "&#39;");
+		else
+			kl_buf_add(out, text + i, len);
+		i += len ? len : 1;
+	}
+}
+
+void kl_html_add(struct kl_buf *out, const char *text)
+{
+	kl_html_addn(out, text, strlen(text));
+}
+
+void kl_html_addf(struct kl_buf *out, const char *fmt, ...)
+{
+	struct kl_buf b = KL_BUF_INIT;
+	va_list ap;
+
+	va_start(ap, fmt);
+	kl_buf_vaddf(&b, fmt, ap);
+	va_end(ap);
+	kl_html_addn(out, b.ptr, b.len);
+	kl_buf_release(&b);
+}

@@ -1,0 +1,116 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+test_description='git klineage report: one page that stands alone, also of somebody else s lineage'
+. ./lib.sh
+
+lineage=$KLINEAGE_TOP/skills/lineages/cuda-topk
+for b in chromium chromium-browser google-chrome; do
+	command -v $b >/dev/null && browser=$b && test_set_prereq BROWSER && break
+done
+${browser+:} say '# no browser here: the page is not looked at in one'
+
+# dom <file>: as a browser without a network has read it
+dom () {
+	timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/profile" \
+		--host-resolver-rules='MAP * ~NOTFOUND' --virtual-time-budget=2000 --dump-dom "file://$PWD/$1" 2>/dev/null
+}
+
+test_expect_success 'a lineage, and a page of it' '
+	git init -q repo && (cd repo && git klineage import "$lineage" >/dev/null && git klineage report cuda-topk -o ../page.html --figures ../figures) &&
+	grep -c "<tr><td>K_" page.html >rows && test "$(cat rows)" = 12 && says "radix-select" page.html &&
+	says "The expert is at 2.62 of the speed of cub.topk" page.html && says "4 rejected" page.html &&
+	test "$(grep -c "<summary>the edit" page.html)" = 11 && test "$(grep -c "<summary>what the gate found" page.html)" = 12 &&
+	says "No money was spent" page.html
+'
+
+test_expect_success 'the figures of the table are those of log' '
+	(cd repo && git klineage log --json) >log && perl -MJSON::PP -e "
+		my \$j = decode_json(join q(), <STDIN>);
+		for (@{\$j->{steps}}) { next unless \$_->{previous}; my \$x = \$_->{previous}{ratio_ppm} / 1e6;
+			printf qq(%.*f\n), \$x >= 100 ? 0 : \$x >= 10 ? 1 : 2, \$x }" <log >want &&
+	sed -nE "/<tr><td>K_[1-9]/s/.*<td class=\"n\">([0-9.]+)× <span class=\"soft\">[^<]*<\/span><\/td><td class=\"n\">[0-9.]+× .*/\1/p" page.html >have &&
+	test "$(wc -l <have)" = 11 && test_cmp want have
+'
+
+test_expect_success 'nothing in it is fetched from anywhere, no script' '
+	! grep -iE "<script|javascript:|<(img|link|iframe|object|embed)|@import|url\(|(src|href)=" page.html &&
+	grep -oE "https?://[^\" ]*" page.html | sort -u >urls && echo "http://www.w3.org/2000/svg" >want && test_cmp want urls &&
+	says "default-src '\''none'\''" page.html
+'
+
+test_expect_success 'the figures are files of their own' '
+	ls figures >have && printf "%s\n" cuda-topk-sm_90-12b611a-steps.svg cuda-topk-sm_90-12b611a-trace.svg >want && test_cmp want have &&
+	for f in figures/*; do
+		head -c 4 "$f" | grep "<svg" && tail -n 1 "$f" | grep "</svg>" && ! grep -i "<script" "$f" || return 1
+	done && test "$(grep -c "<circle" figures/*trace.svg)" = 12
+'
+
+test_expect_success 'to stdout, of one lineage by name; two of a workload on one page' '
+	git -C repo branch klineage/lineage/cuda-topk/twin klineage/lineage/cuda-topk/sm_90-12b611a &&
+	(cd repo && git klineage report cuda-topk/sm_90-12b611a) >out && test_cmp page.html out &&
+	(cd repo && git klineage report cuda-topk) >two && test "$(grep -c "^<h2>" two)" = 2 && git -C repo branch -q -D klineage/lineage/cuda-topk/twin
+'
+
+test_expect_success 'what cannot be is said, and a page that was there stays' '
+	echo old >kept && (cd repo && exits 128 git klineage report nothing -o ../kept 2>../err) && says "no lineage" err &&
+	(cd repo && exits 129 git klineage report 2>../err) && (cd repo && exits 128 git klineage report cuda-topk -o ../no/such/page 2>../err) &&
+	echo old >want && test_cmp want kept
+'
+
+# somebody else s: text that wants to be more
+test_expect_success 'hostile words stay words' '
+	evil="</pre><script>document.title = \"owned\"</script><img src=http://evil.invalid/x>" &&
+	(
+		cd repo && ref=klineage/lineage/cuda-topk/sm_90-12b611a && git log -1 --format=%B $ref >../message &&
+		EVIL=$evil perl -0pi -e "s/^.*?\n/\$ENV{EVIL}\n/; s/^Klineage-Mechanism: .*\$/Klineage-Mechanism: \$ENV{EVIL}/m" ../message &&
+		git show $ref:topk.cu >../topk.cu && echo "$evil" >>../topk.cu && export GIT_INDEX_FILE=.git/evil && git read-tree $ref &&
+		git update-index --cacheinfo 100644,$(git hash-object -w ../topk.cu),topk.cu &&
+		git update-ref refs/heads/klineage/lineage/cuda-topk/evil $(git commit-tree -p $ref^ -F ../message $(git write-tree)) &&
+		git klineage report cuda-topk/evil -o ../evil.html
+	) &&
+	test "$(grep -c "&lt;script&gt;document.title = &quot;owned&quot;" evil.html)" -ge 3 && ! grep -iE "<script|<img" evil.html
+'
+
+test_expect_success BROWSER 'a browser reads the page as it is meant' '
+	dom page.html >dom && test "$(grep -o "<circle" dom | wc -l)" = 12 && says "<title>sm_90-12b611a</title>" dom &&
+	test "$(grep -o "<details" dom | wc -l)" = "$(grep -o "<details" page.html | wc -l)" &&
+	test "$(grep -o "<tr" dom | wc -l)" = "$(grep -o "<tr" page.html | wc -l)" &&
+	dom evil.html >dom && says "<title>evil</title>" dom && ! grep -i "<script" dom
+'
+
+test_expect_success BROWSER 'and the figures, as files' '
+	for f in figures/*.svg; do
+		dom "$f" >dom && says "<svg" dom && ! grep -i parsererror dom || return 1
+	done
+'
+
+# the share of pixels that are not the page s ground, in per mille: unfiltered rows of a PNG with 3 or 4 bytes a pixel
+cat >ink.pl <<'X'
+use strict; use Compress::Zlib;
+local $/; binmode STDIN; my $d = <STDIN>; my ($w, $h, $depth, $type, $z) = (0, 0, 0, 0, "");
+for (my $i = 8; $i < length $d;) {
+	my ($n, $t) = unpack "Na4", substr $d, $i, 8; my $c = substr $d, $i + 8, $n;
+	($w, $h, $depth, $type) = unpack "NNCC", $c if $t eq "IHDR"; $z .= $c if $t eq "IDAT"; $i += 12 + $n;
+}
+my $bpp = $type == 6 ? 4 : 3; my $raw = uncompress($z); my $row = $w * $bpp; my @up = (0) x $row; my $ink = 0;
+for my $y (0 .. $h - 1) {
+	my ($f, @x) = unpack "C*", substr $raw, $y * ($row + 1), $row + 1;
+	for my $i (0 .. $row - 1) {
+		my ($a, $b, $c) = ($i >= $bpp ? $x[$i - $bpp] : 0, $up[$i], $i >= $bpp ? $up[$i - $bpp] : 0);
+		my $p = $a + $b - $c; my ($pa, $pb, $pc) = (abs $p - $a, abs $p - $b, abs $p - $c);
+		$x[$i] = ($x[$i] + ($f == 1 ? $a : $f == 2 ? $b : $f == 3 ? int(($a + $b) / 2) :
+			$f == 4 ? ($pa <= $pb && $pa <= $pc ? $a : $pb <= $pc ? $b : $c) : 0)) & 255;
+	}
+	for (my $i = 0; $i < $row; $i += $bpp) { $ink++ if $x[$i] + $x[$i + 1] + $x[$i + 2] < 600 }
+	@up = @x;
+}
+printf "%d\n", 1000 * $ink / ($w * $h);
+X
+
+test_expect_success BROWSER 'what it paints is neither empty nor a blot' '
+	timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/profile" --hide-scrollbars \
+		--window-size=900,700 --screenshot="$PWD/shot.png" "file://$PWD/page.html" >/dev/null 2>&1 &&
+	perl ink.pl <shot.png >ink && cat ink && test "$(cat ink)" -ge 5 && test "$(cat ink)" -le 300
+'
+
+test_done
