@@ -67,7 +67,7 @@ comma := ,
 PACKAGES := gcc libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml-dev libssl-dev libcurl4-openssl-dev ca-certificates libffi-dev \
 	libseccomp-dev libelf-dev bubblewrap coccinelle libopenblas0-serial libdnnl-dev libdnnl2 \
 	openssh-client libcmocka-dev sharness perl asciidoctor
-PACKAGES_DEV := clang clang-format libclang-rt-14-dev shellcheck valgrind zsh fish bash-completion chromium
+PACKAGES_DEV := clang clang-format libclang-rt-14-dev shellcheck valgrind zsh fish bash-completion chromium-headless-shell
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 
 .PHONY: all worker deps deps-dev demo check tests man style fuzz ptx bench bench-programs clean

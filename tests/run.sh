@@ -10,6 +10,11 @@ rc=0
 for tool in nvcc clang; do
 	command -v $tool >/dev/null || echo "# no $tool here: what needs it is skipped"
 done
+browser=
+for tool in chromium-headless-shell chromium chromium-browser google-chrome; do
+	command -v $tool >/dev/null && browser=$tool
+done
+[ "$browser" ] || echo "# no browser here: reports are not looked at in one"
 unshare -Ur true 2>/dev/null || echo "# no user namespaces here: the bubblewrap jail is skipped"
 
 units=

@@ -94,6 +94,11 @@ int kl_fs_write(const char *path, const void *data, size_t n)
 
 int kl_fs_write_mode(const char *path, const void *data, size_t n, unsigned mode)
 {
+	struct stat st;
+
+	if (!stat(path, &st) && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode)))
+		return kl_fs_put(path, data, n, (int)mode);	/* a rename would take /dev/null away */
+
 	KL_AUTO(kl_freep) char *tmp = kl_asprintf("%s.tmp-XXXXXX", path);
 	KL_AUTO(kl_closep) int fd = mkostemp(tmp, O_CLOEXEC);
 	mode_t mask;

@@ -17,7 +17,7 @@ int kl_fs_read(struct kl_buf *out, const char *path, size_t max);
 /**
  * Replace `path` by `data`: temporary file in the same directory, fsync,
  * rename, fsync of the directory. After kill -9 the old or the new file is
- * there, never half of one.
+ * there, never half of one. A device or a pipe is written to, not replaced.
  */
 int kl_fs_write(const char *path, const void *data, size_t n);
 /** The same with permissions, as far as the umask lets them. */

@@ -34,7 +34,8 @@ static int load(struct views *x, struct kl_repo *r, const char *what)
 	if (!refs.n)
 		return kl_error(KL_ENOTFOUND, "there is no lineage '%s' here", what);
 	if (refs.n > MAX_LINEAGES)
-		return kl_error(KL_EINVALID, "'%s' has %zu lineages: more than a page can show", what, refs.n);
+		return kl_error(KL_EINVALID, "'%s' has %zu lineages: more than a page can show", what,
+				refs.n);
 	x->v = kl_calloc(refs.n, sizeof(*x->v));
 	for (size_t i = 0; i < refs.n && !err; i++) {
 		KL_AUTO(kl_freep) char *workload = NULL;
@@ -64,14 +65,15 @@ static int write_figures(const char *dir, struct kl_repo *r, const struct kl_vie
 	kl_figure_trace(&trace, v);
 	kl_figure_steps(&steps, v);
 	if ((err = kl_ledger_load(&l, r, v->workload)) < 0 || (err = kl_fs_mkdir(dir)) < 0 ||
-	    (err = put_figure(dir, v, "trace", &trace)) < 0 || (err = put_figure(dir, v, "steps", &steps)) < 0)
+	    (err = put_figure(dir, v, "trace", &trace)) < 0 ||
+	    (err = put_figure(dir, v, "steps", &steps)) < 0)
 		return err;
 	return kl_figure_cost(&cost, v, &l) ? put_figure(dir, v, "cost", &cost) : 0;
 }
 
 static int write_page(const struct kl_buf *html, const char *path)
 {
-	if (path && strcmp(path, "-"))
+	if (path && strcmp(path, "-") && strcmp(path, "/dev/stdout"))
 		return kl_fs_write(path, html->ptr, html->len);
 	fwrite(html->ptr, 1, html->len, stdout);
 	return 0;

@@ -8,20 +8,21 @@
 #include "text/html.h"
 
 #define WIDTH 860
-#define MAX_POINTS 400		/* more states than that are thinned out of a figure, not of the table */
+#define MAX_POINTS 400		/* more states are thinned out of a figure, not of the table */
 
 /* --- ground ----------------------------------------------------------------- */
 
 static const char style[] =
-	"<style>text{font:12px system-ui,sans-serif;fill:currentColor}.axis{stroke:currentColor;stroke-width:1}"
-	".grid{stroke:currentColor;stroke-opacity:.15}.line{fill:none;stroke:#0b7285;stroke-width:2}"
-	".dot{fill:#0b7285}.span{stroke:#0b7285;stroke-width:1.5}.base{stroke:#c92a2a;stroke-dasharray:5 4}"
+	"<style>text{font:12px system-ui,sans-serif;fill:currentColor}"
+	".axis{stroke:currentColor;stroke-width:1}.grid{stroke:currentColor;stroke-opacity:.15}"
+	".line{fill:none;stroke:#0b7285;stroke-width:2}.dot{fill:#0b7285}"
+	".span{stroke:#0b7285;stroke-width:1.5}.base{stroke:#c92a2a;stroke-dasharray:5 4}"
 	".up{fill:#2b8a3e}.down{fill:#c92a2a}.whisker{stroke:currentColor;stroke-width:1}</style>";
 
 static void begin(struct kl_buf *b, int height, const char *title)
 {
-	kl_buf_addf(b, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
-		    "role=\"img\"><title>", WIDTH, height, WIDTH, height);
+	kl_buf_addf(b, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
+		    "width=\"%d\" height=\"%d\" role=\"img\"><title>", WIDTH, height, WIDTH, height);
 	kl_html_add(b, title);
 	kl_buf_addf(b, "</title>%s\n", style);
 }
@@ -33,8 +34,8 @@ static void end(struct kl_buf *b)
 
 static void line(struct kl_buf *b, const char *class_, double x1, double y1, double x2, double y2)
 {
-	kl_buf_addf(b, "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", class_, x1, y1,
-		    x2, y2);
+	kl_buf_addf(b, "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", class_,
+		    x1, y1, x2, y2);
 }
 
 /* `anchor`: start, middle, end; `turn` in degrees */
@@ -100,7 +101,9 @@ static size_t ticks(double out[64], const struct axis *a)
 
 static const char *name_of(const struct kl_view_step *s, size_t i)
 {
-	return !i ? "(simplest)" : s->step.mechanism ? s->step.mechanism : s->step.action ? s->step.action : "?";
+	if (!i)
+		return "(simplest)";
+	return s->step.mechanism ? s->step.mechanism : s->step.action ? s->step.action : "?";
 }
 
 /* --- the trace ------------------------------------------------------------------ */
@@ -159,14 +162,16 @@ static void trace_range(struct axis *y, const struct kl_view *v, double base)
 	widen(y);
 }
 
-static void trace_point(struct kl_buf *b, const struct kl_view_step *s, size_t i, double x, const struct axis *y)
+static void trace_point(struct kl_buf *b, const struct kl_view_step *s, size_t i, double x,
+			const struct axis *y)
 {
 	char words[24];
 
 	if (i && s->root.lo > 0)
 		line(b, "span", x, at(y, (double)s->root.lo / 1e6), x, at(y, (double)s->root.hi / 1e6));
 	number(words, speed(s, i));
-	kl_buf_addf(b, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"><title>", x, at(y, speed(s, i)));
+	kl_buf_addf(b, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"><title>", x,
+		    at(y, speed(s, i)));
 	kl_html_addf(b, "K_%zu %s: %s", i, name_of(s, i), words);
 	kl_buf_adds(b, "</title></circle>\n");
 }

@@ -9,25 +9,31 @@
 #include "text/json.h"
 
 #define MAX_DIFF ((size_t)256 << 10)
+#define MAX_PAGE ((size_t)32 << 20)	/* beyond it edits and evidence are left out, said so */
 
 static const char head[] =
 	"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-	"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+	"<meta http-equiv=\"Content-Security-Policy\" "
+	"content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
 	"<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n";
 
 static const char style[] =
 	"<style>\n"
 	":root{color-scheme:light dark}\n"
-	"body{font:15px/1.45 system-ui,sans-serif;max-width:1200px;margin:2em auto;padding:0 1em}\n"
-	"h1{font-size:1.5em}h2{font-size:1.25em;margin-top:2.2em;border-bottom:1px solid #8886}h3{font-size:1.05em}\n"
+	"body{font:15px/1.45 system-ui,sans-serif;max-width:1200px;margin:2em auto;padding:0 1em;"
+	"overflow-wrap:anywhere}th,td{overflow-wrap:normal}\n"
+	"h1{font-size:1.5em}h3{font-size:1.05em}\n"
+	"h2{font-size:1.25em;margin-top:2.2em;border-bottom:1px solid #8886}\n"
 	"table{border-collapse:collapse;width:100%;font-size:.92em}\n"
 	"th,td{text-align:left;padding:.25em .6em;border-bottom:1px solid #8884;vertical-align:top}\n"
 	"td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}\n"
-	"pre{overflow-x:auto;background:#8881;padding:.6em;font:12px/1.35 ui-monospace,monospace;tab-size:8}\n"
+	"pre{overflow-x:auto;background:#8881;padding:.6em;tab-size:8;"
+	"font:12px/1.35 ui-monospace,monospace}\n"
 	"pre .add{color:#2b8a3e}pre .del{color:#c92a2a}pre .at{color:#0b7285}\n"
 	"details{margin:.3em 0}summary{cursor:pointer}.wide{overflow-x:auto}\n"
 	".pass{color:#2b8a3e}.fail{color:#c92a2a;font-weight:bold}.soft{opacity:.7}\n"
-	"svg{max-width:100%;height:auto}dl{display:grid;grid-template-columns:max-content 1fr;gap:.1em 1em}\n"
+	"figure{margin:1em 0;overflow-x:auto}\n"
+	"dl{display:grid;grid-template-columns:max-content 1fr;gap:.1em 1em}\n"
 	"dt{opacity:.7}dd{margin:0;overflow-wrap:anywhere}\n"
 	"@media print{details{display:block}}\n"
 	"</style>\n";
@@ -138,7 +144,8 @@ static void add_comparisons(struct kl_buf *b, const json_t *event)
 	json_array_foreach(json_object_get(json_object_get(event, "profile"), "vs"), i, c) {
 		kl_buf_adds(b, "<dt>against ");
 		kl_html_add(b, kl_json_str_or(c, "what", "?"));
-		kl_buf_addf(b, "</dt><dd>%.3f× [%.3f, %.3f] ", (double)kl_json_int_or(c, "ratio_ppm", 0) / 1e6,
+		kl_buf_addf(b, "</dt><dd>%.3f× [%.3f, %.3f] ",
+			    (double)kl_json_int_or(c, "ratio_ppm", 0) / 1e6,
 			    (double)kl_json_int_or(c, "lo_ppm", 0) / 1e6,
 			    (double)kl_json_int_or(c, "hi_ppm", 0) / 1e6);
 		kl_html_add(b, kl_json_str_or(c, "verdict", ""));
@@ -161,7 +168,8 @@ static void add_evidence(struct kl_buf *b, const json_t *event)
 	pair(b, "device", kl_json_str_or(platform, "device", ""));
 	pair(b, "compiler", kl_json_str_or(platform, "compiler", ""));
 	if (json_is_object(correct))
-		kl_buf_addf(b, "<dt>correct</dt><dd>%lld inputs, the worst error is %.2f of what is allowed</dd>",
+		kl_buf_addf(b, "<dt>correct</dt><dd>%lld inputs, the worst error is %.2f of what is "
+			    "allowed</dd>",
 			    (long long)kl_json_int_or(correct, "cases", 0),
 			    (double)kl_json_int_or(correct, "margin_ppm", 0) / 1e6);
 	add_comparisons(b, event);
@@ -194,6 +202,10 @@ static int state_section(struct kl_buf *b, struct kl_repo *r, const struct kl_vi
 	if (err < 0 && err != KL_ENOTFOUND)
 		return err;
 	kl_error_clear();
+	if (b->len > MAX_PAGE) {
+		kl_buf_adds(b, "<p class=\"soft\">… left out: the page is long enough</p>\n");
+		return 0;
+	}
 	if (event)
 		add_evidence(b, event);
 	return i ? state_diff(b, r, v, i) : 0;
@@ -203,7 +215,8 @@ static int state_section(struct kl_buf *b, struct kl_repo *r, const struct kl_vi
 
 static void state_row(struct kl_buf *b, const struct kl_view_step *s, size_t i)
 {
-	const char *class_ = !strcmp(s->verdict, "pass") ? "pass" : !strcmp(s->verdict, "fail") ? "fail" : "soft";
+	const char *class_ = !strcmp(s->verdict, "pass") ? "pass" :
+			     !strcmp(s->verdict, "fail") ? "fail" : "soft";
 
 	kl_buf_addf(b, "<tr><td>K_%zu</td><td>", i);
 	add_or_dash(b, i ? s->step.mechanism : NULL);
@@ -233,9 +246,9 @@ static void state_row(struct kl_buf *b, const struct kl_view_step *s, size_t i)
 
 static void state_table(struct kl_buf *b, const struct kl_view *v)
 {
-	kl_buf_adds(b, "<div class=\"wide\"><table><thead><tr><th>state</th><th>mechanism</th><th>undone by</th>"
-		    "<th>where</th><th>time</th><th>× the one before</th><th>× K_0</th><th>facts gained, lost</th>"
-		    "<th>derivation</th><th>verdict</th></tr></thead><tbody>\n");
+	kl_buf_adds(b, "<div class=\"wide\"><table><thead><tr><th>state</th><th>mechanism</th>"
+		    "<th>undone by</th><th>where</th><th>time</th><th>× the one before</th><th>× K_0</th>"
+		    "<th>facts gained, lost</th><th>derivation</th><th>verdict</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < v->n; i++)
 		state_row(b, &v->step[i], i);
 	kl_buf_adds(b, "</tbody></table></div>\n");
@@ -249,9 +262,9 @@ static int rejections(struct kl_buf *b, struct kl_repo *r, const struct kl_view 
 	if (err < 0)
 		return err;
 	if (all.n)
-		kl_buf_addf(b, "<details><summary>%zu rejected</summary><div class=\"wide\"><table><thead><tr>"
-			    "<th>commit</th><th>direction</th><th>what</th><th>where</th><th>class</th></tr></thead>"
-			    "<tbody>\n", all.n);
+		kl_buf_addf(b, "<details><summary>%zu rejected</summary><div class=\"wide\"><table><thead>"
+			    "<tr><th>commit</th><th>direction</th><th>what</th><th>where</th><th>class</th>"
+			    "</tr></thead><tbody>\n", all.n);
 	for (size_t i = all.n; i-- > 0;) {
 		const struct kl_step *s = &all.r[i].step;
 		char hex[KL_OID_HEX];
@@ -279,18 +292,19 @@ static int figures(struct kl_buf *b, struct kl_repo *r, const struct kl_view *v)
 
 	kl_buf_adds(b, "<figure>");
 	kl_figure_trace(b, v);
-	kl_buf_adds(b, "<figcaption>Speed against K_0, state by state: log-ratios from state to state add, their "
-		    "half-widths in quadrature.</figcaption></figure>\n<figure>");
+	kl_buf_adds(b, "<figcaption>Speed against K_0, state by state: log-ratios from state to state add, "
+		    "their half-widths in quadrature.</figcaption></figure>\n<figure>");
 	kl_figure_steps(b, v);
-	kl_buf_adds(b, "<figcaption>What each state brought against the one before.</figcaption></figure>\n");
+	kl_buf_adds(b, "<figcaption>What each state brought against the one before.</figcaption>"
+		    "</figure>\n");
 	if (err < 0) {		/* a ledger that cannot be read is fsck's business */
 		kl_error_clear();
 		return err == KL_EINTR ? err : 0;
 	}
 	kl_buf_adds(b, "<figure>");
 	if (kl_figure_cost(b, v, &l))
-		kl_buf_adds(b, "<figcaption>The best state that was derived anew, against what had been spent "
-			    "on language models by then.</figcaption>");
+		kl_buf_adds(b, "<figcaption>The best state that was derived anew, against what had been "
+			    "spent on language models by then.</figcaption>");
 	else
 		kl_buf_adds(b, "<figcaption>No money was spent on language models here.</figcaption>");
 	kl_buf_adds(b, "</figure>\n");
@@ -341,6 +355,7 @@ int kl_report_html(struct kl_buf *out, struct kl_repo *r, const struct kl_view *
 	kl_buf_adds(out, "</h1>\n");
 	for (size_t i = 0; i < n && !err; i++)
 		err = lineage(out, r, &v[i]);
-	kl_buf_adds(out, "<p class=\"soft\">Written by git klineage report " KL_VERSION ".</p>\n</body></html>\n");
+	kl_buf_adds(out, "<p class=\"soft\">Written by git klineage report " KL_VERSION ".</p>\n"
+		    "</body></html>\n");
 	return err;
 }

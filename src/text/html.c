@@ -2,11 +2,19 @@
 #include "text/html.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* Length of the UTF-8 sequence at p, 0 if there is none: shortest forms, no surrogates, nothing XML forbids. */
+/* What makes text read in another order than it runs: nothing for a diff that strangers wrote. */
+static bool turns_text(const unsigned char *p)
+{
+	return *p == 0xe2 && ((p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) ||
+			      (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9));
+}
+
+/* Length of the UTF-8 sequence at p, 0 if there is none: shortest, no surrogates, nothing XML forbids. */
 static size_t sequence(const unsigned char *p, size_t n)
 {
 	size_t len = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 :
@@ -30,7 +38,7 @@ void kl_html_addn(struct kl_buf *out, const char *text, size_t n)
 	for (size_t i = 0; i < n; ) {
 		size_t len = sequence((const unsigned char *)text + i, n - i);
 
-		if (!len)
+		if (!len || (len == 3 && turns_text((const unsigned char *)text + i)))
 			kl_buf_adds(out, REPLACEMENT);
 		else if (text[i] == '&')
 			kl_buf_adds(out, "&amp;");

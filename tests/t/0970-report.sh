@@ -4,16 +4,23 @@ test_description='git klineage report: one page that stands alone, also of someb
 . ./lib.sh
 
 lineage=$KLINEAGE_TOP/skills/lineages/cuda-topk
-for b in chromium chromium-browser google-chrome; do
+for b in chromium-headless-shell chromium chromium-browser google-chrome; do
 	command -v $b >/dev/null && browser=$b && test_set_prereq BROWSER && break
 done
-${browser+:} say '# no browser here: the page is not looked at in one'
+${browser+:} say '# no browser here: the page is not looked at in one (make deps-dev brings one)'
 
-# dom <file>: as a browser without a network has read it
-dom () {
-	timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/profile" \
-		--host-resolver-rules='MAP * ~NOTFOUND' --virtual-time-budget=2000 --dump-dom "file://$PWD/$1" 2>/dev/null
+# look <file> <width> <option...>: at it with a browser that reaches no network; its console in err, its requests in net
+look () {
+	file=$1 width=$2
+	shift 2
+	timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/profile" --no-first-run \
+		--disable-background-networking --disable-component-update --host-resolver-rules='MAP * ~NOTFOUND' \
+		--hide-scrollbars --virtual-time-budget=2000 --enable-logging=stderr --log-net-log="$PWD/net" \
+		--window-size="$width,1600" "$@" "file://$PWD/$file" 2>err
 }
+dom () { look "$1" 900 --dump-dom; }
+# some browsers ask for updates of themselves; the page asked for the rest
+asked () { grep '"initiator"' net | grep -v '"initiator":"not an origin"' | grep -o '"url":"[^"]*"'; }
 
 test_expect_success 'a lineage, and a page of it' '
 	git init -q repo && (cd repo && git klineage import "$lineage" >/dev/null && git klineage report cuda-topk -o ../page.html --figures ../figures) &&
@@ -63,24 +70,55 @@ test_expect_success 'hostile words stay words' '
 	(
 		cd repo && ref=klineage/lineage/cuda-topk/sm_90-12b611a && git log -1 --format=%B $ref >../message &&
 		EVIL=$evil perl -0pi -e "s/^.*?\n/\$ENV{EVIL}\n/; s/^Klineage-Mechanism: .*\$/Klineage-Mechanism: \$ENV{EVIL}/m" ../message &&
-		git show $ref:topk.cu >../topk.cu && echo "$evil" >>../topk.cu && export GIT_INDEX_FILE=.git/evil && git read-tree $ref &&
+		git show $ref:topk.cu >../topk.cu && printf "%s\342\200\256\n" "$evil" >>../topk.cu && export GIT_INDEX_FILE=.git/evil && git read-tree $ref &&
 		git update-index --cacheinfo 100644,$(git hash-object -w ../topk.cu),topk.cu &&
 		git update-ref refs/heads/klineage/lineage/cuda-topk/evil $(git commit-tree -p $ref^ -F ../message $(git write-tree)) &&
 		git klineage report cuda-topk/evil -o ../evil.html
 	) &&
-	test "$(grep -c "&lt;script&gt;document.title = &quot;owned&quot;" evil.html)" -ge 3 && ! grep -iE "<script|<img" evil.html
+	test "$(grep -c "&lt;script&gt;document.title = &quot;owned&quot;" evil.html)" -ge 3 && ! grep -iE "<script|<img" evil.html &&
+	git -C repo show klineage/lineage/cuda-topk/evil:topk.cu | grep "$(printf "\342\200\256")" && ! grep "$(printf "\342\200\256")" evil.html
 '
 
-test_expect_success BROWSER 'a browser reads the page as it is meant' '
-	dom page.html >dom && test "$(grep -o "<circle" dom | wc -l)" = 12 && says "<title>sm_90-12b611a</title>" dom &&
+test_expect_success BROWSER 'a browser reads the page as it is meant, and has nothing to complain of or to ask for' '
+	dom page.html >dom && ! grep CONSOLE err && ! asked &&
+	test "$(grep -o "<circle" dom | wc -l)" = 12 && says "<title>sm_90-12b611a</title>" dom &&
 	test "$(grep -o "<details" dom | wc -l)" = "$(grep -o "<details" page.html | wc -l)" &&
 	test "$(grep -o "<tr" dom | wc -l)" = "$(grep -o "<tr" page.html | wc -l)" &&
-	dom evil.html >dom && says "<title>evil</title>" dom && ! grep -i "<script" dom
+	dom evil.html >dom && ! grep CONSOLE err && ! asked && says "<title>evil</title>" dom && ! grep -i "<script" dom
+'
+
+test_expect_success BROWSER 'what was not escaped would have been seen, and the policy of the page would have stopped it' '
+	mark="<p class=\"soft\">Written" && bad="<script>document.title = \"owned\"</script><img src=http://evil.invalid/x>" &&
+	MARK=$mark BAD=$bad perl -pe "s/\Q\$ENV{MARK}/\$ENV{BAD}\$ENV{MARK}/" page.html >unescaped.html &&
+	dom unescaped.html >dom && says "<title>sm_90" dom && ! asked && test "$(grep -c "CONSOLE.*Content Security Policy" err)" = 2 &&
+	grep -v "^<meta http-equiv" unescaped.html >open.html && dom open.html >dom &&
+	says "<title>owned" dom && asked >urls && says http://evil.invalid/x urls
 '
 
 test_expect_success BROWSER 'and the figures, as files' '
 	for f in figures/*.svg; do
-		dom "$f" >dom && says "<svg" dom && ! grep -i parsererror dom || return 1
+		dom "$f" >dom && says "<svg" dom && ! grep -i parsererror dom && ! grep CONSOLE err && ! asked || return 1
+	done
+'
+
+# a copy that measures itself, in a frame as no window gets narrow enough: width of the window, of the page; the least size that any text is shown at; figures to be seen
+cat >measure.html <<'X'
+<script>
+onload = () => {
+	const px = e => parseFloat(getComputedStyle(e).fontSize), all = q => [...document.querySelectorAll(q)];
+	const svg = all("svg"), least = Math.min(...all("body *:not(svg *)").map(px),
+		...all("svg text").map(e => px(e) * Math.hypot(e.getScreenCTM().a, e.getScreenCTM().b)));
+	const seen = svg.filter(e => { const r = e.getBoundingClientRect(); return r.width > 300 && r.height > 150 && r.top < 1600 });
+	parent.postMessage([innerWidth, document.documentElement.scrollWidth, Math.round(least), seen.length].join(" "), "*");
+};
+</script>
+X
+test_expect_success BROWSER 'on a narrow screen and on a wide one nothing is cut off or too small to read' '
+	grep -v "^<meta http-equiv" page.html | cat - measure.html >self.html &&
+	for w in 400 1400; do
+		echo "<script>onmessage = e => document.title = e.data</script><iframe src=self.html width=$w height=1600 frameborder=0></iframe>" \
+			>frame.html && look frame.html 1500 --dump-dom >dom && grep -o "<title>[^<]*" dom | cut -c 8- >is && read inner page least seen <is &&
+		test "$inner" = $w && test "$page" -le $w && test "$least" -ge 11 && test "$seen" = 2 || { cat is; return 1; }
 	done
 '
 
@@ -107,10 +145,24 @@ for my $y (0 .. $h - 1) {
 printf "%d\n", 1000 * $ink / ($w * $h);
 X
 
-test_expect_success BROWSER 'what it paints is neither empty nor a blot' '
-	timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/profile" --hide-scrollbars \
-		--window-size=900,700 --screenshot="$PWD/shot.png" "file://$PWD/page.html" >/dev/null 2>&1 &&
-	perl ink.pl <shot.png >ink && cat ink && test "$(cat ink)" -ge 5 && test "$(cat ink)" -le 300
+test_expect_success BROWSER 'what it paints is neither empty nor a blot, figures alone, too' '
+	trace=$(echo figures/*trace.svg) && steps=$(echo figures/*steps.svg) && echo "<!doctype html>" >blank.html &&
+	for shot in "page.html 400" "page.html 1400" "$trace 900" "$steps 900"; do
+		look ${shot% *} ${shot#* } --screenshot="$PWD/shot.png" >/dev/null && perl ink.pl <shot.png >ink && echo "$shot: $(cat ink)" &&
+		test "$(cat ink)" -ge 3 && test "$(cat ink)" -le 300 || return 1
+	done &&
+	look blank.html 900 --screenshot="$PWD/shot.png" >/dev/null && perl ink.pl <shot.png >ink && test "$(cat ink)" = 0
+'
+
+test_expect_success 'the same lineage gives the same page' '
+	git init -q other && git -C other fetch -q ../repo "refs/heads/klineage/*:refs/heads/klineage/*" "refs/klineage/*:refs/klineage/*" "refs/notes/*:refs/notes/*" &&
+	(cd other && TZ=Asia/Tokyo LC_ALL=C.UTF-8 git klineage report cuda-topk/sm_90-12b611a) >out && test_cmp page.html out
+'
+
+test_expect_success 'a pipe is written to, not replaced; a reader that goes ends it' '
+	mkfifo fifo && { timeout 30 cat fifo >got & } && (cd repo && git klineage report cuda-topk/sm_90-12b611a -o ../fifo) && wait && test -p fifo &&
+	test_cmp page.html got && (cd repo && git klineage report cuda-topk/sm_90-12b611a -o /dev/stdout) >got && test_cmp page.html got &&
+	{ (cd repo && git klineage report cuda-topk; echo $? >../rc) 2>err | :; } && says 141 rc && ! test -s err
 '
 
 test_done

@@ -27,6 +27,8 @@ static void others_text_is_text(void **state)
 	assert_html("\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", "\x01\x7f\x80", 3);
 	assert_html("\xef\xbf\xbd", "\0", 1);
 	assert_html("\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", "\xef\xbf\xbe", 3);
+	/* right-to-left override, an isolate; their neighbours are harmless */
+	assert_html("a\xef\xbf\xbd" "b\xef\xbf\xbd\xe2\x80\xaf", "a\xe2\x80\xae" "b\xe2\x81\xa7\xe2\x80\xaf", 11);
 }
 
 /* Three states: K_1 twice as fast as K_0 and derived anew, K_2 four times. */
