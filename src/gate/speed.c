@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define ONE 1000000.0
+#define TELLS 1.1	/* where the kernel against itself reaches farther, nothing is "same" */
 
 static double margin(const struct kl_speed *s, double least)
 {
@@ -20,7 +21,7 @@ const char *kl_speed_word(const struct kl_speed *s)
 		return "fast";
 	if (hi < 1 / far)
 		return "slow";
-	return lo >= 1 / far && hi <= far ? "same" : "ambiguous";
+	return far <= TELLS && lo >= 1 / far && hi <= far ? "same" : "ambiguous";
 }
 
 bool kl_speed_not_slower(const struct kl_speed *s)

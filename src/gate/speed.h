@@ -19,7 +19,7 @@ struct kl_speed {
 
 /**
  * "fast" or "slow": the whole interval beyond max(1 %, 3 A/A); "same": all of it
- * within; else "ambiguous".
+ * within, if 3 A/A is at most 10 %; else "ambiguous".
  */
 const char *kl_speed_word(const struct kl_speed *s);
 
