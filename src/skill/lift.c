@@ -11,8 +11,9 @@
 
 #define MECHANISMS "templates/mechanisms.yaml"
 #define MAX_ENABLES 3
+#define GAIN 1100000		/* what noise hides is no gain to speak of, up to here */
 
-bool kl_lift_is(const struct kl_transition *t, const char *speed)
+static const json_t *against_before(const struct kl_transition *t)
 {
 	const json_t *vs = json_object_get(json_object_get(t->event, "profile"), "vs");
 	size_t i;
@@ -20,8 +21,22 @@ bool kl_lift_is(const struct kl_transition *t, const char *speed)
 
 	json_array_foreach(vs, i, v)
 		if (!strcmp(kl_json_str_or(v, "what", ""), "parent"))
-			return !strcmp(kl_json_str_or(v, "verdict", ""), speed);
-	return false;
+			return v;
+	return NULL;
+}
+
+bool kl_lift_is(const struct kl_transition *t, const char *speed)
+{
+	const json_t *v = against_before(t);
+
+	return v && !strcmp(kl_json_str_or(v, "verdict", ""), speed);
+}
+
+/* fast, or so hidden by noise that it may have been: nobody can say that it only makes room for others */
+static bool may_be_win(const struct kl_transition *t)
+{
+	return kl_lift_is(t, "fast") || (kl_lift_is(t, "ambiguous") &&
+	       kl_json_int_or(against_before(t), "hi_ppm", 0) > GAIN);
 }
 
 bool kl_lift_is_verified(const struct kl_transition *t)
@@ -311,7 +326,7 @@ static const struct kl_lift_result *next_win(const struct kl_lift *out, const st
 static void name_enabled(struct kl_lift *out, struct kl_lift_result *r)
 {
 	for (size_t i = 0; i < r->n; i++)
-		if (kl_lift_is(r->t[i], "fast"))
+		if (may_be_win(r->t[i]))
 			return;
 	for (size_t i = 0; i < r->n && r->card->enables.n < MAX_ENABLES; i++) {
 		const struct kl_lift_result *next = next_win(out, r->t[i]);
