@@ -26,10 +26,10 @@ git init -q "$work/r" && cd "$work/r" && git commit -q --allow-empty -m start ||
 for dir in "$top"/skills/lineages/*/; do
 	name=$(basename "$dir")
 	git klineage import "$dir" >"$work/said" 2>&1 || { cat "$work/said" >&2; exit 1; }
-	at=$(sed -n 's/.*"name": *"\([^"]*\)".*/\1/p' "$dir/lineage.json" | head -n 1)
+	at=$(sed -n 's/^  "workload": *"\([^"]*\)".*/\1/p' "$dir/lineage.json")/$(sed -n 's/^  "name": *"\([^"]*\)".*/\1/p' "$dir/lineage.json")
 	printf '\n## %s\n\n' "$name"
-	sed -n 's/.*"device":"\([^"]*\)","driver":"\([^"]*\)".*"time":"\([^T]*\)T.*/On \1, driver \2, \3./p' \
-		"$dir/gate.jsonl" | sort -u
+	sed -n 's/.*"device":"\([^"]*\)","driver":"\([^"]*\)".*"time":"\([^T]*\)T.*/On \1, driver \2, \3./p; t
+		s/.*"device":"\([^"]*\)".*"time":"\([^T]*\)T.*/On \1, \2./p' "$dir/gate.jsonl" | sort -u
 	printf '\n'
-	git klineage log "$name${at:+/$at}" | sed 's/^/	/; s/[ 	]*$//'
+	git klineage log "$at" | sed 's/^/	/; s/[ 	]*$//'
 done

@@ -51,6 +51,17 @@ do
 		done
 	'
 
+	test_expect_success "$t: what was rejected compiles on the last state to other code, and says what breaks" '
+		git -C "$t" show HEAD:"$src" >state.c && machine state.c before -march=x86-64-v3 &&
+		for mail in "$dir"/rejected/*.patch
+		do
+			git -C "$t" checkout -q -f HEAD && git -C "$t" apply "$mail" &&
+			test "$(git -C "$t" diff --name-only)" = "$src" &&
+			machine "$t/$src" after -march=x86-64-v3 && ! cmp -s before after &&
+			says "Breaks: " "$mail" && says "Klineage-Mechanism: " "$mail" || return 1
+		done
+	'
+
 	test_expect_success "$t: the first $portable states are plain C" '
 		test "$portable" -ge 2 &&
 		for rev in $(states "$t" | head -n "$portable")
