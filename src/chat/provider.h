@@ -35,9 +35,10 @@ struct kl_chat_watch {
 	/** A pause before the next attempt, and why. */
 	void (*waiting)(int64_t ms, const char *why, void *payload);
 	/**
-	 * The connection broke after the request was sent and before a byte of its reply: the server
-	 * may charge for it all the same. 0: what that costs is reserved once more, ask again;
-	 * else, or NULL, that is the end.
+	 * The connection broke after the request was sent and before a byte of its reply, or the server
+	 * failed (a status that does not say that no model has begun): it may charge for it all
+	 * the same. Called when the pause is over. 0: what that costs is reserved once more, ask
+	 * again; else, or NULL, that is the end.
 	 */
 	int (*again)(void *payload);
 	void *payload;
@@ -72,8 +73,8 @@ int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provide
 		     const struct kl_chat_request *q);
 
 /**
- * Ask, and wait for the whole reply. Asks again where it is worth it and nothing was bought (408,
- * 409, 429, 5xx, 529, a connection that could not be made), and where `again` allows it.
+ * Ask, and wait for the whole reply. Asks again where it is worth it (408, 409, 429, 5xx, 529, a
+ * connection that broke) and nothing was bought, or `again` allows it.
  * KL_EIO: the server's own message; KL_ETIMEOUT; KL_EINTR; KL_EINVALID: a reply that breaks the
  * protocol (cut, not JSON, HTML, empty, over 8 MiB).
  * When an error comes after the request was sent it may have cost money: `out->usage` says

@@ -160,26 +160,39 @@ static int try_once(struct attempt *a, struct kl_provider *p, const struct kl_bu
 }
 
 /*
- * Does a failure say that nothing was bought? One that was refused, with
- * whatever status, gave no completion; one that never left us, neither.
+ * Statuses that say that no model has begun. A 500, a gateway that waited in vain (502, 504, 52x), a
+ * request that took too long (408) may come after tokens were made, and a prompt that a
+ * filter refused is charged for by some.
  */
-static bool cost_nothing(const struct kl_http_reply *r)
+static bool turned_away(const struct kl_http_reply *r)
 {
-	return r->status ? r->status != 200 : !r->sent;
+	static const char filter[] = "content_filter";
+
+	if (r->status == 400)
+		return !memmem(r->body.ptr, r->body.len, filter, sizeof(filter) - 1);
+	return (r->status >= 300 && r->status < 500 && r->status != 408 && r->status != 499) ||
+	       r->status == 501 || r->status == 503 || r->status == 529;
 }
 
-/* May it be asked again? Where it may have cost money only if the watcher pays once more. */
-static bool ask_again(const struct attempt *a, int err)
+/* Does a failure say that nothing was bought? */
+static bool cost_nothing(const struct kl_http_reply *r)
 {
-	const struct kl_http_reply *r = &a->reply;
+	return r->status ? turned_away(r) : !r->sent;
+}
 
+/* Is it worth another attempt? */
+static bool may_pass(const struct kl_http_reply *r, int err)
+{
 	if (err == KL_EINTR)
 		return false;
-	if (r->status)
-		return kl_retry_status(r->status);
-	if (!r->transient)
-		return false;
-	return cost_nothing(r) || (a->watch && a->watch->again && !a->watch->again(a->watch->payload));
+	return r->status ? kl_retry_status(r->status) : r->transient;
+}
+
+/* Where this attempt may have cost money the next is made only if the watcher pays once more. */
+static bool paid_for(const struct attempt *a)
+{
+	return cost_nothing(&a->reply) ||
+	       (a->watch && a->watch->again && !a->watch->again(a->watch->payload));
 }
 
 static int pause_for(int64_t ms, const struct kl_chat_watch *watch)
@@ -204,7 +217,7 @@ static int after_failure(const struct attempt *a, struct kl_provider *p, unsigne
 	int64_t ms;
 
 	kl_secret_scrub_error(h->key, err);
-	if (!ask_again(a, err))
+	if (!may_pass(r, err))
 		return err;
 	if (number == KL_RETRY_ATTEMPTS)
 		return kl_error_in(err, "given up after %u attempts", number);
@@ -213,8 +226,10 @@ static int after_failure(const struct attempt *a, struct kl_provider *p, unsigne
 	if (ms < 0)
 		return kl_error_in(err, "the server asks for a longer pause than %d s",
 				   (int)(KL_RETRY_MAX_MS / 1000));
-	err = pause_for(ms, a->watch);
-	return err < 0 ? err : 1;
+	if (pause_for(ms, a->watch) < 0)
+		return KL_EINTR;
+	/* not before the pause: what is reserved stands, and the pause may be the end */
+	return paid_for(a) ? 1 : err;
 }
 
 /* --- sending ------------------------------------------------------------ */

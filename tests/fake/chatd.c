@@ -18,6 +18,7 @@
  *	model		that answers; default: the one asked for
  *	status		instead of 200, with `message` as the error's words, `headers` ({name: value}) besides
  *	fault		see enum fault below
+ *	raw		of fault raw: bytes in place of a reply, `times` over, and `then` behind them
  *	delay_ms	of fault drip (between bytes), ping (between pings), late (before the answer)
  *
  * The log is JSON Lines: `n`, `path`, `key` ("right", "wrong", "none"), `headers` (less the key), `body`.
@@ -62,10 +63,12 @@ enum fault {
 	ERROR_EVENT,	/* breaks off with an error in the stream */
 	TWO,		/* two answers */
 	ECHO_KEY,	/* tells the key in every place it can */
+	RAW,		/* `raw`, byte for byte, `times` over, then `then`; then the connection goes */
 };
 static const char *const fault_name[] = {
 	"", "cut", "cut-clean", "cut-late", "bad-json", "html", "empty", "nothing", "huge-text", "huge-page",
 	"huge-event", "hang", "stall", "open-end", "drip", "ping", "late", "close", "error-event", "two", "echo-key",
+	"raw",
 };
 
 struct script_line {
@@ -513,6 +516,17 @@ static void echo_key(struct conn *c)
 	}
 }
 
+static void raw(struct conn *c)
+{
+	const json_t *j = json_object_get(c->line, "raw");
+	long times = num(c->line, "times", 1);
+
+	while (times-- > 0 && out(c, json_string_value(j), json_string_length(j)))
+		;
+	j = json_object_get(c->line, "then");
+	out(c, str(c->line, "then", ""), json_string_length(j));
+}
+
 static void stream(struct conn *c, enum fault f)
 {
 	const char *text = str(c->line, "text", "");
@@ -598,6 +612,8 @@ static void answer(struct conn *c)
 		huge_raw(c, false);
 	else if (f == ECHO_KEY)
 		echo_key(c);
+	else if (f == RAW)
+		raw(c);
 	else if (status != 200)
 		error_page(c, status, str(c->line, "message", "no"));
 	else
@@ -650,7 +666,7 @@ static void read_script(const char *path)
 	while (getline(&line, &room, f) > 0) {
 		struct script_line *l = &server.line[server.n++];
 
-		l->j = json_loads(line, 0, &e);
+		l->j = json_loads(line, JSON_ALLOW_NUL, &e);
 		if (!l->j) {
 			fprintf(stderr, "chatd: %s:%zu: %s\n", path, server.n, e.text);
 			exit(2);

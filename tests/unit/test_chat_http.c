@@ -218,7 +218,8 @@ static void each_fault_is_a_clear_error_or_another_attempt(void **state)
 		{ F("html"), KL_EINVALID, "no event stream (text/html): <!DOCTYPE html>", UNKNOWN, 1, 0, 5000 },
 		{ "{\"fault\":\"html\",\"status\":403}\n", KL_EIO, "403: <!DOCTYPE html><html><body><h1>Bad ?[31mG",
 		  ZERO, 1, 0, 5000 },
-		{ "{\"fault\":\"html\",\"status\":502," NOW "}\n" GOOD, 0, "", KNOWN, 2, 0, 5000 },
+		{ "{\"fault\":\"html\",\"status\":503," NOW "}\n" GOOD, 0, "", KNOWN, 2, 0, 5000 },
+		{ "{\"fault\":\"html\",\"status\":502," NOW "}\n" GOOD, KL_EIO, "502: <!DOCTYPE html>", UNKNOWN, 1, 0, 5000 },
 		{ F("empty"), KL_EINVALID, "the reply is empty", KNOWN, 1, 0, 5000 },
 		{ F("nothing"), KL_EINVALID, "the reply is empty", UNKNOWN, 1, 0, 5000 },
 		{ F("huge-text"), KL_EINVALID, "more than 8 MiB", UNKNOWN, 1, 0, 20000 },
@@ -239,9 +240,9 @@ static void each_fault_is_a_clear_error_or_another_attempt(void **state)
 		{ "{\"status\":400,\"message\":\"max_tokens: \\u001b[2Jtoo\\nlarge\"}\n", KL_EIO,
 		  "400: max_tokens: ?[2Jtoo large (request req_1)", ZERO, 1, 0, 5000 },
 		{ "{\"status\":401,\"message\":\"invalid x-api-key\"}\n", KL_EIO, "401: invalid x-api-key", ZERO, 1, 0, 5000 },
-		{ "{\"status\":429," NOW "}\n{\"status\":529," NOW "}\n{\"status\":500," NOW "}\n" GOOD,
+		{ "{\"status\":429," NOW "}\n{\"status\":529," NOW "}\n{\"status\":503," NOW "}\n" GOOD,
 		  0, "", KNOWN, 4, 0, 8000 },
-		{ "{\"status\":408," NOW "}\n{\"status\":409," NOW "}\n" GOOD, 0, "", KNOWN, 3, 0, 8000 },
+		{ "{\"status\":409," NOW "}\n{\"status\":429," NOW "}\n" GOOD, 0, "", KNOWN, 3, 0, 8000 },
 		{ "{\"status\":429,\"message\":\"slow down\",\"headers\":{\"retry-after\":\"3600\"}}\n" GOOD, KL_EIO,
 		  "the server asks for a longer pause than 300 s", ZERO, 1, 0, 5000 },
 		{ "{\"status\":529,\"repeat\":9,\"message\":\"Overloaded\"," NOW "}\n", KL_EIO,
@@ -253,6 +254,117 @@ static void each_fault_is_a_clear_error_or_another_attempt(void **state)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(faults); i++)
 		for (size_t k = 0; k < KL_ARRAY_SIZE(ways); k++)
 			try_fault(&faults[i], &ways[k]);
+}
+
+/*
+ * A status alone is no bill: where tokens may have been made before it came its cost is not known, and it
+ * is asked again only where that was paid for once more, after the pause and not before.
+ */
+static void a_status_is_free_only_if_no_model_began(void **state)
+{
+	static const struct { int status; bool free, again; const char *message; } is[] = {
+		{ 400, true, false, "no such model" }, { 400, false, false, "stopped by content_filter" },
+		{ 401, true, false, "no" }, { 403, true, false, "no" }, { 404, true, false, "no" },
+		{ 408, false, true, "too slow" }, { 409, true, true, "no" }, { 413, true, false, "no" },
+		{ 429, true, true, "no" }, { 499, false, false, "no" }, { 500, false, true, "oh" },
+		{ 502, false, true, "oh" }, { 503, true, true, "no" }, { 504, false, true, "oh" },
+		{ 524, false, true, "oh" }, { 529, true, true, "no" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(is); i++) {
+		KL_AUTO(kl_freep) char *line = kl_asprintf("{\"status\":%d,\"message\":\"%s\"," NOW "}\n",
+							   is[i].status, is[i].message);
+		KL_AUTO(kl_freep) char *script = kl_asprintf("%s%s" GOOD, line, line);
+		KL_AUTO(chatd_stop) struct chatd d = { 0 };
+		struct seen s = { .allow = 1 };
+
+		chatd_start(&d, script, 0);
+		if (!is[i].again || !is[i].free) {
+			assert_error(KL_EIO, is[i].message, ask(&s, &d, ways[i % 4].name, 0));
+			assert_int_equal(is_zero(&s.r.usage), is[i].free);
+			assert_int_equal(s.agains, is[i].again);
+			assert_int_equal(s.waits, is[i].again);
+			assert_int_equal(chatd_count(&d), 1);
+		}
+		release(&s);
+		if (is[i].again) {
+			size_t before = chatd_count(&d);
+
+			assert_ok(ask(&s, &d, ways[i % 4].name, 0));
+			assert_int_equal(s.agains, is[i].free ? 0 : 2 - before);
+			assert_int_equal(chatd_count(&d), 3);
+		}
+		release(&s);
+	}
+}
+
+/* What is reserved stands: nothing is, for an attempt that is never made. */
+static void nothing_is_paid_for_an_attempt_that_is_not_made(void **state)
+{
+	KL_AUTO(chatd_stop) struct chatd d = { 0 };
+	struct seen s = { 0 };
+
+	chatd_start(&d, "{\"status\":500,\"repeat\":9,\"message\":\"oh\"," NOW "}\n", 0);
+	assert_error(KL_EIO, "given up after 5 attempts: ", ask(&s, &d, "openai", 0));
+	assert_int_equal(chatd_count(&d), 5);
+	assert_int_equal(s.agains, 4);
+	assert_false(s.r.usage.known);
+	release(&s);
+	chatd_stop(&d);
+	chatd_start(&d, "{\"status\":500,\"message\":\"oh\",\"headers\":{\"retry-after\":\"3600\"}}\n" GOOD, 0);
+	assert_error(KL_EIO, "a longer pause than 300 s", ask(&s, &d, "openai", 0));
+	assert_int_equal(s.agains, 0);
+	release(&s);
+}
+
+/*
+ * Servers that break HTTP itself: an error in time, whose cost is not known (but for the last, whose status
+ * says so), and nothing that would steer a terminal. Nothing is unpacked, since nothing packed is asked for.
+ */
+static void what_is_no_http_is_an_error(void **state)
+{
+#define RAW(bytes, times, then) "{\"fault\":\"raw\",\"raw\":\"" bytes "\",\"times\":" #times ",\"then\":\"" then "\"}\n"
+#define OK_HEAD "HTTP/1.1 200 OK\\r\\ncontent-type: text/event-stream\\r\\n"
+#define CHUNKED OK_HEAD "transfer-encoding: chunked\\r\\n\\r\\n"
+	static const char *const script[] = {
+		RAW("hello, world\\n", 1, ""),
+		RAW("HTTP/1.1 200 OK\\r\\n", 1, "\\u0000\\u0001\\u001b[31m\\r\\n\\r\\n"),
+		RAW(OK_HEAD "content-encoding: gzip\\r\\n\\r\\n", 1, "\\u001f\\b\\u0000"),
+		RAW(CHUNKED, 1, "ffffffffffffffffffff\\r\\nx\\r\\n"),
+		RAW(CHUNKED, 1, "-5\\r\\nhello\\r\\n0\\r\\n\\r\\n"),
+		RAW(CHUNKED, 1, "7\\r\\ndata: {\\r\\n0\\r\\nx-more: \\u001b[2J\\r\\n\\r\\n"),
+		RAW(OK_HEAD "content-length: 3\\r\\n\\r\\n", 1, "data: {\\n\\n"),
+		RAW(OK_HEAD "content-length: 99999999999999999999\\r\\n\\r\\n", 1, "data: {}\\n\\n"),
+		RAW("HTTP/1.1 200 OK\\r\\nx: ", 1, ""),
+		RAW("HTTP/1.1 100 Continue\\r\\n\\r\\n", 5000, ""),
+		RAW("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", 50000, ""),
+		RAW("HTTP/1.1 200 OK\\r\\nx: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\\r\\n", 1, "\\r\\n<html>"),
+		RAW(OK_HEAD "\\r\\ndata: [", 20000, ""),
+		RAW(OK_HEAD "request-id: a\\u001b[31m\\rb\\r\\n\\r\\n", 1, "data: {\\u001b[2J\\n\\n"),
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(script); i++)
+		for (size_t k = 0; k < KL_ARRAY_SIZE(ways); k++) {
+			KL_AUTO(chatd_stop) struct chatd d = { 0 };
+			KL_AUTO(json_decrefp) json_t *log = NULL;
+			struct seen s = { .allow = 1 };
+			int64_t from = kl_clock_ns();
+			int err;
+
+			chatd_start(&d, script[i], ways[k].tls ? CHATD_TLS : 0);
+			err = ask(&s, &d, ways[k].name, 2000);
+			if (err != KL_EIO && err != KL_EINVALID && err != KL_ETIMEOUT)
+				fail_msg("%s: %d: %s", script[i], err, kl_error_last());
+			for (const char *c = kl_error_last(); *c; c++)
+				if ((unsigned char)*c < ' ' || *c == 0x7f)
+					fail_msg("%s: a control byte in: %s", script[i], kl_error_last());
+			if (s.r.usage.known)
+				fail_msg("%s: it is said to have cost nothing", script[i]);
+			assert_true(kl_clock_ns() - from < INT64_C(20000000000));
+			log = chatd_request(&d, 0, NULL);
+			assert_null(json_object_get(json_object_get(log, "headers"), "accept-encoding"));
+			release(&s);
+		}
 }
 
 static void pauses_are_told_with_their_reason(void **state)
@@ -600,6 +712,9 @@ int main(void)
 		cmocka_unit_test(a_reply_streams_in_and_the_request_is_right),
 		cmocka_unit_test(stops_have_their_names),
 		cmocka_unit_test(each_fault_is_a_clear_error_or_another_attempt),
+		cmocka_unit_test(a_status_is_free_only_if_no_model_began),
+		cmocka_unit_test(nothing_is_paid_for_an_attempt_that_is_not_made),
+		cmocka_unit_test(what_is_no_http_is_an_error),
 		cmocka_unit_test(pauses_are_told_with_their_reason),
 		cmocka_unit_test(a_broken_connection_is_tried_again_only_if_that_is_paid_for),
 		cmocka_unit_test(who_is_not_there_costs_nothing),
