@@ -2,12 +2,13 @@
 #ifndef KL_CHAT_CHAT_IMPL_H
 #define KL_CHAT_CHAT_IMPL_H
 
+#include "base/lock.h"
 #include "chat/chat.h"
 #include "chat/ledger.h"
 #include "chat/price.h"
 #include "chat/provider.h"
 
-/* chat_impl - what chat.c and talk.c share: who is talked to, at what price, under which cap. */
+/* chat_impl - what chat.c, talk.c and unsettled.c share: who is talked to, at what price, under which cap. */
 struct kl_chat {
 	struct kl_repo *repo;
 	struct kl_provider *provider;
@@ -22,5 +23,12 @@ struct kl_chat {
 };
 
 #define KL_CACHE_AUTO (-1)
+
+/**
+ * Who asks the next question of a talk holds this, until its reply is stored: two would pay for one
+ * answer. As kl_lock_take.
+ */
+int kl_talk_lock(struct kl_lock *lock, struct kl_repo *repo, const char *workload, const char *name,
+		 const char *phase, int64_t wait_ms);
 
 #endif

@@ -103,7 +103,7 @@ static void check_entries(struct checker *k, const char *ref, const char *worklo
 	kl_money_text(money, open);
 	if (open)
 		found(k, false, ref, "%s are reserved and not settled: requests under way, or that broke "
-		      "off; they count as spent", money);
+		      "off; they count as spent ('git klineage chat settle' ends the latter)", money);
 }
 
 static int check_ledgers(struct checker *k)

@@ -88,6 +88,8 @@ static void entry_text(struct kl_buf *out, const struct kl_ledger_entry *e, cons
 		kl_json_set_int(j, "released", e->released);
 		kl_json_set(j, "usage", kl_usage_json(&e->usage));
 	}
+	if (e->stated)
+		kl_json_set_bool(j, "stated", true);
 	kl_json_set(j, "totals", totals_json(&e->after));
 	kl_json_canonical(out, j);
 	kl_buf_addch(out, '\n');
@@ -164,6 +166,7 @@ static int parse_entry(struct kl_ledger_entry *e, const char *text, size_t len, 
 		return 0;
 	if ((err = read_sum(&e->released, j, "released")) < 0)
 		return err;
+	e->stated = kl_json_bool_or(j, "stated", false);
 	return kl_usage_read(&e->usage, json_object_get(j, "usage"));
 }
 
@@ -446,6 +449,8 @@ static int too_little(const struct kl_ledger_ask *a, const struct kl_ledger_tota
 	kl_money_text(left, a->cap > spent ? a->cap - spent : 0);
 	err = kl_error(KL_ENO, "the budget does not allow it: a request needs %s at worst, %s of %s are "
 		       "left (%s spent, %s reserved)", want, left, cap, settled, reserved);
+	if (now->of[a->budget].reserved)
+		kl_error_hint(err, "'git klineage chat settle' ends reservations that broke off");
 	return kl_error_hint(err, "config klineage.budget.%s is the cap", kl_budget_name(a->budget));
 }
 
@@ -508,6 +513,7 @@ int kl_ledger_settle(struct kl_repo *repo, const char *workload, const struct kl
 	w.e.turn = bill->turn;
 	w.e.nano = bill->nano;
 	w.e.released = bill->reservation->nano;
+	w.e.stated = bill->stated;
 	if (bill->usage)
 		w.e.usage = *bill->usage;
 	return write_entry(&w, fit_settlement, NULL);

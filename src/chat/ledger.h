@@ -14,8 +14,9 @@
  *	err = kl_ledger_settle(repo, "c-topk", &bill, &also);
  *
  * Spent is what was settled and what is reserved and not settled. Who dies in between leaves his
- * reservation, and it counts for ever. The ref moves by compare-and-swap: of two processes that
- * would both fit under the cap alone, the second sees the first. docs/formats.md, "Ledger and prices".
+ * reservation, and it counts until unsettled.h ends it. The ref moves by compare-and-swap: of two
+ * processes that would both fit under the cap alone, the second sees the first.
+ * docs/formats.md, "Ledger and prices".
  */
 #define KL_LEDGER_REFS "refs/klineage/ledger/"
 #define KL_LEDGER_ID 33		/* 32 hex digits and the NUL */
@@ -56,7 +57,8 @@ struct kl_ledger_bill {
 	int64_t turn;
 	const struct kl_reservation *reservation;
 	int64_t nano;			/* what it did cost */
-	const struct kl_chat_usage *usage;
+	const struct kl_chat_usage *usage;	/* NULL: not known */
+	bool stated;			/* by the user, not by the provider */
 };
 
 /** A ref that moves with the ledger, in one transaction. */
@@ -83,6 +85,7 @@ struct kl_ledger_entry {
 	int64_t nano;			/* reserved, or what it did cost */
 	int64_t released;		/* settles: the reservation that this ends */
 	struct kl_chat_usage usage;	/* settles */
+	bool stated;			/* settles: at what the user said (unsettled.h) */
 	struct kl_ledger_totals after;
 	git_oid commit;
 };

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/fs.h"
-#include "base/lock.h"
 #include "base/proc.h"
 #include "base/rng.h"
 #include "chat/body.h"
@@ -14,6 +13,7 @@
 #include "chat/conversation.h"
 #include "chat/money.h"
 #include "chat/turn.h"
+#include "chat/unsettled.h"
 #include "repo/refs.h"
 
 #define LONG_PAUSE_MS (4 * 60 * 1000)	/* beyond, five minutes of cache may be over */
@@ -23,6 +23,7 @@ struct kl_talk {
 	struct kl_chat *chat;
 	struct kl_conversation c;
 	int64_t stored_ns;	/* when the last turn was stored by us; 0: not by us */
+	bool looked;		/* for reservations of replies that are stored */
 };
 
 void kl_talk_free(struct kl_talk *t)
@@ -217,6 +218,16 @@ static void work_out_cost(struct purchase *p)
 		p->nano = p->reserved.nano;
 }
 
+/* Nobody knows what it cost, so it counts as its worst case; the user may know better. */
+static int stands(const struct purchase *p, int err)
+{
+	char money[KL_MONEY_TEXT];
+
+	kl_money_text(money, p->reserved.nano);
+	return kl_error_hint(err, "what this request cost is not known: %s stay reserved for it; "
+			     "'git klineage chat settle' ends that", money);
+}
+
 /*
  * The exchange failed. What the provider is sure of is settled: that it cost nothing, or what a
  * reply did cost that came to its end without being one. Of one that was cut nobody knows how
@@ -228,8 +239,10 @@ static int failed(struct purchase *p, int err)
 	KL_AUTO(kl_freep) char *hints = kl_strdup(kl_error_hints());
 	struct kl_ledger_bill bill;
 
-	if (!p->chat->price || !p->reply.usage.known)
+	if (!p->chat->price)
 		return err;
+	if (!p->reply.usage.known)
+		return stands(p, err);
 	work_out_cost(p);
 	bill = bill_of(p);
 	if (kl_ledger_settle(p->chat->repo, p->chat->workload, &bill, NULL) < 0)
@@ -371,20 +384,50 @@ static int buy(struct kl_talk *t, const struct kl_ask *ask)
 	return store(&p);
 }
 
-/* One process at a time asks the next question of a talk: two would pay for one answer. */
-static int take_turn(struct kl_lock *lock, struct kl_talk *t)
+int kl_talk_lock(struct kl_lock *lock, struct kl_repo *repo, const char *workload, const char *name,
+		 const char *phase, int64_t wait_ms)
 {
-	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/klineage/talk/%s/%s/%s",
-		kl_repo_common_dir(t->chat->repo), t->c.workload, t->c.name, t->c.phase);
+	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/klineage/talk/%s/%s/%s", kl_repo_common_dir(repo),
+						   workload, name, phase);
 	int err = kl_fs_mkdir_of(path);
 
-	if (err < 0)
-		return err;
-	err = kl_lock_take(lock, path, 0);
+	return err < 0 ? err : kl_lock_take(lock, path, wait_ms);
+}
+
+static int take_turn(struct kl_lock *lock, struct kl_talk *t)
+{
+	const struct kl_conversation *c = &t->c;
+	int err = kl_talk_lock(lock, t->chat->repo, c->workload, c->name, c->phase, 0);
+
 	if (err != KL_EBUSY)
 		return err;
-	kl_progress_step(t->chat->progress, "%s, turn %zu: another process asks", t->c.phase, t->c.n);
-	return kl_lock_take(lock, path, -1);
+	kl_error_clear();
+	kl_progress_step(t->chat->progress, "%s, turn %zu: another process asks", c->phase, c->n);
+	return kl_talk_lock(lock, t->chat->repo, c->workload, c->name, c->phase, -1);
+}
+
+/*
+ * A reply that was stored while the ledger could not be moved is paid for, and no longer reserved.
+ * Others' reservations of this talk broke off, or it would be locked; what they cost is not known.
+ */
+static int settle_stored(struct kl_talk *t)
+{
+	struct kl_unsettled u = {
+		.repo = t->chat->repo, .workload = t->c.workload, .name = t->c.name, .phase = t->c.phase,
+		.stored_only = true, .locked = true,
+	};
+	struct kl_ledger_totals now;
+	int64_t reserved = 0;
+	int err;
+
+	if (t->looked || !t->chat->price)
+		return 0;
+	t->looked = true;
+	if ((err = kl_ledger_totals(&now, t->chat->repo, t->c.workload)) < 0)
+		return err;
+	for (int b = 0; b < KL_BUDGETS; b++)
+		reserved += now.of[b].reserved;
+	return reserved ? kl_unsettled_settle(&u) : 0;
 }
 
 /* What others have stored since we looked is added; what we have stays where it is. */
@@ -416,7 +459,7 @@ static int next_turn(struct kl_talk *t, size_t turn, const struct kl_ask *ask)
 
 	/* who was killed while he stored the reply may yet have stored it */
 	if ((err = take_turn(&lock, t)) < 0 || (err = kl_refs_recover(t->chat->repo, &cleared)) < 0 ||
-	    (err = refresh(t)) < 0)
+	    (err = refresh(t)) < 0 || (err = settle_stored(t)) < 0)
 		return err;
 	return turn < t->c.n ? 0 : buy(t, ask);
 }

@@ -9,6 +9,7 @@
 #include "chat/recording.h"
 #include "chat/turn.h"
 #include "chat/usage.h"
+#include "cmd/chat_settle.h"
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
 #include "cmd/table.h"
@@ -21,12 +22,13 @@ static const char synopsis[] =
 	"chat log [--json] [<workload>[/<name>]]\n"
 	"chat show [--json] <workload>/<name>/<phase>\n"
 	"chat cost [--json] [--no-bars] [<workload>]\n"
+	"chat settle [--json] [--cost <usd>] <workload>[/<name>[/<phase>]]\n"
 	"chat export -o <file> <workload>/<name>";
 
 struct request {
 	struct kl_repo *repo;
 	bool json, bars;
-	const char *output;
+	const char *output, *cost;
 	char *part[3];		/* workload, name, phase: as many as were said */
 	size_t n;
 };
@@ -237,6 +239,15 @@ static void print_budget(const struct kl_spend *s, enum kl_budget b)
 	putchar('\n');
 }
 
+static int64_t reserved(const struct kl_spend *s)
+{
+	int64_t n = 0;
+
+	for (int b = 0; b < KL_BUDGETS; b++)
+		n += s->totals.of[b].reserved;
+	return n;
+}
+
 static void cost_row(struct kl_table *t, const struct kl_spend_phase *p)
 {
 	KL_AUTO(kl_freep) char *requests = kl_asprintf("%zu", p->requests);
@@ -294,6 +305,8 @@ static void print_cost(const struct kl_spend *s, bool bars)
 
 	for (int b = 0; b < KL_BUDGETS; b++)
 		print_budget(s, (enum kl_budget)b);
+	if (reserved(s))
+		printf("'git klineage chat settle %s' ends reservations that broke off\n", s->workload);
 	if (!s->n)
 		return;
 	putchar('\n');
@@ -400,6 +413,15 @@ static int do_cost(struct request *r)
 	return 0;
 }
 
+/* --- settle ---------------------------------------------------------------------------- */
+
+static int do_settle(struct request *r)
+{
+	if (!r->n)
+		return kl_opt_usage(synopsis, "settle wants a workload");
+	return kl_chat_settle_say(r->repo, r->part[0], r->part[1], r->part[2], r->cost, r->json);
+}
+
 /* --- export ---------------------------------------------------------------------------- */
 
 static int do_export(struct request *r)
@@ -420,7 +442,8 @@ static const struct {
 	const char *name;
 	int (*run)(struct request *r);
 } verbs[] = {
-	{ "log", do_log }, { "show", do_show }, { "cost", do_cost }, { "export", do_export },
+	{ "log", do_log }, { "show", do_show }, { "cost", do_cost }, { "settle", do_settle },
+	{ "export", do_export },
 };
 
 /* "a/b/c" into its parts, in place */
@@ -443,6 +466,8 @@ int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	const struct kl_opt opts[] = {
 		KL_OPT_BOOL('\0', "json", &r.json, "print it as JSON"),
 		KL_OPT_BOOL('\0', "bars", &r.bars, "cost: draw the best time against the money (default)"),
+		KL_OPT_STR('\0', "cost", &r.cost, "<usd>",
+			   "settle: what the provider charged for them in all (default: their worst case)"),
 		KL_OPT_STR('o', "output", &r.output, "<file>", "export: the recording to write"),
 		KL_OPT_END
 	};
@@ -452,11 +477,13 @@ int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return err > 0 ? 0 : err;
 	if (!argc || argc > 2)
 		return kl_opt_usage(synopsis, argc ? "one conversation at a time" :
-				    "log, show, cost or export?");
+				    "log, show, cost, settle or export?");
 	if (argc == 2 && (err = split(&r, argv[1])) < 0)
 		return err;
+	if (r.cost && strcmp(argv[0], "settle"))
+		return kl_opt_usage(synopsis, "--cost is for settle");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(verbs); i++)
 		if (!strcmp(argv[0], verbs[i].name))
 			return verbs[i].run(&r);
-	return kl_opt_usage(synopsis, "'%s' is none of log, show, cost, export", argv[0]);
+	return kl_opt_usage(synopsis, "'%s' is none of log, show, cost, settle, export", argv[0]);
 }

@@ -138,6 +138,39 @@ test_expect_success 'a walk is exported as a recording' '
 	exits 128 git klineage chat export w/m -o x 2>err && says "no conversation" err && test_must_fail test -e x
 '
 
+# totals: settled and reserved of the induce budget, as the tip of the ledger has them
+totals () {
+	git cat-file blob refs/klineage/ledger/w:ledger.json | perl -MJSON::PP -e 'local $/;
+		my $t = decode_json(<STDIN>)->{totals}{induce}; print "$t->{settled} $t->{reserved}\n"'
+}
+
+d=dddddddddddddddddddddddddddddddd e=eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee f=ffffffffffffffffffffffffffffffff
+test_expect_success 'what broke off is settled: at its reply, as the user says, at the worst' '
+	mkdir s s/tree && cp -R .git s/ && (
+	cd s && entry reserve $d back-0 2 4000000 375000000 7000000 && entry reserve $e back-1 0 5000000 375000000 12000000 &&
+	git klineage chat cost >out && says "git klineage chat settle w" out &&
+	git klineage chat settle w/n/forward-1 >out &&
+	says "n/forward-1, turn 2, 2026-11-20T10:02:00Z: \$0.0030 reserved, settled at \$0.0010 (its reply is stored)" out &&
+	says "w: 1 reservation of \$0.0030 settled at \$0.0010" out && test "$(totals)" = "376000000 9000000" &&
+	git klineage chat settle w/n/back-0 --cost 0.0005 >out && says "\$0.0040 reserved, settled at \$0.0005 (as you say)" out &&
+	test "$(totals)" = "376500000 5000000" && git cat-file blob refs/klineage/ledger/w:ledger.json | grep "\"stated\":true" &&
+	git klineage chat settle --json w >out && says "\"by\":\"worst\"" out && says "\"nano\":5000000" out &&
+	test "$(totals)" = "381500000 0" && git klineage chat settle w >out && says "w: no reservation broke off" out &&
+	test "$(totals)" = "381500000 0" && git klineage fsck >out && says "0 errors" out && ! grep "not settled" out &&
+	git klineage chat cost >out && test_must_fail grep "chat settle" out
+	)
+'
+
+test_expect_success 'a request that is under way is left alone' '
+	(
+	cd s && entry reserve $f back-0 2 4000000 381500000 4000000 && mkdir -p .git/klineage/talk/w/n &&
+	mkfifo held && { flock .git/klineage/talk/w/n/back-0 sh -c "echo >held; exec sleep 60" & } && read -r _ <held &&
+	git klineage chat settle w >out && kill $! && says "under way, left alone" out && test "$(totals)" = "381500000 4000000" &&
+	exits 129 git klineage chat settle && exits 129 git klineage chat settle w --cost -1 2>err && says "US dollars" err &&
+	exits 129 git klineage chat cost --cost 1
+	)
+'
+
 test_expect_success 'what is asked wrongly is said' '
 	exits 129 git klineage chat && exits 129 git klineage chat say && exits 129 git klineage chat log a b &&
 	exits 129 git klineage chat show w/n && exits 129 git klineage chat log a//b && exits 129 git klineage chat log a/b/c/d &&
