@@ -115,6 +115,11 @@ int kl_derive_ask(struct kl_sequencer *s)
 		kl_error_clear();
 		return no_more(s, "gave-up", text);
 	}
+	if (err == KL_ETIMEOUT) {	/* counted, and asked again, by the sequencer */
+		static const struct kl_walk_seen nothing = { .class_ = "timeout" };
+
+		kl_walk_attempted(&s->op.walk, &nothing, NULL);
+	}
 	if (err < 0)
 		return err;
 	if (!p)

@@ -13,6 +13,7 @@
 #include "lineage/model.h"
 #include "lineage/speculate.h"
 #include "lineage/step.h"
+#include "rewrite/course.h"
 
 void kl_lineage_ref(char ref[256], const char *kind, const char *workload, const char *name)
 {
@@ -158,7 +159,8 @@ int kl_sequencer_start(struct kl_sequencer *s, const struct kl_sequencer_opts *o
 	init.name = name;
 	kl_walk_init(&s->op.walk, &init);
 	if ((err = carry_on_rejections(s)) < 0 ||
-	    (kl_model_name(s) && (err = kl_model_chat(&chat, s)) < 0))
+	    (kl_model_name(s) && ((err = kl_model_chat(&chat, s)) < 0 ||
+				  (err = kl_chat_begun(s->repo, name, s->op.state)) < 0)))
 		return err;
 	err = kl_opstate_save(&s->op, "klineage deopt: start");
 	return err == KL_EBUSY ? hint_busy(err) : err;
@@ -418,6 +420,28 @@ static int send_away(struct kl_sequencer *s, struct kl_outcome *out, const char 
 	return 1;
 }
 
+/*
+ * A model that did not answer in time has had a turn, as if it had been refused. It is asked again;
+ * whoever is silent three times in a row is gone, and a person is to see to it.
+ */
+static int timed_out(struct kl_sequencer *s)
+{
+	KL_AUTO(kl_freep) char *message = kl_strdup(kl_error_last());
+	KL_AUTO(kl_freep) char *hints = kl_strdup(kl_error_hints());
+	int err;
+
+	kl_walk_timed_out(&s->op.walk);
+	if ((err = save(s, "time-out")) < 0)
+		return err;
+	if (++s->timeouts < KL_COURSE_UNUSABLE) {
+		kl_progress_say(s->progress, "  %s; that counts as a turn of the model", message);
+		kl_error_clear();
+		return 0;
+	}
+	err = kl_error(KL_ETIMEOUT, "%s; %d times in a row", message, s->timeouts);
+	return *hints ? kl_error_hint(err, "%s", hints) : err;
+}
+
 static int run_on(struct kl_sequencer *s, struct kl_outcome *out)
 {
 	char before[KL_DIGEST_HEX] = "";
@@ -458,6 +482,10 @@ static int run_on(struct kl_sequencer *s, struct kl_outcome *out)
 		}
 		if (err == KL_JUDGE_LATER)
 			err = send_away(s, out, before);
+		if (err == KL_ETIMEOUT && s->chat)
+			err = timed_out(s);
+		else
+			s->timeouts = 0;
 		if (err)
 			return err < 0 ? err : 0;
 	}

@@ -61,6 +61,7 @@ struct kl_sequencer {
 	char *edit_dir;
 	char sent_for[KL_DIGEST_HEX];		/* surface that a bundle was last sent for */
 	char *why_not;				/* what could not be judged there, or NULL */
+	int timeouts;				/* of the model, in a row */
 };
 
 #define KL_SEQUENCER_INIT { .op = { .events = KL_BUF_INIT }, .lock = KL_LOCK_INIT }

@@ -231,10 +231,10 @@ static int64_t limit(const struct kl_walk *w, const char *key)
 	return kl_json_int_or(json_object_get(w->state, "limits"), key, 0);
 }
 
-/* what a model proposed has cost money, too */
+/* what a model proposed has cost money, too, and so may a question that it left unanswered */
 static int64_t refused_of_models(const struct kl_walk *w)
 {
-	int64_t n = 0;
+	int64_t n = kl_json_int_or(w->state, "timeouts", 0);
 	size_t i;
 	json_t *rec;
 
@@ -348,6 +348,11 @@ void kl_walk_rejected(struct kl_walk *w, const struct kl_walk_seen *seen)
 	json_array_append_new(kl_walk_rejections(w), rec);
 	kl_json_set_str(w->state, "rejected_last", seen->commit);
 	kl_json_set_int(w->state, "row", kl_json_int_or(w->state, "row", 0) + 1);
+}
+
+void kl_walk_timed_out(struct kl_walk *w)
+{
+	kl_json_set_int(w->state, "timeouts", kl_json_int_or(w->state, "timeouts", 0) + 1);
 }
 
 void kl_walk_held(struct kl_walk *w)

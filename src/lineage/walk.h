@@ -115,6 +115,8 @@ void kl_walk_await(struct kl_walk *w, json_t *what);
 void kl_walk_go_on(struct kl_walk *w);
 /** What is waited for, or NULL. */
 json_t *kl_walk_awaited(const struct kl_walk *w);
+/** The model did not answer in time: it has had a turn. */
+void kl_walk_timed_out(struct kl_walk *w);
 /** Set the pending proposal aside and ask for its parts. */
 void kl_walk_held(struct kl_walk *w);
 /** End with this termination: complete, step-limit, rejection-limit, budget, stopped. */
@@ -122,7 +124,7 @@ void kl_walk_end(struct kl_walk *w, const char *termination, int64_t time, const
 		 int offset);
 /**
  * Why a limit ends the walk now, or NULL. That of rejections is for those in a row, and for
- * all that a model proposed in this walk.
+ * all that a model proposed in this walk, with the times that it did not answer.
  */
 const char *kl_walk_limit(const struct kl_walk *w);
 

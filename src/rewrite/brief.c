@@ -346,7 +346,10 @@ int kl_brief_head_read(enum kl_course_kind *kind, const char *user, const char *
 		return 0;
 	err = kl_error(KL_EEXISTS, "turn %zu of the stored conversation %s is about another state than "
 		       "%.12s", turn + 1, phase, s->digest);
-	return kl_error_hint(err, "a walk of this name was begun before; choose another with --name");
+	kl_error_hint(err, "a walk of this name has been here before; its replies are kept, and answer for "
+		      "no other state");
+	return kl_error_hint(err, "give this walk another name: git klineage deopt --name <name> (after "
+			     "--abort, if it has begun)");
 }
 
 /* --- a turn ------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "chat/conversation.h"
 #include "rewrite/brief.h"
 #include "rewrite/edits.h"
 #include "rewrite/envelope.h"
@@ -215,6 +216,17 @@ static int one_turn(struct kl_proposal **out, struct talker *t)
 		return err;
 	unusable(t);
 	return 0;
+}
+
+int kl_chat_begun(struct kl_repo *repo, const char *name, const struct kl_surface *expert)
+{
+	KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
+	enum kl_course_kind kind;
+	int err = kl_conversation_load(&c, repo, expert->contract->workload, name, "back-0");
+
+	if (err < 0 || !c.n)
+		return err;
+	return kl_brief_head_read(&kind, c.turn[0].user, "back-0", 0, expert);
 }
 
 static int propose(struct kl_proposal **out, struct kl_rewrite *rw, const char *rewriter)

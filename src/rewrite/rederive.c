@@ -34,13 +34,35 @@ static void deriver_release(struct deriver *d)
 	free(d->phase);
 }
 
+/* one to which no reply came */
+static bool is_silent(const json_t *attempt)
+{
+	return !strcmp(kl_json_str_or(attempt, "class", ""), "timeout");
+}
+
+/* the last attempt that had a reply, and how many had one */
+static const json_t *last_attempt(size_t *n, const json_t *attempts)
+{
+	const json_t *last = NULL;
+	size_t i;
+	json_t *a;
+
+	*n = 0;
+	json_array_foreach(attempts, i, a)
+		if (!is_silent(a)) {
+			last = a;
+			++*n;
+		}
+	return last;
+}
+
 static int deriver_open(struct deriver *d, const struct kl_rederive *r)
 {
 	KL_AUTO(kl_freep) char *path = NULL;
 	int err;
 
 	d->r = r;
-	d->turn = json_array_size(r->attempts);
+	last_attempt(&d->turn, r->attempts);
 	d->phase = kl_asprintf("forward-%d", r->step);
 	if ((err = kl_fs_share(&path, "templates/mechanisms.yaml")) < 0 ||
 	    (err = kl_mechanisms_load(&d->mechanisms, path)) < 0 ||
@@ -135,7 +157,8 @@ static void write_key(struct kl_buf *key, const struct deriver *d)
 	kl_buf_addf(key, "state %s\ncontract %s\nrestore %s %s\n", d->r->before->digest,
 		    d->r->before->contract_digest, kl_json_str_or(d->r->record, "action", "-"), place);
 	json_array_foreach(d->r->attempts, i, a)
-		kl_buf_addf(key, "refused %s\n", kl_feedback_key(kl_json_str_or(a, "class", "-")));
+		if (!is_silent(a))
+			kl_buf_addf(key, "refused %s\n", kl_feedback_key(kl_json_str_or(a, "class", "-")));
 }
 
 /* `why`: the last reply could not be used; else `attempt`, if there was one, is what came of it */
@@ -217,14 +240,14 @@ int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_reder
 {
 	KL_AUTO(deriver_release) struct deriver d = { 0 };
 	KL_AUTO(kl_freep) char *last = NULL;
-	size_t n = json_array_size(r->attempts);
-	const json_t *attempt = n ? json_array_get(r->attempts, n - 1) : NULL;
+	size_t n;
+	const json_t *attempt = last_attempt(&n, r->attempts);
 	const char *reply;
 	int err;
 
 	*out = NULL;
 	*why = NULL;
-	if (n > KL_COURSE_REPAIRS)
+	if (json_array_size(r->attempts) > KL_COURSE_REPAIRS)
 		return 0;
 	if ((err = deriver_open(&d, r)) < 0)
 		return err;

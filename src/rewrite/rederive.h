@@ -11,8 +11,9 @@
  * and mechanism to restore, and K_i's time and features (DESIGN section 6, item 5).
  *
  * Like a rewriter it has no memory: asked again after a crash it gives the same edit, for the
- * replies are in the repository. Attempt n is turn n of the talk; every one has to be in
- * `attempts` before the next is asked for, also one whose reply could not be used.
+ * replies are in the repository. Attempt n is turn n of the talk, but for those of class
+ * "timeout", which have none; every one has to be in `attempts` before the next is asked for,
+ * also one whose reply could not be used.
  *
  *	while (!(err = kl_rederive_next(&p, &why, &r)) && (p || why))
  *		judge p, if there is one; append {"class", "event"} to the attempts, of a

@@ -123,6 +123,8 @@ int kl_patches_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *
 int kl_patches_check(const char *arg);
 int kl_stepwise_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
 int kl_exec_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
+/** KL_EEXISTS: the walk's first conversation is stored, and about another state than this. */
+int kl_chat_begun(struct kl_repo *repo, const char *name, const struct kl_surface *expert);
 int kl_chat_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
 int kl_chat_split(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_proposal *whole);
 

@@ -19,7 +19,7 @@
 static const struct answer {
 	int step, attempt;
 	const char *text;	/* of the comment in the kernel */
-	char how;		/* '-' gives up, '?' cannot be used, '$' no money, '!' an error, '=' K_i itself */
+	char how;		/* '-' gives up, '?' cannot be used, '$' no money, '!' an error, '~' no answer in time, '=' K_i itself */
 } *table;
 
 static struct {
@@ -90,6 +90,8 @@ static int rederive(struct kl_proposal **out, char **why, const struct kl_rederi
 			*why = kl_strdup("it has two answers");
 		else if (t->how == '$')
 			return kl_error(KL_ENO, "$0.10 are left of $40");
+		else if (t->how == '~')
+			return kl_error(KL_ETIMEOUT, "the server sent nothing for 600 s");
 		else if (t->how == '!')
 			return kl_error(KL_EIO, "the server says: overloaded");
 		else if (t->how == '=')
@@ -265,6 +267,9 @@ static void test_inverse(void **state)
 		{ { { 1, 0, NULL, '?' }, { 1, 1, "NS:9000", 0 }, { 1, 2, NULL, '?' }, { 1, 3, "NS:1 BAD:hang", 0 },
 		    { 2, 0, NULL, '-' } }, 5, "unusable, slower, unusable, hang" },
 		{ { { 1, 0, "NS:1 CODE:tiled", 0 }, { 1, 1, NULL, '-' }, { 2, 0, NULL, '-' } }, 3, "no-change, gave-up" },
+		/* who does not answer in time has had an attempt */
+		{ { { 1, 0, NULL, '~' }, { 1, 1, "NS:9000", 0 }, { 1, 2, NULL, '~' }, { 1, 3, NULL, '~' },
+		    { 2, 0, NULL, '-' } }, 5, "timeout, slower, timeout, timeout" },
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
@@ -423,6 +428,34 @@ static void test_errors(void **state)
 	assert_error(KL_EINVALID, "no provider", kl_sequencer_start(&s, &o));
 	kl_sequencer_release(&s);
 	assert_sh("", dir, "git for-each-ref refs/klineage/op");
+}
+
+/* three times in a row is an error, and what was counted is kept */
+static void test_timeouts(void **state)
+{
+	static const struct answer t[] = {
+		{ 1, 0, NULL, '~' }, { 1, 1, NULL, '~' }, { 1, 2, NULL, '~' }, { 1, 3, NULL, '-' },
+		{ 2, 0, NULL, '-' }, { 0 }
+	};
+	KL_AUTO(kl_freep) char *dir = fake_repo("timeouts");
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	struct fake f = { 0 };
+	struct kl_sequencer s;
+	struct kl_outcome out;
+
+	assert_error(KL_ETIMEOUT, "sent nothing for 600 s; 3 times in a row", walk(dir, t, &out));
+	assert_contains(kl_error_hints(), "--continue");
+	assert_int_equal(m.asked, 3);
+	kl_outcome_release(&out);
+	assert_ok(kl_repo_open_at(&r, dir));
+	s = sequencer(r, &f);
+	assert_ok(kl_sequencer_resume(&s));
+	assert_int_equal(json_integer_value(json_object_get(s.op.walk.state, "timeouts")), 3);
+	assert_ok(kl_sequencer_run(&s, &out));
+	kl_sequencer_release(&s);
+	assert_sh("timeout, timeout, timeout, gave-up", dir, TRAILER("Attempts", LINEAGE));
+	assert_sound(dir);
+	kl_outcome_release(&out);
 }
 
 /* ended while an attempt waits to be judged: the step stands, nothing of the attempt is left */
@@ -640,6 +673,7 @@ int main(void)
 		cmocka_unit_test(test_noise),
 		cmocka_unit_test(test_interrupted),
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_timeouts),
 		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_traits),
 		cmocka_unit_test(test_waiting),

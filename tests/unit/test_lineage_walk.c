@@ -66,6 +66,23 @@ static void test_transitions(void **state)
 	kl_walk_release(&w);
 }
 
+/* a question that a model left unanswered counts like a refusal of what it proposed */
+static void test_timed_out(void **state)
+{
+	struct kl_walk w;
+	struct kl_walk_seen s = seen("r1", "S1");
+
+	begin(&w, 9, 3);
+	kl_walk_expert_passed(&w, &s);
+	kl_walk_timed_out(&w);
+	kl_walk_timed_out(&w);
+	assert_null(kl_walk_limit(&w));
+	kl_walk_timed_out(&w);
+	assert_string_equal(kl_walk_limit(&w), "rejection-limit");
+	assert_int_equal(kl_walk_next(&w), KL_WALK_ASK);
+	kl_walk_release(&w);
+}
+
 static void test_tried(void **state)
 {
 	struct kl_walk w;
@@ -445,6 +462,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_transitions),
+		cmocka_unit_test(test_timed_out),
 		cmocka_unit_test(test_tried),
 		cmocka_unit_test(test_decide),
 		cmocka_unit_test(test_held),

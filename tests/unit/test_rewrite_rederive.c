@@ -150,6 +150,38 @@ static void test_repairs(void **state)
 	job_end(&j);
 }
 
+/* who did not answer in time has had an attempt, and said nothing to be told of */
+static void test_silent(void **state)
+{
+	static const char *const script[] = {
+		"forward-2", TRY("x[1] = 10;"), "forward-2", TRY("x[1] = 11;"), NULL,
+	};
+	struct kl_proposal *p;
+	struct kl_talk *t;
+	struct job j;
+	char *why;
+
+	job_init(&j, script);
+	failed(&j, "timeout", "");
+	assert_ok(kl_rederive_next(&p, &why, &j.r));
+	assert_string_equal(p->source, "forward-2.0");
+	kl_proposal_free(p);
+	failed(&j, "slower", "e0");
+	failed(&j, "timeout", "");
+	assert_ok(kl_rederive_next(&p, &why, &j.r));
+	assert_string_equal(p->source, "forward-2.1");
+	kl_proposal_free(p);
+	t = fake_talk("forward-2");
+	assert_contains(t->user[1], "class: slower\n");
+	assert_null(strstr(t->key[1], "timeout"));
+	failed(&j, "timeout", "");
+	assert_ok(kl_rederive_next(&p, &why, &j.r));
+	assert_null(p);
+	assert_null(why);
+	assert_int_equal(fake_talks.asked, 2);
+	job_end(&j);
+}
+
 static void test_gives_up(void **state)
 {
 	static const char *const script[] = { "forward-2", "<nothing-left>no idea</nothing-left>\n", NULL };
@@ -275,6 +307,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_derives),
 		cmocka_unit_test(test_repairs),
+		cmocka_unit_test(test_silent),
 		cmocka_unit_test(test_gives_up),
 		cmocka_unit_test(test_exec),
 		cmocka_unit_test(test_audit),
