@@ -38,6 +38,17 @@ static void no_dumps(void)
 	}
 }
 
+void kl_secret_guard(void)
+{
+	static const char *const name[] = { "KLINEAGE_CHAT_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY" };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(name); i++)
+		if (getenv(name[i])) {
+			no_dumps();
+			return;
+		}
+}
+
 static int hold(struct kl_secret *s)
 {
 	char *p = mmap(NULL, PAGES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -26,6 +26,12 @@ int kl_secret_find(struct kl_secret **out, struct kl_repo *repo, const char *pre
 void kl_secret_free(struct kl_secret *s);
 KL_DEFINE_CLEANUP(struct kl_secret *, kl_secret_free)
 
+/**
+ * Called as a program begins: where the environment has a key, the process makes no core dump from
+ * here on, for that would have the environment in it.
+ */
+void kl_secret_guard(void);
+
 /** The header line, in the secret's own memory: libcurl is given it as it is. */
 char *kl_secret_header(struct kl_secret *s);
 /** Where it came from: "ANTHROPIC_API_KEY", "a credential helper of git". */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/proc.h"
+#include "chat/secret.h"
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
 
@@ -146,6 +147,7 @@ int main(int argc, char **argv)
 {
 	const struct kl_cmd *c;
 
+	kl_secret_guard();
 	kl_proc_catch_signals();
 	if (argc < 2) {
 		cmd_help(&(struct kl_cmd_ctx){ .verb = "help" }, 1, argv);
