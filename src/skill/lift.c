@@ -10,6 +10,7 @@
 #include "skill/merge_card.h"
 
 #define MECHANISMS "templates/mechanisms.yaml"
+#define ACTIONS "templates/actions.yaml"
 #define MAX_ENABLES 3
 #define GAIN 1100000		/* what noise hides is no gain to speak of, up to here */
 
@@ -121,12 +122,19 @@ static void leave_out(struct kl_lifter *l, const struct kl_transition *t, const 
 	kl_strvec_pushf(l->notes, "%s step %d (%s): %s", t->lineage, t->step.number, t->step.action, why);
 }
 
+/* a word of its author's own says nothing that two lineages could have in common: then the mechanism's usual one */
+static const char *action_of(const struct kl_lifter *l, const struct kl_transition *t, const struct kl_mechanism *m)
+{
+	return m->action && !kl_actions_has(&l->actions, t->step.action) ? m->action : t->step.action;
+}
+
 static void group_one(struct groups *out, struct kl_lifter *l, const struct kl_transition *t)
 {
 	const struct kl_mechanism *m = t->step.mechanism ?
 		kl_mechanisms_find(&l->mechanisms, t->step.mechanism) : NULL;
 	struct kl_lift_group *g = NULL;
 	bool plan_only = is_plan_only(t);
+	const char *action;
 
 	if (t->step.delta && !strcmp(t->step.delta, "compound")) {
 		leave_out(l, t, "more than one mechanism changed");
@@ -136,14 +144,15 @@ static void group_one(struct groups *out, struct kl_lifter *l, const struct kl_t
 		leave_out(l, t, "no known mechanism");
 		return;
 	}
+	action = action_of(l, t, m);
 	for (size_t i = 0; i < out->n && !g; i++)
-		if (out->v[i].m == m && !strcmp(out->v[i].action, t->step.action) &&
+		if (out->v[i].m == m && !strcmp(out->v[i].action, action) &&
 		    out->v[i].plan_only == plan_only)
 			g = &out->v[i];
 	if (!g) {
 		KL_GROW(out->v, out->n + 1, out->alloc);
 		g = &out->v[out->n++];
-		*g = (struct kl_lift_group){ .m = m, .action = t->step.action, .plan_only = plan_only };
+		*g = (struct kl_lift_group){ .m = m, .action = action, .plan_only = plan_only };
 	}
 	KL_GROW(g->t, g->n + 1, g->alloc);
 	g->t[g->n++] = t;
@@ -342,16 +351,22 @@ static void name_enabled(struct kl_lift *out, struct kl_lift_result *r)
 static void lifter_release(struct kl_lifter *l)
 {
 	kl_mechanisms_release(&l->mechanisms);
+	kl_actions_release(&l->actions);
 	kl_taxonomy_free(l->tax);
 }
 
 static int load_tables(struct kl_lifter *l)
 {
-	KL_AUTO(kl_freep) char *path = NULL;
-	int err = kl_fs_share(&path, MECHANISMS);
+	KL_AUTO(kl_freep) char *mechanisms = NULL;
+	KL_AUTO(kl_freep) char *actions = NULL;
+	int err = kl_fs_share(&mechanisms, MECHANISMS);
 
 	if (!err)
-		err = kl_mechanisms_load(&l->mechanisms, path);
+		err = kl_mechanisms_load(&l->mechanisms, mechanisms);
+	if (!err)
+		err = kl_fs_share(&actions, ACTIONS);
+	if (!err)
+		err = kl_actions_load(&l->actions, actions);
 	return err < 0 ? err : kl_taxonomy_load(&l->tax);
 }
 

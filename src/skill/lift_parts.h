@@ -2,6 +2,7 @@
 #ifndef KL_SKILL_LIFT_PARTS_H
 #define KL_SKILL_LIFT_PARTS_H
 
+#include "rewrite/actions.h"
 #include "skill/lift.h"
 #include "skill/taxonomy.h"
 
@@ -18,6 +19,7 @@ struct kl_lift_group {
 struct kl_lifter {
 	const struct kl_transitions *t;
 	struct kl_mechanisms mechanisms;
+	struct kl_actions actions;
 	struct kl_taxonomy *tax;
 	struct kl_strvec *notes;
 };

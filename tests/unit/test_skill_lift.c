@@ -383,6 +383,10 @@ static void cards_gain_evidence_instead_of_twins(void **state)
 	static const struct made a[] = {
 		{ "devectorize", "vector-loop", NULL, NULL, "vec.256", 2500000, 0, false },
 	};
+	/* its author's own word, which nobody else has, makes no twin either */
+	static const struct made b[] = {
+		{ "go-scalar", "vector-loop", NULL, NULL, "vec.256", 2500000, 0, false },
+	};
 	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
 	KL_AUTO(kl_freep) char *id = NULL;
 	struct world w, again = { 0 };
@@ -402,7 +406,7 @@ static void cards_gain_evidence_instead_of_twins(void **state)
 	free(c->intent);
 	c->intent = kl_strdup("in better words");
 	assert_ok(kl_library_put(w.lib, &(struct kl_library_change){ .card = c, .subject = "reword" }));
-	make_lineage(w.r, other_op, "two", a, 1);
+	make_lineage(w.r, other_op, "two", b, 1);
 	again = (struct world){ 0 };
 	lift(&again.l, &again.t, w.r, &again.lib);
 	assert_int_equal(again.l.n, 1);
