@@ -33,7 +33,7 @@ void kl_strvec_pushf(struct kl_strvec *v, const char *fmt, ...)
 
 void kl_strvec_pushv(struct kl_strvec *v, const char *const *list)
 {
-	for (; *list; list++)
+	for (; list && *list; list++)
 		kl_strvec_push(v, *list);
 }
 

@@ -20,7 +20,7 @@ struct kl_strvec {
 void kl_strvec_push(struct kl_strvec *v, const char *s);
 void kl_strvec_pushf(struct kl_strvec *v, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/** Push all of a NULL-terminated list. */
+/** Push all of a NULL-terminated list; NULL: nothing. */
 void kl_strvec_pushv(struct kl_strvec *v, const char *const *list);
 /** Take ownership of `s`. */
 void kl_strvec_take(struct kl_strvec *v, char *s);

@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/error.h"
+#include "chat/money.h"
 #include "cmd/cmd.h"
+#include "cmd/deopt_model.h"
 #include "cmd/opt.h"
 #include "cmd/table.h"
-#include "skill/lift.h"
+#include "skill/wording.h"
 
-static const char synopsis[] = "lift [<options>] [<lineage or directory>...]";
+static const char synopsis[] =
+	"lift [<options>] [<lineage or directory>...]\n"
+	"lift --words <model> [<options>] [<lineage or directory>...]\n"
+	"lift --estimate --words <model> [<options>] [<lineage or directory>...]";
+
+struct options {
+	bool dry, json, cards, estimate;
+	const char *words;
+};
 
 static json_t *result_json(const struct kl_lift_result *r)
 {
@@ -21,6 +32,7 @@ static json_t *result_json(const struct kl_lift_result *r)
 	}
 	kl_json_set_str(j, "id", r->card->id);
 	kl_json_set_bool(j, "new", !r->old);
+	kl_json_set_str(j, "words", r->worded);
 	kl_json_set_str(j, "status", kl_card_status_name(r->card->status));
 	kl_json_set_str(j, "mechanism", r->card->mechanism);
 	kl_json_set_int(j, "gained", (int64_t)r->gained);
@@ -97,41 +109,145 @@ static int load(struct kl_transitions *t, struct kl_repo *r, int argc, char **ar
 	return err;
 }
 
-static int lift(struct kl_lift *l, struct kl_transitions *t, struct kl_cmd_ctx *ctx, bool dry)
+/* --- a model's words ----------------------------------------------------------- */
+
+struct speaker {
+	struct kl_deopt_model model;
+	char *workload;			/* whose conversation is open */
+};
+
+static void speaker_release(struct speaker *s)
+{
+	kl_deopt_model_release(&s->model);
+	free(s->workload);
+}
+
+/* each workload has a ledger of its own */
+static int open_chat(struct kl_chat **out, const char *workload, void *payload)
+{
+	struct speaker *s = payload;
+
+	if (s->workload && strcmp(s->workload, workload)) {
+		kl_chat_free(s->model.chat);
+		s->model.chat = NULL;
+	}
+	free(s->workload);
+	s->workload = kl_strdup(workload);
+	return kl_deopt_model_look(out, &s->model, workload);
+}
+
+static int check_speaker(const struct options *o, const struct kl_deopt_model *m)
+{
+	const char *said = m->exec ? "--exec" : m->model ? "--model" : m->budget ? "--budget" :
+			   o->estimate ? "--estimate" : NULL;
+
+	if (o->words && strcmp(o->words, "chat") && strcmp(o->words, "exec"))
+		return kl_error(KL_EUSAGE, "--words takes chat or exec, not '%s'", o->words);
+	if (said && !o->words)
+		return kl_error(KL_EUSAGE, "%s is for cards that a model words: --words chat or exec", said);
+	if (m->exec && strcmp(o->words, "exec"))
+		return kl_error(KL_EUSAGE, "--exec is the command of '--words exec'");
+	return 0;
+}
+
+static int print_estimate(struct kl_wording *w, bool json)
+{
+	struct kl_wording_estimate e;
+	char least[KL_MONEY_TEXT], most[KL_MONEY_TEXT];
+	int err = kl_wording_estimate(&e, w);
+
+	if (err < 0)
+		return err;
+	kl_money_text(least, e.nano[0]);
+	kl_money_text(most, e.nano[1]);
+	if (json) {
+		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+		KL_AUTO(json_decrefp) json_t *j = json_pack("{s:s,s:I,s:[I,I],s:[I,I]}",
+			"schema", "klineage.lift-estimate/1", "cards", (json_int_t)e.cards,
+			"requests", (json_int_t)e.requests[0], (json_int_t)e.requests[1],
+			"nano", (json_int_t)e.nano[0], (json_int_t)e.nano[1]);
+
+		kl_json_canonical(&b, j);
+		puts(b.ptr);
+	} else if (e.nano[1]) {
+		printf("%lld new card%s: %s to %s to word, %lld to %lld requests; nothing was sent\n",
+		       (long long)e.cards, e.cards == 1 ? "" : "s", least, most, (long long)e.requests[0],
+		       (long long)e.requests[1]);
+	} else {
+		printf("%lld new card%s, %lld to %lld requests; the model is not metered; nothing was sent\n",
+		       (long long)e.cards, e.cards == 1 ? "" : "s", (long long)e.requests[0],
+		       (long long)e.requests[1]);
+	}
+	return 0;
+}
+
+/* one card after the other: what is worded and put is safe, whatever comes */
+static int word_and_put(struct kl_lift *l, struct kl_library *lib, struct speaker *s, const struct options *o)
+{
+	KL_AUTO(kl_wording_release) struct kl_wording w = { 0 };
+	const struct kl_wording_opts opts = {
+		.repo = s->model.repo, .who = o->words, .open = open_chat, .payload = s,
+	};
+	int err = o->words ? kl_wording_open(&w, l, &opts) : 0;
+
+	if (err < 0 || o->estimate)
+		return err < 0 ? err : print_estimate(&w, o->json);
+	for (size_t i = 0; !err && i < l->n; i++) {
+		if (o->words && !o->dry && kl_wording_wants(&w, i))
+			err = kl_wording_do(&w, i);
+		if (!err && !o->dry)
+			err = kl_lift_put(l, i, lib);
+	}
+	return err;
+}
+
+static int lift(struct kl_lift *l, struct kl_transitions *t, struct speaker *s, const struct options *o)
 {
 	KL_AUTO(kl_library_freep) struct kl_library *lib = NULL;
 	const char *who;
 	int err;
 
-	if (!dry && (err = kl_repo_identity(&who, ctx->repo)) < 0)
+	if (!o->dry && (err = kl_repo_identity(&who, s->model.repo)) < 0)
 		return err;
-	if ((err = kl_library_open(&lib, ctx->repo)) < 0 || (err = kl_lift_run(l, t, lib)) < 0)
+	if ((err = kl_library_open(&lib, s->model.repo)) < 0 || (err = kl_lift_run(l, t, lib)) < 0)
 		return err;
-	for (size_t i = 0; !err && !dry && i < l->n; i++)
-		err = kl_lift_put(l, i, lib);
-	return err;
+	return word_and_put(l, lib, s, o);
 }
 
 int cmd_lift(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	KL_AUTO(kl_transitions_release) struct kl_transitions t = { 0 };
 	KL_AUTO(kl_lift_release) struct kl_lift l = { 0 };
-	bool dry = false, json = false, cards = false;
+	KL_AUTO(speaker_release) struct speaker s = { .model.repo = ctx->repo };
+	struct options o = { 0 };
 	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('\0', "cards", &cards, "print the cards themselves, instead of a table"),
-		KL_OPT_BOOL('n', "dry-run", &dry, "say what would be lifted, and write nothing"),
-		KL_OPT_BOOL('\0', "json", &json, "print what was lifted as JSON"),
+		KL_OPT_STR('\0', "words", &o.words, "<model>",
+			   "chat or exec words new cards, as far as data bear it out"),
+		KL_OPT_STR('\0', "exec", &s.model.exec, "<command>", "of exec: reads a request, writes a reply"),
+		KL_OPT_STR('\0', "model", &s.model.model, "<name>",
+			   "of chat and exec (default: klineage.chat.model)"),
+		KL_OPT_STR('\0', "budget", &s.model.budget, "<usd>",
+			   "what a workload's walks and lifts may cost in all (default: klineage.budget.induce)"),
+		KL_OPT_BOOL('\0', "estimate", &o.estimate, "say what words are likely to cost, send nothing"),
+		KL_OPT_BOOL('\0', "cards", &o.cards, "print the cards themselves, instead of a table"),
+		KL_OPT_BOOL('n', "dry-run", &o.dry,
+			    "say what would be lifted, write nothing and ask no model"),
+		KL_OPT_BOOL('\0', "json", &o.json, "print what was lifted as JSON"),
 		KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
 
 	if (err)
 		return err > 0 ? 0 : err;
-	if ((err = load(&t, ctx->repo, argc, argv)) < 0 || (err = lift(&l, &t, ctx, dry)) < 0)
+	o.dry |= o.estimate;
+	if ((err = check_speaker(&o, &s.model)) < 0)
 		return err;
-	if (json)
-		print_json(&l, &t, dry);
-	else if (cards)
+	s.model.who = o.words ? kl_strdup(o.words) : NULL;
+	if ((err = load(&t, ctx->repo, argc, argv)) < 0 || (err = lift(&l, &t, &s, &o)) < 0 || o.estimate)
+		return err;
+	if (o.json)
+		print_json(&l, &t, o.dry);
+	else if (o.cards)
 		print_cards(&l);
 	else
 		print_table(&l, &t);

@@ -424,6 +424,8 @@ int kl_lift_put(const struct kl_lift *l, size_t i, struct kl_library *lib)
 	kl_buf_addf(&body, "%s, learned from", r->old ? "more evidence" : "a new card");
 	for (size_t k = 0; k < r->n; k++)
 		kl_buf_addf(&body, "\n%s step %d", r->t[k]->lineage, r->t[k]->step.number);
+	if (r->worded)
+		kl_buf_addf(&body, "\nworded by a model (%s)", r->worded);
 	return kl_library_put(lib, &(struct kl_library_change){
 		.card = r->card, .base = r->old, .is_new = !r->old, .events = &l->t->events,
 		.subject = subject, .body = body.ptr,

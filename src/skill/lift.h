@@ -15,9 +15,8 @@
  * twins), else it becomes a new one. Refused steps of the mechanism are its risks, and witness what it must
  * not do.
  *
- * Nothing is worded that was not measured or told by templates/mechanisms.yaml: a lifter with a model may
- * reword a new card (one without `old`) before it is put into the library, and what
- * it says of events is checked as ever.
+ * Nothing is worded that was not measured or told by templates/mechanisms.yaml. With a model, wording.h
+ * rewords new cards (those without `old`) before they are put into the library.
  *
  *	kl_transitions_load(&t, repo, NULL);
  *	kl_lift_run(&lift, &t, library);
@@ -28,6 +27,7 @@ struct kl_lift_result {
 	struct kl_card *card;		/* owned; as it shall be in the library */
 	struct kl_card *old;		/* owned; as it was, NULL: a new one */
 	size_t gained;			/* rows of evidence that are new */
+	const char *worded;		/* "chat", "exec": whose words they are; NULL: as measured */
 	const struct kl_transition **t;	/* the group's; borrowed from the transitions */
 	size_t n, alloc;
 };

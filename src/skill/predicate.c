@@ -482,6 +482,34 @@ static struct value look_up(const struct kl_known *k, const char *key)
 	return (struct value){ 0 };
 }
 
+bool kl_known_has(const struct kl_known *k, const char *key)
+{
+	return look_up(k, key).kind != VALUE_UNKNOWN;
+}
+
+static void write_value(struct kl_buf *out, const char *key, const struct value *v)
+{
+	kl_buf_addf(out, "%s ", key);
+	if (v->kind == VALUE_INT)
+		kl_buf_addf(out, "= %lld", (long long)v->n);
+	else if (v->kind == VALUE_RATIO)
+		kl_buf_addf(out, "= %.6g", (double)v->n / 1e6);
+	else if (v->kind == VALUE_TEXT)
+		kl_buf_addf(out, "= '%s'", v->text);
+	else
+		kl_buf_addf(out, "is %s", v->kind == VALUE_TRUTH ? kl_truth_name(v->n) : "not known");
+}
+
+void kl_known_write(struct kl_buf *out, const struct kl_known *k)
+{
+	for (size_t i = 0; i < k->facts.n; i++) {
+		struct value v = look_up(k, k->facts.e[i].key);
+
+		write_value(out, k->facts.e[i].key, &v);
+		kl_buf_addch(out, '\n');
+	}
+}
+
 /* --- evaluating -------------------------------------------------------------------------- */
 
 static const struct value unknown = { 0 };
@@ -648,15 +676,8 @@ void kl_predicate_explain(struct kl_buf *out, const struct kl_predicate *p, cons
 	for (size_t i = 0; i < names.n; i++) {
 		struct value v = look_up(k, names.v[i]);
 
-		kl_buf_addf(out, "%s%s ", i ? ", " : "", names.v[i]);
-		if (v.kind == VALUE_INT)
-			kl_buf_addf(out, "= %lld", (long long)v.n);
-		else if (v.kind == VALUE_RATIO)
-			kl_buf_addf(out, "= %.6g", (double)v.n / 1e6);
-		else if (v.kind == VALUE_TEXT)
-			kl_buf_addf(out, "= '%s'", v.text);
-		else
-			kl_buf_addf(out, "is %s", v.kind == VALUE_TRUTH ? kl_truth_name(v.n) : "not known");
+		kl_buf_adds(out, i ? ", " : "");
+		write_value(out, names.v[i], &v);
 	}
 }
 

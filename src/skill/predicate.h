@@ -58,6 +58,10 @@ void kl_known_truth(struct kl_known *k, const char *key, enum kl_truth value);
 void kl_known_member(struct kl_known *k, const char *function, const char *member);
 /** What is not listed of this function is false, not unknown. */
 void kl_known_close(struct kl_known *k, const char *function);
+/** Is anything known by that key? */
+bool kl_known_has(const struct kl_known *k, const char *key);
+/** All of it, in the order it was told, one a line: "K = 4096", "has(fma) is true". */
+void kl_known_write(struct kl_buf *out, const struct kl_known *k);
 
 /* --- predicates ----------------------------------------------------------------- */
 
