@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/event.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -150,6 +151,23 @@ static bool is_check(const json_t *e)
 	return !strcmp(kl_json_str_or(e, "kind", ""), "check");
 }
 
+/*
+ * Of two copies of an event the one that counts: the signed one; else, since `commit`, `tree` and the
+ * signature are not part of its id, the greater line, so that no order of lines matters.
+ */
+static bool is_better_copy(const json_t *e, const json_t *old)
+{
+	bool signed_e = json_object_get(e, "sig"), signed_old = json_object_get(old, "sig");
+	KL_AUTO(kl_buf_release) struct kl_buf a = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	if (signed_e != signed_old)
+		return signed_e;
+	kl_json_canonical(&a, e);
+	kl_json_canonical(&b, old);
+	return strcmp(a.ptr, b.ptr) > 0;
+}
+
 static void take_line(struct folding *f, const char *line, size_t len)
 {
 	KL_AUTO(json_decrefp) json_t *e = NULL;
@@ -172,8 +190,7 @@ static void take_line(struct folding *f, const char *line, size_t len)
 		const char *id = kl_json_str_or(e, "id", "");
 		const json_t *old = kl_map_get(&f->by_id, id);
 
-		/* the same event may come once signed and once not */
-		if (!old || (!json_object_get(old, "sig") && json_object_get(e, "sig")))
+		if (!old || is_better_copy(e, old))
 			kl_map_put(&f->by_id, id, kl_steal(&e));
 	}
 }
@@ -185,6 +202,20 @@ static void choose(struct kl_map *best, const char *key, json_t *e,
 
 	if (!old || better(e, old))
 		kl_map_put(best, key, e);
+}
+
+static int by_key(const void *a, const void *b)
+{
+	return strcmp(((const struct kl_map_entry *)a)->key, ((const struct kl_map_entry *)b)->key);
+}
+
+/* by key: in whatever order the lines came */
+static void append_all(json_t *out, struct kl_map *m)
+{
+	if (m->n > 1)
+		qsort(m->e, m->n, sizeof(*m->e), by_key);
+	for (size_t i = 0; i < m->n; i++)
+		json_array_append(out, m->e[i].value);
 }
 
 void kl_event_fold(struct kl_fold *out, const char *text, size_t len,
@@ -214,10 +245,9 @@ void kl_event_fold(struct kl_fold *out, const char *text, size_t len,
 			choose(&profiles, kl_json_str_or(json_object_get(e, "platform"), "id", "?"),
 			       e, newer);
 	}
-	for (size_t i = 0; i < verdicts.n; i++)
-		json_array_append(out->verdicts, verdicts.e[i].value);
-	for (size_t i = 0; i < checks.n; i++)
-		json_array_append(out->checks, checks.e[i].value);
+	/* nothing is looked up in them any more */
+	append_all(out->verdicts, &verdicts);
+	append_all(out->checks, &checks);
 	for (size_t i = 0; i < profiles.n; i++)
 		json_object_set(out->profiles, profiles.e[i].key, profiles.e[i].value);
 	kl_map_release(&f.by_id);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
+#include "base/rng.h"
 #include "gate/event.h"
 
 static json_t *event(const char *verdict, const char *time, const char *surface, int ns)
@@ -179,6 +180,89 @@ static void order_of_lines_does_not_matter(void **state)
 	assert_true(json_equal(fa.profiles, fb.profiles));
 }
 
+/* one of a few events, so that keys, times and ids meet; on any commit, signed by anybody or nobody */
+static char *any_line(struct kl_rng *r)
+{
+	static const char *const verdict[] = { "pass", "pass", "fail", "inconclusive" };
+	static const char *const time[] = { "2026-01-01", "2026-01-02" };
+	static const char *const surface[] = { "s", "t" };
+	struct kl_buf b = KL_BUF_INIT;
+	json_t *e = event(verdict[kl_rng_below(r, 4)], time[kl_rng_below(r, 2)], surface[kl_rng_below(r, 2)],
+			  (int)kl_rng_below(r, 3));
+
+	if (kl_rng_below(r, 6) == 0) {
+		KL_AUTO(kl_freep) char *of = kl_strdup(kl_json_str_or(e, "id", ""));
+
+		json_decref(e);
+		e = json_pack("{s:i,s:s,s:s}", "v", 1, "kind", "retract", "of", of);
+		kl_event_seal(e);
+	} else if (kl_rng_below(r, 4) == 0) {
+		kl_json_set_str(e, "kind", "check");
+		kl_event_seal(e);
+	}
+	if (kl_rng_below(r, 3) == 0)
+		kl_json_set_str(e, "sig", kl_rng_below(r, 2) ? "of one" : "of another");
+	if (kl_rng_below(r, 2))
+		kl_json_set_str(e, "commit", kl_rng_below(r, 2) ? "here" : "there");
+	add(&b, e);
+	return kl_buf_detach(&b);
+}
+
+static char *folded_text(char **line, size_t n, const char *surface)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_fold_release) struct kl_fold f = { 0 };
+	struct kl_buf out = KL_BUF_INIT;
+
+	for (size_t i = 0; i < n; i++)
+		kl_buf_adds(&text, line[i]);
+	kl_event_fold(&f, text.ptr, text.len, surface, surface ? "c" : NULL);
+	kl_json_canonical(&out, f.verdicts);
+	kl_json_canonical(&out, f.checks);
+	kl_json_canonical(&out, f.profiles);
+	kl_buf_addf(&out, " %zu %zu", f.lines, f.skipped);
+	return kl_buf_detach(&out);
+}
+
+static void shuffled_histories_fold_alike(void **state)
+{
+	size_t verdicts = 0;
+
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		char *line[24];
+		size_t n;
+		struct kl_rng r;
+
+		kl_rng_seed(&r, seed);
+		n = 2 + (size_t)kl_rng_below(&r, 22);
+		for (size_t i = 0; i < n; i++)
+			line[i] = any_line(&r);
+		for (int k = 0; k < 2; k++) {
+			const char *surface = k ? "s" : NULL;
+			KL_AUTO(kl_freep) char *first = folded_text(line, n, surface);
+
+			verdicts += strstr(first, "\"gate\"") != NULL;
+			for (int round = 0; round < 6; round++) {
+				KL_AUTO(kl_freep) char *again = NULL;
+
+				for (size_t i = n; i > 1; i--) {
+					size_t j = (size_t)kl_rng_below(&r, i);
+					char *tmp = line[i - 1];
+
+					line[i - 1] = line[j];
+					line[j] = tmp;
+				}
+				again = folded_text(line, n, surface);
+				if (strcmp(again, first))
+					fail_msg("seed %d:\n%s\n%s", (int)seed, first, again);
+			}
+		}
+		for (size_t i = 0; i < n; i++)
+			free(line[i]);
+	}
+	assert_true(verdicts > 200);
+}
+
 static void the_signed_copy_is_kept(void **state)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
@@ -202,6 +286,7 @@ int main(void)
 		cmocka_unit_test(only_a_correctness_fail_outranks),
 		cmocka_unit_test(a_check_is_no_verdict_but_its_failure_is),
 		cmocka_unit_test(order_of_lines_does_not_matter),
+		cmocka_unit_test(shuffled_histories_fold_alike),
 		cmocka_unit_test(the_signed_copy_is_kept),
 		cmocka_unit_test(stale_is_left_out_and_the_newest_profile_wins),
 	};
