@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
@@ -15,7 +16,11 @@ static void print_finding(enum kl_check_severity s, const char *where, const cha
 	json_t *list = payload, *j;
 
 	if (!list) {
-		printf("%s: %s: %s\n", s == KL_CHECK_ERROR ? "error" : "warning", where, what);
+		printf("%s: ", s == KL_CHECK_ERROR ? "error" : "warning");
+		/* a reader's own message begins with the place */
+		if (strncmp(what, where, strlen(where)))
+			printf("%s: ", where);
+		puts(what);
 		return;
 	}
 	j = json_object();

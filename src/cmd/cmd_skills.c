@@ -232,7 +232,13 @@ static int export(const struct args *a)
 
 static void refused(const char *path, void *payload)
 {
-	fprintf(stderr, "git-klineage: refused %s: %s\n", path, kl_error_last());
+	const char *why = kl_error_last();
+
+	/* a reader's own message begins with the place */
+	if (strncmp(why, path, strlen(path)))
+		fprintf(stderr, "git-klineage: refused %s: %s\n", path, why);
+	else
+		fprintf(stderr, "git-klineage: refused %s\n", why);
 }
 
 static int import(const struct args *a)

@@ -160,6 +160,8 @@ struct importer {
 	struct kl_library *l;
 	struct kl_map here;		/* events of this clone, read when first needed */
 	bool have_here;
+	const char *path;		/* the file that is read */
+	struct kl_map texts, paths;	/* of the cards that came in so far, by id; owned */
 	struct kl_exchange_result *result;
 	void (*refuse)(const char *path, void *payload);
 	void *payload;
@@ -271,11 +273,26 @@ static int put_card(struct importer *x, struct kl_card *card, const struct kl_ma
 	return 0;
 }
 
+/* two files with one id are two cards: which is meant nobody can say */
+static int check_twice(struct importer *x, const struct kl_card *card)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	const char *before = kl_map_get(&x->texts, card->id);
+
+	kl_card_write(&text, card);
+	if (before && strcmp(before, text.ptr))
+		return kl_error(KL_EINVALID, "the card '%s' is in '%s', too, and says something else there",
+				card->id, (char *)kl_map_get(&x->paths, card->id));
+	kl_map_put(&x->texts, card->id, kl_buf_detach(&text));
+	kl_map_put(&x->paths, card->id, kl_strdup(x->path));
+	return 0;
+}
+
 /* `root`: where evidence/ may be; takes nothing */
 static int take_card(struct importer *x, struct kl_card *card, struct kl_map *events, const char *root)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec ids = KL_STRVEC_INIT;
-	int err = 0;
+	int err = check_twice(x, card);
 
 	kl_card_events(&ids, card);
 	for (size_t i = 0; !err && i < ids.n; i++)
@@ -349,6 +366,7 @@ static int import_file(struct importer *x, const char *path)
 	int err = kl_fs_read(&text, path, MAX_FILE);
 
 	x->seen++;
+	x->path = path;
 	if (!err)
 		err = has_suffix(path, ".json") ? import_json(x, path, text.ptr, text.len) :
 						  import_text(x, path, text.ptr, text.len);
@@ -389,10 +407,15 @@ static int import_dir(struct importer *x, const char *dir)
 int kl_exchange_import(struct kl_exchange_result *out, struct kl_library *l, const char *path,
 		       void (*refuse)(const char *path, void *payload), void *payload)
 {
-	struct importer x = { .l = l, .result = out, .refuse = refuse, .payload = payload };
+	struct importer x = {
+		.l = l, .result = out, .refuse = refuse, .payload = payload,
+		.texts = { .free_value = free }, .paths = { .free_value = free },
+	};
 	int err = kl_fs_is_dir(path) ? import_dir(&x, path) : import_file(&x, path);
 
 	kl_map_release(&x.here);
+	kl_map_release(&x.texts);
+	kl_map_release(&x.paths);
 	if (!err && !x.seen)
 		return kl_error(KL_ENOTFOUND, "no card in '%s'", path);
 	return err;
