@@ -122,8 +122,9 @@ static void leave_out(struct kl_lifter *l, const struct kl_transition *t, const 
 	kl_strvec_pushf(l->notes, "%s step %d (%s): %s", t->lineage, t->step.number, t->step.action, why);
 }
 
-/* a word of its author's own says nothing that two lineages could have in common: then the mechanism's usual one */
-static const char *action_of(const struct kl_lifter *l, const struct kl_transition *t, const struct kl_mechanism *m)
+/* a word of its author's own is nothing that lineages could have in common: then the usual one */
+static const char *action_of(const struct kl_lifter *l, const struct kl_transition *t,
+			     const struct kl_mechanism *m)
 {
 	return m->action && !kl_actions_has(&l->actions, t->step.action) ? m->action : t->step.action;
 }
