@@ -233,7 +233,7 @@ install: all man
 	install -m 755 $(B)/git-klineage $(D)$(bindir)/
 	install -m 755 $(B)/klineage-worker $(D)$(privdir)/
 	cp -R $(SHARED) $(D)$(sharedir)/templates/
-	cp -R hooks $(D)$(sharedir)/
+	cp -R hooks skills $(D)$(sharedir)/
 	install -m 644 $(MAN_SRC) $(D)$(sharedir)/docs/man/
 	$(foreach m,$(MAN),install -m 644 $(m) $(call man_path,$(m))/ &&) :
 	install -m 644 $(DOCS) $(D)$(docdir)/

@@ -49,6 +49,7 @@ hooks () {
 		git notes --ref=klineage/gate show HEAD && git klineage hooks uninstall
 	)
 }
+shipped_cards () { git init -q cards && (cd cards && git klineage skills import --shipped && git klineage fsck); }
 completion () {
 	share=$(dirname "$man") && test -s "$share/bash-completion/completions/git-klineage" &&
 		test -s "$share/zsh/site-functions/_git-klineage" && test -s "$share/fish/vendor_completions.d/git-klineage.fish"
@@ -58,6 +59,7 @@ is 'git finds it' git_finds_it
 is 'every verb answers and has a page' verbs_and_pages
 is 'the manual can be read without man' manual_without_man
 is 'a template becomes a repository' from_template
+is 'the shipped cards come in' shipped_cards
 is 'the gate judges' gate
 is 'hooks are installed, called and taken away' hooks
 is 'completion is in place' completion

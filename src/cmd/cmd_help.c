@@ -21,7 +21,7 @@ static void list(void)
 	       "Learns when a kernel optimization is sound: walks an expert kernel backward\n"
 	       "through gated simplifications and keeps every step in git.\n\n");
 	for (const struct kl_cmd *c = kl_cmds; c->name; c++)
-		printf("    %-10s %s\n", c->name, c->summary);
+		printf("    %-12s %s\n", c->name, c->summary);
 	printf("\n'git klineage <verb> -h' says a verb's options,"
 	       " 'git klineage help <verb>' shows its manual.\n"
 	       "'git klineage help tutorial' is where to begin,"

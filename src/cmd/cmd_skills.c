@@ -18,7 +18,7 @@ static const char synopsis[] =
 	"skills lint [--fix] [--json] [<file or directory>...]\n"
 	"skills retract --reason <why> <card>\n"
 	"skills export [--format yaml|json|skill-md] [--output <directory>] [<card>...]\n"
-	"skills import <file or directory>...\n"
+	"skills import (--shipped | <file or directory>...)\n"
 	"skills install-merge [--undo]\n"
 	"skills merge-driver <base> <ours> <theirs>";
 
@@ -26,7 +26,7 @@ struct args {
 	struct kl_repo *repo;
 	int argc;
 	char **argv;
-	bool json, fix, undo;
+	bool json, fix, undo, shipped;
 	const char *status, *reason, *format, *output;
 };
 
@@ -244,14 +244,18 @@ static void refused(const char *path, void *payload)
 static int import(const struct args *a)
 {
 	KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
+	KL_AUTO(kl_freep) char *shipped = NULL;
 	struct kl_exchange_result r = { 0 };
 	const char *who;
 	int err;
 
-	if (!a->argc)
-		return kl_opt_usage(synopsis, "say what to import");
-	if ((err = kl_repo_identity(&who, a->repo)) < 0 || (err = kl_library_open(&l, a->repo)) < 0)
+	if (a->shipped == (a->argc > 0))
+		return kl_opt_usage(synopsis, "say what to import: files, directories, or --shipped");
+	if ((a->shipped && (err = kl_fs_share(&shipped, "skills")) < 0) ||
+	    (err = kl_repo_identity(&who, a->repo)) < 0 || (err = kl_library_open(&l, a->repo)) < 0)
 		return err;
+	if (shipped)
+		err = kl_exchange_import(&r, l, shipped, refused, NULL);
 	for (int i = 0; !err && i < a->argc; i++)
 		err = kl_exchange_import(&r, l, a->argv[i], refused, NULL);
 	if (err < 0)
@@ -334,6 +338,7 @@ int cmd_skills(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_BOOL('\0', "json", &a.json, "print JSON"),
 		KL_OPT_STR('o', "output", &a.output, "<directory>", "export: write files there"),
 		KL_OPT_STR('\0', "reason", &a.reason, "<why>", "retract: why, in one line"),
+		KL_OPT_BOOL('\0', "shipped", &a.shipped, "import: the cards that come with git-klineage"),
 		KL_OPT_STR('\0', "status", &a.status, "<status>",
 			   "list: hypothesis, provisional, admitted, retracted"),
 		KL_OPT_BOOL('\0', "undo", &a.undo, "install-merge: take it out again"),

@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tests/library.sh [<build directory>] - skills/README.md on stdout: the shipped library as `git klineage skills list` tells it, with the
+# status that its trials gave it. The cards become the branch of a scratch repository by plain git; an import would not believe them.
+set -u
+top=$(cd "$(dirname "$0")/.." && pwd)
+PATH=$(cd "${1:-$top/build}" && pwd):$PATH
+work=$(mktemp -d "${TMPDIR:-/tmp}/klineage-library-XXXXXX")
+trap 'rm -rf "$work"' EXIT INT TERM
+HOME=$work GIT_CONFIG_NOSYSTEM=1 GIT_CEILING_DIRECTORIES=$work LC_ALL=C TZ=UTC
+GIT_AUTHOR_NAME=library GIT_AUTHOR_EMAIL=library@klineage.invalid
+GIT_COMMITTER_NAME=library GIT_COMMITTER_EMAIL=library@klineage.invalid
+export PATH HOME GIT_CONFIG_NOSYSTEM GIT_CEILING_DIRECTORIES LC_ALL TZ
+export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
+
+cat <<X
+# A first library
+
+Cards lifted from the lineages in this directory, with the status that their trials gave them. This page is made by
+\`tests/library.sh >skills/README.md\`; no figure in it is typed.
+
+| directory | what |
+| --- | --- |
+| \`cards\`, \`evidence\` | the library: one card a file, and every gate event that a card cites |
+| \`lineages\` | what the cards were learned from, as \`git klineage export\` wrote it; docs/lineages.md tells them |
+| \`held-out\` | lineages that no card was learned from: states to try cards on |
+
+## To use it
+
+	git klineage skills import --shipped		# into any repository; or: skills import <this directory>
+	git klineage skills list
+	git klineage retrieve --status hypothesis,admitted <workload>
+	git klineage materialize --status hypothesis,admitted <workload>
+
+What comes in by an import is a hypothesis, whatever it was here: its trials are kept, marked \`foreign\`, and count for nothing until a trial
+of your own passes. The trials can be made again with the lineages at hand:
+
+	for l in lineages/* held-out/*; do git klineage import \$l; done
+	git klineage admit <card>
+
+## How it was made
+
+Each lineage is a walk back from the last commit of a template, first through simplifications that look sound and are not
+(\`templates/workloads/<template>/rejected\`; the gate refused them), then through the kernel's history:
+
+	git klineage init --template <template> w && cd w
+	git klineage deopt --rewriter patches:<templates/workloads/<template>/rejected>,history
+	git klineage export <lineages/<template>>
+
+Those held out were walked back by mechanical passes alone, from the same expert: other states, which no card cites:
+
+	git klineage deopt --rewriter passes --name by-rule
+	git klineage export <held-out/<template>-by-rule>
+
+The cards, in a repository that had imported all of these:
+
+	git klineage lift <lineages>
+	git klineage admit <card>		# where its patch applied to a state that it was not learned from
+	git klineage skills export --output <this directory>
+
+No model was asked: every word of a card is from what was measured or from \`templates/mechanisms.yaml\`, and every step is \`inverse\`, so no
+point is verified but by a trial. Cards that provide a trait, or only make room for others, wait for a trial by a model.
+
+## The cards
+
+X
+git init -q "$work/r" && cd "$work/r" || exit 1
+GIT_INDEX_FILE=$work/index git --work-tree="$top/skills" add cards evidence &&
+	git update-ref refs/heads/klineage/skills \
+		"$(git commit-tree -m cards "$(GIT_INDEX_FILE=$work/index git write-tree)")" || exit 1
+git klineage skills list | sed 's/^/	/; s/[ 	]*$//'
+printf '\nTried on states that they were not learned from:\n\n'
+for card in "$top"/skills/cards/*.yaml; do
+	awk '
+		function say() {
+			if (!has) return
+			at = level == "" ? "" : level ", on " lineage ", state " substr(state, 1, 10) ": "
+			printf "\t%s: %s%s, %s, %s\n", id, at, result, ratio ? ratio " times the speed" : class, how
+		}
+		/^id: / { id = $2 }
+		/^ver:$/ { ver = 1; next }
+		!ver { next }
+		/^  - trial: / { say(); has = 1; level = lineage = state = result = ratio = class = how = "" }
+		/^    level: / { level = $2 }
+		/^    lineage: / { lineage = $2 }
+		/^    state: / { state = $2 }
+		/^    result: / { result = $2 }
+		/^    ratio: / { ratio = $2 }
+		/^    class: / { class = $2 }
+		/^    how: / { how = $2 }
+		END { say() }' "$card"
+done

@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+test_description='the shipped library: it is what its lineages say, it comes in whole, and the page about it is true'
+. ./lib.sh
+
+shipped=$KLINEAGE_TOP/skills
+skills=refs/heads/klineage/skills
+cards=$(find "$shipped/cards" -name "*.yaml" | wc -l)
+
+repo () {	# repo <name>: a new repository, and in it
+	cd "$SHARNESS_TRASH_DIRECTORY" && git init -q "$1" && cd "$1" && git commit -q --allow-empty -m start
+}
+tried () { grep -l "^  - trial: " "$shipped"/cards/*.yaml | sed 's|.*/||'; }
+
+test_expect_success 'skills/README.md is what the tool makes of it' '
+	"$KLINEAGE_TOP/tests/library.sh" "$KLINEAGE_BUILD" >made && test_cmp "$shipped/README.md" made
+'
+
+test_expect_success 'the cards are right and canonical, and each event that they cite is there and is cited' '
+	repo lint && git klineage skills lint "$shipped" >out && says "$cards cards: 0 errors, 0 warnings" out &&
+	sed -n "s/^ *event: \([0-9a-f]\{64\}\)$/\1/p" "$shipped"/cards/*.yaml | sort -u >cited && test -s cited &&
+	for e in $(cat cited); do test -s "$shipped/evidence/$(echo "$e" | cut -c1-2)/$e.json" || { echo "$e"; return 1; }; done
+'
+
+test_expect_success 'but for their trials they are what lift makes of the lineages' '
+	repo lifted && for l in "$shipped"/lineages/*; do git klineage import "$l" >/dev/null || return 1; done &&
+	git klineage lift >out && git klineage skills export -o ../lifted-cards >/dev/null && cd .. &&
+	ls lifted-cards/cards >want && ls "$shipped"/cards >have && test_cmp want have &&
+	tried >tried && test -s tried &&
+	for c in $(cat have); do
+		if grep -q -x "$c" tried; then
+			diff lifted-cards/cards/$c "$shipped/cards/$c" >gone
+			test "$(grep "^<" gone)" = "$(printf "< status: hypothesis\n< ver: []")" || { cat gone; return 1; }
+		else
+			cmp lifted-cards/cards/$c "$shipped/cards/$c" || return 1
+		fi
+	done
+'
+
+test_expect_success 'a status is what trials earned: on states that were held out, with events that say so' '
+	cd "$SHARNESS_TRASH_DIRECTORY/lifted" && for l in "$shipped"/held-out/*; do git klineage import "$l" >/dev/null || return 1; done &&
+	for c in $(cat ../tried); do
+		sed -n "/^ver:$/,\$p" "$shipped/cards/$c" >ver && ! grep foreign ver &&
+		for s in $(sed -n "s/^    state: //p" ver); do
+			git cat-file -e "$s^{commit}" && ! sed -n "/^evidence:$/,/^risk:/p" "$shipped/cards/$c" | grep "$s" || return 1
+		done &&
+		for e in $(sed -n "s/^    event: //p" ver); do grep "\"verdict\":\"pass\"" "$shipped/evidence/$(echo "$e" | cut -c1-2)/$e.json" || return 1; done
+	done
+'
+
+test_expect_success 'an import brings all of it; all are hypotheses, and the same again from there' '
+	repo one && git klineage skills import "$shipped" >out && says "$cards new cards, 0 merged, 0 the same" out &&
+	git klineage skills list --status hypothesis >out && test "$(wc -l <out)" = $((cards + 1)) &&
+	git klineage skills lint >out && says "0 errors, 0 warnings" out && git klineage fsck >out && says "0 errors, 0 warnings" out && git fsck --strict &&
+	git klineage skills export -o ../carried >/dev/null && diff -r ../carried/evidence "$shipped/evidence" &&
+	for c in $(cat ../have); do
+		if grep -q -x "$c" ../tried; then
+			sed "s/^status: admitted$/status: hypothesis/; s/^status: provisional$/status: hypothesis/" "$shipped/cards/$c" >was &&
+			grep -v "^    foreign: true$" "../carried/cards/$c" | cmp - was || return 1
+		else
+			cmp "../carried/cards/$c" "$shipped/cards/$c" || return 1
+		fi
+	done &&
+	repo two && git klineage skills import ../carried && test "$(git rev-parse $skills^{tree})" = "$(git -C ../one rev-parse $skills^{tree})"
+'
+
+test_expect_success 'again it changes nothing; --shipped is the same' '
+	cd "$SHARNESS_TRASH_DIRECTORY/one" && at=$(git rev-parse $skills) && git klineage skills import "$shipped" >out && says "0 new cards, 0 merged, $cards the same" out &&
+	test "$(git rev-parse $skills)" = "$at" &&
+	repo three && git klineage skills import --shipped && test "$(git rev-parse $skills^{tree})" = "$(git -C ../one rev-parse $skills^{tree})" &&
+	exits 129 git klineage skills import --shipped "$shipped" && exits 129 git klineage skills import
+'
+
+test_expect_success 'by json and SKILL.md as well' '
+	for form in json skill-md; do
+		cd "$SHARNESS_TRASH_DIRECTORY/one" && git klineage skills export --format $form -o ../$form >/dev/null &&
+		repo of-$form && git klineage skills import ../$form >out && says "$cards new cards" out &&
+		test "$(git rev-parse $skills^{tree})" = "$(git -C ../one rev-parse $skills^{tree})" || return 1
+	done
+'
+
+test_expect_success 'killed at any moment, once more it is whole' '
+	repo killed && for ms in 01 03 06 10 15 20 30 40; do
+		timeout -s KILL 0.$ms git klineage skills import "$shipped" >out 2>&1
+		git fsck --strict >fsck 2>&1 && git klineage fsck >fsck && says ": 0 errors, " fsck || { cat fsck; return 1; }
+	done
+	git klineage skills import "$shipped" && test "$(git rev-parse $skills^{tree})" = "$(git -C ../one rev-parse $skills^{tree})" &&
+	test "$(git rev-list --count $skills)" = $((cards + 1))
+'
+
+test_expect_success 'what was lifted here before is not lost by it: trials of others are no trials' '
+	cd "$SHARNESS_TRASH_DIRECTORY/lifted" && git klineage skills import "$shipped" >out && says "$(wc -l <../tried) merged" out &&
+	git klineage skills list --status hypothesis >out && test "$(wc -l <out)" = $((cards + 1)) && git klineage fsck >out && says ": 0 errors, 0 warnings" out
+'
+
+test_done
