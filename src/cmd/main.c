@@ -28,6 +28,8 @@ const struct kl_cmd kl_cmds[] = {
 	{ "retrieve", cmd_retrieve, KL_NEEDS_REPO, "say which cards fit a kernel, and why" },
 	{ "materialize", cmd_materialize, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
 	  "make commits of cards on a kernel, each judged by the gate" },
+	{ "review", cmd_review, KL_NEEDS_REPO | KL_PAGES,
+	  "say what a range of commits means: kernels, contracts, cards" },
 	{ "sync", cmd_sync, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
 	  "exchange lineages, cards and gate events with a remote" },
 	{ "chat", cmd_chat, KL_NEEDS_REPO, "show what was said to models, and what it cost" },

@@ -31,7 +31,7 @@ struct kl_judged {
 	size_t n, alloc;
 	struct kl_map commits;		/* hex of those that were asked for */
 	size_t noted;			/* of them, those that bear a note */
-	struct kl_trust trust;		/* every line that was looked at; its tag is the index in `one` */
+	struct kl_trust trust;		/* every line that was looked at; its tag: the index in `one` */
 };
 
 int kl_judged_commit(struct kl_judged *j, struct kl_repo *r, const git_oid *commit);

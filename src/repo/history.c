@@ -3,26 +3,16 @@
 
 #include <string.h>
 
-/* git prunes by path as it walks, with its commit-graph and changed-path filters. */
-int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *from,
-		     const char *const *paths, size_t npaths, size_t max)
+/* what `git rev-list` answers */
+static int list(git_oid **out, size_t *n, struct kl_repo *r, const struct kl_strvec *args)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_freep) git_oid *found = NULL;
-	struct kl_git_call c = { .out = &text };
+	struct kl_git_call c = { .args = (const char *const *)args->v, .out = &text };
 	size_t count = 0;
-	int err;
+	int err = kl_git_do(r, &c);
 
-	kl_strvec_pushv(&args, KL_ARGS("rev-list", "--first-parent"));
-	kl_strvec_pushf(&args, "--max-count=%zu", max);
-	kl_strvec_push(&args, git_oid_tostr_s(from));
-	kl_strvec_push(&args, "--");
-	for (size_t i = 0; i < npaths; i++)
-		if (*paths[i])
-			kl_strvec_push(&args, paths[i]);
-	c.args = (const char *const *)args.v;
-	if ((err = kl_git_do(r, &c)) < 0)
+	if (err < 0)
 		return err;
 	found = kl_calloc(text.len / GIT_OID_HEXSZ + 1, sizeof(*found));
 	for (const char *p = text.ptr; *p; p += GIT_OID_HEXSZ + 1) {
@@ -33,6 +23,38 @@ int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *r, const git_oid 
 	*n = count;
 	*out = kl_steal(&found);
 	return 0;
+}
+
+/* git prunes by path as it walks, with its commit-graph and changed-path filters. */
+int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *from,
+		     const char *const *paths, size_t npaths, size_t max)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
+
+	kl_strvec_pushv(&args, KL_ARGS("rev-list", "--first-parent"));
+	kl_strvec_pushf(&args, "--max-count=%zu", max);
+	kl_strvec_push(&args, git_oid_tostr_s(from));
+	kl_strvec_push(&args, "--");
+	for (size_t i = 0; i < npaths; i++)
+		if (*paths[i])
+			kl_strvec_push(&args, paths[i]);
+	return list(out, n, r, &args);
+}
+
+int kl_repo_between(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *from, const git_oid *to,
+		    size_t max)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
+	char x[KL_OID_HEX], y[KL_OID_HEX];
+
+	kl_oid_hex(x, from);
+	kl_oid_hex(y, to);
+	kl_strvec_pushv(&args, KL_ARGS("rev-list", "--topo-order", "--reverse"));
+	kl_strvec_pushf(&args, "--max-count=%zu", max);
+	kl_strvec_push(&args, y);
+	kl_strvec_pushf(&args, "^%s", x);
+	kl_strvec_push(&args, "--");
+	return list(out, n, r, &args);
 }
 
 static bool is_commit(struct kl_repo *r, const git_oid *oid)

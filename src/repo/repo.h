@@ -199,6 +199,10 @@ int kl_repo_fast_forward(struct kl_repo *r, const git_oid *commit);
 int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *from,
 		     const char *const *paths, size_t npaths, size_t max);
 
+/** Commits that `to` reaches and `from` does not, oldest first; the newest `max`. Array is the caller's. */
+int kl_repo_between(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *from, const git_oid *to,
+		    size_t max);
+
 /** Can `a` be reached from `b`? A commit that is not in this clone cannot, and reaches nothing. */
 int kl_repo_is_ancestor(bool *out, struct kl_repo *r, const git_oid *a, const git_oid *b);
 /** A best common ancestor; KL_ENOTFOUND: none. */

@@ -48,21 +48,12 @@ static bool is_card_path(const char *path, size_t *n)
 	return true;
 }
 
-int kl_library_read(struct kl_library *l, const git_oid *commit)
+static int read_tree(struct kl_library *l)
 {
 	git_oid cards;
 	size_t n = 0;
-	int err;
+	int err = kl_repo_subtree(&cards, l->repo, &l->tree, "cards");
 
-	kl_library_forget(l);
-	kl_strvec_release(&l->ids);
-	l->ids = (struct kl_strvec)KL_STRVEC_INIT;
-	if (is_zero(commit))
-		return 0;
-	l->tip = *commit;
-	if ((err = kl_repo_tree_of(&l->tree, l->repo, commit)) < 0)
-		return err;
-	err = kl_repo_subtree(&cards, l->repo, &l->tree, "cards");
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
 		return 0;
@@ -82,6 +73,20 @@ int kl_library_read(struct kl_library *l, const git_oid *commit)
 	}
 	l->cards.n = n;
 	return 0;
+}
+
+int kl_library_read(struct kl_library *l, const git_oid *commit)
+{
+	int err;
+
+	kl_library_forget(l);
+	kl_strvec_release(&l->ids);
+	l->ids = (struct kl_strvec)KL_STRVEC_INIT;
+	if (is_zero(commit))
+		return 0;
+	l->tip = *commit;
+	err = kl_repo_tree_of(&l->tree, l->repo, commit);
+	return err < 0 ? err : read_tree(l);
 }
 
 static int new_library(struct kl_library **out, struct kl_repo *r)
@@ -127,6 +132,21 @@ int kl_library_open_at(struct kl_library **out, struct kl_repo *r, const git_oid
 	if ((err = new_library(&l, r)) < 0 || (err = kl_library_read(l, commit)) < 0)
 		return err;
 	l->fixed = true;
+	*out = kl_steal(&l);
+	return 0;
+}
+
+int kl_library_open_tree(struct kl_library **out, struct kl_repo *r, const git_oid *tree)
+{
+	KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
+	int err;
+
+	if ((err = new_library(&l, r)) < 0)
+		return err;
+	l->tree = *tree;
+	l->fixed = true;
+	if ((err = read_tree(l)) < 0)
+		return err;
 	*out = kl_steal(&l);
 	return 0;
 }

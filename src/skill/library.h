@@ -33,6 +33,8 @@ struct kl_library;
 int kl_library_open(struct kl_library **out, struct kl_repo *r);
 /** At a commit (a remote's branch, an older state); _put is refused. */
 int kl_library_open_at(struct kl_library **out, struct kl_repo *r, const git_oid *commit);
+/** At a tree in the form of a library's, like an exported one; _put is refused. */
+int kl_library_open_tree(struct kl_library **out, struct kl_repo *r, const git_oid *tree);
 void kl_library_free(struct kl_library *l);
 KL_DEFINE_CLEANUP(struct kl_library *, kl_library_free)
 
@@ -95,5 +97,15 @@ typedef void kl_library_report(const struct kl_library_finding *f, void *payload
  * cards that other cards name. Counts the cards.
  */
 int kl_library_check(size_t *cards, struct kl_library *l, kl_library_report *report, void *payload);
+
+/** The same card by card, for cards of any origin whose evidence this library is said to have. */
+struct kl_library_checker;
+struct kl_library_checker *kl_library_checker_new(struct kl_library *l, kl_library_report *report,
+						  void *payload);
+void kl_library_checker_free(struct kl_library_checker *k);
+KL_DEFINE_CLEANUP(struct kl_library_checker *, kl_library_checker_free)
+void kl_library_checker_card(struct kl_library_checker *k, const char *where, const struct kl_card *c);
+/** An event as it was found, borrowed; NULL: it was not, or is not true to its id. */
+const json_t *kl_library_checker_event(struct kl_library_checker *k, const char *id);
 
 #endif

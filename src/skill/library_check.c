@@ -8,7 +8,7 @@
 #include "lineage/record.h"
 #include "skill/library_parts.h"
 
-struct checker {
+struct kl_library_checker {
 	struct kl_library *l;
 	kl_library_report *report;
 	void *payload;
@@ -18,16 +18,17 @@ struct checker {
 	const char *where;		/* the card that is looked at */
 };
 
-static void checker_release(struct checker *k)
+static void checker_release(struct kl_library_checker *k)
 {
 	kl_map_release(&k->events);
 	kl_map_release(&k->bad);
 	kl_map_release(&k->digests);
 }
 
-static void found(struct checker *k, bool error, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void found(struct kl_library_checker *k, bool error, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
-static void found(struct checker *k, bool error, const char *fmt, ...)
+static void found(struct kl_library_checker *k, bool error, const char *fmt, ...)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	struct kl_library_finding f = { .error = error, .where = k->where };
@@ -43,7 +44,7 @@ static void found(struct checker *k, bool error, const char *fmt, ...)
 /* --- events --------------------------------------------------------------------------- */
 
 /* the event, or NULL once it was reported */
-static const json_t *event(struct checker *k, const char *id)
+static const json_t *event(struct kl_library_checker *k, const char *id)
 {
 	const json_t *e = kl_map_get(&k->events, id), *from;
 	json_t *read = NULL;
@@ -76,7 +77,8 @@ static bool passed(const json_t *e)
 }
 
 /* a number that stands in a card is the event's */
-static void check_ratio(struct checker *k, const json_t *e, const struct kl_card_ratio *r, const char *what)
+static void check_ratio(struct kl_library_checker *k, const json_t *e, const struct kl_card_ratio *r,
+			const char *what)
 {
 	int64_t lo, hi, ppm = kl_record_ratio(e, &lo, &hi);
 
@@ -88,7 +90,7 @@ static void check_ratio(struct checker *k, const json_t *e, const struct kl_card
 		      kl_json_str_or(e, "id", ""), (long long)ppm);
 }
 
-static void check_failure(struct checker *k, const char *id, const char *class_, const char *what)
+static void check_failure(struct kl_library_checker *k, const char *id, const char *class_, const char *what)
 {
 	const json_t *e = event(k, id);
 	const char *said = e ? kl_json_str_or(e, "class", "") : "";
@@ -103,7 +105,7 @@ static void check_failure(struct checker *k, const char *id, const char *class_,
 /* --- commits ----------------------------------------------------------------------------- */
 
 /* digests of every surface and contract in a commit's tree, or "" if the commit is not here */
-static const char *digests(struct checker *k, const char *commit)
+static const char *digests(struct kl_library_checker *k, const char *commit)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec workloads = KL_STRVEC_INIT;
@@ -130,7 +132,7 @@ static const char *digests(struct checker *k, const char *commit)
 	return text;
 }
 
-static void check_commit(struct checker *k, const json_t *e, const char *commit)
+static void check_commit(struct kl_library_checker *k, const json_t *e, const char *commit)
 {
 	const char *have = digests(k, commit);
 	KL_AUTO(kl_freep) char *want = kl_asprintf(" %s/%s ", kl_json_str_or(e, "surface", ""),
@@ -143,7 +145,7 @@ static void check_commit(struct checker *k, const json_t *e, const char *commit)
 
 /* --- a card ---------------------------------------------------------------------------------- */
 
-static void check_evidence(struct checker *k, const struct kl_card *c)
+static void check_evidence(struct kl_library_checker *k, const struct kl_card *c)
 {
 	for (size_t i = 0; i < c->evidence.n; i++) {
 		const struct kl_card_evidence *v = &c->evidence.v[i];
@@ -177,7 +179,7 @@ static void check_evidence(struct checker *k, const struct kl_card *c)
 	}
 }
 
-static void check_control(struct checker *k, const struct kl_card_control *c, const char *what)
+static void check_control(struct kl_library_checker *k, const struct kl_card_control *c, const char *what)
 {
 	const json_t *e = c->there && c->event ? event(k, c->event) : NULL;
 
@@ -189,7 +191,7 @@ static void check_control(struct checker *k, const struct kl_card_control *c, co
 		check_ratio(k, e, &c->ratio, what);
 }
 
-static void check_trials(struct checker *k, const struct kl_card *c)
+static void check_trials(struct kl_library_checker *k, const struct kl_card *c)
 {
 	for (size_t i = 0; i < c->ver.n; i++) {
 		const struct kl_card_trial *t = &c->ver.v[i];
@@ -213,7 +215,7 @@ static void check_trials(struct checker *k, const struct kl_card *c)
 	}
 }
 
-static void check_cards(struct checker *k, const struct kl_strvec *ids, const char *what)
+static void check_cards(struct kl_library_checker *k, const struct kl_strvec *ids, const char *what)
 {
 	size_t at;
 
@@ -226,7 +228,7 @@ static void check_cards(struct checker *k, const struct kl_strvec *ids, const ch
 	}
 }
 
-static void check_card(struct checker *k, const struct kl_card *c)
+static void check_card(struct kl_library_checker *k, const struct kl_card *c)
 {
 	check_evidence(k, c);
 	check_trials(k, c);
@@ -244,7 +246,7 @@ static void check_card(struct checker *k, const struct kl_card *c)
 		check_cards(k, &c->ver.v[i].with, "with");
 }
 
-static void check_one(struct checker *k, size_t i)
+static void check_one(struct kl_library_checker *k, size_t i)
 {
 	KL_AUTO(kl_freep) char *where = kl_asprintf("cards/%s.yaml", k->l->ids.v[i]);
 	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
@@ -262,16 +264,45 @@ static void check_one(struct checker *k, size_t i)
 	check_card(k, c);
 }
 
-int kl_library_check(size_t *cards, struct kl_library *l, kl_library_report *report, void *payload)
+struct kl_library_checker *kl_library_checker_new(struct kl_library *l, kl_library_report *report,
+						  void *payload)
 {
-	KL_AUTO(checker_release) struct checker k = {
+	struct kl_library_checker *k = kl_calloc(1, sizeof(*k));
+
+	*k = (struct kl_library_checker){
 		.l = l, .report = report, .payload = payload,
 		.events = { .free_value = kl_library_free_event },
 		.digests = { .free_value = free },
 	};
+	return k;
+}
+
+void kl_library_checker_free(struct kl_library_checker *k)
+{
+	if (!k)
+		return;
+	checker_release(k);
+	free(k);
+}
+
+void kl_library_checker_card(struct kl_library_checker *k, const char *where, const struct kl_card *c)
+{
+	k->where = where;
+	check_card(k, c);
+}
+
+const json_t *kl_library_checker_event(struct kl_library_checker *k, const char *id)
+{
+	return kl_map_get(&k->events, id);
+}
+
+int kl_library_check(size_t *cards, struct kl_library *l, kl_library_report *report, void *payload)
+{
+	KL_AUTO(kl_library_checker_freep) struct kl_library_checker *k =
+		kl_library_checker_new(l, report, payload);
 
 	for (size_t i = 0; i < l->ids.n; i++)
-		check_one(&k, i);
+		check_one(k, i);
 	*cards = l->ids.n;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "skill/predicate.h"
+#include "skill/predicate_parts.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -9,22 +9,6 @@
 /* What an expression is before anything is known; ANY: a fact decides. */
 enum type { ANY, NUMBER, TRUTH, TEXT };
 
-enum op {
-	OP_INT, OP_RATIO, OP_TEXT, OP_FACT,
-	OP_NEG, OP_NOT,
-	OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MOD, OP_MIN, OP_MAX, OP_CDIV,
-	OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE, OP_AND, OP_OR,
-};
-
-struct expr {
-	enum op op;
-	int64_t n;		/* OP_INT; OP_RATIO: millionths */
-	char *text;		/* OP_TEXT; OP_FACT: its key */
-	struct expr *a, *b;
-};
-
-struct kl_predicate { struct expr *top; };
-
 struct parser {
 	const char *text;
 	size_t pos;
@@ -33,11 +17,11 @@ struct parser {
 };
 
 struct typed {
-	struct expr *e;
+	struct kl_pred_expr *e;
 	enum type type;
 };
 
-static void expr_free(struct expr *e)
+static void expr_free(struct kl_pred_expr *e)
 {
 	if (!e)
 		return;
@@ -61,9 +45,9 @@ void kl_predicate_free(struct kl_predicate *p)
 	free(p);
 }
 
-static struct expr *node(enum op op, struct expr *a, struct expr *b)
+static struct kl_pred_expr *node(enum kl_pred_op op, struct kl_pred_expr *a, struct kl_pred_expr *b)
 {
-	struct expr *e = kl_calloc(1, sizeof(*e));
+	struct kl_pred_expr *e = kl_calloc(1, sizeof(*e));
 
 	e->op = op;
 	e->a = a;
@@ -181,7 +165,7 @@ static int parse_argument(struct typed *out, struct parser *p)
 	return need(p, at, out, NUMBER);
 }
 
-static int parse_arithmetic(struct typed *out, struct parser *p, enum op op)
+static int parse_arithmetic(struct typed *out, struct parser *p, enum kl_pred_op op)
 {
 	KL_AUTO(typed_release) struct typed a = { 0 }, b = { 0 };
 	int err;
@@ -236,7 +220,7 @@ static int parse_call(struct typed *out, struct parser *p, const char *name, siz
 
 static int parse_word(struct typed *out, struct parser *p)
 {
-	static const struct { const char *name; enum op op; } arithmetic[] = {
+	static const struct { const char *name; enum kl_pred_op op; } arithmetic[] = {
 		{ "min", OP_MIN }, { "max", OP_MAX }, { "cdiv", OP_CDIV },
 	};
 	const char *s = p->text + p->pos;
@@ -261,7 +245,7 @@ static int parse_word(struct typed *out, struct parser *p)
 static int parse_unary(struct typed *out, struct parser *p)
 {
 	KL_AUTO(typed_release) struct typed t = { 0 };
-	enum op op = p->text[p->pos++] == '-' ? OP_NEG : OP_NOT;
+	enum kl_pred_op op = p->text[p->pos++] == '-' ? OP_NEG : OP_NOT;
 	size_t at;
 	int err;
 
@@ -301,7 +285,7 @@ static int parse_primary(struct typed *out, struct parser *p)
 }
 
 /* Binding strength as in C; comparisons do not associate. Two-byte signs first. */
-static const struct binary { const char *sign; enum op op; int level; } binaries[] = {
+static const struct binary { const char *sign; enum kl_pred_op op; int level; } binaries[] = {
 	{ "||", OP_OR, 1 }, { "&&", OP_AND, 2 },
 	{ "==", OP_EQ, 3 }, { "!=", OP_NE, 3 }, { "<=", OP_LE, 3 }, { ">=", OP_GE, 3 },
 	{ "<", OP_LT, 3 }, { ">", OP_GT, 3 },
@@ -519,7 +503,7 @@ static struct value truth(bool b)
 	return (struct value){ VALUE_TRUTH, b ? KL_TRUE : KL_FALSE, NULL };
 }
 
-static struct value divide(enum op op, int64_t a, int64_t b)
+static struct value divide(enum kl_pred_op op, int64_t a, int64_t b)
 {
 	int64_t q;
 
@@ -531,7 +515,7 @@ static struct value divide(enum op op, int64_t a, int64_t b)
 	return (struct value){ VALUE_INT, q, NULL };
 }
 
-static struct value calculate(enum op op, struct value a, struct value b)
+static struct value calculate(enum kl_pred_op op, struct value a, struct value b)
 {
 	int64_t v;
 	bool over;
@@ -581,7 +565,7 @@ static bool compare(int *out, struct value a, struct value b)
 	return true;
 }
 
-static struct value judge(enum op op, struct value a, struct value b)
+static struct value judge(enum kl_pred_op op, struct value a, struct value b)
 {
 	bool order = op != OP_EQ && op != OP_NE;
 	int c;
@@ -613,7 +597,7 @@ static struct value connect(enum kl_truth a, enum kl_truth b, enum kl_truth deci
 	return truth(decisive != KL_TRUE);
 }
 
-static struct value eval(const struct expr *e, const struct kl_known *k)
+static struct value eval(const struct kl_pred_expr *e, const struct kl_known *k)
 {
 	struct value a, b;
 
@@ -652,7 +636,7 @@ enum kl_truth kl_predicate_eval(const struct kl_predicate *p, const struct kl_kn
 
 /* --- telling ------------------------------------------------------------------------------- */
 
-static void keys(struct kl_strvec *out, const struct expr *e)
+static void keys(struct kl_strvec *out, const struct kl_pred_expr *e)
 {
 	if (!e)
 		return;

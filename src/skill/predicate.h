@@ -78,4 +78,20 @@ void kl_predicate_keys(struct kl_strvec *out, const struct kl_predicate *p);
 /** "K = 4096, cap(cp.async) is not known": its keys with their values, for --explain. */
 void kl_predicate_explain(struct kl_buf *out, const struct kl_predicate *p, const struct kl_known *k);
 
+/* --- comparing (predicate_relate.c) ------------------------------------------------ */
+
+enum kl_relation {
+	KL_RELATION_SAME,	/* each follows from the other */
+	KL_RELATION_STRONGER,	/* the old one follows from the new one */
+	KL_RELATION_WEAKER,	/* the new one follows from the old one: it holds in more cases */
+	KL_RELATION_OTHER,	/* neither is seen to follow: it may hold where the old one did not */
+};
+
+/**
+ * How `now` stands to `old`, by their form alone: conjuncts, alternatives, bounds, remainders by
+ * constants. `lost` (may be NULL) gets the conjuncts of `old` that do not follow from `now`, as texts.
+ */
+enum kl_relation kl_predicate_relation(const struct kl_predicate *old, const struct kl_predicate *now,
+				       struct kl_strvec *lost);
+
 #endif

@@ -16,7 +16,7 @@ test_expect_success 'a repository with things to name' '
 
 # --- what the program says -----------------------------------------------------
 
-git klineage help | sed -n 's/^    \([a-z]*\)  .*/\1/p' >verbs
+git klineage help | sed -n 's/^    \([a-z]*\) .*/\1/p' >verbs
 
 test_expect_success 'the verbs are those of help' '
 	git klineage --git-completion-helper | tr " " "\n" >have && test_cmp verbs have

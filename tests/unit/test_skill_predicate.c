@@ -286,6 +286,124 @@ static void agrees_with_contracts(void **state)
 	assert_true(compared > 5000);
 }
 
+/* --- comparing ------------------------------------------------------------------------------ */
+
+static enum kl_relation relate(const char *old, const char *now, struct kl_strvec *lost)
+{
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *a = NULL, *b = NULL;
+
+	assert_ok(kl_predicate_parse(&a, old, NULL));
+	assert_ok(kl_predicate_parse(&b, now, NULL));
+	return kl_predicate_relation(a, b, lost);
+}
+
+static void tells_weaker_from_stronger(void **state)
+{
+	static const struct { const char *old, *now; enum kl_relation is; const char *lost; } rows[] = {
+		{ "K % 64 == 0", "K % 64 == 0", KL_RELATION_SAME, "" },
+		{ "a > 1 && cap('x')", "cap('x') && 1 < a", KL_RELATION_SAME, "" },
+		{ "K % 64 == 0", "K % 32 == 0", KL_RELATION_WEAKER, "K % 64 == 0" },
+		{ "K % 32 == 0", "K % 64 == 0", KL_RELATION_STRONGER, "" },
+		{ "K % 64 == 0", "K % 48 == 0", KL_RELATION_OTHER, "K % 64 == 0" },
+		{ "K == 128", "K % 64 == 0", KL_RELATION_WEAKER, "K == 128" },
+		{ "K >= 128", "K >= 64", KL_RELATION_WEAKER, "K >= 128" },
+		{ "128 <= K", "K > 64", KL_RELATION_WEAKER, "128 <= K" },
+		{ "K > 64", "K >= 64", KL_RELATION_WEAKER, "K > 64" },
+		{ "K < 64", "K <= 64.5", KL_RELATION_WEAKER, "K < 64" },
+		{ "K < 64", "K > 64", KL_RELATION_OTHER, "K < 64" },
+		{ "K > -2", "K >= -3", KL_RELATION_WEAKER, "K > -2" },
+		{ "a >= 1 && b >= 1", "a >= 1", KL_RELATION_WEAKER, "b >= 1" },
+		{ "a >= 1", "a >= 1 && b >= 1", KL_RELATION_STRONGER, "" },
+		{ "a >= 1", "a >= 1 || b >= 1", KL_RELATION_WEAKER, "a >= 1" },
+		{ "a >= 1 || b >= 1", "b > 2 || a == 5", KL_RELATION_STRONGER, "" },
+		{ "a >= 1 && b >= 1", "a >= 2 && c >= 1", KL_RELATION_OTHER, "b >= 1" },
+		{ "dtype == 'f16'", "dtype == 'f16' || dtype == 'bf16'", KL_RELATION_WEAKER, "dtype == 'f16'" },
+		{ "dtype == 'f16'", "dtype != 'f32'", KL_RELATION_WEAKER, "dtype == 'f16'" },
+		{ "!has('x')", "!(has('x') && has('y'))", KL_RELATION_WEAKER, "!has(x)" },
+		{ "has('x')", "!has('x')", KL_RELATION_OTHER, "has(x)" },
+		{ "cdiv(K, BK) >= 2*STAGES && a - (b - 1) > 0", "a - b - 1 > 0", KL_RELATION_OTHER,
+		  "cdiv(K, BK) >= 2*STAGES a - (b - 1) > 0" },
+		{ "STAGES*tile + other <= smem", "STAGES*tile <= smem", KL_RELATION_OTHER,
+		  "STAGES*tile + other <= smem" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(kl_strvec_release) struct kl_strvec lost = KL_STRVEC_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+		if (relate(rows[i].old, rows[i].now, &lost) != rows[i].is)
+			fail_msg("'%s' to '%s': another relation", rows[i].old, rows[i].now);
+		for (size_t n = 0; n < lost.n; n++)
+			kl_buf_addf(&b, "%s%s", n ? " " : "", lost.v[n]);
+		assert_string_equal(b.ptr, rows[i].lost);
+	}
+}
+
+static void gen_atoms(struct kl_buf *b, struct kl_rng *r, int depth)
+{
+	const char *name = names[kl_rng_below(r, 2)];
+	uint64_t kind = kl_rng_below(r, 5);
+	int n = (int)kl_rng_below(r, 6) + 1;
+
+	if (depth > 0 && kl_rng_below(r, 3)) {
+		kl_buf_adds(b, kl_rng_below(r, 6) ? "(" : "!(");
+		gen_atoms(b, r, depth - 1);
+		kl_buf_adds(b, kl_rng_below(r, 2) ? " && " : " || ");
+		gen_atoms(b, r, depth - 1);
+		kl_buf_addch(b, ')');
+	} else if (kind == 2) {
+		kl_buf_addf(b, "%d == %s", n, name);
+	} else {
+		kl_buf_addf(b, kind == 4 ? "%s %% %d == 0" : kind == 3 ? "%s != %d" : kind ? "%s < %d" :
+			    "%s >= %d", name, n);
+	}
+}
+
+/* what is called weaker holds wherever the other does */
+static void no_relation_is_wrong(void **state)
+{
+	size_t related = 0;
+	struct kl_rng r;
+
+	kl_rng_seed(&r, 13);
+	for (int i = 0; i < 20000; i++) {
+		KL_AUTO(kl_buf_release) struct kl_buf old = KL_BUF_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf now = KL_BUF_INIT;
+		enum kl_relation is;
+
+		gen_atoms(&old, &r, 2);
+		gen_atoms(&now, &r, 2);
+		is = relate(old.ptr, now.ptr, NULL);
+		related += is != KL_RELATION_OTHER;
+		for (int64_t at = 0; at < 81 && is != KL_RELATION_OTHER; at++) {
+			KL_AUTO(kl_known_release) struct kl_known k = KL_KNOWN_INIT;
+			bool before, after;
+
+			kl_known_int(&k, names[0], at / 9 - 1);
+			kl_known_int(&k, names[1], at % 9 - 1);
+			before = ask(old.ptr, &k) == KL_TRUE;
+			after = ask(now.ptr, &k) == KL_TRUE;
+			if ((before && !after && is != KL_RELATION_STRONGER) ||
+			    (after && !before && is != KL_RELATION_WEAKER))
+				fail_msg("'%s' to '%s' is no %d", old.ptr, now.ptr, is);
+		}
+	}
+	assert_true(related > 500);	/* or nothing was tested */
+}
+
+static void a_proof_is_bounded(void **state)
+{
+	struct kl_buf all = KL_BUF_INIT, any = KL_BUF_INIT;
+
+	for (int i = 0; i < 70; i++) {
+		kl_buf_addf(&all, "%sa%d > 1", i ? "&&" : "", i);
+		kl_buf_addf(&any, "%sb%d > 1", i ? "||" : "", i);
+	}
+	assert_int_equal(relate(all.ptr, any.ptr, NULL), KL_RELATION_OTHER);
+	kl_buf_release(&all);
+	kl_buf_release(&any);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +413,9 @@ int main(void)
 		cmocka_unit_test(explains),
 		cmocka_unit_test(knowing_more_never_changes_an_answer),
 		cmocka_unit_test(agrees_with_contracts),
+		cmocka_unit_test(tells_weaker_from_stronger),
+		cmocka_unit_test(no_relation_is_wrong),
+		cmocka_unit_test(a_proof_is_bounded),
 	};
 
 	return cmocka_run_group_tests_name("skill_predicate", tests, NULL, NULL);
