@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -117,7 +118,7 @@ static void child(struct run *r, int report)
 
 	setpgid(0, 0);
 	if (!(o->flags & KL_PROC_FINISH))
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_PDEATHSIG, o->flags & KL_PROC_ASK ? SIGTERM : SIGKILL);
 	sigaction(SIGINT, &dfl, NULL);
 	sigaction(SIGTERM, &dfl, NULL);
 	sigaction(SIGHUP, &dfl, NULL);
@@ -328,6 +329,80 @@ int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *o)
 	if (err == KL_EINTR)
 		return kl_error(KL_EINTR, "interrupted");
 	return err == KL_ETIMEOUT ? 0 : err;
+}
+
+/* --- beside us ----------------------------------------------------------------- */
+
+/* All of the input in a file without a name: nobody has to feed it. */
+static int input_file(struct run *r)
+{
+	const char *p = r->o->in;
+	size_t left = r->o->in_len;
+
+	r->in.theirs = memfd_create("klineage-input", MFD_CLOEXEC);
+	if (r->in.theirs < 0)
+		return kl_error_errno("cannot make a file in memory");
+	while (left) {
+		ssize_t n = write(r->in.theirs, p, left);
+
+		if (n < 0 && errno != EINTR)
+			return kl_error_errno("cannot write to memory");
+		p += n < 0 ? 0 : n;
+		left -= n < 0 ? 0 : (size_t)n;
+	}
+	lseek(r->in.theirs, 0, SEEK_SET);
+	return 0;
+}
+
+int kl_proc_start(struct kl_proc *p, const struct kl_proc_opts *o)
+{
+	KL_AUTO(run_release) struct run r = {
+		.o = o, .in = { -1, -1, NULL }, .out = { -1, -1, NULL }, .err = { -1, -1, NULL },
+	};
+	int err = 0;
+
+	if (o->in)
+		err = input_file(&r);
+	if (!err && o->out)
+		err = open_pipe(&r.out, true);
+	if (!err && o->err)
+		err = open_pipe(&r.err, true);
+	if (err || (err = spawn(&r)) < 0)
+		return err;
+	*p = (struct kl_proc){ .pid = r.pid, .out = r.out.ours, .err = r.err.ours };
+	r.out.ours = r.err.ours = -1;
+	return 0;
+}
+
+bool kl_proc_ended(struct kl_proc_result *res, struct kl_proc *p)
+{
+	int status = 0;
+
+	if (!p->pid || waitpid(p->pid, &status, WNOHANG) != p->pid)
+		return false;
+	kill(-p->pid, SIGKILL);	/* whatever it left behind */
+	p->pid = 0;
+	*res = (struct kl_proc_result){
+		.exit = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+		.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+	};
+	return true;
+}
+
+void kl_proc_stop(const struct kl_proc *p, int sig)
+{
+	if (p->pid)
+		kill(sig == SIGKILL ? -p->pid : p->pid, sig);
+}
+
+void kl_proc_release(struct kl_proc *p)
+{
+	kl_proc_stop(p, SIGKILL);
+	while (p->pid && waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	p->pid = 0;
+	kl_closep(&p->out);
+	kl_closep(&p->err);
 }
 
 int kl_proc_output(struct kl_buf *out, const char *const *argv)

@@ -11,7 +11,7 @@
 
 /*
  * proc - run a program: input from a buffer, output into buffers with
- * ceilings, a time limit that kills its whole process group.
+ * ceilings, a time limit that kills its whole process group. Or start one and go on.
  */
 struct kl_proc_opts {
 	const char *const *argv;	/* NULL-terminated; argv[0] through PATH */
@@ -38,6 +38,8 @@ enum kl_proc_flags {
 	KL_PROC_INHERIT_STDOUT = 1 << 2,
 	/* A short program that must not be cut off: neither an interrupt nor our own death kills it. */
 	KL_PROC_FINISH = 1 << 3,
+	/* Our own death asks it to end, and does not kill it: it has programs of its own to take along. */
+	KL_PROC_ASK = 1 << 4,
 };
 
 struct kl_proc_result {
@@ -57,6 +59,24 @@ int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *o);
 
 /** Run with stdout in `out` (may be NULL); any other end than exit 0 is an error that quotes stderr. */
 int kl_proc_output(struct kl_buf *out, const char *const *argv);
+
+/**
+ * A program that runs beside us. `o` as above, but `out` and `err` only say that a pipe is wanted, and
+ * limits are the caller's affair: kl_proc_stop(). `p` is the caller's until kl_proc_release(), which kills
+ * what still runs.
+ */
+struct kl_proc {
+	pid_t pid;		/* 0: none, or it was reaped */
+	int out, err;		/* our ends, non-blocking; -1: none, or closed */
+};
+#define KL_PROC_INIT { .out = -1, .err = -1 }
+
+int kl_proc_start(struct kl_proc *p, const struct kl_proc_opts *o);
+/** true: it has ended, `res` says how (not how long); only once. */
+bool kl_proc_ended(struct kl_proc_result *res, struct kl_proc *p);
+/** SIGTERM for the program, whose own programs are its affair; SIGKILL for its whole group. */
+void kl_proc_stop(const struct kl_proc *p, int sig);
+void kl_proc_release(struct kl_proc *p);
 
 /** Has the user pressed Ctrl-C (or SIGTERM come) since kl_proc_catch_signals()? */
 bool kl_proc_interrupted(void);

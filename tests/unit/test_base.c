@@ -205,6 +205,50 @@ static void proc_kills_the_whole_group(void **state)
 	assert_false(kl_fs_exists(mark));
 }
 
+/* what a program wrote until it ended, within a while */
+static void wait_for(struct kl_proc_result *res, struct kl_proc *p)
+{
+	for (int i = 0; i < 1000; i++) {
+		if (kl_proc_ended(res, p))
+			return;
+		usleep(10000);
+	}
+	fail_msg("it does not end");
+}
+
+static void proc_runs_beside_us(void **state)
+{
+	static const char *const cat[] = { "cat", NULL };
+	static const char *const sleeper[] = { "sh", "-c", "sleep 60 & echo $!; wait", NULL };
+	static const char *const none[] = { "/nonexistent/program", NULL };
+	KL_AUTO(kl_proc_release) struct kl_proc p = KL_PROC_INIT;
+	struct kl_buf want = KL_BUF_INIT;
+	struct kl_proc_opts o = { .argv = cat, .in = "all of it", .in_len = 9, .out = &want };
+	struct kl_proc_result res;
+	char text[64] = "";
+
+	assert_ok(kl_proc_start(&p, &o));
+	wait_for(&res, &p);
+	assert_int_equal(res.exit, 0);
+	assert_int_equal(read(p.out, text, sizeof(text)), 9);
+	assert_string_equal(text, "all of it");
+	assert_false(kl_proc_ended(&res, &p));
+	kl_proc_release(&p);
+	o = (struct kl_proc_opts){ .argv = sleeper, .out = &want };
+	assert_ok(kl_proc_start(&p, &o));
+	while (read(p.out, text, sizeof(text)) < 2)
+		usleep(10000);
+	kl_proc_stop(&p, SIGKILL);
+	wait_for(&res, &p);
+	assert_int_equal(res.signal, SIGKILL);
+	for (int i = 0; i < 1000 && kill(atoi(text), 0) == 0; i++)
+		usleep(10000);
+	assert_int_equal(kill(atoi(text), 0), -1);
+	kl_proc_release(&p);
+	o = (struct kl_proc_opts){ .argv = none };
+	assert_error(KL_ENOTFOUND, "cannot run", kl_proc_start(&p, &o));
+}
+
 static void lock_excludes_and_dies_with_its_holder(void **state)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
@@ -438,6 +482,7 @@ int main(void)
 		cmocka_unit_test(fs_remove_does_not_follow_symlinks),
 		cmocka_unit_test(proc_pipes_limits_and_ends),
 		cmocka_unit_test(proc_kills_the_whole_group),
+		cmocka_unit_test(proc_runs_beside_us),
 		cmocka_unit_test(lock_excludes_and_dies_with_its_holder),
 		cmocka_unit_test(rng_repeats_and_spreads),
 		cmocka_unit_test(stats_interval_covers),
