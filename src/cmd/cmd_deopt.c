@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "cmd/cmd.h"
@@ -18,6 +19,7 @@
 #define DEFAULT_JOBS 64
 #define MOST_JOBS 4096
 #define PROFILE_MS 15000
+#define MAX_STEP ((size_t)4 << 20)
 #define JOURNEY_MS (30 * 60 * 1000)
 
 static const char synopsis[] =
@@ -28,7 +30,7 @@ static const char synopsis[] =
 struct options {
 	bool go_on, skip, abort, quit, status, estimate, no_rederive, json, quiet, progress;
 	const char *expert, *name, *rewriters, *rederive, *jail, *platform, *runner;
-	const char *exec, *model, *budget;
+	const char *exec, *model, *budget, *step;
 	struct kl_claim claim;
 	int64_t steps, rejections;
 };
@@ -260,6 +262,19 @@ static int resume_model(struct kl_sequencer *s, struct tools *t)
 	return kl_deopt_model_resume(&t->model);
 }
 
+/* the step of a file, or of stdin */
+static int take_step(struct kl_sequencer *s, const char *path)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_envelope_release) struct kl_envelope step = { 0 };
+	int err = strcmp(path, "-") ? kl_fs_read(&text, path, MAX_STEP) :
+		  kl_buf_read_fd(&text, STDIN_FILENO, MAX_STEP);
+
+	if (err < 0 || (err = kl_envelope_json(&step, text.ptr, text.len)) < 0)
+		return kl_error_in(err, "--step");
+	return kl_sequencer_take(s, &step);
+}
+
 static int go_on(struct kl_sequencer *s, struct tools *t, struct options *o)
 {
 	int err = kl_sequencer_resume(s);
@@ -276,7 +291,9 @@ static int go_on(struct kl_sequencer *s, struct tools *t, struct options *o)
 		err = tools_open(t, s, o);
 	if (!err && !o->quit)
 		err = same_platform(s, t);
-	if (!err && o->go_on)
+	if (!err && o->step)
+		err = take_step(s, o->step);
+	else if (!err && o->go_on)
 		err = kl_sequencer_collect(s, &o->claim);
 	return err;
 }
@@ -331,6 +348,9 @@ static int check_options(const struct options *o, int argc)
 		return kl_opt_usage(synopsis, "one workload at a time");
 	if (modes && (o->expert || o->name || o->rewriters || o->rederive || o->no_rederive || o->estimate))
 		return kl_opt_usage(synopsis, "the operation in progress has its expert, name and rewriters");
+	if (o->step && (!o->go_on || o->claim.action || o->claim.mechanism || o->claim.locus ||
+			o->claim.text))
+		return kl_opt_usage(synopsis, "--step is for --continue, and says all of the step");
 	if (o->rederive && o->no_rederive)
 		return kl_opt_usage(synopsis, "--rederive or --no-rederive?");
 	return 0;
@@ -371,6 +391,8 @@ int cmd_deopt(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			   "of a stepwise edit: what it removes"),
 		KL_OPT_STR('\0', "locus", &o.claim.locus, "<place>", "of a stepwise edit: where"),
 		KL_OPT_STR('m', "message", &o.claim.text, "<why>", "of a stepwise edit: why"),
+		KL_OPT_STR('\0', "step", &o.step, "<file>",
+			   "of a stepwise edit: all of it, as JSON; - is standard input"),
 		KL_OPT_STR('\0', "runner", &o.runner, "<runner>",
 			   "who judges: local (default), bundle, ssh:<host>"),
 		KL_OPT_STR('\0', "jail", &o.jail, "<level>", "bwrap, landlock, chroot or none"),

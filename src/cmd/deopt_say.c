@@ -133,6 +133,7 @@ static void print_json(const struct kl_outcome *out)
 	kl_json_set_int(j, "steps", (int64_t)out->steps);
 	kl_json_set_int(j, "rejections", (int64_t)out->rejections);
 	kl_json_set_int(j, "rederived", (int64_t)out->rederived);
+	json_object_set(j, "judged", out->judged);
 	kl_json_canonical(&b, j);
 	puts(b.ptr);
 }

@@ -27,7 +27,8 @@ void kl_outcome_release(struct kl_outcome *o)
 	free(o->edit_dir);
 	o->edit_dir = NULL;
 	json_decref(o->awaiting);
-	o->awaiting = NULL;
+	json_decref(o->judged);
+	o->awaiting = o->judged = NULL;
 }
 
 void kl_sequencer_release(struct kl_sequencer *s)
@@ -338,9 +339,35 @@ static size_t count_rederived(const struct kl_walk *w)
 	return n;
 }
 
-static void fill_outcome(struct kl_outcome *out, const struct kl_sequencer *s)
+/* the records from `from` on, each with what the gate said */
+static void add_judged(json_t *list, struct kl_sequencer *s, const json_t *records, size_t from)
+{
+	static const char *const keys[] = {
+		"action", "mechanism", "locus", "rewriter", "commit", "class", "delta", "ns",
+	};
+
+	for (size_t i = from; i < json_array_size(records); i++) {
+		const json_t *rec = json_array_get(records, i);
+		const json_t *event = kl_opstate_known(&s->op, kl_json_str_or(rec, "event", ""));
+		json_t *j = json_object();
+
+		kl_json_set_bool(j, "accepted", !json_object_get(rec, "class"));
+		for (size_t k = 0; k < KL_ARRAY_SIZE(keys); k++)
+			if (json_object_get(rec, keys[k]))
+				kl_json_set(j, keys[k], json_deep_copy(json_object_get(rec, keys[k])));
+		kl_json_set(j, "event", event ? json_deep_copy(event) : json_null());
+		json_array_append_new(list, j);
+	}
+}
+
+static void fill_outcome(struct kl_outcome *out, struct kl_sequencer *s)
 {
 	const struct kl_walk *w = &s->op.walk;
+
+	json_decref(out->judged);
+	out->judged = json_array();
+	add_judged(out->judged, s, kl_walk_steps(w), s->had_steps);
+	add_judged(out->judged, s, kl_walk_rejections(w), s->had_rejections);
 
 	snprintf(out->workload, sizeof(out->workload), "%s", kl_walk_str(w, "workload"));
 	snprintf(out->name, sizeof(out->name), "%s", kl_walk_str(w, "name"));
@@ -497,6 +524,8 @@ int kl_sequencer_run(struct kl_sequencer *s, struct kl_outcome *out)
 	int err;
 
 	*out = (struct kl_outcome){ 0 };
+	s->had_steps = json_array_size(kl_walk_steps(&s->op.walk));
+	s->had_rejections = json_array_size(kl_walk_rejections(&s->op.walk));
 	err = run_on(s, out);
 	if (err < 0 && err != KL_ENO && !kl_refs_get(&at, s->repo, s->op.ref))
 		kl_error_hint(err, "nothing is lost: 'git klineage deopt --continue' goes on, "
@@ -520,6 +549,20 @@ int kl_sequencer_collect(struct kl_sequencer *s, const struct kl_claim *claim)
 	err = kl_error(KL_EINVALID, "nothing new in '%s': it is the state as it was, or one that was judged",
 		       s->edit_dir);
 	return kl_error_hint(err, "edit a source there and --continue; '--quit' ends the walk here");
+}
+
+int kl_sequencer_take(struct kl_sequencer *s, const struct kl_envelope *step)
+{
+	KL_AUTO(kl_proposal_freep) struct kl_proposal *p = NULL;
+	int err;
+
+	if (kl_walk_next(&s->op.walk) != KL_WALK_WAIT)
+		return kl_error(KL_EINVALID, "the walk does not wait for a step; --continue alone goes "
+				"on with it");
+	if ((err = aim(s)) < 0 || (err = kl_rewrite_check_names(&s->rw, step)) < 0 ||
+	    (err = kl_rewrite_take(&p, &s->rw, step, "stepwise", "step")) < 0)
+		return err;
+	return propose(s, p);
 }
 
 int kl_sequencer_skip(struct kl_sequencer *s)

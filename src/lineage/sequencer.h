@@ -62,6 +62,7 @@ struct kl_sequencer {
 	char sent_for[KL_DIGEST_HEX];		/* surface that a bundle was last sent for */
 	char *why_not;				/* what could not be judged there, or NULL */
 	int timeouts;				/* of the model, in a row */
+	size_t had_steps, had_rejections;	/* when this run began */
 };
 
 #define KL_SEQUENCER_INIT { .op = { .events = KL_BUF_INIT }, .lock = KL_LOCK_INIT }
@@ -86,6 +87,8 @@ struct kl_outcome {
 	char lineage[256], walk[256], rejected[256];	/* "": not written */
 	char termination[24];
 	size_t steps, rejections, rederived;
+	/* what this run judged, in the order of the records: docs/formats.md, "--json" */
+	json_t *judged;
 };
 
 void kl_outcome_release(struct kl_outcome *o);
@@ -106,6 +109,8 @@ int kl_sequencer_run(struct kl_sequencer *s, struct kl_outcome *out);
  * nothing was changed. `claim` may have action, mechanism, locus, text.
  */
 int kl_sequencer_collect(struct kl_sequencer *s, const struct kl_claim *claim);
+/** stepwise: take this step instead. KL_EINVALID: a sentence for its author; nothing has changed. */
+int kl_sequencer_take(struct kl_sequencer *s, const struct kl_envelope *step);
 /** Ask the rewriters for the next proposal: for the run, and for speculate.h. */
 int kl_sequencer_ask(struct kl_sequencer *s);
 /** Drop the proposal at hand, recorded as rejected with class "skipped". */

@@ -4,10 +4,8 @@
 #include "base/error.h"
 #include "chat/conversation.h"
 #include "rewrite/brief.h"
-#include "rewrite/edits.h"
 #include "rewrite/envelope.h"
 #include "rewrite/layout.h"
-#include "rewrite/residue.h"
 
 /*
  * chat, exec - a model proposes: for each state one conversation, back-<number of accepted steps>.
@@ -83,78 +81,27 @@ static int ask_turn(const char **reply, struct talker *t)
 /* --- one reply -------------------------------------------------------------------- */
 
 /* names that have to be those of something */
-static int check_names(const struct talker *t, const struct kl_envelope *e)
+static int check_place(const struct talker *t, const struct kl_envelope *e)
 {
 	KL_AUTO(kl_freep) char *place = kl_envelope_place(e->locus);
-	KL_AUTO(kl_freep) char *path = kl_strndup(place, strcspn(place, ":"));
-	const struct kl_mechanisms *m = t->rw->mechanisms;
-	const struct kl_file *f;
-	int err = kl_edits_path(&f, t->rw->state, path);
 
-	if (err < 0)
-		return kl_error_in(err, "the locus");
-	if (*e->mechanism && m && !kl_mechanisms_find(m, e->mechanism))
-		return kl_error(KL_EINVALID, "there is no mechanism '%s'; take one of the list, or - if none "
-				"fits", e->mechanism);
 	if (kl_course_closed(&t->course, place))
 		return kl_error(KL_EINVALID, "%s was tried %d times; act somewhere else", place,
 				KL_COURSE_PLACE);
 	return 0;
 }
 
-/* why a state is none that can be proposed, when kl_rewrite_offer has nothing */
-static int judged_before(const struct talker *t, const char *id)
-{
-	size_t i;
-	json_t *rec;
-
-	json_array_foreach(t->rw->rejections, i, rec)
-		if (!strcmp(kl_json_str_or(rec, "id", ""), id))
-			return kl_error(KL_EINVALID, "the very same was proposed before, and refused: %s",
-					kl_json_str_or(rec, "class", ""));
-	return kl_error(KL_EINVALID, "this kernel was there before: it is one that the walk came through, or "
-			"that was refused");
-}
-
-static int offer(struct kl_proposal **out, struct talker *t, const struct kl_envelope *e,
-		 const struct kl_file *edit, size_t n)
+/* KL_EINVALID, KL_ENO: of this reply nothing comes; the message is for its author */
+static int take_step(struct kl_proposal **out, struct talker *t, const struct kl_envelope *e)
 {
 	KL_AUTO(kl_freep) char *at = kl_brief_source(t->phase, t->course.turn);
 	KL_AUTO(kl_freep) char *source = kl_asprintf("%s%s", at, t->course.kind == KL_COURSE_SPLIT ?
 							       "@split" : "");
-	KL_AUTO(kl_surface_freep) struct kl_surface *after = NULL;
-	struct kl_claim claim = {
-		.rewriter = t->rewriter, .source = source, .action = e->action, .mechanism = e->mechanism,
-		.text = e->why, .origin = "induced", .traits = e->traits, .locus = e->locus,
-	};
-	char id[KL_DIGEST_HEX];
 	int err;
 
-	if ((err = kl_surface_with(&after, t->rw->state, edit, n)) < 0 ||
-	    (err = kl_residue_check(t->rw->state, after)) < 0)
+	if ((err = kl_rewrite_check_names(t->rw, e)) < 0 || (err = check_place(t, e)) < 0)
 		return err;
-	/* whoever says it of this state means this state: nothing is put off to a second round */
-	t->rw->again = true;
-	err = kl_rewrite_offer(out, t->rw, edit, n, &claim);
-	t->rw->again = false;
-	if (err < 0 || *out)
-		return err;
-	kl_proposal_id(id, t->rw->state->digest, after->digest);
-	return judged_before(t, id);
-}
-
-/* KL_EINVALID, KL_ENO: of this reply nothing comes; the message is for its author */
-static int take_step(struct kl_proposal **out, struct talker *t, const struct kl_envelope *e)
-{
-	struct kl_file *edit = NULL;
-	size_t n = 0;
-	int err;
-
-	if ((err = check_names(t, e)) < 0 || (err = kl_edits_apply(&edit, &n, t->rw->state, e)) < 0)
-		return err;
-	err = offer(out, t, e, edit, n);
-	kl_edits_free(edit, n);
-	return err;
+	return kl_rewrite_take(out, t->rw, e, t->rewriter, source);
 }
 
 static void unusable(struct talker *t)

@@ -82,6 +82,8 @@ static int refuse(const struct kl_envelope_edit *e, const char *fmt, ...)
 	va_start(ap, fmt);
 	kl_buf_vaddf(&b, fmt, ap);
 	va_end(ap);
+	if (e->line < 0)
+		return kl_error(KL_EINVALID, "edit %d: %s", -e->line, b.ptr);
 	return kl_error(KL_EINVALID, "the <%s> in line %d of the reply: %s", tag[e->kind], e->line, b.ptr);
 }
 

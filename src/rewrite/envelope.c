@@ -73,7 +73,7 @@ static int parse_traits(json_t **out, const char *text, const struct kl_scan *s)
 	return 0;
 }
 
-static bool locus_ok(const char *s)
+bool kl_envelope_locus_ok(const char *s)
 {
 	static const char some[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+/:<>,~";
 
@@ -90,7 +90,7 @@ static int check_words(struct kl_envelope *r, const char *traits, const struct k
 	else if (!kl_envelope_slug(r->mechanism))
 		return kl_scan_bad(s, "the mechanism '%.60s' is not lower-case words joined by '-'",
 				   r->mechanism);
-	if (!locus_ok(r->locus))
+	if (!kl_envelope_locus_ok(r->locus))
 		return kl_scan_bad(s, "the locus '%.60s' is not path, path:function or "
 				   "path:function:lines", r->locus);
 	if (!*r->why || strlen(r->why) > KL_ENVELOPE_WHY)

@@ -31,7 +31,7 @@ enum kl_edit_kind {
 
 struct kl_envelope_edit {
 	enum kl_edit_kind kind;
-	int line;		/* of the reply, where its tag stands */
+	int line;		/* of the reply, where its tag stands; of a document -1, -2, ... */
 	char *path;		/* as it was said */
 	char *name;		/* of a function, else NULL */
 	char *search;		/* else NULL */
@@ -51,6 +51,8 @@ struct kl_envelope {
 
 /** KL_EINVALID: a sentence for who wrote it. `out` is released on failure. */
 int kl_envelope_parse(struct kl_envelope *out, const char *text, size_t len);
+/** A step as a JSON document (docs/formats.md, "Replies"), read as strictly. */
+int kl_envelope_json(struct kl_envelope *out, const char *text, size_t len);
 void kl_envelope_release(struct kl_envelope *r);
 
 /**
@@ -61,6 +63,7 @@ int kl_envelope_traits(json_t **out, const char *text, size_t len);
 
 /** "topk.c:scan:12-30" without its lines; caller frees. */
 char *kl_envelope_place(const char *locus);
+bool kl_envelope_locus_ok(const char *s);
 /** Lower-case words joined by '-', at most 40 bytes. */
 bool kl_envelope_slug(const char *s);
 

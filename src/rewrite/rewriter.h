@@ -6,6 +6,7 @@
 #include "chat/chat.h"
 #include "gate/facts.h"
 #include "gate/jail.h"
+#include "rewrite/envelope.h"
 #include "rewrite/proposal.h"
 
 /*
@@ -103,6 +104,14 @@ int kl_rewrite_offer(struct kl_proposal **out, struct kl_rewrite *rw,
 /** The first untried part of the change from the state to `whole`: see kl_rewrite_split. */
 int kl_rewrite_part(struct kl_proposal **out, struct kl_rewrite *rw,
 		    const struct kl_surface *whole, const struct kl_claim *claim);
+/** Does a step name a source of the state, and a known mechanism? KL_EINVALID: a sentence for its author. */
+int kl_rewrite_check_names(const struct kl_rewrite *rw, const struct kl_envelope *e);
+/**
+ * Make a proposal of a step that somebody wrote (taken.c): its edits apply, leave nothing asleep, and lead
+ * somewhere new. KL_EINVALID, KL_ENO: likewise.
+ */
+int kl_rewrite_take(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_envelope *e,
+		    const char *rewriter, const char *source);
 void kl_rewrite_say(struct kl_rewrite *rw, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /**

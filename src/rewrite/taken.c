@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/error.h"
+#include "rewrite/edits.h"
+#include "rewrite/residue.h"
+#include "rewrite/rewriter.h"
+
+int kl_rewrite_check_names(const struct kl_rewrite *rw, const struct kl_envelope *e)
+{
+	KL_AUTO(kl_freep) char *place = kl_envelope_place(e->locus);
+	KL_AUTO(kl_freep) char *path = kl_strndup(place, strcspn(place, ":"));
+	const struct kl_file *f;
+	int err = kl_edits_path(&f, rw->state, path);
+
+	if (err < 0)
+		return kl_error_in(err, "the locus");
+	if (*e->mechanism && rw->mechanisms && !kl_mechanisms_find(rw->mechanisms, e->mechanism))
+		return kl_error(KL_EINVALID, "there is no mechanism '%s'; take one of the list, or - if none "
+				"fits", e->mechanism);
+	return 0;
+}
+
+/* why a state is none that can be proposed, when kl_rewrite_offer has nothing */
+static int judged_before(const struct kl_rewrite *rw, const char *id)
+{
+	size_t i;
+	json_t *rec;
+
+	json_array_foreach(rw->rejections, i, rec)
+		if (!strcmp(kl_json_str_or(rec, "id", ""), id))
+			return kl_error(KL_EINVALID, "the very same was proposed before, and refused: %s",
+					kl_json_str_or(rec, "class", ""));
+	return kl_error(KL_EINVALID, "this kernel was there before: it is one that the walk came through, or "
+			"that was refused");
+}
+
+static int offer(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_claim *claim,
+		 const struct kl_file *edit, size_t n)
+{
+	KL_AUTO(kl_surface_freep) struct kl_surface *after = NULL;
+	char id[KL_DIGEST_HEX];
+	int err;
+
+	if ((err = kl_surface_with(&after, rw->state, edit, n)) < 0 ||
+	    (err = kl_residue_check(rw->state, after)) < 0)
+		return err;
+	/* whoever says it of this state means this state: nothing is put off to a second round */
+	rw->again = true;
+	err = kl_rewrite_offer(out, rw, edit, n, claim);
+	rw->again = false;
+	if (err < 0 || *out)
+		return err;
+	kl_proposal_id(id, rw->state->digest, after->digest);
+	return judged_before(rw, id);
+}
+
+int kl_rewrite_take(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_envelope *e,
+		    const char *rewriter, const char *source)
+{
+	struct kl_claim claim = {
+		.rewriter = rewriter, .source = source, .action = e->action, .mechanism = e->mechanism,
+		.text = e->why, .origin = "induced", .traits = e->traits, .locus = e->locus,
+	};
+	struct kl_file *edit = NULL;
+	size_t n = 0;
+	int err = kl_edits_apply(&edit, &n, rw->state, e);
+
+	if (err < 0)
+		return err;
+	err = offer(out, rw, &claim, edit, n);
+	kl_edits_free(edit, n);
+	return err;
+}
