@@ -33,6 +33,7 @@ const struct kl_cmd kl_cmds[] = {
 	{ "sync", cmd_sync, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
 	  "exchange lineages, cards and gate events with a remote" },
 	{ "chat", cmd_chat, KL_NEEDS_REPO, "show what was said to models, and what it cost" },
+	{ "mcp", cmd_mcp, KL_NEEDS_REPO, "serve coding agents over the Model Context Protocol" },
 	{ "fsck", cmd_fsck, KL_NEEDS_REPO, "check lineages, walks, events, conversations and cards" },
 	{ "help", cmd_help, 0, "say what the verbs are, or show one's manual" },
 	{ "version", cmd_version, 0, "say which versions are at work" },
