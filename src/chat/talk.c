@@ -63,6 +63,20 @@ const char *kl_talk_reply(const struct kl_talk *t, size_t turn)
 	return t->c.turn[turn].reply;
 }
 
+int64_t kl_talk_cost(const char **model, const struct kl_talk *t)
+{
+	const struct kl_turn *last = t->c.n ? &t->c.turn[t->c.n - 1] : NULL;
+	int64_t nano = 0;
+	bool metered = false;
+
+	for (size_t i = 0; i < t->c.n; i++) {
+		nano += t->c.turn[i].nano;
+		metered |= t->c.turn[i].reservation != NULL;
+	}
+	*model = !last ? NULL : last->answered ? last->answered : last->model;
+	return metered ? nano : -1;
+}
+
 /* --- a turn that is being bought -------------------------------------------------- */
 
 struct purchase {

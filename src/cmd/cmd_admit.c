@@ -3,6 +3,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
+#include "cmd/skill_model.h"
 #include "skill/admit.h"
 
 static const char synopsis[] = "admit [<options>] <card>";
@@ -26,6 +27,32 @@ static void print_none(const struct kl_admission *a)
 		printf("  and %zu more\n", a->n - MAX_WHY);
 }
 
+static void print_control(const char *what, const struct kl_card_control *c)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf ratio = KL_BUF_INIT;
+
+	if (!c->there)
+		return;
+	printf("  %s: %s%s%s", what, c->result == KL_RESULT_PASS ? "passed" : "failed", c->class_ ? ", " : "",
+	       c->class_ ? c->class_ : "");
+	if (c->ratio.ppm) {
+		kl_card_decimal(&ratio, c->ratio.ppm);
+		printf("; %s times the speed", ratio.ptr);
+	}
+	putchar('\n');
+}
+
+static void print_others(const struct kl_admission *a, const struct kl_card_trial *t)
+{
+	if (t->with.n)
+		printf("  with %s\n", t->with.v[0]);
+	print_control("that card alone", &t->alone);
+	print_control("the intent alone", &t->control);
+	if (t->how == KL_HOW_AGENT)
+		printf("  by %s, %lld repair%s\n", t->model ? t->model : "a model", (long long)t->repairs,
+		       t->repairs == 1 ? "" : "s");
+}
+
 static void print_trial(const struct kl_admission *a)
 {
 	const struct kl_admit_state *s = chosen(a);
@@ -44,7 +71,10 @@ static void print_trial(const struct kl_admission *a)
 		kl_card_decimal(&ratio, t->ratio.ppm);
 		printf("; %s times the speed", ratio.ptr);
 	}
-	printf("; event %.12s, commit %.10s\n", t->event, t->made);
+	if (t->event)
+		printf("; event %.12s, commit %.10s", t->event, t->made);
+	putchar('\n');
+	print_others(a, t);
 	printf("  %s -> %s\n", kl_card_status_name(a->before), kl_card_status_name(a->card->status));
 }
 
@@ -84,8 +114,14 @@ static void print_json(const struct kl_admission *a, bool dry)
 	kl_json_set_str(j, "class", t ? t->class_ : NULL);
 	kl_json_set_str(j, "event", t ? t->event : NULL);
 	kl_json_set_str(j, "made", t ? t->made : NULL);
-	if (t)
+	if (t) {
 		kl_json_set_int(j, "ratio_ppm", t->ratio.ppm);
+		kl_json_set_int(j, "repairs", t->repairs);
+		kl_json_set_str(j, "how", t->how == KL_HOW_AGENT ? "agent" : "mechanical");
+		kl_json_set_str(j, "with", t->with.n ? t->with.v[0] : NULL);
+		kl_json_set_str(j, "control", !t->control.there ? NULL :
+				t->control.result == KL_RESULT_PASS ? "pass" : "fail");
+	}
 	if (s)
 		kl_json_set(j, "state", state);
 	else
@@ -103,10 +139,20 @@ static int open_gate(struct kl_gate **out, struct kl_repo *r, struct kl_progress
 	return err < 0 ? err : kl_gate_open(out, r, &opts);
 }
 
-static int admit(struct kl_admission *a, struct kl_repo *r, const char *card, bool dry, bool quiet)
+struct args {
+	struct kl_skill_model model;
+	bool dry, json, quiet, no_control;
+};
+
+static int open_chat(struct kl_chat **out, const char *workload, void *payload)
+{
+	return kl_skill_model_open(out, payload, workload);
+}
+
+static int admit(struct kl_admission *a, struct kl_repo *r, const char *card, struct args *o)
 {
 	KL_AUTO(kl_progress_freep) struct kl_progress *progress =
-		quiet ? NULL : kl_progress_new(KL_PROGRESS_AUTO);
+		o->quiet ? NULL : kl_progress_new(KL_PROGRESS_AUTO);
 	KL_AUTO(kl_library_freep) struct kl_library *lib = NULL;
 	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
 	KL_AUTO(kl_gate_freep) struct kl_gate *g = NULL;
@@ -117,19 +163,28 @@ static int admit(struct kl_admission *a, struct kl_repo *r, const char *card, bo
 	if (!err)
 		err = open_gate(&g, r, progress);
 	kl_progress_title(progress, "admit %s", card);
-	return err ? err : kl_admit(a, &(struct kl_admit_opts){
-		.repo = r, .library = lib, .tax = tax, .gate = g, .card = card, .dry = dry,
-	});
+	o->model.progress = progress;
+	if (!err)
+		err = kl_admit(a, &(struct kl_admit_opts){
+			.repo = r, .library = lib, .tax = tax, .gate = g, .card = card, .dry = o->dry,
+			.rewriter = kl_skill_model_is(&o->model) ? o->model.rewriter : NULL,
+			.open = open_chat, .payload = &o->model, .no_control = o->no_control,
+			.progress = progress,
+		});
+	o->model.progress = NULL;
+	return err;
 }
 
 int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	KL_AUTO(kl_admission_release) struct kl_admission a = { 0 };
-	bool dry = false, json = false, quiet = false;
+	struct args o = { .model = { .repo = ctx->repo, .of = KL_BUDGET_INDUCE } };
 	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('n', "dry-run", &dry, "say on which state it would be tried"),
-		KL_OPT_BOOL('q', "quiet", &quiet, "no progress on the terminal"),
-		KL_OPT_BOOL('\0', "json", &json, "print the outcome as JSON"),
+		KL_OPT_BOOL('n', "dry-run", &o.dry, "say on which state it would be tried"),
+		KL_OPT_BOOL('q', "quiet", &o.quiet, "no progress on the terminal"),
+		KL_SKILL_MODEL_OPTS(&o.model),
+		KL_OPT_BOOL('\0', "no-control", &o.no_control, "with a model: not the intent alone"),
+		KL_OPT_BOOL('\0', "json", &o.json, "print the outcome as JSON"),
 		KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
@@ -138,15 +193,19 @@ int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return err > 0 ? 0 : err;
 	if (argc != 1)
 		return kl_opt_usage(synopsis, "one card, please");
-	if ((err = admit(&a, ctx->repo, argv[0], dry, quiet)) < 0)
+	if ((err = kl_skill_model_check(&o.model, synopsis)) < 0)
 		return err;
-	if (json)
-		print_json(&a, dry);
+	err = admit(&a, ctx->repo, argv[0], &o);
+	kl_skill_model_release(&o.model);
+	if (err < 0)
+		return err;
+	if (o.json)
+		print_json(&a, o.dry);
 	else if (chosen(&a))
 		print_trial(&a);
 	else
 		print_none(&a);
 	if (!chosen(&a))
 		return 1;
-	return dry || a.trial->result == KL_RESULT_PASS ? 0 : 1;
+	return o.dry || a.trial->result == KL_RESULT_PASS ? 0 : 1;
 }

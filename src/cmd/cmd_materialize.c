@@ -2,20 +2,23 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/materialize_say.h"
 #include "cmd/opt.h"
+#include "cmd/skill_model.h"
 #include "cmd/skills.h"
-#include "cmd/table.h"
 #include "gate/select.h"
 #include "lineage/step.h"
 #include "repo/refs.h"
 #include "skill/made.h"
-#include "skill/materialize.h"
 
-static const char synopsis[] = "materialize [<options>] [<workload>]";
+static const char synopsis[] = "materialize [<options>] [<workload>]\n"
+			       "materialize --continue [<options>] [<workload>]\n"
+			       "materialize --roundtrip <lineage> [<options>]";
 
 struct args {
-	const char *workload, *root, *library, *name, *status, *platform, *jail;
-	bool apply, patch, dry, json, quiet;
+	const char *workload, *root, *library, *name, *status, *platform, *jail, *cards, *roundtrip;
+	bool apply, patch, dry, json, quiet, again, estimate, held_out;
+	int64_t trials;
 };
 
 struct session {
@@ -24,33 +27,44 @@ struct session {
 	struct kl_index *index;
 	struct kl_progress *progress;
 	struct kl_gate *gate;
+	struct kl_skill_model model;
+	struct kl_chat *chat;
 	struct kl_selection sel;
 	git_oid commit;			/* of the root */
 	bool go_on;
 	char *name;
+	json_t *kept;			/* what was said when the run began, and now */
 	struct kl_materialization m;
+	struct kl_roundtrip rt;
 };
 
 static void session_release(struct session *s)
 {
 	kl_materialize_release(&s->m);
+	kl_roundtrip_release(&s->rt);
 	kl_selection_release(&s->sel);
+	kl_skill_model_release(&s->model);
 	kl_gate_free(s->gate);
 	kl_progress_free(s->progress);
 	kl_index_free(s->index);
 	kl_taxonomy_free(s->tax);
 	kl_repo_free(s->other);
+	json_decref(s->kept);
 	free(s->name);
+}
+
+static const char *workload_of(const struct session *s)
+{
+	return s->sel.candidate->contract->workload;
 }
 
 /* --- the root ---------------------------------------------------------------------------------- */
 
-/* the branch that `--root best` means: the one named, else the only one of the workload */
-static int find_best(struct session *s, const struct args *o)
+/* the run that is meant: the one named, else the only one of the workload */
+static int find_run(struct session *s, const struct args *o, const char *workload, const char *kind)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
-	const char *workload = s->sel.candidate->contract->workload;
-	KL_AUTO(kl_freep) char *prefix = kl_asprintf("refs/heads/klineage/materialize/%s/", workload);
+	KL_AUTO(kl_freep) char *prefix = kl_asprintf("refs/%s/%s/", kind, workload);
 	int err = kl_refs_list(&refs, s->repo, prefix);
 
 	if (err)
@@ -61,8 +75,8 @@ static int find_best(struct session *s, const struct args *o)
 		if (o->name && strcmp(o->name, name))
 			continue;
 		if (s->name)
-			return kl_error(KL_EUSAGE, "'%s' has several materialized branches; say which with "
-					"--name", workload);
+			return kl_error(KL_EUSAGE, "'%s' was materialized under several names; say which "
+					"with --name", workload);
 		s->name = kl_strdup(name);
 		s->commit = refs.ref[i].oid;
 	}
@@ -71,19 +85,42 @@ static int find_best(struct session *s, const struct args *o)
 				      o->name ? o->name : "");
 }
 
-static int select_best(struct session *s, const struct args *o)
+static int select_at(struct session *s, const git_oid *commit, const char *workload)
 {
 	char hex[KL_OID_HEX];
+
+	kl_selection_release(&s->sel);
+	s->sel = (struct kl_selection){ 0 };
+	kl_oid_hex(hex, commit);
+	return kl_select(&s->sel, s->repo, KL_STATE_REV, hex, workload);
+}
+
+static int select_best(struct session *s, const struct args *o)
+{
 	int err = kl_select(&s->sel, s->repo, KL_STATE_REV, "HEAD", o->workload);
 
 	if (!err)
-		err = find_best(s, o);
+		err = find_run(s, o, workload_of(s), "heads/klineage/materialize");
 	if (err)
 		return err;
-	kl_selection_release(&s->sel);
-	kl_oid_hex(hex, &s->commit);
 	s->go_on = true;
-	return kl_select(&s->sel, s->repo, KL_STATE_REV, hex, o->workload);
+	return select_at(s, &s->commit, o->workload);
+}
+
+/* where the run began that is to go on */
+static int select_begun(struct session *s, const struct args *o)
+{
+	KL_AUTO(kl_freep) char *workload = o->workload ? kl_strdup(o->workload) : NULL;
+	int err = workload ? 0 : kl_select(&s->sel, s->repo, KL_STATE_REV, "HEAD", NULL);
+
+	if (err)
+		return err;
+	if (!workload)
+		workload = kl_strdup(workload_of(s));
+	if ((err = find_run(s, o, workload, "klineage/nodes")) < 0 ||
+	    (err = kl_materialize_begun(&s->commit, s->repo, workload, s->name)) < 0)
+		return err;
+	return select_at(s, &s->commit, workload);
 }
 
 /* what stands in the worktree becomes a commit of its own, unless HEAD has it */
@@ -111,6 +148,8 @@ static int select_root(struct session *s, const struct args *o)
 {
 	int err;
 
+	if (o->again)
+		return select_begun(s, o);
 	if (o->root && !strcmp(o->root, "best"))
 		return select_best(s, o);
 	if (o->root && !strcmp(o->root, "worktree"))
@@ -135,137 +174,7 @@ static int find_name(struct session *s, const struct args *o)
 	return err;
 }
 
-/* --- what came of it ------------------------------------------------------------------------------ */
-
-static void add_ratio(struct kl_buf *b, const struct kl_mat_try *t)
-{
-	if (!t->ratio.ppm)
-		kl_buf_adds(b, "-");
-	else
-		kl_buf_addf(b, "%.3fx [%.3f, %.3f] %s", (double)t->ratio.ppm / 1e6,
-			    (double)t->ratio.lo / 1e6, (double)t->ratio.hi / 1e6, t->speed);
-}
-
-static void print_tries(FILE *to, const struct kl_materialization *m)
-{
-	for (size_t i = 0; i < m->n; i++) {
-		const struct kl_mat_try *t = &m->v[i];
-		KL_AUTO(kl_buf_release) struct kl_buf ratio = KL_BUF_INIT;
-		char hex[KL_OID_HEX];
-
-		kl_oid_hex(hex, &m->node[t->on].commit);
-		fprintf(to, "%s (%s) on %.10s: %s", t->card, kl_card_status_name(t->status), hex,
-			kl_mat_outcome_name(t->outcome));
-		if (*t->how && t->outcome != KL_MAT_LEFT)
-			fprintf(to, ", %s", t->how);
-		if (*t->why)
-			fprintf(to, ": %s", t->why);
-		if (t->ratio.ppm) {
-			add_ratio(&ratio, t);
-			fprintf(to, ", %s", ratio.ptr);
-		}
-		fputc('\n', to);
-	}
-}
-
-static const char *short_ref(const char *ref)
-{
-	return !strncmp(ref, "refs/heads/", 11) ? ref + 11 : ref;
-}
-
-static void print_end(FILE *to, const struct session *s, bool dry)
-{
-	const struct kl_materialization *m = &s->m;
-	char hex[KL_OID_HEX];
-
-	if (dry) {
-		fprintf(to, "%zu card%s fit; what applies would be judged on %s\n", m->offered,
-			m->offered == 1 ? "" : "s", short_ref(m->branch));
-		return;
-	}
-	kl_oid_hex(hex, &m->node[m->best].commit);
-	if (m->best)
-		fprintf(to, "%s is at %.10s, %d step%s from the root\n", short_ref(m->branch), hex,
-			m->node[m->best].depth, m->node[m->best].depth == 1 ? "" : "s");
-	else
-		fprintf(to, "nothing is faster than the root, %.10s\n", hex);
-}
-
-static json_t *try_json(const struct kl_materialization *m, const struct kl_mat_try *t)
-{
-	json_t *j = json_object();
-	char hex[KL_OID_HEX];
-
-	kl_json_set_str(j, "card", t->card);
-	kl_json_set_str(j, "blob", t->blob);
-	kl_json_set_str(j, "status", kl_card_status_name(t->status));
-	kl_oid_hex(hex, &m->node[t->on].commit);
-	kl_json_set_str(j, "on", hex);
-	kl_oid_hex(hex, &m->node[t->node].commit);
-	kl_json_set_str(j, "commit", t->node ? hex : NULL);
-	kl_json_set_str(j, "outcome", kl_mat_outcome_name(t->outcome));
-	kl_json_set_str(j, "how", *t->how ? t->how : NULL);
-	kl_json_set_str(j, "why", *t->why ? t->why : NULL);
-	kl_json_set_str(j, "speed", *t->speed ? t->speed : NULL);
-	kl_json_set_int(j, "ratio_ppm", t->ratio.ppm);
-	kl_json_set_str(j, "event", *t->event ? t->event : NULL);
-	return j;
-}
-
-static void print_json(const struct session *s, const struct args *o)
-{
-	KL_AUTO(json_decrefp) json_t *j = json_object();
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	const struct kl_materialization *m = &s->m;
-	json_t *list = json_array();
-	char hex[KL_OID_HEX];
-
-	for (size_t i = 0; i < m->n; i++)
-		json_array_append_new(list, try_json(m, &m->v[i]));
-	kl_json_set_str(j, "schema", "klineage.materialize/1");
-	kl_json_set_str(j, "workload", s->sel.candidate->contract->workload);
-	kl_json_set_str(j, "name", s->name);
-	kl_json_set_bool(j, "dry_run", o->dry);
-	kl_oid_hex(hex, &m->node[0].commit);
-	kl_json_set_str(j, "root", hex);
-	kl_oid_hex(hex, &m->node[m->best].commit);
-	kl_json_set_str(j, "best", hex);
-	kl_json_set_str(j, "branch", m->best || s->go_on ? m->branch : NULL);
-	kl_json_set_int(j, "offered", (int64_t)m->offered);
-	kl_json_set(j, "tries", list);
-	kl_json_canonical(&b, j);
-	puts(b.ptr);
-}
-
-static int print_patch(const struct session *s)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	git_oid from, to;
-	int err = kl_repo_tree_of(&from, s->repo, &s->m.node[0].commit);
-
-	if (!err)
-		err = kl_repo_tree_of(&to, s->repo, &s->m.node[s->m.best].commit);
-	if (!err)
-		err = kl_repo_diff(&b, s->repo, &from, &to, NULL);
-	if (!err && b.len)
-		fwrite(b.ptr, 1, b.len, stdout);
-	return err;
-}
-
-static int report(const struct session *s, const struct args *o)
-{
-	FILE *to = o->patch ? stderr : stdout;
-
-	if (o->json) {
-		print_json(s, o);
-		return 0;
-	}
-	print_tries(to, &s->m);
-	print_end(to, s, o->dry);
-	return o->patch && s->m.best ? print_patch(s) : 0;
-}
-
-/* --- the verb --------------------------------------------------------------------------------------- */
+/* --- what is needed ------------------------------------------------------------------------------ */
 
 static int open_library(struct session *s, const struct args *o)
 {
@@ -278,7 +187,7 @@ static int open_library(struct session *s, const struct args *o)
 	r = s->other ? s->other : r;
 	if ((err = kl_taxonomy_load(&s->tax)) < 0 || (err = kl_library_open(&lib, r)) < 0)
 		return err;
-	if (!kl_library_count(lib)) {
+	if (!kl_library_count(lib) && (!o->cards || strcmp(o->cards, "none"))) {
 		err = kl_error(KL_ENOTFOUND, "the library has no card%s%s", o->library ? " in " : "",
 			       o->library ? o->library : "");
 		return kl_error_hint(err, "git klineage lift, git klineage skills import and git klineage "
@@ -293,7 +202,7 @@ static int open_library(struct session *s, const struct args *o)
 	return 0;
 }
 
-static int open_gate(struct session *s, const struct args *o)
+static int open_gate(struct session *s, const struct args *o, const char *workload)
 {
 	struct kl_gate_opts opts = { .jail = o->jail, .platform = o->platform };
 	int err = kl_repo_config_int(&opts.profile_ms, s->repo, "klineage.profileMs", 0);
@@ -301,55 +210,226 @@ static int open_gate(struct session *s, const struct args *o)
 	if (err < 0)
 		return err;
 	s->progress = o->quiet ? NULL : kl_progress_new(KL_PROGRESS_AUTO);
-	opts.progress = s->progress;
-	kl_progress_title(s->progress, "materialize %s", s->sel.candidate->contract->workload);
+	opts.progress = s->model.progress = s->progress;
+	kl_progress_title(s->progress, "materialize %s", workload);
 	return kl_gate_open(&s->gate, s->repo, &opts);
 }
 
-static int materialize(struct session *s, const struct args *o)
+/* --- what holds for a run -------------------------------------------------------------------------- */
+
+/* what is said now stands over what was said when it began */
+static int recall(struct session *s, struct args *o, const char *workload, const char *name)
+{
+	int err;
+
+	if (o->again && (err = kl_skill_run_load(&s->kept, s->repo, workload, name)) < 0)
+		return err;
+	if (!s->kept)
+		s->kept = json_object();
+	kl_skill_run_say(s->kept, "rewriter", &s->model.rewriter);
+	kl_skill_run_say(s->kept, "exec", &s->model.exec);
+	kl_skill_run_say(s->kept, "model", &s->model.model);
+	kl_skill_run_say(s->kept, "budget", &s->model.budget);
+	kl_skill_run_say(s->kept, "cards", &o->cards);
+	kl_skill_run_say(s->kept, "status", &o->status);
+	kl_skill_run_say(s->kept, "library", &o->library);
+	kl_skill_run_say(s->kept, "platform", &o->platform);
+	return 0;
+}
+
+static int arm_of(enum kl_cards_arm *out, const char *word)
+{
+	static const char *const name[] = { "full", "labels", "none" };
+
+	*out = KL_CARDS_FULL;
+	for (size_t i = 0; word && i < KL_ARRAY_SIZE(name); i++)
+		if (!strcmp(word, name[i])) {
+			*out = (enum kl_cards_arm)i;
+			return 0;
+		}
+	return word ? kl_opt_usage(synopsis, "--cards takes full, labels or none, not '%s'", word) : 0;
+}
+
+static int options(struct kl_materialize_opts *out, struct session *s, const struct args *o,
+		   const char *workload)
 {
 	unsigned statuses = 1u << KL_CARD_ADMITTED;
-	int err = o->status ? kl_skills_statuses(&statuses, synopsis, o->status) : 0;
+	enum kl_cards_arm arm;
+	bool models = kl_skill_model_is(&s->model);
+	int err = arm_of(&arm, o->cards);
 
-	if (err || (err = open_library(s, o)) < 0 || (err = select_root(s, o)) < 0 ||
-	    (err = open_gate(s, o)) < 0 || (err = find_name(s, o)) < 0)
-		return err;
-	if (!kl_slug_ok(s->name))
-		return kl_opt_usage(synopsis, "'%s' is no name: small letters, digits, '.', '_', '-'",
-				    s->name);
-	if (statuses != 1u << KL_CARD_ADMITTED)
+	if (!err && o->status)
+		err = kl_skills_statuses(&statuses, synopsis, o->status);
+	if (!err && arm != KL_CARDS_FULL && !models)
+		err = kl_opt_usage(synopsis, "--cards says what a model is told: --rewriter chat or exec");
+	if (!err && models && (!o->dry || o->estimate))
+		err = kl_skill_model_open(&s->chat, &s->model, workload);
+	if (!err && statuses != 1u << KL_CARD_ADMITTED)
 		fprintf(stderr, "note: cards that are not admitted are used, too; each is named with its "
 			"status\n");
-	err = kl_materialize(&s->m, &(struct kl_materialize_opts){
+	*out = (struct kl_materialize_opts){
 		.repo = s->repo, .library = s->other ? s->other : s->repo, .index = s->index,
 		.tax = s->tax, .gate = s->gate, .root = s->sel.candidate, .commit = s->commit,
 		.name = s->name, .statuses = statuses, .platform = o->platform, .go_on = s->go_on,
-		.dry = o->dry,
-	});
+		.again = o->again, .dry = o->dry, .chat = s->chat, .rewriter = s->model.rewriter,
+		.arm = arm, .progress = s->progress,
+	};
+	return err;
+}
+
+static int check_name(const char *name)
+{
+	return kl_slug_ok(name) ? 0 : kl_opt_usage(synopsis, "'%s' is no name: small letters, digits, '.', "
+						   "'_', '-'", name);
+}
+
+/* --- a run ------------------------------------------------------------------------------------------ */
+
+static int estimate(struct session *s, struct args *o)
+{
+	struct kl_materialize_opts opts;
+	struct kl_mat_estimate e;
+	int err = options(&opts, s, o, workload_of(s));
+
+	if (err < 0 || (err = kl_mat_estimate(&e, &opts)) < 0)
+		return err;
+	kl_progress_free(kl_steal(&s->progress));
+	return kl_materialize_say_estimate(&e, s->chat, workload_of(s), o->json);
+}
+
+static int prepare(struct session *s, struct args *o)
+{
+	int err = 0;
+
+	/* a run that goes on is found first: it may say where the library is */
+	if (o->again && ((err = select_root(s, o)) < 0 || (err = recall(s, o, workload_of(s), s->name)) < 0))
+		return err;
+	if ((err = open_library(s, o)) < 0 || (!o->again && (err = select_root(s, o)) < 0) ||
+	    (err = open_gate(s, o, workload_of(s))) < 0 || (err = find_name(s, o)) < 0 ||
+	    (err = check_name(s->name)) < 0)
+		return err;
+	return o->again ? 0 : recall(s, o, workload_of(s), s->name);
+}
+
+static int materialize(struct session *s, struct args *o)
+{
+	struct kl_materialize_opts opts;
+	int err = prepare(s, o);
+
+	if (err < 0 || (err = kl_skill_model_check(&s->model, synopsis)) < 0)
+		return err;
+	if (o->estimate)
+		return estimate(s, o);
+	if ((err = options(&opts, s, o, workload_of(s))) < 0 || (err = kl_materialize_check(&opts)) < 0 ||
+	    (!o->dry && (err = kl_skill_run_keep(s->kept, s->repo, workload_of(s), s->name)) < 0))
+		return err;
+	err = kl_materialize(&s->m, &opts);
 	kl_progress_free(kl_steal(&s->progress));
 	return err;
 }
 
-static int check_args(const struct args *o, int argc)
+static int report(const struct session *s, const struct args *o)
 {
-	if (argc > 1)
+	if (o->json) {
+		kl_materialize_say_json(&s->m, workload_of(s), s->name, s->m.best || s->go_on, o->dry);
+		return 0;
+	}
+	kl_materialize_say(o->patch ? stderr : stdout, &s->m, o->dry);
+	return o->patch && s->m.best ? kl_materialize_say_patch(s->repo, &s->m) : 0;
+}
+
+static int run(struct session *s, struct args *o)
+{
+	int err = materialize(s, o);
+
+	if (err < 0 || o->estimate || (err = report(s, o)) < 0)
+		return err;
+	if (o->dry)
+		return s->m.offered ? 0 : 1;
+	if (s->m.best && o->apply)
+		err = kl_repo_fast_forward(s->repo, &s->m.node[s->m.best].commit);
+	return err < 0 ? err : s->m.best ? 0 : 1;
+}
+
+/* --- roundtrips ----------------------------------------------------------------------------------------- */
+
+static int run_trials(struct session *s, struct args *o)
+{
+	struct kl_materialize_opts opts;
+	int err = options(&opts, s, o, s->rt.root->contract->workload);
+
+	opts.without = o->held_out ? s->rt.lineage : NULL;
+	for (int64_t i = 0; !err && i < o->trials; i++) {
+		err = kl_roundtrip_trial(&s->rt, &opts);
+		if (!err && !o->json)
+			kl_materialize_say_trial(&s->rt);
+		fflush(stdout);
+	}
+	kl_progress_free(kl_steal(&s->progress));
+	return err;
+}
+
+static int roundtrip(struct session *s, struct args *o)
+{
+	const char *leaf, *workload;
+	int err = kl_roundtrip_begin(&s->rt, s->repo, o->roundtrip);
+
+	if (err < 0)
+		return err;
+	leaf = strrchr(s->rt.lineage, '/') + 1;
+	workload = s->rt.root->contract->workload;
+	s->name = o->name ? kl_strdup(o->name) : kl_asprintf("rt-%.56s", leaf);
+	if ((err = check_name(s->name)) < 0 || (err = recall(s, o, workload, s->name)) < 0 ||
+	    (err = kl_skill_model_check(&s->model, synopsis)) < 0 || (err = open_library(s, o)) < 0 ||
+	    (err = open_gate(s, o, workload)) < 0 ||
+	    (err = kl_skill_run_keep(s->kept, s->repo, workload, s->name)) < 0 ||
+	    (err = run_trials(s, o)) < 0)
+		return err;
+	kl_materialize_say_roundtrip(&s->rt, o->json);
+	return s->rt.successes ? 0 : 1;
+}
+
+/* --- the verb --------------------------------------------------------------------------------------- */
+
+static int check_args(const struct args *o, const struct session *s, int argc)
+{
+	if (argc > 1 || (argc && o->roundtrip))
 		return kl_opt_usage(synopsis, "one workload at a time");
-	if (o->dry && (o->apply || o->patch))
-		return kl_opt_usage(synopsis, "a dry run has no result to apply or print");
+	if (o->dry && (o->apply || o->patch || o->again))
+		return kl_opt_usage(synopsis, "a dry run has no result to apply, print or go on from");
 	if (o->json && o->patch)
 		return kl_opt_usage(synopsis, "--json or --patch, not both");
+	if (o->again && o->root)
+		return kl_opt_usage(synopsis, "--continue begins where the run began: no --root");
 	if (o->apply && o->root && !strcmp(o->root, "worktree"))
 		return kl_opt_usage(synopsis, "--apply wants a committed root: commit first, or use --patch");
-	return 0;
+	if (o->roundtrip && (o->apply || o->patch || o->dry || o->root || o->estimate))
+		return kl_opt_usage(synopsis, "--roundtrip begins at K_0 and changes nothing of yours");
+	if (!o->roundtrip && (o->held_out || o->trials != KL_ROUNDTRIP_TRIALS))
+		return kl_opt_usage(synopsis, "--trials and --held-out are for --roundtrip");
+	if (o->trials < 1 || o->trials > 100)
+		return kl_opt_usage(synopsis, "--trials takes 1 to 100");
+	if (o->estimate && !kl_skill_model_is(&s->model))
+		return kl_opt_usage(synopsis, "without a model a run costs nothing: --estimate is for "
+				    "--rewriter chat or exec");
+	return o->again ? 0 : kl_skill_model_check((struct kl_skill_model *)&s->model, synopsis);
 }
 
 int cmd_materialize(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
-	KL_AUTO(session_release) struct session s = { .repo = ctx->repo };
-	struct args o = { 0 };
+	KL_AUTO(session_release) struct session s = {
+		.repo = ctx->repo, .model = { .repo = ctx->repo, .of = KL_BUDGET_MATERIALIZE },
+	};
+	struct args o = { .trials = KL_ROUNDTRIP_TRIALS };
 	const struct kl_opt opts[] = {
 		KL_OPT_BOOL('\0', "apply", &o.apply, "let the branch you stand on go forward to the result"),
+		KL_OPT_STR('\0', "cards", &o.cards, "<what>",
+			   "what a model is told: full, labels or none (default: full)"),
+		KL_OPT_BOOL('\0', "continue", &o.again, "go on with a run that stopped"),
 		KL_OPT_BOOL('n', "dry-run", &o.dry, "say which cards would be tried, and whether they apply"),
+		KL_OPT_BOOL('\0', "estimate", &o.estimate, "say what a run is likely to cost, send nothing"),
+		KL_OPT_BOOL('\0', "held-out", &o.held_out,
+			    "of a roundtrip: without cards that were learned from that lineage"),
 		KL_OPT_STR('\0', "jail", &o.jail, "<level>", "auto, bwrap, landlock, chroot or none"),
 		KL_OPT_STR('\0', "library", &o.library, "<path>", "cards of another repository"),
 		KL_OPT_STR('\0', "name", &o.name, "<name>", "of the branch (default: of platform and root)"),
@@ -358,20 +438,18 @@ int cmd_materialize(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_BOOL('q', "quiet", &o.quiet, "no progress on the terminal"),
 		KL_OPT_STR('\0', "root", &o.root, "<rev>",
 			   "begin at a revision, worktree or best (default: HEAD)"),
+		KL_OPT_STR('\0', "roundtrip", &o.roundtrip, "<lineage>",
+			   "from K_0 of a lineage: how much of K* do the cards bring back?"),
 		KL_OPT_STR('\0', "status", &o.status, "<list>", "statuses of cards (default: admitted)"),
+		KL_OPT_INT('\0', "trials", &o.trials, "<n>", "of a roundtrip (default: 5)"),
+		KL_SKILL_MODEL_OPTS(&s.model),
 		KL_OPT_BOOL('\0', "json", &o.json, "print what came of each card as JSON"),
 		KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
 
-	if (err || (err = check_args(&o, argc)) < 0)
+	if (err || (err = check_args(&o, &s, argc)) < 0)
 		return err > 0 ? 0 : err;
 	o.workload = argc ? argv[0] : NULL;
-	if ((err = materialize(&s, &o)) < 0 || (err = report(&s, &o)) < 0)
-		return err;
-	if (o.dry)
-		return s.m.offered ? 0 : 1;
-	if (s.m.best && o.apply)
-		err = kl_repo_fast_forward(s.repo, &s.m.node[s.m.best].commit);
-	return err < 0 ? err : s.m.best ? 0 : 1;
+	return o.roundtrip ? roundtrip(&s, &o) : run(&s, &o);
 }

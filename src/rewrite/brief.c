@@ -99,17 +99,30 @@ static int workload(struct kl_map *v, struct kl_repo *repo, const struct kl_surf
 	return 0;
 }
 
-int kl_brief_system(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
-		    const struct kl_surface *s, const struct kl_mechanisms *m)
+static int system_texts(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
+			const struct kl_surface *s, const struct kl_mechanisms *m, const char *cards)
 {
 	KL_AUTO(kl_map_release) struct kl_map v = KL_PROMPT_VALUES;
 	int err = common(&v, repo, m);
 
+	kl_prompt_set(&v, "CARDS", kl_strdup(cards));
 	if (!err)
 		err = push_filled(out, repo, prompt, &v);
 	if (!err)
 		err = workload(&v, repo, s);
 	return err < 0 ? err : push_filled(out, repo, "workload", &v);
+}
+
+int kl_brief_system(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
+		    const struct kl_surface *s, const struct kl_mechanisms *m)
+{
+	return system_texts(out, repo, prompt, s, m, "");
+}
+
+int kl_brief_system_cards(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
+			  const struct kl_surface *s, const char *cards)
+{
+	return system_texts(out, repo, prompt, s, NULL, cards);
 }
 
 /* --- records ----------------------------------------------------------------------- */

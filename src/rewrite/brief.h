@@ -32,6 +32,10 @@ struct kl_brief_of {
 int kl_brief_system(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
 		    const struct kl_surface *s, const struct kl_mechanisms *m);
 
+/** The same of prompts that tell of cards: `cards` stands at their place @CARDS@. */
+int kl_brief_system_cards(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
+			  const struct kl_surface *s, const char *cards);
+
 int kl_brief_turn(struct kl_buf *user, struct kl_buf *key, const struct kl_brief *b,
 		  const struct kl_course *c, const struct kl_brief_of *of);
 

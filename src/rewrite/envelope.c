@@ -93,6 +93,8 @@ static int check_words(struct kl_envelope *r, const char *traits, const struct k
 	if (!kl_envelope_locus_ok(r->locus))
 		return kl_scan_bad(s, "the locus '%.60s' is not path, path:function or "
 				   "path:function:lines", r->locus);
+	if (r->card && strlen(r->card) > 64)
+		return kl_scan_bad(s, "'card:' takes the id of one card, not '%.60s'", r->card);
 	if (!*r->why || strlen(r->why) > KL_ENVELOPE_WHY)
 		return kl_scan_bad(s, "'why:' is one line of at most %d bytes", KL_ENVELOPE_WHY);
 	return parse_traits(&r->traits, traits, s);
@@ -121,7 +123,7 @@ static int take_step(struct parser *p, const struct kl_scan_tag *t)
 	KL_AUTO(kl_freep) char *traits = NULL;
 	const struct kl_scan_field list[] = {
 		{ "action", &r->action }, { "mechanism", &r->mechanism }, { "locus", &r->locus },
-		{ "traits", &traits }, { "why", &r->why },
+		{ "traits", &traits }, { "why", &r->why }, { "?card", &r->card },
 	};
 	int err;
 
@@ -282,6 +284,7 @@ void kl_envelope_release(struct kl_envelope *r)
 	free(r->mechanism);
 	free(r->locus);
 	free(r->why);
+	free(r->card);
 	json_decref(r->traits);
 	*r = (struct kl_envelope){ 0 };
 }

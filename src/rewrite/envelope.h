@@ -44,6 +44,7 @@ struct kl_envelope {
 	char *mechanism;	/* slug, or "": none was named */
 	char *locus;		/* "path", "path:symbol", "path:symbol:lines" */
 	char *why;		/* one line; of KL_ENVELOPE_NOTHING, too */
+	char *card;		/* that the step is by; NULL: none was named */
 	json_t *traits;		/* {"tiled":"no"} */
 	struct kl_envelope_edit *edit;	/* in the order of the reply */
 	size_t n, alloc;

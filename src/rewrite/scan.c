@@ -189,6 +189,11 @@ int kl_scan_body(char **out, struct kl_scan *s, const char *name)
 	return unclosed(name, first);
 }
 
+static const char *bare(const char *key)
+{
+	return key + (*key == '?');
+}
+
 int kl_scan_keys(struct kl_scan *s, const char *name, const struct kl_scan_field *list,
 		 size_t nlist)
 {
@@ -204,7 +209,7 @@ int kl_scan_keys(struct kl_scan *s, const char *name, const struct kl_scan_field
 				return kl_scan_bad(s, "<%s%s> within the <%s> of line %d",
 						   t.closing ? "/" : "", t.name, name, first);
 			for (k = 0; k < nlist; k++)
-				if (!*list[k].value)
+				if (!*list[k].value && *list[k].key != '?')
 					return kl_scan_bad(s, "the <%s> of line %d has no line '%s:'",
 							   name, first, list[k].key);
 			return kl_scan_alone(s, &t);
@@ -214,13 +219,13 @@ int kl_scan_keys(struct kl_scan *s, const char *name, const struct kl_scan_field
 			continue;
 		while (n < l.n && l.s[n] != ':')
 			n++;
-		while (k < nlist && (strlen(list[k].key) != n || memcmp(list[k].key, l.s, n)))
+		while (k < nlist && (strlen(bare(list[k].key)) != n || memcmp(bare(list[k].key), l.s, n)))
 			k++;
 		if (n == l.n || k == nlist)
 			return kl_scan_bad(s, "'%.*s' is no line of a <%s>",
 					   (int)(l.n < 60 ? l.n : 60), l.s, name);
 		if (*list[k].value)
-			return kl_scan_bad(s, "a second line '%s:' in one <%s>", list[k].key, name);
+			return kl_scan_bad(s, "a second line '%s:' in one <%s>", bare(list[k].key), name);
 		l = kl_scan_trim((struct kl_scan_line){ l.s + n + 1, l.n - n - 1 });
 		*list[k].value = kl_strndup(l.s, l.n);
 	}

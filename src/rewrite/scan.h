@@ -45,7 +45,7 @@ int kl_scan_alone(const struct kl_scan *s, const struct kl_scan_tag *t);
 
 /** A value to be found, once; `*value` is NULL before, and the caller's after. */
 struct kl_scan_field {
-	const char *key;
+	const char *key;	/* "?key": of kl_scan_keys, it may be absent, and its value stays NULL then */
 	char **value;
 };
 
@@ -54,7 +54,7 @@ int kl_scan_attributes(const struct kl_scan *s, const struct kl_scan_tag *t,
 		       const struct kl_scan_field *list, size_t n);
 /** Raw lines up to </name>; no other tag may stand among them. */
 int kl_scan_body(char **out, struct kl_scan *s, const char *name);
-/** "key: value" lines up to </name>: each of the list, and nothing else. */
+/** "key: value" lines up to </name>: each of the list that is not optional, and nothing else. */
 int kl_scan_keys(struct kl_scan *s, const char *name, const struct kl_scan_field *list, size_t n);
 /** "<nothing-left>why</nothing-left>", or the same over several lines. */
 int kl_scan_phrase(char **out, struct kl_scan *s, const struct kl_scan_tag *t);

@@ -3,7 +3,7 @@
 #define KL_SKILL_LIBRARY_H
 
 #include "base/map.h"
-#include "repo/repo.h"
+#include "repo/refs.h"
 #include "skill/card.h"
 
 /*
@@ -68,9 +68,14 @@ struct kl_library_change {
 	const struct kl_map *events;	/* id -> json_t *, borrowed: copied if cited and not there yet */
 	const char *subject;		/* of the commit: "lift: 2 more transitions" */
 	const char *body;		/* NULL: none */
+	const struct kl_library_change *then;	/* a commit more in the same move; NULL: that is all */
+	/* of the first: what else moves in that transaction; asked for each time that it is tried */
+	int (*also)(struct kl_refs_txn *t, void *payload);
+	void *payload;
 };
 /**
- * One commit; the library is then read at it. Nothing to write is no error and no commit. KL_EINVALID:
+ * One commit for each change; the library is then read at the last. Nothing to write is no error and no
+ * commit (`also` is done all the same). After a failure open it again. KL_EINVALID:
  * an event that the card cites is neither in the library nor in `events`. Cited events bring
  * the events that they cite themselves.
  */

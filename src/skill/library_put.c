@@ -185,9 +185,8 @@ static int commit(git_oid *out, bool *nothing, struct kl_library *l, const struc
 
 /* --- moving the branch ------------------------------------------------------------------------- */
 
-static int move(struct kl_library *l, const git_oid *to)
+static int can_move(struct kl_library *l, const git_oid *was)
 {
-	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(l->repo);
 	bool in_use;
 	int err = kl_refs_is_checked_out(&in_use, l->repo, l->ref);
 
@@ -197,10 +196,24 @@ static int move(struct kl_library *l, const git_oid *to)
 		return kl_error_hint(kl_error(KL_EBUSY, "a worktree stands on the branch of the skills, '%s'",
 					      l->ref),
 				     "check out another branch there: this one moves by itself");
-	if (is_zero(&l->tip) && (err = kl_refs_can_create(l->repo, l->ref)) < 0)
+	if (is_zero(was) && (err = kl_refs_can_create(l->repo, l->ref)) < 0)
 		return err == KL_EEXISTS ? KL_ECHANGED : err;
-	kl_refs_txn_update(t, l->ref, to, &l->tip);
-	if ((err = KL_FAULT("library-move")) < 0)
+	return 0;
+}
+
+/* from `was` to where the library is read now */
+static int move(struct kl_library *l, const git_oid *was, const struct kl_library_change *change)
+{
+	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(l->repo);
+	bool moves = memcmp(was, &l->tip, sizeof(*was)) != 0;
+	int err = moves ? can_move(l, was) : 0;
+
+	if (err < 0 || (!moves && !change->also))
+		return err;
+	if (moves)
+		kl_refs_txn_update(t, l->ref, &l->tip, was);
+	if ((change->also && (err = change->also(t, change->payload)) < 0) ||
+	    (err = KL_FAULT("library-move")) < 0)
 		return err;
 	return kl_refs_txn_commit(t, "klineage: skills");
 }
@@ -219,69 +232,108 @@ static int present(struct kl_card **out, struct kl_library *l, const char *id)
 	return err < 0 ? err : kl_library_card_at(out, l, i);
 }
 
-/* somebody else was quicker: read what is there now, and put our change on top of it */
-static int catch_up(struct kl_card **card, struct kl_library *l, const struct kl_card *base, int i)
+/* --- several cards in one move ------------------------------------------------------------------- */
+
+struct put {
+	struct kl_library *l;
+	const struct kl_library_change *first;
+	git_oid was;			/* the branch, as the library was read */
+	struct kl_card **base;		/* of each change; NULL: it was made from nothing */
+	bool again;			/* not the first try */
+};
+
+static void put_release(struct put *p)
 {
-	KL_AUTO(kl_card_freep) struct kl_card *theirs = NULL;
-	struct kl_card *merged;
-	git_oid now;
+	size_t i = 0;
+
+	for (const struct kl_library_change *c = p->first; c; c = c->then)
+		kl_card_free(p->base[i++]);
+	free(p->base);
+}
+
+/* what a change was made from, where the caller does not say: what the library has, as it is read */
+static int find_bases(struct put *p)
+{
+	size_t n = 0, i = 0;
+	int err = 0;
+
+	for (const struct kl_library_change *c = p->first; c; c = c->then)
+		n++;
+	p->base = kl_calloc(n, sizeof(*p->base));
+	for (const struct kl_library_change *c = p->first; !err && c; c = c->then, i++) {
+		if (c->base)
+			p->base[i] = kl_card_copy(c->base);
+		else if (!c->is_new)
+			err = present(&p->base[i], p->l, c->card->id);
+	}
+	return err;
+}
+
+/* the card as it shall be on top of what the library has by now */
+static int place(struct kl_card **out, const struct put *p, const struct kl_library_change *change,
+		 const struct kl_card *base)
+{
+	KL_AUTO(kl_card_freep) struct kl_card *card = kl_card_copy(change->card), *now = NULL;
 	int err;
 
-	kl_clock_sleep_ms(5 + (int64_t)(kl_rng_os_seed() % (uint64_t)(20 + 10 * i)));
-	if ((err = kl_refs_get(&now, l->repo, l->ref)) < 0 || (err = kl_library_read(l, &now)) < 0 ||
-	    (err = present(&theirs, l, (*card)->id)) < 0 || !theirs)
+	kl_card_normalize(card);
+	if ((err = present(&now, p->l, card->id)) < 0)
 		return err;
-	if ((err = kl_card_merge(&merged, NULL, base, *card, theirs)) < 0)
-		return err;
-	kl_card_free(*card);
-	*card = merged;
+	if (now && (p->again || change->base || change->is_new))
+		return kl_card_merge(out, NULL, base, card, now);
+	*out = kl_steal(&card);
 	return 0;
 }
 
-/* put the change on top of what the library has, which may be more than the caller knew */
-static int start(struct kl_card **card, struct kl_card **base, struct kl_library *l,
-		 const struct kl_library_change *change)
+/* each change is a commit on top of the one before; no ref moves */
+static int write_all(struct put *p)
 {
-	KL_AUTO(kl_card_freep) struct kl_card *now = NULL;
-	struct kl_card *merged;
-	int err = present(&now, l, (*card)->id);
+	size_t i = 0;
 
-	if (err < 0)
-		return err;
-	if (!change->base && !change->is_new) {
-		*base = kl_steal(&now);
-		return 0;
+	for (const struct kl_library_change *c = p->first; c; c = c->then, i++) {
+		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
+		git_oid made;
+		bool nothing;
+		int err = place(&card, p, c, p->base[i]);
+
+		if (err < 0 || (err = commit(&made, &nothing, p->l, c, card)) < 0 ||
+		    (!nothing && (err = kl_library_read(p->l, &made)) < 0))
+			return err;
 	}
-	*base = change->base ? kl_card_copy(change->base) : NULL;
-	if (!now)
-		return 0;
-	if ((err = kl_card_merge(&merged, NULL, *base, *card, now)) < 0)
-		return err;
-	kl_card_free(*card);
-	*card = merged;
 	return 0;
+}
+
+/* somebody else was quicker: read what is there now */
+static int look_again(struct put *p, int i)
+{
+	int err;
+
+	p->again = true;
+	kl_clock_sleep_ms(5 + (int64_t)(kl_rng_os_seed() % (uint64_t)(20 + 10 * i)));
+	err = kl_refs_get(&p->was, p->l->repo, p->l->ref);
+	if (err == KL_ENOTFOUND) {	/* what changed is another ref */
+		kl_error_clear();
+		p->was = zero;
+		err = 0;
+	}
+	return err < 0 ? err : kl_library_read(p->l, &p->was);
 }
 
 int kl_library_put(struct kl_library *l, const struct kl_library_change *change)
 {
-	KL_AUTO(kl_card_freep) struct kl_card *card = kl_card_copy(change->card), *base = NULL;
-	git_oid made;
-	bool nothing;
+	KL_AUTO(put_release) struct put p = { .l = l, .first = change, .was = l->tip };
 	int err;
 
 	if (l->fixed)
 		KL_BUG("a library that is open at a commit is not written");
-	kl_card_normalize(card);
-	if ((err = start(&card, &base, l, change)) < 0)
-		return err;
-	for (int i = 0; ; i++) {
-		if ((err = commit(&made, &nothing, l, change, card)) < 0 || nothing)
-			return err;
-		err = move(l, &made);
+	err = find_bases(&p);
+	for (int i = 0; !err; i++) {
+		if ((err = write_all(&p)) < 0)
+			break;
+		err = move(l, &p.was, change);
 		if (err != KL_ECHANGED || i == MAX_TRIES)
 			break;
-		if ((err = catch_up(&card, l, base, i)) < 0)
-			return err;
+		err = look_again(&p, i);
 	}
-	return err < 0 ? err : kl_library_read(l, &made);
+	return err;
 }

@@ -93,21 +93,27 @@ static int write_commit(git_oid *out, struct kl_repo *r, const git_oid *tree, co
 	});
 }
 
+/* the same files on the same commit are the same commit, so that a run can go on from it */
 int kl_made_root(git_oid *out, struct kl_repo *r, const git_oid *parent, const struct kl_surface *s)
 {
 	KL_AUTO(kl_freep) char *message = kl_asprintf("%s: the worktree as it was\n",
 						      s->contract->workload);
-	git_oid tree;
-	int err = kl_repo_tree_of(&tree, r, parent);
+	struct kl_commit_spec spec = { .parent = parent, .nparent = 1, .message = message };
+	struct kl_commit c = { 0 };
+	int err = kl_repo_identity(&spec.author, r);
 
+	if (err < 0 || (err = kl_repo_commit_read(&c, r, parent)) < 0)
+		return err;
+	spec.time = c.author_time;
+	spec.offset = c.author_offset;
+	spec.tree = c.tree;
+	kl_commit_release(&c);
 	/* a file may be source and oracle: one set after the other */
-	if (!err)
-		err = edit_tree(&tree, r, &tree, s->dir, s->file, s->nfile);
-	if (!err)
-		err = edit_tree(&tree, r, &tree, s->dir, s->oracle, s->noracle);
-	if (!err)
-		err = edit_tree(&tree, r, &tree, s->dir, &s->contract_file, 1);
-	return err ? err : write_commit(out, r, &tree, parent, 1, message);
+	if ((err = edit_tree(&spec.tree, r, &spec.tree, s->dir, s->file, s->nfile)) < 0 ||
+	    (err = edit_tree(&spec.tree, r, &spec.tree, s->dir, s->oracle, s->noracle)) < 0 ||
+	    (err = edit_tree(&spec.tree, r, &spec.tree, s->dir, &s->contract_file, 1)) < 0)
+		return err;
+	return kl_repo_commit_write(out, r, &spec);
 }
 
 static char *copy(const char *s)
@@ -115,22 +121,31 @@ static char *copy(const char *s)
 	return s && *s ? kl_strdup(s) : NULL;
 }
 
+static char *text_of(const struct kl_made *m)
+{
+	return m->card ? kl_asprintf("%s\n\nBy card %s, %s.", m->card->intent, m->card->id, m->how) :
+			 kl_strdup(m->how);
+}
+
 static void message_of(struct kl_buf *out, const struct kl_made *m)
 {
+	const struct kl_card *c = m->card;
+	const char *action = m->action ? m->action : c && c->action ? c->action : "apply";
 	KL_AUTO(kl_step_release) struct kl_step s = {
 		.kind = *m->class_ ? KL_STEP_REJECTED : KL_STEP_FORWARD, .forward = true,
-		.number = m->number, .action = kl_strdup(m->card->action ? m->card->action : "apply"),
-		.mechanism = copy(m->card->mechanism), .locus = kl_proposal_locus(m->from, m->to),
-		.text = kl_asprintf("%s\n\nBy card %s, %s.", m->card->intent, m->card->id, m->how),
-		.class_ = copy(m->class_), .rewriter = kl_strdup("card"),
+		.number = m->number, .action = kl_strdup(action),
+		.mechanism = copy(m->mechanism ? m->mechanism : c ? c->mechanism : NULL),
+		.locus = kl_proposal_locus(m->from, m->to), .text = text_of(m),
+		.class_ = copy(m->class_), .rewriter = kl_strdup(m->rewriter), .source = copy(m->source),
 	};
 
 	kl_step_message(out, &s);
-	kl_buf_addf(out, "Klineage-Skill: %s@%s\n", m->card->id, m->blob);
+	if (c)
+		kl_buf_addf(out, "Klineage-Skill: %s@%s\n", c->id, m->blob);
 }
 
 /* the sources that changed, and nothing else */
-static int changed_tree(git_oid *out, const struct kl_made *m)
+int kl_made_tree(git_oid *out, const struct kl_made *m)
 {
 	int err = kl_repo_tree_of(out, m->repo, &m->parent);
 
@@ -143,7 +158,54 @@ static int changed_tree(git_oid *out, const struct kl_made *m)
 	return err;
 }
 
+int kl_made_write(git_oid *out, git_oid *tree, const struct kl_made *m)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf message = KL_BUF_INIT;
+	git_oid made;
+	int err = kl_made_tree(&made, m);
+
+	if (err < 0)
+		return err;
+	message_of(&message, m);
+	if (tree)
+		*tree = made;
+	return write_commit(out, m->repo, &made, &m->parent, 1, message.ptr);
+}
+
 /* --- keeping it ----------------------------------------------------------------------------- */
+
+void kl_keep_release(struct kl_keep *k)
+{
+	for (size_t i = 0; i < k->n; i++)
+		free(k->v[i].text);
+	free(k->v);
+	kl_noting_release(&k->noting);
+}
+
+/* takes `text` */
+static int add_link(struct kl_keep *k, const git_oid *commit, char *text, json_t *event)
+{
+	KL_GROW(k->v, k->n + 1, k->alloc);
+	k->v[k->n++] = (struct kl_keep_link){ .commit = *commit, .text = text };
+	k->noting.repo = k->repo;
+	return event ? kl_noting_add(&k->noting, commit, event) : 0;
+}
+
+int kl_keep_root(struct kl_keep *k, const git_oid *commit, const char *text, json_t *event)
+{
+	return add_link(k, commit, kl_strdup(text), event);
+}
+
+int kl_keep_add(struct kl_keep *k, const git_oid *commit, const struct kl_made *m)
+{
+	struct kl_buf text = KL_BUF_INIT;
+
+	kl_buf_addf(&text, "kept: %s, %s\n", m->card ? m->card->id : m->rewriter,
+		    m->outcome ? m->outcome : *m->class_ ? m->class_ : "pass");
+	if (m->outcome)
+		kl_buf_addf(&text, "\nKlineage-Outcome: %s\n", m->outcome);
+	return add_link(k, commit, kl_buf_detach(&text), m->event);
+}
 
 static int read_ref(git_oid *out, struct kl_repo *r, const char *ref)
 {
@@ -156,66 +218,58 @@ static int read_ref(git_oid *out, struct kl_repo *r, const char *ref)
 	return 0;
 }
 
-static int try_keep(const git_oid *commit, const struct kl_made *m, const struct kl_noting *n,
-		    const char *message)
+static int write_links(git_oid *tip, struct kl_keep *k)
 {
-	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(m->repo);
-	git_oid tree, was, notes, notes_was, link, parent[2] = { *commit };
-	int err = read_ref(&was, m->repo, m->chain);
+	for (size_t i = 0; i < k->n; i++) {
+		git_oid tree, link, parent[2] = { k->v[i].commit, *tip };
+		int err = kl_repo_tree_of(&tree, k->repo, &k->v[i].commit);
 
-	if (err || (err = kl_repo_tree_of(&tree, m->repo, commit)))
+		if (!err)
+			err = write_commit(&link, k->repo, &tree, parent, is_none(tip) ? 1 : 2, k->v[i].text);
+		if (err < 0)
+			return err;
+		*tip = link;
+	}
+	return 0;
+}
+
+int kl_keep_into(struct kl_refs_txn *t, void *payload)
+{
+	struct kl_keep *k = payload;
+	git_oid was, tip, notes, notes_was;
+	int err = read_ref(&was, k->repo, k->chain);
+
+	tip = was;
+	if (err < 0 || (err = write_links(&tip, k)) < 0)
 		return err;
-	parent[1] = was;
-	if ((err = write_commit(&link, m->repo, &tree, parent, is_none(&was) ? 1 : 2, message)) ||
-	    (err = kl_notes_prepare(&notes, &notes_was, m->repo, KL_NOTES_GATE, n->note, n->n)))
+	for (size_t i = 0; i < k->noting.n; i++)
+		k->noting.note[i].line = k->noting.texts.v[i];
+	if ((err = kl_notes_prepare(&notes, &notes_was, k->repo, KL_NOTES_GATE, k->noting.note,
+				    k->noting.n)) < 0)
 		return err;
 	if (memcmp(&notes, &notes_was, sizeof(notes)))
 		kl_refs_txn_update(t, KL_NOTES_GATE, &notes, is_none(&notes_was) ? NULL : &notes_was);
-	kl_refs_txn_update(t, m->chain, &link, is_none(&was) ? NULL : &was);
-	if (m->branch)
-		kl_refs_txn_update(t, m->branch, commit, is_none(&m->branch_was) ? NULL : &m->branch_was);
-	if ((err = KL_FAULT("made-move")) < 0)
-		return err;
-	return kl_refs_txn_commit(t, "klineage: a card was tried");
+	kl_refs_txn_update(t, k->chain, &tip, is_none(&was) ? NULL : &was);
+	return 0;
 }
 
-static int keep(const git_oid *commit, const struct kl_made *m, const char *message)
+int kl_keep_move(struct kl_keep *k, const char *branch, const git_oid *to, const git_oid *was)
 {
-	KL_AUTO(kl_noting_release) struct kl_noting n = { .repo = m->repo };
-	KL_AUTO(kl_freep) char *link = NULL;
-	const char *subject = strchr(message, '\n');
-	int err = kl_noting_add(&n, commit, m->event);
-
-	if (err < 0)
-		return err;
-	n.note[0].line = n.texts.v[0];
-	link = kl_asprintf("kept: %.*s\n", (int)(subject ? subject - message : 0), message);
 	for (int i = 0; ; i++) {
+		KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(k->repo);
 		git_oid at;
+		int err = kl_keep_into(t, k);
 
-		err = try_keep(commit, m, &n, link);
-		if (err != KL_ECHANGED || i == MAX_TRIES)
+		if (branch)
+			kl_refs_txn_update(t, branch, to, is_none(was) ? NULL : was);
+		if (err < 0 || (err = KL_FAULT("made-move")) < 0)
 			return err;
+		err = kl_refs_txn_commit(t, "klineage: a card was tried");
+		if (err != KL_ECHANGED || i == MAX_TRIES)
+			return err < 0 ? err : KL_FAULT("made-moved");
 		/* notes and chain may move under us, and are read again; the branch may not */
-		if (m->branch && (read_ref(&at, m->repo, m->branch) < 0 ||
-				  memcmp(&at, &m->branch_was, sizeof(at))))
-			return kl_error(KL_ECHANGED, "'%s' was moved by somebody else", m->branch);
+		if (branch && (read_ref(&at, k->repo, branch) < 0 || memcmp(&at, was, sizeof(at))))
+			return kl_error(KL_ECHANGED, "'%s' was moved by somebody else", branch);
 		kl_clock_sleep_ms(20 * (i + 1));
 	}
-}
-
-int kl_made_put(git_oid *out, const struct kl_made *m)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf message = KL_BUF_INIT;
-	git_oid tree, commit;
-	int err = changed_tree(&tree, m);
-
-	if (err < 0)
-		return err;
-	message_of(&message, m);
-	if ((err = write_commit(&commit, m->repo, &tree, &m->parent, 1, message.ptr)) < 0 ||
-	    (err = keep(&commit, m, message.ptr)) < 0)
-		return err;
-	*out = commit;
-	return 0;
 }

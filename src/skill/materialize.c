@@ -5,18 +5,18 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gate/noting.h"
+#include "base/fault.h"
 #include "lineage/record.h"
 #include "repo/refs.h"
 #include "skill/carrier.h"
 #include "skill/made.h"
+#include "skill/mat_parts.h"
 
-#define MAX_TRIES 256		/* cards tried in one run, on all nodes */
-#define BUILD_ON 3		/* steps more on a node that is not faster */
+static const git_oid none;
 
 const char *kl_mat_outcome_name(enum kl_mat_outcome o)
 {
-	static const char *const name[] = { "left", "applies", "known", "fail", "node", "best" };
+	static const char *const name[] = { "left", "applies", "known", "unused", "fail", "node", "best" };
 
 	return name[o];
 }
@@ -25,12 +25,17 @@ void kl_materialize_release(struct kl_materialization *m)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		free(m->v[i].card);
+		free(m->v[i].source);
 		free(m->v[i].why);
 	}
-	for (size_t i = 0; i < m->nnode; i++)
+	for (size_t i = 0; i < m->nnode; i++) {
 		kl_surface_free(m->node[i].state);
+		json_decref(m->node[i].event);
+	}
 	free(m->v);
 	free(m->node);
+	free(m->ended);
+	kl_strvec_release(&m->left_out);
 	*m = (struct kl_materialization){ 0 };
 }
 
@@ -49,18 +54,29 @@ void kl_materialize_refs(char branch[256], char chain[256], const char *workload
 	snprintf(chain, 256, "refs/klineage/nodes/%s/%s", workload, name);
 }
 
-struct work {
-	const struct kl_materialize_opts *o;
-	struct kl_materialization *m;
-	char *platform;
-};
-
-static void work_release(struct work *w)
+int kl_materialize_begun(git_oid *root, struct kl_repo *r, const char *workload, const char *name)
 {
+	struct kl_mat_log log;
+	char branch[256], chain[256];
+	int err;
+
+	kl_materialize_refs(branch, chain, workload, name);
+	if ((err = kl_mat_log_load(&log, r, chain)) < 0)
+		return err;
+	if (!log.there)
+		err = kl_error(KL_ENOTFOUND, "nothing was begun under the name '%s/%s'", workload, name);
+	*root = log.root;
+	kl_mat_log_release(&log);
+	return err;
+}
+
+static void mat_release(struct kl_mat *w)
+{
+	kl_mat_log_release(&w->log);
 	free(w->platform);
 }
 
-static size_t add_node(struct work *w, const git_oid *commit, struct kl_surface *state, int depth)
+static size_t add_node(struct kl_mat *w, const git_oid *commit, struct kl_surface *state, int depth)
 {
 	struct kl_materialization *m = w->m;
 
@@ -71,7 +87,33 @@ static size_t add_node(struct work *w, const git_oid *commit, struct kl_surface 
 
 /* --- which cards ----------------------------------------------------------------------------- */
 
-static int pool_of(struct kl_retrieval *out, const struct work *w, size_t node)
+static bool learned_from(const struct kl_index *ix, size_t card, const char *lineage)
+{
+	const struct kl_index_list l = kl_index_card(ix, card)->evidence;
+	const uint32_t *v = kl_index_items(ix, l);
+
+	for (size_t i = 0; i + 1 < l.n; i += 2)
+		if (!strcmp(kl_index_string(ix, v[i]), lineage))
+			return true;
+	return false;
+}
+
+static void leave_out(struct kl_retrieval *r, const struct kl_mat *w)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		if (!learned_from(w->o->index, r->v[i].card, w->o->without)) {
+			r->v[n++] = r->v[i];
+			continue;
+		}
+		KL_GROW(r->dropped, r->ndropped + 1, r->dropped_alloc);
+		r->dropped[r->ndropped++] = r->v[i];
+	}
+	r->n = n;
+}
+
+int kl_mat_pool(struct kl_retrieval *out, const struct kl_mat *w, size_t node)
 {
 	const struct kl_mat_node *n = &w->m->node[node];
 	struct kl_retrieve_opts opts = KL_RETRIEVE_OPTS_INIT;
@@ -81,19 +123,22 @@ static int pool_of(struct kl_retrieval *out, const struct work *w, size_t node)
 	opts.statuses = w->o->statuses;
 	if (!err)
 		err = kl_retrieve(out, w->o->index, &t, &opts);
+	if (!err && w->o->without)
+		leave_out(out, w);
 	kl_target_release(&t);
 	return err;
 }
 
-static bool was_tried(const struct work *w, const char *card, size_t node)
+static bool was_tried(const struct kl_mat *w, const char *card, size_t node)
 {
 	for (size_t i = 0; i < w->m->n; i++)
-		if (w->m->v[i].on == node && !strcmp(w->m->v[i].card, card))
+		if (w->m->v[i].on == node && !strcmp(w->m->v[i].by, "card") &&
+		    !strcmp(w->m->v[i].card, card))
 			return true;
 	return false;
 }
 
-static bool is_known(const struct work *w, const struct kl_surface *s)
+static bool is_known(const struct kl_mat *w, const struct kl_surface *s)
 {
 	for (size_t i = 0; i < w->m->nnode; i++)
 		if (!strcmp(w->m->node[i].state->digest, s->digest))
@@ -101,10 +146,10 @@ static bool is_known(const struct work *w, const struct kl_surface *s)
 	return false;
 }
 
-/* --- one card on one node ---------------------------------------------------------------------- */
+/* --- one edit of one node ---------------------------------------------------------------------- */
 
 /* is it faster than the best, too? it was compared with the node that it stands on */
-static int beats_best(bool *out, const struct work *w, const struct kl_surface *s, size_t on)
+static int beats_best(bool *out, const struct kl_mat *w, const struct kl_surface *s, size_t on)
 {
 	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
 	struct kl_card_ratio ratio;
@@ -119,19 +164,24 @@ static int beats_best(bool *out, const struct work *w, const struct kl_surface *
 	return err;
 }
 
-static int weigh(struct kl_mat_try *t, const struct work *w, const struct kl_verdict *v,
+static void say(struct kl_mat_try *t, const json_t *event)
+{
+	snprintf(t->event, sizeof(t->event), "%s", kl_record_id(event));
+	snprintf(t->speed, sizeof(t->speed), "%s", kl_made_speed(&t->ratio, event));
+}
+
+static int weigh(struct kl_mat_try *t, const struct kl_mat *w, const struct kl_verdict *v,
 		 const struct kl_surface *s)
 {
 	bool best = false;
 	int err;
 
-	snprintf(t->event, sizeof(t->event), "%s", kl_record_id(v->event));
+	say(t, v->event);
 	if (strcmp(v->verdict, "pass")) {
 		t->outcome = KL_MAT_FAIL;
 		t->why = kl_strdup(v->class_[0] ? v->class_ : v->verdict);
 		return 0;
 	}
-	snprintf(t->speed, sizeof(t->speed), "%s", kl_made_speed(&t->ratio, v->event));
 	t->outcome = KL_MAT_NODE;
 	if (strcmp(t->speed, "fast"))
 		return 0;
@@ -140,45 +190,111 @@ static int weigh(struct kl_mat_try *t, const struct work *w, const struct kl_ver
 	return err;
 }
 
-static int keep(struct kl_mat_try *t, struct work *w, const struct kl_card *c, json_t *event,
-		struct kl_surface *to)
+/* a failed one is a node that nothing is built on, so that it is not judged twice */
+static void make_node(struct kl_mat_try *t, struct kl_mat *w, const git_oid *commit, struct kl_surface *to,
+		      json_t *event)
 {
 	struct kl_materialization *m = w->m;
-	const struct kl_mat_node on = m->node[t->on];
-	bool best = t->outcome == KL_MAT_BEST;
-	struct kl_made made = {
-		.repo = w->o->repo, .parent = on.commit, .from = on.state, .to = to, .card = c,
-		.blob = t->blob, .how = t->how, .number = on.depth + 1,
-		.class_ = t->outcome == KL_MAT_FAIL ? t->why : "", .event = event, .chain = m->chain,
-		.branch = best ? m->branch : NULL,
-	};
-	git_oid commit;
-	int err;
 
-	if (best && (m->best || w->o->go_on))
-		made.branch_was = m->node[m->best].commit;
-	if ((err = kl_made_put(&commit, &made)) < 0) {
-		kl_surface_free(to);
-		return err;
-	}
-	/* a failed one is a node that nothing is built on, so that it is not judged twice */
-	t->node = add_node(w, &commit, to, on.depth + 1);
-	if (best)
+	t->node = add_node(w, commit, to, m->node[t->on].depth + 1);
+	m->node[t->node].event = json_incref(event);
+	m->node[t->node].correct = t->outcome != KL_MAT_FAIL;
+	if (t->outcome == KL_MAT_BEST)
 		m->best = t->node;
+}
+
+static int keep(struct kl_mat_try *t, struct kl_mat *w, const struct kl_mat_edit *e, json_t *event,
+		const git_oid *commit)
+{
+	const struct kl_mat_node on = w->m->node[t->on];
+	bool best = t->outcome == KL_MAT_BEST;
+	KL_AUTO(kl_keep_release) struct kl_keep k = { .repo = w->o->repo, .chain = w->m->chain };
+	struct kl_made made = {
+		.repo = w->o->repo, .parent = on.commit, .from = on.state, .to = *e->to, .card = e->card,
+		.blob = t->blob, .how = e->how, .rewriter = t->by, .source = t->source, .action = e->action,
+		.mechanism = e->mechanism, .number = on.depth + 1,
+		.class_ = t->outcome == KL_MAT_FAIL ? t->why : "",
+		.outcome = kl_mat_outcome_name(t->outcome), .event = event,
+	};
+	git_oid oid;
+	int err = 0;
+
+	if (commit)	/* made before, when noise hid what it is worth */
+		oid = *commit;
+	else
+		err = kl_made_write(&oid, NULL, &made);
+	if (err < 0 || (err = kl_keep_add(&k, &oid, &made)) < 0 ||
+	    (err = kl_keep_move(&k, best ? w->m->branch : NULL, &oid, &w->tip)) < 0)
+		return err;
+	if (best)
+		w->tip = oid;
+	make_node(t, w, &oid, kl_steal(e->to), event);
 	return 0;
 }
 
-static int judge_card(struct kl_mat_try *t, struct work *w, const struct kl_card *c, struct kl_surface **to)
+/* what a killed run knew of it; false: nothing, or nothing that is worth it */
+static int recall(bool *done, const git_oid **commit, struct kl_mat_try *t, struct kl_mat *w,
+		  const struct kl_mat_edit *e)
 {
-	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
-	int err = kl_made_judge(&v, w->o->gate, *to, w->m->node[t->on].state, false);
+	const struct kl_mat_node *on = &w->m->node[t->on];
+	const struct kl_mat_logged *was;
+	KL_AUTO(json_decrefp) json_t *event = NULL;
+	git_oid tree;
+	struct kl_made made = { .repo = w->o->repo, .parent = on->commit, .from = on->state, .to = *e->to };
+	int err = kl_made_tree(&tree, &made);
 
-	if (!err)
-		err = weigh(t, w, v, *to);
-	return err ? err : keep(t, w, c, v->event, kl_steal(to));
+	*done = false;
+	*commit = NULL;
+	if (err < 0 || !(was = kl_mat_log_find(&w->log, &on->commit, &tree)))
+		return err;
+	*commit = &was->commit;
+	if ((err = kl_mat_log_event(&event, w->o->repo, &was->commit, *e->to, on->state)) < 0 || !event)
+		return err;
+	say(t, event);
+	if (was->outcome == KL_MAT_NODE && !strcmp(t->speed, "ambiguous"))
+		return 0;
+	*done = true;
+	t->outcome = was->outcome;
+	if (t->outcome == KL_MAT_FAIL)
+		t->why = kl_strdup(was->class_);
+	make_node(t, w, &was->commit, kl_steal(e->to), event);
+	return 0;
 }
 
-static int try_into(struct kl_mat_try *t, struct work *w, const struct kl_card *c)
+int kl_mat_settle(struct kl_mat_try *t, struct kl_mat *w, const struct kl_mat_edit *e)
+{
+	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
+	const git_oid *commit;
+	bool done;
+	int err;
+
+	t->outcome = KL_MAT_KNOWN;
+	if (is_known(w, *e->to))
+		return 0;
+	if ((err = recall(&done, &commit, t, w, e)) < 0 || done)
+		return err;
+	if ((err = kl_made_judge(&v, w->o->gate, *e->to, w->m->node[t->on].state, false)) < 0 ||
+	    (err = KL_FAULT("mat-judged")) < 0 || (err = weigh(t, w, v, *e->to)) < 0)
+		return err;
+	return keep(t, w, e, v->event, commit);
+}
+
+size_t kl_mat_add_try(struct kl_mat *w, struct kl_mat_try *t)
+{
+	struct kl_materialization *m = w->m;
+
+	if (!t->why)
+		t->why = kl_strdup("");
+	if (!t->source)
+		t->source = kl_strdup("");
+	KL_GROW(m->v, m->n + 1, m->alloc);
+	m->v[m->n] = *t;
+	return m->n++;
+}
+
+/* --- a carrier, by a tool -------------------------------------------------------------------------- */
+
+static int try_into(struct kl_mat_try *t, struct kl_mat *w, const struct kl_card *c)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *to = NULL;
 	struct kl_carrier_try carrier = {
@@ -194,18 +310,17 @@ static int try_into(struct kl_mat_try *t, struct work *w, const struct kl_card *
 		kl_error_clear();
 		return 0;
 	}
-	if (err)
+	t->outcome = KL_MAT_APPLIES;
+	if (err < 0 || w->o->dry)
 		return err;
-	t->outcome = w->o->dry ? KL_MAT_APPLIES : KL_MAT_KNOWN;
-	return w->o->dry || is_known(w, to) ? 0 : judge_card(t, w, c, &to);
+	return kl_mat_settle(t, w, &(struct kl_mat_edit){ .card = c, .how = t->how, .to = &to });
 }
 
 /* the card as it is now; `*tried` is where its outcome stands */
-static int try_card(size_t *tried, struct kl_card **card, struct work *w, size_t on,
+static int try_card(size_t *tried, struct kl_card **card, struct kl_mat *w, size_t on,
 		    const struct kl_retrieved *r)
 {
-	struct kl_materialization *m = w->m;
-	struct kl_mat_try t = { .on = on, .status = r->status, .how = "" };
+	struct kl_mat_try t = { .on = on, .status = r->status, .how = "", .by = "card" };
 	int err = kl_index_load(card, w->o->index, w->o->library, r->card);
 
 	if (err)
@@ -213,29 +328,23 @@ static int try_card(size_t *tried, struct kl_card **card, struct work *w, size_t
 	t.card = kl_strdup(r->id);
 	kl_oid_hex(t.blob, &kl_index_card(w->o->index, r->card)->blob);
 	err = try_into(&t, w, *card);
-	if (!t.why)
-		t.why = kl_strdup("");
-	KL_GROW(m->v, m->n + 1, m->alloc);
-	m->v[m->n] = t;
-	*tried = m->n++;
+	*tried = kl_mat_add_try(w, &t);
 	return err;
 }
-
-/* --- the order ---------------------------------------------------------------------------------- */
 
 /*
  * Every card of the pool that `only` names (NULL: all), until the best moves. What is correct and not faster
  * is built on, `left` steps more, by what its card enables.
  */
-static int try_pool(struct work *w, size_t node, const struct kl_strvec *only, int left)
+static int try_pool(struct kl_mat *w, size_t node, const struct kl_strvec *only, int left)
 {
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
 	size_t best = w->m->best;
-	int err = pool_of(&pool, w, node);
+	int err = kl_mat_pool(&pool, w, node);
 
 	if (!node && !only)
 		w->m->offered = pool.n;
-	for (size_t i = 0; !err && i < pool.n && w->m->n < MAX_TRIES && w->m->best == best; i++) {
+	for (size_t i = 0; !err && i < pool.n && w->m->n < KL_MAT_TRIES && w->m->best == best; i++) {
 		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 		size_t tried;
 
@@ -248,49 +357,92 @@ static int try_pool(struct work *w, size_t node, const struct kl_strvec *only, i
 	return err;
 }
 
-static int climb(struct work *w)
+int kl_mat_climb(struct kl_mat *w)
 {
 	size_t at;
 	int err;
 
 	do {
 		at = w->m->best;
-		err = try_pool(w, at, NULL, BUILD_ON);
+		err = try_pool(w, at, NULL, KL_MAT_BUILD_ON);
 	} while (!err && w->m->best != at);
 	return err;
 }
 
 /* --- the root ----------------------------------------------------------------------------------- */
 
-static int judge_root(struct work *w)
+/* the first link of the chain is the root, so that nothing that a note stands on can go */
+static int begin(struct kl_mat *w, json_t *event)
+{
+	KL_AUTO(kl_keep_release) struct kl_keep k = { .repo = w->o->repo, .chain = w->m->chain };
+	KL_AUTO(kl_freep) char *text = kl_asprintf("begun: %s\n\nKlineage-Outcome: root\n",
+						   w->o->root->contract->workload);
+	int err = kl_keep_root(&k, &w->o->commit, text, event);
+
+	if (err < 0 || (err = KL_FAULT("mat-begin")) < 0)
+		return err;
+	return kl_keep_move(&k, NULL, NULL, NULL);
+}
+
+static int judge_root(struct kl_mat *w)
 {
 	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
-	KL_AUTO(kl_noting_release) struct kl_noting n = { .repo = w->o->repo };
-	int err = kl_made_judge(&v, w->o->gate, w->o->root, NULL, false);
+	int err = 0;
 
-	if (err)
+	if (w->log.there)
+		err = kl_mat_log_event(&w->m->node[0].event, w->o->repo, &w->o->commit, w->o->root, NULL);
+	if (err < 0 || w->m->node[0].event)
+		return err;
+	if ((err = kl_made_judge(&v, w->o->gate, w->o->root, NULL, false)) < 0)
 		return err;
 	if (strcmp(v->verdict, "pass"))
 		return kl_error(KL_ENO, "the root fails the gate%s%s: %s", v->class_[0] ? ", " : "",
 				v->class_, v->message ? v->message : v->verdict);
-	if ((err = kl_noting_add(&n, &w->o->commit, v->event)) < 0)
-		return err;
-	return kl_noting_write(&n);
+	w->m->node[0].event = json_incref(v->event);
+	return begin(w, v->event);
 }
 
-static int can_begin(const struct work *w)
+static bool is_ours(const struct kl_mat *w)
+{
+	bool ours = !memcmp(&w->tip, &w->o->commit, sizeof(none));
+
+	for (size_t i = 0; !ours && i < w->log.n; i++)
+		ours = !memcmp(&w->tip, &w->log.v[i].commit, sizeof(none));
+	return ours;
+}
+
+static int read_tip(struct kl_mat *w)
+{
+	int err = kl_refs_get(&w->tip, w->o->repo, w->m->branch);
+
+	if (!err && w->o->again && !is_ours(w))
+		return kl_error(KL_ECHANGED, "'%s' was moved by somebody else", w->m->branch);
+	if (err != KL_ENOTFOUND)
+		return err;
+	kl_error_clear();
+	w->tip = none;
+	return 0;
+}
+
+static int can_begin(struct kl_mat *w)
 {
 	int err;
 
-	if (w->o->go_on || w->o->dry)
+	if (w->o->dry)
 		return 0;
+	if ((err = read_tip(w)) < 0 || w->o->go_on || w->o->again)
+		return err;
 	err = kl_refs_can_create(w->o->repo, w->m->branch);
 	if (err == KL_EEXISTS)
-		kl_error_hint(err, "'--root best' goes on from it, '--name' gives another one");
+		return kl_error_hint(err, "'--continue' goes on with that run, '--root best' from its best; "
+				     "'--name' gives another name");
+	if (!err && w->log.there && memcmp(&w->log.root, &w->o->commit, sizeof(none)))
+		return kl_error_hint(kl_error(KL_EEXISTS, "a run from another root has the name '%s'",
+					      w->o->name), "'--name' gives another one");
 	return err;
 }
 
-static int find_platform(struct work *w)
+static int find_platform(struct kl_mat *w)
 {
 	struct kl_platform p;
 	int err;
@@ -305,19 +457,44 @@ static int find_platform(struct work *w)
 	return err;
 }
 
+int kl_materialize_check(const struct kl_materialize_opts *o)
+{
+	struct kl_materialization m = { .left_out = KL_STRVEC_INIT };
+	KL_AUTO(mat_release) struct kl_mat w = { .o = o, .m = &m };
+	int err;
+
+	kl_materialize_refs(m.branch, m.chain, o->root->contract->workload, o->name);
+	err = kl_mat_log_load(&w.log, o->repo, m.chain);
+	return err < 0 ? err : can_begin(&w);
+}
+
+/* tools are not to see what the model is not to see */
+static int climb(struct kl_mat *w)
+{
+	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
+	int err;
+
+	if (w->o->arm == KL_CARDS_FULL)
+		return kl_mat_climb(w);
+	err = kl_mat_pool(&pool, w, 0);
+	w->m->offered = pool.n;
+	return err;
+}
+
 int kl_materialize(struct kl_materialization *out, const struct kl_materialize_opts *o)
 {
-	KL_AUTO(work_release) struct work w = { .o = o, .m = out };
+	KL_AUTO(mat_release) struct kl_mat w = { .o = o, .m = out };
 	struct kl_surface *root = NULL;
 	int err;
 
-	*out = (struct kl_materialization){ 0 };
+	*out = (struct kl_materialization){ .left_out = KL_STRVEC_INIT, .nano = -1 };
 	kl_materialize_refs(out->branch, out->chain, o->root->contract->workload, o->name);
-	if ((err = find_platform(&w)) < 0 || (err = can_begin(&w)) < 0 ||
-	    (err = kl_surface_with(&root, o->root, NULL, 0)) < 0)
+	if ((err = kl_mat_log_load(&w.log, o->repo, out->chain)) < 0 || (err = find_platform(&w)) < 0 ||
+	    (err = can_begin(&w)) < 0 || (err = kl_surface_with(&root, o->root, NULL, 0)) < 0)
 		return err;
 	add_node(&w, &o->commit, root, 0);
-	if (!o->dry && (err = judge_root(&w)) < 0)
+	out->node[0].correct = true;
+	if ((!o->dry && (err = judge_root(&w)) < 0) || (err = climb(&w)) < 0)
 		return err;
-	return climb(&w);
+	return o->chat && !o->dry ? kl_mat_ask(&w) : 0;
 }

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/materialize_say.h"
+
+#include <string.h>
+
+#include "chat/money.h"
+
+static void add_ratio(struct kl_buf *b, const struct kl_mat_try *t)
+{
+	kl_buf_addf(b, "%.3fx [%.3f, %.3f] %s", (double)t->ratio.ppm / 1e6, (double)t->ratio.lo / 1e6,
+		    (double)t->ratio.hi / 1e6, t->speed);
+}
+
+static void print_try(FILE *to, const struct kl_materialization *m, const struct kl_mat_try *t)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf ratio = KL_BUF_INIT;
+	bool tool = !strcmp(t->by, "card");
+	char hex[KL_OID_HEX];
+
+	kl_oid_hex(hex, &m->node[t->on].commit);
+	if (tool || *t->card)
+		fprintf(to, "%s (%s) on %.10s", *t->card ? t->card : "-",
+			*t->blob ? kl_card_status_name(t->status) : "not offered", hex);
+	else
+		fprintf(to, "%s on %.10s", t->by, hex);
+	fprintf(to, ": %s", kl_mat_outcome_name(t->outcome));
+	if (!tool)
+		fprintf(to, ", by %s, %s", t->by, t->source);
+	if (*t->how && t->outcome != KL_MAT_LEFT)
+		fprintf(to, ", %s", t->how);
+	if (*t->why)
+		fprintf(to, ": %.300s", t->why);
+	if (t->ratio.ppm) {
+		add_ratio(&ratio, t);
+		fprintf(to, ", %s", ratio.ptr);
+	}
+	fputc('\n', to);
+}
+
+static const char *short_ref(const char *ref)
+{
+	return !strncmp(ref, "refs/heads/", 11) ? ref + 11 : ref;
+}
+
+static void print_model(FILE *to, const struct kl_materialization *m)
+{
+	char money[KL_MONEY_TEXT] = "not metered";
+
+	for (size_t i = 0; i < m->left_out.n; i++)
+		fprintf(to, "%s: not told to the model, whose prefix has no room for more\n",
+			m->left_out.v[i]);
+	if (!m->ended)
+		return;
+	if (m->nano >= 0)
+		kl_money_text(money, m->nano);
+	fprintf(to, "the conversation ended (%s): %.400s\n", money, m->ended);
+}
+
+void kl_materialize_say(FILE *to, const struct kl_materialization *m, bool dry)
+{
+	char hex[KL_OID_HEX];
+
+	for (size_t i = 0; i < m->n; i++)
+		print_try(to, m, &m->v[i]);
+	print_model(to, m);
+	if (dry) {
+		fprintf(to, "%zu card%s fit; what applies would be judged on %s\n", m->offered,
+			m->offered == 1 ? "" : "s", short_ref(m->branch));
+		return;
+	}
+	kl_oid_hex(hex, &m->node[m->best].commit);
+	if (m->best)
+		fprintf(to, "%s is at %.10s, %d step%s from the root\n", short_ref(m->branch), hex,
+			m->node[m->best].depth, m->node[m->best].depth == 1 ? "" : "s");
+	else
+		fprintf(to, "nothing is faster than the root, %.10s\n", hex);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+static json_t *try_json(const struct kl_materialization *m, const struct kl_mat_try *t)
+{
+	json_t *j = json_object();
+	char hex[KL_OID_HEX];
+
+	kl_json_set_str(j, "card", *t->card ? t->card : NULL);
+	kl_json_set_str(j, "blob", *t->blob ? t->blob : NULL);
+	kl_json_set_str(j, "status", *t->blob ? kl_card_status_name(t->status) : NULL);
+	kl_json_set_str(j, "by", t->by);
+	kl_json_set_str(j, "source", *t->source ? t->source : NULL);
+	kl_oid_hex(hex, &m->node[t->on].commit);
+	kl_json_set_str(j, "on", hex);
+	kl_oid_hex(hex, &m->node[t->node].commit);
+	kl_json_set_str(j, "commit", t->node ? hex : NULL);
+	kl_json_set_str(j, "outcome", kl_mat_outcome_name(t->outcome));
+	kl_json_set_str(j, "how", *t->how ? t->how : NULL);
+	kl_json_set_str(j, "why", *t->why ? t->why : NULL);
+	kl_json_set_str(j, "speed", *t->speed ? t->speed : NULL);
+	kl_json_set_int(j, "ratio_ppm", t->ratio.ppm);
+	kl_json_set_str(j, "event", *t->event ? t->event : NULL);
+	return j;
+}
+
+static void print_line(json_t *j)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	kl_json_canonical(&b, j);
+	puts(b.ptr);
+	json_decref(j);
+}
+
+static json_t *tries_json(const struct kl_materialization *m)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < m->n; i++)
+		json_array_append_new(list, try_json(m, &m->v[i]));
+	return list;
+}
+
+void kl_materialize_say_json(const struct kl_materialization *m, const char *workload, const char *name,
+			     bool has_branch, bool dry)
+{
+	json_t *j = json_object(), *left = json_array();
+	char hex[KL_OID_HEX];
+
+	for (size_t i = 0; i < m->left_out.n; i++)
+		json_array_append_new(left, json_string(m->left_out.v[i]));
+	kl_json_set_str(j, "schema", "klineage.materialize/1");
+	kl_json_set_str(j, "workload", workload);
+	kl_json_set_str(j, "name", name);
+	kl_json_set_bool(j, "dry_run", dry);
+	kl_oid_hex(hex, &m->node[0].commit);
+	kl_json_set_str(j, "root", hex);
+	kl_oid_hex(hex, &m->node[m->best].commit);
+	kl_json_set_str(j, "best", hex);
+	kl_json_set_str(j, "branch", has_branch ? m->branch : NULL);
+	kl_json_set_int(j, "offered", (int64_t)m->offered);
+	kl_json_set_str(j, "ended", m->ended);
+	kl_json_set_int(j, "nano", m->nano);
+	kl_json_set(j, "left_out", left);
+	kl_json_set(j, "tries", tries_json(m));
+	print_line(j);
+}
+
+int kl_materialize_say_patch(struct kl_repo *r, const struct kl_materialization *m)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	git_oid from, to;
+	int err = kl_repo_tree_of(&from, r, &m->node[0].commit);
+
+	if (!err)
+		err = kl_repo_tree_of(&to, r, &m->node[m->best].commit);
+	if (!err)
+		err = kl_repo_diff(&b, r, &from, &to, NULL);
+	if (!err && b.len)
+		fwrite(b.ptr, 1, b.len, stdout);
+	return err;
+}
+
+/* --- roundtrips --------------------------------------------------------------------------------- */
+
+void kl_materialize_say_trial(const struct kl_roundtrip *rt)
+{
+	const struct kl_roundtrip_trial *t = &rt->v[rt->n - 1];
+	char hex[KL_OID_HEX];
+
+	kl_oid_hex(hex, &t->m.node[t->m.best].commit);
+	printf("trial %zu: %.1f %% of K* [%.1f, %.1f]%s, %d step%s to %.10s", rt->n,
+	       (double)t->recovered.ppm / 1e4, (double)t->recovered.lo / 1e4, (double)t->recovered.hi / 1e4,
+	       t->success ? ", recovered" : "", t->m.node[t->m.best].depth,
+	       t->m.node[t->m.best].depth == 1 ? "" : "s", hex);
+	if (t->m.ended)
+		printf(" (%.200s)", t->m.ended);
+	putchar('\n');
+}
+
+static json_t *trial_json(const struct kl_roundtrip_trial *t)
+{
+	json_t *j = json_object();
+	char hex[KL_OID_HEX];
+
+	kl_oid_hex(hex, &t->m.node[t->m.best].commit);
+	kl_json_set_str(j, "name", t->name);
+	kl_json_set_str(j, "best", hex);
+	kl_json_set_int(j, "steps", t->m.node[t->m.best].depth);
+	kl_json_set_int(j, "recovered_ppm", t->recovered.ppm);
+	kl_json_set_int(j, "lo_ppm", t->recovered.lo);
+	kl_json_set_int(j, "hi_ppm", t->recovered.hi);
+	kl_json_set_str(j, "event", *t->event ? t->event : NULL);
+	kl_json_set_bool(j, "success", t->success);
+	kl_json_set_int(j, "nano", t->m.nano);
+	kl_json_set_str(j, "ended", t->m.ended);
+	kl_json_set(j, "tries", tries_json(&t->m));
+	return j;
+}
+
+void kl_materialize_say_roundtrip(const struct kl_roundtrip *rt, bool json)
+{
+	json_t *j, *list;
+	char hex[KL_OID_HEX];
+
+	if (!json) {
+		printf("%s: %zu of %zu trials recovered 90 %% of K*\n", rt->lineage, rt->successes, rt->n);
+		return;
+	}
+	j = json_object();
+	list = json_array();
+	for (size_t i = 0; i < rt->n; i++)
+		json_array_append_new(list, trial_json(&rt->v[i]));
+	kl_json_set_str(j, "schema", "klineage.roundtrip/1");
+	kl_json_set_str(j, "lineage", rt->lineage);
+	kl_oid_hex(hex, &rt->first);
+	kl_json_set_str(j, "root", hex);
+	kl_oid_hex(hex, &rt->expert);
+	kl_json_set_str(j, "expert", hex);
+	kl_json_set_int(j, "successes", (int64_t)rt->successes);
+	kl_json_set(j, "trials", list);
+	print_line(j);
+}
+
+/* --- estimates ------------------------------------------------------------------------------------ */
+
+static json_t *ends(const int64_t v[2])
+{
+	json_t *j = json_array();
+
+	json_array_append_new(j, json_integer(v[0]));
+	json_array_append_new(j, json_integer(v[1]));
+	return j;
+}
+
+static void print_estimate_json(const struct kl_mat_estimate *e, int64_t spent, int64_t cap,
+				const char *workload)
+{
+	json_t *j = json_object();
+
+	kl_json_set_str(j, "schema", "klineage.estimate/1");
+	kl_json_set_str(j, "workload", workload);
+	kl_json_set(j, "nano", ends(e->nano));
+	kl_json_set(j, "requests", ends(e->requests));
+	kl_json_set(j, "reply_tokens", ends(e->reply_tokens));
+	kl_json_set_int(j, "cards", e->cards);
+	kl_json_set_int(j, "prefix_bytes", e->prefix_bytes);
+	kl_json_set_int(j, "state_bytes", e->state_bytes);
+	kl_json_set_int(j, "spent", spent);
+	kl_json_set_int(j, "cap", cap);
+	print_line(j);
+}
+
+static void print_estimate(const struct kl_mat_estimate *e, int64_t spent, int64_t cap, const char *workload)
+{
+	char least[KL_MONEY_TEXT], most[KL_MONEY_TEXT];
+
+	kl_money_text(least, e->nano[0]);
+	kl_money_text(most, e->nano[1]);
+	if (e->nano[1])
+		printf("%s: a run is likely to cost %s to %s; nothing was sent.\n", workload, least, most);
+	else
+		printf("%s: the model is not metered, the ledger counts nothing; nothing was sent.\n",
+		       workload);
+	printf("assumed:\n  cards      %lld that fit, told whole\n", (long long)e->cards);
+	printf("  prefix     %lld bytes of rules, cards and contract in each request\n",
+	       (long long)e->prefix_bytes);
+	printf("  state      %lld bytes of source\n", (long long)e->state_bytes);
+	printf("  reply      %lld to %lld tokens\n", (long long)e->reply_tokens[0],
+	       (long long)e->reply_tokens[1]);
+	printf("  requests   %lld to %lld, each with what was said before it\n", (long long)e->requests[0],
+	       (long long)e->requests[1]);
+	kl_money_text(least, spent);
+	kl_money_text(most, cap);
+	printf("spent so far: %s of the %s at which runs on this workload end\n", least, most);
+}
+
+int kl_materialize_say_estimate(const struct kl_mat_estimate *e, struct kl_chat *chat, const char *workload,
+				bool json)
+{
+	int64_t spent, cap;
+	int err = kl_chat_money(&spent, &cap, chat);
+
+	if (err < 0)
+		return err;
+	if (json)
+		print_estimate_json(e, spent, cap, workload);
+	else
+		print_estimate(e, spent, cap, workload);
+	return 0;
+}

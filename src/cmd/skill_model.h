@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_CMD_SKILL_MODEL_H
+#define KL_CMD_SKILL_MODEL_H
+
+#include "base/progress.h"
+#include "chat/chat.h"
+#include "repo/repo.h"
+#include "text/json.h"
+
+/*
+ * skill_model - the model of `admit` and `materialize` as the command line says it: who, by which command,
+ * for how much. Unlike a walk neither has one unless it is asked for.
+ */
+struct kl_skill_model {
+	const char *rewriter, *exec, *model, *budget;	/* as said; NULL: not */
+	struct kl_repo *repo;
+	struct kl_progress *progress;
+	enum kl_budget of;		/* whose money it is */
+	/* private */
+	struct kl_chat *chat;
+};
+
+/** The five options, for a table of options. */
+#define KL_SKILL_MODEL_OPTS(m)								\
+	KL_OPT_STR('\0', "rewriter", &(m)->rewriter, "<who>",				\
+		   "a model: chat or exec (default: none, tools alone)"),		\
+	KL_OPT_STR('\0', "exec", &(m)->exec, "<command>",				\
+		   "of exec: reads a request, writes a reply"),				\
+	KL_OPT_STR('\0', "model", &(m)->model, "<name>",				\
+		   "of chat and exec (default: klineage.chat.model)"),			\
+	KL_OPT_STR('\0', "budget", &(m)->budget, "<usd>",				\
+		   "what the workload may cost in all (default: klineage.budget.*)")
+
+void kl_skill_model_release(struct kl_skill_model *m);
+
+/** Is there one? KL_EUSAGE: what was said does not go together. */
+int kl_skill_model_check(struct kl_skill_model *m, const char *synopsis);
+bool kl_skill_model_is(const struct kl_skill_model *m);
+/** Open the conversation, once. */
+int kl_skill_model_open(struct kl_chat **out, struct kl_skill_model *m, const char *workload);
+
+/* --- what holds for a run that goes on ------------------------------------------------------- */
+
+/**
+ * What was said at the start of a run stands in the git directory (docs/formats.md, "Materialized work"),
+ * as trusted as the configuration beside it, and in no object. Loading: KL_ENOTFOUND is no error, `*out` is
+ * an empty object then.
+ */
+int kl_skill_run_load(json_t **out, struct kl_repo *repo, const char *workload, const char *name);
+int kl_skill_run_keep(const json_t *said, struct kl_repo *repo, const char *workload, const char *name);
+/** `*value` from what was kept, unless it is said now; then that is kept. */
+void kl_skill_run_say(json_t *said, const char *key, const char **value);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "skill/roundtrip.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "gate/noting.h"
+#include "lineage/record.h"
+#include "repo/refs.h"
+#include "skill/made.h"
+
+#define PREFIX "refs/heads/klineage/lineage/"
+#define MAX_STEPS 10000
+#define ONE 1000000
+
+void kl_roundtrip_release(struct kl_roundtrip *rt)
+{
+	for (size_t i = 0; i < rt->n; i++)
+		kl_materialize_release(&rt->v[i].m);
+	free(rt->v);
+	kl_surface_free(rt->root);
+	kl_surface_free(rt->goal);
+	free(rt->lineage);
+	*rt = (struct kl_roundtrip){ 0 };
+}
+
+static int find_lineage(struct kl_roundtrip *out, struct kl_repo *r, const char *lineage)
+{
+	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
+	const char *bare = strncmp(lineage, PREFIX, strlen(PREFIX)) ? lineage : lineage + strlen(PREFIX);
+	KL_AUTO(kl_freep) char *prefix = kl_asprintf(PREFIX "%s%s", bare, strchr(bare, '/') ? "" : "/");
+	int err = kl_refs_list(&refs, r, prefix);
+
+	for (size_t i = 0; !err && i < refs.n; i++) {
+		if (strchr(bare, '/') && strcmp(refs.ref[i].name, prefix))
+			continue;
+		if (out->lineage)
+			return kl_error(KL_EUSAGE, "'%s' has several lineages; say which, as "
+					"<workload>/<name>", bare);
+		out->lineage = kl_strdup(refs.ref[i].name + strlen(PREFIX));
+		out->expert = refs.ref[i].oid;
+	}
+	if (!err && !out->lineage)
+		return kl_error(KL_ENOTFOUND, "no lineage '%s' here", bare);
+	return err;
+}
+
+static int find_first(struct kl_roundtrip *out, struct kl_repo *r)
+{
+	out->first = out->expert;
+	for (int i = 0; i < MAX_STEPS; i++) {
+		KL_AUTO(kl_freep) git_oid *parent = NULL;
+		size_t n = 0;
+		int err = kl_repo_parents(&parent, &n, r, &out->first);
+
+		if (err < 0 || !n)
+			return err;
+		out->first = parent[0];
+	}
+	return kl_error(KL_EINVALID, "lineage '%s' has more than %d steps", out->lineage, MAX_STEPS);
+}
+
+static int read_state(struct kl_surface **out, struct kl_repo *r, const git_oid *commit)
+{
+	git_oid tree;
+	int err = kl_repo_tree_of(&tree, r, commit);
+
+	return err < 0 ? err : kl_surface_from_tree(out, r, &tree, "");
+}
+
+int kl_roundtrip_begin(struct kl_roundtrip *out, struct kl_repo *r, const char *lineage)
+{
+	int err;
+
+	*out = (struct kl_roundtrip){ 0 };
+	if ((err = find_lineage(out, r, lineage)) < 0 || (err = find_first(out, r)) < 0 ||
+	    (err = read_state(&out->root, r, &out->first)) < 0)
+		return err;
+	return read_state(&out->goal, r, &out->expert);
+}
+
+/* the note of the best says how it compares with K* */
+static int note(const struct kl_materialize_opts *o, const git_oid *commit, json_t *event)
+{
+	KL_AUTO(kl_noting_release) struct kl_noting n = { .repo = o->repo };
+	int err = kl_noting_add(&n, commit, event);
+
+	return err < 0 ? err : kl_noting_write(&n);
+}
+
+static int compare(struct kl_roundtrip_trial *t, const struct kl_roundtrip *rt,
+		   const struct kl_materialize_opts *o)
+{
+	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
+	const struct kl_mat_node *best = &t->m.node[t->m.best];
+	int err;
+
+	if (!strcmp(best->state->digest, rt->goal->digest)) {
+		t->recovered = (struct kl_card_ratio){ ONE, ONE, ONE };
+		return 0;
+	}
+	if ((err = kl_made_judge(&v, o->gate, best->state, rt->goal, false)) < 0)
+		return err;
+	kl_made_speed(&t->recovered, v->event);
+	if (!strcmp(v->verdict, "pass") && !t->recovered.ppm)
+		t->recovered = (struct kl_card_ratio){ ONE, ONE, ONE };	/* the same machine code */
+	snprintf(t->event, sizeof(t->event), "%s", kl_record_id(v->event));
+	return note(o, &best->commit, v->event);
+}
+
+int kl_roundtrip_trial(struct kl_roundtrip *rt, const struct kl_materialize_opts *o)
+{
+	struct kl_materialize_opts run = *o;
+	struct kl_roundtrip_trial *t;
+	int err;
+
+	KL_GROW(rt->v, rt->n + 1, rt->alloc);
+	t = &rt->v[rt->n++];
+	*t = (struct kl_roundtrip_trial){ .recovered = { 0 } };
+	snprintf(t->name, sizeof(t->name), "%.60s-%zu", o->name, rt->n);
+	run.name = t->name;
+	run.root = rt->root;
+	run.commit = rt->first;
+	if ((err = kl_materialize(&t->m, &run)) < 0 || (err = compare(t, rt, &run)) < 0)
+		return kl_error_in(err, "trial %zu", rt->n);
+	t->success = t->recovered.ppm >= KL_ROUNDTRIP_SUCCESS;
+	rt->successes += t->success;
+	return 0;
+}

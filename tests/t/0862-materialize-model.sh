@@ -1,0 +1,201 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+test_description='a model materializes what tools cannot: gated, capped, bought once; admission and roundtrips with one'
+. ./lib.sh
+. "$KLINEAGE_TOP/tests/t/materials.sh"
+chain=$(long_chain)
+unset GIT_AUTHOR_DATE GIT_COMMITTER_DATE
+
+if ! grep -q avx2 /proc/cpuinfo
+then
+	skip_all='the kernels need AVX2'
+	test_done
+fi
+
+# A model that answers from files: <phase>.<turn>; `log` has a line for each request, <phase>.<turn>.asked is the last one of it.
+ANSWERS=$PWD/answers
+export ANSWERS
+mkdir "$ANSWERS" && : >"$ANSWERS/log"
+cat >"$ANSWERS/model" <<'E'
+use JSON::PP;
+local $/;
+my $text = <STDIN>;
+my $q = decode_json($text);
+my $k = "$q->{phase}.$q->{turn}";
+die "the command stands in a repository\n" if `git rev-parse --git-dir 2>/dev/null`;
+open(my $l, '>>', "$ENV{ANSWERS}/log") or die;
+print $l "$k\n";
+close $l;
+binmode STDOUT, ":utf8";
+open(my $s, '>:utf8', "$ENV{ANSWERS}/$k.asked") or die;
+print $s "$_\n" for @{$q->{system}}, map { $_->{text} } @{$q->{messages}};
+close $s;
+if (open(my $w, '<', "$ENV{ANSWERS}/slow")) {
+	if (<$w> eq "$k\n") {
+		open(my $a, '>', "$ENV{ANSWERS}/at");
+		close $a;
+		sleep 20;
+	}
+}
+open(my $f, '<', "$ENV{ANSWERS}/$k") or die "no answer to $k\n";
+print encode_json({ schema => 'klineage.chat-reply/1', text => scalar <$f>, usage => { input => 1000, output => 100 } });
+E
+model="perl \"\$ANSWERS/model\""
+asked () { cat "$ANSWERS/log"; }
+
+# answer <phase>.<turn> <source> <file> [<card>]
+answer () {
+	{
+		printf '<step>\naction: vectorize\nmechanism: -\nlocus: %s\ntraits: -\nwhy: eight at a time\n' "$2"
+		test -z "${4:-}" || printf 'card: %s\n' "$4"
+		printf '</step>\n<file path="%s">\n' "$2" && cat "$3" && printf '</file>\n'
+	} >"$ANSWERS/$1"
+}
+
+# walked <file> <function> <element>: by pointers, so that no patch of a card applies; eight <file> <function> <element> <tail>
+walked () {
+	cat >"$1" <<X
+#include <stdint.h>
+#define ELEMENT(v) ($3)
+
+void $2(int64_t n, const float *x, float *y)
+{
+	const float *end = x + n;
+
+	while (x != end)
+		*y++ = ELEMENT(*x++);
+}
+X
+}
+eight () {
+	cat >"$1" <<X
+#include <stdint.h>
+#define ELEMENT(v) ($3)
+
+typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
+
+void $2(int64_t n, const float *x, float *y)
+{
+	const float *end = x + n;
+
+	for (; end - x >= 8; x += 8, y += 8) {
+		eight v = *(const eight *)x;
+
+		*(eight *)y = ELEMENT(v);
+	}
+	$4
+}
+X
+}
+tail='for (; x != end; x++) *y++ = ELEMENT(*x);'
+
+test_expect_success 'a card that a model admits: it is told the card alone, is refused, repairs; the intent alone fails' '
+	(library lib && the_card >../id && id=$(cat ../id) &&
+	eight ../K.wrong poly "v * v $chain" "" && eight ../K.right poly "v * v $chain" "for (; x != end; x++) { float v = *x; *y++ = ELEMENT(v); }" &&
+	answer admit.0 poly.c ../K.wrong && answer admit.1 poly.c ../K.right && printf "I do not know.\n<nothing-left>no idea</nothing-left>\n" >"$ANSWERS/control.0" &&
+	again git klineage admit --rewriter exec --exec "$model" $id >out && cat out && says "passed; " out && says "hypothesis -> admitted" out &&
+	says "the intent alone: failed, no-edit" out && says ", 1 repair" out &&
+	git show klineage/skills:cards/$id.yaml >../card && says "how: agent" ../card && says "repairs: 1" ../card && says "isolated: true" ../card &&
+	says "class: no-edit" ../card && says "level: other-workload" ../card && git klineage fsck >out && says ": 0 errors, 0 warnings" out) &&
+	asked >have && printf "%s\n" admit.0 admit.1 control.0 >want && test_cmp want have &&
+	says "id: $(cat id)" answers/admit.0.asked && says "carriers:" answers/admit.0.asked && says "class: wrong-edge" answers/admit.1.asked &&
+	! grep "carriers:" answers/control.0.asked && ! grep "$(cat id)" answers/control.0.asked && ! grep "i + 8 <= n" answers/control.0.asked &&
+	refs=$(git -C lib for-each-ref --format="%(refname)" refs/klineage/chat) && echo "$refs" >refs && test "$(wc -l <refs)" = 2 && says "/poly/" refs &&
+	trials=refs/klineage/trials/$(cat id) && git -C lib log --format=%s $trials >log && says "rejected (wrong-edge)" log &&
+	made=$(sed -n "s/^ *made: //p" card) && test "$(git -C lib rev-parse $made^)" = "$(git -C lib rev-parse klineage/lineage/poly/x~1)" &&
+	test "$(git -C lib log -1 --format="%(trailers:key=Klineage-Rewriter,valueonly)" $made | grep .)" = exec
+'
+
+target () {	# target <repository>
+	git init -q -b main "$1" && cd "$1" && git config klineage.profileMs 1200 && mkdir -p src || return 1
+	contract src shift shift.c "(v - 0.25f) $chain" && walked src/shift.c shift "(v - 0.25f) $chain" && sed -i "s/ELEMENT(\*x++)/ELEMENT(*x), x++/" src/shift.c && commit "shift: a kernel"
+}
+
+test_expect_success 'tools cannot: the card is left' '
+	(target t && exits 1 git klineage materialize --library ../lib --name tools shift >out && cat out && says "$(cat ../id) (admitted) on" out && says ": left: " out)
+'
+
+test_expect_success 'a model can: refused, repaired, the best; all of it on plain refs' '
+	(eight K.wrong shift "(v - 0.25f) $chain" "" && eight K.right shift "(v - 0.25f) $chain" "$tail" && : >"$ANSWERS/log" &&
+	answer materialize.0 shift.c K.wrong $(cat id) && answer materialize.1 shift.c K.right $(cat id) &&
+	cd t && head=$(git rev-parse HEAD) &&
+	again git klineage materialize --library ../lib --name one --rewriter exec --exec "$model" shift >out && cat out &&
+	says "fail, by exec, materialize.0: wrong-edge" out && says "best, by exec, materialize.1" out && says "every card that fits was tried" out &&
+	branch=klineage/materialize/shift/one && test "$(git rev-parse $branch^)" = $head && git show $branch:src/shift.c | cmp - ../K.right &&
+	test "$(git log -1 --format="%(trailers:key=Klineage-Skill,valueonly)" $branch | grep .)" = \
+		"$(cat ../id)@$(git -C ../lib rev-parse "klineage/skills:cards/$(cat ../id).yaml")" &&
+	test "$(git log -1 --format="%(trailers:key=Klineage-Source,valueonly)" $branch | grep .)" = materialize.1 &&
+	git notes --ref klineage/gate show $branch | grep "\"verdict\":\"fast\",\"what\":\"parent\"" &&
+	git log --format=%s refs/klineage/nodes/shift/one >log && says "rejected (wrong-edge)" log && says "begun: shift" log &&
+	test "$(git rev-list --count refs/klineage/chat/shift/one/materialize)" = 2 && test "$(git rev-parse HEAD)" = $head && test -z "$(git status --porcelain -uno)" &&
+	git cat-file --batch-all-objects --batch >all && ! grep -aF "ANSWERS/model" all && git fsck --strict --no-dangling && git klineage fsck >out && says ": 0 errors" out) &&
+	asked >have && printf "%s\n" materialize.0 materialize.1 >want && test_cmp want have &&
+	says "id: $(cat id)" answers/materialize.0.asked && says "form: diff" answers/materialize.0.asked && says "1. $(cat id) (admitted)" answers/materialize.0.asked
+'
+
+test_expect_success 'gone through again it asks nothing and says the same' '
+	(cd t && tip=$(git rev-parse klineage/materialize/shift/one) && nodes=$(git rev-parse refs/klineage/nodes/shift/one) && : >"$ANSWERS/log" &&
+	exits 128 git klineage materialize --library ../lib --name one shift 2>err && says "--continue" err &&
+	git klineage materialize --continue --name one shift >out && says "best, by exec, materialize.1" out && test ! -s "$ANSWERS/log" &&
+	test "$(git rev-parse klineage/materialize/shift/one)" = $tip && test "$(git rev-parse refs/klineage/nodes/shift/one)" = $nodes &&
+	exits 128 git klineage materialize --continue --name never shift 2>err && says "there is no best" err)
+'
+
+# await <file>
+await () {
+	n=0
+	until test -e "$1"; do
+		n=$((n + 1)) && test "$n" -lt 1200 && sleep 0.1 || return 1
+	done
+}
+
+test_expect_success 'killed while the model repairs: what it said before is not bought again, and --continue ends it' '
+	(target k && echo materialize.1 >"$ANSWERS/slow" && : >"$ANSWERS/log" && rm -f "$ANSWERS/at" &&
+	{ setsid git klineage materialize --library ../lib --name k --rewriter exec --exec "$model" shift >out 2>err & } && pid=$! &&
+	await "$ANSWERS/at" && kill -9 -$pid; wait $pid 2>/dev/null; rm -f "$ANSWERS/slow" &&
+	git fsck --strict --no-dangling && test -z "$(git for-each-ref refs/heads/klineage)" &&
+	test "$(git rev-list --count refs/klineage/chat/shift/k/materialize)" = 1 &&
+	again git klineage materialize --continue shift >out && cat out && says "best, by exec, materialize.1" out &&
+	test "$(grep -c materialize.0 "$ANSWERS/log")" = 1 && git show klineage/materialize/shift/k:src/shift.c | cmp - ../K.right)
+'
+
+test_expect_success 'recorded, it does the same elsewhere, without the model' '
+	(git -C t klineage chat export -o "$PWD/recording" shift/one && target r && : >"$ANSWERS/log" &&
+	git config klineage.chat.provider replay && git config klineage.chat.replay "$SHARNESS_TRASH_DIRECTORY/recording" &&
+	again git klineage materialize --library ../lib --name one --rewriter chat shift >out && cat out && says "best, by chat, materialize.1" out &&
+	test "$(git rev-parse "klineage/materialize/shift/one^{tree}")" = "$(git -C ../t rev-parse "klineage/materialize/shift/one^{tree}")" && test ! -s "$ANSWERS/log")
+'
+
+test_expect_success 'the budget holds: nothing is sent that it does not allow; an estimate sends nothing at all' '
+	(target p && git config klineage.chat.metered true && git config klineage.chat.model m && git config klineage.chat.price "input=3 output=15" && : >"$ANSWERS/log" &&
+	git klineage materialize --library ../lib --rewriter exec --exec "$model" --estimate shift >out && cat out && says "nothing was sent" out && says "of the \$10" out &&
+	says "1 that fit" out && test -z "$(git for-each-ref refs/klineage)" && test ! -s "$ANSWERS/log" &&
+	exits 1 git klineage materialize --library ../lib --name b --rewriter exec --exec "$model" --budget 0.0001 shift >out && cat out && says "the conversation ended" out &&
+	test ! -s "$ANSWERS/log" && again git klineage materialize --continue --name b --budget 2 shift >out && cat out && says "best, by exec" out &&
+	git klineage chat cost --json shift >cost && says "\"budget\":\"materialize\"" cost && says "\"phase\":\"materialize\"" cost && git klineage fsck)
+'
+
+test_expect_success 'arms: labels tell the intent and no more, none tells of no card' '
+	(target a && : >"$ANSWERS/log" && printf "<nothing-left>enough</nothing-left>\n" >"$ANSWERS/materialize.0" && id=$(cat ../id) &&
+	exits 1 git klineage materialize --library ../lib --name l --rewriter exec --exec "$model" --cards labels shift >out && says "nothing left: enough" out &&
+	says "$id: " "$ANSWERS/materialize.0.asked" && ! grep "carriers:" "$ANSWERS/materialize.0.asked" &&
+	exits 1 git klineage materialize --library ../lib --name n --rewriter exec --exec "$model" --cards none shift >out &&
+	! grep "$id" "$ANSWERS/materialize.0.asked" && says "No cards are given" "$ANSWERS/materialize.0.asked" &&
+	answer materialize.0 shift.c ../K.right && printf "<nothing-left>enough</nothing-left>\n" >"$ANSWERS/materialize.1" &&
+	again git klineage materialize --library ../lib --name m --rewriter exec --exec "$model" --cards none shift >out && cat out && says "best, by exec" out &&
+	! git log -1 --format="%(trailers:key=Klineage-Skill,valueonly)" klineage/materialize/shift/m | grep . &&
+	exits 129 git klineage materialize --library ../lib --cards labels shift 2>err && says "rewriter" err &&
+	exits 129 git klineage materialize --library ../lib --cards some --rewriter exec --exec x shift 2>err)
+'
+
+test_expect_success 'a roundtrip: from K_0 with the cards there are, K* is recovered; without those of its own lineage it is not' '
+	(cd lib && again git klineage materialize --roundtrip poly/x --trials 2 >out && cat out && says "poly/x: 2 of 2 trials recovered 90 % of K*" out &&
+	best=$(git rev-parse klineage/materialize/poly/rt-x-2) && test "$(git rev-parse $best^)" = "$(git rev-parse klineage/lineage/poly/x~1)" &&
+	git notes --ref klineage/gate show $best >/dev/null &&
+	exits 128 git klineage materialize --roundtrip poly/x --trials 1 2>err && says "--continue" err &&
+	git klineage materialize --roundtrip poly/x --trials 2 --continue --json >out && test "$(wc -l <out)" = 1 && says "\"successes\":2" out &&
+	exits 1 git klineage materialize --roundtrip scale/x --held-out --trials 1 --name held >out && cat out && says "0 of 1 trials" out &&
+	exits 128 git klineage materialize --roundtrip none/x 2>err && says "no lineage" err && git klineage fsck)
+'
+
+test_done

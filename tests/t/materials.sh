@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+# materials.sh - kernels for cards: two experts with lineages, targets that a card fits; to be sourced.
+
+# again <command...>: once more where it says no, or cannot say, since noise can hide a gain; it never makes one up
+again () {
+	for i in 1 2 3 4 5 6; do
+		"$@"
+		rc=$?
+		test $rc = 1 || test $rc = 125 || return $rc
+	done
+	return 1
+}
+
+# so much to compute that eight at a time is faster by far, however busy the machine is
+long_chain () {
+	printf '* 1.5f * 0.75f %.0s' 1 2 3 4 5 6 7 8 9 10 11 12
+}
+chain=$(long_chain)
+
+# contract <directory> <workload> <file> <the oracle's element>
+contract () {
+	cat >"$1/klineage.yaml" <<-X
+	klineage: 1
+	workload: $2
+	case: {op: scale, dims: {n: 16384}}
+	surface: {language: c, sources: [$3], entry: $2, flags: [-O2]}
+	args:
+	  - {name: n, kind: dim}
+	  - {name: x, kind: in, dtype: f32, shape: [n], fill: normal}
+	  - {name: y, kind: out, dtype: f32, shape: [n]}
+	domain: [n >= 1]
+	cases: [{dims: {n: 16384}, rank: hot}]
+	also: [{n: 1}, {n: 7}, {n: 1021}]
+	oracle: {language: c, sources: [oracle.c], entry: oracle}
+	accept: {rule: noise}
+	floor: {bytes: none}
+	X
+	cat >"$1/oracle.c" <<-X
+	#include <stdint.h>
+	#include "kl_oracle.h"
+
+	void oracle(int64_t n, const kl_real *x, kl_real *y)
+	{
+		for (int64_t i = 0; i < n; i++) {
+			kl_real v = x[i];
+
+			y[i] = $4;
+		}
+	}
+	X
+}
+
+# plain <file> <function> <element> <line of its own>: one element at a time; wide: eight, then the rest
+plain () {
+	cat >"$1" <<X
+#include <stdint.h>
+
+$4
+#define ELEMENT(v) ($3)
+
+void $2(int64_t n, const float *x, float *y)
+{
+	int64_t i = 0;
+
+	for (; i < n; i++)
+		y[i] = ELEMENT(x[i]);
+}
+X
+}
+wide () {
+	plain "$@"
+	cat >>"$1".new <<X
+	typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
+
+	for (; i + 8 <= n; i += 8)
+		*(eight *)(y + i) = ELEMENT(*(const eight *)(x + i));
+X
+	sed -i "/int64_t i = 0;/r $1.new" "$1" && rm "$1.new"
+}
+commit () { git add -A && git commit -q -m "$1" -m "${2:-}"; }
+vector='Klineage-Action: devectorize
+Klineage-Mechanism: vector-loop'
+
+# expert <directory> <workload> <element>: a kernel with its history
+expert () {
+	mkdir "$1" && contract "$1" "$2" "$2.c" "$3" && plain "$1/$2.c" "$2" "$3" "/* $2 */" && commit "$2: one at a time" &&
+	wide "$1/$2.c" "$2" "$3" "/* $2 */" && commit "$2: eight at a time" "$vector"
+}
+
+# library <repository>: two experts, their lineages, one card of the first
+library () {
+	git init -q -b main "$1" && cd "$1" && git config klineage.profileMs 1200 &&
+	expert scale scale "v $chain" && expert poly poly "v * v $chain" &&
+	git klineage deopt --rewriter history --name x scale && git klineage deopt --rewriter history --name x poly &&
+	git klineage lift scale/x >out && cat out && says vector-loop out
+}
+# the_card: its id, in the library one stands in
+the_card () { basename "$(git ls-tree --name-only klineage/skills:cards)" .yaml; }
