@@ -25,6 +25,13 @@ test_expect_success AVX2 'and the repository is as it says: a lineage, verdicts,
 	says "topk: FAIL" err && says "topk: pass" out && git -C topk fsck --strict
 '
 
+test_expect_success AVX2 'elsewhere a card became a commit that is faster, and nothing else moved' '
+	git -C there notes --ref=klineage/gate show klineage/materialize/topk/first >note &&
+	grep "\"verdict\":\"fast\",\"what\":\"parent\"" note && git -C there log -1 --format=%B klineage/materialize/topk/first >out &&
+	says "Klineage-Skill: bounded-heap-" out && test "$(git -C there log -1 --format=%s)" = "a line of our own" &&
+	test -z "$(git -C there status --porcelain)" && git -C there fsck --strict
+'
+
 test_expect_success 'the pages are found by their names' '
 	mkdir -p fake && printf "#!/bin/sh\necho \"man \$*\"\n" >fake/man && chmod +x fake/man &&
 	mkdir -p share/build/man && echo x >share/build/man/gitklineage-tutorial.7 && echo x >share/build/man/gitklineage-format.5 &&
