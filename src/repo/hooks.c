@@ -235,18 +235,23 @@ static int by_tool(struct kl_hooks *h, const char *owner, const char *file)
 	return 0;
 }
 
-/* A directory of the user's: husky's `.husky/_` only calls what is beside it. */
+/* Where a person writes hooks: husky's `.husky/_` only calls what is beside it. */
+static char *written_dir(const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return kl_strndup(dir, n > 2 && !strcmp(dir + n - 2, "/_") ? n - 2 : n);
+}
+
+/* A directory of the user's. */
 static void by_directory(struct kl_hooks *h, const struct kl_repo *r)
 {
-	KL_AUTO(kl_freep) char *dir = kl_strdup(h->dir);
-	const char *name = strstr(dir, "/.husky");
-	size_t n = strlen(dir);
+	KL_AUTO(kl_freep) char *dir = written_dir(h->dir);
+	const char *name = strstr(h->dir, "/.husky");
 
 	h->way = KL_HOOKS_BY_HAND;
 	h->owner = name && (!name[7] || name[7] == '/') ? "husky" : "core.hooksPath";
-	h->outside = !is_below(dir, r->worktree);
-	if (n > 2 && !strcmp(dir + n - 2, "/_"))
-		dir[n - 2] = '\0';
+	h->outside = !is_below(h->dir, r->worktree);
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++) {
 		char *path = kl_fs_join(dir, event_names[i]);
 
@@ -273,18 +278,49 @@ static char *config_key(const char *event, const char *leaf)
 	return kl_asprintf("hook.klineage-%s.%s", event, leaf);
 }
 
-static void by_config(struct kl_hooks *h, struct kl_repo *r)
+/* What calls us without an entry: a hook file, of an older install or of somebody's, or a tool. */
+static int called_otherwise(struct kl_hook *hook, const struct kl_hooks *h, struct kl_repo *r)
 {
+	KL_AUTO(kl_freep) char *dir = written_dir(h->dir);
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, hook->event);
+	KL_AUTO(kl_freep) char *lefthook = top_file(r, lefthook_files);
+	KL_AUTO(kl_freep) char *framework = top_file(r, framework_files);
+	enum kl_hook_state state = state_of(path, hook->event);
+
+	if (state == KL_HOOK_OURS || state == KL_HOOK_CHAINED || state == KL_HOOK_CALLED) {
+		set_hook(hook, kl_steal(&path), state);
+		return 0;
+	}
+	for (int i = 0; i < 2; i++) {
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+		const char *file = i ? framework : lefthook;
+		int err = file ? kl_fs_read(&text, file, MAX_HOOK) : 0;
+
+		if (err < 0)
+			return err;
+		if (file && calls_us(text.ptr, i ? "pre-commit" : "lefthook", hook->event))
+			set_hook(hook, kl_strdup(file), KL_HOOK_CALLED);
+	}
+	return 0;
+}
+
+static int by_config(struct kl_hooks *h, struct kl_repo *r)
+{
+	int err = 0;
+
 	h->way = KL_HOOKS_CONFIG;
 	free(h->ours);
 	h->ours = kl_fs_join(r->common_dir, "klineage/hooks");
 	by_files(h);
-	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++) {
+	for (size_t i = 0; i < KL_HOOKS_EVENTS && !err; i++) {
 		KL_AUTO(kl_freep) char *key = config_key(event_names[i], "command");
 
 		if (!kl_repo_config(r, key) && h->hook[i].state == KL_HOOK_OURS)
 			h->hook[i].state = KL_HOOK_ABSENT;
+		if (h->hook[i].state == KL_HOOK_ABSENT)
+			err = called_otherwise(&h->hook[i], h, r);
 	}
+	return err;
 }
 
 int kl_hooks_look(struct kl_hooks *out, struct kl_repo *r, bool files)
@@ -306,7 +342,7 @@ int kl_hooks_look(struct kl_hooks *out, struct kl_repo *r, bool files)
 	h.dir = path ? kl_steal(&path) : kl_fs_join(r->common_dir, "hooks");
 	h.ours = kl_strdup(h.dir);
 	if (config)
-		by_config(&h, r);
+		err = by_config(&h, r);
 	else if (!is_below(h.dir, r->common_dir))
 		by_directory(&h, r);
 	else if (by_files(&h) || files)
@@ -409,6 +445,42 @@ static int set_config(struct kl_repo *r, const char *event)
 	return err < 0 ? err : kl_git_do(r, &c);
 }
 
+static int clear(const char *dir, bool remove);
+static int unset_config(struct kl_repo *r, const char *event);
+
+/* Entries take the place of files that an install under an older git left, and the other way round. */
+static int drop_other_way(const struct kl_hooks *h, struct kl_repo *r, bool remove)
+{
+	KL_AUTO(kl_freep) char *usual = kl_fs_join(r->common_dir, "hooks");
+	KL_AUTO(kl_freep) char *own = kl_fs_join(r->common_dir, "klineage/hooks");
+	int err = 0;
+
+	if (h->way == KL_HOOKS_CONFIG) {
+		err = clear(usual, remove);
+		return err < 0 || !is_below(h->dir, r->common_dir) ? err : clear(h->dir, remove);
+	}
+	for (size_t i = 0; remove && i < KL_HOOKS_EVENTS && !err; i++)
+		err = unset_config(r, event_names[i]);
+	if (!err)
+		err = clear(own, remove);
+	if (!err && remove)
+		rmdir(own);
+	return err;
+}
+
+/* A file of ours where older versions of git look is to become an entry. */
+static void to_entries(struct kl_hooks *h)
+{
+	for (size_t i = 0; h->way == KL_HOOKS_CONFIG && i < KL_HOOKS_EVENTS; i++) {
+		char *path = kl_fs_join(h->ours, event_names[i]);
+
+		if (h->hook[i].state == KL_HOOK_CALLED)
+			free(path);
+		else
+			set_hook(&h->hook[i], path, state_of(path, event_names[i]));
+	}
+}
+
 int kl_hooks_install(struct kl_hooks *h, struct kl_repo *r, bool chain)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf file = KL_BUF_INIT;
@@ -416,16 +488,18 @@ int kl_hooks_install(struct kl_hooks *h, struct kl_repo *r, bool chain)
 
 	if (h->way == KL_HOOKS_BY_HAND)
 		KL_BUG("hooks of others are not written");
+	to_entries(h);
 	for (size_t i = 0; i < KL_HOOKS_EVENTS && !err; i++)
 		err = may_install(&h->hook[i], chain);
-	if (err < 0 || (err = make_file(&file)) < 0 || (err = kl_fs_mkdir(h->ours)) < 0)
+	if (err < 0 || (err = drop_other_way(h, r, false)) < 0 || (err = make_file(&file)) < 0 ||
+	    (err = kl_fs_mkdir(h->ours)) < 0)
 		return err;
 	for (size_t i = 0; i < KL_HOOKS_EVENTS && !err; i++) {
 		err = write_hook(&h->hook[i], &file);
-		if (!err && h->way == KL_HOOKS_CONFIG)
+		if (!err && h->way == KL_HOOKS_CONFIG && h->hook[i].state != KL_HOOK_CALLED)
 			err = set_config(r, h->hook[i].event);
 	}
-	return err;
+	return err < 0 ? err : drop_other_way(h, r, true);
 }
 
 /* --- and back -------------------------------------------------------------------------- */

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # lib.sh - what every command test begins with: `test_description=...; . ./lib.sh`.
-# sharness, an empty home, a fixed clock and identity, git as bare as it comes.
+# sharness, an empty home, a fixed clock and identity, git as bare as it comes; KLINEAGE_GIT=<directory> tests with the git there.
 KLINEAGE_TOP=$(cd .. && cd .. && pwd)
 : "${KLINEAGE_BUILD:=$KLINEAGE_TOP/build}"
 . /usr/share/sharness/sharness.sh
 
 for v in $(env | sed -n 's/^\(GIT_[A-Z_]*\)=.*/\1/p; s/^\(KLINEAGE_[A-Z_]*\)=.*/\1/p'); do
-	case $v in KLINEAGE_BUILD|KLINEAGE_TOP) ;; *) unset "$v" ;; esac
+	case $v in KLINEAGE_BUILD|KLINEAGE_TOP|KLINEAGE_GIT) ;; *) unset "$v" ;; esac
 done
 HOME=$SHARNESS_TRASH_DIRECTORY/home
 mkdir -p "$HOME"
@@ -16,7 +16,7 @@ GIT_AUTHOR_NAME='A U Thor' GIT_AUTHOR_EMAIL=author@example.invalid
 GIT_COMMITTER_NAME='C O Mitter' GIT_COMMITTER_EMAIL=committer@example.invalid
 GIT_AUTHOR_DATE='2026-01-01T00:00:00Z' GIT_COMMITTER_DATE='2026-01-01T00:00:00Z'
 LC_ALL=C TZ=UTC
-PATH=$KLINEAGE_BUILD:$PATH
+PATH=$KLINEAGE_BUILD:${KLINEAGE_GIT:+$KLINEAGE_GIT:}$PATH
 export HOME GIT_CONFIG_NOSYSTEM GIT_CEILING_DIRECTORIES LC_ALL TZ PATH KLINEAGE_BUILD KLINEAGE_TOP
 export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_DATE
 git config --global init.defaultBranch main
