@@ -4,6 +4,7 @@
 
 #include "base/fs.h"
 #include "cmd/cmd.h"
+#include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "cmd/table.h"
 #include "gate/contract.h"
@@ -282,7 +283,7 @@ static void print_steps(const struct subject *s, const struct kl_term *t)
 	}
 }
 
-/* --- JSON --------------------------------------------------------------------------------------- */
+/* --- for programs --------------------------------------------------------------------------------------- */
 
 static json_t *texts(const struct kl_card_pre *v, size_t n)
 {
@@ -330,10 +331,33 @@ static json_t *step_json(const struct subject *s, size_t k)
 	return o;
 }
 
-static void print_json(const struct subject *s)
+/* One for each line, where a program wants lines. */
+static json_t *rows_json(const struct subject *s, json_t *steps)
 {
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < s->lines.n; i++) {
+		json_t *step = json_array_get(steps, s->step[i]), *o = step ? json_copy(step) : json_object();
+		json_t *cards = json_array(), *card;
+		size_t k;
+
+		json_array_foreach(json_object_get(step, "cards"), k, card)
+			json_array_append(cards, json_object_get(card, "id"));
+		kl_json_set_int(o, "line", (int64_t)i + 1);
+		kl_json_set_str(o, "text", s->lines.v[i]);
+		kl_json_set(o, "cards", cards);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static void print_listing(const struct kl_listing *out, const struct subject *s)
+{
+	static const char *const fields[] = {
+		"line", "step", "commit", "action", "mechanism", "ratio_ppm", "lo_ppm", "hi_ppm", "cards",
+		"text", NULL
+	};
 	KL_AUTO(json_decrefp) json_t *j = json_object();
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	json_t *lines = json_array(), *steps = json_array();
 
 	kl_json_set_str(j, "schema", "klineage.blame/1");
@@ -347,8 +371,9 @@ static void print_json(const struct subject *s)
 	for (size_t k = 0; k < s->view.n; k++)
 		json_array_append_new(steps, step_json(s, k));
 	kl_json_set(j, "steps", steps);
-	kl_json_canonical(&b, j);
-	puts(b.ptr);
+	if (!out->json)
+		kl_json_set(j, "rows", rows_json(s, steps));
+	kl_listing_print(out, j, "rows", fields);
 }
 
 /* --- the verb --------------------------------------------------------------------------------------- */
@@ -357,12 +382,13 @@ int cmd_blame(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	KL_AUTO(subject_release) struct subject s = { .text = KL_BUF_INIT };
 	const char *lineage = NULL;
-	bool json = false, steps = true;
+	struct kl_listing out = { 0 };
+	bool steps = true;
 	const struct kl_opt opts[] = {
 		KL_OPT_STR('\0', "lineage", &lineage, "<workload>[/<name>]",
 			   "which lineage (default: that of the contract around the file)"),
 		KL_OPT_BOOL('\0', "steps", &steps, "say what each step is after the lines (default)"),
-		KL_OPT_BOOL('\0', "json", &json, "print it as JSON"),
+		KL_OPT_LISTING(&out),
 		KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
@@ -371,13 +397,14 @@ int cmd_blame(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return err > 0 ? 0 : err;
 	if (argc != 1)
 		return kl_opt_usage(synopsis, argc ? "one file at a time" : "which file?");
-	if ((err = find_contract(&s, ctx->repo, argv[0])) < 0 ||
+	if ((err = kl_listing_check(&out, synopsis)) < 0 ||
+	    (err = find_contract(&s, ctx->repo, argv[0])) < 0 ||
 	    (err = read_text(&s, ctx->repo, argv[0])) < 0 ||
 	    (err = open_lineage(&s, ctx->repo, lineage)) < 0 ||
 	    (err = blame(&s, ctx->repo)) < 0 || (err = load_cards(&s, ctx->repo)) < 0)
 		return err;
-	if (json) {
-		print_json(&s);
+	if (kl_listing_asked(&out)) {
+		print_listing(&out, &s);
 		return 0;
 	}
 	print_lines(&s, &ctx->term);

@@ -11,6 +11,7 @@
 #include "chat/usage.h"
 #include "cmd/chat_settle.h"
 #include "cmd/cmd.h"
+#include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "cmd/table.h"
 #include "lineage/spend.h"
@@ -19,15 +20,16 @@
 #define MAX_BARS 32
 
 static const char synopsis[] =
-	"chat log [--json] [<workload>[/<name>]]\n"
+	"chat log [--json | --porcelain | -z] [<workload>[/<name>]]\n"
 	"chat show [--json] <workload>/<name>/<phase>\n"
-	"chat cost [--json] [--no-bars] [<workload>]\n"
+	"chat cost [--json | --porcelain | -z] [--no-bars] [<workload>]\n"
 	"chat settle [--json] [--cost <usd>] <workload>[/<name>[/<phase>]]\n"
 	"chat export -o <file> <workload>/<name>";
 
 struct request {
 	struct kl_repo *repo;
-	bool json, bars;
+	struct kl_listing out;
+	bool bars;
 	const char *output, *cost;
 	char *part[3];		/* workload, name, phase: as many as were said */
 	size_t n;
@@ -103,6 +105,10 @@ static json_t *log_json(const struct kl_conversation *c)
 
 static int do_log(struct request *r)
 {
+	static const char *const fields[] = {
+		"workload", "name", "phase", "turns", "model", "usage.input", "usage.cache_read",
+		"usage.output", "nano", "time", "ref", NULL
+	};
 	static const char *const head[] = { "conversation", "turns", "model", "tokens in", "of these cached",
 					    "out", "cost", "last" };
 	KL_AUTO(kl_table_release) struct kl_table t = { .columns = KL_ARRAY_SIZE(head) };
@@ -114,15 +120,15 @@ static int do_log(struct request *r)
 		return err;
 	kl_table_row(&t, head);
 	for (size_t i = 0; i < l.n; i++) {
-		if (r->json)
+		if (kl_listing_asked(&r->out))
 			json_array_append_new(list, log_json(&l.c[i]));
 		else
 			log_row(&t, &l.c[i]);
 	}
 	kl_json_set_str(j, "schema", "klineage.chat/1");
 	kl_json_set(j, "conversations", json_incref(list));
-	if (r->json)
-		print_canonical(j);
+	if (kl_listing_asked(&r->out))
+		kl_listing_print(&r->out, j, "conversations", fields);
 	else if (l.n)
 		kl_table_print(&t);
 	else
@@ -209,7 +215,7 @@ static int do_show(struct request *r)
 		return err;
 	if (!c.n)
 		return kl_error(KL_ENOTFOUND, "no conversation '%s/%s/%s'", c.workload, c.name, c.phase);
-	if (r->json) {
+	if (r->out.json) {
 		show_json(&c);
 		return 0;
 	}
@@ -381,10 +387,25 @@ static int workloads(struct kl_strvec *out, struct request *r)
 	return err;
 }
 
+/* Each says whose it is, where a program wants lines. */
+static void add_phases(json_t *to, const struct kl_spend *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		json_t *o = phase_json(&s->phase[i]);
+
+		kl_json_set_str(o, "workload", s->workload);
+		json_array_append_new(to, o);
+	}
+}
+
 static int do_cost(struct request *r)
 {
+	static const char *const fields[] = {
+		"workload", "name", "phase", "budget", "requests", "usage.input", "usage.cache_read",
+		"usage.output", "settled", "reserved", NULL
+	};
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
-	KL_AUTO(json_decrefp) json_t *j = json_object(), *list = json_array();
+	KL_AUTO(json_decrefp) json_t *j = json_object(), *list = json_array(), *phases = json_array();
 	int err;
 
 	if (r->n > 1)
@@ -396,8 +417,9 @@ static int do_cost(struct request *r)
 
 		if ((err = kl_spend_load(&s, r->repo, names.v[i])) < 0)
 			return err;
-		if (r->json) {
+		if (kl_listing_asked(&r->out)) {
 			json_array_append_new(list, cost_json(&s));
+			add_phases(phases, &s);
 			continue;
 		}
 		if (i)
@@ -406,8 +428,10 @@ static int do_cost(struct request *r)
 	}
 	kl_json_set_str(j, "schema", "klineage.cost/1");
 	kl_json_set(j, "workloads", json_incref(list));
-	if (r->json)
-		print_canonical(j);
+	if (!r->out.json)
+		kl_json_set(j, "phases", json_incref(phases));
+	if (kl_listing_asked(&r->out))
+		kl_listing_print(&r->out, j, "phases", fields);
 	else if (!names.n)
 		fputs("no money was spent\n", stderr);
 	return 0;
@@ -419,7 +443,7 @@ static int do_settle(struct request *r)
 {
 	if (!r->n)
 		return kl_opt_usage(synopsis, "settle wants a workload");
-	return kl_chat_settle_say(r->repo, r->part[0], r->part[1], r->part[2], r->cost, r->json);
+	return kl_chat_settle_say(r->repo, r->part[0], r->part[1], r->part[2], r->cost, r->out.json);
 }
 
 /* --- export ---------------------------------------------------------------------------- */
@@ -441,9 +465,10 @@ static int do_export(struct request *r)
 static const struct {
 	const char *name;
 	int (*run)(struct request *r);
+	bool lists;
 } verbs[] = {
-	{ "log", do_log }, { "show", do_show }, { "cost", do_cost }, { "settle", do_settle },
-	{ "export", do_export },
+	{ "log", do_log, true }, { "show", do_show, false }, { "cost", do_cost, true },
+	{ "settle", do_settle, false }, { "export", do_export, false },
 };
 
 /* "a/b/c" into its parts, in place */
@@ -464,7 +489,7 @@ int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	struct request r = { .repo = ctx->repo, .bars = true };
 	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('\0', "json", &r.json, "print it as JSON"),
+		KL_OPT_LISTING(&r.out),
 		KL_OPT_BOOL('\0', "bars", &r.bars, "cost: draw the best time against the money (default)"),
 		KL_OPT_STR('\0', "cost", &r.cost, "<usd>",
 			   "settle: what the provider charged for them in all (default: their worst case)"),
@@ -475,6 +500,8 @@ int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 
 	if (err)
 		return err > 0 ? 0 : err;
+	if ((err = kl_listing_check(&r.out, synopsis)) < 0)
+		return err;
 	if (!argc || argc > 2)
 		return kl_opt_usage(synopsis, argc ? "one conversation at a time" :
 				    "log, show, cost, settle or export?");
@@ -482,8 +509,12 @@ int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return err;
 	if (r.cost && strcmp(argv[0], "settle"))
 		return kl_opt_usage(synopsis, "--cost is for settle");
-	for (size_t i = 0; i < KL_ARRAY_SIZE(verbs); i++)
-		if (!strcmp(argv[0], verbs[i].name))
-			return verbs[i].run(&r);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(verbs); i++) {
+		if (strcmp(argv[0], verbs[i].name))
+			continue;
+		if ((r.out.porcelain || r.out.nul) && !verbs[i].lists)
+			return kl_opt_usage(synopsis, "--porcelain goes with log and cost");
+		return verbs[i].run(&r);
+	}
 	return kl_opt_usage(synopsis, "'%s' is none of log, show, cost, settle, export", argv[0]);
 }

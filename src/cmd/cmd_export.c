@@ -5,14 +5,33 @@
 #include "cmd/opt.h"
 #include "lineage/export.h"
 #include "lineage/view.h"
+#include "text/json.h"
 
-static const char synopsis[] = "export [<workload>[/<name>]] <dir>";
+static const char synopsis[] = "export [<options>] [<workload>[/<name>]] <dir>";
+
+static void print_json(const char *workload, const char *name, const char *dir, size_t files)
+{
+	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	kl_json_set_str(j, "schema", "klineage.exported/1");
+	kl_json_set_str(j, "workload", workload);
+	kl_json_set_str(j, "name", name);
+	kl_json_set_str(j, "directory", dir);
+	kl_json_set_int(j, "files", (int64_t)files);
+	kl_json_canonical(&b, j);
+	puts(b.ptr);
+}
 
 int cmd_export(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	KL_AUTO(kl_freep) char *workload = NULL;
 	KL_AUTO(kl_freep) char *name = NULL;
-	const struct kl_opt opts[] = { KL_OPT_END };
+	bool json = false;
+	const struct kl_opt opts[] = {
+		KL_OPT_BOOL('\0', "json", &json, "print it as JSON"),
+		KL_OPT_END
+	};
 	const char *dir;
 	size_t files;
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
@@ -26,6 +45,9 @@ int cmd_export(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if ((err = kl_view_pick(&workload, &name, ctx->repo, argc > 1 ? argv[0] : NULL)) < 0 ||
 	    (err = kl_export_write(ctx->repo, workload, name, dir, &files)) < 0)
 		return err;
-	printf("%s/%s: %zu files in %s\n", workload, name, files, dir);
+	if (json)
+		print_json(workload, name, dir, files);
+	else
+		printf("%s/%s: %zu files in %s\n", workload, name, files, dir);
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "lineage/check.h"
 #include "skill/library.h"
@@ -46,10 +47,9 @@ static int check_cards(size_t *cards, struct kl_check *c)
 	return err < 0 ? err : kl_library_check(cards, l, on_card, c);
 }
 
-static void print_json(const struct kl_check *c, size_t cards, json_t *list)
+static void print_listing(const struct kl_listing *out, const struct kl_check *c, size_t cards, json_t *list)
 {
 	KL_AUTO(json_decrefp) json_t *j = json_object();
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
 	kl_json_set_str(j, "schema", "klineage.fsck/1");
 	kl_json_set_int(j, "lineages", (int64_t)c->lineages);
@@ -62,8 +62,7 @@ static void print_json(const struct kl_check *c, size_t cards, json_t *list)
 	kl_json_set_int(j, "errors", (int64_t)c->errors);
 	kl_json_set_int(j, "warnings", (int64_t)c->warnings);
 	kl_json_set(j, "findings", list);
-	kl_json_canonical(&b, j);
-	puts(b.ptr);
+	kl_listing_print(out, j, "findings", (const char *const []){ "severity", "where", "what", NULL });
 }
 
 static const char *s(size_t n)
@@ -84,9 +83,9 @@ static void print_sum(const struct kl_check *c, size_t cards)
 
 int cmd_fsck(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
-	bool json = false;
+	struct kl_listing out = { 0 };
 	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('\0', "json", &json, "print the findings as JSON"),
+		KL_OPT_LISTING(&out),
 		KL_OPT_END
 	};
 	struct kl_check c = { .repo = ctx->repo, .report = print_finding };
@@ -97,12 +96,14 @@ int cmd_fsck(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return err > 0 ? 0 : err;
 	if (argc)
 		return kl_opt_usage(synopsis, "it takes no argument");
-	if (json)
+	if ((err = kl_listing_check(&out, synopsis)) < 0)
+		return err;
+	if (kl_listing_asked(&out))
 		c.payload = json_array();
 	if ((err = kl_check_run(&c)) < 0 || (err = check_cards(&cards, &c)) < 0)
 		return err;
-	if (json)
-		print_json(&c, cards, c.payload);
+	if (kl_listing_asked(&out))
+		print_listing(&out, &c, cards, c.payload);
 	else
 		print_sum(&c, cards);
 	return c.errors ? 1 : 0;

@@ -5,6 +5,7 @@
 #include "base/proc.h"
 #include "cmd/cmd.h"
 #include "cmd/hook_run.h"
+#include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "cmd/table.h"
 #include "repo/hooks.h"
@@ -13,7 +14,7 @@
 static const char synopsis[] =
 	"hooks install [--chain]\n"
 	"hooks uninstall\n"
-	"hooks status [--json]\n"
+	"hooks status [--json | --porcelain | -z]\n"
 	"hooks run <event> [<argument>...]";
 
 /* --- what there is ---------------------------------------------------------- */
@@ -38,13 +39,12 @@ static bool is_complete(const struct kl_hooks *h)
 	return true;
 }
 
-static void print_json(const struct kl_hooks *h)
+static void print_listing(const struct kl_listing *out, const struct kl_hooks *h)
 {
 	static const char *const ways[] = {
 		[KL_HOOKS_FILES] = "files", [KL_HOOKS_CONFIG] = "config", [KL_HOOKS_BY_HAND] = "by-hand",
 	};
 	KL_AUTO(json_decrefp) json_t *j = json_object();
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	json_t *list = json_array();
 
 	kl_json_set_str(j, "schema", "klineage.hooks/1");
@@ -60,8 +60,7 @@ static void print_json(const struct kl_hooks *h)
 		kl_json_set_str(o, "path", h->hook[i].path);
 		json_array_append_new(list, o);
 	}
-	kl_json_canonical(&b, j);
-	puts(b.ptr);
+	kl_listing_print(out, j, "hooks", (const char *const []){ "event", "state", "path", NULL });
 }
 
 /* By the top of the worktree, where a person stands or knows the way to. */
@@ -73,7 +72,7 @@ static const char *shown(struct kl_repo *r, const char *path)
 	return n && !strncmp(path, top, n) && path[n] == '/' ? path + n + 1 : path;
 }
 
-static int status(struct kl_repo *r, bool json)
+static int status(struct kl_repo *r, const struct kl_listing *out)
 {
 	KL_AUTO(kl_hooks_release) struct kl_hooks h = { 0 };
 	KL_AUTO(kl_table_release) struct kl_table t = { .columns = 3 };
@@ -81,8 +80,8 @@ static int status(struct kl_repo *r, bool json)
 
 	if (err < 0)
 		return err;
-	if (json) {
-		print_json(&h);
+	if (kl_listing_asked(out)) {
+		print_listing(out, &h);
 		return !is_complete(&h);
 	}
 	if (h.way == KL_HOOKS_BY_HAND)
@@ -217,7 +216,7 @@ static int run(int argc, char **argv)
 
 /* --- the verb -------------------------------------------------------------- */
 
-static int configure(const char *what, bool chain, bool json)
+static int configure(const char *what, bool chain, const struct kl_listing *out)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
 	int err = kl_repo_open(&r);
@@ -225,15 +224,16 @@ static int configure(const char *what, bool chain, bool json)
 	if (err < 0)
 		return err;
 	return !strcmp(what, "install") ? install(r, chain) : !strcmp(what, "uninstall") ? uninstall(r) :
-	       status(r, json);
+	       status(r, out);
 }
 
 int cmd_hooks(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
-	bool chain = false, json = false;
+	struct kl_listing out = { 0 };
+	bool chain = false;
 	const struct kl_opt opts[] = {
 		KL_OPT_BOOL('\0', "chain", &chain, "keep a hook that is there, and call it first"),
-		KL_OPT_BOOL('\0', "json", &json, "print the status as JSON"),
+		KL_OPT_LISTING(&out),
 		KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
@@ -241,6 +241,8 @@ int cmd_hooks(struct kl_cmd_ctx *ctx, int argc, char **argv)
 
 	if (err)
 		return err > 0 ? 0 : err;
+	if ((err = kl_listing_check(&out, synopsis)) < 0)
+		return err;
 	if (!strcmp(what, "run"))
 		return run(argc - 1, argv + 1);
 	if (strcmp(what, "install") && strcmp(what, "uninstall") && strcmp(what, "status"))
@@ -248,5 +250,5 @@ int cmd_hooks(struct kl_cmd_ctx *ctx, int argc, char **argv)
 				    what);
 	if (argc > 1)
 		return kl_opt_usage(synopsis, "'%s' takes no '%s'", what, argv[1]);
-	return configure(what, chain, json);
+	return configure(what, chain, &out);
 }

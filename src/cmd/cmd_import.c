@@ -5,14 +5,32 @@
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
 #include "lineage/import.h"
+#include "text/json.h"
 
 static const char synopsis[] = "import [<options>] <dir>";
+
+static void print_json(const struct kl_import_result *out)
+{
+	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	kl_json_set_str(j, "schema", "klineage.imported/1");
+	kl_json_set_str(j, "lineage", out->lineage);
+	kl_json_set_int(j, "steps", (int64_t)out->steps);
+	kl_json_set_int(j, "rejected", (int64_t)out->rejected);
+	kl_json_set_int(j, "events", (int64_t)out->events);
+	kl_json_set_bool(j, "already", out->already);
+	kl_json_canonical(&b, j);
+	puts(b.ptr);
+}
 
 int cmd_import(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	const char *name = NULL;
+	bool json = false;
 	const struct kl_opt opts[] = {
 		KL_OPT_STR('\0', "name", &name, "<name>", "call the lineage so (default: as it was)"),
+		KL_OPT_BOOL('\0', "json", &json, "print it as JSON"),
 		KL_OPT_END
 	};
 	struct kl_import_result out;
@@ -24,6 +42,10 @@ int cmd_import(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return kl_opt_usage(synopsis, "one exported directory");
 	if ((err = kl_import_read(&out, ctx->repo, argv[0], name)) < 0)
 		return err;
+	if (json) {
+		print_json(&out);
+		return 0;
+	}
 	printf("%s: %zu step%s, %zu rejected, %zu events%s\n", out.lineage + strlen("refs/heads/"), out.steps,
 	       out.steps == 1 ? "" : "s", out.rejected, out.events,
 	       out.already ? "; it was here already, the same" : "");

@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/proc.h"
 #include "cmd/cmd.h"
+#include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "gate/skeleton.h"
 #include "lineage/starter.h"
@@ -16,20 +17,35 @@
 static const char synopsis[] =
 	"init [--entry <function>] [--workload <name>] <kernel file>\n"
 	"init --template <name> [<dir>]\n"
-	"init --list";
+	"init --list [--json | --porcelain | -z]";
 
-static int list_templates(void)
+static int list_templates(const struct kl_listing *out)
 {
+	static const char *const fields[] = { "name", "commits", "summary", NULL };
+	KL_AUTO(json_decrefp) json_t *j = json_object();
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	json_t *list = json_array();
 	int err = kl_starter_list(&names);
 
 	for (size_t i = 0; !err && i < names.n; i++) {
 		KL_AUTO(kl_starter_freep) struct kl_starter *s = NULL;
 
 		err = kl_starter_open(&s, names.v[i]);
-		if (!err)
+		if (!err && kl_listing_asked(out)) {
+			json_t *o = json_object();
+
+			kl_json_set_str(o, "name", s->name);
+			kl_json_set_int(o, "commits", (int64_t)s->patches.n);
+			kl_json_set_str(o, "summary", s->summary);
+			json_array_append_new(list, o);
+		} else if (!err) {
 			printf("%-10s %s (%zu commits)\n", s->name, s->summary, s->patches.n);
+		}
 	}
+	kl_json_set_str(j, "schema", "klineage.templates/1");
+	kl_json_set(j, "templates", list);
+	if (!err && kl_listing_asked(out))
+		kl_listing_print(out, j, "templates", fields);
 	return err;
 }
 
@@ -211,6 +227,7 @@ static int init_template(const char *name, const char *dir)
 int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	const char *template = NULL, *entry = NULL, *workload = NULL;
+	struct kl_listing out = { 0 };
 	bool list = false;
 	const struct kl_opt opts[] = {
 		KL_OPT_STR('\0', "template", &template, "<name>",
@@ -219,14 +236,19 @@ int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_STR('\0', "entry", &entry, "<function>", "the kernel, if the file has several"),
 		KL_OPT_STR('\0', "workload", &workload, "<name>",
 			   "the workload's name (default: the entry's)"),
+		KL_OPT_LISTING(&out),
 		KL_OPT_END
 	};
 	int done = kl_opt_parse(&argc, &argv, synopsis, opts);
 
 	if (done)
 		return done > 0 ? 0 : done;
+	if ((done = kl_listing_check(&out, synopsis)) < 0)
+		return done;
+	if (kl_listing_asked(&out) && !list)
+		return kl_opt_usage(synopsis, "--json and --porcelain go with --list");
 	if (list)
-		return argc ? kl_opt_usage(synopsis, "--list takes no argument") : list_templates();
+		return argc ? kl_opt_usage(synopsis, "--list takes no argument") : list_templates(&out);
 	if (template)
 		return argc > 1 ? kl_opt_usage(synopsis, "at most one directory") :
 				  init_template(template, argc ? argv[0] : NULL);

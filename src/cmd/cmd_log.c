@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "cmd/table.h"
 #include "lineage/view.h"
@@ -118,7 +119,7 @@ static void print_view(const struct kl_view *v, bool bars, const struct kl_term 
 		print_bars(v, term);
 }
 
-/* --- JSON ----------------------------------------------------------------------- */
+/* --- for programs ---------------------------------------------------------------- */
 
 static json_t *ratio_json(const struct kl_ratio *r)
 {
@@ -172,10 +173,14 @@ static json_t *step_json(const struct kl_view_step *s, size_t i)
 	return j;
 }
 
-static void print_json(const struct kl_view *v)
+static void print_listing(const struct kl_listing *out, const struct kl_view *v)
 {
+	static const char *const fields[] = {
+		"step", "commit", "action", "mechanism", "locus", "derivation", "ns", "previous.ratio_ppm",
+		"previous.lo_ppm", "previous.hi_ppm", "root.ratio_ppm", "root.lo_ppm", "root.hi_ppm",
+		"verdict", "tier", "event", "gained", "lost", NULL
+	};
 	KL_AUTO(json_decrefp) json_t *j = json_object();
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	json_t *steps = json_array();
 
 	kl_json_set_str(j, "schema", "klineage.log/1");
@@ -189,8 +194,7 @@ static void print_json(const struct kl_view *v)
 	for (size_t i = 0; i < v->n; i++)
 		json_array_append_new(steps, step_json(&v->step[i], i));
 	kl_json_set(j, "steps", steps);
-	kl_json_canonical(&b, j);
-	puts(b.ptr);
+	kl_listing_print(out, j, "steps", fields);
 }
 
 int cmd_log(struct kl_cmd_ctx *ctx, int argc, char **argv)
@@ -198,10 +202,11 @@ int cmd_log(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	KL_AUTO(kl_freep) char *workload = NULL;
 	KL_AUTO(kl_freep) char *name = NULL;
 	KL_AUTO(kl_view_release) struct kl_view v = { 0 };
-	bool json = false, bars = true;
+	struct kl_listing out = { 0 };
+	bool bars = true;
 	const struct kl_opt opts[] = {
 		KL_OPT_BOOL('\0', "bars", &bars, "draw the speed of each state (default)"),
-		KL_OPT_BOOL('\0', "json", &json, "print it as JSON"),
+		KL_OPT_LISTING(&out),
 		KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
@@ -210,11 +215,12 @@ int cmd_log(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return err > 0 ? 0 : err;
 	if (argc > 1)
 		return kl_opt_usage(synopsis, "one lineage at a time");
-	if ((err = kl_view_pick(&workload, &name, ctx->repo, argc ? argv[0] : NULL)) < 0 ||
+	if ((err = kl_listing_check(&out, synopsis)) < 0 ||
+	    (err = kl_view_pick(&workload, &name, ctx->repo, argc ? argv[0] : NULL)) < 0 ||
 	    (err = kl_view_load(&v, ctx->repo, workload, name)) < 0)
 		return err;
-	if (json)
-		print_json(&v);
+	if (kl_listing_asked(&out))
+		print_listing(&out, &v);
 	else
 		print_view(&v, bars, &ctx->term);
 	return 0;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "cmd/skills.h"
 #include "cmd/table.h"
@@ -13,7 +14,8 @@ static const char synopsis[] = "retrieve [<options>] [<workload>]";
 
 struct args {
 	const char *workload, *rev, *platform, *status;
-	bool explain, json, repair, worktree;
+	bool explain, repair, worktree;
+	struct kl_listing out;
 	int64_t limit;
 };
 
@@ -341,10 +343,12 @@ static json_t *paths_json(const struct kl_retrieval *r)
 	return list;
 }
 
-static int print_json(struct answer *a, bool explain)
+static int print_listing(const struct kl_listing *out, struct answer *a, bool explain)
 {
+	static const char *const fields[] = {
+		"id", "blob", "status", "score_ppm", "passed", "trials", "after", "for", NULL
+	};
 	KL_AUTO(json_decrefp) json_t *j = json_object();
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	int err;
 
 	kl_json_set_str(j, "schema", "klineage.retrieve/1");
@@ -356,8 +360,7 @@ static int print_json(struct answer *a, bool explain)
 		err = cards_json(j, "dropped", a, a->found.dropped, a->found.ndropped, true);
 	if (err < 0)
 		return err;
-	kl_json_canonical(&b, j);
-	puts(b.ptr);
+	kl_listing_print(out, j, "cards", fields);
 	return 0;
 }
 
@@ -425,13 +428,15 @@ int cmd_retrieve(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_STR('\0', "status", &o.status, "<list>",
 			   "statuses (default: admitted,provisional)"),
 		KL_OPT_BOOL('\0', "worktree", &o.worktree, "the state in the worktree"),
-		KL_OPT_BOOL('\0', "json", &o.json, "print it as JSON"),
+		KL_OPT_LISTING(&o.out),
 		KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
 
 	if (err)
 		return err > 0 ? 0 : err;
+	if ((err = kl_listing_check(&o.out, synopsis)) < 0)
+		return err;
 	if (argc > 1)
 		return kl_opt_usage(synopsis, "one workload at a time");
 	if (o.worktree && o.rev)
@@ -441,9 +446,9 @@ int cmd_retrieve(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	o.workload = argc ? argv[0] : NULL;
 	if ((err = answer(&a, &o)) < 0)
 		return err;
-	if (o.json && (err = print_json(&a, o.explain)) < 0)
+	if (kl_listing_asked(&o.out) && (err = print_listing(&o.out, &a, o.explain)) < 0)
 		return err;
-	if (!o.json) {
+	if (!kl_listing_asked(&o.out)) {
 		print_target(&a);
 		if (a.found.n)
 			print_table(&a);

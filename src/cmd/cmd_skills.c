@@ -13,9 +13,9 @@
 #include "skill/status.h"
 
 static const char synopsis[] =
-	"skills list [--status <status>] [--json]\n"
+	"skills list [--status <status>] [--json | --porcelain | -z]\n"
 	"skills show [--json] <card>\n"
-	"skills lint [--fix] [--json] [<file or directory>...]\n"
+	"skills lint [--fix] [--json | --porcelain | -z] [<file or directory>...]\n"
 	"skills retract --reason <why> <card>\n"
 	"skills export [--format yaml|json|skill-md] [--output <directory>] [<card>...]\n"
 	"skills import (--shipped | <file or directory>...)\n"
@@ -26,7 +26,8 @@ struct args {
 	struct kl_repo *repo;
 	int argc;
 	char **argv;
-	bool json, fix, undo, shipped;
+	struct kl_listing out;
+	bool fix, undo, shipped;
 	const char *status, *reason, *format, *output;
 };
 
@@ -110,13 +111,13 @@ static int list(const struct args *a)
 		}
 		if (a->status && strcmp(a->status, kl_card_status_name(c->status)))
 			continue;
-		if (a->json)
+		if (kl_listing_asked(&a->out))
 			json_array_append_new(cards, card_json(c));
 		else
 			card_row(&t, c);
 	}
-	if (a->json)
-		kl_skills_print_list(l, cards);
+	if (kl_listing_asked(&a->out))
+		kl_skills_print_list(&a->out, l, cards);
 	else if (t.cells.n > t.columns)
 		kl_table_print(&t);
 	else
@@ -138,7 +139,7 @@ static int show(const struct args *a)
 		return kl_opt_usage(synopsis, "say which card to show");
 	if ((err = kl_library_open(&l, a->repo)) < 0 || (err = kl_library_find(&i, l, a->argv[0])) < 0)
 		return err;
-	if (!a->json) {
+	if (!a->out.json) {
 		if ((err = kl_library_text(&text, l, i)) < 0)
 			return err;
 		fputs(text.ptr, stdout);
@@ -321,21 +322,22 @@ static int merge_driver(const struct args *a)
 
 static int lint(const struct args *a)
 {
-	return kl_skills_lint(a->repo, a->argc, a->argv, a->fix, a->json);
+	return kl_skills_lint(a->repo, a->argc, a->argv, a->fix, &a->out);
 }
 
 int cmd_skills(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
-	static const struct { const char *name; int (*run)(const struct args *a); } parts[] = {
-		{ "list", list }, { "show", show }, { "lint", lint }, { "retract", retract },
-		{ "export", export }, { "import", import }, { "install-merge", install_merge },
-		{ "merge-driver", merge_driver },
+	static const struct { const char *name; int (*run)(const struct args *a); bool lists; } parts[] = {
+		{ "list", list, true }, { "show", show, false }, { "lint", lint, true },
+		{ "retract", retract, false },
+		{ "export", export, false }, { "import", import, false },
+		{ "install-merge", install_merge, false }, { "merge-driver", merge_driver, false },
 	};
 	struct args a = { .repo = ctx->repo };
 	const struct kl_opt opts[] = {
 		KL_OPT_BOOL('\0', "fix", &a.fix, "lint: write the files in canonical form"),
 		KL_OPT_STR('\0', "format", &a.format, "<format>", "export: yaml (default), json, skill-md"),
-		KL_OPT_BOOL('\0', "json", &a.json, "print JSON"),
+		KL_OPT_LISTING(&a.out),
 		KL_OPT_STR('o', "output", &a.output, "<directory>", "export: write files there"),
 		KL_OPT_STR('\0', "reason", &a.reason, "<why>", "retract: why, in one line"),
 		KL_OPT_BOOL('\0', "shipped", &a.shipped, "import: the cards that come with git-klineage"),
@@ -348,12 +350,18 @@ int cmd_skills(struct kl_cmd_ctx *ctx, int argc, char **argv)
 
 	if (err)
 		return err > 0 ? 0 : err;
+	if ((err = kl_listing_check(&a.out, synopsis)) < 0)
+		return err;
 	if (!argc)
 		return kl_opt_usage(synopsis, "say what to do");
 	a.argc = argc - 1;
 	a.argv = argv + 1;
-	for (size_t i = 0; i < KL_ARRAY_SIZE(parts); i++)
-		if (!strcmp(parts[i].name, argv[0]))
-			return parts[i].run(&a);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(parts); i++) {
+		if (strcmp(parts[i].name, argv[0]))
+			continue;
+		if ((a.out.porcelain || a.out.nul) && !parts[i].lists)
+			return kl_opt_usage(synopsis, "--porcelain goes with list and lint");
+		return parts[i].run(&a);
+	}
 	return kl_opt_usage(synopsis, "'%s' is nothing that skills can do", argv[0]);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/cmd.h"
+#include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "skill/sync.h"
 #include "text/json.h"
@@ -28,10 +29,9 @@ static void print_items(const struct kl_sync *s)
 		printf("nothing to exchange with '%s'\n", s->remote);
 }
 
-static void print_json(const struct kl_sync *s)
+static void print_listing(const struct kl_listing *out, const struct kl_sync *s)
 {
 	KL_AUTO(json_decrefp) json_t *j = json_object();
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	json_t *items = json_array();
 
 	for (size_t i = 0; i < s->n; i++) {
@@ -47,20 +47,19 @@ static void print_json(const struct kl_sync *s)
 	kl_json_set_bool(j, "dry_run", s->dry_run);
 	kl_json_set_int(j, "rounds", (int64_t)s->rounds);
 	kl_json_set(j, "items", items);
-	kl_json_canonical(&b, j);
-	puts(b.ptr);
+	kl_listing_print(out, j, "items", (const char *const []){ "how", "ref", "what", NULL });
 }
 
-static int run(struct kl_sync *s, bool json)
+static int run(struct kl_sync *s, const struct kl_listing *out)
 {
 	size_t left = 0;
 	int err = kl_sync_run(s);
 
 	for (size_t i = 0; i < s->n; i++)
 		left += s->v[i].how == KL_SYNC_LEFT;
-	if (!err && json)
-		print_json(s);
-	else if (!json && (!err || s->n))
+	if (!err && kl_listing_asked(out))
+		print_listing(out, s);
+	else if (!kl_listing_asked(out) && (!err || s->n))
 		print_items(s);
 	kl_sync_release(s);
 	return err ? err : left > 0;
@@ -95,20 +94,23 @@ static int setup(struct kl_repo *r, const char *remote, bool on, bool dry_run)
 int cmd_sync(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	struct kl_sync s = { .repo = ctx->repo, .fetch = true, .push = true };
-	bool fetch = false, push = false, on = false, off = false, json = false;
+	bool fetch = false, push = false, on = false, off = false;
+	struct kl_listing out = { 0 };
 	const struct kl_opt opts[] = {
 		KL_OPT_BOOL('\0', "fetch", &fetch, "only take what the remote has"),
 		KL_OPT_BOOL('\0', "push", &push, "only give what the remote lacks"),
 		KL_OPT_BOOL('n', "dry-run", &s.dry_run, "say what would be done"),
 		KL_OPT_BOOL('\0', "setup", &on, "let a plain git fetch bring the tracking refs"),
 		KL_OPT_BOOL('\0', "unsetup", &off, "undo that"),
-		KL_OPT_BOOL('\0', "json", &json, "print it as JSON"),
+		KL_OPT_LISTING(&out),
 		KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
 
 	if (err)
 		return err > 0 ? 0 : err;
+	if ((err = kl_listing_check(&out, synopsis)) < 0)
+		return err;
 	if (argc != 1)
 		return kl_opt_usage(synopsis, argc ? "one remote at a time" : "which remote?");
 	if (fetch + push + on + off > 1)
@@ -120,5 +122,5 @@ int cmd_sync(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		s.push = push;
 	}
 	s.remote = argv[0];
-	return run(&s, json);
+	return run(&s, &out);
 }

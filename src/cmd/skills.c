@@ -10,10 +10,13 @@
 #include "base/par.h"
 #include "cmd/opt.h"
 
-void kl_skills_print_list(struct kl_library *l, json_t *cards)
+void kl_skills_print_list(const struct kl_listing *out, struct kl_library *l, json_t *cards)
 {
+	static const char *const fields[] = {
+		"id", "status", "mechanism", "action", "languages", "cases", "evidence", "rows", "verified",
+		"passed", "trials", "intent", NULL
+	};
 	KL_AUTO(json_decrefp) json_t *j = json_object();
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	char tip[KL_OID_HEX];
 
 	kl_oid_hex(tip, kl_library_tip(l));
@@ -21,8 +24,7 @@ void kl_skills_print_list(struct kl_library *l, json_t *cards)
 	kl_json_set_str(j, "ref", kl_library_ref(l));
 	kl_json_set_str(j, "tip", strspn(tip, "0") == strlen(tip) ? NULL : tip);
 	json_object_set(j, "cards", cards);
-	kl_json_canonical(&b, j);
-	puts(b.ptr);
+	kl_listing_print(out, j, "cards", fields);
 }
 
 int kl_skills_check_line(const char *text)
@@ -214,10 +216,9 @@ static int lint_library(struct linter *x, struct kl_repo *r)
 	return err;
 }
 
-static void print_json(struct linter *x)
+static void print_listing(const struct kl_listing *out, struct linter *x)
 {
 	KL_AUTO(json_decrefp) json_t *j = json_object();
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
 	kl_json_set_str(j, "schema", "klineage.lint/1");
 	kl_json_set_int(j, "cards", (int64_t)x->cards);
@@ -225,8 +226,7 @@ static void print_json(struct linter *x)
 	kl_json_set_int(j, "warnings", (int64_t)x->warnings);
 	kl_json_set_int(j, "fixed", (int64_t)x->fixed);
 	kl_json_set(j, "findings", x->list);
-	kl_json_canonical(&b, j);
-	puts(b.ptr);
+	kl_listing_print(out, j, "findings", (const char *const []){ "severity", "where", "what", NULL });
 }
 
 int kl_skills_statuses(unsigned *out, const char *synopsis, const char *text)
@@ -249,7 +249,7 @@ int kl_skills_statuses(unsigned *out, const char *synopsis, const char *text)
 	return *out ? 0 : kl_opt_usage(synopsis, "--status wants a status");
 }
 
-int kl_skills_lint(struct kl_repo *r, int argc, char **argv, bool fix, bool json)
+int kl_skills_lint(struct kl_repo *r, int argc, char **argv, bool fix, const struct kl_listing *out)
 {
 	struct linter x = { .fix = fix, .ids = { .free_value = free } };
 	int err = 0;
@@ -257,7 +257,7 @@ int kl_skills_lint(struct kl_repo *r, int argc, char **argv, bool fix, bool json
 	if (fix && !argc)
 		return kl_error(KL_EUSAGE,
 				"--fix needs files: the library's own cards are written canonically");
-	if (json)
+	if (kl_listing_asked(out))
 		x.list = json_array();
 	if (!argc)
 		err = lint_library(&x, r);
@@ -268,8 +268,8 @@ int kl_skills_lint(struct kl_repo *r, int argc, char **argv, bool fix, bool json
 		json_decref(x.list);
 		return err;
 	}
-	if (json)
-		print_json(&x);
+	if (kl_listing_asked(out))
+		print_listing(out, &x);
 	else
 		printf("%zu card%s: %zu error%s, %zu warning%s%s\n", x.cards, x.cards == 1 ? "" : "s",
 		       x.errors, x.errors == 1 ? "" : "s", x.warnings, x.warnings == 1 ? "" : "s",

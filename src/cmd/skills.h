@@ -2,17 +2,18 @@
 #ifndef KL_CMD_SKILLS_H
 #define KL_CMD_SKILLS_H
 
+#include "cmd/listing.h"
 #include "skill/library.h"
 
 /*
  * skills - what the files of `skills` share: its parts that are longer than a screen.
  */
 
-/** {"schema":"klineage.skills/1",...} on stdout; `cards` stays the caller's. */
-void kl_skills_print_list(struct kl_library *l, json_t *cards);
+/** {"schema":"klineage.skills/1",...} on stdout, or its lines; `cards` stays the caller's. */
+void kl_skills_print_list(const struct kl_listing *out, struct kl_library *l, json_t *cards);
 
 /** Check cards of the library, or of these files and directories; exit code, or an error. */
-int kl_skills_lint(struct kl_repo *r, int argc, char **argv, bool fix, bool json);
+int kl_skills_lint(struct kl_repo *r, int argc, char **argv, bool fix, const struct kl_listing *out);
 
 /**
  * "admitted,hypothesis" as bits, 1 << enum kl_card_status; `synopsis` is the verb's, for KL_EUSAGE.

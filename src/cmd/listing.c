@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/listing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+int kl_listing_check(const struct kl_listing *l, const char *synopsis)
+{
+	if (l->json && (l->porcelain || l->nul))
+		return kl_opt_usage(synopsis, "--json or --porcelain, not both");
+	return 0;
+}
+
+bool kl_listing_asked(const struct kl_listing *l)
+{
+	return l->json || l->porcelain || l->nul;
+}
+
+static const json_t *at(const json_t *row, const char *path)
+{
+	for (const char *dot; row && (dot = strchr(path, '.')); path = dot + 1) {
+		KL_AUTO(kl_freep) char *key = kl_strndup(path, (size_t)(dot - path));
+
+		row = json_object_get(row, key);
+	}
+	return json_object_get(row, path);
+}
+
+static void add_value(struct kl_buf *b, const json_t *v)
+{
+	size_t i;
+	json_t *one;
+
+	if (json_is_string(v))
+		kl_buf_add(b, json_string_value(v), json_string_length(v));
+	else if (json_is_integer(v))
+		kl_buf_addf(b, "%lld", (long long)json_integer_value(v));
+	else if (json_is_boolean(v))
+		kl_buf_adds(b, json_is_true(v) ? "true" : "false");
+	json_array_foreach(v, i, one) {
+		kl_buf_adds(b, i ? " " : "");
+		add_value(b, one);
+	}
+}
+
+/* As git quotes a path that needs it. */
+static void print_field(const struct kl_buf *field)
+{
+	static const char plain[] = "\a\b\t\n\v\f\r\"\\", letter[] = "abtnvfr\"\\";
+	bool quote = field->len && field->ptr[0] == '"';
+
+	for (size_t i = 0; i < field->len && !quote; i++)
+		quote = (unsigned char)field->ptr[i] < 0x20 || field->ptr[i] == 0x7f || field->ptr[i] == '\\';
+	if (!quote) {
+		fwrite(field->ptr, 1, field->len, stdout);
+		return;
+	}
+	putchar('"');
+	for (size_t i = 0; i < field->len; i++) {
+		unsigned char c = (unsigned char)field->ptr[i];
+		const char *known = c ? strchr(plain, c) : NULL;
+
+		if (known)
+			printf("\\%c", letter[known - plain]);
+		else if (c < 0x20 || c == 0x7f)
+			printf("\\%03o", c);
+		else
+			putchar(c);
+	}
+	putchar('"');
+}
+
+static void print_row(const json_t *row, const char *const *fields, bool nul)
+{
+	for (size_t i = 0; fields[i]; i++) {
+		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+		add_value(&b, at(row, fields[i]));
+		if (nul) {
+			fwrite(b.ptr, 1, b.len, stdout);
+			putchar('\0');
+			continue;
+		}
+		if (i)
+			putchar('\t');
+		print_field(&b);
+	}
+	if (!nul)
+		putchar('\n');
+}
+
+void kl_listing_print(const struct kl_listing *l, const json_t *document, const char *list,
+		      const char *const *fields)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	size_t i;
+	json_t *row;
+
+	if (l->json) {
+		kl_json_canonical(&b, document);
+		puts(b.ptr);
+		return;
+	}
+	json_array_foreach(json_object_get(document, list), i, row)
+		print_row(row, fields, l->nul);
+}
