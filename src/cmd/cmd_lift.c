@@ -33,6 +33,7 @@ static json_t *result_json(const struct kl_lift_result *r)
 	kl_json_set_str(j, "id", r->card->id);
 	kl_json_set_bool(j, "new", !r->old);
 	kl_json_set_str(j, "words", r->worded);
+	kl_json_set_str(j, "same_as", r->same_as);
 	kl_json_set_str(j, "status", kl_card_status_name(r->card->status));
 	kl_json_set_str(j, "mechanism", r->card->mechanism);
 	kl_json_set_int(j, "gained", (int64_t)r->gained);
@@ -75,8 +76,10 @@ static void print_table(const struct kl_lift *l, const struct kl_transitions *t)
 
 		for (size_t k = 0; k < r->n; k++)
 			kl_buf_addf(&from, "%s%s %d", k ? ", " : "", r->t[k]->lineage, r->t[k]->step.number);
-		kl_table_row(&table, (const char *[]){ r->old ? "gains" : "new", r->card->id, evidence, rows,
-			     from.ptr });
+		if (r->same_as)
+			kl_buf_addf(&from, "(goes: the same as %s)", r->same_as);
+		kl_table_row(&table, (const char *[]){ r->same_as ? "twin" : r->old ? "gains" : "new",
+			     r->card->id, evidence, rows, from.ptr });
 	}
 	if (l->n)
 		kl_table_print(&table);
@@ -92,6 +95,8 @@ static void print_cards(const struct kl_lift *l)
 	for (size_t i = 0; i < l->n; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
+		if (l->v[i].same_as)
+			continue;
 		kl_card_write(&b, l->v[i].card);
 		printf("---\n%s", b.ptr);
 	}

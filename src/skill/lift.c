@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "lineage/record.h"
+#include "skill/library_parts.h"
 #include "skill/lift_parts.h"
 #include "skill/merge_card.h"
 
@@ -218,18 +220,23 @@ static int read_shelf(struct shelf *out, struct kl_lifter *l, struct kl_library 
 	return 0;
 }
 
-/* the card that has some of the evidence; else the first of the same kind that is not retracted */
+/* the card that has some of the evidence; else the first of the same kind; retracted ones only if they have it */
 static struct kl_card *find_card(const struct shelf *s, const struct kl_lift_group *g)
 {
-	struct kl_card *like = NULL;
+	struct kl_card *like = NULL, *has = NULL, *gone = NULL;
 
 	for (size_t i = 0; i < s->n; i++) {
-		if (knows(s->v[i], g))
-			return s->v[i];
-		if (!like && s->v[i]->status != KL_CARD_RETRACTED && fits(s->v[i], g))
-			like = s->v[i];
+		struct kl_card *c = s->v[i];
+		bool live = c->status != KL_CARD_RETRACTED, it_knows = knows(c, g);
+
+		if (live && it_knows && (!has || kl_lift_outranks(c, has)))
+			has = c;
+		if (!live && it_knows && !gone)
+			gone = c;
+		if (!like && live && fits(c, g))
+			like = c;
 	}
-	return like;
+	return has ? has : gone ? gone : like;
 }
 
 /* the transition that came first: by its lineage's name and its step */
@@ -250,6 +257,7 @@ static void result_release(struct kl_lift_result *r)
 {
 	kl_card_free(r->card);
 	kl_card_free(r->old);
+	free(r->same_as);
 	free(r->t);
 }
 
@@ -270,8 +278,48 @@ static bool is_sound(struct kl_lifter *l, const struct kl_card *c)
 	return ok;
 }
 
+static bool is_twin(struct kl_lifter *l, const struct kl_card *c, const struct kl_card *keep,
+		    const struct kl_lift_group *g)
+{
+	if (c == keep || !fits(c, g) || !fits(keep, g) || !kl_lift_is_lifted(keep) || !kl_lift_is_twin(c, g))
+		return false;
+	if (c->ver.n)	/* its trials are of its own words */
+		kl_strvec_pushf(l->notes, "%s and %s are of the same steps, and both were tried: both stay", keep->id,
+				c->id);
+	return !c->ver.n;
+}
+
+static void unite_twins(struct kl_card **c, struct kl_lifter *l, const struct kl_lift_group *g,
+			const struct shelf *s, const struct kl_card *keep)
+{
+	for (size_t i = 0; keep && i < s->n; i++)
+		if (is_twin(l, s->v[i], keep, g) && kl_lift_unite(c, s->v[i]) < 0) {
+			kl_strvec_pushf(l->notes, "%s", kl_error_last());
+			kl_error_clear();
+		}
+}
+
+/* after the card that stays: killed between the two, the next lift sees to it */
+static void retract_twins(struct kl_lift *out, struct kl_lifter *l, const struct kl_lift_group *g,
+			  const struct shelf *s, const struct kl_card *keep)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec said = KL_STRVEC_INIT;
+	struct kl_strvec *notes = l->notes;
+
+	l->notes = &said;	/* has been said */
+	for (size_t i = 0; keep && i < s->n; i++)
+		if (is_twin(l, s->v[i], keep, g)) {
+			KL_GROW(out->v, out->n + 1, out->alloc);
+			out->v[out->n++] = (struct kl_lift_result){
+				.card = kl_card_copy(s->v[i]), .old = kl_card_copy(s->v[i]),
+				.same_as = kl_strdup(keep->id),
+			};
+		}
+	l->notes = notes;
+}
+
 static void add_result(struct kl_lift *out, struct kl_lifter *l, struct kl_lift_group *g,
-		       const struct kl_card *old)
+		       const struct shelf *shelf, const struct kl_card *old)
 {
 	struct kl_lift_result *r = NULL;
 	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
@@ -289,6 +337,7 @@ static void add_result(struct kl_lift *out, struct kl_lifter *l, struct kl_lift_
 		c->id = kl_card_make_id(g->m->name, kl_record_id(first_of(g)->event));
 		kl_lift_word(c, l, g);
 	}
+	unite_twins(&c, l, g, shelf, old);
 	kl_lift_learn(c, l, g);
 	kl_card_normalize(c);
 	if (!is_sound(l, c))
@@ -384,7 +433,7 @@ static void drop_same(struct kl_lift *out)
 		kl_card_write(&a, r->card);
 		if (r->old)
 			kl_card_write(&b, r->old);
-		if (strcmp(a.ptr, b.ptr))
+		if (r->same_as || strcmp(a.ptr, b.ptr))
 			out->v[n++] = *r;
 		else
 			result_release(r);
@@ -407,13 +456,31 @@ int kl_lift_run(struct kl_lift *out, const struct kl_transitions *t, struct kl_l
 	make_groups(&g, &l);
 	for (size_t i = 0; i < g.n; i++) {
 		out->used += g.v[i].n;
-		add_result(out, &l, &g.v[i], find_card(&shelf, &g.v[i]));
+		add_result(out, &l, &g.v[i], &shelf, find_card(&shelf, &g.v[i]));
 	}
+	for (size_t i = 0; i < g.n; i++)
+		retract_twins(out, &l, &g.v[i], &shelf, find_card(&shelf, &g.v[i]));
 	for (size_t i = 0; i < out->n; i++)
 		if (!out->v[i].old)
 			name_enabled(out, &out->v[i]);
 	drop_same(out);
 	return 0;
+}
+
+static int put_tombstone(const struct kl_lift_result *r, struct kl_library *lib)
+{
+	KL_AUTO(kl_card_freep) struct kl_card *c = kl_card_copy(r->card);
+	KL_AUTO(kl_freep) char *subject = kl_asprintf("lift: %s goes into %s", c->id, r->same_as);
+	KL_AUTO(kl_freep) char *why = kl_asprintf("the same as %s", r->same_as);
+	const char *who;
+	char now[21];
+	int err = kl_repo_identity(&who, lib->repo);
+
+	if (err < 0)
+		return err;
+	kl_clock_iso(now);
+	kl_card_retract(c, why, who, now);
+	return kl_library_put(lib, &(struct kl_library_change){ .card = c, .base = r->old, .subject = subject });
 }
 
 int kl_lift_put(const struct kl_lift *l, size_t i, struct kl_library *lib)
@@ -422,6 +489,8 @@ int kl_lift_put(const struct kl_lift *l, size_t i, struct kl_library *lib)
 	KL_AUTO(kl_freep) char *subject = kl_asprintf("lift: %s", r->card->id);
 	KL_AUTO(kl_buf_release) struct kl_buf body = KL_BUF_INIT;
 
+	if (r->same_as)
+		return put_tombstone(r, lib);
 	kl_buf_addf(&body, "%s, learned from", r->old ? "more evidence" : "a new card");
 	for (size_t k = 0; k < r->n; k++)
 		kl_buf_addf(&body, "\n%s step %d", r->t[k]->lineage, r->t[k]->step.number);

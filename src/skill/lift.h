@@ -12,7 +12,8 @@
  * one group, across lineages, languages and platforms. If some of a group were faster, those that were not
  * become its rows and risks; if none was, the card enables what was faster next in their lineages. A group
  * goes to the card that has some of its evidence already, else to one of the same mechanism and action (no
- * twins), else it becomes a new one. Refused steps of the mechanism are its risks, and witness what it must
+ * twins), else it becomes a new one. Where several cards have it, lifted apart in several repositories, one learns all of it and
+ * the others, if nobody tried them, are retracted in its favour. Refused steps of the mechanism are its risks, and witness what it must
  * not do.
  *
  * Nothing is worded that was not measured or told by templates/mechanisms.yaml. With a model, wording.h
@@ -27,6 +28,7 @@ struct kl_lift_result {
 	struct kl_card *card;		/* owned; as it shall be in the library */
 	struct kl_card *old;		/* owned; as it was, NULL: a new one */
 	size_t gained;			/* rows of evidence that are new */
+	char *same_as;			/* to be retracted: the id of the card that stays; else NULL */
 	const char *worded;		/* "chat", "exec": whose words they are; NULL: as measured */
 	const struct kl_transition **t;	/* the group's; borrowed from the transitions */
 	size_t n, alloc;

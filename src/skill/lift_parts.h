@@ -37,4 +37,15 @@ void kl_lift_learn(struct kl_card *c, const struct kl_lifter *l, const struct kl
 /** Facts that came and that the mechanism is known by; traits as "trait:<name>". */
 void kl_lift_delta(struct kl_strvec *out, const struct kl_transition *t, const struct kl_mechanism *m);
 
+/* --- lift_twins.c --- */
+
+/** Was its id given by a lifter: the mechanism, and an event of its own evidence? */
+bool kl_lift_is_lifted(const struct kl_card *c);
+/** Lifted elsewhere from some of these very transitions, and of nothing else? */
+bool kl_lift_is_twin(const struct kl_card *c, const struct kl_lift_group *g);
+/** Of two that know of a group, which learns: the one that got farther, then the one of the lesser id. */
+bool kl_lift_outranks(const struct kl_card *a, const struct kl_card *b);
+/** `*card` also says what its twin says; its own words stay. */
+int kl_lift_unite(struct kl_card **card, const struct kl_card *twin);
+
 #endif

@@ -230,7 +230,8 @@ static int add_pre(struct kl_card *c, struct kl_wording_group *g, const struct k
 }
 
 /* what a risk cites failed so, or was slower */
-static int cite(struct kl_strvec *events, const struct kl_wording_group *g, const char *word, const char *class_)
+static int cite(struct kl_strvec *events, const struct kl_wording_group *g, const char *word,
+		const char *class_)
 {
 	long r = label(word, 'R', g->nrefused), t = label(word, 'T', shown(g));
 	const char *was = r >= 0 ? kl_json_str_or(g->refused[r]->event, "class", "") :
@@ -280,8 +281,8 @@ static int form_of(enum kl_carrier_form *out, const char *word)
 			*out = form[i];
 			return 0;
 		}
-	return bad("a carrier has the form annotated-snippet, schedule, pseudocode or prose, not '%.40s'; what "
-		   "tools apply is taken from the steps", word);
+	return bad("a carrier has the form annotated-snippet, schedule, pseudocode or prose, not '%.40s'; "
+		   "what tools apply is taken from the steps", word);
 }
 
 /* the best step of the language: it is what the carrier tells of */

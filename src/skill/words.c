@@ -135,7 +135,8 @@ static int take(struct kl_words *w, struct kl_scan *s, const struct kl_scan_tag 
 		const char *name;
 		int (*fn)(struct kl_words *w, struct kl_scan *s, const struct kl_scan_tag *t);
 	} block[] = {
-		{ "card", take_card }, { "carrier", take_carrier }, { "pre", take_pre }, { "risk", take_risk },
+		{ "card", take_card }, { "carrier", take_carrier }, { "pre", take_pre },
+		{ "risk", take_risk },
 	};
 
 	if (t->closing)

@@ -119,6 +119,37 @@ test_expect_success 'a retracted card learns nothing, and no twin takes its plac
 	test "$(card sm-stage)" = "$stage"
 '
 
+test_expect_success 'lifted apart in two repositories, one card learns all, wherever it is seen first' '
+	git init -q --bare ../hub.git && for w in cuda-topk cuda-gdn-cumsum; do
+		repo apart-$w && git remote add origin ../hub.git && git klineage import "$lineages/$w" && git klineage lift || return 1
+	done >/dev/null &&
+	cd ../apart-cuda-topk && one=$(card sm-stage) && own=$(git ls-tree --name-only "$skills:cards" | wc -l) &&
+	(cd ../apart-cuda-gdn-cumsum && card sm-stage >../two && git klineage sync origin) && two=$(cat ../two) && test "$one" != "$two" &&
+	git klineage sync origin && (cd ../apart-cuda-gdn-cumsum && git klineage sync origin) && test "$(card sm-stage | wc -l)" = 2 &&
+	first=$(printf "%s\n" "$one" "$two" | sort | head -n 1) second=$(printf "%s\n" "$one" "$two" | sort | tail -n 1) &&
+	git klineage lift --dry-run >out && says "twin   ${second%.yaml}" out && says "(goes: the same as ${first%.yaml})" out &&
+	for c in topk gdn-cumsum; do (cd ../apart-cuda-$c && git klineage lift >out && git klineage lift >out && says "0 cards that change" out) || return 1; done &&
+	for c in topk gdn-cumsum; do
+		(
+			cd ../apart-cuda-$c && git show "$skills:cards/$first" >out && test "$(grep -c "  - lineage: " out)" = 2 &&
+			says "lineage: cuda-topk/" out && says "lineage: cuda-gdn-cumsum/" out && says "status: hypothesis" out &&
+			git show "$skills:cards/$second" >out && says "status: retracted" out && says "retracted: the same as ${first%.yaml}" out &&
+			git klineage skills lint >out && says ": 0 errors, 0 warnings" out && git klineage fsck >out && says ": 0 errors, 0 warnings" out
+		) || return 1
+	done &&
+	git klineage sync origin && (cd ../apart-cuda-gdn-cumsum && git klineage sync origin) && git klineage sync origin &&
+	test "$(git rev-parse "$skills^{tree}")" = "$(git -C ../apart-cuda-gdn-cumsum rev-parse "$skills^{tree}")" &&
+	git klineage lift >out && says "0 cards that change" out && git klineage fsck >out && says ": 0 errors, 0 warnings" out
+'
+
+test_expect_success 'one that was tried, or that is by hand, is no twin to be taken back' '
+	repo hand && git klineage lift "$lineages/cuda-topk" >out && one=$(card sm-stage) && git worktree add -q ../hand-made klineage/skills &&
+	(cd ../hand-made && sed "s/^id: .*/id: by-hand-1234567/; s/^intent: .*/intent: in other words/" "cards/$one" >cards/by-hand-1234567.yaml &&
+		git add . && git commit -qm "by hand") && git worktree remove ../hand-made &&
+	git klineage lift "$lineages/cuda-topk" "$lineages/cuda-gdn-cumsum" >out && ! grep "^twin" out &&
+	git show $skills:cards/by-hand-1234567.yaml >out && says "status: hypothesis" out
+'
+
 test_expect_success 'killed at any moment, it goes on where it was' '
 	repo killed && for l in "$lineages"/cuda-topk "$lineages"/cuda-gdn-cumsum; do git klineage import "$l" || return 1; done &&
 	for ms in 02 05 08 12 20 30; do
