@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/bench.sh <build directory> [workloads|seconds|aa|events|log|hooks|skills]... - measures, beside the aims; all parts by default.
+# tests/bench.sh <build directory> [workloads|seconds|aa|events|log|hooks|skills|review]... - measures, beside the aims; all parts by default.
 # KLINEAGE_BENCH_RUNS (5) repeats each figure, KLINEAGE_BENCH_AA (100) is the number of A/A runs. Every figure is the
 # median of its runs, with the least and the most. Ends with 1 if a figure could not be taken; a missed aim is no error.
 # The fewer others work on the machine the sooner it ends: the gate profiles until it is precise enough, or 15 s.
 set -u
 build=$(cd "$1" && pwd) || exit 129
 shift
-parts=${*:-workloads seconds aa events log hooks skills}
+parts=${*:-workloads seconds aa events log hooks skills review}
 here=$(cd "$(dirname "$0")" && pwd)
 runs=${KLINEAGE_BENCH_RUNS:-5}
 aa_runs=${KLINEAGE_BENCH_AA:-100}
@@ -360,10 +360,30 @@ part_skills () {
 	figure 'folded, from their index' s le 0.2 "$(samples many.warm)"
 }
 
+reviewed () {
+	(cd "$work/review" && git klineage review --format markdown klineage/skills..changed)
+	[ $? = 1 ]
+}
+
+part_review () {
+	heading 'review: 1,000 changed cards'
+	git init -q "$work/review" && "$build/bench/skills" write "$work/review" 1000 || return
+	(cd "$work/review" && git checkout -q -b changed klineage/skills && for c in cards/*.yaml; do
+		sed 's/Keep the/Hold the/; s/K % 64 == 0/K % 32 == 0/; s/M % 8 == 0/M % 16 == 0/; s/cases: \[/cases: [a-new-one, /' \
+			"$c" >new && mv new "$c"
+	done; git commit -q -a -m changed)
+	i=0
+	while [ $((i += 1)) -le "$runs" ]; do
+		talk "review: run $i of $runs"
+		seconds review.seconds reviewed || break
+	done
+	figure 'git klineage review' s le 2 "$(samples review.seconds)"
+}
+
 for part in $parts; do
 	case $part in
-	workloads|seconds|aa|events|log|hooks|skills) ;;
-	*) echo "bench: no part '$part': workloads, seconds, aa, events, log, hooks, skills" >&2; exit 129 ;;
+	workloads|seconds|aa|events|log|hooks|skills|review) ;;
+	*) echo "bench: no part '$part': workloads, seconds, aa, events, log, hooks, skills, review" >&2; exit 129 ;;
 	esac
 done
 : >"$work/table"

@@ -306,7 +306,6 @@ struct tally {
 /* What the signatures of a card's new events are, in one line. */
 static void say_tally(struct kl_review_item *item, const struct tally *t, bool required)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	int64_t unsigned_ = t->of[KL_SIGN_NONE], unknown = t->of[KL_SIGN_UNKNOWN];
 
 	kl_json_set(item->facts, "events",
@@ -315,19 +314,16 @@ static void say_tally(struct kl_review_item *item, const struct tally *t, bool r
 			      "unknown", (json_int_t)unknown, "bad", (json_int_t)t->of[KL_SIGN_BAD]));
 	if (t->refused && required)
 		kl_findings_add(&item->found, KL_ANSWER, "evidence-unsigned",
-				"of %d new events %d have no signature of "
-				"somebody whom gpg.ssh.allowedSignersFile names",
-				t->n, t->refused);
+				"signed by nobody whom gpg.ssh.allowedSignersFile names: %d of %d new events",
+				t->refused, t->n);
 	if (t->of[KL_SIGN_GOOD])
 		kl_findings_add(&item->found, KL_NOTE, "evidence-signed",
-				"of %d new events %d are signed by allowed "
-				"signers, like %s",
-				t->n, t->of[KL_SIGN_GOOD], t->who);
+				"signed by allowed signers, like %s: %d of %d new events", t->who,
+				t->of[KL_SIGN_GOOD], t->n);
 	if (unknown)
 		kl_findings_add(&item->found, KL_NOTE, "evidence-unknown-key",
-				"of %d new events %d are signed by keys "
-				"that gpg.ssh.allowedSignersFile does not name",
-				t->n, unknown);
+				"signed by keys that gpg.ssh.allowedSignersFile does not name: %d of %d new "
+				"events", unknown, t->n);
 }
 
 static void say_signatures(struct kl_review_work *w, struct cards *all)

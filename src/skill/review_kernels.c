@@ -298,15 +298,23 @@ static int tier_rank(const json_t *e)
 	return -1;
 }
 
+/* Of the lines that an event was read from the one with the best signature. */
 static const struct kl_trust_line *line_of(const struct kl_judged *j, const json_t *event)
 {
-	for (size_t i = 0; i < j->trust.n; i++)
-		if (j->trust.v[i].counts &&
-		    !strcmp(kl_json_str_or(j->trust.v[i].event, "id", "-"),
-			    kl_json_str_or(event, "id", "")) &&
-		    (j->trust.v[i].sig.state == KL_SIGN_GOOD || !json_object_get(event, "sig")))
-			return &j->trust.v[i];
-	return NULL;
+	const char *id = kl_json_str_or(event, "id", "");
+	const struct kl_trust_line *found = NULL;
+
+	for (size_t i = 0; i < j->trust.n; i++) {
+		const struct kl_trust_line *l = &j->trust.v[i];
+
+		if (!l->counts || strcmp(kl_json_str_or(l->event, "id", "-"), id))
+			continue;
+		if (!found || l->sig.state == KL_SIGN_GOOD || found->sig.state == KL_SIGN_NONE)
+			found = l;
+		if (found->sig.state == KL_SIGN_GOOD)
+			break;
+	}
+	return found;
 }
 
 /* Members that every verdict has. */

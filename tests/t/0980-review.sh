@@ -196,4 +196,13 @@ test_expect_success 'a contract that is gone, broken, moved, new' '
 	on new "mkdir k && cp klineage.yaml oracle.c mm.c k" && notes contract-added "nothing to hold it against" ../out
 '
 
+# --- the worked example ----------------------------------------------------------------
+
+test_expect_success 'docs/review.md shows the comment that review prints' '
+	cd "$top" && pull_request worked && exits 1 git klineage review --format markdown main..topic >../printed &&
+	sed -n "/^\`\`\`\`markdown\$/,/^\`\`\`\`\$/{ /^\`\`\`\`/d; p; }" "$KLINEAGE_TOP/docs/review.md" >../shown && test_cmp ../shown ../printed &&
+	git log --reverse --format="	%s" main..topic >../subjects && test "$(wc -l <../subjects)" = 4 &&
+	while read -r line; do says "	$line" "$KLINEAGE_TOP/docs/review.md" || return 1; done <../subjects
+'
+
 test_done
