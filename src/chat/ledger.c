@@ -37,7 +37,7 @@ int kl_budget_cap(int64_t *cap, struct kl_repo *repo, enum kl_budget b)
 	       kl_money_config(cap, repo, "klineage.budget.materialize", MATERIALIZE_CAP);
 }
 
-static void entry_release(struct kl_ledger_entry *e)
+void kl_ledger_entry_release(struct kl_ledger_entry *e)
 {
 	free(e->name);
 	free(e->phase);
@@ -48,7 +48,7 @@ static void entry_release(struct kl_ledger_entry *e)
 void kl_ledger_release(struct kl_ledger *l)
 {
 	for (size_t i = 0; i < l->n; i++)
-		entry_release(&l->e[i]);
+		kl_ledger_entry_release(&l->e[i]);
 	free(l->e);
 	*l = (struct kl_ledger){ 0 };
 }
@@ -69,7 +69,7 @@ static json_t *totals_json(const struct kl_ledger_totals *t)
 	return j;
 }
 
-static void entry_text(struct kl_buf *out, const struct kl_ledger_entry *e, const char *workload)
+void kl_ledger_entry_format(struct kl_buf *out, const struct kl_ledger_entry *e, const char *workload)
 {
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 
@@ -151,7 +151,7 @@ static int read_words(struct kl_ledger_entry *e, const json_t *j, const char *wo
 	return 0;
 }
 
-static int parse_entry(struct kl_ledger_entry *e, const char *text, size_t len, const char *workload)
+static int read_members(struct kl_ledger_entry *e, const char *text, size_t len, const char *workload)
 {
 	KL_AUTO(json_decrefp) json_t *j = NULL;
 	int err = kl_json_parse(&j, text, len);
@@ -170,12 +170,24 @@ static int parse_entry(struct kl_ledger_entry *e, const char *text, size_t len, 
 	return kl_usage_read(&e->usage, json_object_get(j, "usage"));
 }
 
+int kl_ledger_entry_parse(struct kl_ledger_entry *out, const char *text, size_t len, const char *workload)
+{
+	struct kl_ledger_entry e = { 0 };
+	int err = read_members(&e, text, len, workload);
+
+	if (err < 0)
+		kl_ledger_entry_release(&e);
+	else
+		*out = e;
+	return err;
+}
+
 static int read_entry(struct kl_ledger_entry *out, git_oid *parent, struct kl_repo *repo,
 		      const git_oid *at, const char *workload)
 {
 	KL_AUTO(kl_commit_release) struct kl_commit c = { 0 };
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_ledger_entry e = { .commit = *at };
+	struct kl_ledger_entry e;
 	git_oid blob;
 	int err = kl_repo_commit_read(&c, repo, at);
 
@@ -183,17 +195,17 @@ static int read_entry(struct kl_ledger_entry *out, git_oid *parent, struct kl_re
 		err = kl_error(KL_EINVALID, "it is a merge");
 	if (!err && !(err = kl_repo_tree_entry(&blob, NULL, repo, &c.tree, FILE_NAME)) &&
 	    !(err = kl_repo_blob_read(&text, repo, &blob, MAX_ENTRY)))
-		err = parse_entry(&e, text.ptr, text.len, workload);
+		err = kl_ledger_entry_parse(&e, text.ptr, text.len, workload);
 	if (err < 0) {
 		char hex[KL_OID_HEX];
 
-		entry_release(&e);
 		kl_oid_hex(hex, at);
 		return kl_error_in(KL_EINVALID, KL_LEDGER_REFS "%s, entry %.12s", workload, hex);
 	}
 	memset(parent, 0, sizeof(*parent));
 	if (c.nparent)
 		*parent = c.parent[0];
+	e.commit = *at;
 	*out = e;
 	return 0;
 }
@@ -216,10 +228,20 @@ static int get_ref(git_oid *out, struct kl_repo *repo, const char *ref)
 	return 0;
 }
 
+/* whoever adds up entries, in whatever way, need not fear for the size of his sums */
+static int add_sum(int64_t *sum, const struct kl_ledger_entry *e, const char *ref)
+{
+	if (e->nano > MAX_SUM - *sum || e->released > MAX_SUM - *sum - e->nano)
+		return kl_error(KL_EINVALID, "'%s' has more money in it than there is", ref);
+	*sum += e->nano + e->released;
+	return 0;
+}
+
 int kl_ledger_load(struct kl_ledger *out, struct kl_repo *repo, const char *workload)
 {
 	KL_AUTO(kl_freep) char *ref = kl_asprintf(KL_LEDGER_REFS "%s", workload);
 	KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
+	int64_t sum = 0;
 	git_oid at;
 	int err = get_ref(&at, repo, ref);
 
@@ -230,7 +252,7 @@ int kl_ledger_load(struct kl_ledger *out, struct kl_repo *repo, const char *work
 			return kl_error(KL_EINVALID, "'%s' has more than %d entries", ref, MAX_ENTRIES);
 		KL_GROW(l.e, l.n + 1, l.alloc);
 		if (!(err = read_entry(&l.e[l.n], &parent, repo, &at, workload)))
-			l.n++;
+			err = add_sum(&sum, &l.e[l.n++], ref);
 		at = parent;
 	}
 	if (err < 0)
@@ -261,7 +283,7 @@ static int read_tip(git_oid *tip, struct kl_ledger_totals *totals, struct kl_rep
 	if ((err = read_entry(&e, &parent, repo, tip, workload)) < 0)
 		return kl_error_hint(err, "'git klineage fsck' says more");
 	*totals = e.after;
-	entry_release(&e);
+	kl_ledger_entry_release(&e);
 	return 0;
 }
 
@@ -302,7 +324,7 @@ static int write_commit(struct writer *w)
 	struct kl_commit_spec s = { .message = message, .time = time(NULL) };
 	int err;
 
-	entry_text(&text, &w->e, w->workload);
+	kl_ledger_entry_format(&text, &w->e, w->workload);
 	kl_repo_sync_objects(true);
 	edit.data = text.ptr;
 	edit.len = text.len;
@@ -345,7 +367,7 @@ static bool is_there(struct writer *w)
 		if (read_entry(&e, &parent, w->repo, &at, w->workload) < 0)
 			return false;
 		found = e.settles == w->e.settles && !strcmp(e.id, w->e.id);
-		entry_release(&e);
+		kl_ledger_entry_release(&e);
 		at = parent;
 	}
 	return found;
@@ -422,7 +444,7 @@ static int write_entry(struct writer *w, fit_fn *fit, const void *payload)
 static void writer_release(struct writer *w)
 {
 	free(w->ref);
-	entry_release(&w->e);
+	kl_ledger_entry_release(&w->e);
 }
 
 static void fill(struct writer *w, const char *name, const char *phase, const char *model)

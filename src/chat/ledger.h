@@ -2,6 +2,7 @@
 #ifndef KL_CHAT_LEDGER_H
 #define KL_CHAT_LEDGER_H
 
+#include "base/buf.h"
 #include "chat/chat.h"
 #include "repo/repo.h"
 
@@ -94,6 +95,11 @@ struct kl_ledger {
 	struct kl_ledger_entry *e;	/* oldest first */
 	size_t n, alloc;
 };
+
+/** An entry as the file of its commit; `commit` is not in it. KL_EINVALID. */
+int kl_ledger_entry_parse(struct kl_ledger_entry *out, const char *text, size_t len, const char *workload);
+void kl_ledger_entry_format(struct kl_buf *out, const struct kl_ledger_entry *e, const char *workload);
+void kl_ledger_entry_release(struct kl_ledger_entry *e);
 
 /** All of it; what is not of the format is KL_EINVALID. None: empty. Sums are the checker's business. */
 int kl_ledger_load(struct kl_ledger *out, struct kl_repo *repo, const char *workload);

@@ -177,14 +177,13 @@ static int read_model(struct kl_price **out, const struct file *f, size_t at)
 }
 
 /* the unit stands in the file, since a price for a thousand tokens looks like one for a million */
-static int open_file(struct file *f, const char *path, const char *name)
+static int parse_file(struct file *f, const char *name, const char *text, size_t len)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	const struct kl_yaml *unit;
-	int err = kl_fs_read(&text, path, MAX_FILE);
+	int err;
 
 	f->name = name;
-	if (err < 0 || (err = kl_yaml_parse(&f->y, name, text.ptr, text.len)) < 0)
+	if ((err = kl_yaml_parse(&f->y, name, text, len)) < 0)
 		return err;
 	if (f->y->kind != KL_YAML_MAP)
 		return kl_yaml_error(name, f->y, "a price file is a map with 'unit' and 'models'");
@@ -203,6 +202,14 @@ static int open_file(struct file *f, const char *path, const char *name)
 	if (f->models->kind != KL_YAML_MAP)
 		return kl_yaml_error(name, f->models, "'models' is a map of names to prices");
 	return 0;
+}
+
+static int open_file(struct file *f, const char *path, const char *name)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int err = kl_fs_read(&text, path, MAX_FILE);
+
+	return err < 0 ? err : parse_file(f, name, text.ptr, text.len);
 }
 
 /* "-20251101", "-2026-09-29", "-latest" */
@@ -250,17 +257,35 @@ static int find_in_file(struct kl_price **out, const char *path, const char *nam
 	return err < 0 ? err : find_in(out, &f, model);
 }
 
+static int check_models(const struct file *f)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < f->models->n; i++) {
+		KL_AUTO(kl_price_freep) struct kl_price *p = NULL;
+
+		err = read_model(&p, f, i);
+	}
+	return err;
+}
+
 int kl_price_check_file(const char *path)
 {
 	KL_AUTO(file_release) struct file f = { 0 };
 	int err = open_file(&f, path, path);
 
-	for (size_t i = 0; !err && i < f.models->n; i++) {
-		KL_AUTO(kl_price_freep) struct kl_price *p = NULL;
+	return err < 0 ? err : check_models(&f);
+}
 
-		err = read_model(&p, &f, i);
-	}
-	return err;
+int kl_price_parse(struct kl_price **out, const char *name, const char *text, size_t len, const char *model)
+{
+	KL_AUTO(file_release) struct file f = { 0 };
+	int err;
+
+	*out = NULL;
+	if ((err = parse_file(&f, name, text, len)) < 0 || (err = check_models(&f)) < 0)
+		return err;
+	return find_in(out, &f, model);
 }
 
 /* --- the configuration -------------------------------------------------------- */

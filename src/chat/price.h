@@ -39,6 +39,8 @@ KL_DEFINE_CLEANUP(struct kl_price *, kl_price_free)
 
 /** All models of a price file, to check it; the path is named in errors. */
 int kl_price_check_file(const char *path);
+/** The same of its text; `*out` is the price of `model` in it, or NULL. */
+int kl_price_parse(struct kl_price **out, const char *name, const char *text, size_t len, const char *model);
 
 /** Those that these tokens cost: of a long prompt, or of any other. */
 const struct kl_rates *kl_price_rates(const struct kl_price *p, const struct kl_chat_usage *u);

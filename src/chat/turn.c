@@ -7,7 +7,7 @@
 #include "chat/usage.h"
 
 #define SCHEMA "klineage.turn/1"
-#define MAX_NANO (INT64_MAX / 4)
+#define MAX_NANO (INT64_MAX / 1024)	/* so that those of a whole conversation can be added up */
 #define MAX_RATE 10000000	/* $10000 for a million tokens */
 
 static const char *const stops[] = { "end", "length", "refusal", "other" };

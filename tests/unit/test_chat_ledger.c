@@ -273,6 +273,15 @@ static void what_is_no_ledger_is_refused(void **state)
 		assert_error(KL_EINVALID, t[i].says, kl_ledger_load(&l, f.r, "w"));
 		assert_error(KL_EINVALID, "", kl_ledger_reserve(&r, f.r, "w", &a));
 	}
+	/* entries that are sound, one by one, and whose sum nothing can hold */
+	sh(f.dir, "sed 's/\"nano\":6000/\"nano\":2000000000000000000/' good >ledger.json && p= && for i in 1 2 3 4 5; do "
+	   "tree=$(printf '100644 blob %%s\tledger.json\n' $(git hash-object -w ledger.json) | git mktree) && "
+	   "p=$(git commit-tree ${p:+-p $p} -m x $tree) || exit 1; done && git update-ref " REF " $p");
+	{
+		KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
+
+		assert_error(KL_EINVALID, "more money in it than there is", kl_ledger_load(&l, f.r, "w"));
+	}
 	sh(f.dir, "git update-ref " REF " HEAD");
 	{
 		struct kl_ledger_totals sum;

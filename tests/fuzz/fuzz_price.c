@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fuzz.h"
+
+#include "chat/price.h"
+
+#define DEAREST 10000000	/* nano-dollars a token: $10000 for a million */
+
+static void check_rates(const struct kl_rates *r)
+{
+	struct kl_rates copy = *r;
+
+	for (size_t i = 0; i < KL_RATES; i++)
+		MUST(*kl_rate_at(&copy, i) >= 0 && *kl_rate_at(&copy, i) <= DEAREST);
+}
+
+/* Whatever the tokens of a request are, short or long, they cost no more than what is reserved for it. */
+static void check_worst(const struct kl_price *p)
+{
+	static const int64_t bytes[] = { 0, 3000, 300000, 60000000 };
+
+	for (size_t i = 0; i < sizeof(bytes) / sizeof(*bytes); i++)
+		for (int kind = 0; kind < 4; kind++) {
+			struct kl_chat_usage u = { .known = true, .output = 5000 };
+			int64_t *to[] = { &u.input, &u.cache_read, &u.cache_write_5m, &u.cache_write_1h };
+			int64_t fixed, per_token, nano;
+
+			*to[kind] = bytes[i];
+			kl_price_worst(&fixed, &per_token, p, kind == 3 ? KL_CACHE_1H : KL_CACHE_5M, bytes[i]);
+			MUST(kl_price_cost(&nano, p, &u) == 0);
+			MUST(fixed >= 0 && per_token >= 0 && nano >= 0);
+			MUST(nano <= fixed + per_token * u.output);
+		}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	KL_AUTO(kl_price_freep) struct kl_price *p = NULL;
+
+	if (kl_price_parse(&p, "prices.yaml", (const char *)data, size, "m") == 0 && p) {
+		check_rates(&p->rates);
+		check_rates(&p->long_rates);
+		MUST(p->long_tokens >= 0 && p->from && p->model);
+		check_worst(p);
+	}
+	kl_error_clear();
+	return 0;
+}
