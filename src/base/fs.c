@@ -197,7 +197,7 @@ int kl_fs_tempdir(char **out, const char *prefix)
 {
 	const char *base = getenv("TMPDIR");
 	KL_AUTO(kl_freep) char *path =
-		kl_asprintf("%s/%s-XXXXXX", base && *base == '/' ? base : "/tmp", prefix);
+		kl_asprintf("%s/%s-%d-XXXXXX", base && *base == '/' ? base : "/tmp", prefix, (int)getpid());
 
 	if (!mkdtemp(path))
 		return kl_error_errno("cannot make a temporary directory '%s'", path);

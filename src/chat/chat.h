@@ -60,11 +60,15 @@ const char *kl_talk_reply(const struct kl_talk *t, size_t turn);
 /** What its stored turns did cost, nano-dollars; -1: not metered. `*model`: who answered, borrowed, or NULL. */
 int64_t kl_talk_cost(const char **model, const struct kl_talk *t);
 
+/** Was all up to this turn said by somebody who could see no repository of ours? */
+bool kl_talk_alone(const struct kl_talk *t, size_t turn);
+
 struct kl_ask {
 	const char *user;	/* what is said */
 	const char *key;	/* provider.h, struct kl_exchange; NULL: `user` */
 	int64_t max_tokens;	/* 0: klineage.chat.maxTokens; less where the budget is nearly spent */
 	const char *dir;	/* exec: where it runs */
+	bool alone;		/* exec: it is to see nothing of our repository (hide.h) */
 	/** exec: what the command left in `dir`, added to its reply before that is stored; or NULL. */
 	int (*collect)(struct kl_buf *reply, const char *dir, void *payload);
 	void *payload;

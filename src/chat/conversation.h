@@ -38,6 +38,7 @@ struct kl_turn {
 	struct kl_rates rates;		/* that price */
 	char prompt[KL_DIGEST_HEX];	/* digest of all that was sent */
 	char chain[KL_DIGEST_HEX];	/* kl_chat_key of all turns so far */
+	bool alone;			/* struct kl_chat_reply */
 	git_oid commit;
 };
 

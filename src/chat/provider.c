@@ -167,6 +167,7 @@ int kl_provider_send(struct kl_chat_reply *out, struct kl_provider *p, const str
 		return err;
 	*out = (struct kl_chat_reply){ 0 };
 	err = p->ops->send(out, p, q, x, watch);
+	out->alone |= p->ops->blind;
 	if (!err)
 		err = check_reply(out, q);
 	return err < 0 ? kl_error_in(err, "%s", p->ops->name) : 0;

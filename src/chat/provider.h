@@ -54,6 +54,7 @@ struct kl_exchange {
 	 */
 	const char *const *key;	/* one per turn, turn + 1 of them */
 	const char *dir;	/* exec: working directory, no repository; NULL: a new empty one */
+	bool alone;		/* exec: our repository is to be hidden from it, if that can be done */
 };
 
 /** `repo` is borrowed and may be NULL. KL_EINVALID, KL_EUSAGE: what is missing, and where to say it. */

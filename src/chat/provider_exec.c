@@ -7,6 +7,7 @@
 #include "base/proc.h"
 #include "base/vec.h"
 #include "chat/body.h"
+#include "chat/hide.h"
 #include "chat/provider_ops.h"
 #include "chat/reply.h"
 
@@ -118,15 +119,23 @@ static int parse(struct kl_chat_reply *out, const struct kl_buf *text)
 	return kl_reply_read(out, j);
 }
 
+/* its end, when the repository was hidden from it: that may be why the command is not there */
+static int judge_alone(const struct kl_proc_result *res, int err)
+{
+	if (err < 0 && (res->exit == 126 || res->exit == 127))
+		kl_error_hint(err, "while a step is derived anew the command cannot see this repository; if it "
+			      "lies there, move it, or say klineage.chat.hide false");
+	return err;
+}
+
 static int run(struct kl_chat_reply *out, struct kl_provider *p, const struct kl_buf *body,
-	       const char *dir, const struct kl_chat_watch *watch)
+	       const char *dir, const struct kl_exchange *x, const struct kl_chat_watch *watch)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf said = KL_BUF_INIT;
-	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
-	struct kl_proc_result res;
+	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT, argv = KL_STRVEC_INIT;
+	struct kl_proc_result res = { 0 };
 	struct kl_proc_opts o = {
-		.argv = (const char *const []){ "/bin/sh", "-c", p->command, NULL },
 		.dir = dir, .in = body->ptr, .in_len = body->len, .out = &text, .err = &said,
 		.max_output = MAX_STDOUT, .timeout_ms = p->timeout_ms,
 	};
@@ -134,8 +143,13 @@ static int run(struct kl_chat_reply *out, struct kl_provider *p, const struct kl
 
 	environment(&env, dir);
 	o.env = (const char *const *)env.v;
-	if ((err = kl_proc_run(&res, &o)) < 0 || (err = judge(p, &res, &text, &said)) < 0)
+	if (x->alone && (err = kl_hide_prefix(&argv, p->repo, dir, p->command)) < 0)
 		return err;
+	out->alone = argv.n > 0;
+	kl_strvec_pushv(&argv, (const char *const []){ "/bin/sh", "-c", p->command, NULL });
+	o.argv = (const char *const *)argv.v;
+	if ((err = kl_proc_run(&res, &o)) < 0 || (err = judge(p, &res, &text, &said)) < 0)
+		return out->alone ? judge_alone(&res, err) : err;
 	if (parse(out, &text) < 0) {
 		KL_AUTO(kl_buf_release) struct kl_buf what = KL_BUF_INIT;
 
@@ -161,7 +175,7 @@ static int exec_send(struct kl_chat_reply *out, struct kl_provider *p, const str
 		return err;
 	kl_provider_plain_body(&body, &prefix, p, q, x);
 	kl_buf_addch(&body, '\n');
-	return run(out, p, &body, dir, watch);
+	return run(out, p, &body, dir, x, watch);
 }
 
 const struct kl_provider_ops kl_provider_exec = {

@@ -13,6 +13,7 @@
 struct kl_provider_ops {
 	const char *name;
 	bool metered;
+	bool blind;		/* whoever answers sees the request, and nothing of this machine */
 	/** What the options lack or get wrong; `p` is filled. May be NULL. */
 	int (*open)(struct kl_provider *p);
 	/** Frees `state`. May be NULL. */

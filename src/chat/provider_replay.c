@@ -164,6 +164,6 @@ static int replay_send(struct kl_chat_reply *out, struct kl_provider *p, const s
 }
 
 const struct kl_provider_ops kl_provider_replay = {
-	.name = "replay", .open = replay_open, .close = replay_close,
+	.name = "replay", .blind = true, .open = replay_open, .close = replay_close,
 	.body = kl_provider_plain_body, .send = replay_send,
 };

@@ -77,6 +77,14 @@ int64_t kl_talk_cost(const char **model, const struct kl_talk *t)
 	return metered ? nano : -1;
 }
 
+bool kl_talk_alone(const struct kl_talk *t, size_t turn)
+{
+	for (size_t i = 0; i <= turn; i++)
+		if (!t->c.turn[i].alone)
+			return false;
+	return true;
+}
+
 /* --- a turn that is being bought -------------------------------------------------- */
 
 struct purchase {
@@ -287,7 +295,7 @@ static void fill_turn(struct kl_turn *t, const struct purchase *p)
 		.answered = plain(p->reply.model), .request_id = plain(p->reply.request_id),
 		.time = kl_calloc(1, 21), .budget = p->chat->budget, .cache = p->q.cache,
 		.stop = p->reply.stop, .max_tokens = p->q.max_tokens,
-		.usage = p->reply.usage, .nano = p->nano,
+		.usage = p->reply.usage, .nano = p->nano, .alone = p->reply.alone,
 	};
 	kl_clock_iso(t->time);
 	if (p->chat->price) {
@@ -368,6 +376,7 @@ static int exchange(struct purchase *p)
 {
 	struct kl_exchange x = {
 		.phase = p->talk->c.phase, .turn = p->talk->c.n, .key = p->keys, .dir = p->ask->dir,
+		.alone = p->ask->alone,
 	};
 	struct kl_chat_watch watch = { .heard = heard, .waiting = waiting, .again = again, .payload = p };
 	int err;

@@ -57,6 +57,7 @@ void kl_turn_format(struct kl_buf *out, const struct kl_turn *t, size_t number)
 	kl_json_set(j, "usage", kl_usage_json(&t->usage));
 	kl_json_set_int(j, "nano", t->nano);
 	kl_json_set(j, "price", price_json(t));
+	kl_json_set_bool(j, "alone", t->alone);
 	kl_json_set_str(j, "prompt", t->prompt);
 	kl_json_set_str(j, "chain", t->chain);
 	kl_json_pretty(out, j);
@@ -197,5 +198,6 @@ int kl_turn_parse(struct kl_turn *t, const char *text, size_t number)
 	    (err = read_count(&t->max_tokens, j, "max_tokens")) < 0 ||
 	    (err = read_count(&t->nano, j, "nano")) < 0)
 		return err;
+	t->alone = kl_json_bool_or(j, "alone", strcmp(t->provider, "exec"));
 	return kl_usage_read(&t->usage, json_object_get(j, "usage"));
 }

@@ -27,7 +27,8 @@ struct kl_unsettled {
 	bool stored_only;		/* those alone whose reply is stored */
 	const int64_t *cost;		/* what all of the others did cost, nano-dollars; NULL: the worst */
 	/** Of each: the reservation, what it was settled at, and why. May be NULL. */
-	void (*tell)(const struct kl_ledger_entry *e, int64_t nano, enum kl_settled_by by, void *payload);
+	void (*tell)(const struct kl_ledger_entry *e, int64_t nano, enum kl_settled_by by,
+		     void *payload);
 	void *payload;
 	bool locked;			/* the caller holds the lock of the one talk it is about */
 };

@@ -84,8 +84,8 @@ static void print_sum(const struct saying *s, const char *workload)
 	kl_money_text(was, s->reserved);
 	kl_money_text(is, s->nano);
 	if (s->n)
-		printf("%s: %zu reservation%s of %s settled at %s\n", workload, s->n, s->n == 1 ? "" : "s", was,
-		       is);
+		printf("%s: %zu reservation%s of %s settled at %s\n", workload, s->n, s->n == 1 ? "" : "s",
+		       was, is);
 	else
 		printf("%s: no reservation broke off\n", workload);
 }

@@ -133,6 +133,7 @@ static void print_json(const struct kl_outcome *out)
 	kl_json_set_int(j, "steps", (int64_t)out->steps);
 	kl_json_set_int(j, "rejections", (int64_t)out->rejections);
 	kl_json_set_int(j, "rederived", (int64_t)out->rederived);
+	kl_json_set_int(j, "unisolated", (int64_t)out->unisolated);
 	json_object_set(j, "judged", out->judged);
 	kl_json_canonical(&b, j);
 	puts(b.ptr);
@@ -173,7 +174,9 @@ static void print_outcome(const struct kl_outcome *out)
 		       out->workload, out->steps, out->steps == 1 ? "" : "s", out->edit_dir);
 		return;
 	}
-	if (out->rederived)
+	if (out->unisolated)
+		anew = kl_asprintf(" (%zu re-derived, %zu unisolated)", out->rederived, out->unisolated);
+	else if (out->rederived)
 		anew = kl_asprintf(" (%zu re-derived)", out->rederived);
 	printf("%s: %zu step%s accepted%s, %zu rejected; %s.\n"
 	       "  lineage   %s\n  walk      %s\n", out->workload, out->steps,

@@ -286,7 +286,7 @@ static void check_second_parent(struct checker *k, const char *ref, const struct
 	size_t n = 0;
 
 	if (l->c[i].nparent == 1) {
-		if (!strcmp(how, "rederived"))
+		if (!strcmp(how, "rederived") || !strcmp(how, "unisolated"))
 			found(k, KL_CHECK_ERROR, ref, "step %d says re-derived, but has no second parent",
 			      number);
 		return;

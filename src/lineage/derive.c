@@ -230,7 +230,7 @@ static int keep(char hex[KL_OID_HEX], struct trial *t, const char *class_)
 	step.kind = class_ ? KL_STEP_REJECTED : KL_STEP_FORWARD;
 	step.forward = class_ != NULL;
 	step.class_ = class_ ? kl_strdup(class_) : NULL;
-	step.derivation = kl_strdup("rederived");
+	step.derivation = kl_strdup(kl_walk_derivation(kl_walk_pending(&op->walk)));
 	if (own && t->v->message && *t->v->message) {
 		char *text = kl_asprintf("%s\n\n%s", step.text, t->v->message);
 
@@ -262,6 +262,8 @@ static int take(struct trial *t)
 		return err;
 	tell(t->s, !t->v ? "re-derived, the same files" :
 	     t->r.same_code ? "re-derived, the same machine code" : "re-derived");
+	if (kl_json_bool_or(kl_walk_pending(&op->walk), "unisolated", false))
+		tell(t->s, "the command could see the repository: unisolated");
 	kl_walk_rederived(&op->walk, &seen);
 	drop_pending(op);
 	return save(t->s, "re-derived");

@@ -138,7 +138,7 @@ static int write_rederived(git_oid *out, struct builder *b, size_t i, const json
 	kl_step_from_attempt(&step, record, rederived);
 	step.kind = KL_STEP_FORWARD;
 	step.number = (int)i;
-	step.derivation = kl_strdup("rederived");
+	step.derivation = kl_strdup(kl_walk_derivation(rederived));
 	if ((err = write_one(out, b, &step, &tree, &b->out->commit[i - 1], 1)) < 0)
 		return err;
 	add_events(b, rederived, out, &tree);
@@ -148,7 +148,8 @@ static int write_rederived(git_oid *out, struct builder *b, size_t i, const json
 static int write_step(struct builder *b, size_t i, const json_t *record, const git_oid *tree)
 {
 	KL_AUTO(kl_step_release) struct kl_step step = { 0 };
-	bool second = json_is_object(json_object_get(record, "rederived"));
+	const json_t *rederived = json_object_get(record, "rederived");
+	bool second = json_is_object(rederived);
 	git_oid parent[2] = { b->out->commit[i - 1] };
 	int err;
 
@@ -157,7 +158,7 @@ static int write_step(struct builder *b, size_t i, const json_t *record, const g
 	kl_step_from_json(&step, record);
 	step.kind = KL_STEP_FORWARD;
 	step.number = (int)i;
-	step.derivation = kl_strdup(second ? "rederived" : "inverse");
+	step.derivation = kl_strdup(kl_walk_derivation(rederived));
 	step.attempts = failures(record);
 	return write_one(&b->out->commit[i], b, &step, tree, parent, second ? 2 : 1);
 }

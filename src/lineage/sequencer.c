@@ -329,13 +329,13 @@ int kl_sequencer_ask(struct kl_sequencer *s)
 	return save(s, "waiting for an edit");
 }
 
-static size_t count_rederived(const struct kl_walk *w)
+static size_t count_derived(const struct kl_walk *w, const char *how)
 {
 	size_t i, n = 0;
 	json_t *step;
 
 	json_array_foreach(kl_walk_steps(w), i, step)
-		n += json_object_get(step, "rederived") != NULL;
+		n += !strcmp(kl_walk_derivation(json_object_get(step, "rederived")), how);
 	return n;
 }
 
@@ -374,7 +374,8 @@ static void fill_outcome(struct kl_outcome *out, struct kl_sequencer *s)
 	snprintf(out->termination, sizeof(out->termination), "%s", kl_walk_str(w, "termination"));
 	out->steps = json_array_size(kl_walk_steps(w));
 	out->rejections = json_array_size(kl_walk_rejections(w));
-	out->rederived = count_rederived(w);
+	out->rederived = count_derived(w, "rederived");
+	out->unisolated = count_derived(w, "unisolated");
 }
 
 static int finish(struct kl_sequencer *s, struct kl_outcome *out)

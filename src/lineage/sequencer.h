@@ -87,6 +87,7 @@ struct kl_outcome {
 	char lineage[256], walk[256], rejected[256];	/* "": not written */
 	char termination[24];
 	size_t steps, rejections, rederived;
+	size_t unisolated;		/* derived anew by somebody who could see the repository */
 	/* what this run judged, in the order of the records: docs/formats.md, "--json" */
 	json_t *judged;
 };

@@ -165,6 +165,11 @@ void kl_walk_derived(struct kl_walk *w, json_t *proposal);
 void kl_walk_measured(struct kl_walk *w, json_t *event);
 /** Those measurements: events. */
 json_t *kl_walk_measurements(const struct kl_walk *w);
+/**
+ * "rederived"; "unisolated": who did it could see K_i; "inverse": nobody did, `outcome`, the step's
+ * member "rederived", is NULL.
+ */
+const char *kl_walk_derivation(const json_t *outcome);
 /** It holds: the step is re-derived. */
 void kl_walk_rederived(struct kl_walk *w, const struct kl_walk_seen *seen);
 /**

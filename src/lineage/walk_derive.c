@@ -85,6 +85,8 @@ static json_t *outcome(const struct kl_walk *w, const struct kl_walk_seen *seen)
 
 	for (i = 0; pending && i < KL_ARRAY_SIZE(said); i++)
 		kl_json_set_str(j, said[i], kl_json_str_or(pending, said[i], ""));
+	if (kl_json_bool_or(pending, "unisolated", false))
+		kl_json_set_bool(j, "unisolated", true);
 	kl_json_set_str(j, "event", seen && seen->event ? seen->event : "");
 	if (!seen || !seen->commit) {
 		json_decref(events);
@@ -105,12 +107,21 @@ static void settle(struct kl_walk *w, const char *derivation)
 	go_to(w, "ask");
 }
 
+const char *kl_walk_derivation(const json_t *outcome)
+{
+	if (!json_is_object(outcome))
+		return "inverse";
+	return kl_json_bool_or(outcome, "unisolated", false) ? "unisolated" : "rederived";
+}
+
 void kl_walk_rederived(struct kl_walk *w, const struct kl_walk_seen *seen)
 {
-	kl_json_set(kl_walk_step(w), "rederived", outcome(w, seen));
+	json_t *how = outcome(w, seen);
+
+	kl_json_set(kl_walk_step(w), "rederived", how);
 	kl_json_set_str(w->state, "derived_last", seen->commit);
 	json_object_del(w->state, "pending");
-	settle(w, "rederived");
+	settle(w, kl_walk_derivation(how));
 }
 
 static void add_attempt(struct kl_walk *w, const char *class_, const struct kl_walk_seen *seen,

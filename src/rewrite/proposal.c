@@ -47,6 +47,8 @@ json_t *kl_proposal_to_json(const struct kl_proposal *p)
 	kl_json_set_str(j, "origin", p->origin);
 	kl_json_set_str(j, "surface", p->candidate->digest);
 	kl_json_set(j, "traits", json_deep_copy(p->traits));
+	if (p->unisolated)
+		kl_json_set_bool(j, "unisolated", true);
 	return j;
 }
 
@@ -95,6 +97,7 @@ int kl_proposal_from_json(struct kl_proposal **out, const json_t *j,
 	memcpy(p->id, id, KL_DIGEST_HEX);
 	snprintf(p->edit, sizeof(p->edit), "%s", kl_json_str_or(j, "edit", ""));
 	p->origin = origin_of(kl_json_str_or(j, "origin", ""));
+	p->unisolated = kl_json_bool_or(j, "unisolated", false);
 	p->traits = json_deep_copy(traits);
 	p->candidate = candidate;
 	*out = kl_steal(&p);

@@ -28,6 +28,7 @@ struct kl_proposal {
 	char *text;		/* why, for people; one or more lines, may be "" */
 	const char *origin;	/* "induced", "authored" or "historical" */
 	json_t *traits;		/* claims about the new state: {"tiled":"no"} */
+	bool unisolated;	/* a step derived anew by somebody who could see the repository */
 	struct kl_surface *candidate;	/* the state it leads to */
 };
 

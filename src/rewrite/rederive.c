@@ -15,7 +15,8 @@
 /*
  * What is said here is made of K_{i-1}, the contract, the step's action, mechanism and place, and
  * K_i's time and features. K_i's source is not among what this file is given; the step's own words (its
- * text, its lines) are, and are kept out, for they may tell of that source.
+ * text, its lines) are, and are kept out, for they may tell of that source. A command could still look
+ * into the repository: it is hidden from it, or the step is called unisolated.
  */
 struct deriver {
 	const struct kl_rederive *r;
@@ -189,6 +190,7 @@ static int ask_turn(const char **reply, struct deriver *d, const json_t *attempt
 	write_key(&key, d);
 	ask.user = user.ptr;
 	ask.key = key.ptr;
+	ask.alone = true;
 	return kl_layout_ask(reply, d->talk, d->turn, &ask, d->r->rewriter, d->r->before, true);
 }
 
@@ -255,6 +257,8 @@ int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_reder
 	if ((err = ask_turn(&reply, &d, attempt, last)) < 0)
 		return err;
 	err = read_reply(out, &d, reply, d.turn);
+	if (!err && *out)
+		(*out)->unisolated = !kl_talk_alone(d.talk, d.turn);
 	if (err == KL_EINVALID)
 		*why = kl_strdup(kl_error_last());
 	if (err != KL_EINVALID && err != KL_ENO)

@@ -9,6 +9,9 @@ unset GIT_AUTHOR_DATE GIT_COMMITTER_DATE
 lineage=klineage/lineage/scale/x
 walk=klineage/walk/scale/x
 rejected=refs/klineage/rejected/scale/x
+# a command can only be kept from looking at K_i where there is bubblewrap; without it the step is called unisolated
+bwrap --dev-bind / / --unshare-pid --proc /proc true 2>/dev/null && test_set_prereq HIDES
+if test_have_prereq HIDES; then anew=rederived both="2 re-derived"; else anew=unisolated both="0 re-derived, 2 unisolated"; fi
 
 trailer () {	# trailer <key> <rev>
 	git log -1 --format="%(trailers:key=Klineage-$1,valueonly)" "$2" | grep .
@@ -32,13 +35,13 @@ test_expect_success 'a kernel, and a model that knows what to say of it' '
 	answer back-1.0 spill K.0 && printf "<nothing-left>plain as can be</nothing-left>\n" >answers/back-2.0 &&
 	answer forward-1.0 vectorize K.3 && printf "%s\n" "I would rather not." >answers/forward-1.1 &&
 	answer forward-1.2 vectorize K.5 "four at a time, and the rest" && answer forward-2.0 registers K.1 &&
-	cp -R base r && cp -R base cut && cp -R base gate && cp -R base poor && cp -R base verbs && cp -R base away && cp -R base inverse
+	cp -R base r && cp -R base cut && cp -R base gate && cp -R base poor && cp -R base verbs && cp -R base away && cp -R base inverse && cp -R base open && cp -R base hidden
 '
 
 test_expect_success 'it walks, and two steps are derived anew' '
 	(
 	cd r && git klineage deopt --rewriter exec --exec "$model" --name x >out 2>err &&
-	says "2 steps accepted (2 re-derived), 1 rejected" out && says "no rewriter had anything more" out &&
+	says "2 steps accepted ($both), 1 rejected" out && says "no rewriter had anything more" out &&
 	git klineage fsck >out && says "0 errors, 0 warnings" out && git fsck --strict --no-dangling &&
 	test -z "$(git for-each-ref refs/klineage/op)" && test ! -e .git/klineage/op.model
 	) &&
@@ -52,8 +55,8 @@ test_expect_success 'first parents are the states, second parents K_i-prime on t
 	test "$(git rev-parse "main:k")" = "$(git rev-parse "$lineage^{tree}")" &&
 	for n in 0 1; do
 		test "$(git rev-parse "$lineage~$n^2^")" = "$(git rev-parse "$lineage~$n^1")" || exit 1
-		test "$(trailer Derivation $lineage~$n)" = rederived || exit 1
-		test "$(trailer Derivation $lineage~$n^2)" = rederived || exit 1
+		test "$(trailer Derivation $lineage~$n)" = $anew || exit 1
+		test "$(trailer Derivation $lineage~$n^2)" = $anew || exit 1
 		test "$(trailer Direction $lineage~$n^2)" = forward || exit 1
 		test "$(trailer Rewriter $lineage~$n^2)" = exec || exit 1
 	done &&
@@ -72,9 +75,9 @@ test_expect_success 'what was measured is in the note of K_i-prime, what failed 
 	printf "back\nforward\n" >want && test_cmp want have &&
 	test "$(trailer Class $rejected)" = wrong-edge && test "$(git rev-parse $rejected^1)" = "$(git rev-parse $walk~1)" &&
 	git notes --ref=klineage/gate show $rejected | grep "\"class\":\"wrong-edge\"" &&
-	git klineage show 2 >out && says rederived out && says "the same machine code" out &&
+	git klineage show 2 >out && says $anew out && says "the same machine code" out &&
 	says "tried to derive this step anew" out && says "wrong-edge, unusable" out &&
-	git klineage log >out && says rederived out && says "1 rejected" out &&
+	git klineage log >out && says $anew out && says "1 rejected" out &&
 	git klineage log --json >out && says "\"rederived\":\"$(git rev-parse $lineage^2)\"" out
 	)
 '
@@ -126,7 +129,7 @@ test_expect_success 'killed while the model thinks: what is stored is not bought
 	printf "%s\n" back-0.0 back-0.1 forward-1.0 forward-1.1 >want && test_cmp want ../stored &&
 	git fsck --strict --no-dangling && git klineage deopt --status >out &&
 	says "1 step accepted, 1 rejected" out && says "anew, step 1, attempt 3" out && says "model     exec" out &&
-	git gc -q --prune=now && git klineage deopt --continue -q >out && says "2 steps accepted (2 re-derived)" out &&
+	git gc -q --prune=now && git klineage deopt --continue -q >out && says "2 steps accepted ($both)" out &&
 	git klineage fsck
 	) &&
 	test "$(twice)" = forward-1.2 && git -C r log --format=%T $lineage >want && git -C cut log --format=%T $lineage >have &&
@@ -138,7 +141,7 @@ test_expect_success 'killed while the gate is at work: nothing is bought again' 
 	(
 	cd gate && { "$KLINEAGE_BUILD/git-klineage" deopt --rewriter exec --exec "$model" --name x -q >out 2>err & } &&
 	await .git/refs/klineage/chat/scale/x/forward-1 && kill -9 $! && { wait $! || :; } && stored >../stored &&
-	git fsck --strict --no-dangling && git klineage deopt --continue -q >out && says "2 steps accepted (2 re-derived)" out
+	git fsck --strict --no-dangling && git klineage deopt --continue -q >out && says "2 steps accepted ($both)" out
 	) &&
 	grep -x forward-1.0 stored && twice >again && comm -12 stored again >have && test_must_fail test -s have
 '
@@ -186,10 +189,37 @@ test_expect_success 'over a gate that is elsewhere it waits with K_i-prime, too,
 		klineage-worker --bundle "$(bundle)" -o ../results.$n 2>err && git klineage gate --import ../results.$n &&
 		git klineage deopt --continue >out || exit 1
 	done &&
-	says "2 steps accepted (2 re-derived), 1 rejected" out && test "$n" -ge 5 && git klineage fsck
+	says "2 steps accepted ($both), 1 rejected" out && test "$n" -ge 5 && git klineage fsck
 	) &&
 	test -z "$(twice)" && git -C r log --format=%T $lineage >want && git -C away log --format=%T $lineage >have &&
 	test_cmp want have
+'
+
+test_expect_success 'a command that could see where the step came from makes it unisolated' '
+	: >answers/log &&
+	(
+	cd open && git config klineage.chat.hide false &&
+	git klineage deopt --rewriter exec --exec "$model" --name x -q >out && says "(0 re-derived, 2 unisolated)" out &&
+	for n in "" "~1" "^2" "~1^2"; do test "$(trailer Derivation "$lineage$n")" = unisolated || exit 1; done &&
+	git klineage fsck >out && says "0 errors, 0 warnings" out && git klineage export ../ox && git init -q ../oi && cd ../oi &&
+	git klineage import ../ox && test "$(trailer Derivation $lineage)" = unisolated && git klineage fsck
+	)
+'
+
+# a model that looks for the step that it is to derive, wherever it may
+test_expect_success HIDES 'a command that looks for it finds nothing' '
+	(
+	cd hidden && cat >../answers/spy <<-\E &&
+		cat >"$ANSWERS/asked"
+		if grep -q "forward-" "$ANSWERS/asked"; then
+			{ ls -A "$ANSWERS/../hidden"; for p in /proc/[0-9]*; do git -C "$p/cwd" log --oneline --all; done; } 2>/dev/null >"$ANSWERS/found"
+			git -C "$ANSWERS/../hidden" log 2>>"$ANSWERS/found.err"
+		fi
+		exec perl "$ANSWERS/model" <"$ANSWERS/asked"
+	E
+	git klineage deopt --rewriter exec --exec "sh \"\$ANSWERS/spy\"" --name x -q >out && says "($both)" out &&
+	test -e ../answers/found && test_must_fail test -s ../answers/found && test -s ../answers/found.err
+	)
 '
 
 test_expect_success 'without a model, or with nobody to derive anew' '
@@ -220,7 +250,7 @@ test_expect_success 'what was said at the start holds for --continue, and comes 
 	git clone -q --mirror . ../mirror.git && cd ../mirror.git && test -n "$(git for-each-ref refs/klineage/op)" &&
 	exits 129 git klineage deopt --continue -q 2>err && says "needs a command" err && cd ../verbs &&
 	exits 129 git klineage deopt --continue --budget x -q 2>err && says "takes US dollars" err &&
-	git klineage deopt --continue --exec "$model" -q >out && says "2 steps accepted (2 re-derived)" out &&
+	git klineage deopt --continue --exec "$model" -q >out && says "2 steps accepted ($both)" out &&
 	test ! -e .git/klineage/op.model
 	)
 '

@@ -32,6 +32,7 @@ static struct {
 	size_t asked;			/* that were answered by the script */
 	void (*in_dir)(const char *dir);	/* exec: what the command does there */
 	char *broken;			/* an error in place of the next reply */
+	bool seen;			/* whoever answers could see the repository */
 } fake_talks;
 
 static __attribute__((unused)) void fake_talks_clear(const char *const *script)
@@ -111,6 +112,12 @@ const char *kl_talk_reply(const struct kl_talk *t, size_t turn)
 {
 	assert_true(turn < t->n);
 	return t->reply[turn];
+}
+
+bool kl_talk_alone(const struct kl_talk *t, size_t turn)
+{
+	assert_true(turn < t->n);
+	return !fake_talks.seen;
 }
 
 int kl_talk_ask(const char **reply, struct kl_talk *t, size_t turn, const struct kl_ask *ask)

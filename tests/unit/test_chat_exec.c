@@ -115,6 +115,65 @@ static void no_repository_is_in_reach(void **state)
 	assert_int_equal(chdir("/"), 0);
 }
 
+/* the same, for a step that is derived anew: repo, and whether it is to be alone */
+static int ask_of(struct kl_chat_reply *r, const char *dir, const char *command, bool alone)
+{
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+	struct kl_provider_opts o = { .name = "exec", .command = command };
+	struct talk t;
+
+	TALK(&t, "first");
+	t.x.alone = alone;
+	assert_ok(kl_repo_open_at(&repo, dir));
+	assert_ok(kl_provider_open(&p, repo, &o));
+	return kl_provider_send(r, p, &t.q, &t.x, NULL);
+}
+
+/* bubblewrap where rights and /proc allow it: without it nothing is hidden, and that is said */
+static bool can_hide(void)
+{
+	return !system("bwrap --dev-bind / / --unshare-pid --proc /proc true 2>/dev/null");
+}
+
+static void who_derives_anew_sees_no_repository(void **state)
+{
+	KL_AUTO(kl_freep) char *repo = scratch_repo("hidden"), *other = kl_asprintf("%s-other", repo);
+	static const char look[] =
+		SAY("ls -A \"$THIS\" \"$OTHER\" 2>&1; ls -d /proc/$PPID/cwd/.git 2>&1; test -w . && pwd");
+	KL_AUTO(kl_freep) char *there = kl_asprintf("exec '%s/agent'", repo);
+	struct kl_chat_reply r;
+
+	sh(repo, "git worktree add -q '%s' HEAD; printf '#!/bin/sh\necho nothing >&2; exit 3\n' >agent; chmod +x agent", other);
+	assert_int_equal(chdir(repo), 0);
+	setenv("HOME", "/nonexistent", 1);	/* the scratch directory is one of ours, and hidden, too */
+	setenv("THIS", repo, 1);
+	setenv("OTHER", other, 1);
+	assert_ok(ask_of(&r, repo, look, true));
+	assert_int_equal(r.alone, can_hide());
+	if (can_hide()) {
+		assert_null(strstr(r.text, "a.txt"));
+		assert_null(strstr(r.text, ".git "));
+		assert_contains(r.text, "klineage-exec");
+	}
+	kl_chat_reply_release(&r);
+	/* who only proposes may look; so may all where the user says so */
+	assert_ok(ask_of(&r, repo, look, false));
+	assert_false(r.alone);
+	assert_contains(r.text, "a.txt");
+	kl_chat_reply_release(&r);
+	sh(repo, "git config klineage.chat.hide false");
+	assert_ok(ask_of(&r, repo, look, true));
+	assert_false(r.alone);
+	assert_contains(r.text, "a.txt");
+	kl_chat_reply_release(&r);
+	/* a command that lies there is not hidden from itself */
+	sh(repo, "git config --unset klineage.chat.hide");
+	assert_error(KL_EINVALID, "failed with 3; it said: nothing", ask_of(&r, repo, there, true));
+	assert_false(r.alone);
+	kl_chat_reply_release(&r);
+}
+
 static void its_directory_goes_and_our_key_stays_here(void **state)
 {
 	KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
@@ -252,6 +311,7 @@ int main(void)
 		cmocka_unit_test(without_usage_it_says_so),
 		cmocka_unit_test(the_example_of_the_documents_works),
 		cmocka_unit_test(no_repository_is_in_reach),
+		cmocka_unit_test(who_derives_anew_sees_no_repository),
 		cmocka_unit_test(its_directory_goes_and_our_key_stays_here),
 		cmocka_unit_test(what_dies_or_prints_garbage_is_told_with_its_last_words),
 		cmocka_unit_test(only_the_end_of_much_talk_is_told),

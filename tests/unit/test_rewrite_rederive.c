@@ -165,10 +165,13 @@ static void test_silent(void **state)
 	failed(&j, "timeout", "");
 	assert_ok(kl_rederive_next(&p, &why, &j.r));
 	assert_string_equal(p->source, "forward-2.0");
+	assert_false(p->unisolated);
 	kl_proposal_free(p);
 	failed(&j, "slower", "e0");
 	failed(&j, "timeout", "");
+	fake_talks.seen = true;
 	assert_ok(kl_rederive_next(&p, &why, &j.r));
+	assert_true(p->unisolated);
 	assert_string_equal(p->source, "forward-2.1");
 	kl_proposal_free(p);
 	t = fake_talk("forward-2");
