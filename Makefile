@@ -117,7 +117,7 @@ $(B)/tests/chatd: tests/fake/chatd.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-unused-parameter -o $@ $< \
 		-ljansson -lssl -lcrypto -lpthread
-$(B)/tests/test_chat_http $(B)/tests/test_chat_secret $(B)/tests/test_chat_session: | $(B)/tests/chatd
+$(B)/tests/test_chat_http $(B)/tests/test_chat_secret $(B)/tests/test_chat_session $(B)/tests/test_chat_fault_http: | $(B)/tests/chatd
 
 # what tests/device/run.sh runs on a machine with a GPU; needs nvcc
 DEVICE_CUBIN := $(addprefix $(B)/device/,kernels.cubin truth.cubin honest.cubin sm_80.cubin)
@@ -176,7 +176,7 @@ demo: deps
 check: deps
 	@$(MAKE) --no-print-directory -s -j2 DEVELOPER=1 tests man
 	@$(MAKE) --no-print-directory -s -j2 DEVELOPER=1 FAULT=1 SANITIZE= build-fault/git-klineage build-fault/klineage-worker \
-		build-fault/tests/test_chat_fault
+		build-fault/tests/test_chat_fault build-fault/tests/test_chat_fault_http
 	@tests/run.sh "$(CURDIR)/$(B)"
 
 # --- manual ---------------------------------------------------------------

@@ -99,6 +99,7 @@ struct purchase {
 	struct kl_reservation reserved;	/* for the attempt that goes on */
 	struct kl_chat_reply reply;
 	int64_t nano;			/* what it did cost */
+	bool heard;			/* something of the reply came */
 };
 
 static void purchase_release(struct purchase *p)
@@ -190,8 +191,12 @@ static void show(struct purchase *p, int64_t bytes, const struct kl_chat_usage *
 
 static int heard(int64_t bytes, const struct kl_chat_usage *so_far, void *payload)
 {
-	show(payload, bytes, so_far);
-	return kl_proc_interrupted();
+	struct purchase *p = payload;
+	bool first = !p->heard;
+
+	p->heard = true;
+	show(p, bytes, so_far);
+	return kl_proc_interrupted() || (first && KL_FAULT("chat-heard") < 0);
 }
 
 static void waiting(int64_t ms, const char *why, void *payload)

@@ -4,14 +4,18 @@ test_description='a talk that is stopped at every durable step loses nothing and
 . ./lib.sh
 
 fault=$KLINEAGE_TOP/build-fault/tests/test_chat_fault
-if test -x "$fault"; then
+if test -x "$fault" && test -x "${fault}_http"; then
 	test_set_prereq FAULT
 else
-	say "skipped: no fault build here (make FAULT=1 build-fault/tests/test_chat_fault)"
+	say "skipped: no fault build here (make FAULT=1 build-fault/tests/test_chat_fault build-fault/tests/test_chat_fault_http)"
 fi
 
 test_expect_success FAULT 'every point, killed and failed, gone on with' '
 	"$fault"
+'
+
+test_expect_success FAULT 'the same with a server, by both protocols, and while a reply comes in' '
+	"${fault}_http"
 '
 
 test_done
