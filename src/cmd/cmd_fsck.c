@@ -7,6 +7,7 @@
 #include "cmd/opt.h"
 #include "lineage/check.h"
 #include "skill/library.h"
+#include "skill/made_check.h"
 #include "text/json.h"
 
 static const char synopsis[] = "fsck [<options>]";
@@ -47,7 +48,8 @@ static int check_cards(size_t *cards, struct kl_check *c)
 	return err < 0 ? err : kl_library_check(cards, l, on_card, c);
 }
 
-static void print_listing(const struct kl_listing *out, const struct kl_check *c, size_t cards, json_t *list)
+static void print_listing(const struct kl_listing *out, const struct kl_check *c, size_t cards,
+			  size_t chains, json_t *list)
 {
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 
@@ -57,6 +59,7 @@ static void print_listing(const struct kl_listing *out, const struct kl_check *c
 	kl_json_set_int(j, "rejected", (int64_t)c->rejected);
 	kl_json_set_int(j, "events", (int64_t)c->events);
 	kl_json_set_int(j, "cards", (int64_t)cards);
+	kl_json_set_int(j, "chains", (int64_t)chains);
 	kl_json_set_int(j, "conversations", (int64_t)c->conversations);
 	kl_json_set_int(j, "ledgers", (int64_t)c->ledgers);
 	kl_json_set_int(j, "errors", (int64_t)c->errors);
@@ -70,13 +73,15 @@ static const char *s(size_t n)
 	return n == 1 ? "" : "s";
 }
 
-static void print_sum(const struct kl_check *c, size_t cards)
+static void print_sum(const struct kl_check *c, size_t cards, size_t chains)
 {
 	printf("%zu lineage%s, %zu walk%s, %zu ref%s of rejections, %zu events", c->lineages,
 	       s(c->lineages), c->walks, s(c->walks), c->rejected, s(c->rejected), c->events);
 	if (c->conversations || c->ledgers)
 		printf(", %zu conversation%s, %zu ledger%s", c->conversations, s(c->conversations),
 		       c->ledgers, s(c->ledgers));
+	if (chains)
+		printf(", %zu chain%s of what cards made", chains, s(chains));
 	printf(", %zu card%s: %zu error%s, %zu warning%s\n", cards, s(cards), c->errors,
 	       s(c->errors), c->warnings, s(c->warnings));
 }
@@ -89,7 +94,7 @@ int cmd_fsck(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_END
 	};
 	struct kl_check c = { .repo = ctx->repo, .report = print_finding };
-	size_t cards = 0;
+	size_t cards = 0, chains = 0;
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
 
 	if (err)
@@ -100,11 +105,12 @@ int cmd_fsck(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return err;
 	if (kl_listing_asked(&out))
 		c.payload = json_array();
-	if ((err = kl_check_run(&c)) < 0 || (err = check_cards(&cards, &c)) < 0)
+	if ((err = kl_check_run(&c)) < 0 || (err = check_cards(&cards, &c)) < 0 ||
+	    (err = kl_made_check(&chains, c.repo, on_card, &c)) < 0)
 		return err;
 	if (kl_listing_asked(&out))
-		print_listing(&out, &c, cards, c.payload);
+		print_listing(&out, &c, cards, chains, c.payload);
 	else
-		print_sum(&c, cards);
+		print_sum(&c, cards, chains);
 	return c.errors ? 1 : 0;
 }

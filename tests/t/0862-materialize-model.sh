@@ -4,6 +4,9 @@ test_description='a model materializes what tools cannot: gated, capped, bought 
 . ./lib.sh
 . "$KLINEAGE_TOP/tests/t/materials.sh"
 chain=$(long_chain)
+shift="(v - 0.25f) $chain"
+tail='for (; x != end; x++) *y++ = ELEMENT(*x);'
+model="perl \"\$ANSWERS/model\""
 unset GIT_AUTHOR_DATE GIT_COMMITTER_DATE
 
 if ! grep -q avx2 /proc/cpuinfo
@@ -12,82 +15,7 @@ then
 	test_done
 fi
 
-# A model that answers from files: <phase>.<turn>; `log` has a line for each request, <phase>.<turn>.asked is the last one of it.
-ANSWERS=$PWD/answers
-export ANSWERS
-mkdir "$ANSWERS" && : >"$ANSWERS/log"
-cat >"$ANSWERS/model" <<'E'
-use JSON::PP;
-local $/;
-my $text = <STDIN>;
-my $q = decode_json($text);
-my $k = "$q->{phase}.$q->{turn}";
-die "the command stands in a repository\n" if `git rev-parse --git-dir 2>/dev/null`;
-open(my $l, '>>', "$ENV{ANSWERS}/log") or die;
-print $l "$k\n";
-close $l;
-binmode STDOUT, ":utf8";
-open(my $s, '>:utf8', "$ENV{ANSWERS}/$k.asked") or die;
-print $s "$_\n" for @{$q->{system}}, map { $_->{text} } @{$q->{messages}};
-close $s;
-if (open(my $w, '<', "$ENV{ANSWERS}/slow")) {
-	if (<$w> eq "$k\n") {
-		open(my $a, '>', "$ENV{ANSWERS}/at");
-		close $a;
-		sleep 20;
-	}
-}
-open(my $f, '<', "$ENV{ANSWERS}/$k") or die "no answer to $k\n";
-print encode_json({ schema => 'klineage.chat-reply/1', text => scalar <$f>, usage => { input => 1000, output => 100 } });
-E
-model="perl \"\$ANSWERS/model\""
-asked () { cat "$ANSWERS/log"; }
-
-# answer <phase>.<turn> <source> <file> [<card>]
-answer () {
-	{
-		printf '<step>\naction: vectorize\nmechanism: -\nlocus: %s\ntraits: -\nwhy: eight at a time\n' "$2"
-		test -z "${4:-}" || printf 'card: %s\n' "$4"
-		printf '</step>\n<file path="%s">\n' "$2" && cat "$3" && printf '</file>\n'
-	} >"$ANSWERS/$1"
-}
-
-# walked <file> <function> <element>: by pointers, so that no patch of a card applies; eight <file> <function> <element> <tail>
-walked () {
-	cat >"$1" <<X
-#include <stdint.h>
-#define ELEMENT(v) ($3)
-
-void $2(int64_t n, const float *x, float *y)
-{
-	const float *end = x + n;
-
-	while (x != end)
-		*y++ = ELEMENT(*x++);
-}
-X
-}
-eight () {
-	cat >"$1" <<X
-#include <stdint.h>
-#define ELEMENT(v) ($3)
-
-typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
-
-void $2(int64_t n, const float *x, float *y)
-{
-	const float *end = x + n;
-
-	for (; end - x >= 8; x += 8, y += 8) {
-		eight v = *(const eight *)x;
-
-		*(eight *)y = ELEMENT(v);
-	}
-	$4
-}
-X
-}
-tail='for (; x != end; x++) *y++ = ELEMENT(*x);'
+answering "$PWD/answers"
 
 test_expect_success 'a card that a model admits: it is told the card alone, is refused, repairs; the intent alone fails' '
 	(library lib && the_card >../id && id=$(cat ../id) &&
@@ -106,17 +34,14 @@ test_expect_success 'a card that a model admits: it is told the card alone, is r
 	test "$(git -C lib log -1 --format="%(trailers:key=Klineage-Rewriter,valueonly)" $made | grep .)" = exec
 '
 
-target () {	# target <repository>
-	git init -q -b main "$1" && cd "$1" && git config klineage.profileMs 1200 && mkdir -p src || return 1
-	contract src shift shift.c "(v - 0.25f) $chain" && walked src/shift.c shift "(v - 0.25f) $chain" && sed -i "s/ELEMENT(\*x++)/ELEMENT(*x), x++/" src/shift.c && commit "shift: a kernel"
-}
+target () { walking "$@"; }
 
 test_expect_success 'tools cannot: the card is left' '
 	(target t && exits 1 git klineage materialize --library ../lib --name tools shift >out && cat out && says "$(cat ../id) (admitted) on" out && says ": left: " out)
 '
 
 test_expect_success 'a model can: refused, repaired, the best; all of it on plain refs' '
-	(eight K.wrong shift "(v - 0.25f) $chain" "" && eight K.right shift "(v - 0.25f) $chain" "$tail" && : >"$ANSWERS/log" &&
+	(eight K.wrong shift "$shift" "" && eight K.right shift "$shift" "$tail" && : >"$ANSWERS/log" &&
 	answer materialize.0 shift.c K.wrong $(cat id) && answer materialize.1 shift.c K.right $(cat id) &&
 	cd t && head=$(git rev-parse HEAD) &&
 	again git klineage materialize --library ../lib --name one --rewriter exec --exec "$model" shift >out && cat out &&

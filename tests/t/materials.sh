@@ -96,3 +96,91 @@ library () {
 }
 # the_card: its id, in the library one stands in
 the_card () { basename "$(git ls-tree --name-only klineage/skills:cards)" .yaml; }
+
+# A model that answers from files: <phase>.<turn>; `log` has a line for each request, <phase>.<turn>.asked is the last one of it.
+# answering <directory>: where its answers are, with the model's program in it
+answering () {
+	ANSWERS=$1
+	export ANSWERS
+	mkdir "$ANSWERS" && : >"$ANSWERS/log" && cat >"$ANSWERS/model" <<'E'
+use JSON::PP;
+local $/;
+my $text = <STDIN>;
+my $q = decode_json($text);
+my $k = "$q->{phase}.$q->{turn}";
+die "the command stands in a repository\n" if `git rev-parse --git-dir 2>/dev/null`;
+open(my $l, '>>', "$ENV{ANSWERS}/log") or die;
+print $l "$k\n";
+close $l;
+binmode STDOUT, ":utf8";
+open(my $s, '>:utf8', "$ENV{ANSWERS}/$k.asked") or die;
+print $s "$_\n" for @{$q->{system}}, map { $_->{text} } @{$q->{messages}};
+close $s;
+if (open(my $w, '<', "$ENV{ANSWERS}/slow")) {
+	if (<$w> eq "$k\n") {
+		open(my $a, '>', "$ENV{ANSWERS}/at");
+		close $a;
+		sleep 20;
+	}
+}
+open(my $f, '<', "$ENV{ANSWERS}/$k") or die "no answer to $k\n";
+print encode_json({ schema => 'klineage.chat-reply/1', text => scalar <$f>, usage => { input => 1000, output => 100 } });
+E
+}
+model="perl \"\$ANSWERS/model\""
+asked () { cat "$ANSWERS/log"; }
+
+# answer <phase>.<turn> <source> <file> [<card>]
+answer () {
+	{
+		printf '<step>\naction: vectorize\nmechanism: -\nlocus: %s\ntraits: -\nwhy: eight at a time\n' "$2"
+		test -z "${4:-}" || printf 'card: %s\n' "$4"
+		printf '</step>\n<file path="%s">\n' "$2" && cat "$3" && printf '</file>\n'
+	} >"$ANSWERS/$1"
+}
+
+# walked <file> <function> <element>: by pointers, so that no patch of a card applies; eight <file> <function> <element> <tail>
+walked () {
+	cat >"$1" <<X
+#include <stdint.h>
+#define ELEMENT(v) ($3)
+
+void $2(int64_t n, const float *x, float *y)
+{
+	const float *end = x + n;
+
+	while (x != end)
+		*y++ = ELEMENT(*x++);
+}
+X
+}
+eight () {
+	cat >"$1" <<X
+#include <stdint.h>
+#define ELEMENT(v) ($3)
+
+typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
+
+void $2(int64_t n, const float *x, float *y)
+{
+	const float *end = x + n;
+
+	for (; end - x >= 8; x += 8, y += 8) {
+		eight v = *(const eight *)x;
+
+		*(eight *)y = ELEMENT(v);
+	}
+	$4
+}
+X
+}
+# what follows eight(): the elements that are left
+tail='for (; x != end; x++) *y++ = ELEMENT(*x);'
+shift="(v - 0.25f) $chain"
+
+# walking <repository>: another kernel, which no patch of a card fits
+walking () {
+	git init -q -b main "$1" && cd "$1" && git config klineage.profileMs 1200 && mkdir -p src || return 1
+	contract src shift shift.c "$shift" && walked src/shift.c shift "$shift" && sed -i "s/ELEMENT(\*x++)/ELEMENT(*x), x++/" src/shift.c &&
+	commit "shift: a kernel"
+}
