@@ -29,8 +29,8 @@ card_of () { git ls-tree --name-only klineage/skills:cards | sed -n "s/^\($1-[0-
 
 # change <card> <sed script>: as somebody who does not use our verbs would
 change () {
-	git show klineage/skills:cards/$1.yaml | sed "$2" >changed && blob=$(git hash-object -w changed) && rm -f index.tmp &&
-	GIT_INDEX_FILE=index.tmp git read-tree klineage/skills && GIT_INDEX_FILE=index.tmp git update-index --cacheinfo 100644,$blob,cards/$1.yaml &&
+	git show "klineage/skills:cards/$1.yaml" | sed "$2" >changed && blob=$(git hash-object -w changed) && rm -f index.tmp &&
+	GIT_INDEX_FILE=index.tmp git read-tree klineage/skills && GIT_INDEX_FILE=index.tmp git update-index --cacheinfo "100644,$blob,cards/$1.yaml" &&
 	git update-ref refs/heads/klineage/skills "$(git commit-tree -p klineage/skills -m change "$(GIT_INDEX_FILE=index.tmp git write-tree)")"
 }
 
