@@ -99,12 +99,14 @@ static void print_verdict(const struct kl_verdict *v, const struct kl_surface *s
 	const json_t *correct = json_object_get(v->event, "correct");
 	bool check = !strcmp(kl_json_str_or(v->event, "kind", ""), "check");
 
-	printf("%s: %s%s%s%s%s%s  (%s, %s, %s%s)\n", s->contract->workload,
+	printf("%s: %s%s%s%s%s%s  (%s, %s, %s%s%s)\n", s->contract->workload,
 	       kl_paint(t, kl_paint_verdict(v->verdict)), v->verdict, v->class_[0] ? " " : "", v->class_,
 	       kl_paint(t, KL_PAINT_RESET), check ? " by the fast stages" : "",
 	       kl_json_str_or(platform, "id", "?"),
 	       kl_json_str_or(platform, "compiler", "?"), kl_json_str_or(v->event, "tier", "?"),
-	       v->cached ? ", judged before by this clone" : "");
+	       v->voucher ? ", judged before and signed by " :
+	       v->cached ? ", judged before by this clone" : "",
+	       v->voucher ? v->voucher : "");
 	if (v->message && *v->message)
 		printf("  %s\n", v->message);
 	if (json_is_object(correct) && !strcmp(v->verdict, "pass"))

@@ -60,7 +60,8 @@ static void print_review(const struct kl_review *v, const struct kl_term *t)
 	kl_oid_hex(base, &v->base);
 	kl_oid_hex(head, &v->head);
 	printf("%s%.10s..%.10s%s: %zu commit%s,%s", kl_paint(t, KL_PAINT_HEAD), base, head,
-	       kl_paint(t, KL_PAINT_RESET), v->commits, v->commits == 1 ? "" : "s", t->width < 60 ? "\n" : " ");
+	       kl_paint(t, KL_PAINT_RESET), v->commits, v->commits == 1 ? "" : "s",
+	       t->width < 60 ? "\n" : " ");
 	if (v->answers)
 		printf("%s%zu point%s to answer%s\n", kl_paint(t, KL_PAINT_FAIL), v->answers,
 		       v->answers == 1 ? "" : "s", kl_paint(t, KL_PAINT_RESET));

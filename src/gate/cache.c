@@ -182,7 +182,7 @@ static bool same_device(const json_t *p, const struct kl_cache_key *k)
 	return !k->told || (says(p, "device", k->told->device) && says(p, "driver", k->told->driver));
 }
 
-static bool same_place(const json_t *e, const struct kl_cache_key *k)
+bool kl_cache_same_place(const json_t *e, const struct kl_cache_key *k)
 {
 	const json_t *p = json_object_get(e, "platform");
 
@@ -202,7 +202,8 @@ static void keep_best(void *payload, json_t *e)
 	int d;
 
 	/* a walk's opinion of a step without effect, or trouble of the machine, is none on the kernel */
-	if (!same_place(e, f->key) || says(e, "class", "no-change") || says(e, "verdict", "inconclusive"))
+	if (!kl_cache_same_place(e, f->key) || says(e, "class", "no-change") ||
+	    says(e, "verdict", "inconclusive"))
 		return;
 	d = f->best ? rank(e) - rank(f->best) : 1;
 	if (!d)

@@ -37,6 +37,8 @@ int kl_cache_get(json_t **event, struct kl_repo *r, const struct kl_cache_key *k
  * comes first, then what the whole gate said, then the newest.
  */
 int kl_cache_find(json_t **event, struct kl_repo *r, const struct kl_cache_key *k);
+/** Was it reached at the key's place: platform, device, compiler, flags, tier, policy? */
+bool kl_cache_same_place(const json_t *event, const struct kl_cache_key *k);
 /** Durable when it returns. */
 int kl_cache_put(struct kl_repo *r, const struct kl_cache_key *k, const json_t *event);
 

@@ -16,6 +16,7 @@
 #include "gate/job.h"
 #include "gate/runner.h"
 #include "gate/verdict.h"
+#include "gate/vouched.h"
 
 #define PROFILE_MS 15000
 #define WORKER_MS (15 * 60 * 1000)
@@ -363,6 +364,12 @@ static bool recall(json_t **event, struct kl_gate *g, const struct kl_cache_key 
 	return false;
 }
 
+/* What an allowed signer noted on the same files at the same place is as good. */
+static bool vouched(json_t **event, char **signer, struct kl_gate *g, const struct kl_cache_key *key)
+{
+	return g->repo && !g->o.no_cache && kl_vouched_find(event, signer, g->repo, key) == 0;
+}
+
 /* Results of replays stay out, and what only trouble of the machine decided, so that it is asked again. */
 static int remember(struct kl_gate *g, const struct kl_cache_key *key, const struct kl_verdict *v)
 {
@@ -402,7 +409,7 @@ int kl_gate_judge_at(struct kl_verdict **out, struct kl_gate *g,
 		key.told = &told;
 	}
 	v->facts.traits.free_value = free;
-	if (recall(&before, g, &key)) {
+	if (recall(&before, g, &key) || vouched(&before, &v->voucher, g, &key)) {
 		kl_verdict_recall(v, before);
 		*out = kl_steal(&v);
 		return 0;

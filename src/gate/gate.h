@@ -57,6 +57,7 @@ struct kl_verdict {
 	/** Why, for a person: first bad index, seed, got, wanted; "" on a pass. */
 	char *message;
 	bool cached;			/* nothing was run */
+	char *voucher;			/* cached: the allowed signer who says so; NULL: this clone */
 	/** "not-run" since the job waits to be sent away (kl_gate_send); the facts are known. */
 	bool deferred;
 };

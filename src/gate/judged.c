@@ -206,9 +206,11 @@ static int count_stale(struct kl_judged_one *one, struct kl_repo *r)
 	git_oid commit;
 	int err;
 
-	if (!*one->commit || (err = kl_oid_parse(&commit, one->commit)) < 0 ||
+	if (!*one->commit)
+		return 0;
+	if ((err = kl_oid_parse(&commit, one->commit)) < 0 ||
 	    (err = kl_notes_read(&text, r, KL_NOTES_GATE, &commit)) < 0)
-		return *one->commit ? err : 0;
+		return err;
 	kl_trust_add(&t, 0, text.ptr, text.len, false);
 	for (size_t i = 0; i < t.n; i++)
 		one->stale += !strcmp(kl_json_str_or(t.v[i].event, "workload", ""), one->workload) &&

@@ -30,7 +30,10 @@ int kl_noting_add(struct kl_noting *n, const git_oid *commit, json_t *event)
 	kl_json_set_str(event, "commit", hex);
 	kl_oid_hex(hex, &tree);
 	kl_json_set_str(event, "tree", hex);
-	err = n->sign > 0 ? kl_sign_event_now(n->repo, event) : n->sign ? 0 : kl_sign_event(n->repo, event);
+	/* who signed it judged it; another signature would say something else */
+	if (!json_object_get(event, "sig"))
+		err = n->sign > 0 ? kl_sign_event_now(n->repo, event) :
+		      n->sign ? 0 : kl_sign_event(n->repo, event);
 	if (err < 0)
 		return err;
 	kl_json_canonical(&text, event);

@@ -83,6 +83,8 @@ int kl_trust_filter(struct kl_buf *out, struct kl_repo *r, const char *text, siz
 	kl_trust_add(&t, 0, text, len, false);
 	if ((err = kl_trust_judge(&t, r)) < 0)
 		return err;
+	for (size_t i = 0; i < t.n; i++)
+		t.v[i].counts = t.v[i].sig.state != KL_SIGN_BAD;
 	kl_trust_lines(out, &t, 0);
 	return 0;
 }

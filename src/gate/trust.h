@@ -39,7 +39,10 @@ void kl_trust_add_event(struct kl_trust *t, size_t tag, json_t *event, bool own)
 /** Look at the signatures of all that was added since, and decide. */
 int kl_trust_judge(struct kl_trust *t, struct kl_repo *r);
 void kl_trust_lines(struct kl_buf *out, const struct kl_trust *t, size_t tag);
-/** All of it in one: of a note's text the lines that count, canonical. */
+/**
+ * Of a note's text all events but those with a bad signature, canonical: for who reads facts from
+ * notes, where a missing signature is no reason to know less.
+ */
 int kl_trust_filter(struct kl_buf *out, struct kl_repo *r, const char *text, size_t len);
 void kl_trust_release(struct kl_trust *t);
 

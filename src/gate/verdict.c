@@ -19,6 +19,7 @@ void kl_verdict_free(struct kl_verdict *v)
 	json_decref(v->event);
 	kl_facts_release(&v->facts);
 	free(v->message);
+	free(v->voucher);
 	free(v);
 }
 

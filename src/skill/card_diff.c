@@ -500,21 +500,28 @@ static bool same_find(const struct kl_card_find *a, const struct kl_card_find *b
 	return same;
 }
 
+static const struct kl_card_find *find_find(const struct kl_card *c, const char *language)
+{
+	for (size_t i = 0; i < c->anchor.find.n; i++)
+		if (!strcmp(c->anchor.find.v[i].language, language))
+			return &c->anchor.find.v[i];
+	return NULL;
+}
+
 static void diff_find(struct pair *p)
 {
-	const struct kl_card_anchor *a = &p->old->anchor, *b = &p->now->anchor;
+	for (size_t i = 0; i < p->old->anchor.find.n; i++) {
+		const struct kl_card_find *a = &p->old->anchor.find.v[i];
+		const struct kl_card_find *b = find_find(p->now, a->language);
 
-	for (size_t i = 0; i < a->find.n; i++) {
-		bool there = false, same = false;
-
-		for (size_t k = 0; k < b->find.n && !there; k++) {
-			there = !strcmp(a->find.v[i].language, b->find.v[k].language);
-			same = there && same_find(&a->find.v[i], &b->find.v[k]);
-		}
-		if (!same)
-			NOTE(p, "anchor-find", "what is looked for in %s %w", a->find.v[i].language,
-			     there ? "is another thing" : "is not said any more");
+		if (!b || !same_find(a, b))
+			NOTE(p, "anchor-find", "what is looked for in %s %w", a->language,
+			     b ? "is another thing" : "is not said any more");
 	}
+	for (size_t i = 0; i < p->now->anchor.find.n; i++)
+		if (!find_find(p->old, p->now->anchor.find.v[i].language))
+			NOTE(p, "anchor-find", "what is looked for in %s is said now",
+			     p->now->anchor.find.v[i].language);
 }
 
 static const struct kl_card_carrier *find_carrier(const struct kl_card *c,

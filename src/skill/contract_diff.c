@@ -345,7 +345,8 @@ static void diff_rule(struct pair *p, const json_t *a, const json_t *b)
 	json_text(&x, json_object_get(a, "per"));
 	json_text(&y, json_object_get(b, "per"));
 	if (strcmp(x.ptr, y.ptr))
-		ANSWER(p, "tolerance-groups", "%s is judged in other groups: per %s, before %s", out, y.ptr, x.ptr);
+		ANSWER(p, "tolerance-groups", "%s is judged in other groups: per %s, before %s", out,
+		       y.ptr, x.ptr);
 	if (!same_text(kl_json_str_or(a, "of", NULL), kl_json_str_or(b, "of", NULL)) ||
 	    !same_text(kl_json_str_or(a, "indices", NULL), kl_json_str_or(b, "indices", NULL)))
 		ANSWER(p, "tolerance-changed", "%s is judged by another rule: %s, before %s", out,

@@ -25,6 +25,7 @@ int kl_review_violations(struct kl_findings *out, struct kl_review_work *w, cons
 int kl_review_cards(struct kl_review_work *w);
 
 /** A new last item; `title` by kl_say. Borrowed until the next one of that part. */
-struct kl_review_item *kl_review_add(struct kl_review_work *w, enum kl_review_part part, const char *title, ...);
+struct kl_review_item *kl_review_add(struct kl_review_work *w, enum kl_review_part part,
+				     const char *title, ...);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/error.h"
+#include "repo/refs.h"
 #include "skill/index.h"
 #include "skill/review_parts.h"
 #include "skill/target.h"
@@ -49,6 +50,32 @@ static void check_card(struct violating *x, const struct kl_index_card *c)
 	}
 }
 
+/* The library of this clone; where there is none, what it knows of that of `origin`. */
+static int open_cards(struct kl_index **out, struct kl_repo *r, const struct kl_taxonomy *tax)
+{
+	static const char *const refs[] = {
+		"refs/klineage-remotes/origin/heads/skills", "refs/remotes/origin/klineage/skills",
+	};
+	KL_AUTO(kl_index_freep) struct kl_index *ix = NULL;
+	int err = kl_index_open(&ix, r, tax);
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(refs) && !err && !kl_index_count(ix); i++) {
+		KL_AUTO(kl_library_freep) struct kl_library *lib = NULL;
+		git_oid tip;
+
+		if (kl_refs_get(&tip, r, refs[i]) < 0) {
+			kl_error_clear();
+			continue;
+		}
+		kl_index_free(kl_steal(&ix));
+		if (!(err = kl_library_open_at(&lib, r, &tip)))
+			err = kl_index_of(&ix, r, lib, tax);
+	}
+	if (!err)
+		*out = kl_steal(&ix);
+	return err;
+}
+
 int kl_review_violations(struct kl_findings *out, struct kl_review_work *w,
 			 const struct kl_surface *old, const struct kl_surface *now)
 {
@@ -63,7 +90,7 @@ int kl_review_violations(struct kl_findings *out, struct kl_review_work *w,
 	int err = kl_taxonomy_load(&tax);
 
 	if (!err)
-		err = kl_index_open(&ix, w->r, tax);
+		err = open_cards(&ix, w->r, tax);
 	if (err < 0 || !kl_index_count(ix))
 		return err;
 	x.ix = ix;

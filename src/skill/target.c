@@ -489,7 +489,7 @@ static int event_on(json_t **out, struct kl_repo *r, const struct kl_surface *s,
 	return 0;
 }
 
-/* NULL: it does not count. */
+/* NULL: its signature is bad. */
 static int read_trusted(json_t **out, struct kl_repo *r, const struct kl_folded_event *e)
 {
 	KL_AUTO(kl_trust_release) struct kl_trust t = { 0 };
@@ -500,7 +500,7 @@ static int read_trusted(json_t **out, struct kl_repo *r, const struct kl_folded_
 		return err;
 	kl_trust_add_event(&t, 0, event, false);
 	err = kl_trust_judge(&t, r);
-	if (!err && t.v[0].counts)
+	if (!err && t.v[0].sig.state != KL_SIGN_BAD)
 		*out = json_incref(event);
 	return err;
 }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "gate/event.h"
+#include "gate/trust.h"
 #include "lineage/import.h"
 #include "lineage/record.h"
 #include "lineage/view.h"
@@ -72,7 +73,7 @@ struct source {
 /* every good event of a commit goes into the common map; the ids come out, in order */
 static int events_of(struct kl_strvec *ids, struct source *s, const git_oid *commit)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf note = KL_BUF_INIT, text = KL_BUF_INIT;
 	char hex[KL_OID_HEX];
 	const char *lines;
 	int err;
@@ -80,10 +81,12 @@ static int events_of(struct kl_strvec *ids, struct source *s, const git_oid *com
 	if (s->notes) {
 		kl_oid_hex(hex, commit);
 		lines = kl_map_get(s->notes, hex);
-		kl_buf_adds(&text, lines ? lines : "");
-	} else if ((err = kl_notes_read(&text, s->repo, KL_NOTES_GATE, commit)) < 0) {
+		kl_buf_adds(&note, lines ? lines : "");
+	} else if ((err = kl_notes_read(&note, s->repo, KL_NOTES_GATE, commit)) < 0) {
 		return err;
 	}
+	if ((err = kl_trust_filter(&text, s->repo, note.ptr, note.len)) < 0)
+		return err;
 	for (const char *p = text.ptr; *p; ) {
 		size_t n = strcspn(p, "\n");
 		json_t *e = NULL;

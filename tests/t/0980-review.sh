@@ -156,7 +156,9 @@ test_expect_success 'a card in use whose precondition no longer holds' '
 	git checkout -q -B narrow dims && sed "s/K: 128/K: 112/" klineage.yaml >new && mv new klineage.yaml && git commit -q -a \
 		-m "narrow" -m "Klineage-Direction: forward
 Klineage-Skill: tile@0000000" &&
-	exits 1 git klineage review --json dims..narrow >../out && finds card-violated "'\''tile'\'' is in use here and asks for '\''align'\''" ../out
+	exits 1 git klineage review --json dims..narrow >../out && finds card-violated "'\''tile'\'' is in use here and asks for '\''align'\''" ../out &&
+	git clone -q "$top/r" "$top/cards-of-origin" && cd "$top/cards-of-origin" &&
+	exits 1 git klineage review --json origin/dims..origin/narrow >../out && finds card-violated "'\''tile'\'' is in use here" ../out
 '
 
 # --- contracts -----------------------------------------------------------------------

@@ -76,6 +76,18 @@ test_expect_success 'a clone that judged nothing itself counts what is noted' '
 	pushed && (cd r && git klineage fsck)
 '
 
+test_expect_success 'what an allowed signer noted spares the run, and nobody else' '
+	(cd r && git klineage gate --no-profile >../out) && says "judged before and signed by alice@example.invalid" out &&
+	test ! -d r/.git/klineage/cache || ! find r/.git/klineage/cache -name "*.json" | grep . &&
+	note >after && test_cmp signed after &&
+	(cd r && git klineage gate --no-profile --fresh --no-note >../out) && ! grep "judged before" out && rm -rf r/.git/klineage/cache &&
+	(cd r && git klineage gate --no-note >../out) && ! grep "judged before" out && rm -rf r/.git/klineage/cache &&
+	renote unsigned && (cd r && git klineage gate --no-profile --no-note >../out) && ! grep "judged before" out &&
+	rm -rf r/.git/klineage/cache && renote signed &&
+	perl -pe "s/\"sig\":\"/\"sig\":\"x/" signed >wrong && renote wrong &&
+	(cd r && git klineage gate --no-profile --no-note >../out) && ! grep "judged before" out && rm -rf r/.git/klineage/cache && renote signed
+'
+
 test_expect_success 'where signatures are required, a pass needs one of an allowed signer' '
 	git -C r config klineage.requireSigned true && pushed &&
 	renote unsigned && exits 1 pushed >out && says "nobody whom gpg.ssh.allowedSignersFile names has signed" out &&
