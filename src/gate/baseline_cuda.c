@@ -71,7 +71,7 @@ static int compile(struct kl_baseline_cuda *b, const struct sources *src, const 
 	if (!err)
 		err = kl_fs_mkdir(dir);
 	if (!err)
-		err = kl_compile_cuda(&a, &class_, j, n, &with, l, dir);
+		err = kl_compile_cuda(&a, &class_, j, n, NULL, &with, l, dir);
 	if (err < 0)
 		return not_ours(err, name);
 	b->cubin = kl_strdup(a->so);

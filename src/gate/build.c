@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
+#include "gate/headers.h"
 #include "gate/piece.h"
 
 static void built_free(void *p)
@@ -43,6 +44,7 @@ int kl_builder_open(struct kl_builder *b)
 	b->built.free_value = built_free;
 	b->oracle.free_value = oracle_free;
 	b->baseline.free_value = baseline_free;
+	kl_headers_init(&b->headers);
 	if (asks_for_device(b))
 		return 0;
 	err = kl_platform_detect(&b->cpu, b->platform);
@@ -58,6 +60,7 @@ void kl_builder_release(struct kl_builder *b)
 	kl_map_release(&b->built);
 	kl_map_release(&b->oracle);
 	kl_map_release(&b->baseline);
+	kl_map_release(&b->headers);
 	kl_nvcc_release(&b->nvcc);
 	free(b->runtime);
 }
@@ -86,7 +89,7 @@ int kl_builder_platform(struct kl_platform *out, struct kl_builder *b, const str
 			*out = b->cpu;
 		return err;
 	}
-	if ((err = want_nvcc(b)) < 0)
+	if ((err = want_nvcc(b)) < 0 || (err = kl_headers_find(&b->headers, b->repo, &s->contract->headers)) < 0)
 		return err;
 	err = s->contract->host ? 0 : kl_launch_read(&l, s, false);
 	if (err < 0 && err != KL_EINVALID)
@@ -98,6 +101,7 @@ int kl_builder_platform(struct kl_platform *out, struct kl_builder *b, const str
 		return 0;
 	}
 	kl_nvcc_platform(out, &b->nvcc, l ? l->arch : s->contract->arch);
+	kl_headers_say(out->compiler, sizeof(out->compiler), &b->headers, &s->contract->headers);
 	if (asks_for_device(b) && strcmp(b->platform, out->id))
 		return kl_error(KL_ECANNOT, "the kernel is for %s, and %s is asked for", out->id,
 				b->platform);
@@ -232,8 +236,10 @@ static int want_tools(struct kl_builder *b, const struct kl_surface *s)
 {
 	int err;
 
-	if (kl_contract_is_cuda(s->contract))
-		return want_nvcc(b);
+	if (kl_contract_is_cuda(s->contract)) {
+		err = want_nvcc(b);
+		return err ? err : kl_headers_find(&b->headers, b->repo, &s->contract->headers);
+	}
 	err = want_cpu(b);
 	return err ? err : kl_piece_runtime(b);
 }
@@ -279,6 +285,8 @@ int kl_builder_all(struct kl_builder_set *out, struct kl_builder *b, const struc
 	int err = want_tools(b, w->candidate), of_parent;
 
 	*out = (struct kl_builder_set){ .candidate = NULL };
+	if (!err && w->parent)
+		err = want_tools(b, w->parent);
 	if (err < 0 || (err = want_all(&m, b, w)) < 0)
 		return err;
 	if (m.pieces.n)

@@ -44,6 +44,7 @@ struct kl_builder {
 	const char *nvcc_setting;
 	struct kl_platform cpu;		/* id "": not looked for yet */
 	struct kl_nvcc nvcc;		/* nvcc NULL: not looked for yet */
+	struct kl_map headers;		/* found so far (gate/headers.h) */
 	char *runtime;			/* the runtime's object; NULL: not made yet */
 	struct kl_map built;		/* surface and contract -> struct kl_built */
 	struct kl_map oracle;		/* contract -> struct kl_built_oracle */

@@ -22,7 +22,7 @@ struct kl_platform {
 	char id[32];		/* cpu/x86-64-v3 */
 	char march[32];		/* x86-64-v3 */
 	char device[128];	/* CPU model */
-	char compiler[64];	/* "gcc 12.2.0", "nvcc 13.0.88" */
+	char compiler[384];	/* "gcc 12.2.0", "nvcc 13.0.88, cutlass 0123456789ab" */
 };
 int kl_platform_detect(struct kl_platform *out, const char *want /* NULL: best up to v3 */);
 

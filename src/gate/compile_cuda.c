@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "gate/audit_cuda.h"
 #include "gate/features_cuda.h"
+#include "gate/headers.h"
 #include "gate/tool.h"
 #include "text/digest.h"
 
@@ -25,6 +26,9 @@ struct build {
 	const struct kl_strvec *flags;	/* the contract's; NULL: none */
 	const char *const *extra;	/* ours */
 	const char **class_;
+	const struct kl_map *known;	/* headers that it may ask for; NULL: none */
+	const struct kl_strvec *headers;
+	const char *readable[KL_HEADERS_READABLE];
 	struct kl_tool tool;
 	const struct kl_file *source;	/* the .cu */
 	struct kl_strvec env;
@@ -145,6 +149,8 @@ static int run_nvcc(struct build *b, const char *keep, const char *cubin, bool l
 	if (lines)
 		kl_strvec_push(&a, "-lineinfo");
 	kl_strvec_pushf(&a, "-Isrc-%s", b->name);
+	if (b->headers)
+		kl_headers_flags(&a, b->known, b->headers);
 	kl_strvec_push(&a, "-o");
 	kl_strvec_push(&a, cubin);
 	kl_strvec_pushf(&a, "src-%s/%s", b->name, b->source->path);
@@ -282,20 +288,25 @@ static int digest_file(char out[KL_DIGEST_HEX], const char *path)
 }
 
 int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct kl_jail *j,
-		    const struct kl_nvcc *n, const struct kl_surface *s, const struct kl_launch *l,
-		    const char *dir)
+		    const struct kl_nvcc *n, const struct kl_map *headers, const struct kl_surface *s,
+		    const struct kl_launch *l, const char *dir)
 {
 	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = kl_calloc(1, sizeof(*a));
 	KL_AUTO(build_release) struct build b = {
 		.nvcc = n, .dir = dir, .name = "kernel", .file = s->file, .nfile = s->nfile, .launch = l,
 		.flags = &s->contract->flags, .class_ = class_, .text = KL_BUF_INIT, .verbose = KL_BUF_INIT,
 		.wish = { .text = KL_BUF_INIT },
-		.tool = { .jail = j, .dir = dir, .prefix = "src-kernel/", .readable = n->readable,
-			  .limit_ms = NVCC_MS, .class_ = class_, .log = KL_BUF_INIT },
+		.tool = { .jail = j, .dir = dir, .prefix = "src-kernel/", .limit_ms = NVCC_MS,
+			  .file_mib = KL_TOOL_TEMPLATES_MIB,
+			  .class_ = class_, .log = KL_BUF_INIT },
+		.known = headers, .headers = &s->contract->headers,
 	};
 	struct kl_cuda_code code;
-	int err = build(&b, s->contract);
+	int err;
 
+	kl_headers_readable(b.readable, n->readable[0], headers, b.headers);
+	b.tool.readable = b.readable;
+	err = build(&b, s->contract);
 	a->so = kl_fs_join(dir, "kernel.cubin");
 	if (!err)
 		err = digest_file(a->digest, a->so);

@@ -2,6 +2,7 @@
 #ifndef KL_GATE_COMPILE_CUDA_H
 #define KL_GATE_COMPILE_CUDA_H
 
+#include "base/map.h"
 #include "gate/compile.h"
 #include "gate/launch.h"
 #include "gate/nvcc.h"
@@ -16,13 +17,13 @@
  */
 
 /**
- * The surface's code as `dir`/kernel.cubin (`artefact->so`), or the plan's imported one. As
- * kl_compile_surface(): KL_ENO and `*class_` "compile", "launch" or "cheat"; KL_ECANNOT: it needs a tool
- * that is not installed.
+ * The surface's code as `dir`/kernel.cubin (`artefact->so`), or the plan's imported one. `headers`: what is
+ * known of those that the contract names (gate/headers.h). As kl_compile_surface(): KL_ENO and `*class_`
+ * "compile", "launch" or "cheat"; KL_ECANNOT: it needs a tool that is not installed.
  */
 int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct kl_jail *j,
-		    const struct kl_nvcc *n, const struct kl_surface *s, const struct kl_launch *l,
-		    const char *dir);
+		    const struct kl_nvcc *n, const struct kl_map *headers, const struct kl_surface *s,
+		    const struct kl_launch *l, const char *dir);
 
 /** As kl_compile_oracle(): `dir`/truth.cubin, or `dir`/honest.cubin. */
 int kl_compile_cuda_oracle(const struct kl_jail *j, const struct kl_nvcc *n, const struct kl_surface *s,

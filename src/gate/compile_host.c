@@ -10,10 +10,11 @@
 #include "gate/audit_host.h"
 #include "gate/code.h"
 #include "gate/features_cuda.h"
+#include "gate/headers.h"
 #include "gate/tool.h"
 #include "text/digest.h"
 
-#define NVCC_MS 240000		/* headers of templates, and both compilers */
+#define NVCC_MS 600000		/* CUTLASS takes a minute alone, minutes on a busy machine */
 #define MAX_PTX ((size_t)64 << 20)
 
 struct build {
@@ -23,6 +24,8 @@ struct build {
 	const char **class_;
 	const struct kl_file *source;
 	struct kl_strvec env;
+	const struct kl_map *known;	/* headers */
+	const char *readable[KL_HEADERS_READABLE];
 	struct kl_tool tool;
 	struct kl_buf text, verbose;	/* PTX; what ptxas says */
 	struct kl_ptx ptx;
@@ -143,6 +146,7 @@ static int compile(struct build *b)
 	kl_strvec_push(&a, "-include=rt/klineage.h");
 	kl_strvec_push(&a, "-Isrc-kernel");
 	kl_strvec_push(&a, "-Irt/std");
+	kl_headers_flags(&a, b->known, &c->headers);
 	kl_strvec_push(&a, "-o");
 	kl_strvec_push(&a, "kernel.o");
 	kl_strvec_pushf(&a, "src-kernel/%s", b->source->path);
@@ -298,18 +302,24 @@ static void digest_code(char out[KL_DIGEST_HEX], struct build *b, const struct k
 }
 
 int kl_compile_host(struct kl_artefact **out, const char **class_, const struct kl_jail *j,
-		    const struct kl_nvcc *n, const struct kl_surface *s, const char *dir)
+		    const struct kl_nvcc *n, const struct kl_map *headers, const struct kl_surface *s,
+		    const char *dir)
 {
 	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = kl_calloc(1, sizeof(*a));
 	KL_AUTO(build_release) struct build b = {
 		.nvcc = n, .surface = s, .dir = dir, .class_ = class_, .text = KL_BUF_INIT,
 		.verbose = KL_BUF_INIT, .wish = { .text = KL_BUF_INIT },
-		.tool = { .jail = j, .dir = dir, .prefix = "src-kernel/", .readable = n->readable,
-			  .limit_ms = NVCC_MS, .class_ = class_, .log = KL_BUF_INIT },
+		.tool = { .jail = j, .dir = dir, .prefix = "src-kernel/", .limit_ms = NVCC_MS,
+			  .file_mib = KL_TOOL_TEMPLATES_MIB,
+			  .class_ = class_, .log = KL_BUF_INIT },
+		.known = headers,
 	};
 	struct kl_cuda_code code;
-	int err = build(&b, a->digest);
+	int err;
 
+	kl_headers_readable(b.readable, n->readable[0], headers, &s->contract->headers);
+	b.tool.readable = b.readable;
+	err = build(&b, a->digest);
 	if (err < 0)
 		return err;
 	a->so = kl_fs_join(dir, "kernel.so");

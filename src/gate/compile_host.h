@@ -2,6 +2,7 @@
 #ifndef KL_GATE_COMPILE_HOST_H
 #define KL_GATE_COMPILE_HOST_H
 
+#include "base/map.h"
 #include "gate/compile.h"
 #include "gate/nvcc.h"
 
@@ -22,7 +23,8 @@
  * "compile", or "cheat".
  */
 int kl_compile_host(struct kl_artefact **out, const char **class_, const struct kl_jail *j,
-		    const struct kl_nvcc *n, const struct kl_surface *s, const char *dir);
+		    const struct kl_nvcc *n, const struct kl_map *headers, const struct kl_surface *s,
+		    const char *dir);
 
 /** klineage.h of a contract. */
 void kl_compile_host_header(struct kl_buf *out, const struct kl_contract *c);

@@ -11,6 +11,7 @@
 #include "gate/compile.h"
 #include "gate/contract_parts.h"
 #include "gate/dtype.h"
+#include "gate/headers.h"
 #include "plan/plan.h"
 
 #define MAX_SOURCES 64
@@ -157,6 +158,23 @@ static int read_flags(struct kl_strvec *out, const struct kl_language *l, struct
 	return 0;
 }
 
+static int read_headers(struct kl_strvec *out, struct kl_node n)
+{
+	int err = kl_node_list(n, 0, KL_HEADERS_MAX);
+
+	for (size_t i = 0; !err && i < n.y->n; i++) {
+		struct kl_node item = kl_node_item(n, i);
+		const char *name;
+
+		err = kl_node_slug(&name, item);
+		if (!err && kl_strvec_has(out, name))
+			return kl_node_error(item, "'%s' twice", name);
+		if (!err)
+			kl_strvec_push(out, name);
+	}
+	return err;
+}
+
 bool kl_contract_is_cuda(const struct kl_contract *c)
 {
 	return !strcmp(c->language, "cuda");
@@ -218,12 +236,14 @@ static int read_way(struct kl_contract *c, struct kl_node n)
 static int read_surface(struct kl_contract *c, struct kl_node n)
 {
 	static const char *const c_keys[] = { "language", "sources", "entry", "flags", NULL };
-	static const char *const cuda_keys[] = { "language", "sources", "host", "launch", "flags", NULL };
+	static const char *const cuda_keys[] = {
+		"language", "sources", "host", "launch", "flags", "headers", NULL
+	};
 	static const char *const host_keys[] = {
-		"language", "sources", "arch", "host", "std", "flags", NULL
+		"language", "sources", "arch", "host", "std", "flags", "headers", NULL
 	};
 	const struct kl_language *l;
-	struct kl_node flags, host;
+	struct kl_node flags, host, headers;
 	int err;
 
 	if ((err = read_language(&l, n)) < 0)
@@ -238,7 +258,9 @@ static int read_surface(struct kl_contract *c, struct kl_node n)
 	    (err = read_way(c, n)) < 0)
 		return err;
 	flags = kl_node_get(n, "flags");
-	return flags.y ? read_flags(&c->flags, l, flags) : 0;
+	headers = kl_node_get(n, "headers");
+	err = flags.y ? read_flags(&c->flags, l, flags) : 0;
+	return !err && headers.y ? read_headers(&c->headers, headers) : err;
 }
 
 static int read_oracle(struct kl_contract *c, struct kl_node n)
@@ -421,6 +443,7 @@ void kl_contract_free(struct kl_contract *c)
 	free(c->std);
 	kl_strvec_release(&c->sources);
 	kl_strvec_release(&c->flags);
+	kl_strvec_release(&c->headers);
 	for (size_t i = 0; i < KL_MAX_ARGS; i++) {
 		free(c->arg[i].name);
 		free(c->arg[i].dtype);

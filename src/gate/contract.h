@@ -68,6 +68,7 @@ struct kl_contract {
 	bool host;			/* cuda: its own host code launches (compile_host.h) */
 	char *arch, *std;		/* host: "sm_90a", "c++17"; else NULL, the plan says */
 	struct kl_strvec sources, flags;
+	struct kl_strvec headers;	/* cuda: sets of headers it includes (headers.h) */
 	struct kl_arg arg[KL_MAX_ARGS];
 	size_t nargs;
 	struct kl_expr **domain;

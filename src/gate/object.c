@@ -11,6 +11,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 
+#define MAX_NAME 8192		/* mangled names of templates have thousands of letters */
+
 void kl_object_free(struct kl_object *o)
 {
 	for (size_t i = 0; i < o->nsec; i++)
@@ -55,8 +57,8 @@ static int copy_name(char **out, Elf *e, size_t strtab, size_t at, const char *w
 
 	if (!s)
 		return kl_error(KL_ENO, "a %s has no readable name", what);
-	if (strlen(s) > 1000)
-		return kl_error(KL_ENO, "a %s has a name of more than 1000 bytes", what);
+	if (strlen(s) > MAX_NAME)
+		return kl_error(KL_ENO, "a %s has a name of more than %d bytes", what, MAX_NAME);
 	for (const char *c = s; *c; c++)
 		if (!isalnum((unsigned char)*c) && !strchr("_.$-", *c))
 			return kl_error(KL_ENO, "a %s has a name that is not plain", what);

@@ -155,14 +155,15 @@ static int surface_cuda(struct kl_piece *p)
 	int err;
 
 	if (p->surface->contract->host)
-		return kl_compile_host(&to->artefact, &to->class_, p->b->jail, n, p->surface, p->dir);
+		return kl_compile_host(&to->artefact, &to->class_, p->b->jail, n, &p->b->headers,
+				       p->surface, p->dir);
 	err = kl_launch_read(&to->launch, p->surface, false);
 	if (err == KL_EINVALID) {	/* a plan is a source like any other */
 		to->class_ = "launch";
 		return kl_error(KL_ENO, "%s", kl_error_last());
 	}
-	return err ? err : kl_compile_cuda(&to->artefact, &to->class_, p->b->jail, n, p->surface,
-					   to->launch, p->dir);
+	return err ? err : kl_compile_cuda(&to->artefact, &to->class_, p->b->jail, n,
+					   &p->b->headers, p->surface, to->launch, p->dir);
 }
 
 static int surface(struct kl_piece *p)

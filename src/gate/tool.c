@@ -79,6 +79,11 @@ static char *first_error(const char *log)
 	return plain_place(at, strcspn(at, "\n"));
 }
 
+static int64_t file_mib(const struct kl_tool *t)
+{
+	return t->file_mib ? t->file_mib : KL_TOOL_OUTPUT_MIB;
+}
+
 static int why_failed(struct kl_tool *t, const char *what, const struct kl_proc_result *res,
 		      int64_t limit_ms, const char *log)
 {
@@ -88,7 +93,7 @@ static int why_failed(struct kl_tool *t, const char *what, const struct kl_proc_
 	if (res->timed_out || strstr(log, "CPU time limit exceeded"))
 		return kl_error(KL_ENO, "%s: stopped after %lld s", what, (long long)limit_ms / 1000);
 	if (strstr(log, "File size limit exceeded") || strstr(log, "File too large"))
-		return kl_error(KL_ENO, "%s: more than %d MiB of output", what, KL_TOOL_OUTPUT_MIB);
+		return kl_error(KL_ENO, "%s: more than %lld MiB of output", what, (long long)file_mib(t));
 	if (strstr(log, "out of memory") || strstr(log, "Cannot allocate memory") ||
 	    strstr(log, "memory exhausted") || strstr(log, "bad_alloc"))
 		return kl_error(KL_ENO, "%s: needs more than %d MiB of memory", what, KL_TOOL_MIB);
@@ -122,7 +127,7 @@ int kl_tool_run(struct kl_tool *t, const struct kl_strvec *argv, struct kl_buf *
 	struct kl_jail_run o = {
 		.policy = KL_JAIL_COMPILE, .argv = (const char *const *)argv->v, .workdir = t->dir,
 		.readable = t->readable, .env = t->env,
-		.out = out, .err = &text, .mem_mib = KL_TOOL_MIB, .file_mib = KL_TOOL_OUTPUT_MIB,
+		.out = out, .err = &text, .mem_mib = KL_TOOL_MIB, .file_mib = file_mib(t),
 		.timeout_ms = t->jail->compile_ms ? t->jail->compile_ms :
 			      t->limit_ms ? t->limit_ms : KL_TOOL_MS,
 	};

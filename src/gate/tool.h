@@ -18,6 +18,7 @@
 #define KL_TOOL_MS 30000
 #define KL_TOOL_MIB 4096	/* address space of one process */
 #define KL_TOOL_OUTPUT_MIB 64
+#define KL_TOOL_TEMPLATES_MIB 512	/* what a compiler of C++ templates writes between its steps */
 #define KL_TOOL_LOG_MAX 16384
 
 struct kl_tool {
@@ -27,6 +28,7 @@ struct kl_tool {
 	const char *const *readable;	/* as in struct kl_jail_run */
 	const char *const *env;
 	int64_t limit_ms;		/* where the jail says none; 0: 30 s */
+	int64_t file_mib;		/* largest file; 0: 64 */
 	const char **class_;		/* set to "compile" when the tool refuses its input */
 	struct kl_buf *said;		/* gets all messages of each run anew, or NULL */
 	struct kl_buf log;		/* messages of all runs, cut at 16 KiB; the caller releases */

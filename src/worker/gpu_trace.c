@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sha256.h"
 #include "worker/gpu_baseline.h"
 
 /*
@@ -47,6 +48,19 @@ static uint32_t u32(const uint8_t *p)
 	return v;
 }
 
+void kl_gpu_trace_name(char out[KL_GPU_TRACE_NAME], const char *name)
+{
+	size_t n = strlen(name), shown = KL_GPU_TRACE_NAME - 1 - KL_SHA256_HEX;
+	char hex[KL_SHA256_HEX];
+
+	if (n < KL_GPU_TRACE_NAME) {
+		memcpy(out, name, n + 1);
+		return;
+	}
+	kl_sha256_hex(hex, name, n);
+	snprintf(out, KL_GPU_TRACE_NAME, "%.*s#%s", (int)shown, name, hex);
+}
+
 static void note(struct kl_gpu_trace *t, const uint8_t *r)
 {
 	uint32_t kind = u32(r);
@@ -66,7 +80,7 @@ static void note(struct kl_gpu_trace *t, const uint8_t *r)
 	one->elsewhere = u32(r + (kernel ? KERNEL_STREAM : COPY_STREAM)) != t->stream;
 	if (kernel) {
 		memcpy(&name, r + KERNEL_NAME, sizeof(name));
-		snprintf(one->name, sizeof(one->name), "%s", name ? name : "?");
+		kl_gpu_trace_name(one->name, name ? name : "?");
 	} else {
 		memcpy(&one->bytes, r + COPY_BYTES, sizeof(one->bytes));
 	}

@@ -165,6 +165,18 @@ static void describe(struct kl_call *out, const struct gpu_subject *s, const str
 	}
 }
 
+static bool is_own(const struct gpu_subject *s, const char *seen)
+{
+	char name[KL_GPU_TRACE_NAME];
+
+	for (size_t i = 0; i < s->kernel.n; i++) {
+		kl_gpu_trace_name(name, s->kernel.v[i]);
+		if (!strcmp(name, seen))
+			return true;
+	}
+	return false;
+}
+
 /* Host code ran in that process: what ran on the device, and was it the candidate's own? */
 static void look(struct kl_call *out, const struct gpu_subject *s, const struct kl_gpu_seen *seen)
 {
@@ -183,7 +195,7 @@ static void look(struct kl_call *out, const struct gpu_subject *s, const struct 
 		}
 		if (one->kind != KL_GPU_SEEN_KERNEL)
 			continue;
-		if (!kl_strvec_has(&s->kernel, one->name)) {
+		if (!is_own(s, one->name)) {
 			out->end = KL_CALL_CHEAT;
 			snprintf(out->what, sizeof(out->what), "launched '%.120s', which is no kernel of its "
 				 "own", one->name);

@@ -7,7 +7,8 @@
 #	cheats.sh run <dir> [<worker>]		klineage-worker does the bundle
 #	cheats.sh table <dir>			the results come back; a table of all. Exit 1: one is not as it must be
 #
-# CHEATS names another directory of kernels (tests/cheats/cuda-host: with host code of their own).
+# CHEATS names another directory of kernels (tests/cheats/cuda-host: with host code of their own;
+# tests/cheats/cuda-cutlass: built of CUTLASS, whose headers KLINEAGE_CUTLASS says).
 # `cheats.sh all <dir>` does the three here. git-klineage is taken from PATH or build/.
 # shellcheck disable=SC2015,SC2046,SC2013,SC2086 # names of kernels and templates hold no blanks
 here=$(cd "$(dirname "$0")" && pwd)

@@ -77,7 +77,8 @@ static inline int cuda_compile(struct kl_artefact **out, struct cuda_kernel *k, 
 		kl_strvec_split(&k->contract->flags, flags, " ");
 	k->class_ = NULL;
 	assert_ok(kl_launch_read(&launch, &k->surface, false));
-	return kl_compile_cuda(out, &k->class_, &k->jail, &k->nvcc, &k->surface, launch, k->dir);
+	return kl_compile_cuda(out, &k->class_, &k->jail, &k->nvcc, NULL, &k->surface, launch,
+			       k->dir);
 }
 
 #endif

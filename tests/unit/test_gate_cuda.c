@@ -249,7 +249,8 @@ static int import(struct kl_artefact **out, const char *cubin, const char *kerne
 	cuda_file(&file[1], "launch.yaml", plan);
 	assert_ok(kl_launch_read(&l, &s, false));
 	kernel.class_ = NULL;
-	return kl_compile_cuda(out, &kernel.class_, &kernel.jail, &kernel.nvcc, &s, l, kernel.dir);
+	return kl_compile_cuda(out, &kernel.class_, &kernel.jail, &kernel.nvcc, NULL, &s, l,
+			       kernel.dir);
 }
 
 static void test_import(void **state)

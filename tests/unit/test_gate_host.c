@@ -127,7 +127,8 @@ static int compile(struct kl_artefact **out, const char *text)
 	cuda_file(&kernel.file[1], "a.cuh", "#pragma once\n#define TWO 2\n");
 	kernel.surface.nfile = 2;
 	kernel.class_ = NULL;
-	return kl_compile_host(out, &kernel.class_, &kernel.jail, &kernel.nvcc, &kernel.surface, kernel.dir);
+	return kl_compile_host(out, &kernel.class_, &kernel.jail, &kernel.nvcc, NULL, &kernel.surface,
+			       kernel.dir);
 }
 
 #define KERNEL "static __global__ void k(const float *x, float *y) { y[threadIdx.x] = x[threadIdx.x] * 2; }\n"

@@ -8,6 +8,7 @@
 cheat_names () {
 	for kernel in "$1"/refused/*.cu "$1"/accepted/*.cu
 	do
+		test -e "$kernel" || continue
 		set_name=${kernel#"$1"/}
 		echo "${set_name%.cu}"
 	done
@@ -28,9 +29,11 @@ cheat_is_decided_here () {
 	sed -n 3p "$1/$2.cu" | grep -q 'decided here'
 }
 
-# cheat_repo <dir> <repo>: a branch for each, without a common past, so that none is another's parent
+# cheat_repo <dir> <repo>: a branch for each, without a common past, so that none is another's parent.
+# KLINEAGE_CUTLASS: where CUTLASS's headers lie, which those of cuda-cutlass include
 cheat_repo () {
 	git init -q "$2" || return 1
+	test -z "$KLINEAGE_CUTLASS" || git -C "$2" config klineage.cutlass.headers "$KLINEAGE_CUTLASS" || return 1
 	for name in $(cheat_names "$1")
 	do
 		on=$(cheat_contract "$1" "$name")
