@@ -51,7 +51,7 @@ run () {
 # row <name> <file>: | name | wanted | got | message | ok |
 row () {
 	want=$(cheat_wants "$cheats" "$1")
-	got=$(sed -n "s#^$1: [a-z]*: \([a-z-]*\)\( [a-z-]*\)\{0,1\}  (.*#\1\2#p" "$2")
+	got=$(sed -n "s#^$1: [a-z-]*: \([a-z-]*\)\( [a-z-]*\)\{0,1\}  (.*#\1\2#p" "$2")
 	why=$(awk -v at="$1: " 'index($0, at) == 1 { found = 1; next }
 		found && /^  [a-z]/ { sub(/^ */, ""); print; exit } { found = 0 }' "$2")
 	if cheat_ok "$want" "$got"; then ok=yes; else ok=NO; bad=1; fi
