@@ -401,6 +401,9 @@ static int check_args(const struct args *o, const struct session *s, int argc)
 		return kl_opt_usage(synopsis, "--json or --patch, not both");
 	if (o->again && o->root)
 		return kl_opt_usage(synopsis, "--continue begins where the run began: no --root");
+	if (o->root && !strcmp(o->root, "baseline"))
+		return kl_opt_usage(synopsis, "a baseline is a vendor's library and has no source to begin with; "
+				    "--root takes a revision, worktree or best");
 	if (o->apply && o->root && !strcmp(o->root, "worktree"))
 		return kl_opt_usage(synopsis, "--apply wants a committed root: commit first, or use --patch");
 	if (o->roundtrip && (o->apply || o->patch || o->dry || o->root || o->estimate))

@@ -88,7 +88,8 @@ whole () {	# a card with its trial, and what was made: both or none
 
 answering "$top/answers"
 (library "$top/lib" >"$top/out" 2>"$top/err") || die "no library"
-cd "$top/lib" && id=$(the_card) && cp -R "$top/lib" "$top/lib-base"
+metered () { git config klineage.chat.metered true && git config klineage.chat.model m && git config klineage.chat.price 'input=3 output=15'; }
+cd "$top/lib" && metered && id=$(the_card) && cp -R "$top/lib" "$top/lib-base"
 eight "$top/wrong" shift "$shift" "" && eight "$top/right" shift "$shift" "$tail"
 answer materialize.0 shift.c "$top/wrong" "$id" && answer materialize.1 shift.c "$top/right" "$id"
 eight "$top/wrong" poly "v * v $chain" "" && eight "$top/right" poly "v * v $chain" "for (; x != end; x++) { float v = *x; *y++ = ELEMENT(v); }"
@@ -96,7 +97,7 @@ answer admit.0 poly.c "$top/wrong" && answer admit.1 poly.c "$top/right" && echo
 again admit || die "the undisturbed trial fails"
 want_trial="$(trials):$(kept)"
 sound admit
-(walking "$top/t") && cp -R "$top/t" "$top/t-base" && cd "$top/t" || exit 1
+(walking "$top/t" && metered) && cp -R "$top/t" "$top/t-base" && cd "$top/t" || exit 1
 again begin || die "the undisturbed run fails"
 sound materialize
 want=$(made)

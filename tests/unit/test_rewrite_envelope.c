@@ -48,6 +48,26 @@ static void test_good(void **state)
 	kl_envelope_release(&e);
 }
 
+static void test_card(void **state)
+{
+	static const char with[] =
+		"<step>\naction: vectorize\nmechanism: -\nlocus: copy.c\ntraits: -\nwhy: wide\ncard: vector-loop-1234567\n"
+		"</step>\n" EDIT;
+	static const char twice[] =
+		"<step>\naction: vectorize\nmechanism: -\nlocus: copy.c\ntraits: -\nwhy: wide\ncard: a\ncard: b\n</step>\n"
+		EDIT;
+	struct kl_envelope e;
+
+	assert_ok(kl_envelope_parse(&e, with, strlen(with)));
+	assert_string_equal(e.card, "vector-loop-1234567");
+	kl_envelope_release(&e);
+	assert_ok(kl_envelope_parse(&e, STEP EDIT, strlen(STEP EDIT)));
+	assert_null(e.card);
+	kl_envelope_release(&e);
+	assert_int_equal(kl_envelope_parse(&e, twice, strlen(twice)), KL_EINVALID);
+	assert_non_null(strstr(kl_error_last(), "a second line 'card:'"));
+}
+
 static void test_nothing(void **state)
 {
 	static const char *const good[] = {
@@ -370,6 +390,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good),
+		cmocka_unit_test(test_card),
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_large),

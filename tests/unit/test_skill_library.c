@@ -50,6 +50,56 @@ static int put(struct kl_library *l, const struct kl_card *c, const struct kl_ma
 	return kl_library_put(l, &(struct kl_library_change){ .card = c, .events = events, .subject = "test" });
 }
 
+/* a ref of somebody else's in the same transaction; the first time he is too late */
+struct other {
+	struct kl_repo *repo;
+	git_oid to;
+	int asked;
+};
+
+static int also(struct kl_refs_txn *t, void *payload)
+{
+	struct other *o = payload;
+
+	if (!o->asked++) {	/* meanwhile another one writes a card: all is to be tried again */
+		KL_AUTO(kl_library_freep) struct kl_library *l = open_at(o->repo);
+		KL_AUTO(kl_card_freep) struct kl_card *c = small_card("quicker");
+
+		assert_ok(put(l, c, NULL));
+	}
+	kl_refs_txn_update(t, "refs/klineage/trials/one", &o->to, NULL);
+	return 0;
+}
+
+static void two_cards_and_a_ref_move_together(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("together");
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
+	KL_AUTO(kl_card_freep) struct kl_card *one = small_card("one"), *two = small_card("two");
+	KL_AUTO(kl_card_freep) struct kl_card *zero = small_card("zero");
+	struct kl_library_change second = { .card = two, .is_new = true, .subject = "the second" };
+	struct kl_library_change first = {
+		.card = one, .is_new = true, .subject = "the first", .then = &second, .also = also,
+	};
+	struct other o;
+	git_oid at;
+	size_t i;
+
+	assert_ok(kl_repo_open_at(&r, dir));
+	l = open_at(r);
+	assert_ok(put(l, zero, NULL));
+	o = (struct other){ .repo = r, .to = *kl_library_tip(l) };
+	first.payload = &o;
+	assert_ok(kl_library_put(l, &first));
+	assert_int_equal(o.asked, 2);
+	assert_ok(kl_refs_get(&at, r, "refs/klineage/trials/one"));
+	assert_int_equal(kl_library_count(l), 4);
+	assert_ok(kl_library_find(&i, l, "quicker"));
+	sh(dir, "git log --format=%%s klineage/skills >log && printf 'the second\\nthe first\\ntest\\ntest\\n' >want && "
+		"head -n 4 log | cmp - want && git fsck --strict");
+}
+
 static void is_empty_without_a_branch(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("empty");
@@ -146,6 +196,7 @@ static void a_broken_file_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(two_cards_and_a_ref_move_together),
 		cmocka_unit_test(is_empty_without_a_branch),
 		cmocka_unit_test(keeps_cards_and_events),
 		cmocka_unit_test(who_comes_second_merges),
