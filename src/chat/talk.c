@@ -58,6 +58,11 @@ const char *kl_talk_user(const struct kl_talk *t, size_t turn)
 	return t->c.turn[turn].user;
 }
 
+const char *kl_talk_system(const struct kl_talk *t, size_t i)
+{
+	return i < t->c.nsystem ? t->c.system[i] : NULL;
+}
+
 const char *kl_talk_reply(const struct kl_talk *t, size_t turn)
 {
 	return t->c.turn[turn].reply;

@@ -4,6 +4,17 @@
 #include <string.h>
 
 #include "chat/money.h"
+#include "text/utf8.h"
+
+/* what a model wrote is not to move the cursor */
+static void print_plain(FILE *to, const char *s, size_t max)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	kl_utf8_clean(&b, s, kl_utf8_cut(s, strlen(s), max));
+	for (size_t i = 0; i < b.len; i++)
+		fputc(b.ptr[i] == '\n' || b.ptr[i] == '\t' ? ' ' : b.ptr[i], to);
+}
 
 static void add_ratio(struct kl_buf *b, const struct kl_mat_try *t)
 {
@@ -28,8 +39,10 @@ static void print_try(FILE *to, const struct kl_materialization *m, const struct
 		fprintf(to, ", by %s, %s", t->by, t->source);
 	if (*t->how && t->outcome != KL_MAT_LEFT)
 		fprintf(to, ", %s", t->how);
-	if (*t->why)
-		fprintf(to, ": %.300s", t->why);
+	if (*t->why) {
+		fputs(": ", to);
+		print_plain(to, t->why, 300);
+	}
 	if (t->ratio.ppm) {
 		add_ratio(&ratio, t);
 		fprintf(to, ", %s", ratio.ptr);
@@ -53,7 +66,9 @@ static void print_model(FILE *to, const struct kl_materialization *m)
 		return;
 	if (m->nano >= 0)
 		kl_money_text(money, m->nano);
-	fprintf(to, "the conversation ended (%s): %.400s\n", money, m->ended);
+	fprintf(to, "the conversation ended (%s): ", money);
+	print_plain(to, m->ended, 400);
+	fputc('\n', to);
 }
 
 void kl_materialize_say(FILE *to, const struct kl_materialization *m, bool dry)
@@ -171,8 +186,11 @@ void kl_materialize_say_trial(const struct kl_roundtrip *rt)
 	       (double)t->recovered.ppm / 1e4, (double)t->recovered.lo / 1e4, (double)t->recovered.hi / 1e4,
 	       t->success ? ", recovered" : "", t->m.node[t->m.best].depth,
 	       t->m.node[t->m.best].depth == 1 ? "" : "s", hex);
-	if (t->m.ended)
-		printf(" (%.200s)", t->m.ended);
+	if (t->m.ended) {
+		fputs(" (", stdout);
+		print_plain(stdout, t->m.ended, 200);
+		putchar(')');
+	}
 	putchar('\n');
 }
 

@@ -93,7 +93,8 @@ static int check_words(struct kl_envelope *r, const char *traits, const struct k
 	if (!kl_envelope_locus_ok(r->locus))
 		return kl_scan_bad(s, "the locus '%.60s' is not path, path:function or "
 				   "path:function:lines", r->locus);
-	if (r->card && strlen(r->card) > 64)
+	if (r->card && (strlen(r->card) > 64 ||
+			r->card[strspn(r->card, "abcdefghijklmnopqrstuvwxyz0123456789._-")]))
 		return kl_scan_bad(s, "'card:' takes the id of one card, not '%.60s'", r->card);
 	if (!*r->why || strlen(r->why) > KL_ENVELOPE_WHY)
 		return kl_scan_bad(s, "'why:' is one line of at most %d bytes", KL_ENVELOPE_WHY);

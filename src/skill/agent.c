@@ -67,6 +67,18 @@ size_t kl_agent_turns(const struct kl_agent *a)
 	return kl_talk_turns(a->talk);
 }
 
+bool kl_agent_knows(const struct kl_agent *a, const char *card)
+{
+	KL_AUTO(kl_freep) char *whole = kl_asprintf("\nid: %s\n", card);
+	KL_AUTO(kl_freep) char *label = kl_asprintf("\n%s: ", card);
+	const char *text;
+
+	for (size_t i = 0; (text = kl_talk_system(a->talk, i)); i++)
+		if (strstr(text, whole) || strstr(text, label))
+			return true;
+	return false;
+}
+
 bool kl_agent_turn_state(char digest[13], enum kl_course_kind *kind, const struct kl_agent *a, size_t turn)
 {
 	const char *user = kl_talk_user(a->talk, turn), *at = strstr(user, ", state "), *word;

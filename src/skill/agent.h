@@ -39,6 +39,8 @@ int kl_agent_open(struct kl_agent **out, const struct kl_agent_opts *o);
 void kl_agent_free(struct kl_agent *a);
 KL_DEFINE_CLEANUP(struct kl_agent *, kl_agent_free)
 size_t kl_agent_turns(const struct kl_agent *a);	/* stored */
+/** Do the system texts tell of this card? Those that are stored stand, whatever was to be told now. */
+bool kl_agent_knows(const struct kl_agent *a, const char *card);
 /** How the digest of a stored turn's state begins, and what it asked for; false: it does not say. */
 bool kl_agent_turn_state(char digest[13], enum kl_course_kind *kind, const struct kl_agent *a, size_t turn);
 

@@ -94,6 +94,18 @@ static int tell(bool *ok, struct kl_buf *out, struct climber *c, const struct kl
 	return 0;
 }
 
+/* a conversation that goes on keeps its system texts: cards that came since are told in a turn */
+static void forget_untold(struct climber *c)
+{
+	struct kl_strvec told = c->told;
+
+	c->told = (struct kl_strvec)KL_STRVEC_INIT;
+	for (size_t i = 0; i < told.n; i++)
+		if (kl_agent_knows(c->agent, told.v[i]))
+			kl_strvec_push(&c->told, told.v[i]);
+	kl_strvec_release(&told);
+}
+
 static int open_agent(struct climber *c)
 {
 	const struct kl_materialize_opts *o = c->w->o;
@@ -108,10 +120,13 @@ static int open_agent(struct climber *c)
 		return err;
 	if (!cards.len)
 		kl_buf_adds(&cards, "No cards are given.\n");
-	return kl_agent_open(&c->agent, &(struct kl_agent_opts){
+	err = kl_agent_open(&c->agent, &(struct kl_agent_opts){
 		.repo = o->repo, .chat = o->chat, .name = o->name, .phase = PHASE, .rewriter = o->rewriter,
 		.prompt = "materialize", .cards = cards.ptr, .state = o->root,
 	});
+	if (!err)
+		forget_untold(c);
+	return err;
 }
 
 /* --- what is offered --------------------------------------------------------------------------- */
