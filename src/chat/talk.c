@@ -180,9 +180,10 @@ static int reserve_first(struct purchase *p)
 static void show(struct purchase *p, int64_t bytes, const struct kl_chat_usage *u)
 {
 	char money[KL_MONEY_TEXT] = "unmetered";
-	int64_t in = u && u->known ? u->input + u->cache_read + u->cache_write_5m + u->cache_write_1h : 0;
-	int64_t out = u && u->known ? u->output : 0, nano = 0;
+	/* some say at the beginning what came in; that the count is not the last one does not matter here */
 	struct kl_chat_usage so_far = u ? *u : (struct kl_chat_usage){ 0 };
+	int64_t in = so_far.input + so_far.cache_read + so_far.cache_write_5m + so_far.cache_write_1h;
+	int64_t out = so_far.output, nano = 0;
 
 	/* what came is at least a token for every few bytes, whatever was counted so far */
 	if (out < bytes / 4)

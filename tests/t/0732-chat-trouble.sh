@@ -165,4 +165,15 @@ test_expect_success 'a name that was used for another state is refused before an
 	test "$(asked n)" = 1
 '
 
+script -qec true /dev/null </dev/null >/dev/null 2>&1 && test_set_prereq SCRIPT
+test_expect_success SCRIPT 'on a terminal the progress line has tokens and money while the reply comes' '
+	{ line "\"fault\":\"drip\",\"delay_ms\":2,\"usage\":{\"input\":3000,\"output\":700,\"cache_read\":2000}" answers/step && cat last; } >p.script &&
+	serve p && fresh p &&
+	(
+	cd p && KLINEAGE_CHAT_KEY=$key TERM=xterm GIT_PROGRESS_DELAY=0 script -qec \
+		"git klineage deopt --rewriter chat --no-rederive --name x" /dev/null </dev/null >seen &&
+	tr "\r" "\n" <seen | grep -a "back-0, turn 0: 5000 tokens in, [1-9][0-9]* out, .0\.0" >lines && test -s lines
+	)
+'
+
 test_done
