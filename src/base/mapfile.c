@@ -12,9 +12,11 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/par.h"
 #include "base/vec.h"
 
 #define ORDER 0x01020304u
+#define BLOCK ((size_t)1 << 20)
 #define STALE_S 3600		/* nobody writes for so long */
 
 void kl_mapfile_release(struct kl_mapfile *m)
@@ -48,14 +50,35 @@ static uint64_t checksum_of(const void *p, size_t n)
 	return all;
 }
 
-/* over the head without its sum, and over the rest */
+struct summing {
+	const char *p;
+	size_t n;
+	uint64_t *sum;		/* of each block */
+};
+
+static void sum_blocks(void *ctx, size_t from, size_t to)
+{
+	const struct summing *s = ctx;
+
+	for (size_t i = from; i < to; i++) {
+		size_t at = i * BLOCK;
+
+		s->sum[i] = checksum_of(s->p + at, s->n - at < BLOCK ? s->n - at : BLOCK);
+	}
+}
+
+/* over the head without its sum, and over the sums of the rest's blocks */
 static uint64_t sum_of(const char *base, size_t len)
 {
+	size_t rest = len - sizeof(struct kl_mapfile_head), n = (rest + BLOCK - 1) / BLOCK;
+	KL_AUTO(kl_freep) uint64_t *sum = kl_calloc(n + 1, sizeof(*sum));
+	struct summing s = { base + sizeof(struct kl_mapfile_head), rest, sum };
 	struct kl_mapfile_head h;
 
 	memcpy(&h, base, sizeof(h));
 	h.checksum = 0;
-	return checksum_of(&h, sizeof(h)) ^ checksum_of(base + sizeof(h), len - sizeof(h));
+	kl_par_for(n, 1, sum_blocks, &s);
+	return checksum_of(&h, sizeof(h)) ^ checksum_of(sum, n * sizeof(*sum));
 }
 
 static bool is_whole(const struct kl_mapfile *m, const char *magic, uint32_t version, const char *key)
@@ -78,9 +101,10 @@ static bool map(struct kl_mapfile *m, const char *path)
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !st.st_size)
 		return false;
-	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)
 		return false;
+	kl_par_populate(p, (size_t)st.st_size, false);
 	*m = (struct kl_mapfile)KL_MAPFILE_INIT;
 	m->base = p;
 	m->len = (size_t)st.st_size;

@@ -12,7 +12,7 @@
 #include "base/vec.h"
 
 #define MAGIC "KLEVENTS"
-#define VERSION 1
+#define VERSION 2
 #define PREFIX "events-"
 #define SUFFIX ".index"
 #define KEEP 2			/* files of other tips that stay */

@@ -6,12 +6,14 @@
 
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/par.h"
 #include "repo/refs.h"
 #include "skill/index_parts.h"
 
 #define PREFIX "skills-"
 #define SUFFIX ".index"
 #define KEEP 4			/* files of other trees that stay */
+#define GRAIN 32768
 #define MAX_LOG2 4096		/* of an extent: the product of all of a card's dims */
 
 struct kl_index {
@@ -170,42 +172,72 @@ static bool parts_ok(const struct kl_index *ix)
 	return true;
 }
 
+static bool row_ok(const struct kl_index *ix, const struct kl_index_row *r)
+{
+	return r->point < kl_index_npoints(ix) && r->language < kl_index_nstrings(ix) &&
+	       r->platform < kl_index_nstrings(ix);
+}
+
+struct checking { const struct kl_index *ix; bool bad; };
+
+static void say_bad(struct checking *c)
+{
+	__atomic_store_n(&c->bad, true, __ATOMIC_RELAXED);
+}
+
+static void check_items(void *ctx, size_t from, size_t to)
+{
+	struct checking *c = ctx;
+	const uint32_t *item = at(c->ix, KL_INDEX_ITEMS, 0);
+	size_t n = kl_index_nstrings(c->ix);
+
+	for (size_t i = from; i < to; i++)
+		if (item[i] >= n)
+			say_bad(c);
+}
+
+static void check_rows(void *ctx, size_t from, size_t to)
+{
+	struct checking *c = ctx;
+
+	for (size_t i = from; i < to; i++)
+		if (!row_ok(c->ix, kl_index_row(c->ix, i)))
+			say_bad(c);
+}
+
+static void check_cards(void *ctx, size_t from, size_t to)
+{
+	struct checking *c = ctx;
+
+	for (size_t i = from; i < to; i++)
+		if (!card_ok(c->ix, kl_index_card(c->ix, i)))
+			say_bad(c);
+}
+
+static bool prior_ok(const struct kl_index *ix, const struct kl_index_prior *p)
+{
+	return list_ok(ix, p->needs, 1) && list_ok(ix, p->requires, 1) && list_ok(ix, p->provides, 1) &&
+	       list_ok(ix, p->conflicts, 1);
+}
+
 /* Numbers that point somewhere; a checksum alone would trust whoever wrote it. */
 static bool contents_ok(const struct kl_index *ix, const struct kl_taxonomy *tax)
 {
 	size_t nstrings = kl_index_nstrings(ix), nbytes = count(ix, KL_INDEX_BYTES);
 	const char *bytes = at(ix, KL_INDEX_BYTES, 0);
-	const uint32_t *item = at(ix, KL_INDEX_ITEMS, 0), *start = at(ix, KL_INDEX_STARTS, 0);
+	const uint32_t *start = at(ix, KL_INDEX_STARTS, 0);
+	struct checking c = { ix, nbytes && bytes[nbytes - 1] };
 
-	if (nbytes && bytes[nbytes - 1])
-		return false;
 	for (size_t i = 0; i < nstrings; i++)
-		if (start[i] >= nbytes)
-			return false;
-	for (size_t i = 0; i < count(ix, KL_INDEX_ITEMS); i++)
-		if (item[i] >= nstrings)
-			return false;
-	for (size_t i = 0; i < kl_index_npriors(ix); i++) {
-		const struct kl_index_prior *p = kl_index_prior(ix, i);
-
-		if (!list_ok(ix, p->needs, 1) || !list_ok(ix, p->requires, 1) ||
-		    !list_ok(ix, p->provides, 1) || !list_ok(ix, p->conflicts, 1))
-			return false;
-	}
+		c.bad |= start[i] >= nbytes;
+	for (size_t i = 0; i < kl_index_npriors(ix); i++)
+		c.bad |= !prior_ok(ix, kl_index_prior(ix, i));
 	for (size_t i = 0; i < kl_index_npoints(ix); i++)
-		if (!point_ok(kl_index_point(ix, i), tax))
-			return false;
-	for (size_t i = 0; i < count(ix, KL_INDEX_ROWS); i++) {
-		const struct kl_index_row *r = kl_index_row(ix, i);
-
-		if (r->point >= kl_index_npoints(ix) || r->language >= nstrings ||
-		    r->platform >= nstrings)
-			return false;
-	}
-	for (size_t i = 0; i < kl_index_count(ix); i++)
-		if (!card_ok(ix, kl_index_card(ix, i)))
-			return false;
-	return true;
+		c.bad |= !point_ok(kl_index_point(ix, i), tax);
+	kl_par_for(count(ix, KL_INDEX_ITEMS), GRAIN, check_items, &c);
+	kl_par_for(count(ix, KL_INDEX_ROWS), GRAIN, check_rows, &c);
+	kl_par_for(kl_index_count(ix), GRAIN, check_cards, &c);
+	return !c.bad;
 }
 
 static bool is_good(struct kl_index *ix, const struct kl_taxonomy *tax)

@@ -74,7 +74,7 @@ int kl_lift_unite(struct kl_card **card, const struct kl_card *twin)
 	theirs->id = kl_strdup((*card)->id);
 	if ((err = kl_card_merge(&all, NULL, NULL, *card, theirs)) < 0)
 		return err;
-	/* words and what it gives and asks stay those of the one that stays; rows, conditions, carriers unite */
+	/* its words, and what it gives and asks, stay; rows, conditions and carriers unite */
 	own = kl_steal(card);
 	swap_text(&all->intent, &own->intent);
 	swap_text(&all->action, &own->action);

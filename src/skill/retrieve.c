@@ -56,14 +56,6 @@ void kl_retrieval_release(struct kl_retrieval *r)
 	*r = (struct kl_retrieval){ 0 };
 }
 
-static int32_t *unknowns(size_t n)
-{
-	int32_t *v = kl_malloc((n + 1) * sizeof(*v));
-
-	memset(v, -1, (n + 1) * sizeof(*v));
-	return v;
-}
-
 static void asking_init(struct kl_asking *a, const struct kl_index *ix, struct kl_target *t,
 			const struct kl_retrieve_opts *o)
 {
@@ -71,12 +63,12 @@ static void asking_init(struct kl_asking *a, const struct kl_index *ix, struct k
 
 	*a = (struct kl_asking){ .ix = ix, .t = t, .o = o, .n = kl_index_count(ix) };
 	a->fit = kl_calloc(a->n + 1, sizeof(*a->fit));
-	a->point = unknowns(kl_index_npoints(ix));
+	a->point = kl_calloc(kl_index_npoints(ix) + 1, sizeof(*a->point));
 	a->test = kl_calloc(ns + 1, 1);
 	a->has = kl_calloc(ns + 1, 1);
 	a->able = kl_calloc(ns + 1, 1);
-	a->language = unknowns(ns);
-	a->platform = unknowns(ns);
+	a->language = kl_calloc(ns + 1, sizeof(*a->language));
+	a->platform = kl_calloc(ns + 1, sizeof(*a->platform));
 	a->closure = kl_malloc(np + 1);
 	memset(a->closure, -2, np + 1);
 }

@@ -19,33 +19,33 @@ static int64_t language_of(struct kl_asking *a, uint32_t string)
 {
 	int32_t x = KEPT(a->language[string]);
 
-	if (x < 0) {
-		x = (int32_t)kl_similarity_language(a->t->tax, text_of(a, string), a->t->language);
+	if (!x) {
+		x = 1 + (int32_t)kl_similarity_language(a->t->tax, text_of(a, string), a->t->language);
 		KEEP(a->language[string], x);
 	}
-	return x;
+	return x - 1;
 }
 
 static int64_t platform_of(struct kl_asking *a, uint32_t string)
 {
 	int32_t x = KEPT(a->platform[string]);
 
-	if (x < 0) {
-		x = (int32_t)kl_similarity_platform(a->t->tax, text_of(a, string), a->t->platform);
+	if (!x) {
+		x = 1 + (int32_t)kl_similarity_platform(a->t->tax, text_of(a, string), a->t->platform);
 		KEEP(a->platform[string], x);
 	}
-	return x;
+	return x - 1;
 }
 
 static int64_t case_of(struct kl_asking *a, uint32_t point)
 {
 	int32_t x = KEPT(a->point[point]);
 
-	if (x < 0) {
-		x = (int32_t)kl_similarity_case(a->t->tax, kl_index_point(a->ix, point), &a->t->point);
+	if (!x) {
+		x = 1 + (int32_t)kl_similarity_case(a->t->tax, kl_index_point(a->ix, point), &a->t->point);
 		KEEP(a->point[point], x);
 	}
-	return x;
+	return x - 1;
 }
 
 static bool is_able(struct kl_asking *a, uint32_t string)

@@ -28,7 +28,8 @@ struct kl_asking {
 	const struct kl_retrieve_opts *o;
 	size_t n;			/* cards */
 	struct kl_fit *fit;		/* of each card */
-	int32_t *point;			/* of each point: similarity, -1 not asked */
+	/* zeros are pages that nobody has touched: most of these are never asked for */
+	int32_t *point;			/* of each point: similarity + 1, 0 not asked */
 	int32_t *language, *platform;	/* of each string, likewise */
 	int8_t *test;			/* of each string, a predicate: 0 not asked, else truth + 1 */
 	int8_t *has;			/* of each string: 0 not asked, 1 no, 2 the target has it */

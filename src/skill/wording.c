@@ -255,7 +255,8 @@ int kl_wording_do(struct kl_wording *w, size_t i)
 
 /* --- what it would cost ------------------------------------------------------------------------ */
 
-static int add_costs(struct kl_wording_estimate *e, struct kl_wording *w, const struct kl_strvec *system, size_t i)
+static int add_costs(struct kl_wording_estimate *e, struct kl_wording *w, const struct kl_strvec *system,
+		     size_t i)
 {
 	KL_AUTO(kl_wording_group_release) struct kl_wording_group g = { 0 };
 	KL_AUTO(kl_buf_release) struct kl_buf user = KL_BUF_INIT;

@@ -110,8 +110,9 @@ static void add_step(struct kl_buf *out, const struct kl_wording_group *g, size_
 	KL_AUTO(kl_buf_release) struct kl_buf facts = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf known = KL_BUF_INIT;
 
-	kl_buf_addf(&facts, "operator %s, %s, in %s, on %s\nplace: %s\nnote: %s\n", t->from->contract->op, t->dtype,
-		    t->from->contract->language, t->platform, t->step.locus ? t->step.locus : "-", t->said);
+	kl_buf_addf(&facts, "operator %s, %s, in %s, on %s\nplace: %s\nnote: %s\n",
+		    t->from->contract->op, t->dtype, t->from->contract->language, t->platform,
+		    t->step.locus ? t->step.locus : "-", t->said);
 	add_list(&facts, "facts that came", &t->gained);
 	add_list(&facts, "facts that went", &t->lost);
 	add_ratios(&facts, g, t);
@@ -126,7 +127,8 @@ static void add_step(struct kl_buf *out, const struct kl_wording_group *g, size_
 		KL_AUTO(kl_buf_release) struct kl_buf files = KL_BUF_INIT;
 
 		for (size_t k = 0; k < t->from->nfile; k++)
-			kl_buf_addf(&files, "/* file %s */\n%s\n", t->from->file[k].path, t->from->file[k].data);
+			kl_buf_addf(&files, "/* file %s */\n%s\n", t->from->file[k].path,
+				    t->from->file[k].data);
 		kl_buf_adds(out, "\nThe code before:\n\n");
 		add_fenced(out, &files, MAX_CODE);
 	}
@@ -150,7 +152,8 @@ static char *steps(const struct kl_wording_group *g)
 	for (size_t i = 0; i < n; i++)
 		add_step(&b, g, i, is_first(g, i));
 	if (g->n > n)
-		kl_buf_addf(&b, "%zu more are not shown; conditions are checked against them, too.\n", g->n - n);
+		kl_buf_addf(&b, "%zu more are not shown; conditions are checked against them, too.\n",
+			    g->n - n);
 	return kl_buf_detach(&b);
 }
 
@@ -163,7 +166,8 @@ static char *refused(const struct kl_wording_group *g)
 		const char *class_ = kl_json_str_or(r->event, "class", "");
 
 		kl_buf_addf(&b, "R%zu: %s, a step %s, class %s\n\n", i + 1, r->step.action,
-			    r->step.forward ? "that was to put it in" : "back that was to take it out", class_);
+			    r->step.forward ? "that was to put it in" : "back that was to take it out",
+			    class_);
 		kl_feedback_write(&b, &(struct kl_feedback){ .class_ = class_, .event = r->event });
 		kl_buf_addch(&b, '\n');
 	}
@@ -178,13 +182,15 @@ static char *card(const struct kl_wording_group *g)
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	struct kl_buf out = KL_BUF_INIT;
 
-	kl_buf_addf(&b, "mechanism: %s: %s\nbackward action: %s\n", c->mechanism, g->m ? g->m->text : "", c->action);
+	kl_buf_addf(&b, "mechanism: %s: %s\nbackward action: %s\n", c->mechanism, g->m ? g->m->text : "",
+		    c->action);
 	add_list(&b, "there afterwards", &c->provides);
 	add_list(&b, "there before", &c->scope.requires);
 	add_list(&b, "not together with", &c->scope.conflicts);
 	for (size_t i = 0; i < c->sound.n; i++)
 		kl_buf_addf(&b, "condition %s: %s%s%s\n", c->sound.v[i].id, c->sound.v[i].text,
-			    c->sound.v[i].test ? "; test: " : "", c->sound.v[i].test ? c->sound.v[i].test : "");
+			    c->sound.v[i].test ? "; test: " : "",
+			    c->sound.v[i].test ? c->sound.v[i].test : "");
 	add_fenced(&out, &b, MAX_KNOWN);
 	return kl_buf_detach(&out);
 }

@@ -57,8 +57,8 @@ static bool tells_speed(const char *s)
 static int check_text(const char *text, const char *what)
 {
 	if (tells_speed(text))
-		return bad("%s tells a speed; how much it gained stands in the card as it was measured: '%.80s'",
-			   what, text);
+		return bad("%s tells a speed; how much it gained stands in the card as it was measured: "
+			   "'%.80s'", what, text);
 	return 0;
 }
 
@@ -138,8 +138,8 @@ static int check_steps(struct kl_wording_group *g, const struct kl_words_pre *p)
 		enum kl_truth truth = kl_target_test(&g->before[i], p->test, p->sound, &why);
 
 		if (p->sound && truth == KL_FALSE)
-			return bad("'%s' cannot be sound: %s step %d was accepted, and there it is false (%s)",
-				   p->id, g->t[i]->lineage, g->t[i]->step.number, why.ptr);
+			return bad("'%s' cannot be sound: %s step %d was accepted, and there it is false "
+				   "(%s)", p->id, g->t[i]->lineage, g->t[i]->step.number, why.ptr);
 		seen |= truth == KL_TRUE && (p->sound || kl_lift_is(g->t[i], "fast") || g->n == 1);
 	}
 	if (!seen)
@@ -167,7 +167,8 @@ static size_t shown(const struct kl_wording_group *g)
 	return g->n < KL_WORDING_STEPS ? g->n : KL_WORDING_STEPS;
 }
 
-static int find_witness(const struct kl_refusal **out, struct kl_wording_group *g, const struct kl_words_pre *p)
+static int find_witness(const struct kl_refusal **out, struct kl_wording_group *g,
+			const struct kl_words_pre *p)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf why = KL_BUF_INIT;
 	long i = label(p->witness, 'R', g->nrefused);
@@ -214,7 +215,8 @@ static int add_pre(struct kl_card *c, struct kl_wording_group *g, const struct k
 	if (err < 0)
 		return err;
 	pre = (struct kl_card_pre){
-		.id = kl_strdup(p->id), .text = kl_strdup(p->text), .test = p->test ? kl_strdup(p->test) : NULL,
+		.id = kl_strdup(p->id), .text = kl_strdup(p->text),
+		.test = p->test ? kl_strdup(p->test) : NULL,
 		.state = by ? KL_PRE_WITNESSED : KL_PRE_ASSUMED,
 		.by = by ? kl_strdup(kl_record_id(by->event)) : NULL,
 		.class_ = by ? kl_strdup(kl_json_str_or(by->event, "class", "")) : NULL,
