@@ -61,7 +61,7 @@ __git_klineage_argument ()
 		fi
 	fi
 	case $1 in
-	gate) __git_complete_refs ;;
+	gate|review) __git_complete_refs ;;
 	deopt) __gitcomp_nl "$(__git_klineage_workloads)" ;;
 	log|show|export|report|lift) __gitcomp_nl "$(__git_klineage_lineages)" ;;
 	sync) __gitcomp_nl "$(__git_remotes)" ;;

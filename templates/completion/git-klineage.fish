@@ -54,7 +54,7 @@ function __git_klineage_argument --description 'arguments of the verb at hand'
         end
     end
     switch $words[1]
-        case gate
+        case gate review
             git for-each-ref --format='%(refname:short)' 2>/dev/null
         case deopt
             __git_klineage_workloads

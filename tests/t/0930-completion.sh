@@ -51,6 +51,8 @@ git klineage hooks un|uninstall|install
 git klineage log |mm/one|--nothing
 git klineage sync |origin|mm
 git klineage gate s|side|topk
+git klineage review s|side|topk
+git klineage review --format |markdown|mm
 git -C . klineage deopt |topk|mm/one
 git klineage help f|fsck|gate
 git-klineage s|show|gate
