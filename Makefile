@@ -67,7 +67,7 @@ comma := ,
 PACKAGES := gcc libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml-dev libssl-dev libcurl4-openssl-dev ca-certificates libffi-dev \
 	libseccomp-dev libelf-dev bubblewrap coccinelle libopenblas0-serial libdnnl-dev libdnnl2 \
 	openssh-client libcmocka-dev sharness perl asciidoctor
-PACKAGES_DEV := clang clang-format libclang-rt-14-dev shellcheck valgrind zsh fish bash-completion chromium-headless-shell
+PACKAGES_DEV := clang clang-format libclang-rt-14-dev shellcheck valgrind zsh fish bash-completion chromium-headless-shell pre-commit
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 
 .PHONY: all worker deps deps-dev demo check tests man style fuzz ptx bench bench-programs clean
@@ -245,11 +245,15 @@ install: all man
 install-strip: install
 	strip $(D)$(bindir)/git-klineage $(D)$(privdir)/klineage-worker
 
+# directories that a fresh prefix has from us alone; one that is not empty stays
+EMPTIED := $(libexecdir) $(dir $(docdir)) $(bashcompdir) $(dir $(bashcompdir)) $(zshcompdir) $(dir $(zshcompdir)) \
+	$(fishdir)/vendor_completions.d $(fishdir)/vendor_conf.d $(fishdir) $(sort $(foreach m,$(MAN),$(mandir)/man$(subst .,,$(suffix $(m)))))
 uninstall:
 	rm -f $(D)$(bindir)/git-klineage $(D)$(bashcompdir)/git-klineage $(D)$(zshcompdir)/_git-klineage \
 		$(D)$(fishdir)/vendor_completions.d/git-klineage.fish $(D)$(fishdir)/vendor_conf.d/git-klineage.fish \
 		$(foreach m,$(MAN),$(call man_path,$(m))/$(notdir $(m)))
 	rm -rf $(D)$(privdir) $(D)$(sharedir) $(D)$(docdir)
+	for d in $(EMPTIED); do rmdir "$$DESTDIR$$d" 2>/dev/null || :; done
 
 # does what is installed work, without its sources?
 installcheck:

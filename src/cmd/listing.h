@@ -6,18 +6,19 @@
 #include "text/json.h"
 
 /*
- * listing - what a verb that lists prints for programs. It makes one JSON document; `--json` prints it, `--porcelain`
- * one line for each object of a list in it, its fields in a fixed order, separated by tabs, and `-z` the
- * same with every field ended by NUL, as git check-attr -z does. A field that is not known is empty, a list
- * of words has blanks between them. Without `-z` a field with a control character, a quote at its beginning or a
- * backslash stands in double quotes with escapes as in C. The order is a promise: new fields come last.
+ * listing - what a verb that lists prints for programs. It makes one JSON document; `--json` prints it,
+ * `--porcelain` one line for each object of a list in it, its fields in a fixed order, separated by tabs, and
+ * `-z` the same with every field ended by NUL, as git check-attr -z does. A field that is not known is
+ * empty, a list of words has blanks between them. Without `-z` a field with a control character, a backslash,
+ * or a quote at its beginning stands in double quotes with escapes as in C. The order is a promise: new
+ * fields come last.
  *
  *	struct kl_listing out = { 0 };
  *	const struct kl_opt opts[] = { ..., KL_OPT_LISTING(&out), KL_OPT_END };
  *	if ((err = kl_listing_check(&out, synopsis)) < 0)
  *		return err;
  *	if (kl_listing_asked(&out))
- *		kl_listing_print(&out, document, "steps", (const char *const []){ "step", "root.ratio_ppm", NULL });
+ *		kl_listing_print(&out, document, "steps", fields);	(fields: "step", "root.ppm", NULL)
  */
 struct kl_listing {
 	bool json, porcelain, nul;

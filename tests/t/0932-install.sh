@@ -39,7 +39,9 @@ test_expect_success PLAIN,ASCIIDOCTOR 'the place of each kind of file can be sai
 test_expect_success PLAIN,ASCIIDOCTOR 'uninstall leaves nothing' '
 	: >there/opt/klineage/share/man/man1/git-else.1 && $make uninstall DESTDIR="$there" &&
 	find there -type f >left && echo there/opt/klineage/share/man/man1/git-else.1 >want && test_cmp want left &&
-	! find there -mindepth 4 -name "*klineage*" | grep .
+	! find there -mindepth 4 -name "*klineage*" | grep . && rm there/opt/klineage/share/man/man1/git-else.1 &&
+	$make install DESTDIR="$there" && $make uninstall DESTDIR="$there" && (cd there/opt/klineage && find . ! -name .) | sort >left &&
+	printf "%s\n" ./bin ./share ./share/man >want && test_cmp want left
 '
 
 test_expect_success CHECKOUT,ASCIIDOCTOR 'a source package: the same bytes twice, the manual built' '
