@@ -5,6 +5,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
+#include "gate/changed.h"
 #include "gate/gate.h"
 #include "gate/noting.h"
 #include "gate/results.h"
@@ -13,6 +14,7 @@
 
 static const char synopsis[] =
 	"gate [<options>] [<rev>... | --worktree | --staged]\n"
+	"gate [<options>] --since <rev> [<rev>]\n"
 	"gate --import <results>";
 
 #define MAX_REVS 4096	/* as many jobs as a bundle takes */
@@ -20,7 +22,7 @@ static const char synopsis[] =
 struct options {
 	bool worktree, staged, json, no_profile, fast, fresh, bisect, no_note, quiet, progress;
 	int sign;	/* as of struct kl_noting */
-	const char *workload, *require, *jail, *platform, *seed, *runner, *output, *import;
+	const char *workload, *require, *jail, *platform, *seed, *runner, *output, *import, *since;
 	const struct kl_term *term;
 };
 
@@ -194,6 +196,7 @@ static int send_away(struct kl_gate *g, const struct options *o)
 /* One revision, or the worktree, and what became of it. */
 struct asked {
 	const char *rev;
+	char *cannot;		/* why it cannot be judged here, where others can; or NULL */
 	struct kl_selection sel;
 	struct kl_verdict *v;
 };
@@ -203,6 +206,7 @@ static void asked_free(struct asked *a)
 	for (size_t i = 0; a && (a[i].rev || a[i].sel.candidate); i++) {
 		kl_selection_release(&a[i].sel);
 		kl_verdict_free(a[i].v);
+		free(a[i].cannot);
 	}
 	free(a);
 }
@@ -226,9 +230,15 @@ static int ask_all(struct asked *a, size_t n, struct kl_gate *g, const struct op
 		int err = 0;
 
 		for (size_t i = 0; i < n && err == 0; i++) {
-			if (!a[i].v || a[i].v->deferred)
+			if (!a[i].cannot && (!a[i].v || a[i].v->deferred))
 				err = ask_one(&a[i], g, o);
-			deferred += err == 0 && a[i].v->deferred;
+			if (err == KL_ECANNOT && o->since) {
+				a[i].cannot = kl_strdup(kl_error_last());
+				kl_verdict_free(kl_steal(&a[i].v));
+				kl_error_clear();
+				err = 0;
+			}
+			deferred += err == 0 && a[i].v && a[i].v->deferred;
 		}
 		if (err < 0 || !deferred)
 			return err;
@@ -236,6 +246,11 @@ static int ask_all(struct asked *a, size_t n, struct kl_gate *g, const struct op
 			return err;
 	}
 	return kl_error(KL_ECANNOT, "no result came back for this job");
+}
+
+static const char *label(const struct asked *a, const struct options *o)
+{
+	return o->since ? a->sel.candidate->contract->workload : a->rev;
 }
 
 /* One verdict to stdout; its exit code. */
@@ -249,14 +264,22 @@ static int show(struct asked *a, const struct options *o, bool several)
 		kl_json_canonical(&line, v->event);
 		puts(line.ptr);
 		if (v->message && *v->message)
-			fprintf(stderr, "git-klineage: %s%s%s\n", several ? a->rev : "", several ? ": " : "",
-				v->message);
+			fprintf(stderr, "git-klineage: %s%s%s\n", several ? label(a, o) : "",
+				several ? ": " : "", v->message);
 	} else {
-		if (several)
+		if (several && !o->since)	/* a verdict names its kernel */
 			printf("%s: ", a->rev);
 		print_verdict(v, a->sel.candidate, o->term);
 	}
 	return exit_code(v, o);
+}
+
+/* A kernel that fails says more than one that cannot be judged here. */
+static int worse(int a, int b, const struct options *o)
+{
+	if (o->since && (a == 1 || b == 1))
+		return 1;
+	return a > b ? a : b;
 }
 
 /* What is decided is noted and shown, also where others wait; the worst of the exit codes. */
@@ -265,6 +288,11 @@ static int show_all(struct kl_repo *r, struct asked *a, size_t n, const struct o
 	int worst = 0, code, err;
 
 	for (size_t i = 0; i < n; i++) {
+		if (a[i].cannot) {
+			fprintf(stderr, "git-klineage: %s: cannot be judged here: %s\n", label(&a[i], o),
+				a[i].cannot);
+			worst = worse(worst, 125, o);
+		}
 		if (!a[i].v || a[i].v->deferred)
 			continue;
 		if (a[i].sel.kind == KL_STATE_REV && !o->no_note && !o->seed &&
@@ -273,7 +301,7 @@ static int show_all(struct kl_repo *r, struct asked *a, size_t n, const struct o
 		code = show(&a[i], o, n > 1);
 		if (code < 0)
 			return code;
-		worst = code > worst ? code : worst;
+		worst = worse(worst, code, o);
 	}
 	return worst;
 }
@@ -304,8 +332,59 @@ static int judge(struct kl_repo *r, const struct options *o, struct asked *a, si
 	code = show_all(r, a, n, o);
 	if (code < 0 || !err)
 		return code;
+	if (o->since && code == 1) {
+		fprintf(stderr, "git-klineage: %s\n", waits);
+		return 1;
+	}
 	kl_error(err, "%s", waits);
 	return *hints ? kl_error_hint(err, "%s", hints) : err;
+}
+
+/* --- what changed -------------------------------------------------------------- */
+
+static int tree_at(git_oid *commit, git_oid *tree, struct kl_repo *r, const char *rev)
+{
+	int err = kl_repo_resolve(commit, r, rev);
+
+	return err < 0 ? err : kl_repo_tree_of(tree, r, commit);
+}
+
+/* Every kernel that differs, against what it was then. What cannot even be read has failed. */
+static int judge_since(struct kl_repo *r, const struct options *o, const char *rev)
+{
+	KL_AUTO(kl_changed_release) struct kl_changed c = { 0 };
+	KL_AUTO(asked_freep) struct asked *a = NULL;
+	git_oid from, commit, from_tree, tree;
+	int err, code, broken = 0;
+	size_t n = 0;
+
+	if ((err = tree_at(&from, &from_tree, r, o->since)) < 0 ||
+	    (err = tree_at(&commit, &tree, r, rev)) < 0 ||
+	    (err = kl_changed(&c, r, &from_tree, &tree)) < 0)
+		return err;
+	a = kl_calloc(c.n + 1, sizeof(*a));
+	for (size_t i = 0; i < c.n; i++) {
+		struct kl_changed_one *one = &c.one[i];
+
+		if (o->workload && strcmp(o->workload, one->workload))
+			continue;
+		if (!one->now)
+			fprintf(stderr, "git-klineage: %s: %s%s\n", one->workload, one->why ?
+				"fails, its contract cannot be read: " : "its contract is gone",
+				one->why ? one->why : "");
+		broken |= one->why != NULL;
+		if (!one->now)
+			continue;
+		a[n].rev = rev;
+		a[n++].sel = (struct kl_selection){
+			.candidate = kl_steal(&one->now), .parent = kl_steal(&one->before),
+			.commit = commit, .tree = tree, .kind = KL_STATE_REV,
+		};
+	}
+	if (!n && !broken && !o->json)
+		printf("no kernel differs from %s\n", o->since);
+	code = n ? judge(r, o, a, n) : 0;
+	return code < 0 ? code : worse(code, broken, o);
 }
 
 /* --- results from elsewhere ------------------------------------------------- */
@@ -348,6 +427,8 @@ static int check_options(const struct options *o, int argc)
 	if (o->seed && o->runner && strcmp(o->runner, "local"))
 		return kl_opt_usage(synopsis, "a replay (--seed) is for the runner 'local'");
 
+	if (o->since && (argc > 1 || o->worktree || o->staged || o->bisect || o->seed))
+		return kl_opt_usage(synopsis, "--since is for one revision");
 	if (o->worktree + o->staged + (argc > 0) > 1)
 		return kl_opt_usage(synopsis, "revisions, or --worktree, or --staged");
 	if (argc > MAX_REVS || (argc > 1 && (o->bisect || o->seed)))
@@ -376,6 +457,7 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	const struct kl_opt opts[] = {
 		KL_OPT_BOOL('\0', "worktree", &o.worktree, "judge the files as they lie in the worktree"),
 		KL_OPT_BOOL('\0', "staged", &o.staged, "judge what is staged for commit"),
+		KL_OPT_STR('\0', "since", &o.since, "<rev>", "every kernel that differs from it, against it"),
 		KL_OPT_STR('w', "workload", &o.workload, "<name>", "which contract, if there are several"),
 		KL_OPT_BOOL('\0', "json", &o.json, "print the gate event"),
 		KL_OPT_BOOL('\0', "profile", &profile, "time it (default); --no-profile: correctness only"),
@@ -413,6 +495,8 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	err = check_options(&o, argc);
 	if (!err && o.import)
 		return import(ctx->repo, &o);
+	if (!err && o.since)
+		return judge_since(ctx->repo, &o, argc ? argv[0] : "HEAD");
 	n = argc > 1 ? (size_t)argc : 1;
 	a = kl_calloc(n + 1, sizeof(*a));
 	for (size_t i = 0; i < n && err == 0; i++) {
