@@ -17,6 +17,7 @@
 static const char synopsis[] =
 	"init [--entry <function>] [--workload <name>] <kernel file>\n"
 	"init --template <name> [<dir>]\n"
+	"init --ci github|gitlab\n"
 	"init --list [--json | --porcelain | -z]";
 
 static int list_templates(const struct kl_listing *out)
@@ -224,14 +225,74 @@ static int init_template(const char *name, const char *dir)
 	return make_repository(s, dir);
 }
 
+/* --- a recipe for CI --------------------------------------------------------- */
+
+/* where a forge looks for what lies in templates/ci */
+static const struct recipe {
+	const char *forge, *from, *to;
+} recipes[] = {
+	{ "github", "github-actions.yml", ".github/workflows/klineage.yml" },
+	{ "github", "github-report.yml", ".github/workflows/klineage-report.yml" },
+	{ "gitlab", "gitlab-ci.yml", ".gitlab-ci.yml" },
+};
+
+static int read_recipe(struct kl_buf *text, const struct recipe *r)
+{
+	KL_AUTO(kl_freep) char *name = kl_asprintf("templates/ci/%s", r->from);
+	KL_AUTO(kl_freep) char *path = NULL;
+	int err = kl_fs_share(&path, name);
+
+	return err < 0 ? err : kl_fs_read(text, path, 1 << 20);
+}
+
+/* All of them, or none: looked at before anything is written. */
+static int init_ci(const char *forge)
+{
+	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	size_t n = 0;
+	int err = kl_repo_open(&r);
+
+	if (err < 0)
+		return err;
+	if (!kl_repo_worktree(r))
+		return kl_error(KL_EINVALID, "this repository is bare: nowhere to put a recipe");
+	for (int turn = 0; turn < 2; turn++) {
+		for (size_t i = 0; i < KL_ARRAY_SIZE(recipes); i++) {
+			KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+			KL_AUTO(kl_freep) char *path = kl_fs_join(kl_repo_worktree(r), recipes[i].to);
+
+			if (strcmp(recipes[i].forge, forge))
+				continue;
+			n++;
+			if (!turn && kl_fs_exists(path)) {
+				err = kl_error(KL_EEXISTS, "'%s' is there already and is not overwritten",
+					       recipes[i].to);
+				return kl_error_hint(err, "compare it with templates/ci/%s",
+						     recipes[i].from);
+			}
+			if (turn && ((err = read_recipe(&text, &recipes[i])) < 0 ||
+				     (err = kl_fs_mkdir_of(path)) < 0 ||
+				     (err = kl_fs_write(path, text.ptr, text.len)) < 0))
+				return err;
+			if (turn)
+				printf("wrote %s\n", recipes[i].to);
+		}
+	}
+	if (!n)
+		return kl_opt_usage(synopsis, "there is no recipe for '%s'", forge);
+	puts("next: read what its first lines ask for, and commit it");
+	return 0;
+}
+
 int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
-	const char *template = NULL, *entry = NULL, *workload = NULL;
+	const char *template = NULL, *entry = NULL, *workload = NULL, *ci = NULL;
 	struct kl_listing out = { 0 };
 	bool list = false;
 	const struct kl_opt opts[] = {
 		KL_OPT_STR('\0', "template", &template, "<name>",
 			   "start from a shipped workload with its history"),
+		KL_OPT_STR('\0', "ci", &ci, "github|gitlab", "a recipe that judges pull requests"),
 		KL_OPT_BOOL('\0', "list", &list, "list the templates"),
 		KL_OPT_STR('\0', "entry", &entry, "<function>", "the kernel, if the file has several"),
 		KL_OPT_STR('\0', "workload", &workload, "<name>",
@@ -249,6 +310,8 @@ int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return kl_opt_usage(synopsis, "--json and --porcelain go with --list");
 	if (list)
 		return argc ? kl_opt_usage(synopsis, "--list takes no argument") : list_templates(&out);
+	if (ci)
+		return argc || template ? kl_opt_usage(synopsis, "--ci stands alone") : init_ci(ci);
 	if (template)
 		return argc > 1 ? kl_opt_usage(synopsis, "at most one directory") :
 				  init_template(template, argc ? argv[0] : NULL);

@@ -1,0 +1,241 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# klineage-ci.sh <command>: what the recipes of this folder run, for a pull request (GitHub) or a merge request (GitLab).
+#
+#	prepare		get base, head and what lies between them into a shallow clone, and the notes
+#	gate		judge every kernel that differs from the base; its verdicts go into $KLINEAGE_OUT/notes.bundle
+#	review		write $KLINEAGE_OUT/comment.md
+#	take-notes	verdicts of another job, from $KLINEAGE_OUT/notes.bundle
+#	push-notes	verdicts to the remote
+#	find-pr		GitHub, without privileges' say: is the number in $KLINEAGE_OUT/number the pull request of $KLINEAGE_HEAD?
+#	comment		post $KLINEAGE_OUT/comment.md, or put it in the place of the one before
+#
+# Nothing that a pull request may choose (titles, branch names, paths) is used here, but for the commits themselves:
+#
+#	KLINEAGE_BASE, KLINEAGE_HEAD	commits, 40 digits
+#	KLINEAGE_MODE			`gate` (default), or `compile`: kernels are compiled and audited here, and judged
+#					elsewhere; what counts is a verdict that an allowed signer has signed
+#	KLINEAGE_UNTESTED		`fail` (default) or `allow`: a kernel that cannot be judged here
+#	KLINEAGE_ANSWERS		`advise` (default; with `compile` `require`): whether `review` fails where something must be answered
+#	KLINEAGE_SIGNERS		a file of the base, as gpg.ssh.allowedSignersFile: whose signatures count
+#	KLINEAGE_SIGN			`true`: sign verdicts with git's user.signingKey
+#	KLINEAGE_OUT, KLINEAGE_REMOTE	default klineage-out, origin
+#	KLINEAGE_TOKEN			of the API. GitHub: GITHUB_REPOSITORY, GITHUB_API_URL; GitLab: CI_API_V4_URL, CI_PROJECT_ID,
+#					CI_MERGE_REQUEST_IID
+set -u
+out=${KLINEAGE_OUT:-klineage-out}
+remote=${KLINEAGE_REMOTE:-origin}
+mode=${KLINEAGE_MODE:-gate}
+notes=refs/notes/klineage/gate
+theirs=refs/notes/remotes/ci/klineage/gate
+marker='<!-- klineage-review -->'	# as review writes it
+
+die () { echo "klineage-ci: $*" >&2; exit 2; }
+say () { echo "klineage-ci: $*"; }
+
+is_commit () {
+	case $1 in ''|*[!0-9a-f]*) return 1 ;; esac
+	[ ${#1} -eq 40 ]
+}
+is_number () {
+	case $1 in ''|*[!0-9]*|??????????*) return 1 ;; esac
+}
+
+commits () {
+	base=${KLINEAGE_BASE:-} head=${KLINEAGE_HEAD:-}
+	is_commit "$base" || die "KLINEAGE_BASE is no commit"
+	is_commit "$head" || die "KLINEAGE_HEAD is no commit"
+}
+has () { git cat-file -e "$1^{commit}" 2>/dev/null; }
+
+# notes need somebody who wrote them
+identity () {
+	git config user.name >/dev/null || git config user.name "${KLINEAGE_NAME:-git-klineage CI}"
+	git config user.email >/dev/null || git config user.email "${KLINEAGE_EMAIL:-ci@git-klineage.invalid}"
+}
+
+# --- commits and notes ------------------------------------------------------------------
+
+prepare () {
+	commits
+	identity
+	for c in "$base" "$head"; do
+		has "$c" || git fetch --quiet --no-tags --depth=1 "$remote" "$c" || die "cannot fetch $c"
+	done
+	for more in 20 100 500 2500; do
+		git merge-base "$base" "$head" >/dev/null && break
+		[ "$(git rev-parse --is-shallow-repository)" = true ] || break
+		git fetch --quiet --no-tags --deepen=$more "$remote" "$base" "$head" || die "cannot fetch more"
+	done
+	git merge-base "$base" "$head" >/dev/null || say "no common commit is known; the base itself is compared with"
+	fetch_notes || die "cannot fetch the notes"
+}
+
+merge_notes () {	# merge_notes <ref>: its lines join ours
+	git rev-parse --quiet --verify "$1" >/dev/null || return 0
+	if git rev-parse --quiet --verify $notes >/dev/null; then
+		git notes --ref=$notes merge --quiet --strategy=cat_sort_uniq "$1"
+	else
+		git update-ref $notes "$1"
+	fi
+}
+
+fetch_notes () {
+	tracking=refs/notes/remotes/$remote/klineage
+	git fetch --quiet --no-tags "$remote" "+refs/notes/klineage/*:$tracking/*" && merge_notes "$tracking/gate"
+}
+
+take_notes () {
+	identity
+	[ -e "$out/notes.bundle" ] || { say "no verdicts to take"; return 0; }
+	git -c fetch.fsckObjects=true fetch --quiet --no-tags "$out/notes.bundle" "+$notes:$theirs" || die "these notes are none"
+	merge_notes $theirs || die "these notes cannot be merged"
+}
+
+push_notes () {
+	identity
+	git rev-parse --quiet --verify $notes >/dev/null || { say "no verdicts to push"; return 0; }
+	for turn in 1 2 3 4 5 6 7 8; do
+		git push --quiet "$remote" "$notes:$notes" && return 0
+		say "somebody was quicker ($turn)"
+		sleep "$((turn % 3))"
+		fetch_notes || die "cannot fetch the notes"
+	done
+	die "the notes could not be pushed"
+}
+
+# --- gate and review -----------------------------------------------------------------------
+
+since () { git merge-base "$base" "$head" 2>/dev/null || echo "$base"; }
+
+gate () {
+	commits
+	identity
+	mkdir -p "$out" || exit 2
+	set -- --since "$(since)"
+	[ "${KLINEAGE_SIGN:-}" != true ] || set -- "$@" --sign
+	[ "$mode" != compile ] || set -- "$@" --runner bundle --output "$out/job.tar"
+	git klineage gate "$@" "$head"
+	code=$?
+	if git rev-parse --quiet --verify $notes >/dev/null; then
+		git bundle create --quiet "$out/notes.bundle" $notes || die "cannot bundle the notes"
+	fi
+	[ $code -eq 125 ] || return $code
+	if [ "$mode" = compile ]; then
+		say "compiled and audited; the verdict is for who can run it, and counts if it is signed"
+		return 0
+	fi
+	[ "${KLINEAGE_UNTESTED:-fail}" = fail ] || return 0
+	say "a kernel cannot be judged here"
+	return 125
+}
+
+review () {
+	commits
+	mkdir -p "$out" || exit 2
+	set -- git
+	[ "$mode" != compile ] || set -- "$@" -c klineage.requireSigned=true
+	if [ -n "${KLINEAGE_SIGNERS:-}" ]; then	# as the base has it, whatever the head says
+		git cat-file blob "$base:$KLINEAGE_SIGNERS" >"$out/signers" || die "the base has no $KLINEAGE_SIGNERS"
+		set -- "$@" -c gpg.ssh.allowedSignersFile="$(cd "$out" && pwd)/signers"
+	fi
+	"$@" klineage review --format markdown "$base..$head" >"$out/comment.md"
+	code=$?
+	answers=${KLINEAGE_ANSWERS:-$([ "$mode" = compile ] && echo require || echo advise)}
+	[ $code -eq 1 ] && [ "$answers" != require ] && return 0
+	return $code
+}
+
+# --- the comment -----------------------------------------------------------------------------
+
+# api <method> <url> [<file to send>]: the answer on stdout. The token is in no argument list.
+api () {
+	case ${KLINEAGE_TOKEN:-} in ''|*[!A-Za-z0-9._~+/=-]*) die "KLINEAGE_TOKEN is none" ;; esac
+	printf '%s: %s %s\n' "klineage-ci" "$1" "$2" >&2
+	if [ -n "${CI_API_V4_URL:-}" ]; then
+		header="PRIVATE-TOKEN: $KLINEAGE_TOKEN"
+	else
+		header="Authorization: Bearer $KLINEAGE_TOKEN"
+	fi
+	printf 'header = "%s"\n' "$header" |
+		curl --config - --silent --show-error --fail --max-time 60 --request "$1" \
+			--header 'Content-Type: application/json' ${3:+--data-binary "@$3"} "$2"
+}
+
+# field <name>...: a member of the JSON on stdin, if it is a string or a number
+field () {
+	perl -MJSON::PP -0777 -e 'my $j = eval { decode_json(<STDIN>) }; for (@ARGV) { $j = ref $j eq "HASH" ? $j->{$_} : undef }
+		print "$j\n" if defined $j && !ref $j' "$@"
+}
+
+# ours <key>...: the id of the first comment of a list that has the marker and was written by $author, and how many there were
+ours () {
+	MARKER=$marker AUTHOR=$author perl -MJSON::PP -0777 -e 'my $list = eval { decode_json(<STDIN>) };
+		ref $list eq "ARRAY" or exit 1;
+		my ($id) = map { $_->{id} } grep {
+			my $who = $_;
+			$who = ref $who eq "HASH" ? $who->{$_} : undef for @ARGV;
+			index($_->{body} // "", $ENV{MARKER}) == 0 && defined $who && $who eq $ENV{AUTHOR}
+		} @$list;
+		print scalar(@$list), " ", $id // "", "\n"' "$@"
+}
+
+github () {
+	case ${GITHUB_REPOSITORY:-} in */*/*|*[!A-Za-z0-9._/-]*|'') die "GITHUB_REPOSITORY is none" ;; esac
+	url=${GITHUB_API_URL:-https://api.github.com}/repos/$GITHUB_REPOSITORY
+}
+
+find_pr () {
+	github
+	read -r number <"$out/number" || die "no number"
+	is_number "$number" || die "the number is none"
+	is_commit "${KLINEAGE_HEAD:-}" || die "KLINEAGE_HEAD is no commit"
+	api GET "$url/pulls/$number" >"$out/pr.json" || die "no pull request $number"
+	[ "$(field head sha <"$out/pr.json")" = "$KLINEAGE_HEAD" ] || die "pull request $number is at another commit"
+	base=$(field base sha <"$out/pr.json")
+	is_commit "$base" || die "pull request $number has no base"
+	[ -z "${GITHUB_ENV:-}" ] || printf 'KLINEAGE_PR=%s\nKLINEAGE_BASE=%s\n' "$number" "$base" >>"$GITHUB_ENV"
+}
+
+comment () {
+	[ -s "$out/comment.md" ] || die "no $out/comment.md"
+	if [ -n "${CI_API_V4_URL:-}" ]; then
+		is_number "${CI_PROJECT_ID:-}" || die "CI_PROJECT_ID is no number"
+		is_number "${CI_MERGE_REQUEST_IID:-}" || die "CI_MERGE_REQUEST_IID is no number"
+		list=$CI_API_V4_URL/projects/$CI_PROJECT_ID/merge_requests/$CI_MERGE_REQUEST_IID/notes
+		one=$list change=PUT keys='author id'
+		author=$(api GET "$CI_API_V4_URL/user" | field id)
+		is_number "$author" || die "whose token is this?"
+	else
+		github
+		is_number "${KLINEAGE_PR:-}" || die "KLINEAGE_PR is no number"
+		list=$url/issues/$KLINEAGE_PR/comments
+		one=$url/issues/comments change=PATCH keys='user login'
+		author=${KLINEAGE_BOT:-github-actions[bot]}
+	fi
+	perl -MJSON::PP -MEncode -0777 -e 'print JSON::PP->new->ascii->encode({ body => decode("UTF-8", <STDIN>) })' \
+		<"$out/comment.md" >"$out/comment.json" || die "cannot write the comment"
+	page=1 id=
+	while [ $page -le 50 ]; do
+		# shellcheck disable=SC2086
+		found=$(api GET "$list?per_page=100&page=$page" | ours $keys) || die "cannot read the comments"
+		id=${found#* }
+		if [ -n "$id" ] || [ "${found%% *}" != 100 ]; then break; fi
+		page=$((page + 1))
+	done
+	if [ -n "$id" ]; then
+		case $id in *[!0-9]*) die "an id that is none" ;; esac
+		api $change "$one/$id" "$out/comment.json" >/dev/null || die "cannot change the comment"
+	else
+		api POST "$list" "$out/comment.json" >/dev/null || die "cannot post the comment"
+	fi
+}
+
+case $mode in gate|compile) ;; *) die "KLINEAGE_MODE is gate or compile" ;; esac
+case ${1:-} in
+prepare|gate|review|comment) "$1" ;;
+take-notes) take_notes ;;
+push-notes) push_notes ;;
+find-pr) find_pr ;;
+*) die "no command '${1:-}'" ;;
+esac

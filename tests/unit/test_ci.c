@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include "base/fs.h"
+#include "text/yaml.h"
+
+/* The recipes of templates/ci: they can be read, and no text of a stranger becomes a command or gets a right. */
+
+struct recipe {
+	struct kl_buf text;
+	struct kl_yaml *y;
+};
+
+static void recipe_release(struct recipe *r)
+{
+	kl_yaml_free(r->y);
+	kl_buf_release(&r->text);
+}
+
+static void load(struct recipe *r, const char *name)
+{
+	KL_AUTO(kl_freep) char *path = kl_asprintf(KL_SOURCE "/templates/ci/%s", name);
+
+	*r = (struct recipe){ .text = KL_BUF_INIT };
+	assert_ok(kl_fs_read(&r->text, path, 1 << 20));
+	assert_ok(kl_yaml_parse(&r->y, name, r->text.ptr, r->text.len));
+}
+
+static const char *text_at(const struct kl_yaml *y, const char *a, const char *b, const char *c)
+{
+	const char *const keys[] = { a, b, c };
+
+	for (size_t i = 0; i < 3 && y && keys[i]; i++)
+		y = kl_yaml_get(y, keys[i]);
+	return y && y->text ? y->text : "";
+}
+
+/* f of every step of every job */
+static void each_step(const struct kl_yaml *y, void (*f)(const struct kl_yaml *step))
+{
+	const struct kl_yaml *jobs = kl_yaml_get(y, "jobs");
+	size_t seen = 0;
+
+	assert_non_null(jobs);
+	for (size_t i = 0; i < jobs->n; i++) {
+		const struct kl_yaml *steps = kl_yaml_get(jobs->item[i], "steps");
+
+		for (size_t k = 0; steps && k < steps->n; k++, seen++)
+			f(steps->item[k]);
+	}
+	assert_true(seen >= 5);
+}
+
+static void runs_no_expression(const struct kl_yaml *step)
+{
+	const char *run = text_at(step, "run", NULL, NULL);
+
+	if (strstr(run, "${{"))
+		fail_msg("an expression in a command: %s", run);
+}
+
+static void has_no_right(const struct kl_yaml *step)
+{
+	const char *uses = text_at(step, "uses", NULL, NULL);
+
+	if (!strncmp(uses, "actions/checkout@", 17))
+		assert_string_equal(text_at(step, "with", "persist-credentials", NULL), "false");
+}
+
+static void checks_out_nothing_of_theirs(const struct kl_yaml *step)
+{
+	if (!strncmp(text_at(step, "uses", NULL, NULL), "actions/checkout@", 17))
+		assert_string_equal(text_at(step, "with", "ref", NULL), "");
+}
+
+/* what whoever opens a pull request chooses */
+static void names_nothing_chosen(const struct recipe *r)
+{
+	static const char *const bad[] = {
+		"pull_request_target", "head_ref", "head.ref", "head_branch", ".title", ".body", ".label", "display_title",
+		"head_commit", "COMMIT_REF_NAME", "SOURCE_BRANCH", "CI_MERGE_REQUEST_TITLE", "COMMIT_MESSAGE",
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
+		if (strstr(r->text.ptr, bad[i]))
+			fail_msg("it has %s", bad[i]);
+}
+
+static void github_judges_without_rights(void **state)
+{
+	KL_AUTO(recipe_release) struct recipe r;
+	const struct kl_yaml *on, *rights;
+
+	load(&r, "github-actions.yml");
+	on = kl_yaml_get(r.y, "on");
+	assert_non_null(on);
+	assert_int_equal(on->n, 1);
+	assert_non_null(kl_yaml_get(on, "pull_request"));
+	rights = kl_yaml_get(r.y, "permissions");
+	assert_non_null(rights);
+	assert_int_equal(rights->n, 1);
+	assert_string_equal(text_at(rights, "contents", NULL, NULL), "read");
+	assert_null(strstr(r.text.ptr, "secrets."));
+	assert_null(strstr(r.text.ptr, "github.token"));
+	names_nothing_chosen(&r);
+	each_step(r.y, runs_no_expression);
+	each_step(r.y, has_no_right);
+}
+
+static void github_reports_without_their_code(void **state)
+{
+	KL_AUTO(recipe_release) struct recipe r;
+	const struct kl_yaml *on, *rights;
+
+	load(&r, "github-report.yml");
+	on = kl_yaml_get(r.y, "on");
+	assert_non_null(on);
+	assert_int_equal(on->n, 1);
+	assert_non_null(kl_yaml_get(on, "workflow_run"));
+	rights = kl_yaml_get(r.y, "permissions");
+	assert_non_null(rights);
+	assert_int_equal(rights->n, 3);
+	assert_string_equal(text_at(rights, "pull-requests", NULL, NULL), "write");
+	assert_null(strstr(r.text.ptr, "secrets."));
+	names_nothing_chosen(&r);
+	each_step(r.y, runs_no_expression);
+	each_step(r.y, checks_out_nothing_of_theirs);
+	/* only what the repository's own people sent is pushed */
+	assert_non_null(strstr(r.text.ptr, "if: github.event.workflow_run.head_repository.full_name == github.repository\n"
+			       "        run: |\n          sh \"$KLINEAGE_CI\" take-notes\n"
+			       "          sh \"$KLINEAGE_CI\" push-notes\n"));
+}
+
+static void gitlab_reports_where_there_is_a_token(void **state)
+{
+	KL_AUTO(recipe_release) struct recipe r;
+	const struct kl_yaml *rules;
+
+	load(&r, "gitlab-ci.yml");
+	names_nothing_chosen(&r);
+	rules = kl_yaml_get(kl_yaml_get(r.y, "klineage-report"), "rules");
+	assert_int_equal(rules->n, 1);
+	assert_contains(text_at(rules->item[0], "if", NULL, NULL), "&& $KLINEAGE_TOKEN");
+	assert_non_null(kl_yaml_get(kl_yaml_get(r.y, "klineage-gate"), "script"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(github_judges_without_rights),
+		cmocka_unit_test(github_reports_without_their_code),
+		cmocka_unit_test(gitlab_reports_where_there_is_a_token),
+	};
+
+	return cmocka_run_group_tests_name("ci", tests, NULL, NULL);
+}
