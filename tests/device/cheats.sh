@@ -48,12 +48,13 @@ run () {
 	echo "$(grep -c '"job"' "$1/results") results in $(($(date +%s) - start)) s"
 }
 
-# row <name> <file>: | name | wanted | got | message | ok |
+# row <name> <file>: | name | wanted | got | message | ok |; the message without the command that replays it here
 row () {
 	want=$(cheat_wants "$cheats" "$1")
 	got=$(sed -n "s#^$1: [a-z-]*: \([a-z-]*\)\( [a-z-]*\)\{0,1\}  (.*#\1\2#p" "$2")
 	why=$(awk -v at="$1: " 'index($0, at) == 1 { found = 1; next }
-		found && /^  [a-z]/ { sub(/^ */, ""); print; exit } { found = 0 }' "$2")
+		found && /^  [^ ]/ { sub(/^ */, ""); sub(/; replay: .*/, "")
+			print (length($0) > 200 ? substr($0, 1, 197) "..." : $0); exit } { found = 0 }' "$2")
 	if cheat_ok "$want" "$got"; then ok=yes; else ok=NO; bad=1; fi
 	printf '| %s | %s | %s | %s | %s |\n' "$1" "$(echo "$want" | sed 's/|/ or /g')" "${got:--}" \
 		"$(echo "$why" | sed 's/|/\\|/g')" $ok

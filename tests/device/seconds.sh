@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tests/device/seconds.sh - seconds from source to verdict, on the machine that has the GPU:
+#
+#	seconds.sh <dir> [<template>...]	writes <dir>/log, which docs.sh makes a table of
+#
+# The last state of a template is judged alone and then with two commits of the same tree, each with a profile,
+# nothing taken from a cache; what two more take says what one more takes. The first state is judged alone.
+# git-klineage, klineage-worker and nvcc are taken from PATH or build/. SECONDS_LIMIT: for one of these (85).
+# shellcheck disable=SC2015
+here=$(cd "$(dirname "$0")" && pwd)
+PATH=$(cd "$here/../.." && pwd)/build:$PATH
+GIT_AUTHOR_NAME=c GIT_AUTHOR_EMAIL=c@example.invalid GIT_COMMITTER_NAME=c GIT_COMMITTER_EMAIL=c@example.invalid
+export PATH GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL
+
+die () {
+	echo "seconds.sh: $*" >&2
+	exit 2
+}
+
+# judge <name> <revision>...
+judge () {
+	name=$1
+	shift
+	from=$(date +%s.%N)
+	(cd "$dir/$name" && timeout "${SECONDS_LIMIT:-85}" git klineage gate --fresh --no-note "$@") \
+		>"$dir/out" 2>"$dir/err"
+	rc=$?
+	took=$(echo "$from $(date +%s.%N)" | awk '{ printf "%.2f", $2 - $1 }')
+	echo "[$(($(date +%s) - start)) s] $name $*: rc $rc, $took s"
+	sed 's/^/    /' "$dir/out"
+	tr '\r' '\n' <"$dir/err" | tail -2 | sed 's/^/    ! /'
+}
+
+test -n "$1" || die "usage: seconds.sh <dir> [<template>...]"
+mkdir -p "$1" && dir=$(cd "$1" && pwd) || die "no directory '$1'"
+shift
+test $# -gt 0 || set -- cuda-gemm cuda-topk
+start=$(date +%s)
+{
+	date -u +%Y-%m-%d
+	nvidia-smi --query-gpu=name,uuid,driver_version --format=csv,noheader,nounits | sed 's/$/,/'
+	nvcc --version | grep release
+	for template; do
+		name=${template#cuda-}
+		rm -rf "${dir:?}/$name"
+		git klineage init --template "$template" "$dir/$name" >/dev/null 2>&1 || die "no template '$template'"
+		git -C "$dir/$name" tag first "$(git -C "$dir/$name" rev-list HEAD | tail -1)"
+		for tag in last l2 l3; do
+			git -C "$dir/$name" tag $tag \
+				"$(git -C "$dir/$name" commit-tree -m $tag "HEAD^{tree}")"
+		done
+		judge "$name" last
+		judge "$name" last l2 l3
+		judge "$name" first
+	done
+} >"$dir/log"
