@@ -21,7 +21,7 @@
 #define BATCHES 4
 #define MORE_BATCHES 10
 #define VERY_BRIEF_NS 6000.0
-/* When a call takes longer, one measurement a block is enough. */
+/* When a call takes longer, one measurement a block is enough, and one round by the clock. */
 #define DEAR_NS 1e7
 #define SLOPE_NS 2e6
 #define SLOPE_CALLS 60
@@ -315,6 +315,12 @@ static void block_begins(void *ctx)
 
 /* -- a point ------------------------------------------------------------------------------- */
 
+/* Is the candidate's second module asked no more, where calls are dear? What its first says was judged. */
+static bool known_enough(struct profile *p, int who, uint32_t m)
+{
+	return who == KL_BLOCKS_AGAIN && m && p->known[who].ns > DEAR_NS && known_of(p, who)->judged[m];
+}
+
 /* Every subject's answer to every input, in full, and about how long a call takes. */
 static int get_to_know(struct profile *p)
 {
@@ -325,6 +331,8 @@ static int get_to_know(struct profile *p)
 			uint32_t warm = m ? 0 : 1;
 			double ns;
 
+			if (known_enough(p, who, m))
+				continue;
 			if ((err = visit(p, who, false, &m, 1, warm, &ns)))
 				return err;
 			if (p->there[who] && !isnan(ns))
@@ -382,17 +390,23 @@ static double physical_floor(const struct profile *p)
 /* A machine that does other work as well is slow now and then, not always. */
 #define SLOPE_TRIES 3
 
+/* What may disturb the clock is next to nothing of a dear call. */
+static uint32_t rounds(const struct profile *p)
+{
+	return p->known[KL_BLOCKS_CANDIDATE].ns > DEAR_NS ? 1 : KL_GPU_TIME_SLOPE_ROUNDS;
+}
+
 /* Is what events say what the clock says? If it is not, the result says that nothing is known. */
 static int cross_check(struct profile *p, json_t *at)
 {
 	double ns = fmax(p->known[KL_BLOCKS_CANDIDATE].ns, 1000);
-	uint32_t calls = (uint32_t)fmax(2, fmin(SLOPE_CALLS, SLOPE_NS / ns));
+	uint32_t calls = (uint32_t)fmax(ns > DEAR_NS ? 1 : 2, fmin(SLOPE_CALLS, SLOPE_NS / ns));
 	struct kl_gpu_time_sloped s;
 	bool longer = true;
 	int err;
 
 	for (int i = 0; i < SLOPE_TRIES && longer; i++) {
-		if ((err = kl_gpu_timer_slope(p->timer, KL_BLOCKS_CANDIDATE, calls, &s)) < 0)
+		if ((err = kl_gpu_timer_slope(p->timer, KL_BLOCKS_CANDIDATE, calls, rounds(p), &s)) < 0)
 			return err;
 		if (s.how.end != KL_GPU_CALL_OK)
 			return 0;
@@ -419,12 +433,13 @@ static int cross_check(struct profile *p, json_t *at)
 static int check_outside(struct profile *p, json_t *at)
 {
 	double claimed = p->known[KL_BLOCKS_CANDIDATE].ns, ns = INFINITY, most = 1.25 * claimed + OUTSIDE_NS;
+	uint32_t calls = claimed > DEAR_NS ? 1 : OUTSIDE_CALLS;
 
 	if (!p->job->host || !(claimed > 0))
 		return 0;
 	/* who is kept from the processor is late once, not each time */
 	for (int i = 0; i < OUTSIDE_TRIES && ns > most; i++) {
-		int err = kl_gpu_timer_outside(p->timer, KL_BLOCKS_CANDIDATE, OUTSIDE_CALLS, &ns);
+		int err = kl_gpu_timer_outside(p->timer, KL_BLOCKS_CANDIDATE, calls, rounds(p), &ns);
 
 		if (err < 0)
 			return err;
@@ -458,7 +473,9 @@ static int bench_one(struct profile *p, json_t *at, int who)
 {
 	json_t *into = place_of(p, at, who);
 	double ns = fmax(p->known[who].ns, 1000);
-	uint32_t calls = (uint32_t)fmax(5, fmin(BENCH_CALLS, BENCH_NS / (ns + BENCH_ZERO_NS)));
+	/* one of the slowest, as Triton does */
+	double least = ns > BENCH_NS ? 1 : 5;
+	uint32_t calls = (uint32_t)fmax(least, fmin(BENCH_CALLS, BENCH_NS / (ns + BENCH_ZERO_NS)));
 	uint32_t warm = (uint32_t)fmax(1, fmin(BENCH_WARM, BENCH_NS / 4 / ns));
 	struct kl_gpu_time_benched b;
 	int err;

@@ -676,15 +676,16 @@ struct slope {
 	double wall[2][SLOPE_ROUNDS], device[2][SLOPE_ROUNDS];	/* of n calls, of 2 n */
 };
 
-static int run_slopes(struct time *t, struct subject *x, uint32_t calls, int64_t limit_ms, struct slope *s,
-		      struct kl_gpu_time_end *how)
+static int run_slopes(struct time *t, struct subject *x, const struct kl_gpu_time_slope *q, uint32_t calls,
+		      struct slope *s, struct kl_gpu_time_end *how)
 {
 	int err = 0;
 
-	for (int i = 0; i < SLOPE_ROUNDS && err == 0; i++) {
-		err = ready_all(t, x, t->key + (uint64_t)i);
+	for (uint32_t i = 0; i < q->rounds && err == 0; i++) {
+		err = ready_all(t, x, t->key + i);
 		for (int k = 0; k < 2 && err == 0; k++) {
-			err = run_of(t, x, calls << k, how, limit_ms, &s->wall[k][i], &s->device[k][i]);
+			err = run_of(t, x, calls << k, how, q->limit_ms, &s->wall[k][i],
+				     &s->device[k][i]);
 			if (how->end != KL_GPU_CALL_OK)
 				return err;
 		}
@@ -701,16 +702,18 @@ static int slope(struct time *t, const struct kl_gpu_time_slope *q, struct kl_gp
 	double spread;
 	int err = get_subject(&x, t, q->head.slot);
 
+	if (err == 0 && (q->rounds < 1 || q->rounds > SLOPE_ROUNDS))
+		err = kl_error(KL_EINVALID, "%u rounds for a slope", q->rounds);
 	/* as many as can be enqueued behind one hold */
 	while (err == 0 && calls > 1 && 2 * calls * launches(t, x) > KL_GPU_HOLD_OPS)
 		calls /= 2;
-	if (err < 0 || (err = run_slopes(t, x, calls, q->limit_ms, &s, &out->how)) < 0 ||
+	if (err < 0 || (err = run_slopes(t, x, q, calls, &s, &out->how)) < 0 ||
 	    out->how.end != KL_GPU_CALL_OK)
 		return err;
-	spread = kl_stats_median(s.wall[1], SLOPE_ROUNDS) - s.wall[1][0];	/* sorted */
-	kl_stats_median(s.wall[0], SLOPE_ROUNDS);
-	kl_stats_median(s.device[0], SLOPE_ROUNDS);
-	kl_stats_median(s.device[1], SLOPE_ROUNDS);
+	spread = kl_stats_median(s.wall[1], q->rounds) - s.wall[1][0];	/* sorted */
+	kl_stats_median(s.wall[0], q->rounds);
+	kl_stats_median(s.device[0], q->rounds);
+	kl_stats_median(s.device[1], q->rounds);
 	out->wall_ns = (s.wall[1][0] - s.wall[0][0]) / calls;
 	out->event_ns = (s.device[1][0] - s.device[0][0]) / calls;
 	out->spread_ns = spread / calls;

@@ -100,12 +100,12 @@ struct kl_gpu_time_launcher {		/* head.slot: who */
 	int64_t dim[16];
 };
 
-/* A slope is of five rounds of n and of 2n calls. */
+/* A slope is of rounds of n and of 2n calls: of so many, or of fewer where calls are dear. */
 #define KL_GPU_TIME_SLOPE_ROUNDS 5
-#define KL_GPU_TIME_SLOPE_CALLS (3 * KL_GPU_TIME_SLOPE_ROUNDS)
 struct kl_gpu_time_slope {
 	struct kl_gpu_head head;
-	uint32_t calls, reserved;	/* and twice as many */
+	uint32_t calls;			/* and twice as many */
+	uint32_t rounds;		/* 1 to KL_GPU_TIME_SLOPE_ROUNDS */
 	int64_t limit_ms;
 };
 struct kl_gpu_time_sloped {		/* reply: nanoseconds that one more call takes */

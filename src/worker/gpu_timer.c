@@ -327,11 +327,12 @@ int kl_gpu_timer_visit(struct kl_gpu_timer *t, int who, enum kl_gpu_time_mode mo
 	return err;
 }
 
-int kl_gpu_timer_slope(struct kl_gpu_timer *t, int who, uint32_t calls, struct kl_gpu_time_sloped *out)
+int kl_gpu_timer_slope(struct kl_gpu_timer *t, int who, uint32_t calls, uint32_t rounds,
+		       struct kl_gpu_time_sloped *out)
 {
 	struct kl_gpu_time_slope q = {
 		.head = kl_gpu_head((enum kl_gpu_op)KL_GPU_TIME_SLOPE, (uint32_t)who, sizeof(q)),
-		.calls = calls, .limit_ms = 2 * t->job->call_ms * calls,
+		.calls = calls, .rounds = rounds, .limit_ms = 2 * t->job->call_ms * calls,
 	};
 
 	memset(out, 0, sizeof(*out));
@@ -350,26 +351,27 @@ int kl_gpu_timer_bench(struct kl_gpu_timer *t, int who, uint32_t warm, uint32_t 
 	return hung(ask(t, who, &q, sizeof(q), out, sizeof(*out), 4 * q.limit_ms + ASK_MS), &out->how);
 }
 
-int kl_gpu_timer_outside(struct kl_gpu_timer *t, int who, uint32_t calls, double *ns)
+int kl_gpu_timer_outside(struct kl_gpu_timer *t, int who, uint32_t calls, uint32_t rounds, double *ns)
 {
 	struct kl_gpu_time_sloped r;
 	double took[2][OUTSIDE_ROUNDS];
+	uint32_t times = rounds < OUTSIDE_ROUNDS ? rounds : OUTSIDE_ROUNDS;
 	int err = 0;
 
 	*ns = NAN;
-	for (int i = 0; i < OUTSIDE_ROUNDS; i++)
+	for (uint32_t i = 0; i < times; i++)
 		for (int k = 0; k < 2; k++) {
 			int64_t from = kl_clock_ns();
 
-			if ((err = kl_gpu_timer_slope(t, who, calls << k, &r)) < 0 ||
+			if ((err = kl_gpu_timer_slope(t, who, calls << k, rounds, &r)) < 0 ||
 			    r.how.end != KL_GPU_CALL_OK)
 				return err;
 			took[k][i] = (double)(kl_clock_ns() - from);
 		}
 	/* sorted by this: what disturbs makes it later */
-	kl_stats_median(took[0], OUTSIDE_ROUNDS);
-	kl_stats_median(took[1], OUTSIDE_ROUNDS);
-	*ns = (took[1][0] - took[0][0]) / ((double)calls * KL_GPU_TIME_SLOPE_CALLS);
+	kl_stats_median(took[0], times);
+	kl_stats_median(took[1], times);
+	*ns = (took[1][0] - took[0][0]) / (3.0 * calls * rounds);
 	return 0;
 }
 

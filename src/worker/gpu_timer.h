@@ -55,12 +55,14 @@ const char *kl_gpu_timer_what(const struct kl_job *job, int who);
 int kl_gpu_timer_visit(struct kl_gpu_timer *t, int who, enum kl_gpu_time_mode mode,
 		       const uint32_t *which, size_t n, uint32_t warm, uint64_t seed,
 		       struct kl_gpu_time_visited *out);
-int kl_gpu_timer_slope(struct kl_gpu_timer *t, int who, uint32_t calls, struct kl_gpu_time_sloped *out);
+/** `rounds` of `calls` and of twice as many; one round has no spread. */
+int kl_gpu_timer_slope(struct kl_gpu_timer *t, int who, uint32_t calls, uint32_t rounds,
+		       struct kl_gpu_time_sloped *out);
 /**
- * Host code: what one more call takes by this process's own clock, from two requests of n and 2n calls. Less
- * can be claimed over there, but not done.
+ * Host code: what one more call takes by this process's own clock, from two requests of n and 2n calls in
+ * `rounds`. Less can be claimed over there, but not done.
  */
-int kl_gpu_timer_outside(struct kl_gpu_timer *t, int who, uint32_t calls, double *ns);
+int kl_gpu_timer_outside(struct kl_gpu_timer *t, int who, uint32_t calls, uint32_t rounds, double *ns);
 /** Is every process that it needs there? */
 bool kl_gpu_timer_alive(const struct kl_gpu_timer *t);
 int kl_gpu_timer_bench(struct kl_gpu_timer *t, int who, uint32_t warm, uint32_t calls,

@@ -243,6 +243,36 @@ static void below_the_floor(void **state)
 	assert_contains(kl_json_str_or(r, "message", ""), "below the physical floor");
 }
 
+/* Appends a byte to the file "count" at each call. */
+#define COUNTED(also)							\
+	"#include <fcntl.h>\n" SCALE_KERNEL("{ int h = open(\"%s/count\", O_WRONLY | O_CREAT | O_APPEND, 0600);"	\
+					    " write(h, \".\", 1); close(h); }" also)
+
+static size_t calls_of(struct gpu_fixture *f, const char *kernel, json_t **result)
+{
+	KL_AUTO(kl_freep) char *body = kl_asprintf(kernel, f->dir), *path = kl_fs_join(f->dir, "count");
+	struct stat st;
+
+	*result = profile(job_of(f, body));
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(unlink(path), 0);
+	print_message("%lld calls\n", (long long)st.st_size);
+	return (size_t)st.st_size;
+}
+
+/* Of calls of 0.3 s about as many are made as the verdict needs; cheap ones are called often. */
+static void dear_calls_are_few(void **state)
+{
+	KL_AUTO(json_decrefp) json_t *dear = NULL, *cheap = NULL;
+
+	assert_in_range(calls_of(*state, COUNTED("usleep(300000);"), &dear), 12, 20);
+	assert_null(json_object_get(dear, "status"));
+	assert_true(kl_json_int_or(point(dear), "blocks", 0) >= 4);
+	assert_in_range(kl_json_int_or(point(dear), "slope_ns", 0), 250000000, 1000000000);
+	assert_in_range(kl_json_int_or(point(dear), "do_bench_ns", 0), 250000000, 1000000000);
+	assert_true(calls_of(*state, COUNTED("usleep(2000);"), &cheap) > 60);
+}
+
 static void hot_as_well(void **state)
 {
 	struct kl_job *j = job_of(*state, NULL);
@@ -269,6 +299,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_baseline_that_is_not_here, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(a_baseline_of_our_own, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(below_the_floor, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(dear_calls_are_few, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(hot_as_well, gpu_setup_test, gpu_teardown_test),
 	};
 
