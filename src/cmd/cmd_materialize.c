@@ -335,6 +335,9 @@ static int report(const struct session *s, const struct args *o)
 		return 0;
 	}
 	kl_materialize_say(o->patch ? stderr : stdout, &s->m, o->dry);
+	if (!s->m.offered && !o->status && kl_index_count(s->index))
+		fprintf(stderr, "hint: of %zu cards none that is admitted fits; --status admitted,hypothesis uses "
+			"those, too, that nobody reproduced\n", kl_index_count(s->index));
 	return o->patch && s->m.best ? kl_materialize_say_patch(s->repo, &s->m) : 0;
 }
 

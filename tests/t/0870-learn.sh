@@ -4,14 +4,15 @@ test_description='learn here, use there: two kernels walked back, cards, their a
 . ./lib.sh
 unset GIT_AUTHOR_DATE GIT_COMMITTER_DATE
 
-# again <command...>: once more where it says no, or cannot say, since noise can hide a gain; it never makes one up
+# again <command...>: once more where it says no, or cannot say, and longer each time, since noise can hide a gain; it never makes one up
 again () {
-	for i in 1 2 3 4 5 6; do
+	for i in 1 2 3 4 5; do
+		git config klineage.profileMs $((i * 1000))
 		"$@"
 		rc=$?
 		test $rc = 1 || test $rc = 125 || return $rc
 	done
-	return 1
+	return $rc
 }
 
 if ! grep -qw avx2 /proc/cpuinfo || ! grep -qw popcnt /proc/cpuinfo
@@ -60,7 +61,9 @@ kernel () {
 	cat >"$1/$3" <<-X
 	#include <stdint.h>
 
-	/* $2: of the bits that are set in each number */
+	#define ELEMENT(v) ($4)
+
+	/* how many bits of v are set */
 	static int ones(uint32_t v)
 	{
 		int n = 0;
@@ -70,8 +73,7 @@ kernel () {
 		return n;
 	}
 
-	#define ELEMENT(v) ($4)
-
+	/* each number's bits, through ELEMENT */
 	void $2(int64_t n, const int32_t *x, float *y)
 	{
 		int64_t i = 0;
@@ -125,9 +127,22 @@ test_expect_success 'the first becomes two cards, both hypotheses' '
 	git show "klineage/skills:cards/$(card vector-loop).yaml" >out && says "provides: [vec.256]" out)
 '
 
-test_expect_success 'each is tried on the second, which it was not learned from, and admitted' '
+# a machine on which much else is going on cannot tell which of two kernels is faster, and says so: 125, and no trial
+telling=yes
+for m in bit-count vector-loop; do
+	(cd learn && again git klineage admit $m >../admit.$m 2>&1)
+	test $? = 125 && telling=
+	cat admit.$m
+done
+if test -z "$telling"; then
+	echo "# noise hid the gain of a card five times: what follows from an admission is not tested here"
+else
+	test_set_prereq TELLING
+fi
+
+test_expect_success TELLING 'each was tried on the second, which it was not learned from, and is admitted' '
 	(cd learn && for m in bit-count vector-loop; do
-		again git klineage admit $m >out && cat out && says "hypothesis -> admitted" out &&
+		says "hypothesis -> admitted" ../admit.$m &&
 		git show "klineage/skills:cards/$(card $m).yaml" >out && says "status: admitted" out && says "level: other-workload" out &&
 		says "lineage: load/x" out && says "how: mechanical" out && says "result: pass" out && says "by: trial" out || return 1
 	done &&
@@ -141,13 +156,13 @@ elsewhere () {
 	echo "# bits" >README && commit "bits: a kernel" && echo "see src" >>README && commit "readme"
 }
 
-test_expect_success 'elsewhere: what fits, and that it would apply' '
+test_expect_success TELLING 'elsewhere: what fits, and that it would apply' '
 	(elsewhere use && git klineage materialize --library ../learn --dry-run bits >out && cat out && says "2 cards fit" out &&
 	for m in bit-count vector-loop; do grep "^$(card $m) (admitted) on .*: applies, merged three-way" out || return 1; done &&
 	test "$(git for-each-ref --format="%(refname)")" = refs/heads/main)
 '
 
-test_expect_success 'both become commits, one upon the other, each by its card, each fast' '
+test_expect_success TELLING 'both become commits, one upon the other, each by its card, each fast' '
 	(cd use && again git klineage materialize --library ../learn --name x bits >out && cat out &&
 	at=klineage/materialize/bits/x &&
 	if test "$(git rev-list --count main..$at)" = 1; then again git klineage materialize --library ../learn --root best --name x bits >out; cat out; fi &&
@@ -164,19 +179,20 @@ test_expect_success 'both become commits, one upon the other, each by its card, 
 	test "$(git rev-parse HEAD)" = "$(git rev-parse main)" && git fsck --strict --no-dangling && git klineage fsck >out && says ": 0 errors" out)
 '
 
-test_expect_success 'judged once more, by who did not make it: right, and fast' '
+test_expect_success TELLING 'judged once more, by who did not make it: right, and fast' '
 	(git clone -q use judge && cd judge && git config klineage.profileMs 600 && git checkout -q -b tip origin/klineage/materialize/bits/x &&
 	again git klineage gate --require fast HEAD >out && cat out && again git klineage gate --require fast HEAD~1 >out && cat out &&
 	test -z "$(git status --porcelain -uno)")
 '
 
-test_expect_success 'a library that came as files is believed by nobody, and works for who says so' '
+test_expect_success TELLING 'a library that came as files is believed by nobody, and works for who says so' '
 	(cd learn && git klineage skills export -o ../carried >/dev/null && cd .. && elsewhere files &&
 	git klineage skills import ../carried >out && git klineage skills list --status hypothesis >out && test "$(wc -l <out)" = 3 &&
 	exits 1 git klineage retrieve bits 2>err && git klineage retrieve --status hypothesis bits >out && cat out &&
 	for m in bit-count vector-loop; do says "$(card $m)" out || return 1; done &&
-	exits 1 git klineage materialize --name x bits >out && says "nothing is faster" out &&
-	again git klineage materialize --name y --status hypothesis bits >out 2>err && says "not admitted" err &&
+	exits 1 git klineage materialize --name x bits >out 2>err && says "nothing is faster" out && says "hint: of 2 cards" err &&
+	again git klineage materialize --name y --status hypothesis bits >out 2>err && cat out && says "not admitted" err &&
+	grep "^$(card bit-count) .*: best, applied as a patch" out &&
 	git notes --ref klineage/gate show klineage/materialize/bits/y >note && grep "\"verdict\":\"fast\",\"what\":\"parent\"" note)
 '
 
