@@ -12,7 +12,7 @@ again () {
 		rc=$?
 		test $rc = 1 || test $rc = 125 || return $rc
 	done
-	return $rc
+	return "$rc"
 }
 
 if ! grep -qw avx2 /proc/cpuinfo || ! grep -qw popcnt /proc/cpuinfo
