@@ -42,7 +42,7 @@ sound () {
 
 # every reply that is stored was asked for once; only what came and was not stored yet is asked for again
 bought () {
-	case $1 in *"(chat-answered)"*|*"(chat-objects)"*|*"(ledger-"*|*"(txn-"*) lost=1 ;; *) lost=0 ;; esac
+	case $1 in *"(chat-heard)"*|*"(chat-answered)"*|*"(chat-objects)"*|*"(ledger-"*|*"(txn-"*) lost=1 ;; *) lost=0 ;; esac
 	stored=$(git for-each-ref --format='%(refname)' refs/klineage/chat | while read -r r; do git rev-list "$r"; done | wc -l)
 	asked=$(wc -l <"$ANSWERS/log")
 	test "$asked" -le $((stored + lost)) || die "$1: $asked requests for $stored replies"
