@@ -254,4 +254,29 @@ test_expect_success 'no object, ref or index is left behind by a commit that was
 	) && test_cmp before after
 '
 
+# stops <repository>: what is broken is stopped, what is right goes through and is noted; `word` makes it new
+word=0
+stops () {
+	word=$((word + 1))
+	(
+		cd "$1" && cp "$bad"/zeros.c mm.c && exits 1 git commit -q -a -m zeros >../out 2>&1 && git checkout -q mm.c &&
+		{ cat "$good"/kahan.c && echo "/* $word */"; } >mm.c && git commit -q -a -m kahan >../out 2>&1 &&
+		git notes --ref=klineage/gate show HEAD >/dev/null && git fsck --strict
+	)
+}
+
+test_expect_success 'a shallow clone, a partial one; a split index, a sparse one; a detached head, a second root' '
+	repo whole && mkdir whole/d && echo x >whole/d/x && git -C whole add d && git -C whole commit -q -m d &&
+	git -C whole config uploadpack.allowFilter true && git clone -q --depth 1 "file://$PWD/whole" shallow &&
+	git clone -q --filter=blob:none "file://$PWD/whole" filtered && for r in shallow filtered; do
+		for event in pre-commit post-commit; do
+			hook $r/.git/hooks $event || return 1
+		done && stops $r || return 1
+	done && test "$(git -C shallow rev-parse --is-shallow-repository)" = true &&
+	git -C whole update-index --split-index && stops whole && git -C whole update-index --no-split-index &&
+	git -C whole sparse-checkout set --cone --sparse-index && stops whole && test_must_fail test -e whole/d &&
+	git -C whole sparse-checkout disable && git -C whole checkout -q --detach && stops whole &&
+	git -C whole checkout -q --orphan root && git -C whole commit -q -m root >out 2>&1 && says "mm: pass, judged before" out && stops whole
+'
+
 test_done
