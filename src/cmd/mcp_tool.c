@@ -141,6 +141,21 @@ static const struct kl_mcp_param end_params[] = {
 	LIST_END
 };
 
+/* tools alone: see start_argv */
+static const char *const materialize_argv[] = {
+	"materialize", "--json", "--quiet", "--rewriter=none", NULL
+};
+static const struct kl_mcp_param materialize_params[] = {
+	P_WORKLOAD(NULL),
+	P_REV("root", "root", "Begin at this commit (default: HEAD), or go on at `best`, the branch's tip"),
+	{ "name", TEXT, "name", "Of the branch (default: of platform and root)", "^" SLUG "$", NULL, 0, 64,
+	  false },
+	{ "status", WORDS, "status", "Cards of which status (default: admitted)", NULL,
+	  "admitted|provisional|hypothesis", 0, 0, false },
+	P_BOOL("dry_run", "dry-run", "Only say which cards would be tried, and whether they apply"),
+	LIST_END
+};
+
 const struct kl_mcp_tool kl_mcp_tools[] = {
 	{ "gate", "Judge a kernel",
 	  "Compiles a kernel in a jail, compares its answers with its oracle's, and times it against "
@@ -191,6 +206,11 @@ const struct kl_mcp_tool kl_mcp_tools[] = {
 	  "all of it "
 	  "is forgotten.",
 	  end_argv, end_params, KL_MCP_JSON | KL_MCP_WALK | KL_MCP_FORGETS, end_more },
+	{ "materialize", "Make commits of cards",
+	  "Tries the cards that fit a kernel and that a tool can apply, judges each result, and leaves what "
+	  "is correct and faster on the branch klineage/materialize/<workload>/<name>, a commit each. Your own "
+	  "branch stays. May take minutes.",
+	  materialize_argv, materialize_params, KL_MCP_JSON, NULL },
 	{ NULL, NULL, NULL, NULL, NULL, 0, NULL }
 };
 

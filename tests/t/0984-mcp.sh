@@ -66,11 +66,11 @@ test_expect_success 'tools say what they want, whether they write, and refuse wh
 	client <<-\E
 		hello();
 		my %t = map { $_->{name} => $_ } @{ ask("tools/list")->{result}{tools} };
-		is([sort keys %t], "[" . join(",", map { "\"$_\"" } qw(card deopt_end deopt_start deopt_status deopt_step gate log retrieve show)) . "]", "tools");
+		is([sort keys %t], "[" . join(",", map { "\"$_\"" } qw(card deopt_end deopt_start deopt_status deopt_step gate log materialize retrieve show)) . "]", "tools");
 		for (values %t) {
 			is($_->{inputSchema}{type}, "object", $_->{name});
 			is($_->{inputSchema}{additionalProperties}, $F, $_->{name});
-			is($_->{annotations}{readOnlyHint}, ($_->{name} =~ /^(gate|deopt_(start|step|end))$/ ? $F : $T), $_->{name});
+			is($_->{annotations}{readOnlyHint}, ($_->{name} =~ /^(gate|materialize|deopt_(start|step|end))$/ ? $F : $T), $_->{name});
 		}
 		is($t{deopt_end}{annotations}{destructiveHint}, $T, "deopt_end may forget");
 		is($t{gate}{annotations}{destructiveHint}, $F, "gate does not");
@@ -127,6 +127,7 @@ test_expect_success 'arguments that are none: of wrong types, unknown, or made t
 			["card", { card => "-x" }], ["card", {}], ["log", { lineage => "../../etc" }],
 			["deopt_start", { exec => "touch pwned" }], ["deopt_start", { name => "A B" }], ["deopt_start", { expert => "--exec=touch pwned" }],
 			["deopt_end", {}], ["deopt_end", { keep => "no" }],
+			["materialize", { root => "--exec=touch pwned" }], ["materialize", { rewriter => "chat" }], ["materialize", { library => "/" }],
 		);
 		for (@bad) {
 			my ($tool, $args) = @$_;
@@ -236,7 +237,7 @@ test_expect_success 'read-only: nothing that writes is offered, and the gate not
 	client --read-only <<-\E &&
 		hello();
 		my @t = @{ ask("tools/list")->{result}{tools} };
-		ok(!(grep { $_->{name} =~ /^deopt_(start|step|end)$/ } @t), "none that writes");
+		ok(!(grep { $_->{name} =~ /^(materialize|deopt_(start|step|end))$/ } @t), "none that writes");
 		ok(!(grep { !$_->{annotations}{readOnlyHint} } @t), "all say so");
 		is(ask("tools/call", { name => "deopt_start", arguments => {} })->{error}{code}, -32602, "nor can it be called");
 		is(call("gate", { rev => "HEAD", profile => $F })->{structuredContent}{result}{verdict}, "pass", "judged");
@@ -250,6 +251,7 @@ test_expect_success 'retrieve and card, with a library and without' '
 		my $r = call("retrieve", { workload => "scale" });
 		is($r->{structuredContent}{exit}, 1, "no card: " . text_of($r));
 		is(call("card", { card => "loop" })->{isError}, $T, "no such card");
+		is(call("materialize", { dry_run => $T })->{isError}, $T, "nothing to make commits of");
 	E
 	git klineage lift --dry-run >/dev/null 2>&1; git klineage lift >out &&
 	card=$(git klineage skills list --json | grep -o "\"id\":\"[^\"]*\"" | head -n 1 | cut -d\" -f4) && test -n "$card" &&
@@ -259,6 +261,8 @@ test_expect_success 'retrieve and card, with a library and without' '
 		is($r->{id}, $ENV{CARD}, "card");
 		$r = call("retrieve", { workload => "scale", rev => "HEAD~2", status => ["hypothesis", "admitted"], explain => $T, limit => 3 });
 		ok(!$r->{isError} && $r->{structuredContent}{result}{schema} eq "klineage.retrieve/1", text_of($r));
+		$r = call("materialize", { workload => "scale", root => "HEAD~2", status => ["hypothesis"], dry_run => $T });
+		ok(!$r->{isError} && $r->{structuredContent}{result}{dry_run}, text_of($r));
 	E
 '
 
