@@ -97,6 +97,7 @@ struct question {
 	size_t len;
 	const char *sig;	/* file */
 	const char *revoked;	/* file, or NULL */
+	const char *guess;	/* whose the last one was, or NULL: mostly it is his again */
 	char when[48];		/* "" or -Overify-time=... */
 };
 
@@ -174,8 +175,11 @@ static int answer(struct kl_signed *out, const struct question *q)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf names = KL_BUF_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec who = KL_STRVEC_INIT;
-	int err = q->tool->allowed ? ask(&names, q, "find-principals", NULL) : KL_ENO;
+	int err = q->guess ? is_of(out, q, q->guess) : KL_ENO;
 
+	if (err != KL_ENO)
+		return err;
+	err = q->tool->allowed ? ask(&names, q, "find-principals", NULL) : KL_ENO;
 	if (err < 0 && err != KL_ENO)
 		return err;
 	if (!err)
@@ -205,9 +209,11 @@ static void set_when(struct question *q, const char *time)
 }
 
 static int check(struct kl_signed *out, const struct tool *t, const char *file, const void *text, size_t len,
-		 const char *sig, const char *time)
+		 const char *sig, const char *time, const char *guess)
 {
-	struct question q = { .tool = t, .text = text, .len = len, .sig = file, .revoked = t->revoked };
+	struct question q = {
+		.tool = t, .text = text, .len = len, .sig = file, .revoked = t->revoked, .guess = guess
+	};
 	int err;
 
 	*out = (struct kl_signed){ 0 };
@@ -240,6 +246,7 @@ static int check_share(void *ctx)
 {
 	const struct share *s = ctx;
 	KL_AUTO(kl_freep) char *file = kl_asprintf("%s/%zu", s->dir, s->from);
+	const char *last = NULL;
 	int err = 0;
 
 	for (size_t i = s->from; i < s->n && !err; i += s->step) {
@@ -248,7 +255,9 @@ static int check_share(void *ctx)
 
 		if (sig)
 			err = check(&s->out[i], s->tool, file, id, strlen(id), sig,
-				    kl_json_str_or(s->event[i], "time", ""));
+				    kl_json_str_or(s->event[i], "time", ""), last);
+		if (s->out[i].state == KL_SIGN_GOOD)
+			last = s->out[i].who;
 	}
 	return err;
 }
@@ -298,7 +307,7 @@ int kl_sign_verify(char **principal, struct kl_repo *r, const void *text, size_t
 	if ((err = kl_fs_tempdir(&dir, "klineage-sign")) < 0)
 		return err;
 	file = kl_fs_join(dir, "sig");
-	if ((err = check(&s, &tool, file, text, len, sig, "")) < 0)
+	if ((err = check(&s, &tool, file, text, len, sig, "", NULL)) < 0)
 		return err;
 	switch (s.state) {
 	case KL_SIGN_GOOD:

@@ -35,7 +35,7 @@ void kl_signed_release(struct kl_signed *s);
 
 /**
  * What the signatures of these events are, `out[i]` of `event[i]`; on all processors, since each takes
- * two calls of ssh-keygen. A state is no error. KL_EIO: it could not be found out.
+ * a call or two of ssh-keygen. A state is no error. KL_EIO: it could not be found out.
  */
 int kl_sign_check_events(struct kl_signed *out, struct kl_repo *r, const json_t *const *event, size_t n);
 
