@@ -208,7 +208,8 @@ const struct kl_mcp_tool kl_mcp_tools[] = {
 	  end_argv, end_params, KL_MCP_JSON | KL_MCP_WALK | KL_MCP_FORGETS, end_more },
 	{ "materialize", "Make commits of cards",
 	  "Tries the cards that fit a kernel and that a tool can apply, judges each result, and leaves what "
-	  "is correct and faster on the branch klineage/materialize/<workload>/<name>, a commit each. Your own "
+	  "is correct and faster on the branch klineage/materialize/<workload>/<name>, a commit "
+	  "each. Your own "
 	  "branch stays. May take minutes.",
 	  materialize_argv, materialize_params, KL_MCP_JSON, NULL },
 	{ NULL, NULL, NULL, NULL, NULL, 0, NULL }
