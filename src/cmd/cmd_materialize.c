@@ -336,8 +336,8 @@ static int report(const struct session *s, const struct args *o)
 	}
 	kl_materialize_say(o->patch ? stderr : stdout, &s->m, o->dry);
 	if (!s->m.offered && !o->status && kl_index_count(s->index))
-		fprintf(stderr, "hint: of %zu cards none that is admitted fits; --status admitted,hypothesis uses "
-			"those, too, that nobody reproduced\n", kl_index_count(s->index));
+		fprintf(stderr, "hint: of %zu cards none that is admitted fits; --status admitted,hypothesis "
+			"uses those, too, that nobody reproduced\n", kl_index_count(s->index));
 	return o->patch && s->m.best ? kl_materialize_say_patch(s->repo, &s->m) : 0;
 }
 
@@ -405,8 +405,8 @@ static int check_args(const struct args *o, const struct session *s, int argc)
 	if (o->again && o->root)
 		return kl_opt_usage(synopsis, "--continue begins where the run began: no --root");
 	if (o->root && !strcmp(o->root, "baseline"))
-		return kl_opt_usage(synopsis, "a baseline is a vendor's library and has no source to begin with; "
-				    "--root takes a revision, worktree or best");
+		return kl_opt_usage(synopsis, "a baseline is a vendor's library and has no source to begin "
+				    "with; --root takes a revision, worktree or best");
 	if (o->apply && o->root && !strcmp(o->root, "worktree"))
 		return kl_opt_usage(synopsis, "--apply wants a committed root: commit first, or use --patch");
 	if (o->roundtrip && (o->apply || o->patch || o->dry || o->root || o->estimate))

@@ -36,7 +36,8 @@ static void found(struct checker *k, bool error, const char *fmt, ...)
 	va_start(ap, fmt);
 	kl_buf_vaddf(&b, fmt, ap);
 	va_end(ap);
-	k->report(&(struct kl_library_finding){ .error = error, .where = k->where, .what = b.ptr }, k->payload);
+	k->report(&(struct kl_library_finding){ .error = error, .where = k->where, .what = b.ptr },
+		  k->payload);
 }
 
 /* --- one commit ----------------------------------------------------------------------------- */

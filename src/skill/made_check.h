@@ -5,8 +5,8 @@
 #include "skill/library.h"
 
 /*
- * made_check - fsck of what cards led to: chains of materialized work and of trials (made.h), and the branches
- * that stand on them. Each link keeps one commit; that is a step forward on its parent, names its card as
+ * made_check - fsck of what cards led to: chains of materialized work and of trials (made.h), and the
+ * branches that stand on them. Each link keeps one commit; that is a step forward on its parent, names its card as
  * <id>@<blob>, and its note says what the link says of it. Whether an event judged the files of its commit
  * is the business of lineage/check.h.
  */
