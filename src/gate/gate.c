@@ -144,14 +144,15 @@ static const json_t *plan_of(const struct kl_launch *l)
 }
 
 /*
- * How well the run is confined. Of device code nothing runs on the host. Neither a worker elsewhere nor
- * one with a GPU has a jail of ours around it; the kernel's own process is sealed there, too.
+ * How well the run is confined. Of device code nothing runs on the host. Host code beside it runs behind a
+ * wall or not at all (worker/gpu_wall.h). A worker elsewhere has no jail of ours around it; of a kernel in C
+ * the own process is sealed there, too.
  */
 static const char *tier(const struct kl_gate *g, const struct kl_surface *s)
 {
-	if (kl_contract_is_cuda(s->contract) && !s->contract->host)
-		return "device-only";
-	if (kl_contract_is_cuda(s->contract) || !g->runner.way->run)
+	if (kl_contract_is_cuda(s->contract))
+		return s->contract->host ? "host-sandboxed" : "device-only";
+	if (!g->runner.way->run)
 		return "host-restricted";
 	return kl_jail_tier(&g->jail);
 }

@@ -269,10 +269,10 @@ static int ask_plain(struct kl_gpu_child *c, void *request, size_t n, int fd, in
 	return kl_gpu_child_ask(c, request, n, fd, &r, sizeof(r), limit_ms);
 }
 
-int kl_gpu_child_start(struct kl_gpu_child **out)
+static int start(struct kl_gpu_child **out, uint32_t what_for)
 {
 	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *c = kl_calloc(1, sizeof(*c));
-	struct kl_gpu_head q = kl_gpu_head(KL_GPU_OP_HELLO, 0, sizeof(q));
+	struct kl_gpu_head q = kl_gpu_head(KL_GPU_OP_HELLO, what_for, sizeof(q));
 	int err;
 
 	c->socket = -1;
@@ -289,6 +289,16 @@ int kl_gpu_child_start(struct kl_gpu_child **out)
 	c->hello.build[sizeof(c->hello.build) - 1] = '\0';
 	*out = kl_steal(&c);
 	return 0;
+}
+
+int kl_gpu_child_start(struct kl_gpu_child **out)
+{
+	return start(out, KL_GPU_FOR_DEVICE);
+}
+
+int kl_gpu_child_start_host(struct kl_gpu_child **out)
+{
+	return start(out, KL_GPU_FOR_HOST);
 }
 
 int kl_gpu_child_open(struct kl_gpu_child *c, int ordinal)

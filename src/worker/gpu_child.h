@@ -47,6 +47,8 @@ struct kl_gpu_child {
 
 /** Spawn and greet. KL_ECANNOT: no GPU, no driver, too old: the message says. */
 int kl_gpu_child_start(struct kl_gpu_child **out);
+/** One that may run host code: with a wall around it (gpu_wall.h), or KL_ECANNOT. */
+int kl_gpu_child_start_host(struct kl_gpu_child **out);
 int kl_gpu_child_open(struct kl_gpu_child *c, int ordinal);
 /** SIGKILL and reap; NULL is fine. */
 void kl_gpu_child_free(struct kl_gpu_child *c);

@@ -170,10 +170,10 @@ static struct kl_gpu_child *take(struct kl_gpu_keep *k, size_t i)
 }
 
 static int fresh(struct kl_gpu_child **out, struct kl_gpu_keep *k, const struct kl_job *job,
-		 const char *cubin)
+		 const char *cubin, bool host)
 {
 	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *c = NULL;
-	int err = kl_gpu_child_start(&c), ordinal = -1;
+	int err = host ? kl_gpu_child_start_host(&c) : kl_gpu_child_start(&c), ordinal = -1;
 
 	if (err < 0 || (!k->chosen && (err = settle(k, c, job->arch)) < 0))
 		return err;
@@ -183,8 +183,7 @@ static int fresh(struct kl_gpu_child **out, struct kl_gpu_keep *k, const struct 
 	if ((err = kl_gpu_child_open(c, ordinal)) < 0)
 		return err;
 	if (cubin) {
-		err = kl_job_is_host(job, cubin) ? kl_gpu_child_launcher(c, cubin, true) :
-						   kl_gpu_child_module(c, 0, cubin);
+		err = host ? kl_gpu_child_launcher(c, cubin, true) : kl_gpu_child_module(c, 0, cubin);
 		if (err < 0)
 			return err;
 		c->cubin = kl_strdup(cubin);
@@ -193,20 +192,33 @@ static int fresh(struct kl_gpu_child **out, struct kl_gpu_keep *k, const struct 
 	return 0;
 }
 
+static int well(const struct kl_gpu_keep *k)
+{
+	return k->sick ? kl_error(KL_EIO, "%s is not well since a kernel hung on it: nothing more is asked "
+				  "of it", k->facts.name) : 0;
+}
+
+int kl_gpu_keep_host(struct kl_gpu_child **out, const struct kl_job *job)
+{
+	int err = well(job->gpu);
+
+	return err ? err : fresh(out, job->gpu, job, NULL, true);
+}
+
 int kl_gpu_keep_child(struct kl_gpu_child **out, const struct kl_job *job, const char *cubin)
 {
 	struct kl_gpu_keep *k = job->gpu;
+	int err = well(k);
 
-	if (k->sick)
-		return kl_error(KL_EIO, "%s is not well since a kernel hung on it: nothing more is asked "
-				"of it", k->facts.name);
+	if (err < 0)
+		return err;
 	for (size_t i = 0; i < k->nidle && cubin; i++) {
 		if (strcmp(k->idle[i]->cubin, cubin))
 			continue;
 		*out = take(k, i);
 		return 0;
 	}
-	return fresh(out, k, job, cubin);
+	return fresh(out, k, job, cubin, cubin && kl_job_is_host(job, cubin));
 }
 
 static void probe(struct kl_gpu_keep *k)

@@ -37,6 +37,8 @@ void kl_gpu_keep_free(struct kl_gpu_keep *k);
  * KL_EIO: after a hang the GPU was not well any more.
  */
 int kl_gpu_keep_child(struct kl_gpu_child **out, const struct kl_job *job, const char *cubin);
+/** An empty one that host code may be loaded into. */
+int kl_gpu_keep_host(struct kl_gpu_child **out, const struct kl_job *job);
 /** For the next who asks for its artefact, if it is alive; else it is buried, and the GPU probed. */
 void kl_gpu_keep_back(struct kl_gpu_keep *k, struct kl_gpu_child *c);
 /** result.device, driver, cc and gpu_notes: of the GPU that was used; nothing where none was. */

@@ -33,7 +33,6 @@ struct kl_gpu_launcher {
 	struct { unsigned char *at, *copy; size_t bytes; } range[8];
 	struct kl_gpu_trace *trace;	/* NULL: not wanted, or no CUPTI: `why` */
 	char why[200];
-	bool files;			/* sealed from files, too */
 };
 
 /** KL_EINVALID: it cannot be loaded; KL_ECANNOT: no CUDA runtime here, or the process cannot be sealed. */

@@ -2,10 +2,8 @@
 #include "worker/gpu_seal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
-#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
@@ -78,56 +76,13 @@ static size_t build(struct sock_filter *f)
 	return n;
 }
 
-static int add_rule(int set, const char *path, uint64_t access)
-{
-	struct landlock_path_beneath_attr a = { .allowed_access = access };
-	int rc;
-
-	a.parent_fd = open(path, O_PATH | O_CLOEXEC);
-	if (a.parent_fd < 0)
-		return 0;	/* not here: nothing to allow */
-	rc = (int)syscall(SYS_landlock_add_rule, set, LANDLOCK_RULE_PATH_BENEATH, &a, 0);
-	close(a.parent_fd);
-	return rc;
-}
-
-/* This thread's: the driver's own go on as they were. */
-static bool close_files(void)
-{
-	static const char *const readable[] = {
-		"/usr", "/lib", "/lib64", "/etc", "/proc", "/sys", "/opt", "/run",
-	};
-	const uint64_t read = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
-	const struct landlock_ruleset_attr a = {
-		.handled_access_fs = read | LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |
-			LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
-			LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |
-			LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |
-			LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
-			LANDLOCK_ACCESS_FS_MAKE_SYM,
-	};
-	int set = (int)syscall(SYS_landlock_create_ruleset, &a, sizeof(a), 0), rc = 0;
-
-	if (set < 0)
-		return false;
-	for (size_t i = 0; i < KL_ARRAY_SIZE(readable) && !rc; i++)
-		rc = add_rule(set, readable[i], read);
-	if (!rc)
-		rc = add_rule(set, "/dev", read | LANDLOCK_ACCESS_FS_WRITE_FILE);
-	if (!rc)
-		rc = (int)syscall(SYS_landlock_restrict_self, set, 0);
-	close(set);
-	return !rc;
-}
-
-int kl_gpu_seal(bool *files)
+int kl_gpu_seal(void)
 {
 	struct sock_filter code[MOST];
 	struct sock_fprog prog = { .len = (unsigned short)build(code), .filter = code };
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return kl_error(KL_ECANNOT, "no_new_privs is refused: host code is not run here");
-	*files = close_files();
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &prog))
 		return kl_error(KL_ECANNOT, "seccomp is refused: host code is not run here");
 	return 0;

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "worker/gpu_doc.h"
+#include "worker/gpu_wall.h"
 
 #define ENDED 1		/* of a handler: nothing more will come */
 #define SETTLE_MS 1000
@@ -158,9 +159,16 @@ static void drop_module(struct kl_gpu_serve *s, uint32_t slot)
 
 static int hello(struct kl_gpu_serve *s, const void *request, int fd)
 {
+	const struct kl_gpu_head *q = request;
 	struct kl_gpu_hello r = { 0 };
-	int err = s->cu ? 0 : kl_gpu_driver_open(&s->cu), n = 0, rc;
+	int err = 0, n = 0, rc;
 
+	if (q->slot == KL_GPU_FOR_HOST && !s->walled && !s->cu) {
+		err = kl_gpu_wall();
+		s->walled = !err;
+	}
+	if (!err && !s->cu)
+		err = kl_gpu_driver_open(&s->cu);
 	if (err == 0 && (rc = s->cu->init(0)))
 		err = kl_gpu_error(s->cu, rc, KL_ECANNOT, "no GPU here: CUDA (driver %s, CUDA %d.%d) cannot "
 				   "start", *s->cu->build ? s->cu->build : "of unknown version",

@@ -27,7 +27,9 @@ int kl_gpu_serve_launcher(struct kl_gpu_serve *s, const void *request, int fd)
 	void *image = NULL;
 	int err = 0;
 
-	if (s->launcher || q->bytes > KL_GPU_MAX_CUBIN)
+	if (!s->walled)
+		err = kl_error(KL_EINVALID, "host code in a process that has no wall");
+	else if (s->launcher || q->bytes > KL_GPU_MAX_CUBIN)
 		err = kl_error(KL_EINVALID, "host code that is too large, or a second piece of it");
 	if (err == 0 && (err = kl_gpu_serve_map(&image, fd, q->bytes, false)) == 0) {
 		err = kl_gpu_launcher_open(&s->launcher, s->device, image, q->bytes, q->trace);
@@ -35,7 +37,6 @@ int kl_gpu_serve_launcher(struct kl_gpu_serve *s, const void *request, int fd)
 	}
 	if (err == 0) {
 		out.traced = s->launcher->trace != NULL;
-		out.files = s->launcher->files;
 		memcpy(out.why, s->launcher->why, sizeof(out.why));
 	}
 	take_error(&out.r, err);

@@ -207,7 +207,9 @@ static int add(struct kl_gpu_timer *t, int who)
 /* Process, tensors, inputs; with host code for each subject. */
 static int start(struct kl_gpu_timer *t, int who)
 {
-	int err = kl_gpu_keep_child(&t->child[t->job->host ? who : 0], t->job, NULL);
+	struct kl_gpu_child **c = &t->child[t->job->host ? who : 0];
+	int err = t->job->host && who != KL_BLOCKS_BASELINE ? kl_gpu_keep_host(c, t->job) :
+							      kl_gpu_keep_child(c, t->job, NULL);
 
 	if (err < 0)
 		return err;

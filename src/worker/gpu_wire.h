@@ -19,7 +19,7 @@
  *
  * Everything that is kept has a number (a slot) that the asker chooses:
  *
- *	HELLO				the devices; no context yet
+ *	HELLO				the devices; no context yet. Its slot says what for
  *	OPEN	device			a context; the tools are compiled
  *	MODULE	slot, memfd: cubin	load
  *	SET	slot, layout, memfd	tensors; the memfd is the host's side of them
@@ -61,6 +61,9 @@ enum kl_gpu_op {
 struct kl_gpu_head {
 	uint32_t magic, op, bytes, slot;
 };
+
+/* Slot of HELLO. For host code it puts a wall around itself before it opens the driver (gpu_wall.h). */
+enum kl_gpu_for { KL_GPU_FOR_DEVICE, KL_GPU_FOR_HOST };
 
 /* Can the process be asked on? */
 enum kl_gpu_state_after {
@@ -154,7 +157,7 @@ struct kl_gpu_put_launcher {		/* request + memfd */
 };
 struct kl_gpu_launcher_ready {		/* reply */
 	struct kl_gpu_reply r;
-	int32_t traced, files;		/* CUPTI works; Landlock does */
+	int32_t traced;			/* CUPTI works */
 	char why[200];			/* it is not traced */
 };
 

@@ -338,8 +338,6 @@ static void note_host(struct gpu_subject *s)
 
 	if (!l->traced)
 		kl_gpu_keep_note(s->keep, "kernels that host code launched were not looked at: %s", l->why);
-	if (!l->files)
-		kl_gpu_keep_note(s->keep, "host code ran without Landlock: files were in its reach");
 }
 
 int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job, const struct kl_point *pt,

@@ -14,9 +14,9 @@ test_expect_success NVCC 'all are compiled and audited, and the rest waits for a
 	says "no verdict yet" err
 '
 
-test_expect_success NVCC 'the tier claims no jail where there is none' '
+test_expect_success NVCC 'the tier is that of a wall that host code is not run without' '
 	(cd repo && exits 1 git klineage gate --no-profile --no-note --json refused/system >../event) &&
-	says "\"tier\":\"host-restricted\"" event
+	says "\"tier\":\"host-sandboxed\"" event
 '
 
 # decided <name>: the verdict and the words that it says it wants, or none where a GPU is needed
@@ -40,7 +40,7 @@ do
 done
 
 test_expect_success NVCC 'such a verdict is never device-only' '
-	grep -q "^refused/.*host-restricted)" out &&
+	grep -q "^refused/.*host-sandboxed)" out &&
 	! grep -q "device-only" out
 '
 

@@ -38,7 +38,7 @@ static inline void gpu_conf(const struct gpu_fixture *f, const char *text)
 
 static inline void gpu_setup(struct gpu_fixture *f)
 {
-	KL_AUTO(kl_freep) char *to = NULL;
+	KL_AUTO(kl_freep) char *to = NULL, *libraries = NULL;
 	const char *from = KL_SOURCE "/" KL_BUILD "/tests/fake/libcuda.so.1";
 
 	memset(f, 0, sizeof(*f));
@@ -47,7 +47,9 @@ static inline void gpu_setup(struct gpu_fixture *f)
 	assert_int_equal(access(from, R_OK), 0);
 	assert_int_equal(symlink(from, to), 0);
 	/* the loader resolves the link's name, not its target: dladdr gives this directory */
-	setenv("LD_LIBRARY_PATH", f->dir, 1);
+	/* the target's, for a process that may read nothing beside its libraries */
+	libraries = kl_asprintf("%s:" KL_SOURCE "/" KL_BUILD "/tests/fake", f->dir);
+	setenv("LD_LIBRARY_PATH", libraries, 1);
 	gpu_conf(f, "version 13000\n");
 }
 

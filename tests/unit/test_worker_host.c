@@ -98,9 +98,28 @@ static void test_forbidden(void **state)
 		      "pthread_t t; pthread_create(&t, NULL, idle, NULL);", "1.5f"),
 	      "fail", "cheat", "started 1 thread");
 	wants(f, source, "pass", NULL, NULL);
-	/* where there is no Landlock, a note says so */
-	if (kl_fs_exists(file))
-		print_message("no Landlock here\n");
+	assert_false(kl_fs_exists(file));
+}
+
+/* Other people's files, another process's environment, what only root may read: none is there. */
+static void test_walled(void **state)
+{
+	struct gpu_fixture *f = *state;
+	KL_AUTO(kl_fs_tempdir_cleanup) char *elsewhere = NULL;
+	KL_AUTO(kl_freep) char *secret = NULL, *environ_ = kl_asprintf("/proc/%d/environ", (int)getpid());
+	const char *paths[3];
+
+	assert_ok(kl_fs_tempdir(&elsewhere, "kl-secret"));
+	secret = kl_fs_join(elsewhere, "key");
+	assert_ok(kl_fs_write(secret, "x", 1));
+	paths[0] = secret, paths[1] = environ_, paths[2] = "/etc/passwd";
+	for (size_t i = 0; i < KL_ARRAY_SIZE(paths); i++) {
+		KL_AUTO(kl_freep) char *reads = kl_asprintf("if (open(\"%s\", O_RDONLY) >= 0) return 9;", paths[i]);
+		KL_AUTO(kl_freep) char *source = kl_asprintf(HOST("", "%s", "1.5f"), reads);
+
+		assert_int_equal(access(paths[i], R_OK), 0);
+		wants(f, source, "pass", NULL, NULL);
+	}
 }
 
 static void test_profile(void **state)
@@ -160,6 +179,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_wrong, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_forgets, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_forbidden, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(test_walled, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_profile, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_profile_forgets, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_job, gpu_setup_test, gpu_teardown_test),

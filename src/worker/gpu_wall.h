@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_GPU_WALL_H
+#define KL_WORKER_GPU_WALL_H
+
+/*
+ * gpu_wall - what stands around a GPU process for host code from its first line on, before the driver is
+ * opened: so it holds for the driver's threads, too, and for whoever writes over their memory. By Landlock,
+ * files are read where the system's and the vendor's libraries lie and written nowhere but to the GPU's own
+ * devices and its own entries of /proc; of /proc its own process and what describes the machine are there, no other process. As root it is
+ * without any capability.
+ *
+ * gpu_seal.h adds, once the driver runs, the system calls that nobody needs any more.
+ */
+
+/** KL_ECANNOT: this kernel has no Landlock of ABI 2 (Linux 5.19), and host code is not run. */
+int kl_gpu_wall(void);
+
+#endif
