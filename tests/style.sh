@@ -48,7 +48,8 @@ only 'curl/' 'chat/'
 only 'seccomp\.h|libelf|gelf' 'gate/'
 only 'oneapi|cblas' 'worker/'
 
-git ls-files 'src/*.c' 'src/*.h' 'tests/*.c' | while read -r f; do
+# recorded data keep the bytes that were asked about
+git ls-files 'src/*.c' 'src/*.h' 'tests/*.c' ':!tests/data' | while read -r f; do
 	head -n 1 "$f" | grep -q 'SPDX-License-Identifier' || echo "$f: no SPDX line"
 done | grep . && bad "^ SPDX line missing"
 git grep -nwE 'strcpy|strcat|strncpy|sprintf|vsprintf|gets|strtok|tmpnam|mktemp|gmtime|localtime|ctime|alloca|system' -- 'src/*.c' |

@@ -59,7 +59,7 @@ const char *kl_talk_user(const struct kl_talk *t, size_t turn);	/* borrowed */
 /** System text i, as it is stored or will be; NULL behind the last. */
 const char *kl_talk_system(const struct kl_talk *t, size_t i);
 const char *kl_talk_reply(const struct kl_talk *t, size_t turn);
-/** What its stored turns did cost, nano-dollars; -1: not metered. `*model`: who answered, borrowed, or NULL. */
+/** What its stored turns did cost, nano-dollars; -1: not metered. `*model`: who answered, or NULL. */
 int64_t kl_talk_cost(const char **model, const struct kl_talk *t);
 
 /** Was all up to this turn said by somebody who could see no repository of ours? */

@@ -47,7 +47,7 @@ struct kl_chat_reply {
 	char *request_id;	/* the provider's name for the exchange, or NULL */
 	enum kl_chat_stop stop;
 	struct kl_chat_usage usage;
-	bool alone;		/* who answered could see the request (exec: and its directory), and no repository */
+	bool alone;		/* who answered saw the request (exec: and its directory), no repository */
 };
 
 void kl_chat_reply_release(struct kl_chat_reply *r);

@@ -183,6 +183,6 @@ static int anthropic_open(struct kl_provider *p)
 }
 
 const struct kl_provider_ops kl_provider_anthropic = {
-	.name = "anthropic", .metered = true, .blind = true, .open = anthropic_open, .close = kl_provider_http_close,
-	.body = anthropic_body, .send = kl_provider_http_send,
+	.name = "anthropic", .metered = true, .blind = true, .open = anthropic_open,
+	.close = kl_provider_http_close, .body = anthropic_body, .send = kl_provider_http_send,
 };

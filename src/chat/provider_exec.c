@@ -123,8 +123,8 @@ static int parse(struct kl_chat_reply *out, const struct kl_buf *text)
 static int judge_alone(const struct kl_proc_result *res, int err)
 {
 	if (err < 0 && (res->exit == 126 || res->exit == 127))
-		kl_error_hint(err, "while a step is derived anew the command cannot see this repository; if it "
-			      "lies there, move it, or say klineage.chat.hide false");
+		kl_error_hint(err, "while a step is derived anew the command cannot see this repository; if "
+			      "it lies there, move it, or say klineage.chat.hide false");
 	return err;
 }
 

@@ -149,6 +149,6 @@ static int openai_open(struct kl_provider *p)
 }
 
 const struct kl_provider_ops kl_provider_openai = {
-	.name = "openai", .metered = true, .blind = true, .open = openai_open, .close = kl_provider_http_close,
-	.body = openai_body, .send = kl_provider_http_send,
+	.name = "openai", .metered = true, .blind = true, .open = openai_open,
+	.close = kl_provider_http_close, .body = openai_body, .send = kl_provider_http_send,
 };

@@ -25,7 +25,7 @@ struct kl_unsettled {
 	const char *workload;
 	const char *name, *phase;	/* NULL: every one */
 	bool stored_only;		/* those alone whose reply is stored */
-	const int64_t *cost;		/* what all of the others did cost, nano-dollars; NULL: the worst */
+	const int64_t *cost;		/* of all the others, nano-dollars; NULL: the worst */
 	/** Of each: the reservation, what it was settled at, and why. May be NULL. */
 	void (*tell)(const struct kl_ledger_entry *e, int64_t nano, enum kl_settled_by by,
 		     void *payload);

@@ -228,11 +228,13 @@ int cmd_lift(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	const struct kl_opt opts[] = {
 		KL_OPT_STR('\0', "words", &o.words, "<model>",
 			   "chat or exec words new cards, as far as data bear it out"),
-		KL_OPT_STR('\0', "exec", &s.model.exec, "<command>", "of exec: reads a request, writes a reply"),
+		KL_OPT_STR('\0', "exec", &s.model.exec, "<command>",
+			   "of exec: reads a request, writes a reply"),
 		KL_OPT_STR('\0', "model", &s.model.model, "<name>",
 			   "of chat and exec (default: klineage.chat.model)"),
 		KL_OPT_STR('\0', "budget", &s.model.budget, "<usd>",
-			   "what a workload's walks and lifts may cost in all (default: klineage.budget.induce)"),
+			   "what a workload's walks and lifts may cost in all (default: "
+			   "klineage.budget.induce)"),
 		KL_OPT_BOOL('\0', "estimate", &o.estimate, "say what words are likely to cost, send nothing"),
 		KL_OPT_BOOL('\0', "cards", &o.cards, "print the cards themselves, instead of a table"),
 		KL_OPT_BOOL('n', "dry-run", &o.dry,

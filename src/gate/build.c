@@ -73,9 +73,11 @@ static int want_cpu(struct kl_builder *b)
 	return b->cpu.id[0] ? 0 : kl_platform_detect(&b->cpu, b->platform);
 }
 
-static int want_nvcc(struct kl_builder *b)
+static int want_cuda(struct kl_builder *b, const struct kl_surface *s)
 {
-	return b->nvcc.nvcc ? 0 : kl_nvcc_find(&b->nvcc, b->nvcc_setting);
+	int err = b->nvcc.nvcc ? 0 : kl_nvcc_find(&b->nvcc, b->nvcc_setting);
+
+	return err ? err : kl_headers_find(&b->headers, b->repo, &s->contract->headers);
 }
 
 int kl_builder_platform(struct kl_platform *out, struct kl_builder *b, const struct kl_surface *s)
@@ -89,7 +91,7 @@ int kl_builder_platform(struct kl_platform *out, struct kl_builder *b, const str
 			*out = b->cpu;
 		return err;
 	}
-	if ((err = want_nvcc(b)) < 0 || (err = kl_headers_find(&b->headers, b->repo, &s->contract->headers)) < 0)
+	if ((err = want_cuda(b, s)) < 0)
 		return err;
 	err = s->contract->host ? 0 : kl_launch_read(&l, s, false);
 	if (err < 0 && err != KL_EINVALID)
@@ -236,10 +238,8 @@ static int want_tools(struct kl_builder *b, const struct kl_surface *s)
 {
 	int err;
 
-	if (kl_contract_is_cuda(s->contract)) {
-		err = want_nvcc(b);
-		return err ? err : kl_headers_find(&b->headers, b->repo, &s->contract->headers);
-	}
+	if (kl_contract_is_cuda(s->contract))
+		return want_cuda(b, s);
 	err = want_cpu(b);
 	return err ? err : kl_piece_runtime(b);
 }

@@ -114,7 +114,8 @@ static int find(struct kl_map *known, struct kl_repo *repo, const char *name)
 	if (!dir || !*dir)
 		return not_set(name);
 	if (dir[0] != '/' || !kl_fs_is_dir(dir))
-		return kl_error(KL_ECANNOT, "%s: '%s' is no directory (an absolute path is wanted)", key, dir);
+		return kl_error(KL_ECANNOT, "%s: '%s' is no directory (an absolute path is wanted)", key,
+				dir);
 	h = kl_calloc(1, sizeof(*h));
 	h->dir = realpath(dir, NULL);
 	r.digest = kl_digest_new();
@@ -124,7 +125,9 @@ static int find(struct kl_map *known, struct kl_repo *repo, const char *name)
 		headers_free(h);
 	else
 		kl_map_put(known, name, h);
-	return err == KL_EIO || err == KL_EINVALID ? kl_error(KL_ECANNOT, "%s: %s", key, kl_error_last()) : err;
+	if (err == KL_EIO || err == KL_EINVALID)
+		return kl_error(KL_ECANNOT, "%s: %s", key, kl_error_last());
+	return err;
 }
 
 int kl_headers_find(struct kl_map *known, struct kl_repo *repo, const struct kl_strvec *names)

@@ -491,7 +491,8 @@ static void diff_surface(struct pair *p)
 		       b->language, b->entry, a->language, a->entry);
 	if (!a->host && b->host)
 		ANSWER(p, "tier-lowered",
-		       "the kernel may run host code of its own: its tier is host-sandboxed, not device-only");
+		       "the kernel may run host code of its own: its tier is host-sandboxed, "
+		       "not device-only");
 	for (size_t i = 0; i < b->flags.n; i++)
 		if (!kl_strvec_has(&a->flags, b->flags.v[i]))
 			NOTE(p, "flag-added", "it is compiled with %s", b->flags.v[i]);

@@ -220,7 +220,7 @@ static int read_shelf(struct shelf *out, struct kl_lifter *l, struct kl_library 
 	return 0;
 }
 
-/* the card that has some of the evidence; else the first of the same kind; retracted ones only if they have it */
+/* the card that has some of the evidence, retracted or not; else the first of the same kind */
 static struct kl_card *find_card(const struct shelf *s, const struct kl_lift_group *g)
 {
 	struct kl_card *like = NULL, *has = NULL, *gone = NULL;
@@ -284,8 +284,8 @@ static bool is_twin(struct kl_lifter *l, const struct kl_card *c, const struct k
 	if (c == keep || !fits(c, g) || !fits(keep, g) || !kl_lift_is_lifted(keep) || !kl_lift_is_twin(c, g))
 		return false;
 	if (c->ver.n)	/* its trials are of its own words */
-		kl_strvec_pushf(l->notes, "%s and %s are of the same steps, and both were tried: both stay", keep->id,
-				c->id);
+		kl_strvec_pushf(l->notes, "%s and %s are of the same steps, and both were tried: both stay",
+				keep->id, c->id);
 	return !c->ver.n;
 }
 
@@ -480,7 +480,9 @@ static int put_tombstone(const struct kl_lift_result *r, struct kl_library *lib)
 		return err;
 	kl_clock_iso(now);
 	kl_card_retract(c, why, who, now);
-	return kl_library_put(lib, &(struct kl_library_change){ .card = c, .base = r->old, .subject = subject });
+	return kl_library_put(lib, &(struct kl_library_change){
+		.card = c, .base = r->old, .subject = subject,
+	});
 }
 
 int kl_lift_put(const struct kl_lift *l, size_t i, struct kl_library *lib)

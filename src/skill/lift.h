@@ -13,8 +13,8 @@
  * become its rows and risks; if none was, the card enables what was faster next in their lineages. A group
  * goes to the card that has some of its evidence already, else to one of the same mechanism and action (no
  * twins), else it becomes a new one. Where several cards have it, lifted apart in several repositories,
- * one learns all of it and the others, if nobody tried them, are retracted in its favour. Refused steps of the
- * mechanism are its risks, and witness what it must not do.
+ * one learns all of it and the others, if nobody tried them, are retracted in its favour. Refused steps of
+ * the mechanism are its risks, and witness what it must not do.
  *
  * Nothing is worded that was not measured or told by templates/mechanisms.yaml. With a model, wording.h
  * rewords new cards (those without `old`) before they are put into the library.

@@ -212,29 +212,29 @@ static int converse(char **why, struct kl_talk *talk, struct kl_wording_group *g
 }
 
 static int open_talk(struct kl_talk **out, const struct kl_wording *w, const struct kl_wording_group *g,
-		     const struct kl_strvec *system, const char *phase)
+		     const struct kl_strvec *instructions, const char *phase)
 {
 	const char *lineage = kl_wording_first(g)->lineage, *slash = strchr(lineage, '/');
 	KL_AUTO(kl_freep) char *workload = kl_strndup(lineage, (size_t)(slash - lineage));
 	struct kl_chat *chat;
 	int err = w->o.open(&chat, workload, w->o.payload);
 
-	return err < 0 ? err : kl_talk_open(out, chat, slash + 1, phase, (const char *const *)system->v,
-					    system->n);
+	return err < 0 ? err : kl_talk_open(out, chat, slash + 1, phase, (const char *const *)instructions->v,
+					    instructions->n);
 }
 
 int kl_wording_do(struct kl_wording *w, size_t i)
 {
 	KL_AUTO(kl_wording_group_release) struct kl_wording_group g = { 0 };
-	KL_AUTO(kl_strvec_release) struct kl_strvec system = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec instructions = KL_STRVEC_INIT;
 	KL_AUTO(kl_talk_freep) struct kl_talk *talk = NULL;
 	KL_AUTO(kl_freep) char *phase = NULL, *why = NULL;
 	int err = kl_wording_group(&g, w, i);
 
-	if (err < 0 || (err = kl_wording_system(&system, w)) < 0)
+	if (err < 0 || (err = kl_wording_system(&instructions, w)) < 0)
 		return err;
 	phase = kl_wording_phase(&g);
-	if ((err = open_talk(&talk, w, &g, &system, phase)) < 0)
+	if ((err = open_talk(&talk, w, &g, &instructions, phase)) < 0)
 		return err;
 	w->asked++;
 	err = converse(&why, talk, &g, phase);
@@ -255,8 +255,8 @@ int kl_wording_do(struct kl_wording *w, size_t i)
 
 /* --- what it would cost ------------------------------------------------------------------------ */
 
-static int add_costs(struct kl_wording_estimate *e, struct kl_wording *w, const struct kl_strvec *system,
-		     size_t i)
+static int add_costs(struct kl_wording_estimate *e, struct kl_wording *w,
+		     const struct kl_strvec *instructions, size_t i)
 {
 	KL_AUTO(kl_wording_group_release) struct kl_wording_group g = { 0 };
 	KL_AUTO(kl_buf_release) struct kl_buf user = KL_BUF_INIT;
@@ -275,8 +275,8 @@ static int add_costs(struct kl_wording_estimate *e, struct kl_wording *w, const 
 	if ((err = kl_wording_turn(&user, &key, &g, phase, 0, NULL)) < 0 ||
 	    (err = w->o.open(&chat, workload, w->o.payload)) < 0)
 		return err;
-	for (size_t k = 0; k < system->n; k++)
-		bytes += (int64_t)strlen(system->v[k]);
+	for (size_t k = 0; k < instructions->n; k++)
+		bytes += (int64_t)strlen(instructions->v[k]);
 	bytes += (int64_t)user.len;
 	kl_chat_cost(&cost, &spare, chat, bytes, SHORT_REPLY);
 	e->nano[0] += cost;
@@ -293,12 +293,12 @@ static int add_costs(struct kl_wording_estimate *e, struct kl_wording *w, const 
 
 int kl_wording_estimate(struct kl_wording_estimate *out, struct kl_wording *w)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec system = KL_STRVEC_INIT;
-	int err = kl_wording_system(&system, w);
+	KL_AUTO(kl_strvec_release) struct kl_strvec instructions = KL_STRVEC_INIT;
+	int err = kl_wording_system(&instructions, w);
 
 	*out = (struct kl_wording_estimate){ 0 };
 	for (size_t i = 0; !err && i < w->lift->n; i++)
 		if (kl_wording_wants(w, i))
-			err = add_costs(out, w, &system, i);
+			err = add_costs(out, w, &instructions, i);
 	return err;
 }

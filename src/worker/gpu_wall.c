@@ -44,7 +44,7 @@ static int allow_system(int set)
 {
 	static const char *const readable[] = {
 		"/usr", "/lib", "/lib64", "/opt", "/sys", "/etc/ld.so.cache", "/etc/ld.so.conf",
-		"/etc/ld.so.conf.d", "/etc/localtime", "/etc/nvidia", "/run/nvidia-persistenced",
+		"/etc/ld.so.conf.d", "/etc/nvidia", "/run/nvidia-persistenced",
 		"/proc/driver", "/proc/devices", "/proc/cpuinfo", "/proc/meminfo", "/proc/modules",
 		"/proc/version", "/proc/stat", "/proc/sys", "/proc/filesystems", "/proc/mounts",
 	};
@@ -116,10 +116,11 @@ int kl_gpu_wall(void)
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	uint64_t truncate = abi >= 3 ? LANDLOCK_ACCESS_FS_TRUNCATE : 0;
 	const struct landlock_ruleset_attr a = {
-		.handled_access_fs = READ | WRITE | LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
-			LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
-			LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
-			LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
+		.handled_access_fs = READ | WRITE | LANDLOCK_ACCESS_FS_EXECUTE |
+			LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+			LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |
+			LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |
+			LANDLOCK_ACCESS_FS_MAKE_FIFO |
 			LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM |
 			LANDLOCK_ACCESS_FS_REFER | truncate,
 	};
@@ -139,5 +140,6 @@ int kl_gpu_wall(void)
 	rc = rc ? rc : (int)syscall(SYS_landlock_restrict_self, set, 0);
 	if (set >= 0)
 		close(set);
-	return rc ? kl_error(KL_ECANNOT, "host code is not run here: no wall around it: %s", strerror(errno)) : 0;
+	return rc ? kl_error(KL_ECANNOT, "host code is not run here: no wall around it: %s",
+			     strerror(errno)) : 0;
 }

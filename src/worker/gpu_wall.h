@@ -5,9 +5,9 @@
 /*
  * gpu_wall - what stands around a GPU process for host code from its first line on, before the driver is
  * opened: so it holds for the driver's threads, too, and for whoever writes over their memory. By Landlock,
- * files are read where the system's and the vendor's libraries lie and written nowhere but to the GPU's own
- * devices and its own entries of /proc; of /proc its own process and what describes the machine are there, no other process. As root it is
- * without any capability.
+ * files are read where the system's and the vendor's libraries lie and written nowhere but to the GPU's
+ * devices and its own entries of /proc; no other process is to be seen there. As root it is without any
+ * capability.
  *
  * gpu_seal.h adds, once the driver runs, the system calls that nobody needs any more.
  */
