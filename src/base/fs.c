@@ -94,11 +94,6 @@ int kl_fs_write(const char *path, const void *data, size_t n)
 
 int kl_fs_write_mode(const char *path, const void *data, size_t n, unsigned mode)
 {
-	struct stat st;
-
-	if (!stat(path, &st) && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode)))
-		return kl_fs_put(path, data, n, (int)mode);	/* a rename would take /dev/null away */
-
 	KL_AUTO(kl_freep) char *tmp = kl_asprintf("%s.tmp-XXXXXX", path);
 	KL_AUTO(kl_closep) int fd = mkostemp(tmp, O_CLOEXEC);
 	mode_t mask;
@@ -116,6 +111,16 @@ int kl_fs_write_mode(const char *path, const void *data, size_t n, unsigned mode
 		return kl_error_errno("cannot write '%s'", path);
 	}
 	return sync_dir_of(path);
+}
+
+/* a rename would take /dev/null away */
+int kl_fs_write_output(const char *path, const void *data, size_t n)
+{
+	struct stat st;
+
+	if (!stat(path, &st) && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode)))
+		return kl_fs_put(path, data, n, 0666);
+	return kl_fs_write(path, data, n);
 }
 
 int kl_fs_put(const char *path, const void *data, size_t n, int mode)

@@ -17,11 +17,14 @@ int kl_fs_read(struct kl_buf *out, const char *path, size_t max);
 /**
  * Replace `path` by `data`: temporary file in the same directory, fsync,
  * rename, fsync of the directory. After kill -9 the old or the new file is
- * there, never half of one. A device or a pipe is written to, not replaced.
+ * there, never half of one.
  */
 int kl_fs_write(const char *path, const void *data, size_t n);
 /** The same with permissions, as far as the umask lets them. */
 int kl_fs_write_mode(const char *path, const void *data, size_t n, unsigned mode);
+
+/** Where a user wants an answer (-o): a device or a pipe is written to, not replaced. */
+int kl_fs_write_output(const char *path, const void *data, size_t n);
 
 /** Plain create-or-truncate with `mode`, not durable: for scratch files. */
 int kl_fs_put(const char *path, const void *data, size_t n, int mode);

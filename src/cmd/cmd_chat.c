@@ -457,7 +457,7 @@ static int do_export(struct request *r)
 		return kl_opt_usage(synopsis, "export wants -o <file> and <workload>/<name>");
 	if ((err = kl_recording_format(&text, r->repo, r->part[0], r->part[1])) < 0)
 		return err;
-	return kl_fs_write(r->output, text.ptr, text.len);
+	return kl_fs_write_output(r->output, text.ptr, text.len);
 }
 
 /* --- the verb ---------------------------------------------------------------------------- */

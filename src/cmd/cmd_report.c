@@ -53,7 +53,7 @@ static int put_figure(const char *dir, const struct kl_view *v, const char *what
 {
 	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s-%s-%s.svg", dir, v->workload, v->name, what);
 
-	return kl_fs_write(path, svg->ptr, svg->len);
+	return kl_fs_write_output(path, svg->ptr, svg->len);
 }
 
 static int write_figures(const char *dir, struct kl_repo *r, const struct kl_view *v)
@@ -74,7 +74,7 @@ static int write_figures(const char *dir, struct kl_repo *r, const struct kl_vie
 static int write_page(const struct kl_buf *html, const char *path)
 {
 	if (path && strcmp(path, "-") && strcmp(path, "/dev/stdout"))
-		return kl_fs_write(path, html->ptr, html->len);
+		return kl_fs_write_output(path, html->ptr, html->len);
 	fwrite(html->ptr, 1, html->len, stdout);
 	return 0;
 }

@@ -45,7 +45,7 @@ static int leave_file(struct kl_parcel *out, const struct way *w)
 			      kl_asprintf("%s/klineage/bundles/%.16s.tar", kl_repo_common_dir(w->repo),
 					  out->digest);
 	if ((err = KL_FAULT("bundle-put")) < 0 || (err = kl_fs_mkdir_of(out->file)) < 0 ||
-	    (err = kl_fs_write(out->file, w->bytes->ptr, w->bytes->len)) < 0)
+	    (err = kl_fs_write_output(out->file, w->bytes->ptr, w->bytes->len)) < 0)
 		return err;
 	out->command = command_for(out->file);
 	out->waiting = true;

@@ -126,14 +126,19 @@ static void fs_writes_whole_files(void **state)
 	assert_int_equal(names.n, 1);
 	assert_int_equal(mkfifo(fifo, 0600), 0);
 	assert_error(KL_EINVALID, "not a regular file", kl_fs_read(&b, fifo, 5));
-	/* what is no file is written to, and stays */
+	/* what a user named for an answer and is no file is written to, and stays */
 	char got[8] = "";
 	int fd = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 
-	assert_ok(kl_fs_write(fifo, "four", 4));
+	assert_ok(kl_fs_write_output(fifo, "four", 4));
 	assert_int_equal(read(fd, got, sizeof(got)), 4);
 	assert_string_equal(got, "four");
 	close(fd);
+	/* what is ours is not waited for: whoever put a pipe in its place does not stop us */
+	assert_ok(kl_fs_write(fifo, "five", 4));
+	kl_buf_clear(&b);
+	assert_ok(kl_fs_read(&b, fifo, 5));
+	assert_string_equal(b.ptr, "five");
 	assert_error(KL_EEXISTS, "in the way", kl_fs_mkdir(path));
 }
 
