@@ -17,7 +17,7 @@ static const char synopsis[] = "materialize [<options>] [<workload>]\n"
 
 struct args {
 	const char *workload, *root, *library, *name, *status, *platform, *jail, *cards, *roundtrip;
-	bool apply, patch, dry, json, quiet, again, estimate, held_out;
+	bool apply, patch, dry, json, quiet, again, one, estimate, held_out;
 	int64_t trials;
 };
 
@@ -271,7 +271,7 @@ static int options(struct kl_materialize_opts *out, struct session *s, const str
 		.repo = s->repo, .library = s->other ? s->other : s->repo, .index = s->index,
 		.tax = s->tax, .gate = s->gate, .root = s->sel.candidate, .commit = s->commit,
 		.name = s->name, .statuses = statuses, .platform = o->platform, .go_on = s->go_on,
-		.again = o->again, .dry = o->dry, .chat = s->chat, .rewriter = s->model.rewriter,
+		.again = o->again, .dry = o->dry, .one = o->one, .chat = s->chat, .rewriter = s->model.rewriter,
 		.arm = arm, .progress = s->progress,
 	};
 	return err;
@@ -413,6 +413,8 @@ static int check_args(const struct args *o, const struct session *s, int argc)
 		return kl_opt_usage(synopsis, "--roundtrip begins at K_0 and changes nothing of yours");
 	if (!o->roundtrip && (o->held_out || o->trials != KL_ROUNDTRIP_TRIALS))
 		return kl_opt_usage(synopsis, "--trials and --held-out are for --roundtrip");
+	if (o->one && (o->dry || o->roundtrip || o->estimate || kl_skill_model_is(&s->model)))
+		return kl_opt_usage(synopsis, "--one is for tools alone: no model, roundtrip or dry run");
 	if (o->trials < 1 || o->trials > 100)
 		return kl_opt_usage(synopsis, "--trials takes 1 to 100");
 	if (o->estimate && !kl_skill_model_is(&s->model))
@@ -439,6 +441,7 @@ int cmd_materialize(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_STR('\0', "jail", &o.jail, "<level>", "auto, bwrap, landlock, chroot or none"),
 		KL_OPT_STR('\0', "library", &o.library, "<path>", "cards of another repository"),
 		KL_OPT_STR('\0', "name", &o.name, "<name>", "of the branch (default: of platform and root)"),
+		KL_OPT_BOOL('\0', "one", &o.one, "stop once one change was judged; --continue goes on"),
 		KL_OPT_BOOL('\0', "patch", &o.patch, "print the result as a patch"),
 		KL_OPT_STR('\0', "platform", &o.platform, "<id>", "judge for this one (cpu/x86-64-v2)"),
 		KL_OPT_BOOL('q', "quiet", &o.quiet, "no progress on the terminal"),

@@ -89,6 +89,8 @@ void kl_materialize_say(FILE *to, const struct kl_materialization *m, bool dry)
 			m->node[m->best].depth, m->node[m->best].depth == 1 ? "" : "s");
 	else
 		fprintf(to, "nothing is faster than the root, %.10s\n", hex);
+	if (m->stopped)
+		fputs("stopped after one; --continue goes on\n", to);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */
@@ -152,6 +154,7 @@ void kl_materialize_say_json(const struct kl_materialization *m, const char *wor
 	kl_json_set_str(j, "best", hex);
 	kl_json_set_str(j, "branch", has_branch ? m->branch : NULL);
 	kl_json_set_int(j, "offered", (int64_t)m->offered);
+	kl_json_set_bool(j, "stopped", m->stopped);
 	kl_json_set_str(j, "ended", m->ended);
 	kl_json_set_int(j, "nano", m->nano);
 	kl_json_set(j, "left_out", left);

@@ -15,6 +15,7 @@ struct kl_mat {
 	struct kl_mat_log log;
 	char *platform;
 	git_oid tip;			/* of the branch; zero: it is not there yet */
+	size_t judged;			/* changes, by the gate, in this run */
 };
 
 /** The cards that fit a node, without those that are to be left out. */

@@ -273,6 +273,7 @@ int kl_mat_settle(struct kl_mat_try *t, struct kl_mat *w, const struct kl_mat_ed
 		return 0;
 	if ((err = recall(&done, &commit, t, w, e)) < 0 || done)
 		return err;
+	w->judged++;
 	if ((err = kl_made_judge(&v, w->o->gate, *e->to, w->m->node[t->on].state, false)) < 0 ||
 	    (err = KL_FAULT("mat-judged")) < 0 || (err = weigh(t, w, v, *e->to)) < 0)
 		return err;
@@ -332,6 +333,11 @@ static int try_card(size_t *tried, struct kl_card **card, struct kl_mat *w, size
 	return err;
 }
 
+static bool is_enough(const struct kl_mat *w)
+{
+	return w->o->one && w->judged;
+}
+
 /*
  * Every card of the pool that `only` names (NULL: all), until the best moves. What is correct and not faster
  * is built on, `left` steps more, by what its card enables.
@@ -344,7 +350,8 @@ static int try_pool(struct kl_mat *w, size_t node, const struct kl_strvec *only,
 
 	if (!node && !only)
 		w->m->offered = pool.n;
-	for (size_t i = 0; !err && i < pool.n && w->m->n < KL_MAT_TRIES && w->m->best == best; i++) {
+	for (size_t i = 0; !err && i < pool.n && w->m->n < KL_MAT_TRIES && w->m->best == best &&
+	     !is_enough(w); i++) {
 		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 		size_t tried;
 
@@ -365,7 +372,7 @@ int kl_mat_climb(struct kl_mat *w)
 	do {
 		at = w->m->best;
 		err = try_pool(w, at, NULL, KL_MAT_BUILD_ON);
-	} while (!err && w->m->best != at);
+	} while (!err && w->m->best != at && !is_enough(w));
 	return err;
 }
 
@@ -496,5 +503,6 @@ int kl_materialize(struct kl_materialization *out, const struct kl_materialize_o
 	out->node[0].correct = true;
 	if ((!o->dry && (err = judge_root(&w)) < 0) || (err = climb(&w)) < 0)
 		return err;
+	out->stopped = is_enough(&w);
 	return o->chat && !o->dry ? kl_mat_ask(&w) : 0;
 }

@@ -70,6 +70,7 @@ struct kl_materialization {
 	size_t best;
 	char branch[256], chain[256];	/* refs; branch is there if best is not 0, or was there before */
 	size_t offered;			/* cards that fit the root */
+	bool stopped;			/* after the one that was asked for: there may be more to try */
 	struct kl_strvec left_out;	/* cards that the prefix had no room for */
 	char *ended;			/* why the model was asked no more; NULL: it was not asked */
 	int64_t nano;			/* what its conversation did cost; -1: not metered */
@@ -89,6 +90,7 @@ struct kl_materialize_opts {
 	bool go_on;			/* the branch is there, and the root is its tip */
 	bool again;			/* the same run: the root is where it began */
 	bool dry;
+	bool one;			/* stop once one change was judged; `again` goes on from there */
 	/* the model; chat NULL: none */
 	struct kl_chat *chat;
 	const char *rewriter;		/* "chat" or "exec" */

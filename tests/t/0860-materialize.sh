@@ -79,6 +79,14 @@ test_expect_success 'a name that is taken is refused; from the best it goes on, 
 	exits 128 git klineage materialize --library ../lib --root best --name none shift 2>err && says "there is no best" err)
 '
 
+test_expect_success '--one is a step; --continue goes on from there, and judges nothing twice' '
+	(cd t && again git klineage materialize --library ../lib --one --name step --json shift >out && says "\"stopped\":true" out &&
+	says "\"outcome\":\"best\"" out && tip=$(git rev-parse klineage/materialize/shift/step) && links=$(git rev-parse refs/klineage/nodes/shift/step) &&
+	git klineage materialize --continue --name step --json shift >out && says "\"stopped\":false" out && says "\"outcome\":\"best\"" out &&
+	test "$(git rev-parse klineage/materialize/shift/step)" = $tip && test "$(git rev-parse refs/klineage/nodes/shift/step)" = $links &&
+	exits 129 git klineage materialize --one --dry-run shift 2>err && says "for tools alone" err)
+'
+
 test_expect_success 'as a patch, for who applies it himself; as JSON' '
 	(cd t && again git klineage materialize --library ../lib --name two --patch shift >../two.patch 2>err && says "two is at" err &&
 	git apply --check ../two.patch && git apply --index ../two.patch &&

@@ -261,6 +261,7 @@ test_expect_success 'retrieve and card, with a library and without' '
 		is($r->{id}, $ENV{CARD}, "card");
 		$r = call("retrieve", { workload => "scale", rev => "HEAD~2", status => ["hypothesis", "admitted"], explain => $T, limit => 3 });
 		ok(!$r->{isError} && $r->{structuredContent}{result}{schema} eq "klineage.retrieve/1", text_of($r));
+		ok(call("materialize", { workload => "scale", one => $T, dry_run => $T })->{isError}, "a step is no dry run");
 		$r = call("materialize", { workload => "scale", root => "HEAD~2", status => ["hypothesis"], dry_run => $T });
 		ok(!$r->{isError} && $r->{structuredContent}{result}{dry_run}, text_of($r));
 	E
