@@ -271,8 +271,8 @@ static int options(struct kl_materialize_opts *out, struct session *s, const str
 		.repo = s->repo, .library = s->other ? s->other : s->repo, .index = s->index,
 		.tax = s->tax, .gate = s->gate, .root = s->sel.candidate, .commit = s->commit,
 		.name = s->name, .statuses = statuses, .platform = o->platform, .go_on = s->go_on,
-		.again = o->again, .dry = o->dry, .one = o->one, .chat = s->chat, .rewriter = s->model.rewriter,
-		.arm = arm, .progress = s->progress,
+		.again = o->again, .dry = o->dry, .one = o->one, .chat = s->chat,
+		.rewriter = s->model.rewriter, .arm = arm, .progress = s->progress,
 	};
 	return err;
 }

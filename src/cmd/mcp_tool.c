@@ -152,8 +152,8 @@ static const struct kl_mcp_param materialize_params[] = {
 	  false },
 	{ "status", WORDS, "status", "Cards of which status (default: admitted)", NULL,
 	  "admitted|provisional|hypothesis", 0, 0, false },
-	P_BOOL("one", "one", "A step: stop once one change was judged; the answer's `stopped` says that there may be "
-	       "more"),
+	P_BOOL("one", "one",
+	       "A step: stop once one change was judged; the answer's `stopped` says that there may be more"),
 	P_BOOL("continue", "continue", "The next step, or the rest, of the run of that name (no root then)"),
 	P_BOOL("dry_run", "dry-run", "Only say which cards would be tried, and whether they apply"),
 	LIST_END
