@@ -203,7 +203,7 @@ static int count_stale(struct kl_judged_one *one, struct kl_repo *r)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_trust_release) struct kl_trust t = { 0 };
-	git_oid commit;
+	git_oid commit = { { 0 } };	/* gcc does not see that it is written */
 	int err;
 
 	if (!*one->commit)
