@@ -141,6 +141,7 @@ static int open_gate(struct kl_gate **out, struct kl_repo *r, struct kl_progress
 
 struct args {
 	struct kl_skill_model model;
+	const char *on;
 	bool dry, json, quiet, no_control;
 };
 
@@ -166,7 +167,7 @@ static int admit(struct kl_admission *a, struct kl_repo *r, const char *card, st
 	o->model.progress = progress;
 	if (!err)
 		err = kl_admit(a, &(struct kl_admit_opts){
-			.repo = r, .library = lib, .tax = tax, .gate = g, .card = card, .dry = o->dry,
+			.repo = r, .library = lib, .tax = tax, .gate = g, .card = card, .on = o->on, .dry = o->dry,
 			.rewriter = kl_skill_model_is(&o->model) ? o->model.rewriter : NULL,
 			.open = open_chat, .payload = &o->model, .no_control = o->no_control,
 			.progress = progress,
@@ -181,6 +182,7 @@ int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	struct args o = { .model = { .repo = ctx->repo, .of = KL_BUDGET_INDUCE } };
 	const struct kl_opt opts[] = {
 		KL_OPT_BOOL('n', "dry-run", &o.dry, "say on which state it would be tried"),
+		KL_OPT_STR('\0', "on", &o.on, "<state>", "only there: a lineage, or a commit of one"),
 		KL_OPT_BOOL('q', "quiet", &o.quiet, "no progress on the terminal"),
 		KL_SKILL_MODEL_OPTS(&o.model),
 		KL_OPT_BOOL('\0', "no-control", &o.no_control, "with a model: not the intent alone"),

@@ -106,6 +106,12 @@ size_t kl_gate_waiting(const struct kl_gate *g);
 /** Does a job wait for somebody else? Of the runner, not of the moment. */
 bool kl_gate_is_remote(const struct kl_gate *g);
 
+/**
+ * Would a job of this surface be answered now, before anybody pays for a candidate? KL_ECANNOT: it is device code
+ * and this machine shows no GPU, or the runner judges elsewhere and answers later.
+ */
+int kl_gate_reaches(const struct kl_gate *g, const struct kl_surface *s);
+
 /** Compile and read the facts only; KL_ENO and a verdict when it does not compile or is refused. */
 int kl_gate_facts(struct kl_facts *out, struct kl_gate *g, const struct kl_surface *s);
 

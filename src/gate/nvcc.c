@@ -174,3 +174,14 @@ void kl_nvcc_devices(char *out, size_t size)
 	kl_digest_hex(hex, b.ptr, b.len);
 	snprintf(out, size, "%s", b.len ? hex : "");
 }
+
+bool kl_nvcc_has_device(void)
+{
+	/* the last is Windows' own, under WSL */
+	static const char *const shown[] = { "/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg" };
+
+	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
+		if (kl_fs_exists(shown[i]))
+			return true;
+	return false;
+}

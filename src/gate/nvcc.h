@@ -39,4 +39,7 @@ void kl_nvcc_platform(struct kl_platform *out, const struct kl_nvcc *n, const ch
  */
 void kl_nvcc_devices(char *out, size_t size);
 
+/** Does this machine show a GPU at all, by its driver's files? Opens none. */
+bool kl_nvcc_has_device(void);
+
 #endif

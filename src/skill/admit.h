@@ -13,8 +13,9 @@
  *
  * A state S of a lineage of this repository is held out if nothing of the card was learned from it: neither
  * its commit nor, wherever they lie, the same files. Of those whose facts let the card be tried, and,
- * without a model, on which its mechanical carrier makes an edit, the first in a fixed order is taken: the
- * farthest from the evidence; where its own next step had the card's mechanism; by lineage and step.
+ * without a model, on which its mechanical carrier makes an edit, the first in a fixed order is taken: where a
+ * pass admits; where more of the card's anchor is found; the farthest from the evidence; where its own next
+ * step had the card's mechanism; by lineage and step. What cannot be judged here is not taken.
  *
  * Reproduced: the gate finds the edit correct, what the card provides is there and was not, it is fast
  * against S, and, where S's own next step had the card's mechanism and was faster, by at least half of
@@ -33,6 +34,7 @@ struct kl_admit_state {
 	const struct kl_transition *next;	/* its own next step, or NULL */
 	enum kl_level level;
 	bool like;			/* that step had the card's mechanism */
+	int64_t found;			/* how much of the anchor is there: 0 to KL_ONE, half where none is told */
 	int64_t trials;			/* of this card on it, so far */
 	char *why;			/* not tried: why; NULL: it can be */
 };
@@ -54,6 +56,7 @@ struct kl_admit_opts {
 	const struct kl_taxonomy *tax;
 	struct kl_gate *gate;
 	const char *card;		/* id, or an unambiguous beginning */
+	const char *on;			/* only these states: "<workload>[/<name>]" or a revision; NULL: all */
 	bool dry;			/* say which state, and stop */
 	const char *rewriter;		/* "chat", "exec"; NULL: tools alone */
 	/** Its conversation, whose money is that of the state's workload; borrowed. */
@@ -67,6 +70,7 @@ struct kl_admit_opts {
  * 0 whatever came of the trial, also when no state can be tried. KL_ECANNOT: the card cannot be tried
  * without a model (it has no mechanical carrier, or what it provides only a reader can see), the gate
  * cannot judge here, noise hides what it found, or the budget is spent. KL_EINVALID: it is retracted.
+ * KL_ENOTFOUND: no state is `on`.
  */
 int kl_admit(struct kl_admission *out, const struct kl_admit_opts *o);
 void kl_admission_release(struct kl_admission *a);

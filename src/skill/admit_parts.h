@@ -13,6 +13,8 @@ struct kl_admit {
 	struct kl_admission *a;
 	struct kl_strvec seen;		/* surfaces of the evidence */
 	struct kl_card *old;		/* as the library has it */
+	git_oid on;			/* the one state that was asked for */
+	bool has_on;
 	struct kl_card *partner;	/* that it makes room for, or NULL */
 	json_t *facts;			/* of the chosen state */
 	/* a trial */

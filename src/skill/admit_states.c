@@ -77,8 +77,51 @@ static char *why_not(const struct kl_admit *w, struct kl_admit_state *s)
 	return NULL;
 }
 
+/* how much of what the card is found by is in a state that has these features */
+static int64_t found_in(const struct kl_card *c, const char *language, const struct kl_strvec *features)
+{
+	for (size_t i = 0; i < c->anchor.find.n; i++) {
+		const struct kl_card_find *f = &c->anchor.find.v[i];
+		int64_t there = 0;
+
+		if (strcmp(f->language, language) || !f->facts.n)
+			continue;
+		for (size_t k = 0; k < f->facts.n; k++) {
+			bool absent = *f->facts.v[k] == '!';
+
+			there += kl_strvec_has(features, f->facts.v[k] + absent) != absent;
+		}
+		return KL_ONE * there / (int64_t)f->facts.n;
+	}
+	return KL_ONE / 2;
+}
+
+/* of K_{i-1}, or of K* */
+static void features_of(struct kl_strvec *out, const struct kl_transition *t, bool last)
+{
+	for (size_t i = 0; i < t->had.n; i++)
+		if (!last || !kl_strvec_has(&t->lost, t->had.v[i]))
+			kl_strvec_push(out, t->had.v[i]);
+	for (size_t i = 0; last && i < t->gained.n; i++)
+		kl_strvec_push(out, t->gained.v[i]);
+	kl_strvec_uniq(out);
+}
+
+/* is it one of those asked for? */
+static bool is_on(const struct kl_admit *w, const struct kl_transition *t, const git_oid *commit)
+{
+	const char *on = w->o->on;
+	size_t n = on ? strlen(on) : 0;
+
+	if (!on)
+		return true;
+	return (!strncmp(t->lineage, on, n) && (!t->lineage[n] || t->lineage[n] == '/')) ||
+	       (w->has_on && git_oid_equal(&w->on, commit));
+}
+
 static int add_state(struct kl_admit *w, const struct kl_transition *t, bool last)
 {
+	KL_AUTO(kl_strvec_release) struct kl_strvec features = KL_STRVEC_INIT;
 	struct kl_admission *a = w->a;
 	struct kl_admit_state s = {
 		.lineage = t->lineage, .step = last ? t->step.number : t->step.number - 1,
@@ -88,6 +131,8 @@ static int add_state(struct kl_admit *w, const struct kl_transition *t, bool las
 	git_oid tree;
 	int err = 0;
 
+	if (!is_on(w, t, &s.commit))
+		return 0;
 	/* `to` may be what was derived anew, K* is what the commit has */
 	if (last && (err = kl_repo_tree_of(&tree, w->o->repo, &t->after)) == 0)
 		err = kl_surface_from_tree(&s.own, w->o->repo, &tree, "");
@@ -102,20 +147,39 @@ static int add_state(struct kl_admit *w, const struct kl_transition *t, bool las
 		s.why = kl_strdup(kl_error_last());
 		kl_error_clear();
 	}
+	if (!s.why && kl_gate_reaches(w->o->gate, s.state) < 0) {
+		s.why = kl_asprintf("it is not judged here: %s", kl_error_last());
+		kl_error_clear();
+	}
 	if (!s.why)
 		s.level = kl_status_level(w->old, s.state->contract->workload, s.lineage,
 					  s.state->contract->language, p.id);
+	features_of(&features, t, last);
+	s.found = found_in(w->old, s.state->contract->language, &features);
 	KL_GROW(a->v, a->n + 1, a->alloc);
 	a->v[a->n++] = s;
 	return 0;
 }
 
-/* those that can be tried first, the farthest of them before others */
+/* would a pass admit the card? */
+static bool admits(const struct kl_admit_state *s)
+{
+	return kl_level_rank(s->level) >= kl_level_rank(KL_LEVEL_OTHER_LINEAGE);
+}
+
+/*
+ * Those that can be tried first. Of these the farthest, but a state that lacks what the card is about shows nothing
+ * of its worth: the anchor counts before the distance, as long as a pass admits.
+ */
 static int by_order(const void *x, const void *y)
 {
 	const struct kl_admit_state *a = x, *b = y;
 	int c = (a->why != NULL) - (b->why != NULL);
 
+	if (!c && !a->why)
+		c = (int)admits(b) - (int)admits(a);
+	if (!c && !a->why)
+		c = (a->found < b->found) - (a->found > b->found);
 	if (!c && !a->why)
 		c = kl_level_rank(b->level) - kl_level_rank(a->level);
 	if (!c && !a->why)
@@ -130,11 +194,17 @@ int kl_admit_states(struct kl_admit *w)
 	const struct kl_transitions *t = &w->a->t;
 	int err = see_evidence(w);
 
+	if (!err && w->o->on) {
+		w->has_on = kl_repo_resolve(&w->on, w->o->repo, w->o->on) == 0;
+		kl_error_clear();
+	}
 	for (size_t i = 0; !err && i < t->n; i++) {
 		err = add_state(w, &t->v[i], false);
 		if (!err && (i + 1 == t->n || strcmp(t->v[i + 1].lineage, t->v[i].lineage)))
 			err = add_state(w, &t->v[i], true);
 	}
+	if (!err && w->o->on && !w->a->n)
+		return kl_error(KL_ENOTFOUND, "no state of a lineage here is '%s'", w->o->on);
 	if (w->a->n)
 		qsort(w->a->v, w->a->n, sizeof(*w->a->v), by_order);
 	return err;
