@@ -168,8 +168,8 @@ static bool admits(const struct kl_admit_state *s)
 }
 
 /*
- * Those that can be tried first. Of these the farthest, but a state that lacks what the card is about shows nothing
- * of its worth: the anchor counts before the distance, as long as a pass admits.
+ * Those that can be tried first. Of these the farthest, but a state that lacks what the card is about shows
+ * nothing of its worth: the anchor counts before the distance, as long as a pass admits.
  */
 static int by_order(const void *x, const void *y)
 {
