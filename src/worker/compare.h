@@ -30,20 +30,4 @@
 int kl_compare_first(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
 		     const void *const *got);
 
-/** The yard of one rule, worked out once for a member; kl_yard_release frees. */
-int kl_yard_make(struct kl_yard *out, const struct kl_job *job, size_t rule,
-		 const struct kl_member *w);
-void kl_yard_release(struct kl_yard *y);
-/** Let `y` stand for the honest errors of `other`'s draws as well: `n` draws so far, and one more. */
-void kl_yard_merge(struct kl_yard *y, const struct kl_yard *other, size_t n);
-/** Elements of a group of a rule `noise` at a point; 0: another rule, or one that does not fit. */
-size_t kl_yard_group(const struct kl_job *job, size_t rule, const struct kl_point *pt);
-
-/**
- * Is this place on a border? In some axis of at least 4: the first index, or
- * within the last eighth (at least 1, at most 15 places): where halos and the
- * remainders of tiles lie.
- */
-bool kl_compare_border(const int64_t *index, const int64_t *extent, size_t naxes);
-
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
-#include "worker/compare.h"
+#include "worker/mismatch.h"
 #include "worker/tensor.h"
 
 struct rows {
@@ -155,13 +155,13 @@ static void fail(struct kl_mismatch *m, const struct kl_job *job, const struct r
 	m->margin = INFINITY;
 	if (m->out >= 0) {
 		m->edge_only = m->edge_only &&
-			       kl_compare_border(index, p->arg[arg].extent, p->arg[arg].naxes);
+			       kl_mismatch_border(index, p->arg[arg].extent, p->arg[arg].naxes);
 		return;
 	}
 	m->out = arg;
 	m->naxes = p->arg[arg].naxes;
 	memcpy(m->index, index, sizeof(index));
-	m->edge_only = kl_compare_border(index, p->arg[arg].extent, p->arg[arg].naxes);
+	m->edge_only = kl_mismatch_border(index, p->arg[arg].extent, p->arg[arg].naxes);
 	kl_tensor_print(m->got, sizeof(m->got), job->arg[arg].dtype, base, i);
 	snprintf(m->wanted, sizeof(m->wanted), "%s", wanted);
 	snprintf(m->why, sizeof(m->why), "%s", why);

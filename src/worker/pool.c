@@ -12,7 +12,7 @@
 #include "base/fs.h"
 #include "base/lock.h"
 #include "base/rng.h"
-#include "worker/compare.h"
+#include "worker/yard.h"
 #include "worker/poolbuild.h"
 #include "worker/poolfile.h"
 #include "worker/poolkey.h"

@@ -12,6 +12,7 @@
 #include "worker/compare.h"
 #include "worker/group.h"
 #include "worker/tensor.h"
+#include "worker/yard.h"
 
 #define R 40
 #define C 50
