@@ -56,7 +56,7 @@ struct kl_admit_opts {
 	const struct kl_taxonomy *tax;
 	struct kl_gate *gate;
 	const char *card;		/* id, or an unambiguous beginning */
-	const char *on;			/* only these states: "<workload>[/<name>]" or a revision; NULL: all */
+	const char *on;			/* only a lineage or workload, or one commit; NULL: all */
 	bool dry;			/* say which state, and stop */
 	const char *rewriter;		/* "chat", "exec"; NULL: tools alone */
 	/** Its conversation, whose money is that of the state's workload; borrowed. */
