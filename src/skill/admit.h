@@ -34,7 +34,7 @@ struct kl_admit_state {
 	const struct kl_transition *next;	/* its own next step, or NULL */
 	enum kl_level level;
 	bool like;			/* that step had the card's mechanism */
-	int64_t found;			/* how much of the anchor is there: 0 to KL_ONE, half where none is told */
+	int64_t found;			/* how much of the anchor: 0 to KL_ONE; half: none is told */
 	int64_t trials;			/* of this card on it, so far */
 	char *why;			/* not tried: why; NULL: it can be */
 };
