@@ -13,9 +13,9 @@
  *
  * A state S of a lineage of this repository is held out if nothing of the card was learned from it: neither
  * its commit nor, wherever they lie, the same files. Of those whose facts let the card be tried, and,
- * without a model, on which its mechanical carrier makes an edit, the first in a fixed order is taken: where a
- * pass admits; where more of the card's anchor is found; the farthest from the evidence; where its own next
- * step had the card's mechanism; by lineage and step. What cannot be judged here is not taken.
+ * without a model, on which its mechanical carrier makes an edit, the first in a fixed order is taken: where
+ * a pass admits; where more of the card's anchor is found; the farthest from the evidence; where its own
+ * next step had the card's mechanism; by lineage and step. What cannot be judged here is not taken.
  *
  * Reproduced: the gate finds the edit correct, what the card provides is there and was not, it is fast
  * against S, and, where S's own next step had the card's mechanism and was faster, by at least half of
