@@ -167,7 +167,8 @@ static int admit(struct kl_admission *a, struct kl_repo *r, const char *card, st
 	o->model.progress = progress;
 	if (!err)
 		err = kl_admit(a, &(struct kl_admit_opts){
-			.repo = r, .library = lib, .tax = tax, .gate = g, .card = card, .on = o->on, .dry = o->dry,
+			.repo = r, .library = lib, .tax = tax, .gate = g, .card = card, .on = o->on,
+			.dry = o->dry,
 			.rewriter = kl_skill_model_is(&o->model) ? o->model.rewriter : NULL,
 			.open = open_chat, .payload = &o->model, .no_control = o->no_control,
 			.progress = progress,

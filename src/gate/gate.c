@@ -472,7 +472,8 @@ int kl_gate_send(struct kl_parcel *out, struct kl_gate *g, const char *path)
 int kl_gate_reaches(const struct kl_gate *g, const struct kl_surface *s)
 {
 	if (kl_gate_is_remote(g))
-		return kl_error(KL_ECANNOT, "runner '%s' answers later: here is no verdict to wait for", g->runner.name);
+		return kl_error(KL_ECANNOT, "runner '%s' answers later: here is no verdict to wait for",
+				g->runner.name);
 	if (kl_contract_is_cuda(s->contract) && !kl_nvcc_has_device())
 		return kl_error(KL_ECANNOT, "this machine shows no GPU");
 	return 0;

@@ -107,8 +107,8 @@ size_t kl_gate_waiting(const struct kl_gate *g);
 bool kl_gate_is_remote(const struct kl_gate *g);
 
 /**
- * Would a job of this surface be answered now, before anybody pays for a candidate? KL_ECANNOT: it is device code
- * and this machine shows no GPU, or the runner judges elsewhere and answers later.
+ * Would a job of this surface be answered now? To be asked before anybody pays for a candidate. KL_ECANNOT:
+ * it is device code and this machine shows no GPU, or the runner judges elsewhere and answers later.
  */
 int kl_gate_reaches(const struct kl_gate *g, const struct kl_surface *s);
 
