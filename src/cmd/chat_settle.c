@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "chat/money.h"
 #include "chat/unsettled.h"
+#include "cmd/listing.h"
 #include "text/json.h"
 
 struct saying {
@@ -67,14 +68,12 @@ static void tell(const struct kl_ledger_entry *e, int64_t nano, enum kl_settled_
 static void print_json(const struct saying *s, const char *workload)
 {
 	KL_AUTO(json_decrefp) json_t *j = json_object();
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
 	kl_json_set_str(j, "schema", "klineage.settle/1");
 	kl_json_set_str(j, "workload", workload);
 	kl_json_set(j, "settled", json_incref(s->list));
 	kl_json_set_int(j, "under_way", (int64_t)s->under_way);
-	kl_json_canonical(&b, j);
-	puts(b.ptr);
+	kl_listing_put(j);
 }
 
 static void print_sum(const struct saying *s, const char *workload)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "cmd/skill_model.h"
 #include "skill/admit.h"
@@ -81,7 +82,6 @@ static void print_trial(const struct kl_admission *a)
 static void print_json(const struct kl_admission *a, bool dry)
 {
 	KL_AUTO(json_decrefp) json_t *j = json_object();
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	const struct kl_admit_state *s = chosen(a);
 	const struct kl_card_trial *t = a->trial;
 	json_t *left = json_array(), *state = json_object();
@@ -127,8 +127,7 @@ static void print_json(const struct kl_admission *a, bool dry)
 	else
 		json_decref(state);
 	kl_json_set(j, "not_tried", left);
-	kl_json_canonical(&b, j);
-	puts(b.ptr);
+	kl_listing_put(j);
 }
 
 static int open_gate(struct kl_gate **out, struct kl_repo *r, struct kl_progress *progress)

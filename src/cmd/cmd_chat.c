@@ -35,14 +35,6 @@ struct request {
 	size_t n;
 };
 
-static void print_canonical(const json_t *j)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-
-	kl_json_canonical(&b, j);
-	puts(b.ptr);
-}
-
 static int64_t prompt_of(const struct kl_chat_usage *u)
 {
 	return u->input + u->cache_read + u->cache_write_5m + u->cache_write_1h;
@@ -201,7 +193,7 @@ static void show_json(const struct kl_conversation *c)
 	kl_json_set_str(j, "schema", "klineage.talk/1");
 	kl_json_set(j, "system", blocks);
 	kl_json_set(j, "turns", turns);
-	print_canonical(j);
+	kl_listing_put(j);
 }
 
 static int do_show(struct request *r)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cmd/cmd.h"
+#include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "lineage/export.h"
 #include "lineage/view.h"
@@ -12,15 +13,13 @@ static const char synopsis[] = "export [<options>] [<workload>[/<name>]] <dir>";
 static void print_json(const char *workload, const char *name, const char *dir, size_t files)
 {
 	KL_AUTO(json_decrefp) json_t *j = json_object();
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
 	kl_json_set_str(j, "schema", "klineage.exported/1");
 	kl_json_set_str(j, "workload", workload);
 	kl_json_set_str(j, "name", name);
 	kl_json_set_str(j, "directory", dir);
 	kl_json_set_int(j, "files", (int64_t)files);
-	kl_json_canonical(&b, j);
-	puts(b.ptr);
+	kl_listing_put(j);
 }
 
 int cmd_export(struct kl_cmd_ctx *ctx, int argc, char **argv)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "gate/changed.h"
 #include "gate/gate.h"
@@ -259,10 +260,7 @@ static int show(struct asked *a, const struct options *o, bool several)
 	struct kl_verdict *v = a->v;
 
 	if (o->json) {
-		KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
-
-		kl_json_canonical(&line, v->event);
-		puts(line.ptr);
+		kl_listing_put(v->event);
 		if (v->message && *v->message)
 			fprintf(stderr, "git-klineage: %s%s%s\n", several ? label(a, o) : "",
 				several ? ": " : "", v->message);
@@ -396,7 +394,6 @@ static int import(struct kl_repo *r, const struct options *o)
 
 	if (o->json) {
 		KL_AUTO(json_decrefp) json_t *j = json_object();
-		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
 		kl_json_set_str(j, "schema", "klineage.import/1");
 		kl_json_set_int(j, "imported", (int64_t)in.imported);
@@ -404,8 +401,7 @@ static int import(struct kl_repo *r, const struct options *o)
 		kl_json_set_int(j, "refused", (int64_t)in.refused);
 		kl_json_set_int(j, "cannot", (int64_t)in.cannot);
 		kl_json_set_str(j, "signer", in.signer);
-		kl_json_canonical(&b, j);
-		puts(b.ptr);
+		kl_listing_put(j);
 	} else {
 		for (size_t i = 0; i < in.lines.n; i++)
 			puts(in.lines.v[i]);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "lineage/import.h"
 #include "text/json.h"
@@ -12,7 +13,6 @@ static const char synopsis[] = "import [<options>] <dir>";
 static void print_json(const struct kl_import_result *out)
 {
 	KL_AUTO(json_decrefp) json_t *j = json_object();
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
 	kl_json_set_str(j, "schema", "klineage.imported/1");
 	kl_json_set_str(j, "lineage", out->lineage);
@@ -20,8 +20,7 @@ static void print_json(const struct kl_import_result *out)
 	kl_json_set_int(j, "rejected", (int64_t)out->rejected);
 	kl_json_set_int(j, "events", (int64_t)out->events);
 	kl_json_set_bool(j, "already", out->already);
-	kl_json_canonical(&b, j);
-	puts(b.ptr);
+	kl_listing_put(j);
 }
 
 int cmd_import(struct kl_cmd_ctx *ctx, int argc, char **argv)

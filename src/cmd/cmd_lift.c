@@ -5,6 +5,7 @@
 #include "chat/money.h"
 #include "cmd/cmd.h"
 #include "cmd/deopt_model.h"
+#include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "cmd/table.h"
 #include "skill/wording.h"
@@ -45,7 +46,6 @@ static json_t *result_json(const struct kl_lift_result *r)
 static void print_json(const struct kl_lift *l, const struct kl_transitions *t, bool dry)
 {
 	KL_AUTO(json_decrefp) json_t *j = json_object();
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	json_t *cards = json_array(), *notes = json_array();
 
 	for (size_t i = 0; i < l->n; i++)
@@ -59,8 +59,7 @@ static void print_json(const struct kl_lift *l, const struct kl_transitions *t, 
 	kl_json_set_int(j, "used", (int64_t)l->used);
 	kl_json_set(j, "cards", cards);
 	kl_json_set(j, "left_out", notes);
-	kl_json_canonical(&b, j);
-	puts(b.ptr);
+	kl_listing_put(j);
 }
 
 static void print_table(const struct kl_lift *l, const struct kl_transitions *t)
@@ -166,14 +165,12 @@ static int print_estimate(struct kl_wording *w, bool json)
 	kl_money_text(least, e.nano[0]);
 	kl_money_text(most, e.nano[1]);
 	if (json) {
-		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 		KL_AUTO(json_decrefp) json_t *j = json_pack("{s:s,s:I,s:[I,I],s:[I,I]}",
 			"schema", "klineage.lift-estimate/1", "cards", (json_int_t)e.cards,
 			"requests", (json_int_t)e.requests[0], (json_int_t)e.requests[1],
 			"nano", (json_int_t)e.nano[0], (json_int_t)e.nano[1]);
 
-		kl_json_canonical(&b, j);
-		puts(b.ptr);
+		kl_listing_put(j);
 	} else if (e.nano[1]) {
 		printf("%lld new card%s: %s to %s to word, %lld to %lld requests; nothing was sent\n",
 		       (long long)e.cards, e.cards == 1 ? "" : "s", least, most, (long long)e.requests[0],

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "skill/review.h"
 
@@ -88,18 +89,19 @@ static void print(const struct kl_review *v, enum format format, const struct kl
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	KL_AUTO(json_decrefp) json_t *j = NULL;
 
-	if (format == TERM) {
+	switch (format) {
+	case TERM:
 		print_review(v, t);
-		return;
-	}
-	if (format == MARKDOWN) {
+		break;
+	case MARKDOWN:
 		kl_review_markdown(&b, v);
-	} else {
+		fwrite(b.ptr, 1, b.len, stdout);
+		break;
+	case JSON:
 		j = kl_review_json(v);
-		kl_json_canonical(&b, j);
-		kl_buf_addch(&b, '\n');
+		kl_listing_put(j);
+		break;
 	}
-	fwrite(b.ptr, 1, b.len, stdout);
 }
 
 int cmd_review(struct kl_cmd_ctx *ctx, int argc, char **argv)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "cmd/table.h"
 #include "lineage/view.h"
@@ -246,14 +247,11 @@ int cmd_show(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	    (err = find_step(&i, &v, ctx->repo, argv[0])) < 0)
 		return err;
 	if (json) {
-		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-
 		KL_AUTO(json_decrefp) json_t *event = NULL;
 
 		if ((err = kl_view_event(&event, ctx->repo, &v.step[i].commit)) < 0)
 			return kl_error_in(err, "K_%zu", i);
-		kl_json_canonical(&b, event);
-		puts(b.ptr);
+		kl_listing_put(event);
 		return 0;
 	}
 	if ((err = print_step(&v, i, ctx->repo, &ctx->term)) < 0 ||

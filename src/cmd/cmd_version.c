@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/proc.h"
 #include "cmd/cmd.h"
+#include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "text/json.h"
 
@@ -22,14 +23,12 @@ int cmd_version(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	kl_buf_rtrim(&git);
 	if (json) {
 		KL_AUTO(json_decrefp) json_t *j = json_object();
-		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
 		kl_json_set_str(j, "schema", "klineage.version/1");
 		kl_json_set_str(j, "version", KL_VERSION);
 		kl_json_set_str(j, "libgit2", kl_repo_backend());
 		kl_json_set_str(j, "git", git.ptr);
-		kl_json_canonical(&b, j);
-		puts(b.ptr);
+		kl_listing_put(j);
 		return 0;
 	}
 	printf("git-klineage version %s (libgit2 %s, %s)\n", KL_VERSION,

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "chat/money.h"
+#include "cmd/listing.h"
 
 /* --- where it is ------------------------------------------------------------------ */
 
@@ -58,7 +59,6 @@ static bool money(int64_t *spent, int64_t *cap, const struct kl_walk *w, struct 
 static void print_status_json(const struct kl_walk *w, struct kl_deopt_model *m)
 {
 	KL_AUTO(json_decrefp) json_t *j = json_deep_copy(w->state);
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	int64_t spent, cap;
 
 	if (money(&spent, &cap, w, m)) {
@@ -68,8 +68,7 @@ static void print_status_json(const struct kl_walk *w, struct kl_deopt_model *m)
 		kl_json_set_int(is, "cap", cap);
 		kl_json_set(j, "money", is);
 	}
-	kl_json_canonical(&b, j);
-	puts(b.ptr);
+	kl_listing_put(j);
 }
 
 static void print_money(int64_t spent, int64_t cap)
@@ -117,7 +116,6 @@ int kl_deopt_say_status(const struct kl_walk *w, struct kl_deopt_model *m, bool 
 static void print_json(const struct kl_outcome *out)
 {
 	KL_AUTO(json_decrefp) json_t *j = json_object();
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
 	kl_json_set_str(j, "schema", "klineage.deopt/1");
 	kl_json_set_str(j, "workload", out->workload);
@@ -135,8 +133,7 @@ static void print_json(const struct kl_outcome *out)
 	kl_json_set_int(j, "rederived", (int64_t)out->rederived);
 	kl_json_set_int(j, "unisolated", (int64_t)out->unisolated);
 	json_object_set(j, "judged", out->judged);
-	kl_json_canonical(&b, j);
-	puts(b.ptr);
+	kl_listing_put(j);
 }
 
 static const char *meaning(const char *termination)
@@ -209,7 +206,6 @@ static json_t *ends(const int64_t v[2])
 static void print_estimate_json(const struct kl_estimate *e, int64_t spent, int64_t cap, const char *workload)
 {
 	KL_AUTO(json_decrefp) json_t *j = json_object();
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
 	kl_json_set_str(j, "schema", "klineage.estimate/1");
 	kl_json_set_str(j, "workload", workload);
@@ -222,8 +218,7 @@ static void print_estimate_json(const struct kl_estimate *e, int64_t spent, int6
 	kl_json_set_int(j, "state_bytes", e->state_bytes);
 	kl_json_set_int(j, "spent", spent);
 	kl_json_set_int(j, "cap", cap);
-	kl_json_canonical(&b, j);
-	puts(b.ptr);
+	kl_listing_put(j);
 }
 
 static void print_ends(const char *label, const int64_t v[2], const char *what)

@@ -8,6 +8,14 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+void kl_listing_put(const json_t *document)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	kl_json_canonical(&b, document);
+	puts(b.ptr);
+}
+
 int kl_listing_check(const struct kl_listing *l, const char *synopsis)
 {
 	if (l->json && (l->porcelain || l->nul))
@@ -96,13 +104,11 @@ static void print_row(const json_t *row, const char *const *fields, bool nul)
 void kl_listing_print(const struct kl_listing *l, const json_t *document, const char *list,
 		      const char *const *fields)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	size_t i;
 	json_t *row;
 
 	if (l->json) {
-		kl_json_canonical(&b, document);
-		puts(b.ptr);
+		kl_listing_put(document);
 		return;
 	}
 	json_array_foreach(json_object_get(document, list), i, row)

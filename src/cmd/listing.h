@@ -29,6 +29,9 @@ struct kl_listing {
 	KL_OPT_BOOL('\0', "porcelain", &(l)->porcelain, "print lines of fields, for scripts"),	\
 	KL_OPT_BOOL('z', "null", &(l)->nul, "the same, each field ended by NUL")
 
+/** One document on stdout: canonical JSON on a line, as `--json` of every verb prints it. */
+void kl_listing_put(const json_t *document);
+
 /** KL_EUSAGE for two kinds at once. */
 int kl_listing_check(const struct kl_listing *l, const char *synopsis);
 /** Is it a program that reads? */

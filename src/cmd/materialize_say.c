@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "chat/money.h"
+#include "cmd/listing.h"
 #include "text/utf8.h"
 
 /* what a model wrote is not to move the cursor */
@@ -118,15 +119,6 @@ static json_t *try_json(const struct kl_materialization *m, const struct kl_mat_
 	return j;
 }
 
-static void print_line(json_t *j)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-
-	kl_json_canonical(&b, j);
-	puts(b.ptr);
-	json_decref(j);
-}
-
 static json_t *tries_json(const struct kl_materialization *m)
 {
 	json_t *list = json_array();
@@ -139,7 +131,8 @@ static json_t *tries_json(const struct kl_materialization *m)
 void kl_materialize_say_json(const struct kl_materialization *m, const char *workload, const char *name,
 			     bool has_branch, bool dry)
 {
-	json_t *j = json_object(), *left = json_array();
+	KL_AUTO(json_decrefp) json_t *j = json_object();
+	json_t *left = json_array();
 	char hex[KL_OID_HEX];
 
 	for (size_t i = 0; i < m->left_out.n; i++)
@@ -159,7 +152,7 @@ void kl_materialize_say_json(const struct kl_materialization *m, const char *wor
 	kl_json_set_int(j, "nano", m->nano);
 	kl_json_set(j, "left_out", left);
 	kl_json_set(j, "tries", tries_json(m));
-	print_line(j);
+	kl_listing_put(j);
 }
 
 int kl_materialize_say_patch(struct kl_repo *r, const struct kl_materialization *m)
@@ -217,17 +210,12 @@ static json_t *trial_json(const struct kl_roundtrip_trial *t)
 	return j;
 }
 
-void kl_materialize_say_roundtrip(const struct kl_roundtrip *rt, bool json)
+static void print_roundtrip_json(const struct kl_roundtrip *rt)
 {
-	json_t *j, *list;
+	KL_AUTO(json_decrefp) json_t *j = json_object();
+	json_t *list = json_array();
 	char hex[KL_OID_HEX];
 
-	if (!json) {
-		printf("%s: %zu of %zu trials recovered 90 %% of K*\n", rt->lineage, rt->successes, rt->n);
-		return;
-	}
-	j = json_object();
-	list = json_array();
 	for (size_t i = 0; i < rt->n; i++)
 		json_array_append_new(list, trial_json(&rt->v[i]));
 	kl_json_set_str(j, "schema", "klineage.roundtrip/1");
@@ -238,7 +226,15 @@ void kl_materialize_say_roundtrip(const struct kl_roundtrip *rt, bool json)
 	kl_json_set_str(j, "expert", hex);
 	kl_json_set_int(j, "successes", (int64_t)rt->successes);
 	kl_json_set(j, "trials", list);
-	print_line(j);
+	kl_listing_put(j);
+}
+
+void kl_materialize_say_roundtrip(const struct kl_roundtrip *rt, bool json)
+{
+	if (json)
+		print_roundtrip_json(rt);
+	else
+		printf("%s: %zu of %zu trials recovered 90 %% of K*\n", rt->lineage, rt->successes, rt->n);
 }
 
 /* --- estimates ------------------------------------------------------------------------------------ */
@@ -255,7 +251,7 @@ static json_t *ends(const int64_t v[2])
 static void print_estimate_json(const struct kl_mat_estimate *e, int64_t spent, int64_t cap,
 				const char *workload)
 {
-	json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *j = json_object();
 
 	kl_json_set_str(j, "schema", "klineage.estimate/1");
 	kl_json_set_str(j, "workload", workload);
@@ -267,7 +263,7 @@ static void print_estimate_json(const struct kl_mat_estimate *e, int64_t spent, 
 	kl_json_set_int(j, "state_bytes", e->state_bytes);
 	kl_json_set_int(j, "spent", spent);
 	kl_json_set_int(j, "cap", cap);
-	print_line(j);
+	kl_listing_put(j);
 }
 
 static void print_estimate(const struct kl_mat_estimate *e, int64_t spent, int64_t cap, const char *workload)
