@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "cmd/materialize_say.h"
 #include "cmd/opt.h"
+#include "cmd/said.h"
 #include "cmd/skill_model.h"
 #include "cmd/skills.h"
 #include "gate/select.h"
@@ -217,23 +218,37 @@ static int open_gate(struct session *s, const struct args *o, const char *worklo
 
 /* --- what holds for a run -------------------------------------------------------------------------- */
 
-/* what is said now stands over what was said when it began */
-static int recall(struct session *s, struct args *o, const char *workload, const char *name)
+static char *kept_path(const struct session *s, const char *workload)
 {
+	return kl_asprintf("%s/klineage/materialize/%s/%s.json", kl_repo_common_dir(s->repo), workload,
+			   s->name);
+}
+
+static int keep(const struct session *s, const char *workload)
+{
+	KL_AUTO(kl_freep) char *path = kept_path(s, workload);
+
+	return kl_said_keep(s->kept, path);
+}
+
+/* what is said now stands over what was said when it began */
+static int recall(struct session *s, struct args *o, const char *workload)
+{
+	KL_AUTO(kl_freep) char *path = kept_path(s, workload);
 	int err;
 
-	if (o->again && (err = kl_skill_run_load(&s->kept, s->repo, workload, name)) < 0)
+	if (o->again && (err = kl_said_load(&s->kept, path)) < 0)
 		return err;
 	if (!s->kept)
 		s->kept = json_object();
-	kl_skill_run_say(s->kept, "rewriter", &s->model.rewriter);
-	kl_skill_run_say(s->kept, "exec", &s->model.exec);
-	kl_skill_run_say(s->kept, "model", &s->model.model);
-	kl_skill_run_say(s->kept, "budget", &s->model.budget);
-	kl_skill_run_say(s->kept, "cards", &o->cards);
-	kl_skill_run_say(s->kept, "status", &o->status);
-	kl_skill_run_say(s->kept, "library", &o->library);
-	kl_skill_run_say(s->kept, "platform", &o->platform);
+	s->model.rewriter = kl_said_word(s->kept, "rewriter", s->model.rewriter);
+	s->model.exec = kl_said_word(s->kept, "exec", s->model.exec);
+	s->model.model = kl_said_word(s->kept, "model", s->model.model);
+	s->model.budget = kl_said_word(s->kept, "budget", s->model.budget);
+	o->cards = kl_said_word(s->kept, "cards", o->cards);
+	o->status = kl_said_word(s->kept, "status", o->status);
+	o->library = kl_said_word(s->kept, "library", o->library);
+	o->platform = kl_said_word(s->kept, "platform", o->platform);
 	return 0;
 }
 
@@ -302,13 +317,13 @@ static int prepare(struct session *s, struct args *o)
 	int err = 0;
 
 	/* a run that goes on is found first: it may say where the library is */
-	if (o->again && ((err = select_root(s, o)) < 0 || (err = recall(s, o, workload_of(s), s->name)) < 0))
+	if (o->again && ((err = select_root(s, o)) < 0 || (err = recall(s, o, workload_of(s))) < 0))
 		return err;
 	if ((err = open_library(s, o)) < 0 || (!o->again && (err = select_root(s, o)) < 0) ||
 	    (err = open_gate(s, o, workload_of(s))) < 0 || (err = find_name(s, o)) < 0 ||
 	    (err = check_name(s->name)) < 0)
 		return err;
-	return o->again ? 0 : recall(s, o, workload_of(s), s->name);
+	return o->again ? 0 : recall(s, o, workload_of(s));
 }
 
 static int materialize(struct session *s, struct args *o)
@@ -321,7 +336,7 @@ static int materialize(struct session *s, struct args *o)
 	if (o->estimate)
 		return estimate(s, o);
 	if ((err = options(&opts, s, o, workload_of(s))) < 0 || (err = kl_materialize_check(&opts)) < 0 ||
-	    (!o->dry && (err = kl_skill_run_keep(s->kept, s->repo, workload_of(s), s->name)) < 0))
+	    (!o->dry && (err = keep(s, workload_of(s))) < 0))
 		return err;
 	err = kl_materialize(&s->m, &opts);
 	kl_progress_free(kl_steal(&s->progress));
@@ -382,10 +397,10 @@ static int roundtrip(struct session *s, struct args *o)
 	leaf = strrchr(s->rt.lineage, '/') + 1;
 	workload = s->rt.root->contract->workload;
 	s->name = o->name ? kl_strdup(o->name) : kl_asprintf("rt-%.56s", leaf);
-	if ((err = check_name(s->name)) < 0 || (err = recall(s, o, workload, s->name)) < 0 ||
+	if ((err = check_name(s->name)) < 0 || (err = recall(s, o, workload)) < 0 ||
 	    (err = kl_skill_model_check(&s->model, synopsis)) < 0 || (err = open_library(s, o)) < 0 ||
 	    (err = open_gate(s, o, workload)) < 0 ||
-	    (err = kl_skill_run_keep(s->kept, s->repo, workload, s->name)) < 0 ||
+	    (err = keep(s, workload)) < 0 ||
 	    (err = run_trials(s, o)) < 0)
 		return err;
 	kl_materialize_say_roundtrip(&s->rt, o->json);

@@ -8,9 +8,8 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "chat/money.h"
+#include "cmd/said.h"
 #include "rewrite/rewriter.h"
-
-#define MAX_KEPT ((size_t)64 << 10)
 
 void kl_deopt_model_release(struct kl_deopt_model *m)
 {
@@ -75,54 +74,12 @@ int kl_deopt_model_choose(struct kl_deopt_model *m, const char **rederive, const
 
 /* --- what was said ------------------------------------------------------------ */
 
-static int load(json_t **out, struct kl_repo *repo)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *path = kept_path(repo);
-	int err = kl_fs_read(&text, path, MAX_KEPT);
-
-	if (err == KL_ENOTFOUND) {
-		kl_error_clear();
-		*out = json_object();
-		return 0;
-	}
-	if (!err)
-		err = kl_json_parse(out, text.ptr, text.len);
-	return err < 0 ? kl_error_in(err, "'%s'", path) : 0;
-}
-
-static int keep(const struct kl_deopt_model *m)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *path = kept_path(m->repo);
-	int err;
-
-	if (!json_object_size(m->kept))
-		return kl_fs_remove(path);
-	kl_json_pretty(&text, m->kept);
-	if ((err = kl_fs_mkdir_of(path)) < 0)
-		return err;
-	return kl_fs_write(path, text.ptr, text.len);
-}
-
-/* what is said now stands over what was said before */
-static void say(struct kl_deopt_model *m)
-{
-	if (m->exec)
-		kl_json_set_str(m->kept, "exec", m->exec);
-	if (m->model)
-		kl_json_set_str(m->kept, "model", m->model);
-	if (m->budget)
-		kl_json_set_str(m->kept, "budget", m->budget);
-}
-
 int kl_deopt_model_resume(struct kl_deopt_model *m)
 {
+	KL_AUTO(kl_freep) char *path = kept_path(m->repo);
 	int err = check_said(m);
 
-	if (!err && !m->kept)
-		err = load(&m->kept, m->repo);
-	return err;
+	return err < 0 || m->kept ? err : kl_said_load(&m->kept, path);
 }
 
 void kl_deopt_model_forget(struct kl_repo *repo)
@@ -134,14 +91,13 @@ void kl_deopt_model_forget(struct kl_repo *repo)
 
 /* --- opening ------------------------------------------------------------------ */
 
-static int open_it(struct kl_deopt_model *m, struct kl_chat_opts *o)
+static int open_it(struct kl_deopt_model *m, struct kl_chat_opts *o, const char *budget)
 {
-	const char *budget = kl_json_str_or(m->kept, "budget", "");
 	int64_t cap;
 
-	if (*budget && !kl_money_parse(&cap, budget))
+	if (budget && *budget && !kl_money_parse(&cap, budget))
 		return kl_error(KL_EUSAGE, "--budget takes US dollars, like 2.50, not '%s'", budget);
-	o->cap = *budget ? &cap : NULL;
+	o->cap = budget && *budget ? &cap : NULL;
 	return kl_chat_open(&m->chat, m->repo, o);
 }
 
@@ -151,16 +107,17 @@ int kl_deopt_model_look(struct kl_chat **out, struct kl_deopt_model *m, const ch
 		.workload = workload, .budget = KL_BUDGET_INDUCE, .pause_ms = m->pause_ms,
 		.progress = m->progress,
 	};
+	const char *budget;
 	int err;
 
 	if (!m->kept)
 		m->kept = json_object();
-	say(m);
-	o.command = kl_json_str_or(m->kept, "exec", NULL);
-	o.model = kl_json_str_or(m->kept, "model", NULL);
+	o.command = kl_said_word(m->kept, "exec", m->exec);
+	o.model = kl_said_word(m->kept, "model", m->model);
+	budget = kl_said_word(m->kept, "budget", m->budget);
 	if (m->who && !strcmp(m->who, "exec"))
 		o.provider = "exec";
-	if (!m->chat && (err = open_it(m, &o)) < 0)
+	if (!m->chat && (err = open_it(m, &o, budget)) < 0)
 		return err;
 	*out = m->chat;
 	return 0;
@@ -168,9 +125,10 @@ int kl_deopt_model_look(struct kl_chat **out, struct kl_deopt_model *m, const ch
 
 int kl_deopt_model_open(struct kl_chat **out, struct kl_deopt_model *m, const char *workload)
 {
+	KL_AUTO(kl_freep) char *path = kept_path(m->repo);
 	int err = kl_deopt_model_look(out, m, workload);
 
 	if (err < 0)
 		return err;
-	return m->begins || m->exec || m->model || m->budget ? keep(m) : 0;
+	return m->begins || m->exec || m->model || m->budget ? kl_said_keep(m->kept, path) : 0;
 }

@@ -4,11 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/fs.h"
 #include "chat/money.h"
 #include "cmd/opt.h"
-
-#define MAX_KEPT ((size_t)64 << 10)
 
 void kl_skill_model_release(struct kl_skill_model *m)
 {
@@ -53,50 +50,4 @@ int kl_skill_model_open(struct kl_chat **out, struct kl_skill_model *m, const ch
 		err = kl_chat_open(&m->chat, m->repo, &o);
 	*out = m->chat;
 	return err;
-}
-
-/* --- what holds for a run that goes on --------------------------------------------------------- */
-
-static char *kept_path(struct kl_repo *repo, const char *workload, const char *name)
-{
-	return kl_asprintf("%s/klineage/materialize/%s/%s.json", kl_repo_common_dir(repo), workload, name);
-}
-
-int kl_skill_run_load(json_t **out, struct kl_repo *repo, const char *workload, const char *name)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *path = kept_path(repo, workload, name);
-	int err = kl_fs_read(&text, path, MAX_KEPT);
-
-	*out = NULL;
-	if (err == KL_ENOTFOUND) {
-		kl_error_clear();
-		*out = json_object();
-		return 0;
-	}
-	if (!err)
-		err = kl_json_parse(out, text.ptr, text.len);
-	if (!err && !json_is_object(*out))
-		err = kl_error(KL_EINVALID, "it is no object");
-	return err < 0 ? kl_error_in(err, "'%s'", path) : 0;
-}
-
-int kl_skill_run_keep(const json_t *said, struct kl_repo *repo, const char *workload, const char *name)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *path = kept_path(repo, workload, name);
-	int err;
-
-	kl_json_pretty(&text, said);
-	if ((err = kl_fs_mkdir_of(path)) < 0)
-		return err;
-	return kl_fs_write(path, text.ptr, text.len);
-}
-
-void kl_skill_run_say(json_t *said, const char *key, const char **value)
-{
-	if (*value)
-		kl_json_set_str(said, key, *value);
-	else
-		*value = kl_json_str_or(said, key, NULL);
 }

@@ -5,7 +5,6 @@
 #include "base/progress.h"
 #include "chat/chat.h"
 #include "repo/repo.h"
-#include "text/json.h"
 
 /*
  * skill_model - the model of `admit` and `materialize` as the command line says it: who, by which command,
@@ -38,17 +37,5 @@ int kl_skill_model_check(struct kl_skill_model *m, const char *synopsis);
 bool kl_skill_model_is(const struct kl_skill_model *m);
 /** Open the conversation, once. */
 int kl_skill_model_open(struct kl_chat **out, struct kl_skill_model *m, const char *workload);
-
-/* --- what holds for a run that goes on ------------------------------------------------------- */
-
-/**
- * What was said at the start of a run stands in the git directory (docs/formats.md, "Materialized work"),
- * as trusted as the configuration beside it, and in no object. Loading: KL_ENOTFOUND is no error, `*out` is
- * an empty object then.
- */
-int kl_skill_run_load(json_t **out, struct kl_repo *repo, const char *workload, const char *name);
-int kl_skill_run_keep(const json_t *said, struct kl_repo *repo, const char *workload, const char *name);
-/** `*value` from what was kept, unless it is said now; then that is kept. */
-void kl_skill_run_say(json_t *said, const char *key, const char **value);
 
 #endif
