@@ -5,6 +5,7 @@
 #include "chat/money.h"
 #include "cmd/cmd.h"
 #include "cmd/deopt_model.h"
+#include "cmd/estimate_say.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "cmd/table.h"
@@ -154,32 +155,42 @@ static int check_speaker(const struct options *o, const struct kl_deopt_model *m
 	return 0;
 }
 
+static void print_estimate_json(const struct kl_wording_estimate *e)
+{
+	KL_AUTO(json_decrefp) json_t *j = json_object();
+
+	kl_json_set_str(j, "schema", "klineage.lift-estimate/1");
+	kl_json_set_int(j, "cards", e->cards);
+	kl_json_set(j, "requests", kl_estimate_say_ends(e->requests));
+	kl_json_set(j, "nano", kl_estimate_say_ends(e->nano));
+	kl_listing_put(j);
+}
+
+static void print_estimate_text(const struct kl_wording_estimate *e)
+{
+	char least[KL_MONEY_TEXT], most[KL_MONEY_TEXT];
+
+	printf("%lld new card%s", (long long)e->cards, e->cards == 1 ? "" : "s");
+	if (e->nano[1]) {
+		kl_money_text(least, e->nano[0]);
+		kl_money_text(most, e->nano[1]);
+		printf(": %s to %s to word", least, most);
+	}
+	printf(", %lld to %lld requests%s; nothing was sent\n", (long long)e->requests[0],
+	       (long long)e->requests[1], e->nano[1] ? "" : "; the model is not metered");
+}
+
 static int print_estimate(struct kl_wording *w, bool json)
 {
 	struct kl_wording_estimate e;
-	char least[KL_MONEY_TEXT], most[KL_MONEY_TEXT];
 	int err = kl_wording_estimate(&e, w);
 
 	if (err < 0)
 		return err;
-	kl_money_text(least, e.nano[0]);
-	kl_money_text(most, e.nano[1]);
-	if (json) {
-		KL_AUTO(json_decrefp) json_t *j = json_pack("{s:s,s:I,s:[I,I],s:[I,I]}",
-			"schema", "klineage.lift-estimate/1", "cards", (json_int_t)e.cards,
-			"requests", (json_int_t)e.requests[0], (json_int_t)e.requests[1],
-			"nano", (json_int_t)e.nano[0], (json_int_t)e.nano[1]);
-
-		kl_listing_put(j);
-	} else if (e.nano[1]) {
-		printf("%lld new card%s: %s to %s to word, %lld to %lld requests; nothing was sent\n",
-		       (long long)e.cards, e.cards == 1 ? "" : "s", least, most, (long long)e.requests[0],
-		       (long long)e.requests[1]);
-	} else {
-		printf("%lld new card%s, %lld to %lld requests; the model is not metered; nothing was sent\n",
-		       (long long)e.cards, e.cards == 1 ? "" : "s", (long long)e.requests[0],
-		       (long long)e.requests[1]);
-	}
+	if (json)
+		print_estimate_json(&e);
+	else
+		print_estimate_text(&e);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "chat/money.h"
+#include "cmd/estimate_say.h"
 #include "cmd/listing.h"
 
 /* --- where it is ------------------------------------------------------------------ */
@@ -194,82 +195,27 @@ void kl_deopt_say_outcome(const struct kl_outcome *out, bool json)
 
 /* --- what it will cost ------------------------------------------------------------ */
 
-static json_t *ends(const int64_t v[2])
-{
-	json_t *j = json_array();
-
-	json_array_append_new(j, json_integer(v[0]));
-	json_array_append_new(j, json_integer(v[1]));
-	return j;
-}
-
-static void print_estimate_json(const struct kl_estimate *e, int64_t spent, int64_t cap, const char *workload)
-{
-	KL_AUTO(json_decrefp) json_t *j = json_object();
-
-	kl_json_set_str(j, "schema", "klineage.estimate/1");
-	kl_json_set_str(j, "workload", workload);
-	kl_json_set(j, "nano", ends(e->nano));
-	kl_json_set(j, "requests", ends(e->requests));
-	kl_json_set(j, "steps", ends(e->steps));
-	kl_json_set(j, "rejections", ends(e->rejections));
-	kl_json_set(j, "attempts", ends(e->attempts));
-	kl_json_set(j, "reply_tokens", ends(e->reply_tokens));
-	kl_json_set_int(j, "state_bytes", e->state_bytes);
-	kl_json_set_int(j, "spent", spent);
-	kl_json_set_int(j, "cap", cap);
-	kl_listing_put(j);
-}
-
-static void print_ends(const char *label, const int64_t v[2], const char *what)
-{
-	if (v[0] == v[1])
-		printf("  %-10s %lld %s\n", label, (long long)v[0], what);
-	else
-		printf("  %-10s %lld to %lld %s\n", label, (long long)v[0], (long long)v[1], what);
-}
-
-static void print_estimate(const struct kl_estimate *e, int64_t spent, int64_t cap, const char *workload)
-{
-	char least[KL_MONEY_TEXT], most[KL_MONEY_TEXT];
-
-	kl_money_text(least, e->nano[0]);
-	kl_money_text(most, e->nano[1]);
-	if (e->nano[1])
-		printf("%s: a walk is likely to cost %s to %s; nothing was sent.\n", workload, least, most);
-	else
-		printf("%s: the model is not metered, the ledger counts nothing; nothing was sent.\n",
-		       workload);
-	puts("assumed:");
-	print_ends("steps", e->steps, "accepted");
-	if (e->proposes)
-		print_ends("rejected", e->rejections, "of the model's proposals");
-	if (e->derives)
-		print_ends("attempts", e->attempts, "to derive a step anew");
-	printf("  %-10s %lld bytes of source in each request\n", "state", (long long)e->state_bytes);
-	if (e->proposes)
-		printf("  %-10s %lld bytes to ask for a step\n", "prompts", (long long)e->prompt_bytes[0]);
-	if (e->derives)
-		printf("  %-10s %lld bytes to ask for it anew\n", "prompts", (long long)e->prompt_bytes[1]);
-	print_ends("reply", e->reply_tokens, "tokens");
-	print_ends("requests", e->requests, "in all, each with what was said before it");
-	puts("at least: five bytes a token, most of a request read from the provider's cache;\n"
-	     "at most: three bytes a token, nothing read from it; what is reserved for one request is more");
-	kl_money_text(least, spent);
-	kl_money_text(most, cap);
-	printf("spent so far: %s of the %s at which the walks of this workload end\n", least, most);
-}
-
 int kl_deopt_say_estimate(const struct kl_estimate *e, struct kl_chat *chat, const char *workload, bool json)
 {
-	int64_t spent, cap;
-	int err = kl_chat_money(&spent, &cap, chat);
+	const struct kl_estimate_row rows[] = {
+		{ "steps", "steps", "accepted", e->steps, 0 },
+		{ "rejections", e->proposes ? "rejected" : NULL, "of the model's proposals",
+		  e->rejections, 0 },
+		{ "attempts", e->derives ? "attempts" : NULL, "to derive a step anew", e->attempts, 0 },
+		{ "state_bytes", "state", "bytes of source in each request", NULL, e->state_bytes },
+		{ NULL, e->proposes ? "prompts" : NULL, "bytes to ask for a step", NULL,
+		  e->prompt_bytes[0] },
+		{ NULL, e->derives ? "prompts" : NULL, "bytes to ask for it anew", NULL,
+		  e->prompt_bytes[1] },
+		{ "reply_tokens", "reply", "tokens", e->reply_tokens, 0 },
+		{ "requests", "requests", "in all, each with what was said before it", e->requests, 0 },
+	};
 
-	if (err < 0)
-		return err;
-	if (json)
-		print_estimate_json(e, spent, cap, workload);
-	else
-		print_estimate(e, spent, cap, workload);
-	return 0;
+	return kl_estimate_say(&(struct kl_estimate_say){
+		.workload = workload, .one = "a walk", .all = "the walks of this workload",
+		.note = "at least: five bytes a token, most of a request read from the provider's cache;\n"
+			"at most: three bytes a token, nothing read from it; what is reserved for one "
+			"request is more",
+		.nano = e->nano, .row = rows, .n = KL_ARRAY_SIZE(rows),
+	}, chat, json);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "chat/money.h"
+#include "cmd/estimate_say.h"
 #include "cmd/listing.h"
 #include "text/utf8.h"
 
@@ -239,68 +240,20 @@ void kl_materialize_say_roundtrip(const struct kl_roundtrip *rt, bool json)
 
 /* --- estimates ------------------------------------------------------------------------------------ */
 
-static json_t *ends(const int64_t v[2])
-{
-	json_t *j = json_array();
-
-	json_array_append_new(j, json_integer(v[0]));
-	json_array_append_new(j, json_integer(v[1]));
-	return j;
-}
-
-static void print_estimate_json(const struct kl_mat_estimate *e, int64_t spent, int64_t cap,
-				const char *workload)
-{
-	KL_AUTO(json_decrefp) json_t *j = json_object();
-
-	kl_json_set_str(j, "schema", "klineage.estimate/1");
-	kl_json_set_str(j, "workload", workload);
-	kl_json_set(j, "nano", ends(e->nano));
-	kl_json_set(j, "requests", ends(e->requests));
-	kl_json_set(j, "reply_tokens", ends(e->reply_tokens));
-	kl_json_set_int(j, "cards", e->cards);
-	kl_json_set_int(j, "prefix_bytes", e->prefix_bytes);
-	kl_json_set_int(j, "state_bytes", e->state_bytes);
-	kl_json_set_int(j, "spent", spent);
-	kl_json_set_int(j, "cap", cap);
-	kl_listing_put(j);
-}
-
-static void print_estimate(const struct kl_mat_estimate *e, int64_t spent, int64_t cap, const char *workload)
-{
-	char least[KL_MONEY_TEXT], most[KL_MONEY_TEXT];
-
-	kl_money_text(least, e->nano[0]);
-	kl_money_text(most, e->nano[1]);
-	if (e->nano[1])
-		printf("%s: a run is likely to cost %s to %s; nothing was sent.\n", workload, least, most);
-	else
-		printf("%s: the model is not metered, the ledger counts nothing; nothing was sent.\n",
-		       workload);
-	printf("assumed:\n  cards      %lld that fit, told whole\n", (long long)e->cards);
-	printf("  prefix     %lld bytes of rules, cards and contract in each request\n",
-	       (long long)e->prefix_bytes);
-	printf("  state      %lld bytes of source\n", (long long)e->state_bytes);
-	printf("  reply      %lld to %lld tokens\n", (long long)e->reply_tokens[0],
-	       (long long)e->reply_tokens[1]);
-	printf("  requests   %lld to %lld, each with what was said before it\n", (long long)e->requests[0],
-	       (long long)e->requests[1]);
-	kl_money_text(least, spent);
-	kl_money_text(most, cap);
-	printf("spent so far: %s of the %s at which runs on this workload end\n", least, most);
-}
-
 int kl_materialize_say_estimate(const struct kl_mat_estimate *e, struct kl_chat *chat, const char *workload,
 				bool json)
 {
-	int64_t spent, cap;
-	int err = kl_chat_money(&spent, &cap, chat);
+	const struct kl_estimate_row rows[] = {
+		{ "cards", "cards", "that fit, told whole", NULL, e->cards },
+		{ "prefix_bytes", "prefix", "bytes of rules, cards and contract in each request", NULL,
+		  e->prefix_bytes },
+		{ "state_bytes", "state", "bytes of source", NULL, e->state_bytes },
+		{ "reply_tokens", "reply", "tokens", e->reply_tokens, 0 },
+		{ "requests", "requests", "in all, each with what was said before it", e->requests, 0 },
+	};
 
-	if (err < 0)
-		return err;
-	if (json)
-		print_estimate_json(e, spent, cap, workload);
-	else
-		print_estimate(e, spent, cap, workload);
-	return 0;
+	return kl_estimate_say(&(struct kl_estimate_say){
+		.workload = workload, .one = "a run", .all = "runs on this workload",
+		.nano = e->nano, .row = rows, .n = KL_ARRAY_SIZE(rows),
+	}, chat, json);
 }
