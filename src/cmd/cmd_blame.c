@@ -315,15 +315,8 @@ static json_t *cards_json(const struct subject *s, size_t step)
 static json_t *step_json(const struct subject *s, size_t k)
 {
 	const struct kl_view_step *v = &s->view.step[k];
-	json_t *o = json_object();
-	char hex[KL_OID_HEX];
+	json_t *o = kl_view_step_json(v, k);
 
-	kl_oid_hex(hex, &v->commit);
-	kl_json_set_int(o, "step", (int64_t)k);
-	kl_json_set_str(o, "commit", hex);
-	kl_json_set_str(o, "action", v->step.action);
-	kl_json_set_str(o, "mechanism", v->step.mechanism);
-	kl_json_set_str(o, "derivation", v->step.derivation);
 	kl_json_set_int(o, "ratio_ppm", v->prev.ppm);
 	kl_json_set_int(o, "lo_ppm", v->prev.lo);
 	kl_json_set_int(o, "hi_ppm", v->prev.hi);

@@ -14,26 +14,18 @@
 
 static const char synopsis[] = "log [<options>] [<workload>[/<name>]]";
 
-/* three digits, as many as a timing is good for */
-static void add_number(struct kl_buf *b, int64_t ppm)
-{
-	double x = (double)ppm / 1e6;
-
-	kl_buf_addf(b, "%.*f", x >= 100 ? 0 : x >= 10 ? 1 : 2, x);
-}
-
 static void add_ratio(struct kl_buf *b, const struct kl_ratio *r)
 {
+	char x[24], lo[24], hi[24];
+
 	if (r->ppm <= 0) {
 		kl_buf_addch(b, '-');
 		return;
 	}
-	add_number(b, r->ppm);
-	kl_buf_adds(b, "x [");
-	add_number(b, r->lo);
-	kl_buf_adds(b, ", ");
-	add_number(b, r->hi);
-	kl_buf_addch(b, ']');
+	kl_view_factor(x, (double)r->ppm / 1e6);
+	kl_view_factor(lo, (double)r->lo / 1e6);
+	kl_view_factor(hi, (double)r->hi / 1e6);
+	kl_buf_addf(b, "%sx [%s, %s]", x, lo, hi);
 }
 
 static void add_list(struct kl_buf *b, const struct kl_strvec *v)
@@ -145,16 +137,10 @@ static json_t *list_json(const struct kl_strvec *v)
 
 static json_t *step_json(const struct kl_view_step *s, size_t i)
 {
-	json_t *j = json_object();
+	json_t *j = kl_view_step_json(s, i);
 	char hex[KL_OID_HEX];
 
-	kl_oid_hex(hex, &s->commit);
-	kl_json_set_int(j, "step", (int64_t)i);
-	kl_json_set_str(j, "commit", hex);
-	kl_json_set_str(j, "action", s->step.action);
-	kl_json_set_str(j, "mechanism", s->step.mechanism);
 	kl_json_set_str(j, "locus", s->step.locus);
-	kl_json_set_str(j, "derivation", s->step.derivation);
 	if (!git_oid_is_zero(&s->rederived)) {
 		kl_oid_hex(hex, &s->rederived);
 		kl_json_set_str(j, "rederived", hex);

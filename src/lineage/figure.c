@@ -49,9 +49,12 @@ static void text(struct kl_buf *b, double x, double y, const char *anchor, int t
 	kl_buf_adds(b, "</text>\n");
 }
 
-static void number(char out[24], double x)
+static void number(char out[32], double x)
 {
-	snprintf(out, 24, x >= 100 ? "%.0f×" : x >= 10 ? "%.1f×" : "%.2f×", x);
+	char factor[24];
+
+	kl_view_factor(factor, x);
+	snprintf(out, 32, "%s×", factor);
 }
 
 /* A logarithmic axis from `lo` to `hi` (factors) over pixels `from` to `to`. */
@@ -165,7 +168,7 @@ static void trace_range(struct axis *y, const struct kl_view *v, double base)
 static void trace_point(struct kl_buf *b, const struct kl_view_step *s, size_t i, double x,
 			const struct axis *y)
 {
-	char words[24];
+	char words[32];
 
 	if (i && s->root.lo > 0)
 		line(b, "span", x, at(y, (double)s->root.lo / 1e6), x, at(y, (double)s->root.hi / 1e6));
@@ -220,7 +223,7 @@ void kl_figure_steps(struct kl_buf *svg, const struct kl_view *v)
 	struct axis x = { .lo = 1, .hi = 1, .from = left, .to = right };
 	double tick[64];
 	size_t nticks;
-	char words[24];
+	char words[32];
 
 	for (size_t i = 1; i < n; i++) {
 		const struct kl_ratio *r = &v->step[i].prev;

@@ -50,26 +50,18 @@ static void add_time(struct kl_buf *b, int64_t ns)
 		kl_buf_addf(b, "%.2f µs", (double)ns / 1e3);
 }
 
-/* three digits, as many as a timing is good for */
-static void add_number(struct kl_buf *b, int64_t ppm)
-{
-	double x = (double)ppm / 1e6;
-
-	kl_buf_addf(b, "%.*f", x >= 100 ? 0 : x >= 10 ? 1 : 2, x);
-}
-
 static void add_ratio(struct kl_buf *b, const struct kl_ratio *r)
 {
+	char x[24], lo[24], hi[24];
+
 	if (r->ppm <= 0) {
 		kl_buf_adds(b, "–");
 		return;
 	}
-	add_number(b, r->ppm);
-	kl_buf_adds(b, "× <span class=\"soft\">[");
-	add_number(b, r->lo);
-	kl_buf_adds(b, ", ");
-	add_number(b, r->hi);
-	kl_buf_adds(b, "]</span>");
+	kl_view_factor(x, (double)r->ppm / 1e6);
+	kl_view_factor(lo, (double)r->lo / 1e6);
+	kl_view_factor(hi, (double)r->hi / 1e6);
+	kl_buf_addf(b, "%s× <span class=\"soft\">[%s, %s]</span>", x, lo, hi);
 }
 
 static void add_words(struct kl_buf *b, const struct kl_strvec *v)

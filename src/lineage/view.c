@@ -296,6 +296,24 @@ static void compare_features(struct kl_view *v)
 	}
 }
 
+void kl_view_factor(char out[24], double x)
+{
+	snprintf(out, 24, "%.*f", x >= 100 ? 0 : x >= 10 ? 1 : 2, x);
+}
+
+json_t *kl_view_step_json(const struct kl_view_step *s, size_t i)
+{
+	json_t *j = json_object();
+	char hex[KL_OID_HEX];
+
+	kl_oid_hex(hex, &s->commit);
+	kl_json_set_int(j, "step", (int64_t)i);
+	kl_json_set_str(j, "commit", hex);
+	kl_json_set_str(j, "action", s->step.action);
+	kl_json_set_str(j, "mechanism", s->step.mechanism);
+	kl_json_set_str(j, "derivation", s->step.derivation);
+	return j;
+}
 
 /* --- rejections -------------------------------------------------------------- */
 

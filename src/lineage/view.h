@@ -55,6 +55,10 @@ int kl_view_event(json_t **out, struct kl_repo *r, const git_oid *commit);
  * or in words why it need not be: borrowed, "" if the notes of this clone say nothing.
  */
 const char *kl_view_rederived(struct kl_ratio *against, struct kl_repo *r, const struct kl_view_step *s);
+/** A factor to three digits, as many as a timing is good for: "1.25", "12.3", "312". */
+void kl_view_factor(char out[24], double x);
+/** What every verb tells programs of step `i`: its number, commit, action, mechanism and derivation. */
+json_t *kl_view_step_json(const struct kl_view_step *s, size_t i);
 /** Split a lineage ref into its workload and name; both the caller's. KL_EINVALID. */
 int kl_view_split(char **workload, char **name, const char *ref);
 
