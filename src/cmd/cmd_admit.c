@@ -183,8 +183,8 @@ int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	const struct kl_opt opts[] = {
 		KL_OPT_BOOL('n', "dry-run", &o.dry, "say on which state it would be tried"),
 		KL_OPT_STR('\0', "on", &o.on, "<state>", "only there: a lineage, or a commit of one"),
-		KL_OPT_BOOL('q', "quiet", &o.quiet, "no progress on the terminal"),
-		KL_SKILL_MODEL_OPTS(&o.model),
+		KL_OPT_BOOL('q', "quiet", &o.quiet, "no progress line"),
+		KL_SKILL_MODEL_OPTS(&o.model, "induce"),
 		KL_OPT_BOOL('\0', "no-control", &o.no_control, "with a model: not the intent alone"),
 		KL_OPT_BOOL('\0', "json", &o.json, "print the outcome as JSON"),
 		KL_OPT_END
@@ -194,7 +194,7 @@ int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	if (argc != 1)
-		return kl_opt_usage(synopsis, "one card, please");
+		return kl_opt_usage(synopsis, argc ? "one card at a time" : "which card?");
 	if ((err = kl_skill_model_check(&o.model, synopsis)) < 0)
 		return err;
 	err = admit(&a, ctx->repo, argv[0], &o);

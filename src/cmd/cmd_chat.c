@@ -401,7 +401,7 @@ static int do_cost(struct request *r)
 	int err;
 
 	if (r->n > 1)
-		return kl_opt_usage(synopsis, "cost is that of a workload");
+		return kl_opt_usage(synopsis, "cost takes a workload, and no more of a name");
 	if ((err = workloads(&names, r)) < 0)
 		return err;
 	for (size_t i = 0; i < names.n; i++) {

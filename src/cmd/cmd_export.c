@@ -38,8 +38,8 @@ int cmd_export(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	if (argc < 1 || argc > 2)
-		return kl_opt_usage(synopsis, "a directory to write to, and before it "
-				    "the lineage if there are several");
+		return kl_opt_usage(synopsis, "say which directory to write to, and before it "
+				    "which lineage, if there are several");
 	dir = argv[argc - 1];
 	if ((err = kl_view_pick(&workload, &name, ctx->repo, argc > 1 ? argv[0] : NULL)) < 0 ||
 	    (err = kl_export_write(ctx->repo, workload, name, dir, &files)) < 0)

@@ -100,7 +100,7 @@ int cmd_fsck(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	if (argc)
-		return kl_opt_usage(synopsis, "it takes no argument");
+		return kl_opt_usage(synopsis, "fsck takes no argument");
 	if ((err = kl_listing_check(&out, synopsis)) < 0)
 		return err;
 	if (kl_listing_asked(&out))

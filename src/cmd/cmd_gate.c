@@ -428,7 +428,7 @@ static int check_options(const struct options *o, int argc)
 	if (o->worktree + o->staged + (argc > 0) > 1)
 		return kl_opt_usage(synopsis, "revisions, or --worktree, or --staged");
 	if (argc > MAX_REVS || (argc > 1 && (o->bisect || o->seed)))
-		return kl_opt_usage(synopsis, argc > MAX_REVS ? "that are too many revisions" :
+		return kl_opt_usage(synopsis, argc > MAX_REVS ? "too many revisions" :
 				    "--bisect and --seed are for one revision");
 	if (o->require && strcmp(o->require, "fast") && strcmp(o->require, "not-slower"))
 		return kl_opt_usage(synopsis, "--require takes 'fast' or 'not-slower', not '%s'", o->require);
@@ -453,7 +453,8 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	const struct kl_opt opts[] = {
 		KL_OPT_BOOL('\0', "worktree", &o.worktree, "judge the files as they lie in the worktree"),
 		KL_OPT_BOOL('\0', "staged", &o.staged, "judge what is staged for commit"),
-		KL_OPT_STR('\0', "since", &o.since, "<rev>", "every kernel that differs from it, against it"),
+		KL_OPT_STR('\0', "since", &o.since, "<rev>",
+			   "judge each kernel that changed since, against then"),
 		KL_OPT_STR('w', "workload", &o.workload, "<name>", "which contract, if there are several"),
 		KL_OPT_BOOL('\0', "json", &o.json, "print the gate event"),
 		KL_OPT_BOOL('\0', "profile", &profile, "time it (default); --no-profile: correctness only"),
@@ -469,7 +470,7 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			   "who judges: local (default), bundle, ssh:<host>"),
 		KL_OPT_STR('o', "output", &o.output, "<file>", "runner bundle: where the bundle is written"),
 		KL_OPT_STR('\0', "import", &o.import, "<results>", "take over what a worker elsewhere found"),
-		KL_OPT_STR('\0', "jail", &o.jail, "<level>", "bwrap, landlock, chroot or none"),
+		KL_OPT_STR('\0', "jail", &o.jail, "<level>", "auto, bwrap, landlock, chroot or none"),
 		KL_OPT_STR('\0', "platform", &o.platform, "<level>",
 			   "x86-64-v1 to x86-64-v4 (default: up to v3)"),
 		KL_OPT_BOOL('q', "quiet", &o.quiet, "no progress line"),

@@ -38,7 +38,7 @@ int cmd_import(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	if (argc != 1)
-		return kl_opt_usage(synopsis, "one exported directory");
+		return kl_opt_usage(synopsis, argc ? "one directory at a time" : "which directory?");
 	if ((err = kl_import_read(&out, ctx->repo, argv[0], name)) < 0)
 		return err;
 	if (json) {

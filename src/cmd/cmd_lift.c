@@ -235,7 +235,7 @@ int cmd_lift(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	struct options o = { 0 };
 	const struct kl_opt opts[] = {
 		KL_OPT_STR('\0', "words", &o.words, "<model>",
-			   "chat or exec words new cards, as far as data bear it out"),
+			   "who words new cards, chat or exec; what data do not bear out is refused"),
 		KL_OPT_STR('\0', "exec", &s.model.exec, "<command>",
 			   "of exec: reads a request, writes a reply"),
 		KL_OPT_STR('\0', "model", &s.model.model, "<name>",

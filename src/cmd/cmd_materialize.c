@@ -352,7 +352,7 @@ static int report(const struct session *s, const struct args *o)
 	kl_materialize_say(o->patch ? stderr : stdout, &s->m, o->dry);
 	if (!s->m.offered && !o->status && kl_index_count(s->index))
 		fprintf(stderr, "hint: of %zu cards none that is admitted fits; --status admitted,hypothesis "
-			"uses those, too, that nobody reproduced\n", kl_index_count(s->index));
+			"also uses cards that nobody has reproduced\n", kl_index_count(s->index));
 	return o->patch && s->m.best ? kl_materialize_say_patch(s->repo, &s->m) : 0;
 }
 
@@ -458,15 +458,15 @@ int cmd_materialize(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_STR('\0', "name", &o.name, "<name>", "of the branch (default: of platform and root)"),
 		KL_OPT_BOOL('\0', "one", &o.one, "stop once one change was judged; --continue goes on"),
 		KL_OPT_BOOL('\0', "patch", &o.patch, "print the result as a patch"),
-		KL_OPT_STR('\0', "platform", &o.platform, "<id>", "judge for this one (cpu/x86-64-v2)"),
-		KL_OPT_BOOL('q', "quiet", &o.quiet, "no progress on the terminal"),
+		KL_OPT_STR('\0', "platform", &o.platform, "<id>", "judge for this one: cpu/x86-64-v1 to -v4"),
+		KL_OPT_BOOL('q', "quiet", &o.quiet, "no progress line"),
 		KL_OPT_STR('\0', "root", &o.root, "<rev>",
 			   "begin at a revision, worktree or best (default: HEAD)"),
 		KL_OPT_STR('\0', "roundtrip", &o.roundtrip, "<lineage>",
 			   "from K_0 of a lineage: how much of K* do the cards bring back?"),
 		KL_OPT_STR('\0', "status", &o.status, "<list>", "statuses of cards (default: admitted)"),
 		KL_OPT_INT('\0', "trials", &o.trials, "<n>", "of a roundtrip (default: 5)"),
-		KL_SKILL_MODEL_OPTS(&s.model),
+		KL_SKILL_MODEL_OPTS(&s.model, "materialize"),
 		KL_OPT_BOOL('\0', "json", &o.json, "print what came of each card as JSON"),
 		KL_OPT_END
 	};

@@ -94,7 +94,7 @@ int cmd_report(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	if (argc != 1)
-		return kl_opt_usage(synopsis, argc ? "one workload at a time" : "on what?");
+		return kl_opt_usage(synopsis, argc ? "one workload at a time" : "which workload?");
 	if ((err = load(&x, ctx->repo, argv[0])) < 0 ||
 	    (err = kl_report_html(&html, ctx->repo, x.v, x.n)) < 0)
 		return err;

@@ -424,9 +424,9 @@ int cmd_retrieve(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_INT('\0', "limit", &o.limit, "<n>", "at most n cards, and what they require"),
 		KL_OPT_STR('\0', "platform", &o.platform, "<id>", "for another platform (cuda/sm_90)"),
 		KL_OPT_BOOL('\0', "repair", &o.repair, "keep cards whose mechanism is there already"),
-		KL_OPT_STR('\0', "rev", &o.rev, "<rev>", "the state (default: HEAD)"),
+		KL_OPT_STR('\0', "rev", &o.rev, "<rev>", "the state to find cards for (default: HEAD)"),
 		KL_OPT_STR('\0', "status", &o.status, "<list>",
-			   "statuses (default: admitted,provisional)"),
+			   "statuses of cards (default: admitted,provisional)"),
 		KL_OPT_BOOL('\0', "worktree", &o.worktree, "the state in the worktree"),
 		KL_OPT_LISTING(&o.out),
 		KL_OPT_END

@@ -268,7 +268,7 @@ static int import(const struct args *a)
 	puts("");
 	if (!r.refused)
 		return 0;
-	return kl_error(KL_EINVALID, "%zu of what was there is no card, or not all of one", r.refused);
+	return kl_error(KL_EINVALID, "%zu refused: no card, or only part of one", r.refused);
 }
 
 /* --- merging -------------------------------------------------------------------------------- */

@@ -101,7 +101,7 @@ int cmd_sync(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_BOOL('\0', "push", &push, "only give what the remote lacks"),
 		KL_OPT_BOOL('n', "dry-run", &s.dry_run, "say what would be done"),
 		KL_OPT_BOOL('\0', "setup", &on, "let a plain git fetch bring the tracking refs"),
-		KL_OPT_BOOL('\0', "unsetup", &off, "undo that"),
+		KL_OPT_BOOL('\0', "unsetup", &off, "undo --setup"),
 		KL_OPT_LISTING(&out),
 		KL_OPT_END
 	};

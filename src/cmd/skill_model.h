@@ -19,8 +19,8 @@ struct kl_skill_model {
 	struct kl_chat *chat;
 };
 
-/** The five options, for a table of options. */
-#define KL_SKILL_MODEL_OPTS(m)								\
+/** The four options, for a table of options; `money` is "induce" or "materialize", as `of`. */
+#define KL_SKILL_MODEL_OPTS(m, money)							\
 	KL_OPT_STR('\0', "rewriter", &(m)->rewriter, "<who>",				\
 		   "a model: chat or exec (default: none, tools alone)"),		\
 	KL_OPT_STR('\0', "exec", &(m)->exec, "<command>",				\
@@ -28,7 +28,7 @@ struct kl_skill_model {
 	KL_OPT_STR('\0', "model", &(m)->model, "<name>",				\
 		   "of chat and exec (default: klineage.chat.model)"),			\
 	KL_OPT_STR('\0', "budget", &(m)->budget, "<usd>",				\
-		   "what the workload may cost in all (default: klineage.budget.*)")
+		   "what the workload may cost in all (default: klineage.budget." money ")")
 
 void kl_skill_model_release(struct kl_skill_model *m);
 
