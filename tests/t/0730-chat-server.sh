@@ -4,49 +4,7 @@ test_description='deopt --rewriter chat against a server: both protocols, http a
 . ./lib.sh
 . "$KLINEAGE_TOP/tests/t/scale.sh"
 . "$KLINEAGE_TOP/tests/t/answers.sh"
-unset GIT_AUTHOR_DATE GIT_COMMITTER_DATE
-unset http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE
-unset ANTHROPIC_API_KEY OPENAI_API_KEY
-
-key=sk-test-1f0c9e7d5b3a8642
-walk=klineage/walk/scale/x
-lineage=klineage/lineage/scale/x
-chat=refs/klineage/chat/scale/x
-ledger=refs/klineage/ledger/scale
-
-# servers live as long as this descriptor
-mkfifo life && exec 9<>life
-
-# line <JSON members> [<file>]: a line of a script; the file is what is replied
-line () {
-	perl -MJSON::PP -e 'my $j = decode_json("{$ARGV[0]}");
-		if ($ARGV[1]) { local $/; open(my $f, "<", $ARGV[1]) or die; $j->{text} = <$f>; }
-		print encode_json($j), "\n"' "$@"
-}
-
-# serve <name> [<option>...]: a server by <name>.script; $port, the requests in <name>.log
-serve () {
-	name=$SHARNESS_TRASH_DIRECTORY/$1 && shift && rm -f "$name.port" && : >"$name.log" &&
-	{ "$KLINEAGE_BUILD/tests/chatd" --script "$name.script" --log "$name.log" --key "$key" "$@" \
-		<"$SHARNESS_TRASH_DIRECTORY/life" >"$name.port" 9>&- & } &&
-	n=0 && until test -s "$name.port"; do n=$((n + 1)) && test "$n" -lt 100 && sleep 0.1 || return 1; done &&
-	port=$(cat "$name.port")
-}
-
-# asked <name>: how many requests came; all must have had the right key
-asked () {
-	test "$(grep -c '"key": *"right"' "$SHARNESS_TRASH_DIRECTORY/$1.log")" = "$(wc -l <"$SHARNESS_TRASH_DIRECTORY/$1.log")" &&
-	wc -l <"$SHARNESS_TRASH_DIRECTORY/$1.log" | tr -d ' '
-}
-
-# fresh <repo> <provider>: the kernel, with a model and its price
-fresh () {
-	cp -R base "$1" && git -C "$1" config klineage.chat.provider "$2" && git -C "$1" config klineage.chat.model m-1 &&
-	git -C "$1" config klineage.chat.price "input=3 output=15 cache-read=0.5" && git -C "$1" config klineage.chat.cache 5m
-}
-
-deopt () { KLINEAGE_CHAT_KEY=$key git klineage deopt "$@"; }
-chat () { deopt --rewriter chat --no-rederive --name x "$@"; }
+. "$KLINEAGE_TOP/tests/t/server.sh"
 
 # no_key: it is in no file of the repository, nor in an object
 no_key () {
@@ -60,10 +18,7 @@ settled () {
 }
 
 test_expect_success 'a kernel, and what is said of it' '
-	(make_repo base && git config klineage.profileMs 100 && git klineage gate) && answers "$PWD/answers" && git -C base show main~3:k/scale.c >plain.c &&
-	answer step plain-loop plain.c && echo "<nothing-left>plain as can be</nothing-left>" >answers/end &&
-	line "\"usage\":{\"input\":1000,\"output\":100,\"cache_read\":2000,\"cache_write_5m\":500}" answers/step >first &&
-	line "\"usage\":{\"input\":10,\"output\":20}" answers/end >last
+	kernel_and_script ",\"cache_read\":2000,\"cache_write_5m\":500"
 '
 
 test_expect_success 'Anthropic Messages over http: a step, its money, its conversation' '
@@ -79,7 +34,7 @@ test_expect_success 'Anthropic Messages over http: a step, its money, its conver
 	git klineage chat cost --json >out && says "\"reserved\":0,\"settled\":8830000" out &&
 	git klineage fsck >out && says "0 errors, 0 warnings" out && git fsck --strict --no-dangling && no_key
 	) &&
-	test "$(asked a)" = 2 && grep -c "/v1/messages" a.log
+	with_key a && test "$(asked a)" = 2 && grep -c "/v1/messages" a.log
 '
 
 test_expect_success 'chat completions over TLS, by the trust that git is told' '
@@ -93,7 +48,7 @@ test_expect_success 'chat completions over TLS, by the trust that git is told' '
 	git klineage fsck >out && says "0 errors" out &&
 	test "$(settled)" = "5830000 0" && git klineage chat cost --json >out && says "\"reserved\":0,\"settled\":5830000" out && no_key
 	) &&
-	test "$(asked o)" = 2 && grep -c "/v1/chat/completions" o.log
+	with_key o && test "$(asked o)" = 2 && grep -c "/v1/chat/completions" o.log
 '
 
 test_expect_success 'a budget of nothing and an estimate send nothing' '
@@ -114,7 +69,7 @@ test_expect_success 'a key that is refused: in the words of the server, and the 
 	exits 128 chat --progress >../k.out 2>../k.err && says "401: this key was withdrawn on Tuesday" ../k.err &&
 	says KLINEAGE_CHAT_KEY ../k.err && no_key && test "$(settled)" = "0 0" && deopt --status >../k.status
 	) &&
-	test_must_fail grep -F "$key" k.out k.err k.status && test "$(asked k)" = 1
+	test_must_fail grep -F "$key" k.out k.err k.status && with_key k && test "$(asked k)" = 1
 '
 
 test_expect_success 'a reply that breaks off: what was bought stays, and --continue goes on' '
@@ -127,7 +82,7 @@ test_expect_success 'a reply that breaks off: what was bought stays, and --conti
 	deopt --continue >out 2>err && says "1 step accepted" out && git show $walk:k/scale.c | cmp - ../plain.c &&
 	test "$(settled)" = "8830000 ${held#* }"
 	) &&
-	test "$(asked c)" = 3
+	with_key c && test "$(asked c)" = 3
 '
 
 test_expect_success 'a certificate that is over: nothing is sent, and --continue goes on elsewhere' '
@@ -144,7 +99,7 @@ test_expect_success 'a certificate that is over: nothing is sent, and --continue
 	export SSL_CERT_FILE && deopt --continue >out 2>err && says "1 step accepted" out &&
 	test "$(git rev-list --count main..$walk)" = 1 && test "$(settled)" = "5830000 0"
 	) &&
-	test "$(asked new)" = 2
+	with_key new && test "$(asked new)" = 2
 '
 
 test_done

@@ -4,35 +4,7 @@ test_description='deopt --rewriter chat in trouble: silence, failing servers, ho
 . ./lib.sh
 . "$KLINEAGE_TOP/tests/t/scale.sh"
 . "$KLINEAGE_TOP/tests/t/answers.sh"
-unset GIT_AUTHOR_DATE GIT_COMMITTER_DATE
-unset http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE
-unset ANTHROPIC_API_KEY OPENAI_API_KEY
-
-key=sk-test-1f0c9e7d5b3a8642
-walk=klineage/walk/scale/x
-chat=refs/klineage/chat/scale/x
-ledger=refs/klineage/ledger/scale
-
-# servers live as long as this descriptor
-mkfifo life && exec 9<>life
-
-# line <JSON members> [<file>]: a line of a script; the file is what is replied
-line () {
-	perl -MJSON::PP -e 'my $j = decode_json("{$ARGV[0]}");
-		if ($ARGV[1]) { local $/; open(my $f, "<", $ARGV[1]) or die; $j->{text} = <$f>; }
-		print encode_json($j), "\n"' "$@"
-}
-
-# serve <name> [<option>...]: a server by <name>.script; $port, the requests in <name>.log
-serve () {
-	name=$SHARNESS_TRASH_DIRECTORY/$1 && shift && rm -f "$name.port" && : >"$name.log" &&
-	{ "$KLINEAGE_BUILD/tests/chatd" --script "$name.script" --log "$name.log" --key "$key" "$@" \
-		<"$SHARNESS_TRASH_DIRECTORY/life" >"$name.port" 9>&- & } &&
-	n=0 && until test -s "$name.port"; do n=$((n + 1)) && test "$n" -lt 100 && sleep 0.1 || return 1; done &&
-	port=$(cat "$name.port")
-}
-
-asked () { wc -l <"$SHARNESS_TRASH_DIRECTORY/$1.log" | tr -d ' '; }
+. "$KLINEAGE_TOP/tests/t/server.sh"
 
 # said <name> <n>: what the user said last in request n
 said () {
@@ -40,15 +12,9 @@ said () {
 		binmode STDOUT, ":utf8"; print $b->{messages}[-1]{content}[0]{text}'
 }
 
-# fresh <repo>: the kernel, with a model, its price and the server's address
-fresh () {
-	cp -R base "$1" && git -C "$1" config klineage.chat.provider anthropic && git -C "$1" config klineage.chat.model m-1 &&
-	git -C "$1" config klineage.chat.price "input=3 output=15 cache-read=0.5" && git -C "$1" config klineage.chat.cache 5m &&
-	git -C "$1" config klineage.chat.url "http://127.0.0.1:$port"
-}
-
-chat () { KLINEAGE_CHAT_KEY=$key git klineage deopt --rewriter chat --no-rederive --name x "$@"; }
-go_on () { KLINEAGE_CHAT_KEY=$key git klineage deopt --continue "$@"; }
+# at <repo>: the kernel, with a model at the server's address
+at () { fresh "$1" anthropic && git -C "$1" config klineage.chat.url "http://127.0.0.1:$port"; }
+go_on () { deopt --continue "$@"; }
 
 # money: settled and reserved of the induce budget at each entry of the ledger, oldest first
 money () {
@@ -57,13 +23,11 @@ money () {
 }
 
 test_expect_success 'a kernel, and what is said of it' '
-	(make_repo base && git config klineage.profileMs 100 && git klineage gate) && answers "$PWD/answers" && git -C base show main~3:k/scale.c >plain.c &&
-	answer step plain-loop plain.c && echo "<nothing-left>plain as can be</nothing-left>" >answers/end &&
-	line "\"usage\":{\"input\":1000,\"output\":100}" answers/step >first && line "\"usage\":{\"input\":10,\"output\":20}" answers/end >last
+	kernel_and_script ""
 '
 
 test_expect_success 'a server that does not answer has had a turn, and is asked again' '
-	{ line "\"fault\":\"hang\"" && cat first && line "\"fault\":\"stall\"" answers/end && cat last; } >t.script && serve t && fresh t &&
+	{ line "\"fault\":\"hang\"" && cat first && line "\"fault\":\"stall\"" answers/end && cat last; } >t.script && serve t && at t &&
 	(
 	cd t && git config klineage.chat.timeout 1 && chat --progress >out 2>err && says "1 step accepted" out &&
 	says "that counts as a turn of the model" err && git show $walk:k/scale.c | cmp - ../plain.c &&
@@ -75,7 +39,7 @@ test_expect_success 'a server that does not answer has had a turn, and is asked 
 '
 
 test_expect_success 'one that is silent three times in a row stops the walk, and a limit ends it' '
-	line "\"fault\":\"hang\",\"repeat\":9" >s.script && serve s && fresh s &&
+	line "\"fault\":\"hang\",\"repeat\":9" >s.script && serve s && at s &&
 	(
 	cd s && git config klineage.chat.timeout 1 && git config klineage.rejectionLimit 4 &&
 	exits 128 chat >out 2>err && says "sent nothing for 1 s; 3 times in a row" err && says "chat settle" err && says "--continue" err &&
@@ -86,7 +50,7 @@ test_expect_success 'one that is silent three times in a row stops the walk, and
 '
 
 test_expect_success 'a server that fails is asked again when that was reserved once more, and what it may have cost counts' '
-	{ line "\"status\":500,\"message\":\"oh\",\"headers\":{\"retry-after-ms\":\"10\"}" && cat first last; } >f.script && serve f && fresh f &&
+	{ line "\"status\":500,\"message\":\"oh\",\"headers\":{\"retry-after-ms\":\"10\"}" && cat first last; } >f.script && serve f && at f &&
 	(
 	cd f && chat >out 2>err && says "1 step accepted" out && money >../f.money &&
 	sed -n "1s/.* //p" ../f.money >../f.one && sed -n "2s/.* //p" ../f.money >../f.two && test "$(cat ../f.two)" = "$((2 * $(cat ../f.one)))" &&
@@ -109,7 +73,7 @@ int x;
 	answer same plain-loop same.c && cp answers/same h.8 &&
 	printf "<step>\r\naction: plain-loop\r\nmechanism: -\r\nlocus: scale.c:scale\r\ntraits: -\r\nwhy: x\r\n</step>\r\n<edit path=\"scale.c\">\r\n<search>\r\nnot there\r\n</search>\r\n<replace>\r\n</replace>\r\n</edit>\r\n" >h.9 &&
 	u="\"usage\":{\"input\":10,\"output\":10}" && line "$u" answers/step >good.line &&
-	for n in 1 2 3 4 5 6 7 8 9; do line "$u" h.$n || return 1; done >h.script && serve h && fresh h && git -C h rev-parse HEAD >before &&
+	for n in 1 2 3 4 5 6 7 8 9; do line "$u" h.$n || return 1; done >h.script && serve h && at h && git -C h rev-parse HEAD >before &&
 	for n in 1 4 7; do
 		(cd h && exits 1 chat --name x$n >out 2>err && test -z "$(git for-each-ref refs/heads/klineage)") || return 1
 	done &&
@@ -121,7 +85,7 @@ int x;
 
 test_expect_success 'a candidate that does not end is refused like one that is wrong' '
 	sed "s/i < n; i++/i < n; i += 0/" plain.c >hang.c && test_must_fail cmp -s plain.c hang.c && answer hang plain-loop hang.c &&
-	{ line "\"usage\":{\"input\":10,\"output\":10}" answers/hang && cat first last; } >g.script && serve g && fresh g &&
+	{ line "\"usage\":{\"input\":10,\"output\":10}" answers/hang && cat first last; } >g.script && serve g && at g &&
 	(
 	cd g && chat >out 2>err && says "1 step accepted, 1 rejected" out &&
 	git log -1 --format="%(trailers:key=Klineage-Class,valueonly)" refs/klineage/rejected/scale/x | grep -x hang
@@ -130,7 +94,7 @@ test_expect_success 'a candidate that does not end is refused like one that is w
 '
 
 test_expect_success 'two walks at once keep one budget, whoever is first' '
-	{ line "\"fault\":\"late\",\"delay_ms\":300,\"repeat\":40,\"usage\":{\"input\":20000,\"output\":2000}" answers/end; } >b.script && serve b && fresh b &&
+	{ line "\"fault\":\"late\",\"delay_ms\":300,\"repeat\":40,\"usage\":{\"input\":20000,\"output\":2000}" answers/end; } >b.script && serve b && at b &&
 	(
 	cd b && git config klineage.chat.maxTokens 4096 && git config klineage.budget.induce 0.25 && git worktree add -q ../b2 HEAD &&
 	for n in 1 2 3; do
@@ -144,7 +108,7 @@ test_expect_success 'two walks at once keep one budget, whoever is first' '
 '
 
 test_expect_success 'the key is in no argument, no environment of a child and no core dump' '
-	{ line "\"fault\":\"late\",\"delay_ms\":3000,\"usage\":{\"input\":10,\"output\":10}" answers/end; } >k.script && serve k && fresh k &&
+	{ line "\"fault\":\"late\",\"delay_ms\":3000,\"usage\":{\"input\":10,\"output\":10}" answers/end; } >k.script && serve k && at k &&
 	(
 	cd k && { KLINEAGE_CHAT_KEY=$key "$KLINEAGE_BUILD/git-klineage" deopt --rewriter chat --no-rederive --name x -q >out 2>err & } && pid=$! &&
 	n=0 && until test "$(asked k)" = 1; do n=$((n + 1)) && test "$n" -lt 300 && sleep 0.1 || return 1; done &&
@@ -157,7 +121,7 @@ test_expect_success 'the key is in no argument, no environment of a child and no
 '
 
 test_expect_success 'a name that was used for another state is refused before anything is begun' '
-	cat last >n.script && serve n && fresh n &&
+	cat last >n.script && serve n && at n &&
 	(
 	cd n && exits 1 chat >out 2>err && echo "/* other */" >>k/scale.c && git commit -q -a -m other &&
 	exits 128 chat >out 2>err && says "is about another state" err && says "another name" err && test -z "$(git for-each-ref refs/klineage/op)"
@@ -168,7 +132,7 @@ test_expect_success 'a name that was used for another state is refused before an
 script -qec true /dev/null </dev/null >/dev/null 2>&1 && test_set_prereq SCRIPT
 test_expect_success SCRIPT 'on a terminal the progress line has tokens and money while the reply comes' '
 	{ line "\"fault\":\"drip\",\"delay_ms\":2,\"usage\":{\"input\":3000,\"output\":700,\"cache_read\":2000}" answers/step && cat last; } >p.script &&
-	serve p && fresh p &&
+	serve p && at p &&
 	(
 	cd p && KLINEAGE_CHAT_KEY=$key TERM=xterm GIT_PROGRESS_DELAY=0 script -qec \
 		"git klineage deopt --rewriter chat --no-rederive --name x" /dev/null </dev/null >seen &&
