@@ -4,28 +4,11 @@
 # it begins and writes its bundle, while results are imported, and while it goes on. Nothing is lost: git fsck is clean, the
 # same commands again end in the same trees. The worker runs once; its results serve every run, since equal jobs
 # are equal bytes.
-set -u
-build=$(cd "$1" && pwd)
-stride=${2:-1}
-. "$(cd "$(dirname "$0")" && pwd)/../t/scale.sh"
-PATH=$build:$PATH
-export PATH
-top=$(mktemp -d "${TMPDIR:-/tmp}/klineage-sweep-XXXXXX")
-trap 'rm -rf "$top"' EXIT INT TERM
-HOME=$top GIT_CONFIG_NOSYSTEM=1 GIT_CEILING_DIRECTORIES=$top LC_ALL=C
-GIT_AUTHOR_NAME='A U Thor' GIT_AUTHOR_EMAIL=author@example.invalid
-GIT_COMMITTER_NAME='C O Mitter' GIT_COMMITTER_EMAIL=committer@example.invalid
+# shellcheck disable=SC2154 # lib.sh sets them
+. "$(dirname "$0")/lib.sh"
+. "$materials/scale.sh"
 GIT_AUTHOR_DATE='2026-01-01T00:00:00Z' GIT_COMMITTER_DATE='2026-01-01T00:00:00Z'
-export HOME GIT_CONFIG_NOSYSTEM GIT_CEILING_DIRECTORIES LC_ALL GIT_AUTHOR_DATE GIT_COMMITTER_DATE
-export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL
-unset KLINEAGE_FAULT KLINEAGE_FAULT_LOG GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
-
-die () {
-	echo "bundle sweep: $*" >&2
-	echo "bundle sweep: the repository was $(pwd)" >&2
-	cat "$top/err" >&2
-	exit 1
-}
+export GIT_AUTHOR_DATE GIT_COMMITTER_DATE
 
 # the three commands of such a walk; each is run again after whatever stopped it
 begin () {
@@ -54,10 +37,6 @@ result () {
 		sed -n 's/.*"id":"\([0-9a-f]*\)".*/\1/p' | sort -u
 }
 
-sound () {
-	git fsck --strict --no-dangling >"$top/fsck" 2>&1 || { cat "$top/fsck" >&2; die "$1: git fsck"; }
-}
-
 # --- the undisturbed run ---------------------------------------------------------------------------------------
 
 KLINEAGE_TIME=2026-01-01T00:00:00Z
@@ -83,12 +62,11 @@ before () {
 
 tried=0
 for phase in begin import go_on; do
-	points=$(wc -l <"$top/points.$phase")
-	test "$points" -gt 3 || die "only $points fault points in $phase: is this a FAULT=1 build?"
+	points=$(points_of "$top/points.$phase" 3) || exit 1
 	for mode in kill fail; do
 		n=1
 		while [ "$n" -le "$points" ]; do
-			at="$phase $n:$mode ($(sed -n "${n}s/^[0-9]* *//p" "$top/points.$phase"))"
+			at="$phase $n:$mode ($(point $n "$top/points.$phase"))"
 			before "$phase"
 			(KLINEAGE_FAULT=$n:$mode; export KLINEAGE_FAULT; $phase "$at")
 			rc=$?

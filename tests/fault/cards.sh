@@ -1,55 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # tests/fault/cards.sh <fault build directory> [<stride>] - stop `materialize` and `admit` with a model at every durable
-# step, by SIGKILL, and see that nothing is lost and nothing is half: git fsck is clean, what a branch or a card names is kept by
-# its chain and noted, a second try ends in the same trees as an undisturbed run, and no reply that is stored is asked for again.
-# Verdicts come from a cache that one undisturbed run primed.
-set -u
-build=$(cd "$1" && pwd)
-stride=${2:-1}
-tests=$(cd "$(dirname "$0")" && pwd)
-. "$tests/../t/materials.sh"
-chain=$(long_chain)
-shift="(v - 0.25f) $chain"
-tail='for (; x != end; x++) *y++ = ELEMENT(*x);'
-model="perl \"\$ANSWERS/model\""
-PATH=$build:$PATH
-export PATH
-top=$(mktemp -d "${TMPDIR:-/tmp}/klineage-sweep-XXXXXX")
-trap 'rm -rf "$top"' EXIT INT TERM
-HOME=$top GIT_CONFIG_NOSYSTEM=1 GIT_CEILING_DIRECTORIES=$top LC_ALL=C
-GIT_AUTHOR_NAME='A U Thor' GIT_AUTHOR_EMAIL=author@example.invalid
-GIT_COMMITTER_NAME='C O Mitter' GIT_COMMITTER_EMAIL=committer@example.invalid
-export HOME GIT_CONFIG_NOSYSTEM GIT_CEILING_DIRECTORIES LC_ALL
-export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL
-unset KLINEAGE_FAULT KLINEAGE_FAULT_LOG GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
+# step, by SIGKILL and by a failure, and see that nothing is lost and nothing is half: git fsck is clean, what a branch or a card
+# names is kept by its chain and noted, a second try ends in the same trees as an undisturbed run, and no reply that is stored is
+# asked for again. Verdicts come from a cache that one undisturbed run primed.
+# shellcheck disable=SC2154 # lib.sh sets them
+. "$(dirname "$0")/lib.sh"
+. "$materials/materials.sh"
 
-die () {
-	echo "sweep: $*" >&2
-	echo "sweep: the repository was $(pwd)" >&2
-	cat "$top/out" "$top/err" >&2
-	exit 1
-}
 says () { grep -F -e "$1" "$2" >/dev/null || { echo "no '$1' in $2" >&2; cat "$2" >&2; false; }; }
 
-sound () {
-	git fsck --strict --no-dangling >"$top/fsck" 2>&1 || { cat "$top/fsck" >&2; die "$1: git fsck"; }
+whole () {
+	sound "$1"
 	git klineage fsck >"$top/fsck" 2>&1 || { cat "$top/fsck" >&2; die "$1: git klineage fsck"; }
 	git notes --ref klineage/gate list 2>/dev/null | while read -r _ c; do
 		test -n "$(git for-each-ref --contains "$c")" || { echo "a note stands on $c, which nothing keeps"; exit 1; }
 	done >"$top/out" || die "$1: a note"
-}
-
-# every reply that is stored was asked for once; only what came and was not stored yet is asked for again
-bought () {
-	case $1 in *"(chat-heard)"*|*"(chat-answered)"*|*"(chat-objects)"*|*"(ledger-"*|*"(txn-"*) lost=1 ;; *) lost=0 ;; esac
-	stored=$(git for-each-ref --format='%(refname)' refs/klineage/chat | while read -r r; do git rev-list "$r"; done | wc -l)
-	asked=$(wc -l <"$ANSWERS/log")
-	test "$asked" -le $((stored + lost)) || die "$1: $asked requests for $stored replies"
-}
-
-no_locks () {
-	test -z "$(find .git -name '*.lock' -not -path '*/klineage/*')" || die "$1: $(find .git -name '*.lock' -not -path '*/klineage/*')"
 }
 
 # --- materialize -------------------------------------------------------------------------------------------------
@@ -80,7 +46,7 @@ half () {
 admit () { git klineage admit -q --rewriter exec --exec "$model" "$id" >"$top/out" 2>"$top/err"; }
 trials () { git show "klineage/skills:cards/$id.yaml" | grep -c '^ *- trial:'; }
 kept () { git log --topo-order --format=%T "refs/klineage/trials/$id" 2>/dev/null | wc -l; }
-whole () {	# a card with its trial, and what was made: both or none
+both_or_none () {	# a card with its trial, and what was made
 	case $(trials):$(kept) in 0:0) ;; "$want_trial") ;; *) die "$1: $(trials) trials, $(kept) kept commits" ;; esac
 }
 
@@ -96,10 +62,10 @@ eight "$top/wrong" poly "v * v $chain" "" && eight "$top/right" poly "v * v $cha
 answer admit.0 poly.c "$top/wrong" && answer admit.1 poly.c "$top/right" && echo '<nothing-left>no idea</nothing-left>' >"$ANSWERS/control.0"
 again admit || die "the undisturbed trial fails"
 want_trial="$(trials):$(kept)"
-sound admit
+whole admit
 (walking "$top/t" && metered) && cp -R "$top/t" "$top/t-base" && cd "$top/t" || exit 1
 again begin || die "the undisturbed run fails"
-sound materialize
+whole materialize
 want=$(made)
 
 # --- the sweep -----------------------------------------------------------------------------------------------------------
@@ -109,23 +75,31 @@ sweep () {	# sweep <verb> <base> <primed>
 	cp -R "$3-count" "$3-ready" && cd "$3-count" || exit 1
 	rm -f "$top/points"
 	KLINEAGE_FAULT_LOG=$top/points "$1" || die "$1: the counting run fails"
-	points=$(wc -l <"$top/points")
-	test "$points" -gt 10 || die "only $points fault points: is this a FAULT=1 build?"
-	n=1
-	while [ "$n" -le "$points" ]; do
-		at="$1 $n ($(sed -n "${n}s/^[0-9]* *//p" "$top/points"))"
-		rm -rf "$top/run" && cp -R "$3-ready" "$top/run" && cd "$top/run" || exit 1
-		: >"$ANSWERS/log"
-		KLINEAGE_FAULT=$n:kill "$1"
-		test $? = 137 || die "$at: the fault was not felt"
-		sound "$at"
-		"after_$1" "$at"
-		bought "$at"
-		no_locks "$at"
-		sound "$at, then again"
-		tried=$((tried + 1))
-		n=$((n + stride))
+	points=$(points_of "$top/points" 10) || exit 1
+	for mode in kill fail; do
+		n=1
+		while [ "$n" -le "$points" ]; do
+			stop "$n" "$mode" "$1" "$3-ready"
+			n=$((n + stride))
+		done
 	done
+}
+
+stop () {	# stop <n> <mode> <verb> <repository>
+	at="$3 $1:$2 ($(point "$1" "$top/points"))"
+	rm -rf "$top/run" && cp -R "$4" "$top/run" && cd "$top/run" || exit 1
+	: >"$ANSWERS/log"
+	KLINEAGE_FAULT=$1:$2 "$3"
+	rc=$?
+	# what was paid for is stored at the second try, too; at chat-heard a failure is a stop while somebody answers, as Ctrl-C is
+	case $2$rc$at in kill137*|fail128*|fail0*"(ledger-"*|fail0*"(txn-"*|fail130*"(chat-heard)") ;; *)
+		die "$at: ended with $rc, the fault was not felt" ;; esac
+	whole "$at"
+	"after_$3" "$at"
+	bought "$at"
+	no_locks "$at"
+	whole "$at, then again"
+	tried=$((tried + 1))
 }
 after_begin () {
 	half "$1"
@@ -133,7 +107,7 @@ after_begin () {
 	test "$(made)" = "$want" || die "$1: a second try ends elsewhere: $(made)"
 }
 after_admit () {
-	whole "$1"
+	both_or_none "$1"
 	test "$(trials)" -gt 0 || admit || die "$1: a second try fails"
 	test "$(trials):$(kept)" = "$want_trial" || die "$1: a second try ends elsewhere"
 }

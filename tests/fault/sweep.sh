@@ -5,29 +5,11 @@
 # trees as an undisturbed run, --abort restores every ref. Verdicts come from a cache that one undisturbed run primed.
 # With `model` every step is derived anew by a command: then no reply that is stored is asked for again, and the ledger
 # never has more than what was asked for.
-set -u
-build=$(cd "$1" && pwd)
-stride=${2:-1}
+# shellcheck disable=SC2154 # lib.sh sets them
+. "$(dirname "$0")/lib.sh"
 with=${3:-} model=
-. "$(cd "$(dirname "$0")" && pwd)/../t/scale.sh"
-. "$(cd "$(dirname "$0")" && pwd)/../t/answers.sh"
-PATH=$build:$PATH
-export PATH
-top=$(mktemp -d "${TMPDIR:-/tmp}/klineage-sweep-XXXXXX")
-trap 'rm -rf "$top"' EXIT INT TERM
-HOME=$top GIT_CONFIG_NOSYSTEM=1 GIT_CEILING_DIRECTORIES=$top LC_ALL=C
-GIT_AUTHOR_NAME='A U Thor' GIT_AUTHOR_EMAIL=author@example.invalid
-GIT_COMMITTER_NAME='C O Mitter' GIT_COMMITTER_EMAIL=committer@example.invalid
-export HOME GIT_CONFIG_NOSYSTEM GIT_CEILING_DIRECTORIES LC_ALL
-export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL
-unset KLINEAGE_FAULT KLINEAGE_FAULT_LOG GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
-
-die () {
-	echo "sweep: $*" >&2
-	echo "sweep: the repository was $(pwd)" >&2
-	cat "$top/err" >&2
-	exit 1
-}
+. "$materials/scale.sh"
+. "$materials/answers.sh"
 
 deopt () {
 	if test "$with" = model; then
@@ -51,10 +33,6 @@ result () {
 		grep -c '"kind":"gate"'
 }
 
-sound () {
-	git fsck --strict --no-dangling >"$top/fsck" 2>&1 || { cat "$top/fsck" >&2; die "$1: git fsck"; }
-}
-
 # all-old: the operation at most; all-new: the refs of the result, and no operation
 old_or_new () {
 	if git rev-parse -q --verify refs/heads/klineage/lineage/scale/x >/dev/null; then
@@ -63,19 +41,6 @@ old_or_new () {
 	else
 		test "$(refs | grep -v '^refs/klineage/op/')" = "$old" || die "$1: refs moved without a result"
 	fi
-}
-
-# every reply that is stored was asked for once; only what came and was not stored yet is asked for again
-bought () {
-	case $1 in *"(chat-heard)"*|*"(chat-answered)"*|*"(chat-objects)"*|*"(ledger-"*|*"(txn-"*) lost=1 ;; *) lost=0 ;; esac
-	stored=$(git for-each-ref --format='%(refname)' refs/klineage/chat | while read -r r; do git rev-list "$r"; done | wc -l)
-	asked=$(wc -l <"$ANSWERS/log")
-	test "$asked" -le $((stored + lost)) || die "$1: $asked requests for $stored replies"
-}
-
-no_locks () {
-	test -z "$(find .git -name '*.lock' -not -path '*/klineage/*')" ||
-		die "$1: $(find .git -name '*.lock' -not -path '*/klineage/*')"
 }
 
 # --- the undisturbed run, which primes the cache -------------------------------------------------------------
@@ -105,8 +70,7 @@ cd "$top/count" || exit 1
 KLINEAGE_FAULT_LOG=$top/points deopt --name x || die "the counting run fails"
 # commits of the two histories differ in time alone, so the trees must not
 want=$(result)
-points=$(wc -l <"$top/points")
-test "$points" -gt 10 || die "only $points fault points: is this a FAULT=1 build?"
+points=$(points_of "$top/points" 10) || exit 1
 
 # --- the sweep ---------------------------------------------------------------------------------------------
 
@@ -114,7 +78,7 @@ tried=0
 for mode in kill fail; do
 	n=1
 	while [ "$n" -le "$points" ]; do
-		at="$n:$mode ($(sed -n "${n}s/^[0-9]* *//p" "$top/points"))"
+		at="$n:$mode ($(point $n "$top/points"))"
 		for then in continue abort; do
 			rm -rf "$top/run" && cp -R "$top/base" "$top/run" && cd "$top/run" || exit 1
 			test -z "$with" || : >"$ANSWERS/log"

@@ -3,10 +3,6 @@
 test_description='a model materializes what tools cannot: gated, capped, bought once; admission and roundtrips with one'
 . ./lib.sh
 . "$KLINEAGE_TOP/tests/t/materials.sh"
-chain=$(long_chain)
-shift="(v - 0.25f) $chain"
-tail='for (; x != end; x++) *y++ = ELEMENT(*x);'
-model="perl \"\$ANSWERS/model\""
 unset GIT_AUTHOR_DATE GIT_COMMITTER_DATE
 
 if ! grep -q avx2 /proc/cpuinfo

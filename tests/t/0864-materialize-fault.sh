@@ -11,8 +11,8 @@ else
 	say "skipped: no fault build here (make FAULT=1)"
 fi
 
-test_expect_success FAULT 'every seventh point, killed, gone on with' '
-	sh "$KLINEAGE_TOP/tests/fault/cards.sh" "$KLINEAGE_TOP/build-fault" 7
+test_expect_success FAULT 'every thirteenth point, killed and failed, gone on with' '
+	sh "$KLINEAGE_TOP/tests/fault/cards.sh" "$KLINEAGE_TOP/build-fault" 13
 '
 
 test_done
