@@ -145,8 +145,8 @@ static const json_t *plan_of(const struct kl_launch *l)
 
 /*
  * How well the run is confined. Of device code nothing runs on the host. Host code beside it runs behind a
- * wall or not at all (worker/gpu_wall.h). A worker elsewhere has no jail of ours around it; of a kernel in C
- * the own process is sealed there, too.
+ * wall or not at all, and the result has to say so (kl_runner_check_wall). A worker
+ * elsewhere has no jail of ours around it; of a kernel in C the own process is sealed there, too.
  */
 static const char *tier(const struct kl_gate *g, const struct kl_surface *s)
 {
@@ -222,6 +222,8 @@ static int run(json_t **result, struct kl_gate *g, const struct kl_surface *s, c
 		return err;
 	if (!strcmp(kl_json_str_or(*result, "status", ""), "cannot"))
 		return cannot(*result, s);
+	if (s->contract->host && (err = kl_runner_check_wall(*result)) < 0)
+		return err;
 	if (!g->o.fast)
 		kl_map_put(&g->audited, s->contract_digest, done);
 	return 0;

@@ -197,6 +197,14 @@ static int check_line(const json_t *line, const json_t *record, const json_t *re
 	return 0;
 }
 
+/* The record's event has the tier that the verdict would have; of surface cuda that is the wall's. */
+static bool is_walled(const json_t *event)
+{
+	const char *platform = kl_json_str_or(json_object_get(event, "platform"), "id", "");
+
+	return !strncmp(platform, "cuda/", 5) && !strcmp(kl_json_str_or(event, "tier", ""), "host-sandboxed");
+}
+
 static int64_t *weights_of(const json_t *record, size_t *n)
 {
 	const json_t *list = json_object_get(record, "weights");
@@ -338,6 +346,8 @@ static int take_one(struct intake *in, json_t *line, const char **state)
 	if (!strcmp(kl_json_str_or(result, "status", ""), "cannot"))
 		return kl_error(KL_ECANNOT, "%s",
 				kl_json_str_or(result, "message", "the worker cannot say why"));
+	if (is_walled(json_object_get(record, "event")) && (err = kl_runner_check_wall(result)) < 0)
+		return err;
 	v = verdict_of(record, line, result, in->out->signer);
 	if ((err = keep(in, record, v->event, &again)) < 0)
 		return err;

@@ -29,6 +29,38 @@ int kl_runner_check(const json_t *result)
 	return kl_error(KL_EINVALID, "a result of status '%s'", status);
 }
 
+static bool has_word(const json_t *list, const char *word)
+{
+	json_t *v;
+	size_t i;
+
+	json_array_foreach(list, i, v)
+		if (json_is_string(v) && !strcmp(json_string_value(v), word))
+			return true;
+	return false;
+}
+
+int kl_runner_check_wall(const json_t *result)
+{
+	static const char *const closed[] = { "capabilities", "landlock", "seccomp" };
+	const char *status = kl_json_str_or(result, "status", "");
+	const json_t *wall = json_object_get(result, "wall");
+	int64_t n = kl_json_int_or(wall, "processes", -1);
+
+	if (!strcmp(status, "cannot"))
+		return 0;
+	if (n < 0)
+		return kl_error(KL_ECANNOT, "the worker does not say that a wall stood around host code: "
+				"one as new as this git-klineage does");
+	for (size_t i = 0; i < KL_ARRAY_SIZE(closed) && n; i++)
+		if (!has_word(json_object_get(wall, "closed"), closed[i]))
+			return kl_error(KL_ECANNOT, "host code ran without all of its wall: '%s' is missing",
+					closed[i]);
+	if (!n && !strcmp(status, "pass"))
+		return kl_error(KL_ECANNOT, "it passes, but no host code ran behind a wall");
+	return 0;
+}
+
 static int describe_end(const struct kl_proc_result *res, struct kl_buf *words)
 {
 	kl_buf_rtrim(words);

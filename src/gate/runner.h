@@ -65,6 +65,12 @@ int kl_runner_parse(struct kl_runner *out, const char *name);
 /** Is this a result (klineage.result/1) with a status that we know? Whatever a worker prints is input. */
 int kl_runner_check(const json_t *result);
 
+/**
+ * Of a surface with host code: does the result say that it ran behind a wall (`wall`), as its tier promises?
+ * KL_ECANNOT: it does not, or not of all of it: the worker is too old, or not ours.
+ */
+int kl_runner_check_wall(const json_t *result);
+
 /** A program's path that a remote shell takes as one plain word. */
 bool kl_runner_program_ok(const char *path);
 

@@ -22,6 +22,7 @@
 #include "base/rng.h"
 #include "base/vec.h"
 #include "worker/gpu_keep.h"
+#include "worker/gpu_wall.h"
 
 #define PAGE ((uint64_t)4096)
 #define SPARE_BYTES ((uint64_t)1 << 30)	/* more is given back to the system at once */
@@ -376,6 +377,8 @@ int kl_gpu_child_launcher(struct kl_gpu_child *c, const char *path, bool trace)
 		return err;
 	err = kl_gpu_child_ask(c, &q, sizeof(q), memory, &c->launcher.r, sizeof(c->launcher), ASK_MS);
 	c->launcher.why[sizeof(c->launcher.why) - 1] = '\0';
+	if (err == 0 && c->launcher.closed != KL_GPU_CLOSED_ALL)
+		err = kl_error(KL_ECANNOT, "host code is not run here: its process has no whole wall");
 	return err < 0 ? kl_error_in(err, "'%s'", path) : 0;
 }
 

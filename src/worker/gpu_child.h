@@ -70,7 +70,10 @@ struct kl_gpu_head kl_gpu_head(enum kl_gpu_op op, uint32_t slot, size_t bytes);
 /** KL_ECANNOT, KL_EINVALID (class launch) as in gpu_bind.h. */
 int kl_gpu_child_module(struct kl_gpu_child *c, uint32_t slot, const char *path);
 
-/** Host code in place of a module: once in a process. `trace`: what it runs is to be seen. */
+/**
+ * Host code in place of a module: once in a process. `trace`: what it runs is to be seen. KL_ECANNOT: the
+ * process does not say that all of enum kl_gpu_closed is closed to it.
+ */
 int kl_gpu_child_launcher(struct kl_gpu_child *c, const char *path, bool trace);
 /** Call it on a set. `dims`: KL_JOB_MAX_DIMS of them. */
 int kl_gpu_child_launch(struct kl_gpu_child *c, uint32_t set, const int64_t *dims, uint32_t flags,

@@ -10,6 +10,7 @@
 #include "base/lock.h"
 #include "base/vec.h"
 #include "worker/gpu_nvml.h"
+#include "worker/gpu_wall.h"
 
 #define MAX_IDLE 4			/* candidate, parent, the oracle twice */
 #define LOCK_WAIT_MS 600000
@@ -22,6 +23,8 @@ struct kl_gpu_keep {
 	char driver[64];
 	struct kl_lock lock;
 	bool sick;				/* a hang was not survived */
+	int64_t nhost;				/* processes that host code was loaded into */
+	unsigned closed;			/* to every one of them: enum kl_gpu_closed */
 	struct kl_strvec notes;
 };
 
@@ -78,6 +81,31 @@ void kl_gpu_keep_describe(json_t *result, const struct kl_gpu_keep *k)
 	for (size_t i = 0; i < k->notes.n; i++)
 		json_array_append_new(notes, json_string(k->notes.v[i]));
 	kl_json_set(result, "gpu_notes", notes);
+}
+
+void kl_gpu_keep_walled(struct kl_gpu_keep *k, const struct kl_gpu_child *c)
+{
+	k->closed = k->nhost++ ? k->closed & c->launcher.closed : c->launcher.closed;
+}
+
+void kl_gpu_keep_describe_wall(json_t *result, const struct kl_gpu_keep *k)
+{
+	static const struct {
+		unsigned what;
+		const char *word;
+	} words[] = {
+		{ KL_GPU_CLOSED_CAPABILITIES, "capabilities" },
+		{ KL_GPU_CLOSED_FILES, "landlock" },
+		{ KL_GPU_CLOSED_CALLS, "seccomp" },
+	};
+	json_t *wall = json_object(), *closed = json_array();
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(words); i++)
+		if (k->closed & words[i].what)
+			json_array_append_new(closed, json_string(words[i].word));
+	kl_json_set_int(wall, "processes", k->nhost);
+	kl_json_set(wall, "closed", closed);
+	kl_json_set(result, "wall", wall);
 }
 
 /* -- the choice of a device ------------------------------------------------------ */
@@ -186,6 +214,8 @@ static int fresh(struct kl_gpu_child **out, struct kl_gpu_keep *k, const struct 
 		err = host ? kl_gpu_child_launcher(c, cubin, true) : kl_gpu_child_module(c, 0, cubin);
 		if (err < 0)
 			return err;
+		if (host)
+			kl_gpu_keep_walled(k, c);
 		c->cubin = kl_strdup(cubin);
 	}
 	*out = kl_steal(&c);

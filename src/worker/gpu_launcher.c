@@ -168,7 +168,7 @@ int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_devic
 	if ((err = load(l, image, n)) < 0 || (err = start_runtime(l)) < 0)
 		return err;
 	start_streams(l);
-	if ((err = remember_variables(l)) < 0 || (err = kl_gpu_seal()) < 0)
+	if ((err = remember_variables(l)) < 0 || (err = kl_gpu_seal(&l->closed)) < 0)
 		return err;
 	*out = kl_steal(&l);
 	return 0;

@@ -32,6 +32,7 @@ struct kl_gpu_launcher {
 	size_t nrange;			/* its variables, and what they were after it was loaded */
 	struct { unsigned char *at, *copy; size_t bytes; } range[8];
 	struct kl_gpu_trace *trace;	/* NULL: not wanted, or no CUPTI: `why` */
+	unsigned closed;		/* what its process gave up for it: enum kl_gpu_closed */
 	char why[200];
 };
 

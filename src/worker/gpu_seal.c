@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "worker/gpu_wall.h"
 
 #if defined(__x86_64__)
 #define THIS_ARCH AUDIT_ARCH_X86_64
@@ -76,7 +77,7 @@ static size_t build(struct sock_filter *f)
 	return n;
 }
 
-int kl_gpu_seal(void)
+int kl_gpu_seal(unsigned *closed)
 {
 	struct sock_filter code[MOST];
 	struct sock_fprog prog = { .len = (unsigned short)build(code), .filter = code };
@@ -85,5 +86,6 @@ int kl_gpu_seal(void)
 		return kl_error(KL_ECANNOT, "no_new_privs is refused: host code is not run here");
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &prog))
 		return kl_error(KL_ECANNOT, "seccomp is refused: host code is not run here");
+	*closed |= KL_GPU_CLOSED_CALLS;
 	return 0;
 }

@@ -9,7 +9,7 @@
  * its reach from the start (gpu_wall.h).
  */
 
-/** KL_ECANNOT: seccomp is refused. All threads that there are. */
-int kl_gpu_seal(void);
+/** All threads that there are; *closed gains KL_GPU_CLOSED_CALLS. KL_ECANNOT: seccomp is refused. */
+int kl_gpu_seal(unsigned *closed);
 
 #endif

@@ -163,10 +163,8 @@ static int hello(struct kl_gpu_serve *s, const void *request, int fd)
 	struct kl_gpu_hello r = { 0 };
 	int err = 0, n = 0, rc;
 
-	if (q->slot == KL_GPU_FOR_HOST && !s->walled && !s->cu) {
-		err = kl_gpu_wall();
-		s->walled = !err;
-	}
+	if (q->slot == KL_GPU_FOR_HOST && s->closed != KL_GPU_CLOSED_WALL && !s->cu)
+		err = kl_gpu_wall(&s->closed);
 	if (!err && !s->cu)
 		err = kl_gpu_driver_open(&s->cu);
 	if (err == 0 && (rc = s->cu->init(0)))

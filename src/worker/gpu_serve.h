@@ -20,7 +20,7 @@ struct kl_gpu_serve_set {
 
 struct kl_gpu_serve {
 	int socket;
-	bool walled;				/* it may run host code (gpu_wall.h) */
+	unsigned closed;			/* enum kl_gpu_closed: may it run host code? */
 	struct kl_gpu_driver *cu;
 	struct kl_gpu_device *device;		/* NULL until OPEN */
 	struct kl_gpu_module *module[KL_GPU_MAX_MODULES];

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "worker/gpu_launcher.h"
 #include "worker/gpu_serve.h"
+#include "worker/gpu_wall.h"
 
 /* Longer than asking an idle device takes. */
 #define LATE_NS 500000
@@ -27,7 +28,7 @@ int kl_gpu_serve_launcher(struct kl_gpu_serve *s, const void *request, int fd)
 	void *image = NULL;
 	int err = 0;
 
-	if (!s->walled)
+	if ((s->closed & KL_GPU_CLOSED_WALL) != KL_GPU_CLOSED_WALL)
 		err = kl_error(KL_EINVALID, "host code in a process that has no wall");
 	else if (s->launcher || q->bytes > KL_GPU_MAX_CUBIN)
 		err = kl_error(KL_EINVALID, "host code that is too large, or a second piece of it");
@@ -36,6 +37,7 @@ int kl_gpu_serve_launcher(struct kl_gpu_serve *s, const void *request, int fd)
 		munmap(image, q->bytes);
 	}
 	if (err == 0) {
+		out.closed = s->closed |= s->launcher->closed;
 		out.traced = s->launcher->trace != NULL;
 		memcpy(out.why, s->launcher->why, sizeof(out.why));
 	}

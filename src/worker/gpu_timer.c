@@ -180,8 +180,11 @@ static int add_host(struct kl_gpu_timer *t, int who, const char *so)
 	struct kl_gpu_reply r;
 	int err = kl_gpu_child_launcher(child_of(t, who), so, false);
 
+	if (err < 0)
+		return err;
+	kl_gpu_keep_walled(t->job->gpu, child_of(t, who));
 	memcpy(q.dim, t->point->dim, sizeof(q.dim));
-	return err < 0 ? err : ask(t, who, &q, sizeof(q), &r, sizeof(r), ASK_MS);
+	return ask(t, who, &q, sizeof(q), &r, sizeof(r), ASK_MS);
 }
 
 static int add(struct kl_gpu_timer *t, int who)

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/landlock.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +112,17 @@ static int drop_capabilities(void)
 	return (int)syscall(SYS_capset, &h, none);
 }
 
-int kl_gpu_wall(void)
+/* As the kernel has it, whatever was asked of it. */
+static bool has_capabilities(void)
+{
+	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct d[2] = { { 0 } };
+
+	return syscall(SYS_capget, &h, d) || d[0].effective || d[0].permitted || d[1].effective ||
+	       d[1].permitted;
+}
+
+int kl_gpu_wall(unsigned *closed)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	uint64_t truncate = abi >= 3 ? LANDLOCK_ACCESS_FS_TRUNCATE : 0;
@@ -136,8 +147,12 @@ int kl_gpu_wall(void)
 	rc = rc ? rc : allow_devices(set);
 	rc = rc ? rc : allow_itself(set, truncate);
 	rc = rc ? rc : drop_capabilities();
+	if (!rc && !has_capabilities())
+		*closed |= KL_GPU_CLOSED_CAPABILITIES;
 	rc = rc ? rc : prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	rc = rc ? rc : (int)syscall(SYS_landlock_restrict_self, set, 0);
+	if (!rc)
+		*closed |= KL_GPU_CLOSED_FILES;
 	if (set >= 0)
 		close(set);
 	return rc ? kl_error(KL_ECANNOT, "host code is not run here: no wall around it: %s",

@@ -158,6 +158,7 @@ struct kl_gpu_put_launcher {		/* request + memfd */
 struct kl_gpu_launcher_ready {		/* reply */
 	struct kl_gpu_reply r;
 	int32_t traced;			/* CUPTI works */
+	uint32_t closed;		/* to its process: enum kl_gpu_closed */
 	char why[200];			/* it is not traced */
 };
 

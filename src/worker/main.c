@@ -92,6 +92,8 @@ static int work(const char *path)
 		return err;
 	}
 	kl_gpu_keep_describe(result, job->gpu);
+	if (job->host)
+		kl_gpu_keep_describe_wall(result, job->gpu);
 	kl_json_canonical(&text, result);
 	printf("%s\n", text.ptr);
 	if (fflush(stdout) || ferror(stdout))

@@ -52,5 +52,62 @@ test_expect_success NVCC 'the job has no plan but the names of the kernels' '
 	grep -q "\"plan\":null" $(cat hosts)
 '
 
+# --- a worker that does not say what stood around host code ---------------------------
+
+test_expect_success NVCC 'a worker without a GPU judges none of them' '
+	klineage-worker --bundle jobs.tar -o none.results 2>log &&
+	(cd repo && exits 125 git klineage gate --import ../none.results >../out 2>../err) &&
+	says "0 imported, 0 known before, 0 refused, 5 not judged" out && says "no GPU here" err
+'
+
+# claims <wall>: all jobs passed, so their worker says, behind that wall
+claims () {
+	reseal "\$j->{result} = { schema => q(klineage.result/1), status => q(pass),
+		correct => { cases => 3, calls => 9, elements => 12, seeds => [q(1)], margin_ppm => 10 }, $1 };
+		\$j->{device} = q(A GPU)" none.results
+}
+
+test_expect_success NVCC 'what comes back without a word of the wall is no verdict, and leaves none' '
+	claims "" >old.results &&
+	(cd repo && exits 125 git klineage gate --import ../old.results >../out 2>../err) &&
+	says "0 imported, 0 known before, 0 refused, 5 not judged" out &&
+	says "does not say that a wall stood around host code" err && says "as new as this git-klineage" err &&
+	test -z "$(git -C repo for-each-ref refs/notes)"
+'
+
+test_expect_success NVCC 'nor is half a wall, or one that nothing ran behind' '
+	claims "wall => { processes => 2, closed => [qw(capabilities seccomp)] }" >half.results &&
+	(cd repo && exits 125 git klineage gate --import ../half.results 2>../err) &&
+	says "without all of its wall: '"'landlock'"' is missing" err &&
+	claims "wall => { processes => 0, closed => [] }" >idle.results &&
+	(cd repo && exits 125 git klineage gate --import ../idle.results 2>../err) &&
+	says "no host code ran behind a wall" err &&
+	test -z "$(git -C repo for-each-ref refs/notes)"
+'
+
+test_expect_success NVCC 'who says all of it is believed' '
+	claims "wall => { processes => 2, closed => [qw(capabilities landlock seccomp)] }" >new.results &&
+	(cd repo && git klineage gate --import ../new.results >../out) &&
+	says "5 imported" out && test -n "$(git -C repo for-each-ref refs/notes)"
+'
+
+# one beside git-klineage that only says that all is well
+test_expect_success NVCC 'a worker of this machine is asked for the same' '
+	mkdir bin && cp "$(command -v git-klineage)" bin/ &&
+	cat >bin/klineage-worker <<-\EOF &&
+	#!/bin/sh
+	cat >/dev/null
+	echo "{\"schema\":\"klineage.result/1\",\"status\":\"pass\",\"correct\":{\"cases\":3}$(cat "${0%/*}/wall")}"
+	EOF
+	chmod +x bin/klineage-worker && : >bin/wall &&
+	name=$(cheat_names "$cheats" | grep accepted/ | head -n 1) &&
+	(cd repo && export PATH="$PWD/../bin:$PATH" KLINEAGE_SHARE="$KLINEAGE_TOP" &&
+		exits 125 git klineage gate --no-profile --fresh "$name" 2>../err) &&
+	says "does not say that a wall stood around host code" err &&
+	echo ",\"wall\":{\"processes\":1,\"closed\":[\"capabilities\",\"landlock\",\"seccomp\"]}" >bin/wall &&
+	(cd repo && export PATH="$PWD/../bin:$PATH" KLINEAGE_SHARE="$KLINEAGE_TOP" && git klineage gate --no-profile --fresh "$name" >../out) &&
+	says "host-sandboxed" out
+'
+
 test_have_prereq NVCC || echo "# nvcc is not here: no host code was compiled" >&2
 test_done

@@ -60,6 +60,25 @@ static void test_right(void **state)
 	assert_non_null(strstr(b.ptr, "were not looked at"));
 }
 
+/* What the gate asks for before it believes the tier. */
+static void test_says_wall(void **state)
+{
+	KL_AUTO(json_decrefp) json_t *before = json_object(), *after = json_object();
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	struct gpu_fixture *f = *state;
+	struct kl_job *j = host_job(f, HOST("", "", "1.5f"), "\"correct\"");
+	json_t *r;
+
+	kl_gpu_keep_describe_wall(before, j->gpu);
+	assert_int_equal(kl_json_int_or(json_object_get(before, "wall"), "processes", -1), 0);
+	r = correct(j);
+	json_decref(r);
+	kl_gpu_keep_describe_wall(after, j->gpu);
+	assert_true(kl_json_int_or(json_object_get(after, "wall"), "processes", -1) > 0);
+	kl_json_canonical(&b, after);
+	assert_non_null(strstr(b.ptr, "\"closed\":[\"capabilities\",\"landlock\",\"seccomp\"]"));
+}
+
 static void test_wrong(void **state)
 {
 	wants(*state, HOST("", "", "1.25f"), "fail", "wrong-all", NULL);
@@ -176,6 +195,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_right, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(test_says_wall, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_wrong, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_forgets, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_forbidden, gpu_setup_test, gpu_teardown_test),
