@@ -14,6 +14,7 @@
 #include "plan/expr.h"
 #include "plan/plan.h"
 #include "repo/notes.h"
+#include "skill/constants.h"
 
 #define MAX_HISTORY 256		/* commits that are asked what was done before */
 
@@ -175,7 +176,7 @@ static void make_point(struct kl_target_point *p, const struct kl_target *t, con
 		put_tensor(p, c, i, d);
 }
 
-static void stand_at(struct kl_target *t, size_t i)
+void kl_target_stand(struct kl_target *t, size_t i)
 {
 	for (size_t k = 0; k < t->at[i].n; k++)
 		kl_known_int(&t->known, t->at[i].key[k], t->at[i].value[k]);
@@ -190,7 +191,7 @@ static void make_points(struct kl_target *t, const struct kl_contract *c)
 	make_point(&t->at[0], t, c, &c->dims);
 	for (size_t i = 0; i < n; i++)
 		make_point(&t->at[i + 1], t, c, kl_contract_point(c, i, NULL));
-	stand_at(t, 0);
+	kl_target_stand(t, 0);
 }
 
 enum kl_truth kl_target_test(struct kl_target *t, const char *test, bool everywhere, struct kl_buf *why)
@@ -207,7 +208,7 @@ enum kl_truth kl_target_test(struct kl_target *t, const char *test, bool everywh
 		enum kl_truth here;
 
 		if (i)
-			stand_at(t, i);
+			kl_target_stand(t, i);
 		here = kl_predicate_eval(p, &t->known);
 		/* the first place where it is false, else where it is not known */
 		if ((here == KL_FALSE && all != KL_FALSE) || (here == KL_UNKNOWN && all == KL_TRUE)) {
@@ -218,11 +219,11 @@ enum kl_truth kl_target_test(struct kl_target *t, const char *test, bool everywh
 			break;
 	}
 	if (t->nat)
-		stand_at(t, at);
+		kl_target_stand(t, at);
 	if (why)
 		kl_predicate_explain(why, p, &t->known);
 	if (at)
-		stand_at(t, 0);
+		kl_target_stand(t, 0);
 	return all;
 }
 
@@ -259,39 +260,13 @@ static void put_constant(struct kl_target *t, const char *name, int64_t value)
 		kl_known_int(&t->known, name, value);
 }
 
-/* "#define BM 128", with nothing else on the line; the first one of a name */
-static void scan_defines(struct kl_target *t, const char *text, size_t len)
+static void add_constants(struct kl_target *t, const struct kl_surface *s)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec lines = KL_STRVEC_INIT;
-	KL_AUTO(kl_freep) char *copy = kl_strndup(text, len);
+	KL_AUTO(kl_constants_release) struct kl_card_dims c = { 0 };
 
-	kl_strvec_split(&lines, copy, "\n");
-	for (size_t i = 0; i < lines.n; i++) {
-		char name[64], rest;
-		long long value;
-
-		if (sscanf(lines.v[i], " # define %63[A-Za-z0-9_] %lld %c", name, &value, &rest) == 2)
-			put_constant(t, name, value);
-	}
-}
-
-static int add_constants(struct kl_target *t, const struct kl_surface *s)
-{
-	KL_AUTO(kl_launch_freep) struct kl_launch *l = NULL;
-	const struct kl_plan_compile *c;
-
-	for (size_t i = 0; i < s->nfile; i++)
-		scan_defines(t, s->file[i].data, s->file[i].len);
-	if (!kl_contract_is_cuda(s->contract) || s->contract->host)
-		return 0;
-	if (kl_launch_read(&l, s, false) < 0) {
-		kl_error_clear();	/* a plan that is wrong is the gate's business */
-		return 0;
-	}
-	c = kl_plan_compile(l->plan);
-	for (size_t i = 0; c && i < c->ndefine; i++)
-		put_constant(t, c->define[i].name, c->define[i].value);
-	return 0;
+	kl_constants_read(&c, s);
+	for (size_t i = 0; i < c.n; i++)
+		put_constant(t, c.v[i].name, c.v[i].v);
 }
 
 static void add_platform(struct kl_target *t)
@@ -340,8 +315,9 @@ int kl_target_init(struct kl_target *out, const struct kl_taxonomy *tax, const s
 	kl_known_text(&t.known, "language", t.language);
 	kl_known_text(&t.known, "platform", t.platform);
 	add_platform(&t);
+	add_constants(&t, s);
 	*out = t;
-	return add_constants(out, s);
+	return 0;
 }
 
 /* --- what was measured ------------------------------------------------------------- */
@@ -357,6 +333,21 @@ static void add_trait(struct kl_target *t, const char *name, const char *value)
 	} else if (!strcmp(value, "no")) {
 		kl_known_truth(&t->known, key, KL_FALSE);
 		drop_prior(t, fact);
+	}
+}
+
+/* how much of the device it used, by hardware counters; of several launches none speaks for all */
+static void add_counters(struct kl_target *t, const json_t *list)
+{
+	static const struct { const char *key, *name; } row[] = {
+		{ "dram_ppm", "sol.dram" }, { "sm_ppm", "sol.compute" },
+	};
+
+	for (size_t i = 0; json_array_size(list) == 1 && i < KL_ARRAY_SIZE(row); i++) {
+		int64_t ppm = kl_json_int_or(json_array_get(list, 0), row[i].key, -1);
+
+		if (ppm >= 0)
+			kl_known_ratio(&t->known, row[i].name, ppm);
 	}
 }
 
@@ -402,6 +393,7 @@ void kl_target_add_event(struct kl_target *t, const json_t *event)
 		if (json_is_string(value))
 			add_trait(t, name, json_string_value(value));
 	add_figures(t, json_object_get(event, "static"));
+	add_counters(t, json_object_get(json_object_get(event, "counters"), "launches"));
 }
 
 /* --- what was done before ------------------------------------------------------------- */

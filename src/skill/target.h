@@ -45,6 +45,11 @@ void kl_target_release(struct kl_target *t);
 /** From the contract, the sources' constants and the platform's table. */
 int kl_target_init(struct kl_target *out, const struct kl_taxonomy *tax, const struct kl_surface *s,
 		   const char *platform);
+/**
+ * Let `known` be what is known at the i-th point of the contract (kl_contract_point), from 1; 0, where
+ * a new target stands: the case.
+ */
+void kl_target_stand(struct kl_target *t, size_t i);
 /** Features, traits and figures of a gate event of the same surface on the same platform. */
 void kl_target_add_event(struct kl_target *t, const json_t *event);
 /** A fact, trait ("trait:x") or card that is there. */

@@ -209,7 +209,12 @@ static inline struct kl_target target(const char *platform)
 	struct kl_file f;
 
 	assert_ok(kl_contract_parse(&c, "klineage.yaml", sgemm, strlen(sgemm)));
-	s = surface_of(c, &f, "#define BM 64\n#define BM 128\n # define KC 256 \n#define F(x) 3\n#define E 1e3\n");
+	s = surface_of(c, &f, "#define BM 64\n#define BM 128\n # define KC 256 \n#define F(x) 3\n#define E 1e3\n"
+		       "#define HEADS 3\t/* of a block */\n#define LOW (-2)\n#define LESS -2\n#define MASK 0xffu\n"
+		       "#define WORDS 16u // of a row\n#define SUM 1 + 2\n#define HUGE 99999999999999999999\n"
+		       "enum tile { MR = 6, NR = 16, AREA = MR * NR, REST };\n/* enum { NOT = 1 }; #define NOR 1 */\n"
+		       "static const int RUNS = 32;\nstatic constexpr unsigned STAGES = 4;\nconst float *at;\n"
+		       "int f(void)\n{\n\tconst int local = 7;\n\treturn local;\n}\n");
 	assert_ok(kl_target_init(&t, tax, &s, platform));
 	return t;
 }

@@ -15,6 +15,12 @@ static void test_target(void **state)
 		{ "bytes(C) == 4 * M * N", true, KL_TRUE },
 		{ "BM == 64 && KC == 256", true, KL_TRUE },	/* the first of a name */
 		{ "F == 3", false, KL_UNKNOWN }, { "E == 1", false, KL_UNKNOWN },
+		{ "HEADS == 3 && WORDS == 16 && LESS == -2", true, KL_TRUE },	/* whatever stands behind them */
+		{ "MR == 6 && NR == 16", true, KL_TRUE }, { "RUNS == 32 && STAGES == 4", true, KL_TRUE },
+		/* what must be computed, a mask, what is commented out or is of one function alone */
+		{ "AREA > 0", false, KL_UNKNOWN }, { "REST > 0", false, KL_UNKNOWN }, { "SUM > 0", false, KL_UNKNOWN },
+		{ "LOW < 0", false, KL_UNKNOWN }, { "MASK > 0", false, KL_UNKNOWN }, { "HUGE > 0", false, KL_UNKNOWN },
+		{ "NOT > 0", false, KL_UNKNOWN }, { "NOR > 0", false, KL_UNKNOWN }, { "local > 0", false, KL_UNKNOWN },
 		{ "vector_bytes == 32 && cap('vec.256') && !cap('vec.512')", true, KL_TRUE },
 		{ "has('fma')", false, KL_UNKNOWN },		/* nobody measured it */
 		{ "smem_optin > 0", false, KL_UNKNOWN },
