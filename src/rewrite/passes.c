@@ -24,6 +24,7 @@ struct pass {
 	const struct kl_tokenpass *token;	/* or */
 	char *cocci;				/* text of the semantic patch */
 	size_t cocci_len;
+	struct kl_strvec languages;
 	json_t *traits;
 };
 
@@ -40,6 +41,7 @@ static void passes_release(struct passes *ps)
 		free(ps->p[i].mechanism);
 		free(ps->p[i].text);
 		free(ps->p[i].cocci);
+		kl_strvec_release(&ps->p[i].languages);
 		json_decref(ps->p[i].traits);
 	}
 	free(ps->p);
@@ -74,6 +76,25 @@ static int load_traits(json_t **out, const char *file, const struct kl_yaml *map
 	return 0;
 }
 
+/* of surfaces in which languages; without a word those in C */
+static int load_languages(struct kl_strvec *out, const char *file, const struct kl_yaml *map)
+{
+	const struct kl_yaml *v = kl_yaml_get(map, "languages");
+
+	if (!v)
+		kl_strvec_push(out, "c");
+	else if (v->kind != KL_YAML_SEQ)
+		return kl_yaml_error(file, v, "'languages' is a list");
+	for (size_t i = 0; v && i < v->n; i++) {
+		const char *word = v->item[i]->kind == KL_YAML_SCALAR ? v->item[i]->text : "";
+
+		if (strcmp(word, "c") && strcmp(word, "cuda"))
+			return kl_yaml_error(file, v->item[i], "a language of a pass is c or cuda");
+		kl_strvec_push(out, word);
+	}
+	return 0;
+}
+
 static int load_cocci(struct pass *p, const char *dir, const char *file,
 		      const struct kl_yaml *map)
 {
@@ -98,7 +119,7 @@ static int load_cocci(struct pass *p, const char *dir, const char *file,
 static int load_pass(struct pass *p, const char *dir, const char *file, const struct kl_yaml *map)
 {
 	static const char *const known[] = { "name", "kind", "file", "each", "action",
-					     "mechanism", "text", "traits" };
+					     "mechanism", "text", "traits", "languages" };
 	const struct kl_yaml *each = kl_yaml_get(map, "each");
 	KL_AUTO(kl_freep) char *kind = NULL;
 	int err;
@@ -116,7 +137,8 @@ static int load_pass(struct pass *p, const char *dir, const char *file, const st
 	    (err = scalar(&p->action, file, map, "action")) < 0 ||
 	    (err = scalar(&p->mechanism, file, map, "mechanism")) < 0 ||
 	    (err = scalar(&p->text, file, map, "text")) < 0 ||
-	    (err = load_traits(&p->traits, file, map)) < 0)
+	    (err = load_traits(&p->traits, file, map)) < 0 ||
+	    (err = load_languages(&p->languages, file, map)) < 0)
 		return err;
 	if (each && each->kind == KL_YAML_SCALAR && !strcmp(each->text, "site"))
 		p->each = EACH_SITE;
@@ -266,12 +288,15 @@ static int run_cocci(const char **out, struct run *r, const struct kl_file *f,
 	return 0;
 }
 
-static bool is_c(const struct kl_file *f)
+static bool is_source(const struct kl_file *f)
 {
+	static const char *const ends[] = { ".c", ".h", ".inc", ".cu", ".cuh" };
 	const char *dot = strrchr(f->path, '.');
 
-	return dot && (!strcmp(dot, ".c") || !strcmp(dot, ".h") || !strcmp(dot, ".inc")) &&
-	       !memchr(f->data, '\0', f->len);
+	for (size_t i = 0; dot && i < KL_ARRAY_SIZE(ends); i++)
+		if (!strcmp(dot, ends[i]))
+			return !memchr(f->data, '\0', f->len);
+	return false;
 }
 
 /* --- proposals ------------------------------------------------------------ */
@@ -289,7 +314,7 @@ static int propose_all(struct kl_proposal **out, struct run *r)
 		const struct kl_file *f = &state->file[i];
 		const char *text;
 
-		if (!is_c(f))
+		if (!is_source(f))
 			continue;
 		if (r->pass->token) {
 			struct kl_buf b = KL_BUF_INIT;
@@ -319,7 +344,7 @@ static int propose_sites(struct kl_proposal **out, struct run *r)
 
 	for (size_t i = 0; i < state->nfile; i++) {
 		const struct kl_file *f = &state->file[i];
-		int sites = is_c(f) && r->pass->token ? count_sites(r->pass, f) : 0;
+		int sites = is_source(f) && r->pass->token ? count_sites(r->pass, f) : 0;
 
 		for (int s = 0; s < sites; s++) {
 			KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -404,7 +429,7 @@ static int propose_tiles(struct kl_proposal **out, struct run *r)
 		KL_AUTO(kl_tiles_release) struct kl_tiles tiles = { 0 };
 		const struct kl_file *f = &state->file[i];
 
-		if (!is_c(f) || r->pass->token)
+		if (!is_source(f) || r->pass->token)
 			continue;
 		kl_ctoken_lex(&c, f->data, f->len);
 		kl_tokenpass_tiles(&tiles, &c);
@@ -424,8 +449,6 @@ int kl_passes_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *r
 	KL_AUTO(passes_release) struct passes ps = { 0 };
 	int err;
 
-	if (strcmp(rw->state->contract->language, "c"))
-		return 0;
 	if ((err = load(&ps, arg)) < 0)
 		return err;
 	for (size_t i = 0; i < ps.n && !*out; i++) {
@@ -439,7 +462,8 @@ int kl_passes_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *r
 			},
 		};
 
-		if (p->cocci && !rw->jail)
+		if ((p->cocci && !rw->jail) ||
+		    !kl_strvec_has(&p->languages, rw->state->contract->language))
 			continue;
 		err = p->each == EACH_TILE ? propose_tiles(out, &r) :
 		      p->each == EACH_SITE ? propose_sites(out, &r) : propose_all(out, &r);

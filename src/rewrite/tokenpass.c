@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "rewrite/tokenpass_parts.h"
 
 static bool is_one_of(const struct kl_ctokens *c, size_t i, const char *const *list)
 {
@@ -17,8 +18,7 @@ static bool is_one_of(const struct kl_ctokens *c, size_t i, const char *const *l
 
 /* --- hints to the compiler ------------------------------------------------ */
 
-/* words of a directive, one blank between them: "#pragma GCC unroll 8" */
-static void directive_words(struct kl_buf *out, const struct kl_ctokens *c, size_t i)
+void kl_tokenpass_directive(struct kl_buf *out, const struct kl_ctokens *c, size_t i)
 {
 	for (size_t k = 0; k < c->t[i].len; k++) {
 		char ch = c->text[c->t[i].off + k];
@@ -37,7 +37,7 @@ static void drop_pragmas(struct kl_cedits *out, const struct kl_ctokens *c,
 		KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
 
 		if (c->t[i].kind == KL_CT_DIRECTIVE) {
-			directive_words(&words, c, i);
+			kl_tokenpass_directive(&words, c, i);
 			for (const char *const *p = pragma; *p; p++)
 				if (!strncmp(words.ptr, *p, strlen(*p))) {
 					kl_cedits_tokens(out, c, i, i, "", out->nsite);
@@ -360,6 +360,9 @@ const struct kl_tokenpass *kl_tokenpass_find(const char *name)
 		{ "plain-store", plain_store },
 		{ "unaligned", unaligned },
 		{ "split-fma", split_fma },
+		{ "drop-bounds", kl_tokenpass_drop_bounds },
+		{ "roll-loop", kl_tokenpass_roll_loop },
+		{ "scalar-load", kl_tokenpass_scalar_load },
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(pass); i++)

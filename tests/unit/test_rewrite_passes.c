@@ -161,6 +161,32 @@ static void test_interchange(void **state)
 	}
 }
 
+/* a cuda surface: the passes that are for it, and no other */
+static void test_cuda(void **state)
+{
+	static const char kernel[] =
+		"extern \"C\" __global__ void __launch_bounds__(32)\n"
+		"cumsum(const float *__restrict__ g, float *__restrict__ G, int H)\n{\n"
+		"\tif (__builtin_expect(H > 0, 1))\n"
+		"\t\tfor (int i = 0; i < 4; i++)\n"
+		"\t\t\t*(float4 *)&G[4 * i] = *(const float4 *)&g[4 * i];\n}\n";
+	KL_AUTO(kl_freep) char *dir = scratch_dir("cuda");
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "cumsum.cu");
+	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
+	KL_AUTO(kl_freep) char *text = NULL;
+	KL_AUTO(kl_freep) char *got = NULL;
+
+	sh(dir, "cp '%s'/templates/workloads/cuda-gdn-cumsum/*.* . && cp oracle.yaml launch.yaml", KL_SOURCE);
+	assert_ok(kl_fs_put(path, kernel, strlen(kernel), 0644));
+	assert_ok(kl_surface_from_dir(&s, dir, ""));
+	got = all_proposals(s, "passes", "scalar-load", &text);
+	assert_string_equal(got, "restrict-off restrict drop-restrict\nexpect-off compiler-hint drop-expect\n"
+			    "bounds-off launch-bounds drop-bounds\nunroll-off unroll roll-loop\n"
+			    "scalar-load vector-load scalar-load\n");
+	assert_non_null(text);
+	assert_contains(text, "((float *)&G[4 * i])[3] = kl_v.w;");
+}
+
 static void test_cocci(void **state)
 {
 	static const char prog[] = "@script:python@\n@@\nimport os; os.system('touch /tmp/klineage-pwned')\n";
@@ -196,6 +222,10 @@ static void test_own_passes(void **state)
 		{ "passes:\n  - {name: x, kind: cocci, file: s.cocci, action: a, mechanism: m, text: t}\n", "may not use" },
 		{ "passes:\n  - {name: x, kind: magic, action: a, mechanism: m, text: t}\n", "cocci or token" },
 		{ "passes:\n  - {nome: x}\n", "unknown key 'nome'" },
+		{ "passes:\n  - {name: roll-loop, kind: token, action: a, mechanism: m, text: t, languages: cuda}\n",
+		  "'languages' is a list" },
+		{ "passes:\n  - {name: roll-loop, kind: token, action: a, mechanism: m, text: t, languages: [go]}\n",
+		  "c or cuda" },
 		{ "passes:\n  - {name: drop-unroll, kind: token}\n", "needs 'action'" },
 	};
 	KL_AUTO(kl_freep) char *dir = scratch_dir("own");
@@ -249,6 +279,7 @@ int main(void)
 		cmocka_unit_test(test_fires),
 		cmocka_unit_test(test_tile),
 		cmocka_unit_test(test_interchange),
+		cmocka_unit_test(test_cuda),
 		cmocka_unit_test(test_cocci),
 		cmocka_unit_test(test_own_passes),
 		cmocka_unit_test(test_split),
