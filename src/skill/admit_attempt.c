@@ -21,6 +21,7 @@ void kl_attempt_release(struct kl_attempt *a)
 	kl_surface_free(a->to);
 	json_decref(a->event);
 	free(a->model);
+	free(a->missing);
 	*a = (struct kl_attempt){ 0 };
 }
 
@@ -47,8 +48,9 @@ static int64_t part_of(const struct kl_admit_state *s, const struct kl_card_rati
 }
 
 
-/* claims about the source, as a fresh reader finds them */
-static int read_traits(bool *all, struct kl_admit *w, const struct kl_card *c, const struct kl_surface *s)
+/* claims about the source, as a fresh reader finds them; of those that he does not find, the names */
+static int read_traits(struct kl_strvec *missing, struct kl_admit *w, const struct kl_card *c,
+		       const struct kl_surface *s)
 {
 	KL_AUTO(json_decrefp) json_t *claims = json_object(), *audited = NULL;
 	struct kl_trait_reading r = {
@@ -56,30 +58,42 @@ static int read_traits(bool *all, struct kl_admit *w, const struct kl_card *c, c
 		.state = s, .claims = claims,
 	};
 	char number[8];
+	const char *name;
+	json_t *v;
 	int err;
 
 	for (size_t i = 0; i < c->provides.n; i++)
 		if (!strncmp(c->provides.v[i], "trait:", 6))
 			kl_json_set_str(claims, c->provides.v[i] + 6, "yes");
-	*all = true;
 	if (!json_object_size(claims))
 		return 0;
 	/* named after the state, so that going through it again finds the same conversation */
 	snprintf(number, sizeof(number), "%.6s", s->digest);
 	r.step = (int)strtol(number, NULL, 16);
 	err = kl_trait_audit(&audited, &r);
-	*all = !err && json_object_size(audited) == json_object_size(claims);
+	json_object_foreach(claims, name, v)
+		if (!err && !json_object_get(audited, name))
+			kl_strvec_pushf(missing, "trait:%s", name);
 	return err;
 }
 
-static int provides_all(bool *all, struct kl_admit *w, const struct kl_card *c, const struct kl_surface *s,
-			const struct kl_facts *f)
+/* of what the card brings, what is not there; a reader is asked where the code shows the rest */
+static int find_missing(struct kl_strvec *missing, struct kl_admit *w, const struct kl_card *c,
+			const struct kl_surface *s, const struct kl_facts *f)
 {
-	*all = true;
 	for (size_t i = 0; i < c->provides.n; i++)
 		if (strncmp(c->provides.v[i], "trait:", 6) && !kl_strvec_has(&f->features, c->provides.v[i]))
-			*all = false;
-	return *all ? read_traits(all, w, c, s) : 0;
+			kl_strvec_push(missing, c->provides.v[i]);
+	return missing->n ? 0 : read_traits(missing, w, c, s);
+}
+
+static char *joined(const struct kl_strvec *v)
+{
+	struct kl_buf b = KL_BUF_INIT;
+
+	for (size_t i = 0; i < v->n; i++)
+		kl_buf_addf(&b, "%s%s", i ? ", " : "", v->v[i]);
+	return kl_buf_detach(&b);
 }
 
 /* what noise hides was not learned: there was no trial */
@@ -94,20 +108,22 @@ static int hidden(const struct kl_attempt *a)
 static int classify(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of,
 		    const struct kl_verdict *v)
 {
+	KL_AUTO(kl_strvec_release) struct kl_strvec missing = KL_STRVEC_INIT;
 	const char *speed = kl_made_speed(&a->ratio, v->event);
-	bool all;
 	int err;
 
+	kl_freep(&a->missing);
 	set_class(a, v->class_);
 	if (!strcmp(v->verdict, "fail"))
 		return 0;
 	if (strcmp(v->verdict, "pass"))
 		return kl_error(KL_ECANNOT, "the gate could not tell: %s",
 				v->message ? v->message : v->verdict);
-	if ((err = provides_all(&all, w, of->card, a->to, &v->facts)) < 0)
+	if ((err = find_missing(&missing, w, of->card, a->to, &v->facts)) < 0)
 		return err;
-	if (!all) {
+	if (missing.n) {
 		set_class(a, "not-there");
+		a->missing = joined(&missing);
 		return 0;
 	}
 	set_class(a, "");
@@ -232,7 +248,8 @@ static int one_turn(bool *over, char **why, struct kl_attempt *a, struct kl_admi
 	struct kl_agent_question q = {
 		.kind = !turn ? KL_COURSE_STEP : *why ? KL_COURSE_AGAIN : KL_COURSE_REPAIR,
 		.prompt = turn ? "admit-repair" : "admit-turn", .state = of->on, .facts = w->facts,
-		.class_ = turn ? a->class_ : NULL, .event = a->event, .why = *why, .repair = (int)turn,
+		.class_ = turn ? a->class_ : NULL, .missing = turn ? a->missing : NULL, .event = a->event,
+		.why = *why, .repair = (int)turn,
 	};
 	struct kl_agent_answer said;
 	int err = kl_agent_ask(&said, agent, turn, &q);

@@ -47,6 +47,7 @@ struct kl_attempt {
 	git_oid commit;
 	json_t *event;			/* NULL: nothing was judged */
 	char class_[24];		/* "": reproduced */
+	char *missing;			/* "not-there": what did not come; else NULL */
 	struct kl_card_ratio ratio;
 	int64_t recovered, nano;	/* -1: not known */
 	int repairs;

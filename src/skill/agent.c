@@ -142,6 +142,13 @@ static const char *meaning(const char *class_)
 	return kl_feedback_meaning(class_);
 }
 
+static char *meaning_of(const struct kl_agent_question *q)
+{
+	const char *said = meaning(q->class_ ? q->class_ : "");
+
+	return q->missing && *q->missing ? kl_asprintf("%s Missing: %s.", said, q->missing) : kl_strdup(said);
+}
+
 static char *evidence(const struct kl_agent_question *q)
 {
 	struct kl_feedback f = {
@@ -164,7 +171,7 @@ static void values(struct kl_map *v, const struct kl_agent_question *q)
 	kl_prompt_set(v, "OFFER", kl_strdup(q->offer ? q->offer : ""));
 	kl_prompt_set(v, "OUTCOME", kl_strdup(q->outcome ? q->outcome : ""));
 	kl_prompt_set(v, "EVIDENCE", evidence(q));
-	kl_prompt_set(v, "MEANING", kl_strdup(meaning(q->class_ ? q->class_ : "")));
+	kl_prompt_set(v, "MEANING", meaning_of(q));
 	kl_prompt_set(v, "NUMBER", kl_asprintf("%d", q->repair));
 	kl_prompt_set(v, "MOST", kl_asprintf("%d", KL_COURSE_REPAIRS));
 	kl_prompt_set(v, "WHY", quoted(q->why));

@@ -54,6 +54,7 @@ struct kl_agent_question {
 	/* what came of the turn before */
 	const char *class_;		/* NULL: there was none */
 	const char *outcome;		/* a sentence */
+	const char *missing;		/* of what the card is to bring, or NULL */
 	const json_t *event;		/* what the gate said, or NULL */
 	const char *why;		/* AGAIN: why the reply could not be used */
 	int repair;
