@@ -10,7 +10,7 @@
  */
 int kl_gpu_serve_main(void);
 
-/* What the process holds; gpu_time.c works on it too. */
+/* What the process holds; gpu_timing.h works on it too. */
 struct kl_gpu_serve_set {
 	struct kl_gpu_set *set;		/* NULL: empty slot */
 	unsigned char *host;		/* the shared mapping */
@@ -31,7 +31,7 @@ struct kl_gpu_serve {
 	} bind[KL_GPU_MAX_BINDS];
 	struct kl_cu_event *before, *after;
 	struct kl_gpu_launcher *launcher;	/* host code; NULL: none */
-	void *time;				/* gpu_time.c's own; NULL at first */
+	void *time;				/* gpu_timing.h's own; NULL at first */
 };
 
 /**
@@ -53,7 +53,7 @@ int kl_gpu_serve_launcher(struct kl_gpu_serve *s, const void *request, int fd);
 int kl_gpu_serve_launch(struct kl_gpu_serve *s, const void *request, int fd);
 
 /**
- * gpu_time.c: operations KL_GPU_OP_TIME to KL_GPU_OP_TIME_END. `request` has `n` bytes, `fd` is -1 or a
+ * gpu_time_serve.c: operations KL_GPU_OP_TIME to KL_GPU_OP_TIME_END. `request` has `n` bytes, `fd` is -1 or a
  * descriptor that is closed afterwards. It sends the reply itself; a negative
  * return ends the process.
  */

@@ -31,8 +31,8 @@
  *	LAUNCHER memfd: shared object	host code (gpu_launcher.h), of which a process has one at most
  *	LAUNCH	set, dims, seed		all that belongs to a call of it
  *
- * Operations from KL_GPU_OP_TIME on belong to gpu_time.c: kl_gpu_time_serve() gets them with the
- * same state.
+ * Operations from KL_GPU_OP_TIME on are the profile's (gpu_time_wire.h): kl_gpu_time_serve() gets them
+ * with the same state.
  */
 #define KL_GPU_WIRE_FD 200	/* above what a tool around us has open */
 #define KL_GPU_WIRE_MAGIC 0x6b6c6770u
