@@ -26,7 +26,7 @@
  * outlive what is bound to them.
  */
 
-/* -- module ---------------------------------------------------------------- */
+/* -- gpu_module.c: module -------------------------------------------------- */
 
 struct kl_gpu_module {
 	struct kl_cu_module *handle;
@@ -41,7 +41,7 @@ int kl_gpu_module_load(struct kl_gpu_module **out, const struct kl_gpu_device *d
 int kl_gpu_module_reload(struct kl_gpu_module *m, const struct kl_gpu_device *d);
 void kl_gpu_module_free(struct kl_gpu_module *m, const struct kl_gpu_device *d);
 
-/* -- tensors ---------------------------------------------------------------- */
+/* -- gpu_set.c: tensors ------------------------------------------------------ */
 
 #define KL_GPU_MAX_TENSORS 32
 
@@ -109,7 +109,7 @@ size_t kl_gpu_bound_launches(const struct kl_gpu_bound *b);
 /** Descriptor bits were cleared as CUTLASS does (docs/formats.md, quirks). */
 bool kl_gpu_bound_quirk(const struct kl_gpu_bound *b);
 
-/* -- waiting ---------------------------------------------------------------- */
+/* -- gpu_wait.c: waiting ----------------------------------------------------- */
 
 /**
  * Wait for the stream at most `limit_ms`: its CUDA result, KL_CU_NOT_READY when the time is over.
