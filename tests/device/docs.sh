@@ -6,6 +6,8 @@
 #	docs.sh seconds <log>		a table of it: seconds per candidate
 #	docs.sh torch <json>		a table of what torchref.py wrote
 #	docs.sh counters <events>	a table of the hardware counters in events, JSON Lines
+#	docs.sh profile <file>...	a table of the profiles in results of a worker or in events, JSON Lines; a run is
+#					called as its workload is, else as its file
 #	docs.sh put <file> <name>	what comes on the standard input takes the place between the two lines
 #					"<!-- <name> -->" and "<!-- end of <name> -->" of that file
 # Needs perl.
@@ -88,6 +90,31 @@ counters='
 	}
 	$n or die "no counters there\n";'
 
+# shellcheck disable=SC2016
+profile='
+	my $us = sub { my $n = shift; $n >= 1e6 ? sprintf("%.3f ms", $n / 1e6) : sprintf("%.2f µs", $n / 1e3) };
+	my $x = sub { sprintf("%.3fx [%.3f, %.3f]", map { $_ / 1e6 } @{$_[0]}{qw(ratio_ppm lo_ppm hi_ppm)}) };
+	my $n = 0;
+	print "| run | a call takes | itself, within | beside | its speed against that |\n| --- | --- | --- | --- | --- |\n";
+	for my $file (@ARGV) {
+		open my $f, "<", $file or die "cannot open $file\n";
+		(my $name = $file) =~ s{.*/|\.[a-z]+$}{}g;
+		while (<$f>) {
+			next unless /^\{/;
+			my $d = decode_json($_);
+			my $p = ($d->{result} || $d)->{profile} or next;
+			for my $at (@{$p->{points} || [$p]}) {
+				my ($aa) = $at->{aa} ? sort { $b <=> $a } $at->{aa}{hi_ppm} - 1e6, 1e6 - $at->{aa}{lo_ppm} : $at->{aa_ppm};
+				for my $v (grep { $_->{what} ne "parent" } @{$at->{vs}}) {
+					printf "| %s | %s | %.2f %% | %s | %s |\n", $d->{workload} // $name, $us->($at->{ns}),
+						$aa / 1e4, join(", ", grep { defined } @$v{qw(what library)}), $x->($v);
+					$n++;
+				}
+			}
+		}
+	}
+	$n or die "no profile there\n";'
+
 put () {
 	test -f "$1" || die "no file '$1'"
 	NAME=$2 perl -0777 -i -pe '
@@ -97,12 +124,13 @@ put () {
 }
 
 what=$1
-test -n "$2" || die "usage: docs.sh device|seconds|torch|counters <file>, docs.sh put <file> <name>"
+test -n "$2" || die "usage: docs.sh device|seconds|torch|counters|profile <file>, docs.sh put <file> <name>"
 case $what in
 device) perl -0777 -ne "$device" "$2" ;;
 seconds) perl -0777 -ne "$seconds" "$2" ;;
 torch) perl -MJSON::PP -0777 -ne "$torch" "$2" ;;
 counters) perl -MJSON::PP -0777 -ne "$counters" "$2" ;;
+profile) shift && perl -MJSON::PP -e "$profile" "$@" ;;
 put) put "$2" "$3" ;;
 *) die "no figures called '$what'" ;;
 esac
