@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 #include "cmd/deopt_model.h"
 #include "cmd/estimate_say.h"
+#include "cmd/lift_witness.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "cmd/table.h"
@@ -14,10 +15,12 @@
 static const char synopsis[] =
 	"lift [<options>] [<lineage or directory>...]\n"
 	"lift --words <model> [<options>] [<lineage or directory>...]\n"
-	"lift --estimate --words <model> [<options>] [<lineage or directory>...]";
+	"lift --estimate --words <model> [<options>] [<lineage or directory>...]\n"
+	"lift --witness [--runs <n>] [<options>] [<card>...]";
 
 struct options {
-	bool dry, json, cards, estimate;
+	bool dry, json, cards, estimate, witness, quiet;
+	int64_t runs;
 	const char *words;
 };
 
@@ -180,6 +183,18 @@ static void print_estimate_text(const struct kl_wording_estimate *e)
 	       (long long)e->requests[1], e->nano[1] ? "" : "; the model is not metered");
 }
 
+/* the other mode takes cards, and asks no model */
+static int check_witness(const struct options *o)
+{
+	const char *said = o->words ? "--words" : o->cards ? "--cards" : NULL;
+
+	if (o->witness && said)
+		return kl_error(KL_EUSAGE, "%s and --witness do not go together", said);
+	if (o->runs && !o->witness)
+		return kl_error(KL_EUSAGE, "--runs is the limit of --witness");
+	return 0;
+}
+
 static int print_estimate(struct kl_wording *w, bool json)
 {
 	struct kl_wording_estimate e;
@@ -244,9 +259,14 @@ int cmd_lift(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			   "what a workload's walks and lifts may cost in all (default: "
 			   "klineage.budget.induce)"),
 		KL_OPT_BOOL('\0', "estimate", &o.estimate, "say what words are likely to cost, send nothing"),
+		KL_OPT_BOOL('\0', "witness", &o.witness,
+			    "judge kernels where what cards assume to be sound is false"),
+		KL_OPT_INT('\0', "runs", &o.runs, "<n>",
+			   "of --witness: gate runs, at most (default: 64)"),
+		KL_OPT_BOOL('q', "quiet", &o.quiet, "of --witness: no progress on the terminal"),
 		KL_OPT_BOOL('\0', "cards", &o.cards, "print the cards themselves, instead of a table"),
 		KL_OPT_BOOL('n', "dry-run", &o.dry,
-			    "say what would be lifted, write nothing and ask no model"),
+			    "say what would be done, write nothing, ask no model and no gate"),
 		KL_OPT_BOOL('\0', "json", &o.json, "print what was lifted as JSON"),
 		KL_OPT_END
 	};
@@ -255,8 +275,12 @@ int cmd_lift(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	o.dry |= o.estimate;
-	if ((err = check_speaker(&o, &s.model)) < 0)
+	if ((err = check_speaker(&o, &s.model)) < 0 || (err = check_witness(&o)) < 0)
 		return err;
+	if (o.witness)
+		return kl_lift_witness(ctx->repo, argc, argv, &(struct kl_lift_witness){
+			.dry = o.dry, .json = o.json, .quiet = o.quiet, .runs = o.runs,
+		});
 	s.model.who = o.words ? kl_strdup(o.words) : NULL;
 	if ((err = load(&t, ctx->repo, argc, argv)) < 0 || (err = lift(&l, &t, &s, &o)) < 0 || o.estimate)
 		return err;

@@ -252,3 +252,64 @@ int kl_surface_with(struct kl_surface **out, const struct kl_surface *s,
 	*out = kl_steal(&new);
 	return 0;
 }
+
+/* --- another contract ---------------------------------------------------------- */
+
+/* `s` as if it were a directory */
+struct shown {
+	const struct kl_surface *s;
+	const struct kl_file *contract;
+	const struct kl_file *edit;	/* of the oracle's files */
+	size_t n;
+};
+
+static const struct kl_file *look(const struct kl_file *file, size_t n, const char *path)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(file[i].path, path))
+			return &file[i];
+	return NULL;
+}
+
+static int read_shown(struct kl_file *f, const char *path, size_t max, void *payload)
+{
+	const struct shown *w = payload;
+	const struct kl_file *from = look(w->edit, w->n, path);
+
+	if (!strcmp(path, KL_CONTRACT_FILE))
+		from = w->contract;
+	if (!from)
+		from = look(w->s->file, w->s->nfile, path);
+	if (!from)
+		from = look(w->s->oracle, w->s->noracle, path);
+	if (!from)
+		return kl_error(KL_ENOTFOUND, "'%s' is none of the files of '%s'", path,
+				w->s->contract->workload);
+	if (from->len > max)
+		return kl_error(KL_EINVALID, "'%s' is larger than %zu bytes", path, max);
+	f->mode = from->mode;
+	f->len = from->len;
+	f->data = kl_malloc(from->len + 1);
+	memcpy(f->data, from->data, from->len);
+	f->data[from->len] = '\0';
+	return 0;
+}
+
+int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *s, const char *text,
+			     size_t len)
+{
+	const struct kl_file contract = {
+		.mode = s->contract_file.mode, .data = (char *)text, .len = len,
+	};
+	struct shown w = { .s = s, .contract = &contract };
+
+	return kl_surface_read(out, s->dir, read_shown, &w);
+}
+
+int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *s,
+			   const struct kl_file *edit, size_t n)
+{
+	struct shown w = { .s = s, .contract = &s->contract_file, .edit = edit, .n = n };
+
+	return kl_surface_read(out, s->dir, read_shown, &w);
+}

@@ -44,6 +44,12 @@ int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *d
 /** A copy with some sources replaced (mode 0: as it was); KL_EINVALID for a path that is none of them. */
 int kl_surface_with(struct kl_surface **out, const struct kl_surface *s,
 		    const struct kl_file *edit, size_t n);
+/** A copy under another text of its contract, which names the same sources; KL_EINVALID as a contract's. */
+int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *s, const char *text,
+			     size_t len);
+/** A copy with some of the oracle's files replaced. */
+int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *s,
+			   const struct kl_file *edit, size_t n);
 void kl_surface_free(struct kl_surface *s);
 KL_DEFINE_CLEANUP(struct kl_surface *, kl_surface_free)
 

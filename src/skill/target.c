@@ -25,14 +25,18 @@ struct kl_target_point {
 	size_t n, key_alloc, value_alloc;
 };
 
+static void point_release(struct kl_target_point *p)
+{
+	for (size_t k = 0; k < p->n; k++)
+		free(p->key[k]);
+	free(p->key);
+	free(p->value);
+}
+
 void kl_target_release(struct kl_target *t)
 {
-	for (size_t i = 0; i < t->nat; i++) {
-		for (size_t k = 0; k < t->at[i].n; k++)
-			free(t->at[i].key[k]);
-		free(t->at[i].key);
-		free(t->at[i].value);
-	}
+	for (size_t i = 0; i < t->nat; i++)
+		point_release(&t->at[i]);
 	free(t->at);
 	free(t->workload);
 	free(t->op);
@@ -176,10 +180,15 @@ static void make_point(struct kl_target_point *p, const struct kl_target *t, con
 		put_tensor(p, c, i, d);
 }
 
+static void stand(struct kl_target *t, const struct kl_target_point *p)
+{
+	for (size_t k = 0; k < p->n; k++)
+		kl_known_int(&t->known, p->key[k], p->value[k]);
+}
+
 void kl_target_stand(struct kl_target *t, size_t i)
 {
-	for (size_t k = 0; k < t->at[i].n; k++)
-		kl_known_int(&t->known, t->at[i].key[k], t->at[i].value[k]);
+	stand(t, &t->at[i]);
 }
 
 static void make_points(struct kl_target *t, const struct kl_contract *c)
@@ -225,6 +234,25 @@ enum kl_truth kl_target_test(struct kl_target *t, const char *test, bool everywh
 	if (at)
 		kl_target_stand(t, 0);
 	return all;
+}
+
+enum kl_truth kl_target_test_at(struct kl_target *t, const char *test, const struct kl_contract *c,
+				const struct kl_dims *d)
+{
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *p = NULL;
+	struct kl_target_point here = { .n = 0 };
+	enum kl_truth truth;
+
+	if (kl_predicate_parse(&p, test, NULL) < 0) {
+		kl_error_clear();
+		return KL_UNKNOWN;
+	}
+	make_point(&here, t, c, d);
+	stand(t, &here);
+	truth = kl_predicate_eval(p, &t->known);
+	kl_target_stand(t, 0);
+	point_release(&here);
+	return truth;
 }
 
 /* --- the contract --------------------------------------------------------------- */

@@ -64,6 +64,10 @@ bool kl_target_has(const struct kl_target *t, const char *what);
  */
 enum kl_truth kl_target_test(struct kl_target *t, const char *test, bool everywhere, struct kl_buf *why);
 
+/** The same of one point of its contract's dims, judged there or not; the target is as it was then. */
+enum kl_truth kl_target_test_at(struct kl_target *t, const char *test, const struct kl_contract *c,
+				const struct kl_dims *d);
+
 /**
  * The target that a committed state is: its surface, the newest passing event of it on `platform`
  * (NULL: where the event was made, or what this machine or the launch plan is for), the trailers

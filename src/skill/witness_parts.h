@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_SKILL_WITNESS_PARTS_H
+#define KL_SKILL_WITNESS_PARTS_H
+
+#include "skill/clause.h"
+#include "skill/made.h"
+#include "skill/target.h"
+#include "skill/witness.h"
+
+/* witness_parts - what the files of witness share. Inside src/skill only. */
+#define KL_WITNESS_POINTS 4
+
+/* --- where a clause is false (witness_widen.c) --------------------------------------------------- */
+
+/** The same kernels under a contract that promises what the clause rules out. */
+struct kl_widening {
+	struct kl_surface *to, *from;	/* K_i and K_{i-1}; owned */
+	struct kl_dims point[KL_WITNESS_POINTS];
+	size_t n;
+	size_t first;			/* their place among the contract's points */
+	char *words;			/* "rows = 1, cols = 5; ..." */
+	struct kl_strvec dropped;	/* what the domain promised no longer */
+};
+
+struct kl_widen_of {
+	const struct kl_surface *to, *from;
+	struct kl_target *at;		/* K_i's */
+	const struct kl_clauses *clauses;
+	size_t i;			/* the clause that is to be false; the others are to be true */
+};
+
+/** KL_ENO with the reason: there is no such point, or no such contract. */
+int kl_widen(struct kl_widening *out, const struct kl_widen_of *of);
+void kl_widening_release(struct kl_widening *w);
+/** Which of the new points an id of a result ("also8") names; -1: none of them. */
+int kl_widening_which(const struct kl_widening *w, const char *id);
+/** "rows = 1, cols = 5"; caller frees. */
+char *kl_witness_point_words(const struct kl_contract *c, const struct kl_dims *d);
+
+/* --- another platform (witness_port.c) ------------------------------------------------------------- */
+
+/** The surface with its launch plans for another architecture; KL_ENO: its host code decides. */
+int kl_witness_port(struct kl_surface **out, const struct kl_surface *s, const char *platform);
+
+/* --- one condition of one card ------------------------------------------------------------------- */
+
+struct kl_witness_gate { char *platform; struct kl_gate *gate; };	/* "": where this machine judges */
+
+struct kl_seeker {
+	const struct kl_witness_opts *o;
+	struct kl_witness *out;
+	struct kl_witness_gate *gate;
+	size_t ngate, gate_alloc;
+	char *no_device;		/* what a worker said: nothing for a GPU is judged here */
+	struct kl_card *card;		/* as the library has it */
+	struct kl_witness_result *r;	/* of the condition that is asked for */
+	struct kl_clauses clauses;
+	struct kl_keep keep;		/* what was judged of it */
+	struct kl_map events;		/* id -> json_t *, owned */
+};
+
+/** Are the features that the card brings among these? Of claims alone: false. */
+bool kl_witness_is_there(const struct kl_card *c, const struct kl_strvec *features);
+/**
+ * The surface, as it was judged, becomes a commit on `parent` that is kept when the card is put; `what`
+ * is in words where the condition is false.
+ */
+int kl_witness_keep(struct kl_seeker *s, const struct kl_transition *t, const git_oid *parent,
+		    const struct kl_surface *surface, const struct kl_verdict *v, const char *what);
+/** Events at hand (witness_hand.c) end what clauses they can. */
+int kl_witness_at_hand(struct kl_seeker *s);
+/** Into the card and the library: one commit (witness_put.c). */
+int kl_witness_put(struct kl_seeker *s, size_t pre);
+
+#endif

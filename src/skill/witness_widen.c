@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "gate/launch.h"
+#include "skill/predicate.h"
+#include "skill/witness_parts.h"
+#include "text/yaml_write.h"
+
+/* steps from a judged point, the smallest first; beyond tiles of 256 nothing was seen to matter */
+static const int64_t step[] = {
+	1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 7, -7, 8, -8, 16, -16, 32, -32, 64, -64, 128, -128, 256, -256,
+};
+
+void kl_widening_release(struct kl_widening *w)
+{
+	kl_surface_free(w->to);
+	kl_surface_free(w->from);
+	free(w->words);
+	kl_strvec_release(&w->dropped);
+	*w = (struct kl_widening){ 0 };
+}
+
+int kl_widening_which(const struct kl_widening *w, const char *id)
+{
+	size_t all = kl_contract_npoints(w->to->contract);
+
+	for (size_t i = w->first; i < all; i++) {
+		char name[32];
+
+		kl_contract_point(w->to->contract, i, name);
+		if (!strcmp(name, id))
+			return (int)(i - w->first);
+	}
+	return -1;
+}
+
+char *kl_witness_point_words(const struct kl_contract *c, const struct kl_dims *d)
+{
+	struct kl_buf b = KL_BUF_INIT;
+
+	for (size_t i = 0; i < d->n; i++)
+		kl_buf_addf(&b, "%s%s = %lld", i ? ", " : "", c->dim_name[i], (long long)d->v[i]);
+	return kl_buf_detach(&b);
+}
+
+/* --- the domain without the clause ------------------------------------------------------------- */
+
+static struct kl_predicate *parse(const char *text)
+{
+	struct kl_predicate *p = NULL;
+
+	if (kl_predicate_parse(&p, text, NULL) < 0)
+		kl_error_clear();
+	return p;
+}
+
+/* what is left of a promise that the clause follows from: its other conjuncts */
+static void relax(struct kl_strvec *domain, struct kl_strvec *dropped, const char *item, const char *clause)
+{
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *old = parse(item);
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *now = parse(clause);
+	KL_AUTO(kl_strvec_release) struct kl_strvec left = KL_STRVEC_INIT;
+	enum kl_relation r = old && now ? kl_predicate_relation(old, now, &left) : KL_RELATION_OTHER;
+
+	if (r != KL_RELATION_SAME && r != KL_RELATION_WEAKER) {
+		kl_strvec_push(domain, item);
+		return;
+	}
+	kl_strvec_push(dropped, item);
+	kl_strvec_pushv(domain, (const char *const *)left.v);
+}
+
+/* --- the contract's text --------------------------------------------------------------------------- */
+
+static struct kl_yaml *texts(const struct kl_strvec *v)
+{
+	struct kl_yaml *seq = kl_yaml_new_seq();
+
+	for (size_t i = 0; i < v->n; i++)
+		kl_yaml_push(seq, kl_yaml_new_text(v->v[i]));
+	return seq;
+}
+
+static struct kl_yaml *point(const struct kl_contract *c, const struct kl_dims *d)
+{
+	struct kl_yaml *map = kl_yaml_new_map();
+
+	for (size_t i = 0; i < d->n; i++) {
+		char value[32];
+
+		snprintf(value, sizeof(value), "%lld", (long long)d->v[i]);
+		kl_yaml_put(map, c->dim_name[i], kl_yaml_new_plain(value));
+	}
+	return map;
+}
+
+static struct kl_yaml *points(const struct kl_contract *c, const struct kl_dims *more, size_t n)
+{
+	struct kl_yaml *seq = kl_yaml_new_seq();
+
+	for (size_t i = 0; i < c->nalso; i++)
+		kl_yaml_push(seq, point(c, &c->also[i]));
+	for (size_t i = 0; i < n; i++)
+		kl_yaml_push(seq, point(c, &more[i]));
+	return seq;
+}
+
+/* as it is, but for `domain` and `also` */
+static int write_contract(struct kl_buf *out, const struct kl_surface *s, const struct kl_strvec *domain,
+			  const struct kl_dims *more, size_t n)
+{
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *top = NULL, *made = kl_yaml_new_map();
+	const struct kl_file *f = &s->contract_file;
+	int err = kl_yaml_parse(&top, s->contract->name, f->data, f->len);
+
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < top->n; i++) {
+		if (!strcmp(top->key[i], "domain") || !strcmp(top->key[i], "also"))
+			continue;
+		kl_yaml_put(made, top->key[i], top->item[i]);
+		top->item[i] = kl_yaml_new_map();
+	}
+	kl_yaml_put(made, "domain", texts(domain));
+	kl_yaml_put(made, "also", points(s->contract, more, n));
+	kl_yaml_emit(out, made);
+	return 0;
+}
+
+static int rewrite(struct kl_surface **out, const struct kl_surface *s, const struct kl_strvec *domain,
+		   const struct kl_dims *more, size_t n)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int err = write_contract(&text, s, domain, more, n);
+
+	return err < 0 ? err : kl_surface_with_contract(out, s, text.ptr, text.len);
+}
+
+/* --- points -------------------------------------------------------------------------------------------- */
+
+struct search {
+	const struct kl_widen_of *of;
+	const struct kl_contract *c;
+	struct kl_strvec domain;	/* what is still promised */
+	struct kl_surface *wide;	/* K_i under that, no point more */
+	int64_t most;			/* bytes of a point */
+	size_t *order;			/* judged points, the smallest first */
+	bool to_stands, from_stands;	/* are their launch plans to make a launch there? */
+};
+
+static void search_release(struct search *s)
+{
+	kl_strvec_release(&s->domain);
+	kl_surface_free(s->wide);
+	free(s->order);
+}
+
+static int64_t bytes(const struct kl_contract *c, const struct kl_dims *d)
+{
+	int64_t n;
+
+	if (kl_contract_bytes(&n, c, d) == 0)
+		return n;
+	kl_error_clear();
+	return INT64_MAX;
+}
+
+static void order_points(struct search *s)
+{
+	size_t n = kl_contract_npoints(s->c);
+
+	s->order = kl_calloc(n + 1, sizeof(*s->order));
+	for (size_t i = 0; i < n; i++) {
+		int64_t own = bytes(s->c, kl_contract_point(s->c, i, NULL));
+		size_t k = i;
+
+		for (; k && bytes(s->c, kl_contract_point(s->c, s->order[k - 1], NULL)) > own; k--)
+			s->order[k] = s->order[k - 1];
+		s->order[k] = i;
+		if (own > s->most && own < INT64_MAX)
+			s->most = own;
+	}
+}
+
+/* the clause is false there, and nothing else that is known of the card or promised by the contract */
+static bool is_alone(const struct search *s, const struct kl_dims *d)
+{
+	const struct kl_clauses *c = s->of->clauses;
+
+	if (kl_contract_in_domain(s->wide->contract, d) < 0) {
+		kl_error_clear();
+		return false;
+	}
+	for (size_t i = 0; i < c->v.n; i++) {
+		KL_AUTO(kl_freep) char *test = kl_clauses_one(c, i);
+		enum kl_truth want = i == s->of->i ? KL_FALSE : KL_TRUE;
+
+		if (kl_target_test_at(s->of->at, test, s->c, d) != want)
+			return false;
+	}
+	return bytes(s->c, d) <= 2 * s->most;
+}
+
+static bool stands(const struct search *s, const struct kl_surface *surface, const struct kl_dims *d)
+{
+	KL_AUTO(kl_surface_freep) struct kl_surface *there = NULL;
+	KL_AUTO(kl_launch_freep) struct kl_launch *plan = NULL;
+	int err = rewrite(&there, surface, &s->domain, d, 1);
+
+	if (!err && there->contract->launch)
+		err = kl_launch_read(&plan, there, false);
+	if (err < 0)
+		kl_error_clear();
+	return !err;
+}
+
+static bool fits(const struct search *s, const struct kl_dims *d)
+{
+	return is_alone(s, d) && (!s->to_stands || stands(s, s->of->to, d)) &&
+	       (!s->from_stands || stands(s, s->of->from, d));
+}
+
+static void look_around(struct kl_widening *out, const struct search *s, size_t max)
+{
+	size_t n = kl_contract_npoints(s->c);
+
+	for (size_t k = 0; k < KL_ARRAY_SIZE(step); k++)
+		for (size_t p = 0; p < n; p++)
+			for (size_t i = 0; i < s->c->dims.n; i++) {
+				struct kl_dims d = *kl_contract_point(s->c, s->order[p], NULL);
+				bool known = false;
+
+				d.v[i] += step[k];
+				for (size_t j = 0; j < out->n; j++)
+					known |= !memcmp(&out->point[j], &d, sizeof(d));
+				if (d.v[i] < 1 || known || !fits(s, &d))
+					continue;
+				out->point[out->n++] = d;
+				if (out->n == max)
+					return;
+			}
+}
+
+/* where both kernels can be launched; else where this one can; else where the plan says no */
+static int find_points(struct kl_widening *out, struct search *s)
+{
+	bool device = kl_contract_is_cuda(s->c);
+
+	s->to_stands = s->from_stands = device;
+	look_around(out, s, KL_WITNESS_POINTS);
+	s->from_stands = false;
+	if (!out->n && device)
+		look_around(out, s, KL_WITNESS_POINTS);
+	s->to_stands = false;
+	if (!out->n && device)
+		look_around(out, s, 1);
+	return out->n ? 0 : kl_error(KL_ENO, "no point near those that are judged has it alone false");
+}
+
+static void say(struct kl_widening *out, const struct kl_contract *c)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	for (size_t i = 0; i < out->n; i++) {
+		KL_AUTO(kl_freep) char *one = kl_witness_point_words(c, &out->point[i]);
+
+		kl_buf_addf(&b, "%s%s", i ? "; " : "", one);
+	}
+	out->words = kl_buf_detach(&b);
+}
+
+static int no_contract(int err)
+{
+	if (err != KL_EINVALID)
+		return err;
+	return kl_error_in(KL_ENO, "the contract cannot be widened");
+}
+
+int kl_widen(struct kl_widening *out, const struct kl_widen_of *of)
+{
+	KL_AUTO(search_release) struct search s = { .of = of, .c = of->to->contract };
+	KL_AUTO(kl_widening_release) struct kl_widening w = { 0 };
+	int err;
+
+	for (size_t i = 0; i < s.c->ndomain; i++)
+		relax(&s.domain, &w.dropped, s.c->domain_text[i], of->clauses->v.v[of->i]);
+	if ((err = rewrite(&s.wide, of->to, &s.domain, NULL, 0)) < 0)
+		return no_contract(err);
+	if (s.c->nalso + KL_WITNESS_POINTS > KL_MAX_ALSO)
+		return kl_error(KL_ENO, "the contract has too many points for more");
+	order_points(&s);
+	if ((err = find_points(&w, &s)) < 0)
+		return err;
+	w.first = kl_contract_npoints(s.c);
+	if ((err = rewrite(&w.to, of->to, &s.domain, w.point, w.n)) < 0 ||
+	    (err = rewrite(&w.from, of->from, &s.domain, w.point, w.n)) < 0)
+		return no_contract(err);
+	say(&w, s.c);
+	*out = w;
+	w = (struct kl_widening){ 0 };
+	return 0;
+}

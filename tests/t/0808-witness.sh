@@ -1,0 +1,151 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+test_description='what cards assume is judged: kernels where a condition is false, with the real gate'
+. ./lib.sh
+. "$KLINEAGE_TOP/tests/t/materials.sh"
+unset GIT_AUTHOR_DATE GIT_COMMITTER_DATE
+
+if ! grep -q avx2 /proc/cpuinfo
+then
+	skip_all='the kernels need AVX2'
+	test_done
+fi
+test -x "$KLINEAGE_TOP/build-fault/git-klineage" && test_set_prereq FAULT
+
+# planes <domain>: a contract of two dims, and its oracle over `upto` elements
+planes () {
+	cat >klineage.yaml <<-X
+	klineage: 1
+	workload: scale
+	case: {op: scale, dims: {m: 16, n: 1024}}
+	surface: {language: c, sources: [scale.c], entry: scale, flags: [-O2]}
+	args:
+	  - {name: m, kind: dim}
+	  - {name: n, kind: dim}
+	  - {name: x, kind: in, dtype: f32, shape: [m, n], fill: normal}
+	  - {name: y, kind: out, dtype: f32, shape: [m, n]}
+	domain: [$1]
+	cases: [{dims: {m: 16, n: 1024}, rank: hot}]
+	also: [{m: 4, n: 8}, {m: 4, n: 40}, {m: 12, n: 1016}]
+	oracle: {language: c, sources: [oracle.c], entry: oracle}
+	accept: {rule: noise}
+	floor: {bytes: none}
+	X
+	cat >oracle.c <<-X
+	#include <stdint.h>
+	#include "kl_oracle.h"
+
+	void oracle(int64_t m, int64_t n, const kl_real *x, kl_real *y)
+	{
+		for (int64_t i = 0; i < ${upto:-m * n}; i++)
+			y[i] = (x[i]) $chain;
+	}
+	X
+}
+# kernel <body of a loop over i in steps> <step>
+kernel () {
+	printf '#include <immintrin.h>\n#include <stdint.h>\n\nvoid scale(int64_t m, int64_t n, const float *x, float *y)\n{\n' >scale.c &&
+	printf '\tfor (int64_t i = 0; i < m * n; i += %s) {\n%s\n\t}\n}\n' "$2" "$1" >>scale.c
+}
+one="		y[i] = x[i] $chain;"
+by_eight="		for (int k = 0; k < 8; k++)
+			y[i + k] = x[i + k] $chain;"
+eight="		__m256 v = _mm256_loadu_ps(x + i);
+$(for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo '		v = _mm256_mul_ps(_mm256_mul_ps(v, _mm256_set1_ps(1.5f)), _mm256_set1_ps(0.75f));'; done)
+		_mm256_storeu_ps(y + i, v);"
+
+# learn <directory> <domain> <first kernel> <its step>: a repository with one card
+learn () {
+	git init -q -b main "$1" && cd "$1" && git config klineage.profileMs 1200 && planes "$2" && kernel "$3" "$4" && commit one &&
+	kernel "$eight" 8 && commit eight "$vector" && git klineage deopt --rewriter history --name x && git klineage lift && test -n "$(the_card)"
+}
+card () { git show "klineage/skills:cards/$(the_card).yaml"; }
+# pre <id>: its lines
+pre () { card | sed -n "/^    - id: $1\$/,/^    - id:\|^  useful/p" | sed '$d'; }
+clean () { git klineage skills lint >out && says "0 errors, 0 warnings" out && git klineage fsck >out && says "0 errors, 0 warnings" out && git fsck --strict --no-dangling; }
+seek () { git klineage lift --witness -q "$@"; }
+# kept <subject part>: the commit of the chain that has it
+kept () { git log --format='%H %s' "refs/klineage/trials/$(the_card)" | sed -n "s/^\([0-9a-f]*\) .*$1.*/\1/p"; }
+
+test_expect_success 'a card of a kernel that needs n % 8 by its code, m % 4 by its contract alone, and AVX2' '
+	(learn base "m >= 4, m % 4 == 0, n >= 8, n % 8 == 0" "$one" 1 && pre domain-scale >pre && says "state: assumed" pre && says "(m % 4 == 0) && (n % 8 == 0)" pre &&
+	pre isa-c >pre && says "cap(" pre && says "state: assumed" pre)
+'
+
+test_expect_success 'a dry run says what would be judged, and writes nothing' '
+	(cd base && git for-each-ref >before && seek -n >out && cat out && says "scale/x K_1 at m = 4, n = 9" out && says "scale/x K_1 for cpu/x86-64-v2" out &&
+	says "0 gate runs" out && seek -n --json >json && says "\"schema\":\"klineage.witness/1\"" json && git for-each-ref >after && test_cmp before after)
+'
+
+test_expect_success 'the limit holds, and the next run goes on from there' '
+	(cp -R base limit && cd limit && seek --runs 1 >out && cat out && says "1 gate run, which was the limit" out && says "the limit of 1 gate runs" out &&
+	pre domain-scale >pre && says "(n % 8 == 0)" pre && ! grep "m % 4" pre && says "state: assumed" pre && seek >out && says "2 witnessed" out && clean)
+'
+
+test_expect_success 'where it is false the kernel fails and the one before does not: witnessed; what it does not need goes' '
+	(cp -R base all && cd all && seek >out && cat out && says "n % 8 == 0: witnessed, fault" out && says "m % 4 == 0: not needed" out &&
+	says "witnessed, compile; scale/x K_1 for cpu/x86-64-v2" out && pre domain-scale >pre && cat pre &&
+	says "test: op != '"'scale'"' || (n % 8 == 0)" pre && says "state: witnessed" pre && says "class: fault" pre &&
+	id=$(sed -n "s/^ *by: //p" pre) && git cat-file -p "klineage/skills:evidence/$(echo $id | cut -c1-2)/$id.json" >event && says "\"verdict\":\"fail\"" event && says "\"class\":\"fault\"" event &&
+	says "\"point\":\"also3\"" event && pre isa-c >pre && says "state: witnessed" pre && says "class: compile" pre &&
+	card | sed -n "/^risk/,/^scope/p" >risk && says "violates: domain-scale" risk && clean)
+'
+
+test_expect_success 'the failing commit has the wider contract and the event in its note, beside the one before, which passes' '
+	(cd all && chain=refs/klineage/trials/$(the_card) && id=$(pre domain-scale | sed -n "s/^ *by: //p") &&
+	git log --format=%H $chain >commits && for c in $(cat commits); do if git notes --ref klineage/gate show $c >note 2>/dev/null && grep -q "\"id\":\"$id\"" note; then echo $c; fi; done >found &&
+	test "$(wc -l <found)" = 1 && c=$(cat found) && git show $c:klineage.yaml >wide && ! grep -F "n % 8" wide && says "m % 4 == 0" wide && says "n: 9" wide &&
+	git diff --name-only $c^ $c >names && echo klineage.yaml >want && test_cmp want names && test "$(git rev-parse $c^)" = "$(git rev-parse klineage/lineage/scale/x)" &&
+	git log --format=%B -1 $c >message && says "Klineage-Skill: $(the_card)@" message && says "Klineage-Class: fault" message &&
+	for c in $(cat commits); do
+		if test "$(git rev-parse -q --verify $c^)" = "$(git rev-parse klineage/lineage/scale/x~1)" && git show $c:klineage.yaml | cmp -s - wide; then git notes --ref klineage/gate show $c; fi
+	done >control && says "\"verdict\":\"pass\"" control)
+'
+
+test_expect_success 'a clone that remembers nothing replays it: the wider contract on the same kernel fails, on the one before passes' '
+	(cp -R all replay && cd replay && rm -r .git/klineage/cache && git checkout -q --detach "$(cat found)" && exits 1 git klineage gate --worktree --no-profile &&
+	git show klineage/lineage/scale/x~1:scale.c >scale.c && git klineage gate --worktree --no-profile)
+'
+
+test_expect_success 'one commit for each condition, whose message has the events; nothing is left to ask' '
+	(cd all && git log --format=%B -1 klineage/skills~1 >message && cat message && says "1 witnessed, 1 not needed" message && says "m % 4 == 0: not needed" message &&
+	event=$(grep -A2 "m % 4" message | sed -n "s/^ *event //p") && git log --format=%H refs/klineage/trials/$(the_card) >commits && for c in $(cat commits); do git notes --ref klineage/gate show $c; done >notes 2>/dev/null;
+	grep "\"id\":\"$event\"" notes >one && says "\"verdict\":\"pass\"" one && git for-each-ref >before && seek >out && says "0 clauses of 0 conditions" out && says "0 gate runs" out &&
+	git klineage lift && git for-each-ref >after && test_cmp before after)
+'
+
+test_expect_success 'what the kernel before the step needs as well is not the step'"'"'s need' '
+	(learn inherited "m >= 4, n >= 8, n % 8 == 0" "$by_eight" 8 && git for-each-ref refs/heads >before && seek >out && cat out && says "the state before the step fails there, too" out &&
+	pre domain-scale >pre && says "state: assumed" pre && clean)
+'
+
+test_expect_success 'where the oracle does not stand there is no witness; nothing judged at all is 125' '
+	(upto="m * n / 8 * 8" && learn blind "m >= 4, n >= 8, n % 8 == 0" "$one" 1 && seek --json >out && cat out && pre domain-scale >pre && says "state: assumed" pre && clean) &&
+	(cp -R base nowhere && cd nowhere && git for-each-ref >before && exits 125 git -c klineage.runner=ssh:nowhere.invalid klineage lift --witness -q 2>err && cat err && says "nothing could be judged here" err &&
+	git for-each-ref >after && test_cmp before after)
+'
+
+test_expect_success 'a card that is named, one that is not there, options that do not go together' '
+	(cp -R base named && cd named && exits 128 git klineage lift --witness nobody-1234567 2>err && cat err && exits 129 git klineage lift --witness --words chat 2>err &&
+	exits 129 git klineage lift --runs 3 2>err && exits 129 git klineage lift --witness --runs -1 2>err && seek "$(the_card)" -n >out && says "2 conditions" out)
+'
+
+test_expect_success 'a retracted card is left' '
+	(cp -R base gone && cd gone && git klineage skills retract --reason wrong "$(the_card)" && seek >out && says "0 clauses" out)
+'
+
+test_expect_success FAULT 'killed at every durable step: nothing is lost, the next run ends the same' '
+	(cp -R base primed && cd primed && seek && card >../want && git log --format=%T refs/klineage/trials/* | sort >../trees) &&
+	(PATH=$KLINEAGE_TOP/build-fault:$PATH && n=1 && while :; do
+		rm -rf killed && cp -R base killed && cp -R primed/.git/klineage/cache killed/.git/klineage/ && cd killed || exit 1
+		KLINEAGE_FAULT=$n:kill git klineage lift --witness -q >out 2>err
+		rc=$?
+		git fsck --strict --no-dangling && git klineage fsck >fsck && says ": 0 errors" fsck || exit 1
+		test $rc = 0 && break
+		test $rc = 137 && git klineage lift --witness -q && card >../got && cmp ../want ../got || exit 1
+		git log --format=%T refs/klineage/trials/* | sort | cmp - ../trees || exit 1
+		cd .. && n=$((n + 1))
+	done && echo "$n points" && test $n -gt 10)
+'
+
+test_done
