@@ -478,7 +478,8 @@ static bool is_about(struct kl_seeker *s, struct kl_target *at, size_t i)
 	return kl_target_test(at, test, true, NULL) == KL_TRUE;
 }
 
-static int ask_kernel(struct kl_seeker *s, struct kl_witness_clause *c, const struct kl_transition *t, size_t i)
+static int ask_kernel(struct kl_seeker *s, struct kl_witness_clause *c, const struct kl_transition *t,
+		      size_t i)
 {
 	struct kl_target at = { .known = KL_KNOWN_INIT };
 	int err = kl_target_init(&at, s->o->tax, t->to, t->platform);
