@@ -30,13 +30,14 @@ test_expect_success 'a card that a model admits: it is told the card alone, is r
 	test "$(git -C lib log -1 --format="%(trailers:key=Klineage-Rewriter,valueonly)" $made | grep .)" = exec
 '
 
-test_expect_success 'what is right and is not what the card is about is told so, by name; the trial fails' '
+test_expect_success 'what is right and is not what the card is about is told so, by name; so is what changes no instruction; the trial fails' '
 	(cp -R lib other && cd other && git update-ref refs/heads/klineage/skills klineage/skills~1 && : >"$ANSWERS/log" &&
 	git for-each-ref --format="delete %(refname)" refs/klineage/chat refs/klineage/trials | git update-ref --stdin &&
 	plain ../K.other poly "v * v $chain" "/* two at a time */" && sed -i "s/^	for (; i < n; i++)/	for (; i + 2 <= n; i += 2) {\n		float v = x[i], w = x[i + 1];\n\n		y[i] = ELEMENT(v);\n		v = w;\n		y[i + 1] = ELEMENT(v);\n	}\n&/" ../K.other &&
-	cat ../K.other && answer admit.0 poly.c ../K.other && printf "<nothing-left>no idea</nothing-left>\n" | tee "$ANSWERS/admit.1" >"$ANSWERS/control.0" &&
-	exits 1 git klineage admit --rewriter exec --exec "$model" $(cat ../id) >out && cat out && says "failed, not-there" out && says "hypothesis -> hypothesis" out &&
-	says "not in it. Missing: vec.256." ../answers/admit.1.asked)
+	cat ../K.other && answer admit.0 poly.c ../K.other && printf "<nothing-left>no idea</nothing-left>\n" | tee "$ANSWERS/admit.2" >"$ANSWERS/control.0" &&
+	{ git show klineage/lineage/poly/x~1:poly.c && echo "/* as fast as before */"; } >../K.same && answer admit.1 poly.c ../K.same &&
+	exits 1 git klineage admit --rewriter exec --exec "$model" $(cat ../id) >out && cat out && says "failed, no-change" out && says "hypothesis -> hypothesis" out &&
+	says "not in it. Missing: vec.256." ../answers/admit.1.asked && says "class: no-change" ../answers/admit.2.asked && says "nothing was put in" ../answers/admit.2.asked)
 '
 
 target () { walking "$@"; }
