@@ -106,7 +106,8 @@ static int hidden(const struct kl_attempt *a)
 }
 
 /* the same instructions are as fast: no measurement can tell more, and no reader is to be paid for it */
-static int is_same_code(bool *same, struct kl_admit *w, const struct kl_surface *against, const struct kl_verdict *v)
+static int is_same_code(bool *same, struct kl_admit *w, const struct kl_surface *against,
+			const struct kl_verdict *v)
 {
 	KL_AUTO(kl_facts_release) struct kl_facts f = { 0 };
 	int err = kl_gate_facts(&f, w->o->gate, against);
