@@ -2,15 +2,14 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/materialize_root.h"
 #include "cmd/materialize_say.h"
 #include "cmd/opt.h"
 #include "cmd/said.h"
 #include "cmd/skill_model.h"
 #include "cmd/skills.h"
-#include "gate/select.h"
 #include "lineage/step.h"
 #include "repo/refs.h"
-#include "skill/made.h"
 
 static const char synopsis[] = "materialize [<options>] [<workload>]\n"
 			       "materialize --continue [<options>] [<workload>]\n"
@@ -30,9 +29,7 @@ struct session {
 	struct kl_gate *gate;
 	struct kl_skill_model model;
 	struct kl_chat *chat;
-	struct kl_selection sel;
-	git_oid commit;			/* of the root */
-	bool go_on;
+	struct kl_mat_root root;
 	char *name;
 	json_t *kept;			/* what was said when the run began, and now */
 	struct kl_materialization m;
@@ -43,7 +40,7 @@ static void session_release(struct session *s)
 {
 	kl_materialize_release(&s->m);
 	kl_roundtrip_release(&s->rt);
-	kl_selection_release(&s->sel);
+	kl_mat_root_release(&s->root);
 	kl_skill_model_release(&s->model);
 	kl_gate_free(s->gate);
 	kl_progress_free(s->progress);
@@ -56,107 +53,21 @@ static void session_release(struct session *s)
 
 static const char *workload_of(const struct session *s)
 {
-	return s->sel.candidate->contract->workload;
+	return s->root.state->contract->workload;
 }
 
-/* --- the root ---------------------------------------------------------------------------------- */
+/* --- where it begins, and its name ------------------------------------------------------------------ */
 
-/* the run that is meant: the one named, else the only one of the workload */
-static int find_run(struct session *s, const struct args *o, const char *workload, const char *kind)
-{
-	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
-	KL_AUTO(kl_freep) char *prefix = kl_asprintf("refs/%s/%s/", kind, workload);
-	int err = kl_refs_list(&refs, s->repo, prefix);
-
-	if (err)
-		return err;
-	for (size_t i = 0; i < refs.n; i++) {
-		const char *name = refs.ref[i].name + strlen(prefix);
-
-		if (o->name && strcmp(o->name, name))
-			continue;
-		if (s->name)
-			return kl_error(KL_EUSAGE, "'%s' was materialized under several names; say which "
-					"with --name", workload);
-		s->name = kl_strdup(name);
-		s->commit = refs.ref[i].oid;
-	}
-	return s->name ? 0 : kl_error(KL_ENOTFOUND, "there is no best of '%s' yet: nothing was "
-				      "materialized%s%s", workload, o->name ? " under the name " : "",
-				      o->name ? o->name : "");
-}
-
-static int select_at(struct session *s, const git_oid *commit, const char *workload)
-{
-	char hex[KL_OID_HEX];
-
-	kl_selection_release(&s->sel);
-	s->sel = (struct kl_selection){ 0 };
-	kl_oid_hex(hex, commit);
-	return kl_select(&s->sel, s->repo, KL_STATE_REV, hex, workload);
-}
-
-static int select_best(struct session *s, const struct args *o)
-{
-	int err = kl_select(&s->sel, s->repo, KL_STATE_REV, "HEAD", o->workload);
-
-	if (!err)
-		err = find_run(s, o, workload_of(s), "heads/klineage/materialize");
-	if (err)
-		return err;
-	s->go_on = true;
-	return select_at(s, &s->commit, o->workload);
-}
-
-/* where the run began that is to go on */
-static int select_begun(struct session *s, const struct args *o)
-{
-	KL_AUTO(kl_freep) char *workload = o->workload ? kl_strdup(o->workload) : NULL;
-	int err = workload ? 0 : kl_select(&s->sel, s->repo, KL_STATE_REV, "HEAD", NULL);
-
-	if (err)
-		return err;
-	if (!workload)
-		workload = kl_strdup(workload_of(s));
-	if ((err = find_run(s, o, workload, "klineage/nodes")) < 0 ||
-	    (err = kl_materialize_begun(&s->commit, s->repo, workload, s->name)) < 0)
-		return err;
-	return select_at(s, &s->commit, workload);
-}
-
-/* what stands in the worktree becomes a commit of its own, unless HEAD has it */
-static int select_worktree(struct session *s, const struct args *o)
-{
-	KL_AUTO(kl_surface_freep) struct kl_surface *head = NULL;
-	git_oid tree;
-	int err = kl_select(&s->sel, s->repo, KL_STATE_WORKTREE, NULL, o->workload);
-
-	if (!err)
-		err = kl_repo_resolve(&s->commit, s->repo, "HEAD");
-	if (!err)
-		err = kl_repo_tree_of(&tree, s->repo, &s->commit);
-	if (err)
-		return err;
-	if (kl_surface_from_tree(&head, s->repo, &tree, s->sel.candidate->dir) < 0)
-		kl_error_clear();
-	if (o->dry || (head && !strcmp(head->digest, s->sel.candidate->digest) &&
-		       !strcmp(head->contract_digest, s->sel.candidate->contract_digest)))
-		return 0;
-	return kl_made_root(&s->commit, s->repo, &s->commit, s->sel.candidate);
-}
-
-static int select_root(struct session *s, const struct args *o)
+static int find_root(struct session *s, const struct args *o)
 {
 	int err;
 
-	if (o->again)
-		return select_begun(s, o);
-	if (o->root && !strcmp(o->root, "best"))
-		return select_best(s, o);
-	if (o->root && !strcmp(o->root, "worktree"))
-		return select_worktree(s, o);
-	err = kl_select(&s->sel, s->repo, KL_STATE_REV, o->root ? o->root : "HEAD", o->workload);
-	s->commit = s->sel.commit;
+	s->root = (struct kl_mat_root){
+		.workload = o->workload, .root = o->root, .called = o->name, .again = o->again, .dry = o->dry,
+	};
+	err = kl_mat_root_find(&s->root, s->repo);
+	if (!err && s->root.name)
+		s->name = kl_strdup(s->root.name);
 	return err;
 }
 
@@ -168,9 +79,9 @@ static int find_name(struct session *s, const struct args *o)
 	if (!s->name && o->name) {
 		s->name = kl_strdup(o->name);
 	} else if (!s->name) {
-		err = o->platform ? 0 : kl_gate_platform(&p, s->gate, s->sel.candidate);
+		err = o->platform ? 0 : kl_gate_platform(&p, s->gate, s->root.state);
 		if (!err)
-			s->name = kl_materialize_name(o->platform ? o->platform : p.id, &s->commit);
+			s->name = kl_materialize_name(o->platform ? o->platform : p.id, &s->root.commit);
 	}
 	return err;
 }
@@ -284,8 +195,8 @@ static int options(struct kl_materialize_opts *out, struct session *s, const str
 			"status\n");
 	*out = (struct kl_materialize_opts){
 		.repo = s->repo, .library = s->other ? s->other : s->repo, .index = s->index,
-		.tax = s->tax, .gate = s->gate, .root = s->sel.candidate, .commit = s->commit,
-		.name = s->name, .statuses = statuses, .platform = o->platform, .go_on = s->go_on,
+		.tax = s->tax, .gate = s->gate, .root = s->root.state, .commit = s->root.commit,
+		.name = s->name, .statuses = statuses, .platform = o->platform, .go_on = s->root.go_on,
 		.again = o->again, .dry = o->dry, .one = o->one, .chat = s->chat,
 		.rewriter = s->model.rewriter, .arm = arm, .progress = s->progress,
 	};
@@ -317,9 +228,9 @@ static int prepare(struct session *s, struct args *o)
 	int err = 0;
 
 	/* a run that goes on is found first: it may say where the library is */
-	if (o->again && ((err = select_root(s, o)) < 0 || (err = recall(s, o, workload_of(s))) < 0))
+	if (o->again && ((err = find_root(s, o)) < 0 || (err = recall(s, o, workload_of(s))) < 0))
 		return err;
-	if ((err = open_library(s, o)) < 0 || (!o->again && (err = select_root(s, o)) < 0) ||
+	if ((err = open_library(s, o)) < 0 || (!o->again && (err = find_root(s, o)) < 0) ||
 	    (err = open_gate(s, o, workload_of(s))) < 0 || (err = find_name(s, o)) < 0 ||
 	    (err = check_name(s->name)) < 0)
 		return err;
@@ -340,13 +251,15 @@ static int materialize(struct session *s, struct args *o)
 		return err;
 	err = kl_materialize(&s->m, &opts);
 	kl_progress_free(kl_steal(&s->progress));
+	if (err == KL_ENO && !o->again && (!o->root || strcmp(o->root, "baseline")))
+		return kl_mat_root_hint(err);
 	return err;
 }
 
 static int report(const struct session *s, const struct args *o)
 {
 	if (o->json) {
-		kl_materialize_say_json(&s->m, workload_of(s), s->name, s->m.best || s->go_on, o->dry);
+		kl_materialize_say_json(&s->m, workload_of(s), s->name, s->m.best || s->root.go_on, o->dry);
 		return 0;
 	}
 	kl_materialize_say(o->patch ? stderr : stdout, &s->m, o->dry);
@@ -419,9 +332,6 @@ static int check_args(const struct args *o, const struct session *s, int argc)
 		return kl_opt_usage(synopsis, "--json or --patch, not both");
 	if (o->again && o->root)
 		return kl_opt_usage(synopsis, "--continue begins where the run began: no --root");
-	if (o->root && !strcmp(o->root, "baseline"))
-		return kl_opt_usage(synopsis, "a baseline is a vendor's library and has no source to begin "
-				    "with; --root takes a revision, worktree or best");
 	if (o->apply && o->root && !strcmp(o->root, "worktree"))
 		return kl_opt_usage(synopsis, "--apply wants a committed root: commit first, or use --patch");
 	if (o->roundtrip && (o->apply || o->patch || o->dry || o->root || o->estimate))
@@ -461,7 +371,7 @@ int cmd_materialize(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_STR('\0', "platform", &o.platform, "<id>", "judge for this one: cpu/x86-64-v1 to -v4"),
 		KL_OPT_BOOL('q', "quiet", &o.quiet, "no progress line"),
 		KL_OPT_STR('\0', "root", &o.root, "<rev>",
-			   "begin at a revision, worktree or best (default: HEAD)"),
+			   "begin at a revision, worktree, best or baseline (default: HEAD)"),
 		KL_OPT_STR('\0', "roundtrip", &o.roundtrip, "<lineage>",
 			   "from K_0 of a lineage: how much of K* do the cards bring back?"),
 		KL_OPT_STR('\0', "status", &o.status, "<list>", "statuses of cards (default: admitted)"),

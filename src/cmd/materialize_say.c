@@ -6,6 +6,7 @@
 #include "chat/money.h"
 #include "cmd/estimate_say.h"
 #include "cmd/listing.h"
+#include "skill/made.h"
 #include "text/utf8.h"
 
 /* what a model wrote is not to move the cursor */
@@ -159,9 +160,16 @@ void kl_materialize_say_json(const struct kl_materialization *m, const char *wor
 int kl_materialize_say_patch(struct kl_repo *r, const struct kl_materialization *m)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	struct kl_commit root = { 0 };
 	git_oid from, to;
-	int err = kl_repo_tree_of(&from, r, &m->node[0].commit);
+	int err = kl_repo_commit_read(&root, r, &m->node[0].commit);
 
+	/* nobody has that root: the patch brings it along */
+	if (!err && kl_made_is_reference(root.message) && root.nparent)
+		err = kl_repo_tree_of(&from, r, &root.parent[0]);
+	else if (!err)
+		from = root.tree;
+	kl_commit_release(&root);
 	if (!err)
 		err = kl_repo_tree_of(&to, r, &m->node[m->best].commit);
 	if (!err)

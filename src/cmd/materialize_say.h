@@ -13,7 +13,7 @@
 void kl_materialize_say(FILE *to, const struct kl_materialization *m, bool dry);
 void kl_materialize_say_json(const struct kl_materialization *m, const char *workload, const char *name,
 			     bool has_branch, bool dry);
-/** The best as one patch from the root. */
+/** The best as one patch from the root; from what lies below it, where that is a reference (reference.h). */
 int kl_materialize_say_patch(struct kl_repo *r, const struct kl_materialization *m);
 
 void kl_materialize_say_trial(const struct kl_roundtrip *rt);	/* the last one */

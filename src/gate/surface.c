@@ -103,8 +103,8 @@ static int read_files(struct kl_file **out, size_t *n, const struct kl_strvec *p
 	return 0;
 }
 
-int kl_surface_read(struct kl_surface **out, const char *dir,
-		    kl_surface_reader read, void *payload)
+int kl_surface_read(struct kl_surface **out, const char *dir, kl_surface_reader read,
+		    kl_surface_reader source, void *payload)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *s = kl_calloc(1, sizeof(*s));
 	KL_AUTO(kl_freep) char *name = kl_fs_join(dir, KL_CONTRACT_FILE);
@@ -116,7 +116,7 @@ int kl_surface_read(struct kl_surface **out, const char *dir,
 	if ((err = read(f, f->path, KL_CONTRACT_MAX_BYTES, payload)) < 0 ||
 	    (err = kl_contract_parse(&s->contract, name, f->data, f->len)) < 0)
 		return err;
-	err = read_files(&s->file, &s->nfile, &s->contract->sources, read, payload);
+	err = read_files(&s->file, &s->nfile, &s->contract->sources, source, payload);
 	if (!err)
 		err = read_files(&s->oracle, &s->noracle, &s->contract->oracle_sources,
 				 read, payload);
@@ -185,7 +185,7 @@ int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *d
 
 	if (!kl_fs_exists(contract))
 		return kl_error(KL_ENOTFOUND, "no contract '%s'", contract);
-	return kl_surface_read(out, dir, read_below, root);
+	return kl_surface_read(out, dir, read_below, read_below, root);
 }
 
 /* --- editing ------------------------------------------------------------------- */
@@ -303,7 +303,7 @@ int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *s
 	};
 	struct shown w = { .s = s, .contract = &contract };
 
-	return kl_surface_read(out, s->dir, read_shown, &w);
+	return kl_surface_read(out, s->dir, read_shown, read_shown, &w);
 }
 
 int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *s,
@@ -311,5 +311,5 @@ int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *s,
 {
 	struct shown w = { .s = s, .contract = &s->contract_file, .edit = edit, .n = n };
 
-	return kl_surface_read(out, s->dir, read_shown, &w);
+	return kl_surface_read(out, s->dir, read_shown, read_shown, &w);
 }

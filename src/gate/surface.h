@@ -39,6 +39,8 @@ struct kl_surface {
 /** From the contract at `dir`/klineage.yaml in a tree. KL_ENOTFOUND: no contract in that tree. */
 int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *r, const git_oid *tree,
 			 const char *dir);
+/** The same with empty sources: of a contract whose kernel does not matter, or is not there. */
+int kl_surface_bare(struct kl_surface **out, struct kl_repo *r, const git_oid *tree, const char *dir);
 /** From files on disk (the worktree, an exported state). */
 int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *dir);
 /** A copy with some sources replaced (mode 0: as it was); KL_EINVALID for a path that is none of them. */

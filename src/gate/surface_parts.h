@@ -17,7 +17,8 @@
  */
 typedef int (*kl_surface_reader)(struct kl_file *f, const char *path, size_t max, void *payload);
 
-int kl_surface_read(struct kl_surface **out, const char *dir,
-		    kl_surface_reader read, void *payload);
+/** `source` reads the sources, `read` the contract and the oracle. */
+int kl_surface_read(struct kl_surface **out, const char *dir, kl_surface_reader read,
+		    kl_surface_reader source, void *payload);
 
 #endif

@@ -37,8 +37,15 @@ static int read_entry(struct kl_file *f, const char *path, size_t max, void *pay
 	return 0;
 }
 
-int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *r, const git_oid *tree,
-			 const char *dir)
+static int read_nothing(struct kl_file *f, const char *path, size_t max, void *payload)
+{
+	f->mode = 0100644;
+	f->data = kl_strdup("");
+	return 0;
+}
+
+static int from_tree(struct kl_surface **out, struct kl_repo *r, const git_oid *tree, const char *dir,
+		     kl_surface_reader source)
 {
 	struct tree_reader t = { .repo = r, .tree = tree, .dir = dir };
 	KL_AUTO(kl_freep) char *name = kl_fs_join(dir, KL_CONTRACT_FILE);
@@ -50,7 +57,18 @@ int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *r, const git_o
 		return kl_error(KL_ENOTFOUND, "no contract '%s' in that tree", name);
 	if (err < 0)
 		return err;
-	return kl_surface_read(out, dir, read_entry, &t);
+	return kl_surface_read(out, dir, read_entry, source, &t);
+}
+
+int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *r, const git_oid *tree,
+			 const char *dir)
+{
+	return from_tree(out, r, tree, dir, read_entry);
+}
+
+int kl_surface_bare(struct kl_surface **out, struct kl_repo *r, const git_oid *tree, const char *dir)
+{
+	return from_tree(out, r, tree, dir, read_nothing);
 }
 
 /* "a/b" of "a/b/klineage.yaml", or NULL if the path is no contract's. */

@@ -93,11 +93,20 @@ static int write_commit(git_oid *out, struct kl_repo *r, const git_oid *tree, co
 	});
 }
 
-/* the same files on the same commit are the same commit, so that a run can go on from it */
-int kl_made_root(git_oid *out, struct kl_repo *r, const git_oid *parent, const struct kl_surface *s)
+bool kl_made_is_reference(const char *message)
 {
-	KL_AUTO(kl_freep) char *message = kl_asprintf("%s: the worktree as it was\n",
-						      s->contract->workload);
+	KL_AUTO(kl_freep) char *root = kl_trailer_get(message, "Klineage-Root");
+
+	return root && !strcmp(root, "baseline");
+}
+
+/* a run goes on from it: so nothing of now is in it */
+int kl_made_root(git_oid *out, struct kl_repo *r, const git_oid *parent, const struct kl_surface *s,
+		 bool reference)
+{
+	static const char as_kernel[] = "oracle as a kernel\n\nKlineage-Root: baseline";
+	KL_AUTO(kl_freep) char *message = kl_asprintf("%s: the %s\n", s->contract->workload,
+						      reference ? as_kernel : "worktree as it was");
 	struct kl_commit_spec spec = { .parent = parent, .nparent = 1, .message = message };
 	struct kl_commit c = { 0 };
 	int err = kl_repo_identity(&spec.author, r);

@@ -67,10 +67,14 @@ int kl_keep_into(struct kl_refs_txn *t, void *payload);
 int kl_keep_move(struct kl_keep *k, const char *branch, const git_oid *to, const git_oid *was);
 
 /**
- * A commit on `parent` of a state that none has yet (the worktree's): sources, contract and oracle in
- * the parent's tree. No ref moves.
+ * A commit on `parent` of a state that none has yet: sources, contract and oracle in the parent's tree. The
+ * same state on the same commit is the same commit. `reference`: it is the oracle as a kernel (reference.h),
+ * and says so; else the worktree's. No ref moves.
  */
-int kl_made_root(git_oid *out, struct kl_repo *r, const git_oid *parent, const struct kl_surface *s);
+int kl_made_root(git_oid *out, struct kl_repo *r, const git_oid *parent, const struct kl_surface *s,
+		 bool reference);
+/** Is it such a commit, with the oracle as a kernel? What was done to kernels below it counts no more. */
+bool kl_made_is_reference(const char *message);
 
 /**
  * Judge `s` against `parent` (NULL: nothing). What is correct and so noisy that its speed is ambiguous is

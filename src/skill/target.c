@@ -15,6 +15,7 @@
 #include "plan/plan.h"
 #include "repo/notes.h"
 #include "skill/constants.h"
+#include "skill/made.h"
 
 #define MAX_HISTORY 256		/* commits that are asked what was done before */
 
@@ -432,6 +433,11 @@ static void take_trailers(struct kl_target *t, const char *message)
 	char *value[3] = { NULL, NULL, NULL };
 	bool back;
 
+	if (kl_made_is_reference(message)) {	/* another kernel, to which nothing was done */
+		kl_strvec_release(&t->prior);
+		t->prior = (struct kl_strvec)KL_STRVEC_INIT;
+		return;
+	}
 	kl_trailers_get(value, message, key, 3);
 	back = value[0] && !strcmp(value[0], "back");
 	if (value[1] && *value[1]) {

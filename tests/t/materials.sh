@@ -184,3 +184,9 @@ walking () {
 	contract src shift shift.c "$shift" && walked src/shift.c shift "$shift" && sed -i "s/ELEMENT(\*x++)/ELEMENT(*x), x++/" src/shift.c &&
 	commit "shift: a kernel"
 }
+
+# shifting <repository> [<kernel>]: a contract, and a kernel if there is one
+shifting () {
+	git init -q -b main "$1" && cd "$1" && git config klineage.profileMs 1200 && mkdir src && contract src shift shift.c "$shift" &&
+	{ test -z "${2:-}" || cp "$2" src/shift.c; } && echo notes >NOTES && commit "shift: a contract"
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/materialize_root.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "gate/select.h"
+#include "repo/refs.h"
+#include "skill/made.h"
+#include "skill/materialize.h"
+#include "skill/reference.h"
+
+void kl_mat_root_release(struct kl_mat_root *root)
+{
+	kl_surface_free(root->state);
+	free(root->name);
+}
+
+int kl_mat_root_hint(int err)
+{
+	return kl_error_hint(err, "'--root baseline' begins with the contract's oracle as a kernel");
+}
+
+static int take_state(struct kl_mat_root *root, struct kl_repo *r, enum kl_state_kind kind, const char *rev,
+		      const char *workload)
+{
+	KL_AUTO(kl_selection_release) struct kl_selection sel = { 0 };
+	int err = kl_select(&sel, r, kind, rev, workload);
+
+	if (err < 0)
+		return err;
+	root->state = kl_steal(&sel.candidate);
+	root->commit = sel.commit;
+	return 0;
+}
+
+static int take_commit(struct kl_mat_root *root, struct kl_repo *r, const char *workload)
+{
+	char hex[KL_OID_HEX];
+
+	kl_oid_hex(hex, &root->commit);
+	return take_state(root, r, KL_STATE_REV, hex, workload);
+}
+
+/* --- a run that is there --------------------------------------------------------------------- */
+
+/* the workload that is meant: its kernel need not be there */
+static int find_workload(char **out, const struct kl_mat_root *root, struct kl_repo *r)
+{
+	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
+	KL_AUTO(kl_freep) char *dir = NULL;
+	git_oid head, tree;
+	int err;
+
+	if (root->workload) {
+		*out = kl_strdup(root->workload);
+		return 0;
+	}
+	if ((err = kl_repo_resolve(&head, r, "HEAD")) < 0 || (err = kl_repo_tree_of(&tree, r, &head)) < 0 ||
+	    (err = kl_select_dir(&dir, r, &tree, NULL)) < 0 || (err = kl_surface_bare(&s, r, &tree, dir)) < 0)
+		return err;
+	*out = kl_strdup(s->contract->workload);
+	return 0;
+}
+
+/* the one called so, else the only one of the workload */
+static int find_run(struct kl_mat_root *root, struct kl_repo *r, const char *workload, const char *kind)
+{
+	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
+	KL_AUTO(kl_freep) char *prefix = kl_asprintf("refs/%s/%s/", kind, workload);
+	const char *called = root->called;
+	int err = kl_refs_list(&refs, r, prefix);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < refs.n; i++) {
+		const char *name = refs.ref[i].name + strlen(prefix);
+
+		if (called && strcmp(called, name))
+			continue;
+		if (root->name)
+			return kl_error(KL_EUSAGE, "'%s' was materialized under several names; say which "
+					"with --name", workload);
+		root->name = kl_strdup(name);
+		root->commit = refs.ref[i].oid;
+	}
+	return root->name ? 0 : kl_error(KL_ENOTFOUND, "there is no best of '%s' yet: nothing was "
+					 "materialized%s%s", workload, called ? " under the name " : "",
+					 called ? called : "");
+}
+
+static int find_best(struct kl_mat_root *root, struct kl_repo *r)
+{
+	KL_AUTO(kl_freep) char *workload = NULL;
+	int err;
+
+	if ((err = find_workload(&workload, root, r)) < 0 ||
+	    (err = find_run(root, r, workload, "heads/klineage/materialize")) < 0)
+		return err;
+	root->go_on = true;
+	return take_commit(root, r, workload);
+}
+
+static int find_begun(struct kl_mat_root *root, struct kl_repo *r)
+{
+	KL_AUTO(kl_freep) char *workload = NULL;
+	int err;
+
+	if ((err = find_workload(&workload, root, r)) < 0 ||
+	    (err = find_run(root, r, workload, "klineage/nodes")) < 0 ||
+	    (err = kl_materialize_begun(&root->commit, r, workload, root->name)) < 0)
+		return err;
+	return take_commit(root, r, workload);
+}
+
+/* --- a state that no commit has ---------------------------------------------------------------- */
+
+static bool has(struct kl_repo *r, const git_oid *tree, const struct kl_surface *s)
+{
+	KL_AUTO(kl_surface_freep) struct kl_surface *there = NULL;
+
+	if (kl_surface_from_tree(&there, r, tree, s->dir) < 0) {
+		kl_error_clear();
+		return false;
+	}
+	return !strcmp(there->digest, s->digest) && !strcmp(there->contract_digest, s->contract_digest);
+}
+
+static int find_worktree(struct kl_mat_root *root, struct kl_repo *r)
+{
+	git_oid tree;
+	int err;
+
+	if ((err = take_state(root, r, KL_STATE_WORKTREE, NULL, root->workload)) < 0 ||
+	    (err = kl_repo_resolve(&root->commit, r, "HEAD")) < 0 ||
+	    (err = kl_repo_tree_of(&tree, r, &root->commit)) < 0)
+		return err;
+	if (root->dry || has(r, &tree, root->state))
+		return 0;
+	return kl_made_root(&root->commit, r, &root->commit, root->state, false);
+}
+
+/* a dry run has the commit, too: what was done to the kernel of HEAD was not done to this one */
+static int find_baseline(struct kl_mat_root *root, struct kl_repo *r)
+{
+	KL_AUTO(kl_freep) char *dir = NULL;
+	git_oid head, tree;
+	int err;
+
+	if ((err = kl_repo_resolve(&head, r, "HEAD")) < 0 || (err = kl_repo_tree_of(&tree, r, &head)) < 0 ||
+	    (err = kl_select_dir(&dir, r, &tree, root->workload)) < 0 ||
+	    (err = kl_reference_make(&root->state, r, &tree, dir)) < 0)
+		return err;
+	return kl_made_root(&root->commit, r, &head, root->state, true);
+}
+
+int kl_mat_root_find(struct kl_mat_root *root, struct kl_repo *r)
+{
+	const char *word = root->root ? root->root : "HEAD";
+	int err;
+
+	if (root->again)
+		return find_begun(root, r);
+	if (!strcmp(word, "best"))
+		return find_best(root, r);
+	if (!strcmp(word, "worktree"))
+		return find_worktree(root, r);
+	if (!strcmp(word, "baseline"))
+		return find_baseline(root, r);
+	err = take_state(root, r, KL_STATE_REV, word, root->workload);
+	return err == KL_ENOTFOUND ? kl_mat_root_hint(err) : err;
+}
