@@ -88,11 +88,19 @@ library () {
 
 # --- held-out lineages --------------------------------------------------------------------------
 
-# a directory of passes with one pass alone: pass <name> <each> <action> <mechanism>
-pass () {
-	mkdir -p "$work/passes/$1-$2" &&
-		printf 'passes:\n  - {name: %s, kind: token, each: %s, languages: [cuda], action: %s, mechanism: %s, text: "%s"}\n' \
-			"$1" "$2" "$3" "$4" "$1 by rule" >"$work/passes/$1-$2/passes.yaml"
+# passes in the order in which they are tried: a promise, then the shape of accesses, then one loop at a time
+rules () {
+	mkdir -p "$work/rules" && {
+		echo 'passes:'
+		while read -r name each action mechanism; do
+			printf '  - {name: %s, kind: token, each: %s, languages: [cuda], action: %s, mechanism: %s, text: "%s by rule"}\n' \
+				"$name" "$each" "$action" "$mechanism" "$name"
+		done
+	} >"$work/rules/passes.yaml" <<-X
+	drop-bounds all bounds-off launch-bounds
+	scalar-load all scalar-load vector-load
+	roll-loop site unroll-off unroll
+	X
 }
 
 # hand <name> <template> <i> <file> <sed script> <action> <mechanism> <why>: a mail that changes K_i, in a directory of its own
@@ -108,9 +116,7 @@ Klineage-Origin: authored" && git format-patch -q -1 -o "$work/hand/$1"
 }
 
 edits () {
-	pass drop-bounds all bounds-off launch-bounds
-	pass roll-loop site unroll-off unroll
-	pass scalar-load all scalar-load vector-load
+	rules
 	hand ring-7 cuda-gemm 7 launch.yaml 's/STAGES: 4/STAGES: 3/' unpipeline software-pipeline 'a ring of three slots'
 	hand ring-8 cuda-gemm 8 launch.yaml 's/STAGES: 4/STAGES: 3/' unpipeline software-pipeline 'a ring of three slots'
 	hand keys cuda-topk 4 topk.cu "$keys" plain-arithmetic strength-reduction 'keys by arithmetic'
@@ -132,16 +138,16 @@ walk () {
 
 # Each state lacks what the card named by it provides; another mechanism of it was weakened, where the card's diff does not reach.
 walks () {
-	walk cuda-gdn-kkt 6 by-rule-cp-async 1 "passes:$work/passes/drop-bounds-all"
-	walk cuda-gdn-kkt 5 by-rule-stmatrix 1 "passes:$work/passes/drop-bounds-all"
-	walk cuda-gdn-kkt 4 by-rule-mma-merge 1 "passes:$work/passes/roll-loop-site"
+	walk cuda-gdn-kkt 6 by-rule-cp-async 1 "passes:$work/rules"
+	walk cuda-gdn-kkt 5 by-rule-stmatrix 1 "passes:$work/rules"
+	walk cuda-gdn-kkt 4 by-rule-mma-merge 1 "passes:$work/rules"
 	walk cuda-topk 4 by-hand-warp-scan 1 "patches:$work/hand/keys"
-	walk cuda-gemm 14 by-rule-tma-store 1 "passes:$work/passes/drop-bounds-all"
+	walk cuda-gemm 14 by-rule-tma-store 1 "passes:$work/rules"
 	walk cuda-gemm 8 by-hand-tma-load 1 "patches:$work/hand/ring-8"
 	walk cuda-gemm 7 by-hand-wgmma 1 "patches:$work/hand/ring-7"
-	walk cuda-gemm 6 by-rule-cp-async-ring 1 "passes:$work/passes/drop-bounds-all"
-	walk cuda-gemm 4 by-rule-ldmatrix 1 "passes:$work/passes/drop-bounds-all"
-	walk cuda-gemm 3 by-rule-mma 1 "passes:$work/passes/scalar-load-all"
+	walk cuda-gemm 6 by-rule-cp-async-ring 1 "passes:$work/rules"
+	walk cuda-gemm 4 by-rule-ldmatrix 1 "passes:$work/rules"
+	walk cuda-gemm 3 by-rule-mma 1 "passes:$work/rules"
 	walk cuda-gdn-cumsum 6 by-rule 4 passes
 	walk cuda-topk 11 by-rule 3 passes
 }
@@ -152,15 +158,24 @@ cuda_cards () {
 	grep -l '^  - language: cuda$' "$top"/skills/cards/*.yaml | sed 's|.*/||; s|\.yaml$||'
 }
 
-# admit <card> <seconds>
+# meant_for <card>: --on and the lineage that was walked for it, if there is one
+meant_for () {
+	git for-each-ref --format='%(refname)' refs/heads/klineage/lineage | grep "/by-[a-z]*-${1%-*}$" |
+		sed 's|refs/heads/klineage/lineage/|--on |; q'
+}
+
+# admit <card> <seconds> [--on <lineage>]
 admit () {
-	timed "$2" "$p" "$1" git klineage admit $dry -q "$1"
+	card=$1 most=$2
+	shift 2
+	timed "$most" "$p" "$card" git klineage admit $dry -q "$@" "$card"
 	row "$(sed '/no state of/q; 3q' "$out" | paste -s -d ';')"
 }
 
+# shellcheck disable=SC2046 # a word and a name of a lineage, or nothing
 admits () {
 	for card in $(cuda_cards); do
-		admit "$card" 45
+		admit "$card" 45 $(meant_for "$card")
 	done
 }
 
@@ -170,9 +185,10 @@ again () {
 	done
 }
 
+# shellcheck disable=SC2046
 slow () {
 	test -n "$dry" || walk cuda-gemm 0 by-hand-vector-load 1 "patches:$work/hand/round"
-	admit vector-load-df629bf 90
+	admit vector-load-df629bf 90 $(meant_for vector-load-df629bf)
 }
 
 # --- repositories of others ---------------------------------------------------------------------
@@ -189,7 +205,6 @@ own () {
 }
 
 owners () {
-	rm -rf "${work:?}/own"
 	own sums cuda-gdn-cumsum 4 's/for (int d = 1; d < 32; d \*= 2) {/for (int d = 1; d <= 16; d += d) {/; s/^ \* cumsum - .*/ * sums of gates/' \
 		's/^workload: .*/workload: gate-sums/; s/B: 1, T: 4096, H: 48/B: 2, T: 2048, H: 64/g'
 	own select cuda-topk 6 "$keys" 's/^workload: .*/workload: select/; s/rows: 64, cols: 4096, k: 512/rows: 132, cols: 2048, k: 256/g'
@@ -249,7 +264,7 @@ dry=
 test "$1" != -n || { dry=-n; shift; }
 test -n "$1" || die "usage: cards.sh [-n] <work> [<out>]"
 mkdir -p "$1" && work=$(cd "$1" && pwd) && mkdir -p "${2:-$1/out}" && result=$(cd "${2:-$1/out}" && pwd) || die "no directory '$1'"
-for d in index lib cuda-topk cuda-gdn-cumsum cuda-gdn-kkt cuda-gemm export passes hand edit; do
+for d in index lib cuda-topk cuda-gdn-cumsum cuda-gdn-kkt cuda-gemm export rules hand edit own; do
 	rm -rf "${work:?}/$d"
 done
 mkdir -p "$work/export/held-out"
@@ -262,6 +277,7 @@ printf '| part | what | outcome | exit | seconds |\n| --- | --- | --- | --- | --
 	nvidia-smi --query-gpu=name,uuid,driver_version --format=csv,noheader,nounits | sed 's/$/,/'
 	nvcc --version | grep release
 } >>"$log" 2>&1
+git config --global safe.directory '*'	# the tree may be a copy that somebody else owns
 library
 edits
 owners
