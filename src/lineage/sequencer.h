@@ -92,6 +92,7 @@ struct kl_outcome {
 	json_t *judged;
 };
 
+/* outcome.c */
 void kl_outcome_release(struct kl_outcome *o);
 
 /** Check everything that can be checked before long work, then create the operation. */
