@@ -320,20 +320,49 @@ static int merge_driver(const struct args *a)
 
 /* --- the verb ----------------------------------------------------------------------------------- */
 
+static bool of_files(const struct args *a)
+{
+	return a->argc > 0;
+}
+
 static int lint(const struct args *a)
 {
 	return kl_skills_lint(a->repo, a->argc, a->argv, a->fix, &a->out);
 }
 
+struct part {
+	const char *name;
+	int (*run)(const struct args *a);
+	bool lists;
+	bool (*anywhere)(const struct args *a);	/* does it do without a repository? NULL: no */
+};
+
+static const struct part parts[] = {
+	{ "list", list, true, NULL },
+	{ "show", show, false, NULL },
+	{ "lint", lint, true, of_files },
+	{ "retract", retract, false, NULL },
+	{ "export", export, false, NULL },
+	{ "import", import, false, NULL },
+	{ "install-merge", install_merge, false, NULL },
+	{ "merge-driver", merge_driver, false, of_files },
+};
+
+static int run(const struct part *p, struct args *a, struct kl_cmd_ctx *ctx)
+{
+	int err = 0;
+
+	if ((a->out.porcelain || a->out.nul) && !p->lists)
+		return kl_opt_usage(synopsis, "--porcelain goes with list and lint");
+	if (!p->anywhere || !p->anywhere(a))
+		err = kl_repo_open(&ctx->repo);
+	a->repo = ctx->repo;
+	return err < 0 ? err : p->run(a);
+}
+
 int cmd_skills(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
-	static const struct { const char *name; int (*run)(const struct args *a); bool lists; } parts[] = {
-		{ "list", list, true }, { "show", show, false }, { "lint", lint, true },
-		{ "retract", retract, false },
-		{ "export", export, false }, { "import", import, false },
-		{ "install-merge", install_merge, false }, { "merge-driver", merge_driver, false },
-	};
-	struct args a = { .repo = ctx->repo };
+	struct args a = { 0 };
 	const struct kl_opt opts[] = {
 		KL_OPT_BOOL('\0', "fix", &a.fix, "lint: write the files in canonical form"),
 		KL_OPT_STR('\0', "format", &a.format, "<format>", "export: yaml (default), json, skill-md"),
@@ -356,12 +385,8 @@ int cmd_skills(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return kl_opt_usage(synopsis, "say what to do");
 	a.argc = argc - 1;
 	a.argv = argv + 1;
-	for (size_t i = 0; i < KL_ARRAY_SIZE(parts); i++) {
-		if (strcmp(parts[i].name, argv[0]))
-			continue;
-		if ((a.out.porcelain || a.out.nul) && !parts[i].lists)
-			return kl_opt_usage(synopsis, "--porcelain goes with list and lint");
-		return parts[i].run(&a);
-	}
+	for (size_t i = 0; i < KL_ARRAY_SIZE(parts); i++)
+		if (!strcmp(parts[i].name, argv[0]))
+			return run(&parts[i], &a, ctx);
 	return kl_opt_usage(synopsis, "'%s' is nothing that skills can do", argv[0]);
 }

@@ -24,7 +24,7 @@ const struct kl_cmd kl_cmds[] = {
 	{ "lift", cmd_lift, KL_NEEDS_REPO | KL_NEEDS_HISTORY,
 	  "make cards of lineages, from what was measured" },
 	{ "admit", cmd_admit, WALKS, "try a card on a state that it was not learned from" },
-	{ "skills", cmd_skills, KL_NEEDS_REPO, "list, show, check, exchange and retract cards" },
+	{ "skills", cmd_skills, 0, "list, show, check, exchange and retract cards" },
 	{ "retrieve", cmd_retrieve, KL_NEEDS_REPO, "say which cards fit a kernel, and why" },
 	{ "materialize", cmd_materialize, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
 	  "make commits of cards on a kernel, each judged by the gate" },

@@ -145,6 +145,16 @@ test_expect_success 'lint tells the line, what is not canonical, and mends it' '
 	says "cards/$sum.yaml:5:1: unknown key '\''mechanisms'\'' in the card" out && says "\"errors\":1" out
 '
 
+test_expect_success 'cards in files need no repository, those of the library do' '
+	cd "$SHARNESS_TRASH_DIRECTORY" && mkdir nowhere && cd nowhere && cp -r "$data/cards" . && exits 128 git rev-parse --git-dir &&
+	git klineage skills lint cards >out && says "2 cards: 0 errors, 0 warnings" out &&
+	sed "s/redux, shfl/shfl, redux/" "cards/$sum.yaml" >new && mv new "cards/$sum.yaml" &&
+	git klineage skills lint --fix cards >out && cmp "cards/$sum.yaml" "$data/cards/$sum.yaml" &&
+	for what in lint list "show $sum" "retract --reason x $sum" "import cards"; do
+		exits 128 git klineage skills $what >out 2>err && says "repository" err || return 1
+	done
+'
+
 test_expect_success 'a retracted card stays as a tombstone, and does not come back' '
 	repo retract && git klineage skills import "$data" &&
 	exits 129 git klineage skills retract $sum 2>err && says "say why" err &&
