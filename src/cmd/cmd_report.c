@@ -32,7 +32,7 @@ static int load(struct views *x, struct kl_repo *r, const char *what)
 	if (err < 0)
 		return err;
 	if (!refs.n)
-		return kl_error(KL_ENOTFOUND, "there is no lineage '%s' here", what);
+		return kl_view_none(r, what);
 	if (refs.n > MAX_LINEAGES)
 		return kl_error(KL_EINVALID, "'%s' has %zu lineages: more than a page can show", what,
 				refs.n);

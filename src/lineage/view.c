@@ -13,6 +13,7 @@
 #include "text/canon.h"
 
 #define LINEAGES "refs/heads/klineage/lineage/"
+#define MAX_HINTS 20
 #define MAX_STEPS 1000000
 
 static void step_release(struct kl_view_step *s)
@@ -70,6 +71,25 @@ int kl_view_list(struct kl_strvec *out, struct kl_repo *r, const char *what)
 	return err;
 }
 
+int kl_view_none(struct kl_repo *r, const char *what)
+{
+	KL_AUTO(kl_ref_list_release) struct kl_ref_list list = { 0 };
+	int err = strchr(what, '/') ? 0 : kl_refs_list(&list, r, LINEAGES);
+
+	if (err < 0)
+		return err;
+	err = kl_error(KL_ENOTFOUND, "there is no lineage '%s' here", what);
+	for (size_t i = 0, n = 0; i < list.n && n < MAX_HINTS; i++) {
+		const char *name = list.ref[i].name + strlen(LINEAGES), *slash = strchr(name, '/');
+
+		if (slash && !strcmp(slash + 1, what)) {
+			kl_error_hint(err, "'%s' has that name", name);
+			n++;
+		}
+	}
+	return err;
+}
+
 int kl_view_pick(char **workload, char **name, struct kl_repo *r, const char *what)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec refs = KL_STRVEC_INIT;
@@ -80,13 +100,13 @@ int kl_view_pick(char **workload, char **name, struct kl_repo *r, const char *wh
 	if (refs.n == 1)
 		return kl_view_split(workload, name, refs.v[0]);
 	if (!refs.n && what)
-		return kl_error(KL_ENOTFOUND, "there is no lineage '%s' here", what);
+		return kl_view_none(r, what);
 	if (!refs.n)
 		return kl_error_hint(kl_error(KL_ENOTFOUND, "there is no lineage in this repository yet"),
 				     "'git klineage deopt' makes one, 'git klineage import' takes one in");
 	err = kl_error(KL_EUSAGE, "there are %zu lineages%s%s: say which", refs.n,
 		       what ? " of " : "", what ? what : "");
-	for (size_t i = 0; i < refs.n && i < 20; i++)
+	for (size_t i = 0; i < refs.n && i < MAX_HINTS; i++)
 		kl_error_hint(err, "%s", refs.v[i] + strlen(LINEAGES));
 	return err;
 }

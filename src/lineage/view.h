@@ -48,6 +48,8 @@ void kl_view_release(struct kl_view *v);
  * a full ref.
  */
 int kl_view_list(struct kl_strvec *out, struct kl_repo *r, const char *what);
+/** There is none of `what`: KL_ENOTFOUND, with those as hints that have it for a name. */
+int kl_view_none(struct kl_repo *r, const char *what);
 /** The event that a step's figures come from; KL_ENOTFOUND. */
 int kl_view_event(json_t **out, struct kl_repo *r, const git_oid *commit);
 /**

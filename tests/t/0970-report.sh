@@ -60,7 +60,8 @@ test_expect_success 'to stdout, of one lineage by name; two of a workload on one
 
 test_expect_success 'what cannot be is said, and a page that was there stays' '
 	echo old >kept && (cd repo && exits 128 git klineage report nothing -o ../kept 2>../err) && says "no lineage" err &&
-	(cd repo && exits 129 git klineage report 2>../err) && (cd repo && exits 128 git klineage report cuda-topk -o ../no/such/page 2>../err) &&
+	(cd repo && exits 129 git klineage report 2>../err) && (cd repo && exits 128 git klineage report sm_90-12b611a 2>../err) && says "cuda-topk/sm_90-12b611a" err &&
+	(cd repo && exits 128 git klineage report cuda-topk -o ../no/such/page 2>../err) &&
 	echo old >want && test_cmp want kept
 '
 
