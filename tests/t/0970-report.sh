@@ -52,6 +52,18 @@ test_expect_success 'the figures are files of their own' '
 	done && test "$(grep -c "<circle" figures/*trace.svg)" = 12
 '
 
+test_expect_success 'a program is told what was written' '
+	(cd repo && git klineage report --json cuda-topk -o ../again.html --figures ../again) >json && test_cmp page.html again.html &&
+	perl -MJSON::PP -e "
+		my \$j = decode_json(join q(), <STDIN>);
+		print map { qq(\$_\n) } @\$j{qw(schema workload page)}, (map { \$_->{ref} } @{\$j->{lineages}}), sort @{\$j->{figures}}" <json >have &&
+	printf "%s\n" klineage.reported/1 cuda-topk ../again.html refs/heads/klineage/lineage/cuda-topk/sm_90-12b611a >want &&
+	for f in again/*; do echo "../$f"; done >>want && test_cmp want have && test "$(wc -l <want)" = 6 &&
+	for o in "" "-o -" "-o /dev/stdout" "--figures ../more"; do
+		(cd repo && exits 129 git klineage report --json cuda-topk $o >../out 2>../err) && test_must_fail test -s out || return 1
+	done && test ! -e more
+'
+
 test_expect_success 'to stdout, of one lineage by name; two of a workload on one page' '
 	git -C repo branch klineage/lineage/cuda-topk/twin klineage/lineage/cuda-topk/sm_90-12b611a &&
 	(cd repo && git klineage report cuda-topk/sm_90-12b611a) >out && test_cmp page.html out &&
