@@ -12,8 +12,8 @@
 #include "text/json.h"
 
 static const char synopsis[] =
-	"hooks install [--chain]\n"
-	"hooks uninstall\n"
+	"hooks install [--chain] [--json | --porcelain | -z]\n"
+	"hooks uninstall [--json | --porcelain | -z]\n"
 	"hooks status [--json | --porcelain | -z]\n"
 	"hooks run <event> [<argument>...]";
 
@@ -133,29 +133,36 @@ static int by_hand(struct kl_repo *r, const struct kl_hooks *h)
 	return 1;
 }
 
-static int install(struct kl_repo *r, bool chain)
+/* A program is told what is there then. */
+static int install(struct kl_repo *r, bool chain, const struct kl_listing *out)
 {
 	KL_AUTO(kl_hooks_release) struct kl_hooks h = { 0 };
 	int err = kl_hooks_look(&h, r, chain);
 
 	if (err < 0)
 		return err;
-	if (h.way == KL_HOOKS_BY_HAND)
+	if (h.way == KL_HOOKS_BY_HAND && !kl_listing_asked(out))
 		return by_hand(r, &h);
-	if ((err = kl_hooks_install(&h, r, chain)) < 0)
+	if (h.way != KL_HOOKS_BY_HAND && (err = kl_hooks_install(&h, r, chain)) < 0)
 		return err;
+	if (kl_listing_asked(out))
+		return status(r, out);
 	printf("hooks are in %s%s\n", shown(r, h.ours),
 	       h.way == KL_HOOKS_CONFIG ? ", named in the config" : "");
 	return 0;
 }
 
-static int uninstall(struct kl_repo *r)
+static int uninstall(struct kl_repo *r, const struct kl_listing *out)
 {
 	KL_AUTO(kl_hooks_release) struct kl_hooks h = { 0 };
 	int err = kl_hooks_look(&h, r, false);
 
 	if (!err)
 		err = kl_hooks_uninstall(&h, r);
+	if (!err && kl_listing_asked(out)) {
+		err = status(r, out);
+		return err < 0 ? err : 0;
+	}
 	if (err < 0 || h.way != KL_HOOKS_BY_HAND)
 		return err;
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
@@ -223,8 +230,8 @@ static int configure(const char *what, bool chain, const struct kl_listing *out)
 
 	if (err < 0)
 		return err;
-	return !strcmp(what, "install") ? install(r, chain) : !strcmp(what, "uninstall") ? uninstall(r) :
-	       status(r, out);
+	return !strcmp(what, "install") ? install(r, chain, out) :
+	       !strcmp(what, "uninstall") ? uninstall(r, out) : status(r, out);
 }
 
 int cmd_hooks(struct kl_cmd_ctx *ctx, int argc, char **argv)

@@ -88,6 +88,16 @@ test_expect_success 'uninstall leaves nothing' '
 	listing gone/.git >after && test_cmp before after && (cd gone && git klineage hooks uninstall)
 '
 
+test_expect_success 'a program is told what is there then, as by status' '
+	repo told && (
+		cd told && git klineage hooks install --json >../json && git klineage hooks status --json >../want && test_cmp ../want ../json &&
+		git klineage hooks install --porcelain >../lines && test "$(cut -f2 ../lines | sort -u)" = ours &&
+		git klineage hooks uninstall --json >../json && test_must_fail git klineage hooks status --json >../want &&
+		test_cmp ../want ../json && git klineage hooks uninstall -z | tr "\000" "\n" >../lines && grep -c "^absent" ../lines >../n &&
+		git config core.hooksPath .husky/_ && exits 1 git klineage hooks install --json >../json
+	) && test "$(wc -l <lines)" = 15 && test "$(cat n)" = 5 && says "\"owner\":\"husky\"" json && says "\"complete\":false" json
+'
+
 # a hook that writes down what it got, and what it was told
 foreign () {
 	cat >"$1" <<-\EOF && chmod "${2:-755}" "$1"
