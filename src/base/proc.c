@@ -35,6 +35,13 @@ void kl_proc_catch_signals(void)
 	sigaction(SIGHUP, &a, NULL);
 }
 
+void kl_proc_hold_standard(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) != fd)
+			return;		/* no /dev/null: as well as can be */
+}
+
 bool kl_proc_interrupted(void)
 {
 	return interrupted != 0;

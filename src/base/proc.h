@@ -82,5 +82,10 @@ void kl_proc_release(struct kl_proc *p);
 bool kl_proc_interrupted(void);
 /** Install the handlers that kl_proc_interrupted() reports; main calls it once. */
 void kl_proc_catch_signals(void);
+/**
+ * Hold descriptors 0 to 2 that are closed, so that no file of ours becomes one of them; main calls it first.
+ * Writing to a closed stdout stays an error.
+ */
+void kl_proc_hold_standard(void);
 
 #endif

@@ -150,6 +150,7 @@ int main(int argc, char **argv)
 {
 	const struct kl_cmd *c;
 
+	kl_proc_hold_standard();
 	kl_secret_guard();
 	kl_proc_catch_signals();
 	if (argc < 2) {

@@ -50,6 +50,17 @@ test_expect_success '--json prints the event' '
 	test "$(wc -l <event)" = 1
 '
 
+# git would hold them: the program is called by its own name
+test_expect_success 'with stdin and stderr closed the jail is the same, with stdout closed the answer is an error' '
+	(
+		cd repo && git-klineage gate --fast --fresh --no-note --json >../event </dev/null &&
+		git-klineage gate --fast --fresh --no-note --json >../closed <&- 2>&- &&
+		exits 128 git-klineage gate --fast --fresh --no-note --json >&- 2>../err && git fsck --strict
+	) && for f in kind verdict tier; do
+		test -n "$(field $f event)" && test "$(field $f event)" = "$(field $f closed)" || return 1
+	done && says "cannot write the output" err
+'
+
 test_expect_success 'the worktree and what is staged are states of their own' '
 	(
 		cd repo && cp "$cheats"/refused/zeros.c mm.c &&
