@@ -79,8 +79,12 @@ static void print_trial(const struct kl_admission *a)
 	printf("  %s -> %s\n", kl_card_status_name(a->before), kl_card_status_name(a->card->status));
 }
 
-static void print_json(const struct kl_admission *a, bool dry)
+static void print_listing(const struct kl_listing *out, const struct kl_admission *a, bool dry)
 {
+	static const char *const fields[] = {
+		"card", "before", "status", "result", "class", "state.lineage", "state.step", "state.commit",
+		"state.level", "ratio_ppm", "repairs", "how", "with", "control", "event", "made", NULL
+	};
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 	const struct kl_admit_state *s = chosen(a);
 	const struct kl_card_trial *t = a->trial;
@@ -127,7 +131,7 @@ static void print_json(const struct kl_admission *a, bool dry)
 	else
 		json_decref(state);
 	kl_json_set(j, "not_tried", left);
-	kl_listing_put(j);
+	kl_listing_print(out, j, NULL, fields);
 }
 
 static int open_gate(struct kl_gate **out, struct kl_repo *r, struct kl_progress *progress)
@@ -141,7 +145,8 @@ static int open_gate(struct kl_gate **out, struct kl_repo *r, struct kl_progress
 struct args {
 	struct kl_skill_model model;
 	const char *on;
-	bool dry, json, quiet, no_control;
+	struct kl_listing out;
+	bool dry, quiet, no_control;
 };
 
 static int open_chat(struct kl_chat **out, const char *workload, void *payload)
@@ -186,7 +191,7 @@ int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_BOOL('q', "quiet", &o.quiet, "no progress line"),
 		KL_SKILL_MODEL_OPTS(&o.model, "induce"),
 		KL_OPT_BOOL('\0', "no-control", &o.no_control, "with a model: not the intent alone"),
-		KL_OPT_BOOL('\0', "json", &o.json, "print the outcome as JSON"),
+		KL_OPT_LISTING(&o.out),
 		KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
@@ -195,14 +200,15 @@ int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return err > 0 ? 0 : err;
 	if (argc != 1)
 		return kl_opt_usage(synopsis, argc ? "one card at a time" : "which card?");
-	if ((err = kl_skill_model_check(&o.model, synopsis)) < 0)
+	if ((err = kl_listing_check(&o.out, synopsis)) < 0 ||
+	    (err = kl_skill_model_check(&o.model, synopsis)) < 0)
 		return err;
 	err = admit(&a, ctx->repo, argv[0], &o);
 	kl_skill_model_release(&o.model);
 	if (err < 0)
 		return err;
-	if (o.json)
-		print_json(&a, o.dry);
+	if (kl_listing_asked(&o.out))
+		print_listing(&o.out, &a, o.dry);
 	else if (chosen(&a))
 		print_trial(&a);
 	else

@@ -21,7 +21,8 @@ static const char synopsis[] =
 #define MAX_REVS 4096	/* as many jobs as a bundle takes */
 
 struct options {
-	bool worktree, staged, json, no_profile, fast, fresh, bisect, no_note, quiet, progress;
+	struct kl_listing out;
+	bool worktree, staged, no_profile, fast, fresh, bisect, no_note, quiet, progress;
 	int sign;	/* as of struct kl_noting */
 	const char *workload, *require, *jail, *platform, *seed, *runner, *output, *import, *since;
 	const struct kl_term *term;
@@ -124,20 +125,20 @@ static void print_verdict(const struct kl_verdict *v, const struct kl_surface *s
 
 /* --- exit codes ------------------------------------------------------------ */
 
-static const json_t *against_parent(const struct kl_verdict *v)
+static json_t *against(const struct kl_verdict *v, bool parent)
 {
 	size_t i;
 	json_t *c;
 
 	json_array_foreach(json_object_get(json_object_get(v->event, "profile"), "vs"), i, c)
-		if (!strcmp(kl_json_str_or(c, "what", ""), "parent"))
+		if (!strcmp(kl_json_str_or(c, "what", ""), "parent") == parent)
 			return c;
 	return NULL;
 }
 
 static int require_speed(const struct kl_verdict *v, const struct options *o)
 {
-	const json_t *c = against_parent(v);
+	const json_t *c = against(v, true);
 	struct kl_speed s = {
 		.lo_ppm = kl_json_int_or(c, "lo_ppm", 0), .hi_ppm = kl_json_int_or(c, "hi_ppm", 0),
 		.aa_ppm = kl_json_int_or(json_object_get(v->event, "profile"), "aa_ppm", 0),
@@ -254,14 +255,36 @@ static const char *label(const struct asked *a, const struct options *o)
 	return o->since ? a->sel.candidate->contract->workload : a->rev;
 }
 
+static void print_listing(const struct kl_listing *out, const struct asked *a)
+{
+	static const char *const fields[] = {
+		"workload", "commit", "verdict", "class", "kind", "tier", "platform.id", "profile.ns",
+		"parent.ratio_ppm", "parent.lo_ppm", "parent.hi_ppm", "parent.verdict", "baseline.what",
+		"baseline.ratio_ppm", "id", "features", "message", NULL
+	};
+	KL_AUTO(json_decrefp) json_t *row = json_copy(a->v->event);
+	char hex[KL_OID_HEX];
+
+	if (out->json) {
+		kl_listing_put(a->v->event);
+		return;
+	}
+	kl_oid_hex(hex, &a->sel.commit);
+	kl_json_set_str(row, "commit", a->sel.kind == KL_STATE_REV ? hex : NULL);
+	kl_json_set_str(row, "message", a->v->message);
+	json_object_set(row, "parent", against(a->v, true));
+	json_object_set(row, "baseline", against(a->v, false));
+	kl_listing_print(out, row, NULL, fields);
+}
+
 /* One verdict to stdout; its exit code. */
 static int show(struct asked *a, const struct options *o, bool several)
 {
 	struct kl_verdict *v = a->v;
 
-	if (o->json) {
-		kl_listing_put(v->event);
-		if (v->message && *v->message)
+	if (kl_listing_asked(&o->out)) {
+		print_listing(&o->out, a);
+		if (o->out.json && v->message && *v->message)
 			fprintf(stderr, "git-klineage: %s%s%s\n", several ? label(a, o) : "",
 				several ? ": " : "", v->message);
 	} else {
@@ -379,7 +402,7 @@ static int judge_since(struct kl_repo *r, const struct options *o, const char *r
 			.commit = commit, .tree = tree, .kind = KL_STATE_REV,
 		};
 	}
-	if (!n && !broken && !o->json)
+	if (!n && !broken && !kl_listing_asked(&o->out))
 		printf("no kernel differs from %s\n", o->since);
 	code = n ? judge(r, o, a, n) : 0;
 	return code < 0 ? code : worse(code, broken, o);
@@ -392,7 +415,7 @@ static int import(struct kl_repo *r, const struct options *o)
 	KL_AUTO(kl_results_release) struct kl_results in = { 0 };
 	int err = kl_results_file(&in, r, o->import);
 
-	if (o->json) {
+	if (o->out.json) {
 		KL_AUTO(json_decrefp) json_t *j = json_object();
 
 		kl_json_set_str(j, "schema", "klineage.import/1");
@@ -418,6 +441,8 @@ static int check_options(const struct options *o, int argc)
 {
 	char *end = NULL;
 
+	if (o->import && kl_listing_asked(&o->out) && !o->out.json)
+		return kl_opt_usage(synopsis, "--porcelain lists verdicts; --import has --json");
 	if (o->import && (argc || o->worktree || o->staged || o->runner || o->output))
 		return kl_opt_usage(synopsis, "--import stands alone");
 	if (o->seed && o->runner && strcmp(o->runner, "local"))
@@ -456,7 +481,7 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_STR('\0', "since", &o.since, "<rev>",
 			   "judge each kernel that changed since, against then"),
 		KL_OPT_STR('w', "workload", &o.workload, "<name>", "which contract, if there are several"),
-		KL_OPT_BOOL('\0', "json", &o.json, "print the gate event"),
+		KL_OPT_LISTING(&o.out),
 		KL_OPT_BOOL('\0', "profile", &profile, "time it (default); --no-profile: correctness only"),
 		KL_OPT_BOOL('\0', "fast", &o.fast, "compile, audit, the shapes of 'also' alone: a check"),
 		KL_OPT_STR('\0', "require", &o.require, "fast|not-slower",
@@ -489,7 +514,9 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	o.sign = sign == sign_always ? 0 : sign ? 1 : -1;
 	o.no_profile = !profile;
 	o.no_note = !note;
-	err = check_options(&o, argc);
+	err = kl_listing_check(&o.out, synopsis);
+	if (!err)
+		err = check_options(&o, argc);
 	if (!err && o.import)
 		return import(ctx->repo, &o);
 	if (!err && o.since)

@@ -19,7 +19,8 @@ static const char synopsis[] =
 	"lift --witness [--runs <n>] [<options>] [<card>...]";
 
 struct options {
-	bool dry, json, cards, estimate, witness, quiet;
+	struct kl_listing out;
+	bool dry, cards, estimate, witness, quiet;
 	int64_t runs;
 	const char *words;
 };
@@ -47,8 +48,18 @@ static json_t *result_json(const struct kl_lift_result *r)
 	return j;
 }
 
-static void print_json(const struct kl_lift *l, const struct kl_transitions *t, bool dry)
+static void print_notes(const struct kl_lift *l)
 {
+	for (size_t i = 0; i < l->notes.n; i++)
+		fprintf(stderr, "left out: %s\n", l->notes.v[i]);
+}
+
+static void print_listing(const struct kl_listing *out, const struct kl_lift *l,
+			  const struct kl_transitions *t, bool dry)
+{
+	static const char *const fields[] = {
+		"id", "new", "words", "same_as", "status", "mechanism", "gained", "evidence", NULL
+	};
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 	json_t *cards = json_array(), *notes = json_array();
 
@@ -63,7 +74,9 @@ static void print_json(const struct kl_lift *l, const struct kl_transitions *t, 
 	kl_json_set_int(j, "used", (int64_t)l->used);
 	kl_json_set(j, "cards", cards);
 	kl_json_set(j, "left_out", notes);
-	kl_listing_put(j);
+	kl_listing_print(out, j, "cards", fields);
+	if (!out->json)
+		print_notes(l);
 }
 
 static void print_table(const struct kl_lift *l, const struct kl_transitions *t)
@@ -86,8 +99,7 @@ static void print_table(const struct kl_lift *l, const struct kl_transitions *t)
 	}
 	if (l->n)
 		kl_table_print(&table);
-	for (size_t i = 0; i < l->notes.n; i++)
-		fprintf(stderr, "left out: %s\n", l->notes.v[i]);
+	print_notes(l);
 	printf("%zu lineage%s, %zu transition%s, %zu of them in %zu card%s that change\n", t->lineages.n,
 	       t->lineages.n == 1 ? "" : "s", t->n, t->n == 1 ? "" : "s", l->used, l->n,
 	       l->n == 1 ? "" : "s");
@@ -151,6 +163,10 @@ static int check_speaker(const struct options *o, const struct kl_deopt_model *m
 
 	if (o->words && strcmp(o->words, "chat") && strcmp(o->words, "exec"))
 		return kl_error(KL_EUSAGE, "--words takes chat or exec, not '%s'", o->words);
+	if (o->estimate && kl_listing_asked(&o->out) && !o->out.json)
+		return kl_opt_usage(synopsis, "--porcelain lists cards; --estimate has --json");
+	if (o->cards && kl_listing_asked(&o->out) && !o->out.json)
+		return kl_opt_usage(synopsis, "--cards or --porcelain, not both");
 	if (said && !o->words)
 		return kl_error(KL_EUSAGE, "%s is for cards that a model words: --words chat or exec", said);
 	if (m->exec && strcmp(o->words, "exec"))
@@ -219,7 +235,7 @@ static int word_and_put(struct kl_lift *l, struct kl_library *lib, struct speake
 	int err = o->words ? kl_wording_open(&w, l, &opts) : 0;
 
 	if (err < 0 || o->estimate)
-		return err < 0 ? err : print_estimate(&w, o->json);
+		return err < 0 ? err : print_estimate(&w, o->out.json);
 	for (size_t i = 0; !err && i < l->n; i++) {
 		if (o->words && !o->dry && kl_wording_wants(&w, i))
 			err = kl_wording_do(&w, i);
@@ -263,11 +279,11 @@ int cmd_lift(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			    "judge kernels where what cards assume to be sound is false"),
 		KL_OPT_INT('\0', "runs", &o.runs, "<n>",
 			   "of --witness: gate runs, at most (default: 64)"),
-		KL_OPT_BOOL('q', "quiet", &o.quiet, "of --witness: no progress on the terminal"),
+		KL_OPT_BOOL('q', "quiet", &o.quiet, "of --witness: no progress line"),
 		KL_OPT_BOOL('\0', "cards", &o.cards, "print the cards themselves, instead of a table"),
 		KL_OPT_BOOL('n', "dry-run", &o.dry,
 			    "say what would be done, write nothing, ask no model and no gate"),
-		KL_OPT_BOOL('\0', "json", &o.json, "print what was lifted as JSON"),
+		KL_OPT_LISTING(&o.out),
 		KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
@@ -275,17 +291,18 @@ int cmd_lift(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	o.dry |= o.estimate;
-	if ((err = check_speaker(&o, &s.model)) < 0 || (err = check_witness(&o)) < 0)
+	if ((err = kl_listing_check(&o.out, synopsis)) < 0 || (err = check_speaker(&o, &s.model)) < 0 ||
+	    (err = check_witness(&o)) < 0)
 		return err;
 	if (o.witness)
 		return kl_lift_witness(ctx->repo, argc, argv, &(struct kl_lift_witness){
-			.dry = o.dry, .json = o.json, .quiet = o.quiet, .runs = o.runs,
+			.out = o.out, .dry = o.dry, .quiet = o.quiet, .runs = o.runs,
 		});
 	s.model.who = o.words ? kl_strdup(o.words) : NULL;
 	if ((err = load(&t, ctx->repo, argc, argv)) < 0 || (err = lift(&l, &t, &s, &o)) < 0 || o.estimate)
 		return err;
-	if (o.json)
-		print_json(&l, &t, o.dry);
+	if (kl_listing_asked(&o.out))
+		print_listing(&o.out, &l, &t, o.dry);
 	else if (o.cards)
 		print_cards(&l);
 	else

@@ -17,7 +17,8 @@ static const char synopsis[] = "materialize [<options>] [<workload>]\n"
 
 struct args {
 	const char *workload, *root, *library, *name, *status, *platform, *jail, *cards, *roundtrip;
-	bool apply, patch, dry, json, quiet, again, one, estimate, held_out;
+	struct kl_listing out;
+	bool apply, patch, dry, quiet, again, one, estimate, held_out;
 	int64_t trials;
 };
 
@@ -220,7 +221,7 @@ static int estimate(struct session *s, struct args *o)
 	if (err < 0 || (err = kl_mat_estimate(&e, &opts)) < 0)
 		return err;
 	kl_progress_free(kl_steal(&s->progress));
-	return kl_materialize_say_estimate(&e, s->chat, workload_of(s), o->json);
+	return kl_materialize_say_estimate(&e, s->chat, workload_of(s), o->out.json);
 }
 
 static int prepare(struct session *s, struct args *o)
@@ -258,8 +259,9 @@ static int materialize(struct session *s, struct args *o)
 
 static int report(const struct session *s, const struct args *o)
 {
-	if (o->json) {
-		kl_materialize_say_json(&s->m, workload_of(s), s->name, s->m.best || s->root.go_on, o->dry);
+	if (kl_listing_asked(&o->out)) {
+		kl_materialize_say_listing(&o->out, &s->m, workload_of(s), s->name,
+					   s->m.best || s->root.go_on, o->dry);
 		return 0;
 	}
 	kl_materialize_say(o->patch ? stderr : stdout, &s->m, o->dry);
@@ -292,7 +294,7 @@ static int run_trials(struct session *s, struct args *o)
 	opts.without = o->held_out ? s->rt.lineage : NULL;
 	for (int64_t i = 0; !err && i < o->trials; i++) {
 		err = kl_roundtrip_trial(&s->rt, &opts);
-		if (!err && !o->json)
+		if (!err && !kl_listing_asked(&o->out))
 			kl_materialize_say_trial(&s->rt);
 		fflush(stdout);
 	}
@@ -316,7 +318,7 @@ static int roundtrip(struct session *s, struct args *o)
 	    (err = keep(s, workload)) < 0 ||
 	    (err = run_trials(s, o)) < 0)
 		return err;
-	kl_materialize_say_roundtrip(&s->rt, o->json);
+	kl_materialize_say_roundtrip(&s->rt, &o->out);
 	return s->rt.successes ? 0 : 1;
 }
 
@@ -324,12 +326,19 @@ static int roundtrip(struct session *s, struct args *o)
 
 static int check_args(const struct args *o, const struct session *s, int argc)
 {
+	int err = kl_listing_check(&o->out, synopsis);
+
+	if (err < 0)
+		return err;
 	if (argc > 1 || (argc && o->roundtrip))
 		return kl_opt_usage(synopsis, "one workload at a time");
 	if (o->dry && (o->apply || o->patch || o->again))
 		return kl_opt_usage(synopsis, "a dry run has no result to apply, print or go on from");
-	if (o->json && o->patch)
-		return kl_opt_usage(synopsis, "--json or --patch, not both");
+	if (kl_listing_asked(&o->out) && o->patch)
+		return kl_opt_usage(synopsis, "--%s or --patch, not both",
+				    o->out.json ? "json" : "porcelain");
+	if (kl_listing_asked(&o->out) && !o->out.json && o->estimate)
+		return kl_opt_usage(synopsis, "--porcelain lists what was tried; --estimate has --json");
 	if (o->again && o->root)
 		return kl_opt_usage(synopsis, "--continue begins where the run began: no --root");
 	if (o->apply && o->root && !strcmp(o->root, "worktree"))
@@ -377,7 +386,7 @@ int cmd_materialize(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_STR('\0', "status", &o.status, "<list>", "statuses of cards (default: admitted)"),
 		KL_OPT_INT('\0', "trials", &o.trials, "<n>", "of a roundtrip (default: 5)"),
 		KL_SKILL_MODEL_OPTS(&s.model, "materialize"),
-		KL_OPT_BOOL('\0', "json", &o.json, "print what came of each card as JSON"),
+		KL_OPT_LISTING(&o.out),
 		KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cmd/listing.h"
 #include "skill/witness.h"
 
 static const char *word_of(enum kl_witness_end end)
@@ -54,8 +53,33 @@ static json_t *result_json(const struct kl_witness_result *r)
 	return j;
 }
 
-static void print_json(const struct kl_witness *w, bool dry)
+/* One for each clause, where a program wants lines. */
+static json_t *rows_json(const struct kl_witness *w)
 {
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < w->n; i++)
+		for (size_t k = 0; k < w->v[i].n; k++) {
+			json_t *row = clause_json(&w->v[i].clause[k]);
+
+			kl_json_set_str(row, "card", w->v[i].card);
+			kl_json_set_str(row, "condition", w->v[i].pre);
+			json_array_append_new(rows, row);
+		}
+	return rows;
+}
+
+static void print_notes(const struct kl_witness *w)
+{
+	for (size_t i = 0; i < w->notes.n; i++)
+		fprintf(stderr, "left out: %s\n", w->notes.v[i]);
+}
+
+static void print_listing(const struct kl_listing *out, const struct kl_witness *w, bool dry)
+{
+	static const char *const fields[] = {
+		"card", "condition", "text", "end", "class", "event", "at", "why", NULL
+	};
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 	json_t *list = json_array();
 
@@ -67,7 +91,11 @@ static void print_json(const struct kl_witness *w, bool dry)
 	kl_json_set_int(j, "runs", (int64_t)w->runs);
 	kl_json_set(j, "conditions", list);
 	kl_json_set(j, "left_out", words_json(&w->notes));
-	kl_listing_put(j);
+	if (!out->json) {
+		kl_json_set(j, "rows", rows_json(w));
+		print_notes(w);
+	}
+	kl_listing_print(out, j, "rows", fields);
 }
 
 static void print_clause(const struct kl_witness_clause *c, bool dry)
@@ -100,8 +128,7 @@ static void print_table(const struct kl_witness *w, bool dry)
 			print_clause(&r->clause[k], dry);
 		}
 	}
-	for (size_t i = 0; i < w->notes.n; i++)
-		fprintf(stderr, "left out: %s\n", w->notes.v[i]);
+	print_notes(w);
 	printf("%zu clause%s of %zu condition%s: %zu witnessed, %zu not needed, %zu open; %zu gate run%s%s\n",
 	       n[0] + n[1] + n[2], n[0] + n[1] + n[2] == 1 ? "" : "s", w->n, w->n == 1 ? "" : "s",
 	       n[KL_WITNESS_FAILS], n[KL_WITNESS_PASSES], n[KL_WITNESS_OPEN], w->runs,
@@ -140,8 +167,8 @@ int kl_lift_witness(struct kl_repo *r, int argc, char **argv, const struct kl_li
 		kl_strvec_push(&cards, argv[i]);
 	if ((err = seek(&w, r, &cards, o)) < 0)
 		return err;
-	if (o->json)
-		print_json(&w, o->dry);
+	if (kl_listing_asked(&o->out))
+		print_listing(&o->out, &w, o->dry);
 	else
 		print_table(&w, o->dry);
 	if (w.cannot && !w.verdicts)

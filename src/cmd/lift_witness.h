@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cmd/listing.h"
 #include "repo/repo.h"
 
 /*
@@ -12,7 +13,8 @@
  * (skill/witness.h), and says what came of it.
  */
 struct kl_lift_witness {
-	bool dry, json, quiet;
+	struct kl_listing out;
+	bool dry, quiet;
 	int64_t runs;			/* limit; 0: as usual */
 };
 

@@ -111,6 +111,9 @@ void kl_listing_print(const struct kl_listing *l, const json_t *document, const 
 		kl_listing_put(document);
 		return;
 	}
-	json_array_foreach(json_object_get(document, list), i, row)
-		print_row(row, fields, l->nul);
+	if (!list)
+		print_row(document, fields, l->nul);
+	else
+		json_array_foreach(json_object_get(document, list), i, row)
+			print_row(row, fields, l->nul);
 }

@@ -36,7 +36,10 @@ void kl_listing_put(const json_t *document);
 int kl_listing_check(const struct kl_listing *l, const char *synopsis);
 /** Is it a program that reads? */
 bool kl_listing_asked(const struct kl_listing *l);
-/** On stdout. `fields` are keys, or paths with points, ended by NULL; `list` is a key of `document`. */
+/**
+ * On stdout. `fields` are keys, or paths with points, ended by NULL; `list` is a key of `document`, or NULL:
+ * the document itself is the one line.
+ */
 void kl_listing_print(const struct kl_listing *l, const json_t *document, const char *list,
 		      const char *const *fields);
 

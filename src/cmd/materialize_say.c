@@ -5,7 +5,6 @@
 
 #include "chat/money.h"
 #include "cmd/estimate_say.h"
-#include "cmd/listing.h"
 #include "skill/made.h"
 #include "text/utf8.h"
 
@@ -130,9 +129,13 @@ static json_t *tries_json(const struct kl_materialization *m)
 	return list;
 }
 
-void kl_materialize_say_json(const struct kl_materialization *m, const char *workload, const char *name,
-			     bool has_branch, bool dry)
+void kl_materialize_say_listing(const struct kl_listing *out, const struct kl_materialization *m,
+				const char *workload, const char *name, bool has_branch, bool dry)
 {
+	static const char *const fields[] = {
+		"card", "blob", "status", "by", "source", "on", "commit", "outcome", "how", "why", "speed",
+		"ratio_ppm", "event", NULL
+	};
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 	json_t *left = json_array();
 	char hex[KL_OID_HEX];
@@ -154,7 +157,7 @@ void kl_materialize_say_json(const struct kl_materialization *m, const char *wor
 	kl_json_set_int(j, "nano", m->nano);
 	kl_json_set(j, "left_out", left);
 	kl_json_set(j, "tries", tries_json(m));
-	kl_listing_put(j);
+	kl_listing_print(out, j, "tries", fields);
 }
 
 int kl_materialize_say_patch(struct kl_repo *r, const struct kl_materialization *m)
@@ -219,8 +222,12 @@ static json_t *trial_json(const struct kl_roundtrip_trial *t)
 	return j;
 }
 
-static void print_roundtrip_json(const struct kl_roundtrip *rt)
+static void print_roundtrip(const struct kl_listing *out, const struct kl_roundtrip *rt)
 {
+	static const char *const fields[] = {
+		"name", "best", "steps", "recovered_ppm", "lo_ppm", "hi_ppm", "success", "event", "nano",
+		"ended", NULL
+	};
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 	json_t *list = json_array();
 	char hex[KL_OID_HEX];
@@ -235,13 +242,13 @@ static void print_roundtrip_json(const struct kl_roundtrip *rt)
 	kl_json_set_str(j, "expert", hex);
 	kl_json_set_int(j, "successes", (int64_t)rt->successes);
 	kl_json_set(j, "trials", list);
-	kl_listing_put(j);
+	kl_listing_print(out, j, "trials", fields);
 }
 
-void kl_materialize_say_roundtrip(const struct kl_roundtrip *rt, bool json)
+void kl_materialize_say_roundtrip(const struct kl_roundtrip *rt, const struct kl_listing *out)
 {
-	if (json)
-		print_roundtrip_json(rt);
+	if (kl_listing_asked(out))
+		print_roundtrip(out, rt);
 	else
 		printf("%s: %zu of %zu trials recovered 90 %% of K*\n", rt->lineage, rt->successes, rt->n);
 }

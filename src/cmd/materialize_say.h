@@ -4,20 +4,21 @@
 
 #include <stdio.h>
 
+#include "cmd/listing.h"
 #include "skill/mat_estimate.h"
 #include "skill/roundtrip.h"
 
 /* materialize_say - what `materialize` prints. */
 
-/** What came of each card, and the end; `json`: as one line. */
+/** What came of each card, and the end; for people, and for programs. */
 void kl_materialize_say(FILE *to, const struct kl_materialization *m, bool dry);
-void kl_materialize_say_json(const struct kl_materialization *m, const char *workload, const char *name,
-			     bool has_branch, bool dry);
+void kl_materialize_say_listing(const struct kl_listing *out, const struct kl_materialization *m,
+				const char *workload, const char *name, bool has_branch, bool dry);
 /** The best as one patch from the root; from what lies below it, where that is a reference (reference.h). */
 int kl_materialize_say_patch(struct kl_repo *r, const struct kl_materialization *m);
 
 void kl_materialize_say_trial(const struct kl_roundtrip *rt);	/* the last one */
-void kl_materialize_say_roundtrip(const struct kl_roundtrip *rt, bool json);
+void kl_materialize_say_roundtrip(const struct kl_roundtrip *rt, const struct kl_listing *out);
 
 int kl_materialize_say_estimate(const struct kl_mat_estimate *e, struct kl_chat *chat, const char *workload,
 				bool json);

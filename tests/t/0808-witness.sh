@@ -127,7 +127,11 @@ test_expect_success 'where the oracle does not stand there is no witness; nothin
 
 test_expect_success 'a card that is named, one that is not there, options that do not go together' '
 	(cp -R base named && cd named && exits 128 git klineage lift --witness nobody-1234567 2>err && cat err && exits 129 git klineage lift --witness --words chat 2>err &&
-	exits 129 git klineage lift --runs 3 2>err && exits 129 git klineage lift --witness --runs -1 2>err && seek "$(the_card)" -n >out && says "2 conditions" out)
+	exits 129 git klineage lift --runs 3 2>err && exits 129 git klineage lift --witness --runs -1 2>err && seek "$(the_card)" -n >out && says "2 conditions" out &&
+	seek -n --json >out && perl -MJSON::PP -e "
+		for my \$c (@{decode_json(<STDIN>)->{conditions}}) {
+			print join(qq(\t), @\$c{qw(card condition)}, @\$_{qw(text end)}), qq(\n) for @{\$c->{clauses}} }" <out >want &&
+	seek -n --porcelain >lines 2>err && cut -f1-4 lines >have && test_cmp want have && grep "open$" have)
 '
 
 test_expect_success 'a retracted card is left' '

@@ -22,6 +22,7 @@ test_expect_success 'two experts, two lineages; a card of the first' '
 test_expect_success 'admitted on the lineage that it was not learned from, by its patch alone' '
 	(cd lib && card=$(basename "$(git ls-tree --name-only klineage/skills:cards)" .yaml) && echo $card >../id &&
 	before=$(git rev-parse klineage/skills) && git klineage admit -n $card >out && says "on poly/x K_0" out && says "other-workload: it would be tried" out &&
+	git klineage admit -n --porcelain $card >out && test "$(cut -f1,2,4,6,7,9 out | tr "\t" :)" = "$card:hypothesis::poly/x:0:other-workload" &&
 	test "$(git rev-parse klineage/skills)" = $before &&
 	again git klineage admit $card >out && cat out && says "passed; " out && says "hypothesis -> admitted" out &&
 	git merge-base --is-ancestor $before klineage/skills && test "$(git diff --name-only $before klineage/skills | grep -c cards/)" = 1 &&

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 test_description='verbs that list: lines for scripts, and every kind of place to print to'
 . ./lib.sh
+. "$KLINEAGE_TOP/tests/t/materials.sh"
 
 lineage=$KLINEAGE_TOP/skills/lineages/cuda-topk
 esc=$(printf '\033')
@@ -12,19 +13,23 @@ tty () {
 tty 'test -t 1 && test -t 2' && test_set_prereq TTY
 test -c /dev/full && test_set_prereq FULL
 
-# verb, the list of its JSON, then its arguments; all that have --porcelain
+# verb, the list of its JSON (-: the document is the line), then its arguments; all that have --porcelain
 cat >listings <<'X'
 log|steps|log
 blame|rows|blame k/topk.cu
 hooks|hooks|hooks status
 skills|cards|skills list
 skills|findings|skills lint
-retrieve|cards|retrieve --status hypothesis
+retrieve|cards|retrieve --status hypothesis cuda-topk
 chat|conversations|chat log
 chat|phases|chat cost
 sync|items|sync --dry-run origin
 fsck|findings|fsck
 init|templates|init --list
+gate|-|gate --worktree --fast --workload scale
+lift|cards|lift --dry-run ../more
+admit|-|admit --dry-run warp-scan
+materialize|tries|materialize --dry-run --status hypothesis scale
 X
 
 # each <function>: for each of these with `what`, `list` and the words after it in "$@"; in the repository
@@ -38,8 +43,10 @@ each () {
 test_expect_success 'a repository with something of everything' '
 	git init -q --bare up.git && git init -q repo && (
 		cd repo && git klineage import --json "$lineage" >../imported && mkdir k &&
-		git archive klineage/lineage/cuda-topk/sm_90-12b611a | tar -x -C k && git add . && git commit -q -m expert &&
-		git remote add origin ../up.git && git klineage hooks install && git klineage lift >/dev/null
+		git archive klineage/lineage/cuda-topk/sm_90-12b611a | tar -x -C k &&
+		mkdir s && contract s scale scale.c v && plain s/scale.c scale v "" && git add . && git commit -q -m expert &&
+		git remote add origin ../up.git && git klineage hooks install && git klineage lift >/dev/null 2>&1 &&
+		cp -R "$KLINEAGE_TOP/skills/lineages/cuda-gdn-cumsum" ../more
 	) && says "\"schema\":\"klineage.imported/1\"" imported && says "\"steps\":11" imported &&
 	(cd repo && git klineage export --json cuda-topk ../out) >exported && says "\"schema\":\"klineage.exported/1\"" exported &&
 	test "$(find out -type f | wc -l)" = "$(sed "s/.*\"files\":\([0-9]*\).*/\1/" exported)"
@@ -89,12 +96,23 @@ test_expect_success 'the fields are those that the pages promise' '
 		cd repo && git klineage log --porcelain >../log && git klineage hooks status --porcelain >../hooks &&
 		git klineage init --list --porcelain >../init && git klineage skills list -z | tr "\000" "\n" >../cards &&
 		git rev-list --first-parent --reverse klineage/lineage/cuda-topk/sm_90-12b611a >../commits &&
-		git klineage log --json >../json
+		git klineage log --json >../json && git klineage gate --no-profile --workload scale --porcelain >../gate &&
+		git klineage gate --no-profile --workload scale --json >../event && git rev-parse HEAD >../head &&
+		git klineage lift -n --porcelain ../more >../lift && git klineage lift -n --json ../more >../lift.json &&
+		exits 1 git klineage admit -n --porcelain warp-scan >../admit &&
+		git klineage materialize -n --porcelain --status hypothesis scale >../tries
 	) &&
 	cut -f2 log >have && test_cmp commits have && cut -f5 log | sed -n 12p >have && echo topk.cu:rank_list >want && test_cmp want have &&
 	test "$(sed -n 4p log | cut -f8)" = "$(perl -MJSON::PP -e "print decode_json(<STDIN>)->{steps}[3]{previous}{ratio_ppm}" <json)" &&
 	grep "^pre-push${tab}ours${tab}/" hooks && grep "^c-topk${tab}11${tab}" init &&
-	test "$(sed -n 2p cards)" = hypothesis && test "$(($(wc -l <cards) % 12))" = 0
+	test "$(sed -n 2p cards)" = hypothesis && test "$(($(wc -l <cards) % 12))" = 0 &&
+	test "$(cut -f1-5 gate)" = "scale$tab$(cat head)${tab}pass$tab${tab}gate" && cut -f15 gate >have &&
+	sed "s/.*\"id\":\"\([0-9a-f]\{64\}\)\".*/\1/" event >want && test_cmp want have &&
+	perl -MJSON::PP -e "my \$j = decode_json(<STDIN>);
+		print join(qq(\t), \$_->{id}, \$_->{new} ? q(true) : q(false)), qq(\n) for @{\$j->{cards}}" <lift.json >want &&
+	cut -f1,2 lift >have && test_cmp want have && grep "${tab}true" lift && grep "${tab}false" lift &&
+	cut -f2,3 admit >have && echo "hypothesis${tab}hypothesis" >want && test_cmp want have && grep "^warp-scan-" admit &&
+	test "$(cut -f4,8 tries | sort -u)" = "card${tab}left"
 '
 
 cat >quoted <<'X'
@@ -145,13 +163,13 @@ test_expect_success 'no terminal at all, stdin closed' 'each nobody'
 
 broken () {
 	{ git-klineage "$@" --json; echo $? >../rc; } 2>../err | :
-	test "$(cat ../rc)" = 141 || test "$(cat ../rc)" -le 1 && ! test -s ../err
+	test "$(cat ../rc)" = 141 || test "$(cat ../rc)" -le 1 && ! grep -v "^note: " ../err
 }
 # whoever reads is gone before a word is written
 gone () {
 	{ sleep 0.1; git-klineage "$@" --porcelain; echo $? >../rc; } 2>../err | :
 	git-klineage "$@" --porcelain 2>/dev/null >../lines
-	if test -s ../lines; then test "$(cat ../rc)" = 141; fi && ! grep -v "^hint\|^no conv\|^no money" ../err
+	if test -s ../lines; then test "$(cat ../rc)" = 141; fi && ! grep -v "^hint\|^no conv\|^no money\|^left out\|^note" ../err
 }
 test_expect_success 'a closed pipe ends it without a word' 'each broken && each gone'
 
