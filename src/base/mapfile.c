@@ -29,18 +29,32 @@ void kl_mapfile_release(struct kl_mapfile *m)
 	m->mapped = false;
 }
 
+static uint64_t stir(uint64_t h, const unsigned char *s)
+{
+	uint64_t w;
+
+	memcpy(&w, s, 8);
+	h = (h ^ w) * 0x9fb21c651e98df25u;
+	return h << 29 | h >> 35;
+}
+
 /* Four lanes of multiply and rotate. */
 static uint64_t checksum_of(const void *p, size_t n)
 {
 	const unsigned char *s = p;
-	uint64_t h[4] = { n, ~(uint64_t)n, 0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu }, all = 0, w;
+	uint64_t h[4] = { n, ~(uint64_t)n, 0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu }, all = 0;
+	uint64_t a = h[0], b = h[1], c = h[2], d = h[3];
 
-	for (; n >= 32; n -= 32, s += 32)
-		for (int i = 0; i < 4; i++) {
-			memcpy(&w, s + 8 * i, 8);
-			h[i] = (h[i] ^ w) * 0x9fb21c651e98df25u;
-			h[i] = h[i] << 29 | h[i] >> 35;
-		}
+	for (; n >= 32; n -= 32, s += 32) {	/* in registers: compilers leave an array in memory */
+		a = stir(a, s);
+		b = stir(b, s + 8);
+		c = stir(c, s + 16);
+		d = stir(d, s + 24);
+	}
+	h[0] = a;
+	h[1] = b;
+	h[2] = c;
+	h[3] = d;
 	for (; n; n--, s++)
 		h[n % 4] = (h[n % 4] ^ *s) * 0x9fb21c651e98df25u;
 	for (int i = 0; i < 4; i++) {

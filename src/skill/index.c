@@ -16,18 +16,28 @@
 #define GRAIN 32768
 #define MAX_LOG2 4096		/* of an extent: the product of all of a card's dims */
 
-struct kl_index {
-	struct kl_mapfile file;
+struct kl_index_file {
+	struct kl_index ix;		/* what others see of it */
+	struct kl_mapfile map;
 	const struct kl_index_head *head;
 	bool built;
 };
+
+static struct kl_index *new_index(void)
+{
+	struct kl_index_file *f = kl_calloc(1, sizeof(*f));
+
+	f->map = (struct kl_mapfile)KL_MAPFILE_INIT;
+	f->ix.file = f;
+	return &f->ix;
+}
 
 void kl_index_free(struct kl_index *ix)
 {
 	if (!ix)
 		return;
-	kl_mapfile_release(&ix->file);
-	free(ix);
+	kl_mapfile_release(&ix->file->map);
+	free(ix->file);
 }
 
 size_t kl_index_size(enum kl_index_part part)
@@ -47,76 +57,14 @@ size_t kl_index_size(enum kl_index_part part)
 
 /* --- asking ------------------------------------------------------------------- */
 
-static size_t count(const struct kl_index *ix, enum kl_index_part part)
-{
-	return (size_t)ix->head->part[part].n;
-}
-
-static const void *at(const struct kl_index *ix, enum kl_index_part part, size_t i)
-{
-	return ix->file.base + ix->head->part[part].at + i * kl_index_size(part);
-}
-
-size_t kl_index_count(const struct kl_index *ix)
-{
-	return count(ix, KL_INDEX_CARDS);
-}
-
-const struct kl_index_card *kl_index_card(const struct kl_index *ix, size_t i)
-{
-	return at(ix, KL_INDEX_CARDS, i);
-}
-
-const struct kl_index_row *kl_index_row(const struct kl_index *ix, size_t i)
-{
-	return at(ix, KL_INDEX_ROWS, i);
-}
-
-size_t kl_index_npoints(const struct kl_index *ix)
-{
-	return count(ix, KL_INDEX_POINTS);
-}
-
-const struct kl_case *kl_index_point(const struct kl_index *ix, size_t i)
-{
-	return at(ix, KL_INDEX_POINTS, i);
-}
-
-size_t kl_index_npriors(const struct kl_index *ix)
-{
-	return count(ix, KL_INDEX_PRIORS);
-}
-
-const struct kl_index_prior *kl_index_prior(const struct kl_index *ix, size_t i)
-{
-	return at(ix, KL_INDEX_PRIORS, i);
-}
-
-size_t kl_index_nstrings(const struct kl_index *ix)
-{
-	return count(ix, KL_INDEX_STARTS);
-}
-
-const char *kl_index_string(const struct kl_index *ix, size_t i)
-{
-	const uint32_t *start = at(ix, KL_INDEX_STARTS, i);
-
-	return at(ix, KL_INDEX_BYTES, *start);
-}
-
-const uint32_t *kl_index_items(const struct kl_index *ix, struct kl_index_list l)
-{
-	return at(ix, KL_INDEX_ITEMS, l.at);
-}
-
 bool kl_index_was_built(const struct kl_index *ix)
 {
-	return ix->built;
+	return ix->file->built;
 }
 
 size_t kl_index_bad(const struct kl_index *ix)
 {
-	return (size_t)ix->head->bad;
+	return (size_t)ix->file->head->bad;
 }
 
 int kl_index_text(struct kl_buf *out, const struct kl_index *ix, struct kl_repo *r, size_t card)
@@ -138,17 +86,13 @@ int kl_index_load(struct kl_card **out, const struct kl_index *ix, struct kl_rep
 
 static bool list_ok(const struct kl_index *ix, struct kl_index_list l, size_t multiple)
 {
-	size_t n = count(ix, KL_INDEX_ITEMS);
-
-	return l.at <= n && l.n <= n - l.at && l.n % multiple == 0;
+	return l.at <= ix->nitem && l.n <= ix->nitem - l.at && l.n % multiple == 0;
 }
 
 static bool card_ok(const struct kl_index *ix, const struct kl_index_card *c)
 {
-	size_t rows = count(ix, KL_INDEX_ROWS);
-
-	return c->id < kl_index_nstrings(ix) && c->status <= KL_CARD_RETRACTED && c->passed <= c->trials &&
-	       c->rows <= rows && c->nrows <= rows - c->rows && c->prior < kl_index_npriors(ix) &&
+	return c->id < ix->nstring && c->status <= KL_CARD_RETRACTED && c->passed <= c->trials &&
+	       c->rows <= ix->nrow && c->nrows <= ix->nrow - c->rows && c->prior < ix->nprior &&
 	       list_ok(ix, c->sound, 2) && list_ok(ix, c->evidence, 2);
 }
 
@@ -160,22 +104,65 @@ static bool point_ok(const struct kl_case *c, const struct kl_taxonomy *tax)
 	return c->op >= -1 && c->op < (int32_t)tax->nop;
 }
 
-static bool parts_ok(const struct kl_index *ix)
+static bool row_ok(const struct kl_index *ix, const struct kl_index_row *r)
 {
-	const struct kl_index_head *h = ix->head;
-	size_t len = ix->file.len;
+	return r->point < ix->npoint && r->language < ix->nstring && r->platform < ix->nstring;
+}
+
+static bool prior_ok(const struct kl_index *ix, const struct kl_index_prior *p)
+{
+	return list_ok(ix, p->needs, 1) && list_ok(ix, p->requires, 1) && list_ok(ix, p->provides, 1) &&
+	       list_ok(ix, p->conflicts, 1);
+}
+
+/* Where the parts lie; false: not inside the file. */
+static bool find_parts(struct kl_index *ix)
+{
+	const struct kl_index_head *h = ix->file->head;
+	const char *base = ix->file->map.base;
+	size_t len = ix->file->map.len;
 
 	for (int p = 0; p < KL_INDEX_PARTS; p++)
 		if (h->part[p].at % 8 || h->part[p].at > len ||
 		    h->part[p].n > (len - h->part[p].at) / kl_index_size(p))
 			return false;
+	ix->card = (const void *)(base + h->part[KL_INDEX_CARDS].at);
+	ix->row = (const void *)(base + h->part[KL_INDEX_ROWS].at);
+	ix->point = (const void *)(base + h->part[KL_INDEX_POINTS].at);
+	ix->prior = (const void *)(base + h->part[KL_INDEX_PRIORS].at);
+	ix->item = (const void *)(base + h->part[KL_INDEX_ITEMS].at);
+	ix->start = (const void *)(base + h->part[KL_INDEX_STARTS].at);
+	ix->bytes = base + h->part[KL_INDEX_BYTES].at;
+	ix->ncard = h->part[KL_INDEX_CARDS].n;
+	ix->nrow = h->part[KL_INDEX_ROWS].n;
+	ix->npoint = h->part[KL_INDEX_POINTS].n;
+	ix->nprior = h->part[KL_INDEX_PRIORS].n;
+	ix->nitem = h->part[KL_INDEX_ITEMS].n;
+	ix->nstring = h->part[KL_INDEX_STARTS].n;
+	ix->nbyte = h->part[KL_INDEX_BYTES].n;
 	return true;
 }
 
-static bool row_ok(const struct kl_index *ix, const struct kl_index_row *r)
+/* four at a time: there are millions */
+typedef uint32_t lanes __attribute__((vector_size(16)));
+
+static bool all_below(const uint32_t *v, size_t n, size_t limit)
 {
-	return r->point < kl_index_npoints(ix) && r->language < kl_index_nstrings(ix) &&
-	       r->platform < kl_index_nstrings(ix);
+	uint32_t last = (uint32_t)(limit - 1);
+	lanes most = { last, last, last, last }, over = { 0 };
+	size_t i = 0;
+
+	if (!limit || limit > UINT32_MAX)
+		return limit || !n;
+	for (; i + 4 <= n; i += 4) {
+		lanes x;
+
+		memcpy(&x, v + i, sizeof(x));
+		over |= (lanes)(x > most);
+	}
+	for (; i < n; i++)
+		over[0] |= v[i] > last;
+	return !(over[0] | over[1] | over[2] | over[3]);
 }
 
 struct checking { const struct kl_index *ix; bool bad; };
@@ -188,64 +175,70 @@ static void say_bad(struct checking *c)
 static void check_items(void *ctx, size_t from, size_t to)
 {
 	struct checking *c = ctx;
-	const uint32_t *item = at(c->ix, KL_INDEX_ITEMS, 0);
-	size_t n = kl_index_nstrings(c->ix);
 
-	for (size_t i = from; i < to; i++)
-		if (item[i] >= n)
-			say_bad(c);
+	if (!all_below(c->ix->item + from, to - from, c->ix->nstring))
+		say_bad(c);
 }
 
 static void check_rows(void *ctx, size_t from, size_t to)
 {
 	struct checking *c = ctx;
+	const struct kl_index ix = *c->ix;
+	bool good = true;
 
 	for (size_t i = from; i < to; i++)
-		if (!row_ok(c->ix, kl_index_row(c->ix, i)))
-			say_bad(c);
+		good &= row_ok(&ix, &ix.row[i]);
+	if (!good)
+		say_bad(c);
 }
 
 static void check_cards(void *ctx, size_t from, size_t to)
 {
 	struct checking *c = ctx;
+	const struct kl_index ix = *c->ix;
+	bool good = true;
 
 	for (size_t i = from; i < to; i++)
-		if (!card_ok(c->ix, kl_index_card(c->ix, i)))
-			say_bad(c);
+		good &= card_ok(&ix, &ix.card[i]);
+	if (!good)
+		say_bad(c);
 }
 
-static bool prior_ok(const struct kl_index *ix, const struct kl_index_prior *p)
+static void check_priors(void *ctx, size_t from, size_t to)
 {
-	return list_ok(ix, p->needs, 1) && list_ok(ix, p->requires, 1) && list_ok(ix, p->provides, 1) &&
-	       list_ok(ix, p->conflicts, 1);
+	struct checking *c = ctx;
+	const struct kl_index ix = *c->ix;
+	bool good = true;
+
+	for (size_t i = from; i < to; i++)
+		good &= prior_ok(&ix, &ix.prior[i]);
+	if (!good)
+		say_bad(c);
 }
 
 /* Numbers that point somewhere; a checksum alone would trust whoever wrote it. */
 static bool contents_ok(const struct kl_index *ix, const struct kl_taxonomy *tax)
 {
-	size_t nstrings = kl_index_nstrings(ix), nbytes = count(ix, KL_INDEX_BYTES);
-	const char *bytes = at(ix, KL_INDEX_BYTES, 0);
-	const uint32_t *start = at(ix, KL_INDEX_STARTS, 0);
-	struct checking c = { ix, nbytes && bytes[nbytes - 1] };
+	struct checking c = { ix, ix->nbyte && ix->bytes[ix->nbyte - 1] };
 
-	for (size_t i = 0; i < nstrings; i++)
-		c.bad |= start[i] >= nbytes;
-	for (size_t i = 0; i < kl_index_npriors(ix); i++)
-		c.bad |= !prior_ok(ix, kl_index_prior(ix, i));
-	for (size_t i = 0; i < kl_index_npoints(ix); i++)
-		c.bad |= !point_ok(kl_index_point(ix, i), tax);
-	kl_par_for(count(ix, KL_INDEX_ITEMS), GRAIN, check_items, &c);
-	kl_par_for(count(ix, KL_INDEX_ROWS), GRAIN, check_rows, &c);
-	kl_par_for(kl_index_count(ix), GRAIN, check_cards, &c);
+	c.bad |= !all_below(ix->start, ix->nstring, ix->nbyte);
+	for (size_t i = 0; i < ix->npoint; i++)
+		c.bad |= !point_ok(&ix->point[i], tax);
+	kl_par_for(ix->nitem, GRAIN, check_items, &c);
+	kl_par_for(ix->nrow, GRAIN, check_rows, &c);
+	kl_par_for(ix->nprior, GRAIN, check_priors, &c);
+	kl_par_for(ix->ncard, GRAIN, check_cards, &c);
 	return !c.bad;
 }
 
 static bool is_good(struct kl_index *ix, const struct kl_taxonomy *tax)
 {
-	if (ix->file.len < sizeof(struct kl_mapfile_head) + sizeof(struct kl_index_head))
+	struct kl_index_file *f = ix->file;
+
+	if (f->map.len < sizeof(struct kl_mapfile_head) + sizeof(struct kl_index_head))
 		return false;
-	ix->head = (const struct kl_index_head *)(ix->file.base + sizeof(struct kl_mapfile_head));
-	return parts_ok(ix) && contents_ok(ix, tax);
+	f->head = (const struct kl_index_head *)(f->map.base + sizeof(struct kl_mapfile_head));
+	return find_parts(ix) && contents_ok(ix, tax);
 }
 
 /* --- opening ----------------------------------------------------------------------------- */
@@ -262,13 +255,12 @@ static void key_of(char key[KL_MAPFILE_KEY], const git_oid *tree, const struct k
 /* NULL: there is none, or none that is whole; `key` may be the beginning of one */
 static struct kl_index *map_file(const char *path, const char *key, const struct kl_taxonomy *tax)
 {
-	KL_AUTO(kl_index_freep) struct kl_index *ix = kl_calloc(1, sizeof(*ix));
+	KL_AUTO(kl_index_freep) struct kl_index *ix = new_index();
 	const struct kl_mapfile_head *h;
 
-	ix->file = (struct kl_mapfile)KL_MAPFILE_INIT;
-	if (!kl_mapfile_open(&ix->file, path, KL_INDEX_MAGIC, KL_INDEX_VERSION, NULL))
+	if (!kl_mapfile_open(&ix->file->map, path, KL_INDEX_MAGIC, KL_INDEX_VERSION, NULL))
 		return NULL;
-	h = (const struct kl_mapfile_head *)ix->file.base;
+	h = (const struct kl_mapfile_head *)ix->file->map.base;
 	return !strncmp(h->key, key, strlen(key)) && is_good(ix, tax) ? kl_steal(&ix) : NULL;
 }
 
@@ -277,7 +269,7 @@ static int build(struct kl_index **out, struct kl_library *lib, const struct kl_
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec others = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf made = KL_BUF_INIT;
-	KL_AUTO(kl_index_freep) struct kl_index *base = NULL, *ix = kl_calloc(1, sizeof(*ix));
+	KL_AUTO(kl_index_freep) struct kl_index *base = NULL, *ix = new_index();
 	int err;
 
 	kl_mapfile_others(&others, dir, PREFIX, SUFFIX, path);
@@ -287,11 +279,11 @@ static int build(struct kl_index **out, struct kl_library *lib, const struct kl_
 	if ((err = kl_index_build(&made, lib, tax, base)) < 0)
 		return err;
 	kl_mapfile_end(&made);
-	kl_mapfile_keep(&ix->file, &made, kl_library_count(lib) ? path : "");
+	kl_mapfile_keep(&ix->file->map, &made, kl_library_count(lib) ? path : "");
 	if (!is_good(ix, tax))
 		KL_BUG("an index that was just made is not whole");
 	kl_mapfile_tidy(&others, KEEP, dir, PREFIX, SUFFIX);
-	ix->built = true;
+	ix->file->built = true;
 	*out = kl_steal(&ix);
 	return 0;
 }

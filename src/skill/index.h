@@ -18,9 +18,7 @@
  * Equal strings have equal numbers. Strings and lists point into the file, for as long as it is
  * open.
  */
-struct kl_index;
-
-/** A list of the file's strings: kl_index_str(ix, list, i). */
+/** A list of the file's strings, whose numbers kl_index_items() has. */
 struct kl_index_list { uint32_t at, n; };
 
 struct kl_index_row {
@@ -45,6 +43,20 @@ struct kl_index_prior {
 	struct kl_index_list needs, requires, provides, conflicts;
 };
 
+struct kl_index_file;
+
+/** Where its parts lie in the file; read by the functions below alone. */
+struct kl_index {
+	const struct kl_index_card *card;
+	const struct kl_index_row *row;
+	const struct kl_case *point;
+	const struct kl_index_prior *prior;
+	const uint32_t *item, *start;
+	const char *bytes;
+	size_t ncard, nrow, npoint, nprior, nitem, nstring, nbyte;
+	struct kl_index_file *file;	/* index.c's own */
+};
+
 /** The library's of this repository, at klineage.skillsRef; an absent one has no cards. */
 int kl_index_open(struct kl_index **out, struct kl_repo *r, const struct kl_taxonomy *tax);
 /** That of an open library. */
@@ -53,17 +65,44 @@ int kl_index_of(struct kl_index **out, struct kl_repo *r, struct kl_library *lib
 void kl_index_free(struct kl_index *ix);
 KL_DEFINE_CLEANUP(struct kl_index *, kl_index_free)
 
-size_t kl_index_count(const struct kl_index *ix);
-const struct kl_index_card *kl_index_card(const struct kl_index *ix, size_t i);
-const struct kl_index_row *kl_index_row(const struct kl_index *ix, size_t i);
-size_t kl_index_npoints(const struct kl_index *ix);
-const struct kl_case *kl_index_point(const struct kl_index *ix, size_t i);
-size_t kl_index_npriors(const struct kl_index *ix);
-const struct kl_index_prior *kl_index_prior(const struct kl_index *ix, size_t i);
-size_t kl_index_nstrings(const struct kl_index *ix);
-const char *kl_index_string(const struct kl_index *ix, size_t i);
+/* --- asking: of every card of many, so it is done in place ------------------------ */
+
+static inline size_t kl_index_count(const struct kl_index *ix) { return ix->ncard; }
+static inline size_t kl_index_npoints(const struct kl_index *ix) { return ix->npoint; }
+static inline size_t kl_index_npriors(const struct kl_index *ix) { return ix->nprior; }
+static inline size_t kl_index_nstrings(const struct kl_index *ix) { return ix->nstring; }
+
+static inline const struct kl_index_card *kl_index_card(const struct kl_index *ix, size_t i)
+{
+	return &ix->card[i];
+}
+
+static inline const struct kl_index_row *kl_index_row(const struct kl_index *ix, size_t i)
+{
+	return &ix->row[i];
+}
+
+static inline const struct kl_case *kl_index_point(const struct kl_index *ix, size_t i)
+{
+	return &ix->point[i];
+}
+
+static inline const struct kl_index_prior *kl_index_prior(const struct kl_index *ix, size_t i)
+{
+	return &ix->prior[i];
+}
+
+static inline const char *kl_index_string(const struct kl_index *ix, size_t i)
+{
+	return ix->bytes + ix->start[i];
+}
+
 /** The numbers of a list's strings. */
-const uint32_t *kl_index_items(const struct kl_index *ix, struct kl_index_list l);
+static inline const uint32_t *kl_index_items(const struct kl_index *ix, struct kl_index_list l)
+{
+	return ix->item + l.at;
+}
+
 /**
  * Was it found, or made just now? How many cards of the library could not be read, and are not in
  * it?

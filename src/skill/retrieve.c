@@ -167,13 +167,20 @@ static void sift(const struct kl_asking *a, int axis, uint32_t *heap, size_t n, 
 	}
 }
 
+/* Most are far from the best, and told so by a number or two. */
+static inline bool is_worse(const struct kl_fit *f, int axis, const struct kl_fit *than)
+{
+	return f->best[axis] < than->best[axis] ||
+	       (f->best[axis] == than->best[axis] && f->score < than->score);
+}
+
 /* The best `k` with a score, best first. */
 static size_t select_best(const struct kl_asking *a, int axis, uint32_t *heap, size_t k)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < a->n; i++) {
-		if (!a->fit[i].score)
+		if (!a->fit[i].score || (n == k && is_worse(&a->fit[i], axis, &a->fit[heap[0]])))
 			continue;
 		if (n < k) {
 			heap[n++] = (uint32_t)i;
@@ -218,6 +225,71 @@ static bool walk_down(size_t *taken, struct kl_asking *a, const uint32_t *list, 
 	return firm;
 }
 
+/* Few, and nearly in order: by insertion. Those without a score any more go; how many are left. */
+static size_t put_in_order(const struct kl_asking *a, int axis, uint32_t *list, size_t n)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t card = list[i];
+		size_t k = left;
+
+		if (!a->fit[card].score)
+			continue;
+		for (; k > 0 && better(a, axis, card, list[k - 1]); k--)
+			list[k] = list[k - 1];
+		list[k] = card;
+		left++;
+	}
+	return left;
+}
+
+/* What a card was when the others were found to be no better. */
+struct limit { int32_t best, score; const char *id; };
+
+static struct limit limit_of(const struct kl_asking *a, int axis, uint32_t card)
+{
+	return (struct limit){ a->fit[card].best[axis], a->fit[card].score, id_of(a, card) };
+}
+
+/*
+ * How many at the front of a list still come before all cards that are not in it: settling a card
+ * only makes it worse, and those outside were worse than the limit.
+ */
+static size_t count_ahead(const struct kl_asking *a, int axis, const uint32_t *list, size_t n,
+			  const struct limit *l)
+{
+	size_t i = 0;
+
+	for (; i < n; i++) {
+		const struct kl_fit *f = &a->fit[list[i]];
+
+		if (f->best[axis] < l->best)
+			break;
+		if (f->best[axis] > l->best)
+			continue;
+		if (f->score < l->score || (f->score == l->score && strcmp(id_of(a, list[i]), l->id) > 0))
+			break;
+	}
+	return i;
+}
+
+/*
+ * Settle what is on the way down, and go down again, for as long as the list tells who is the best; false:
+ * it no longer does. `whole`: no card with a score is outside of it.
+ */
+static bool settle_down(size_t *taken, struct kl_asking *a, int axis, uint32_t *list, size_t *n, bool whole)
+{
+	const struct limit l = *n ? limit_of(a, axis, list[*n - 1]) : (struct limit){ 0 };
+	bool first = true;
+
+	for (size_t ahead = *n; !walk_down(taken, a, list, ahead); first = false) {
+		*n = put_in_order(a, axis, list, *n);
+		ahead = whole ? *n : count_ahead(a, axis, list, *n, &l);
+	}
+	return first || whole || *taken == a->o->per_axis;
+}
+
 /* Mark the best of an axis that are sound; more are looked at only where many are not. */
 static void mark_axis(struct kl_asking *a, int axis, uint8_t *top)
 {
@@ -227,7 +299,7 @@ static void mark_axis(struct kl_asking *a, int axis, uint8_t *top)
 		KL_AUTO(kl_freep) uint32_t *list = kl_calloc(pool + 1, sizeof(*list));
 		size_t taken, n = select_best(a, axis, list, pool);
 
-		if (!walk_down(&taken, a, list, n))
+		if (!settle_down(&taken, a, axis, list, &n, n < pool))
 			continue;
 		if (taken < a->o->per_axis && n == pool) {
 			pool *= 16;

@@ -62,8 +62,9 @@ static void index_givers(struct kl_asking *a)
 
 void kl_close_release(struct kl_asking *a)
 {
-	for (size_t i = 0; a->best && i < kl_index_nstrings(a->ix); i++)
-		free(a->best[i]);
+	for (size_t i = 0; i < a->nasked; i++)
+		free(a->best[a->asked[i]]);
+	free(a->asked);
 	free(a->best);
 	free(a->cards_at);
 	free(a->cards_of);
@@ -166,6 +167,8 @@ static const struct kl_givers *find_givers(struct kl_asking *a, uint32_t string)
 	out->n = drop_unsound(a, g, n);
 	for (size_t i = 0; i < out->n; i++)
 		out->card[i] = g[i].card;
+	KL_GROW(a->asked, a->nasked + 1, a->asked_alloc);
+	a->asked[a->nasked++] = string;
 	return a->best[string] = out;
 }
 

@@ -6,57 +6,79 @@
 
 #define GRAIN 4096
 
-/* Threads may find the same answer at once; they find the same one. */
-#define KEEP(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELAXED)
-#define KEPT(place) __atomic_load_n(&(place), __ATOMIC_RELAXED)
-
 static const char *text_of(const struct kl_asking *a, uint32_t string)
 {
 	return kl_index_string(a->ix, string);
 }
 
-static int64_t language_of(struct kl_asking *a, uint32_t string)
-{
-	int32_t x = KEPT(a->language[string]);
+/* Similarities and the like, asked for the first time: kept is one more, so that 0 is not asked. */
 
-	if (!x) {
-		x = 1 + (int32_t)kl_similarity_language(a->t->tax, text_of(a, string), a->t->language);
-		KEEP(a->language[string], x);
-	}
-	return x - 1;
+static int32_t ask_language(struct kl_asking *a, uint32_t string)
+{
+	int32_t x = 1 + (int32_t)kl_similarity_language(a->t->tax, text_of(a, string), a->t->language);
+
+	KL_KEEP(a->language[string], x);
+	return x;
 }
 
-static int64_t platform_of(struct kl_asking *a, uint32_t string)
+static int32_t ask_platform(struct kl_asking *a, uint32_t string)
 {
-	int32_t x = KEPT(a->platform[string]);
+	int32_t x = 1 + (int32_t)kl_similarity_platform(a->t->tax, text_of(a, string), a->t->platform);
 
-	if (!x) {
-		x = 1 + (int32_t)kl_similarity_platform(a->t->tax, text_of(a, string), a->t->platform);
-		KEEP(a->platform[string], x);
-	}
-	return x - 1;
+	KL_KEEP(a->platform[string], x);
+	return x;
 }
 
-static int64_t case_of(struct kl_asking *a, uint32_t point)
+static int32_t ask_case(struct kl_asking *a, uint32_t point)
 {
-	int32_t x = KEPT(a->point[point]);
+	int32_t x = 1 + (int32_t)kl_similarity_case(a->t->tax, kl_index_point(a->ix, point), &a->t->point);
 
-	if (!x) {
-		x = 1 + (int32_t)kl_similarity_case(a->t->tax, kl_index_point(a->ix, point), &a->t->point);
-		KEEP(a->point[point], x);
-	}
-	return x - 1;
+	KL_KEEP(a->point[point], x);
+	return x;
 }
 
-static bool is_able(struct kl_asking *a, uint32_t string)
+static int8_t ask_able(struct kl_asking *a, uint32_t string)
 {
-	int8_t x = KEPT(a->able[string]);
+	int8_t x = kl_capset_has(&a->t->caps, kl_taxonomy_cap(a->t->tax, text_of(a, string))) ? 2 : 1;
 
-	if (!x) {
-		x = kl_capset_has(&a->t->caps, kl_taxonomy_cap(a->t->tax, text_of(a, string))) ? 2 : 1;
-		KEEP(a->able[string], x);
-	}
-	return x == 2;
+	KL_KEEP(a->able[string], x);
+	return x;
+}
+
+int8_t kl_asking_has_new(struct kl_asking *a, uint32_t string)
+{
+	int8_t x = a->t->prior.n && kl_target_has(a->t, text_of(a, string)) ? 2 : 1;
+
+	KL_KEEP(a->has[string], x);
+	return x;
+}
+
+static inline int64_t language_of(struct kl_asking *a, uint32_t string)
+{
+	int32_t x = KL_KEPT(a->language[string]);
+
+	return (x ? x : ask_language(a, string)) - 1;
+}
+
+static inline int64_t platform_of(struct kl_asking *a, uint32_t string)
+{
+	int32_t x = KL_KEPT(a->platform[string]);
+
+	return (x ? x : ask_platform(a, string)) - 1;
+}
+
+static inline int64_t case_of(struct kl_asking *a, uint32_t point)
+{
+	int32_t x = KL_KEPT(a->point[point]);
+
+	return (x ? x : ask_case(a, point)) - 1;
+}
+
+static inline bool is_able(struct kl_asking *a, uint32_t string)
+{
+	int8_t x = KL_KEPT(a->able[string]);
+
+	return (x ? x : ask_able(a, string)) == 2;
 }
 
 int64_t kl_measure_lacking(struct kl_asking *a, uint32_t prior)
@@ -70,7 +92,7 @@ int64_t kl_measure_lacking(struct kl_asking *a, uint32_t prior)
 	return -1;
 }
 
-static void measure_row(int64_t axis[3], struct kl_asking *a, const struct kl_index_row *r, bool lacks)
+static inline void measure_row(int64_t axis[3], struct kl_asking *a, const struct kl_index_row *r, bool lacks)
 {
 	axis[KL_AXIS_CASE] = case_of(a, r->point);
 	axis[KL_AXIS_LANGUAGE] = language_of(a, r->language);
@@ -110,17 +132,6 @@ static void measure_card(struct kl_asking *a, size_t card)
 			f->row = (int32_t)i;
 		}
 	}
-}
-
-bool kl_asking_has(struct kl_asking *a, uint32_t string)
-{
-	int8_t x = KEPT(a->has[string]);
-
-	if (!x) {
-		x = kl_target_has(a->t, text_of(a, string)) ? 2 : 1;
-		KEEP(a->has[string], x);
-	}
-	return x == 2;
 }
 
 int64_t kl_asking_first(struct kl_asking *a, struct kl_index_list l, bool there)

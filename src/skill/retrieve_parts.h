@@ -40,6 +40,8 @@ struct kl_asking {
 	uint32_t *givers, *givers_at;	/* priors by the string that they provide */
 	int32_t *card_by_id;		/* of each string: the card of that id, -1 */
 	struct kl_givers **best;	/* of each string: who to ask for it; NULL: not asked yet */
+	uint32_t *asked;		/* strings of which `best` is known */
+	size_t nasked, asked_alloc;
 };
 
 /**
@@ -54,8 +56,21 @@ void kl_measure_row(int64_t axis[3], struct kl_asking *a, size_t card);
 /** A capability that it needs and the target's platform has not, as a string's number; -1: none. */
 int64_t kl_measure_lacking(struct kl_asking *a, uint32_t prior);
 
+/* Threads may find the same answer at once; they find the same one. */
+#define KL_KEEP(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELAXED)
+#define KL_KEPT(place) __atomic_load_n(&(place), __ATOMIC_RELAXED)
+
+/** The answer, asked for the first time: 1 no, 2 yes. */
+int8_t kl_asking_has_new(struct kl_asking *a, uint32_t string);
+
 /** Has the target the fact, trait or card of that string? */
-bool kl_asking_has(struct kl_asking *a, uint32_t string);
+static inline bool kl_asking_has(struct kl_asking *a, uint32_t string)
+{
+	int8_t x = KL_KEPT(a->has[string]);
+
+	return (x ? x : kl_asking_has_new(a, string)) == 2;
+}
+
 /** The first of a list that is there, or is not; -1: none. */
 int64_t kl_asking_first(struct kl_asking *a, struct kl_index_list l, bool there);
 /** Is what the card brings there, or the card itself? */
