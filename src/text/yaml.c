@@ -91,6 +91,15 @@ static int refuse_extras(struct reader *r, const yaml_char_t *anchor, const yaml
 
 static int read_node(struct kl_yaml **out, struct reader *r, int depth);
 
+/* libyaml's strings are from malloc and end with a NUL: taken, not copied */
+static char *take_text(struct reader *r)
+{
+	char *text = (char *)r->event.data.scalar.value;
+
+	r->event.data.scalar.value = NULL;
+	return text;
+}
+
 static int read_scalar(struct kl_yaml **out, struct reader *r)
 {
 	const yaml_event_t *e = &r->event;
@@ -103,7 +112,7 @@ static int read_scalar(struct kl_yaml **out, struct reader *r)
 		return fail(r, e->start_mark, "a NUL byte in text");
 	y = node_new(r, KL_YAML_SCALAR);
 	y->len = e->data.scalar.length;
-	y->text = kl_strndup((const char *)e->data.scalar.value, y->len);
+	y->text = take_text(r);
 	y->plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 	*out = y;
 	return 0;
@@ -141,7 +150,7 @@ static int read_key(char **out, struct reader *r)
 		return err;
 	if (memchr(e->data.scalar.value, 0, e->data.scalar.length))
 		return fail(r, e->start_mark, "a NUL byte in text");
-	*out = kl_strndup((const char *)e->data.scalar.value, e->data.scalar.length);
+	*out = take_text(r);
 	return 0;
 }
 
