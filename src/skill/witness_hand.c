@@ -20,25 +20,19 @@ struct tried {
 /* an edit that does not compile, or that no plan launches, may only have been clumsy */
 static bool may_count(const struct kl_seeker *s, const json_t *event)
 {
-	static const char *const classes[] = {
-		"hang", "fault", "wrong-all", "wrong-edge", "nondeterministic",
-	};
 	const char *class_ = kl_json_str_or(event, "class", "");
 	KL_AUTO(kl_strvec_release) struct kl_strvec features = KL_STRVEC_INIT;
 	const json_t *list = json_object_get(event, "features");
-	bool ran = false;
 
-	for (size_t i = 0; i < KL_ARRAY_SIZE(classes); i++)
-		ran |= !strcmp(class_, classes[i]);
 	for (size_t i = 0; i < json_array_size(list); i++)
 		if (json_is_string(json_array_get(list, i)))
 			kl_strvec_push(&features, json_string_value(json_array_get(list, i)));
-	return ran && kl_witness_is_there(s->card, &features) &&
+	return kl_witness_ran(class_) && kl_witness_is_there(s->card, &features) &&
 	       !strcmp(kl_json_str_or(event, "verdict", ""), "fail");
 }
 
 /* the clause that alone is false there; clauses.v.n: none, or more than one */
-static size_t false_one(struct kl_seeker *s, struct kl_target *t)
+size_t kl_witness_false_one(struct kl_seeker *s, struct kl_target *t)
 {
 	size_t at = s->clauses.v.n;
 
@@ -100,7 +94,7 @@ static int look_at(struct kl_seeker *s, const struct tried *e)
 	}
 	if (err < 0)
 		return err;
-	i = t.measured ? false_one(s, &t) : s->clauses.v.n;
+	i = t.measured ? kl_witness_false_one(s, &t) : s->clauses.v.n;
 	kl_target_release(&t);
 	if (i == s->clauses.v.n || s->r->clause[i].end != KL_WITNESS_OPEN)
 		return 0;

@@ -139,6 +139,66 @@ static int rewrite(struct kl_surface **out, const struct kl_surface *s, const st
 	return err < 0 ? err : kl_surface_with_contract(out, s, text.ptr, text.len);
 }
 
+/* --- what a launch plan asks for ------------------------------------------------------------------ */
+
+/* a promise like the contract's, in other words: "N % BN == 0" */
+static bool is_promise(const char *item, const struct kl_strvec *keys)
+{
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *p = parse(item);
+	KL_AUTO(kl_strvec_release) struct kl_strvec own = KL_STRVEC_INIT;
+
+	if (!p || (!strchr(item, '%') && !strstr(item, "==")))
+		return false;
+	kl_predicate_keys(&own, p);
+	for (size_t i = 0; i < own.n; i++)
+		if (kl_strvec_has(keys, own.v[i]))
+			return true;
+	return false;
+}
+
+static int write_plan(struct kl_buf *out, const struct kl_file *f, const struct kl_strvec *keys)
+{
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *y = NULL;
+	const struct kl_yaml *require;
+	int err = kl_yaml_parse(&y, f->path, f->data, f->len);
+
+	if (!err && (y->kind != KL_YAML_MAP || !y->n))
+		err = kl_error(KL_EINVALID, "%s: no launch plan", f->path);
+	if (err < 0)
+		return err;
+	require = kl_yaml_get(y, "require");
+	for (size_t i = 0; require && require->kind == KL_YAML_SEQ && i < require->n; i++) {
+		struct kl_yaml *item = require->item[i];
+
+		if (item->kind != KL_YAML_SCALAR || !is_promise(item->text, keys))
+			continue;
+		free(item->text);	/* in its place what holds everywhere */
+		item->text = kl_strdup("1 == 1");
+		item->len = strlen(item->text);
+	}
+	kl_yaml_emit(out, y);
+	return 0;
+}
+
+/* the surface whose plan does not ask for what the clause is about */
+static int relax_plan(struct kl_surface **out, const struct kl_surface *s, const char *clause)
+{
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *p = parse(clause);
+	KL_AUTO(kl_strvec_release) struct kl_strvec keys = KL_STRVEC_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_file edit = { .path = s->contract->launch };
+	int err = 0;
+
+	if (p)
+		kl_predicate_keys(&keys, p);
+	for (size_t i = 0; edit.path && i < s->nfile; i++)
+		if (!strcmp(s->file[i].path, edit.path))
+			err = write_plan(&text, &s->file[i], &keys);
+	edit.data = text.ptr;
+	edit.len = text.len;
+	return err < 0 ? err : kl_surface_with(out, s, &edit, text.len > 0);
+}
+
 /* --- points -------------------------------------------------------------------------------------------- */
 
 struct search {
@@ -146,15 +206,20 @@ struct search {
 	const struct kl_contract *c;
 	struct kl_strvec domain;	/* what is still promised */
 	struct kl_surface *wide;	/* K_i under that, no point more */
+	const struct kl_surface *to, *from;	/* as they are, or their plans ask for less */
+	struct kl_surface *relaxed[2];
 	int64_t most;			/* bytes of a point */
 	size_t *order;			/* judged points, the smallest first */
 	bool to_stands, from_stands;	/* are their launch plans to make a launch there? */
+	bool required;			/* K_i's plan refused some: its author's word, not tried */
 };
 
 static void search_release(struct search *s)
 {
 	kl_strvec_release(&s->domain);
 	kl_surface_free(s->wide);
+	kl_surface_free(s->relaxed[0]);
+	kl_surface_free(s->relaxed[1]);
 	free(s->order);
 }
 
@@ -204,7 +269,7 @@ static bool is_alone(const struct search *s, const struct kl_dims *d)
 	return bytes(s->c, d) <= 2 * s->most;
 }
 
-static bool stands(const struct search *s, const struct kl_surface *surface, const struct kl_dims *d)
+static bool stands(struct search *s, const struct kl_surface *surface, const struct kl_dims *d)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *there = NULL;
 	KL_AUTO(kl_launch_freep) struct kl_launch *plan = NULL;
@@ -212,18 +277,20 @@ static bool stands(const struct search *s, const struct kl_surface *surface, con
 
 	if (!err && there->contract->launch)
 		err = kl_launch_read(&plan, there, false);
+	if (err == KL_EINVALID && surface == s->to && strstr(kl_error_last(), "does not hold"))
+		s->required = true;
 	if (err < 0)
 		kl_error_clear();
 	return !err;
 }
 
-static bool fits(const struct search *s, const struct kl_dims *d)
+static bool fits(struct search *s, const struct kl_dims *d)
 {
-	return is_alone(s, d) && (!s->to_stands || stands(s, s->of->to, d)) &&
-	       (!s->from_stands || stands(s, s->of->from, d));
+	return is_alone(s, d) && (!s->to_stands || stands(s, s->to, d)) &&
+	       (!s->from_stands || stands(s, s->from, d));
 }
 
-static void look_around(struct kl_widening *out, const struct search *s, size_t max)
+static void look_around(struct kl_widening *out, struct search *s, size_t max)
 {
 	size_t n = kl_contract_npoints(s->c);
 
@@ -244,18 +311,35 @@ static void look_around(struct kl_widening *out, const struct search *s, size_t 
 			}
 }
 
-/* where both kernels can be launched; else where this one can; else where the plan says no */
-static int find_points(struct kl_widening *out, struct search *s)
+/* where both kernels can be launched; else where this one can */
+static void look(struct kl_widening *out, struct search *s)
 {
-	bool device = kl_contract_is_cuda(s->c);
-
-	s->to_stands = s->from_stands = device;
+	s->to_stands = s->from_stands = kl_contract_is_cuda(s->c);
 	look_around(out, s, KL_WITNESS_POINTS);
 	s->from_stands = false;
-	if (!out->n && device)
+	if (!out->n && s->to_stands)
 		look_around(out, s, KL_WITNESS_POINTS);
+}
+
+static int find_points(struct kl_widening *out, struct search *s)
+{
+	const char *clause = s->of->clauses->v.v[s->of->i];
+	int err = 0;
+
+	look(out, s);
+	if (!out->n && s->required) {
+		if ((err = relax_plan(&s->relaxed[0], s->of->to, clause)) < 0 ||
+		    (err = relax_plan(&s->relaxed[1], s->of->from, clause)) < 0)
+			return err;
+		s->to = s->relaxed[0];
+		s->from = s->relaxed[1];
+		s->required = false;
+		look(out, s);
+	}
+	if (!out->n && s->required)
+		return kl_error(KL_ENO, "its launch plan itself refuses such points: nothing would be run");
 	s->to_stands = false;
-	if (!out->n && device)
+	if (!out->n)	/* what a device cannot launch is a failure, too */
 		look_around(out, s, 1);
 	return out->n ? 0 : kl_error(KL_ENO, "no point near those that are judged has it alone false");
 }
@@ -281,7 +365,9 @@ static int no_contract(int err)
 
 int kl_widen(struct kl_widening *out, const struct kl_widen_of *of)
 {
-	KL_AUTO(search_release) struct search s = { .of = of, .c = of->to->contract };
+	KL_AUTO(search_release) struct search s = {
+		.of = of, .c = of->to->contract, .to = of->to, .from = of->from,
+	};
 	KL_AUTO(kl_widening_release) struct kl_widening w = { 0 };
 	int err;
 
@@ -295,8 +381,8 @@ int kl_widen(struct kl_widening *out, const struct kl_widen_of *of)
 	if ((err = find_points(&w, &s)) < 0)
 		return err;
 	w.first = kl_contract_npoints(s.c);
-	if ((err = rewrite(&w.to, of->to, &s.domain, w.point, w.n)) < 0 ||
-	    (err = rewrite(&w.from, of->from, &s.domain, w.point, w.n)) < 0)
+	if ((err = rewrite(&w.to, s.to, &s.domain, w.point, w.n)) < 0 ||
+	    (err = rewrite(&w.from, s.from, &s.domain, w.point, w.n)) < 0)
 		return no_contract(err);
 	say(&w, s.c);
 	*out = w;
