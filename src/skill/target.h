@@ -54,6 +54,8 @@ void kl_target_stand(struct kl_target *t, size_t i);
 void kl_target_add_event(struct kl_target *t, const json_t *event);
 /** A fact, trait ("trait:x") or card that is there. */
 void kl_target_add_prior(struct kl_target *t, const char *what);
+/** It is there no more. */
+void kl_target_drop_prior(struct kl_target *t, const char *what);
 bool kl_target_has(const struct kl_target *t, const char *what);
 
 /**
@@ -71,7 +73,7 @@ enum kl_truth kl_target_test_at(struct kl_target *t, const char *test, const str
 /**
  * The target that a committed state is: its surface, the newest passing event of it on `platform`
  * (NULL: where the event was made, or what this machine or the launch plan is for), the trailers
- * of the commits before it.
+ * of the commits before it. (target_commit.c)
  */
 int kl_target_of_commit(struct kl_target *out, const struct kl_taxonomy *tax, struct kl_repo *r,
 			const struct kl_surface *s, const git_oid *commit, const char *platform);
