@@ -48,7 +48,8 @@ Each lineage is a walk back from the last commit of a template, first through si
 	git klineage deopt --rewriter patches:<templates/workloads/<template>/rejected>,history
 	git klineage export <lineages/<template>>
 
-Those held out were walked back by mechanical passes alone, from the same expert: other states, which no card cites:
+Those held out were walked back by mechanical passes alone, from the same expert: other states, which no card cites. \`tests/device/cards.sh\`
+walks such for CUDA, from earlier commits of a template, and some by an edit by hand (\`by-hand\`):
 
 	git klineage deopt --rewriter passes --name by-rule
 	git klineage export <held-out/<template>-by-rule>
