@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
+#include "cmd/table.h"
 #include "gate/skeleton.h"
 #include "lineage/starter.h"
 #include "repo/refs.h"
@@ -20,33 +21,41 @@ static const char synopsis[] =
 	"init --ci github|gitlab\n"
 	"init --list [--json | --porcelain | -z]";
 
+static void add_template(json_t *list, struct kl_table *t, const struct kl_starter *s)
+{
+	KL_AUTO(kl_freep) char *commits = kl_asprintf("%zu", s->patches.n);
+	json_t *o = json_object();
+
+	kl_json_set_str(o, "name", s->name);
+	kl_json_set_int(o, "commits", (int64_t)s->patches.n);
+	kl_json_set_str(o, "summary", s->summary);
+	json_array_append_new(list, o);
+	kl_table_row(t, (const char *[]){ s->name, commits, s->summary });
+}
+
 static int list_templates(const struct kl_listing *out)
 {
 	static const char *const fields[] = { "name", "commits", "summary", NULL };
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	KL_AUTO(kl_table_release) struct kl_table t = { .columns = 3 };
 	json_t *list = json_array();
 	int err = kl_starter_list(&names);
 
+	kl_table_row(&t, (const char *[]){ "template", "commits", "kernel" });
 	for (size_t i = 0; !err && i < names.n; i++) {
 		KL_AUTO(kl_starter_freep) struct kl_starter *s = NULL;
 
 		err = kl_starter_open(&s, names.v[i]);
-		if (!err && kl_listing_asked(out)) {
-			json_t *o = json_object();
-
-			kl_json_set_str(o, "name", s->name);
-			kl_json_set_int(o, "commits", (int64_t)s->patches.n);
-			kl_json_set_str(o, "summary", s->summary);
-			json_array_append_new(list, o);
-		} else if (!err) {
-			printf("%-10s %s (%zu commits)\n", s->name, s->summary, s->patches.n);
-		}
+		if (!err)
+			add_template(list, &t, s);
 	}
 	kl_json_set_str(j, "schema", "klineage.templates/1");
 	kl_json_set(j, "templates", list);
 	if (!err && kl_listing_asked(out))
 		kl_listing_print(out, j, "templates", fields);
+	else if (!err)
+		kl_table_print(&t);
 	return err;
 }
 
