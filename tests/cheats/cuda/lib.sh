@@ -29,6 +29,14 @@ cheat_is_decided_here () {
 	sed -n 3p "$1/$2.cu" | grep -q 'decided here'
 }
 
+# cheat_lay_out <contract> <repo>: its files. Where another directory has the oracle, `oracle.from` says which, from there
+cheat_lay_out () {
+	cp "$1"/* "$2/" || return 1
+	test ! -e "$1/oracle.from" || {
+		rm "$2/oracle.from" && cp "$1/$(cat "$1/oracle.from")"/oracle.* "$2/"
+	}
+}
+
 # cheat_repo <dir> <repo>: a branch for each, without a common past, so that none is another's parent.
 # KLINEAGE_CUTLASS: where CUTLASS's headers lie, which those of cuda-cutlass include
 cheat_repo () {
@@ -40,7 +48,7 @@ cheat_repo () {
 		test -n "$on" && test -n "$(cheat_wants "$1" "$name")" || return 1
 		git -C "$2" checkout -q --orphan "$name" || return 1
 		git -C "$2" rm -rfq --ignore-unmatch . || return 1
-		cp "$1/contracts/$on"/* "$2/" && cp "$1/$name.cu" "$2/k.cu" || return 1
+		cheat_lay_out "$1/contracts/$on" "$2" && cp "$1/$name.cu" "$2/k.cu" || return 1
 		test ! -e "$1/$name.yaml" || cp "$1/$name.yaml" "$2/launch.yaml" || return 1
 		git -C "$2" add . && git -C "$2" commit -q -m "$name" || return 1
 	done
