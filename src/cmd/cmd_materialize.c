@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
@@ -14,6 +15,8 @@
 static const char synopsis[] = "materialize [<options>] [<workload>]\n"
 			       "materialize --continue [<options>] [<workload>]\n"
 			       "materialize --roundtrip <lineage> [<options>]";
+
+#define TRIALS_UNSAID INT64_MIN
 
 struct args {
 	const char *workload, *root, *library, *name, *status, *platform, *jail, *cards, *roundtrip;
@@ -166,11 +169,11 @@ static int recall(struct session *s, struct args *o, const char *workload)
 
 static int arm_of(enum kl_cards_arm *out, const char *word)
 {
-	static const char *const name[] = { "full", "labels", "none" };
+	const char *name;
 
 	*out = KL_CARDS_FULL;
-	for (size_t i = 0; word && i < KL_ARRAY_SIZE(name); i++)
-		if (!strcmp(word, name[i])) {
+	for (int i = 0; word && (name = kl_cards_arm_name((enum kl_cards_arm)i)); i++)
+		if (!strcmp(word, name)) {
 			*out = (enum kl_cards_arm)i;
 			return 0;
 		}
@@ -286,11 +289,38 @@ static int run(struct session *s, struct args *o)
 
 /* --- roundtrips ----------------------------------------------------------------------------------------- */
 
+static int check_trials(const struct args *o)
+{
+	return o->trials >= 1 && o->trials <= 100 ? 0 : kl_opt_usage(synopsis, "--trials takes 1 to 100");
+}
+
+/* a roundtrip that goes on is the same one: as many trials, by the same cards */
+static int recall_trials(struct session *s, struct args *o, const char *workload)
+{
+	bool unsaid = o->trials == TRIALS_UNSAID;
+	long long trials = unsaid ? KL_ROUNDTRIP_TRIALS : o->trials;
+	KL_AUTO(kl_freep) char *said = kl_asprintf("%lld", trials);
+	int err = recall(s, o, workload);
+
+	if (err < 0)
+		return err;
+	if (o->again && !kl_said_word(s->kept, "trials", NULL))
+		return kl_error(KL_ENOTFOUND, "no roundtrip was begun under the name '%s/%s'", workload,
+				s->name);
+	o->trials = strtoll(kl_said_word(s->kept, "trials", o->again && unsaid ? NULL : said), NULL, 10);
+	o->held_out = kl_said_word(s->kept, "held_out", o->held_out ? "yes" : NULL) != NULL;
+	return check_trials(o);
+}
+
 static int run_trials(struct session *s, struct args *o)
 {
+	const char *workload = s->rt.root->contract->workload;
 	struct kl_materialize_opts opts;
-	int err = options(&opts, s, o, s->rt.root->contract->workload);
+	int err;
 
+	if ((err = options(&opts, s, o, workload)) < 0 ||
+	    (err = kl_roundtrip_check(&s->rt, &opts, (size_t)o->trials)) < 0 || (err = keep(s, workload)) < 0)
+		return err;
 	opts.without = o->held_out ? s->rt.lineage : NULL;
 	for (int64_t i = 0; !err && i < o->trials; i++) {
 		err = kl_roundtrip_trial(&s->rt, &opts);
@@ -312,11 +342,9 @@ static int roundtrip(struct session *s, struct args *o)
 	leaf = strrchr(s->rt.lineage, '/') + 1;
 	workload = s->rt.root->contract->workload;
 	s->name = o->name ? kl_strdup(o->name) : kl_asprintf("rt-%.56s", leaf);
-	if ((err = check_name(s->name)) < 0 || (err = recall(s, o, workload)) < 0 ||
+	if ((err = check_name(s->name)) < 0 || (err = recall_trials(s, o, workload)) < 0 ||
 	    (err = kl_skill_model_check(&s->model, synopsis)) < 0 || (err = open_library(s, o)) < 0 ||
-	    (err = open_gate(s, o, workload)) < 0 ||
-	    (err = keep(s, workload)) < 0 ||
-	    (err = run_trials(s, o)) < 0)
+	    (err = open_gate(s, o, workload)) < 0 || (err = run_trials(s, o)) < 0)
 		return err;
 	kl_materialize_say_roundtrip(&s->rt, &o->out);
 	return s->rt.successes ? 0 : 1;
@@ -345,12 +373,12 @@ static int check_args(const struct args *o, const struct session *s, int argc)
 		return kl_opt_usage(synopsis, "--apply wants a committed root: commit first, or use --patch");
 	if (o->roundtrip && (o->apply || o->patch || o->dry || o->root || o->estimate))
 		return kl_opt_usage(synopsis, "--roundtrip begins at K_0 and changes nothing of yours");
-	if (!o->roundtrip && (o->held_out || o->trials != KL_ROUNDTRIP_TRIALS))
+	if (!o->roundtrip && (o->held_out || o->trials != TRIALS_UNSAID))
 		return kl_opt_usage(synopsis, "--trials and --held-out are for --roundtrip");
 	if (o->one && (o->dry || o->roundtrip || o->estimate || kl_skill_model_is(&s->model)))
 		return kl_opt_usage(synopsis, "--one is for tools alone: no model, roundtrip or dry run");
-	if (o->trials < 1 || o->trials > 100)
-		return kl_opt_usage(synopsis, "--trials takes 1 to 100");
+	if (o->trials != TRIALS_UNSAID && check_trials(o) < 0)
+		return KL_EUSAGE;
 	if (o->estimate && !kl_skill_model_is(&s->model))
 		return kl_opt_usage(synopsis, "without a model a run costs nothing: --estimate is for "
 				    "--rewriter chat or exec");
@@ -362,7 +390,7 @@ int cmd_materialize(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	KL_AUTO(session_release) struct session s = {
 		.repo = ctx->repo, .model = { .repo = ctx->repo, .of = KL_BUDGET_MATERIALIZE },
 	};
-	struct args o = { .trials = KL_ROUNDTRIP_TRIALS };
+	struct args o = { .trials = TRIALS_UNSAID };
 	const struct kl_opt opts[] = {
 		KL_OPT_BOOL('\0', "apply", &o.apply, "let the branch you stand on go forward to the result"),
 		KL_OPT_STR('\0', "cards", &o.cards, "<what>",

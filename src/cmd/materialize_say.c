@@ -190,9 +190,9 @@ void kl_materialize_say_trial(const struct kl_roundtrip *rt)
 	char hex[KL_OID_HEX];
 
 	kl_oid_hex(hex, &t->m.node[t->m.best].commit);
-	printf("trial %zu: %.1f %% of K* [%.1f, %.1f]%s, %d step%s to %.10s", rt->n,
+	printf("trial %zu: %.1f %% of K* [%.1f, %.1f]%s%s, %d step%s to %.10s", rt->n,
 	       (double)t->recovered.ppm / 1e4, (double)t->recovered.lo / 1e4, (double)t->recovered.hi / 1e4,
-	       t->success ? ", recovered" : "", t->m.node[t->m.best].depth,
+	       t->success ? ", recovered" : "", t->noisy ? ", in noise" : "", t->m.node[t->m.best].depth,
 	       t->m.node[t->m.best].depth == 1 ? "" : "s", hex);
 	if (t->m.ended) {
 		fputs(" (", stdout);
@@ -216,6 +216,7 @@ static json_t *trial_json(const struct kl_roundtrip_trial *t)
 	kl_json_set_int(j, "hi_ppm", t->recovered.hi);
 	kl_json_set_str(j, "event", *t->event ? t->event : NULL);
 	kl_json_set_bool(j, "success", t->success);
+	kl_json_set_bool(j, "noisy", t->noisy);
 	kl_json_set_int(j, "nano", t->m.nano);
 	kl_json_set_str(j, "ended", t->m.ended);
 	kl_json_set(j, "tries", tries_json(&t->m));
@@ -226,7 +227,7 @@ static void print_roundtrip(const struct kl_listing *out, const struct kl_roundt
 {
 	static const char *const fields[] = {
 		"name", "best", "steps", "recovered_ppm", "lo_ppm", "hi_ppm", "success", "event", "nano",
-		"ended", NULL
+		"ended", "noisy", NULL
 	};
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 	json_t *list = json_array();
@@ -240,6 +241,8 @@ static void print_roundtrip(const struct kl_listing *out, const struct kl_roundt
 	kl_json_set_str(j, "root", hex);
 	kl_oid_hex(hex, &rt->expert);
 	kl_json_set_str(j, "expert", hex);
+	kl_json_set_str(j, "cards", kl_cards_arm_name(rt->arm));
+	kl_json_set_bool(j, "held_out", rt->held_out);
 	kl_json_set_int(j, "successes", (int64_t)rt->successes);
 	kl_json_set(j, "trials", list);
 	kl_listing_print(out, j, "trials", fields);
@@ -247,10 +250,13 @@ static void print_roundtrip(const struct kl_listing *out, const struct kl_roundt
 
 void kl_materialize_say_roundtrip(const struct kl_roundtrip *rt, const struct kl_listing *out)
 {
-	if (kl_listing_asked(out))
+	if (kl_listing_asked(out)) {
 		print_roundtrip(out, rt);
-	else
-		printf("%s: %zu of %zu trials recovered 90 %% of K*\n", rt->lineage, rt->successes, rt->n);
+		return;
+	}
+	printf("%s: %zu of %zu trials recovered 90 %% of K*\n", rt->lineage, rt->successes, rt->n);
+	if (rt->noisy)
+		printf("%zu in noise; --continue measures anew what it hid\n", rt->noisy);
 }
 
 /* --- estimates ------------------------------------------------------------------------------------ */

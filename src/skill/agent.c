@@ -261,6 +261,13 @@ int64_t kl_agent_cost(const char **model, const struct kl_agent *a)
 
 /* --- cards -------------------------------------------------------------------------------------- */
 
+const char *kl_cards_arm_name(enum kl_cards_arm arm)
+{
+	static const char *const name[] = { "full", "labels", "none" };
+
+	return (size_t)arm < KL_ARRAY_SIZE(name) ? name[arm] : NULL;
+}
+
 void kl_agent_card(struct kl_buf *out, const struct kl_card *c, enum kl_cards_arm arm)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;

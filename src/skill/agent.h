@@ -80,6 +80,8 @@ int64_t kl_agent_cost(const char **model, const struct kl_agent *a);
 /* --- cards as they are told ------------------------------------------------------------- */
 
 enum kl_cards_arm { KL_CARDS_FULL, KL_CARDS_LABELS, KL_CARDS_NONE };	/* --cards */
+/** "full", "labels", "none"; NULL: there is no such arm. */
+const char *kl_cards_arm_name(enum kl_cards_arm arm);
 
 /** Fenced: the whole card, canonical, its carrier verbatim; or its id and intent alone. */
 void kl_agent_card(struct kl_buf *out, const struct kl_card *c, enum kl_cards_arm arm);

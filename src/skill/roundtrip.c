@@ -89,6 +89,36 @@ static int note(const struct kl_materialize_opts *o, const git_oid *commit, json
 	return err < 0 ? err : kl_noting_write(&n);
 }
 
+/* the same instructions are as fast, whatever a clock says */
+static int is_same_code(bool *same, const struct kl_verdict *v, const struct kl_surface *goal,
+			struct kl_gate *g)
+{
+	KL_AUTO(kl_facts_release) struct kl_facts f = { 0 };
+	int err = kl_gate_facts(&f, g, goal);
+
+	*same = !err && *f.code_digest && !strcmp(f.code_digest, v->facts.code_digest);
+	return err == KL_ENO ? kl_error_in(KL_ECANNOT, "K* is not what it was") : err;
+}
+
+static int weigh(struct kl_roundtrip_trial *t, const struct kl_verdict *v, const struct kl_surface *goal,
+		 struct kl_gate *g)
+{
+	bool same;
+	int err;
+
+	if (!strcmp(v->verdict, "fail"))
+		return 0;	/* right before, and not any more: nothing is recovered */
+	if (strcmp(v->verdict, "pass"))
+		return kl_error(KL_ECANNOT, "the gate could not tell: %s",
+				v->message && *v->message ? v->message : v->verdict);
+	if ((err = is_same_code(&same, v, goal, g)) < 0)
+		return err;
+	kl_made_speed(&t->recovered, v->event);
+	if (same)
+		t->recovered = (struct kl_card_ratio){ ONE, ONE, ONE };
+	return t->recovered.ppm ? 0 : kl_error(KL_ECANNOT, "what it made could not be timed against K* here");
+}
+
 static int compare(struct kl_roundtrip_trial *t, const struct kl_roundtrip *rt,
 		   const struct kl_materialize_opts *o)
 {
@@ -100,31 +130,70 @@ static int compare(struct kl_roundtrip_trial *t, const struct kl_roundtrip *rt,
 		t->recovered = (struct kl_card_ratio){ ONE, ONE, ONE };
 		return 0;
 	}
-	if ((err = kl_made_judge(&v, o->gate, best->state, rt->goal, false)) < 0)
+	if ((err = kl_made_judge(&v, o->gate, best->state, rt->goal, false)) < 0 ||
+	    (err = weigh(t, v, rt->goal, o->gate)) < 0)
 		return err;
-	kl_made_speed(&t->recovered, v->event);
-	if (!strcmp(v->verdict, "pass") && !t->recovered.ppm)
-		t->recovered = (struct kl_card_ratio){ ONE, ONE, ONE };	/* the same machine code */
 	snprintf(t->event, sizeof(t->event), "%s", kl_record_id(v->event));
 	return note(o, &best->commit, v->event);
 }
 
-int kl_roundtrip_trial(struct kl_roundtrip *rt, const struct kl_materialize_opts *o)
+/* does the interval leave it open, or was something that may be faster not built on? */
+static bool is_noisy(const struct kl_roundtrip_trial *t)
+{
+	bool hidden = t->recovered.lo < KL_ROUNDTRIP_SUCCESS && t->recovered.hi >= KL_ROUNDTRIP_SUCCESS;
+
+	for (size_t i = 0; !t->success && i < t->m.n; i++)
+		hidden |= t->m.v[i].outcome == KL_MAT_NODE && !strcmp(t->m.v[i].speed, "ambiguous");
+	return hidden;
+}
+
+static void name_of(char name[65], const struct kl_materialize_opts *o, size_t trial)
+{
+	snprintf(name, 65, "%.60s-%zu", o->name, trial);
+}
+
+/* what is of the lineage */
+static struct kl_materialize_opts opts_of(const struct kl_roundtrip *rt, const struct kl_materialize_opts *o)
 {
 	struct kl_materialize_opts run = *o;
+
+	run.root = rt->root;
+	run.commit = rt->first;
+	return run;
+}
+
+int kl_roundtrip_check(const struct kl_roundtrip *rt, const struct kl_materialize_opts *o, size_t trials)
+{
+	struct kl_materialize_opts run = opts_of(rt, o);
+	char name[65];
+	int err = 0;
+
+	run.name = name;
+	for (size_t i = 1; !err && i <= trials; i++) {
+		name_of(name, o, i);
+		err = kl_materialize_check(&run);
+	}
+	return err;
+}
+
+int kl_roundtrip_trial(struct kl_roundtrip *rt, const struct kl_materialize_opts *o)
+{
+	struct kl_materialize_opts run = opts_of(rt, o);
 	struct kl_roundtrip_trial *t;
 	int err;
 
 	KL_GROW(rt->v, rt->n + 1, rt->alloc);
 	t = &rt->v[rt->n++];
 	*t = (struct kl_roundtrip_trial){ .recovered = { 0 } };
-	snprintf(t->name, sizeof(t->name), "%.60s-%zu", o->name, rt->n);
+	rt->arm = o->arm;
+	rt->held_out = o->without != NULL;
+	name_of(t->name, o, rt->n);
 	run.name = t->name;
-	run.root = rt->root;
-	run.commit = rt->first;
 	if ((err = kl_materialize(&t->m, &run)) < 0 || (err = compare(t, rt, &run)) < 0)
 		return kl_error_in(err, "trial %zu", rt->n);
 	t->success = t->recovered.ppm >= KL_ROUNDTRIP_SUCCESS;
+	t->noisy = is_noisy(t);
 	rt->successes += t->success;
+	rt->noisy += t->noisy;
 	return 0;
 }

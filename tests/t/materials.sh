@@ -97,7 +97,8 @@ library () {
 # the_card: its id, in the library one stands in
 the_card () { basename "$(git ls-tree --name-only klineage/skills:cards)" .yaml; }
 
-# A model that answers from files: <phase>.<turn>; `log` has a line for each request, <phase>.<turn>.asked is the last one of it.
+# A model that answers from files: <phase>.<turn>, the n-th time from <phase>.<turn>@<n> if there is one; `log` has a line for
+# each request, <phase>.<turn>.asked is the last one of it; at the one that `slow` names (<phase>.<turn>, with @<n> or without) it dawdles.
 # answering <directory>: where its answers are, with the model's program in it
 answering () {
 	ANSWERS=$1
@@ -109,21 +110,24 @@ my $text = <STDIN>;
 my $q = decode_json($text);
 my $k = "$q->{phase}.$q->{turn}";
 die "the command stands in a repository\n" if `git rev-parse --git-dir 2>/dev/null`;
-open(my $l, '>>', "$ENV{ANSWERS}/log") or die;
+open(my $l, '+>>', "$ENV{ANSWERS}/log") or die;
 print $l "$k\n";
+seek($l, 0, 0);
+my $nth = "$k@" . grep { $_ eq $k } split(/\n/, <$l>);
 close $l;
 binmode STDOUT, ":utf8";
 open(my $s, '>:utf8', "$ENV{ANSWERS}/$k.asked") or die;
 print $s "$_\n" for @{$q->{system}}, map { $_->{text} } @{$q->{messages}};
 close $s;
 if (open(my $w, '<', "$ENV{ANSWERS}/slow")) {
-	if (<$w> eq "$k\n") {
+	my $at = <$w>;
+	if ($at eq "$k\n" || $at eq "$nth\n") {
 		open(my $a, '>', "$ENV{ANSWERS}/at");
 		close $a;
 		sleep 20;
 	}
 }
-open(my $f, '<', "$ENV{ANSWERS}/$k") or die "no answer to $k\n";
+open(my $f, '<', -e "$ENV{ANSWERS}/$nth" ? "$ENV{ANSWERS}/$nth" : "$ENV{ANSWERS}/$k") or die "no answer to $nth\n";
 print encode_json({ schema => 'klineage.chat-reply/1', text => scalar <$f>, usage => { input => 1000, output => 100 } });
 E
 }
