@@ -14,7 +14,6 @@
 #define MECHANISMS "templates/mechanisms.yaml"
 #define ACTIONS "templates/actions.yaml"
 #define MAX_ENABLES 3
-#define GAIN 1100000		/* what noise hides is no gain to speak of, up to here */
 
 static const json_t *against_before(const struct kl_transition *t)
 {
@@ -39,7 +38,7 @@ bool kl_lift_is(const struct kl_transition *t, const char *speed)
 static bool may_be_win(const struct kl_transition *t)
 {
 	return kl_lift_is(t, "fast") || (kl_lift_is(t, "ambiguous") &&
-	       kl_json_int_or(against_before(t), "hi_ppm", 0) > GAIN);
+	       kl_json_int_or(against_before(t), "hi_ppm", 0) > KL_LIFT_GAIN);
 }
 
 bool kl_lift_is_verified(const struct kl_transition *t)

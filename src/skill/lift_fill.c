@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <ctype.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,11 +8,9 @@
 #include "skill/lift_parts.h"
 #include "skill/predicate.h"
 
-#define MAX_PLACES 4		/* named in the construct */
-#define MAX_CALLS 6		/* words of loop_has */
 #define MAX_DIFF (128u << 10)
 
-static bool is_language(const struct kl_transition *t, const char *language)
+bool kl_lift_is_in(const struct kl_transition *t, const char *language)
 {
 	return !strcmp(t->from->contract->language, language);
 }
@@ -27,7 +23,7 @@ static void languages_of(struct kl_strvec *out, const struct kl_lift_group *g)
 	kl_strvec_uniq(out);
 }
 
-static void keep_common(struct kl_strvec *v, const struct kl_strvec *other)
+void kl_lift_keep(struct kl_strvec *v, const struct kl_strvec *other)
 {
 	size_t n = 0;
 
@@ -42,147 +38,24 @@ static void keep_common(struct kl_strvec *v, const struct kl_strvec *other)
 		v->v[n] = NULL;
 }
 
-/* what all of them have; NULL language: any */
-typedef void facts_fn(struct kl_strvec *out, const struct kl_transition *t, const struct kl_mechanism *m);
-static void common(struct kl_strvec *out, const struct kl_lift_group *g, const char *language,
-		   facts_fn *of)
+void kl_lift_common(struct kl_strvec *out, const struct kl_lift_group *g, const char *language,
+		    kl_lift_facts_fn *of)
 {
 	bool first = true;
 
 	for (size_t i = 0; i < g->n; i++) {
 		KL_AUTO(kl_strvec_release) struct kl_strvec one = KL_STRVEC_INIT;
 
-		if (language && !is_language(g->t[i], language))
+		if (language && !kl_lift_is_in(g->t[i], language))
 			continue;
 		of(&one, g->t[i], g->m);
 		if (first)
 			kl_strvec_copy(out, &one);
 		else
-			keep_common(out, &one);
+			kl_lift_keep(out, &one);
 		first = false;
 	}
 	kl_strvec_uniq(out);
-}
-
-/* --- anchor ------------------------------------------------------------------------------- */
-
-/* "gemm.cu:consume:12-30 +1" as "consume in gemm.cu" */
-static char *place(const char *locus)
-{
-	size_t file = strcspn(locus, ": "), n;
-	const char *symbol = locus[file] == ':' ? locus + file + 1 : "";
-
-	n = strcspn(symbol, ": ");
-	if (n && !isdigit((unsigned char)*symbol))
-		return kl_asprintf("%.*s in %.*s", (int)n, symbol, (int)file, locus);
-	return kl_strndup(locus, file);
-}
-
-static char *construct(const struct kl_lift_group *g)
-{
-	KL_AUTO(kl_strvec_release) struct kl_strvec places = KL_STRVEC_INIT;
-	struct kl_buf b = KL_BUF_INIT;
-
-	if (g->plan_only)
-		return kl_strdup("the launch plan");
-	for (size_t i = 0; i < g->n; i++)
-		if (g->t[i]->step.locus) {
-			KL_AUTO(kl_freep) char *p = place(g->t[i]->step.locus);
-
-			if (!kl_strvec_has(&places, p) && places.n < MAX_PLACES)
-				kl_strvec_push(&places, p);
-		}
-	kl_buf_adds(&b, places.n ? "code like " : "the kernel");
-	for (size_t i = 0; i < places.n; i++)
-		kl_buf_addf(&b, "%s%s", i ? ", " : "", places.v[i]);
-	return kl_buf_detach(&b);
-}
-
-/* "12 lines of gemm.cu, launch.yaml come, 30 go" */
-static char *acts_on(const struct kl_transition *t)
-{
-	struct kl_buf files = KL_BUF_INIT;
-	size_t come = 0, go = 0;
-	char *out;
-
-	for (const char *s = t->diff; *s; ) {
-		size_t n = strcspn(s, "\n");
-
-		if (!strncmp(s, "+++ b/", 6))
-			kl_buf_addf(&files, "%s%.*s", files.len ? ", " : "", (int)(n - 6), s + 6);
-		else if (strncmp(s, "+++ ", 4) && strncmp(s, "--- ", 4)) {
-			come += *s == '+';
-			go += *s == '-';
-		}
-		s += n + (s[n] == '\n');
-	}
-	out = kl_asprintf("%s: %zu lines come, %zu go", files.ptr, come, go);
-	kl_buf_release(&files);
-	return out;
-}
-
-static bool matches(const struct kl_strvec *patterns, const char *fact)
-{
-	for (size_t i = 0; i < patterns->n; i++)
-		if (!fnmatch(patterns->v[i], fact, 0))
-			return true;
-	return false;
-}
-
-/* what stands in for the mechanism before it is there, and that it is not there */
-static void find_facts(struct kl_strvec *out, const struct kl_transition *t, const struct kl_mechanism *m)
-{
-	for (size_t i = 0; i < t->had.n; i++)
-		if (matches(&m->fallbacks, t->had.v[i]) && !kl_strvec_has(&m->primary, t->had.v[i]))
-			kl_strvec_push(out, t->had.v[i]);
-	for (size_t i = 0; i < t->gained.n; i++)
-		if (kl_strvec_has(&m->primary, t->gained.v[i]))
-			kl_strvec_pushf(out, "!%s", t->gained.v[i]);
-}
-
-/* functions called in lines that go */
-static void calls_that_go(struct kl_strvec *out, const struct kl_transition *t, const struct kl_mechanism *m)
-{
-	static const char *const words[] = {
-		"if", "for", "while", "switch", "return", "sizeof", "defined", NULL,
-	};
-
-	for (const char *s = t->diff; *s; ) {
-		size_t n = strcspn(s, "\n");
-
-		for (size_t i = 1; *s == '-' && strncmp(s, "--- ", 4) && i < n; i++) {
-			size_t k = i;
-			KL_AUTO(kl_freep) char *word = NULL;
-			bool plain = false;
-
-			while (k < n && (isalnum((unsigned char)s[k]) || s[k] == '_'))
-				k++;
-			if (k == i || s[k] != '(' || isdigit((unsigned char)s[i])) {
-				i = k;
-				continue;
-			}
-			word = kl_strndup(s + i, k - i);
-			for (size_t w = 0; words[w]; w++)
-				plain |= !strcmp(words[w], word);
-			if (!plain && k - i > 2 && k - i < 64)
-				kl_strvec_push(out, word);
-			i = k;
-		}
-		s += n + (s[n] == '\n');
-	}
-	kl_strvec_uniq(out);
-}
-
-static void add_find(struct kl_card *c, const struct kl_lift_group *g, const char *language)
-{
-	struct kl_card_find f = { .language = kl_strdup(language) };
-
-	common(&f.facts, g, language, find_facts);
-	common(&f.loop_has, g, language, calls_that_go);
-	while (f.loop_has.n > MAX_CALLS)
-		kl_freep(&f.loop_has.v[--f.loop_has.n]);
-	KL_GROW(c->anchor.find.v, c->anchor.find.n + 1, c->anchor.find.alloc);
-	c->anchor.find.v[c->anchor.find.n++] = f;
 }
 
 static void carrier(struct kl_card *c, const struct kl_lift_group *g, const char *language)
@@ -192,7 +65,7 @@ static void carrier(struct kl_card *c, const struct kl_lift_group *g, const char
 	for (size_t i = 0; i < g->n; i++) {	/* the best of the language */
 		const struct kl_transition *t = g->t[i];
 
-		if (!is_language(t, language) || !*t->diff || strlen(t->diff) > MAX_DIFF)
+		if (!kl_lift_is_in(t, language) || !*t->diff || strlen(t->diff) > MAX_DIFF)
 			continue;
 		KL_GROW(c->carriers.v, c->carriers.n + 1, c->carriers.alloc);
 		c->carriers.v[c->carriers.n++] = (struct kl_card_carrier){
@@ -205,7 +78,7 @@ static void carrier(struct kl_card *c, const struct kl_lift_group *g, const char
 
 /* --- conditions ------------------------------------------------------------------------------- */
 
-static bool has_pre(const struct kl_card *c, const char *id)
+bool kl_lift_has_pre(const struct kl_card *c, const char *id)
 {
 	for (size_t i = 0; i < c->sound.n; i++)
 		if (!strcmp(c->sound.v[i].id, id))
@@ -229,7 +102,7 @@ static void needs_of(struct kl_strvec *out, const struct kl_lifter *l, const str
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec delta = KL_STRVEC_INIT;
 
-	common(&delta, g, language, kl_lift_delta);
+	kl_lift_common(&delta, g, language, kl_lift_delta);
 	for (size_t i = 0; i < delta.n; i++)
 		if (kl_taxonomy_cap(l->tax, delta.v[i]) >= 0)
 			kl_strvec_push(out, delta.v[i]);
@@ -245,7 +118,7 @@ static void need_platform(struct kl_card *c, const struct kl_lifter *l, const st
 
 	needs_of(&needs, l, g, language);
 	if (c->scope.languages.n)
-		keep_common(&c->scope.needs, &needs);
+		kl_lift_keep(&c->scope.needs, &needs);
 	else
 		kl_strvec_copy(&c->scope.needs, &needs);
 	if (!needs.n)
@@ -284,7 +157,7 @@ static void domain_of(struct kl_strvec *out, const struct kl_lift_group *g, cons
 		if (first)
 			kl_strvec_copy(out, &one);
 		else
-			keep_common(out, &one);
+			kl_lift_keep(out, &one);
 		first = false;
 	}
 }
@@ -296,7 +169,7 @@ static void need_domain(struct kl_card *c, const struct kl_lift_group *g, const 
 	struct kl_buf test = KL_BUF_INIT;
 
 	domain_of(&domain, g, op);
-	if (!domain.n || has_pre(c, id))
+	if (!domain.n || kl_lift_has_pre(c, id))
 		return;
 	kl_buf_addf(&test, "op != '%s' || ", op);
 	for (size_t i = 0; i < domain.n; i++)
@@ -348,7 +221,7 @@ static void require(struct kl_card *c, const struct kl_lifter *l, const struct k
 		kl_strvec_push(&lineages, g->t[i]->lineage);
 		came_before(&before, l, g->t[i]);
 		if (i)
-			keep_common(&c->scope.requires, &before);
+			kl_lift_keep(&c->scope.requires, &before);
 		else
 			kl_strvec_copy(&c->scope.requires, &before);
 	}
@@ -382,7 +255,7 @@ static void conflict(struct kl_card *c, const struct kl_lifter *l, const struct 
 
 static void provide(struct kl_card *c, const struct kl_lift_group *g)
 {
-	common(&c->provides, g, NULL, kl_lift_delta);
+	kl_lift_common(&c->provides, g, NULL, kl_lift_delta);
 	for (size_t i = 0; !c->provides.n && i < g->n; i++)
 		kl_lift_delta(&c->provides, g->t[i], g->m);	/* nothing is in all: what some show */
 	kl_strvec_uniq(&c->provides);
@@ -394,8 +267,7 @@ void kl_lift_word(struct kl_card *c, const struct kl_lifter *l, const struct kl_
 	c->intent = kl_strdup(g->m->text);
 	c->mechanism = kl_strdup(g->m->name);
 	c->action = kl_strdup(g->action);
-	c->anchor.construct = construct(g);
-	c->anchor.acts_on = acts_on(g->t[0]);
+	kl_lift_anchor(c, g);
 	provide(c, g);
 	require(c, l, g);
 	for (size_t i = 0; i < g->n; i++)
@@ -490,7 +362,7 @@ static void add_refusal(struct kl_card *c, const struct kl_refusal *r)
 	struct kl_card_risk risk = { .class_ = kl_strdup(class_), .text = kl_strdup(said) };
 
 	kl_strvec_push(&risk.events, kl_record_id(r->event));
-	if (!has_pre(c, id))
+	if (!kl_lift_has_pre(c, id))
 		add_sound(c, (struct kl_card_pre){
 			.id = kl_strdup(id), .text = kl_asprintf("not so: %s", said),
 			.state = KL_PRE_WITNESSED, .by = kl_strdup(kl_record_id(r->event)),
@@ -504,11 +376,12 @@ static void learn_language(struct kl_card *c, const struct kl_lifter *l, const s
 			   const char *language)
 {
 	carrier(c, g, language);
-	if (kl_strvec_has(&c->scope.languages, language))
-		return;
-	add_find(c, g, language);
-	need_platform(c, l, g, language);
-	kl_strvec_push(&c->scope.languages, language);
+	if (!kl_strvec_has(&c->scope.languages, language)) {
+		kl_lift_find(c, g, language);
+		need_platform(c, l, g, language);
+		kl_strvec_push(&c->scope.languages, language);
+	}
+	kl_lift_constants(c, g, language);
 }
 
 void kl_lift_learn(struct kl_card *c, const struct kl_lifter *l, const struct kl_lift_group *g)
@@ -536,4 +409,5 @@ void kl_lift_learn(struct kl_card *c, const struct kl_lifter *l, const struct kl
 		if (r->event && r->step.mechanism && !strcmp(r->step.mechanism, g->m->name))
 			add_refusal(c, r);
 	}
+	kl_lift_useful(c, l);
 }

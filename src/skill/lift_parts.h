@@ -4,9 +4,12 @@
 
 #include "rewrite/actions.h"
 #include "skill/lift.h"
+#include "skill/target.h"
 #include "skill/taxonomy.h"
 
 /* lift_parts - what the lifter's files share. Inside src/skill only. */
+#define KL_LIFT_GAIN 1100000	/* what noise hides is no gain to speak of, up to here */
+
 struct kl_lift_group {
 	const struct kl_mechanism *m;
 	const char *action;
@@ -36,6 +39,63 @@ void kl_lift_learn(struct kl_card *c, const struct kl_lifter *l, const struct kl
 
 /** Facts that came and that the mechanism is known by; traits as "trait:<name>". */
 void kl_lift_delta(struct kl_strvec *out, const struct kl_transition *t, const struct kl_mechanism *m);
+
+bool kl_lift_is_in(const struct kl_transition *t, const char *language);
+/** What all of a group have; NULL language: any. */
+typedef void kl_lift_facts_fn(struct kl_strvec *out, const struct kl_transition *t,
+			      const struct kl_mechanism *m);
+void kl_lift_common(struct kl_strvec *out, const struct kl_lift_group *g, const char *language,
+		    kl_lift_facts_fn *of);
+/** Keep what is in both. */
+void kl_lift_keep(struct kl_strvec *v, const struct kl_strvec *other);
+/** Has the card a condition of that name? */
+bool kl_lift_has_pre(const struct kl_card *c, const char *id);
+
+/* --- lift_anchor.c --- */
+
+/** What code a new card is about. */
+void kl_lift_anchor(struct kl_card *c, const struct kl_lift_group *g);
+/** What to look for in a language that the card did not know. */
+void kl_lift_find(struct kl_card *c, const struct kl_lift_group *g, const char *language);
+/** Constants, where the card names none of a language and the group is all that it was learned from there. */
+void kl_lift_constants(struct kl_card *c, const struct kl_lift_group *g, const char *language);
+
+/* --- lift_points.c --- */
+
+enum kl_lift_speed { KL_LIFT_UNSURE, KL_LIFT_FASTER, KL_LIFT_NO_FASTER, KL_LIFT_SLOWER };
+
+/** One measured point of a transition. */
+struct kl_lift_point {
+	const struct kl_transition *t;
+	size_t at;			/* index into `before` */
+	size_t point;			/* of the contract, from 1 (kl_target_stand) */
+	enum kl_lift_speed speed;	/* of the state after, against the one before */
+	int64_t ppm;
+};
+
+/** Those of every transition that a card cites and that is at hand. */
+struct kl_lift_points {
+	struct kl_lift_point *v;
+	size_t n, alloc;
+	struct kl_target *before;	/* of each transition: what is known of the state before */
+	size_t nbefore, before_alloc;
+	bool all;			/* none that the card cites is missing */
+};
+
+int kl_lift_points(struct kl_lift_points *out, const struct kl_lifter *l, const struct kl_card *c);
+void kl_lift_points_release(struct kl_lift_points *p);
+/** What was known before, at point i. */
+struct kl_target *kl_lift_stand(const struct kl_lift_points *p, size_t i);
+enum kl_truth kl_lift_truth(const struct kl_lift_points *p, size_t i, const char *test);
+
+/** K_{i-1}, with what the gate measured of it; else with the facts that the walk knew. */
+int kl_lift_before(struct kl_target *out, const struct kl_taxonomy *tax, const struct kl_map *events,
+		   const struct kl_transition *t);
+
+/* --- lift_useful.c --- */
+
+/** When it is worth it: what the card's points show (docs/formats.md, "Lifting"). */
+void kl_lift_useful(struct kl_card *c, const struct kl_lifter *l);
 
 /* --- lift_twins.c --- */
 

@@ -89,6 +89,16 @@ bool kl_known_has(const struct kl_known *k, const char *key)
 	return look_up(k, key).kind != VALUE_UNKNOWN;
 }
 
+bool kl_known_number(int64_t *millionths, const struct kl_known *k, const char *key)
+{
+	struct value v = look_up(k, key);
+
+	if (v.kind == VALUE_RATIO)
+		*millionths = v.n;
+	return v.kind == VALUE_RATIO ||
+	       (v.kind == VALUE_INT && !__builtin_mul_overflow(v.n, 1000000, millionths));
+}
+
 static void write_value(struct kl_buf *out, const char *key, const struct value *v)
 {
 	kl_buf_addf(out, "%s ", key);

@@ -60,6 +60,8 @@ void kl_known_member(struct kl_known *k, const char *function, const char *membe
 void kl_known_close(struct kl_known *k, const char *function);
 /** Is anything known by that key? */
 bool kl_known_has(const struct kl_known *k, const char *key);
+/** The number that is known by that key, in millionths; false: none, or beyond what that can hold. */
+bool kl_known_number(int64_t *millionths, const struct kl_known *k, const char *key);
 /** All of it, in the order it was told, one a line: "K = 4096", "has(fma) is true". */
 void kl_known_write(struct kl_buf *out, const struct kl_known *k);
 

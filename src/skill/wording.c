@@ -8,6 +8,7 @@
 #include "lineage/record.h"
 #include "rewrite/course.h"
 #include "rewrite/layout.h"
+#include "skill/lift_parts.h"
 #include "skill/wording_parts.h"
 
 #define MECHANISMS "templates/mechanisms.yaml"
@@ -50,43 +51,6 @@ void kl_wording_group_release(struct kl_wording_group *g)
 			kl_target_release(&g->at[i]);
 	free(g->before);
 	kl_strvec_release(&g->features);
-}
-
-/* the newest event that passed these very files on that platform */
-static const json_t *event_of(const struct kl_map *events, const struct kl_surface *s, const char *platform)
-{
-	const json_t *best = NULL;
-
-	for (size_t i = 0; i < events->n; i++) {
-		const json_t *e = events->e[i].value;
-
-		if (strcmp(kl_json_str_or(e, "kind", ""), "gate") ||
-		    strcmp(kl_json_str_or(e, "verdict", ""), "pass") ||
-		    strcmp(kl_json_str_or(e, "surface", ""), s->digest) ||
-		    strcmp(kl_json_str_or(json_object_get(e, "platform"), "id", ""), platform))
-			continue;
-		if (!best || strcmp(kl_json_str_or(e, "time", ""), kl_json_str_or(best, "time", "")) > 0)
-			best = e;
-	}
-	return best;
-}
-
-/* facts that stand in the state's event; else what the walk knew of them */
-static int know_before(struct kl_target *out, const struct kl_wording *w, const struct kl_transition *t)
-{
-	const json_t *e = event_of(&w->lift->t->events, t->from, t->platform);
-	int err = kl_target_init(out, w->tax, t->from, t->platform);
-
-	if (err < 0)
-		return err;
-	if (e) {
-		kl_target_add_event(out, e);
-	} else if (t->had.n) {
-		for (size_t i = 0; i < t->had.n; i++)
-			kl_known_member(&out->known, "has", t->had.v[i]);
-		kl_known_close(&out->known, "has");
-	}
-	return 0;
 }
 
 /*
@@ -141,7 +105,7 @@ int kl_wording_group(struct kl_wording_group *out, const struct kl_wording *w, s
 	for (size_t k = 0; k < r->n; k++)
 		out->before[k] = (struct kl_target){ .known = KL_KNOWN_INIT };
 	for (size_t k = 0; !err && k < r->n; k++)
-		err = know_before(&out->before[k], w, r->t[k]);
+		err = kl_lift_before(&out->before[k], w->tax, &t->events, r->t[k]);
 	for (size_t k = 0; !err && k < t->nr && out->nrefused < KL_WORDING_REFUSED; k++) {
 		size_t n = out->nrefused;
 

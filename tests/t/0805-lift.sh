@@ -81,6 +81,33 @@ test_expect_success 'what took a fact away conflicts with it; what the platform 
 	says "test: language != '\''cuda'\'' || cap('\''mma'\'')" out && says "(K % 64 == 0)" out
 '
 
+test_expect_success 'when it is worth it, and the constants that it met' '
+	git show "$skills:cards/$(card wgmma)" >out && says "test: has('\''ldmatrix'\'') || has('\''mma'\'')" out &&
+	says "as measured: wherever it was faster it took the place of ldmatrix, mma" out &&
+	git show "$skills:cards/$(card stmatrix)" >out && says "test: extent(reduction) < 4096" out &&
+	git show "$skills:cards/$(card occupancy)" >out && says "const: {THREADS: 256}" out &&
+	git show "$skills:cards/$(card register-tile)" >out && says "const: {BK: 64, BM: 32, BN: 32}" out &&
+	git show "$skills:cards/$(card warp-scan)" >out && says "useful: []" out
+'
+
+test_expect_success 'a card that was lifted without them learns them, once, and the words of others stay' '
+	tip=$(git rev-parse $skills) && two=$(card wgmma) three=$(card occupancy) four=$(card mma) &&
+	git worktree add -q ../emptied klineage/skills &&
+	(
+		cd ../emptied/cards && for c in "$two" "$three" "$four"; do
+			perl -0pi -e "s/\n  useful:\n.*?\neffect:/\n  useful: []\neffect:/s; s/\n      const: .*?(\n)/\$1/g" "$c" || return 1
+		done &&
+		perl -0pi -e "s/  useful: \[\]/  useful:\n    - id: replaces-cuda\n      text: where there is a product to replace\n      test: has(\x27mma\x27)\n      state: assumed/" "$four" &&
+		git commit -qam "as an old lift left them"
+	) && git worktree remove ../emptied && git klineage skills lint >out && says ": 0 errors, 0 warnings" out &&
+	git klineage lift "$lineages/cuda-topk" >out && says "gains  ${three%.yaml}" out && ! grep "${two%.yaml}" out &&
+	git klineage lift "$lineages" >out && says "gains  ${two%.yaml}" out && ! grep "${four%.yaml}" out &&
+	git show "$skills:cards/$four" >out && says "text: where there is a product to replace" out &&
+	test "$(git diff --name-only "$tip" $skills)" = "cards/$four" &&
+	git klineage lift "$lineages" >out && says "0 cards that change" out &&
+	git update-ref $skills "$tip"
+'
+
 test_expect_success 'branches give the same cards as directories' '
 	tree=$(git rev-parse $skills^{tree}) && repo branches &&
 	for l in "$lineages"/*; do git klineage import "$l" || return 1; done &&

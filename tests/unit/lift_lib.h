@@ -33,6 +33,7 @@ struct made {
 	int64_t ratio;		/* ppm, forward; the word follows; below 0: hidden by noise */
 	int64_t second;		/* of the second case; 0: there is none */
 	bool anew;		/* with a K' of its own, confirmed */
+	int dram;		/* ppm of the memory's speed that the state uses; 0: not measured */
 };
 
 static inline json_t *vs(const char *surface, int64_t ppm)
@@ -74,6 +75,16 @@ static inline json_t *event(const struct kl_surface *s, const char *features, in
 	kl_json_set(profile, "vs", json_array());
 	kl_json_set(e, "profile", profile);
 	return e;
+}
+
+static inline void add_counters(json_t *e, int dram)
+{
+	json_t *o = json_object(), *list = json_array(), *launch = json_object();
+
+	kl_json_set_int(launch, "dram_ppm", dram);
+	json_array_append_new(list, launch);
+	kl_json_set(o, "launches", list);
+	kl_json_set(e, "counters", o);
 }
 
 static inline void note(struct kl_repo *r, const git_oid *commit, json_t *e)
@@ -156,6 +167,8 @@ static inline void make_lineage(struct kl_repo *r, const char *contract, const c
 
 		assert_ok(kl_surface_from_tree(&s, r, &tree, ""));
 		own = event(s, i ? m[i - 1].features : "", (int)i);
+		if (i && m[i - 1].dram)
+			add_counters(own, m[i - 1].dram);
 		if (i < n) {	/* measured against the state that the walk came from */
 			kl_json_set(json_object_get(own, "profile"), "vs", json_array());
 			json_array_append_new(json_object_get(json_object_get(own, "profile"), "vs"),

@@ -6,12 +6,12 @@
 static void one_mechanism_is_one_card(void **state)
 {
 	static const struct made a[] = {
-		{ "unblock", "cache-block", "tiled", NULL, "vec.128", 1500000, 0, false },
-		{ "devectorize", "vector-loop", NULL, NULL, "vec.128 vec.256", 2500000, 0, false },
+		{ "unblock", "cache-block", "tiled", NULL, "vec.128", 1500000, 0, false, 0 },
+		{ "devectorize", "vector-loop", NULL, NULL, "vec.128 vec.256", 2500000, 0, false, 0 },
 	};
 	static const struct made b[] = {
-		{ "unblock", "cache-block", "tiled", NULL, "vec.128", 1100000, 0, false },
-		{ "devectorize", "vector-loop", NULL, NULL, "vec.128 vec.256", 800000, 0, true },
+		{ "unblock", "cache-block", "tiled", NULL, "vec.128", 1100000, 0, false, 0 },
+		{ "devectorize", "vector-loop", NULL, NULL, "vec.128 vec.256", 800000, 0, true, 0 },
 	};
 	const struct kl_card *c;
 	struct world w;
@@ -51,11 +51,11 @@ static void one_mechanism_is_one_card(void **state)
 static void what_was_slower_enables_what_came_next(void **state)
 {
 	static const struct made a[] = {
-		{ "allocate-scratch", "static-scratch", NULL, NULL, "static-data", 900000, 0, false },
-		{ "split-fma", "fma", NULL, NULL, "static-data fma.scalar", 1000000, 0, false },
-		{ "sink-invariant", "hoist-invariant", "hoisted", NULL, "static-data fma.scalar", -1200000, 0, false },
-		{ "split-loop", "loop-fusion", "fused", NULL, "static-data fma.scalar", -550000, 0, false },
-		{ "devectorize", "vector-loop", NULL, NULL, "static-data fma.scalar vec.256", 3000000, 0, false },
+		{ "allocate-scratch", "static-scratch", NULL, NULL, "static-data", 900000, 0, false, 0 },
+		{ "split-fma", "fma", NULL, NULL, "static-data fma.scalar", 1000000, 0, false, 0 },
+		{ "sink-invariant", "hoist-invariant", "hoisted", NULL, "static-data fma.scalar", -1200000, 0, false, 0 },
+		{ "split-loop", "loop-fusion", "fused", NULL, "static-data fma.scalar", -550000, 0, false, 0 },
+		{ "devectorize", "vector-loop", NULL, NULL, "static-data fma.scalar vec.256", 3000000, 0, false, 0 },
 	};
 	const struct kl_card *c;
 	struct world w;
@@ -78,7 +78,7 @@ static void what_was_slower_enables_what_came_next(void **state)
 static void each_case_is_a_row(void **state)
 {
 	static const struct made a[] = {
-		{ "devectorize", "vector-loop", NULL, NULL, "vec.256", 2000000, 4000000, false },
+		{ "devectorize", "vector-loop", NULL, NULL, "vec.256", 2000000, 4000000, false, 0 },
 	};
 	const struct kl_card *c;
 	struct world w;
@@ -100,9 +100,9 @@ static void each_case_is_a_row(void **state)
 static void what_cannot_be_told_is_left_out(void **state)
 {
 	static const struct made a[] = {
-		{ "devectorize", "vector-loop", NULL, "compound", "vec.256", 2000000, 0, false },
-		{ "oddity", "no-such-mechanism", NULL, NULL, "vec.256", 2000000, 0, false },
-		{ "unnamed", NULL, NULL, "unknown", "vec.256", 2000000, 0, false },
+		{ "devectorize", "vector-loop", NULL, "compound", "vec.256", 2000000, 0, false, 0 },
+		{ "oddity", "no-such-mechanism", NULL, NULL, "vec.256", 2000000, 0, false, 0 },
+		{ "unnamed", NULL, NULL, "unknown", "vec.256", 2000000, 0, false, 0 },
 	};
 	struct world w;
 
@@ -119,8 +119,8 @@ static void what_cannot_be_told_is_left_out(void **state)
 static void what_took_it_away_conflicts(void **state)
 {
 	static const struct made a[] = {
-		{ "prefetch-off", "prefetch", NULL, NULL, "prefetch", 1200000, 0, false },
-		{ "plain-store", "nt-store", NULL, NULL, "nt-store", 1300000, 0, false },
+		{ "prefetch-off", "prefetch", NULL, NULL, "prefetch", 1200000, 0, false, 0 },
+		{ "plain-store", "nt-store", NULL, NULL, "nt-store", 1300000, 0, false, 0 },
 	};
 	struct world w;
 
@@ -136,11 +136,11 @@ static void what_took_it_away_conflicts(void **state)
 static void cards_gain_evidence_instead_of_twins(void **state)
 {
 	static const struct made a[] = {
-		{ "devectorize", "vector-loop", NULL, NULL, "vec.256", 2500000, 0, false },
+		{ "devectorize", "vector-loop", NULL, NULL, "vec.256", 2500000, 0, false, 0 },
 	};
 	/* its author's own word, which nobody else has, makes no twin either */
 	static const struct made b[] = {
-		{ "go-scalar", "vector-loop", NULL, NULL, "vec.256", 2500000, 0, false },
+		{ "go-scalar", "vector-loop", NULL, NULL, "vec.256", 2500000, 0, false, 0 },
 	};
 	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
 	KL_AUTO(kl_freep) char *id = NULL;
@@ -181,7 +181,7 @@ static void cards_gain_evidence_instead_of_twins(void **state)
 static void two_lifters_agree(void **state)
 {
 	static const struct made a[] = {
-		{ "devectorize", "vector-loop", NULL, NULL, "vec.256", 2500000, 0, false },
+		{ "devectorize", "vector-loop", NULL, NULL, "vec.256", 2500000, 0, false, 0 },
 	};
 	struct world w, v;
 
@@ -202,7 +202,7 @@ static void two_lifters_agree(void **state)
 static void retracted_cards_learn_nothing(void **state)
 {
 	static const struct made a[] = {
-		{ "devectorize", "vector-loop", NULL, NULL, "vec.256", 2500000, 0, false },
+		{ "devectorize", "vector-loop", NULL, NULL, "vec.256", 2500000, 0, false, 0 },
 	};
 	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
 	struct world w, again = { 0 };

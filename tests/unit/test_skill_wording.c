@@ -106,12 +106,12 @@ static void any_bytes(void **state)
 static void open_group(struct world *w, struct kl_wording *wording, struct kl_wording_group *g)
 {
 	static const struct made one[] = {
-		{ "reroll", "unroll", NULL, NULL, "vec.128", 1500000, 0, false },
-		{ "devectorize", "vector-loop", NULL, NULL, "vec.128 vec.256", 2500000, 0, false },
+		{ "reroll", "unroll", NULL, NULL, "vec.128", 1500000, 0, false, 0 },
+		{ "devectorize", "vector-loop", NULL, NULL, "vec.128 vec.256", 2500000, 0, false, 0 },
 	};
 	static const struct made two[] = {
-		{ "reroll", "unroll", NULL, NULL, "vec.128", 1500000, 0, false },
-		{ "devectorize", "vector-loop", NULL, NULL, "vec.128 vec.256", 800000, 0, false },
+		{ "reroll", "unroll", NULL, NULL, "vec.128", 1500000, 0, false, 0 },
+		{ "devectorize", "vector-loop", NULL, NULL, "vec.128 vec.256", 800000, 0, false, 0 },
 	};
 	struct kl_wording_opts o = { .who = "exec" };
 	struct kl_step step = { .kind = KL_STEP_REJECTED, .number = 1 };
