@@ -145,7 +145,9 @@ static const char *const materialize_argv[] = {
 };
 static const struct kl_mcp_param materialize_params[] = {
 	P_WORKLOAD(NULL),
-	P_REV("root", "root", "Begin at this commit (default: HEAD), or go on at `best`, the branch's tip"),
+	P_REV("root", "root",
+	      "Begin at this commit (default: HEAD), at the oracle as a kernel (`baseline`), or go on at the "
+	      "branch's tip (`best`)"),
 	{ "name", TEXT, "name", "Of the branch (default: of platform and root)", "^" SLUG "$", NULL, 0, 64,
 	  false },
 	{ "status", WORDS, "status", "Cards of which status (default: admitted)", NULL,

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/fault/cards.sh <fault build directory> [<stride>] - stop `materialize` and `admit` with a model at every durable
-# step, by SIGKILL and by a failure, and see that nothing is lost and nothing is half: git fsck is clean, what a branch or a card
-# names is kept by its chain and noted, a second try ends in the same trees as an undisturbed run, and no reply that is stored is
-# asked for again. Verdicts come from a cache that one undisturbed run primed.
+# tests/fault/cards.sh <fault build directory> [<stride>] - stop `materialize` and `admit` with a model, and a roundtrip without
+# one, at every durable step, by SIGKILL and by a failure, and see that nothing is lost and nothing is half: git fsck is clean,
+# what a branch or a card names is kept by its chain and noted, a second try ends in the same trees as an undisturbed run, and no
+# reply that is stored is asked for again. Verdicts come from a cache that one undisturbed run primed.
 # shellcheck disable=SC2154 # lib.sh sets them
 . "$(dirname "$0")/lib.sh"
 . "$materials/materials.sh"
@@ -50,6 +50,17 @@ both_or_none () {	# a card with its trial, and what was made
 	case $(trials):$(kept) in 0:0) ;; "$want_trial") ;; *) die "$1: $(trials) trials, $(kept) kept commits" ;; esac
 }
 
+# --- a roundtrip, by tools alone --------------------------------------------------------------------------------------
+
+roundtrip () { git klineage materialize --roundtrip poly/x --trials 2 --status admitted,hypothesis -q "$@" >"$top/out" 2>"$top/err"; }
+both_trials () {
+	for n in 1 2; do
+		git log --topo-order --format=%T refs/klineage/nodes/poly/rt-x-$n
+		git log --format=%T klineage/materialize/poly/rt-x-$n
+	done
+	cat "$top/out"
+}
+
 # --- the undisturbed runs, which prime the cache --------------------------------------------------------------------
 
 answering "$top/answers"
@@ -63,6 +74,9 @@ answer admit.0 poly.c "$top/wrong" && answer admit.1 poly.c "$top/right" && echo
 again admit || die "the undisturbed trial fails"
 want_trial="$(trials):$(kept)"
 whole admit
+again roundtrip || die "the undisturbed roundtrip fails"
+want_trials=$(both_trials | sed 's/ to [0-9a-f]*//')
+whole roundtrip
 (walking "$top/t" && metered) && cp -R "$top/t" "$top/t-base" && cd "$top/t" || exit 1
 again begin || die "the undisturbed run fails"
 whole materialize
@@ -111,7 +125,12 @@ after_admit () {
 	test "$(trials)" -gt 0 || admit || die "$1: a second try fails"
 	test "$(trials):$(kept)" = "$want_trial" || die "$1: a second try ends elsewhere"
 }
+after_roundtrip () {
+	if test -e .git/klineage/materialize/poly/rt-x.json; then roundtrip --continue; else roundtrip; fi || die "$1: a second try fails"
+	test "$(both_trials | sed 's/ to [0-9a-f]*//')" = "$want_trials" || die "$1: a second try ends elsewhere: $(both_trials)"
+}
 tried=0
+sweep roundtrip "$top/lib-base" "$top/lib"
 sweep begin "$top/t-base" "$top/t"
 sweep admit "$top/lib-base" "$top/lib"
 echo "sweep of cards: $tried runs, nothing lost"
