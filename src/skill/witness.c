@@ -115,6 +115,16 @@ static bool is_evidence(const struct kl_card *c, const struct kl_transition *t)
 	return false;
 }
 
+/* are all kernels of the card here? One that is not may need what those that are do not */
+static bool all_here(const struct kl_seeker *s)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < s->o->t->n; k++)
+		n += is_evidence(s->card, &s->o->t->v[k]);
+	return n >= s->card->evidence.n;
+}
+
 static int ask_clause(struct kl_seeker *s, size_t i)
 {
 	struct kl_witness_clause *c = &s->r->clause[i];
@@ -126,6 +136,11 @@ static int ask_clause(struct kl_seeker *s, size_t i)
 			err = ask_kernel(s, c, &s->o->t->v[k], i);
 	if (!err && c->end == KL_WITNESS_OPEN && !c->passes)
 		err = kl_witness_by_carrier(s, i);
+	if (!err && c->end == KL_WITNESS_OPEN && c->passes && !all_here(s)) {
+		c->unsure = true;
+		free(c->why);
+		c->why = kl_strdup("right without it, but not all kernels that it was learned from are here");
+	}
 	/* a kernel that nobody could ask may need it */
 	if (!err && c->end == KL_WITNESS_OPEN && c->passes && !c->unsure)
 		c->end = KL_WITNESS_PASSES;

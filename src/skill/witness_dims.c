@@ -24,6 +24,7 @@ static bool may_count(struct kl_witness_clause *c, const struct kl_widening *w, 
 		kl_witness_leave_open(c, "it failed where the condition holds, too");
 	else
 		return true;
+	c->unsure = true;
 	return false;
 }
 

@@ -175,6 +175,11 @@ test_expect_success 'right on one such state and wrong on another says nothing; 
 	seek >out && cat out && says "has('"'vec.256'"'): not needed; wide/x K_0, by the carrier" out && pre asks >pre && says "test: (n >= 1)" pre && says "state: assumed" pre && clean)
 '
 
+test_expect_success 'a clause stays while a kernel that the card was learned from is not here' '
+	(cp -R blocks part && cd part && git klineage lift narrow/x && test "$(card | grep -c "^  - lineage:")" = 2 && assume asks "has('"'vec.256'"') && n >= 1" &&
+	git update-ref -d refs/heads/klineage/lineage/narrow/x && seek >out && cat out && says "not all kernels that it was learned from are here" out && pre asks >pre && says "vec.256" pre)
+'
+
 test_expect_success 'a trial that failed where it is false is at hand: no gate run' '
 	(cp -R blocks hand && cd hand && exits 1 git klineage admit -q "$(the_card)" && card >has && says "class: fault" has && assume block "BLOCK >= 16" &&
 	seek >out && cat out && says "BLOCK >= 16: witnessed, fault; narrow, as it was tried before" out && event=$(card | sed -n "/^ver:/,\$s/^ *event: //p") && pre block >pre && says "by: $event" pre && clean)
