@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "repo/internal.h"
 
-#include <dlfcn.h>
 #include <git2/sys/repository.h>
 #include <limits.h>
 #include <string.h>
@@ -21,30 +20,6 @@ const char *__lsan_default_suppressions(void)
 	return "leak:libpcre2\n";
 }
 #endif
-
-/*
- * libgit2 built with mbedTLS reads all certificates of the system as it starts, which takes longer
- * than most of our commands do. It never connects anywhere: fetch and push are git's. So it finds
- * none as it starts; whoever asks at another time gets what there is.
- */
-static _Thread_local bool starting;
-
-int mbedtls_x509_crt_parse_file(void *chain, const char *path);
-int mbedtls_x509_crt_parse_file(void *chain, const char *path)
-{
-	int (*real)(void *, const char *) = NULL;
-
-	if (!starting)
-		*(void **)&real = dlsym(RTLD_NEXT, "mbedtls_x509_crt_parse_file");
-	return real ? real(chain, path) : 0;
-}
-
-static void start_libgit2(void)
-{
-	starting = true;
-	git_libgit2_init();
-	starting = false;
-}
 
 /*
  * Extensions of the repository format that change nothing for us although
@@ -235,7 +210,7 @@ static int open_from(struct kl_repo **out, const char *dir, bool isolated)
 	KL_AUTO(kl_repo_freep) struct kl_repo *r = kl_calloc(1, sizeof(*r));
 	int err;
 
-	start_libgit2();
+	git_libgit2_init();
 	r->start_dir = kl_strdup(dir);
 	r->isolated = isolated;
 	r->config.free_value = free;
