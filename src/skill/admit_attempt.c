@@ -242,8 +242,7 @@ static int no_answer(int err)
 
 static bool may_repair(const struct kl_attempt *a)
 {
-	return !strncmp(a->class_, "not-", 4) || !strcmp(a->class_, "no-edit") ||
-	       kl_feedback_repairs(a->class_);
+	return kl_made_is_right(a->class_) || !strcmp(a->class_, "no-edit") || kl_feedback_repairs(a->class_);
 }
 
 /* an edit takes the place of the one before */

@@ -22,6 +22,11 @@ static bool is_none(const git_oid *oid)
 	return !memcmp(oid, &none, sizeof(none));
 }
 
+bool kl_made_is_right(const char *class_)
+{
+	return !strcmp(class_, "slower") || !strcmp(class_, "no-change") || !strncmp(class_, "not-", 4);
+}
+
 const char *kl_made_speed(struct kl_card_ratio *ratio, const json_t *event)
 {
 	size_t i;

@@ -83,6 +83,12 @@ bool kl_made_is_reference(const char *message);
 int kl_made_judge(struct kl_verdict **out, struct kl_gate *g, const struct kl_surface *s,
 		  const struct kl_surface *parent, bool anew);
 
+/**
+ * Is this a class of what the gate found right, and what is refused all the same: "slower", "no-change",
+ * "not-there", "not-faster" ...? Its event says "pass".
+ */
+bool kl_made_is_right(const char *class_);
+
 /** "fast", "slow", ... against what the event calls the parent; "": not compared. Borrowed. */
 const char *kl_made_speed(struct kl_card_ratio *ratio, const json_t *event);
 

@@ -8,6 +8,7 @@
 #include "gate/event.h"
 #include "lineage/step.h"
 #include "repo/notes.h"
+#include "skill/made.h"
 
 #define NODES "refs/klineage/nodes/"
 #define TRIALS "refs/klineage/trials/"
@@ -94,7 +95,7 @@ static int check_step(struct checker *k, const struct kl_commit *c, const char *
 	if ((err = verdicts(&pass, &fail, k, c)) < 0)
 		return err;
 	/* a trial may fail for more than what the gate says: what it was to bring is not there */
-	refused = outcome ? !strcmp(outcome, "fail") : s.class_ && strncmp(s.class_, "not-", 4);
+	refused = outcome ? !strcmp(outcome, "fail") : s.class_ && !kl_made_is_right(s.class_);
 	if (refused ? !fail : !pass)
 		found(k, true, "no event in its note says that %.10s %s", hex,
 		      refused ? "fails" : "is right");

@@ -37,7 +37,8 @@ test_expect_success 'what is right and is not what the card is about is told so,
 	cat ../K.other && answer admit.0 poly.c ../K.other && printf "<nothing-left>no idea</nothing-left>\n" | tee "$ANSWERS/admit.2" >"$ANSWERS/control.0" &&
 	{ git show klineage/lineage/poly/x~1:poly.c && echo "/* as fast as before */"; } >../K.same && answer admit.1 poly.c ../K.same &&
 	exits 1 git klineage admit --rewriter exec --exec "$model" $(cat ../id) >out && cat out && says "failed, no-change" out && says "hypothesis -> hypothesis" out &&
-	says "not in it. Missing: vec.256." ../answers/admit.1.asked && says "class: no-change" ../answers/admit.2.asked && says "nothing was put in" ../answers/admit.2.asked)
+	says "not in it. Missing: vec.256." ../answers/admit.1.asked && says "class: no-change" ../answers/admit.2.asked && says "nothing was put in" ../answers/admit.2.asked &&
+	git klineage skills lint >out && says "0 errors, 0 warnings" out && git klineage fsck >out && says ": 0 errors, 0 warnings" out)
 '
 
 target () { walking "$@"; }
