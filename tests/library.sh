@@ -60,8 +60,13 @@ The cards, in a repository that had imported all of these:
 	git klineage admit <card>		# where its patch applied to a state that it was not learned from
 	git klineage skills export --output <this directory>
 
-No model was asked: every word of a card is from what was measured or from \`templates/mechanisms.yaml\`, and every step is \`inverse\`, so no
-point is verified but by a trial. Cards that provide a trait, or only make room for others, wait for a trial by a model.
+	git klineage lift --witness <card>	# gate runs where a condition of it is false
+	git klineage admit --rewriter exec --exec <command> --model lm <card>
+
+No model wrote a word of them: all is from what was measured or from \`templates/mechanisms.yaml\`, and every step is \`inverse\`, so no
+point is verified but by a trial. A trial is by tools (\`mechanical\`: the card's patch applied, which shows that it carries over to a near variant) or
+by a language model that saw the card, the contract and the state alone (\`agent\`, docs/recorded.md); what it made of the intent alone stands
+beside it. Cards that provide a trait can be tried by a model alone.
 
 ## The cards
 
@@ -77,18 +82,25 @@ for card in "$top"/skills/cards/*.yaml; do
 		function say() {
 			if (!has) return
 			at = level == "" ? "" : level ", on " lineage ", state " substr(state, 1, 10) ": "
-			printf "\t%s: %s%s, %s, %s\n", id, at, result, ratio ? ratio " times the speed" : class, how
+			said = result (class == "" ? "" : ", " class) (ratio ? ", " ratio " times the speed" : "") ", " how
+			if (control != "") said = said "; the intent alone: " control (alone ? ", " alone " times" : "")
+			printf "\t%s: %s%s\n", id, at, said
 		}
 		/^id: / { id = $2 }
 		/^ver:$/ { ver = 1; next }
 		!ver { next }
-		/^  - trial: / { say(); has = 1; level = lineage = state = result = ratio = class = how = "" }
+		/^  - trial: / { say(); has = 1; level = lineage = state = result = ratio = class = how = control = alone = "" }
 		/^    level: / { level = $2 }
 		/^    lineage: / { lineage = $2 }
-		/^    state: / { state = $2 }
+		/^    state: / { state = $2; gsub(/"/, "", state) }
 		/^    result: / { result = $2 }
 		/^    ratio: / { ratio = $2 }
 		/^    class: / { class = $2 }
 		/^    how: / { how = $2 }
+		/^    control:/ { inside = 1; next }
+		/^    [a-z]/ { inside = 0 }
+		inside && /^      result: / { control = $2 }
+		inside && /^      class: / { control = control ", " $2 }
+		inside && /^      ratio: / { alone = $2 }
 		END { say() }' "$card"
 done

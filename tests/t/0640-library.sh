@@ -61,7 +61,7 @@ test_expect_success 'a status is what trials earned: on states that were held ou
 	cd "$SHARNESS_TRASH_DIRECTORY/lifted" && for l in "$shipped"/held-out/*; do git klineage import "$l" >/dev/null || return 1; done &&
 	for c in $(cat ../tried); do
 		sed -n "/^ver:$/,\$p" "$shipped/cards/$c" >ver && ! grep foreign ver &&
-		for s in $(sed -n "s/^    state: //p" ver); do
+		for s in $(sed -n "s/^    state: //p" ver | tr -d "\""); do
 			git cat-file -e "$s^{commit}" && ! sed -n "/^evidence:$/,/^risk:/p" "$shipped/cards/$c" | grep "$s" || return 1
 		done &&
 		awk "/^    result: /{r = \$2} /^    event: /{print r, \$2}" ver | tr -d "\"" >results && test -s results &&
