@@ -105,17 +105,6 @@ static int hidden(const struct kl_attempt *a)
 			     "try again when the machine is quiet");
 }
 
-/* the same instructions are as fast: no measurement can tell more, and no reader is to be paid for it */
-static int is_same_code(bool *same, struct kl_admit *w, const struct kl_surface *against,
-			const struct kl_verdict *v)
-{
-	KL_AUTO(kl_facts_release) struct kl_facts f = { 0 };
-	int err = kl_gate_facts(&f, w->o->gate, against);
-
-	*same = !err && *f.code_digest && !strcmp(f.code_digest, v->facts.code_digest);
-	return err;
-}
-
 static int classify(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of,
 		    const struct kl_verdict *v)
 {
@@ -131,9 +120,9 @@ static int classify(struct kl_attempt *a, struct kl_admit *w, const struct kl_at
 	if (strcmp(v->verdict, "pass"))
 		return kl_error(KL_ECANNOT, "the gate could not tell: %s",
 				v->message ? v->message : v->verdict);
-	if (of->against && (err = is_same_code(&same, w, of->against, v)) < 0)
+	if (of->against && (err = kl_made_same_code(&same, w->o->gate, v, of->against)) < 0)
 		return err;
-	if (same) {
+	if (same) {	/* no measurement can tell more, and no reader is to be paid for it */
 		set_class(a, "no-change");
 		return 0;
 	}

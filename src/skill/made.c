@@ -70,6 +70,15 @@ int kl_made_judge(struct kl_verdict **out, struct kl_gate *g, const struct kl_su
 	return 0;
 }
 
+int kl_made_same_code(bool *same, struct kl_gate *g, const struct kl_verdict *v, const struct kl_surface *s)
+{
+	KL_AUTO(kl_facts_release) struct kl_facts f = { 0 };
+	int err = kl_gate_facts(&f, g, s);
+
+	*same = !err && *f.code_digest && !strcmp(f.code_digest, v->facts.code_digest);
+	return err;
+}
+
 /* --- commits ----------------------------------------------------------------------------- */
 
 static int edit_tree(git_oid *out, struct kl_repo *r, const git_oid *tree, const char *dir,

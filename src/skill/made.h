@@ -89,6 +89,9 @@ int kl_made_judge(struct kl_verdict **out, struct kl_gate *g, const struct kl_su
  */
 bool kl_made_is_right(const char *class_);
 
+/** Is what was judged the same machine code as `s`? Then it is as fast, whatever a clock says. */
+int kl_made_same_code(bool *same, struct kl_gate *g, const struct kl_verdict *v, const struct kl_surface *s);
+
 /** "fast", "slow", ... against what the event calls the parent; "": not compared. Borrowed. */
 const char *kl_made_speed(struct kl_card_ratio *ratio, const json_t *event);
 

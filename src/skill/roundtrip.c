@@ -89,17 +89,6 @@ static int note(const struct kl_materialize_opts *o, const git_oid *commit, json
 	return err < 0 ? err : kl_noting_write(&n);
 }
 
-/* the same instructions are as fast, whatever a clock says */
-static int is_same_code(bool *same, const struct kl_verdict *v, const struct kl_surface *goal,
-			struct kl_gate *g)
-{
-	KL_AUTO(kl_facts_release) struct kl_facts f = { 0 };
-	int err = kl_gate_facts(&f, g, goal);
-
-	*same = !err && *f.code_digest && !strcmp(f.code_digest, v->facts.code_digest);
-	return err == KL_ENO ? kl_error_in(KL_ECANNOT, "K* is not what it was") : err;
-}
-
 static int weigh(struct kl_roundtrip_trial *t, const struct kl_verdict *v, const struct kl_surface *goal,
 		 struct kl_gate *g)
 {
@@ -111,8 +100,8 @@ static int weigh(struct kl_roundtrip_trial *t, const struct kl_verdict *v, const
 	if (strcmp(v->verdict, "pass"))
 		return kl_error(KL_ECANNOT, "the gate could not tell: %s",
 				v->message && *v->message ? v->message : v->verdict);
-	if ((err = is_same_code(&same, v, goal, g)) < 0)
-		return err;
+	if ((err = kl_made_same_code(&same, g, v, goal)) < 0)
+		return err == KL_ENO ? kl_error_in(KL_ECANNOT, "K* is not what it was") : err;
 	kl_made_speed(&t->recovered, v->event);
 	if (same)
 		t->recovered = (struct kl_card_ratio){ ONE, ONE, ONE };
