@@ -249,7 +249,7 @@ witness () {
 		*" $card "*) continue ;;
 		esac
 		seen="$seen $card "
-		timed 40 witness "$card" git klineage lift --witness --runs 8 $dry -q "$card"
+		timed 60 witness "$card" git klineage lift --witness --runs 24 $dry -q "$card"
 		row "$(sed -n 's/^  \([^ ;][^;]*\).*/\1/p' "$out" | paste -s -d ';' | grep . || tail -n 1 "$out")"
 	done
 }
