@@ -37,6 +37,7 @@ struct kl_mechanism {
 	char *text;			/* one line for people */
 	char *action;			/* the usual backward action */
 	struct kl_strvec primary;	/* facts ("vec.256", "trait:tiled"): any leaving is the removal */
+	struct kl_strvec incidental;	/* those of `primary` that many kernels with the mechanism lack */
 	struct kl_strvec companions;	/* glob patterns of facts that may go too */
 	struct kl_strvec fallbacks;	/* glob patterns of facts that may appear */
 };

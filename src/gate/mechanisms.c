@@ -14,6 +14,7 @@ static void release_one(struct kl_mechanism *m)
 	free(m->text);
 	free(m->action);
 	kl_strvec_release(&m->primary);
+	kl_strvec_release(&m->incidental);
 	kl_strvec_release(&m->companions);
 	kl_strvec_release(&m->fallbacks);
 }
@@ -77,6 +78,8 @@ static int read_key(struct kl_mechanism *m, const char *file, const char *key, c
 		return read_text(&m->action, file, y);
 	if (!strcmp(key, "primary"))
 		return read_list(&m->primary, file, y);
+	if (!strcmp(key, "incidental"))
+		return read_list(&m->incidental, file, y);
 	if (!strcmp(key, "companions"))
 		return read_list(&m->companions, file, y);
 	if (!strcmp(key, "fallbacks"))
@@ -98,6 +101,10 @@ static int read_mechanism(struct kl_mechanism *m, const char *file, const char *
 		err = read_key(m, file, y->key[i], y->item[i]);
 	if (!err && (!m->text || !m->action || !m->primary.n))
 		err = kl_yaml_error(file, y, "mechanism '%s' wants text, action and primary", name);
+	for (size_t i = 0; !err && i < m->incidental.n; i++)
+		if (!kl_strvec_has(&m->primary, m->incidental.v[i]))
+			err = kl_yaml_error(file, y, "mechanism '%s': incidental '%s' is not primary", name,
+					    m->incidental.v[i]);
 	return err;
 }
 

@@ -46,13 +46,20 @@ bool kl_lift_is_verified(const struct kl_transition *t)
 	return t->confirmed && t->step.derivation && !strcmp(t->step.derivation, "rederived");
 }
 
+void kl_lift_signs(struct kl_strvec *out, const struct kl_transition *t, const struct kl_mechanism *m)
+{
+	for (int incidental = 0; incidental < 2 && !out->n; incidental++)
+		for (size_t i = 0; i < t->gained.n; i++)
+			if (kl_strvec_has(&m->primary, t->gained.v[i]) &&
+			    kl_strvec_has(&m->incidental, t->gained.v[i]) == incidental)
+				kl_strvec_push(out, t->gained.v[i]);
+}
+
 void kl_lift_delta(struct kl_strvec *out, const struct kl_transition *t, const struct kl_mechanism *m)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec traits = KL_STRVEC_INIT;
 
-	for (size_t i = 0; i < t->gained.n; i++)
-		if (kl_strvec_has(&m->primary, t->gained.v[i]))
-			kl_strvec_push(out, t->gained.v[i]);
+	kl_lift_signs(out, t, m);
 	kl_strvec_split(&traits, t->step.trait ? t->step.trait : "", ", ");
 	for (size_t i = 0; i < traits.n; i++)
 		kl_strvec_pushf(out, "trait:%s", traits.v[i]);

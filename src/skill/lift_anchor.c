@@ -78,12 +78,14 @@ static bool matches(const struct kl_strvec *patterns, const char *fact)
 /* what stands in for the mechanism before it is there, and that it is not there */
 static void find_facts(struct kl_strvec *out, const struct kl_transition *t, const struct kl_mechanism *m)
 {
+	KL_AUTO(kl_strvec_release) struct kl_strvec signs = KL_STRVEC_INIT;
+
 	for (size_t i = 0; i < t->had.n; i++)
 		if (matches(&m->fallbacks, t->had.v[i]) && !kl_strvec_has(&m->primary, t->had.v[i]))
 			kl_strvec_push(out, t->had.v[i]);
-	for (size_t i = 0; i < t->gained.n; i++)
-		if (kl_strvec_has(&m->primary, t->gained.v[i]))
-			kl_strvec_pushf(out, "!%s", t->gained.v[i]);
+	kl_lift_signs(&signs, t, m);
+	for (size_t i = 0; i < signs.n; i++)
+		kl_strvec_pushf(out, "!%s", signs.v[i]);
 }
 
 /* functions called in lines that go */

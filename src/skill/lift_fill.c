@@ -198,13 +198,14 @@ static void came_before(struct kl_strvec *out, const struct kl_lifter *l, const 
 	for (const struct kl_transition *u = l->t->v; u < t; u++) {
 		const struct kl_mechanism *m = u->step.mechanism ?
 			kl_mechanisms_find(&l->mechanisms, u->step.mechanism) : NULL;
+		KL_AUTO(kl_strvec_release) struct kl_strvec signs = KL_STRVEC_INIT;
 
 		if (strcmp(u->lineage, t->lineage) || !m)
 			continue;
-		for (size_t i = 0; i < u->gained.n; i++)
-			if (kl_strvec_has(&m->primary, u->gained.v[i]) &&
-			    kl_strvec_has(&t->had, u->gained.v[i]))
-				kl_strvec_push(out, u->gained.v[i]);
+		kl_lift_signs(&signs, u, m);
+		kl_lift_keep(&signs, &t->had);
+		for (size_t i = 0; i < signs.n; i++)
+			kl_strvec_push(out, signs.v[i]);
 		add_traits(out, &u->step);
 	}
 	kl_strvec_uniq(out);
@@ -240,14 +241,16 @@ static void conflict(struct kl_card *c, const struct kl_lifter *l, const struct 
 	for (const struct kl_transition *u = t + 1; u < end && !strcmp(u->lineage, t->lineage); u++) {
 		const struct kl_mechanism *m = u->step.mechanism ?
 			kl_mechanisms_find(&l->mechanisms, u->step.mechanism) : NULL;
+		KL_AUTO(kl_strvec_release) struct kl_strvec signs = KL_STRVEC_INIT;
 		bool took = false;
 
 		for (size_t k = 0; k < u->lost.n; k++)
 			took |= kl_strvec_has(&c->provides, u->lost.v[k]);
-		for (size_t k = 0; took && m && k < u->gained.n; k++)
-			if (kl_strvec_has(&m->primary, u->gained.v[k]) &&
-			    !kl_strvec_has(&c->scope.conflicts, u->gained.v[k]))
-				kl_strvec_push(&c->scope.conflicts, u->gained.v[k]);
+		if (took && m)
+			kl_lift_signs(&signs, u, m);
+		for (size_t k = 0; k < signs.n; k++)
+			if (!kl_strvec_has(&c->scope.conflicts, signs.v[k]))
+				kl_strvec_push(&c->scope.conflicts, signs.v[k]);
 	}
 }
 

@@ -37,7 +37,9 @@ void kl_lift_word(struct kl_card *c, const struct kl_lifter *l, const struct kl_
 /** What a card, new or old, learns from the group: evidence, rows, risks, witnesses, languages. */
 void kl_lift_learn(struct kl_card *c, const struct kl_lifter *l, const struct kl_lift_group *g);
 
-/** Facts that came and that the mechanism is known by; traits as "trait:<name>". */
+/** Features that came and that the mechanism is known by; incidental ones only where there is no other. */
+void kl_lift_signs(struct kl_strvec *out, const struct kl_transition *t, const struct kl_mechanism *m);
+/** What a step brings: those, and the traits that it claims, as "trait:<name>". */
 void kl_lift_delta(struct kl_strvec *out, const struct kl_transition *t, const struct kl_mechanism *m);
 
 bool kl_lift_is_in(const struct kl_transition *t, const char *language);

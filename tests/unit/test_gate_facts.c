@@ -141,6 +141,7 @@ static void test_malformed(void **state)
 		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: c}\n", "3:" },
 		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: [c d]}\n", "a fact is wanted" },
 		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: [c], colour: red}\n", "unknown key 'colour'" },
+		{ "klineage-mechanisms: 1\nmechanisms:\n  a: {text: a, action: b, primary: [c], incidental: [d]}\n", "'d' is not primary" },
 		{ "klineage-mechanisms: 1\nmechanisms:\n  a: [1]\n", "wants a map" },
 		{ "- 1\n", "a map is wanted" },
 	};
