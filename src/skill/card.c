@@ -256,6 +256,26 @@ bool kl_card_has_state(const struct kl_card *c, const char *commit)
 	return false;
 }
 
+const struct kl_card_pre *kl_card_find_pre(const struct kl_card *c, const char *id, bool *sound)
+{
+	if (sound)
+		*sound = true;
+	for (size_t i = 0; i < c->sound.n; i++)
+		if (!strcmp(c->sound.v[i].id, id))
+			return &c->sound.v[i];
+	if (sound)
+		*sound = false;
+	for (size_t i = 0; i < c->useful.n; i++)
+		if (!strcmp(c->useful.v[i].id, id))
+			return &c->useful.v[i];
+	return NULL;
+}
+
+bool kl_card_has_pre(const struct kl_card *c, const char *id)
+{
+	return kl_card_find_pre(c, id, NULL);
+}
+
 const struct kl_card_carrier *kl_card_carrier(const struct kl_card *c, const char *language)
 {
 	for (size_t i = 0; i < c->carriers.n; i++)

@@ -255,6 +255,9 @@ void kl_card_events(struct kl_strvec *out, const struct kl_card *c);
 void kl_card_commits(struct kl_strvec *out, const struct kl_card *c);
 /** Is the commit one that the card was learned from (before, after, re-derived)? */
 bool kl_card_has_state(const struct kl_card *c, const char *commit);
+/** The condition of this name, in either list; NULL: none. `sound` (may be NULL) gets in which. */
+const struct kl_card_pre *kl_card_find_pre(const struct kl_card *c, const char *id, bool *sound);
+bool kl_card_has_pre(const struct kl_card *c, const char *id);
 /** The carrier for a language, or NULL. */
 const struct kl_card_carrier *kl_card_carrier(const struct kl_card *c, const char *language);
 /** Can a tool apply it, without a model? */

@@ -236,17 +236,6 @@ static const struct kl_card_evidence *evidence_of(const struct kl_card *c, const
 	return NULL;
 }
 
-static bool has_pre(const struct kl_card *c, const char *id)
-{
-	for (size_t i = 0; i < c->sound.n; i++)
-		if (!strcmp(c->sound.v[i].id, id))
-			return true;
-	for (size_t i = 0; i < c->useful.n; i++)
-		if (!strcmp(c->useful.v[i].id, id))
-			return true;
-	return false;
-}
-
 static bool has_pass(const struct kl_card *c, const char *event)
 {
 	for (size_t i = 0; i < c->ver.n; i++) {
@@ -288,7 +277,7 @@ static int check_references(const struct kl_card *c, const char *name, const str
 			return kl_yaml_error(name, spot(entry(at, NULL, "carriers", i), "of"),
 					     "no evidence has event %.12s", c->carriers.v[i].of);
 	for (size_t i = 0; i < c->risk.n; i++)
-		if (c->risk.v[i].violates && !has_pre(c, c->risk.v[i].violates))
+		if (c->risk.v[i].violates && !kl_card_has_pre(c, c->risk.v[i].violates))
 			return kl_yaml_error(name, spot(entry(at, NULL, "risk", i), "violates"),
 					     "there is no precondition '%s'", c->risk.v[i].violates);
 	for (size_t i = 0; i < c->rows.n; i++)

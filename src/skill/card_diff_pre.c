@@ -4,21 +4,6 @@
 #include "skill/card_diff_parts.h"
 #include "skill/predicate.h"
 
-static const struct kl_card_pre *find_pre(const struct kl_card *c, const char *id, bool *sound)
-{
-	for (size_t i = 0; i < c->sound.n; i++)
-		if (!strcmp(c->sound.v[i].id, id)) {
-			*sound = true;
-			return &c->sound.v[i];
-		}
-	for (size_t i = 0; i < c->useful.n; i++)
-		if (!strcmp(c->useful.v[i].id, id)) {
-			*sound = false;
-			return &c->useful.v[i];
-		}
-	return NULL;
-}
-
 static void diff_test(struct kl_card_pair *p, const struct kl_card_pre *a,
 		      const struct kl_card_pre *b)
 {
@@ -84,7 +69,7 @@ static void diff_witness(struct kl_card_pair *p, const struct kl_card_pre *a,
 static void diff_pre(struct kl_card_pair *p, const struct kl_card_pre *a, bool was_sound)
 {
 	bool sound;
-	const struct kl_card_pre *b = find_pre(p->now, a->id, &sound);
+	const struct kl_card_pre *b = kl_card_find_pre(p->now, a->id, &sound);
 
 	if (!b) {
 		ANSWER(p, "pre-dropped", "the precondition %s was dropped: %s", a->id,
@@ -122,13 +107,13 @@ void kl_card_diff_pre(struct kl_card_pair *p)
 	for (size_t i = 0; i < p->old->useful.n; i++)
 		diff_pre(p, &p->old->useful.v[i], false);
 	for (size_t i = 0; i < p->now->sound.n; i++)
-		if (!find_pre(p->old, p->now->sound.v[i].id, &sound))
+		if (!kl_card_find_pre(p->old, p->now->sound.v[i].id, &sound))
 			NOTE(p, "pre-added", "a precondition to be right is new: %s, %s",
 			     p->now->sound.v[i].id,
 			     p->now->sound.v[i].test ? p->now->sound.v[i].test
 						     : p->now->sound.v[i].text);
 	for (size_t i = 0; i < p->now->useful.n; i++)
-		if (!find_pre(p->old, p->now->useful.v[i].id, &sound))
+		if (!kl_card_find_pre(p->old, p->now->useful.v[i].id, &sound))
 			NOTE(p, "pre-added", "a precondition to be faster is new: %s, %s",
 			     p->now->useful.v[i].id,
 			     p->now->useful.v[i].test ? p->now->useful.v[i].test

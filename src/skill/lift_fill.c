@@ -78,17 +78,6 @@ static void carrier(struct kl_card *c, const struct kl_lift_group *g, const char
 
 /* --- conditions ------------------------------------------------------------------------------- */
 
-bool kl_lift_has_pre(const struct kl_card *c, const char *id)
-{
-	for (size_t i = 0; i < c->sound.n; i++)
-		if (!strcmp(c->sound.v[i].id, id))
-			return true;
-	for (size_t i = 0; i < c->useful.n; i++)
-		if (!strcmp(c->useful.v[i].id, id))
-			return true;
-	return false;
-}
-
 /* takes the strings */
 static void add_sound(struct kl_card *c, struct kl_card_pre p)
 {
@@ -169,7 +158,7 @@ static void need_domain(struct kl_card *c, const struct kl_lift_group *g, const 
 	struct kl_buf test = KL_BUF_INIT;
 
 	domain_of(&domain, g, op);
-	if (!domain.n || kl_lift_has_pre(c, id))
+	if (!domain.n || kl_card_has_pre(c, id))
 		return;
 	kl_buf_addf(&test, "op != '%s' || ", op);
 	for (size_t i = 0; i < domain.n; i++)
@@ -365,7 +354,7 @@ static void add_refusal(struct kl_card *c, const struct kl_refusal *r)
 	struct kl_card_risk risk = { .class_ = kl_strdup(class_), .text = kl_strdup(said) };
 
 	kl_strvec_push(&risk.events, kl_record_id(r->event));
-	if (!kl_lift_has_pre(c, id))
+	if (!kl_card_has_pre(c, id))
 		add_sound(c, (struct kl_card_pre){
 			.id = kl_strdup(id), .text = kl_asprintf("not so: %s", said),
 			.state = KL_PRE_WITNESSED, .by = kl_strdup(kl_record_id(r->event)),

@@ -50,8 +50,6 @@ void kl_lift_common(struct kl_strvec *out, const struct kl_lift_group *g, const 
 		    kl_lift_facts_fn *of);
 /** Keep what is in both. */
 void kl_lift_keep(struct kl_strvec *v, const struct kl_strvec *other);
-/** Has the card a condition of that name? */
-bool kl_lift_has_pre(const struct kl_card *c, const char *id);
 
 /* --- lift_anchor.c --- */
 

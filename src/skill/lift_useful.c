@@ -81,7 +81,7 @@ static bool add(const struct finder *f, const char *id, const char *of, const ch
 		kl_asprintf("language != '%s' || %s", f->language, test);
 	const struct kl_transition *by;
 
-	if (strlen(whole) > KL_PREDICATE_MAX_TEXT || !kl_slug_ok(name) || kl_lift_has_pre(f->c, name) ||
+	if (strlen(whole) > KL_PREDICATE_MAX_TEXT || !kl_slug_ok(name) || kl_card_has_pre(f->c, name) ||
 	    !holds(f->p, whole))
 		return false;
 	by = witness(f->p, whole);

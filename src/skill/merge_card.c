@@ -239,17 +239,6 @@ static void merge_record(void *out, struct merger *m, const struct kl_shape *r, 
 
 /* --- what merging may have torn ------------------------------------------------------------------- */
 
-static bool has_pre(const struct kl_card *c, const char *id)
-{
-	for (size_t i = 0; i < c->sound.n; i++)
-		if (!strcmp(c->sound.v[i].id, id))
-			return true;
-	for (size_t i = 0; i < c->useful.n; i++)
-		if (!strcmp(c->useful.v[i].id, id))
-			return true;
-	return false;
-}
-
 /* a precondition that one side moved to the other list is `sound`; a state follows its witness */
 static void mend(struct kl_card *c)
 {
@@ -275,7 +264,7 @@ static void mend(struct kl_card *c)
 				kl_freep(&p->class_);
 		}
 	for (size_t i = 0; i < c->risk.n; i++)
-		if (c->risk.v[i].violates && !has_pre(c, c->risk.v[i].violates))
+		if (c->risk.v[i].violates && !kl_card_has_pre(c, c->risk.v[i].violates))
 			kl_freep(&c->risk.v[i].violates);
 }
 

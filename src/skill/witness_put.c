@@ -86,23 +86,12 @@ int kl_witness_keep(struct kl_seeker *s, const struct kl_transition *t, const gi
 
 /* --- into the card -------------------------------------------------------------------------------- */
 
-static bool has_pre(const struct kl_card *c, const char *id)
-{
-	for (size_t i = 0; i < c->sound.n; i++)
-		if (!strcmp(c->sound.v[i].id, id))
-			return true;
-	for (size_t i = 0; i < c->useful.n; i++)
-		if (!strcmp(c->useful.v[i].id, id))
-			return true;
-	return false;
-}
-
 static char *new_id(const struct kl_card *c, const char *id)
 {
 	for (int i = 2; ; i++) {
 		char *out = kl_asprintf("%.56s-%d", id, i);
 
-		if (!has_pre(c, out))
+		if (!kl_card_has_pre(c, out))
 			return out;
 		free(out);
 	}
@@ -150,7 +139,7 @@ static void add_witnessed(struct kl_card *c, const struct kl_seeker *s, const st
 			  size_t i)
 {
 	const struct kl_witness_clause *k = &s->r->clause[i];
-	char *id = has_pre(c, old->id) ? new_id(c, old->id) : kl_strdup(old->id);
+	char *id = kl_card_has_pre(c, old->id) ? new_id(c, old->id) : kl_strdup(old->id);
 
 	add_pre(c, (struct kl_card_pre){
 		.id = id, .text = kl_strdup(old->text),
@@ -183,7 +172,7 @@ static void change(struct kl_card *c, const struct kl_seeker *s, size_t pre)
 	for (size_t i = 0; i < s->r->n; i++)
 		if (s->r->clause[i].end == KL_WITNESS_FAILS)
 			add_witnessed(c, s, &old, i);
-	if (!has_pre(c, old.id))
+	if (!kl_card_has_pre(c, old.id))
 		forget_pre(c, old.id);
 	kl_card_pre_release(&old);
 	kl_card_normalize(c);

@@ -187,24 +187,13 @@ static int find_witness(const struct kl_refusal **out, struct kl_wording_group *
 
 /* --- into the card --------------------------------------------------------------------------- */
 
-static bool has_id(const struct kl_card *c, const char *id)
-{
-	for (size_t i = 0; i < c->sound.n; i++)
-		if (!strcmp(c->sound.v[i].id, id))
-			return true;
-	for (size_t i = 0; i < c->useful.n; i++)
-		if (!strcmp(c->useful.v[i].id, id))
-			return true;
-	return false;
-}
-
 static int add_pre(struct kl_card *c, struct kl_wording_group *g, const struct kl_words_pre *p)
 {
 	const struct kl_refusal *by = NULL;
 	struct kl_card_pre pre;
 	int err = check_text(p->text, "a condition");
 
-	if (has_id(c, p->id))
+	if (kl_card_has_pre(c, p->id))
 		return bad("the card has a condition '%s' already", p->id);
 	if (!err && p->test)
 		err = check_names(g, p);
@@ -255,7 +244,7 @@ static int add_risk(struct kl_card *c, const struct kl_wording_group *g, const s
 	struct kl_card_risk risk = { 0 };
 	int err = check_text(r->text, "a risk");
 
-	if (r->violates && !has_id(c, r->violates))
+	if (r->violates && !kl_card_has_pre(c, r->violates))
 		return bad("a risk violates '%.40s', and the card has no such condition", r->violates);
 	kl_strvec_split(&labels, r->events, ", ");
 	if (!labels.n || !strcmp(r->events, "-"))
