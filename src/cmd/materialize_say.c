@@ -5,7 +5,7 @@
 
 #include "chat/money.h"
 #include "cmd/estimate_say.h"
-#include "skill/made.h"
+#include "lineage/step.h"
 #include "text/utf8.h"
 
 /* what a model wrote is not to move the cursor */
@@ -168,7 +168,7 @@ int kl_materialize_say_patch(struct kl_repo *r, const struct kl_materialization 
 	int err = kl_repo_commit_read(&root, r, &m->node[0].commit);
 
 	/* nobody has that root: the patch brings it along */
-	if (!err && kl_made_is_reference(root.message) && root.nparent)
+	if (!err && kl_step_is_oracle_root(root.message) && root.nparent)
 		err = kl_repo_tree_of(&from, r, &root.parent[0]);
 	else if (!err)
 		from = root.tree;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/machine.h"
 #include "gate/build.h"
 
 #include <stdio.h>
@@ -47,7 +48,7 @@ int kl_builder_open(struct kl_builder *b)
 	kl_headers_init(&b->headers);
 	if (asks_for_device(b))
 		return 0;
-	err = kl_platform_detect(&b->cpu, b->platform);
+	err = kl_machine_platform(&b->cpu, b->platform);
 	if (err == KL_ECANNOT && !b->platform) {
 		kl_error_clear();
 		return 0;
@@ -70,7 +71,7 @@ static int want_cpu(struct kl_builder *b)
 	if (asks_for_device(b))
 		return kl_error(KL_ECANNOT, "platform '%s' is asked for, and this kernel is in C",
 				b->platform);
-	return b->cpu.id[0] ? 0 : kl_platform_detect(&b->cpu, b->platform);
+	return b->cpu.id[0] ? 0 : kl_machine_platform(&b->cpu, b->platform);
 }
 
 static int want_cuda(struct kl_builder *b, const struct kl_surface *s)

@@ -3,6 +3,8 @@
 #define KL_GATE_BUNDLE_H
 
 #include "gate/verdict.h"
+#include "repo/repo.h"
+#include "text/digest.h"
 
 /*
  * bundle - jobs that are judged elsewhere, in one file (docs/formats.md, "Bundles and

@@ -2,7 +2,7 @@
 #ifndef KL_GATE_CACHE_H
 #define KL_GATE_CACHE_H
 
-#include "gate/compile.h"
+#include "gate/platform.h"
 #include "gate/told.h"
 #include "repo/repo.h"
 #include "text/digest.h"

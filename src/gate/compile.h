@@ -4,6 +4,7 @@
 
 #include "gate/facts.h"
 #include "gate/jail.h"
+#include "gate/platform.h"
 #include "gate/surface.h"
 #include "text/digest.h"
 
@@ -16,20 +17,6 @@
  * the contract come only the sources and flags on the allow-list
  * (docs/formats.md, "flags").
  */
-
-/** Machine levels: "cpu/x86-64-v1" ... "-v4"; highest that the machine runs, at most v3 unless asked. */
-struct kl_platform {
-	char id[32];		/* cpu/x86-64-v3 */
-	char march[32];		/* x86-64-v3 */
-	char device[128];	/* CPU model */
-	char compiler[384];	/* "gcc 12.2.0", "nvcc 13.0.88, cutlass 0123456789ab" */
-};
-int kl_platform_detect(struct kl_platform *out, const char *want /* NULL: best up to v3 */);
-
-/** Is `flag` one a contract may ask for? KL_EINVALID says why not. */
-int kl_compile_flag_ok(const char *flag);
-/** The same for language cuda: flags of nvcc, handed to it as they are. */
-int kl_compile_flag_ok_cuda(const char *flag);
 
 struct kl_artefact {
 	char *so;		/* path of the shared object, in the operation's directory */

@@ -6,9 +6,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/fs.h"
-#include "gate/compile.h"
 #include "gate/contract_parts.h"
-#include "gate/headers.h"
+#include "gate/flags.h"
 #include "plan/plan.h"
 
 #define MAX_SOURCES 64

@@ -27,6 +27,7 @@
 #define KL_MAX_DOMAIN 64
 #define KL_MAX_PERF 16
 #define KL_MAX_ALSO 64
+#define KL_HEADERS_MAX 4	/* sets of headers */
 
 struct kl_expr;		/* plan/expr.h */
 struct kl_expr_names;

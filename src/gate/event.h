@@ -14,6 +14,9 @@
  * input: an event whose id is not the digest of what it says is no event.
  */
 
+/** Version of the gate's rules; events of another version are not reused. It rises when a stage changes. */
+#define KL_GATE_POLICY 2
+
 /** SHA-256 of the canonical line without id, sig, commit and tree. */
 void kl_event_id(char id[KL_DIGEST_HEX], const json_t *event);
 

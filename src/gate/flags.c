@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/flags.h"
+
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "gate/compile.h"
 
 /*
  * An allow-list, for GCC and Clang alike: what is not here is refused, so a

@@ -8,6 +8,7 @@
 #include "gate/jail.h"
 #include "gate/parcel.h"
 #include "gate/surface.h"
+#include "gate/verdict.h"
 
 /*
  * gate - one session of judging: contract audit -> compile -> artefact audit
@@ -23,9 +24,6 @@
  *
  * The session judges; it writes no note and moves no ref.
  */
-
-/** Rises when a stage changes, so that older verdicts are not reused. */
-#define KL_GATE_POLICY 2
 
 struct kl_gate_opts {
 	struct kl_progress *progress;	/* borrowed, or NULL */
@@ -47,22 +45,6 @@ struct kl_gate_opts {
 	/** Who judges (gate/runner.h); NULL: config klineage.runner, else "local". */
 	const char *runner;
 };
-
-struct kl_verdict {
-	json_t *event;			/* without commit, tree, by, sig; id set */
-	char verdict[16];		/* pass, fail, inconclusive, not-run */
-	char class_[24];		/* "" or a class of failure (docs/formats.md, "The gate event") */
-	struct kl_facts facts;		/* features empty if it did not compile */
-	int64_t ns;			/* the first case's time, 0: not profiled */
-	/** Why, for a person: first bad index, seed, got, wanted; "" on a pass. */
-	char *message;
-	bool cached;			/* nothing was run */
-	char *voucher;			/* cached: the allowed signer who says so; NULL: this clone */
-	/** "not-run" since the job waits to be sent away (kl_gate_send); the facts are known. */
-	bool deferred;
-};
-void kl_verdict_free(struct kl_verdict *v);
-KL_DEFINE_CLEANUP(struct kl_verdict *, kl_verdict_free)
 
 struct kl_gate;
 

@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "gate/contract.h"
 #include "repo/repo.h"
 
 /*
@@ -14,8 +15,6 @@
  * What a kernel is compiled with is part of its verdict: the digest of every file of the directory stands
  * beside the compiler's version, in the event and in the key of the cache.
  */
-#define KL_HEADERS_MAX 4	/* sets of one contract */
-
 struct kl_headers {
 	char *dir;		/* absolute, no symlinks */
 	char digest[65];	/* of paths and contents */

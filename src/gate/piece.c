@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "gate/compile_cuda.h"
 #include "gate/compile_host.h"
+#include "gate/event.h"
 #include "gate/gate.h"
 #include "gate/objects.h"
 #include "gate/tool.h"

@@ -2,13 +2,30 @@
 #ifndef KL_GATE_VERDICT_H
 #define KL_GATE_VERDICT_H
 
-#include "gate/gate.h"
+#include "gate/facts.h"
+#include "text/json.h"
 
 /*
  * verdict - a worker's result becomes a verdict and its event: one way, whether
  * the result comes straight from a worker of this machine or back with a file
  * that was judged elsewhere.
  */
+
+struct kl_verdict {
+	json_t *event;			/* without commit, tree, by, sig; id set */
+	char verdict[16];		/* pass, fail, inconclusive, not-run */
+	char class_[24];		/* "" or a class of failure (docs/formats.md, "The gate event") */
+	struct kl_facts facts;		/* features empty if it did not compile */
+	int64_t ns;			/* the first case's time, 0: not profiled */
+	/** Why, for a person: first bad index, seed, got, wanted; "" on a pass. */
+	char *message;
+	bool cached;			/* nothing was run */
+	char *voucher;			/* cached: the allowed signer who says so; NULL: this clone */
+	/** "not-run" since the job waits to be sent away (kl_gate_send); the facts are known. */
+	bool deferred;
+};
+void kl_verdict_free(struct kl_verdict *v);
+KL_DEFINE_CLEANUP(struct kl_verdict *, kl_verdict_free)
 
 /** What of the judged surface a result is read with; all borrowed. */
 struct kl_verdict_of {

@@ -261,3 +261,10 @@ bool kl_slug_ok(const char *s)
 			return false;
 	return !strstr(s, "..") && s[n - 1] != '.' && (n < 5 || strcmp(s + n - 5, ".lock"));
 }
+
+bool kl_step_is_oracle_root(const char *message)
+{
+	KL_AUTO(kl_freep) char *root = kl_trailer_get(message, "Klineage-Root");
+
+	return root && !strcmp(root, "baseline");
+}

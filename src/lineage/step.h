@@ -42,6 +42,9 @@ void kl_step_message(struct kl_buf *out, const struct kl_step *s);
 /** KL_EINVALID when the trailers are not those of a step; `name` is for the message. */
 int kl_step_parse(struct kl_step *out, const char *name, const char *message);
 
+/** Is it the message of a root commit whose kernel is the oracle? Steps below it are of another kernel. */
+bool kl_step_is_oracle_root(const char *message);
+
 /** The record of an operation's state <-> the step (docs/formats.md, "operation"). */
 void kl_step_from_json(struct kl_step *out, const json_t *record);
 /** A K_i', or what failed to be one: the backward step's own words, the attempt's text and author. */

@@ -107,13 +107,6 @@ static int write_commit(git_oid *out, struct kl_repo *r, const git_oid *tree, co
 	});
 }
 
-bool kl_made_is_reference(const char *message)
-{
-	KL_AUTO(kl_freep) char *root = kl_trailer_get(message, "Klineage-Root");
-
-	return root && !strcmp(root, "baseline");
-}
-
 /* a run goes on from it: so nothing of now is in it */
 int kl_made_root(git_oid *out, struct kl_repo *r, const git_oid *parent, const struct kl_surface *s,
 		 bool reference)

@@ -73,8 +73,6 @@ int kl_keep_move(struct kl_keep *k, const char *branch, const git_oid *to, const
  */
 int kl_made_root(git_oid *out, struct kl_repo *r, const git_oid *parent, const struct kl_surface *s,
 		 bool reference);
-/** Is it such a commit, with the oracle as a kernel? What was done to kernels below it counts no more. */
-bool kl_made_is_reference(const char *message);
 
 /**
  * Judge `s` against `parent` (NULL: nothing). What is correct and so noisy that its speed is ambiguous is

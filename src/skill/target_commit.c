@@ -4,14 +4,13 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gate/compile.h"
 #include "gate/event.h"
 #include "gate/folded.h"
 #include "gate/launch.h"
+#include "gate/machine.h"
 #include "gate/trust.h"
 #include "lineage/step.h"
 #include "repo/notes.h"
-#include "skill/made.h"
 
 #define MAX_HISTORY 256		/* commits that are asked what was done before */
 
@@ -21,7 +20,7 @@ static void take_trailers(struct kl_target *t, const char *message)
 	char *value[3] = { NULL, NULL, NULL };
 	bool back;
 
-	if (kl_made_is_reference(message)) {	/* another kernel, to which nothing was done */
+	if (kl_step_is_oracle_root(message)) {	/* another kernel, to which nothing was done */
 		kl_strvec_release(&t->prior);
 		t->prior = (struct kl_strvec)KL_STRVEC_INIT;
 		return;
@@ -165,7 +164,7 @@ static int guess_platform(char **out, struct kl_repo *r, const struct kl_surface
 		*out = kl_strdup(l->platform);
 		return 0;
 	}
-	err = kl_platform_detect(&p, kl_repo_config(r, "klineage.platform"));
+	err = kl_machine_platform(&p, kl_repo_config(r, "klineage.platform"));
 	if (err < 0)
 		return kl_error_hint(err, "say for which platform: --platform <id>");
 	*out = kl_strdup(p.id);

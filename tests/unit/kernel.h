@@ -7,6 +7,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "gate/compile.h"
+#include "gate/machine.h"
 
 /*
  * kernel - compile C sources as the gate does, for tests of jail, compile, audit
@@ -26,7 +27,7 @@ static inline void kernel_setup(struct kernel *k)
 {
 	memset(k, 0, sizeof(*k));
 	assert_ok(kl_jail_open(&k->jail, KL_JAIL_AUTO));
-	assert_ok(kl_platform_detect(&k->platform, NULL));
+	assert_ok(kl_machine_platform(&k->platform, NULL));
 	assert_ok(kl_fs_tempdir(&k->dir, "kl-kernel"));
 	k->contract.entry = (char *)"k";
 	k->contract.oracle_entry = (char *)"oracle";

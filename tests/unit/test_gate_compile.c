@@ -42,16 +42,16 @@ static void test_platform(void **state)
 {
 	struct kl_platform p;
 
-	assert_ok(kl_platform_detect(&p, "cpu/x86-64-v1"));
+	assert_ok(kl_machine_platform(&p, "cpu/x86-64-v1"));
 	assert_string_equal(p.march, "x86-64");
 	assert_string_equal(p.id, "cpu/x86-64-v1");
 	assert_int_equal(strncmp(p.compiler, "gcc ", 4), 0);
 	assert_true(p.compiler[4] >= '1');
-	assert_ok(kl_platform_detect(&p, NULL));
+	assert_ok(kl_machine_platform(&p, NULL));
 	assert_true(strcmp(p.id, "cpu/x86-64-v4") != 0);	/* only when asked for */
-	assert_error(KL_EINVALID, "unknown platform", kl_platform_detect(&p, "cpu/x86-64-v5"));
-	assert_error(KL_EINVALID, "unknown platform", kl_platform_detect(&p, "cpu/x86-64-v3x"));
-	assert_error(KL_EINVALID, "unknown platform", kl_platform_detect(&p, "cuda/sm_90"));
+	assert_error(KL_EINVALID, "unknown platform", kl_machine_platform(&p, "cpu/x86-64-v5"));
+	assert_error(KL_EINVALID, "unknown platform", kl_machine_platform(&p, "cpu/x86-64-v3x"));
+	assert_error(KL_EINVALID, "unknown platform", kl_machine_platform(&p, "cuda/sm_90"));
 }
 
 /* What was compiled really runs: over two files, libm, and memory from the arena. */

@@ -2,7 +2,8 @@
 #include "test.h"
 
 #include "base/buf.h"
-#include "gate/compile.h"
+#include "base/mem.h"
+#include "gate/flags.h"
 
 static void lets_code_generation_through(void **state)
 {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/machine.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/mem.h"
 #include "base/proc.h"
-#include "gate/compile.h"
+#include "base/vec.h"
 
 /* The x86-64 psABI's levels, as /proc/cpuinfo spells their flags. */
 static const char *const level_flags[] = {
@@ -83,7 +86,7 @@ static int find_compiler(struct kl_platform *p)
 	return 0;
 }
 
-int kl_platform_detect(struct kl_platform *out, const char *want)
+int kl_machine_platform(struct kl_platform *out, const char *want)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *flags = NULL;
