@@ -2,6 +2,7 @@
 #ifndef KL_WORKER_COMPARE_GROUPS_H
 #define KL_WORKER_COMPARE_GROUPS_H
 
+#include "worker/compare.h"
 #include "worker/output.h"
 
 /*

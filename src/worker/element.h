@@ -2,6 +2,7 @@
 #ifndef KL_WORKER_ELEMENT_H
 #define KL_WORKER_ELEMENT_H
 
+#include "worker/compare.h"
 #include "worker/output.h"
 
 /*

@@ -2,6 +2,7 @@
 #ifndef KL_WORKER_FAILURE_H
 #define KL_WORKER_FAILURE_H
 
+#include "worker/compare.h"
 #include "worker/pool.h"
 
 /*

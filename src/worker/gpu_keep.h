@@ -27,9 +27,10 @@ struct kl_gpu_keep;
  */
 #define KL_GPU_LOCKED "KLINEAGE_GPU_LOCKED"
 
-/** Empty: nothing is started or locked yet. A job of surface cuda has one. */
+/** Empty: no process started, no GPU locked. To be freed after the subjects of its job. */
 struct kl_gpu_keep *kl_gpu_keep_new(void);
 void kl_gpu_keep_free(struct kl_gpu_keep *k);
+KL_DEFINE_CLEANUP(struct kl_gpu_keep *, kl_gpu_keep_free)
 
 /**
  * A process of its own for this artefact (NULL: an empty one, for whoever loads several). KL_ECANNOT: no

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/stats.h"
+#include "worker/compare.h"
 #include "worker/gpu_time_parts.h"
 #include "worker/profile_fail.h"
 #include "worker/replay.h"

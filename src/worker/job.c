@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "worker/gpu_keep.h"
 #include "worker/job_parts.h"
 #include "worker/job_read.h"
 
@@ -250,8 +249,6 @@ int kl_job_parse(struct kl_job **out, const json_t *doc)
 
 	if (err < 0)
 		return kl_error_in(err, "job");
-	if (j->surface == KL_SURFACE_CUDA)
-		j->gpu = kl_gpu_keep_new();
 	*out = kl_steal(&j);
 	return 0;
 }
@@ -275,7 +272,6 @@ void kl_job_free(struct kl_job *j)
 	free(j->pool);
 	for (size_t i = 0; i < KL_JOB_MAX_ARGS; i++)
 		json_decref(j->arg[i].fill);
-	kl_gpu_keep_free(j->gpu);
 	json_decref(j->exact);
 	json_decref(j->bands);
 	free(j->point);

@@ -98,7 +98,7 @@ struct kl_job {
 	int64_t arena_bytes;
 	int64_t call_ms;		/* limit of one call */
 	int64_t profile_min_blocks, profile_max_ms;
-	struct kl_gpu_keep *gpu;	/* cuda: the processes that serve it (gpu_keep.h) */
+	struct kl_gpu_keep *gpu;	/* cuda: borrowed; set by the caller before the job runs */
 };
 
 int kl_job_parse(struct kl_job **out, const json_t *doc);

@@ -76,12 +76,15 @@ static int stages(json_t *result, const struct kl_job *job, const json_t *doc)
 static int work(const char *path)
 {
 	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
+	KL_AUTO(kl_gpu_keep_freep) struct kl_gpu_keep *gpu = NULL;
 	KL_AUTO(json_decrefp) json_t *result = json_object(), *doc = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err;
 
 	if ((err = read_job(&job, &doc, path)) < 0)
 		return err;
+	if (job->surface == KL_SURFACE_CUDA)
+		job->gpu = gpu = kl_gpu_keep_new();
 	kl_json_set_str(result, "schema", "klineage.result/1");
 	kl_json_set_str(result, "status", "pass");
 	err = stages(result, job, doc);

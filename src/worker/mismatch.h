@@ -2,10 +2,11 @@
 #ifndef KL_WORKER_MISMATCH_H
 #define KL_WORKER_MISMATCH_H
 
+#include "worker/compare.h"
 #include "worker/output.h"
 
 /*
- * mismatch - what is reported of wrong answers (struct kl_mismatch of pool.h): the first in full, of the
+ * mismatch - what is reported of wrong answers (struct kl_mismatch of compare.h): the first in full, of the
  * others how many and whether all lie on borders. One begins as { .out = -1 }.
  */
 

@@ -2,7 +2,7 @@
 #ifndef KL_WORKER_MULTISET_H
 #define KL_WORKER_MULTISET_H
 
-#include "worker/pool.h"
+#include "worker/compare.h"
 
 /*
  * multiset - the rule for selections in any order: values v with the indices i

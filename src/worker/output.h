@@ -3,7 +3,7 @@
 #define KL_WORKER_OUTPUT_H
 
 #include "worker/group.h"
-#include "worker/pool.h"
+#include "worker/member.h"
 
 /*
  * output - one output of a kernel under one rule: what was answered, and beside it what is true and what an

@@ -2,7 +2,7 @@
 #ifndef KL_WORKER_POOL_H
 #define KL_WORKER_POOL_H
 
-#include "worker/job.h"
+#include "worker/member.h"
 #include "worker/subject.h"
 
 /*
@@ -28,29 +28,6 @@
 #define KL_POOL_DRAWS 3	/* noise members of a performance point */
 #define KL_POOL_TWIN "twin"	/* the band of a twin */
 
-/*
- * yard - what a rule measures its groups against, one for each rule of the
- * job: over each group the largest and the root-mean-square honest error
- * (noise), or the norm of the truth as `rms` times sqrt(n) (rel-l2).
- */
-struct kl_yard {
-	size_t ngroup;		/* 0: the rule has no groups */
-	double *max, *rms;
-};
-
-struct kl_member {
-	const struct kl_point *point;
-	char band[32];		/* "noise", "twin", "exact0", "band1", "scale-up", ... */
-	int draw;		/* which of several members of that band */
-	bool exact;		/* answers must be bit-equal */
-	uint64_t seed;		/* the pool's: job->seed of a replay */
-	const void *input[KL_JOB_MAX_ARGS];	/* in the kernel's dtype; NULL if not in/inout */
-	const void *truth[KL_JOB_MAX_ARGS];	/* outputs: double for floats, the dtype for integers */
-	const void *honest[KL_JOB_MAX_ARGS];	/* outputs: float for floats, NULL for integers */
-	const void *absum[KL_JOB_MAX_ARGS];	/* rule elementwise: double, oracle on |inputs|; or NULL */
-	const struct kl_yard *yard;		/* job->nrule; NULL: kl_compare makes its own */
-};
-
 struct kl_pool;
 /**
  * Open or build; the pool borrows `job`. KL_ECANNOT: the oracle faults, hangs,
@@ -67,24 +44,5 @@ size_t kl_pool_noise(const struct kl_pool *p, const struct kl_point *pt,
 /** The twin of the point's first noise member; NULL: it has none. */
 const struct kl_member *kl_pool_twin(const struct kl_pool *p, const struct kl_point *pt);
 uint64_t kl_pool_seed(const struct kl_pool *p);
-
-/* compare.h's result, here since every caller of pool needs it */
-struct kl_mismatch {
-	int out;			/* argument index; -1: none, it matched */
-	int64_t index[KL_JOB_MAX_AXES];
-	size_t naxes;
-	char got[40], wanted[40];
-	char why[120];
-	double margin;			/* worst error / allowed error; <= 1 passes */
-	int64_t bad, elements;		/* wrong elements, elements checked */
-	bool edge_only;			/* all bad ones on a border, or no perf point */
-};
-/**
- * Judge outputs against a member: `got[arg]` in the kernel's dtype. 0 and m->out = -1
- * when it passes; KL_ENO (no message set) and the first bad place otherwise;
- * KL_EINVALID: the job's rule does not fit its tensors.
- */
-int kl_compare(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
-	       const void *const *got);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef KL_WORKER_REPLAY_H
 #define KL_WORKER_REPLAY_H
 
+#include "worker/compare.h"
 #include "worker/pool.h"
 
 /*

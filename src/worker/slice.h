@@ -3,6 +3,7 @@
 #define KL_WORKER_SLICE_H
 
 #include "base/par.h"
+#include "worker/compare.h"
 #include "worker/output.h"
 
 /*

@@ -3,6 +3,7 @@
 #define KL_WORKER_VISIT_H
 
 #include "base/rng.h"
+#include "worker/compare.h"
 #include "worker/pool.h"
 
 /*

@@ -2,10 +2,10 @@
 #ifndef KL_WORKER_YARD_H
 #define KL_WORKER_YARD_H
 
-#include "worker/pool.h"
+#include "worker/member.h"
 
 /*
- * yard - what the groups of a rule are measured against (struct kl_yard of pool.h), from a member's truth
+ * yard - what the groups of a rule are measured against (struct kl_yard of member.h), from a member's truth
  * and honest answer.
  */
 

@@ -107,7 +107,15 @@ static struct kl_job *job_of(const char *dir, const char *plan, const char *cubi
 
 	if (kl_json_parse(&doc, text, strlen(text)) < 0 || kl_job_parse(&job, doc) < 0)
 		fprintf(stderr, "%s\n", kl_error_last());
+	else
+		job->gpu = kl_gpu_keep_new();
 	return job;
+}
+
+static void end_job(struct kl_job *job)
+{
+	kl_gpu_keep_free(job->gpu);
+	kl_job_free(job);
 }
 
 static void line(bool good, const char *name, const char *how, int64_t start_ns, int64_t call_ns)
@@ -186,7 +194,7 @@ static void one_case(const char *dir, size_t i, struct kl_gpu_keep **keep)
 	}
 	line(good, cases[i].name, why, started, ns);
 	job->gpu = own;
-	kl_job_free(job);
+	end_job(job);
 }
 
 static void stage(const char *dir, const char *name, const char *plan, const char *class)
@@ -213,7 +221,7 @@ static void stage(const char *dir, const char *name, const char *plan, const cha
 	line(!err && !strcmp(got, class), name, err ? got : kl_json_str_or(result, "message", got), opened,
 	     kl_clock_ns() - start);
 	kl_pool_free(pool);
-	kl_job_free(job);
+	end_job(job);
 }
 
 /* Two workers on one GPU: the second waits for the first. */
@@ -242,7 +250,7 @@ static void locked(const char *dir)
 	line(!err && start > 1000000000, "a second worker waits", err ? kl_error_last() : "", start, 0);
 	if (c)
 		kl_gpu_keep_back(job->gpu, c);
-	kl_job_free(job);
+	end_job(job);
 }
 
 /* -- the tools, and what steps cost -------------------------------------------------------- */

@@ -20,6 +20,7 @@
 struct gpu_fixture {
 	char *dir;		/* libcuda.so.1, conf, objects, pool */
 	struct kl_job *job;
+	struct kl_gpu_keep *gpu;	/* the job's */
 	json_t *doc;		/* what it was read from */
 };
 
@@ -55,6 +56,7 @@ static inline void gpu_setup(struct gpu_fixture *f)
 
 static inline void gpu_teardown(struct gpu_fixture *f)
 {
+	kl_gpu_keep_free(f->gpu);
 	kl_job_free(f->job);
 	json_decref(f->doc);
 	kl_fs_tempdir_cleanup(&f->dir);
@@ -134,9 +136,12 @@ static inline struct kl_job *gpu_job_of(struct gpu_fixture *f, const char *body,
 		truth, honest, cand, plan ? plan : SCALE_PLAN, SCALE_ORACLE_PLAN, pool, stages);
 
 	assert_ok(kl_json_parse(&doc, text, strlen(text)));
+	kl_gpu_keep_free(f->gpu);
 	kl_job_free(f->job);
 	f->job = NULL;
+	f->gpu = kl_gpu_keep_new();
 	assert_ok(kl_job_parse(&f->job, doc));
+	f->job->gpu = f->gpu;
 	json_decref(f->doc);
 	f->doc = json_incref(doc);
 	return f->job;
