@@ -45,13 +45,13 @@ ifneq ($(V),1)
 Q := @
 endif
 
-LIB_DIRS := base text plan repo gate chat rewrite lineage skill
-LIB_SRC := $(foreach d,$(LIB_DIRS),$(wildcard src/$(d)/*.c))
+# two programs from one tree: all but the worker's folder and the verbs is a library of the first
+LIB_SRC := $(sort $(shell find src -name '*.c' ! -path 'src/cmd/*' ! -path 'src/worker/*'))
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
-CMD_OBJ := $(patsubst src/%.c,$(B)/%.o,$(wildcard src/cmd/*.c))
-# the worker stands alone: base, plan, JSON, libffi
-WORKER_LIB_OBJ := $(patsubst src/%.c,$(B)/%.o,$(wildcard src/base/*.c src/plan/*.c) src/text/json.c)
-WORKER_OBJ := $(patsubst src/%.c,$(B)/%.o,$(wildcard src/worker/*.c))
+CMD_OBJ := $(patsubst src/%.c,$(B)/%.o,$(sort $(shell find src/cmd -name '*.c')))
+# the worker stands alone: base, plan, job, JSON, libffi
+WORKER_LIB_OBJ := $(patsubst src/%.c,$(B)/%.o,$(sort $(wildcard src/base/*.c src/plan/*.c src/job/*.c)) src/text/json.c)
+WORKER_OBJ := $(patsubst src/%.c,$(B)/%.o,$(sort $(shell find src/worker -name '*.c')))
 TEST_BIN := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
 

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "chat/chat_impl.h"
-#include "gate/node.h"
 #include "repo/refs.h"
+#include "text/yaml_node.h"
 
 #define MAX_REPLY 1000000		/* tokens; more than any model gives */
 #define DEFAULT_REPLY 32768

@@ -8,7 +8,7 @@
 #include "chat/conversation.h"
 #include "chat/ledger.h"
 #include "chat/money.h"
-#include "gate/node.h"
+#include "text/yaml_node.h"
 
 /* what the ledger of a workload has for one reservation */
 struct claim {

@@ -9,7 +9,7 @@
 #include "chat/key.h"
 #include "chat/money.h"
 #include "chat/turn.h"
-#include "gate/node.h"
+#include "text/yaml_node.h"
 
 #define MAX_TURNS 256
 #define MAX_BLOCKS 16

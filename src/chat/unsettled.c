@@ -8,8 +8,8 @@
 #include "base/vec.h"
 #include "chat/chat_impl.h"
 #include "chat/conversation.h"
-#include "gate/node.h"
 #include "repo/refs.h"
+#include "text/yaml_node.h"
 
 struct settler {
 	struct kl_unsettled *u;

@@ -8,7 +8,7 @@
 #include "cmd/deopt_model.h"
 #include "cmd/deopt_say.h"
 #include "cmd/opt.h"
-#include "gate/select.h"
+#include "contract/select.h"
 #include "lineage/estimate.h"
 #include "lineage/model.h"
 #include "lineage/sequencer.h"

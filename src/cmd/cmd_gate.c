@@ -6,12 +6,12 @@
 #include "cmd/cmd.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
-#include "gate/changed.h"
+#include "contract/changed_kernels.h"
+#include "contract/select.h"
+#include "event/note_writer.h"
+#include "event/speed.h"
 #include "gate/gate.h"
-#include "gate/noting.h"
-#include "gate/results.h"
-#include "gate/select.h"
-#include "gate/speed.h"
+#include "gate/runner/results.h"
 
 static const char synopsis[] =
 	"gate [<options>] [<rev>... | --worktree | --staged]\n"

@@ -9,7 +9,7 @@
 #include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "cmd/table.h"
-#include "gate/skeleton.h"
+#include "contract/skeleton.h"
 #include "lineage/starter.h"
 #include "repo/refs.h"
 #include "repo/remote.h"

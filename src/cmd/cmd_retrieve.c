@@ -7,7 +7,7 @@
 #include "cmd/opt.h"
 #include "cmd/skills.h"
 #include "cmd/table.h"
-#include "gate/select.h"
+#include "contract/select.h"
 #include "skill/retrieve.h"
 
 static const char synopsis[] = "retrieve [<options>] [<workload>]";

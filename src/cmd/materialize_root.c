@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gate/select.h"
+#include "contract/select.h"
 #include "repo/refs.h"
 #include "skill/made.h"
 #include "skill/materialize.h"

@@ -2,7 +2,7 @@
 #ifndef KL_CMD_MATERIALIZE_ROOT_H
 #define KL_CMD_MATERIALIZE_ROOT_H
 
-#include "gate/surface.h"
+#include "contract/surface.h"
 
 /*
  * materialize_root - where a run of `materialize` begins: `--root`, or where it began that is to go on.

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/machine.h"
+#include "backend/machine.h"
 #include "gate/build.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/headers.h"
 #include "base/error.h"
 #include "base/fs.h"
-#include "gate/headers.h"
-#include "gate/piece.h"
+#include "gate/build_task.h"
 
 static void built_free(void *p)
 {

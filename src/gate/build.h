@@ -2,12 +2,12 @@
 #ifndef KL_GATE_BUILD_H
 #define KL_GATE_BUILD_H
 
+#include "backend/c/compile.h"
+#include "backend/cuda/baseline.h"
+#include "backend/cuda/nvcc.h"
 #include "base/map.h"
 #include "base/progress.h"
-#include "gate/baseline_cuda.h"
-#include "gate/compile.h"
-#include "gate/launch.h"
-#include "gate/nvcc.h"
+#include "contract/launch.h"
 
 /*
  * build - what a session compiles, once each: surfaces to audited objects with their facts, oracles to
@@ -20,7 +20,7 @@
  *
  * What is wanted is compiled at once, each in a directory and jails of its own. What a language needs of
  * the machine (gcc, nvcc) is looked for when the first surface asks. Oracles outlive the session
- * (gate/objects.h).
+ * (gate/oracle_cache.h).
  */
 struct kl_built {
 	struct kl_artefact *artefact;	/* NULL: refused */
@@ -44,7 +44,7 @@ struct kl_builder {
 	const char *nvcc_setting;
 	struct kl_platform cpu;		/* id "": not looked for yet */
 	struct kl_nvcc nvcc;		/* nvcc NULL: not looked for yet */
-	struct kl_map headers;		/* found so far (gate/headers.h) */
+	struct kl_map headers;		/* found so far (backend/headers.h) */
 	char *runtime;			/* the runtime's object; NULL: not made yet */
 	struct kl_map built;		/* surface and contract -> struct kl_built */
 	struct kl_map oracle;		/* contract -> struct kl_built_oracle */

@@ -9,14 +9,14 @@
 #include "base/fs.h"
 #include "base/lock.h"
 #include "base/map.h"
+#include "event/cache.h"
+#include "event/event.h"
+#include "event/trusted_verdict.h"
+#include "event/verdict.h"
 #include "gate/build.h"
-#include "gate/bundle.h"
-#include "gate/cache.h"
-#include "gate/event.h"
 #include "gate/job.h"
-#include "gate/runner.h"
-#include "gate/verdict.h"
-#include "gate/vouched.h"
+#include "gate/runner/bundle.h"
+#include "gate/runner/runner.h"
 
 #define PROFILE_MS 15000
 #define WORKER_MS (15 * 60 * 1000)

@@ -2,13 +2,13 @@
 #ifndef KL_GATE_GATE_H
 #define KL_GATE_GATE_H
 
+#include "backend/c/compile.h"
 #include "base/progress.h"
-#include "gate/compile.h"
-#include "gate/facts.h"
-#include "gate/jail.h"
-#include "gate/parcel.h"
-#include "gate/surface.h"
-#include "gate/verdict.h"
+#include "contract/surface.h"
+#include "event/facts.h"
+#include "event/verdict.h"
+#include "gate/runner/transfer.h"
+#include "jail/jail.h"
 
 /*
  * gate - one session of judging: contract audit -> compile -> artefact audit
@@ -42,7 +42,7 @@ struct kl_gate_opts {
 	/** Identical machine code is a fail, class no-change (a walk wants that). */
 	bool same_code_fails;
 	int64_t profile_ms;		/* 0: 15 s */
-	/** Who judges (gate/runner.h); NULL: config klineage.runner, else "local". */
+	/** Who judges (gate/runner/runner.h); NULL: config klineage.runner, else "local". */
 	const char *runner;
 };
 
@@ -80,7 +80,7 @@ int kl_gate_judge_anew(struct kl_verdict **out, struct kl_gate *g,
 
 /**
  * With a runner that judges elsewhere, what kl_gate_judge could not answer from the cache or the
- * compiler waits in the session: send it (gate/parcel.h). Once its results are in, kl_gate_judge answers.
+ * compiler waits in the session: send it (gate/runner/transfer.h). Once its results are in, kl_gate_judge answers.
  */
 int kl_gate_send(struct kl_parcel *out, struct kl_gate *g, const char *path);
 /** Jobs that wait to be sent. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gate/fill.h"
+#include "contract/fill.h"
 #include "plan/expr.h"
 
 /*

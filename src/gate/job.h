@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gate/compile.h"
-#include "gate/contract.h"
+#include "backend/c/compile.h"
+#include "contract/contract.h"
 
 /*
  * job - what klineage-worker is asked, written out in full: every expression
@@ -22,7 +22,7 @@ struct kl_job_spec {
 	/* cuda: launch plans, as kl_launch has them; parent_plan NULL without a parent */
 	const json_t *plan, *parent_plan, *oracle_plan;
 	const char *arch;			/* cuda: "sm_90a" */
-	/* cuda: the baseline, where it is a kernel of ours (baseline_cuda.h); else NULL */
+	/* cuda: the baseline, where it is a kernel of ours (baseline.h); else NULL */
 	const char *baseline_cubin;
 	const json_t *baseline_plan;
 	const char *pool;			/* directory, made by the worker */

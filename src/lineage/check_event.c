@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gate/event.h"
-#include "gate/surface.h"
+#include "contract/surface.h"
+#include "event/event.h"
 #include "lineage/check_parts.h"
 #include "repo/notes.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gate/event.h"
+#include "event/event.h"
 #include "lineage/check_parts.h"
 #include "lineage/forward.h"
 #include "lineage/record.h"

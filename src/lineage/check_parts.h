@@ -3,8 +3,8 @@
 #define KL_LINEAGE_CHECK_PARTS_H
 
 #include "base/map.h"
-#include "gate/surface.h"
-#include "gate/trust.h"
+#include "contract/surface.h"
+#include "event/trust.h"
 #include "lineage/check.h"
 #include "lineage/step.h"
 

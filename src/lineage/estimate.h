@@ -3,8 +3,8 @@
 #define KL_LINEAGE_ESTIMATE_H
 
 #include "chat/chat.h"
-#include "gate/facts.h"
-#include "gate/surface.h"
+#include "contract/surface.h"
+#include "event/facts.h"
 
 /*
  * estimate - what a walk with a model is likely to cost, before anything is sent. The assumptions

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/sign.h"
+#include "event/signature.h"
 #include "lineage/forward.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/fs.h"
-#include "gate/event.h"
+#include "event/event.h"
 #include "lineage/model.h"
 #include "lineage/record.h"
 #include "lineage/step.h"

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/fs.h"
-#include "gate/sign.h"
+#include "event/signature.h"
 #include "lineage/record.h"
 
 #define STATE_FILE "state.json"

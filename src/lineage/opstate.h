@@ -3,7 +3,7 @@
 #define KL_LINEAGE_OPSTATE_H
 
 #include "base/map.h"
-#include "gate/surface.h"
+#include "contract/surface.h"
 #include "lineage/step.h"
 #include "lineage/walk.h"
 #include "repo/refs.h"

@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "base/error.h"
-#include "gate/event.h"
-#include "gate/speed.h"
+#include "event/event.h"
+#include "event/speed.h"
 
 #define MILLION 1000000
 /* where the kernel against itself is this far off, within the margin is no answer */

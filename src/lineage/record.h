@@ -23,7 +23,7 @@ int64_t kl_record_ratio(const json_t *event, int64_t *lo, int64_t *hi);
 int64_t kl_record_baseline(const json_t *event, const char **what);
 /**
  * Is what `event` judged not slower than the surface `goal` it was compared with, or clearly slower
- * (gate/speed.h)? One case that is makes the whole so. Both false: it does not say. So it is, too,
+ * (event/speed.h)? One case that is makes the whole so. Both false: it does not say. So it is, too,
  * where 3 A/A is above 10 % and only that margin makes it not slower: else noise would be proof.
  */
 void kl_record_against(bool *not_slower, bool *slower, const json_t *event, const char *goal);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gate/event.h"
+#include "event/event.h"
 #include "lineage/opstate.h"
 #include "lineage/record.h"
 #include "repo/notes.h"

@@ -191,7 +191,7 @@ enum kl_walk_derivation {
 };
 
 /**
- * The rule: correct, and not slower than K_i (gate/speed.h). The same machine code as K_i is
+ * The rule: correct, and not slower than K_i (event/speed.h). The same machine code as K_i is
  * not slower; that of K_{i-1} is no step forward.
  */
 struct kl_walk_derived_ruling {

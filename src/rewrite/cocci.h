@@ -3,7 +3,7 @@
 #define KL_REWRITE_COCCI_H
 
 #include "base/buf.h"
-#include "gate/jail.h"
+#include "jail/jail.h"
 
 /*
  * cocci - semantic patches, run by Coccinelle's spatch in the compile jail.

@@ -2,7 +2,7 @@
 #ifndef KL_REWRITE_EDITS_H
 #define KL_REWRITE_EDITS_H
 
-#include "gate/surface.h"
+#include "contract/surface.h"
 #include "rewrite/envelope.h"
 
 /*

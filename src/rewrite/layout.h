@@ -3,7 +3,7 @@
 #define KL_REWRITE_LAYOUT_H
 
 #include "chat/chat.h"
-#include "gate/surface.h"
+#include "contract/surface.h"
 
 /*
  * layout - a state as files in a directory, for those who edit it there: a

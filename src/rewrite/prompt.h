@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/map.h"
-#include "gate/surface.h"
+#include "contract/surface.h"
 #include "repo/repo.h"
 
 /*

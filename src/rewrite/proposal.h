@@ -2,7 +2,7 @@
 #ifndef KL_REWRITE_PROPOSAL_H
 #define KL_REWRITE_PROPOSAL_H
 
-#include "gate/surface.h"
+#include "contract/surface.h"
 #include "text/json.h"
 
 /*

@@ -2,7 +2,7 @@
 #ifndef KL_REWRITE_RESIDUE_H
 #define KL_REWRITE_RESIDUE_H
 
-#include "gate/surface.h"
+#include "contract/surface.h"
 
 /*
  * residue - what was removed must be gone, not asleep behind a constant, an #if or a

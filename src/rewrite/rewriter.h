@@ -4,8 +4,8 @@
 
 #include "base/map.h"
 #include "chat/chat.h"
-#include "gate/facts.h"
-#include "gate/jail.h"
+#include "event/facts.h"
+#include "jail/jail.h"
 #include "rewrite/envelope.h"
 #include "rewrite/proposal.h"
 

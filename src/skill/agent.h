@@ -3,7 +3,7 @@
 #define KL_SKILL_AGENT_H
 
 #include "chat/chat.h"
-#include "gate/surface.h"
+#include "contract/surface.h"
 #include "rewrite/course.h"
 #include "skill/card.h"
 #include "text/json.h"

@@ -2,8 +2,8 @@
 #ifndef KL_SKILL_CARRIER_H
 #define KL_SKILL_CARRIER_H
 
-#include "gate/jail.h"
-#include "gate/surface.h"
+#include "contract/surface.h"
+#include "jail/jail.h"
 #include "skill/card.h"
 
 /*

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
-#include "gate/launch.h"
+#include "contract/launch.h"
 #include "plan/plan.h"
 #include "rewrite/ctoken.h"
 

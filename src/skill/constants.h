@@ -2,7 +2,7 @@
 #ifndef KL_SKILL_CONSTANTS_H
 #define KL_SKILL_CONSTANTS_H
 
-#include "gate/surface.h"
+#include "contract/surface.h"
 #include "skill/card.h"
 
 /*

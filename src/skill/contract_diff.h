@@ -2,7 +2,7 @@
 #ifndef KL_SKILL_CONTRACT_DIFF_H
 #define KL_SKILL_CONTRACT_DIFF_H
 
-#include "gate/surface.h"
+#include "contract/surface.h"
 #include "text/finding.h"
 
 /*

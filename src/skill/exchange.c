@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
-#include "gate/event.h"
+#include "event/event.h"
 #include "skill/exchange_parts.h"
 #include "skill/library_parts.h"
 #include "skill/merge_card.h"

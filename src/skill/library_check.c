@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gate/event.h"
-#include "gate/surface.h"
+#include "contract/surface.h"
+#include "event/event.h"
 #include "lineage/record.h"
 #include "skill/library_parts.h"
 #include "skill/made.h"

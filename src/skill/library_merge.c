@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gate/event.h"
+#include "event/event.h"
 #include "skill/library_parts.h"
 #include "skill/merge_card.h"
 

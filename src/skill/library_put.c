@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/rng.h"
-#include "gate/event.h"
+#include "event/event.h"
 #include "repo/refs.h"
 #include "skill/library_parts.h"
 #include "skill/merge_card.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gate/speed.h"
+#include "event/speed.h"
 #include "lineage/record.h"
 #include "skill/lift_parts.h"
 

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fault.h"
-#include "gate/noting.h"
+#include "event/note_writer.h"
 #include "lineage/record.h"
 #include "lineage/step.h"
 #include "repo/refs.h"

@@ -2,9 +2,9 @@
 #ifndef KL_SKILL_MADE_H
 #define KL_SKILL_MADE_H
 
+#include "contract/surface.h"
+#include "event/note_writer.h"
 #include "gate/gate.h"
-#include "gate/noting.h"
-#include "gate/surface.h"
 #include "repo/refs.h"
 #include "skill/card.h"
 #include "text/json.h"
@@ -31,7 +31,7 @@ struct kl_made {
 	int number;			/* steps from the root */
 	const char *class_;		/* "": correct; else why not */
 	const char *outcome;		/* a word for the link: "best"; NULL: none */
-	json_t *event;			/* gets commit and tree (gate/noting.h) */
+	json_t *event;			/* gets commit and tree (event/note_writer.h) */
 };
 
 /** The commit alone; nothing keeps it yet. `*tree` (may be NULL) is its tree. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gate/event.h"
+#include "event/event.h"
 #include "lineage/step.h"
 #include "repo/notes.h"
 #include "skill/made.h"

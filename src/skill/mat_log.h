@@ -2,7 +2,7 @@
 #ifndef KL_SKILL_MAT_LOG_H
 #define KL_SKILL_MAT_LOG_H
 
-#include "gate/surface.h"
+#include "contract/surface.h"
 #include "skill/materialize.h"
 
 /*

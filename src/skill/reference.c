@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/c/compile.h"
 #include "base/error.h"
-#include "gate/compile.h"
-#include "gate/launch.h"
+#include "contract/launch.h"
 #include "rewrite/ctoken.h"
 
 #define MAX_DEPTH 16		/* of includes */

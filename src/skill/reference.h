@@ -2,7 +2,7 @@
 #ifndef KL_SKILL_REFERENCE_H
 #define KL_SKILL_REFERENCE_H
 
-#include "gate/surface.h"
+#include "contract/surface.h"
 
 /*
  * reference - the contract's own oracle as a kernel, to begin with where there is none, or none that is

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/par.h"
-#include "gate/trust.h"
+#include "event/trust.h"
 #include "skill/card_diff.h"
 #include "skill/library.h"
 #include "skill/review_parts.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gate/changed.h"
-#include "gate/judged.h"
+#include "contract/changed_kernels.h"
+#include "event/verdict_lookup.h"
 #include "skill/contract_diff.h"
 #include "skill/review_parts.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gate/noting.h"
+#include "event/note_writer.h"
 #include "lineage/record.h"
 #include "repo/refs.h"
 #include "skill/made.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "gate/contract.h"
+#include "contract/contract.h"
 
 /* FNV-1a: names are compared, nothing is trusted to differ */
 static uint64_t name_digest(const char *s)

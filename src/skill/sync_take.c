@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/fault.h"
-#include "gate/event.h"
+#include "event/event.h"
 #include "lineage/check.h"
 #include "repo/notes.h"
 #include "skill/library_merge.h"

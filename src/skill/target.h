@@ -2,7 +2,7 @@
 #ifndef KL_SKILL_TARGET_H
 #define KL_SKILL_TARGET_H
 
-#include "gate/surface.h"
+#include "contract/surface.h"
 #include "skill/card.h"
 #include "skill/predicate.h"
 #include "skill/similarity.h"

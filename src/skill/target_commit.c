@@ -3,12 +3,12 @@
 
 #include <string.h>
 
+#include "backend/machine.h"
 #include "base/error.h"
-#include "gate/event.h"
-#include "gate/folded.h"
-#include "gate/launch.h"
-#include "gate/machine.h"
-#include "gate/trust.h"
+#include "contract/launch.h"
+#include "event/event.h"
+#include "event/event_index.h"
+#include "event/trust.h"
 #include "lineage/step.h"
 #include "repo/notes.h"
 

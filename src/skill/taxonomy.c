@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/fs.h"
-#include "gate/node.h"
+#include "text/yaml_node.h"
 
 #define MAX_FILE ((size_t)1 << 20)
 #define MAX_OPS 4096

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/fs.h"
-#include "gate/event.h"
-#include "gate/trust.h"
+#include "event/event.h"
+#include "event/trust.h"
 #include "lineage/import.h"
 #include "lineage/record.h"
 #include "lineage/view.h"

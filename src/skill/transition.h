@@ -2,8 +2,8 @@
 #ifndef KL_SKILL_TRANSITION_H
 #define KL_SKILL_TRANSITION_H
 
-#include "gate/facts.h"
-#include "gate/surface.h"
+#include "contract/surface.h"
+#include "event/facts.h"
 #include "lineage/step.h"
 #include "repo/repo.h"
 #include "skill/card.h"

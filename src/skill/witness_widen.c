@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gate/launch.h"
+#include "contract/launch.h"
 #include "skill/predicate.h"
 #include "skill/witness_parts.h"
 #include "text/yaml_write.h"

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gate/folded.h"
+#include "event/event_index.h"
 #include "repo/notes.h"
 #include "sample.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/proc.h"
-#include "gate/surface.h"
+#include "contract/surface.h"
 #include "lineage/record.h"
 #include "lineage/sequencer.h"
 #include "lineage/step.h"

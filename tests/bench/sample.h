@@ -8,7 +8,7 @@
  * are never reported.
  */
 #include "base/clock.h"
-#include "gate/event.h"
+#include "event/event.h"
 
 /**
  * The i-th, sealed; the caller's reference. One is a little faster than its parent, the next as

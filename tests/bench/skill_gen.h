@@ -9,7 +9,7 @@
  * and are never reported.
  */
 #include "base/rng.h"
-#include "gate/event.h"
+#include "event/event.h"
 #include "skill/card.h"
 
 struct skill_gen {

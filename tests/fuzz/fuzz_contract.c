@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "gate/contract.h"
+#include "contract/contract.h"
 #include "gate/job.h"
 
 /* "f:<line>:<column>: <what>" */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "gate/audit_cuda.h"
-#include "gate/features_cuda.h"
+#include "backend/cuda/audit.h"
+#include "backend/cuda/features.h"
 
 /* Device code as any file: whatever is read of it is in range, and the audit gives an answer. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

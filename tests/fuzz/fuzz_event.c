@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "gate/event.h"
+#include "event/event.h"
 
 /* Lines of a note; a first byte '!' seals each that is an object, so that the id is no wall. */
 static void seal_line(struct kl_buf *out, const char *line, size_t len)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "gate/contract.h"
-#include "gate/skeleton.h"
+#include "contract/contract.h"
+#include "contract/skeleton.h"
 #include "text/yaml.h"
 
 /* A kernel file for `git klineage init`: whatever it holds, what comes out is YAML that only lacks its TODOs. */

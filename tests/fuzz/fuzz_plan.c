@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "gate/launch.h"
+#include "contract/launch.h"
 
 /* One contract with something for every kind of plan. */
 static const char contract_text[] =

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
+#include "backend/cuda/ptx.h"
 #include "base/buf.h"
 #include "base/mem.h"
-#include "gate/ptx.h"
 
 /*
  * PTX is what a hostile source made of it. Beside not failing: a special register that stands in a body as

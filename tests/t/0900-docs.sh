@@ -173,7 +173,7 @@ paths () {
 		sed -nE "s,^(\.\./|\./)*,,
 			/^(src|docs|templates|tests|hooks|skills)\//p
 			/^(Makefile|LICENSE)$/p
-			s,^(cmd|lineage|rewrite|gate|repo|text|base|worker)/,src/&,p" |
+			s,^(cmd|review|sync|fsck|learn|apply|lineage|retrieve|walk|gate|card|rewrite|backend|event|contract|model|plan|repo|job|jail|text|base|worker)/,src/&,p" |
 		sort -u
 }
 
@@ -242,17 +242,17 @@ test_expect_success 'every trailer that is written or read is in formats.md, and
 test_expect_success 'every feature that is read from machine code is in formats.md, and no other' '
 	sed -nE "s/.*\{ \"([a-z0-9.-]+)\", VEC_.*/\1/p; s/.*kl_strvec_push\([^\"]*\"([a-z.-]+)\"\).*/\1/p
 		s/.*kl_strvec_pushf\([^\"]*\"call\.%s\".*/call.<symbol>/p
-		s/.*kl_strvec_pushf\([^\"]*\"loop\.depth\.%u\".*/loop.depth.<n>/p" "$src/gate/features.c" >names &&
-	grep -oE "\"vec\.[0-9]+\"" "$src/gate/features.c" | tr -d "\"" >>names &&
+		s/.*kl_strvec_pushf\([^\"]*\"loop\.depth\.%u\".*/loop.depth.<n>/p" "$src/backend/c/features.c" >names &&
+	grep -oE "\"vec\.[0-9]+\"" "$src/backend/c/features.c" | tr -d "\"" >>names &&
 	sort -u names >want && test "$(wc -l <want)" -ge 30 &&
 	column Features | sort >have &&
 	both want have
 '
 
 test_expect_success 'so is every feature of device code' '
-	sed -nE "s/^.*\{ \"([a-z0-9.-]+)\", \"[^\"]*\" \}.*$/&/p" "$src/gate/features_cuda.c" |
+	sed -nE "s/^.*\{ \"([a-z0-9.-]+)\", \"[^\"]*\" \}.*$/&/p" "$src/backend/cuda/features.c" |
 		grep -oE "\{ \"[a-z0-9.-]+\", \"[^\"]*[*?][^\"]*\"" | sed -E "s/^\{ \"([^\"]*)\".*/\1/" >names &&
-	sed -nE "s/.*kl_strvec_push\([^\"]*\"([a-z0-9.-]+)\"\).*/\1/p" "$src/gate/features_cuda.c" >>names &&
+	sed -nE "s/.*kl_strvec_push\([^\"]*\"([a-z0-9.-]+)\"\).*/\1/p" "$src/backend/cuda/features.c" >>names &&
 	sort -u names >want && test "$(wc -l <want)" -ge 50 &&
 	column "Features of device code" | sort -u >have &&
 	both want have

@@ -4,9 +4,9 @@
 
 #include "test.h"
 
+#include "backend/cuda/compile.h"
 #include "base/fs.h"
 #include "base/mem.h"
-#include "gate/compile_cuda.h"
 
 /*
  * cuda_kernel - compile device code as the gate does, for tests of compile, audit and facts: a

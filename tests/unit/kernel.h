@@ -4,10 +4,10 @@
 
 #include "test.h"
 
+#include "backend/c/compile.h"
+#include "backend/machine.h"
 #include "base/fs.h"
 #include "base/mem.h"
-#include "gate/compile.h"
-#include "gate/machine.h"
 
 /*
  * kernel - compile C sources as the gate does, for tests of jail, compile, audit

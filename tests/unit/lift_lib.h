@@ -2,7 +2,7 @@
 #ifndef KL_LIFT_LIB_H
 #define KL_LIFT_LIB_H
 
-#include "gate/event.h"
+#include "event/event.h"
 #include "lineage/record.h"
 #include "repo/notes.h"
 #include "repo/refs.h"

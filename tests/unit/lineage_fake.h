@@ -11,7 +11,7 @@
  *
  * It counts its calls, and can be told to be interrupted at the n-th.
  */
-#include "gate/event.h"
+#include "event/event.h"
 #include "lineage/sequencer.h"
 #include "scratch.h"
 

@@ -5,7 +5,7 @@
 #include "test.h"
 
 #include "base/fs.h"
-#include "gate/launch.h"
+#include "contract/launch.h"
 
 /* plan_fixture - the contracts and plans of tests/data/plans. */
 #define PLANS KL_SOURCE "/tests/data/plans/"

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "gate/audit.h"
+#include "backend/c/audit.h"
 
 static struct kernel kernel;
 

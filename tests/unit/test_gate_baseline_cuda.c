@@ -2,7 +2,7 @@
 /* Baselines that are kernels of ours fit the contracts that are shipped with them, and compile as candidates do. */
 #include "cuda_kernel.h"
 
-#include "gate/baseline_cuda.h"
+#include "backend/cuda/baseline.h"
 
 static struct cuda_kernel kernel;
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "gate/build.h"
-#include "gate/objects.h"
+#include "gate/oracle_cache.h"
 
 static const char contract_text[] =
 	"klineage: 1\nworkload: twice\ncase: {op: scale, dims: {n: 1000}}\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scratch.h"
 
-#include "gate/cache.h"
-#include "gate/event.h"
+#include "event/cache.h"
+#include "event/event.h"
 #include "gate/gate.h"
 
 static struct kl_platform platform = {

@@ -2,8 +2,8 @@
 #include "test.h"
 
 #include "base/fs.h"
-#include "gate/contract.h"
-#include "gate/launch.h"
+#include "contract/contract.h"
+#include "contract/launch.h"
 
 #define DATA KL_SOURCE "/tests/data/contracts"
 

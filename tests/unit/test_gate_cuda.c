@@ -3,8 +3,8 @@
 
 #include <unistd.h>
 
+#include "backend/cuda/cubin.h"
 #include "base/proc.h"
-#include "gate/cubin.h"
 #include "text/digest.h"
 
 static struct cuda_kernel kernel;

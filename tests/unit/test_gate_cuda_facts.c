@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda_kernel.h"
 
-#include "gate/features_cuda.h"
+#include "backend/cuda/features.h"
 
 /* -- PTX alone: no compiler is needed ------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "base/rng.h"
-#include "gate/event.h"
+#include "event/event.h"
 
 static json_t *event(const char *verdict, const char *time, const char *surface, int ns)
 {

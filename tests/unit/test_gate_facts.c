@@ -3,7 +3,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
-#include "gate/facts.h"
+#include "event/facts.h"
 
 static struct kl_mechanisms mechanisms;
 static char *dir;

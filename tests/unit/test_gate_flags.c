@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "gate/flags.h"
+#include "contract/flags.h"
 
 static void lets_code_generation_through(void **state)
 {

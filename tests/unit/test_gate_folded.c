@@ -4,7 +4,7 @@
 #include "base/map.h"
 #include "base/mapfile.h"
 #include "base/rng.h"
-#include "gate/folded.h"
+#include "event/event_index.h"
 #include "scratch.h"
 
 struct fixture {

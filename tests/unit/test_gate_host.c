@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda_kernel.h"
 
-#include "gate/audit_host.h"
-#include "gate/compile_host.h"
-#include "gate/host_symbols.h"
-#include "gate/launch.h"
+#include "backend/cuda/host_audit.h"
+#include "backend/cuda/host_compile.h"
+#include "backend/cuda/host_symbols.h"
+#include "contract/launch.h"
 
 /* Surfaces of cuda with host code: the contract, the compilation, the audit. More sources are in
  * tests/cheats/cuda-host, for tests/t/0620-cuda-host.sh. */

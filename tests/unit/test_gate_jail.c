@@ -11,7 +11,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "gate/jail.h"
+#include "jail/jail.h"
 
 /*
  * Each level is forced in turn and tried from inside by tests/data/jail/inside.c.

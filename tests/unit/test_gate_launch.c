@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan_fixture.h"
 
-#include "gate/surface.h"
+#include "contract/surface.h"
 
 /* A surface on disk: the contract of chain.yaml with these files beside it. */
 struct fixture {

@@ -2,7 +2,7 @@
 /* What of a worker's result is believed, before anything is made of it. */
 #include "test.h"
 
-#include "gate/runner.h"
+#include "gate/runner/runner.h"
 
 struct row {
 	const char *result;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
-#include "gate/contract.h"
-#include "gate/proto.h"
-#include "gate/skeleton.h"
+#include "contract/contract.h"
+#include "contract/prototype.h"
+#include "contract/skeleton.h"
 
 static struct kl_proto *proto(const char *text, const char *entry)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
-#include "gate/speed.h"
+#include "event/speed.h"
 
 static void words(void **state)
 {

@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-#include "gate/surface.h"
+#include "contract/surface.h"
 
 static const char contract[] =
 	"klineage: 1\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
-#include "gate/verdict.h"
+#include "event/verdict.h"
 
 static json_t *json(const char *text)
 {

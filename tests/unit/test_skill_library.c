@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/event.h"
+#include "event/event.h"
 #include "scratch.h"
 #include "skill/library.h"
 

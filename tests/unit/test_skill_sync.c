@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Histories that went apart come together the same, in whatever order; nothing is lost on the way. */
 #include "base/rng.h"
-#include "gate/event.h"
+#include "event/event.h"
 #include "repo/notes.h"
 #include "scratch.h"
 #include "skill/library_merge.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of a target, from its contract, its events and its history. */
-#include "gate/event.h"
+#include "event/event.h"
 #include "skill_lib.h"
 
 static void test_target(void **state)

@@ -57,7 +57,7 @@ static void start(struct kl_blocks *b, struct model *m, uint64_t seed, double ra
 	b->subject[KL_BLOCKS_PARENT] = (struct kl_blocks_subject){ .what = "parent", .there = true };
 }
 
-/* the words of a verdict (gate/speed.h), for one comparison */
+/* the words of a verdict (event/speed.h), for one comparison */
 enum word { FAST, SLOW, SAME, UNSURE };
 static enum word word(const struct kl_blocks *b)
 {

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/c/audit.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define MAX_TEXT ((uint64_t)8 << 20)
+#define MAX_DATA ((uint64_t)1 << 30)
+
+static bool starts(const char *s, const char *with)
+{
+	return !strncmp(s, with, strlen(with));
+}
+
+/* `name`, or `name` followed by a dot and more. */
+static bool family(const char *s, const char *name)
+{
+	size_t n = strlen(name);
+
+	return !strncmp(s, name, n) && (!s[n] || s[n] == '.');
+}
+
+static int section_runs_at_load(const struct kl_osec *s)
+{
+	static const char *const names[] = {
+		".init_array", ".fini_array", ".preinit_array", ".ctors", ".dtors", ".init", ".fini",
+	};
+
+	if (s->type == SHT_INIT_ARRAY || s->type == SHT_FINI_ARRAY || s->type == SHT_PREINIT_ARRAY)
+		return 1;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
+		if (family(s->name, names[i]))
+			return 1;
+	return 0;
+}
+
+/* What compilers put a kernel's code and data in. */
+static bool section_is_usual(const struct kl_osec *s)
+{
+	static const char *const names[] = {
+		".text", ".rodata", ".data", ".bss", ".eh_frame", ".lrodata", ".ldata", ".lbss",
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
+		if (family(s->name, names[i]))
+			return true;
+	return s->type == SHT_NOTE;
+}
+
+static int check_section(const struct kl_osec *s)
+{
+	if (!strcmp(s->name, ".note.GNU-stack")) {
+		if (s->flags & SHF_EXECINSTR)
+			return kl_error(KL_ENO, "asks for an executable stack: "
+					"is the address of a nested function taken?");
+		return 0;
+	}
+	if (starts(s->name, ".gnu.lto_"))
+		return kl_error(KL_ENO, "is no machine code but the compiler's intermediate form");
+	if (section_runs_at_load(s))
+		return kl_error(KL_ENO, "has code that runs at load: section '%s'", s->name);
+	if (!(s->flags & SHF_ALLOC))
+		return 0;
+	if (s->flags & SHF_TLS)
+		return kl_error(KL_ENO, "has thread-local storage: section '%s'", s->name);
+	if ((s->flags & SHF_WRITE) && (s->flags & SHF_EXECINSTR))
+		return kl_error(KL_ENO, "has a section that is writable and executable: '%s'", s->name);
+	if (!section_is_usual(s))
+		return kl_error(KL_ENO, "defines a section of its own: '%s'", s->name);
+	return 0;
+}
+
+static int check_sections(const struct kl_object *o)
+{
+	uint64_t text = 0, data = 0;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < o->nsec; i++) {
+		const struct kl_osec *s = &o->sec[i];
+		uint64_t *sum = kl_osec_is_code(s) ? &text : &data;
+
+		err = check_section(s);
+		if ((s->flags & SHF_ALLOC) && __builtin_add_overflow(*sum, s->size, sum))
+			*sum = UINT64_MAX;
+		if (text > MAX_TEXT || data > MAX_DATA)
+			err = kl_error(KL_ENO, "has more than %s", text > MAX_TEXT ?
+				       "8 MiB of code" : "1 GiB of static data");
+	}
+	return err;
+}
+
+static bool defined_elsewhere(const char *name, const struct kl_object *const *others, size_t n)
+{
+	for (size_t k = 0; k < n; k++) {
+		for (size_t i = 0; i < others[k]->nsym; i++) {
+			const struct kl_osym *s = &others[k]->sym[i];
+
+			if (s->bind != STB_LOCAL && s->sec != KL_SYM_UNDEF && !strcmp(s->name, name))
+				return true;
+		}
+	}
+	return false;
+}
+
+static int check_symbol(const struct kl_osym *s, const struct kl_object *const *others, size_t n)
+{
+	if (!s->name[0] || s->type == STT_FILE || s->type == STT_SECTION)
+		return 0;
+	if (s->type == STT_GNU_IFUNC)
+		return kl_error(KL_ENO, "chooses '%s' at load (IFUNC)", s->name);
+	if (s->type == STT_TLS)
+		return kl_error(KL_ENO, "has the thread-local variable '%s'", s->name);
+	if (s->sec == KL_SYM_ABS)
+		return kl_error(KL_ENO, "gives '%s' an absolute address", s->name);
+	if (s->sec == KL_SYM_UNDEF) {
+		/* as the assembler writes it for position-independent code */
+		if (!strcmp(s->name, "_GLOBAL_OFFSET_TABLE_"))
+			return 0;
+		if (kl_symbol_kind(s->name) != KL_SYMBOL_FOREIGN || defined_elsewhere(s->name, others, n))
+			return 0;
+		return kl_error(KL_ENO, "uses '%s', which a kernel may not: "
+				"it may call mem*, str*, libm and malloc", s->name);
+	}
+	/* a local name interposes nothing, save that facts tell the allocator by name */
+	if (s->bind == STB_LOCAL ? kl_symbol_kind(s->name) == KL_SYMBOL_ALLOC : kl_symbol_reserved(s->name))
+		return kl_error(KL_ENO, "defines '%s', a name of the system's or the gate's: rename it",
+				s->name);
+	if (s->bind == STB_GNU_UNIQUE)
+		return kl_error(KL_ENO, "defines '%s' as unique in the process", s->name);
+	return 0;
+}
+
+int kl_audit_object(const struct kl_object *o, const struct kl_object *const *others, size_t n)
+{
+	int err;
+
+	if (o->etype != ET_REL)
+		return kl_error(KL_ENO, "is no relocatable object");
+	err = check_sections(o);
+	for (size_t i = 0; !err && i < o->nsym; i++)
+		err = check_symbol(&o->sym[i], others, n);
+	return err;
+}
+
+static int check_segments(const struct kl_object *so)
+{
+	const Elf64_Ehdr *h = (const Elf64_Ehdr *)so->bytes;
+	const Elf64_Phdr *p = (const Elf64_Phdr *)(so->bytes + h->e_phoff);
+
+	if (so->len < sizeof(*h) || h->e_phoff % 8 || h->e_phoff > so->len ||
+	    h->e_phentsize != sizeof(*p) || h->e_phnum > (so->len - h->e_phoff) / sizeof(*p))
+		return kl_error(KL_ENO, "has a broken program header");
+	for (size_t i = 0; i < h->e_phnum; i++, p++) {
+		if (p->p_type == PT_LOAD && (p->p_flags & PF_W) && (p->p_flags & PF_X))
+			return kl_error(KL_ENO, "has a segment that is writable and executable");
+		if (p->p_type == PT_GNU_STACK && (p->p_flags & PF_X))
+			return kl_error(KL_ENO, "asks for an executable stack");
+		if (p->p_type == PT_TLS)
+			return kl_error(KL_ENO, "has thread-local storage");
+		if (p->p_type == PT_INTERP)
+			return kl_error(KL_ENO, "is a program");
+	}
+	return 0;
+}
+
+static int check_needed(const char *name, const struct kl_audit_link *may)
+{
+	for (size_t i = 0; may->needed[i]; i++)
+		if (!strcmp(name, may->needed[i]))
+			return 0;
+	return kl_error(KL_ENO, "needs the library '%.100s'", name);
+}
+
+static int check_dynamic(const struct kl_object *so, const struct kl_osec *dyn,
+			 const struct kl_osec *str, const struct kl_audit_link *may)
+{
+	const Elf64_Dyn *d = (const Elf64_Dyn *)dyn->data;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < dyn->size / sizeof(*d) && d[i].d_tag != DT_NULL; i++) {
+		switch (d[i].d_tag) {
+		case DT_NEEDED:
+			if (d[i].d_un.d_val >= str->size ||
+			    !memchr(str->data + d[i].d_un.d_val, 0, str->size - d[i].d_un.d_val))
+				return kl_error(KL_ENO, "has a broken string table");
+			err = check_needed((const char *)str->data + d[i].d_un.d_val, may);
+			break;
+		case DT_INIT_ARRAY:
+			if (may->constructors)
+				break;
+			/* fall through */
+		case DT_INIT: case DT_FINI: case DT_FINI_ARRAY: case DT_PREINIT_ARRAY:
+			return kl_error(KL_ENO, "has code that runs at load");
+		case DT_INIT_ARRAYSZ:
+			if (d[i].d_un.d_val != 8 * may->constructors)
+				return kl_error(KL_ENO, "has code that runs at load");
+			break;
+		case DT_TEXTREL:
+			return kl_error(KL_ENO, "has text relocations");
+		case DT_FLAGS:
+			if (d[i].d_un.d_val & (DF_TEXTREL | DF_STATIC_TLS))
+				return kl_error(KL_ENO, "has text relocations or static TLS");
+			break;
+		case DT_RPATH: case DT_RUNPATH: case DT_AUDIT: case DT_DEPAUDIT: case DT_FILTER:
+		case DT_AUXILIARY: case DT_CONFIG:
+			return kl_error(KL_ENO, "directs the loader");
+		}
+	}
+	return err;
+}
+
+static bool exported(const struct kl_audit_link *may, const char *name)
+{
+	for (size_t i = 0; i < KL_ARRAY_SIZE(may->exports) && may->exports[i]; i++)
+		if (!strcmp(may->exports[i], name))
+			return true;
+	return false;
+}
+
+static int check_exports(const struct kl_object *so, const struct kl_audit_link *may)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < so->nsym; i++) {
+		const struct kl_osym *s = &so->sym[i];
+
+		if (!s->name[0] || s->type == STT_SECTION)
+			continue;
+		if (s->type == STT_GNU_IFUNC || s->type == STT_TLS)
+			return kl_error(KL_ENO, "has the IFUNC or thread-local symbol '%s'", s->name);
+		if (s->sec == KL_SYM_UNDEF) {
+			if (!may->may_use(s->name))
+				return kl_error(KL_ENO, "uses '%s'", s->name);
+			continue;
+		}
+		if (!strcmp(s->name, may->entry) && s->type == STT_FUNC)
+			found = true;
+		else if (!exported(may, s->name))
+			return kl_error(KL_ENO, "exports '%s'", s->name);
+	}
+	return found ? 0 : kl_error(KL_ENO, "does not define the function '%s'", may->entry);
+}
+
+static int check_relocations(const struct kl_object *so)
+{
+	for (size_t i = 0; i < so->nrel; i++) {
+		switch (so->rel[i].type) {
+		case R_X86_64_RELATIVE: case R_X86_64_GLOB_DAT: case R_X86_64_JUMP_SLOT: case R_X86_64_64:
+			break;
+		case R_X86_64_IRELATIVE:
+			return kl_error(KL_ENO, "has code that runs at load (IRELATIVE)");
+		default:
+			return kl_error(KL_ENO, "has a relocation of type %u", so->rel[i].type);
+		}
+	}
+	return 0;
+}
+
+static bool kernel_may_use(const char *symbol)
+{
+	return kl_symbol_kind(symbol) != KL_SYMBOL_FOREIGN;
+}
+
+int kl_audit_linked(const struct kl_object *so, const char *entry)
+{
+	static const char *const needed[] = {
+		"libc.so.6", "libm.so.6", "libmvec.so.1", "ld-linux-x86-64.so.2", NULL
+	};
+	const struct kl_audit_link may = {
+		.entry = entry, .exports = { "kl_rt_arena" }, .needed = needed, .may_use = kernel_may_use,
+	};
+
+	return kl_audit_linked_as(so, &may);
+}
+
+int kl_audit_linked_as(const struct kl_object *so, const struct kl_audit_link *may)
+{
+	const struct kl_osec *dyn = NULL, *str = NULL;
+	int err;
+
+	if (so->etype != ET_DYN)
+		return kl_error(KL_ENO, "is no shared object");
+	for (size_t i = 0; i < so->nsec; i++) {
+		if (section_runs_at_load(&so->sec[i]) && so->sec[i].size &&
+		    !(so->sec[i].type == SHT_INIT_ARRAY && may->constructors))
+			return kl_error(KL_ENO, "has code that runs at load: section '%s'", so->sec[i].name);
+		if (so->sec[i].type == SHT_DYNAMIC)
+			dyn = &so->sec[i];
+		if (!strcmp(so->sec[i].name, ".dynstr"))
+			str = &so->sec[i];
+	}
+	if (!dyn || !dyn->data || !str || !str->data || (dyn->data - so->bytes) % 8)
+		return kl_error(KL_ENO, "has no dynamic section");
+	err = check_segments(so);
+	if (!err)
+		err = check_dynamic(so, dyn, str, may);
+	if (!err)
+		err = check_exports(so, may);
+	return err ? err : check_relocations(so);
+}

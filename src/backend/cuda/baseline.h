@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_BACKEND_CUDA_BASELINE_H
+#define KL_BACKEND_CUDA_BASELINE_H
+
+#include "backend/cuda/compile.h"
+
+/*
+ * baseline - baselines that are kernels of ours: `cub.*` and `chunked.*` lie as source and launch plan
+ * in templates/baselines and are compiled like a candidate, for its architecture. What the worker gets
+ * is one more cubin and plan. A vendor library's is the worker's own matter (worker/gpu_baseline.h).
+ */
+struct kl_baseline_cuda {
+	char *cubin;		/* path */
+	json_t *plan;
+};
+
+/**
+ * `dir` is private scratch and is made. KL_ENOTFOUND (no message): the contract's baseline is none of
+ * ours; KL_ECANNOT: it cannot be had here, or does not fit the contract's tensors and dims.
+ */
+int kl_baseline_cuda(struct kl_baseline_cuda **out, const struct kl_jail *j, const struct kl_nvcc *n,
+		     const struct kl_surface *s, const char *arch, const char *dir);
+void kl_baseline_cuda_free(struct kl_baseline_cuda *b);
+KL_DEFINE_CLEANUP(struct kl_baseline_cuda *, kl_baseline_cuda_free)
+
+#endif

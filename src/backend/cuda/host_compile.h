@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_BACKEND_CUDA_HOST_COMPILE_H
+#define KL_BACKEND_CUDA_HOST_COMPILE_H
+
+#include "backend/c/compile.h"
+#include "backend/cuda/nvcc.h"
+#include "base/map.h"
+
+/*
+ * host_compile - a .cu with host code of its own to a shared object, in the compile jail, and the audit
+ * of both halves: the machine code of the host (host_audit.h) and of the device (audit.h).
+ *
+ *	extern "C" int klineage_launch(void *const *in, void *const *out, void *stream);
+ *
+ * is what it defines. The gate writes klineage.h, which is included before its first line: that
+ * declaration, and the contract's dims and scalars as kl_dim(M), kl_scalar(alpha). nvcc compiles,
+ * with nothing compressed, so that the device code can be found in the object as it was
+ * audited; the gate links, with its own runtime (templates/runtime/klineage_host.c).
+ */
+
+/**
+ * `dir`/kernel.so. As kl_compile_surface(); `artefact->kernels` names the kernels that it holds. Class
+ * "compile", or "cheat".
+ */
+int kl_compile_host(struct kl_artefact **out, const char **class_, const struct kl_jail *j,
+		    const struct kl_nvcc *n, const struct kl_map *headers, const struct kl_surface *s,
+		    const char *dir);
+
+/** klineage.h of a contract. */
+void kl_compile_host_header(struct kl_buf *out, const struct kl_contract *c);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/cuda/host_symbols.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/c/audit.h"
+
+/* What nvcc's own code calls, and what launches, asks or has memory. */
+static const char cuda[] =
+	" __cudaRegisterFatBinary __cudaRegisterFatBinaryEnd __cudaUnregisterFatBinary __cudaRegisterFunction"
+	" __cudaRegisterVar __cudaInitModule __cudaPushCallConfiguration __cudaPopCallConfiguration"
+	" __cudaLaunchKernel __cudaGetKernel cudaLaunchKernel cudaLaunchKernelExC cudaLaunchCooperativeKernel"
+	" cudaFuncSetAttribute cudaFuncGetAttributes cudaFuncSetCacheConfig cudaGetLastError"
+	" cudaPeekAtLastError cudaGetErrorString cudaGetErrorName cudaGetDevice cudaGetDeviceCount"
+	" cudaDeviceGetAttribute cudaGetDeviceProperties cudaGetDeviceProperties_v2 cudaDriverGetVersion"
+	" cudaRuntimeGetVersion cudaOccupancyMaxActiveBlocksPerMultiprocessor"
+	" cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags cudaOccupancyMaxPotentialClusterSize"
+	" cudaOccupancyMaxActiveClusters cudaOccupancyAvailableDynamicSMemPerBlock"
+	" cudaGetDriverEntryPoint cudaGetDriverEntryPointByVersion cudaMemsetAsync cudaMemcpyAsync"
+	" cudaMallocAsync cudaFreeAsync cudaGetSymbolAddress"
+	" cuTensorMapEncodeTiled cuTensorMapEncodeIm2col cuTensorMapReplaceAddress"
+	" cuGetErrorString cuGetErrorName ";
+
+/* Output goes to /dev/null. */
+static const char libc[] =
+	" abort atexit __assert_fail printf fprintf vprintf vfprintf snprintf vsnprintf sprintf puts putchar"
+	" putc fputs fputc fwrite fflush stdout stderr qsort bsearch abs labs strerror __dso_handle"
+	" __cxa_finalize __cxa_atexit __cxa_pure_virtual __cxa_guard_acquire __cxa_guard_release"
+	" __cxa_guard_abort __cxa_begin_catch __cxa_end_catch __cxa_allocate_exception __cxa_free_exception"
+	" __cxa_throw __cxa_rethrow __cxa_throw_bad_array_new_length __gxx_personality_v0 _Unwind_Resume"
+	" __libc_single_threaded _ZSt9terminatev _ZSt7nothrow _GLOBAL_OFFSET_TABLE_ klineage_dims ";
+
+/*
+ * Of libstdc++: operator new and delete, what throws, run-time types, strings, streams of and to memory
+ * and the process's own, which go nowhere; no files, threads, clocks.
+ */
+static const char *const family[] = {
+	"_Znw", "_Zna", "_Zdl", "_Zda", "_ZTVN10__cxxabiv1", "_ZTVSt", "_ZTISt", "_ZTSSt",
+	"_ZNSt7__cxx1112basic_string", "_ZNKSt7__cxx1112basic_string", "_ZNSt13runtime_error",
+	"_ZNSt11logic_error", "_ZNSt9exception", "_ZNKSt9exception", "_ZNSt16invalid_argument",
+	"_ZNSt12out_of_range", "_ZNSt12length_error", "_ZNSt9bad_alloc",
+	"_ZSt4cin", "_ZSt4cout", "_ZSt4cerr", "_ZSt4clog", "_ZSt4endl", "_ZSt5flush", "_ZStls", "_ZNSo",
+	"_ZNSi", "_ZSt16__ostream_insert", "_ZNSt8ios_base", "_ZNKSt8ios_base", "_ZNSt9basic_ios",
+	"_ZNKSt9basic_ios", "_ZNSt6locale", "_ZNKSt5ctype", "_ZNSt7__cxx1115basic_stringbuf",
+	"_ZNSt7__cxx1118basic_stringstream", "_ZNSt7__cxx1119basic_ostringstream", "_ZTTNSt7__cxx11",
+	"_ZTVNSt7__cxx1115basic_stringbuf", "_ZTVNSt7__cxx1118basic_stringstream",
+	"_ZTVNSt7__cxx1119basic_ostringstream", "_ZNSt15basic_streambuf", "_ZTVSt15basic_streambuf",
+};
+
+static bool listed(const char *list, const char *name)
+{
+	char word[96];
+	int n = snprintf(word, sizeof(word), " %s ", name);
+
+	return n > 2 && n < (int)sizeof(word) && strstr(list, word);
+}
+
+static bool starts(const char *s, const char *with)
+{
+	return !strncmp(s, with, strlen(with));
+}
+
+/* _ZSt20__throw_length_errorPKc and its like */
+static bool throws(const char *name)
+{
+	if (!starts(name, "_ZSt"))
+		return false;
+	name += 4;
+	while (isdigit((unsigned char)*name))
+		name++;
+	return starts(name, "__throw_");
+}
+
+bool kl_host_symbol_may_use(const char *name)
+{
+	if (kl_symbol_kind(name) != KL_SYMBOL_FOREIGN || listed(cuda, name) || listed(libc, name) ||
+	    throws(name))
+		return true;
+	for (size_t i = 0; i < sizeof(family) / sizeof(*family); i++)
+		if (starts(name, family[i]))
+			return true;
+	return false;
+}
+
+bool kl_host_symbol_reserved(const char *name)
+{
+	return kl_symbol_reserved(name) || listed(cuda, name) || listed(libc, name) || starts(name, "cuda") ||
+	       starts(name, "__cuda") || (starts(name, "cu") && isupper((unsigned char)name[2])) ||
+	       starts(name, "__wrap_") || starts(name, "__real_") || starts(name, "klineage_dims");
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/cuda/nvcc.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "base/proc.h"
+#include "text/digest.h"
+
+void kl_nvcc_release(struct kl_nvcc *n)
+{
+	free(n->nvcc);
+	free(n->disasm);
+	free(n->root);
+	*n = (struct kl_nvcc){ 0 };
+}
+
+static char *program(const char *dir, const char *name)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, name);
+
+	return access(path, X_OK) || kl_fs_is_dir(path) ? NULL : kl_steal(&path);
+}
+
+static char *on_path(const char *name)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT;
+	const char *path = getenv("PATH");
+	char *found = NULL;
+
+	kl_strvec_split(&dirs, path ? path : "", ":");
+	for (size_t i = 0; !found && i < dirs.n; i++)
+		if (dirs.v[i][0] == '/')
+			found = program(dirs.v[i], name);
+	return found;
+}
+
+static int absent(void)
+{
+	return kl_error_hint(kl_error(KL_ECANNOT, "no CUDA compiler: nvcc is neither on PATH nor in "
+				      "/usr/local/cuda/bin"),
+			     "install the CUDA Toolkit (12.4 or newer), or say where it is: "
+			     "git config klineage.nvcc <path of nvcc>");
+}
+
+static int locate(char **out, const char *setting)
+{
+	KL_AUTO(kl_freep) char *path = NULL, *bin = NULL;
+
+	if (setting && *setting) {
+		if (kl_fs_is_dir(setting)) {
+			bin = kl_fs_join(setting, "bin");
+			path = program(bin, "nvcc");
+		} else if (!access(setting, X_OK)) {
+			path = kl_strdup(setting);
+		}
+		if (!path || path[0] != '/')
+			return kl_error(KL_ECANNOT,
+					"klineage.nvcc: there is no nvcc at '%s' (an absolute path "
+					"is wanted)",
+					setting);
+	}
+	if (!path)
+		path = on_path("nvcc");
+	if (!path)
+		path = program("/usr/local/cuda/bin", "nvcc");
+	if (!path)
+		return absent();
+	*out = realpath(path, NULL);
+	return *out ? 0 : kl_error_errno("cannot resolve '%s'", path);
+}
+
+/* "Cuda compilation tools, release 13.0, V13.0.88" */
+static int ask_version(struct kl_nvcc *n)
+{
+	const char *argv[] = { n->nvcc, "--version", NULL };
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	int err = kl_proc_output(&b, argv);
+	const char *v;
+
+	if (err == KL_EINTR)
+		return err;
+	v = err < 0 ? NULL : strstr(b.ptr, ", V");
+	if (!v || !isdigit((unsigned char)v[3]))
+		return kl_error(KL_ECANNOT, "'%s --version' does not say which nvcc it is", n->nvcc);
+	snprintf(n->version, sizeof(n->version), "nvcc %.*s", (int)strspn(v + 3, "0123456789."), v + 3);
+	return 0;
+}
+
+int kl_nvcc_find(struct kl_nvcc *out, const char *setting)
+{
+	KL_AUTO(kl_nvcc_release) struct kl_nvcc n = { 0 };
+	KL_AUTO(kl_freep) char *bin = NULL, *disasm = NULL, *ptxas = NULL;
+	int err = locate(&n.nvcc, setting);
+
+	if (err < 0)
+		return err;
+	bin = kl_strndup(n.nvcc, (size_t)(strrchr(n.nvcc, '/') - n.nvcc));
+	n.root = kl_asprintf("%.*s", (int)(strrchr(bin, '/') - bin), bin);
+	ptxas = program(bin, "ptxas");
+	if (!ptxas || !*n.root)
+		return kl_error(KL_ECANNOT, "there is no ptxas beside '%s'", n.nvcc);
+	/* nvdisasm may come from elsewhere: it only reads */
+	disasm = program(bin, "nvdisasm");
+	if (!disasm)
+		disasm = on_path("nvdisasm");
+	n.disasm = disasm ? realpath(disasm, NULL) : NULL;
+	err = ask_version(&n);
+	if (err < 0)
+		return err;
+	*out = n;
+	out->readable[0] = strncmp(n.root, "/usr/", 5) && strcmp(n.root, "/usr") ? out->root : NULL;
+	n = (struct kl_nvcc){ 0 };
+	return 0;
+}
+
+void kl_nvcc_env(struct kl_strvec *env, const char *tmp)
+{
+	kl_strvec_push(env, "PATH=/usr/bin:/bin");
+	kl_strvec_push(env, "HOME=/nonexistent");
+	kl_strvec_push(env, "LC_ALL=C");
+	kl_strvec_push(env, "SOURCE_DATE_EPOCH=0");
+	kl_strvec_pushf(env, "TMPDIR=%s", tmp);
+}
+
+void kl_nvcc_platform(struct kl_platform *out, const struct kl_nvcc *n, const char *arch)
+{
+	size_t len = strlen(arch);
+
+	*out = (struct kl_platform){ .id = "" };
+	snprintf(out->march, sizeof(out->march), "%s", arch);
+	/* sm_90a and sm_90 are one platform: the letter says which instructions, not which device */
+	while (len && isalpha((unsigned char)arch[len - 1]))
+		len--;
+	snprintf(out->id, sizeof(out->id), "cuda/%.*s", (int)len, arch);
+	snprintf(out->compiler, sizeof(out->compiler), "%s", n->version);
+}
+
+/* "Model: \t\t NVIDIA H100 80GB HBM3" */
+static void add_model(struct kl_buf *b, const char *gpu)
+{
+	KL_AUTO(kl_freep) char *path = kl_asprintf("/proc/driver/nvidia/gpus/%s/information", gpu);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	const char *model;
+
+	if (kl_fs_read(&text, path, 1 << 16) < 0)
+		return;
+	model = strstr(text.ptr, "Model:");
+	if (model) {
+		model += 6 + strspn(model + 6, " \t");
+		kl_buf_addf(b, "%.*s;", (int)strcspn(model, "\n"), model);
+	}
+}
+
+void kl_nvcc_devices(char *out, size_t size)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec gpus = KL_STRVEC_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT, version = KL_BUF_INIT;
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+	char hex[KL_DIGEST_HEX];
+
+	if (kl_fs_list(&gpus, "/proc/driver/nvidia/gpus") == 0)
+		for (size_t i = 0; i < gpus.n; i++)
+			add_model(&b, gpus.v[i]);
+	if (kl_fs_read(&version, "/proc/driver/nvidia/version", 1 << 16) == 0)
+		kl_buf_adds(&b, version.ptr);
+	kl_error_clear();
+	kl_buf_adds(&b, visible ? visible : "");
+	kl_digest_hex(hex, b.ptr, b.len);
+	snprintf(out, size, "%s", b.len ? hex : "");
+}
+
+bool kl_nvcc_has_device(void)
+{
+	/* the last is Windows' own, under WSL */
+	static const char *const shown[] = { "/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg" };
+
+	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
+		if (kl_fs_exists(shown[i]))
+			return true;
+	return false;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/machine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "base/vec.h"
+
+/* The x86-64 psABI's levels, as /proc/cpuinfo spells their flags. */
+static const char *const level_flags[] = {
+	NULL, "",
+	"cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3",
+	"avx avx2 bmi1 bmi2 f16c fma abm movbe",
+	"avx512f avx512bw avx512cd avx512dq avx512vl",
+};
+#define LEVELS 4
+
+/* The value of a key's first line: "flags\t\t: fpu vme ..." */
+static char *cpuinfo(const char *text, const char *key)
+{
+	size_t n = strlen(key);
+
+	for (const char *s = text; s; s = strchr(s, '\n')) {
+		s += *s == '\n';
+		if (strncmp(s, key, n) || !strchr("\t :", s[n]))
+			continue;
+		s += strcspn(s, ":\n");
+		s += *s == ':';
+		s += strspn(s, " ");
+		return kl_strndup(s, strcspn(s, "\n"));
+	}
+	return kl_strdup("");
+}
+
+static bool has_flags(const char *all, const char *wanted)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec have = KL_STRVEC_INIT, want = KL_STRVEC_INIT;
+
+	kl_strvec_split(&have, all, " ");
+	kl_strvec_split(&want, wanted, " ");
+	for (size_t i = 0; i < want.n; i++)
+		if (!kl_strvec_has(&have, want.v[i]))
+			return false;
+	return true;
+}
+
+static int highest_level(const char *flags)
+{
+	int level = 0;
+
+#ifdef __x86_64__
+	for (level = 1; level < LEVELS && has_flags(flags, level_flags[level + 1]); level++)
+		;
+#endif
+	return level;
+}
+
+static int parse_level(int *out, const char *want)
+{
+	const char *s = strncmp(want, "cpu/", 4) ? want : want + 4;
+	char c;
+
+	if (sscanf(s, "x86-64-v%d%c", out, &c) != 1 || *out < 1 || *out > LEVELS)
+		return kl_error(KL_EINVALID, "unknown platform '%s': say cpu/x86-64-v1 to cpu/x86-64-v%d",
+				want, LEVELS);
+	return 0;
+}
+
+static int find_compiler(struct kl_platform *p)
+{
+	static const char *const argv[] = { "gcc", "-dumpfullversion", NULL };
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	int err = kl_proc_output(&b, argv);
+
+	if (err == KL_EINTR)
+		return err;
+	if (err < 0)
+		return kl_error_hint(kl_error(KL_ECANNOT, "no C compiler: 'gcc' does not run"),
+				     "install gcc, or run 'make deps'");
+	kl_buf_rtrim(&b);
+	snprintf(p->compiler, sizeof(p->compiler), "gcc %.40s", b.ptr);
+	return 0;
+}
+
+int kl_machine_platform(struct kl_platform *out, const char *want)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *flags = NULL;
+	KL_AUTO(kl_freep) char *model = NULL;
+	struct kl_platform p = { .id = "" };
+	int err = kl_fs_read(&text, "/proc/cpuinfo", 64 << 20), most, level;
+
+	if (err < 0)
+		return kl_error_in(KL_ECANNOT, "cannot tell the processor");
+	flags = cpuinfo(text.ptr, "flags");
+	model = cpuinfo(text.ptr, "model name");
+	most = highest_level(flags);
+	if (!most)
+		return kl_error(KL_ECANNOT, "this machine is no x86-64: surface 'c' is not served here yet");
+	level = most < 3 ? most : 3;
+	if (want && (err = parse_level(&level, want)) < 0)
+		return err;
+	if (level > most)
+		return kl_error(KL_ECANNOT, "this machine is x86-64-v%d and cannot run x86-64-v%d",
+				most, level);
+	err = find_compiler(&p);
+	if (err < 0)
+		return err;
+	snprintf(p.march, sizeof(p.march), level == 1 ? "x86-64" : "x86-64-v%d", level);
+	snprintf(p.id, sizeof(p.id), "cpu/x86-64-v%d", level);
+	snprintf(p.device, sizeof(p.device), "%.120s", model);
+	*out = p;
+	return 0;
+}

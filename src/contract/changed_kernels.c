@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "contract/changed_kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "base/map.h"
+
+void kl_changed_release(struct kl_changed *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		free(c->one[i].dir);
+		free(c->one[i].workload);
+		free(c->one[i].why);
+		kl_surface_free(c->one[i].now);
+		kl_surface_free(c->one[i].before);
+	}
+	free(c->one);
+	*c = (struct kl_changed){ 0 };
+}
+
+struct looking {
+	struct kl_repo *repo;
+	const git_oid *from, *to;	/* from NULL: nothing was there */
+	struct kl_map seen;		/* directories that were asked before */
+	struct kl_strvec dirs;		/* those with a contract, before or now */
+};
+
+static int has_contract(bool *out, struct looking *l, const git_oid *tree, const char *dir)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, KL_CONTRACT_FILE);
+	git_oid oid;
+	int err = tree ? kl_repo_tree_entry(&oid, NULL, l->repo, tree, path) : KL_ENOTFOUND;
+
+	*out = !err;
+	if (err == KL_ENOTFOUND) {
+		kl_error_clear();
+		return 0;
+	}
+	return err;
+}
+
+/* The directory of a changed path and all above it. */
+static int look_around(struct looking *l, const char *path)
+{
+	KL_AUTO(kl_freep) char *dir = kl_strdup(path);
+	bool now, before = false;
+
+	for (size_t n = strlen(dir); n; ) {
+		int err;
+
+		while (n && dir[--n] != '/')
+			;
+		dir[n] = '\0';
+		if (kl_map_put(&l->seen, dir, l))
+			return 0;	/* and all above it */
+		if ((err = has_contract(&now, l, l->to, dir)) < 0 ||
+		    (!now && (err = has_contract(&before, l, l->from, dir)) < 0))
+			return err;
+		if (now || before)
+			kl_strvec_push(&l->dirs, dir);
+	}
+	return 0;
+}
+
+/* A surface that cannot be read: what is wrong with it, unless the repository is what fails. */
+static int read_side(struct kl_surface **out, char **why, struct looking *l, const git_oid *tree,
+		     const char *dir)
+{
+	bool there;
+	int err = has_contract(&there, l, tree, dir);
+
+	*out = NULL;
+	if (err < 0 || !there)
+		return err;
+	err = kl_surface_from_tree(out, l->repo, tree, dir);
+	if (err == KL_EINTR || err == KL_EIO)
+		return err;
+	if (err < 0)
+		*why = kl_strdup(kl_error_last());
+	kl_error_clear();
+	return 0;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return !strcmp(a, b);
+}
+
+static int compare(struct kl_changed *out, struct looking *l, const char *dir)
+{
+	KL_AUTO(kl_surface_freep) struct kl_surface *now = NULL, *before = NULL;
+	KL_AUTO(kl_freep) char *why = NULL, *old_why = NULL;
+	const struct kl_surface *any;
+	int err;
+
+	if ((err = read_side(&now, &why, l, l->to, dir)) < 0 ||
+	    (err = read_side(&before, &old_why, l, l->from, dir)) < 0)
+		return err;
+	if (now && before && same(now->contract_digest, before->contract_digest) &&
+	    same(now->digest, before->digest))
+		return 0;
+	/* broken in the same way before: not this change's doing */
+	if (why && old_why && same(why, old_why))
+		return 0;
+	any = now ? now : before;
+	KL_GROW(out->one, out->n + 1, out->alloc);
+	out->one[out->n++] = (struct kl_changed_one){
+		.dir = kl_strdup(dir),
+		.workload = kl_strdup(any ? any->contract->workload : *dir ? dir : "."),
+		.why = kl_steal(&why),
+	};
+	if (now && before && same(now->contract_digest, before->contract_digest))
+		out->one[out->n - 1].before = kl_steal(&before);
+	out->one[out->n - 1].now = kl_steal(&now);
+	return 0;
+}
+
+static void looking_release(struct looking *l)
+{
+	kl_map_release(&l->seen);
+	kl_strvec_release(&l->dirs);
+}
+
+int kl_changed(struct kl_changed *out, struct kl_repo *r, const git_oid *from, const git_oid *to)
+{
+	KL_AUTO(looking_release) struct looking l = { .repo = r, .from = from, .to = to };
+	KL_AUTO(kl_changed_release) struct kl_changed found = { 0 };
+	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
+	int err = kl_repo_diff_paths(&paths, r, from, to);
+
+	for (size_t i = 0; i < paths.n && !err; i++)
+		err = look_around(&l, paths.v[i]);
+	kl_strvec_sort(&l.dirs);
+	for (size_t i = 0; i < l.dirs.n && !err; i++)
+		err = compare(&found, &l, l.dirs.v[i]);
+	if (err < 0)
+		return err;
+	*out = found;
+	found = (struct kl_changed){ 0 };
+	return 0;
+}

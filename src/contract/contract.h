@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_CONTRACT_CONTRACT_H
+#define KL_CONTRACT_CONTRACT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "text/json.h"
+
+/*
+ * contract - what a kernel promises: klineage.yaml, parsed and checked
+ * (docs/formats.md, "The contract"). A contract is trusted in meaning, never in safety.
+ *
+ * A contract read without error is complete: every expression parsed and
+ * evaluated at the case, the cases and the `also` points, every point inside
+ * the domain, every name resolved, every default filled in.
+ */
+#define KL_CONTRACT_FILE "klineage.yaml"
+#define KL_CONTRACT_MAX_BYTES (256 * 1024)
+#define KL_TENSOR_MAX_BYTES (1LL << 40)	/* of one point's tensors together */
+#define KL_MAX_DIMS 16
+#define KL_MAX_ARGS 32
+#define KL_MAX_AXES 8
+#define KL_MAX_DOMAIN 64
+#define KL_MAX_PERF 16
+#define KL_MAX_ALSO 64
+#define KL_HEADERS_MAX 4	/* sets of headers */
+
+struct kl_expr;		/* plan/expr.h */
+struct kl_expr_names;
+
+struct kl_dims {	/* one point: a value for each dim of the case, in its order */
+	size_t n;
+	int64_t v[KL_MAX_DIMS];
+};
+
+enum kl_arg_kind { KL_ARG_DIM, KL_ARG_SCALAR, KL_ARG_IN, KL_ARG_OUT, KL_ARG_INOUT };
+
+struct kl_arg {
+	char *name;
+	enum kl_arg_kind kind;
+	char *dtype;			/* "f32", ... */
+	int dim;			/* KL_ARG_DIM: index into dims */
+	double value;			/* KL_ARG_SCALAR */
+	struct kl_expr *shape[KL_MAX_AXES];
+	size_t naxes;
+	json_t *fill;			/* canonical: {"normal":[0.0,1.0],"map":...}, NULL for out */
+	bool sweep;
+};
+
+struct kl_perf_case {
+	struct kl_dims dims;
+	int64_t weight;
+	bool hot;
+};
+
+struct kl_floor { bool bytes_auto; struct kl_expr *bytes, *flops; };	/* NULL: none */
+
+struct kl_contract {
+	char *name;			/* for messages: path of the file */
+	char *workload, *op;
+	char *dim_name[KL_MAX_DIMS];
+	struct kl_dims dims;		/* the case */
+	char *language, *entry;		/* "c", "cuda"; no entry (NULL) for cuda */
+	char *launch;			/* cuda: the source that is the plan; NULL with host code */
+	bool host;			/* cuda: its own host code launches (host_compile.h) */
+	char *arch, *std;		/* host: "sm_90a", "c++17"; else NULL, the plan says */
+	struct kl_strvec sources, flags;
+	struct kl_strvec headers;	/* cuda: sets of headers it includes (headers.h) */
+	struct kl_arg arg[KL_MAX_ARGS];
+	size_t nargs;
+	struct kl_expr **domain;
+	char **domain_text;
+	size_t ndomain;
+	struct kl_perf_case *perf;
+	size_t nperf;
+	struct kl_dims *also;
+	size_t nalso;
+	struct kl_strvec oracle_sources;
+	char *oracle_entry, *oracle_launch;
+	json_t *accept;			/* array of rules, each naming its output, as in a job */
+	json_t *exact, *bands;		/* arrays of {arg: canonical fill} */
+	bool deterministic;
+	char *baseline;			/* NULL: none */
+	struct kl_floor floor;
+	int64_t arena_mib, call_s;
+};
+
+int kl_contract_parse(struct kl_contract **out, const char *name, const char *text, size_t len);
+void kl_contract_free(struct kl_contract *c);
+KL_DEFINE_CLEANUP(struct kl_contract *, kl_contract_free)
+
+bool kl_contract_is_cuda(const struct kl_contract *c);
+/** Index of the argument of that name, or -1. */
+int kl_contract_arg(const struct kl_contract *c, const char *name);
+/** The dims, as names for kl_expr_parse(); borrowed. */
+struct kl_expr_names kl_contract_names(const struct kl_contract *c);
+
+/** The points of a job: the cases ("case0" ...), then `also` ("also0" ...). `id`: 32 bytes or NULL. */
+size_t kl_contract_npoints(const struct kl_contract *c);
+const struct kl_dims *kl_contract_point(const struct kl_contract *c, size_t i, char *id);
+
+/** Does the point lie in the domain? KL_ENO names the predicate that fails. */
+int kl_contract_in_domain(const struct kl_contract *c, const struct kl_dims *d);
+/** Extents of an argument at a point; checked for sign and overflow. */
+int kl_contract_shape(int64_t *extent, const struct kl_contract *c, size_t arg,
+		      const struct kl_dims *d);
+/** Bytes of a tensor argument at a point. */
+int kl_contract_tensor_bytes(int64_t *out, const struct kl_contract *c, size_t arg,
+			     const struct kl_dims *d);
+/** Bytes of one element, 0 for an unknown dtype. */
+size_t kl_dtype_size(const char *dtype);
+bool kl_dtype_is_float(const char *dtype);
+/** Least bytes a call must move: every input read once, every output written once, inout both. */
+int kl_contract_bytes(int64_t *out, const struct kl_contract *c, const struct kl_dims *d);
+
+/**
+ * Do all points fit into half of this machine's memory? KL_ECANNOT names the
+ * point that does not. Not part of parsing: a contract that is too large for
+ * this machine is still a good contract.
+ */
+int kl_contract_fits(const struct kl_contract *c);
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "contract/fill.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define MAX_CHOICES 64
+#define MAX_MAGNITUDE 1e300
+
+struct reading {
+	const struct kl_dtype_info *dtype;
+	const struct kl_expr_names *dims;
+	bool inside_repeat;
+};
+
+static int read_any(json_t **out, struct kl_node n, const struct reading *r);
+
+/* JSON has no infinities and jansson writes -0.0 unsteadily: words instead. */
+static json_t *number(double v)
+{
+	if (isnan(v))
+		return json_string("nan");
+	if (isinf(v))
+		return json_string(v > 0 ? "inf" : "-inf");
+	if (v == 0 && signbit(v))
+		return json_string("-0");
+	return json_real(v);
+}
+
+static int read_value(double *out, struct kl_node n, const struct reading *r)
+{
+	int err = kl_node_num(out, n);
+
+	if (err < 0)
+		return err;
+	if (!r->dtype->is_float &&
+	    !(*out >= r->dtype->int_min && *out <= r->dtype->int_max && *out == floor(*out)))
+		return kl_node_error(n, "'%s' must be an integer that %s holds", n.what,
+				     r->dtype->name);
+	return 0;
+}
+
+static int need_float(struct kl_node n, const struct reading *r)
+{
+	if (r->dtype->is_float)
+		return 0;
+	return kl_node_error(n, "'%s' makes no %s: take ints, zeros, ones, const, choice, "
+			     "one-hot, index or repeat", n.what, r->dtype->name);
+}
+
+/* [a, b] of finite numbers. */
+static int read_pair(double v[2], struct kl_node n)
+{
+	int err;
+
+	if (n.y->kind != KL_YAML_SEQ || n.y->n != 2)
+		return kl_node_error(n, "'%s' takes two numbers [a, b]", n.what);
+	for (size_t i = 0; i < 2; i++)
+		if ((err = kl_node_num_in(&v[i], kl_node_item(n, i),
+					  -MAX_MAGNITUDE, MAX_MAGNITUDE)) < 0)
+			return err;
+	return 0;
+}
+
+static int read_normal(json_t **out, struct kl_node n, const struct reading *r)
+{
+	double v[2];
+	int err;
+
+	if ((err = need_float(n, r)) < 0 || (err = read_pair(v, n)) < 0)
+		return err;
+	if (v[1] <= 0)
+		return kl_node_error(n, "'normal' takes [mean, sd] with sd above 0");
+	*out = json_pack("[ff]", v[0] + 0.0, v[1]);
+	return 0;
+}
+
+static int read_uniform(json_t **out, struct kl_node n, const struct reading *r)
+{
+	double v[2];
+	int err;
+
+	if ((err = need_float(n, r)) < 0 || (err = read_pair(v, n)) < 0)
+		return err;
+	if (v[0] >= v[1])
+		return kl_node_error(n, "'uniform' takes [lo, hi] with lo below hi");
+	*out = json_pack("[ff]", v[0] + 0.0, v[1] + 0.0);
+	return 0;
+}
+
+static int read_ints(json_t **out, struct kl_node n, const struct reading *r)
+{
+	int64_t v[2];
+	int err;
+
+	if (n.y->kind != KL_YAML_SEQ || n.y->n != 2)
+		return kl_node_error(n, "'ints' takes two numbers [lo, hi]");
+	for (size_t i = 0; i < 2; i++)
+		if ((err = kl_node_int(&v[i], kl_node_item(n, i),
+				       (int64_t)r->dtype->int_min,
+				       (int64_t)r->dtype->int_max)) < 0)
+			return err;
+	if (v[0] > v[1])
+		return kl_node_error(n, "'ints' takes [lo, hi] with lo not above hi");
+	*out = json_pack("[II]", (json_int_t)v[0], (json_int_t)v[1]);
+	return 0;
+}
+
+static int read_const(json_t **out, struct kl_node n, const struct reading *r)
+{
+	double v;
+	int err = read_value(&v, n, r);
+
+	if (!err)
+		*out = number(v);
+	return err;
+}
+
+static int read_choice(json_t **out, struct kl_node n, const struct reading *r)
+{
+	KL_AUTO(json_decrefp) json_t *list = json_array();
+	int err;
+
+	if ((err = kl_node_list(n, 1, MAX_CHOICES)) < 0)
+		return err;
+	for (size_t i = 0; i < n.y->n; i++) {
+		double v;
+
+		if ((err = read_value(&v, kl_node_item(n, i), r)) < 0)
+			return err;
+		json_array_append_new(list, number(v));
+	}
+	*out = kl_steal(&list);
+	return 0;
+}
+
+static int read_index(json_t **out, struct kl_node n, const struct reading *r)
+{
+	KL_AUTO(kl_expr_freep) struct kl_expr *e = NULL;
+	const char *text;
+	size_t at;
+	int err;
+
+	if ((err = kl_node_text(&text, n)) < 0)
+		return err;
+	if (kl_expr_parse(&e, text, r->dims, KL_EXPR_NUMBER, &at) < 0)
+		return kl_node_error_at(n, at);
+	*out = json_string(text);
+	return 0;
+}
+
+static int read_repeat(json_t **out, struct kl_node n, const struct reading *r)
+{
+	struct reading inner = *r;
+
+	if (r->inside_repeat)
+		return kl_node_error(n, "'repeat' inside 'repeat'");
+	inner.inside_repeat = true;
+	return read_any(out, n, &inner);
+}
+
+static int read_flag(json_t **out, struct kl_node n, const struct reading *r)
+{
+	bool yes;
+	int err = kl_node_bool(&yes, n);
+
+	if (err < 0)
+		return err;
+	if (!yes)
+		return kl_node_error(n, "'%s' takes true", n.what);
+	*out = json_true();
+	return 0;
+}
+
+static int read_cauchy(json_t **out, struct kl_node n, const struct reading *r)
+{
+	int err = need_float(n, r);
+
+	return err < 0 ? err : read_flag(out, n, r);
+}
+
+/* [p, sd]: a standard normal, to which with chance p a normal of that sd is added. */
+static int read_outliers(json_t **out, struct kl_node n, const struct reading *r)
+{
+	double v[2];
+	int err;
+
+	if ((err = need_float(n, r)) < 0 || (err = read_pair(v, n)) < 0)
+		return err;
+	if (v[0] <= 0 || v[0] > 1 || v[1] <= 0)
+		return kl_node_error(n, "'outliers' takes [p, sd] with p in (0, 1] and sd above 0");
+	*out = json_pack("[ff]", v[0], v[1]);
+	return 0;
+}
+
+static const struct generator {
+	const char *key;
+	int (*read)(json_t **out, struct kl_node n, const struct reading *r);
+} generators[] = {
+	{ "normal", read_normal }, { "uniform", read_uniform },
+	{ "ints", read_ints }, { "const", read_const },
+	{ "one-hot", read_flag }, { "choice", read_choice },
+	{ "cauchy", read_cauchy }, { "index", read_index },
+	{ "repeat", read_repeat }, { "outliers", read_outliers },
+};
+
+static int read_word(json_t **out, struct kl_node n, const struct reading *r)
+{
+	static const char *const words[] = {
+		"normal", "uniform", "zeros", "ones", "one-hot", "cauchy", NULL
+	};
+	int which, err;
+
+	if ((err = kl_node_choice(&which, n, words)) < 0)
+		return err;
+	/* in messages the word stands for itself */
+	n.what = words[which];
+	if (which == 0 || which == 1 || which == 5)
+		if ((err = need_float(n, r)) < 0)
+			return err;
+	switch (which) {
+	case 0: *out = json_pack("{s:[ff]}", "normal", 0.0, 1.0); break;
+	case 1: *out = json_pack("{s:[ff]}", "uniform", 0.0, 1.0); break;
+	case 2: *out = json_pack("{s:f}", "const", 0.0); break;
+	case 3: *out = json_pack("{s:f}", "const", 1.0); break;
+	case 4: *out = json_pack("{s:b}", "one-hot", 1); break;
+	default: *out = json_pack("{s:b}", "cauchy", 1); break;
+	}
+	return 0;
+}
+
+static int read_shaping(json_t *fill, struct kl_node n, const struct reading *r)
+{
+	static const char *const maps[] = {
+		"sigmoid", "logsigmoid", "exp", "abs", "softplus", NULL
+	};
+	static const char *const units[] = { "last", NULL };
+	struct kl_node map = kl_node_get(n, "map");
+	struct kl_node scale = kl_node_get(n, "scale");
+	struct kl_node unit = kl_node_get(n, "unit");
+	struct kl_node lower = kl_node_get(n, "lower");
+	struct kl_node running = kl_node_get(n, "running");
+	const struct kl_node any = map.y ? map : scale.y ? scale : unit.y ? unit : lower.y ? lower : running;
+	int64_t whole;
+	int which, err;
+	double v;
+
+	if (!any.y)
+		return 0;
+	if ((err = need_float(any, r)) < 0)
+		return err;
+	if (map.y) {
+		if ((err = kl_node_choice(&which, map, maps)) < 0)
+			return err;
+		kl_json_set_str(fill, "map", maps[which]);
+	}
+	if (scale.y) {
+		if ((err = kl_node_num_in(&v, scale, -MAX_MAGNITUDE, MAX_MAGNITUDE)) < 0)
+			return err;
+		if (v == 0)
+			return kl_node_error(scale, "'scale' of 0 makes every value 0: say zeros");
+		kl_json_set_num(fill, "scale", v);
+	}
+	if (unit.y) {
+		if ((err = kl_node_choice(&which, unit, units)) < 0)
+			return err;
+		kl_json_set_str(fill, "unit", "last");
+	}
+	if (lower.y) {
+		if ((err = kl_node_int(&whole, lower, 0, 7)) < 0)
+			return err;
+		kl_json_set_int(fill, "lower", whole);
+	}
+	if (running.y) {
+		if ((err = kl_node_int(&whole, running, 2, INT32_MAX)) < 0)
+			return err;
+		kl_json_set_int(fill, "running", whole);
+	}
+	if (r->inside_repeat && (lower.y || running.y))
+		return kl_node_error(lower.y ? lower : running, "'repeat' has one row, 'lower' and 'running' "
+				     "are about several");
+	return 0;
+}
+
+static int read_map(json_t **out, struct kl_node n, const struct reading *r)
+{
+	static const char *const known[] = {
+		"normal", "uniform", "ints", "const", "one-hot", "choice",
+		"cauchy", "index", "repeat", "outliers", "map", "scale", "unit", "lower", "running", NULL
+	};
+	KL_AUTO(json_decrefp) json_t *fill = json_object();
+	int err;
+
+	if ((err = kl_node_keys(n, known, 0)) < 0)
+		return err;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(generators); i++) {
+		const struct generator *g = &generators[i];
+		struct kl_node inner = kl_node_get(n, g->key);
+		json_t *v;
+
+		if (!inner.y)
+			continue;
+		if (json_object_size(fill))
+			return kl_node_error(inner, "a fill has one generator, '%s' is a second one",
+					     g->key);
+		if ((err = g->read(&v, inner, r)) < 0)
+			return err;
+		kl_json_set(fill, g->key, v);
+	}
+	if (!json_object_size(fill))
+		return kl_node_error(n, "'%s' names no generator (normal, uniform, ints, const, one-hot, "
+				     "choice, cauchy, index, repeat, outliers)", n.what);
+	if ((err = read_shaping(fill, n, r)) < 0)
+		return err;
+	*out = kl_steal(&fill);
+	return 0;
+}
+
+static int read_any(json_t **out, struct kl_node n, const struct reading *r)
+{
+	return n.y->kind == KL_YAML_MAP ? read_map(out, n, r) : read_word(out, n, r);
+}
+
+int kl_fill_read(json_t **out, struct kl_node n, const struct kl_dtype_info *dtype,
+		 const struct kl_expr_names *dims)
+{
+	const struct reading r = { .dtype = dtype, .dims = dims };
+
+	return read_any(out, n, &r);
+}
+
+json_t *kl_fill_default(const struct kl_dtype_info *dtype)
+{
+	return dtype->is_float ? json_pack("{s:[ff]}", "normal", 0.0, 1.0) : NULL;
+}
+
+bool kl_fill_is_shaped(const json_t *fill)
+{
+	return json_object_get(fill, "map") || json_object_get(fill, "unit") ||
+	       json_object_get(fill, "lower") || json_object_get(fill, "running");
+}
+
+const char *kl_fill_index(const json_t *fill)
+{
+	const json_t *inner = json_object_get(fill, "repeat");
+
+	return json_string_value(json_object_get(inner ? inner : fill, "index"));
+}
+
+json_t *kl_fill_resolve(const json_t *fill, json_t *value)
+{
+	json_t *copy = json_deep_copy(fill);
+	json_t *inner = json_object_get(copy, "repeat");
+
+	json_object_set(inner ? inner : copy, "index", value);
+	return copy;
+}

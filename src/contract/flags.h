@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_CONTRACT_FLAGS_H
+#define KL_CONTRACT_FLAGS_H
+
+/*
+ * flags - the compiler flags that a contract may ask for, as an allow-list (docs/formats.md, "flags").
+ */
+
+/** Is `flag` allowed for language c? KL_EINVALID says why not. */
+int kl_compile_flag_ok(const char *flag);
+/** The same for language cuda: flags of nvcc, handed to it as they are. */
+int kl_compile_flag_ok_cuda(const char *flag);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "contract/select.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+
+void kl_selection_release(struct kl_selection *s)
+{
+	kl_surface_free(s->candidate);
+	kl_surface_free(s->parent);
+	*s = (struct kl_selection){ 0 };
+}
+
+/* Is `dir` the directory `prefix` ("a/b/") or one above it? */
+static bool holds(const char *dir, const char *prefix)
+{
+	size_t n = strlen(dir);
+
+	return !n || (!strncmp(dir, prefix, n) && prefix[n] == '/');
+}
+
+static int several(const struct kl_strvec *workloads)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+
+	for (size_t i = 0; i < workloads->n; i++)
+		kl_buf_addf(&b, " %s", workloads->v[i]);
+	kl_error(KL_EUSAGE, "several contracts are here; say which with --workload");
+	return kl_error_hint(KL_EUSAGE, "there are:%s", b.ptr);
+}
+
+static int none(const char *workload)
+{
+	if (workload)
+		return kl_error(KL_ECANNOT, "no contract of a workload '%s' in this state", workload);
+	kl_error(KL_ECANNOT, "no contract (%s) in this state", KL_CONTRACT_FILE);
+	return kl_error_hint(KL_ECANNOT, "'git klineage init <kernel file>' writes one");
+}
+
+int kl_select_dir(char **out, struct kl_repo *r, const git_oid *tree, const char *workload)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT, names = KL_STRVEC_INIT;
+	const char *prefix = kl_repo_prefix(r);
+	size_t best = 0, found = 0;
+	int err = kl_surface_find(&dirs, &names, r, tree);
+
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < dirs.n; i++) {
+		if (workload ? strcmp(names.v[i], workload) != 0 : !holds(dirs.v[i], prefix))
+			continue;
+		/* the innermost directory around the user wins */
+		if (!found || strlen(dirs.v[i]) > strlen(dirs.v[best]))
+			best = i;
+		found++;
+	}
+	if (workload && found > 1)
+		return kl_error(KL_EINVALID, "workload '%s' has %zu contracts in this state; "
+				"give each its own name", workload, found);
+	if (!found && !workload && dirs.n == 1)
+		found = 1;	/* best is 0: the only one */
+	if (!found)
+		return dirs.n && !workload ? several(&names) : none(workload);
+	*out = kl_strdup(dirs.v[best]);
+	return 0;
+}
+
+/* The same contract in the first parent's tree, if it still means something to compare with. */
+static int find_parent(struct kl_selection *s, struct kl_repo *r, const git_oid *tree)
+{
+	KL_AUTO(kl_surface_freep) struct kl_surface *p = NULL;
+	int err = kl_surface_from_tree(&p, r, tree, s->candidate->dir);
+
+	if (err == KL_EINTR || err == KL_EIO)
+		return err;
+	kl_error_clear();	/* absent or unreadable there: nothing to compare with */
+	if (!err && !strcmp(p->contract_digest, s->candidate->contract_digest) &&
+	    strcmp(p->digest, s->candidate->digest))
+		s->parent = kl_steal(&p);
+	return 0;
+}
+
+static int parent_of(struct kl_selection *s, struct kl_repo *r)
+{
+	KL_AUTO(kl_freep) git_oid *parents = NULL;
+	git_oid tree;
+	size_t n = 0;
+	int err;
+
+	if (s->kind == KL_STATE_REV) {
+		err = kl_repo_parents(&parents, &n, r, &s->commit);
+		if (err < 0 || !n)
+			return err;
+		err = kl_repo_tree_of(&tree, r, &parents[0]);
+		if (err == KL_ENOTFOUND) {	/* a shallow clone ends here */
+			kl_error_clear();
+			return 0;
+		}
+		return err < 0 ? err : find_parent(s, r, &tree);
+	}
+	err = kl_repo_resolve(&s->commit, r, "HEAD");
+	if (!err)
+		err = kl_repo_tree_of(&tree, r, &s->commit);
+	s->commit = (git_oid){ { 0 } };
+	if (err == KL_ENOTFOUND) {	/* unborn: no parent */
+		kl_error_clear();
+		return 0;
+	}
+	return err < 0 ? err : find_parent(s, r, &tree);
+}
+
+/* In the worktree contracts are looked for from the user's directory upward. */
+static int worktree_dir(char **out, struct kl_repo *r, const char *workload)
+{
+	KL_AUTO(kl_freep) char *at = kl_strdup(kl_repo_prefix(r));
+	git_oid tree, head;
+
+	while (!workload) {
+		KL_AUTO(kl_freep) char *dir = kl_fs_join(kl_repo_worktree(r), at);
+		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, KL_CONTRACT_FILE);
+		size_t n = strlen(at);
+
+		if (kl_fs_exists(path)) {
+			if (n)
+				at[n - 1] = '\0';
+			*out = kl_steal(&at);
+			return 0;
+		}
+		if (!n)
+			break;
+		do
+			at[--n] = '\0';
+		while (n && at[n - 1] != '/');
+	}
+	/* by name, or the only one: as the index has it, else HEAD */
+	if (kl_repo_staged_tree(&tree, r) < 0) {
+		int err = kl_repo_resolve(&head, r, "HEAD");
+
+		if (!err)
+			err = kl_repo_tree_of(&tree, r, &head);
+		if (err < 0) {
+			kl_error_clear();
+			return none(workload);
+		}
+	}
+	return kl_select_dir(out, r, &tree, workload);
+}
+
+static int from_worktree(struct kl_selection *s, struct kl_repo *r, const char *workload)
+{
+	KL_AUTO(kl_freep) char *dir = NULL;
+	int err;
+
+	if (!kl_repo_worktree(r))
+		return kl_error(KL_EINVALID, "this repository is bare: it has no worktree to judge");
+	err = worktree_dir(&dir, r, workload);
+	if (err < 0)
+		return err;
+	return kl_surface_from_dir(&s->candidate, kl_repo_worktree(r), dir);
+}
+
+int kl_select(struct kl_selection *out, struct kl_repo *r, enum kl_state_kind kind,
+	      const char *rev, const char *workload)
+{
+	KL_AUTO(kl_selection_release) struct kl_selection s = { .kind = kind };
+	KL_AUTO(kl_freep) char *dir = NULL;
+	int err;
+
+	if (kind == KL_STATE_WORKTREE) {
+		err = from_worktree(&s, r, workload);
+	} else {
+		err = kind == KL_STATE_STAGED ? kl_repo_staged_tree(&s.tree, r) :
+		      kl_repo_resolve(&s.commit, r, rev ? rev : "HEAD");
+		if (!err && kind == KL_STATE_REV)
+			err = kl_repo_tree_of(&s.tree, r, &s.commit);
+		if (!err)
+			err = kl_select_dir(&dir, r, &s.tree, workload);
+		if (!err)
+			err = kl_surface_from_tree(&s.candidate, r, &s.tree, dir);
+	}
+	if (!err)
+		err = parent_of(&s, r);
+	if (err < 0)
+		return err;
+	*out = s;
+	s = (struct kl_selection){ 0 };
+	return 0;
+}

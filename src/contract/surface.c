@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "contract/surface.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "contract/surface_parts.h"
+
+static void file_release(struct kl_file *f)
+{
+	free(f->path);
+	free(f->data);
+}
+
+void kl_surface_free(struct kl_surface *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->nfile; i++)
+		file_release(&s->file[i]);
+	for (size_t i = 0; i < s->noracle; i++)
+		file_release(&s->oracle[i]);
+	file_release(&s->contract_file);
+	free(s->file);
+	free(s->oracle);
+	free(s->dir);
+	kl_contract_free(s->contract);
+	free(s);
+}
+
+/* --- digests -------------------------------------------------------------- */
+
+static void digest_file(struct kl_digest *d, const struct kl_file *f)
+{
+	char field[64];
+
+	/* git's two modes, so that a tree and a worktree agree */
+	snprintf(field, sizeof(field), "%o", f->mode & 0111 ? 0100755 : 0100644);
+	kl_digest_adds(d, field);
+	kl_digest_adds(d, f->path);
+	snprintf(field, sizeof(field), "%zu", f->len);
+	kl_digest_adds(d, field);
+	kl_digest_add(d, f->data, f->len);
+}
+
+static void digest_sources(struct kl_surface *s)
+{
+	struct kl_digest *d = kl_digest_new();
+
+	for (size_t i = 0; i < s->nfile; i++)
+		digest_file(d, &s->file[i]);
+	kl_digest_end(d, s->digest);
+}
+
+/* klineage.yaml has its place among the oracle's files, by its path. */
+static void digest_contract(struct kl_surface *s)
+{
+	struct kl_digest *d = kl_digest_new();
+	bool done = false;
+
+	for (size_t i = 0; i < s->noracle; i++) {
+		if (!done && strcmp(s->contract_file.path, s->oracle[i].path) < 0) {
+			digest_file(d, &s->contract_file);
+			done = true;
+		}
+		digest_file(d, &s->oracle[i]);
+	}
+	if (!done)
+		digest_file(d, &s->contract_file);
+	kl_digest_end(d, s->contract_digest);
+}
+
+/* --- assembling ------------------------------------------------------------ */
+
+static int read_files(struct kl_file **out, size_t *n, const struct kl_strvec *paths,
+		      kl_surface_reader read, void *payload)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec sorted = KL_STRVEC_INIT;
+	size_t total = 0;
+	int err;
+
+	kl_strvec_copy(&sorted, paths);
+	kl_strvec_sort(&sorted);
+	*out = kl_calloc(sorted.n, sizeof(**out));
+	for (size_t i = 0; i < sorted.n; i++) {
+		struct kl_file *f = &(*out)[i];
+
+		f->path = kl_strdup(sorted.v[i]);
+		*n = i + 1;
+		if ((err = read(f, f->path, KL_SURFACE_MAX_FILE, payload)) < 0)
+			return err;
+		total += f->len;
+		if (total > KL_SURFACE_MAX_TOTAL)
+			return kl_error(KL_EINVALID, "the sources together are larger than %d MiB",
+					KL_SURFACE_MAX_TOTAL >> 20);
+	}
+	return 0;
+}
+
+int kl_surface_read(struct kl_surface **out, const char *dir, kl_surface_reader read,
+		    kl_surface_reader source, void *payload)
+{
+	KL_AUTO(kl_surface_freep) struct kl_surface *s = kl_calloc(1, sizeof(*s));
+	KL_AUTO(kl_freep) char *name = kl_fs_join(dir, KL_CONTRACT_FILE);
+	struct kl_file *f = &s->contract_file;
+	int err;
+
+	s->dir = kl_strdup(dir);
+	f->path = kl_strdup(KL_CONTRACT_FILE);
+	if ((err = read(f, f->path, KL_CONTRACT_MAX_BYTES, payload)) < 0 ||
+	    (err = kl_contract_parse(&s->contract, name, f->data, f->len)) < 0)
+		return err;
+	err = read_files(&s->file, &s->nfile, &s->contract->sources, source, payload);
+	if (!err)
+		err = read_files(&s->oracle, &s->noracle, &s->contract->oracle_sources,
+				 read, payload);
+	if (err < 0)
+		return kl_error_in(err, "%s", name);
+	digest_sources(s);
+	digest_contract(s);
+	*out = kl_steal(&s);
+	return 0;
+}
+
+/* --- from a directory -------------------------------------------------------- */
+
+/*
+ * Open `path` below `root`, component by component, so that no symlink is
+ * followed and none can be slipped in between a check and the opening.
+ */
+static int open_below(const char *root, const char *path)
+{
+	KL_AUTO(kl_freep) char *copy = kl_strdup(path);
+	KL_AUTO(kl_closep) int at = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char *part = copy, *slash;
+
+	while (at >= 0 && (slash = strchr(part, '/'))) {
+		int next;
+
+		*slash = '\0';
+		next = openat(at, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		close(at);
+		at = next;
+		part = slash + 1;
+	}
+	if (at < 0)
+		return -1;
+	return openat(at, part, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
+static int read_below(struct kl_file *f, const char *path, size_t max, void *payload)
+{
+	const char *root = payload;
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_closep) int fd = open_below(root, path);
+	struct stat st;
+	int err;
+
+	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+		return kl_error(KL_EINVALID, "'%s' is or lies behind a symbolic link", path);
+	if (fd < 0)
+		return kl_error_errno("cannot open '%s'", path);
+	if (fstat(fd, &st) < 0)
+		return kl_error_errno("cannot stat '%s'", path);
+	if (!S_ISREG(st.st_mode))
+		return kl_error(KL_EINVALID, "'%s' is not a regular file", path);
+	if ((err = kl_buf_read_fd(&b, fd, max)) < 0)
+		return kl_error_in(err, "'%s'", path);
+	f->mode = st.st_mode & 0111 ? 0100755 : 0100644;
+	f->len = b.len;
+	f->data = kl_buf_detach(&b);
+	return 0;
+}
+
+int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *dir)
+{
+	KL_AUTO(kl_freep) char *root = kl_fs_join(*path ? path : ".", dir);
+	KL_AUTO(kl_freep) char *contract = kl_fs_join(root, KL_CONTRACT_FILE);
+
+	if (!kl_fs_exists(contract))
+		return kl_error(KL_ENOTFOUND, "no contract '%s'", contract);
+	return kl_surface_read(out, dir, read_below, read_below, root);
+}
+
+/* --- editing ------------------------------------------------------------------- */
+
+static void file_copy(struct kl_file *to, const struct kl_file *from)
+{
+	to->path = kl_strdup(from->path);
+	to->mode = from->mode;
+	to->len = from->len;
+	to->data = kl_malloc(from->len + 1);
+	memcpy(to->data, from->data, from->len);
+	to->data[from->len] = '\0';
+}
+
+static struct kl_file *files_copy(const struct kl_file *from, size_t n)
+{
+	struct kl_file *to = kl_calloc(n, sizeof(*to));
+
+	for (size_t i = 0; i < n; i++)
+		file_copy(&to[i], &from[i]);
+	return to;
+}
+
+static struct kl_file *find_file(struct kl_surface *s, const char *path)
+{
+	for (size_t i = 0; i < s->nfile; i++)
+		if (!strcmp(s->file[i].path, path))
+			return &s->file[i];
+	return NULL;
+}
+
+int kl_surface_with(struct kl_surface **out, const struct kl_surface *s,
+		    const struct kl_file *edit, size_t n)
+{
+	KL_AUTO(kl_surface_freep) struct kl_surface *new = kl_calloc(1, sizeof(*new));
+	int err;
+
+	err = kl_contract_parse(&new->contract, s->contract->name,
+				s->contract_file.data, s->contract_file.len);
+	if (err < 0)
+		return err;
+	new->dir = kl_strdup(s->dir);
+	new->file = files_copy(s->file, s->nfile);
+	new->nfile = s->nfile;
+	new->oracle = files_copy(s->oracle, s->noracle);
+	new->noracle = s->noracle;
+	file_copy(&new->contract_file, &s->contract_file);
+	for (size_t i = 0; i < n; i++) {
+		struct kl_file *f = find_file(new, edit[i].path);
+		uint32_t mode;
+
+		if (!f)
+			return kl_error(KL_EINVALID, "'%s' is not a source of the contract", edit[i].path);
+		if (edit[i].len > KL_SURFACE_MAX_FILE)
+			return kl_error(KL_EINVALID, "'%s' is larger than %d MiB", edit[i].path,
+					KL_SURFACE_MAX_FILE >> 20);
+		mode = edit[i].mode ? edit[i].mode : f->mode;
+		file_release(f);
+		file_copy(f, &edit[i]);
+		f->mode = mode;
+	}
+	digest_sources(new);
+	memcpy(new->contract_digest, s->contract_digest, sizeof(new->contract_digest));
+	*out = kl_steal(&new);
+	return 0;
+}
+
+/* --- another contract ---------------------------------------------------------- */
+
+/* `s` as if it were a directory */
+struct shown {
+	const struct kl_surface *s;
+	const struct kl_file *contract;
+	const struct kl_file *edit;	/* of the oracle's files */
+	size_t n;
+};
+
+static const struct kl_file *look(const struct kl_file *file, size_t n, const char *path)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(file[i].path, path))
+			return &file[i];
+	return NULL;
+}
+
+static int read_shown(struct kl_file *f, const char *path, size_t max, void *payload)
+{
+	const struct shown *w = payload;
+	const struct kl_file *from = look(w->edit, w->n, path);
+
+	if (!strcmp(path, KL_CONTRACT_FILE))
+		from = w->contract;
+	if (!from)
+		from = look(w->s->file, w->s->nfile, path);
+	if (!from)
+		from = look(w->s->oracle, w->s->noracle, path);
+	if (!from)
+		return kl_error(KL_ENOTFOUND, "'%s' is none of the files of '%s'", path,
+				w->s->contract->workload);
+	if (from->len > max)
+		return kl_error(KL_EINVALID, "'%s' is larger than %zu bytes", path, max);
+	f->mode = from->mode;
+	f->len = from->len;
+	f->data = kl_malloc(from->len + 1);
+	memcpy(f->data, from->data, from->len);
+	f->data[from->len] = '\0';
+	return 0;
+}
+
+int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *s, const char *text,
+			     size_t len)
+{
+	const struct kl_file contract = {
+		.mode = s->contract_file.mode, .data = (char *)text, .len = len,
+	};
+	struct shown w = { .s = s, .contract = &contract };
+
+	return kl_surface_read(out, s->dir, read_shown, read_shown, &w);
+}
+
+int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *s,
+			   const struct kl_file *edit, size_t n)
+{
+	struct shown w = { .s = s, .contract = &s->contract_file, .edit = edit, .n = n };
+
+	return kl_surface_read(out, s->dir, read_shown, read_shown, &w);
+}

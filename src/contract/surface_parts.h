@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_CONTRACT_SURFACE_PARTS_H
+#define KL_CONTRACT_SURFACE_PARTS_H
+
+#include "contract/surface.h"
+
+/*
+ * surface_parts - how kl_surface_from_dir() and kl_surface_from_tree() share
+ * one way of reading: they differ only in where a path leads.
+ */
+#define KL_SURFACE_MAX_FILE (4 << 20)
+#define KL_SURFACE_MAX_TOTAL (16 << 20)
+
+/**
+ * Read the file at `path` (relative to the contract's directory) into
+ * f->data, f->len, f->mode; KL_EINVALID above `max` bytes or for a symlink.
+ */
+typedef int (*kl_surface_reader)(struct kl_file *f, const char *path, size_t max, void *payload);
+
+/** `source` reads the sources, `read` the contract and the oracle. */
+int kl_surface_read(struct kl_surface **out, const char *dir, kl_surface_reader read,
+		    kl_surface_reader source, void *payload);
+
+#endif

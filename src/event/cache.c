@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "event/cache.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fault.h"
+#include "base/fs.h"
+#include "event/event.h"
+#include "gate/gate.h"
+
+#define MAX_EVENT ((size_t)1 << 20)
+#define NAME_LEN (KL_DIGEST_HEX - 1 + sizeof(".json") - 1)	/* of an entry, unlike what a crash left */
+
+/* $GIT_COMMON_DIR/klineage/cache/<2 digits>/<62>: what is known of these files */
+static char *dir_of(struct kl_repo *r, const char *surface, const char *contract)
+{
+	struct kl_digest *d = kl_digest_new();
+	char hex[KL_DIGEST_HEX];
+
+	kl_digest_adds(d, surface);
+	kl_digest_adds(d, contract);
+	kl_digest_end(d, hex);
+	return kl_asprintf("%s/klineage/cache/%.2s/%s", kl_repo_common_dir(r), hex, hex + 2);
+}
+
+void kl_cache_key_hex(char hex[KL_DIGEST_HEX], const struct kl_cache_key *k)
+{
+	struct kl_digest *d = kl_digest_new();
+	char policy[16];
+
+	snprintf(policy, sizeof(policy), "%d", KL_GATE_POLICY);
+	kl_digest_adds(d, policy);
+	kl_digest_adds(d, k->surface);
+	kl_digest_adds(d, k->contract);
+	kl_digest_adds(d, k->platform->id);
+	kl_digest_adds(d, k->runner ? k->runner : k->platform->device);
+	kl_digest_adds(d, k->platform->compiler);
+	for (size_t i = 0; i < k->flags->n; i++)
+		kl_digest_adds(d, k->flags->v[i]);
+	kl_digest_adds(d, "");
+	kl_digest_adds(d, k->tier);
+	kl_digest_adds(d, k->parent ? k->parent : "");
+	kl_digest_adds(d, k->fast ? "check" : k->profile ? "profile" : "");
+	kl_digest_end(d, hex);
+}
+
+static void whole_key(char hex[KL_DIGEST_HEX], const struct kl_cache_key *k)
+{
+	kl_cache_key_hex(hex, k);
+	if (k->runner && k->told)
+		kl_told_key(hex, k->told);
+}
+
+/* A damaged file is no entry, nor is an honest one on other files. */
+static int read_entry(json_t **event, const char *dir, const char *name, const char *surface,
+		      const char *contract)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, name);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(json_decrefp) json_t *e = NULL;
+	int err = kl_fs_read(&text, path, MAX_EVENT);
+
+	if (!err)
+		err = kl_event_parse(&e, text.ptr, text.len);
+	if (err < 0 || !kl_event_is_for(e, surface, contract))
+		return kl_error(KL_ENOTFOUND, "not judged by this clone before");
+	*event = kl_steal(&e);
+	return 0;
+}
+
+int kl_cache_get_at(json_t **event, struct kl_repo *r, const char *surface, const char *contract,
+		    const char *hex)
+{
+	KL_AUTO(kl_freep) char *dir = dir_of(r, surface, contract);
+	KL_AUTO(kl_freep) char *name = kl_asprintf("%s.json", hex);
+
+	return read_entry(event, dir, name, surface, contract);
+}
+
+int kl_cache_get(json_t **event, struct kl_repo *r, const struct kl_cache_key *k)
+{
+	char hex[KL_DIGEST_HEX];
+
+	whole_key(hex, k);
+	return kl_cache_get_at(event, r, k->surface, k->contract, hex);
+}
+
+static int put(struct kl_repo *r, const char *surface, const char *contract, const char *hex,
+	       const json_t *event)
+{
+	KL_AUTO(kl_freep) char *dir = dir_of(r, surface, contract);
+	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s.json", dir, hex);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int err = KL_FAULT("cache-put");
+
+	if (!err)
+		err = kl_fs_mkdir_of(path);
+	if (err < 0)
+		return err;
+	kl_json_canonical(&text, event);
+	err = kl_fs_write(path, text.ptr, text.len);
+	return err < 0 ? err : KL_FAULT("cache-put-done");
+}
+
+int kl_cache_put_at(struct kl_repo *r, const char *hex, const json_t *event)
+{
+	return put(r, kl_json_str_or(event, "surface", ""), kl_json_str_or(event, "contract", ""), hex,
+		   event);
+}
+
+int kl_cache_put(struct kl_repo *r, const struct kl_cache_key *k, const json_t *event)
+{
+	char hex[KL_DIGEST_HEX];
+
+	whole_key(hex, k);
+	return put(r, k->surface, k->contract, hex, event);
+}
+
+/* --- all that is known of some files ------------------------------------------- */
+
+/* One event after the other; `fn` keeps what it wants. */
+static int each(struct kl_repo *r, const char *surface, const char *contract,
+		void (*fn)(void *payload, json_t *event), void *payload)
+{
+	KL_AUTO(kl_freep) char *dir = dir_of(r, surface, contract);
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	int err = kl_fs_list(&names, dir);
+
+	if (err < 0 && err != KL_ENOTFOUND)
+		return err;
+	for (size_t i = 0; i < names.n; i++) {
+		KL_AUTO(json_decrefp) json_t *e = NULL;
+
+		if (strlen(names.v[i]) == NAME_LEN &&
+		    read_entry(&e, dir, names.v[i], surface, contract) == 0)
+			fn(payload, e);
+	}
+	kl_error_clear();
+	return 0;
+}
+
+static void add_line(void *payload, json_t *event)
+{
+	kl_json_canonical(payload, event);
+	kl_buf_addch(payload, '\n');
+}
+
+int kl_cache_list(struct kl_buf *lines, struct kl_repo *r, const char *surface, const char *contract)
+{
+	return each(r, surface, contract, add_line, lines);
+}
+
+struct finding {
+	const struct kl_cache_key *key;
+	json_t *best;
+};
+
+static bool same_flags(const json_t *list, const struct kl_strvec *flags)
+{
+	if (json_array_size(list) != flags->n)
+		return false;
+	for (size_t i = 0; i < flags->n; i++) {
+		const char *f = json_string_value(json_array_get(list, i));
+
+		if (!f || strcmp(f, flags->v[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool says(const json_t *obj, const char *key, const char *value)
+{
+	return !strcmp(kl_json_str_or(obj, key, ""), value);
+}
+
+/* Whoever judges elsewhere names a device that is known here only once it was told. */
+static bool same_device(const json_t *p, const struct kl_cache_key *k)
+{
+	if (!k->runner)
+		return says(p, "device", k->platform->device);
+	return !k->told || (says(p, "device", k->told->device) && says(p, "driver", k->told->driver));
+}
+
+bool kl_cache_same_place(const json_t *e, const struct kl_cache_key *k)
+{
+	const json_t *p = json_object_get(e, "platform");
+
+	return kl_json_int_or(e, "policy", 0) == KL_GATE_POLICY && says(e, "tier", k->tier) &&
+	       says(p, "id", k->platform->id) && says(p, "compiler", k->platform->compiler) &&
+	       same_device(p, k) && same_flags(json_object_get(p, "flags"), k->flags);
+}
+
+static int rank(const json_t *e)
+{
+	return kl_event_is_fail(e) ? 2 : says(e, "kind", "gate");
+}
+
+static void keep_best(void *payload, json_t *e)
+{
+	struct finding *f = payload;
+	int d;
+
+	/* a walk's opinion of a step without effect, or trouble of the machine, is none on the kernel */
+	if (!kl_cache_same_place(e, f->key) || says(e, "class", "no-change") ||
+	    says(e, "verdict", "inconclusive"))
+		return;
+	d = f->best ? rank(e) - rank(f->best) : 1;
+	if (!d)
+		d = strcmp(kl_json_str_or(e, "time", ""), kl_json_str_or(f->best, "time", ""));
+	if (d <= 0)
+		return;
+	json_decref(f->best);
+	f->best = json_incref(e);
+}
+
+int kl_cache_find(json_t **event, struct kl_repo *r, const struct kl_cache_key *k)
+{
+	struct finding f = { .key = k };
+	int err = each(r, k->surface, k->contract, keep_best, &f);
+
+	if (err < 0)
+		return err;
+	if (!f.best)
+		return kl_error(KL_ENOTFOUND, "not judged by this clone before");
+	*event = f.best;
+	return 0;
+}

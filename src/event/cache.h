@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_EVENT_CACHE_H
+#define KL_EVENT_CACHE_H
+
+#include "event/platform.h"
+#include "event/runner_device.h"
+#include "repo/repo.h"
+#include "text/digest.h"
+#include "text/json.h"
+
+/*
+ * cache - the verdicts that this clone reached itself, by what they depend on:
+ * $GIT_COMMON_DIR/klineage/cache/<digest of surface and contract>/<digest of the key>.json,
+ * one event each, so that all that is known of some files lies together. Nothing that came
+ * from elsewhere is ever put here, so a hit spares a run. Results that come back for a job which
+ * this clone sent away are its own, too. Entries are checked when they are read; a damaged one
+ * is no entry.
+ */
+struct kl_cache_key {
+	const char *surface, *contract;		/* digests */
+	const struct kl_platform *platform;
+	/** Set where the platform's own device did not judge: the runner's name stands in its place ... */
+	const char *runner;
+	const struct kl_told *told;	/* ... with the device that it told of last; NULL: none */
+	const struct kl_strvec *flags;
+	const char *tier;
+	const char *parent;			/* digest of what it is compared with, NULL: none */
+	bool profile;
+	bool fast;				/* the fast stages alone: events of kind "check" */
+};
+
+/** KL_ENOTFOUND: not judged here before. */
+int kl_cache_get(json_t **event, struct kl_repo *r, const struct kl_cache_key *k);
+/**
+ * The same, content with any verdict on these files that was reached at this place (platform, flags, tier,
+ * policy): whatever it was compared with and however far the stages went. A correctness fail
+ * comes first, then what the whole gate said, then the newest.
+ */
+int kl_cache_find(json_t **event, struct kl_repo *r, const struct kl_cache_key *k);
+/** Was it reached at the key's place: platform, device, compiler, flags, tier, policy? */
+bool kl_cache_same_place(const json_t *event, const struct kl_cache_key *k);
+/** Durable when it returns. */
+int kl_cache_put(struct kl_repo *r, const struct kl_cache_key *k, const json_t *event);
+
+/**
+ * The key as a digest, but for the device that a runner tells of (event/runner_device.h), and the entry of an event
+ * below one: for a verdict that comes back later.
+ */
+void kl_cache_key_hex(char hex[KL_DIGEST_HEX], const struct kl_cache_key *k);
+int kl_cache_get_at(json_t **event, struct kl_repo *r, const char *surface, const char *contract,
+		    const char *hex);
+int kl_cache_put_at(struct kl_repo *r, const char *hex, const json_t *event);
+
+/** All events on these files, as JSON lines, wherever they were reached; "" if there are none. */
+int kl_cache_list(struct kl_buf *lines, struct kl_repo *r, const char *surface, const char *contract);
+
+#endif

@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "event/event_index.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "base/mapfile.h"
+#include "base/par.h"
+#include "base/vec.h"
+
+#define MAGIC "KLEVENTS"
+#define VERSION 2
+#define PREFIX "events-"
+#define SUFFIX ".index"
+#define KEEP 2			/* files of other tips that stay */
+#define MAX_NOTE ((size_t)64 << 20)
+#define BATCH 4096
+#define GRAIN 64
+
+/* After the file's head. */
+struct head {
+	uint64_t events, notes;		/* how many of each */
+	uint64_t skipped;
+	uint64_t read;			/* notes that were read to make it */
+};
+
+/* A note that is in: one blob of one commit. Notes at several depths are read each time. */
+struct note {
+	git_oid commit, blob;
+	uint32_t first, n;		/* its events */
+	uint32_t skipped, whole;	/* whole: the commit's only blob */
+};
+
+struct kl_folded {
+	struct kl_mapfile file;
+	const struct head *head;
+	const struct kl_folded_event *event;
+	const struct note *note;	/* by commit */
+	const uint32_t *by_surface;
+};
+
+void kl_folded_free(struct kl_folded *f)
+{
+	if (!f)
+		return;
+	kl_mapfile_release(&f->file);
+	free(f);
+}
+
+/* --- asking ---------------------------------------------------------------------- */
+
+size_t kl_folded_count(const struct kl_folded *f)
+{
+	return (size_t)f->head->events;
+}
+
+const struct kl_folded_event *kl_folded_event(const struct kl_folded *f, size_t i)
+{
+	return &f->event[i];
+}
+
+const struct kl_folded_event *kl_folded_by_surface(const struct kl_folded *f, size_t i)
+{
+	return &f->event[f->by_surface[i]];
+}
+
+size_t kl_folded_skipped(const struct kl_folded *f)
+{
+	return (size_t)f->head->skipped;
+}
+
+size_t kl_folded_notes_read(const struct kl_folded *f)
+{
+	return (size_t)f->head->read;
+}
+
+typedef int compare_fn(const struct kl_folded *f, size_t i, const void *what);
+
+/* The first that is not before what is asked for. */
+static size_t lower_bound(const struct kl_folded *f, compare_fn *compare, const void *what)
+{
+	size_t lo = 0, hi = kl_folded_count(f);
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (compare(f, mid, what) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static size_t range(size_t *first, const struct kl_folded *f, compare_fn *compare, const void *what)
+{
+	size_t n = 0;
+
+	*first = lower_bound(f, compare, what);
+	while (*first + n < kl_folded_count(f) && !compare(f, *first + n, what))
+		n++;
+	return n;
+}
+
+static int compare_commit(const struct kl_folded *f, size_t i, const void *commit)
+{
+	return memcmp(&f->event[i].commit, commit, sizeof(git_oid));
+}
+
+size_t kl_folded_of_commit(size_t *first, const struct kl_folded *f, const git_oid *commit)
+{
+	return range(first, f, compare_commit, commit);
+}
+
+struct digests { uint8_t surface[32], contract[32]; };
+
+static int compare_surface(const struct kl_folded *f, size_t i, const void *what)
+{
+	const struct kl_folded_event *e = kl_folded_by_surface(f, i);
+	const struct digests *d = what;
+	int c = memcmp(e->surface, d->surface, 32);
+
+	return c ? c : memcmp(e->contract, d->contract, 32);
+}
+
+static int nibble(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* 64 hex digits; anything else is zeros */
+static void read_digest(uint8_t out[32], const char *hex)
+{
+	memset(out, 0, 32);
+	if (strlen(hex) != 64 || strspn(hex, "0123456789abcdef") != 64)
+		return;
+	for (int i = 0; i < 32; i++)
+		out[i] = (uint8_t)(nibble(hex[2 * i]) << 4 | nibble(hex[2 * i + 1]));
+}
+
+size_t kl_folded_of_surface(size_t *first, const struct kl_folded *f, const char *surface,
+			    const char *contract)
+{
+	struct digests d;
+
+	read_digest(d.surface, surface);
+	read_digest(d.contract, contract);
+	return range(first, f, compare_surface, &d);
+}
+
+int kl_folded_read(json_t **out, struct kl_repo *r, const struct kl_folded_event *e)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int err = kl_repo_blob_read(&text, r, &e->blob, MAX_NOTE);
+
+	if (err < 0)
+		return err;
+	if (e->at > text.len || e->len > text.len - e->at)
+		return kl_error(KL_EINVALID, "the index of events is not of this repository");
+	return kl_event_parse(out, text.ptr + e->at, e->len);
+}
+
+/* --- one note ---------------------------------------------------------------------- */
+
+struct made { struct kl_folded_event *v; size_t n, alloc, skipped; };
+
+static void made_release(struct made *m)
+{
+	free(m->v);
+	*m = (struct made){ 0 };
+}
+
+struct span { size_t at, len; };
+
+/* The next line from `from` on that has the words in it; false: none. */
+static bool next_line(struct span *out, const char *text, size_t n, size_t from, const char *words)
+{
+	const char *hit = from < n ? memmem(text + from, n - from, words, strlen(words)) : NULL;
+	const char *start, *end;
+
+	if (!hit)
+		return false;
+	start = memrchr(text, '\n', (size_t)(hit - text));
+	start = start ? start + 1 : text;
+	end = memchr(hit, '\n', (size_t)(text + n - hit));
+	*out = (struct span){ (size_t)(start - text), (size_t)((end ? end : text + n) - start) };
+	return true;
+}
+
+/* Is that the line of the event? Others may name it. */
+static bool is_line_of(const char *line, size_t len, const char *id, bool sig)
+{
+	KL_AUTO(json_decrefp) json_t *e = NULL;
+
+	if (kl_event_parse(&e, line, len) < 0) {
+		kl_error_clear();
+		return false;
+	}
+	return !strcmp(kl_json_str_or(e, "id", ""), id) && !json_object_get(e, "sig") == !sig;
+}
+
+/* The line of an event that folding chose. */
+static bool find_line(struct span *out, const char *text, size_t n, const char *id, bool sig)
+{
+	KL_AUTO(kl_freep) char *words = kl_asprintf("\"%s\"", id);
+	struct span next;
+	bool found = next_line(out, text, n, 0, words);
+
+	/* the only one that has its id is it */
+	if (!found || !next_line(&next, text, n, out->at + out->len, words))
+		return found;
+	for (size_t from = 0; next_line(out, text, n, from, words); from = out->at + out->len)
+		if (is_line_of(text + out->at, out->len, id, sig))
+			return true;
+	return false;
+}
+
+static void take_event(struct made *m, const struct note *note, const char *text, size_t len,
+		       const json_t *e, uint32_t as)
+{
+	const json_t *profile = json_object_get(e, "profile"), *vs = json_object_get(profile, "vs"), *v;
+	struct kl_folded_event x = { .commit = note->commit, .blob = note->blob, .as = as };
+	const char *id = kl_json_str_or(e, "id", "");
+	struct span line;
+	size_t i;
+
+	read_digest(x.id, id);
+	for (i = 0; i < m->n; i++)
+		if (!memcmp(m->v[i].id, x.id, sizeof(x.id))) {
+			m->v[i].as |= as;
+			return;
+		}
+	if (!find_line(&line, text, len, id, json_object_get(e, "sig") != NULL))
+		return;
+	x.at = (uint32_t)line.at;
+	x.len = (uint32_t)line.len;
+	read_digest(x.surface, kl_json_str_or(e, "surface", ""));
+	read_digest(x.contract, kl_json_str_or(e, "contract", ""));
+	x.pass = !strcmp(kl_json_str_or(e, "verdict", ""), "pass");
+	x.ns = kl_json_int_or(profile, "ns", 0);
+	json_array_foreach(vs, i, v)
+		if (!strcmp(kl_json_str_or(v, "what", ""), "parent")) {
+			x.ratio = kl_json_int_or(v, "ratio_ppm", 0);
+			x.lo = kl_json_int_or(v, "lo_ppm", 0);
+			x.hi = kl_json_int_or(v, "hi_ppm", 0);
+		}
+	snprintf(x.time, sizeof(x.time), "%s", kl_json_str_or(e, "time", ""));
+	snprintf(x.platform, sizeof(x.platform), "%s",
+		 kl_json_str_or(json_object_get(e, "platform"), "id", ""));
+	snprintf(x.class_, sizeof(x.class_), "%s", kl_json_str_or(e, "class", ""));
+	KL_GROW(m->v, m->n + 1, m->alloc);
+	m->v[m->n++] = x;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct kl_folded_event *x = a, *y = b;
+
+	return memcmp(x->id, y->id, sizeof(x->id));
+}
+
+static void fold_note(struct made *m, const struct note *note, const char *text, size_t len)
+{
+	struct kl_fold f;
+	const char *platform;
+	json_t *e;
+	size_t i;
+
+	kl_event_fold(&f, text, len, NULL, NULL);
+	json_array_foreach(f.verdicts, i, e)
+		take_event(m, note, text, len, e, KL_FOLDED_VERDICT);
+	json_object_foreach(f.profiles, platform, e)
+		take_event(m, note, text, len, e, KL_FOLDED_PROFILE);
+	m->skipped = f.skipped;
+	kl_fold_release(&f);
+	if (m->n)
+		qsort(m->v, m->n, sizeof(*m->v), by_id);
+}
+
+/* --- all notes ----------------------------------------------------------------------- */
+
+struct making {
+	struct kl_repo *r;
+	const struct kl_folded *base;	/* NULL: none */
+	struct kl_note_at *at;
+	size_t n;
+	struct kl_buf events, notes;
+	size_t nevents, nnotes;
+	struct head head;
+	/* a batch: of the blobs at[first ..] */
+	struct note note[BATCH];
+	struct kl_buf text[BATCH];
+	struct made made[BATCH];
+	bool old[BATCH];		/* from the base */
+};
+
+static void making_free(struct making *m)
+{
+	for (size_t i = 0; i < BATCH; i++) {
+		kl_buf_release(&m->text[i]);
+		made_release(&m->made[i]);
+	}
+	kl_buf_release(&m->events);
+	kl_buf_release(&m->notes);
+	free(m->at);
+	free(m);
+}
+KL_DEFINE_CLEANUP(struct making *, making_free)
+
+static const struct note *in_base(const struct kl_folded *base, const git_oid *commit,
+				  const git_oid *blob)
+{
+	size_t lo = 0, hi = base ? (size_t)base->head->notes : 0;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		int c = memcmp(&base->note[mid].commit, commit, sizeof(*commit));
+
+		if (!c && base->note[mid].whole && !memcmp(&base->note[mid].blob, blob, sizeof(*blob)))
+			return &base->note[mid];
+		if (!c)
+			return NULL;
+		if (c < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+static void copy_old(struct made *m, const struct kl_folded *base, const struct note *n)
+{
+	for (uint32_t i = 0; i < n->n; i++) {
+		KL_GROW(m->v, m->n + 1, m->alloc);
+		m->v[m->n++] = base->event[n->first + i];
+	}
+	m->skipped = n->skipped;
+}
+
+/* In threads. */
+static void fold_some(void *ctx, size_t from, size_t to)
+{
+	struct making *m = ctx;
+
+	for (size_t i = from; i < to; i++)
+		if (!m->old[i])
+			fold_note(&m->made[i], &m->note[i], m->text[i].ptr, m->text[i].len);
+}
+
+/* The notes of the commits at[*next ..], as many as a batch takes; moves *next on. */
+static int fill(size_t *count, size_t *next, struct making *m)
+{
+	size_t n = 0;
+	int err = 0;
+
+	for (; !err && n < BATCH && *next < m->n; n++) {
+		const struct kl_note_at *at = &m->at[*next];
+		const struct note *old;
+		size_t blobs = 1;
+
+		while (*next + blobs < m->n && !memcmp(&at[blobs].commit, &at->commit, sizeof(git_oid)))
+			blobs++;
+		m->note[n] = (struct note){ .commit = at->commit, .blob = at->blob,
+					    .whole = blobs == 1 };
+		kl_buf_clear(&m->text[n]);
+		m->made[n].n = 0;
+		old = blobs == 1 ? in_base(m->base, &at->commit, &at->blob) : NULL;
+		m->old[n] = old != NULL;
+		if (old)
+			copy_old(&m->made[n], m->base, old);
+		/* several depths: each blob is a note of its own here, as seldom as that is */
+		else if (!(err = kl_repo_blob_read(&m->text[n], m->r, &at->blob, MAX_NOTE)))
+			m->head.read++;
+		*next += 1;
+	}
+	*count = n;
+	return err;
+}
+
+static void keep_batch(struct making *m, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		m->note[i].first = (uint32_t)m->nevents;
+		m->note[i].n = (uint32_t)m->made[i].n;
+		m->note[i].skipped = (uint32_t)m->made[i].skipped;
+		m->head.skipped += m->made[i].skipped;
+		kl_buf_add(&m->events, m->made[i].v, m->made[i].n * sizeof(*m->made[i].v));
+		kl_buf_add(&m->notes, &m->note[i], sizeof(m->note[i]));
+		m->nevents += m->made[i].n;
+		m->nnotes++;
+	}
+}
+
+static int by_surface(const void *a, const void *b, void *events)
+{
+	const struct kl_folded_event *all = events;
+	const struct kl_folded_event *x = &all[*(const uint32_t *)a], *y = &all[*(const uint32_t *)b];
+	int c = memcmp(x->surface, y->surface, 32);
+
+	if (!c)
+		c = memcmp(x->contract, y->contract, 32);
+	if (!c)
+		c = strcmp(x->time, y->time);
+	return c ? c : memcmp(x->id, y->id, 32);
+}
+
+static void write_out(struct kl_buf *out, struct making *m)
+{
+	KL_AUTO(kl_freep) uint32_t *order = kl_calloc(m->nevents + 1, sizeof(*order));
+
+	for (size_t i = 0; i < m->nevents; i++)
+		order[i] = (uint32_t)i;
+	if (m->nevents)
+		qsort_r(order, m->nevents, sizeof(*order), by_surface, m->events.ptr);
+	m->head.events = m->nevents;
+	m->head.notes = m->nnotes;
+	kl_buf_add(out, &m->head, sizeof(m->head));
+	kl_mapfile_align(out);
+	kl_buf_add(out, m->events.ptr, m->events.len);
+	kl_mapfile_align(out);
+	kl_buf_add(out, m->notes.ptr, m->notes.len);
+	kl_mapfile_align(out);
+	kl_buf_add(out, order, m->nevents * sizeof(*order));
+}
+
+static int make(struct kl_buf *out, struct kl_repo *r, const struct kl_folded *base,
+		struct kl_note_at *at, size_t n)
+{
+	KL_AUTO(making_freep) struct making *m = kl_calloc(1, sizeof(*m));
+	size_t count = 0;
+	int err = 0;
+
+	m->events = m->notes = (struct kl_buf)KL_BUF_INIT;
+	for (size_t i = 0; i < BATCH; i++)
+		m->text[i] = (struct kl_buf)KL_BUF_INIT;
+	m->r = r;
+	m->base = base;
+	m->at = at;
+	m->n = n;
+	for (size_t next = 0; !err && next < n; ) {
+		if ((err = fill(&count, &next, m)) < 0)
+			return err;
+		kl_par_for(count, GRAIN, fold_some, m);
+		keep_batch(m, count);
+	}
+	if (m->nevents > UINT32_MAX)
+		return kl_error(KL_EINVALID, "the notes have more than %u events", UINT32_MAX);
+	write_out(out, m);
+	return 0;
+}
+
+/* --- files ------------------------------------------------------------------------------ */
+
+static size_t aligned(size_t n)
+{
+	return (n + 7) & ~(size_t)7;
+}
+
+static bool event_ok(const struct kl_folded_event *e)
+{
+	return !e->time[sizeof(e->time) - 1] && !e->platform[sizeof(e->platform) - 1] &&
+	       !e->class_[sizeof(e->class_) - 1];
+}
+
+/* Set the pointers, if they point into the file and its numbers into what they are about. */
+static bool is_good(struct kl_folded *f)
+{
+	size_t at = sizeof(struct kl_mapfile_head), ne, nn;
+
+	if (f->file.len < at + sizeof(struct head))
+		return false;
+	f->head = (const struct head *)(f->file.base + at);
+	at += aligned(sizeof(struct head));
+	ne = (size_t)f->head->events;
+	nn = (size_t)f->head->notes;
+	if (ne > f->file.len / sizeof(*f->event) || nn > f->file.len / sizeof(*f->note))
+		return false;
+	f->event = (const struct kl_folded_event *)(f->file.base + at);
+	at += aligned(ne * sizeof(*f->event));
+	f->note = (const struct note *)(f->file.base + at);
+	at += aligned(nn * sizeof(*f->note));
+	f->by_surface = (const uint32_t *)(f->file.base + at);
+	if (aligned(at + ne * sizeof(*f->by_surface)) != f->file.len)
+		return false;
+	for (size_t i = 0; i < ne; i++)
+		if (f->by_surface[i] >= ne || !event_ok(&f->event[i]))
+			return false;
+	for (size_t i = 0; i < nn; i++)
+		if (f->note[i].first > ne || f->note[i].n > ne - f->note[i].first)
+			return false;
+	return true;
+}
+
+static struct kl_folded *map_file(const char *path, const char *key)
+{
+	KL_AUTO(kl_folded_freep) struct kl_folded *f = kl_calloc(1, sizeof(*f));
+
+	f->file = (struct kl_mapfile)KL_MAPFILE_INIT;
+	return kl_mapfile_open(&f->file, path, MAGIC, VERSION, key) && is_good(f) ? kl_steal(&f) : NULL;
+}
+
+static int build(struct kl_folded **out, struct kl_repo *r, const char *dir, const char *path,
+		 const char *key, struct kl_note_at *at, size_t n)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec others = KL_STRVEC_INIT;
+	KL_AUTO(kl_folded_freep) struct kl_folded *base = NULL, *f = kl_calloc(1, sizeof(*f));
+	KL_AUTO(kl_buf_release) struct kl_buf made = KL_BUF_INIT;
+	int err;
+
+	kl_mapfile_others(&others, dir, PREFIX, SUFFIX, path);
+	for (size_t i = 0; i < others.n && !base; i++)
+		base = map_file(others.v[i], NULL);
+	kl_mapfile_begin(&made, MAGIC, VERSION, key);
+	if ((err = make(&made, r, base, at, n)) < 0)
+		return err;
+	kl_mapfile_end(&made);
+	kl_mapfile_keep(&f->file, &made, n ? path : "");
+	if (!is_good(f))
+		KL_BUG("an index of events that was just made is not whole");
+	kl_mapfile_tidy(&others, KEEP, dir, PREFIX, SUFFIX);
+	*out = kl_steal(&f);
+	return 0;
+}
+
+int kl_folded_open(struct kl_folded **out, struct kl_repo *r, const char *ref)
+{
+	KL_AUTO(kl_freep) char *dir = kl_fs_join(kl_repo_common_dir(r), "klineage/cache");
+	KL_AUTO(kl_freep) char *path = NULL;
+	struct kl_note_at *at = NULL;
+	char hex[KL_OID_HEX];
+	git_oid tip = { { 0 } };
+	size_t n = 0;
+	int err = kl_refs_get(&tip, r, ref);
+
+	if (err < 0 && err != KL_ENOTFOUND)
+		return err;
+	kl_error_clear();
+	kl_oid_hex(hex, &tip);
+	path = kl_asprintf("%s/" PREFIX "%s" SUFFIX, dir, hex);
+	if (!err && (*out = map_file(path, hex)))
+		return 0;
+	if ((err = kl_notes_list(&at, &n, &tip, r, ref)) < 0)
+		return err;
+	/* it may have moved since: then this is the file of that tip */
+	kl_oid_hex(hex, &tip);
+	free(kl_steal(&path));
+	path = kl_asprintf("%s/" PREFIX "%s" SUFFIX, dir, hex);
+	return build(out, r, dir, path, hex, at, n);
+}

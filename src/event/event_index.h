@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_EVENT_EVENT_INDEX_H
+#define KL_EVENT_EVENT_INDEX_H
+
+#include "event/event.h"
+#include "repo/notes.h"
+
+/*
+ * event_index - what all notes of a ref say, folded commit by commit (event.h), in one file that is
+ * mapped into memory: $GIT_COMMON_DIR/klineage/cache/events-<tip of the ref>.index. It is made
+ * once for each tip, from an older one where notes are the same, and anew when it is not whole
+ * (mapfile.h). docs/formats.md ("The gate event") has its form.
+ *
+ *	kl_folded_open(&f, repo, KL_NOTES_GATE);
+ *	n = kl_folded_of_commit(&first, f, &commit);		its events: first .. first + n
+ *	n = kl_folded_of_surface(&first, f, surface, contract);	kl_folded_by_surface(f, first + i)
+ *	kl_folded_read(&event, f, repo, e);			one in full, from its note
+ *
+ * Here are the events that count: for each commit those that folding leaves as verdicts, and as
+ * the newest profile of a platform. Retractions hold within their note.
+ */
+struct kl_folded;
+
+enum kl_folded_as { KL_FOLDED_VERDICT = 1 << 0, KL_FOLDED_PROFILE = 1 << 1 };
+
+struct kl_folded_event {
+	git_oid commit, blob;		/* where the note stands, and the blob that has the line */
+	uint8_t id[32], surface[32], contract[32];	/* digests; zeros: it says none */
+	uint32_t at, len;		/* of the line in the blob */
+	uint32_t as;			/* enum kl_folded_as */
+	uint32_t pass;			/* 1: its verdict is pass */
+	int64_t ns;			/* 0: not profiled */
+	int64_t ratio, lo, hi;		/* against the parent, ppm; 0: not compared */
+	char time[24], platform[48], class_[24];	/* cut where longer; "" */
+};
+
+int kl_folded_open(struct kl_folded **out, struct kl_repo *r, const char *ref);
+void kl_folded_free(struct kl_folded *f);
+KL_DEFINE_CLEANUP(struct kl_folded *, kl_folded_free)
+
+/** Events in the order of commits, and of ids within each. */
+size_t kl_folded_count(const struct kl_folded *f);
+const struct kl_folded_event *kl_folded_event(const struct kl_folded *f, size_t i);
+/** The same in the order of surface, contract, time and id. */
+const struct kl_folded_event *kl_folded_by_surface(const struct kl_folded *f, size_t i);
+
+/** How many, and where they begin. */
+size_t kl_folded_of_commit(size_t *first, const struct kl_folded *f, const git_oid *commit);
+size_t kl_folded_of_surface(size_t *first, const struct kl_folded *f, const char *surface,
+			    const char *contract);
+
+/** The whole event. KL_ENOTFOUND: its note is no longer in this clone. */
+int kl_folded_read(json_t **out, struct kl_repo *r, const struct kl_folded_event *e);
+
+/** Lines that were no events; was it made just now, and how many notes had to be read for it? */
+size_t kl_folded_skipped(const struct kl_folded *f);
+size_t kl_folded_notes_read(const struct kl_folded *f);
+
+#endif

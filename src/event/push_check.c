@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "event/push_check.h"
+
+#include <string.h>
+#include "event/verdict_lookup.h"
+
+#define SHORT 10	/* digits of a commit */
+
+void kl_pushed_release(struct kl_pushed *p)
+{
+	kl_strvec_release(&p->missing);
+}
+
+/* What is missing, or NULL; the caller frees. */
+static char *complaint(const struct kl_judged_one *one, enum kl_pushed_want want)
+{
+	const json_t *fail = kl_judged_failure(one);
+
+	if (one->why)
+		return kl_strdup(one->why);
+	if (fail)
+		return kl_asprintf("it failed: %s", kl_json_str_or(fail, "class", ""));
+	if (kl_judged_pass(one) || (want == KL_PUSHED_CHECK && kl_judged_checked(one)))
+		return NULL;
+	if (one->unsigned_)
+		return kl_strdup("nobody whom gpg.ssh.allowedSignersFile names has signed a verdict");
+	return kl_strdup(kl_judged_checked(one) ? "only the fast stages passed" : "nobody has judged it");
+}
+
+static bool is_first_bad(const struct kl_judged *j, size_t i)
+{
+	const char *id = kl_json_str_or(j->trust.v[i].event, "id", "");
+
+	if (j->trust.v[i].sig.state != KL_SIGN_BAD)
+		return false;
+	for (size_t k = 0; k < i; k++)
+		if (j->trust.v[k].sig.state == KL_SIGN_BAD &&
+		    !strcmp(kl_json_str_or(j->trust.v[k].event, "id", ""), id))
+			return false;
+	return true;
+}
+
+int kl_pushed_look(struct kl_pushed *out, struct kl_repo *r, const git_oid *commit, size_t n,
+		   enum kl_pushed_want want)
+{
+	KL_AUTO(kl_judged_release) struct kl_judged j = { 0 };
+	static char mark[] = "";
+	int err = 0;
+
+	*out = (struct kl_pushed){ 0 };
+	for (size_t i = n; i-- > 0 && !err;) {
+		char hex[KL_OID_HEX];
+
+		kl_oid_hex(hex, &commit[i]);
+		if (want != KL_PUSHED_NOTHING)
+			err = kl_judged_commit(&j, r, &commit[i]);
+		else
+			kl_map_put(&j.commits, hex, mark);
+	}
+	if (!err && n)
+		err = kl_judged_find(&j, r);
+	if (err < 0)
+		return err;
+	out->noted = j.noted;
+	for (size_t i = 0; i < j.n; i++) {
+		KL_AUTO(kl_freep) char *why = complaint(&j.one[i], want);
+
+		if (why)
+			kl_strvec_pushf(&out->missing, "%.*s %s: %s", SHORT, j.one[i].commit,
+					j.one[i].workload, why);
+	}
+	for (size_t i = 0; i < j.trust.n; i++)
+		if (is_first_bad(&j, i))
+			kl_strvec_pushf(&out->missing,
+					"event %.12s has a wrong signature and does not count: %s",
+					kl_json_str_or(j.trust.v[i].event, "id", ""), j.trust.v[i].sig.why);
+	return 0;
+}

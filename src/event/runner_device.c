@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "event/runner_device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fault.h"
+#include "base/fs.h"
+#include "text/json.h"
+
+#define SCHEMA "klineage.runner/1"
+#define MAX_BYTES ((size_t)1 << 16)
+
+static char *path_of(struct kl_repo *r, const char *runner, const char *platform)
+{
+	struct kl_digest *d = kl_digest_new();
+	char hex[KL_DIGEST_HEX];
+
+	kl_digest_adds(d, runner);
+	kl_digest_adds(d, platform);
+	kl_digest_end(d, hex);
+	return kl_asprintf("%s/klineage/runners/%s.json", kl_repo_common_dir(r), hex);
+}
+
+void kl_told_get(struct kl_told *out, struct kl_repo *r, const char *runner, const char *platform)
+{
+	KL_AUTO(kl_freep) char *path = path_of(r, runner, platform);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(json_decrefp) json_t *j = NULL;
+
+	*out = (struct kl_told){ .device = "" };
+	if (kl_fs_read(&text, path, MAX_BYTES) == 0 && kl_json_parse(&j, text.ptr, text.len) == 0 &&
+	    !strcmp(kl_json_str_or(j, "schema", ""), SCHEMA)) {
+		snprintf(out->device, sizeof(out->device), "%s", kl_json_str_or(j, "device", ""));
+		snprintf(out->driver, sizeof(out->driver), "%s", kl_json_str_or(j, "driver", ""));
+	}
+	kl_error_clear();
+}
+
+int kl_told_put(struct kl_repo *r, const char *runner, const char *platform, const struct kl_told *t)
+{
+	KL_AUTO(kl_freep) char *path = path_of(r, runner, platform);
+	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_told before;
+	int err;
+
+	kl_told_get(&before, r, runner, platform);
+	if (!strcmp(before.device, t->device) && !strcmp(before.driver, t->driver))
+		return 0;
+	kl_json_set_str(j, "schema", SCHEMA);
+	kl_json_set_str(j, "runner", runner);
+	kl_json_set_str(j, "platform", platform);
+	kl_json_set_str(j, "device", t->device);
+	kl_json_set_str(j, "driver", t->driver);
+	kl_json_canonical(&text, j);
+	if ((err = KL_FAULT("runner-put")) < 0 || (err = kl_fs_mkdir_of(path)) < 0 ||
+	    (err = kl_fs_write(path, text.ptr, text.len)) < 0)
+		return err;
+	return KL_FAULT("runner-put-done");
+}
+
+void kl_told_key(char hex[KL_DIGEST_HEX], const struct kl_told *t)
+{
+	struct kl_digest *d;
+
+	if (!*t->device && !*t->driver)
+		return;
+	d = kl_digest_new();
+	kl_digest_adds(d, hex);
+	kl_digest_adds(d, t->device);
+	kl_digest_adds(d, t->driver);
+	kl_digest_end(d, hex);
+}

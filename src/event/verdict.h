@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_EVENT_VERDICT_H
+#define KL_EVENT_VERDICT_H
+
+#include "event/facts.h"
+#include "text/json.h"
+
+/*
+ * verdict - a worker's result becomes a verdict and its event: one way, whether
+ * the result comes straight from a worker of this machine or back with a file
+ * that was judged elsewhere.
+ */
+
+struct kl_verdict {
+	json_t *event;			/* without commit, tree, by, sig; id set */
+	char verdict[16];		/* pass, fail, inconclusive, not-run */
+	char class_[24];		/* "" or a class of failure (docs/formats.md, "The gate event") */
+	struct kl_facts facts;		/* features empty if it did not compile */
+	int64_t ns;			/* the first case's time, 0: not profiled */
+	/** Why, for a person: first bad index, seed, got, wanted; "" on a pass. */
+	char *message;
+	bool cached;			/* nothing was run */
+	char *voucher;			/* cached: the allowed signer who says so; NULL: this clone */
+	/** "not-run" since the job waits to be sent away (kl_gate_send); the facts are known. */
+	bool deferred;
+};
+void kl_verdict_free(struct kl_verdict *v);
+KL_DEFINE_CLEANUP(struct kl_verdict *, kl_verdict_free)
+
+/** What of the judged surface a result is read with; all borrowed. */
+struct kl_verdict_of {
+	const char *workload;
+	const int64_t *weight;		/* of each performance case, in order */
+	size_t nweight;
+	const char *parent;		/* digest of what it was compared with; NULL: nothing */
+};
+
+void kl_verdict_set(struct kl_verdict *v, const char *verdict, const char *class_, const char *message);
+/** Features and code of the compiled object, into the verdict and its event. */
+void kl_verdict_facts(struct kl_verdict *v, const struct kl_facts *f);
+/**
+ * A result of the form that kl_runner_check asks for. Device and driver that it names
+ * go into the event's platform.
+ */
+void kl_verdict_take(struct kl_verdict *v, const json_t *result, const struct kl_verdict_of *of);
+/** From the event of an earlier run; takes it. */
+void kl_verdict_recall(struct kl_verdict *v, json_t *event);
+
+/** An array of strings. */
+json_t *kl_verdict_words(const struct kl_strvec *v);
+
+#endif

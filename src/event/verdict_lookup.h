@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_EVENT_VERDICT_LOOKUP_H
+#define KL_EVENT_VERDICT_LOOKUP_H
+
+#include "base/map.h"
+#include "contract/surface.h"
+#include "event/event.h"
+#include "event/trust.h"
+
+/*
+ * verdict_lookup - what is known of kernels as commits bring them: for each the verdicts on just these files, from
+ * every note of the clone and from its cache. A verdict is looked for by what was judged: a merge or a
+ * rebase needs none of its own. Only lines that count (event/trust.h) are folded.
+ *
+ *	KL_AUTO(kl_judged_release) struct kl_judged j = { 0 };
+ *	kl_judged_commit(&j, repo, &oid);	each kernel that it brings against its first parent
+ *	kl_judged_find(&j, repo);		one pass over the notes, for all that was asked
+ */
+struct kl_judged_one {
+	char commit[KL_OID_HEX];	/* "": of no commit */
+	char *dir, *workload;
+	char *why;			/* it cannot be judged at all; NULL: it can */
+	char surface[KL_DIGEST_HEX], contract[KL_DIGEST_HEX];
+	struct kl_fold fold;		/* this and the rest by kl_judged_find */
+	size_t stale;			/* events on the commit's own note, on other files */
+	size_t unsigned_;		/* passes that do not count: nobody of the list signed them */
+};
+
+struct kl_judged {
+	struct kl_judged_one *one;	/* in the order asked for */
+	size_t n, alloc;
+	struct kl_map commits;		/* hex of those that were asked for */
+	size_t noted;			/* of them, those that bear a note */
+	struct kl_trust trust;		/* every line that was looked at; its tag: the index in `one` */
+};
+
+int kl_judged_commit(struct kl_judged *j, struct kl_repo *r, const git_oid *commit);
+/** One state of one kernel; `commit` may be NULL. */
+void kl_judged_state(struct kl_judged *j, const struct kl_surface *s, const git_oid *commit);
+int kl_judged_find(struct kl_judged *j, struct kl_repo *r);
+void kl_judged_release(struct kl_judged *j);
+
+/** The failure among the verdicts, or NULL; borrowed, as the next. */
+const json_t *kl_judged_failure(const struct kl_judged_one *one);
+/** The newest passing verdict of the whole gate, or NULL. */
+const json_t *kl_judged_pass(const struct kl_judged_one *one);
+/** Did the fast stages pass, at least? */
+bool kl_judged_checked(const struct kl_judged_one *one);
+
+#endif

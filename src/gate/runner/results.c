@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/runner/results.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "contract/surface.h"
+#include "event/cache.h"
+#include "event/event.h"
+#include "event/note_writer.h"
+#include "event/runner_device.h"
+#include "event/signature.h"
+#include "event/verdict.h"
+#include "gate/runner/pending_jobs.h"
+#include "gate/runner/runner.h"
+
+#define SCHEMA "klineage.results/1"
+#define MAX_FILE ((size_t)256 << 20)
+#define MAX_JOBS 4096
+#define MAX_WORDS 200		/* device, driver */
+
+void kl_results_release(struct kl_results *r)
+{
+	free(r->why);
+	free(r->signer);
+	kl_strvec_release(&r->lines);
+	*r = (struct kl_results){ 0 };
+}
+
+/* One import. */
+struct intake {
+	struct kl_results *out;
+	struct kl_repo *repo;
+	struct kl_noting notes;
+	git_oid head;
+	bool have_head;
+};
+
+static void intake_release(struct intake *in)
+{
+	kl_noting_release(&in->notes);
+}
+
+/* --- the file ------------------------------------------------------------------- */
+
+/* Its parts: where the last lines begin, as far as they are there. */
+struct file {
+	const char *text;
+	size_t len;
+	size_t body, nbody;	/* first byte of the results, how many bytes */
+	size_t foot, sig;	/* where those lines begin; 0: there is none */
+};
+
+/* A whole line, without its end; false: none, or one that is cut off. */
+static bool next_line(const char **line, size_t *n, const char *text, size_t len, size_t *at)
+{
+	const char *end;
+
+	if (*at >= len || !(end = memchr(text + *at, '\n', len - *at)))
+		return false;
+	*line = text + *at;
+	*n = (size_t)(end - *line);
+	*at += *n + 1;
+	return true;
+}
+
+static bool has_member(const char *line, size_t n, const char *begins)
+{
+	return n > strlen(begins) && !memcmp(line, begins, strlen(begins));
+}
+
+/* canonical lines: members are sorted, so that these two begin as no result does */
+static int split(struct file *f, const char *text, size_t len)
+{
+	KL_AUTO(json_decrefp) json_t *head = NULL;
+	const char *line;
+	size_t n, at = 0, begin;
+
+	*f = (struct file){ .text = text, .len = len };
+	if (!next_line(&line, &n, text, len, &at) || kl_json_parse(&head, line, n) < 0 ||
+	    strcmp(kl_json_str_or(head, "schema", ""), SCHEMA))
+		return kl_error(KL_EINVALID, "these are no results of klineage-worker (%s)", SCHEMA);
+	f->body = at;
+	for (begin = at; next_line(&line, &n, text, len, &at); begin = at) {
+		if (has_member(line, n, "{\"end\":") && !f->foot)
+			f->foot = begin;
+		else if (has_member(line, n, "{\"sig\":") && f->foot && !f->sig)
+			f->sig = begin;
+		else if (f->foot)
+			return kl_error(KL_EINVALID, "something follows the end of the results");
+	}
+	f->nbody = (f->foot ? f->foot : begin) - f->body;
+	return 0;
+}
+
+/* The last line says how many there were and what they were. */
+static int check_end(const struct file *f, size_t seen)
+{
+	KL_AUTO(json_decrefp) json_t *end = NULL;
+	char hex[KL_DIGEST_HEX];
+	int err;
+
+	if (!f->foot) {
+		err = kl_error(KL_EINVALID, "the results are cut off: the worker has not finished, "
+			       "or a part is lost");
+		return kl_error_hint(err, "the same klineage-worker command again goes on where it was");
+	}
+	if ((err = kl_json_parse(&end, f->text + f->foot, strcspn(f->text + f->foot, "\n"))) < 0)
+		return err;
+	kl_digest_hex(hex, f->text, f->foot);
+	if (kl_json_int_or(end, "end", -1) != (int64_t)seen ||
+	    strcmp(kl_json_str_or(end, "sha256", ""), hex))
+		return kl_error(KL_EINVALID, "the results were changed: they are not those that their end "
+				"speaks of");
+	return 0;
+}
+
+static int check_signature(struct intake *in, const struct file *f)
+{
+	KL_AUTO(json_decrefp) json_t *last = NULL;
+	bool required = false;
+	int err = kl_repo_config_bool(&required, in->repo, "klineage.requireSigned", false);
+
+	if (err < 0 || (!f->sig && !required))
+		return err;
+	if (!f->sig) {
+		err = kl_error(KL_EINVALID, "the results are not signed, and klineage.requireSigned "
+			       "asks for it");
+		return kl_error_hint(err, "klineage-worker --sign-key <file> signs them");
+	}
+	if ((err = kl_json_parse(&last, f->text + f->sig, strcspn(f->text + f->sig, "\n"))) < 0)
+		return err;
+	err = kl_sign_verify(&in->out->signer, in->repo, f->text, f->sig, kl_json_str_or(last, "sig", ""));
+	if (!err || required)
+		return err < 0 ? kl_error_in(err, "the signature of the results") : err;
+	/* a signature that nobody asks for and that says nothing here */
+	if (err == KL_EINVALID && kl_repo_config(in->repo, "gpg.ssh.allowedSignersFile"))
+		return kl_error_in(err, "the signature of the results");
+	kl_error_clear();
+	return 0;
+}
+
+/* --- one result ------------------------------------------------------------------- */
+
+static int check_seal(json_t *line)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *said = kl_strdup(kl_json_str_or(line, "sha256", ""));
+	char hex[KL_DIGEST_HEX];
+
+	json_object_del(line, "sha256");
+	kl_json_canonical(&text, line);
+	kl_digest_hex(hex, text.ptr, text.len);
+	return strcmp(said, hex) ? kl_error(KL_EINVALID, "it was changed: its digest is another") : 0;
+}
+
+/* "2026-11-20T10:00:00Z" */
+static bool time_ok(const char *s)
+{
+	static const char form[] = "dddd-dd-ddTdd:dd:ddZ";
+
+	for (size_t i = 0; i < sizeof(form); i++)
+		if (form[i] == 'd' ? s[i] < '0' || s[i] > '9' : s[i] != form[i])
+			return false;
+	return true;
+}
+
+static int same(const json_t *line, const json_t *event, const char *key)
+{
+	const char *a = kl_json_str_or(line, key, ""), *b = kl_json_str_or(event, key, "");
+
+	return strcmp(a, b) ? kl_error(KL_EINVALID, "it is for another %s (%.12s, not %.12s)", key, a, b) : 0;
+}
+
+static int check_line(const json_t *line, const json_t *record, const json_t *result)
+{
+	const json_t *event = json_object_get(record, "event");
+	int err;
+
+	if ((err = same(line, event, "surface")) < 0 || (err = same(line, event, "contract")) < 0)
+		return err;
+	if (kl_json_int_or(event, "policy", 0) != KL_GATE_POLICY)
+		return kl_error(KL_EINVALID, "the gate's rules have changed since that job was sent away; "
+				"send it again");
+	if (!time_ok(kl_json_str_or(line, "time", "")))
+		return kl_error(KL_EINVALID, "it does not say when");
+	if (strlen(kl_json_str_or(line, "device", "")) > MAX_WORDS ||
+	    strlen(kl_json_str_or(line, "driver", "")) > MAX_WORDS)
+		return kl_error(KL_EINVALID, "the name of the device is absurdly long");
+	if ((err = kl_runner_check(result)) < 0)
+		return err;
+	if (!strcmp(kl_json_str_or(result, "status", ""), "pass") &&
+	    kl_json_int_or(json_object_get(result, "correct"), "cases", 0) < 1)
+		return kl_error(KL_EINVALID, "it passes without an answer that was checked");
+	return 0;
+}
+
+/* The record's event has the tier that the verdict would have; of surface cuda that is the wall's. */
+static bool is_walled(const json_t *event)
+{
+	const char *platform = kl_json_str_or(json_object_get(event, "platform"), "id", "");
+
+	return !strncmp(platform, "cuda/", 5) && !strcmp(kl_json_str_or(event, "tier", ""), "host-sandboxed");
+}
+
+static int64_t *weights_of(const json_t *record, size_t *n)
+{
+	const json_t *list = json_object_get(record, "weights");
+	int64_t *w = kl_calloc(json_array_size(list) + 1, sizeof(*w));
+
+	*n = json_array_size(list);
+	for (size_t i = 0; i < *n; i++)
+		w[i] = json_integer_value(json_array_get(list, i));
+	return w;
+}
+
+/* What the local path does with a result, from the record in place of the surface. */
+static struct kl_verdict *verdict_of(const json_t *record, const json_t *line, json_t *result,
+				     const char *signer)
+{
+	struct kl_verdict *v = kl_calloc(1, sizeof(*v));
+	struct kl_verdict_of of = { .parent = kl_json_str_or(record, "parent", NULL) };
+	KL_AUTO(kl_freep) int64_t *weight = weights_of(record, &of.nweight);
+	const char *device = kl_json_str_or(line, "device", NULL);
+	const char *driver = kl_json_str_or(line, "driver", NULL);
+
+	v->facts.traits.free_value = free;
+	v->event = json_deep_copy(json_object_get(record, "event"));
+	of.workload = kl_json_str_or(v->event, "workload", "");
+	of.weight = weight;
+	kl_json_set_str(v->event, "time", kl_json_str_or(line, "time", ""));
+	kl_json_set_str(v->event, "job", kl_json_str_or(line, "job", ""));
+	if (signer)
+		kl_json_set_str(v->event, "signer", signer);
+	if (device)
+		kl_json_set_str(result, "device", device);
+	if (driver)
+		kl_json_set_str(result, "driver", driver);
+	kl_verdict_take(v, result, &of);
+	kl_event_seal(v->event);
+	return v;
+}
+
+/* --- where it is kept ----------------------------------------------------------------- */
+
+static bool has_surface(struct intake *in, const git_oid *commit, const char *dir, const json_t *event)
+{
+	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
+	git_oid tree;
+
+	if (kl_repo_tree_of(&tree, in->repo, commit) < 0 ||
+	    kl_surface_from_tree(&s, in->repo, &tree, dir) < 0)
+		return false;
+	return kl_event_is_for(event, s->digest, s->contract_digest);
+}
+
+/* The commits that the job was sent for, and HEAD, if they have what was judged. */
+static int note(struct intake *in, const json_t *record, json_t *event)
+{
+	const char *dir = kl_json_str_or(record, "dir", "");
+	bool head_done = false;
+	size_t i;
+	json_t *c;
+	int err = 0;
+
+	json_array_foreach(json_object_get(record, "commits"), i, c) {
+		git_oid oid;
+
+		if (err < 0 || !json_is_string(c) || kl_oid_parse(&oid, json_string_value(c)) < 0 ||
+		    !has_surface(in, &oid, dir, event))
+			continue;
+		head_done |= in->have_head && !memcmp(&oid, &in->head, sizeof(oid));
+		err = kl_noting_add(&in->notes, &oid, event);
+	}
+	if (!err && in->have_head && !head_done && has_surface(in, &in->head, dir, event))
+		err = kl_noting_add(&in->notes, &in->head, event);
+	if (!err)
+		kl_error_clear();	/* of commits that are gone */
+	return err;
+}
+
+/* One device's verdict is none of another's: from now on the runner is asked for this one's. */
+static int key_of(char key[KL_DIGEST_HEX], struct intake *in, const json_t *record, const json_t *event)
+{
+	const json_t *platform = json_object_get(event, "platform");
+	const char *runner = kl_json_str_or(record, "runner", NULL);
+	struct kl_told told;
+
+	snprintf(key, KL_DIGEST_HEX, "%s", kl_json_str_or(record, "cache", ""));
+	if (!runner)
+		return 0;
+	snprintf(told.device, sizeof(told.device), "%s", kl_json_str_or(platform, "device", ""));
+	snprintf(told.driver, sizeof(told.driver), "%s", kl_json_str_or(platform, "driver", ""));
+	kl_told_key(key, &told);
+	return kl_told_put(in->repo, runner, kl_json_str_or(platform, "id", ""), &told);
+}
+
+/* A wrong answer that was seen once outranks later right ones. */
+static int keep(struct intake *in, const json_t *record, const json_t *event, bool *again)
+{
+	KL_AUTO(json_decrefp) json_t *old = NULL;
+	char key[KL_DIGEST_HEX];
+	int err = key_of(key, in, record, event);
+
+	if (err < 0)
+		return err;
+	if (kl_cache_get_at(&old, in->repo, kl_json_str_or(event, "surface", ""),
+			    kl_json_str_or(event, "contract", ""), key) < 0)
+		kl_error_clear();
+	*again = old && !strcmp(kl_json_str_or(old, "id", ""), kl_json_str_or(event, "id", ""));
+	if (*again || (old && kl_event_is_fail(old) && !kl_event_is_fail(event)))
+		return 0;
+	return kl_cache_put_at(in->repo, key, event);
+}
+
+/* --- the whole ---------------------------------------------------------------------- */
+
+static void say(struct intake *in, size_t number, const char *job, const char *what, const char *more)
+{
+	kl_strvec_pushf(&in->out->lines, "%.12s %s%s%s", *job ? job : "line", what, *more ? ": " : "", more);
+	if (!*job)
+		kl_strvec_pushf(&in->out->lines, "  (line %zu)", number);
+}
+
+static void first_why(struct intake *in, const char *why)
+{
+	if (!in->out->why)
+		in->out->why = kl_strdup(why);
+}
+
+static int take_one(struct intake *in, json_t *line, const char **state)
+{
+	KL_AUTO(json_decrefp) json_t *record = NULL;
+	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
+	json_t *result;
+	bool again;
+	int err;
+
+	if ((err = check_seal(line)) < 0 ||
+	    (err = kl_pending_get(&record, in->repo, kl_json_str_or(line, "job", ""))) < 0 ||
+	    (err = kl_json_obj(&result, line, "result")) < 0 ||
+	    (err = check_line(line, record, result)) < 0)
+		return err == KL_EIO ? err : KL_ENO;
+	if (!strcmp(kl_json_str_or(result, "status", ""), "cannot"))
+		return kl_error(KL_ECANNOT, "%s",
+				kl_json_str_or(result, "message", "the worker cannot say why"));
+	if (is_walled(json_object_get(record, "event")) && (err = kl_runner_check_wall(result)) < 0)
+		return err;
+	v = verdict_of(record, line, result, in->out->signer);
+	if ((err = keep(in, record, v->event, &again)) < 0)
+		return err;
+	if ((err = note(in, record, v->event)) < 0)
+		return err == KL_ECANNOT ? KL_EIO : err;
+	in->out->imported += !again;
+	in->out->again += again;
+	*state = again ? "known already" : v->verdict[0] == 'p' ? "pass" :
+		 v->verdict[0] == 'i' ? "inconclusive" : "fail";
+	return 0;
+}
+
+/* Errors of the line are its own; those of this machine end the import. */
+static int take_line(struct intake *in, const char *text, size_t n, size_t number)
+{
+	KL_AUTO(json_decrefp) json_t *line = NULL;
+	const char *state = "", *job = "";
+	int err = kl_json_parse(&line, text, n);
+
+	if (!err)
+		job = kl_json_str_or(line, "job", "");
+	err = err < 0 ? KL_ENO : take_one(in, line, &state);
+	if (!err) {
+		say(in, number, job, state, "");
+		return 0;
+	}
+	if (err != KL_ENO && err != KL_ECANNOT)
+		return err;
+	if (err == KL_ENO)
+		in->out->refused++;
+	else
+		in->out->cannot++;
+	first_why(in, kl_error_last());
+	say(in, number, job, err == KL_ENO ? "refused" : "cannot be judged there", kl_error_last());
+	kl_error_clear();
+	return 0;
+}
+
+static int take_lines(struct intake *in, const struct file *f, size_t *seen)
+{
+	const char *line, *text = f->text + f->body;
+	size_t n, at = 0;
+	int err = 0;
+
+	*seen = 0;
+	while (!err && next_line(&line, &n, text, f->nbody, &at)) {
+		if (++*seen > MAX_JOBS)
+			return kl_error(KL_EINVALID, "more than %d results", MAX_JOBS);
+		err = take_line(in, line, n, *seen + 1);
+	}
+	return err;
+}
+
+int kl_results_take(struct kl_results *out, struct kl_repo *r, const char *text, size_t len)
+{
+	KL_AUTO(intake_release) struct intake in = { .out = out, .repo = r, .notes = { .repo = r } };
+	struct file f;
+	size_t seen;
+	int err;
+
+	*out = (struct kl_results){ 0 };
+	in.have_head = kl_repo_resolve(&in.head, r, "HEAD") == 0;
+	kl_error_clear();
+	if ((err = split(&f, text, len)) < 0 || (err = check_signature(&in, &f)) < 0 ||
+	    (err = take_lines(&in, &f, &seen)) < 0 || (err = kl_noting_write(&in.notes)) < 0)
+		return err;
+	if (out->refused)
+		return kl_error(KL_EINVALID, "%zu of %zu results refused; the first: %s", out->refused, seen,
+				out->why);
+	return check_end(&f, seen);
+}
+
+int kl_results_file(struct kl_results *out, struct kl_repo *r, const char *path)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int err = strcmp(path, "-") ? kl_fs_read(&text, path, MAX_FILE) : kl_buf_read_fd(&text, 0, MAX_FILE);
+
+	if (!err)
+		err = kl_results_take(out, r, text.ptr, text.len);
+	return err < 0 ? kl_error_in(err, "%s", path) : 0;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/runner/runner.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "base/vec.h"
+
+static const char *const statuses[] = { "pass", "fail", "inconclusive", "cannot", NULL };
+
+int kl_runner_check(const json_t *result)
+{
+	const char *schema, *status;
+	int err = kl_json_str(&schema, result, "schema");
+
+	if (!err)
+		err = kl_json_str(&status, result, "status");
+	if (err < 0)
+		return err;
+	if (strcmp(schema, "klineage.result/1"))
+		return kl_error(KL_EINVALID, "a result of schema '%s'", schema);
+	for (const char *const *s = statuses; *s; s++)
+		if (!strcmp(*s, status))
+			return 0;
+	return kl_error(KL_EINVALID, "a result of status '%s'", status);
+}
+
+static bool has_word(const json_t *list, const char *word)
+{
+	json_t *v;
+	size_t i;
+
+	json_array_foreach(list, i, v)
+		if (json_is_string(v) && !strcmp(json_string_value(v), word))
+			return true;
+	return false;
+}
+
+int kl_runner_check_wall(const json_t *result)
+{
+	static const char *const closed[] = { "capabilities", "landlock", "seccomp" };
+	const char *status = kl_json_str_or(result, "status", "");
+	const json_t *wall = json_object_get(result, "wall");
+	int64_t n = kl_json_int_or(wall, "processes", -1);
+
+	if (!strcmp(status, "cannot"))
+		return 0;
+	if (n < 0)
+		return kl_error(KL_ECANNOT, "the worker does not say that a wall stood around host code: "
+				"one as new as this git-klineage does");
+	for (size_t i = 0; i < KL_ARRAY_SIZE(closed) && n; i++)
+		if (!has_word(json_object_get(wall, "closed"), closed[i]))
+			return kl_error(KL_ECANNOT, "host code ran without all of its wall: '%s' is missing",
+					closed[i]);
+	if (!n && !strcmp(status, "pass"))
+		return kl_error(KL_ECANNOT, "it passes, but no host code ran behind a wall");
+	return 0;
+}
+
+static int describe_end(const struct kl_proc_result *res, struct kl_buf *words)
+{
+	kl_buf_rtrim(words);
+	if (res->timed_out)
+		return kl_error(KL_ECANNOT, "klineage-worker did not end in time");
+	if (res->signal)
+		return kl_error(KL_ECANNOT, "klineage-worker was killed by signal %d: %s",
+				res->signal, words->ptr);
+	return kl_error(KL_ECANNOT, "klineage-worker ended with %d: %s", res->exit, words->ptr);
+}
+
+/* --- local ----------------------------------------------------------------- */
+
+/* what device libraries are found and chosen by; nothing else of the user's environment comes in */
+static const char *const kept[] = {
+	"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "LD_LIBRARY_PATH", "NVIDIA_VISIBLE_DEVICES",
+	"NVIDIA_DRIVER_CAPABILITIES", "KLINEAGE_CUDA_LIBRARIES",
+};
+
+static void clean_environment(struct kl_strvec *env, const char *dir, const char *ncu)
+{
+	kl_strvec_push(env, "PATH=/usr/bin:/bin");
+	kl_strvec_push(env, "LC_ALL=C");
+	kl_strvec_pushf(env, "HOME=%s", dir);
+	kl_strvec_pushf(env, "TMPDIR=%s", dir);
+	if (ncu)
+		kl_strvec_pushf(env, "KLINEAGE_NCU=%s", ncu);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(kept); i++) {
+		const char *value = getenv(kept[i]);
+
+		if (value)
+			kl_strvec_pushf(env, "%s=%s", kept[i], value);
+	}
+}
+
+/*
+ * Device code needs the driver: its files and devices differ from machine to machine, and
+ * no jail of ours is sure to show them all. It is run without one, since of a candidate nothing
+ * runs on the host: the worker parses its cubin and launches it.
+ */
+static int run_bare(struct kl_proc_result *res, const char *const *argv, const struct kl_jail_run *o,
+		    const char *ncu)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
+	struct kl_proc_opts p = {
+		.argv = argv, .dir = o->workdir, .in = o->in, .in_len = o->in_len,
+		.out = o->out, .err = o->err, .timeout_ms = o->timeout_ms,
+	};
+
+	clean_environment(&env, o->workdir, ncu);
+	p.env = (const char *const *)env.v;
+	return kl_proc_run(res, &p);
+}
+
+static int run_local(json_t **result, const struct kl_runner_work *w)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT, out = KL_BUF_INIT, words = KL_BUF_INIT;
+	KL_AUTO(json_decrefp) json_t *r = NULL;
+	KL_AUTO(kl_freep) char *worker = NULL, *plain = NULL;
+	struct kl_proc_result res;
+	int err = kl_fs_program(&worker, "klineage-worker");
+
+	if (err < 0)
+		return kl_error(KL_ECANNOT, "klineage-worker is not built or installed");
+#ifdef __SANITIZE_ADDRESS__	/* whose sealed children are a program of their own */
+	if ((err = kl_fs_program(&plain, "klineage-worker-plain")) < 0)
+		return err;
+#endif
+	kl_json_canonical(&in, w->job);
+	const char *argv[] = { worker, NULL };
+	const char *readable[] = { worker, plain, NULL };
+	struct kl_jail_run run = {
+		.policy = KL_JAIL_RUN, .argv = argv, .workdir = w->dir, .readable = readable,
+		.in = in.ptr, .in_len = in.len, .out = &out, .err = &words,
+		.timeout_ms = w->timeout_ms,
+	};
+	err = strcmp(kl_json_str_or(w->job, "surface", "c"), "cuda") ?
+		kl_jail_run(&res, w->jail, &run) : run_bare(&res, argv, &run, w->ncu);
+	if (err < 0)
+		return err;
+	if (res.timed_out || res.signal || res.exit)
+		return describe_end(&res, &words);
+	err = kl_json_parse(&r, out.ptr, out.len);
+	if (!err)
+		err = kl_runner_check(r);
+	if (err < 0) {
+		kl_error_in(err, "klineage-worker's answer");
+		return kl_error(KL_ECANNOT, "%s", kl_error_last());
+	}
+	*result = kl_steal(&r);
+	return 0;
+}
+
+/* --- ssh --------------------------------------------------------------------- */
+
+static bool all_of(const char *s, const char *signs)
+{
+	for (; *s; s++)
+		if (!isalnum((unsigned char)*s) && !strchr(signs, *s))
+			return false;
+	return true;
+}
+
+/* nothing that ssh or a shell could take for more than a name */
+static int check_host(const char *host)
+{
+	if (!host || !*host)
+		return kl_error(KL_EUSAGE, "runner 'ssh' needs a host: ssh:<host>");
+	if (*host == '-' || !all_of(host, "._@-") || strlen(host) > 128)
+		return kl_error(KL_EUSAGE, "'%.128s' cannot be a host: letters, digits, '.', '_', '@' "
+				"and '-', and no '-' in front", host);
+	return 0;
+}
+
+bool kl_runner_program_ok(const char *path)
+{
+	return *path && *path != '-' && all_of(path, "._/+-~") && strlen(path) <= 1024;
+}
+
+static int why_ssh(const struct kl_proc_result *res, const char *host, struct kl_buf *words)
+{
+	const char *last;
+	int err;
+
+	kl_buf_rtrim(words);
+	last = strrchr(words->ptr, '\n');
+	last = last ? last + 1 : words->ptr;
+	if (res->exit == 127)
+		err = kl_error(KL_ECANNOT, "no klineage-worker on '%s': %s", host, last);
+	else if (res->exit == 255 || res->signal)
+		err = kl_error(KL_ECANNOT, "the connection to '%s' failed: %s", host,
+			       *last ? last : "ssh did not say why");
+	else
+		err = kl_error(KL_ECANNOT, "the worker on '%s' ended with %d: %s", host, res->exit, last);
+	if (res->exit == 127)
+		kl_error_hint(err, "git config klineage.workerPath <path of klineage-worker on that host>");
+	return err;
+}
+
+static int carry_ssh(struct kl_buf *results, const struct kl_runner *r, const struct kl_runner_load *l)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
+	const char *worker = l->worker ? l->worker : "klineage-worker";
+	const char *argv[] = {
+		"ssh", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=30", r->arg, worker,
+		"--bundle", "-", NULL
+	};
+	struct kl_proc_opts o = {
+		.argv = argv, .in = l->bundle->ptr, .in_len = l->bundle->len, .out = results,
+		.err = l->talk ? NULL : &words, .flags = l->talk ? KL_PROC_INHERIT_STDERR : 0,
+	};
+	struct kl_proc_result res;
+	int err;
+
+	if (!kl_runner_program_ok(worker))
+		return kl_error(KL_EINVALID, "klineage.workerPath: '%s' is no plain path: letters, digits "
+				"and '. _ / + - ~'", worker);
+	err = kl_proc_run(&res, &o);
+	if (err == KL_ENOTFOUND)
+		return kl_error(KL_ECANNOT, "'ssh' is not installed");
+	if (err < 0)
+		return err;
+	return res.exit || res.signal ? why_ssh(&res, r->arg, &words) : 0;
+}
+
+/* --- the table ------------------------------------------------------------------ */
+
+static const struct kl_runner_way ways[] = {
+	{ .name = "local", .run = run_local },
+	{ .name = "bundle" },
+	{ .name = "ssh", .check = check_host, .carry = carry_ssh },
+};
+
+int kl_runner_parse(struct kl_runner *out, const char *name)
+{
+	char *colon;
+
+	if (!name)
+		name = ways[0].name;
+	*out = (struct kl_runner){ .way = NULL };
+	if (strlen(name) < sizeof(out->name)) {
+		memcpy(out->name, name, strlen(name) + 1);
+		memcpy(out->copy, name, strlen(name) + 1);
+	}
+	colon = strchr(out->copy, ':');
+	if (colon)
+		*colon = '\0';
+	for (size_t i = 0; i < KL_ARRAY_SIZE(ways); i++) {
+		if (strcmp(ways[i].name, out->copy))
+			continue;
+		if (colon && !ways[i].check)
+			return kl_error(KL_EUSAGE, "runner '%s' takes no argument", out->copy);
+		out->way = &ways[i];
+		out->arg = colon ? colon + 1 : NULL;
+		return ways[i].check ? ways[i].check(out->arg) : 0;
+	}
+	return kl_error(KL_EUSAGE, "no runner '%.100s'; there are local, bundle and ssh:<host>", name);
+}

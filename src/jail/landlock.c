@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/landlock.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "jail/impl.h"
+
+/*
+ * Rights and scopes that came after the oldest header we build with
+ * (linux/landlock.h of ABI 5 and 6); the ABI found at run time decides.
+ */
+#define FS_REFER	(1ULL << 13)	/* ABI 2 */
+#define FS_TRUNCATE	(1ULL << 14)	/* ABI 3 */
+#define FS_IOCTL_DEV	(1ULL << 15)	/* ABI 5 */
+#define NET_ALL		3ULL		/* ABI 4: bind and connect TCP */
+#define SCOPE_ALL	3ULL		/* ABI 6: abstract sockets, signals */
+
+#define FS_READ (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | \
+		 LANDLOCK_ACCESS_FS_READ_DIR)
+#define FS_FILE_ONLY (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | \
+		      LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
+#define FS_ABI1 ((1ULL << 13) - 1)
+
+struct ruleset_attr { uint64_t fs, net, scoped; };
+
+static int landlock_abi(void)
+{
+	return (int)syscall(__NR_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+}
+
+static uint64_t all_rights(int abi)
+{
+	return FS_ABI1 | FS_REFER | (abi >= 3 ? FS_TRUNCATE : 0) | (abi >= 5 ? FS_IOCTL_DEV : 0);
+}
+
+/* One path: absent is fine when it need not be there. */
+static int allow(int ruleset, const char *path, uint64_t rights, bool need)
+{
+	KL_AUTO(kl_closep) int fd = open(path, O_PATH | O_CLOEXEC);
+	struct landlock_path_beneath_attr rule = { .parent_fd = fd };
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return need ? kl_error_errno("cannot open '%s'", path) : 0;
+	rule.allowed_access = S_ISDIR(st.st_mode) ? rights : rights & FS_FILE_ONLY;
+	if (syscall(__NR_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
+		return kl_error_errno("landlock: cannot add a rule for '%s'", path);
+	return 0;
+}
+
+static int allow_all(int ruleset, int abi, const struct kl_jail_run *o)
+{
+	static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/urandom", NULL };
+	uint64_t rw = all_rights(abi) & ~(LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+					  LANDLOCK_ACCESS_FS_MAKE_SOCK | FS_IOCTL_DEV);
+	int err = allow(ruleset, "/usr", FS_READ, true);
+
+	for (const char *const *p = kl_jail_roots; !err && *p; p++)
+		err = allow(ruleset, *p, FS_READ, false);
+	for (const char *const *p = kl_jail_extras; !err && *p; p++)
+		err = allow(ruleset, *p, FS_READ, false);
+	for (const char *const *p = devices; !err && *p; p++)
+		err = allow(ruleset, *p, LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE, false);
+	/* the worker looks at itself; Landlock keeps other processes' memory shut (ptrace) */
+	if (!err && o->policy == KL_JAIL_RUN)
+		err = allow(ruleset, "/proc", FS_READ, false);
+	if (!err && o->argv[0][0] == '/')
+		err = allow(ruleset, o->argv[0], FS_READ, true);
+	for (const char *const *p = o->readable; !err && p && *p; p++)
+		err = allow(ruleset, *p, FS_READ, true);
+	return err ? err : allow(ruleset, o->workdir, rw & ~LANDLOCK_ACCESS_FS_EXECUTE, true);
+}
+
+static int make_ruleset(int *out, const struct kl_jail_run *o)
+{
+	int abi = landlock_abi();
+	struct ruleset_attr attr = {
+		.fs = all_rights(abi), .net = abi >= 4 ? NET_ALL : 0, .scoped = abi >= 6 ? SCOPE_ALL : 0,
+	};
+	size_t size = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
+	KL_AUTO(kl_closep) int fd = -1;
+	int err;
+
+	if (abi < 2)
+		return kl_error(KL_ECANNOT, "landlock is not available (ABI %d, 2 needed)",
+				abi < 0 ? 0 : abi);
+	fd = (int)syscall(__NR_landlock_create_ruleset, &attr, size, 0);
+	if (fd < 0)
+		return kl_error_errno("landlock: cannot make a ruleset");
+	err = allow_all(fd, abi, o);
+	if (err < 0)
+		return kl_error_in(KL_ECANNOT, "cannot build the jail");
+	*out = fd;
+	fd = -1;
+	return 0;
+}
+
+struct cage {
+	int ruleset;
+	uid_t uid;		/* 0: keep */
+	struct kl_jail_limits limits;
+	struct kl_jail_filter filter;
+};
+
+/* Root that must stay root (its files are closed to others) keeps the id but no power. */
+static int drop_capabilities(void)
+{
+	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { { 0 } };
+
+	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
+		prctl(PR_CAPBSET_DROP, cap);
+	return syscall(SYS_capset, &h, none) < 0 ? errno : 0;
+}
+
+static int enter(void *payload)
+{
+	struct cage *c = payload;
+	int e = kl_jail_limits_apply(&c->limits);
+
+	if (!e && c->uid)
+		e = kl_jail_drop_uid(c->uid);
+	else if (!e && geteuid() == 0)
+		e = drop_capabilities();
+	if (!e && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		e = errno;
+	if (!e && syscall(__NR_landlock_restrict_self, c->ruleset, 0) < 0)
+		e = errno;
+	return e ? e : kl_jail_filter_apply(&c->filter);
+}
+
+/* Root's jails take an id of their own where that id can still reach what is named. */
+static bool may_drop(const struct kl_jail_run *o)
+{
+	bool ok = kl_jail_way_open(o->workdir);
+
+	if (o->argv[0][0] == '/')
+		ok = ok && kl_jail_way_open(o->argv[0]) && kl_jail_open_to_all(o->argv[0]);
+	for (const char *const *p = o->readable; p && *p; p++)
+		ok = ok && kl_jail_way_open(*p) && kl_jail_open_to_all(*p);
+	return ok;
+}
+
+static void cage_release(struct cage *c)
+{
+	kl_closep(&c->ruleset);
+	kl_jail_filter_release(&c->filter);
+}
+
+int kl_jail_landlock(struct kl_proc_result *res, const struct kl_jail *j, const struct kl_jail_run *o)
+{
+	KL_AUTO(cage_release) struct cage c = { .ruleset = -1, .filter = KL_JAIL_FILTER_INIT };
+	struct kl_proc_opts p;
+	int err = make_ruleset(&c.ruleset, o);
+
+	if (!err)
+		err = kl_jail_filter_make(&c.filter, o->policy, KL_FILTER_NO_SESSION | KL_FILTER_NO_MODES);
+	if (geteuid() == 0 && may_drop(o))
+		c.uid = kl_jail_uid();
+	if (!err)
+		err = kl_jail_give(o->workdir, c.uid);
+	if (err < 0)
+		return err;
+	kl_jail_limits_of(&c.limits, o);
+	if (!c.uid)	/* the limit counts every process of this user */
+		c.limits.nproc += kl_jail_user_tasks();
+	kl_jail_proc_opts(&p, o);
+	p.dir = o->workdir;
+	p.before_exec = enter;
+	p.payload = &c;
+	return kl_proc_run(res, &p);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "jail/impl.h"
+
+#define MIB ((int64_t)1 << 20)
+
+static int64_t physical_memory(void)
+{
+	return (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+}
+
+void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *o)
+{
+	bool compile = o->policy == KL_JAIL_COMPILE;
+
+	*out = (struct kl_jail_limits){
+		.as = -1, .data = -1, .cpu_s = -1,
+		.nofile = compile ? 256 : 1024,
+		.nproc = o->max_procs ? o->max_procs : compile ? 64 : 256,
+	};
+	if (compile)
+		out->as = (o->mem_mib ? o->mem_mib : 4096) * MIB;
+	else
+		out->data = o->mem_mib ? o->mem_mib * MIB : physical_memory();
+#ifdef __SANITIZE_ADDRESS__	/* the worker is built with it, too, and its shadow alone is 14 TiB */
+	if (!compile && !o->mem_mib)
+		out->data = -1;
+#endif
+	/* tensors of the worker are memfds, which the file limit counts, too */
+	out->fsize = (o->file_mib ? o->file_mib : compile ? 64 : 65536) * MIB;
+	if (compile && o->timeout_ms)
+		out->cpu_s = o->timeout_ms / 1000 + 1;
+}
+
+/* Lower, never raise: an unprivileged caller may not, and need not. */
+static int lower(int what, int64_t value)
+{
+	struct rlimit r;
+
+	if (value < 0)
+		return 0;
+	if (getrlimit(what, &r) < 0)
+		return errno;
+	if (r.rlim_max == RLIM_INFINITY || r.rlim_max > (rlim_t)value)
+		r.rlim_max = (rlim_t)value;
+	r.rlim_cur = r.rlim_max;
+	return setrlimit(what, &r) < 0 ? errno : 0;
+}
+
+int kl_jail_limits_apply(const struct kl_jail_limits *l)
+{
+	int e = lower(RLIMIT_CORE, 0);
+
+	e = e ? e : lower(RLIMIT_AS, l->as);
+	e = e ? e : lower(RLIMIT_DATA, l->data);
+	e = e ? e : lower(RLIMIT_CPU, l->cpu_s);
+	e = e ? e : lower(RLIMIT_FSIZE, l->fsize);
+	e = e ? e : lower(RLIMIT_NOFILE, l->nofile);
+	return e ? e : lower(RLIMIT_NPROC, l->nproc);
+}
+
+uid_t kl_jail_uid(void)
+{
+	uint32_t r;
+
+	/* systemd's range of dynamic users: nothing durable belongs to them */
+	kl_rng_os(&r, sizeof(r));
+	return 61184 + r % 4000;
+}
+
+static int give(int at, const char *name, uid_t uid, int depth)
+{
+	KL_AUTO(kl_closep) int fd = -1;
+	struct dirent *e;
+	DIR *d;
+	int err = 0;
+
+	if (fchownat(at, name, uid, uid, AT_SYMLINK_NOFOLLOW) < 0)
+		return kl_error_errno("cannot hand '%s' to the jail", name);
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOTDIR || errno == ELOOP ? 0 : kl_error_errno("cannot open '%s'", name);
+	if (depth > 64)
+		return kl_error(KL_EINVALID, "the work directory is nested too deeply");
+	d = fdopendir(fd);
+	if (!d)
+		return kl_error_errno("cannot read '%s'", name);
+	fd = -1;	/* closedir's now */
+	while (!err && (e = readdir(d)))
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			err = give(dirfd(d), e->d_name, uid, depth + 1);
+	closedir(d);
+	return err;
+}
+
+int kl_jail_give(const char *workdir, uid_t uid)
+{
+	return geteuid() ? 0 : give(AT_FDCWD, workdir, uid, 0);
+}
+
+bool kl_jail_open_to_all(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return false;
+	return (st.st_mode & S_IROTH) && (!S_ISDIR(st.st_mode) || (st.st_mode & S_IXOTH));
+}
+
+bool kl_jail_way_open(const char *path)
+{
+	KL_AUTO(kl_freep) char *p = kl_strdup(path);
+	struct stat st;
+	char *slash;
+
+	while ((slash = strrchr(p, '/')) && slash != p) {
+		*slash = '\0';
+		if (stat(p, &st) < 0 || !(st.st_mode & S_IXOTH))
+			return false;
+	}
+	return true;
+}
+
+int64_t kl_jail_user_tasks(void)
+{
+	DIR *d = opendir("/proc");
+	int64_t n = 0;
+	struct dirent *e;
+	struct stat st;
+
+	while (d && (e = readdir(d))) {
+		char task[300];
+
+		if (e->d_name[0] < '1' || e->d_name[0] > '9')
+			continue;
+		snprintf(task, sizeof(task), "/proc/%s/task", e->d_name);
+		if (stat(task, &st) == 0 && st.st_uid == getuid())
+			n += (int64_t)st.st_nlink - 2;	/* a directory a thread */
+	}
+	if (d)
+		closedir(d);
+	return n;
+}
+
+int kl_jail_drop_uid(uid_t uid)
+{
+	if (setgroups(0, NULL) < 0 || setresgid(uid, uid, uid) < 0 || setresuid(uid, uid, uid) < 0)
+		return errno;
+	/* a change of identity forgets it */
+	return prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? errno : 0;
+}
