@@ -45,8 +45,8 @@ ifneq ($(V),1)
 Q := @
 endif
 
-# two programs from one tree: all but the worker's folder and the verbs is a library of the first
-LIB_SRC := $(sort $(shell find src -name '*.c' ! -path 'src/cmd/*' ! -path 'src/worker/*'))
+# two programs from one tree; what both need is in base, plan and text/json
+LIB_SRC := $(sort $(shell find src -name '*.c' ! -path 'src/cmd/*' ! -path 'src/job/*' ! -path 'src/worker/*'))
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/%.o)
 CMD_OBJ := $(patsubst src/%.c,$(B)/%.o,$(sort $(shell find src/cmd -name '*.c')))
 # the worker stands alone: base, plan, job, JSON, libffi
@@ -81,7 +81,7 @@ $(B)/git-klineage: $(CMD_OBJ) $(B)/libkl.a
 # the sealed child of a sanitized worker is a plain one
 ifdef SANITIZE
 $(B)/klineage-worker: | $(B)/klineage-worker-plain
-$(B)/worker/subject_cpu.o: ALL_CFLAGS += -DKL_CHILD_PROGRAM='"klineage-worker-plain"'
+$(B)/worker/subject/subject_cpu.o: ALL_CFLAGS += -DKL_CHILD_PROGRAM='"klineage-worker-plain"'
 .PHONY: plain-worker
 plain-worker:
 	@$(MAKE) --no-print-directory -s SANITIZE= FAULT= build/klineage-worker
@@ -208,12 +208,12 @@ bench-programs: all $(BENCH_BIN)
 
 # the worker's own GPU kernels, for drivers from CUDA 12.4 and GPUs from sm_75 on
 ptx:
-	$(Q)mkdir -p build && $(NVCC) -ptx -arch=compute_75 -O3 -o build/gpu_ptx.ptx src/worker/gpu_ptx.cu
-	$(Q){ echo '/* SPDX-License-Identifier: Apache-2.0 */'; echo '/* Written by "make ptx" from gpu_ptx.cu. */'; \
-		echo '#include "worker/gpu_tool.h"'; echo; echo 'const char kl_gpu_ptx[] ='; \
+	$(Q)mkdir -p build && $(NVCC) -ptx -arch=compute_75 -O3 -o build/gpu_ptx.ptx src/worker/gpu/ptx.cu
+	$(Q){ echo '/* SPDX-License-Identifier: Apache-2.0 */'; echo '/* Written by "make ptx" from ptx.cu. */'; \
+		echo '#include "worker/gpu/tool.h"'; echo; echo 'const char kl_gpu_ptx[] ='; \
 		sed -e '/^\/\//d; /^[[:space:]]*$$/d; /^[[:space:]]*\/\//d' -e 's/^\.version .*/.version 7.0/' \
 			-e 's/[[:space:]][[:space:]]*/ /g; s/^ //; s/"/\\"/g; s/.*/\t"&\\n"/' build/gpu_ptx.ptx; \
-		echo '	;'; } >src/worker/gpu_ptx.c
+		echo '	;'; } >src/worker/gpu/ptx.c
 
 -include tests/fuzz/fuzz.mk
 

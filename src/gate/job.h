@@ -11,7 +11,7 @@
 /*
  * job - what klineage-worker is asked, written out in full: every expression
  * a number, every name resolved (docs/formats.md, "job"). What the worker
- * reads it with is worker/job.h.
+ * reads it with is job/job.h.
  */
 struct kl_job_spec {
 	const struct kl_contract *contract;

@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "worker/batch.h"
-#include "worker/child.h"
-#include "worker/gpu_keep.h"
-#include "worker/gpu_serve.h"
-#include "worker/stages.h"
+#include "worker/gpu/process_pool.h"
+#include "worker/gpu/server.h"
+#include "worker/stage/stages.h"
+#include "worker/subject/child.h"
 
 #define MAX_JOB ((size_t)16 << 20)
 

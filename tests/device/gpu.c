@@ -12,9 +12,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fs.h"
-#include "worker/gpu_keep.h"
-#include "worker/gpu_tool.h"
-#include "worker/stages.h"
+#include "worker/gpu/process_pool.h"
+#include "worker/gpu/tool.h"
+#include "worker/stage/stages.h"
 
 #define N 100003
 #define HEAD "{\"klineage-launch\":1,\"compile\":{\"arch\":\"sm_90a\"},"

@@ -249,7 +249,7 @@ static void tool_local(void **arg, const struct fake_launch *l)
 {
 }
 
-/* -- those of gpu_time_tool.c ---------------------------------------------------------------- */
+/* -- those of tool.c ---------------------------------------------------------------- */
 
 static void tool_hold(void **arg, const struct fake_launch *l)
 {

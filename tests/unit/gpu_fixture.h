@@ -9,9 +9,9 @@
 
 #include "base/fs.h"
 #include "base/proc.h"
-#include "worker/gpu_keep.h"
-#include "worker/gpu_serve.h"
-#include "worker/stages.h"
+#include "worker/gpu/process_pool.h"
+#include "worker/gpu/server.h"
+#include "worker/stage/stages.h"
 
 /*
  * gpu_fixture - a pretended GPU (tests/fake) and jobs for it. The job scales: y[i] = s * x[i] of n floats, with

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
-#include "worker/subject.h"
+#include "worker/subject/subject.h"
 
 struct fixture {
 	struct kl_job job;

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "worker/blocks.h"
+#include "worker/measure/blocks.h"
 
 struct model {
 	struct kl_rng rng;

@@ -9,10 +9,10 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
-#include "worker/compare.h"
-#include "worker/group.h"
-#include "worker/tensor.h"
-#include "worker/yard.h"
+#include "job/tensor.h"
+#include "worker/compare/compare.h"
+#include "worker/compare/group.h"
+#include "worker/compare/yard.h"
 
 #define R 40
 #define C 50

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <sched.h>
 
-#include "worker/fill.h"
-#include "worker/tensor.h"
+#include "job/tensor.h"
+#include "worker/pool/fill.h"
 
 #define ROWS 50
 #define COLS 40

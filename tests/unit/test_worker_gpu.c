@@ -9,8 +9,8 @@
 #include "base/lock.h"
 #include "gpu_fixture.h"
 
-#include "worker/ncu.h"
-#include "worker/poison.h"
+#include "worker/gpu/ncu.h"
+#include "worker/subject/poison.h"
 
 /* -- no GPU ------------------------------------------------------------------ */
 

@@ -5,9 +5,9 @@
  */
 #include "test.h"
 
-#include "worker/gpu_baseline.h"
-#include "worker/gpu_cudnn.h"
-#include "worker/job.h"
+#include "job/job.h"
+#include "worker/gpu/baseline.h"
+#include "worker/gpu/cudnn.h"
 
 #if __has_include(<cudnn.h>)
 #include <cudnn.h>

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "worker/job.h"
+#include "job/job.h"
 
 static const char whole[] =
 	"{\"schema\":\"klineage.job/1\",\"surface\":\"c\",\"entry\":\"sgemm\",\"oracle_entry\":\"oracle\","

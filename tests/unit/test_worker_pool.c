@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 
 #include "base/proc.h"
-#include "worker/compare.h"
-#include "worker/twin.h"
+#include "worker/compare/compare.h"
+#include "worker/pool/twin.h"
 
 static const struct kl_member *member(const struct kl_pool *p, const char *point, const char *band)
 {

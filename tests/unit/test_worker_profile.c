@@ -19,7 +19,7 @@
 #include "base/fs.h"
 #include "base/proc.h"
 #include "base/vec.h"
-#include "worker/stages.h"
+#include "worker/stage/stages.h"
 
 static char *dir;
 

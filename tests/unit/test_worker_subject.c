@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/proc.h"
-#include "worker/subject.h"
+#include "worker/subject/subject.h"
 
 #ifdef __x86_64__
 #define RED_ZONE "-mno-red-zone",	/* some push in inline assembly */

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "worker/tensor.h"
+#include "job/tensor.h"
 
 static uint16_t half(enum kl_dtype t, double x)
 {

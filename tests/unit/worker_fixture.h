@@ -6,7 +6,7 @@
 
 #include "base/fs.h"
 #include "base/proc.h"
-#include "worker/stages.h"
+#include "worker/stage/stages.h"
 
 /*
  * worker_fixture - a job put together by hand, for the tests of the worker's

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "job/job_read.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* Every member of `obj` is one of the NULL-terminated list. */
+int kl_job_read_only(const json_t *obj, const char *where, const char *const *known)
+{
+	const char *key;
+	json_t *value;
+
+	if (!json_is_object(obj))
+		return kl_error(KL_EINVALID, "%s is not an object", where);
+	json_object_foreach((json_t *)(uintptr_t)obj, key, value) {
+		size_t i = 0;
+
+		while (known[i] && strcmp(known[i], key))
+			i++;
+		if (!known[i])
+			return kl_error(KL_EINVALID, "%s has an unknown member '%s'", where, key);
+	}
+	return 0;
+}
+
+int kl_job_read_str(char *out, size_t size, const json_t *obj, const char *key)
+{
+	const char *s;
+	int err = kl_json_str(&s, obj, key);
+
+	if (err < 0)
+		return err;
+	if (!*s || strlen(s) >= size)
+		return kl_error(KL_EINVALID, "'%s' has %zu characters, 1 to %zu are possible", key,
+				strlen(s), size - 1);
+	memcpy(out, s, strlen(s) + 1);
+	return 0;
+}
+
+/* A string, or null where `optional`. Absent counts as null. */
+int kl_job_read_heap(char **out, const json_t *obj, const char *key, bool optional)
+{
+	const json_t *v = json_object_get(obj, key);
+	const char *s;
+	int err;
+
+	if (optional && (!v || json_is_null(v)))
+		return 0;
+	if ((err = kl_json_str(&s, obj, key)) < 0)
+		return err;
+	*out = kl_strdup(s);
+	return 0;
+}
+
+int kl_job_read_int(int64_t *out, const json_t *obj, const char *key, int64_t min, int64_t max)
+{
+	int64_t v;
+	int err = kl_json_int(&v, obj, key);
+
+	if (err < 0)
+		return err;
+	if (v < min || v > max)
+		return kl_error(KL_EINVALID, "'%s' is %lld, not within %lld to %lld", key,
+				(long long)v, (long long)min, (long long)max);
+	*out = v;
+	return 0;
+}
+
+/* A member that may be absent, but not of another type. */
+int kl_job_read_num(double *out, const json_t *obj, const char *key, double dflt)
+{
+	const json_t *v = json_object_get(obj, key);
+
+	if (v && !json_is_number(v))
+		return kl_error(KL_EINVALID, "'%s' is not a number", key);
+	*out = v ? json_number_value(v) : dflt;
+	if (!isfinite(*out) || *out < 0)
+		return kl_error(KL_EINVALID, "'%s' is negative or not finite", key);
+	return 0;
+}
+
+int kl_job_read_bool(bool *out, const json_t *obj, const char *key, bool dflt)
+{
+	const json_t *v = json_object_get(obj, key);
+
+	if (v && !json_is_boolean(v))
+		return kl_error(KL_EINVALID, "'%s' is not true or false", key);
+	*out = v ? json_is_true(v) : dflt;
+	return 0;
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "job/tensor.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/par.h"
+
+/* explicit significand bits, smallest normal exponent, largest value */
+struct format {
+	int bits, emin, lower;
+	double max;
+	const char *lower_name;
+	double least, beside;	/* smallest normal, 1.5 * 2^52 units; where rounding is done here */
+};
+
+static const struct format formats[] = {
+	[KL_F64] = { 52, -1022, 23, 0x1.fffffffffffffp+1023, "f32" },
+	[KL_F32] = { 23, -126, 10, 0x1.fffffep+127, "tf32" },
+	[KL_F16] = { 10, -14, 7, 65504.0, "bf16", 0x1p-14, 0x1.8p42 },
+	[KL_BF16] = { 7, -126, 3, 0x1.fep+127, "fp8", 0x1p-126, 0x1.8p45 },
+};
+
+bool kl_dtype_is_float(enum kl_dtype t)
+{
+	return t <= KL_BF16;
+}
+
+const char *kl_tensor_lower_name(enum kl_dtype t)
+{
+	return kl_dtype_is_float(t) ? formats[t].lower_name : NULL;
+}
+
+/* |y|'s power of two, without a call: denormal doubles count as 0 */
+static double binade(double y)
+{
+	uint64_t u;
+
+	memcpy(&u, &y, sizeof(u));
+	u &= 0x7ff0000000000000u;
+	memcpy(&y, &u, sizeof(y));
+	return y;
+}
+
+double kl_tensor_ulp(enum kl_dtype t, double y)
+{
+	/* smallest normal, ulp of 1 */
+	static const double least[] = { 0x1p-1022, 0x1p-126, 0x1p-14, 0x1p-126 };
+	static const double unit[] = { 0x1p-52, 0x1p-23, 0x1p-10, 0x1p-7 };
+	double b;
+
+	if (!kl_dtype_is_float(t))
+		return 1.0;
+	b = binade(y);
+	return (b < least[t] ? least[t] : b) * unit[t];
+}
+
+double kl_tensor_max(enum kl_dtype t)
+{
+	return kl_dtype_is_float(t) ? formats[t].max : INFINITY;
+}
+
+/*
+ * x to f's precision and range. Beside 1.5 * 2^52 units of x's last place a sum has no room for
+ * less than one unit, so the addition itself rounds, to even where it is half way.
+ */
+static double round_small(const struct format *f, double x)
+{
+	double b = binade(x), c, r;
+
+	if (!isfinite(x))
+		return x;
+	b = b < f->least ? f->least : b;
+	c = b * f->beside;
+	r = copysign(x + c - c, x);
+	return fabs(r) > f->max ? copysign(INFINITY, x) : r;
+}
+
+static uint32_t bits_of(float v)
+{
+	uint32_t u;
+
+	memcpy(&u, &v, sizeof(u));
+	return u;
+}
+
+static float float_of(uint32_t u)
+{
+	float v;
+
+	memcpy(&v, &u, sizeof(v));
+	return v;
+}
+
+static double f16_load(uint16_t h)
+{
+	uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
+	uint32_t rest = (uint32_t)(h & 0x7fffu) << 13;
+
+	if ((h & 0x7c00u) == 0x7c00u)
+		return float_of(sign | 0x7f800000u | rest);
+	/* moving the exponent's bias by a product does subnormals too */
+	return float_of(sign | bits_of(float_of(rest) * 0x1p112f));
+}
+
+static uint16_t f16_store(double x)
+{
+	uint32_t u = bits_of((float)round_small(&formats[KL_F16], x));
+	uint16_t sign = (uint16_t)(u >> 16 & 0x8000u);
+
+	if (isnan(x))
+		return sign | 0x7e00u;
+	u &= 0x7fffffffu;
+	if (u >= 0x7f800000u)
+		return sign | 0x7c00u;
+	return sign | (uint16_t)(bits_of(float_of(u) * 0x1p-112f) >> 13);
+}
+
+static uint16_t bf16_store(double x)
+{
+	if (isnan(x))
+		return (uint16_t)(signbit(x) ? 0xffc0u : 0x7fc0u);
+	return (uint16_t)(bits_of((float)round_small(&formats[KL_BF16], x)) >> 16);
+}
+
+static double bf16_load(uint16_t b)
+{
+	return float_of((uint32_t)b << 16);
+}
+
+double kl_tensor_round(enum kl_dtype t, double x)
+{
+	switch (t) {
+	case KL_F64:
+		return x;
+	case KL_F32:
+		return (float)x;
+	case KL_F16:
+	case KL_BF16:
+		return round_small(&formats[t], x);
+	default: {
+		uint64_t word = 0;
+		double y;
+
+		kl_tensor_store(&word, t, 0, &x, 1);
+		kl_tensor_load(&y, t, &word, 0, 1);
+		return y;
+	}
+	}
+}
+
+#define LOAD(type)						\
+	do {							\
+		const type *p = (const type *)from + off;	\
+		for (size_t i = 0; i < n; i++)			\
+			to[i] = (double)p[i];			\
+	} while (0)
+
+void kl_tensor_load(double *to, enum kl_dtype t, const void *from, size_t off, size_t n)
+{
+	const uint16_t *half = from;
+
+	switch (t) {
+	case KL_F64: LOAD(double); break;
+	case KL_F32: LOAD(float); break;
+	case KL_I64: LOAD(int64_t); break;
+	case KL_I32: LOAD(int32_t); break;
+	case KL_I16: LOAD(int16_t); break;
+	case KL_I8: LOAD(int8_t); break;
+	case KL_U64: LOAD(uint64_t); break;
+	case KL_U32: LOAD(uint32_t); break;
+	case KL_U16: LOAD(uint16_t); break;
+	case KL_U8: LOAD(uint8_t); break;
+	case KL_F16:
+		for (size_t i = 0; i < n; i++)
+			to[i] = f16_load(half[off + i]);
+		break;
+	case KL_BF16:
+		for (size_t i = 0; i < n; i++)
+			to[i] = bf16_load(half[off + i]);
+		break;
+	}
+}
+
+/* `lo` and `above` are powers of two or 0, exact as doubles; `above` is one past the largest */
+#define SATURATE(type, lo, above, largest)				\
+	do {								\
+		type *p = (type *)to + off;				\
+		for (size_t i = 0; i < n; i++) {			\
+			double v = rint(from[i]);			\
+			p[i] = isnan(v) ? 0 : v <= (lo) ? (type)(lo) :	\
+			       v >= (above) ? (largest) : (type)v;	\
+		}							\
+	} while (0)
+
+void kl_tensor_store(void *to, enum kl_dtype t, size_t off, const double *from, size_t n)
+{
+	uint16_t *half = (uint16_t *)to + off;
+	float *single = (float *)to + off;
+
+	switch (t) {
+	case KL_F64:
+		if (n)
+			memcpy((double *)to + off, from, n * sizeof(double));
+		break;
+	case KL_F32:
+		for (size_t i = 0; i < n; i++)
+			single[i] = (float)from[i];
+		break;
+	case KL_F16:
+		for (size_t i = 0; i < n; i++)
+			half[i] = f16_store(from[i]);
+		break;
+	case KL_BF16:
+		for (size_t i = 0; i < n; i++)
+			half[i] = bf16_store(from[i]);
+		break;
+	case KL_I64: SATURATE(int64_t, -0x1p63, 0x1p63, INT64_MAX); break;
+	case KL_I32: SATURATE(int32_t, -0x1p31, 0x1p31, INT32_MAX); break;
+	case KL_I16: SATURATE(int16_t, -0x1p15, 0x1p15, INT16_MAX); break;
+	case KL_I8: SATURATE(int8_t, -0x1p7, 0x1p7, INT8_MAX); break;
+	case KL_U64: SATURATE(uint64_t, 0.0, 0x1p64, UINT64_MAX); break;
+	case KL_U32: SATURATE(uint32_t, 0.0, 0x1p32, UINT32_MAX); break;
+	case KL_U16: SATURATE(uint16_t, 0.0, 0x1p16, UINT16_MAX); break;
+	case KL_U8: SATURATE(uint8_t, 0.0, 0x1p8, UINT8_MAX); break;
+	}
+}
+
+#define PART ((size_t)512)
+#define GRAIN ((size_t)1 << 16)
+
+struct convert {
+	void *to;
+	const void *from;
+	enum kl_dtype tt, ft;
+};
+
+static void convert(void *ctx, size_t from, size_t to)
+{
+	const struct convert *c = ctx;
+	double room[PART];
+
+	for (size_t off = from; off < to; off += PART) {
+		size_t n = to - off < PART ? to - off : PART;
+
+		if (c->tt == KL_F64) {
+			kl_tensor_load((double *)c->to + off, c->ft, c->from, off, n);
+			continue;
+		}
+		kl_tensor_load(room, c->ft, c->from, off, n);
+		kl_tensor_store(c->to, c->tt, off, room, n);
+	}
+}
+
+void kl_tensor_convert(void *to, enum kl_dtype tt, const void *from, enum kl_dtype ft, size_t n)
+{
+	struct convert c = { .to = to, .from = from, .tt = tt, .ft = ft };
+
+	if (tt == ft)
+		kl_par_copy(to, from, n * kl_dtype_bytes(tt));
+	else
+		kl_par_for(n, GRAIN, convert, &c);
+}
+
+/* IEEE magnitudes are ordered as integers are, so rounding the bits rounds the value */
+static uint64_t cut(uint64_t v, uint64_t sign, uint64_t inf, int drop)
+{
+	uint64_t unit = (uint64_t)1 << drop, mag = v & (sign - 1);
+	uint64_t r = (mag + (unit / 2 - 1) + (mag >> drop & 1)) & ~(unit - 1);
+
+	return mag >= inf || r >= inf ? v : (v & sign) | r;
+}
+
+#define CUT(type, sign, inf)						\
+	do {								\
+		type *p = (type *)c->data + from;			\
+		for (size_t i = 0; i < to - from; i++) {		\
+			type v = (type)cut(p[i], sign, inf, c->drop);	\
+			changed += v != p[i];				\
+			p[i] = v;					\
+		}							\
+	} while (0)
+
+struct lower {
+	void *data;
+	enum kl_dtype t;
+	int drop;
+	atomic_size_t changed;
+};
+
+static void lower(void *ctx, size_t from, size_t to)
+{
+	struct lower *c = ctx;
+	size_t changed = 0;
+
+	switch (c->t) {
+	case KL_F64: CUT(uint64_t, (uint64_t)1 << 63, (uint64_t)0x7ff << 52); break;
+	case KL_F32: CUT(uint32_t, 0x80000000u, 0x7f800000u); break;
+	case KL_F16: CUT(uint16_t, 0x8000u, 0x7c00u); break;
+	default: CUT(uint16_t, 0x8000u, 0x7f80u); break;
+	}
+	atomic_fetch_add(&c->changed, changed);
+}
+
+size_t kl_tensor_lower(void *data, enum kl_dtype t, size_t n)
+{
+	struct lower c = { .data = data, .t = t };
+
+	if (!kl_dtype_is_float(t))
+		return 0;
+	c.drop = formats[t].bits - formats[t].lower;
+	kl_par_for(n, GRAIN, lower, &c);
+	return atomic_load(&c.changed);
+}
+
+struct finite {
+	const void *from;
+	enum kl_dtype t;
+	atomic_bool broken;
+};
+
+static void look_finite(void *ctx, size_t from, size_t to)
+{
+	struct finite *f = ctx;
+	double room[PART], nothing = 0;
+
+	for (size_t off = from; off < to && !atomic_load(&f->broken); off += PART) {
+		size_t n = to - off < PART ? to - off : PART;
+
+		kl_tensor_load(room, f->t, f->from, off, n);
+		for (size_t i = 0; i < n; i++)
+			nothing += room[i] * 0;		/* a NaN from an infinity or a NaN */
+		if (nothing != 0)
+			atomic_store(&f->broken, true);
+	}
+}
+
+bool kl_tensor_finite(enum kl_dtype t, const void *from, size_t n)
+{
+	struct finite f = { .from = from, .t = t };
+
+	kl_par_for(n, GRAIN, look_finite, &f);
+	return !atomic_load(&f.broken);
+}
+
+struct absolute {
+	void *to;
+	const void *from;
+	enum kl_dtype t;
+};
+
+static void absolute(void *ctx, size_t from, size_t to)
+{
+	const struct absolute *a = ctx;
+	double room[PART];
+
+	for (size_t off = from; off < to; off += PART) {
+		size_t n = to - off < PART ? to - off : PART;
+
+		kl_tensor_load(room, a->t, a->from, off, n);
+		for (size_t i = 0; i < n; i++)
+			room[i] = fabs(room[i]);
+		kl_tensor_store(a->to, a->t, off, room, n);
+	}
+}
+
+void kl_tensor_abs(void *to, enum kl_dtype t, const void *from, size_t n)
+{
+	struct absolute a = { .to = to, .from = from, .t = t };
+
+	kl_par_for(n, GRAIN, absolute, &a);
+}
+
+static uint64_t word_of(enum kl_dtype t, const void *base, size_t i)
+{
+	size_t size = kl_dtype_bytes(t);
+	uint64_t w = 0;
+
+	/* little-endian, as every platform the gate runs on */
+	memcpy(&w, (const char *)base + i * size, size);
+	return w;
+}
+
+void kl_tensor_print(char *out, size_t cap, enum kl_dtype t, const void *base, size_t i)
+{
+	uint64_t w = word_of(t, base, i);
+	int digits = (int)kl_dtype_bytes(t) * 2;
+	double v;
+
+	if (t >= KL_U64) {
+		snprintf(out, cap, "%" PRIu64, w);
+		return;
+	}
+	if (t == KL_I64) {
+		snprintf(out, cap, "%" PRId64, (int64_t)w);
+		return;
+	}
+	kl_tensor_load(&v, t, base, i, 1);
+	if (isnan(v))
+		snprintf(out, cap, "0x%0*" PRIx64 " (nan)", digits, w);
+	else if (v == 0.0 && signbit(v))
+		snprintf(out, cap, "0x%0*" PRIx64 " (-0)", digits, w);
+	else
+		snprintf(out, cap, t == KL_F64 ? "%.17g" : "%.9g", v);
+}
+
+void kl_tensor_index(int64_t *index, const int64_t *extent, size_t naxes, size_t i)
+{
+	for (size_t a = naxes; a-- > 0;) {
+		size_t n = extent[a] > 0 ? (size_t)extent[a] : 1;
+
+		index[a] = (int64_t)(i % n);
+		i /= n;
+	}
+}

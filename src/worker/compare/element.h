@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_COMPARE_ELEMENT_H
+#define KL_WORKER_COMPARE_ELEMENT_H
+
+#include "worker/compare/compare.h"
+#include "worker/compare/output.h"
+
+/*
+ * element - is one element of an output right? What its group allows, and the verdict; compare.h says
+ * what the rules have in common.
+ */
+struct kl_allowed {
+	double max;		/* noise: a * max|h| */
+	double rms;		/* allowed rms of d: noise b * rms h, rel-l2 t * rms truth; < 0: none */
+	const double *absum;
+	double zero;		/* rel-l2 with zeros: what counts as one where the truth is zero */
+};
+
+/** What is allowed in group `g`; `yard` is the rule's. */
+struct kl_allowed kl_element_allowed(const struct kl_output *v, const struct kl_yard *yard, size_t g);
+
+struct kl_verdict {
+	double d, allowed;	/* allowed < 0: not a matter of degree */
+	const char *why;	/* NULL: right */
+};
+
+/** Element i: `g` was got, `y` is true, an honest kernel has `h`. */
+struct kl_verdict kl_element_judge(const struct kl_output *v, const struct kl_allowed *j, double g,
+				   double y, double h, size_t i);
+/** Is element i bit-equal to the truth? `wanted` (8 bytes) gets what that is in the dtype. */
+bool kl_element_exact(const struct kl_output *v, size_t i, bool zeros_tie, char *wanted);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_COMPARE_YARD_H
+#define KL_WORKER_COMPARE_YARD_H
+
+#include "worker/compare/member.h"
+
+/*
+ * yard - what the groups of a rule are measured against (struct kl_yard of member.h), from a member's truth
+ * and honest answer.
+ */
+
+/** The yard of one rule, worked out once for a member; kl_yard_release frees. */
+int kl_yard_make(struct kl_yard *out, const struct kl_job *job, size_t rule,
+		 const struct kl_member *w);
+void kl_yard_release(struct kl_yard *y);
+/** Let `y` stand for the honest errors of `other`'s draws as well: `n` draws so far, and one more. */
+void kl_yard_merge(struct kl_yard *y, const struct kl_yard *other, size_t n);
+/** Elements of a group of a rule `noise` at a point; 0: another rule, or one that does not fit. */
+size_t kl_yard_group(const struct kl_job *job, size_t rule, const struct kl_point *pt);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/gpu/baseline.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "job/job.h"
+#include "worker/gpu/memory.h"
+
+static const struct {
+	const char *name;
+	int (*open)(struct kl_gpu_baseline *b, const struct kl_gpu_baseline_spec *spec,
+		    const uint64_t *at);
+} baselines[] = {
+	{ "cublas.gemm", kl_gpu_baseline_cublas },
+	{ "cudnn.conv2d", kl_gpu_baseline_conv2d },
+	{ "cudnn.conv2d-nchw", kl_gpu_baseline_conv2d },
+	{ "cudnn.sdpa", kl_gpu_baseline_sdpa },
+};
+
+static bool sound(const struct kl_gpu_baseline_spec *s)
+{
+	if (s->nargs > KL_GPU_BASELINE_ARGS || !memchr(s->name, '\0', sizeof(s->name)))
+		return false;
+	for (uint32_t i = 0; i < s->nargs; i++)
+		if (s->arg[i].naxes < 0 || s->arg[i].naxes > KL_GPU_BASELINE_AXES)
+			return false;
+	return true;
+}
+
+int kl_gpu_baseline_open(struct kl_gpu_baseline **out, const struct kl_gpu_baseline_spec *spec,
+			 const struct kl_gpu_device *d, const uint64_t *at)
+{
+	KL_AUTO(kl_gpu_baseline_freep) struct kl_gpu_baseline *b = kl_calloc(1, sizeof(*b));
+	int err;
+
+	b->device = d;
+	if (!sound(spec))
+		return kl_error(KL_EINVALID, "a broken description of a baseline");
+	for (size_t i = 0; i < KL_ARRAY_SIZE(baselines); i++) {
+		if (strcmp(baselines[i].name, spec->name))
+			continue;
+		if ((err = baselines[i].open(b, spec, at)) < 0)
+			return kl_error_in(err, "%s", spec->name);
+		*out = kl_steal(&b);
+		return 0;
+	}
+	return kl_error(KL_ECANNOT, "no baseline of the name '%s'", spec->name);
+}
+
+void kl_gpu_baseline_free(struct kl_gpu_baseline *b)
+{
+	if (!b)
+		return;
+	if (b->close)
+		b->close(b);
+	free(b);
+}
+
+int kl_gpu_baseline_library(void **out, const char *const *names)
+{
+	const char *dirs = getenv("KLINEAGE_CUDA_LIBRARIES");
+
+	for (const char *p = dirs; p && *p;) {
+		size_t n = strcspn(p, ":");
+
+		for (size_t i = 0; names[i]; i++) {
+			KL_AUTO(kl_freep) char *path = kl_asprintf("%.*s/%s", (int)n, p, names[i]);
+
+			/* a relative directory is whoever's directory this happens to be */
+			if (*p == '/' && (*out = dlopen(path, RTLD_NOW | RTLD_LOCAL)))
+				return 0;
+		}
+		p += n + (p[n] == ':');
+	}
+	for (size_t i = 0; names[i]; i++)
+		if ((*out = dlopen(names[i], RTLD_NOW | RTLD_LOCAL)))
+			return 0;
+	return kl_error(KL_ECANNOT, "%s is not here (KLINEAGE_CUDA_LIBRARIES names more directories)",
+			names[0]);
+}
+
+int kl_gpu_baseline_symbols(void *lib, const struct kl_gpu_symbol *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!(*s[i].f = dlsym(lib, s[i].name)))
+			return kl_error(KL_ECANNOT, "the library has no %s", s[i].name);
+	return 0;
+}
+
+int kl_gpu_baseline_tensor(const struct kl_gpu_baseline_spec *s, bool out, int n, int naxes)
+{
+	for (uint32_t i = 0; i < s->nargs; i++) {
+		int32_t want = out ? KL_ROLE_OUT : KL_ROLE_IN;
+
+		if (s->arg[i].role == want && n-- == 0)
+			return s->arg[i].naxes == naxes ? (int)i : -1;
+	}
+	return -1;
+}
+
+uint64_t kl_gpu_baseline_memory(const struct kl_gpu_device *d, uint64_t bytes)
+{
+	struct kl_gpu_buffer b = { 0 };
+
+	return kl_gpu_buffer_make(&b, d, bytes, 256, false) < 0 ? 0 : b.at;
+}

@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/gpu/client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fs.h"
+#include "base/par.h"
+#include "base/rng.h"
+#include "base/vec.h"
+#include "worker/gpu/process_pool.h"
+#include "worker/gpu/wall.h"
+
+#define PAGE ((uint64_t)4096)
+#define SPARE_BYTES ((uint64_t)1 << 30)	/* more is given back to the system at once */
+/* A driver that wakes a GPU up, and one that has to end a kernel that never would, take their time. */
+#define START_MS 120000
+#define ASK_MS 60000
+/* Host code that does not come back hangs; beside it there are copies of its tensors. */
+#define LAUNCH_MS 20000
+#define REAP_MS 60000
+
+/* -- life -------------------------------------------------------------------- */
+
+/* After fork: only async-signal-safe calls. */
+static void become(const char *path, char *const *env, int null, int sock)
+{
+	static char name[] = "klineage-worker", option[] = "--gpu-child";
+	static char *const argv[] = { name, option, NULL };
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	sock = fcntl(sock, F_DUPFD, 256);
+	null = fcntl(null, F_DUPFD, 256);
+	for (int i = 0; i < 3; i++)
+		if (dup2(null, i) < 0)
+			_exit(70);
+	if (dup2(sock, KL_GPU_WIRE_FD) < 0)
+		_exit(70);
+	/* a tool that looks on may need its own */
+	if (!getenv(KL_GPU_LOCKED)) {
+		syscall(SYS_close_range, 3U, (unsigned)KL_GPU_WIRE_FD - 1, 0U);
+		syscall(SYS_close_range, (unsigned)KL_GPU_WIRE_FD + 1, ~0U, 0U);
+	}
+	execve(path, argv, env);
+	_exit(70);
+}
+
+/* What the driver and vendor libraries are found by, and nothing else. */
+static void environment(struct kl_strvec *env)
+{
+	static const char *const kept[] = {
+		"LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_CACHE_PATH", "KLINEAGE_CUDA_LIBRARIES",
+		"HOME", "TMPDIR", "ASAN_OPTIONS",
+	};
+
+	if (getenv(KL_GPU_LOCKED)) {
+		kl_strvec_pushv(env, (const char *const *)environ);
+		return;
+	}
+	kl_strvec_push(env, "LC_ALL=C");
+	for (size_t i = 0; i < KL_ARRAY_SIZE(kept); i++) {
+		const char *v = getenv(kept[i]);
+		KL_AUTO(kl_freep) char *line = v ? kl_asprintf("%s=%s", kept[i], v) : NULL;
+
+		if (line)
+			kl_strvec_push(env, line);
+	}
+}
+
+static int spawn(struct kl_gpu_child *c)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
+	KL_AUTO(kl_freep) char *path = NULL;
+	KL_AUTO(kl_closep) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int pair[2], err;
+
+	if (null < 0)
+		return kl_error_errno("cannot open /dev/null");
+	if ((err = kl_fs_program(&path, "klineage-worker")) < 0)
+		return err;
+	environment(&env);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return kl_error_errno("cannot make a socket pair");
+	c->socket = pair[0];
+	c->pid = fork();
+	if (!c->pid)
+		become(path, env.v, null, pair[1]);
+	err = c->pid < 0 ? kl_error_errno("cannot start a process for the GPU") : 0;
+	if (err < 0)
+		c->pid = 0;
+	close(pair[1]);
+	return err;
+}
+
+/* Its end in words. A driver that is stuck itself may not let go: then it is left behind. */
+static void reap(struct kl_gpu_child *c, char how[64])
+{
+	int64_t end = kl_clock_ns() + (int64_t)REAP_MS * 1000000;
+	int status = 0;
+	pid_t got;
+
+	snprintf(how, 64, "cannot be ended");
+	if (!c->pid)
+		return;
+	do {
+		got = waitpid(c->pid, &status, WNOHANG);
+		if (!got)
+			kl_clock_sleep_ms(2);
+	} while (!got && kl_clock_ns() < end);
+	if (got > 0 && WIFSIGNALED(status))
+		snprintf(how, 64, "was ended by signal %d", WTERMSIG(status));
+	else if (got > 0)
+		snprintf(how, 64, "ended with exit code %d", WEXITSTATUS(status));
+	c->pid = 0;
+}
+
+void kl_gpu_child_kill(struct kl_gpu_child *c)
+{
+	char how[64];
+
+	if (c->pid)
+		kill(c->pid, SIGKILL);
+	reap(c, how);
+	kl_closep(&c->socket);
+}
+
+void kl_gpu_child_free(struct kl_gpu_child *c)
+{
+	if (!c)
+		return;
+	kl_gpu_child_kill(c);
+	kl_gpu_host_release(&c->spare);
+	free(c->cubin);
+	free(c);
+}
+
+bool kl_gpu_child_alive(const struct kl_gpu_child *c)
+{
+	return c->pid != 0;
+}
+
+const struct kl_gpu_facts *kl_gpu_child_facts(const struct kl_gpu_child *c)
+{
+	return &c->hello.device[c->ordinal];
+}
+
+int kl_gpu_child_ordinal(const struct kl_gpu_child *c, const char *uuid)
+{
+	for (int i = 0; i < c->hello.ndevice; i++)
+		if (!strcmp(c->hello.device[i].uuid, uuid))
+			return i;
+	return -1;
+}
+
+/* -- asking --------------------------------------------------------------------- */
+
+struct kl_gpu_head kl_gpu_head(enum kl_gpu_op op, uint32_t slot, size_t bytes)
+{
+	return (struct kl_gpu_head){
+		.magic = KL_GPU_WIRE_MAGIC, .op = (uint32_t)op, .bytes = (uint32_t)bytes, .slot = slot,
+	};
+}
+
+static int ask_send(struct kl_gpu_child *c, void *request, size_t n, int fd)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = { { 0 } };
+	struct iovec io = { .iov_base = request, .iov_len = n };
+	struct msghdr msg = { .msg_iov = &io, .msg_iovlen = 1 };
+	struct cmsghdr *m;
+
+	if (fd >= 0) {
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control);
+		m = CMSG_FIRSTHDR(&msg);
+		m->cmsg_level = SOL_SOCKET;
+		m->cmsg_type = SCM_RIGHTS;
+		m->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(m), &fd, sizeof(int));
+	}
+	return sendmsg(c->socket, &msg, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
+}
+
+/* The reply's size, 0: the other end is gone, -1: too late. */
+static ssize_t ask_receive(struct kl_gpu_child *c, void *reply, size_t n, int64_t limit_ms)
+{
+	int64_t end = kl_clock_ns() + limit_ms * 1000000, left;
+	struct pollfd p = { .fd = c->socket, .events = POLLIN };
+	ssize_t have;
+
+	do {
+		left = (end - kl_clock_ns()) / 1000000;
+		if (left < 0)
+			return -1;
+	} while (poll(&p, 1, left < 1000 ? (int)left + 1 : 1000) <= 0);
+	do
+		have = recv(c->socket, reply, n, MSG_TRUNC);
+	while (have < 0 && errno == EINTR);
+	return have < 0 ? 0 : have;
+}
+
+static int gone(struct kl_gpu_child *c)
+{
+	char how[64];
+
+	/* it has closed its end; what holds it up now is the driver */
+	if (c->pid)
+		kill(c->pid, SIGKILL);
+	reap(c, how);
+	kl_closep(&c->socket);
+	return kl_error(KL_EIO, "the GPU process %s", how);
+}
+
+int kl_gpu_child_ask(struct kl_gpu_child *c, void *request, size_t n, int fd,
+		     struct kl_gpu_reply *reply, size_t nreply, int64_t limit_ms)
+{
+	struct kl_gpu_head asked;
+	ssize_t have;
+
+	memcpy(&asked, request, sizeof(asked));
+	if (!c->pid)
+		return kl_error(KL_EIO, "the GPU process is gone");
+	if (ask_send(c, request, n, fd) < 0)
+		return gone(c);
+	have = ask_receive(c, reply, nreply, limit_ms);
+	if (have < 0) {
+		c->stuck = true;
+		kl_gpu_child_kill(c);
+		return kl_error(KL_ETIMEOUT, "the GPU process does not answer within %lld ms",
+				(long long)limit_ms);
+	}
+	if (!have)
+		return gone(c);
+	if ((size_t)have != nreply || reply->head.magic != KL_GPU_WIRE_MAGIC ||
+	    reply->head.bytes != nreply || reply->head.op != asked.op ||
+	    reply->head.slot != asked.slot) {
+		kl_gpu_child_kill(c);
+		return kl_error(KL_EIO, "the GPU process answers what it was not asked");
+	}
+	reply->message[sizeof(reply->message) - 1] = '\0';
+	if (reply->state != KL_GPU_WELL) {
+		c->stuck = reply->state == KL_GPU_STUCK;
+		kl_gpu_child_kill(c);
+	}
+	return reply->err < 0 ? kl_error((enum kl_err)reply->err, "%s", reply->message) : 0;
+}
+
+/* A request whose reply says no more than how it went. */
+static int ask_plain(struct kl_gpu_child *c, void *request, size_t n, int fd, int64_t limit_ms)
+{
+	struct kl_gpu_reply r;
+
+	return kl_gpu_child_ask(c, request, n, fd, &r, sizeof(r), limit_ms);
+}
+
+static int start(struct kl_gpu_child **out, uint32_t what_for)
+{
+	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *c = kl_calloc(1, sizeof(*c));
+	struct kl_gpu_head q = kl_gpu_head(KL_GPU_OP_HELLO, what_for, sizeof(q));
+	int err;
+
+	c->socket = -1;
+	c->spare.fd = -1;
+	if ((err = spawn(c)) < 0 ||
+	    (err = kl_gpu_child_ask(c, &q, sizeof(q), -1, &c->hello.r, sizeof(c->hello), START_MS)) < 0)
+		return err;
+	if (c->hello.ndevice < 1 || c->hello.ndevice > KL_GPU_MAX_DEVICES)
+		return kl_error(KL_EIO, "the GPU process counts %d devices", c->hello.ndevice);
+	for (int i = 0; i < c->hello.ndevice; i++) {
+		c->hello.device[i].name[sizeof(c->hello.device[i].name) - 1] = '\0';
+		c->hello.device[i].uuid[sizeof(c->hello.device[i].uuid) - 1] = '\0';
+	}
+	c->hello.build[sizeof(c->hello.build) - 1] = '\0';
+	*out = kl_steal(&c);
+	return 0;
+}
+
+int kl_gpu_child_start(struct kl_gpu_child **out)
+{
+	return start(out, KL_GPU_FOR_DEVICE);
+}
+
+int kl_gpu_child_start_host(struct kl_gpu_child **out)
+{
+	return start(out, KL_GPU_FOR_HOST);
+}
+
+int kl_gpu_child_open(struct kl_gpu_child *c, int ordinal)
+{
+	struct kl_gpu_open q = {
+		.head = kl_gpu_head(KL_GPU_OP_OPEN, 0, sizeof(q)), .ordinal = ordinal,
+	};
+	int err = ask_plain(c, &q, sizeof(q), -1, START_MS);
+
+	c->ordinal = ordinal;
+	c->open = err == 0;
+	return err;
+}
+
+/* -- what it is given --------------------------------------------------------------- */
+
+/* `n` bytes as a memfd. */
+static int share(int *fd, const void *p, size_t n)
+{
+	size_t done = 0;
+	ssize_t part;
+
+	*fd = memfd_create("klineage", MFD_CLOEXEC);
+	if (*fd < 0)
+		return kl_error_errno("cannot make shared memory");
+	while (done < n) {
+		part = write(*fd, (const char *)p + done, n - done);
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part <= 0)
+			return kl_error_errno("no memory for %zu bytes", n);
+		done += (size_t)part;
+	}
+	return 0;
+}
+
+/* The file at `path` as shared memory. */
+static int share_file(int *memory, uint64_t *bytes, const char *path)
+{
+	KL_AUTO(kl_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	KL_AUTO(kl_buf_release) struct kl_buf image = KL_BUF_INIT;
+	int err;
+
+	if (fd < 0)
+		return kl_error_errno("cannot open '%s'", path);
+	if ((err = kl_buf_read_fd(&image, fd, KL_GPU_MAX_CUBIN)) < 0)
+		return kl_error_in(err, "'%s'", path);
+	if (!image.len)
+		return kl_error(KL_EINVALID, "'%s' is empty", path);
+	*bytes = image.len;
+	return share(memory, image.ptr, image.len);
+}
+
+int kl_gpu_child_module(struct kl_gpu_child *c, uint32_t slot, const char *path)
+{
+	struct kl_gpu_put_module q = { .head = kl_gpu_head(KL_GPU_OP_MODULE, slot, sizeof(q)) };
+	KL_AUTO(kl_closep) int memory = -1;
+	int err = share_file(&memory, &q.bytes, path);
+
+	if (err < 0)
+		return err;
+	err = ask_plain(c, &q, sizeof(q), memory, ASK_MS);
+	return err < 0 ? kl_error_in(err, "'%s'", path) : 0;
+}
+
+int kl_gpu_child_launcher(struct kl_gpu_child *c, const char *path, bool trace)
+{
+	struct kl_gpu_put_launcher q = {
+		.head = kl_gpu_head(KL_GPU_OP_LAUNCHER, 0, sizeof(q)), .trace = trace,
+	};
+	KL_AUTO(kl_closep) int memory = -1;
+	int err = share_file(&memory, &q.bytes, path);
+
+	if (err < 0)
+		return err;
+	err = kl_gpu_child_ask(c, &q, sizeof(q), memory, &c->launcher.r, sizeof(c->launcher), ASK_MS);
+	c->launcher.why[sizeof(c->launcher.why) - 1] = '\0';
+	if (err == 0 && c->launcher.closed != KL_GPU_CLOSED_ALL)
+		err = kl_error(KL_ECANNOT, "host code is not run here: its process has no whole wall");
+	return err < 0 ? kl_error_in(err, "'%s'", path) : 0;
+}
+
+int kl_gpu_child_launch(struct kl_gpu_child *c, uint32_t set, const int64_t *dims, uint32_t flags,
+			uint64_t seed, int64_t limit_ms, struct kl_gpu_launched *out)
+{
+	struct kl_gpu_do_launch q = {
+		.head = kl_gpu_head(KL_GPU_OP_LAUNCH, set, sizeof(q)), .flags = flags, .seed = seed,
+		.limit_ms = limit_ms,
+	};
+	int err;
+
+	memcpy(q.dim, dims, sizeof(q.dim));
+	err = kl_gpu_child_ask(c, &q, sizeof(q), -1, &out->c.r, sizeof(*out), limit_ms + LAUNCH_MS);
+	out->c.name[sizeof(out->c.name) - 1] = '\0';
+	out->c.kernel[sizeof(out->c.kernel) - 1] = '\0';
+	if (out->seen.n > KL_GPU_TRACE_MOST)
+		out->seen.n = KL_GPU_TRACE_MOST;
+	for (uint32_t i = 0; i < out->seen.n; i++)
+		out->seen.one[i].name[KL_GPU_TRACE_NAME - 1] = '\0';
+	return err;
+}
+
+int kl_gpu_child_threads(const struct kl_gpu_child *c)
+{
+	KL_AUTO(kl_freep) char *path = kl_asprintf("/proc/%d/status", (int)c->pid);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	const char *at;
+	int n = -1;
+
+	if (!c->pid || kl_fs_read(&text, path, 65536) < 0) {
+		kl_error_clear();
+		return -1;
+	}
+	at = strstr(text.ptr, "\nThreads:");
+	return at && sscanf(at, "\nThreads: %d", &n) == 1 ? n : -1;
+}
+
+/* Where each tensor lies; bytes of all. */
+static uint64_t lay_out(uint64_t *offset, const struct kl_gpu_tensor_layout *layout, size_t n)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		offset[i] = bytes;
+		if (layout[i].tensor)
+			bytes += (layout[i].bytes + PAGE - 1) / PAGE * PAGE;
+	}
+	return bytes ? bytes : PAGE;
+}
+
+int kl_gpu_host_make(struct kl_gpu_host *h, const struct kl_gpu_tensor_layout *layout, size_t n)
+{
+	void *p;
+	int err;
+
+	h->bytes = lay_out(h->offset, layout, n);
+	h->fd = memfd_create("tensors", MFD_CLOEXEC);
+	if (h->fd < 0)
+		return kl_error_errno("cannot make shared memory");
+	/* now, so that a full memory is an error here and not a bus error later */
+	err = posix_fallocate(h->fd, 0, (off_t)h->bytes);
+	if (err) {
+		errno = err;
+		return kl_error_errno("no memory for %llu bytes", (unsigned long long)h->bytes);
+	}
+	p = mmap(NULL, h->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, h->fd, 0);
+	if (p == MAP_FAILED)
+		return kl_error_errno("cannot map shared memory");
+	h->at = p;
+	kl_par_populate(h->at, h->bytes, true);
+	return 0;
+}
+
+int kl_gpu_child_host(struct kl_gpu_child *c, struct kl_gpu_host *h,
+		      const struct kl_gpu_tensor_layout *layout, size_t n)
+{
+	uint64_t offset[KL_GPU_MAX_TENSORS];
+
+	if (n > KL_GPU_MAX_TENSORS)
+		return kl_error(KL_EINVALID, "%zu arguments are too many", n);
+	if (!c->spare.at || c->spare.bytes < lay_out(offset, layout, n))
+		return kl_gpu_host_make(h, layout, n);
+	*h = c->spare;
+	memcpy(h->offset, offset, n * sizeof(offset[0]));
+	c->spare = (struct kl_gpu_host)KL_GPU_HOST_INIT;
+	return 0;
+}
+
+void kl_gpu_child_host_back(struct kl_gpu_child *c, struct kl_gpu_host *h)
+{
+	if (!h->at || c->launcher.r.head.magic || h->bytes > SPARE_BYTES || h->bytes < c->spare.bytes) {
+		kl_gpu_host_release(h);
+		return;
+	}
+	kl_gpu_host_release(&c->spare);
+	c->spare = *h;
+	*h = (struct kl_gpu_host)KL_GPU_HOST_INIT;
+}
+
+void kl_gpu_host_release(struct kl_gpu_host *h)
+{
+	if (h->at)
+		munmap(h->at, h->bytes);
+	h->at = NULL;
+	kl_closep(&h->fd);
+}
+
+int kl_gpu_child_set(struct kl_gpu_child *c, uint32_t slot,
+		     const struct kl_gpu_tensor_layout *layout, size_t n, bool right,
+		     const struct kl_gpu_host *host)
+{
+	struct kl_gpu_put_set q = {
+		.head = kl_gpu_head(KL_GPU_OP_SET, slot, sizeof(q)), .n = (uint32_t)n, .right = right,
+		.host_bytes = host->bytes,
+	};
+
+	if (n > KL_GPU_MAX_TENSORS)
+		return kl_error(KL_EINVALID, "%zu arguments are too many", n);
+	memcpy(q.offset, host->offset, n * sizeof(q.offset[0]));
+	memcpy(q.layout, layout, n * sizeof(q.layout[0]));
+	return ask_plain(c, &q, sizeof(q), host->fd, ASK_MS);
+}
+
+int kl_gpu_child_bind(struct kl_gpu_child *c, uint32_t slot, uint32_t module, uint32_t set,
+		      const json_t *doc, uint64_t seed, int64_t limit_ms)
+{
+	struct kl_gpu_put_bind q = {
+		.head = kl_gpu_head(KL_GPU_OP_BIND, slot, sizeof(q)), .module = module, .set = set,
+		.seed = seed, .limit_ms = limit_ms,
+	};
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_closep) int memory = -1;
+	int err;
+
+	kl_json_canonical(&text, doc);
+	if ((err = share(&memory, text.ptr, text.len)) < 0)
+		return err;
+	q.bytes = text.len;
+	return ask_plain(c, &q, sizeof(q), memory, limit_ms + ASK_MS);
+}
+
+int kl_gpu_child_call(struct kl_gpu_child *c, uint32_t bind, uint32_t flags, uint64_t seed,
+		      int64_t limit_ms, struct kl_gpu_called *out)
+{
+	struct kl_gpu_do_call q = {
+		.head = kl_gpu_head(KL_GPU_OP_CALL, bind, sizeof(q)), .flags = flags, .seed = seed,
+		.limit_ms = limit_ms,
+	};
+	int err = kl_gpu_child_ask(c, &q, sizeof(q), -1, &out->r, sizeof(*out), limit_ms + ASK_MS);
+
+	out->name[sizeof(out->name) - 1] = '\0';
+	out->kernel[sizeof(out->kernel) - 1] = '\0';
+	return err;
+}
+
+int kl_gpu_child_drop(struct kl_gpu_child *c, enum kl_gpu_op what, uint32_t slot)
+{
+	struct kl_gpu_drop q = {
+		.head = kl_gpu_head(KL_GPU_OP_DROP, slot, sizeof(q)), .op = (uint32_t)what,
+	};
+
+	return ask_plain(c, &q, sizeof(q), -1, ASK_MS);
+}
+
+int kl_gpu_child_probe(const char *uuid)
+{
+	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *c = NULL;
+	struct kl_gpu_head q = kl_gpu_head(KL_GPU_OP_PROBE, 0, sizeof(q));
+	int err = kl_gpu_child_start(&c), at;
+
+	if (err < 0)
+		return kl_error_in(KL_EIO, "the GPU is not well any more");
+	at = kl_gpu_child_ordinal(c, uuid);
+	if (at < 0)
+		return kl_error(KL_EIO, "%s is not there any more", uuid);
+	if ((err = kl_gpu_child_open(c, at)) == 0)
+		err = ask_plain(c, &q, sizeof(q), -1, ASK_MS);
+	return err < 0 ? kl_error_in(KL_EIO, "%s is not well any more", uuid) : 0;
+}

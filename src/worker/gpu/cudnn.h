@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_GPU_CUDNN_H
+#define KL_WORKER_GPU_CUDNN_H
+
+#include "worker/gpu/baseline.h"
+
+/*
+ * cudnn - cuDNN's graph interface, as far as baselines use it: tensors and operations become a graph, the
+ * library's heuristics name engines for it, and the fastest that they name is kept.
+ *
+ * Every step does nothing once one has failed, so that only kl_cudnn_choose() is asked how it went.
+ *
+ *	kl_cudnn_open(&x, device);
+ *	x.t = kl_cudnn_tensor(x, ...);
+ *	op = kl_cudnn_make(x, D_OP...); kl_cudnn_set...; kl_cudnn_done(x, op);
+ *	kl_cudnn_choose(x, ops, n, &pack);	tried on real pointers
+ *	kl_cudnn_run(x, &pack);
+ */
+
+/* Its binary interface: kinds of descriptors, attributes, types of values, and values. */
+enum kl_cudnn_kind {
+	KL_CUDNN_CONV = 1, KL_CUDNN_ENGINE = 2, KL_CUDNN_ENGINECFG = 3, KL_CUDNN_HEUR = 4, KL_CUDNN_PLAN = 5,
+	KL_CUDNN_OP_CONV = 10, KL_CUDNN_GRAPH = 15, KL_CUDNN_PACK = 16, KL_CUDNN_TENSOR = 17,
+	KL_CUDNN_OP_SDPA = 41,
+};
+enum kl_cudnn_type {
+	KL_CUDNN_T_HANDLE = 0, KL_CUDNN_T_DATA_TYPE = 1, KL_CUDNN_T_BOOLEAN = 2, KL_CUDNN_T_INT64 = 3,
+	KL_CUDNN_T_FLOAT = 4, KL_CUDNN_T_VOID_PTR = 6, KL_CUDNN_T_CONV_MODE = 7, KL_CUDNN_T_HEUR_MODE = 8,
+	KL_CUDNN_T_NOTE = 11, KL_CUDNN_T_DESCRIPTOR = 15,
+};
+enum { KL_CUDNN_FLOAT = 0, KL_CUDNN_HALF = 2 };
+
+struct kl_cudnn;
+
+int kl_cudnn_open(struct kl_cudnn **out, const struct kl_gpu_device *d);
+void kl_cudnn_free(struct kl_cudnn *x);
+size_t kl_cudnn_version(const struct kl_cudnn *x);
+
+void *kl_cudnn_make(struct kl_cudnn *x, enum kl_cudnn_kind kind);
+void kl_cudnn_set(struct kl_cudnn *x, void *d, int attribute, enum kl_cudnn_type type, int64_t n,
+		  const void *v);
+void kl_cudnn_set_int(struct kl_cudnn *x, void *d, int attribute, enum kl_cudnn_type type, int v);
+void kl_cudnn_set_desc(struct kl_cudnn *x, void *d, int attribute, void *v);
+void *kl_cudnn_done(struct kl_cudnn *x, void *d);
+
+enum kl_cudnn_use { KL_CUDNN_GIVEN, KL_CUDNN_BY_VALUE };
+/** Four axes. `uid`: its number in a pack. */
+void *kl_cudnn_tensor(struct kl_cudnn *x, int64_t uid, int type, const int64_t dim[4],
+		      const int64_t stride[4], enum kl_cudnn_use use);
+
+/* Pointers of one call, by the numbers of tensors. */
+struct kl_cudnn_pack {
+	int64_t uid[8];
+	void *at[8];
+	int n;
+};
+/**
+ * Engines that sum the products themselves (no Winograd, no Fourier transform) are tried on `p`; the
+ * fastest stays. KL_ECANNOT: none.
+ */
+int kl_cudnn_choose(struct kl_cudnn *x, void **ops, int64_t nops, const struct kl_cudnn_pack *p);
+/** 0, or the library's status. */
+int kl_cudnn_run(struct kl_cudnn *x, const struct kl_cudnn_pack *p);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/gpu/driver.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/* The kernel module's version, which people know a driver by. */
+static void read_build(char out[64])
+{
+	FILE *f = fopen("/proc/driver/nvidia/version", "re");
+	char line[512];
+
+	out[0] = '\0';
+	if (!f)
+		return;
+	/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Tue ..." */
+	if (fgets(line, sizeof(line), f) && !strncmp(line, "NVRM", 4)) {
+		for (const char *p = line; *p && !*out; p += strcspn(p, " \t\n"), p += strspn(p, " \t\n")) {
+			size_t n = strspn(p, "0123456789.");
+
+			if (n > 3 && n < 64 && memchr(p, '.', n) && strchr(" \t\n", p[n]))
+				snprintf(out, 64, "%.*s", (int)n, p);
+		}
+	}
+	fclose(f);
+}
+
+static int symbols(struct kl_gpu_driver *cu)
+{
+#define LOOK_UP(name, symbol, params)						\
+	*(void **)&cu->name = dlsym(cu->lib, symbol);				\
+	if (!cu->name)								\
+		return kl_error(KL_ECANNOT,					\
+				"the CUDA driver (%d.%d) has no %s: at least %d.%d is needed", \
+				cu->version / 1000, cu->version % 1000 / 10, symbol, \
+				KL_CU_MIN_DRIVER / 1000, KL_CU_MIN_DRIVER % 1000 / 10);
+	KL_CU_CALLS(LOOK_UP)
+#undef LOOK_UP
+	return 0;
+}
+
+int kl_gpu_driver_open(struct kl_gpu_driver **out)
+{
+	KL_AUTO(kl_gpu_driver_freep) struct kl_gpu_driver *cu = kl_calloc(1, sizeof(*cu));
+	int (*version)(int *), err;
+
+	cu->lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!cu->lib)
+		return kl_error(KL_ECANNOT, "no GPU here: no CUDA driver can be opened (%s)", dlerror());
+	*(void **)&version = dlsym(cu->lib, "cuDriverGetVersion");
+	if (!version || version(&cu->version))
+		return kl_error(KL_ECANNOT, "libcuda.so.1 does not say its version");
+	read_build(cu->build);
+	if (cu->version < KL_CU_MIN_DRIVER)
+		return kl_error(KL_ECANNOT,
+				"the CUDA driver is too old: %s%sit speaks CUDA %d.%d, %d.%d is needed",
+				cu->build, *cu->build ? ", " : "", cu->version / 1000,
+				cu->version % 1000 / 10, KL_CU_MIN_DRIVER / 1000,
+				KL_CU_MIN_DRIVER % 1000 / 10);
+	if ((err = symbols(cu)) < 0)
+		return err;
+	*out = kl_steal(&cu);
+	return 0;
+}
+
+/* The library stays open: it does not survive being closed in every version. */
+void kl_gpu_driver_free(struct kl_gpu_driver *cu)
+{
+	free(cu);
+}
+
+const char *kl_gpu_driver_name(const struct kl_gpu_driver *cu, int rc, char room[64])
+{
+	const char *name = NULL;
+
+	if (cu->error_name(rc, &name) || !name)
+		snprintf(room, 64, "CUDA error %d", rc);
+	else
+		snprintf(room, 64, "%s", name);
+	return room;
+}
+
+int kl_gpu_error(const struct kl_gpu_driver *cu, int rc, int kind, const char *fmt, ...)
+{
+	const char *words = NULL;
+	char what[400], name[64];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	if (cu->error_string(rc, &words) || !words)
+		words = "no words for it";
+	return kl_error((enum kl_err)kind, "%s: %s (%s)", what, kl_gpu_driver_name(cu, rc, name), words);
+}
+
+static int attribute(const struct kl_gpu_driver *cu, int which, int dev)
+{
+	int v = 0;
+
+	return cu->device_attribute(&v, which, dev) ? 0 : v;
+}
+
+static void uuid_text(char out[48], const struct kl_cu_uuid *u)
+{
+	size_t n = (size_t)snprintf(out, 48, "GPU-");
+
+	for (int i = 0; i < 16; i++)
+		n += (size_t)snprintf(out + n, 48 - n, "%s%02x",
+				      i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u->bytes[i]);
+}
+
+int kl_gpu_facts_read(struct kl_gpu_facts *f, const struct kl_gpu_driver *cu, int ordinal)
+{
+	struct kl_cu_uuid uuid;
+	size_t bytes = 0;
+	int dev, rc;
+
+	memset(f, 0, sizeof(*f));
+	if ((rc = cu->device_get(&dev, ordinal)) ||
+	    (rc = cu->device_name(f->name, sizeof(f->name), dev)) ||
+	    (rc = cu->device_uuid(&uuid, dev)) || (rc = cu->device_mem(&bytes, dev)))
+		return kl_gpu_error(cu, rc, KL_ECANNOT, "GPU %d does not answer", ordinal);
+	f->name[sizeof(f->name) - 1] = '\0';
+	uuid_text(f->uuid, &uuid);
+	snprintf(f->pci, sizeof(f->pci), "%04x:%02x:%02x.0",
+		 (unsigned)attribute(cu, KL_CU_DEV_PCI_DOMAIN, dev) & 0xffff,
+		 (unsigned)attribute(cu, KL_CU_DEV_PCI_BUS, dev) & 0xff,
+		 (unsigned)attribute(cu, KL_CU_DEV_PCI_DEVICE, dev) & 0xff);
+	f->bytes = (int64_t)bytes;
+	f->cc = 10 * attribute(cu, KL_CU_DEV_CC_MAJOR, dev) + attribute(cu, KL_CU_DEV_CC_MINOR, dev);
+	f->sms = attribute(cu, KL_CU_DEV_SMS, dev);
+	f->max_threads = attribute(cu, KL_CU_DEV_MAX_THREADS, dev);
+	f->smem_optin = attribute(cu, KL_CU_DEV_SMEM_OPTIN, dev);
+	f->smem_sm = attribute(cu, KL_CU_DEV_SMEM_SM, dev);
+	f->l2 = attribute(cu, KL_CU_DEV_L2, dev);
+	f->persisting_l2 = attribute(cu, KL_CU_DEV_PERSISTING_L2, dev);
+	f->vmm = attribute(cu, KL_CU_DEV_VMM, dev);
+	f->cooperative = attribute(cu, KL_CU_DEV_COOPERATIVE, dev);
+	f->cluster = attribute(cu, KL_CU_DEV_CLUSTER, dev);
+	f->tensor_map = attribute(cu, KL_CU_DEV_TENSOR_MAP, dev);
+	return 0;
+}
+
+struct kl_plan_facts kl_gpu_facts_plan(const struct kl_gpu_facts *f)
+{
+	return (struct kl_plan_facts){
+		.sms = f->sms, .smem_optin = f->smem_optin, .cc = f->cc, .l2 = f->l2,
+	};
+}

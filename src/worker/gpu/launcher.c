@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/gpu/launcher.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "worker/gpu/seal.h"
+#include "worker/gpu/trace.h"
+
+/* -- loading ------------------------------------------------------------------------------ */
+
+/* Found by its name when the object that needs it is loaded; where the loader does not look, too. */
+static void load_runtime(void)
+{
+	static const char *const names[] = { "libcudart.so.13", "libcudart.so.12" };
+	static const char *const dirs[] = {
+		"/usr/local/cuda/lib64", "/usr/local/lib", "/usr/local/cuda/targets/x86_64-linux/lib",
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++) {
+		const char *const one[] = { names[i], NULL };
+		void *lib = NULL;
+
+		if (kl_gpu_baseline_library(&lib, one) == 0)
+			continue;
+		kl_error_clear();
+		for (size_t k = 0; k < KL_ARRAY_SIZE(dirs) && !lib; k++) {
+			KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s", dirs[k], names[i]);
+
+			lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		}
+	}
+}
+
+/* Its <iostream> has no object that would do it at load. */
+static void start_streams(const struct kl_gpu_launcher *l)
+{
+	static _Alignas(16) char object[64];
+	void (*start)(void *) = (void (*)(void *))dlsym(l->lib, "_ZNSt8ios_base4InitC1Ev");
+
+	if (start)
+		start(object);
+}
+
+/* The runtime's own start: it takes the primary context, which is ours. */
+static int start_runtime(const struct kl_gpu_launcher *l)
+{
+	int (*set)(int) = (int (*)(int))dlsym(l->lib, "cudaSetDevice");
+	int (*nothing)(void *) = (int (*)(void *))dlsym(l->lib, "cudaFree");
+	int rc;
+
+	if (!set || !nothing)	/* it does without */
+		return 0;
+	if ((rc = set(l->device->ordinal)) || (rc = nothing(NULL)))
+		return kl_error(KL_ECANNOT, "the CUDA runtime does not start: error %d", rc);
+	return 0;
+}
+
+static int load(struct kl_gpu_launcher *l, const void *image, size_t n)
+{
+	KL_AUTO(kl_closep) int fd = memfd_create("kernel", MFD_CLOEXEC);
+	char path[64];
+	size_t done = 0;
+	ssize_t part;
+
+	if (fd < 0)
+		return kl_error_errno("cannot make shared memory");
+	while (done < n) {
+		part = write(fd, (const char *)image + done, n - done);
+		if (part <= 0 && errno != EINTR)
+			return kl_error_errno("no memory for %zu bytes", n);
+		done += part > 0 ? (size_t)part : 0;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	load_runtime();
+	/* what it may call of the driver by name */
+	dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+	/* nothing of the candidate's runs at load: the audit saw to it */
+	l->lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!l->lib && strstr(dlerror(), "libcudart"))
+		return kl_error(KL_ECANNOT, "the CUDA runtime that the kernel was built for is not here "
+				"(KLINEAGE_CUDA_LIBRARIES names more directories)");
+	if (!l->lib)
+		return kl_error(KL_EINVALID, "the kernel's host code cannot be loaded");
+	l->entry = (int (*)(void *const *, void *const *, void *))dlsym(l->lib, "klineage_launch");
+	l->dims = dlsym(l->lib, "klineage_dims");
+	if (!l->entry || !l->dims)
+		return kl_error(KL_EINVALID, "host code without klineage_launch and klineage_dims");
+	return 0;
+}
+
+/* -- its variables --------------------------------------------------------------------------- */
+
+struct search {
+	struct kl_gpu_launcher *l;
+	ElfW(Addr) base;
+};
+
+static int remember(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	const ElfW(Addr) page = 4095;
+	struct search *s = ctx;
+	ElfW(Addr) lo = 0, hi = 0;
+
+	if (info->dlpi_addr != s->base)
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO) {
+			lo = (s->base + info->dlpi_phdr[i].p_vaddr) & ~page;
+			hi = (s->base + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz) & ~page;
+		}
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		ElfW(Addr) from = s->base + p->p_vaddr, to = from + p->p_memsz;
+		size_t k = s->l->nrange;
+
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_W) || k == KL_ARRAY_SIZE(s->l->range))
+			continue;
+		/* what the loader has closed again */
+		if (lo <= from && from < hi)
+			from = hi < to ? hi : to;
+		s->l->range[k].at = (unsigned char *)from;
+		s->l->range[k].bytes = to - from;
+		s->l->range[k].copy = kl_malloc(to - from + 1);
+		memcpy(s->l->range[k].copy, s->l->range[k].at, to - from);
+		s->l->nrange++;
+	}
+	return 1;
+}
+
+static int remember_variables(struct kl_gpu_launcher *l)
+{
+	struct search s = { .l = l };
+	struct link_map *map = NULL;
+
+	if (dlinfo(l->lib, RTLD_DI_LINKMAP, &map) || !map)
+		return kl_error(KL_EIO, "the loader does not say where the kernel's host code lies");
+	s.base = map->l_addr;
+	return dl_iterate_phdr(remember, &s) ? 0 :
+	       kl_error(KL_EIO, "the kernel's host code is not to be found");
+}
+
+void kl_gpu_launcher_restore(struct kl_gpu_launcher *l)
+{
+	for (size_t i = 0; i < l->nrange; i++)
+		memcpy(l->range[i].at, l->range[i].copy, l->range[i].bytes);
+}
+
+/* -- life ---------------------------------------------------------------------------------------- */
+
+int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_device *d, const void *image,
+			 size_t n, bool trace)
+{
+	KL_AUTO(kl_gpu_launcher_freep) struct kl_gpu_launcher *l = kl_calloc(1, sizeof(*l));
+	int err;
+
+	l->device = d;
+	if (trace && kl_gpu_trace_open(&l->trace, d) < 0) {
+		snprintf(l->why, sizeof(l->why), "%s", kl_error_last());
+		kl_error_clear();
+	}
+	if ((err = load(l, image, n)) < 0 || (err = start_runtime(l)) < 0)
+		return err;
+	start_streams(l);
+	if ((err = remember_variables(l)) < 0 || (err = kl_gpu_seal(&l->closed)) < 0)
+		return err;
+	*out = kl_steal(&l);
+	return 0;
+}
+
+/* What it has registered with the runtime stays: the process is for one object. */
+void kl_gpu_launcher_free(struct kl_gpu_launcher *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->nrange; i++)
+		free(l->range[i].copy);
+	free(l);
+}
+
+/* -- a call ---------------------------------------------------------------------------------------- */
+
+static void *address(uint64_t at)
+{
+	return (void *)(uintptr_t)at;
+}
+
+static int call(struct kl_gpu_launcher *l, const struct kl_gpu_tensor_layout *layout, size_t n,
+		const uint64_t *at, const int64_t *dims)
+{
+	void *in[KL_GPU_MAX_TENSORS] = { NULL }, *out[KL_GPU_MAX_TENSORS] = { NULL };
+	size_t nin = 0, nout = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (layout[i].tensor && !layout[i].output)
+			in[nin++] = address(at[i]);
+		if (layout[i].tensor && layout[i].writable)
+			out[nout++] = address(at[i]);
+	}
+	memcpy(l->dims, dims, KL_GPU_LAUNCHER_DIMS * sizeof(*dims));
+	return l->entry(in, out, l->device->stream);
+}
+
+int kl_gpu_launcher_call(struct kl_gpu_launcher *l, const struct kl_gpu_set *s,
+			 const int64_t dims[KL_GPU_LAUNCHER_DIMS])
+{
+	uint64_t at[KL_GPU_MAX_TENSORS];
+
+	for (size_t i = 0; i < s->n; i++)
+		at[i] = s->buffer[i].at;
+	return call(l, s->layout, s->n, at, dims);
+}
+
+struct timed {
+	struct kl_gpu_launcher *l;
+	struct kl_gpu_tensor_layout layout[KL_GPU_MAX_TENSORS];
+	size_t n;
+	int64_t dims[KL_GPU_LAUNCHER_DIMS];
+};
+
+/* It may remember nothing of the calls before, here neither: a few kilobytes, copied behind the hold. */
+static int run_timed(struct kl_gpu_baseline *b, const uint64_t *at)
+{
+	struct timed *t = b->state;
+
+	kl_gpu_launcher_restore(t->l);
+	return call(t->l, t->layout, t->n, at, t->dims);
+}
+
+static void close_timed(struct kl_gpu_baseline *b)
+{
+	free(b->state);
+}
+
+struct kl_gpu_baseline *kl_gpu_launcher_timed(struct kl_gpu_launcher *l, const struct kl_gpu_set *s,
+					      const int64_t dims[KL_GPU_LAUNCHER_DIMS])
+{
+	struct kl_gpu_baseline *b = kl_calloc(1, sizeof(*b));
+	struct timed *t = kl_calloc(1, sizeof(*t));
+
+	t->l = l;
+	t->n = s->n;
+	memcpy(t->layout, s->layout, sizeof(t->layout));
+	memcpy(t->dims, dims, sizeof(t->dims));
+	b->device = l->device;
+	b->run = run_timed;
+	b->close = close_timed;
+	b->state = t;
+	return b;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/gpu/ncu.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/proc.h"
+
+#define MAX_LAUNCHES 16
+#define MAX_COLUMNS 256
+#define MAX_LOG ((size_t)4 << 20)
+#define MOST 1e15		/* of any value; beyond it is nonsense */
+
+/* What is asked for, what it is called here, and what one of it is. */
+static const struct {
+	const char *metric, *member;
+	double unit;
+} metrics[] = {
+	{ "gpu__time_duration.sum", "ns", 1 },
+	{ "dram__throughput.avg.pct_of_peak_sustained_elapsed", "dram_ppm", 1e4 },
+	{ "sm__throughput.avg.pct_of_peak_sustained_elapsed", "sm_ppm", 1e4 },
+	{ "sm__warps_active.avg.pct_of_peak_sustained_active", "occupancy_ppm", 1e4 },
+	{ "l1tex__t_sector_hit_rate.pct", "l1_hit_ppm", 1e4 },
+	{ "lts__t_sector_hit_rate.pct", "l2_hit_ppm", 1e4 },
+	{ "dram__bytes_read.sum", "dram_read", 1 },
+	{ "dram__bytes_write.sum", "dram_written", 1 },
+};
+
+/* -- the program ---------------------------------------------------------------- */
+
+static bool runs(const char *path)
+{
+	return path[0] == '/' && !kl_fs_is_dir(path) && access(path, X_OK) == 0;
+}
+
+static char *below(const char *dir, const char *name)
+{
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, name);
+
+	return runs(path) ? kl_steal(&path) : NULL;
+}
+
+static char *on_path(void)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT;
+	const char *path = getenv("PATH");
+	char *found = NULL;
+
+	kl_strvec_split(&dirs, path ? path : "", ":");
+	for (size_t i = 0; !found && i < dirs.n; i++)
+		found = below(dirs.v[i], "ncu");
+	return found;
+}
+
+int kl_ncu_find(char **path)
+{
+	const char *said = getenv("KLINEAGE_NCU");
+
+	if (said && *said) {
+		if (!runs(said))
+			return kl_error(KL_ECANNOT, "there is no ncu at '%s'", said);
+		*path = kl_strdup(said);
+		return 0;
+	}
+	*path = on_path();
+	if (!*path)
+		*path = below("/usr/local/cuda/bin", "ncu");
+	return *path ? 0 : kl_error(KL_ECANNOT, "ncu is not installed");
+}
+
+/* "regex:^(a|b)$"; names are those of symbols, of which '$' and '.' mean more in a pattern. */
+static char *pattern(const struct kl_strvec *kernel)
+{
+	struct kl_buf b = KL_BUF_INIT;
+
+	kl_buf_adds(&b, "regex:^(");
+	for (size_t i = 0; i < kernel->n; i++) {
+		kl_buf_adds(&b, i ? "|" : "");
+		for (const char *s = kernel->v[i]; *s; s++) {
+			if (!isalnum((unsigned char)*s) && *s != '_')
+				kl_buf_addch(&b, '\\');
+			kl_buf_addch(&b, *s);
+		}
+	}
+	kl_buf_adds(&b, ")$");
+	return kl_buf_detach(&b);
+}
+
+static void command(struct kl_strvec *a, const struct kl_ncu *n)
+{
+	static const char *const fixed[] = {
+		"--csv", "--page", "raw", "--print-units", "base", "--target-processes", "all",
+		"--clock-control", "none", "--kernel-name-base", "mangled", "--kernel-name", NULL
+	};
+	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(metrics); i++)
+		kl_buf_addf(&list, "%s%s", i ? "," : "", metrics[i].metric);
+	kl_strvec_push(a, n->path);
+	kl_strvec_pushv(a, fixed);
+	kl_strvec_take(a, pattern(n->kernel));
+	kl_strvec_push(a, "--cache-control");
+	kl_strvec_push(a, n->hot ? "none" : "all");
+	kl_strvec_push(a, "--launch-count");
+	kl_strvec_pushf(a, "%d", MAX_LAUNCHES);
+	kl_strvec_push(a, "--metrics");
+	kl_strvec_push(a, list.ptr);
+	kl_strvec_push(a, "--log-file");
+	kl_strvec_push(a, n->log);
+	kl_strvec_pushv(a, n->argv);
+}
+
+/* -- its words -------------------------------------------------------------------- */
+
+/* The first "==ERROR== ..." of its log, for a person. */
+static int why(const char *text, const struct kl_proc_result *res)
+{
+	const char *at = strstr(text, "==ERROR== ");
+
+	if (strstr(text, "ERR_NVGPUCTRPERM"))
+		return kl_error(KL_ECANNOT, "the driver gives the GPU's counters to root alone "
+				"(ERR_NVGPUCTRPERM)");
+	if (at)
+		return kl_error(KL_ECANNOT, "ncu: %.*s", (int)strcspn(at + 10, "\n"), at + 10);
+	if (res->timed_out)
+		return kl_error(KL_ECANNOT, "ncu took too long");
+	if (res->exit || res->signal)
+		return kl_error(KL_ECANNOT, "ncu ended with %d", res->signal ? 128 + res->signal : res->exit);
+	return kl_error(KL_ECANNOT, "ncu wrote no counters");
+}
+
+/* One line of quoted cells, taken apart in place; how many. */
+static size_t cells(char **out, char *line)
+{
+	size_t n = 0;
+
+	for (char *s = line, *to; n < MAX_COLUMNS && *s == '"';) {
+		out[n++] = to = ++s;
+		while (*s && (*s != '"' || s[1] == '"')) {
+			s += *s == '"';
+			*to++ = *s++;
+		}
+		s += *s == '"';
+		s += *s == ',';
+		*to = '\0';
+	}
+	return n;
+}
+
+static bool number(double *out, const char *cell)
+{
+	char plain[64], *end;
+	size_t n = 0;
+
+	/* "1,234.5" */
+	for (; *cell && n + 1 < sizeof(plain); cell++)
+		if (*cell != ',')
+			plain[n++] = *cell;
+	plain[n] = '\0';
+	*out = strtod(plain, &end);
+	return !*cell && end != plain && !*end && *out >= 0 && *out <= MOST;
+}
+
+/* Which column has what; SIZE_MAX: none. */
+struct head {
+	size_t kernel, at[KL_ARRAY_SIZE(metrics)];
+	bool some;
+};
+
+static void read_head(struct head *h, char **cell, size_t n)
+{
+	*h = (struct head){ .kernel = SIZE_MAX };
+	for (size_t i = 0; i < KL_ARRAY_SIZE(metrics); i++)
+		h->at[i] = SIZE_MAX;
+	for (size_t k = 0; k < n; k++) {
+		if (!strcmp(cell[k], "Kernel Name"))
+			h->kernel = k;
+		for (size_t i = 0; i < KL_ARRAY_SIZE(metrics); i++)
+			if (!strcmp(cell[k], metrics[i].metric))
+				h->at[i] = k;
+	}
+	for (size_t i = 0; i < KL_ARRAY_SIZE(metrics); i++)
+		h->some |= h->at[i] != SIZE_MAX;
+}
+
+static json_t *read_launch(const struct head *h, char **cell, size_t n)
+{
+	json_t *launch = json_object();
+	double value;
+
+	kl_json_set_str(launch, "kernel", cell[h->kernel]);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(metrics); i++)
+		if (h->at[i] < n && number(&value, cell[h->at[i]]))
+			kl_json_set_int(launch, metrics[i].member, llround(value * metrics[i].unit));
+	return launch;
+}
+
+int kl_ncu_parse(json_t **launches, const char *text, size_t len)
+{
+	KL_AUTO(kl_freep) char *copy = kl_strndup(text, len), *save = NULL;
+	json_t *list = json_array();
+	struct head h = { .kernel = SIZE_MAX };
+
+	for (char *line = strtok_r(copy, "\r\n", &save); line; line = strtok_r(NULL, "\r\n", &save)) {
+		char *cell[MAX_COLUMNS];
+		size_t n = cells(cell, line);
+
+		/* words of its own, or of the program */
+		if (!n)
+			continue;
+		if (!strcmp(cell[0], "ID"))
+			read_head(&h, cell, n);
+		/* the line of units has no kernel */
+		else if (h.some && h.kernel < n && *cell[h.kernel] && json_array_size(list) < MAX_LAUNCHES)
+			json_array_append_new(list, read_launch(&h, cell, n));
+	}
+	save = NULL;	/* it points into the copy */
+	if (json_array_size(list)) {
+		*launches = list;
+		return 0;
+	}
+	json_decref(list);
+	return kl_error(KL_ECANNOT, "ncu wrote no counters");
+}
+
+int kl_ncu_run(json_t **launches, const struct kl_ncu *n)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec a = KL_STRVEC_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT, text = KL_BUF_INIT;
+	struct kl_proc_opts o = {
+		.out = &out, .err = &out, .timeout_ms = n->limit_ms, .max_output = MAX_LOG,
+	};
+	struct kl_proc_result res;
+	int err;
+
+	command(&a, n);
+	o.argv = (const char *const *)a.v;
+	unlink(n->log);
+	err = kl_proc_run(&res, &o);
+	if (err == 0 && kl_fs_read(&text, n->log, MAX_LOG) < 0)
+		kl_error_clear();
+	unlink(n->log);
+	if (err < 0)
+		return err == KL_EINTR ? err : kl_error(KL_ECANNOT, "%s", kl_error_last());
+	/* an early error it may say before it has a log */
+	if (res.exit || res.signal || res.timed_out || kl_ncu_parse(launches, text.ptr, text.len) < 0) {
+		kl_buf_add(&text, out.ptr, out.len);
+		return why(text.ptr, &res);
+	}
+	return 0;
+}

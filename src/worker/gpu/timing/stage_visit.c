@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/stats.h"
+#include "worker/compare/compare.h"
+#include "worker/gpu/timing/stage_parts.h"
+#include "worker/measure/profile_failure.h"
+#include "worker/measure/replay.h"
+
+/* Batches of a visit; of very brief kernels more, since an event is off by more of them. */
+#define BATCHES 4
+#define MORE_BATCHES 10
+#define VERY_BRIEF_NS 6000.0
+
+static bool is_candidate(int who)
+{
+	return who == KL_BLOCKS_CANDIDATE || who == KL_BLOCKS_AGAIN;
+}
+
+struct kl_gpu_known *kl_gpu_time_known(struct kl_gpu_time *p, int who)
+{
+	return &p->known[who == KL_BLOCKS_AGAIN && !p->job->host ? KL_BLOCKS_CANDIDATE : who];
+}
+
+static int drop(struct kl_gpu_time *p, int who, const char *why)
+{
+	kl_blocks_note(p->notes, "%s is not compared: %s", kl_gpu_timer_what(p->job, who), why);
+	p->there[who] = p->blocks.subject[who].there = false;
+	return kl_gpu_timer_alive(p->timer) ? 0 : KL_GPU_AGAIN_WITHOUT;
+}
+
+/* -- judging ------------------------------------------------------------------------- */
+
+static const struct kl_member *member_of(const struct kl_gpu_time *p, uint32_t set)
+{
+	return p->timer->member[set % p->timer->nmember];
+}
+
+static void say_end(struct kl_call *out, const struct kl_gpu_time_visited *v)
+{
+	const char *in = *v->how.kernel ? " in " : "";
+
+	*out = (struct kl_call){ .end = KL_CALL_FAULT };
+	switch (v->how.end) {
+	case KL_GPU_CALL_HANG:
+		out->end = KL_CALL_HANG;
+		snprintf(out->what, sizeof(out->what), "did not end in time");
+		break;
+	case KL_GPU_CALL_REFUSED:
+		out->end = KL_CALL_LAUNCH;
+		snprintf(out->what, sizeof(out->what), "could not be launched: %s%s%.100s", v->how.name, in,
+			 v->how.kernel);
+		break;
+	case KL_GPU_CALL_SCRATCH:
+		snprintf(out->what, sizeof(out->what), "left %.180s", v->r.message);
+		break;
+	default:
+		snprintf(out->what, sizeof(out->what), "ended with %s%s%.100s", v->how.name, in,
+			 v->how.kernel);
+		break;
+	}
+}
+
+static int bad_end(struct kl_gpu_time *p, int who, const struct kl_gpu_time_visited *v,
+		   uint32_t set)
+{
+	struct kl_call call;
+
+	say_end(&call, v);
+	if (is_candidate(who))
+		return kl_profile_fail_end(p->result, p->job, member_of(p, set), &call);
+	return drop(p, who, call.what);
+}
+
+/* Look at the answer itself. */
+static int compare(struct kl_gpu_time *p, int who, uint32_t set)
+{
+	const struct kl_member *m = member_of(p, set), *kept;
+	const void *got[KL_JOB_MAX_ARGS] = { NULL };
+	struct kl_mismatch mismatch = { .out = -1 };
+	int err = kl_gpu_timer_answer(p->timer, set, got);
+
+	if (err < 0)
+		return err;
+	err = kl_compare(&mismatch, p->job, m, got);
+	if (err == KL_EINVALID)
+		return err;
+	if (mismatch.out < 0)
+		return 0;
+	if (!is_candidate(who))
+		return drop(p, who, mismatch.why);
+	kept = kl_replay_of(p->job, m, p->timer->member, p->timer->nmember, got);
+	return kl_profile_fail_wrong(p->result, p->job, m, &mismatch, kept);
+}
+
+static int fail_fickle(struct kl_gpu_time *p, uint32_t set)
+{
+	static const char why[] = "timed calls on the same input answered with different bits";
+
+	kl_profile_fail(p->result, "nondeterministic", "%s", why);
+	kl_profile_describe(p->result, p->job, member_of(p, set), NULL, why);
+	return KL_PROFILE_FAILED;
+}
+
+/*
+ * The answer of one timed call: known by its fingerprint, else judged in full. What differs
+ * from a judged answer and is right as well is a failure where the contract wants equal bits.
+ */
+static int judge(struct kl_gpu_time *p, int who, uint32_t set, const uint64_t print[2])
+{
+	struct kl_gpu_known *k = kl_gpu_time_known(p, who);
+	size_t m = set % p->timer->nmember;
+	int err;
+
+	if (k->judged[m] && !memcmp(k->print[m], print, sizeof(k->print[m])))
+		return 0;
+	if ((err = compare(p, who, set)) || !p->there[who])
+		return err;
+	if (k->judged[m] && p->job->deterministic && is_candidate(who))
+		return fail_fickle(p, set);
+	memcpy(k->print[m], print, sizeof(k->print[m]));
+	k->judged[m] = true;
+	return 0;
+}
+
+/* -- a visit ---------------------------------------------------------------------------- */
+
+static enum kl_gpu_time_mode mode_of(const struct kl_gpu_time *p, bool batch)
+{
+	if (batch)
+		return p->point->hot ? KL_GPU_TIME_BATCH_HOT : KL_GPU_TIME_BATCH_COLD;
+	return p->point->hot ? KL_GPU_TIME_HOT : KL_GPU_TIME_COLD;
+}
+
+static int below_floor(struct kl_gpu_time *p, double ns)
+{
+	return kl_profile_fail(p->result, "cheat",
+			       "%.0f ns at '%s' is below the physical floor of %.0f ns: "
+			       "the work cannot have been done", ns, p->point->id, p->floor_ns);
+}
+
+static void note_clock(struct kl_gpu_time *p, int who, double mhz)
+{
+	struct kl_gpu_known *k = &p->known[who];
+
+	if (!(mhz > 0))
+		return;
+	k->mhz += mhz;
+	k->nmhz++;
+}
+
+/* The visit's time in *ns, NAN where the processor was late for all of it. */
+static int take(struct kl_gpu_time *p, int who, const uint32_t *which,
+		const struct kl_gpu_time_visited *v, double *ns)
+{
+	double valid[KL_GPU_TIME_CALLS], least = INFINITY;
+	size_t n = 0;
+	int err;
+
+	*ns = NAN;
+	if (v->how.end != KL_GPU_CALL_OK)
+		return bad_end(p, who, v, which[0]);
+	for (uint32_t i = 0; i < v->ncall; i++)
+		if ((err = judge(p, who, which[i], v->print[i])) || !p->there[who])
+			return err;
+	for (uint32_t i = 0; i < v->ntime; i++)
+		if (v->ns[i] > 0)
+			valid[n++] = v->ns[i];
+	p->late += (int)(v->ntime - n);
+	note_clock(p, who, v->mhz);
+	if (!n)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		least = fmin(least, valid[i]);
+	if (is_candidate(who) && least + KL_GPU_EVENT_NS < p->floor_ns)
+		return below_floor(p, least);
+	*ns = kl_stats_median(valid, n);
+	return 0;
+}
+
+int kl_gpu_time_visit(struct kl_gpu_time *p, int who, bool batch, const uint32_t *which, size_t n,
+		      uint32_t warm, double *ns)
+{
+	struct kl_gpu_time_visited v;
+	int err = kl_gpu_timer_visit(p->timer, who, mode_of(p, batch), which, n, warm,
+				     kl_rng_u64(&p->rng), &v);
+
+	return err < 0 ? err : take(p, who, which, &v, ns);
+}
+
+/* Sets in a drawn order; the last is the one to warm up on. */
+static void draw(struct kl_gpu_time *p, uint32_t order[KL_GPU_TIME_CALLS])
+{
+	size_t n = p->timer->nset;
+
+	for (size_t i = 0; i < n; i++)
+		order[i] = (uint32_t)i;
+	for (size_t i = n; i > 1; i--) {
+		size_t k = (size_t)kl_rng_below(&p->rng, i);
+		uint32_t t = order[i - 1];
+
+		order[i - 1] = order[k];
+		order[k] = t;
+	}
+}
+
+/* One visit; one that was late is made again, and who always is cannot be timed. */
+static int visit_in_time(struct kl_gpu_time *p, int who, bool batch, size_t calls, double *ns)
+{
+	uint32_t order[KL_GPU_TIME_CALLS];
+	size_t n = p->timer->nset;
+	int err;
+
+	for (int i = 0; i < 5; i++) {
+		draw(p, order);
+		err = kl_gpu_time_visit(p, who, batch, order, batch ? n : calls, order[n - 1], ns);
+		if (err || !isnan(*ns) || !p->there[who])
+			return err;
+	}
+	return kl_error(KL_ECANNOT, "the processor is too slow to launch kernels in time");
+}
+
+int kl_gpu_time_measure(struct kl_gpu_time *p, int who, bool batch, size_t calls, double *ns)
+{
+	double one[MORE_BATCHES];
+	int n = !batch ? 1 : p->known[KL_BLOCKS_CANDIDATE].ns < VERY_BRIEF_NS ? MORE_BATCHES : BATCHES, err;
+
+	*ns = NAN;
+	for (int i = 0; i < n; i++)
+		if ((err = visit_in_time(p, who, batch, calls, &one[i])) || !p->there[who])
+			return err;
+	*ns = kl_stats_median(one, (size_t)n);
+	return 0;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/gpu/timing/tool.h"
+
+#include "base/error.h"
+
+/*
+ * kl_hold spins until the word at `gate` has reached `ticket`, or for `ns`: whatever happens to
+ * the process that should let it go, the GPU is free again.
+ * kl_stamp: whichever thread is on multiprocessor 0 writes; all of them write the like.
+ */
+static const char ptx[] =
+	".version 7.0\n"
+	".target sm_70\n"
+	".address_size 64\n"
+	".visible .entry kl_hold(.param .u64 gate, .param .u32 ticket, .param .u64 ns)\n"
+	"{\n"
+	"	.reg .u64 %g, %begin, %now, %most;\n"
+	"	.reg .u32 %t, %v;\n"
+	"	.reg .s32 %d;\n"
+	"	.reg .pred %p;\n"
+	"	ld.param.u64 %g, [gate];\n"
+	"	ld.param.u32 %t, [ticket];\n"
+	"	ld.param.u64 %most, [ns];\n"
+	"	mov.u64 %begin, %globaltimer;\n"
+	"again:\n"
+	"	ld.volatile.global.u32 %v, [%g];\n"
+	"	sub.s32 %d, %v, %t;\n"
+	"	setp.ge.s32 %p, %d, 0;\n"
+	"	@%p bra done;\n"
+	"	mov.u64 %now, %globaltimer;\n"
+	"	sub.u64 %now, %now, %begin;\n"
+	"	setp.lt.u64 %p, %now, %most;\n"
+	"	@%p bra again;\n"
+	"done:\n"
+	"	ret;\n"
+	"}\n"
+	".visible .entry kl_stamp(.param .u64 out)\n"
+	"{\n"
+	"	.reg .u64 %o, %ns, %clk;\n"
+	"	.reg .u32 %sm;\n"
+	"	.reg .pred %p;\n"
+	"	mov.u32 %sm, %smid;\n"
+	"	setp.ne.u32 %p, %sm, 0;\n"
+	"	@%p ret;\n"
+	"	ld.param.u64 %o, [out];\n"
+	"	mov.u64 %ns, %globaltimer;\n"
+	"	mov.u64 %clk, %clock64;\n"
+	"	st.volatile.global.u64 [%o], %ns;\n"
+	"	st.volatile.global.u64 [%o+8], %clk;\n"
+	"	ret;\n"
+	"}\n";
+
+int kl_gpu_time_tool_open(struct kl_gpu_time_tool *t, const struct kl_gpu_device *d)
+{
+	const struct kl_gpu_driver *cu = d->cu;
+	void *gate = NULL;
+	int rc;
+
+	t->device = d;
+	if ((rc = cu->module_load(&t->module, ptx)) ||
+	    (rc = cu->module_function(&t->hold, t->module, "kl_hold")) ||
+	    (rc = cu->module_function(&t->stamp, t->module, "kl_stamp")) ||
+	    (rc = cu->host_alloc(&gate, 4096, 0)))
+		return kl_gpu_error(cu, rc, KL_ECANNOT, "the tools for timing cannot be had");
+	t->gate = gate;
+	*t->gate = 0;
+	return 0;
+}
+
+void kl_gpu_time_tool_close(struct kl_gpu_time_tool *t)
+{
+	if (t->gate)
+		t->device->cu->host_free((void *)(uintptr_t)t->gate);
+	if (t->module)
+		t->device->cu->module_unload(t->module);
+	t->gate = NULL;
+	t->module = NULL;
+}
+
+static int launch(const struct kl_gpu_time_tool *t, struct kl_cu_function *f, unsigned blocks, void **args)
+{
+	const struct kl_cu_launch_config c = {
+		.grid = { blocks, 1, 1 }, .block = { 1, 1, 1 }, .stream = t->device->stream,
+	};
+	int rc = t->device->cu->launch(&c, f, args, NULL);
+
+	return rc ? kl_gpu_error(t->device->cu, rc, KL_EIO, "a kernel of the gate's own was refused") : 0;
+}
+
+int kl_gpu_hold(struct kl_gpu_time_tool *t)
+{
+	uint64_t gate = (uint64_t)(uintptr_t)t->gate, ns = KL_GPU_HOLD_NS;
+	uint32_t ticket = ++t->ticket;
+	void *args[] = { &gate, &ticket, &ns };
+
+	return launch(t, t->hold, 1, args);
+}
+
+void kl_gpu_release(struct kl_gpu_time_tool *t)
+{
+	__atomic_store_n(t->gate, t->ticket, __ATOMIC_SEQ_CST);
+}
+
+int kl_gpu_stamp_to(const struct kl_gpu_time_tool *t, uint64_t out)
+{
+	void *args[] = { &out };
+
+	return launch(t, t->stamp, (unsigned)t->device->facts.sms, args);
+}

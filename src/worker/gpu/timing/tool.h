@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_GPU_TIMING_TOOL_H
+#define KL_WORKER_GPU_TIMING_TOOL_H
+
+#include "worker/gpu/tool.h"
+
+/*
+ * tool - what is enqueued around a timed call: a kernel that holds the stream until it is let
+ * go, and one that notes the multiprocessor's clock beside the wall's.
+ *
+ *	kl_gpu_hold(t);			nothing behind it starts ...
+ *	... enqueue ...
+ *	kl_gpu_release(t);		... before this, or KL_GPU_HOLD_NS are over
+ */
+#define KL_GPU_HOLD_NS 200000000ull
+/* A stream takes about a thousand operations before enqueueing one more waits for the first. */
+#define KL_GPU_HOLD_OPS 500
+
+struct kl_gpu_stamp {
+	uint64_t timer_ns, clock;
+};
+
+struct kl_gpu_time_tool {
+	const struct kl_gpu_device *device;	/* borrowed */
+	struct kl_cu_module *module;
+	struct kl_cu_function *hold, *stamp;
+	volatile uint32_t *gate;		/* host memory that the device reads */
+	uint32_t ticket;
+};
+
+int kl_gpu_time_tool_open(struct kl_gpu_time_tool *t, const struct kl_gpu_device *d);
+void kl_gpu_time_tool_close(struct kl_gpu_time_tool *t);
+int kl_gpu_hold(struct kl_gpu_time_tool *t);
+void kl_gpu_release(struct kl_gpu_time_tool *t);
+/** Enqueue: a struct kl_gpu_stamp of multiprocessor 0 at device address `out`. */
+int kl_gpu_stamp_to(const struct kl_gpu_time_tool *t, uint64_t out);
+
+#endif

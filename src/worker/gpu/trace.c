@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/gpu/trace.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/sha256.h"
+#include "worker/gpu/baseline.h"
+
+/*
+ * CUPTI's binary interface as far as it is used. Records of a kind grow at their end from version to version;
+ * what is read here has its place since CUDA 9.
+ */
+enum { KIND_MEMCPY = 1, KIND_MEMSET = 2, KIND_KERNEL = 3, KIND_CONCURRENT_KERNEL = 10 };
+enum { KERNEL_STREAM = 48, KERNEL_NAME = 104, COPY_BYTES = 8, COPY_STREAM = 40 };
+#define FLUSH_FORCED 1u
+#define BUFFER_BYTES ((size_t)1 << 20)
+
+struct kl_gpu_trace {
+	int (*register_callbacks)(void (*give)(uint8_t **, size_t *, size_t *),
+				  void (*take)(void *, uint32_t, uint8_t *, size_t, size_t));
+	int (*enable)(int kind);
+	int (*flush)(uint32_t flag);
+	int (*next)(uint8_t *buffer, size_t valid, uint8_t **record);
+	int (*stream_id)(void *context, void *stream, uint8_t per_thread, uint32_t *id);
+	const struct kl_gpu_device *device;
+	uint32_t stream;
+	struct kl_gpu_seen seen;
+};
+
+/* Callbacks have no argument for us. */
+static struct kl_gpu_trace *tracer;
+
+static void give(uint8_t **buffer, size_t *size, size_t *most)
+{
+	*buffer = kl_malloc(BUFFER_BYTES);
+	*size = BUFFER_BYTES;
+	*most = 0;
+}
+
+static uint32_t u32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+void kl_gpu_trace_name(char out[KL_GPU_TRACE_NAME], const char *name)
+{
+	size_t n = strlen(name), shown = KL_GPU_TRACE_NAME - 1 - KL_SHA256_HEX;
+	char hex[KL_SHA256_HEX];
+
+	if (n < KL_GPU_TRACE_NAME) {
+		memcpy(out, name, n + 1);
+		return;
+	}
+	kl_sha256_hex(hex, name, n);
+	snprintf(out, KL_GPU_TRACE_NAME, "%.*s#%s", (int)shown, name, hex);
+}
+
+static void note(struct kl_gpu_trace *t, const uint8_t *r)
+{
+	uint32_t kind = u32(r);
+	bool kernel = kind == KIND_KERNEL || kind == KIND_CONCURRENT_KERNEL;
+	struct kl_gpu_seen_one *one = &t->seen.one[t->seen.n];
+	const char *name;
+
+	if (!kernel && kind != KIND_MEMCPY && kind != KIND_MEMSET)
+		return;
+	if (t->seen.n == KL_GPU_TRACE_MOST) {
+		t->seen.lost++;
+		return;
+	}
+	t->seen.n++;
+	memset(one, 0, sizeof(*one));
+	one->kind = kernel ? KL_GPU_SEEN_KERNEL : kind == KIND_MEMCPY ? KL_GPU_SEEN_COPY : KL_GPU_SEEN_FILL;
+	one->elsewhere = u32(r + (kernel ? KERNEL_STREAM : COPY_STREAM)) != t->stream;
+	if (kernel) {
+		memcpy(&name, r + KERNEL_NAME, sizeof(name));
+		kl_gpu_trace_name(one->name, name ? name : "?");
+	} else {
+		memcpy(&one->bytes, r + COPY_BYTES, sizeof(one->bytes));
+	}
+}
+
+static void take(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+	uint8_t *record = NULL;
+
+	while (tracer && valid && !tracer->next(buffer, valid, &record))
+		note(tracer, record);
+	free(buffer);
+}
+
+static int start(struct kl_gpu_trace *t)
+{
+	static const int kinds[] = { KIND_CONCURRENT_KERNEL, KIND_MEMCPY, KIND_MEMSET };
+	int rc = t->register_callbacks(give, take);
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(kinds) && !rc; i++)
+		rc = t->enable(kinds[i]);
+	if (!rc)
+		rc = t->stream_id(t->device->context, t->device->stream, 0, &t->stream);
+	return rc ? kl_error(KL_ECANNOT, "CUPTI refuses: error %d", rc) : 0;
+}
+
+int kl_gpu_trace_open(struct kl_gpu_trace **out, const struct kl_gpu_device *d)
+{
+	static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so", NULL };
+	struct kl_gpu_trace *t = kl_calloc(1, sizeof(*t));
+	const struct kl_gpu_symbol symbols[] = {
+		{ (void **)&t->register_callbacks, "cuptiActivityRegisterCallbacks" },
+		{ (void **)&t->enable, "cuptiActivityEnable" },
+		{ (void **)&t->flush, "cuptiActivityFlushAll" },
+		{ (void **)&t->next, "cuptiActivityGetNextRecord" },
+		{ (void **)&t->stream_id, "cuptiGetStreamIdEx" },
+	};
+	void *lib = NULL;
+	int err = tracer ? kl_error(KL_ECANNOT, "CUPTI has one user in a process") : 0;
+
+	t->device = d;
+	if (err == 0 && (err = kl_gpu_baseline_library(&lib, names)) < 0) {
+		lib = dlopen("/usr/local/cuda/extras/CUPTI/lib64/libcupti.so", RTLD_NOW | RTLD_LOCAL);
+		err = lib ? 0 : err;
+	}
+	if (err < 0 || (err = kl_gpu_baseline_symbols(lib, symbols, KL_ARRAY_SIZE(symbols))) < 0 ||
+	    (err = start(t)) < 0) {
+		free(t);
+		return err;
+	}
+	*out = tracer = t;
+	return 0;
+}
+
+void kl_gpu_trace_begin(struct kl_gpu_trace *t)
+{
+	t->flush(FLUSH_FORCED);
+	memset(&t->seen, 0, sizeof(t->seen));
+}
+
+void kl_gpu_trace_end(struct kl_gpu_trace *t, struct kl_gpu_seen *out)
+{
+	t->flush(FLUSH_FORCED);
+	*out = t->seen;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/gpu/wall.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/landlock.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#define READ_FILE LANDLOCK_ACCESS_FS_READ_FILE
+#define READ (READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+#define WRITE LANDLOCK_ACCESS_FS_WRITE_FILE
+#ifndef LANDLOCK_ACCESS_FS_TRUNCATE
+#define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)	/* ABI 3 */
+#endif
+
+static int allow(int set, const char *path, uint64_t access)
+{
+	struct landlock_path_beneath_attr a = { .parent_fd = open(path, O_PATH | O_CLOEXEC) };
+	struct stat st;
+	int rc;
+
+	if (a.parent_fd < 0)
+		return 0;	/* not here: nothing to allow */
+	/* a file has no directory to list */
+	a.allowed_access = fstat(a.parent_fd, &st) || S_ISDIR(st.st_mode) ? access :
+			   access & ~(uint64_t)LANDLOCK_ACCESS_FS_READ_DIR;
+	rc = (int)syscall(SYS_landlock_add_rule, set, LANDLOCK_RULE_PATH_BENEATH, &a, 0);
+	close(a.parent_fd);
+	return rc;
+}
+
+static int allow_system(int set)
+{
+	static const char *const readable[] = {
+		"/usr", "/lib", "/lib64", "/opt", "/sys", "/etc/ld.so.cache", "/etc/ld.so.conf",
+		"/etc/ld.so.conf.d", "/etc/nvidia", "/run/nvidia-persistenced",
+		"/proc/driver", "/proc/devices", "/proc/cpuinfo", "/proc/meminfo", "/proc/modules",
+		"/proc/version", "/proc/stat", "/proc/sys", "/proc/filesystems", "/proc/mounts",
+	};
+	int rc = 0;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(readable) && !rc; i++)
+		rc = allow(set, readable[i], READ);
+	return rc;
+}
+
+/* Where the caller says that libraries lie: absolute, or it is whoever's directory. */
+static int allow_libraries(int set, const char *variable)
+{
+	const char *dirs = getenv(variable);
+	int rc = 0;
+
+	for (const char *p = dirs; p && *p && !rc;) {
+		size_t n = strcspn(p, ":");
+		KL_AUTO(kl_freep) char *dir = kl_strndup(p, n);
+
+		if (*dir == '/')
+			rc = allow(set, dir, READ);
+		p += n + (p[n] == ':');
+	}
+	return rc;
+}
+
+static int allow_devices(int set)
+{
+	static const char *const plain[] = {
+		"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
+	};
+	DIR *dev = opendir("/dev");
+	struct dirent *e;
+	int rc = allow(set, "/dev", LANDLOCK_ACCESS_FS_READ_DIR);
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(plain) && !rc; i++)
+		rc = allow(set, plain[i], READ | WRITE);
+	while (!rc && dev && (e = readdir(dev))) {
+		KL_AUTO(kl_freep) char *path = kl_asprintf("/dev/%s", e->d_name);
+
+		if (!strncmp(e->d_name, "nvidia", 6))
+			rc = allow(set, path, READ | WRITE);
+	}
+	if (dev)
+		closedir(dev);
+	return rc;
+}
+
+/* The driver names its threads there, and gives up if it may not. */
+static int allow_itself(int set, uint64_t truncate)
+{
+	return allow(set, "/proc/self", READ | WRITE | truncate);
+}
+
+/* Root without them owns files and nothing more. */
+static int drop_capabilities(void)
+{
+	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { { 0 } };
+
+	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);	/* refused to who has none */
+	return (int)syscall(SYS_capset, &h, none);
+}
+
+/* As the kernel has it, whatever was asked of it. */
+static bool has_capabilities(void)
+{
+	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct d[2] = { { 0 } };
+
+	return syscall(SYS_capget, &h, d) || d[0].effective || d[0].permitted || d[1].effective ||
+	       d[1].permitted;
+}
+
+int kl_gpu_wall(unsigned *closed)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	uint64_t truncate = abi >= 3 ? LANDLOCK_ACCESS_FS_TRUNCATE : 0;
+	const struct landlock_ruleset_attr a = {
+		.handled_access_fs = READ | WRITE | LANDLOCK_ACCESS_FS_EXECUTE |
+			LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+			LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |
+			LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |
+			LANDLOCK_ACCESS_FS_MAKE_FIFO |
+			LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM |
+			LANDLOCK_ACCESS_FS_REFER | truncate,
+	};
+	int set, rc;
+
+	if (abi < 2)
+		return kl_error(KL_ECANNOT, "host code is not run here: this kernel has no Landlock, which "
+				"closes the files to it (Linux 5.19 or newer has)");
+	set = (int)syscall(SYS_landlock_create_ruleset, &a, sizeof(a), 0);
+	rc = set < 0 ? -1 : allow_system(set);
+	rc = rc ? rc : allow_libraries(set, "LD_LIBRARY_PATH");
+	rc = rc ? rc : allow_libraries(set, "KLINEAGE_CUDA_LIBRARIES");
+	rc = rc ? rc : allow_devices(set);
+	rc = rc ? rc : allow_itself(set, truncate);
+	rc = rc ? rc : drop_capabilities();
+	if (!rc && !has_capabilities())
+		*closed |= KL_GPU_CLOSED_CAPABILITIES;
+	rc = rc ? rc : prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	rc = rc ? rc : (int)syscall(SYS_landlock_restrict_self, set, 0);
+	if (!rc)
+		*closed |= KL_GPU_CLOSED_FILES;
+	if (set >= 0)
+		close(set);
+	return rc ? kl_error(KL_ECANNOT, "host code is not run here: no wall around it: %s",
+			     strerror(errno)) : 0;
+}

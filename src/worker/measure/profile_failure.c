@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/measure/profile_failure.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "worker/measure/failure.h"
+#include "worker/measure/replay.h"
+
+int kl_profile_fail(json_t *result, const char *class, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	kl_json_set_str(result, "status", "fail");
+	kl_json_set_str(result, "class", class);
+	kl_json_set_str(result, "message", text);
+	return KL_PROFILE_FAILED;
+}
+
+void kl_profile_describe(json_t *result, const struct kl_job *job, const struct kl_member *at,
+			 const struct kl_mismatch *m, const char *why)
+{
+	json_t *correct = json_object_get(result, "correct");
+
+	if (!correct)
+		kl_json_set(result, "correct", correct = json_object());
+	kl_json_set(correct, "failure", kl_failure(job, at, m, why));
+}
+
+int kl_profile_fail_end(json_t *result, const struct kl_job *job, const struct kl_member *at,
+			const struct kl_call *call)
+{
+	char why[300];
+
+	snprintf(why, sizeof(why), "while it was timed, the kernel %s", call->what);
+	kl_profile_fail(result, kl_failure_class(call->end), "%s", why);
+	kl_profile_describe(result, job, at, NULL, why);
+	return KL_PROFILE_FAILED;
+}
+
+int kl_profile_fail_wrong(json_t *result, const struct kl_job *job, const struct kl_member *at,
+			  const struct kl_mismatch *m, const struct kl_member *kept)
+{
+	char why[300], what[160];
+
+	if (kept) {
+		kl_replay_why(what, sizeof(what), kept);
+		snprintf(why, sizeof(why), "a timed call was %s", what);
+		kl_profile_fail(result, "cheat", "%s", why);
+	} else {
+		snprintf(why, sizeof(why), "a timed call answered wrongly: %s", m->why);
+		kl_profile_fail(result, kl_failure_class_wrong(m),
+				"%s: got %s, wanted %s", why, m->got, m->wanted);
+	}
+	kl_profile_describe(result, job, at, m, why);
+	return KL_PROFILE_FAILED;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_POOL_ANSWER_H
+#define KL_WORKER_POOL_ANSWER_H
+
+#include "worker/compare/compare.h"
+#include "worker/pool/pool.h"
+
+/*
+ * answer - a made-up answer: one buffer for each output, in the kernel's
+ * dtype, for asking kl_compare what it would say.
+ *
+ *	KL_AUTO(kl_answer_release) struct kl_answer x = { 0 };
+ *
+ *	kl_answer_truth(&x, job, m);
+ *	... spoil x.bytes[out] ...
+ *	kl_answer_compare(&mismatch, job, m, &x);
+ */
+struct kl_answer {
+	char *bytes[KL_JOB_MAX_ARGS];	/* outputs only */
+};
+
+void kl_answer_release(struct kl_answer *x);
+/** A buffer for every output at the member's point, unless there is one. */
+void kl_answer_room(struct kl_answer *x, const struct kl_job *job, const struct kl_member *m);
+/** Output `i` as an oracle left it: real numbers (double or float) or the integers themselves. */
+void kl_answer_put(struct kl_answer *x, const struct kl_job *job, const struct kl_member *m,
+		   size_t i, const void *from, bool real_is_double);
+/** The truth of `m` in every output, rounded to the dtype. */
+void kl_answer_truth(struct kl_answer *x, const struct kl_job *job, const struct kl_member *m);
+/** kl_compare of this answer with `m`. */
+int kl_answer_compare(struct kl_mismatch *at, const struct kl_job *job, const struct kl_member *m,
+		      const struct kl_answer *x);
+/** 1: it is right, 0: it is not, and *at says where first (kl_compare_first); negative: an error. */
+int kl_answer_right(struct kl_mismatch *at, const struct kl_job *job, const struct kl_member *m,
+		    const struct kl_answer *x);
+
+#endif

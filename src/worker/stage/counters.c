@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/stage/stages.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "worker/gpu/ncu.h"
+#include "worker/gpu/process_pool.h"
+#include "worker/measure/blocks.h"
+#include "worker/subject/trial.h"
+
+/*
+ * Counters of the candidate's launches: this program is run again below ncu, with a job that asks for one
+ * call of the candidate. The GPU stays locked by us: who runs below us is told so.
+ */
+#define LIMIT_MS 120000
+#define CALL_MS 100000		/* each launch is repeated several times and slowed down */
+#define MAX_KERNELS 64
+
+static const struct kl_point *perf_point(const struct kl_job *job)
+{
+	for (size_t i = 0; i < job->npoint; i++)
+		if (job->point[i].perf)
+			return &job->point[i];
+	return NULL;
+}
+
+int kl_stage_launch(json_t *result, const struct kl_job *job, struct kl_pool *pool)
+{
+	KL_AUTO(kl_subject_freep) struct kl_subject *s = NULL;
+	const struct kl_point *pt = perf_point(job);
+	struct kl_subject_spec spec = {
+		.kind = KL_SUBJECT_KERNEL, .so = job->candidate_so, .entry = job->entry, .cpu = -1,
+	};
+	const struct kl_member *m;
+	struct kl_call end;
+	int err;
+
+	if (!pt || !kl_pool_noise(pool, pt, &m, 1))
+		return kl_error(KL_EINVALID, "no performance point to call the candidate at");
+	if ((err = kl_subject_start(&s, job, pt, &spec)) < 0 ||
+	    (err = kl_trial_kernel(&end, s, job, m->input, 2)) < 0)
+		return err;
+	return end.end == KL_CALL_OK ? 0 : kl_error(KL_ECANNOT, "the kernel %s", end.what);
+}
+
+static int write_job(const char *path, const json_t *doc)
+{
+	KL_AUTO(json_decrefp) json_t *job = json_deep_copy(doc);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+
+	kl_json_set(job, "do", json_pack("[s]", "launch"));
+	kl_json_set_int(job, "call_ms", CALL_MS);
+	kl_json_canonical(&text, job);
+	return kl_fs_put(path, text.ptr, text.len, 0600);
+}
+
+static int run(json_t **launches, const struct kl_job *job, const char *file)
+{
+	KL_AUTO(kl_freep) char *self = NULL, *ncu = NULL;
+	KL_AUTO(kl_freep) char *log = kl_asprintf("%s.csv", file);
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	const char *kernel[MAX_KERNELS];
+	size_t n = kl_plan_kernels(job->plan, kernel, MAX_KERNELS);
+	int err;
+
+	for (size_t i = 0; i < n && i < MAX_KERNELS; i++)
+		kl_strvec_push(&names, kernel[i]);
+	if ((err = kl_ncu_find(&ncu)) < 0 || (err = kl_fs_program(&self, "klineage-worker")) < 0)
+		return err;
+	const char *argv[] = { self, "--job", file, NULL };
+	const struct kl_ncu look = {
+		.path = ncu, .argv = argv, .kernel = &names, .log = log, .hot = perf_point(job)->hot,
+		.limit_ms = LIMIT_MS,
+	};
+
+	return kl_ncu_run(launches, &look);
+}
+
+static int count(json_t **launches, const struct kl_job *job, const json_t *doc)
+{
+	KL_AUTO(kl_freep) char *file = kl_asprintf("%s/counters-%d", job->pool, (int)getpid());
+	const struct kl_gpu_facts *gpu = kl_gpu_keep_facts(job->gpu);
+	int err;
+
+	if (job->surface != KL_SURFACE_CUDA || job->host || !job->plan || !gpu || !perf_point(job))
+		return kl_error(KL_ECANNOT, "they are read of device code that this program launches");
+	if ((err = write_job(file, doc)) < 0)
+		return err;
+	setenv(KL_GPU_LOCKED, gpu->uuid, 1);
+	err = run(launches, job, file);
+	unsetenv(KL_GPU_LOCKED);
+	unlink(file);
+	return err;
+}
+
+/* Whatever hinders it, the verdict stands. */
+int kl_stage_counters(json_t *result, const struct kl_job *job, const json_t *doc)
+{
+	json_t *o = json_object(), *launches = NULL, *notes = json_array();
+	int err = count(&launches, job, doc);
+
+	if (err < 0)
+		kl_blocks_note(notes, "no counters: %s", kl_error_last());
+	if (json_array_size(notes))
+		kl_json_set(o, "notes", json_incref(notes));
+	if (launches) {
+		kl_json_set_str(o, "by", "ncu");
+		kl_json_set(o, "launches", launches);
+	}
+	kl_json_set(result, "counters", o);
+	json_decref(notes);
+	if (err == KL_EINTR)
+		return err;
+	kl_error_clear();
+	return 0;
+}

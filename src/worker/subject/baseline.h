@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_SUBJECT_BASELINE_H
+#define KL_WORKER_SUBJECT_BASELINE_H
+
+#include "base/vec.h"
+#include "worker/subject/wire.h"
+
+/*
+ * baseline - vendor kernels by name, loaded with dlopen when they are asked for:
+ * neither the build nor any other job needs the libraries.
+ *
+ * One thread, and the instruction set level of the platform: kl_baseline_env
+ * gives the environment that makes the libraries keep to it, which has to
+ * stand before they are loaded.
+ *
+ * A name maps the contract's arguments by the order of their roles; a
+ * signature that does not fit is KL_ECANNOT with the reason, as is a library
+ * that is not here.
+ *
+ *	openblas.sgemm	three dims M N K, f32 in A [M,K], B [K,N], f32 out C [M,N]
+ *	onednn.conv2d	five dims N H W C F, f32 in x [N,H,W,C], w [F,3,3,C],
+ *			f32 out y [N,H,W,F]; stride 1, zero padding of 1. The
+ *			weights' reordering is part of every call.
+ */
+struct kl_baseline_call {
+	void (*run)(void *state);
+	void *state;
+};
+
+/** In the child: load and prepare. `data[i]` is tensor argument i. Lives as long as the process. */
+int kl_baseline_open(struct kl_baseline_call *out, const struct kl_wire *w, void *const *data);
+
+/** Push NAME=value strings for the level `isa` ("x86-64-v3"; NULL: any). */
+void kl_baseline_env(struct kl_strvec *env, const char *isa);
+
+/* one a library */
+int kl_baseline_openblas_sgemm(struct kl_baseline_call *out,
+			       const struct kl_wire *w, void *const *data);
+int kl_baseline_onednn_conv2d(struct kl_baseline_call *out,
+			      const struct kl_wire *w, void *const *data);
+
+/** Arguments by role: the n-th dim, in, out; -1: none. For the implementations. */
+int kl_baseline_arg(const struct kl_wire *w, enum kl_role role, int n);
+/** Is argument `arg` an f32 tensor of these extents? */
+bool kl_baseline_f32(const struct kl_wire *w, int arg, const int64_t *extent, int naxes);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/subject/baseline.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+
+/*
+ * The headers give types and constants; every function is looked up in the
+ * library at run time. Its structs change with the major version, which
+ * therefore has to be the one this was built with.
+ */
+#if defined(__has_include)
+#if __has_include(<oneapi/dnnl/dnnl.h>)
+#define HAVE_ONEDNN 1
+#endif
+#endif
+
+#ifndef HAVE_ONEDNN
+int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *w,
+			      void *const *data)
+{
+	return kl_error(KL_ECANNOT, "this program was built without oneDNN's headers: "
+			"run `make deps` and build again");
+}
+#else
+#include <dlfcn.h>
+#include <oneapi/dnnl/dnnl.h>
+
+#define FUNCTIONS(X)						\
+	X(dnnl_version) X(dnnl_engine_create) X(dnnl_stream_create)	\
+	X(dnnl_memory_create) X(dnnl_memory_get_data_handle)		\
+	X(dnnl_primitive_desc_query_md) X(dnnl_primitive_create)	\
+	X(dnnl_primitive_execute) X(dnnl_stream_wait)			\
+	X(dnnl_reorder_primitive_desc_create)
+
+#if DNNL_VERSION_MAJOR >= 3
+#define MORE_FUNCTIONS(X) X(dnnl_memory_desc_create_with_tag) X(dnnl_memory_desc_equal) \
+	X(dnnl_convolution_forward_primitive_desc_create)
+typedef dnnl_memory_desc_t md_t;
+typedef const_dnnl_memory_desc_t md_in_t;
+#define IN(md) (md)
+#else
+#define MORE_FUNCTIONS(X) X(dnnl_memory_desc_init_by_tag) X(dnnl_memory_desc_equal) \
+	X(dnnl_convolution_forward_desc_init) X(dnnl_primitive_desc_create)
+typedef dnnl_memory_desc_t md_t;
+typedef const dnnl_memory_desc_t *md_in_t;
+#define IN(md) (&(md))
+#endif
+
+/* The library's functions under their own names, with their own types. */
+struct api {
+#define MEMBER(f) __typeof__(&f) f;
+	FUNCTIONS(MEMBER) MORE_FUNCTIONS(MEMBER)
+#undef MEMBER
+};
+
+struct conv {
+	struct api api;
+	dnnl_engine_t engine;
+	dnnl_stream_t stream;
+	md_t x_md, w_md, y_md, any_md;
+	dnnl_primitive_desc_t pd;
+	dnnl_memory_t x, w, y, packed;	/* packed == w where no reordering is needed */
+	dnnl_primitive_t reorder, primitive;
+};
+
+static void run(void *state)
+{
+	struct conv *c = state;
+	dnnl_exec_arg_t pack[] = { { DNNL_ARG_FROM, c->w }, { DNNL_ARG_TO, c->packed } };
+	dnnl_exec_arg_t args[] = {
+		{ DNNL_ARG_SRC, c->x }, { DNNL_ARG_WEIGHTS, c->packed }, { DNNL_ARG_DST, c->y },
+	};
+
+	if (c->reorder)
+		c->api.dnnl_primitive_execute(c->reorder, c->stream, 2, pack);
+	c->api.dnnl_primitive_execute(c->primitive, c->stream, 3, args);
+	c->api.dnnl_stream_wait(c->stream);
+}
+
+static int load(struct api *api)
+{
+	KL_AUTO(kl_freep) char *name = kl_asprintf("libdnnl.so.%d", DNNL_VERSION_MAJOR);
+	void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+
+	if (!lib)
+		return kl_error(KL_ECANNOT, "oneDNN is not installed (%s): run `make deps`", name);
+#define LOOK_UP(f)								\
+	if (!(*(void **)&api->f = dlsym(lib, #f)))				\
+		return kl_error(KL_ECANNOT, "this oneDNN has no %s", #f);
+	FUNCTIONS(LOOK_UP) MORE_FUNCTIONS(LOOK_UP)
+#undef LOOK_UP
+	if (api->dnnl_version()->major != DNNL_VERSION_MAJOR)
+		return kl_error(KL_ECANNOT,
+				"oneDNN %d is installed, this program was built with %d",
+				api->dnnl_version()->major, DNNL_VERSION_MAJOR);
+	return 0;
+}
+
+static bool describe(struct conv *c, md_t *out, const dnnl_dims_t dims, dnnl_format_tag_t tag)
+{
+#if DNNL_VERSION_MAJOR >= 3
+	return c->api.dnnl_memory_desc_create_with_tag(out, 4, dims, dnnl_f32, tag) == dnnl_success;
+#else
+	return c->api.dnnl_memory_desc_init_by_tag(out, 4, dims, dnnl_f32, tag) == dnnl_success;
+#endif
+}
+
+static bool choose(struct conv *c)
+{
+	static const dnnl_dims_t strides = { 1, 1 }, dilates = { 0, 0 }, pad = { 1, 1 };
+#if DNNL_VERSION_MAJOR >= 3
+	return c->api.dnnl_convolution_forward_primitive_desc_create(&c->pd, c->engine,
+		dnnl_forward_inference, dnnl_convolution_auto, c->x_md, c->any_md, NULL, c->y_md,
+		strides, dilates, pad, pad, NULL) == dnnl_success;
+#else
+	dnnl_convolution_desc_t d;
+
+	(void)dilates;
+	return c->api.dnnl_convolution_forward_desc_init(
+		       &d, dnnl_forward_inference, dnnl_convolution_auto, &c->x_md, &c->any_md,
+		       NULL, &c->y_md, strides, pad, pad) == dnnl_success &&
+	       c->api.dnnl_primitive_desc_create(&c->pd, &d, NULL, c->engine, NULL) == dnnl_success;
+#endif
+}
+
+static bool pack_weights(struct conv *c, md_in_t packed_md)
+{
+	dnnl_primitive_desc_t pd;
+
+	if (c->api.dnnl_memory_desc_equal(packed_md, IN(c->w_md))) {
+		c->packed = c->w;
+		return true;
+	}
+	return c->api.dnnl_memory_create(&c->packed, packed_md, c->engine, DNNL_MEMORY_ALLOCATE) ==
+		       dnnl_success &&
+	       c->api.dnnl_reorder_primitive_desc_create(&pd, IN(c->w_md), c->engine, packed_md,
+							 c->engine, NULL) == dnnl_success &&
+	       c->api.dnnl_primitive_create(&c->reorder, pd) == dnnl_success;
+}
+
+static int build(struct conv *c, const int64_t dim[5], void *x, void *w, void *y)
+{
+	const dnnl_dims_t xd = { dim[0], dim[3], dim[1], dim[2] }, wd = { dim[4], dim[3], 3, 3 };
+	const dnnl_dims_t yd = { dim[0], dim[4], dim[1], dim[2] };
+
+	if (c->api.dnnl_engine_create(&c->engine, dnnl_cpu, 0) != dnnl_success ||
+	    c->api.dnnl_stream_create(&c->stream, c->engine, dnnl_stream_default_flags) !=
+		    dnnl_success ||
+	    !describe(c, &c->x_md, xd, dnnl_nhwc) || !describe(c, &c->w_md, wd, dnnl_ohwi) ||
+	    !describe(c, &c->y_md, yd, dnnl_nhwc) ||
+	    !describe(c, &c->any_md, wd, dnnl_format_tag_any) || !choose(c) ||
+	    c->api.dnnl_memory_create(&c->x, IN(c->x_md), c->engine, x) != dnnl_success ||
+	    c->api.dnnl_memory_create(&c->w, IN(c->w_md), c->engine, w) != dnnl_success ||
+	    c->api.dnnl_memory_create(&c->y, IN(c->y_md), c->engine, y) != dnnl_success ||
+	    !pack_weights(c, c->api.dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md,
+								 0)) ||
+	    c->api.dnnl_primitive_create(&c->primitive, c->pd) != dnnl_success)
+		return kl_error(KL_ECANNOT, "oneDNN refuses this convolution");
+	return 0;
+}
+
+int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *w,
+			      void *const *data)
+{
+	static struct conv c;	/* one a process, which is the child's only work */
+	int x = kl_baseline_arg(w, KL_ROLE_IN, 0), k = kl_baseline_arg(w, KL_ROLE_IN, 1);
+	int y = kl_baseline_arg(w, KL_ROLE_OUT, 0), err;
+	int64_t dim[5];	/* N H W C F */
+
+	for (int i = 0; i < 5; i++) {
+		int at = kl_baseline_arg(w, KL_ROLE_DIM, i);
+
+		if (at < 0)
+			return kl_error(KL_ECANNOT, "needs five dims in the order N H W C F");
+		dim[i] = w->arg[at].extent[0];
+	}
+	if (w->nargs != 8 ||
+	    !kl_baseline_f32(w, x, (int64_t[]){ dim[0], dim[1], dim[2], dim[3] }, 4) ||
+	    !kl_baseline_f32(w, k, (int64_t[]){ dim[4], 3, 3, dim[3] }, 4) ||
+	    !kl_baseline_f32(w, y, (int64_t[]){ dim[0], dim[1], dim[2], dim[4] }, 4))
+		return kl_error(KL_ECANNOT, "needs f32 in [N,H,W,C], in [F,3,3,C] and out "
+				"[N,H,W,F], and no other argument");
+	if ((err = load(&c.api)) < 0 || (err = build(&c, dim, data[x], data[k], data[y])) < 0)
+		return err;
+	*out = (struct kl_baseline_call){ .run = run, .state = &c };
+	return 0;
+}
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/subject/baseline.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+
+#include "base/error.h"
+
+/* The part of CBLAS that is used; its ABI has not changed since 1998. */
+enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111 };
+typedef void (*sgemm_fn)(int order, int ta, int tb, int m, int n, int k, float alpha,
+			 const float *a, int lda, const float *b, int ldb,
+			 float beta, float *c, int ldc);
+
+struct sgemm {
+	sgemm_fn fn;
+	int m, n, k;
+	const float *a, *b;
+	float *c;
+};
+
+static void run(void *state)
+{
+	struct sgemm *s = state;
+
+	s->fn(ROW_MAJOR, NO_TRANSPOSE, NO_TRANSPOSE, s->m, s->n, s->k, 1.0f,
+	      s->a, s->k, s->b, s->n, 0.0f, s->c, s->n);
+}
+
+static int load(sgemm_fn *out)
+{
+	void *lib = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+
+	if (!lib)
+		lib = dlopen("libopenblas.so", RTLD_NOW | RTLD_LOCAL);
+	if (!lib)
+		return kl_error(KL_ECANNOT,
+				"OpenBLAS is not installed (libopenblas.so.0): run `make deps`");
+	*(void **)out = dlsym(lib, "cblas_sgemm");
+	if (!*out)
+		return kl_error(KL_ECANNOT, "this OpenBLAS has no cblas_sgemm");
+	return 0;
+}
+
+int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wire *w,
+			       void *const *data)
+{
+	static struct sgemm s;	/* one a process, which is the child's only work */
+	int64_t dim[3];
+	int a = kl_baseline_arg(w, KL_ROLE_IN, 0), b = kl_baseline_arg(w, KL_ROLE_IN, 1);
+	int c = kl_baseline_arg(w, KL_ROLE_OUT, 0), err;
+
+	for (int i = 0; i < 3; i++) {
+		int at = kl_baseline_arg(w, KL_ROLE_DIM, i);
+
+		if (at < 0)
+			return kl_error(KL_ECANNOT, "needs three dims in the order M N K");
+		dim[i] = w->arg[at].extent[0];
+		if (dim[i] < 1 || dim[i] > INT_MAX)
+			return kl_error(KL_ECANNOT, "a dim is outside 1 to %d", INT_MAX);
+	}
+	if (w->nargs != 6 ||
+	    !kl_baseline_f32(w, a, (int64_t[]){ dim[0], dim[2] }, 2) ||
+	    !kl_baseline_f32(w, b, (int64_t[]){ dim[2], dim[1] }, 2) ||
+	    !kl_baseline_f32(w, c, (int64_t[]){ dim[0], dim[1] }, 2))
+		return kl_error(KL_ECANNOT, "needs f32 in [M,K], in [K,N] and out [M,N], "
+				"and no other argument");
+	if ((err = load(&s.fn)) < 0)
+		return err;
+	s.m = (int)dim[0];
+	s.n = (int)dim[1];
+	s.k = (int)dim[2];
+	s.a = data[a];
+	s.b = data[b];
+	s.c = data[c];
+	*out = (struct kl_baseline_call){ .run = run, .state = &s };
+	return 0;
+}

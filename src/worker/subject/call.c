@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "worker/subject/child.h"
+#include "worker/subject/subject_state.h"
+
+#define US 1000LL
+#define MS (1000 * US)
+
+/* How long the stub may need from its last store to its trap before we look where it is. */
+#define SETTLE_NS (50 * US)
+/* A child that is runnable and does not answer for this long is not ours to wait for. */
+#define READY_NS (20000 * MS)
+/* Where we cannot stop the child: how long we look for a change of the outputs after "done". */
+#define LINGER_NS (200 * US)
+/* Empty calls that measure the handshake: its lower quartile, since a busy machine only adds. */
+#define EMPTY_CALLS 17
+#define STOLEN_SHARE 4
+/*
+ * More than these is not the handshake but other work on the processors, and
+ * is not to be taken off a call's time. The last is also what a forged
+ * `done` may gain at most.
+ */
+#define MOST_HANDSHAKE_NS (3 * US)
+#define MOST_TRAP_NS (50 * US)
+#define MOST_JITTER_NS (5 * US)
+
+int64_t kl_call_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static inline void relax(void)
+{
+#ifdef __x86_64__
+	__builtin_ia32_pause();
+#endif
+}
+
+static uint64_t load(const uint64_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static void store(uint64_t *word, uint64_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_SEQ_CST);
+}
+
+/* Give the processor away between looks, unless the moment matters. */
+static void idle(const struct kl_cpu_subject *s, int64_t waited)
+{
+	struct timespec t = { 0, 20 * US };
+
+	if (s->precise && waited < 200 * MS)
+		return;
+	if (waited > 50 * MS)
+		t.tv_nsec = s->precise ? 50 * US : MS;
+	nanosleep(&t, NULL);
+}
+
+enum seen { SEEN, STOPPED, LATE };
+
+/* Wait for a word of the control page, for a stop, or for `limit` to pass. */
+static enum seen wait_word(struct kl_cpu_subject *s, const uint64_t *word, uint64_t want, int64_t limit,
+			   struct kl_trace_event *ev)
+{
+	int64_t begin = kl_call_now(), now;
+
+	for (unsigned n = 1;; n++) {
+		if (load(word) == want)
+			return SEEN;
+		relax();
+		if (n % 512)
+			continue;
+		if (kl_trace_poll(s->pid, ev)) {
+			if (ev->kind != KL_TRACE_STOP)
+				return STOPPED;
+			kl_trace_continue(s->pid);	/* an interrupt that came too late */
+		}
+		now = kl_call_now();
+		if (now - begin > limit)
+			return LATE;
+		idle(s, now - begin);
+	}
+}
+
+/*
+ * `done` was seen; wait for the trap. If it does not come at once, stop the
+ * child and see: preempted between the two is honest, elsewhere is a lie.
+ */
+static enum seen wait_trap(struct kl_cpu_subject *s, int64_t limit, struct kl_trace_event *ev)
+{
+	int64_t begin = kl_call_now(), now;
+	struct kl_trace_regs regs;
+	bool asked = false;
+
+	for (;;) {
+		now = kl_call_now();
+		if (kl_trace_poll(s->pid, ev)) {
+			if (ev->kind != KL_TRACE_STOP)
+				return STOPPED;
+			if (!kl_trace_get_regs(s->pid, &regs) ||
+			    kl_trace_pc(&regs) < s->hello.stored ||
+			    kl_trace_pc(&regs) > s->hello.trapped)
+				return LATE;
+			kl_trace_continue(s->pid);
+		}
+		if (now - begin > limit)
+			return LATE;
+		if (!asked && now - begin > SETTLE_NS) {
+			kl_trace_interrupt(s->pid);
+			asked = true;
+		}
+		relax();
+		if (asked)	/* it may need our processor to get there */
+			idle(s, now - begin);
+	}
+}
+
+/* Stopped at our own trap, on our own stack? */
+static bool at_home(struct kl_cpu_subject *s, const struct kl_trace_event *ev)
+{
+	struct kl_trace_regs regs;
+
+	return ev->kind == KL_TRACE_SIGNAL && ev->signal == SIGTRAP &&
+	       kl_trace_get_regs(s->pid, &regs) && kl_trace_pc(&regs) == s->hello.trapped &&
+	       (!kl_trace_sp(&s->home) || kl_trace_sp(&regs) == kl_trace_sp(&s->home));
+}
+
+/* Out of the trap, back to where it was first: nothing but the stub runs until it sees a nonce. */
+static bool release(struct kl_cpu_subject *s, uint64_t go, struct kl_call *out)
+{
+	store(&s->control->go, go);
+	store(&s->control->ready, ~(uint64_t)0);
+	store(&s->control->done, 0);
+	if (!kl_trace_set_regs(s->pid, &s->home)) {
+		kl_outcome_kill(s, out, KL_CALL_FAULT, "vanished between two calls");
+		return false;
+	}
+	kl_trace_continue(s->pid);
+	return true;
+}
+
+/* The child waits in the stub for the next nonce. */
+static bool arm(struct kl_cpu_subject *s, struct kl_call *out)
+{
+	struct kl_trace_event ev;
+
+	if (s->traced && !release(s, 0, out))
+		return false;
+	switch (wait_word(s, &s->control->ready, s->traced ? 0 : s->last, READY_NS, &ev)) {
+	case SEEN:
+		return true;
+	case STOPPED:
+		kl_outcome(s, &ev, out);
+		return false;
+	case LATE:
+		break;
+	}
+	kl_outcome_kill(s, out, KL_CALL_CHEAT, "did not come back to the waiting loop");
+	return false;
+}
+
+static bool page_untouched(const struct kl_cpu_subject *s, uint64_t nonce)
+{
+	const struct kl_control *c = s->control;
+	uint64_t any = 0;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(c->pad0); i++)
+		any |= c->pad0[i] | c->pad1[i];
+	for (size_t i = 0; i < KL_ARRAY_SIZE(c->pad2); i++)
+		any |= c->pad2[i];
+	return !any && c->go == nonce && c->done == nonce && c->ready == (s->traced ? 0 : nonce);
+}
+
+static uint64_t outputs_print(const struct kl_cpu_subject *s)
+{
+	uint64_t h = 0x9e3779b97f4a7c15u;
+
+	for (uint32_t i = 0; i < s->wire->nargs; i++) {
+		const struct kl_wire_arg *a = &s->wire->arg[i];
+		const uint64_t *p = (const uint64_t *)s->tensor[i].map;
+
+		for (size_t n = 0; a->tensor && a->writable && n < a->map_bytes / 8; n++)
+			h = (h ^ p[n]) * 0xff51afd7ed558ccdu;
+	}
+	return h;
+}
+
+/* Without ptrace: back in the loop by its own word, and the outputs stay as they are. */
+static bool end_alone(struct kl_cpu_subject *s, uint64_t nonce, struct kl_call *out)
+{
+	struct kl_trace_event ev;
+	struct timespec pause = { 0, LINGER_NS };
+	uint64_t print = outputs_print(s);
+
+	s->last = nonce;
+	switch (wait_word(s, &s->control->ready, nonce, READY_NS, &ev)) {
+	case SEEN:
+		break;
+	case STOPPED:
+		kl_outcome(s, &ev, out);
+		return false;
+	case LATE:
+		kl_outcome_kill(s, out, KL_CALL_CHEAT, "did not come back to the waiting loop");
+		return false;
+	}
+	nanosleep(&pause, NULL);
+	if (print != outputs_print(s)) {
+		kl_outcome_kill(s, out, KL_CALL_CHEAT, "outputs changed after the call had ended");
+		return false;
+	}
+	return true;
+}
+
+/* With ptrace: `ev` if it stopped already. `*trap` is when that was seen. */
+static bool end_traced(struct kl_cpu_subject *s, const struct kl_trace_event *stopped, int64_t *trap,
+		       struct kl_call *out)
+{
+	struct kl_trace_event ev;
+
+	if (stopped) {
+		ev = *stopped;
+	} else if (wait_trap(s, READY_NS, &ev) == LATE) {
+		kl_outcome_kill(s, out, KL_CALL_CHEAT,
+				"wrote the completion word and went on computing");
+		return false;
+	}
+	*trap = kl_call_now();
+	if (at_home(s, &ev))
+		return true;
+	if (ev.kind == KL_TRACE_SIGNAL && ev.signal == SIGTRAP && load(&s->control->done))
+		kl_outcome_kill(s, out, KL_CALL_CHEAT,
+				"left the call with another stack, or from another place");
+	else
+		kl_outcome(s, &ev, out);
+	return false;
+}
+
+/* Bytes around an output that are not as poison left them. */
+static bool slack_intact(struct kl_cpu_subject *s, struct kl_call *out)
+{
+	for (uint32_t i = 0; i < s->wire->nargs; i++) {
+		const struct kl_wire_arg *a = &s->wire->arg[i];
+		const struct kl_tensor *t = &s->tensor[i];
+		const unsigned char *at = t->map + (a->offset ? 0 : a->bytes);
+
+		if (!a->tensor || !a->writable || !memcmp(at, t->slack, t->nslack))
+			continue;
+		kl_outcome_kill(s, out, KL_CALL_FAULT, "out of bounds of '%s': wrote %s",
+				s->name[i],
+				a->offset ? "before its first element" : "behind its last element");
+		return false;
+	}
+	return true;
+}
+
+struct times {
+	int64_t go, done, trap;
+	int64_t used;	/* processor time from a little before `go` to the trap; -1: not known */
+};
+
+static int64_t processor_ns(const struct kl_cpu_subject *s)
+{
+	struct timespec t;
+
+	if (!s->traced || !s->has_clock || clock_gettime(s->clock, &t) < 0)
+		return -1;
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static bool one_call(struct kl_cpu_subject *s, bool empty, struct times *t, struct kl_call *out)
+{
+	struct kl_trace_event ev;
+	enum seen seen;
+	uint64_t nonce;
+	int64_t used;
+	bool at_once;
+
+	do
+		nonce = (kl_rng_u64(&s->nonce) & ~(uint64_t)1) | empty;
+	while (nonce < 2 || nonce == s->last);
+	/*
+	 * A call that is not timed finds its nonce there. One that has to wait for it spins, perhaps on
+	 * the processor that we would need to write it.
+	 */
+	at_once = s->traced && !s->precise;
+	if (!at_once && !arm(s, out))
+		return false;
+	used = processor_ns(s);
+	t->go = kl_call_now();
+	if (!at_once)
+		store(&s->control->go, nonce);
+	else if (!release(s, nonce, out))
+		return false;
+	seen = wait_word(s, &s->control->done, nonce, s->call_ms * MS, &ev);
+	t->done = t->trap = kl_call_now();
+	if (seen == LATE) {
+		kl_outcome_kill(s, out, KL_CALL_HANG, "did not end within %lld ms",
+				(long long)s->call_ms);
+		return false;
+	}
+	if (seen == STOPPED && !s->traced) {
+		kl_outcome(s, &ev, out);
+		return false;
+	}
+	if (s->traced ? !end_traced(s, seen == STOPPED ? &ev : NULL, &t->trap, out)
+		      : !end_alone(s, nonce, out))
+		return false;
+	t->used = used < 0 ? -1 : processor_ns(s) - used;
+	if (!page_untouched(s, nonce)) {
+		kl_outcome_kill(s, out, KL_CALL_CHEAT, "wrote to the control page of the gate");
+		return false;
+	}
+	return slack_intact(s, out);
+}
+
+/*
+ * `done` can be written early, the trap cannot be reached early: what the
+ * trap was later than it ever is honestly belongs to the call. On the other
+ * side, a call took no longer than the processor worked for it: more means that
+ * the child, or we, had to wait for one.
+ */
+static void take_time(const struct kl_cpu_subject *s, const struct times *t, struct kl_call *out)
+{
+	int64_t ns = t->done - t->go - s->empty_done;
+
+	if (s->traced && t->trap - t->go - s->empty_trap - s->jitter > ns)
+		ns = t->trap - t->go - s->empty_trap - s->jitter;
+	out->wall_ns = ns > 0 ? ns : 0;
+	if (t->used >= 0 && ns > t->used) {
+		out->disturbed = ns > t->used + s->jitter + t->used / 256;
+		/*
+		 * A guest's kernel takes time that its host stole from whoever runs
+		 * when it learns of it: far less processor time than wall time proves nothing.
+		 */
+		if (t->used >= ns / STOLEN_SHARE)
+			ns = t->used;
+	}
+	out->ns = ns > 0 ? ns : 0;
+}
+
+int kl_cpu_subject_call(struct kl_cpu_subject *s, struct kl_call *out)
+{
+	struct times t;
+
+	*out = (struct kl_call){ .end = KL_CALL_OK };
+	if (!s->pid)
+		return kl_error(KL_EINVALID, "the subject of this call is gone");
+	if (one_call(s, false, &t, out))
+		take_time(s, &t, out);
+	return 0;
+}
+
+static int first_trap(struct kl_cpu_subject *s)
+{
+	struct kl_trace_event ev;
+	int64_t begin = kl_call_now();
+
+	while (!kl_trace_poll(s->pid, &ev)) {
+		if (kl_call_now() - begin > READY_NS)
+			return kl_error(KL_EIO, "the kernel's process does not answer");
+		idle(s, kl_call_now() - begin);
+	}
+	if (ev.kind != KL_TRACE_SIGNAL || !at_home(s, &ev) ||
+	    !kl_trace_get_regs(s->pid, &s->home)) {
+		if (ev.kind == KL_TRACE_GONE)
+			s->pid = 0;
+		return kl_error(KL_ECANNOT,
+				"the kernel's process cannot be sealed here (seccomp refused?)");
+	}
+	return 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int64_t at_most(int64_t x, int64_t most)
+{
+	return x < most ? x : most;
+}
+
+int kl_call_settle(struct kl_cpu_subject *s)
+{
+	double done[EMPTY_CALLS], trap[EMPTY_CALLS];
+	int n = s->precise ? EMPTY_CALLS : 3, err;
+	struct kl_call out;
+	struct times t;
+
+	if (s->traced && (err = first_trap(s)) < 0)
+		return err;
+	s->has_clock = !clock_getcpuclockid(s->pid, &s->clock);
+	for (int i = 0; i < n; i++) {
+		if (!one_call(s, true, &t, &out))
+			return kl_error(KL_ECANNOT, "an empty call failed: %s", out.what);
+		done[i] = (double)(t.done - t.go);
+		trap[i] = (double)(t.trap - t.go);
+	}
+	qsort(done, (size_t)n, sizeof(*done), by_size);
+	qsort(trap, (size_t)n, sizeof(*trap), by_size);
+	s->empty_done = at_most((int64_t)done[n / 4], MOST_HANDSHAKE_NS);
+	s->empty_trap = at_most((int64_t)trap[n / 4], MOST_TRAP_NS);
+	s->jitter = at_most((int64_t)trap[n * 9 / 10] - s->empty_trap + 500, MOST_JITTER_NS);
+	return 0;
+}

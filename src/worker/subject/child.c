@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/subject/child.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "worker/subject/seal.h"
+#include "worker/subject/signature.h"
+#include "worker/subject/stub.h"
+
+/* What is not promised to be zero begins as ones: NaN in every format, no index. */
+#define DIRT 0xff
+#define DIRTY_ARENA ((size_t)2 << 20)	/* of the arena, where most allocations lie */
+#define DIRTY_STACK ((size_t)256 << 10)
+
+/* What the runtime linked into every kernel exports: where its allocator's memory is. */
+struct arena {
+	unsigned char *base;
+	size_t size;
+};
+
+struct child {
+	const struct kl_wire *plan;
+	struct kl_control *control;
+	struct kl_frame *frame;
+	struct kl_hello hello;
+};
+
+static int map_plan(struct child *c)
+{
+	void *p = mmap(NULL, sizeof(struct kl_wire), PROT_READ, MAP_SHARED, KL_WIRE_FD_PLAN, 0);
+
+	if (p == MAP_FAILED)
+		return kl_error_errno("cannot map the plan");
+	c->plan = p;
+	p = mmap(NULL, sizeof(struct kl_control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+		 KL_WIRE_FD_CONTROL, 0);
+	if (p == MAP_FAILED)
+		return kl_error_errno("cannot map the control page");
+	c->control = p;
+	return 0;
+}
+
+static int pin(int cpu)
+{
+	cpu_set_t set;
+
+	if (cpu < 0)
+		return 0;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) < 0)
+		return kl_error_errno("cannot stay on processor %d", cpu);
+	return 0;
+}
+
+/* `bytes` of space with KL_WIRE_GUARD of nothing on both sides. */
+static int reserve(uint64_t *at, uint64_t bytes)
+{
+	void *p = mmap(NULL, bytes + 2 * KL_WIRE_GUARD, PROT_NONE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return kl_error_errno("no address space for %llu bytes", (unsigned long long)bytes);
+	*at = (uint64_t)(uintptr_t)p + KL_WIRE_GUARD;
+	return 0;
+}
+
+static int map_tensors(struct child *c)
+{
+	int fd = KL_WIRE_FD_TENSOR, err;
+
+	for (uint32_t i = 0; i < c->plan->nargs; i++) {
+		const struct kl_wire_arg *a = &c->plan->arg[i];
+		int prot = PROT_READ | (a->writable ? PROT_WRITE : 0);
+
+		if (!a->tensor)
+			continue;
+		if ((err = reserve(&c->hello.map[i], a->map_bytes)) < 0)
+			return err;
+		if (mmap((void *)c->hello.map[i], a->map_bytes, prot,
+			 MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd++, 0) == MAP_FAILED)
+			return kl_error_errno("cannot map argument %u", i);
+	}
+	return 0;
+}
+
+static int give_arena(void *object, int64_t bytes, bool dirty)
+{
+	struct arena *a = dlsym(object, "kl_rt_arena");
+	uint64_t at = 0;
+	int err;
+
+	if (!a || bytes <= 0)
+		return 0;
+	if ((err = reserve(&at, (uint64_t)bytes)) < 0)
+		return err;
+	if (mmap((void *)at, (size_t)bytes, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+		return kl_error_errno("no memory for the kernel's allocations");
+	a->base = (void *)at;
+	a->size = (size_t)bytes;
+	if (dirty)	/* the first page as well: what it holds does not matter */
+		memset(a->base, DIRT, a->size < DIRTY_ARENA ? a->size : DIRTY_ARENA);
+	return 0;
+}
+
+static int load(struct child *c)
+{
+	const struct kl_wire *w = c->plan;
+	void *data[KL_JOB_MAX_ARGS] = { NULL }, *object;
+
+	for (uint32_t i = 0; i < w->nargs; i++)
+		if (w->arg[i].tensor)
+			data[i] = (void *)(c->hello.map[i] + w->arg[i].offset);
+	if (w->baseline)
+		return kl_baseline_open(&c->frame->baseline, w, data);
+	object = dlopen(w->so, RTLD_NOW | RTLD_LOCAL);
+	if (!object)
+		return kl_error(KL_EINVALID, "cannot load '%s': %s", w->so, dlerror());
+	*(void **)&c->frame->fn = dlsym(object, w->entry);
+	if (!c->frame->fn)
+		return kl_error(KL_EINVALID, "'%s' defines no '%s'", w->so, w->entry);
+	return give_arena(object, w->arena_bytes, w->cpu < 0);
+}
+
+static int build_frame(struct child *c)
+{
+	int err;
+
+	c->frame = mmap(NULL, sizeof(*c->frame), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (c->frame == MAP_FAILED)
+		return kl_error_errno("no memory for the call frame");
+	if ((err = load(c)) < 0 ||
+	    (err = kl_signature_prepare(c->frame, c->plan, c->hello.map)) < 0)
+		return err;
+	if (mprotect(c->frame, sizeof(*c->frame), PROT_READ) < 0)
+		return kl_error_errno("cannot protect the call frame");
+	return 0;
+}
+
+static int prepare(struct child *c)
+{
+	int err;
+
+	if ((err = kl_seal_limits()) < 0 || (err = map_plan(c)) < 0 ||
+	    (err = pin(c->plan->cpu)) < 0 || (err = map_tensors(c)) < 0)
+		return err;
+	return build_frame(c);
+}
+
+/* One byte of answer, or -1 when the parent is gone. */
+static int say_hello(struct child *c, int err)
+{
+	unsigned char answer;
+
+	c->hello.err = err;
+	if (err < 0)
+		snprintf(c->hello.message, sizeof(c->hello.message), "%s", kl_error_last());
+#if KL_STUB_TRACE
+	c->hello.stored = (uint64_t)(uintptr_t)kl_stub_stored;
+	c->hello.trapped = (uint64_t)(uintptr_t)kl_stub_trapped;
+#endif
+	c->hello.stack_top = (uint64_t)(uintptr_t)&answer;
+	if (send(KL_WIRE_FD_SOCKET, &c->hello, sizeof(c->hello), MSG_NOSIGNAL) !=
+		    sizeof(c->hello) ||
+	    err < 0)
+		return -1;
+	return recv(KL_WIRE_FD_SOCKET, &answer, 1, 0) == 1 ? answer : -1;
+}
+
+/* Below the frames that the kernel's will lie in. */
+static __attribute__((noinline)) void dirty_stack(void)
+{
+	unsigned char below[DIRTY_STACK];
+
+	memset(below, DIRT, sizeof(below));
+	__asm__ volatile("" : : "r"(below) : "memory");
+}
+
+int kl_child_main(void)
+{
+	struct child c = { 0 };
+	int answer, sealed;
+
+	answer = say_hello(&c, prepare(&c));
+	if (answer < 0)
+		return KL_CHILD_NOT_READY;
+	sealed = !c.plan->baseline;
+	if (c.plan->cpu < 0)
+		dirty_stack();
+	munmap((void *)(uintptr_t)c.plan, sizeof(struct kl_wire));
+	if (sealed && kl_seal() < 0)
+		_exit(KL_CHILD_NOT_SEALED);
+	kl_stub_wait(c.control, c.frame, kl_signature_call, answer == KL_WIRE_TRACED);
+}

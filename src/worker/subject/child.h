@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_SUBJECT_CHILD_H
+#define KL_WORKER_SUBJECT_CHILD_H
+
+/*
+ * child - the process that runs the kernel: `klineage-worker --child`, with the
+ * descriptors of wire.h. Never returns to its caller's work: it ends by being
+ * killed, or with one of these codes.
+ */
+enum kl_child_exit {
+	KL_CHILD_USAGE = 129,
+	KL_CHILD_NOT_READY = 70,	/* the reason went through the socket */
+	KL_CHILD_NOT_SEALED = 71,	/* after hello; no byte of the kernel was run */
+};
+
+int kl_child_main(void);
+
+#endif

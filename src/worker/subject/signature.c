@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/subject/signature.h"
+
+#include "base/error.h"
+
+#ifdef KL_NO_FFI
+int kl_signature_prepare(struct kl_frame *f, const struct kl_wire *w, const uint64_t *map)
+{
+	return kl_error(KL_ECANNOT, "this klineage-worker was built without libffi: it has no surface 'c'");
+}
+
+void kl_signature_call(const void *frame, uint64_t go)
+{
+	const struct kl_frame *f = frame;
+
+	if (f->baseline.run && !(go & 1))
+		f->baseline.run(f->baseline.state);
+}
+#else
+static ffi_type *type_of(enum kl_dtype t)
+{
+	switch (t) {
+	case KL_F64: return &ffi_type_double;
+	case KL_F32: return &ffi_type_float;
+	case KL_F16:
+	case KL_BF16:
+	case KL_U16: return &ffi_type_uint16;
+	case KL_I64: return &ffi_type_sint64;
+	case KL_I32: return &ffi_type_sint32;
+	case KL_I16: return &ffi_type_sint16;
+	case KL_I8: return &ffi_type_sint8;
+	case KL_U64: return &ffi_type_uint64;
+	case KL_U32: return &ffi_type_uint32;
+	case KL_U8: return &ffi_type_uint8;
+	}
+	KL_BUG("dtype %d", (int)t);
+}
+
+int kl_signature_prepare(struct kl_frame *f, const struct kl_wire *w, const uint64_t *map)
+{
+	for (uint32_t i = 0; i < w->nargs; i++) {
+		const struct kl_wire_arg *a = &w->arg[i];
+
+		f->type[i] = a->tensor ? &ffi_type_pointer : type_of(a->dtype);
+		f->store[i] = a->tensor ? map[i] + a->offset : a->bits;
+		f->value[i] = &f->store[i];
+	}
+	if (ffi_prep_cif(&f->cif, FFI_DEFAULT_ABI, w->nargs, &ffi_type_void, f->type) != FFI_OK)
+		return kl_error(KL_EINVALID, "libffi cannot call a function with these arguments");
+	return 0;
+}
+
+static void nothing(void)
+{
+}
+
+void kl_signature_call(const void *frame, uint64_t go)
+{
+	/* libffi's prototype lacks the const; it writes to neither cif nor values */
+	struct kl_frame *f = (struct kl_frame *)(uintptr_t)frame;
+
+	if (!f->baseline.run)
+		ffi_call(&f->cif, (go & 1) ? nothing : f->fn, NULL, f->value);
+	else if (!(go & 1))
+		f->baseline.run(f->baseline.state);
+}
+#endif

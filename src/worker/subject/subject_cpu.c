@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "base/vec.h"
+#include "worker/subject/baseline.h"
+#include "worker/subject/child.h"
+#include "worker/subject/stub.h"
+#include "worker/subject/subject_state.h"
+
+#define PAGE ((uint64_t)4096)
+/* Sanitized builds name a plain one: a sanitizer's runtime does not survive the seal. */
+#ifndef KL_CHILD_PROGRAM
+#define KL_CHILD_PROGRAM "klineage-worker"
+#endif
+/* Loading is trusted work (the audit saw to that), but a library may compile at load. */
+#define HELLO_SECONDS 60
+
+static bool is_float(enum kl_dtype t)
+{
+	return t == KL_F64 || t == KL_F32 || t == KL_F16 || t == KL_BF16;
+}
+
+/* A scalar in the representation of its dtype, in the low bytes of a word. */
+static uint64_t scalar_bits(enum kl_dtype t, double v)
+{
+	uint64_t bits = 0;
+	float f = (float)v;
+	int64_t i = (t == KL_U64 && v >= 9223372036854775808.0) ? (int64_t)(uint64_t)v : (int64_t)v;
+
+	switch (t) {
+	case KL_F64:
+		memcpy(&bits, &v, sizeof(v));
+		break;
+	case KL_F32:
+		memcpy(&bits, &f, sizeof(f));
+		break;
+	default:
+		memcpy(&bits, &i, kl_dtype_bytes(t));
+		break;
+	}
+	return bits;
+}
+
+static void plan_value(struct kl_wire_arg *a, const struct kl_job_arg *arg, int64_t dim,
+		       bool oracle, bool real_is_double)
+{
+	double v = arg->value;
+
+	if (arg->role == KL_ROLE_DIM) {
+		a->extent[0] = dim;
+		memcpy(&a->bits, &dim, kl_dtype_bytes(a->dtype));
+		return;
+	}
+	/* the truth, too, is about the number that the kernel gets */
+	if (a->dtype == KL_F32)
+		v = (float)v;
+	if (oracle && is_float(a->dtype))
+		a->dtype = real_is_double ? KL_F64 : KL_F32;
+	a->bits = scalar_bits(a->dtype, v);
+}
+
+static int plan_tensor(struct kl_wire_arg *a, const struct kl_point *pt, size_t arg,
+		       const struct kl_subject_spec *spec)
+{
+	uint64_t n = (uint64_t)kl_point_elements(pt, arg);
+
+	if (spec->kind == KL_SUBJECT_ORACLE && is_float(a->dtype))
+		a->dtype = spec->real_is_double ? KL_F64 : KL_F32;
+	if (n > (uint64_t)1 << 40)
+		return kl_error(KL_EINVALID, "argument %zu has too many elements", arg);
+	a->tensor = 1;
+	a->bytes = n * kl_dtype_bytes(a->dtype);
+	a->map_bytes = (a->bytes + PAGE - 1) / PAGE * PAGE;
+	if (!a->map_bytes)
+		a->map_bytes = PAGE;
+	a->offset = spec->align_right ? a->map_bytes - a->bytes : 0;
+	a->writable = a->role != KL_ROLE_IN;
+	a->naxes = (int)pt->arg[arg].naxes;
+	memcpy(a->extent, pt->arg[arg].extent, sizeof(a->extent));
+	return 0;
+}
+
+static int plan(struct kl_cpu_subject *s, const struct kl_job *job, const struct kl_point *pt,
+		const struct kl_subject_spec *spec)
+{
+	struct kl_wire *w = s->wire;
+	bool oracle = spec->kind == KL_SUBJECT_ORACLE;
+	int err;
+
+	w->baseline = spec->kind == KL_SUBJECT_BASELINE;
+	w->cpu = spec->cpu;
+	w->arena_bytes = job->arena_bytes;
+	w->nargs = (uint32_t)job->nargs;
+	for (size_t i = 0; i < job->nargs; i++) {
+		struct kl_wire_arg *a = &w->arg[i];
+
+		a->role = job->arg[i].role;
+		a->dtype = job->arg[i].dtype;
+		memcpy(s->name[i], job->arg[i].name, sizeof(s->name[i]));
+		if (a->role == KL_ROLE_DIM || a->role == KL_ROLE_SCALAR)
+			plan_value(a, &job->arg[i], pt->arg[i].value, oracle, spec->real_is_double);
+		else if ((err = plan_tensor(a, pt, i, spec)) < 0)
+			return err;
+	}
+	if ((spec->so && strlen(spec->so) >= sizeof(w->so)) ||
+	    (spec->entry && strlen(spec->entry) >= sizeof(w->entry)) ||
+	    (spec->baseline && strlen(spec->baseline) >= sizeof(w->baseline_name)))
+		return kl_error(KL_EINVALID,
+				"the name of an object, entry or baseline is too long");
+	/* a bare name would be searched for in the system's directories */
+	if (spec->so && spec->so[0] != '/')
+		return kl_error(KL_EINVALID, "the path of an object has to be absolute: '%s'",
+				spec->so);
+	snprintf(w->so, sizeof(w->so), "%s", spec->so ? spec->so : "");
+	snprintf(w->entry, sizeof(w->entry), "%s", spec->entry ? spec->entry : "");
+	snprintf(w->baseline_name, sizeof(w->baseline_name), "%s",
+		 spec->baseline ? spec->baseline : "");
+	return 0;
+}
+
+/* After fork: only async-signal-safe calls. */
+static void become(const char *path, char *const *env, const int *fd, int nfd)
+{
+	static char name[] = "klineage-worker", option[] = "--child";
+	static char *const argv[] = { name, option, NULL };
+	int high[KL_WIRE_FD_TENSOR + KL_JOB_MAX_ARGS];
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* first out of the way of the numbers they are to have */
+	for (int i = 0; i < nfd; i++)
+		if ((high[i] = fcntl(fd[i], F_DUPFD, 256)) < 0)
+			_exit(KL_CHILD_NOT_READY);
+	for (int i = 0; i < nfd; i++)
+		if (dup2(high[i], i) < 0)
+			_exit(KL_CHILD_NOT_READY);
+	syscall(SYS_close_range, (unsigned)nfd, ~0U, 0U);
+	execve(path, argv, env);
+	_exit(KL_CHILD_NOT_READY);
+}
+
+static int spawn(struct kl_cpu_subject *s, const struct kl_job *job, int plan_fd, int control_fd)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
+	KL_AUTO(kl_freep) char *path = NULL;
+	KL_AUTO(kl_closep) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int fd[KL_WIRE_FD_TENSOR + KL_JOB_MAX_ARGS] = { null, null, null, plan_fd, control_fd };
+	int nfd = KL_WIRE_FD_TENSOR, pair[2], err;
+	struct timeval wait = { .tv_sec = HELLO_SECONDS };
+
+	if (null < 0)
+		return kl_error_errno("cannot open /dev/null");
+	if ((err = kl_fs_program(&path, KL_CHILD_PROGRAM)) < 0)
+		return err;
+	kl_strvec_push(&env, "LC_ALL=C");
+	kl_strvec_push(&env, "LD_BIND_NOW=1");
+	if (s->wire->baseline)
+		kl_baseline_env(&env, job->isa);
+	for (uint32_t i = 0; i < s->wire->nargs; i++)
+		if (s->wire->arg[i].tensor)
+			fd[nfd++] = s->tensor[i].fd;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return kl_error_errno("cannot make a socket pair");
+	s->socket = pair[0];
+	fd[KL_WIRE_FD_SOCKET] = pair[1];
+	setsockopt(s->socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	s->pid = fork();
+	if (!s->pid)
+		become(path, env.v, fd, nfd);
+	err = s->pid < 0 ? kl_error_errno("cannot start a process for the kernel") : 0;
+	if (err < 0)
+		s->pid = 0;
+	close(pair[1]);
+	return err;
+}
+
+static int read_hello(struct kl_cpu_subject *s, const struct kl_subject_spec *spec)
+{
+	char *to = (char *)&s->hello;
+	size_t have = 0;
+	ssize_t n;
+
+	while (have < sizeof(s->hello)) {
+		n = recv(s->socket, to + have, sizeof(s->hello) - have, 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		have += (size_t)n;
+	}
+	if (have < sizeof(s->hello))
+		return kl_error(KL_EINVALID, "loading '%s' %s",
+				spec->so ? spec->so : spec->baseline,
+				n < 0 ? "takes too long" : "ended its process");
+	s->hello.message[sizeof(s->hello.message) - 1] = '\0';
+	if (s->hello.err < 0)
+		return kl_error((enum kl_err)s->hello.err, "%s", s->hello.message);
+	return 0;
+}
+
+static int greet(struct kl_cpu_subject *s, const struct kl_subject_spec *spec)
+{
+	char answer;
+	int err = read_hello(s, spec);
+
+	if (err < 0)
+		return err;
+	s->traced = KL_STUB_TRACE && !spec->untraced && kl_trace_attach(s->pid);
+	answer = s->traced ? KL_WIRE_TRACED : KL_WIRE_ALONE;
+	if (send(s->socket, &answer, 1, MSG_NOSIGNAL) != 1)
+		return kl_error_errno("cannot speak to the kernel's process");
+	close(s->socket);
+	s->socket = -1;
+	return kl_call_settle(s);
+}
+
+void kl_cpu_subject_reap(struct kl_cpu_subject *s)
+{
+	int status;
+
+	if (!s->pid)
+		return;
+	kill(s->pid, SIGKILL);
+	/* one that stands in its exit event is beyond signals: it has to be sent on */
+	kl_trace_continue(s->pid);
+	for (;;) {
+		if (waitpid(s->pid, &status, __WALL) < 0 && errno != EINTR)
+			break;
+		if (WIFEXITED(status) || WIFSIGNALED(status))
+			break;
+		kl_trace_continue(s->pid);	/* its exit event */
+	}
+	s->pid = 0;
+}
+
+static void end(struct kl_cpu_subject *s)
+{
+	kl_cpu_subject_reap(s);
+	if (s->socket >= 0)
+		close(s->socket);
+	kl_memory_give(s);
+	if (s->wire)
+		munmap(s->wire, sizeof(*s->wire));
+	if (s->control)
+		munmap(s->control, sizeof(*s->control));
+	free(s);
+}
+
+KL_DEFINE_CLEANUP(struct kl_cpu_subject *, end)
+
+/* -- the interface ------------------------------------------------------- */
+
+static struct kl_cpu_subject *own(struct kl_subject *s)
+{
+	return (struct kl_cpu_subject *)s;
+}
+
+static void cpu_free(struct kl_subject *s)
+{
+	end(own(s));
+}
+
+static void *buffer(struct kl_subject *base, size_t arg)
+{
+	struct kl_cpu_subject *s = own(base);
+
+	return s->tensor[arg].map ? s->tensor[arg].map + s->wire->arg[arg].offset : NULL;
+}
+
+static size_t bytes(const struct kl_subject *s, size_t arg)
+{
+	return ((const struct kl_cpu_subject *)s)->wire->arg[arg].bytes;
+}
+
+static void poison(struct kl_subject *s, uint64_t seed)
+{
+	kl_cpu_subject_poison(own(s), seed);
+}
+
+static bool traced(const struct kl_subject *s)
+{
+	return ((const struct kl_cpu_subject *)s)->traced;
+}
+
+static int64_t handshake_ns(const struct kl_subject *s)
+{
+	return ((const struct kl_cpu_subject *)s)->empty_done;
+}
+
+static void flush(struct kl_subject *s)
+{
+	kl_cpu_subject_flush(own(s));
+}
+
+static int call(struct kl_subject *s, struct kl_call *out)
+{
+	return kl_cpu_subject_call(own(s), out);
+}
+
+static const struct kl_subject_ops operations = {
+	.free = cpu_free, .buffer = buffer, .bytes = bytes, .poison = poison, .traced = traced,
+	.handshake_ns = handshake_ns, .flush = flush, .call = call,
+};
+
+int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job, const struct kl_point *pt,
+			 const struct kl_subject_spec *spec)
+{
+	KL_AUTO(endp) struct kl_cpu_subject *s = kl_calloc(1, sizeof(*s));
+	KL_AUTO(kl_closep) int plan_fd = -1;
+	KL_AUTO(kl_closep) int control_fd = -1;
+	int err;
+
+	s->base.ops = &operations;
+	s->socket = -1;
+	for (size_t i = 0; i < KL_JOB_MAX_ARGS; i++)
+		s->tensor[i].fd = -1;
+	s->precise = spec->cpu >= 0;
+	s->call_ms = job->call_ms;
+	s->memory = spec->memory;
+	kl_rng_seed(&s->nonce, kl_rng_os_seed());
+	if ((err = kl_memory_shared((void **)&s->wire, &plan_fd, "plan", sizeof(*s->wire))) < 0 ||
+	    (err = kl_memory_shared((void **)&s->control, &control_fd, "control", sizeof(*s->control))) < 0 ||
+	    (err = plan(s, job, pt, spec)) < 0 || (err = kl_memory_take(s)) < 0)
+		return err;
+	kl_cpu_subject_poison(s, 1);
+	if ((err = spawn(s, job, plan_fd, control_fd)) < 0 || (err = greet(s, spec)) < 0)
+		return err;
+	*out = &kl_steal(&s)->base;
+	return 0;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/rng.h"
+#include "job/tensor.h"
+#include "worker/gpu/plan_text.h"
+#include "worker/gpu/process_pool.h"
+#include "worker/subject/poison.h"
+#include "worker/subject/subject_ops.h"
+
+/*
+ * A kernel of surface cuda: the binding of its cubin, its plan and a set of tensors in a GPU process
+ * (client.h). No host code of the candidate's exists, so there is nothing to seal. Or, with host code, the
+ * shared object that launches by itself in such a process, which then is sealed (launcher.h).
+ */
+struct gpu_subject {
+	struct kl_subject base;		/* first: what the interface sees */
+	struct kl_gpu_keep *keep;
+	struct kl_gpu_child *child;
+	struct kl_gpu_host host;
+	struct kl_gpu_tensor_layout layout[KL_JOB_MAX_ARGS];
+	char name[KL_JOB_MAX_ARGS][64];
+	size_t nargs;
+	int64_t call_ms;
+	uint32_t flags;
+	uint64_t seed;
+	bool stale[KL_JOB_MAX_ARGS];	/* poisoned there, not yet here */
+	bool host_code;
+	int64_t dim[KL_JOB_MAX_DIMS];
+	struct kl_strvec kernel;	/* host code: what it may launch; empty: not known */
+};
+
+static struct gpu_subject *own(struct kl_subject *s)
+{
+	return (struct gpu_subject *)s;
+}
+
+static void end(struct gpu_subject *s)
+{
+	if (s->child) {
+		kl_gpu_child_host_back(s->child, &s->host);
+		kl_gpu_keep_back(s->keep, s->child);
+	}
+	kl_gpu_host_release(&s->host);
+	kl_strvec_release(&s->kernel);
+	free(s);
+}
+KL_DEFINE_CLEANUP(struct gpu_subject *, end)
+
+static void gpu_free(struct kl_subject *s)
+{
+	end(own(s));
+}
+
+/* Outputs are poisoned on the device; what that looks like is made here when somebody looks. */
+static void *buffer(struct kl_subject *base, size_t arg)
+{
+	struct gpu_subject *s = own(base);
+	unsigned char *at = s->host.at + s->host.offset[arg];
+	struct kl_gpu_pattern p = kl_gpu_set_pattern(&s->layout[arg], arg, s->seed);
+
+	if (!s->layout[arg].tensor)
+		return NULL;
+	if (s->stale[arg])
+		kl_gpu_pattern(at, &p, 0, s->layout[arg].bytes);
+	s->stale[arg] = false;
+	return at;
+}
+
+static size_t bytes(const struct kl_subject *s, size_t arg)
+{
+	return ((const struct gpu_subject *)s)->layout[arg].bytes;
+}
+
+static void poison(struct kl_subject *base, uint64_t seed)
+{
+	struct gpu_subject *s = own(base);
+
+	s->seed = seed;
+	for (size_t i = 0; i < s->nargs; i++)
+		s->stale[i] = s->layout[i].tensor && s->layout[i].output;
+}
+
+static bool traced(const struct kl_subject *s)
+{
+	return true;
+}
+
+static int64_t handshake_ns(const struct kl_subject *s)
+{
+	return 0;
+}
+
+static void flush(struct kl_subject *s)
+{
+}
+
+/* -- a call ------------------------------------------------------------------------- */
+
+static const char *meaning(const char *error)
+{
+	static const struct {
+		const char *error, *means;
+	} known[] = {
+		{ "CUDA_ERROR_ILLEGAL_ADDRESS", "reached beyond its tensors or stored to an input" },
+		{ "CUDA_ERROR_MISALIGNED_ADDRESS", "made a misaligned access" },
+		{ "CUDA_ERROR_ILLEGAL_INSTRUCTION", "met an illegal instruction" },
+		{ "CUDA_ERROR_INVALID_ADDRESS_SPACE", "used an address of another space" },
+		{ "CUDA_ERROR_INVALID_PC", "jumped to where no code is" },
+		{ "CUDA_ERROR_HARDWARE_STACK_ERROR", "broke its call stack" },
+		{ "CUDA_ERROR_ASSERT", "failed its own assertion" },
+		{ "CUDA_ERROR_LAUNCH_FAILED", "trapped or faulted" },
+		{ "CUDA_ERROR_LAUNCH_TIMEOUT", "was ended by the driver's own limit" },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(known); i++)
+		if (!strcmp(known[i].error, error))
+			return known[i].means;
+	return "ended badly";
+}
+
+static void describe(struct kl_call *out, const struct gpu_subject *s, const struct kl_gpu_called *c)
+{
+	char where[300] = "";
+
+	if (*c->kernel)
+		snprintf(where, sizeof(where), " in '%s'", c->kernel);
+	switch (c->end) {
+	case KL_GPU_CALL_OK:
+		out->end = KL_CALL_OK;
+		break;
+	case KL_GPU_CALL_HANG:
+		out->end = KL_CALL_HANG;
+		snprintf(out->what, sizeof(out->what), "did not end within %" PRId64 " ms", s->call_ms);
+		break;
+	case KL_GPU_CALL_REFUSED:
+		out->end = KL_CALL_LAUNCH;
+		snprintf(out->what, sizeof(out->what), "could not be launched: %s%s", c->name, where);
+		break;
+	case KL_GPU_CALL_SLACK:
+		out->end = KL_CALL_FAULT;
+		snprintf(out->what, sizeof(out->what), "wrote out of bounds of '%s': byte %" PRId64 " of %"
+			 PRIu64, s->name[c->arg], c->where, s->layout[c->arg].bytes);
+		break;
+	case KL_GPU_CALL_RETURNED:
+		out->end = KL_CALL_LAUNCH;
+		snprintf(out->what, sizeof(out->what), "returned %d from klineage_launch", c->launch);
+		break;
+	case KL_GPU_CALL_LATE:
+		out->end = KL_CALL_CHEAT;
+		snprintf(out->what, sizeof(out->what), "kept the device busy for %" PRId64 " ns after its "
+			 "stream was done", c->where);
+		break;
+	case KL_GPU_CALL_SCRATCH:
+		out->end = KL_CALL_FAULT;
+		snprintf(out->what, sizeof(out->what), "%s", c->r.message);
+		break;
+	default:
+		out->end = KL_CALL_FAULT;
+		snprintf(out->what, sizeof(out->what), "%s: %s%s", meaning(c->name), c->name, where);
+		break;
+	}
+}
+
+static bool is_own(const struct gpu_subject *s, const char *seen)
+{
+	char name[KL_GPU_TRACE_NAME];
+
+	for (size_t i = 0; i < s->kernel.n; i++) {
+		kl_gpu_trace_name(name, s->kernel.v[i]);
+		if (!strcmp(name, seen))
+			return true;
+	}
+	return false;
+}
+
+/* Host code ran in that process: what ran on the device, and was it the candidate's own? */
+static void look(struct kl_call *out, const struct gpu_subject *s, const struct kl_gpu_seen *seen)
+{
+	size_t own_kernels = 0;
+
+	for (uint32_t i = 0; i < seen->n; i++) {
+		const struct kl_gpu_seen_one *one = &seen->one[i];
+		const char *what = one->kind == KL_GPU_SEEN_KERNEL ? one->name :
+				   one->kind == KL_GPU_SEEN_COPY ? "a copy" : "a fill";
+
+		if (one->elsewhere) {
+			out->end = KL_CALL_CHEAT;
+			snprintf(out->what, sizeof(out->what), "ran '%.120s' on another stream than its own",
+				 what);
+			return;
+		}
+		if (one->kind != KL_GPU_SEEN_KERNEL)
+			continue;
+		if (!is_own(s, one->name)) {
+			out->end = KL_CALL_CHEAT;
+			snprintf(out->what, sizeof(out->what), "launched '%.120s', which is no kernel of its "
+				 "own", one->name);
+			return;
+		}
+		own_kernels++;
+	}
+	if (!own_kernels && !seen->lost) {
+		out->end = KL_CALL_CHEAT;
+		snprintf(out->what, sizeof(out->what), "launched no kernel of its own%s",
+			 seen->n ? ", but copied or filled" : "");
+	}
+}
+
+static int call_host(struct gpu_subject *s, struct kl_gpu_launched *l, struct kl_call *out)
+{
+	int before = kl_gpu_child_threads(s->child), after;
+	int err = kl_gpu_child_launch(s->child, 0, s->dim, s->flags, s->seed, s->call_ms, l);
+
+	/* it is not there any more: it was ended for what it asked the system, or crashed */
+	if (err == KL_EIO && !kl_gpu_child_alive(s->child) && strstr(kl_error_last(), "ended by signal")) {
+		bool system_call = strstr(kl_error_last(), "signal 31") != NULL;
+
+		out->end = system_call ? KL_CALL_CHEAT : KL_CALL_FAULT;
+		snprintf(out->what, sizeof(out->what), "%s", system_call ?
+			 "made a system call that host code may not" : "crashed in its host code");
+		kl_error_clear();
+		return 0;
+	}
+	if (err < 0 || l->c.end != KL_GPU_CALL_OK)
+		return err;
+	after = kl_gpu_child_threads(s->child);
+	if (before > 0 && after > before) {
+		out->end = KL_CALL_CHEAT;
+		snprintf(out->what, sizeof(out->what), "started %d thread%s", after - before,
+			 after - before > 1 ? "s" : "");
+	} else if (s->child->launcher.traced && s->kernel.n) {
+		look(out, s, &l->seen);
+	}
+	return 0;
+}
+
+static int call(struct kl_subject *base, struct kl_call *out)
+{
+	struct gpu_subject *s = own(base);
+	struct kl_gpu_launched launched;
+	struct kl_gpu_called called;
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	memset(&called, 0, sizeof(called));
+	memset(&launched, 0, sizeof(launched));
+	if (s->host_code) {
+		err = call_host(s, &launched, out);
+		called = launched.c;
+	} else {
+		err = kl_gpu_child_call(s->child, 0, s->flags, s->seed, s->call_ms, &called);
+	}
+	if (err == 0 && out->end != KL_CALL_OK) {
+		kl_gpu_child_kill(s->child);
+		return 0;
+	}
+	if (err == KL_ETIMEOUT) {	/* the driver itself waits for the kernel */
+		called.end = KL_GPU_CALL_HANG;
+		kl_error_clear();
+	} else if (err < 0) {
+		return err;
+	}
+	if (called.arg < -1 || called.arg >= (int32_t)s->nargs ||
+	    (called.end == KL_GPU_CALL_SLACK && called.arg < 0))
+		return kl_error(KL_EIO, "the GPU process names argument %d", called.arg);
+	memset(s->stale, 0, sizeof(s->stale));
+	describe(out, s, &called);
+	out->ns = called.event_ns;
+	out->wall_ns = called.event_ns;
+	if (called.quirk)
+		kl_gpu_keep_note(s->keep, "a bit of small tensor maps was cleared, as CUTLASS does for "
+				 "drivers up to CUDA 13.1");
+	/* what is not well is not asked again, whatever the end was */
+	if (out->end != KL_CALL_OK)
+		kl_gpu_child_kill(s->child);
+	return 0;
+}
+
+static const struct kl_subject_ops operations = {
+	.free = gpu_free, .buffer = buffer, .bytes = bytes, .poison = poison, .traced = traced,
+	.handshake_ns = handshake_ns, .flush = flush, .call = call,
+};
+
+/* -- the start ------------------------------------------------------------------------ */
+
+static void lay_out(struct kl_gpu_tensor_layout *l, const struct kl_job_arg *a, int64_t n, size_t real)
+{
+	enum kl_dtype t = a->dtype;
+
+	l->tensor = kl_arg_is_input(a) || kl_arg_is_output(a);
+	if (!l->tensor)
+		return;
+	if (real && kl_dtype_is_float(t))
+		t = real == 8 ? KL_F64 : KL_F32;
+	l->bytes = (uint64_t)n;
+	l->writable = kl_arg_is_output(a);
+	l->output = a->role == KL_ROLE_OUT;
+	kl_poison_mask(&l->keep, &l->set, t, false);
+	kl_poison_mask(&l->keep_like, &l->set_like, t, true);
+}
+
+static const struct kl_plan *plan_of(const struct kl_job *job, const struct kl_subject_spec *spec)
+{
+	if (spec->kind == KL_SUBJECT_ORACLE)
+		return job->oracle_plan;
+	return job->parent_so && spec->so == job->parent_so ? job->parent_plan : job->plan;
+}
+
+static int bind_all(struct gpu_subject *s, const struct kl_job *job, const struct kl_point *pt,
+		    const struct kl_subject_spec *spec, size_t real)
+{
+	const struct kl_plan *plan = plan_of(job, spec);
+	KL_AUTO(json_decrefp) json_t *doc = NULL;
+	int err;
+
+	if (s->host_code) {
+		if ((err = kl_gpu_host_make(&s->host, s->layout, s->nargs)) < 0)
+			return err;
+		return kl_gpu_child_set(s->child, 0, s->layout, s->nargs, spec->align_right, &s->host);
+	}
+	if (!plan)
+		return kl_error(KL_EINVALID, "the job has no launch plan for '%s'", spec->so);
+	doc = kl_gpu_doc_make(job, pt, plan, real);
+	if ((err = kl_gpu_child_host(s->child, &s->host, s->layout, s->nargs)) < 0 ||
+	    (err = kl_gpu_child_set(s->child, 0, s->layout, s->nargs, spec->align_right, &s->host)) < 0)
+		return err;
+	return kl_gpu_child_bind(s->child, 0, 0, 0, doc, kl_rng_os_seed(), job->call_ms);
+}
+
+/* What is weaker here than it should be is said. */
+static void note_host(struct gpu_subject *s)
+{
+	const struct kl_gpu_launcher_ready *l = &s->child->launcher;
+
+	if (!l->traced)
+		kl_gpu_keep_note(s->keep, "kernels that host code launched were not looked at: %s", l->why);
+}
+
+int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job, const struct kl_point *pt,
+			 const struct kl_subject_spec *spec)
+{
+	KL_AUTO(endp) struct gpu_subject *s = kl_calloc(1, sizeof(*s));
+	size_t real = spec->kind != KL_SUBJECT_ORACLE ? 0 : spec->real_is_double ? 8 : 4;
+	int64_t size[KL_JOB_MAX_ARGS];
+	int err;
+
+	if (spec->kind == KL_SUBJECT_BASELINE)
+		return kl_error(KL_ECANNOT, "vendor libraries for cuda are called by the profile alone");
+	s->base.ops = &operations;
+	s->keep = job->gpu;
+	s->host.fd = -1;
+	s->nargs = job->nargs;
+	s->call_ms = job->call_ms;
+	/* an oracle is trusted to keep nothing from call to call */
+	s->flags = real ? KL_GPU_CALL_UPLOAD | KL_GPU_CALL_DOWNLOAD | KL_GPU_CALL_CHECK : KL_GPU_CALL_ALL;
+	kl_job_tensor_bytes(size, job, pt, real);
+	for (size_t i = 0; i < job->nargs; i++) {
+		memcpy(s->name[i], job->arg[i].name, sizeof(s->name[i]));
+		lay_out(&s->layout[i], &job->arg[i], size[i], real);
+	}
+	s->host_code = kl_job_is_host(job, spec->so);
+	memcpy(s->dim, pt->dim, sizeof(s->dim));
+	if (s->host_code && !strcmp(spec->so, job->candidate_so))
+		kl_strvec_copy(&s->kernel, &job->kernel);
+	if ((err = kl_gpu_keep_child(&s->child, job, spec->so)) < 0 ||
+	    (err = bind_all(s, job, pt, spec, real)) < 0)
+		return err;
+	if (s->host_code)
+		note_host(s);
+	poison(&s->base, 1);
+	*out = &kl_steal(&s)->base;
+	return 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_SUBJECT_SUBJECT_OPS_H
+#define KL_WORKER_SUBJECT_SUBJECT_OPS_H
+
+#include "worker/subject/subject.h"
+
+/*
+ * subject_ops - how one surface does what subject.h promises: subject_cpu.c, subject_gpu.c. Each has a
+ * struct that begins with this one.
+ */
+struct kl_subject {
+	const struct kl_subject_ops *ops;
+};
+
+struct kl_subject_ops {
+	void (*free)(struct kl_subject *s);
+	void *(*buffer)(struct kl_subject *s, size_t arg);
+	size_t (*bytes)(const struct kl_subject *s, size_t arg);
+	void (*poison)(struct kl_subject *s, uint64_t seed);
+	bool (*traced)(const struct kl_subject *s);
+	int64_t (*handshake_ns)(const struct kl_subject *s);
+	void (*flush)(struct kl_subject *s);
+	int (*call)(struct kl_subject *s, struct kl_call *out);
+};
+
+int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job, const struct kl_point *pt,
+			 const struct kl_subject_spec *spec);
+int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job, const struct kl_point *pt,
+			 const struct kl_subject_spec *spec);
+
+#endif

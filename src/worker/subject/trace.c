@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/subject/trace.h"
+
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+bool kl_trace_attach(pid_t pid)
+{
+	return !ptrace(PTRACE_SEIZE, pid, NULL, (void *)(PTRACE_O_EXITKILL | PTRACE_O_TRACEEXIT));
+}
+
+bool kl_trace_poll(pid_t pid, struct kl_trace_event *ev)
+{
+	unsigned long message = 0;
+	int status;
+
+	if (waitpid(pid, &status, WNOHANG | __WALL) != pid)
+		return false;
+	*ev = (struct kl_trace_event){ .kind = KL_TRACE_GONE, .status = status };
+	if (!WIFSTOPPED(status))
+		return true;
+	switch (status >> 16) {
+	case PTRACE_EVENT_EXIT:
+		ptrace(PTRACE_GETEVENTMSG, pid, NULL, &message);
+		ev->kind = KL_TRACE_EXITING;
+		ev->status = (int)message;
+		break;
+	case 0:
+		ev->kind = KL_TRACE_SIGNAL;
+		ev->signal = WSTOPSIG(status);
+		break;
+	default:
+		ev->kind = KL_TRACE_STOP;
+		break;
+	}
+	return true;
+}
+
+void kl_trace_interrupt(pid_t pid)
+{
+	ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
+}
+
+void kl_trace_continue(pid_t pid)
+{
+	ptrace(PTRACE_CONT, pid, NULL, NULL);
+}
+
+#ifdef __x86_64__
+bool kl_trace_get_regs(pid_t pid, struct kl_trace_regs *out)
+{
+	return !ptrace(PTRACE_GETREGS, pid, NULL, &out->r);
+}
+
+bool kl_trace_set_regs(pid_t pid, const struct kl_trace_regs *regs)
+{
+	return !ptrace(PTRACE_SETREGS, pid, NULL, (void *)(uintptr_t)&regs->r);
+}
+
+uint64_t kl_trace_pc(const struct kl_trace_regs *r)
+{
+	return r->r.rip;
+}
+
+uint64_t kl_trace_sp(const struct kl_trace_regs *r)
+{
+	return r->r.rsp;
+}
+
+long kl_trace_syscall(const struct kl_trace_regs *r)
+{
+	return (long)r->r.orig_rax;
+}
+#else
+bool kl_trace_get_regs(pid_t pid, struct kl_trace_regs *out)
+{
+	return false;
+}
+
+bool kl_trace_set_regs(pid_t pid, const struct kl_trace_regs *regs)
+{
+	return false;
+}
+
+uint64_t kl_trace_pc(const struct kl_trace_regs *r)
+{
+	return 0;
+}
+
+uint64_t kl_trace_sp(const struct kl_trace_regs *r)
+{
+	return 0;
+}
+
+long kl_trace_syscall(const struct kl_trace_regs *r)
+{
+	return -1;
+}
+#endif
+
+bool kl_trace_fault(pid_t pid, uint64_t *addr, int *code)
+{
+	siginfo_t si;
+
+	if (ptrace(PTRACE_GETSIGINFO, pid, NULL, &si) < 0)
+		return false;
+	*addr = (uint64_t)(uintptr_t)si.si_addr;
+	*code = si.si_code;
+	return true;
+}
+
+size_t kl_trace_read(pid_t pid, uint64_t addr, void *out, size_t n)
+{
+	/* no further than the page's end, so that a short read is not an error */
+	size_t room = 4096 - (size_t)(addr & 4095);
+	struct iovec to = { out, n < room ? n : room }, from = { (void *)addr, to.iov_len };
+	ssize_t got = process_vm_readv(pid, &to, 1, &from, 1, 0);
+
+	return got > 0 ? (size_t)got : 0;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WORKER_SUBJECT_WIRE_H
+#define KL_WORKER_SUBJECT_WIRE_H
+
+#include <stdint.h>
+
+#include "job/job.h"
+
+/*
+ * wire - what the parent (subject.c) and the child (child.c) share. Both are
+ * the same program, so the structs may travel as they are.
+ *
+ * The child inherits these descriptors and no other:
+ *	0 1 2	/dev/null
+ *	3	the plan: a memfd holding one struct kl_wire, mapped read-only
+ *	4	the control page: a memfd of one page, mapped shared
+ *	5	a socket: the child says hello once, the parent answers one byte
+ *	6 ...	one memfd for each tensor argument, in order of arguments
+ *
+ * Life of a child: map everything, load the object, hello; the parent attaches
+ * (ptrace) and answers KL_WIRE_TRACED, or KL_WIRE_ALONE where it may not; the
+ * child closes all descriptors, seals itself and waits in the stub (stub.h).
+ */
+enum kl_wire_fd { KL_WIRE_FD_PLAN = 3, KL_WIRE_FD_CONTROL, KL_WIRE_FD_SOCKET, KL_WIRE_FD_TENSOR };
+
+#define KL_WIRE_TRACED 'T'
+#define KL_WIRE_ALONE 'A'
+
+/* Unmapped space on both sides of every tensor. */
+#define KL_WIRE_GUARD ((uint64_t)64 << 20)
+
+/* The control page; each word on a cache line of its own. */
+struct kl_control {
+	uint64_t go;		/* parent: a nonce that starts a call; bit 0: the empty call */
+	uint64_t pad0[7];
+	uint64_t ready;		/* child: the last nonce, "waiting for the next" */
+	uint64_t pad1[7];
+	uint64_t done;		/* child: the nonce of the call that ended */
+	uint64_t pad2[4096 / 8 - 17];
+};
+
+struct kl_wire_arg {
+	enum kl_role role;
+	enum kl_dtype dtype;	/* as the C prototype has it (oracle: kl_real's) */
+	int tensor;		/* passed as a pointer */
+	int writable;
+	uint64_t bits;		/* dim, scalar: the value, in the dtype's own representation */
+	uint64_t bytes;		/* tensor: of data */
+	uint64_t map_bytes;	/* tensor: of its memfd, whole pages */
+	uint64_t offset;	/* tensor: where data begin in the memfd */
+	int naxes;
+	int64_t extent[KL_JOB_MAX_AXES];
+};
+
+struct kl_wire {
+	int baseline;		/* trusted library: not sealed */
+	int cpu;		/* -1: anywhere */
+	int64_t arena_bytes;
+	uint32_t nargs;
+	struct kl_wire_arg arg[KL_JOB_MAX_ARGS];
+	char so[4096];
+	char entry[128];
+	char baseline_name[64];
+};
+
+/* What the child says once everything is in place; sent before any byte of the kernel runs. */
+struct kl_hello {
+	int err;		/* enum kl_err, with `message`; the child is gone then */
+	char message[400];
+	uint64_t stored, trapped;	/* addresses of the stub, see stub.h */
+	uint64_t stack_top;
+	uint64_t map[KL_JOB_MAX_ARGS];	/* where each tensor's memfd begins */
+};
+
+#endif
