@@ -5,7 +5,7 @@
 #include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "cmd/skill_model.h"
-#include "skill/admit.h"
+#include "learn/admit.h"
 
 static const char synopsis[] = "admit [<options>] <card>";
 

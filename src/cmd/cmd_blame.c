@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/fs.h"
+#include "card/library.h"
 #include "cmd/cmd.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
@@ -11,7 +12,6 @@
 #include "contract/surface.h"
 #include "lineage/view.h"
 #include "repo/blame.h"
-#include "skill/library.h"
 #include "text/json.h"
 
 static const char synopsis[] = "blame [<options>] <file>";

@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "card/library.h"
 #include "cmd/cmd.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
+#include "fsck/check_card_commit.h"
 #include "lineage/check.h"
-#include "skill/library.h"
-#include "skill/made_check.h"
 #include "text/json.h"
 
 static const char synopsis[] = "fsck [<options>]";

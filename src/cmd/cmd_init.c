@@ -13,7 +13,7 @@
 #include "lineage/starter.h"
 #include "repo/refs.h"
 #include "repo/remote.h"
-#include "skill/sync.h"
+#include "sync/sync.h"
 
 static const char synopsis[] =
 	"init [--entry <function>] [--workload <name>] <kernel file>\n"

@@ -10,7 +10,7 @@
 #include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "cmd/table.h"
-#include "skill/wording.h"
+#include "learn/wording.h"
 
 static const char synopsis[] =
 	"lift [<options>] [<lineage or directory>...]\n"

@@ -8,7 +8,7 @@
 #include "cmd/skills.h"
 #include "cmd/table.h"
 #include "contract/select.h"
-#include "skill/retrieve.h"
+#include "retrieve/retrieve.h"
 
 static const char synopsis[] = "retrieve [<options>] [<workload>]";
 

@@ -4,7 +4,7 @@
 #include "cmd/cmd.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
-#include "skill/review.h"
+#include "review/review.h"
 
 static const char synopsis[] = "review [<options>] [<base>..<head>]";
 

@@ -4,13 +4,13 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "card/card_merge.h"
+#include "card/exchange.h"
+#include "card/status.h"
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
 #include "cmd/skills.h"
 #include "cmd/table.h"
-#include "skill/exchange.h"
-#include "skill/merge_card.h"
-#include "skill/status.h"
 
 static const char synopsis[] =
 	"skills list [--status <status>] [--json | --porcelain | -z]\n"

@@ -2,7 +2,7 @@
 #include "cmd/cmd.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
-#include "skill/sync.h"
+#include "sync/sync.h"
 #include "text/json.h"
 
 static const char synopsis[] =

@@ -15,7 +15,7 @@
 #include "gate/gate.h"
 #include "repo/notes.h"
 #include "repo/remote.h"
-#include "skill/sync.h"
+#include "sync/sync.h"
 
 int kl_hook_block_parse(enum kl_hook_block *out, const char *word)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "skill/witness.h"
+#include "learn/witness.h"
 
 static const char *word_of(enum kl_witness_end end)
 {

@@ -10,7 +10,7 @@
 
 /*
  * lift_witness - `git klineage lift --witness`: the mode of lift that judges what cards assume
- * (skill/witness.h), and says what came of it.
+ * (learn/witness.h), and says what came of it.
  */
 struct kl_lift_witness {
 	struct kl_listing out;

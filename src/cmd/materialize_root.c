@@ -3,12 +3,12 @@
 
 #include <string.h>
 
+#include "apply/card_commit.h"
+#include "apply/materialize.h"
+#include "apply/oracle_kernel.h"
 #include "base/error.h"
 #include "contract/select.h"
 #include "repo/refs.h"
-#include "skill/made.h"
-#include "skill/materialize.h"
-#include "skill/reference.h"
 
 void kl_mat_root_release(struct kl_mat_root *root)
 {

@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
+#include "apply/materialize_estimate.h"
+#include "apply/roundtrip.h"
 #include "cmd/listing.h"
-#include "skill/mat_estimate.h"
-#include "skill/roundtrip.h"
 
 /* materialize_say - what `materialize` prints. */
 
@@ -14,7 +14,7 @@
 void kl_materialize_say(FILE *to, const struct kl_materialization *m, bool dry);
 void kl_materialize_say_listing(const struct kl_listing *out, const struct kl_materialization *m,
 				const char *workload, const char *name, bool has_branch, bool dry);
-/** The best as one patch from the root; from what lies below it, where that is a reference (reference.h). */
+/** The best as one patch from the root; from what lies below it, where that is a reference (oracle_kernel.h). */
 int kl_materialize_say_patch(struct kl_repo *r, const struct kl_materialization *m);
 
 void kl_materialize_say_trial(const struct kl_roundtrip *rt);	/* the last one */

@@ -2,8 +2,8 @@
 #ifndef KL_CMD_SKILLS_H
 #define KL_CMD_SKILLS_H
 
+#include "card/library.h"
 #include "cmd/listing.h"
-#include "skill/library.h"
 
 /*
  * skills - what the files of `skills` share: its parts that are longer than a screen.

@@ -9,8 +9,8 @@
  * and are never reported.
  */
 #include "base/rng.h"
+#include "card/card.h"
 #include "event/event.h"
-#include "skill/card.h"
 
 struct skill_gen {
 	uint64_t seed;

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/proc.h"
-#include "skill/retrieve.h"
+#include "retrieve/retrieve.h"
 #include "skill_gen.h"
 
 #define EVENTS 4096

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "skill/exchange.h"
-#include "skill/merge_card.h"
+#include "card/card_merge.h"
+#include "card/exchange.h"
 
 /*
  * What comes as a card: YAML, JSON after a "{", a SKILL.md after "---". What is taken is written in one form, from which

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "skill/predicate.h"
+#include "card/predicate.h"
 
 /* what is decided with little known stays so when more is */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

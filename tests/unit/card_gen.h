@@ -6,7 +6,7 @@
  * card_gen - random cards that the reader must take, with texts that are hard to write in YAML.
  */
 #include "base/rng.h"
-#include "skill/card.h"
+#include "card/card.h"
 
 static inline char *gen_hex(struct kl_rng *r, size_t n)
 {

@@ -7,7 +7,7 @@
 #include "repo/notes.h"
 #include "repo/refs.h"
 #include "scratch.h"
-#include "skill/lift.h"
+#include "learn/lift.h"
 
 /*
  * lift_lib - lineages made by hand: each state's source is one comment, each event says what the table says.

@@ -10,8 +10,8 @@
 #include "base/fs.h"
 #include "repo/refs.h"
 #include "scratch.h"
-#include "skill/retrieve.h"
-#include "skill/status.h"
+#include "card/status.h"
+#include "retrieve/retrieve.h"
 
 static struct kl_taxonomy *tax;
 

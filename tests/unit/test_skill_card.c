@@ -3,8 +3,8 @@
 
 #include "base/fs.h"
 #include "card_gen.h"
-#include "skill/card.h"
-#include "skill/status.h"
+#include "card/card.h"
+#include "card/status.h"
 
 #define DATA KL_SOURCE "/tests/data/cards/"
 

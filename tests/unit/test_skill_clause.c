@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
-#include "skill/clause.h"
-#include "skill/predicate.h"
+#include "card/clause.h"
+#include "card/predicate.h"
 
 static void splits(void **state)
 {

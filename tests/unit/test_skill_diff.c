@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "card_gen.h"
-#include "skill/card_diff.h"
+#include "review/card_diff.h"
 #include "text/json.h"
 
 static char *text_of(const struct kl_card *c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "event/event.h"
 #include "scratch.h"
-#include "skill/library.h"
+#include "card/library.h"
 
 static void free_event(void *e)
 {

@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "card_gen.h"
-#include "skill/merge_card.h"
+#include "card/card_merge.h"
 
 static char *text_of(const struct kl_card *c)
 {

@@ -2,8 +2,8 @@
 #include "test.h"
 
 #include "base/rng.h"
+#include "card/predicate.h"
 #include "plan/expr.h"
-#include "skill/predicate.h"
 
 static void what_is_known(struct kl_known *k)
 {

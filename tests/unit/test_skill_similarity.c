@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "plan/plan.h"
 #include "scratch.h"
-#include "skill/similarity.h"
+#include "retrieve/similarity.h"
 
 static struct kl_taxonomy *tax;
 

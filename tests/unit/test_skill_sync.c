@@ -4,7 +4,7 @@
 #include "event/event.h"
 #include "repo/notes.h"
 #include "scratch.h"
-#include "skill/library_merge.h"
+#include "sync/library_merge.h"
 
 #define TIPS 6
 #define ORDERS 5

@@ -2,7 +2,7 @@
 /* A model's words for a card: how a reply is read, and what of it the data bear out. */
 #include "base/rng.h"
 #include "lift_lib.h"
-#include "skill/wording_parts.h"
+#include "learn/wording_parts.h"
 
 /* --- reading ------------------------------------------------------------------------ */
 

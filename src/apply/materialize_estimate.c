@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "apply/materialize_estimate.h"
+
+#include <string.h>
+
+#include "apply/materialize_parts.h"
+#include "rewrite/brief.h"
+
+/* a reply names the step and writes functions, or thinks aloud and writes the file */
+#define SHORT_REPLY 400
+#define LONG_REPLY 6000
+#define BYTES_PER_TOKEN 3
+#define EVIDENCE 3000		/* of a turn: what the gate said */
+#define FEWEST 2		/* one step, and that nothing is left */
+
+static int add_cards(struct kl_buf *out, struct kl_mat_estimate *e, const struct kl_materialize_opts *o)
+{
+	struct kl_materialization m = { .left_out = KL_STRVEC_INIT };
+	struct kl_mat_node root = { .commit = o->commit, .state = (struct kl_surface *)o->root };
+	struct kl_mat w = { .o = o, .m = &m, .platform = (char *)o->platform };
+	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
+	int err;
+
+	m.node = &root;
+	m.nnode = 1;
+	err = o->arm == KL_CARDS_NONE ? 0 : kl_mat_pool(&pool, &w, 0);
+	for (size_t i = 0; !err && i < pool.n && out->len < KL_MAT_PREFIX_MAX; i++) {
+		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
+
+		if (!(err = kl_index_load(&card, o->index, o->library, pool.v[i].card))) {
+			kl_agent_card(out, card, o->arm);
+			e->cards++;
+		}
+	}
+	return err;
+}
+
+static void add_up(struct kl_mat_estimate *e, int end, const struct kl_chat *chat)
+{
+	for (int64_t turn = 0; turn < e->requests[end]; turn++) {
+		int64_t all = e->prefix_bytes + e->state_bytes +
+			      turn * (e->reply_tokens[end] * BYTES_PER_TOKEN + EVIDENCE);
+		int64_t cost[2], spare;
+
+		kl_chat_cost(&cost[0], &spare, chat, all, e->reply_tokens[end]);
+		kl_chat_cost(&spare, &cost[1], chat, all / BYTES_PER_TOKEN, e->reply_tokens[end]);
+		e->nano[end] += cost[end];
+	}
+}
+
+int kl_mat_estimate(struct kl_mat_estimate *out, const struct kl_materialize_opts *o)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec texts = KL_STRVEC_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf cards = KL_BUF_INIT;
+	int64_t ideas;
+	int err;
+
+	*out = (struct kl_mat_estimate){ 0 };
+	if ((err = add_cards(&cards, out, o)) < 0 ||
+	    (err = kl_brief_system_cards(&texts, o->repo, "materialize", o->root,
+					 cards.ptr ? cards.ptr : "")) < 0)
+		return err;
+	for (size_t i = 0; i < texts.n; i++)
+		out->prefix_bytes += (int64_t)strlen(texts.v[i]);
+	for (size_t i = 0; i < o->root->nfile; i++)
+		out->state_bytes += (int64_t)o->root->file[i].len;
+	ideas = o->arm == KL_CARDS_NONE ? KL_COURSE_TURNS : out->cards;
+	out->requests[0] = FEWEST;
+	out->requests[1] = ideas * (1 + KL_COURSE_REPAIRS) + 1;
+	if (out->requests[1] > KL_COURSE_TURNS)
+		out->requests[1] = KL_COURSE_TURNS;
+	if (out->requests[1] < FEWEST)
+		out->requests[1] = FEWEST;
+	out->reply_tokens[0] = SHORT_REPLY + out->state_bytes / BYTES_PER_TOKEN / 4;
+	out->reply_tokens[1] = LONG_REPLY + out->state_bytes / BYTES_PER_TOKEN;
+	for (int end = 0; end < 2; end++)
+		add_up(out, end, o->chat);
+	return 0;
+}

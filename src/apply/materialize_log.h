@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_APPLY_MATERIALIZE_LOG_H
+#define KL_APPLY_MATERIALIZE_LOG_H
+
+#include "apply/materialize.h"
+#include "contract/surface.h"
+
+/*
+ * materialize_log - what a run did so far, read from its chain (card_commit.h): the same edit of the same commit is neither
+ * judged nor kept a second time.
+ */
+struct kl_mat_logged {
+	git_oid commit, parent, tree;
+	enum kl_mat_outcome outcome;
+	char *class_;			/* of a failure; "" */
+};
+
+struct kl_mat_log {
+	struct kl_mat_logged *v;	/* oldest first */
+	size_t n, alloc;
+	bool there;			/* the chain exists */
+	git_oid root;			/* its first link's: where the run began */
+};
+
+/** No chain is no error. KL_EINVALID: it is none of ours. */
+int kl_mat_log_load(struct kl_mat_log *out, struct kl_repo *r, const char *chain);
+void kl_mat_log_release(struct kl_mat_log *l);
+
+/** What came of that tree on that commit, the last time; or NULL. */
+const struct kl_mat_logged *kl_mat_log_find(const struct kl_mat_log *l, const git_oid *parent,
+					    const git_oid *tree);
+/** The event in its note by which it was judged; `*out` NULL: it is gone. */
+int kl_mat_log_event(json_t **out, struct kl_repo *r, const git_oid *commit, const struct kl_surface *s,
+		     const struct kl_surface *on);
+
+#endif

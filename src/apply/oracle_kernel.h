@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_APPLY_ORACLE_KERNEL_H
+#define KL_APPLY_ORACLE_KERNEL_H
+
+#include "contract/surface.h"
+
+/*
+ * oracle_kernel - the contract's own oracle as a kernel, to begin with where there is none, or none that is
+ * right.
+ *
+ * What the gate holds against every kernel, the oracle in the contract's arithmetic, is itself a kernel: in C
+ * its text with float for kl_real, the functions of <math.h> for those of kl_oracle.h, and the surface's
+ * entry for its own; in cuda likewise, with its plan. Nothing is trusted for that: the gate judges it.
+ *
+ * It stands in the first source that can hold it; other sources hold a comment. Files that the oracle
+ * includes are written out in their place.
+ */
+
+/**
+ * For the contract at `dir` of a tree; what its sources are there, if they are, does not matter. KL_EINVALID
+ * says why there is none: floats of several types or of 16 bits (an oracle has wider ones), host code or
+ * machine code as the surface, an oracle in several parts. KL_ECANNOT: the oracle is not written yet.
+ */
+int kl_reference_make(struct kl_surface **out, struct kl_repo *r, const git_oid *tree, const char *dir);
+
+#endif

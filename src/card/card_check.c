@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "card/card_check.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "card/card.h"
+#include "card/status.h"
+#include "rewrite/cocci.h"
+
+/* the value of a key, or the map itself: where to point */
+static const struct kl_yaml *spot(const struct kl_yaml *at, const char *key)
+{
+	const struct kl_yaml *y = kl_yaml_get(at, key);
+
+	return y ? y : at;
+}
+
+/* entry i of a list below `group` (NULL: of the card itself) */
+static const struct kl_yaml *entry(const struct kl_yaml *at, const char *group, const char *key, size_t i)
+{
+	const struct kl_yaml *list = kl_yaml_get(group ? spot(at, group) : at, key);
+
+	return list && list->kind == KL_YAML_SEQ && i < list->n ? list->item[i] : at;
+}
+
+/* --- diffs --------------------------------------------------------------------------------- */
+
+struct diff {
+	const char *name;
+	const struct kl_yaml *at;
+	long from, to;		/* lines of the hunk that are left */
+	bool hunk;		/* there was one */
+};
+
+static int bad_diff(const struct diff *d, const char *line, const char *why)
+{
+	return kl_yaml_error(d->name, d->at, "the diff cannot be a carrier: %s: '%.*s'", why,
+			     (int)strcspn(line, "\n"), line);
+}
+
+static int diff_path(const struct diff *d, const char *line, const char *path, size_t n, char prefix)
+{
+	KL_AUTO(kl_freep) char *p = kl_strndup(path, n);
+	char *tab = strchr(p, '\t');
+
+	if (tab)
+		*tab = '\0';
+	if (prefix && !strcmp(p, "/dev/null"))
+		return 0;
+	if (prefix && (p[0] != prefix || p[1] != '/'))
+		return bad_diff(d, line, "its paths must begin with a/ and b/");
+	if (!kl_fs_path_ok(prefix ? p + 2 : p))
+		return bad_diff(d, line, "a path that leads out of the directory");
+	return 0;
+}
+
+static bool begins(const char *line, const char *with)
+{
+	return !strncmp(line, with, strlen(with));
+}
+
+static int git_line(const struct diff *d, const char *line, size_t n)
+{
+	const char *paths = line + strlen("diff --git "), *end = line + n;
+	size_t half = (size_t)(end - paths - 1) / 2;
+	int err;
+
+	/* "a/x b/x": both as long, so that a blank in a name does no harm */
+	if (end - paths < 5 || paths[half] != ' ' ||
+	    memcmp(paths + 1, paths + half + 2, half - 1))
+		return bad_diff(d, line, "its two paths must be the same");
+	if ((err = diff_path(d, line, paths, half, 'a')) < 0)
+		return err;
+	return diff_path(d, line, paths + half + 1, half, 'b');
+}
+
+static int header_line(struct diff *d, const char *line, size_t n)
+{
+	static const char *const renames[] = { "rename from ", "rename to ", "copy from ", "copy to " };
+	static const char *const modes[] = {
+		"old mode ", "new mode ", "new file mode ", "deleted file mode ",
+	};
+	long from = 1, to = 1;
+
+	if (begins(line, "@@ ")) {
+		const char *comma = strchr(line, ','), *plus = strchr(line, '+');
+
+		if (!plus || sscanf(line, comma && comma < plus ? "@@ -%*d,%ld" : "@@ -%*d", &from) < 0)
+			return bad_diff(d, line, "a hunk that cannot be read");
+		if (sscanf(plus, "+%*d,%ld", &to) < 0)
+			to = 1;
+		if (from < 0 || to < 0 || from > 1000000 || to > 1000000)
+			return bad_diff(d, line, "a hunk that cannot be read");
+		d->from = from;
+		d->to = to;
+		d->hunk = true;
+		return 0;
+	}
+	if (begins(line, "diff --git "))
+		return git_line(d, line, n);
+	if (begins(line, "--- "))
+		return diff_path(d, line, line + 4, n - 4, 'a');
+	if (begins(line, "+++ "))
+		return diff_path(d, line, line + 4, n - 4, 'b');
+	for (size_t i = 0; i < KL_ARRAY_SIZE(renames); i++)
+		if (begins(line, renames[i]))
+			return diff_path(d, line, line + strlen(renames[i]), n - strlen(renames[i]), 0);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(modes); i++)
+		if (begins(line, modes[i]) && !begins(line + strlen(modes[i]), "100644") &&
+		    !begins(line + strlen(modes[i]), "100755"))
+			return bad_diff(d, line, "only plain files may change");
+	if (begins(line, "GIT binary patch") || begins(line, "Binary files"))
+		return bad_diff(d, line, "it is not text");
+	return 0;
+}
+
+static int check_diff(const char *name, const struct kl_yaml *at, const char *text)
+{
+	struct diff d = { .name = name, .at = at };
+
+	for (const char *s = text; *s; ) {
+		size_t n = strcspn(s, "\n");
+		int err = 0;
+
+		if (d.from > 0 || d.to > 0) {
+			if (*s != '\\') {
+				d.from -= *s != '+';
+				d.to -= *s != '-';
+			}
+			if (!strchr(" +-\\", *s) && n)
+				return bad_diff(&d, s, "a hunk ends too early");
+		} else {
+			err = header_line(&d, s, n);
+		}
+		if (err < 0)
+			return err;
+		s += n + (s[n] == '\n');
+	}
+	return d.hunk ? 0 : kl_yaml_error(name, at, "a carrier that is a diff changes nothing");
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+int kl_check_carrier(const void *obj, const char *name, const struct kl_yaml *at)
+{
+	const struct kl_card_carrier *c = obj;
+	const struct kl_yaml *text = spot(at, "text");
+	KL_AUTO(kl_freep) char *why = NULL;
+
+	if (c->form == KL_CARRIER_DIFF)
+		return check_diff(name, text, c->text);
+	if (c->form != KL_CARRIER_COCCI)
+		return 0;
+	if (!kl_cocci_audit("semantic patch", c->text, strlen(c->text)))
+		return 0;
+	why = kl_strdup(kl_error_last());
+	return kl_yaml_error(name, text, "%s", why);
+}
+
+int kl_check_pre(const void *obj, const char *name, const struct kl_yaml *at)
+{
+	const struct kl_card_pre *p = obj;
+
+	if (p->state == KL_PRE_WITNESSED && !p->by)
+		return kl_yaml_error(name, at, "'%s' is witnessed by no event: 'by' is missing", p->id);
+	if (p->state == KL_PRE_ASSUMED && (p->by || p->class_))
+		return kl_yaml_error(name, at, "'%s' is assumed, and yet has a witness", p->id);
+	return 0;
+}
+
+int kl_check_evidence(const void *obj, const char *name, const struct kl_yaml *at)
+{
+	const struct kl_card_evidence *e = obj;
+
+	if ((e->derivation == KL_DERIVED_INVERSE) != !e->rederived)
+		return kl_yaml_error(name, spot(at, "derivation"), "'rederived' names the commit of a step "
+				     "that was derived anew, and is null for an inverse one");
+	if (e->confirmed && !e->rederived)
+		return kl_yaml_error(name, spot(at, "confirmed"),
+				     "nothing was derived anew that it could confirm");
+	if (strcmp(e->origin, "induced") && strcmp(e->origin, "authored") && strcmp(e->origin, "historical"))
+		return kl_yaml_error(name, spot(at, "origin"),
+				     "'origin' must be one of induced, authored, historical");
+	if (!strcmp(e->before, e->after))
+		return kl_yaml_error(name, spot(at, "after"), "a step from a commit to itself");
+	if (!strchr(e->lineage, '/'))
+		return kl_yaml_error(name, spot(at, "lineage"), "'lineage' must be <workload>/<name>");
+	return 0;
+}
+
+/* one rule for trials and controls: a pass has an event and no class, a failure has a class */
+static int check_result(enum kl_result result, const char *class_, const char *event, const char *name,
+			const struct kl_yaml *at)
+{
+	if (result == KL_RESULT_PASS && !event)
+		return kl_yaml_error(name, at, "a trial that passed has an event");
+	if (result == KL_RESULT_PASS && class_)
+		return kl_yaml_error(name, spot(at, "class"), "a trial that passed has no class");
+	if (result == KL_RESULT_FAIL && !class_)
+		return kl_yaml_error(name, at, "a trial that failed has a class");
+	return 0;
+}
+
+int kl_check_control(const void *obj, const char *name, const struct kl_yaml *at)
+{
+	const struct kl_card_control *c = obj;
+
+	return check_result(c->result, c->class_, c->event, name, at);
+}
+
+int kl_check_trial(const void *obj, const char *name, const struct kl_yaml *at)
+{
+	const struct kl_card_trial *t = obj;
+
+	size_t n = strlen(t->workload);
+
+	if (t->lineage && (strncmp(t->lineage, t->workload, n) || t->lineage[n] != '/'))
+		return kl_yaml_error(name, spot(at, "lineage"),
+				     "'lineage' must be one of the trial's workload");
+	if (t->alone.there && !t->with.n)
+		return kl_yaml_error(name, spot(at, "alone"), "'alone' speaks of the cards in 'with'");
+	return check_result(t->result, t->class_, t->event, name, at);
+}
+
+/* --- the card ---------------------------------------------------------------------------------- */
+
+static const struct kl_card_evidence *evidence_of(const struct kl_card *c, const char *event)
+{
+	for (size_t i = 0; i < c->evidence.n; i++)
+		if (!strcmp(c->evidence.v[i].event, event))
+			return &c->evidence.v[i];
+	return NULL;
+}
+
+static bool has_pass(const struct kl_card *c, const char *event)
+{
+	for (size_t i = 0; i < c->ver.n; i++) {
+		const struct kl_card_trial *t = &c->ver.v[i];
+
+		if (!t->retracted && t->result == KL_RESULT_PASS && !strcmp(t->event, event))
+			return true;
+	}
+	return false;
+}
+
+static int check_row(const struct kl_card *c, size_t i, const char *name, const struct kl_yaml *at)
+{
+	const struct kl_card_row *r = &c->rows.v[i];
+	const struct kl_card_evidence *e = evidence_of(c, r->event);
+	const struct kl_yaml *y = entry(at, "effect", "rows", i);
+
+	if (r->by == KL_ROW_TRIAL && !has_pass(c, r->event))
+		return kl_yaml_error(name, y, "no trial in 'ver' passed with event %.12s", r->event);
+	if (r->by == KL_ROW_REDERIVED && (!e || e->derivation != KL_DERIVED_ANEW || !e->confirmed))
+		return kl_yaml_error(name, y, "no evidence with event %.12s was derived anew and confirmed",
+				     r->event);
+	if (r->by == KL_ROW_UNVERIFIED && !e)
+		return kl_yaml_error(name, y, "no evidence has event %.12s", r->event);
+	return 0;
+}
+
+static int check_references(const struct kl_card *c, const char *name, const struct kl_yaml *at)
+{
+	int err;
+
+	for (size_t i = 0; i < c->useful.n; i++)
+		for (size_t k = 0; k < c->sound.n; k++)
+			if (!strcmp(c->useful.v[i].id, c->sound.v[k].id))
+				return kl_yaml_error(name, entry(at, "pre", "useful", i),
+						     "'%s' is in 'sound' already", c->useful.v[i].id);
+	for (size_t i = 0; i < c->carriers.n; i++)
+		if (c->carriers.v[i].of && !evidence_of(c, c->carriers.v[i].of))
+			return kl_yaml_error(name, spot(entry(at, NULL, "carriers", i), "of"),
+					     "no evidence has event %.12s", c->carriers.v[i].of);
+	for (size_t i = 0; i < c->risk.n; i++)
+		if (c->risk.v[i].violates && !kl_card_has_pre(c, c->risk.v[i].violates))
+			return kl_yaml_error(name, spot(entry(at, NULL, "risk", i), "violates"),
+					     "there is no precondition '%s'", c->risk.v[i].violates);
+	for (size_t i = 0; i < c->rows.n; i++)
+		if ((err = check_row(c, i, name, at)) < 0)
+			return err;
+	return 0;
+}
+
+int kl_check_card(const void *obj, const char *name, const struct kl_yaml *at)
+{
+	const struct kl_card *c = obj;
+	enum kl_card_status status = kl_status_of(c);
+	int err = check_references(c, name, at);
+
+	if (err < 0)
+		return err;
+	if (c->status != status)
+		return kl_yaml_error(name, spot(at, "status"), "the card says %s, but its trials make it %s",
+				     kl_card_status_name(c->status), kl_card_status_name(status));
+	return 0;
+}

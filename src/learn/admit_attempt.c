@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply/agent.h"
+#include "apply/carrier.h"
+#include "apply/materialize_log.h"
+#include "base/error.h"
+#include "learn/admit_parts.h"
+#include "lineage/record.h"
+#include "rewrite/feedback.h"
+#include "rewrite/prompt.h"
+#include "rewrite/rederive.h"
+
+#define HALF 500000		/* of the known gain's logarithm, in millionths */
+
+void kl_attempt_release(struct kl_attempt *a)
+{
+	kl_surface_free(a->to);
+	json_decref(a->event);
+	free(a->model);
+	free(a->missing);
+	*a = (struct kl_attempt){ 0 };
+}
+
+static void set_class(struct kl_attempt *a, const char *class_)
+{
+	snprintf(a->class_, sizeof(a->class_), "%s", class_);
+}
+
+/* --- was it reproduced? --------------------------------------------------------------------- */
+
+/* the part of the log-gain of S's own next step, where that had the card's mechanism; -1: not known */
+static int64_t part_of(const struct kl_admit_state *s, const struct kl_card_ratio *r, const char *platform)
+{
+	int64_t known;
+	double part;
+
+	if (!s->like || strcmp(s->next->platform, platform))
+		return -1;
+	known = kl_record_ratio(s->next->event, NULL, NULL);
+	if (known <= 1000000 || r->ppm <= 0)
+		return -1;
+	part = log((double)r->ppm / 1e6) / log((double)known / 1e6);
+	return part <= 0 ? 0 : part > 1000 ? 1000000000 : (int64_t)(part * 1e6);
+}
+
+
+/* claims about the source, as a fresh reader finds them; of those that he does not find, the names */
+static int read_traits(struct kl_strvec *missing, struct kl_admit *w, const struct kl_card *c,
+		       const struct kl_surface *s)
+{
+	KL_AUTO(json_decrefp) json_t *claims = json_object(), *audited = NULL;
+	struct kl_trait_reading r = {
+		.repo = w->o->repo, .chat = w->chat, .name = w->talk, .rewriter = w->o->rewriter,
+		.state = s, .claims = claims,
+	};
+	char number[8];
+	const char *name;
+	json_t *v;
+	int err;
+
+	for (size_t i = 0; i < c->provides.n; i++)
+		if (!strncmp(c->provides.v[i], "trait:", 6))
+			kl_json_set_str(claims, c->provides.v[i] + 6, "yes");
+	if (!json_object_size(claims))
+		return 0;
+	/* named after the state, so that going through it again finds the same conversation */
+	snprintf(number, sizeof(number), "%.6s", s->digest);
+	r.step = (int)strtol(number, NULL, 16);
+	err = kl_trait_audit(&audited, &r);
+	json_object_foreach(claims, name, v)
+		if (!err && !json_object_get(audited, name))
+			kl_strvec_pushf(missing, "trait:%s", name);
+	return err;
+}
+
+/* of what the card brings, what is not there; a reader is asked where the code shows the rest */
+static int find_missing(struct kl_strvec *missing, struct kl_admit *w, const struct kl_card *c,
+			const struct kl_surface *s, const struct kl_facts *f)
+{
+	for (size_t i = 0; i < c->provides.n; i++)
+		if (strncmp(c->provides.v[i], "trait:", 6) && !kl_strvec_has(&f->features, c->provides.v[i]))
+			kl_strvec_push(missing, c->provides.v[i]);
+	return missing->n ? 0 : read_traits(missing, w, c, s);
+}
+
+static char *joined(const struct kl_strvec *v)
+{
+	struct kl_buf b = KL_BUF_INIT;
+
+	for (size_t i = 0; i < v->n; i++)
+		kl_buf_addf(&b, "%s%s", i ? ", " : "", v->v[i]);
+	return kl_buf_detach(&b);
+}
+
+/* what noise hides was not learned: there was no trial */
+static int hidden(const struct kl_attempt *a)
+{
+	return kl_error_hint(kl_error(KL_ECANNOT, "noise hides whether it is faster (%.3f to %.3f times the "
+				      "speed): no trial yet", (double)a->ratio.lo / 1e6,
+				      (double)a->ratio.hi / 1e6),
+			     "try again when the machine is quiet");
+}
+
+static int classify(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of,
+		    const struct kl_verdict *v)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec missing = KL_STRVEC_INIT;
+	const char *speed = kl_made_speed(&a->ratio, v->event);
+	bool same = false;
+	int err;
+
+	kl_freep(&a->missing);
+	set_class(a, v->class_);
+	if (!strcmp(v->verdict, "fail"))
+		return 0;
+	if (strcmp(v->verdict, "pass"))
+		return kl_error(KL_ECANNOT, "the gate could not tell: %s",
+				v->message ? v->message : v->verdict);
+	if (of->against && (err = kl_made_same_code(&same, w->o->gate, v, of->against)) < 0)
+		return err;
+	if (same) {	/* no measurement can tell more, and no reader is to be paid for it */
+		set_class(a, "no-change");
+		return 0;
+	}
+	if ((err = find_missing(&missing, w, of->card, a->to, &v->facts)) < 0)
+		return err;
+	if (missing.n) {
+		set_class(a, "not-there");
+		a->missing = joined(&missing);
+		return 0;
+	}
+	set_class(a, "");
+	if (!of->against)
+		return 0;
+	if (!strcmp(speed, "ambiguous"))
+		return hidden(a);
+	if (of->known)
+		a->recovered = part_of(of->known, &a->ratio,
+				       kl_json_str_or(json_object_get(v->event, "platform"), "id", ""));
+	if (strcmp(speed, "fast"))
+		set_class(a, "not-faster");
+	else if (a->recovered >= 0 && a->recovered < HALF)
+		set_class(a, "not-enough");
+	return 0;
+}
+
+int kl_admit_judge(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of)
+{
+	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
+	/* another trial is another measurement */
+	bool anew = w->a->v[w->a->chosen].trials > 0;
+	int err = kl_made_judge(&v, w->o->gate, a->to, of->against ? of->against : of->on, anew);
+
+	a->recovered = -1;
+	if (err < 0 || (err = classify(a, w, of, v)) < 0)
+		return err;
+	json_decref(a->event);
+	a->event = json_incref(v->event);
+	return 0;
+}
+
+/* --- it becomes a commit -------------------------------------------------------------------- */
+
+static int keep(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of, const char *how,
+		const char *source)
+{
+	char blob[KL_OID_HEX];
+	struct kl_made m = {
+		.repo = w->o->repo, .parent = *of->commit, .from = of->on, .to = a->to,
+		.card = of->control ? NULL : of->card, .blob = blob, .how = how, .source = source,
+		.rewriter = w->chat ? w->o->rewriter : "card", .number = of->number, .class_ = a->class_,
+		.action = of->card->action, .mechanism = of->card->mechanism, .event = a->event,
+	};
+	size_t at;
+	int err = kl_library_find(&at, w->o->library, of->card->id);
+
+	if (err < 0)
+		return err;
+	kl_oid_hex(blob, kl_library_blob(w->o->library, at));
+	if ((err = kl_made_write(&a->commit, NULL, &m)) < 0)
+		return err;
+	return kl_keep_add(&w->keep, &a->commit, &m);
+}
+
+/* --- by a tool ---------------------------------------------------------------------------------- */
+
+static int by_tool(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of)
+{
+	const char *how;
+	int err = kl_carrier_apply(&a->to, &how, &(struct kl_carrier_try){
+		.repo = w->o->repo, .library = w->o->repo, .jail = kl_gate_jail(w->o->gate),
+		.card = of->card, .state = of->on,
+	});
+
+	if (err == KL_ENO) {
+		kl_error_clear();
+		set_class(a, "no-edit");
+		return 0;
+	}
+	if (err < 0 || (err = kl_admit_judge(a, w, of)) < 0)
+		return err;
+	return keep(a, w, of, how, NULL);
+}
+
+/* --- by a model ----------------------------------------------------------------------------------- */
+
+static int open_agent(struct kl_agent **out, struct kl_admit *w, const struct kl_attempt_of *of)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf cards = KL_BUF_INIT;
+
+	if (of->control)
+		kl_prompt_fence(&cards, "", of->card->intent, strlen(of->card->intent));
+	else
+		kl_agent_card(&cards, of->card, KL_CARDS_FULL);
+	return kl_agent_open(out, &(struct kl_agent_opts){
+		.repo = w->o->repo, .chat = w->chat, .name = w->talk, .phase = of->phase,
+		.rewriter = w->o->rewriter, .prompt = of->control ? "control" : "admit", .cards = cards.ptr,
+		.state = of->on,
+	});
+}
+
+/* the trial cannot come to its end now; what was said stays, and the next `admit` goes on from it */
+static int no_answer(int err)
+{
+	return err == KL_ENO ? kl_error_in(KL_ECANNOT, "the trial is not over") : err;
+}
+
+static bool may_repair(const struct kl_attempt *a)
+{
+	return kl_made_is_right(a->class_) || !strcmp(a->class_, "no-edit") || kl_feedback_repairs(a->class_);
+}
+
+/* an edit takes the place of the one before */
+static int take_edit(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of,
+		     struct kl_agent_answer *said)
+{
+	KL_AUTO(kl_freep) char *how = kl_asprintf("by %s: %s", w->o->rewriter, said->text ? said->text : "");
+	int err;
+
+	kl_surface_free(a->to);
+	a->to = kl_steal(&said->to);
+	if ((err = kl_admit_judge(a, w, of)) < 0)
+		return no_answer(err);
+	return keep(a, w, of, how, said->source);
+}
+
+static int one_turn(bool *over, char **why, struct kl_attempt *a, struct kl_admit *w, struct kl_agent *agent,
+		    size_t turn, const struct kl_attempt_of *of)
+{
+	struct kl_agent_question q = {
+		.kind = !turn ? KL_COURSE_STEP : *why ? KL_COURSE_AGAIN : KL_COURSE_REPAIR,
+		.prompt = turn ? "admit-repair" : "admit-turn", .state = of->on, .facts = w->facts,
+		.class_ = turn ? a->class_ : NULL, .missing = turn ? a->missing : NULL, .event = a->event,
+		.why = *why, .repair = (int)turn,
+	};
+	struct kl_agent_answer said;
+	int err = kl_agent_ask(&said, agent, turn, &q);
+
+	free(*why);
+	*why = NULL;
+	if (!err && said.to)
+		err = take_edit(a, w, of, &said);
+	else if (!err && said.why)
+		*why = kl_steal(&said.why);
+	else if (!err)
+		*over = true;
+	else
+		err = no_answer(err);
+	kl_agent_answer_release(&said);
+	*over |= !*why && a->event && (!*a->class_ || !may_repair(a));
+	return err;
+}
+
+static int by_model(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of)
+{
+	KL_AUTO(kl_agent_freep) struct kl_agent *agent = NULL;
+	KL_AUTO(kl_freep) char *why = NULL;
+	const char *model;
+	bool over = false;
+	int err = open_agent(&agent, w, of);
+
+	set_class(a, "no-edit");
+	for (size_t turn = 0; !err && !over && turn <= KL_COURSE_REPAIRS; turn++) {
+		kl_progress_title(w->o->progress, "%s: %s, attempt %zu", of->card->id, of->phase, turn + 1);
+		a->repairs = (int)turn;
+		err = one_turn(&over, &why, a, w, agent, turn, of);
+	}
+	if (err < 0)
+		return err;
+	a->nano = kl_agent_cost(&model, agent);
+	a->model = model ? kl_strdup(model) : NULL;
+	return 0;
+}
+
+int kl_admit_attempt(struct kl_attempt *out, struct kl_admit *w, const struct kl_attempt_of *of)
+{
+	*out = (struct kl_attempt){ .recovered = -1, .nano = -1 };
+	return w->chat ? by_model(out, w, of) : by_tool(out, w, of);
+}

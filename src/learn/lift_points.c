@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/error.h"
+#include "event/speed.h"
+#include "learn/lift_parts.h"
+#include "lineage/record.h"
+
+/* the newest event that passed these very files on that platform */
+static const json_t *event_of(const struct kl_map *events, const struct kl_surface *s, const char *platform)
+{
+	const json_t *best = NULL;
+
+	for (size_t i = 0; i < events->n; i++) {
+		const json_t *e = events->e[i].value;
+		int newer = best ? strcmp(kl_json_str_or(e, "time", ""),
+					  kl_json_str_or(best, "time", "")) : 1;
+
+		if (strcmp(kl_json_str_or(e, "kind", ""), "gate") ||
+		    strcmp(kl_json_str_or(e, "verdict", ""), "pass") ||
+		    strcmp(kl_json_str_or(e, "surface", ""), s->digest) ||
+		    strcmp(kl_json_str_or(json_object_get(e, "platform"), "id", ""), platform))
+			continue;
+		if (newer > 0 || (!newer && strcmp(kl_record_id(e), kl_record_id(best)) > 0))
+			best = e;
+	}
+	return best;
+}
+
+int kl_lift_before(struct kl_target *out, const struct kl_taxonomy *tax, const struct kl_map *events,
+		   const struct kl_transition *t)
+{
+	const json_t *e = event_of(events, t->from, t->platform);
+	int err = kl_target_init(out, tax, t->from, t->platform);
+
+	if (err < 0)
+		return err;
+	if (e) {
+		kl_target_add_event(out, e);
+	} else if (t->had.n) {
+		for (size_t i = 0; i < t->had.n; i++)
+			kl_known_member(&out->known, "has", t->had.v[i]);
+		kl_known_close(&out->known, "has");
+	}
+	return 0;
+}
+
+/* --- how fast it was ------------------------------------------------------------------- */
+
+static const char *word_of(const struct kl_transition *t, const struct kl_map *events,
+			   const struct kl_card_ratio *r)
+{
+	const char *pair = kl_json_str_or(json_object_get(t->event, "inverse"), "pair", "");
+	const json_t *measured = *pair ? kl_map_get(events, pair) : t->event;
+	struct kl_speed s = {
+		.ratio_ppm = r->ppm, .lo_ppm = r->lo, .hi_ppm = r->hi,
+		.aa_ppm = kl_json_int_or(json_object_get(measured, "profile"), "aa_ppm", 0),
+	};
+
+	if (kl_transition_points(t) > 1)
+		return kl_speed_word(&s);
+	return kl_lift_is(t, "fast") ? "fast" : kl_lift_is(t, "slow") ? "slow" :
+	       kl_lift_is(t, "same") ? "same" : "ambiguous";
+}
+
+/* what noise hides says nothing, unless even the best that it could be is no gain to speak of */
+static enum kl_lift_speed speed_of(const char *word, const struct kl_card_ratio *r)
+{
+	if (!strcmp(word, "fast"))
+		return KL_LIFT_FASTER;
+	if (!strcmp(word, "slow"))
+		return KL_LIFT_SLOWER;
+	return !strcmp(word, "same") || r->hi <= KL_LIFT_GAIN ? KL_LIFT_NO_FASTER : KL_LIFT_UNSURE;
+}
+
+static void add_points(struct kl_lift_points *out, const struct kl_map *events, size_t at,
+		       const struct kl_transition *t)
+{
+	for (size_t i = 0; i < kl_transition_points(t); i++) {
+		struct kl_card_ratio r = { 0 };
+		const struct kl_dims *dims;
+
+		if (!kl_transition_point(&r, &dims, t, events, i))
+			continue;
+		KL_GROW(out->v, out->n + 1, out->alloc);
+		out->v[out->n++] = (struct kl_lift_point){
+			.t = t, .at = at, .point = i + 1, .ppm = r.ppm,
+			.speed = speed_of(word_of(t, events, &r), &r),
+		};
+	}
+}
+
+static bool cites(const struct kl_card *c, const char *event)
+{
+	for (size_t i = 0; i < c->evidence.n; i++)
+		if (!strcmp(c->evidence.v[i].event, event))
+			return true;
+	return false;
+}
+
+int kl_lift_points(struct kl_lift_points *out, const struct kl_lifter *l, const struct kl_card *c)
+{
+	int err;
+
+	for (size_t i = 0; i < l->t->n; i++) {
+		const struct kl_transition *t = &l->t->v[i];
+
+		if (!cites(c, kl_record_id(t->event)))
+			continue;
+		KL_GROW(out->before, out->nbefore + 1, out->before_alloc);
+		out->before[out->nbefore] = (struct kl_target){ .known = KL_KNOWN_INIT };
+		if ((err = kl_lift_before(&out->before[out->nbefore], l->tax, &l->t->events, t)) < 0)
+			return err;
+		add_points(out, &l->t->events, out->nbefore++, t);
+	}
+	out->all = true;
+	for (size_t i = 0; i < c->evidence.n; i++)
+		out->all &= kl_map_get(&l->t->events, c->evidence.v[i].event) != NULL;
+	return 0;
+}
+
+void kl_lift_points_release(struct kl_lift_points *p)
+{
+	for (size_t i = 0; i < p->nbefore; i++)
+		kl_target_release(&p->before[i]);
+	free(p->before);
+	free(p->v);
+}
+
+struct kl_target *kl_lift_stand(const struct kl_lift_points *p, size_t i)
+{
+	struct kl_target *t = &p->before[p->v[i].at];
+
+	kl_target_stand(t, p->v[i].point);
+	return t;
+}
+
+enum kl_truth kl_lift_truth(const struct kl_lift_points *p, size_t i, const char *test)
+{
+	return kl_target_test(kl_lift_stand(p, i), test, false, NULL);
+}

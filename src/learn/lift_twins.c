@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/error.h"
+#include "card/card_merge.h"
+#include "learn/lift_parts.h"
+#include "lineage/record.h"
+
+/*
+ * Two repositories that lifted the same mechanism each have a card of it. Where their lineages come together,
+ * one of the two learns all, and the other becomes a tombstone that names it. Everybody chooses the same.
+ */
+
+bool kl_lift_is_lifted(const struct kl_card *c)
+{
+	for (size_t i = 0; i < c->evidence.n; i++) {
+		KL_AUTO(kl_freep) char *id = kl_card_make_id(c->mechanism, c->evidence.v[i].event);
+
+		if (!strcmp(id, c->id))
+			return true;
+	}
+	return false;
+}
+
+static bool has_event(const struct kl_lift_group *g, const char *event)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (!strcmp(kl_record_id(g->t[i]->event), event))
+			return true;
+	return false;
+}
+
+bool kl_lift_is_twin(const struct kl_card *c, const struct kl_lift_group *g)
+{
+	if (c->status == KL_CARD_RETRACTED || !kl_lift_is_lifted(c))
+		return false;
+	for (size_t i = 0; i < c->evidence.n; i++)
+		if (!has_event(g, c->evidence.v[i].event))
+			return false;
+	return true;
+}
+
+bool kl_lift_outranks(const struct kl_card *a, const struct kl_card *b)
+{
+	if (a->status != b->status)
+		return a->status > b->status;
+	if (!a->ver.n != !b->ver.n)
+		return a->ver.n > 0;
+	return strcmp(a->id, b->id) < 0;
+}
+
+static void swap_text(char **a, char **b)
+{
+	char *tmp = *a;
+
+	*a = *b;
+	*b = tmp;
+}
+
+static void swap_set(struct kl_strvec *a, struct kl_strvec *b)
+{
+	struct kl_strvec tmp = *a;
+
+	*a = *b;
+	*b = tmp;
+}
+
+int kl_lift_unite(struct kl_card **card, const struct kl_card *twin)
+{
+	KL_AUTO(kl_card_freep) struct kl_card *theirs = kl_card_copy(twin), *all = NULL, *own = NULL;
+	int err;
+
+	free(theirs->id);
+	theirs->id = kl_strdup((*card)->id);
+	if ((err = kl_card_merge(&all, NULL, NULL, *card, theirs)) < 0)
+		return err;
+	/* its words, and what it gives and asks, stay; rows, conditions and carriers unite */
+	own = kl_steal(card);
+	swap_text(&all->intent, &own->intent);
+	swap_text(&all->action, &own->action);
+	swap_text(&all->anchor.construct, &own->anchor.construct);
+	swap_text(&all->anchor.acts_on, &own->anchor.acts_on);
+	swap_set(&all->enables, &own->enables);
+	swap_set(&all->provides, &own->provides);
+	swap_set(&all->scope.needs, &own->scope.needs);
+	swap_set(&all->scope.requires, &own->scope.requires);
+	swap_set(&all->scope.provides, &own->scope.provides);
+	swap_set(&all->scope.conflicts, &own->scope.conflicts);
+	*card = kl_steal(&all);
+	return 0;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "learn/witness_parts.h"
+#include "text/yaml_write.h"
+
+#define MAX_PLATFORMS 3		/* that lack a capability, of those the nearest */
+/* from here on capabilities are those of code for one architecture alone (templates/capabilities.yaml) */
+#define ARCH_SPECIFIC 90
+
+static char *arch_of(const char *platform)
+{
+	const char *sm = strchr(platform, '/');
+	long cc = sm && !strncmp(sm, "/sm_", 4) ? strtol(sm + 4, NULL, 10) : 0;
+
+	return kl_asprintf("sm_%ld%s", cc, cc >= ARCH_SPECIFIC ? "a" : "");
+}
+
+/* a launch plan's text with another `compile.arch`; *done: it has one */
+static int change_arch(struct kl_buf *out, bool *done, const struct kl_file *f, const char *arch)
+{
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *y = NULL;
+	const struct kl_yaml *compile;
+	int err = kl_yaml_parse(&y, f->path, f->data, f->len);
+
+	*done = false;
+	if (err < 0)
+		return err;
+	compile = y->kind == KL_YAML_MAP ? kl_yaml_get(y, "compile") : NULL;
+	for (size_t i = 0; compile && compile->kind == KL_YAML_MAP && i < compile->n; i++) {
+		struct kl_yaml *v = compile->item[i];
+
+		if (strcmp(compile->key[i], "arch") || v->kind != KL_YAML_SCALAR)
+			continue;
+		free(v->text);
+		v->text = kl_strdup(arch);
+		v->len = strlen(arch);
+		*done = true;
+	}
+	if (*done)
+		kl_yaml_emit(out, y);
+	return 0;
+}
+
+static const struct kl_file *find(const struct kl_file *file, size_t n, const char *path)
+{
+	for (size_t i = 0; path && i < n; i++)
+		if (!strcmp(file[i].path, path))
+			return &file[i];
+	return NULL;
+}
+
+static int port_plan(struct kl_surface **out, const struct kl_surface *s, const char *arch)
+{
+	const struct kl_file *f = find(s->file, s->nfile, s->contract->launch);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_file edit;
+	bool done;
+	int err;
+
+	if (!f)
+		return kl_error(KL_ENO, "its host code says what it is compiled for");
+	if ((err = change_arch(&text, &done, f, arch)) < 0)
+		return err;
+	if (!done)
+		return kl_error(KL_ENO, "its launch plan names no architecture");
+	edit = (struct kl_file){ .path = f->path, .data = text.ptr, .len = text.len };
+	return kl_surface_with(out, s, &edit, 1);
+}
+
+/* an oracle that names none has the candidate's */
+static int port_oracle(struct kl_surface **out, struct kl_surface *s, const char *arch)
+{
+	const struct kl_file *f = find(s->oracle, s->noracle, s->contract->oracle_launch);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_file edit;
+	bool done = false;
+	int err = f ? change_arch(&text, &done, f, arch) : 0;
+
+	if (err < 0)
+		return err;
+	edit = (struct kl_file){ .data = text.ptr, .len = text.len };
+	if (done) {
+		edit.path = f->path;
+		edit.mode = f->mode;
+	}
+	return kl_surface_with_oracle(out, s, &edit, done);
+}
+
+static int port_surface(struct kl_surface **out, const struct kl_surface *s, const char *platform)
+{
+	KL_AUTO(kl_freep) char *arch = arch_of(platform);
+	KL_AUTO(kl_surface_freep) struct kl_surface *made = NULL;
+	int err = port_plan(&made, s, arch);
+
+	return err < 0 ? err : port_oracle(out, made, arch);
+}
+
+/* --- capabilities: a platform that lacks one ---------------------------------------------------------- */
+
+static size_t shared(const struct kl_taxonomy *tax, const struct kl_capset *a, const struct kl_capset *b)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < tax->caps.n; i++)
+		n += kl_capset_has(a, (int)i) && kl_capset_has(b, (int)i);
+	return n;
+}
+
+static bool is_false_on(struct kl_seeker *s, const struct kl_transition *t, size_t i, const char *platform)
+{
+	KL_AUTO(kl_freep) char *test = kl_clauses_one(&s->clauses, i);
+	struct kl_target there = { .known = KL_KNOWN_INIT };
+	bool no;
+
+	if (kl_target_init(&there, s->o->tax, t->to, platform) < 0) {
+		kl_error_clear();
+		return false;
+	}
+	no = kl_target_test(&there, test, true, NULL) == KL_FALSE;
+	kl_target_release(&there);
+	return no;
+}
+
+/* of its kind, nearest first: what else it lacks would fail for its own reasons */
+static size_t lacking(const struct kl_tax_platform *out[MAX_PLATFORMS], struct kl_seeker *s,
+		      const struct kl_transition *t, const struct kl_target *at, size_t i)
+{
+	const struct kl_taxonomy *tax = s->o->tax;
+	size_t kind = strcspn(at->platform, "/") + 1, n = 0;
+
+	for (size_t p = 0; p < tax->nplatform; p++) {
+		const struct kl_tax_platform *one = &tax->platform[p];
+		size_t near = shared(tax, &one->has, &at->caps), k = n;
+
+		if (strncmp(one->name, at->platform, kind) || !is_false_on(s, t, i, one->name))
+			continue;
+		for (; k && shared(tax, &out[k - 1]->has, &at->caps) < near; k--)
+			if (k < MAX_PLATFORMS)
+				out[k] = out[k - 1];
+		if (k < MAX_PLATFORMS)
+			out[k] = one;
+		n += n < MAX_PLATFORMS;
+	}
+	return n;
+}
+
+/* both states there, and the gate that judges them; of device code only what a compiler says can be asked */
+struct ported {
+	struct kl_surface *to, *from;
+	struct kl_gate *gate;
+};
+
+static void ported_release(struct ported *p)
+{
+	kl_surface_free(p->to);
+	kl_surface_free(p->from);
+}
+
+/* *why (owned): what the compiler says against it; NULL: it compiles */
+static int compiles(char **why, struct kl_gate *g, const struct kl_surface *s)
+{
+	KL_AUTO(kl_facts_release) struct kl_facts f = { 0 };
+	int err = kl_gate_facts(&f, g, s);
+
+	*why = NULL;
+	if (err != KL_ENO)
+		return err;
+	*why = kl_strndup(kl_error_last(), strcspn(kl_error_last(), "\n"));
+	kl_error_clear();
+	return 0;
+}
+
+static int port(struct ported *out, struct kl_seeker *s, const struct kl_transition *t, const char *platform)
+{
+	KL_AUTO(kl_freep) char *to = NULL, *from = NULL;
+	int err;
+
+	if (!kl_contract_is_cuda(t->to->contract)) {
+		if ((err = kl_surface_with(&out->to, t->to, NULL, 0)) < 0 ||
+		    (err = kl_surface_with(&out->from, t->from, NULL, 0)) < 0)
+			return err;
+		return kl_witness_gate(&out->gate, s, platform);
+	}
+	if ((err = port_surface(&out->to, t->to, platform)) < 0 ||
+	    (err = port_surface(&out->from, t->from, platform)) < 0 ||
+	    (err = kl_witness_gate(&out->gate, s, "")) < 0 ||
+	    (err = compiles(&from, out->gate, out->from)) < 0 ||
+	    (err = compiles(&to, out->gate, out->to)) < 0)
+		return err;
+	if (from)
+		return kl_error(KL_ENO, "the state before the step is not for %s either: %.200s", platform,
+				from);
+	if (!to)
+		return kl_error(KL_ENO, "it compiles for %s, and only such a device could tell more",
+				platform);
+	return 0;
+}
+
+static int judge_before(struct kl_seeker *s, struct kl_witness_clause *c, const struct kl_transition *t,
+			const struct ported *p, const char *platform, const struct kl_verdict *v)
+{
+	KL_AUTO(kl_verdict_freep) struct kl_verdict *before = NULL;
+	int err;
+
+	/* that it compiles is known; it cannot be run */
+	if (kl_contract_is_cuda(t->to->contract))
+		return kl_witness_keep(s, t, kl_witness_commit(t), p->to, v, platform);
+	if ((err = kl_witness_judge(&before, s, c, p->gate, p->from, true)) < 0 || !before)
+		return err < 0 ? err : KL_ENO;
+	if (!kl_witness_passed(before)) {
+		kl_witness_leave_open(c, "the state before the step fails there, too");
+		return KL_ENO;
+	}
+	if ((err = kl_witness_keep(s, t, kl_witness_commit(t), p->to, v, platform)) < 0)
+		return err;
+	return kl_witness_keep(s, t, &t->before, p->from, before, platform);
+}
+
+/* device code may be too large for another device: what a launch plan says is not about the capability */
+static bool may_count(const struct kl_transition *t, const char *class_)
+{
+	if (!strcmp(class_, "compile"))
+		return true;
+	return !kl_contract_is_cuda(t->to->contract) && kl_witness_ran(class_);
+}
+
+static int ask_platform(struct kl_seeker *s, struct kl_witness_clause *c, const struct kl_transition *t,
+			const char *platform)
+{
+	KL_AUTO(ported_release) struct ported p = { 0 };
+	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
+	char *at;
+	int err;
+
+	kl_strvec_pushf(&c->plan, "%s K_%d for %s", t->lineage, t->step.number, platform);
+	if (s->o->dry)
+		return 0;
+	if ((err = port(&p, s, t, platform)) < 0)
+		return kl_witness_unsure(s, c, err);
+	err = kl_witness_judge(&v, s, c, p.gate, p.to, !kl_contract_is_cuda(t->to->contract));
+	if (err < 0 || !v)
+		return err;
+	at = kl_asprintf("%s K_%d for %s", t->lineage, t->step.number, platform);
+	if (kl_witness_passed(v) && kl_witness_is_there(s->card, &v->facts.features)) {
+		err = kl_witness_keep(s, t, kl_witness_commit(t), p.to, v, platform);
+		kl_witness_passes(s, c, v, at);
+		return err;
+	}
+	if (kl_witness_passed(v))
+		kl_witness_leave_open(c, "there the compiler does it without the mechanism");
+	else if (!may_count(t, v->class_))
+		kl_witness_leave_open(c, v->message);
+	else if (!(err = judge_before(s, c, t, &p, platform, v))) {
+		kl_witness_fails(s, c, v, at);
+		return 0;
+	}
+	free(at);
+	return err == KL_ENO ? 0 : err;
+}
+
+int kl_witness_on_platforms(struct kl_seeker *s, struct kl_witness_clause *c, const struct kl_transition *t,
+			    const struct kl_target *at, size_t i)
+{
+	const struct kl_tax_platform *p[MAX_PLATFORMS];
+	size_t n = lacking(p, s, t, at, i);
+	int err = 0;
+
+	if (!n)
+		kl_witness_leave_open(c, "no platform of the table lacks it");
+	for (size_t k = 0; !err && k < n && c->end == KL_WITNESS_OPEN; k++)
+		err = ask_platform(s, c, t, p[k]->name);
+	return err;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "retrieve/index.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "base/par.h"
+#include "repo/refs.h"
+#include "retrieve/index_parts.h"
+
+#define PREFIX "skills-"
+#define SUFFIX ".index"
+#define KEEP 4			/* files of other trees that stay */
+#define GRAIN 32768
+#define MAX_LOG2 4096		/* of an extent: the product of all of a card's dims */
+
+struct kl_index_file {
+	struct kl_index ix;		/* what others see of it */
+	struct kl_mapfile map;
+	const struct kl_index_head *head;
+	bool built;
+};
+
+static struct kl_index *new_index(void)
+{
+	struct kl_index_file *f = kl_calloc(1, sizeof(*f));
+
+	f->map = (struct kl_mapfile)KL_MAPFILE_INIT;
+	f->ix.file = f;
+	return &f->ix;
+}
+
+void kl_index_free(struct kl_index *ix)
+{
+	if (!ix)
+		return;
+	kl_mapfile_release(&ix->file->map);
+	free(ix->file);
+}
+
+size_t kl_index_size(enum kl_index_part part)
+{
+	static const size_t size[] = {
+		[KL_INDEX_CARDS] = sizeof(struct kl_index_card),
+		[KL_INDEX_ROWS] = sizeof(struct kl_index_row),
+		[KL_INDEX_POINTS] = sizeof(struct kl_case),
+		[KL_INDEX_PRIORS] = sizeof(struct kl_index_prior),
+		[KL_INDEX_ITEMS] = sizeof(uint32_t),
+		[KL_INDEX_STARTS] = sizeof(uint32_t),
+		[KL_INDEX_BYTES] = 1,
+	};
+
+	return size[part];
+}
+
+/* --- asking ------------------------------------------------------------------- */
+
+bool kl_index_was_built(const struct kl_index *ix)
+{
+	return ix->file->built;
+}
+
+size_t kl_index_bad(const struct kl_index *ix)
+{
+	return (size_t)ix->file->head->bad;
+}
+
+int kl_index_text(struct kl_buf *out, const struct kl_index *ix, struct kl_repo *r, size_t card)
+{
+	return kl_repo_blob_read(out, r, &kl_index_card(ix, card)->blob, KL_CARD_MAX_BYTES);
+}
+
+int kl_index_load(struct kl_card **out, const struct kl_index *ix, struct kl_repo *r, size_t card)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *name =
+		kl_asprintf("cards/%s.yaml", kl_index_string(ix, kl_index_card(ix, card)->id));
+	int err = kl_index_text(&text, ix, r, card);
+
+	return err < 0 ? err : kl_card_parse(out, name, text.ptr, text.len);
+}
+
+/* --- is it whole? ----------------------------------------------------------------- */
+
+static bool list_ok(const struct kl_index *ix, struct kl_index_list l, size_t multiple)
+{
+	return l.at <= ix->nitem && l.n <= ix->nitem - l.at && l.n % multiple == 0;
+}
+
+static bool card_ok(const struct kl_index *ix, const struct kl_index_card *c)
+{
+	return c->id < ix->nstring && c->status <= KL_CARD_RETRACTED && c->passed <= c->trials &&
+	       c->rows <= ix->nrow && c->nrows <= ix->nrow - c->rows && c->prior < ix->nprior &&
+	       list_ok(ix, c->sound, 2) && list_ok(ix, c->evidence, 2);
+}
+
+static bool point_ok(const struct kl_case *c, const struct kl_taxonomy *tax)
+{
+	for (size_t i = 0; i < KL_TAX_ROLES; i++)
+		if (!(c->log2[i] >= 0 && c->log2[i] < MAX_LOG2))
+			return false;
+	return c->op >= -1 && c->op < (int32_t)tax->nop;
+}
+
+static bool row_ok(const struct kl_index *ix, const struct kl_index_row *r)
+{
+	return r->point < ix->npoint && r->language < ix->nstring && r->platform < ix->nstring;
+}
+
+static bool prior_ok(const struct kl_index *ix, const struct kl_index_prior *p)
+{
+	return list_ok(ix, p->needs, 1) && list_ok(ix, p->requires, 1) && list_ok(ix, p->provides, 1) &&
+	       list_ok(ix, p->conflicts, 1);
+}
+
+/* Where the parts lie; false: not inside the file. */
+static bool find_parts(struct kl_index *ix)
+{
+	const struct kl_index_head *h = ix->file->head;
+	const char *base = ix->file->map.base;
+	size_t len = ix->file->map.len;
+
+	for (int p = 0; p < KL_INDEX_PARTS; p++)
+		if (h->part[p].at % 8 || h->part[p].at > len ||
+		    h->part[p].n > (len - h->part[p].at) / kl_index_size(p))
+			return false;
+	ix->card = (const void *)(base + h->part[KL_INDEX_CARDS].at);
+	ix->row = (const void *)(base + h->part[KL_INDEX_ROWS].at);
+	ix->point = (const void *)(base + h->part[KL_INDEX_POINTS].at);
+	ix->prior = (const void *)(base + h->part[KL_INDEX_PRIORS].at);
+	ix->item = (const void *)(base + h->part[KL_INDEX_ITEMS].at);
+	ix->start = (const void *)(base + h->part[KL_INDEX_STARTS].at);
+	ix->bytes = base + h->part[KL_INDEX_BYTES].at;
+	ix->ncard = h->part[KL_INDEX_CARDS].n;
+	ix->nrow = h->part[KL_INDEX_ROWS].n;
+	ix->npoint = h->part[KL_INDEX_POINTS].n;
+	ix->nprior = h->part[KL_INDEX_PRIORS].n;
+	ix->nitem = h->part[KL_INDEX_ITEMS].n;
+	ix->nstring = h->part[KL_INDEX_STARTS].n;
+	ix->nbyte = h->part[KL_INDEX_BYTES].n;
+	return true;
+}
+
+/* four at a time: there are millions */
+typedef uint32_t lanes __attribute__((vector_size(16)));
+
+static bool all_below(const uint32_t *v, size_t n, size_t limit)
+{
+	uint32_t last = (uint32_t)(limit - 1);
+	lanes most = { last, last, last, last }, over = { 0 };
+	size_t i = 0;
+
+	if (!limit || limit > UINT32_MAX)
+		return limit || !n;
+	for (; i + 4 <= n; i += 4) {
+		lanes x;
+
+		memcpy(&x, v + i, sizeof(x));
+		over |= (lanes)(x > most);
+	}
+	for (; i < n; i++)
+		over[0] |= v[i] > last;
+	return !(over[0] | over[1] | over[2] | over[3]);
+}
+
+struct checking { const struct kl_index *ix; bool bad; };
+
+static void say_bad(struct checking *c)
+{
+	__atomic_store_n(&c->bad, true, __ATOMIC_RELAXED);
+}
+
+static void check_items(void *ctx, size_t from, size_t to)
+{
+	struct checking *c = ctx;
+
+	if (!all_below(c->ix->item + from, to - from, c->ix->nstring))
+		say_bad(c);
+}
+
+static void check_rows(void *ctx, size_t from, size_t to)
+{
+	struct checking *c = ctx;
+	const struct kl_index ix = *c->ix;
+	bool good = true;
+
+	for (size_t i = from; i < to; i++)
+		good &= row_ok(&ix, &ix.row[i]);
+	if (!good)
+		say_bad(c);
+}
+
+static void check_cards(void *ctx, size_t from, size_t to)
+{
+	struct checking *c = ctx;
+	const struct kl_index ix = *c->ix;
+	bool good = true;
+
+	for (size_t i = from; i < to; i++)
+		good &= card_ok(&ix, &ix.card[i]);
+	if (!good)
+		say_bad(c);
+}
+
+static void check_priors(void *ctx, size_t from, size_t to)
+{
+	struct checking *c = ctx;
+	const struct kl_index ix = *c->ix;
+	bool good = true;
+
+	for (size_t i = from; i < to; i++)
+		good &= prior_ok(&ix, &ix.prior[i]);
+	if (!good)
+		say_bad(c);
+}
+
+/* Numbers that point somewhere; a checksum alone would trust whoever wrote it. */
+static bool contents_ok(const struct kl_index *ix, const struct kl_taxonomy *tax)
+{
+	struct checking c = { ix, ix->nbyte && ix->bytes[ix->nbyte - 1] };
+
+	c.bad |= !all_below(ix->start, ix->nstring, ix->nbyte);
+	for (size_t i = 0; i < ix->npoint; i++)
+		c.bad |= !point_ok(&ix->point[i], tax);
+	kl_par_for(ix->nitem, GRAIN, check_items, &c);
+	kl_par_for(ix->nrow, GRAIN, check_rows, &c);
+	kl_par_for(ix->nprior, GRAIN, check_priors, &c);
+	kl_par_for(ix->ncard, GRAIN, check_cards, &c);
+	return !c.bad;
+}
+
+static bool is_good(struct kl_index *ix, const struct kl_taxonomy *tax)
+{
+	struct kl_index_file *f = ix->file;
+
+	if (f->map.len < sizeof(struct kl_mapfile_head) + sizeof(struct kl_index_head))
+		return false;
+	f->head = (const struct kl_index_head *)(f->map.base + sizeof(struct kl_mapfile_head));
+	return find_parts(ix) && contents_ok(ix, tax);
+}
+
+/* --- opening ----------------------------------------------------------------------------- */
+
+/* "<digest of the tables> <tree>" */
+static void key_of(char key[KL_MAPFILE_KEY], const git_oid *tree, const struct kl_taxonomy *tax)
+{
+	char hex[KL_OID_HEX];
+
+	kl_oid_hex(hex, tree);
+	snprintf(key, KL_MAPFILE_KEY, "%s %s", tax->digest, hex);
+}
+
+/* NULL: there is none, or none that is whole; `key` may be the beginning of one */
+static struct kl_index *map_file(const char *path, const char *key, const struct kl_taxonomy *tax)
+{
+	KL_AUTO(kl_index_freep) struct kl_index *ix = new_index();
+	const struct kl_mapfile_head *h;
+
+	if (!kl_mapfile_open(&ix->file->map, path, KL_INDEX_MAGIC, KL_INDEX_VERSION, NULL))
+		return NULL;
+	h = (const struct kl_mapfile_head *)ix->file->map.base;
+	return !strncmp(h->key, key, strlen(key)) && is_good(ix, tax) ? kl_steal(&ix) : NULL;
+}
+
+static int build(struct kl_index **out, struct kl_library *lib, const struct kl_taxonomy *tax,
+		 const char *dir, const char *path, const char *key)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec others = KL_STRVEC_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf made = KL_BUF_INIT;
+	KL_AUTO(kl_index_freep) struct kl_index *base = NULL, *ix = new_index();
+	int err;
+
+	kl_mapfile_others(&others, dir, PREFIX, SUFFIX, path);
+	for (size_t i = 0; i < others.n && !base; i++)
+		base = map_file(others.v[i], tax->digest, tax);
+	kl_mapfile_begin(&made, KL_INDEX_MAGIC, KL_INDEX_VERSION, key);
+	if ((err = kl_index_build(&made, lib, tax, base)) < 0)
+		return err;
+	kl_mapfile_end(&made);
+	kl_mapfile_keep(&ix->file->map, &made, kl_library_count(lib) ? path : "");
+	if (!is_good(ix, tax))
+		KL_BUG("an index that was just made is not whole");
+	kl_mapfile_tidy(&others, KEEP, dir, PREFIX, SUFFIX);
+	ix->file->built = true;
+	*out = kl_steal(&ix);
+	return 0;
+}
+
+static int open_tree(struct kl_index **out, struct kl_repo *r, struct kl_library *lib,
+		     const git_oid *tree, const struct kl_taxonomy *tax)
+{
+	KL_AUTO(kl_library_freep) struct kl_library *own = NULL;
+	KL_AUTO(kl_freep) char *dir = kl_fs_join(kl_repo_common_dir(r), "klineage/cache");
+	KL_AUTO(kl_freep) char *path = NULL;
+	char key[KL_MAPFILE_KEY], hex[KL_OID_HEX];
+	int err;
+
+	kl_oid_hex(hex, tree);
+	key_of(key, tree, tax);
+	path = kl_asprintf("%s/" PREFIX "%s" SUFFIX, dir, hex);
+	*out = map_file(path, key, tax);
+	if (*out)
+		return 0;
+	if (!lib && (err = kl_library_open(&own, r)) < 0)
+		return err;
+	return build(out, lib ? lib : own, tax, dir, path, key);
+}
+
+int kl_index_of(struct kl_index **out, struct kl_repo *r, struct kl_library *lib,
+		const struct kl_taxonomy *tax)
+{
+	return open_tree(out, r, lib, kl_library_tree(lib), tax);
+}
+
+int kl_index_open(struct kl_index **out, struct kl_repo *r, const struct kl_taxonomy *tax)
+{
+	const char *ref = kl_repo_config(r, "klineage.skillsRef");
+	git_oid tip, tree = { { 0 } };
+	int err = kl_refs_get(&tip, r, ref ? ref : KL_LIBRARY_REF);
+
+	if (err == KL_ENOTFOUND)
+		kl_error_clear();
+	else if (err < 0 || (err = kl_repo_tree_of(&tree, r, &tip)) < 0)
+		return err;
+	return open_tree(out, r, NULL, &tree, tax);
+}

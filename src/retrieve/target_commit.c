@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "retrieve/target.h"
+
+#include <string.h>
+
+#include "backend/machine.h"
+#include "base/error.h"
+#include "contract/launch.h"
+#include "event/event.h"
+#include "event/event_index.h"
+#include "event/trust.h"
+#include "lineage/step.h"
+#include "repo/notes.h"
+
+#define MAX_HISTORY 256		/* commits that are asked what was done before */
+
+static void take_trailers(struct kl_target *t, const char *message)
+{
+	static const char *const key[] = { "Klineage-Direction", "Klineage-Skill", "Klineage-Trait" };
+	char *value[3] = { NULL, NULL, NULL };
+	bool back;
+
+	if (kl_step_is_oracle_root(message)) {	/* another kernel, to which nothing was done */
+		kl_strvec_release(&t->prior);
+		t->prior = (struct kl_strvec)KL_STRVEC_INIT;
+		return;
+	}
+	kl_trailers_get(value, message, key, 3);
+	back = value[0] && !strcmp(value[0], "back");
+	if (value[1] && *value[1]) {
+		value[1][strcspn(value[1], "@")] = '\0';
+		if (!back && kl_slug_ok(value[1]))
+			kl_target_add_prior(t, value[1]);
+	}
+	if (value[2]) {
+		KL_AUTO(kl_strvec_release) struct kl_strvec traits = KL_STRVEC_INIT;
+
+		kl_strvec_split(&traits, value[2], ", ");
+		for (size_t i = 0; i < traits.n; i++) {
+			KL_AUTO(kl_freep) char *fact = kl_asprintf("trait:%s", traits.v[i]);
+
+			if (back)
+				kl_target_drop_prior(t, fact);
+			else
+				kl_target_add_prior(t, fact);
+		}
+	}
+	for (size_t i = 0; i < 3; i++)
+		free(value[i]);
+}
+
+static int add_history(struct kl_target *t, struct kl_repo *r, const git_oid *commit, const char *dir)
+{
+	KL_AUTO(kl_freep) git_oid *at = NULL;
+	size_t n = 0;
+	int err = kl_repo_touching(&at, &n, r, commit, &dir, 1, MAX_HISTORY);
+
+	for (size_t i = n; !err && i-- > 0; ) {
+		struct kl_commit c = { 0 };
+
+		err = kl_repo_commit_read(&c, r, &at[i]);
+		if (!err)
+			take_trailers(t, c.message);
+		kl_commit_release(&c);
+	}
+	return err;
+}
+
+/* --- a committed state ------------------------------------------------------------------ */
+
+static bool fits(const json_t *e, const char *platform)
+{
+	const char *id = kl_json_str_or(json_object_get(e, "platform"), "id", "");
+
+	return !strcmp(kl_json_str_or(e, "verdict", ""), "pass") && (!platform || !strcmp(id, platform));
+}
+
+/* The newest passing event of the surface on a commit; NULL: none. */
+static int event_on(json_t **out, struct kl_repo *r, const struct kl_surface *s, const git_oid *commit,
+		    const char *platform)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf note = KL_BUF_INIT, text = KL_BUF_INIT;
+	struct kl_fold f;
+	json_t *best = NULL;
+	int err = kl_notes_read(&note, r, KL_NOTES_GATE, commit);
+
+	if (err < 0 || (err = kl_trust_filter(&text, r, note.ptr, note.len)) < 0)
+		return err;
+	kl_event_fold(&f, text.ptr, text.len, s->digest, s->contract_digest);
+	for (size_t i = 0; i < json_array_size(f.verdicts); i++) {
+		json_t *e = json_array_get(f.verdicts, i);
+		int d = !best ? 1 :
+			strcmp(kl_json_str_or(e, "time", ""), kl_json_str_or(best, "time", ""));
+
+		if (!d)
+			d = strcmp(kl_json_str_or(e, "id", ""), kl_json_str_or(best, "id", ""));
+		if (d > 0 && fits(e, platform))
+			best = e;
+	}
+	*out = json_incref(best);
+	kl_fold_release(&f);
+	return 0;
+}
+
+/* NULL: its signature is bad. */
+static int read_trusted(json_t **out, struct kl_repo *r, const struct kl_folded_event *e)
+{
+	KL_AUTO(kl_trust_release) struct kl_trust t = { 0 };
+	json_t *event = NULL;
+	int err = kl_folded_read(&event, r, e);
+
+	if (err < 0)
+		return err;
+	kl_trust_add_event(&t, 0, event, false);
+	err = kl_trust_judge(&t, r);
+	if (!err && t.v[0].sig.state != KL_SIGN_BAD)
+		*out = json_incref(event);
+	return err;
+}
+
+/* A verdict is of files, not of a commit: any other that was judged with the same ones will do. */
+static int event_elsewhere(json_t **out, struct kl_repo *r, const struct kl_surface *s,
+			   const char *platform)
+{
+	KL_AUTO(kl_folded_freep) struct kl_folded *f = NULL;
+	size_t first, n;
+	int err = kl_folded_open(&f, r, KL_NOTES_GATE);
+
+	if (err < 0)
+		return err;
+	n = kl_folded_of_surface(&first, f, s->digest, s->contract_digest);
+	for (size_t i = n; !err && !*out && i-- > 0; ) {
+		const struct kl_folded_event *e = kl_folded_by_surface(f, first + i);
+
+		if (e->as & KL_FOLDED_VERDICT && e->pass && (!platform || !strcmp(e->platform, platform)))
+			err = read_trusted(out, r, e);
+	}
+	return err;
+}
+
+static int find_event(json_t **out, struct kl_repo *r, const struct kl_surface *s, const git_oid *commit,
+		      const char *platform)
+{
+	int err = event_on(out, r, s, commit, platform);
+
+	return err < 0 || *out ? err : event_elsewhere(out, r, s, platform);
+}
+
+/* Where it would be judged. */
+static int guess_platform(char **out, struct kl_repo *r, const struct kl_surface *s)
+{
+	KL_AUTO(kl_launch_freep) struct kl_launch *l = NULL;
+	const struct kl_contract *c = s->contract;
+	struct kl_platform p;
+	int err;
+
+	if (c->host && c->arch) {
+		*out = kl_asprintf("cuda/%.*s", (int)(3 + strspn(c->arch + 3, "0123456789")), c->arch);
+		return 0;
+	}
+	if (kl_contract_is_cuda(c)) {
+		if ((err = kl_launch_read(&l, s, false)) < 0)
+			return err;
+		*out = kl_strdup(l->platform);
+		return 0;
+	}
+	err = kl_machine_platform(&p, kl_repo_config(r, "klineage.platform"));
+	if (err < 0)
+		return kl_error_hint(err, "say for which platform: --platform <id>");
+	*out = kl_strdup(p.id);
+	return 0;
+}
+
+int kl_target_of_commit(struct kl_target *out, const struct kl_taxonomy *tax, struct kl_repo *r,
+			const struct kl_surface *s, const git_oid *commit, const char *platform)
+{
+	KL_AUTO(json_decrefp) json_t *event = NULL;
+	KL_AUTO(kl_freep) char *guessed = NULL;
+	struct kl_target t = { .known = KL_KNOWN_INIT };
+	int err = find_event(&event, r, s, commit, platform);
+
+	if (err < 0)
+		return err;
+	if (!platform && event)
+		platform = kl_json_str_or(json_object_get(event, "platform"), "id", NULL);
+	if (!platform && (err = guess_platform(&guessed, r, s)) < 0)
+		return err;
+	err = kl_target_init(&t, tax, s, platform ? platform : guessed);
+	if (!err)
+		err = add_history(&t, r, commit, s->dir);
+	if (!err && event)
+		kl_target_add_event(&t, event);
+	if (err < 0) {
+		kl_target_release(&t);
+		return err;
+	}
+	*out = t;
+	return 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_REVIEW_CARD_DIFF_PARTS_H
+#define KL_REVIEW_CARD_DIFF_PARTS_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "review/card_diff.h"
+
+/*
+ * card_diff_parts - the parts of card_diff.c, each for some fields of a card. A part says what it finds;
+ * in its words %s is a text of the card's, %w one of ours, %r a ratio (text/finding.h).
+ */
+
+/* Two versions, and whether the old one has trials to its name. */
+struct kl_card_pair {
+	struct kl_findings *out;
+	const struct kl_card *old, *now;
+	bool trusted; /* provisional or admitted: people and tools rely on these words */
+};
+
+#define ANSWER(p, ...) kl_findings_add((p)->out, KL_ANSWER, __VA_ARGS__)
+#define NOTE(p, ...) kl_findings_add((p)->out, KL_NOTE, __VA_ARGS__)
+#define SHORT 12 /* digits of an event or commit */
+
+static inline const char *brief(char out[SHORT + 1], const char *hex)
+{
+	snprintf(out, SHORT + 1, "%s", hex ? hex : "none");
+	return out;
+}
+
+static inline bool same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+/** Every precondition: dropped, demoted, weaker, its witness gone. */
+void kl_card_diff_pre(struct kl_card_pair *p);
+
+/* -- card_diff_scope.c -------------------------------------------------------------- */
+
+/** Is there a verified row of that case, of that language? */
+bool kl_card_diff_case_verified(const struct kl_card *c, const char *what);
+bool kl_card_diff_language_verified(const struct kl_card *c, const char *what);
+void kl_card_diff_scope(struct kl_card_pair *p);
+/** `old_events`: all that the old version cites, sorted. */
+void kl_card_diff_effect(struct kl_card_pair *p, const struct kl_strvec *old_events);
+
+/* -- card_diff_ver.c: what it rests on -------------------------------------------------- */
+
+void kl_card_diff_evidence(struct kl_card_pair *p);
+void kl_card_diff_risks(struct kl_card_pair *p);
+void kl_card_diff_trials(struct kl_card_pair *p);
+void kl_card_diff_say_trial(struct kl_card_pair *p, const struct kl_card_trial *t);
+
+#endif

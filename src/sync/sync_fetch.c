@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fault.h"
+#include "event/event.h"
+#include "lineage/check.h"
+#include "repo/notes.h"
+#include "sync/library_merge.h"
+#include "sync/sync_parts.h"
+
+#define MAX_LINE ((size_t)1 << 20)
+#define MAX_SLUG 64
+#define MAX_TWINS 100		/* other lineages of one name and remote */
+
+/* --- events ------------------------------------------------------------------- */
+
+static bool is_hex64(const char *s)
+{
+	return strlen(s) == 64 && !s[strspn(s, "0123456789abcdef")];
+}
+
+/*
+ * An event that is true to its id; or a line of a later version, which readers here
+ * skip and others may need.
+ */
+static bool accept(const char *line, size_t len, void *payload)
+{
+	KL_AUTO(json_decrefp) json_t *e = NULL;
+
+	if (len > MAX_LINE)
+		return false;
+	if (!kl_event_parse(&e, line, len))
+		return true;
+	kl_error_clear();
+	if (kl_json_parse(&e, line, len) < 0 || !json_is_object(e)) {
+		kl_error_clear();
+		return false;
+	}
+	return kl_json_int_or(e, "v", 0) > 1 && is_hex64(kl_json_str_or(e, "id", ""));
+}
+
+static int take_notes(struct kl_sync_round *x, struct kl_refs_txn *t, struct kl_sync_ref *ref)
+{
+	struct kl_notes_merged done;
+	git_oid ours = { { 0 } }, tip;
+	int err = kl_refs_get(&ours, x->r, ref->ref);
+	bool none = err == KL_ENOTFOUND;
+
+	if (err < 0 && !none)
+		return err;
+	kl_error_clear();
+	err = kl_notes_merge(&tip, &done, x->r, &ours, &ref->oid, accept, NULL);
+	if (err == KL_EINVALID) {	/* no notes at all: leave it, the rest may be good */
+		kl_sync_say(x, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
+		ref->left = true;
+		return 0;
+	}
+	if (err < 0)
+		return err;
+	if (done.refused)
+		kl_sync_say(x, KL_SYNC_LEFT, ref->ref, "%zu line%s of theirs %s no event", done.refused,
+			    done.refused == 1 ? "" : "s", done.refused == 1 ? "is" : "are");
+	if (!memcmp(&tip, &ours, sizeof(tip)))
+		return 0;
+	kl_refs_txn_update(t, ref->ref, &tip, none ? NULL : &ours);
+	kl_sync_say(x, none ? KL_SYNC_TAKEN :
+		    memcmp(&tip, &ref->oid, sizeof(tip)) ? KL_SYNC_UNITED : KL_SYNC_MOVED, ref->ref,
+		    "%zu event%s on %zu commit%s", done.events, done.events == 1 ? "" : "s",
+		    done.commits, done.commits == 1 ? "" : "s");
+	return 0;
+}
+
+/* --- lineages and rejected steps ------------------------------------------------- */
+
+struct first { char *what; size_t n; };
+
+static void keep_first(enum kl_check_severity s, const char *where, const char *what, void *payload)
+{
+	struct first *f = payload;
+
+	if (s == KL_CHECK_ERROR && !f->n++)
+		f->what = kl_strdup(what);
+}
+
+/* Is it what it says it is? What is wrong with it is said. */
+static int verify(bool *good, struct kl_sync_round *x, struct kl_sync_ref *ref)
+{
+	struct first f = { 0 };
+	struct kl_check c = { .repo = x->r, .report = keep_first, .payload = &f };
+	KL_AUTO(kl_freep) char *name =
+		kl_asprintf("%s/%s", ref->kind == KL_SYNC_LINEAGE ? "lineage" : "rejected", ref->leaf);
+	int err = kl_check_foreign(&c, name, &ref->oid);
+
+	*good = !err && !c.errors;
+	if (!err && c.errors) {
+		ref->left = true;
+		kl_sync_say(x, KL_SYNC_LEFT, ref->ref, "it is not sound: %s", f.what);
+	}
+	free(f.what);
+	return err;
+}
+
+/* "<workload>/<name>-<remote>[-<i>]", a slug whatever the remote is called */
+static char *other_leaf(const char *leaf, const char *remote, int i)
+{
+	const char *slash = strchr(leaf, '/');
+	KL_AUTO(kl_freep) char *tail = i > 1 ? kl_asprintf("-%s-%d", remote, i) :
+					       kl_asprintf("-%s", remote);
+	size_t n = strlen(slash + 1), room;
+
+	for (char *p = tail; *p; p++)
+		*p = isalnum((unsigned char)*p) ? (char)tolower((unsigned char)*p) : '-';
+	if (strlen(tail) > MAX_SLUG / 2)
+		memmove(tail + 1, tail + strlen(tail) - MAX_SLUG / 2 + 1, MAX_SLUG / 2);
+	room = MAX_SLUG - strlen(tail);
+	return kl_asprintf("%.*s%.*s%s", (int)(slash + 1 - leaf), leaf, (int)(n < room ? n : room),
+			   slash + 1, tail);
+}
+
+struct place {
+	char *ref;		/* of ours */
+	git_oid old;		/* what it is */
+	bool is_new, have;	/* not there yet; it has all of theirs */
+};
+
+static void place_release(struct place *p)
+{
+	free(p->ref);
+}
+
+/* May theirs stand at this name of ours? 1: yes, as `p` says; 0: another one has it. */
+static int try_place(struct place *p, struct kl_sync_round *x, const struct kl_sync_ref *ref,
+		     const char *leaf)
+{
+	bool back = false, forth = false;
+	int err;
+
+	free(p->ref);
+	*p = (struct place){ .ref = kl_asprintf("%s%s", kl_sync_prefix(ref->kind), leaf) };
+	err = kl_refs_get(&p->old, x->r, p->ref);
+	if (err == KL_ENOTFOUND) {
+		kl_error_clear();
+		p->is_new = true;
+		return 1;
+	}
+	if (err < 0)
+		return err;
+	p->have = !memcmp(&p->old, &ref->oid, sizeof(p->old));
+	/* a lineage is written once; rejections may be added to */
+	if (p->have || ref->kind == KL_SYNC_LINEAGE)
+		return p->have;
+	if ((err = kl_repo_is_ancestor(&back, x->r, &ref->oid, &p->old)) < 0 ||
+	    (err = kl_repo_is_ancestor(&forth, x->r, &p->old, &ref->oid)) < 0)
+		return err;
+	p->have = back;
+	return back || forth;
+}
+
+/* Where theirs goes. Rejected steps go where their lineage went. */
+static int find_place(struct place *p, struct kl_sync_round *x, const struct kl_sync_ref *ref)
+{
+	const char *as = kl_map_get(&x->renamed, ref->leaf);
+	int fits = try_place(p, x, ref, as ? as : ref->leaf);
+
+	for (int i = 1; !fits && i <= MAX_TWINS; i++) {
+		KL_AUTO(kl_freep) char *leaf = other_leaf(ref->leaf, x->s->remote, i);
+
+		fits = try_place(p, x, ref, leaf);
+		if (fits > 0)
+			kl_map_put(&x->renamed, ref->leaf, kl_steal(&leaf));
+	}
+	if (!fits)
+		return kl_error(KL_EEXISTS, "more than %d others are called '%s'", MAX_TWINS, ref->leaf);
+	return fits < 0 ? fits : 0;
+}
+
+/* Do we have their lineage already, under whatever name? */
+static int have_lineage(bool *have, struct kl_sync_round *x, const struct kl_sync_ref *ref)
+{
+	KL_AUTO(kl_ref_list_release) struct kl_ref_list ours = { 0 };
+	KL_AUTO(kl_freep) char *prefix =
+		kl_asprintf("%s%.*s", kl_sync_prefix(ref->kind), (int)strcspn(ref->leaf, "/") + 1,
+			    ref->leaf);
+	int err = kl_refs_list(&ours, x->r, prefix);
+
+	*have = false;
+	for (size_t i = 0; !err && i < ours.n; i++) {
+		const char *leaf = ours.ref[i].name + strlen(kl_sync_prefix(ref->kind));
+
+		if (memcmp(&ours.ref[i].oid, &ref->oid, sizeof(git_oid)))
+			continue;
+		*have = true;
+		if (strcmp(leaf, ref->leaf))
+			kl_map_put(&x->renamed, ref->leaf, kl_strdup(leaf));
+		if (!strcmp(leaf, ref->leaf))
+			break;
+	}
+	return err;
+}
+
+static int take_steps(struct kl_sync_round *x, struct kl_refs_txn *t, struct kl_sync_ref *ref)
+{
+	KL_AUTO(place_release) struct place p = { 0 };
+	bool good, have = false, renamed;
+	int err = ref->kind == KL_SYNC_LINEAGE ? have_lineage(&have, x, ref) : 0;
+
+	if (err < 0 || have || (err = find_place(&p, x, ref)) < 0 || p.have ||
+	    (err = verify(&good, x, ref)) < 0 || !good)
+		return err;
+	if (p.is_new && (err = kl_refs_can_create(x->r, p.ref)) < 0) {
+		if (err != KL_EINVALID)
+			return err;
+		kl_sync_say(x, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
+		kl_error_clear();
+		return 0;
+	}
+	renamed = strcmp(p.ref, ref->ref) != 0;
+	kl_refs_txn_update(t, p.ref, &ref->oid, p.is_new ? NULL : &p.old);
+	if (renamed)
+		kl_sync_say(x, KL_SYNC_RENAMED, p.ref, "their '%s'; ours of that name is another one",
+			    ref->leaf);
+	else
+		kl_sync_say(x, p.is_new ? KL_SYNC_TAKEN : KL_SYNC_MOVED, p.ref, "%s", "");
+	return 0;
+}
+
+/* --- cards ------------------------------------------------------------------------- */
+
+static int take_cards(struct kl_sync_round *x, struct kl_refs_txn *t, struct kl_sync_ref *ref)
+{
+	KL_AUTO(kl_library_merged_release) struct kl_library_merged done = { 0 };
+	git_oid ours = { { 0 } }, tip;
+	bool in_use = false, none;
+	int err = kl_refs_get(&ours, x->r, ref->ref);
+
+	none = err == KL_ENOTFOUND;
+	if (err < 0 && !none)
+		return err;
+	kl_error_clear();
+	err = kl_library_merge(&tip, &done, x->r, &ours, &ref->oid);
+	if (!err && memcmp(&tip, &ours, sizeof(tip)) &&
+	    !(err = kl_refs_is_checked_out(&in_use, x->r, ref->ref)) && in_use)
+		err = kl_error(KL_EINVALID, "a worktree stands on it: check out another branch there");
+	if (err == KL_EINVALID || err == KL_ECANNOT) {
+		kl_sync_say(x, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
+		kl_error_clear();
+		ref->left = true;
+		return 0;
+	}
+	if (err < 0 || !memcmp(&tip, &ours, sizeof(tip)))
+		return err;
+	kl_refs_txn_update(t, ref->ref, &tip, none ? NULL : &ours);
+	kl_sync_say(x, none ? KL_SYNC_TAKEN :
+		    memcmp(&tip, &ref->oid, sizeof(tip)) ? KL_SYNC_UNITED : KL_SYNC_MOVED, ref->ref,
+		    "%zu new card%s, %zu changed", done.added, done.added == 1 ? "" : "s", done.changed);
+	for (size_t i = 0; i < done.both.n; i++)
+		kl_sync_say(x, KL_SYNC_UNITED, ref->ref, "both sides changed %s", done.both.v[i]);
+	return 0;
+}
+
+/* --- all of it ---------------------------------------------------------------------- */
+
+int kl_sync_take(struct kl_sync_round *x)
+{
+	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(x->r);
+	int err = 0;
+
+	/* in the order of the kinds: rejected steps follow their lineage */
+	for (int kind = 0; !err && kind <= KL_SYNC_CARDS; kind++) {
+		for (size_t i = 0; !err && i < x->n; i++) {
+			if ((int)x->v[i].kind != kind)
+				continue;
+			if (kind == KL_SYNC_NOTES)
+				err = take_notes(x, t, &x->v[i]);
+			else if (kind == KL_SYNC_CARDS)
+				err = take_cards(x, t, &x->v[i]);
+			else
+				err = take_steps(x, t, &x->v[i]);
+		}
+	}
+	if (!err)
+		err = KL_FAULT("sync-take");
+	if (!err)
+		err = kl_refs_txn_commit(t, "klineage sync: take");
+	return err ? err : KL_FAULT("sync-taken");
+}
