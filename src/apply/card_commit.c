@@ -7,10 +7,10 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "event/note_writer.h"
-#include "lineage/record.h"
-#include "lineage/step.h"
+#include "event/record.h"
 #include "repo/refs.h"
 #include "rewrite/proposal.h"
+#include "walk/step.h"
 
 #define MAX_TRIES 20
 #define MORE_MEASUREMENTS 2

@@ -9,7 +9,7 @@
 #include "apply/materialize_parts.h"
 #include "base/error.h"
 #include "base/fault.h"
-#include "lineage/record.h"
+#include "event/record.h"
 #include "repo/refs.h"
 
 static const git_oid none;

@@ -7,7 +7,7 @@
 #include "apply/card_commit.h"
 #include "base/error.h"
 #include "event/note_writer.h"
-#include "lineage/record.h"
+#include "event/record.h"
 #include "repo/refs.h"
 
 #define PREFIX "refs/heads/klineage/lineage/"

@@ -9,9 +9,9 @@
 #include "cmd/deopt_say.h"
 #include "cmd/opt.h"
 #include "contract/select.h"
-#include "lineage/estimate.h"
-#include "lineage/model.h"
-#include "lineage/sequencer.h"
+#include "walk/estimate.h"
+#include "walk/sequencer.h"
+#include "walk/walk_model.h"
 
 #define DEFAULT_REWRITERS "history,passes"
 #define DEFAULT_STEPS 64

@@ -6,8 +6,8 @@
 #include "cmd/cmd.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
+#include "fsck/check.h"
 #include "fsck/check_card_commit.h"
-#include "lineage/check.h"
 #include "text/json.h"
 
 static const char synopsis[] = "fsck [<options>]";

@@ -9,8 +9,8 @@
 #include "cmd/said.h"
 #include "cmd/skill_model.h"
 #include "cmd/skills.h"
-#include "lineage/step.h"
 #include "repo/refs.h"
+#include "walk/step.h"
 
 static const char synopsis[] = "materialize [<options>] [<workload>]\n"
 			       "materialize --continue [<options>] [<workload>]\n"

@@ -3,8 +3,8 @@
 #define KL_CMD_DEOPT_SAY_H
 
 #include "cmd/deopt_model.h"
-#include "lineage/estimate.h"
-#include "lineage/sequencer.h"
+#include "walk/estimate.h"
+#include "walk/sequencer.h"
 
 /*
  * deopt_say - what `deopt` prints: how a walk ended or why it stopped, where it is, what one

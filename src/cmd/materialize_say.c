@@ -5,8 +5,8 @@
 
 #include "chat/money.h"
 #include "cmd/estimate_say.h"
-#include "lineage/step.h"
 #include "text/utf8.h"
+#include "walk/step.h"
 
 /* what a model wrote is not to move the cursor */
 static void print_plain(FILE *to, const char *s, size_t max)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "lineage/opstate.h"
+#include "walk/opstate.h"
 
 #define MODERN "2026-07-28"
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"

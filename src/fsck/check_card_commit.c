@@ -7,8 +7,8 @@
 #include "apply/card_commit.h"
 #include "base/error.h"
 #include "event/event.h"
-#include "lineage/step.h"
 #include "repo/notes.h"
+#include "walk/step.h"
 
 #define NODES "refs/klineage/nodes/"
 #define TRIALS "refs/klineage/trials/"

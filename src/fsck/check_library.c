@@ -7,7 +7,7 @@
 #include "card/library_parts.h"
 #include "contract/surface.h"
 #include "event/event.h"
-#include "lineage/record.h"
+#include "event/record.h"
 
 struct kl_library_checker {
 	struct kl_library *l;

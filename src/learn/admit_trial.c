@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "card/status.h"
+#include "event/record.h"
 #include "learn/admit_parts.h"
-#include "lineage/record.h"
 #include "retrieve/target.h"
 
 /* what came of all that a trial consists of */

@@ -8,8 +8,8 @@
 #include "base/fs.h"
 #include "card/card_merge.h"
 #include "card/library_parts.h"
+#include "event/record.h"
 #include "learn/lift_parts.h"
-#include "lineage/record.h"
 
 #define MECHANISMS "templates/mechanisms.yaml"
 #define ACTIONS "templates/actions.yaml"

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "event/record.h"
 #include "learn/lift_parts.h"
-#include "lineage/record.h"
 #include "retrieve/constants.h"
 
 #define MAX_PLACES 4		/* named in the construct */

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "card/predicate.h"
+#include "event/record.h"
 #include "learn/lift_parts.h"
-#include "lineage/record.h"
 #include "rewrite/proposal.h"
 
 #define MAX_DIFF (128u << 10)

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "event/record.h"
 #include "event/speed.h"
 #include "learn/lift_parts.h"
-#include "lineage/record.h"
 
 /* the newest event that passed these very files on that platform */
 static const json_t *event_of(const struct kl_map *events, const struct kl_surface *s, const char *platform)

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "card/card_merge.h"
+#include "event/record.h"
 #include "learn/lift_parts.h"
-#include "lineage/record.h"
 
 /*
  * Two repositories that lifted the same mechanism each have a card of it. Where their lineages come together,

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "event/record.h"
 #include "learn/lift_parts.h"
-#include "lineage/record.h"
 
 /*
  * A condition is true wherever it was faster: what is false at one such point is no condition. And there is

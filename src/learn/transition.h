@@ -5,8 +5,8 @@
 #include "card/card.h"
 #include "contract/surface.h"
 #include "event/facts.h"
-#include "lineage/step.h"
 #include "repo/repo.h"
+#include "walk/step.h"
 
 /*
  * transition - tau_i: K_{i-1} -> K_i with all that is known of it, read from a lineage branch or from

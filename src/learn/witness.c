@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "card/predicate.h"
+#include "event/record.h"
 #include "learn/witness_parts.h"
-#include "lineage/record.h"
 
 static void clause_release(struct kl_witness_clause *c)
 {

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "event/record.h"
 #include "learn/lift_parts.h"
 #include "learn/witness_parts.h"
-#include "lineage/record.h"
 
 #define MAX_WHY 300
 

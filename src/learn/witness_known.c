@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "event/event.h"
+#include "event/record.h"
 #include "learn/witness_parts.h"
-#include "lineage/record.h"
 #include "repo/notes.h"
 
 #define MAX_LINKS 10000

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "learn/witness_parts.h"
-#include "lineage/step.h"
+#include "walk/step.h"
 
 /* --- what was judged becomes a commit --------------------------------------------------------- */
 

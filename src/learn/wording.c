@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "base/fs.h"
+#include "event/record.h"
 #include "learn/lift_parts.h"
 #include "learn/wording_parts.h"
-#include "lineage/record.h"
 #include "rewrite/course.h"
 #include "rewrite/layout.h"
 

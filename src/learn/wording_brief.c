@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "event/record.h"
 #include "learn/wording_parts.h"
-#include "lineage/record.h"
 #include "rewrite/brief.h"
 #include "rewrite/feedback.h"
 #include "rewrite/prompt.h"

@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "card/predicate.h"
+#include "event/record.h"
 #include "learn/lift_parts.h"
 #include "learn/wording_parts.h"
-#include "lineage/record.h"
 
 #define PLAN "the launch plan"	/* of a card that is about it alone (lift_fill.c) */
 

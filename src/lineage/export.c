@@ -7,11 +7,11 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/map.h"
-#include "lineage/forward.h"
-#include "lineage/sequencer.h"
 #include "lineage/view.h"
 #include "repo/notes.h"
 #include "text/mail.h"
+#include "walk/forward.h"
+#include "walk/sequencer.h"
 
 #define MAX_FILES 100000
 #define MAX_BLOB (64u << 20)

@@ -14,10 +14,10 @@
 #include "contract/surface.h"
 #include "event/event.h"
 #include "lineage/export.h"
-#include "lineage/sequencer.h"
-#include "lineage/step.h"
 #include "repo/notes.h"
 #include "text/mail.h"
+#include "walk/sequencer.h"
+#include "walk/step.h"
 
 #define MAX_FILE (64u << 20)
 #define MAX_FILES 100000

@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "event/event.h"
-#include "lineage/opstate.h"
-#include "lineage/record.h"
+#include "event/record.h"
 #include "repo/notes.h"
+#include "walk/opstate.h"
 
 void kl_spend_release(struct kl_spend *s)
 {

@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "base/map.h"
-#include "lineage/record.h"
-#include "lineage/sequencer.h"
+#include "event/record.h"
 #include "repo/notes.h"
 #include "text/canon.h"
+#include "walk/sequencer.h"
 
 #define LINEAGES "refs/heads/klineage/lineage/"
 #define MAX_HINTS 20

@@ -2,8 +2,8 @@
 #ifndef KL_LINEAGE_VIEW_H
 #define KL_LINEAGE_VIEW_H
 
-#include "lineage/step.h"
 #include "repo/refs.h"
+#include "walk/step.h"
 
 /*
  * view - a lineage as a person reads it: its commits in forward order, each with

@@ -9,8 +9,8 @@
 #include "event/event.h"
 #include "event/event_index.h"
 #include "event/trust.h"
-#include "lineage/step.h"
 #include "repo/notes.h"
+#include "walk/step.h"
 
 #define MAX_HISTORY 256		/* commits that are asked what was done before */
 

@@ -11,10 +11,10 @@
 #include "base/proc.h"
 #include "base/rng.h"
 #include "card/library.h"
-#include "lineage/step.h"
 #include "repo/notes.h"
 #include "repo/remote.h"
 #include "sync/sync_parts.h"
+#include "walk/step.h"
 
 #define MAX_REFS 100000
 #define MAX_MIB 2048

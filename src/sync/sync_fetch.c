@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "event/event.h"
-#include "lineage/check.h"
+#include "fsck/check.h"
 #include "repo/notes.h"
 #include "sync/library_merge.h"
 #include "sync/sync_parts.h"

@@ -3,9 +3,9 @@
 
 #include "base/error.h"
 #include "base/proc.h"
-#include "lineage/step.h"
 #include "repo/remote.h"
 #include "sync/sync_parts.h"
+#include "walk/step.h"
 
 #define MAX_STRANGERS 100000
 

@@ -15,10 +15,10 @@
 #include "base/error.h"
 #include "base/proc.h"
 #include "contract/surface.h"
-#include "lineage/record.h"
-#include "lineage/sequencer.h"
-#include "lineage/step.h"
+#include "event/record.h"
 #include "repo/notes.h"
+#include "walk/sequencer.h"
+#include "walk/step.h"
 #include "sample.h"
 
 #define EPOCH 1767225600	/* 2026-01-01 */

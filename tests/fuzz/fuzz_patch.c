@@ -2,10 +2,10 @@
 #include "fuzz.h"
 
 #include "lineage/import.h"
-#include "lineage/step.h"
 #include "rewrite/cocci.h"
 #include "rewrite/tokenpass.h"
 #include "text/mail.h"
+#include "walk/step.h"
 
 /*
  * What comes as a patch: a mail with a diff, its trailers, a semantic patch, a

@@ -3,7 +3,7 @@
 #define KL_LIFT_LIB_H
 
 #include "event/event.h"
-#include "lineage/record.h"
+#include "event/record.h"
 #include "repo/notes.h"
 #include "repo/refs.h"
 #include "scratch.h"

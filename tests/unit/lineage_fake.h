@@ -12,7 +12,7 @@
  * It counts its calls, and can be told to be interrupted at the n-th.
  */
 #include "event/event.h"
-#include "lineage/sequencer.h"
+#include "walk/sequencer.h"
 #include "scratch.h"
 
 struct fake {

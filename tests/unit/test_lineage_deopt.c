@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lineage_fake.h"
 
-#include "lineage/check.h"
+#include "fsck/check.h"
 #include "lineage/view.h"
 
 static void on_finding(enum kl_check_severity s, const char *where, const char *what, void *payload)

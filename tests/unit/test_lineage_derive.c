@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lineage_fake.h"
 
-#include "lineage/check.h"
+#include "fsck/check.h"
 #include "lineage/export.h"
 #include "lineage/import.h"
 #include "lineage/view.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
-#include "lineage/record.h"
-#include "lineage/step.h"
-#include "lineage/walk.h"
+#include "event/record.h"
 #include "repo/repo.h"
+#include "walk/step.h"
+#include "walk/walk.h"
 
 static void begin(struct kl_walk *w, int64_t steps, int64_t rejections)
 {

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "walk/derive.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "event/record.h"
+#include "walk/judge.h"
+#include "walk/walk_model.h"
+
+static int save(struct kl_sequencer *s, const char *what)
+{
+	KL_AUTO(kl_freep) char *text = kl_asprintf("klineage deopt: %s", what);
+
+	return kl_opstate_save(&s->op, text);
+}
+
+static void drop_pending(struct kl_opstate *op)
+{
+	kl_surface_free(op->pending);
+	op->pending = NULL;
+}
+
+static const char *word(const json_t *j, const char *key)
+{
+	return kl_json_str_or(j, key, "");
+}
+
+static const char *name_of(const json_t *record)
+{
+	return *word(record, "mechanism") ? word(record, "mechanism") : word(record, "action");
+}
+
+static void tell(struct kl_sequencer *s, const char *what)
+{
+	const json_t *step = kl_walk_step(&s->op.walk);
+
+	kl_progress_say(s->progress, "  %s in %s: %s", name_of(step), word(step, "locus"), what);
+}
+
+static void title(struct kl_sequencer *s, const char *what)
+{
+	const struct kl_walk *w = &s->op.walk;
+	const json_t *step = kl_walk_step(w);
+
+	kl_progress_title(s->progress, "[%zu] restore %s in %s, attempt %zu: %s",
+			  json_array_size(kl_walk_steps(w)), name_of(step), word(step, "locus"),
+			  json_array_size(kl_walk_attempts(w)) + 1, what);
+}
+
+/* --- asking ------------------------------------------------------------------ */
+
+static const json_t *known(const char *id, void *payload)
+{
+	return kl_opstate_known(payload, id);
+}
+
+static int ask(struct kl_proposal **out, char **why, struct kl_sequencer *s)
+{
+	struct kl_walk *w = &s->op.walk;
+	struct kl_rederive r = {
+		.repo = s->repo, .name = kl_walk_str(w, "name"), .rewriter = kl_walk_rederiver(w),
+		.step = (int)json_array_size(kl_walk_steps(w)), .before = s->op.state,
+		.before_ns = kl_json_int_or(w->state, "ns", 0), .record = kl_walk_step(w),
+		.goal = kl_opstate_known(&s->op, kl_walk_goal_event(w)), .attempts = kl_walk_attempts(w),
+		.event = known, .payload = &s->op,
+	};
+	int err;
+
+	*out = NULL;
+	*why = NULL;
+	if ((err = kl_model_chat(&r.chat, s)) < 0)
+		return err;
+	if (!s->model.rederive)
+		return kl_error(KL_EINVALID, "the walk's steps are to be derived anew, and nobody can");
+	return s->model.rederive(out, why, &r);
+}
+
+static int no_more(struct kl_sequencer *s, const char *class_, const char *what)
+{
+	tell(s, what);
+	kl_walk_underived(&s->op.walk, class_, NULL);
+	return save(s, class_);
+}
+
+/* a reply that was no edit */
+static int unusable(struct kl_sequencer *s, const char *why)
+{
+	static const struct kl_walk_seen nothing = { .class_ = "unusable" };
+	KL_AUTO(kl_freep) char *text = kl_asprintf("not re-derived, the reply cannot be used: %s", why);
+
+	tell(s, text);
+	kl_walk_attempted(&s->op.walk, &nothing, why);
+	return save(s, "unusable");
+}
+
+int kl_derive_ask(struct kl_sequencer *s)
+{
+	KL_AUTO(kl_proposal_freep) struct kl_proposal *p = NULL;
+	KL_AUTO(kl_freep) char *why = NULL;
+	int err;
+
+	title(s, kl_walk_rederiver(&s->op.walk));
+	err = ask(&p, &why, s);
+	if (err == KL_ENO) {
+		KL_AUTO(kl_freep) char *text = kl_asprintf("no step is re-derived any more: %s",
+							   kl_error_last());
+
+		kl_error_clear();
+		return no_more(s, "budget", text);
+	}
+	if (err == KL_ENOTFOUND) {	/* a recording ends earlier than this machine asks */
+		KL_AUTO(kl_freep) char *text = kl_asprintf("not re-derived: %s", kl_error_last());
+
+		kl_error_clear();
+		return no_more(s, "gave-up", text);
+	}
+	if (err == KL_ETIMEOUT) {	/* counted, and asked again, by the sequencer */
+		static const struct kl_walk_seen nothing = { .class_ = "timeout" };
+
+		kl_walk_attempted(&s->op.walk, &nothing, NULL);
+	}
+	if (err < 0)
+		return err;
+	if (!p)
+		return why ? unusable(s, why) : no_more(s, "gave-up", "not re-derived, the model gave up");
+	kl_walk_derived(&s->op.walk, kl_proposal_to_json(p));
+	drop_pending(&s->op);
+	s->op.pending = kl_steal(&p->candidate);
+	return save(s, "re-derivation");
+}
+
+int kl_derive_skip(struct kl_sequencer *s)
+{
+	drop_pending(&s->op);
+	return no_more(s, "skipped", "not re-derived, skipped");
+}
+
+/* --- judging ----------------------------------------------------------------- */
+
+/* one attempt, as it is judged */
+struct trial {
+	struct kl_sequencer *s;
+	struct kl_surface *goal;	/* K_i */
+	struct kl_verdict *v;
+	const json_t *event;		/* borrowed: the verdict's, or K_i's own */
+	struct kl_walk_derived_ruling r;
+};
+
+static void trial_release(struct trial *t)
+{
+	kl_surface_free(t->goal);
+	kl_verdict_free(t->v);
+}
+
+static bool is_counted(const struct kl_walk *w, const json_t *event)
+{
+	size_t i;
+	json_t *e;
+
+	json_array_foreach(kl_walk_measurements(w), i, e)
+		if (!strcmp(word(e, "id"), kl_record_id(event)))
+			return true;
+	return false;
+}
+
+static int verdict(struct trial *t, const struct kl_surface *parent)
+{
+	struct kl_sequencer *s = t->s;
+	int err;
+
+	kl_verdict_free(kl_steal(&t->v));
+	err = s->judge(&t->v, s->op.pending, parent, s->payload);
+	/* a measurement that was seen to say nothing is not another one */
+	if (!err && !t->v->deferred && s->judge_anew && is_counted(&s->op.walk, t->v->event)) {
+		kl_verdict_free(kl_steal(&t->v));
+		err = s->judge_anew(&t->v, s->op.pending, parent, s->payload);
+	}
+	if (err < 0)
+		return err;
+	if (t->v->deferred)
+		return KL_JUDGE_LATER;
+	if (!strcmp(t->v->verdict, "not-run"))
+		return kl_error(KL_ECANNOT, "cannot test here: %s", t->v->message ? t->v->message : "");
+	t->event = t->v->event;
+	return 0;
+}
+
+/* Where its machine code is K_i's there is nothing to compare: it is judged for itself. */
+static int judge(struct trial *t)
+{
+	struct kl_opstate *op = &t->s->op;
+	const char *before = kl_json_str_or(kl_walk_facts(&op->walk), "code", "");
+	int err;
+
+	if (!strcmp(op->pending->digest, t->goal->digest)) {
+		t->event = kl_opstate_known(op, kl_walk_goal_event(&op->walk));
+		t->r.verdict = "pass";
+		t->r.class_ = "";
+		t->r.same_code = true;
+		return t->event ? 0 : kl_error(KL_EINVALID, "the operation has lost the event of K_i; "
+					       "use --abort");
+	}
+	if ((err = verdict(t, t->goal)))
+		return err;
+	if (!strcmp(t->v->class_, "no-change")) {
+		t->r.same_code = true;
+		if ((err = verdict(t, NULL)))
+			return err;
+	}
+	t->r.verdict = t->v->verdict;
+	t->r.class_ = t->v->class_;
+	t->r.unchanged = *before && !strcmp(before, t->v->facts.code_digest);
+	kl_record_against(&t->r.not_slower, &t->r.slower, t->event, t->goal->digest);
+	return 0;
+}
+
+/* the attempt as a commit, and all events of it */
+static int keep(char hex[KL_OID_HEX], struct trial *t, const char *class_)
+{
+	struct kl_opstate *op = &t->s->op;
+	KL_AUTO(kl_step_release) struct kl_step step = { 0 };
+	bool own = t->v != NULL;
+	git_oid oid, tree;
+	size_t i;
+	json_t *e;
+	int err;
+
+	kl_step_from_attempt(&step, kl_walk_step(&op->walk), kl_walk_pending(&op->walk));
+	step.kind = class_ ? KL_STEP_REJECTED : KL_STEP_FORWARD;
+	step.forward = class_ != NULL;
+	step.class_ = class_ ? kl_strdup(class_) : NULL;
+	step.derivation = kl_strdup(kl_walk_derivation(kl_walk_pending(&op->walk)));
+	if (own && t->v->message && *t->v->message) {
+		char *text = kl_asprintf("%s\n\n%s", step.text, t->v->message);
+
+		free(step.text);
+		step.text = text;
+	}
+	if ((err = kl_opstate_commit(&oid, &tree, op, &step)) < 0)
+		return err;
+	kl_oid_hex(hex, &oid);
+	json_array_foreach(kl_walk_measurements(&op->walk), i, e)
+		if ((err = kl_opstate_event(op, e, hex)) < 0)
+			return err;
+	if (own && !is_counted(&op->walk, t->event))
+		err = kl_opstate_event(op, t->v->event, hex);
+	return err;
+}
+
+static int take(struct trial *t)
+{
+	struct kl_opstate *op = &t->s->op;
+	char hex[KL_OID_HEX];
+	struct kl_walk_seen seen = {
+		.commit = hex, .surface = op->pending->digest, .event = kl_record_id(t->event),
+		.ns = t->v ? t->v->ns : kl_record_ns(t->event),
+	};
+	int err = keep(hex, t, NULL);
+
+	if (err < 0)
+		return err;
+	tell(t->s, !t->v ? "re-derived, the same files" :
+	     t->r.same_code ? "re-derived, the same machine code" : "re-derived");
+	if (kl_json_bool_or(kl_walk_pending(&op->walk), "unisolated", false))
+		tell(t->s, "the command could see the repository: unisolated");
+	kl_walk_rederived(&op->walk, &seen);
+	drop_pending(op);
+	return save(t->s, "re-derived");
+}
+
+static int refuse(struct trial *t, const char *class_, bool last)
+{
+	struct kl_opstate *op = &t->s->op;
+	KL_AUTO(kl_freep) char *what = kl_asprintf("not re-derived: %s", class_);
+	char hex[KL_OID_HEX];
+	struct kl_walk_seen seen = {
+		.commit = hex, .surface = op->pending->digest, .event = kl_record_id(t->event),
+		.class_ = class_, .ns = t->v ? t->v->ns : 0,
+	};
+	int err = keep(hex, t, class_);
+
+	if (err < 0)
+		return err;
+	tell(t->s, what);
+	if (last)
+		kl_walk_underived(&op->walk, class_, &seen);
+	else
+		kl_walk_attempted(&op->walk, &seen, NULL);
+	drop_pending(op);
+	return save(t->s, what);
+}
+
+static int measure_again(struct trial *t)
+{
+	kl_walk_measured(&t->s->op.walk, json_deep_copy(t->event));
+	tell(t->s, "measured, and noise hides which is faster; once more");
+	return save(t->s, "measured");
+}
+
+int kl_derive_judge(struct kl_sequencer *s)
+{
+	KL_AUTO(trial_release) struct trial t = { .s = s };
+	enum kl_walk_derivation what;
+	const char *class_;
+	int err;
+
+	title(s, "gate");
+	if (!s->op.pending)
+		return kl_error(KL_EINVALID, "the operation has lost the files of its proposal; use --abort");
+	if ((err = kl_opstate_goal(&t.goal, &s->op)) < 0 || (err = judge(&t)))
+		return err;
+	what = kl_walk_decide_derived(&class_, &s->op.walk, &t.r);
+	if (what == KL_DERIVED_MEASURE && (!s->judge_anew || is_counted(&s->op.walk, t.event))) {
+		what = KL_DERIVED_UNSHOWN;	/* there is no other measurement to be had */
+		class_ = "not-shown";
+	}
+	switch (what) {
+	case KL_DERIVED_TAKE:
+		return take(&t);
+	case KL_DERIVED_MEASURE:
+		return measure_again(&t);
+	default:
+		return refuse(&t, class_, what == KL_DERIVED_UNSHOWN);
+	}
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "walk/finish.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fault.h"
+#include "event/record.h"
+#include "walk/forward.h"
+
+#define MAX_TRIES 20
+
+struct finish {
+	struct kl_opstate *op;
+	struct kl_forward forward;
+	struct kl_note_line *note;
+	size_t nnote;
+	struct kl_strvec lines;
+};
+
+static void finish_release(struct finish *f)
+{
+	kl_forward_release(&f->forward);
+	free(f->note);
+	kl_strvec_release(&f->lines);
+}
+
+/* a K_i' of the walk ends with the operation; its events stand on that of the lineage */
+static bool is_rederived(const struct finish *f, const char *commit)
+{
+	const json_t *steps = kl_walk_steps(&f->op->walk);
+	size_t i;
+	json_t *step;
+
+	json_array_foreach(steps, i, step)
+		if (!strcmp(kl_json_str_or(json_object_get(step, "rederived"), "commit", ""), commit))
+			return true;
+	return false;
+}
+
+/* the operation's own events, then those of the lineage */
+static int collect_notes(struct finish *f)
+{
+	size_t n = 0;
+
+	kl_strvec_split(&f->lines, f->op->events.ptr, "\n");
+	f->note = kl_calloc(f->lines.n + f->forward.nnote + 1, sizeof(*f->note));
+	for (size_t i = 0; i < f->lines.n; i++) {
+		KL_AUTO(json_decrefp) json_t *e = NULL;
+		const char *hex;
+		int err;
+
+		if ((err = kl_json_parse(&e, f->lines.v[i], strlen(f->lines.v[i]))) < 0 ||
+		    (err = kl_json_str(&hex, e, "commit")) < 0 ||
+		    (err = kl_oid_parse(&f->note[n].commit, hex)) < 0)
+			return kl_error_in(err, "event %zu of the operation", i + 1);
+		if (!is_rederived(f, hex))
+			f->note[n++].line = f->lines.v[i];
+	}
+	for (size_t i = 0; i < f->forward.nnote; i++)
+		f->note[n++] = f->forward.note[i];
+	f->nnote = n;
+	return 0;
+}
+
+/* create `ref` at `oid`, or see that it is there already */
+static int put_ref(struct kl_refs_txn *t, struct finish *f, const char *ref, const git_oid *oid,
+		   const char *before)
+{
+	git_oid there, old;
+	int err = kl_refs_get(&there, f->op->repo, ref);
+
+	if (err && err != KL_ENOTFOUND)
+		return err;
+	if (!err && !memcmp(&there, oid, sizeof(there))) {
+		kl_refs_txn_verify(t, ref, oid);
+		return 0;
+	}
+	kl_error_clear();
+	if (*before) {
+		if ((err = kl_oid_parse(&old, before)) < 0)
+			return err;
+		kl_refs_txn_update(t, ref, oid, &old);
+		return 0;
+	}
+	if (!err)
+		return kl_error_hint(kl_error(KL_EEXISTS, "'%s' was made by somebody else meanwhile", ref),
+				     "rename it with git, then 'git klineage deopt --continue'");
+	kl_refs_txn_create(t, ref, oid);
+	return 0;
+}
+
+static int put_results(struct kl_refs_txn *t, struct finish *f, struct kl_outcome *out)
+{
+	const struct kl_walk *w = &f->op->walk;
+	const char *rejected = kl_walk_rejected_tip(w);
+	git_oid oid;
+	int err = 0;
+
+	if (out->steps) {
+		kl_lineage_ref(out->walk, "walk", out->workload, out->name);
+		kl_lineage_ref(out->lineage, "lineage", out->workload, out->name);
+		if ((err = kl_oid_parse(&oid, kl_walk_tip(w))) < 0 ||
+		    (err = put_ref(t, f, out->walk, &oid, "")) < 0 ||
+		    (err = put_ref(t, f, out->lineage, &f->forward.tip, "")) < 0)
+			return err;
+	}
+	if (*rejected) {
+		kl_lineage_ref(out->rejected, "rejected", out->workload, out->name);
+		if ((err = kl_oid_parse(&oid, rejected)) < 0)
+			return err;
+		err = put_ref(t, f, out->rejected, &oid, kl_walk_str(w, "rejected_before"));
+	}
+	return err;
+}
+
+static int try_once(struct finish *f, struct kl_outcome *out)
+{
+	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(f->op->repo);
+	static const git_oid none;
+	git_oid notes, notes_old;
+	int err;
+
+	if ((err = KL_FAULT("finish-notes")) < 0 ||
+	    (err = kl_notes_prepare(&notes, &notes_old, f->op->repo, KL_NOTES_GATE,
+				    f->note, f->nnote)) < 0 ||
+	    (err = put_results(t, f, out)) < 0)
+		return err;
+	if (memcmp(&notes, &notes_old, sizeof(notes)))
+		kl_refs_txn_update(t, KL_NOTES_GATE, &notes,
+				   memcmp(&notes_old, &none, sizeof(none)) ? &notes_old : NULL);
+	kl_refs_txn_delete(t, f->op->ref, &f->op->at);
+	if ((err = KL_FAULT("finish-move")) < 0)
+		return err;
+	err = kl_refs_txn_commit(t, "klineage deopt: lineage");
+	return err < 0 ? err : KL_FAULT("finish-moved");
+}
+
+int kl_finish_write(struct kl_opstate *op, struct kl_outcome *out)
+{
+	KL_AUTO(finish_release) struct finish f = { .op = op };
+	int err;
+
+	if (out->steps && (err = kl_forward_build(&f.forward, op)) < 0)
+		return err;
+	if ((err = collect_notes(&f)) < 0)
+		return err;
+	for (int i = 0; ; i++) {
+		git_oid at;
+
+		err = try_once(&f, out);
+		if (err != KL_ECHANGED || i == MAX_TRIES)
+			return err;
+		/* the notes moved under us: read again; the operation itself may not */
+		if (kl_refs_get(&at, op->repo, op->ref) < 0 || memcmp(&at, &op->at, sizeof(at)))
+			return kl_error(KL_EBUSY, "the operation was moved by somebody else");
+		kl_clock_sleep_ms(20 * (i + 1));
+	}
+}

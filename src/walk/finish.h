@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WALK_FINISH_H
+#define KL_WALK_FINISH_H
+
+#include "walk/sequencer.h"
+
+/*
+ * finish - the one moment at which refs of a result move: walk, lineage, rejected,
+ * the gate notes, and the operation deleted, in one transaction. Written again
+ * after a crash it makes the same commits and finds what is done already.
+ */
+int kl_finish_write(struct kl_opstate *op, struct kl_outcome *out);
+
+#endif

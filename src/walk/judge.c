@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "walk/judge.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fault.h"
+#include "base/fs.h"
+#include "event/event.h"
+#include "event/record.h"
+#include "repo/notes.h"
+#include "walk/step.h"
+#include "walk/walk_model.h"
+
+/* --- facts ----------------------------------------------------------------- */
+
+json_t *kl_judge_facts_json(const struct kl_facts *f)
+{
+	json_t *j = json_object(), *list = json_array(), *traits = json_object();
+
+	for (size_t i = 0; i < f->features.n; i++)
+		json_array_append_new(list, json_string(f->features.v[i]));
+	for (size_t i = 0; i < f->traits.n; i++)
+		kl_json_set_str(traits, f->traits.e[i].key, f->traits.e[i].value);
+	kl_json_set(j, "features", list);
+	kl_json_set(j, "traits", traits);
+	kl_json_set_str(j, "code", f->code_digest);
+	return j;
+}
+
+void kl_judge_facts_read(struct kl_facts *out, const json_t *j)
+{
+	const char *key;
+	size_t i;
+	json_t *v;
+
+	*out = (struct kl_facts){ .traits = { .free_value = free } };
+	json_array_foreach(json_object_get(j, "features"), i, v)
+		if (json_is_string(v))
+			kl_strvec_push(&out->features, json_string_value(v));
+	json_object_foreach(json_object_get(j, "traits"), key, v)
+		if (json_is_string(v))
+			kl_map_put(&out->traits, key, kl_strdup(json_string_value(v)));
+	snprintf(out->code_digest, sizeof(out->code_digest), "%s", kl_json_str_or(j, "code", ""));
+}
+
+/* who says that a mechanism goes says that the trait it stands on goes */
+static void complete_claims(json_t *pending, const struct kl_mechanism *m)
+{
+	json_t *traits = json_object_get(pending, "traits");
+
+	for (size_t i = 0; m && traits && i < m->primary.n; i++)
+		if (!strncmp(m->primary.v[i], "trait:", 6) &&
+		    !json_object_get(traits, m->primary.v[i] + 6))
+			kl_json_set_str(traits, m->primary.v[i] + 6, "no");
+}
+
+/*
+ * Claims are claims until a second reader has seen the source: what the proposal says
+ * to take away was there, and is gone; what was said of the state before holds on.
+ */
+static void claim_traits(struct kl_facts *before, struct kl_facts *after, const json_t *pending)
+{
+	const char *key;
+	json_t *v;
+
+	for (size_t i = 0; i < before->traits.n; i++)
+		if (!kl_map_get(&after->traits, before->traits.e[i].key))
+			kl_map_put(&after->traits, before->traits.e[i].key,
+				   kl_strdup(before->traits.e[i].value));
+	json_object_foreach(json_object_get(pending, "traits"), key, v) {
+		if (!json_is_string(v))
+			continue;
+		kl_map_put(&after->traits, key, kl_asprintf("%s unaudited", json_string_value(v)));
+		if (!strcmp(json_string_value(v), "no"))
+			kl_map_put(&before->traits, key, kl_strdup("yes unaudited"));
+	}
+}
+
+/* what the second reader saw is so, what he did not see is unknown */
+static void audit_traits(struct kl_facts *after, const json_t *pending, const json_t *audited)
+{
+	const char *key;
+	json_t *v;
+
+	json_object_foreach(json_object_get(pending, "traits"), key, v) {
+		const char *seen = json_object_get(audited, key) ? json_string_value(v) : "unknown";
+
+		if (json_is_string(v))
+			kl_map_put(&after->traits, key, kl_strdup(seen));
+	}
+}
+
+/* does the mechanism's removal stand on a trait alone, and nobody but the proposal has seen it? */
+static bool is_hearsay(const struct kl_mechanism *m, const struct kl_facts *before,
+		       const struct kl_facts *after)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec gone = KL_STRVEC_INIT;
+	bool doubt = false;
+
+	kl_facts_minus(&gone, before, after);
+	for (size_t i = 0; m && i < m->primary.n; i++) {
+		const char *fact = m->primary.v[i];
+		const char *trait = strncmp(fact, "trait:", 6) ? NULL : kl_map_get(&after->traits, fact + 6);
+
+		if (kl_strvec_has(&gone, fact))
+			return false;
+		doubt |= trait && !strcmp(trait, "unknown");
+	}
+	return doubt;
+}
+
+/* the event says the claims, too, and where they were seen; they are part of what it is named by */
+static void put_traits(json_t *event, const struct kl_facts *f, const json_t *audited)
+{
+	json_t *traits = json_object();
+
+	for (size_t i = 0; i < f->traits.n; i++)
+		kl_json_set_str(traits, f->traits.e[i].key, f->traits.e[i].value);
+	kl_json_set(event, "traits", traits);
+	if (json_object_size(audited))
+		kl_json_set(event, "audit", json_deep_copy(audited));
+	kl_event_seal(event);
+}
+
+/* --- what the difference is called ------------------------------------------ */
+
+struct named {
+	const struct kl_mechanism *m;	/* NULL: no name for it */
+	enum kl_delta delta;
+	struct kl_buf why;
+};
+
+static bool is_primary_gone(const struct kl_mechanism *m, const struct kl_strvec *gone)
+{
+	for (size_t i = 0; i < m->primary.n; i++)
+		if (kl_strvec_has(gone, m->primary.v[i]))
+			return true;
+	return false;
+}
+
+/* the mechanism whose primary fact went: one that explains all of it before one that does not */
+static void name_it(struct named *out, const struct kl_sequencer *s, const struct kl_facts *before,
+		    const struct kl_facts *after)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec gone = KL_STRVEC_INIT;
+
+	kl_facts_minus(&gone, before, after);
+	for (size_t i = 0; s->mechanisms && i < s->mechanisms->n; i++) {
+		const struct kl_mechanism *m = &s->mechanisms->m[i];
+		KL_AUTO(kl_buf_release) struct kl_buf why = KL_BUF_INIT;
+		enum kl_delta d;
+
+		if (!is_primary_gone(m, &gone))
+			continue;
+		d = kl_facts_judge(&why, m, before, after);
+		if (!out->m || (out->delta != KL_DELTA_CLEAN && d == KL_DELTA_CLEAN)) {
+			out->m = m;
+			out->delta = d;
+			kl_buf_clear(&out->why);
+			kl_buf_adds(&out->why, why.ptr);
+		}
+	}
+}
+
+/* "undo 1234567: subject" says more in its second half */
+static char *action_from_text(const json_t *pending)
+{
+	const char *text = kl_json_str_or(pending, "text", ""), *colon = strstr(text, ": ");
+	KL_AUTO(kl_freep) char *slug = kl_proposal_slug(colon ? colon + 2 : text);
+
+	return kl_asprintf("historical-%s", slug);
+}
+
+static void settle(struct named *out, const struct kl_sequencer *s, json_t *pending,
+		   struct kl_facts *before, struct kl_facts *after)
+{
+	const char *claimed = kl_json_str_or(pending, "mechanism", "");
+
+	if (*claimed && s->mechanisms)
+		out->m = kl_mechanisms_find(s->mechanisms, claimed);
+	complete_claims(pending, out->m);
+	claim_traits(before, after, pending);
+	if (out->m)
+		out->delta = kl_facts_judge(&out->why, out->m, before, after);
+	else if (!*claimed)
+		name_it(out, s, before, after);
+	if (!*claimed && out->m)
+		kl_json_set_str(pending, "mechanism", out->m->name);
+	if (!*kl_json_str_or(pending, "action", "")) {
+		KL_AUTO(kl_freep) char *action = out->m && out->m->action ?
+			kl_strdup(out->m->action) : action_from_text(pending);
+
+		kl_json_set_str(pending, "action", action);
+	}
+}
+
+/* --- transitions ------------------------------------------------------------ */
+
+/* " 1.42x slower", or "" where no speed was measured */
+static void add_speed(struct kl_buf *out, const json_t *event)
+{
+	int64_t ppm = kl_record_ratio(event, NULL, NULL);
+
+	if (ppm > 0 && ppm < 1000000)
+		kl_buf_addf(out, ", %.2fx slower", 1e6 / (double)ppm);
+	else if (ppm >= 1000000)
+		kl_buf_addf(out, ", %.2fx faster", (double)ppm / 1e6);
+}
+
+static void tell(struct kl_sequencer *s, const char *what, const json_t *pending,
+		 const char *more)
+{
+	kl_progress_say(s->progress, "%s %s in %s%s", what, kl_json_str_or(pending, "action", "step"),
+			kl_json_str_or(pending, "locus", "?"), more);
+}
+
+static int save(struct kl_sequencer *s, const char *what)
+{
+	KL_AUTO(kl_freep) char *text = kl_asprintf("klineage deopt: %s", what);
+
+	return kl_opstate_save(&s->op, text);
+}
+
+static int accept(struct kl_sequencer *s, struct kl_verdict *v, struct kl_facts *after,
+		  const char *delta, const char *why)
+{
+	struct kl_opstate *op = &s->op;
+	KL_AUTO(kl_step_release) struct kl_step step = { 0 };
+	KL_AUTO(kl_buf_release) struct kl_buf more = KL_BUF_INIT;
+	char hex[KL_OID_HEX];
+	git_oid oid, tree;
+	struct kl_walk_seen seen = {
+		.commit = hex, .surface = op->pending->digest, .delta = delta, .ns = v->ns,
+		.event = kl_record_id(v->event),
+	};
+	int err;
+
+	kl_step_from_json(&step, kl_walk_pending(&op->walk));
+	step.kind = KL_STEP_BACK;
+	free(step.delta);
+	step.delta = kl_strdup(delta);
+	if (!strcmp(delta, "compound") && *why) {
+		char *text = kl_asprintf("%s\n\nIt could not be split: %s", step.text, why);
+
+		free(step.text);
+		step.text = text;
+	}
+	if ((err = kl_opstate_commit(&oid, &tree, op, &step)) < 0)
+		return err;
+	kl_oid_hex(hex, &oid);
+	if ((err = kl_opstate_event(op, v->event, hex)) < 0)
+		return err;
+	add_speed(&more, v->event);
+	if (!strcmp(delta, "compound"))
+		kl_buf_adds(&more, " (compound)");
+	tell(s, "accepted", kl_walk_pending(&op->walk), more.ptr);
+	seen.facts = kl_judge_facts_json(after);
+	kl_walk_accepted(&op->walk, &seen);
+	kl_surface_free(op->state);
+	op->state = kl_steal(&op->pending);
+	op->tree = tree;
+	kl_surface_free(op->held);
+	op->held = NULL;
+	return save(s, "step");
+}
+
+static int reject(struct kl_sequencer *s, struct kl_verdict *v, const char *class_)
+{
+	struct kl_opstate *op = &s->op;
+	KL_AUTO(kl_step_release) struct kl_step step = { 0 };
+	KL_AUTO(kl_freep) char *more = NULL;
+	char hex[KL_OID_HEX];
+	git_oid oid, tree;
+	struct kl_walk_seen seen = {
+		.commit = hex, .surface = op->pending->digest, .class_ = class_,
+		.event = v ? kl_record_id(v->event) : "", .ns = v ? v->ns : 0,
+	};
+	int err;
+
+	kl_step_from_json(&step, kl_walk_pending(&op->walk));
+	step.kind = KL_STEP_REJECTED;
+	free(step.class_);
+	step.class_ = kl_strdup(class_);
+	if (!*step.action) {
+		free(step.action);
+		step.action = action_from_text(kl_walk_pending(&op->walk));
+		kl_json_set_str(kl_walk_pending(&op->walk), "action", step.action);
+	}
+	if (v && v->message && *v->message) {
+		char *text = kl_asprintf("%s\n\n%s", step.text, v->message);
+
+		free(step.text);
+		step.text = text;
+	}
+	if ((err = kl_opstate_commit(&oid, &tree, op, &step)) < 0)
+		return err;
+	kl_oid_hex(hex, &oid);
+	if (v && (err = kl_opstate_event(op, v->event, hex)) < 0)
+		return err;
+	more = kl_asprintf(": %s", class_);
+	tell(s, "rejected", kl_walk_pending(&op->walk), more);
+	kl_walk_rejected(&op->walk, &seen);
+	kl_surface_free(op->pending);
+	op->pending = NULL;
+	return save(s, "rejection");
+}
+
+static int hold(struct kl_sequencer *s, const char *why)
+{
+	kl_json_set_str(kl_walk_pending(&s->op.walk), "foreign", why);
+	kl_walk_held(&s->op.walk);
+	s->op.held = kl_steal(&s->op.pending);
+	return save(s, "held for its parts");
+}
+
+/* one judgement */
+struct judged {
+	struct kl_verdict *v;
+	struct kl_facts before, after;
+	struct named n;
+};
+
+static void judged_release(struct judged *j)
+{
+	kl_verdict_free(j->v);
+	kl_facts_release(&j->before);
+	kl_facts_release(&j->after);
+	kl_buf_release(&j->n.why);
+}
+
+static void weigh(struct kl_walk_ruling *r, struct judged *j, const struct kl_sequencer *s)
+{
+	const struct kl_walk *w = &s->op.walk;
+	KL_AUTO(json_decrefp) json_t *copy = kl_judge_facts_json(&j->v->facts);
+
+	kl_judge_facts_read(&j->before, kl_walk_facts(w));
+	kl_judge_facts_read(&j->after, copy);
+	r->same_code = *j->after.code_digest && !strcmp(j->before.code_digest, j->after.code_digest);
+	settle(&j->n, s, kl_walk_pending(w), &j->before, &j->after);
+	r->unknown = !j->n.m;
+	r->compound = j->n.m && j->n.delta == KL_DELTA_COMPOUND;
+}
+
+/* an accepted step's claims are read a second time, where a model can */
+static int accept_read(struct kl_sequencer *s, struct judged *j, const char *delta)
+{
+	KL_AUTO(json_decrefp) json_t *audited = NULL;
+	int err = kl_model_audit(&audited, s);
+
+	if (err < 0)
+		return err;
+	if (audited)
+		audit_traits(&j->after, kl_walk_pending(&s->op.walk), audited);
+	if (audited && !strcmp(delta, "clean") && is_hearsay(j->n.m, &j->before, &j->after))
+		delta = "unknown";
+	if (j->after.traits.n)
+		put_traits(j->v->event, &j->after, audited);
+	return accept(s, j->v, &j->after, delta, j->n.why.ptr);
+}
+
+static void tell_title(struct kl_sequencer *s)
+{
+	const json_t *p = kl_walk_pending(&s->op.walk);
+	const char *action = kl_json_str_or(p, "action", "");
+
+	kl_progress_title(s->progress, "[%zu] %s in %s (%s)", json_array_size(kl_walk_steps(&s->op.walk)) + 1,
+			  *action ? action : "older state", kl_json_str_or(p, "locus", "?"),
+			  kl_json_str_or(p, "rewriter", "?"));
+}
+
+int kl_judge_pending(struct kl_sequencer *s)
+{
+	struct kl_walk *w = &s->op.walk;
+	KL_AUTO(judged_release) struct judged j = { .n = { .why = KL_BUF_INIT } };
+	struct kl_walk_ruling r = { 0 };
+	const char *class_, *delta;
+	int err;
+
+	tell_title(s);
+	if (!s->op.pending)
+		return kl_error(KL_EINVALID, "the operation has lost the files of its proposal; use --abort");
+	if ((err = s->judge(&j.v, s->op.pending, s->op.state, s->payload)) < 0)
+		return err;
+	if (j.v->deferred)
+		return KL_JUDGE_LATER;
+	if (!strcmp(j.v->verdict, "not-run"))
+		return kl_error(KL_ECANNOT, "cannot test here: %s", j.v->message ? j.v->message : "");
+	r.verdict = j.v->verdict;
+	r.class_ = j.v->class_;
+	if (!strcmp(j.v->verdict, "pass"))
+		weigh(&r, &j, s);
+	switch (kl_walk_decide(&class_, &delta, w, &r)) {
+	case KL_CHOICE_ACCEPT:
+		return accept_read(s, &j, delta);
+	case KL_CHOICE_HOLD:
+		return hold(s, j.n.why.ptr);
+	default:
+		if (j.after.traits.n)
+			put_traits(j.v->event, &j.after, NULL);
+		return reject(s, j.v, class_);
+	}
+}
+
+int kl_judge_skip(struct kl_sequencer *s)
+{
+	return reject(s, NULL, "skipped");
+}
+
+/* the expert's own failure is worth a note; the operation ends with it */
+static int expert_failed(struct kl_sequencer *s, const struct kl_verdict *v)
+{
+	struct kl_opstate *op = &s->op;
+	const char *expert = kl_walk_str(&op->walk, "expert");
+	KL_AUTO(kl_freep) char *line = NULL;
+	struct kl_note_line note;
+	int err;
+
+	if (op->dry)
+		return kl_error(KL_ENO, "the expert fails");
+	if ((err = kl_opstate_event(op, v->event, expert)) < 0 ||
+	    (err = kl_oid_parse(&note.commit, expert)) < 0)
+		return err;
+	line = kl_strndup(op->events.ptr, strcspn(op->events.ptr, "\n"));
+	note.line = line;
+	if ((err = kl_notes_add(s->repo, KL_NOTES_GATE, &note, 1)) < 0 ||
+	    (err = kl_sequencer_abort(s)) < 0)
+		return err;
+	err = kl_error(KL_ENO, "the expert %.7s fails its own gate (%s%s%s): %s", expert, v->verdict,
+		       *v->class_ ? ", " : "", v->class_, v->message ? v->message : "");
+	return kl_error_hint(err, "'git klineage gate %.12s' judges it again", expert);
+}
+
+int kl_judge_expert(struct kl_sequencer *s)
+{
+	struct kl_walk *w = &s->op.walk;
+	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
+	struct kl_walk_seen seen = { 0 };
+	int err;
+
+	kl_progress_title(s->progress, "[0] the expert, %.7s", kl_walk_str(w, "expert"));
+	if ((err = s->judge(&v, s->op.state, NULL, s->payload)) < 0)
+		return err;
+	if (v->deferred)
+		return KL_JUDGE_LATER;
+	if (!strcmp(v->verdict, "not-run"))
+		return kl_error(KL_ECANNOT, "cannot test here: %s", v->message ? v->message : "");
+	if (strcmp(v->verdict, "pass"))
+		return expert_failed(s, v);
+	if ((err = kl_opstate_event(&s->op, v->event, kl_walk_str(w, "expert"))) < 0)
+		return err;
+	seen.event = kl_record_id(v->event);
+	seen.ns = v->ns;
+	seen.facts = kl_judge_facts_json(&v->facts);
+	kl_walk_expert_passed(w, &seen);
+	return save(s, "the expert passes");
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_WALK_JUDGE_H
+#define KL_WALK_JUDGE_H
+
+#include "walk/sequencer.h"
+
+/*
+ * judge - the part of the sequencer that takes a verdict and makes a commit of
+ * it: a step of the walk, or a rejection.
+ */
+
+#define KL_JUDGE_LATER 1	/* no verdict yet: the job waits to be sent away */
+
+/** K* itself. KL_ENO: it fails; its event is noted and the operation is over. */
+int kl_judge_expert(struct kl_sequencer *s);
+/** The pending proposal. Both: 0, KL_JUDGE_LATER, or an error. */
+int kl_judge_pending(struct kl_sequencer *s);
+/** Reject the pending proposal unjudged, class "skipped". */
+int kl_judge_skip(struct kl_sequencer *s);
+
+/** {"features":[...],"traits":{...},"code":"..."} <-> facts. */
+json_t *kl_judge_facts_json(const struct kl_facts *f);
+void kl_judge_facts_read(struct kl_facts *out, const json_t *j);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "walk/sequencer_parts.h"
+
+void kl_outcome_release(struct kl_outcome *o)
+{
+	free(o->edit_dir);
+	o->edit_dir = NULL;
+	json_decref(o->awaiting);
+	json_decref(o->judged);
+	o->awaiting = o->judged = NULL;
+}
+
+static size_t count_derived(const struct kl_walk *w, const char *how)
+{
+	size_t i, n = 0;
+	json_t *step;
+
+	json_array_foreach(kl_walk_steps(w), i, step)
+		n += !strcmp(kl_walk_derivation(json_object_get(step, "rederived")), how);
+	return n;
+}
+
+/* the records from `from` on, each with what the gate said */
+static void add_judged(json_t *list, struct kl_sequencer *s, const json_t *records, size_t from)
+{
+	static const char *const keys[] = {
+		"action", "mechanism", "locus", "rewriter", "commit", "class", "delta", "ns",
+	};
+
+	for (size_t i = from; i < json_array_size(records); i++) {
+		const json_t *rec = json_array_get(records, i);
+		const json_t *event = kl_opstate_known(&s->op, kl_json_str_or(rec, "event", ""));
+		json_t *j = json_object();
+
+		kl_json_set_bool(j, "accepted", !json_object_get(rec, "class"));
+		for (size_t k = 0; k < KL_ARRAY_SIZE(keys); k++)
+			if (json_object_get(rec, keys[k]))
+				kl_json_set(j, keys[k], json_deep_copy(json_object_get(rec, keys[k])));
+		kl_json_set(j, "event", event ? json_deep_copy(event) : json_null());
+		json_array_append_new(list, j);
+	}
+}
+
+void kl_outcome_fill(struct kl_outcome *out, struct kl_sequencer *s)
+{
+	const struct kl_walk *w = &s->op.walk;
+
+	json_decref(out->judged);
+	out->judged = json_array();
+	add_judged(out->judged, s, kl_walk_steps(w), s->had_steps);
+	add_judged(out->judged, s, kl_walk_rejections(w), s->had_rejections);
+
+	snprintf(out->workload, sizeof(out->workload), "%s", kl_walk_str(w, "workload"));
+	snprintf(out->name, sizeof(out->name), "%s", kl_walk_str(w, "name"));
+	snprintf(out->termination, sizeof(out->termination), "%s", kl_walk_str(w, "termination"));
+	out->steps = json_array_size(kl_walk_steps(w));
+	out->rejections = json_array_size(kl_walk_rejections(w));
+	out->rederived = count_derived(w, "rederived");
+	out->unisolated = count_derived(w, "unisolated");
+}

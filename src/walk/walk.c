@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "walk/walk.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "walk/step.h"
+
+#define SCHEMA "klineage.operation/1"
+
+static const char *const phase_name[] = {
+	[KL_WALK_EXPERT] = "expert", [KL_WALK_ASK] = "ask", [KL_WALK_JUDGE] = "judge",
+	[KL_WALK_WAIT] = "wait", [KL_WALK_FINISH] = "finish",
+	[KL_WALK_DERIVE] = "derive", [KL_WALK_JUDGE_DERIVED] = "judge-derived",
+};
+
+static void set_phase(struct kl_walk *w, enum kl_walk_do phase)
+{
+	kl_json_set_str(w->state, "phase", phase_name[phase]);
+}
+
+void kl_walk_init(struct kl_walk *w, const struct kl_walk_init *init)
+{
+	json_t *limits = json_object();
+
+	kl_json_set_int(limits, "steps", init->step_limit);
+	kl_json_set_int(limits, "rejections", init->rejection_limit);
+	w->state = json_object();
+	kl_json_set_str(w->state, "schema", SCHEMA);
+	kl_json_set_str(w->state, "verb", "deopt");
+	kl_json_set_str(w->state, "workload", init->workload);
+	kl_json_set_str(w->state, "name", init->name);
+	kl_json_set_str(w->state, "platform", init->platform);
+	kl_json_set_str(w->state, "dir", init->dir);
+	kl_json_set_str(w->state, "expert", init->expert);
+	kl_json_set_str(w->state, "surface", init->surface);
+	kl_json_set_str(w->state, "rewriters", init->rewriters);
+	if (init->runner)
+		kl_json_set_str(w->state, "runner", init->runner);
+	if (init->rederive)
+		kl_json_set_str(w->state, "rederive", init->rederive);
+	kl_json_set_str(w->state, "termination", "");
+	kl_json_set(w->state, "limits", limits);
+	kl_json_set(w->state, "steps", json_array());
+	kl_json_set(w->state, "rejections", json_array());
+	kl_json_set_int(w->state, "row", 0);
+	set_phase(w, KL_WALK_EXPERT);
+}
+
+static int check_records(const json_t *list, const char *what, bool with_class)
+{
+	size_t i;
+	json_t *rec;
+
+	json_array_foreach(list, i, rec) {
+		const char *s;
+		int err;
+
+		if ((err = kl_json_str(&s, rec, "commit")) < 0 ||
+		    (err = kl_json_str(&s, rec, "surface")) < 0 ||
+		    (err = kl_json_str(&s, rec, "event")) < 0 ||
+		    (with_class && (err = kl_json_str(&s, rec, "class")) < 0))
+			return kl_error_in(err, "operation, %s %zu", what, i + 1);
+	}
+	return 0;
+}
+
+static int check_phase(const json_t *j, enum kl_walk_do phase)
+{
+	bool judges = phase == KL_WALK_JUDGE || phase == KL_WALK_JUDGE_DERIVED;
+
+	if (judges && !json_is_object(json_object_get(j, "pending")))
+		return kl_error(KL_EINVALID, "operation: nothing to judge");
+	if ((phase == KL_WALK_DERIVE || phase == KL_WALK_JUDGE_DERIVED) &&
+	    !json_array_size(json_object_get(j, "steps")))
+		return kl_error(KL_EINVALID, "operation: no step to derive");
+	return 0;
+}
+
+static int check(const json_t *j)
+{
+	static const char *const strings[] = { "workload", "name", "platform", "dir", "expert",
+					       "surface", "rewriters", "phase", "termination" };
+	const char *s, *phase = "";
+	json_t *steps, *rejections, *limits;
+	int64_t row;
+	int err = kl_json_str(&s, j, "schema");
+
+	if (!err && strcmp(s, SCHEMA))
+		return kl_error(KL_EINVALID, "operation: its state is '%s', not '%s'", s, SCHEMA);
+	for (size_t i = 0; !err && i < KL_ARRAY_SIZE(strings); i++)
+		err = kl_json_str(&s, j, strings[i]);
+	if (err < 0 || (err = kl_json_arr(&steps, j, "steps")) < 0 ||
+	    (err = kl_json_arr(&rejections, j, "rejections")) < 0 ||
+	    (err = kl_json_obj(&limits, j, "limits")) < 0 ||
+	    (err = kl_json_int(&row, j, "row")) < 0 ||
+	    (err = kl_json_str(&phase, j, "phase")) < 0 ||
+	    (err = check_records(steps, "step", false)) < 0 ||
+	    (err = check_records(rejections, "rejection", true)) < 0)
+		return kl_error_in(err, "operation");
+	for (size_t i = 0; i < KL_ARRAY_SIZE(phase_name); i++)
+		if (!strcmp(phase, phase_name[i]))
+			return check_phase(j, (enum kl_walk_do)i);
+	return kl_error(KL_EINVALID, "operation: unknown phase '%s'", phase);
+}
+
+int kl_walk_parse(struct kl_walk *w, const char *text, size_t len)
+{
+	KL_AUTO(json_decrefp) json_t *j = NULL;
+	int err = kl_json_parse(&j, text, len);
+
+	if (err < 0)
+		return kl_error_in(err, "operation");
+	if ((err = check(j)) < 0)
+		return err;
+	w->state = kl_steal(&j);
+	return 0;
+}
+
+void kl_walk_release(struct kl_walk *w)
+{
+	json_decref(w->state);
+	w->state = NULL;
+}
+
+enum kl_walk_do kl_walk_next(const struct kl_walk *w)
+{
+	const char *phase = kl_walk_str(w, "phase");
+
+	if (kl_walk_awaited(w))
+		return KL_WALK_AWAIT;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(phase_name); i++)
+		if (!strcmp(phase, phase_name[i]))
+			return (enum kl_walk_do)i;
+	KL_BUG("phase '%s'", phase);
+}
+
+const char *kl_walk_str(const struct kl_walk *w, const char *key)
+{
+	return kl_json_str_or(w->state, key, "");
+}
+
+json_t *kl_walk_steps(const struct kl_walk *w)
+{
+	return json_object_get(w->state, "steps");
+}
+
+json_t *kl_walk_rejections(const struct kl_walk *w)
+{
+	return json_object_get(w->state, "rejections");
+}
+
+static const char *last_commit(const json_t *list, const char *dflt)
+{
+	size_t n = json_array_size(list);
+
+	return n ? kl_json_str_or(json_array_get(list, n - 1), "commit", dflt) : dflt;
+}
+
+const char *kl_walk_tip(const struct kl_walk *w)
+{
+	return last_commit(kl_walk_steps(w), kl_walk_str(w, "expert"));
+}
+
+const char *kl_walk_rejected_tip(const struct kl_walk *w)
+{
+	const char *before = kl_walk_str(w, "rejected_before");
+
+	return kl_json_str_or(w->state, "rejected_last", last_commit(kl_walk_rejections(w), before));
+}
+
+json_t *kl_walk_pending(const struct kl_walk *w)
+{
+	return json_object_get(w->state, "pending");
+}
+
+json_t *kl_walk_held_proposal(const struct kl_walk *w)
+{
+	return json_object_get(w->state, "held");
+}
+
+json_t *kl_walk_facts(const struct kl_walk *w)
+{
+	return json_object_get(w->state, "facts");
+}
+
+/* classes that say nothing against the state itself, only against the step to it */
+static bool of_the_step(const char *class_)
+{
+	static const char *const list[] = { "no-change", "slower", "skipped", "inconclusive", "compound" };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(list); i++)
+		if (!strcmp(class_, list[i]))
+			return true;
+	return false;
+}
+
+static bool edit_counts(const json_t *rec, const char *edit, bool again)
+{
+	const char *class_ = kl_json_str_or(rec, "class", "");
+
+	if (!*edit || strcmp(kl_json_str_or(rec, "edit", ""), edit))
+		return false;
+	return !again || !strcmp(class_, "no-change");
+}
+
+bool kl_walk_tried(const struct kl_walk *w, const char *id, const char *surface, const char *edit,
+		   bool again)
+{
+	size_t i;
+	json_t *rec;
+
+	if (!strcmp(surface, kl_walk_str(w, "surface")))
+		return true;
+	json_array_foreach(kl_walk_steps(w), i, rec)
+		if (!strcmp(kl_json_str_or(rec, "surface", ""), surface))
+			return true;
+	json_array_foreach(kl_walk_rejections(w), i, rec) {
+		if (!strcmp(kl_json_str_or(rec, "id", ""), id) || edit_counts(rec, edit, again))
+			return true;
+		if (!strcmp(kl_json_str_or(rec, "surface", ""), surface) &&
+		    !of_the_step(kl_json_str_or(rec, "class", "")))
+			return true;
+	}
+	rec = kl_walk_held_proposal(w);
+	return rec && !strcmp(kl_json_str_or(rec, "id", ""), id);
+}
+
+static int64_t limit(const struct kl_walk *w, const char *key)
+{
+	return kl_json_int_or(json_object_get(w->state, "limits"), key, 0);
+}
+
+/* what a model proposed has cost money, too, and so may a question that it left unanswered */
+static int64_t refused_of_models(const struct kl_walk *w)
+{
+	int64_t n = kl_json_int_or(w->state, "timeouts", 0);
+	size_t i;
+	json_t *rec;
+
+	json_array_foreach(kl_walk_rejections(w), i, rec) {
+		const char *who = kl_json_str_or(rec, "rewriter", "");
+
+		n += !strcmp(who, "chat") || !strcmp(who, "exec");
+	}
+	return n;
+}
+
+const char *kl_walk_limit(const struct kl_walk *w)
+{
+	if ((int64_t)json_array_size(kl_walk_steps(w)) >= limit(w, "steps"))
+		return "step-limit";
+	if (kl_json_int_or(w->state, "row", 0) >= limit(w, "rejections") ||
+	    refused_of_models(w) >= limit(w, "rejections"))
+		return "rejection-limit";
+	return NULL;
+}
+
+static void set_state(struct kl_walk *w, const struct kl_walk_seen *seen)
+{
+	kl_json_set(w->state, "facts", seen->facts);
+	kl_json_set_int(w->state, "ns", seen->ns);
+	kl_json_set_str(w->state, "event", seen->event);
+}
+
+void kl_walk_expert_passed(struct kl_walk *w, const struct kl_walk_seen *seen)
+{
+	set_state(w, seen);
+	kl_json_set_str(w->state, "expert_event", seen->event);
+	set_phase(w, KL_WALK_ASK);
+}
+
+void kl_walk_proposed(struct kl_walk *w, json_t *proposal)
+{
+	kl_json_set(w->state, "pending", proposal);
+	set_phase(w, KL_WALK_JUDGE);
+}
+
+void kl_walk_waiting(struct kl_walk *w)
+{
+	set_phase(w, KL_WALK_WAIT);
+}
+
+bool kl_walk_exhausted(struct kl_walk *w)
+{
+	json_t *held = kl_walk_held_proposal(w);
+
+	if (!held)
+		return false;
+	kl_json_set_bool(held, "final", true);
+	json_incref(held);
+	json_object_del(w->state, "held");
+	kl_walk_proposed(w, held);
+	return true;
+}
+
+void kl_walk_await(struct kl_walk *w, json_t *what)
+{
+	kl_json_set(w->state, "awaiting", what);
+}
+
+void kl_walk_go_on(struct kl_walk *w)
+{
+	json_object_del(w->state, "awaiting");
+}
+
+json_t *kl_walk_awaited(const struct kl_walk *w)
+{
+	json_t *what = json_object_get(w->state, "awaiting");
+
+	return json_is_object(what) ? what : NULL;
+}
+
+/* the pending proposal becomes a record: who, what, and what was seen of it */
+static json_t *record(struct kl_walk *w, const struct kl_walk_seen *seen)
+{
+	json_t *rec = json_deep_copy(kl_walk_pending(w));
+
+	json_object_del(rec, "final");
+	kl_json_set_str(rec, "commit", seen->commit);
+	kl_json_set_str(rec, "surface", seen->surface);
+	kl_json_set_str(rec, "event", seen->event);
+	kl_json_set_int(rec, "ns", seen->ns);
+	json_object_del(w->state, "pending");
+	set_phase(w, KL_WALK_ASK);
+	return rec;
+}
+
+void kl_walk_accepted(struct kl_walk *w, const struct kl_walk_seen *seen)
+{
+	json_t *rec = record(w, seen);
+
+	kl_json_set_str(rec, "delta", seen->delta ? seen->delta : "");
+	json_array_append_new(kl_walk_steps(w), rec);
+	json_object_del(w->state, "held");
+	kl_json_set_int(w->state, "row", 0);
+	set_state(w, seen);
+	if (*kl_walk_rederiver(w))
+		set_phase(w, KL_WALK_DERIVE);
+}
+
+void kl_walk_rejected(struct kl_walk *w, const struct kl_walk_seen *seen)
+{
+	json_t *rec = record(w, seen);
+
+	kl_json_set_str(rec, "class", seen->class_ ? seen->class_ : "");
+	kl_json_set_str(rec, "on", kl_walk_tip(w));
+	json_array_append_new(kl_walk_rejections(w), rec);
+	kl_json_set_str(w->state, "rejected_last", seen->commit);
+	kl_json_set_int(w->state, "row", kl_json_int_or(w->state, "row", 0) + 1);
+}
+
+void kl_walk_timed_out(struct kl_walk *w)
+{
+	kl_json_set_int(w->state, "timeouts", kl_json_int_or(w->state, "timeouts", 0) + 1);
+}
+
+void kl_walk_held(struct kl_walk *w)
+{
+	json_t *p = kl_walk_pending(w);
+
+	json_incref(p);
+	kl_json_set(w->state, "held", p);
+	json_object_del(w->state, "pending");
+	set_phase(w, KL_WALK_ASK);
+}
+
+void kl_walk_end(struct kl_walk *w, const char *termination, int64_t time, const char *author,
+		 int offset)
+{
+	json_object_del(w->state, "pending");
+	json_object_del(w->state, "held");
+	kl_walk_go_on(w);
+	kl_json_set_str(w->state, "termination", termination);
+	kl_json_set_int(w->state, "end_time", time);
+	kl_json_set_int(w->state, "end_offset", offset);
+	kl_json_set_str(w->state, "author", author);
+	set_phase(w, KL_WALK_FINISH);
+}
+
+enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
+				   const struct kl_walk *w, const struct kl_walk_ruling *r)
+{
+	bool final = kl_json_bool_or(kl_walk_pending(w), "final", false);
+
+	*class_ = "";
+	*delta = "";
+	if (strcmp(r->verdict, "pass")) {
+		*class_ = *r->class_ ? r->class_ : r->verdict;
+		return KL_CHOICE_REJECT;
+	}
+	if (r->same_code) {
+		*class_ = "no-change";
+		return KL_CHOICE_REJECT;
+	}
+	if (!r->compound) {
+		*delta = r->unknown ? "unknown" : "clean";
+		return KL_CHOICE_ACCEPT;
+	}
+	if (final) {
+		*delta = "compound";
+		return KL_CHOICE_ACCEPT;
+	}
+	/* a part that is compound itself is no better than the whole */
+	if (kl_walk_held_proposal(w)) {
+		*class_ = "compound";
+		return KL_CHOICE_REJECT;
+	}
+	return KL_CHOICE_HOLD;
+}
