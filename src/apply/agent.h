@@ -3,8 +3,8 @@
 #define KL_APPLY_AGENT_H
 
 #include "card/card.h"
-#include "chat/chat.h"
 #include "contract/surface.h"
+#include "model/chat.h"
 #include "rewrite/course.h"
 #include "text/json.h"
 

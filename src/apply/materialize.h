@@ -3,8 +3,8 @@
 #define KL_APPLY_MATERIALIZE_H
 
 #include "apply/agent.h"
-#include "chat/chat.h"
 #include "gate/gate.h"
+#include "model/chat.h"
 #include "retrieve/index.h"
 #include "retrieve/retrieve.h"
 

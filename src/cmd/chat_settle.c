@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "chat/money.h"
-#include "chat/unsettled.h"
 #include "cmd/listing.h"
+#include "model/money.h"
+#include "model/open_reservation.h"
 #include "text/json.h"
 
 struct saying {

@@ -5,7 +5,7 @@
 #include "repo/repo.h"
 
 /*
- * chat_settle - 'chat settle': ends reservations that broke off (chat/unsettled.h), and says of each
+ * chat_settle - 'chat settle': ends reservations that broke off (model/open_reservation.h), and says of each
  * at what. `name` and `phase` NULL: all of the workload. `cost`: what the user says that
  * they did cost in all, in dollars; NULL: each its worst case.
  */

@@ -4,17 +4,17 @@
 #include <string.h>
 
 #include "base/fs.h"
-#include "chat/conversation.h"
-#include "chat/money.h"
-#include "chat/recording.h"
-#include "chat/turn.h"
-#include "chat/usage.h"
 #include "cmd/chat_settle.h"
 #include "cmd/cmd.h"
 #include "cmd/listing.h"
 #include "cmd/opt.h"
 #include "cmd/table.h"
 #include "lineage/spend.h"
+#include "model/conversation.h"
+#include "model/money.h"
+#include "model/provider/usage.h"
+#include "model/recording.h"
+#include "model/turn.h"
 
 #define BAR_WIDTH 48
 #define MAX_BARS 32

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "chat/money.h"
 #include "cmd/cmd.h"
 #include "cmd/deopt_model.h"
 #include "cmd/estimate_say.h"
@@ -11,6 +10,7 @@
 #include "cmd/opt.h"
 #include "cmd/table.h"
 #include "learn/wording.h"
+#include "model/money.h"
 
 static const char synopsis[] =
 	"lift [<options>] [<lineage or directory>...]\n"

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/fs.h"
-#include "chat/money.h"
 #include "cmd/said.h"
+#include "model/money.h"
 #include "rewrite/rewriter.h"
 
 void kl_deopt_model_release(struct kl_deopt_model *m)

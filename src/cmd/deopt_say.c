@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "chat/money.h"
 #include "cmd/estimate_say.h"
 #include "cmd/listing.h"
+#include "model/money.h"
 
 /* --- where it is ------------------------------------------------------------------ */
 

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "chat/money.h"
 #include "cmd/listing.h"
+#include "model/money.h"
 
 json_t *kl_estimate_say_ends(const int64_t v[2])
 {

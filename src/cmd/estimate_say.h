@@ -2,7 +2,7 @@
 #ifndef KL_CMD_ESTIMATE_SAY_H
 #define KL_CMD_ESTIMATE_SAY_H
 
-#include "chat/chat.h"
+#include "model/chat.h"
 #include "text/json.h"
 
 /*

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/proc.h"
-#include "chat/secret.h"
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
+#include "model/provider/secret.h"
 
 #define WALKS (KL_NEEDS_REPO | KL_NEEDS_IDENTITY | KL_NEEDS_HISTORY)
 

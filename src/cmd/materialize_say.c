@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "chat/money.h"
 #include "cmd/estimate_say.h"
+#include "model/money.h"
 #include "text/utf8.h"
 #include "walk/step.h"
 

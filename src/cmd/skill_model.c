@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "chat/money.h"
 #include "cmd/opt.h"
+#include "model/money.h"
 
 void kl_skill_model_release(struct kl_skill_model *m)
 {

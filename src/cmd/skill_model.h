@@ -3,7 +3,7 @@
 #define KL_CMD_SKILL_MODEL_H
 
 #include "base/progress.h"
-#include "chat/chat.h"
+#include "model/chat.h"
 #include "repo/repo.h"
 
 /*

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "chat/check.h"
+#include "fsck/check_chat.h"
 #include "fsck/parts.h"
 #include "repo/refs.h"
 #include "walk/opstate.h"

@@ -3,9 +3,9 @@
 #define KL_LEARN_ADMIT_H
 
 #include "card/library.h"
-#include "chat/chat.h"
 #include "gate/gate.h"
 #include "learn/transition.h"
+#include "model/chat.h"
 #include "retrieve/taxonomy.h"
 
 /*

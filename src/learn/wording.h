@@ -2,9 +2,9 @@
 #ifndef KL_LEARN_WORDING_H
 #define KL_LEARN_WORDING_H
 
-#include "chat/chat.h"
 #include "learn/lift.h"
 #include "learn/wording_reply.h"
+#include "model/chat.h"
 #include "retrieve/taxonomy.h"
 
 /*

@@ -2,8 +2,8 @@
 #ifndef KL_LINEAGE_FIGURE_H
 #define KL_LINEAGE_FIGURE_H
 
-#include "chat/ledger.h"
 #include "lineage/view.h"
+#include "model/ledger.h"
 
 /*
  * figure - pictures of a lineage as SVG: each stands alone as a file and within a page, asks nothing of the

@@ -2,7 +2,7 @@
 #ifndef KL_LINEAGE_SPEND_H
 #define KL_LINEAGE_SPEND_H
 
-#include "chat/ledger.h"
+#include "model/ledger.h"
 
 /*
  * spend - what a workload's money went into: by conversation, and in the course of it the best time that a

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "chat/conversation.h"
+#include "model/conversation.h"
 #include "rewrite/brief.h"
 #include "rewrite/envelope.h"
 #include "rewrite/layout.h"

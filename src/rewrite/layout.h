@@ -2,8 +2,8 @@
 #ifndef KL_REWRITE_LAYOUT_H
 #define KL_REWRITE_LAYOUT_H
 
-#include "chat/chat.h"
 #include "contract/surface.h"
+#include "model/chat.h"
 
 /*
  * layout - a state as files in a directory, for those who edit it there: a

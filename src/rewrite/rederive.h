@@ -2,7 +2,7 @@
 #ifndef KL_REWRITE_REDERIVE_H
 #define KL_REWRITE_REDERIVE_H
 
-#include "chat/chat.h"
+#include "model/chat.h"
 #include "rewrite/rewriter.h"
 
 /*

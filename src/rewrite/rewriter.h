@@ -3,9 +3,9 @@
 #define KL_REWRITE_REWRITER_H
 
 #include "base/map.h"
-#include "chat/chat.h"
 #include "event/facts.h"
 #include "jail/jail.h"
+#include "model/chat.h"
 #include "rewrite/envelope.h"
 #include "rewrite/proposal.h"
 

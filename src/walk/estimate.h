@@ -2,9 +2,9 @@
 #ifndef KL_WALK_ESTIMATE_H
 #define KL_WALK_ESTIMATE_H
 
-#include "chat/chat.h"
 #include "contract/surface.h"
 #include "event/facts.h"
+#include "model/chat.h"
 
 /*
  * estimate - what a walk with a model is likely to cost, before anything is sent. The assumptions

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "chat/ledger.h"
+#include "model/ledger.h"
 
 static void check_sums(const struct kl_ledger_entry *e)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "chat/price.h"
+#include "model/price.h"
 
 #define DEAREST 10000000	/* nano-dollars a token: $10000 for a million */
 

@@ -2,7 +2,7 @@
 #include "fuzz.h"
 
 #include "base/mem.h"
-#include "chat/provider_http.h"
+#include "model/provider/http_shared.h"
 
 static int read_stream(struct kl_chat_reply *out, kl_stream_event_fn *event, const char *p, size_t n, size_t step)
 {

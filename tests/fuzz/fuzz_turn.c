@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "chat/turn.h"
+#include "model/turn.h"
 
 /* What is known of a turn, read and written, is the same; its money can be counted. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

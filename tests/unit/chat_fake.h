@@ -3,7 +3,7 @@
 #define KL_CHAT_FAKE_H
 
 /*
- * chat_fake - a pretended provider in the place of src/chat/provider.c: it answers at once, charges by
+ * chat_fake - a pretended provider in the place of src/model/provider/provider.c: it answers at once, charges by
  * a price list of its own, and writes each charge as a line into a file before it answers, as a real
  * one's bookkeeping would.
  */
@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/rng.h"
-#include "chat/key.h"
-#include "chat/provider.h"
+#include "model/provider/key.h"
+#include "model/provider/provider.h"
 #include "scratch.h"
 
 /* nano-dollars a token: what a test configures as 'input=3 output=15' */

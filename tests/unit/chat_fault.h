@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 
 #include "base/vec.h"
-#include "chat/conversation.h"
-#include "chat/ledger.h"
+#include "model/conversation.h"
+#include "model/ledger.h"
 #include "scratch.h"
 
 static int fault_talk(const char *dir, const struct kl_chat_opts *o)

@@ -6,7 +6,7 @@
  * chat_fixture - a conversation to ask providers about: two system blocks, and what
  * user and assistant say at each turn.
  */
-#include "chat/provider.h"
+#include "model/provider/provider.h"
 #include "scratch.h"
 
 #define MAX_TALK 16

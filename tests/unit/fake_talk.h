@@ -7,7 +7,7 @@
  * answered stands in a script, phase by phase. As with the real ones a turn that was answered is
  * answered from the store, and a script that has come to its end is a budget that is spent.
  */
-#include "chat/chat.h"
+#include "model/chat.h"
 #include "test.h"
 
 #define FAKE_TURNS 64

@@ -12,9 +12,9 @@
 #include "base/map.h"
 #include "base/rng.h"
 #include "chat_fake.h"
-#include "chat/conversation.h"
-#include "chat/ledger.h"
-#include "chat/money.h"
+#include "model/conversation.h"
+#include "model/ledger.h"
+#include "model/money.h"
 
 #define WALKS_EACH 25		/* of one workload, that is: under one cap */
 #define MAX_TURNS 3

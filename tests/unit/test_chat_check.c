@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What fsck says of conversations and ledgers; and a recording, from which the same replies come again. */
-#include "chat/check.h"
-#include "chat/chat.h"
-#include "chat/money.h"
-#include "chat/recording.h"
+#include "fsck/check_chat.h"
 #include "lineage/spend.h"
+#include "model/chat.h"
+#include "model/money.h"
+#include "model/recording.h"
 #include "scratch.h"
 
 /* the real providers: a command that answers, and the recording of what it answered */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Conversations as commits: byte for byte there and back, and what is no conversation. */
-#include "chat/conversation.h"
+#include "model/conversation.h"
 #include "repo/refs.h"
 #include "scratch.h"
 

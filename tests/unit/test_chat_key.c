@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The digest by which a recorded reply is found. */
-#include "chat/key.h"
+#include "model/provider/key.h"
 #include "test.h"
 
 #define KEY(hex, ...)							\

@@ -2,8 +2,8 @@
 /* The ledger: sums, caps, several at once, and what is no ledger. */
 #include <sys/wait.h>
 
-#include "chat/ledger.h"
-#include "chat/money.h"
+#include "model/ledger.h"
+#include "model/money.h"
 #include "repo/refs.h"
 #include "scratch.h"
 

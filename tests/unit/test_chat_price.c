@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prices: exact, from files and configuration, and what is refused. */
-#include "chat/money.h"
-#include "chat/price.h"
+#include "model/money.h"
+#include "model/price.h"
 #include "scratch.h"
 
 #define MODEL(name, more)						\

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "chat_fixture.h"
 
-#include "chat/key.h"
+#include "model/provider/key.h"
 #include "text/json.h"
 
 #define HEAD "{\"name\":\"n\",\"schema\":\"klineage.recording/1\",\"workload\":\"w\"}\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
-#include "chat/retry.h"
+#include "model/provider/retry.h"
 
 static void some_refusals_may_pass(void **state)
 {

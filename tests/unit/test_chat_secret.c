@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <sys/resource.h>
 
-#include "chat/secret.h"
+#include "model/provider/secret.h"
 
 #define URL "https://api.example.com"
 

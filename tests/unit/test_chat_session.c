@@ -2,8 +2,8 @@
 /* Talks over the wire: what a server was really asked, when each turn is another process's. */
 #include "chatd_fixture.h"
 
-#include "chat/chat.h"
-#include "chat/ledger.h"
+#include "model/chat.h"
+#include "model/ledger.h"
 
 #define USAGE "\"usage\":{\"input\":20,\"output\":10,\"cache_read\":100,\"cache_write_5m\":30}"
 

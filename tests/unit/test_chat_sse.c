@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
-#include "chat/sse.h"
 #include "base/mem.h"
+#include "model/provider/sse.h"
 
 static int note(const char *type, const char *data, size_t len, void *payload)
 {

@@ -4,9 +4,9 @@
 #include <sys/wait.h>
 
 #include "chat_fake.h"
-#include "chat/conversation.h"
-#include "chat/ledger.h"
-#include "chat/money.h"
+#include "model/conversation.h"
+#include "model/ledger.h"
+#include "model/money.h"
 
 struct fixture {
 	char *dir;

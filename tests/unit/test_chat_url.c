@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
-#include "chat/url.h"
+#include "model/provider/url.h"
 
 static void parts_are_found(void **state)
 {

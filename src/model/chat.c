@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/error.h"
+#include "model/chat_impl.h"
+#include "repo/refs.h"
+#include "text/yaml_node.h"
+
+#define MAX_REPLY 1000000		/* tokens; more than any model gives */
+#define DEFAULT_REPLY 32768
+#define DEFAULT_LEAST 1024
+
+void kl_chat_free(struct kl_chat *c)
+{
+	if (!c)
+		return;
+	kl_provider_free(c->provider);
+	kl_price_free(c->price);
+	free(c->model);
+	free(c->workload);
+	free(c);
+}
+
+/* --- opening -------------------------------------------------------------------- */
+
+static int read_tokens(int64_t *out, struct kl_repo *repo, const char *key, int64_t dflt)
+{
+	int err = kl_repo_config_int(out, repo, key, dflt);
+
+	if (!err && (*out < 1 || *out > MAX_REPLY))
+		return kl_error(KL_EINVALID, "config %s: a reply has 1 to %d tokens", key, MAX_REPLY);
+	return err;
+}
+
+static int read_cache(int *out, struct kl_repo *repo)
+{
+	static const struct { const char *name; int cache; } word[] = {
+		{ "auto", KL_CACHE_AUTO }, { "none", KL_CACHE_NONE }, { "5m", KL_CACHE_5M },
+		{ "1h", KL_CACHE_1H },
+	};
+	const char *v = kl_repo_config(repo, "klineage.chat.cache");
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(word); i++)
+		if (!strcmp(v ? v : "auto", word[i].name)) {
+			*out = word[i].cache;
+			return 0;
+		}
+	return kl_error(KL_EINVALID, "config klineage.chat.cache: '%s' is none of auto, none, 5m, 1h", v);
+}
+
+static int read_limits(struct kl_chat *c)
+{
+	int err;
+
+	if ((err = read_tokens(&c->max_tokens, c->repo, "klineage.chat.maxTokens", DEFAULT_REPLY)) < 0 ||
+	    (err = read_tokens(&c->least_tokens, c->repo, "klineage.chat.leastTokens", DEFAULT_LEAST)) < 0 ||
+	    (err = read_cache(&c->cache, c->repo)) < 0)
+		return err;
+	return kl_budget_cap(&c->cap, c->repo, c->budget);
+}
+
+static int open_provider(struct kl_chat *c, const struct kl_chat_opts *o)
+{
+	struct kl_provider_opts p = { .name = o->provider, .command = o->command, .replay = o->replay };
+	int err;
+
+	if (!p.name)
+		p.name = kl_repo_config(c->repo, "klineage.chat.provider");
+	if (!p.name) {
+		err = kl_error(KL_EINVALID, "no provider is configured");
+		return kl_error_hint(err, "git config klineage.chat.provider anthropic, openai, exec or "
+				     "replay");
+	}
+	return kl_provider_open(&c->provider, c->repo, &p);
+}
+
+/*
+ * Which model, and what it costs. A command's cost is its own affair, unless the user wants it in
+ * the ledger; who is not metered needs no model's name either.
+ */
+static int find_price(struct kl_chat *c, const struct kl_chat_opts *o)
+{
+	const char *model = o->model ? o->model : kl_repo_config(c->repo, "klineage.chat.model");
+	bool metered;
+	int err = kl_repo_config_bool(&metered, c->repo, "klineage.chat.metered", false);
+
+	if (err < 0)
+		return err;
+	metered = metered || kl_provider_metered(c->provider);
+	if (!model && metered) {
+		err = kl_error(KL_EINVALID, "no model is configured");
+		return kl_error_hint(err, "git config klineage.chat.model <name>");
+	}
+	if (model && (strlen(model) > 200 || model[strcspn(model, " \t\r\n\033\177")]))
+		return kl_error(KL_EINVALID, "config klineage.chat.model: '%.40s' is no name of a model",
+				model);
+	c->model = kl_strdup(model ? model : kl_provider_name(c->provider));
+	return metered ? kl_price_find(&c->price, c->repo, c->model) : 0;
+}
+
+int kl_chat_open(struct kl_chat **out, struct kl_repo *repo, const struct kl_chat_opts *o)
+{
+	KL_AUTO(kl_chat_freep) struct kl_chat *c = kl_calloc(1, sizeof(*c));
+	int cleared, err;
+
+	if (!kl_node_is_slug(o->workload))
+		return kl_error(KL_EINVALID, "'%.100s' is no name of a workload", o->workload);
+	c->repo = repo;
+	c->workload = kl_strdup(o->workload);
+	c->budget = o->budget;
+	c->pause_ms = o->pause_ms;
+	c->progress = o->progress;
+	if ((err = kl_refs_recover(repo, &cleared)) < 0 || (err = open_provider(c, o)) < 0 ||
+	    (err = find_price(c, o)) < 0 || (err = read_limits(c)) < 0)
+		return err;
+	if (o->cap)
+		c->cap = *o->cap;
+	*out = kl_steal(&c);
+	return 0;
+}
+
+/* --- money ---------------------------------------------------------------------- */
+
+int kl_chat_money(int64_t *spent, int64_t *cap, struct kl_chat *c)
+{
+	struct kl_ledger_totals t;
+	int err = kl_ledger_totals(&t, c->repo, c->workload);
+
+	if (err < 0)
+		return err;
+	*spent = t.of[c->budget].settled + t.of[c->budget].reserved;
+	*cap = c->cap;
+	return 0;
+}
+
+/*
+ * At least: five bytes a token, all but the newest tenth read from a cache. That is cheap but
+ * happens; the text of kernels has three to four bytes a token.
+ */
+void kl_chat_cost(int64_t *least, int64_t *most, const struct kl_chat *c, int64_t request_bytes,
+		  int64_t reply_tokens)
+{
+	int64_t fixed, per_token, tokens = request_bytes / 5;
+	const struct kl_rates *r;
+
+	*least = *most = 0;
+	if (!c->price)
+		return;
+	r = &c->price->rates;
+	*least = (tokens - tokens / 10) * (r->cache_read < r->input ? r->cache_read : r->input) +
+		 tokens / 10 * r->input + reply_tokens * r->output;
+	kl_price_worst(&fixed, &per_token, c->price, c->cache == KL_CACHE_AUTO ? KL_CACHE_1H :
+		       (enum kl_chat_cache)c->cache, request_bytes);
+	*most = fixed + per_token * reply_tokens;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_MODEL_CHAT_IMPL_H
+#define KL_MODEL_CHAT_IMPL_H
+
+#include "base/lock.h"
+#include "model/chat.h"
+#include "model/ledger.h"
+#include "model/price.h"
+#include "model/provider/provider.h"
+
+/* chat_impl - what chat.c, session.c and open_reservation.c share: who is talked to, at what price, under which cap. */
+struct kl_chat {
+	struct kl_repo *repo;
+	struct kl_provider *provider;
+	struct kl_price *price;		/* NULL: nothing is metered */
+	char *model, *workload;
+	enum kl_budget budget;
+	int64_t cap;
+	int64_t max_tokens, least_tokens;
+	int64_t pause_ms;		/* how long gating takes; 0: unknown */
+	int cache;			/* enum kl_chat_cache, or KL_CACHE_AUTO */
+	struct kl_progress *progress;
+};
+
+#define KL_CACHE_AUTO (-1)
+
+/**
+ * Who asks the next question of a talk holds this, until its reply is stored: two would pay for one
+ * answer. As kl_lock_take.
+ */
+int kl_talk_lock(struct kl_lock *lock, struct kl_repo *repo, const char *workload, const char *name,
+		 const char *phase, int64_t wait_ms);
+
+#endif

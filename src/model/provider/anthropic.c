@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/error.h"
+#include "model/provider/body.h"
+#include "model/provider/http_shared.h"
+
+/*
+ * anthropic - the Messages API. The prefix that does not change is marked for its cache:
+ * the system blocks (the first and the last two, of the four marks a request may have), and
+ * the last message, whose mark moves on at each turn. A mark follows the text it ends, so that
+ * all up to there are the bytes the next request begins with.
+ */
+static const char *const header[] = { "anthropic-version: 2023-06-01", NULL };
+
+static const char *ttl_of(enum kl_chat_cache cache)
+{
+	return cache == KL_CACHE_1H ? "1h" : "5m";
+}
+
+static void add_block(struct kl_buf *out, const char *text, const char *ttl)
+{
+	kl_buf_adds(out, "{\"type\":\"text\",");
+	kl_body_member(out, "text", text);
+	if (ttl)
+		kl_buf_addf(out, ",\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"%s\"}", ttl);
+	kl_buf_addch(out, '}');
+}
+
+static void add_system(struct kl_buf *out, const struct kl_chat_request *q, const char *ttl)
+{
+	const char *sep = "";
+	size_t n = 0, at = 0;
+
+	for (size_t i = 0; i < q->nsystem; i++)
+		n += *q->system[i] != '\0';
+	if (!n)
+		return;
+	kl_buf_adds(out, ",\"system\":[");
+	for (size_t i = 0; i < q->nsystem; i++) {
+		if (!*q->system[i])
+			continue;
+		kl_buf_adds(out, sep);
+		add_block(out, q->system[i], at == 0 || at + 2 >= n ? ttl : NULL);
+		sep = ",";
+		at++;
+	}
+	kl_buf_addch(out, ']');
+}
+
+static void anthropic_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
+			   const struct kl_chat_request *q, const struct kl_exchange *x)
+{
+	const char *ttl = q->cache == KL_CACHE_NONE ? NULL : ttl_of(q->cache);
+
+	kl_buf_addch(out, '{');
+	kl_body_member(out, "model", q->model);
+	add_system(out, q, ttl);
+	kl_buf_adds(out, ",\"messages\":[");
+	for (size_t i = 0; i < q->nmessage; i++) {
+		bool last = i + 1 == q->nmessage;
+
+		kl_buf_adds(out, i ? ",{" : "{");
+		kl_body_member(out, "role", q->message[i].assistant ? "assistant" : "user");
+		kl_buf_adds(out, ",\"content\":[{\"type\":\"text\",");
+		kl_body_member(out, "text", q->message[i].text);
+		if (last && ttl) {
+			*prefix = out->len;
+			kl_buf_addf(out, ",\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"%s\"}", ttl);
+		}
+		kl_buf_adds(out, "}]}");
+	}
+	kl_buf_addf(out, "],\"max_tokens\":%lld,\"stream\":true}", (long long)q->max_tokens);
+}
+
+/*
+ * Counts are cumulative, and a later event may leave some out. What was written to
+ * the cache is told in all, and mostly also by lifetime; the rest is of the one we asked for.
+ */
+static void read_usage(struct kl_stream *s, const json_t *j, bool final)
+{
+	struct kl_chat_usage *u = &s->out->usage;
+	const json_t *by = json_object_get(j, "cache_creation");
+	int64_t total = u->cache_write_5m + u->cache_write_1h, rest;
+	bool ok = json_is_object(j);
+
+	ok = ok && kl_stream_count(&u->input, j, "input_tokens");
+	ok = ok && kl_stream_count(&u->output, j, "output_tokens");
+	ok = ok && kl_stream_count(&u->cache_read, j, "cache_read_input_tokens");
+	ok = ok && kl_stream_count(&u->cache_write_5m, by, "ephemeral_5m_input_tokens");
+	ok = ok && kl_stream_count(&u->cache_write_1h, by, "ephemeral_1h_input_tokens");
+	ok = ok && kl_stream_count(&total, j, "cache_creation_input_tokens");
+	rest = total - u->cache_write_5m - u->cache_write_1h;
+	if (rest > 0 && s->q->cache == KL_CACHE_1H)
+		u->cache_write_1h += rest;
+	else if (rest > 0)
+		u->cache_write_5m += rest;
+	u->known = ok && final && json_is_integer(json_object_get(j, "output_tokens"));
+}
+
+static enum kl_chat_stop stop_of(const char *reason)
+{
+	if (!strcmp(reason, "end_turn") || !strcmp(reason, "stop_sequence"))
+		return KL_STOP_END;
+	if (!strcmp(reason, "max_tokens") || !strcmp(reason, "model_context_window_exceeded"))
+		return KL_STOP_LENGTH;
+	return !strcmp(reason, "refusal") ? KL_STOP_REFUSAL : KL_STOP_OTHER;
+}
+
+static int message_start(struct kl_stream *s, const json_t *j)
+{
+	const json_t *m = json_object_get(j, "message");
+	const char *model = kl_json_str_or(m, "model", NULL);
+
+	if (s->begun)
+		return kl_error(KL_EINVALID, "the reply has two answers");
+	s->begun = true;
+	s->out->model = model ? kl_strdup(model) : NULL;
+	read_usage(s, json_object_get(m, "usage"), false);
+	return 0;
+}
+
+static int message_delta(struct kl_stream *s, const json_t *j)
+{
+	const char *reason = kl_json_str_or(json_object_get(j, "delta"), "stop_reason", NULL);
+
+	if (reason) {
+		s->out->stop = stop_of(reason);
+		s->stopped = true;
+	}
+	if (json_object_get(j, "usage"))
+		read_usage(s, json_object_get(j, "usage"), true);
+	return 0;
+}
+
+static int block_delta(struct kl_stream *s, const json_t *j)
+{
+	const json_t *delta = json_object_get(j, "delta");
+	const char *text;
+	int err;
+
+	if (strcmp(kl_json_str_or(delta, "type", ""), "text_delta"))
+		return 0;	/* thinking, and what else there will be */
+	if ((err = kl_json_str(&text, delta, "text")) < 0)
+		return err;
+	return kl_stream_add(s, text);
+}
+
+int kl_anthropic_event(struct kl_stream *s, const char *data, const json_t *j)
+{
+	const char *type = kl_json_str_or(j, "type", "");
+
+	if (!*type)
+		return kl_error(KL_EINVALID, "it has no type");
+	if (!strcmp(type, "error"))
+		return kl_stream_error(s, j);
+	if (!strcmp(type, "message_start"))
+		return message_start(s, j);
+	if (!strcmp(type, "ping"))
+		return 0;
+	if (!s->begun)
+		return kl_error(KL_EINVALID, "it comes before message_start");
+	if (!strcmp(type, "content_block_start"))
+		return kl_stream_add(s, kl_json_str_or(json_object_get(j, "content_block"), "text", ""));
+	if (!strcmp(type, "content_block_delta"))
+		return block_delta(s, j);
+	if (!strcmp(type, "message_delta"))
+		return message_delta(s, j);
+	if (!strcmp(type, "message_stop"))
+		s->stopped = s->ended = true;
+	return 0;
+}
+
+static int anthropic_open(struct kl_provider *p)
+{
+	static const struct kl_http_kind kind = {
+		.url = "https://api.anthropic.com", .path = "/v1/messages",
+		.key_variable = "ANTHROPIC_API_KEY", .key_prefix = "x-api-key: ",
+		.header = header, .event = kl_anthropic_event,
+	};
+
+	return kl_provider_http_open(p, &kind);
+}
+
+const struct kl_provider_ops kl_provider_anthropic = {
+	.name = "anthropic", .metered = true, .blind = true, .open = anthropic_open,
+	.close = kl_provider_http_close, .body = anthropic_body, .send = kl_provider_http_send,
+};

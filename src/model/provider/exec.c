@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "base/proc.h"
+#include "base/vec.h"
+#include "model/provider/body.h"
+#include "model/provider/exec_sandbox.h"
+#include "model/provider/ops.h"
+#include "model/provider/reply.h"
+
+/*
+ * exec - a command of the user's, by /bin/sh -c: the request as JSON on its stdin, the
+ * reply as JSON on its stdout, its talk on stderr. It runs in a directory that no repository
+ * reaches; its process group ends with it.
+ */
+#define MAX_STDOUT (4 * KL_CHAT_MAX_TEXT)	/* JSON escapes may take six bytes for one, but rarely do */
+#define MAX_TAIL 300
+
+static int exec_open(struct kl_provider *p)
+{
+	if (!p->command)
+		return kl_error(KL_EUSAGE, "provider 'exec' needs a command: --exec, or klineage.chat.exec");
+	return 0;
+}
+
+/*
+ * No variable of git's leads back to the user's repository, and git looks no
+ * higher than the directory. The key of our own requests is nobody else's.
+ */
+static void environment(struct kl_strvec *env, const char *dir)
+{
+	static const char *const drop[] = { "GIT_", "KLINEAGE_CHAT_KEY=", "OLDPWD=", "PWD=" };
+	const char *end = strrchr(dir, '/');
+
+	for (char **e = environ; *e; e++) {
+		bool keep = true;
+
+		for (size_t i = 0; i < KL_ARRAY_SIZE(drop); i++)
+			keep = keep && strncmp(*e, drop[i], strlen(drop[i]));
+		if (keep)
+			kl_strvec_push(env, *e);
+	}
+	/* nor is a directory that only looks like a repository taken for one */
+	kl_strvec_push(env, "GIT_CONFIG_COUNT=1");
+	kl_strvec_push(env, "GIT_CONFIG_KEY_0=safe.bareRepository");
+	kl_strvec_push(env, "GIT_CONFIG_VALUE_0=explicit");
+	kl_strvec_pushf(env, "PWD=%s", dir);
+	kl_strvec_pushf(env, "GIT_CEILING_DIRECTORIES=%.*s", end == dir ? 1 : (int)(end - dir), dir);
+}
+
+/* An absolute directory without symlinks, as git compares its ceilings; the caller frees. */
+static int real_dir(char **out, const char *dir)
+{
+	KL_AUTO(kl_freep) char *git = kl_fs_join(dir, ".git");
+	char *real = realpath(dir, NULL);
+
+	if (!real)
+		return kl_error_errno("cannot enter '%s'", dir);
+	*out = real;
+	if (kl_fs_exists(git))
+		return kl_error(KL_EINVALID, "'%s' has a repository: the command is to see none", dir);
+	return 0;
+}
+
+/* The end of what it said on stderr, from the beginning of a line where one begins. */
+static void add_tail(struct kl_buf *out, const struct kl_buf *err)
+{
+	size_t from = err->len > MAX_TAIL ? err->len - MAX_TAIL : 0;
+	const char *line = from ? memchr(err->ptr + from, '\n', err->len - from - 1) : NULL;
+
+	if (line)
+		from = (size_t)(line + 1 - err->ptr);
+	kl_body_quote(out, err->ptr + from, err->len - from, MAX_TAIL);
+}
+
+static int broken(const char *what, const struct kl_buf *err)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf said = KL_BUF_INIT;
+
+	add_tail(&said, err);
+	if (said.len)
+		return kl_error(KL_EINVALID, "the command %s; it said: %s", what, said.ptr);
+	return kl_error(KL_EINVALID, "the command %s", what);
+}
+
+static int judge(const struct kl_provider *p, const struct kl_proc_result *res, const struct kl_buf *out,
+		 const struct kl_buf *err)
+{
+	KL_AUTO(kl_freep) char *what = NULL;
+
+	if (res->timed_out)
+		return kl_error(KL_ETIMEOUT, "the command did not end within %lld s",
+				(long long)(p->timeout_ms + 999) / 1000);
+	if (res->truncated)
+		return kl_error(KL_EINVALID, "the command printed more than %zu MiB", MAX_STDOUT >> 20);
+	if (res->signal)
+		what = kl_asprintf("was killed by signal %d", res->signal);
+	else if (res->exit)
+		what = kl_asprintf("failed with %d", res->exit);
+	else if (!out->len)
+		what = kl_strdup("printed nothing");
+	return what ? broken(what, err) : 0;
+}
+
+static int parse(struct kl_chat_reply *out, const struct kl_buf *text)
+{
+	KL_AUTO(json_decrefp) json_t *j = NULL;
+	const char *schema;
+	int err;
+
+	if ((err = kl_json_parse(&j, text->ptr, text->len)) < 0 ||
+	    (err = kl_json_str(&schema, j, "schema")) < 0)
+		return err;
+	if (strcmp(schema, "klineage.chat-reply/1"))
+		return kl_error(KL_EINVALID, "JSON: 'schema' is not klineage.chat-reply/1");
+	return kl_reply_read(out, j);
+}
+
+/* its end, when the repository was hidden from it: that may be why the command is not there */
+static int judge_alone(const struct kl_proc_result *res, int err)
+{
+	if (err < 0 && (res->exit == 126 || res->exit == 127))
+		kl_error_hint(err, "while a step is derived anew the command cannot see this repository; if "
+			      "it lies there, move it, or say klineage.chat.hide false");
+	return err;
+}
+
+static int run(struct kl_chat_reply *out, struct kl_provider *p, const struct kl_buf *body,
+	       const char *dir, const struct kl_exchange *x, const struct kl_chat_watch *watch)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf said = KL_BUF_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT, argv = KL_STRVEC_INIT;
+	struct kl_proc_result res = { 0 };
+	struct kl_proc_opts o = {
+		.dir = dir, .in = body->ptr, .in_len = body->len, .out = &text, .err = &said,
+		.max_output = MAX_STDOUT, .timeout_ms = p->timeout_ms,
+	};
+	int err;
+
+	environment(&env, dir);
+	o.env = (const char *const *)env.v;
+	if (x->alone && (err = kl_hide_prefix(&argv, p->repo, dir, p->command)) < 0)
+		return err;
+	out->alone = argv.n > 0;
+	kl_strvec_pushv(&argv, (const char *const []){ "/bin/sh", "-c", p->command, NULL });
+	o.argv = (const char *const *)argv.v;
+	if ((err = kl_proc_run(&res, &o)) < 0 || (err = judge(p, &res, &text, &said)) < 0)
+		return out->alone ? judge_alone(&res, err) : err;
+	if (parse(out, &text) < 0) {
+		KL_AUTO(kl_buf_release) struct kl_buf what = KL_BUF_INIT;
+
+		kl_buf_adds(&what, "printed no reply: ");
+		kl_body_quote(&what, kl_error_last(), strlen(kl_error_last()), MAX_TAIL);
+		return broken(what.ptr, &said);
+	}
+	return kl_provider_heard(watch, (int64_t)text.len, &out->usage);
+}
+
+static int exec_send(struct kl_chat_reply *out, struct kl_provider *p, const struct kl_chat_request *q,
+		     const struct kl_exchange *x, const struct kl_chat_watch *watch)
+{
+	KL_AUTO(kl_fs_tempdir_cleanup) char *scratch = NULL;
+	KL_AUTO(kl_freep) char *dir = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf body = KL_BUF_INIT;
+	size_t prefix;
+	int err;
+
+	if (!x->dir && (err = kl_fs_tempdir(&scratch, "klineage-exec")) < 0)
+		return err;
+	if ((err = real_dir(&dir, x->dir ? x->dir : scratch)) < 0)
+		return err;
+	kl_provider_plain_body(&body, &prefix, p, q, x);
+	kl_buf_addch(&body, '\n');
+	return run(out, p, &body, dir, x, watch);
+}
+
+const struct kl_provider_ops kl_provider_exec = {
+	.name = "exec", .open = exec_open, .body = kl_provider_plain_body, .send = exec_send,
+};

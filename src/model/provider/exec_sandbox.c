@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/provider/exec_sandbox.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "base/proc.h"
+
+#define PROBE_MS 10000
+#define MAX_LINK 8192
+
+/* --- what is hidden ------------------------------------------------------------------ */
+
+static void add_real(struct kl_strvec *out, const char *path)
+{
+	char *real = path ? realpath(path, NULL) : NULL;
+
+	if (real)
+		kl_strvec_push(out, real);
+	free(real);
+}
+
+/* ours end when we do, so that none of them vanishes meanwhile */
+static void add_dir(struct kl_strvec *out, const char *path)
+{
+	struct stat st;
+
+	if (!lstat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
+		add_real(out, path);
+}
+
+/* "/path/.git" that a linked worktree's own directory names, less its last part */
+static void add_worktree(struct kl_strvec *out, const char *admin)
+{
+	KL_AUTO(kl_freep) char *file = kl_fs_join(admin, "gitdir");
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	char *slash;
+
+	if (kl_fs_read(&text, file, MAX_LINK) < 0) {
+		kl_error_clear();
+		return;
+	}
+	kl_buf_rtrim(&text);
+	slash = strrchr(text.ptr, '/');
+	if (!slash)
+		return;
+	*slash = '\0';
+	add_real(out, text.ptr);
+}
+
+/* each entry of a directory whose name has that in it */
+static void each(struct kl_strvec *out, const char *dir, const char *part,
+		 void (*add)(struct kl_strvec *out, const char *path))
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, e->d_name);
+
+		if (*e->d_name != '.' && strstr(e->d_name, part))
+			add(out, path);
+	}
+	if (d)
+		closedir(d);
+}
+
+static void collect(struct kl_strvec *out, struct kl_repo *repo)
+{
+	KL_AUTO(kl_freep) char *linked = kl_fs_join(kl_repo_common_dir(repo), "worktrees");
+	KL_AUTO(kl_freep) char *ours = kl_asprintf("-%d-", (int)getpid());	/* kl_fs_tempdir */
+	const char *tmp = getenv("TMPDIR");
+
+	add_real(out, kl_repo_worktree(repo));
+	add_real(out, kl_repo_common_dir(repo));
+	add_real(out, kl_repo_git_dir(repo));
+	each(out, linked, "", add_worktree);
+	each(out, tmp && *tmp == '/' ? tmp : "/tmp", ours, add_dir);
+	kl_strvec_uniq(out);
+}
+
+/* --- may it be? ------------------------------------------------------------------------- */
+
+/* is `path` `top`, or below it? */
+static bool is_in(const char *path, const char *top)
+{
+	size_t n = strlen(top);
+
+	return !strncmp(path, top, n) && (!path[n] || path[n] == '/' || n == 1);
+}
+
+static bool names(const char *command, const char *path)
+{
+	const char *at = command;
+
+	while ((at = strstr(at, path))) {
+		at += strlen(path);
+		if (!isalnum((unsigned char)*at) && !strchr("._-", *at))
+			return true;
+	}
+	return false;
+}
+
+/* what the command could not do without */
+static bool is_needed(const char *path, const char *command)
+{
+	KL_AUTO(kl_freep) char *home = getenv("HOME") ? realpath(getenv("HOME"), NULL) : NULL;
+
+	return !strcmp(path, "/") || (home && is_in(home, path)) || names(command, path);
+}
+
+/* bubblewrap as it will be run, with a command that does nothing */
+static bool works(const struct kl_strvec *argv)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec try = KL_STRVEC_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT, said = KL_BUF_INIT;
+	struct kl_proc_result res;
+	struct kl_proc_opts o = { .out = &out, .err = &said, .max_output = 4096, .timeout_ms = PROBE_MS };
+
+	kl_strvec_pushv(&try, (const char *const *)argv->v);
+	kl_strvec_push(&try, "/bin/true");
+	o.argv = (const char *const *)try.v;
+	if (kl_proc_run(&res, &o) < 0) {
+		kl_error_clear();
+		return false;
+	}
+	return !res.timed_out && !res.signal && !res.exit;
+}
+
+/* what lies in another that is hidden is gone with it */
+static bool is_gone(const struct kl_strvec *hidden, size_t i)
+{
+	for (size_t k = 0; k < hidden->n; k++)
+		if (k != i && is_in(hidden->v[i], hidden->v[k]))
+			return true;
+	return false;
+}
+
+static void words(struct kl_strvec *argv, const struct kl_strvec *hidden, const char *dir)
+{
+	static const char *const fixed[] = {
+		"bwrap", "--die-with-parent", "--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc", NULL
+	};
+
+	kl_strvec_pushv(argv, fixed);
+	for (size_t i = 0; i < hidden->n; i++) {
+		if (is_gone(hidden, i))
+			continue;
+		kl_strvec_push(argv, "--tmpfs");
+		kl_strvec_push(argv, hidden->v[i]);
+	}
+	kl_strvec_pushv(argv, (const char *const []){ "--bind", dir, dir, "--chdir", dir, "--", NULL });
+}
+
+int kl_hide_prefix(struct kl_strvec *argv, struct kl_repo *repo, const char *dir, const char *command)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec hidden = KL_STRVEC_INIT;
+	bool wanted;
+	int err;
+
+	if (!repo)
+		return 0;
+	if ((err = kl_repo_config_bool(&wanted, repo, "klineage.chat.hide", true)) < 0 || !wanted)
+		return err;
+	collect(&hidden, repo);
+	for (size_t i = 0; i < hidden.n; i++)
+		if (is_needed(hidden.v[i], command))
+			return 0;
+	words(argv, &hidden, dir);
+	if (!works(argv))
+		kl_strvec_release(argv);
+	return 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_MODEL_PROVIDER_KEY_H
+#define KL_MODEL_PROVIDER_KEY_H
+
+#include <stddef.h>
+
+#include "text/digest.h"
+
+/*
+ * key - what a recorded reply is found by: one digest of the keys of all turns so far
+ * (struct kl_exchange in provider.h), so that a reply is given only where everything that
+ * led to it was the same.
+ *
+ * SHA-256 over each key in order: its length in bytes as a decimal number, a NUL byte, its
+ * bytes. docs/formats.md, "Recordings".
+ */
+void kl_chat_key(char hex[KL_DIGEST_HEX], const char *const *key, size_t n);
+
+#endif

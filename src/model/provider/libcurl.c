@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/provider/libcurl.h"
+
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+static void wiping_free(void *p)
+{
+	if (p)
+		explicit_bzero(p, malloc_usable_size(p));
+	free(p);
+}
+
+static void *wiping_realloc(void *p, size_t n)
+{
+	size_t had = p ? malloc_usable_size(p) : 0;
+	void *q;
+
+	if (p && had >= n)
+		return p;
+	q = malloc(n);
+	if (!q)
+		return NULL;
+	if (p)
+		memcpy(q, p, had);
+	wiping_free(p);
+	return q;
+}
+
+static void *open_library(void)
+{
+	/* the flavours of one ABI */
+	static const char *const name[] = { "libcurl.so.4", "libcurl-gnutls.so.4" };
+	void *lib = NULL;
+
+	for (size_t i = 0; !lib && i < KL_ARRAY_SIZE(name); i++)
+		lib = dlopen(name[i], RTLD_NOW | RTLD_LOCAL);
+	return lib;
+}
+
+int kl_libcurl_open(struct kl_libcurl *out)
+{
+	void *lib = open_library();
+	CURLcode code;
+
+	if (!lib)
+		return kl_error(KL_ECANNOT, "no libcurl here: install libcurl4, or use another provider");
+#define RESOLVE(name)								\
+	out->name = (__typeof__(out->name))dlsym(lib, "curl_" #name);		\
+	if (!out->name)								\
+		return kl_error(KL_ECANNOT, "libcurl is too old: it has no curl_" #name);
+	KL_LIBCURL_FUNCTIONS(RESOLVE)
+#undef RESOLVE
+	code = out->global_init_mem(CURL_GLOBAL_ALL, malloc, wiping_free, wiping_realloc, strdup, calloc);
+	if (code)
+		return kl_error(KL_ECANNOT, "libcurl does not start: %s", out->easy_strerror(code));
+	return 0;
+}

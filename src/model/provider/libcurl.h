@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_MODEL_PROVIDER_LIBCURL_H
+#define KL_MODEL_PROVIDER_LIBCURL_H
+
+#include <curl/curl.h>
+
+/*
+ * libcurl - the library, opened when a request is to be sent and not before: no verb that sends
+ * nothing needs it. Types and constants come from its header, functions through this table.
+ */
+#define KL_LIBCURL_FUNCTIONS(_)						\
+	_(global_init_mem) _(easy_init) _(easy_cleanup) _(easy_setopt)	\
+	_(easy_getinfo) _(easy_strerror) _(multi_init) _(multi_cleanup)	\
+	_(multi_add_handle) _(multi_remove_handle) _(multi_perform)	\
+	_(multi_poll) _(multi_info_read) _(multi_strerror)
+
+struct kl_libcurl {
+#define KL_LIBCURL_FIELD(name) __typeof__(curl_##name) *name;
+	KL_LIBCURL_FUNCTIONS(KL_LIBCURL_FIELD)
+#undef KL_LIBCURL_FIELD
+};
+
+/**
+ * Load and initialise it, once or many times. What it frees is wiped before, for it copies the
+ * headers it is given, the key among them. It is never unloaded: the TLS library behind it
+ * would not survive that. KL_ECANNOT: it is not installed, or too old.
+ */
+int kl_libcurl_open(struct kl_libcurl *out);
+
+#endif

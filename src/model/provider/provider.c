@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/provider/provider.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/proc.h"
+#include "model/provider/body.h"
+#include "model/provider/ops.h"
+
+#define DEFAULT_TIMEOUT_MS (INT64_C(10) * 60 * 1000)
+#define MAX_TIMEOUT_MS (INT64_C(24) * 3600 * 1000)
+
+static const struct kl_provider_ops *const table[] = {
+	&kl_provider_anthropic, &kl_provider_openai, &kl_provider_exec, &kl_provider_replay,
+};
+
+static int find(const struct kl_provider_ops **out, const char *name)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf known = KL_BUF_INIT;
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(table); i++) {
+		if (!strcmp(table[i]->name, name)) {
+			*out = table[i];
+			return 0;
+		}
+		kl_buf_addf(&known, "%s%s", i ? ", " : "", table[i]->name);
+	}
+	return kl_error(KL_EINVALID, "no provider '%s': there are %s", name, known.ptr);
+}
+
+/* What the options do not say, configuration may. */
+static char *option(struct kl_repo *repo, const char *given, const char *key)
+{
+	if (!given && repo)
+		given = kl_repo_config(repo, key);
+	return given && *given ? kl_strdup(given) : NULL;
+}
+
+static int read_timeout(int64_t *out, struct kl_repo *repo, int64_t given)
+{
+	int64_t seconds = 0;
+	int err;
+
+	if (!given && repo) {
+		err = kl_repo_config_int(&seconds, repo, "klineage.chat.timeout", 0);
+		if (err < 0)
+			return err;
+		if (seconds < 0 || seconds > MAX_TIMEOUT_MS / 1000)
+			return kl_error(KL_EINVALID, "config klineage.chat.timeout: seconds, at most a day");
+		given = seconds * 1000;
+	}
+	*out = given > 0 ? given : DEFAULT_TIMEOUT_MS;
+	return 0;
+}
+
+int kl_provider_open(struct kl_provider **out, struct kl_repo *repo, const struct kl_provider_opts *o)
+{
+	KL_AUTO(kl_freep) char *name = option(repo, o->name, "klineage.chat.provider");
+	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
+	const struct kl_provider_ops *ops = NULL;
+	int err;
+
+	if (!name)
+		return kl_error(KL_EINVALID, "no provider is named: set klineage.chat.provider");
+	if ((err = find(&ops, name)) < 0)
+		return err;
+	p = kl_calloc(1, sizeof(*p));
+	p->ops = ops;
+	p->repo = repo;
+	p->url = option(repo, o->url, "klineage.chat.url");
+	p->command = option(repo, o->command, "klineage.chat.exec");
+	p->replay = option(repo, o->replay, "klineage.chat.replay");
+	if ((err = read_timeout(&p->timeout_ms, repo, o->timeout_ms)) < 0 ||
+	    (ops->open && (err = ops->open(p)) < 0))
+		return err;
+	*out = kl_steal(&p);
+	return 0;
+}
+
+void kl_provider_free(struct kl_provider *p)
+{
+	if (!p)
+		return;
+	if (p->ops->close)
+		p->ops->close(p);
+	free(p->url);
+	free(p->command);
+	free(p->replay);
+	free(p);
+}
+
+const char *kl_provider_name(const struct kl_provider *p)
+{
+	return p->ops->name;
+}
+
+bool kl_provider_metered(const struct kl_provider *p)
+{
+	return p->ops->metered;
+}
+
+/* user, assistant, user ... user; the providers refuse blocks without text. */
+static int check(const struct kl_chat_request *q)
+{
+	if (!q->model || !*q->model)
+		return kl_error(KL_EINVALID, "no model is named: set klineage.chat.model");
+	if (q->max_tokens < 1)
+		return kl_error(KL_EINVALID, "a reply of %lld tokens cannot be asked for",
+				(long long)q->max_tokens);
+	if (q->nmessage % 2 == 0)
+		return kl_error(KL_EINVALID, "a request ends with what the user says");
+	for (size_t i = 0; i < q->nmessage; i++) {
+		if (q->message[i].assistant != (i % 2 == 1))
+			return kl_error(KL_EINVALID, "message %zu: user and assistant take turns", i);
+		if (!q->message[i].text || !*q->message[i].text)
+			return kl_error(KL_EINVALID, "message %zu is empty", i);
+	}
+	return 0;
+}
+
+int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
+		     const struct kl_chat_request *q)
+{
+	size_t from = out->len, covered = 0;
+	int err = check(q);
+
+	if (err < 0)
+		return err;
+	p->ops->body(out, &covered, p, q, NULL);
+	if (prefix)
+		*prefix = covered ? covered - from : 0;
+	return 0;
+}
+
+int kl_provider_heard(const struct kl_chat_watch *watch, int64_t bytes, const struct kl_chat_usage *u)
+{
+	if (kl_proc_interrupted() ||
+	    (watch && watch->heard && watch->heard(bytes, u, watch->payload)))
+		return kl_error(KL_EINTR, "interrupted");
+	return 0;
+}
+
+static int check_reply(const struct kl_chat_reply *r, const struct kl_chat_request *q)
+{
+	if (r->text && *r->text)
+		return 0;
+	if (r->stop == KL_STOP_LENGTH)
+		return kl_error(KL_EINVALID, "the %lld tokens allowed were spent before a word of the reply",
+				(long long)q->max_tokens);
+	if (r->stop == KL_STOP_REFUSAL)
+		return kl_error(KL_EINVALID, "the model refused to answer");
+	return kl_error(KL_EINVALID, "the reply is empty");
+}
+
+int kl_provider_send(struct kl_chat_reply *out, struct kl_provider *p, const struct kl_chat_request *q,
+		     const struct kl_exchange *x, const struct kl_chat_watch *watch)
+{
+	int err;
+
+	*out = (struct kl_chat_reply){ .usage.known = true };	/* nothing was sent yet */
+	err = check(q);
+	if (!err && q->nmessage != x->turn * 2 + 1)
+		err = kl_error(KL_EINVALID, "turn %zu does not come after %zu messages",
+			       x->turn, q->nmessage);
+	if (err)
+		return err;
+	*out = (struct kl_chat_reply){ 0 };
+	err = p->ops->send(out, p, q, x, watch);
+	out->alone |= p->ops->blind;
+	if (!err)
+		err = check_reply(out, q);
+	return err < 0 ? kl_error_in(err, "%s", p->ops->name) : 0;
+}
+
+static void add_messages(struct kl_buf *out, const struct kl_chat_request *q)
+{
+	kl_buf_adds(out, "\"messages\":[");
+	for (size_t i = 0; i < q->nmessage; i++) {
+		kl_buf_adds(out, i ? ",{" : "{");
+		kl_body_member(out, "role", q->message[i].assistant ? "assistant" : "user");
+		kl_buf_addch(out, ',');
+		kl_body_member(out, "text", q->message[i].text);
+		kl_buf_addch(out, '}');
+	}
+	kl_buf_addch(out, ']');
+}
+
+void kl_provider_plain_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
+			    const struct kl_chat_request *q, const struct kl_exchange *x)
+{
+	kl_buf_adds(out, "{\"schema\":\"klineage.chat-request/1\",");
+	kl_body_member(out, "model", q->model);
+	kl_buf_adds(out, ",\"system\":[");
+	for (size_t i = 0; i < q->nsystem; i++) {
+		kl_buf_adds(out, i ? "," : "");
+		kl_body_string(out, q->system[i]);
+	}
+	kl_buf_adds(out, "],");
+	add_messages(out, q);
+	kl_buf_addf(out, ",\"max_tokens\":%lld", (long long)q->max_tokens);
+	if (x) {
+		kl_buf_addch(out, ',');
+		kl_body_member(out, "phase", x->phase);
+		kl_buf_addf(out, ",\"turn\":%zu", x->turn);
+	}
+	kl_buf_addch(out, '}');
+	*prefix = 0;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/provider/reply.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "model/provider/ops.h"
+
+#define MAX_TOKENS INT64_C(10000000000)
+
+static const char *const stops[] = {
+	[KL_STOP_END] = "end", [KL_STOP_LENGTH] = "length",
+	[KL_STOP_REFUSAL] = "refusal", [KL_STOP_OTHER] = "other",
+};
+
+void kl_chat_reply_release(struct kl_chat_reply *r)
+{
+	free(r->text);
+	free(r->model);
+	free(r->request_id);
+	*r = (struct kl_chat_reply){ 0 };
+}
+
+int kl_reply_tokens(int64_t *out, const json_t *obj, const char *key)
+{
+	int64_t n;
+	int err = kl_json_int(&n, obj, key);
+
+	if (err < 0)
+		return err;
+	if (n < 0 || n > MAX_TOKENS)
+		return kl_error(KL_EINVALID, "JSON: '%s' is no count of tokens", key);
+	*out = n;
+	return 0;
+}
+
+static int read_usage(struct kl_chat_usage *out, const json_t *obj)
+{
+	struct kl_chat_usage u = { .known = true };
+	struct { const char *key; int64_t *to; bool needed; } part[] = {
+		{ "input", &u.input, true }, { "output", &u.output, true },
+		{ "cache_read", &u.cache_read, false },
+		{ "cache_write_5m", &u.cache_write_5m, false },
+		{ "cache_write_1h", &u.cache_write_1h, false },
+	};
+	json_t *j = json_object_get(obj, "usage");
+	int err = 0;
+
+	if (json_is_null(j) || (!j && kl_json_bool_or(obj, "unmetered", false)))
+		return 0;
+	if (!j)
+		return kl_error(KL_EINVALID, "JSON: neither 'usage' nor '\"unmetered\": true'");
+	if ((err = kl_json_obj(&j, obj, "usage")) < 0)
+		return err;
+	for (size_t i = 0; !err && i < KL_ARRAY_SIZE(part); i++)
+		if (part[i].needed || json_object_get(j, part[i].key))
+			err = kl_reply_tokens(part[i].to, j, part[i].key);
+	if (!err)
+		*out = u;
+	return err;
+}
+
+static int read_stop(enum kl_chat_stop *out, const json_t *obj)
+{
+	const char *s;
+	int err;
+
+	if (!json_object_get(obj, "stop"))
+		return 0;
+	if ((err = kl_json_str(&s, obj, "stop")) < 0)
+		return err;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(stops); i++) {
+		if (!strcmp(s, stops[i])) {
+			*out = (enum kl_chat_stop)i;
+			return 0;
+		}
+	}
+	return kl_error(KL_EINVALID, "JSON: 'stop' is not end, length, refusal or other");
+}
+
+int kl_reply_read(struct kl_chat_reply *out, const json_t *obj)
+{
+	const char *text, *model = NULL;
+	int err;
+
+	if ((err = kl_json_str(&text, obj, "text")) < 0 ||
+	    (json_object_get(obj, "model") && (err = kl_json_str(&model, obj, "model")) < 0) ||
+	    (err = read_stop(&out->stop, obj)) < 0 || (err = read_usage(&out->usage, obj)) < 0)
+		return err;
+	if (strlen(text) > KL_CHAT_MAX_TEXT)
+		return kl_error(KL_EINVALID, "a reply of more than %zu MiB", KL_CHAT_MAX_TEXT >> 20);
+	out->text = kl_strdup(text);
+	out->model = model ? kl_strdup(model) : NULL;
+	return 0;
+}

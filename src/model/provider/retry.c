@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/provider/retry.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_MS INT64_C(500)
+#define MAX_OWN_MS 30000
+#define FOREVER (INT64_C(1) << 50)
+
+bool kl_retry_status(long status)
+{
+	return status == 408 || status == 409 || status == 429 || status >= 500;
+}
+
+/* A number not below 0, whole or with decimals, in thousandths; -1: none. */
+static int64_t thousandths(const char *s)
+{
+	double d;
+	char *end;
+
+	if (!s || !isdigit((unsigned char)*s) || s[strspn(s, "0123456789.")])
+		return -1;
+	d = strtod(s, &end);
+	if (*end)
+		return -1;
+	return d * 1000 > (double)FOREVER ? FOREVER : (int64_t)(d * 1000);
+}
+
+/* The three forms that RFC 9110 lets a date have; the C locale has their names. */
+static int64_t until_date(const char *s, time_t now)
+{
+	static const char *const form[] = {
+		"%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y",
+	};
+
+	for (size_t i = 0; i < sizeof(form) / sizeof(form[0]); i++) {
+		struct tm tm = { 0 };
+		const char *end = strptime(s, form[i], &tm);
+		time_t at;
+
+		if (!end || *end)
+			continue;
+		at = timegm(&tm);
+		return at > now ? (int64_t)(at - now) * 1000 : 0;
+	}
+	return -1;
+}
+
+static int64_t wanted(const char *after_ms, const char *after, time_t now)
+{
+	int64_t ms = thousandths(after_ms);
+
+	if (ms >= 0)
+		return ms / 1000;
+	ms = thousandths(after);
+	return ms >= 0 || !after ? ms : until_date(after, now);
+}
+
+int64_t kl_retry_delay(unsigned attempt, const char *after_ms, const char *after, time_t now,
+		       int64_t longest_ms, struct kl_rng *rng)
+{
+	int64_t ms = wanted(after_ms, after, now);
+
+	if (ms > KL_RETRY_MAX_MS)
+		return -1;
+	if (ms >= 0)
+		return ms + (int64_t)kl_rng_below(rng, (uint64_t)ms / 10 + 1);
+	ms = attempt > 7 ? MAX_OWN_MS : FIRST_MS << (attempt - 1);
+	ms = ms > MAX_OWN_MS ? MAX_OWN_MS : ms;
+	ms = ms > longest_ms ? longest_ms : ms;
+	return ms - (int64_t)kl_rng_below(rng, (uint64_t)ms / 2 + 1);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/provider/secret.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/proc.h"
+#include "base/vec.h"
+#include "model/provider/body.h"
+
+#define MAX_KEY 4096
+#define PAGES 8192		/* a prefix, the key, a NUL */
+#define ASK_MS 60000		/* a helper may have to unlock something */
+/* One that is shorter is made up for a server that wants none: "none", "ollama". */
+#define MIN_SCRUB 8
+#define GONE "[key]"
+
+struct kl_secret {
+	char *line;		/* PAGES bytes of their own; NULL: not mapped */
+	size_t prefix, len;	/* of the prefix; of both */
+	const char *source;
+};
+
+/* Both hold for the whole process, so there is no going back while another key may be held. */
+static void no_dumps(void)
+{
+	struct rlimit none = { 0, 0 };
+	struct rlimit now;
+
+	prctl(PR_SET_DUMPABLE, 0);
+	if (!getrlimit(RLIMIT_CORE, &now)) {
+		none.rlim_max = now.rlim_max;
+		setrlimit(RLIMIT_CORE, &none);
+	}
+}
+
+void kl_secret_guard(void)
+{
+	static const char *const name[] = { "KLINEAGE_CHAT_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY" };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(name); i++)
+		if (getenv(name[i])) {
+			no_dumps();
+			return;
+		}
+}
+
+static int hold(struct kl_secret *s)
+{
+	char *p = mmap(NULL, PAGES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return kl_error_errno("cannot get memory for a key");
+	s->line = p;
+	/* each is a bolt more: where the system refuses one, the others still hold */
+	mlock(p, PAGES);
+	madvise(p, PAGES, MADV_DONTDUMP);
+	madvise(p, PAGES, MADV_WIPEONFORK);
+	return 0;
+}
+
+void kl_secret_free(struct kl_secret *s)
+{
+	if (!s)
+		return;
+	if (s->line) {
+		explicit_bzero(s->line, PAGES);
+		munmap(s->line, PAGES);
+	}
+	free(s);
+}
+
+/* Nothing of the key is quoted, not even the byte that is wrong. */
+static int check(const char *key, size_t len, const char *source)
+{
+	if (len > MAX_KEY)
+		return kl_error(KL_EINVALID, "the key from %s is longer than %d bytes", source, MAX_KEY);
+	for (size_t i = 0; i < len; i++) {
+		const char *what = strchr("\r\n", key[i]) ? "line break" :
+				   strchr("\t ", key[i]) ? "blank" : "character that no key has";
+
+		if (key[i] <= ' ' || key[i] > '~')
+			return kl_error(KL_EINVALID, "the key from %s has a %s in it (byte %zu): not used",
+					source, what, i + 1);
+	}
+	return 0;
+}
+
+static int take(struct kl_secret *s, const char *prefix, const char *key, size_t len, const char *source)
+{
+	int err = check(key, len, source);
+
+	if (err < 0)
+		return err;
+	s->prefix = strlen(prefix);
+	s->len = s->prefix + len;
+	s->source = source;
+	memcpy(s->line, prefix, s->prefix);
+	memcpy(s->line + s->prefix, key, len);
+	s->line[s->len] = '\0';
+	return 0;
+}
+
+/* What kl_proc_run's reading left on the stack below us. */
+static void __attribute__((noinline)) wipe_stack(void)
+{
+	char below[96 << 10];
+
+	explicit_bzero(below, sizeof(below));
+}
+
+static void wipe_buf(struct kl_buf *b)
+{
+	if (b->alloc)
+		explicit_bzero(b->ptr, b->alloc);
+	kl_buf_release(b);
+}
+
+/* No prompt: nobody may sit there, and a background process must not ask a terminal. */
+static void helper_env(struct kl_strvec *env)
+{
+	static const char *const drop[] = { "GIT_DIR=", "GIT_TERMINAL_PROMPT=", "GIT_ASKPASS=" };
+
+	for (char **e = environ; *e; e++) {
+		bool keep = true;
+
+		for (size_t i = 0; i < KL_ARRAY_SIZE(drop); i++)
+			keep = keep && strncmp(*e, drop[i], strlen(drop[i]));
+		if (keep)
+			kl_strvec_push(env, *e);
+	}
+	kl_strvec_push(env, "GIT_TERMINAL_PROMPT=0");
+	kl_strvec_push(env, "GIT_ASKPASS=");
+}
+
+/* The password of a `git credential fill`; NULL: no helper has one. */
+static const char *password_in(struct kl_buf *out)
+{
+	char *p = out->ptr;
+
+	while (p && *p) {
+		char *end = strchr(p, '\n');
+
+		if (end)
+			*end = '\0';
+		if (!strncmp(p, "password=", 9))
+			return p[9] ? p + 9 : NULL;
+		p = end ? end + 1 : NULL;
+	}
+	return NULL;
+}
+
+static int ask_helpers(bool *found, struct kl_secret *s, struct kl_repo *repo, const char *prefix,
+		       const char *url)
+{
+	KL_AUTO(wipe_buf) struct kl_buf out = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf dropped = KL_BUF_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
+	KL_AUTO(kl_freep) char *in = kl_asprintf("url=%s\n\n", url);
+	struct kl_proc_result res;
+	struct kl_proc_opts o = {
+		.in = in, .in_len = strlen(in), .out = &out, .err = &dropped,
+		.max_output = 32 << 10, .timeout_ms = ASK_MS,
+	};
+	const char *key;
+	int err;
+
+	kl_buf_reserve(&out, 32 << 10);	/* that it never moves, and leaves nothing behind */
+	kl_strvec_push(&argv, "git");
+	if (repo)
+		kl_strvec_pushf(&argv, "--git-dir=%s", kl_repo_git_dir(repo));
+	kl_strvec_push(&argv, "credential");
+	kl_strvec_push(&argv, "fill");
+	helper_env(&env);
+	o.argv = (const char *const *)argv.v;
+	o.env = (const char *const *)env.v;
+	err = kl_proc_run(&res, &o);
+	wipe_stack();
+	if (err < 0)
+		return err;
+	key = !res.exit && !res.truncated && !res.timed_out ? password_in(&out) : NULL;
+	*found = key;
+	return key ? take(s, prefix, key, strlen(key), "a credential helper of git") : 0;
+}
+
+/* `key` is the value of the variable `name`. */
+static int from_env(bool *found, struct kl_secret *s, const char *prefix, const char *name,
+		    const char *key)
+{
+	*found = key && *key;
+	return *found ? take(s, prefix, key, strlen(key), name) : 0;
+}
+
+int kl_secret_find(struct kl_secret **out, struct kl_repo *repo, const char *prefix, const char *vendor,
+		   const char *url)
+{
+	KL_AUTO(kl_secret_freep) struct kl_secret *s = kl_calloc(1, sizeof(*s));
+	bool found = false;
+	int err;
+
+	*out = NULL;
+	no_dumps();
+	if ((err = hold(s)) < 0 ||
+	    (err = from_env(&found, s, prefix, "KLINEAGE_CHAT_KEY", getenv("KLINEAGE_CHAT_KEY"))) < 0)
+		return err;
+	if (!found && vendor && (err = from_env(&found, s, prefix, vendor, getenv(vendor))) < 0)
+		return err;
+	if (!found && url && (err = ask_helpers(&found, s, repo, prefix, url)) < 0)
+		return err;
+	if (found)
+		*out = kl_steal(&s);
+	return 0;
+}
+
+char *kl_secret_header(struct kl_secret *s)
+{
+	return s->line;
+}
+
+const char *kl_secret_source(const struct kl_secret *s)
+{
+	return s->source;
+}
+
+void kl_secret_scrub(const struct kl_secret *s, struct kl_buf *text)
+{
+	size_t len = s ? s->len - s->prefix : 0, from = 0;
+	const char *key = s ? s->line + s->prefix : NULL;
+	char *hit;
+
+	if (len < MIN_SCRUB)
+		return;
+	while ((hit = memmem(text->ptr + from, text->len - from, key, len))) {
+		size_t at = (size_t)(hit - text->ptr), rest = text->len - at - len;
+
+		_Static_assert(sizeof(GONE) - 1 <= MIN_SCRUB, "it must fit where a key was");
+		memcpy(hit, GONE, sizeof(GONE) - 1);
+		memmove(hit + sizeof(GONE) - 1, hit + len, rest + 1);
+		text->len = at + sizeof(GONE) - 1 + rest;
+		from = at + sizeof(GONE) - 1;
+	}
+}
+
+void kl_secret_quote(struct kl_buf *out, const struct kl_secret *s, const char *text, size_t len,
+		     size_t max)
+{
+	KL_AUTO(wipe_buf) struct kl_buf clean = KL_BUF_INIT;
+
+	kl_buf_add(&clean, text, len);
+	kl_secret_scrub(s, &clean);
+	kl_body_quote(out, clean.ptr, clean.len, max);
+}
+
+int kl_secret_scrub_error(const struct kl_secret *s, int err)
+{
+	KL_AUTO(wipe_buf) struct kl_buf text = KL_BUF_INIT;
+	size_t before;
+
+	kl_buf_adds(&text, kl_error_last());
+	before = text.len;
+	kl_secret_scrub(s, &text);
+	return err < 0 && text.len != before ? kl_error(err, "%s", text.ptr) : err;
+}

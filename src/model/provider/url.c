@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/provider/url.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+
+static bool is_loopback(const char *host)
+{
+	struct in_addr v4;
+	struct in6_addr v6;
+
+	if (inet_pton(AF_INET, host, &v4) == 1)
+		return ntohl(v4.s_addr) >> 24 == 127;
+	if (inet_pton(AF_INET6, host, &v6) == 1)
+		return IN6_IS_ADDR_LOOPBACK(&v6);
+	return !strcmp(host, "localhost");
+}
+
+static bool port_ok(const char *p, size_t n)
+{
+	unsigned port = 0;
+
+	if (!n || n > 5)
+		return false;
+	for (; n; n--, p++) {
+		if (!isdigit((unsigned char)*p))
+			return false;
+		port = port * 10 + (unsigned)(*p - '0');
+	}
+	return port >= 1 && port <= 65535;
+}
+
+/* The host of "host", "host:port", "[v6]" or "[v6]:port", in lower case; NULL: it is none. */
+static char *host_of(const char *p, size_t n)
+{
+	const char *end = p + n, *stop;
+	char *host;
+
+	if (n && *p == '[') {
+		stop = memchr(p, ']', n);
+		if (!stop)
+			return NULL;
+		host = kl_strndup(p + 1, (size_t)(stop - p - 1));
+		stop++;
+	} else {
+		stop = memchr(p, ':', n);
+		stop = stop ? stop : end;
+		host = kl_strndup(p, (size_t)(stop - p));
+	}
+	if (!*host || (stop < end && (*stop != ':' || !port_ok(stop + 1, (size_t)(end - stop - 1))))) {
+		free(host);
+		return NULL;
+	}
+	for (char *c = host; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return host;
+}
+
+int kl_url_parse(struct kl_url *out, const char *text)
+{
+	bool tls = !strncasecmp(text, "https://", 8);
+	const char *authority = text + (tls ? 8 : 7);
+	size_t n, len = strlen(text);
+
+	for (const char *c = text; *c; c++)
+		if (!isgraph((unsigned char)*c) || strchr("\"<>\\^`{|}", *c))
+			return kl_error(KL_EINVALID, "the URL has a character that no URL has");
+	if (!tls && strncasecmp(text, "http://", 7))
+		return kl_error(KL_EINVALID, "the URL begins neither with https:// nor with http://");
+	if (strchr(text, '@'))
+		return kl_error(KL_EINVALID, "the URL has a user or a password: keys come from the "
+				"environment or a credential helper");
+	if (strpbrk(text, "?#"))
+		return kl_error(KL_EINVALID, "the URL has a query or a fragment");
+	n = strcspn(authority, "/");
+	out->host = host_of(authority, n);
+	if (!out->host)
+		return kl_error(KL_EINVALID, "'%s' names no host", text);
+	while (text + len > authority + n && text[len - 1] == '/')
+		len--;
+	out->base = kl_strndup(text, len);
+	out->origin = kl_strndup(text, (size_t)(authority - text) + n);
+	out->tls = tls;
+	out->loopback = is_loopback(out->host);
+	return 0;
+}
+
+void kl_url_release(struct kl_url *u)
+{
+	free(u->base);
+	free(u->origin);
+	free(u->host);
+	*u = (struct kl_url){ 0 };
+}
+
+char *kl_url_join(const struct kl_url *u, const char *path)
+{
+	const char *tail = u->base + strlen(u->origin);
+	size_t have = strlen(tail);
+
+	/* the longest beginning of the path, cut at a slash, that the base ends with */
+	for (size_t n = strlen(path); n; n--) {
+		if ((path[n] == '/' || !path[n]) && have >= n && !memcmp(tail + have - n, path, n))
+			return kl_asprintf("%s%s", u->base, path + n);
+	}
+	return kl_asprintf("%s%s", u->base, path);
+}

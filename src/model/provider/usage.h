@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_MODEL_PROVIDER_USAGE_H
+#define KL_MODEL_PROVIDER_USAGE_H
+
+#include "model/provider/message.h"
+#include "text/json.h"
+
+/*
+ * usage - counts of tokens as JSON: an object with input, output, cache_read, cache_write_5m and
+ * cache_write_1h, or null where the provider said nothing.
+ */
+json_t *kl_usage_json(const struct kl_chat_usage *u);
+
+/** All five or null; KL_EINVALID: another type, negative, above 10^9. */
+int kl_usage_read(struct kl_chat_usage *out, const json_t *j);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_MODEL_TURN_H
+#define KL_MODEL_TURN_H
+
+#include "base/buf.h"
+#include "model/conversation.h"
+
+/* turn - what is known of a turn besides its texts, as JSON: `meta.json` of its commit. */
+void kl_turn_format(struct kl_buf *out, const struct kl_turn *t, size_t number);
+
+/** The texts of `t` stay as they are. KL_EINVALID: not of the format, or of another turn. */
+int kl_turn_parse(struct kl_turn *t, const char *text, size_t number);
+
+/** The longest text of a turn besides its user's, reply and key; it is plain text without controls. */
+#define KL_TURN_TEXT 512
+
+const char *kl_stop_name(enum kl_chat_stop s);		/* "end", "length", "refusal", "other" */
+const char *kl_cache_name(enum kl_chat_cache c);	/* "none", "5m", "1h" */
+
+#endif
