@@ -5,7 +5,7 @@
 #include "card/card.h"
 #include "contract/surface.h"
 #include "model/chat.h"
-#include "rewrite/course.h"
+#include "rewrite/dialogue.h"
 #include "text/json.h"
 
 /*

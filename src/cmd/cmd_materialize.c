@@ -6,7 +6,7 @@
 #include "cmd/materialize_root.h"
 #include "cmd/materialize_say.h"
 #include "cmd/opt.h"
-#include "cmd/said.h"
+#include "cmd/resume_args.h"
 #include "cmd/skill_model.h"
 #include "cmd/skills.h"
 #include "repo/refs.h"

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
-#include "cmd/said.h"
+#include "cmd/resume_args.h"
 #include "model/money.h"
 #include "rewrite/rewriter.h"
 

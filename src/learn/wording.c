@@ -8,7 +8,7 @@
 #include "event/record.h"
 #include "learn/lift_parts.h"
 #include "learn/wording_parts.h"
-#include "rewrite/course.h"
+#include "rewrite/dialogue.h"
 #include "rewrite/layout.h"
 
 #define MECHANISMS "templates/mechanisms.yaml"

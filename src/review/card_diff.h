@@ -3,7 +3,7 @@
 #define KL_REVIEW_CARD_DIFF_H
 
 #include "card/card.h"
-#include "text/finding.h"
+#include "review/finding.h"
 
 /*
  * card_diff - what changed in the meaning of a card, field by field. What makes a card promise more, ask

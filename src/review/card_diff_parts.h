@@ -9,7 +9,7 @@
 
 /*
  * card_diff_parts - the parts of card_diff.c, each for some fields of a card. A part says what it finds;
- * in its words %s is a text of the card's, %w one of ours, %r a ratio (text/finding.h).
+ * in its words %s is a text of the card's, %w one of ours, %r a ratio (review/finding.h).
  */
 
 /* Two versions, and whether the old one has trials to its name. */

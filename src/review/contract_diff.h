@@ -3,7 +3,7 @@
 #define KL_REVIEW_CONTRACT_DIFF_H
 
 #include "contract/surface.h"
-#include "text/finding.h"
+#include "review/finding.h"
 
 /*
  * contract_diff - how a contract became weaker or stronger. A verdict is worth what the contract asks, so

@@ -3,7 +3,7 @@
 #define KL_REVIEW_REVIEW_H
 
 #include "repo/repo.h"
-#include "text/finding.h"
+#include "review/finding.h"
 #include "text/json.h"
 
 /*
@@ -11,7 +11,7 @@
  * verdicts, its cards field by field. Reads only; nothing is compiled or run.
  *
  * The range is what `head` has and `base` has not: it begins at their merge base. A finding that must be
- * answered (text/finding.h) makes the review a "no". All that others wrote is kept quoted in
+ * answered (review/finding.h) makes the review a "no". All that others wrote is kept quoted in
  * the texts; who shows them uses kl_say_plain or kl_say_markdown, or the functions below.
  *
  *	KL_AUTO(kl_review_release) struct kl_review v = { 0 };

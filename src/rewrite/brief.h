@@ -2,7 +2,7 @@
 #ifndef KL_REWRITE_BRIEF_H
 #define KL_REWRITE_BRIEF_H
 
-#include "rewrite/course.h"
+#include "rewrite/dialogue.h"
 #include "rewrite/rewriter.h"
 
 /*

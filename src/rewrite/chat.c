@@ -10,7 +10,7 @@
 /*
  * chat, exec - a model proposes: for each state one conversation, back-<number of accepted steps>.
  * Each time it is gone through from its first turn: stored replies cost nothing and say what
- * was proposed; the records of the walk say what became of that; course.h says what comes next.
+ * was proposed; the records of the walk say what became of that; dialogue.h says what comes next.
  * The first step that was not judged yet is the proposal.
  *
  * exec is the same conversation with a command, which finds the state in a directory.

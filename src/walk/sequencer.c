@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/fs.h"
-#include "rewrite/course.h"
+#include "rewrite/dialogue.h"
 #include "walk/derive.h"
 #include "walk/finish.h"
 #include "walk/judge.h"

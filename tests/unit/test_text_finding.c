@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "text/finding.h"
+#include "review/finding.h"
 #include "text/utf8.h"
 
 static char *plain(const char *text)

@@ -8,7 +8,7 @@
 
 #include "base/proc.h"
 #include "cmd/cmd.h"
-#include "cmd/mcp_server.h"
+#include "cmd/mcp/mcp_server.h"
 #include "cmd/opt.h"
 
 static const char synopsis[] = "mcp [--read-only]";

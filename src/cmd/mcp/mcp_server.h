@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_CMD_MCP_SERVER_H
-#define KL_CMD_MCP_SERVER_H
+#ifndef KL_CMD_MCP_MCP_SERVER_H
+#define KL_CMD_MCP_MCP_SERVER_H
 
-#include "cmd/mcp_call.h"
+#include "cmd/mcp/mcp_call.h"
 #include "repo/repo.h"
 #include "text/rpc.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "text/finding.h"
+#include "review/finding.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/mcp_server.h"
+#include "cmd/mcp/mcp_server.h"
 
 #include <string.h>
 

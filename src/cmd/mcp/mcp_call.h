@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_CMD_MCP_CALL_H
-#define KL_CMD_MCP_CALL_H
+#ifndef KL_CMD_MCP_MCP_CALL_H
+#define KL_CMD_MCP_MCP_CALL_H
 
 #include "base/proc.h"
-#include "cmd/mcp_tool.h"
+#include "cmd/mcp/mcp_tool.h"
 
 /*
  * mcp_call - one call of a tool: a verb of this same program, run beside us in the same repository, with the

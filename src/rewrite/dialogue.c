@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rewrite/course.h"
+#include "rewrite/dialogue.h"
 
 #include <string.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_REWRITE_COURSE_H
-#define KL_REWRITE_COURSE_H
+#ifndef KL_REWRITE_DIALOGUE_H
+#define KL_REWRITE_DIALOGUE_H
 
 #include <stdbool.h>
 
 #include "base/map.h"
 
 /*
- * course - the rules of a conversation about one state: what is said after what. Pure; told
+ * dialogue - the rules of a conversation about one state: what is said after what. Pure; told
  * of every turn in order, it comes to the same each time.
  *
  *	what was asked for	and came			is followed by

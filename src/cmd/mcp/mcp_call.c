@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/mcp_call.h"
+#include "cmd/mcp/mcp_call.h"
 
 #include <errno.h>
 #include <poll.h>

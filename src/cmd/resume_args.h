@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_CMD_SAID_H
-#define KL_CMD_SAID_H
+#ifndef KL_CMD_RESUME_ARGS_H
+#define KL_CMD_RESUME_ARGS_H
 
 #include "text/json.h"
 
 /*
- * said - what the command line said when an operation or a run began, for whoever goes on with it: an object
+ * resume_args - what the command line said when an operation or a run began, for whoever goes on with it: an object
  * of strings in a file of the git directory (docs/formats.md), as trusted as the configuration beside it and
  * in no object, so that no clone or fetch brings a command or a budget along.
  *

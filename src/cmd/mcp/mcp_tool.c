@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/mcp_tool.h"
+#include "cmd/mcp/mcp_tool.h"
 
 #include <regex.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_TEXT_FINDING_H
-#define KL_TEXT_FINDING_H
+#ifndef KL_REVIEW_FINDING_H
+#define KL_REVIEW_FINDING_H
 
 #include <stdbool.h>
 #include <stddef.h>

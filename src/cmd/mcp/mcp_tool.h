@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_CMD_MCP_TOOL_H
-#define KL_CMD_MCP_TOOL_H
+#ifndef KL_CMD_MCP_MCP_TOOL_H
+#define KL_CMD_MCP_MCP_TOOL_H
 
 #include "base/vec.h"
 #include "text/json.h"

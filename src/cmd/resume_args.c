@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/said.h"
+#include "cmd/resume_args.h"
 
 #include "base/error.h"
 #include "base/fs.h"
