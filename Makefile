@@ -52,7 +52,10 @@ CMD_OBJ := $(patsubst src/%.c,$(B)/%.o,$(sort $(shell find src/cmd -name '*.c'))
 # the worker stands alone: base, plan, job, JSON, libffi
 WORKER_LIB_OBJ := $(patsubst src/%.c,$(B)/%.o,$(sort $(wildcard src/base/*.c src/plan/*.c src/job/*.c)) src/text/json.c)
 WORKER_OBJ := $(patsubst src/%.c,$(B)/%.o,$(sort $(shell find src/worker -name '*.c')))
-TEST_BIN := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
+# unit tests lie in the room that they test; their programs all in one folder, so their names differ
+TEST_SRC := $(sort $(shell find tests/unit -name 'test_*.c'))
+TEST_BIN := $(patsubst %.c,$(B)/tests/%,$(notdir $(TEST_SRC)))
+vpath test_%.c $(sort $(dir $(TEST_SRC)))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
 
 LIBS = $(shell pkg-config --libs $(PKGS)) -lpthread -lm
@@ -66,8 +69,8 @@ comma := ,
 # what building, running and testing need, from the distribution (README says why each)
 PACKAGES := gcc libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml-dev libssl-dev libcurl4-openssl-dev ca-certificates libffi-dev \
 	libseccomp-dev libelf-dev bubblewrap coccinelle libopenblas0-serial libdnnl-dev libdnnl2 \
-	openssh-client libcmocka-dev sharness perl asciidoctor
-PACKAGES_DEV := clang clang-format libclang-rt-14-dev shellcheck valgrind zsh fish bash-completion chromium-headless-shell pre-commit
+	openssh-client libcmocka-dev sharness perl asciidoctor shellcheck
+PACKAGES_DEV := clang clang-format libclang-rt-14-dev valgrind zsh fish bash-completion chromium-headless-shell pre-commit
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 
 .PHONY: all worker deps deps-dev demo check tests man style fuzz ptx bench bench-programs clean
@@ -99,7 +102,8 @@ $(B)/%.o: src/%.c Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/tests/test_worker_%: tests/unit/test_worker_%.c $(WORKER_OBJ) $(WORKER_LIB_OBJ) | $(B)/klineage-worker
+WORKER_TESTS := $(filter $(B)/tests/test_worker% $(B)/tests/test_job%,$(TEST_BIN))
+$(WORKER_TESTS): $(B)/tests/%: %.c $(WORKER_OBJ) $(WORKER_LIB_OBJ) | $(B)/klineage-worker
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/unit $(LDFLAGS) -o $@ $< $(filter-out %/worker/main.o,$(WORKER_OBJ)) \
 		$(WORKER_LIB_OBJ) -lcmocka $(WORKER_LIBS)
@@ -108,8 +112,8 @@ $(B)/tests/test_worker_%: tests/unit/test_worker_%.c $(WORKER_OBJ) $(WORKER_LIB_
 $(B)/tests/fake/libcuda.so.1: tests/fake/cuda.c tests/fake/kernel.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wno-unused-parameter -shared -fPIC -o $@ $< -lpthread -ldl
-$(B)/tests/test_worker_gpu $(B)/tests/test_worker_gpu_time $(B)/tests/test_worker_host: $(B)/tests/fake/libcuda.so.1
-$(B)/tests/test_worker_gpu $(B)/tests/test_worker_gpu_time $(B)/tests/test_worker_host: ALL_CFLAGS += -DKL_BUILD='"$(B)"'
+$(B)/tests/test_worker_gpu $(B)/tests/test_worker_gpu_timing $(B)/tests/test_worker_host: $(B)/tests/fake/libcuda.so.1
+$(B)/tests/test_worker_gpu $(B)/tests/test_worker_gpu_timing $(B)/tests/test_worker_host: ALL_CFLAGS += -DKL_BUILD='"$(B)"'
 $(B)/tests/test_worker_gpu_baseline: ALL_CFLAGS += -isystem /usr/local/cuda/include
 
 # a pretended provider of language models for the tests
@@ -117,7 +121,7 @@ $(B)/tests/chatd: tests/fake/chatd.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-unused-parameter -o $@ $< \
 		-ljansson -lssl -lcrypto -lpthread
-$(B)/tests/test_chat_http $(B)/tests/test_chat_secret $(B)/tests/test_chat_session $(B)/tests/test_chat_fault_http: | $(B)/tests/chatd
+$(B)/tests/test_provider_http $(B)/tests/test_provider_secret $(B)/tests/test_provider_session $(B)/tests/test_provider_fault: | $(B)/tests/chatd
 
 # what tests/device/run.sh runs on a machine with a GPU; needs nvcc
 DEVICE_CUBIN := $(addprefix $(B)/device/,kernels.cubin truth.cubin honest.cubin sm_80.cubin)
@@ -138,7 +142,7 @@ $(B)/device/gpu: tests/device/gpu.c $(WORKER_OBJ) $(WORKER_LIB_OBJ) | $(B)/kline
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(filter-out %/worker/main.o,$(WORKER_OBJ)) \
 		$(WORKER_LIB_OBJ) $(WORKER_LIBS)
 
-$(B)/tests/%: tests/unit/%.c $(B)/libkl.a
+$(filter-out $(WORKER_TESTS),$(TEST_BIN)): $(B)/tests/%: %.c $(B)/libkl.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -Itests/unit $(LDFLAGS) -o $@ $< $(B)/libkl.a -lcmocka $(LIBS)
 
@@ -174,9 +178,10 @@ demo: deps
 	@tests/demo.sh "$(CURDIR)/$(B)"
 
 check: deps
+	@tests/style.sh
 	@$(MAKE) --no-print-directory -s -j2 DEVELOPER=1 tests man
 	@$(MAKE) --no-print-directory -s -j2 DEVELOPER=1 FAULT=1 SANITIZE= build-fault/git-klineage build-fault/klineage-worker \
-		build-fault/tests/test_chat_fault build-fault/tests/test_chat_fault_http
+		build-fault/tests/test_model_fault build-fault/tests/test_provider_fault
 	@tests/run.sh "$(CURDIR)/$(B)"
 
 # --- manual ---------------------------------------------------------------

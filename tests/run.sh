@@ -17,10 +17,7 @@ done
 [ "$browser" ] || echo "# no browser here: reports are not looked at in one"
 unshare -Ur true 2>/dev/null || echo "# no user namespaces here: the bubblewrap jail is skipped"
 
-units=
-for t in "$here"/unit/test_*.c; do
-	units="$units $build/tests/$(basename "$t" .c)"
-done
+units=$(find "$here/unit" -name 'test_*.c' | sort | sed "s,.*/\(.*\)\.c\$,$build/tests/\1,")
 # those that say "# Runs alone" judge by time, and come last, one by one
 commands=
 alone=

@@ -9,17 +9,6 @@ bad () {
 	rc=1
 }
 
-# may <layer> <layers it may include besides itself>
-may () {
-	layer=$1
-	shift
-	[ -d "src/$layer" ] || return
-	allow=$(echo "$layer $*" | tr ' ' '|')
-	grep -rnE '^#[[:space:]]*include "[a-z]+/' "src/$layer" --include='*.[ch]' |
-		grep -vE "\"($allow)/" && bad "^ src/$layer may include only: $layer $*"
-	:
-}
-
 # only <header regex> <file regex>
 only () {
 	grep -rnE "^#[[:space:]]*include <($1)" src --include='*.[ch]' |
@@ -27,25 +16,65 @@ only () {
 	:
 }
 
-may base
-may text base
-may repo text base
-may plan text base
-may gate plan repo text base
-may chat gate plan repo text base
-may rewrite chat gate plan repo text base
-may lineage rewrite chat gate plan repo text base
-may skill lineage rewrite chat gate plan repo text base
-may cmd skill lineage rewrite chat gate plan repo text base
-may worker plan base text
-grep -rnE '^#include "text/' src/worker | grep -v '"text/json.h"' &&
-	bad "^ src/worker may use text's JSON alone"
+# arrows between rooms, and headers that are a room's own: tests/rooms
+find src -name '*.[ch]' -exec grep -nHoE '^#[[:space:]]*include "[^"]+/[^"]+"' {} + | awk '
+	function allowed(room, wanted,   i, n, part) {
+		if (room == wanted)
+			return 1
+		n = split(uses[room], part, " ")
+		for (i = 1; i <= n; i++)
+			if (part[i] != "-" && allowed(part[i], wanted))
+				return 1
+		return 0
+	}
+	NR == FNR {
+		if (/^#/ || !NF)
+			next
+		room = $1
+		line = $0
+		sub(/^[^ ]+ +/, "", line)
+		at = index(line, "  ")
+		uses[room] = substr(line, 1, at - 1)
+		sub(/^.*  +/, "", line)
+		public[room] = " " line " "
+		next
+	}
+	{
+		split($0, part, ":")
+		from = part[1]
+		sub(/^src\//, "", from)
+		sub(/\/[^\/]+$/, "", from)
+		to = $0
+		sub(/^[^"]*"/, "", to)
+		sub(/"$/, "", to)
+		header = to
+		sub(/\/[^\/]+$/, "", to)
+		sub(/.*\//, "", header)
+		sub(/\.h$/, "", header)
+		if (!(from in uses)) {
+			print $0 ": the room " from " is not in tests/rooms"
+			bad = 1
+		} else if (!allowed(from, to)) {
+			print $0 ": " from " may not use " to
+			bad = 1
+		} else if (from != to && public[to] !~ /\*/ && index(public[to], " " header " ") == 0) {
+			print $0 ": " header ".h is private to " to
+			bad = 1
+		}
+	}
+	END { exit bad }' tests/rooms - >&2 || bad "^ arrows that tests/rooms does not allow"
+find src -mindepth 1 -type d | sed 's,^src/,,' | while read -r room; do
+	grep -qE "^$room +" tests/rooms || echo "src/$room: this room is not in tests/rooms"
+done | grep . >&2 && bad "^ a room that tests/rooms does not have"
+grep -rnE '^#include "text/' src/worker src/job src/plan | grep -v '"text/json.h"' &&
+	bad "^ the worker may use text's JSON alone"
 only 'git2' 'repo/'
 only 'yaml\.h|openssl/' 'text/'
 only 'jansson' 'text/json\.h'
 only 'ffi\.h' 'worker/'
-only 'curl/' 'chat/'
-only 'seccomp\.h|libelf|gelf' 'gate/'
+only 'curl/' 'model/provider/'
+only 'seccomp\.h' 'jail/'
+only 'libelf|gelf' 'backend/'
 only 'oneapi|cblas' 'worker/'
 
 # recorded data keep the bytes that were asked about

@@ -10,7 +10,8 @@
 #include "text/json.h"
 
 /*
- * card_commit - a commit that a card led to, right or wrong: on top of the state it was tried on, with the full
+ * card_commit - a commit that a card led to, right or wrong: on top of the state it was tried on,
+ * with the full
  * tree of that and the changed sources; its trailers name the card, its note has the gate's event.
  *
  * What keeps it is a chain, a ref of ours: each link has the commit as its first parent and the link
@@ -68,7 +69,8 @@ int kl_keep_move(struct kl_keep *k, const char *branch, const git_oid *to, const
 
 /**
  * A commit on `parent` of a state that none has yet: sources, contract and oracle in the parent's tree. The
- * same state on the same commit is the same commit. `reference`: it is the oracle as a kernel (oracle_kernel.h),
+ * same state on the same commit is the same commit. `reference`: it is the oracle as a kernel
+ * (oracle_kernel.h),
  * and says so; else the worktree's. No ref moves.
  */
 int kl_made_root(git_oid *out, struct kl_repo *r, const git_oid *parent, const struct kl_surface *s,

@@ -13,7 +13,8 @@
  * "Materialized work").
  *
  * The cards that fit a node (retrieve.h) are tried in their order, first those whose carrier a tool can apply
- * (carrier.h), which is free; then, if there is a model, it is offered what is left (materialize_agent.h). What
+ * (carrier.h), which is free; then, if there is a model, it is offered what is left
+ * (materialize_agent.h). What
  * the gate finds correct is a node; `best` moves to it only if it is fast against the
  * node that it stands on, and against the best so far. From a new best it goes on with the cards that fit
  * there. A node that is not faster is built on, three steps more, by cards that its own card enables.

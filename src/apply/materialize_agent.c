@@ -9,7 +9,8 @@
 #include "rewrite/prompt.h"
 
 /*
- * materialize_agent - the model's part: one conversation for the whole run. Its system texts hold the cards that fit
+ * materialize_agent - the model's part: one conversation for the whole run. Its system texts hold
+ * the cards that fit
  * the root, whole; each turn shows a node, or says what came of the last edit, and offers cards. What is
  * asked next follows from what came, and of a stored turn from its own first line: a run that was
  * killed goes through the same nodes again.

@@ -5,7 +5,8 @@
 #include "apply/materialize.h"
 
 /*
- * materialize_estimate - what the conversation of a run is likely to cost, before anything is sent. What is assumed
+ * materialize_estimate - what the conversation of a run is likely to cost, before anything is
+ * sent. What is assumed
  * is part of the answer; the two ends are sums over its requests, each with all that was said before
  * it (chat.h, kl_chat_cost).
  */

@@ -5,7 +5,8 @@
 #include "text/json.h"
 
 /*
- * resume_args - what the command line said when an operation or a run began, for whoever goes on with it: an object
+ * resume_args - what the command line said when an operation or a run began, for whoever goes on
+ * with it: an object
  * of strings in a file of the git directory (docs/formats.md), as trusted as the configuration beside it and
  * in no object, so that no clone or fetch brings a command or a budget along.
  *

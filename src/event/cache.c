@@ -7,7 +7,7 @@
 #include "base/fault.h"
 #include "base/fs.h"
 #include "event/event.h"
-#include "gate/gate.h"
+#include "event/event.h"
 
 #define MAX_EVENT ((size_t)1 << 20)
 #define NAME_LEN (KL_DIGEST_HEX - 1 + sizeof(".json") - 1)	/* of an entry, unlike what a crash left */

@@ -43,7 +43,8 @@ bool kl_cache_same_place(const json_t *event, const struct kl_cache_key *k);
 int kl_cache_put(struct kl_repo *r, const struct kl_cache_key *k, const json_t *event);
 
 /**
- * The key as a digest, but for the device that a runner tells of (event/runner_device.h), and the entry of an event
+ * The key as a digest, but for the device that a runner tells of (event/runner_device.h), and the
+ * entry of an event
  * below one: for a verdict that comes back later.
  */
 void kl_cache_key_hex(char hex[KL_DIGEST_HEX], const struct kl_cache_key *k);

@@ -9,7 +9,7 @@
 #include "event/cache.h"
 #include "event/event.h"
 #include "event/signature.h"
-#include "gate/gate.h"
+#include "event/event.h"
 
 void kl_noting_release(struct kl_noting *n)
 {

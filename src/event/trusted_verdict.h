@@ -6,7 +6,8 @@
 
 /*
  * trusted_verdict - verdicts of others that spare a run: an event in a note, on the same files at the same
- * place, which an allowed signer signed (event/signature.h). Only a pass does; whoever fails is judged again. Where
+ * place, which an allowed signer signed (event/signature.h). Only a pass does; whoever fails is
+ * judged again. Where
  * gpg.ssh.allowedSignersFile is not set nobody vouches, and nothing is looked at.
  */
 

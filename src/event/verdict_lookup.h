@@ -8,7 +8,8 @@
 #include "event/trust.h"
 
 /*
- * verdict_lookup - what is known of kernels as commits bring them: for each the verdicts on just these files, from
+ * verdict_lookup - what is known of kernels as commits bring them: for each the verdicts on just
+ * these files, from
  * every note of the clone and from its cache. A verdict is looked for by what was judged: a merge or a
  * rebase needs none of its own. Only lines that count (event/trust.h) are folded.
  *

@@ -5,7 +5,8 @@
 #include "card/library.h"
 
 /*
- * check_card_commit - fsck of what cards led to: chains of materialized work and of trials (card_commit.h), and the
+ * check_card_commit - fsck of what cards led to: chains of materialized work and of trials
+ * (card_commit.h), and the
  * branches that stand on them. Each link keeps one commit; that is a step forward on its parent, names its
  * card as <id>@<blob>, and its note says what the link says of it. Whether an event judged the files of its
  * commit is the business of fsck/check.h.

@@ -80,7 +80,8 @@ int kl_gate_judge_anew(struct kl_verdict **out, struct kl_gate *g,
 
 /**
  * With a runner that judges elsewhere, what kl_gate_judge could not answer from the cache or the
- * compiler waits in the session: send it (gate/runner/transfer.h). Once its results are in, kl_gate_judge answers.
+ * compiler waits in the session: send it (gate/runner/transfer.h). Once its results are in,
+ * kl_gate_judge answers.
  */
 int kl_gate_send(struct kl_parcel *out, struct kl_gate *g, const char *path);
 /** Jobs that wait to be sent. */

@@ -6,7 +6,8 @@
 #include "text/digest.h"
 
 /*
- * oracle_cache - what this clone compiled itself and will need again, whatever candidate comes: oracles in both
+ * oracle_cache - what this clone compiled itself and will need again, whatever candidate comes:
+ * oracles in both
  * arithmetics, the runtime of kernels. $GIT_COMMON_DIR/klineage/cache/objects/<xx>/<rest of the key>: a
  * line with the key and the SHA-256 of what follows, and the object (docs/formats.md, "Cache").
  *

@@ -90,7 +90,7 @@ const git_oid *kl_witness_commit(const struct kl_transition *t);
 /** Are the features that the card brings among these? Of claims alone: false. */
 bool kl_witness_is_there(const struct kl_card *c, const struct kl_strvec *features);
 
-/* --- what was judged, and what came of it (witness_record.c) --------------------------------------------- */
+/* --- what was judged, and what came of it (witness_record.c) -------------------------------- */
 
 /**
  * The surface, as it was judged, becomes a commit on `parent` that is kept when the card is put; `what`

@@ -8,7 +8,7 @@
 #include "model/price.h"
 #include "model/provider/provider.h"
 
-/* chat_impl - what chat.c, session.c and open_reservation.c share: who is talked to, at what price, under which cap. */
+/* chat_impl - what chat.c, session.c and open_reservation.c share: provider, price and cap. */
 struct kl_chat {
 	struct kl_repo *repo;
 	struct kl_provider *provider;

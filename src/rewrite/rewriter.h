@@ -107,7 +107,8 @@ int kl_rewrite_part(struct kl_proposal **out, struct kl_rewrite *rw,
 /** Does a step name a source of the state, and a known mechanism? KL_EINVALID: a sentence for its author. */
 int kl_rewrite_check_names(const struct kl_rewrite *rw, const struct kl_envelope *e);
 /**
- * Make a proposal of a step that somebody wrote (proposal_from_step.c): its edits apply, leave nothing asleep, and lead
+ * Make a proposal of a step that somebody wrote (proposal_from_step.c): its edits apply, leave
+ * nothing asleep, and lead
  * somewhere new. KL_EINVALID, KL_ENO: likewise.
  */
 int kl_rewrite_take(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_envelope *e,

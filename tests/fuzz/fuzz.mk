@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# make fuzz [FUZZ_SECONDS=60] [FUZZ_ONLY=contract]: every tests/fuzz/fuzz_<x>.c, with ASan and UBSan,
-# on the seeds in tests/fuzz/corpus/<x> (and tests/fuzz/<x>.dict). What it finds new stays in build-fuzz/corpus/<x>;
+# make fuzz [FUZZ_SECONDS=60] [FUZZ_ONLY=contract]: every fuzz_<x>.c below tests/fuzz, with ASan and UBSan,
+# on the seeds in tests/fuzz/corpus/<x> (and <x>.dict beside its source). What it finds new stays in build-fuzz/corpus/<x>;
 # an input that fails is written to build-fuzz/fail-<x>-*, and the run ends with an error.
 
 FUZZ_SECONDS ?= 60
@@ -10,7 +10,11 @@ FUZZ_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Isrc -O1 -g -fno-strict-aliasing -fno-o
 	-fno-sanitize-recover=undefined -DKL_VERSION='"$(VERSION)"' -DKL_SHARE='"$(sharedir)"' \
 	-DKL_LIBEXEC='"$(privdir)"' -DKL_SOURCE='"$(CURDIR)"'
 FUZZ_OBJ := $(LIB_SRC:src/%.c=$(FUZZ_B)/%.o)
-FUZZ_ALL := $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+FUZZ_SRC := $(sort $(shell find tests/fuzz -name 'fuzz_*.c'))
+FUZZ_ALL := $(patsubst fuzz_%.c,%,$(notdir $(FUZZ_SRC)))
+fuzz_source = $(filter %/fuzz_$(1).c,$(FUZZ_SRC))
+fuzz_dict = $(wildcard $(dir $(call fuzz_source,$(1)))$(1).dict)
+vpath fuzz_%.c $(sort $(dir $(FUZZ_SRC)))
 FUZZ_ONLY ?= $(FUZZ_ALL)
 
 $(FUZZ_B)/%.o: src/%.c Makefile tests/fuzz/fuzz.mk
@@ -20,8 +24,8 @@ $(FUZZ_B)/%.o: src/%.c Makefile tests/fuzz/fuzz.mk
 $(FUZZ_B)/libkl.a: $(FUZZ_OBJ)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(FUZZ_B)/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h $(FUZZ_B)/libkl.a
-	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< $(FUZZ_B)/libkl.a $(LIBS)
+$(FUZZ_ALL:%=$(FUZZ_B)/fuzz_%): $(FUZZ_B)/fuzz_%: fuzz_%.c tests/fuzz/fuzz.h $(FUZZ_B)/libkl.a
+	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -Itests/fuzz -fsanitize=fuzzer,address,undefined -o $@ $< $(FUZZ_B)/libkl.a $(LIBS)
 
 .PHONY: fuzz-build $(FUZZ_ALL:%=fuzz-run-%)
 fuzz-build: $(FUZZ_ONLY:%=$(FUZZ_B)/fuzz_%)
@@ -31,7 +35,7 @@ $(FUZZ_ALL:%=fuzz-run-%): fuzz-run-%: $(FUZZ_B)/fuzz_%
 	@echo "fuzz: $* for $(FUZZ_SECONDS) s"
 	@$(FUZZ_B)/fuzz_$* -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -max_len=16384 \
 		-verbosity=0 -print_final_stats=1 -artifact_prefix=$(FUZZ_B)/fail-$*- \
-		$(if $(wildcard tests/fuzz/$*.dict),-dict=tests/fuzz/$*.dict) \
+		$(patsubst %,-dict=%,$(call fuzz_dict,$*)) \
 		$(FUZZ_B)/corpus/$* $(wildcard tests/fuzz/corpus/$* $(FUZZ_MORE_$*)) 2>$(FUZZ_B)/$*.log \
 		|| { tail -60 $(FUZZ_B)/$*.log >&2; exit 1; }
 	@sed -n 's/^stat::number_of_executed_units: */fuzz: $* ran /p' $(FUZZ_B)/$*.log | sed 's/$$/ inputs, none failed/'

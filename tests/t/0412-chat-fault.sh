@@ -3,11 +3,12 @@
 test_description='a talk that is stopped at every durable step loses nothing and buys nothing twice'
 . ./lib.sh
 
-fault=$KLINEAGE_TOP/build-fault/tests/test_chat_fault
-if test -x "$fault" && test -x "${fault}_http"; then
+fault=$KLINEAGE_TOP/build-fault/tests/test_model_fault
+http=$KLINEAGE_TOP/build-fault/tests/test_provider_fault
+if test -x "$fault" && test -x "$http"; then
 	test_set_prereq FAULT
 else
-	say "skipped: no fault build here (make FAULT=1 build-fault/tests/test_chat_fault build-fault/tests/test_chat_fault_http)"
+	say "skipped: no fault build here (make FAULT=1 build-fault/tests/test_model_fault build-fault/tests/test_provider_fault)"
 fi
 
 test_expect_success FAULT 'every point, killed and failed, gone on with' '
@@ -15,7 +16,7 @@ test_expect_success FAULT 'every point, killed and failed, gone on with' '
 '
 
 test_expect_success FAULT 'the same with a server, by both protocols, and while a reply comes in' '
-	"${fault}_http"
+	"$http"
 '
 
 test_done
