@@ -183,7 +183,7 @@ is_there () {
 }
 
 test_expect_success 'every path that a document names is in the tree' '
-	for f in docs/architecture.md src/README.md docs/formats.md README.md; do
+	for f in README.md src/README.md $(cd "$KLINEAGE_TOP" && ls docs/*.md); do
 		paths "$KLINEAGE_TOP/$f" >named &&
 		while read -r p; do
 			case $p in *"<"*|*"*"*) continue ;; esac
@@ -191,6 +191,41 @@ test_expect_success 'every path that a document names is in the tree' '
 		done <named || return 1
 	done &&
 	paths "$docs/architecture.md" >named && test "$(wc -l <named)" -ge 20
+'
+
+test_expect_success 'every link of a document leads somewhere' '
+	for f in README.md src/README.md skills/README.md $(cd "$KLINEAGE_TOP" && ls docs/*.md); do
+		grep -oE "\]\([^)#:]+\)" "$KLINEAGE_TOP/$f" | sed "s/](//; s/)//" >links
+		while read -r to; do
+			test -e "$KLINEAGE_TOP/$(dirname "$f")/$to" ||
+				{ echo "$f links to $to, which is not there" >&2; return 1; }
+			echo "$to" >>followed
+		done <links || return 1
+	done &&
+	test "$(wc -l <followed)" -ge 20
+'
+
+# commands of documents: "git klineage <verb> ..." to the end of its line, of its quotes or of its comment
+commands () {
+	grep -ohE "git klineage [a-z].*" "$@" | sed -E "s/[\`#|;].*//; s/ && .*//; s/'.*//"
+}
+
+test_expect_success 'every command of a document is a verb of ours, and its options are that verb'\''s' '
+	for v in $verbs; do
+		git klineage "$v" -h >"help-$v" || return 1
+	done &&
+	commands "$KLINEAGE_TOP"/README.md "$docs"/*.md >shown &&
+	test "$(wc -l <shown)" -ge 50 &&
+	while read -r line; do
+		rest=${line#git klineage } && v=${rest%% *} &&
+		case $v in *[!a-z]*) continue ;; esac
+		test -e "help-$v" || { echo "no verb: $line" >&2; return 1; }
+		for option in $(echo "$line" | grep -oE " --[a-z][a-z-]*"); do
+			option=--${option#*--} plain=--${option#--no-}
+			grep -qE -e "(^|[^a-z-])($option|$plain)([^a-z-]|\$)" "help-$v" ||
+				{ echo "$v has no $option: $line" >&2; return 1; }
+		done || return 1
+	done <shown
 '
 
 test_expect_success 'architecture.md has every file of src, and no other' '
