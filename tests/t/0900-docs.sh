@@ -265,6 +265,15 @@ column () {
 		grep -oE "\`[^\`]+\`" | tr -d "\`"
 }
 
+test_expect_success 'the table at the head of formats.md names each section by a word of its heading' '
+	sed -n "s/^## \([0-9]*\)\. /\1 /p" "$docs/formats.md" >headings &&
+	grep -E "^\| 1 contract" "$docs/formats.md" | grep -oE "[0-9]+ [a-z]+" >entries &&
+	cut -d" " -f1 entries | sort -nu >have && cut -d" " -f1 headings | sort -nu >want && both want have &&
+	while read -r number word; do
+		grep -iqE "^$number .*$word" headings || { echo "section $number is not about $word" >&2; return 1; }
+	done <entries
+'
+
 test_expect_success 'every trailer that is written or read is in formats.md, and no other' '
 	{ grep -rhoE "\"Klineage-[A-Z][a-z]+\"" "$src" --include="*.c" | sed "s/\"//g; s/Klineage-//" &&
 	  grep -rhoE "add_trailer\(out, \"[A-Z][a-z]+\"" "$src" --include="*.c" | sed "s/.*, \"//; s/\"//"; } |
