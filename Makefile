@@ -214,7 +214,7 @@ bench-programs: all $(BENCH_BIN)
 # the worker's own GPU kernels, for drivers from CUDA 12.4 and GPUs from sm_75 on
 ptx:
 	$(Q)mkdir -p build && $(NVCC) -ptx -arch=compute_75 -O3 -o build/gpu_ptx.ptx src/worker/gpu/ptx.cu
-	$(Q){ echo '/* SPDX-License-Identifier: Apache-2.0 */'; echo '/* Written by "make ptx" from ptx.cu. */'; \
+	$(Q){ echo '/* SPDX-License-Identifier: Apache-2.0 */'; echo '/* ptx - the small GPU kernels of the gate itself, by "make ptx" from ptx.cu */'; \
 		echo '#include "worker/gpu/tool.h"'; echo; echo 'const char kl_gpu_ptx[] ='; \
 		sed -e '/^\/\//d; /^[[:space:]]*$$/d; /^[[:space:]]*\/\//d' -e 's/^\.version .*/.version 7.0/' \
 			-e 's/[[:space:]][[:space:]]*/ /g; s/^ //; s/"/\\"/g; s/.*/\t"&\\n"/' build/gpu_ptx.ptx; \

@@ -10,9 +10,9 @@
 #include "text/json.h"
 
 /*
- * card_commit - a commit that a card led to, right or wrong: on top of the state it was tried on,
- * with the full
- * tree of that and the changed sources; its trailers name the card, its note has the gate's event.
+ * card_commit - a commit made by applying a card, right or wrong: on top of the state it was tried
+ * on, with the full tree of that and the changed sources; its trailers name the card, its note has
+ * the gate's event.
  *
  * What keeps it is a chain, a ref of ours: each link has the commit as its first parent and the link
  * before as its second, so `git log --first-parent`-less logs list all, failed ones too. Commit, link,

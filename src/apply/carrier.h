@@ -7,8 +7,8 @@
 #include "jail/jail.h"
 
 /*
- * carrier - what a tool can do with a card, without a model: its carrier for the target's language is
- * tried on the target's sources.
+ * carrier - applies a card without a model: its carrier for the target's language is tried on the
+ * target's sources.
  *
  *	diff		a three-way merge, if the library's repository still has the state that it
  *			is from; else, and where that collides, as a patch, whose context must match

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* materialize_agent - the model's part of a run: cards it is offered, commits it works on */
 #include <stdio.h>
 #include <string.h>
 

@@ -6,9 +6,8 @@
 #include "contract/surface.h"
 
 /*
- * materialize_log - what a run did so far, read from its chain (card_commit.h): the same edit of
- * the same commit is neither
- * judged nor kept a second time.
+ * materialize_log - the record of a materialize run, read from its chain (card_commit.h): the same
+ * edit of the same commit is neither judged nor kept a second time.
  */
 struct kl_mat_logged {
 	git_oid commit, parent, tree;

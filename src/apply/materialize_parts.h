@@ -4,7 +4,10 @@
 
 #include "apply/materialize_log.h"
 
-/* mat_parts - what the files of materialize share: a run in progress. Inside src/skill only. */
+/*
+ * materialize_parts - what the files of materialize share: a run in progress. Inside src/apply
+ * only.
+ */
 #define KL_MAT_TRIES 256	/* cards tried in one run, on all nodes */
 #define KL_MAT_BUILD_ON 3	/* steps more on a node that is not faster */
 #define KL_MAT_PREFIX_MAX ((size_t)256 << 10)	/* of cards in a conversation, bytes */

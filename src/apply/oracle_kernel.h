@@ -5,8 +5,8 @@
 #include "contract/surface.h"
 
 /*
- * oracle_kernel - the contract's own oracle as a kernel, to begin with where there is none, or none that is
- * right.
+ * oracle_kernel - the contract's oracle, made into a kernel to begin with. It is used where there
+ * is no kernel, or none that is right.
  *
  * What the gate holds against every kernel, the oracle in the contract's arithmetic, is itself a kernel: in C
  * its text with float for kl_real, the functions of <math.h> for those of kl_oracle.h, and the surface's

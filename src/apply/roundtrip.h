@@ -5,9 +5,9 @@
 #include "apply/materialize.h"
 
 /*
- * roundtrip - how much of an expert's performance do the cards bring back? From K_0 of a lineage a run
- * (materialize.h) goes as far as it comes; what it made is timed against K*. Each trial is a run of its own,
- * `<name>-<i>`, with a conversation of its own.
+ * roundtrip - measures how much of an expert's performance cards bring back. From K_0 of a lineage
+ * a run (materialize.h) goes as far as it comes; what it made is timed against K*. Each trial is a
+ * run of its own, `<name>-<i>`, with a conversation of its own.
  */
 #define KL_ROUNDTRIP_TRIALS 5
 #define KL_ROUNDTRIP_SUCCESS 900000	/* of K*'s performance, millionths */

@@ -8,9 +8,10 @@
 #include "repo/repo.h"
 
 /*
- * headers - libraries that are headers alone (CUTLASS and its CuTe), which device code may include. The
+ * headers - header-only libraries (CUTLASS and its CuTe) that device code may include. The
  * contract names them (`surface.headers: [cutlass]`); where they lie is each user's to say
- * (klineage.cutlass.headers = <directory>), for a tracked file names no path outside its repository.
+ * (klineage.cutlass.headers = <directory>), for a tracked file names no path outside its
+ * repository.
  *
  * What a kernel is compiled with is part of its verdict: the digest of every file of the directory stands
  * beside the compiler's version, in the event and in the key of the cache.

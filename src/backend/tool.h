@@ -7,9 +7,9 @@
 #include "text/digest.h"
 
 /*
- * tool - run a compiler, assembler or disassembler on hostile files in the compile jail, and say
- * in one line why it failed. Sources are laid out below the work directory; what comes back is a
- * file there, or text.
+ * tool - runs a compiler, assembler or disassembler on hostile files, in the compile jail. Where
+ * it fails, one line has the reason. Sources are laid out below the work directory; what comes
+ * back is a file there, or text.
  *
  *	kl_tool_put(dir, "src-kernel", "a.c", data, len);
  *	struct kl_tool t = { .jail = j, .dir = dir, .prefix = "src-kernel/", .class_ = &class_ };

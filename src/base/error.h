@@ -3,7 +3,7 @@
 #define KL_BASE_ERROR_H
 
 /*
- * error - how every fallible function of git-klineage fails.
+ * error - error codes, and the message that goes with one.
  *
  * A function returns 0, or one of these negative kinds, which a caller may
  * act on; the words for a person lie in one thread-local slot:

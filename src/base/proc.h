@@ -10,8 +10,8 @@
 #include "base/buf.h"
 
 /*
- * proc - run a program: input from a buffer, output into buffers with
- * ceilings, a time limit that kills its whole process group. Or start one and go on.
+ * proc - runs a program: input from a buffer, output into buffers with ceilings, a time limit that
+ * kills its whole process group. Or starts one and goes on.
  */
 struct kl_proc_opts {
 	const char *const *argv;	/* NULL-terminated; argv[0] through PATH */

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * rng - reproducible random numbers (xoshiro256**, seeded by splitmix64;
- * Blackman & Vigna 2018). A seed is 64 bits; the gate draws it from the
- * operating system and logs it, so that a failure can be replayed.
+ * rng - reproducible random numbers: xoshiro256**, seeded by splitmix64 (Blackman & Vigna 2018). A
+ * seed is 64 bits; the gate draws it from the operating system and logs it, so that a failure can
+ * be replayed.
  */
 struct kl_rng {
 	uint64_t s[4];

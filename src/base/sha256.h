@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * sha256 - FIPS 180-4, for klineage-worker, which links no OpenSSL and is to know
- * that what it was sent arrived whole. git-klineage itself uses text/digest.h.
+ * sha256 - SHA-256 (FIPS 180-4) for klineage-worker. That links no OpenSSL and is to know that
+ * what it was sent arrived whole. git-klineage itself uses text/digest.h.
  */
 #define KL_SHA256_HEX 65	/* 64 lower-case hex digits and the NUL */
 

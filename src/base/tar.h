@@ -8,9 +8,9 @@
 #include "base/buf.h"
 
 /*
- * tar - the container of a bundle: the plainest part of ustar, so that
- * `tar tf` shows what is in it and equal content is equal bytes. Regular files
- * alone: no directories, links, devices, owners, times or long names.
+ * tar - ustar archives, the container of a bundle: the plainest part of the format, so that
+ * `tar tf` shows what is in it and equal content is equal bytes. Regular files alone: no
+ * directories, links, devices, owners, times or long names.
  *
  *	kl_tar_add(&b, "manifest.json", text, len); ... kl_tar_end(&b);
  *

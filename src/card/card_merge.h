@@ -5,7 +5,7 @@
 #include "card/card.h"
 
 /*
- * card_merge - two versions of one card become one, field by field.
+ * card_merge - merges two versions of one card, field by field.
  *
  *  - evidence, effect rows, ver: the union by row id. Nothing that was measured is ever dropped, and
  *    merging in another order gives the same bytes.

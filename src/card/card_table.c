@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* card_table - the fields of a SkillCard, as tables for shape.h */
 #include <string.h>
 
 #include "base/error.h"

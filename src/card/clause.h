@@ -7,7 +7,7 @@
 #include "base/vec.h"
 
 /*
- * clause - a condition's predicate taken apart, so that each part of it can be asked for by itself:
+ * clause - the conjuncts of a condition's predicate, so that each can be asked for by itself:
  *
  *	op != 'gemm' || (M % 256 == 0) && (K % 64 == 0)
  *

@@ -5,8 +5,8 @@
 #include "card/library.h"
 
 /*
- * exchange - cards on their way between repositories without git, and to agents (docs/formats.md,
- * "Cards"):
+ * exchange - reads and writes cards as files, for exchange without git and for agents
+ * (docs/formats.md, "Cards"):
  *
  *	yaml		cards/<id>.yaml and evidence/<xx>/<id>.json, as in a library
  *	json		<id>.json: {"schema":"klineage.card/1","card":{...},"events":[...]}

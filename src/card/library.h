@@ -7,7 +7,8 @@
 #include "repo/refs.h"
 
 /*
- * library - the cards of a repository: a branch (refs/heads/klineage/skills, or klineage.skillsRef) of
+ * library - the branch of cards in a repository: refs/heads/klineage/skills, or
+ * klineage.skillsRef, with
  *
  *	cards/<id>.yaml			canonical
  *	evidence/<xx>/<id>.json		the cited gate events, so that a fork verifies without notes

@@ -4,7 +4,7 @@
 
 #include "card/library.h"
 
-/* library_parts - what the files of the library share. Inside src/skill only. */
+/* library_parts - what the files of the library share. Inside src/card only. */
 struct kl_library {
 	struct kl_repo *repo;		/* borrowed */
 	char *ref;

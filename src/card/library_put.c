@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* library_put - writes cards to the library branch, also when others write at the same time */
 #include <stdio.h>
 #include <string.h>
 

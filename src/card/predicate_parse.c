@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* predicate_parse - parser of predicates, with the type of each part */
 #include "card/predicate_parts.h"
 
 #include <ctype.h>

@@ -4,7 +4,7 @@
 
 #include "card/predicate.h"
 
-/* predicate_parts - a parsed predicate, for the files that read it. Inside src/skill only. */
+/* predicate_parts - a parsed predicate, for the files that read it. Inside src/card only. */
 enum kl_pred_op {
 	OP_INT, OP_RATIO, OP_TEXT, OP_FACT,
 	OP_NEG, OP_NOT,

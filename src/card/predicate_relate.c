@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* predicate_relate - whether one predicate implies another, and what a changed one lost */
 #include <string.h>
 
 #include "card/predicate_parts.h"

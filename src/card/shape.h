@@ -11,7 +11,7 @@
 /*
  * shape - a C structure described by a table: how each of its fields is called, what may stand there,
  * and how it is written. One table reads, checks, writes, copies, compares and frees a row of a card.
- * Inside src/skill only; card_table.c has the tables.
+ * Inside src/card only; card_table.c has the tables.
  *
  * A list is any structure { T *v; size_t n, alloc; }.
  */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* shape_read - reads a structure from YAML by its table, strictly */
 #include <ctype.h>
 #include <string.h>
 

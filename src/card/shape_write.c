@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* shape_write - writes a structure as YAML by its table */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* skill_md - a card as SKILL.md for agents, and back */
 #include <string.h>
 
 #include "base/error.h"

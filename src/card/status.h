@@ -5,7 +5,7 @@
 #include "card/card.h"
 
 /*
- * status - what a card may call itself, computed from `ver` and never declared:
+ * status - a card's status, computed from its trials and never declared:
  *
  *	retracted	a row of `ver` takes it back
  *	admitted	an own, isolated trial passed at other-lineage or farther

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_admit - git klineage admit: one held-out trial of a card */
 #include <string.h>
 
 #include "cmd/cmd.h"

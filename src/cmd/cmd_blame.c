@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_blame - git klineage blame: the step of a lineage that each line of a file comes from */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_chat - git klineage chat: conversations with models, and what they cost */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_deopt - git klineage deopt: the backward walk */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

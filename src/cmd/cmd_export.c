@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_export - git klineage export: a lineage as a directory */
 #include <stdlib.h>
 
 #include "cmd/cmd.h"

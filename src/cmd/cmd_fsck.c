@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_fsck - git klineage fsck: checks everything that lies in refs */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_gate - git klineage gate: judges a kernel */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

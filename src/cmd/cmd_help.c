@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_help - git klineage help: the list of verbs, and their manual pages */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_hooks - git klineage hooks: installs, removes and runs the hooks that call the gate */
 #include <string.h>
 
 #include "base/fs.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_import - git klineage import: a lineage from a directory */
 #include <stdlib.h>
 #include <string.h>
 

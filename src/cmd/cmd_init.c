@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_init - git klineage init: a contract for a kernel, a shipped workload, or a CI recipe */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

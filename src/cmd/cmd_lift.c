@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_lift - git klineage lift: cards from lineages */
 #include <string.h>
 
 #include "base/error.h"

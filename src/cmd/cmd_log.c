@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_log - git klineage log: the steps of a lineage as a table */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_materialize - git klineage materialize: applies cards to a kernel, one commit each */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_report - git klineage report: lineages as an HTML page and figures */
 #include <string.h>
 
 #include "base/fs.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_retrieve - git klineage retrieve: the cards that fit a kernel, ranked */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_review - git klineage review: what a range of commits means */
 #include <string.h>
 
 #include "cmd/cmd.h"

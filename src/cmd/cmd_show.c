@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_show - git klineage show: one step of a lineage, with its diff and what was refused */
 #include <stdlib.h>
 #include <string.h>
 

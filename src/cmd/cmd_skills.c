@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_skills - git klineage skills: lists, shows, retracts, exports, imports and merges cards */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_version - git klineage version: the versions of what is in use */
 #include "base/buf.h"
 #include "base/proc.h"
 #include "cmd/cmd.h"

@@ -8,7 +8,7 @@
 #include "text/json.h"
 
 /*
- * deopt_model - the model of a walk as the command line says it: who, by which command, for how much.
+ * deopt_model - options that choose the model of a walk: who, by which command, for how much.
  *
  * What was said at the start holds for every --continue. It is kept in this worktree's git
  * directory (klineage/op.model, docs/formats.md, "Refs"), beside the configuration and as trusted as

@@ -8,8 +8,8 @@
 #include "repo/repo.h"
 
 /*
- * hook_run - what git klineage does when git calls: one function an event, a line a kernel.
- * They run where a hook runs: in anybody's environment, with git's own index named by GIT_INDEX_FILE,
+ * hook_run - runs when git calls one of our hooks: one function an event, a line a kernel. They
+ * run where a hook runs: in anybody's environment, with git's own index named by GIT_INDEX_FILE,
  * and they must be quick where there is nothing to do.
  */
 

@@ -9,7 +9,7 @@
 #include "repo/repo.h"
 
 /*
- * lift_witness - `git klineage lift --witness`: the mode of lift that judges what cards assume
+ * lift_witness - git klineage lift --witness: the mode of lift that judges what cards assume
  * (learn/witness.h), and says what came of it.
  */
 struct kl_lift_witness {

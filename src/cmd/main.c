@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* main - the table of verbs; runs one and prints its error */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,10 +5,9 @@
 #include "text/json.h"
 
 /*
- * resume_args - what the command line said when an operation or a run began, for whoever goes on
- * with it: an object
- * of strings in a file of the git directory (docs/formats.md), as trusted as the configuration beside it and
- * in no object, so that no clone or fetch brings a command or a budget along.
+ * resume_args - the command line that began an operation or a run, kept for --continue: an object
+ * of strings in a file of the git directory (docs/formats.md), as trusted as the configuration
+ * beside it and in no object, so that no clone or fetch brings a command or a budget along.
  *
  *	kl_said_load(&said, path);			(or json_object(), at the beginning)
  *	exec = kl_said_word(said, "exec", exec);	(of each option)

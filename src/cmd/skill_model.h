@@ -7,7 +7,7 @@
 #include "repo/repo.h"
 
 /*
- * skill_model - the model of `admit` and `materialize` as the command line says it: who, by which command,
+ * skill_model - options that choose the model of `admit` and `materialize`: who, by which command,
  * for how much. Unlike a walk neither has one unless it is asked for.
  */
 struct kl_skill_model {

@@ -6,7 +6,7 @@
 #include "cmd/listing.h"
 
 /*
- * skills - what the files of `skills` share: its parts that are longer than a screen.
+ * skills - longer parts of the verb `skills`: lint, and words for statuses.
  */
 
 /** {"schema":"klineage.skills/1",...} on stdout, or its lines; `cards` stays the caller's. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* accept - parses a contract's acceptance rules and its bands of inputs */
 #include <string.h>
 
 #include "base/error.h"

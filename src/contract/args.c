@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* args - parses a contract's arguments: dims, scalars, tensors, the scale sweep */
 #include <math.h>
 #include <string.h>
 

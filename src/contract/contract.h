@@ -11,7 +11,7 @@
 #include "text/json.h"
 
 /*
- * contract - what a kernel promises: klineage.yaml, parsed and checked
+ * contract - a contract, which is what a kernel promises: klineage.yaml, parsed and checked
  * (docs/formats.md, "The contract"). A contract is trusted in meaning, never in safety.
  *
  * A contract read without error is complete: every expression parsed and

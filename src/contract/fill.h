@@ -8,7 +8,7 @@
 #include "text/yaml_node.h"
 
 /*
- * fill - how the values of an input are drawn, in the canonical form of
+ * fill - how an input's values are drawn, in canonical form. See
  * docs/formats.md, "Job and result": {"normal":[0.0,1.0],"map":"exp","scale":0.5}.
  *
  * In a contract `index` is an expression and stays text; kl_fill_resolve()

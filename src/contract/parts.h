@@ -7,10 +7,9 @@
 #include "text/yaml_node.h"
 
 /*
- * parts - the pieces of kl_contract_parse(), which calls them in
- * this order, since each checks against what came before. `top` is the
- * document; what a piece has put into `c` is freed with `c` also when it
- * fails half way.
+ * parts - the parsers of a contract's sections. kl_contract_parse() calls them in this order,
+ * since each checks against what came before. `top` is the document; what a piece has put into `c`
+ * is freed with `c` also when it fails half way.
  */
 
 /** case, domain, cases, also. */

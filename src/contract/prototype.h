@@ -9,11 +9,10 @@
 #include "base/vec.h"
 
 /*
- * prototype - the prototype of a kernel, read from its C source as far as it can
- * be read without a compiler: a tokenizer that knows comments, strings and
- * directives, and enough of C's declarations to find a function definition
- * and its parameters. Macros are not expanded; what it does not understand it
- * leaves unknown instead of guessing.
+ * prototype - reads a kernel's prototype from its C source, without a compiler: a tokenizer that
+ * knows comments, strings and directives, and enough of C's declarations to find a function
+ * definition and its parameters. Macros are not expanded; what it does not understand it leaves
+ * unknown instead of guessing.
  */
 struct kl_param {
 	char *name;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* queries - answers questions about a parsed contract: points, shapes, bytes */
 #include "contract/contract.h"
 
 #include <stdio.h>

@@ -5,9 +5,9 @@
 #include "contract/surface.h"
 
 /*
- * select - which surface does the user mean? A state (a revision, what is
- * staged, the worktree) and in it a contract: the one named by its workload,
- * else the one the user stands in or below, else the only one there is.
+ * select - finds the kernel sources that the user means: a state (a revision, what is staged, the
+ * worktree) and in it a contract: the one named by its workload, else the one the user stands in
+ * or below, else the only one there is.
  */
 enum kl_state_kind { KL_STATE_REV, KL_STATE_STAGED, KL_STATE_WORKTREE };
 

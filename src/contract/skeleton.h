@@ -7,10 +7,9 @@
 #include "base/buf.h"
 
 /*
- * skeleton - a contract and an oracle to start from, written from the
- * prototype of a C kernel (templates/init). What the prototype says is filled
- * in; what only its author knows (extents, sizes, the meaning) is the word
- * TODO where a value belongs, which no contract parses with.
+ * skeleton - writes a contract and an oracle to start from, by a C kernel's prototype
+ * (templates/init). What the prototype says is filled in; what only its author knows (extents,
+ * sizes, the meaning) is the word TODO where a value belongs, which no contract parses with.
  *
  *	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
  *	err = kl_skeleton_make(&sk, "axpy.c", text, len, NULL, NULL);

@@ -9,8 +9,8 @@
 #include "text/digest.h"
 
 /*
- * surface - the files that are judged, in memory: the contract's sources, the
- * contract itself and the oracle, read from a tree, or from the worktree.
+ * surface - the kernel sources that are judged, in memory: the contract's sources, the contract
+ * itself and the oracle, read from a tree, or from the worktree.
  *
  * Digests (docs/formats.md): `surface` over the sources, `contract` over
  * klineage.yaml and the oracle's files; each over sorted (mode,

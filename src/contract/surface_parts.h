@@ -5,8 +5,8 @@
 #include "contract/surface.h"
 
 /*
- * surface_parts - how kl_surface_from_dir() and kl_surface_from_tree() share
- * one way of reading: they differ only in where a path leads.
+ * surface_parts - the common part of kl_surface_from_dir() and kl_surface_from_tree(): they differ
+ * only in where a path leads.
  */
 #define KL_SURFACE_MAX_FILE (4 << 20)
 #define KL_SURFACE_MAX_TOTAL (16 << 20)

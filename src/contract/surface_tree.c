@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* surface_tree - reads kernel sources from a tree of git, and finds the contracts in one */
 #include <string.h>
 
 #include "base/error.h"

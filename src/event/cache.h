@@ -9,12 +9,12 @@
 #include "text/json.h"
 
 /*
- * cache - the verdicts that this clone reached itself, by what they depend on:
- * $GIT_COMMON_DIR/klineage/cache/<digest of surface and contract>/<digest of the key>.json,
- * one event each, so that all that is known of some files lies together. Nothing that came
- * from elsewhere is ever put here, so a hit spares a run. Results that come back for a job which
- * this clone sent away are its own, too. Entries are checked when they are read; a damaged one
- * is no entry.
+ * cache - verdicts that this clone reached itself, kept by all they depend on:
+ * $GIT_COMMON_DIR/klineage/cache/<digest of surface and contract>/<digest of the key>.json, one
+ * event each, so that all that is known of some files lies together. Nothing that came from
+ * elsewhere is ever put here, so a hit spares a run. Results that come back for a job which this
+ * clone sent away are its own, too. Entries are checked when they are read; a damaged one is no
+ * entry.
  */
 struct kl_cache_key {
 	const char *surface, *contract;		/* digests */

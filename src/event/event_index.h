@@ -6,10 +6,10 @@
 #include "repo/notes.h"
 
 /*
- * event_index - what all notes of a ref say, folded commit by commit (event.h), in one file that is
- * mapped into memory: $GIT_COMMON_DIR/klineage/cache/events-<tip of the ref>.index. It is made
- * once for each tip, from an older one where notes are the same, and anew when it is not whole
- * (mapfile.h). docs/formats.md ("The gate event") has its form.
+ * event_index - all events of a notes ref, folded, in one file that is mapped into memory:
+ * $GIT_COMMON_DIR/klineage/cache/events-<tip of the ref>.index. It is made once for each tip, from
+ * an older one where notes are the same, and anew when it is not whole (mapfile.h).
+ * docs/formats.md ("The gate event") has its form.
  *
  *	kl_folded_open(&f, repo, KL_NOTES_GATE);
  *	n = kl_folded_of_commit(&first, f, &commit);		its events: first .. first + n

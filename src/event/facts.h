@@ -9,9 +9,9 @@
 #include "base/vec.h"
 
 /*
- * facts - what is known of a state: features, read from the compiled
- * artefact, and traits, claimed of the source ("yes", "no", "unknown"; marked
- * "unaudited" until a second reader has checked them).
+ * facts - facts about a state, and whether they accept a step: features, read from the compiled
+ * artefact, and traits, claimed of the source ("yes", "no", "unknown"; marked "unaudited" until a
+ * second reader has checked them).
  *
  * Features of surface c, over the functions reachable from the entry
  * (docs/formats.md, "Features", lists them all with their evidence):

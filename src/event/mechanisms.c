@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* mechanisms - reads templates/mechanisms.yaml, the mechanisms that facts are judged by */
 #include <string.h>
 
 #include "base/error.h"

@@ -6,7 +6,7 @@
 #include "text/json.h"
 
 /*
- * note_writer - events become lines of notes: each learns its commit and tree, is signed where
+ * note_writer - writes events as notes: each learns its commit and tree, is signed where
  * klineage.sign asks for it, and all go into one notes commit.
  *
  *	KL_AUTO(kl_noting_release) struct kl_noting n = { .repo = repo };

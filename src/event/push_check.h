@@ -6,9 +6,9 @@
 #include "repo/repo.h"
 
 /*
- * push_check - what is known of commits on their way out: which of them bear notes, and which bring
- * a kernel that nobody has judged, or that has failed. A verdict is looked for by what was judged, in
- * every note and in this clone's cache: a merge or a rebase needs none of its own.
+ * push_check - checks the verdicts of commits about to be pushed: which of them bear notes, and
+ * which bring a kernel that nobody has judged, or that has failed. A verdict is looked for by what
+ * was judged, in every note and in this clone's cache: a merge or a rebase needs none of its own.
  */
 enum kl_pushed_want {
 	KL_PUSHED_NOTHING,

@@ -6,8 +6,8 @@
 #include "text/json.h"
 
 /*
- * record - what a lineage reads from gate events, and the one event it makes
- * itself: the forward comparison of a state that was reached by walking back.
+ * record - reads gate events for a lineage, and makes its forward event: the comparison of a state
+ * that was reached by walking back.
  *
  * The gate measured K_{i-1} against K_i. The same pair says how K_i compares with
  * K_{i-1}: ratio and interval inverted. That event is K_i's own with this one

@@ -6,10 +6,10 @@
 #include "text/digest.h"
 
 /*
- * runner_device - on which device a runner judges, as its last result told: one GPU's verdict is none of
- * another's, and which one it will be is not known before.
- * $GIT_COMMON_DIR/klineage/runners/<digest of runner and
- * platform>.json (docs/formats.md, "Bundles and results").
+ * runner_device - the device that a runner judges on, as its last result names it: one GPU's
+ * verdict is none of another's, and which one it will be is not known before.
+ * $GIT_COMMON_DIR/klineage/runners/<digest of runner and platform>.json
+ * (docs/formats.md, "Bundles and results").
  *
  *	kl_told_get(&t, repo, "bundle", "cuda/sm_90");		before: where verdicts are looked for
  *	kl_told_key(hex, &t);

@@ -6,8 +6,8 @@
 #include "text/json.h"
 
 /*
- * signature - SSH signatures (SSHSIG, namespace klineage-gate), made and checked as git does it for
- * commits: by gpg.ssh.program (ssh-keygen), with user.signingKey, against
+ * signature - makes and checks SSH signatures as git does for commits (SSHSIG, namespace
+ * klineage-gate): by gpg.ssh.program (ssh-keygen), with user.signingKey, against
  * gpg.ssh.allowedSignersFile and gpg.ssh.revocationFile.
  *
  * What a signature says of an event is one of five things; only the first makes it somebody's word.

@@ -8,10 +8,9 @@
 #include "text/json.h"
 
 /*
- * speed - from measured intervals to words (DESIGN section 5). Ratios are the
- * comparison's time over the candidate's, in ppm: above 1,000,000 the
- * candidate is faster. `aa_ppm` is how far the A/A interval, the candidate
- * against itself, reaches from 1.
+ * speed - turns measured intervals into fast, slow, same or ambiguous. Ratios are the comparison's
+ * time over the candidate's, in ppm: above 1,000,000 the candidate is faster. `aa_ppm` is how far
+ * the A/A interval, the candidate against itself, reaches from 1.
  */
 struct kl_speed {
 	int64_t ratio_ppm, lo_ppm, hi_ppm, aa_ppm;

@@ -5,10 +5,10 @@
 #include "event/cache.h"
 
 /*
- * trusted_verdict - verdicts of others that spare a run: an event in a note, on the same files at the same
- * place, which an allowed signer signed (event/signature.h). Only a pass does; whoever fails is
- * judged again. Where
- * gpg.ssh.allowedSignersFile is not set nobody vouches, and nothing is looked at.
+ * trusted_verdict - verdicts of allowed signers, which spare a run: an event in a note, on the
+ * same files at the same place, which an allowed signer signed (event/signature.h). Only a pass
+ * does; whoever fails is judged again. Where gpg.ssh.allowedSignersFile is not set nobody vouches,
+ * and nothing is looked at.
  */
 
 /**

@@ -6,9 +6,8 @@
 #include "text/json.h"
 
 /*
- * verdict - a worker's result becomes a verdict and its event: one way, whether
- * the result comes straight from a worker of this machine or back with a file
- * that was judged elsewhere.
+ * verdict - turns a worker's result into a verdict and its event: one way, whether the result
+ * comes straight from a worker of this machine or back with a file that was judged elsewhere.
  */
 
 struct kl_verdict {

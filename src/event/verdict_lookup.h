@@ -8,10 +8,10 @@
 #include "event/trust.h"
 
 /*
- * verdict_lookup - what is known of kernels as commits bring them: for each the verdicts on just
- * these files, from
- * every note of the clone and from its cache. A verdict is looked for by what was judged: a merge or a
- * rebase needs none of its own. Only lines that count (event/trust.h) are folded.
+ * verdict_lookup - looks up the verdicts of kernels that commits bring: for each those on just
+ * these files, from every note of the clone and from its cache. A verdict is looked for by what
+ * was judged: a merge or a rebase needs none of its own. Only lines that count (event/trust.h) are
+ * folded.
  *
  *	KL_AUTO(kl_judged_release) struct kl_judged j = { 0 };
  *	kl_judged_commit(&j, repo, &oid);	each kernel that it brings against its first parent

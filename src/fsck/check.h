@@ -5,11 +5,11 @@
 #include "repo/repo.h"
 
 /*
- * check - is what lies under refs/.../klineage what docs/formats.md says? Shape of
- * walks, lineages and rejections, their trailers, walk and lineage against
- * each other, every gate event against the files it judged, what events cite,
- * conversations and ledgers (fsck/check_chat.h), the state of an operation in progress. Reads only;
- * git's own fsck is a precondition, not repeated here.
+ * check - checks what lies under refs/.../klineage against docs/formats.md. Shape of walks,
+ * lineages and rejections, their trailers, walk and lineage against each other, every gate event
+ * against the files it judged, what events cite, conversations and ledgers (fsck/check_chat.h),
+ * the state of an operation in progress. Reads only; git's own fsck is a precondition, not
+ * repeated here.
  */
 enum kl_check_severity {
 	KL_CHECK_ERROR,		/* something is broken */

@@ -5,9 +5,9 @@
 #include "repo/repo.h"
 
 /*
- * check_chat - are conversations and ledgers what docs/formats.md says, and do they agree? Totals add
- * up, every settlement ends a reservation and none twice, the digests of every turn fit what is
- * stored, and what a turn cost is what its tokens cost and what the ledger has for it.
+ * check_chat - checks conversations and ledgers, and that they agree. Totals add up, every
+ * settlement ends a reservation and none twice, the digests of every turn fit what is stored, and
+ * what a turn cost is what its tokens cost and what the ledger has for it.
  */
 struct kl_chat_check {
 	struct kl_repo *repo;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* check_event - checks gate events: what they judged, what they cite, who signed them */
 #include <string.h>
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* check_library - checks cards: the events, commits and trials that they cite */
 #include <stdarg.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* check_lineage - checks lineages: their second parents, and against the walks they come from */
 #include <string.h>
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* check_walk - checks walks and rejected steps: their chains, and what each commit changes */
 #include <string.h>
 
 #include "base/error.h"

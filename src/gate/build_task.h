@@ -6,10 +6,10 @@
 #include "gate/build.h"
 
 /*
- * build_task - one of the things that a judgement needs compiled: a surface, an oracle in one arithmetic, a
- * baseline that is a kernel of ours. Pieces are compiled at once, each by a thread that only reads the
- * builder, in a directory that no other jail is given; what comes out gets into the builder's maps when all
- * are done.
+ * build_task - compiles in parallel what a judgement needs: a surface, an oracle in one
+ * arithmetic, a baseline that is a kernel of ours. Pieces are compiled at once, each by a thread
+ * that only reads the builder, in a directory that no other jail is given; what comes out gets
+ * into the builder's maps when all are done.
  *
  *	kl_pieces_add(&p, KL_PIECE_SURFACE, builder, surface, kl_asprintf("%s/x", dir));
  *	kl_pieces_compile(&p);

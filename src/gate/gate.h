@@ -11,8 +11,8 @@
 #include "jail/jail.h"
 
 /*
- * gate - one session of judging: contract audit -> compile -> artefact audit
- * -> correctness -> facts -> profile -> verdict (DESIGN section 5).
+ * gate - one session of judging: contract audit -> compile -> artefact audit -> correctness ->
+ * facts -> profile -> verdict (docs/architecture.md, "A gate run").
  *
  * A session holds what several candidates share: the jail, the platform, a
  * private directory, compiled objects, the oracle's answers, the verdict

@@ -9,9 +9,8 @@
 #include "contract/contract.h"
 
 /*
- * job - what klineage-worker is asked, written out in full: every expression
- * a number, every name resolved (docs/formats.md, "job"). What the worker
- * reads it with is job/job.h.
+ * job - writes the job for klineage-worker, with everything resolved: every expression a number,
+ * every name resolved (docs/formats.md, "job"). What the worker reads it with is job/job.h.
  */
 struct kl_job_spec {
 	const struct kl_contract *contract;

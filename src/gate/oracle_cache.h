@@ -6,10 +6,10 @@
 #include "text/digest.h"
 
 /*
- * oracle_cache - what this clone compiled itself and will need again, whatever candidate comes:
- * oracles in both
- * arithmetics, the runtime of kernels. $GIT_COMMON_DIR/klineage/cache/objects/<xx>/<rest of the key>: a
- * line with the key and the SHA-256 of what follows, and the object (docs/formats.md, "Cache").
+ * oracle_cache - compiled oracles, kept for other candidates and sessions: oracles in both
+ * arithmetics, the runtime of kernels. $GIT_COMMON_DIR/klineage/cache/objects/<xx>/<rest of the
+ * key>: a line with the key and the SHA-256 of what follows, and the object
+ * (docs/formats.md, "Cache").
  *
  * The key is a digest of all that the object depends on. Nothing that came from elsewhere is ever put
  * here. An entry that is damaged, another's than the user's, or open to others for writing is no entry.

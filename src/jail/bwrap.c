@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* bwrap - the jail made by bubblewrap */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* chroot - the jail of root without namespaces: another user id, in a chroot */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

@@ -9,7 +9,7 @@
 #include "jail/jail.h"
 
 /*
- * impl - what the levels of jail.c share; for src/gate/jail*.c only.
+ * impl - what the levels of jail.c share. Inside src/jail only.
  */
 
 /** Resource limits, applied in the child (async-signal-safe). */

@@ -8,9 +8,8 @@
 #include "base/proc.h"
 
 /*
- * jail - run a program on hostile input with nothing in reach but what is
- * named here (DESIGN: jails). Levels, best first; the first that works on this
- * machine is taken, and every verdict says which:
+ * jail - runs a program on hostile input with nothing in reach but what is named here. Levels,
+ * best first; the first that works on this machine is taken, and every verdict says which:
  *
  *	bwrap      bubblewrap: namespaces, nothing but /usr and the work directory   -> host-sandboxed
  *	landlock   Landlock (ABI >= 2) + seccomp + limits                            -> host-sandboxed

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* limits - resource limits of jails, and files given to another user id */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

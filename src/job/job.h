@@ -11,9 +11,9 @@
 #include "text/json.h"
 
 /*
- * job - what klineage-worker is asked: one JSON document on stdin, everything
- * resolved to numbers (docs/formats.md, "job"), answered by one JSON document on
- * stdout. The struct borrows nothing from the document.
+ * job - a job for klineage-worker, parsed: one JSON document on stdin, everything resolved to
+ * numbers (docs/formats.md, "job"), answered by one JSON document on stdout. The struct borrows
+ * nothing from the document.
  */
 #define KL_JOB_MAX_ARGS 32
 #define KL_JOB_MAX_AXES 8

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* job_args - parses a job's arguments, points and bands */
 #include "job/job_parts.h"
 
 #include <math.h>

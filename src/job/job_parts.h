@@ -5,8 +5,9 @@
 #include "job/job.h"
 
 /*
- * job_parts - the parts of a job that job.c reads, in this order; each relies on those before it. What
- * they fill is the job's, and kl_job_free() frees it, however far they came. KL_EINVALID, with the place.
+ * job_parts - the parsers of a job's sections. job.c calls them in this order; each relies on
+ * those before it. What they fill is the job's, and kl_job_free() frees it, however far they came.
+ * KL_EINVALID, with the place.
  */
 
 /* Of a tensor, or of all that a call may take. */

@@ -7,8 +7,8 @@
 #include "text/json.h"
 
 /*
- * job_read - members of a job's objects. A job came from elsewhere: what is not of the type, the length or
- * the range that it has to be is KL_EINVALID, with the member's name.
+ * job_read - reads members of a job's objects, with checks. A job came from elsewhere: what is not
+ * of the type, the length or the range that it has to be is KL_EINVALID, with the member's name.
  */
 
 /** Every member of `obj`, which `where` calls by a name, is one of the NULL-terminated list. */

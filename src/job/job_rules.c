@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* job_rules - parses a job's acceptance rules */
 #include "job/job_parts.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "job/job.h"
 
 /*
- * tensor - the twelve element types: to double and back, one unit in the
+ * tensor - element types of tensors, their rounding and ulps: to double and back, one unit in the
  * last place, and the same values with fewer bits.
  *
  * Conversions from double round once, to nearest, ties to even. Integers

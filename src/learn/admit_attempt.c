@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* admit_attempt - one attempt to apply a card to a state, by a tool or a model, and its verdict */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

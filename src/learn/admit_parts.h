@@ -5,7 +5,7 @@
 #include "apply/card_commit.h"
 #include "learn/admit.h"
 
-/* admit_parts - what the files of admit share. Inside src/skill only. */
+/* admit_parts - what the files of admit share. Inside src/learn only. */
 #define KL_ADMIT_TRIALS 3	/* of a card on one state */
 
 struct kl_admit {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* admit_states - the states that are held out from a card, and which of them a trial can use */
 #include <stdlib.h>
 #include <string.h>
 

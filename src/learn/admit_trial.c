@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* admit_trial - a trial from the first edit to the card's new row: pairs, controls, the verdict */
 #include <stdio.h>
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "learn/transition.h"
 
 /*
- * lift - from transitions to cards, by measured data alone.
+ * lift - makes cards from transitions, by measured data alone.
  *
  * Clean transitions of one mechanism and action, at a like locus (the code, or the launch plan alone), are
  * one group, across lineages, languages and platforms. If some of a group were faster, those that were not

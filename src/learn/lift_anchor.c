@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* lift_anchor - fills a card's anchor: the code it is about, and what to look for there */
 #include <ctype.h>
 #include <fnmatch.h>
 #include <stdio.h>

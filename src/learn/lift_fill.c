@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* lift_fill - fills a card's carriers, conditions and order from its group of steps */
 #include <stdio.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include "retrieve/taxonomy.h"
 #include "rewrite/actions.h"
 
-/* lift_parts - what the lifter's files share. Inside src/skill only. */
+/* lift_parts - what the lifter's files share. Inside src/learn only. */
 #define KL_LIFT_GAIN 1100000	/* what noise hides is no gain to speak of, up to here */
 
 struct kl_lift_group {

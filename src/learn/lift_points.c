@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* lift_points - the measured points of a card, with the facts of the state before each */
 #include <string.h>
 
 #include "base/error.h"

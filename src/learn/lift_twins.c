@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* lift_twins - unites cards that were lifted from the same steps */
 #include <string.h>
 
 #include "base/error.h"

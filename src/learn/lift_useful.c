@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* lift_useful - finds from measured points the conditions under which a card is worth it */
 #include <fnmatch.h>
 #include <string.h>
 

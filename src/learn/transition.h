@@ -9,8 +9,9 @@
 #include "walk/step.h"
 
 /*
- * transition - tau_i: K_{i-1} -> K_i with all that is known of it, read from a lineage branch or from
- * an exported directory (which is verified as import does, and leaves no ref).
+ * transition - one forward step of a lineage (tau_i) with all that is known of it: K_{i-1} -> K_i,
+ * read from a lineage branch or from an exported directory (which is verified as import does, and
+ * leaves no ref).
  *
  *	kl_transitions_load(&t, repo, "skills/lineages/cuda-topk");
  *	kl_transitions_load(&t, repo, NULL);		adds all branches; a lineage is taken once

@@ -9,9 +9,10 @@
 #include "retrieve/taxonomy.h"
 
 /*
- * witness - cheap witnesses of what cards assume: a `sound` condition says that without it the card's
- * edit goes wrong. A kernel that has the mechanism is judged where the condition is false; it must fail
- * there, or the condition asks for what nobody needs (docs/formats.md, "Witnesses").
+ * witness - seeks events that witness what cards assume: a `sound` condition says that without it
+ * the card's edit goes wrong. A kernel that has the mechanism is judged where the condition is
+ * false; it must fail there, or the condition asks for what nobody needs
+ * (docs/formats.md, "Witnesses").
  *
  * Each clause of a condition is asked for by itself, in this order: of events at hand; of the card's own
  * kernels, K_i, under a contract that promises less, at points near those that are judged, or on a platform

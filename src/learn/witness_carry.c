@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* witness_carry - tries a card's carrier on states where a clause is false */
 #include <stdlib.h>
 #include <string.h>
 

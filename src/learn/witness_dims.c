@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* witness_dims - judges both states of a step at points where a clause is false */
 #include <string.h>
 
 #include "base/error.h"

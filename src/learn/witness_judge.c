@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* witness_judge - runs the gate for a clause, and counts what its verdict shows */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

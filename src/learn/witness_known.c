@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* witness_known - witnesses among events that exist: refused edits, trials, materialized work */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

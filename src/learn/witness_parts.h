@@ -7,7 +7,7 @@
 #include "learn/witness.h"
 #include "retrieve/target.h"
 
-/* witness_parts - what the files of witness share. Inside src/skill only. */
+/* witness_parts - what the files of witness share. Inside src/learn only. */
 #define KL_WITNESS_POINTS 4
 
 /* --- where a clause is false (witness_widen.c) --------------------------------------------------- */

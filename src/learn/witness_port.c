@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* witness_port - judges the states of a step on platforms that lack a capability */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* witness_record - records a witness: a commit of what was judged, and the card's new conditions */
 #include <stdlib.h>
 #include <string.h>
 

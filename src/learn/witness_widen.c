@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* witness_widen - a kernel without the clause in contract and plan, and points where it is false */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

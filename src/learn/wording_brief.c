@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* wording_brief - the prompts in which a model is asked to word a card */
 #include <string.h>
 
 #include "event/record.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* wording_check - checks a model's words for a card against the data of its steps */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

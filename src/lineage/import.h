@@ -9,10 +9,10 @@
 #include "repo/repo.h"
 
 /*
- * import - rebuild a lineage from an exported directory, and believe nothing of
- * it: every commit must come out with the id that lineage.json names, every event's id must be
- * the digest of what it says and its surface that of its commit. Then lineage, rejections and notes
- * appear in one transaction; nothing appears when anything is wrong.
+ * import - rebuilds a lineage from an exported directory, and believes nothing of it: every commit
+ * must come out with the id that lineage.json names, every event's id must be the digest of what
+ * it says and its surface that of its commit. Then lineage, rejections and notes appear in one
+ * transaction; nothing appears when anything is wrong.
  *
  * Rejected steps are rebuilt on the lineage's own states (the walk they were tried
  * on lies in the repository they come from), so their ids differ there; importing again,

@@ -5,8 +5,9 @@
 #include "model/ledger.h"
 
 /*
- * spend - what a workload's money went into: by conversation, and in the course of it the best time that a
- * gate had measured until then. Ledger and events of this clone, put together by their times.
+ * spend - what a workload's money was spent on: by conversation, and in the course of it the best
+ * time that a gate had measured until then. Ledger and events of this clone, put together by their
+ * times.
  */
 struct kl_spend_phase {
 	char *name, *phase;

@@ -6,9 +6,9 @@
 #include "walk/step.h"
 
 /*
- * view - a lineage as a person reads it: its commits in forward order, each with
- * what its gate events say. Nothing is measured here and nothing believed beyond
- * the notes of this clone; fsck is what verifies them.
+ * view - a lineage with its events, ready to print: its commits in forward order, each with what
+ * its gate events say. Nothing is measured here and nothing believed beyond the notes of this
+ * clone; fsck is what verifies them.
  */
 struct kl_ratio {
 	int64_t ppm, lo, hi;		/* predecessor's time over this one's; 0: not known */

@@ -9,8 +9,9 @@
 #include "text/digest.h"
 
 /*
- * conversation - what was said, as refs/klineage/chat/<workload>/<name>/<phase>: a commit a turn,
- * with all that it takes to send the same bytes again. docs/formats.md, "Conversations".
+ * conversation - a stored conversation with a model, on
+ * refs/klineage/chat/<workload>/<name>/<phase>: a commit a turn, with all that it takes to send
+ * the same bytes again. docs/formats.md, "Conversations".
  *
  *	kl_conversation_load(&c, repo, "c-topk", "x86-64-v3-1a2b3c4", "back-0");
  *	kl_conversation_write(&oid, repo, &c, &turn);	... move c.ref from c.tip to oid ...

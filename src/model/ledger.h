@@ -7,7 +7,7 @@
 #include "repo/repo.h"
 
 /*
- * ledger - what a workload has cost: refs/klineage/ledger/<workload>, a commit for each
+ * ledger - what a workload has cost, and may: refs/klineage/ledger/<workload>, a commit for each
  * reservation and each settlement, each with the totals after it, so that the tip says all.
  *
  *	err = kl_ledger_reserve(&r, repo, "c-topk", &ask);	(KL_ENO: it would pass the cap)

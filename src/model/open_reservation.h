@@ -5,10 +5,11 @@
 #include "model/ledger.h"
 
 /*
- * open_reservation - reservations that broke off: whoever made one was killed, or its request ended so that
- * nobody knows what it cost. Each counts as spent until it is settled here: at what its reply
- * did cost, where that is stored; else at what the user says that the provider charged, or
- * at its worst case. One whose talk is locked, that is under way, is left alone.
+ * open_reservation - finds and settles reservations that broke off: whoever made one was killed,
+ * or its request ended so that nobody knows what it cost. Each counts as spent until it is settled
+ * here: at what its reply did cost, where that is stored; else at what the user says that the
+ * provider charged, or at its worst case. One whose talk is locked, that is under way, is left
+ * alone.
  *
  *	struct kl_unsettled u = { .repo = r, .workload = "c-topk", .tell = tell };
  *	err = kl_unsettled_settle(&u);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* session - one conversation: stored turns are free, a new one is reserved, sent and stored */
 #include <string.h>
 #include <time.h>
 

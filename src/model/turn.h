@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "model/conversation.h"
 
-/* turn - what is known of a turn besides its texts, as JSON: `meta.json` of its commit. */
+/* turn - metadata of a turn as JSON: `meta.json` of its commit. */
 void kl_turn_format(struct kl_buf *out, const struct kl_turn *t, size_t number);
 
 /** The texts of `t` stay as they are. KL_EINVALID: not of the format, or of another turn. */

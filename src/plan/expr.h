@@ -9,8 +9,8 @@
 #include "base/mem.h"
 
 /*
- * expr - integer expressions and predicates over names, as they stand in a
- * contract's shapes and domain, and in a launch plan (docs/formats.md, "Expressions").
+ * expr - integer expressions and predicates over names (docs/formats.md, "Expressions"). They
+ * stand in a contract's shapes and domain, and in a launch plan.
  *
  * The text is hostile: it is at most KL_EXPR_MAX_TEXT bytes long, nests at
  * most KL_EXPR_MAX_DEPTH deep, and evaluation reports overflow and division

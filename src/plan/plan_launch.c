@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* plan_launch - parses a plan's launches and their arguments */
 #include <ctype.h>
 #include <string.h>
 

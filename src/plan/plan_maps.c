@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* plan_maps - tensor maps of a plan, parsed and resolved */
 #include <string.h>
 
 #include "plan/plan_parts.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* plan_resolve - resolves a plan to the numbers of one point on one device */
 #include <string.h>
 
 #include "base/buf.h"

@@ -7,8 +7,8 @@
 #include "plan/plan.h"
 
 /*
- * plan_spot - where in a plan something stands, and values read there as what they should
- * be. A spot is passed by address, made anew for each step down:
+ * plan_spot - a place in a plan, and values read there with checks. A spot is passed by address,
+ * made anew for each step down:
  *
  *	struct kl_spot grid = kl_spot_key(&launch, "grid"), x = kl_spot_item(&grid, 0);
  *	err = kl_spot_expr(&e, &x, json_array_get(list, 0), &names);

@@ -5,7 +5,8 @@
 #include "repo/repo.h"
 
 /*
- * blame - which commit of a branch's first parents brought each line of a file, as `git blame` knows it.
+ * blame - the commit that brought each line of a file. It is one of a branch's first parents, as
+ * `git blame` knows it.
  */
 struct kl_blame {
 	git_oid *line;			/* one a line; zero: of none of these commits */

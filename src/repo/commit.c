@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* commit - writes commits, signed where git would sign them */
 #include "repo/internal.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* config - configuration and identity, as git reports them */
 #include "repo/internal.h"
 
 #include <ctype.h>

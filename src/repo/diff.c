@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* diff - diffs between trees, and patches applied to one */
 #include "repo/internal.h"
 
 #include <string.h>

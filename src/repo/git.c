@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* git - runs git, with an environment of its own */
 #include "repo/internal.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* history - commits that touch paths, ancestors, merge bases */
 #include "repo/internal.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
 #include "repo/repo.h"
 
 /*
- * hooks - our hooks among those of others. git finds a hook by its name in one directory, so that who
- * comes second must not overwrite who came first:
+ * hooks - finds, installs and removes our git hooks beside those of others. git finds a hook by
+ * its name in one directory, so that who comes second must not overwrite who came first:
  *
  * - git 2.54 and later: entries of the configuration (`hook.klineage-<event>.command`), which stand
  *   beside any file;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* libgit2 - libgit2's version, and whether it syncs objects to disk */
 #include "repo/repo.h"
 
 #include <git2/common.h>

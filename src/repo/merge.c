@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* merge - three-way merge of texts, and the fast-forward of the user's branch */
 #include "repo/internal.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* notes_merge - merges two tips of a notes ref, event by event */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* notes_write - writes notes: union by event id, git fast-import, retry when another was first */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* object - object ids and revisions; reads commits and blobs */
 #include "repo/internal.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* open - finds and opens the repository, and refuses one that libgit2 cannot read */
 #include "repo/internal.h"
 
 #include <git2/sys/repository.h>

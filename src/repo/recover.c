@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* recover - finishes a transaction after a crash, and clears its locks */
 #include "repo/internal.h"
 
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include "repo/repo.h"
 
 /*
- * refs - read refs, and move several in one transaction.
+ * refs - reads refs, and moves several in one transaction.
  *
  *	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(repo);
  *	kl_refs_txn_create(t, "refs/heads/klineage/...", &tip);

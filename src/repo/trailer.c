@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* trailer - reads the trailers of a commit message as git does */
 #include "repo/repo.h"
 
 #include <stdlib.h>

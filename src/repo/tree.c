@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tree - lists trees, and writes edited ones */
 #include "repo/internal.h"
 
 #include <stdlib.h>

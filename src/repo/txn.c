@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* txn - transactions of refs: a journal, then git update-ref */
 #include "repo/internal.h"
 
 #include <stdlib.h>

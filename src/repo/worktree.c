@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* worktree - the tree of what is staged, and whether the worktree is clean; writes neither */
 #include "repo/internal.h"
 
 #include <stdlib.h>

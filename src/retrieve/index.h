@@ -6,11 +6,11 @@
 #include "retrieve/similarity.h"
 
 /*
- * index - what retrieval asks of every card of a library, in one file that is mapped into memory:
- * $GIT_COMMON_DIR/klineage/cache/skills-<tree>.index, made once for each tree of the library,
- * from the newest older one where cards are the same. docs/formats.md ("Retrieval") has its form.
- * It is a cache: one that is damaged, or made from other tables, is made anew; two who make it at
- * once do no harm.
+ * index - the index of a library's cards, in one file that is mapped into memory:
+ * $GIT_COMMON_DIR/klineage/cache/skills-<tree>.index, made once for each tree of the library, from
+ * the newest older one where cards are the same. docs/formats.md ("Retrieval") has its form. It is
+ * a cache: one that is damaged, or made from other tables, is made anew; two who make it at once
+ * do no harm.
  *
  *	kl_index_open(&ix, repo, tax);
  *	for (i = 0; i < kl_index_count(ix); i++) ... kl_index_card(ix, i)

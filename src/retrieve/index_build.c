@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* index_build - builds the index of a library, from an older one where cards are the same */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* retrieve_closure - finds the further cards that a card requires, in the order to apply them */
 #include <stdlib.h>
 #include <string.h>
 

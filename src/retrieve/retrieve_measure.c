@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* retrieve_measure - similarities of all cards to a target, on all processors */
 #include <string.h>
 
 #include "base/par.h"

@@ -9,8 +9,8 @@
 #include "text/json.h"
 
 /*
- * target - T = (case, language, platform, what was done before): what a card is to be found for,
- * and what is known of it, for predicates.
+ * target - what cards are sought for (T): case, language, platform, what was done before, and what
+ * is known of it, for predicates.
  *
  *	kl_target_init(&t, tax, surface, "cpu/x86-64-v3");
  *	kl_target_add_event(&t, event);		what the gate measured of this very surface

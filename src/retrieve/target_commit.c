@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* target_commit - the target that a committed state is: its event, and what its history tells */
 #include "retrieve/target.h"
 
 #include <string.h>

@@ -12,10 +12,10 @@
 #include "text/digest.h"
 
 /*
- * taxonomy - what similarity.h compares by: the tree of operators with what their dims are for,
- * the languages and how near they are, what each platform can do. All of it is data, in
- * templates/operators.yaml, templates/languages.yaml and templates/capabilities.yaml, which say
- * where they have it from.
+ * taxonomy - operators, languages and platforms, as similarity.h compares them: the tree of
+ * operators with what their dims are for, the languages and how near they are, what each platform
+ * can do. All of it is data, in templates/operators.yaml, templates/languages.yaml and
+ * templates/capabilities.yaml, which say where they have it from.
  *
  *	err = kl_taxonomy_load(&tax);		the shipped files
  *	op = kl_taxonomy_op(tax, "sgemm");	the node of gemm

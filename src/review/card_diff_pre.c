@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* card_diff_pre - changes of a card's preconditions */
 #include <string.h>
 
 #include "card/predicate.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* card_diff_scope - changes of a card's scope and effect */
 #include <string.h>
 
 #include "card/shape.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* card_diff_ver - changes of a card's evidence, risks and trials */
 #include <string.h>
 
 #include "card/shape.h"

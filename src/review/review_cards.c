@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* review_cards - the cards of a range: changes, evidence that they cite, signatures */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* review_kernels - the contracts, kernels and commits of a range */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* review_markdown - a review as a comment in Markdown */
 #include <string.h>
 
 #include "base/mem.h"

@@ -4,7 +4,7 @@
 
 #include "review/review.h"
 
-/* review_parts - what the files of a review share. Inside src/skill only. */
+/* review_parts - what the files of a review share. Inside src/review only. */
 struct kl_review_work {
 	struct kl_review *v;
 	struct kl_repo *r;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* review_violations - cards in use whose preconditions a change violates */
 #include "base/error.h"
 #include "repo/refs.h"
 #include "retrieve/index.h"

@@ -8,9 +8,9 @@
 #include "base/buf.h"
 
 /*
- * actions - templates/actions.yaml: what a step may be called, by stages. The
- * order of the stages is a soft prior: what came last into a kernel goes first. The
- * vocabulary is open; whoever finds no word may bring one.
+ * actions - the vocabulary of steps: templates/actions.yaml, by stages. The order of the stages is
+ * a soft prior: what came last into a kernel goes first. The vocabulary is open; whoever finds no
+ * word may bring one.
  */
 struct kl_action {
 	char *name;		/* slug */

@@ -6,11 +6,11 @@
 #include "rewrite/rewriter.h"
 
 /*
- * brief - what is said in the conversation about one state: system texts, and the
- * user's text of each turn. Everything follows from the walk's records as they were when the
- * turn was due, so that asking again after a crash says the same; and so does the key, by
- * which a recorded reply is found elsewhere: it has no time, no drawn index, no compiler's
- * message and no fact in it, but the state's digest, actions, places and classes.
+ * brief - the texts of a dialogue about one state: system texts, and the user's text of each turn.
+ * Everything follows from the walk's records as they were when the turn was due, so that asking
+ * again after a crash says the same; and so does the key, by which a recorded reply is found
+ * elsewhere: it has no time, no drawn index, no compiler's message and no fact in it, but the
+ * state's digest, actions, places and classes.
  *
  * The first line of each turn says which it is; kl_brief_head_read has it back from a
  * stored one.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* chat - rewriters chat and exec: a model or a command proposes steps, one dialogue a state */
 #include <string.h>
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cocci_audit - refuses semantic patches that run scripts or read other files */
 #include "rewrite/cocci.h"
 
 #include <ctype.h>

@@ -7,8 +7,8 @@
 #include "base/map.h"
 
 /*
- * dialogue - the rules of a conversation about one state: what is said after what. Pure; told
- * of every turn in order, it comes to the same each time.
+ * dialogue - the rules of a dialogue about one state: what is sent after what. Pure; told of every
+ * turn in order, it comes to the same each time.
  *
  *	what was asked for	and came			is followed by
  *	a step			refused, class repairable	a repair, at most 3

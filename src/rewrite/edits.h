@@ -6,10 +6,10 @@
 #include "rewrite/envelope.h"
 
 /*
- * edits - the edits of a reply, applied to a surface exactly as they are
- * written or not at all. Only its sources can be named: not the contract, not the
- * oracle, nothing outside. Those of one file apply in the order of the reply, each to
- * what the ones before it left; a search must be found exactly once, as whole lines.
+ * edits - applies the edits of a reply to a surface, exactly as written or not at all. Only its
+ * sources can be named: not the contract, not the oracle, nothing outside. Those of one file apply
+ * in the order of the reply, each to what the ones before it left; a search must be found exactly
+ * once, as whole lines.
  */
 
 /**

@@ -6,9 +6,9 @@
 #include "text/json.h"
 
 /*
- * envelope - what a model answered, strictly parsed (docs/formats.md, "Replies"):
- * one step with its edits, or that nothing is left. Tags stand alone on
- * their lines; what lies outside of them is talk, and ignored.
+ * envelope - a model's reply, strictly parsed (docs/formats.md, "Replies"): one step with its
+ * edits, or that nothing is left. Tags stand alone on their lines; what lies outside of them is
+ * talk, and ignored.
  *
  *	err = kl_envelope_parse(&reply, text, len);
  *	if (err == KL_EINVALID)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* envelope_json - a step that a model or agent proposes, as a JSON document */
 #include <string.h>
 
 #include "base/error.h"

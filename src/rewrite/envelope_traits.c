@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* envelope_traits - the reply of a model that was asked to check claims about traits */
 #include "rewrite/envelope.h"
 
 #include <limits.h>

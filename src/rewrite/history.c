@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* history - rewriter history: earlier states of the kernel, and its commits reverted */
 #include <string.h>
 
 #include "base/error.h"

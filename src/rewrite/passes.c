@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* passes - rewriter passes: semantic patches and token passes, as passes.yaml lists them */
 #include <string.h>
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* patches - rewriter patches: the edits of a directory, in order */
 #include <string.h>
 
 #include "base/error.h"

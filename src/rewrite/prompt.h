@@ -9,7 +9,7 @@
 #include "repo/repo.h"
 
 /*
- * prompt - what is said to a model: templates/prompts/<name>.md with its @NAME@ places
+ * prompt - fills the prompts sent to a model: templates/prompts/<name>.md with its @NAME@ places
  * filled, in which what comes from a repository is data: fenced, and the prompts say so.
  *
  * A user's own files stand in front of the shipped ones: config klineage.chat.prompts, a

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* proposal_from_step - makes a proposal of a step that a model or agent wrote */
 #include <string.h>
 
 #include "base/error.h"

@@ -5,9 +5,9 @@
 #include "contract/surface.h"
 
 /*
- * residue - what was removed must be gone, not asleep behind a constant, an #if or a
- * function that nobody calls. Only what the edit itself brought is looked for: what the
- * expert wrote in that way is the expert's.
+ * residue - finds removed code that is only disabled: behind a constant, an #if, or in a function
+ * that nobody calls. Only what the edit itself brought is looked for: what the expert wrote in
+ * that way is the expert's.
  *
  * It reads tokens, not C: it finds `if (0)`, conditions on a name that is a constant 0 or 1,
  * conditional directives, and functions that were reached by name and no longer are. The

@@ -10,10 +10,10 @@
 #include "rewrite/proposal.h"
 
 /*
- * rewriter - whoever proposes simplifications of a state: one table, one file
- * each. A rewriter has no memory of its own: what it may propose follows
- * from the state, from the steps and rejections so far, and from what
- * has been tried, so that an interrupted walk goes on with the same proposals.
+ * rewriter - the rewriters, which propose simplifications of a state: one table, one file each. A
+ * rewriter has no memory of its own: what it may propose follows from the state, from the steps
+ * and rejections so far, and from what has been tried, so that an interrupted walk goes on with
+ * the same proposals.
  *
  *	struct kl_rewrite rw = { .repo = r, .state = s, ... };
  *	kl_rewriters_check("history,passes", ...);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* stepwise - rewriter stepwise: stops for a person's edit */
 #include <string.h>
 
 #include "base/error.h"

@@ -5,9 +5,9 @@
 #include "rewrite/ctoken.h"
 
 /*
- * tokenpass - simplifications of C source by its tokens, for what Coccinelle
- * cannot parse (pragmas, restrict, attributes) or what needs arithmetic. Each
- * finds its sites; passes.c decides which of them make one proposal.
+ * tokenpass - simplifies C source by its tokens, where Coccinelle cannot. That is what it cannot
+ * parse (pragmas, restrict, attributes) and what needs arithmetic. Each finds its sites; passes.c
+ * decides which of them make one proposal.
  */
 struct kl_tokenpass {
 	const char *name;	/* as in templates/passes/passes.yaml */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* tokenpass_cuda - token passes for CUDA: launch bounds, unrolling, vector loads and stores */
 #include <string.h>
 
 #include "base/mem.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* traits - checks claimed traits: a model reads the source a second time */
 #include <string.h>
 
 #include "base/error.h"

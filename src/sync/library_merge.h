@@ -5,7 +5,7 @@
 #include "card/library.h"
 
 /*
- * library_merge - two tips of a library become one, card by card (card_merge.h), in memory: what
+ * library_merge - merges two tips of a library, card by card, in memory (card_merge.h): what
  * `git merge` with the merge driver would do, but theirs is not believed.
  *
  * Every card of theirs that differs must be right, and every event that it cites must be with it

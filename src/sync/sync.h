@@ -5,8 +5,8 @@
 #include "repo/repo.h"
 
 /*
- * sync - exchange lineages, rejected steps, cards and gate events with a remote, both ways,
- * losing nothing (docs/formats.md, "Sync").
+ * sync - exchanges lineages, cards and gate events with a remote, losing nothing
+ * (docs/formats.md, "Sync").
  *
  * Theirs comes into tracking refs first and is verified there. Then notes are united by event,
  * the skills branch by card, lineages and rejected steps appear under their names, or, where

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* sync_fetch - verifies what a remote has, and gives it its place here */
 #include <ctype.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* sync_push - what the remote lacks and may have */
 #include <string.h>
 
 #include "base/error.h"

@@ -5,10 +5,10 @@
 #include "text/json.h"
 
 /*
- * canon - a quick reader of one JSON form: the one that kl_json_canonical
- * writes, less what our own lines hardly ever have (escapes in strings, real
- * numbers). It takes a text only if writing it again would give the same bytes, so that a
- * digest over the canonical form can be taken over the text itself.
+ * canon - a quick reader of canonical JSON: the form that kl_json_canonical writes, less what our
+ * own lines hardly ever have (escapes in strings, real numbers). It takes a text only if writing
+ * it again would give the same bytes, so that a digest over the canonical form can be taken over
+ * the text itself.
  *
  * "No" is no verdict on the text: it may be JSON, in another dress. Then
  * kl_json_parse is there.

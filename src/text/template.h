@@ -6,8 +6,8 @@
 #include "base/map.h"
 
 /*
- * template - text with @NAME@ places. An unknown name is KL_EINVALID with its
- * line; a value is inserted as it is, never read again.
+ * template - fills templates, which are text with @NAME@ places. An unknown name is KL_EINVALID
+ * with its line; a value is inserted as it is, never read again.
  */
 int kl_template_fill(struct kl_buf *out, const char *text,
 		     const struct kl_map *values);

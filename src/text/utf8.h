@@ -7,7 +7,7 @@
 #include "base/buf.h"
 
 /*
- * utf8 - is it text? Shortest forms alone, no surrogates, nothing above
+ * utf8 - checks whether bytes are UTF-8 text. Shortest forms alone, no surrogates, nothing above
  * U+10FFFF, no NUL.
  */
 

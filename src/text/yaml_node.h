@@ -9,10 +9,9 @@
 #include "text/yaml.h"
 
 /*
- * yaml_node - a value in a YAML file read as what it should be, or an error that
- * says where it stands and what was wanted: "klineage.yaml:7:14: 'weight'
- * must be a whole number from 1 to 1000000". A node borrows the tree and is
- * passed by value.
+ * yaml_node - typed values of a YAML file, or an error at their place: "klineage.yaml:7:14:
+ * 'weight' must be a whole number from 1 to 1000000". A node borrows the tree and is passed by
+ * value.
  *
  *	err = kl_node_keys(top, known, 2);		first two are required
  *	err = kl_node_int(&n, kl_node_get(top, "klineage"), 1, 1);

@@ -7,8 +7,8 @@
 #include "text/yaml.h"
 
 /*
- * yaml_write - trees made here, and written in one canonical way: reading what was written and writing
- * it again gives the same bytes.
+ * yaml_write - makes trees of YAML, and writes them in one canonical way: reading what was written
+ * and writing it again gives the same bytes.
  *
  *	struct kl_yaml *m = kl_yaml_new_map();
  *	kl_yaml_put(m, "intent", kl_yaml_new_text("overlap copies with compute"));

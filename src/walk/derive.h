@@ -5,9 +5,9 @@
 #include "walk/sequencer.h"
 
 /*
- * derive - the part of the sequencer that has an accepted step derived anew: tau_i, by a model that
- * sees K_{i-1} and not K_i (rewrite/rederive.h), judged against K_i. What holds is a commit K_i' on
- * the walk's K_{i-1}; what does not is kept among the rejected, forward.
+ * derive - has an accepted step derived anew, for the sequencer: tau_i, by a model that sees
+ * K_{i-1} and not K_i (rewrite/rederive.h), judged against K_i. What holds is a commit K_i' on the
+ * walk's K_{i-1}; what does not is kept among the rejected, forward.
  *
  * The step stands whatever becomes of it. Errors of the model (the network, a server's message) end
  * the run, as those of the gate do, and --continue asks again.

@@ -5,9 +5,9 @@
 #include "walk/sequencer.h"
 
 /*
- * finish - the one moment at which refs of a result move: walk, lineage, rejected,
- * the gate notes, and the operation deleted, in one transaction. Written again
- * after a crash it makes the same commits and finds what is done already.
+ * finish - ends an operation in one transaction: walk, lineage, rejected, the gate notes, and the
+ * operation deleted. Written again after a crash it makes the same commits and finds what is done
+ * already.
  */
 int kl_finish_write(struct kl_opstate *op, struct kl_outcome *out);
 

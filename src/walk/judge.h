@@ -5,8 +5,7 @@
 #include "walk/sequencer.h"
 
 /*
- * judge - the part of the sequencer that takes a verdict and makes a commit of
- * it: a step of the walk, or a rejection.
+ * judge - makes a commit of a verdict, for the sequencer: a step of the walk, or a rejection.
  */
 
 #define KL_JUDGE_LATER 1	/* no verdict yet: the job waits to be sent away */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* outcome - what a run of the sequencer reports to its caller */
 #include <stdio.h>
 #include <string.h>
 

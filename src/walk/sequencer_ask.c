@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* sequencer_ask - asks rewriters, or a person, for the next step */
 #include <string.h>
 
 #include "base/error.h"

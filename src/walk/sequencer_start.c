@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* sequencer_start - begins an operation, or takes it up again */
 #include <string.h>
 
 #include "base/error.h"

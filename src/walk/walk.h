@@ -7,10 +7,9 @@
 #include "text/json.h"
 
 /*
- * walk - the state machine of a deoptimization (DESIGN section 6), pure: it
- * opens nothing and moves nothing. Its state is one JSON document, so that
- * the sequencer can keep it in the repository after each transition and
- * go on from there after a crash.
+ * walk - the state machine of a walk, pure: it opens nothing and moves nothing. Its state is one
+ * JSON document, so that the sequencer can keep it in the repository after each transition and go
+ * on from there after a crash.
  *
  *	expert -> ask -> judge -> ask ...		nothing left, or a limit -> finish
  *	           \-> wait (stepwise) -> judge

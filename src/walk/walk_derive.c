@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* walk_derive - the walk's state machine for steps that are derived anew */
 #include <string.h>
 
 #include "walk/walk.h"

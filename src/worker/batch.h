@@ -3,9 +3,9 @@
 #define KL_WORKER_BATCH_H
 
 /*
- * batch - `klineage-worker --bundle`: every job of a bundle, one after the other, each by a worker process
- * of its own, so that none harms the next. Jobs under one contract share the pool of inputs, and its
- * audit is asked once.
+ * batch - runs the jobs of a bundle, one after the other: `klineage-worker --bundle`, each by a
+ * worker process of its own, so that none harms the next. Jobs under one contract share the pool
+ * of inputs, and its audit is asked once.
  */
 struct kl_batch {
 	const char *bundle;	/* a file, or "-": stdin */

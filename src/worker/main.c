@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* main - reads a job, runs its stages, prints the result */
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>

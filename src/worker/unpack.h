@@ -6,10 +6,10 @@
 #include "text/json.h"
 
 /*
- * unpack - a bundle (docs/formats.md, "Bundles and results") into a directory. It may
- * have come any way: every file is looked for under its own digest and nowhere
- * else, jobs name nothing but such files, and what the manifest says of all of them
- * must be so. A bundle with anything wrong is refused whole.
+ * unpack - unpacks a bundle into a directory (docs/formats.md, "Bundles and results"). It may have
+ * come any way: every file is looked for under its own digest and nowhere else, jobs name nothing
+ * but such files, and what the manifest says of all of them must be so. A bundle with anything
+ * wrong is refused whole.
  */
 struct kl_unpacked {
 	json_t *jobs;			/* the manifest's entries, in order */

@@ -5,9 +5,9 @@
 #include "backend/c/object.h"
 
 /*
- * audit - what a kernel's object may contain, checked before any byte of it
- * runs. All answer 0 or KL_ENO with the reason, which is a verdict of class
- * "cheat": these are things no kernel needs, and all published cheats do.
+ * audit - checks what a kernel's object contains, before any byte of it runs. All answer 0 or
+ * KL_ENO with the reason, which is a verdict of class "cheat": these are things no kernel needs,
+ * and all published cheats do.
  */
 
 /**

@@ -10,9 +10,9 @@
 #include "base/vec.h"
 
 /*
- * code - the instructions of a kernel's objects, as objdump reads them, tied
- * to the relocations that libelf reads: functions, references between them,
- * reachability from the entry. The audit, the features and the code digest are read from this.
+ * code - the instructions of a kernel's objects, with what they refer to: objdump's text, tied to
+ * the relocations that libelf reads; functions, references between them, reachability from the
+ * entry. The audit, the features and the code digest are read from this.
  *
  *	objdump -dzw --no-show-raw-insn <objects>	(in the compile jail)
  *	kl_code_parse(&c, objects, n, text, len)	takes what it printed

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* code_audit - instructions that a kernel's object may not contain */
 #include <string.h>
 
 #include "backend/c/code.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* code_digest - the digest of the code and data that the entry reaches, wherever it lies */
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>

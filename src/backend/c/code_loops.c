@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* code_loops - loops of a function: its flow graph, jump tables, and how deep loops nest */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* code_refs - what each instruction refers to, and which functions and data the entry reaches */
 #include <elf.h>
 #include <stdlib.h>
 

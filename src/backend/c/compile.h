@@ -9,8 +9,8 @@
 #include "text/digest.h"
 
 /*
- * compile - sources to a shared object, in the compile jail, and the audit of
- * what came out before any byte of it runs.
+ * compile - compiles sources to an audited shared object, in the compile jail. No byte of it runs
+ * before the audit.
  *
  * The object links the surface with the gate's own runtime (templates/runtime: malloc
  * over the arena, nothing else) and is linked by us with fixed flags; from

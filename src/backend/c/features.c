@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* features - features of a kernel in C, read from its instructions */
 #include <elf.h>
 #include <fnmatch.h>
 #include <stdlib.h>

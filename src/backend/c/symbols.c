@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* symbols - symbols that a kernel's object may need, and those it may not define */
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,8 +8,8 @@
 #include "backend/cuda/sass.h"
 
 /*
- * audit - what device code may contain before it is loaded anywhere (docs/formats.md, "What a
- * cubin may contain"), and whether it takes what the launch plan passes.
+ * audit - checks device code before it is loaded anywhere: what it may contain
+ * (docs/formats.md, "What a cubin may contain"), and whether it takes what the launch plan passes.
  */
 /**
  * Has the cubin the kernels, do they take what is passed, is it for that architecture? KL_ENO (class

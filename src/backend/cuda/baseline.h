@@ -5,9 +5,10 @@
 #include "backend/cuda/compile.h"
 
 /*
- * baseline - baselines that are kernels of ours: `cub.*` and `chunked.*` lie as source and launch plan
- * in templates/baselines and are compiled like a candidate, for its architecture. What the worker gets
- * is one more cubin and plan. A vendor library's is the worker's own matter (worker/gpu/baseline.h).
+ * baseline - baselines that we compile from shipped sources: `cub.*` and `chunked.*` lie as source
+ * and launch plan in templates/baselines and are compiled like a candidate, for its architecture.
+ * What the worker gets is one more cubin and plan. A vendor library's is the worker's own matter
+ * (worker/gpu/baseline.h).
  */
 struct kl_baseline_cuda {
 	char *cubin;		/* path */

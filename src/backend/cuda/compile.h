@@ -8,7 +8,7 @@
 #include "contract/launch.h"
 
 /*
- * compile - one .cu to PTX and a cubin, in the compile jail, and the audit of what came out.
+ * compile - compiles one .cu to PTX and an audited cubin, in the compile jail.
  *
  * One run of nvcc, which keeps the PTX on its way: so the audit has the very text that was assembled.
  * (Asked for PTX alone, nvcc has ptxas check it as well: two runs would assemble twice.) No host

@@ -6,8 +6,8 @@
 #include "backend/cuda/cubin.h"
 
 /*
- * host_audit - what the object that nvcc makes of a .cu with host code may contain (docs/formats.md,
- * "Host code"). All answer 0 or KL_ENO with the reason, class "cheat".
+ * host_audit - checks the object that nvcc makes of a .cu with host code
+ * (docs/formats.md, "Host code"). All answer 0 or KL_ENO with the reason, class "cheat".
  */
 #define KL_HOST_ENTRY "klineage_launch"
 

@@ -7,8 +7,9 @@
 #include "base/map.h"
 
 /*
- * host_compile - a .cu with host code of its own to a shared object, in the compile jail, and the audit
- * of both halves: the machine code of the host (host_audit.h) and of the device (audit.h).
+ * host_compile - compiles a .cu with host code to an audited shared object, in the compile jail.
+ * Both halves are audited: the machine code of the host (host_audit.h) and of the device
+ * (audit.h).
  *
  *	extern "C" int klineage_launch(void *const *in, void *const *out, void *stream);
  *

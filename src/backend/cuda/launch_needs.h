@@ -6,10 +6,10 @@
 #include "contract/launch.h"
 
 /*
- * launch_needs - what a launch plan wants of the code, as numbers: each launch at each point of the
- * contract, on a device of the plan's architecture. The audit holds it against the cubin, the facts
- * take block sizes and shared memory from it, and its text is part of the code digest: what a
- * plan means at the points that are judged, whatever its names and formulas.
+ * launch_needs - what a launch plan requires of the code, as numbers: each launch at each point of
+ * the contract, on a device of the plan's architecture. The audit holds it against the cubin, the
+ * facts take block sizes and shared memory from it, and its text is part of the code digest: what
+ * a plan means at the points that are judged, whatever its names and formulas.
  */
 struct kl_cuda_launch {
 	const char *kernel;			/* lives as long as the wish */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* ptx_body - the body of a PTX function: opcodes, registers, the names it refers to */
 #include <stdint.h>
 #include <string.h>
 

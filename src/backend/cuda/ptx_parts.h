@@ -8,9 +8,9 @@
 #include "base/map.h"
 
 /*
- * ptx_parts - what reads PTX: the assembler's tokens (ptx_token.c), the body of a function (ptx_body.c), and
- * around both the module (ptx.c). Each reader begins at the present token and leaves the one behind
- * what it read. KL_ENO: it is not what a compiler makes.
+ * ptx_parts - the readers that make up ptx.c's parser: the assembler's tokens (ptx_token.c), the
+ * body of a function (ptx_body.c), and around both the module (ptx.c). Each reader begins at the
+ * present token and leaves the one behind what it read. KL_ENO: it is not what a compiler makes.
  */
 enum kl_ptx_kind { KL_PTX_END, KL_PTX_NAME, KL_PTX_NUMBER, KL_PTX_STRING, KL_PTX_PUNCT };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* ptx_reach - functions that PTX kernels reach, and the source line of a line of PTX */
 #include "backend/cuda/ptx.h"
 
 #include <stdint.h>

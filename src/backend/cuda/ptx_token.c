@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* ptx_token - tokens of PTX */
 #include <ctype.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* static_figures - figures of device code that need no run: instruction counts, occupancy */
 #include <stdlib.h>
 #include <string.h>
 

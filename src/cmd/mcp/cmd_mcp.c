@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_mcp - git klineage mcp: the server's streams, and waiting for them */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

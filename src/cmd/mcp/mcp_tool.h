@@ -6,9 +6,10 @@
 #include "text/json.h"
 
 /*
- * mcp_tool - what an agent may ask for: a table of tools, each a verb of ours with the options that may be
- * set from there. The JSON Schema that a client is shown and the check of what it sends come from the same
- * table, so a value that is let through is one of the pattern that was promised.
+ * mcp_tool - the tools offered to agents, as a table: each is a verb of ours with the options that
+ * may be set from there. The JSON Schema that a client is shown and the check of what it sends
+ * come from the same table, so a value that is let through is one of the pattern that was
+ * promised.
  *
  * No value can become an option or a command: each is either `--option=<value>` or stands after "--", and no
  * shell sees it. No tool has a path, except of sources within a contract (deopt_step), which the verb checks.

@@ -7,9 +7,9 @@
 #include "text/json.h"
 
 /*
- * pending_jobs - the jobs that this clone sent away, each with all that its verdict
- * will be made from but the result: $GIT_COMMON_DIR/klineage/jobs/<digest>.json
- * (docs/formats.md, "Bundles and results"). A result for a job that is not here is nobody's.
+ * pending_jobs - jobs sent elsewhere, each with all that its verdict needs but the result:
+ * $GIT_COMMON_DIR/klineage/jobs/<digest>.json (docs/formats.md, "Bundles and results"). A result
+ * for a job that is not here is nobody's.
  *
  * A record stays after its result came, so that the same results may come again.
  */

@@ -6,12 +6,12 @@
 #include "text/json.h"
 
 /*
- * results - what came back from a worker elsewhere (klineage.results/1, docs/formats.md, "Bundles and
- * results"), believed as far as it can be checked: every line is whole, answers a job that this
- * clone sent away, and speaks of the same files; where klineage.requireSigned is
- * set the whole bears the signature of an allowed signer. What is left becomes verdicts
- * as those of a local run do, in the cache and as notes on the commits that have that surface.
- * What is refused harms nothing else. Taking the same results again changes nothing.
+ * results - imports the results of a worker elsewhere, as far as they can be checked
+ * (docs/formats.md, "Bundles and results"; klineage.results/1): every line is whole, answers a job
+ * that this clone sent away, and speaks of the same files; where klineage.requireSigned is set the
+ * whole bears the signature of an allowed signer. What is left becomes verdicts as those of a
+ * local run do, in the cache and as notes on the commits that have that surface. What is refused
+ * harms nothing else. Taking the same results again changes nothing.
  */
 struct kl_results {
 	size_t imported, again;		/* new; known before */

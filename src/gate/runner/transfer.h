@@ -9,7 +9,7 @@
 struct kl_bundle;	/* gate/runner/bundle.h */
 
 /*
- * transfer - a bundle on its way: to a file that a person carries, or over ssh and back.
+ * transfer - sends a bundle off: to a file that a person carries, or over ssh and back.
  */
 struct kl_parcel {
 	bool waiting;			/* a person is to take `file` to a worker */

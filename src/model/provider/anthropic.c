@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* anthropic - provider of the Anthropic Messages API */
 #include <string.h>
 
 #include "base/error.h"

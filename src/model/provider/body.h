@@ -5,8 +5,8 @@
 #include "base/buf.h"
 
 /*
- * body - JSON written by hand, in the order that it is asked for: a request must begin with the
- * very bytes of the one before it, or no cache of the provider will know it again.
+ * body - writes JSON by hand, in a fixed order: a request must begin with the very bytes of the
+ * one before it, or no cache of the provider will know it again.
  */
 
 /** `s` as a JSON string with its quotes. Bytes that are no UTF-8 become U+FFFD. */

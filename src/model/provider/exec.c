@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* exec - provider that runs a command of the user's */
 #include <string.h>
 #include <unistd.h>
 

@@ -6,7 +6,7 @@
 #include "repo/repo.h"
 
 /*
- * exec_sandbox - a command that derives a step anew is not to see where the step came from. It runs as the
+ * exec_sandbox - hides the repository from a command that derives a step anew. It runs as the
  * user, with the user's files and network, but for what this repository keeps: bubblewrap puts
  * empty directories in the place of its worktrees and of git's own directories, and of those that
  * we work in, and gives it processes of its own (/proc/<pid>/cwd would lead back).

@@ -5,8 +5,8 @@
 #include <curl/curl.h>
 
 /*
- * libcurl - the library, opened when a request is to be sent and not before: no verb that sends
- * nothing needs it. Types and constants come from its header, functions through this table.
+ * libcurl - libcurl, opened when the first request is sent: no verb that sends nothing needs it.
+ * Types and constants come from its header, functions through this table.
  */
 #define KL_LIBCURL_FUNCTIONS(_)						\
 	_(global_init_mem) _(easy_init) _(easy_cleanup) _(easy_setopt)	\

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * message - what is said to a model and what it answers, the same for every
- * provider (provider.h). Requests borrow all they point to; replies own it.
+ * message - requests to a model and its replies, the same for every provider (provider.h).
+ * Requests borrow all they point to; replies own it.
  */
 enum kl_chat_cache {		/* how long the provider shall remember the stable prefix */
 	KL_CACHE_NONE,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* openai - provider of OpenAI-compatible chat completions */
 #include <string.h>
 
 #include "base/error.h"

@@ -7,7 +7,7 @@
 #include "repo/repo.h"
 
 /*
- * provider - whoever answers: one table, one file each.
+ * provider - the providers of language models: one table, one file each.
  *
  *	anthropic	Anthropic Messages, streamed
  *	openai		chat completions at any URL, streamed (vLLM, llama.cpp, Ollama ...)

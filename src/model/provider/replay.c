@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* replay - provider that answers from a recording */
 #include <string.h>
 
 #include "base/error.h"

@@ -6,8 +6,8 @@
 #include "worker/compare/output.h"
 
 /*
- * element - is one element of an output right? What its group allows, and the verdict; compare.h says
- * what the rules have in common.
+ * element - judges one element of an output: what its group allows, and the verdict. compare.h
+ * says what the rules have in common.
  */
 struct kl_allowed {
 	double max;		/* noise: a * max|h| */

@@ -7,9 +7,9 @@
 #include "worker/compare/output.h"
 
 /*
- * slice - how an output is gone through side by side: its groups (group.h) in slices of at most KL_SLICE
- * elements, however many processors there are, so that sums come out the same everywhere. Slice k is
- * slice k % each of group k / each.
+ * slice - goes through an output in parallel: its groups (group.h) in slices of at most KL_SLICE
+ * elements, however many processors there are, so that sums come out the same everywhere. Slice k
+ * is slice k % each of group k / each.
  *
  *	struct kl_slice_pass p = { .v = &v, .slices = kl_slices_of(&v) };
  *	for (; p.first < v.groups.count; p.first += n) {

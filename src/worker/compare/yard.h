@@ -5,8 +5,8 @@
 #include "worker/compare/member.h"
 
 /*
- * yard - what the groups of a rule are measured against (struct kl_yard of member.h), from a member's truth
- * and honest answer.
+ * yard - the tolerances of a rule's groups, from a member's truth and honest answer. struct
+ * kl_yard is in member.h.
  */
 
 /** The yard of one rule, worked out once for a member; kl_yard_release frees. */

@@ -7,8 +7,8 @@
 #include "worker/gpu/tool.h"
 
 /*
- * baseline - vendor libraries' kernels by name, opened with dlopen when they are asked for, in
- * the GPU process, on its primary context: neither the build nor any other job needs them.
+ * baseline - vendor libraries' kernels on the GPU, by name. Opened with dlopen when they are asked
+ * for, in the GPU process, on its primary context: neither the build nor any other job needs them.
  *
  *	cublas.gemm		in A [M,K], B [N,K], out C [M,N], all bf16 or all f16; sums in f32
  *	cudnn.conv2d		f16 in x [N,H,W,C], w [F,R,S,C], out y [N,P,Q,F]; stride 1, the padding

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* baseline_conv2d - baseline cudnn.conv2d, on NHWC or NCHW */
 #include <stdio.h>
 #include <string.h>
 

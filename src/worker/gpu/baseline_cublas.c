@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* baseline_cublas - baseline cublas.gemm */
 #include "worker/gpu/baseline.h"
 
 #include <stdio.h>

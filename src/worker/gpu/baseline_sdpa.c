@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* baseline_sdpa - baseline cudnn.sdpa, attention */
 #include <math.h>
 #include <stdio.h>
 

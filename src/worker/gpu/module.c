@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* module - loads a cubin into the driver, and loads it anew */
 #include <string.h>
 
 #include "base/error.h"

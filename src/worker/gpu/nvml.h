@@ -7,9 +7,9 @@
 #include "base/mem.h"
 
 /*
- * nvml - what the management library (libnvidia-ml.so.1, opened at run time) says of a GPU:
- * clocks, why they are lower than they could be, temperature, power, who else computes on it. Reads
- * only, needs no privilege. All of it is optional: without the library, or where it refuses, there is
+ * nvml - a GPU's state by its management library (libnvidia-ml.so.1, opened at run time): clocks,
+ * why they are lower than they could be, temperature, power, who else computes on it. Reads only,
+ * needs no privilege. All of it is optional: without the library, or where it refuses, there is
  * nothing to report and nothing fails.
  */
 struct kl_gpu_nvml;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Written by "make ptx" from ptx.cu. */
+/* ptx - the small GPU kernels of the gate itself, by "make ptx" from ptx.cu */
 #include "worker/gpu/tool.h"
 
 const char kl_gpu_ptx[] =

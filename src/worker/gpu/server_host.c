@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* server_host - loads and calls host code in the GPU process */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>

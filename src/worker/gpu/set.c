@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* set - one set of tensors on the device: upload, download, poison, guards */
 #include <string.h>
 
 #include "base/error.h"

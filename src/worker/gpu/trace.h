@@ -5,8 +5,8 @@
 #include "worker/gpu/tool.h"
 
 /*
- * trace - what ran on the GPU, by name, from CUPTI's activity records; libcupti is opened when it is
- * asked for. One tracer of a process: CUPTI has no more.
+ * trace - what ran on the GPU, by name, from CUPTI's activity records. libcupti is opened when it
+ * is asked for. One tracer of a process: CUPTI has no more.
  *
  *	kl_gpu_trace_open(&t, device);
  *	kl_gpu_trace_begin(t);			forget what was

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* wait - waits for a stream, and sorts CUDA errors */
 #include <unistd.h>
 
 #include "base/clock.h"

@@ -3,10 +3,10 @@
 #define KL_WORKER_GPU_WALL_H
 
 /*
- * wall - what stands around a GPU process for host code from its first line on, before the driver is
- * opened: so it holds for the driver's threads, too, and for whoever writes over their memory. By Landlock,
- * files are read where the system's and the vendor's libraries lie and written nowhere but to the GPU's
- * devices and its own entries of /proc; no other process is to be seen there. As root it is without any
+ * wall - confines a GPU process for host code before the driver is opened: so it holds for the
+ * driver's threads, too, and for whoever writes over their memory. By Landlock, files are read
+ * where the system's and the vendor's libraries lie and written nowhere but to the GPU's devices
+ * and its own entries of /proc; no other process is to be seen there. As root it is without any
  * capability.
  *
  * seal.h adds, once the driver runs, the system calls that nobody needs any more. Each says what it has

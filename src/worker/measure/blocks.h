@@ -7,9 +7,9 @@
 #include "text/json.h"
 
 /*
- * blocks - the profile's comparison: who is measured in which order, how often,
- * until when, and what the figures are. What one measurement is, of a
- * processor or of a GPU, is its caller's: a sampler.
+ * blocks - the profile's schedule and its figures: who is measured in which order, how often,
+ * until when, and what comes out. What one measurement is, of a processor or of a GPU, is its
+ * caller's: a sampler.
  *
  * In each block every subject is measured twice, on either side of the block's
  * middle, so that a drift of the machine falls on all alike; the candidate is there

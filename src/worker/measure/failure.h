@@ -6,8 +6,8 @@
 #include "worker/pool/pool.h"
 
 /*
- * failure - how a stage says what went wrong: the class of a call's end, and on which input, at
- * which place (result.correct.failure; docs/formats.md, "Job and result").
+ * failure - how a stage reports a failure: the class of a call's end, and on which input, at which
+ * place (result.correct.failure; docs/formats.md, "Job and result").
  */
 
 /** Class of an end other than KL_CALL_OK. */

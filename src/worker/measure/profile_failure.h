@@ -6,8 +6,8 @@
 #include "worker/pool/pool.h"
 
 /*
- * profile_failure - what the profile says of a candidate that failed while it was timed:
- * result.status, class, message and correct.failure, whether or not the correctness stage ran.
+ * profile_failure - reports a candidate that failed while it was timed: result.status, class,
+ * message and correct.failure, whether or not the correctness stage ran.
  */
 
 /* What samplers (blocks.h) return then. */

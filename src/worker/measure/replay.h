@@ -6,8 +6,8 @@
 #include "worker/pool/pool.h"
 
 /*
- * replay - is a wrong answer the right answer to something that the same
- * process was asked before? Then it was not computed but kept.
+ * replay - finds wrong answers that are right for an earlier input of the same process. Such an
+ * answer was not computed but kept.
  */
 
 /**

@@ -7,9 +7,9 @@
 #include "worker/pool/pool.h"
 
 /*
- * visit - the profile's smallest part: one fresh process of one subject with a
- * fresh copy of its object, one call that is not measured, then measured calls on inputs that this process
- * has not seen. Every answer is checked, the unmeasured one's as well.
+ * visit - one visit of the profile, a few timed calls: one fresh process of one subject with a
+ * fresh copy of its object, one call that is not measured, then measured calls on inputs that this
+ * process has not seen. Every answer is checked, the unmeasured one's as well.
  *
  * Cold: inputs are copied in and every buffer evicted from the caches right
  * before a call. Hot: nothing is evicted, and each measured call follows an

@@ -6,7 +6,7 @@
 #include "worker/pool/pool.h"
 
 /*
- * answer - a made-up answer: one buffer for each output, in the kernel's
+ * answer - a made-up answer, for auditing the rules: one buffer for each output, in the kernel's
  * dtype, for asking kl_compare what it would say.
  *
  *	KL_AUTO(kl_answer_release) struct kl_answer x = { 0 };

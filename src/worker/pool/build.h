@@ -5,9 +5,8 @@
 #include "worker/pool/pool.h"
 
 /*
- * build - the files of a pool's members, made at once by as many threads as there are processors,
- * each with oracles of its own. What is in a file depends on job, member and seed alone, not on who
- * made it when.
+ * build - makes the files of a pool's members, on all processors. Each thread has oracles of its
+ * own. What is in a file depends on job, member and seed alone, not on who made it when.
  *
  * On a GPU, which does one thing at a time in any case, by one thread.
  */

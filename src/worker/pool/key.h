@@ -5,7 +5,7 @@
 #include "job/job.h"
 
 /*
- * key - is the pool in this directory the one this job needs?
+ * key - whether the pool in a directory is the one that a job needs.
  *
  * index.json holds the seed and every part of the job that members depend on;
  * beside it lie copies of both oracle objects. All of it is compared byte by

@@ -6,8 +6,7 @@
 #include "worker/subject/subject.h"
 
 /*
- * member_bytes - the bytes of a member: its inputs drawn, its answers asked of
- * the oracles.
+ * member_bytes - makes the bytes of a member: its inputs drawn, its answers asked of the oracles.
  */
 
 /* The oracles at one point; `abs` has its own child, since scalars are absolute there too. */

@@ -6,8 +6,8 @@
 #include "worker/subject/subject.h"
 
 /*
- * pool - inputs with precomputed answers, in files of job->pool, so that the
- * oracle runs once per operation however many candidates are judged.
+ * pool - inputs with precomputed answers, in files of job->pool. So the oracle runs once per
+ * operation, however many candidates are judged.
  *
  * A member is one (point, band, draw): the bytes of every input, and for every
  * output the truth (the oracle in double) and the honest answer (the oracle in

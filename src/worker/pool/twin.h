@@ -5,10 +5,9 @@
 #include "worker/pool/pool.h"
 
 /*
- * twin - inputs that differ from a member's in as little as changes the
- * answer: one element of each input, where that is enough. A kernel that keeps
- * answers, or what it made of one input, by a part of what it is given takes
- * the one for the other.
+ * twin - inputs that differ from a member's in as little as changes the answer: one element of
+ * each input, where that is enough. A kernel that keeps answers, or what it made of one input, by
+ * a part of what it is given takes the one for the other.
  *
  * What is drawn anew comes from the argument's own fill, so that a twin is as
  * good an input as any. Where a fill promises something of a whole row (one-hot,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* audit - stage audit: checks of the contract itself, before any candidate */
 #include "worker/stage/stages.h"
 
 #include <math.h>

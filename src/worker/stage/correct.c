@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* correct - stage correct: the candidate's answers on inputs it has not seen */
 #include "worker/stage/stages.h"
 
 #include <inttypes.h>

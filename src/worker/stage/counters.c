@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* counters - stages launch and counters: hardware counters of the candidate, by ncu */
 #include "worker/stage/stages.h"
 
 #include <stdio.h>

@@ -7,9 +7,9 @@
 #include "worker/subject/subject.h"
 
 /*
- * inquiry - the candidate is asked, in rounds: each a fresh child that gets members of the pool one after the
- * other under changing poison, every answer judged, until something is wrong. Which rounds there are is
- * stage correct's matter.
+ * inquiry - calls the candidate in rounds and judges each answer: a round is a fresh child that
+ * gets members of the pool one after the other under changing poison, every answer judged, until
+ * something is wrong. Which rounds there are is stage correct's matter.
  *
  *	kl_inquiry_init(&q, job, pool, most);
  *	err = kl_inquiry_round(&q, &(struct kl_round){ .point = p, .member = order, .n = n, ... });

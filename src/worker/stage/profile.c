@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* profile - stage profile on a CPU: who is timed, on which processor, against which floor */
 #include "worker/stage/stages.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* baseline_onednn - baseline onednn.conv2d */
 #include "worker/subject/baseline.h"
 
 #include <stdlib.h>

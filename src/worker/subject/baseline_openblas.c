@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* baseline_openblas - baseline openblas.sgemm */
 #include "worker/subject/baseline.h"
 
 #include <dlfcn.h>

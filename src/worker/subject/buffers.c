@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* buffers - poisons a kernel's outputs, and flushes its buffers from the caches */
 #include <string.h>
 
 #include "worker/subject/poison.h"

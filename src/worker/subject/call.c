@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* call - one call of a kernel in C, timed from outside its process */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

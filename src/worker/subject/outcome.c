@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* outcome - how a call ended: signal, fault, exit or system call, in words */
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>

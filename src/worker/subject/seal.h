@@ -3,7 +3,7 @@
 #define KL_WORKER_SUBJECT_SEAL_H
 
 /*
- * seal - the door behind the child: limits, and then no way out.
+ * seal - confines the child: limits, and then no way out.
  *
  * kl_seal_limits: core dumps off, small stack, no new files, dies with its
  * parent. May be called while ordinary work still has to be done.

@@ -5,8 +5,8 @@
 #include "job/job.h"
 
 /*
- * subject - one loaded kernel (candidate, parent, oracle or vendor library)
- * in a process of its own, called at one point.
+ * subject - one loaded kernel in a process of its own, called at one point. The kernel is a
+ * candidate, parent, oracle or vendor library.
  *
  * The child is a fresh exec of klineage-worker (nothing of the parent's
  * memory is in it). It maps the argument buffers, loads the object, then

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* subject_cpu - kernels in C: a sealed child process that maps the arguments */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

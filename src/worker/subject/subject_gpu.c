@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* subject_gpu - kernels in CUDA: a binding in a GPU process */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* subject_memory - argument memory that outlives a kernel's process, for the next one to use */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -5,8 +5,8 @@
 #include "worker/subject/subject.h"
 
 /*
- * subject_ops - how one surface does what subject.h promises: subject_cpu.c, subject_gpu.c. Each has a
- * struct that begins with this one.
+ * subject_ops - the operations of subject.h as a table, one row a surface: subject_cpu.c,
+ * subject_gpu.c. Each has a struct that begins with this one.
  */
 struct kl_subject {
 	const struct kl_subject_ops *ops;

@@ -10,8 +10,9 @@
 #include "worker/subject/wire.h"
 
 /*
- * What subject_cpu.c (life), buffers.c, call.c (one call) and outcome.c (what an
- * end means) know of a child together; nobody else includes this.
+ * subject_state - the state of a sealed child, shared by the files of kernels in C: subject_cpu.c
+ * (life), buffers.c, call.c (one call) and outcome.c (what an end means). Nobody else includes
+ * this.
  */
 struct kl_tensor {
 	unsigned char *map;	/* the parent's mapping of the memfd; NULL: not a tensor */

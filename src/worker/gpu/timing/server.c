@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* server - requests of the profile in the GPU process: inputs, outputs, dispatch */
 #include <stdio.h>
 #include <string.h>
 

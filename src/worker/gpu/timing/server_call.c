@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* server_call - one timed call: inputs restored, L2 flushed, clock stamped, outputs hashed */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* server_clock - times by the host's clock: the slope over calls, and Triton's do_bench */
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/stats.h"

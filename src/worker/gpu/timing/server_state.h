@@ -7,8 +7,8 @@
 #include "worker/gpu/timing/wire.h"
 
 /*
- * server_state - what the GPU process holds of the profile, and what it does with it: the operations of
- * wire.h, which server.c receives.
+ * server_state - the profile's state in the GPU process, and its operations: those of wire.h,
+ * which server.c receives.
  *
  *	kl_gpu_timing_open(&t, s);		once; lives as long as the process
  *	kl_gpu_timing_begin(t, ...);		a point: its sets, no subject yet

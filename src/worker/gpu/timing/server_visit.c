@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* server_visit - a visit: timed calls one by one, or as a batch */
 #include "base/error.h"
 #include "worker/gpu/timing/server_state.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* stage_figures - figures that check a GPU time: the host's clock, do_bench, the SM clock */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* stage_visit - a visit of the GPU profile, and its answers judged */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #include "worker/gpu/tool.h"
 
 /*
- * tool - what is enqueued around a timed call: a kernel that holds the stream until it is let
- * go, and one that notes the multiprocessor's clock beside the wall's.
+ * tool - kernels enqueued around a timed call: one that holds the stream until it is let go, and
+ * one that notes the multiprocessor's clock beside the wall's.
  *
  *	kl_gpu_hold(t);			nothing behind it starts ...
  *	... enqueue ...
