@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/style.sh - layers, libraries in their folders, forbidden calls, line lengths, shell scripts.
+# tests/style.sh - layers, libraries in their folders, forbidden calls, line lengths, the table of files, shell scripts.
 cd "$(dirname "$0")/.." || exit 1
 rc=0
 
@@ -90,6 +90,9 @@ git ls-files 'src/*.c' 'src/*.h' | xargs awk '
 	END { exit n > 0 }' || bad "^ longer than 110 columns"
 git grep -nE '^[[:space:]]*//' -- 'src/*.c' 'src/*.h' && bad "^ C comments are /* */"
 git grep -nE '[[:space:]]+$' -- 'src/*.c' 'src/*.h' 'Makefile' 'tests/*.sh' && bad "^ trailing white space"
+# what each file is, and the table of it
+tests/files.pl --check || rc=1
+
 if command -v shellcheck >/dev/null; then
 	git ls-files '*.sh' git-klineage .ci/run hooks | xargs -r shellcheck -e SC1091,SC2034,SC2016 -s sh || rc=1
 else

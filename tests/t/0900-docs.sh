@@ -228,11 +228,8 @@ test_expect_success 'every command of a document is a verb of ours, and its opti
 	done <shown
 '
 
-test_expect_success 'architecture.md has every file of src, and no other' '
-	(cd "$src" && find . -name "*.[ch]" | sed "s,^\./,,; s,\.[ch]$,,") | sort -u >want &&
-	sed -n "/^## Every file/,\$p" "$docs/architecture.md" |
-		sed -nE "s,^\| \`([a-z0-9_/]+)\` \|.*,\1,p" | sort >have &&
-	both want have
+test_expect_success 'architecture.md has every file of src, in its own words' '
+	"$KLINEAGE_TOP/tests/files.pl" --check "$KLINEAGE_TOP"
 '
 
 test_expect_success 'src/README.md has every layer' '
