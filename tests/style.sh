@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/style.sh - layers, libraries in their folders, forbidden calls, line lengths, the table of files, shell scripts.
+# tests/style.sh - arrows between rooms, libraries in their folders, forbidden calls, line lengths,
+# the table of files, shell scripts.
 cd "$(dirname "$0")/.." || exit 1
 rc=0
 
@@ -9,15 +10,37 @@ bad () {
 	rc=1
 }
 
+# what git tracks; of an unpacked source package, or a tree within another repository, all that is there
+if [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$(pwd -P)" ]; then
+	tree=$(git ls-files -z | xargs -0 ls -d 2>/dev/null)
+else
+	echo "style: this is no git repository: files are found by their names" >&2
+	tree=$(find . -type f ! -path './build*' ! -path '*/trash*' | sed 's,^\./,,')
+fi
+
+# files <regex>: paths of the tree
+files () {
+	printf '%s\n' "$tree" | grep -E "$1"
+}
+
+# lines <regex of files> <regex> [<option of grep>]...: file:number:text
+lines () {
+	where=$1
+	what=$2
+	shift 2
+	files "$where" | xargs grep -nHE "$@" -e "$what"
+}
+
+sources='^src/.*\.[ch]$'
+
 # only <header regex> <file regex>
 only () {
-	grep -rnE "^#[[:space:]]*include <($1)" src --include='*.[ch]' |
-		grep -vE "^src/($2)" && bad "^ <$1> belongs to src/$2 alone"
+	lines "$sources" "^#[[:space:]]*include <($1)" | grep -vE "^src/($2)" && bad "^ <$1> belongs to src/$2 alone"
 	:
 }
 
 # arrows between rooms, and headers that are a room's own: tests/rooms
-find src -name '*.[ch]' -exec grep -nHoE '^#[[:space:]]*include "[^"]+/[^"]+"' {} + | awk '
+files "$sources" | xargs grep -nHoE '^#[[:space:]]*include "[^"]+/[^"]+"' | awk '
 	function allowed(room, wanted,   i, n, part) {
 		if (room == wanted)
 			return 1
@@ -66,7 +89,7 @@ find src -name '*.[ch]' -exec grep -nHoE '^#[[:space:]]*include "[^"]+/[^"]+"' {
 find src -mindepth 1 -type d | sed 's,^src/,,' | while read -r room; do
 	grep -qE "^$room +" tests/rooms || echo "src/$room: this room is not in tests/rooms"
 done | grep . >&2 && bad "^ a room that tests/rooms does not have"
-grep -rnE '^#include "text/' src/worker src/job src/plan | grep -v '"text/json.h"' &&
+lines '^src/(worker|job|plan)/' '^#include "text/' | grep -v '"text/json.h"' &&
 	bad "^ the worker may use text's JSON alone"
 only 'git2' 'repo/'
 only 'yaml\.h|openssl/' 'text/'
@@ -78,24 +101,27 @@ only 'libelf|gelf' 'backend/'
 only 'oneapi|cblas' 'worker/'
 
 # recorded data keep the bytes that were asked about
-git ls-files 'src/*.c' 'src/*.h' 'tests/*.c' ':!tests/data' | while read -r f; do
+files '^src/.*\.[ch]$|^tests/.*\.c$' | grep -v '^tests/data/' | while read -r f; do
 	head -n 1 "$f" | grep -q 'SPDX-License-Identifier' || echo "$f: no SPDX line"
 done | grep . && bad "^ SPDX line missing"
-git grep -nwE 'strcpy|strcat|strncpy|sprintf|vsprintf|gets|strtok|tmpnam|mktemp|gmtime|localtime|ctime|alloca|system' -- 'src/*.c' |
+lines '^src/.*\.c$' \
+	'strcpy|strcat|strncpy|sprintf|vsprintf|gets|strtok|tmpnam|mktemp|gmtime|localtime|ctime|alloca|system' -w |
 	grep -vE '^\S+:\s*(/\*|\*)|"[^"]*(system|strcpy|strcat|strncpy|sprintf|alloca|gmtime|strtok)[^"]*"|(->|\.)system\>|^[^:]*:[0-9]*:[[:space:]]*\*|/\*.*\*/' &&
 	bad "^ a call that is not allowed here"
-git ls-files 'src/*.c' 'src/*.h' | xargs awk '
+files "$sources" | xargs awk '
 	{ line = $0; gsub(/\t/, "        ", line) }
 	length(line) > 110 { printf "%s:%d: %d columns\n", FILENAME, FNR, length(line); n++ }
 	END { exit n > 0 }' || bad "^ longer than 110 columns"
-git grep -nE '^[[:space:]]*//' -- 'src/*.c' 'src/*.h' && bad "^ C comments are /* */"
-git grep -nE '[[:space:]]+$' -- 'src/*.c' 'src/*.h' 'Makefile' 'tests/*.sh' && bad "^ trailing white space"
+lines "$sources" '^[[:space:]]*//' && bad "^ C comments are /* */"
+lines '^src/.*\.[ch]$|^Makefile$|^tests/.*\.sh$' '[[:space:]]+$' && bad "^ trailing white space"
+
 # what each file is, and the table of it
 tests/files.pl --check || rc=1
 
 if command -v shellcheck >/dev/null; then
-	git ls-files '*.sh' git-klineage .ci/run hooks | xargs -r shellcheck -e SC1091,SC2034,SC2016 -s sh || rc=1
+	files '\.sh$|^git-klineage$|^\.ci/run$|^hooks/' |
+		xargs shellcheck -e SC1091,SC2034,SC2016 -s sh || rc=1
 else
-	echo "style: no shellcheck here, scripts are not checked" >&2
+	bad "style: no shellcheck here (make deps): scripts cannot be checked"
 fi
 exit $rc
