@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # tests/style.sh - arrows between rooms, libraries in their folders, forbidden calls, line lengths,
-# the table of files, shell scripts.
+# the table of files, format, shell scripts.
 cd "$(dirname "$0")/.." || exit 1
 rc=0
+# "on" once the whole tree has the format of .clang-format
+format=${STYLE_FORMAT:-off}
 
 bad () {
 	echo "$1" >&2
@@ -117,6 +119,19 @@ lines '^src/.*\.[ch]$|^Makefile$|^tests/.*\.sh$' '[[:space:]]+$' && bad "^ trail
 
 # what each file is, and the table of it
 tests/files.pl --check || rc=1
+
+# kernels, recorded data and what "make ptx" writes keep their bytes
+check_format () {
+	tool=
+	for t in clang-format-14 clang-format; do
+		command -v $t >/dev/null && $t --version | grep -q 'version 14\.' && tool=$t && break
+	done
+	[ "$tool" ] || { bad "style: no clang-format 14 here (make deps): the format cannot be checked"; return; }
+	files '^src/.*\.[ch]$|^tests/(unit|bench|fake|fuzz|device)/.*\.[ch]$' |
+		grep -vE '^src/worker/gpu/ptx\.c$|^tests/fuzz/corpus/' |
+		xargs $tool --dry-run -Werror || bad "^ not the format of .clang-format: $tool -i <file>"
+}
+[ "$format" != on ] || check_format
 
 if command -v shellcheck >/dev/null; then
 	files '\.sh$|^git-klineage$|^\.ci/run$|^hooks/' |

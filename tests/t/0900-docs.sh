@@ -232,6 +232,14 @@ test_expect_success 'architecture.md has every file of src, in its own words' '
 	"$KLINEAGE_TOP/tests/files.pl" --check "$KLINEAGE_TOP"
 '
 
+test_expect_success 'README.md says what every package that is installed is for' '
+	make -s -C "$KLINEAGE_TOP" -p -n -q style 2>/dev/null | sed -n "s/^PACKAGES := //p" | tr -s " " "\n" >want &&
+	test "$(wc -l <want)" -ge 20 &&
+	sed -n "/^## Dependencies/,/^## /p" "$KLINEAGE_TOP/README.md" | sed -n "s/^| \([a-z].*\) | .*/\1/p" |
+		tr -s ", " "\n" | grep -v "^(\|^package$" >have &&
+	sort want >want.sorted && sort have >have.sorted && both want.sorted have.sorted
+'
+
 test_expect_success 'src/README.md has every layer' '
 	(cd "$src" && ls -d */) | sed "s,/$,," | sort >want &&
 	sed -nE "s,^- \`([a-z]+)/\`.*,\1,p" "$src/README.md" | sort >have &&
