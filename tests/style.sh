@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # tests/style.sh - arrows between rooms, libraries in their folders, forbidden calls, line lengths,
-# the table of files, format, shell scripts.
+# the table of files, format, shell scripts, messages of commits.
 cd "$(dirname "$0")/.." || exit 1
 rc=0
 # "on" once the whole tree has the format of .clang-format
@@ -134,9 +134,10 @@ check_format () {
 [ "$format" != on ] || check_format
 
 if command -v shellcheck >/dev/null; then
-	files '\.sh$|^git-klineage$|^\.ci/run$|^hooks/' |
+	files '\.sh$|^git-klineage$|^\.ci/run$|^hooks/|^tests/hooks/' |
 		xargs shellcheck -e SC1091,SC2034,SC2016 -s sh || rc=1
 else
 	bad "style: no shellcheck here (make deps): scripts cannot be checked"
 fi
+tests/hooks/commit-msg --range || rc=1
 exit $rc

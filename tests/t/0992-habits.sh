@@ -1,9 +1,100 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-test_description='what holds of this repository itself: the table of files'
+test_description='what holds of this repository itself: messages of commits, the table of files'
 . ./lib.sh
 
 tests=$KLINEAGE_TOP/tests
+hook=$tests/hooks/commit-msg
+
+# refused <message> <complaint>
+refused () {
+	printf '%s\n' "$1" >message &&
+	exits 1 "$hook" message 2>err && says "$2" err
+}
+
+accepted () {
+	printf '%s\n' "$1" >message && exits 0 "$hook" message 2>err && test_must_fail test -s err
+}
+
+test_expect_success 'a message as it should be is accepted' '
+	accepted "gate: say why a job was refused" &&
+	accepted "backend/cuda, worker/gpu: load a cubin once
+
+The driver keeps it.
+
+	quoted lines may be as long as they have to be: $(printf "%0100d" 0)
+https://example.invalid/$(printf "%0100d" 0)
+Reported-by: somebody with a name that is long, and an address that is longer <a@example.invalid>" &&
+	accepted "Revert \"gate: say why a job was refused\"" &&
+	accepted "fixup! gate: say why a job was refused" &&
+	accepted "docs: name the hook
+# Please enter the commit message; lines beginning with # are ignored, however long they may be
+# ------------------------ >8 ------------------------
+diff --git a/$(printf "%0100d" 0)"
+'
+
+test_expect_success 'others are refused, with the reason' '
+	refused "say why a job was refused" "is not \"<area>: <imperative>\"" &&
+	refused "kitchen: say why a job was refused" "\"kitchen\" is no room" &&
+	refused "gate, kitchen: say why a job was refused" "\"kitchen\" is no room" &&
+	refused "gate: says why a job was refused" "does not begin with a verb" &&
+	refused "gate: a refused job says why" "does not begin with a verb" &&
+	refused "gate: Say why a job was refused" "does not begin with a verb" &&
+	refused "gate: say why a job was refused; wait for it" "joins two ideas" &&
+	refused "gate: say why a job was refused." "full stop" &&
+	refused "gate: say why a job was refused, in so many words that nobody reads them all" "72" &&
+	refused "gate: say why a job was refused
+at once" "second line is not empty" &&
+	refused "gate: say why a job was refused
+
+A line of the body that is wider than what a terminal of eighty columns shows of it." "line 3 has 84 columns" &&
+	exits 129 "$hook" 2>err && says usage err
+'
+
+# top <directory>: a repository with the check and what it reads
+top () {
+	git init -q "$1" && mkdir -p "$1/tests/hooks" && cp "$tests/rooms" "$tests/verbs" "$1/tests/" && git -C "$1" add . &&
+	git -C "$1" commit -q -m "in the beginning" && cp "$hook" "$1/tests/hooks/" && git -C "$1" add . &&
+	git -C "$1" commit -q -m "tests: check the messages of commits"
+}
+
+# commit <directory> <message>
+commit () {
+	git -C "$1" commit -q --allow-empty -m "$2"
+}
+
+test_expect_success 'it is a hook, too' '
+	top hooked && git -C hooked config core.hooksPath tests/hooks && commit hooked "gate: judge" &&
+	test_must_fail git -C hooked commit -q --allow-empty -m "gate: judged" 2>err && says "commit-msg: " err &&
+	test "$(git -C hooked rev-list --count HEAD)" = 3
+'
+
+test_expect_success 'commits since the one that brought it are checked, merges are not' '
+	top r && r/tests/hooks/commit-msg --range 2>err && test_must_fail test -s err &&
+	commit r "gate: judge" && git -C r checkout -q -b side HEAD~1 && commit r "docs: tell" &&
+	git -C r merge -q --no-edit main && r/tests/hooks/commit-msg --range 2>err && test_must_fail test -s err &&
+	commit r "gate: judging" && commit r "docs: tell" && exits 1 r/tests/hooks/commit-msg --range 2>err &&
+	test "$(wc -l <err)" = 1 && says "\"gate: judging\": " err && exits 0 r/tests/hooks/commit-msg --range HEAD~1..HEAD &&
+	exits 1 r/tests/hooks/commit-msg --range nonsense
+'
+
+test_expect_success 'a room that was there once is known' '
+	top moved && echo "attic base *" >>moved/tests/rooms && git -C moved commit -q -a -m "attic: add a room" &&
+	sed "/^attic/d" moved/tests/rooms >rooms && cp rooms moved/tests/ && git -C moved commit -q -a -m "attic: remove it" &&
+	moved/tests/hooks/commit-msg --range
+'
+
+test_expect_success 'where it cannot be checked, it says so' '
+	git clone -q --depth 2 "file://$PWD/r" shallow && exits 0 shallow/tests/hooks/commit-msg --range 2>err &&
+	says "a shallow clone: only commits after" err &&
+	git clone -q --depth 3 "file://$PWD/r" deeper && exits 1 deeper/tests/hooks/commit-msg --range 2>err &&
+	says "a shallow clone: only commits after" err && says "\"gate: judging\": " err &&
+	mkdir plain && cp -R r/tests plain/ && exits 0 plain/tests/hooks/commit-msg --range 2>err && says "no git repository" err &&
+	git init -q other && cp -R r/tests other/ && git -C other commit -q --allow-empty -m x &&
+	exits 0 other/tests/hooks/commit-msg --range 2>err && says "does not have this check yet" err
+'
+
+# --- the table of files -----------------------------------------------------------------
 
 # tree <directory>: a source tree of two rooms
 tree () {
