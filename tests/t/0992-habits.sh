@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-test_description='what holds of this repository itself: messages of commits, the table of files'
+test_description='what holds of this repository itself: messages of commits, the table of files, the measures of the house'
 . ./lib.sh
 
 tests=$KLINEAGE_TOP/tests
@@ -123,6 +123,51 @@ test_expect_success 'a file that says nothing, or too much, is an error' '
 	exits 1 "$tests/files.pl" --check t 2>err && says "longer than" err && rm t/src/a/b/three.c &&
 	echo "/* x */" >t/src/a/one.h && exits 1 "$tests/files.pl" --check t 2>err && says "src/a/one.h: no comment" err &&
 	exits 1 "$tests/files.pl" --check t/docs 2>err
+'
+
+# --- the measures -----------------------------------------------------------------------
+
+# row <file> <beginning of its name> <value of the first tree>
+row () {
+	have=$(grep "^$2" "$1" | head -n 1 | sed "s/.*   *//") && test "$have" = "$3" && return 0
+	echo "$2: '$have', not '$3'" >&2
+	return 1
+}
+
+test_expect_success 'trees are measured, side by side' '
+	rm -rf t && tree t && cp -R t u && printf "%s\n" "/* x */" "static char *loose, *const firm;" "#include \"a/b/back.h\"" >u/src/a/one.h &&
+	echo "#include \"a/one.h\"" >u/src/a/b/back.h && "$tests/house.sh" --rooms t >out && row out ".c files" "2 / 15" &&
+	row out "functions that nest" "0.00 %" && row out "functions with 6" "50.0 %" && row out "one-word function names" "50.0 % / 0.0 %" &&
+	row out "file-scope variables" 1 && row out "header cycles" 0 && row out "folder cycles" 0 && row out "folders  " 2 &&
+	row out "headers included from other" "1 of 1" && says "a                          1 of   1" out &&
+	"$tests/house.sh" --rooms t u >out && row out "header cycles" 1 && row out "folder cycles" 1 && row out "file-scope variables" 2 &&
+	says "folders that include each other: a a/b" out && exits 0 grep "^header cycles  *0  *1$" out
+'
+
+test_expect_success 'nesting, length and names are those of the code, however it is laid out' '
+	mkdir laid && cat >laid/x.c <<-\EOF &&
+	/* "{" */
+	static int deep(int n) { for (;;) if (n) { while (n) do n--; while (n); } else if (n > 1) n = 1; else n = "}"[0]; return n; }
+	EOF
+	"$tests/house.sh" laid >out && row out "functions that nest" "100.00 %" && row out "function lines" "1 / 1 / 1 / 1" &&
+	row out "one-word" "100.0 % / 100.0 %" && row out "lines over 100" 1 && row out "comment" "- / 50.0 %"
+'
+
+if command -v ctags >/dev/null && ctags --version | grep -q Universal
+then
+	test_set_prereq CTAGS
+else
+	say "# no universal-ctags here: one-letter names are not counted"
+fi
+test_expect_success CTAGS 'one-letter names are counted' '
+	"$tests/house.sh" t >out && row out "one-letter" "100.0 % / - / -"
+'
+
+test_expect_success 'so are the subjects of commits' '
+	top h && mkdir h/src && cp t/src/a/one.c h/src/ && git -C h add . && commit h "gate: judge; wait" && commit h "gate: judging" &&
+	"$tests/house.sh" --commits HEAD h >out && row out "commits  " 4 && row out "subjects that begin" "50 %" &&
+	row out "subjects joined" "25 %" && exits 1 "$tests/house.sh" --commits nonsense h >out 2>err &&
+	exits 1 "$tests/house.sh" t/docs 2>err && says "no .c or .h file" err && exits 129 "$tests/house.sh" -x 2>err
 '
 
 test_done
