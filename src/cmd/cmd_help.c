@@ -19,14 +19,14 @@ static const struct {
 static void list(void)
 {
 	printf("usage: git klineage <verb> [<options>] [<arguments>]\n\n"
-	       "Learns when a kernel optimization is sound: walks an expert kernel backward\n"
-	       "through gated simplifications and keeps every step in git.\n\n");
+	       "Learn when a kernel optimization is sound: walk an expert kernel backward\n"
+	       "through gated simplifications, and keep every step in git.\n\n");
 	for (const struct kl_cmd *c = kl_cmds; c->name; c++)
 		printf("    %-12s %s\n", c->name, c->summary);
-	printf("\n'git klineage <verb> -h' says a verb's options,"
-	       " 'git klineage help <verb>' shows its manual.\n"
-	       "'git klineage help tutorial' is where to begin,"
-	       " 'git klineage help format' says what is kept.\n");
+	printf("\n'git klineage <verb> -h' lists a verb's options,"
+	       " 'git klineage help <verb>' shows its manual page.\n"
+	       "'git klineage help tutorial' is an introduction,"
+	       " 'git klineage help format' describes what is stored.\n");
 }
 
 /*
