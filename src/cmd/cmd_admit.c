@@ -187,11 +187,13 @@ int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	KL_AUTO(kl_admission_release) struct kl_admission a = { 0 };
 	struct args o = { .model = { .repo = ctx->repo, .of = KL_BUDGET_INDUCE } };
 	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('n', "dry-run", &o.dry, "say on which state it would be tried"),
-		KL_OPT_STR('\0', "on", &o.on, "<state>", "only there: a lineage, or a commit of one"),
-		KL_OPT_BOOL('q', "quiet", &o.quiet, "no progress line"),
+		KL_OPT_BOOL('n', "dry-run", &o.dry, "show on which state the card would be tried"),
+		KL_OPT_STR('\0', "on", &o.on, "<state>",
+			   "use only this lineage, or this commit of one"),
+		KL_OPT_BOOL('q', "quiet", &o.quiet, "show no progress"),
 		KL_SKILL_MODEL_OPTS(&o.model, "induce"),
-		KL_OPT_BOOL('\0', "no-control", &o.no_control, "with a model: not the intent alone"),
+		KL_OPT_BOOL('\0', "no-control", &o.no_control,
+			    "do not ask the model with the intent alone"),
 		KL_OPT_LISTING(&o.out),
 		KL_OPT_END
 	};

@@ -380,8 +380,8 @@ int cmd_blame(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	bool steps = true;
 	const struct kl_opt opts[] = {
 		KL_OPT_STR('\0', "lineage", &lineage, "<workload>[/<name>]",
-			   "which lineage (default: that of the contract around the file)"),
-		KL_OPT_BOOL('\0', "steps", &steps, "say what each step is after the lines (default)"),
+			   "use this lineage (default: that of the contract around the file)"),
+		KL_OPT_BOOL('\0', "steps", &steps, "describe the steps below the lines (default)"),
 		KL_OPT_LISTING(&out),
 		KL_OPT_END
 	};

@@ -483,10 +483,12 @@ int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	struct request r = { .repo = ctx->repo, .bars = true };
 	const struct kl_opt opts[] = {
 		KL_OPT_LISTING(&r.out),
-		KL_OPT_BOOL('\0', "bars", &r.bars, "cost: draw the best time against the money (default)"),
+		KL_OPT_BOOL('\0', "bars", &r.bars,
+			    "cost: draw the best time against the money spent (default)"),
 		KL_OPT_STR('\0', "cost", &r.cost, "<usd>",
-			   "settle: what the provider charged for them in all (default: their worst case)"),
-		KL_OPT_STR('o', "output", &r.output, "<file>", "export: the recording to write"),
+			   "settle: book this sum in total (default: all that was reserved)"),
+		KL_OPT_STR('o', "output", &r.output, "<file>",
+			   "export: write the recording to this file"),
 		KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);

@@ -29,7 +29,7 @@ int cmd_export(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	KL_AUTO(kl_freep) char *name = NULL;
 	bool json = false;
 	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('\0', "json", &json, "print it as JSON"),
+		KL_OPT_BOOL('\0', "json", &json, "print a summary as JSON"),
 		KL_OPT_END
 	};
 	const char *dir;

@@ -240,7 +240,8 @@ int cmd_hooks(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	struct kl_listing out = { 0 };
 	bool chain = false;
 	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('\0', "chain", &chain, "keep a hook that is there, and call it first"),
+		KL_OPT_BOOL('\0', "chain", &chain,
+			    "install: keep an existing hook and call it first"),
 		KL_OPT_LISTING(&out),
 		KL_OPT_END
 	};

@@ -29,8 +29,9 @@ int cmd_import(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	const char *name = NULL;
 	bool json = false;
 	const struct kl_opt opts[] = {
-		KL_OPT_STR('\0', "name", &name, "<name>", "call the lineage so (default: as it was)"),
-		KL_OPT_BOOL('\0', "json", &json, "print it as JSON"),
+		KL_OPT_STR('\0', "name", &name, "<name>",
+			   "give the lineage this name (default: its name in the export)"),
+		KL_OPT_BOOL('\0', "json", &json, "print a summary as JSON"),
 		KL_OPT_END
 	};
 	struct kl_import_result out;

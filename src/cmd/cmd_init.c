@@ -301,12 +301,14 @@ int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	bool list = false;
 	const struct kl_opt opts[] = {
 		KL_OPT_STR('\0', "template", &template, "<name>",
-			   "start from a shipped workload with its history"),
-		KL_OPT_STR('\0', "ci", &ci, "github|gitlab", "a recipe that judges pull requests"),
+			   "copy this shipped workload with its history"),
+		KL_OPT_STR('\0', "ci", &ci, "github|gitlab",
+			   "write recipes that judge pull requests"),
 		KL_OPT_BOOL('\0', "list", &list, "list the templates"),
-		KL_OPT_STR('\0', "entry", &entry, "<function>", "the kernel, if the file has several"),
+		KL_OPT_STR('\0', "entry", &entry, "<function>",
+			   "use this function, if the file has several"),
 		KL_OPT_STR('\0', "workload", &workload, "<name>",
-			   "the workload's name (default: the entry's)"),
+			   "name the workload (default: like the entry)"),
 		KL_OPT_LISTING(&out),
 		KL_OPT_END
 	};

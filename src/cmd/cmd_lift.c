@@ -267,23 +267,24 @@ int cmd_lift(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	struct options o = { 0 };
 	const struct kl_opt opts[] = {
 		KL_OPT_STR('\0', "words", &o.words, "<model>",
-			   "who words new cards, chat or exec; what data do not bear out is refused"),
+			   "let chat or exec write the texts of new cards"),
 		KL_OPT_STR('\0', "exec", &s.model.exec, "<command>",
-			   "of exec: reads a request, writes a reply"),
+			   "run this command for exec"),
 		KL_OPT_STR('\0', "model", &s.model.model, "<name>",
-			   "of chat and exec (default: klineage.chat.model)"),
+			   "use this model for chat and exec (default: klineage.chat.model)"),
 		KL_OPT_STR('\0', "budget", &s.model.budget, "<usd>",
-			   "what a workload's walks and lifts may cost in all (default: "
+			   "limit what a workload's walks and lifts may cost (default: "
 			   "klineage.budget.induce)"),
-		KL_OPT_BOOL('\0', "estimate", &o.estimate, "say what words are likely to cost, send nothing"),
+		KL_OPT_BOOL('\0', "estimate", &o.estimate,
+			    "estimate the cost of the texts; send nothing"),
 		KL_OPT_BOOL('\0', "witness", &o.witness,
-			    "judge kernels where what cards assume to be sound is false"),
+			    "judge kernels for which an assumed condition is false"),
 		KL_OPT_INT('\0', "runs", &o.runs, "<n>",
-			   "of --witness: gate runs, at most (default: 64)"),
-		KL_OPT_BOOL('q', "quiet", &o.quiet, "of --witness: no progress line"),
-		KL_OPT_BOOL('\0', "cards", &o.cards, "print the cards themselves, instead of a table"),
+			   "with --witness, run the gate at most this often (default: 64)"),
+		KL_OPT_BOOL('q', "quiet", &o.quiet, "with --witness, show no progress"),
+		KL_OPT_BOOL('\0', "cards", &o.cards, "print the cards instead of a table"),
 		KL_OPT_BOOL('n', "dry-run", &o.dry,
-			    "say what would be done, write nothing, ask no model and no gate"),
+			    "show what would be done; write nothing, run neither model nor gate"),
 		KL_OPT_LISTING(&o.out),
 		KL_OPT_END
 	};

@@ -116,9 +116,11 @@ int cmd_report(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	const char *output = NULL, *figures = NULL;
 	bool json = false;
 	const struct kl_opt opts[] = {
-		KL_OPT_STR('o', "output", &output, "<file>", "the page (default: stdout)"),
-		KL_OPT_STR('\0', "figures", &figures, "<directory>", "write its figures there, too, as SVG"),
-		KL_OPT_BOOL('\0', "json", &json, "print what was written as JSON"),
+		KL_OPT_STR('o', "output", &output, "<file>",
+			   "write the page to this file (default: stdout)"),
+		KL_OPT_STR('\0', "figures", &figures, "<directory>",
+			   "also write the figures to this directory, as SVG"),
+		KL_OPT_BOOL('\0', "json", &json, "print the names of the written files as JSON"),
 		KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);

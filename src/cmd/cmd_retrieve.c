@@ -421,14 +421,18 @@ int cmd_retrieve(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	KL_AUTO(answer_release) struct answer a = { .repo = ctx->repo };
 	struct args o = { 0 };
 	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('\0', "explain", &o.explain, "say every score and every condition"),
-		KL_OPT_INT('\0', "limit", &o.limit, "<n>", "at most n cards, and what they require"),
-		KL_OPT_STR('\0', "platform", &o.platform, "<id>", "for another platform (cuda/sm_90)"),
-		KL_OPT_BOOL('\0', "repair", &o.repair, "keep cards whose mechanism is there already"),
-		KL_OPT_STR('\0', "rev", &o.rev, "<rev>", "the state to find cards for (default: HEAD)"),
+		KL_OPT_BOOL('\0', "explain", &o.explain, "print every score and every condition"),
+		KL_OPT_INT('\0', "limit", &o.limit, "<n>",
+			   "offer at most n cards, and those that they require"),
+		KL_OPT_STR('\0', "platform", &o.platform, "<id>",
+			   "find cards for another platform (cuda/sm_90)"),
+		KL_OPT_BOOL('\0', "repair", &o.repair, "keep cards whose effect is there already"),
+		KL_OPT_STR('\0', "rev", &o.rev, "<rev>",
+			   "find cards for this revision (default: HEAD)"),
 		KL_OPT_STR('\0', "status", &o.status, "<list>",
-			   "statuses of cards (default: admitted,provisional)"),
-		KL_OPT_BOOL('\0', "worktree", &o.worktree, "the state in the worktree"),
+			   "use cards with these statuses (default: admitted,provisional)"),
+		KL_OPT_BOOL('\0', "worktree", &o.worktree,
+			    "find cards for the files in the worktree"),
 		KL_OPT_LISTING(&o.out),
 		KL_OPT_END
 	};

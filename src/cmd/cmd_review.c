@@ -112,9 +112,9 @@ int cmd_review(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	const char *word = NULL;
 	bool json = false;
 	const struct kl_opt opts[] = { KL_OPT_STR('\0', "format", &word, "term|markdown|json",
-						  "for a terminal (default), as a comment for a pull "
-						  "request, for programs"),
-				       KL_OPT_BOOL('\0', "json", &json, "the same as --format json"),
+						  "print for a terminal (default), for a pull "
+						  "request, or for programs"),
+				       KL_OPT_BOOL('\0', "json", &json, "print JSON, like --format json"),
 				       KL_OPT_END };
 	int format = TERM, err = kl_opt_parse(&argc, &argv, synopsis, opts);
 

@@ -232,8 +232,9 @@ int cmd_show(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	KL_AUTO(kl_view_release) struct kl_view v = { 0 };
 	bool diff = true, json = false;
 	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('\0', "diff", &diff, "the edit as a diff (default); --no-diff leaves it out"),
-		KL_OPT_BOOL('\0', "json", &json, "print the step's gate event"),
+		KL_OPT_BOOL('\0', "diff", &diff,
+			    "print the edit as a diff (default); --no-diff leaves it out"),
+		KL_OPT_BOOL('\0', "json", &json, "print the step's gate event as JSON"),
 		KL_OPT_END
 	};
 	size_t i;

@@ -365,15 +365,19 @@ int cmd_skills(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	struct args a = { 0 };
 	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('\0', "fix", &a.fix, "lint: write the files in canonical form"),
-		KL_OPT_STR('\0', "format", &a.format, "<format>", "export: yaml (default), json, skill-md"),
+		KL_OPT_BOOL('\0', "fix", &a.fix, "lint: rewrite the files in canonical form"),
+		KL_OPT_STR('\0', "format", &a.format, "<format>",
+			   "export: write yaml (default), json or skill-md"),
 		KL_OPT_LISTING(&a.out),
-		KL_OPT_STR('o', "output", &a.output, "<directory>", "export: write files there"),
-		KL_OPT_STR('\0', "reason", &a.reason, "<why>", "retract: why, in one line"),
-		KL_OPT_BOOL('\0', "shipped", &a.shipped, "import: the cards that come with git-klineage"),
+		KL_OPT_STR('o', "output", &a.output, "<directory>",
+			   "export: write the files to this directory"),
+		KL_OPT_STR('\0', "reason", &a.reason, "<why>",
+			   "retract: give the reason, in one line"),
+		KL_OPT_BOOL('\0', "shipped", &a.shipped,
+			    "import: import the cards that come with git-klineage"),
 		KL_OPT_STR('\0', "status", &a.status, "<status>",
-			   "list: hypothesis, provisional, admitted, retracted"),
-		KL_OPT_BOOL('\0', "undo", &a.undo, "install-merge: take it out again"),
+			   "list: print only hypothesis, provisional, admitted or retracted"),
+		KL_OPT_BOOL('\0', "undo", &a.undo, "install-merge: remove the configuration"),
 		KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);

@@ -98,11 +98,11 @@ int cmd_sync(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	bool fetch = false, push = false, on = false, off = false;
 	struct kl_listing out = { 0 };
 	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('\0', "fetch", &fetch, "only take what the remote has"),
-		KL_OPT_BOOL('\0', "push", &push, "only give what the remote lacks"),
-		KL_OPT_BOOL('n', "dry-run", &s.dry_run, "say what would be done"),
-		KL_OPT_BOOL('\0', "setup", &on, "let a plain git fetch bring the tracking refs"),
-		KL_OPT_BOOL('\0', "unsetup", &off, "undo --setup"),
+		KL_OPT_BOOL('\0', "fetch", &fetch, "only fetch and merge what the remote has"),
+		KL_OPT_BOOL('\0', "push", &push, "only push what the remote lacks"),
+		KL_OPT_BOOL('n', "dry-run", &s.dry_run, "show what would be done"),
+		KL_OPT_BOOL('\0', "setup", &on, "let a plain git fetch update the tracking refs"),
+		KL_OPT_BOOL('\0', "unsetup", &off, "remove the lines that --setup adds"),
 		KL_OPT_LISTING(&out),
 		KL_OPT_END
 	};

@@ -25,9 +25,9 @@ struct kl_listing {
 };
 
 #define KL_OPT_LISTING(l)									\
-	KL_OPT_BOOL('\0', "json", &(l)->json, "print it as JSON"),				\
-	KL_OPT_BOOL('\0', "porcelain", &(l)->porcelain, "print lines of fields, for scripts"),	\
-	KL_OPT_BOOL('z', "null", &(l)->nul, "the same, each field ended by NUL")
+	KL_OPT_BOOL('\0', "json", &(l)->json, "print the result as JSON"),			\
+	KL_OPT_BOOL('\0', "porcelain", &(l)->porcelain, "print lines of tab-separated fields"),	\
+	KL_OPT_BOOL('z', "null", &(l)->nul, "print the same fields, each ended by NUL")
 
 /** One document on stdout: canonical JSON on a line, as `--json` of every verb prints it. */
 void kl_listing_put(const json_t *document);

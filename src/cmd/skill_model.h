@@ -22,13 +22,13 @@ struct kl_skill_model {
 /** The four options, for a table of options; `money` is "induce" or "materialize", as `of`. */
 #define KL_SKILL_MODEL_OPTS(m, money)							\
 	KL_OPT_STR('\0', "rewriter", &(m)->rewriter, "<who>",				\
-		   "a model: chat or exec (default: none, tools alone)"),		\
+		   "let a model make edits: chat or exec (default: none)"),		\
 	KL_OPT_STR('\0', "exec", &(m)->exec, "<command>",				\
-		   "of exec: reads a request, writes a reply"),				\
+		   "run this command for exec"),					\
 	KL_OPT_STR('\0', "model", &(m)->model, "<name>",				\
-		   "of chat and exec (default: klineage.chat.model)"),			\
+		   "use this model for chat and exec (default: klineage.chat.model)"),	\
 	KL_OPT_STR('\0', "budget", &(m)->budget, "<usd>",				\
-		   "what the workload may cost in all (default: klineage.budget." money ")")
+		   "limit what the workload may cost (default: klineage.budget." money ")")
 
 void kl_skill_model_release(struct kl_skill_model *m);
 
