@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "card/predicate_parts.h"
+#include "card/predicate.h"
 
 #include <string.h>
+
+#include "plan/expr_tree.h"
 
 /* --- what is known --------------------------------------------------------------------- */
 
@@ -19,283 +21,303 @@ struct fact {
 	char text[];
 };
 
-static void put(struct kl_known *k, const char *key, struct value v)
+static void put_fact(struct kl_known *known, const char *key, struct value value)
 {
-	size_t n = v.text ? strlen(v.text) + 1 : 0;
-	struct fact *f = kl_malloc(sizeof(*f) + n);
+	size_t n = value.text ? strlen(value.text) + 1 : 0;
+	struct fact *fact = kl_malloc(sizeof(*fact) + n);
 
-	f->value = v;
+	fact->value = value;
 	if (n) {
-		memcpy(f->text, v.text, n);
-		f->value.text = f->text;
+		memcpy(fact->text, value.text, n);
+		fact->value.text = fact->text;
 	}
-	kl_map_put(&k->facts, key, f);
+	kl_map_put(&known->facts, key, fact);
 }
 
-void kl_known_release(struct kl_known *k)
+void kl_known_release(struct kl_known *known)
 {
-	kl_map_release(&k->facts);
-	kl_strvec_release(&k->closed);
+	kl_map_release(&known->facts);
+	kl_strvec_release(&known->closed);
 }
 
-void kl_known_int(struct kl_known *k, const char *key, int64_t value)
+void kl_known_int(struct kl_known *known, const char *key, int64_t value)
 {
-	put(k, key, (struct value){ VALUE_INT, value, NULL });
+	put_fact(known, key, (struct value){ VALUE_INT, value, NULL });
 }
 
-void kl_known_ratio(struct kl_known *k, const char *key, int64_t ppm)
+void kl_known_ratio(struct kl_known *known, const char *key, int64_t ppm)
 {
-	put(k, key, (struct value){ VALUE_RATIO, ppm, NULL });
+	put_fact(known, key, (struct value){ VALUE_RATIO, ppm, NULL });
 }
 
-void kl_known_text(struct kl_known *k, const char *key, const char *value)
+void kl_known_text(struct kl_known *known, const char *key, const char *value)
 {
-	put(k, key, (struct value){ VALUE_TEXT, 0, value });
+	put_fact(known, key, (struct value){ VALUE_TEXT, 0, value });
 }
 
-void kl_known_truth(struct kl_known *k, const char *key, enum kl_truth value)
+void kl_known_truth(struct kl_known *known, const char *key, enum kl_truth value)
 {
-	put(k, key, (struct value){ value == KL_UNKNOWN ? VALUE_UNKNOWN : VALUE_TRUTH, value, NULL });
+	enum value_kind kind = value == KL_UNKNOWN ? VALUE_UNKNOWN : VALUE_TRUTH;
+
+	put_fact(known, key, (struct value){ kind, value, NULL });
 }
 
-void kl_known_member(struct kl_known *k, const char *function, const char *member)
+void kl_known_member(struct kl_known *known, const char *function, const char *member)
 {
 	KL_AUTO(kl_freep) char *key = kl_asprintf("%s(%s)", function, member);
 
-	kl_known_truth(k, key, KL_TRUE);
+	kl_known_truth(known, key, KL_TRUE);
 }
 
-void kl_known_close(struct kl_known *k, const char *function)
+void kl_known_close(struct kl_known *known, const char *function)
 {
-	if (!kl_strvec_has(&k->closed, function))
-		kl_strvec_push(&k->closed, function);
+	if (!kl_strvec_has(&known->closed, function))
+		kl_strvec_push(&known->closed, function);
 }
 
-static struct value look_up(const struct kl_known *k, const char *key)
+static struct value look_up(const struct kl_known *known, const char *key)
 {
-	const struct fact *f = kl_map_get(&k->facts, key);
+	const struct fact *fact = kl_map_get(&known->facts, key);
 	const char *open = strchr(key, '(');
 
-	if (f)
-		return f->value;
-	for (size_t i = 0; open && i < k->closed.n; i++)
-		if (!strncmp(k->closed.v[i], key, open - key) && !k->closed.v[i][open - key])
+	if (fact)
+		return fact->value;
+	for (size_t i = 0; open && i < known->closed.n; i++) {
+		const char *function = known->closed.v[i];
+
+		if (!strncmp(function, key, open - key) && !function[open - key])
 			return (struct value){ VALUE_TRUTH, KL_FALSE, NULL };
+	}
 	return (struct value){ 0 };
 }
 
-bool kl_known_has(const struct kl_known *k, const char *key)
+bool kl_known_has(const struct kl_known *known, const char *key)
 {
-	return look_up(k, key).kind != VALUE_UNKNOWN;
+	return look_up(known, key).kind != VALUE_UNKNOWN;
 }
 
-bool kl_known_number(int64_t *millionths, const struct kl_known *k, const char *key)
+bool kl_known_number(int64_t *millionths, const struct kl_known *known, const char *key)
 {
-	struct value v = look_up(k, key);
+	struct value value = look_up(known, key);
 
-	if (v.kind == VALUE_RATIO)
-		*millionths = v.n;
-	return v.kind == VALUE_RATIO ||
-	       (v.kind == VALUE_INT && !__builtin_mul_overflow(v.n, 1000000, millionths));
+	if (value.kind == VALUE_RATIO)
+		*millionths = value.n;
+	return value.kind == VALUE_RATIO ||
+	       (value.kind == VALUE_INT && !__builtin_mul_overflow(value.n, 1000000, millionths));
 }
 
-static void write_value(struct kl_buf *out, const char *key, const struct value *v)
+static void write_value(struct kl_buf *out, const char *key, const struct value *value)
 {
 	kl_buf_addf(out, "%s ", key);
-	if (v->kind == VALUE_INT)
-		kl_buf_addf(out, "= %lld", (long long)v->n);
-	else if (v->kind == VALUE_RATIO)
-		kl_buf_addf(out, "= %.6g", (double)v->n / 1e6);
-	else if (v->kind == VALUE_TEXT)
-		kl_buf_addf(out, "= '%s'", v->text);
+	if (value->kind == VALUE_INT)
+		kl_buf_addf(out, "= %lld", (long long)value->n);
+	else if (value->kind == VALUE_RATIO)
+		kl_buf_addf(out, "= %.6g", (double)value->n / 1e6);
+	else if (value->kind == VALUE_TEXT)
+		kl_buf_addf(out, "= '%s'", value->text);
+	else if (value->kind == VALUE_TRUTH)
+		kl_buf_addf(out, "is %s", kl_truth_name(value->n));
 	else
-		kl_buf_addf(out, "is %s", v->kind == VALUE_TRUTH ? kl_truth_name(v->n) : "not known");
+		kl_buf_adds(out, "is not known");
 }
 
-void kl_known_write(struct kl_buf *out, const struct kl_known *k)
+void kl_known_write(struct kl_buf *out, const struct kl_known *known)
 {
-	for (size_t i = 0; i < k->facts.n; i++) {
-		struct value v = look_up(k, k->facts.e[i].key);
+	for (size_t i = 0; i < known->facts.n; i++) {
+		struct value value = look_up(known, known->facts.e[i].key);
 
-		write_value(out, k->facts.e[i].key, &v);
+		write_value(out, known->facts.e[i].key, &value);
 		kl_buf_addch(out, '\n');
 	}
+}
+
+/* --- reading ----------------------------------------------------------------------------- */
+
+int kl_predicate_parse(struct kl_predicate **out, const char *text, size_t *at)
+{
+	static const struct kl_expr_fact sets[] = {
+		{ "cap", 1, KL_EXPR_TRUTH },
+		{ "has", 1, KL_EXPR_TRUTH },
+		{ "trait", 1, KL_EXPR_TRUTH },
+		{ NULL, 0, KL_EXPR_ANY },
+	};
+	/* cards count a bracket as the six levels of signs in it, and no right side */
+	static const struct kl_expr_dialect open = {
+		.fact = sets, .decimals = true, .texts = true, .lines = true,
+		.longest = KL_PREDICATE_MAX_TEXT,
+		.depth = { .bracket = 6, .sign = 1, .operand = 0, .most = 6 * KL_EXPR_MAX_DEPTH },
+	};
+	struct kl_expr *top;
+	int err = kl_expr_read(&top, text, &open, NULL, KL_EXPR_TRUTH, at);
+
+	if (err < 0)
+		return err;
+	*out = kl_malloc(sizeof(**out));
+	(*out)->top = top;
+	return 0;
+}
+
+void kl_predicate_free(struct kl_predicate *predicate)
+{
+	if (!predicate)
+		return;
+	kl_expr_free(predicate->top);
+	free(predicate);
 }
 
 /* --- evaluating -------------------------------------------------------------------------- */
 
 static const struct value unknown = { 0 };
 
-static struct value truth(bool b)
+static struct value truth_value(bool yes)
 {
-	return (struct value){ VALUE_TRUTH, b ? KL_TRUE : KL_FALSE, NULL };
+	return (struct value){ VALUE_TRUTH, yes ? KL_TRUE : KL_FALSE, NULL };
 }
 
-static struct value divide(enum kl_pred_op op, int64_t a, int64_t b)
+static bool is_number(struct value value)
 {
-	int64_t q;
+	return value.kind == VALUE_INT || value.kind == VALUE_RATIO;
+}
 
-	if (!b || (a == INT64_MIN && b == -1))
+static struct value negate_number(struct value value)
+{
+	if (!is_number(value) || value.n == INT64_MIN)
 		return unknown;
-	q = op == OP_MOD ? a % b : a / b;
-	if (op == OP_CDIV && a % b && (a < 0) == (b < 0))
-		q++;
-	return (struct value){ VALUE_INT, q, NULL };
+	value.n = -value.n;
+	return value;
 }
 
-static struct value calculate(enum kl_pred_op op, struct value a, struct value b)
+static struct value calculate_value(enum kl_expr_op op, struct value left, struct value right)
 {
-	int64_t v;
-	bool over;
+	struct value value = { .kind = VALUE_INT };
 
-	if (a.kind != VALUE_INT || b.kind != VALUE_INT)
+	if (left.kind != VALUE_INT || right.kind != VALUE_INT ||
+	    kl_expr_calculate(&value.n, op, left.n, right.n))
 		return unknown;
-	switch (op) {
-	case OP_ADD:
-		over = __builtin_add_overflow(a.n, b.n, &v);
-		break;
-	case OP_SUB:
-		over = __builtin_sub_overflow(a.n, b.n, &v);
-		break;
-	case OP_MUL:
-		over = __builtin_mul_overflow(a.n, b.n, &v);
-		break;
-	case OP_MIN:
-		return a.n < b.n ? a : b;
-	case OP_MAX:
-		return a.n > b.n ? a : b;
-	default:
-		return divide(op, a.n, b.n);
-	}
-	return over ? unknown : (struct value){ VALUE_INT, v, NULL };
+	return value;
 }
 
-/* -1, 0, 1; false: they do not compare */
-static bool compare(int *out, struct value a, struct value b)
+/* below 0, 0, above; truths are alike or not */
+static int order_of(struct value left, struct value right)
 {
-	__int128 x = a.n, y = b.n;
+	__int128 x = left.n, y = right.n;
 
-	if (a.kind == VALUE_TEXT && b.kind == VALUE_TEXT) {
-		*out = strcmp(a.text, b.text);
-		return true;
-	}
-	if (a.kind == VALUE_TRUTH && b.kind == VALUE_TRUTH) {
-		*out = a.n != b.n;
-		return true;
-	}
-	if ((a.kind != VALUE_INT && a.kind != VALUE_RATIO) || (b.kind != VALUE_INT && b.kind != VALUE_RATIO))
-		return false;
-	if (a.kind == VALUE_INT)
+	if (left.kind == VALUE_TEXT)
+		return strcmp(left.text, right.text);
+	if (left.kind == VALUE_INT && right.kind == VALUE_RATIO)
 		x *= 1000000;
-	if (b.kind == VALUE_INT)
+	if (right.kind == VALUE_INT && left.kind == VALUE_RATIO)
 		y *= 1000000;
-	*out = (x > y) - (x < y);
-	return true;
+	return (x > y) - (x < y);
 }
 
-static struct value judge(enum kl_pred_op op, struct value a, struct value b)
+/* numbers have an order; other things of a kind are the same, or are not */
+static struct value compare_values(enum kl_expr_op op, struct value left, struct value right)
 {
-	bool order = op != OP_EQ && op != OP_NE;
-	int c;
+	bool equality = op == KL_OP_EQ || op == KL_OP_NE;
+	bool alike = left.kind == right.kind && left.kind != VALUE_UNKNOWN;
 
-	if (!compare(&c, a, b) || (order && (a.kind == VALUE_TEXT || a.kind == VALUE_TRUTH)))
+	if (!(is_number(left) && is_number(right)) && !(alike && equality))
 		return unknown;
-	switch (op) {
-	case OP_EQ: return truth(c == 0);
-	case OP_NE: return truth(c != 0);
-	case OP_LT: return truth(c < 0);
-	case OP_LE: return truth(c <= 0);
-	case OP_GT: return truth(c > 0);
-	default: return truth(c >= 0);
-	}
+	return truth_value(kl_expr_holds(op, order_of(left, right)));
 }
 
-static enum kl_truth as_truth(struct value v)
+static enum kl_truth as_truth(struct value value)
 {
-	return v.kind == VALUE_TRUTH ? (enum kl_truth)v.n : KL_UNKNOWN;
+	return value.kind == VALUE_TRUTH ? (enum kl_truth)value.n : KL_UNKNOWN;
 }
 
-/* Kleene: `decisive` on either side decides, whatever the other is */
-static struct value connect(enum kl_truth a, enum kl_truth b, enum kl_truth decisive)
+static struct value deny_truth(enum kl_truth truth)
 {
-	if (a == decisive || b == decisive)
-		return truth(decisive == KL_TRUE);
-	if (a == KL_UNKNOWN || b == KL_UNKNOWN)
-		return unknown;
-	return truth(decisive != KL_TRUE);
+	return truth == KL_UNKNOWN ? unknown : truth_value(truth == KL_FALSE);
 }
 
-static struct value eval(const struct kl_pred_expr *e, const struct kl_known *k)
-{
-	struct value a, b;
+static struct value eval_tree(const struct kl_expr *expr, const struct kl_known *known);
 
-	switch (e->op) {
-	case OP_INT:
-		return (struct value){ VALUE_INT, e->n, NULL };
-	case OP_RATIO:
-		return (struct value){ VALUE_RATIO, e->n, NULL };
-	case OP_TEXT:
-		return (struct value){ VALUE_TEXT, 0, e->text };
-	case OP_FACT:
-		return look_up(k, e->text);
-	case OP_NEG:
-		a = eval(e->a, k);
-		if ((a.kind != VALUE_INT && a.kind != VALUE_RATIO) || a.n == INT64_MIN)
-			return unknown;
-		a.n = -a.n;
-		return a;
-	case OP_NOT:
-		a = eval(e->a, k);
-		return as_truth(a) == KL_UNKNOWN ? unknown : truth(as_truth(a) == KL_FALSE);
+/* Kleene's && and ||: false or true on either side decides, whatever the other is */
+static struct value connect_truths(const struct kl_expr *expr, const struct kl_known *known)
+{
+	enum kl_truth decisive = expr->op == KL_OP_AND ? KL_FALSE : KL_TRUE;
+	enum kl_truth left = as_truth(eval_tree(expr->left, known)), right;
+
+	if (left == decisive)
+		return truth_value(decisive == KL_TRUE);
+	right = as_truth(eval_tree(expr->right, known));
+	if (right == decisive || (left != KL_UNKNOWN && right != KL_UNKNOWN))
+		return truth_value(right == KL_TRUE);
+	return unknown;
+}
+
+static struct value eval_tree(const struct kl_expr *expr, const struct kl_known *known)
+{
+	struct value left, right;
+
+	switch (expr->op) {
+	case KL_OP_INT:
+		return (struct value){ .kind = VALUE_INT, .n = expr->number };
+	case KL_OP_DECIMAL:
+		return (struct value){ .kind = VALUE_RATIO, .n = expr->number };
+	case KL_OP_TEXT:
+		return (struct value){ .kind = VALUE_TEXT, .text = expr->text };
+	case KL_OP_FACT:
+		return look_up(known, expr->text);
+	case KL_OP_NEG:
+		return negate_number(eval_tree(expr->left, known));
+	case KL_OP_NOT:
+		return deny_truth(as_truth(eval_tree(expr->left, known)));
+	case KL_OP_AND:
+	case KL_OP_OR:
+		return connect_truths(expr, known);
 	default:
 		break;
 	}
-	a = eval(e->a, k);
-	b = eval(e->b, k);
-	if (e->op == OP_AND || e->op == OP_OR)
-		return connect(as_truth(a), as_truth(b), e->op == OP_AND ? KL_FALSE : KL_TRUE);
-	return e->op < OP_EQ ? calculate(e->op, a, b) : judge(e->op, a, b);
+	left = eval_tree(expr->left, known);
+	right = eval_tree(expr->right, known);
+	if (kl_expr_compares(expr))
+		return compare_values(expr->op, left, right);
+	return calculate_value(expr->op, left, right);
 }
 
-enum kl_truth kl_predicate_eval(const struct kl_predicate *p, const struct kl_known *k)
+enum kl_truth kl_predicate_eval(const struct kl_predicate *predicate, const struct kl_known *known)
 {
-	return as_truth(eval(p->top, k));
+	return as_truth(eval_tree(predicate->top, known));
 }
 
-/* --- telling ------------------------------------------------------------------------------- */
+/* --- explaining ------------------------------------------------------------------------------- */
 
-static void keys(struct kl_strvec *out, const struct kl_pred_expr *e)
+static void collect_keys(struct kl_strvec *out, const struct kl_expr *expr)
 {
-	if (!e)
+	if (!expr)
 		return;
-	if (e->op == OP_FACT)
-		kl_strvec_push(out, e->text);
-	keys(out, e->a);
-	keys(out, e->b);
+	if (expr->op == KL_OP_FACT)
+		kl_strvec_push(out, expr->text);
+	collect_keys(out, expr->left);
+	collect_keys(out, expr->right);
 }
 
-void kl_predicate_keys(struct kl_strvec *out, const struct kl_predicate *p)
+void kl_predicate_keys(struct kl_strvec *out, const struct kl_predicate *predicate)
 {
-	keys(out, p->top);
+	collect_keys(out, predicate->top);
 	kl_strvec_uniq(out);
 }
 
-void kl_predicate_explain(struct kl_buf *out, const struct kl_predicate *p, const struct kl_known *k)
+void kl_predicate_explain(struct kl_buf *out, const struct kl_predicate *predicate,
+			  const struct kl_known *known)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
 
-	kl_predicate_keys(&names, p);
+	kl_predicate_keys(&names, predicate);
 	for (size_t i = 0; i < names.n; i++) {
-		struct value v = look_up(k, names.v[i]);
+		struct value value = look_up(known, names.v[i]);
 
 		kl_buf_adds(out, i ? ", " : "");
-		write_value(out, names.v[i], &v);
+		write_value(out, names.v[i], &value);
 	}
 }
 
-const char *kl_truth_name(enum kl_truth t)
+const char *kl_truth_name(enum kl_truth truth)
 {
 	static const char *const names[] = { "false", "true", "unknown" };
 
-	return names[t];
+	return names[truth];
 }

@@ -2,7 +2,8 @@
 /* predicate_relate - whether one predicate implies another, and what a changed one lost */
 #include <string.h>
 
-#include "card/predicate_parts.h"
+#include "card/predicate.h"
+#include "plan/expr_tree.h"
 
 /* Both sides are hostile, and pairs of parts are many: what is not shown by so many steps is not shown.
  */
@@ -10,68 +11,68 @@
 
 typedef __int128 wide; /* millionths of what 64 bits hold */
 
-static bool is_commutative(enum kl_pred_op op)
+static bool is_commutative(enum kl_expr_op op)
 {
-	return op == OP_ADD || op == OP_MUL || op == OP_MIN || op == OP_MAX || op == OP_EQ ||
-	       op == OP_NE || op == OP_AND || op == OP_OR;
+	return op == KL_OP_ADD || op == KL_OP_MUL || op == KL_OP_MIN || op == KL_OP_MAX || op == KL_OP_EQ ||
+	       op == KL_OP_NE || op == KL_OP_AND || op == KL_OP_OR;
 }
 
-static bool same(const struct kl_pred_expr *a, const struct kl_pred_expr *b, int *steps)
+static bool same(const struct kl_expr *a, const struct kl_expr *b, int *steps)
 {
 	if (!a || !b)
 		return a == b;
-	if (a->op != b->op || a->n != b->n || !a->text != !b->text || --*steps < 0)
+	if (a->op != b->op || a->number != b->number || !a->text != !b->text || --*steps < 0)
 		return false;
 	if (a->text && strcmp(a->text, b->text))
 		return false;
-	return (same(a->a, b->a, steps) && same(a->b, b->b, steps)) ||
-	       (is_commutative(a->op) && same(a->a, b->b, steps) && same(a->b, b->a, steps));
+	return (same(a->left, b->left, steps) && same(a->right, b->right, steps)) ||
+	       (is_commutative(a->op) && same(a->left, b->right, steps) && same(a->right, b->left, steps));
 }
 
 /* --- comparisons with a constant ---------------------------------------------------- */
 
 /* `subject` is compared with a number or a text: subject op value */
 struct atom {
-	const struct kl_pred_expr *subject;
-	enum kl_pred_op op;
+	const struct kl_expr *subject;
+	enum kl_expr_op op;
 	wide value;
 	const char *text; /* NULL: a number */
 };
 
-static bool constant(wide *out, const struct kl_pred_expr *e)
+static bool constant(wide *out, const struct kl_expr *e)
 {
-	if (e->op == OP_NEG && (e->a->op == OP_INT || e->a->op == OP_RATIO)) {
-		constant(out, e->a);
+	if (e->op == KL_OP_NEG && (e->left->op == KL_OP_INT || e->left->op == KL_OP_DECIMAL)) {
+		constant(out, e->left);
 		*out = -*out;
 		return true;
 	}
-	*out = e->op == OP_INT ? (wide)e->n * 1000000 : e->n;
-	return e->op == OP_INT || e->op == OP_RATIO;
+	*out = e->op == KL_OP_INT ? (wide)e->number * 1000000 : e->number;
+	return e->op == KL_OP_INT || e->op == KL_OP_DECIMAL;
 }
 
-static enum kl_pred_op turned(enum kl_pred_op op)
+static enum kl_expr_op turned(enum kl_expr_op op)
 {
 	switch (op) {
-	case OP_LT: return OP_GT;
-	case OP_LE: return OP_GE;
-	case OP_GT: return OP_LT;
-	case OP_GE: return OP_LE;
+	case KL_OP_LT: return KL_OP_GT;
+	case KL_OP_LE: return KL_OP_GE;
+	case KL_OP_GT: return KL_OP_LT;
+	case KL_OP_GE: return KL_OP_LE;
 	default: return op;
 	}
 }
 
-static bool as_atom(struct atom *out, const struct kl_pred_expr *e)
+static bool as_atom(struct atom *out, const struct kl_expr *e)
 {
-	if (e->op < OP_EQ || e->op > OP_GE)
+	if (!kl_expr_compares(e))
 		return false;
-	*out = (struct atom){ .subject = e->a, .op = e->op };
-	if (e->b->op == OP_TEXT)
-		out->text = e->b->text;
-	else if (!constant(&out->value, e->b)) {
-		*out = (struct atom){ .subject = e->b, .op = turned(e->op) };
-		if (e->a->op == OP_TEXT)
-			out->text = e->a->text;
-		else if (!constant(&out->value, e->a))
+	*out = (struct atom){ .subject = e->left, .op = e->op };
+	if (e->right->op == KL_OP_TEXT)
+		out->text = e->right->text;
+	else if (!constant(&out->value, e->right)) {
+		*out = (struct atom){ .subject = e->right, .op = turned(e->op) };
+		if (e->left->op == KL_OP_TEXT)
+			out->text = e->left->text;
+		else if (!constant(&out->value, e->left))
 			return false;
 	}
 	return true;
@@ -79,46 +80,39 @@ static bool as_atom(struct atom *out, const struct kl_pred_expr *e)
 
 static bool holds(wide x, const struct atom *b)
 {
-	switch (b->op) {
-	case OP_EQ: return x == b->value;
-	case OP_NE: return x != b->value;
-	case OP_LT: return x < b->value;
-	case OP_LE: return x <= b->value;
-	case OP_GT: return x > b->value;
-	default: return x >= b->value;
-	}
+	return kl_expr_holds(b->op, (x > b->value) - (x < b->value));
 }
 
 /* Of one subject: does every number that satisfies a satisfy b? */
 static bool bound_implies(const struct atom *a, const struct atom *b)
 {
-	bool up = b->op == OP_GT || b->op == OP_GE;
+	bool up = b->op == KL_OP_GT || b->op == KL_OP_GE;
 
 	switch (a->op) {
-	case OP_EQ: return holds(a->value, b);
-	case OP_NE: return b->op == OP_NE && a->value == b->value;
-	case OP_GT:
-	case OP_GE:
-		if (b->op == OP_NE)
-			return a->op == OP_GT ? b->value <= a->value : b->value < a->value;
+	case KL_OP_EQ: return holds(a->value, b);
+	case KL_OP_NE: return b->op == KL_OP_NE && a->value == b->value;
+	case KL_OP_GT:
+	case KL_OP_GE:
+		if (b->op == KL_OP_NE)
+			return a->op == KL_OP_GT ? b->value <= a->value : b->value < a->value;
 		return up && (a->value > b->value ||
-			      (a->value == b->value && (a->op == OP_GT || b->op == OP_GE)));
+			      (a->value == b->value && (a->op == KL_OP_GT || b->op == KL_OP_GE)));
 	default:
-		if (b->op == OP_NE)
-			return a->op == OP_LT ? b->value >= a->value : b->value > a->value;
-		return (b->op == OP_LT || b->op == OP_LE) &&
+		if (b->op == KL_OP_NE)
+			return a->op == KL_OP_LT ? b->value >= a->value : b->value > a->value;
+		return (b->op == KL_OP_LT || b->op == KL_OP_LE) &&
 		       (a->value < b->value ||
-			(a->value == b->value && (a->op == OP_LT || b->op == OP_LE)));
+			(a->value == b->value && (a->op == KL_OP_LT || b->op == KL_OP_LE)));
 	}
 }
 
 /* X % m == 0: its modulus, else 0 */
 static int64_t modulus(const struct atom *a)
 {
-	const struct kl_pred_expr *s = a->subject;
+	const struct kl_expr *s = a->subject;
 
-	return a->op == OP_EQ && !a->text && !a->value && s->op == OP_MOD && s->b->op == OP_INT
-		       ? s->b->n
+	return a->op == KL_OP_EQ && !a->text && !a->value && s->op == KL_OP_MOD && s->right->op == KL_OP_INT
+		       ? s->right->number
 		       : 0;
 }
 
@@ -126,122 +120,62 @@ static bool atom_implies(const struct atom *a, const struct atom *b, int *steps)
 {
 	int64_t m = modulus(a), k = modulus(b);
 
-	if (k > 0 && m > 0 && same(a->subject->a, b->subject->a, steps))
+	if (k > 0 && m > 0 && same(a->subject->left, b->subject->left, steps))
 		return m % k == 0;
-	if (k > 0 && a->op == OP_EQ && !a->text && same(a->subject, b->subject->a, steps))
+	if (k > 0 && a->op == KL_OP_EQ && !a->text && same(a->subject, b->subject->left, steps))
 		return a->value % ((wide)k * 1000000) == 0;
 	if (!a->text != !b->text || !same(a->subject, b->subject, steps))
 		return false;
 	if (!a->text)
 		return bound_implies(a, b);
-	if (a->op == OP_EQ)
-		return !strcmp(a->text, b->text) == (b->op == OP_EQ);
+	if (a->op == KL_OP_EQ)
+		return !strcmp(a->text, b->text) == (b->op == KL_OP_EQ);
 	return a->op == b->op && !strcmp(a->text, b->text);
 }
 
 /* --- conditions ----------------------------------------------------------------------- */
 
-static bool implies(const struct kl_pred_expr *a, const struct kl_pred_expr *b, int *steps)
+static bool implies(const struct kl_expr *a, const struct kl_expr *b, int *steps)
 {
 	struct atom x, y;
 
 	if (--*steps < 0)
 		return false;
-	if (b->op == OP_AND)
-		return implies(a, b->a, steps) && implies(a, b->b, steps);
-	if (a->op == OP_OR)
-		return implies(a->a, b, steps) && implies(a->b, b, steps);
+	if (b->op == KL_OP_AND)
+		return implies(a, b->left, steps) && implies(a, b->right, steps);
+	if (a->op == KL_OP_OR)
+		return implies(a->left, b, steps) && implies(a->right, b, steps);
 	if (same(a, b, steps))
 		return true;
-	if (a->op == OP_AND && (implies(a->a, b, steps) || implies(a->b, b, steps)))
+	if (a->op == KL_OP_AND && (implies(a->left, b, steps) || implies(a->right, b, steps)))
 		return true;
-	if (b->op == OP_OR)
-		return implies(a, b->a, steps) || implies(a, b->b, steps);
-	if (a->op == OP_NOT && b->op == OP_NOT)
-		return implies(b->a, a->a, steps);
+	if (b->op == KL_OP_OR)
+		return implies(a, b->left, steps) || implies(a, b->right, steps);
+	if (a->op == KL_OP_NOT && b->op == KL_OP_NOT)
+		return implies(b->left, a->left, steps);
 	return as_atom(&x, a) && as_atom(&y, b) && atom_implies(&x, &y, steps);
 }
 
-static bool follows(const struct kl_pred_expr *a, const struct kl_pred_expr *b)
+static bool follows(const struct kl_expr *a, const struct kl_expr *b)
 {
 	int steps = MAX_STEPS;
 
 	return implies(a, b, &steps);
 }
 
-/* --- as text ----------------------------------------------------------------------------- */
-
-static const char *sign(enum kl_pred_op op)
-{
-	static const char *const signs[] = {
-		[OP_ADD] = " + ", [OP_SUB] = " - ", [OP_MUL] = "*",   [OP_DIV] = "/",
-		[OP_MOD] = " % ", [OP_EQ] = " == ", [OP_NE] = " != ", [OP_LT] = " < ",
-		[OP_LE] = " <= ", [OP_GT] = " > ",  [OP_GE] = " >= ", [OP_AND] = " && ",
-		[OP_OR] = " || ",
-	};
-
-	return signs[op];
-}
-
-static int level(enum kl_pred_op op)
-{
-	return op == OP_OR				      ? 1
-	       : op == OP_AND				      ? 2
-	       : op >= OP_EQ				      ? 3
-	       : op == OP_ADD || op == OP_SUB		      ? 4
-	       : op == OP_MUL || op == OP_DIV || op == OP_MOD ? 5
-							      : 6;
-}
-
-static void write(struct kl_buf *out, const struct kl_pred_expr *e, int outer)
-{
-	static const char *const calls[] = { [OP_MIN] = "min", [OP_MAX] = "max", [OP_CDIV] = "cdiv" };
-	int own = level(e->op);
-	bool brackets = own < outer;
-
-	switch (e->op) {
-	case OP_INT: kl_buf_addf(out, "%lld", (long long)e->n); return;
-	case OP_RATIO: kl_buf_addf(out, "%.6g", (double)e->n / 1e6); return;
-	case OP_TEXT: kl_buf_addf(out, "'%s'", e->text); return;
-	case OP_FACT: kl_buf_adds(out, e->text); return;
-	case OP_NEG:
-	case OP_NOT:
-		kl_buf_addch(out, e->op == OP_NEG ? '-' : '!');
-		write(out, e->a, 6);
-		return;
-	case OP_MIN:
-	case OP_MAX:
-	case OP_CDIV:
-		kl_buf_addf(out, "%s(", calls[e->op]);
-		write(out, e->a, 0);
-		kl_buf_adds(out, ", ");
-		write(out, e->b, 0);
-		kl_buf_addch(out, ')');
-		return;
-	default: break;
-	}
-	if (brackets)
-		kl_buf_addch(out, '(');
-	write(out, e->a, own == 3 ? 4 : own);
-	kl_buf_adds(out, sign(e->op));
-	write(out, e->b, own + 1);
-	if (brackets)
-		kl_buf_addch(out, ')');
-}
-
-static void add_lost(struct kl_strvec *lost, const struct kl_pred_expr *old,
-		     const struct kl_pred_expr *now)
+static void add_lost(struct kl_strvec *lost, const struct kl_expr *old,
+		     const struct kl_expr *now)
 {
 	struct kl_buf b = KL_BUF_INIT;
 
-	if (old->op == OP_AND) {
-		add_lost(lost, old->a, now);
-		add_lost(lost, old->b, now);
+	if (old->op == KL_OP_AND) {
+		add_lost(lost, old->left, now);
+		add_lost(lost, old->right, now);
 		return;
 	}
 	if (follows(now, old))
 		return;
-	write(&b, old, 0);
+	kl_expr_write(&b, old);
 	kl_strvec_take(lost, kl_buf_detach(&b));
 }
 

@@ -96,7 +96,7 @@ static void refuses_with_its_line(void **state)
 		{ "id: cp-async-ring", "id: ../x", "'id' must be a name" },
 		{ "- id: align", "- id: isa", "a precondition stands here twice" },
 		{ "- id: staged", "- id: isa", "'isa' is in 'sound' already" },
-		{ "test: cap('cp.async')", "test: cap('cp.async') &&", "no predicate: at its byte 19: it ends where" },
+		{ "test: cap('cp.async')", "test: cap('cp.async') &&", "no predicate: at its byte 19: the expression ends where" },
 		{ "test: cap('cp.async')", "test: 4 + 1", "a number stands where a condition is needed" },
 		{ "of: " E1, "of: " E3, "no evidence has event 7c55" },
 		{ "violates: groups", "violates: group", "there is no precondition 'group'" },

@@ -93,15 +93,15 @@ static void evaluates(void **state)
 static void refuses_with_its_place(void **state)
 {
 	static const struct { const char *text; size_t at; const char *says; } rows[] = {
-		{ "", 0, "it ends where a value is needed" },
+		{ "", 0, "the expression ends where a value is needed" },
 		{ "K", 0, "" },
 		{ "4", 0, "a number stands where a condition is needed" },
 		{ "'a'", 0, "a text stands where a condition is needed" },
 		{ "K + 1", 0, "a number stands where a condition is needed" },
-		{ "K == ", 5, "it ends where a value is needed" },
-		{ "K = 1", 2, "'= 1' is left over" },
-		{ "K == 1 )", 7, "')' is left over" },
-		{ "(K == 1", 7, "it ends where ')' is needed" },
+		{ "K == ", 5, "the expression ends where a value is needed" },
+		{ "K = 1", 2, "unexpected '= 1' after the expression" },
+		{ "K == 1 )", 7, "unexpected ')' after the expression" },
+		{ "(K == 1", 7, "the expression ends where ')' is needed" },
 		{ "1 < K < 5", 6, "comparisons do not chain" },
 		{ "K > 1 && 3", 9, "a number stands where a condition is needed" },
 		{ "(K > 1) + 1 > 0", 0, "a condition stands where a number is needed" },
@@ -109,7 +109,7 @@ static void refuses_with_its_place(void **state)
 		{ "'a' == 3", 7, "a number stands where a text is needed" },
 		{ "!3", 1, "a number stands where a condition is needed" },
 		{ "-cap('x') > 1", 1, "a condition stands where a number is needed" },
-		{ "cap('x', 'y')", 12, "cap() takes one name" },
+		{ "cap('x', 'y')", 12, "cap() takes 1 name" },
 		{ "cap()", 4, "a name is needed before ')'" },
 		{ "cap('x", 0, "a text without its end" },
 		{ "has('a b')", 0, "a text holds letters" },
@@ -118,7 +118,7 @@ static void refuses_with_its_place(void **state)
 		{ "K > 0.1234567", 4, "more than six places" },
 		{ "K == 3x", 5, "a name cannot begin with a digit" },
 		{ "a. == 1", 0, "a name cannot end with '.'" },
-		{ "K == 1; rm", 6, "'; rm' is left over" },
+		{ "K == 1; rm", 6, "unexpected '; rm' after the expression" },
 		{ "system($(x)) == 1", 7, "a name is needed before '$(x)) == 1'" },
 	};
 
@@ -144,10 +144,10 @@ static void is_bounded(void **state)
 
 	memset(deep, '(', sizeof(deep));
 	deep[200] = '\0';
-	assert_error(KL_EINVALID, "nested too deeply", kl_predicate_parse(&p, deep, NULL));
+	assert_error(KL_EINVALID, "nests deeper than 32 levels", kl_predicate_parse(&p, deep, NULL));
 	memset(deep, '!', 300);
 	deep[300] = '\0';
-	assert_error(KL_EINVALID, "nested too deeply", kl_predicate_parse(&p, deep, NULL));
+	assert_error(KL_EINVALID, "nests deeper than 32 levels", kl_predicate_parse(&p, deep, NULL));
 	memset(deep, ' ', sizeof(deep));
 	deep[sizeof(deep) - 1] = '\0';
 	assert_error(KL_EINVALID, "longer than", kl_predicate_parse(&p, deep, NULL));

@@ -44,8 +44,8 @@ static const struct row gemm[] = {
 	{ "smem: STAGES", "smem: ^4611686018427387904 * STAGES", "overflow beyond 64 bits at BM = 128, BN" },
 	{ "ctas: min(", "ctas: ^M / (N - N) * min(", "division by zero at M = 4096, N = 4096" },
 	{ "min(cdiv(M, BM) * cdiv(N, BN), sms - sms % 2)", "^[1]", "an expression is needed" },
-	{ "min(cdiv(M, BM) * cdiv(N, BN), sms - sms % 2)", "^M == 4", "a comparison stands where" },
-	{ "K % BK == 0", "^K % BK", "a number stands where a comparison is needed" },
+	{ "min(cdiv(M, BM) * cdiv(N, BN), sms - sms % 2)", "^M == 4", "a condition stands where a number is needed" },
+	{ "K % BK == 0", "^K % BK", "a number stands where a condition is needed" },
 	{ "K % BK == 0", "^K == 4096", "'K == 4096' does not hold at K = 64 (also0)" },
 	{ "require: [", "require: [^M, ", "a number stands where" },
 	/* scratch */

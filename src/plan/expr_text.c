@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* expr_text - parser and writer of expressions, in every dialect */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "plan/expr_tree.h"
+
+#define LEVEL_ANY 1
+#define LEVEL_COMPARE 3
+#define LEVEL_VALUE 6
+
+/* In the order of enum kl_expr_op; the first match wins, so two bytes stand before one. */
+static const struct sign { const char *text; enum kl_expr_op op; int level; } signs[] = {
+	{ "+", KL_OP_ADD, 4 }, { "-", KL_OP_SUB, 4 },
+	{ "*", KL_OP_MUL, 5 }, { "/", KL_OP_DIV, 5 }, { "%", KL_OP_MOD, 5 },
+	{ "==", KL_OP_EQ, 3 }, { "!=", KL_OP_NE, 3 }, { "<=", KL_OP_LE, 3 }, { ">=", KL_OP_GE, 3 },
+	{ "<", KL_OP_LT, 3 }, { ">", KL_OP_GT, 3 },
+	{ "&&", KL_OP_AND, 2 }, { "||", KL_OP_OR, 1 },
+};
+
+static const struct function { const char *name; enum kl_expr_op op; } functions[] = {
+	{ "min", KL_OP_MIN }, { "max", KL_OP_MAX }, { "cdiv", KL_OP_CDIV },
+};
+
+/* --- tokens ---------------------------------------------------------------------------------- */
+
+struct parser {
+	const struct kl_expr_dialect *dialect;
+	const struct kl_expr_names *names;
+	const char *text;
+	size_t pos;
+	size_t start;		/* of the token last looked at: where an error is */
+	int depth;
+};
+
+static void skip_blanks(struct parser *parser)
+{
+	const char *s = parser->text + parser->pos;
+
+	while (*s == ' ' || *s == '\t' || (*s == '\n' && parser->dialect->lines))
+		s++;
+	parser->start = parser->pos = (size_t)(s - parser->text);
+}
+
+/* Length of the letters, digits, '_' and bytes of `also` that `text` begins with. */
+static size_t span_word(const char *text, const char *also)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)text[n]) || text[n] == '_' ||
+	       (text[n] && strchr(also, text[n])))
+		n++;
+	return n;
+}
+
+static bool is_word(const char *word, size_t len, const char *name)
+{
+	return !strncmp(word, name, len) && !name[len];
+}
+
+static bool accept_byte(struct parser *parser, char byte)
+{
+	skip_blanks(parser);
+	if (parser->text[parser->pos] != byte)
+		return false;
+	parser->pos++;
+	return true;
+}
+
+static int expect_byte(struct parser *parser, char byte)
+{
+	const char *here;
+
+	if (accept_byte(parser, byte))
+		return 0;
+	here = parser->text + parser->pos;
+	if (*here)
+		return kl_error(KL_EINVALID, "'%c' is needed before '%.16s'", byte, here);
+	if (byte == ',')
+		return kl_error(KL_EINVALID, "the expression ends where ',' is needed "
+				"(in a YAML list an expression with a comma needs quotes)");
+	return kl_error(KL_EINVALID, "the expression ends where '%c' is needed", byte);
+}
+
+/* What stands on both sides; == and != take texts as well. */
+static enum kl_expr_type taken_by(const struct sign *sign)
+{
+	return sign->level < LEVEL_COMPARE ? KL_EXPR_TRUTH : KL_EXPR_NUMBER;
+}
+
+static const struct sign *sign_at(struct parser *parser)
+{
+	const char *s;
+
+	skip_blanks(parser);
+	s = parser->text + parser->pos;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(signs); i++) {
+		const char *text = signs[i].text;
+
+		if (s[0] == text[0] && (!text[1] || s[1] == text[1]))
+			return &signs[i];
+	}
+	return NULL;
+}
+
+/* --- terms ----------------------------------------------------------------------------------- */
+
+static struct kl_expr *new_node(enum kl_expr_op op, enum kl_expr_type type, int64_t number)
+{
+	struct kl_expr *e = kl_calloc(1, sizeof(*e));
+
+	e->op = op;
+	e->type = type;
+	e->number = number;
+	return e;
+}
+
+/* The text lies behind the node. */
+static struct kl_expr *new_text(enum kl_expr_op op, enum kl_expr_type type, const char *text,
+				size_t len)
+{
+	struct kl_expr *e = kl_calloc(1, sizeof(*e) + len + 1);
+
+	e->op = op;
+	e->type = type;
+	e->text = memcpy(e + 1, text, len);
+	return e;
+}
+
+static int need_type(struct parser *parser, const struct kl_expr *expr, enum kl_expr_type want)
+{
+	static const char *const types[] = {
+		[KL_EXPR_NUMBER] = "a number", [KL_EXPR_TRUTH] = "a condition",
+		[KL_EXPR_TEXT] = "a text",
+	};
+
+	if (expr->type == want || expr->type == KL_EXPR_ANY)
+		return 0;
+	parser->start = expr->at;
+	return kl_error(KL_EINVALID, "%s stands where %s is needed", types[expr->type],
+			types[want]);
+}
+
+/* Whatever a parser below leaves in `*out`, even where it fails, is the caller's; NULL before. */
+static int parse_level(struct kl_expr **out, struct parser *parser, int level, int cost);
+
+static int too_deep(void)
+{
+	return kl_error(KL_EINVALID, "the expression nests deeper than %d levels",
+			KL_EXPR_MAX_DEPTH);
+}
+
+/* 12, or 0.75 in millionths: at most six places */
+static int parse_number(struct kl_expr **out, struct parser *parser)
+{
+	const char *s = parser->text + parser->pos;
+	int64_t v = 0, place = 1000000;
+	bool over = false, decimal;
+
+	for (; isdigit((unsigned char)*s); s++)
+		over |= __builtin_mul_overflow(v, 10, &v) ||
+			__builtin_add_overflow(v, *s - '0', &v);
+	decimal = parser->dialect->decimals && *s == '.' && isdigit((unsigned char)s[1]);
+	if (decimal)
+		over |= __builtin_mul_overflow(v, place, &v);
+	for (s += decimal; decimal && isdigit((unsigned char)*s); s++) {
+		if (!(place /= 10))
+			return kl_error(KL_EINVALID, "a number with more than six places");
+		over |= __builtin_add_overflow(v, (*s - '0') * place, &v);
+	}
+	if (over)
+		return kl_error(KL_EINVALID, "a number beyond 64 bits");
+	if (parser->dialect->fact && span_word(s, ""))
+		return kl_error(KL_EINVALID, "a name cannot begin with a digit");
+	parser->pos = (size_t)(s - parser->text);
+	*out = new_node(decimal ? KL_OP_DECIMAL : KL_OP_INT, KL_EXPR_NUMBER, v);
+	return 0;
+}
+
+/* Nothing stands in quotes that a fact's key could be misread by. */
+static int parse_quoted(const char **text, size_t *len, struct parser *parser)
+{
+	const char *s = parser->text + parser->pos + 1;
+	size_t n = span_word(s, ".:*+/-");
+
+	if (!s[n])
+		return kl_error(KL_EINVALID, "a text without its end");
+	if (s[n] != '\'')
+		return kl_error(KL_EINVALID, "a text holds letters, digits and _.:*+/- alone");
+	if (!n)
+		return kl_error(KL_EINVALID, "an empty text");
+	parser->pos += n + 2;
+	*text = s;
+	*len = n;
+	return 0;
+}
+
+static int parse_text(struct kl_expr **out, struct parser *parser)
+{
+	const char *text;
+	size_t len;
+	int err = parse_quoted(&text, &len, parser);
+
+	if (!err)
+		*out = new_text(KL_OP_TEXT, KL_EXPR_TEXT, text, len);
+	return err;
+}
+
+static int parse_argument(struct kl_expr **out, struct parser *parser)
+{
+	int err = parse_level(out, parser, LEVEL_ANY, parser->dialect->depth.bracket);
+
+	return err < 0 ? err : need_type(parser, *out, KL_EXPR_NUMBER);
+}
+
+static int parse_function(struct kl_expr **out, struct parser *parser, enum kl_expr_op op)
+{
+	struct kl_expr *e = *out = new_node(op, KL_EXPR_NUMBER, 0);
+	int err;
+
+	if ((err = expect_byte(parser, '(')) < 0 || (err = parse_argument(&e->left, parser)) < 0 ||
+	    (err = expect_byte(parser, ',')) < 0 || (err = parse_argument(&e->right, parser)) < 0)
+		return err;
+	return expect_byte(parser, ')');
+}
+
+/* One of the names that a fact is about, quoted or not. */
+static int parse_member(struct kl_buf *key, struct parser *parser)
+{
+	const char *text;
+	size_t len;
+	int err;
+
+	skip_blanks(parser);
+	text = parser->text + parser->pos;
+	if (*text == '\'') {
+		if ((err = parse_quoted(&text, &len, parser)) < 0)
+			return err;
+	} else {
+		if (!(len = span_word(text, ".")))
+			return kl_error(KL_EINVALID, "a name is needed before '%.16s'", text);
+		parser->pos += len;
+	}
+	kl_buf_add(key, text, len);
+	return 0;
+}
+
+static int parse_fact(struct kl_expr **out, struct parser *parser, const char *name, size_t len)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf key = KL_BUF_INIT;
+	const struct kl_expr_fact *fact = parser->dialect->fact;
+	size_t args = 0;
+	int err;
+
+	kl_buf_add(&key, name, len);
+	parser->pos++;
+	do {
+		kl_buf_addch(&key, args++ ? ',' : '(');
+		if ((err = parse_member(&key, parser)) < 0)
+			return err;
+	} while (accept_byte(parser, ','));
+	if ((err = expect_byte(parser, ')')) < 0)
+		return err;
+	kl_buf_addch(&key, ')');
+	while (fact->name && !is_word(name, len, fact->name))
+		fact++;
+	if (fact->name && args != fact->args)
+		return kl_error(KL_EINVALID, "%s() takes %zu name%s", fact->name, fact->args,
+				fact->args == 1 ? "" : "s");
+	*out = new_text(KL_OP_FACT, fact->type, key.ptr, key.len);
+	return 0;
+}
+
+/* The index of a closed name, or -1. */
+static int64_t find_name(const struct parser *parser, const char *word, size_t len)
+{
+	for (size_t i = 0; i < parser->names->n; i++)
+		if (is_word(word, len, parser->names->name[i]))
+			return (int64_t)i;
+	return -1;
+}
+
+/* Closed names come before functions; among open ones it is the bracket that makes a function. */
+static int parse_word(struct kl_expr **out, struct parser *parser)
+{
+	bool open = parser->dialect->fact != NULL;
+	const char *word = parser->text + parser->pos;
+	size_t len = span_word(word, open ? "." : "");
+	int64_t name = open ? -1 : find_name(parser, word, len);
+
+	if (word[len - 1] == '.')
+		return kl_error(KL_EINVALID, "a name cannot end with '.'");
+	parser->pos += len;
+	if (name >= 0 || (open && word[len] != '(')) {
+		*out = open ? new_text(KL_OP_FACT, KL_EXPR_ANY, word, len) :
+		       new_node(KL_OP_NAME, KL_EXPR_NUMBER, name);
+		return 0;
+	}
+	for (size_t i = 0; i < KL_ARRAY_SIZE(functions); i++)
+		if (is_word(word, len, functions[i].name))
+			return parse_function(out, parser, functions[i].op);
+	if (open)
+		return parse_fact(out, parser, word, len);
+	return kl_error(KL_EINVALID, "'%.*s' is not %s", (int)(len > 64 ? 64 : len), word,
+			parser->names->what ? parser->names->what : "a dim of the case");
+}
+
+/* --- the grammar ------------------------------------------------------------------------------ */
+
+static int parse_unary(struct kl_expr **out, struct parser *parser)
+{
+	bool negative = parser->text[parser->pos++] == '-';
+	enum kl_expr_type type = negative ? KL_EXPR_NUMBER : KL_EXPR_TRUTH;
+	struct kl_expr *e = *out = new_node(negative ? KL_OP_NEG : KL_OP_NOT, type, 0);
+	int err = parse_level(&e->left, parser, LEVEL_VALUE, parser->dialect->depth.sign);
+
+	return err < 0 ? err : need_type(parser, e->left, type);
+}
+
+static int parse_bracket(struct kl_expr **out, struct parser *parser)
+{
+	int err;
+
+	/* The bracket itself is what is too much, not what stands in it. */
+	if (parser->depth >= parser->dialect->depth.most)
+		return too_deep();
+	parser->pos++;
+	if ((err = parse_level(out, parser, LEVEL_ANY, parser->dialect->depth.bracket)) < 0)
+		return err;
+	return expect_byte(parser, ')');
+}
+
+static int parse_value(struct kl_expr **out, struct parser *parser)
+{
+	const char *here = parser->text + parser->pos;
+
+	if (isdigit((unsigned char)*here))
+		return parse_number(out, parser);
+	if (isalpha((unsigned char)*here) || *here == '_')
+		return parse_word(out, parser);
+	if (*here == '-' || (*here == '!' && here[1] != '='))
+		return parse_unary(out, parser);
+	if (*here == '(')
+		return parse_bracket(out, parser);
+	if (*here == '\'' && parser->dialect->texts)
+		return parse_text(out, parser);
+	if (!*here)
+		return kl_error(KL_EINVALID, "the expression ends where a value is needed");
+	return kl_error(KL_EINVALID, "'%.16s' is no value", here);
+}
+
+/* Texts are compared for equality with texts alone; a fact may be one. */
+static int check_sides(struct parser *parser, const struct sign *sign, const struct kl_expr *left,
+		       const struct kl_expr *right)
+{
+	bool texts = left->type == KL_EXPR_TEXT || right->type == KL_EXPR_TEXT;
+	bool equality = sign->op == KL_OP_EQ || sign->op == KL_OP_NE;
+	enum kl_expr_type want = texts && equality ? KL_EXPR_TEXT : taken_by(sign);
+	int err = need_type(parser, left, want);
+
+	return err < 0 ? err : need_type(parser, right, want);
+}
+
+/* `*out` is the left side. */
+static int parse_binary(struct kl_expr **out, struct parser *parser, const struct sign *sign)
+{
+	struct kl_expr *left = *out, *e;
+	int next = sign->level + 1, err;
+	enum kl_expr_type type;
+
+	/* Without facts the left side is wrong whatever follows. */
+	if (!parser->dialect->fact && (err = need_type(parser, left, taken_by(sign))) < 0)
+		return err;
+	type = sign->level > LEVEL_COMPARE ? KL_EXPR_NUMBER : KL_EXPR_TRUTH;
+	*out = e = new_node(sign->op, type, 0);
+	e->left = left;
+	e->at = left->at;
+	parser->pos += strlen(sign->text);
+	if ((err = parse_level(&e->right, parser, next, parser->dialect->depth.operand)) < 0 ||
+	    (err = check_sides(parser, sign, left, e->right)) < 0)
+		return err;
+	if (sign->level == LEVEL_COMPARE && (sign = sign_at(parser)) &&
+	    sign->level == LEVEL_COMPARE)
+		return kl_error(KL_EINVALID, "comparisons do not chain: join them with &&");
+	return 0;
+}
+
+/* Precedence climbing: values joined by signs of at least `level`. */
+static int parse_level(struct kl_expr **out, struct parser *parser, int level, int cost)
+{
+	const struct sign *sign;
+	size_t at;
+	int err;
+
+	skip_blanks(parser);
+	at = parser->pos;
+	if (parser->depth + cost > parser->dialect->depth.most)
+		return too_deep();
+	parser->depth += cost;
+	if ((err = parse_value(out, parser)) < 0)
+		return err;
+	(*out)->at = at;
+	while ((sign = sign_at(parser)) && sign->level >= level)
+		if ((err = parse_binary(out, parser, sign)) < 0)
+			return err;
+	parser->depth -= cost;
+	return 0;
+}
+
+static int parse_end(struct parser *parser, const struct kl_expr *top, enum kl_expr_type want)
+{
+	int err;
+
+	if (parser->text[parser->pos])
+		return kl_error(KL_EINVALID, "unexpected '%.16s' after the expression",
+				parser->text + parser->pos);
+	if ((err = need_type(parser, top, want)) < 0)
+		parser->start = 0;
+	return err;
+}
+
+int kl_expr_read(struct kl_expr **out, const char *text, const struct kl_expr_dialect *dialect,
+		 const struct kl_expr_names *names, enum kl_expr_type want, size_t *at)
+{
+	KL_AUTO(kl_expr_freep) struct kl_expr *top = NULL;
+	struct parser parser = { .dialect = dialect, .names = names, .text = text };
+	int err;
+
+	if (strlen(text) > dialect->longest)
+		err = kl_error(KL_EINVALID, "an expression longer than %zu bytes",
+			       dialect->longest);
+	else if (!(err = parse_level(&top, &parser, LEVEL_ANY, dialect->depth.bracket)))
+		err = parse_end(&parser, top, want);
+	if (at)
+		*at = err < 0 ? parser.start : 0;
+	if (!err)
+		*out = kl_steal(&top);
+	return err;
+}
+
+int kl_expr_parse(struct kl_expr **out, const char *text, const struct kl_expr_names *names,
+		  enum kl_expr_type want, size_t *at)
+{
+	static const struct kl_expr_dialect exact = {
+		.longest = KL_EXPR_MAX_TEXT,
+		.depth = { .bracket = 1, .sign = 1, .operand = 1, .most = KL_EXPR_MAX_DEPTH },
+	};
+
+	return kl_expr_read(out, text, &exact, names, want, at);
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static void write_level(struct kl_buf *out, const struct kl_expr *expr, int outer);
+
+static void write_value(struct kl_buf *out, const struct kl_expr *expr)
+{
+	switch (expr->op) {
+	case KL_OP_INT: kl_buf_addf(out, "%lld", (long long)expr->number); break;
+	case KL_OP_DECIMAL: kl_buf_addf(out, "%.6g", (double)expr->number / 1e6); break;
+	case KL_OP_TEXT: kl_buf_addf(out, "'%s'", expr->text); break;
+	case KL_OP_FACT: kl_buf_adds(out, expr->text); break;
+	case KL_OP_NEG:
+	case KL_OP_NOT:
+		kl_buf_addch(out, expr->op == KL_OP_NEG ? '-' : '!');
+		write_level(out, expr->left, LEVEL_VALUE);
+		break;
+	case KL_OP_MIN:
+	case KL_OP_MAX:
+	case KL_OP_CDIV:
+		kl_buf_addf(out, "%s(", functions[expr->op - KL_OP_MIN].name);
+		write_level(out, expr->left, LEVEL_ANY);
+		kl_buf_adds(out, ", ");
+		write_level(out, expr->right, LEVEL_ANY);
+		kl_buf_addch(out, ')');
+		break;
+	default: KL_BUG("writing term %d", expr->op);
+	}
+}
+
+static void write_sign(struct kl_buf *out, const struct sign *sign)
+{
+	bool tight = sign->op == KL_OP_MUL || sign->op == KL_OP_DIV;
+
+	if (!tight)
+		kl_buf_addch(out, ' ');
+	kl_buf_adds(out, sign->text);
+	if (!tight)
+		kl_buf_addch(out, ' ');
+}
+
+static void write_level(struct kl_buf *out, const struct kl_expr *expr, int outer)
+{
+	const struct sign *sign;
+
+	if (expr->op < KL_OP_ADD) {
+		write_value(out, expr);
+		return;
+	}
+	sign = &signs[expr->op - KL_OP_ADD];
+	if (sign->level < outer)
+		kl_buf_addch(out, '(');
+	write_level(out, expr->left, sign->level + (sign->level == LEVEL_COMPARE));
+	write_sign(out, sign);
+	write_level(out, expr->right, sign->level + 1);
+	if (sign->level < outer)
+		kl_buf_addch(out, ')');
+}
+
+void kl_expr_write(struct kl_buf *out, const struct kl_expr *expr)
+{
+	write_level(out, expr, LEVEL_ANY);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_PLAN_EXPR_TREE_H
+#define KL_PLAN_EXPR_TREE_H
+
+#include "base/buf.h"
+#include "plan/expr.h"
+
+/*
+ * expr_tree - a parsed expression, and the dialects that are read into one. For what evaluates or
+ * compares expressions in a way of its own; plan/expr.h is enough for the rest.
+ *
+ * All dialects have the signs, functions and binding of plan/expr.h. They differ in what a value
+ * may be: one knows a closed list of names, each a number; another has facts, whose names are open:
+ *
+ *	fact    K    sol.dram    cap('cp.async')    stride_bytes(A, K)
+ *	decimal 0.75             at most six places
+ *	text    'f16'            letters, digits and _.:*+/-
+ */
+enum kl_expr_op {
+	KL_OP_INT, KL_OP_DECIMAL, KL_OP_TEXT, KL_OP_NAME, KL_OP_FACT,
+	KL_OP_NEG, KL_OP_NOT,
+	KL_OP_MIN, KL_OP_MAX, KL_OP_CDIV,
+	/* between two values; those that compare are EQ to GT */
+	KL_OP_ADD, KL_OP_SUB, KL_OP_MUL, KL_OP_DIV, KL_OP_MOD,
+	KL_OP_EQ, KL_OP_NE, KL_OP_LE, KL_OP_GE, KL_OP_LT, KL_OP_GT,
+	KL_OP_AND, KL_OP_OR,
+};
+
+struct kl_expr {
+	enum kl_expr_op op;
+	enum kl_expr_type type;
+	size_t at;		/* its first byte in the text, brackets included */
+	int64_t number;		/* INT; DECIMAL: millionths; NAME: its index */
+	const char *text;	/* TEXT; FACT: its key, "stride_bytes(A,K)"; behind the node */
+	struct kl_expr *left, *right;	/* owned; NEG, NOT: left alone */
+};
+
+/* A fact that takes just so many names, and what it is; others take some and may be anything. */
+struct kl_expr_fact {
+	const char *name;
+	size_t args;
+	enum kl_expr_type type;
+};
+
+struct kl_expr_dialect {
+	const struct kl_expr_fact *fact;	/* to one without a name; NULL: closed names */
+	bool decimals, texts;
+	bool lines;		/* a newline is a blank */
+	size_t longest;		/* text, in bytes */
+	struct {		/* what each of these adds to the depth, and how much is allowed */
+		int bracket, sign, operand, most;
+	} depth;
+};
+
+/** As kl_expr_parse(), in a dialect; `names` is NULL where that has facts. */
+int kl_expr_read(struct kl_expr **out, const char *text, const struct kl_expr_dialect *dialect,
+		 const struct kl_expr_names *names, enum kl_expr_type want, size_t *at);
+
+static inline bool kl_expr_compares(const struct kl_expr *expr)
+{
+	return expr->op >= KL_OP_EQ && expr->op <= KL_OP_GT;
+}
+
+/** Does EQ to GT hold where the left side stands to the right one as `order` does to 0? */
+static inline bool kl_expr_holds(enum kl_expr_op op, int order)
+{
+	switch (op) {
+	case KL_OP_EQ: return order == 0;
+	case KL_OP_NE: return order != 0;
+	case KL_OP_LE: return order <= 0;
+	case KL_OP_GE: return order >= 0;
+	case KL_OP_LT: return order < 0;
+	default: return order > 0;
+	}
+}
+
+/** `left op right`, of MIN to MOD; NULL, or why there is no such number. */
+const char *kl_expr_calculate(int64_t *out, enum kl_expr_op op, int64_t left, int64_t right);
+
+/** As text, with brackets where they are needed and facts by their keys. */
+void kl_expr_write(struct kl_buf *out, const struct kl_expr *expr);
+
+#endif
