@@ -5,28 +5,29 @@
 #include "card/predicate.h"
 #include "plan/expr_tree.h"
 
-/* Both sides are hostile, and pairs of parts are many: what is not shown by so many steps is not shown.
- */
+/* Both sides are hostile, and pairs of parts are many: after so many steps nothing is shown. */
 #define MAX_STEPS 20000
 
 typedef __int128 wide; /* millionths of what 64 bits hold */
 
 static bool is_commutative(enum kl_expr_op op)
 {
-	return op == KL_OP_ADD || op == KL_OP_MUL || op == KL_OP_MIN || op == KL_OP_MAX || op == KL_OP_EQ ||
-	       op == KL_OP_NE || op == KL_OP_AND || op == KL_OP_OR;
+	return op == KL_OP_ADD || op == KL_OP_MUL || op == KL_OP_MIN || op == KL_OP_MAX ||
+	       op == KL_OP_EQ || op == KL_OP_NE || op == KL_OP_AND || op == KL_OP_OR;
 }
 
-static bool same(const struct kl_expr *a, const struct kl_expr *b, int *steps)
+static bool same_tree(const struct kl_expr *one, const struct kl_expr *other, int *steps)
 {
-	if (!a || !b)
-		return a == b;
-	if (a->op != b->op || a->number != b->number || !a->text != !b->text || --*steps < 0)
+	if (!one || !other)
+		return one == other;
+	if (one->op != other->op || one->number != other->number || --*steps < 0)
 		return false;
-	if (a->text && strcmp(a->text, b->text))
+	if (one->text && strcmp(one->text, other->text))
 		return false;
-	return (same(a->left, b->left, steps) && same(a->right, b->right, steps)) ||
-	       (is_commutative(a->op) && same(a->left, b->right, steps) && same(a->right, b->left, steps));
+	if (same_tree(one->left, other->left, steps) && same_tree(one->right, other->right, steps))
+		return true;
+	return is_commutative(one->op) && same_tree(one->left, other->right, steps) &&
+	       same_tree(one->right, other->left, steps);
 }
 
 /* --- comparisons with a constant ---------------------------------------------------- */
@@ -39,18 +40,17 @@ struct atom {
 	const char *text; /* NULL: a number */
 };
 
-static bool constant(wide *out, const struct kl_expr *e)
+static bool read_constant(wide *out, const struct kl_expr *expr)
 {
-	if (e->op == KL_OP_NEG && (e->left->op == KL_OP_INT || e->left->op == KL_OP_DECIMAL)) {
-		constant(out, e->left);
-		*out = -*out;
-		return true;
-	}
-	*out = e->op == KL_OP_INT ? (wide)e->number * 1000000 : e->number;
-	return e->op == KL_OP_INT || e->op == KL_OP_DECIMAL;
+	bool negative = expr->op == KL_OP_NEG;
+
+	if (negative)
+		expr = expr->left;
+	*out = (wide)expr->number * (expr->op == KL_OP_INT ? 1000000 : 1) * (negative ? -1 : 1);
+	return expr->op == KL_OP_INT || expr->op == KL_OP_DECIMAL;
 }
 
-static enum kl_expr_op turned(enum kl_expr_op op)
+static enum kl_expr_op turn_sign(enum kl_expr_op op)
 {
 	switch (op) {
 	case KL_OP_LT: return KL_OP_GT;
@@ -61,106 +61,100 @@ static enum kl_expr_op turned(enum kl_expr_op op)
 	}
 }
 
-static bool as_atom(struct atom *out, const struct kl_expr *e)
+static bool set_atom(struct atom *out, const struct kl_expr *subject, enum kl_expr_op op,
+		     const struct kl_expr *value)
 {
-	if (!kl_expr_compares(e))
+	*out = (struct atom){ .subject = subject, .op = op, .text = value->text };
+	return value->op == KL_OP_TEXT || read_constant(&out->value, value);
+}
+
+static bool as_atom(struct atom *out, const struct kl_expr *expr)
+{
+	if (!kl_expr_compares(expr))
 		return false;
-	*out = (struct atom){ .subject = e->left, .op = e->op };
-	if (e->right->op == KL_OP_TEXT)
-		out->text = e->right->text;
-	else if (!constant(&out->value, e->right)) {
-		*out = (struct atom){ .subject = e->right, .op = turned(e->op) };
-		if (e->left->op == KL_OP_TEXT)
-			out->text = e->left->text;
-		else if (!constant(&out->value, e->left))
-			return false;
-	}
-	return true;
+	return set_atom(out, expr->left, expr->op, expr->right) ||
+	       set_atom(out, expr->right, turn_sign(expr->op), expr->left);
 }
 
-static bool holds(wide x, const struct atom *b)
+static bool holds_at(wide number, const struct atom *atom)
 {
-	return kl_expr_holds(b->op, (x > b->value) - (x < b->value));
+	return kl_expr_holds(atom->op, (number > atom->value) - (number < atom->value));
 }
 
-/* Of one subject: does every number that satisfies a satisfy b? */
-static bool bound_implies(const struct atom *a, const struct atom *b)
+/* Of one subject: does every number that satisfies `from` satisfy `to`? */
+static bool bound_implies(const struct atom *from, const struct atom *to)
 {
-	bool up = b->op == KL_OP_GT || b->op == KL_OP_GE;
+	bool from_up = from->op == KL_OP_GT || from->op == KL_OP_GE;
+	bool to_up = to->op == KL_OP_GT || to->op == KL_OP_GE;
+	bool from_open = from->op == KL_OP_GT || from->op == KL_OP_LT;
 
-	switch (a->op) {
-	case KL_OP_EQ: return holds(a->value, b);
-	case KL_OP_NE: return b->op == KL_OP_NE && a->value == b->value;
-	case KL_OP_GT:
-	case KL_OP_GE:
-		if (b->op == KL_OP_NE)
-			return a->op == KL_OP_GT ? b->value <= a->value : b->value < a->value;
-		return up && (a->value > b->value ||
-			      (a->value == b->value && (a->op == KL_OP_GT || b->op == KL_OP_GE)));
-	default:
-		if (b->op == KL_OP_NE)
-			return a->op == KL_OP_LT ? b->value >= a->value : b->value > a->value;
-		return (b->op == KL_OP_LT || b->op == KL_OP_LE) &&
-		       (a->value < b->value ||
-			(a->value == b->value && (a->op == KL_OP_LT || b->op == KL_OP_LE)));
-	}
+	if (from->op == KL_OP_EQ)
+		return holds_at(from->value, to);
+	if (to->op == KL_OP_NE)
+		return !holds_at(to->value, from);
+	if (from->op == KL_OP_NE || to->op == KL_OP_EQ || from_up != to_up)
+		return false;
+	/* two rays of one direction */
+	return holds_at(from->value, to) || (from_open && from->value == to->value);
 }
 
 /* X % m == 0: its modulus, else 0 */
-static int64_t modulus(const struct atom *a)
+static int64_t modulus_of(const struct atom *atom)
 {
-	const struct kl_expr *s = a->subject;
+	const struct kl_expr *s = atom->subject;
+	bool divides = atom->op == KL_OP_EQ && !atom->text && !atom->value && s->op == KL_OP_MOD &&
+		       s->right->op == KL_OP_INT;
 
-	return a->op == KL_OP_EQ && !a->text && !a->value && s->op == KL_OP_MOD && s->right->op == KL_OP_INT
-		       ? s->right->number
-		       : 0;
+	return divides ? s->right->number : 0;
 }
 
-static bool atom_implies(const struct atom *a, const struct atom *b, int *steps)
+static bool atom_implies(const struct atom *from, const struct atom *to, int *steps)
 {
-	int64_t m = modulus(a), k = modulus(b);
+	int64_t m = modulus_of(from), k = modulus_of(to);
 
-	if (k > 0 && m > 0 && same(a->subject->left, b->subject->left, steps))
+	if (k > 0 && m > 0 && same_tree(from->subject->left, to->subject->left, steps))
 		return m % k == 0;
-	if (k > 0 && a->op == KL_OP_EQ && !a->text && same(a->subject, b->subject->left, steps))
-		return a->value % ((wide)k * 1000000) == 0;
-	if (!a->text != !b->text || !same(a->subject, b->subject, steps))
+	if (k > 0 && from->op == KL_OP_EQ && !from->text &&
+	    same_tree(from->subject, to->subject->left, steps))
+		return from->value % ((wide)k * 1000000) == 0;
+	if (!from->text != !to->text || !same_tree(from->subject, to->subject, steps))
 		return false;
-	if (!a->text)
-		return bound_implies(a, b);
-	if (a->op == KL_OP_EQ)
-		return !strcmp(a->text, b->text) == (b->op == KL_OP_EQ);
-	return a->op == b->op && !strcmp(a->text, b->text);
+	if (!from->text)
+		return bound_implies(from, to);
+	if (from->op == KL_OP_EQ)
+		return !strcmp(from->text, to->text) == (to->op == KL_OP_EQ);
+	return from->op == to->op && !strcmp(from->text, to->text);
 }
 
 /* --- conditions ----------------------------------------------------------------------- */
 
-static bool implies(const struct kl_expr *a, const struct kl_expr *b, int *steps)
+static bool tree_implies(const struct kl_expr *from, const struct kl_expr *to, int *steps)
 {
-	struct atom x, y;
+	struct atom p, q;
 
 	if (--*steps < 0)
 		return false;
-	if (b->op == KL_OP_AND)
-		return implies(a, b->left, steps) && implies(a, b->right, steps);
-	if (a->op == KL_OP_OR)
-		return implies(a->left, b, steps) && implies(a->right, b, steps);
-	if (same(a, b, steps))
+	if (to->op == KL_OP_AND)
+		return tree_implies(from, to->left, steps) && tree_implies(from, to->right, steps);
+	if (from->op == KL_OP_OR)
+		return tree_implies(from->left, to, steps) && tree_implies(from->right, to, steps);
+	if (same_tree(from, to, steps))
 		return true;
-	if (a->op == KL_OP_AND && (implies(a->left, b, steps) || implies(a->right, b, steps)))
+	if (from->op == KL_OP_AND &&
+	    (tree_implies(from->left, to, steps) || tree_implies(from->right, to, steps)))
 		return true;
-	if (b->op == KL_OP_OR)
-		return implies(a, b->left, steps) || implies(a, b->right, steps);
-	if (a->op == KL_OP_NOT && b->op == KL_OP_NOT)
-		return implies(b->left, a->left, steps);
-	return as_atom(&x, a) && as_atom(&y, b) && atom_implies(&x, &y, steps);
+	if (to->op == KL_OP_OR)
+		return tree_implies(from, to->left, steps) || tree_implies(from, to->right, steps);
+	if (from->op == KL_OP_NOT && to->op == KL_OP_NOT)
+		return tree_implies(to->left, from->left, steps);
+	return as_atom(&p, from) && as_atom(&q, to) && atom_implies(&p, &q, steps);
 }
 
-static bool follows(const struct kl_expr *a, const struct kl_expr *b)
+static bool follows_from(const struct kl_expr *to, const struct kl_expr *from)
 {
 	int steps = MAX_STEPS;
 
-	return implies(a, b, &steps);
+	return tree_implies(from, to, &steps);
 }
 
 static void add_lost(struct kl_strvec *lost, const struct kl_expr *old,
@@ -173,16 +167,17 @@ static void add_lost(struct kl_strvec *lost, const struct kl_expr *old,
 		add_lost(lost, old->right, now);
 		return;
 	}
-	if (follows(now, old))
+	if (follows_from(old, now))
 		return;
 	kl_expr_write(&b, old);
 	kl_strvec_take(lost, kl_buf_detach(&b));
 }
 
-enum kl_relation kl_predicate_relation(const struct kl_predicate *old, const struct kl_predicate *now,
-				       struct kl_strvec *lost)
+enum kl_relation kl_predicate_relation(const struct kl_predicate *old,
+				       const struct kl_predicate *now, struct kl_strvec *lost)
 {
-	bool weaker = follows(old->top, now->top), stronger = follows(now->top, old->top);
+	bool weaker = follows_from(now->top, old->top);
+	bool stronger = follows_from(old->top, now->top);
 
 	if (lost && !stronger)
 		add_lost(lost, old->top, now->top);
