@@ -7,150 +7,129 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "card/predicate.h"
+#include "plan/expr_tree.h"
 
 #define BLANK " \t\n"
 
-void kl_clauses_release(struct kl_clauses *c)
+void kl_clauses_release(struct kl_clauses *clauses)
 {
-	free(c->guard);
-	kl_strvec_release(&c->v);
-	*c = (struct kl_clauses){ 0 };
+	free(clauses->guard);
+	kl_strvec_release(&clauses->v);
+	*clauses = (struct kl_clauses){ 0 };
 }
 
-/* texts in quotes hold no bracket and no sign */
-static size_t until(const char *s, const char *sign)
+/* what stands in `text` for a part, without brackets and blanks around it */
+static char *bare_text(const char *text, const struct kl_expr *part)
 {
-	int depth = 0;
-	size_t i;
+	const char *from = text + part->at, *to = from + part->len;
 
-	for (i = 0; s[i]; i++) {
-		if (!depth && sign && !strncmp(s + i, sign, 2))
-			return i;
-		depth += (s[i] == '(') - (s[i] == ')');
-		if (!sign && !depth)
-			return i;
-	}
-	return i;
-}
-
-/* without blanks around it, and without brackets around all of it */
-static char *bare(const char *s, size_t n)
-{
-	for (;;) {
-		while (n && strchr(BLANK, *s)) {
-			s++;
-			n--;
-		}
-		while (n && strchr(BLANK, s[n - 1]))
-			n--;
-		if (n < 2 || *s != '(' || until(s, NULL) != n - 1)
-			return kl_strndup(s, n);
-		s++;
-		n -= 2;
+	for (size_t i = 0;; i++) {
+		while (strchr(BLANK, to[-1]))
+			to--;
+		if (i == part->brackets)
+			return kl_strndup(from, (size_t)(to - from));
+		to--;
+		from += 1 + strspn(from + 1, BLANK);
 	}
 }
 
-static void parts(struct kl_strvec *out, const char *s, const char *sign)
+static bool has_conjunction(const struct kl_expr *part)
 {
-	for (;;) {
-		size_t n = until(s, sign);
+	if (part->op != KL_OP_OR)
+		return part->op == KL_OP_AND;
+	return (!part->left->brackets && has_conjunction(part->left)) ||
+	       (!part->right->brackets && has_conjunction(part->right));
+}
 
-		kl_strvec_take(out, bare(s, n));
-		if (!s[n])
-			return;
-		s += n + 2;
-	}
+struct parts {
+	const struct kl_expr **v;	/* borrowed */
+	size_t n, alloc;
+};
+
+static void parts_release(struct parts *parts)
+{
+	free(parts->v);
 }
 
 /* an alternative in brackets is one, whatever it has inside */
-static void conjuncts(struct kl_strvec *out, const char *s)
+static void list_alternatives(struct parts *out, const struct kl_expr *part, bool whole)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec v = KL_STRVEC_INIT;
-
-	parts(&v, s, "&&");
-	for (size_t i = 0; i < v.n; i++)
-		if (v.n > 1 && !v.v[i][until(v.v[i], "||")])
-			conjuncts(out, v.v[i]);
-		else
-			kl_strvec_push(out, v.v[i]);
-}
-
-static void add_guard(struct kl_buf *out, const char *part)
-{
-	bool and = part[until(part, "&&")] != '\0';
-
-	kl_buf_addf(out, "%s%s%s%s", out->len ? " || " : "", and ? "(" : "", part, and ? ")" : "");
-}
-
-static bool all_parse(const struct kl_strvec *v)
-{
-	for (size_t i = 0; i < v->n; i++) {
-		KL_AUTO(kl_predicate_freep) struct kl_predicate *p = NULL;
-
-		if (kl_predicate_parse(&p, v->v[i], NULL) < 0)
-			return false;
+	if (part->op == KL_OP_OR && (whole || !part->brackets)) {
+		list_alternatives(out, part->left, false);
+		list_alternatives(out, part->right, false);
+		return;
 	}
-	return true;
+	KL_GROW(out->v, out->n + 1, out->alloc);
+	out->v[out->n++] = part;
+}
+
+static void list_conjuncts(struct kl_strvec *out, const char *text, const struct kl_expr *part)
+{
+	if (part->op == KL_OP_AND) {
+		list_conjuncts(out, text, part->left);
+		list_conjuncts(out, text, part->right);
+	} else {
+		kl_strvec_take(out, bare_text(text, part));
+	}
+}
+
+static void add_guard(struct kl_buf *out, const char *text, const struct kl_expr *part)
+{
+	KL_AUTO(kl_freep) char *bare = bare_text(text, part);
+	bool and = has_conjunction(part);
+
+	kl_buf_addf(out, "%s%s%s%s", out->len ? " || " : "", and ? "(" : "", bare, and ? ")" : "");
 }
 
 int kl_clauses_split(struct kl_clauses *out, const char *test)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec any = KL_STRVEC_INIT;
-	KL_AUTO(kl_predicate_freep) struct kl_predicate *p = NULL;
-	KL_AUTO(kl_freep) char *whole = bare(test, strlen(test));
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *predicate = NULL;
+	KL_AUTO(parts_release) struct parts any = { 0 };
 	struct kl_buf guard = KL_BUF_INIT;
-	size_t at = SIZE_MAX, several = 0;
-	int err = kl_predicate_parse(&p, test, NULL);
+	size_t at, several = 0;
+	int err = kl_predicate_parse(&predicate, test, NULL);
 
 	if (err < 0)
 		return err;
 	*out = (struct kl_clauses){ 0 };
-	parts(&any, whole, "||");
-	for (size_t i = 0; i < any.n; i++)
-		if (any.v[i][until(any.v[i], "&&")]) {
-			several++;
-			at = i;
-		}
+	list_alternatives(&any, predicate->top, true);
 	/* "a || b": the last is the clause, as a lifter writes it */
-	if (!several)
-		at = any.n - 1;
+	at = any.n - 1;
 	for (size_t i = 0; i < any.n; i++)
-		if (i != at)
-			add_guard(&guard, any.v[i]);
-	if (several <= 1)
-		conjuncts(&out->v, any.v[at]);
-	if (several > 1 || !all_parse(&out->v)) {
-		kl_strvec_release(&out->v);
-		out->v = (struct kl_strvec)KL_STRVEC_INIT;
-		kl_buf_clear(&guard);
-		kl_strvec_push(&out->v, whole);
+		if (has_conjunction(any.v[i]) && !several++)
+			at = i;
+	if (several > 1) {
+		kl_strvec_take(&out->v, bare_text(test, predicate->top));
+	} else {
+		for (size_t i = 0; i < any.n; i++)
+			if (i != at)
+				add_guard(&guard, test, any.v[i]);
+		list_conjuncts(&out->v, test, any.v[at]);
 	}
 	out->guard = kl_buf_detach(&guard);
 	return 0;
 }
 
-char *kl_clauses_one(const struct kl_clauses *c, size_t i)
+char *kl_clauses_one(const struct kl_clauses *clauses, size_t index)
 {
-	KL_AUTO(kl_freep) bool *keep = kl_calloc(c->v.n + 1, sizeof(*keep));
+	KL_AUTO(kl_freep) bool *keep = kl_calloc(clauses->v.n + 1, sizeof(*keep));
 
-	keep[i] = true;
-	return kl_clauses_join(c, keep);
+	keep[index] = true;
+	return kl_clauses_join(clauses, keep);
 }
 
-char *kl_clauses_join(const struct kl_clauses *c, const bool *keep)
+char *kl_clauses_join(const struct kl_clauses *clauses, const bool *keep)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	bool whole = !*clauses->guard && clauses->v.n == 1;
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->v.n; i++) {
-		const char *s = c->v.v[i];
-		bool whole = !*c->guard && c->v.n == 1;
-
+	for (size_t i = 0; i < clauses->v.n; i++) {
 		if (!keep[i])
 			continue;
-		if (!n++ && *c->guard)
-			kl_buf_addf(&b, "%s || ", c->guard);
-		kl_buf_addf(&b, whole ? "%s%s" : "%s(%s)", n > 1 ? " && " : "", s);
+		if (!n++ && *clauses->guard)
+			kl_buf_addf(&b, "%s || ", clauses->guard);
+		kl_buf_addf(&b, whole ? "%s%s" : "%s(%s)", n > 1 ? " && " : "", clauses->v.v[i]);
 	}
 	return n ? kl_buf_detach(&b) : NULL;
 }

@@ -11,7 +11,8 @@
  *
  *	op != 'gemm' || (M % 256 == 0) && (K % 64 == 0)
  *
- * has the guard "op != 'gemm'" and two clauses. What is no conjunction below one guard is one clause, whole.
+ * has the guard "op != 'gemm'" and two clauses. What is no conjunction below one guard is one
+ * clause, whole; so is an alternative in brackets that has alternatives itself.
  *
  *	kl_clauses_split(&c, test);
  *	kl_clauses_one(&c, 1);			"op != 'gemm' || K % 64 == 0"
@@ -24,9 +25,9 @@ struct kl_clauses {
 
 /** KL_EINVALID: `test` is no predicate (predicate.h). */
 int kl_clauses_split(struct kl_clauses *out, const char *test);
-void kl_clauses_release(struct kl_clauses *c);
+void kl_clauses_release(struct kl_clauses *clauses);
 /** Both make a text that the caller frees; of none, NULL. */
-char *kl_clauses_one(const struct kl_clauses *c, size_t i);
-char *kl_clauses_join(const struct kl_clauses *c, const bool *keep);
+char *kl_clauses_one(const struct kl_clauses *clauses, size_t index);
+char *kl_clauses_join(const struct kl_clauses *clauses, const bool *keep);
 
 #endif

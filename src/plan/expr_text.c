@@ -128,6 +128,13 @@ static struct kl_expr *new_text(enum kl_expr_op op, enum kl_expr_type type, cons
 	return e;
 }
 
+/* From `at` to here; blanks may follow it. */
+static void set_place(struct kl_expr *expr, const struct parser *parser, size_t at)
+{
+	expr->at = at;
+	expr->len = parser->pos - at;
+}
+
 static int need_type(struct parser *parser, const struct kl_expr *expr, enum kl_expr_type want)
 {
 	static const char *const types[] = {
@@ -328,6 +335,7 @@ static int parse_bracket(struct kl_expr **out, struct parser *parser)
 	parser->pos++;
 	if ((err = parse_level(out, parser, LEVEL_ANY, parser->dialect->depth.bracket)) < 0)
 		return err;
+	(*out)->brackets++;
 	return expect_byte(parser, ')');
 }
 
@@ -375,11 +383,11 @@ static int parse_binary(struct kl_expr **out, struct parser *parser, const struc
 	type = sign->level > LEVEL_COMPARE ? KL_EXPR_NUMBER : KL_EXPR_TRUTH;
 	*out = e = new_node(sign->op, type, 0);
 	e->left = left;
-	e->at = left->at;
 	parser->pos += strlen(sign->text);
 	if ((err = parse_level(&e->right, parser, next, parser->dialect->depth.operand)) < 0 ||
 	    (err = check_sides(parser, sign, left, e->right)) < 0)
 		return err;
+	set_place(e, parser, left->at);
 	if (sign->level == LEVEL_COMPARE && (sign = sign_at(parser)) &&
 	    sign->level == LEVEL_COMPARE)
 		return kl_error(KL_EINVALID, "comparisons do not chain: join them with &&");
@@ -400,7 +408,7 @@ static int parse_level(struct kl_expr **out, struct parser *parser, int level, i
 	parser->depth += cost;
 	if ((err = parse_value(out, parser)) < 0)
 		return err;
-	(*out)->at = at;
+	set_place(*out, parser, at);
 	while ((sign = sign_at(parser)) && sign->level >= level)
 		if ((err = parse_binary(out, parser, sign)) < 0)
 			return err;

@@ -29,7 +29,8 @@ enum kl_expr_op {
 struct kl_expr {
 	enum kl_expr_op op;
 	enum kl_expr_type type;
-	size_t at;		/* its first byte in the text, brackets included */
+	size_t at, len;		/* its place in the text, with the brackets around it */
+	size_t brackets;	/* so many pairs */
 	int64_t number;		/* INT; DECIMAL: millionths; NAME: its index */
 	const char *text;	/* TEXT; FACT: its key, "stride_bytes(A,K)"; behind the node */
 	struct kl_expr *left, *right;	/* owned; NEG, NOT: left alone */

@@ -1,7 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
+#include "card/clause.h"
 #include "card/predicate.h"
+
+/* taken apart and put together it says the same, unless the brackets make it too long */
+static void check_clauses(const char *text, const struct kl_known *known, enum kl_truth is)
+{
+	KL_AUTO(kl_clauses_release) struct kl_clauses clauses = { 0 };
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *joined = NULL;
+	KL_AUTO(kl_freep) bool *keep = NULL;
+	KL_AUTO(kl_freep) char *all = NULL;
+
+	MUST(kl_clauses_split(&clauses, text) == 0 && clauses.v.n);
+	keep = kl_malloc(clauses.v.n);
+	memset(keep, true, clauses.v.n);
+	all = kl_clauses_join(&clauses, keep);
+	if (kl_predicate_parse(&joined, all, NULL) == 0)
+		MUST(kl_predicate_eval(joined, known) == is);
+	else
+		MUST(strlen(all) > KL_PREDICATE_MAX_TEXT || strstr(kl_error_last(), "nests deeper"));
+}
 
 /* what is decided with little known stays so when more is */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -34,9 +53,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		before = now;
 	}
 	kl_predicate_explain(&why, p, &k);
+	check_clauses(text, &k, before);
 	if (kl_predicate_parse(&q, negated, NULL) == 0) {
 		now = kl_predicate_eval(q, &k);
 		MUST(before == KL_UNKNOWN ? now == KL_UNKNOWN : (now == KL_TRUE) == (before == KL_FALSE));
+		kl_predicate_relation(p, q, &keys);
+		kl_predicate_relation(q, p, NULL);
 	}
 	kl_error_clear();
 	return 0;

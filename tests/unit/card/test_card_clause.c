@@ -21,6 +21,11 @@ static void splits(void **state)
 		{ "dtype == 'f16' || dtype == 'bf16' || n % 2 == 0", "dtype == 'f16' || dtype == 'bf16'",
 		  "n % 2 == 0" },
 		{ "!(n == 1 && m == 1)", "", "!(n == 1 && m == 1)" },
+		/* an alternative of alternatives is no conjunction, whatever it has inside */
+		{ "op == 'a' || (x == 1 && y == 2 || z == 3)", "op == 'a'", "x == 1 && y == 2 || z == 3" },
+		{ "(a == 1 || b == 1 && c == 1) || d == 1", "d == 1", "a == 1 || b == 1 && c == 1" },
+		{ " ( ( n == 1 ) ) || ( (m == 2\t) && n > 3 ) ", "n == 1", "m == 2|n > 3" },
+		{ "(n == 1 || m == 1) || k == 1", "n == 1 || m == 1", "k == 1" },
 	};
 
 	(void)state;
@@ -43,7 +48,7 @@ static void joins(void **state)
 	static const char *const tests[] = {
 		"op != 'gemm' || (M % 256 == 0) && (K % 64 == 0)", "n % 8 == 0 && (m >= 4 || n == 1)",
 		"(n == 1 && m == 2) || k == 3", "!(n == 1) && (m == 1 && k == 1)", "n == 1",
-		"op == 'gemm' && n == 1 || op == 'x' && m == 2",
+		"op == 'gemm' && n == 1 || op == 'x' && m == 2", "k == 1 || (n == 1 && m == 1 || k == 2)",
 	};
 
 	(void)state;
