@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/library.sh [<build directory>] - skills/README.md on stdout: the shipped library as `git klineage skills list` tells it, with the
-# status that its trials gave it. The cards become the branch of a scratch repository by plain git; an import would not believe them.
+# tests/library.sh [<build directory>] - print skills/README.md: the shipped library as `git klineage skills list`
+# prints it, with the status that follows from its trials. Plain git puts the cards on the branch of a scratch
+# repository, since an import would reset their status.
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
 PATH=$(cd "${1:-$top/build}" && pwd):$PATH
@@ -17,56 +18,59 @@ unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
 cat <<X
 # A first library
 
-Cards lifted from the lineages in this directory, with the status that their trials gave them. This page is made by
-\`tests/library.sh >skills/README.md\`; no figure in it is typed.
+Cards that were lifted from the lineages in this directory, with the status that follows from their trials.
+\`tests/library.sh >skills/README.md\` makes this page; no figure in it is typed.
 
-| directory | what |
+| directory | contents |
 | --- | --- |
 | \`cards\`, \`evidence\` | the library: one card a file, and every gate event that a card cites |
-| \`lineages\` | what the cards were learned from, as \`git klineage export\` wrote it; docs/lineages.md tells them |
+| \`lineages\` | the lineages that the cards were learned from, as \`git klineage export\` wrote them; docs/lineages.md prints them |
 | \`held-out\` | lineages that no card was learned from: states to try cards on |
 
-## To use it
+## Using it
 
 	git klineage skills import --shipped		# into any repository; or: skills import <this directory>
 	git klineage skills list
 	git klineage retrieve --status hypothesis,admitted <workload>
 	git klineage materialize --status hypothesis,admitted <workload>
 
-What comes in by an import is a hypothesis, whatever it was here: its trials are kept, marked \`foreign\`, and count for nothing until a trial
-of your own passes. The trials can be made again with the lineages at hand:
+An imported card is a hypothesis, whatever its status is here: its trials are kept and marked \`foreign\`, and do
+not count until a trial of your own passes. To repeat the trials, import the lineages:
 
 	for l in lineages/* held-out/*; do git klineage import \$l; done
 	git klineage admit <card>
 
 ## How it was made
 
-Each lineage is a walk back from the last commit of a template, first through simplifications that look sound and are not
-(\`templates/workloads/<template>/rejected\`; the gate refused them), then through the kernel's history:
+Each lineage is a walk back from the last commit of a template. The walk first tried simplifications that look
+sound and are not (\`templates/workloads/<template>/rejected\`; the gate refused them), then took
+the steps of the kernel's history:
 
 	git klineage init --template <template> w && cd w
 	git klineage deopt --rewriter patches:<templates/workloads/<template>/rejected>,history
 	git klineage export <lineages/<template>>
 
-Those held out were walked back by mechanical passes alone, from the same expert: other states, which no card cites. \`tests/device/cards.sh\`
-walks such for CUDA, from earlier commits of a template, and some by an edit by hand (\`by-hand\`):
+The held-out lineages were walked back from the same expert by mechanical passes alone, so that they have other
+states, which no card cites. \`tests/device/cards.sh\` makes such walks for CUDA, from earlier commits of a
+template; some of them use edits made by hand (\`by-hand\`):
 
 	git klineage deopt --rewriter passes --name by-rule
 	git klineage export <held-out/<template>-by-rule>
 
-The cards, in a repository that had imported all of these:
+The cards were made in a repository that had imported all of these:
 
 	git klineage lift <lineages>
-	git klineage admit <card>		# where its patch applied to a state that it was not learned from
+	git klineage admit <card>		# if its patch applies to a state that it was not learned from
 	git klineage skills export --output <this directory>
 
-	git klineage lift --witness <card>	# gate runs where a condition of it is false
+	git klineage lift --witness <card>	# run the gate where a condition of the card is false
 	git klineage admit --rewriter exec --exec <command> --model lm <card>
 
-No model wrote a word of them: all is from what was measured or from \`templates/mechanisms.yaml\`, and every step is \`inverse\`, so no
-point is verified but by a trial. A trial is by tools (\`mechanical\`: the card's patch applied, which shows that it carries over to a near variant) or
-by a language model that saw the card, the contract and the state alone (\`agent\`, docs/recorded.md); what it made of the intent alone stands
-beside it. Cards that provide a trait can be tried by a model alone.
+No model worded the cards: their text comes from measurements and from \`templates/mechanisms.yaml\`. Every step
+is \`inverse\`, so only trials verify a point. A trial is either \`mechanical\`, which applies the card's
+patch and shows that it carries over to a near variant, or by an \`agent\`: a language model that saw only the
+card, the contract and the state (docs/recorded.md). The result of the same model with the intent alone is printed
+beside it. Cards that provide a trait can be tried only by a model.
 
 ## The cards
 
@@ -76,7 +80,7 @@ GIT_INDEX_FILE=$work/index git --work-tree="$top/skills" add cards evidence &&
 	git update-ref refs/heads/klineage/skills \
 		"$(git commit-tree -m cards "$(GIT_INDEX_FILE=$work/index git write-tree)")" || exit 1
 git klineage skills list | sed 's/^/	/; s/[ 	]*$//'
-printf '\nTried on states that they were not learned from:\n\n'
+printf '\nTrials on states that the cards were not learned from:\n\n'
 for card in "$top"/skills/cards/*.yaml; do
 	awk '
 		function say() {

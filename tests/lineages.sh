@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/lineages.sh [<build directory>] - docs/lineages.md on stdout: each lineage of skills/lineages imported into a scratch
-# repository, as `git klineage log` tells it. Nothing in that page is typed.
+# tests/lineages.sh [<build directory>] - print docs/lineages.md: import each lineage of skills/lineages into a
+# scratch repository and print it with `git klineage log`. No figure in that page is typed.
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
 PATH=$(cd "${1:-$top/build}" && pwd):$PATH
@@ -17,10 +17,11 @@ unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
 cat <<X
 # Lineages
 
-The lineages under \`skills/lineages\`, as \`git klineage import\` and \`git klineage log\` tell them: made by
-\`tests/lineages.sh >docs/lineages.md\` from the committed data. Import one to read its steps with plain git:
+The lineages under \`skills/lineages\`, imported by \`git klineage import\` and printed by \`git klineage log\`.
+\`tests/lineages.sh >docs/lineages.md\` makes this page from the committed data. Import a lineage to read its
+steps with plain git:
 
-	git klineage import skills/lineages/cuda-topk && git log -p --first-parent <the branch it names>
+	git klineage import skills/lineages/cuda-topk && git log -p --first-parent <the branch that import prints>
 X
 git init -q "$work/r" && cd "$work/r" && git commit -q --allow-empty -m start || exit 1
 for dir in "$top"/skills/lineages/*/; do
