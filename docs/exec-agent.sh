@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# exec-agent.sh <agent> [<option>...] - an agent's command line as provider `exec` of git-klineage:
+# exec-agent.sh <agent> [<option>...] - make an agent's command line a provider `exec` of git-klineage:
 #
 #	git config klineage.chat.provider exec
 #	git config klineage.chat.exec '/path/to/exec-agent.sh my-agent --print'
 #
-# The agent finds the conversation as text on its stdin and answers on its stdout; what it
-# says on stderr is shown if it fails. It stands in a directory without a repository.
+# The agent reads the conversation as text on its stdin and writes its answer to its stdout. Its
+# stderr is shown if it fails. It runs in a directory without a repository.
 # The formats are in formats.md, "Providers".
 set -e
 work=$(mktemp -d)
