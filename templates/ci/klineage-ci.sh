@@ -1,34 +1,37 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# klineage-ci.sh <command>: what the recipes of this folder run, for a pull request (GitHub) or a merge request (GitLab).
+# klineage-ci.sh <command>: the commands of the recipes in this folder, for a pull request (GitHub) or a merge request
+# (GitLab).
 #
-#	prepare		get base, head and what lies between them into a shallow clone, and the notes
-#	gate		judge every kernel that differs from the base; its verdicts go into $KLINEAGE_OUT/notes.bundle
+#	prepare		fetch base, head, the commits between them and the notes into a shallow clone
+#	gate		judge every kernel that differs from the base; write the verdicts to $KLINEAGE_OUT/notes.bundle
 #	review		write $KLINEAGE_OUT/comment.md
-#	take-notes	verdicts of another job, from $KLINEAGE_OUT/notes.bundle
-#	push-notes	verdicts to the remote
-#	find-pr		GitHub, without privileges' say: is the number in $KLINEAGE_OUT/number the pull request of $KLINEAGE_HEAD?
-#	comment		post $KLINEAGE_OUT/comment.md, or put it in the place of the one before
+#	take-notes	add the verdicts of another job, from $KLINEAGE_OUT/notes.bundle
+#	push-notes	push the verdicts to the remote
+#	find-pr		GitHub: verify that the number in $KLINEAGE_OUT/number is the pull request of $KLINEAGE_HEAD
+#	comment		post $KLINEAGE_OUT/comment.md, or replace the earlier comment
 #
-# Nothing that a pull request may choose (titles, branch names, paths) is used here, but for the commits themselves:
+# Except for the commits themselves, nothing that a pull request can choose (titles, branch names, paths) is used here.
+# Variables:
 #
 #	KLINEAGE_BASE, KLINEAGE_HEAD	commits, 40 digits
-#	KLINEAGE_MODE			`gate` (default), or `compile`: kernels are compiled and audited here, and judged
-#					elsewhere; what counts is a verdict that an allowed signer has signed
-#	KLINEAGE_UNTESTED		`fail` (default) or `allow`: a kernel that cannot be judged here
-#	KLINEAGE_ANSWERS		`advise` (default; with `compile` `require`): whether `review` fails where something must be answered
-#	KLINEAGE_SIGNERS		a file of the base, as gpg.ssh.allowedSignersFile: whose signatures count
+#	KLINEAGE_MODE			`gate` (default), or `compile`: compile and audit the kernels here, to be judged
+#					elsewhere; then only verdicts of an allowed signer count
+#	KLINEAGE_UNTESTED		`fail` (default) or `allow` a kernel that cannot be judged here
+#	KLINEAGE_ANSWERS		`require`: `review` fails if something must be answered (default with `compile`);
+#					`advise`: it does not (default otherwise)
+#	KLINEAGE_SIGNERS		allowed signers: a file of the base in the form of gpg.ssh.allowedSignersFile
 #	KLINEAGE_SIGN			`true`: sign verdicts with git's user.signingKey
 #	KLINEAGE_OUT, KLINEAGE_REMOTE	default klineage-out, origin
-#	KLINEAGE_TOKEN			of the API. GitHub: GITHUB_REPOSITORY, GITHUB_API_URL; GitLab: CI_API_V4_URL, CI_PROJECT_ID,
-#					CI_MERGE_REQUEST_IID
+#	KLINEAGE_TOKEN			token of the API. GitHub also needs GITHUB_REPOSITORY, GITHUB_API_URL; GitLab
+#					CI_API_V4_URL, CI_PROJECT_ID, CI_MERGE_REQUEST_IID
 set -u
 out=${KLINEAGE_OUT:-klineage-out}
 remote=${KLINEAGE_REMOTE:-origin}
 mode=${KLINEAGE_MODE:-gate}
 notes=refs/notes/klineage/gate
 theirs=refs/notes/remotes/ci/klineage/gate
-marker='<!-- klineage-review -->'	# as review writes it
+marker='<!-- klineage-review -->'	# written by review
 
 die () { echo "klineage-ci: $*" >&2; exit 2; }
 say () { echo "klineage-ci: $*"; }
@@ -43,12 +46,12 @@ is_number () {
 
 commits () {
 	base=${KLINEAGE_BASE:-} head=${KLINEAGE_HEAD:-}
-	is_commit "$base" || die "KLINEAGE_BASE is no commit"
-	is_commit "$head" || die "KLINEAGE_HEAD is no commit"
+	is_commit "$base" || die "KLINEAGE_BASE is not a commit id"
+	is_commit "$head" || die "KLINEAGE_HEAD is not a commit id"
 }
 has () { git cat-file -e "$1^{commit}" 2>/dev/null; }
 
-# notes need somebody who wrote them
+# commits of notes need an author
 identity () {
 	git config user.name >/dev/null || git config user.name "${KLINEAGE_NAME:-git-klineage CI}"
 	git config user.email >/dev/null || git config user.email "${KLINEAGE_EMAIL:-ci@git-klineage.invalid}"
@@ -67,11 +70,11 @@ prepare () {
 		[ "$(git rev-parse --is-shallow-repository)" = true ] || break
 		git fetch --quiet --no-tags --deepen=$more "$remote" "$base" "$head" || die "cannot fetch more"
 	done
-	git merge-base "$base" "$head" >/dev/null || say "no common commit is known; the base itself is compared with"
+	git merge-base "$base" "$head" >/dev/null || say "no merge base found; comparing with the base itself"
 	fetch_notes || die "cannot fetch the notes"
 }
 
-merge_notes () {	# merge_notes <ref>: its lines join ours
+merge_notes () {	# merge_notes <ref>: merge its lines into ours
 	git rev-parse --quiet --verify "$1" >/dev/null || return 0
 	if git rev-parse --quiet --verify $notes >/dev/null; then
 		git notes --ref=$notes merge --quiet --strategy=cat_sort_uniq "$1"
@@ -88,8 +91,8 @@ fetch_notes () {
 take_notes () {
 	identity
 	[ -e "$out/notes.bundle" ] || { say "no verdicts to take"; return 0; }
-	git -c fetch.fsckObjects=true fetch --quiet --no-tags "$out/notes.bundle" "+$notes:$theirs" || die "these notes are none"
-	merge_notes $theirs || die "these notes cannot be merged"
+	git -c fetch.fsckObjects=true fetch --quiet --no-tags "$out/notes.bundle" "+$notes:$theirs" || die "'$out/notes.bundle' holds no notes"
+	merge_notes $theirs || die "cannot merge the notes of '$out/notes.bundle'"
 }
 
 push_notes () {
@@ -97,11 +100,11 @@ push_notes () {
 	git rev-parse --quiet --verify $notes >/dev/null || { say "no verdicts to push"; return 0; }
 	for turn in 1 2 3 4 5 6 7 8; do
 		git push --quiet "$remote" "$notes:$notes" && return 0
-		say "somebody was quicker ($turn)"
+		say "the notes have moved; merging again ($turn)"
 		sleep "$((turn % 3))"
 		fetch_notes || die "cannot fetch the notes"
 	done
-	die "the notes could not be pushed"
+	die "cannot push the notes"
 }
 
 # --- gate and review -----------------------------------------------------------------------
@@ -122,7 +125,7 @@ gate () {
 	fi
 	[ $code -eq 125 ] || return $code
 	if [ "$mode" = compile ]; then
-		say "compiled and audited; the verdict is for who can run it, and counts if it is signed"
+		say "compiled and audited; a verdict from another machine counts if it is signed"
 		return 0
 	fi
 	[ "${KLINEAGE_UNTESTED:-fail}" = fail ] || return 0
@@ -135,7 +138,7 @@ review () {
 	mkdir -p "$out" || exit 2
 	set -- git
 	[ "$mode" != compile ] || set -- "$@" -c klineage.requireSigned=true
-	if [ -n "${KLINEAGE_SIGNERS:-}" ]; then	# as the base has it, whatever the head says
+	if [ -n "${KLINEAGE_SIGNERS:-}" ]; then	# the base's version, not the head's
 		git cat-file blob "$base:$KLINEAGE_SIGNERS" >"$out/signers" || die "the base has no $KLINEAGE_SIGNERS"
 		set -- "$@" -c gpg.ssh.allowedSignersFile="$(cd "$out" && pwd)/signers"
 	fi
@@ -148,9 +151,9 @@ review () {
 
 # --- the comment -----------------------------------------------------------------------------
 
-# api <method> <url> [<file to send>]: the answer on stdout. The token is in no argument list.
+# api <method> <url> [<file to send>]: print the reply. The token is not in any argument list.
 api () {
-	case ${KLINEAGE_TOKEN:-} in ''|*[!A-Za-z0-9._~+/=-]*) die "KLINEAGE_TOKEN is none" ;; esac
+	case ${KLINEAGE_TOKEN:-} in ''|*[!A-Za-z0-9._~+/=-]*) die "KLINEAGE_TOKEN is not set or malformed" ;; esac
 	printf '%s: %s %s\n' "klineage-ci" "$1" "$2" >&2
 	if [ -n "${CI_API_V4_URL:-}" ]; then
 		header="PRIVATE-TOKEN: $KLINEAGE_TOKEN"
@@ -162,13 +165,13 @@ api () {
 			--header 'Content-Type: application/json' ${3:+--data-binary "@$3"} "$2"
 }
 
-# field <name>...: a member of the JSON on stdin, if it is a string or a number
+# field <name>...: print a member of the JSON on stdin, if it is a string or a number
 field () {
 	perl -MJSON::PP -0777 -e 'my $j = eval { decode_json(<STDIN>) }; for (@ARGV) { $j = ref $j eq "HASH" ? $j->{$_} : undef }
 		print "$j\n" if defined $j && !ref $j' "$@"
 }
 
-# ours <key>...: the id of the first comment of a list that has the marker and was written by $author, and how many there were
+# ours <key>...: print the length of a list of comments, and the id of the first one with the marker by $author
 ours () {
 	MARKER=$marker AUTHOR=$author perl -MJSON::PP -0777 -e 'my $list = eval { decode_json(<STDIN>) };
 		ref $list eq "ARRAY" or exit 1;
@@ -181,15 +184,15 @@ ours () {
 }
 
 github () {
-	case ${GITHUB_REPOSITORY:-} in */*/*|*[!A-Za-z0-9._/-]*|'') die "GITHUB_REPOSITORY is none" ;; esac
+	case ${GITHUB_REPOSITORY:-} in */*/*|*[!A-Za-z0-9._/-]*|'') die "GITHUB_REPOSITORY is not set or malformed" ;; esac
 	url=${GITHUB_API_URL:-https://api.github.com}/repos/$GITHUB_REPOSITORY
 }
 
 find_pr () {
 	github
-	read -r number <"$out/number" || die "no number"
-	is_number "$number" || die "the number is none"
-	is_commit "${KLINEAGE_HEAD:-}" || die "KLINEAGE_HEAD is no commit"
+	read -r number <"$out/number" || die "cannot read '$out/number'"
+	is_number "$number" || die "'$out/number' is not a number"
+	is_commit "${KLINEAGE_HEAD:-}" || die "KLINEAGE_HEAD is not a commit id"
 	api GET "$url/pulls/$number" >"$out/pr.json" || die "no pull request $number"
 	[ "$(field head sha <"$out/pr.json")" = "$KLINEAGE_HEAD" ] || die "pull request $number is at another commit"
 	base=$(field base sha <"$out/pr.json")
@@ -200,15 +203,15 @@ find_pr () {
 comment () {
 	[ -s "$out/comment.md" ] || die "no $out/comment.md"
 	if [ -n "${CI_API_V4_URL:-}" ]; then
-		is_number "${CI_PROJECT_ID:-}" || die "CI_PROJECT_ID is no number"
-		is_number "${CI_MERGE_REQUEST_IID:-}" || die "CI_MERGE_REQUEST_IID is no number"
+		is_number "${CI_PROJECT_ID:-}" || die "CI_PROJECT_ID is not a number"
+		is_number "${CI_MERGE_REQUEST_IID:-}" || die "CI_MERGE_REQUEST_IID is not a number"
 		list=$CI_API_V4_URL/projects/$CI_PROJECT_ID/merge_requests/$CI_MERGE_REQUEST_IID/notes
 		one=$list change=PUT keys='author id'
 		author=$(api GET "$CI_API_V4_URL/user" | field id)
-		is_number "$author" || die "whose token is this?"
+		is_number "$author" || die "cannot find the user of KLINEAGE_TOKEN"
 	else
 		github
-		is_number "${KLINEAGE_PR:-}" || die "KLINEAGE_PR is no number"
+		is_number "${KLINEAGE_PR:-}" || die "KLINEAGE_PR is not a number"
 		list=$url/issues/$KLINEAGE_PR/comments
 		one=$url/issues/comments change=PATCH keys='user login'
 		author=${KLINEAGE_BOT:-github-actions[bot]}
@@ -224,18 +227,18 @@ comment () {
 		page=$((page + 1))
 	done
 	if [ -n "$id" ]; then
-		case $id in *[!0-9]*) die "an id that is none" ;; esac
+		case $id in *[!0-9]*) die "malformed id of a comment" ;; esac
 		api $change "$one/$id" "$out/comment.json" >/dev/null || die "cannot change the comment"
 	else
 		api POST "$list" "$out/comment.json" >/dev/null || die "cannot post the comment"
 	fi
 }
 
-case $mode in gate|compile) ;; *) die "KLINEAGE_MODE is gate or compile" ;; esac
+case $mode in gate|compile) ;; *) die "KLINEAGE_MODE must be gate or compile" ;; esac
 case ${1:-} in
 prepare|gate|review|comment) "$1" ;;
 take-notes) take_notes ;;
 push-notes) push_notes ;;
 find-pr) find_pr ;;
-*) die "no command '${1:-}'" ;;
+*) die "unknown command '${1:-}'" ;;
 esac

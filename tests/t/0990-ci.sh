@@ -206,7 +206,7 @@ test_expect_success 'two jobs push at once: neither loses a verdict' '
 	git clone -q up.git other && cd other && git fetch -q origin "refs/notes/klineage/gate:refs/notes/klineage/gate" && git fetch -q origin refs/pull/7/head &&
 	git config klineage.profileMs 300 && git klineage gate --no-profile $base~2 >out &&
 	cd ../g2 && git klineage gate --no-profile $base~3 >out && cd ../other && git push -q origin refs/notes/klineage/gate &&
-	cd ../g2 && sh "$KLINEAGE_CI" push-notes >out 2>&1 && says "quicker" out &&
+	cd ../g2 && sh "$KLINEAGE_CI" push-notes >out 2>&1 && says "have moved" out &&
 	for c in $base $own $base~2 $base~3; do git -C ../up.git notes --ref=klineage/gate show $(git rev-parse $c) >/dev/null || return 1; done
 	)
 '
