@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Lets fish complete "git klineage": its own forwarding to git-klineage finds no such command in 3.6.0. Goes to
-# vendor_conf.d as git-klineage.fish; the completion itself is loaded when it is asked for.
+# Let fish complete "git klineage": in fish 3.6.0 its own forwarding to git-klineage does not find the command. Installed
+# in vendor_conf.d as git-klineage.fish; the completion itself is loaded on demand.
 function __git_klineage_forward --description 'complete git-klineage in place of git klineage'
     set -l words (commandline -opc)
     set -l at (contains -i -- klineage $words)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# bash completion for git-klineage, through git's own: verbs and options are asked of the program, so that they are those
-# that it has. Loaded by git's completion as "git-klineage" from a directory of bash-completion.
+# bash completion for git-klineage, through git's own. Verbs and options come from the program itself. git's completion
+# loads this file as "git-klineage" from a directory of bash-completion.
 
-# what the program says may follow: __git_klineage_ask [<verb>]
+# __git_klineage_ask [<verb>]: print the words that may follow, from the program
 __git_klineage_ask ()
 {
 	git klineage "$@" --git-completion-helper 2>/dev/null
 }
 
-# "a b" of an option that takes a|b
+# __git_klineage_choices <verb> <option>: print "a b" for an option that takes a|b
 __git_klineage_choices ()
 {
 	git klineage "$1" -h 2>/dev/null |
@@ -25,7 +25,7 @@ __git_klineage_lineages ()
 	__git for-each-ref --format='%(refname:lstrip=4)' refs/heads/klineage/lineage
 }
 
-# the value of an option; 1: it takes none that is known here
+# complete the value of an option; return 1 if its values are unknown
 __git_klineage_value ()
 {
 	local choices
@@ -48,7 +48,7 @@ __git_klineage_value ()
 	esac
 }
 
-# an argument, the first one of its verb or a later one
+# complete an argument, the first one of its verb or a later one
 __git_klineage_argument ()
 {
 	local words
@@ -101,7 +101,7 @@ _git_klineage ()
 	__git_klineage_value "$verb" "$prev" || __git_klineage_argument "$verb" "$first"
 }
 
-# "git-klineage" itself, where git's completion is there to lean on
+# complete "git-klineage" itself, if git's completion is loaded
 if declare -F __git_complete >/dev/null; then
 	__git_complete git-klineage _git_klineage
 fi

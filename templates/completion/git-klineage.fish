@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# fish completion for git-klineage; fish asks it for "git klineage", too. Verbs and options are asked of the program.
+# fish completion for git-klineage and "git klineage". Verbs and options come from the program itself.
 
-function __git_klineage_words --description 'the words after git-klineage that are no options'
+function __git_klineage_words --description 'words after git-klineage that are not options'
     set -l words (commandline -opc)
     for w in $words[2..-1]
         string match -q -- '-*' $w; or echo $w
     end
 end
 
-function __git_klineage_at --description 'is the n-th word (from 0) to come?'
+function __git_klineage_at --description 'true if the next word is the n-th (from 0)'
     test (count (__git_klineage_words)) -eq $argv[1]
 end
 
@@ -16,17 +16,17 @@ function __git_klineage_workloads
     git grep -h '^workload:' -- '*klineage.yaml' 2>/dev/null | string replace -r '^workload: *([^ #]*).*' '$1'
 end
 
-function __git_klineage_options --description 'options of the verb at hand, with what they are for'
+function __git_klineage_options --description 'options of the current verb, with their help'
     set -l verb (__git_klineage_words)[1]
     git klineage $verb -h 2>/dev/null | string replace -rf '^ *(?:-[a-z], )?(--[a-z-]+)(?: \S+)? +(\S.*)$' '$1\t$2'
 end
 
-function __git_klineage_choices --description 'a and b of an option that takes a|b'
+function __git_klineage_choices --description 'a and b for an option that takes a|b'
     git klineage $argv[1] -h 2>/dev/null |
         string replace -rf '^.*[ [-]'$argv[2]' ([a-z0-9-]+\|[a-z0-9|-]+).*$' '$1' | head -n 1 | string split '|'
 end
 
-function __git_klineage_value --description 'values of the option before the cursor; false: it takes none known here'
+function __git_klineage_value --description 'values of the option before the cursor; false if they are unknown'
     set -l verb (__git_klineage_words)[1]
     set -l option (commandline -opc)[-1]
     switch $option
@@ -43,7 +43,7 @@ function __git_klineage_value --description 'values of the option before the cur
     end
 end
 
-function __git_klineage_argument --description 'arguments of the verb at hand'
+function __git_klineage_argument --description 'arguments of the current verb'
     set -l words (__git_klineage_words)
     if test (count $words) -eq 1
         set -l sub (git klineage $words[1] --git-completion-helper 2>/dev/null | string split ' ' |

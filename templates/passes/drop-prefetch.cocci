@@ -1,4 +1,4 @@
-// A prefetch is a hint: without it the same bytes are read, later.
+// A prefetch is a hint: without it the same bytes are read later.
 @@
 @@
 (
@@ -7,7 +7,7 @@
 - _mm_prefetch(...);
 )
 
-// what is left of a loop that did nothing else
+// remove a loop that contained only prefetches
 @@
 expression a, b, c;
 @@

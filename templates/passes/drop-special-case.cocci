@@ -1,4 +1,4 @@
-// A branch for shapes that are a multiple of something, beside one for any shape.
+// Replace a branch for sizes that are a multiple of W, and its general alternative, by the general one.
 @@
 expression n;
 constant W;

@@ -1,5 +1,5 @@
-// A main loop of W elements a turn, followed by a loop for what is left over:
-// the second alone does all of it.
+// Remove a main loop of W elements an iteration; the remainder loop after it
+// then does all the work.
 @@
 identifier i;
 expression n;
@@ -34,7 +34,7 @@ statement V, S;
   ... when != i = ...
   for (; i < n; i++) S
 
-// the bound rounded down by hand
+// the same with a bound that the source rounds down
 @@
 identifier i, j;
 expression n, m;

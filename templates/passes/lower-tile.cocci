@@ -1,5 +1,5 @@
-// One constant at a time: KL_NAME is its name, KL_FROM its value, KL_TO the
-// smaller one; git-klineage puts them in before spatch reads this.
+// Lower one constant: KL_NAME is its name, KL_FROM its value, KL_TO the new
+// value; git-klineage replaces these words before spatch reads this file.
 @@
 @@
 (

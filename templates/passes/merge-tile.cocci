@@ -1,4 +1,4 @@
-// A loop over tiles that holds nothing but the loop over one tile.
+// Merge a loop over tiles with the loop over one tile, if it contains nothing else.
 @@
 type T1, T2;
 identifier ii, i;

@@ -1,5 +1,5 @@
-// The innermost loop runs along a row (unit stride). Before the interchange it
-// was the summation that ran innermost.
+// The innermost loop runs along a row (unit stride). Make the summation the
+// innermost loop again.
 @@
 type T1, T2, T3;
 identifier i, j, a;
