@@ -79,7 +79,7 @@ bool kl_agent_knows(const struct kl_agent *a, const char *card)
 	return false;
 }
 
-bool kl_agent_turn_state(char digest[13], enum kl_course_kind *kind, const struct kl_agent *a, size_t turn)
+bool kl_agent_turn_state(char digest[13], enum kl_dialogue_kind *kind, const struct kl_agent *a, size_t turn)
 {
 	const char *user = kl_talk_user(a->talk, turn), *at = strstr(user, ", state "), *word;
 	size_t n;
@@ -93,7 +93,7 @@ bool kl_agent_turn_state(char digest[13], enum kl_course_kind *kind, const struc
 	word = at + n + 2;
 	memcpy(digest, at, 12);
 	digest[12] = '\0';
-	return kl_course_kind(kind, word, strcspn(word, "]\n"));
+	return kl_dialogue_kind(kind, word, strcspn(word, "]\n"));
 }
 
 /* --- what is said ------------------------------------------------------------------------- */
@@ -173,14 +173,14 @@ static void values(struct kl_map *v, const struct kl_agent_question *q)
 	kl_prompt_set(v, "EVIDENCE", evidence(q));
 	kl_prompt_set(v, "MEANING", meaning_of(q));
 	kl_prompt_set(v, "NUMBER", kl_asprintf("%d", q->repair));
-	kl_prompt_set(v, "MOST", kl_asprintf("%d", KL_COURSE_REPAIRS));
+	kl_prompt_set(v, "MOST", kl_asprintf("%d", KL_DIALOGUE_REPAIRS));
 	kl_prompt_set(v, "WHY", quoted(q->why));
 }
 
 /* no time, no drawn index, no compiler's word: chat.h, kl_ask.key */
 static void write_key(struct kl_buf *key, const struct kl_agent_question *q)
 {
-	kl_buf_addf(key, "%s\nstate %s\ncontract %s\n", kl_course_name(q->kind), q->state->digest,
+	kl_buf_addf(key, "%s\nstate %s\ncontract %s\n", kl_dialogue_name(q->kind), q->state->digest,
 		    q->state->contract_digest);
 	if (q->offered && *q->offered)
 		kl_buf_addf(key, "cards %s\n", q->offered);
@@ -199,7 +199,7 @@ static int ask(const char **reply, struct kl_agent *a, size_t turn, const struct
 
 	values(&v, q);
 	kl_brief_head(&text, a->phase, turn, q->state, q->kind);
-	err = kl_prompt_fill(&text, a->o.repo, q->kind == KL_COURSE_AGAIN ? "again" : q->prompt, &v);
+	err = kl_prompt_fill(&text, a->o.repo, q->kind == KL_DIALOGUE_AGAIN ? "again" : q->prompt, &v);
 	if (err < 0)
 		return err;
 	kl_brief_clean(&user, &text);

@@ -42,10 +42,10 @@ size_t kl_agent_turns(const struct kl_agent *a);	/* stored */
 /** Do the system texts tell of this card? Those that are stored stand, whatever was to be told now. */
 bool kl_agent_knows(const struct kl_agent *a, const char *card);
 /** How the digest of a stored turn's state begins, and what it asked for; false: it does not say. */
-bool kl_agent_turn_state(char digest[13], enum kl_course_kind *kind, const struct kl_agent *a, size_t turn);
+bool kl_agent_turn_state(char digest[13], enum kl_dialogue_kind *kind, const struct kl_agent *a, size_t turn);
 
 struct kl_agent_question {
-	enum kl_course_kind kind;	/* STEP shows the state, the others do not; AGAIN: see `why` */
+	enum kl_dialogue_kind kind;	/* STEP shows the state, the others do not; AGAIN: see `why` */
 	const char *prompt;		/* the turn's template; NULL: that of AGAIN */
 	const struct kl_surface *state;
 	const json_t *facts;		/* event of the state, or NULL */

@@ -31,7 +31,7 @@ struct climber {
 	struct kl_retrieval pool;
 	bool pooled;			/* `pool` is of `at` */
 	/* the turn */
-	enum kl_course_kind kind;
+	enum kl_dialogue_kind kind;
 	char *class_, *outcome, *why;	/* of the last one */
 	json_t *event;
 	int repair, unusable;
@@ -211,14 +211,14 @@ static void stand(struct climber *c, size_t at, const struct kl_strvec *only, in
 		kl_strvec_push(&c->only, only->v[i]);
 	kl_strvec_uniq(&c->only);
 	c->repair = 0;
-	c->kind = KL_COURSE_STEP;
+	c->kind = KL_DIALOGUE_STEP;
 }
 
 /* another card, on the node that is shown, or on another one */
 static void go_on(struct climber *c)
 {
 	c->repair = 0;
-	c->kind = c->at == c->shown ? KL_COURSE_ANOTHER : KL_COURSE_STEP;
+	c->kind = c->at == c->shown ? KL_DIALOGUE_ANOTHER : KL_DIALOGUE_STEP;
 }
 
 static void came(struct climber *c, const char *class_, json_t *event, char *outcome)
@@ -287,8 +287,8 @@ static int unusable(struct climber *c, const char *why, bool *end)
 {
 	set(&c->why, kl_strdup(why));
 	kl_error_clear();
-	c->kind = KL_COURSE_AGAIN;
-	*end = ++c->unusable >= KL_COURSE_UNUSABLE;
+	c->kind = KL_DIALOGUE_AGAIN;
+	*end = ++c->unusable >= KL_DIALOGUE_UNUSABLE;
 	if (*end)
 		set(&c->w->m->ended, kl_asprintf("%d replies in a row could not be used; the last: %s",
 						 c->unusable, why));
@@ -340,9 +340,9 @@ static int after_best(struct climber *c, const struct kl_mat_try *t)
 static void after_failure(struct climber *c, const struct kl_mat_try *t)
 {
 	came(c, t->why, node(c, t->node)->event, kl_strdup("That was refused."));
-	if (kl_feedback_repairs(t->why) && c->repair < KL_COURSE_REPAIRS) {
+	if (kl_feedback_repairs(t->why) && c->repair < KL_DIALOGUE_REPAIRS) {
 		c->repair++;
-		c->kind = KL_COURSE_REPAIR;
+		c->kind = KL_DIALOGUE_REPAIR;
 		return;
 	}
 	close_card(c, t->card);
@@ -371,7 +371,7 @@ static int after_edit(struct climber *c, const struct kl_mat_try *t, const struc
 
 static void gives_up(struct climber *c, const struct kl_agent_answer *a, const char *card, bool *end)
 {
-	if (c->kind == KL_COURSE_REPAIR) {
+	if (c->kind == KL_DIALOGUE_REPAIR) {
 		close_card(c, card);
 		set(&c->outcome, kl_strdup("You left it."));
 		go_on(c);
@@ -395,7 +395,7 @@ static bool is_at(const struct climber *c, size_t i, const char *digest)
 static int follow(struct climber *c, size_t turn)
 {
 	char digest[13];
-	enum kl_course_kind kind;
+	enum kl_dialogue_kind kind;
 
 	if (!kl_agent_turn_state(digest, &kind, c->agent, turn))
 		return kl_error(KL_EINVALID, "turn %zu of the stored conversation does not say what it is "
@@ -418,8 +418,8 @@ static int follow(struct climber *c, size_t turn)
 static int ask(struct kl_agent_answer *a, struct climber *c, size_t turn)
 {
 	static const char *const prompt[] = {
-		[KL_COURSE_STEP] = "materialize-turn", [KL_COURSE_REPAIR] = "materialize-repair",
-		[KL_COURSE_ANOTHER] = "materialize-another", [KL_COURSE_AGAIN] = "again",
+		[KL_DIALOGUE_STEP] = "materialize-turn", [KL_DIALOGUE_REPAIR] = "materialize-repair",
+		[KL_DIALOGUE_ANOTHER] = "materialize-another", [KL_DIALOGUE_AGAIN] = "again",
 	};
 	struct kl_agent_question q = {
 		.kind = c->kind, .state = node(c, c->at)->state, .facts = node(c, c->at)->event,
@@ -431,7 +431,7 @@ static int ask(struct kl_agent_answer *a, struct climber *c, size_t turn)
 		return kl_error(KL_EINVALID, "turn %zu of the stored conversation asks for something else",
 				turn + 1);
 	q.prompt = prompt[c->kind];
-	if (c->kind == KL_COURSE_STEP)
+	if (c->kind == KL_DIALOGUE_STEP)
 		c->shown = c->at;
 	kl_progress_title(c->w->o->progress, "turn %zu: %s", turn + 1, c->w->o->rewriter);
 	return kl_agent_ask(a, c->agent, turn, &q);
@@ -535,7 +535,7 @@ int kl_mat_ask(struct kl_mat *w)
 
 	stand(&c, w->m->best, NULL, KL_MAT_BUILD_ON);
 	turn = w->o->go_on && !err ? kl_agent_turns(c.agent) : 0;
-	for (; !err && !end && turn < KL_COURSE_TURNS && w->m->n < KL_MAT_TRIES; turn++) {
+	for (; !err && !end && turn < KL_DIALOGUE_TURNS && w->m->n < KL_MAT_TRIES; turn++) {
 		close_tried(&c);
 		err = one_turn(&c, turn, &end);
 	}

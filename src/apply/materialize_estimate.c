@@ -64,11 +64,11 @@ int kl_mat_estimate(struct kl_mat_estimate *out, const struct kl_materialize_opt
 		out->prefix_bytes += (int64_t)strlen(texts.v[i]);
 	for (size_t i = 0; i < o->root->nfile; i++)
 		out->state_bytes += (int64_t)o->root->file[i].len;
-	ideas = o->arm == KL_CARDS_NONE ? KL_COURSE_TURNS : out->cards;
+	ideas = o->arm == KL_CARDS_NONE ? KL_DIALOGUE_TURNS : out->cards;
 	out->requests[0] = FEWEST;
-	out->requests[1] = ideas * (1 + KL_COURSE_REPAIRS) + 1;
-	if (out->requests[1] > KL_COURSE_TURNS)
-		out->requests[1] = KL_COURSE_TURNS;
+	out->requests[1] = ideas * (1 + KL_DIALOGUE_REPAIRS) + 1;
+	if (out->requests[1] > KL_DIALOGUE_TURNS)
+		out->requests[1] = KL_DIALOGUE_TURNS;
 	if (out->requests[1] < FEWEST)
 		out->requests[1] = FEWEST;
 	out->reply_tokens[0] = SHORT_REPLY + out->state_bytes / BYTES_PER_TOKEN / 4;

@@ -253,7 +253,7 @@ static int one_turn(bool *over, char **why, struct kl_attempt *a, struct kl_admi
 		    size_t turn, const struct kl_attempt_of *of)
 {
 	struct kl_agent_question q = {
-		.kind = !turn ? KL_COURSE_STEP : *why ? KL_COURSE_AGAIN : KL_COURSE_REPAIR,
+		.kind = !turn ? KL_DIALOGUE_STEP : *why ? KL_DIALOGUE_AGAIN : KL_DIALOGUE_REPAIR,
 		.prompt = turn ? "admit-repair" : "admit-turn", .state = of->on, .facts = w->facts,
 		.class_ = turn ? a->class_ : NULL, .missing = turn ? a->missing : NULL, .event = a->event,
 		.why = *why, .repair = (int)turn,
@@ -285,7 +285,7 @@ static int by_model(struct kl_attempt *a, struct kl_admit *w, const struct kl_at
 	int err = open_agent(&agent, w, of);
 
 	set_class(a, "no-edit");
-	for (size_t turn = 0; !err && !over && turn <= KL_COURSE_REPAIRS; turn++) {
+	for (size_t turn = 0; !err && !over && turn <= KL_DIALOGUE_REPAIRS; turn++) {
 		kl_progress_title(w->o->progress, "%s: %s, attempt %zu", of->card->id, of->phase, turn + 1);
 		a->repairs = (int)turn;
 		err = one_turn(&over, &why, a, w, agent, turn, of);

@@ -162,7 +162,7 @@ static int converse(char **why, struct kl_talk *talk, struct kl_wording_group *g
 	const char *reply;
 	int err;
 
-	for (size_t turn = 0; turn < KL_COURSE_UNUSABLE; turn++) {
+	for (size_t turn = 0; turn < KL_DIALOGUE_UNUSABLE; turn++) {
 		if ((err = ask(&reply, talk, g, phase, turn, *why)) < 0)
 			return err;
 		err = take(g, reply);
@@ -244,14 +244,14 @@ static int add_costs(struct kl_wording_estimate *e, struct kl_wording *w,
 	bytes += (int64_t)user.len;
 	kl_chat_cost(&cost, &spare, chat, bytes, SHORT_REPLY);
 	e->nano[0] += cost;
-	for (int turn = 0; turn < KL_COURSE_UNUSABLE; turn++) {
+	for (int turn = 0; turn < KL_DIALOGUE_UNUSABLE; turn++) {
 		kl_chat_cost(&spare, &cost, chat, bytes / BYTES_PER_TOKEN, LONG_REPLY);
 		e->nano[1] += cost;
 		bytes += (int64_t)LONG_REPLY * BYTES_PER_TOKEN;
 	}
 	e->cards++;
 	e->requests[0]++;
-	e->requests[1] += KL_COURSE_UNUSABLE;
+	e->requests[1] += KL_DIALOGUE_UNUSABLE;
 	return 0;
 }
 

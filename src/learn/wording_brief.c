@@ -209,7 +209,8 @@ int kl_wording_turn(struct kl_buf *user, struct kl_buf *key, struct kl_wording_g
 	kl_prompt_set(&v, "REFUSED", refused(g));
 	kl_prompt_excerpt(&quoted, "", why ? why : "", MAX_WHY);
 	kl_prompt_set(&v, "WHY", kl_buf_detach(&quoted));
-	kl_brief_head(&text, phase, turn, kl_wording_first(g)->from, why ? KL_COURSE_AGAIN : KL_COURSE_STEP);
+	kl_brief_head(&text, phase, turn, kl_wording_first(g)->from,
+		      why ? KL_DIALOGUE_AGAIN : KL_DIALOGUE_STEP);
 	if ((err = fill(&body, g->w->o.repo, why ? "lift-again" : "lift-turn", &v)) < 0)
 		return err;
 	kl_buf_add(&text, body.ptr, body.len);

@@ -69,7 +69,7 @@ static int common(struct kl_map *v, struct kl_repo *repo, const struct kl_mechan
 		return KL_EINVALID;
 	kl_prompt_set(v, "ACTIONS", actions);
 	kl_prompt_set(v, "MECHANISMS", mechanisms_text(m));
-	kl_prompt_set(v, "MOST", kl_asprintf("%d", KL_COURSE_REPAIRS));
+	kl_prompt_set(v, "MOST", kl_asprintf("%d", KL_DIALOGUE_REPAIRS));
 	if ((err = kl_prompt_fill(&reply, repo, "reply", &none)) < 0)
 		return err;
 	kl_prompt_set(v, "REPLY", kl_buf_detach(&reply));
@@ -341,13 +341,13 @@ static char *evidence(const struct kl_rewrite *rw, const json_t *rec)
 /* --- the first line --------------------------------------------------------------------- */
 
 void kl_brief_head(struct kl_buf *out, const char *phase, size_t turn, const struct kl_surface *s,
-		   enum kl_course_kind kind)
+		   enum kl_dialogue_kind kind)
 {
 	kl_buf_addf(out, "[%s, turn %zu, state %.12s: %s]\n\n", phase, turn + 1, s->digest,
-		    kl_course_name(kind));
+		    kl_dialogue_name(kind));
 }
 
-int kl_brief_head_read(enum kl_course_kind *kind, const char *user, const char *phase, size_t turn,
+int kl_brief_head_read(enum kl_dialogue_kind *kind, const char *user, const char *phase, size_t turn,
 		       const struct kl_surface *s)
 {
 	KL_AUTO(kl_freep) char *want = kl_asprintf("[%s, turn %zu, state %.12s: ", phase, turn + 1,
@@ -355,7 +355,7 @@ int kl_brief_head_read(enum kl_course_kind *kind, const char *user, const char *
 	size_t n = strlen(want), m = strcspn(user, "]\n");
 	int err;
 
-	if (!strncmp(user, want, n) && m > n && user[m] == ']' && kl_course_kind(kind, user + n, m - n))
+	if (!strncmp(user, want, n) && m > n && user[m] == ']' && kl_dialogue_kind(kind, user + n, m - n))
 		return 0;
 	err = kl_error(KL_EEXISTS, "turn %zu of the stored conversation %s is about another state than "
 		       "%.12s", turn + 1, phase, s->digest);
@@ -368,18 +368,18 @@ int kl_brief_head_read(enum kl_course_kind *kind, const char *user, const char *
 /* --- a turn ------------------------------------------------------------------------------- */
 
 static const char *const prompts[] = {
-	[KL_COURSE_STEP] = "deoptimize-turn", [KL_COURSE_REPAIR] = "repair",
-	[KL_COURSE_ANOTHER] = "another", [KL_COURSE_ELSEWHERE] = "another",
-	[KL_COURSE_SPLIT] = "split", [KL_COURSE_AGAIN] = "again",
+	[KL_DIALOGUE_STEP] = "deoptimize-turn", [KL_DIALOGUE_REPAIR] = "repair",
+	[KL_DIALOGUE_ANOTHER] = "another", [KL_DIALOGUE_ELSEWHERE] = "another",
+	[KL_DIALOGUE_SPLIT] = "split", [KL_DIALOGUE_AGAIN] = "again",
 };
 
 /* places that had their refusals */
-static char *away(const struct kl_course *c)
+static char *away(const struct kl_dialogue *c)
 {
 	struct kl_buf list = KL_BUF_INIT, b = KL_BUF_INIT;
 
 	for (size_t i = 0; i < c->place.n; i++)
-		if (kl_course_closed(c, c->place.e[i].key))
+		if (kl_dialogue_closed(c, c->place.e[i].key))
 			kl_buf_addf(&list, "%s\n", c->place.e[i].key);
 	if (!list.len)
 		return kl_buf_detach(&b);
@@ -398,14 +398,14 @@ static char *quoted(const char *text)
 	return kl_buf_detach(&b);
 }
 
-static void values(struct kl_map *v, const struct kl_brief *b, const struct kl_course *c,
+static void values(struct kl_map *v, const struct kl_brief *b, const struct kl_dialogue *c,
 		   const struct kl_brief_of *of)
 {
 	const struct kl_rewrite *rw = b->rw;
 	const char *class_ = kl_json_str_or(of->refused, "class", "");
 	struct kl_buf files = KL_BUF_INIT;
 
-	if (c->kind == KL_COURSE_STEP)
+	if (c->kind == KL_DIALOGUE_STEP)
 		kl_prompt_files(&files, rw->state->file, rw->state->nfile, false);
 	kl_prompt_set(v, "FILES", kl_buf_detach(&files));
 	kl_prompt_set(v, "DISTANCE", distance(rw));
@@ -416,7 +416,7 @@ static void values(struct kl_map *v, const struct kl_brief *b, const struct kl_c
 	kl_prompt_set(v, "EVIDENCE", evidence(rw, of->refused));
 	kl_prompt_set(v, "MEANING", kl_strdup(kl_feedback_meaning(class_)));
 	kl_prompt_set(v, "NUMBER", kl_asprintf("%d", c->repair));
-	kl_prompt_set(v, "MOST", kl_asprintf("%d", KL_COURSE_REPAIRS));
+	kl_prompt_set(v, "MOST", kl_asprintf("%d", KL_DIALOGUE_REPAIRS));
 	kl_prompt_set(v, "AWAY", away(c));
 	kl_prompt_set(v, "WHY", quoted(of->why ? of->why : ""));
 	kl_prompt_set(v, "FOREIGN", quoted(of->foreign ? of->foreign : ""));
@@ -430,7 +430,7 @@ static void add_key_record(struct kl_buf *key, const char *word, const json_t *r
 		    kl_json_str_or(rec, "action", "-"), place);
 }
 
-static void write_key(struct kl_buf *key, const struct kl_brief *b, const struct kl_course *c)
+static void write_key(struct kl_buf *key, const struct kl_brief *b, const struct kl_dialogue *c)
 {
 	const struct kl_rewrite *rw = b->rw;
 	size_t n = known(b, c->turn), i;
@@ -438,7 +438,7 @@ static void write_key(struct kl_buf *key, const struct kl_brief *b, const struct
 	json_t *rec;
 
 	tip(here, rw);
-	kl_buf_addf(key, "%s\nstate %s\ncontract %s\n", kl_course_name(c->kind), rw->state->digest,
+	kl_buf_addf(key, "%s\nstate %s\ncontract %s\n", kl_dialogue_name(c->kind), rw->state->digest,
 		    rw->state->contract_digest);
 	json_array_foreach(rw->steps, i, rec)
 		add_key_record(key, "done", rec);
@@ -448,7 +448,7 @@ static void write_key(struct kl_buf *key, const struct kl_brief *b, const struct
 }
 
 int kl_brief_turn(struct kl_buf *user, struct kl_buf *key, const struct kl_brief *b,
-		  const struct kl_course *c, const struct kl_brief_of *of)
+		  const struct kl_dialogue *c, const struct kl_brief_of *of)
 {
 	KL_AUTO(kl_map_release) struct kl_map v = KL_PROMPT_VALUES;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;

@@ -37,16 +37,16 @@ int kl_brief_system_cards(struct kl_strvec *out, struct kl_repo *repo, const cha
 			  const struct kl_surface *s, const char *cards);
 
 int kl_brief_turn(struct kl_buf *user, struct kl_buf *key, const struct kl_brief *b,
-		  const struct kl_course *c, const struct kl_brief_of *of);
+		  const struct kl_dialogue *c, const struct kl_brief_of *of);
 
 /** The last thing that is done to what is said: whatever came into it, it is text. */
 void kl_brief_clean(struct kl_buf *out, const struct kl_buf *text);
 
 /** "[back-3, turn 2, state 0123456789ab: repair]" */
 void kl_brief_head(struct kl_buf *out, const char *phase, size_t turn, const struct kl_surface *s,
-		   enum kl_course_kind kind);
+		   enum kl_dialogue_kind kind);
 /** KL_EEXISTS: the stored turn is about something else. */
-int kl_brief_head_read(enum kl_course_kind *kind, const char *user, const char *phase, size_t turn,
+int kl_brief_head_read(enum kl_dialogue_kind *kind, const char *user, const char *phase, size_t turn,
 		       const struct kl_surface *s);
 
 /** "back-3.2": the source of a proposal that turn 2 (from 0) led to. */

@@ -22,7 +22,7 @@ struct talker {
 	char *phase;
 	struct kl_strvec texts;
 	struct kl_talk *talk;
-	struct kl_course course;
+	struct kl_dialogue dialogue;
 	struct kl_brief brief;
 	struct kl_brief_of of;
 	char *why;			/* of.why */
@@ -35,7 +35,7 @@ static void talker_release(struct talker *t)
 {
 	kl_talk_free(t->talk);
 	kl_strvec_release(&t->texts);
-	kl_course_release(&t->course);
+	kl_dialogue_release(&t->dialogue);
 	free(t->phase);
 	free(t->why);
 }
@@ -47,7 +47,7 @@ static int talker_open(struct talker *t, struct kl_rewrite *rw, const char *rewr
 	t->rw = rw;
 	t->rewriter = rewriter;
 	t->phase = kl_asprintf("back-%zu", json_array_size(rw->steps));
-	t->course = (struct kl_course)KL_COURSE_INIT;
+	t->dialogue = (struct kl_dialogue)KL_DIALOGUE_INIT;
 	t->brief = (struct kl_brief){ .rw = rw, .phase = t->phase, .rewriter = rewriter };
 	t->split_at = SIZE_MAX;
 	if ((err = kl_brief_system(&t->texts, rw->repo, "deoptimize", rw->state, rw->mechanisms)) < 0)
@@ -62,7 +62,7 @@ static int ask_turn(const char **reply, struct talker *t)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf user = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf key = KL_BUF_INIT;
-	struct kl_course *c = &t->course;
+	struct kl_dialogue *c = &t->dialogue;
 	struct kl_ask ask = { 0 };
 	int err;
 
@@ -86,17 +86,17 @@ static int check_place(const struct talker *t, const struct kl_envelope *e)
 {
 	KL_AUTO(kl_freep) char *place = kl_envelope_place(e->locus);
 
-	if (kl_course_closed(&t->course, place))
+	if (kl_dialogue_closed(&t->dialogue, place))
 		return kl_error(KL_EINVALID, "%s was tried %d times; act somewhere else", place,
-				KL_COURSE_PLACE);
+				KL_DIALOGUE_PLACE);
 	return 0;
 }
 
 /* KL_EINVALID, KL_ENO: of this reply nothing comes; the message is for its author */
 static int take_step(struct kl_proposal **out, struct talker *t, const struct kl_envelope *e)
 {
-	KL_AUTO(kl_freep) char *at = kl_brief_source(t->phase, t->course.turn);
-	KL_AUTO(kl_freep) char *source = kl_asprintf("%s%s", at, t->course.kind == KL_COURSE_SPLIT ?
+	KL_AUTO(kl_freep) char *at = kl_brief_source(t->phase, t->dialogue.turn);
+	KL_AUTO(kl_freep) char *source = kl_asprintf("%s%s", at, t->dialogue.kind == KL_DIALOGUE_SPLIT ?
 							       "@split" : "");
 	int err;
 
@@ -111,10 +111,10 @@ static void unusable(struct talker *t)
 	t->why = kl_strdup(kl_error_last());
 	kl_error_clear();
 	t->of = (struct kl_brief_of){ .why = t->why };
-	kl_course_unusable(&t->course);
-	if (t->course.kind == KL_COURSE_END && t->fresh)
+	kl_dialogue_unusable(&t->dialogue);
+	if (t->dialogue.kind == KL_DIALOGUE_END && t->fresh)
 		kl_rewrite_say(t->rw, "%s: %d replies in a row could not be used; the last: %s", t->phase,
-			       t->course.unusable, t->why);
+			       t->dialogue.unusable, t->why);
 }
 
 /* the step of this turn was judged: what came of it leads on */
@@ -123,19 +123,19 @@ static void was_refused(struct talker *t, const json_t *rec)
 	KL_AUTO(kl_freep) char *place = kl_envelope_place(kl_json_str_or(rec, "locus", ""));
 
 	t->of = (struct kl_brief_of){ .refused = rec };
-	kl_course_refused(&t->course, kl_json_str_or(rec, "class", ""), place);
+	kl_dialogue_refused(&t->dialogue, kl_json_str_or(rec, "class", ""), place);
 }
 
 static void is_held(struct talker *t)
 {
 	t->of = (struct kl_brief_of){ .foreign = t->rw->foreign ? t->rw->foreign : "" };
-	kl_course_split(&t->course);
+	kl_dialogue_split(&t->dialogue);
 }
 
-/* one turn: a proposal, or the course is a turn further on */
+/* one turn: a proposal, or the dialogue is a turn further on */
 static int one_turn(struct kl_proposal **out, struct talker *t)
 {
-	const json_t *rec = kl_brief_record(&t->brief, t->course.turn);
+	const json_t *rec = kl_brief_record(&t->brief, t->dialogue.turn);
 	struct kl_envelope e;
 	const char *reply;
 	int err = ask_turn(&reply, t);
@@ -146,16 +146,16 @@ static int one_turn(struct kl_proposal **out, struct talker *t)
 		was_refused(t, rec);
 		return 0;
 	}
-	if (t->course.turn == t->split_at) {
+	if (t->dialogue.turn == t->split_at) {
 		is_held(t);
 		return 0;
 	}
 	err = kl_envelope_parse(&e, reply, strlen(reply));
 	if (!err && e.kind == KL_ENVELOPE_NOTHING) {
-		if (t->course.kind != KL_COURSE_SPLIT && t->fresh)
+		if (t->dialogue.kind != KL_DIALOGUE_SPLIT && t->fresh)
 			kl_rewrite_say(t->rw, "%s: nothing left: %.300s", t->phase, e.why);
-		kl_course_end(&t->course);
-		t->nothing = t->course.kind == KL_COURSE_END;
+		kl_dialogue_end(&t->dialogue);
+		t->nothing = t->dialogue.kind == KL_DIALOGUE_END;
 	} else if (!err) {
 		err = take_step(out, t, &e);
 	}
@@ -169,7 +169,7 @@ static int one_turn(struct kl_proposal **out, struct talker *t)
 int kl_chat_begun(struct kl_repo *repo, const char *name, const struct kl_surface *expert)
 {
 	KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
-	enum kl_course_kind kind;
+	enum kl_dialogue_kind kind;
 	int err = kl_conversation_load(&c, repo, expert->contract->workload, name, "back-0");
 
 	if (err < 0 || !c.n)
@@ -186,7 +186,7 @@ static int propose(struct kl_proposal **out, struct kl_rewrite *rw, const char *
 	if (!rw->chat || rw->again)
 		return 0;
 	err = talker_open(&t, rw, rewriter);
-	while (!err && !*out && t.course.kind != KL_COURSE_END)
+	while (!err && !*out && t.dialogue.kind != KL_DIALOGUE_END)
 		err = one_turn(out, &t);
 	rw->limited |= !err && !*out && !t.nothing;
 	return err;
@@ -217,9 +217,9 @@ int kl_chat_split(struct kl_proposal **out, struct kl_rewrite *rw, const struct 
 	if ((err = talker_open(&t, rw, whole->rewriter)) < 0)
 		return err;
 	t.split_at = strtoul(dot + 1, NULL, 10);
-	while (!err && !*out && t.course.kind != KL_COURSE_END && t.course.turn <= t.split_at)
+	while (!err && !*out && t.dialogue.kind != KL_DIALOGUE_END && t.dialogue.turn <= t.split_at)
 		err = one_turn(out, &t);
-	if (err < 0 || *out || t.course.kind != KL_COURSE_SPLIT)
+	if (err < 0 || *out || t.dialogue.kind != KL_DIALOGUE_SPLIT)
 		return err;
 	return one_turn(out, &t);
 }

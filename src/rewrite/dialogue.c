@@ -6,88 +6,90 @@
 #include "rewrite/feedback.h"
 
 static const char *const names[] = {
-	[KL_COURSE_STEP] = "step", [KL_COURSE_REPAIR] = "repair",
-	[KL_COURSE_ANOTHER] = "another step", [KL_COURSE_ELSEWHERE] = "a step elsewhere",
-	[KL_COURSE_SPLIT] = "a part", [KL_COURSE_AGAIN] = "again",
+	[KL_DIALOGUE_STEP] = "step", [KL_DIALOGUE_REPAIR] = "repair",
+	[KL_DIALOGUE_ANOTHER] = "another step", [KL_DIALOGUE_ELSEWHERE] = "a step elsewhere",
+	[KL_DIALOGUE_SPLIT] = "a part", [KL_DIALOGUE_AGAIN] = "again",
 };
 
-const char *kl_course_name(enum kl_course_kind kind)
+const char *kl_dialogue_name(enum kl_dialogue_kind kind)
 {
 	return names[kind];
 }
 
-bool kl_course_kind(enum kl_course_kind *out, const char *name, size_t len)
+bool kl_dialogue_kind(enum kl_dialogue_kind *out, const char *name, size_t len)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
 		if (strlen(names[i]) == len && !memcmp(names[i], name, len)) {
-			*out = (enum kl_course_kind)i;
+			*out = (enum kl_dialogue_kind)i;
 			return true;
 		}
 	return false;
 }
 
-void kl_course_release(struct kl_course *c)
+void kl_dialogue_release(struct kl_dialogue *dialogue)
 {
-	kl_map_release(&c->place);
+	kl_map_release(&dialogue->place);
 }
 
-static void next(struct kl_course *c, enum kl_course_kind kind)
+static void next_turn(struct kl_dialogue *dialogue, enum kl_dialogue_kind kind)
 {
-	c->kind = ++c->turn < KL_COURSE_TURNS ? kind : KL_COURSE_END;
+	dialogue->kind = ++dialogue->turn < KL_DIALOGUE_TURNS ? kind : KL_DIALOGUE_END;
 }
 
-static void next_idea(struct kl_course *c, enum kl_course_kind kind)
+static void next_idea(struct kl_dialogue *dialogue, enum kl_dialogue_kind kind)
 {
-	c->repair = 0;
-	next(c, kind);
+	dialogue->repair = 0;
+	next_turn(dialogue, kind);
 }
 
-void kl_course_unusable(struct kl_course *c)
+void kl_dialogue_unusable(struct kl_dialogue *dialogue)
 {
-	if (c->kind == KL_COURSE_SPLIT)	/* it was asked once */
-		next_idea(c, KL_COURSE_ANOTHER);
+	if (dialogue->kind == KL_DIALOGUE_SPLIT)	/* it was asked once */
+		next_idea(dialogue, KL_DIALOGUE_ANOTHER);
+	else if (++dialogue->unusable < KL_DIALOGUE_UNUSABLE)
+		next_turn(dialogue, KL_DIALOGUE_AGAIN);
 	else
-		next(c, ++c->unusable < KL_COURSE_UNUSABLE ? KL_COURSE_AGAIN : KL_COURSE_END);
+		next_turn(dialogue, KL_DIALOGUE_END);
 }
 
-void kl_course_refused(struct kl_course *c, const char *class_, const char *place)
+void kl_dialogue_refused(struct kl_dialogue *dialogue, const char *class_, const char *place)
 {
-	int *count = kl_map_get(&c->place, place);
-	bool again = kl_feedback_repairs(class_) && c->kind != KL_COURSE_SPLIT;
+	int *count = kl_map_get(&dialogue->place, place);
+	bool again = kl_feedback_repairs(class_) && dialogue->kind != KL_DIALOGUE_SPLIT;
 
 	if (!count) {
 		count = kl_calloc(1, sizeof(*count));
-		kl_map_put(&c->place, place, count);
+		kl_map_put(&dialogue->place, place, count);
 	}
 	++*count;
-	c->unusable = 0;
-	if (*count >= KL_COURSE_PLACE)
-		next_idea(c, KL_COURSE_ELSEWHERE);
-	else if (again && c->repair < KL_COURSE_REPAIRS) {
-		c->repair++;
-		next(c, KL_COURSE_REPAIR);
+	dialogue->unusable = 0;
+	if (*count >= KL_DIALOGUE_PLACE)
+		next_idea(dialogue, KL_DIALOGUE_ELSEWHERE);
+	else if (again && dialogue->repair < KL_DIALOGUE_REPAIRS) {
+		dialogue->repair++;
+		next_turn(dialogue, KL_DIALOGUE_REPAIR);
 	} else {
-		next_idea(c, KL_COURSE_ANOTHER);
+		next_idea(dialogue, KL_DIALOGUE_ANOTHER);
 	}
 }
 
-void kl_course_end(struct kl_course *c)
+void kl_dialogue_end(struct kl_dialogue *dialogue)
 {
-	if (c->kind == KL_COURSE_SPLIT)
-		next_idea(c, KL_COURSE_ANOTHER);
+	if (dialogue->kind == KL_DIALOGUE_SPLIT)
+		next_idea(dialogue, KL_DIALOGUE_ANOTHER);
 	else
-		next(c, KL_COURSE_END);
+		next_turn(dialogue, KL_DIALOGUE_END);
 }
 
-void kl_course_split(struct kl_course *c)
+void kl_dialogue_split(struct kl_dialogue *dialogue)
 {
-	c->unusable = 0;
-	next_idea(c, KL_COURSE_SPLIT);
+	dialogue->unusable = 0;
+	next_idea(dialogue, KL_DIALOGUE_SPLIT);
 }
 
-bool kl_course_closed(const struct kl_course *c, const char *place)
+bool kl_dialogue_closed(const struct kl_dialogue *dialogue, const char *place)
 {
-	const int *count = kl_map_get(&c->place, place);
+	const int *count = kl_map_get(&dialogue->place, place);
 
-	return count && *count >= KL_COURSE_PLACE;
+	return count && *count >= KL_DIALOGUE_PLACE;
 }

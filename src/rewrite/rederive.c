@@ -144,7 +144,7 @@ static void values(struct kl_map *v, const struct deriver *d, const json_t *atte
 	kl_prompt_set(v, "EVIDENCE", evidence(d, attempt));
 	kl_prompt_set(v, "MEANING", kl_strdup(meaning(class_)));
 	kl_prompt_set(v, "NUMBER", kl_asprintf("%zu", d->turn));
-	kl_prompt_set(v, "MOST", kl_asprintf("%d", KL_COURSE_REPAIRS));
+	kl_prompt_set(v, "MOST", kl_asprintf("%d", KL_DIALOGUE_REPAIRS));
 	kl_prompt_excerpt(&quoted, "", why ? why : "", KL_FEEDBACK_MAX / 2);
 	kl_prompt_set(v, "WHY", kl_buf_detach(&quoted));
 }
@@ -166,11 +166,12 @@ static void write_key(struct kl_buf *key, const struct deriver *d)
 static int ask_turn(const char **reply, struct deriver *d, const json_t *attempt, const char *why)
 {
 	static const char *const prompt[] = {
-		[KL_COURSE_STEP] = "rederive-turn", [KL_COURSE_REPAIR] = "rederive-repair",
-		[KL_COURSE_AGAIN] = "again",
+		[KL_DIALOGUE_STEP] = "rederive-turn", [KL_DIALOGUE_REPAIR] = "rederive-repair",
+		[KL_DIALOGUE_AGAIN] = "again",
 	};
-	enum kl_course_kind kind = why ? KL_COURSE_AGAIN : attempt ? KL_COURSE_REPAIR : KL_COURSE_STEP;
-	enum kl_course_kind stored;
+	enum kl_dialogue_kind kind = why ? KL_DIALOGUE_AGAIN :
+				     attempt ? KL_DIALOGUE_REPAIR : KL_DIALOGUE_STEP;
+	enum kl_dialogue_kind stored;
 	KL_AUTO(kl_map_release) struct kl_map v = KL_PROMPT_VALUES;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf user = KL_BUF_INIT;
@@ -249,7 +250,7 @@ int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_reder
 
 	*out = NULL;
 	*why = NULL;
-	if (json_array_size(r->attempts) > KL_COURSE_REPAIRS)
+	if (json_array_size(r->attempts) > KL_DIALOGUE_REPAIRS)
 		return 0;
 	if ((err = deriver_open(&d, r)) < 0)
 		return err;

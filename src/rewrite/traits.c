@@ -93,7 +93,7 @@ static int compose(struct kl_buf *user, struct kl_buf *key, const struct reader 
 	kl_prompt_set(&v, "TRAITS", kl_buf_detach(&list));
 	kl_prompt_excerpt(&quoted, "", why ? why : "", KL_FEEDBACK_MAX / 2);
 	kl_prompt_set(&v, "WHY", kl_buf_detach(&quoted));
-	kl_brief_head(&text, d->phase, turn, d->r->state, why ? KL_COURSE_AGAIN : KL_COURSE_STEP);
+	kl_brief_head(&text, d->phase, turn, d->r->state, why ? KL_DIALOGUE_AGAIN : KL_DIALOGUE_STEP);
 	if ((err = kl_prompt_fill(&text, d->r->repo, why ? "again" : "traits-turn", &v)) < 0)
 		return err;
 	kl_brief_clean(user, &text);
@@ -162,7 +162,7 @@ static int ask_turn(const char **reply, struct reader *d, size_t turn, const cha
 	KL_AUTO(kl_buf_release) struct kl_buf user = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf key = KL_BUF_INIT;
 	struct kl_ask ask = { 0 };
-	enum kl_course_kind stored;
+	enum kl_dialogue_kind stored;
 	int err;
 
 	if (turn < kl_talk_turns(d->talk) &&
@@ -190,7 +190,7 @@ int kl_trait_audit(json_t **audited, const struct kl_trait_reading *r)
 	kl_strvec_uniq(&d.names);
 	if (d.names.n && (err = reader_open(&d)) < 0)
 		return err;
-	for (size_t turn = 0; d.names.n && turn < KL_COURSE_UNUSABLE; turn++) {
+	for (size_t turn = 0; d.names.n && turn < KL_DIALOGUE_UNUSABLE; turn++) {
 		if ((err = ask_turn(&reply, &d, turn, why)) < 0)
 			return err;
 		err = read_reply(audited, &d, reply);

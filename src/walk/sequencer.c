@@ -149,7 +149,7 @@ static int timed_out(struct kl_sequencer *s)
 	kl_walk_timed_out(&s->op.walk);
 	if ((err = kl_sequencer_save(s, "time-out")) < 0)
 		return err;
-	if (++s->timeouts < KL_COURSE_UNUSABLE) {
+	if (++s->timeouts < KL_DIALOGUE_UNUSABLE) {
 		kl_progress_say(s->progress, "  %s; that counts as a turn of the model", message);
 		kl_error_clear();
 		return 0;
