@@ -99,11 +99,9 @@ static int64_t pause_of(const struct tools *t, int64_t profile_ms)
 
 static int open_mechanisms(struct tools *t)
 {
-	KL_AUTO(kl_freep) char *path = NULL;
-	int err;
+	int err = kl_mechanisms_load_shipped(&t->mechanisms);
 
-	if ((err = kl_fs_share(&path, "templates/mechanisms.yaml")) < 0 ||
-	    (err = kl_mechanisms_load(&t->mechanisms, path)) < 0)
+	if (err < 0)
 		return err;
 	t->have_mechanisms = true;
 	return 0;

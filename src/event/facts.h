@@ -44,6 +44,8 @@ struct kl_mechanism {
 struct kl_mechanisms { struct kl_mechanism *m; size_t n; };
 
 int kl_mechanisms_load(struct kl_mechanisms *out, const char *path);
+/** Those of templates/mechanisms.yaml. */
+int kl_mechanisms_load_shipped(struct kl_mechanisms *out);
 void kl_mechanisms_release(struct kl_mechanisms *m);
 const struct kl_mechanism *kl_mechanisms_find(const struct kl_mechanisms *m, const char *name);
 

@@ -150,3 +150,11 @@ int kl_mechanisms_load(struct kl_mechanisms *out, const char *path)
 	*out = m;
 	return 0;
 }
+
+int kl_mechanisms_load_shipped(struct kl_mechanisms *out)
+{
+	KL_AUTO(kl_freep) char *path = NULL;
+	int err = kl_fs_share(&path, "templates/mechanisms.yaml");
+
+	return err < 0 ? err : kl_mechanisms_load(out, path);
+}

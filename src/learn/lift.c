@@ -11,7 +11,6 @@
 #include "event/record.h"
 #include "learn/lift_parts.h"
 
-#define MECHANISMS "templates/mechanisms.yaml"
 #define ACTIONS "templates/actions.yaml"
 #define MAX_ENABLES 3
 
@@ -413,12 +412,9 @@ static void lifter_release(struct kl_lifter *l)
 
 static int load_tables(struct kl_lifter *l)
 {
-	KL_AUTO(kl_freep) char *mechanisms = NULL;
 	KL_AUTO(kl_freep) char *actions = NULL;
-	int err = kl_fs_share(&mechanisms, MECHANISMS);
+	int err = kl_mechanisms_load_shipped(&l->mechanisms);
 
-	if (!err)
-		err = kl_mechanisms_load(&l->mechanisms, mechanisms);
 	if (!err)
 		err = kl_fs_share(&actions, ACTIONS);
 	if (!err)

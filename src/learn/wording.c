@@ -4,14 +4,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/fs.h"
 #include "event/record.h"
 #include "learn/lift_parts.h"
 #include "learn/wording_parts.h"
 #include "rewrite/dialogue.h"
 #include "rewrite/layout.h"
 
-#define MECHANISMS "templates/mechanisms.yaml"
 /* a reply has the words alone, or thinks aloud and shows code */
 #define SHORT_REPLY 500
 #define LONG_REPLY 6000
@@ -26,12 +24,10 @@ void kl_wording_release(struct kl_wording *w)
 
 int kl_wording_open(struct kl_wording *out, struct kl_lift *lift, const struct kl_wording_opts *o)
 {
-	KL_AUTO(kl_freep) char *path = NULL;
-	int err = kl_fs_share(&path, MECHANISMS);
+	int err;
 
 	*out = (struct kl_wording){ .lift = lift, .o = *o };
-	if (!err)
-		err = kl_mechanisms_load(&out->mechanisms, path);
+	err = kl_mechanisms_load_shipped(&out->mechanisms);
 	return err < 0 ? err : kl_taxonomy_load(&out->tax);
 }
 

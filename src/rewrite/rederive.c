@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/fs.h"
 #include "rewrite/brief.h"
 #include "rewrite/edits.h"
 #include "rewrite/envelope.h"
@@ -59,14 +58,12 @@ static const json_t *last_attempt(size_t *n, const json_t *attempts)
 
 static int deriver_open(struct deriver *d, const struct kl_rederive *r)
 {
-	KL_AUTO(kl_freep) char *path = NULL;
 	int err;
 
 	d->r = r;
 	last_attempt(&d->turn, r->attempts);
 	d->phase = kl_asprintf("forward-%d", r->step);
-	if ((err = kl_fs_share(&path, "templates/mechanisms.yaml")) < 0 ||
-	    (err = kl_mechanisms_load(&d->mechanisms, path)) < 0 ||
+	if ((err = kl_mechanisms_load_shipped(&d->mechanisms)) < 0 ||
 	    (err = kl_brief_system(&d->texts, r->repo, "rederive", r->before, NULL)) < 0 ||
 	    (err = kl_talk_open(&d->talk, r->chat, r->name, d->phase, (const char *const *)d->texts.v,
 				d->texts.n)) < 0)

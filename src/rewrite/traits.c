@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/fs.h"
 #include "rewrite/brief.h"
 #include "rewrite/edits.h"
 #include "rewrite/envelope.h"
@@ -47,12 +46,10 @@ static int reader_open(struct reader *d)
 	KL_AUTO(kl_map_release) struct kl_map none = KL_PROMPT_VALUES;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf clean = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *path = NULL;
 	int err;
 
 	d->phase = kl_asprintf("traits-%d", d->r->step);
-	if ((err = kl_fs_share(&path, "templates/mechanisms.yaml")) < 0 ||
-	    (err = kl_mechanisms_load(&d->mechanisms, path)) < 0 ||
+	if ((err = kl_mechanisms_load_shipped(&d->mechanisms)) < 0 ||
 	    (err = kl_prompt_fill(&text, d->r->repo, "traits", &none)) < 0)
 		return err;
 	kl_brief_clean(&clean, &text);
