@@ -106,72 +106,28 @@ static char *quoted(const char *text)
 	return kl_buf_detach(&b);
 }
 
-static char *facts(const json_t *event)
+static void set_feedback(struct kl_map *v, const struct kl_agent_question *q)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	int64_t ns = kl_json_int_or(json_object_get(event, "profile"), "ns", 0);
-	struct kl_buf out = KL_BUF_INIT;
-	size_t i;
-	json_t *v;
-
-	kl_buf_adds(&b, "compiled code:");
-	json_array_foreach(json_object_get(event, "features"), i, v)
-		kl_buf_addf(&b, " %s", json_is_string(v) ? json_string_value(v) : "?");
-	kl_buf_adds(&b, "\ntime: ");
-	if (ns > 0)
-		kl_prompt_time(&b, ns);
-	else
-		kl_buf_adds(&b, "not measured");
-	kl_buf_addch(&b, '\n');
-	kl_prompt_fence(&out, "", b.ptr, b.len);
-	return kl_buf_detach(&out);
-}
-
-static const char *meaning(const char *class_)
-{
-	static const char *const own[][2] = {
-		{ "no-change", "The machine code is the same as before: nothing was put in." },
-		{ "not-there", "It is right, and what the card is to bring is not in it." },
-		{ "not-faster", "It is right, and not faster than the kernel that it was made from." },
-		{ "not-enough", "It is right and faster, by less than half of what was reached before." },
-	};
-
-	for (size_t i = 0; i < KL_ARRAY_SIZE(own); i++)
-		if (!strcmp(own[i][0], class_))
-			return own[i][1];
-	return kl_feedback_meaning(class_);
-}
-
-static char *meaning_of(const struct kl_agent_question *q)
-{
-	const char *said = meaning(q->class_ ? q->class_ : "");
-
-	return q->missing && *q->missing ? kl_asprintf("%s Missing: %s.", said, q->missing) : kl_strdup(said);
-}
-
-static char *evidence(const struct kl_agent_question *q)
-{
+	int64_t ns = kl_json_int_or(json_object_get(q->facts, "profile"), "ns", 0);
+	struct kl_buf evidence = KL_BUF_INIT, meaning = KL_BUF_INIT;
 	struct kl_feedback f = {
-		.class_ = q->class_ ? q->class_ : "", .event = q->event, .before = q->facts,
-		.ns = kl_json_int_or(json_object_get(q->facts, "profile"), "ns", 0),
+		.class_ = q->class_, .event = q->event, .before = q->facts, .ns = ns, .forward = true,
+		.missing = q->missing,
 	};
-	struct kl_buf b = KL_BUF_INIT;
 
-	kl_feedback_write(&b, &f);
-	return kl_buf_detach(&b);
+	kl_prompt_set(v, "FACTS", kl_prompt_facts(q->facts, NULL, ns));
+	kl_feedback_write(&evidence, &f);
+	kl_prompt_set(v, "EVIDENCE", kl_buf_detach(&evidence));
+	kl_feedback_explain(&meaning, &f);
+	kl_prompt_set(v, "MEANING", kl_buf_detach(&meaning));
 }
 
 static void values(struct kl_map *v, const struct kl_agent_question *q)
 {
-	struct kl_buf files = KL_BUF_INIT;
-
-	kl_prompt_files(&files, q->state->file, q->state->nfile, false);
-	kl_prompt_set(v, "FILES", kl_buf_detach(&files));
-	kl_prompt_set(v, "FACTS", facts(q->facts));
+	kl_prompt_set(v, "FILES", kl_prompt_sources(q->state, false));
 	kl_prompt_set(v, "OFFER", kl_strdup(q->offer ? q->offer : ""));
 	kl_prompt_set(v, "OUTCOME", kl_strdup(q->outcome ? q->outcome : ""));
-	kl_prompt_set(v, "EVIDENCE", evidence(q));
-	kl_prompt_set(v, "MEANING", meaning_of(q));
+	set_feedback(v, q);
 	kl_prompt_set(v, "NUMBER", kl_asprintf("%d", q->repair));
 	kl_prompt_set(v, "MOST", kl_asprintf("%d", KL_DIALOGUE_REPAIRS));
 	kl_prompt_set(v, "WHY", quoted(q->why));

@@ -261,29 +261,6 @@ static char *refused(const struct kl_rewrite *rw, size_t n)
 
 /* --- what is known of the state ------------------------------------------------------ */
 
-static char *facts(const struct kl_rewrite *rw)
-{
-	struct kl_buf b = KL_BUF_INIT;
-	const json_t *features = json_object_get(rw->facts, "features");
-	const char *name;
-	size_t i;
-	json_t *v;
-
-	kl_buf_adds(&b, "compiled code:");
-	json_array_foreach(features, i, v)
-		kl_buf_addf(&b, " %s", json_is_string(v) ? json_string_value(v) : "?");
-	kl_buf_adds(&b, "\nsource:");
-	json_object_foreach(json_object_get(rw->facts, "traits"), name, v)
-		kl_buf_addf(&b, " %s=%s,", name, json_is_string(v) ? json_string_value(v) : "?");
-	kl_buf_adds(&b, "\ntime: ");
-	if (rw->ns > 0)
-		kl_prompt_time(&b, rw->ns);
-	else
-		kl_buf_adds(&b, "not measured");
-	kl_buf_addch(&b, '\n');
-	return fenced(&b);
-}
-
 static bool is_there(const struct kl_rewrite *rw, const char *fact)
 {
 	const json_t *features = json_object_get(rw->facts, "features");
@@ -324,9 +301,17 @@ static char *distance(const struct kl_rewrite *rw)
 		   kl_strdup("as the expert wrote it");
 }
 
-static char *evidence(const struct kl_rewrite *rw, const json_t *rec)
+static char *facts(const struct kl_rewrite *rw)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(json_decrefp) json_t *none = json_object();
+	const json_t *traits = json_object_get(rw->facts, "traits");
+
+	return kl_prompt_facts(rw->facts, traits ? traits : none, rw->ns);
+}
+
+static void set_feedback(struct kl_map *v, const struct kl_rewrite *rw, const json_t *rec)
+{
+	struct kl_buf evidence = KL_BUF_INIT, meaning = KL_BUF_INIT;
 	const char *id = kl_json_str_or(rec, "event", "");
 	struct kl_feedback f = {
 		.class_ = kl_json_str_or(rec, "class", ""),
@@ -334,8 +319,10 @@ static char *evidence(const struct kl_rewrite *rw, const json_t *rec)
 		.before = rw->facts, .ns = rw->ns,
 	};
 
-	kl_feedback_write(&b, &f);
-	return kl_buf_detach(&b);
+	kl_feedback_write(&evidence, &f);
+	kl_prompt_set(v, "EVIDENCE", kl_buf_detach(&evidence));
+	kl_feedback_explain(&meaning, &f);
+	kl_prompt_set(v, "MEANING", kl_buf_detach(&meaning));
 }
 
 /* --- the first line --------------------------------------------------------------------- */
@@ -402,7 +389,6 @@ static void values(struct kl_map *v, const struct kl_brief *b, const struct kl_d
 		   const struct kl_brief_of *of)
 {
 	const struct kl_rewrite *rw = b->rw;
-	const char *class_ = kl_json_str_or(of->refused, "class", "");
 	struct kl_buf files = KL_BUF_INIT;
 
 	if (c->kind == KL_DIALOGUE_STEP)
@@ -413,8 +399,7 @@ static void values(struct kl_map *v, const struct kl_brief *b, const struct kl_d
 	kl_prompt_set(v, "PRESENT", present(rw));
 	kl_prompt_set(v, "DONE", done(rw));
 	kl_prompt_set(v, "REJECTED", refused(rw, known(b, c->turn)));
-	kl_prompt_set(v, "EVIDENCE", evidence(rw, of->refused));
-	kl_prompt_set(v, "MEANING", kl_strdup(kl_feedback_meaning(class_)));
+	set_feedback(v, rw, of->refused);
 	kl_prompt_set(v, "NUMBER", kl_asprintf("%d", c->repair));
 	kl_prompt_set(v, "MOST", kl_asprintf("%d", KL_DIALOGUE_REPAIRS));
 	kl_prompt_set(v, "AWAY", away(c));

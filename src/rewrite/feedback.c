@@ -10,11 +10,13 @@
 #define MAX_WORD 160
 #define MAX_FACTS 600
 
-static const struct {
+struct feedback_class {
 	const char *name;
 	bool repairs;
 	const char *meaning;
-} classes[] = {
+};
+
+static const struct feedback_class classes[] = {
 	{ "compile", true, "It does not compile." },
 	{ "launch", true, "It cannot be launched." },
 	{ "hang", true, "It did not end in its time." },
@@ -34,25 +36,48 @@ static const struct {
 	{ "skipped", false, "A person put it aside." },
 };
 
+/* of an edit forward, in place of those above */
+static const struct feedback_class forward[] = {
+	{ "no-change", true, "The machine code is the same as before: nothing was put in." },
+	{ "not-there", true, "It is right, and what the card is to bring is not in it." },
+	{ "not-faster", true, "It is right, and not faster than the kernel that it was made from." },
+	{ "not-enough", true, "It is right and faster, by less than half of what was reached before." },
+};
+
+static const struct feedback_class *find_class(const struct feedback_class *list, size_t n,
+					       const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(list[i].name, name))
+			return &list[i];
+	return NULL;
+}
+
 const char *kl_feedback_key(const char *class_)
 {
 	return strncmp(class_, "wrong-", 6) ? class_ : "wrong";
 }
 
-const char *kl_feedback_meaning(const char *class_)
+void kl_feedback_explain(struct kl_buf *out, const struct kl_feedback *f)
 {
-	for (size_t i = 0; i < KL_ARRAY_SIZE(classes); i++)
-		if (!strcmp(classes[i].name, class_))
-			return classes[i].meaning;
-	return "";
+	const char *name = f->class_ ? f->class_ : "";
+	const struct feedback_class *found = NULL;
+
+	if (f->forward)
+		found = find_class(forward, KL_ARRAY_SIZE(forward), name);
+	if (!found)
+		found = find_class(classes, KL_ARRAY_SIZE(classes), name);
+	if (found)
+		kl_buf_adds(out, found->meaning);
+	if (f->missing && *f->missing)
+		kl_buf_addf(out, " Missing: %s.", f->missing);
 }
 
 bool kl_feedback_repairs(const char *class_)
 {
-	for (size_t i = 0; i < KL_ARRAY_SIZE(classes); i++)
-		if (!strcmp(classes[i].name, class_))
-			return classes[i].repairs;
-	return false;
+	const struct feedback_class *found = find_class(classes, KL_ARRAY_SIZE(classes), class_);
+
+	return found && found->repairs;
 }
 
 /* text of a candidate's making: clean, cut in its middle, and no longer able to lengthen the fence */
@@ -181,7 +206,7 @@ void kl_feedback_write(struct kl_buf *out, const struct kl_feedback *f)
 	const json_t *before = json_object_get(f->before, "features");
 
 	kl_buf_adds(&b, "class: ");
-	add_text(&b, f->class_, MAX_WORD);
+	add_text(&b, f->class_ ? f->class_ : "", MAX_WORD);
 	kl_buf_addch(&b, '\n');
 	if (*kl_json_str_or(f->event, "message", "")) {
 		kl_buf_adds(&b, "message: ");

@@ -149,6 +149,46 @@ void kl_prompt_files(struct kl_buf *out, const struct kl_file *file, size_t n, b
 	}
 }
 
+char *kl_prompt_sources(const struct kl_surface *s, bool numbered)
+{
+	struct kl_buf b = KL_BUF_INIT;
+
+	kl_prompt_files(&b, s->file, s->nfile, numbered);
+	return kl_buf_detach(&b);
+}
+
+void kl_prompt_features(struct kl_buf *out, const json_t *facts)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(json_object_get(facts, "features"), i, v)
+		kl_buf_addf(out, " %s", json_is_string(v) ? json_string_value(v) : "?");
+}
+
+char *kl_prompt_facts(const json_t *facts, const json_t *traits, int64_t ns)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf out = KL_BUF_INIT;
+	const char *name;
+	json_t *v;
+
+	kl_buf_adds(&b, "compiled code:");
+	kl_prompt_features(&b, facts);
+	if (traits)
+		kl_buf_adds(&b, "\nsource:");
+	json_object_foreach((json_t *)traits, name, v)
+		kl_buf_addf(&b, " %s=%s,", name, json_is_string(v) ? json_string_value(v) : "?");
+	kl_buf_adds(&b, "\ntime: ");
+	if (ns > 0)
+		kl_prompt_time(&b, ns);
+	else
+		kl_buf_adds(&b, "not measured");
+	kl_buf_addch(&b, '\n');
+	kl_prompt_fence(&out, "", b.ptr, b.len);
+	return kl_buf_detach(&out);
+}
+
 void kl_prompt_time(struct kl_buf *out, int64_t ns)
 {
 	double t = (double)ns;

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "contract/surface.h"
 #include "repo/repo.h"
+#include "text/json.h"
 
 /*
  * prompt - fills the prompts sent to a model: templates/prompts/<name>.md with its @NAME@ places
@@ -38,6 +39,16 @@ void kl_prompt_fence(struct kl_buf *out, const char *info, const char *text, siz
 void kl_prompt_excerpt(struct kl_buf *out, const char *info, const char *text, size_t max);
 /** Files, each under its path; with `numbered` every line has its number in front. */
 void kl_prompt_files(struct kl_buf *out, const struct kl_file *file, size_t n, bool numbered);
+/** The sources of a kernel likewise; caller frees. */
+char *kl_prompt_sources(const struct kl_surface *s, bool numbered);
+
+/**
+ * Facts of a state, fenced: the features of its event; of a walk's own record its traits, too. `ns` 0: it
+ * was not measured. Caller frees.
+ */
+char *kl_prompt_facts(const json_t *facts, const json_t *traits, int64_t ns);
+/** " vec.256 fma" of its "features". */
+void kl_prompt_features(struct kl_buf *out, const json_t *facts);
 
 /** "812.3 us", "4 ns": a time for a reader. */
 void kl_prompt_time(struct kl_buf *out, int64_t ns);

@@ -78,23 +78,20 @@ static int deriver_open(struct deriver *d, const struct kl_rederive *r)
 
 static char *goal(const struct deriver *d)
 {
-	const json_t *rec = d->r->record, *features = json_object_get(d->r->goal, "features");
+	const json_t *rec = d->r->record;
 	KL_AUTO(kl_freep) char *place = kl_envelope_place(kl_json_str_or(rec, "locus", "?"));
 	const char *name = kl_json_str_or(rec, "mechanism", "");
 	const struct kl_mechanism *m = kl_mechanisms_find(&d->mechanisms, name);
 	int64_t ns = kl_json_int_or(json_object_get(d->r->goal, "profile"), "ns", 0);
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	struct kl_buf out = KL_BUF_INIT;
-	size_t i;
-	json_t *v;
 
 	kl_buf_addf(&b, "action: %s\n(the word for taking it out, kept though it is put in here)\n",
 		    kl_json_str_or(rec, "action", "?"));
 	if (*name)
 		kl_buf_addf(&b, "mechanism: %s%s%s\n", name, m ? ": " : "", m ? m->text : "");
 	kl_buf_addf(&b, "place: %s\nfacts of the compiled code that has it:", place);
-	json_array_foreach(features, i, v)
-		kl_buf_addf(&b, " %s", json_is_string(v) ? json_string_value(v) : "?");
+	kl_prompt_features(&b, d->r->goal);
 	kl_buf_addch(&b, '\n');
 	if (d->r->before_ns > 0) {
 		kl_buf_adds(&b, "time of this kernel: ");
@@ -110,36 +107,28 @@ static char *goal(const struct deriver *d)
 	return kl_buf_detach(&out);
 }
 
-static char *evidence(const struct deriver *d, const json_t *attempt)
+static void set_feedback(struct kl_map *v, const struct deriver *d, const json_t *attempt)
 {
+	struct kl_buf evidence = KL_BUF_INIT, meaning = KL_BUF_INIT;
 	const char *id = kl_json_str_or(attempt, "event", "");
 	struct kl_feedback f = {
 		.class_ = kl_json_str_or(attempt, "class", ""), .goal = d->r->goal, .ns = d->r->before_ns,
-		.event = *id && d->r->event ? d->r->event(id, d->r->payload) : NULL,
+		.event = *id && d->r->event ? d->r->event(id, d->r->payload) : NULL, .forward = true,
 	};
-	struct kl_buf b = KL_BUF_INIT;
 
-	kl_feedback_write(&b, &f);
-	return kl_buf_detach(&b);
-}
-
-static const char *meaning(const char *class_)
-{
-	if (!strcmp(class_, "no-change"))
-		return "The machine code is the same as before: nothing was put in.";
-	return kl_feedback_meaning(class_);
+	kl_feedback_write(&evidence, &f);
+	kl_prompt_set(v, "EVIDENCE", kl_buf_detach(&evidence));
+	kl_feedback_explain(&meaning, &f);
+	kl_prompt_set(v, "MEANING", kl_buf_detach(&meaning));
 }
 
 static void values(struct kl_map *v, const struct deriver *d, const json_t *attempt, const char *why)
 {
-	const char *class_ = kl_json_str_or(attempt, "class", "");
-	struct kl_buf files = KL_BUF_INIT, quoted = KL_BUF_INIT;
+	struct kl_buf quoted = KL_BUF_INIT;
 
-	kl_prompt_files(&files, d->r->before->file, d->r->before->nfile, false);
-	kl_prompt_set(v, "FILES", kl_buf_detach(&files));
+	kl_prompt_set(v, "FILES", kl_prompt_sources(d->r->before, false));
 	kl_prompt_set(v, "GOAL", goal(d));
-	kl_prompt_set(v, "EVIDENCE", evidence(d, attempt));
-	kl_prompt_set(v, "MEANING", kl_strdup(meaning(class_)));
+	set_feedback(v, d, attempt);
 	kl_prompt_set(v, "NUMBER", kl_asprintf("%zu", d->turn));
 	kl_prompt_set(v, "MOST", kl_asprintf("%d", KL_DIALOGUE_REPAIRS));
 	kl_prompt_excerpt(&quoted, "", why ? why : "", KL_FEEDBACK_MAX / 2);

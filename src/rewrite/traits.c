@@ -80,11 +80,10 @@ static int compose(struct kl_buf *user, struct kl_buf *key, const struct reader 
 {
 	KL_AUTO(kl_map_release) struct kl_map v = KL_PROMPT_VALUES;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_buf files = KL_BUF_INIT, quoted = KL_BUF_INIT, list = KL_BUF_INIT;
+	struct kl_buf quoted = KL_BUF_INIT, list = KL_BUF_INIT;
 	int err;
 
-	kl_prompt_files(&files, d->r->state->file, d->r->state->nfile, true);
-	kl_prompt_set(&v, "FILES", kl_buf_detach(&files));
+	kl_prompt_set(&v, "FILES", kl_prompt_sources(d->r->state, true));
 	for (size_t i = 0; i < d->names.n; i++)
 		describe(&list, d, d->names.v[i]);
 	kl_prompt_set(&v, "TRAITS", kl_buf_detach(&list));
