@@ -16,11 +16,9 @@
  * asked next follows from what came, and of a stored turn from its own first line: a run that was
  * killed goes through the same nodes again.
  */
-#define PHASE "materialize"
-
 struct climber {
+	struct kl_driver driver;
 	struct kl_mat *w;
-	struct kl_agent *agent;
 	struct kl_strvec told;		/* cards that it has seen whole */
 	size_t told_bytes;
 	struct kl_map closed;		/* "<node> <card>": had its tries there */
@@ -31,24 +29,21 @@ struct climber {
 	struct kl_retrieval pool;
 	bool pooled;			/* `pool` is of `at` */
 	/* the turn */
-	enum kl_dialogue_kind kind;
-	char *class_, *outcome, *why;	/* of the last one */
+	char *class_, *outcome;		/* of the last one */
 	json_t *event;
-	int repair, unusable;
 	struct kl_buf offer, offered;
 	size_t noffer;
 };
 
 static void climber_release(struct climber *c)
 {
-	kl_agent_free(c->agent);
+	kl_driver_release(&c->driver);
 	kl_strvec_release(&c->told);
 	kl_map_release(&c->closed);
 	kl_strvec_release(&c->only);
 	kl_retrieval_release(&c->pool);
 	free(c->class_);
 	free(c->outcome);
-	free(c->why);
 	json_decref(c->event);
 	kl_buf_release(&c->offer);
 	kl_buf_release(&c->offered);
@@ -96,6 +91,19 @@ static int tell(bool *ok, struct kl_buf *out, struct climber *c, const struct kl
 	return 0;
 }
 
+/* system texts that are stored stand, whatever was to be told now */
+static bool is_told(const struct climber *climber, const char *card)
+{
+	KL_AUTO(kl_freep) char *whole = kl_asprintf("\nid: %s\n", card);
+	KL_AUTO(kl_freep) char *label = kl_asprintf("\n%s: ", card);
+	const char *text;
+
+	for (size_t i = 0; (text = kl_talk_system(climber->driver.talk, i)); i++)
+		if (strstr(text, whole) || strstr(text, label))
+			return true;
+	return false;
+}
+
 /* a conversation that goes on keeps its system texts: cards that came since are told in a turn */
 static void forget_untold(struct climber *c)
 {
@@ -103,32 +111,29 @@ static void forget_untold(struct climber *c)
 
 	c->told = (struct kl_strvec)KL_STRVEC_INIT;
 	for (size_t i = 0; i < told.n; i++)
-		if (kl_agent_knows(c->agent, told.v[i]))
+		if (is_told(c, told.v[i]))
 			kl_strvec_push(&c->told, told.v[i]);
 	kl_strvec_release(&told);
 }
 
-static int open_agent(struct climber *c)
+static int open_conversation(struct climber *climber)
 {
-	const struct kl_materialize_opts *o = c->w->o;
+	const struct kl_materialize_opts *o = climber->w->o;
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
 	KL_AUTO(kl_buf_release) struct kl_buf cards = KL_BUF_INIT;
 	bool ok;
-	int err = o->arm == KL_CARDS_NONE ? 0 : kl_mat_pool(&pool, c->w, 0);
+	int err = o->arm == KL_CARDS_NONE ? 0 : kl_mat_pool(&pool, climber->w, 0);
 
 	for (size_t i = 0; !err && i < pool.n; i++)
-		err = tell(&ok, &cards, c, &pool.v[i]);
+		err = tell(&ok, &cards, climber, &pool.v[i]);
 	if (err < 0)
 		return err;
 	if (!cards.len)
 		kl_buf_adds(&cards, "No cards are given.\n");
-	err = kl_agent_open(&c->agent, &(struct kl_agent_opts){
-		.repo = o->repo, .chat = o->chat, .name = o->name, .phase = PHASE, .rewriter = o->rewriter,
-		.prompt = "materialize", .cards = cards.ptr, .state = o->root,
-	});
-	if (!err)
-		forget_untold(c);
-	return err;
+	if ((err = kl_agent_open(&climber->driver, "materialize", cards.ptr, o->root)) < 0)
+		return err;
+	forget_untold(climber);
+	return o->go_on ? kl_driver_skip(&climber->driver, kl_talk_turns(climber->driver.talk)) : 0;
 }
 
 /* --- what is offered --------------------------------------------------------------------------- */
@@ -138,11 +143,11 @@ static char *closing(size_t at, const char *card)
 	return kl_asprintf("%zu %s", at, card);
 }
 
-static void close_card(struct climber *c, const char *card)
+static void close_card(struct climber *climber, size_t at, const char *card)
 {
-	KL_AUTO(kl_freep) char *key = closing(c->at, card);
+	KL_AUTO(kl_freep) char *key = closing(at, card);
 
-	kl_map_put(&c->closed, key, c);
+	kl_map_put(&climber->closed, key, climber);
 }
 
 static bool may_offer(const struct climber *c, const struct kl_retrieved *r)
@@ -210,15 +215,15 @@ static void stand(struct climber *c, size_t at, const struct kl_strvec *only, in
 	for (size_t i = 0; only && i < only->n; i++)
 		kl_strvec_push(&c->only, only->v[i]);
 	kl_strvec_uniq(&c->only);
-	c->repair = 0;
-	c->kind = KL_DIALOGUE_STEP;
+	c->driver.dialogue.repair = 0;
+	c->driver.dialogue.kind = KL_DIALOGUE_STEP;
 }
 
 /* another card, on the node that is shown, or on another one */
 static void go_on(struct climber *c)
 {
-	c->repair = 0;
-	c->kind = c->at == c->shown ? KL_DIALOGUE_ANOTHER : KL_DIALOGUE_STEP;
+	c->driver.dialogue.repair = 0;
+	c->driver.dialogue.kind = c->at == c->shown ? KL_DIALOGUE_ANOTHER : KL_DIALOGUE_STEP;
 }
 
 static void came(struct climber *c, const char *class_, json_t *event, char *outcome)
@@ -283,18 +288,6 @@ static int named_card(struct kl_card **out, struct kl_mat_try *t, const struct c
 	return load_card(out, c, card);
 }
 
-static int unusable(struct climber *c, const char *why, bool *end)
-{
-	set(&c->why, kl_strdup(why));
-	kl_error_clear();
-	c->kind = KL_DIALOGUE_AGAIN;
-	*end = ++c->unusable >= KL_DIALOGUE_UNUSABLE;
-	if (*end)
-		set(&c->w->m->ended, kl_asprintf("%d replies in a row could not be used; the last: %s",
-						 c->unusable, why));
-	return 0;
-}
-
 static char *sentence(const struct kl_mat_try *t)
 {
 	if (t->ratio.ppm)
@@ -337,21 +330,24 @@ static int after_best(struct climber *c, const struct kl_mat_try *t)
 	return err;
 }
 
-static void after_failure(struct climber *c, const struct kl_mat_try *t)
+static void after_failure(struct climber *climber, const struct kl_mat_try *attempt)
 {
-	came(c, t->why, node(c, t->node)->event, kl_strdup("That was refused."));
-	if (kl_feedback_repairs(t->why) && c->repair < KL_DIALOGUE_REPAIRS) {
-		c->repair++;
-		c->kind = KL_DIALOGUE_REPAIR;
+	struct kl_dialogue *dialogue = &climber->driver.dialogue;
+
+	came(climber, attempt->why, node(climber, attempt->node)->event,
+	     kl_strdup("That was refused."));
+	if (kl_feedback_repairs(attempt->why) && dialogue->repair < KL_DIALOGUE_REPAIRS) {
+		dialogue->repair++;
+		dialogue->kind = KL_DIALOGUE_REPAIR;
 		return;
 	}
-	close_card(c, t->card);
-	go_on(c);
+	close_card(climber, climber->at, attempt->card);
+	go_on(climber);
 }
 
 static int after_edit(struct climber *c, const struct kl_mat_try *t, const struct kl_card *card)
 {
-	c->unusable = 0;
+	c->driver.dialogue.unusable = 0;
 	switch (t->outcome) {
 	case KL_MAT_FAIL:
 		after_failure(c, t);
@@ -359,29 +355,39 @@ static int after_edit(struct climber *c, const struct kl_mat_try *t, const struc
 	case KL_MAT_BEST:
 		return after_best(c, t);
 	case KL_MAT_NODE:
-		close_card(c, t->card);
+		close_card(c, c->at, t->card);
 		return after_node(c, t, card);
 	default:
-		close_card(c, t->card);
+		close_card(c, c->at, t->card);
 		came(c, "known", NULL, kl_strdup("That very kernel was there before."));
 		go_on(c);
 		return 0;
 	}
 }
 
-static void gives_up(struct climber *c, const struct kl_agent_answer *a, const char *card, bool *end)
+static int end_run(struct climber *climber, char *why)
 {
-	if (c->kind == KL_DIALOGUE_REPAIR) {
-		close_card(c, card);
-		set(&c->outcome, kl_strdup("You left it."));
-		go_on(c);
-	} else if (c->at != c->w->m->best) {
-		stand(c, c->w->m->best, NULL, KL_MAT_BUILD_ON);
-		came(c, "", NULL, kl_strdup("You left it."));
+	set(&climber->w->m->ended, why);
+	kl_error_clear();
+	climber->driver.dialogue.kind = KL_DIALOGUE_END;
+	return 0;
+}
+
+static void gives_up(struct climber *climber, const char *card, const char *text)
+{
+	struct kl_dialogue *dialogue = &climber->driver.dialogue;
+
+	if (dialogue->kind == KL_DIALOGUE_REPAIR) {
+		close_card(climber, climber->at, card);
+		set(&climber->outcome, kl_strdup("You left it."));
+		go_on(climber);
+	} else if (climber->at != climber->w->m->best) {
+		stand(climber, climber->w->m->best, NULL, KL_MAT_BUILD_ON);
+		came(climber, "", NULL, kl_strdup("You left it."));
 	} else {
-		*end = true;
-		set(&c->w->m->ended, kl_asprintf("nothing left: %.300s", a->text ? a->text : ""));
+		end_run(climber, kl_asprintf("nothing left: %.300s", text));
 	}
+	kl_dialogue_next(dialogue, dialogue->kind);
 }
 
 /* --- a turn ---------------------------------------------------------------------------------------- */
@@ -392,156 +398,147 @@ static bool is_at(const struct climber *c, size_t i, const char *digest)
 }
 
 /* the node that a stored turn was about: it may have stood on another one, at another time */
-static int follow(struct climber *c, size_t turn)
+static int follow_stored(struct climber *climber)
 {
-	char digest[13];
-	enum kl_dialogue_kind kind;
+	enum kl_dialogue_kind kind = climber->driver.dialogue.kind;
+	size_t turn = climber->driver.dialogue.turn, i = climber->w->m->nnode;
+	const char *digest = climber->driver.state;
 
-	if (!kl_agent_turn_state(digest, &kind, c->agent, turn))
+	if (!*digest)
 		return kl_error(KL_EINVALID, "turn %zu of the stored conversation does not say what it is "
 				"about", turn + 1);
-	if (!is_at(c, c->at, digest)) {
-		size_t i = c->w->m->nnode;
-
-		while (i > 0 && !is_at(c, i - 1, digest))
-			i--;
-		if (!i)
-			return kl_error_hint(kl_error(KL_EEXISTS, "turn %zu of the stored conversation is "
-						      "about a kernel that this run does not come to: %s",
-						      turn + 1, digest), "choose another name with --name");
-		stand(c, i - 1, NULL, KL_MAT_BUILD_ON);
-	}
-	c->kind = kind;
+	if (is_at(climber, climber->at, digest))
+		return 0;
+	while (i > 0 && !is_at(climber, i - 1, digest))
+		i--;
+	if (!i)
+		return kl_error_hint(kl_error(KL_EEXISTS, "turn %zu of the stored conversation is "
+					      "about a kernel that this run does not come to: %s",
+					      turn + 1, digest),
+				     "choose another name with --name");
+	stand(climber, i - 1, NULL, KL_MAT_BUILD_ON);
+	climber->driver.dialogue.kind = kind;
 	return 0;
 }
 
-static int ask(struct kl_agent_answer *a, struct climber *c, size_t turn)
+static int take_edit(struct climber *climber, struct kl_mat_try *attempt,
+		     struct kl_agent_answer *answer, const struct kl_card *card)
 {
-	static const char *const prompt[] = {
-		[KL_DIALOGUE_STEP] = "materialize-turn", [KL_DIALOGUE_REPAIR] = "materialize-repair",
-		[KL_DIALOGUE_ANOTHER] = "materialize-another", [KL_DIALOGUE_AGAIN] = "again",
-	};
-	struct kl_agent_question q = {
-		.kind = c->kind, .state = node(c, c->at)->state, .facts = node(c, c->at)->event,
-		.offer = c->offer.ptr, .offered = c->offered.ptr, .class_ = c->class_, .outcome = c->outcome,
-		.event = c->event, .why = c->why, .repair = c->repair,
-	};
+	const char *text = answer->text ? answer->text : "";
+	KL_AUTO(kl_freep) char *how = kl_asprintf("by %s: %s", attempt->by, text);
+	int err = kl_mat_settle(attempt, climber->w, &(struct kl_mat_edit){
+		.card = card, .action = card && card->action ? NULL : answer->action,
+		.mechanism = card ? NULL : answer->mechanism, .how = how, .to = &answer->to,
+	});
 
-	if (c->kind >= KL_ARRAY_SIZE(prompt) || !prompt[c->kind])
-		return kl_error(KL_EINVALID, "turn %zu of the stored conversation asks for something else",
-				turn + 1);
-	q.prompt = prompt[c->kind];
-	if (c->kind == KL_DIALOGUE_STEP)
-		c->shown = c->at;
-	kl_progress_title(c->w->o->progress, "turn %zu: %s", turn + 1, c->w->o->rewriter);
-	return kl_agent_ask(a, c->agent, turn, &q);
-}
-
-static int use_answer(struct climber *c, struct kl_agent_answer *a, bool stored, bool *end)
-{
-	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
-	struct kl_mat_try t = { .on = c->at, .by = c->w->o->rewriter, .how = "", .outcome = KL_MAT_UNUSED };
-	KL_AUTO(kl_freep) char *how = kl_asprintf("by %s: %s", t.by, a->text ? a->text : "");
-	int err;
-
-	t.card = kl_strdup(a->card ? a->card : "");
-	t.source = kl_strdup(a->source);
-	if (!a->to) {
-		t.why = kl_strdup(a->why ? a->why : a->text ? a->text : "");
-		kl_mat_add_try(c->w, &t);
-		if (a->why)
-			return unusable(c, a->why, end);
-		gives_up(c, a, t.card, end);
-		return 0;
-	}
-	err = named_card(&card, &t, c, a->card, stored);
-	if (err == KL_EINVALID) {
-		t.why = kl_strdup(kl_error_last());
-		err = unusable(c, kl_error_last(), end);
-		kl_mat_add_try(c->w, &t);
-		return err;
-	}
+	attempt->how = "";
+	kl_mat_add_try(climber->w, attempt);
 	if (!err)
-		err = kl_mat_settle(&t, c->w, &(struct kl_mat_edit){
-			.card = card, .action = card && card->action ? NULL : a->action,
-			.mechanism = card ? NULL : a->mechanism, .how = how, .to = &a->to,
-		});
-	t.how = "";
-	kl_mat_add_try(c->w, &t);
-	return err < 0 ? err : after_edit(c, &c->w->m->v[c->w->m->n - 1], card);
-}
-
-/* what the budget or a recording does not give ends the conversation, and not the run */
-static int ends(struct climber *c, int err, bool *end)
-{
-	if (err != KL_ENO && err != KL_ENOTFOUND)
-		return err;
-	set(&c->w->m->ended, kl_strdup(kl_error_last()));
-	kl_error_clear();
-	*end = true;
-	return 0;
-}
-
-static int one_turn(struct climber *c, size_t turn, bool *end)
-{
-	bool stored = turn < kl_agent_turns(c->agent), more = true;
-	struct kl_agent_answer a;
-	int err = stored ? follow(c, turn) : 0;
-
-	if (!err)
-		err = stored ? make_offer(c) : find_next(&more, c);
-	if (err < 0)
-		return err;
-	if (!more) {
-		*end = true;
-		set(&c->w->m->ended, kl_strdup("every card that fits was tried"));
-		return 0;
-	}
-	err = ask(&a, c, turn);
-	if (err < 0) {
-		kl_agent_answer_release(&a);
-		return ends(c, err, end);
-	}
-	err = use_answer(c, &a, stored, end);
-	kl_agent_answer_release(&a);
+		err = after_edit(climber, attempt, card);
+	kl_dialogue_next(&climber->driver.dialogue, climber->driver.dialogue.kind);
 	return err;
 }
 
-/* what a tool has put in, right and no faster, is not asked for again on the same node */
-static void close_tried(struct climber *c)
+static int use_answer(struct climber *climber, struct kl_agent_answer *answer, bool usable)
 {
-	for (size_t i = 0; i < c->w->m->n; i++) {
-		const struct kl_mat_try *t = &c->w->m->v[i];
+	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
+	struct kl_driver *driver = &climber->driver;
+	struct kl_mat_try attempt = {
+		.card = kl_strdup(answer->card ? answer->card : ""), .source = kl_strdup(answer->source),
+		.on = climber->at, .by = driver->rewriter, .how = "", .outcome = KL_MAT_UNUSED,
+	};
+	const char *text = answer->text ? answer->text : "";
+	int err = 0;
 
-		if (!strcmp(t->by, "card") && (t->outcome == KL_MAT_NODE || t->outcome == KL_MAT_KNOWN)) {
-			KL_AUTO(kl_freep) char *key = closing(t->on, t->card);
-
-			kl_map_put(&c->closed, key, c);
-		}
+	if (usable && answer->to) {
+		err = named_card(&card, &attempt, climber, answer->card, !driver->fresh);
+		err = kl_driver_accept(driver, err);
+		if (!err)
+			return take_edit(climber, &attempt, answer, card);
 	}
+	attempt.why = kl_strdup(driver->why ? driver->why : text);
+	kl_mat_add_try(climber->w, &attempt);
+	if (usable && !answer->to)
+		gives_up(climber, attempt.card, text);
+	return err < 0 ? err : 0;
+}
+
+/* what a tool has put in, right and no faster, is not asked for again on the same node */
+static void close_tried(struct climber *climber)
+{
+	for (size_t i = 0; i < climber->w->m->n; i++) {
+		const struct kl_mat_try *t = &climber->w->m->v[i];
+
+		if (!strcmp(t->by, "card") && (t->outcome == KL_MAT_NODE || t->outcome == KL_MAT_KNOWN))
+			close_card(climber, t->on, t->card);
+	}
+}
+
+static int one_turn(struct climber *climber)
+{
+	KL_AUTO(kl_agent_answer_release) struct kl_agent_answer answer = { 0 };
+	struct kl_driver *driver = &climber->driver;
+	bool more = true;
+	int err;
+
+	close_tried(climber);
+	if (driver->fresh)
+		err = find_next(&more, climber);
+	else if (!(err = follow_stored(climber)))
+		err = make_offer(climber);
+	if (err < 0)
+		return err;
+	if (!more)
+		return end_run(climber, kl_strdup("every card that fits was tried"));
+	if (driver->dialogue.kind == KL_DIALOGUE_STEP)
+		climber->shown = climber->at;
+	kl_progress_title(climber->w->o->progress, "turn %zu: %s", driver->dialogue.turn + 1,
+			  driver->rewriter);
+	err = kl_agent_ask(&answer, driver, &(struct kl_agent_question){
+		.state = node(climber, climber->at)->state, .facts = node(climber, climber->at)->event,
+		.offer = climber->offer.ptr, .offered = climber->offered.ptr, .class_ = climber->class_,
+		.outcome = climber->outcome, .event = climber->event,
+	});
+	/* what the budget or a recording does not give ends the conversation, and not the run */
+	if (err == KL_ENO || err == KL_ENOTFOUND)
+		return end_run(climber, kl_strdup(kl_error_last()));
+	return err < 0 ? err : use_answer(climber, &answer, !err);
+}
+
+static char *say_end(const struct kl_driver *driver)
+{
+	if (kl_driver_gave_up(driver))
+		return kl_asprintf("%d replies in a row could not be used; the last: %s",
+				   driver->dialogue.unusable, driver->why);
+	return kl_strdup("a conversation has no more turns");
 }
 
 int kl_mat_ask(struct kl_mat *w)
 {
+	static const char *const prompt[KL_DIALOGUE_END] = {
+		[KL_DIALOGUE_STEP] = "materialize-turn",
+		[KL_DIALOGUE_REPAIR] = "materialize-repair",
+		[KL_DIALOGUE_ANOTHER] = "materialize-another",
+	};
+	const struct kl_materialize_opts *o = w->o;
 	KL_AUTO(climber_release) struct climber c = {
 		.w = w, .told = KL_STRVEC_INIT, .only = KL_STRVEC_INIT, .shown = SIZE_MAX,
 		.outcome = kl_strdup("This is where it begins."), .offer = KL_BUF_INIT,
-		.offered = KL_BUF_INIT,
+		.offered = KL_BUF_INIT, .driver = {
+			.repo = o->repo, .chat = o->chat, .name = o->name, .rewriter = o->rewriter,
+			.phase = kl_strdup("materialize"), .prompt = prompt, .edits = true,
+		},
 	};
 	const char *model;
-	bool end = false;
-	size_t turn;
-	int err = open_agent(&c);
+	int err;
 
 	stand(&c, w->m->best, NULL, KL_MAT_BUILD_ON);
-	turn = w->o->go_on && !err ? kl_agent_turns(c.agent) : 0;
-	for (; !err && !end && turn < KL_DIALOGUE_TURNS && w->m->n < KL_MAT_TRIES; turn++) {
-		close_tried(&c);
-		err = one_turn(&c, turn, &end);
-	}
-	if (!err && !end)
-		set(&w->m->ended, kl_strdup("a conversation has no more turns"));
-	if (c.agent)
-		w->m->nano = kl_agent_cost(&model, c.agent);
+	err = open_conversation(&c);
+	while (!err && w->m->n < KL_MAT_TRIES && kl_driver_next(&c.driver))
+		err = one_turn(&c);
+	if (!err && !w->m->ended)
+		set(&w->m->ended, say_end(&c.driver));
+	if (c.driver.talk)
+		w->m->nano = kl_talk_cost(&model, c.driver.talk);
 	return err;
 }

@@ -209,19 +209,19 @@ static int by_tool(struct kl_attempt *a, struct kl_admit *w, const struct kl_att
 
 /* --- by a model ----------------------------------------------------------------------------------- */
 
-static int open_agent(struct kl_agent **out, struct kl_admit *w, const struct kl_attempt_of *of)
+static int open_conversation(struct kl_driver *driver, const struct kl_attempt_of *of)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf cards = KL_BUF_INIT;
+	int err;
 
 	if (of->control)
 		kl_prompt_fence(&cards, "", of->card->intent, strlen(of->card->intent));
 	else
 		kl_agent_card(&cards, of->card, KL_CARDS_FULL);
-	return kl_agent_open(out, &(struct kl_agent_opts){
-		.repo = w->o->repo, .chat = w->chat, .name = w->talk, .phase = of->phase,
-		.rewriter = w->o->rewriter, .prompt = of->control ? "control" : "admit", .cards = cards.ptr,
-		.state = of->on,
-	});
+	err = kl_agent_open(driver, of->control ? "control" : "admit", cards.ptr, of->on);
+	driver->dialogue.most_turns = KL_DIALOGUE_REPAIRS + 1;
+	driver->dialogue.most_unusable = KL_DIALOGUE_REPAIRS + 1;
+	return err;
 }
 
 /* the trial cannot come to its end now; what was said stays, and the next `admit` goes on from it */
@@ -249,50 +249,48 @@ static int take_edit(struct kl_attempt *a, struct kl_admit *w, const struct kl_a
 	return keep(a, w, of, how, said->source);
 }
 
-static int one_turn(bool *over, char **why, struct kl_attempt *a, struct kl_admit *w, struct kl_agent *agent,
-		    size_t turn, const struct kl_attempt_of *of)
+static int one_turn(struct kl_attempt *a, struct kl_admit *w, struct kl_driver *driver,
+		    const struct kl_attempt_of *of)
 {
+	KL_AUTO(kl_agent_answer_release) struct kl_agent_answer answer = { 0 };
+	size_t turn = driver->dialogue.turn;
 	struct kl_agent_question q = {
-		.kind = !turn ? KL_DIALOGUE_STEP : *why ? KL_DIALOGUE_AGAIN : KL_DIALOGUE_REPAIR,
-		.prompt = turn ? "admit-repair" : "admit-turn", .state = of->on, .facts = w->facts,
-		.class_ = turn ? a->class_ : NULL, .missing = turn ? a->missing : NULL, .event = a->event,
-		.why = *why, .repair = (int)turn,
+		.state = of->on, .facts = w->facts, .class_ = turn ? a->class_ : NULL,
+		.missing = turn ? a->missing : NULL, .event = a->event,
 	};
-	struct kl_agent_answer said;
-	int err = kl_agent_ask(&said, agent, turn, &q);
+	bool over;
+	int err;
 
-	free(*why);
-	*why = NULL;
-	if (!err && said.to)
-		err = take_edit(a, w, of, &said);
-	else if (!err && said.why)
-		*why = kl_steal(&said.why);
-	else if (!err)
-		*over = true;
-	else
-		err = no_answer(err);
-	kl_agent_answer_release(&said);
-	*over |= !*why && a->event && (!*a->class_ || !may_repair(a));
-	return err;
+	kl_progress_title(w->o->progress, "%s: %s, attempt %zu", of->card->id, of->phase, turn + 1);
+	a->repairs = driver->dialogue.repair = (int)turn;
+	if ((err = kl_agent_ask(&answer, driver, &q)))
+		return err < 0 ? no_answer(err) : 0;
+	over = !answer.to;
+	if (answer.to && (err = take_edit(a, w, of, &answer)) < 0)
+		return err;
+	over |= a->event && (!*a->class_ || !may_repair(a));
+	kl_dialogue_next(&driver->dialogue, over ? KL_DIALOGUE_END : KL_DIALOGUE_REPAIR);
+	return 0;
 }
 
 static int by_model(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of)
 {
-	KL_AUTO(kl_agent_freep) struct kl_agent *agent = NULL;
-	KL_AUTO(kl_freep) char *why = NULL;
+	static const char *const prompt[KL_DIALOGUE_END] = {
+		[KL_DIALOGUE_STEP] = "admit-turn", [KL_DIALOGUE_REPAIR] = "admit-repair",
+	};
+	KL_AUTO(kl_driver_release) struct kl_driver driver = {
+		.repo = w->o->repo, .chat = w->chat, .name = w->talk, .phase = kl_strdup(of->phase),
+		.rewriter = w->o->rewriter, .prompt = prompt, .edits = true,
+	};
 	const char *model;
-	bool over = false;
-	int err = open_agent(&agent, w, of);
+	int err = open_conversation(&driver, of);
 
 	set_class(a, "no-edit");
-	for (size_t turn = 0; !err && !over && turn <= KL_DIALOGUE_REPAIRS; turn++) {
-		kl_progress_title(w->o->progress, "%s: %s, attempt %zu", of->card->id, of->phase, turn + 1);
-		a->repairs = (int)turn;
-		err = one_turn(&over, &why, a, w, agent, turn, of);
-	}
+	while (!err && kl_driver_next(&driver))
+		err = one_turn(a, w, &driver, of);
 	if (err < 0)
 		return err;
-	a->nano = kl_agent_cost(&model, agent);
+	a->nano = kl_talk_cost(&model, driver.talk);
 	a->model = model ? kl_strdup(model) : NULL;
 	return 0;
 }

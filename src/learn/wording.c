@@ -7,8 +7,7 @@
 #include "event/record.h"
 #include "learn/lift_parts.h"
 #include "learn/wording_parts.h"
-#include "rewrite/dialogue.h"
-#include "rewrite/layout.h"
+#include "rewrite/brief.h"
 
 /* a reply has the words alone, or thinks aloud and shows code */
 #define SHORT_REPLY 500
@@ -124,21 +123,6 @@ static void give_up(struct kl_wording *w, const struct kl_card *c, const char *w
 	kl_strvec_pushf(&w->lift->notes, "%s keeps its measured words: %s", c->id, why);
 }
 
-static int ask(const char **reply, struct kl_talk *talk, struct kl_wording_group *g, const char *phase,
-	       size_t turn, const char *why)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf user = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf key = KL_BUF_INIT;
-	struct kl_ask a = { 0 };
-	int err = kl_wording_turn(&user, &key, g, phase, turn, why);
-
-	if (err < 0)
-		return err;
-	a.user = user.ptr;
-	a.key = key.ptr;
-	return kl_layout_ask(reply, talk, turn, &a, g->w->o.who, g->t[0]->from, false);
-}
-
 static int take(struct kl_wording_group *g, const char *reply)
 {
 	KL_AUTO(kl_words_release) struct kl_words words = { 0 };
@@ -152,52 +136,46 @@ static int take(struct kl_wording_group *g, const char *reply)
 	return 0;
 }
 
+static int open_chat(struct kl_chat **out, const struct kl_wording *w, const struct kl_wording_group *g)
+{
+	const char *lineage = kl_wording_first(g)->lineage;
+	KL_AUTO(kl_freep) char *workload = kl_strndup(lineage, strcspn(lineage, "/"));
+
+	return w->o.open(out, workload, w->o.payload);
+}
+
 /* 1: the card has its words */
-static int converse(char **why, struct kl_talk *talk, struct kl_wording_group *g, const char *phase)
+static int run_conversation(struct kl_driver *driver, struct kl_wording_group *g)
 {
 	const char *reply;
 	int err;
 
-	for (size_t turn = 0; turn < KL_DIALOGUE_UNUSABLE; turn++) {
-		if ((err = ask(&reply, talk, g, phase, turn, *why)) < 0)
+	while (kl_driver_next(driver)) {
+		struct kl_driver_turn turn = KL_DRIVER_TURN_INIT;
+
+		kl_wording_compose(&turn, g, driver->dialogue.kind);
+		if ((err = kl_driver_ask(&reply, driver, &turn)) < 0)
 			return err;
-		err = take(g, reply);
-		if (err != KL_EINVALID)
+		if ((err = kl_driver_accept(driver, take(g, reply))) <= 0)
 			return err < 0 ? err : 1;
-		free(*why);
-		*why = kl_strdup(kl_error_last());
-		kl_error_clear();
 	}
 	return 0;
-}
-
-static int open_talk(struct kl_talk **out, const struct kl_wording *w, const struct kl_wording_group *g,
-		     const struct kl_strvec *instructions, const char *phase)
-{
-	const char *lineage = kl_wording_first(g)->lineage, *slash = strchr(lineage, '/');
-	KL_AUTO(kl_freep) char *workload = kl_strndup(lineage, (size_t)(slash - lineage));
-	struct kl_chat *chat;
-	int err = w->o.open(&chat, workload, w->o.payload);
-
-	return err < 0 ? err : kl_talk_open(out, chat, slash + 1, phase, (const char *const *)instructions->v,
-					    instructions->n);
 }
 
 int kl_wording_do(struct kl_wording *w, size_t i)
 {
 	KL_AUTO(kl_wording_group_release) struct kl_wording_group g = { 0 };
-	KL_AUTO(kl_strvec_release) struct kl_strvec instructions = KL_STRVEC_INIT;
-	KL_AUTO(kl_talk_freep) struct kl_talk *talk = NULL;
-	KL_AUTO(kl_freep) char *phase = NULL, *why = NULL;
+	KL_AUTO(kl_strvec_release) struct kl_strvec texts = KL_STRVEC_INIT;
+	KL_AUTO(kl_driver_release) struct kl_driver driver = { 0 };
 	int err = kl_wording_group(&g, w, i);
 
-	if (err < 0 || (err = kl_wording_system(&instructions, w)) < 0)
+	if (err < 0 || (err = kl_brief_system_plain(&texts, w->o.repo, "lift")) < 0)
 		return err;
-	phase = kl_wording_phase(&g);
-	if ((err = open_talk(&talk, w, &g, &instructions, phase)) < 0)
+	kl_wording_driver(&driver, &g);
+	if ((err = open_chat(&driver.chat, w, &g)) < 0 || (err = kl_driver_open(&driver, &texts)) < 0)
 		return err;
 	w->asked++;
-	err = converse(&why, talk, &g, phase);
+	err = run_conversation(&driver, &g);
 	if (err == KL_ENO) {	/* no money */
 		give_up(w, g.r->card, kl_error_last());
 		kl_error_clear();
@@ -208,7 +186,7 @@ int kl_wording_do(struct kl_wording *w, size_t i)
 	if (err)
 		w->worded++;
 	else
-		give_up(w, g.r->card, why ? why : "");
+		give_up(w, g.r->card, driver.why ? driver.why : "");
 	w->lift->v[i].worded = err ? w->o.who : NULL;
 	return 0;
 }
@@ -219,28 +197,25 @@ static int add_costs(struct kl_wording_estimate *e, struct kl_wording *w,
 		     const struct kl_strvec *instructions, size_t i)
 {
 	KL_AUTO(kl_wording_group_release) struct kl_wording_group g = { 0 };
+	KL_AUTO(kl_driver_release) struct kl_driver driver = { 0 };
+	KL_AUTO(kl_driver_turn_release) struct kl_driver_turn turn = KL_DRIVER_TURN_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf user = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf key = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *phase = NULL, *workload = NULL;
-	const char *lineage;
 	struct kl_chat *chat;
 	int64_t bytes = 0, cost, spare;
 	int err = kl_wording_group(&g, w, i);
 
 	if (err < 0)
 		return err;
-	phase = kl_wording_phase(&g);
-	lineage = kl_wording_first(&g)->lineage;
-	workload = kl_strndup(lineage, strcspn(lineage, "/"));
-	if ((err = kl_wording_turn(&user, &key, &g, phase, 0, NULL)) < 0 ||
-	    (err = w->o.open(&chat, workload, w->o.payload)) < 0)
+	kl_wording_driver(&driver, &g);
+	kl_wording_compose(&turn, &g, KL_DIALOGUE_STEP);
+	if ((err = kl_driver_write(&user, &driver, &turn)) < 0 || (err = open_chat(&chat, w, &g)) < 0)
 		return err;
 	for (size_t k = 0; k < instructions->n; k++)
 		bytes += (int64_t)strlen(instructions->v[k]);
 	bytes += (int64_t)user.len;
 	kl_chat_cost(&cost, &spare, chat, bytes, SHORT_REPLY);
 	e->nano[0] += cost;
-	for (int turn = 0; turn < KL_DIALOGUE_UNUSABLE; turn++) {
+	for (int k = 0; k < KL_DIALOGUE_UNUSABLE; k++) {
 		kl_chat_cost(&spare, &cost, chat, bytes / BYTES_PER_TOKEN, LONG_REPLY);
 		e->nano[1] += cost;
 		bytes += (int64_t)LONG_REPLY * BYTES_PER_TOKEN;
@@ -254,7 +229,7 @@ static int add_costs(struct kl_wording_estimate *e, struct kl_wording *w,
 int kl_wording_estimate(struct kl_wording_estimate *out, struct kl_wording *w)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec instructions = KL_STRVEC_INIT;
-	int err = kl_wording_system(&instructions, w);
+	int err = kl_brief_system_plain(&instructions, w->o.repo, "lift");
 
 	*out = (struct kl_wording_estimate){ 0 };
 	for (size_t i = 0; !err && i < w->lift->n; i++)

@@ -4,7 +4,6 @@
 
 #include "event/record.h"
 #include "learn/wording_parts.h"
-#include "rewrite/brief.h"
 #include "rewrite/feedback.h"
 #include "rewrite/prompt.h"
 #include "text/digest.h"
@@ -12,7 +11,6 @@
 #define MAX_DIFF ((size_t)16 << 10)
 #define MAX_CODE ((size_t)24 << 10)
 #define MAX_KNOWN ((size_t)4 << 10)
-#define MAX_WHY ((size_t)3 << 10)
 
 const struct kl_transition *kl_wording_first(const struct kl_wording_group *g)
 {
@@ -40,38 +38,24 @@ static void group_key(struct kl_buf *out, const struct kl_wording_group *g)
 		kl_buf_addf(out, "%s\n", steps.v[i]);
 }
 
-char *kl_wording_phase(const struct kl_wording_group *g)
+void kl_wording_driver(struct kl_driver *out, const struct kl_wording_group *g)
 {
+	static const char *const prompt[KL_DIALOGUE_END] = {
+		[KL_DIALOGUE_STEP] = "lift-turn", [KL_DIALOGUE_AGAIN] = "lift-again",
+	};
 	KL_AUTO(kl_buf_release) struct kl_buf key = KL_BUF_INIT;
 	char hex[KL_DIGEST_HEX];
 
 	group_key(&key, g);
 	kl_digest_hex(hex, key.ptr, key.len);
-	return kl_asprintf("lift-%s-%.7s", g->r->card->mechanism, hex);
+	*out = (struct kl_driver){
+		.repo = g->w->o.repo, .name = strchr(kl_wording_first(g)->lineage, '/') + 1,
+		.phase = kl_asprintf("lift-%s-%.7s", g->r->card->mechanism, hex), .rewriter = g->w->o.who,
+		.prompt = prompt,
+	};
 }
 
-/* --- what is said ---------------------------------------------------------------------- */
-
-static int fill(struct kl_buf *out, struct kl_repo *repo, const char *name, const struct kl_map *v)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	int err = kl_prompt_fill(&b, repo, name, v);
-
-	if (!err)
-		kl_brief_clean(out, &b);
-	return err;
-}
-
-int kl_wording_system(struct kl_strvec *out, const struct kl_wording *w)
-{
-	KL_AUTO(kl_map_release) struct kl_map none = KL_PROMPT_VALUES;
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	int err = fill(&text, w->o.repo, "lift", &none);
-
-	if (!err)
-		kl_strvec_push(out, text.ptr);
-	return err;
-}
+/* --- a turn ---------------------------------------------------------------------------- */
 
 static void add_list(struct kl_buf *out, const char *what, const struct kl_strvec *v)
 {
@@ -196,26 +180,14 @@ static char *card(const struct kl_wording_group *g)
 	return kl_buf_detach(&out);
 }
 
-int kl_wording_turn(struct kl_buf *user, struct kl_buf *key, struct kl_wording_group *g, const char *phase,
-		    size_t turn, const char *why)
+void kl_wording_compose(struct kl_driver_turn *out, const struct kl_wording_group *g,
+			enum kl_dialogue_kind kind)
 {
-	KL_AUTO(kl_map_release) struct kl_map v = KL_PROMPT_VALUES;
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, body = KL_BUF_INIT;
-	struct kl_buf quoted = KL_BUF_INIT;
-	int err;
-
-	kl_prompt_set(&v, "CARD", card(g));
-	kl_prompt_set(&v, "STEPS", steps(g));
-	kl_prompt_set(&v, "REFUSED", refused(g));
-	kl_prompt_excerpt(&quoted, "", why ? why : "", MAX_WHY);
-	kl_prompt_set(&v, "WHY", kl_buf_detach(&quoted));
-	kl_brief_head(&text, phase, turn, kl_wording_first(g)->from,
-		      why ? KL_DIALOGUE_AGAIN : KL_DIALOGUE_STEP);
-	if ((err = fill(&body, g->w->o.repo, why ? "lift-again" : "lift-turn", &v)) < 0)
-		return err;
-	kl_buf_add(&text, body.ptr, body.len);
-	kl_brief_clean(user, &text);
-	kl_buf_adds(key, why ? "again\n" : "");
-	group_key(key, g);
-	return 0;
+	out->state = kl_wording_first(g)->from;
+	out->layout = g->t[0]->from;
+	kl_prompt_set(&out->values, "CARD", card(g));
+	kl_prompt_set(&out->values, "STEPS", steps(g));
+	kl_prompt_set(&out->values, "REFUSED", refused(g));
+	kl_buf_adds(&out->key, kind == KL_DIALOGUE_AGAIN ? "again\n" : "");
+	group_key(&out->key, g);
 }

@@ -4,6 +4,7 @@
 
 #include "learn/wording.h"
 #include "retrieve/target.h"
+#include "rewrite/driver.h"
 
 /* wording_parts - what the files of wording share: one group, and all that is known of its steps. */
 #define KL_WORDING_STEPS 6	/* shown and labelled, the best; all of them are checked against */
@@ -34,11 +35,9 @@ int kl_wording_check(struct kl_card **out, struct kl_wording_group *g, const str
 
 /** The first transition, by lineage and step: its conversation is the group's. */
 const struct kl_transition *kl_wording_first(const struct kl_wording_group *g);
-/** System texts; the question, with `why` the same again. */
-int kl_wording_system(struct kl_strvec *out, const struct kl_wording *w);
-int kl_wording_turn(struct kl_buf *user, struct kl_buf *key, struct kl_wording_group *g, const char *phase,
-		    size_t turn, const char *why);
-/** "lift-<mechanism>-<7 digits>"; caller frees. */
-char *kl_wording_phase(const struct kl_wording_group *g);
+/** The group's conversation, not opened; borrows from the group. */
+void kl_wording_driver(struct kl_driver *out, const struct kl_wording_group *g);
+void kl_wording_compose(struct kl_driver_turn *out, const struct kl_wording_group *g,
+			enum kl_dialogue_kind kind);
 
 #endif

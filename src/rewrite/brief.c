@@ -119,6 +119,13 @@ int kl_brief_system(struct kl_strvec *out, struct kl_repo *repo, const char *pro
 	return system_texts(out, repo, prompt, s, m, "");
 }
 
+int kl_brief_system_plain(struct kl_strvec *out, struct kl_repo *repo, const char *prompt)
+{
+	KL_AUTO(kl_map_release) struct kl_map none = KL_PROMPT_VALUES;
+
+	return push_filled(out, repo, prompt, &none);
+}
+
 int kl_brief_system_cards(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
 			  const struct kl_surface *s, const char *cards)
 {
@@ -133,39 +140,39 @@ char *kl_brief_source(const char *phase, size_t turn)
 }
 
 /* turn of a rejection of this conversation, or -1 */
-static long turn_of(const struct kl_brief *b, const json_t *rec)
+static long turn_of(const struct kl_driver *driver, const json_t *rec)
 {
 	const char *source = kl_json_str_or(rec, "source", "");
-	size_t n = strlen(b->phase);
+	size_t n = strlen(driver->phase);
 	char *end;
 	long turn;
 
-	if (strcmp(kl_json_str_or(rec, "rewriter", ""), b->rewriter) || strncmp(source, b->phase, n) ||
-	    source[n] != '.')
+	if (strcmp(kl_json_str_or(rec, "rewriter", ""), driver->rewriter) ||
+	    strncmp(source, driver->phase, n) || source[n] != '.')
 		return -1;
 	turn = strtol(source + n + 1, &end, 10);
 	return end != source + n + 1 && (!*end || *end == '@') ? turn : -1;
 }
 
-const json_t *kl_brief_record(const struct kl_brief *b, size_t turn)
+const json_t *kl_brief_record(const struct kl_rewrite *rw, const struct kl_driver *driver, size_t turn)
 {
 	size_t i;
 	json_t *rec;
 
-	json_array_foreach(b->rw->rejections, i, rec)
-		if (turn_of(b, rec) == (long)turn)
+	json_array_foreach(rw->rejections, i, rec)
+		if (turn_of(driver, rec) == (long)turn)
 			return rec;
 	return NULL;
 }
 
 /* rejections that were there when the turn was due: those before what it, or a later one, led to */
-static size_t known(const struct kl_brief *b, size_t turn)
+static size_t count_known(const struct kl_rewrite *rw, const struct kl_driver *driver)
 {
 	size_t i;
 	json_t *rec;
 
-	json_array_foreach(b->rw->rejections, i, rec)
-		if (turn_of(b, rec) >= (long)turn)
+	json_array_foreach(rw->rejections, i, rec)
+		if (turn_of(driver, rec) >= (long)driver->dialogue.turn)
 			return i;
 	return i;
 }
@@ -301,30 +308,6 @@ static char *distance(const struct kl_rewrite *rw)
 		   kl_strdup("as the expert wrote it");
 }
 
-static char *facts(const struct kl_rewrite *rw)
-{
-	KL_AUTO(json_decrefp) json_t *none = json_object();
-	const json_t *traits = json_object_get(rw->facts, "traits");
-
-	return kl_prompt_facts(rw->facts, traits ? traits : none, rw->ns);
-}
-
-static void set_feedback(struct kl_map *v, const struct kl_rewrite *rw, const json_t *rec)
-{
-	struct kl_buf evidence = KL_BUF_INIT, meaning = KL_BUF_INIT;
-	const char *id = kl_json_str_or(rec, "event", "");
-	struct kl_feedback f = {
-		.class_ = kl_json_str_or(rec, "class", ""),
-		.event = *id && rw->event ? rw->event(id, rw->payload) : NULL,
-		.before = rw->facts, .ns = rw->ns,
-	};
-
-	kl_feedback_write(&evidence, &f);
-	kl_prompt_set(v, "EVIDENCE", kl_buf_detach(&evidence));
-	kl_feedback_explain(&meaning, &f);
-	kl_prompt_set(v, "MEANING", kl_buf_detach(&meaning));
-}
-
 /* --- the first line --------------------------------------------------------------------- */
 
 void kl_brief_head(struct kl_buf *out, const char *phase, size_t turn, const struct kl_surface *s,
@@ -334,15 +317,26 @@ void kl_brief_head(struct kl_buf *out, const char *phase, size_t turn, const str
 		    kl_dialogue_name(kind));
 }
 
-int kl_brief_head_read(enum kl_dialogue_kind *kind, const char *user, const char *phase, size_t turn,
-		       const struct kl_surface *s)
+void kl_brief_head_read(enum kl_dialogue_kind *kind, char state[13], const char *user, const char *phase,
+			size_t turn)
 {
-	KL_AUTO(kl_freep) char *want = kl_asprintf("[%s, turn %zu, state %.12s: ", phase, turn + 1,
-						   s->digest);
+	KL_AUTO(kl_freep) char *want = kl_asprintf("[%s, turn %zu, state ", phase, turn + 1);
 	size_t n = strlen(want), m = strcspn(user, "]\n");
+
+	*state = '\0';
+	if (m < n + 14 || user[m] != ']' || strncmp(user, want, n) ||
+	    strspn(user + n, "0123456789abcdef") != 12 || strncmp(user + n + 12, ": ", 2) ||
+	    !kl_dialogue_kind(kind, user + n + 14, m - n - 14))
+		return;
+	memcpy(state, user + n, 12);
+	state[12] = '\0';
+}
+
+int kl_brief_head_check(const char *state, const char *phase, size_t turn, const struct kl_surface *s)
+{
 	int err;
 
-	if (!strncmp(user, want, n) && m > n && user[m] == ']' && kl_dialogue_kind(kind, user + n, m - n))
+	if (*state && !strncmp(s->digest, state, 12))
 		return 0;
 	err = kl_error(KL_EEXISTS, "turn %zu of the stored conversation %s is about another state than "
 		       "%.12s", turn + 1, phase, s->digest);
@@ -353,12 +347,6 @@ int kl_brief_head_read(enum kl_dialogue_kind *kind, const char *user, const char
 }
 
 /* --- a turn ------------------------------------------------------------------------------- */
-
-static const char *const prompts[] = {
-	[KL_DIALOGUE_STEP] = "deoptimize-turn", [KL_DIALOGUE_REPAIR] = "repair",
-	[KL_DIALOGUE_ANOTHER] = "another", [KL_DIALOGUE_ELSEWHERE] = "another",
-	[KL_DIALOGUE_SPLIT] = "split", [KL_DIALOGUE_AGAIN] = "again",
-};
 
 /* places that had their refusals */
 static char *away(const struct kl_dialogue *c)
@@ -385,25 +373,20 @@ static char *quoted(const char *text)
 	return kl_buf_detach(&b);
 }
 
-static void values(struct kl_map *v, const struct kl_brief *b, const struct kl_dialogue *c,
-		   const struct kl_brief_of *of)
+static void set_values(struct kl_map *v, const struct kl_rewrite *rw, const struct kl_driver *driver,
+		       const struct kl_brief_of *of)
 {
-	const struct kl_rewrite *rw = b->rw;
-	struct kl_buf files = KL_BUF_INIT;
+	KL_AUTO(json_decrefp) json_t *none = json_object();
+	const json_t *traits = json_object_get(rw->facts, "traits");
 
-	if (c->kind == KL_DIALOGUE_STEP)
-		kl_prompt_files(&files, rw->state->file, rw->state->nfile, false);
-	kl_prompt_set(v, "FILES", kl_buf_detach(&files));
+	if (driver->dialogue.kind != KL_DIALOGUE_STEP)
+		kl_prompt_set(v, "FILES", kl_strdup(""));
 	kl_prompt_set(v, "DISTANCE", distance(rw));
-	kl_prompt_set(v, "FACTS", facts(rw));
+	kl_prompt_set(v, "FACTS", kl_prompt_facts(rw->facts, traits ? traits : none, rw->ns));
 	kl_prompt_set(v, "PRESENT", present(rw));
 	kl_prompt_set(v, "DONE", done(rw));
-	kl_prompt_set(v, "REJECTED", refused(rw, known(b, c->turn)));
-	set_feedback(v, rw, of->refused);
-	kl_prompt_set(v, "NUMBER", kl_asprintf("%d", c->repair));
-	kl_prompt_set(v, "MOST", kl_asprintf("%d", KL_DIALOGUE_REPAIRS));
-	kl_prompt_set(v, "AWAY", away(c));
-	kl_prompt_set(v, "WHY", quoted(of->why ? of->why : ""));
+	kl_prompt_set(v, "REJECTED", refused(rw, count_known(rw, driver)));
+	kl_prompt_set(v, "AWAY", away(&driver->dialogue));
 	kl_prompt_set(v, "FOREIGN", quoted(of->foreign ? of->foreign : ""));
 }
 
@@ -415,16 +398,15 @@ static void add_key_record(struct kl_buf *key, const char *word, const json_t *r
 		    kl_json_str_or(rec, "action", "-"), place);
 }
 
-static void write_key(struct kl_buf *key, const struct kl_brief *b, const struct kl_dialogue *c)
+static void write_key(struct kl_buf *key, const struct kl_rewrite *rw, const struct kl_driver *driver)
 {
-	const struct kl_rewrite *rw = b->rw;
-	size_t n = known(b, c->turn), i;
+	size_t n = count_known(rw, driver), i;
 	char here[KL_OID_HEX];
 	json_t *rec;
 
 	tip(here, rw);
-	kl_buf_addf(key, "%s\nstate %s\ncontract %s\n", kl_dialogue_name(c->kind), rw->state->digest,
-		    rw->state->contract_digest);
+	kl_buf_addf(key, "%s\nstate %s\ncontract %s\n", kl_dialogue_name(driver->dialogue.kind),
+		    rw->state->digest, rw->state->contract_digest);
 	json_array_foreach(rw->steps, i, rec)
 		add_key_record(key, "done", rec);
 	json_array_foreach(rw->rejections, i, rec)
@@ -432,18 +414,16 @@ static void write_key(struct kl_buf *key, const struct kl_brief *b, const struct
 			add_key_record(key, "refused", rec);
 }
 
-int kl_brief_turn(struct kl_buf *user, struct kl_buf *key, const struct kl_brief *b,
-		  const struct kl_dialogue *c, const struct kl_brief_of *of)
+void kl_brief_turn(struct kl_driver_turn *out, const struct kl_rewrite *rw, const struct kl_driver *driver,
+		   const struct kl_brief_of *of)
 {
-	KL_AUTO(kl_map_release) struct kl_map v = KL_PROMPT_VALUES;
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	int err;
+	const char *id = kl_json_str_or(of->refused, "event", "");
 
-	values(&v, b, c, of);
-	kl_brief_head(&text, b->phase, c->turn, b->rw->state, c->kind);
-	if ((err = kl_prompt_fill(&text, b->rw->repo, prompts[c->kind], &v)) < 0)
-		return err;
-	kl_brief_clean(user, &text);
-	write_key(key, b, c);
-	return 0;
+	out->state = rw->state;
+	out->feedback = (struct kl_feedback){
+		.class_ = kl_json_str_or(of->refused, "class", ""), .before = rw->facts, .ns = rw->ns,
+		.event = *id && rw->event ? rw->event(id, rw->payload) : NULL,
+	};
+	set_values(&out->values, rw, driver, of);
+	write_key(&out->key, rw, driver);
 }

@@ -2,7 +2,7 @@
 #ifndef KL_REWRITE_BRIEF_H
 #define KL_REWRITE_BRIEF_H
 
-#include "rewrite/dialogue.h"
+#include "rewrite/driver.h"
 #include "rewrite/rewriter.h"
 
 /*
@@ -15,16 +15,10 @@
  * The first line of each turn says which it is; kl_brief_head_read has it back from a
  * stored one.
  */
-struct kl_brief {
-	const struct kl_rewrite *rw;
-	const char *phase;		/* "back-3" */
-	const char *rewriter;		/* "chat" or "exec" */
-};
 
 /** What the turn answers to; what does not concern its kind is NULL. */
 struct kl_brief_of {
 	const json_t *refused;		/* record of the step that was refused */
-	const char *why;		/* the reply could not be used */
 	const char *foreign;		/* a step is compound */
 };
 
@@ -36,8 +30,12 @@ int kl_brief_system(struct kl_strvec *out, struct kl_repo *repo, const char *pro
 int kl_brief_system_cards(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
 			  const struct kl_surface *s, const char *cards);
 
-int kl_brief_turn(struct kl_buf *user, struct kl_buf *key, const struct kl_brief *b,
-		  const struct kl_dialogue *c, const struct kl_brief_of *of);
+/** The same of a prompt that has no places. */
+int kl_brief_system_plain(struct kl_strvec *out, struct kl_repo *repo, const char *prompt);
+
+/** The present turn of the conversation about a walk's state. */
+void kl_brief_turn(struct kl_driver_turn *out, const struct kl_rewrite *rw, const struct kl_driver *driver,
+		   const struct kl_brief_of *of);
 
 /** The last thing that is done to what is said: whatever came into it, it is text. */
 void kl_brief_clean(struct kl_buf *out, const struct kl_buf *text);
@@ -45,13 +43,15 @@ void kl_brief_clean(struct kl_buf *out, const struct kl_buf *text);
 /** "[back-3, turn 2, state 0123456789ab: repair]" */
 void kl_brief_head(struct kl_buf *out, const char *phase, size_t turn, const struct kl_surface *s,
 		   enum kl_dialogue_kind kind);
-/** KL_EEXISTS: the stored turn is about something else. */
-int kl_brief_head_read(enum kl_dialogue_kind *kind, const char *user, const char *phase, size_t turn,
-		       const struct kl_surface *s);
+/** How the digest of a stored turn's state begins, and what it asked for. No such head: "", `*kind` stays. */
+void kl_brief_head_read(enum kl_dialogue_kind *kind, char state[13], const char *user, const char *phase,
+			size_t turn);
+/** KL_EEXISTS: the stored turn is about another state than `s`. */
+int kl_brief_head_check(const char *state, const char *phase, size_t turn, const struct kl_surface *s);
 
 /** "back-3.2": the source of a proposal that turn 2 (from 0) led to. */
 char *kl_brief_source(const char *phase, size_t turn);
 /** The rejection of what turn `turn` led to, or of a part of it ("back-3.2@split"), or NULL. */
-const json_t *kl_brief_record(const struct kl_brief *b, size_t turn);
+const json_t *kl_brief_record(const struct kl_rewrite *rw, const struct kl_driver *driver, size_t turn);
 
 #endif

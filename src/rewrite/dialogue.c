@@ -31,25 +31,25 @@ void kl_dialogue_release(struct kl_dialogue *dialogue)
 	kl_map_release(&dialogue->place);
 }
 
-static void next_turn(struct kl_dialogue *dialogue, enum kl_dialogue_kind kind)
+void kl_dialogue_next(struct kl_dialogue *dialogue, enum kl_dialogue_kind kind)
 {
-	dialogue->kind = ++dialogue->turn < KL_DIALOGUE_TURNS ? kind : KL_DIALOGUE_END;
+	dialogue->kind = ++dialogue->turn < dialogue->most_turns ? kind : KL_DIALOGUE_END;
 }
 
 static void next_idea(struct kl_dialogue *dialogue, enum kl_dialogue_kind kind)
 {
 	dialogue->repair = 0;
-	next_turn(dialogue, kind);
+	kl_dialogue_next(dialogue, kind);
 }
 
 void kl_dialogue_unusable(struct kl_dialogue *dialogue)
 {
 	if (dialogue->kind == KL_DIALOGUE_SPLIT)	/* it was asked once */
 		next_idea(dialogue, KL_DIALOGUE_ANOTHER);
-	else if (++dialogue->unusable < KL_DIALOGUE_UNUSABLE)
-		next_turn(dialogue, KL_DIALOGUE_AGAIN);
+	else if (++dialogue->unusable < dialogue->most_unusable)
+		kl_dialogue_next(dialogue, KL_DIALOGUE_AGAIN);
 	else
-		next_turn(dialogue, KL_DIALOGUE_END);
+		kl_dialogue_next(dialogue, KL_DIALOGUE_END);
 }
 
 void kl_dialogue_refused(struct kl_dialogue *dialogue, const char *class_, const char *place)
@@ -67,7 +67,7 @@ void kl_dialogue_refused(struct kl_dialogue *dialogue, const char *class_, const
 		next_idea(dialogue, KL_DIALOGUE_ELSEWHERE);
 	else if (again && dialogue->repair < KL_DIALOGUE_REPAIRS) {
 		dialogue->repair++;
-		next_turn(dialogue, KL_DIALOGUE_REPAIR);
+		kl_dialogue_next(dialogue, KL_DIALOGUE_REPAIR);
 	} else {
 		next_idea(dialogue, KL_DIALOGUE_ANOTHER);
 	}
@@ -78,7 +78,7 @@ void kl_dialogue_end(struct kl_dialogue *dialogue)
 	if (dialogue->kind == KL_DIALOGUE_SPLIT)
 		next_idea(dialogue, KL_DIALOGUE_ANOTHER);
 	else
-		next_turn(dialogue, KL_DIALOGUE_END);
+		kl_dialogue_next(dialogue, KL_DIALOGUE_END);
 }
 
 void kl_dialogue_split(struct kl_dialogue *dialogue)

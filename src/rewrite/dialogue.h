@@ -38,14 +38,18 @@ struct kl_dialogue {
 	int repair;			/* its number, from 1; 0: the first try of an idea */
 	int unusable;			/* replies in a row */
 	size_t turn;			/* from 0 */
+	size_t most_turns;
+	int most_unusable;
 	struct kl_map place;		/* place -> int *, refusals there */
 };
 
-#define KL_DIALOGUE_INIT { .place = { .free_value = free } }
+#define KL_DIALOGUE_INIT { .most_turns = KL_DIALOGUE_TURNS, .most_unusable = KL_DIALOGUE_UNUSABLE, \
+			   .place = { .free_value = free } }
 
 void kl_dialogue_release(struct kl_dialogue *dialogue);
 
 /* Result of the present turn; each sets the kind of the next one. */
+void kl_dialogue_next(struct kl_dialogue *dialogue, enum kl_dialogue_kind kind);
 void kl_dialogue_unusable(struct kl_dialogue *dialogue);
 void kl_dialogue_refused(struct kl_dialogue *dialogue, const char *class_, const char *place);
 void kl_dialogue_end(struct kl_dialogue *dialogue);

@@ -108,25 +108,3 @@ int kl_layout_collect(struct kl_buf *reply, const char *dir, void *payload)
 	collect_file(reply, dir, &s->contract_file);
 	return 0;
 }
-
-int kl_layout_ask(const char **reply, struct kl_talk *t, size_t turn, struct kl_ask *ask,
-		  const char *rewriter, const struct kl_surface *s, bool edits)
-{
-	KL_AUTO(kl_fs_tempdir_cleanup) char *top = NULL;
-	KL_AUTO(kl_freep) char *dir = NULL;
-	int err;
-
-	if (strcmp(rewriter, "exec") || turn < kl_talk_turns(t))
-		return kl_talk_ask(reply, t, turn, ask);
-	if ((err = kl_fs_tempdir(&top, "klineage-exec")) < 0)
-		return err;
-	dir = kl_fs_join(top, "kernel");
-	if ((err = kl_layout_write(dir, s)) < 0)
-		return err;
-	ask->dir = dir;
-	if (edits) {
-		ask->collect = kl_layout_collect;
-		ask->payload = (void *)s;
-	}
-	return kl_talk_ask(reply, t, turn, ask);
-}

@@ -3,7 +3,6 @@
 #define KL_REWRITE_LAYOUT_H
 
 #include "contract/surface.h"
-#include "model/chat.h"
 
 /*
  * layout - a state as files in a directory, for those who edit it there: a
@@ -19,12 +18,5 @@ int kl_layout_write(const char *dir, const struct kl_surface *s);
  * Files that were not there before are passed over.
  */
 int kl_layout_collect(struct kl_buf *reply, const char *dir, void *payload);
-
-/**
- * kl_talk_ask for rewriter "exec" or "chat": a command finds the state in a directory of its own, without a
- * repository, and what it edits there counts if `edits`.
- */
-int kl_layout_ask(const char **reply, struct kl_talk *t, size_t turn, struct kl_ask *ask,
-		  const char *rewriter, const struct kl_surface *s, bool edits);
 
 #endif

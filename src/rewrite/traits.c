@@ -6,8 +6,6 @@
 #include "rewrite/brief.h"
 #include "rewrite/edits.h"
 #include "rewrite/envelope.h"
-#include "rewrite/feedback.h"
-#include "rewrite/layout.h"
 #include "rewrite/prompt.h"
 #include "rewrite/rederive.h"
 
@@ -16,21 +14,17 @@
  * conversation of his own, is asked for the same traits without being told what was said.
  */
 struct reader {
+	struct kl_driver driver;
 	const struct kl_trait_reading *r;
-	char *phase;
 	struct kl_strvec names;		/* to be judged, sorted */
 	struct kl_mechanisms mechanisms;
-	struct kl_strvec texts;
-	struct kl_talk *talk;
 };
 
-static void reader_release(struct reader *d)
+static void reader_release(struct reader *reader)
 {
-	kl_talk_free(d->talk);
-	kl_strvec_release(&d->texts);
-	kl_strvec_release(&d->names);
-	kl_mechanisms_release(&d->mechanisms);
-	free(d->phase);
+	kl_driver_release(&reader->driver);
+	kl_strvec_release(&reader->names);
+	kl_mechanisms_release(&reader->mechanisms);
 }
 
 /* "yes" and "no" can be confirmed; "yes unaudited" is what it began as */
@@ -41,65 +35,40 @@ static const char *claim_of(const json_t *claims, const char *name)
 	return !strncmp(value, "yes", 3) ? "yes" : !strncmp(value, "no", 2) ? "no" : "";
 }
 
-static int reader_open(struct reader *d)
-{
-	KL_AUTO(kl_map_release) struct kl_map none = KL_PROMPT_VALUES;
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf clean = KL_BUF_INIT;
-	int err;
-
-	d->phase = kl_asprintf("traits-%d", d->r->step);
-	if ((err = kl_mechanisms_load_shipped(&d->mechanisms)) < 0 ||
-	    (err = kl_prompt_fill(&text, d->r->repo, "traits", &none)) < 0)
-		return err;
-	kl_brief_clean(&clean, &text);
-	kl_strvec_take(&d->texts, kl_buf_detach(&clean));
-	return kl_talk_open(&d->talk, d->r->chat, d->r->name, d->phase, (const char *const *)d->texts.v,
-			    d->texts.n);
-}
-
-/* --- what is said ------------------------------------------------------------------ */
+/* --- a turn ------------------------------------------------------------------------ */
 
 /* what a trait is, in the words of the mechanisms that show it */
-static void describe(struct kl_buf *out, const struct reader *d, const char *name)
+static void describe(struct kl_buf *out, const struct reader *reader, const char *name)
 {
 	KL_AUTO(kl_freep) char *fact = kl_asprintf("trait:%s", name);
 	const char *sep = ": ";
 
 	kl_buf_addf(out, "- %s", name);
-	for (size_t i = 0; i < d->mechanisms.n; i++)
-		if (kl_strvec_has(&d->mechanisms.m[i].primary, fact)) {
-			kl_buf_addf(out, "%s%s", sep, d->mechanisms.m[i].text);
+	for (size_t i = 0; i < reader->mechanisms.n; i++)
+		if (kl_strvec_has(&reader->mechanisms.m[i].primary, fact)) {
+			kl_buf_addf(out, "%s%s", sep, reader->mechanisms.m[i].text);
 			sep = "; or ";
 		}
 	kl_buf_addch(out, '\n');
 }
 
-static int compose(struct kl_buf *user, struct kl_buf *key, const struct reader *d, size_t turn,
-		   const char *why)
+static void compose_turn(struct kl_driver_turn *turn, const struct reader *reader)
 {
-	KL_AUTO(kl_map_release) struct kl_map v = KL_PROMPT_VALUES;
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_buf quoted = KL_BUF_INIT, list = KL_BUF_INIT;
-	int err;
+	bool again = reader->driver.dialogue.kind == KL_DIALOGUE_AGAIN;
+	struct kl_buf list = KL_BUF_INIT;
 
-	kl_prompt_set(&v, "FILES", kl_prompt_sources(d->r->state, true));
-	for (size_t i = 0; i < d->names.n; i++)
-		describe(&list, d, d->names.v[i]);
-	kl_prompt_set(&v, "TRAITS", kl_buf_detach(&list));
-	kl_prompt_excerpt(&quoted, "", why ? why : "", KL_FEEDBACK_MAX / 2);
-	kl_prompt_set(&v, "WHY", kl_buf_detach(&quoted));
-	kl_brief_head(&text, d->phase, turn, d->r->state, why ? KL_DIALOGUE_AGAIN : KL_DIALOGUE_STEP);
-	if ((err = kl_prompt_fill(&text, d->r->repo, why ? "again" : "traits-turn", &v)) < 0)
-		return err;
-	kl_brief_clean(user, &text);
-	kl_buf_addf(key, "%s\nstate %s\n", why ? "again" : "traits", d->r->state->digest);
-	for (size_t i = 0; i < d->names.n; i++)
-		kl_buf_addf(key, "%s\n", d->names.v[i]);
-	return 0;
+	turn->state = reader->r->state;
+	kl_prompt_set(&turn->values, "FILES", kl_prompt_sources(reader->r->state, true));
+	kl_buf_addf(&turn->key, "%s\nstate %s\n", again ? "again" : "traits",
+		    reader->r->state->digest);
+	for (size_t i = 0; i < reader->names.n; i++) {
+		describe(&list, reader, reader->names.v[i]);
+		kl_buf_addf(&turn->key, "%s\n", reader->names.v[i]);
+	}
+	kl_prompt_set(&turn->values, "TRAITS", kl_buf_detach(&list));
 }
 
-/* --- what came ----------------------------------------------------------------------- */
+/* --- a reply ----------------------------------------------------------------------- */
 
 static int count_lines(const struct kl_file *f)
 {
@@ -110,18 +79,18 @@ static int count_lines(const struct kl_file *f)
 	return n + (f->len && f->data[f->len - 1] != '\n');
 }
 
-static int check_one(const struct reader *d, const char *name, const json_t *said)
+static int check_one(const struct reader *reader, const char *name, const json_t *said)
 {
 	const char *path = kl_json_str_or(said, "path", "");
 	const json_t *lines = json_object_get(said, "lines");
 	const struct kl_file *f;
 	int err, n;
 
-	if (!kl_strvec_has(&d->names, name))
+	if (!kl_strvec_has(&reader->names, name))
 		return kl_error(KL_EINVALID, "nobody asked for the trait '%s'", name);
 	if (!lines)
 		return 0;
-	if ((err = kl_edits_path(&f, d->r->state, path)) < 0)
+	if ((err = kl_edits_path(&f, reader->r->state, path)) < 0)
 		return kl_error_in(err, "trait %s", name);
 	n = count_lines(f);
 	if (json_integer_value(json_array_get(lines, 1)) > n)
@@ -129,7 +98,7 @@ static int check_one(const struct reader *d, const char *name, const json_t *sai
 	return 0;
 }
 
-static int read_reply(json_t **out, const struct reader *d, const char *reply)
+static int read_reply(json_t **out, const struct reader *reader, const char *reply)
 {
 	KL_AUTO(json_decrefp) json_t *all = NULL;
 	KL_AUTO(json_decrefp) json_t *audited = json_object();
@@ -140,42 +109,59 @@ static int read_reply(json_t **out, const struct reader *d, const char *reply)
 	if (err < 0)
 		return err;
 	json_object_foreach(all, name, said)
-		if ((err = check_one(d, name, said)) < 0)
+		if ((err = check_one(reader, name, said)) < 0)
 			return err;
-	for (size_t i = 0; i < d->names.n; i++) {
-		said = json_object_get(all, d->names.v[i]);
+	for (size_t i = 0; i < reader->names.n; i++) {
+		name = reader->names.v[i];
+		said = json_object_get(all, name);
 		if (!said)
-			return kl_error(KL_EINVALID, "there is no <trait> for '%s'", d->names.v[i]);
-		if (!strcmp(kl_json_str_or(said, "value", ""), claim_of(d->r->claims, d->names.v[i])))
-			json_object_set(audited, d->names.v[i], said);
+			return kl_error(KL_EINVALID, "there is no <trait> for '%s'", name);
+		if (!strcmp(kl_json_str_or(said, "value", ""), claim_of(reader->r->claims, name)))
+			json_object_set(audited, name, said);
 	}
 	*out = kl_steal(&audited);
 	return 0;
 }
 
-static int ask_turn(const char **reply, struct reader *d, size_t turn, const char *why)
+/* --- the conversation --------------------------------------------------------------- */
+
+static int reader_open(struct reader *reader)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf user = KL_BUF_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf key = KL_BUF_INIT;
-	struct kl_ask ask = { 0 };
-	enum kl_dialogue_kind stored;
+	static const char *const prompt[KL_DIALOGUE_END] = { [KL_DIALOGUE_STEP] = "traits-turn" };
+	KL_AUTO(kl_strvec_release) struct kl_strvec texts = KL_STRVEC_INIT;
+	const struct kl_trait_reading *r = reader->r;
 	int err;
 
-	if (turn < kl_talk_turns(d->talk) &&
-	    (err = kl_brief_head_read(&stored, kl_talk_user(d->talk, turn), d->phase, turn, d->r->state)) < 0)
+	reader->driver = (struct kl_driver){
+		.repo = r->repo, .chat = r->chat, .name = r->name, .rewriter = r->rewriter,
+		.phase = kl_asprintf("traits-%d", r->step), .prompt = prompt,
+	};
+	if ((err = kl_mechanisms_load_shipped(&reader->mechanisms)) < 0 ||
+	    (err = kl_brief_system_plain(&texts, r->repo, "traits")) < 0)
 		return err;
-	if ((err = compose(&user, &key, d, turn, why)) < 0)
-		return err;
-	ask.user = user.ptr;
-	ask.key = key.ptr;
-	return kl_layout_ask(reply, d->talk, turn, &ask, d->r->rewriter, d->r->state, false);
+	return kl_driver_open(&reader->driver, &texts);
+}
+
+static int run_reader(json_t **audited, struct reader *reader)
+{
+	int err = reader_open(reader);
+
+	while (err >= 0 && !*audited && kl_driver_next(&reader->driver)) {
+		struct kl_driver_turn turn = KL_DRIVER_TURN_INIT;
+		const char *reply;
+
+		compose_turn(&turn, reader);
+		if ((err = kl_driver_ask(&reply, &reader->driver, &turn)) < 0)
+			return err;
+		err = kl_driver_accept(&reader->driver, read_reply(audited, reader, reply));
+	}
+	return err < 0 ? err : 0;
 }
 
 int kl_trait_audit(json_t **audited, const struct kl_trait_reading *r)
 {
 	KL_AUTO(reader_release) struct reader d = { .r = r };
-	KL_AUTO(kl_freep) char *why = NULL;
-	const char *name, *reply;
+	const char *name;
 	json_t *value;
 	int err;
 
@@ -184,18 +170,9 @@ int kl_trait_audit(json_t **audited, const struct kl_trait_reading *r)
 		if (*claim_of(r->claims, name))
 			kl_strvec_push(&d.names, name);
 	kl_strvec_uniq(&d.names);
-	if (d.names.n && (err = reader_open(&d)) < 0)
+	if (d.names.n && (err = run_reader(audited, &d)) < 0)
 		return err;
-	for (size_t turn = 0; d.names.n && turn < KL_DIALOGUE_UNUSABLE; turn++) {
-		if ((err = ask_turn(&reply, &d, turn, why)) < 0)
-			return err;
-		err = read_reply(audited, &d, reply);
-		if (err != KL_EINVALID)
-			return err;
-		free(why);
-		why = kl_strdup(kl_error_last());
-		kl_error_clear();
-	}
-	*audited = json_object();
+	if (!*audited)
+		*audited = json_object();
 	return 0;
 }

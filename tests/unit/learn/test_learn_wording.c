@@ -290,20 +290,25 @@ static void questions(void **state)
 	struct world w;
 	struct kl_wording wording;
 	KL_AUTO(kl_wording_group_release) struct kl_wording_group g = { 0 };
-	KL_AUTO(kl_freep) char *phase = NULL;
-	struct kl_buf user[3], key[3];
+	KL_AUTO(kl_driver_release) struct kl_driver driver = { 0 };
+	struct kl_driver_turn turn[3];
+	struct kl_buf user[3];
 
 	open_world(&w, "questions");
 	open_group(&w, &wording, &g);
-	phase = kl_wording_phase(&g);
-	assert_int_equal(strncmp(phase, "lift-vector-loop-", 17), 0);
+	kl_wording_driver(&driver, &g);
+	assert_int_equal(strncmp(driver.phase, "lift-vector-loop-", 17), 0);
 	for (int i = 0; i < 3; i++) {
-		user[i] = key[i] = (struct kl_buf)KL_BUF_INIT;
-		assert_ok(kl_wording_turn(&user[i], &key[i], &g, phase, 0, i == 2 ? "it was ```nothing" : NULL));
+		user[i] = (struct kl_buf)KL_BUF_INIT;
+		turn[i] = (struct kl_driver_turn)KL_DRIVER_TURN_INIT;
+		driver.why = i == 2 ? kl_strdup("it was ```nothing") : NULL;
+		driver.dialogue.kind = i == 2 ? KL_DIALOGUE_AGAIN : KL_DIALOGUE_STEP;
+		kl_wording_compose(&turn[i], &g, driver.dialogue.kind);
+		assert_ok(kl_driver_write(&user[i], &driver, &turn[i]));
 	}
 	assert_string_equal(user[0].ptr, user[1].ptr);
-	assert_string_equal(key[0].ptr, key[1].ptr);
-	assert_string_not_equal(key[0].ptr, key[2].ptr);
+	assert_string_equal(turn[0].key.ptr, turn[1].key.ptr);
+	assert_string_not_equal(turn[0].key.ptr, turn[2].key.ptr);
 	assert_contains(user[0].ptr, "T2:");
 	assert_contains(user[0].ptr, "R1: devectorize");
 	assert_contains(user[0].ptr, "n = 64");
@@ -313,7 +318,7 @@ static void questions(void **state)
 	assert_contains(user[2].ptr, "````\nit was ```nothing\n````");
 	for (int i = 0; i < 3; i++) {
 		kl_buf_release(&user[i]);
-		kl_buf_release(&key[i]);
+		kl_driver_turn_release(&turn[i]);
 	}
 	kl_wording_release(&wording);
 	close_world(&w);

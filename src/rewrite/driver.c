@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rewrite/driver.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fs.h"
+#include "rewrite/brief.h"
+#include "rewrite/layout.h"
+#include "rewrite/prompt.h"
+
+void kl_driver_turn_release(struct kl_driver_turn *turn)
+{
+	kl_map_release(&turn->values);
+	kl_buf_release(&turn->key);
+}
+
+void kl_driver_release(struct kl_driver *driver)
+{
+	kl_talk_free(driver->talk);
+	kl_dialogue_release(&driver->dialogue);
+	free(driver->phase);
+	free(driver->why);
+}
+
+int kl_driver_open(struct kl_driver *driver, const struct kl_strvec *texts)
+{
+	driver->dialogue = (struct kl_dialogue)KL_DIALOGUE_INIT;
+	return kl_talk_open(&driver->talk, driver->chat, driver->name, driver->phase,
+			    (const char *const *)texts->v, texts->n);
+}
+
+int kl_driver_skip(struct kl_driver *driver, size_t turn)
+{
+	size_t stored = kl_talk_turns(driver->talk);
+
+	if (turn > stored)
+		return kl_error(KL_EINVALID, "the conversation %s of '%s' has %zu turns, not %zu",
+				driver->phase, driver->name, stored, turn);
+	driver->dialogue.turn = turn;
+	if (turn >= driver->dialogue.most_turns)
+		driver->dialogue.kind = KL_DIALOGUE_END;
+	return 0;
+}
+
+/* --- asking ---------------------------------------------------------------------- */
+
+static const char *find_prompt(const struct kl_driver *driver)
+{
+	enum kl_dialogue_kind kind = driver->dialogue.kind;
+
+	if (driver->prompt[kind] || kind != KL_DIALOGUE_AGAIN)
+		return driver->prompt[kind];
+	return "again";
+}
+
+/* what every turn may show: the kernel, feedback on the edit before, why a reply could not be used */
+static void set_values(struct kl_map *values, const struct kl_driver *driver,
+		       const struct kl_driver_turn *turn)
+{
+	struct kl_buf evidence = KL_BUF_INIT, meaning = KL_BUF_INIT, why = KL_BUF_INIT;
+
+	if (!kl_map_get(values, "FILES"))
+		kl_prompt_set(values, "FILES", kl_prompt_sources(turn->state, false));
+	kl_feedback_write(&evidence, &turn->feedback);
+	kl_prompt_set(values, "EVIDENCE", kl_buf_detach(&evidence));
+	kl_feedback_explain(&meaning, &turn->feedback);
+	kl_prompt_set(values, "MEANING", kl_buf_detach(&meaning));
+	kl_prompt_set(values, "NUMBER", kl_asprintf("%d", driver->dialogue.repair));
+	kl_prompt_set(values, "MOST", kl_asprintf("%d", KL_DIALOGUE_REPAIRS));
+	kl_prompt_excerpt(&why, "", driver->why ? driver->why : "", KL_FEEDBACK_MAX / 2);
+	kl_prompt_set(values, "WHY", kl_buf_detach(&why));
+}
+
+int kl_driver_write(struct kl_buf *out, const struct kl_driver *driver, struct kl_driver_turn *turn)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	const struct kl_dialogue *dialogue = &driver->dialogue;
+	const char *prompt = find_prompt(driver);
+	int err;
+
+	if (!prompt)
+		return kl_error(KL_EINVALID, "turn %zu of the stored conversation asks for something "
+				"else", dialogue->turn + 1);
+	set_values(&turn->values, driver, turn);
+	kl_brief_head(&text, driver->phase, dialogue->turn, turn->state, dialogue->kind);
+	if ((err = kl_prompt_fill(&text, driver->repo, prompt, &turn->values)) < 0)
+		return err;
+	kl_brief_clean(out, &text);
+	return 0;
+}
+
+/* a command finds the kernel in a directory of its own, without a repository */
+static int ask_command(const char **reply, struct kl_driver *driver, struct kl_ask *ask,
+		       const struct kl_surface *state)
+{
+	KL_AUTO(kl_fs_tempdir_cleanup) char *top = NULL;
+	KL_AUTO(kl_freep) char *dir = NULL;
+	int err;
+
+	if ((err = kl_fs_tempdir(&top, "klineage-exec")) < 0)
+		return err;
+	dir = kl_fs_join(top, "kernel");
+	if ((err = kl_layout_write(dir, state)) < 0)
+		return err;
+	ask->dir = dir;
+	if (driver->edits) {
+		ask->collect = kl_layout_collect;
+		ask->payload = (void *)state;
+	}
+	return kl_talk_ask(reply, driver->talk, driver->dialogue.turn, ask);
+}
+
+static int ask_turn(const char **reply, struct kl_driver *driver, struct kl_driver_turn *turn)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf user = KL_BUF_INIT;
+	struct kl_ask ask = { .alone = driver->alone };
+	size_t number = driver->dialogue.turn;
+	int err;
+
+	if (!driver->fresh &&
+	    (err = kl_brief_head_check(driver->state, driver->phase, number, turn->state)) < 0)
+		return err;
+	if ((err = kl_driver_write(&user, driver, turn)) < 0)
+		return err;
+	ask.user = user.ptr;
+	ask.key = turn->key.ptr;
+	if (driver->fresh && !strcmp(driver->rewriter, "exec"))
+		return ask_command(reply, driver, &ask, turn->layout ? turn->layout : turn->state);
+	return kl_talk_ask(reply, driver->talk, number, &ask);
+}
+
+int kl_driver_ask(const char **reply, struct kl_driver *driver, struct kl_driver_turn *turn)
+{
+	int err = ask_turn(reply, driver, turn);
+
+	kl_driver_turn_release(turn);
+	return err;
+}
+
+/* --- turns ------------------------------------------------------------------------ */
+
+bool kl_driver_next(struct kl_driver *driver)
+{
+	struct kl_dialogue *dialogue = &driver->dialogue;
+
+	if (dialogue->kind == KL_DIALOGUE_END)
+		return false;
+	driver->fresh = dialogue->turn >= kl_talk_turns(driver->talk);
+	if (!driver->fresh)
+		kl_brief_head_read(&dialogue->kind, driver->state,
+				   kl_talk_user(driver->talk, dialogue->turn), driver->phase,
+				   dialogue->turn);
+	return true;
+}
+
+int kl_driver_accept(struct kl_driver *driver, int err)
+{
+	if (err < 0 && err != KL_EINVALID && err != KL_ENO)
+		return err;
+	kl_freep(&driver->why);
+	if (!err)
+		return 0;
+	driver->why = kl_strdup(kl_error_last());
+	kl_error_clear();
+	kl_dialogue_unusable(&driver->dialogue);
+	return 1;
+}
+
+bool kl_driver_gave_up(const struct kl_driver *driver)
+{
+	return driver->why && driver->dialogue.unusable >= driver->dialogue.most_unusable;
+}
