@@ -504,5 +504,5 @@ int kl_materialize(struct kl_materialization *out, const struct kl_materialize_o
 	if ((!o->dry && (err = judge_root(&w)) < 0) || (err = climb(&w)) < 0)
 		return err;
 	out->stopped = is_enough(&w);
-	return o->chat && !o->dry ? kl_mat_ask(&w) : 0;
+	return o->session && !o->dry ? kl_mat_ask(&w) : 0;
 }

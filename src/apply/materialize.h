@@ -4,7 +4,7 @@
 
 #include "apply/agent.h"
 #include "gate/gate.h"
-#include "model/chat.h"
+#include "model/session.h"
 #include "retrieve/index.h"
 #include "retrieve/retrieve.h"
 
@@ -92,8 +92,8 @@ struct kl_materialize_opts {
 	bool again;			/* the same run: the root is where it began */
 	bool dry;
 	bool one;			/* stop once one change was judged; `again` goes on from there */
-	/* the model; chat NULL: none */
-	struct kl_chat *chat;
+	/* the model; session NULL: none */
+	struct kl_session *session;
 	const char *rewriter;		/* "chat" or "exec" */
 	enum kl_cards_arm arm;		/* what it is told of cards; unless FULL tools try no carrier */
 	const char *without;		/* cards learned from this lineage are left out; or NULL */

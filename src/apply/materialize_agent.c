@@ -525,7 +525,7 @@ int kl_mat_ask(struct kl_mat *w)
 		.w = w, .told = KL_STRVEC_INIT, .only = KL_STRVEC_INIT, .shown = SIZE_MAX,
 		.outcome = kl_strdup("This is where it begins."), .offer = KL_BUF_INIT,
 		.offered = KL_BUF_INIT, .driver = {
-			.repo = o->repo, .chat = o->chat, .name = o->name, .rewriter = o->rewriter,
+			.repo = o->repo, .session = o->session, .name = o->name, .rewriter = o->rewriter,
 			.phase = kl_strdup("materialize"), .prompt = prompt, .edits = true,
 		},
 	};

@@ -35,15 +35,15 @@ static int add_cards(struct kl_buf *out, struct kl_mat_estimate *e, const struct
 	return err;
 }
 
-static void add_up(struct kl_mat_estimate *e, int end, const struct kl_chat *chat)
+static void add_up(struct kl_mat_estimate *e, int end, const struct kl_session *session)
 {
 	for (int64_t turn = 0; turn < e->requests[end]; turn++) {
 		int64_t all = e->prefix_bytes + e->state_bytes +
 			      turn * (e->reply_tokens[end] * BYTES_PER_TOKEN + EVIDENCE);
 		int64_t cost[2], spare;
 
-		kl_chat_cost(&cost[0], &spare, chat, all, e->reply_tokens[end]);
-		kl_chat_cost(&spare, &cost[1], chat, all / BYTES_PER_TOKEN, e->reply_tokens[end]);
+		kl_session_cost(&cost[0], &spare, session, all, e->reply_tokens[end]);
+		kl_session_cost(&spare, &cost[1], session, all / BYTES_PER_TOKEN, e->reply_tokens[end]);
 		e->nano[end] += cost[end];
 	}
 }
@@ -74,6 +74,6 @@ int kl_mat_estimate(struct kl_mat_estimate *out, const struct kl_materialize_opt
 	out->reply_tokens[0] = SHORT_REPLY + out->state_bytes / BYTES_PER_TOKEN / 4;
 	out->reply_tokens[1] = LONG_REPLY + out->state_bytes / BYTES_PER_TOKEN;
 	for (int end = 0; end < 2; end++)
-		add_up(out, end, o->chat);
+		add_up(out, end, o->session);
 	return 0;
 }

@@ -8,7 +8,7 @@
  * materialize_estimate - what the conversation of a run is likely to cost, before anything is
  * sent. What is assumed
  * is part of the answer; the two ends are sums over its requests, each with all that was said before
- * it (chat.h, kl_chat_cost).
+ * it (session.h, kl_session_cost).
  */
 struct kl_mat_estimate {
 	int64_t cards;			/* that fit the root, and are told whole */

@@ -150,7 +150,7 @@ struct args {
 	bool dry, quiet, no_control;
 };
 
-static int open_chat(struct kl_chat **out, const char *workload, void *payload)
+static int open_session(struct kl_session **out, const char *workload, void *payload)
 {
 	return kl_skill_model_open(out, payload, workload);
 }
@@ -175,7 +175,7 @@ static int admit(struct kl_admission *a, struct kl_repo *r, const char *card, st
 			.repo = r, .library = lib, .tax = tax, .gate = g, .card = card, .on = o->on,
 			.dry = o->dry,
 			.rewriter = kl_skill_model_is(&o->model) ? o->model.rewriter : NULL,
-			.open = open_chat, .payload = &o->model, .no_control = o->no_control,
+			.open = open_session, .payload = &o->model, .no_control = o->no_control,
 			.progress = progress,
 		});
 	o->model.progress = NULL;

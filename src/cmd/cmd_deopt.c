@@ -84,7 +84,7 @@ static int judge_anew(struct kl_verdict **out, const struct kl_surface *candidat
 	return kl_gate_judge_anew(out, t->gate, candidate, parent);
 }
 
-static int open_chat(struct kl_chat **out, const char *workload, void *payload)
+static int open_session(struct kl_session **out, const char *workload, void *payload)
 {
 	struct tools *t = payload;
 
@@ -132,7 +132,7 @@ static int tools_open(struct tools *t, struct kl_sequencer *s, const struct opti
 	s->collected = collected;
 	s->judge_anew = kl_gate_is_remote(t->gate) ? NULL : judge_anew;
 	s->most_jobs = (size_t)most;
-	s->model.open = open_chat;
+	s->model.open = open_session;
 	s->model.rederive = kl_rederive_next;
 	s->model.audit = kl_trait_audit;
 	s->payload = t;
@@ -185,17 +185,17 @@ static int estimate(struct tools *t, const struct options *o, const struct kl_su
 		.step_limit = o->steps, .rejection_limit = o->rejections,
 	};
 	struct kl_estimate e;
-	struct kl_chat *chat;
+	struct kl_session *session;
 	int err;
 
 	if (!t->model.who)
 		return kl_error(KL_EUSAGE, "a walk without a model costs nothing: --estimate is for "
 				"--rewriter chat or exec, or --rederive");
 	if ((err = open_mechanisms(t)) < 0 || (err = kl_estimate_assume(&e, &of)) < 0 ||
-	    (err = kl_deopt_model_look(&chat, &t->model, expert->contract->workload)) < 0)
+	    (err = kl_deopt_model_look(&session, &t->model, expert->contract->workload)) < 0)
 		return err;
-	kl_estimate_walk(&e, chat);
-	return kl_deopt_say_estimate(&e, chat, expert->contract->workload, o->json);
+	kl_estimate_walk(&e, session);
+	return kl_deopt_say_estimate(&e, session, expert->contract->workload, o->json);
 }
 
 static int start(struct kl_sequencer *s, struct tools *t, struct options *o, const char *workload)

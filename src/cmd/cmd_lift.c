@@ -144,13 +144,13 @@ static void speaker_release(struct speaker *s)
 }
 
 /* each workload has a ledger of its own */
-static int open_chat(struct kl_chat **out, const char *workload, void *payload)
+static int open_session(struct kl_session **out, const char *workload, void *payload)
 {
 	struct speaker *s = payload;
 
 	if (s->workload && strcmp(s->workload, workload)) {
-		kl_chat_free(s->model.chat);
-		s->model.chat = NULL;
+		kl_session_free(s->model.session);
+		s->model.session = NULL;
 	}
 	free(s->workload);
 	s->workload = kl_strdup(workload);
@@ -231,7 +231,7 @@ static int word_and_put(struct kl_lift *l, struct kl_library *lib, struct speake
 {
 	KL_AUTO(kl_wording_release) struct kl_wording w = { 0 };
 	const struct kl_wording_opts opts = {
-		.repo = s->model.repo, .who = o->words, .open = open_chat, .payload = s,
+		.repo = s->model.repo, .who = o->words, .open = open_session, .payload = s,
 	};
 	int err = o->words ? kl_wording_open(&w, l, &opts) : 0;
 

@@ -33,7 +33,7 @@ struct session {
 	struct kl_progress *progress;
 	struct kl_gate *gate;
 	struct kl_skill_model model;
-	struct kl_chat *chat;
+	struct kl_session *session;
 	struct kl_mat_root root;
 	char *name;
 	json_t *kept;			/* what was said when the run began, and now */
@@ -194,7 +194,7 @@ static int options(struct kl_materialize_opts *out, struct session *s, const str
 	if (!err && arm != KL_CARDS_FULL && !models)
 		err = kl_opt_usage(synopsis, "--cards says what a model is told: --rewriter chat or exec");
 	if (!err && models && (!o->dry || o->estimate))
-		err = kl_skill_model_open(&s->chat, &s->model, workload);
+		err = kl_skill_model_open(&s->session, &s->model, workload);
 	if (!err && statuses != 1u << KL_CARD_ADMITTED)
 		fprintf(stderr, "note: cards that are not admitted are used, too; each is named with its "
 			"status\n");
@@ -202,7 +202,7 @@ static int options(struct kl_materialize_opts *out, struct session *s, const str
 		.repo = s->repo, .library = s->other ? s->other : s->repo, .index = s->index,
 		.tax = s->tax, .gate = s->gate, .root = s->root.state, .commit = s->root.commit,
 		.name = s->name, .statuses = statuses, .platform = o->platform, .go_on = s->root.go_on,
-		.again = o->again, .dry = o->dry, .one = o->one, .chat = s->chat,
+		.again = o->again, .dry = o->dry, .one = o->one, .session = s->session,
 		.rewriter = s->model.rewriter, .arm = arm, .progress = s->progress,
 	};
 	return err;
@@ -225,7 +225,7 @@ static int estimate(struct session *s, struct args *o)
 	if (err < 0 || (err = kl_mat_estimate(&e, &opts)) < 0)
 		return err;
 	kl_progress_free(kl_steal(&s->progress));
-	return kl_materialize_say_estimate(&e, s->chat, workload_of(s), o->out.json);
+	return kl_materialize_say_estimate(&e, s->session, workload_of(s), o->out.json);
 }
 
 static int prepare(struct session *s, struct args *o)

@@ -13,10 +13,10 @@
 
 void kl_deopt_model_release(struct kl_deopt_model *m)
 {
-	kl_chat_free(m->chat);
+	kl_session_free(m->session);
 	json_decref(m->kept);
 	free(m->who);
-	m->chat = NULL;
+	m->session = NULL;
 	m->kept = NULL;
 	m->who = NULL;
 }
@@ -91,19 +91,19 @@ void kl_deopt_model_forget(struct kl_repo *repo)
 
 /* --- opening ------------------------------------------------------------------ */
 
-static int open_it(struct kl_deopt_model *m, struct kl_chat_opts *o, const char *budget)
+static int open_it(struct kl_deopt_model *m, struct kl_session_opts *o, const char *budget)
 {
 	int64_t cap;
 
 	if (budget && *budget && !kl_money_parse(&cap, budget))
 		return kl_error(KL_EUSAGE, "--budget takes US dollars, like 2.50, not '%s'", budget);
 	o->cap = budget && *budget ? &cap : NULL;
-	return kl_chat_open(&m->chat, m->repo, o);
+	return kl_session_open(&m->session, m->repo, o);
 }
 
-int kl_deopt_model_look(struct kl_chat **out, struct kl_deopt_model *m, const char *workload)
+int kl_deopt_model_look(struct kl_session **out, struct kl_deopt_model *m, const char *workload)
 {
-	struct kl_chat_opts o = {
+	struct kl_session_opts o = {
 		.workload = workload, .budget = KL_BUDGET_INDUCE, .pause_ms = m->pause_ms,
 		.progress = m->progress,
 	};
@@ -117,13 +117,13 @@ int kl_deopt_model_look(struct kl_chat **out, struct kl_deopt_model *m, const ch
 	budget = kl_said_word(m->kept, "budget", m->budget);
 	if (m->who && !strcmp(m->who, "exec"))
 		o.provider = "exec";
-	if (!m->chat && (err = open_it(m, &o, budget)) < 0)
+	if (!m->session && (err = open_it(m, &o, budget)) < 0)
 		return err;
-	*out = m->chat;
+	*out = m->session;
 	return 0;
 }
 
-int kl_deopt_model_open(struct kl_chat **out, struct kl_deopt_model *m, const char *workload)
+int kl_deopt_model_open(struct kl_session **out, struct kl_deopt_model *m, const char *workload)
 {
 	KL_AUTO(kl_freep) char *path = kept_path(m->repo);
 	int err = kl_deopt_model_look(out, m, workload);

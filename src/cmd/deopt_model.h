@@ -3,7 +3,7 @@
 #define KL_CMD_DEOPT_MODEL_H
 
 #include "base/progress.h"
-#include "model/chat.h"
+#include "model/session.h"
 #include "repo/repo.h"
 #include "text/json.h"
 
@@ -18,12 +18,12 @@ struct kl_deopt_model {
 	const char *exec, *model, *budget;	/* as said now; NULL: not */
 	struct kl_repo *repo;
 	struct kl_progress *progress;
-	int64_t pause_ms;		/* chat.h */
+	int64_t pause_ms;		/* session.h */
 	bool begins;			/* the operation is about to begin */
 	char *who;			/* "chat" or "exec"; NULL: the walk has no model */
 	/* private */
 	json_t *kept;
-	struct kl_chat *chat;
+	struct kl_session *session;
 };
 
 void kl_deopt_model_release(struct kl_deopt_model *m);
@@ -38,9 +38,9 @@ int kl_deopt_model_choose(struct kl_deopt_model *m, const char **rederive, const
 int kl_deopt_model_resume(struct kl_deopt_model *m);
 
 /** Open the conversation to look at its figures; nothing is kept. */
-int kl_deopt_model_look(struct kl_chat **out, struct kl_deopt_model *m, const char *workload);
+int kl_deopt_model_look(struct kl_session **out, struct kl_deopt_model *m, const char *workload);
 /** Open the conversation, once; at the beginning of an operation keep what was said. */
-int kl_deopt_model_open(struct kl_chat **out, struct kl_deopt_model *m, const char *workload);
+int kl_deopt_model_open(struct kl_session **out, struct kl_deopt_model *m, const char *workload);
 /** The operation is over: forget what was said; the next one would anyway. */
 void kl_deopt_model_forget(struct kl_repo *repo);
 

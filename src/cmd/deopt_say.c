@@ -49,9 +49,9 @@ static void print_derivation(const struct kl_walk *w)
 /* what this workload's walks have cost, and may; false where that cannot be said here */
 static bool money(int64_t *spent, int64_t *cap, const struct kl_walk *w, struct kl_deopt_model *m)
 {
-	struct kl_chat *chat;
-	bool ok = m->who && !kl_deopt_model_look(&chat, m, kl_walk_str(w, "workload")) &&
-		  !kl_chat_money(spent, cap, chat);
+	struct kl_session *session;
+	bool ok = m->who && !kl_deopt_model_look(&session, m, kl_walk_str(w, "workload")) &&
+		  !kl_session_money(spent, cap, session);
 
 	kl_error_clear();
 	return ok;
@@ -195,7 +195,8 @@ void kl_deopt_say_outcome(const struct kl_outcome *out, bool json)
 
 /* --- what it will cost ------------------------------------------------------------ */
 
-int kl_deopt_say_estimate(const struct kl_estimate *e, struct kl_chat *chat, const char *workload, bool json)
+int kl_deopt_say_estimate(const struct kl_estimate *e, struct kl_session *session,
+			  const char *workload, bool json)
 {
 	const struct kl_estimate_row rows[] = {
 		{ "steps", "steps", "accepted", e->steps, 0 },
@@ -217,5 +218,5 @@ int kl_deopt_say_estimate(const struct kl_estimate *e, struct kl_chat *chat, con
 			"at most: three bytes a token, nothing read from it; what is reserved for one "
 			"request is more",
 		.nano = e->nano, .row = rows, .n = KL_ARRAY_SIZE(rows),
-	}, chat, json);
+	}, session, json);
 }

@@ -13,6 +13,7 @@
 void kl_deopt_say_outcome(const struct kl_outcome *out, bool json);
 /** `m` is resumed; what is spent is said as far as it is known here. */
 int kl_deopt_say_status(const struct kl_walk *w, struct kl_deopt_model *m, bool json);
-int kl_deopt_say_estimate(const struct kl_estimate *e, struct kl_chat *chat, const char *workload, bool json);
+int kl_deopt_say_estimate(const struct kl_estimate *e, struct kl_session *session,
+			  const char *workload, bool json);
 
 #endif

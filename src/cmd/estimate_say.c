@@ -63,10 +63,10 @@ static void print_text(const struct kl_estimate_say *e, int64_t spent, int64_t c
 	printf("spent so far: %s of the %s at which %s end\n", a, b, e->all);
 }
 
-int kl_estimate_say(const struct kl_estimate_say *e, struct kl_chat *chat, bool json)
+int kl_estimate_say(const struct kl_estimate_say *e, struct kl_session *session, bool json)
 {
 	int64_t spent, cap;
-	int err = kl_chat_money(&spent, &cap, chat);
+	int err = kl_session_money(&spent, &cap, session);
 
 	if (err < 0)
 		return err;

@@ -2,7 +2,7 @@
 #ifndef KL_CMD_ESTIMATE_SAY_H
 #define KL_CMD_ESTIMATE_SAY_H
 
-#include "model/chat.h"
+#include "model/session.h"
 #include "text/json.h"
 
 /*
@@ -29,8 +29,8 @@ struct kl_estimate_say {
 	size_t n;
 };
 
-/** Errors are of the ledger, which `chat` knows. */
-int kl_estimate_say(const struct kl_estimate_say *e, struct kl_chat *chat, bool json);
+/** Errors are of the ledger, which `session` knows. */
+int kl_estimate_say(const struct kl_estimate_say *e, struct kl_session *session, bool json);
 
 /** [least, most] */
 json_t *kl_estimate_say_ends(const int64_t v[2]);

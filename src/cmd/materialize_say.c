@@ -261,8 +261,8 @@ void kl_materialize_say_roundtrip(const struct kl_roundtrip *rt, const struct kl
 
 /* --- estimates ------------------------------------------------------------------------------------ */
 
-int kl_materialize_say_estimate(const struct kl_mat_estimate *e, struct kl_chat *chat, const char *workload,
-				bool json)
+int kl_materialize_say_estimate(const struct kl_mat_estimate *e, struct kl_session *session,
+				const char *workload, bool json)
 {
 	const struct kl_estimate_row rows[] = {
 		{ "cards", "cards", "that fit, told whole", NULL, e->cards },
@@ -276,5 +276,5 @@ int kl_materialize_say_estimate(const struct kl_mat_estimate *e, struct kl_chat 
 	return kl_estimate_say(&(struct kl_estimate_say){
 		.workload = workload, .one = "a run", .all = "runs on this workload",
 		.nano = e->nano, .row = rows, .n = KL_ARRAY_SIZE(rows),
-	}, chat, json);
+	}, session, json);
 }

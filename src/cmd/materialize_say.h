@@ -20,7 +20,7 @@ int kl_materialize_say_patch(struct kl_repo *r, const struct kl_materialization 
 void kl_materialize_say_trial(const struct kl_roundtrip *rt);	/* the last one */
 void kl_materialize_say_roundtrip(const struct kl_roundtrip *rt, const struct kl_listing *out);
 
-int kl_materialize_say_estimate(const struct kl_mat_estimate *e, struct kl_chat *chat, const char *workload,
-				bool json);
+int kl_materialize_say_estimate(const struct kl_mat_estimate *e, struct kl_session *session,
+				const char *workload, bool json);
 
 #endif

@@ -9,8 +9,8 @@
 
 void kl_skill_model_release(struct kl_skill_model *m)
 {
-	kl_chat_free(m->chat);
-	m->chat = NULL;
+	kl_session_free(m->session);
+	m->session = NULL;
 }
 
 bool kl_skill_model_is(const struct kl_skill_model *m)
@@ -35,10 +35,10 @@ int kl_skill_model_check(struct kl_skill_model *m, const char *synopsis)
 	return 0;
 }
 
-int kl_skill_model_open(struct kl_chat **out, struct kl_skill_model *m, const char *workload)
+int kl_skill_model_open(struct kl_session **out, struct kl_skill_model *m, const char *workload)
 {
 	int64_t cap = 0;
-	struct kl_chat_opts o = {
+	struct kl_session_opts o = {
 		.provider = strcmp(m->rewriter, "exec") ? NULL : "exec", .command = m->exec,
 		.model = m->model, .workload = workload, .budget = m->of, .progress = m->progress,
 	};
@@ -46,8 +46,8 @@ int kl_skill_model_open(struct kl_chat **out, struct kl_skill_model *m, const ch
 
 	if (m->budget && kl_money_parse(&cap, m->budget))
 		o.cap = &cap;
-	if (!m->chat)
-		err = kl_chat_open(&m->chat, m->repo, &o);
-	*out = m->chat;
+	if (!m->session)
+		err = kl_session_open(&m->session, m->repo, &o);
+	*out = m->session;
 	return err;
 }

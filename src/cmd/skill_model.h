@@ -3,7 +3,7 @@
 #define KL_CMD_SKILL_MODEL_H
 
 #include "base/progress.h"
-#include "model/chat.h"
+#include "model/session.h"
 #include "repo/repo.h"
 
 /*
@@ -16,7 +16,7 @@ struct kl_skill_model {
 	struct kl_progress *progress;
 	enum kl_budget of;		/* whose money it is */
 	/* private */
-	struct kl_chat *chat;
+	struct kl_session *session;
 };
 
 /** The four options, for a table of options; `money` is "induce" or "materialize", as `of`. */
@@ -36,6 +36,6 @@ void kl_skill_model_release(struct kl_skill_model *m);
 int kl_skill_model_check(struct kl_skill_model *m, const char *synopsis);
 bool kl_skill_model_is(const struct kl_skill_model *m);
 /** Open the conversation, once. */
-int kl_skill_model_open(struct kl_chat **out, struct kl_skill_model *m, const char *workload);
+int kl_skill_model_open(struct kl_session **out, struct kl_skill_model *m, const char *workload);
 
 #endif

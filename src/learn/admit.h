@@ -5,7 +5,7 @@
 #include "card/library.h"
 #include "gate/gate.h"
 #include "learn/transition.h"
-#include "model/chat.h"
+#include "model/session.h"
 #include "retrieve/taxonomy.h"
 
 /*
@@ -60,7 +60,7 @@ struct kl_admit_opts {
 	bool dry;			/* say which state, and stop */
 	const char *rewriter;		/* "chat", "exec"; NULL: tools alone */
 	/** Its conversation, whose money is that of the state's workload; borrowed. */
-	int (*open)(struct kl_chat **out, const char *workload, void *payload);
+	int (*open)(struct kl_session **out, const char *workload, void *payload);
 	void *payload;
 	bool no_control;		/* not the intent alone */
 	struct kl_progress *progress;

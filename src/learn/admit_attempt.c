@@ -55,7 +55,7 @@ static int read_traits(struct kl_strvec *missing, struct kl_admit *w, const stru
 {
 	KL_AUTO(json_decrefp) json_t *claims = json_object(), *audited = NULL;
 	struct kl_trait_reading r = {
-		.repo = w->o->repo, .chat = w->chat, .name = w->talk, .rewriter = w->o->rewriter,
+		.repo = w->o->repo, .session = w->session, .name = w->talk, .rewriter = w->o->rewriter,
 		.state = s, .claims = claims,
 	};
 	char number[8];
@@ -173,7 +173,7 @@ static int keep(struct kl_attempt *a, struct kl_admit *w, const struct kl_attemp
 	struct kl_made m = {
 		.repo = w->o->repo, .parent = *of->commit, .from = of->on, .to = a->to,
 		.card = of->control ? NULL : of->card, .blob = blob, .how = how, .source = source,
-		.rewriter = w->chat ? w->o->rewriter : "card", .number = of->number, .class_ = a->class_,
+		.rewriter = w->session ? w->o->rewriter : "card", .number = of->number, .class_ = a->class_,
 		.action = of->card->action, .mechanism = of->card->mechanism, .event = a->event,
 	};
 	size_t at;
@@ -279,7 +279,7 @@ static int by_model(struct kl_attempt *a, struct kl_admit *w, const struct kl_at
 		[KL_DIALOGUE_STEP] = "admit-turn", [KL_DIALOGUE_REPAIR] = "admit-repair",
 	};
 	KL_AUTO(kl_driver_release) struct kl_driver driver = {
-		.repo = w->o->repo, .chat = w->chat, .name = w->talk, .phase = kl_strdup(of->phase),
+		.repo = w->o->repo, .session = w->session, .name = w->talk, .phase = kl_strdup(of->phase),
 		.rewriter = w->o->rewriter, .prompt = prompt, .edits = true,
 	};
 	const char *model;
@@ -298,5 +298,5 @@ static int by_model(struct kl_attempt *a, struct kl_admit *w, const struct kl_at
 int kl_admit_attempt(struct kl_attempt *out, struct kl_admit *w, const struct kl_attempt_of *of)
 {
 	*out = (struct kl_attempt){ .recovered = -1, .nano = -1 };
-	return w->chat ? by_model(out, w, of) : by_tool(out, w, of);
+	return w->session ? by_model(out, w, of) : by_tool(out, w, of);
 }

@@ -18,7 +18,7 @@ struct kl_admit {
 	struct kl_card *partner;	/* that it makes room for, or NULL */
 	json_t *facts;			/* of the chosen state */
 	/* a trial */
-	struct kl_chat *chat;		/* NULL: by tools */
+	struct kl_session *session;		/* NULL: by tools */
 	char *talk;			/* name of its conversations */
 	char *chain;
 	struct kl_keep keep;

@@ -111,7 +111,7 @@ static int try_all(struct trial *t, struct kl_admit *w)
 	ends_as(t, &t->first, t->first.class_);
 	if (w->partner && !*t->first.class_ && ((err = try_pair(t, w)) < 0 || (err = judge_step(t, w)) < 0))
 		return err;
-	if (!w->chat || w->partner || w->o->no_control)
+	if (!w->session || w->partner || w->o->no_control)
 		return 0;
 	of.phase = "control";
 	of.control = true;
@@ -176,7 +176,7 @@ static void fill_row(struct kl_card_trial *r, const struct kl_admit *w, const st
 	r->recovered = a->recovered;
 	r->event = a->event ? kl_strdup(kl_record_id(a->event)) : NULL;
 	r->made = a->event ? hex_of(&a->commit) : NULL;
-	r->how = w->chat ? KL_HOW_AGENT : KL_HOW_MECHANICAL;
+	r->how = w->session ? KL_HOW_AGENT : KL_HOW_MECHANICAL;
 	r->repairs = a->repairs;
 	r->usd = micro(a->nano);
 	r->model = a->model ? kl_strdup(a->model) : NULL;
@@ -311,7 +311,7 @@ static int put(struct trial *t, struct kl_admit *w, const char *platform)
 }
 
 /* the conversations of this very trial: another one has others */
-static int open_chat(struct kl_admit *w)
+static int open_session(struct kl_admit *w)
 {
 	const struct kl_admit_state *s = state_of(w);
 	char hex[KL_OID_HEX];
@@ -320,7 +320,7 @@ static int open_chat(struct kl_admit *w)
 		return 0;
 	kl_oid_hex(hex, &s->commit);
 	w->talk = kl_asprintf("%.44s-%.7s-%lld", w->old->id, hex, (long long)s->trials + 1);
-	return w->o->open(&w->chat, s->state->contract->workload, w->o->payload);
+	return w->o->open(&w->session, s->state->contract->workload, w->o->payload);
 }
 
 /* the state as the gate knew it, with its time, for who is to change it */
@@ -345,8 +345,8 @@ int kl_admit_trial(struct kl_admit *w)
 
 	w->chain = kl_asprintf("refs/klineage/trials/%s", w->old->id);
 	w->keep = (struct kl_keep){ .repo = w->o->repo, .chain = w->chain };
-	if ((err = kl_gate_platform(&p, w->o->gate, state_of(w)->state)) < 0 || (err = open_chat(w)) < 0 ||
-	    (w->chat && (err = find_facts(w)) < 0) || (err = try_all(&t, w)) < 0)
+	if ((err = kl_gate_platform(&p, w->o->gate, state_of(w)->state)) < 0 || (err = open_session(w)) < 0 ||
+	    (w->session && (err = find_facts(w)) < 0) || (err = try_all(&t, w)) < 0)
 		return err;
 	return put(&t, w, p.id);
 }

@@ -136,7 +136,7 @@ static int take(struct kl_wording_group *g, const char *reply)
 	return 0;
 }
 
-static int open_chat(struct kl_chat **out, const struct kl_wording *w, const struct kl_wording_group *g)
+static int open_session(struct kl_session **out, const struct kl_wording *w, const struct kl_wording_group *g)
 {
 	const char *lineage = kl_wording_first(g)->lineage;
 	KL_AUTO(kl_freep) char *workload = kl_strndup(lineage, strcspn(lineage, "/"));
@@ -172,7 +172,7 @@ int kl_wording_do(struct kl_wording *w, size_t i)
 	if (err < 0 || (err = kl_brief_system_plain(&texts, w->o.repo, "lift")) < 0)
 		return err;
 	kl_wording_driver(&driver, &g);
-	if ((err = open_chat(&driver.chat, w, &g)) < 0 || (err = kl_driver_open(&driver, &texts)) < 0)
+	if ((err = open_session(&driver.session, w, &g)) < 0 || (err = kl_driver_open(&driver, &texts)) < 0)
 		return err;
 	w->asked++;
 	err = run_conversation(&driver, &g);
@@ -200,7 +200,7 @@ static int add_costs(struct kl_wording_estimate *e, struct kl_wording *w,
 	KL_AUTO(kl_driver_release) struct kl_driver driver = { 0 };
 	KL_AUTO(kl_driver_turn_release) struct kl_driver_turn turn = KL_DRIVER_TURN_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf user = KL_BUF_INIT;
-	struct kl_chat *chat;
+	struct kl_session *session;
 	int64_t bytes = 0, cost, spare;
 	int err = kl_wording_group(&g, w, i);
 
@@ -208,15 +208,15 @@ static int add_costs(struct kl_wording_estimate *e, struct kl_wording *w,
 		return err;
 	kl_wording_driver(&driver, &g);
 	kl_wording_compose(&turn, &g, KL_DIALOGUE_STEP);
-	if ((err = kl_driver_write(&user, &driver, &turn)) < 0 || (err = open_chat(&chat, w, &g)) < 0)
+	if ((err = kl_driver_write(&user, &driver, &turn)) < 0 || (err = open_session(&session, w, &g)) < 0)
 		return err;
 	for (size_t k = 0; k < instructions->n; k++)
 		bytes += (int64_t)strlen(instructions->v[k]);
 	bytes += (int64_t)user.len;
-	kl_chat_cost(&cost, &spare, chat, bytes, SHORT_REPLY);
+	kl_session_cost(&cost, &spare, session, bytes, SHORT_REPLY);
 	e->nano[0] += cost;
 	for (int k = 0; k < KL_DIALOGUE_UNUSABLE; k++) {
-		kl_chat_cost(&spare, &cost, chat, bytes / BYTES_PER_TOKEN, LONG_REPLY);
+		kl_session_cost(&spare, &cost, session, bytes / BYTES_PER_TOKEN, LONG_REPLY);
 		e->nano[1] += cost;
 		bytes += (int64_t)LONG_REPLY * BYTES_PER_TOKEN;
 	}

@@ -4,7 +4,7 @@
 
 #include "learn/lift.h"
 #include "learn/wording_reply.h"
-#include "model/chat.h"
+#include "model/session.h"
 #include "retrieve/taxonomy.h"
 
 /*
@@ -29,7 +29,7 @@ struct kl_wording_opts {
 	struct kl_repo *repo;
 	const char *who;		/* "chat" or "exec" */
 	/** The conversation of a workload, borrowed; the last one may go. */
-	int (*open)(struct kl_chat **out, const char *workload, void *payload);
+	int (*open)(struct kl_session **out, const char *workload, void *payload);
 	void *payload;
 };
 

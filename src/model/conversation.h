@@ -2,7 +2,7 @@
 #ifndef KL_MODEL_CONVERSATION_H
 #define KL_MODEL_CONVERSATION_H
 
-#include "model/chat.h"
+#include "model/session.h"
 #include "model/ledger.h"
 #include "model/price.h"
 #include "repo/refs.h"

@@ -3,7 +3,7 @@
 #define KL_MODEL_LEDGER_H
 
 #include "base/buf.h"
-#include "model/chat.h"
+#include "model/session.h"
 #include "repo/repo.h"
 
 /*

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "model/chat_impl.h"
+#include "model/session_impl.h"
 #include "model/conversation.h"
 #include "repo/refs.h"
 #include "text/yaml_node.h"

@@ -43,7 +43,7 @@ static int proposer_open(struct proposer *proposer, struct kl_rewrite *rw, const
 	proposer->rw = rw;
 	proposer->split_at = SIZE_MAX;
 	proposer->driver = (struct kl_driver){
-		.repo = rw->repo, .chat = rw->chat, .name = rw->name, .rewriter = rewriter,
+		.repo = rw->repo, .session = rw->session, .name = rw->name, .rewriter = rewriter,
 		.phase = kl_asprintf("back-%zu", json_array_size(rw->steps)), .prompt = prompt,
 		.edits = true,
 	};
@@ -162,7 +162,7 @@ static int propose_step(struct kl_proposal **out, struct kl_rewrite *rw, const c
 	int err;
 
 	/* the second round has nothing that the first had not */
-	if (!rw->chat || rw->again)
+	if (!rw->session || rw->again)
 		return 0;
 	err = proposer_open(&p, rw, rewriter);
 	while (!err && !*out && kl_driver_next(&p.driver))
@@ -192,7 +192,7 @@ int kl_chat_split(struct kl_proposal **out, struct kl_rewrite *rw, const struct 
 	const char *dot = strrchr(whole->source, '.');
 	int err;
 
-	if (!rw->chat || !dot || strchr(whole->source, '@'))
+	if (!rw->session || !dot || strchr(whole->source, '@'))
 		return 0;
 	err = proposer_open(&p, rw, whole->rewriter);
 	p.split_at = strtoul(dot + 1, NULL, 10);

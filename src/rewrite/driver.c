@@ -26,7 +26,7 @@ void kl_driver_release(struct kl_driver *driver)
 int kl_driver_open(struct kl_driver *driver, const struct kl_strvec *texts)
 {
 	driver->dialogue = (struct kl_dialogue)KL_DIALOGUE_INIT;
-	return kl_talk_open(&driver->talk, driver->chat, driver->name, driver->phase,
+	return kl_talk_open(&driver->talk, driver->session, driver->name, driver->phase,
 			    (const char *const *)texts->v, texts->n);
 }
 

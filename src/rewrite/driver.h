@@ -3,7 +3,7 @@
 #define KL_REWRITE_DRIVER_H
 
 #include "contract/surface.h"
-#include "model/chat.h"
+#include "model/session.h"
 #include "rewrite/dialogue.h"
 #include "rewrite/feedback.h"
 
@@ -42,7 +42,7 @@ struct kl_driver_turn {
 struct kl_driver {
 	/* the user's; borrowed but for `phase` */
 	struct kl_repo *repo;
-	struct kl_chat *chat;
+	struct kl_session *session;
 	const char *name;		/* of the conversation, */
 	char *phase;			/* and its last part, "back-3" */
 	const char *rewriter;		/* "chat" or "exec" */

@@ -179,7 +179,7 @@ static int deriver_open(struct deriver *deriver, const struct kl_rederive *r)
 	deriver->r = r;
 	deriver->attempt = last_attempt(&turn, r->attempts);
 	deriver->driver = (struct kl_driver){
-		.repo = r->repo, .chat = r->chat, .name = r->name, .rewriter = r->rewriter,
+		.repo = r->repo, .session = r->session, .name = r->name, .rewriter = r->rewriter,
 		.phase = kl_asprintf("forward-%d", r->step), .prompt = prompt, .edits = true,
 		.alone = true,
 	};

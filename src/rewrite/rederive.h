@@ -2,7 +2,7 @@
 #ifndef KL_REWRITE_REDERIVE_H
 #define KL_REWRITE_REDERIVE_H
 
-#include "model/chat.h"
+#include "model/session.h"
 #include "rewrite/rewriter.h"
 
 /*
@@ -21,7 +21,7 @@
  */
 struct kl_rederive {
 	struct kl_repo *repo;
-	struct kl_chat *chat;
+	struct kl_session *session;
 	const char *name;		/* of the walk */
 	int step;			/* that led back to K_{i-1}: its distance from K* on the walk */
 	const char *rewriter;		/* "chat" or "exec": which of them speaks */
@@ -50,7 +50,7 @@ int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_reder
  */
 struct kl_trait_reading {
 	struct kl_repo *repo;
-	struct kl_chat *chat;
+	struct kl_session *session;
 	const char *name, *rewriter;	/* as above */
 	int step;
 	const struct kl_surface *state;

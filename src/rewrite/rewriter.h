@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "event/facts.h"
 #include "jail/jail.h"
-#include "model/chat.h"
+#include "model/session.h"
 #include "rewrite/envelope.h"
 #include "rewrite/proposal.h"
 
@@ -43,10 +43,10 @@ struct kl_rewrite {
 	/** Something a person should know: a patch that does not apply. May be NULL. */
 	void (*say)(const char *text, void *payload);
 	/*
-	 * Of chat and exec alone. Without `chat` they have nothing to say: so it is where a walk is
+	 * Of chat and exec alone. Without `session` they have nothing to say: so it is where a walk is
 	 * only thought through, for a thought is not worth money.
 	 */
-	struct kl_chat *chat;
+	struct kl_session *session;
 	const char *name;		/* of the walk: of its talks */
 	const struct kl_mechanisms *mechanisms;	/* NULL: none known */
 	const json_t *facts;		/* of the state: {"features", "traits", "code"}, or NULL */

@@ -133,7 +133,7 @@ static int reader_open(struct reader *reader)
 	int err;
 
 	reader->driver = (struct kl_driver){
-		.repo = r->repo, .chat = r->chat, .name = r->name, .rewriter = r->rewriter,
+		.repo = r->repo, .session = r->session, .name = r->name, .rewriter = r->rewriter,
 		.phase = kl_asprintf("traits-%d", r->step), .prompt = prompt,
 	};
 	if ((err = kl_mechanisms_load_shipped(&reader->mechanisms)) < 0 ||

@@ -69,7 +69,7 @@ static int ask(struct kl_proposal **out, char **why, struct kl_sequencer *s)
 
 	*out = NULL;
 	*why = NULL;
-	if ((err = kl_model_chat(&r.chat, s)) < 0)
+	if ((err = kl_model_session(&r.session, s)) < 0)
 		return err;
 	if (!s->model.rederive)
 		return kl_error(KL_EINVALID, "the walk's steps are to be derived anew, and nobody can");

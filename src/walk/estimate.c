@@ -60,22 +60,22 @@ int kl_estimate_assume(struct kl_estimate *e, const struct kl_estimate_of *of)
 /* --- sums ------------------------------------------------------------------------- */
 
 /* `n` conversations of `turns` requests, each with all before it */
-static void add_talks(struct kl_estimate *e, int end, const struct kl_chat *chat, int64_t n, int64_t turns,
-		      int64_t bytes)
+static void add_talks(struct kl_estimate *e, int end, const struct kl_session *session, int64_t n,
+		      int64_t turns, int64_t bytes)
 {
 	for (int64_t turn = 0; turn < turns; turn++) {
 		int64_t all = bytes + turn * (e->reply_tokens[end] * BYTES_PER_TOKEN + EVIDENCE);
 		int64_t cost[2], spare;
 
 		/* the most that is reserved is more than what can be: there every byte is a token */
-		kl_chat_cost(&cost[0], &spare, chat, all, e->reply_tokens[end]);
-		kl_chat_cost(&spare, &cost[1], chat, all / BYTES_PER_TOKEN, e->reply_tokens[end]);
+		kl_session_cost(&cost[0], &spare, session, all, e->reply_tokens[end]);
+		kl_session_cost(&spare, &cost[1], session, all / BYTES_PER_TOKEN, e->reply_tokens[end]);
 		e->nano[end] += n * cost[end];
 		e->requests[end] += n;
 	}
 }
 
-void kl_estimate_walk(struct kl_estimate *e, const struct kl_chat *chat)
+void kl_estimate_walk(struct kl_estimate *e, const struct kl_session *session)
 {
 	for (int end = 0; end < 2; end++) {
 		int64_t steps = e->steps[end], states = steps + 1, spare = e->rejections[end] % states;
@@ -83,12 +83,15 @@ void kl_estimate_walk(struct kl_estimate *e, const struct kl_chat *chat)
 
 		e->nano[end] = e->requests[end] = 0;
 		if (e->proposes) {	/* the last state's answer is that nothing is left */
-			add_talks(e, end, chat, states - spare, turns, e->prompt_bytes[0] + e->state_bytes);
-			add_talks(e, end, chat, spare, turns + 1, e->prompt_bytes[0] + e->state_bytes);
+			int64_t bytes = e->prompt_bytes[0] + e->state_bytes;
+
+			add_talks(e, end, session, states - spare, turns, bytes);
+			add_talks(e, end, session, spare, turns + 1, bytes);
 		}
 		if (e->derives)
-			add_talks(e, end, chat, steps, e->attempts[end], e->prompt_bytes[1] + e->state_bytes);
+			add_talks(e, end, session, steps, e->attempts[end],
+				  e->prompt_bytes[1] + e->state_bytes);
 		if (end)	/* every step may claim a trait */
-			add_talks(e, end, chat, steps, 1, e->prompt_bytes[2] + e->state_bytes);
+			add_talks(e, end, session, steps, 1, e->prompt_bytes[2] + e->state_bytes);
 	}
 }

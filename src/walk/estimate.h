@@ -4,15 +4,15 @@
 
 #include "contract/surface.h"
 #include "event/facts.h"
-#include "model/chat.h"
+#include "model/session.h"
 
 /*
  * estimate - what a walk with a model is likely to cost, before anything is sent. The assumptions
  * are part of the answer; the two ends are sums over the conversations that they
- * imply, each request with all that was said before it (chat.h, kl_chat_cost).
+ * imply, each request with all that was said before it (session.h, kl_session_cost).
  *
  *	kl_estimate_assume(&e, &of);
- *	kl_estimate_walk(&e, chat);
+ *	kl_estimate_walk(&e, session);
  */
 struct kl_estimate {
 	/* assumed */
@@ -39,6 +39,6 @@ struct kl_estimate_of {
 
 /** Errors as those of the prompts, which are filled to see how long they are. */
 int kl_estimate_assume(struct kl_estimate *e, const struct kl_estimate_of *of);
-void kl_estimate_walk(struct kl_estimate *e, const struct kl_chat *chat);
+void kl_estimate_walk(struct kl_estimate *e, const struct kl_session *session);
 
 #endif

@@ -198,7 +198,7 @@ static int run_on(struct kl_sequencer *s, struct kl_outcome *out)
 		}
 		if (err == KL_JUDGE_LATER)
 			err = send_away(s, out, before);
-		if (err == KL_ETIMEOUT && s->chat)
+		if (err == KL_ETIMEOUT && s->session)
 			err = timed_out(s);
 		else
 			s->timeouts = 0;

@@ -28,7 +28,7 @@
 /** The model of a walk, or whoever stands in for it. All NULL: the walk has none. */
 struct kl_sequencer_model {
 	/** Opened when it is first needed; it stays the opener's. */
-	int (*open)(struct kl_chat **out, const char *workload, void *payload);
+	int (*open)(struct kl_session **out, const char *workload, void *payload);
 	int (*rederive)(struct kl_proposal **out, char **why, const struct kl_rederive *r);
 	int (*audit)(json_t **audited, const struct kl_trait_reading *r);
 };
@@ -56,7 +56,7 @@ struct kl_sequencer {
 	/* private */
 	struct kl_opstate op;
 	struct kl_rewrite rw;
-	struct kl_chat *chat;			/* once it was needed; borrowed */
+	struct kl_session *session;			/* once it was needed; borrowed */
 	struct kl_lock lock;
 	char *edit_dir;
 	char sent_for[KL_DIGEST_HEX];		/* surface that a bundle was last sent for */

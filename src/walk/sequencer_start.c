@@ -94,7 +94,7 @@ int kl_sequencer_start(struct kl_sequencer *s, const struct kl_sequencer_opts *o
 	KL_AUTO(kl_freep) char *name = NULL;
 	char hex[KL_OID_HEX];
 	git_oid expert, there;
-	struct kl_chat *chat;
+	struct kl_session *session;
 	struct kl_walk_init init = {
 		.platform = o->platform, .dir = o->dir, .rewriters = o->rewriters, .runner = o->runner,
 		.rederive = o->rederive, .step_limit = o->step_limit, .rejection_limit = o->rejection_limit,
@@ -123,7 +123,7 @@ int kl_sequencer_start(struct kl_sequencer *s, const struct kl_sequencer_opts *o
 	init.name = name;
 	kl_walk_init(&s->op.walk, &init);
 	if ((err = carry_on_rejections(s)) < 0 ||
-	    (kl_model_name(s) && ((err = kl_model_chat(&chat, s)) < 0 ||
+	    (kl_model_name(s) && ((err = kl_model_session(&session, s)) < 0 ||
 				  (err = kl_chat_begun(s->repo, name, s->op.state)) < 0)))
 		return err;
 	err = kl_opstate_save(&s->op, "klineage deopt: start");

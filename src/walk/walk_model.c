@@ -16,15 +16,15 @@ const char *kl_model_name(const struct kl_sequencer *s)
 	return talks ? talks : *derives ? derives : NULL;
 }
 
-int kl_model_chat(struct kl_chat **out, struct kl_sequencer *s)
+int kl_model_session(struct kl_session **out, struct kl_sequencer *s)
 {
 	int err = 0;
 
-	if (!s->chat && !s->model.open)
+	if (!s->session && !s->model.open)
 		return kl_error(KL_EINVALID, "the walk needs a model, and none is at hand");
-	if (!s->chat)
-		err = s->model.open(&s->chat, kl_walk_str(&s->op.walk, "workload"), s->payload);
-	*out = s->chat;
+	if (!s->session)
+		err = s->model.open(&s->session, kl_walk_str(&s->op.walk, "workload"), s->payload);
+	*out = s->session;
 	return err;
 }
 
@@ -40,7 +40,7 @@ int kl_model_aim(struct kl_rewrite *rw, struct kl_sequencer *s)
 	const struct kl_walk *w = &s->op.walk;
 	const char *foreign = kl_json_str_or(kl_walk_held_proposal(w), "foreign", "");
 
-	rw->chat = NULL;
+	rw->session = NULL;
 	rw->name = kl_walk_str(w, "name");
 	rw->mechanisms = s->mechanisms;
 	rw->facts = kl_walk_facts(w);
@@ -49,7 +49,7 @@ int kl_model_aim(struct kl_rewrite *rw, struct kl_sequencer *s)
 	rw->event = event;
 	if (s->op.dry || !kl_rewriters_talk(kl_walk_str(w, "rewriters")))
 		return 0;
-	return kl_model_chat(&rw->chat, s);
+	return kl_model_session(&rw->session, s);
 }
 
 int kl_model_audit(json_t **audited, struct kl_sequencer *s)
@@ -65,7 +65,7 @@ int kl_model_audit(json_t **audited, struct kl_sequencer *s)
 	*audited = NULL;
 	if (s->op.dry || !s->model.audit || !r.rewriter || !json_object_size(r.claims))
 		return 0;
-	if ((err = kl_model_chat(&r.chat, s)) < 0)
+	if ((err = kl_model_session(&r.session, s)) < 0)
 		return err;
 	err = s->model.audit(audited, &r);
 	/* no money, or a recording that has no reading of them: the claims stay what they are */

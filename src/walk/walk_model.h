@@ -14,8 +14,8 @@
 const char *kl_model_of_list(const char *rewriters);
 /** "chat" or "exec"; NULL: the walk has no model. */
 const char *kl_model_name(const struct kl_sequencer *s);
-/** Its conversation, opened if it is not yet. Errors as kl_chat_open. */
-int kl_model_chat(struct kl_chat **out, struct kl_sequencer *s);
+/** Its conversation, opened if it is not yet. Errors as kl_session_open. */
+int kl_model_session(struct kl_session **out, struct kl_sequencer *s);
 
 /** What chat and exec are given beside what every rewriter is; opens the conversation for them. */
 int kl_model_aim(struct kl_rewrite *rw, struct kl_sequencer *s);

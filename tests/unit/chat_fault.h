@@ -14,16 +14,16 @@
 #include "model/ledger.h"
 #include "scratch.h"
 
-static int fault_talk(const char *dir, const struct kl_chat_opts *o)
+static int fault_talk(const char *dir, const struct kl_session_opts *o)
 {
 	static const char *const blocks[] = { "the rules" };
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	KL_AUTO(kl_chat_freep) struct kl_chat *chat = NULL;
+	KL_AUTO(kl_session_freep) struct kl_session *session = NULL;
 	KL_AUTO(kl_talk_freep) struct kl_talk *talk = NULL;
 	int err;
 
-	if ((err = kl_repo_open_at(&repo, dir)) < 0 || (err = kl_chat_open(&chat, repo, o)) < 0 ||
-	    (err = kl_talk_open(&talk, chat, "n", "p", blocks, 1)) < 0)
+	if ((err = kl_repo_open_at(&repo, dir)) < 0 || (err = kl_session_open(&session, repo, o)) < 0 ||
+	    (err = kl_talk_open(&talk, session, "n", "p", blocks, 1)) < 0)
 		return err;
 	for (size_t i = 0; i < 2; i++) {
 		struct kl_ask a = { .user = i ? "second" : "first" };
@@ -36,7 +36,7 @@ static int fault_talk(const char *dir, const struct kl_chat_opts *o)
 }
 
 /** 0, 1 (an error), or 128 + the signal. */
-static int fault_run(const char *dir, const struct kl_chat_opts *o, const char *fault, const char *log)
+static int fault_run(const char *dir, const struct kl_session_opts *o, const char *fault, const char *log)
 {
 	int status;
 	pid_t pid = fork();
@@ -53,7 +53,7 @@ static int fault_run(const char *dir, const struct kl_chat_opts *o, const char *
 }
 
 /** Run it to its end; the names of the points that it came by. */
-static void fault_points(struct kl_strvec *name, const char *dir, const struct kl_chat_opts *o)
+static void fault_points(struct kl_strvec *name, const char *dir, const struct kl_session_opts *o)
 {
 	KL_AUTO(kl_freep) char *log = kl_asprintf("%s.log", dir);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -69,7 +69,7 @@ static void fault_points(struct kl_strvec *name, const char *dir, const struct k
 }
 
 /** Stop it at point `n` (from 1), in words `at`. */
-static void fault_stop(const char *dir, const struct kl_chat_opts *o, int n, bool dies, const char *at)
+static void fault_stop(const char *dir, const struct kl_session_opts *o, int n, bool dies, const char *at)
 {
 	KL_AUTO(kl_freep) char *fault = kl_asprintf("%d:%s", n, dies ? "kill" : "fail");
 	int rc = fault_run(dir, o, fault, NULL);
@@ -95,7 +95,7 @@ static char *fault_stored(size_t *n, const char *dir)
 }
 
 /** Go on after a stop: to both turns, nothing of what was stored bought again. How many were stored before. */
-static size_t fault_go_on(const char *dir, const struct kl_chat_opts *o, const char *at)
+static size_t fault_go_on(const char *dir, const struct kl_session_opts *o, const char *at)
 {
 	size_t had, has;
 	KL_AUTO(kl_freep) char *before = fault_stored(&had, dir);

@@ -3,16 +3,16 @@
 #define KL_FAKE_TALK_H
 
 /*
- * fake_talk - conversations in memory, in place of src/chat: what is asked is kept, what is
+ * fake_talk - conversations in memory, in place of src/model: what is asked is kept, what is
  * answered stands in a script, phase by phase. As with the real ones a turn that was answered is
  * answered from the store, and a script that has come to its end is a budget that is spent.
  */
-#include "model/chat.h"
+#include "model/session.h"
 #include "test.h"
 
 #define FAKE_TURNS 64
 
-struct kl_chat {
+struct kl_session {
 	int dummy;
 };
 
@@ -68,7 +68,7 @@ static const char *fake_line(const char *phase, size_t n)
 	return NULL;
 }
 
-int kl_talk_open(struct kl_talk **out, struct kl_chat *c, const char *name, const char *phase,
+int kl_talk_open(struct kl_talk **out, struct kl_session *c, const char *name, const char *phase,
 		 const char *const *system, size_t nsystem)
 {
 	struct kl_talk *t = fake_talk(phase);

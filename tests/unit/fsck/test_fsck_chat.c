@@ -2,7 +2,7 @@
 /* What fsck says of conversations and ledgers; and a recording, from which the same replies come again. */
 #include "fsck/check_chat.h"
 #include "lineage/spend.h"
-#include "model/chat.h"
+#include "model/session.h"
 #include "model/money.h"
 #include "model/recording.h"
 #include "scratch.h"
@@ -25,13 +25,13 @@ static void fixture_release(struct fixture *f)
 
 static const char *const blocks[] = { "T" };
 
-static void say(struct kl_repo *r, const struct kl_chat_opts *o, const char *phase, size_t turns, struct kl_buf *replies)
+static void say(struct kl_repo *r, const struct kl_session_opts *o, const char *phase, size_t turns, struct kl_buf *replies)
 {
-	KL_AUTO(kl_chat_freep) struct kl_chat *chat = NULL;
+	KL_AUTO(kl_session_freep) struct kl_session *session = NULL;
 	KL_AUTO(kl_talk_freep) struct kl_talk *talk = NULL;
 
-	assert_ok(kl_chat_open(&chat, r, o));
-	assert_ok(kl_talk_open(&talk, chat, "n", phase, blocks, 1));
+	assert_ok(kl_session_open(&session, r, o));
+	assert_ok(kl_talk_open(&talk, session, "n", phase, blocks, 1));
 	for (size_t i = 0; i < turns; i++) {
 		KL_AUTO(kl_freep) char *user = kl_asprintf("question %zu T", i);
 		struct kl_ask a = { .user = user };
@@ -46,7 +46,7 @@ static void say(struct kl_repo *r, const struct kl_chat_opts *o, const char *pha
 static struct fixture fixture(const char *name, struct kl_buf *replies)
 {
 	struct fixture f = { .dir = scratch_repo(name) };
-	struct kl_chat_opts o = { .workload = "w", .provider = "exec" };
+	struct kl_session_opts o = { .workload = "w", .provider = "exec" };
 
 	sh(f.dir, "git config klineage.chat.exec ./answer && git config klineage.chat.model m && "
 	   "git config klineage.chat.metered true && git config klineage.m.price 'input=3 output=15 cache-read=1' && "
@@ -156,7 +156,7 @@ static void a_recording_answers_the_same(void **state)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, again = KL_BUF_INIT, none = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *file = kl_fs_join(f.dir, "rec.jsonl"), *dir = scratch_repo("replayed");
 	KL_AUTO(kl_repo_freep) struct kl_repo *other = NULL;
-	struct kl_chat_opts o = { .workload = "w", .provider = "replay", .replay = file };
+	struct kl_session_opts o = { .workload = "w", .provider = "replay", .replay = file };
 
 	assert_ok(kl_recording_format(&text, f.r, "w", "n"));
 	assert_ok(kl_fs_put(file, text.ptr, text.len, 0644));

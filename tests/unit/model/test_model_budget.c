@@ -72,12 +72,12 @@ static void draw_luck(bool calm)
 
 static int walk_on(struct kl_repo *repo, const struct walk *w)
 {
-	struct kl_chat_opts o = { .workload = w->workload };
-	KL_AUTO(kl_chat_freep) struct kl_chat *chat = NULL;
+	struct kl_session_opts o = { .workload = w->workload };
+	KL_AUTO(kl_session_freep) struct kl_session *session = NULL;
 	KL_AUTO(kl_talk_freep) struct kl_talk *talk = NULL;
-	int err = kl_chat_open(&chat, repo, &o);
+	int err = kl_session_open(&session, repo, &o);
 
-	if (err < 0 || (err = kl_talk_open(&talk, chat, "n", w->name, blocks, 2)) < 0)
+	if (err < 0 || (err = kl_talk_open(&talk, session, "n", w->name, blocks, 2)) < 0)
 		return err;
 	for (size_t i = 0; i < w->turns; i++) {
 		char user[64];

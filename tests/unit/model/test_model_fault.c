@@ -8,7 +8,7 @@
 #ifdef KL_FAULT_POINTS
 #include "chat_fault.h"
 
-static const struct kl_chat_opts opts = { .workload = "w", .provider = "fake", .model = "m" };
+static const struct kl_session_opts opts = { .workload = "w", .provider = "fake", .model = "m" };
 
 static void check_money(const char *dir, const char *at)
 {

@@ -11,7 +11,7 @@
 struct fixture {
 	char *dir;
 	struct kl_repo *r;
-	struct kl_chat *chat;
+	struct kl_session *session;
 	struct kl_talk *talk;
 };
 
@@ -20,10 +20,10 @@ static const char *const sys[] = { "the rules", "the contract" };
 static void close_all(struct fixture *f)
 {
 	kl_talk_free(f->talk);
-	kl_chat_free(f->chat);
+	kl_session_free(f->session);
 	kl_repo_free(f->r);
 	f->talk = NULL;
-	f->chat = NULL;
+	f->session = NULL;
 	f->r = NULL;
 }
 
@@ -34,19 +34,19 @@ static void fixture_release(struct fixture *f)
 }
 
 /* as a new process would */
-static int open_chat(struct fixture *f)
+static int open_session(struct fixture *f)
 {
-	struct kl_chat_opts o = { .workload = "w", .provider = "fake" };
+	struct kl_session_opts o = { .workload = "w", .provider = "fake" };
 
 	close_all(f);
 	assert_ok(kl_repo_open_at(&f->r, f->dir));
-	return kl_chat_open(&f->chat, f->r, &o);
+	return kl_session_open(&f->session, f->r, &o);
 }
 
 static void open_talk(struct fixture *f)
 {
-	assert_ok(open_chat(f));
-	assert_ok(kl_talk_open(&f->talk, f->chat, "n", "back-0", sys, 2));
+	assert_ok(open_session(f));
+	assert_ok(kl_talk_open(&f->talk, f->session, "n", "back-0", sys, 2));
 }
 
 static struct fixture fixture(const char *name)
@@ -138,8 +138,8 @@ static void a_resumed_talk_sends_the_same_bytes(void **state)
 	ask(&f, 1, "second");
 	second = kl_strdup(fake.last);
 	/* the templates have changed since; the talk goes on as it began */
-	assert_ok(open_chat(&f));
-	assert_ok(kl_talk_open(&f.talk, f.chat, "n", "back-0", changed, 1));
+	assert_ok(open_session(&f));
+	assert_ok(kl_talk_open(&f.talk, f.session, "n", "back-0", changed, 1));
 	ask(&f, 2, "third");
 	assert_true(!strncmp(fake.last, second, strlen(second)));
 	assert_string_equal(fake.last + strlen(second), "A:reply 1 of back-0 to: second\nU:third\n");
@@ -179,7 +179,7 @@ static void a_reply_shrinks_near_the_cap(void **state)
 	fake.out = 0;
 	ask(&f, 0, "first");
 	assert_int_equal(fake.max_tokens, 5000);
-	assert_ok(kl_chat_money(&spent, &cap, f.chat));
+	assert_ok(kl_session_money(&spent, &cap, f.session));
 	assert_int_equal(spent, charged());
 	assert_true(spent <= cap);
 	assert_error(KL_ENO, "the budget does not allow it", try_ask(&f, 1, "second"));
@@ -291,12 +291,12 @@ static void who_is_not_metered_pays_nothing(void **state)
 	sh(f.dir, "git config --unset klineage.chat.model");
 	open_talk(&f);
 	ask(&f, 0, "first");
-	kl_chat_cost(&least, &most, f.chat, 100000, 1000);
+	kl_session_cost(&least, &most, f.session, 100000, 1000);
 	assert_int_equal(most, 0);
 	assert_money(&f, 0, 0);
 	/* unless the user wants it counted */
 	sh(f.dir, "git config klineage.chat.metered true");
-	assert_error(KL_EINVALID, "no model", open_chat(&f));
+	assert_error(KL_EINVALID, "no model", open_session(&f));
 	sh(f.dir, "git config klineage.chat.model m-1");
 	open_talk(&f);
 	ask(&f, 1, "second");
@@ -318,16 +318,16 @@ static void what_is_not_configured_is_said(void **state)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {
 		sh(f.dir, "cp .git/config saved; git config %s '%s'", t[i].key, t[i].value);
-		assert_error(KL_EINVALID, t[i].says, open_chat(&f));
+		assert_error(KL_EINVALID, t[i].says, open_session(&f));
 		sh(f.dir, "mv saved .git/config");
 	}
 	assert_int_equal(fake.asked, 0);
 	{
-		struct kl_chat_opts o = { .workload = "w" };
+		struct kl_session_opts o = { .workload = "w" };
 
-		assert_error(KL_EINVALID, "no provider", kl_chat_open(&f.chat, f.r, &o));
+		assert_error(KL_EINVALID, "no provider", kl_session_open(&f.session, f.r, &o));
 		o.workload = "../w";
-		assert_error(KL_EINVALID, "no name of a workload", kl_chat_open(&f.chat, f.r, &o));
+		assert_error(KL_EINVALID, "no name of a workload", kl_session_open(&f.session, f.r, &o));
 	}
 }
 
@@ -391,13 +391,13 @@ static void what_a_command_left_is_part_of_its_reply(void **state)
 static void the_cache_lives_as_long_as_gating_takes(void **state)
 {
 	FIXTURE("cache");
-	struct kl_chat_opts o = { .workload = "w", .provider = "fake", .pause_ms = 239000 };
+	struct kl_session_opts o = { .workload = "w", .provider = "fake", .pause_ms = 239000 };
 
 	for (int i = 0; i < 2; i++) {
 		close_all(&f);
 		assert_ok(kl_repo_open_at(&f.r, f.dir));
-		assert_ok(kl_chat_open(&f.chat, f.r, &o));
-		assert_ok(kl_talk_open(&f.talk, f.chat, "n", i ? "slow" : "quick", sys, 2));
+		assert_ok(kl_session_open(&f.session, f.r, &o));
+		assert_ok(kl_talk_open(&f.talk, f.session, "n", i ? "slow" : "quick", sys, 2));
 		ask(&f, 0, "u");
 		o.pause_ms = 241000;
 	}
@@ -427,8 +427,8 @@ static void two_processes_pay_for_one_answer(void **state)
 		const char *reply;
 
 		close_all(&f);
-		if (kl_repo_open_at(&f.r, f.dir) || open_chat(&f) ||
-		    kl_talk_open(&f.talk, f.chat, "n", "back-0", sys, 2))
+		if (kl_repo_open_at(&f.r, f.dir) || open_session(&f) ||
+		    kl_talk_open(&f.talk, f.session, "n", "back-0", sys, 2))
 			_exit(2);
 		_exit(kl_talk_ask(&reply, f.talk, 0, &a) ? 1 : 0);
 	}

@@ -34,7 +34,7 @@ static const char source[] =
 
 struct walk {
 	struct kl_repo *repo;
-	struct kl_chat chat;
+	struct kl_session session;
 	struct kl_rewrite rw;
 	struct kl_surface *state;
 	json_t *steps, *rejections, *facts, *events;
@@ -87,7 +87,7 @@ static void walk_init(struct walk *w, const char *const *script)
 	w->events = json_object();
 	w->rw = (struct kl_rewrite){
 		.repo = w->repo, .state = w->state, .expert = head, .steps = w->steps,
-		.rejections = w->rejections, .tried = tried, .say = say, .chat = &w->chat, .name = "n",
+		.rejections = w->rejections, .tried = tried, .say = say, .session = &w->session, .name = "n",
 		.mechanisms = &mechanisms, .facts = w->facts, .ns = 812345, .event = event, .payload = w,
 	};
 }
@@ -181,8 +181,8 @@ static void test_proposes(void **state)
 	again = next(&w, "chat");
 	assert_string_equal(again->id, p->id);
 	assert_int_equal(fake_talks.asked, 1);
-	/* without a chat nobody is asked, and in a thought nobody has one */
-	w.rw.chat = NULL;
+	/* without a session nobody is asked, and in a thought nobody has one */
+	w.rw.session = NULL;
 	assert_null(next(&w, "chat"));
 	kl_proposal_free(p);
 	kl_proposal_free(again);

@@ -15,7 +15,7 @@ static const char source[] = "void copy(int *x)\n{\n\tx[0] = 1;\n\tx[1] = 2;\n}\
 
 struct job {
 	struct kl_repo *repo;
-	struct kl_chat chat;
+	struct kl_session session;
 	struct kl_surface *before;
 	json_t *record, *goal, *attempts, *events;
 	struct kl_rederive r;
@@ -42,7 +42,7 @@ static void job_init(struct job *j, const char *const *script)
 	j->attempts = json_array();
 	j->events = json_object();
 	j->r = (struct kl_rederive){
-		.repo = j->repo, .chat = &j->chat, .name = "n", .step = 2, .rewriter = "chat",
+		.repo = j->repo, .session = &j->session, .name = "n", .step = 2, .rewriter = "chat",
 		.before = j->before, .before_ns = 9000, .record = j->record, .goal = j->goal,
 		.attempts = j->attempts, .event = event, .payload = j,
 	};
@@ -244,7 +244,7 @@ static void check_audit(const char *const *script, const char *claims, const cha
 	job_init(&j, script);
 	assert_ok(kl_json_parse(&said, claims, strlen(claims)));
 	r.repo = j.repo;
-	r.chat = &j.chat;
+	r.session = &j.session;
 	r.state = j.before;
 	r.claims = said;
 	for (int i = 0; i < 2; i++) {	/* the same after a crash */

@@ -28,7 +28,7 @@ static struct {
 	bool no_chat;
 } m;
 
-static int chat_open(struct kl_chat **out, const char *workload, void *payload)
+static int chat_open(struct kl_session **out, const char *workload, void *payload)
 {
 	static char it;
 
@@ -36,7 +36,7 @@ static int chat_open(struct kl_chat **out, const char *workload, void *payload)
 	m.opened++;
 	if (m.no_chat)
 		return kl_error(KL_EINVALID, "no provider is configured");
-	*out = (struct kl_chat *)&it;
+	*out = (struct kl_session *)&it;
 	return 0;
 }
 
@@ -69,7 +69,7 @@ static int rederive(struct kl_proposal **out, char **why, const struct kl_rederi
 	size_t i;
 	json_t *a;
 
-	assert_non_null(r->chat);
+	assert_non_null(r->session);
 	assert_non_null(r->goal);
 	/* K_i is not in sight: what is shown of it is its event */
 	assert_string_not_equal(kl_json_str_or(r->goal, "surface", ""), r->before->digest);

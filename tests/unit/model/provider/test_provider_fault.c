@@ -12,7 +12,7 @@
 #define SCRIPT LINE("reply 0 of three") LINE("reply 1 of three") LINE("reply 2 of three")
 #define COST (20 * 3000 + 10 * 15000 + 100 * 1000)	/* nano-dollars of one, by the price below */
 
-static const struct kl_chat_opts opts = { .workload = "w" };
+static const struct kl_session_opts opts = { .workload = "w" };
 
 /* the repository, where it finds that server */
 static void lay_out(const char *base, const char *dir, const struct chatd *d)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_MODEL_CHAT_IMPL_H
-#define KL_MODEL_CHAT_IMPL_H
+#ifndef KL_MODEL_SESSION_IMPL_H
+#define KL_MODEL_SESSION_IMPL_H
 
 #include "base/lock.h"
-#include "model/chat.h"
+#include "model/session.h"
 #include "model/ledger.h"
 #include "model/price.h"
 #include "model/provider/provider.h"
 
-/* chat_impl - what chat.c, session.c and open_reservation.c share: provider, price and cap. */
-struct kl_chat {
+/* session_impl - what session.c, request.c and open_reservation.c share: provider, price and cap. */
+struct kl_session {
 	struct kl_repo *repo;
 	struct kl_provider *provider;
 	struct kl_price *price;		/* NULL: nothing is metered */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_MODEL_CHAT_H
-#define KL_MODEL_CHAT_H
+#ifndef KL_MODEL_SESSION_H
+#define KL_MODEL_SESSION_H
 
 #include "base/progress.h"
 #include "model/provider/message.h"
 #include "repo/repo.h"
 
 /*
- * chat - conversations with a model that survive a crash and cannot overspend.
+ * session - talks with a model that survive a crash and cannot overspend.
  *
- *	KL_AUTO(kl_chat_freep) struct kl_chat *chat = NULL;
- *	kl_chat_open(&chat, repo, &opts);
- *	kl_talk_open(&talk, chat, "c-topk", "x86-64-v3-1a2b3c4", "back-0", system, nsystem);
+ *	KL_AUTO(kl_session_freep) struct kl_session *session = NULL;
+ *	kl_session_open(&session, repo, &opts);
+ *	kl_talk_open(&talk, session, "x86-64-v3-1a2b3c4", "back-0", system, nsystem);
  *	err = kl_talk_ask(&text, talk, turn, &ask);
  *
  * A talk is refs/klineage/chat/<workload>/<name>/<phase>, a commit a turn
@@ -20,12 +20,12 @@
  * worst case of its cost is reserved in the ledger, the provider asked, and reply and settlement
  * are stored in one transaction of both refs.
  */
-struct kl_chat;
+struct kl_session;
 struct kl_talk;
 
 enum kl_budget { KL_BUDGET_INDUCE, KL_BUDGET_MATERIALIZE };	/* $40 and $10 a workload */
 
-struct kl_chat_opts {
+struct kl_session_opts {
 	const char *provider;	/* NULL: klineage.chat.provider */
 	const char *command;	/* of provider exec; NULL: klineage.chat.exec, never of a tracked file */
 	const char *replay;	/* of provider replay; NULL: klineage.chat.replay */
@@ -38,18 +38,18 @@ struct kl_chat_opts {
 };
 
 /** KL_EINVALID: no provider, no model, a model without a price; says what to configure. */
-int kl_chat_open(struct kl_chat **out, struct kl_repo *repo, const struct kl_chat_opts *o);
-void kl_chat_free(struct kl_chat *c);
-KL_DEFINE_CLEANUP(struct kl_chat *, kl_chat_free)
+int kl_session_open(struct kl_session **out, struct kl_repo *repo, const struct kl_session_opts *o);
+void kl_session_free(struct kl_session *session);
+KL_DEFINE_CLEANUP(struct kl_session *, kl_session_free)
 
 /** Money of this workload and budget, in nano-dollars: what is spent or reserved, and the cap. */
-int kl_chat_money(int64_t *spent, int64_t *cap, struct kl_chat *c);
+int kl_session_money(int64_t *spent, int64_t *cap, struct kl_session *session);
 /** What a request of so many bytes and reply tokens costs at least and at most; 0 if unmetered. */
-void kl_chat_cost(int64_t *least, int64_t *most, const struct kl_chat *c, int64_t request_bytes,
-		  int64_t reply_tokens);
+void kl_session_cost(int64_t *least, int64_t *most, const struct kl_session *session,
+		     int64_t request_bytes, int64_t reply_tokens);
 
 /** `system` must be the same at every turn of a talk; borrowed. */
-int kl_talk_open(struct kl_talk **out, struct kl_chat *c, const char *name, const char *phase,
+int kl_talk_open(struct kl_talk **out, struct kl_session *session, const char *name, const char *phase,
 		 const char *const *system, size_t nsystem);
 void kl_talk_free(struct kl_talk *t);
 KL_DEFINE_CLEANUP(struct kl_talk *, kl_talk_free)
