@@ -96,10 +96,10 @@ static bool is_told(const struct climber *climber, const char *card)
 {
 	KL_AUTO(kl_freep) char *whole = kl_asprintf("\nid: %s\n", card);
 	KL_AUTO(kl_freep) char *label = kl_asprintf("\n%s: ", card);
-	const char *text;
+	const struct kl_conversation *conversation = &climber->driver.conversation;
 
-	for (size_t i = 0; (text = kl_talk_system(climber->driver.talk, i)); i++)
-		if (strstr(text, whole) || strstr(text, label))
+	for (size_t i = 0; i < conversation->nsystem; i++)
+		if (strstr(conversation->system[i], whole) || strstr(conversation->system[i], label))
 			return true;
 	return false;
 }
@@ -133,7 +133,7 @@ static int open_conversation(struct climber *climber)
 	if ((err = kl_agent_open(&climber->driver, "materialize", cards.ptr, o->root)) < 0)
 		return err;
 	forget_untold(climber);
-	return o->go_on ? kl_driver_skip(&climber->driver, kl_talk_turns(climber->driver.talk)) : 0;
+	return o->go_on ? kl_driver_skip(&climber->driver, climber->driver.conversation.n) : 0;
 }
 
 /* --- what is offered --------------------------------------------------------------------------- */
@@ -538,7 +538,7 @@ int kl_mat_ask(struct kl_mat *w)
 		err = one_turn(&c);
 	if (!err && !w->m->ended)
 		set(&w->m->ended, say_end(&c.driver));
-	if (c.driver.talk)
-		w->m->nano = kl_talk_cost(&model, c.driver.talk);
+	if (c.driver.conversation.session)
+		w->m->nano = kl_conversation_cost(&model, &c.driver.conversation);
 	return err;
 }

@@ -36,15 +36,15 @@ struct request {
 	size_t n;
 };
 
-static int64_t prompt_of(const struct kl_chat_usage *u)
+static int64_t prompt_of(const struct kl_usage *u)
 {
 	return u->input + u->cache_read + u->cache_write_5m + u->cache_write_1h;
 }
 
-static void sum_usage(struct kl_chat_usage *sum, int64_t *nano, const struct kl_conversation *c)
+static void sum_usage(struct kl_usage *sum, int64_t *nano, const struct kl_conversation *c)
 {
 	for (size_t i = 0; i < c->n; i++) {
-		const struct kl_chat_usage *u = &c->turn[i].usage;
+		const struct kl_usage *u = &c->turn[i].usage;
 
 		sum->known = sum->known || u->known;
 		sum->input += u->input;
@@ -63,7 +63,7 @@ static void log_row(struct kl_table *t, const struct kl_conversation *c)
 	KL_AUTO(kl_freep) char *name = kl_asprintf("%s/%s/%s", c->workload, c->name, c->phase);
 	KL_AUTO(kl_freep) char *turns = kl_asprintf("%zu", c->n);
 	KL_AUTO(kl_freep) char *in = NULL, *cached = NULL, *out = NULL;
-	struct kl_chat_usage u = { 0 };
+	struct kl_usage u = { 0 };
 	char money[KL_MONEY_TEXT];
 	int64_t nano = 0;
 
@@ -80,7 +80,7 @@ static void log_row(struct kl_table *t, const struct kl_conversation *c)
 static json_t *log_json(const struct kl_conversation *c)
 {
 	json_t *j = json_object();
-	struct kl_chat_usage u = { 0 };
+	struct kl_usage u = { 0 };
 	int64_t nano = 0;
 
 	sum_usage(&u, &nano, c);

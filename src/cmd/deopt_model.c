@@ -52,7 +52,7 @@ static int check_said(const struct kl_deopt_model *m)
 
 int kl_deopt_model_choose(struct kl_deopt_model *m, const char **rederive, const char *rewriters)
 {
-	const char *proposes = kl_rewriters_talk(rewriters), *config, *derives;
+	const char *proposes = kl_rewriters_model(rewriters), *config, *derives;
 	int err;
 
 	config = *rederive ? NULL : kl_repo_config(m->repo, "klineage.rederive");

@@ -26,7 +26,7 @@ static void admit_release(struct kl_admit *w)
 	kl_card_free(w->old);
 	kl_card_free(w->partner);
 	json_decref(w->facts);
-	free(w->talk);
+	free(w->conversation);
 	free(w->chain);
 	kl_keep_release(&w->keep);
 }

@@ -55,8 +55,8 @@ static int read_traits(struct kl_strvec *missing, struct kl_admit *w, const stru
 {
 	KL_AUTO(json_decrefp) json_t *claims = json_object(), *audited = NULL;
 	struct kl_trait_reading r = {
-		.repo = w->o->repo, .session = w->session, .name = w->talk, .rewriter = w->o->rewriter,
-		.state = s, .claims = claims,
+		.repo = w->o->repo, .session = w->session, .name = w->conversation,
+		.rewriter = w->o->rewriter, .state = s, .claims = claims,
 	};
 	char number[8];
 	const char *name;
@@ -279,8 +279,9 @@ static int by_model(struct kl_attempt *a, struct kl_admit *w, const struct kl_at
 		[KL_DIALOGUE_STEP] = "admit-turn", [KL_DIALOGUE_REPAIR] = "admit-repair",
 	};
 	KL_AUTO(kl_driver_release) struct kl_driver driver = {
-		.repo = w->o->repo, .session = w->session, .name = w->talk, .phase = kl_strdup(of->phase),
-		.rewriter = w->o->rewriter, .prompt = prompt, .edits = true,
+		.repo = w->o->repo, .session = w->session, .name = w->conversation,
+		.phase = kl_strdup(of->phase), .rewriter = w->o->rewriter, .prompt = prompt,
+		.edits = true,
 	};
 	const char *model;
 	int err = open_conversation(&driver, of);
@@ -290,7 +291,7 @@ static int by_model(struct kl_attempt *a, struct kl_admit *w, const struct kl_at
 		err = one_turn(a, w, &driver, of);
 	if (err < 0)
 		return err;
-	a->nano = kl_talk_cost(&model, driver.talk);
+	a->nano = kl_conversation_cost(&model, &driver.conversation);
 	a->model = model ? kl_strdup(model) : NULL;
 	return 0;
 }

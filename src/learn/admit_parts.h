@@ -19,7 +19,7 @@ struct kl_admit {
 	json_t *facts;			/* of the chosen state */
 	/* a trial */
 	struct kl_session *session;		/* NULL: by tools */
-	char *talk;			/* name of its conversations */
+	char *conversation;			/* name of its conversations */
 	char *chain;
 	struct kl_keep keep;
 };

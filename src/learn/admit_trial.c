@@ -319,7 +319,7 @@ static int open_session(struct kl_admit *w)
 	if (!w->o->rewriter)
 		return 0;
 	kl_oid_hex(hex, &s->commit);
-	w->talk = kl_asprintf("%.44s-%.7s-%lld", w->old->id, hex, (long long)s->trials + 1);
+	w->conversation = kl_asprintf("%.44s-%.7s-%lld", w->old->id, hex, (long long)s->trials + 1);
 	return w->o->open(&w->session, s->state->contract->workload, w->o->payload);
 }
 

@@ -114,7 +114,7 @@ static struct kl_spend_phase *phase_of(struct kl_spend *s, const struct kl_ledge
 	return p;
 }
 
-static void add_usage(struct kl_chat_usage *sum, const struct kl_chat_usage *u)
+static void add_usage(struct kl_usage *sum, const struct kl_usage *u)
 {
 	sum->known = sum->known || u->known;
 	sum->input += u->input;

@@ -14,7 +14,7 @@ struct kl_spend_phase {
 	enum kl_budget budget;
 	size_t requests;		/* reserved for */
 	int64_t settled, reserved;	/* nano-dollars; reserved: and not settled */
-	struct kl_chat_usage usage;	/* summed; `known` unless all are unknown */
+	struct kl_usage usage;	/* summed; `known` unless all are unknown */
 };
 
 struct kl_spend_point {

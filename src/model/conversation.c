@@ -54,6 +54,28 @@ void kl_conversations_release(struct kl_conversations *l)
 	*l = (struct kl_conversations){ 0 };
 }
 
+int64_t kl_conversation_cost(const char **model, const struct kl_conversation *c)
+{
+	const struct kl_turn *last = c->n ? &c->turn[c->n - 1] : NULL;
+	int64_t nano = 0;
+	bool metered = false;
+
+	for (size_t i = 0; i < c->n; i++) {
+		nano += c->turn[i].nano;
+		metered |= c->turn[i].reservation != NULL;
+	}
+	*model = !last ? NULL : last->answered ? last->answered : last->model;
+	return metered ? nano : -1;
+}
+
+bool kl_conversation_alone(const struct kl_conversation *c, size_t turn)
+{
+	for (size_t i = 0; i <= turn; i++)
+		if (!c->turn[i].alone)
+			return false;
+	return true;
+}
+
 static bool is_zero(const git_oid *oid)
 {
 	static const git_oid zero;
@@ -90,7 +112,7 @@ void kl_conversation_digests(char prompt[KL_DIGEST_HEX], char chain[KL_DIGEST_HE
 	add_text(d, user);
 	kl_digest_end(d, prompt);
 	keys[n] = key;
-	kl_chat_key(chain, keys, n + 1);
+	kl_provider_key(chain, keys, n + 1);
 }
 
 /* --- reading -------------------------------------------------------------------- */

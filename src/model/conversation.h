@@ -2,7 +2,6 @@
 #ifndef KL_MODEL_CONVERSATION_H
 #define KL_MODEL_CONVERSATION_H
 
-#include "model/session.h"
 #include "model/ledger.h"
 #include "model/price.h"
 #include "repo/refs.h"
@@ -23,23 +22,23 @@
 
 struct kl_turn {
 	char *user, *reply;
-	char *key;			/* struct kl_exchange; never NULL */
+	char *key;			/* struct kl_request_context; never NULL */
 	char *provider, *model;
 	char *answered;			/* the model, as it calls itself; or NULL */
 	char *request_id;		/* or NULL */
 	char *time;
 	char *reservation;		/* in the ledger; NULL: it was not metered */
 	enum kl_budget budget;
-	enum kl_chat_cache cache;
-	enum kl_chat_stop stop;
+	enum kl_cache_ttl cache;
+	enum kl_stop stop;
 	int64_t max_tokens;
-	struct kl_chat_usage usage;
+	struct kl_usage usage;
 	int64_t nano;			/* what it did cost */
 	char *price;			/* where the price of its tokens stands; NULL: it has none */
 	struct kl_rates rates;		/* that price */
 	char prompt[KL_DIGEST_HEX];	/* digest of all that was sent */
-	char chain[KL_DIGEST_HEX];	/* kl_chat_key of all turns so far */
-	bool alone;			/* struct kl_chat_reply */
+	char chain[KL_DIGEST_HEX];	/* kl_provider_key of all turns so far */
+	bool alone;			/* struct kl_reply */
 	git_oid commit;
 };
 
@@ -52,6 +51,10 @@ struct kl_conversation {
 	struct kl_turn *turn;
 	size_t n, alloc;
 	git_oid tip;			/* zero: nothing is stored yet */
+	/* of one that is gone on with: kl_session_conversation */
+	struct kl_session *session;	/* borrowed; NULL: it was only read */
+	int64_t stored_ns;		/* when we stored its last turn; 0: we did not */
+	bool settled;			/* reservations of stored replies were looked for */
 };
 
 /** Not there: an empty one. KL_EINVALID: a name that is none, or not of the format. */
@@ -60,6 +63,11 @@ int kl_conversation_load(struct kl_conversation *out, struct kl_repo *repo, cons
 /** The same by the whole name of the ref. */
 int kl_conversation_load_ref(struct kl_conversation *out, struct kl_repo *repo, const char *ref);
 void kl_conversation_release(struct kl_conversation *c);
+
+/** What its turns did cost, nano-dollars; -1: not metered. `*model`: who answered, or NULL; borrowed. */
+int64_t kl_conversation_cost(const char **model, const struct kl_conversation *c);
+/** Was all up to this turn answered by somebody who could see no repository of ours? */
+bool kl_conversation_alone(const struct kl_conversation *c, size_t turn);
 
 /** Take the system blocks over; of one that has turns they stand as they are. */
 void kl_conversation_system(struct kl_conversation *c, const char *const *block, size_t n);

@@ -3,6 +3,7 @@
 #define KL_MODEL_LEDGER_H
 
 #include "base/buf.h"
+#include "model/provider/message.h"
 #include "model/session.h"
 #include "repo/repo.h"
 
@@ -58,7 +59,7 @@ struct kl_ledger_bill {
 	int64_t turn;
 	const struct kl_reservation *reservation;
 	int64_t nano;			/* what it did cost */
-	const struct kl_chat_usage *usage;	/* NULL: not known */
+	const struct kl_usage *usage;	/* NULL: not known */
 	bool stated;			/* by the user, not by the provider */
 };
 
@@ -85,7 +86,7 @@ struct kl_ledger_entry {
 	int64_t turn;
 	int64_t nano;			/* reserved, or what it did cost */
 	int64_t released;		/* settles: the reservation that this ends */
-	struct kl_chat_usage usage;	/* settles */
+	struct kl_usage usage;	/* settles */
 	bool stated;			/* settles: at what the user said (open_reservation.h) */
 	struct kl_ledger_totals after;
 	git_oid commit;

@@ -14,12 +14,12 @@
 struct settler {
 	struct kl_unsettled *u;
 	int64_t left;			/* of what the user said */
-	struct kl_strvec talks;		/* "<name>/<phase>" of those that have open ones */
+	struct kl_strvec open;		/* "<name>/<phase>" of those that have open ones */
 };
 
 static void settler_release(struct settler *s)
 {
-	kl_strvec_release(&s->talks);
+	kl_strvec_release(&s->open);
 }
 
 /* --- which are open -------------------------------------------------------------- */
@@ -43,7 +43,7 @@ static bool is_name(const struct kl_ledger_entry *e)
 	return kl_node_is_slug(e->name) && kl_node_is_slug(e->phase);
 }
 
-static int find_talks(struct settler *s)
+static int find_open(struct settler *s)
 {
 	KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
 	KL_AUTO(kl_map_release) struct kl_map ids = { 0 };
@@ -56,9 +56,9 @@ static int find_talks(struct settler *s)
 		const struct kl_ledger_entry *e = &l.e[i];
 
 		if (!e->settles && !kl_map_get(&ids, e->id) && is_meant(s->u, e) && is_name(e))
-			kl_strvec_pushf(&s->talks, "%s/%s", e->name, e->phase);
+			kl_strvec_pushf(&s->open, "%s/%s", e->name, e->phase);
 	}
-	kl_strvec_uniq(&s->talks);
+	kl_strvec_uniq(&s->open);
 	return 0;
 }
 
@@ -103,23 +103,23 @@ static int settle_one(struct settler *s, const struct kl_ledger_entry *e, const 
 	return 0;
 }
 
-/* --- a talk ---------------------------------------------------------------------------- */
+/* --- a conversation ---------------------------------------------------------------------- */
 
-struct talk {
+struct account {
 	struct kl_ledger l;
 	struct kl_map ids;
 	struct kl_conversation c;
 };
 
-static void talk_release(struct talk *t)
+static void account_release(struct account *t)
 {
 	kl_ledger_release(&t->l);
 	kl_map_release(&t->ids);
 	kl_conversation_release(&t->c);
 }
 
-/* as things stand once the talk is locked: its owner may have settled meanwhile */
-static int talk_load(struct talk *t, const struct kl_unsettled *u, const char *name, const char *phase)
+/* as things stand once the conversation is locked: its owner may have settled meanwhile */
+static int account_load(struct account *t, const struct kl_unsettled *u, const char *name, const char *phase)
 {
 	int err;
 
@@ -130,13 +130,13 @@ static int talk_load(struct talk *t, const struct kl_unsettled *u, const char *n
 	return 0;
 }
 
-static bool is_open(const struct talk *t, const struct kl_ledger_entry *e)
+static bool is_open(const struct account *t, const struct kl_ledger_entry *e)
 {
 	return !e->settles && !kl_map_get(&t->ids, e->id) && !strcmp(e->name, t->c.name) &&
 	       !strcmp(e->phase, t->c.phase);
 }
 
-static int settle_talk(struct settler *s, const struct talk *t)
+static int settle_conversation(struct settler *s, const struct account *t)
 {
 	for (size_t i = 0; i < t->l.n; i++) {
 		const struct kl_ledger_entry *e = &t->l.e[i];
@@ -154,42 +154,42 @@ static int settle_talk(struct settler *s, const struct talk *t)
 	return 0;
 }
 
-static void under_way(struct settler *s, const struct talk *t)
+static void under_way(struct settler *s, const struct account *t)
 {
 	for (size_t i = 0; i < t->l.n && s->u->tell; i++)
 		if (is_open(t, &t->l.e[i]))
 			s->u->tell(&t->l.e[i], 0, KL_SETTLED_NOT, s->u->payload);
 }
 
-static int do_talk(struct settler *s, const char *which)
+static int settle_named(struct settler *s, const char *which)
 {
 	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
-	KL_AUTO(talk_release) struct talk t = { 0 };
+	KL_AUTO(account_release) struct account t = { 0 };
 	KL_AUTO(kl_freep) char *name = kl_strndup(which, strcspn(which, "/"));
 	const char *phase = which + strlen(name) + 1;
 	int cleared, err = 0;
 
 	if (!s->u->locked)
-		err = kl_talk_lock(&lock, s->u->repo, s->u->workload, name, phase, 0);
+		err = kl_conversation_lock(&lock, s->u->repo, s->u->workload, name, phase, 0);
 	if (err == KL_EBUSY) {
 		kl_error_clear();
-		if (!(err = talk_load(&t, s->u, name, phase)))
+		if (!(err = account_load(&t, s->u, name, phase)))
 			under_way(s, &t);
 		return err;
 	}
 	/* who was killed while he stored the reply may yet have stored it */
 	if (err < 0 || (err = kl_refs_recover(s->u->repo, &cleared)) < 0 ||
-	    (err = talk_load(&t, s->u, name, phase)) < 0)
+	    (err = account_load(&t, s->u, name, phase)) < 0)
 		return err;
-	return settle_talk(s, &t);
+	return settle_conversation(s, &t);
 }
 
 int kl_unsettled_settle(struct kl_unsettled *u)
 {
 	KL_AUTO(settler_release) struct settler s = { .u = u, .left = u->cost ? *u->cost : 0 };
-	int err = find_talks(&s);
+	int err = find_open(&s);
 
-	for (size_t i = 0; !err && i < s.talks.n; i++)
-		err = do_talk(&s, s.talks.v[i]);
+	for (size_t i = 0; !err && i < s.open.n; i++)
+		err = settle_named(&s, s.open.v[i]);
 	return err;
 }

@@ -8,8 +8,8 @@
  * open_reservation - finds and settles reservations that broke off: whoever made one was killed,
  * or its request ended so that nobody knows what it cost. Each counts as spent until it is settled
  * here: at what its reply did cost, where that is stored; else at what the user says that the
- * provider charged, or at its worst case. One whose talk is locked, that is under way, is left
- * alone.
+ * provider charged, or at its worst case. One whose conversation is locked, that is
+ * under way, is left alone.
  *
  *	struct kl_unsettled u = { .repo = r, .workload = "c-topk", .tell = tell };
  *	err = kl_unsettled_settle(&u);
@@ -31,7 +31,7 @@ struct kl_unsettled {
 	void (*tell)(const struct kl_ledger_entry *e, int64_t nano, enum kl_settled_by by,
 		     void *payload);
 	void *payload;
-	bool locked;			/* the caller holds the lock of the one talk it is about */
+	bool locked;			/* the caller holds the lock of that conversation */
 };
 
 /** KL_EINVALID: the ledger is none. What was settled before an error stays settled. */

@@ -409,20 +409,20 @@ static bool count_ok(int64_t n)
 	return n >= 0 && n <= MAX_TOKENS;
 }
 
-const struct kl_rates *kl_price_rates(const struct kl_price *p, const struct kl_chat_usage *u)
+const struct kl_rates *kl_price_rates(const struct kl_price *p, const struct kl_usage *u)
 {
 	int64_t prompt = u->input + u->cache_read + u->cache_write_5m + u->cache_write_1h;
 
 	return u->known && p->long_tokens && prompt > p->long_tokens ? &p->long_rates : &p->rates;
 }
 
-int64_t kl_rates_cost(const struct kl_rates *r, const struct kl_chat_usage *u)
+int64_t kl_rates_cost(const struct kl_rates *r, const struct kl_usage *u)
 {
 	return u->input * r->input + u->output * r->output + u->cache_read * r->cache_read +
 	       u->cache_write_5m * r->cache_write_5m + u->cache_write_1h * r->cache_write_1h;
 }
 
-int kl_price_cost(int64_t *nano, const struct kl_price *p, const struct kl_chat_usage *u)
+int kl_price_cost(int64_t *nano, const struct kl_price *p, const struct kl_usage *u)
 {
 	if (!count_ok(u->input) || !count_ok(u->output) || !count_ok(u->cache_read) ||
 	    !count_ok(u->cache_write_5m) || !count_ok(u->cache_write_1h))
@@ -437,7 +437,7 @@ static int64_t max(int64_t a, int64_t b)
 }
 
 /* some providers write to a cache unasked, but none for the longer time */
-static int64_t dearest_input(const struct kl_rates *r, enum kl_chat_cache cache)
+static int64_t dearest_input(const struct kl_rates *r, enum kl_cache_ttl cache)
 {
 	int64_t n = max(max(r->input, r->cache_read), r->cache_write_5m);
 
@@ -445,7 +445,7 @@ static int64_t dearest_input(const struct kl_rates *r, enum kl_chat_cache cache)
 }
 
 void kl_price_worst(int64_t *fixed, int64_t *per_token, const struct kl_price *p,
-		    enum kl_chat_cache cache, int64_t request_bytes)
+		    enum kl_cache_ttl cache, int64_t request_bytes)
 {
 	int64_t tokens = request_bytes + KL_PRICE_ALLOWANCE;
 	int64_t in = dearest_input(&p->rates, cache), out = p->rates.output;

@@ -43,12 +43,12 @@ int kl_price_check_file(const char *path);
 int kl_price_parse(struct kl_price **out, const char *name, const char *text, size_t len, const char *model);
 
 /** Those that these tokens cost: of a long prompt, or of any other. */
-const struct kl_rates *kl_price_rates(const struct kl_price *p, const struct kl_chat_usage *u);
+const struct kl_rates *kl_price_rates(const struct kl_price *p, const struct kl_usage *u);
 /** At these rates; the counts must have been checked. */
-int64_t kl_rates_cost(const struct kl_rates *r, const struct kl_chat_usage *u);
+int64_t kl_rates_cost(const struct kl_rates *r, const struct kl_usage *u);
 
 /** What was used costs. KL_EINVALID: counts that cannot be (negative, beyond 10^9 tokens). */
-int kl_price_cost(int64_t *nano, const struct kl_price *p, const struct kl_chat_usage *u);
+int kl_price_cost(int64_t *nano, const struct kl_price *p, const struct kl_usage *u);
 
 /**
  * The worst that a request can cost: every byte of it a token, and KL_PRICE_ALLOWANCE tokens more for
@@ -57,6 +57,6 @@ int kl_price_cost(int64_t *nano, const struct kl_price *p, const struct kl_chat_
  */
 #define KL_PRICE_ALLOWANCE 1024
 void kl_price_worst(int64_t *fixed, int64_t *per_token, const struct kl_price *p,
-		    enum kl_chat_cache cache, int64_t request_bytes);
+		    enum kl_cache_ttl cache, int64_t request_bytes);
 
 #endif

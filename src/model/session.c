@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "model/conversation.h"
 #include "model/session_impl.h"
 #include "repo/refs.h"
 #include "text/yaml_node.h"
@@ -122,6 +123,18 @@ int kl_session_open(struct kl_session **out, struct kl_repo *repo, const struct 
 	return 0;
 }
 
+int kl_session_conversation(struct kl_conversation *out, struct kl_session *session, const char *name,
+			    const char *phase, const char *const *text, size_t ntext)
+{
+	int err = kl_conversation_load(out, session->repo, session->workload, name, phase);
+
+	if (err < 0)
+		return err;
+	out->session = session;
+	kl_conversation_system(out, text, ntext);
+	return 0;
+}
+
 /* --- money ---------------------------------------------------------------------- */
 
 int kl_session_money(int64_t *spent, int64_t *cap, struct kl_session *session)
@@ -153,6 +166,6 @@ void kl_session_cost(int64_t *least, int64_t *most, const struct kl_session *ses
 	*least = (tokens - tokens / 10) * (r->cache_read < r->input ? r->cache_read : r->input) +
 		 tokens / 10 * r->input + reply_tokens * r->output;
 	kl_price_worst(&fixed, &per_token, session->price, session->cache == KL_CACHE_AUTO ? KL_CACHE_1H :
-		       (enum kl_chat_cache)session->cache, request_bytes);
+		       (enum kl_cache_ttl)session->cache, request_bytes);
 	*most = fixed + per_token * reply_tokens;
 }

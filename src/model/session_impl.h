@@ -18,17 +18,17 @@ struct kl_session {
 	int64_t cap;
 	int64_t max_tokens, least_tokens;
 	int64_t pause_ms;		/* how long gating takes; 0: unknown */
-	int cache;			/* enum kl_chat_cache, or KL_CACHE_AUTO */
+	int cache;			/* enum kl_cache_ttl, or KL_CACHE_AUTO */
 	struct kl_progress *progress;
 };
 
 #define KL_CACHE_AUTO (-1)
 
 /**
- * Who asks the next question of a talk holds this, until its reply is stored: two would pay for one
+ * Who sends the next turn of a conversation holds this, until its reply is stored: two would pay for one
  * answer. As kl_lock_take.
  */
-int kl_talk_lock(struct kl_lock *lock, struct kl_repo *repo, const char *workload, const char *name,
-		 const char *phase, int64_t wait_ms);
+int kl_conversation_lock(struct kl_lock *lock, struct kl_repo *repo, const char *workload,
+			 const char *name, const char *phase, int64_t wait_ms);
 
 #endif

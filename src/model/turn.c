@@ -13,12 +13,12 @@
 static const char *const stops[] = { "end", "length", "refusal", "other" };
 static const char *const caches[] = { "none", "5m", "1h" };
 
-const char *kl_stop_name(enum kl_chat_stop s)
+const char *kl_stop_name(enum kl_stop s)
 {
 	return stops[s];
 }
 
-const char *kl_cache_name(enum kl_chat_cache c)
+const char *kl_cache_name(enum kl_cache_ttl c)
 {
 	return caches[c];
 }
@@ -137,8 +137,8 @@ static int read_enums(struct kl_turn *t, const json_t *j)
 	    (err = read_word(&cache, j, "cache", caches, KL_ARRAY_SIZE(caches))) < 0 ||
 	    (err = read_word(&budget, j, "budget", budgets, KL_ARRAY_SIZE(budgets))) < 0)
 		return err;
-	t->stop = (enum kl_chat_stop)stop;
-	t->cache = (enum kl_chat_cache)cache;
+	t->stop = (enum kl_stop)stop;
+	t->cache = (enum kl_cache_ttl)cache;
 	t->budget = (enum kl_budget)budget;
 	return 0;
 }

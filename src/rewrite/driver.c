@@ -17,7 +17,7 @@ void kl_driver_turn_release(struct kl_driver_turn *turn)
 
 void kl_driver_release(struct kl_driver *driver)
 {
-	kl_talk_free(driver->talk);
+	kl_conversation_release(&driver->conversation);
 	kl_dialogue_release(&driver->dialogue);
 	free(driver->phase);
 	free(driver->why);
@@ -26,13 +26,13 @@ void kl_driver_release(struct kl_driver *driver)
 int kl_driver_open(struct kl_driver *driver, const struct kl_strvec *texts)
 {
 	driver->dialogue = (struct kl_dialogue)KL_DIALOGUE_INIT;
-	return kl_talk_open(&driver->talk, driver->session, driver->name, driver->phase,
-			    (const char *const *)texts->v, texts->n);
+	return kl_session_conversation(&driver->conversation, driver->session, driver->name,
+				       driver->phase, (const char *const *)texts->v, texts->n);
 }
 
 int kl_driver_skip(struct kl_driver *driver, size_t turn)
 {
-	size_t stored = kl_talk_turns(driver->talk);
+	size_t stored = driver->conversation.n;
 
 	if (turn > stored)
 		return kl_error(KL_EINVALID, "the conversation %s of '%s' has %zu turns, not %zu",
@@ -80,8 +80,8 @@ int kl_driver_write(struct kl_buf *out, const struct kl_driver *driver, struct k
 	int err;
 
 	if (!prompt)
-		return kl_error(KL_EINVALID, "turn %zu of the stored conversation asks for something "
-				"else", dialogue->turn + 1);
+		return kl_error(KL_EINVALID, "turn %zu of the stored conversation asks for "
+				"something else", dialogue->turn + 1);
 	set_values(&turn->values, driver, turn);
 	kl_brief_head(&text, driver->phase, dialogue->turn, turn->state, dialogue->kind);
 	if ((err = kl_prompt_fill(&text, driver->repo, prompt, &turn->values)) < 0)
@@ -91,7 +91,7 @@ int kl_driver_write(struct kl_buf *out, const struct kl_driver *driver, struct k
 }
 
 /* a command finds the kernel in a directory of its own, without a repository */
-static int ask_command(const char **reply, struct kl_driver *driver, struct kl_ask *ask,
+static int ask_command(const char **reply, struct kl_driver *driver, struct kl_request *request,
 		       const struct kl_surface *state)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup) char *top = NULL;
@@ -103,18 +103,18 @@ static int ask_command(const char **reply, struct kl_driver *driver, struct kl_a
 	dir = kl_fs_join(top, "kernel");
 	if ((err = kl_layout_write(dir, state)) < 0)
 		return err;
-	ask->dir = dir;
+	request->dir = dir;
 	if (driver->edits) {
-		ask->collect = kl_layout_collect;
-		ask->payload = (void *)state;
+		request->collect = kl_layout_collect;
+		request->payload = (void *)state;
 	}
-	return kl_talk_ask(reply, driver->talk, driver->dialogue.turn, ask);
+	return kl_request_send(reply, &driver->conversation, driver->dialogue.turn, request);
 }
 
 static int ask_turn(const char **reply, struct kl_driver *driver, struct kl_driver_turn *turn)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf user = KL_BUF_INIT;
-	struct kl_ask ask = { .alone = driver->alone };
+	struct kl_request request = { .alone = driver->alone };
 	size_t number = driver->dialogue.turn;
 	int err;
 
@@ -123,11 +123,11 @@ static int ask_turn(const char **reply, struct kl_driver *driver, struct kl_driv
 		return err;
 	if ((err = kl_driver_write(&user, driver, turn)) < 0)
 		return err;
-	ask.user = user.ptr;
-	ask.key = turn->key.ptr;
+	request.user = user.ptr;
+	request.key = turn->key.ptr;
 	if (driver->fresh && !strcmp(driver->rewriter, "exec"))
-		return ask_command(reply, driver, &ask, turn->layout ? turn->layout : turn->state);
-	return kl_talk_ask(reply, driver->talk, number, &ask);
+		return ask_command(reply, driver, &request, turn->layout ? turn->layout : turn->state);
+	return kl_request_send(reply, &driver->conversation, number, &request);
 }
 
 int kl_driver_ask(const char **reply, struct kl_driver *driver, struct kl_driver_turn *turn)
@@ -146,10 +146,10 @@ bool kl_driver_next(struct kl_driver *driver)
 
 	if (dialogue->kind == KL_DIALOGUE_END)
 		return false;
-	driver->fresh = dialogue->turn >= kl_talk_turns(driver->talk);
+	driver->fresh = dialogue->turn >= driver->conversation.n;
 	if (!driver->fresh)
 		kl_brief_head_read(&dialogue->kind, driver->state,
-				   kl_talk_user(driver->talk, dialogue->turn), driver->phase,
+				   driver->conversation.turn[dialogue->turn].user, driver->phase,
 				   dialogue->turn);
 	return true;
 }

@@ -3,7 +3,7 @@
 #define KL_REWRITE_DRIVER_H
 
 #include "contract/surface.h"
-#include "model/session.h"
+#include "model/request.h"
 #include "rewrite/dialogue.h"
 #include "rewrite/feedback.h"
 
@@ -35,7 +35,7 @@ struct kl_driver_turn {
 	const struct kl_surface *layout;	/* exec: what it finds in its directory; NULL: `state` */
 	struct kl_feedback feedback;	/* on the edit of the turn before: EVIDENCE and MEANING */
 	struct kl_map values;		/* kl_prompt_set: what else the template has a place for */
-	struct kl_buf key;		/* struct kl_ask */
+	struct kl_buf key;		/* struct kl_request */
 };
 #define KL_DRIVER_TURN_INIT { .values = { .free_value = free }, .key = KL_BUF_INIT }
 
@@ -48,16 +48,16 @@ struct kl_driver {
 	const char *rewriter;		/* "chat" or "exec" */
 	const char *const *prompt;	/* KL_DIALOGUE_END: the template of each kind, or NULL */
 	bool edits;			/* exec: files that the command edits count as its reply */
-	bool alone;			/* struct kl_ask */
+	bool alone;			/* struct kl_request */
 	/* the present turn */
-	struct kl_talk *talk;
+	struct kl_conversation conversation;
 	struct kl_dialogue dialogue;
 	bool fresh;			/* it is not stored */
 	char state[13];			/* of a stored one: digest of its kernel, cut; or "" */
 	char *why;			/* the reply before it could not be used; or NULL */
 };
 
-/** System texts, which are copied. Errors as kl_talk_open. */
+/** System texts, which are copied. Errors as kl_session_conversation. */
 int kl_driver_open(struct kl_driver *driver, const struct kl_strvec *texts);
 void kl_driver_release(struct kl_driver *driver);
 
@@ -68,8 +68,8 @@ int kl_driver_skip(struct kl_driver *driver, size_t turn);
 bool kl_driver_next(struct kl_driver *driver);
 
 /**
- * The reply to the present turn; borrowed. `turn` is released. As kl_talk_ask (KL_ENO: the budget does
- * not allow it); KL_EEXISTS: the stored turn is about another kernel.
+ * The reply to the present turn; borrowed. `turn` is released. As kl_request_send (KL_ENO: the budget
+ * does not allow it); KL_EEXISTS: the stored turn is about another kernel.
  */
 int kl_driver_ask(const char **reply, struct kl_driver *driver, struct kl_driver_turn *turn);
 

@@ -13,7 +13,7 @@
 int kl_layout_write(const char *dir, const struct kl_surface *s);
 
 /**
- * kl_ask.collect of exec: what became of the state's files, added to the command's reply as <file>
+ * kl_request.collect of exec: what became of the state's files, added to the command's reply as <file>
  * blocks unless that has edits of its own; what cannot be taken as <refused>. `payload` is the surface.
  * Files that were not there before are passed over.
  */

@@ -160,7 +160,7 @@ static void find_kind(struct deriver *deriver)
 	if (turn)
 		driver->dialogue.kind = KL_DIALOGUE_REPAIR;
 	if (!turn || *kl_json_str_or(deriver->attempt, "event", "") ||
-	    !read_reply(&p, deriver, kl_talk_reply(driver->talk, turn - 1)))
+	    !read_reply(&p, deriver, driver->conversation.turn[turn - 1].reply))
 		return;
 	driver->dialogue.kind = KL_DIALOGUE_AGAIN;
 	driver->why = kl_strdup(kl_error_last());
@@ -212,7 +212,7 @@ int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_reder
 	    (err = kl_driver_accept(&d.driver, read_reply(out, &d, reply))) < 0)
 		return err;
 	if (*out)
-		(*out)->unisolated = !kl_talk_alone(d.driver.talk, number);
+		(*out)->unisolated = !kl_conversation_alone(&d.driver.conversation, number);
 	*why = kl_steal(&d.driver.why);
 	return 0;
 }

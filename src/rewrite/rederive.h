@@ -11,7 +11,7 @@
  * and mechanism to restore, and K_i's time and features (DESIGN section 6, item 5).
  *
  * Like a rewriter it has no memory: asked again after a crash it gives the same edit, for the
- * replies are in the repository. Attempt n is turn n of the talk, but for those of class
+ * replies are in the repository. Attempt n is turn n of it, but for those of class
  * "timeout", which have none; every one has to be in `attempts` before the next is asked for,
  * also one whose reply could not be used.
  *
@@ -38,7 +38,7 @@ struct kl_rederive {
 /**
  * The next attempt. `*out` NULL: its reply could not be used and `*why` (owned by the caller) says
  * so; or, `*why` NULL as well, it is over: the model gave up, or all repairs (3) were tried. Errors
- * as kl_talk_ask.
+ * as kl_request_send.
  */
 int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_rederive *r);
 

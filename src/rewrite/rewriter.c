@@ -76,7 +76,7 @@ int kl_rewriters_check(const char *list)
 	return 0;
 }
 
-const char *kl_rewriters_talk(const char *list)
+const char *kl_rewriters_model(const char *list)
 {
 	static const char *const talkers[] = { "chat", "exec" };
 	KL_AUTO(kl_strvec_release) struct kl_strvec words = KL_STRVEC_INIT;
@@ -344,7 +344,7 @@ int kl_rewrite_split(struct kl_proposal **out, struct kl_rewrite *rw,
 	};
 
 	*out = NULL;
-	if (kl_rewriters_talk(whole->rewriter))
+	if (kl_rewriters_model(whole->rewriter))
 		return kl_chat_split(out, rw, whole);
 	if (strchr(whole->source, '@'))
 		return 0;	/* it is a part already */

@@ -23,7 +23,7 @@
  *
  * A list names rewriters cheapest first, comma-separated, each with an
  * optional argument: "history", "passes", "passes:<dir>", "patches:<dir>", "stepwise",
- * "exec" or "chat" (one of these two: it is the same conversation, kl_rewriters_talk).
+ * "exec" or "chat" (one of these two: it is the same conversation, kl_rewriters_model).
  */
 struct kl_rewrite {
 	struct kl_repo *repo;
@@ -47,7 +47,7 @@ struct kl_rewrite {
 	 * only thought through, for a thought is not worth money.
 	 */
 	struct kl_session *session;
-	const char *name;		/* of the walk: of its talks */
+	const char *name;		/* of the walk, and of its conversations */
 	const struct kl_mechanisms *mechanisms;	/* NULL: none known */
 	const json_t *facts;		/* of the state: {"features", "traits", "code"}, or NULL */
 	int64_t ns;			/* its time; 0: none */
@@ -68,12 +68,12 @@ void kl_rewrite_release(struct kl_rewrite *rw);
 /** Are all names known, and their arguments there and well-formed? Call before long work. */
 int kl_rewriters_check(const char *list);
 /** "chat" or "exec" if the list names one, for which `chat` has to be opened; else NULL. */
-const char *kl_rewriters_talk(const char *list);
+const char *kl_rewriters_model(const char *list);
 
 /**
  * The next proposal, or NULL when none of the list has one. `*stop`: a
  * rewriter put the state into `edit_dir` and waits for a person (kl_stepwise_collect).
- * KL_ENO: the budget does not allow the next question (kl_talk_ask).
+ * KL_ENO: the budget does not allow the next question (kl_request_send).
  */
 int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 		    const char *list);

@@ -44,7 +44,7 @@ static int prompts(struct kl_estimate *e, const struct kl_estimate_of *of)
 int kl_estimate_assume(struct kl_estimate *e, const struct kl_estimate_of *of)
 {
 	*e = (struct kl_estimate){
-		.proposes = kl_rewriters_talk(of->rewriters) != NULL, .derives = of->rederive != NULL,
+		.proposes = kl_rewriters_model(of->rewriters) != NULL, .derives = of->rederive != NULL,
 		.steps = { smaller(FEW_STEPS, of->step_limit), smaller(MANY_STEPS, of->step_limit) },
 		.attempts = { 1, 1 + KL_WALK_REPAIRS },
 	};
@@ -60,7 +60,7 @@ int kl_estimate_assume(struct kl_estimate *e, const struct kl_estimate_of *of)
 /* --- sums ------------------------------------------------------------------------- */
 
 /* `n` conversations of `turns` requests, each with all before it */
-static void add_talks(struct kl_estimate *e, int end, const struct kl_session *session, int64_t n,
+static void add_conversations(struct kl_estimate *e, int end, const struct kl_session *session, int64_t n,
 		      int64_t turns, int64_t bytes)
 {
 	for (int64_t turn = 0; turn < turns; turn++) {
@@ -85,13 +85,13 @@ void kl_estimate_walk(struct kl_estimate *e, const struct kl_session *session)
 		if (e->proposes) {	/* the last state's answer is that nothing is left */
 			int64_t bytes = e->prompt_bytes[0] + e->state_bytes;
 
-			add_talks(e, end, session, states - spare, turns, bytes);
-			add_talks(e, end, session, spare, turns + 1, bytes);
+			add_conversations(e, end, session, states - spare, turns, bytes);
+			add_conversations(e, end, session, spare, turns + 1, bytes);
 		}
 		if (e->derives)
-			add_talks(e, end, session, steps, e->attempts[end],
+			add_conversations(e, end, session, steps, e->attempts[end],
 				  e->prompt_bytes[1] + e->state_bytes);
 		if (end)	/* every step may claim a trait */
-			add_talks(e, end, session, steps, 1, e->prompt_bytes[2] + e->state_bytes);
+			add_conversations(e, end, session, steps, 1, e->prompt_bytes[2] + e->state_bytes);
 	}
 }

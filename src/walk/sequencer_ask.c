@@ -110,7 +110,7 @@ int kl_sequencer_ask(struct kl_sequencer *s)
 		return kl_sequencer_end(s, limit);
 	kl_progress_step(s->progress, "looking for something to remove");
 	err = kl_rewrite_next(&p, &stop, &s->rw, list);
-	if (err == KL_ENO && kl_rewriters_talk(list)) {
+	if (err == KL_ENO && kl_rewriters_model(list)) {
 		kl_progress_say(s->progress, "%s", kl_error_last());
 		kl_error_clear();
 		return kl_sequencer_end(s, "budget");

@@ -5,15 +5,15 @@
 
 const char *kl_model_of_list(const char *rewriters)
 {
-	return kl_rewriters_talk(rewriters);
+	return kl_rewriters_model(rewriters);
 }
 
 const char *kl_model_name(const struct kl_sequencer *s)
 {
-	const char *talks = kl_rewriters_talk(kl_walk_str(&s->op.walk, "rewriters"));
+	const char *proposes = kl_rewriters_model(kl_walk_str(&s->op.walk, "rewriters"));
 	const char *derives = kl_walk_str(&s->op.walk, "rederive");
 
-	return talks ? talks : *derives ? derives : NULL;
+	return proposes ? proposes : *derives ? derives : NULL;
 }
 
 int kl_model_session(struct kl_session **out, struct kl_sequencer *s)
@@ -47,7 +47,7 @@ int kl_model_aim(struct kl_rewrite *rw, struct kl_sequencer *s)
 	rw->ns = kl_json_int_or(w->state, "ns", 0);
 	rw->foreign = *foreign ? foreign : NULL;
 	rw->event = event;
-	if (s->op.dry || !kl_rewriters_talk(kl_walk_str(w, "rewriters")))
+	if (s->op.dry || !kl_rewriters_model(kl_walk_str(w, "rewriters")))
 		return 0;
 	return kl_model_session(&rw->session, s);
 }

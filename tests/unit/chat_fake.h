@@ -70,7 +70,7 @@ bool kl_provider_metered(const struct kl_provider *p)
 }
 
 int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
-		     const struct kl_chat_request *q)
+		     const struct kl_provider_request *q)
 {
 	kl_buf_addf(out, "%s\n", q->model);
 	for (size_t i = 0; i < q->nsystem; i++)
@@ -80,13 +80,13 @@ int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provide
 	return 0;
 }
 
-static void fake_charge(const struct kl_exchange *x, int64_t nano)
+static void fake_charge(const struct kl_request_context *x, int64_t nano)
 {
 	KL_AUTO(kl_freep) char *line = NULL;
 	char key[KL_DIGEST_HEX];
 	int fd = open(fake.till, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 
-	kl_chat_key(key, x->key, x->turn + 1);
+	kl_provider_key(key, x->key, x->turn + 1);
 	snprintf(fake.charge, sizeof(fake.charge), "c%016llx", (unsigned long long)kl_rng_os_seed());
 	line = kl_asprintf("%s %zu %s %lld %s\n", x->phase, x->turn, key, (long long)nano, fake.charge);
 	if (fd < 0 || write(fd, line, strlen(line)) != (ssize_t)strlen(line))
@@ -94,8 +94,8 @@ static void fake_charge(const struct kl_exchange *x, int64_t nano)
 	close(fd);
 }
 
-static int fake_answer(struct kl_chat_reply *out, const struct kl_chat_request *q,
-		       const struct kl_exchange *x, const struct kl_chat_watch *watch)
+static int fake_answer(struct kl_reply *out, const struct kl_provider_request *q,
+		       const struct kl_request_context *x, const struct kl_provider_watch *watch)
 {
 	if (fake.way == FAKE_CUT)
 		return kl_error(KL_EIO, "the connection broke");
@@ -108,13 +108,13 @@ static int fake_answer(struct kl_chat_reply *out, const struct kl_chat_request *
 	       kl_error(KL_EINTR, "interrupted") : 0;
 }
 
-int kl_provider_send(struct kl_chat_reply *out, struct kl_provider *p, const struct kl_chat_request *q,
-		     const struct kl_exchange *x, const struct kl_chat_watch *watch)
+int kl_provider_send(struct kl_reply *out, struct kl_provider *p, const struct kl_provider_request *q,
+		     const struct kl_request_context *x, const struct kl_provider_watch *watch)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf body = KL_BUF_INIT;
 	int64_t in, tokens = fake.out && fake.out < q->max_tokens ? fake.out : q->max_tokens;
 
-	*out = (struct kl_chat_reply){ 0 };
+	*out = (struct kl_reply){ 0 };
 	fake.asked++;
 	fake.max_tokens = q->max_tokens;
 	kl_provider_body(&body, NULL, p, q);
@@ -137,7 +137,7 @@ int kl_provider_send(struct kl_chat_reply *out, struct kl_provider *p, const str
 	}
 	if (fake.after)
 		fake.after();
-	out->usage = (struct kl_chat_usage){
+	out->usage = (struct kl_usage){
 		.known = fake.way != FAKE_SILENT && fake.way != FAKE_CUT,
 		.input = fake.way == FAKE_ABSURD ? -5 : in, .output = tokens,
 	};

@@ -3,15 +3,15 @@
 #define KL_CHAT_FAULT_H
 
 /*
- * chat_fault - a talk of two turns in a process of its own, which a fault point stops: by SIGKILL, or by a
+ * chat_fault - a conversation of two turns in a process of its own, which a fault point stops: by SIGKILL, or by a
  * failure. Needs the fault points of a build with FAULT=1.
  */
 #include <signal.h>
 #include <sys/wait.h>
 
 #include "base/vec.h"
-#include "model/conversation.h"
 #include "model/ledger.h"
+#include "model/request.h"
 #include "scratch.h"
 
 static int fault_talk(const char *dir, const struct kl_session_opts *o)
@@ -19,17 +19,17 @@ static int fault_talk(const char *dir, const struct kl_session_opts *o)
 	static const char *const blocks[] = { "the rules" };
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	KL_AUTO(kl_session_freep) struct kl_session *session = NULL;
-	KL_AUTO(kl_talk_freep) struct kl_talk *talk = NULL;
+	KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
 	int err;
 
 	if ((err = kl_repo_open_at(&repo, dir)) < 0 || (err = kl_session_open(&session, repo, o)) < 0 ||
-	    (err = kl_talk_open(&talk, session, "n", "p", blocks, 1)) < 0)
+	    (err = kl_session_conversation(&c, session, "n", "p", blocks, 1)) < 0)
 		return err;
 	for (size_t i = 0; i < 2; i++) {
-		struct kl_ask a = { .user = i ? "second" : "first" };
+		struct kl_request a = { .user = i ? "second" : "first" };
 		const char *reply;
 
-		if ((err = kl_talk_ask(&reply, talk, i, &a)) < 0)
+		if ((err = kl_request_send(&reply, &c, i, &a)) < 0)
 			return err;
 	}
 	return 0;

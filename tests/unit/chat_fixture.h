@@ -11,26 +11,26 @@
 
 #define MAX_TALK 16
 
-static const char *const talk_system[] = { "You simplify kernels.", "The contract: \"topk\" \\ 1" };
+static const char *const request_system[] = { "You simplify kernels.", "The contract: \"topk\" \\ 1" };
 
-struct talk {
-	struct kl_chat_message message[MAX_TALK];
-	struct kl_chat_request q;
-	struct kl_exchange x;
+struct request {
+	struct kl_message message[MAX_TALK];
+	struct kl_provider_request q;
+	struct kl_request_context x;
 };
 
 /** A request of `n` messages, user first, NULL after the last. */
-static __attribute__((unused)) void talk_of(struct talk *t, const char *const *said)
+static __attribute__((unused)) void request_of(struct request *t, const char *const *said)
 {
 	memset(t, 0, sizeof(*t));
 	for (size_t i = 0; said[i]; i++) {
 		assert_true(i < MAX_TALK);
-		t->message[i] = (struct kl_chat_message){ .assistant = i % 2, .text = said[i] };
+		t->message[i] = (struct kl_message){ .assistant = i % 2, .text = said[i] };
 		t->q.nmessage = i + 1;
 	}
 	t->q.model = "test-model-1";
 	t->q.max_tokens = 1000;
-	t->q.system = talk_system;
+	t->q.system = request_system;
 	t->q.nsystem = 2;
 	t->q.message = t->message;
 	t->q.cache = KL_CACHE_5M;
@@ -38,6 +38,6 @@ static __attribute__((unused)) void talk_of(struct talk *t, const char *const *s
 	t->x.turn = t->q.nmessage / 2;
 }
 
-#define TALK(t, ...) talk_of((t), (const char *const []){ __VA_ARGS__, NULL })
+#define REQUEST(t, ...) request_of((t), (const char *const []){ __VA_ARGS__, NULL })
 
 #endif

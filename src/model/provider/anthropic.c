@@ -14,7 +14,7 @@
  */
 static const char *const header[] = { "anthropic-version: 2023-06-01", NULL };
 
-static const char *ttl_of(enum kl_chat_cache cache)
+static const char *ttl_of(enum kl_cache_ttl cache)
 {
 	return cache == KL_CACHE_1H ? "1h" : "5m";
 }
@@ -28,7 +28,7 @@ static void add_block(struct kl_buf *out, const char *text, const char *ttl)
 	kl_buf_addch(out, '}');
 }
 
-static void add_system(struct kl_buf *out, const struct kl_chat_request *q, const char *ttl)
+static void add_system(struct kl_buf *out, const struct kl_provider_request *q, const char *ttl)
 {
 	const char *sep = "";
 	size_t n = 0, at = 0;
@@ -50,7 +50,7 @@ static void add_system(struct kl_buf *out, const struct kl_chat_request *q, cons
 }
 
 static void anthropic_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
-			   const struct kl_chat_request *q, const struct kl_exchange *x)
+			   const struct kl_provider_request *q, const struct kl_request_context *x)
 {
 	const char *ttl = q->cache == KL_CACHE_NONE ? NULL : ttl_of(q->cache);
 
@@ -80,7 +80,7 @@ static void anthropic_body(struct kl_buf *out, size_t *prefix, const struct kl_p
  */
 static void read_usage(struct kl_stream *s, const json_t *j, bool final)
 {
-	struct kl_chat_usage *u = &s->out->usage;
+	struct kl_usage *u = &s->out->usage;
 	const json_t *by = json_object_get(j, "cache_creation");
 	int64_t total = u->cache_write_5m + u->cache_write_1h, rest;
 	bool ok = json_is_object(j);
@@ -99,7 +99,7 @@ static void read_usage(struct kl_stream *s, const json_t *j, bool final)
 	u->known = ok && final && json_is_integer(json_object_get(j, "output_tokens"));
 }
 
-static enum kl_chat_stop stop_of(const char *reason)
+static enum kl_stop stop_of(const char *reason)
 {
 	if (!strcmp(reason, "end_turn") || !strcmp(reason, "stop_sequence"))
 		return KL_STOP_END;

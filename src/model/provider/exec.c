@@ -17,7 +17,8 @@
  * reply as JSON on its stdout, its talk on stderr. It runs in a directory that no repository
  * reaches; its process group ends with it.
  */
-#define MAX_STDOUT (4 * KL_CHAT_MAX_TEXT)	/* JSON escapes may take six bytes for one, but rarely do */
+/* JSON escapes may take six bytes for one, but rarely do */
+#define MAX_STDOUT (4 * KL_PROVIDER_MAX_TEXT)
 #define MAX_TAIL 300
 
 static int exec_open(struct kl_provider *p)
@@ -106,7 +107,7 @@ static int judge(const struct kl_provider *p, const struct kl_proc_result *res, 
 	return what ? broken(what, err) : 0;
 }
 
-static int parse(struct kl_chat_reply *out, const struct kl_buf *text)
+static int parse(struct kl_reply *out, const struct kl_buf *text)
 {
 	KL_AUTO(json_decrefp) json_t *j = NULL;
 	const char *schema;
@@ -129,8 +130,8 @@ static int judge_alone(const struct kl_proc_result *res, int err)
 	return err;
 }
 
-static int run(struct kl_chat_reply *out, struct kl_provider *p, const struct kl_buf *body,
-	       const char *dir, const struct kl_exchange *x, const struct kl_chat_watch *watch)
+static int run(struct kl_reply *out, struct kl_provider *p, const struct kl_buf *body,
+	       const char *dir, const struct kl_request_context *x, const struct kl_provider_watch *watch)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf said = KL_BUF_INIT;
@@ -161,8 +162,8 @@ static int run(struct kl_chat_reply *out, struct kl_provider *p, const struct kl
 	return kl_provider_heard(watch, (int64_t)text.len, &out->usage);
 }
 
-static int exec_send(struct kl_chat_reply *out, struct kl_provider *p, const struct kl_chat_request *q,
-		     const struct kl_exchange *x, const struct kl_chat_watch *watch)
+static int exec_send(struct kl_reply *out, struct kl_provider *p, const struct kl_provider_request *q,
+		     const struct kl_request_context *x, const struct kl_provider_watch *watch)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup) char *scratch = NULL;
 	KL_AUTO(kl_freep) char *dir = NULL;

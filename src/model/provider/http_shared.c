@@ -26,7 +26,7 @@ struct http_state {
 };
 
 struct attempt {
-	const struct kl_chat_watch *watch;
+	const struct kl_provider_watch *watch;
 	struct kl_stream s;
 	struct kl_http_reply reply;
 };
@@ -195,7 +195,7 @@ static bool paid_for(const struct attempt *a)
 	       (a->watch && a->watch->again && !a->watch->again(a->watch->payload));
 }
 
-static int pause_for(int64_t ms, const struct kl_chat_watch *watch)
+static int pause_for(int64_t ms, const struct kl_provider_watch *watch)
 {
 	int64_t end = kl_clock_ns() + ms * 1000000;
 
@@ -266,7 +266,7 @@ static void scrub(char **text, const struct kl_secret *key)
 }
 
 /* What the attempt brought, even where it failed. */
-static void take(struct kl_chat_reply *out, struct attempt *a, const struct kl_secret *key)
+static void take(struct kl_reply *out, struct attempt *a, const struct kl_secret *key)
 {
 	out->text = kl_buf_detach(&a->s.text);
 	out->request_id = kl_steal(&a->reply.request_id);
@@ -275,9 +275,9 @@ static void take(struct kl_chat_reply *out, struct attempt *a, const struct kl_s
 	scrub(&out->request_id, key);
 }
 
-int kl_provider_http_send(struct kl_chat_reply *out, struct kl_provider *p,
-			  const struct kl_chat_request *q, const struct kl_exchange *x,
-			  const struct kl_chat_watch *watch)
+int kl_provider_http_send(struct kl_reply *out, struct kl_provider *p,
+			  const struct kl_provider_request *q, const struct kl_request_context *x,
+			  const struct kl_provider_watch *watch)
 {
 	struct http_state *h = p->state;
 	KL_AUTO(kl_buf_release) struct kl_buf body = KL_BUF_INIT;

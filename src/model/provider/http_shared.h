@@ -19,9 +19,9 @@ struct kl_http_kind {
 
 int kl_provider_http_open(struct kl_provider *p, const struct kl_http_kind *kind);
 void kl_provider_http_close(struct kl_provider *p);
-int kl_provider_http_send(struct kl_chat_reply *out, struct kl_provider *p,
-			  const struct kl_chat_request *q, const struct kl_exchange *x,
-			  const struct kl_chat_watch *watch);
+int kl_provider_http_send(struct kl_reply *out, struct kl_provider *p,
+			  const struct kl_provider_request *q, const struct kl_request_context *x,
+			  const struct kl_provider_watch *watch);
 /** Is it where the kind is by default? */
 bool kl_provider_http_is_default(const struct kl_provider *p);
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void kl_chat_key(char hex[KL_DIGEST_HEX], const char *const *key, size_t n)
+void kl_provider_key(char hex[KL_DIGEST_HEX], const char *const *key, size_t n)
 {
 	struct kl_digest *d = kl_digest_new();
 

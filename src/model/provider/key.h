@@ -8,12 +8,12 @@
 
 /*
  * key - the key that a recorded reply is found by: one digest of the keys of all turns so far
- * (struct kl_exchange in provider.h), so that a reply is given only where everything that led to
- * it was the same.
+ * (struct kl_request_context in provider.h), so that a reply is given only where everything that
+ * led to it was the same.
  *
  * SHA-256 over each key in order: its length in bytes as a decimal number, a NUL byte, its
  * bytes. docs/formats.md, "Recordings".
  */
-void kl_chat_key(char hex[KL_DIGEST_HEX], const char *const *key, size_t n);
+void kl_provider_key(char hex[KL_DIGEST_HEX], const char *const *key, size_t n);
 
 #endif

@@ -22,7 +22,7 @@ static const char *token_field(const struct kl_provider *p)
 }
 
 /* Templates of many models take one system message, the first. */
-static void add_system(struct kl_buf *out, const struct kl_chat_request *q)
+static void add_system(struct kl_buf *out, const struct kl_provider_request *q)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf all = KL_BUF_INIT;
 
@@ -37,7 +37,7 @@ static void add_system(struct kl_buf *out, const struct kl_chat_request *q)
 }
 
 static void openai_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
-			const struct kl_chat_request *q, const struct kl_exchange *x)
+			const struct kl_provider_request *q, const struct kl_request_context *x)
 {
 	kl_buf_addch(out, '{');
 	kl_body_member(out, "model", q->model);
@@ -60,7 +60,7 @@ static void openai_body(struct kl_buf *out, size_t *prefix, const struct kl_prov
 /* What was read from the cache is part of prompt_tokens. */
 static void read_usage(struct kl_stream *s, const json_t *j)
 {
-	struct kl_chat_usage u = { 0 };
+	struct kl_usage u = { 0 };
 	int64_t prompt = -1, output = -1, cached = 0;
 	bool ok = kl_stream_count(&prompt, j, "prompt_tokens") &&
 		  kl_stream_count(&output, j, "completion_tokens") &&
@@ -75,7 +75,7 @@ static void read_usage(struct kl_stream *s, const json_t *j)
 	s->out->usage = u;
 }
 
-static enum kl_chat_stop stop_of(const char *reason)
+static enum kl_stop stop_of(const char *reason)
 {
 	if (!strcmp(reason, "stop"))
 		return KL_STOP_END;

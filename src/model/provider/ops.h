@@ -8,7 +8,7 @@
  * ops - what the files of the providers share: an opened provider, and
  * the row of the table that says how one kind does its work.
  */
-#define KL_CHAT_MAX_TEXT ((size_t)8 << 20)	/* bytes of a reply's text */
+#define KL_PROVIDER_MAX_TEXT ((size_t)8 << 20)	/* bytes of a reply's text */
 
 struct kl_provider_ops {
 	const char *name;
@@ -20,10 +20,10 @@ struct kl_provider_ops {
 	void (*close)(struct kl_provider *p);
 	/** The request's bytes; `x` is NULL where only the body is asked for. */
 	void (*body)(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
-		     const struct kl_chat_request *q, const struct kl_exchange *x);
+		     const struct kl_provider_request *q, const struct kl_request_context *x);
 	/** The request is well-formed, `out` is empty. */
-	int (*send)(struct kl_chat_reply *out, struct kl_provider *p, const struct kl_chat_request *q,
-		    const struct kl_exchange *x, const struct kl_chat_watch *watch);
+	int (*send)(struct kl_reply *out, struct kl_provider *p, const struct kl_provider_request *q,
+		    const struct kl_request_context *x, const struct kl_provider_watch *watch);
 };
 
 struct kl_provider {
@@ -42,9 +42,9 @@ extern const struct kl_provider_ops kl_provider_anthropic, kl_provider_openai, k
  * Without `x` it has no phase and no turn.
  */
 void kl_provider_plain_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
-			    const struct kl_chat_request *q, const struct kl_exchange *x);
+			    const struct kl_provider_request *q, const struct kl_request_context *x);
 
 /** Tell the watcher of bytes; KL_EINTR when it, or the user, wants no more. */
-int kl_provider_heard(const struct kl_chat_watch *watch, int64_t bytes, const struct kl_chat_usage *u);
+int kl_provider_heard(const struct kl_provider_watch *watch, int64_t bytes, const struct kl_usage *u);
 
 #endif

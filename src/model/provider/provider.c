@@ -101,7 +101,7 @@ bool kl_provider_metered(const struct kl_provider *p)
 }
 
 /* user, assistant, user ... user; the providers refuse blocks without text. */
-static int check(const struct kl_chat_request *q)
+static int check(const struct kl_provider_request *q)
 {
 	if (!q->model || !*q->model)
 		return kl_error(KL_EINVALID, "no model is named: set klineage.chat.model");
@@ -120,7 +120,7 @@ static int check(const struct kl_chat_request *q)
 }
 
 int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
-		     const struct kl_chat_request *q)
+		     const struct kl_provider_request *q)
 {
 	size_t from = out->len, covered = 0;
 	int err = check(q);
@@ -133,7 +133,7 @@ int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provide
 	return 0;
 }
 
-int kl_provider_heard(const struct kl_chat_watch *watch, int64_t bytes, const struct kl_chat_usage *u)
+int kl_provider_heard(const struct kl_provider_watch *watch, int64_t bytes, const struct kl_usage *u)
 {
 	if (kl_proc_interrupted() ||
 	    (watch && watch->heard && watch->heard(bytes, u, watch->payload)))
@@ -141,7 +141,7 @@ int kl_provider_heard(const struct kl_chat_watch *watch, int64_t bytes, const st
 	return 0;
 }
 
-static int check_reply(const struct kl_chat_reply *r, const struct kl_chat_request *q)
+static int check_reply(const struct kl_reply *r, const struct kl_provider_request *q)
 {
 	if (r->text && *r->text)
 		return 0;
@@ -153,19 +153,19 @@ static int check_reply(const struct kl_chat_reply *r, const struct kl_chat_reque
 	return kl_error(KL_EINVALID, "the reply is empty");
 }
 
-int kl_provider_send(struct kl_chat_reply *out, struct kl_provider *p, const struct kl_chat_request *q,
-		     const struct kl_exchange *x, const struct kl_chat_watch *watch)
+int kl_provider_send(struct kl_reply *out, struct kl_provider *p, const struct kl_provider_request *q,
+		     const struct kl_request_context *x, const struct kl_provider_watch *watch)
 {
 	int err;
 
-	*out = (struct kl_chat_reply){ .usage.known = true };	/* nothing was sent yet */
+	*out = (struct kl_reply){ .usage.known = true };	/* nothing was sent yet */
 	err = check(q);
 	if (!err && q->nmessage != x->turn * 2 + 1)
 		err = kl_error(KL_EINVALID, "turn %zu does not come after %zu messages",
 			       x->turn, q->nmessage);
 	if (err)
 		return err;
-	*out = (struct kl_chat_reply){ 0 };
+	*out = (struct kl_reply){ 0 };
 	err = p->ops->send(out, p, q, x, watch);
 	out->alone |= p->ops->blind;
 	if (!err)
@@ -173,7 +173,7 @@ int kl_provider_send(struct kl_chat_reply *out, struct kl_provider *p, const str
 	return err < 0 ? kl_error_in(err, "%s", p->ops->name) : 0;
 }
 
-static void add_messages(struct kl_buf *out, const struct kl_chat_request *q)
+static void add_messages(struct kl_buf *out, const struct kl_provider_request *q)
 {
 	kl_buf_adds(out, "\"messages\":[");
 	for (size_t i = 0; i < q->nmessage; i++) {
@@ -187,7 +187,7 @@ static void add_messages(struct kl_buf *out, const struct kl_chat_request *q)
 }
 
 void kl_provider_plain_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
-			    const struct kl_chat_request *q, const struct kl_exchange *x)
+			    const struct kl_provider_request *q, const struct kl_request_context *x)
 {
 	kl_buf_adds(out, "{\"schema\":\"klineage.chat-request/1\",");
 	kl_body_member(out, "model", q->model);

@@ -30,8 +30,8 @@ struct kl_provider_opts {
 };
 
 /** Told while a reply streams in. Returning non-zero ends it with KL_EINTR. */
-struct kl_chat_watch {
-	int (*heard)(int64_t bytes, const struct kl_chat_usage *so_far, void *payload);
+struct kl_provider_watch {
+	int (*heard)(int64_t bytes, const struct kl_usage *so_far, void *payload);
 	/** A pause before the next attempt, and why. */
 	void (*waiting)(int64_t ms, const char *why, void *payload);
 	/**
@@ -44,8 +44,8 @@ struct kl_chat_watch {
 	void *payload;
 };
 
-/** What an exchange is besides its request. */
-struct kl_exchange {
+/** What a request is besides its bytes. */
+struct kl_request_context {
 	const char *phase;	/* "back-3": its conversation */
 	size_t turn;		/* from 0 */
 	/**
@@ -71,7 +71,7 @@ bool kl_provider_metered(const struct kl_provider *p);
  * `*prefix`, if not NULL, is how many bytes of `out` are covered by a cache mark.
  */
 int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
-		     const struct kl_chat_request *q);
+		     const struct kl_provider_request *q);
 
 /**
  * Ask, and wait for the whole reply. Asks again where it is worth it (408, 409, 429, 5xx, 529, a
@@ -81,7 +81,7 @@ int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provide
  * When an error comes after the request was sent it may have cost money: `out->usage` says
  * what is known of it even then (known and all 0: it cost nothing). Release `out` in any case.
  */
-int kl_provider_send(struct kl_chat_reply *out, struct kl_provider *p, const struct kl_chat_request *q,
-		     const struct kl_exchange *x, const struct kl_chat_watch *watch);
+int kl_provider_send(struct kl_reply *out, struct kl_provider *p, const struct kl_provider_request *q,
+		     const struct kl_request_context *x, const struct kl_provider_watch *watch);
 
 #endif

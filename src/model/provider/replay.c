@@ -47,7 +47,7 @@ static int check_head(const char *line, size_t len)
 
 static int check_turn(const json_t *j)
 {
-	struct kl_chat_reply r = { 0 };
+	struct kl_reply r = { 0 };
 	const char *phase, *key;
 	int64_t turn;
 	int err;
@@ -58,7 +58,7 @@ static int check_turn(const json_t *j)
 	if (turn < 0 || strlen(key) != KL_DIGEST_HEX - 1)
 		return kl_error(KL_EINVALID, "'turn' or 'key' is none");
 	err = kl_reply_read(&r, j);
-	kl_chat_reply_release(&r);
+	kl_reply_release(&r);
 	return err;
 }
 
@@ -126,22 +126,23 @@ static void replay_close(struct kl_provider *p)
 }
 
 /* The digest of all keys so far; without keys, of all that the user said. */
-static void key_of(char hex[KL_DIGEST_HEX], const struct kl_chat_request *q, const struct kl_exchange *x)
+static void key_of(char hex[KL_DIGEST_HEX], const struct kl_provider_request *q,
+		   const struct kl_request_context *x)
 {
 	KL_AUTO(kl_freep) const char **said = NULL;
 
 	if (x->key) {
-		kl_chat_key(hex, x->key, x->turn + 1);
+		kl_provider_key(hex, x->key, x->turn + 1);
 		return;
 	}
 	said = kl_calloc(x->turn + 1, sizeof(*said));
 	for (size_t i = 0; i <= x->turn; i++)
 		said[i] = q->message[2 * i].text;
-	kl_chat_key(hex, said, x->turn + 1);
+	kl_provider_key(hex, said, x->turn + 1);
 }
 
-static int replay_send(struct kl_chat_reply *out, struct kl_provider *p, const struct kl_chat_request *q,
-		       const struct kl_exchange *x, const struct kl_chat_watch *watch)
+static int replay_send(struct kl_reply *out, struct kl_provider *p, const struct kl_provider_request *q,
+		       const struct kl_request_context *x, const struct kl_provider_watch *watch)
 {
 	struct recording *r = p->state;
 	KL_AUTO(kl_freep) char *place = kl_asprintf("%s %zu", x->phase, x->turn);

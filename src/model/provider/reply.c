@@ -13,12 +13,12 @@ static const char *const stops[] = {
 	[KL_STOP_REFUSAL] = "refusal", [KL_STOP_OTHER] = "other",
 };
 
-void kl_chat_reply_release(struct kl_chat_reply *r)
+void kl_reply_release(struct kl_reply *r)
 {
 	free(r->text);
 	free(r->model);
 	free(r->request_id);
-	*r = (struct kl_chat_reply){ 0 };
+	*r = (struct kl_reply){ 0 };
 }
 
 int kl_reply_tokens(int64_t *out, const json_t *obj, const char *key)
@@ -34,9 +34,9 @@ int kl_reply_tokens(int64_t *out, const json_t *obj, const char *key)
 	return 0;
 }
 
-static int read_usage(struct kl_chat_usage *out, const json_t *obj)
+static int read_usage(struct kl_usage *out, const json_t *obj)
 {
-	struct kl_chat_usage u = { .known = true };
+	struct kl_usage u = { .known = true };
 	struct { const char *key; int64_t *to; bool needed; } part[] = {
 		{ "input", &u.input, true }, { "output", &u.output, true },
 		{ "cache_read", &u.cache_read, false },
@@ -60,7 +60,7 @@ static int read_usage(struct kl_chat_usage *out, const json_t *obj)
 	return err;
 }
 
-static int read_stop(enum kl_chat_stop *out, const json_t *obj)
+static int read_stop(enum kl_stop *out, const json_t *obj)
 {
 	const char *s;
 	int err;
@@ -71,14 +71,14 @@ static int read_stop(enum kl_chat_stop *out, const json_t *obj)
 		return err;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(stops); i++) {
 		if (!strcmp(s, stops[i])) {
-			*out = (enum kl_chat_stop)i;
+			*out = (enum kl_stop)i;
 			return 0;
 		}
 	}
 	return kl_error(KL_EINVALID, "JSON: 'stop' is not end, length, refusal or other");
 }
 
-int kl_reply_read(struct kl_chat_reply *out, const json_t *obj)
+int kl_reply_read(struct kl_reply *out, const json_t *obj)
 {
 	const char *text, *model = NULL;
 	int err;
@@ -87,8 +87,8 @@ int kl_reply_read(struct kl_chat_reply *out, const json_t *obj)
 	    (json_object_get(obj, "model") && (err = kl_json_str(&model, obj, "model")) < 0) ||
 	    (err = read_stop(&out->stop, obj)) < 0 || (err = read_usage(&out->usage, obj)) < 0)
 		return err;
-	if (strlen(text) > KL_CHAT_MAX_TEXT)
-		return kl_error(KL_EINVALID, "a reply of more than %zu MiB", KL_CHAT_MAX_TEXT >> 20);
+	if (strlen(text) > KL_PROVIDER_MAX_TEXT)
+		return kl_error(KL_EINVALID, "a reply of more than %zu MiB", KL_PROVIDER_MAX_TEXT >> 20);
 	out->text = kl_strdup(text);
 	out->model = model ? kl_strdup(model) : NULL;
 	return 0;

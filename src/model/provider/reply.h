@@ -16,7 +16,7 @@
  * Read with suspicion: KL_EINVALID where something is missing, of another type, negative or
  * absurdly large. `out` is empty before, and the caller's to release even on failure.
  */
-int kl_reply_read(struct kl_chat_reply *out, const json_t *obj);
+int kl_reply_read(struct kl_reply *out, const json_t *obj);
 
 /** A count of tokens as a server says it; KL_EINVALID: negative, no integer, or above 10^10. */
 int kl_reply_tokens(int64_t *out, const json_t *obj, const char *key);

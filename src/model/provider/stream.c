@@ -38,8 +38,8 @@ static int on_event(const char *type, const char *data, size_t len, void *payloa
 	return err < 0 ? kl_error_in(err, "event %zu", s->events) : 0;
 }
 
-void kl_stream_begin(struct kl_stream *s, kl_stream_event_fn *event, const struct kl_chat_request *q,
-		     struct kl_chat_reply *out, const struct kl_secret *key)
+void kl_stream_begin(struct kl_stream *s, kl_stream_event_fn *event, const struct kl_provider_request *q,
+		     struct kl_reply *out, const struct kl_secret *key)
 {
 	*s = (struct kl_stream){
 		.q = q, .key = key, .out = out, .text = KL_BUF_INIT, .event = event,
@@ -71,8 +71,8 @@ int kl_stream_add(struct kl_stream *s, const char *text)
 {
 	size_t n = strlen(text);
 
-	if (s->text.len + n > KL_CHAT_MAX_TEXT)
-		return kl_error(KL_EINVALID, "a reply of more than %zu MiB", KL_CHAT_MAX_TEXT >> 20);
+	if (s->text.len + n > KL_PROVIDER_MAX_TEXT)
+		return kl_error(KL_EINVALID, "a reply of more than %zu MiB", KL_PROVIDER_MAX_TEXT >> 20);
 	kl_buf_add(&s->text, text, n);
 	return 0;
 }

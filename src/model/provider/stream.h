@@ -25,9 +25,9 @@ struct kl_stream;
 typedef int kl_stream_event_fn(struct kl_stream *s, const char *data, const json_t *j);
 
 struct kl_stream {
-	const struct kl_chat_request *q;
+	const struct kl_provider_request *q;
 	const struct kl_secret *key;	/* not to be quoted; or NULL */
-	struct kl_chat_reply *out;	/* model, stop, usage: as they come */
+	struct kl_reply *out;	/* model, stop, usage: as they come */
 	struct kl_buf text;
 	bool begun;		/* the answer has begun */
 	bool stopped;		/* it has said why it stopped: its text is whole */
@@ -39,8 +39,8 @@ struct kl_stream {
 };
 
 /** All but `s` is borrowed; `key` may be NULL. `s` stays where it is until it is released. */
-void kl_stream_begin(struct kl_stream *s, kl_stream_event_fn *event, const struct kl_chat_request *q,
-		     struct kl_chat_reply *out, const struct kl_secret *key);
+void kl_stream_begin(struct kl_stream *s, kl_stream_event_fn *event, const struct kl_provider_request *q,
+		     struct kl_reply *out, const struct kl_secret *key);
 /** KL_EINVALID: what breaks the protocol, with the number of the event; KL_EIO: the server's error. */
 int kl_stream_feed(struct kl_stream *s, const char *p, size_t n);
 /** No more will come: KL_EINVALID if it is empty or cut off. */
@@ -49,7 +49,7 @@ void kl_stream_release(struct kl_stream *s);
 
 /* For the protocols. */
 
-/** More of the text; KL_EINVALID above KL_CHAT_MAX_TEXT. */
+/** More of the text; KL_EINVALID above KL_PROVIDER_MAX_TEXT. */
 int kl_stream_add(struct kl_stream *s, const char *text);
 /** An error that the server sent in the stream: KL_EIO with its words. */
 int kl_stream_error(const struct kl_stream *s, const json_t *j);

@@ -5,7 +5,7 @@
 
 #define MAX_TOKENS 1000000000
 
-json_t *kl_usage_json(const struct kl_chat_usage *u)
+json_t *kl_usage_json(const struct kl_usage *u)
 {
 	json_t *j;
 
@@ -29,13 +29,13 @@ static int count(int64_t *out, const json_t *j, const char *key)
 	return err;
 }
 
-int kl_usage_read(struct kl_chat_usage *out, const json_t *j)
+int kl_usage_read(struct kl_usage *out, const json_t *j)
 {
-	struct kl_chat_usage u = { .known = true };
+	struct kl_usage u = { .known = true };
 	int err;
 
 	if (json_is_null(j)) {
-		*out = (struct kl_chat_usage){ 0 };
+		*out = (struct kl_usage){ 0 };
 		return 0;
 	}
 	if (!json_is_object(j) || json_object_size(j) != 5)

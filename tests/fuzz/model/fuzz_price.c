@@ -20,7 +20,7 @@ static void check_worst(const struct kl_price *p)
 
 	for (size_t i = 0; i < sizeof(bytes) / sizeof(*bytes); i++)
 		for (int kind = 0; kind < 4; kind++) {
-			struct kl_chat_usage u = { .known = true, .output = 5000 };
+			struct kl_usage u = { .known = true, .output = 5000 };
 			int64_t *to[] = { &u.input, &u.cache_read, &u.cache_write_5m, &u.cache_write_1h };
 			int64_t fixed, per_token, nano;
 

@@ -2,9 +2,9 @@
 /* What fsck says of conversations and ledgers; and a recording, from which the same replies come again. */
 #include "fsck/check_chat.h"
 #include "lineage/spend.h"
-#include "model/session.h"
 #include "model/money.h"
 #include "model/recording.h"
+#include "model/request.h"
 #include "scratch.h"
 
 /* the real providers: a command that answers, and the recording of what it answered */
@@ -28,16 +28,16 @@ static const char *const blocks[] = { "T" };
 static void say(struct kl_repo *r, const struct kl_session_opts *o, const char *phase, size_t turns, struct kl_buf *replies)
 {
 	KL_AUTO(kl_session_freep) struct kl_session *session = NULL;
-	KL_AUTO(kl_talk_freep) struct kl_talk *talk = NULL;
+	KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
 
 	assert_ok(kl_session_open(&session, r, o));
-	assert_ok(kl_talk_open(&talk, session, "n", phase, blocks, 1));
+	assert_ok(kl_session_conversation(&c, session, "n", phase, blocks, 1));
 	for (size_t i = 0; i < turns; i++) {
 		KL_AUTO(kl_freep) char *user = kl_asprintf("question %zu T", i);
-		struct kl_ask a = { .user = user };
+		struct kl_request a = { .user = user };
 		const char *reply;
 
-		assert_ok(kl_talk_ask(&reply, talk, i, &a));
+		assert_ok(kl_request_send(&reply, &c, i, &a));
 		kl_buf_addf(replies, "%s %zu: %s\n", phase, i, reply);
 	}
 }

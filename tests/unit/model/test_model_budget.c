@@ -12,16 +12,16 @@
 #include "base/map.h"
 #include "base/rng.h"
 #include "chat_fake.h"
-#include "model/conversation.h"
 #include "model/ledger.h"
 #include "model/money.h"
+#include "model/request.h"
 
 #define WALKS_EACH 25		/* of one workload, that is: under one cap */
 #define MAX_TURNS 3
 #define MAX_REPLY 4000
 #define DONE 0
 #define SPENT 3			/* exit code: the budget does not allow more */
-#define FAILED 4		/* an exchange failed, as real ones do: to be tried again */
+#define FAILED 4		/* a request failed, as real ones do: to be tried again */
 
 static const char *const blocks[] = { "the rules", "the contract" };
 
@@ -74,19 +74,19 @@ static int walk_on(struct kl_repo *repo, const struct walk *w)
 {
 	struct kl_session_opts o = { .workload = w->workload };
 	KL_AUTO(kl_session_freep) struct kl_session *session = NULL;
-	KL_AUTO(kl_talk_freep) struct kl_talk *talk = NULL;
+	KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
 	int err = kl_session_open(&session, repo, &o);
 
-	if (err < 0 || (err = kl_talk_open(&talk, session, "n", w->name, blocks, 2)) < 0)
+	if (err < 0 || (err = kl_session_conversation(&c, session, "n", w->name, blocks, 2)) < 0)
 		return err;
 	for (size_t i = 0; i < w->turns; i++) {
 		char user[64];
-		struct kl_ask a = { .user = user };
+		struct kl_request a = { .user = user };
 		const char *reply;
 
 		snprintf(user, sizeof(user), "question %zu of %s/%s", i, w->workload, w->name);
 		draw_luck(w->calm);
-		if ((err = kl_talk_ask(&reply, talk, i, &a)) < 0)
+		if ((err = kl_request_send(&reply, &c, i, &a)) < 0)
 			return err;
 	}
 	return 0;

@@ -39,7 +39,7 @@ static struct kl_ledger_ask ask(int64_t cap)
 
 static struct kl_ledger_bill bill(const struct kl_reservation *r, int64_t nano)
 {
-	static const struct kl_chat_usage u = { .known = true, .input = 7, .output = 8, .cache_read = 9 };
+	static const struct kl_usage u = { .known = true, .input = 7, .output = 8, .cache_read = 9 };
 
 	return (struct kl_ledger_bill){
 		.name = "n", .phase = "back-0", .model = "m", .turn = 3, .reservation = r, .nano = nano,

@@ -79,7 +79,7 @@ static void a_file_gives_whole_nano_dollars(void **state)
 		MODEL("long", ",\n     long: {above: 1000, input: \"6\", output: \"22.5\", cache_read: \"0.6\", "
 		      "cache_write_5m: \"7.5\", cache_write_1h: \"12\"}"));
 	KL_AUTO(kl_price_freep) struct kl_price *p = NULL, *q = NULL;
-	struct kl_chat_usage u = { .known = true, .input = 100, .output = 10, .cache_read = 700,
+	struct kl_usage u = { .known = true, .input = 100, .output = 10, .cache_read = 700,
 				   .cache_write_5m = 150, .cache_write_1h = 50 };
 	int64_t n;
 
@@ -119,7 +119,7 @@ static void the_worst_is_the_worst(void **state)
 
 			kl_price_worst(&fixed, &per, p, cache, bytes);
 			for (int kind = 0; kind < 3 + (cache == KL_CACHE_1H); kind++) {
-				struct kl_chat_usage u = { .known = true, .output = 77 };
+				struct kl_usage u = { .known = true, .output = 77 };
 
 				*(kind == 0 ? &u.input : kind == 1 ? &u.cache_read :
 				  kind == 2 ? &u.cache_write_5m : &u.cache_write_1h) = tokens;

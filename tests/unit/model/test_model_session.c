@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Talks: stored turns are free, the others reserved, asked and settled, whatever goes wrong. */
+/* Conversations: stored turns are free, the others reserved, asked and settled, whatever goes wrong. */
 #include <signal.h>
 #include <sys/wait.h>
 
 #include "chat_fake.h"
-#include "model/conversation.h"
 #include "model/ledger.h"
 #include "model/money.h"
+#include "model/request.h"
 
 struct fixture {
 	char *dir;
 	struct kl_repo *r;
 	struct kl_session *session;
-	struct kl_talk *talk;
+	struct kl_conversation c;
 };
 
 static const char *const sys[] = { "the rules", "the contract" };
 
 static void close_all(struct fixture *f)
 {
-	kl_talk_free(f->talk);
+	kl_conversation_release(&f->c);
 	kl_session_free(f->session);
 	kl_repo_free(f->r);
-	f->talk = NULL;
 	f->session = NULL;
 	f->r = NULL;
 }
@@ -43,10 +42,10 @@ static int open_session(struct fixture *f)
 	return kl_session_open(&f->session, f->r, &o);
 }
 
-static void open_talk(struct fixture *f)
+static void open_conversation(struct fixture *f)
 {
 	assert_ok(open_session(f));
-	assert_ok(kl_talk_open(&f->talk, f->session, "n", "back-0", sys, 2));
+	assert_ok(kl_session_conversation(&f->c, f->session, "n", "back-0", sys, 2));
 }
 
 static struct fixture fixture(const char *name)
@@ -61,7 +60,7 @@ static struct fixture fixture(const char *name)
 	fake.out = 100;
 	sh(f.dir, "git config klineage.chat.model m-1; git config klineage.m-1.price 'input=3 output=15 "
 	   "cache-write-5m=3 cache-write-1h=3'");
-	open_talk(&f);
+	open_conversation(&f);
 	return f;
 }
 
@@ -69,19 +68,19 @@ static struct fixture fixture(const char *name)
 
 static const char *ask(struct fixture *f, size_t turn, const char *user)
 {
-	struct kl_ask a = { .user = user };
+	struct kl_request a = { .user = user };
 	const char *reply = NULL;
 
-	assert_ok(kl_talk_ask(&reply, f->talk, turn, &a));
+	assert_ok(kl_request_send(&reply, &f->c, turn, &a));
 	return reply;
 }
 
 static int try_ask(struct fixture *f, size_t turn, const char *user)
 {
-	struct kl_ask a = { .user = user };
+	struct kl_request a = { .user = user };
 	const char *reply = NULL;
 
-	return kl_talk_ask(&reply, f->talk, turn, &a);
+	return kl_request_send(&reply, &f->c, turn, &a);
 }
 
 static void assert_money(struct fixture *f, int64_t settled, int64_t reserved)
@@ -111,16 +110,16 @@ static void a_reply_is_bought_once(void **state)
 	FIXTURE("once");
 	size_t n;
 
-	assert_int_equal(kl_talk_turns(f.talk), 0);
+	assert_int_equal(f.c.n, 0);
 	assert_string_equal(ask(&f, 0, "first"), "reply 0 of back-0 to: first");
 	assert_string_equal(ask(&f, 1, "second"), "reply 1 of back-0 to: second");
 	assert_int_equal(fake.asked, 2);
 	/* what is stored stands, whatever is asked */
 	assert_string_equal(ask(&f, 0, "something else"), "reply 0 of back-0 to: first");
-	open_talk(&f);
-	assert_int_equal(kl_talk_turns(f.talk), 2);
-	assert_string_equal(kl_talk_user(f.talk, 1), "second");
-	assert_string_equal(kl_talk_reply(f.talk, 0), "reply 0 of back-0 to: first");
+	open_conversation(&f);
+	assert_int_equal(f.c.n, 2);
+	assert_string_equal(f.c.turn[1].user, "second");
+	assert_string_equal(f.c.turn[0].reply, "reply 0 of back-0 to: first");
 	assert_string_equal(ask(&f, 1, "yet another"), "reply 1 of back-0 to: second");
 	assert_int_equal(fake.asked, 2);
 	assert_money(&f, charged(), 0);
@@ -128,7 +127,7 @@ static void a_reply_is_bought_once(void **state)
 	assert_int_equal(n, 2);
 }
 
-static void a_resumed_talk_sends_the_same_bytes(void **state)
+static void a_resumed_conversation_sends_the_same_bytes(void **state)
 {
 	FIXTURE("prefix");
 	static const char *const changed[] = { "new rules" };
@@ -137,9 +136,9 @@ static void a_resumed_talk_sends_the_same_bytes(void **state)
 	ask(&f, 0, "first\r\n \t");
 	ask(&f, 1, "second");
 	second = kl_strdup(fake.last);
-	/* the templates have changed since; the talk goes on as it began */
+	/* the templates have changed since; the conversation goes on as it began */
 	assert_ok(open_session(&f));
-	assert_ok(kl_talk_open(&f.talk, f.session, "n", "back-0", changed, 1));
+	assert_ok(kl_session_conversation(&f.c, f.session, "n", "back-0", changed, 1));
 	ask(&f, 2, "third");
 	assert_true(!strncmp(fake.last, second, strlen(second)));
 	assert_string_equal(fake.last + strlen(second), "A:reply 1 of back-0 to: second\nU:third\n");
@@ -175,7 +174,7 @@ static void a_reply_shrinks_near_the_cap(void **state)
 
 	/* room for 5000 tokens, and a bit that is no token */
 	sh(f.dir, "git config klineage.budget.induce 0.%09lld", (long long)worst(bytes, 5000) + 7);
-	open_talk(&f);
+	open_conversation(&f);
 	fake.out = 0;
 	ask(&f, 0, "first");
 	assert_int_equal(fake.max_tokens, 5000);
@@ -185,7 +184,7 @@ static void a_reply_shrinks_near_the_cap(void **state)
 	assert_error(KL_ENO, "the budget does not allow it", try_ask(&f, 1, "second"));
 	assert_contains(kl_error_last(), "back-0, turn 1");
 	assert_int_equal(fake.asked, 1);
-	assert_int_equal(kl_talk_turns(f.talk), 1);
+	assert_int_equal(f.c.n, 1);
 	assert_string_equal(ask(&f, 0, "first"), "reply 0 of back-0 to: first");
 }
 
@@ -194,16 +193,16 @@ static void with_a_budget_of_nothing_nothing_is_sent(void **state)
 	FIXTURE("zero");
 
 	sh(f.dir, "git config klineage.budget.induce 0");
-	open_talk(&f);
+	open_conversation(&f);
 	assert_error(KL_ENO, "budget", try_ask(&f, 0, "first"));
 	assert_int_equal(fake.asked, 0);
 	sh(f.dir, "git config klineage.m-1.price free");
-	open_talk(&f);
+	open_conversation(&f);
 	assert_error(KL_ENO, "budget", try_ask(&f, 0, "first"));
 	assert_int_equal(fake.asked, 0);
 	/* what costs nothing anyway needs no budget */
 	fake.unmetered = true;
-	open_talk(&f);
+	open_conversation(&f);
 	ask(&f, 0, "first");
 	assert_sh("refs/klineage/chat/w/n/back-0", f.dir, "git for-each-ref --format='%%(refname)' refs/klineage");
 }
@@ -247,7 +246,7 @@ static void what_broke_off_stays_reserved(void **state)
 	assert_error(KL_EIO, "the connection broke", try_ask(&f, 0, "first"));
 	left = worst((int64_t)strlen(fake.last), 32768);
 	assert_money(&f, 0, left);
-	assert_int_equal(kl_talk_turns(f.talk), 0);
+	assert_int_equal(f.c.n, 0);
 	fake.way = FAKE_GOOD;
 	ask(&f, 0, "first");
 	assert_money(&f, charged() - fake.out * FAKE_OUT - (int64_t)strlen(fake.last) * FAKE_IN, left);
@@ -266,10 +265,10 @@ static void asking_again_is_reserved_again(void **state)
 	/* a budget for one attempt, and not quite for the second */
 	sh(f.dir, "git config klineage.budget.induce 0.%09lld",
 	   (long long)(one + charged() / 2 + 2 * worst(200, 4000)));
-	open_talk(&f);
+	open_conversation(&f);
 	assert_error(KL_EIO, "nothing came (and the budget does not allow to ask again)",
 		     try_ask(&f, 1, "second"));
-	assert_int_equal(kl_talk_turns(f.talk), 1);
+	assert_int_equal(f.c.n, 1);
 }
 
 static void a_reply_that_is_none_costs_what_it_says(void **state)
@@ -279,7 +278,7 @@ static void a_reply_that_is_none_costs_what_it_says(void **state)
 	fake.way = FAKE_EMPTY;
 	assert_error(KL_EINVALID, "refused to answer", try_ask(&f, 0, "first"));
 	assert_money(&f, charged(), 0);
-	assert_int_equal(kl_talk_turns(f.talk), 0);
+	assert_int_equal(f.c.n, 0);
 }
 
 static void who_is_not_metered_pays_nothing(void **state)
@@ -289,7 +288,7 @@ static void who_is_not_metered_pays_nothing(void **state)
 
 	fake.unmetered = true;
 	sh(f.dir, "git config --unset klineage.chat.model");
-	open_talk(&f);
+	open_conversation(&f);
 	ask(&f, 0, "first");
 	kl_session_cost(&least, &most, f.session, 100000, 1000);
 	assert_int_equal(most, 0);
@@ -298,7 +297,7 @@ static void who_is_not_metered_pays_nothing(void **state)
 	sh(f.dir, "git config klineage.chat.metered true");
 	assert_error(KL_EINVALID, "no model", open_session(&f));
 	sh(f.dir, "git config klineage.chat.model m-1");
-	open_talk(&f);
+	open_conversation(&f);
 	ask(&f, 1, "second");
 	assert_money(&f, (int64_t)strlen(fake.last) * FAKE_IN + 100 * FAKE_OUT, 0);
 }
@@ -345,11 +344,11 @@ static void a_ledger_that_cannot_be_read_stops_all(void **state)
 static void the_key_is_what_it_is_told(void **state)
 {
 	FIXTURE("key");
-	struct kl_ask a = { .user = "at 12:34 it took 17 ms", .key = "stable" };
+	struct kl_request a = { .user = "at 12:34 it took 17 ms", .key = "stable" };
 	const char *reply;
 	KL_AUTO(kl_freep) char *want = NULL;
 
-	assert_ok(kl_talk_ask(&reply, f.talk, 0, &a));
+	assert_ok(kl_request_send(&reply, &f.c, 0, &a));
 	ask(&f, 1, "plain");
 	want = sh_text(f.dir, "printf '6\\0stable5\\0plain' | sha256sum | cut -c1-64");
 	assert_sh("stable", f.dir, "git show refs/klineage/chat/w/n/back-0~1:key");
@@ -374,17 +373,17 @@ static int fail_to_collect(struct kl_buf *reply, const char *dir, void *payload)
 static void what_a_command_left_is_part_of_its_reply(void **state)
 {
 	FIXTURE("collect");
-	struct kl_ask a = { .user = "u", .dir = "/tmp/x", .collect = fail_to_collect, .payload = (void *)"file" };
+	struct kl_request a = { .user = "u", .dir = "/tmp/x", .collect = fail_to_collect, .payload = (void *)"file" };
 	const char *reply;
 
-	assert_error(KL_EINVALID, "a file of 9 GB", kl_talk_ask(&reply, f.talk, 0, &a));
-	assert_int_equal(kl_talk_turns(f.talk), 0);
+	assert_error(KL_EINVALID, "a file of 9 GB", kl_request_send(&reply, &f.c, 0, &a));
+	assert_int_equal(f.c.n, 0);
 	assert_money(&f, charged(), 0);
 	a.collect = leave_a_file;
-	assert_ok(kl_talk_ask(&reply, f.talk, 0, &a));
+	assert_ok(kl_request_send(&reply, &f.c, 0, &a));
 	assert_string_equal(reply, "reply 0 of back-0 to: u\n[/tmp/x: file]");
-	open_talk(&f);
-	assert_string_equal(kl_talk_reply(f.talk, 0), "reply 0 of back-0 to: u\n[/tmp/x: file]");
+	open_conversation(&f);
+	assert_string_equal(f.c.turn[0].reply, "reply 0 of back-0 to: u\n[/tmp/x: file]");
 	assert_money(&f, charged(), 0);
 }
 
@@ -397,7 +396,7 @@ static void the_cache_lives_as_long_as_gating_takes(void **state)
 		close_all(&f);
 		assert_ok(kl_repo_open_at(&f.r, f.dir));
 		assert_ok(kl_session_open(&f.session, f.r, &o));
-		assert_ok(kl_talk_open(&f.talk, f.session, "n", i ? "slow" : "quick", sys, 2));
+		assert_ok(kl_session_conversation(&f.c, f.session, "n", i ? "slow" : "quick", sys, 2));
 		ask(&f, 0, "u");
 		o.pause_ms = 241000;
 	}
@@ -423,14 +422,14 @@ static void two_processes_pay_for_one_answer(void **state)
 	fake.after = doze;
 	first = fork();
 	if (!first) {
-		struct kl_ask a = { .user = "from the child" };
+		struct kl_request a = { .user = "from the child" };
 		const char *reply;
 
 		close_all(&f);
 		if (kl_repo_open_at(&f.r, f.dir) || open_session(&f) ||
-		    kl_talk_open(&f.talk, f.session, "n", "back-0", sys, 2))
+		    kl_session_conversation(&f.c, f.session, "n", "back-0", sys, 2))
 			_exit(2);
-		_exit(kl_talk_ask(&reply, f.talk, 0, &a) ? 1 : 0);
+		_exit(kl_request_send(&reply, &f.c, 0, &a) ? 1 : 0);
 	}
 	while (!kl_fs_exists(fake.till))
 		usleep(1000);
@@ -442,7 +441,7 @@ static void two_processes_pay_for_one_answer(void **state)
 	assert_int_equal(n, 1);
 	assert_money(&f, charged(), 0);
 	ask(&f, 1, "go on");
-	assert_int_equal(kl_talk_turns(f.talk), 2);
+	assert_int_equal(f.c.n, 2);
 }
 
 static void die(void)
@@ -461,14 +460,14 @@ static void who_is_killed_leaves_his_reservation(void **state)
 	child = fork();
 	if (!child) {
 		close_all(&f);
-		open_talk(&f);
+		open_conversation(&f);
 		_exit(try_ask(&f, 0, "first") ? 1 : 0);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	fake.after = NULL;
-	open_talk(&f);
-	assert_int_equal(kl_talk_turns(f.talk), 0);
+	open_conversation(&f);
+	assert_int_equal(f.c.n, 0);
 	reserved = worst((int64_t)strlen("m-1\nS:the rules\nS:the contract\nU:first\n"), 32768);
 	assert_money(&f, 0, reserved);
 	assert_true(charged() <= reserved);
@@ -487,21 +486,21 @@ static void be_interrupted(void)
 	raise(SIGINT);
 }
 
-/* a child, since an interrupt is for the whole process; its exit code is what kl_talk_ask says */
+/* a child, since an interrupt is for the whole process; its exit code is what kl_request_send says */
 static int ask_interrupted(struct fixture *f, bool while_it_comes)
 {
 	int status;
 	pid_t child = fork();
 
 	if (!child) {
-		struct kl_ask a = { .user = "u", .collect = while_it_comes ? NULL : interrupt };
+		struct kl_request a = { .user = "u", .collect = while_it_comes ? NULL : interrupt };
 		const char *reply;
 
 		kl_proc_catch_signals();
 		fake.after = while_it_comes ? be_interrupted : NULL;
 		fake.way = while_it_comes ? FAKE_SILENT : FAKE_GOOD;
-		open_talk(f);
-		_exit(-kl_talk_ask(&reply, f->talk, 0, &a));
+		open_conversation(f);
+		_exit(-kl_request_send(&reply, &f->c, 0, &a));
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
@@ -514,13 +513,13 @@ static void an_interrupt_ends_the_wait_and_not_the_storing(void **state)
 	int64_t reserved = worst((int64_t)strlen("m-1\nS:the rules\nS:the contract\nU:u\n"), 32768);
 
 	assert_int_equal(ask_interrupted(&f, true), KL_EINTR);
-	open_talk(&f);
-	assert_int_equal(kl_talk_turns(f.talk), 0);
+	open_conversation(&f);
+	assert_int_equal(f.c.n, 0);
 	assert_money(&f, 0, reserved);
 	/* what has come is paid for, so it is kept */
 	assert_int_equal(ask_interrupted(&f, false), 0);
-	open_talk(&f);
-	assert_int_equal(kl_talk_turns(f.talk), 1);
+	open_conversation(&f);
+	assert_int_equal(f.c.n, 1);
 	assert_money(&f, charged() / 2, reserved);
 }
 
@@ -539,7 +538,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_reply_is_bought_once),
-		cmocka_unit_test(a_resumed_talk_sends_the_same_bytes),
+		cmocka_unit_test(a_resumed_conversation_sends_the_same_bytes),
 		cmocka_unit_test(the_worst_is_reserved_before_anything_is_sent),
 		cmocka_unit_test(a_reply_shrinks_near_the_cap),
 		cmocka_unit_test(with_a_budget_of_nothing_nothing_is_sent),
@@ -560,5 +559,5 @@ int main(void)
 		cmocka_unit_test(a_talk_that_was_rewritten_is_not_gone_on_with),
 	};
 
-	return cmocka_run_group_tests_name("chat/talk", tests, scratch_setup, scratch_teardown);
+	return cmocka_run_group_tests_name("model/session", tests, scratch_setup, scratch_teardown);
 }

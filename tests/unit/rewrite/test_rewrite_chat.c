@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fake_talk.h"
+#include "fake_conversation.h"
 #include "rewrite_state.h"
 
 #include "rewrite/actions.h"
@@ -21,7 +21,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	fake_talks_clear(NULL);
+	fake_clear(NULL);
 	kl_mechanisms_release(&mechanisms);
 	return scratch_teardown(state);
 }
@@ -76,7 +76,7 @@ static void walk_init(struct walk *w, const char *const *script)
 	git_oid head;
 
 	*w = (struct walk){ .said = KL_BUF_INIT };
-	fake_talks_clear(script);
+	fake_clear(script);
 	assert_ok(kl_repo_open_at(&w->repo, dir));
 	head = oid_of(dir, "HEAD");
 	w->state = state_of(source, NULL);
@@ -94,8 +94,6 @@ static void walk_init(struct walk *w, const char *const *script)
 
 static void walk_end(struct walk *w)
 {
-	for (size_t i = 0; i < fake_talks.n; i++)
-		assert_int_equal(fake_talks.talk[i].opened, 0);
 	kl_rewrite_release(&w->rw);
 	kl_surface_free(w->state);
 	json_decref(w->steps);
@@ -136,7 +134,7 @@ static void reject(struct walk *w, struct kl_proposal *p, const char *class_)
 
 static const char *user(const char *phase, size_t turn)
 {
-	struct kl_talk *t = fake_talk(phase);
+	struct fake_conversation *t = fake_find(phase);
 
 	assert_non_null(t);
 	if (turn >= t->n)
@@ -180,7 +178,7 @@ static void test_proposes(void **state)
 	/* asked again, as after a crash: the same, and nothing is asked for again */
 	again = next(&w, "chat");
 	assert_string_equal(again->id, p->id);
-	assert_int_equal(fake_talks.asked, 1);
+	assert_int_equal(fake_model.asked, 1);
 	/* without a session nobody is asked, and in a thought nobody has one */
 	w.rw.session = NULL;
 	assert_null(next(&w, "chat"));
@@ -193,11 +191,11 @@ static void test_first_turn(void **state)
 {
 	static const char *const script[] = { "back-0", IDEA("x[1] = 1 + 1;"), NULL };
 	struct walk w;
-	struct kl_talk *t;
+	struct fake_conversation *t;
 
 	walk_init(&w, script);
 	kl_proposal_free(next(&w, "chat"));
-	t = fake_talk("back-0");
+	t = fake_find("back-0");
 	assert_string_equal(t->name, "n");
 	assert_contains(t->system, "never an instruction");
 	assert_contains(t->system, "`unpipeline`: ");
@@ -256,8 +254,8 @@ static void test_repairs(void **state)
 					   "    copy.c:7: error: what is `this`?\n");
 	assert_contains(user("back-0", 5), ": again]");
 	assert_contains(user("back-0", 5), "copy.c:copy was tried 4 times; act somewhere else");
-	assert_contains(fake_talk("back-0")->key[4], "refused wrong untile copy.c:copy\n");
-	assert_lacks(fake_talk("back-0")->key[4], "what is");
+	assert_contains(fake_find("back-0")->key[4], "refused wrong untile copy.c:copy\n");
+	assert_lacks(fake_find("back-0")->key[4], "what is");
 	kl_proposal_free(p);
 	walk_end(&w);
 }
@@ -284,7 +282,7 @@ static void test_another_idea(void **state)
 	}
 }
 
-/* a walk that is cut after each answer, and gone through anew: the same texts (fake_talk.h looks) */
+/* a walk that is cut after each answer, and gone through anew: the same texts (fake_conversation.h looks) */
 static void test_same_after_a_crash(void **state)
 {
 	static const char *const script[] = {
@@ -301,7 +299,7 @@ static void test_same_after_a_crash(void **state)
 						      "locus", "copy.c", "class", "fault"));
 	for (int i = 0; i < 3; i++)
 		kl_proposal_free(next(&w, "chat"));
-	assert_int_equal(fake_talks.asked, 4);
+	assert_int_equal(fake_model.asked, 4);
 	assert_contains(user("back-0", 1), ": repair]");
 	assert_contains(user("back-0", 2), ": again]");
 	assert_contains(user("back-0", 3), ": repair]");
@@ -328,7 +326,7 @@ static void test_unusable(void **state)
 	/* and that is said once, and asked for no more */
 	assert_null(next(&w, "chat"));
 	assert_true(w.rw.limited);
-	assert_int_equal(fake_talks.asked, 3);
+	assert_int_equal(fake_model.asked, 3);
 	assert_string_equal(w.said.ptr + strcspn(w.said.ptr, "\n"), "\n");
 	walk_end(&w);
 }
@@ -344,7 +342,7 @@ static void test_unusable_in_between(void **state)
 	walk_init(&w, script);
 	reject(&w, next(&w, "chat"), "launch");
 	assert_null(next(&w, "chat"));
-	assert_int_equal(fake_talks.asked, 6);
+	assert_int_equal(fake_model.asked, 6);
 	assert_string_equal(w.said.ptr, "back-0: nothing left: that was all\n");
 	assert_false(w.rw.limited);
 	walk_end(&w);
@@ -377,7 +375,7 @@ static void test_names_and_residue(void **state)
 	assert_contains(user("back-1", 0), "1. unpack in copy.c\n");
 	assert_contains(user("back-1", 1), "'if (0' in copy.c, line 9");
 	assert_contains(user("back-1", 2), "leaves the function 'helper' behind");
-	assert_contains(fake_talk("back-1")->key[0], "done - unpack copy.c\n");
+	assert_contains(fake_find("back-1")->key[0], "done - unpack copy.c\n");
 	kl_proposal_free(p);
 	walk_end(&w);
 }
@@ -408,10 +406,10 @@ static void test_trouble(void **state)
 	bool stop;
 
 	walk_init(&w, script);
-	fake_talks.broken = broken;
+	fake_model.broken = broken;
 	assert_error(KL_EIO, "rewriter 'chat': the server said 500", kl_rewrite_next(&p, &stop, &w.rw, "chat"));
 	assert_null(p);
-	fake_talks.broken = NULL;
+	fake_model.broken = NULL;
 	reject(&w, next(&w, "chat"), "compile");
 	/* the budget is spent */
 	assert_error(KL_ENO, "the budget is spent", kl_rewrite_next(&p, &stop, &w.rw, "chat"));
@@ -457,12 +455,12 @@ static void test_split(void **state)
 	assert_contains(p->candidate->file[0].data, "x[1] = 5;\n\tx[2] = 3;");
 	assert_contains(user("back-0", 1), ": a part]");
 	assert_contains(user("back-0", 1), "gone: vec.256");
-	assert_int_equal(fake_talks.asked, 2);
+	assert_int_equal(fake_model.asked, 2);
 	/* asked once: the part is refused, and the whole stands as it is */
 	reject(&w, p, "compound");
 	assert_ok(kl_rewrite_split(&p, &w.rw, whole));
 	assert_null(p);
-	assert_int_equal(fake_talks.asked, 2);
+	assert_int_equal(fake_model.asked, 2);
 	/* should even that be refused, the conversation goes on */
 	reject(&w, whole, "inconclusive");
 	p = next(&w, "chat");
@@ -487,7 +485,7 @@ static void test_no_split(void **state)
 		assert_null(p);
 		assert_ok(kl_rewrite_split(&p, &w.rw, whole));
 		assert_null(p);
-		assert_int_equal(fake_talks.asked, 2);
+		assert_int_equal(fake_model.asked, 2);
 		assert_string_equal(w.said.ptr, "");
 		kl_proposal_free(whole);
 		walk_end(&w);
@@ -524,13 +522,13 @@ static void test_exec(void **state)
 	struct walk w;
 
 	walk_init(&w, script);
-	fake_talks.in_dir = edit_there;
+	fake_model.in_dir = edit_there;
 	p = next(&w, "exec");
 	assert_non_null(p);
 	assert_string_equal(p->rewriter, "exec");
 	assert_contains(p->candidate->file[0].data, "x[1] = 7;");
-	assert_contains(fake_talk("back-0")->reply[0], "</step>\n<file path=\"copy.c\">\nvoid helper");
-	assert_lacks(fake_talk("back-0")->reply[0], "a.out");
+	assert_contains(fake_find("back-0")->reply[0], "</step>\n<file path=\"copy.c\">\nvoid helper");
+	assert_lacks(fake_find("back-0")->reply[0], "a.out");
 	kl_proposal_free(p);
 	walk_end(&w);
 }
@@ -542,7 +540,7 @@ static void test_exec_edits_of_its_own(void **state)
 	struct walk w;
 
 	walk_init(&w, script);
-	fake_talks.in_dir = edit_there;
+	fake_model.in_dir = edit_there;
 	p = next(&w, "exec");
 	assert_contains(p->candidate->file[0].data, "x[1] = 8;");
 	kl_proposal_free(p);
@@ -563,7 +561,7 @@ static void test_exec_refused(void **state)
 		struct walk w;
 
 		walk_init(&w, script);
-		fake_talks.in_dir = list[i].fn;
+		fake_model.in_dir = list[i].fn;
 		assert_null(next(&w, "exec"));
 		assert_contains(user("back-0", 1), list[i].says);
 		walk_end(&w);
@@ -576,9 +574,9 @@ static void test_lists(void **state)
 	assert_ok(kl_rewriters_check("exec"));
 	assert_error(KL_EUSAGE, "one conversation", kl_rewriters_check("exec,history,chat"));
 	assert_error(KL_EUSAGE, "takes no argument", kl_rewriters_check("chat:x"));
-	assert_string_equal(kl_rewriters_talk("history,chat"), "chat");
-	assert_string_equal(kl_rewriters_talk("exec"), "exec");
-	assert_null(kl_rewriters_talk("history"));
+	assert_string_equal(kl_rewriters_model("history,chat"), "chat");
+	assert_string_equal(kl_rewriters_model("exec"), "exec");
+	assert_null(kl_rewriters_model("history"));
 }
 
 /* --- prompts ----------------------------------------------------------------------------- */
@@ -639,8 +637,8 @@ static void test_own_prompts(void **state)
 	w.rw.repo = w.repo;
 	kl_proposal_free(next(&w, "chat"));
 	assert_contains(user("back-0", 0), "]\n\nMINE: as the expert wrote it\n");
-	assert_contains(fake_talk("back-0")->system, "never an instruction");
-	fake_talks_clear(script);
+	assert_contains(fake_find("back-0")->system, "never an instruction");
+	fake_clear(script);
 	sh(common, "echo 'MINE: @NOBODY@' >prompts/deoptimize-turn.md");
 	assert_error(KL_EINVALID, "no value for @NOBODY@", kl_rewrite_next(&p, &stop, &w.rw, "chat"));
 	sh(common, "rm -r prompts");

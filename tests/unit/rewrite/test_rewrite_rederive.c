@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fake_talk.h"
+#include "fake_conversation.h"
 #include "rewrite_state.h"
 
 #include "rewrite/rederive.h"
@@ -33,7 +33,7 @@ static void job_init(struct job *j, const char *const *script)
 	KL_AUTO(kl_freep) char *dir = scratch_repo("r");
 
 	memset(j, 0, sizeof(*j));
-	fake_talks_clear(script);
+	fake_clear(script);
 	assert_ok(kl_repo_open_at(&j->repo, dir));
 	j->before = state_of(source, NULL);
 	j->record = json_pack("{s:s,s:s,s:s,s:s}", "action", "devectorize", "mechanism", "vector-loop",
@@ -50,8 +50,6 @@ static void job_init(struct job *j, const char *const *script)
 
 static void job_end(struct job *j)
 {
-	for (size_t i = 0; i < fake_talks.n; i++)
-		assert_int_equal(fake_talks.talk[i].opened, 0);
 	kl_surface_free(j->before);
 	json_decref(j->record);
 	json_decref(j->goal);
@@ -71,7 +69,7 @@ static void test_derives(void **state)
 {
 	static const char *const script[] = { "forward-2", TRY("x[1] = 1 + 1;"), NULL };
 	struct kl_proposal *p;
-	struct kl_talk *t;
+	struct fake_conversation *t;
 	struct job j;
 	char *why;
 
@@ -87,8 +85,8 @@ static void test_derives(void **state)
 		assert_contains(p->candidate->file[0].data, "x[1] = 1 + 1;");
 		kl_proposal_free(p);
 	}
-	assert_int_equal(fake_talks.asked, 1);
-	t = fake_talk("forward-2");
+	assert_int_equal(fake_model.asked, 1);
+	t = fake_find("forward-2");
 	assert_contains(t->system, "never an instruction");
 	assert_contains(t->system, "workload: copy");
 	assert_contains(t->user[0], "action: devectorize\n(the word for taking it out, kept though it is put in here)\nmechanism: vector-loop: a loop computes");
@@ -111,7 +109,7 @@ static void test_repairs(void **state)
 		"forward-2", TRY("x[1] = 12;"), NULL,
 	};
 	struct kl_proposal *p;
-	struct kl_talk *t;
+	struct fake_conversation *t;
 	struct job j;
 	char *why;
 
@@ -137,8 +135,8 @@ static void test_repairs(void **state)
 	assert_ok(kl_rederive_next(&p, &why, &j.r));
 	assert_null(p);
 	assert_null(why);
-	assert_int_equal(fake_talks.asked, 4);
-	t = fake_talk("forward-2");
+	assert_int_equal(fake_model.asked, 4);
+	t = fake_find("forward-2");
 	assert_contains(t->user[1], "class: slower\nmessage: it said so\n");
 	assert_contains(t->user[1], "facts of the other that this one lacks: vec.256\n");
 	assert_contains(t->user[1], "time: 8000 ns; the kernel it was made from: 9000 ns; to be matched: 7000 ns");
@@ -157,7 +155,7 @@ static void test_silent(void **state)
 		"forward-2", TRY("x[1] = 10;"), "forward-2", TRY("x[1] = 11;"), NULL,
 	};
 	struct kl_proposal *p;
-	struct kl_talk *t;
+	struct fake_conversation *t;
 	struct job j;
 	char *why;
 
@@ -169,19 +167,19 @@ static void test_silent(void **state)
 	kl_proposal_free(p);
 	failed(&j, "slower", "e0");
 	failed(&j, "timeout", "");
-	fake_talks.seen = true;
+	fake_model.seen = true;
 	assert_ok(kl_rederive_next(&p, &why, &j.r));
 	assert_true(p->unisolated);
 	assert_string_equal(p->source, "forward-2.1");
 	kl_proposal_free(p);
-	t = fake_talk("forward-2");
+	t = fake_find("forward-2");
 	assert_contains(t->user[1], "class: slower\n");
 	assert_null(strstr(t->key[1], "timeout"));
 	failed(&j, "timeout", "");
 	assert_ok(kl_rederive_next(&p, &why, &j.r));
 	assert_null(p);
 	assert_null(why);
-	assert_int_equal(fake_talks.asked, 2);
+	assert_int_equal(fake_model.asked, 2);
 	job_end(&j);
 }
 
@@ -220,7 +218,7 @@ static void test_exec(void **state)
 
 	job_init(&j, script);
 	j.r.rewriter = "exec";
-	fake_talks.in_dir = edit_there;
+	fake_model.in_dir = edit_there;
 	assert_ok(kl_rederive_next(&p, &why, &j.r));
 	assert_non_null(p);
 	assert_contains(p->candidate->file[0].data, "= 20;");
@@ -254,7 +252,7 @@ static void check_audit(const char *const *script, const char *claims, const cha
 		kl_json_canonical(&b, audited);
 		assert_string_equal(b.ptr, want);
 	}
-	assert_int_equal(fake_talks.asked, asked);
+	assert_int_equal(fake_model.asked, asked);
 	job_end(&j);
 }
 
@@ -265,11 +263,11 @@ static void test_audit(void **state)
 			    TRAIT("staged", "unknown", "-", "-"), NULL,
 	};
 	static const char *const none[] = { NULL };
-	struct kl_talk *t;
+	struct fake_conversation *t;
 
 	check_audit(agrees, "{\"tiled\":\"no\",\"coalesced\":\"no\",\"staged\":\"yes unaudited\"}",
 		    "{\"tiled\":{\"lines\":[1,5],\"path\":\"copy.c\",\"value\":\"no\"}}", 1);
-	t = fake_talk("traits-3");
+	t = fake_find("traits-3");
 	/* told which traits, not what was said of them */
 	assert_contains(t->user[0], "- coalesced");
 	assert_contains(t->user[0], "    3  \tx[0] = 1;\n");
@@ -289,19 +287,19 @@ static void test_audit_repairs(void **state)
 		"traits-3", "yes", "traits-3", TRAIT("other", "no", "copy.c", "1"),
 		"traits-3", TRAIT("tiled", "no", "copy.c", "0"), "traits-3", TRAIT("tiled", "no", "copy.c", "1"), NULL,
 	};
-	struct kl_talk *t;
+	struct fake_conversation *t;
 
 	check_audit(script, "{\"tiled\":\"no\"}", "{\"tiled\":{\"lines\":[5,5],\"path\":\"copy.c\",\"value\":\"no\"}}", 3);
-	t = fake_talk("traits-3");
+	t = fake_find("traits-3");
 	assert_contains(t->user[1], "trait tiled: copy.c has 5 lines");
 	assert_contains(t->user[2], "is the oracle");
 	check_audit(never, "{\"tiled\":\"no\"}", "{}", 3);
-	assert_contains(fake_talk("traits-3")->user[2], "nobody asked for the trait 'other'");
+	assert_contains(fake_find("traits-3")->user[2], "nobody asked for the trait 'other'");
 }
 
 static int teardown(void **state)
 {
-	fake_talks_clear(NULL);
+	fake_clear(NULL);
 	return scratch_teardown(state);
 }
 

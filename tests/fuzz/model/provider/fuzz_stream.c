@@ -4,13 +4,13 @@
 #include "base/mem.h"
 #include "model/provider/http_shared.h"
 
-static int read_stream(struct kl_chat_reply *out, kl_stream_event_fn *event, const char *p, size_t n, size_t step)
+static int read_stream(struct kl_reply *out, kl_stream_event_fn *event, const char *p, size_t n, size_t step)
 {
-	static const struct kl_chat_request q = { .model = "m", .max_tokens = 1, .cache = KL_CACHE_1H };
+	static const struct kl_provider_request q = { .model = "m", .max_tokens = 1, .cache = KL_CACHE_1H };
 	KL_AUTO(kl_stream_release) struct kl_stream s = { 0 };
 	int err = 0;
 
-	*out = (struct kl_chat_reply){ 0 };
+	*out = (struct kl_reply){ 0 };
 	kl_stream_begin(&s, event, &q, out, NULL);
 	for (size_t i = 0; !err && i < n; i += step)
 		err = kl_stream_feed(&s, p + i, n - i < step ? n - i : step);
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static kl_stream_event_fn *const protocol[] = { kl_anthropic_event, kl_openai_event };
 
 	for (size_t i = 0; i < 2; i++) {
-		struct kl_chat_reply a, b;
+		struct kl_reply a, b;
 		KL_AUTO(kl_freep) char *why = NULL;
 		int err;
 
@@ -45,8 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		MUST(!memcmp(&a.usage, &b.usage, sizeof(a.usage)));
 		MUST(a.usage.input >= 0 && a.usage.output >= 0 && a.usage.cache_read >= 0 &&
 		     a.usage.cache_write_5m >= 0 && a.usage.cache_write_1h >= 0);
-		kl_chat_reply_release(&a);
-		kl_chat_reply_release(&b);
+		kl_reply_release(&a);
+		kl_reply_release(&b);
 	}
 	kl_error_clear();
 	return 0;

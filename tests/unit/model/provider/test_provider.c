@@ -10,7 +10,7 @@ static void open_as(struct kl_provider **p, const char *name, const char *url)
 	assert_ok(kl_provider_open(p, NULL, &o));
 }
 
-static void body_is(const char *want, const char *name, const char *url, const struct talk *t)
+static void body_is(const char *want, const char *name, const char *url, const struct request *t)
 {
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf body = KL_BUF_INIT;
@@ -26,9 +26,9 @@ static void body_is(const char *want, const char *name, const char *url, const s
 
 static void anthropic_body_is_the_messages_api(void **state)
 {
-	struct talk t;
+	struct request t;
 
-	TALK(&t, "one", "two", "three \xf0\x9f\x98\x80 \x01");
+	REQUEST(&t, "one", "two", "three \xf0\x9f\x98\x80 \x01");
 	body_is("{\"model\":\"test-model-1\",\"system\":["
 		"{\"type\":\"text\",\"text\":\"You simplify kernels.\"," MARK("5m") "},"
 		"{\"type\":\"text\",\"text\":\"The contract: \\\"topk\\\" \\\\ 1\"," MARK("5m") "}],"
@@ -50,9 +50,9 @@ static void a_request_has_four_marks_at_most(void **state)
 {
 	static const char *const many[] = { "a", "", "b", "c", "d", "e", "" };
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	struct talk t;
+	struct request t;
 
-	TALK(&t, "one", "two", "three", "four", "five");
+	REQUEST(&t, "one", "two", "three", "four", "five");
 	t.q.system = many;
 	open_as(&p, "anthropic", NULL);
 	for (size_t n = 0; n <= KL_ARRAY_SIZE(many); n++) {
@@ -70,9 +70,9 @@ static void a_request_has_four_marks_at_most(void **state)
 
 static void openai_body_is_chat_completions(void **state)
 {
-	struct talk t;
+	struct request t;
 
-	TALK(&t, "one", "two", "three");
+	REQUEST(&t, "one", "two", "three");
 	body_is("{\"model\":\"test-model-1\",\"messages\":["
 		"{\"role\":\"system\",\"content\":\"You simplify kernels.\\n\\nThe contract: \\\"topk\\\" \\\\ 1\"},"
 		"{\"role\":\"user\",\"content\":\"one\"},{\"role\":\"assistant\",\"content\":\"two\"},"
@@ -95,7 +95,7 @@ static const char *const said[] = {
  * The bytes of turn n begin with the cached prefix of turn n-1, up to and with the last text
  * it had; and they do so when the budget has changed max_tokens.
  */
-static void prefix_is_stable(const char *name, const char *url, enum kl_chat_cache cache, size_t nsystem)
+static void prefix_is_stable(const char *name, const char *url, enum kl_cache_ttl cache, size_t nsystem)
 {
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf last = KL_BUF_INIT;
@@ -106,10 +106,10 @@ static void prefix_is_stable(const char *name, const char *url, enum kl_chat_cac
 	for (size_t turn = 0; 2 * turn < KL_ARRAY_SIZE(said); turn++) {
 		KL_AUTO(kl_buf_release) struct kl_buf body = KL_BUF_INIT, mark = KL_BUF_INIT;
 		size_t prefix = 12345;
-		struct talk t;
+		struct request t;
 
 		memcpy(part, said, (2 * turn + 1) * sizeof(*said));
-		talk_of(&t, part);
+		request_of(&t, part);
 		t.q.cache = cache;
 		t.q.nsystem = nsystem;
 		t.q.max_tokens = 8000 - 100 * (int64_t)turn;
@@ -127,7 +127,7 @@ static void prefix_is_stable(const char *name, const char *url, enum kl_chat_cac
 
 static void each_turn_begins_with_the_prefix_of_the_one_before(void **state)
 {
-	static const enum kl_chat_cache cache[] = { KL_CACHE_5M, KL_CACHE_1H };
+	static const enum kl_cache_ttl cache[] = { KL_CACHE_5M, KL_CACHE_1H };
 
 	for (size_t i = 0; i < 2; i++) {
 		for (size_t n = 0; n <= 2; n++) {
@@ -143,9 +143,9 @@ static void without_a_cache_nothing_is_covered(void **state)
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf body = KL_BUF_INIT;
 	size_t prefix = 1;
-	struct talk t;
+	struct request t;
 
-	TALK(&t, "one");
+	REQUEST(&t, "one");
 	t.q.cache = KL_CACHE_NONE;
 	open_as(&p, "anthropic", NULL);
 	assert_ok(kl_provider_body(&body, &prefix, p, &t.q));
@@ -180,9 +180,9 @@ static void the_name_of_the_limit_can_be_set(void **state)
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf body = KL_BUF_INIT;
 	struct kl_provider_opts o = { .name = "openai" };
-	struct talk t;
+	struct request t;
 
-	TALK(&t, "one");
+	REQUEST(&t, "one");
 	sh(dir, "git config klineage.chat.tokenField max_tokens");
 	assert_ok(kl_repo_open_at(&repo, dir));
 	assert_ok(kl_provider_open(&p, repo, &o));

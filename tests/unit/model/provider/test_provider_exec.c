@@ -11,13 +11,13 @@
 #define ANSWER "{\\\"schema\\\":\\\"klineage.chat-reply/1\\\",\\\"unmetered\\\":true,\\\"text\\\":\\\"%s\\\"}"
 #define SAY(code) "said=$({ " code "; } | tr '\\n' ' '); printf \"" ANSWER "\" \"$said\""
 
-static int ask(struct kl_chat_reply *r, const char *command, const char *dir, int64_t timeout_ms)
+static int ask(struct kl_reply *r, const char *command, const char *dir, int64_t timeout_ms)
 {
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
 	struct kl_provider_opts o = { .name = "exec", .command = command, .timeout_ms = timeout_ms };
-	struct talk t;
+	struct request t;
 
-	TALK(&t, "first", "answer", "then \"what\"?\n\tthis \xff that");
+	REQUEST(&t, "first", "answer", "then \"what\"?\n\tthis \xff that");
 	t.x.dir = dir;
 	assert_ok(kl_provider_open(&p, NULL, &o));
 	return kl_provider_send(r, p, &t.q, &t.x, NULL);
@@ -25,9 +25,9 @@ static int ask(struct kl_chat_reply *r, const char *command, const char *dir, in
 
 #define assert_refused(kind, part, command, timeout)				\
 	do {									\
-		struct kl_chat_reply kl_r_;					\
+		struct kl_reply kl_r_;					\
 		int kl_e_ = ask(&kl_r_, command, NULL, timeout);		\
-		kl_chat_reply_release(&kl_r_);					\
+		kl_reply_release(&kl_r_);					\
 		assert_error(kind, part, kl_e_);				\
 	} while (0)
 
@@ -36,7 +36,7 @@ static void request_and_reply_are_what_the_format_says(void **state)
 	KL_AUTO(kl_freep) char *dir = scratch_dir("exec"), *seen = kl_fs_join(dir, "seen");
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(json_decrefp) json_t *j = NULL;
-	KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
+	KL_AUTO(kl_reply_release) struct kl_reply r;
 	const char *want = "{\"schema\":\"klineage.chat-request/1\",\"model\":\"test-model-1\","
 		"\"system\":[\"You simplify kernels.\",\"The contract: \\\"topk\\\" \\\\ 1\"],"
 		"\"messages\":[{\"role\":\"user\",\"text\":\"first\"},{\"role\":\"assistant\",\"text\":\"answer\"},"
@@ -62,7 +62,7 @@ static void request_and_reply_are_what_the_format_says(void **state)
 
 static void without_usage_it_says_so(void **state)
 {
-	KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
+	KL_AUTO(kl_reply_release) struct kl_reply r;
 
 	assert_ok(ask(&r, SAY("echo hello"), NULL, 0));
 	assert_string_equal(r.text, "hello ");
@@ -74,8 +74,8 @@ static void without_usage_it_says_so(void **state)
 /* docs/exec-agent.sh, with cat and a reply in UTF-8 for an agent. */
 static void the_example_of_the_documents_works(void **state)
 {
-	KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
-	struct kl_chat_reply bad;
+	KL_AUTO(kl_reply_release) struct kl_reply r;
+	struct kl_reply bad;
 
 	assert_ok(ask(&r, "sh " KL_SOURCE "/docs/exec-agent.sh sh -c 'cat; echo \"\303\251\"'", NULL, 0));
 	assert_string_equal(r.text, "You simplify kernels.\n\nThe contract: \"topk\" \\ 1\n\n# user\n\nfirst\n\n"
@@ -83,7 +83,7 @@ static void the_example_of_the_documents_works(void **state)
 	assert_false(r.usage.known);
 	assert_error(KL_EINVALID, "failed with 7; it said: no credit",
 		     ask(&bad, "sh " KL_SOURCE "/docs/exec-agent.sh sh -c 'echo no credit >&2; exit 7'", NULL, 0));
-	kl_chat_reply_release(&bad);
+	kl_reply_release(&bad);
 }
 
 static void no_repository_is_in_reach(void **state)
@@ -91,7 +91,7 @@ static void no_repository_is_in_reach(void **state)
 	KL_AUTO(kl_freep) char *repo = scratch_repo("user"), *below = kl_asprintf("%s/dir", repo);
 	KL_AUTO(kl_freep) char *git = kl_asprintf("%s/.git", repo);
 	KL_AUTO(kl_freep) char *bare = kl_asprintf("%s/bare", repo);
-	struct kl_chat_reply r;
+	struct kl_reply r;
 
 	sh(repo, "git init -q --bare bare");
 	setenv("GIT_DIR", git, 1);
@@ -101,29 +101,29 @@ static void no_repository_is_in_reach(void **state)
 	assert_ok(ask(&r, SAY("ls -A; env | grep -cE '^GIT_(DIR|WORK_TREE)'; git rev-parse --git-dir 2>&1"),
 		      NULL, 0));
 	assert_contains(r.text, "0 fatal: not a git repository");
-	kl_chat_reply_release(&r);
+	kl_reply_release(&r);
 	assert_ok(ask(&r, SAY("ls -A; git rev-parse --git-dir 2>&1"), below, 0));
 	assert_contains(r.text, "b.txt fatal: not a git repository");
-	kl_chat_reply_release(&r);
+	kl_reply_release(&r);
 	assert_ok(ask(&r, SAY("git rev-parse --git-dir 2>&1"), bare, 0));
 	assert_contains(r.text, "fatal: ");
-	kl_chat_reply_release(&r);
+	kl_reply_release(&r);
 	unsetenv("GIT_DIR");
 	unsetenv("GIT_WORK_TREE");
 	assert_error(KL_EINVALID, "has a repository", ask(&r, "true", repo, 0));
-	kl_chat_reply_release(&r);
+	kl_reply_release(&r);
 	assert_int_equal(chdir("/"), 0);
 }
 
 /* the same, for a step that is derived anew: repo, and whether it is to be alone */
-static int ask_of(struct kl_chat_reply *r, const char *dir, const char *command, bool alone)
+static int ask_of(struct kl_reply *r, const char *dir, const char *command, bool alone)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
 	struct kl_provider_opts o = { .name = "exec", .command = command };
-	struct talk t;
+	struct request t;
 
-	TALK(&t, "first");
+	REQUEST(&t, "first");
 	t.x.alone = alone;
 	assert_ok(kl_repo_open_at(&repo, dir));
 	assert_ok(kl_provider_open(&p, repo, &o));
@@ -142,7 +142,7 @@ static void who_derives_anew_sees_no_repository(void **state)
 	static const char look[] =
 		SAY("ls -A \"$THIS\" \"$OTHER\" 2>&1; ls -d /proc/$PPID/cwd/.git 2>&1; test -w . && pwd");
 	KL_AUTO(kl_freep) char *there = kl_asprintf("exec '%s/agent'", repo);
-	struct kl_chat_reply r;
+	struct kl_reply r;
 
 	sh(repo, "git worktree add -q '%s' HEAD; printf '#!/bin/sh\necho nothing >&2; exit 3\n' >agent; chmod +x agent", other);
 	assert_int_equal(chdir(repo), 0);
@@ -156,27 +156,27 @@ static void who_derives_anew_sees_no_repository(void **state)
 		assert_null(strstr(r.text, ".git "));
 		assert_contains(r.text, "klineage-exec");
 	}
-	kl_chat_reply_release(&r);
+	kl_reply_release(&r);
 	/* who only proposes may look; so may all where the user says so */
 	assert_ok(ask_of(&r, repo, look, false));
 	assert_false(r.alone);
 	assert_contains(r.text, "a.txt");
-	kl_chat_reply_release(&r);
+	kl_reply_release(&r);
 	sh(repo, "git config klineage.chat.hide false");
 	assert_ok(ask_of(&r, repo, look, true));
 	assert_false(r.alone);
 	assert_contains(r.text, "a.txt");
-	kl_chat_reply_release(&r);
+	kl_reply_release(&r);
 	/* a command that lies there is not hidden from itself */
 	sh(repo, "git config --unset klineage.chat.hide");
 	assert_error(KL_EINVALID, "failed with 3; it said: nothing", ask_of(&r, repo, there, true));
 	assert_false(r.alone);
-	kl_chat_reply_release(&r);
+	kl_reply_release(&r);
 }
 
 static void its_directory_goes_and_our_key_stays_here(void **state)
 {
-	KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
+	KL_AUTO(kl_reply_release) struct kl_reply r;
 
 	setenv("KLINEAGE_CHAT_KEY", "sk-do-not-tell", 1);
 	assert_ok(ask(&r, SAY("pwd; env | grep -c do-not-tell"), NULL, 0));
@@ -213,7 +213,7 @@ static void what_dies_or_prints_garbage_is_told_with_its_last_words(void **state
 
 static void only_the_end_of_much_talk_is_told(void **state)
 {
-	struct kl_chat_reply r;
+	struct kl_reply r;
 
 	assert_int_equal(ask(&r, "i=0; while [ $i -lt 500 ]; do echo \"line $i\" >&2; i=$((i+1)); done; exit 1",
 			     NULL, 0), KL_EINVALID);
@@ -226,13 +226,13 @@ static void floods_and_sleepers_are_ended_with_all_their_kin(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_dir("kin"), *file = kl_fs_join(dir, "pid");
 	KL_AUTO(kl_buf_release) struct kl_buf pid = KL_BUF_INIT;
-	struct kl_chat_reply r;
+	struct kl_reply r;
 	int64_t from = kl_clock_ns();
 
 	assert_refused(KL_EINVALID, "printed more than 32 MiB", "head -c 50000000 /dev/zero", 0);
 	assert_error(KL_ETIMEOUT, "did not end within 1 s",
 		     ask(&r, "sleep 100 & echo $! >pid; sleep 100", dir, 300));
-	kl_chat_reply_release(&r);
+	kl_reply_release(&r);
 	assert_true(kl_clock_ns() - from < INT64_C(20) * 1000000000);
 	assert_ok(kl_fs_read(&pid, file, 100));
 	for (int i = 0; i < 100 && !kill(atoi(pid.ptr), 0); i++)
@@ -244,13 +244,13 @@ static void one_that_does_not_read_is_fine(void **state)
 {
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
 	struct kl_provider_opts o = { .name = "exec", .command = WITH("\"text\":\"x\",\"unmetered\":true") };
-	KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
+	KL_AUTO(kl_reply_release) struct kl_reply r;
 	KL_AUTO(kl_freep) char *big = kl_malloc(1 << 20);
-	struct talk t;
+	struct request t;
 
 	memset(big, 'a', (1 << 20) - 1);
 	big[(1 << 20) - 1] = '\0';
-	TALK(&t, big);
+	REQUEST(&t, big);
 	assert_ok(kl_provider_open(&p, NULL, &o));
 	assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
 	assert_string_equal(r.text, "x");
@@ -261,9 +261,9 @@ static void command_and_limit_come_from_configuration(void **state)
 	KL_AUTO(kl_freep) char *dir = scratch_repo("config");
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
+	KL_AUTO(kl_reply_release) struct kl_reply r;
 	struct kl_provider_opts none = { 0 };
-	struct talk t;
+	struct request t;
 
 	sh(dir, "git config klineage.chat.provider exec; git config klineage.chat.timeout 1; "
 	   "git config klineage.chat.exec 'sleep 30'");
@@ -271,7 +271,7 @@ static void command_and_limit_come_from_configuration(void **state)
 	assert_ok(kl_provider_open(&p, repo, &none));
 	assert_string_equal(kl_provider_name(p), "exec");
 	assert_false(kl_provider_metered(p));
-	TALK(&t, "hello");
+	REQUEST(&t, "hello");
 	assert_error(KL_ETIMEOUT, "within 1 s", kl_provider_send(&r, p, &t.q, &t.x, NULL));
 }
 
@@ -279,8 +279,8 @@ static void what_cannot_be_opened_or_asked_says_why(void **state)
 {
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
 	struct kl_provider_opts o = { 0 };
-	struct kl_chat_reply r;
-	struct talk t;
+	struct kl_reply r;
+	struct request t;
 
 	assert_error(KL_EINVALID, "set klineage.chat.provider", kl_provider_open(&p, NULL, &o));
 	o.name = "carrier-pigeon";
@@ -289,17 +289,17 @@ static void what_cannot_be_opened_or_asked_says_why(void **state)
 	assert_error(KL_EUSAGE, "klineage.chat.exec", kl_provider_open(&p, NULL, &o));
 	o.command = "false";
 	assert_ok(kl_provider_open(&p, NULL, &o));
-	TALK(&t, "hello", "you");
+	REQUEST(&t, "hello", "you");
 	assert_error(KL_EINVALID, "ends with what the user says", kl_provider_send(&r, p, &t.q, &t.x, NULL));
 	assert_true(r.usage.known && !r.usage.input && !r.usage.output);
-	TALK(&t, "hello", "", "you");
+	REQUEST(&t, "hello", "", "you");
 	assert_error(KL_EINVALID, "message 1 is empty", kl_provider_send(&r, p, &t.q, &t.x, NULL));
-	TALK(&t, "hello");
+	REQUEST(&t, "hello");
 	t.x.turn = 1;
 	assert_error(KL_EINVALID, "turn 1", kl_provider_send(&r, p, &t.q, &t.x, NULL));
 	t.q.model = NULL;
 	assert_error(KL_EINVALID, "set klineage.chat.model", kl_provider_send(&r, p, &t.q, &t.x, NULL));
-	TALK(&t, "hello");
+	REQUEST(&t, "hello");
 	t.q.max_tokens = 0;
 	assert_error(KL_EINVALID, "0 tokens", kl_provider_send(&r, p, &t.q, &t.x, NULL));
 }

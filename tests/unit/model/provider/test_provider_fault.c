@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The same as test_chat_fault.c over HTTP, by both protocols: a talk of two turns with a server, stopped at
+ * The same as test_model_fault.c over HTTP, by both protocols: a conversation of two turns with a server, stopped at
  * every durable step and while a reply comes in. The server's own log says what was asked.
  */
 #include "chatd_fixture.h"

@@ -14,16 +14,16 @@ static const struct way { const char *name; bool tls; } ways[] = {
 };
 
 struct seen {
-	struct kl_chat_reply r;
+	struct kl_reply r;
 	size_t heard, waits, agains;
 	int64_t bytes, waited_ms;
-	struct kl_chat_usage so_far;
+	struct kl_usage so_far;
 	char why[1000];
 	int allow;		/* what again() answers */
 	int64_t stop_at;	/* heard() ends it at so many bytes; 0: never */
 };
 
-static int heard(int64_t bytes, const struct kl_chat_usage *u, void *payload)
+static int heard(int64_t bytes, const struct kl_usage *u, void *payload)
 {
 	struct seen *s = payload;
 
@@ -63,12 +63,12 @@ static void open_at(struct kl_provider **p, const struct chatd *d, const char *n
 static int ask(struct seen *s, const struct chatd *d, const char *name, int64_t timeout_ms)
 {
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	struct kl_chat_watch w = { .heard = heard, .waiting = waiting, .again = again, .payload = s };
-	struct talk t;
+	struct kl_provider_watch w = { .heard = heard, .waiting = waiting, .again = again, .payload = s };
+	struct request t;
 	int err;
 
 	kl_error_clear();
-	TALK(&t, "first", "answer", "and then?");
+	REQUEST(&t, "first", "answer", "and then?");
 	open_at(&p, d, name, timeout_ms);
 	err = kl_provider_send(&s->r, p, &t.q, &t.x, &w);
 	assert_null(strstr(kl_error_last(), "sk-test"));
@@ -79,7 +79,7 @@ static int ask(struct seen *s, const struct chatd *d, const char *name, int64_t 
 
 static void release(struct seen *s)
 {
-	kl_chat_reply_release(&s->r);
+	kl_reply_release(&s->r);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -103,7 +103,7 @@ static void assert_good(const struct seen *s, const char *name)
 	assert_int_equal(s->r.usage.cache_write_1h, a ? 7 : 0);
 }
 
-static bool is_zero(const struct kl_chat_usage *u)
+static bool is_zero(const struct kl_usage *u)
 {
 	return u->known && !u->input && !u->output && !u->cache_read && !u->cache_write_5m && !u->cache_write_1h;
 }
@@ -118,7 +118,7 @@ static void a_reply_streams_in_and_the_request_is_right(void **state)
 		struct seen s = { 0 };
 		const json_t *h;
 		const char *text;
-		struct talk t;
+		struct request t;
 
 		chatd_start(&d, GOOD, ways[i].tls ? CHATD_TLS : 0);
 		assert_ok(ask(&s, &d, ways[i].name, 0));
@@ -138,7 +138,7 @@ static void a_reply_streams_in_and_the_request_is_right(void **state)
 			assert_string_equal(kl_json_str_or(log, "path", ""), "/v1/chat/completions");
 		}
 		/* what went over the wire is what kl_provider_body says */
-		TALK(&t, "first", "answer", "and then?");
+		REQUEST(&t, "first", "answer", "and then?");
 		open_at(&p, &d, ways[i].name, 0);
 		assert_ok(kl_provider_body(&want, NULL, p, &t.q));
 		text = kl_json_str_or(log, "body", "");
@@ -445,16 +445,16 @@ static void a_name_that_is_not_in_the_certificate_is_refused(void **state)
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
 	KL_AUTO(kl_freep) char *url = NULL;
 	struct kl_provider_opts o = { .name = "anthropic" };
-	struct kl_chat_reply r;
-	struct talk t;
+	struct kl_reply r;
+	struct request t;
 
 	chatd_start(&d, GOOD, CHATD_TLS | CHATD_ELSEWHERE);
-	TALK(&t, "hello");
+	REQUEST(&t, "hello");
 	o.url = url = kl_asprintf("https://127.0.0.2:%d", d.port);
 	assert_ok(kl_provider_open(&p, NULL, &o));
 	assert_error(KL_EIO, "certificate", kl_provider_send(&r, p, &t.q, &t.x, NULL));
 	assert_contains(kl_error_last(), "127.0.0.2");
-	kl_chat_reply_release(&r);
+	kl_reply_release(&r);
 	assert_int_equal(chatd_count(&d), 0);
 }
 
@@ -468,18 +468,18 @@ static void trust_and_route_come_from_git_too(void **state)
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
 	KL_AUTO(kl_freep) char *url = NULL;
 	struct kl_provider_opts o = { .name = "anthropic", .timeout_ms = 3000 };
-	struct kl_chat_reply r;
-	struct talk t;
+	struct kl_reply r;
+	struct request t;
 
 	chatd_start(&d, GOOD GOOD, CHATD_TLS | CHATD_STRANGER);
 	o.url = url = kl_asprintf("https://localhost:%d", d.port);
-	TALK(&t, "hello");
+	REQUEST(&t, "hello");
 	sh(dir, "git config http.sslCAInfo %s; git config http.sslVerify false", d.ca);
 	assert_ok(kl_repo_open_at(&repo, dir));
 	assert_ok(kl_provider_open(&p, repo, &o));
 	assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
 	assert_string_equal(r.text, TEXT);
-	kl_chat_reply_release(&r);
+	kl_reply_release(&r);
 	kl_provider_free(kl_steal(&p));
 	kl_repo_free(kl_steal(&repo));
 
@@ -488,7 +488,7 @@ static void trust_and_route_come_from_git_too(void **state)
 	assert_ok(kl_repo_open_at(&repo, dir));
 	assert_ok(kl_provider_open(&p, repo, &o));
 	assert_error(KL_EIO, "certificate", kl_provider_send(&r, p, &t.q, &t.x, NULL));
-	kl_chat_reply_release(&r);
+	kl_reply_release(&r);
 	kl_provider_free(kl_steal(&p));
 	kl_repo_free(kl_steal(&repo));
 
@@ -499,7 +499,7 @@ static void trust_and_route_come_from_git_too(void **state)
 	assert_ok(kl_provider_open(&p, repo, &o));
 	assert_error(KL_EIO, "403", kl_provider_send(&r, p, &t.q, &t.x, NULL));
 	assert_true(is_zero(&r.usage));
-	kl_chat_reply_release(&r);
+	kl_reply_release(&r);
 	assert_int_equal(chatd_count(&d), 1);
 	log = chatd_request(&proxy, 0, NULL);
 	assert_string_equal(kl_json_str_or(log, "path", ""), strchr(url, '/') + 2);
@@ -622,14 +622,14 @@ static void a_long_request_gets_there_whole(void **state)
 		KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
 		KL_AUTO(kl_freep) char *big = kl_malloc(2000001);
 		KL_AUTO(json_decrefp) json_t *log = NULL;
-		KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
-		struct talk t;
+		KL_AUTO(kl_reply_release) struct kl_reply r;
+		struct request t;
 
 		memset(big, 'b', 2000000);
 		big[2000000] = '\0';
 		chatd_start(&d, GOOD, ways[k].tls ? CHATD_TLS : 0);
 		open_at(&p, &d, ways[k].name, 0);
-		TALK(&t, big);
+		REQUEST(&t, big);
 		assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
 		assert_string_equal(r.text, TEXT);
 		log = chatd_request(&d, 0, NULL);
@@ -642,12 +642,12 @@ static void *ask_in_thread(void *payload)
 {
 	struct chatd *d = payload;
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r = { 0 };
+	KL_AUTO(kl_reply_release) struct kl_reply r = { 0 };
 	KL_AUTO(kl_freep) char *url = kl_asprintf("https://127.0.0.1:%d", d->port);
 	struct kl_provider_opts o = { .name = "openai", .url = url };
-	struct talk t;
+	struct request t;
 
-	TALK(&t, "hello");
+	REQUEST(&t, "hello");
 	if (kl_provider_open(&p, NULL, &o) || kl_provider_send(&r, p, &t.q, &t.x, NULL))
 		return NULL;
 	return !strcmp(r.text, TEXT) ? payload : NULL;

@@ -6,7 +6,7 @@
 #define KEY(hex, ...)							\
 	do {								\
 		const char *const key_[] = { __VA_ARGS__ };		\
-		kl_chat_key(hex, key_, sizeof(key_) / sizeof(key_[0]));	\
+		kl_provider_key(hex, key_, sizeof(key_) / sizeof(key_[0]));	\
 	} while (0)
 
 /* what `printf '5\0hello' | sha256sum` and the like print */

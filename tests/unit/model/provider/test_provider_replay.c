@@ -11,7 +11,7 @@ static void add(struct kl_buf *out, const char *phase, int turn, const char *con
 {
 	char key[KL_DIGEST_HEX];
 
-	kl_chat_key(key, keys, (size_t)turn + 1);
+	kl_provider_key(key, keys, (size_t)turn + 1);
 	kl_buf_addf(out, "{\"key\":\"%s\",\"model\":\"m-1\",\"phase\":\"%s\",\"stop\":\"end\",\"text\":\"%s\",\"turn\":%d,"
 		    "\"usage\":{\"cache_read\":5,\"cache_write_1h\":0,\"cache_write_5m\":7,\"input\":11,\"output\":13}}\n",
 		    key, phase, text, turn);
@@ -33,8 +33,8 @@ static void gives_what_was_recorded(void **state)
 {
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf file = KL_BUF_INIT;
-	struct kl_chat_reply r;
-	struct talk t;
+	struct kl_reply r;
+	struct request t;
 
 	kl_buf_adds(&file, HEAD);
 	add(&file, "back-0", 0, keys, "one");
@@ -45,7 +45,7 @@ static void gives_what_was_recorded(void **state)
 	assert_string_equal(kl_provider_name(p), "replay");
 	assert_false(kl_provider_metered(p));
 
-	TALK(&t, said[0], "one", said[1]);
+	REQUEST(&t, said[0], "one", said[1]);
 	t.x.key = keys;
 	assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
 	assert_string_equal(r.text, "two\n");
@@ -55,19 +55,19 @@ static void gives_what_was_recorded(void **state)
 	assert_int_equal(r.usage.output, 13);
 	assert_int_equal(r.usage.cache_read, 5);
 	assert_int_equal(r.usage.cache_write_5m, 7);
-	kl_chat_reply_release(&r);
+	kl_reply_release(&r);
 
-	TALK(&t, "something else was measured");
+	REQUEST(&t, "something else was measured");
 	t.x.key = keys;
 	t.x.phase = "back-1";
 	assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
 	assert_string_equal(r.text, "other");
-	kl_chat_reply_release(&r);
+	kl_reply_release(&r);
 
-	TALK(&t, said[0]);	/* no key: the text */
+	REQUEST(&t, said[0]);	/* no key: the text */
 	assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
 	assert_string_equal(r.text, "by its text");
-	kl_chat_reply_release(&r);
+	kl_reply_release(&r);
 }
 
 static void refuses_what_was_not_and_names_it(void **state)
@@ -75,14 +75,14 @@ static void refuses_what_was_not_and_names_it(void **state)
 	static const char *const wrong[] = { "measured # other", "measured # again" };
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf file = KL_BUF_INIT;
-	struct kl_chat_reply r;
-	struct talk t;
+	struct kl_reply r;
+	struct request t;
 
 	kl_buf_adds(&file, HEAD);
 	add(&file, "back-0", 0, keys, "one");
 	add(&file, "back-0", 1, keys, "two");
 	assert_ok(open_text(&p, file.ptr, file.len));
-	TALK(&t, "a", "one", "b");
+	REQUEST(&t, "a", "one", "b");
 	t.x.key = wrong;	/* the last key is right, one before it is not */
 	assert_error(KL_ENOTFOUND, "phase back-0, turn 1, but to another question",
 		     kl_provider_send(&r, p, &t.q, &t.x, NULL));
@@ -129,15 +129,15 @@ static void what_is_no_recording_is_refused_with_its_line(void **state)
 static void what_it_did_not_know_of_its_cost_is_not_known_here(void **state)
 {
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
+	KL_AUTO(kl_reply_release) struct kl_reply r;
 	KL_AUTO(kl_freep) char *text = NULL;
 	char key[KL_DIGEST_HEX];
-	struct talk t;
+	struct request t;
 
-	kl_chat_key(key, keys, 1);
+	kl_provider_key(key, keys, 1);
 	text = kl_asprintf(HEAD "{\"key\":\"%s\",\"phase\":\"back-0\",\"text\":\"x\",\"turn\":0,\"usage\":null}\n", key);
 	assert_ok(open_text(&p, text, strlen(text)));
-	TALK(&t, "a");
+	REQUEST(&t, "a");
 	t.x.key = keys;
 	assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
 	assert_false(r.usage.known);

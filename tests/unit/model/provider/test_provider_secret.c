@@ -106,14 +106,14 @@ static void a_key_that_would_break_its_header_is_refused_unquoted(void **state)
 	struct kl_provider_opts o = { .name = "anthropic" };
 	KL_AUTO(kl_freep) char *longer = kl_calloc(1, 5001);
 	struct kl_secret *s = NULL;
-	struct talk t;
+	struct request t;
 
 	chatd_start(&d, "{\"text\":\"hello\"}\n", 0);
 	o.url = url = kl_asprintf("http://127.0.0.1:%d", d.port);
 	assert_ok(kl_provider_open(&p, NULL, &o));
-	TALK(&t, "hello");
+	REQUEST(&t, "hello");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
-		KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
+		KL_AUTO(kl_reply_release) struct kl_reply r;
 
 		setenv("ANTHROPIC_API_KEY", bad[i].key, 1);
 		assert_error(KL_EINVALID, bad[i].why, find(&s, URL));
@@ -140,11 +140,11 @@ static void where_a_key_is_needed_its_lack_is_said(void **state)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(who); i++) {
 		KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-		KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
+		KL_AUTO(kl_reply_release) struct kl_reply r;
 		struct kl_provider_opts o = { .name = who[i].name };
-		struct talk t;
+		struct request t;
 
-		TALK(&t, "hello");
+		REQUEST(&t, "hello");
 		assert_ok(kl_provider_open(&p, NULL, &o));
 		assert_error(KL_EINVALID, "no key for https://api.", kl_provider_send(&r, p, &t.q, &t.x, NULL));
 		assert_contains(kl_error_hints(), who[i].variable);
@@ -158,14 +158,14 @@ static void a_server_of_ones_own_needs_none(void **state)
 	KL_AUTO(kl_freep) char *config = home_config(""), *url = NULL;
 	KL_AUTO(chatd_stop) struct chatd d = { 0 };
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	KL_AUTO(kl_chat_reply_release) struct kl_chat_reply r;
+	KL_AUTO(kl_reply_release) struct kl_reply r;
 	KL_AUTO(json_decrefp) json_t *log = NULL;
 	struct kl_provider_opts o = { .name = "openai" };
-	struct talk t;
+	struct request t;
 
 	chatd_start(&d, "{\"text\":\"hello\"}\n", CHATD_TLS);
 	o.url = url = kl_asprintf("https://localhost:%d/v1", d.port);
-	TALK(&t, "hello");
+	REQUEST(&t, "hello");
 	assert_ok(kl_provider_open(&p, NULL, &o));
 	assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
 	log = chatd_request(&d, 0, NULL);
@@ -249,8 +249,8 @@ static void nothing_of_it_is_left_in_memory(void **state)
 		KL_AUTO(json_decrefp) json_t *log = NULL;
 		struct kl_provider_opts o = { .name = "anthropic" };
 		struct kl_secret *s = NULL;
-		struct kl_chat_reply r;
-		struct talk t;
+		struct kl_reply r;
+		struct request t;
 
 		assert_ok(find(&s, URL));
 		assert_non_null(s);
@@ -261,10 +261,10 @@ static void nothing_of_it_is_left_in_memory(void **state)
 			continue;
 		chatd_start(&d, "{\"text\":\"hello\"}\n", CHATD_TLS);
 		o.url = url = kl_asprintf("https://127.0.0.1:%d", d.port);
-		TALK(&t, "hello");
+		REQUEST(&t, "hello");
 		assert_ok(kl_provider_open(&p, NULL, &o));
 		assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
-		kl_chat_reply_release(&r);
+		kl_reply_release(&r);
 		assert_int_equal(in_memory(), 1);
 		kl_provider_free(kl_steal(&p));
 		assert_int_equal(in_memory(), 0);

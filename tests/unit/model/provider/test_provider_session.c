@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Talks over the wire: what a server was really asked, when each turn is another process's. */
+/* Conversations over the wire: what a server was really asked, when each turn is another process's. */
 #include "chatd_fixture.h"
 
-#include "model/session.h"
 #include "model/ledger.h"
+#include "model/request.h"
 
 #define USAGE "\"usage\":{\"input\":20,\"output\":10,\"cache_read\":100,\"cache_write_5m\":30}"
 
@@ -37,15 +37,15 @@ static char *ask(struct wire *w, size_t turn, int *err)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	KL_AUTO(kl_session_freep) struct kl_session *session = NULL;
-	KL_AUTO(kl_talk_freep) struct kl_talk *talk = NULL;
+	KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
 	struct kl_session_opts o = { .workload = "w" };
-	struct kl_ask a = { .user = said[turn] };
+	struct kl_request a = { .user = said[turn] };
 	const char *reply = NULL;
 
 	assert_ok(kl_repo_open_at(&repo, w->dir));
 	assert_ok(kl_session_open(&session, repo, &o));
-	assert_ok(kl_talk_open(&talk, session, "n", "back-0", talk_system, 2));
-	*err = kl_talk_ask(&reply, talk, turn, &a);
+	assert_ok(kl_session_conversation(&c, session, "n", "back-0", request_system, 2));
+	*err = kl_request_send(&reply, &c, turn, &a);
 	return *err < 0 ? NULL : kl_strdup(reply);
 }
 
