@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/c/compile.h"
+#include "backend/oracle.h"
 #include "base/error.h"
 #include "contract/launch.h"
 #include "rewrite/ctoken.h"

@@ -2,10 +2,10 @@
 #ifndef KL_GATE_GATE_H
 #define KL_GATE_GATE_H
 
-#include "backend/c/compile.h"
 #include "base/progress.h"
 #include "contract/surface.h"
 #include "event/facts.h"
+#include "event/platform.h"
 #include "event/verdict.h"
 #include "gate/runner/transfer.h"
 #include "jail/jail.h"

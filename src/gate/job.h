@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "backend/c/compile.h"
 #include "contract/contract.h"
+#include "event/platform.h"
 
 /*
  * job - writes the job for klineage-worker, with everything resolved: every expression a number,

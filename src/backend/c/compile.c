@@ -25,18 +25,6 @@ static const char *const fixed_flags[] = {
 	"-fdiagnostics-color=never", "-fno-diagnostics-show-caret", "-g0", "-pipe", NULL
 };
 
-void kl_artefact_free(struct kl_artefact *a)
-{
-	if (!a)
-		return;
-	free(a->so);
-	free(a->log);
-	json_decref(a->statics);
-	kl_strvec_release(&a->kernels);
-	kl_facts_release(&a->facts);
-	free(a);
-}
-
 /* One shared object in the making, in `dir` (the jail's work directory). */
 struct build {
 	const struct kl_jail *jail;
@@ -292,7 +280,7 @@ int kl_compile_surface(struct kl_artefact **out, const char **class_, const stru
 			  .class_ = class_,
 			  .log = KL_BUF_INIT },
 	};
-	int err = build(&b, &a->so, a->digest);
+	int err = build(&b, &a->object, a->digest);
 
 	if (!err)
 		err = kl_code_reach(&b.code, b.entry);
@@ -307,26 +295,12 @@ int kl_compile_surface(struct kl_artefact **out, const char **class_, const stru
 
 /* -- oracles ----------------------------------------------------------------------------------- */
 
-static const struct { const char *name, *prefix, *flags[5]; } arithmetic[] = {
-	[KL_ORACLE_TRUTH] = { "truth", "src-truth/",
+static const struct { const char *prefix, *flags[5]; } arithmetic[] = {
+	[KL_ORACLE_TRUTH] = { "src-truth/",
 			      { "-O3", "-ffp-contract=off", "-Irt", "-Dkl_real=double", NULL } },
-	[KL_ORACLE_HONEST] = { "honest", "src-honest/",
+	[KL_ORACLE_HONEST] = { "src-honest/",
 			       { "-O3", "-ffp-contract=off", "-Irt", "-Dkl_real=float", NULL } },
 };
-
-const char *kl_oracle_name(enum kl_oracle which)
-{
-	return arithmetic[which].name;
-}
-
-int kl_oracle_filled(const struct kl_surface *s)
-{
-	for (size_t i = 0; i < s->noracle; i++)
-		if (memmem(s->oracle[i].data, s->oracle[i].len, "KL_ORACLE_TODO", 14))
-			return kl_error(KL_ECANNOT, "the oracle is not written yet: "
-					"KL_ORACLE_TODO stands in '%s'", s->oracle[i].path);
-	return 0;
-}
 
 int kl_compile_oracle(const struct kl_jail *j, const struct kl_platform *p,
 		      const struct kl_surface *s, enum kl_oracle which, const char *dir)
@@ -335,7 +309,7 @@ int kl_compile_oracle(const struct kl_jail *j, const struct kl_platform *p,
 	KL_AUTO(kl_freep) char *so = NULL;
 	char digest[KL_DIGEST_HEX];
 	KL_AUTO(build_release) struct build b = {
-		.jail = j, .platform = p, .dir = dir, .name = arithmetic[which].name,
+		.jail = j, .platform = p, .dir = dir, .name = kl_oracle_name(which),
 		.entry = s->contract->oracle_entry, .file = s->oracle, .nfile = s->noracle,
 		.extra = arithmetic[which].flags, .class_ = &class_,
 		.tool = { .jail = j, .dir = dir, .prefix = arithmetic[which].prefix, .class_ = &class_,

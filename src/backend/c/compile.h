@@ -2,8 +2,8 @@
 #ifndef KL_BACKEND_C_COMPILE_H
 #define KL_BACKEND_C_COMPILE_H
 
-#include "contract/surface.h"
-#include "event/facts.h"
+#include "backend/artefact.h"
+#include "backend/oracle.h"
 #include "event/platform.h"
 #include "jail/jail.h"
 #include "text/digest.h"
@@ -18,17 +18,6 @@
  * (docs/formats.md, "flags").
  */
 
-struct kl_artefact {
-	char *so;		/* path of the shared object, in the operation's directory */
-	char digest[65];	/* sha256 of its bytes */
-	struct kl_facts facts;
-	char *log;		/* compiler's messages, cut at 16 KiB */
-	struct kl_strvec kernels;	/* cuda with host code: the kernels it holds */
-	json_t *statics;	/* cuda: figures of each kernel that need no run; else NULL */
-};
-void kl_artefact_free(struct kl_artefact *a);
-KL_DEFINE_CLEANUP(struct kl_artefact *, kl_artefact_free)
-
 /*
  * Results: 0 and an artefact; KL_ENO and `*class` "compile" (does not compile:
  * message has the first error) or "cheat" (audit refused: constructor, IFUNC,
@@ -38,20 +27,12 @@ KL_DEFINE_CLEANUP(struct kl_artefact *, kl_artefact_free)
 int kl_compile_surface(struct kl_artefact **out, const char **class_, const struct kl_jail *j,
 		       const struct kl_platform *p, const struct kl_surface *s, const char *dir);
 
-/*
- * An oracle is compiled twice, to `dir`/truth.so with kl_real as double and to `dir`/honest.so as float, both
- * without contraction.
+/**
+ * An oracle in one arithmetic, as `dir`/truth.so or `dir`/honest.so. KL_ECANNOT while it is not written
+ * (kl_oracle_filled); KL_EINVALID: it does not compile, or the audit refuses it.
  */
-enum kl_oracle { KL_ORACLE_TRUTH, KL_ORACLE_HONEST };
-/** "truth", "honest" */
-const char *kl_oracle_name(enum kl_oracle which);
-
-/** One of them. KL_ECANNOT while KL_ORACLE_TODO stands in it; KL_EINVALID: it does not compile, or the audit
- * refuses it. */
 int kl_compile_oracle(const struct kl_jail *j, const struct kl_platform *p,
 		      const struct kl_surface *s, enum kl_oracle which, const char *dir);
-/** KL_ECANNOT: somebody has yet to write it. */
-int kl_oracle_filled(const struct kl_surface *s);
 
 /**
  * The runtime that everything here is linked with, as `dir`/rt/runtime-<march>.o; made where it is needed and

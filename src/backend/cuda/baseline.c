@@ -74,7 +74,7 @@ static int compile(struct kl_baseline_cuda *b, const struct sources *src, const 
 		err = kl_compile_cuda(&a, &class_, j, n, NULL, &with, l, dir);
 	if (err < 0)
 		return not_ours(err, name);
-	b->cubin = kl_strdup(a->so);
+	b->cubin = kl_strdup(a->object);
 	b->plan = json_deep_copy(l->json);
 	return 0;
 }

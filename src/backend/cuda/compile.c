@@ -307,9 +307,9 @@ int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct 
 	kl_headers_readable(b.readable, n->readable[0], headers, b.headers);
 	b.tool.readable = b.readable;
 	err = build(&b, s->contract);
-	a->so = kl_fs_join(dir, "kernel.cubin");
+	a->object = kl_fs_join(dir, "kernel.cubin");
 	if (!err)
-		err = digest_file(a->digest, a->so);
+		err = digest_file(a->digest, a->object);
 	if (err < 0)
 		return err;
 	code = (struct kl_cuda_code){ .cubin = b.cubin, .ptx = b.text.len ? &b.ptx : NULL, .sass = &b.sass,

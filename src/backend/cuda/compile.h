@@ -2,10 +2,12 @@
 #ifndef KL_BACKEND_CUDA_COMPILE_H
 #define KL_BACKEND_CUDA_COMPILE_H
 
-#include "backend/c/compile.h"
+#include "backend/artefact.h"
 #include "backend/cuda/nvcc.h"
+#include "backend/oracle.h"
 #include "base/map.h"
 #include "contract/launch.h"
+#include "jail/jail.h"
 
 /*
  * compile - compiles one .cu to PTX and an audited cubin, in the compile jail.
@@ -17,9 +19,9 @@
  */
 
 /**
- * The surface's code as `dir`/kernel.cubin (`artefact->so`), or the plan's imported one. `headers`: what is
- * known of those that the contract names (backend/headers.h). As kl_compile_surface(): KL_ENO and `*class_`
- * "compile", "launch" or "cheat"; KL_ECANNOT: it needs a tool that is not installed.
+ * The surface's code, or the plan's imported one, as `dir`/kernel.cubin. `headers`: what is known of those
+ * that the contract names (backend/headers.h). As kl_compile_surface(): KL_ENO and `*class_` "compile",
+ * "launch" or "cheat"; KL_ECANNOT: it needs a tool that is not installed.
  */
 int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct kl_jail *j,
 		    const struct kl_nvcc *n, const struct kl_map *headers, const struct kl_surface *s,

@@ -322,7 +322,7 @@ int kl_compile_host(struct kl_artefact **out, const char **class_, const struct 
 	err = build(&b, a->digest);
 	if (err < 0)
 		return err;
-	a->so = kl_fs_join(dir, "kernel.so");
+	a->object = kl_fs_join(dir, "kernel.so");
 	code = (struct kl_cuda_code){ .cubin = b.cubin, .ptx = &b.ptx, .sass = &b.sass, .wish = &b.wish,
 				      .verbose = b.verbose.ptr };
 	kl_cuda_features(&a->facts.features, &code);

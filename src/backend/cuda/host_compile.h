@@ -2,9 +2,11 @@
 #ifndef KL_BACKEND_CUDA_HOST_COMPILE_H
 #define KL_BACKEND_CUDA_HOST_COMPILE_H
 
-#include "backend/c/compile.h"
+#include "backend/artefact.h"
 #include "backend/cuda/nvcc.h"
 #include "base/map.h"
+#include "contract/surface.h"
+#include "jail/jail.h"
 
 /*
  * host_compile - compiles a .cu with host code to an audited shared object, in the compile jail.

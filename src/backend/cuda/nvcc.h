@@ -2,7 +2,11 @@
 #ifndef KL_BACKEND_CUDA_NVCC_H
 #define KL_BACKEND_CUDA_NVCC_H
 
-#include "backend/c/compile.h"
+#include <stdbool.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "event/platform.h"
 
 /*
  * nvcc - the CUDA toolkit of this machine. It is optional: found in the setting klineage.nvcc,

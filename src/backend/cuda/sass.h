@@ -5,6 +5,7 @@
 #include "backend/cuda/nvcc.h"
 #include "backend/cuda/ptx.h"
 #include "base/vec.h"
+#include "jail/jail.h"
 
 /*
  * sass - the machine code of a cubin as nvdisasm reads it, in the compile jail. nvdisasm need not be

@@ -114,7 +114,7 @@ static void one_judgement_is_compiled_at_once(void **state)
 		assert_non_null(set.candidate->artefact);
 		assert_non_null(set.parent->artefact);
 		assert_string_not_equal(set.candidate->artefact->digest, "");
-		assert_true(kl_fs_exists(set.candidate->artefact->so) && kl_fs_exists(set.parent->artefact->so));
+		assert_true(kl_fs_exists(set.candidate->artefact->object) && kl_fs_exists(set.parent->artefact->object));
 		assert_true(kl_fs_exists(set.oracle->truth) && kl_fs_exists(set.oracle->honest));
 		assert_null(set.baseline);
 		/* what is there stays */

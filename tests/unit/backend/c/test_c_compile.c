@@ -81,7 +81,7 @@ static void test_runs(void **state)
 	void *h;
 
 	assert_ok(kernel_compile(&a, &kernel, source, second, "-O3"));
-	h = dlopen(a->so, RTLD_NOW | RTLD_LOCAL);
+	h = dlopen(a->object, RTLD_NOW | RTLD_LOCAL);
 	if (!h)
 		fail_msg("%s", dlerror());
 	*(void **)&k = dlsym(h, "k");

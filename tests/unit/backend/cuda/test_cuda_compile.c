@@ -43,7 +43,7 @@ static void accepted(const char *source, const char *plan, const char *flags)
 
 	if (cuda_compile(&a, &kernel, source, plan, flags) < 0)
 		fail_msg("%s: %s\n%s", kernel.class_ ? kernel.class_ : "-", kl_error_last(), source);
-	assert_true(kl_fs_exists(a->so));
+	assert_true(kl_fs_exists(a->object));
 	assert_int_equal(strlen(a->facts.code_digest), 64);
 }
 

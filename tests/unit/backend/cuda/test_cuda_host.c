@@ -153,7 +153,7 @@ static void test_compile(void **state)
 
 	if (compile(&a, "#include \"a.cuh\"\n" KERNEL LAUNCH) < 0)
 		fail_msg("%s: %s", kernel.class_ ? kernel.class_ : "-", kl_error_last());
-	assert_true(kl_fs_exists(a->so));
+	assert_true(kl_fs_exists(a->object));
 	assert_int_equal(a->kernels.n, 1);
 	assert_string_equal(a->kernels.v[0], "_Z1kPKfPf");
 	kl_artefact_free(kl_steal(&a));

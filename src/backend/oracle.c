@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/oracle.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+const char *kl_oracle_name(enum kl_oracle which)
+{
+	static const char *const name[] = { [KL_ORACLE_TRUTH] = "truth", [KL_ORACLE_HONEST] = "honest" };
+
+	return name[which];
+}
+
+int kl_oracle_filled(const struct kl_surface *s)
+{
+	static const char todo[] = "KL_ORACLE_TODO";
+
+	for (size_t i = 0; i < s->noracle; i++)
+		if (memmem(s->oracle[i].data, s->oracle[i].len, todo, sizeof(todo) - 1))
+			return kl_error(KL_ECANNOT, "the oracle is not written yet: %s stands in '%s'", todo,
+					s->oracle[i].path);
+	return 0;
+}
