@@ -282,7 +282,7 @@ static int answer(int err)
 
 int kl_carrier_apply(struct kl_surface **out, const char **how, const struct kl_carrier_try *t)
 {
-	const char *language = t->state->contract->language;
+	const char *language = t->state->contract->language->name;
 	const struct kl_card_carrier *c = kl_carrier_mechanical(t->card, language);
 	KL_AUTO(edits_release) struct edits e = { 0 };
 	int err;

@@ -30,18 +30,15 @@ static int read_dim(struct kl_contract *c, struct kl_arg *a, struct kl_node n)
 {
 	static const char *const known[] = { "name", "kind", "dtype", NULL };
 	static const char *const dtypes[] = { "i64", "i32", NULL };
+	const char *const *by = c->language->dims;
 	struct kl_node dtype = kl_node_get(n, "dtype");
 	const struct kl_dims *d;
 	char id[32];
 	int which = 0, err;
 
-	if (c->host)
-		return kl_node_error(kl_node_get(n, "kind"), "host code has the dims as kl_dim(%s): "
-				     "'args' has tensors and scalars", a->name);
-	if (kl_contract_is_cuda(c))
-		return kl_node_error(kl_node_get(n, "kind"), "a cuda kernel's dims are passed by its "
-				     "launch plan "
-				     "({i32: %s}): 'args' has tensors and scalars", a->name);
+	if (by[0])
+		return kl_node_error(kl_node_get(n, "kind"), "%s%s%s: 'args' has tensors and "
+				     "scalars", by[0], a->name, by[1]);
 	if ((err = kl_node_keys(n, known, 2)) < 0 ||
 	    (dtype.y && (err = kl_node_choice(&which, dtype, dtypes)) < 0))
 		return err;

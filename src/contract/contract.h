@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "contract/language.h"
 #include "text/json.h"
 
 /*
@@ -64,12 +65,14 @@ struct kl_contract {
 	char *workload, *op;
 	char *dim_name[KL_MAX_DIMS];
 	struct kl_dims dims;		/* the case */
-	char *language, *entry;		/* "c", "cuda"; no entry (NULL) for cuda */
-	char *launch;			/* cuda: the source that is the plan; NULL with host code */
+	const struct kl_languages *known;	/* that it was read with; borrowed */
+	const struct kl_language *language;
+	char *entry;			/* the function that is called; NULL: none is */
+	char *launch;			/* the source that is the launch plan; NULL: none is */
 	bool host;			/* cuda: its own host code launches (host_compile.h) */
-	char *arch, *std;		/* host: "sm_90a", "c++17"; else NULL, the plan says */
+	char *arch, *std;		/* with host code: "sm_90a", "c++17"; else NULL */
 	struct kl_strvec sources, flags;
-	struct kl_strvec headers;	/* cuda: sets of headers it includes (headers.h) */
+	struct kl_strvec headers;	/* sets of headers it includes (backend/headers.h) */
 	struct kl_arg arg[KL_MAX_ARGS];
 	size_t nargs;
 	struct kl_expr **domain;
@@ -90,6 +93,9 @@ struct kl_contract {
 };
 
 int kl_contract_parse(struct kl_contract **out, const char *name, const char *text, size_t len);
+/** The same with other languages than kl_languages; they outlive the contract. */
+int kl_contract_parse_in(struct kl_contract **out, const struct kl_languages *known,
+			 const char *name, const char *text, size_t len);
 void kl_contract_free(struct kl_contract *c);
 KL_DEFINE_CLEANUP(struct kl_contract *, kl_contract_free)
 

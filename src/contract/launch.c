@@ -308,7 +308,7 @@ static char *peek_arch(const struct kl_surface *s)
 	struct kl_plan_facts facts;
 	const struct kl_file *f;
 
-	if (s->contract->host)
+	if (s->contract->arch)
 		return kl_strdup(s->contract->arch);
 	f = plan_file(s->file, s->nfile, s->contract->launch);
 	if (f->len > MAX_BYTES || kl_yaml_parse(&y, f->path, f->data, f->len) < 0 || y->kind != KL_YAML_MAP)
@@ -352,8 +352,9 @@ int kl_launch_read(struct kl_launch **out, const struct kl_surface *s, bool orac
 	int err;
 
 	if (oracle ? !c->oracle_launch : !c->launch)
-		return kl_error(KL_ENOTFOUND, "%s: a surface of language '%s'%s has no launch plan", c->name,
-				c->language, c->host ? " with host code" : "");
+		return kl_error(KL_ENOTFOUND, "%s: a surface of language '%s' has no launch plan%s",
+				c->name, c->language->name,
+				c->arch ? ": its host code launches" : "");
 	if (oracle)
 		arch = peek_arch(s);
 	f = oracle ? plan_file(s->oracle, s->noracle, c->oracle_launch) :

@@ -16,6 +16,10 @@
 int kl_contract_points_read(struct kl_contract *c, struct kl_node top);
 /** args and sweep; every shape is evaluated at every point. */
 int kl_contract_args_read(struct kl_contract *c, struct kl_node top);
+/** surface: language, sources, flags, and how the code is called. Sets c->language. */
+int kl_contract_surface_read(struct kl_contract *contract, struct kl_node surface);
+/** oracle, of the same language. */
+int kl_contract_oracle_read(struct kl_contract *contract, struct kl_node oracle);
 /** accept. */
 int kl_contract_accept_read(struct kl_contract *c, struct kl_node top);
 /** exact, bands. */

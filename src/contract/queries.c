@@ -12,7 +12,7 @@
 
 bool kl_contract_is_cuda(const struct kl_contract *c)
 {
-	return !strcmp(c->language, "cuda");
+	return !strcmp(c->language->name, "cuda");
 }
 
 int kl_contract_arg(const struct kl_contract *c, const char *name)

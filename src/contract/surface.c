@@ -103,8 +103,8 @@ static int read_files(struct kl_file **out, size_t *n, const struct kl_strvec *p
 	return 0;
 }
 
-int kl_surface_read(struct kl_surface **out, const char *dir, kl_surface_reader read,
-		    kl_surface_reader source, void *payload)
+int kl_surface_read(struct kl_surface **out, const struct kl_languages *known, const char *dir,
+		    kl_surface_reader read, kl_surface_reader source, void *payload)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *s = kl_calloc(1, sizeof(*s));
 	KL_AUTO(kl_freep) char *name = kl_fs_join(dir, KL_CONTRACT_FILE);
@@ -114,7 +114,7 @@ int kl_surface_read(struct kl_surface **out, const char *dir, kl_surface_reader 
 	s->dir = kl_strdup(dir);
 	f->path = kl_strdup(KL_CONTRACT_FILE);
 	if ((err = read(f, f->path, KL_CONTRACT_MAX_BYTES, payload)) < 0 ||
-	    (err = kl_contract_parse(&s->contract, name, f->data, f->len)) < 0)
+	    (err = kl_contract_parse_in(&s->contract, known, name, f->data, f->len)) < 0)
 		return err;
 	err = read_files(&s->file, &s->nfile, &s->contract->sources, source, payload);
 	if (!err)
@@ -178,14 +178,20 @@ static int read_below(struct kl_file *f, const char *path, size_t max, void *pay
 	return 0;
 }
 
-int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *dir)
+int kl_surface_from_dir_in(struct kl_surface **out, const struct kl_languages *known,
+			   const char *path, const char *dir)
 {
 	KL_AUTO(kl_freep) char *root = kl_fs_join(*path ? path : ".", dir);
 	KL_AUTO(kl_freep) char *contract = kl_fs_join(root, KL_CONTRACT_FILE);
 
 	if (!kl_fs_exists(contract))
 		return kl_error(KL_ENOTFOUND, "no contract '%s'", contract);
-	return kl_surface_read(out, dir, read_below, read_below, root);
+	return kl_surface_read(out, known, dir, read_below, read_below, root);
+}
+
+int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *dir)
+{
+	return kl_surface_from_dir_in(out, &kl_languages, path, dir);
 }
 
 /* --- editing ------------------------------------------------------------------- */
@@ -223,8 +229,8 @@ int kl_surface_with(struct kl_surface **out, const struct kl_surface *s,
 	KL_AUTO(kl_surface_freep) struct kl_surface *new = kl_calloc(1, sizeof(*new));
 	int err;
 
-	err = kl_contract_parse(&new->contract, s->contract->name,
-				s->contract_file.data, s->contract_file.len);
+	err = kl_contract_parse_in(&new->contract, s->contract->known, s->contract->name,
+				   s->contract_file.data, s->contract_file.len);
 	if (err < 0)
 		return err;
 	new->dir = kl_strdup(s->dir);
@@ -303,7 +309,7 @@ int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *s
 	};
 	struct shown w = { .s = s, .contract = &contract };
 
-	return kl_surface_read(out, s->dir, read_shown, read_shown, &w);
+	return kl_surface_read(out, s->contract->known, s->dir, read_shown, read_shown, &w);
 }
 
 int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *s,
@@ -311,5 +317,5 @@ int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *s,
 {
 	struct shown w = { .s = s, .contract = &s->contract_file, .edit = edit, .n = n };
 
-	return kl_surface_read(out, s->dir, read_shown, read_shown, &w);
+	return kl_surface_read(out, s->contract->known, s->dir, read_shown, read_shown, &w);
 }

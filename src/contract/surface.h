@@ -43,6 +43,9 @@ int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *r, const git_o
 int kl_surface_bare(struct kl_surface **out, struct kl_repo *r, const git_oid *tree, const char *dir);
 /** From files on disk (the worktree, an exported state). */
 int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *dir);
+/** The same with other languages than kl_languages; copies of the surface have them, too. */
+int kl_surface_from_dir_in(struct kl_surface **out, const struct kl_languages *known,
+			   const char *path, const char *dir);
 /** A copy with some sources replaced (mode 0: as it was); KL_EINVALID for a path that is none of them. */
 int kl_surface_with(struct kl_surface **out, const struct kl_surface *s,
 		    const struct kl_file *edit, size_t n);

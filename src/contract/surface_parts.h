@@ -17,8 +17,8 @@
  */
 typedef int (*kl_surface_reader)(struct kl_file *f, const char *path, size_t max, void *payload);
 
-/** `source` reads the sources, `read` the contract and the oracle. */
-int kl_surface_read(struct kl_surface **out, const char *dir, kl_surface_reader read,
-		    kl_surface_reader source, void *payload);
+/** `source` reads the sources, `read` the contract and the oracle, in a language of `known`. */
+int kl_surface_read(struct kl_surface **out, const struct kl_languages *known, const char *dir,
+		    kl_surface_reader read, kl_surface_reader source, void *payload);
 
 #endif

@@ -58,7 +58,7 @@ static int from_tree(struct kl_surface **out, struct kl_repo *r, const git_oid *
 		return kl_error(KL_ENOTFOUND, "no contract '%s' in that tree", name);
 	if (err < 0)
 		return err;
-	return kl_surface_read(out, dir, read_entry, source, &t);
+	return kl_surface_read(out, &kl_languages, dir, read_entry, source, &t);
 }
 
 int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *r, const git_oid *tree,

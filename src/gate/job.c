@@ -263,7 +263,7 @@ int kl_job_write(json_t **out, const struct kl_job_spec *s)
 	if (err < 0)
 		return err;
 	kl_json_set_str(job, "schema", "klineage.job/1");
-	kl_json_set_str(job, "surface", c->language);
+	kl_json_set_str(job, "surface", c->language->name);
 	if (kl_contract_is_cuda(c)) {
 		write_plans(job, s);
 	} else {

@@ -65,8 +65,8 @@ static char *why_not(const struct kl_admit *w, struct kl_admit_state *s)
 
 	kl_oid_hex(hex, &s->commit);
 	s->trials = trials_on(w->old, hex, &passed);
-	if (!w->o->rewriter && !kl_carrier_mechanical(w->old, s->state->contract->language))
-		return kl_asprintf("no carrier for %s", s->state->contract->language);
+	if (!w->o->rewriter && !kl_carrier_mechanical(w->old, s->state->contract->language->name))
+		return kl_asprintf("no carrier for %s", s->state->contract->language->name);
 	if (kl_card_has_state(w->old, hex))
 		return kl_strdup("the card was learned from it");
 	if (kl_strvec_has(&w->seen, s->state->digest))
@@ -154,9 +154,9 @@ static int add_state(struct kl_admit *w, const struct kl_transition *t, bool las
 	}
 	if (!s.why)
 		s.level = kl_status_level(w->old, s.state->contract->workload, s.lineage,
-					  s.state->contract->language, p.id);
+					  s.state->contract->language->name, p.id);
 	features_of(&features, t, last);
-	s.found = found_in(w->old, s.state->contract->language, &features);
+	s.found = found_in(w->old, s.state->contract->language->name, &features);
 	KL_GROW(a->v, a->n + 1, a->alloc);
 	a->v[a->n++] = s;
 	return 0;

@@ -154,7 +154,7 @@ static void fill_point(struct kl_card_trial *r, const struct kl_admit *w, const 
 	r->lineage = kl_strdup(s->lineage);
 	r->case_ = kl_strdup(k->op);
 	r->dtype = kl_strdup(kl_target_dtype(k));
-	r->language = kl_strdup(k->language);
+	r->language = kl_strdup(k->language->name);
 	r->platform = kl_strdup(platform);
 	for (size_t i = 0; i < k->dims.n; i++)
 		kl_card_dims_add(&r->dims, k->dim_name[i], k->dims.v[i]);
@@ -212,7 +212,7 @@ static void fill_partner(struct kl_card_trial *r, const struct trial *t, const s
 	fill_row(r, w, &t->step, "", platform);
 	r->trial = 1;
 	r->level = kl_status_level(w->partner, s->state->contract->workload, s->lineage,
-				   s->state->contract->language, platform);
+				   s->state->contract->language->name, platform);
 	r->state = hex_of(&t->first.commit);
 	r->model = t->pair.model ? kl_strdup(t->pair.model) : NULL;
 }

@@ -13,14 +13,14 @@
 
 bool kl_lift_is_in(const struct kl_transition *t, const char *language)
 {
-	return !strcmp(t->from->contract->language, language);
+	return !strcmp(t->from->contract->language->name, language);
 }
 
 /* languages of the group, sorted */
 static void languages_of(struct kl_strvec *out, const struct kl_lift_group *g)
 {
 	for (size_t i = 0; i < g->n; i++)
-		kl_strvec_push(out, g->t[i]->from->contract->language);
+		kl_strvec_push(out, g->t[i]->from->contract->language->name);
 	kl_strvec_uniq(out);
 }
 
@@ -288,7 +288,8 @@ static void add_evidence(struct kl_card *c, const struct kl_transition *t)
 		.derivation = !anew ? KL_DERIVED_INVERSE : strcmp(how, "rederived") ? KL_DERIVED_UNISOLATED :
 			      KL_DERIVED_ANEW,
 		.origin = kl_strdup(t->step.origin ? t->step.origin : "induced"),
-		.language = kl_strdup(t->from->contract->language), .platform = kl_strdup(t->platform),
+		.language = kl_strdup(t->from->contract->language->name),
+		.platform = kl_strdup(t->platform),
 		.event = kl_strdup(kl_record_id(t->event)),
 		.confirmed = anew && t->confirmed ? kl_strdup(kl_record_id(t->confirmed)) : NULL,
 	};
@@ -311,7 +312,7 @@ static void add_rows(struct kl_card *c, const struct kl_lifter *l, const struct 
 		r.by = kl_lift_is_verified(t) ? KL_ROW_REDERIVED : KL_ROW_UNVERIFIED;
 		r.case_ = kl_strdup(k->op);
 		r.dtype = kl_strdup(t->dtype);
-		r.language = kl_strdup(k->language);
+		r.language = kl_strdup(k->language->name);
 		r.platform = kl_strdup(t->platform);
 		r.event = kl_strdup(kl_record_id(t->event));
 		kl_card_add_row(c, &r);

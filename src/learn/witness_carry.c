@@ -127,7 +127,7 @@ int kl_witness_by_carrier(struct kl_seeker *s, size_t i)
 		const struct kl_transition *t = &s->o->t->v[k];
 		bool yes;
 
-		if (!kl_carrier_mechanical(s->card, t->from->contract->language))
+		if (!kl_carrier_mechanical(s->card, t->from->contract->language->name))
 			continue;
 		if ((err = is_false(&yes, s, t, i)) < 0)
 			return kl_witness_unsure(s, c, err);

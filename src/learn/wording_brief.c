@@ -96,7 +96,7 @@ static void add_step(struct kl_buf *out, const struct kl_wording_group *g, size_
 	KL_AUTO(kl_buf_release) struct kl_buf known = KL_BUF_INIT;
 
 	kl_buf_addf(&facts, "operator %s, %s, in %s, on %s\nplace: %s\nnote: %s\n",
-		    t->from->contract->op, t->dtype, t->from->contract->language, t->platform,
+		    t->from->contract->op, t->dtype, t->from->contract->language->name, t->platform,
 		    t->step.locus ? t->step.locus : "-", t->said);
 	add_list(&facts, "facts that came", &t->gained);
 	add_list(&facts, "facts that went", &t->lost);
@@ -124,7 +124,8 @@ static void add_step(struct kl_buf *out, const struct kl_wording_group *g, size_
 static bool is_first(const struct kl_wording_group *g, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (!strcmp(g->t[k]->from->contract->language, g->t[i]->from->contract->language))
+		if (!strcmp(g->t[k]->from->contract->language->name,
+			    g->t[i]->from->contract->language->name))
 			return false;
 	return true;
 }

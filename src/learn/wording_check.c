@@ -281,7 +281,7 @@ static int form_of(enum kl_carrier_form *out, const char *word)
 static const struct kl_transition *step_in(const struct kl_wording_group *g, const char *language)
 {
 	for (size_t i = 0; i < g->n; i++)
-		if (!strcmp(g->t[i]->from->contract->language, language))
+		if (!strcmp(g->t[i]->from->contract->language->name, language))
 			return g->t[i];
 	return NULL;
 }

@@ -319,7 +319,7 @@ int kl_target_init(struct kl_target *out, const struct kl_taxonomy *tax, const s
 	const struct kl_contract *c = s->contract;
 	struct kl_target t = {
 		.tax = tax, .workload = kl_strdup(c->workload), .op = kl_strdup(c->op),
-		.dtype = kl_strdup(kl_target_dtype(c)), .language = kl_strdup(c->language),
+		.dtype = kl_strdup(kl_target_dtype(c)), .language = kl_strdup(c->language->name),
 		.platform = kl_strdup(platform), .known = KL_KNOWN_INIT,
 	};
 

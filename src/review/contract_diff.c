@@ -486,9 +486,9 @@ static void diff_surface(struct pair *p)
 		       "the workload is called %s, before %s: verdicts and lineages of the "
 		       "old name are not its own",
 		       b->workload, a->workload);
-	if (strcmp(a->language, b->language) || !same_text(a->entry, b->entry))
+	if (strcmp(a->language->name, b->language->name) || !same_text(a->entry, b->entry))
 		ANSWER(p, "surface-changed", "what is judged is another thing: %s %s, before %s %s",
-		       b->language, b->entry, a->language, a->entry);
+		       b->language->name, b->entry, a->language->name, a->entry);
 	if (!a->host && b->host)
 		ANSWER(p, "tier-lowered",
 		       "the kernel may run host code of its own: its tier is host-sandboxed, "

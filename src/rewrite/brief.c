@@ -80,7 +80,7 @@ static int common(struct kl_map *v, struct kl_repo *repo, const struct kl_mechan
 static int workload(struct kl_map *v, struct kl_repo *repo, const struct kl_surface *s)
 {
 	KL_AUTO(kl_map_release) struct kl_map none = KL_PROMPT_VALUES;
-	KL_AUTO(kl_freep) char *language = kl_asprintf("language-%s", s->contract->language);
+	KL_AUTO(kl_freep) char *language = kl_asprintf("language-%s", s->contract->language->name);
 	KL_AUTO(kl_buf_release) struct kl_buf rules = KL_BUF_INIT;
 	struct kl_buf contract = KL_BUF_INIT, oracle = KL_BUF_INIT;
 	int err = kl_prompt_fill(&rules, repo, language, &none);
@@ -89,7 +89,7 @@ static int workload(struct kl_map *v, struct kl_repo *repo, const struct kl_surf
 		return err;
 	kl_prompt_set(v, "RULES", kl_buf_detach(&rules));
 	kl_prompt_set(v, "WORKLOAD", kl_strdup(s->contract->workload));
-	kl_prompt_set(v, "LANGUAGE", kl_strdup(s->contract->language));
+	kl_prompt_set(v, "LANGUAGE", kl_strdup(s->contract->language->name));
 	kl_prompt_files(&contract, &s->contract_file, 1, false);
 	kl_prompt_set(v, "CONTRACT", kl_buf_detach(&contract));
 	if (s->noracle)

@@ -464,7 +464,7 @@ int kl_passes_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *r
 		};
 
 		if ((p->cocci && !rw->jail) ||
-		    !kl_strvec_has(&p->languages, rw->state->contract->language))
+		    !kl_strvec_has(&p->languages, rw->state->contract->language->name))
 			continue;
 		err = p->each == EACH_TILE ? propose_tiles(out, &r) :
 		      p->each == EACH_SITE ? propose_sites(out, &r) : propose_all(out, &r);

@@ -129,7 +129,7 @@ static void a_cuda_contract_names_plans(void **state)
 {
 	KL_AUTO(kl_contract_freep) struct kl_contract *c = good("cuda.yaml");
 
-	assert_string_equal(c->language, "cuda");
+	assert_string_equal(c->language->name, "cuda");
 	assert_null(c->entry);
 	assert_null(c->oracle_entry);
 	assert_string_equal(c->launch, "plan.yaml");
@@ -224,7 +224,7 @@ static void templates_parse(void **state)
 			continue;
 		assert_ok(kl_fs_read(&text, path, KL_CONTRACT_MAX_BYTES));
 		assert_ok(kl_contract_parse(&c, path, text.ptr, text.len));
-		if (!strcmp(c->language, "cuda"))
+		if (!strcmp(c->language->name, "cuda"))
 			check_oracle_plan(c, root, names.v[i]);
 		read++;
 	}

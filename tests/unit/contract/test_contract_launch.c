@@ -133,7 +133,7 @@ static void the_oracles_of_the_templates_are_good(void **state)
 static void other_languages_have_no_plan(void **state)
 {
 	struct kl_launch *l = NULL;
-	struct kl_contract c = { .language = (char[]){ "c" }, .name = (char[]){ "klineage.yaml" } };
+	struct kl_contract c = { .language = &kl_language_c, .name = (char[]){ "klineage.yaml" } };
 	struct kl_surface plain = { .contract = &c };
 
 	assert_error(KL_ENOTFOUND, "language 'c' has no launch plan", kl_launch_read(&l, &plain, false));
