@@ -20,7 +20,7 @@
  *
  * What is wanted is compiled at once, each in a directory and jails of its own. What a language needs of
  * the machine (gcc, nvcc) is looked for when the first surface asks. Oracles outlive the session
- * (gate/oracle_cache.h).
+ * (backend/object_cache.h).
  */
 struct kl_built {
 	struct kl_artefact *artefact;	/* NULL: refused */

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/build_task.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/cuda/compile.h"
 #include "backend/cuda/host_compile.h"
+#include "backend/object_cache.h"
 #include "backend/tool.h"
 #include "base/error.h"
 #include "base/fs.h"
-#include "event/event.h"
 #include "gate/gate.h"
-#include "gate/oracle_cache.h"
 
 #define MAX_OBJECT ((size_t)64 << 20)
 
@@ -44,24 +42,13 @@ char *kl_piece_oracle_path(const struct kl_piece *p)
 
 /* -- what an earlier session left --------------------------------------------------------------- */
 
-static void key_begin(struct kl_digest *d, const char *what)
-{
-	char policy[16];
-
-	snprintf(policy, sizeof(policy), "%d", KL_GATE_POLICY);
-	kl_digest_adds(d, what);
-	kl_digest_adds(d, policy);
-	kl_digest_adds(d, KL_VERSION);
-}
-
 /* All that its object depends on; false: that cannot be said. */
 static bool oracle_key(char hex[KL_DIGEST_HEX], const struct kl_piece *p)
 {
-	struct kl_digest *d = kl_digest_new();
+	struct kl_digest *d = kl_objects_key(kl_oracle_name(arithmetic(p)));
 	KL_AUTO(kl_buf_release) struct kl_buf plan = KL_BUF_INIT;
 	int err;
 
-	key_begin(d, kl_oracle_name(arithmetic(p)));
 	kl_digest_adds(d, p->surface->contract_digest);
 	if (p->launch) {
 		kl_json_canonical(&plan, p->launch->json);
@@ -109,8 +96,7 @@ int kl_piece_runtime(struct kl_builder *b)
 
 	if (b->runtime)
 		return 0;
-	d = kl_digest_new();
-	key_begin(d, "runtime");
+	d = kl_objects_key("runtime");
 	kl_compile_recipe(d, &b->cpu);
 	err = kl_tool_digest_runtime(d, "runtime.c");
 	kl_digest_end(d, hex);

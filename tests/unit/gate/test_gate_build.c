@@ -6,8 +6,8 @@
 
 #include <sys/stat.h>
 
+#include "backend/object_cache.h"
 #include "gate/build.h"
-#include "gate/oracle_cache.h"
 
 static const char contract_text[] =
 	"klineage: 1\nworkload: twice\ncase: {op: scale, dims: {n: 1000}}\n"

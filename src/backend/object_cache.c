@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/oracle_cache.h"
+#include "backend/object_cache.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "event/event.h"
 
 #define MAGIC "klineage object "
 #define HEAD (sizeof(MAGIC) - 1 + 2 * (KL_DIGEST_HEX - 1) + 2)	/* both digests, a space, a newline */
@@ -35,6 +36,18 @@ static bool is_ours(int fd)
 
 	return !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
 	       !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+struct kl_digest *kl_objects_key(const char *what)
+{
+	struct kl_digest *key = kl_digest_new();
+	char policy[16];
+
+	snprintf(policy, sizeof(policy), "%d", KL_GATE_POLICY);
+	kl_digest_adds(key, what);
+	kl_digest_adds(key, policy);
+	kl_digest_adds(key, KL_VERSION);
+	return key;
 }
 
 int kl_objects_get(struct kl_repo *r, const char hex[KL_DIGEST_HEX], const char *path)

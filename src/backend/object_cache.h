@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_GATE_ORACLE_CACHE_H
-#define KL_GATE_ORACLE_CACHE_H
+#ifndef KL_BACKEND_OBJECT_CACHE_H
+#define KL_BACKEND_OBJECT_CACHE_H
 
 #include "repo/repo.h"
 #include "text/digest.h"
 
 /*
- * oracle_cache - compiled oracles, kept for other candidates and sessions: oracles in both
- * arithmetics, the runtime of kernels. $GIT_COMMON_DIR/klineage/cache/objects/<xx>/<rest of the
- * key>: a line with the key and the SHA-256 of what follows, and the object
+ * object_cache - objects that this clone compiled, kept for other candidates and sessions: oracles
+ * in both arithmetics, the runtime of kernels. $GIT_COMMON_DIR/klineage/cache/objects/<xx>/<rest of
+ * the key>: a line with the key and the SHA-256 of what follows, and the object
  * (docs/formats.md, "Cache").
  *
  * The key is a digest of all that the object depends on. Nothing that came from elsewhere is ever put
@@ -16,6 +16,9 @@
  *
  *	kl_objects_get(repo, hex, path) ? compile(path), kl_objects_put(repo, hex, path) : 0
  */
+
+/** Begin a key: what the object is, the gate's rules and this program's version. */
+struct kl_digest *kl_objects_key(const char *what);
 
 /** Copy it to `path`. KL_ENOTFOUND (no message set): it is not there. */
 int kl_objects_get(struct kl_repo *r, const char hex[KL_DIGEST_HEX], const char *path);
