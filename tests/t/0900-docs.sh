@@ -308,7 +308,7 @@ test_expect_success 'so is every feature of device code' '
 '
 
 test_expect_success 'every class of failure that is written is in formats.md' '
-	cat "$src"/*/*.c | grep -oE "(class_ = |fail\([a-z]*, |KL_CALL_[A-Z]+\] = )\"[a-z-]+\"" |
+	find "$src" -name "*.c" -exec cat {} + | grep -oE "(class_ = |fail\([a-z]*, |KL_CALL_[A-Z]+\] = )\"[a-z-]+\"" |
 		grep -oE "\"[a-z-]+\"" | tr -d "\"" | sort -u >want &&
 	grep -q "^compile$" want && grep -q "^launch$" want &&
 	while read -r c; do
