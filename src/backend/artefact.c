@@ -10,6 +10,7 @@ void kl_artefact_free(struct kl_artefact *a)
 	free(a->object);
 	free(a->log);
 	json_decref(a->statics);
+	kl_launch_free(a->launch);
 	kl_strvec_release(&a->kernels);
 	kl_facts_release(&a->facts);
 	free(a);

@@ -2,9 +2,8 @@
 #ifndef KL_BACKEND_ARTEFACT_H
 #define KL_BACKEND_ARTEFACT_H
 
+#include "contract/launch.h"
 #include "event/facts.h"
-#include "text/digest.h"
-#include "text/json.h"
 
 /*
  * artefact - what a kernel was compiled to, once it passed the audit of its code: the object that the
@@ -17,6 +16,7 @@ struct kl_artefact {
 	char *log;		/* the compiler's messages, cut at 16 KiB */
 	struct kl_strvec kernels;	/* those in an object whose own host code launches them */
 	json_t *statics;	/* figures of each kernel that need no run; NULL: none */
+	struct kl_launch *launch;	/* the plan that it is launched by; NULL: none is needed */
 };
 
 void kl_artefact_free(struct kl_artefact *a);

@@ -244,13 +244,14 @@ static int start(struct kl_sequencer *s, struct tools *t, struct options *o, con
 static int same_platform(const struct kl_sequencer *s, const struct tools *t)
 {
 	const char *began = kl_walk_str(&s->op.walk, "platform");
-	const char *here = kl_gate_machine(t->gate);
+	struct kl_platform here = { .id = "" };
 
-	/* that of device code is its plan's, wherever it is judged */
-	if (!strcmp(began, here) || !strncmp(began, "cuda/", 5))
+	if (kl_gate_machine(&here, t->gate, began) < 0)
+		kl_error_clear();
+	if (!strcmp(began, here.id))
 		return 0;
 	return kl_error(KL_EINVALID, "the walk began on %s, this is %s; times of the two do not compare",
-			began, here);
+			began, here.id[0] ? here.id : "another machine");
 }
 
 static int resume_model(struct kl_sequencer *s, struct tools *t)

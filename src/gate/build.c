@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "backend/machine.h"
 #include "gate/build.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/headers.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "gate/build_task.h"
@@ -29,31 +27,67 @@ static void oracle_free(void *p)
 
 static void baseline_free(void *p)
 {
-	kl_baseline_cuda_free(p);
+	kl_artefact_free(p);
 }
 
-static bool asks_for_device(const struct kl_builder *b)
+/* -- backends -------------------------------------------------------------------------------- */
+
+/* Its state in this session; opened when it is first asked for. */
+static int open_backend(const struct kl_builder_state **out, struct kl_builder *b,
+			const struct kl_backend *backend)
 {
-	return b->platform && !strncmp(b->platform, "cuda", 4);
+	struct kl_builder_state *at = b->state;
+	int err;
+
+	while (at->backend && at->backend != backend)
+		at++;
+	if (!at->backend) {
+		if ((err = backend->open(&at->state, &b->session)) < 0)
+			return err;
+		at->backend = backend;
+	}
+	*out = at;
+	return 0;
 }
 
-/* A machine that has no C kernels to offer may have a GPU: that it is none is said when one asks. */
+/* A kernel that is judged where the machine says cannot be judged on a platform of another kind. */
+static int check_platform(const struct kl_builder *b, const struct kl_backend *backend)
+{
+	const char *asked = b->session.platform;
+
+	if (!asked || backend->own_platform || backend->owns(asked))
+		return 0;
+	return kl_error(KL_ECANNOT, "platform '%s' is asked for, and this kernel is in %s", asked,
+			backend->language->title);
+}
+
+/* The backend of a surface, opened. */
+static int want_backend(const struct kl_builder_state **out, struct kl_builder *b,
+			const struct kl_surface *s)
+{
+	const struct kl_backend *backend = NULL;
+	int err = kl_builder_backend(&backend, b, s);
+
+	if (!err)
+		err = check_platform(b, backend);
+	return err ? err : open_backend(out, b, backend);
+}
+
 int kl_builder_open(struct kl_builder *b)
 {
+	const struct kl_backend *backend = NULL;
+	const struct kl_builder_state *state;
 	int err;
 
 	b->built.free_value = built_free;
 	b->oracle.free_value = oracle_free;
 	b->baseline.free_value = baseline_free;
-	kl_headers_init(&b->headers);
-	if (asks_for_device(b))
+	if (!b->backends)
+		b->backends = &kl_backends;
+	if (!b->session.platform)
 		return 0;
-	err = kl_machine_platform(&b->cpu, b->platform);
-	if (err == KL_ECANNOT && !b->platform) {
-		kl_error_clear();
-		return 0;
-	}
-	return err;
+	err = kl_backend_owner(&backend, b->backends, b->session.platform);
+	return err ? err : open_backend(&state, b, backend);
 }
 
 void kl_builder_release(struct kl_builder *b)
@@ -61,54 +95,40 @@ void kl_builder_release(struct kl_builder *b)
 	kl_map_release(&b->built);
 	kl_map_release(&b->oracle);
 	kl_map_release(&b->baseline);
-	kl_map_release(&b->headers);
-	kl_nvcc_release(&b->nvcc);
-	free(b->runtime);
+	for (struct kl_builder_state *at = b->state; at->backend; at++)
+		at->backend->close(at->state);
 }
 
-static int want_cpu(struct kl_builder *b)
+int kl_builder_backend(const struct kl_backend **out, const struct kl_builder *b,
+		       const struct kl_surface *s)
 {
-	if (asks_for_device(b))
-		return kl_error(KL_ECANNOT, "platform '%s' is asked for, and this kernel is in C",
-				b->platform);
-	return b->cpu.id[0] ? 0 : kl_machine_platform(&b->cpu, b->platform);
-}
-
-static int want_cuda(struct kl_builder *b, const struct kl_surface *s)
-{
-	int err = b->nvcc.nvcc ? 0 : kl_nvcc_find(&b->nvcc, b->nvcc_setting);
-
-	return err ? err : kl_headers_find(&b->headers, b->repo, &s->contract->headers);
+	return kl_backend_find(out, b->backends, s->contract);
 }
 
 int kl_builder_platform(struct kl_platform *out, struct kl_builder *b, const struct kl_surface *s)
 {
-	KL_AUTO(kl_launch_freep) struct kl_launch *l = NULL;
-	int err;
+	const struct kl_builder_state *of = NULL;
+	int err = want_backend(&of, b, s);
 
-	if (!kl_contract_is_cuda(s->contract)) {
-		err = want_cpu(b);
-		if (!err)
-			*out = b->cpu;
+	return err ? err : of->backend->platform(out, of->state, s);
+}
+
+int kl_builder_machine(struct kl_platform *out, struct kl_builder *b, const char *platform)
+{
+	const struct kl_backend *backend = NULL;
+	const struct kl_builder_state *of = NULL;
+	int err = kl_backend_owner(&backend, b->backends, platform);
+
+	if (err < 0)
 		return err;
-	}
-	if ((err = want_cuda(b, s)) < 0)
-		return err;
-	err = s->contract->host ? 0 : kl_launch_read(&l, s, false);
-	if (err < 0 && err != KL_EINVALID)
-		return err;
-	if (err < 0) {
-		kl_error_clear();	/* it will be said of the candidate */
-		kl_nvcc_platform(out, &b->nvcc, "");
-		snprintf(out->id, sizeof(out->id), "cuda");
+	if (backend->own_platform) {
+		*out = (struct kl_platform){ .id = "" };
+		snprintf(out->id, sizeof(out->id), "%s", platform);
 		return 0;
 	}
-	kl_nvcc_platform(out, &b->nvcc, l ? l->arch : s->contract->arch);
-	kl_headers_say(out->compiler, sizeof(out->compiler), &b->headers, &s->contract->headers);
-	if (asks_for_device(b) && strcmp(b->platform, out->id))
-		return kl_error(KL_ECANNOT, "the kernel is for %s, and %s is asked for", out->id,
-				b->platform);
-	return 0;
+	if ((err = check_platform(b, backend)) < 0 || (err = open_backend(&of, b, backend)) < 0)
+		return err;
+	return backend->platform(out, of->state, NULL);
 }
 
 /* -- at once ------------------------------------------------------------------------------------- */
@@ -135,54 +155,77 @@ static char *surface_key(const struct kl_surface *s)
 	return kl_asprintf("%s-%s", s->digest, s->contract_digest);
 }
 
-static char *baseline_key(const struct kl_surface *s, const char *arch)
+static char *baseline_key(const struct kl_surface *s, const char *march)
 {
-	return kl_asprintf("%s-%s", s->contract_digest, arch);
+	return kl_asprintf("%s-%s", s->contract_digest, march);
 }
 
-static size_t want_surface(struct missing *m, struct kl_builder *b, const struct kl_surface *s)
+/* A surface and its backend, which is prepared for it. */
+struct prepared {
+	const struct kl_surface *surface;
+	const struct kl_builder_state *by;
+};
+
+static size_t add_piece(struct missing *m, enum kl_piece_kind kind, const struct prepared *of,
+			char *dir)
 {
+	const struct kl_piece piece = {
+		.kind = kind, .backend = of->by->backend, .state = of->by->state,
+		.surface = of->surface, .dir = dir,
+	};
+
+	return kl_pieces_add(&m->pieces, &piece);
+}
+
+static size_t want_surface(struct missing *m, struct kl_builder *b, const struct prepared *of)
+{
+	const struct kl_surface *s = of->surface;
 	KL_AUTO(kl_freep) char *key = surface_key(s);
 
 	if (kl_map_get(&b->built, key))
 		return NONE;
-	return kl_pieces_add(&m->pieces, KL_PIECE_SURFACE, b, s,
-			     kl_asprintf("%s/%.16s-%.16s", b->dir, s->digest, s->contract_digest));
+	return add_piece(m, KL_PIECE_SURFACE, of,
+			 kl_asprintf("%s/%.16s-%.16s", b->session.dir, s->digest,
+				     s->contract_digest));
 }
 
-static int want_oracle(struct missing *m, struct kl_builder *b, const struct kl_surface *s)
+static int want_oracle(struct missing *m, struct kl_builder *b, const struct prepared *of)
 {
-	KL_AUTO(kl_freep) char *dir = kl_asprintf("%s/oracle-%.16s", b->dir, s->contract_digest);
+	const struct kl_surface *s = of->surface;
+	KL_AUTO(kl_freep) char *name = kl_asprintf("oracle-%.16s", s->contract_digest);
+	KL_AUTO(kl_freep) char *dir = kl_fs_join(b->session.dir, name);
 	size_t at;
 	int err;
 
 	if (kl_map_get(&b->oracle, s->contract_digest))
 		return 0;
 	m->made = kl_calloc(1, sizeof(*m->made));
-	if (kl_contract_is_cuda(s->contract) && (err = kl_launch_read(&m->made->launch, s, true)) < 0)
+	if (s->contract->oracle_launch && (err = kl_launch_read(&m->made->launch, s, true)) < 0)
 		return err;
 	m->made->pool = kl_fs_join(dir, "pool");
-	m->oracle = kl_pieces_add(&m->pieces, KL_PIECE_TRUTH, b, s, kl_fs_join(dir, "truth"));
-	at = kl_pieces_add(&m->pieces, KL_PIECE_HONEST, b, s, kl_fs_join(dir, "honest"));
+	m->oracle = add_piece(m, KL_PIECE_TRUTH, of, kl_fs_join(dir, "truth"));
+	at = add_piece(m, KL_PIECE_HONEST, of, kl_fs_join(dir, "honest"));
 	m->pieces.piece[m->oracle].launch = m->pieces.piece[at].launch = m->made->launch;
 	m->made->truth = kl_piece_oracle_path(&m->pieces.piece[m->oracle]);
 	m->made->honest = kl_piece_oracle_path(&m->pieces.piece[at]);
 	return 0;
 }
 
-static void want_baseline(struct missing *m, struct kl_builder *b, const struct kl_surface *s,
-			  const char *arch)
+static void want_baseline(struct missing *m, struct kl_builder *b, const struct prepared *of,
+			  const char *march)
 {
+	const struct kl_surface *s = of->surface;
 	KL_AUTO(kl_freep) char *key = NULL;
 
-	if (!arch || !*arch || !s->contract->baseline)
+	if (!march || !*march || !s->contract->baseline || !of->by->backend->baseline)
 		return;
-	key = baseline_key(s, arch);
+	key = baseline_key(s, march);
 	if (kl_map_get(&b->baseline, key))
 		return;
-	m->baseline = kl_pieces_add(&m->pieces, KL_PIECE_BASELINE, b, s,
-				    kl_asprintf("%s/base-%.16s-%s", b->dir, s->contract_digest, arch));
-	m->pieces.piece[m->baseline].arch = arch;
+	m->baseline = add_piece(m, KL_PIECE_BASELINE, of,
+				kl_asprintf("%s/base-%.16s-%s", b->session.dir, s->contract_digest,
+					    march));
+	m->pieces.piece[m->baseline].march = march;
 }
 
 /* Whatever is wrong with an oracle, it is not the candidate's fault. */
@@ -219,9 +262,9 @@ static int take_surface(struct missing *m, struct kl_builder *b, const struct kl
 
 /* One that cannot be had is left out, no more. */
 static void take_baseline(struct missing *m, struct kl_builder *b, const struct kl_surface *s,
-			  const char *arch)
+			  const char *march)
 {
-	KL_AUTO(kl_freep) char *key = baseline_key(s, arch);
+	KL_AUTO(kl_freep) char *key = baseline_key(s, march);
 	int err;
 
 	if (m->baseline == NONE)
@@ -235,26 +278,26 @@ static void take_baseline(struct missing *m, struct kl_builder *b, const struct 
 }
 
 /* What has to be there before anything is compiled; a tool that is missing is nobody's fault. */
-static int want_tools(struct kl_builder *b, const struct kl_surface *s)
+static int prepare(struct prepared *out, struct kl_builder *b, const struct kl_surface *s)
 {
-	int err;
+	int err = want_backend(&out->by, b, s);
 
-	if (kl_contract_is_cuda(s->contract))
-		return want_cuda(b, s);
-	err = want_cpu(b);
-	return err ? err : kl_piece_runtime(b);
+	out->surface = s;
+	return err ? err : out->by->backend->prepare(out->by->state, s);
 }
 
 int kl_builder_surface(const struct kl_built **out, struct kl_builder *b, const struct kl_surface *s)
 {
 	KL_AUTO(missing_release) struct missing m = { .made = NULL };
 	KL_AUTO(kl_freep) char *key = surface_key(s);
+	struct prepared of = { .surface = NULL };
 	size_t at;
-	int err = want_tools(b, s);
+	int err = prepare(&of, b, s);
 
 	if (err < 0)
 		return err;
-	at = want_surface(&m, b, s);
+	at = want_surface(&m, b, &of);
+	m.pieces.repo = b->session.repo;
 	kl_progress_step(b->progress, "compile");
 	kl_pieces_compile(&m.pieces);
 	err = take_surface(&m, b, s, at);
@@ -266,14 +309,19 @@ static int want_all(struct missing *m, struct kl_builder *b, const struct kl_bui
 {
 	bool other = w->parent && (strcmp(w->parent->digest, w->candidate->digest) ||
 				   strcmp(w->parent->contract_digest, w->candidate->contract_digest));
-	int err;
+	struct prepared candidate = { .surface = NULL }, parent = { .surface = NULL };
+	int err = prepare(&candidate, b, w->candidate);
 
+	if (!err && w->parent)
+		err = prepare(&parent, b, w->parent);
+	if (err < 0)
+		return err;
 	/* the longest first */
-	m->candidate = want_surface(m, b, w->candidate);
-	m->parent = other ? want_surface(m, b, w->parent) : NONE;
+	m->candidate = want_surface(m, b, &candidate);
+	m->parent = other ? want_surface(m, b, &parent) : NONE;
 	m->oracle = m->baseline = NONE;
-	want_baseline(m, b, w->candidate, w->arch);
-	err = want_oracle(m, b, w->candidate);
+	want_baseline(m, b, &candidate, w->march);
+	err = want_oracle(m, b, &candidate);
 	return err < 0 ? blame_oracle(err, w->candidate) : 0;
 }
 
@@ -282,19 +330,18 @@ int kl_builder_all(struct kl_builder_set *out, struct kl_builder *b, const struc
 	KL_AUTO(missing_release) struct missing m = { .made = NULL };
 	KL_AUTO(kl_freep) char *candidate = surface_key(w->candidate);
 	KL_AUTO(kl_freep) char *parent = w->parent ? surface_key(w->parent) : NULL;
-	KL_AUTO(kl_freep) char *baseline = w->arch ? baseline_key(w->candidate, w->arch) : NULL;
-	int err = want_tools(b, w->candidate), of_parent;
+	KL_AUTO(kl_freep) char *baseline = w->march ? baseline_key(w->candidate, w->march) : NULL;
+	int err, of_parent;
 
 	*out = (struct kl_builder_set){ .candidate = NULL };
-	if (!err && w->parent)
-		err = want_tools(b, w->parent);
-	if (err < 0 || (err = want_all(&m, b, w)) < 0)
+	m.pieces.repo = b->session.repo;
+	if ((err = want_all(&m, b, w)) < 0)
 		return err;
 	if (m.pieces.n)
 		kl_progress_step(b->progress, "compile");
 	kl_pieces_compile(&m.pieces);
 	if (baseline)
-		take_baseline(&m, b, w->candidate, w->arch);
+		take_baseline(&m, b, w->candidate, w->march);
 	of_parent = parent ? take_surface(&m, b, w->parent, m.parent) : 0;
 	if ((err = take_oracle(&m, b, w->candidate)) < 0 ||
 	    (err = take_surface(&m, b, w->candidate, m.candidate)) < 0)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cuda/nvcc.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fs.h"
@@ -92,9 +93,11 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 	if (err < 0)
 		return err;
 	g->builder = (struct kl_builder){
-		.jail = &g->jail, .progress = o->progress, .repo = repo, .dir = g->dir,
-		.platform = setting(g, o->platform, "klineage.platform"),
-		.nvcc_setting = setting(g, NULL, "klineage.nvcc"),
+		.session = {
+			.jail = &g->jail, .repo = repo, .dir = g->dir,
+			.platform = setting(g, o->platform, "klineage.platform"),
+		},
+		.backends = o->backends, .progress = o->progress,
 	};
 	err = kl_builder_open(&g->builder);
 	if (!err)
@@ -118,9 +121,9 @@ int kl_gate_platform(struct kl_platform *out, struct kl_gate *g, const struct kl
 	return kl_builder_platform(out, &g->builder, s);
 }
 
-const char *kl_gate_machine(const struct kl_gate *g)
+int kl_gate_machine(struct kl_platform *out, struct kl_gate *g, const char *platform)
 {
-	return g->builder.cpu.id;
+	return kl_builder_machine(out, &g->builder, platform);
 }
 
 const struct kl_jail *kl_gate_jail(const struct kl_gate *g)
@@ -135,7 +138,7 @@ struct task {
 	struct kl_platform platform;
 	const struct kl_built *candidate, *parent;	/* parent NULL: none */
 	const struct kl_built_oracle *oracle;
-	const struct kl_baseline_cuda *baseline;	/* NULL: none of ours */
+	const struct kl_artefact *baseline;	/* NULL: none of ours */
 };
 
 static const json_t *plan_of(const struct kl_launch *l)
@@ -165,8 +168,9 @@ static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s,
 		.truth_so = t->oracle->truth, .honest_so = t->oracle->honest, .pool = t->oracle->pool,
 		.candidate_so = t->candidate->artefact->object, .kernels = &t->candidate->artefact->kernels,
 		.parent_so = parent ? parent->artefact->object : NULL,
-		.plan = plan_of(t->candidate->launch), .oracle_plan = plan_of(t->oracle->launch),
-		.parent_plan = parent ? plan_of(parent->launch) : NULL,
+		.plan = plan_of(t->candidate->artefact->launch),
+		.oracle_plan = plan_of(t->oracle->launch),
+		.parent_plan = parent ? plan_of(parent->artefact->launch) : NULL,
 		.arch = kl_contract_is_cuda(s->contract) ? t->platform.march : NULL,
 		.audit = !g->o.fast &&
 			 (!g->runner.way->run || !kl_map_get(&g->audited, s->contract_digest)),
@@ -178,8 +182,8 @@ static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s,
 	};
 
 	if (t->baseline) {
-		spec.baseline_cubin = t->baseline->cubin;
-		spec.baseline_plan = t->baseline->plan;
+		spec.baseline_cubin = t->baseline->object;
+		spec.baseline_plan = t->baseline->launch->json;
 	}
 	return kl_job_write(job, &spec);
 }
@@ -303,7 +307,7 @@ static int build(struct task *t, struct kl_verdict *v, struct kl_gate *g, const 
 {
 	const struct kl_builder_wanted wanted = {
 		.candidate = s, .parent = g->o.fast ? NULL : parent,
-		.arch = g->o.no_profile || !kl_contract_is_cuda(s->contract) ? NULL : t->platform.march,
+		.march = g->o.no_profile ? NULL : t->platform.march,
 	};
 	struct kl_builder_set set;
 	int err = kl_builder_all(&set, &g->builder, &wanted);

@@ -2,6 +2,7 @@
 #ifndef KL_GATE_GATE_H
 #define KL_GATE_GATE_H
 
+#include "backend/backend.h"
 #include "base/progress.h"
 #include "contract/surface.h"
 #include "event/facts.h"
@@ -44,6 +45,8 @@ struct kl_gate_opts {
 	int64_t profile_ms;		/* 0: 15 s */
 	/** Who judges (gate/runner/runner.h); NULL: config klineage.runner, else "local". */
 	const char *runner;
+	/** Of the surfaces that it will be given; NULL: kl_backends. Borrowed. */
+	const struct kl_backends *backends;
 };
 
 struct kl_gate;
@@ -56,10 +59,13 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 void kl_gate_free(struct kl_gate *g);
 KL_DEFINE_CLEANUP(struct kl_gate *, kl_gate_free)
 
-/** Where this surface is judged; the device is not known before a worker ran, for cuda. */
+/** Where this surface is judged; its device may not be known before a worker ran. */
 int kl_gate_platform(struct kl_platform *out, struct kl_gate *g, const struct kl_surface *s);
-/** The level at which this machine judges kernels in C; "" where it does not. */
-const char *kl_gate_machine(const struct kl_gate *g);
+/**
+ * Where this machine would judge what was judged on `platform` (kl_builder_machine). KL_ECANNOT,
+ * KL_EINVALID: nowhere.
+ */
+int kl_gate_machine(struct kl_platform *out, struct kl_gate *g, const char *platform);
 const struct kl_jail *kl_gate_jail(const struct kl_gate *g);
 
 /**

@@ -56,53 +56,43 @@ static int not_ours(int err, const char *name)
 	return err < 0 ? kl_error(KL_ECANNOT, "baseline '%s': %s", name, kl_error_last()) : 0;
 }
 
-static int compile(struct kl_baseline_cuda *b, const struct sources *src, const struct kl_jail *j,
-		   const struct kl_nvcc *n, const struct kl_surface *s, const char *arch, const char *dir)
+static int compile(struct kl_artefact **out, struct sources *src, const struct kl_jail *jail,
+		   const struct kl_nvcc *nvcc, const struct kl_surface *surface, const char *arch,
+		   const char *dir)
 {
-	const char *name = s->contract->baseline, *class_ = NULL;
-	KL_AUTO(kl_launch_freep) struct kl_launch *l = NULL;
-	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL;
+	const struct kl_contract *c = surface->contract;
+	const struct kl_file *plan = &src->file[1];
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
 	/* the contract with other sources: its names, points and flags */
-	struct kl_surface with = { .contract = s->contract, .file = (struct kl_file *)(uintptr_t)src->file,
-				   .nfile = 1 };
-	int err = kl_launch_parse(&l, s->contract, src->file[1].path, src->file[1].data, src->file[1].len,
-				  src->file, 1, arch);
+	const struct kl_surface with = {
+		.contract = surface->contract, .file = src->file, .nfile = 1
+	};
+	const char *class_ = NULL;
+	int err = kl_launch_parse(&launch, c, plan->path, plan->data, plan->len, with.file,
+				  with.nfile, arch);
 
 	if (!err)
 		err = kl_fs_mkdir(dir);
 	if (!err)
-		err = kl_compile_cuda(&a, &class_, j, n, NULL, &with, l, dir);
+		err = kl_compile_cuda(out, &class_, jail, nvcc, NULL, &with, launch, dir);
 	if (err < 0)
-		return not_ours(err, name);
-	b->cubin = kl_strdup(a->object);
-	b->plan = json_deep_copy(l->json);
+		return not_ours(err, c->baseline);
+	(*out)->launch = kl_steal(&launch);
 	return 0;
 }
 
-int kl_baseline_cuda(struct kl_baseline_cuda **out, const struct kl_jail *j, const struct kl_nvcc *n,
-		     const struct kl_surface *s, const char *arch, const char *dir)
+int kl_baseline_cuda(struct kl_artefact **out, const struct kl_jail *jail,
+		     const struct kl_nvcc *nvcc, const struct kl_surface *surface, const char *arch,
+		     const char *dir)
 {
-	const char *name = s->contract->baseline, *family = family_of(name);
-	KL_AUTO(kl_baseline_cuda_freep) struct kl_baseline_cuda *b = NULL;
+	const char *name = surface->contract->baseline, *family = family_of(name);
 	KL_AUTO(release) struct sources src = { 0 };
 	int err;
 
 	if (!family)
 		return KL_ENOTFOUND;
-	b = kl_calloc(1, sizeof(*b));
 	if ((err = read_file(&src.file[0], family, ".cu")) < 0 ||
-	    (err = read_file(&src.file[1], name, ".yaml")) < 0 ||
-	    (err = compile(b, &src, j, n, s, arch, dir)) < 0)
+	    (err = read_file(&src.file[1], name, ".yaml")) < 0)
 		return err;
-	*out = kl_steal(&b);
-	return 0;
-}
-
-void kl_baseline_cuda_free(struct kl_baseline_cuda *b)
-{
-	if (!b)
-		return;
-	free(b->cubin);
-	json_decref(b->plan);
-	free(b);
+	return compile(out, &src, jail, nvcc, surface, arch, dir);
 }

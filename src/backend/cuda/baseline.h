@@ -10,18 +10,13 @@
  * What the worker gets is one more cubin and plan. A vendor library's is the worker's own matter
  * (worker/gpu/baseline.h).
  */
-struct kl_baseline_cuda {
-	char *cubin;		/* path */
-	json_t *plan;
-};
 
 /**
  * `dir` is private scratch and is made. KL_ENOTFOUND (no message): the contract's baseline is none of
  * ours; KL_ECANNOT: it cannot be had here, or does not fit the contract's tensors and dims.
  */
-int kl_baseline_cuda(struct kl_baseline_cuda **out, const struct kl_jail *j, const struct kl_nvcc *n,
-		     const struct kl_surface *s, const char *arch, const char *dir);
-void kl_baseline_cuda_free(struct kl_baseline_cuda *b);
-KL_DEFINE_CLEANUP(struct kl_baseline_cuda *, kl_baseline_cuda_free)
+int kl_baseline_cuda(struct kl_artefact **out, const struct kl_jail *jail,
+		     const struct kl_nvcc *nvcc, const struct kl_surface *surface, const char *arch,
+		     const char *dir);
 
 #endif

@@ -59,7 +59,9 @@ static void session_open(struct session *s, struct kl_repo *repo, const char *di
 	*s = (struct session){ .scratch = NULL };
 	assert_ok(kl_jail_open(&s->jail, level));
 	assert_ok(kl_fs_tempdir(&s->scratch, "kl-build"));
-	s->b = (struct kl_builder){ .jail = &s->jail, .repo = repo, .dir = s->scratch };
+	s->b = (struct kl_builder){
+		.session = { .jail = &s->jail, .repo = repo, .dir = s->scratch },
+	};
 	assert_ok(kl_builder_open(&s->b));
 	assert_ok(kl_surface_from_dir(&s->candidate, dir, ""));
 	assert_ok(kl_surface_with(&s->parent, s->candidate, &edit, 1));

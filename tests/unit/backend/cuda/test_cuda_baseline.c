@@ -19,7 +19,7 @@ static int teardown(void **state)
 }
 
 /* `text` NULL: the shipped contract of that workload. */
-static int baseline(struct kl_baseline_cuda **out, const char *workload, const char *text)
+static int baseline(struct kl_artefact **out, const char *workload, const char *text)
 {
 	KL_AUTO(kl_freep) char *relative = kl_asprintf("templates/workloads/%s/klineage.yaml", workload);
 	KL_AUTO(kl_freep) char *path = NULL, *dir = kl_fs_join(kernel.dir, workload);
@@ -46,17 +46,17 @@ static void test_shipped(void **state)
 	if (!kernel.there)
 		skip();
 	for (size_t i = 0; i < KL_ARRAY_SIZE(workloads); i++) {
-		KL_AUTO(kl_baseline_cuda_freep) struct kl_baseline_cuda *b = NULL;
+		KL_AUTO(kl_artefact_freep) struct kl_artefact *b = NULL;
 
 		assert_ok(baseline(&b, workloads[i], NULL));
-		assert_true(kl_fs_exists(b->cubin));
-		assert_non_null(json_object_get(b->plan, "launch"));
+		assert_true(kl_fs_exists(b->object));
+		assert_non_null(json_object_get(b->launch->json, "launch"));
 	}
 }
 
 static void test_not_ours(void **state)
 {
-	struct kl_baseline_cuda *b = NULL;
+	struct kl_artefact *b = NULL;
 
 	assert_int_equal(baseline(&b, "cuda-gemm", NULL), KL_ENOTFOUND);
 	assert_null(b);
@@ -66,7 +66,7 @@ static void test_not_ours(void **state)
 static void test_does_not_fit(void **state)
 {
 	static const char text[] = CUDA_CONTRACT "baseline: cub.topk\n";
-	struct kl_baseline_cuda *b = NULL;
+	struct kl_artefact *b = NULL;
 
 	assert_error(KL_ECANNOT, "baseline 'cub.topk': cub.topk.yaml:", baseline(&b, "w", text));
 	assert_null(b);

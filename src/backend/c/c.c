@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* c - the backend of C: gcc and this machine's processor */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "backend/c/compile.h"
+#include "backend/machine.h"
+#include "backend/object_cache.h"
+#include "backend/tool.h"
+#include "base/error.h"
+#include "base/fs.h"
+
+#define MAX_OBJECT ((size_t)64 << 20)
+
+struct session {
+	struct kl_backend_session lent;
+	struct kl_platform platform;
+	char *runtime;			/* path of the kernels' runtime; NULL: not made yet */
+};
+
+/* --- platforms ------------------------------------------------------------------------------ */
+
+static bool owns_platform(const char *platform)
+{
+	return !strncmp(platform, "cpu/", 4) || !strncmp(platform, "x86-64", 6);
+}
+
+static int platform_of(struct kl_platform *out, void *state, const struct kl_surface *surface)
+{
+	const struct session *s = state;
+
+	*out = s->platform;
+	return 0;
+}
+
+/* --- a session ------------------------------------------------------------------------------ */
+
+static void close_session(void *state)
+{
+	struct session *s = state;
+
+	free(s->runtime);
+	free(s);
+}
+
+static int open_session(void **state, const struct kl_backend_session *lent)
+{
+	struct session *s = kl_calloc(1, sizeof(*s));
+	int err = kl_machine_platform(&s->platform, lent->platform);
+
+	s->lent = *lent;
+	if (err < 0)
+		close_session(s);
+	else
+		*state = s;
+	return err;
+}
+
+static int runtime_key(char hex[KL_DIGEST_HEX], const struct session *s)
+{
+	struct kl_digest *key = kl_objects_key("runtime");
+	int err;
+
+	kl_compile_recipe(key, &s->platform);
+	err = kl_tool_digest_runtime(key, "runtime.c");
+	kl_digest_end(key, hex);
+	return err;
+}
+
+/* Once for all that the session compiles. */
+static int make_runtime(void *state, const struct kl_surface *surface)
+{
+	struct session *s = state;
+	struct kl_repo *repo = s->lent.repo;
+	KL_AUTO(kl_freep) char *rel = kl_compile_runtime_path(&s->platform);
+	KL_AUTO(kl_freep) char *dir = kl_fs_join(s->lent.dir, "runtime");
+	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, rel);
+	char hex[KL_DIGEST_HEX];
+	int err;
+
+	if (s->runtime)
+		return 0;
+	if ((err = runtime_key(hex, s)) < 0)
+		return err;
+	if (!repo || kl_objects_get(repo, hex, path) < 0) {
+		if ((err = kl_fs_mkdir(dir)) < 0 ||
+		    (err = kl_compile_runtime(s->lent.jail, &s->platform, dir)) < 0)
+			return err;
+		if (repo)
+			kl_objects_put(repo, hex, path);
+	}
+	s->runtime = kl_steal(&path);
+	return 0;
+}
+
+/* --- compiling ------------------------------------------------------------------------------ */
+
+/* A jail's directory has a copy: what is linked elsewhere is out of its reach. */
+static int copy_runtime(const struct session *s, const char *dir)
+{
+	KL_AUTO(kl_freep) char *rel = kl_compile_runtime_path(&s->platform);
+	KL_AUTO(kl_freep) char *to = kl_fs_join(dir, rel);
+	KL_AUTO(kl_buf_release) struct kl_buf object = KL_BUF_INIT;
+	int err = kl_fs_read(&object, s->runtime, MAX_OBJECT);
+
+	if (!err)
+		err = kl_fs_mkdir_of(to);
+	return err ? err : kl_fs_put(to, object.ptr, object.len, 0644);
+}
+
+static int compile_surface(struct kl_artefact **out, const char **class_, const void *state,
+			   const struct kl_surface *surface, const char *dir)
+{
+	const struct session *s = state;
+	int err = copy_runtime(s, dir);
+
+	if (err < 0)
+		return err;
+	return kl_compile_surface(out, class_, s->lent.jail, &s->platform, surface, dir);
+}
+
+static int compile_oracle(const void *state, const struct kl_surface *surface,
+			  const struct kl_launch *launch, enum kl_oracle which, const char *dir)
+{
+	const struct session *s = state;
+	int err = copy_runtime(s, dir);
+
+	return err ? err : kl_compile_oracle(s->lent.jail, &s->platform, surface, which, dir);
+}
+
+static int add_recipe(struct kl_digest *key, const void *state)
+{
+	const struct session *s = state;
+	int err;
+
+	kl_compile_recipe(key, &s->platform);
+	err = kl_tool_digest_runtime(key, "kl_oracle.h");
+	return err ? err : kl_tool_digest_runtime(key, "runtime.c");
+}
+
+const struct kl_backend kl_backend_c = {
+	.language = &kl_language_c, .object = "so",
+	.platforms = "cpu/x86-64-v1 to cpu/x86-64-v4", .owns = owns_platform,
+	.open = open_session, .close = close_session, .platform = platform_of,
+	.prepare = make_runtime, .compile = compile_surface, .oracle = compile_oracle,
+	.recipe = add_recipe,
+};

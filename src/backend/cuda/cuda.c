@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda - the backends of CUDA: nvcc, and the architecture that a plan or a contract names */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "backend/cuda/baseline.h"
+#include "backend/cuda/compile.h"
+#include "backend/cuda/host_compile.h"
+#include "backend/headers.h"
+#include "backend/tool.h"
+#include "base/error.h"
+
+struct session {
+	struct kl_backend_session lent;
+	struct kl_nvcc nvcc;		/* nvcc NULL: not looked for yet */
+	struct kl_map headers;		/* found so far (backend/headers.h) */
+};
+
+/* --- a session ------------------------------------------------------------------------------ */
+
+static int open_session(void **state, const struct kl_backend_session *lent)
+{
+	struct session *s = kl_calloc(1, sizeof(*s));
+
+	s->lent = *lent;
+	kl_headers_init(&s->headers);
+	*state = s;
+	return 0;
+}
+
+static void close_session(void *state)
+{
+	struct session *s = state;
+
+	kl_nvcc_release(&s->nvcc);
+	kl_map_release(&s->headers);
+	free(s);
+}
+
+static int find_tools(void *state, const struct kl_surface *surface)
+{
+	struct session *s = state;
+	struct kl_repo *repo = s->lent.repo;
+	int err = 0;
+
+	if (!s->nvcc.nvcc)
+		err = kl_nvcc_find(&s->nvcc, repo ? kl_repo_config(repo, "klineage.nvcc") : NULL);
+	return err ? err : kl_headers_find(&s->headers, repo, &surface->contract->headers);
+}
+
+/* --- platforms ------------------------------------------------------------------------------ */
+
+static bool owns_platform(const char *platform)
+{
+	return !strncmp(platform, "cuda", 4);
+}
+
+static int platform_for(struct kl_platform *out, const struct session *s,
+			const struct kl_surface *surface, const char *arch)
+{
+	const struct kl_strvec *headers = &surface->contract->headers;
+	const char *asked = s->lent.platform;
+
+	kl_nvcc_platform(out, &s->nvcc, arch);
+	kl_headers_say(out->compiler, sizeof(out->compiler), &s->headers, headers);
+	if (asked && owns_platform(asked) && strcmp(asked, out->id))
+		return kl_error(KL_ECANNOT, "the kernel is for %s, and %s is asked for", out->id,
+				asked);
+	return 0;
+}
+
+static int platform_of_plan(struct kl_platform *out, void *state, const struct kl_surface *surface)
+{
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
+	struct session *s = state;
+	int err = find_tools(state, surface);
+
+	if (err < 0)
+		return err;
+	err = kl_launch_read(&launch, surface, false);
+	if (err == KL_EINVALID) {
+		kl_error_clear();	/* compiling says it, of the candidate */
+		kl_nvcc_platform(out, &s->nvcc, "");
+		snprintf(out->id, sizeof(out->id), "cuda");
+		return 0;
+	}
+	return err ? err : platform_for(out, s, surface, launch->arch);
+}
+
+static int platform_of_host(struct kl_platform *out, void *state, const struct kl_surface *surface)
+{
+	int err = find_tools(state, surface);
+
+	return err ? err : platform_for(out, state, surface, surface->contract->arch);
+}
+
+/* --- compiling ------------------------------------------------------------------------------ */
+
+static int compile_device(struct kl_artefact **out, const char **class_, const void *state,
+			  const struct kl_surface *surface, const char *dir)
+{
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
+	const struct session *s = state;
+	int err = kl_launch_read(&launch, surface, false);
+
+	if (err == KL_EINVALID) {	/* a plan is a source like any other */
+		*class_ = "launch";
+		return kl_error(KL_ENO, "%s", kl_error_last());
+	}
+	if (!err)
+		err = kl_compile_cuda(out, class_, s->lent.jail, &s->nvcc, &s->headers, surface,
+				      launch, dir);
+	if (!err)
+		(*out)->launch = kl_steal(&launch);
+	return err;
+}
+
+static int compile_host(struct kl_artefact **out, const char **class_, const void *state,
+			const struct kl_surface *surface, const char *dir)
+{
+	const struct session *s = state;
+
+	return kl_compile_host(out, class_, s->lent.jail, &s->nvcc, &s->headers, surface, dir);
+}
+
+static int compile_oracle(const void *state, const struct kl_surface *surface,
+			  const struct kl_launch *launch, enum kl_oracle which, const char *dir)
+{
+	const struct session *s = state;
+
+	return kl_compile_cuda_oracle(s->lent.jail, &s->nvcc, surface, launch, which, dir);
+}
+
+static int add_recipe(struct kl_digest *key, const void *state)
+{
+	const struct session *s = state;
+
+	kl_compile_cuda_recipe(key, &s->nvcc);
+	return kl_tool_digest_runtime(key, "kl_oracle.cuh");
+}
+
+static int compile_baseline(struct kl_artefact **out, const void *state,
+			    const struct kl_surface *surface, const char *march, const char *dir)
+{
+	const struct session *s = state;
+
+	return kl_baseline_cuda(out, s->lent.jail, &s->nvcc, surface, march, dir);
+}
+
+/* --- the rows ------------------------------------------------------------------------------- */
+
+static const char platforms[] = "cuda/sm_<number>";
+
+const struct kl_backend kl_backend_cuda = {
+	.language = &kl_language_cuda, .object = "cubin",
+	.platforms = platforms, .owns = owns_platform, .own_platform = true,
+	.open = open_session, .close = close_session, .platform = platform_of_plan,
+	.prepare = find_tools, .compile = compile_device, .oracle = compile_oracle,
+	.recipe = add_recipe, .baseline = compile_baseline,
+};
+
+const struct kl_backend kl_backend_cuda_host = {
+	.language = &kl_language_cuda_host, .object = "cubin",
+	.platforms = platforms, .owns = owns_platform, .own_platform = true,
+	.open = open_session, .close = close_session, .platform = platform_of_host,
+	.prepare = find_tools, .compile = compile_host, .oracle = compile_oracle,
+	.recipe = add_recipe, .baseline = compile_baseline,
+};
