@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda/nvcc.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fs.h"
@@ -33,6 +32,7 @@ struct kl_gate {
 	bool counters;		/* wanted of what passes */
 	const char *ncu;	/* where; NULL: wherever it is */
 	struct kl_map audited;	/* contract digest -> "" once the contract passed its audit */
+	bool no_device;		/* the worker found none in the last judgement */
 };
 
 /* --- the session ----------------------------------------------------------- */
@@ -135,26 +135,21 @@ const struct kl_jail *kl_gate_jail(const struct kl_gate *g)
 
 /* All that goes into one judgement. */
 struct task {
+	const struct kl_backend *backend;	/* of the candidate */
 	struct kl_platform platform;
 	const struct kl_built *candidate, *parent;	/* parent NULL: none */
 	const struct kl_built_oracle *oracle;
 	const struct kl_artefact *baseline;	/* NULL: none of ours */
 };
 
-static const json_t *plan_of(const struct kl_launch *l)
-{
-	return l ? l->json : NULL;
-}
-
 /*
- * How well the run is confined. Of device code nothing runs on the host. Host code beside it runs behind a
- * wall or not at all, and the result has to say so (kl_runner_check_wall). A worker
- * elsewhere has no jail of ours around it; of a kernel in C the own process is sealed there, too.
+ * How well the run is confined. A worker elsewhere has no jail of ours around it; the process of a
+ * kernel is sealed there, too.
  */
-static const char *tier(const struct kl_gate *g, const struct kl_surface *s)
+static const char *tier(const struct kl_gate *g, const struct kl_backend *backend)
 {
-	if (kl_contract_is_cuda(s->contract))
-		return s->contract->host ? "host-sandboxed" : "device-only";
+	if (backend->tier)
+		return backend->tier;
 	if (!g->runner.way->run)
 		return "host-restricted";
 	return kl_jail_tier(&g->jail);
@@ -162,57 +157,49 @@ static const char *tier(const struct kl_gate *g, const struct kl_surface *s)
 
 static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s, const struct task *t)
 {
-	const struct kl_built *parent = t->parent && t->parent->artefact ? t->parent : NULL;
-	struct kl_job_spec spec = {
-		.contract = s->contract, .platform = &t->platform,
-		.truth_so = t->oracle->truth, .honest_so = t->oracle->honest, .pool = t->oracle->pool,
-		.candidate_so = t->candidate->artefact->object, .kernels = &t->candidate->artefact->kernels,
-		.parent_so = parent ? parent->artefact->object : NULL,
-		.plan = plan_of(t->candidate->artefact->launch),
-		.oracle_plan = plan_of(t->oracle->launch),
-		.parent_plan = parent ? plan_of(parent->artefact->launch) : NULL,
-		.arch = kl_contract_is_cuda(s->contract) ? t->platform.march : NULL,
+	const struct kl_job_spec spec = {
+		.backend = t->backend, .contract = s->contract, .platform = &t->platform,
+		.truth = t->oracle->truth, .honest = t->oracle->honest, .pool = t->oracle->pool,
+		.oracle_launch = t->oracle->launch, .candidate = t->candidate->artefact,
+		.parent = t->parent ? t->parent->artefact : NULL, .baseline = t->baseline,
 		.audit = !g->o.fast &&
 			 (!g->runner.way->run || !kl_map_get(&g->audited, s->contract_digest)),
 		.correct = true, .profile = !g->o.no_profile, .also_only = g->o.fast,
-		.counters = g->counters && !g->o.no_profile &&
-			    kl_contract_is_cuda(s->contract) && !s->contract->host,
+		.counters = g->counters && !g->o.no_profile && t->backend->counters,
 		.seed = g->o.seed,
 		.profile_max_ms = g->o.profile_ms ? g->o.profile_ms : PROFILE_MS,
 	};
 
-	if (t->baseline) {
-		spec.baseline_cubin = t->baseline->object;
-		spec.baseline_plan = t->baseline->launch->json;
-	}
 	return kl_job_write(job, &spec);
 }
 
 /* What only another machine can do, it is asked. */
-static int cannot(const json_t *result, const struct kl_surface *s)
+static int cannot(struct kl_gate *g, const json_t *result, const struct kl_backend *backend)
 {
 	int err = kl_error(KL_ECANNOT, "%s", kl_json_str_or(result, "message", "the worker cannot say why"));
 
-	if (kl_contract_is_cuda(s->contract) && strstr(kl_error_last(), "no GPU"))
-		kl_error_hint(err, "a machine with one can judge it: --runner bundle writes jobs to take "
-				   "there, "
-				   "--runner ssh:<host> takes them");
+	g->no_device = backend->device && kl_runner_lacks_device(result);
+	if (g->no_device)
+		kl_error_hint(err, "a machine with such a %s can judge it: --runner bundle writes "
+				   "jobs to take there, --runner ssh:<host> takes them",
+			      backend->device->name);
 	return err;
 }
 
 /* Over to the worker; while it profiles, the machine is ours. */
-static int run(json_t **result, struct kl_gate *g, const struct kl_surface *s, const json_t *job)
+static int run(json_t **result, struct kl_gate *g, const struct kl_surface *s,
+	       const struct kl_backend *backend, const json_t *job)
 {
 	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
 	const struct kl_runner_work work = {
 		.jail = &g->jail, .job = job, .dir = g->dir, .timeout_ms = WORKER_MS,
-		.ncu = g->ncu,
+		.ncu = g->ncu, .device = backend->device,
 	};
 	static char done[] = "";
 	int err = 0;
 
-	/* a GPU is locked by the worker, who knows which one it is */
-	if (!g->o.no_profile && !kl_contract_is_cuda(s->contract)) {
+	/* a device is locked by the worker, who knows which one it is */
+	if (!g->o.no_profile && !backend->device) {
 		err = kl_lock_take_machine(&lock, "cpu", 0);
 		if (err == KL_EBUSY) {
 			kl_progress_step(g->o.progress, "waiting: somebody else profiles on this machine");
@@ -225,8 +212,8 @@ static int run(json_t **result, struct kl_gate *g, const struct kl_surface *s, c
 	if (err < 0)
 		return err;
 	if (!strcmp(kl_json_str_or(*result, "status", ""), "cannot"))
-		return cannot(*result, s);
-	if (s->contract->host && (err = kl_runner_check_wall(*result)) < 0)
+		return cannot(g, *result, backend);
+	if (backend->walled && (err = kl_runner_check_wall(*result)) < 0)
 		return err;
 	if (!g->o.fast)
 		kl_map_put(&g->audited, s->contract_digest, done);
@@ -247,7 +234,7 @@ static json_t *platform_json(const struct kl_platform *platform, const struct kl
 }
 
 /* What every event says, whatever came out. */
-static json_t *event_new(struct kl_gate *g, const struct kl_surface *s, const struct kl_platform *platform)
+static json_t *event_new(struct kl_gate *g, const struct kl_surface *s, const struct task *t)
 {
 	json_t *e = json_object();
 	const char *who = NULL;
@@ -261,8 +248,8 @@ static json_t *event_new(struct kl_gate *g, const struct kl_surface *s, const st
 	kl_json_set_int(e, "policy", KL_GATE_POLICY);
 	kl_json_set_str(e, "surface", s->digest);
 	kl_json_set_str(e, "contract", s->contract_digest);
-	kl_json_set(e, "platform", platform_json(platform, s));
-	kl_json_set_str(e, "tier", tier(g, s));
+	kl_json_set(e, "platform", platform_json(&t->platform, s));
+	kl_json_set_str(e, "tier", tier(g, t->backend));
 	if (g->repo && kl_repo_identity(&who, g->repo) < 0)
 		kl_error_clear();	/* judging needs nobody's name; noting does and asks itself */
 	kl_json_set_str(e, "by", who);
@@ -350,7 +337,7 @@ static int judge(struct kl_verdict *v, struct kl_gate *g, struct task *t, const 
 		return err;
 	if (!g->runner.way->run)
 		return defer(v, g, job, &of, away);
-	if ((err = run(&result, g, s, job)) < 0)
+	if ((err = run(&result, g, s, t->backend, job)) < 0)
 		return err;
 	kl_verdict_take(v, result, &of);
 	return 0;
@@ -394,7 +381,7 @@ int kl_gate_judge_at(struct kl_verdict **out, struct kl_gate *g,
 	struct kl_cache_key key = {
 		.surface = candidate->digest, .contract = candidate->contract_digest,
 		.platform = &where, .flags = &candidate->contract->flags,
-		.tier = tier(g, candidate), .parent = parent && !g->o.fast ? parent->digest : NULL,
+		.parent = parent && !g->o.fast ? parent->digest : NULL,
 		.profile = !g->o.no_profile, .fast = g->o.fast,
 		.runner = g->runner.way->run ? NULL : g->runner.name,
 	};
@@ -404,13 +391,16 @@ int kl_gate_judge_at(struct kl_verdict **out, struct kl_gate *g,
 		.cache = hex, .runner = g->runner.name, .dir = candidate->dir, .commit = commit
 	};
 	json_t *before = NULL;
-	int err = kl_builder_platform(&t.platform, &g->builder, candidate);
+	int err;
 
-	if (err < 0)
+	g->no_device = false;
+	if ((err = kl_builder_platform(&t.platform, &g->builder, candidate)) < 0 ||
+	    (err = kl_builder_backend(&t.backend, &g->builder, candidate)) < 0)
 		return err;
+	key.tier = tier(g, t.backend);
 	where = t.platform;
-	if (kl_contract_is_cuda(candidate->contract))
-		kl_nvcc_devices(where.device, sizeof(where.device));
+	if (t.backend->device)
+		t.backend->device->list(where.device, sizeof(where.device));
 	if (key.runner && g->repo) {
 		kl_told_get(&told, g->repo, key.runner, where.id);
 		key.told = &told;
@@ -423,7 +413,7 @@ int kl_gate_judge_at(struct kl_verdict **out, struct kl_gate *g,
 	}
 	kl_error_clear();
 	kl_cache_key_hex(hex, &key);
-	v->event = event_new(g, candidate, &t.platform);
+	v->event = event_new(g, candidate, &t);
 	if ((err = judge(v, g, &t, candidate, parent, &away)) < 0)
 		return err;
 	kl_event_seal(v->event);
@@ -475,13 +465,23 @@ int kl_gate_send(struct kl_parcel *out, struct kl_gate *g, const char *path)
 	return 0;
 }
 
+bool kl_gate_lacked_device(const struct kl_gate *g)
+{
+	return g->no_device;
+}
+
 int kl_gate_reaches(const struct kl_gate *g, const struct kl_surface *s)
 {
+	const struct kl_backend *backend = NULL;
+	int err = kl_builder_backend(&backend, &g->builder, s);
+
+	if (err < 0)
+		return err;
 	if (kl_gate_is_remote(g))
 		return kl_error(KL_ECANNOT, "runner '%s' answers later: here is no verdict to wait for",
 				g->runner.name);
-	if (kl_contract_is_cuda(s->contract) && !kl_nvcc_has_device())
-		return kl_error(KL_ECANNOT, "this machine shows no GPU");
+	if (backend->device && !backend->device->is_shown())
+		return kl_error(KL_ECANNOT, "this machine shows no %s", backend->device->name);
 	return 0;
 }
 

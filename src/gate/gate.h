@@ -95,9 +95,12 @@ size_t kl_gate_waiting(const struct kl_gate *g);
 /** Does a job wait for somebody else? Of the runner, not of the moment. */
 bool kl_gate_is_remote(const struct kl_gate *g);
 
+/** Did the last judgement end in KL_ECANNOT for want of a device that its code is for? */
+bool kl_gate_lacked_device(const struct kl_gate *g);
+
 /**
  * Would a job of this surface be answered now? To be asked before anybody pays for a candidate. KL_ECANNOT:
- * it is device code and this machine shows no GPU, or the runner judges elsewhere and answers later.
+ * it needs a device and this machine shows none, or the runner judges elsewhere and answers later.
  */
 int kl_gate_reaches(const struct kl_gate *g, const struct kl_surface *s);
 

@@ -7,22 +7,6 @@
 #include "contract/fill.h"
 #include "plan/expr.h"
 
-/*
- * Generous peaks of one core: a time below the floor they give is no time
- * for that work. Bytes may all come from a near cache, so the rate is that of
- * two 64-byte loads a cycle at 6 GHz; operations are two 16-lane FMAs a cycle.
- */
-#define BYTES_PER_NS 768
-#define FLOPS_PER_NS 384
-
-/*
- * The same of a device, for any that there is: twice the second level's rate of the
- * largest, and twice its dense tensor cores at their narrowest type. The worker,
- * which knows the device, may hold a time against more.
- */
-#define DEVICE_BYTES_PER_NS 24000
-#define DEVICE_FLOPS_PER_NS 20000000
-
 #define MIN_BLOCKS 8
 
 static const char *kind_name(enum kl_arg_kind k)
@@ -125,8 +109,9 @@ static int write_values(json_t *values, const struct kl_contract *c, const struc
 	return 0;
 }
 
-static int floor_ns(int64_t *out, const struct kl_contract *c, const struct kl_dims *d)
+static int floor_ns(int64_t *out, const struct kl_job_spec *s, const struct kl_dims *d)
 {
+	const struct kl_contract *c = s->contract;
 	int64_t bytes = 0, flops = 0;
 	int err = 0;
 
@@ -138,8 +123,8 @@ static int floor_ns(int64_t *out, const struct kl_contract *c, const struct kl_d
 		err = kl_expr_eval(&flops, c->floor.flops, d->v);
 	if (err < 0)
 		return err;
-	bytes /= kl_contract_is_cuda(c) ? DEVICE_BYTES_PER_NS : BYTES_PER_NS;
-	flops /= kl_contract_is_cuda(c) ? DEVICE_FLOPS_PER_NS : FLOPS_PER_NS;
+	bytes /= s->backend->peak.bytes_per_ns;
+	flops /= s->backend->peak.flops_per_ns;
 	*out = bytes > flops ? bytes : flops;
 	if (*out < 0)
 		*out = 0;
@@ -155,13 +140,15 @@ static json_t *numbers(const struct kl_dims *d)
 	return list;
 }
 
-static int write_points(json_t *job, const struct kl_contract *c, bool also_only)
+static int write_points(json_t *job, const struct kl_job_spec *s)
 {
+	const struct kl_contract *c = s->contract;
+	size_t first = s->also_only && c->nalso ? c->nperf : 0;
 	json_t *points = json_array();
 	int err = 0;
 
 	kl_json_set(job, "points", points);
-	for (size_t i = also_only && c->nalso ? c->nperf : 0; !err && i < kl_contract_npoints(c); i++) {
+	for (size_t i = first; !err && i < kl_contract_npoints(c); i++) {
 		char id[32];
 		const struct kl_dims *d = kl_contract_point(c, i, id);
 		json_t *p = json_object(), *values = json_array();
@@ -170,13 +157,13 @@ static int write_points(json_t *job, const struct kl_contract *c, bool also_only
 		json_array_append_new(points, p);
 		kl_json_set_str(p, "id", id);
 		kl_json_set(p, "values", values);
-		if (kl_contract_is_cuda(c))
+		if (c->language->dims[0])	/* they are no arguments */
 			kl_json_set(p, "dims", numbers(d));
 		kl_json_set_bool(p, "perf", i < c->nperf);
 		if (i < c->nperf) {
 			kl_json_set_int(p, "weight", c->perf[i].weight);
 			kl_json_set_str(p, "rank", c->perf[i].hot ? "hot" : "cold");
-			err = floor_ns(&least, c, d);
+			err = floor_ns(&least, s, d);
 		}
 		kl_json_set_int(p, "floor_ns", least);
 		if (!err)
@@ -228,53 +215,25 @@ static void write_wishes(json_t *job, const struct kl_job_spec *s)
 	kl_json_set(job, "profile", profile);
 }
 
-/* cuda: what is launched, and the names that plans use. */
-static void write_plans(json_t *job, const struct kl_job_spec *s)
-{
-	json_t *dims = json_array();
-
-	for (size_t i = 0; i < s->contract->dims.n; i++)
-		json_array_append_new(dims, json_string(s->contract->dim_name[i]));
-	kl_json_set(job, "dims", dims);
-	kl_json_set_str(job, "arch", s->arch);
-	if (s->contract->host) {
-		json_t *kernels = json_array();
-
-		for (size_t i = 0; s->kernels && i < s->kernels->n; i++)
-			json_array_append_new(kernels, json_string(s->kernels->v[i]));
-		kl_json_set_bool(job, "host", true);
-		kl_json_set(job, "kernels", kernels);
-	}
-	kl_json_set(job, "plan", s->plan ? json_deep_copy(s->plan) : json_null());
-	kl_json_set(job, "parent_plan", s->parent_plan ? json_deep_copy(s->parent_plan) : json_null());
-	kl_json_set(job, "oracle_plan", s->oracle_plan ? json_deep_copy(s->oracle_plan) : json_null());
-	if (!s->baseline_cubin)
-		return;
-	kl_json_set_str(job, "baseline_cubin", s->baseline_cubin);
-	kl_json_set(job, "baseline_plan", json_deep_copy(s->baseline_plan));
-}
-
 int kl_job_write(json_t **out, const struct kl_job_spec *s)
 {
 	const struct kl_contract *c = s->contract;
+	const struct kl_backend_job of = {
+		.contract = c, .platform = s->platform, .candidate = s->candidate,
+		.parent = s->parent, .baseline = s->baseline, .oracle = s->oracle_launch,
+	};
 	KL_AUTO(json_decrefp) json_t *job = json_object();
 	int err = kl_contract_fits(c);
 
 	if (err < 0)
 		return err;
 	kl_json_set_str(job, "schema", "klineage.job/1");
-	kl_json_set_str(job, "surface", c->language->name);
-	if (kl_contract_is_cuda(c)) {
-		write_plans(job, s);
-	} else {
-		kl_json_set_str(job, "entry", c->entry);
-		kl_json_set_str(job, "oracle_entry", c->oracle_entry);
-		kl_json_set_str(job, "isa", s->platform->march);
-	}
-	kl_json_set_str(job, "truth", s->truth_so);
-	kl_json_set_str(job, "honest", s->honest_so);
-	kl_json_set_str(job, "candidate", s->candidate_so);
-	kl_json_set_str(job, "parent", s->parent_so);
+	kl_json_set_str(job, "surface", s->backend->subject);
+	s->backend->describe(job, &of);
+	kl_json_set_str(job, "truth", s->truth);
+	kl_json_set_str(job, "honest", s->honest);
+	kl_json_set_str(job, "candidate", s->candidate->object);
+	kl_json_set_str(job, "parent", s->parent ? s->parent->object : NULL);
 	kl_json_set_str(job, "baseline", c->baseline);
 	kl_json_set_str(job, "pool", s->pool);
 	kl_json_set(job, "accept", json_deep_copy(c->accept));
@@ -282,7 +241,7 @@ int kl_job_write(json_t **out, const struct kl_job_spec *s)
 	kl_json_set_int(job, "arena_bytes", c->arena_mib << 20);
 	kl_json_set_int(job, "call_ms", c->call_s * 1000);
 	write_wishes(job, s);
-	if ((err = write_args(job, c)) < 0 || (err = write_points(job, c, s->also_only)) < 0 ||
+	if ((err = write_args(job, c)) < 0 || (err = write_points(job, s)) < 0 ||
 	    (err = write_bands(job, "exact", c, c->exact)) < 0 ||
 	    (err = write_bands(job, "bands", c, c->bands)) < 0)
 		return err;

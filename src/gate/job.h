@@ -5,25 +5,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "contract/contract.h"
-#include "event/platform.h"
+#include "backend/backend.h"
 
 /*
  * job - writes the job for klineage-worker, with everything resolved: every expression a number,
  * every name resolved (docs/formats.md, "job"). What the worker reads it with is job/job.h.
  */
 struct kl_job_spec {
+	const struct kl_backend *backend;
 	const struct kl_contract *contract;
 	const struct kl_platform *platform;
-	const char *truth_so, *honest_so;
-	const char *candidate_so, *parent_so;	/* parent may be NULL */
-	const struct kl_strvec *kernels;	/* of a candidate with host code */
-	/* cuda: launch plans, as kl_launch has them; parent_plan NULL without a parent */
-	const json_t *plan, *parent_plan, *oracle_plan;
-	const char *arch;			/* cuda: "sm_90a" */
-	/* cuda: the baseline, where it is a kernel of ours (baseline.h); else NULL */
-	const char *baseline_cubin;
-	const json_t *baseline_plan;
+	const char *truth, *honest;		/* objects of the oracle */
+	const struct kl_launch *oracle_launch;	/* NULL: it has no plan */
+	const struct kl_artefact *candidate;
+	const struct kl_artefact *parent;	/* NULL: none */
+	const struct kl_artefact *baseline;	/* NULL: it is none of ours */
 	const char *pool;			/* directory, made by the worker */
 	bool audit, correct, profile;
 	bool counters;				/* of the hardware, once it passed */

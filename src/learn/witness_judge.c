@@ -61,8 +61,6 @@ int kl_witness_unsure(struct kl_seeker *s, struct kl_witness_clause *c, int err)
 {
 	if (!is_open(err))
 		return err;
-	if (err == KL_ECANNOT && strstr(kl_error_last(), "no GPU") && !s->no_device)
-		s->no_device = kl_strdup(kl_error_last());
 	if (err == KL_ECANNOT) {
 		free(s->out->cannot);
 		s->out->cannot = kl_strdup(kl_error_last());
@@ -87,6 +85,8 @@ int kl_witness_judge(struct kl_verdict **v, struct kl_seeker *s, struct kl_witne
 		err = kl_error(KL_ECANNOT, "%s", s->no_device);
 	} else {
 		err = kl_made_judge(v, g, surface, NULL, false);
+		if (err == KL_ECANNOT && kl_gate_lacked_device(g) && !s->no_device)
+			s->no_device = kl_strdup(kl_error_last());
 	}
 	if (err < 0)
 		return kl_witness_unsure(s, c, err);

@@ -7,6 +7,7 @@
 #include "backend/backend.h"
 #include "backend/cuda/baseline.h"
 #include "backend/cuda/compile.h"
+#include "backend/cuda/device.h"
 #include "backend/cuda/host_compile.h"
 #include "backend/headers.h"
 #include "backend/tool.h"
@@ -149,20 +150,70 @@ static int compile_baseline(struct kl_artefact **out, const void *state,
 	return kl_baseline_cuda(out, s->lent.jail, &s->nvcc, surface, march, dir);
 }
 
+/* --- judging -------------------------------------------------------------------------------- */
+
+static json_t *plan_of(const struct kl_launch *launch)
+{
+	return launch ? json_deep_copy(launch->json) : json_null();
+}
+
+/* What is launched, and the names that plans use. */
+static void describe_plans(json_t *job, const struct kl_backend_job *of)
+{
+	const struct kl_contract *c = of->contract;
+	json_t *dims = json_array();
+
+	for (size_t i = 0; i < c->dims.n; i++)
+		json_array_append_new(dims, json_string(c->dim_name[i]));
+	kl_json_set(job, "dims", dims);
+	kl_json_set_str(job, "arch", of->platform->march);
+	kl_json_set(job, "plan", plan_of(of->candidate->launch));
+	kl_json_set(job, "parent_plan", plan_of(of->parent ? of->parent->launch : NULL));
+	kl_json_set(job, "oracle_plan", plan_of(of->oracle));
+	if (!of->baseline)
+		return;
+	kl_json_set_str(job, "baseline_cubin", of->baseline->object);
+	kl_json_set(job, "baseline_plan", plan_of(of->baseline->launch));
+}
+
+static void describe_host(json_t *job, const struct kl_backend_job *of)
+{
+	const struct kl_strvec *names = &of->candidate->kernels;
+	json_t *kernels = json_array();
+
+	describe_plans(job, of);
+	for (size_t i = 0; i < names->n; i++)
+		json_array_append_new(kernels, json_string(names->v[i]));
+	kl_json_set_bool(job, "host", true);
+	kl_json_set(job, "kernels", kernels);
+}
+
 /* --- the rows ------------------------------------------------------------------------------- */
 
 static const char platforms[] = "cuda/sm_<number>";
 
+/*
+ * Of any device that there is: twice the second level's rate of the largest, and twice its dense
+ * tensor cores at their narrowest type. The worker, which knows the device, may ask for more.
+ */
+#define DEVICE_PEAK { .bytes_per_ns = 24000, .flops_per_ns = 20000000 }
+
+/* Nothing of the kernel runs on the host. */
 const struct kl_backend kl_backend_cuda = {
-	.language = &kl_language_cuda, .object = "cubin",
+	.language = &kl_language_cuda, .object = "cubin", .subject = "cuda",
+	.tier = "device-only", .counters = true, .device = &kl_cuda_device, .peak = DEVICE_PEAK,
+	.describe = describe_plans,
 	.platforms = platforms, .owns = owns_platform, .own_platform = true,
 	.open = open_session, .close = close_session, .platform = platform_of_plan,
 	.prepare = find_tools, .compile = compile_device, .oracle = compile_oracle,
 	.recipe = add_recipe, .baseline = compile_baseline,
 };
 
+/* Its host code runs behind a wall or not at all, and a result has to say so. */
 const struct kl_backend kl_backend_cuda_host = {
-	.language = &kl_language_cuda_host, .object = "cubin",
+	.language = &kl_language_cuda_host, .object = "cubin", .subject = "cuda",
+	.tier = "host-sandboxed", .walled = true, .device = &kl_cuda_device, .peak = DEVICE_PEAK,
+	.describe = describe_host,
 	.platforms = platforms, .owns = owns_platform, .own_platform = true,
 	.open = open_session, .close = close_session, .platform = platform_of_host,
 	.prepare = find_tools, .compile = compile_host, .oracle = compile_oracle,

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "base/proc.h"
-#include "text/digest.h"
 
 void kl_nvcc_release(struct kl_nvcc *n)
 {
@@ -139,49 +138,4 @@ void kl_nvcc_platform(struct kl_platform *out, const struct kl_nvcc *n, const ch
 		len--;
 	snprintf(out->id, sizeof(out->id), "cuda/%.*s", (int)len, arch);
 	snprintf(out->compiler, sizeof(out->compiler), "%s", n->version);
-}
-
-/* "Model: \t\t NVIDIA H100 80GB HBM3" */
-static void add_model(struct kl_buf *b, const char *gpu)
-{
-	KL_AUTO(kl_freep) char *path = kl_asprintf("/proc/driver/nvidia/gpus/%s/information", gpu);
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	const char *model;
-
-	if (kl_fs_read(&text, path, 1 << 16) < 0)
-		return;
-	model = strstr(text.ptr, "Model:");
-	if (model) {
-		model += 6 + strspn(model + 6, " \t");
-		kl_buf_addf(b, "%.*s;", (int)strcspn(model, "\n"), model);
-	}
-}
-
-void kl_nvcc_devices(char *out, size_t size)
-{
-	KL_AUTO(kl_strvec_release) struct kl_strvec gpus = KL_STRVEC_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT, version = KL_BUF_INIT;
-	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-	char hex[KL_DIGEST_HEX];
-
-	if (kl_fs_list(&gpus, "/proc/driver/nvidia/gpus") == 0)
-		for (size_t i = 0; i < gpus.n; i++)
-			add_model(&b, gpus.v[i]);
-	if (kl_fs_read(&version, "/proc/driver/nvidia/version", 1 << 16) == 0)
-		kl_buf_adds(&b, version.ptr);
-	kl_error_clear();
-	kl_buf_adds(&b, visible ? visible : "");
-	kl_digest_hex(hex, b.ptr, b.len);
-	snprintf(out, size, "%s", b.len ? hex : "");
-}
-
-bool kl_nvcc_has_device(void)
-{
-	/* the last is Windows' own, under WSL */
-	static const char *const shown[] = { "/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg" };
-
-	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
-		if (kl_fs_exists(shown[i]))
-			return true;
-	return false;
 }

@@ -2,8 +2,6 @@
 #ifndef KL_BACKEND_CUDA_NVCC_H
 #define KL_BACKEND_CUDA_NVCC_H
 
-#include <stdbool.h>
-
 #include "base/mem.h"
 #include "base/vec.h"
 #include "event/platform.h"
@@ -36,14 +34,5 @@ void kl_nvcc_env(struct kl_strvec *env, const char *tmp);
 /** Platform of an architecture: "sm_90a" is "cuda/sm_90". The device's name is left empty: only a worker
  * knows it. */
 void kl_nvcc_platform(struct kl_platform *out, const struct kl_nvcc *n, const char *arch);
-
-/**
- * Which devices and driver this machine has, as far as it shows without opening them: part of a verdict's
- * key, so that one GPU's is not taken for another's. "" where it shows none.
- */
-void kl_nvcc_devices(char *out, size_t size);
-
-/** Does this machine show a GPU at all, by its driver's files? Opens none. */
-bool kl_nvcc_has_device(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "base/error.h"
 #include "base/fs.h"
 #include "contract/surface.h"
@@ -197,12 +198,12 @@ static int check_line(const json_t *line, const json_t *record, const json_t *re
 	return 0;
 }
 
-/* The record's event has the tier that the verdict would have; of surface cuda that is the wall's. */
+/* The record's event has the tier that the verdict would have. */
 static bool is_walled(const json_t *event)
 {
 	const char *platform = kl_json_str_or(json_object_get(event, "platform"), "id", "");
 
-	return !strncmp(platform, "cuda/", 5) && !strcmp(kl_json_str_or(event, "tier", ""), "host-sandboxed");
+	return kl_backend_is_walled(&kl_backends, platform, kl_json_str_or(event, "tier", ""));
 }
 
 static int64_t *weights_of(const json_t *record, size_t *n)

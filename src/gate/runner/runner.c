@@ -29,6 +29,12 @@ int kl_runner_check(const json_t *result)
 	return kl_error(KL_EINVALID, "a result of status '%s'", status);
 }
 
+bool kl_runner_lacks_device(const json_t *result)
+{
+	return !strcmp(kl_json_str_or(result, "status", ""), "cannot") &&
+	       !json_object_get(result, "device");
+}
+
 static bool has_word(const json_t *list, const char *word)
 {
 	json_t *v;
@@ -74,25 +80,20 @@ static int describe_end(const struct kl_proc_result *res, struct kl_buf *words)
 
 /* --- local ----------------------------------------------------------------- */
 
-/* what device libraries are found and chosen by; nothing else of the user's environment comes in */
-static const char *const kept[] = {
-	"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "LD_LIBRARY_PATH", "NVIDIA_VISIBLE_DEVICES",
-	"NVIDIA_DRIVER_CAPABILITIES", "KLINEAGE_CUDA_LIBRARIES",
-};
-
-static void clean_environment(struct kl_strvec *env, const char *dir, const char *ncu)
+/* Of the user's environment comes in what the device's libraries need, nothing else. */
+static void clean_environment(struct kl_strvec *env, const struct kl_runner_work *w)
 {
 	kl_strvec_push(env, "PATH=/usr/bin:/bin");
 	kl_strvec_push(env, "LC_ALL=C");
-	kl_strvec_pushf(env, "HOME=%s", dir);
-	kl_strvec_pushf(env, "TMPDIR=%s", dir);
-	if (ncu)
-		kl_strvec_pushf(env, "KLINEAGE_NCU=%s", ncu);
-	for (size_t i = 0; i < KL_ARRAY_SIZE(kept); i++) {
-		const char *value = getenv(kept[i]);
+	kl_strvec_pushf(env, "HOME=%s", w->dir);
+	kl_strvec_pushf(env, "TMPDIR=%s", w->dir);
+	if (w->ncu)
+		kl_strvec_pushf(env, "KLINEAGE_NCU=%s", w->ncu);
+	for (const char *const *name = w->device->environment; *name; name++) {
+		const char *value = getenv(*name);
 
 		if (value)
-			kl_strvec_pushf(env, "%s=%s", kept[i], value);
+			kl_strvec_pushf(env, "%s=%s", *name, value);
 	}
 }
 
@@ -102,7 +103,7 @@ static void clean_environment(struct kl_strvec *env, const char *dir, const char
  * runs on the host: the worker parses its cubin and launches it.
  */
 static int run_bare(struct kl_proc_result *res, const char *const *argv, const struct kl_jail_run *o,
-		    const char *ncu)
+		    const struct kl_runner_work *w)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
 	struct kl_proc_opts p = {
@@ -110,7 +111,7 @@ static int run_bare(struct kl_proc_result *res, const char *const *argv, const s
 		.out = o->out, .err = o->err, .timeout_ms = o->timeout_ms,
 	};
 
-	clean_environment(&env, o->workdir, ncu);
+	clean_environment(&env, w);
 	p.env = (const char *const *)env.v;
 	return kl_proc_run(res, &p);
 }
@@ -137,8 +138,7 @@ static int run_local(json_t **result, const struct kl_runner_work *w)
 		.in = in.ptr, .in_len = in.len, .out = &out, .err = &words,
 		.timeout_ms = w->timeout_ms,
 	};
-	err = strcmp(kl_json_str_or(w->job, "surface", "c"), "cuda") ?
-		kl_jail_run(&res, w->jail, &run) : run_bare(&res, argv, &run, w->ncu);
+	err = w->device ? run_bare(&res, argv, &run, w) : kl_jail_run(&res, w->jail, &run);
 	if (err < 0)
 		return err;
 	if (res.timed_out || res.signal || res.exit)

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "backend/backend.h"
 #include "jail/jail.h"
 #include "text/json.h"
 
@@ -31,6 +32,7 @@ struct kl_runner_work {
 	const char *dir;		/* everything that the job names lies here; the one writable place */
 	int64_t timeout_ms;
 	const char *ncu;		/* path that the user set; NULL: the worker looks for it */
+	const struct kl_backend_device *device;	/* that the job needs; NULL: none */
 };
 
 /* Many, in a bundle. */
@@ -64,6 +66,12 @@ int kl_runner_parse(struct kl_runner *out, const char *name);
 
 /** Is this a result (klineage.result/1) with a status that we know? Whatever a worker prints is input. */
 int kl_runner_check(const json_t *result);
+
+/**
+ * Did the worker answer "cannot" to a job for a device without having found one? Then there is none
+ * here, or none that the job's code is for.
+ */
+bool kl_runner_lacks_device(const json_t *result);
 
 /**
  * Of a surface with host code: does the result say that it ran behind a wall (`wall`), as its tier promises?

@@ -21,10 +21,11 @@ static struct kl_contract *contract(const char *name)
 static json_t *job(const struct kl_contract *c)
 {
 	static const struct kl_platform p = { .id = "cpu/x86-64-v3", .march = "x86-64-v3" };
+	const struct kl_artefact candidate = { .object = (char[]){ "/c.so" } };
 	const struct kl_job_spec s = {
-		.contract = c, .platform = &p, .truth_so = "/t.so", .honest_so = "/h.so",
-		.candidate_so = "/c.so", .pool = "/pool", .audit = true, .profile = true,
-		.seed = UINT64_MAX, .profile_max_ms = 1234,
+		.backend = kl_backend_of(c), .contract = c, .platform = &p, .truth = "/t.so",
+		.honest = "/h.so", .candidate = &candidate, .pool = "/pool", .audit = true,
+		.profile = true, .seed = UINT64_MAX, .profile_max_ms = 1234,
 	};
 	json_t *j = NULL;
 
@@ -106,9 +107,15 @@ static void a_device_job_carries_plans(void **state)
 {
 	KL_AUTO(kl_contract_freep) struct kl_contract *c = contract("cuda.yaml");
 	KL_AUTO(json_decrefp) json_t *plan = json_pack("{s:i}", "klineage-launch", 1), *j = NULL;
+	static const struct kl_platform p = { .id = "cuda/sm_90", .march = "sm_90a" };
+	struct kl_launch launch = { .json = plan };
+	const struct kl_artefact candidate = {
+		.object = (char[]){ "/c.cubin" }, .launch = &launch
+	};
 	const struct kl_job_spec s = {
-		.contract = c, .truth_so = "/t.cubin", .honest_so = "/h.cubin", .candidate_so = "/c.cubin",
-		.pool = "/pool", .correct = true, .plan = plan, .oracle_plan = plan, .arch = "sm_90a",
+		.backend = kl_backend_of(c), .contract = c, .platform = &p, .truth = "/t.cubin",
+		.honest = "/h.cubin", .candidate = &candidate, .oracle_launch = &launch,
+		.pool = "/pool", .correct = true,
 	};
 
 	assert_ok(kl_job_write(&j, &s));
@@ -130,7 +137,7 @@ static void what_does_not_fit_here_is_not_asked(void **state)
 {
 	KL_AUTO(kl_contract_freep) struct kl_contract *c = contract("axpy.yaml");
 	static const struct kl_platform p = { .march = "x86-64-v3" };
-	const struct kl_job_spec s = { .contract = c, .platform = &p };
+	const struct kl_job_spec s = { .backend = kl_backend_of(c), .contract = c, .platform = &p };
 	json_t *j = NULL;
 
 	c->perf[0].dims.v[0] = 1LL << 35;

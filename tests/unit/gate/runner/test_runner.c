@@ -71,11 +71,33 @@ static void test_wall(void **state)
 	each(rows, KL_ARRAY_SIZE(rows), kl_runner_check_wall);
 }
 
+/* Whatever the words, a worker that chose a device names it. */
+static void test_device(void **state)
+{
+	static const struct { const char *result; bool lacks; } rows[] = {
+		{ RESULT("\"status\":\"cannot\",\"message\":\"no driver\""), true },
+		{ RESULT("\"status\":\"cannot\""), true },
+		{ RESULT("\"status\":\"cannot\",\"device\":\"H100\",\"message\":\"no GPU memory\""),
+		  false },
+		{ RESULT(PASS), false },
+		{ RESULT(FAIL), false },
+	};
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
+		KL_AUTO(json_decrefp) json_t *doc = NULL;
+
+		assert_ok(kl_json_parse(&doc, rows[i].result, strlen(rows[i].result)));
+		if (kl_runner_lacks_device(doc) != rows[i].lacks)
+			fail_msg("%s", rows[i].result);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_form),
 		cmocka_unit_test(test_wall),
+		cmocka_unit_test(test_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_BACKEND_CUDA_DEVICE_H
+#define KL_BACKEND_CUDA_DEVICE_H
+
+#include "backend/backend.h"
+
+/*
+ * device - the GPUs of this machine, by the files that the driver shows: none is opened, so one
+ * that is in use or asleep is left alone.
+ */
+extern const struct kl_backend_device kl_cuda_device;
+
+#endif
