@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/oracle.h"
+#include "backend/backend.h"
 #include "base/error.h"
 #include "contract/launch.h"
 #include "rewrite/ctoken.h"
@@ -15,7 +15,7 @@
 
 struct maker {
 	const struct kl_surface *s;
-	bool cuda;
+	const struct kl_oracle_words *words;	/* of its language */
 	const char *real;	/* "float", "double" */
 	struct kl_buf text;
 	size_t depth;
@@ -27,32 +27,34 @@ static int refuse(const struct maker *m, const char *why)
 			m->s->contract->workload, why);
 }
 
-static const char *ending(const char *path)
+/* Is the file one that the language's compiler takes by itself, as text? */
+static bool is_main(const struct maker *m, const char *path)
 {
-	const char *dot = strrchr(path, '.');
+	const struct kl_language *l = m->s->contract->language;
 
-	return dot ? dot : "";
+	return kl_suffix_in(path, l->mains) && kl_suffix_in(path, l->texts);
 }
 
 /* --- words -------------------------------------------------------------------------------- */
 
-/* of kl_oracle.h as kernels say them; those of kl_oracle.cuh have overloads in the toolkit, too */
+/* of the oracle's header as kernels say them */
 static bool word(char to[32], const struct maker *m, const char *w, size_t n)
 {
 	static const char *const math[] = { "exp", "log", "sqrt", "fabs", "pow", "tanh", "fma", "floor" };
-	bool suffix = !m->cuda && !strcmp(m->real, "float");
+	const char *suffix = strcmp(m->real, "float") ? "" : m->words->float_suffix;
+	const char *kernel = m->words->kernel;
 
 	if (n == 7 && !memcmp(w, "kl_real", n)) {
 		snprintf(to, 32, "%s", m->real);
 		return true;
 	}
-	if (m->cuda && n == 9 && !memcmp(w, "KL_ORACLE", n)) {
-		snprintf(to, 32, "extern \"C\" __global__ void");
+	if (kernel && n == 9 && !memcmp(w, "KL_ORACLE", n)) {
+		snprintf(to, 32, "%s", kernel);
 		return true;
 	}
 	for (size_t i = 0; n > 3 && !memcmp(w, "kl_", 3) && i < KL_ARRAY_SIZE(math); i++)
 		if (strlen(math[i]) == n - 3 && !memcmp(math[i], w + 3, n - 3)) {
-			snprintf(to, 32, "%s%s", math[i], suffix ? "f" : "");
+			snprintf(to, 32, "%s%s", math[i], suffix);
 			return true;
 		}
 	return false;
@@ -83,11 +85,9 @@ static int add_file(struct maker *m, const struct kl_file *f);
 
 static void add_header(struct maker *m)
 {
-	static const char *const c[] = { "math", "stddef", "stdint", "stdlib", "string", NULL };
-	static const char *const cuda[] = { "stdint", NULL };
 	const char *between = "";
 
-	for (const char *const *h = m->cuda ? cuda : c; *h; h++) {
+	for (const char *const *h = m->words->includes; *h; h++) {
 		KL_AUTO(kl_freep) char *line = kl_asprintf("#include <%s.h>\n", *h);
 
 		if (strstr(m->text.ptr, line))
@@ -117,7 +117,7 @@ static int add_included(struct maker *m, const char *from, const char *name)
 	KL_AUTO(kl_freep) char *why = NULL;
 	int err;
 
-	if (!f && !strcmp(name, m->cuda ? "kl_oracle.cuh" : "kl_oracle.h")) {
+	if (!f && !strcmp(name, m->words->header)) {
 		add_header(m);
 		return 0;
 	}
@@ -197,7 +197,7 @@ static int find_real(struct maker *m)
 		const struct kl_arg *a = &c->arg[i];
 
 		if (a->kind == KL_ARG_DIM || !kl_dtype_is_float(a->dtype) ||
-		    (m->cuda && a->kind == KL_ARG_SCALAR))
+		    (!m->words->real_scalars && a->kind == KL_ARG_SCALAR))
 			continue;
 		if (strcmp(a->dtype, "f32") && strcmp(a->dtype, "f64"))
 			why = kl_asprintf("'%s' is %s, and it reads and writes wider floats", a->name,
@@ -218,7 +218,7 @@ static int find_main(const struct kl_file **out, const struct maker *m)
 {
 	*out = NULL;
 	for (size_t i = 0; i < m->s->noracle; i++) {
-		if (strcmp(ending(m->s->oracle[i].path), m->cuda ? ".cu" : ".c"))
+		if (!is_main(m, m->s->oracle[i].path))
 			continue;
 		if (*out)
 			return refuse(m, "it has several files that are compiled each by itself");
@@ -232,7 +232,7 @@ static const char *find_place(const struct maker *m)
 	const struct kl_strvec *v = &m->s->contract->sources;
 
 	for (size_t i = 0; i < v->n; i++)
-		if (!strcmp(ending(v->v[i]), m->cuda ? ".cu" : ".c"))
+		if (is_main(m, v->v[i]))
 			return v->v[i];
 	return NULL;
 }
@@ -250,7 +250,7 @@ static const struct kl_file *find_plan(const struct kl_surface *s)
 static int put_in(struct kl_surface **out, const struct maker *m, const char *place)
 {
 	const struct kl_surface *s = m->s;
-	const struct kl_file *plan = m->cuda ? find_plan(s) : NULL;
+	const struct kl_file *plan = s->contract->oracle_launch ? find_plan(s) : NULL;
 	struct kl_file *edit = kl_calloc(s->nfile, sizeof(*edit));
 	int err;
 
@@ -278,6 +278,16 @@ static int check_plan(const struct kl_surface *s)
 	return err < 0 ? kl_error_in(err, "the oracle's plan as a kernel's") : 0;
 }
 
+static int refuse_language(const struct maker *m)
+{
+	const struct kl_language *l = m->s->contract->language;
+	KL_AUTO(kl_freep) char *why = NULL;
+
+	why = l->variant ? kl_asprintf("none is made in %s (%s: true)", l->title, l->variant) :
+			   kl_asprintf("none is made in %s", l->title);
+	return refuse(m, why);
+}
+
 static int make(struct kl_surface **out, struct maker *m)
 {
 	const struct kl_contract *c = m->s->contract;
@@ -285,8 +295,8 @@ static int make(struct kl_surface **out, struct maker *m)
 	const char *place = find_place(m);
 	int err;
 
-	if (c->host)
-		return refuse(m, "the surface launches by itself (host: true)");
+	if (!m->words)
+		return refuse_language(m);
 	if (!place)
 		return refuse(m, "the surface has no source that could hold it");
 	if ((err = kl_oracle_filled(m->s)) < 0 || (err = find_real(m)) < 0 || (err = find_main(&from, m)) < 0)
@@ -307,10 +317,10 @@ int kl_reference_make(struct kl_surface **out, struct kl_repo *r, const git_oid 
 	if (err < 0)
 		return err;
 	m.s = bare;
-	m.cuda = kl_contract_is_cuda(bare->contract);
+	m.words = kl_backend_of(bare->contract)->words;
 	err = make(&made, &m);
 	kl_buf_release(&m.text);
-	if (err < 0 || (m.cuda && (err = check_plan(made)) < 0))
+	if (err < 0 || (made->contract->launch && (err = check_plan(made)) < 0))
 		return err;
 	*out = kl_steal(&made);
 	return 0;

@@ -8,9 +8,10 @@
  * oracle_kernel - the contract's oracle, made into a kernel to begin with. It is used where there
  * is no kernel, or none that is right.
  *
- * What the gate holds against every kernel, the oracle in the contract's arithmetic, is itself a kernel: in C
- * its text with float for kl_real, the functions of <math.h> for those of kl_oracle.h, and the surface's
- * entry for its own; in cuda likewise, with its plan. Nothing is trusted for that: the gate judges it.
+ * What the gate holds against every kernel, the oracle in the contract's arithmetic, is itself a
+ * kernel: its text with float for kl_real, and the language's words for those of the oracle (struct
+ * kl_oracle_words), under the surface's entry or with the oracle's plan. Nothing is trusted for it:
+ * the gate judges it.
  *
  * It stands in the first source that can hold it; other sources hold a comment. Files that the oracle
  * includes are written out in their place.

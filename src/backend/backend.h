@@ -50,6 +50,7 @@ struct kl_backend_job {
 struct kl_backend {
 	const struct kl_language *language;
 	const char *object;		/* suffix of what an oracle is compiled to: "so" */
+	const struct kl_oracle_words *words;	/* NULL: no oracle can be made a kernel */
 
 	/* --- judging */
 	const char *subject;		/* `surface` of a job: who calls a kernel */
@@ -67,6 +68,13 @@ struct kl_backend {
 	bool (*owns)(const char *platform);	/* is that its own? */
 	/** A kernel itself names the platform that it is for; else it is that of the machine. */
 	bool own_platform;
+	/** The platform that a kernel would be judged on; `asked`: klineage.platform, or NULL. */
+	int (*guess)(char **id, const struct kl_surface *surface, const char *asked);
+	/** What is known of its devices. NULL: nothing. */
+	int (*limits)(struct kl_plan_facts *out, const char *platform);
+	/** The same kernel for another platform that it owns. KL_ENO says why there is none. */
+	int (*port)(struct kl_surface **out, const struct kl_surface *surface,
+		    const char *platform);
 
 	/* --- a session; `state` is the backend's own */
 	/** Refuse a platform that is asked for and cannot be had here: KL_EINVALID, KL_ECANNOT. */

@@ -16,4 +16,13 @@ const char *kl_oracle_name(enum kl_oracle which);
 /** KL_ECANNOT: KL_ORACLE_TODO stands in it, so its author has yet to write it. */
 int kl_oracle_filled(const struct kl_surface *s);
 
+/* How what an oracle is written in is said in a kernel of its language (apply/oracle_kernel.h). */
+struct kl_oracle_words {
+	const char *header;		/* that gives an oracle its words: "kl_oracle.h" */
+	const char *const *includes;	/* in its place, NULL at the end: "math" for <math.h> */
+	const char *kernel;		/* for KL_ORACLE; NULL: that is no word there */
+	const char *float_suffix;	/* of a function of <math.h> over float: "f" or "" */
+	bool real_scalars;		/* scalars have the type of the tensors */
+};
+
 #endif

@@ -10,7 +10,7 @@
 struct merger {
 	struct kl_strvec *both;		/* fields that both sides changed, differently */
 	const char *where;		/* "carriers" */
-	const char *row;		/* "cuda", or NULL */
+	const char *row;		/* key of a row there, or NULL */
 };
 
 /* three versions of one thing, of which `base` may be missing */

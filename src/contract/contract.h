@@ -69,7 +69,6 @@ struct kl_contract {
 	const struct kl_language *language;
 	char *entry;			/* the function that is called; NULL: none is */
 	char *launch;			/* the source that is the launch plan; NULL: none is */
-	bool host;			/* cuda: its own host code launches (host_compile.h) */
 	char *arch, *std;		/* with host code: "sm_90a", "c++17"; else NULL */
 	struct kl_strvec sources, flags;
 	struct kl_strvec headers;	/* sets of headers it includes (backend/headers.h) */
@@ -99,7 +98,6 @@ int kl_contract_parse_in(struct kl_contract **out, const struct kl_languages *kn
 void kl_contract_free(struct kl_contract *c);
 KL_DEFINE_CLEANUP(struct kl_contract *, kl_contract_free)
 
-bool kl_contract_is_cuda(const struct kl_contract *c);
 /** Index of the argument of that name, or -1. */
 int kl_contract_arg(const struct kl_contract *c, const char *name);
 /** The dims, as names for kl_expr_parse(); borrowed. */

@@ -65,7 +65,6 @@ static int read_host(struct kl_contract *contract, struct kl_node surface)
 		err = kl_node_choice(&which, std, standards);
 	if (err < 0)
 		return err;
-	contract->host = true;
 	contract->arch = kl_strdup(text);
 	contract->std = kl_strdup(standards[which]);
 	return 0;

@@ -10,11 +10,6 @@
 #include "contract/dtype.h"
 #include "contract/parts.h"
 
-bool kl_contract_is_cuda(const struct kl_contract *c)
-{
-	return !strcmp(c->language->name, "cuda");
-}
-
 int kl_contract_arg(const struct kl_contract *c, const char *name)
 {
 	for (size_t i = 0; i < c->nargs; i++)

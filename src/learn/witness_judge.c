@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "base/error.h"
 #include "event/record.h"
 #include "learn/lift_parts.h"
@@ -81,7 +82,7 @@ int kl_witness_judge(struct kl_verdict **v, struct kl_seeker *s, struct kl_witne
 	if (s->out->runs >= s->o->limit) {
 		s->out->limited = true;
 		err = kl_error(KL_ENO, "the limit of %zu gate runs is reached", s->o->limit);
-	} else if (runs && s->no_device && kl_contract_is_cuda(surface->contract)) {
+	} else if (runs && s->no_device && kl_backend_of(surface->contract)->device) {
 		err = kl_error(KL_ECANNOT, "%s", s->no_device);
 	} else {
 		err = kl_made_judge(v, g, surface, NULL, false);

@@ -3,101 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "base/error.h"
 #include "learn/witness_parts.h"
-#include "text/yaml_write.h"
 
 #define MAX_PLATFORMS 3		/* that lack a capability, of those the nearest */
-/* from here on capabilities are those of code for one architecture alone (templates/capabilities.yaml) */
-#define ARCH_SPECIFIC 90
-
-static char *arch_of(const char *platform)
-{
-	const char *sm = strchr(platform, '/');
-	long cc = sm && !strncmp(sm, "/sm_", 4) ? strtol(sm + 4, NULL, 10) : 0;
-
-	return kl_asprintf("sm_%ld%s", cc, cc >= ARCH_SPECIFIC ? "a" : "");
-}
-
-/* a launch plan's text with another `compile.arch`; *done: it has one */
-static int change_arch(struct kl_buf *out, bool *done, const struct kl_file *f, const char *arch)
-{
-	KL_AUTO(kl_yaml_freep) struct kl_yaml *y = NULL;
-	const struct kl_yaml *compile;
-	int err = kl_yaml_parse(&y, f->path, f->data, f->len);
-
-	*done = false;
-	if (err < 0)
-		return err;
-	compile = y->kind == KL_YAML_MAP ? kl_yaml_get(y, "compile") : NULL;
-	for (size_t i = 0; compile && compile->kind == KL_YAML_MAP && i < compile->n; i++) {
-		struct kl_yaml *v = compile->item[i];
-
-		if (strcmp(compile->key[i], "arch") || v->kind != KL_YAML_SCALAR)
-			continue;
-		free(v->text);
-		v->text = kl_strdup(arch);
-		v->len = strlen(arch);
-		*done = true;
-	}
-	if (*done)
-		kl_yaml_emit(out, y);
-	return 0;
-}
-
-static const struct kl_file *find(const struct kl_file *file, size_t n, const char *path)
-{
-	for (size_t i = 0; path && i < n; i++)
-		if (!strcmp(file[i].path, path))
-			return &file[i];
-	return NULL;
-}
-
-static int port_plan(struct kl_surface **out, const struct kl_surface *s, const char *arch)
-{
-	const struct kl_file *f = find(s->file, s->nfile, s->contract->launch);
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_file edit;
-	bool done;
-	int err;
-
-	if (!f)
-		return kl_error(KL_ENO, "its host code says what it is compiled for");
-	if ((err = change_arch(&text, &done, f, arch)) < 0)
-		return err;
-	if (!done)
-		return kl_error(KL_ENO, "its launch plan names no architecture");
-	edit = (struct kl_file){ .path = f->path, .data = text.ptr, .len = text.len };
-	return kl_surface_with(out, s, &edit, 1);
-}
-
-/* an oracle that names none has the candidate's */
-static int port_oracle(struct kl_surface **out, struct kl_surface *s, const char *arch)
-{
-	const struct kl_file *f = find(s->oracle, s->noracle, s->contract->oracle_launch);
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_file edit;
-	bool done = false;
-	int err = f ? change_arch(&text, &done, f, arch) : 0;
-
-	if (err < 0)
-		return err;
-	edit = (struct kl_file){ .data = text.ptr, .len = text.len };
-	if (done) {
-		edit.path = f->path;
-		edit.mode = f->mode;
-	}
-	return kl_surface_with_oracle(out, s, &edit, done);
-}
-
-static int port_surface(struct kl_surface **out, const struct kl_surface *s, const char *platform)
-{
-	KL_AUTO(kl_freep) char *arch = arch_of(platform);
-	KL_AUTO(kl_surface_freep) struct kl_surface *made = NULL;
-	int err = port_plan(&made, s, arch);
-
-	return err < 0 ? err : port_oracle(out, made, arch);
-}
 
 /* --- capabilities: a platform that lacks one ---------------------------------------------------------- */
 
@@ -148,7 +58,16 @@ static size_t lacking(const struct kl_tax_platform *out[MAX_PLATFORMS], struct k
 	return n;
 }
 
-/* both states there, and the gate that judges them; of device code only what a compiler says can be asked */
+/*
+ * Does this machine run a kernel that is for another platform? One that names its platform needs a
+ * device of it, so that only what a compiler says can be asked.
+ */
+static bool runs_elsewhere(const struct kl_transition *t)
+{
+	return !kl_backend_of(t->to->contract)->own_platform;
+}
+
+/* both states there, and the gate that judges them */
 struct ported {
 	struct kl_surface *to, *from;
 	struct kl_gate *gate;
@@ -176,18 +95,16 @@ static int compiles(char **why, struct kl_gate *g, const struct kl_surface *s)
 
 static int port(struct ported *out, struct kl_seeker *s, const struct kl_transition *t, const char *platform)
 {
+	const struct kl_backend *backend = kl_backend_of(t->to->contract);
 	KL_AUTO(kl_freep) char *to = NULL, *from = NULL;
 	int err;
 
-	if (!kl_contract_is_cuda(t->to->contract)) {
-		if ((err = kl_surface_with(&out->to, t->to, NULL, 0)) < 0 ||
-		    (err = kl_surface_with(&out->from, t->from, NULL, 0)) < 0)
-			return err;
+	if ((err = backend->port(&out->to, t->to, platform)) < 0 ||
+	    (err = backend->port(&out->from, t->from, platform)) < 0)
+		return err;
+	if (runs_elsewhere(t))
 		return kl_witness_gate(&out->gate, s, platform);
-	}
-	if ((err = port_surface(&out->to, t->to, platform)) < 0 ||
-	    (err = port_surface(&out->from, t->from, platform)) < 0 ||
-	    (err = kl_witness_gate(&out->gate, s, "")) < 0 ||
+	if ((err = kl_witness_gate(&out->gate, s, "")) < 0 ||
 	    (err = compiles(&from, out->gate, out->from)) < 0 ||
 	    (err = compiles(&to, out->gate, out->to)) < 0)
 		return err;
@@ -207,7 +124,7 @@ static int judge_before(struct kl_seeker *s, struct kl_witness_clause *c, const 
 	int err;
 
 	/* that it compiles is known; it cannot be run */
-	if (kl_contract_is_cuda(t->to->contract))
+	if (!runs_elsewhere(t))
 		return kl_witness_keep(s, t, kl_witness_commit(t), p->to, v, platform);
 	if ((err = kl_witness_judge(&before, s, c, p->gate, p->from, true)) < 0 || !before)
 		return err < 0 ? err : KL_ENO;
@@ -225,7 +142,7 @@ static bool may_count(const struct kl_transition *t, const char *class_)
 {
 	if (!strcmp(class_, "compile"))
 		return true;
-	return !kl_contract_is_cuda(t->to->contract) && kl_witness_ran(class_);
+	return runs_elsewhere(t) && kl_witness_ran(class_);
 }
 
 static int ask_platform(struct kl_seeker *s, struct kl_witness_clause *c, const struct kl_transition *t,
@@ -241,7 +158,7 @@ static int ask_platform(struct kl_seeker *s, struct kl_witness_clause *c, const 
 		return 0;
 	if ((err = port(&p, s, t, platform)) < 0)
 		return kl_witness_unsure(s, c, err);
-	err = kl_witness_judge(&v, s, c, p.gate, p.to, !kl_contract_is_cuda(t->to->contract));
+	err = kl_witness_judge(&v, s, c, p.gate, p.to, runs_elsewhere(t));
 	if (err < 0 || !v)
 		return err;
 	at = kl_asprintf("%s K_%d for %s", t->lineage, t->step.number, platform);

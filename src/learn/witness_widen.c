@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "base/error.h"
 #include "card/predicate.h"
 #include "contract/launch.h"
@@ -315,7 +316,7 @@ static void look_around(struct kl_widening *out, struct search *s, size_t max)
 /* where both kernels can be launched; else where this one can */
 static void look(struct kl_widening *out, struct search *s)
 {
-	s->to_stands = s->from_stands = kl_contract_is_cuda(s->c);
+	s->to_stands = s->from_stands = kl_backend_of(s->c)->device != NULL;
 	look_around(out, s, KL_WITNESS_POINTS);
 	s->from_stands = false;
 	if (!out->n && s->to_stands)

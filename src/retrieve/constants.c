@@ -162,7 +162,7 @@ void kl_constants_read(struct kl_card_dims *out, const struct kl_surface *s)
 	for (size_t i = 0; i < s->nfile; i++)
 		if (is_source(s->file[i].path))
 			scan(&r, &s->file[i]);
-	if (kl_contract_is_cuda(s->contract) && !s->contract->host)
+	if (s->contract->launch)
 		read_plan(&r, s);
 	kl_map_release(&r.seen);
 }

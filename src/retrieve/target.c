@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "base/error.h"
 #include "plan/expr.h"
 #include "plan/plan.h"
@@ -291,6 +292,7 @@ static void add_constants(struct kl_target *t, const struct kl_surface *s)
 static void add_platform(struct kl_target *t)
 {
 	const struct kl_tax_platform *p = kl_taxonomy_platform(t->tax, t->platform);
+	const struct kl_backend *backend = NULL;
 	struct kl_plan_facts f;
 
 	if (!p)
@@ -303,7 +305,8 @@ static void add_platform(struct kl_target *t)
 	kl_known_close(&t->known, "cap");
 	for (size_t i = 0; i < p->nnumber; i++)
 		put_constant(t, p->number[i].name, p->number[i].v);
-	if (strncmp(t->platform, "cuda/", 5) || kl_plan_arch_facts(&f, t->platform + 5) < 0) {
+	if (kl_backend_owner(&backend, &kl_backends, t->platform) < 0 || !backend->limits ||
+	    backend->limits(&f, t->platform) < 0) {
 		kl_error_clear();
 		return;
 	}

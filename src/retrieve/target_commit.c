@@ -4,9 +4,8 @@
 
 #include <string.h>
 
-#include "backend/machine.h"
+#include "backend/backend.h"
 #include "base/error.h"
-#include "contract/launch.h"
 #include "event/event.h"
 #include "event/event_index.h"
 #include "event/trust.h"
@@ -150,26 +149,10 @@ static int find_event(json_t **out, struct kl_repo *r, const struct kl_surface *
 /* Where it would be judged. */
 static int guess_platform(char **out, struct kl_repo *r, const struct kl_surface *s)
 {
-	KL_AUTO(kl_launch_freep) struct kl_launch *l = NULL;
-	const struct kl_contract *c = s->contract;
-	struct kl_platform p;
-	int err;
+	const char *asked = kl_repo_config(r, "klineage.platform");
+	int err = kl_backend_of(s->contract)->guess(out, s, asked);
 
-	if (c->host && c->arch) {
-		*out = kl_asprintf("cuda/%.*s", (int)(3 + strspn(c->arch + 3, "0123456789")), c->arch);
-		return 0;
-	}
-	if (kl_contract_is_cuda(c)) {
-		if ((err = kl_launch_read(&l, s, false)) < 0)
-			return err;
-		*out = kl_strdup(l->platform);
-		return 0;
-	}
-	err = kl_machine_platform(&p, kl_repo_config(r, "klineage.platform"));
-	if (err < 0)
-		return kl_error_hint(err, "say for which platform: --platform <id>");
-	*out = kl_strdup(p.id);
-	return 0;
+	return err < 0 ? kl_error_hint(err, "say for which platform: --platform <id>") : 0;
 }
 
 int kl_target_of_commit(struct kl_target *out, const struct kl_taxonomy *tax, struct kl_repo *r,

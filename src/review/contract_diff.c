@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "backend/backend.h"
 #include "base/error.h"
 #include "card/predicate.h"
 #include "plan/expr.h"
@@ -489,7 +490,7 @@ static void diff_surface(struct pair *p)
 	if (strcmp(a->language->name, b->language->name) || !same_text(a->entry, b->entry))
 		ANSWER(p, "surface-changed", "what is judged is another thing: %s %s, before %s %s",
 		       b->language->name, b->entry, a->language->name, a->entry);
-	if (!a->host && b->host)
+	if (!kl_backend_of(a)->walled && kl_backend_of(b)->walled)
 		ANSWER(p, "tier-lowered",
 		       "the kernel may run host code of its own: its tier is host-sandboxed, "
 		       "not device-only");

@@ -26,6 +26,23 @@ static bool owns_platform(const char *platform)
 	return !strncmp(platform, "cpu/", 4) || !strncmp(platform, "x86-64", 6);
 }
 
+static int guess_platform(char **id, const struct kl_surface *surface, const char *asked)
+{
+	struct kl_platform p;
+	int err = kl_machine_platform(&p, asked);
+
+	if (!err)
+		*id = kl_strdup(p.id);
+	return err;
+}
+
+/* It is the machine that is asked for less. */
+static int port_surface(struct kl_surface **out, const struct kl_surface *surface,
+			const char *platform)
+{
+	return kl_surface_with(out, surface, NULL, 0);
+}
+
 static int platform_of(struct kl_platform *out, void *state, const struct kl_surface *surface)
 {
 	const struct session *s = state;
@@ -148,8 +165,13 @@ static void describe_job(json_t *job, const struct kl_backend_job *of)
 	kl_json_set_str(job, "isa", of->platform->march);
 }
 
+static const char *const includes[] = { "math", "stddef", "stdint", "stdlib", "string", NULL };
+static const struct kl_oracle_words words = {
+	.header = "kl_oracle.h", .includes = includes, .float_suffix = "f", .real_scalars = true,
+};
+
 const struct kl_backend kl_backend_c = {
-	.language = &kl_language_c, .object = "so", .subject = "c",
+	.language = &kl_language_c, .object = "so", .words = &words, .subject = "c",
 	/*
 	 * Generous peaks of one core. Bytes may all come from a near cache, so the rate is that of
 	 * two 64-byte loads a cycle at 6 GHz; operations are two 16-lane FMAs a cycle.
@@ -157,6 +179,7 @@ const struct kl_backend kl_backend_c = {
 	.peak = { .bytes_per_ns = 768, .flops_per_ns = 384 },
 	.describe = describe_job,
 	.platforms = "cpu/x86-64-v1 to cpu/x86-64-v4", .owns = owns_platform,
+	.guess = guess_platform, .port = port_surface,
 	.open = open_session, .close = close_session, .platform = platform_of,
 	.prepare = make_runtime, .compile = compile_surface, .oracle = compile_oracle,
 	.recipe = add_recipe,

@@ -9,6 +9,7 @@
 #include "backend/cuda/compile.h"
 #include "backend/cuda/device.h"
 #include "backend/cuda/host_compile.h"
+#include "backend/cuda/port.h"
 #include "backend/headers.h"
 #include "backend/tool.h"
 #include "base/error.h"
@@ -56,6 +57,37 @@ static int find_tools(void *state, const struct kl_surface *surface)
 static bool owns_platform(const char *platform)
 {
 	return !strncmp(platform, "cuda", 4);
+}
+
+static int guess_by_plan(char **id, const struct kl_surface *surface, const char *asked)
+{
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
+	int err = kl_launch_read(&launch, surface, false);
+
+	if (!err)
+		*id = kl_strdup(launch->platform);
+	return err;
+}
+
+static int guess_by_contract(char **id, const struct kl_surface *surface, const char *asked)
+{
+	const char *arch = surface->contract->arch;	/* "sm_90a" */
+
+	*id = kl_asprintf("cuda/%.*s", (int)(3 + strspn(arch + 3, "0123456789")), arch);
+	return 0;
+}
+
+static int read_limits(struct kl_plan_facts *out, const char *platform)
+{
+	const char *slash = strchr(platform, '/');
+
+	return kl_plan_arch_facts(out, slash ? slash + 1 : "");
+}
+
+static int port_host(struct kl_surface **out, const struct kl_surface *surface,
+		     const char *platform)
+{
+	return kl_error(KL_ENO, "cannot retarget: the architecture is fixed by its host code");
 }
 
 static int platform_for(struct kl_platform *out, const struct session *s,
@@ -198,12 +230,20 @@ static const char platforms[] = "cuda/sm_<number>";
  */
 #define DEVICE_PEAK { .bytes_per_ns = 24000, .flops_per_ns = 20000000 }
 
+/* Functions over float need no suffix: the toolkit overloads them. */
+static const char *const includes[] = { "stdint", NULL };
+static const struct kl_oracle_words words = {
+	.header = "kl_oracle.cuh", .includes = includes, .kernel = "extern \"C\" __global__ void",
+	.float_suffix = "",
+};
+
 /* Nothing of the kernel runs on the host. */
 const struct kl_backend kl_backend_cuda = {
-	.language = &kl_language_cuda, .object = "cubin", .subject = "cuda",
+	.language = &kl_language_cuda, .object = "cubin", .words = &words, .subject = "cuda",
 	.tier = "device-only", .counters = true, .device = &kl_cuda_device, .peak = DEVICE_PEAK,
 	.describe = describe_plans,
 	.platforms = platforms, .owns = owns_platform, .own_platform = true,
+	.guess = guess_by_plan, .limits = read_limits, .port = kl_cuda_port,
 	.open = open_session, .close = close_session, .platform = platform_of_plan,
 	.prepare = find_tools, .compile = compile_device, .oracle = compile_oracle,
 	.recipe = add_recipe, .baseline = compile_baseline,
@@ -215,6 +255,7 @@ const struct kl_backend kl_backend_cuda_host = {
 	.tier = "host-sandboxed", .walled = true, .device = &kl_cuda_device, .peak = DEVICE_PEAK,
 	.describe = describe_host,
 	.platforms = platforms, .owns = owns_platform, .own_platform = true,
+	.guess = guess_by_contract, .limits = read_limits, .port = port_host,
 	.open = open_session, .close = close_session, .platform = platform_of_host,
 	.prepare = find_tools, .compile = compile_host, .oracle = compile_oracle,
 	.recipe = add_recipe, .baseline = compile_baseline,

@@ -55,7 +55,7 @@ static void test_contract(void **state)
 	};
 	struct kl_contract *c = NULL;
 
-	assert_true(kernel.contract->host);
+	assert_ptr_equal(kernel.contract->language, &kl_language_cuda_host);
 	assert_null(kernel.contract->launch);
 	assert_string_equal(kernel.contract->arch, "sm_90a");
 	assert_string_equal(kernel.contract->std, "c++17");
@@ -66,7 +66,7 @@ static void test_contract(void **state)
 			fail_msg("wanted '%s', got %d: %s", bad[i].part, err, err ? kl_error_last() : "parsed");
 	}
 	parse(&c, HOST_CONTRACT("host: false, sources: [k.cu, launch.yaml]", ""));
-	assert_false(c->host);
+	assert_ptr_equal(c->language, &kl_language_cuda);
 	assert_string_equal(c->launch, "launch.yaml");
 	kl_contract_free(c);
 }
