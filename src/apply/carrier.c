@@ -245,8 +245,10 @@ static int apply_diff(struct edits *out, const char **how, const struct kl_carri
 
 static int apply_cocci(struct edits *out, const struct kl_carrier_try *t, const struct kl_card_carrier *c)
 {
-	if (strcmp(c->language, "c"))
-		return kl_error(KL_ENO, "semantic patches are for kernels in C");
+	const char *const *suffixes = t->state->contract->language->spatch;
+
+	if (!suffixes)
+		return kl_error(KL_ENO, "Coccinelle reads no kernels in %s", c->language);
 	if (!t->jail)
 		return kl_error(KL_ENO, "there is no jail to run it in");
 	for (size_t i = 0; i < t->state->nfile; i++) {
@@ -255,7 +257,7 @@ static int apply_cocci(struct edits *out, const struct kl_carrier_try *t, const 
 		bool changed = false;
 		int err;
 
-		if (strcmp(kind(f->path), ".c") && strcmp(kind(f->path), ".h"))
+		if (!kl_suffix_in(f->path, suffixes))
 			continue;
 		err = kl_cocci_run(&text, &changed, t->jail, t->card->id, c->text, strlen(c->text),
 				   f->data, f->len);

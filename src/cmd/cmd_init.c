@@ -117,26 +117,27 @@ static int init_kernel(const char *path, const char *entry, const char *workload
 	const char *leaf = slash ? slash + 1 : path;
 	KL_AUTO(kl_freep) char *dir = slash ? kl_strndup(path, (size_t)(slash - path) + 1) :
 					      kl_strdup(".");
-	KL_AUTO(kl_freep) char *oracle = kl_fs_join(dir, "oracle.c");
+	KL_AUTO(kl_freep) char *oracle = NULL;
 	int err = kl_fs_read(&text, path, 4 << 20);
 
 	if (!err)
 		err = kl_skeleton_make(&sk, leaf, text.ptr, text.len, entry, workload);
 	if (err < 0)
 		return err;
+	oracle = kl_fs_join(dir, sk.oracle_name);
 	if (kl_fs_exists(oracle))	/* before anything is written */
-		return write_new(dir, "oracle.c", &sk.oracle);
+		return write_new(dir, sk.oracle_name, &sk.oracle);
 	err = write_new(dir, "klineage.yaml", &sk.contract);
 	if (!err)
-		err = write_new(dir, "oracle.c", &sk.oracle);
+		err = write_new(dir, sk.oracle_name, &sk.oracle);
 	if (err < 0)
 		return err;
-	printf("wrote %s and oracle.c beside %s, from `%s`\n"
+	printf("wrote %s and %s beside %s, from `%s`\n"
 	       "next:\n"
 	       "  1. fill in what is marked TODO in klineage.yaml (%zu places)\n"
 	       "  2. write the oracle: plain, slow and right\n"
 	       "  3. git klineage gate --worktree\n",
-	       "klineage.yaml", leaf, sk.prototype, sk.todo);
+	       "klineage.yaml", sk.oracle_name, leaf, sk.prototype, sk.todo);
 	offer_here();
 	return 0;
 }

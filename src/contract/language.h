@@ -38,7 +38,7 @@ struct kl_language {
 	const char *variant;
 	const char *const *suffixes;	/* of sources */
 	const char *const *mains;	/* of sources that are compiled, the usual first */
-	const char *const *texts;	/* of sources that a rewriter may read and edit */
+	const char *const *texts;	/* of sources in the tokens of C, which rewriters read */
 	const char *const *spatch;	/* of sources that Coccinelle reads; NULL: none */
 	const char *unit;		/* what one main source is; NULL: several may be */
 	/**

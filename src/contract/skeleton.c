@@ -137,23 +137,21 @@ static char *accept_of(const struct kl_proto *p)
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/";
 
 /* Could a contract list it? Others are left to the author. */
-static bool is_source(const char *path)
+static bool is_source(const struct kl_language *language, const char *path)
 {
-	const char *dot = strrchr(path, '.');
-
-	return dot && (!strcmp(dot, ".c") || !strcmp(dot, ".h") || !strcmp(dot, ".inc")) &&
-	       kl_fs_path_ok(path) && !path[strspn(path, plain)] &&
-	       path[0] != '-' && !strstr(path, "/-");
+	return kl_suffix_in(path, language->suffixes) && kl_fs_path_ok(path) &&
+	       !path[strspn(path, plain)] && path[0] != '-' && !strstr(path, "/-");
 }
 
-static char *sources_of(const struct kl_proto *p, const char *leaf)
+static char *sources_of(const struct kl_language *language, const struct kl_proto *p,
+			const char *leaf)
 {
 	struct kl_strvec all = KL_STRVEC_INIT;
 	struct kl_buf b = KL_BUF_INIT;
 
 	kl_strvec_push(&all, leaf);
 	for (size_t i = 0; i < p->headers.n; i++)
-		if (is_source(p->headers.v[i]) && !kl_strvec_has(&all, p->headers.v[i]))
+		if (is_source(language, p->headers.v[i]) && !kl_strvec_has(&all, p->headers.v[i]))
 			kl_strvec_push(&all, p->headers.v[i]);
 	for (size_t i = 0; i < all.n; i++)
 		kl_buf_addf(&b, "%s%s", i ? ", " : "", all.v[i]);
@@ -200,16 +198,33 @@ static char *slug_of(const char *name)
 	return s;
 }
 
-/* Names go into YAML and C as they stand, so they must be plain. */
-static int check_names(const struct kl_proto *p, const char *leaf)
+/* The language of the file, if it is one of those that can be started from a prototype. */
+static int find_language(const struct kl_language **out, const char *leaf)
 {
-	const char *dot = strrchr(leaf, '.');
+	KL_AUTO(kl_buf_release) struct kl_buf known = KL_BUF_INIT;
 
-	if (!dot || strcmp(dot, ".c"))
-		return kl_error(KL_EINVALID, "'%s' is no C source (.c)", leaf);
-	if (!strcmp(leaf, "oracle.c"))
-		return kl_error(KL_EINVALID, "'oracle.c' is the name of the oracle: rename this file");
-	if (strchr(leaf, '/') || !is_source(leaf))
+	for (size_t i = 0; kl_languages.row[i]; i++) {
+		const struct kl_language *one = kl_languages.row[i];
+
+		if (!one->init)
+			continue;
+		*out = one;
+		if (kl_suffix_in(leaf, one->mains))
+			return 0;
+		kl_buf_addf(&known, "%s%s source (%s)", known.len ? " or " : "", one->title,
+			    one->mains[0]);
+	}
+	return kl_error(KL_EINVALID, "'%s' is no %s", leaf, known.ptr);
+}
+
+/* Names go into YAML and code as they stand, so they must be plain. */
+static int check_names(const struct kl_language *language, const struct kl_proto *p,
+		       const char *leaf)
+{
+	if (!strcmp(leaf, language->init->oracle_name))
+		return kl_error(KL_EINVALID, "'%s' is the name of the oracle: rename this file",
+				leaf);
+	if (strchr(leaf, '/') || !is_source(language, leaf))
 		return kl_error(KL_EINVALID, "'%s': rename the file to letters, digits and . _ + -", leaf);
 	if (!kl_node_is_ident(p->name))
 		return kl_error(KL_EINVALID, "'%s' is no plain name of at most 63 bytes", p->name);
@@ -250,7 +265,8 @@ static void put(struct kl_map *m, const char *key, char *owned)
 	kl_map_put(m, key, owned);
 }
 
-static void contract_values(struct kl_map *m, const struct kl_proto *p, const char *leaf)
+static void contract_values(struct kl_map *m, const struct kl_language *language,
+			    const struct kl_proto *p, const char *leaf)
 {
 	static const char *const todo[] = { "TODO" };
 	static const char *const ones[] = { "1" };
@@ -267,7 +283,7 @@ static void contract_values(struct kl_map *m, const struct kl_proto *p, const ch
 	put(m, "ONES", dims_with(p, ": ", ones, 1));
 	put(m, "ODDS", dims_with(p, ": ", odds, KL_ARRAY_SIZE(odds)));
 	put(m, "DOMAIN", dims_with(p, " >= ", ones, 1));
-	put(m, "SOURCES", sources_of(p, leaf));
+	put(m, "SOURCES", sources_of(language, p, leaf));
 	put(m, "ACCEPT", accept_of(p));
 	put(m, "INPUT", kl_strdup(example_input(p)));
 }
@@ -292,6 +308,7 @@ static size_t count_todo(const char *text)
 int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text, size_t len,
 		     const char *entry, const char *workload)
 {
+	const struct kl_language *language = NULL;
 	KL_AUTO(kl_proto_freep) struct kl_proto *p = NULL;
 	KL_AUTO(kl_map_release) struct kl_map m = { .free_value = free };
 	KL_AUTO(kl_freep) char *slug = NULL;
@@ -302,7 +319,9 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 				workload);
 	err = kl_proto_read(&p, text, len, entry);
 	if (!err)
-		err = check_names(p, leaf);
+		err = find_language(&language, leaf);
+	if (!err)
+		err = check_names(language, p, leaf);
 	if (err < 0)
 		return kl_error_in(err, "%s", leaf);
 	slug = slug_of(p->name);
@@ -316,12 +335,13 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 	put(&m, "WORKLOAD", kl_strdup(workload ? workload : slug));
 	put(&m, "OP", kl_strdup(kl_node_is_slug(slug) ? slug : workload));
 	put(&m, "PROTOTYPE", kl_strdup(p->text));
-	contract_values(&m, p, leaf);
-	if ((err = fill(&sk->contract, "templates/init/klineage.yaml.in", &m)) < 0)
+	contract_values(&m, language, p, leaf);
+	if ((err = fill(&sk->contract, language->init->contract, &m)) < 0)
 		return err;
 	put(&m, "PROTOTYPE", oracle_prototype(p));
-	if ((err = fill(&sk->oracle, "templates/init/oracle.c.in", &m)) < 0)
+	if ((err = fill(&sk->oracle, language->init->oracle, &m)) < 0)
 		return err;
+	sk->oracle_name = language->init->oracle_name;
 	sk->todo = count_todo(sk->contract.ptr);
 	sk->prototype = kl_steal(&p->text);
 	return 0;

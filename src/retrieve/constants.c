@@ -129,17 +129,6 @@ static void scan(struct reading *r, const struct kl_file *f)
 	}
 }
 
-static bool is_source(const char *path)
-{
-	static const char *const ends[] = { ".c", ".h", ".inc", ".cu", ".cuh" };
-	const char *dot = strrchr(path, '.');
-
-	for (size_t i = 0; dot && i < KL_ARRAY_SIZE(ends); i++)
-		if (!strcmp(dot, ends[i]))
-			return true;
-	return false;
-}
-
 /* a plan that is wrong is the gate's business */
 static void read_plan(struct reading *r, const struct kl_surface *s)
 {
@@ -160,7 +149,7 @@ void kl_constants_read(struct kl_card_dims *out, const struct kl_surface *s)
 	struct reading r = { .out = out, .seen = KL_MAP_INIT };
 
 	for (size_t i = 0; i < s->nfile; i++)
-		if (is_source(s->file[i].path))
+		if (kl_suffix_in(s->file[i].path, s->contract->language->texts))
 			scan(&r, &s->file[i]);
 	if (s->contract->launch)
 		read_plan(&r, s);

@@ -77,20 +77,31 @@ static int load_traits(json_t **out, const char *file, const struct kl_yaml *map
 	return 0;
 }
 
+static int no_language(const char *file, const struct kl_yaml *v)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
+	const char *name[KL_LANGUAGES_MAX + 1];
+
+	kl_language_names(name, &kl_languages);
+	for (size_t i = 0; name[i]; i++)
+		kl_buf_addf(&list, "%s%s", !i ? "" : name[i + 1] ? ", " : " or ", name[i]);
+	return kl_yaml_error(file, v, "a language of a pass is %s", list.ptr);
+}
+
 /* of surfaces in which languages; without a word those in C */
 static int load_languages(struct kl_strvec *out, const char *file, const struct kl_yaml *map)
 {
 	const struct kl_yaml *v = kl_yaml_get(map, "languages");
 
 	if (!v)
-		kl_strvec_push(out, "c");
+		kl_strvec_push(out, kl_language_c.name);
 	else if (v->kind != KL_YAML_SEQ)
 		return kl_yaml_error(file, v, "'languages' is a list");
 	for (size_t i = 0; v && i < v->n; i++) {
 		const char *word = v->item[i]->kind == KL_YAML_SCALAR ? v->item[i]->text : "";
 
-		if (strcmp(word, "c") && strcmp(word, "cuda"))
-			return kl_yaml_error(file, v->item[i], "a language of a pass is c or cuda");
+		if (!kl_language_find(&kl_languages, word))
+			return no_language(file, v->item[i]);
 		kl_strvec_push(out, word);
 	}
 	return 0;
@@ -289,15 +300,10 @@ static int run_cocci(const char **out, struct run *r, const struct kl_file *f,
 	return 0;
 }
 
-static bool is_source(const struct kl_file *f)
+static bool is_source(const struct kl_surface *s, const struct kl_file *f)
 {
-	static const char *const ends[] = { ".c", ".h", ".inc", ".cu", ".cuh" };
-	const char *dot = strrchr(f->path, '.');
-
-	for (size_t i = 0; dot && i < KL_ARRAY_SIZE(ends); i++)
-		if (!strcmp(dot, ends[i]))
-			return !memchr(f->data, '\0', f->len);
-	return false;
+	return kl_suffix_in(f->path, s->contract->language->texts) &&
+	       !memchr(f->data, '\0', f->len);
 }
 
 /* --- proposals ------------------------------------------------------------ */
@@ -315,7 +321,7 @@ static int propose_all(struct kl_proposal **out, struct run *r)
 		const struct kl_file *f = &state->file[i];
 		const char *text;
 
-		if (!is_source(f))
+		if (!is_source(state, f))
 			continue;
 		if (r->pass->token) {
 			struct kl_buf b = KL_BUF_INIT;
@@ -345,7 +351,8 @@ static int propose_sites(struct kl_proposal **out, struct run *r)
 
 	for (size_t i = 0; i < state->nfile; i++) {
 		const struct kl_file *f = &state->file[i];
-		int sites = is_source(f) && r->pass->token ? count_sites(r->pass, f) : 0;
+		bool counts = r->pass->token && is_source(state, f);
+		int sites = counts ? count_sites(r->pass, f) : 0;
 
 		for (int s = 0; s < sites; s++) {
 			KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -430,7 +437,7 @@ static int propose_tiles(struct kl_proposal **out, struct run *r)
 		KL_AUTO(kl_tiles_release) struct kl_tiles tiles = { 0 };
 		const struct kl_file *f = &state->file[i];
 
-		if (!is_source(f) || r->pass->token)
+		if (!is_source(state, f) || r->pass->token)
 			continue;
 		kl_ctoken_lex(&c, f->data, f->len);
 		kl_tokenpass_tiles(&tiles, &c);

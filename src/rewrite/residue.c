@@ -9,17 +9,6 @@
 
 #define MAX_PASSES 200
 
-static bool is_c(const struct kl_file *f)
-{
-	static const char *const ends[] = { ".c", ".h", ".cu", ".cuh", ".inc", ".hpp", ".cc", ".cpp" };
-	const char *dot = strrchr(f->path, '.');
-
-	for (size_t i = 0; dot && i < KL_ARRAY_SIZE(ends); i++)
-		if (!strcmp(dot, ends[i]))
-			return true;
-	return false;
-}
-
 static char *word(const struct kl_ctokens *c, size_t i)
 {
 	return kl_strndup(c->text + c->t[i].off, c->t[i].len);
@@ -235,10 +224,11 @@ static void spread(struct seen *s, const char *entry)
 
 static void read_surface(struct seen *out, const struct kl_surface *s)
 {
+	const char *const *texts = s->contract->language->texts;
 	struct kl_ctokens *c = kl_calloc(s->nfile + 1, sizeof(*c));
 
 	for (size_t i = 0; i < s->nfile; i++) {
-		if (!is_c(&s->file[i])) {
+		if (!kl_suffix_in(s->file[i].path, texts)) {
 			read_words(out, s->file[i].data, s->file[i].len);
 			continue;
 		}
@@ -249,7 +239,7 @@ static void read_surface(struct seen *out, const struct kl_surface *s)
 				read_words(out, c[i].text + c[i].t[k].off, c[i].t[k].len);
 	}
 	for (size_t i = 0; i < s->nfile; i++) {
-		if (is_c(&s->file[i]))
+		if (kl_suffix_in(s->file[i].path, texts))
 			read_file(out, &s->file[i], &c[i]);
 		kl_ctokens_release(&c[i]);
 	}
