@@ -6,7 +6,7 @@
 #include "plan/plan.h"
 
 /*
- * launch - the launch plan of a cuda surface, or of its oracle: YAML, checked at every
+ * launch - the launch plan of a surface in CUDA, or of its oracle: YAML, checked at every
  * point of the contract against what a device of its architecture can do, and turned
  * into the JSON that a job carries (docs/formats.md, "The launch plan").
  *
@@ -26,7 +26,7 @@ struct kl_launch {
 };
 
 /**
- * KL_ENOTFOUND: the surface is not cuda. `oracle`: the plan of the oracle; its arch then
+ * KL_ENOTFOUND: the surface has none. `oracle`: the plan of the oracle; its arch then
  * must run where the candidate's does.
  */
 int kl_launch_read(struct kl_launch **out, const struct kl_surface *s, bool oracle);
