@@ -42,21 +42,21 @@ const char *kl_made_speed(struct kl_card_ratio *ratio, const json_t *event)
 	return "";
 }
 
-static bool is_ambiguous(const struct kl_verdict *v)
+static bool is_ambiguous(const struct kl_judgement *v)
 {
 	struct kl_card_ratio ratio;
 
 	return !strcmp(v->verdict, "pass") && !strcmp(kl_made_speed(&ratio, v->event), "ambiguous");
 }
 
-int kl_made_judge(struct kl_verdict **out, struct kl_gate *g, const struct kl_surface *s,
+int kl_made_judge(struct kl_judgement **out, struct kl_gate *g, const struct kl_surface *s,
 		  const struct kl_surface *parent, bool anew)
 {
-	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
 	int err = anew ? kl_gate_judge_anew(&v, g, s, parent) : kl_gate_judge(&v, g, s, parent);
 
 	for (int i = 0; !err && i < MORE_MEASUREMENTS && !v->deferred && is_ambiguous(v); i++) {
-		kl_verdict_free(kl_steal(&v));
+		kl_judgement_free(kl_steal(&v));
 		err = kl_gate_judge_anew(&v, g, s, parent);
 	}
 	if (err)
@@ -70,7 +70,8 @@ int kl_made_judge(struct kl_verdict **out, struct kl_gate *g, const struct kl_su
 	return 0;
 }
 
-int kl_made_same_code(bool *same, struct kl_gate *g, const struct kl_verdict *v, const struct kl_surface *s)
+int kl_made_same_code(bool *same, struct kl_gate *g, const struct kl_judgement *v,
+		      const struct kl_surface *s)
 {
 	KL_AUTO(kl_facts_release) struct kl_facts f = { 0 };
 	int err = kl_gate_facts(&f, g, s);

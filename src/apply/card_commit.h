@@ -80,7 +80,7 @@ int kl_made_root(git_oid *out, struct kl_repo *r, const git_oid *parent, const s
  * Judge `s` against `parent` (NULL: nothing). What is correct and so noisy that its speed is ambiguous is
  * measured anew, twice at most. KL_ECANNOT: there is no verdict here and now.
  */
-int kl_made_judge(struct kl_verdict **out, struct kl_gate *g, const struct kl_surface *s,
+int kl_made_judge(struct kl_judgement **out, struct kl_gate *g, const struct kl_surface *s,
 		  const struct kl_surface *parent, bool anew);
 
 /**
@@ -90,7 +90,8 @@ int kl_made_judge(struct kl_verdict **out, struct kl_gate *g, const struct kl_su
 bool kl_made_is_right(const char *class_);
 
 /** Is what was judged the same machine code as `s`? Then it is as fast, whatever a clock says. */
-int kl_made_same_code(bool *same, struct kl_gate *g, const struct kl_verdict *v, const struct kl_surface *s);
+int kl_made_same_code(bool *same, struct kl_gate *g, const struct kl_judgement *v,
+		      const struct kl_surface *s);
 
 /** "fast", "slow", ... against what the event calls the parent; "": not compared. Borrowed. */
 const char *kl_made_speed(struct kl_card_ratio *ratio, const json_t *event);

@@ -151,7 +151,7 @@ static bool is_known(const struct kl_mat *w, const struct kl_surface *s)
 /* is it faster than the best, too? it was compared with the node that it stands on */
 static int beats_best(bool *out, const struct kl_mat *w, const struct kl_surface *s, size_t on)
 {
-	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
 	struct kl_card_ratio ratio;
 	int err;
 
@@ -170,7 +170,7 @@ static void say(struct kl_mat_try *t, const json_t *event)
 	snprintf(t->speed, sizeof(t->speed), "%s", kl_made_speed(&t->ratio, event));
 }
 
-static int weigh(struct kl_mat_try *t, const struct kl_mat *w, const struct kl_verdict *v,
+static int weigh(struct kl_mat_try *t, const struct kl_mat *w, const struct kl_judgement *v,
 		 const struct kl_surface *s)
 {
 	bool best = false;
@@ -263,7 +263,7 @@ static int recall(bool *done, const git_oid **commit, struct kl_mat_try *t, stru
 
 int kl_mat_settle(struct kl_mat_try *t, struct kl_mat *w, const struct kl_mat_edit *e)
 {
-	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
 	const git_oid *commit;
 	bool done;
 	int err;
@@ -393,7 +393,7 @@ static int begin(struct kl_mat *w, json_t *event)
 
 static int judge_root(struct kl_mat *w)
 {
-	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
 	int err = 0;
 
 	if (w->log.there)

@@ -89,8 +89,8 @@ static int note(const struct kl_materialize_opts *o, const git_oid *commit, json
 	return err < 0 ? err : kl_noting_write(&n);
 }
 
-static int weigh(struct kl_roundtrip_trial *t, const struct kl_verdict *v, const struct kl_surface *goal,
-		 struct kl_gate *g)
+static int weigh(struct kl_roundtrip_trial *t, const struct kl_judgement *v,
+		 const struct kl_surface *goal, struct kl_gate *g)
 {
 	bool same;
 	int err;
@@ -111,7 +111,7 @@ static int weigh(struct kl_roundtrip_trial *t, const struct kl_verdict *v, const
 static int compare(struct kl_roundtrip_trial *t, const struct kl_roundtrip *rt,
 		   const struct kl_materialize_opts *o)
 {
-	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
 	const struct kl_mat_node *best = &t->m.node[t->m.best];
 	int err;
 

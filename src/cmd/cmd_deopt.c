@@ -54,7 +54,7 @@ static void tools_release(struct tools *t)
 	kl_progress_free(t->progress);
 }
 
-static int judge(struct kl_verdict **out, const struct kl_surface *candidate,
+static int judge(struct kl_judgement **out, const struct kl_surface *candidate,
 		 const struct kl_surface *parent, void *payload)
 {
 	struct tools *t = payload;
@@ -76,7 +76,7 @@ static size_t collected(void *payload)
 	return kl_gate_waiting(t->gate);
 }
 
-static int judge_anew(struct kl_verdict **out, const struct kl_surface *candidate,
+static int judge_anew(struct kl_judgement **out, const struct kl_surface *candidate,
 		      const struct kl_surface *parent, void *payload)
 {
 	struct tools *t = payload;

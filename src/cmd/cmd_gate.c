@@ -98,7 +98,8 @@ static void print_counters(const json_t *counters)
 	}
 }
 
-static void print_verdict(const struct kl_verdict *v, const struct kl_surface *s, const struct kl_term *t)
+static void print_verdict(const struct kl_judgement *v, const struct kl_surface *s,
+			  const struct kl_term *t)
 {
 	const json_t *platform = json_object_get(v->event, "platform");
 	const json_t *correct = json_object_get(v->event, "correct");
@@ -126,7 +127,7 @@ static void print_verdict(const struct kl_verdict *v, const struct kl_surface *s
 
 /* --- exit codes ------------------------------------------------------------ */
 
-static json_t *against(const struct kl_verdict *v, bool parent)
+static json_t *against(const struct kl_judgement *v, bool parent)
 {
 	size_t i;
 	json_t *c;
@@ -137,7 +138,7 @@ static json_t *against(const struct kl_verdict *v, bool parent)
 	return NULL;
 }
 
-static int require_speed(const struct kl_verdict *v, const struct options *o)
+static int require_speed(const struct kl_judgement *v, const struct options *o)
 {
 	const json_t *c = against(v, true);
 	struct kl_speed s = {
@@ -155,7 +156,7 @@ static int require_speed(const struct kl_verdict *v, const struct options *o)
 	return 1;
 }
 
-static int exit_code(const struct kl_verdict *v, const struct options *o)
+static int exit_code(const struct kl_judgement *v, const struct options *o)
 {
 	if (!strcmp(v->verdict, "pass"))
 		return o->require ? require_speed(v, o) : 0;
@@ -168,7 +169,8 @@ static int exit_code(const struct kl_verdict *v, const struct options *o)
 
 /* --- the verb -------------------------------------------------------------- */
 
-static int write_note(struct kl_repo *r, const struct kl_selection *sel, struct kl_verdict *v, int sign)
+static int write_note(struct kl_repo *r, const struct kl_selection *sel, struct kl_judgement *v,
+		      int sign)
 {
 	KL_AUTO(kl_noting_release) struct kl_noting n = { .repo = r, .sign = sign };
 	const char *who;
@@ -201,14 +203,14 @@ struct asked {
 	const char *rev;
 	char *cannot;		/* why it cannot be judged here, where others can; or NULL */
 	struct kl_selection sel;
-	struct kl_verdict *v;
+	struct kl_judgement *v;
 };
 
 static void asked_free(struct asked *a)
 {
 	for (size_t i = 0; a && (a[i].rev || a[i].sel.candidate); i++) {
 		kl_selection_release(&a[i].sel);
-		kl_verdict_free(a[i].v);
+		kl_judgement_free(a[i].v);
 		free(a[i].cannot);
 	}
 	free(a);
@@ -220,7 +222,7 @@ static int ask_one(struct asked *a, struct kl_gate *g, const struct options *o)
 	char hex[KL_OID_HEX];
 
 	kl_oid_hex(hex, &a->sel.commit);
-	kl_verdict_free(kl_steal(&a->v));
+	kl_judgement_free(kl_steal(&a->v));
 	return kl_gate_judge_at(&a->v, g, a->sel.candidate, a->sel.parent,
 				a->sel.kind == KL_STATE_REV && !o->no_note ? hex : NULL);
 }
@@ -237,7 +239,7 @@ static int ask_all(struct asked *a, size_t n, struct kl_gate *g, const struct op
 				err = ask_one(&a[i], g, o);
 			if (err == KL_ECANNOT && o->since) {
 				a[i].cannot = kl_strdup(kl_error_last());
-				kl_verdict_free(kl_steal(&a[i].v));
+				kl_judgement_free(kl_steal(&a[i].v));
 				kl_error_clear();
 				err = 0;
 			}
@@ -281,7 +283,7 @@ static void print_listing(const struct kl_listing *out, const struct asked *a)
 /* One verdict to stdout; its exit code. */
 static int show(struct asked *a, const struct options *o, bool several)
 {
-	struct kl_verdict *v = a->v;
+	struct kl_judgement *v = a->v;
 
 	if (kl_listing_asked(&o->out)) {
 		print_listing(&o->out, a);

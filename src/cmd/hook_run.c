@@ -80,8 +80,8 @@ static void print_took(int64_t since)
 		printf("%.1f s", (double)ms / 1e3);
 }
 
-static enum fate say_verdict(const struct kl_changed_one *c, const struct kl_verdict *v, int64_t since,
-			     const struct kl_term *t)
+static enum fate say_verdict(const struct kl_changed_one *c, const struct kl_judgement *v,
+			     int64_t since, const struct kl_term *t)
 {
 	const json_t *correct = json_object_get(v->event, "correct");
 	bool check = !strcmp(kl_json_str_or(v->event, "kind", ""), "check");
@@ -125,7 +125,7 @@ static enum fate say_broken(const struct kl_changed_one *c)
 /* --- before a commit -------------------------------------------------------------- */
 
 /* What is judged elsewhere is sent there; 0 with v->deferred if no answer came at once. */
-static int judge(struct kl_verdict **v, struct kl_gate *g, const struct kl_changed_one *c)
+static int judge(struct kl_judgement **v, struct kl_gate *g, const struct kl_changed_one *c)
 {
 	KL_AUTO(kl_parcel_release) struct kl_parcel p = { 0 };
 	int err = kl_gate_judge(v, g, c->now, c->before);
@@ -138,7 +138,7 @@ static int judge(struct kl_verdict **v, struct kl_gate *g, const struct kl_chang
 		return kl_error(KL_ECANNOT, "%s", p.why);
 	if (p.waiting)
 		return kl_error(KL_ECANNOT, "the job waits in '%s'", p.file);
-	kl_verdict_free(kl_steal(v));
+	kl_judgement_free(kl_steal(v));
 	err = kl_gate_judge(v, g, c->now, c->before);
 	if (!err && (*v)->deferred)
 		return kl_error(KL_ECANNOT, "no result came back for this job");
@@ -148,7 +148,7 @@ static int judge(struct kl_verdict **v, struct kl_gate *g, const struct kl_chang
 static int judge_one(enum fate *fate, struct kl_gate *g, const struct kl_changed_one *c,
 		     const struct kl_term *t)
 {
-	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
 	int64_t since = kl_clock_ns();
 	int err = judge(&v, g, c);
 

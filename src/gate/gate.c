@@ -11,8 +11,8 @@
 #include "base/map.h"
 #include "event/cache.h"
 #include "event/event.h"
+#include "event/judgement.h"
 #include "event/trusted_verdict.h"
-#include "event/verdict.h"
 #include "gate/build.h"
 #include "gate/job.h"
 #include "gate/runner/bundle.h"
@@ -229,7 +229,7 @@ static json_t *platform_json(const struct kl_platform *platform, const struct kl
 	kl_json_set_str(p, "id", platform->id);
 	kl_json_set_str(p, "device", platform->device);
 	kl_json_set_str(p, "compiler", platform->compiler);
-	kl_json_set(p, "flags", kl_verdict_words(&s->contract->flags));
+	kl_json_set(p, "flags", kl_judgement_words(&s->contract->flags));
 	return p;
 }
 
@@ -266,8 +266,8 @@ static int64_t *weights(const struct kl_contract *c)
 }
 
 /* Into the bundle; all that is known so far goes with it. */
-static int defer(struct kl_verdict *v, struct kl_gate *g, const json_t *job, const struct kl_verdict_of *of,
-		 struct kl_bundle_job *away)
+static int defer(struct kl_judgement *v, struct kl_gate *g, const json_t *job,
+		 const struct kl_judgement_of *of, struct kl_bundle_job *away)
 {
 	KL_AUTO(json_decrefp) json_t *known = json_deep_copy(v->event);
 
@@ -277,7 +277,7 @@ static int defer(struct kl_verdict *v, struct kl_gate *g, const json_t *job, con
 	away->job = job;
 	away->event = known;
 	away->of = of;
-	kl_verdict_set(v, "not-run", NULL, "it waits to be judged elsewhere");
+	kl_judgement_set(v, "not-run", NULL, "it waits to be judged elsewhere");
 	v->deferred = true;
 	return kl_bundle_add(g->bundle, away);
 }
@@ -289,8 +289,8 @@ static bool same_code(const struct kl_built *a, const struct kl_built *b)
 }
 
 /* All that is compiled. Without a candidate's artefact the verdict is there. */
-static int build(struct task *t, struct kl_verdict *v, struct kl_gate *g, const struct kl_surface *s,
-		 const struct kl_surface *parent)
+static int build(struct task *t, struct kl_judgement *v, struct kl_gate *g,
+		 const struct kl_surface *s, const struct kl_surface *parent)
 {
 	const struct kl_builder_wanted wanted = {
 		.candidate = s, .parent = g->o.fast ? NULL : parent,
@@ -306,22 +306,23 @@ static int build(struct task *t, struct kl_verdict *v, struct kl_gate *g, const 
 	t->parent = set.parent;
 	t->baseline = set.baseline;
 	if (!t->candidate->artefact) {
-		kl_verdict_set(v, "fail", t->candidate->class_, t->candidate->message);
+		kl_judgement_set(v, "fail", t->candidate->class_, t->candidate->message);
 		return 0;
 	}
-	kl_verdict_facts(v, &t->candidate->artefact->facts);
+	kl_judgement_facts(v, &t->candidate->artefact->facts);
 	if (t->candidate->artefact->statics)
 		kl_json_set(v->event, "static", json_incref(t->candidate->artefact->statics));
 	return 0;
 }
 
 /* Everything that needs a compiler or a worker; fills v and its event. */
-static int judge(struct kl_verdict *v, struct kl_gate *g, struct task *t, const struct kl_surface *s,
-		 const struct kl_surface *parent, struct kl_bundle_job *away)
+static int judge(struct kl_judgement *v, struct kl_gate *g, struct task *t,
+		 const struct kl_surface *s, const struct kl_surface *parent,
+		 struct kl_bundle_job *away)
 {
 	KL_AUTO(json_decrefp) json_t *job = NULL, *result = NULL;
 	KL_AUTO(kl_freep) int64_t *weight = weights(s->contract);
-	struct kl_verdict_of of = {
+	struct kl_judgement_of of = {
 		.workload = s->contract->workload, .weight = weight, .nweight = s->contract->nperf,
 	};
 	int err = build(t, v, g, s, parent);
@@ -329,7 +330,8 @@ static int judge(struct kl_verdict *v, struct kl_gate *g, struct task *t, const 
 	if (err < 0 || !t->candidate->artefact)
 		return err;
 	if (g->o.same_code_fails && same_code(t->candidate, t->parent)) {
-		kl_verdict_set(v, "fail", "no-change", "the machine code is the same as before the change");
+		kl_judgement_set(v, "fail", "no-change",
+				 "the machine code is the same as before the change");
 		return 0;
 	}
 	of.parent = t->parent && t->parent->artefact ? parent->digest : NULL;
@@ -339,7 +341,7 @@ static int judge(struct kl_verdict *v, struct kl_gate *g, struct task *t, const 
 		return defer(v, g, job, &of, away);
 	if ((err = run(&result, g, s, t->backend, job)) < 0)
 		return err;
-	kl_verdict_take(v, result, &of);
+	kl_judgement_take(v, result, &of);
 	return 0;
 }
 
@@ -365,17 +367,17 @@ static bool vouched(json_t **event, char **signer, struct kl_gate *g, const stru
 }
 
 /* Results of replays stay out, and what only trouble of the machine decided, so that it is asked again. */
-static int remember(struct kl_gate *g, const struct kl_cache_key *key, const struct kl_verdict *v)
+static int remember(struct kl_gate *g, const struct kl_cache_key *key, const struct kl_judgement *v)
 {
 	if (!g->repo || g->o.seed || !strcmp(v->verdict, "inconclusive"))
 		return 0;
 	return kl_cache_put(g->repo, key, v->event);
 }
 
-int kl_gate_judge_at(struct kl_verdict **out, struct kl_gate *g,
+int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *g,
 		     const struct kl_surface *candidate, const struct kl_surface *parent, const char *commit)
 {
-	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = kl_calloc(1, sizeof(*v));
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = kl_calloc(1, sizeof(*v));
 	struct task t = { .candidate = NULL };
 	struct kl_platform where;
 	struct kl_cache_key key = {
@@ -407,7 +409,7 @@ int kl_gate_judge_at(struct kl_verdict **out, struct kl_gate *g,
 	}
 	v->facts.traits.free_value = free;
 	if (recall(&before, g, &key) || vouched(&before, &v->voucher, g, &key)) {
-		kl_verdict_recall(v, before);
+		kl_judgement_recall(v, before);
 		*out = kl_steal(&v);
 		return 0;
 	}
@@ -423,14 +425,14 @@ int kl_gate_judge_at(struct kl_verdict **out, struct kl_gate *g,
 	return 0;
 }
 
-int kl_gate_judge(struct kl_verdict **out, struct kl_gate *g,
+int kl_gate_judge(struct kl_judgement **out, struct kl_gate *g,
 		  const struct kl_surface *candidate,
 		  const struct kl_surface *parent)
 {
 	return kl_gate_judge_at(out, g, candidate, parent, NULL);
 }
 
-int kl_gate_judge_anew(struct kl_verdict **out, struct kl_gate *g,
+int kl_gate_judge_anew(struct kl_judgement **out, struct kl_gate *g,
 		       const struct kl_surface *candidate, const struct kl_surface *parent)
 {
 	bool no_cache = g->o.no_cache;

@@ -6,8 +6,8 @@
 #include "base/progress.h"
 #include "contract/surface.h"
 #include "event/facts.h"
+#include "event/judgement.h"
 #include "event/platform.h"
-#include "event/verdict.h"
 #include "gate/runner/transfer.h"
 #include "jail/jail.h"
 
@@ -74,14 +74,14 @@ const struct kl_jail *kl_gate_jail(const struct kl_gate *g);
  * (oracle unfilled or unusable, baseline missing is only noted), KL_EINTR. `commit`, where it
  * is known that the candidate is its surface, gets a note when a result comes back later; NULL: none.
  */
-int kl_gate_judge_at(struct kl_verdict **out, struct kl_gate *g,
+int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *g,
 		     const struct kl_surface *candidate, const struct kl_surface *parent, const char *commit);
-int kl_gate_judge(struct kl_verdict **out, struct kl_gate *g,
+int kl_gate_judge(struct kl_judgement **out, struct kl_gate *g,
 		  const struct kl_surface *candidate,
 		  const struct kl_surface *parent);
 
 /** The same, measured anew whatever this clone knows; its cache has the new verdict then. */
-int kl_gate_judge_anew(struct kl_verdict **out, struct kl_gate *g,
+int kl_gate_judge_anew(struct kl_judgement **out, struct kl_gate *g,
 		       const struct kl_surface *candidate, const struct kl_surface *parent);
 
 /**

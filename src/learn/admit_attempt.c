@@ -107,7 +107,7 @@ static int hidden(const struct kl_attempt *a)
 }
 
 static int classify(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of,
-		    const struct kl_verdict *v)
+		    const struct kl_judgement *v)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec missing = KL_STRVEC_INIT;
 	const char *speed = kl_made_speed(&a->ratio, v->event);
@@ -151,7 +151,7 @@ static int classify(struct kl_attempt *a, struct kl_admit *w, const struct kl_at
 
 int kl_admit_judge(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of)
 {
-	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
 	/* another trial is another measurement */
 	bool anew = w->a->v[w->a->chosen].trials > 0;
 	int err = kl_made_judge(&v, w->o->gate, a->to, of->against ? of->against : of->on, anew);

@@ -48,24 +48,25 @@ static int apply(struct kl_surface **out, struct kl_seeker *s, const struct kl_g
 
 /* what came of all states: of those that are right and of those that are wrong the first */
 struct carried {
-	struct kl_verdict *right, *wrong;
+	struct kl_judgement *right, *wrong;
 	char *right_at, *wrong_at;
 };
 
 static void carried_release(struct carried *k)
 {
-	kl_verdict_free(k->right);
-	kl_verdict_free(k->wrong);
+	kl_judgement_free(k->right);
+	kl_judgement_free(k->wrong);
 	free(k->right_at);
 	free(k->wrong_at);
 }
 
 /* takes the verdict */
 static int take(struct carried *k, struct kl_seeker *s, struct kl_witness_clause *c,
-		const struct kl_transition *t, const struct kl_surface *made, struct kl_verdict **v)
+		const struct kl_transition *t, const struct kl_surface *made,
+		struct kl_judgement **v)
 {
 	bool pass = kl_witness_passed(*v);
-	struct kl_verdict **first = pass ? &k->right : &k->wrong;
+	struct kl_judgement **first = pass ? &k->right : &k->wrong;
 	int err;
 
 	if (!kl_witness_is_there(s->card, &(*v)->facts.features)) {
@@ -89,7 +90,7 @@ static int try_on(struct carried *k, struct kl_seeker *s, struct kl_witness_clau
 		  const struct kl_transition *t)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *made = NULL;
-	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
 	struct kl_gate *g;
 	int err;
 

@@ -6,7 +6,7 @@
 #include "learn/witness_parts.h"
 
 /* where among the new points did it fail? -1: elsewhere; a launch fails before the first one */
-static int where(const struct kl_widening *w, const struct kl_verdict *v)
+static int where(const struct kl_widening *w, const struct kl_judgement *v)
 {
 	const json_t *failure = json_object_get(json_object_get(v->event, "correct"), "failure");
 
@@ -15,7 +15,8 @@ static int where(const struct kl_widening *w, const struct kl_verdict *v)
 	return kl_widening_which(w, kl_json_str_or(failure, "point", ""));
 }
 
-static bool may_count(struct kl_witness_clause *c, const struct kl_widening *w, const struct kl_verdict *v)
+static bool may_count(struct kl_witness_clause *c, const struct kl_widening *w,
+		      const struct kl_judgement *v)
 {
 	if (!kl_witness_ran(v->class_) && strcmp(v->class_, "launch"))
 		kl_witness_leave_open(c, v->message);
@@ -31,9 +32,10 @@ static bool may_count(struct kl_witness_clause *c, const struct kl_widening *w, 
 
 /* the state before must be right there: it has all of the kernel but the step, and the same oracle */
 static int control(struct kl_seeker *s, struct kl_witness_clause *c, struct kl_gate *g,
-		   const struct kl_transition *t, const struct kl_widening *w, const struct kl_verdict *v)
+		   const struct kl_transition *t, const struct kl_widening *w,
+		   const struct kl_judgement *v)
 {
-	KL_AUTO(kl_verdict_freep) struct kl_verdict *before = NULL;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *before = NULL;
 	int at = where(w, v), err = kl_witness_judge(&before, s, c, g, w->from, true);
 	KL_AUTO(kl_freep) char *point = NULL;
 
@@ -55,7 +57,7 @@ int kl_witness_at_points(struct kl_seeker *s, struct kl_witness_clause *c, const
 		      struct kl_target *at, size_t i)
 {
 	KL_AUTO(kl_widening_release) struct kl_widening w = { 0 };
-	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
 	struct kl_gate *g = NULL;
 	int err = kl_widen(&w, &(struct kl_widen_of){
 		.to = t->to, .from = t->from, .at = at, .clauses = &s->clauses, .i = i,

@@ -73,7 +73,7 @@ int kl_witness_unsure(struct kl_seeker *s, struct kl_witness_clause *c, int err)
 }
 
 /* `*v` NULL: no verdict, and the clause says why; `runs`: it is known to compile */
-int kl_witness_judge(struct kl_verdict **v, struct kl_seeker *s, struct kl_witness_clause *c,
+int kl_witness_judge(struct kl_judgement **v, struct kl_seeker *s, struct kl_witness_clause *c,
 		     struct kl_gate *g, const struct kl_surface *surface, bool runs)
 {
 	int err = 0;
@@ -97,12 +97,12 @@ int kl_witness_judge(struct kl_verdict **v, struct kl_seeker *s, struct kl_witne
 		return 0;
 	c->unsure = true;
 	kl_witness_leave_open(c, (*v)->message && *(*v)->message ? (*v)->message : (*v)->verdict);
-	kl_verdict_free(*v);
+	kl_judgement_free(*v);
 	*v = NULL;
 	return 0;
 }
 
-bool kl_witness_passed(const struct kl_verdict *v)
+bool kl_witness_passed(const struct kl_judgement *v)
 {
 	return !strcmp(v->verdict, "pass");
 }
@@ -140,7 +140,8 @@ const git_oid *kl_witness_commit(const struct kl_transition *t)
 	return kl_lift_is_verified(t) ? &t->rederived : &t->after;
 }
 
-void kl_witness_fails(struct kl_seeker *s, struct kl_witness_clause *c, const struct kl_verdict *v, char *at)
+void kl_witness_fails(struct kl_seeker *s, struct kl_witness_clause *c,
+		      const struct kl_judgement *v, char *at)
 {
 	c->end = KL_WITNESS_FAILS;
 	snprintf(c->class_, sizeof(c->class_), "%s", v->class_);
@@ -152,7 +153,8 @@ void kl_witness_fails(struct kl_seeker *s, struct kl_witness_clause *c, const st
 }
 
 /* the first one that shows it is named */
-void kl_witness_passes(struct kl_seeker *s, struct kl_witness_clause *c, const struct kl_verdict *v, char *at)
+void kl_witness_passes(struct kl_seeker *s, struct kl_witness_clause *c,
+		       const struct kl_judgement *v, char *at)
 {
 	if (!c->passes++) {
 		c->event = kl_strdup(kl_record_id(v->event));

@@ -71,18 +71,18 @@ size_t kl_witness_false_one(struct kl_seeker *s, struct kl_target *t);
 /** A session for a platform, "": where this machine judges. KL_ECANNOT. */
 int kl_witness_gate(struct kl_gate **out, struct kl_seeker *s, const char *platform);
 /** A pass or a failure; `*v` NULL: neither, and the clause says why. `runs`: it will, since it compiles. */
-int kl_witness_judge(struct kl_verdict **v, struct kl_seeker *s, struct kl_witness_clause *c,
+int kl_witness_judge(struct kl_judgement **v, struct kl_seeker *s, struct kl_witness_clause *c,
 		     struct kl_gate *g, const struct kl_surface *surface, bool runs);
 /** No verdict here and now: 0, and the clause is open and unsure; or the error that ends all. */
 int kl_witness_unsure(struct kl_seeker *s, struct kl_witness_clause *c, int err);
 /** It stays as it was; the first reason is kept, as one plain line. */
 void kl_witness_leave_open(struct kl_witness_clause *c, const char *why);
 /** Both take `at`. */
-void kl_witness_fails(struct kl_seeker *s, struct kl_witness_clause *c, const struct kl_verdict *v,
-		      char *at);
-void kl_witness_passes(struct kl_seeker *s, struct kl_witness_clause *c, const struct kl_verdict *v,
-		       char *at);
-bool kl_witness_passed(const struct kl_verdict *v);
+void kl_witness_fails(struct kl_seeker *s, struct kl_witness_clause *c,
+		      const struct kl_judgement *v, char *at);
+void kl_witness_passes(struct kl_seeker *s, struct kl_witness_clause *c,
+		       const struct kl_judgement *v, char *at);
+bool kl_witness_passed(const struct kl_judgement *v);
 /** Is it the class of a kernel that ran and was wrong? */
 bool kl_witness_ran(const char *class_);
 /** The commit that has t->to. */
@@ -97,7 +97,8 @@ bool kl_witness_is_there(const struct kl_card *c, const struct kl_strvec *featur
  * is in words where the condition is false.
  */
 int kl_witness_keep(struct kl_seeker *s, const struct kl_transition *t, const git_oid *parent,
-		    const struct kl_surface *surface, const struct kl_verdict *v, const char *what);
+		    const struct kl_surface *surface, const struct kl_judgement *v,
+		    const char *what);
 /** Into the card and the library: one commit. */
 int kl_witness_put(struct kl_seeker *s, size_t pre);
 

@@ -118,9 +118,9 @@ static int port(struct ported *out, struct kl_seeker *s, const struct kl_transit
 }
 
 static int judge_before(struct kl_seeker *s, struct kl_witness_clause *c, const struct kl_transition *t,
-			const struct ported *p, const char *platform, const struct kl_verdict *v)
+			const struct ported *p, const char *platform, const struct kl_judgement *v)
 {
-	KL_AUTO(kl_verdict_freep) struct kl_verdict *before = NULL;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *before = NULL;
 	int err;
 
 	/* that it compiles is known; it cannot be run */
@@ -149,7 +149,7 @@ static int ask_platform(struct kl_seeker *s, struct kl_witness_clause *c, const 
 			const char *platform)
 {
 	KL_AUTO(ported_release) struct ported p = { 0 };
-	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
 	char *at;
 	int err;
 

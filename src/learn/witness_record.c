@@ -47,7 +47,7 @@ static int tree_of(git_oid *out, struct kl_repo *r, const git_oid *parent, const
 }
 
 static int message_of(struct kl_buf *out, struct kl_seeker *s, const struct kl_transition *t,
-		      const struct kl_verdict *v, const char *what)
+		      const struct kl_judgement *v, const char *what)
 {
 	bool fail = strcmp(v->verdict, "pass") != 0;
 	KL_AUTO(kl_step_release) struct kl_step step = {
@@ -69,7 +69,8 @@ static int message_of(struct kl_buf *out, struct kl_seeker *s, const struct kl_t
 }
 
 int kl_witness_keep(struct kl_seeker *s, const struct kl_transition *t, const git_oid *parent,
-		    const struct kl_surface *surface, const struct kl_verdict *v, const char *what)
+		    const struct kl_surface *surface, const struct kl_judgement *v,
+		    const char *what)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf message = KL_BUF_INIT;
 	struct kl_commit_spec spec = { .parent = parent, .nparent = 1 };

@@ -142,7 +142,7 @@ int kl_derive_skip(struct kl_sequencer *s)
 struct trial {
 	struct kl_sequencer *s;
 	struct kl_surface *goal;	/* K_i */
-	struct kl_verdict *v;
+	struct kl_judgement *v;
 	const json_t *event;		/* borrowed: the verdict's, or K_i's own */
 	struct kl_walk_derived_ruling r;
 };
@@ -150,7 +150,7 @@ struct trial {
 static void trial_release(struct trial *t)
 {
 	kl_surface_free(t->goal);
-	kl_verdict_free(t->v);
+	kl_judgement_free(t->v);
 }
 
 static bool is_counted(const struct kl_walk *w, const json_t *event)
@@ -169,11 +169,11 @@ static int verdict(struct trial *t, const struct kl_surface *parent)
 	struct kl_sequencer *s = t->s;
 	int err;
 
-	kl_verdict_free(kl_steal(&t->v));
+	kl_judgement_free(kl_steal(&t->v));
 	err = s->judge(&t->v, s->op.pending, parent, s->payload);
 	/* a measurement that was seen to say nothing is not another one */
 	if (!err && !t->v->deferred && s->judge_anew && is_counted(&s->op.walk, t->v->event)) {
-		kl_verdict_free(kl_steal(&t->v));
+		kl_judgement_free(kl_steal(&t->v));
 		err = s->judge_anew(&t->v, s->op.pending, parent, s->payload);
 	}
 	if (err < 0)

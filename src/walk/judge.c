@@ -222,7 +222,7 @@ static int save(struct kl_sequencer *s, const char *what)
 	return kl_opstate_save(&s->op, text);
 }
 
-static int accept(struct kl_sequencer *s, struct kl_verdict *v, struct kl_facts *after,
+static int accept(struct kl_sequencer *s, struct kl_judgement *v, struct kl_facts *after,
 		  const char *delta, const char *why)
 {
 	struct kl_opstate *op = &s->op;
@@ -265,7 +265,7 @@ static int accept(struct kl_sequencer *s, struct kl_verdict *v, struct kl_facts 
 	return save(s, "step");
 }
 
-static int reject(struct kl_sequencer *s, struct kl_verdict *v, const char *class_)
+static int reject(struct kl_sequencer *s, struct kl_judgement *v, const char *class_)
 {
 	struct kl_opstate *op = &s->op;
 	KL_AUTO(kl_step_release) struct kl_step step = { 0 };
@@ -316,14 +316,14 @@ static int hold(struct kl_sequencer *s, const char *why)
 
 /* one judgement */
 struct judged {
-	struct kl_verdict *v;
+	struct kl_judgement *v;
 	struct kl_facts before, after;
 	struct named n;
 };
 
 static void judged_release(struct judged *j)
 {
-	kl_verdict_free(j->v);
+	kl_judgement_free(j->v);
 	kl_facts_release(&j->before);
 	kl_facts_release(&j->after);
 	kl_buf_release(&j->n.why);
@@ -408,7 +408,7 @@ int kl_judge_skip(struct kl_sequencer *s)
 }
 
 /* the expert's own failure is worth a note; the operation ends with it */
-static int expert_failed(struct kl_sequencer *s, const struct kl_verdict *v)
+static int expert_failed(struct kl_sequencer *s, const struct kl_judgement *v)
 {
 	struct kl_opstate *op = &s->op;
 	const char *expert = kl_walk_str(&op->walk, "expert");
@@ -434,7 +434,7 @@ static int expert_failed(struct kl_sequencer *s, const struct kl_verdict *v)
 int kl_judge_expert(struct kl_sequencer *s)
 {
 	struct kl_walk *w = &s->op.walk;
-	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
 	struct kl_walk_seen seen = { 0 };
 	int err;
 

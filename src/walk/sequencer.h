@@ -36,7 +36,7 @@ struct kl_sequencer_model {
 struct kl_sequencer {
 	struct kl_repo *repo;
 	/** kl_gate_judge, or whoever stands in for it. `parent` may be NULL. */
-	int (*judge)(struct kl_verdict **out, const struct kl_surface *candidate,
+	int (*judge)(struct kl_judgement **out, const struct kl_surface *candidate,
 		     const struct kl_surface *parent, void *payload);
 	/**
 	 * Where the judge defers (gate.h): send away what it collected, and how many jobs that is. NULL: it
@@ -46,7 +46,7 @@ struct kl_sequencer {
 	size_t (*collected)(void *payload);
 	size_t most_jobs;			/* of one bundle; 0: 64 */
 	/** The same, measured anew whatever is known. NULL: it cannot. */
-	int (*judge_anew)(struct kl_verdict **out, const struct kl_surface *candidate,
+	int (*judge_anew)(struct kl_judgement **out, const struct kl_surface *candidate,
 			  const struct kl_surface *parent, void *payload);
 	struct kl_sequencer_model model;
 	void *payload;

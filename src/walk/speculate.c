@@ -75,7 +75,7 @@ static struct node pop(struct thinking *t)
 }
 
 /* the gate's word where it has one, else the one that is assumed now */
-static int judge(struct kl_verdict **out, const struct kl_surface *candidate,
+static int judge(struct kl_judgement **out, const struct kl_surface *candidate,
 		 const struct kl_surface *parent, void *payload)
 {
 	struct thinking *t = payload;

@@ -45,7 +45,7 @@ static int64_t fake_ns(const struct kl_surface *s)
 	return word ? atoll(word) : 0;
 }
 
-static void fake_facts(struct kl_verdict *v, const struct kl_surface *s, json_t *features)
+static void fake_facts(struct kl_judgement *v, const struct kl_surface *s, json_t *features)
 {
 	KL_AUTO(kl_freep) char *code = fake_word(s->file[0].data, "CODE:");
 
@@ -81,12 +81,12 @@ static void fake_profile(json_t *event, const struct kl_surface *s, const struct
 	kl_json_set(event, "profile", profile);
 }
 
-static int fake_judge(struct kl_verdict **out, const struct kl_surface *s,
+static int fake_judge(struct kl_judgement **out, const struct kl_surface *s,
 		      const struct kl_surface *parent, void *payload)
 {
 	struct fake *f = payload;
 	KL_AUTO(kl_freep) char *bad = fake_word(s->file[0].data, "BAD:");
-	struct kl_verdict *v;
+	struct kl_judgement *v;
 	json_t *features = json_array();
 
 	if (++f->calls == f->interrupt_at) {

@@ -10,10 +10,10 @@
 #include "contract/surface.h"
 #include "event/cache.h"
 #include "event/event.h"
+#include "event/judgement.h"
 #include "event/note_writer.h"
 #include "event/runner_device.h"
 #include "event/signature.h"
-#include "event/verdict.h"
 #include "gate/runner/pending_jobs.h"
 #include "gate/runner/runner.h"
 
@@ -218,11 +218,11 @@ static int64_t *weights_of(const json_t *record, size_t *n)
 }
 
 /* What the local path does with a result, from the record in place of the surface. */
-static struct kl_verdict *verdict_of(const json_t *record, const json_t *line, json_t *result,
+static struct kl_judgement *verdict_of(const json_t *record, const json_t *line, json_t *result,
 				     const char *signer)
 {
-	struct kl_verdict *v = kl_calloc(1, sizeof(*v));
-	struct kl_verdict_of of = { .parent = kl_json_str_or(record, "parent", NULL) };
+	struct kl_judgement *v = kl_calloc(1, sizeof(*v));
+	struct kl_judgement_of of = { .parent = kl_json_str_or(record, "parent", NULL) };
 	KL_AUTO(kl_freep) int64_t *weight = weights_of(record, &of.nweight);
 	const char *device = kl_json_str_or(line, "device", NULL);
 	const char *driver = kl_json_str_or(line, "driver", NULL);
@@ -239,7 +239,7 @@ static struct kl_verdict *verdict_of(const json_t *record, const json_t *line, j
 		kl_json_set_str(result, "device", device);
 	if (driver)
 		kl_json_set_str(result, "driver", driver);
-	kl_verdict_take(v, result, &of);
+	kl_judgement_take(v, result, &of);
 	kl_event_seal(v->event);
 	return v;
 }
@@ -334,7 +334,7 @@ static void first_why(struct intake *in, const char *why)
 static int take_one(struct intake *in, json_t *line, const char **state)
 {
 	KL_AUTO(json_decrefp) json_t *record = NULL;
-	KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
 	json_t *result;
 	bool again;
 	int err;

@@ -18,11 +18,11 @@ static double allowance(const struct kl_output *v, const struct kl_allowed *j, d
 	return INFINITY;
 }
 
-struct kl_verdict kl_element_judge(const struct kl_output *v, const struct kl_allowed *j, double g,
-				   double y, double h, size_t i)
+struct kl_element_result kl_element_judge(const struct kl_output *v, const struct kl_allowed *j,
+					  double g, double y, double h, size_t i)
 {
 	double stored = kl_tensor_round(v->dtype, y);
-	struct kl_verdict out = { .allowed = -1 };
+	struct kl_element_result out = { .allowed = -1 };
 
 	if (isnan(y)) {
 		out.why = isnan(g) ? NULL : "a number where the truth is nan";

@@ -174,7 +174,7 @@ static void blame_group(struct kl_mismatch *m, const struct kl_output *v,
 	kl_group_start(&walk, &v->groups, g);
 	while (kl_group_next(&walk, &i, &n, 1)) {
 		struct element e = element_at(v, i);
-		struct kl_verdict r = kl_element_judge(v, j, e.g, e.y, e.h, i);
+		struct kl_element_result r = kl_element_judge(v, j, e.g, e.y, e.h, i);
 
 		if (r.allowed < 0 || r.d <= allowed || !kl_mismatch_note(m, v, i))
 			continue;
@@ -193,7 +193,7 @@ static void close_slice(struct kl_slice_found *s, const struct kl_output *v,
 
 	for (; kl_slice_next(w, &i, &n, 1); s->n++) {
 		struct element e = element_at(v, i);
-		struct kl_verdict r = kl_element_judge(v, j, e.g, e.y, e.h, i);
+		struct kl_element_result r = kl_element_judge(v, j, e.g, e.y, e.h, i);
 		double half = kl_tensor_ulp(v->dtype, e.y) / 2;
 
 		if (r.allowed >= 0) {

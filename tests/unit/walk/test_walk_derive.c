@@ -118,8 +118,8 @@ static json_t *parent_of(json_t *event)
 }
 
 /* like the gate of a walk: the same code is a failure; NOISY: what noise leaves of an interval */
-static int judge(struct kl_verdict **out, const struct kl_surface *s, const struct kl_surface *parent,
-		 void *payload)
+static int judge(struct kl_judgement **out, const struct kl_surface *s,
+		 const struct kl_surface *parent, void *payload)
 {
 	int err = fake_judge(out, s, parent, payload);
 	json_t *event, *vs;
@@ -143,8 +143,8 @@ static int judge(struct kl_verdict **out, const struct kl_surface *s, const stru
 	return 0;
 }
 
-static int judge_anew(struct kl_verdict **out, const struct kl_surface *s, const struct kl_surface *parent,
-		      void *payload)
+static int judge_anew(struct kl_judgement **out, const struct kl_surface *s,
+		      const struct kl_surface *parent, void *payload)
 {
 	m.again++;
 	return judge(out, s, parent, payload);
@@ -556,8 +556,8 @@ static void test_traits(void **state)
 /* the gate is elsewhere: the walk waits with K_i' at hand, and a thought buys nothing */
 static bool away, sent;
 
-static int judge_away(struct kl_verdict **out, const struct kl_surface *s, const struct kl_surface *parent,
-		      void *payload)
+static int judge_away(struct kl_judgement **out, const struct kl_surface *s,
+		      const struct kl_surface *parent, void *payload)
 {
 	int err = judge(out, s, parent, payload);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "event/verdict.h"
+#include "event/judgement.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define MAX_NOTES 64
 #define MAX_COUNT ((int64_t)1000000000000000)
 
-void kl_verdict_free(struct kl_verdict *v)
+void kl_judgement_free(struct kl_judgement *v)
 {
 	if (!v)
 		return;
@@ -23,7 +23,7 @@ void kl_verdict_free(struct kl_verdict *v)
 	free(v);
 }
 
-json_t *kl_verdict_words(const struct kl_strvec *v)
+json_t *kl_judgement_words(const struct kl_strvec *v)
 {
 	json_t *a = json_array();
 
@@ -32,7 +32,7 @@ json_t *kl_verdict_words(const struct kl_strvec *v)
 	return a;
 }
 
-void kl_verdict_set(struct kl_verdict *v, const char *verdict, const char *class_,
+void kl_judgement_set(struct kl_judgement *v, const char *verdict, const char *class_,
 		    const char *message)
 {
 	snprintf(v->verdict, sizeof(v->verdict), "%s", verdict);
@@ -45,11 +45,11 @@ void kl_verdict_set(struct kl_verdict *v, const char *verdict, const char *class
 		kl_json_set_str(v->event, "message", v->message);
 }
 
-void kl_verdict_facts(struct kl_verdict *v, const struct kl_facts *f)
+void kl_judgement_facts(struct kl_judgement *v, const struct kl_facts *f)
 {
 	kl_strvec_copy(&v->facts.features, &f->features);
 	snprintf(v->facts.code_digest, sizeof(v->facts.code_digest), "%s", f->code_digest);
-	kl_json_set(v->event, "features", kl_verdict_words(&f->features));
+	kl_json_set(v->event, "features", kl_judgement_words(&f->features));
 	kl_json_set_str(v->event, "code", f->code_digest);
 }
 
@@ -66,7 +66,8 @@ static char *with_replay(const json_t *result, const char *workload, bool check)
 			   message, workload, check ? "--fast" : "--no-profile", seed);
 }
 
-static void take_profile(struct kl_verdict *v, const json_t *result, const struct kl_verdict_of *of)
+static void take_profile(struct kl_judgement *v, const json_t *result,
+			 const struct kl_judgement_of *of)
 {
 	const json_t *raw = json_object_get(result, "profile");
 	json_t *profile;
@@ -79,7 +80,7 @@ static void take_profile(struct kl_verdict *v, const json_t *result, const struc
 }
 
 /* What every stage has to say, in one list. */
-static void take_notes(struct kl_verdict *v, const json_t *result)
+static void take_notes(struct kl_judgement *v, const json_t *result)
 {
 	static const char *const stage[] = { "correct", "profile", "counters" };
 	json_t *notes = json_array();
@@ -118,7 +119,7 @@ static json_t *counters_of(const json_t *launch)
 	return o;
 }
 
-static void take_counters(struct kl_verdict *v, const json_t *result)
+static void take_counters(struct kl_judgement *v, const json_t *result)
 {
 	const json_t *raw = json_object_get(result, "counters"), *launches = json_object_get(raw, "launches");
 	json_t *o, *list, *launch;
@@ -137,7 +138,7 @@ static void take_counters(struct kl_verdict *v, const json_t *result)
 }
 
 /* what only the machine that ran it can tell */
-static void take_device(struct kl_verdict *v, const json_t *result)
+static void take_device(struct kl_judgement *v, const json_t *result)
 {
 	static const char *const key[] = { "device", "driver" };
 	json_t *platform = json_object_get(v->event, "platform");
@@ -150,7 +151,8 @@ static void take_device(struct kl_verdict *v, const json_t *result)
 	}
 }
 
-void kl_verdict_take(struct kl_verdict *v, const json_t *result, const struct kl_verdict_of *of)
+void kl_judgement_take(struct kl_judgement *v, const json_t *result,
+		       const struct kl_judgement_of *of)
 {
 	bool check = !strcmp(kl_json_str_or(v->event, "kind", ""), "check");
 	KL_AUTO(kl_freep) char *message = with_replay(result, of->workload, check);
@@ -164,11 +166,11 @@ void kl_verdict_take(struct kl_verdict *v, const json_t *result, const struct kl
 		kl_json_set(v->event, "correct", json_copy(correct));
 		json_object_del(json_object_get(v->event, "correct"), "notes");
 	}
-	kl_verdict_set(v, kl_json_str_or(result, "status", "inconclusive"),
+	kl_judgement_set(v, kl_json_str_or(result, "status", "inconclusive"),
 		       kl_json_str_or(result, "class", NULL), message);
 }
 
-void kl_verdict_recall(struct kl_verdict *v, json_t *event)
+void kl_judgement_recall(struct kl_judgement *v, json_t *event)
 {
 	size_t i;
 	json_t *f;

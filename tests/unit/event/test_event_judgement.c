@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
-#include "event/verdict.h"
+#include "event/judgement.h"
 
 static json_t *json(const char *text)
 {
@@ -16,15 +16,15 @@ static json_t *taken(const char *result)
 {
 	KL_AUTO(json_decrefp) json_t *r = json(result);
 	const int64_t weight[] = { 1 };
-	const struct kl_verdict_of of = { .workload = "w", .weight = weight, .nweight = 1 };
-	struct kl_verdict *v = kl_calloc(1, sizeof(*v));
+	const struct kl_judgement_of of = { .workload = "w", .weight = weight, .nweight = 1 };
+	struct kl_judgement *v = kl_calloc(1, sizeof(*v));
 	json_t *e;
 
 	v->event = json("{\"kind\":\"gate\",\"platform\":{\"id\":\"cuda/sm_90\"}}");
 	v->facts.traits.free_value = free;
-	kl_verdict_take(v, r, &of);
+	kl_judgement_take(v, r, &of);
 	e = json_incref(v->event);
-	kl_verdict_free(v);
+	kl_judgement_free(v);
 	return e;
 }
 
@@ -78,5 +78,5 @@ int main(void)
 		cmocka_unit_test(nothing_comes_of_nothing),
 	};
 
-	return cmocka_run_group_tests_name("gate verdict", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("gate judgement", tests, NULL, NULL);
 }
