@@ -308,9 +308,9 @@ test_expect_success 'so is every feature of device code' '
 '
 
 test_expect_success 'every class of failure that is written is in formats.md' '
-	find "$src" -name "*.c" -exec cat {} + | grep -oE "(class_ = |fail\([a-z]*, |KL_CALL_[A-Z]+\] = )\"[a-z-]+\"" |
+	find "$src" -name "*.c" -exec cat {} + | grep -oE "(class_ = |fail\([a-z]*, |KL_(CALL|FAILURE)_[A-Z_]+\] = )\"[a-z-]+\"" |
 		grep -oE "\"[a-z-]+\"" | tr -d "\"" | sort -u >want &&
-	grep -q "^compile$" want && grep -q "^launch$" want &&
+	grep -q "^compile$" want && grep -q "^launch$" want && grep -q "^cheat$" want &&
 	while read -r c; do
 		grep -qF "\`$c\`" "$docs/formats.md" || { echo "class $c is not in formats.md" >&2; return 1; }
 	done <want
