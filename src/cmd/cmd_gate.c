@@ -140,19 +140,19 @@ static json_t *against(const struct kl_judgement *v, bool parent)
 
 static int require_speed(const struct kl_judgement *v, const struct options *o)
 {
-	const json_t *c = against(v, true);
-	struct kl_speed s = {
-		.lo_ppm = kl_json_int_or(c, "lo_ppm", 0), .hi_ppm = kl_json_int_or(c, "hi_ppm", 0),
-		.aa_ppm = kl_json_int_or(json_object_get(v->event, "profile"), "aa_ppm", 0),
-	};
+	KL_AUTO(kl_profile_release) struct kl_profile profile;
+	const struct kl_comparison *parent;
+	bool fast = !strcmp(o->require, "fast");
 
-	if (!c)
+	kl_profile_read(&profile, json_object_get(v->event, "profile"));
+	parent = kl_comparisons_parent(&profile.vs);
+	if (!parent)
 		return kl_error(KL_ECANNOT, "--require %s: there is no parent to compare with, or no profile",
 				o->require);
-	if (!strcmp(o->require, "fast") ? !strcmp(kl_speed_word(&s), "fast") : kl_speed_not_slower(&s))
+	if (fast ? parent->speed == KL_SPEED_FAST : kl_speed_is_not_slower(&profile))
 		return 0;
 	fprintf(stderr, "git-klineage: not %s than the parent, as --require asks\n",
-		!strcmp(o->require, "fast") ? "faster" : "known to be no slower");
+		fast ? "faster" : "known to be no slower");
 	return 1;
 }
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "event/speed.h"
+#include "event/profile.h"
 
 #define MAX_LAUNCHES 16
 #define MAX_NAME 200
@@ -69,13 +69,13 @@ static char *with_replay(const json_t *result, const char *workload, bool check)
 static void take_profile(struct kl_judgement *v, const json_t *result,
 			 const struct kl_judgement_of *of)
 {
-	const json_t *raw = json_object_get(result, "profile");
-	json_t *profile;
+	KL_AUTO(kl_profile_release) struct kl_profile profile;
 
-	profile = kl_speed_profile(raw, of->weight, of->nweight, of->parent);
-	if (profile) {
-		v->ns = kl_json_int_or(profile, "ns", 0);
-		kl_json_set(v->event, "profile", profile);
+	kl_profile_of_result(&profile, json_object_get(result, "profile"), of->weight, of->nweight,
+			     of->parent);
+	if (profile.there) {
+		v->ns = profile.ns;
+		kl_json_set(v->event, "profile", kl_profile_json(&profile, NULL));
 	}
 }
 

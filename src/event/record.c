@@ -9,8 +9,6 @@
 #include "event/speed.h"
 
 #define MILLION 1000000
-/* where the kernel against itself is this far off, within the margin is no answer */
-#define MOST_AA_PPM 33333
 
 const char *kl_record_id(const json_t *event)
 {
@@ -42,36 +40,17 @@ int64_t kl_record_ratio(const json_t *event, int64_t *lo, int64_t *hi)
 	return kl_json_int_or(v, "ratio_ppm", 0);
 }
 
-static struct kl_speed speed_of(const json_t *vs, int64_t aa_ppm)
-{
-	return (struct kl_speed){
-		.lo_ppm = kl_json_int_or(vs, "lo_ppm", 0), .hi_ppm = kl_json_int_or(vs, "hi_ppm", 0),
-		.aa_ppm = aa_ppm,
-	};
-}
-
 void kl_record_against(bool *not_slower, bool *slower, const json_t *event, const char *goal)
 {
-	const json_t *profile = json_object_get(event, "profile"), *v = against(event, true);
-	int64_t aa = kl_json_int_or(profile, "aa_ppm", 0);
-	struct kl_speed s;
-	size_t i, k;
-	json_t *point, *p;
+	KL_AUTO(kl_profile_release) struct kl_profile profile;
+	const struct kl_comparison *parent;
+	bool asked;
 
-	*not_slower = *slower = false;
-	if (!v || strcmp(kl_json_str_or(v, "surface", ""), goal))
-		return;
-	s = speed_of(v, aa);
-	*slower = kl_speed_slower(&s);
-	json_array_foreach(json_object_get(profile, "points"), i, point)
-		json_array_foreach(json_object_get(point, "vs"), k, p) {
-			struct kl_speed one = speed_of(p, aa);
-
-			if (!strcmp(kl_json_str_or(p, "what", ""), "parent"))
-				*slower |= kl_speed_slower(&one);
-		}
-	*not_slower = !*slower && kl_speed_not_slower(&s) &&
-		      (aa <= MOST_AA_PPM || !strcmp(kl_speed_word(&s), "fast"));
+	kl_profile_read(&profile, json_object_get(event, "profile"));
+	parent = kl_comparisons_parent(&profile.vs);
+	asked = parent && !strcmp(parent->surface, goal);
+	*not_slower = asked && kl_speed_is_not_slower(&profile);
+	*slower = asked && kl_speed_is_slower(&profile);
 }
 
 int64_t kl_record_baseline(const json_t *event, const char **what)

@@ -2,38 +2,31 @@
 #ifndef KL_EVENT_SPEED_H
 #define KL_EVENT_SPEED_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "text/json.h"
+#include "event/profile.h"
 
 /*
- * speed - turns measured intervals into fast, slow, same or ambiguous. Ratios are the comparison's
- * time over the candidate's, in ppm: above 1,000,000 the candidate is faster. `aa_ppm` is how far
+ * speed - turns measured intervals into fast, slow, same or ambiguous. Every verb uses these rules
+ * and has none of its own.
+ *
+ * An interval is compared with a margin that grows with the noise of its run: `aa_ppm` is how far
  * the A/A interval, the candidate against itself, reaches from 1.
  */
-struct kl_speed {
-	int64_t ratio_ppm, lo_ppm, hi_ppm, aa_ppm;
-};
 
 /**
- * "fast" or "slow": the whole interval beyond max(1 %, 3 A/A); "same": all of it
- * within, if 3 A/A is at most 10 %; else "ambiguous".
+ * FAST or SLOW: the whole interval is beyond max(1 %, 3 A/A); SAME: all of it is within, and 3 A/A
+ * is at most 10 %; else AMBIGUOUS.
  */
-const char *kl_speed_word(const struct kl_speed *s);
-
-/** Not slower: upper bound of the time ratio <= 1 + max(2 %, 3 A/A). */
-bool kl_speed_not_slower(const struct kl_speed *s);
-/** All of the interval is slower than that allows. Neither this nor not slower: it does not say. */
-bool kl_speed_slower(const struct kl_speed *s);
+enum kl_speed kl_speed_of(const struct kl_comparison *comparison, int64_t aa_ppm);
+/** The same of a mean over several cases: where one of them is slow it is AMBIGUOUS at most. */
+enum kl_speed kl_speed_of_mean(const struct kl_comparison *mean, int64_t aa_ppm, bool one_is_slow);
 
 /**
- * The event's "profile" from a result's: one weighted geometric mean over the
- * performance cases, the points kept beside it. NULL if there is none.
- * A case that is slow makes the whole not "fast". `weight` has one entry per
- * point, in order.
+ * Not slower than the parent: the upper bound of its time is at most 1 + max(2 %, 3 A/A) of the
+ * parent's, and no case is slower than that allows; where 3 A/A is above 10 % it has to be FAST, or
+ * noise would be proof. Slower: all of the interval, or of that of one case, is beyond that bound.
+ * Both are false where the interval does not say, and without a comparison.
  */
-json_t *kl_speed_profile(const json_t *result_profile, const int64_t *weight, size_t n,
-			 const char *parent_digest);
+bool kl_speed_is_not_slower(const struct kl_profile *profile);
+bool kl_speed_is_slower(const struct kl_profile *profile);
 
 #endif

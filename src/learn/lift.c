@@ -26,17 +26,17 @@ static const json_t *against_before(const struct kl_transition *t)
 	return NULL;
 }
 
-bool kl_lift_is(const struct kl_transition *t, const char *speed)
+enum kl_speed kl_lift_speed_of(const struct kl_transition *t)
 {
-	const json_t *v = against_before(t);
-
-	return v && !strcmp(kl_json_str_or(v, "verdict", ""), speed);
+	return kl_speed_parse(kl_json_str_or(against_before(t), "verdict", NULL));
 }
 
 /* fast, or so hidden by noise that it may have been: nobody can say that it only makes room for others */
 static bool may_be_win(const struct kl_transition *t)
 {
-	return kl_lift_is(t, "fast") || (kl_lift_is(t, "ambiguous") &&
+	enum kl_speed speed = kl_lift_speed_of(t);
+
+	return speed == KL_SPEED_FAST || (speed == KL_SPEED_AMBIGUOUS &&
 	       kl_json_int_or(against_before(t), "hi_ppm", 0) > KL_LIFT_GAIN);
 }
 
@@ -164,7 +164,7 @@ static void group_one(struct groups *out, struct kl_lifter *l, const struct kl_t
 	}
 	KL_GROW(g->t, g->n + 1, g->alloc);
 	g->t[g->n++] = t;
-	g->wins |= kl_lift_is(t, "fast");
+	g->wins |= kl_lift_speed_of(t) == KL_SPEED_FAST;
 }
 
 static void make_groups(struct groups *out, struct kl_lifter *l)
@@ -378,7 +378,8 @@ static const struct kl_lift_result *next_win(const struct kl_lift *out, const st
 	const struct kl_lift_result *own = result_of(out, t);
 
 	for (const struct kl_transition *u = t + 1; u < end && !strcmp(u->lineage, t->lineage); u++) {
-		const struct kl_lift_result *r = kl_lift_is(u, "fast") ? result_of(out, u) : NULL;
+		bool fast = kl_lift_speed_of(u) == KL_SPEED_FAST;
+		const struct kl_lift_result *r = fast ? result_of(out, u) : NULL;
 
 		if (r && r != own)
 			return r;

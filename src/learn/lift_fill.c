@@ -387,7 +387,7 @@ void kl_lift_learn(struct kl_card *c, const struct kl_lifter *l, const struct kl
 
 		add_evidence(c, g->t[i]);
 		add_rows(c, l, g->t[i]);
-		if (g->wins && kl_lift_is(g->t[i], "slow"))
+		if (g->wins && kl_lift_speed_of(g->t[i]) == KL_SPEED_SLOW)
 			add_slower(c, g->t[i]);
 		if (!kl_strvec_has(&c->scope.cases, op)) {
 			need_domain(c, g, op);

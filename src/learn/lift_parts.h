@@ -2,6 +2,7 @@
 #ifndef KL_LEARN_LIFT_PARTS_H
 #define KL_LEARN_LIFT_PARTS_H
 
+#include "event/speed.h"
 #include "learn/lift.h"
 #include "retrieve/target.h"
 #include "retrieve/taxonomy.h"
@@ -27,8 +28,8 @@ struct kl_lifter {
 	struct kl_strvec *notes;
 };
 
-/** Was it fast against the state before? slow? */
-bool kl_lift_is(const struct kl_transition *t, const char *speed);
+/** Against the state before; NONE: not compared. */
+enum kl_speed kl_lift_speed_of(const struct kl_transition *t);
 /** Derived anew, in isolation, and confirmed by the gate? */
 bool kl_lift_is_verified(const struct kl_transition *t);
 

@@ -48,30 +48,30 @@ int kl_lift_before(struct kl_target *out, const struct kl_taxonomy *tax, const s
 
 /* --- how fast it was ------------------------------------------------------------------- */
 
-static const char *word_of(const struct kl_transition *t, const struct kl_map *events,
-			   const struct kl_card_ratio *r)
+static enum kl_speed speed_at(const struct kl_transition *t, const struct kl_map *events,
+			      const struct kl_card_ratio *r)
 {
 	const char *pair = kl_json_str_or(json_object_get(t->event, "inverse"), "pair", "");
 	const json_t *measured = *pair ? kl_map_get(events, pair) : t->event;
-	struct kl_speed s = {
+	int64_t aa = kl_json_int_or(json_object_get(measured, "profile"), "aa_ppm", 0);
+	const struct kl_comparison at = {
 		.ratio_ppm = r->ppm, .lo_ppm = r->lo, .hi_ppm = r->hi,
-		.aa_ppm = kl_json_int_or(json_object_get(measured, "profile"), "aa_ppm", 0),
 	};
+	enum kl_speed speed = kl_lift_speed_of(t);
 
 	if (kl_transition_points(t) > 1)
-		return kl_speed_word(&s);
-	return kl_lift_is(t, "fast") ? "fast" : kl_lift_is(t, "slow") ? "slow" :
-	       kl_lift_is(t, "same") ? "same" : "ambiguous";
+		return kl_speed_of(&at, aa);
+	return speed != KL_SPEED_NONE ? speed : KL_SPEED_AMBIGUOUS;
 }
 
 /* what noise hides says nothing, unless even the best that it could be is no gain to speak of */
-static enum kl_lift_speed speed_of(const char *word, const struct kl_card_ratio *r)
+static enum kl_lift_speed speed_of(enum kl_speed speed, const struct kl_card_ratio *r)
 {
-	if (!strcmp(word, "fast"))
+	if (speed == KL_SPEED_FAST)
 		return KL_LIFT_FASTER;
-	if (!strcmp(word, "slow"))
+	if (speed == KL_SPEED_SLOW)
 		return KL_LIFT_SLOWER;
-	return !strcmp(word, "same") || r->hi <= KL_LIFT_GAIN ? KL_LIFT_NO_FASTER : KL_LIFT_UNSURE;
+	return speed == KL_SPEED_SAME || r->hi <= KL_LIFT_GAIN ? KL_LIFT_NO_FASTER : KL_LIFT_UNSURE;
 }
 
 static void add_points(struct kl_lift_points *out, const struct kl_map *events, size_t at,
@@ -86,7 +86,7 @@ static void add_points(struct kl_lift_points *out, const struct kl_map *events, 
 		KL_GROW(out->v, out->n + 1, out->alloc);
 		out->v[out->n++] = (struct kl_lift_point){
 			.t = t, .at = at, .point = i + 1, .ppm = r.ppm,
-			.speed = speed_of(word_of(t, events, &r), &r),
+			.speed = speed_of(speed_at(t, events, &r), &r),
 		};
 	}
 }

@@ -141,7 +141,8 @@ static int check_steps(struct kl_wording_group *g, const struct kl_words_pre *p)
 		if (p->sound && truth == KL_FALSE)
 			return bad("'%s' cannot be sound: %s step %d was accepted, and there it is false "
 				   "(%s)", p->id, g->t[i]->lineage, g->t[i]->step.number, why.ptr);
-		seen |= truth == KL_TRUE && (p->sound || kl_lift_is(g->t[i], "fast") || g->n == 1);
+		seen |= truth == KL_TRUE &&
+			(p->sound || g->n == 1 || kl_lift_speed_of(g->t[i]) == KL_SPEED_FAST);
 	}
 	if (!seen)
 		return bad("'%s' is true of none of the steps%s: '%s'", p->id,
@@ -227,7 +228,7 @@ static int cite(struct kl_strvec *events, const struct kl_wording_group *g, cons
 {
 	long r = label(word, 'R', g->nrefused), t = label(word, 'T', shown(g));
 	const char *was = r >= 0 ? kl_json_str_or(g->refused[r]->event, "class", "") :
-			  t >= 0 && kl_lift_is(g->t[t], "slow") ? "slower" : "";
+			  t >= 0 && kl_lift_speed_of(g->t[t]) == KL_SPEED_SLOW ? "slower" : "";
 
 	if (r < 0 && t < 0)
 		return bad("a risk cites '%.20s', which is none of the steps shown", word);
