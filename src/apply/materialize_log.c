@@ -133,7 +133,8 @@ int kl_mat_log_event(json_t **out, struct kl_repo *r, const git_oid *commit, con
 		size_t n = strcspn(p, "\n");
 		KL_AUTO(json_decrefp) json_t *e = NULL;
 
-		if (n && !kl_event_parse(&e, p, n) && !strcmp(kl_json_str_or(e, "kind", ""), "gate") &&
+		if (n && !kl_event_doc_parse(&e, p, n) &&
+		    !strcmp(kl_json_str_or(e, "kind", ""), "gate") &&
 		    !strcmp(kl_json_str_or(e, "surface", ""), s->digest) &&
 		    (!*out || !best || (on && compares_with(e, on->digest)))) {
 			json_decref(*out);

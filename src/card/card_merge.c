@@ -302,8 +302,8 @@ static int merge_events(struct kl_buf *out, const struct kl_buf *ours, const str
 	bool signed_a, signed_b, take_b;
 	int err;
 
-	if ((err = kl_event_parse(&a, ours->ptr, strcspn(ours->ptr, "\n"))) < 0 ||
-	    (err = kl_event_parse(&b, theirs->ptr, strcspn(theirs->ptr, "\n"))) < 0)
+	if ((err = kl_event_doc_parse(&a, ours->ptr, strcspn(ours->ptr, "\n"))) < 0 ||
+	    (err = kl_event_doc_parse(&b, theirs->ptr, strcspn(theirs->ptr, "\n"))) < 0)
 		return err;
 	if (strcmp(kl_json_str_or(a, "id", ""), kl_json_str_or(b, "id", "")))
 		return kl_error(KL_EINVALID, "two events, not two copies of one");

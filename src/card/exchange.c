@@ -177,7 +177,7 @@ static int read_events_jsonl(struct kl_map *out, const char *path)
 		size_t n = strcspn(s, "\n");
 		json_t *e = NULL;
 
-		if (n && !(err = kl_event_parse(&e, s, n)))
+		if (n && !(err = kl_event_doc_parse(&e, s, n)))
 			kl_map_put(out, kl_json_str_or(e, "id", ""), e);
 		s += n + (s[n] == '\n');
 	}
@@ -200,7 +200,7 @@ static int read_event_file(struct kl_map *out, const char *root, const char *id)
 	if ((err = kl_fs_read(&text, path, 1u << 20)) < 0)
 		return err;
 	kl_buf_rtrim(&text);
-	if ((err = kl_event_parse(&e, text.ptr, text.len)) < 0)
+	if ((err = kl_event_doc_parse(&e, text.ptr, text.len)) < 0)
 		return kl_error_in(err, "%s", path);
 	if (strcmp(kl_json_str_or(e, "id", ""), id)) {
 		json_decref(e);
@@ -325,7 +325,7 @@ static int import_json(struct importer *x, const char *path, const char *text, s
 		json_t *parsed = NULL;
 
 		kl_json_canonical(&line, e);
-		if ((err = kl_event_parse(&parsed, line.ptr, line.len)) < 0)
+		if ((err = kl_event_doc_parse(&parsed, line.ptr, line.len)) < 0)
 			return kl_error_in(err, "events[%zu]", i);
 		kl_map_put(&events, kl_json_str_or(parsed, "id", ""), parsed);
 	}

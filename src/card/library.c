@@ -275,7 +275,7 @@ int kl_library_event(json_t **out, struct kl_library *l, const char *id)
 	    (err = kl_repo_blob_read(&text, l->repo, &blob, MAX_EVENT)) < 0)
 		return err;
 	kl_buf_rtrim(&text);
-	if ((err = kl_event_parse(&e, text.ptr, text.len)) < 0)
+	if ((err = kl_event_doc_parse(&e, text.ptr, text.len)) < 0)
 		return kl_error_in(err, "%s", path);
 	if (strcmp(kl_json_str_or(e, "id", ""), id))
 		return kl_error(KL_EINVALID, "%s holds event %.12s", path, kl_json_str_or(e, "id", ""));
@@ -302,7 +302,7 @@ static int on_note(const git_oid *commit, const char *text, size_t len, void *pa
 		size_t n = (size_t)((nl ? nl : end) - s);
 		json_t *e = NULL;
 
-		if (n && !kl_event_parse(&e, s, n))
+		if (n && !kl_event_doc_parse(&e, s, n))
 			keep(payload, e);
 		else
 			kl_error_clear();
@@ -341,7 +341,7 @@ int kl_library_all_events(struct kl_map *out, struct kl_library *l)
 		if ((err = kl_repo_blob_read(&text, l->repo, &blobs.b[i].oid, MAX_EVENT)) < 0)
 			break;
 		kl_buf_rtrim(&text);
-		if (!kl_event_parse(&e, text.ptr, text.len))
+		if (!kl_event_doc_parse(&e, text.ptr, text.len))
 			keep(out, e);
 		else
 			kl_error_clear();

@@ -62,8 +62,8 @@ static int read_entry(json_t **event, const char *dir, const char *name, const c
 	int err = kl_fs_read(&text, path, MAX_EVENT);
 
 	if (!err)
-		err = kl_event_parse(&e, text.ptr, text.len);
-	if (err < 0 || !kl_event_is_for(e, surface, contract))
+		err = kl_event_doc_parse(&e, text.ptr, text.len);
+	if (err < 0 || !kl_event_doc_is_for(e, surface, contract))
 		return kl_error(KL_ENOTFOUND, "not judged by this clone before");
 	*event = kl_steal(&e);
 	return 0;
@@ -193,7 +193,7 @@ bool kl_cache_same_place(const json_t *e, const struct kl_cache_key *k)
 
 static int rank(const json_t *e)
 {
-	return kl_event_is_fail(e) ? 2 : says(e, "kind", "gate");
+	return kl_event_doc_is_fail(e) ? 2 : says(e, "kind", "gate");
 }
 
 static void keep_best(void *payload, json_t *e)

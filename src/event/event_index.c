@@ -160,7 +160,7 @@ int kl_folded_read(json_t **out, struct kl_repo *r, const struct kl_folded_event
 		return err;
 	if (e->at > text.len || e->len > text.len - e->at)
 		return kl_error(KL_EINVALID, "the index of events is not of this repository");
-	return kl_event_parse(out, text.ptr + e->at, e->len);
+	return kl_event_doc_parse(out, text.ptr + e->at, e->len);
 }
 
 /* --- one note ---------------------------------------------------------------------- */
@@ -195,7 +195,7 @@ static bool is_line_of(const char *line, size_t len, const char *id, bool sig)
 {
 	KL_AUTO(json_decrefp) json_t *e = NULL;
 
-	if (kl_event_parse(&e, line, len) < 0) {
+	if (kl_event_doc_parse(&e, line, len) < 0) {
 		kl_error_clear();
 		return false;
 	}

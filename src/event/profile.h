@@ -18,9 +18,9 @@
  */
 struct kl_comparison {
 	const char *what;		/* "parent", or the name of a baseline */
-	const char *surface;		/* digest of what it was compared with; "" where none is said */
+	const char *surface;		/* digest of what it was compared with; "": not said */
 	int64_t ratio_ppm, lo_ppm, hi_ppm;	/* lo to hi: the interval; 0: not measured */
-	enum kl_speed speed;		/* in the gate's word; NONE at a single case, which has none */
+	enum kl_speed speed;		/* the gate's word; a single case has none */
 	const json_t *doc;		/* as it was read, borrowed; NULL: made here */
 };
 
@@ -37,11 +37,11 @@ struct kl_point {
 struct kl_profile {
 	bool there;			/* it was timed */
 	int64_t ns;			/* weighted mean over the cases; 0: not known */
-	int64_t aa_ppm;			/* how far the interval of the kernel against itself reaches from 1 */
+	int64_t aa_ppm;			/* how far the kernel against itself reaches from 1 */
 	struct kl_comparisons vs;
 	struct kl_point *point;		/* where there are several cases */
 	size_t npoint;
-	json_t *points;			/* owned: what the worker wrote, and points borrow from; or NULL */
+	json_t *points;			/* owned: as the worker wrote them; NULL: none */
 };
 void kl_profile_release(struct kl_profile *profile);
 
@@ -52,9 +52,9 @@ json_t *kl_profile_json(const struct kl_profile *profile, const json_t *doc);
 json_t *kl_comparison_json(const struct kl_comparison *comparison);
 
 /**
- * From a worker's result, a member "profile": `weight` has one entry for each of the `n` points, in order.
- * Ratios are weighted geometric means; speed.h says what they are called. `parent`, the digest of what the
- * kernel was compared with, is borrowed. Not there: nothing was timed, or not at all points.
+ * From a worker's result, a member "profile": `weight` has one entry for each of the `n` points, in
+ * order. Ratios are weighted geometric means; speed.h says what they are called. `parent`, the digest
+ * of what the kernel was compared with, is borrowed. Not there: nothing was timed, or not all points.
  */
 void kl_profile_of_result(struct kl_profile *out, const json_t *doc, const int64_t *weight, size_t n,
 			  const char *parent);

@@ -120,7 +120,7 @@ json_t *kl_record_inverse(const json_t *state, const json_t *pair, int64_t time)
 		kl_json_set(profile, "vs", vs);
 	else
 		json_decref(vs);
-	kl_event_seal(e);
+	kl_event_doc_seal(e);
 	return e;
 }
 
@@ -142,7 +142,7 @@ int kl_record_load(struct kl_map *out, const char *name, const char *text, size_
 
 		line++;
 		if (n) {
-			if ((err = kl_event_parse(&j, s, n)) < 0)
+			if ((err = kl_event_doc_parse(&j, s, n)) < 0)
 				return kl_error_in(err, "%s:%d", name, line);
 			kl_map_put(out, kl_record_id(j), j);
 		}

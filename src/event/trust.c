@@ -30,7 +30,7 @@ void kl_trust_add(struct kl_trust *t, size_t tag, const char *text, size_t len, 
 		size_t n = (size_t)((nl ? nl : end) - s);
 		json_t *e = NULL;
 
-		if (n && !kl_event_parse(&e, s, n))
+		if (n && !kl_event_doc_parse(&e, s, n))
 			kl_trust_add_event(t, tag, e, own);
 		else
 			kl_error_clear();
@@ -42,7 +42,8 @@ static bool counts(const struct kl_trust_line *l, bool required)
 {
 	if (l->sig.state == KL_SIGN_BAD)
 		return l->own;
-	return !required || l->own || l->sig.state == KL_SIGN_GOOD || kl_event_is_fail(l->event);
+	return !required || l->own || l->sig.state == KL_SIGN_GOOD ||
+	       kl_event_doc_is_fail(l->event);
 }
 
 int kl_trust_judge(struct kl_trust *t, struct kl_repo *r)

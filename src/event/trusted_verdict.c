@@ -29,7 +29,8 @@ static bool serves(const json_t *event, const struct kl_cache_key *k)
 
 	return !strcmp(kl_json_str_or(event, "verdict", ""), "pass") && !json_object_get(event, "inverse") &&
 	       (!strcmp(kind, "gate") || (k->fast && !strcmp(kind, "check"))) &&
-	       kl_event_is_for(event, k->surface, k->contract) && kl_cache_same_place(event, k) &&
+	       kl_event_doc_is_for(event, k->surface, k->contract) && kl_cache_same_place(event,
+				   k) &&
 	       is_compared(event, k);
 }
 

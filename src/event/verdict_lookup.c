@@ -175,7 +175,8 @@ static void drop_others(struct kl_judged *j)
 		const char *id = kl_json_str_or(l->event, "id", "");
 		KL_AUTO(kl_freep) char *key = kl_asprintf("%zu %s %d %s", l->tag, id, l->own, sig);
 
-		if (kl_event_is_for(l->event, one->surface, one->contract) && !kl_map_put(&seen, key, j))
+		if (kl_event_doc_is_for(l->event, one->surface, one->contract) &&
+		    !kl_map_put(&seen, key, j))
 			j->trust.v[n++] = *l;
 		else
 			json_decref(l->event);
@@ -214,7 +215,7 @@ static int count_stale(struct kl_judged_one *one, struct kl_repo *r)
 	kl_trust_add(&t, 0, text.ptr, text.len, false);
 	for (size_t i = 0; i < t.n; i++)
 		one->stale += !strcmp(kl_json_str_or(t.v[i].event, "workload", ""), one->workload) &&
-			      !kl_event_is_for(t.v[i].event, one->surface, one->contract);
+			      !kl_event_doc_is_for(t.v[i].event, one->surface, one->contract);
 	return 0;
 }
 
@@ -256,7 +257,7 @@ const json_t *kl_judged_failure(const struct kl_judged_one *one)
 	json_t *e;
 
 	json_array_foreach(one->fold.verdicts, i, e)
-		if (kl_event_is_fail(e))
+		if (kl_event_doc_is_fail(e))
 			return e;
 	return NULL;
 }

@@ -56,7 +56,8 @@ static int verdicts(bool *pass, bool *fail, struct checker *k, const struct kl_c
 		size_t n = strcspn(p, "\n");
 		KL_AUTO(json_decrefp) json_t *e = NULL;
 
-		if (n && !kl_event_parse(&e, p, n) && !strcmp(kl_json_str_or(e, "tree", ""), tree)) {
+		if (n && !kl_event_doc_parse(&e, p, n) &&
+		    !strcmp(kl_json_str_or(e, "tree", ""), tree)) {
 			*pass |= !strcmp(kl_json_str_or(e, "verdict", ""), "pass");
 			*fail |= strcmp(kl_json_str_or(e, "verdict", ""), "pass") != 0;
 		}

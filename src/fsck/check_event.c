@@ -38,7 +38,7 @@ static bool is_for_commit(struct kl_checker *k, const json_t *e, const git_oid *
 	if (memcmp(&k->digests_of, commit, sizeof(*commit)))
 		read_digests(k, commit);
 	for (size_t i = 0; i + 1 < k->digests.n; i += 2)
-		if (kl_event_is_for(e, k->digests.v[i], k->digests.v[i + 1]))
+		if (kl_event_doc_is_for(e, k->digests.v[i], k->digests.v[i + 1]))
 			return true;
 	return false;
 }
@@ -59,7 +59,7 @@ static void check_event(struct kl_checker *k, const git_oid *commit, const char 
 
 	k->c->events++;
 	kl_check_short(at, commit);
-	if (kl_event_parse(&e, line, len) < 0) {
+	if (kl_event_doc_parse(&e, line, len) < 0) {
 		if (is_later(line, len))
 			kl_check_say(k, KL_CHECK_WARNING, at,
 				     "an event of a later version of git-klineage");

@@ -26,8 +26,8 @@ static int passes(json_t **out, struct kl_checker *k, const git_oid *commit,
 		size_t n = strcspn(at, "\n");
 		json_t *e;
 
-		if (n && !kl_event_parse(&e, at, n)) {
-			if (kl_event_is_for(e, s->digest, s->contract_digest) &&
+		if (n && !kl_event_doc_parse(&e, at, n)) {
+			if (kl_event_doc_is_for(e, s->digest, s->contract_digest) &&
 			    !strcmp(kl_json_str_or(e, "verdict", ""), "pass"))
 				json_array_append(*out, e);
 			json_decref(e);

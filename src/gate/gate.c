@@ -418,7 +418,7 @@ int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *g,
 	v->event = event_new(g, candidate, &t);
 	if ((err = judge(v, g, &t, candidate, parent, &away)) < 0)
 		return err;
-	kl_event_seal(v->event);
+	kl_event_doc_seal(v->event);
 	if (!v->deferred && (err = remember(g, &key, v)) < 0)
 		return err;
 	*out = kl_steal(&v);

@@ -91,7 +91,7 @@ static int events_of(struct kl_strvec *ids, struct source *s, const git_oid *com
 		size_t n = strcspn(p, "\n");
 		json_t *e = NULL;
 
-		if (n && !kl_event_parse(&e, p, n)) {
+		if (n && !kl_event_doc_parse(&e, p, n)) {
 			kl_strvec_push(ids, kl_record_id(e));
 			if (kl_map_get(&s->t->events, kl_record_id(e)))
 				json_decref(e);
@@ -139,7 +139,7 @@ static const json_t *pick(const struct source *s, const struct kl_strvec *ids, c
 	for (size_t i = 0; i < ids->n; i++) {
 		const json_t *e = kl_map_get(&s->t->events, ids->v[i]);
 
-		if (is_gate(e, "pass") && kl_event_is_for(e, surface, NULL) &&
+		if (is_gate(e, "pass") && kl_event_doc_is_for(e, surface, NULL) &&
 		    (!vs || !strcmp(compared_with(e), vs)) && newer(e, best))
 			best = e;
 	}

@@ -153,8 +153,8 @@ static int look_at_commit(struct kl_seeker *s, const git_oid *commit)
 		size_t n = strcspn(p, "\n");
 		KL_AUTO(json_decrefp) json_t *e = NULL;
 
-		if (n && !kl_event_parse(&e, p, n) && !strcmp(kl_json_str_or(e, "tree", ""), tree) &&
-		    may_count(s, e))
+		if (n && !kl_event_doc_parse(&e, p, n) &&
+		    !strcmp(kl_json_str_or(e, "tree", ""), tree) && may_count(s, e))
 			err = look_at(s, &(struct tried){ *commit, c.parent[0], e });
 		kl_error_clear();
 		p += n + (p[n] == '\n');

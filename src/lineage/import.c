@@ -292,7 +292,7 @@ static int check_event(struct importer *x, const json_t *e, const git_oid *commi
 	if ((err = kl_repo_tree_of(&tree, x->repo, commit)) < 0 ||
 	    (err = kl_surface_from_tree(&s, x->repo, &tree, "")) < 0)
 		return err;
-	if (!kl_event_is_for(e, s->digest, s->contract_digest))
+	if (!kl_event_doc_is_for(e, s->digest, s->contract_digest))
 		return kl_error(KL_EINVALID, "event %.12s was reached for other files than its commit has",
 				kl_json_str_or(e, "id", ""));
 	return 0;
@@ -308,7 +308,7 @@ static int add_event(struct importer *x, const char *line, size_t len)
 	git_oid tree;
 	int err;
 
-	if ((err = kl_event_parse(&e, line, len)) < 0 ||
+	if ((err = kl_event_doc_parse(&e, line, len)) < 0 ||
 	    (err = kl_json_str(&was, e, "commit")) < 0)
 		return err;
 	commit = kl_map_get(&x->commits, was);

@@ -61,7 +61,7 @@ static int add_lines(const git_oid *commit, const char *text, size_t len, void *
 		size_t n = (size_t)((nl ? nl : end) - s);
 		KL_AUTO(json_decrefp) json_t *e = NULL;
 
-		if (n && !kl_event_parse(&e, s, n))
+		if (n && !kl_event_doc_parse(&e, s, n))
 			add_event(payload, e);
 		s += n + 1;
 	}

@@ -32,7 +32,7 @@ static bool accept(const char *line, size_t len, void *payload)
 
 	if (len > MAX_LINE)
 		return false;
-	if (!kl_event_parse(&e, line, len))
+	if (!kl_event_doc_parse(&e, line, len))
 		return true;
 	kl_error_clear();
 	if (kl_json_parse(&e, line, len) < 0 || !json_is_object(e)) {

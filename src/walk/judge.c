@@ -120,7 +120,7 @@ static void put_traits(json_t *event, const struct kl_facts *f, const json_t *au
 	kl_json_set(event, "traits", traits);
 	if (json_object_size(audited))
 		kl_json_set(event, "audit", json_deep_copy(audited));
-	kl_event_seal(event);
+	kl_event_doc_seal(event);
 }
 
 /* --- what the difference is called ------------------------------------------ */

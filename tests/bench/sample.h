@@ -44,7 +44,7 @@ static inline json_t *sample_event(size_t i, const char *workload, const char *s
 	kl_json_set_str(vs, "verdict", "ambiguous");
 	kl_json_set(e, "profile", json_pack("{s:I, s:i, s:[o]}", "ns", (json_int_t)(1000000 + i),
 					    "aa_ppm", 4000, "vs", vs));
-	kl_event_seal(e);
+	kl_event_doc_seal(e);
 	return e;
 }
 

@@ -87,7 +87,7 @@ static inline json_t *skill_gen_event(const struct skill_gen *g, size_t k)
 		      "features", "avx2.fma", "shuffle", "vec.256", "profile", "ns", 1000000, "aa_ppm", 4000, "vs",
 		      "what", "parent", "ratio_ppm", (json_int_t)r.ppm, "lo_ppm", (json_int_t)r.lo, "hi_ppm",
 		      (json_int_t)r.hi, "verdict", "fast");
-	kl_event_seal(e);
+	kl_event_doc_seal(e);
 	return e;
 }
 

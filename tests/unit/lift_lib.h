@@ -95,7 +95,7 @@ static inline void note(struct kl_repo *r, const git_oid *commit, json_t *e)
 
 	kl_oid_hex(hex, commit);
 	if (!json_object_get(e, "id"))
-		kl_event_seal(e);
+		kl_event_doc_seal(e);
 	kl_json_set_str(e, "commit", hex);
 	kl_json_canonical(&line, e);
 	n.line = line.ptr;

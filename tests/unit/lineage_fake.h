@@ -112,7 +112,7 @@ static int fake_judge(struct kl_judgement **out, const struct kl_surface *s,
 	kl_json_set(v->event, "features", features);
 	if (!bad)
 		fake_profile(v->event, s, parent);
-	kl_event_seal(v->event);
+	kl_event_doc_seal(v->event);
 	*out = v;
 	return 0;
 }

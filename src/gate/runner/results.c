@@ -240,7 +240,7 @@ static struct kl_judgement *verdict_of(const json_t *record, const json_t *line,
 	if (driver)
 		kl_json_set_str(result, "driver", driver);
 	kl_judgement_take(v, result, &of);
-	kl_event_seal(v->event);
+	kl_event_doc_seal(v->event);
 	return v;
 }
 
@@ -254,7 +254,7 @@ static bool has_surface(struct intake *in, const git_oid *commit, const char *di
 	if (kl_repo_tree_of(&tree, in->repo, commit) < 0 ||
 	    kl_surface_from_tree(&s, in->repo, &tree, dir) < 0)
 		return false;
-	return kl_event_is_for(event, s->digest, s->contract_digest);
+	return kl_event_doc_is_for(event, s->digest, s->contract_digest);
 }
 
 /* The commits that the job was sent for, and HEAD, if they have what was judged. */
@@ -311,7 +311,7 @@ static int keep(struct intake *in, const json_t *record, const json_t *event, bo
 			    kl_json_str_or(event, "contract", ""), key) < 0)
 		kl_error_clear();
 	*again = old && !strcmp(kl_json_str_or(old, "id", ""), kl_json_str_or(event, "id", ""));
-	if (*again || (old && kl_event_is_fail(old) && !kl_event_is_fail(event)))
+	if (*again || (old && kl_event_doc_is_fail(old) && !kl_event_doc_is_fail(event)))
 		return 0;
 	return kl_cache_put_at(in->repo, key, event);
 }

@@ -9,7 +9,7 @@ static void seal_line(struct kl_buf *out, const char *line, size_t len)
 	KL_AUTO(json_decrefp) json_t *e = NULL;
 
 	if (kl_json_parse(&e, line, len) == 0 && json_is_object(e)) {
-		kl_event_seal(e);
+		kl_event_doc_seal(e);
 		kl_json_canonical(out, e);
 	} else {
 		kl_buf_add(out, line, len);
@@ -22,11 +22,11 @@ static void check_line(const char *line, size_t len)
 	KL_AUTO(json_decrefp) json_t *e = NULL, *again = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
-	if (kl_event_parse(&e, line, len) < 0)
+	if (kl_event_doc_parse(&e, line, len) < 0)
 		return;
 	kl_json_canonical(&b, e);
 	MUST(!memchr(b.ptr, '\n', b.len));
-	MUST(kl_event_parse(&again, b.ptr, b.len) == 0);
+	MUST(kl_event_doc_parse(&again, b.ptr, b.len) == 0);
 	MUST(json_equal(e, again));
 	/* where it stands is no part of it */
 	kl_json_set_str(e, "commit", "elsewhere");
@@ -35,7 +35,7 @@ static void check_line(const char *line, size_t len)
 	kl_json_canonical(&b, e);
 	json_decref(again);
 	again = NULL;
-	MUST(kl_event_parse(&again, b.ptr, b.len) == 0);
+	MUST(kl_event_doc_parse(&again, b.ptr, b.len) == 0);
 }
 
 /* Later lines first. */

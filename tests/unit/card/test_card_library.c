@@ -14,7 +14,7 @@ static const char *seal(struct kl_map *events, int n)
 	json_t *e = json_pack("{s:i,s:s,s:i,s:s,s:s}", "v", 1, "kind", "gate", "n", n, "verdict", "pass",
 			      "commit", "0000");
 
-	kl_event_seal(e);
+	kl_event_doc_seal(e);
 	kl_map_put(events, kl_json_str_or(e, "id", ""), e);
 	return kl_json_str_or(e, "id", "");
 }

@@ -12,7 +12,7 @@ static json_t *event(const char *verdict, const char *time, const char *surface,
 
 	if (ns)
 		kl_json_set(e, "profile", json_pack("{s:i}", "ns", ns));
-	kl_event_seal(e);
+	kl_event_doc_seal(e);
 	return e;
 }
 
@@ -31,16 +31,16 @@ static void id_ignores_where_it_stands(void **state)
 
 	kl_json_set_str(e, "commit", "abc");
 	kl_json_set_str(e, "tree", "def");
-	kl_event_id(id, e);
+	kl_event_doc_id(id, e);
 	assert_string_equal(id, kl_json_str_or(e, "id", ""));
 	kl_json_canonical(&line, e);
-	assert_ok(kl_event_parse(&back, line.ptr, line.len));
+	assert_ok(kl_event_doc_parse(&back, line.ptr, line.len));
 	/* anything else is part of it */
 	kl_json_set_str(e, "verdict", "fail");
 	kl_buf_clear(&line);
 	kl_json_canonical(&line, e);
 	assert_error(KL_EINVALID, "does not say what its id says",
-		     kl_event_parse(&back, line.ptr, line.len));
+		     kl_event_doc_parse(&back, line.ptr, line.len));
 }
 
 static void hostile_lines(void **state)
@@ -50,7 +50,7 @@ static void hostile_lines(void **state)
 	KL_AUTO(json_decrefp) json_t *e = NULL;
 
 	for (const char *const *p = bad; *p; p++)
-		if (kl_event_parse(&e, *p, strlen(*p)) != KL_EINVALID)
+		if (kl_event_doc_parse(&e, *p, strlen(*p)) != KL_EINVALID)
 			fail_msg("accepted %s", *p);
 }
 
@@ -72,7 +72,7 @@ static void fail_outranks_pass_until_retracted(void **state)
 	assert_int_equal(f.skipped, 1);
 	kl_fold_release(&f);
 	back = json_pack("{s:i,s:s,s:s}", "v", 1, "kind", "retract", "of", bad_id);
-	kl_event_seal(back);
+	kl_event_doc_seal(back);
 	add(&b, back);
 	kl_event_fold(&f, b.ptr, b.len, "s", "c");
 	assert_string_equal(kl_json_str_or(json_array_get(f.verdicts, 0), "verdict", ""), "pass");
@@ -99,7 +99,7 @@ static void stale_is_left_out_and_the_newest_profile_wins(void **state)
 static json_t *classed(json_t *e, const char *class_)
 {
 	kl_json_set_str(e, "class", class_);
-	kl_event_seal(e);
+	kl_event_doc_seal(e);
 	return e;
 }
 
@@ -131,7 +131,7 @@ static json_t *check(const char *verdict, const char *time)
 	kl_json_set_str(e, "kind", "check");
 	if (!strcmp(verdict, "fail"))
 		kl_json_set_str(e, "class", "fault");
-	kl_event_seal(e);
+	kl_event_doc_seal(e);
 	return e;
 }
 
@@ -195,10 +195,10 @@ static char *any_line(struct kl_rng *r)
 
 		json_decref(e);
 		e = json_pack("{s:i,s:s,s:s}", "v", 1, "kind", "retract", "of", of);
-		kl_event_seal(e);
+		kl_event_doc_seal(e);
 	} else if (kl_rng_below(r, 4) == 0) {
 		kl_json_set_str(e, "kind", "check");
-		kl_event_seal(e);
+		kl_event_doc_seal(e);
 	}
 	if (kl_rng_below(r, 3) == 0)
 		kl_json_set_str(e, "sig", kl_rng_below(r, 2) ? "of one" : "of another");

@@ -39,7 +39,7 @@ static json_t *event(const char *surface)
 	json_t *e = json_pack("{s:i,s:s,s:s,s:s,s:s}", "v", 1, "kind", "gate", "surface", surface,
 			      "contract", "c", "verdict", "pass");
 
-	kl_event_seal(e);
+	kl_event_doc_seal(e);
 	return e;
 }
 
@@ -173,7 +173,7 @@ static json_t *run(const char *kind, const char *verdict, const char *class_, co
 			      "device", platform.device, "compiler", platform.compiler, "flags", "-O2");
 
 	kl_json_set_str(e, "class", class_);
-	kl_event_seal(e);
+	kl_event_doc_seal(e);
 	return e;
 }
 

@@ -58,7 +58,7 @@ static char *event_line(struct kl_rng *rng)
 		kl_json_set(e, "profile", json_pack("{s:i,s:[{s:s,s:i,s:i,s:i}]}", "ns", (int)kl_rng_below(rng, 9999),
 						    "vs", "what", "parent", "ratio_ppm", 2000000, "lo_ppm", 1900000,
 						    "hi_ppm", 2100000));
-	kl_event_seal(e);
+	kl_event_doc_seal(e);
 	kl_json_canonical(&line, e);
 	json_decref(e);
 	return kl_buf_detach(&line);
@@ -180,7 +180,7 @@ static void same_as_folding(void **state)
 		kl_json_set_str(twin, "sig", "a signature");
 		kl_json_canonical(&text, twin);
 		kl_json_set(e, "inverse", json_pack("{s:s}", "state", kl_json_str_or(e, "id", "")));
-		kl_event_seal(e);
+		kl_event_doc_seal(e);
 		spaced = json_dumps(e, JSON_SORT_KEYS);
 		line[1].line = spaced;
 		line[2].line = text.ptr;
@@ -283,7 +283,7 @@ static void by_surface(void **state)
 				KL_AUTO(json_decrefp) json_t *e = NULL;
 
 				assert_ok(kl_folded_read(&e, f.r, kl_folded_by_surface(x, first + i)));
-				assert_true(kl_event_is_for(e, digest[0], digest[1]));
+				assert_true(kl_event_doc_is_for(e, digest[0], digest[1]));
 			}
 		}
 	assert_int_equal(all, kl_folded_count(x));

@@ -32,7 +32,7 @@ static json_t *make_event(int n)
 	json_t *e = json_pack("{s:i,s:s,s:i,s:s}", "v", 1, "kind", "gate", "n", n, "time",
 			      n % 3 ? "2026-01-01T00:00:00Z" : "2025-01-01T00:00:00Z");
 
-	kl_event_seal(e);
+	kl_event_doc_seal(e);
 	return e;
 }
 

@@ -139,7 +139,7 @@ static int judge(struct kl_judgement **out, const struct kl_surface *s,
 		kl_json_set_int(vs, "hi_ppm", 1500000);
 		kl_json_set_int(event, "run", m.again);
 	}
-	kl_event_seal(event);
+	kl_event_doc_seal(event);
 	return 0;
 }
 
