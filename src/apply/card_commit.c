@@ -205,7 +205,7 @@ static int add_link(struct kl_keep *k, const git_oid *commit, char *text, json_t
 	KL_GROW(k->v, k->n + 1, k->alloc);
 	k->v[k->n++] = (struct kl_keep_link){ .commit = *commit, .text = text };
 	k->noting.repo = k->repo;
-	return event ? kl_noting_add(&k->noting, commit, event) : 0;
+	return event ? kl_noting_add_doc(&k->noting, commit, event) : 0;
 }
 
 int kl_keep_root(struct kl_keep *k, const git_oid *commit, const char *text, json_t *event)

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "event/event.h"
+#include "event/record.h"
 #include "repo/notes.h"
 
 #define MAX_LINKS 100000

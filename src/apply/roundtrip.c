@@ -84,7 +84,7 @@ int kl_roundtrip_begin(struct kl_roundtrip *out, struct kl_repo *r, const char *
 static int note(const struct kl_materialize_opts *o, const git_oid *commit, json_t *event)
 {
 	KL_AUTO(kl_noting_release) struct kl_noting n = { .repo = o->repo };
-	int err = kl_noting_add(&n, commit, event);
+	int err = kl_noting_add_doc(&n, commit, event);
 
 	return err < 0 ? err : kl_noting_write(&n);
 }

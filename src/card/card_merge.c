@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "card/shape.h"
 #include "event/event.h"
+#include "event/record.h"
 
 struct merger {
 	struct kl_strvec *both;		/* fields that both sides changed, differently */

@@ -9,6 +9,7 @@
 #include "card/exchange_parts.h"
 #include "card/library_parts.h"
 #include "event/event.h"
+#include "event/record.h"
 
 #define MAX_FILE (16u << 20)
 #define SCHEMA "klineage.card/1"

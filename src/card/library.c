@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "card/library_parts.h"
 #include "event/event.h"
+#include "event/record.h"
 #include "repo/notes.h"
 #include "repo/refs.h"
 

@@ -10,6 +10,7 @@
 #include "contract/changed_kernels.h"
 #include "contract/select.h"
 #include "event/note_writer.h"
+#include "event/record.h"
 #include "event/speed.h"
 #include "gate/gate.h"
 #include "gate/runner/results.h"
@@ -178,7 +179,7 @@ static int write_note(struct kl_repo *r, const struct kl_selection *sel, struct 
 
 	if (err < 0)
 		return kl_error_in(err, "cannot note the verdict (--no-note spares it)");
-	err = kl_noting_add(&n, &sel->commit, v->event);
+	err = kl_noting_add_doc(&n, &sel->commit, v->event);
 	return err < 0 ? err : kl_noting_write(&n);
 }
 

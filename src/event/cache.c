@@ -7,7 +7,6 @@
 #include "base/fault.h"
 #include "base/fs.h"
 #include "event/event.h"
-#include "event/event.h"
 
 #define MAX_EVENT ((size_t)1 << 20)
 #define NAME_LEN (KL_DIGEST_HEX - 1 + sizeof(".json") - 1)	/* of an entry, unlike what a crash left */
@@ -39,7 +38,7 @@ void kl_cache_key_hex(char hex[KL_DIGEST_HEX], const struct kl_cache_key *k)
 	for (size_t i = 0; i < k->flags->n; i++)
 		kl_digest_adds(d, k->flags->v[i]);
 	kl_digest_adds(d, "");
-	kl_digest_adds(d, k->tier);
+	kl_digest_adds(d, kl_tier_name(k->tier));
 	kl_digest_adds(d, k->parent ? k->parent : "");
 	kl_digest_adds(d, k->fast ? "check" : k->profile ? "profile" : "");
 	kl_digest_end(d, hex);
@@ -53,24 +52,24 @@ static void whole_key(char hex[KL_DIGEST_HEX], const struct kl_cache_key *k)
 }
 
 /* A damaged file is no entry, nor is an honest one on other files. */
-static int read_entry(json_t **event, const char *dir, const char *name, const char *surface,
-		      const char *contract)
+static int read_entry(struct kl_event **event, const char *dir, const char *name,
+		      const char *surface, const char *contract)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, name);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(json_decrefp) json_t *e = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
 	int err = kl_fs_read(&text, path, MAX_EVENT);
 
 	if (!err)
-		err = kl_event_doc_parse(&e, text.ptr, text.len);
-	if (err < 0 || !kl_event_doc_is_for(e, surface, contract))
+		err = kl_event_parse(&e, text.ptr, text.len);
+	if (err < 0 || !kl_event_is_for(e, surface, contract))
 		return kl_error(KL_ENOTFOUND, "not judged by this clone before");
 	*event = kl_steal(&e);
 	return 0;
 }
 
-int kl_cache_get_at(json_t **event, struct kl_repo *r, const char *surface, const char *contract,
-		    const char *hex)
+int kl_cache_get_at(struct kl_event **event, struct kl_repo *r, const char *surface,
+		    const char *contract, const char *hex)
 {
 	KL_AUTO(kl_freep) char *dir = dir_of(r, surface, contract);
 	KL_AUTO(kl_freep) char *name = kl_asprintf("%s.json", hex);
@@ -78,7 +77,7 @@ int kl_cache_get_at(json_t **event, struct kl_repo *r, const char *surface, cons
 	return read_entry(event, dir, name, surface, contract);
 }
 
-int kl_cache_get(json_t **event, struct kl_repo *r, const struct kl_cache_key *k)
+int kl_cache_get(struct kl_event **event, struct kl_repo *r, const struct kl_cache_key *k)
 {
 	char hex[KL_DIGEST_HEX];
 
@@ -87,7 +86,7 @@ int kl_cache_get(json_t **event, struct kl_repo *r, const struct kl_cache_key *k
 }
 
 static int put(struct kl_repo *r, const char *surface, const char *contract, const char *hex,
-	       const json_t *event)
+	       const struct kl_event *event)
 {
 	KL_AUTO(kl_freep) char *dir = dir_of(r, surface, contract);
 	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s.json", dir, hex);
@@ -98,18 +97,17 @@ static int put(struct kl_repo *r, const char *surface, const char *contract, con
 		err = kl_fs_mkdir_of(path);
 	if (err < 0)
 		return err;
-	kl_json_canonical(&text, event);
+	kl_event_write(&text, event);
 	err = kl_fs_write(path, text.ptr, text.len);
 	return err < 0 ? err : KL_FAULT("cache-put-done");
 }
 
-int kl_cache_put_at(struct kl_repo *r, const char *hex, const json_t *event)
+int kl_cache_put_at(struct kl_repo *r, const char *hex, const struct kl_event *event)
 {
-	return put(r, kl_json_str_or(event, "surface", ""), kl_json_str_or(event, "contract", ""), hex,
-		   event);
+	return put(r, event->surface, event->contract, hex, event);
 }
 
-int kl_cache_put(struct kl_repo *r, const struct kl_cache_key *k, const json_t *event)
+int kl_cache_put(struct kl_repo *r, const struct kl_cache_key *k, const struct kl_event *event)
 {
 	char hex[KL_DIGEST_HEX];
 
@@ -121,7 +119,7 @@ int kl_cache_put(struct kl_repo *r, const struct kl_cache_key *k, const json_t *
 
 /* One event after the other; `fn` keeps what it wants. */
 static int each(struct kl_repo *r, const char *surface, const char *contract,
-		void (*fn)(void *payload, json_t *event), void *payload)
+		void (*fn)(void *payload, struct kl_event *event), void *payload)
 {
 	KL_AUTO(kl_freep) char *dir = dir_of(r, surface, contract);
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
@@ -130,7 +128,7 @@ static int each(struct kl_repo *r, const char *surface, const char *contract,
 	if (err < 0 && err != KL_ENOTFOUND)
 		return err;
 	for (size_t i = 0; i < names.n; i++) {
-		KL_AUTO(json_decrefp) json_t *e = NULL;
+		KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
 
 		if (strlen(names.v[i]) == NAME_LEN &&
 		    read_entry(&e, dir, names.v[i], surface, contract) == 0)
@@ -140,9 +138,9 @@ static int each(struct kl_repo *r, const char *surface, const char *contract,
 	return 0;
 }
 
-static void add_line(void *payload, json_t *event)
+static void add_line(void *payload, struct kl_event *event)
 {
-	kl_json_canonical(payload, event);
+	kl_event_write(payload, event);
 	kl_buf_addch(payload, '\n');
 }
 
@@ -153,68 +151,62 @@ int kl_cache_list(struct kl_buf *lines, struct kl_repo *r, const char *surface, 
 
 struct finding {
 	const struct kl_cache_key *key;
-	json_t *best;
+	struct kl_event *best;
 };
 
-static bool same_flags(const json_t *list, const struct kl_strvec *flags)
+static bool same_flags(const struct kl_strvec *a, const struct kl_strvec *b)
 {
-	if (json_array_size(list) != flags->n)
+	if (a->n != b->n)
 		return false;
-	for (size_t i = 0; i < flags->n; i++) {
-		const char *f = json_string_value(json_array_get(list, i));
-
-		if (!f || strcmp(f, flags->v[i]))
+	for (size_t i = 0; i < a->n; i++)
+		if (strcmp(a->v[i], b->v[i]) != 0)
 			return false;
-	}
 	return true;
 }
 
-static bool says(const json_t *obj, const char *key, const char *value)
+/* A runner's device is known here only from its last result. */
+static bool same_device(const struct kl_place *place, const struct kl_cache_key *key)
 {
-	return !strcmp(kl_json_str_or(obj, key, ""), value);
+	if (!key->runner)
+		return !strcmp(place->device, key->platform->device);
+	return !key->told || (!strcmp(place->device, key->told->device) &&
+			      !strcmp(place->driver, key->told->driver));
 }
 
-/* Whoever judges elsewhere names a device that is known here only once it was told. */
-static bool same_device(const json_t *p, const struct kl_cache_key *k)
+bool kl_cache_same_place(const struct kl_event *event, const struct kl_cache_key *key)
 {
-	if (!k->runner)
-		return says(p, "device", k->platform->device);
-	return !k->told || (says(p, "device", k->told->device) && says(p, "driver", k->told->driver));
+	const struct kl_place *place = &event->place;
+
+	return event->policy == KL_GATE_POLICY && event->tier == key->tier &&
+	       !strcmp(place->id, key->platform->id) &&
+	       !strcmp(place->compiler, key->platform->compiler) && same_device(place, key) &&
+	       same_flags(&place->flags, key->flags);
 }
 
-bool kl_cache_same_place(const json_t *e, const struct kl_cache_key *k)
+static int rank_of(const struct kl_event *event)
 {
-	const json_t *p = json_object_get(e, "platform");
-
-	return kl_json_int_or(e, "policy", 0) == KL_GATE_POLICY && says(e, "tier", k->tier) &&
-	       says(p, "id", k->platform->id) && says(p, "compiler", k->platform->compiler) &&
-	       same_device(p, k) && same_flags(json_object_get(p, "flags"), k->flags);
+	return kl_event_is_fail(event) ? 2 : event->kind == KL_KIND_GATE;
 }
 
-static int rank(const json_t *e)
-{
-	return kl_event_doc_is_fail(e) ? 2 : says(e, "kind", "gate");
-}
-
-static void keep_best(void *payload, json_t *e)
+static void keep_best(void *payload, struct kl_event *event)
 {
 	struct finding *f = payload;
-	int d;
+	int order;
 
-	/* a walk's opinion of a step without effect, or trouble of the machine, is none on the kernel */
-	if (!kl_cache_same_place(e, f->key) || says(e, "class", "no-change") ||
-	    says(e, "verdict", "inconclusive"))
+	/* what a walk thought of a step, and trouble of the machine, say nothing of the kernel */
+	if (!kl_cache_same_place(event, f->key) || event->failure == KL_FAILURE_NO_CHANGE ||
+	    event->verdict == KL_VERDICT_INCONCLUSIVE)
 		return;
-	d = f->best ? rank(e) - rank(f->best) : 1;
-	if (!d)
-		d = strcmp(kl_json_str_or(e, "time", ""), kl_json_str_or(f->best, "time", ""));
-	if (d <= 0)
+	order = f->best ? rank_of(event) - rank_of(f->best) : 1;
+	if (!order)
+		order = strcmp(event->time, f->best->time);
+	if (order <= 0)
 		return;
-	json_decref(f->best);
-	f->best = json_incref(e);
+	kl_event_free(f->best);
+	f->best = kl_event_ref(event);
 }
 
-int kl_cache_find(json_t **event, struct kl_repo *r, const struct kl_cache_key *k)
+int kl_cache_find(struct kl_event **event, struct kl_repo *r, const struct kl_cache_key *k)
 {
 	struct finding f = { .key = k };
 	int err = each(r, k->surface, k->contract, keep_best, &f);

@@ -2,11 +2,9 @@
 #ifndef KL_EVENT_CACHE_H
 #define KL_EVENT_CACHE_H
 
-#include "event/platform.h"
+#include "event/event.h"
 #include "event/runner_device.h"
 #include "repo/repo.h"
-#include "text/digest.h"
-#include "text/json.h"
 
 /*
  * cache - verdicts that this clone reached itself, kept by all they depend on:
@@ -23,24 +21,24 @@ struct kl_cache_key {
 	const char *runner;
 	const struct kl_told *told;	/* ... with the device that it told of last; NULL: none */
 	const struct kl_strvec *flags;
-	const char *tier;
+	enum kl_tier tier;
 	const char *parent;			/* digest of what it is compared with, NULL: none */
 	bool profile;
 	bool fast;				/* the fast stages alone: events of kind "check" */
 };
 
 /** KL_ENOTFOUND: not judged here before. */
-int kl_cache_get(json_t **event, struct kl_repo *r, const struct kl_cache_key *k);
+int kl_cache_get(struct kl_event **event, struct kl_repo *r, const struct kl_cache_key *k);
 /**
  * The same, content with any verdict on these files that was reached at this place (platform, flags, tier,
  * policy): whatever it was compared with and however far the stages went. A correctness fail
  * comes first, then what the whole gate said, then the newest.
  */
-int kl_cache_find(json_t **event, struct kl_repo *r, const struct kl_cache_key *k);
+int kl_cache_find(struct kl_event **event, struct kl_repo *r, const struct kl_cache_key *k);
 /** Was it reached at the key's place: platform, device, compiler, flags, tier, policy? */
-bool kl_cache_same_place(const json_t *event, const struct kl_cache_key *k);
+bool kl_cache_same_place(const struct kl_event *event, const struct kl_cache_key *k);
 /** Durable when it returns. */
-int kl_cache_put(struct kl_repo *r, const struct kl_cache_key *k, const json_t *event);
+int kl_cache_put(struct kl_repo *r, const struct kl_cache_key *k, const struct kl_event *event);
 
 /**
  * The key as a digest, but for the device that a runner tells of (event/runner_device.h), and the
@@ -48,9 +46,9 @@ int kl_cache_put(struct kl_repo *r, const struct kl_cache_key *k, const json_t *
  * below one: for a verdict that comes back later.
  */
 void kl_cache_key_hex(char hex[KL_DIGEST_HEX], const struct kl_cache_key *k);
-int kl_cache_get_at(json_t **event, struct kl_repo *r, const char *surface, const char *contract,
-		    const char *hex);
-int kl_cache_put_at(struct kl_repo *r, const char *hex, const json_t *event);
+int kl_cache_get_at(struct kl_event **event, struct kl_repo *r, const char *surface,
+		    const char *contract, const char *hex);
+int kl_cache_put_at(struct kl_repo *r, const char *hex, const struct kl_event *event);
 
 /** All events on these files, as JSON lines, wherever they were reached; "" if there are none. */
 int kl_cache_list(struct kl_buf *lines, struct kl_repo *r, const char *surface, const char *contract);

@@ -2,6 +2,7 @@
 #include "event/event.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "text/canon.h"
@@ -123,6 +124,34 @@ int kl_event_parse(struct kl_event **out, const char *line, size_t len)
 	return 0;
 }
 
+int kl_event_load(struct kl_map *out, const char *name, const char *text, size_t len)
+{
+	int line = 0;
+
+	out->free_value = kl_event_free_value;
+	for (const char *s = text, *end = text + len; s < end; ) {
+		const char *nl = memchr(s, '\n', (size_t)(end - s));
+		size_t n = (size_t)((nl ? nl : end) - s);
+		struct kl_event *event;
+		int err;
+
+		line++;
+		if (n && (err = kl_event_parse(&event, s, n)) < 0)
+			return kl_error_in(err, "%s:%d", name, line);
+		if (n)
+			kl_map_put(out, event->id, event);
+		s += n + 1;
+	}
+	return 0;
+}
+
+struct kl_event *kl_event_copy(const struct kl_event *event)
+{
+	KL_AUTO(json_decrefp) json_t *doc = kl_event_json(event);
+
+	return kl_event_from_json(doc);
+}
+
 void kl_event_write(struct kl_buf *out, const struct kl_event *event)
 {
 	KL_AUTO(json_decrefp) json_t *doc = kl_event_json(event);
@@ -137,6 +166,16 @@ void kl_event_seal(struct kl_event *event)
 
 	digest_of(id, doc);
 	event->id = kl_event_keep(event, id);
+}
+
+void kl_event_set_commit(struct kl_event *event, const git_oid *commit, const git_oid *tree)
+{
+	char hex[KL_OID_HEX];
+
+	kl_oid_hex(hex, commit);
+	event->commit = kl_event_keep(event, hex);
+	kl_oid_hex(hex, tree);
+	event->tree = kl_event_keep(event, hex);
 }
 
 /* --- questions -------------------------------------------------------------------- */
@@ -176,4 +215,50 @@ bool kl_event_is_against(const struct kl_event *event, const char *surface)
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
 
 	return parent && !strcmp(parent->surface, surface);
+}
+
+/* --- the forward event ---------------------------------------------------------------- */
+
+/* The comparison with the state before, then those of the state's own that are with no state. */
+static void turn_comparisons(struct kl_event *event, const struct kl_event *pair)
+{
+	const struct kl_comparison *measured = kl_comparisons_parent(&pair->profile.vs);
+	struct kl_comparisons own = event->profile.vs, vs = { .n = 0 };
+
+	vs.v = kl_calloc(own.n + 1, sizeof(*vs.v));
+	if (measured) {
+		struct kl_comparison turned = kl_comparison_inverted(measured);
+
+		turned.what = "parent";
+		turned.surface = kl_event_keep(event, pair->surface);
+		if (turned.speed == KL_SPEED_NONE)
+			turned.speed = KL_SPEED_AMBIGUOUS;
+		vs.v[vs.n++] = turned;
+	}
+	for (size_t i = 0; i < own.n; i++)
+		if (strcmp(own.v[i].what, "parent") != 0)
+			vs.v[vs.n++] = own.v[i];
+	free(own.v);
+	event->profile.vs = vs;
+}
+
+struct kl_event *kl_event_inverse(const struct kl_event *state, const struct kl_event *pair,
+				  int64_t time)
+{
+	struct kl_event *event = kl_event_copy(state);
+	char iso[32];
+	time_t seconds = (time_t)time;
+	struct tm tm;
+
+	event->sig = event->commit = event->tree = "";
+	event->inverse.there = true;
+	event->inverse.state = kl_event_keep(event, state->id);
+	event->inverse.pair = kl_event_keep(event, pair->id);
+	gmtime_r(&seconds, &tm);
+	strftime(iso, sizeof(iso), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	event->time = kl_event_keep(event, iso);
+	if (event->profile.there)
+		turn_comparisons(event, pair);
+	kl_event_seal(event);
+	return event;
 }

@@ -7,6 +7,7 @@
 #include "event/platform.h"
 #include "event/profile.h"
 #include "event/vocabulary.h"
+#include "repo/repo.h"
 #include "text/digest.h"
 
 /*
@@ -78,6 +79,10 @@ const char *kl_event_keep(struct kl_event *event, const char *text);
 int kl_event_parse(struct kl_event **out, const char *line, size_t len);
 /** From a document whose id need not be checked, or is not there yet; takes its own reference. */
 struct kl_event *kl_event_from_json(json_t *doc);
+/** With the same document, to be changed by itself. */
+struct kl_event *kl_event_copy(const struct kl_event *event);
+/** Each event of these lines by its id, owned by the map. KL_EINVALID "<name>:<line>". */
+int kl_event_load(struct kl_map *out, const char *name, const char *text, size_t len);
 /** The caller's reference. */
 json_t *kl_event_json(const struct kl_event *event);
 /** The same before anybody has judged: the time and the device are the result's to say. */
@@ -86,6 +91,8 @@ json_t *kl_event_draft(const struct kl_event *event);
 void kl_event_write(struct kl_buf *out, const struct kl_event *event);
 /** Set `id`. */
 void kl_event_seal(struct kl_event *event);
+/** Set `commit` and `tree`: where its note is to stand. */
+void kl_event_set_commit(struct kl_event *event, const git_oid *commit, const git_oid *tree);
 
 /** A class of failure by its word, which is kept where no enum has it; NULL and "": none. */
 void kl_event_set_class(struct kl_event *event, const char *word);
@@ -99,44 +106,12 @@ bool kl_event_is_newer(const struct kl_event *event, const struct kl_event *than
 /** Was it compared with these files as its parent? */
 bool kl_event_is_against(const struct kl_event *event, const char *surface);
 
-/* --- the same as documents: to go ------------------------------------------------ */
-
-/** SHA-256 of the canonical line without id, sig, commit and tree. */
-void kl_event_doc_id(char id[KL_DIGEST_HEX], const json_t *event);
-
-/** Set "id"; call last. */
-void kl_event_doc_seal(json_t *event);
-
-/** Parse and check one line: an object, v 1, a kind, an id that matches. KL_EINVALID. */
-int kl_event_doc_parse(json_t **out, const char *line, size_t len);
-
-/** A fail of correctness: one for being slow, or for changing nothing, says nothing of the answers. */
-bool kl_event_doc_is_fail(const json_t *event);
-
-/** Was it reached for just these files under just this contract? If not, it is stale. */
-bool kl_event_doc_is_for(const json_t *event, const char *surface, const char *contract);
-
 /**
- * What a set of lines says together. Lines are skipped when they do not parse
- * (`skipped` counts them), when their id came before (the signed one stays), or when they
- * are for other files.
- * - `verdicts`: one event for each key (surface, contract, platform, device, compiler,
- *   flags, policy, tier): a correctness fail (not slower, no-change) outranks any pass,
- *   else the newest;
- * - `checks`: the same of the fast stages alone (kind "check"), passes only: a check that
- *   fails is a failed verdict, one that passes is none;
- * - `profiles`: platform id -> the newest event with a profile.
- * An event of kind "retract" takes back the one named in its "of".
+ * The forward event of a state on a lineage: `state`, its own event, with the comparison with the
+ * state before it in the place of the old one. That is turned round from `pair`, the event of the
+ * state before, which was compared with it. `time` in seconds. Sealed.
  */
-struct kl_fold {
-	json_t *verdicts;	/* array */
-	json_t *checks;		/* array */
-	json_t *profiles;	/* object */
-	size_t lines, skipped;
-};
-/** `surface`, `contract` NULL: any. */
-void kl_event_fold(struct kl_fold *out, const char *text, size_t len,
-		   const char *surface, const char *contract);
-void kl_fold_release(struct kl_fold *f);
+struct kl_event *kl_event_inverse(const struct kl_event *state, const struct kl_event *pair,
+				  int64_t time);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/mapfile.h"
 #include "base/par.h"
 #include "base/vec.h"
+#include "event/fold.h"
 
 #define MAGIC "KLEVENTS"
 #define VERSION 2
@@ -151,7 +152,7 @@ size_t kl_folded_of_surface(size_t *first, const struct kl_folded *f, const char
 	return range(first, f, compare_surface, &d);
 }
 
-int kl_folded_read(json_t **out, struct kl_repo *r, const struct kl_folded_event *e)
+int kl_folded_read(struct kl_event **out, struct kl_repo *r, const struct kl_folded_event *e)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err = kl_repo_blob_read(&text, r, &e->blob, MAX_NOTE);
@@ -160,7 +161,7 @@ int kl_folded_read(json_t **out, struct kl_repo *r, const struct kl_folded_event
 		return err;
 	if (e->at > text.len || e->len > text.len - e->at)
 		return kl_error(KL_EINVALID, "the index of events is not of this repository");
-	return kl_event_doc_parse(out, text.ptr + e->at, e->len);
+	return kl_event_parse(out, text.ptr + e->at, e->len);
 }
 
 /* --- one note ---------------------------------------------------------------------- */
@@ -191,21 +192,21 @@ static bool next_line(struct span *out, const char *text, size_t n, size_t from,
 }
 
 /* Is that the line of the event? Others may name it. */
-static bool is_line_of(const char *line, size_t len, const char *id, bool sig)
+static bool is_line_of(const char *line, size_t len, const struct kl_event *event)
 {
-	KL_AUTO(json_decrefp) json_t *e = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *there = NULL;
 
-	if (kl_event_doc_parse(&e, line, len) < 0) {
+	if (kl_event_parse(&there, line, len) < 0) {
 		kl_error_clear();
 		return false;
 	}
-	return !strcmp(kl_json_str_or(e, "id", ""), id) && !json_object_get(e, "sig") == !sig;
+	return !strcmp(there->id, event->id) && !*there->sig == !*event->sig;
 }
 
 /* The line of an event that folding chose. */
-static bool find_line(struct span *out, const char *text, size_t n, const char *id, bool sig)
+static bool find_line(struct span *out, const char *text, size_t n, const struct kl_event *event)
 {
-	KL_AUTO(kl_freep) char *words = kl_asprintf("\"%s\"", id);
+	KL_AUTO(kl_freep) char *words = kl_asprintf("\"%s\"", event->id);
 	struct span next;
 	bool found = next_line(out, text, n, 0, words);
 
@@ -213,46 +214,55 @@ static bool find_line(struct span *out, const char *text, size_t n, const char *
 	if (!found || !next_line(&next, text, n, out->at + out->len, words))
 		return found;
 	for (size_t from = 0; next_line(out, text, n, from, words); from = out->at + out->len)
-		if (is_line_of(text + out->at, out->len, id, sig))
+		if (is_line_of(text + out->at, out->len, event))
 			return true;
 	return false;
 }
 
-static void take_event(struct made *m, const struct note *note, const char *text, size_t len,
-		       const json_t *e, uint32_t as)
+static void copy_word(char *to, size_t size, const char *word)
 {
-	const json_t *profile = json_object_get(e, "profile"), *vs = json_object_get(profile, "vs"), *v;
-	struct kl_folded_event x = { .commit = note->commit, .blob = note->blob, .as = as };
-	const char *id = kl_json_str_or(e, "id", "");
-	struct span line;
-	size_t i;
+	size_t n = strnlen(word, size - 1);
 
-	read_digest(x.id, id);
-	for (i = 0; i < m->n; i++)
-		if (!memcmp(m->v[i].id, x.id, sizeof(x.id))) {
+	memcpy(to, word, n);
+}
+
+static struct kl_folded_event record_of(const struct kl_event *event, const struct note *note,
+					const struct span *line)
+{
+	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
+	struct kl_folded_event x = {
+		.commit = note->commit, .blob = note->blob, .at = (uint32_t)line->at,
+		.len = (uint32_t)line->len, .pass = event->verdict == KL_VERDICT_PASS,
+		.ns = event->profile.ns, .ratio = parent ? parent->ratio_ppm : 0,
+		.lo = parent ? parent->lo_ppm : 0, .hi = parent ? parent->hi_ppm : 0,
+	};
+
+	read_digest(x.id, event->id);
+	read_digest(x.surface, event->surface);
+	read_digest(x.contract, event->contract);
+	copy_word(x.time, sizeof(x.time), event->time);
+	copy_word(x.platform, sizeof(x.platform), event->place.id);
+	copy_word(x.class_, sizeof(x.class_), kl_event_class(event));
+	return x;
+}
+
+static void take_event(struct made *m, const struct note *note, const char *text, size_t len,
+		       const struct kl_event *event, uint32_t as)
+{
+	struct span line;
+	uint8_t id[32];
+
+	read_digest(id, event->id);
+	for (size_t i = 0; i < m->n; i++)
+		if (!memcmp(m->v[i].id, id, sizeof(id))) {
 			m->v[i].as |= as;
 			return;
 		}
-	if (!find_line(&line, text, len, id, json_object_get(e, "sig") != NULL))
+	if (!find_line(&line, text, len, event))
 		return;
-	x.at = (uint32_t)line.at;
-	x.len = (uint32_t)line.len;
-	read_digest(x.surface, kl_json_str_or(e, "surface", ""));
-	read_digest(x.contract, kl_json_str_or(e, "contract", ""));
-	x.pass = !strcmp(kl_json_str_or(e, "verdict", ""), "pass");
-	x.ns = kl_json_int_or(profile, "ns", 0);
-	json_array_foreach(vs, i, v)
-		if (!strcmp(kl_json_str_or(v, "what", ""), "parent")) {
-			x.ratio = kl_json_int_or(v, "ratio_ppm", 0);
-			x.lo = kl_json_int_or(v, "lo_ppm", 0);
-			x.hi = kl_json_int_or(v, "hi_ppm", 0);
-		}
-	snprintf(x.time, sizeof(x.time), "%s", kl_json_str_or(e, "time", ""));
-	snprintf(x.platform, sizeof(x.platform), "%s",
-		 kl_json_str_or(json_object_get(e, "platform"), "id", ""));
-	snprintf(x.class_, sizeof(x.class_), "%s", kl_json_str_or(e, "class", ""));
 	KL_GROW(m->v, m->n + 1, m->alloc);
-	m->v[m->n++] = x;
+	m->v[m->n] = record_of(event, note, &line);
+	m->v[m->n++].as = as;
 }
 
 static int by_id(const void *a, const void *b)
@@ -264,18 +274,15 @@ static int by_id(const void *a, const void *b)
 
 static void fold_note(struct made *m, const struct note *note, const char *text, size_t len)
 {
-	struct kl_fold f;
-	const char *platform;
-	json_t *e;
-	size_t i;
+	struct kl_fold fold;
 
-	kl_event_fold(&f, text, len, NULL, NULL);
-	json_array_foreach(f.verdicts, i, e)
-		take_event(m, note, text, len, e, KL_FOLDED_VERDICT);
-	json_object_foreach(f.profiles, platform, e)
-		take_event(m, note, text, len, e, KL_FOLDED_PROFILE);
-	m->skipped = f.skipped;
-	kl_fold_release(&f);
+	kl_fold_lines(&fold, text, len, NULL, NULL);
+	for (size_t i = 0; i < fold.verdicts.n; i++)
+		take_event(m, note, text, len, fold.verdicts.v[i], KL_FOLDED_VERDICT);
+	for (size_t i = 0; i < fold.profiles.n; i++)
+		take_event(m, note, text, len, fold.profiles.v[i], KL_FOLDED_PROFILE);
+	m->skipped = fold.skipped;
+	kl_fold_release(&fold);
 	if (m->n)
 		qsort(m->v, m->n, sizeof(*m->v), by_id);
 }

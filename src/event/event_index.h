@@ -50,7 +50,7 @@ size_t kl_folded_of_surface(size_t *first, const struct kl_folded *f, const char
 			    const char *contract);
 
 /** The whole event. KL_ENOTFOUND: its note is no longer in this clone. */
-int kl_folded_read(json_t **out, struct kl_repo *r, const struct kl_folded_event *e);
+int kl_folded_read(struct kl_event **out, struct kl_repo *r, const struct kl_folded_event *e);
 
 /** Lines that were no events; was it made just now, and how many notes had to be read for it? */
 size_t kl_folded_skipped(const struct kl_folded *f);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* event_json - reads an event from JSON and writes it */
 #include "event/event.h"
 
 #include <stdio.h>

@@ -1,209 +1,136 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "event/event.h"
+/* fold - chooses which of a commit's events counts */
+#include "event/fold.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/map.h"
-#include "text/canon.h"
 
-#define MAX_LINE ((size_t)1 << 20)
+/* --- what an event is about --------------------------------------------------------- */
 
-static const char *const outside_id[] = { "id", "sig", "commit", "tree", NULL };
-
-void kl_event_doc_id(char id[KL_DIGEST_HEX], const json_t *event)
+static void add_word(struct kl_buf *out, const char *word)
 {
-	KL_AUTO(json_decrefp) json_t *bare = json_copy((json_t *)event);
-	KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
-
-	for (const char *const *k = outside_id; *k; k++)
-		json_object_del(bare, *k);
-	kl_json_canonical(&line, bare);
-	kl_digest_hex(id, line.ptr, line.len);
-}
-
-void kl_event_doc_seal(json_t *event)
-{
-	char id[KL_DIGEST_HEX];
-
-	kl_event_doc_id(id, event);
-	kl_json_set_str(event, "id", id);
-}
-
-/* The event and the id that its content has. Ours are canonical: then the text need not be written again. */
-static int load(json_t **out, char id[KL_DIGEST_HEX], const char *line, size_t len)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf bare = KL_BUF_INIT;
-	struct kl_canon members;
-	int err;
-
-	if (kl_canon_load(out, &members, line, len) && json_is_object(*out)) {
-		kl_canon_without(&bare, &members, outside_id);
-		kl_digest_hex(id, bare.ptr, bare.len);
-		return 0;
+	if (*word) {
+		kl_buf_addch(out, '"');
+		kl_buf_adds(out, word);
+		kl_buf_addch(out, '"');
 	}
-	json_decref(kl_steal(out));
-	err = kl_json_parse(out, line, len);
-	if (!err)
-		kl_event_doc_id(id, *out);
-	return err;
+	kl_buf_addch(out, '\n');
 }
 
-int kl_event_doc_parse(json_t **out, const char *line, size_t len)
+static void add_flags(struct kl_buf *out, const struct kl_strvec *flags)
 {
-	KL_AUTO(json_decrefp) json_t *e = NULL;
-	const char *said, *kind;
-	char id[KL_DIGEST_HEX];
-	int64_t v;
-	int err;
-
-	if (len > MAX_LINE)
-		return kl_error(KL_EINVALID, "an event of %zu bytes", len);
-	err = load(&e, id, line, len);
-	if (!err)
-		err = kl_json_int(&v, e, "v");
-	if (!err)
-		err = kl_json_str(&kind, e, "kind");
-	if (!err)
-		err = kl_json_str(&said, e, "id");
-	if (err < 0)
-		return err;
-	if (v != 1)
-		return kl_error(KL_EINVALID, "an event of version %lld", (long long)v);
-	if (strcmp(id, said))
-		return kl_error(KL_EINVALID, "event %.12s does not say what its id says", said);
-	*out = kl_steal(&e);
-	return 0;
+	kl_buf_addch(out, '[');
+	for (size_t i = 0; i < flags->n; i++) {
+		kl_buf_adds(out, i ? ",\"" : "\"");
+		kl_buf_adds(out, flags->v[i]);
+		kl_buf_addch(out, '"');
+	}
+	kl_buf_adds(out, "]\n");
 }
 
-bool kl_event_doc_is_for(const json_t *event, const char *surface, const char *contract)
+/* Tiers of a later version are told apart, too. */
+static const char *tier_word(const struct kl_event *event)
 {
-	return (!surface || !strcmp(kl_json_str_or(event, "surface", ""), surface)) &&
-	       (!contract || !strcmp(kl_json_str_or(event, "contract", ""), contract));
+	return event->tier == KL_TIER_OTHER ? kl_json_str_or(event->doc, "tier", "") :
+					      kl_tier_name(event->tier);
 }
 
-bool kl_event_doc_is_fail(const json_t *event)
+static char *key_of(const struct kl_event *event)
 {
-	const char *class_ = kl_json_str_or(event, "class", "");
+	struct kl_buf out = KL_BUF_INIT;
 
-	return !strcmp(kl_json_str_or(event, "verdict", ""), "fail") &&
-	       strcmp(class_, "slower") && strcmp(class_, "no-change");
+	add_word(&out, event->workload);
+	add_word(&out, event->surface);
+	add_word(&out, event->contract);
+	kl_buf_addf(&out, "%lld\n", (long long)event->policy);
+	add_word(&out, tier_word(event));
+	add_word(&out, event->place.id);
+	add_word(&out, event->place.device);
+	add_word(&out, event->place.compiler);
+	add_flags(&out, &event->place.flags);
+	return kl_buf_detach(&out);
 }
 
-/* --- folding --------------------------------------------------------------- */
+/* --- which of two ---------------------------------------------------------------------- */
 
-static void add_key_part(struct kl_buf *b, const json_t *obj, const char *key)
+/* Of one key. */
+static bool outranks(const struct kl_event *event, const struct kl_event *old)
 {
-	const json_t *v = json_object_get(obj, key);
+	bool fails = kl_event_is_fail(event);
 
-	if (v)
-		kl_json_canonical(b, v);
-	kl_buf_addch(b, '\n');
-}
-
-static char *key_of(const json_t *event)
-{
-	const json_t *platform = json_object_get(event, "platform");
-	struct kl_buf b = KL_BUF_INIT;
-
-	add_key_part(&b, event, "workload");
-	add_key_part(&b, event, "surface");
-	add_key_part(&b, event, "contract");
-	add_key_part(&b, event, "policy");
-	add_key_part(&b, event, "tier");
-	add_key_part(&b, platform, "id");
-	add_key_part(&b, platform, "device");
-	add_key_part(&b, platform, "compiler");
-	add_key_part(&b, platform, "flags");
-	return kl_buf_detach(&b);
-}
-
-/* Times are ISO 8601: their order is the text's. Of equals the greater id, whatever order they came in. */
-static bool newer(const json_t *e, const json_t *old)
-{
-	int d = strcmp(kl_json_str_or(e, "time", ""), kl_json_str_or(old, "time", ""));
-
-	if (!d)
-		d = strcmp(kl_json_str_or(e, "id", ""), kl_json_str_or(old, "id", ""));
-	return d > 0;
-}
-
-/* Should `e` stand in the place of `old`? */
-static bool outranks(const json_t *e, const json_t *old)
-{
-	bool fails = kl_event_doc_is_fail(e);
-
-	return fails != kl_event_doc_is_fail(old) ? fails : newer(e, old);
-}
-
-struct folding {
-	struct kl_map by_id;	/* id -> event, owned; NULL event: retracted */
-	struct kl_map retracted;
-	struct kl_fold *out;
-};
-
-static void decref(void *e)
-{
-	json_decref(e);
-}
-
-static bool is_check(const json_t *e)
-{
-	return !strcmp(kl_json_str_or(e, "kind", ""), "check");
+	return fails != kl_event_is_fail(old) ? fails : kl_event_is_newer(event, old);
 }
 
 /*
- * Of two copies of an event the one that counts: the signed one; else, since `commit`, `tree` and the
- * signature are not part of its id, the greater line, so that no order of lines matters.
+ * Of one id: the signed one; else, since `commit`, `tree` and the signature are not part of the id,
+ * the greater line, so that no order of lines matters.
  */
-static bool is_better_copy(const json_t *e, const json_t *old)
+static bool is_better_copy(const struct kl_event *event, const struct kl_event *old)
 {
-	bool signed_e = json_object_get(e, "sig"), signed_old = json_object_get(old, "sig");
 	KL_AUTO(kl_buf_release) struct kl_buf a = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
-	if (signed_e != signed_old)
-		return signed_e;
-	kl_json_canonical(&a, e);
-	kl_json_canonical(&b, old);
+	if (!*event->sig != !*old->sig)
+		return *event->sig;
+	kl_event_write(&a, event);
+	kl_event_write(&b, old);
 	return strcmp(a.ptr, b.ptr) > 0;
+}
+
+static bool is_check(const struct kl_event *event)
+{
+	return event->kind == KL_KIND_CHECK;
+}
+
+/* --- folding ------------------------------------------------------------------------------ */
+
+struct folding {
+	struct kl_fold *out;
+	struct kl_map retracted;	/* ids */
+};
+
+/* Takes the reference. */
+static void take_event(struct folding *f, struct kl_event *event)
+{
+	static char mark[] = "";
+
+	if (event->kind == KL_KIND_RETRACT) {
+		kl_map_put(&f->retracted, event->of, mark);
+	} else if (event->kind == KL_KIND_GATE || is_check(event)) {
+		const struct kl_event *old = kl_map_get(&f->out->all, event->id);
+
+		if (!old || is_better_copy(event, old)) {
+			kl_map_put(&f->out->all, event->id, event);
+			return;
+		}
+	}
+	kl_event_free(event);
 }
 
 static void take_line(struct folding *f, const char *line, size_t len)
 {
-	KL_AUTO(json_decrefp) json_t *e = NULL;
-	const char *kind;
+	struct kl_event *event;
 
 	if (!len)
 		return;
 	f->out->lines++;
-	if (kl_event_doc_parse(&e, line, len) < 0) {
+	if (kl_event_parse(&event, line, len) < 0) {
 		kl_error_clear();
 		f->out->skipped++;
 		return;
 	}
-	kind = kl_json_str_or(e, "kind", "");
-	if (!strcmp(kind, "retract")) {
-		static char mark[] = "yes";
-
-		kl_map_put(&f->retracted, kl_json_str_or(e, "of", ""), mark);
-	} else if (!strcmp(kind, "gate") || is_check(e)) {
-		const char *id = kl_json_str_or(e, "id", "");
-		const json_t *old = kl_map_get(&f->by_id, id);
-
-		if (!old || is_better_copy(e, old))
-			kl_map_put(&f->by_id, id, kl_steal(&e));
-	}
+	take_event(f, event);
 }
 
-static void choose(struct kl_map *best, const char *key, json_t *e,
-		   bool (*better)(const json_t *, const json_t *))
+static void choose(struct kl_map *best, const char *key, struct kl_event *event,
+		   bool (*is_better)(const struct kl_event *, const struct kl_event *))
 {
-	json_t *old = kl_map_get(best, key);
+	struct kl_event *old = kl_map_get(best, key);
 
-	if (!old || better(e, old))
-		kl_map_put(best, key, e);
+	if (!old || is_better(event, old))
+		kl_map_put(best, key, event);
 }
 
 static int by_key(const void *a, const void *b)
@@ -211,56 +138,81 @@ static int by_key(const void *a, const void *b)
 	return strcmp(((const struct kl_map_entry *)a)->key, ((const struct kl_map_entry *)b)->key);
 }
 
-/* by key: in whatever order the lines came */
-static void append_all(json_t *out, struct kl_map *m)
+static struct kl_event_list list_of(const struct kl_map *best)
 {
-	if (m->n > 1)
-		qsort(m->e, m->n, sizeof(*m->e), by_key);
-	for (size_t i = 0; i < m->n; i++)
-		json_array_append(out, m->e[i].value);
+	struct kl_event_list list = { .n = best->n };
+
+	list.v = kl_calloc(best->n + 1, sizeof(*list.v));
+	for (size_t i = 0; i < best->n; i++)
+		list.v[i] = best->e[i].value;
+	return list;
 }
 
-void kl_event_fold(struct kl_fold *out, const char *text, size_t len,
-		   const char *surface, const char *contract)
+/* By key, in whatever order the lines came; nothing is looked up in `best` any more. */
+static struct kl_event_list sorted_list_of(struct kl_map *best)
+{
+	if (best->n > 1)
+		qsort(best->e, best->n, sizeof(*best->e), by_key);
+	return list_of(best);
+}
+
+static void choose_all(struct folding *f, const char *surface, const char *contract)
 {
 	KL_AUTO(kl_map_release) struct kl_map verdicts = KL_MAP_INIT, checks = KL_MAP_INIT;
 	KL_AUTO(kl_map_release) struct kl_map profiles = KL_MAP_INIT;
-	struct folding f = { .by_id = { .free_value = decref }, .out = out };
+	struct kl_fold *out = f->out;
 
-	*out = (struct kl_fold){ json_array(), json_array(), json_object(), 0, 0 };
-	for (size_t at = 0; at < len;) {
+	for (size_t i = 0; i < out->all.n; i++) {
+		struct kl_event *event = out->all.e[i].value;
+		bool checked = is_check(event) && !kl_event_is_fail(event);
+
+		if (kl_map_get(&f->retracted, event->id) ||
+		    !kl_event_is_for(event, surface, contract))
+			continue;
+		KL_AUTO(kl_freep) char *key = key_of(event);
+		choose(checked ? &checks : &verdicts, key, event, outranks);
+		if (event->profile.there)
+			choose(&profiles, *event->place.id ? event->place.id : "?", event,
+			       kl_event_is_newer);
+	}
+	out->verdicts = sorted_list_of(&verdicts);
+	out->checks = sorted_list_of(&checks);
+	out->profiles = list_of(&profiles);
+	kl_map_release(&f->retracted);
+}
+
+void kl_fold_lines(struct kl_fold *out, const char *text, size_t len, const char *surface,
+		   const char *contract)
+{
+	struct folding f = { .out = out };
+
+	*out = (struct kl_fold){ .all = { .free_value = kl_event_free_value } };
+	for (size_t at = 0; at < len; ) {
 		const char *end = memchr(text + at, '\n', len - at);
 		size_t n = end ? (size_t)(end - (text + at)) : len - at;
 
 		take_line(&f, text + at, n);
 		at += n + 1;
 	}
-	for (size_t i = 0; i < f.by_id.n; i++) {
-		json_t *e = f.by_id.e[i].value;
-
-		if (kl_map_get(&f.retracted, f.by_id.e[i].key) ||
-		    !kl_event_doc_is_for(e, surface, contract))
-			continue;
-		KL_AUTO(kl_freep) char *key = key_of(e);
-		choose(is_check(e) && !kl_event_doc_is_fail(e) ? &checks : &verdicts, key, e,
-		       outranks);
-		if (json_is_object(json_object_get(e, "profile")))
-			choose(&profiles, kl_json_str_or(json_object_get(e, "platform"), "id", "?"),
-			       e, newer);
-	}
-	/* nothing is looked up in them any more */
-	append_all(out->verdicts, &verdicts);
-	append_all(out->checks, &checks);
-	for (size_t i = 0; i < profiles.n; i++)
-		json_object_set(out->profiles, profiles.e[i].key, profiles.e[i].value);
-	kl_map_release(&f.by_id);
-	kl_map_release(&f.retracted);
+	choose_all(&f, surface, contract);
 }
 
-void kl_fold_release(struct kl_fold *f)
+void kl_fold_events(struct kl_fold *out, struct kl_event *const *event, size_t n,
+		    const char *surface, const char *contract)
 {
-	json_decref(f->verdicts);
-	json_decref(f->checks);
-	json_decref(f->profiles);
-	*f = (struct kl_fold){ 0 };
+	struct folding f = { .out = out };
+
+	*out = (struct kl_fold){ .all = { .free_value = kl_event_free_value }, .lines = n };
+	for (size_t i = 0; i < n; i++)
+		take_event(&f, kl_event_ref(event[i]));
+	choose_all(&f, surface, contract);
+}
+
+void kl_fold_release(struct kl_fold *fold)
+{
+	free(fold->verdicts.v);
+	free(fold->checks.v);
+	free(fold->profiles.v);
+	kl_map_release(&fold->all);
+	*fold = (struct kl_fold){ 0 };
 }

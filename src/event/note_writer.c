@@ -7,9 +7,8 @@
 #include "base/error.h"
 #include "contract/changed_kernels.h"
 #include "event/cache.h"
-#include "event/event.h"
+#include "event/fold.h"
 #include "event/signature.h"
-#include "event/event.h"
 
 void kl_noting_release(struct kl_noting *n)
 {
@@ -17,26 +16,22 @@ void kl_noting_release(struct kl_noting *n)
 	kl_strvec_release(&n->texts);
 }
 
-int kl_noting_add(struct kl_noting *n, const git_oid *commit, json_t *event)
+int kl_noting_add(struct kl_noting *n, const git_oid *commit, struct kl_event *event)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	char hex[KL_OID_HEX];
 	git_oid tree;
 	int err = kl_repo_tree_of(&tree, n->repo, commit);
 
 	if (err < 0)
 		return err;
-	kl_oid_hex(hex, commit);
-	kl_json_set_str(event, "commit", hex);
-	kl_oid_hex(hex, &tree);
-	kl_json_set_str(event, "tree", hex);
+	kl_event_set_commit(event, commit, &tree);
 	/* who signed it judged it; another signature would say something else */
-	if (!json_object_get(event, "sig"))
+	if (!*event->sig)
 		err = n->sign > 0 ? kl_sign_event_now(n->repo, event) :
 		      n->sign ? 0 : kl_sign_event(n->repo, event);
 	if (err < 0)
 		return err;
-	kl_json_canonical(&text, event);
+	kl_event_write(&text, event);
 	kl_strvec_take(&n->texts, kl_buf_detach(&text));
 	KL_GROW(n->note, n->n + 1, n->alloc);
 	n->note[n->n++] = (struct kl_note_line){ .commit = *commit };
@@ -59,61 +54,55 @@ int kl_noting_write(struct kl_noting *n)
 
 /* --- what waits in the cache -------------------------------------------------- */
 
-static bool compares_with_other(const json_t *event, const struct kl_surface *before)
+static bool compares_with_other(const struct kl_event *event, const struct kl_surface *before)
 {
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(json_object_get(json_object_get(event, "profile"), "vs"), i, v)
-		if (!strcmp(kl_json_str_or(v, "what", ""), "parent"))
-			return !before || strcmp(kl_json_str_or(v, "surface", ""), before->digest);
-	return false;
+	return kl_comparisons_parent(&event->profile.vs) &&
+	       !(before && kl_event_is_against(event, before->digest));
 }
 
 /* What a commit may be told: not what a walk thought of a step, nor what another gate found. */
-static bool is_worth_noting(const json_t *event)
+static bool is_worth_noting(const struct kl_event *event)
 {
-	return kl_json_int_or(event, "policy", 0) == KL_GATE_POLICY &&
-	       strcmp(kl_json_str_or(event, "class", ""), "no-change") &&
-	       strcmp(kl_json_str_or(event, "verdict", ""), "inconclusive");
+	return event->policy == KL_GATE_POLICY && event->failure != KL_FAILURE_NO_CHANGE &&
+	       event->verdict != KL_VERDICT_INCONCLUSIVE;
 }
 
-/* The lines of `all` that are to be folded; those that compare with another state if `others`. */
-static void select_lines(struct kl_buf *out, const struct kl_buf *all, const struct kl_surface *before,
-			 bool others)
+/* Those that are to be folded; those that compare with another state if `others`. */
+static size_t select_events(struct kl_event **out, const struct kl_map *all,
+			    const struct kl_surface *before, bool others)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec line = KL_STRVEC_INIT;
+	size_t n = 0;
 
-	kl_strvec_split(&line, all->ptr, "\n");
-	for (size_t i = 0; i < line.n; i++) {
-		KL_AUTO(json_decrefp) json_t *e = NULL;
+	for (size_t i = 0; i < all->n; i++) {
+		struct kl_event *event = all->e[i].value;
 
-		if (kl_json_parse(&e, line.v[i], strlen(line.v[i])) == 0 && is_worth_noting(e) &&
-		    (others || !compares_with_other(e, before)))
-			kl_buf_addf(out, "%s\n", line.v[i]);
+		if (is_worth_noting(event) && (others || !compares_with_other(event, before)))
+			out[n++] = event;
 	}
+	return n;
 }
 
 static int note_surface(struct kl_noting *n, const git_oid *commit, const struct kl_changed_one *c)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf all = KL_BUF_INIT, lines = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_map_release) struct kl_map all = KL_MAP_INIT;
 	KL_AUTO(kl_fold_release) struct kl_fold fold = { 0 };
-	const char *surface = c->now->digest, *contract = c->now->contract_digest;
-	json_t *list, *e;
-	size_t i;
-	int err = kl_cache_list(&all, n->repo, surface, contract);
+	KL_AUTO(kl_freep) struct kl_event **event = NULL;
+	const struct kl_event_list *list;
+	size_t count;
+	int err = kl_cache_list(&text, n->repo, c->now->digest, c->now->contract_digest);
 
-	if (err < 0)
+	if (err < 0 || (err = kl_event_load(&all, "the cache", text.ptr, text.len)) < 0)
 		return err;
-	select_lines(&lines, &all, c->before, false);
-	if (!lines.len)
-		select_lines(&lines, &all, c->before, true);
-	kl_event_fold(&fold, lines.ptr, lines.len, surface, contract);
-	list = json_array_size(fold.verdicts) ? fold.verdicts : fold.checks;
-	json_array_foreach(list, i, e)
-		if ((err = kl_noting_add(n, commit, e)) < 0)
-			return err;
-	return 0;
+	event = kl_calloc(all.n + 1, sizeof(*event));
+	count = select_events(event, &all, c->before, false);
+	if (!count)
+		count = select_events(event, &all, c->before, true);
+	kl_fold_events(&fold, event, count, c->now->digest, c->now->contract_digest);
+	list = fold.verdicts.n ? &fold.verdicts : &fold.checks;
+	for (size_t i = 0; i < list->n && !err; i++)
+		err = kl_noting_add(n, commit, list->v[i]);
+	return err;
 }
 
 static int first_parent_tree(git_oid *out, bool *none, struct kl_repo *r, const git_oid *commit)

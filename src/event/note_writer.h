@@ -2,8 +2,8 @@
 #ifndef KL_EVENT_NOTE_WRITER_H
 #define KL_EVENT_NOTE_WRITER_H
 
+#include "event/event.h"
 #include "repo/notes.h"
-#include "text/json.h"
 
 /*
  * note_writer - writes events as notes: each learns its commit and tree, is signed where
@@ -22,7 +22,7 @@ struct kl_noting {
 };
 
 /** `event` gets the members commit, tree and, if asked for, sig; its id is as before. */
-int kl_noting_add(struct kl_noting *n, const git_oid *commit, json_t *event);
+int kl_noting_add(struct kl_noting *n, const git_oid *commit, struct kl_event *event);
 /** Lines that are there already are skipped. KL_EINVALID with git's advice: no identity to commit with. */
 int kl_noting_write(struct kl_noting *n);
 void kl_noting_release(struct kl_noting *n);

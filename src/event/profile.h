@@ -37,7 +37,7 @@ struct kl_point {
 struct kl_profile {
 	bool there;			/* it was timed */
 	int64_t ns;			/* weighted mean over the cases; 0: not known */
-	int64_t aa_ppm;			/* how far the kernel against itself reaches from 1 */
+	int64_t aa_ppm;			/* how far it reaches from 1 against itself */
 	struct kl_comparisons vs;
 	struct kl_point *point;		/* where there are several cases */
 	size_t npoint;
@@ -53,8 +53,9 @@ json_t *kl_comparison_json(const struct kl_comparison *comparison);
 
 /**
  * From a worker's result, a member "profile": `weight` has one entry for each of the `n` points, in
- * order. Ratios are weighted geometric means; speed.h says what they are called. `parent`, the digest
- * of what the kernel was compared with, is borrowed. Not there: nothing was timed, or not all points.
+ * order. Ratios are weighted geometric means; speed.h says what they are called. `parent`, the
+ * digest of what the kernel was compared with, is borrowed. Not there: nothing was timed, or not
+ * at all points.
  */
 void kl_profile_of_result(struct kl_profile *out, const json_t *doc, const int64_t *weight, size_t n,
 			  const char *parent);

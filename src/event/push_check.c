@@ -14,12 +14,12 @@ void kl_pushed_release(struct kl_pushed *p)
 /* What is missing, or NULL; the caller frees. */
 static char *complaint(const struct kl_judged_one *one, enum kl_pushed_want want)
 {
-	const json_t *fail = kl_judged_failure(one);
+	const struct kl_event *fail = kl_judged_failure(one);
 
 	if (one->why)
 		return kl_strdup(one->why);
 	if (fail)
-		return kl_asprintf("it failed: %s", kl_json_str_or(fail, "class", ""));
+		return kl_asprintf("it failed: %s", kl_event_class(fail));
 	if (kl_judged_pass(one) || (want == KL_PUSHED_CHECK && kl_judged_checked(one)))
 		return NULL;
 	if (one->unsigned_)
@@ -29,13 +29,13 @@ static char *complaint(const struct kl_judged_one *one, enum kl_pushed_want want
 
 static bool is_first_bad(const struct kl_judged *j, size_t i)
 {
-	const char *id = kl_json_str_or(j->trust.v[i].event, "id", "");
+	const char *id = j->trust.v[i].event->id;
 
 	if (j->trust.v[i].sig.state != KL_SIGN_BAD)
 		return false;
 	for (size_t k = 0; k < i; k++)
 		if (j->trust.v[k].sig.state == KL_SIGN_BAD &&
-		    !strcmp(kl_json_str_or(j->trust.v[k].event, "id", ""), id))
+		    !strcmp(j->trust.v[k].event->id, id))
 			return false;
 	return true;
 }
@@ -73,6 +73,6 @@ int kl_pushed_look(struct kl_pushed *out, struct kl_repo *r, const git_oid *comm
 		if (is_first_bad(&j, i))
 			kl_strvec_pushf(&out->missing,
 					"event %.12s has a wrong signature and does not count: %s",
-					kl_json_str_or(j.trust.v[i].event, "id", ""), j.trust.v[i].sig.why);
+					j.trust.v[i].event->id, j.trust.v[i].sig.why);
 	return 0;
 }

@@ -2,13 +2,11 @@
 #include "event/record.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
-#include "event/event.h"
+#include "event/note_writer.h"
+#include "event/signature.h"
 #include "event/speed.h"
-
-#define MILLION 1000000
 
 const char *kl_record_id(const json_t *event)
 {
@@ -66,64 +64,6 @@ int64_t kl_record_ns(const json_t *event)
 	return kl_json_int_or(json_object_get(event, "profile"), "ns", 0);
 }
 
-static int64_t inverted(int64_t ppm)
-{
-	return ppm > 0 ? (MILLION * (int64_t)MILLION + ppm / 2) / ppm : 0;
-}
-
-static const char *opposite(const char *speed)
-{
-	return !strcmp(speed, "fast") ? "slow" : !strcmp(speed, "slow") ? "fast" : speed;
-}
-
-static json_t *inverted_comparison(const json_t *pair)
-{
-	const json_t *v = against(pair, true);
-	json_t *out;
-
-	if (!v)
-		return NULL;
-	out = json_object();
-	kl_json_set_str(out, "what", "parent");
-	kl_json_set_str(out, "surface", kl_json_str_or(pair, "surface", ""));
-	kl_json_set_int(out, "ratio_ppm", inverted(kl_json_int_or(v, "ratio_ppm", 0)));
-	kl_json_set_int(out, "lo_ppm", inverted(kl_json_int_or(v, "hi_ppm", 0)));
-	kl_json_set_int(out, "hi_ppm", inverted(kl_json_int_or(v, "lo_ppm", 0)));
-	kl_json_set_str(out, "verdict", opposite(kl_json_str_or(v, "verdict", "ambiguous")));
-	return out;
-}
-
-json_t *kl_record_inverse(const json_t *state, const json_t *pair, int64_t time)
-{
-	json_t *e = json_deep_copy(state), *from = json_object(), *vs = json_array();
-	json_t *profile = json_object_get(e, "profile"), *forward = inverted_comparison(pair), *v;
-	time_t t = (time_t)time;
-	struct tm tm;
-	char iso[32];
-	size_t i;
-
-	json_object_del(e, "sig");
-	json_object_del(e, "commit");
-	json_object_del(e, "tree");
-	kl_json_set_str(from, "state", kl_record_id(state));
-	kl_json_set_str(from, "pair", kl_record_id(pair));
-	kl_json_set(e, "inverse", from);
-	gmtime_r(&t, &tm);
-	strftime(iso, sizeof(iso), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	kl_json_set_str(e, "time", iso);
-	if (forward)
-		json_array_append_new(vs, forward);
-	json_array_foreach(json_object_get(profile, "vs"), i, v)
-		if (strcmp(kl_json_str_or(v, "what", ""), "parent"))
-			json_array_append(vs, v);
-	if (json_is_object(profile))
-		kl_json_set(profile, "vs", vs);
-	else
-		json_decref(vs);
-	kl_event_doc_seal(e);
-	return e;
-}
-
 static void drop(void *j)
 {
 	json_decref(j);
@@ -137,7 +77,7 @@ int kl_record_load(struct kl_map *out, const char *name, const char *text, size_
 	for (const char *s = text, *end = text + len; s < end; ) {
 		const char *nl = memchr(s, '\n', end - s);
 		size_t n = (nl ? nl : end) - s;
-		json_t *j;
+		json_t *j = NULL;
 		int err;
 
 		line++;
@@ -149,4 +89,61 @@ int kl_record_load(struct kl_map *out, const char *name, const char *text, size_
 		s += n + 1;
 	}
 	return 0;
+}
+
+int kl_event_doc_parse(json_t **out, const char *line, size_t len)
+{
+	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
+	int err = kl_event_parse(&event, line, len);
+
+	if (!err)
+		*out = kl_event_json(event);
+	return err;
+}
+
+void kl_event_doc_seal(json_t *doc)
+{
+	KL_AUTO(kl_event_freep) struct kl_event *event = kl_event_from_json(doc);
+
+	kl_event_seal(event);
+	kl_json_set_str(doc, "id", event->id);
+}
+
+bool kl_event_doc_is_fail(const json_t *doc)
+{
+	KL_AUTO(kl_event_freep) struct kl_event *event = kl_event_from_json((json_t *)doc);
+
+	return kl_event_is_fail(event);
+}
+
+bool kl_event_doc_is_for(const json_t *doc, const char *surface, const char *contract)
+{
+	KL_AUTO(kl_event_freep) struct kl_event *event = kl_event_from_json((json_t *)doc);
+
+	return kl_event_is_for(event, surface, contract);
+}
+
+static void take_back(json_t *doc, const struct kl_event *event)
+{
+	KL_AUTO(json_decrefp) json_t *now = kl_event_json(event);
+
+	json_object_update(doc, now);
+}
+
+int kl_noting_add_doc(struct kl_noting *n, const git_oid *commit, json_t *doc)
+{
+	KL_AUTO(kl_event_freep) struct kl_event *event = kl_event_from_json(doc);
+	int err = kl_noting_add(n, commit, event);
+
+	take_back(doc, event);
+	return err;
+}
+
+int kl_sign_event_doc(struct kl_repo *r, json_t *doc)
+{
+	KL_AUTO(kl_event_freep) struct kl_event *event = kl_event_from_json(doc);
+	int err = kl_sign_event(r, event);
+
+	take_back(doc, event);
+	return err;
 }

@@ -2,17 +2,9 @@
 #ifndef KL_EVENT_RECORD_H
 #define KL_EVENT_RECORD_H
 
-#include "base/map.h"
-#include "text/json.h"
+#include "event/event.h"
 
-/*
- * record - reads gate events for a lineage, and makes its forward event: the comparison of a state
- * that was reached by walking back.
- *
- * The gate measured K_{i-1} against K_i. The same pair says how K_i compares with
- * K_{i-1}: ratio and interval inverted. That event is K_i's own with this one
- * comparison in place of the old, and names both sources in "inverse".
- */
+/* record - reads from gate events what a lineage needs */
 
 /** "" if there is none. */
 const char *kl_record_id(const json_t *event);
@@ -30,13 +22,16 @@ void kl_record_against(bool *not_slower, bool *slower, const json_t *event, cons
 /** ns of the first case; 0: not profiled. */
 int64_t kl_record_ns(const json_t *event);
 
-/**
- * The forward event of a state: `state` is its own event, `pair` that of its
- * predecessor on the lineage, which was compared with it. `time` in seconds.
- */
-json_t *kl_record_inverse(const json_t *state, const json_t *pair, int64_t time);
-
 /** JSON Lines: each event by its id; values are json_t *. Malformed lines are KL_EINVALID "<name>:<line>". */
 int kl_record_load(struct kl_map *out, const char *name, const char *text, size_t len);
+
+/* event.h on documents, until their owners have events */
+struct kl_noting;
+int kl_event_doc_parse(json_t **out, const char *line, size_t len);
+void kl_event_doc_seal(json_t *doc);
+bool kl_event_doc_is_fail(const json_t *doc);
+bool kl_event_doc_is_for(const json_t *doc, const char *surface, const char *contract);
+int kl_noting_add_doc(struct kl_noting *n, const git_oid *commit, json_t *doc);
+int kl_sign_event_doc(struct kl_repo *r, json_t *doc);
 
 #endif

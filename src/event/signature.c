@@ -237,7 +237,7 @@ static int check(struct kl_signed *out, const struct tool *t, const char *file, 
 struct share {
 	const struct tool *tool;
 	struct kl_signed *out;
-	const json_t *const *event;
+	struct kl_event *const *event;
 	size_t from, step, n;
 	const char *dir;
 };
@@ -250,19 +250,19 @@ static int check_share(void *ctx)
 	int err = 0;
 
 	for (size_t i = s->from; i < s->n && !err; i += s->step) {
-		const char *sig = kl_json_str_or(s->event[i], "sig", NULL);
-		const char *id = kl_json_str_or(s->event[i], "id", "");
+		const struct kl_event *event = s->event[i];
 
-		if (sig)
-			err = check(&s->out[i], s->tool, file, id, strlen(id), sig,
-				    kl_json_str_or(s->event[i], "time", ""), last);
+		if (*event->sig)
+			err = check(&s->out[i], s->tool, file, event->id, strlen(event->id),
+				    event->sig, event->time, last);
 		if (s->out[i].state == KL_SIGN_GOOD)
 			last = s->out[i].who;
 	}
 	return err;
 }
 
-int kl_sign_check_events(struct kl_signed *out, struct kl_repo *r, const json_t *const *event, size_t n)
+int kl_sign_check_events(struct kl_signed *out, struct kl_repo *r, struct kl_event *const *event,
+			 size_t n)
 {
 	KL_AUTO(tool_release) struct tool tool = { 0 };
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
@@ -273,7 +273,7 @@ int kl_sign_check_events(struct kl_signed *out, struct kl_repo *r, const json_t 
 
 	for (size_t i = 0; i < n; i++) {
 		out[i] = (struct kl_signed){ 0 };
-		any += json_object_get(event[i], "sig") != NULL;
+		any += *event[i]->sig != '\0';
 	}
 	if (!any)
 		return 0;
@@ -383,18 +383,17 @@ static int make(char **sig, struct kl_repo *r, const void *text, size_t len)
 	return 0;
 }
 
-int kl_sign_event_now(struct kl_repo *r, json_t *event)
+int kl_sign_event_now(struct kl_repo *r, struct kl_event *event)
 {
-	const char *id = kl_json_str_or(event, "id", "");
 	KL_AUTO(kl_freep) char *sig = NULL;
-	int err = make(&sig, r, id, strlen(id));
+	int err = make(&sig, r, event->id, strlen(event->id));
 
 	if (!err)
-		kl_json_set_str(event, "sig", sig);
+		event->sig = kl_event_keep(event, sig);
 	return err;
 }
 
-int kl_sign_event(struct kl_repo *r, json_t *event)
+int kl_sign_event(struct kl_repo *r, struct kl_event *event)
 {
 	bool wanted = false;
 	int err = kl_repo_config_bool(&wanted, r, "klineage.sign", false);

@@ -2,8 +2,8 @@
 #ifndef KL_EVENT_SIGNATURE_H
 #define KL_EVENT_SIGNATURE_H
 
+#include "event/event.h"
 #include "repo/repo.h"
-#include "text/json.h"
 
 /*
  * signature - makes and checks SSH signatures as git does for commits (SSHSIG, namespace
@@ -37,7 +37,8 @@ void kl_signed_release(struct kl_signed *s);
  * What the signatures of these events are, `out[i]` of `event[i]`; on all processors, since each takes
  * a call or two of ssh-keygen. A state is no error. KL_EIO: it could not be found out.
  */
-int kl_sign_check_events(struct kl_signed *out, struct kl_repo *r, const json_t *const *event, size_t n);
+int kl_sign_check_events(struct kl_signed *out, struct kl_repo *r, struct kl_event *const *event,
+			 size_t n);
 
 /**
  * Whose signature is this? `*principal` is the caller's. KL_EINVALID: nobody's whom
@@ -46,12 +47,12 @@ int kl_sign_check_events(struct kl_signed *out, struct kl_repo *r, const json_t 
 int kl_sign_verify(char **principal, struct kl_repo *r, const void *text, size_t len, const char *sig);
 
 /**
- * "sig" into an event that is sealed, over its id, with user.signingKey: a file, or a public key
+ * `sig` of an event that is sealed, over its id, with user.signingKey: a file, or a public key
  * itself ("key::ssh-ed25519 ...", "ssh-...") whose private one an agent has. KL_ECANNOT: no key, or
  * ssh-keygen does not sign with it.
  */
-int kl_sign_event_now(struct kl_repo *r, json_t *event);
+int kl_sign_event_now(struct kl_repo *r, struct kl_event *event);
 /** The same where klineage.sign is set. */
-int kl_sign_event(struct kl_repo *r, json_t *event);
+int kl_sign_event(struct kl_repo *r, struct kl_event *event);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef KL_EVENT_TRUST_H
 #define KL_EVENT_TRUST_H
 
+#include "event/fold.h"
 #include "event/signature.h"
 
 /*
@@ -16,11 +17,11 @@
  *	KL_AUTO(kl_trust_release) struct kl_trust t = { 0 };
  *	kl_trust_add(&t, tag, text, len, false);	a note's lines, `tag` is the caller's
  *	kl_trust_judge(&t, repo);
- *	kl_trust_lines(&lines, &t, tag);		what counts, for kl_event_fold
+ *	kl_trust_fold(&fold, &t, tag, surface, contract);	what counts, folded
  */
 struct kl_trust_line {
 	size_t tag;
-	json_t *event;			/* owned */
+	struct kl_event *event;		/* owned */
 	bool own;			/* of this clone's cache */
 	bool counts;
 	struct kl_signed sig;		/* once judged */
@@ -35,10 +36,12 @@ struct kl_trust {
 /** Lines that are no events are left out. */
 void kl_trust_add(struct kl_trust *t, size_t tag, const char *text, size_t len, bool own);
 /** Takes the reference. */
-void kl_trust_add_event(struct kl_trust *t, size_t tag, json_t *event, bool own);
+void kl_trust_add_event(struct kl_trust *t, size_t tag, struct kl_event *event, bool own);
 /** Look at the signatures of all that was added since, and decide. */
 int kl_trust_judge(struct kl_trust *t, struct kl_repo *r);
-void kl_trust_lines(struct kl_buf *out, const struct kl_trust *t, size_t tag);
+/** Of those with the tag what counts, and is for these files (fold.h). */
+void kl_trust_fold(struct kl_fold *out, const struct kl_trust *t, size_t tag, const char *surface,
+		   const char *contract);
 /**
  * Of a note's text all events but those with a bad signature, canonical: for who reads facts from
  * notes, where a missing signature is no reason to know less.

@@ -8,33 +8,26 @@
 #include "event/signature.h"
 
 /* Was it timed against what the key asks for? */
-static bool is_compared(const json_t *event, const struct kl_cache_key *k)
+static bool is_compared(const struct kl_event *event, const struct kl_cache_key *key)
 {
-	const json_t *profile = json_object_get(event, "profile"), *v;
-	size_t i;
+	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
 
-	if (k->fast || !k->profile)
+	if (key->fast || !key->profile)
 		return true;
-	if (!json_is_object(profile))
+	if (!event->profile.there || !parent != !key->parent)
 		return false;
-	json_array_foreach(json_object_get(profile, "vs"), i, v)
-		if (!strcmp(kl_json_str_or(v, "what", ""), "parent"))
-			return k->parent && !strcmp(kl_json_str_or(v, "surface", ""), k->parent);
-	return !k->parent;
+	return !parent || !strcmp(parent->surface, key->parent);
 }
 
-static bool serves(const json_t *event, const struct kl_cache_key *k)
+static bool serves(const struct kl_event *event, const struct kl_cache_key *key)
 {
-	const char *kind = kl_json_str_or(event, "kind", "");
-
-	return !strcmp(kl_json_str_or(event, "verdict", ""), "pass") && !json_object_get(event, "inverse") &&
-	       (!strcmp(kind, "gate") || (k->fast && !strcmp(kind, "check"))) &&
-	       kl_event_doc_is_for(event, k->surface, k->contract) && kl_cache_same_place(event,
-				   k) &&
-	       is_compared(event, k);
+	return event->verdict == KL_VERDICT_PASS && !event->inverse.there &&
+	       (event->kind == KL_KIND_GATE || (key->fast && event->kind == KL_KIND_CHECK)) &&
+	       kl_event_is_for(event, key->surface, key->contract) &&
+	       kl_cache_same_place(event, key) && is_compared(event, key);
 }
 
-static int signer_of(char **signer, struct kl_repo *r, const json_t *event)
+static int signer_of(char **signer, struct kl_repo *r, struct kl_event *event)
 {
 	struct kl_signed s = { 0 };
 	int err = kl_sign_check_events(&s, r, &event, 1);
@@ -45,7 +38,8 @@ static int signer_of(char **signer, struct kl_repo *r, const json_t *event)
 	return err;
 }
 
-int kl_vouched_find(json_t **event, char **signer, struct kl_repo *r, const struct kl_cache_key *k)
+int kl_vouched_find(struct kl_event **event, char **signer, struct kl_repo *r,
+		    const struct kl_cache_key *k)
 {
 	KL_AUTO(kl_folded_freep) struct kl_folded *f = NULL;
 	size_t first, n;
@@ -57,7 +51,7 @@ int kl_vouched_find(json_t **event, char **signer, struct kl_repo *r, const stru
 		return err;
 	n = kl_folded_of_surface(&first, f, k->surface, k->contract);
 	for (size_t i = n; i-- > 0; ) {
-		KL_AUTO(json_decrefp) json_t *e = NULL;
+		KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
 
 		if ((err = kl_folded_read(&e, r, kl_folded_by_surface(f, first + i))) < 0)
 			return err;

@@ -171,15 +171,14 @@ static void drop_others(struct kl_judged *j)
 	for (size_t i = 0; i < j->trust.n; i++) {
 		struct kl_trust_line *l = &j->trust.v[i];
 		const struct kl_judged_one *one = &j->one[l->tag];
-		const char *sig = kl_json_str_or(l->event, "sig", "");
-		const char *id = kl_json_str_or(l->event, "id", "");
+		const char *sig = l->event->sig, *id = l->event->id;
 		KL_AUTO(kl_freep) char *key = kl_asprintf("%zu %s %d %s", l->tag, id, l->own, sig);
 
-		if (kl_event_doc_is_for(l->event, one->surface, one->contract) &&
+		if (kl_event_is_for(l->event, one->surface, one->contract) &&
 		    !kl_map_put(&seen, key, j))
 			j->trust.v[n++] = *l;
 		else
-			json_decref(l->event);
+			kl_event_free(l->event);
 	}
 	j->trust.n = n;
 }
@@ -214,8 +213,8 @@ static int count_stale(struct kl_judged_one *one, struct kl_repo *r)
 		return err;
 	kl_trust_add(&t, 0, text.ptr, text.len, false);
 	for (size_t i = 0; i < t.n; i++)
-		one->stale += !strcmp(kl_json_str_or(t.v[i].event, "workload", ""), one->workload) &&
-			      !kl_event_doc_is_for(t.v[i].event, one->surface, one->contract);
+		one->stale += !strcmp(t.v[i].event->workload, one->workload) &&
+			      !kl_event_is_for(t.v[i].event, one->surface, one->contract);
 	return 0;
 }
 
@@ -235,12 +234,10 @@ int kl_judged_find(struct kl_judged *j, struct kl_repo *r)
 	if ((err = kl_trust_judge(&j->trust, r)) < 0)
 		return err;
 	for (size_t i = 0; i < j->n && !err; i++) {
-		KL_AUTO(kl_buf_release) struct kl_buf lines = KL_BUF_INIT;
 		struct kl_judged_one *one = &j->one[i];
 
-		kl_trust_lines(&lines, &j->trust, i);
-		kl_event_fold(&one->fold, lines.ptr, lines.len, one->surface, one->contract);
-		if (!json_array_size(one->fold.verdicts) && !json_array_size(one->fold.checks))
+		kl_trust_fold(&one->fold, &j->trust, i, one->surface, one->contract);
+		if (!one->fold.verdicts.n && !one->fold.checks.n)
 			err = count_stale(one, r);
 	}
 	for (size_t i = 0; i < j->trust.n; i++)
@@ -251,37 +248,32 @@ int kl_judged_find(struct kl_judged *j, struct kl_repo *r)
 
 /* --- asking ----------------------------------------------------------------------------- */
 
-const json_t *kl_judged_failure(const struct kl_judged_one *one)
+const struct kl_event *kl_judged_failure(const struct kl_judged_one *one)
 {
-	size_t i;
-	json_t *e;
-
-	json_array_foreach(one->fold.verdicts, i, e)
-		if (kl_event_doc_is_fail(e))
-			return e;
+	for (size_t i = 0; i < one->fold.verdicts.n; i++)
+		if (kl_event_is_fail(one->fold.verdicts.v[i]))
+			return one->fold.verdicts.v[i];
 	return NULL;
 }
 
-const json_t *kl_judged_pass(const struct kl_judged_one *one)
+const struct kl_event *kl_judged_pass(const struct kl_judged_one *one)
 {
-	const json_t *best = NULL;
-	size_t i;
-	json_t *e;
+	const struct kl_event *best = NULL;
 
-	json_array_foreach(one->fold.verdicts, i, e)
-		if (!strcmp(kl_json_str_or(e, "verdict", ""), "pass") &&
-		    (!best || strcmp(kl_json_str_or(e, "time", ""), kl_json_str_or(best, "time", "")) > 0))
-			best = e;
+	for (size_t i = 0; i < one->fold.verdicts.n; i++) {
+		const struct kl_event *event = one->fold.verdicts.v[i];
+
+		if (event->verdict == KL_VERDICT_PASS &&
+		    (!best || strcmp(event->time, best->time) > 0))
+			best = event;
+	}
 	return best;
 }
 
 bool kl_judged_checked(const struct kl_judged_one *one)
 {
-	size_t i;
-	json_t *e;
-
-	json_array_foreach(one->fold.checks, i, e)
-		if (!strcmp(kl_json_str_or(e, "verdict", ""), "pass"))
+	for (size_t i = 0; i < one->fold.checks.n; i++)
+		if (one->fold.checks.v[i]->verdict == KL_VERDICT_PASS)
 			return true;
 	return false;
 }

@@ -4,7 +4,6 @@
 
 #include "base/map.h"
 #include "contract/surface.h"
-#include "event/event.h"
 #include "event/trust.h"
 
 /*
@@ -42,9 +41,9 @@ int kl_judged_find(struct kl_judged *j, struct kl_repo *r);
 void kl_judged_release(struct kl_judged *j);
 
 /** The failure among the verdicts, or NULL; borrowed, as the next. */
-const json_t *kl_judged_failure(const struct kl_judged_one *one);
+const struct kl_event *kl_judged_failure(const struct kl_judged_one *one);
 /** The newest passing verdict of the whole gate, or NULL. */
-const json_t *kl_judged_pass(const struct kl_judged_one *one);
+const struct kl_event *kl_judged_pass(const struct kl_judged_one *one);
 /** Did the fast stages pass, at least? */
 bool kl_judged_checked(const struct kl_judged_one *one);
 

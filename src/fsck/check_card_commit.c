@@ -7,6 +7,7 @@
 #include "apply/card_commit.h"
 #include "base/error.h"
 #include "event/event.h"
+#include "event/record.h"
 #include "repo/notes.h"
 #include "walk/step.h"
 

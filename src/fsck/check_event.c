@@ -32,13 +32,13 @@ static void read_digests(struct kl_checker *k, const git_oid *commit)
 }
 
 /* is the event for one of the surfaces in this commit? */
-static bool is_for_commit(struct kl_checker *k, const json_t *e, const git_oid *commit)
+static bool is_for_commit(struct kl_checker *k, const struct kl_event *event, const git_oid *commit)
 {
 	/* a note has several events of one commit, one after the other */
 	if (memcmp(&k->digests_of, commit, sizeof(*commit)))
 		read_digests(k, commit);
 	for (size_t i = 0; i + 1 < k->digests.n; i += 2)
-		if (kl_event_doc_is_for(e, k->digests.v[i], k->digests.v[i + 1]))
+		if (kl_event_is_for(event, k->digests.v[i], k->digests.v[i + 1]))
 			return true;
 	return false;
 }
@@ -53,13 +53,12 @@ static bool is_later(const char *line, size_t len)
 
 static void check_event(struct kl_checker *k, const git_oid *commit, const char *line, size_t len)
 {
-	KL_AUTO(json_decrefp) json_t *e = NULL;
-	const json_t *inverse;
+	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 	char at[KL_OID_HEX];
 
 	k->c->events++;
 	kl_check_short(at, commit);
-	if (kl_event_doc_parse(&e, line, len) < 0) {
+	if (kl_event_parse(&event, line, len) < 0) {
 		if (is_later(line, len))
 			kl_check_say(k, KL_CHECK_WARNING, at,
 				     "an event of a later version of git-klineage");
@@ -68,20 +67,18 @@ static void check_event(struct kl_checker *k, const git_oid *commit, const char 
 		kl_error_clear();
 		return;
 	}
-	kl_map_put(&k->cited, kl_json_str_or(e, "id", ""), k);
-	if (!strcmp(kl_json_str_or(e, "kind", ""), "gate") && !is_for_commit(k, e, commit))
+	kl_map_put(&k->cited, event->id, k);
+	if (event->kind == KL_KIND_GATE && !is_for_commit(k, event, commit))
 		kl_check_say(k, KL_CHECK_WARNING, at,
-			     "event %.12s is stale: it was reached for other files",
-			     kl_json_str_or(e, "id", ""));
+			     "event %.12s is stale: it was reached for other files", event->id);
 	kl_error_clear();
-	if (json_object_get(e, "sig")) {
-		kl_trust_add_event(&k->signed_, k->signed_at.n, json_incref(e), false);
+	if (*event->sig) {
+		kl_trust_add_event(&k->signed_, k->signed_at.n, kl_event_ref(event), false);
 		kl_strvec_push(&k->signed_at, at);
 	}
-	inverse = json_object_get(e, "inverse");
-	if (inverse) {
-		kl_strvec_pushf(&k->citing, "%s %s", at, kl_json_str_or(inverse, "state", ""));
-		kl_strvec_pushf(&k->citing, "%s %s", at, kl_json_str_or(inverse, "pair", ""));
+	if (event->inverse.there) {
+		kl_strvec_pushf(&k->citing, "%s %s", at, event->inverse.state);
+		kl_strvec_pushf(&k->citing, "%s %s", at, event->inverse.pair);
 	}
 }
 
@@ -108,7 +105,7 @@ static int check_signatures(struct kl_checker *k)
 		if (l->sig.state == KL_SIGN_BAD)
 			kl_check_say(k, KL_CHECK_ERROR, k->signed_at.v[l->tag],
 				     "event %.12s has a wrong signature: %s",
-				     kl_json_str_or(l->event, "id", ""), l->sig.why);
+				     l->event->id, l->sig.why);
 	}
 	return err;
 }

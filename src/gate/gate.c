@@ -12,6 +12,7 @@
 #include "event/cache.h"
 #include "event/event.h"
 #include "event/judgement.h"
+#include "event/record.h"
 #include "event/trusted_verdict.h"
 #include "gate/build.h"
 #include "gate/job.h"
@@ -346,7 +347,7 @@ static int judge(struct kl_judgement *v, struct kl_gate *g, struct task *t,
 }
 
 /* A verdict of an earlier run; that of a walk on a step without effect says nothing of the answers. */
-static bool recall(json_t **event, struct kl_gate *g, const struct kl_cache_key *key)
+static bool recall(struct kl_event **event, struct kl_gate *g, const struct kl_cache_key *key)
 {
 	if (!g->repo || g->o.no_cache)
 		return false;
@@ -354,14 +355,15 @@ static bool recall(json_t **event, struct kl_gate *g, const struct kl_cache_key 
 		return kl_cache_find(event, g->repo, key) == 0;
 	if (kl_cache_get(event, g->repo, key) < 0)
 		return false;
-	if (g->o.same_code_fails || strcmp(kl_json_str_or(*event, "class", ""), "no-change"))
+	if (g->o.same_code_fails || (*event)->failure != KL_FAILURE_NO_CHANGE)
 		return true;
-	json_decref(kl_steal(event));
+	kl_event_free(kl_steal(event));
 	return false;
 }
 
 /* What an allowed signer noted on the same files at the same place is as good. */
-static bool vouched(json_t **event, char **signer, struct kl_gate *g, const struct kl_cache_key *key)
+static bool vouched(struct kl_event **event, char **signer, struct kl_gate *g,
+		    const struct kl_cache_key *key)
 {
 	return g->repo && !g->o.no_cache && kl_vouched_find(event, signer, g->repo, key) == 0;
 }
@@ -371,7 +373,9 @@ static int remember(struct kl_gate *g, const struct kl_cache_key *key, const str
 {
 	if (!g->repo || g->o.seed || !strcmp(v->verdict, "inconclusive"))
 		return 0;
-	return kl_cache_put(g->repo, key, v->event);
+	KL_AUTO(kl_event_freep) struct kl_event *event = kl_event_from_json(v->event);
+
+	return kl_cache_put(g->repo, key, event);
 }
 
 int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *g,
@@ -392,14 +396,14 @@ int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *g,
 	struct kl_bundle_job away = {
 		.cache = hex, .runner = g->runner.name, .dir = candidate->dir, .commit = commit
 	};
-	json_t *before = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *before = NULL;
 	int err;
 
 	g->no_device = false;
 	if ((err = kl_builder_platform(&t.platform, &g->builder, candidate)) < 0 ||
 	    (err = kl_builder_backend(&t.backend, &g->builder, candidate)) < 0)
 		return err;
-	key.tier = tier(g, t.backend);
+	key.tier = kl_tier_parse(tier(g, t.backend));
 	where = t.platform;
 	if (t.backend->device)
 		t.backend->device->list(where.device, sizeof(where.device));
@@ -409,7 +413,7 @@ int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *g,
 	}
 	v->facts.traits.free_value = free;
 	if (recall(&before, g, &key) || vouched(&before, &v->voucher, g, &key)) {
-		kl_judgement_recall(v, before);
+		kl_judgement_recall(v, kl_event_json(before));
 		*out = kl_steal(&v);
 		return 0;
 	}

@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "contract/surface.h"
 #include "event/event.h"
+#include "event/record.h"
 #include "lineage/export.h"
 #include "repo/notes.h"
 #include "text/mail.h"

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "event/event.h"
 #include "event/event_index.h"
+#include "event/fold.h"
 #include "event/trust.h"
 #include "repo/notes.h"
 #include "walk/step.h"
@@ -68,45 +69,39 @@ static int add_history(struct kl_target *t, struct kl_repo *r, const git_oid *co
 
 /* --- a committed state ------------------------------------------------------------------ */
 
-static bool fits(const json_t *e, const char *platform)
+static bool fits(const struct kl_event *event, const char *platform)
 {
-	const char *id = kl_json_str_or(json_object_get(e, "platform"), "id", "");
-
-	return !strcmp(kl_json_str_or(e, "verdict", ""), "pass") && (!platform || !strcmp(id, platform));
+	return event->verdict == KL_VERDICT_PASS &&
+	       (!platform || !strcmp(event->place.id, platform));
 }
 
 /* The newest passing event of the surface on a commit; NULL: none. */
-static int event_on(json_t **out, struct kl_repo *r, const struct kl_surface *s, const git_oid *commit,
-		    const char *platform)
+static int event_on(struct kl_event **out, struct kl_repo *r, const struct kl_surface *s,
+		    const git_oid *commit, const char *platform)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf note = KL_BUF_INIT, text = KL_BUF_INIT;
-	struct kl_fold f;
-	json_t *best = NULL;
+	KL_AUTO(kl_fold_release) struct kl_fold fold = { 0 };
+	const struct kl_event *best = NULL;
 	int err = kl_notes_read(&note, r, KL_NOTES_GATE, commit);
 
 	if (err < 0 || (err = kl_trust_filter(&text, r, note.ptr, note.len)) < 0)
 		return err;
-	kl_event_fold(&f, text.ptr, text.len, s->digest, s->contract_digest);
-	for (size_t i = 0; i < json_array_size(f.verdicts); i++) {
-		json_t *e = json_array_get(f.verdicts, i);
-		int d = !best ? 1 :
-			strcmp(kl_json_str_or(e, "time", ""), kl_json_str_or(best, "time", ""));
+	kl_fold_lines(&fold, text.ptr, text.len, s->digest, s->contract_digest);
+	for (size_t i = 0; i < fold.verdicts.n; i++) {
+		const struct kl_event *event = fold.verdicts.v[i];
 
-		if (!d)
-			d = strcmp(kl_json_str_or(e, "id", ""), kl_json_str_or(best, "id", ""));
-		if (d > 0 && fits(e, platform))
-			best = e;
+		if (fits(event, platform) && kl_event_is_newer(event, best))
+			best = event;
 	}
-	*out = json_incref(best);
-	kl_fold_release(&f);
+	*out = kl_event_ref(best);
 	return 0;
 }
 
 /* NULL: its signature is bad. */
-static int read_trusted(json_t **out, struct kl_repo *r, const struct kl_folded_event *e)
+static int read_trusted(struct kl_event **out, struct kl_repo *r, const struct kl_folded_event *e)
 {
 	KL_AUTO(kl_trust_release) struct kl_trust t = { 0 };
-	json_t *event = NULL;
+	struct kl_event *event = NULL;
 	int err = kl_folded_read(&event, r, e);
 
 	if (err < 0)
@@ -114,12 +109,12 @@ static int read_trusted(json_t **out, struct kl_repo *r, const struct kl_folded_
 	kl_trust_add_event(&t, 0, event, false);
 	err = kl_trust_judge(&t, r);
 	if (!err && t.v[0].sig.state != KL_SIGN_BAD)
-		*out = json_incref(event);
+		*out = kl_event_ref(event);
 	return err;
 }
 
 /* A verdict is of files, not of a commit: any other that was judged with the same ones will do. */
-static int event_elsewhere(json_t **out, struct kl_repo *r, const struct kl_surface *s,
+static int event_elsewhere(struct kl_event **out, struct kl_repo *r, const struct kl_surface *s,
 			   const char *platform)
 {
 	KL_AUTO(kl_folded_freep) struct kl_folded *f = NULL;
@@ -138,8 +133,8 @@ static int event_elsewhere(json_t **out, struct kl_repo *r, const struct kl_surf
 	return err;
 }
 
-static int find_event(json_t **out, struct kl_repo *r, const struct kl_surface *s, const git_oid *commit,
-		      const char *platform)
+static int find_event(struct kl_event **out, struct kl_repo *r, const struct kl_surface *s,
+		      const git_oid *commit, const char *platform)
 {
 	int err = event_on(out, r, s, commit, platform);
 
@@ -158,22 +153,25 @@ static int guess_platform(char **out, struct kl_repo *r, const struct kl_surface
 int kl_target_of_commit(struct kl_target *out, const struct kl_taxonomy *tax, struct kl_repo *r,
 			const struct kl_surface *s, const git_oid *commit, const char *platform)
 {
-	KL_AUTO(json_decrefp) json_t *event = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 	KL_AUTO(kl_freep) char *guessed = NULL;
 	struct kl_target t = { .known = KL_KNOWN_INIT };
 	int err = find_event(&event, r, s, commit, platform);
 
 	if (err < 0)
 		return err;
-	if (!platform && event)
-		platform = kl_json_str_or(json_object_get(event, "platform"), "id", NULL);
+	if (!platform && event && *event->place.id)
+		platform = event->place.id;
 	if (!platform && (err = guess_platform(&guessed, r, s)) < 0)
 		return err;
 	err = kl_target_init(&t, tax, s, platform ? platform : guessed);
 	if (!err)
 		err = add_history(&t, r, commit, s->dir);
-	if (!err && event)
-		kl_target_add_event(&t, event);
+	if (!err && event) {
+		KL_AUTO(json_decrefp) json_t *doc = kl_event_json(event);
+
+		kl_target_add_event(&t, doc);
+	}
 	if (err < 0) {
 		kl_target_release(&t);
 		return err;

@@ -292,7 +292,8 @@ static void review_card(struct kl_review_work *w, struct cards *all, size_t at, 
 		const json_t *e = kl_library_checker_event(k, c->events.v[i]);
 
 		if (e)
-			kl_trust_add_event(&all->trust, at, json_incref((json_t *)e), false);
+			kl_trust_add_event(&all->trust, at, kl_event_from_json((json_t *)e),
+					   false);
 	}
 	say_commits(item, w->r, c->now.card);
 }
@@ -335,7 +336,7 @@ static void say_signatures(struct kl_review_work *w, struct cards *all)
 		const struct kl_trust_line *l = &all->trust.v[i];
 		struct tally *own = &t[l->tag];
 		struct kl_findings *f = &w->v->part[KL_REVIEW_CARDS].v[all->v[l->tag].item].found;
-		KL_AUTO(kl_freep) char *id = kl_strndup(kl_json_str_or(l->event, "id", ""), 12);
+		KL_AUTO(kl_freep) char *id = kl_strndup(l->event->id, 12);
 
 		own->n++;
 		own->of[l->sig.state]++;

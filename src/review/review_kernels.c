@@ -148,108 +148,84 @@ static void review_contract(struct kl_review_work *w, const struct change *c)
 
 /* --- ratios ------------------------------------------------------------------------------- */
 
+/* Against the base: measured, or put together. */
 struct ratio {
-	int64_t ppm, lo, hi;
+	struct kl_comparison is;
 	bool direct;
-	const char *word;
 };
 
-/* What an event says of its kernel against a parent; false: nothing. */
-static bool against(struct ratio *out, const char **parent, const json_t *event)
+/* What an event says of its kernel against a parent; NULL: nothing. */
+static const struct kl_comparison *against_parent(const struct kl_event *event)
 {
-	const json_t *v;
-	size_t i;
+	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
 
-	json_array_foreach(json_object_get(json_object_get(event, "profile"), "vs"), i, v)
-	{
-		if (strcmp(kl_json_str_or(v, "what", ""), "parent"))
-			continue;
-		*parent = kl_json_str_or(v, "surface", "");
-		*out = (struct ratio){
-			.ppm = kl_json_int_or(v, "ratio_ppm", 0),
-			.lo = kl_json_int_or(v, "lo_ppm", 0),
-			.hi = kl_json_int_or(v, "hi_ppm", 0),
-			.word = kl_json_str_or(v, "verdict", ""),
-		};
-		return out->ppm > 0 && out->lo > 0 && out->hi > 0;
-	}
-	return false;
+	return parent && parent->ratio_ppm > 0 && parent->lo_ppm > 0 && parent->hi_ppm > 0 ?
+	       parent : NULL;
 }
 
-static const char *platform_of(const json_t *event)
-{
-	return kl_json_str_or(json_object_get(event, "platform"), "id", "");
-}
-
-static const json_t *judged_surface(const struct kl_judged *j, const char *surface, const json_t *like)
+static const struct kl_event *judged_surface(const struct kl_judged *j, const char *surface,
+					     const struct kl_event *like)
 {
 	for (size_t i = 0; i < j->n; i++) {
-		const json_t *e =
+		const struct kl_event *event =
 			strcmp(j->one[i].surface, surface) ? NULL : kl_judged_pass(&j->one[i]);
 
-		if (e && !strcmp(platform_of(e), platform_of(like)))
-			return e;
+		if (event && !strcmp(event->place.id, like->place.id))
+			return event;
 	}
 	return NULL;
 }
 
-/* From state to state, back to the base: logarithms add, their half-widths in quadrature, as of
- * lineages. */
-static bool ratio_to(struct ratio *out, const struct kl_judged *j, const json_t *event,
+/* Logarithms add, their half-widths in quadrature, as of lineages. */
+struct chain { double mid, below, above; };
+
+static void add_link(struct chain *chain, const struct kl_comparison *link)
+{
+	double mid = log((double)link->ratio_ppm / 1e6), lo = mid - log((double)link->lo_ppm / 1e6);
+	double hi = log((double)link->hi_ppm / 1e6) - mid;
+
+	chain->mid += mid;
+	chain->below += lo * lo;
+	chain->above += hi * hi;
+}
+
+static struct kl_comparison sum_of(const struct chain *chain)
+{
+	struct kl_comparison sum = {
+		.ratio_ppm = llround(1e6 * exp(chain->mid)),
+		.lo_ppm = llround(1e6 * exp(chain->mid - sqrt(chain->below))),
+		.hi_ppm = llround(1e6 * exp(chain->mid + sqrt(chain->above))),
+	};
+
+	sum.speed = sum.hi_ppm < 1000000 ? KL_SPEED_SLOW :
+		    sum.lo_ppm > 1000000 ? KL_SPEED_FAST : KL_SPEED_AMBIGUOUS;
+	return sum;
+}
+
+/* From state to state, back to the base; false: something on the way was not compared. */
+static bool ratio_to(struct ratio *out, const struct kl_judged *j, const struct kl_event *event,
 		     const char *base)
 {
-	double mid = 0, below = 0, above = 0;
-	const char *parent = NULL;
-	struct ratio r;
+	const struct kl_comparison *link = against_parent(event);
+	struct chain chain = { 0 };
 
-	if (!against(&r, &parent, event))
-		return false;
-	if (!strcmp(parent, base)) {
-		*out = r;
-		out->direct = true;
+	if (link && !strcmp(link->surface, base)) {
+		*out = (struct ratio){ .is = *link, .direct = true };
 		return true;
 	}
-	for (size_t n = 0; n <= j->n; n++) {
-		double m = log((double)r.ppm / 1e6), lo = m - log((double)r.lo / 1e6);
-		double hi = log((double)r.hi / 1e6) - m;
-
-		mid += m;
-		below += lo * lo;
-		above += hi * hi;
-		if (!strcmp(parent, base)) {
-			*out = (struct ratio){
-				.ppm = llround(1e6 * exp(mid)),
-				.lo = llround(1e6 * exp(mid - sqrt(below))),
-				.hi = llround(1e6 * exp(mid + sqrt(above))),
-			};
-			out->word = out->hi < 1000000	? "slow"
-				    : out->lo > 1000000 ? "fast"
-							: "ambiguous";
+	for (size_t n = 0; n <= j->n && link; n++) {
+		add_link(&chain, link);
+		if (!strcmp(link->surface, base)) {
+			*out = (struct ratio){ .is = sum_of(&chain) };
 			return true;
 		}
-		event = judged_surface(j, parent, event);
-		if (!event || !against(&r, &parent, event))
-			return false;
+		event = judged_surface(j, link->surface, event);
+		link = event ? against_parent(event) : NULL;
 	}
 	return false;
 }
 
 /* --- features ------------------------------------------------------------------------------ */
-
-static void minus(struct kl_strvec *out, const json_t *a, const json_t *b)
-{
-	size_t i, k;
-	json_t *x, *y;
-
-	json_array_foreach(a, i, x)
-	{
-		bool there = false;
-
-		json_array_foreach(b, k, y) there |= json_equal(x, y);
-		if (!there && json_is_string(x))
-			kl_strvec_push(out, json_string_value(x));
-	}
-}
 
 static json_t *strings(const struct kl_strvec *v)
 {
@@ -270,15 +246,15 @@ static void say_list(struct kl_findings *f, const char *code, const char *fmt, c
 		kl_findings_add(f, KL_NOTE, code, fmt, b.ptr);
 }
 
-static void say_features(struct kl_review_item *item, const json_t *old, const json_t *now)
+static void say_features(struct kl_review_item *item, const struct kl_event *old,
+			 const struct kl_event *now)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec gained = KL_STRVEC_INIT, lost = KL_STRVEC_INIT;
-	const json_t *a = json_object_get(old, "features"), *b = json_object_get(now, "features");
 
-	if (!a || !b)
+	if (!old || !old->compiled || !now->compiled)
 		return;
-	minus(&gained, b, a);
-	minus(&lost, a, b);
+	kl_facts_minus(&gained, &now->facts, &old->facts);
+	kl_facts_minus(&lost, &old->facts, &now->facts);
 	say_list(&item->found, "feature-gained", "gained %s", &gained);
 	say_list(&item->found, "feature-lost", "lost %s", &lost);
 	kl_json_set(item->facts, "gained", strings(&gained));
@@ -287,28 +263,15 @@ static void say_features(struct kl_review_item *item, const json_t *old, const j
 
 /* --- kernels --------------------------------------------------------------------------------- */
 
-static int tier_rank(const json_t *e)
-{
-	static const char *const tiers[] = { "unsandboxed", "host-restricted", "host-sandboxed",
-					     "device-only" };
-	const char *tier = kl_json_str_or(e, "tier", "");
-
-	for (int i = 0; i < (int)KL_ARRAY_SIZE(tiers); i++)
-		if (!strcmp(tiers[i], tier))
-			return i;
-	return -1;
-}
-
 /* Of the lines that an event was read from the one with the best signature. */
-static const struct kl_trust_line *line_of(const struct kl_judged *j, const json_t *event)
+static const struct kl_trust_line *line_of(const struct kl_judged *j, const struct kl_event *event)
 {
-	const char *id = kl_json_str_or(event, "id", "");
 	const struct kl_trust_line *found = NULL;
 
 	for (size_t i = 0; i < j->trust.n; i++) {
 		const struct kl_trust_line *l = &j->trust.v[i];
 
-		if (!l->counts || strcmp(kl_json_str_or(l->event, "id", "-"), id))
+		if (!l->counts || strcmp(l->event->id, event->id))
 			continue;
 		if (!found || l->sig.state == KL_SIGN_GOOD || found->sig.state == KL_SIGN_NONE)
 			found = l;
@@ -319,15 +282,16 @@ static const struct kl_trust_line *line_of(const struct kl_judged *j, const json
 }
 
 /* Members that every verdict has. */
-static void verdict_facts(json_t *facts, const struct kl_judged *j, const json_t *event)
+static void verdict_facts(json_t *facts, const struct kl_judged *j, const struct kl_event *event)
 {
 	const struct kl_trust_line *l = event ? line_of(j, event) : NULL;
+	const char *class_ = event ? kl_event_class(event) : "";
 
 	if (!event)
 		return;
-	kl_json_set_str(facts, "event", kl_json_str_or(event, "id", ""));
-	kl_json_set_str(facts, "platform", platform_of(event));
-	kl_json_set_str(facts, "class", kl_json_str_or(event, "class", NULL));
+	kl_json_set_str(facts, "event", event->id);
+	kl_json_set_str(facts, "platform", event->place.id);
+	kl_json_set_str(facts, "class", *class_ ? class_ : NULL);
 	kl_json_set_str(facts, "signature", l ? kl_sign_state_name(l->sig.state) : NULL);
 	kl_json_set_str(facts, "signer", l && l->sig.state == KL_SIGN_GOOD ? l->sig.who : NULL);
 }
@@ -347,15 +311,15 @@ static const char *fate_of(const struct kl_judged_one *one)
 /* Why a state without a passing verdict has none. */
 static void say_missing(struct kl_findings *f, enum kl_weight weight, const struct kl_judged_one *one)
 {
-	const json_t *fail = kl_judged_failure(one);
+	const struct kl_event *fail = kl_judged_failure(one);
 	const char *fate = fate_of(one);
 
 	if (one->why)
 		kl_findings_add(f, weight, "verdict-unreadable", "it cannot be judged: %s", one->why);
 	else if (fail)
 		kl_findings_add(f, weight, "verdict-fail", "it fails: %s, %s",
-				kl_json_str_or(fail, "class", "?"),
-				kl_json_str_or(fail, "message", "without a word"));
+				*kl_event_class(fail) ? kl_event_class(fail) : "?",
+				*fail->message ? fail->message : "without a word");
 	else if (!strcmp(fate, "unsigned"))
 		kl_findings_add(f, weight, "verdict-unsigned",
 				"it passed, says a note; but nobody whom "
@@ -370,9 +334,10 @@ static void say_missing(struct kl_findings *f, enum kl_weight weight, const stru
 }
 
 static void say_speed(struct kl_review_item *item, const struct changes *all, const struct change *c,
-		      const json_t *now)
+		      const struct kl_event *now)
 {
 	struct ratio r;
+	bool slow;
 
 	if (!strcmp(c->old->digest, c->now->digest)) {
 		kl_findings_add(&item->found, KL_NOTE, "same-kernel", "the kernel is the base's, %w",
@@ -386,18 +351,21 @@ static void say_speed(struct kl_review_item *item, const struct changes *all, co
 		return;
 	}
 	kl_json_set(item->facts, "base",
-		    json_pack("{s:I,s:I,s:I,s:b}", "ratio_ppm", (json_int_t)r.ppm, "lo_ppm",
-			      (json_int_t)r.lo, "hi_ppm", (json_int_t)r.hi, "direct", r.direct));
-	kl_findings_add(&item->found, strcmp(r.word, "slow") ? KL_NOTE : KL_ANSWER,
-			strcmp(r.word, "slow") ? "speed" : "slower",
-			"%rx [%r, %r] against the base%w: %w", r.ppm, r.lo, r.hi,
-			r.direct ? "" : ", from commit to commit", r.word);
+		    json_pack("{s:I,s:I,s:I,s:b}", "ratio_ppm", (json_int_t)r.is.ratio_ppm,
+			      "lo_ppm", (json_int_t)r.is.lo_ppm, "hi_ppm", (json_int_t)r.is.hi_ppm,
+			      "direct", r.direct));
+	slow = r.is.speed == KL_SPEED_SLOW;
+	kl_findings_add(&item->found, slow ? KL_ANSWER : KL_NOTE, slow ? "slower" : "speed",
+			"%rx [%r, %r] against the base%w: %w", r.is.ratio_ppm, r.is.lo_ppm,
+			r.is.hi_ppm, r.direct ? "" : ", from commit to commit",
+			kl_speed_name(r.is.speed));
 }
 
 static int review_kernel(struct kl_review_work *w, const struct changes *all, const struct change *c)
 {
 	const struct kl_judged_one *one = &all->judged.one[c->at_now];
-	const json_t *now = kl_judged_failure(one) ? NULL : kl_judged_pass(one), *old = NULL;
+	const struct kl_event *fail = kl_judged_failure(one);
+	const struct kl_event *now = fail ? NULL : kl_judged_pass(one), *old = NULL;
 	struct kl_review_item *item = kl_review_add(w, KL_REVIEW_KERNELS, "%s in %s: %w", c->workload,
 						    *c->dir ? c->dir : ".", fate_of(one));
 
@@ -405,19 +373,17 @@ static int review_kernel(struct kl_review_work *w, const struct changes *all, co
 	kl_json_set_str(item->facts, "dir", c->dir);
 	kl_json_set_str(item->facts, "surface", c->now->digest);
 	kl_json_set_str(item->facts, "verdict", fate_of(one));
-	verdict_facts(item->facts, &all->judged, now ? now : kl_judged_failure(one));
+	verdict_facts(item->facts, &all->judged, now ? now : fail);
 	if (!now)
 		say_missing(&item->found, KL_ANSWER, one);
 	if (now && c->old) {
 		old = judged_surface(&all->judged, c->old->digest, now);
 		say_speed(item, all, c, now);
 		say_features(item, old, now);
-		if (old && tier_rank(now) < tier_rank(old))
+		if (old && now->tier < old->tier)
 			kl_findings_add(&item->found, KL_ANSWER, "tier-lowered",
-					"it was judged in the tier %s, the "
-					"base in %s",
-					kl_json_str_or(now, "tier", ""),
-					kl_json_str_or(old, "tier", ""));
+					"it was judged in the tier %s, the base in %s",
+					kl_tier_name(now->tier), kl_tier_name(old->tier));
 	}
 	return c->old ? kl_review_violations(&item->found, w, c->old, c->now) : 0;
 }
@@ -428,23 +394,24 @@ static void review_commit(struct kl_review_work *w, const struct kl_judged *j,
 			  const struct kl_judged_one *one)
 {
 	const char *fate = fate_of(one);
-	const json_t *e = kl_judged_failure(one) ? kl_judged_failure(one) : kl_judged_pass(one);
+	const struct kl_event *fail = kl_judged_failure(one);
+	const struct kl_event *event = fail ? fail : kl_judged_pass(one);
+	const struct kl_comparison *parent = event ? against_parent(event) : NULL;
 	KL_AUTO(kl_freep) char *name = kl_strndup(one->commit, 10);
 	struct kl_review_item *item =
 		kl_review_add(w, KL_REVIEW_COMMITS, "%w %s: %w", name, one->workload, fate);
-	struct ratio r;
-	const char *parent;
 
 	kl_json_set_str(item->facts, "commit", one->commit);
 	kl_json_set_str(item->facts, "workload", one->workload);
 	kl_json_set_str(item->facts, "verdict", fate);
-	verdict_facts(item->facts, j, e);
+	verdict_facts(item->facts, j, event);
 	/* what matters of a state that was left again is told of the last one */
 	if (strcmp(fate, "pass"))
 		say_missing(&item->found, KL_NOTE, one);
-	else if (against(&r, &parent, e))
+	else if (parent)
 		kl_findings_add(&item->found, KL_NOTE, "speed", "%rx [%r, %r] against its parent: %w",
-				r.ppm, r.lo, r.hi, r.word);
+				parent->ratio_ppm, parent->lo_ppm, parent->hi_ppm,
+				kl_speed_name(parent->speed));
 }
 
 static void say_bad_signatures(struct kl_review_work *w, const struct kl_judged *j)
@@ -454,10 +421,10 @@ static void say_bad_signatures(struct kl_review_work *w, const struct kl_judged 
 
 	for (size_t i = 0; i < j->trust.n; i++) {
 		const struct kl_trust_line *l = &j->trust.v[i];
-		KL_AUTO(kl_freep) char *id = kl_strndup(kl_json_str_or(l->event, "id", ""), 12);
+		KL_AUTO(kl_freep) char *id = kl_strndup(l->event->id, 12);
 
 		if (l->sig.state != KL_SIGN_BAD ||
-		    kl_map_put(&seen, kl_json_str_or(l->event, "id", ""), w))
+		    kl_map_put(&seen, l->event->id, w))
 			continue;
 		if (seen.n > MAX_BAD)
 			more++;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "event/event.h"
+#include "event/record.h"
 #include "fsck/check.h"
 #include "repo/notes.h"
 #include "sync/library_merge.h"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "event/signature.h"
 #include "walk/forward.h"
 
 #include <string.h>
 
 #include "base/error.h"
-#include "event/record.h"
+#include "event/signature.h"
 
 #define MAX_FILES 100000
 
@@ -41,22 +40,18 @@ int kl_forward_tree(git_oid *out, struct kl_repo *r, const git_oid *tree, const 
 
 struct builder {
 	const struct kl_opstate *op;
-	struct kl_map events;		/* id -> json_t * */
+	struct kl_map events;		/* id -> struct kl_event * */
 	struct kl_forward *out;
 };
 
 static void add_note(struct kl_forward *f, const git_oid *commit, const git_oid *tree,
-		     const json_t *event)
+		     const struct kl_event *event)
 {
-	KL_AUTO(json_decrefp) json_t *e = json_copy((json_t *)event);
+	KL_AUTO(kl_event_freep) struct kl_event *noted = kl_event_copy(event);
 	struct kl_buf line = KL_BUF_INIT;
-	char hex[KL_OID_HEX];
 
-	kl_oid_hex(hex, commit);
-	kl_json_set_str(e, "commit", hex);
-	kl_oid_hex(hex, tree);
-	kl_json_set_str(e, "tree", hex);
-	kl_json_canonical(&line, e);
+	kl_event_set_commit(noted, commit, tree);
+	kl_event_write(&line, noted);
 	kl_strvec_take(&f->lines, kl_buf_detach(&line));
 	KL_GROW(f->note, f->nnote + 1, f->note_alloc);
 	f->note[f->nnote].commit = *commit;
@@ -111,7 +106,7 @@ static void add_events(struct builder *b, const json_t *rederived, const git_oid
 		       const git_oid *tree)
 {
 	const char *last = kl_json_str_or(rederived, "event", "");
-	const json_t *event;
+	const struct kl_event *event;
 	size_t i;
 	json_t *id;
 
@@ -164,7 +159,7 @@ static int write_step(struct builder *b, size_t i, const json_t *record, const g
 }
 
 /* event of a walk's state: `back` steps away from K* */
-static const json_t *event_of(struct builder *b, size_t back)
+static const struct kl_event *event_of(struct builder *b, size_t back)
 {
 	const struct kl_walk *w = &b->op->walk;
 	const char *id = back ? kl_json_str_or(json_array_get(kl_walk_steps(w), back - 1), "event", "") :
@@ -195,7 +190,8 @@ static int build(struct builder *b)
 
 	f->commit = kl_calloc(n + 1, sizeof(*f->commit));
 	for (size_t i = 0; i <= n; i++) {
-		const json_t *own = event_of(b, n - i), *pair = i ? event_of(b, n - i + 1) : NULL;
+		const struct kl_event *own = event_of(b, n - i);
+		const struct kl_event *pair = i ? event_of(b, n - i + 1) : NULL;
 		git_oid tree;
 		int err = state_tree(&tree, b, n - i);
 
@@ -207,7 +203,7 @@ static int build(struct builder *b)
 		if (own)
 			add_note(f, &f->commit[i], &tree, own);
 		if (own && pair) {
-			KL_AUTO(json_decrefp) json_t *e = kl_record_inverse(own, pair,
+			KL_AUTO(kl_event_freep) struct kl_event *e = kl_event_inverse(own, pair,
 				kl_json_int_or(w->state, "end_time", 0));
 
 			if ((err = kl_sign_event(b->op->repo, e)) < 0)
@@ -226,7 +222,7 @@ int kl_forward_build(struct kl_forward *out, const struct kl_opstate *op)
 	int err;
 
 	*out = (struct kl_forward){ 0 };
-	err = kl_record_load(&b.events, "gate.jsonl", op->events.ptr, op->events.len);
+	err = kl_event_load(&b.events, "gate.jsonl", op->events.ptr, op->events.len);
 	if (!err)
 		err = build(&b);
 	kl_map_release(&b.events);

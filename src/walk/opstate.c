@@ -283,7 +283,7 @@ int kl_opstate_event(struct kl_opstate *op, json_t *event, const char *commit)
 	kl_oid_hex(hex, &tree);
 	kl_json_set_str(event, "commit", commit);
 	kl_json_set_str(event, "tree", hex);
-	if ((err = kl_sign_event(op->repo, event)) < 0)
+	if ((err = kl_sign_event_doc(op->repo, event)) < 0)
 		return err;
 	kl_json_canonical(&op->events, event);
 	kl_buf_addch(&op->events, '\n');

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "event/event_index.h"
+#include "event/fold.h"
 #include "repo/notes.h"
 #include "sample.h"
 
@@ -45,15 +46,15 @@ static int write_events(const char *dir)
 	int err;
 
 	for (size_t i = 0; i < n; i++) {
-		KL_AUTO(json_decrefp) json_t *e = NULL;
+		KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
 		struct kl_buf line = KL_BUF_INIT;
 		char hex[KL_OID_HEX], surface[KL_DIGEST_HEX];
 
 		kl_oid_hex(hex, &commit[i]);
 		kl_digest_hex(surface, hex, strlen(hex));
 		e = sample_event(i, "sample", surface, surface);
-		kl_json_set_str(e, "commit", hex);
-		kl_json_canonical(&line, e);
+		e->commit = hex;
+		kl_event_write(&line, e);
 		note[i].commit = commit[i];
 		note[i].line = kl_buf_detach(&line);
 	}
@@ -75,8 +76,8 @@ static int fold_note(const git_oid *commit, const char *text, size_t len, void *
 	struct kl_fold f;
 	size_t *n = payload;
 
-	kl_event_fold(&f, text, len, NULL, NULL);
-	*n += json_array_size(f.verdicts);
+	kl_fold_lines(&f, text, len, NULL, NULL);
+	*n += f.verdicts.n;
 	kl_fold_release(&f);
 	return 0;
 }

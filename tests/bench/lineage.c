@@ -15,7 +15,6 @@
 #include "base/error.h"
 #include "base/proc.h"
 #include "contract/surface.h"
-#include "event/record.h"
 #include "repo/notes.h"
 #include "walk/sequencer.h"
 #include "walk/step.h"
@@ -110,14 +109,14 @@ static char *next_line(char **text)
 	return line;
 }
 
-static void add_note(struct kl_note_line *note, const git_oid *commit, json_t *event)
+static void add_note(struct kl_note_line *note, const git_oid *commit, struct kl_event *event)
 {
 	struct kl_buf line = KL_BUF_INIT;
 	char hex[KL_OID_HEX];
 
 	kl_oid_hex(hex, commit);
-	kl_json_set_str(event, "commit", hex);
-	kl_json_canonical(&line, event);
+	event->commit = kl_event_keep(event, hex);
+	kl_event_write(&line, event);
 	note->commit = *commit;
 	note->line = kl_buf_detach(&line);
 }
@@ -125,13 +124,13 @@ static void add_note(struct kl_note_line *note, const git_oid *commit, json_t *e
 static int write_notes(struct kl_repo *r, char *commits, const struct kl_surface *base, size_t steps)
 {
 	struct kl_note_line *note = kl_calloc(2 * steps + 1, sizeof(*note));
-	KL_AUTO(json_decrefp) json_t *before = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *before = NULL;
 	size_t n = 0;
 	int err = 0;
 
 	for (size_t i = 0; i <= steps && !err; i++) {
 		KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
-		KL_AUTO(json_decrefp) json_t *e = NULL, *forward = NULL;
+		KL_AUTO(kl_event_freep) struct kl_event *e = NULL, *forward = NULL;
 		git_oid commit;
 
 		err = kl_oid_parse(&commit, next_line(&commits));
@@ -142,11 +141,11 @@ static int write_notes(struct kl_repo *r, char *commits, const struct kl_surface
 		e = sample_event(i, s->contract->workload, s->digest, s->contract_digest);
 		add_note(&note[n++], &commit, e);
 		if (i) {
-			forward = kl_record_inverse(e, before, EPOCH);
+			forward = kl_event_inverse(e, before, EPOCH);
 			add_note(&note[n++], &commit, forward);
-			json_decref(before);
+			kl_event_free(before);
 		}
-		before = json_incref(e);
+		before = kl_event_ref(e);
 	}
 	if (!err)
 		err = kl_notes_add(r, KL_NOTES_GATE, note, n);

@@ -11,13 +11,14 @@
 #include "event/event.h"
 
 /**
- * The i-th, sealed; the caller's reference. One is a little faster than its parent, the next as
+ * The i-th, sealed; the caller's. One is a little faster than its parent, the next as
  * much slower: a long chain of them stays near 1.
  */
-static inline json_t *sample_event(size_t i, const char *workload, const char *surface,
+static inline struct kl_event *sample_event(size_t i, const char *workload, const char *surface,
 				   const char *contract)
 {
 	json_t *e = json_object(), *vs = json_object();
+	struct kl_event *event;
 	int ratio = i % 2 ? 1020000 : 980392;
 
 	kl_json_set_int(e, "v", 1);
@@ -44,8 +45,10 @@ static inline json_t *sample_event(size_t i, const char *workload, const char *s
 	kl_json_set_str(vs, "verdict", "ambiguous");
 	kl_json_set(e, "profile", json_pack("{s:I, s:i, s:[o]}", "ns", (json_int_t)(1000000 + i),
 					    "aa_ppm", 4000, "vs", vs));
-	kl_event_doc_seal(e);
-	return e;
+	event = kl_event_from_json(e);
+	json_decref(e);
+	kl_event_seal(event);
+	return event;
 }
 
 #endif

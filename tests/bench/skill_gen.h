@@ -75,6 +75,7 @@ static inline json_t *skill_gen_event(const struct skill_gen *g, size_t k)
 {
 	struct kl_card_ratio r = skill_gen_ratio(k);
 	char digest[KL_DIGEST_HEX];
+	struct kl_event *event;
 	json_t *e;
 
 	kl_digest_hex(digest, &k, sizeof(k));
@@ -87,7 +88,10 @@ static inline json_t *skill_gen_event(const struct skill_gen *g, size_t k)
 		      "features", "avx2.fma", "shuffle", "vec.256", "profile", "ns", 1000000, "aa_ppm", 4000, "vs",
 		      "what", "parent", "ratio_ppm", (json_int_t)r.ppm, "lo_ppm", (json_int_t)r.lo, "hi_ppm",
 		      (json_int_t)r.hi, "verdict", "fast");
-	kl_event_doc_seal(e);
+	event = kl_event_from_json(e);
+	kl_event_seal(event);
+	kl_json_set_str(e, "id", event->id);
+	kl_event_free(event);
 	return e;
 }
 

@@ -2,7 +2,7 @@
 #ifndef KL_LIFT_LIB_H
 #define KL_LIFT_LIB_H
 
-#include "event/event.h"
+#include "event_lib.h"
 #include "event/record.h"
 #include "repo/notes.h"
 #include "repo/refs.h"
@@ -95,11 +95,20 @@ static inline void note(struct kl_repo *r, const git_oid *commit, json_t *e)
 
 	kl_oid_hex(hex, commit);
 	if (!json_object_get(e, "id"))
-		kl_event_doc_seal(e);
+		seal_doc(e);
 	kl_json_set_str(e, "commit", hex);
 	kl_json_canonical(&line, e);
 	n.line = line.ptr;
 	assert_ok(kl_notes_add(r, KL_NOTES_GATE, &n, 1));
+}
+
+static inline json_t *forward_of(json_t *own, json_t *before)
+{
+	KL_AUTO(kl_event_freep) struct kl_event *state = kl_event_from_json(own);
+	KL_AUTO(kl_event_freep) struct kl_event *pair = kl_event_from_json(before);
+	KL_AUTO(kl_event_freep) struct kl_event *forward = kl_event_inverse(state, pair, 1800000000);
+
+	return kl_event_json(forward);
 }
 
 static inline git_oid state_tree(struct kl_repo *r, const char *contract, const char *workload, const char *source)
@@ -204,7 +213,7 @@ static inline void make_lineage(struct kl_repo *r, const char *contract, const c
 		at[0] = made;
 		note(r, &made, own);
 		if (i) {
-			forward = kl_record_inverse(own, before, 1800000000);
+			forward = forward_of(own, before);
 			note(r, &made, forward);
 		}
 		json_decref(before);

@@ -11,7 +11,7 @@
  *
  * It counts its calls, and can be told to be interrupted at the n-th.
  */
-#include "event/event.h"
+#include "event_lib.h"
 #include "walk/sequencer.h"
 #include "scratch.h"
 
@@ -112,7 +112,7 @@ static int fake_judge(struct kl_judgement **out, const struct kl_surface *s,
 	kl_json_set(v->event, "features", features);
 	if (!bad)
 		fake_profile(v->event, s, parent);
-	kl_event_doc_seal(v->event);
+	seal_doc(v->event);
 	*out = v;
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "event/event.h"
 #include "event/judgement.h"
 #include "event/note_writer.h"
+#include "event/record.h"
 #include "event/runner_device.h"
 #include "event/signature.h"
 #include "gate/runner/pending_jobs.h"
@@ -273,10 +274,10 @@ static int note(struct intake *in, const json_t *record, json_t *event)
 		    !has_surface(in, &oid, dir, event))
 			continue;
 		head_done |= in->have_head && !memcmp(&oid, &in->head, sizeof(oid));
-		err = kl_noting_add(&in->notes, &oid, event);
+		err = kl_noting_add_doc(&in->notes, &oid, event);
 	}
 	if (!err && in->have_head && !head_done && has_surface(in, &in->head, dir, event))
-		err = kl_noting_add(&in->notes, &in->head, event);
+		err = kl_noting_add_doc(&in->notes, &in->head, event);
 	if (!err)
 		kl_error_clear();	/* of commits that are gone */
 	return err;
@@ -301,19 +302,21 @@ static int key_of(char key[KL_DIGEST_HEX], struct intake *in, const json_t *reco
 /* A wrong answer that was seen once outranks later right ones. */
 static int keep(struct intake *in, const json_t *record, const json_t *event, bool *again)
 {
-	KL_AUTO(json_decrefp) json_t *old = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *old = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *now = kl_event_from_json((json_t *)event);
 	char key[KL_DIGEST_HEX];
 	int err = key_of(key, in, record, event);
 
+	*again = false;
 	if (err < 0)
 		return err;
 	if (kl_cache_get_at(&old, in->repo, kl_json_str_or(event, "surface", ""),
 			    kl_json_str_or(event, "contract", ""), key) < 0)
 		kl_error_clear();
-	*again = old && !strcmp(kl_json_str_or(old, "id", ""), kl_json_str_or(event, "id", ""));
-	if (*again || (old && kl_event_doc_is_fail(old) && !kl_event_doc_is_fail(event)))
+	*again = old && !strcmp(old->id, now->id);
+	if (*again || (old && kl_event_is_fail(old) && !kl_event_is_fail(now)))
 		return 0;
-	return kl_cache_put_at(in->repo, key, event);
+	return kl_cache_put_at(in->repo, key, now);
 }
 
 /* --- the whole ---------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "event/event.h"
+#include "event_lib.h"
 #include "scratch.h"
 #include "card/library.h"
 
@@ -14,7 +14,7 @@ static const char *seal(struct kl_map *events, int n)
 	json_t *e = json_pack("{s:i,s:s,s:i,s:s,s:s}", "v", 1, "kind", "gate", "n", n, "verdict", "pass",
 			      "commit", "0000");
 
-	kl_event_doc_seal(e);
+	seal_doc(e);
 	kl_map_put(events, kl_json_str_or(e, "id", ""), e);
 	return kl_json_str_or(e, "id", "");
 }

@@ -1,295 +1,106 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
-#include "base/rng.h"
-#include "event/event.h"
+#include "event_lib.h"
 
-static json_t *event(const char *verdict, const char *time, const char *surface, int ns)
+static struct kl_event *read(const char *text)
 {
-	json_t *e = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:i,s:s,s:{s:s,s:s}}", "v", 1, "kind", "gate",
-			      "time", time, "workload", "w", "surface", surface, "contract", "c",
-			      "policy", 1, "verdict", verdict, "platform", "id", "p", "device", "d");
+	json_t *doc = NULL;
 
-	if (ns)
-		kl_json_set(e, "profile", json_pack("{s:i}", "ns", ns));
-	kl_event_doc_seal(e);
-	return e;
+	assert_ok(kl_json_parse(&doc, text, strlen(text)));
+	return event_of(doc, false);
 }
 
-static void add(struct kl_buf *b, json_t *e)
+/* Measured was K_{i-1} against K_i: its time is half, so K_i takes twice as long. */
+static void a_forward_event_is_its_pair_turned_round(void **state)
 {
-	kl_json_canonical(b, e);
-	kl_buf_addch(b, '\n');
-	json_decref(e);
+	KL_AUTO(kl_event_freep) struct kl_event *own = read(
+		"{\"v\":1,\"kind\":\"gate\",\"id\":\"aa\",\"commit\":\"c\",\"sig\":\"x\",\"surface\":\"Ki\","
+		"\"more\":1,\"profile\":{\"ns\":10,\"cpu\":2,\"vs\":[{\"what\":\"parent\",\"ratio_ppm\":9},"
+		"{\"what\":\"blas\",\"ratio_ppm\":700000,\"mhz\":3}]}}");
+	KL_AUTO(kl_event_freep) struct kl_event *pair = read(
+		"{\"v\":1,\"kind\":\"gate\",\"id\":\"bb\",\"surface\":\"Kj\",\"profile\":{\"ns\":20,\"vs\":[{"
+		"\"what\":\"parent\",\"surface\":\"Ki\",\"ratio_ppm\":500000,\"lo_ppm\":400000,"
+		"\"hi_ppm\":625000,\"verdict\":\"slow\"}]}}");
+	KL_AUTO(kl_event_freep) struct kl_event *e = kl_event_inverse(own, pair, 0);
+	KL_AUTO(kl_freep) char *line = line_of(e);
+	KL_AUTO(kl_freep) char *want = kl_asprintf(
+		"{\"id\":\"%s\",\"inverse\":{\"pair\":\"bb\",\"state\":\"aa\"},\"kind\":\"gate\",\"more\":1,"
+		"\"profile\":{\"cpu\":2,\"ns\":10,\"vs\":[{\"hi_ppm\":2500000,\"lo_ppm\":1600000,"
+		"\"ratio_ppm\":2000000,\"surface\":\"Kj\",\"verdict\":\"fast\",\"what\":\"parent\"},"
+		"{\"mhz\":3,\"ratio_ppm\":700000,\"what\":\"blas\"}]},\"surface\":\"Ki\","
+		"\"time\":\"1970-01-01T00:00:00Z\",\"v\":1}", e->id);
+
+	assert_int_equal(strlen(e->id), 64);
+	assert_string_equal(line, want);
+	assert_string_equal(own->commit, "c");
 }
 
-static void id_ignores_where_it_stands(void **state)
+static void a_state_that_was_not_timed_has_no_comparison(void **state)
 {
-	KL_AUTO(json_decrefp) json_t *e = event("pass", "t", "s", 0), *back = NULL;
-	KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
+	KL_AUTO(kl_event_freep) struct kl_event *own = read("{\"kind\":\"gate\",\"id\":\"aa\"}");
+	KL_AUTO(kl_event_freep) struct kl_event *pair = read("{\"kind\":\"gate\",\"id\":\"bb\"}");
+	KL_AUTO(kl_event_freep) struct kl_event *e = kl_event_inverse(own, pair, 0);
+	KL_AUTO(json_decrefp) json_t *doc = kl_event_json(e);
+
+	assert_false(e->profile.there);
+	assert_null(json_object_get(doc, "profile"));
+}
+
+static void lines_are_events_by_their_ids(void **state)
+{
+	KL_AUTO(kl_map_release) struct kl_map events = KL_MAP_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	const struct kl_event *found;
 	char id[KL_DIGEST_HEX];
 
-	kl_json_set_str(e, "commit", "abc");
-	kl_json_set_str(e, "tree", "def");
-	kl_event_doc_id(id, e);
-	assert_string_equal(id, kl_json_str_or(e, "id", ""));
-	kl_json_canonical(&line, e);
-	assert_ok(kl_event_doc_parse(&back, line.ptr, line.len));
-	/* anything else is part of it */
-	kl_json_set_str(e, "verdict", "fail");
-	kl_buf_clear(&line);
-	kl_json_canonical(&line, e);
-	assert_error(KL_EINVALID, "does not say what its id says",
-		     kl_event_doc_parse(&back, line.ptr, line.len));
-}
+	for (int i = 0; i < 3; i++) {
+		KL_AUTO(kl_event_freep) struct kl_event *e = event_of(json_pack("{s:i,s:s,s:i}", "v", 1, "kind",
+			"gate", "policy", i), true);
 
-static void hostile_lines(void **state)
-{
-	static const char *const bad[] = { "{}", "[]", "1", "{\"v\":2,\"kind\":\"gate\",\"id\":\"\"}",
-		"{\"v\":1,\"kind\":3,\"id\":\"\"}", "{\"v\":\"1\"}", "\xff", NULL };
-	KL_AUTO(json_decrefp) json_t *e = NULL;
-
-	for (const char *const *p = bad; *p; p++)
-		if (kl_event_doc_parse(&e, *p, strlen(*p)) != KL_EINVALID)
-			fail_msg("accepted %s", *p);
-}
-
-static void fail_outranks_pass_until_retracted(void **state)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	KL_AUTO(kl_fold_release) struct kl_fold f = { 0 };
-	json_t *bad = event("fail", "2026-01-01", "s", 0), *back;
-	KL_AUTO(kl_freep) char *bad_id = kl_strdup(kl_json_str_or(bad, "id", ""));
-
-	add(&b, bad);
-	add(&b, event("pass", "2026-01-02", "s", 0));
-	add(&b, event("pass", "2026-01-02", "s", 0));	/* twice, as a merge may leave it */
-	kl_buf_adds(&b, "\nnonsense\n");
-	kl_event_fold(&f, b.ptr, b.len, "s", "c");
-	assert_int_equal(json_array_size(f.verdicts), 1);
-	assert_string_equal(kl_json_str_or(json_array_get(f.verdicts, 0), "verdict", ""), "fail");
-	assert_int_equal(f.lines, 4);
-	assert_int_equal(f.skipped, 1);
-	kl_fold_release(&f);
-	back = json_pack("{s:i,s:s,s:s}", "v", 1, "kind", "retract", "of", bad_id);
-	kl_event_doc_seal(back);
-	add(&b, back);
-	kl_event_fold(&f, b.ptr, b.len, "s", "c");
-	assert_string_equal(kl_json_str_or(json_array_get(f.verdicts, 0), "verdict", ""), "pass");
-}
-
-static void stale_is_left_out_and_the_newest_profile_wins(void **state)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	KL_AUTO(kl_fold_release) struct kl_fold f = { 0 };
-	const json_t *p;
-
-	add(&b, event("pass", "2026-01-02", "s", 200));
-	add(&b, event("pass", "2026-01-01", "s", 100));
-	add(&b, event("pass", "2026-01-03", "other", 300));
-	kl_event_fold(&f, b.ptr, b.len, "s", "c");
-	assert_int_equal(json_array_size(f.verdicts), 1);
-	p = json_object_get(json_object_get(f.profiles, "p"), "profile");
-	assert_int_equal(kl_json_int_or(p, "ns", 0), 200);
-	kl_fold_release(&f);
-	kl_event_fold(&f, b.ptr, b.len, NULL, NULL);
-	assert_int_equal(json_array_size(f.verdicts), 2);
-}
-
-static json_t *classed(json_t *e, const char *class_)
-{
-	kl_json_set_str(e, "class", class_);
-	kl_event_doc_seal(e);
-	return e;
-}
-
-/* Slow, or the same as before, is no fault of the answers: a pass may follow. */
-static void only_a_correctness_fail_outranks(void **state)
-{
-	static const struct { const char *class_, *verdict; } rows[] = {
-		{ "slower", "pass" }, { "no-change", "pass" }, { "wrong-edge", "fail" },
-		{ "cheat", "fail" }, { "compile", "fail" },
-	};
-
-	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
-		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-		KL_AUTO(kl_fold_release) struct kl_fold f = { 0 };
-
-		add(&b, classed(event("fail", "2026-01-01", "s", 0), rows[i].class_));
-		add(&b, event("pass", "2026-01-02", "s", 0));
-		kl_event_fold(&f, b.ptr, b.len, "s", "c");
-		assert_int_equal(json_array_size(f.verdicts), 1);
-		assert_string_equal(kl_json_str_or(json_array_get(f.verdicts, 0), "verdict", ""),
-				    rows[i].verdict);
+		kl_event_write(&text, e);
+		kl_buf_adds(&text, "\n\n");
+		snprintf(id, sizeof(id), "%s", e->id);
 	}
+	assert_ok(kl_event_load(&events, "name", text.ptr, text.len));
+	assert_int_equal(events.n, 3);
+	found = kl_map_get(&events, id);
+	assert_non_null(found);
+	assert_int_equal(found->policy, 2);
+	kl_buf_adds(&text, "{}\n");
+	assert_error(KL_EINVALID, "name:7", kl_event_load(&events, "name", text.ptr, text.len));
 }
 
-static json_t *check(const char *verdict, const char *time)
+static void questions(void **state)
 {
-	json_t *e = event(verdict, time, "s", 0);
+	KL_AUTO(kl_event_freep) struct kl_event *e = kl_event_new(), *other = kl_event_new();
+	struct kl_comparison parent = { .what = "parent", .surface = "p" };
 
-	kl_json_set_str(e, "kind", "check");
-	if (!strcmp(verdict, "fail"))
-		kl_json_set_str(e, "class", "fault");
-	kl_event_doc_seal(e);
-	return e;
-}
-
-/* What the fast stages passed is no pass; what they saw fail has failed. */
-static void a_check_is_no_verdict_but_its_failure_is(void **state)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	KL_AUTO(kl_fold_release) struct kl_fold f = { 0 };
-
-	add(&b, check("pass", "2026-01-02"));
-	add(&b, check("pass", "2026-01-03"));
-	kl_event_fold(&f, b.ptr, b.len, "s", "c");
-	assert_int_equal(json_array_size(f.verdicts), 0);
-	assert_int_equal(json_array_size(f.checks), 1);
-	assert_string_equal(kl_json_str_or(json_array_get(f.checks, 0), "time", ""), "2026-01-03");
-	kl_fold_release(&f);
-	add(&b, event("pass", "2026-01-01", "s", 0));
-	kl_event_fold(&f, b.ptr, b.len, "s", "c");
-	assert_string_equal(kl_json_str_or(json_array_get(f.verdicts, 0), "kind", ""), "gate");
-	kl_fold_release(&f);
-	add(&b, check("fail", "2026-01-01"));
-	kl_event_fold(&f, b.ptr, b.len, "s", "c");
-	assert_int_equal(json_array_size(f.verdicts), 1);
-	assert_string_equal(kl_json_str_or(json_array_get(f.verdicts, 0), "verdict", ""), "fail");
-}
-
-/* A union of notes has no order: what comes out must not depend on it. */
-static void order_of_lines_does_not_matter(void **state)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf a = KL_BUF_INIT, b = KL_BUF_INIT;
-	KL_AUTO(kl_fold_release) struct kl_fold fa = { 0 }, fb = { 0 };
-	json_t *plain = event("pass", "2026-01-01", "s", 5);
-	json_t *rival = event("pass", "2026-01-01", "s", 6);
-	json_t *sealed = json_deep_copy(plain);
-
-	kl_json_set_str(sealed, "sig", "x");
-	add(&a, json_incref(plain));
-	add(&a, json_incref(rival));
-	add(&a, json_incref(sealed));
-	add(&b, sealed);
-	add(&b, rival);
-	add(&b, plain);
-	kl_event_fold(&fa, a.ptr, a.len, "s", "c");
-	kl_event_fold(&fb, b.ptr, b.len, "s", "c");
-	assert_true(json_equal(fa.verdicts, fb.verdicts));
-	assert_true(json_equal(fa.profiles, fb.profiles));
-}
-
-/* one of a few events, so that keys, times and ids meet; on any commit, signed by anybody or nobody */
-static char *any_line(struct kl_rng *r)
-{
-	static const char *const verdict[] = { "pass", "pass", "fail", "inconclusive" };
-	static const char *const time[] = { "2026-01-01", "2026-01-02" };
-	static const char *const surface[] = { "s", "t" };
-	struct kl_buf b = KL_BUF_INIT;
-	json_t *e = event(verdict[kl_rng_below(r, 4)], time[kl_rng_below(r, 2)], surface[kl_rng_below(r, 2)],
-			  (int)kl_rng_below(r, 3));
-
-	if (kl_rng_below(r, 6) == 0) {
-		KL_AUTO(kl_freep) char *of = kl_strdup(kl_json_str_or(e, "id", ""));
-
-		json_decref(e);
-		e = json_pack("{s:i,s:s,s:s}", "v", 1, "kind", "retract", "of", of);
-		kl_event_doc_seal(e);
-	} else if (kl_rng_below(r, 4) == 0) {
-		kl_json_set_str(e, "kind", "check");
-		kl_event_doc_seal(e);
-	}
-	if (kl_rng_below(r, 3) == 0)
-		kl_json_set_str(e, "sig", kl_rng_below(r, 2) ? "of one" : "of another");
-	if (kl_rng_below(r, 2))
-		kl_json_set_str(e, "commit", kl_rng_below(r, 2) ? "here" : "there");
-	add(&b, e);
-	return kl_buf_detach(&b);
-}
-
-static char *folded_text(char **line, size_t n, const char *surface)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_fold_release) struct kl_fold f = { 0 };
-	struct kl_buf out = KL_BUF_INIT;
-
-	for (size_t i = 0; i < n; i++)
-		kl_buf_adds(&text, line[i]);
-	kl_event_fold(&f, text.ptr, text.len, surface, surface ? "c" : NULL);
-	kl_json_canonical(&out, f.verdicts);
-	kl_json_canonical(&out, f.checks);
-	kl_json_canonical(&out, f.profiles);
-	kl_buf_addf(&out, " %zu %zu", f.lines, f.skipped);
-	return kl_buf_detach(&out);
-}
-
-static void shuffled_histories_fold_alike(void **state)
-{
-	size_t verdicts = 0;
-
-	for (uint64_t seed = 1; seed <= 200; seed++) {
-		char *line[24];
-		size_t n;
-		struct kl_rng r;
-
-		kl_rng_seed(&r, seed);
-		n = 2 + (size_t)kl_rng_below(&r, 22);
-		for (size_t i = 0; i < n; i++)
-			line[i] = any_line(&r);
-		for (int k = 0; k < 2; k++) {
-			const char *surface = k ? "s" : NULL;
-			KL_AUTO(kl_freep) char *first = folded_text(line, n, surface);
-
-			verdicts += strstr(first, "\"gate\"") != NULL;
-			for (int round = 0; round < 6; round++) {
-				KL_AUTO(kl_freep) char *again = NULL;
-
-				for (size_t i = n; i > 1; i--) {
-					size_t j = (size_t)kl_rng_below(&r, i);
-					char *tmp = line[i - 1];
-
-					line[i - 1] = line[j];
-					line[j] = tmp;
-				}
-				again = folded_text(line, n, surface);
-				if (strcmp(again, first))
-					fail_msg("seed %d:\n%s\n%s", (int)seed, first, again);
-			}
-		}
-		for (size_t i = 0; i < n; i++)
-			free(line[i]);
-	}
-	assert_true(verdicts > 200);
-}
-
-static void the_signed_copy_is_kept(void **state)
-{
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	KL_AUTO(kl_fold_release) struct kl_fold f = { 0 };
-	json_t *plain = event("pass", "2026-01-01", "s", 0), *sealed = json_deep_copy(plain);
-
-	kl_json_set_str(sealed, "sig", "x");
-	add(&b, plain);
-	add(&b, sealed);
-	kl_event_fold(&f, b.ptr, b.len, NULL, NULL);
-	assert_int_equal(json_array_size(f.verdicts), 1);
-	assert_string_equal(kl_json_str_or(json_array_get(f.verdicts, 0), "sig", ""), "x");
+	e->surface = "s";
+	e->contract = "c";
+	assert_true(kl_event_is_for(e, "s", "c") && kl_event_is_for(e, NULL, "c") && kl_event_is_for(e, "s", NULL));
+	assert_false(kl_event_is_for(e, "s", "d") || kl_event_is_for(e, "t", NULL));
+	assert_true(kl_event_is_newer(e, NULL));
+	assert_false(kl_event_is_newer(e, other));
+	e->id = "1";
+	assert_true(kl_event_is_newer(e, other));
+	other->time = "2";
+	assert_false(kl_event_is_newer(e, other));
+	assert_false(kl_event_is_against(e, ""));
+	e->profile.vs = (struct kl_comparisons){ &parent, 1 };
+	assert_true(kl_event_is_against(e, "p"));
+	assert_false(kl_event_is_against(e, "q"));
+	e->profile.vs = (struct kl_comparisons){ 0 };
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(id_ignores_where_it_stands),
-		cmocka_unit_test(hostile_lines),
-		cmocka_unit_test(fail_outranks_pass_until_retracted),
-		cmocka_unit_test(only_a_correctness_fail_outranks),
-		cmocka_unit_test(a_check_is_no_verdict_but_its_failure_is),
-		cmocka_unit_test(order_of_lines_does_not_matter),
-		cmocka_unit_test(shuffled_histories_fold_alike),
-		cmocka_unit_test(the_signed_copy_is_kept),
-		cmocka_unit_test(stale_is_left_out_and_the_newest_profile_wins),
+		cmocka_unit_test(a_forward_event_is_its_pair_turned_round),
+		cmocka_unit_test(a_state_that_was_not_timed_has_no_comparison),
+		cmocka_unit_test(lines_are_events_by_their_ids),
+		cmocka_unit_test(questions),
 	};
 
-	return cmocka_run_group_tests_name("gate/event", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("event/event", tests, NULL, NULL);
 }

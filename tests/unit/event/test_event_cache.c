@@ -2,8 +2,8 @@
 #include "scratch.h"
 
 #include "event/cache.h"
-#include "event/event.h"
-#include "gate/gate.h"
+#include "event/fold.h"
+#include "event_lib.h"
 
 static struct kl_platform platform = {
 	.id = "cpu/x86-64-v3", .device = "cpu A", .compiler = "gcc 1",
@@ -23,7 +23,7 @@ static void fixture_open(struct fixture *f, const char *name)
 	kl_strvec_push(&f->flags, "-O2");
 	f->key = (struct kl_cache_key){
 		.surface = "s", .contract = "c", .platform = &platform, .flags = &f->flags,
-		.tier = "host-sandboxed", .parent = "p", .profile = true,
+		.tier = KL_TIER_HOST_SANDBOXED, .parent = "p", .profile = true,
 	};
 }
 
@@ -34,25 +34,30 @@ static void fixture_close(struct fixture *f)
 	free(f->dir);
 }
 
-static json_t *event(const char *surface)
+static struct kl_event *event(const char *surface)
 {
-	json_t *e = json_pack("{s:i,s:s,s:s,s:s,s:s}", "v", 1, "kind", "gate", "surface", surface,
-			      "contract", "c", "verdict", "pass");
+	return event_of(json_pack("{s:i,s:s,s:s,s:s,s:s}", "v", 1, "kind", "gate", "surface", surface,
+				  "contract", "c", "verdict", "pass"), true);
+}
 
-	kl_event_doc_seal(e);
-	return e;
+static void assert_same(const struct kl_event *a, const struct kl_event *b)
+{
+	KL_AUTO(kl_freep) char *line = line_of(a);
+	KL_AUTO(kl_freep) char *other = line_of(b);
+
+	assert_string_equal(line, other);
 }
 
 static void what_is_put_is_got(void **state)
 {
 	KL_AUTO(fixture_close) struct fixture f = { 0 };
-	KL_AUTO(json_decrefp) json_t *e = event("s"), *back = NULL, *again = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *e = event("s"), *back = NULL, *again = NULL;
 
 	fixture_open(&f, "put");
 	assert_error(KL_ENOTFOUND, "not judged", kl_cache_get(&back, f.repo, &f.key));
 	assert_ok(kl_cache_put(f.repo, &f.key, e));
 	assert_ok(kl_cache_get(&back, f.repo, &f.key));
-	assert_true(json_equal(back, e));
+	assert_same(back, e);
 	assert_ok(kl_cache_put(f.repo, &f.key, e));
 	assert_ok(kl_cache_get(&again, f.repo, &f.key));
 	/* git does not mind what lies there */
@@ -63,7 +68,7 @@ static void what_is_put_is_got(void **state)
 static void every_part_of_the_key_counts(void **state)
 {
 	KL_AUTO(fixture_close) struct fixture f = { 0 };
-	KL_AUTO(json_decrefp) json_t *e = event("s"), *back = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *e = event("s"), *back = NULL;
 	struct kl_platform p[3] = { platform, platform, platform };
 	KL_AUTO(kl_strvec_release) struct kl_strvec none = KL_STRVEC_INIT, split = KL_STRVEC_INIT;
 	struct kl_cache_key k[11];
@@ -84,7 +89,7 @@ static void every_part_of_the_key_counts(void **state)
 	kl_strvec_push(&split, "-O");
 	kl_strvec_push(&split, "2");
 	k[6].flags = &split;
-	k[7].tier = "unsandboxed";
+	k[7].tier = KL_TIER_UNSANDBOXED;
 	k[8].parent = NULL;
 	k[9].profile = false;
 	k[10].fast = true;
@@ -98,7 +103,7 @@ static void every_part_of_the_key_counts(void **state)
 static void a_runner_has_a_device(void **state)
 {
 	KL_AUTO(fixture_close) struct fixture f = { 0 };
-	KL_AUTO(json_decrefp) json_t *e = event("s"), *back = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *e = event("s"), *back = NULL;
 	struct kl_told told, gpu[] = { { "GPU A", "1" }, { "GPU A", "2" }, { "GPU B", "1" } };
 
 	fixture_open(&f, "told");
@@ -141,8 +146,8 @@ static void a_damaged_entry_is_none(void **state)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(harm); i++) {
 		KL_AUTO(fixture_close) struct fixture f = { 0 };
-		KL_AUTO(json_decrefp) json_t *e = event("s");
-		json_t *back = NULL;
+		KL_AUTO(kl_event_freep) struct kl_event *e = event("s");
+		struct kl_event *back = NULL;
 
 		fixture_open(&f, "damage");
 		assert_ok(kl_cache_put(f.repo, &f.key, e));
@@ -156,8 +161,8 @@ static void a_damaged_entry_is_none(void **state)
 static void a_moved_entry_is_none(void **state)
 {
 	KL_AUTO(fixture_close) struct fixture f = { 0 };
-	KL_AUTO(json_decrefp) json_t *e = event("other");
-	json_t *back = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *e = event("other");
+	struct kl_event *back = NULL;
 
 	fixture_open(&f, "moved");
 	assert_ok(kl_cache_put(f.repo, &f.key, e));
@@ -165,7 +170,7 @@ static void a_moved_entry_is_none(void **state)
 }
 
 /* An event as of a run at the fixture's place. */
-static json_t *run(const char *kind, const char *verdict, const char *class_, const char *time)
+static struct kl_event *run(const char *kind, const char *verdict, const char *class_, const char *time)
 {
 	json_t *e = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:i,s:s,s:{s:s,s:s,s:s,s:[s]}}", "v", 1, "kind", kind,
 			      "surface", "s", "contract", "c", "verdict", verdict, "time", time, "policy",
@@ -173,30 +178,29 @@ static json_t *run(const char *kind, const char *verdict, const char *class_, co
 			      "device", platform.device, "compiler", platform.compiler, "flags", "-O2");
 
 	kl_json_set_str(e, "class", class_);
-	kl_event_doc_seal(e);
-	return e;
+	return event_of(e, true);
 }
 
-static void put(struct fixture *f, const char *parent, bool fast, json_t *e)
+static void put(struct fixture *f, const char *parent, bool fast, struct kl_event *e)
 {
 	struct kl_cache_key k = f->key;
 
 	k.parent = parent;
 	k.fast = fast;
 	assert_ok(kl_cache_put(f->repo, &k, e));
-	json_decref(e);
+	kl_event_free(e);
 }
 
 /* Whoever wants any verdict on these files gets the one that says most; a failure above all. */
 static void whatever_is_known_is_found(void **state)
 {
 	KL_AUTO(fixture_close) struct fixture f = { 0 };
-	KL_AUTO(json_decrefp) json_t *check = NULL, *gate = NULL, *fail = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *check = NULL, *gate = NULL, *fail = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf lines = KL_BUF_INIT;
 	KL_AUTO(kl_fold_release) struct kl_fold fold = { 0 };
 	struct kl_platform elsewhere = platform;
 	struct kl_cache_key other;
-	json_t *none = NULL;
+	struct kl_event *none = NULL;
 
 	fixture_open(&f, "find");
 	other = f.key;
@@ -204,25 +208,25 @@ static void whatever_is_known_is_found(void **state)
 	assert_int_equal(kl_cache_find(&none, f.repo, &f.key), KL_ENOTFOUND);
 	put(&f, NULL, true, run("check", "pass", NULL, "2026-01-03T00:00:00Z"));
 	assert_ok(kl_cache_find(&check, f.repo, &f.key));
-	assert_string_equal(kl_json_str_or(check, "kind", ""), "check");
+	assert_int_equal(check->kind, KL_KIND_CHECK);
 	put(&f, "q", false, run("gate", "pass", NULL, "2026-01-02T00:00:00Z"));
 	put(&f, "r", false, run("gate", "pass", NULL, "2026-01-01T00:00:00Z"));
 	assert_ok(kl_cache_find(&gate, f.repo, &f.key));
-	assert_string_equal(kl_json_str_or(gate, "kind", ""), "gate");
-	assert_string_equal(kl_json_str_or(gate, "time", ""), "2026-01-02T00:00:00Z");
+	assert_int_equal(gate->kind, KL_KIND_GATE);
+	assert_string_equal(gate->time, "2026-01-02T00:00:00Z");
 	put(&f, "s", true, run("check", "fail", "fault", "2026-01-01T00:00:00Z"));
 	assert_ok(kl_cache_find(&fail, f.repo, &f.key));
-	assert_string_equal(kl_json_str_or(fail, "class", ""), "fault");
+	assert_int_equal(fail->failure, KL_FAILURE_FAULT);
 
 	strcpy(elsewhere.compiler, "gcc 2");
 	other.platform = &elsewhere;
 	assert_int_equal(kl_cache_find(&none, f.repo, &other), KL_ENOTFOUND);
 	other = f.key;
-	other.tier = "unsandboxed";
+	other.tier = KL_TIER_UNSANDBOXED;
 	assert_int_equal(kl_cache_find(&none, f.repo, &other), KL_ENOTFOUND);
 
 	assert_ok(kl_cache_list(&lines, f.repo, "s", "c"));
-	kl_event_fold(&fold, lines.ptr, lines.len, "s", "c");
+	kl_fold_lines(&fold, lines.ptr, lines.len, "s", "c");
 	assert_int_equal(fold.lines, 5);
 	assert_int_equal(fold.skipped, 0);
 	kl_buf_clear(&lines);
@@ -233,7 +237,7 @@ static void whatever_is_known_is_found(void **state)
 static void linked_worktrees_share_it(void **state)
 {
 	KL_AUTO(fixture_close) struct fixture f = { 0 };
-	KL_AUTO(json_decrefp) json_t *e = event("s"), *back = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *e = event("s"), *back = NULL;
 	KL_AUTO(kl_repo_freep) struct kl_repo *other = NULL;
 	KL_AUTO(kl_freep) char *dir = NULL;
 
@@ -257,5 +261,5 @@ int main(void)
 		cmocka_unit_test(linked_worktrees_share_it),
 	};
 
-	return cmocka_run_group_tests_name("gate cache", tests, scratch_setup, scratch_teardown);
+	return cmocka_run_group_tests_name("event/cache", tests, scratch_setup, scratch_teardown);
 }

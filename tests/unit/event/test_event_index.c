@@ -5,6 +5,8 @@
 #include "base/mapfile.h"
 #include "base/rng.h"
 #include "event/event_index.h"
+#include "event/fold.h"
+#include "event_lib.h"
 #include "scratch.h"
 
 struct fixture {
@@ -58,7 +60,7 @@ static char *event_line(struct kl_rng *rng)
 		kl_json_set(e, "profile", json_pack("{s:i,s:[{s:s,s:i,s:i,s:i}]}", "ns", (int)kl_rng_below(rng, 9999),
 						    "vs", "what", "parent", "ratio_ppm", 2000000, "lo_ppm", 1900000,
 						    "hi_ppm", 2100000));
-	kl_event_doc_seal(e);
+	seal_doc(e);
 	kl_json_canonical(&line, e);
 	json_decref(e);
 	return kl_buf_detach(&line);
@@ -93,21 +95,21 @@ static int check_note(const git_oid *commit, const char *text, size_t len, void 
 	struct kl_fold fold;
 	KL_AUTO(kl_map_release) struct kl_map want = KL_MAP_INIT;
 	static char verdict[] = "v", profile[] = "p", both[] = "b";
-	const char *key;
-	json_t *e;
 	size_t i, first, n;
 
-	kl_event_fold(&fold, text, len, NULL, NULL);
-	json_array_foreach(fold.verdicts, i, e)
-		kl_map_put(&want, kl_json_str_or(e, "id", ""), verdict);
-	json_object_foreach(fold.profiles, key, e)
-		kl_map_put(&want, kl_json_str_or(e, "id", ""),
-			   kl_map_get(&want, kl_json_str_or(e, "id", "")) ? both : profile);
+	kl_fold_lines(&fold, text, len, NULL, NULL);
+	for (i = 0; i < fold.verdicts.n; i++)
+		kl_map_put(&want, fold.verdicts.v[i]->id, verdict);
+	for (i = 0; i < fold.profiles.n; i++) {
+		const char *of = fold.profiles.v[i]->id;
+
+		kl_map_put(&want, of, kl_map_get(&want, of) ? both : profile);
+	}
 	n = kl_folded_of_commit(&first, c->f, commit);
 	assert_int_equal(n, want.n);
 	for (i = 0; i < n; i++) {
 		const struct kl_folded_event *x = kl_folded_event(c->f, first + i);
-		KL_AUTO(json_decrefp) json_t *whole = NULL;
+		KL_AUTO(kl_event_freep) struct kl_event *whole = NULL;
 		char id[65], hex[65];
 		const char *as;
 
@@ -117,12 +119,14 @@ static int check_note(const git_oid *commit, const char *text, size_t len, void 
 		assert_int_equal(x->as, *as == 'v' ? KL_FOLDED_VERDICT : *as == 'p' ? KL_FOLDED_PROFILE :
 				 KL_FOLDED_VERDICT | KL_FOLDED_PROFILE);
 		assert_ok(kl_folded_read(&whole, c->r, x));
-		assert_string_equal(kl_json_str_or(whole, "id", ""), id);
+		assert_string_equal(whole->id, id);
 		hex_of(hex, x->surface);
-		assert_string_equal(kl_json_str_or(whole, "surface", ""), hex);
-		assert_string_equal(kl_json_str_or(whole, "time", ""), x->time);
-		assert_int_equal(!strcmp(kl_json_str_or(whole, "verdict", ""), "pass"), x->pass);
-		assert_int_equal(kl_json_int_or(json_object_get(whole, "profile"), "ns", 0), x->ns);
+		assert_string_equal(whole->surface, hex);
+		assert_string_equal(whole->time, x->time);
+		assert_string_equal(whole->place.id, x->platform);
+		assert_int_equal(whole->verdict == KL_VERDICT_PASS, x->pass);
+		assert_int_equal(whole->profile.ns, x->ns);
+		assert_int_equal(x->ratio, whole->profile.vs.n ? 2000000 : 0);
 	}
 	c->events += n;
 	kl_fold_release(&fold);
@@ -180,7 +184,7 @@ static void same_as_folding(void **state)
 		kl_json_set_str(twin, "sig", "a signature");
 		kl_json_canonical(&text, twin);
 		kl_json_set(e, "inverse", json_pack("{s:s}", "state", kl_json_str_or(e, "id", "")));
-		kl_event_doc_seal(e);
+		seal_doc(e);
 		spaced = json_dumps(e, JSON_SORT_KEYS);
 		line[1].line = spaced;
 		line[2].line = text.ptr;
@@ -251,7 +255,7 @@ static void hostile(void **state)
 		else
 			refused++;
 		for (size_t i = 0; i < kl_folded_count(x); i++) {
-			KL_AUTO(json_decrefp) json_t *e = NULL;
+			KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
 
 			/* a place that is none is said to be none */
 			if (kl_folded_read(&e, f.r, kl_folded_by_surface(x, i)) < 0)
@@ -280,10 +284,10 @@ static void by_surface(void **state)
 			n = kl_folded_of_surface(&first, x, digest[0], digest[1]);
 			all += n;
 			for (size_t i = 0; i < n; i++) {
-				KL_AUTO(json_decrefp) json_t *e = NULL;
+				KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
 
 				assert_ok(kl_folded_read(&e, f.r, kl_folded_by_surface(x, first + i)));
-				assert_true(kl_event_doc_is_for(e, digest[0], digest[1]));
+				assert_true(kl_event_is_for(e, digest[0], digest[1]));
 			}
 		}
 	assert_int_equal(all, kl_folded_count(x));

@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "lift_lib.h"
 #include "learn/wording_parts.h"
+#include "event_lib.h"
 
 /* --- reading ------------------------------------------------------------------------ */
 
@@ -133,7 +134,7 @@ static void open_group(struct world *w, struct kl_wording *wording, struct kl_wo
 	r.event = event(s, "call.foo", 30);
 	kl_json_set_str(r.event, "verdict", "fail");
 	kl_json_set_str(r.event, "class", "wrong-edge");
-	kl_event_doc_seal(r.event);
+	seal_doc(r.event);
 	KL_GROW(w->t.r, w->t.nr + 1, w->t.nr_alloc);
 	w->t.r[w->t.nr++] = r;
 	assert_ok(kl_library_open(&w->lib, w->r));

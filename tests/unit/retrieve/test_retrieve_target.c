@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of a target, from its contract, its events and its history. */
-#include "event/event.h"
+#include "event_lib.h"
 #include "skill_lib.h"
 
 static void test_target(void **state)
@@ -73,7 +73,7 @@ static void test_of_commit(void **state)
 			      i == 0 ? "2026-01-01T00:00:00Z" : "2026-01-02T00:00:00Z", "surface", s->digest,
 			      "contract", s->contract_digest, "verdict", i == 2 ? "fail" : "pass", "platform", "id",
 			      i == 2 ? "cpu/x86-64-v4" : "cpu/x86-64-v3", "features", feature[i]);
-		kl_event_doc_seal(e);
+		seal_doc(e);
 		kl_json_canonical(&line, e);
 		kl_buf_addch(&line, '\n');
 		json_decref(e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Histories that went apart come together the same, in whatever order; nothing is lost on the way. */
 #include "base/rng.h"
-#include "event/event.h"
+#include "event_lib.h"
 #include "repo/notes.h"
 #include "scratch.h"
 #include "sync/library_merge.h"
@@ -32,7 +32,7 @@ static json_t *make_event(int n)
 	json_t *e = json_pack("{s:i,s:s,s:i,s:s}", "v", 1, "kind", "gate", "n", n, "time",
 			      n % 3 ? "2026-01-01T00:00:00Z" : "2025-01-01T00:00:00Z");
 
-	kl_event_doc_seal(e);
+	seal_doc(e);
 	return e;
 }
 

@@ -390,38 +390,6 @@ static void test_slugs(void **state)
 		assert_false(kl_slug_ok(bad[i]));
 }
 
-/* measured: K_{i-1} takes 2x the time of K_i. Said: K_i is 2x faster than K_{i-1}. */
-static void test_inverse(void **state)
-{
-	static const char own_text[] =
-		"{\"v\":1,\"kind\":\"gate\",\"id\":\"aa\",\"commit\":\"c\",\"surface\":\"Ki\",\"profile\":{\"ns\":10,"
-		"\"vs\":[{\"what\":\"parent\",\"ratio_ppm\":9},{\"what\":\"blas\",\"ratio_ppm\":700000}]}}";
-	static const char pair_text[] =
-		"{\"v\":1,\"kind\":\"gate\",\"id\":\"bb\",\"surface\":\"Kj\",\"profile\":{\"ns\":20,\"vs\":[{\"what\":\"parent\","
-		"\"surface\":\"Ki\",\"ratio_ppm\":500000,\"lo_ppm\":400000,\"hi_ppm\":625000,\"verdict\":\"slow\"}]}}";
-	KL_AUTO(json_decrefp) json_t *own = NULL;
-	KL_AUTO(json_decrefp) json_t *pair = NULL;
-	KL_AUTO(json_decrefp) json_t *e = NULL;
-	const json_t *vs;
-	int64_t lo, hi;
-
-	assert_ok(kl_json_parse(&own, own_text, strlen(own_text)));
-	assert_ok(kl_json_parse(&pair, pair_text, strlen(pair_text)));
-	e = kl_record_inverse(own, pair, 0);
-	assert_int_equal(kl_record_ratio(e, &lo, &hi), 2000000);
-	assert_int_equal(lo, 1600000);
-	assert_int_equal(hi, 2500000);
-	vs = json_object_get(json_object_get(e, "profile"), "vs");
-	assert_int_equal(json_array_size(vs), 2);
-	assert_string_equal(kl_json_str_or(json_array_get(vs, 0), "surface", ""), "Kj");
-	assert_string_equal(kl_json_str_or(json_array_get(vs, 0), "verdict", ""), "fast");
-	assert_string_equal(kl_json_str_or(json_object_get(e, "inverse"), "state", ""), "aa");
-	assert_string_equal(kl_json_str_or(json_object_get(e, "inverse"), "pair", ""), "bb");
-	assert_null(json_object_get(e, "commit"));
-	assert_int_equal(strlen(kl_record_id(e)), 64);
-	assert_string_equal(kl_json_str_or(e, "time", ""), "1970-01-01T00:00:00Z");
-}
-
 /* not slower, slower, or it does not say: against that state alone, and no margin that is mere noise */
 static void test_against(void **state)
 {
@@ -474,7 +442,6 @@ int main(void)
 		cmocka_unit_test(test_storage),
 		cmocka_unit_test(test_step_message),
 		cmocka_unit_test(test_slugs),
-		cmocka_unit_test(test_inverse),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

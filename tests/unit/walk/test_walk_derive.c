@@ -5,6 +5,7 @@
 #include "lineage/export.h"
 #include "lineage/import.h"
 #include "lineage/view.h"
+#include "event_lib.h"
 
 /*
  * Steps derived anew, by a model that answers from a table and a gate that reads its verdicts in the
@@ -139,7 +140,7 @@ static int judge(struct kl_judgement **out, const struct kl_surface *s,
 		kl_json_set_int(vs, "hi_ppm", 1500000);
 		kl_json_set_int(event, "run", m.again);
 	}
-	kl_event_doc_seal(event);
+	seal_doc(event);
 	return 0;
 }
 
