@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "card/shape.h"
 #include "event/event.h"
-#include "event/record.h"
 
 struct merger {
 	struct kl_strvec *both;		/* fields that both sides changed, differently */
@@ -299,18 +298,16 @@ int kl_card_merge(struct kl_card **out, struct kl_strvec *both, const struct kl_
 /* two copies of one event differ in their signature alone: a signed one stays */
 static int merge_events(struct kl_buf *out, const struct kl_buf *ours, const struct kl_buf *theirs)
 {
-	KL_AUTO(json_decrefp) json_t *a = NULL, *b = NULL;
-	bool signed_a, signed_b, take_b;
+	KL_AUTO(kl_event_freep) struct kl_event *a = NULL, *b = NULL;
+	bool take_b;
 	int err;
 
-	if ((err = kl_event_doc_parse(&a, ours->ptr, strcspn(ours->ptr, "\n"))) < 0 ||
-	    (err = kl_event_doc_parse(&b, theirs->ptr, strcspn(theirs->ptr, "\n"))) < 0)
+	if ((err = kl_event_parse(&a, ours->ptr, strcspn(ours->ptr, "\n"))) < 0 ||
+	    (err = kl_event_parse(&b, theirs->ptr, strcspn(theirs->ptr, "\n"))) < 0)
 		return err;
-	if (strcmp(kl_json_str_or(a, "id", ""), kl_json_str_or(b, "id", "")))
+	if (strcmp(a->id, b->id))
 		return kl_error(KL_EINVALID, "two events, not two copies of one");
-	signed_a = json_object_get(a, "sig") != NULL;
-	signed_b = json_object_get(b, "sig") != NULL;
-	take_b = signed_a == signed_b ? strcmp(ours->ptr, theirs->ptr) < 0 : signed_b;
+	take_b = !*a->sig == !*b->sig ? strcmp(ours->ptr, theirs->ptr) < 0 : *b->sig;
 	kl_buf_add(out, (take_b ? theirs : ours)->ptr, (take_b ? theirs : ours)->len);
 	return 0;
 }

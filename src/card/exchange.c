@@ -9,7 +9,6 @@
 #include "card/exchange_parts.h"
 #include "card/library_parts.h"
 #include "event/event.h"
-#include "event/record.h"
 
 #define MAX_FILE (16u << 20)
 #define SCHEMA "klineage.card/1"
@@ -34,7 +33,7 @@ static void write_json(struct kl_buf *out, const struct kl_card *c, const struct
 	json_t *list = json_array();
 
 	for (size_t i = 0; events && i < events->n; i++)
-		json_array_append(list, events->e[i].value);
+		json_array_append_new(list, kl_event_json(events->e[i].value));
 	kl_json_set_str(j, "schema", SCHEMA);
 	kl_json_set(j, "card", kl_card_to_json(c));
 	kl_json_set(j, "events", list);
@@ -55,20 +54,18 @@ void kl_exchange_write(struct kl_buf *out, const struct kl_card *c, const struct
 
 static int add_event(struct kl_map *out, struct kl_library *l, const char *id, int depth)
 {
-	json_t *e = NULL;
-	const json_t *from;
+	struct kl_event *event = NULL;
 	int err;
 
 	if (kl_map_get(out, id))
 		return 0;
-	if ((err = kl_library_event(&e, l, id)) < 0)
+	if ((err = kl_library_event(&event, l, id)) < 0)
 		return err;
-	kl_map_put(out, id, e);
-	from = json_object_get(e, "inverse");
-	if (!from || depth > 8)
+	kl_map_put(out, id, event);
+	if (!event->inverse.there || depth > 8)
 		return 0;
-	err = add_event(out, l, kl_json_str_or(from, "state", ""), depth + 1);
-	return err < 0 ? err : add_event(out, l, kl_json_str_or(from, "pair", ""), depth + 1);
+	err = add_event(out, l, event->inverse.state, depth + 1);
+	return err < 0 ? err : add_event(out, l, event->inverse.pair, depth + 1);
 }
 
 int kl_exchange_events(struct kl_map *out, struct kl_library *l, const struct kl_card *c)
@@ -76,7 +73,7 @@ int kl_exchange_events(struct kl_map *out, struct kl_library *l, const struct kl
 	KL_AUTO(kl_strvec_release) struct kl_strvec ids = KL_STRVEC_INIT;
 	int err = 0;
 
-	out->free_value = kl_library_free_event;
+	out->free_value = kl_event_free_value;
 	kl_card_events(&ids, c);
 	for (size_t i = 0; !err && i < ids.n; i++)
 		err = add_event(out, l, ids.v[i], 0);
@@ -94,9 +91,9 @@ static int put_file(size_t *files, const char *dir, const char *leaf, const stru
 	return err;
 }
 
-static void event_line(struct kl_buf *out, const json_t *e)
+static void event_line(struct kl_buf *out, const struct kl_event *event)
 {
-	kl_json_canonical(out, e);
+	kl_event_write(out, event);
 	kl_buf_addch(out, '\n');
 }
 
@@ -176,10 +173,10 @@ static int read_events_jsonl(struct kl_map *out, const char *path)
 
 	for (const char *s = text.ptr; !err && *s; ) {
 		size_t n = strcspn(s, "\n");
-		json_t *e = NULL;
+		struct kl_event *event = NULL;
 
-		if (n && !(err = kl_event_doc_parse(&e, s, n)))
-			kl_map_put(out, kl_json_str_or(e, "id", ""), e);
+		if (n && !(err = kl_event_parse(&event, s, n)))
+			kl_map_put(out, event->id, event);
 		s += n + (s[n] == '\n');
 	}
 	return err < 0 ? kl_error_in(err, "%s", path) : 0;
@@ -191,7 +188,7 @@ static int read_event_file(struct kl_map *out, const char *root, const char *id)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *path = NULL;
 	char leaf[96];
-	json_t *e = NULL;
+	struct kl_event *event = NULL;
 	int err;
 
 	kl_library_event_path(leaf, id);
@@ -201,17 +198,17 @@ static int read_event_file(struct kl_map *out, const char *root, const char *id)
 	if ((err = kl_fs_read(&text, path, 1u << 20)) < 0)
 		return err;
 	kl_buf_rtrim(&text);
-	if ((err = kl_event_doc_parse(&e, text.ptr, text.len)) < 0)
+	if ((err = kl_event_parse(&event, text.ptr, text.len)) < 0)
 		return kl_error_in(err, "%s", path);
-	if (strcmp(kl_json_str_or(e, "id", ""), id)) {
-		json_decref(e);
+	if (strcmp(event->id, id)) {
+		kl_event_free(event);
 		return kl_error(KL_EINVALID, "%s holds another event", path);
 	}
-	kl_map_put(out, id, e);
+	kl_map_put(out, id, event);
 	return 0;
 }
 
-static const json_t *here(struct importer *x, const char *id)
+static const struct kl_event *here(struct importer *x, const char *id)
 {
 	if (!x->have_here && kl_library_all_events(&x->here, x->l) < 0)
 		kl_error_clear();
@@ -222,20 +219,19 @@ static const json_t *here(struct importer *x, const char *id)
 /* find the event beside the card or in this clone, and what it was computed from */
 static int need_event(struct kl_map *events, struct importer *x, const char *root, const char *id, int depth)
 {
-	const json_t *e = kl_map_get(events, id), *from;
+	const struct kl_event *e = kl_map_get(events, id);
 	int err;
 
 	if (!e && root && (err = read_event_file(events, root, id)) < 0)
 		return err;
 	if (!e && !(e = kl_map_get(events, id)) && (e = here(x, id)))
-		kl_map_put(events, id, json_incref((json_t *)e));
+		kl_map_put(events, id, kl_event_ref(e));
 	if (!e)
 		return kl_error(KL_EINVALID, "it cites event %.12s, which is not beside it", id);
-	from = json_object_get(e, "inverse");
-	if (!from || depth > 8)
+	if (!e->inverse.there || depth > 8)
 		return 0;
-	err = need_event(events, x, root, kl_json_str_or(from, "state", ""), depth + 1);
-	return err < 0 ? err : need_event(events, x, root, kl_json_str_or(from, "pair", ""), depth + 1);
+	err = need_event(events, x, root, e->inverse.state, depth + 1);
+	return err < 0 ? err : need_event(events, x, root, e->inverse.pair, depth + 1);
 }
 
 /* what others tried is theirs: kept, not counted */
@@ -307,7 +303,7 @@ static int take_card(struct importer *x, struct kl_card *card, struct kl_map *ev
 static int import_json(struct importer *x, const char *path, const char *text, size_t len)
 {
 	KL_AUTO(json_decrefp) json_t *j = NULL;
-	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = kl_library_free_event };
+	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = kl_event_free_value };
 	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 	json_t *list, *e, *inside;
 	const char *schema;
@@ -323,19 +319,19 @@ static int import_json(struct importer *x, const char *path, const char *text, s
 		return err;
 	json_array_foreach(list, i, e) {
 		KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
-		json_t *parsed = NULL;
+		struct kl_event *event = NULL;
 
 		kl_json_canonical(&line, e);
-		if ((err = kl_event_doc_parse(&parsed, line.ptr, line.len)) < 0)
+		if ((err = kl_event_parse(&event, line.ptr, line.len)) < 0)
 			return kl_error_in(err, "events[%zu]", i);
-		kl_map_put(&events, kl_json_str_or(parsed, "id", ""), parsed);
+		kl_map_put(&events, event->id, event);
 	}
 	return take_card(x, card, &events, NULL);
 }
 
 static int import_text(struct importer *x, const char *path, const char *text, size_t len)
 {
-	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = kl_library_free_event };
+	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = kl_event_free_value };
 	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 	const char *slash = strrchr(path, '/');
 	KL_AUTO(kl_freep) char *dir = slash ? kl_strndup(path, slash - path + 1) : kl_strdup("./");

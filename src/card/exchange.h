@@ -21,10 +21,10 @@ enum kl_format { KL_FORMAT_YAML, KL_FORMAT_JSON, KL_FORMAT_SKILL_MD };
 /** KL_EUSAGE names the formats. */
 int kl_format_parse(enum kl_format *out, const char *word);
 
-/** One card as one text. `events` (id -> json_t *) is asked for json alone. */
+/** One card as one text. `events` (id -> struct kl_event *) is asked for json alone. */
 void kl_exchange_write(struct kl_buf *out, const struct kl_card *c, const struct kl_map *events,
 		       enum kl_format format);
-/** All events that a card cites, from its library, for _write: id -> json_t *, owned. */
+/** All events that a card cites, from its library, for _write: id -> struct kl_event *, owned. */
 int kl_exchange_events(struct kl_map *out, struct kl_library *l, const struct kl_card *c);
 /** The card in a SKILL.md; KL_EINVALID. */
 int kl_exchange_read_skill_md(struct kl_card **out, const char *name, const char *text, size_t len);

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "card/library_parts.h"
 #include "event/event.h"
-#include "event/record.h"
 #include "repo/notes.h"
 #include "repo/refs.h"
 
@@ -261,10 +260,10 @@ void kl_library_event_path(char path[96], const char *id)
 	snprintf(path, 96, "evidence/%.2s/%.64s.json", id, id);
 }
 
-int kl_library_event(json_t **out, struct kl_library *l, const char *id)
+int kl_library_event(struct kl_event **out, struct kl_library *l, const char *id)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(json_decrefp) json_t *e = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 	char path[96];
 	git_oid blob;
 	int err;
@@ -276,24 +275,23 @@ int kl_library_event(json_t **out, struct kl_library *l, const char *id)
 	    (err = kl_repo_blob_read(&text, l->repo, &blob, MAX_EVENT)) < 0)
 		return err;
 	kl_buf_rtrim(&text);
-	if ((err = kl_event_doc_parse(&e, text.ptr, text.len)) < 0)
+	if ((err = kl_event_parse(&event, text.ptr, text.len)) < 0)
 		return kl_error_in(err, "%s", path);
-	if (strcmp(kl_json_str_or(e, "id", ""), id))
-		return kl_error(KL_EINVALID, "%s holds event %.12s", path, kl_json_str_or(e, "id", ""));
-	*out = kl_steal(&e);
+	if (strcmp(event->id, id))
+		return kl_error(KL_EINVALID, "%s holds event %.12s", path, event->id);
+	*out = kl_steal(&event);
 	return 0;
 }
 
-/* takes `e`; of two with one id the signed one */
-static void keep(struct kl_map *events, json_t *e)
+/* takes the event; of two with one id the signed one */
+static void keep(struct kl_map *events, struct kl_event *event)
 {
-	const char *id = kl_json_str_or(e, "id", "");
-	const json_t *old = kl_map_get(events, id);
+	const struct kl_event *old = kl_map_get(events, event->id);
 
-	if (old && (json_object_get(old, "sig") || !json_object_get(e, "sig")))
-		json_decref(e);
+	if (old && (*old->sig || !*event->sig))
+		kl_event_free(event);
 	else
-		kl_map_put(events, id, e);
+		kl_map_put(events, event->id, event);
 }
 
 static int on_note(const git_oid *commit, const char *text, size_t len, void *payload)
@@ -301,9 +299,9 @@ static int on_note(const git_oid *commit, const char *text, size_t len, void *pa
 	for (const char *s = text, *end = text + len; s < end; ) {
 		const char *nl = memchr(s, '\n', end - s);
 		size_t n = (size_t)((nl ? nl : end) - s);
-		json_t *e = NULL;
+		struct kl_event *e = NULL;
 
-		if (n && !kl_event_doc_parse(&e, s, n))
+		if (n && !kl_event_parse(&e, s, n))
 			keep(payload, e);
 		else
 			kl_error_clear();
@@ -312,18 +310,13 @@ static int on_note(const git_oid *commit, const char *text, size_t len, void *pa
 	return 0;
 }
 
-void kl_library_free_event(void *e)
-{
-	json_decref(e);
-}
-
 int kl_library_all_events(struct kl_map *out, struct kl_library *l)
 {
 	struct kl_blobs blobs = { 0 };
 	git_oid tree;
 	int err;
 
-	out->free_value = kl_library_free_event;
+	out->free_value = kl_event_free_value;
 	err = kl_notes_each(l->repo, KL_NOTES_GATE, on_note, out);
 	if (err == KL_ENOTFOUND)
 		err = 0;
@@ -337,12 +330,12 @@ int kl_library_all_events(struct kl_map *out, struct kl_library *l)
 	}
 	for (size_t i = 0; !err && i < blobs.n; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-		json_t *e = NULL;
+		struct kl_event *e = NULL;
 
 		if ((err = kl_repo_blob_read(&text, l->repo, &blobs.b[i].oid, MAX_EVENT)) < 0)
 			break;
 		kl_buf_rtrim(&text);
-		if (!kl_event_doc_parse(&e, text.ptr, text.len))
+		if (!kl_event_parse(&e, text.ptr, text.len))
 			keep(out, e);
 		else
 			kl_error_clear();

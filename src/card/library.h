@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "card/card.h"
+#include "event/event.h"
 #include "repo/refs.h"
 
 /*
@@ -56,7 +57,7 @@ int kl_library_card_at(struct kl_card **out, struct kl_library *l, size_t i);
 int kl_library_text(struct kl_buf *out, struct kl_library *l, size_t i);
 
 /** A copied event, its id recomputed. KL_ENOTFOUND, KL_EINVALID. */
-int kl_library_event(json_t **out, struct kl_library *l, const char *id);
+int kl_library_event(struct kl_event **out, struct kl_library *l, const char *id);
 
 struct kl_library_change {
 	const struct kl_card *card;	/* as it shall be; its id names the file */
@@ -66,7 +67,8 @@ struct kl_library_change {
 	 */
 	const struct kl_card *base;
 	bool is_new;
-	const struct kl_map *events;	/* id -> json_t *, borrowed: copied if cited and not there yet */
+	/** id -> struct kl_event *, borrowed: copied if cited and not there yet */
+	const struct kl_map *events;
 	const char *subject;		/* of the commit: "lift: 2 more transitions" */
 	const char *body;		/* NULL: none */
 	const struct kl_library_change *then;	/* a commit more in the same move; NULL: that is all */
@@ -85,7 +87,7 @@ int kl_library_put(struct kl_library *l, const struct kl_library_change *change)
 /** The root commit every library begins with, written if need be. */
 int kl_library_root(git_oid *out, struct kl_repo *r);
 
-/** Every event (id -> json_t *, owned) that notes of this clone and the library have. */
+/** Every event (id -> struct kl_event *, owned) that notes of this clone and the library have. */
 int kl_library_all_events(struct kl_map *out, struct kl_library *l);
 
 /* --- checking --------------------------------------------------------------------- */
@@ -112,6 +114,6 @@ void kl_library_checker_free(struct kl_library_checker *k);
 KL_DEFINE_CLEANUP(struct kl_library_checker *, kl_library_checker_free)
 void kl_library_checker_card(struct kl_library_checker *k, const char *where, const struct kl_card *c);
 /** An event as it was found, borrowed; NULL: it was not, or is not true to its id. */
-const json_t *kl_library_checker_event(struct kl_library_checker *k, const char *id);
+const struct kl_event *kl_library_checker_event(struct kl_library_checker *k, const char *id);
 
 #endif

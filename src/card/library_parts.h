@@ -19,7 +19,5 @@ int kl_library_read(struct kl_library *l, const git_oid *commit);
 void kl_library_forget(struct kl_library *l);
 /** "evidence/<xx>/<id>.json" */
 void kl_library_event_path(char path[96], const char *id);
-/** For maps of events. */
-void kl_library_free_event(void *e);
 
 #endif

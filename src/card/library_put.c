@@ -66,14 +66,13 @@ static void add_file(struct edits *d, const char *path, char *text)
  * An event as the library keeps it: without what its id does not cover and another clone has
  * differently (where a note stood), so that the same event is the same file everywhere.
  */
-static char *event_text(const json_t *event)
+static char *event_text(const struct kl_event *event)
 {
-	KL_AUTO(json_decrefp) json_t *bare = json_copy((json_t *)event);
+	KL_AUTO(kl_event_freep) struct kl_event *bare = kl_event_copy(event);
 	struct kl_buf text = KL_BUF_INIT;
 
-	json_object_del(bare, "commit");
-	json_object_del(bare, "tree");
-	kl_json_canonical(&text, bare);
+	bare->commit = bare->tree = "";
+	kl_event_write(&text, bare);
 	kl_buf_addch(&text, '\n');
 	return kl_buf_detach(&text);
 }
@@ -96,7 +95,7 @@ static bool has_event(struct kl_library *l, const char *id)
 static int add_event(struct edits *d, struct kl_library *l, const struct kl_map *events, const char *id,
 		     int depth)
 {
-	const json_t *e = events ? kl_map_get(events, id) : NULL, *from;
+	const struct kl_event *e = events ? kl_map_get(events, id) : NULL;
 	char path[96];
 	int err = 0;
 
@@ -108,11 +107,10 @@ static int add_event(struct edits *d, struct kl_library *l, const struct kl_map 
 	kl_map_put(&d->events, id, d);
 	kl_library_event_path(path, id);
 	add_file(d, path, event_text(e));
-	from = json_object_get(e, "inverse");
-	if (from && depth < 8) {
-		err = add_event(d, l, events, kl_json_str_or(from, "state", ""), depth + 1);
+	if (e->inverse.there && depth < 8) {
+		err = add_event(d, l, events, e->inverse.state, depth + 1);
 		if (!err)
-			err = add_event(d, l, events, kl_json_str_or(from, "pair", ""), depth + 1);
+			err = add_event(d, l, events, e->inverse.pair, depth + 1);
 	}
 	return err;
 }

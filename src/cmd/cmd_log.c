@@ -55,7 +55,8 @@ static void add_row(struct kl_table *t, const struct kl_view_step *s, size_t i)
 	kl_table_row(t, (const char *[]){
 		number, i ? or_dash(s->step.action) : "(simplest)", i ? or_dash(s->step.mechanism) : "-",
 		i ? or_dash(s->step.locus) : "-", time, prev.ptr, root.ptr, or_dash(gained.ptr),
-		i ? or_dash(s->step.derivation) : "-", or_dash(s->verdict), or_dash(s->tier) });
+		i ? or_dash(s->step.derivation) : "-", or_dash(kl_verdict_name(s->verdict)),
+		or_dash(kl_tier_name(s->tier)) });
 }
 
 static void print_bars(const struct kl_view *v, const struct kl_term *term)
@@ -154,8 +155,8 @@ static json_t *step_json(const struct kl_view_step *s, size_t i)
 	kl_json_set(j, "root", ratio_json(&s->root));
 	kl_json_set(j, "gained", list_json(&s->gained));
 	kl_json_set(j, "lost", list_json(&s->lost));
-	kl_json_set_str(j, "verdict", *s->verdict ? s->verdict : NULL);
-	kl_json_set_str(j, "tier", *s->tier ? s->tier : NULL);
+	kl_json_set_str(j, "verdict", s->verdict ? kl_verdict_name(s->verdict) : NULL);
+	kl_json_set_str(j, "tier", s->tier ? kl_tier_name(s->tier) : NULL);
 	kl_json_set_str(j, "event", *s->event ? s->event : NULL);
 	return j;
 }

@@ -96,14 +96,14 @@ static int print_step(const struct kl_view *v, size_t i, struct kl_repo *r, cons
 	line("source", s->step.source);
 	kl_table_time(time, s->ns);
 	line("time", s->ns ? time : NULL);
-	ratio("before", &s->prev, s->speed);
+	ratio("before", &s->prev, kl_speed_name(s->speed));
 	ratio("K_0", &s->root, "");
 	if (s->baseline_ppm > 0)
 		printf("  %-11s %.3fx\n", s->baseline, (double)s->baseline_ppm / 1e6);
 	list("gained", &s->gained);
 	list("lost", &s->lost);
-	line("verdict", *s->verdict ? s->verdict : "no event in this clone");
-	line("tier", s->tier);
+	line("verdict", s->verdict ? kl_verdict_name(s->verdict) : "no event in this clone");
+	line("tier", kl_tier_name(s->tier));
 	line("event", s->event);
 	print_text(c.message);
 	kl_commit_release(&c);
@@ -249,11 +249,13 @@ int cmd_show(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	    (err = find_step(&i, &v, ctx->repo, argv[0])) < 0)
 		return err;
 	if (json) {
-		KL_AUTO(json_decrefp) json_t *event = NULL;
+		KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
+		KL_AUTO(json_decrefp) json_t *doc = NULL;
 
 		if ((err = kl_view_event(&event, ctx->repo, &v.step[i].commit)) < 0)
 			return kl_error_in(err, "K_%zu", i);
-		kl_listing_put(event);
+		doc = kl_event_json(event);
+		kl_listing_put(doc);
 		return 0;
 	}
 	if ((err = print_step(&v, i, ctx->repo, &ctx->term)) < 0 ||

@@ -7,7 +7,6 @@
 #include "apply/card_commit.h"
 #include "base/error.h"
 #include "event/event.h"
-#include "event/record.h"
 #include "repo/notes.h"
 #include "walk/step.h"
 
@@ -55,12 +54,11 @@ static int verdicts(bool *pass, bool *fail, struct checker *k, const struct kl_c
 	kl_oid_hex(tree, &c->tree);
 	for (const char *p = text.ptr; !err && text.len && *p; ) {
 		size_t n = strcspn(p, "\n");
-		KL_AUTO(json_decrefp) json_t *e = NULL;
+		KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 
-		if (n && !kl_event_doc_parse(&e, p, n) &&
-		    !strcmp(kl_json_str_or(e, "tree", ""), tree)) {
-			*pass |= !strcmp(kl_json_str_or(e, "verdict", ""), "pass");
-			*fail |= strcmp(kl_json_str_or(e, "verdict", ""), "pass") != 0;
+		if (n && !kl_event_parse(&event, p, n) && !strcmp(event->tree, tree)) {
+			*pass |= event->verdict == KL_VERDICT_PASS;
+			*fail |= event->verdict != KL_VERDICT_PASS;
 		}
 		kl_error_clear();
 		p += n + (p[n] == '\n');

@@ -8,13 +8,12 @@
 #include "card/library_parts.h"
 #include "contract/surface.h"
 #include "event/event.h"
-#include "event/record.h"
 
 struct kl_library_checker {
 	struct kl_library *l;
 	kl_library_report *report;
 	void *payload;
-	struct kl_map events;		/* id -> json_t *, owned: the good ones */
+	struct kl_map events;		/* id -> struct kl_event *, owned: the good ones */
 	struct kl_map bad;		/* ids that were reported */
 	struct kl_map digests;		/* commit -> "surface contract ...", owned; "": not here */
 	const char *where;		/* the card that is looked at */
@@ -46,10 +45,10 @@ static void found(struct kl_library_checker *k, bool error, const char *fmt, ...
 /* --- events --------------------------------------------------------------------------- */
 
 /* the event, or NULL once it was reported */
-static const json_t *event(struct kl_library_checker *k, const char *id)
+static const struct kl_event *event(struct kl_library_checker *k, const char *id)
 {
-	const json_t *e = kl_map_get(&k->events, id), *from;
-	json_t *read = NULL;
+	const struct kl_event *e = kl_map_get(&k->events, id);
+	struct kl_event *read = NULL;
 
 	if (e)
 		return e;
@@ -60,48 +59,46 @@ static const json_t *event(struct kl_library_checker *k, const char *id)
 		return NULL;
 	}
 	kl_map_put(&k->events, id, read);
-	from = json_object_get(read, "inverse");
-	if (from) {
-		event(k, kl_json_str_or(from, "state", ""));
-		event(k, kl_json_str_or(from, "pair", ""));
+	if (read->inverse.there) {
+		event(k, read->inverse.state);
+		event(k, read->inverse.pair);
 	}
 	return read;
 }
 
-static const char *platform_of(const json_t *e)
+static bool has_passed(const struct kl_event *e)
 {
-	return kl_json_str_or(json_object_get(e, "platform"), "id", "");
-}
-
-static bool passed(const json_t *e)
-{
-	return !strcmp(kl_json_str_or(e, "verdict", ""), "pass");
+	return e->verdict == KL_VERDICT_PASS;
 }
 
 /* a number that stands in a card is the event's */
-static void check_ratio(struct kl_library_checker *k, const json_t *e, const struct kl_card_ratio *r,
-			const char *what)
+static void check_ratio(struct kl_library_checker *k, const struct kl_event *e,
+			const struct kl_card_ratio *r, const char *what)
 {
-	int64_t lo, hi, ppm = kl_record_ratio(e, &lo, &hi);
+	static const struct kl_comparison none;
+	const struct kl_comparison *is = kl_comparisons_parent(&e->profile.vs);
 
 	/* several cases: the event has the mean, the card one row for each */
-	if (json_object_get(json_object_get(e, "profile"), "points") || !r->ppm)
+	if (e->profile.npoint || !r->ppm)
 		return;
-	if (r->ppm != ppm || (r->lo && r->lo != lo) || (r->hi && r->hi != hi))
-		found(k, true, "%s says ratio %lld ppm, its event %.12s says %lld", what, (long long)r->ppm,
-		      kl_json_str_or(e, "id", ""), (long long)ppm);
+	if (!is)
+		is = &none;
+	if (r->ppm != is->ratio_ppm || (r->lo && r->lo != is->lo_ppm) ||
+	    (r->hi && r->hi != is->hi_ppm))
+		found(k, true, "%s says ratio %lld ppm, its event %.12s says %lld", what,
+		      (long long)r->ppm, e->id, (long long)is->ratio_ppm);
 }
 
-static void check_failure(struct kl_library_checker *k, const char *id, const char *class_, const char *what)
+static void check_failure(struct kl_library_checker *k, const char *id, const char *class_,
+			  const char *what)
 {
-	const json_t *e = event(k, id);
-	const char *said = e ? kl_json_str_or(e, "class", "") : "";
+	const struct kl_event *e = event(k, id);
 
 	if (!e || !class_)
 		return;
-	if (passed(e) ? !kl_made_is_right(class_) : strcmp(class_, said) != 0)
+	if (has_passed(e) ? !kl_made_is_right(class_) : strcmp(class_, kl_event_class(e)) != 0)
 		found(k, true, "%s is about '%s', its event %.12s says '%s'", what, class_, id,
-		      passed(e) ? "pass" : said);
+		      has_passed(e) ? "pass" : kl_event_class(e));
 }
 
 /* --- commits ----------------------------------------------------------------------------- */
@@ -134,15 +131,14 @@ static const char *digests(struct kl_library_checker *k, const char *commit)
 	return text;
 }
 
-static void check_commit(struct kl_library_checker *k, const json_t *e, const char *commit)
+static void check_commit(struct kl_library_checker *k, const struct kl_event *e, const char *commit)
 {
 	const char *have = digests(k, commit);
-	KL_AUTO(kl_freep) char *want = kl_asprintf(" %s/%s ", kl_json_str_or(e, "surface", ""),
-						   kl_json_str_or(e, "contract", ""));
+	KL_AUTO(kl_freep) char *want = kl_asprintf(" %s/%s ", e->surface, e->contract);
 
 	if (*have && !strstr(have, want))
 		found(k, true, "event %.12s judged other files than commit %.12s has",
-		      kl_json_str_or(e, "id", ""), commit);
+		      e->id, commit);
 }
 
 /* --- a card ---------------------------------------------------------------------------------- */
@@ -151,19 +147,19 @@ static void check_evidence(struct kl_library_checker *k, const struct kl_card *c
 {
 	for (size_t i = 0; i < c->evidence.n; i++) {
 		const struct kl_card_evidence *v = &c->evidence.v[i];
-		const json_t *e = event(k, v->event);
+		const struct kl_event *e = event(k, v->event);
 
 		if (!e)
 			continue;
-		if (!passed(e))
+		if (!has_passed(e))
 			found(k, true, "evidence %s step %lld cites a failure", v->lineage,
 			      (long long)v->step);
-		if (strcmp(platform_of(e), v->platform))
+		if (strcmp(e->place.id, v->platform))
 			found(k, true, "evidence %s step %lld is of %s, its event of %s", v->lineage,
-			      (long long)v->step, v->platform, platform_of(e));
+			      (long long)v->step, v->platform, e->place.id);
 		check_commit(k, e, v->after);
 		e = v->confirmed ? event(k, v->confirmed) : NULL;
-		if (e && !passed(e))
+		if (e && !has_passed(e))
 			found(k, true, "evidence %s step %lld is confirmed by a failure", v->lineage,
 			      (long long)v->step);
 		if (e)
@@ -171,11 +167,11 @@ static void check_evidence(struct kl_library_checker *k, const struct kl_card *c
 	}
 	for (size_t i = 0; i < c->rows.n; i++) {
 		const struct kl_card_row *r = &c->rows.v[i];
-		const json_t *e = event(k, r->event);
+		const struct kl_event *e = event(k, r->event);
 
-		if (e && strcmp(platform_of(e), r->platform))
+		if (e && strcmp(e->place.id, r->platform))
 			found(k, true, "a row is of %s, its event %.12s of %s", r->platform, r->event,
-			      platform_of(e));
+			      e->place.id);
 		if (e)
 			check_ratio(k, e, &r->ratio, "a row");
 	}
@@ -183,7 +179,7 @@ static void check_evidence(struct kl_library_checker *k, const struct kl_card *c
 
 static void check_control(struct kl_library_checker *k, const struct kl_card_control *c, const char *what)
 {
-	const json_t *e = c->there && c->event ? event(k, c->event) : NULL;
+	const struct kl_event *e = c->there && c->event ? event(k, c->event) : NULL;
 
 	if (!e)
 		return;
@@ -197,7 +193,7 @@ static void check_trials(struct kl_library_checker *k, const struct kl_card *c)
 {
 	for (size_t i = 0; i < c->ver.n; i++) {
 		const struct kl_card_trial *t = &c->ver.v[i];
-		const json_t *e = t->event ? event(k, t->event) : NULL;
+		const struct kl_event *e = t->event ? event(k, t->event) : NULL;
 
 		if (t->retracted)
 			continue;
@@ -209,7 +205,7 @@ static void check_trials(struct kl_library_checker *k, const struct kl_card *c)
 			check_failure(k, t->event, t->class_, "a trial");
 			continue;
 		}
-		if (!passed(e))
+		if (!has_passed(e))
 			found(k, true, "a trial passed, its event %.12s failed", t->event);
 		check_ratio(k, e, &t->ratio, "a trial");
 		if (t->made)
@@ -273,7 +269,7 @@ struct kl_library_checker *kl_library_checker_new(struct kl_library *l, kl_libra
 
 	*k = (struct kl_library_checker){
 		.l = l, .report = report, .payload = payload,
-		.events = { .free_value = kl_library_free_event },
+		.events = { .free_value = kl_event_free_value },
 		.digests = { .free_value = free },
 	};
 	return k;
@@ -293,7 +289,7 @@ void kl_library_checker_card(struct kl_library_checker *k, const char *where, co
 	check_card(k, c);
 }
 
-const json_t *kl_library_checker_event(struct kl_library_checker *k, const char *id)
+const struct kl_event *kl_library_checker_event(struct kl_library_checker *k, const char *id)
 {
 	return kl_map_get(&k->events, id);
 }

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "event/event.h"
-#include "event/record.h"
+#include "event/speed.h"
 #include "fsck/parts.h"
 #include "repo/notes.h"
 #include "walk/forward.h"
@@ -12,25 +12,32 @@
 
 #define MAX_FILES 1024
 
+struct events { struct kl_event **v; size_t n, alloc; };
+
+static void events_release(struct events *e)
+{
+	for (size_t i = 0; i < e->n; i++)
+		kl_event_free(e->v[i]);
+	free(e->v);
+}
+
 /* the events of a commit that speak of just this surface and pass, in a note */
-static int passes(json_t **out, struct kl_checker *k, const git_oid *commit,
-		  const struct kl_surface *s)
+static int find_passes(struct events *out, struct kl_checker *k, const git_oid *commit,
+		       const struct kl_surface *s)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err = kl_notes_read(&text, k->c->repo, KL_NOTES_GATE, commit);
 
-	*out = json_array();
 	if (err == KL_ENOTFOUND)
 		err = 0;
 	for (const char *at = text.ptr; !err && *at; ) {
 		size_t n = strcspn(at, "\n");
-		json_t *e;
+		KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 
-		if (n && !kl_event_doc_parse(&e, at, n)) {
-			if (kl_event_doc_is_for(e, s->digest, s->contract_digest) &&
-			    !strcmp(kl_json_str_or(e, "verdict", ""), "pass"))
-				json_array_append(*out, e);
-			json_decref(e);
+		if (n && !kl_event_parse(&event, at, n) && event->verdict == KL_VERDICT_PASS &&
+		    kl_event_is_for(event, s->digest, s->contract_digest)) {
+			KL_GROW(out->v, out->n + 1, out->alloc);
+			out->v[out->n++] = kl_steal(&event);
 		}
 		at += n + (at[n] == '\n');
 	}
@@ -38,13 +45,10 @@ static int passes(json_t **out, struct kl_checker *k, const git_oid *commit,
 	return err;
 }
 
-static bool has_code(const json_t *events, const char *code)
+static bool has_code(const struct events *events, const char *code)
 {
-	size_t i;
-	json_t *e;
-
-	json_array_foreach(events, i, e)
-		if (*code && !strcmp(kl_json_str_or(e, "code", ""), code))
+	for (size_t i = 0; i < events->n; i++)
+		if (*code && !strcmp(events->v[i]->facts.code_digest, code))
 			return true;
 	return false;
 }
@@ -54,32 +58,31 @@ static void check_rederived(struct kl_checker *k, const char *ref, const git_oid
 			    const struct kl_commit *goal, int number)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL, *g = NULL;
-	KL_AUTO(json_decrefp) json_t *own = NULL, *of_goal = NULL;
+	KL_AUTO(events_release) struct events own = { 0 }, of_goal = { 0 };
 	git_oid tree;
-	size_t i;
-	json_t *e;
 
 	if (kl_repo_tree_of(&tree, k->c->repo, anew) < 0 ||
 	    kl_surface_from_tree(&s, k->c->repo, &tree, "") < 0 ||
 	    kl_surface_from_tree(&g, k->c->repo, &goal->tree, "") < 0 ||
-	    passes(&own, k, anew, s) < 0 || passes(&of_goal, k, &goal->oid, g) < 0) {
+	    find_passes(&own, k, anew, s) < 0 ||
+	    find_passes(&of_goal, k, &goal->oid, g) < 0) {
 		kl_check_say_error(k, ref);
 		return;
 	}
 	if (strcmp(s->contract_digest, g->contract_digest))
 		kl_check_say(k, KL_CHECK_ERROR, ref,
 			     "the re-derivation of step %d has another contract", number);
-	if (!json_array_size(own) && !json_array_size(of_goal)) {
+	if (!own.n && !of_goal.n) {
 		kl_check_say(k, KL_CHECK_WARNING, ref,
 			     "no event of step %d and its re-derivation is in this clone", number);
 		return;
 	}
-	json_array_foreach(own, i, e) {
-		bool not_slower, slower;
+	for (size_t i = 0; i < own.n; i++) {
+		const struct kl_event *event = own.v[i];
 
-		kl_record_against(&not_slower, &slower, e, g->digest);
-		if (not_slower || !strcmp(s->digest, g->digest) ||
-		    has_code(of_goal, kl_json_str_or(e, "code", "")))
+		if ((kl_event_is_against(event, g->digest) &&
+		     kl_speed_is_not_slower(&event->profile)) || !strcmp(s->digest, g->digest) ||
+		    has_code(&of_goal, event->facts.code_digest))
 			return;
 	}
 	kl_check_say(k, KL_CHECK_ERROR, ref,

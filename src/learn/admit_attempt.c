@@ -9,8 +9,8 @@
 #include "apply/carrier.h"
 #include "apply/materialize_log.h"
 #include "base/error.h"
-#include "event/record.h"
 #include "learn/admit_parts.h"
+#include "learn/lift_parts.h"
 #include "rewrite/feedback.h"
 #include "rewrite/prompt.h"
 #include "rewrite/rederive.h"
@@ -41,7 +41,7 @@ static int64_t part_of(const struct kl_admit_state *s, const struct kl_card_rati
 
 	if (!s->like || strcmp(s->next->platform, platform))
 		return -1;
-	known = kl_record_ratio(s->next->event, NULL, NULL);
+	known = kl_lift_ratio_of(s->next);
 	if (known <= 1000000 || r->ppm <= 0)
 		return -1;
 	part = log((double)r->ppm / 1e6) / log((double)known / 1e6);

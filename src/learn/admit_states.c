@@ -11,15 +11,14 @@
 
 /* --- what is held out --------------------------------------------------------------------- */
 
-static void see_event(struct kl_strvec *seen, const json_t *e)
+static void see_event(struct kl_strvec *seen, const struct kl_event *event)
 {
-	size_t i;
-	json_t *v;
+	const struct kl_comparisons *vs = &event->profile.vs;
 
-	kl_strvec_push(seen, kl_json_str_or(e, "surface", ""));
-	json_array_foreach(json_object_get(json_object_get(e, "profile"), "vs"), i, v)
-		if (kl_json_str_or(v, "surface", NULL))
-			kl_strvec_push(seen, kl_json_str_or(v, "surface", ""));
+	kl_strvec_push(seen, event->surface);
+	for (size_t i = 0; i < vs->n; i++)
+		if (*vs->v[i].surface)
+			kl_strvec_push(seen, vs->v[i].surface);
 }
 
 /* the files it was learned from, whatever commit has them */
@@ -30,7 +29,7 @@ static int see_evidence(struct kl_admit *w)
 		const char *id[] = { e->event, e->confirmed };
 
 		for (size_t k = 0; k < 2 && id[k]; k++) {
-			KL_AUTO(json_decrefp) json_t *event = NULL;
+			KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 			int err = kl_library_event(&event, w->o->library, id[k]);
 
 			if (err < 0)
@@ -261,7 +260,7 @@ int kl_admit_facts(char **why, json_t **facts, const struct kl_admit *w, const s
 	if (err || (err = kl_target_init(&t, w->o->tax, s->state, p.id)) < 0)
 		return err;
 	e = features_event(&f);
-	kl_target_add_event(&t, e);
+	kl_target_add_features(&t, &f.features);
 	*why = why_unfit(&t, w->old);
 	kl_target_release(&t);
 	if (!*why)

@@ -218,12 +218,14 @@ static void fill_partner(struct kl_card_trial *r, const struct trial *t, const s
 }
 
 static void add_rows(struct kl_card *c, const struct kl_card_trial *t, const struct kl_contract *k,
-		     const json_t *event)
+		     json_t *doc)
 {
+	KL_AUTO(kl_event_freep) struct kl_event *event = kl_event_from_json(doc);
+
 	for (size_t i = 0; i < k->nperf; i++) {
 		struct kl_card_row r = { .by = KL_ROW_TRIAL };
 
-		if (!kl_event_point(&r.ratio, event, NULL, i))
+		if (!kl_transition_ratio(&r.ratio, event, NULL, i))
 			continue;
 		for (size_t d = 0; d < k->perf[i].dims.n; d++)
 			kl_card_dims_add(&r.dims, k->dim_name[d], k->perf[i].dims.v[d]);
@@ -242,7 +244,7 @@ static void add_rows(struct kl_card *c, const struct kl_card_trial *t, const str
 static void add_event(struct kl_map *events, const struct kl_attempt *a)
 {
 	if (a->event)
-		kl_map_put(events, kl_record_id(a->event), a->event);
+		kl_map_put(events, kl_record_id(a->event), kl_event_from_json(a->event));
 }
 
 static char *subject_of(const struct kl_card *c, const struct kl_card_trial *r)
@@ -253,7 +255,7 @@ static char *subject_of(const struct kl_card *c, const struct kl_card_trial *r)
 
 /* takes what the row owns */
 static void add_trial(struct kl_card *c, struct kl_card_trial *r, const struct kl_contract *k,
-		      const json_t *event)
+		      json_t *event)
 {
 	if (r->result == KL_RESULT_PASS)
 		add_rows(c, r, k, event);
@@ -278,7 +280,7 @@ static int put(struct trial *t, struct kl_admit *w, const char *platform)
 	const struct kl_contract *k = state_of(w)->state->contract;
 	KL_AUTO(kl_card_freep) struct kl_card *partner = w->partner ? kl_card_copy(w->partner) : NULL;
 	KL_AUTO(kl_freep) char *subject = NULL, *second = NULL;
-	KL_AUTO(kl_map_release) struct kl_map events = { 0 };
+	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = kl_event_free_value };
 	struct kl_library_change then = {
 		.card = partner, .base = w->partner, .events = &events,
 	};

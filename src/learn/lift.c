@@ -8,27 +8,28 @@
 #include "base/fs.h"
 #include "card/card_merge.h"
 #include "card/library_parts.h"
-#include "event/record.h"
 #include "learn/lift_parts.h"
 
 #define ACTIONS "templates/actions.yaml"
 #define MAX_ENABLES 3
 
-static const json_t *against_before(const struct kl_transition *t)
+static const struct kl_comparison *against_before(const struct kl_transition *t)
 {
-	const json_t *vs = json_object_get(json_object_get(t->event, "profile"), "vs");
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(vs, i, v)
-		if (!strcmp(kl_json_str_or(v, "what", ""), "parent"))
-			return v;
-	return NULL;
+	return kl_comparisons_parent(&t->event->profile.vs);
 }
 
 enum kl_speed kl_lift_speed_of(const struct kl_transition *t)
 {
-	return kl_speed_parse(kl_json_str_or(against_before(t), "verdict", NULL));
+	const struct kl_comparison *before = against_before(t);
+
+	return before ? before->speed : KL_SPEED_NONE;
+}
+
+int64_t kl_lift_ratio_of(const struct kl_transition *t)
+{
+	const struct kl_comparison *before = against_before(t);
+
+	return before ? before->ratio_ppm : 0;
 }
 
 /* fast, or so hidden by noise that it may have been: nobody can say that it only makes room for others */
@@ -36,8 +37,8 @@ static bool may_be_win(const struct kl_transition *t)
 {
 	enum kl_speed speed = kl_lift_speed_of(t);
 
-	return speed == KL_SPEED_FAST || (speed == KL_SPEED_AMBIGUOUS &&
-	       kl_json_int_or(against_before(t), "hi_ppm", 0) > KL_LIFT_GAIN);
+	return speed == KL_SPEED_FAST ||
+	       (speed == KL_SPEED_AMBIGUOUS && against_before(t)->hi_ppm > KL_LIFT_GAIN);
 }
 
 bool kl_lift_is_verified(const struct kl_transition *t)
@@ -93,11 +94,6 @@ static bool is_plan_only(const struct kl_transition *t)
 	return some;
 }
 
-static int64_t ratio_of(const struct kl_transition *t)
-{
-	return kl_record_ratio(t->event, NULL, NULL);
-}
-
 /* verified ones first, then the greater gain; then by name, so that it is the same everywhere */
 static int by_worth(const void *a, const void *b)
 {
@@ -107,8 +103,8 @@ static int by_worth(const void *a, const void *b)
 
 	if (v)
 		return v;
-	if (ratio_of(x) != ratio_of(y))
-		return ratio_of(x) < ratio_of(y) ? 1 : -1;
+	if (kl_lift_ratio_of(x) != kl_lift_ratio_of(y))
+		return kl_lift_ratio_of(x) < kl_lift_ratio_of(y) ? 1 : -1;
 	if ((c = strcmp(x->lineage, y->lineage)))
 		return c;
 	return x->step.number - y->step.number;
@@ -183,7 +179,7 @@ static bool knows(const struct kl_card *c, const struct kl_lift_group *g)
 {
 	for (size_t i = 0; i < g->n; i++)
 		for (size_t k = 0; k < c->evidence.n; k++)
-			if (!strcmp(c->evidence.v[k].event, kl_record_id(g->t[i]->event)))
+			if (!strcmp(c->evidence.v[k].event, g->t[i]->event->id))
 				return true;
 	return false;
 }
@@ -339,7 +335,7 @@ static void add_result(struct kl_lift *out, struct kl_lifter *l, struct kl_lift_
 			r = &out->v[i];
 	c = r ? kl_card_copy(r->card) : old ? kl_card_copy(old) : kl_card_new();
 	if (!old) {
-		c->id = kl_card_make_id(g->m->name, kl_record_id(first_of(g)->event));
+		c->id = kl_card_make_id(g->m->name, first_of(g)->event->id);
 		kl_lift_word(c, l, g);
 	}
 	unite_twins(&c, l, g, shelf, old);

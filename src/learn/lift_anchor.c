@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "event/record.h"
 #include "learn/lift_parts.h"
 #include "retrieve/constants.h"
 
@@ -206,7 +205,7 @@ void kl_lift_find(struct kl_card *c, const struct kl_lift_group *g, const char *
 static bool has_event(const struct kl_lift_group *g, const char *event)
 {
 	for (size_t i = 0; i < g->n; i++)
-		if (!strcmp(kl_record_id(g->t[i]->event), event))
+		if (!strcmp(g->t[i]->event->id, event))
 			return true;
 	return false;
 }

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "card/predicate.h"
-#include "event/record.h"
 #include "learn/lift_parts.h"
 #include "rewrite/proposal.h"
 
@@ -71,7 +70,7 @@ static void carrier(struct kl_card *c, const struct kl_lift_group *g, const char
 		KL_GROW(c->carriers.v, c->carriers.n + 1, c->carriers.alloc);
 		c->carriers.v[c->carriers.n++] = (struct kl_card_carrier){
 			.language = kl_strdup(language), .form = KL_CARRIER_DIFF,
-			.of = kl_strdup(kl_record_id(t->event)), .text = kl_strdup(t->diff),
+			.of = kl_strdup(t->event->id), .text = kl_strdup(t->diff),
 		};
 		return;
 	}
@@ -290,8 +289,8 @@ static void add_evidence(struct kl_card *c, const struct kl_transition *t)
 		.origin = kl_strdup(t->step.origin ? t->step.origin : "induced"),
 		.language = kl_strdup(t->from->contract->language->name),
 		.platform = kl_strdup(t->platform),
-		.event = kl_strdup(kl_record_id(t->event)),
-		.confirmed = anew && t->confirmed ? kl_strdup(kl_record_id(t->confirmed)) : NULL,
+		.event = kl_strdup(t->event->id),
+		.confirmed = anew && t->confirmed ? kl_strdup(t->confirmed->id) : NULL,
 	};
 
 	kl_card_add_evidence(c, &e);
@@ -314,7 +313,7 @@ static void add_rows(struct kl_card *c, const struct kl_lifter *l, const struct 
 		r.dtype = kl_strdup(t->dtype);
 		r.language = kl_strdup(k->language->name);
 		r.platform = kl_strdup(t->platform);
-		r.event = kl_strdup(kl_record_id(t->event));
+		r.event = kl_strdup(t->event->id);
 		kl_card_add_row(c, &r);
 	}
 }
@@ -325,10 +324,10 @@ static void add_slower(struct kl_card *c, const struct kl_transition *t)
 	const struct kl_contract *k = t->from->contract;
 	struct kl_card_risk r = { .class_ = kl_strdup("slower") };
 
-	kl_card_decimal(&ratio, kl_record_ratio(t->event, NULL, NULL));
+	kl_card_decimal(&ratio, kl_lift_ratio_of(t));
 	r.text = kl_asprintf("%s in %s ran at %s of its speed on %s", t->dtype, k->op, ratio.ptr,
 			     t->platform);
-	kl_strvec_push(&r.events, kl_record_id(t->event));
+	kl_strvec_push(&r.events, t->event->id);
 	kl_card_add_risk(c, &r);
 }
 
@@ -352,14 +351,14 @@ static void add_refusal(struct kl_card *c, const struct kl_refusal *r)
 	const char *words = *r->said ? r->said : r->step.text ? r->step.text : r->step.action;
 	KL_AUTO(kl_freep) char *said = line(words);
 	KL_AUTO(kl_freep) char *id = kl_proposal_slug(r->step.action);
-	const char *class_ = kl_json_str_or(r->event, "class", "");
+	const char *class_ = kl_event_class(r->event);
 	struct kl_card_risk risk = { .class_ = kl_strdup(class_), .text = kl_strdup(said) };
 
-	kl_strvec_push(&risk.events, kl_record_id(r->event));
+	kl_strvec_push(&risk.events, r->event->id);
 	if (!kl_card_has_pre(c, id))
 		add_sound(c, (struct kl_card_pre){
 			.id = kl_strdup(id), .text = kl_asprintf("not so: %s", said),
-			.state = KL_PRE_WITNESSED, .by = kl_strdup(kl_record_id(r->event)),
+			.state = KL_PRE_WITNESSED, .by = kl_strdup(r->event->id),
 			.class_ = kl_strdup(class_),
 		});
 	risk.violates = kl_strdup(id);

@@ -30,6 +30,8 @@ struct kl_lifter {
 
 /** Against the state before; NONE: not compared. */
 enum kl_speed kl_lift_speed_of(const struct kl_transition *t);
+/** In ppm; 0: not compared. */
+int64_t kl_lift_ratio_of(const struct kl_transition *t);
 /** Derived anew, in isolation, and confirmed by the gate? */
 bool kl_lift_is_verified(const struct kl_transition *t);
 

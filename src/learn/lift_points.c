@@ -3,26 +3,21 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "event/record.h"
 #include "event/speed.h"
 #include "learn/lift_parts.h"
 
 /* the newest event that passed these very files on that platform */
-static const json_t *event_of(const struct kl_map *events, const struct kl_surface *s, const char *platform)
+static const struct kl_event *event_of(const struct kl_map *events, const struct kl_surface *s,
+				       const char *platform)
 {
-	const json_t *best = NULL;
+	const struct kl_event *best = NULL;
 
 	for (size_t i = 0; i < events->n; i++) {
-		const json_t *e = events->e[i].value;
-		int newer = best ? strcmp(kl_json_str_or(e, "time", ""),
-					  kl_json_str_or(best, "time", "")) : 1;
+		const struct kl_event *e = events->e[i].value;
 
-		if (strcmp(kl_json_str_or(e, "kind", ""), "gate") ||
-		    strcmp(kl_json_str_or(e, "verdict", ""), "pass") ||
-		    strcmp(kl_json_str_or(e, "surface", ""), s->digest) ||
-		    strcmp(kl_json_str_or(json_object_get(e, "platform"), "id", ""), platform))
-			continue;
-		if (newer > 0 || (!newer && strcmp(kl_record_id(e), kl_record_id(best)) > 0))
+		if (e->kind == KL_KIND_GATE && e->verdict == KL_VERDICT_PASS &&
+		    kl_event_is_for(e, s->digest, NULL) && !strcmp(e->place.id, platform) &&
+		    kl_event_is_newer(e, best))
 			best = e;
 	}
 	return best;
@@ -31,7 +26,7 @@ static const json_t *event_of(const struct kl_map *events, const struct kl_surfa
 int kl_lift_before(struct kl_target *out, const struct kl_taxonomy *tax, const struct kl_map *events,
 		   const struct kl_transition *t)
 {
-	const json_t *e = event_of(events, t->from, t->platform);
+	const struct kl_event *e = event_of(events, t->from, t->platform);
 	int err = kl_target_init(out, tax, t->from, t->platform);
 
 	if (err < 0)
@@ -51,9 +46,9 @@ int kl_lift_before(struct kl_target *out, const struct kl_taxonomy *tax, const s
 static enum kl_speed speed_at(const struct kl_transition *t, const struct kl_map *events,
 			      const struct kl_card_ratio *r)
 {
-	const char *pair = kl_json_str_or(json_object_get(t->event, "inverse"), "pair", "");
-	const json_t *measured = *pair ? kl_map_get(events, pair) : t->event;
-	int64_t aa = kl_json_int_or(json_object_get(measured, "profile"), "aa_ppm", 0);
+	const struct kl_event *measured = t->event->inverse.there ?
+					  kl_map_get(events, t->event->inverse.pair) : t->event;
+	int64_t aa = measured ? measured->profile.aa_ppm : 0;
 	const struct kl_comparison at = {
 		.ratio_ppm = r->ppm, .lo_ppm = r->lo, .hi_ppm = r->hi,
 	};
@@ -106,7 +101,7 @@ int kl_lift_points(struct kl_lift_points *out, const struct kl_lifter *l, const 
 	for (size_t i = 0; i < l->t->n; i++) {
 		const struct kl_transition *t = &l->t->v[i];
 
-		if (!cites(c, kl_record_id(t->event)))
+		if (!cites(c, t->event->id))
 			continue;
 		KL_GROW(out->before, out->nbefore + 1, out->before_alloc);
 		out->before[out->nbefore] = (struct kl_target){ .known = KL_KNOWN_INIT };

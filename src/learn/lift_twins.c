@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "card/card_merge.h"
-#include "event/record.h"
 #include "learn/lift_parts.h"
 
 /*
@@ -26,7 +25,7 @@ bool kl_lift_is_lifted(const struct kl_card *c)
 static bool has_event(const struct kl_lift_group *g, const char *event)
 {
 	for (size_t i = 0; i < g->n; i++)
-		if (!strcmp(kl_record_id(g->t[i]->event), event))
+		if (!strcmp(g->t[i]->event->id, event))
 			return true;
 	return false;
 }

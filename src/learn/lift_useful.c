@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "event/record.h"
 #include "learn/lift_parts.h"
 
 /*
@@ -67,8 +66,8 @@ static const struct kl_transition *witness(const struct kl_lift_points *p, const
 
 		if (v->speed != KL_LIFT_SLOWER || kl_lift_truth(p, i, test) != KL_FALSE)
 			continue;
-		if (more < 0 || (!more && strcmp(kl_record_id(v->t->event),
-						 kl_record_id(best->t->event)) < 0))
+		if (more < 0 || (!more && strcmp(v->t->event->id,
+						 best->t->event->id) < 0))
 			best = v;
 	}
 	return best ? best->t : NULL;
@@ -90,7 +89,7 @@ static bool add(const struct finder *f, const char *id, const char *of, const ch
 	f->c->useful.v[f->c->useful.n++] = (struct kl_card_pre){
 		.id = kl_steal(&name), .test = kl_steal(&whole), .text = kl_asprintf(AS_MEASURED "%s", text),
 		.state = by ? KL_PRE_WITNESSED : KL_PRE_ASSUMED,
-		.by = by ? kl_strdup(kl_record_id(by->event)) : NULL,
+		.by = by ? kl_strdup(by->event->id) : NULL,
 		.class_ = by ? kl_strdup("slower") : NULL,
 	};
 	return true;

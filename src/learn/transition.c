@@ -6,8 +6,6 @@
 
 #include "base/error.h"
 #include "base/fs.h"
-#include "event/event.h"
-#include "event/record.h"
 #include "event/trust.h"
 #include "lineage/import.h"
 #include "lineage/view.h"
@@ -16,12 +14,6 @@
 #include "retrieve/target.h"
 
 #define MAX_STEPS 100000
-#define MILLION 1000000
-
-static void free_event(void *e)
-{
-	json_decref(e);
-}
 
 static void transition_release(struct kl_transition *t)
 {
@@ -31,8 +23,8 @@ static void transition_release(struct kl_transition *t)
 	kl_surface_free(t->from);
 	kl_surface_free(t->to);
 	free(t->diff);
-	json_decref(t->event);
-	json_decref(t->confirmed);
+	kl_event_free(t->event);
+	kl_event_free(t->confirmed);
 	kl_strvec_release(&t->gained);
 	kl_strvec_release(&t->lost);
 	kl_strvec_release(&t->had);
@@ -47,7 +39,7 @@ void kl_transitions_release(struct kl_transitions *t)
 		free(t->r[i].lineage);
 		kl_step_release(&t->r[i].step);
 		free(t->r[i].said);
-		json_decref(t->r[i].event);
+		kl_event_free(t->r[i].event);
 	}
 	free(t->v);
 	free(t->r);
@@ -89,14 +81,14 @@ static int events_of(struct kl_strvec *ids, struct source *s, const git_oid *com
 		return err;
 	for (const char *p = text.ptr; *p; ) {
 		size_t n = strcspn(p, "\n");
-		json_t *e = NULL;
+		struct kl_event *e = NULL;
 
-		if (n && !kl_event_doc_parse(&e, p, n)) {
-			kl_strvec_push(ids, kl_record_id(e));
-			if (kl_map_get(&s->t->events, kl_record_id(e)))
-				json_decref(e);
+		if (n && !kl_event_parse(&e, p, n)) {
+			kl_strvec_push(ids, e->id);
+			if (kl_map_get(&s->t->events, e->id))
+				kl_event_free(e);
 			else
-				kl_map_put(&s->t->events, kl_record_id(e), e);
+				kl_map_put(&s->t->events, e->id, e);
 		}
 		kl_error_clear();
 		p += n + (p[n] == '\n');
@@ -104,58 +96,33 @@ static int events_of(struct kl_strvec *ids, struct source *s, const git_oid *com
 	return 0;
 }
 
-static bool is_gate(const json_t *e, const char *verdict)
+static bool is_gate(const struct kl_event *e, enum kl_verdict verdict)
 {
-	return !strcmp(kl_json_str_or(e, "kind", ""), "gate") &&
-	       !strcmp(kl_json_str_or(e, "verdict", ""), verdict);
-}
-
-/* the surface that an event's comparison is with */
-static const char *compared_with(const json_t *e)
-{
-	const json_t *vs = json_object_get(json_object_get(e, "profile"), "vs");
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(vs, i, v)
-		if (!strcmp(kl_json_str_or(v, "what", ""), "parent"))
-			return kl_json_str_or(v, "surface", "");
-	return "";
-}
-
-static bool newer(const json_t *a, const json_t *b)
-{
-	int c = b ? strcmp(kl_json_str_or(a, "time", ""), kl_json_str_or(b, "time", "")) : 1;
-
-	return c > 0 || (!c && strcmp(kl_record_id(a), kl_record_id(b)) > 0);
+	return e->kind == KL_KIND_GATE && e->verdict == verdict;
 }
 
 /* of a state's events the newest that passed and, where `vs` is given, was compared with that surface */
-static const json_t *pick(const struct source *s, const struct kl_strvec *ids, const char *surface,
-			  const char *vs)
+static const struct kl_event *pick(const struct source *s, const struct kl_strvec *ids,
+				   const char *surface, const char *vs)
 {
-	const json_t *best = NULL;
+	const struct kl_event *best = NULL;
 
 	for (size_t i = 0; i < ids->n; i++) {
-		const json_t *e = kl_map_get(&s->t->events, ids->v[i]);
+		const struct kl_event *e = kl_map_get(&s->t->events, ids->v[i]);
 
-		if (is_gate(e, "pass") && kl_event_doc_is_for(e, surface, NULL) &&
-		    (!vs || !strcmp(compared_with(e), vs)) && newer(e, best))
+		if (is_gate(e, KL_VERDICT_PASS) && kl_event_is_for(e, surface, NULL) &&
+		    (!vs || kl_event_is_against(e, vs)) && kl_event_is_newer(e, best))
 			best = e;
 	}
 	return best;
 }
 
-static void features(struct kl_strvec *out, const json_t *e)
+static void set_features(struct kl_strvec *out, const struct kl_event *e)
 {
-	size_t i;
-	json_t *f;
-
 	kl_strvec_release(out);
 	*out = (struct kl_strvec)KL_STRVEC_INIT;
-	json_array_foreach(json_object_get(e, "features"), i, f)
-		if (json_is_string(f))
-			kl_strvec_push(out, json_string_value(f));
+	if (e)
+		kl_strvec_copy(out, &e->facts.features);
 }
 
 static void minus(struct kl_strvec *out, const struct kl_strvec *a, const struct kl_strvec *b)
@@ -200,7 +167,7 @@ static int read_rederived(struct kl_transition *t, git_oid *tree, struct source 
 	t->rederived = *commit;
 	if ((err = read_surface(&made, &made_tree, s, commit)) < 0 || (err = events_of(&ids, s, commit)) < 0)
 		return err;
-	t->confirmed = json_incref((json_t *)pick(s, &ids, made->digest, NULL));
+	t->confirmed = kl_event_ref(pick(s, &ids, made->digest, NULL));
 	if (!t->confirmed || !t->step.derivation || strcmp(t->step.derivation, "rederived"))
 		return 0;
 	kl_surface_free(t->to);
@@ -219,12 +186,12 @@ static int diff(struct kl_transition *t, struct source *s, const git_oid *from, 
 }
 
 /* the state that was just read is the one before, now */
-static void move_on(struct source *s, struct kl_surface *at, const json_t *event)
+static void move_on(struct source *s, struct kl_surface *at, const struct kl_event *event)
 {
 	kl_surface_free(s->before);
 	s->before = at;
 	snprintf(s->before_surface, sizeof(s->before_surface), "%s", at->digest);
-	features(&s->had, event);
+	set_features(&s->had, event);
 }
 
 static void add(struct source *s, struct kl_transition *t)
@@ -236,7 +203,8 @@ static void add(struct source *s, struct kl_transition *t)
 
 /* tau_i, once K_i's files and events are read */
 static int make(struct kl_transition *t, struct source *s, size_t i, const struct kl_commit *c,
-		const struct kl_strvec *ids, const struct kl_surface *at, const json_t *state)
+		const struct kl_strvec *ids, const struct kl_surface *at,
+		const struct kl_event *state)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec has = KL_STRVEC_INIT;
 	git_oid tree, before_tree;
@@ -244,8 +212,8 @@ static int make(struct kl_transition *t, struct source *s, size_t i, const struc
 
 	t->before = s->commit[i - 1];
 	t->after = s->commit[i];
-	t->event = json_incref((json_t *)pick(s, ids, at->digest, s->before_surface));
-	features(&has, state);
+	t->event = kl_event_ref(pick(s, ids, at->digest, s->before_surface));
+	set_features(&has, state);
 	minus(&t->gained, &has, &s->had);
 	minus(&t->lost, &s->had, &has);
 	kl_strvec_copy(&t->had, &s->had);
@@ -254,7 +222,7 @@ static int make(struct kl_transition *t, struct source *s, size_t i, const struc
 		return err;
 	if (c->nparent > 1 && (err = read_rederived(t, &tree, s, &c->parent[1])) < 0)
 		return err;
-	t->platform = kl_strdup(kl_json_str_or(json_object_get(t->event, "platform"), "id", ""));
+	t->platform = kl_strdup(t->event ? t->event->place.id : "");
 	t->dtype = kl_target_dtype(t->from->contract);
 	if (!*t->dtype)
 		t->dtype = "none";
@@ -267,7 +235,7 @@ static int read_step(struct source *s, size_t i)
 	KL_AUTO(kl_strvec_release) struct kl_strvec ids = KL_STRVEC_INIT;
 	KL_AUTO(kl_surface_freep) struct kl_surface *at = NULL;
 	KL_AUTO(kl_commit_release) struct kl_commit c = { 0 };
-	const json_t *state;
+	const struct kl_event *state;
 	git_oid tree;
 	int err;
 
@@ -308,10 +276,10 @@ static int read_refusal(git_oid *next, bool *more, struct source *s, const git_o
 	if (*more)
 		*next = c.parent[1];
 	for (size_t i = 0; i < ids.n && !r.event; i++) {
-		const json_t *e = kl_map_get(&s->t->events, ids.v[i]);
+		const struct kl_event *e = kl_map_get(&s->t->events, ids.v[i]);
 
-		if (is_gate(e, "fail"))
-			r.event = json_incref((json_t *)e);
+		if (is_gate(e, KL_VERDICT_FAIL))
+			r.event = kl_event_ref(e);
 	}
 	KL_GROW(s->t->r, s->t->nr + 1, s->t->nr_alloc);
 	s->t->r[s->t->nr++] = r;
@@ -465,7 +433,7 @@ static int load_dir(struct kl_transitions *t, struct kl_repo *r, const char *dir
 
 int kl_transitions_load(struct kl_transitions *t, struct kl_repo *r, const char *what)
 {
-	t->events.free_value = free_event;
+	t->events.free_value = kl_event_free_value;
 	if (what && kl_fs_is_dir(what))
 		return load_dir(t, r, what);
 	return load_refs(t, r, what);
@@ -473,40 +441,29 @@ int kl_transitions_load(struct kl_transitions *t, struct kl_repo *r, const char 
 
 /* --- points -------------------------------------------------------------------------------------- */
 
-static int64_t inverted(int64_t ppm)
+static bool take_ratio(struct kl_card_ratio *out, const struct kl_comparison *c)
 {
-	return ppm > 0 ? (MILLION * (int64_t)MILLION + ppm / 2) / ppm : 0;
-}
-
-static bool parent_ratio(struct kl_card_ratio *out, const json_t *vs)
-{
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(vs, i, v)
-		if (!strcmp(kl_json_str_or(v, "what", ""), "parent")) {
-			*out = (struct kl_card_ratio){
-				kl_json_int_or(v, "ratio_ppm", 0), kl_json_int_or(v, "lo_ppm", 0),
-				kl_json_int_or(v, "hi_ppm", 0),
-			};
-			return out->ppm > 0;
-		}
-	return false;
-}
-
-bool kl_event_point(struct kl_card_ratio *out, const json_t *event, const json_t *pair, size_t i)
-{
-	bool turned = json_object_get(event, "inverse") != NULL;
-	const json_t *from = turned ? pair : event;
-	const json_t *points = json_object_get(json_object_get(from, "profile"), "points");
-	struct kl_card_ratio r;
-
-	if (!points && !json_object_get(json_object_get(event, "profile"), "points"))
-		return !i && parent_ratio(out, json_object_get(json_object_get(event, "profile"), "vs"));
-	if (!parent_ratio(&r, json_object_get(json_array_get(points, i), "vs")))
+	if (!c || c->ratio_ppm <= 0)
 		return false;
-	*out = turned ? (struct kl_card_ratio){ inverted(r.ppm), inverted(r.hi), inverted(r.lo) } : r;
+	*out = (struct kl_card_ratio){ c->ratio_ppm, c->lo_ppm, c->hi_ppm };
 	return true;
+}
+
+bool kl_transition_ratio(struct kl_card_ratio *out, const struct kl_event *event,
+			 const struct kl_event *pair, size_t i)
+{
+	const struct kl_event *from = event->inverse.there ? pair : event;
+	size_t n = from ? from->profile.npoint : 0;
+	const struct kl_comparison *at;
+	struct kl_comparison turned;
+
+	if (!n && !event->profile.npoint)
+		return !i && take_ratio(out, kl_comparisons_parent(&event->profile.vs));
+	at = i < n ? kl_comparisons_parent(&from->profile.point[i].vs) : NULL;
+	if (!at || at->ratio_ppm <= 0)
+		return false;
+	turned = kl_comparison_inverted(at);
+	return take_ratio(out, event->inverse.there ? &turned : at);
 }
 
 size_t kl_transition_points(const struct kl_transition *t)
@@ -517,8 +474,8 @@ size_t kl_transition_points(const struct kl_transition *t)
 bool kl_transition_point(struct kl_card_ratio *ratio, const struct kl_dims **dims,
 			 const struct kl_transition *t, const struct kl_map *events, size_t i)
 {
-	const char *pair = kl_json_str_or(json_object_get(t->event, "inverse"), "pair", "");
+	const struct kl_event *pair = kl_map_get(events, t->event->inverse.pair);
 
 	*dims = &t->from->contract->perf[i].dims;
-	return kl_event_point(ratio, t->event, kl_map_get(events, pair), i);
+	return kl_transition_ratio(ratio, t->event, pair, i);
 }

@@ -4,7 +4,7 @@
 
 #include "card/card.h"
 #include "contract/surface.h"
-#include "event/facts.h"
+#include "event/event.h"
 #include "repo/repo.h"
 #include "walk/step.h"
 
@@ -24,8 +24,8 @@ struct kl_transition {
 	git_oid rederived;		/* K_i'; zero: none */
 	struct kl_surface *from, *to;	/* K_{i-1}; K_i, or K_i' if confirmed in isolation */
 	char *diff;			/* from -> to, unified, below the contract's directory */
-	json_t *event;			/* the forward event: K_i against K_{i-1} */
-	json_t *confirmed;		/* of K_i', NULL: none here */
+	struct kl_event *event;		/* the forward event: K_i against K_{i-1} */
+	struct kl_event *confirmed;	/* of K_i', NULL: none here */
 	struct kl_strvec gained, lost;	/* features, K_{i-1} -> K_i */
 	struct kl_strvec had;		/* features of K_{i-1} */
 	char *platform;			/* "cuda/sm_90" */
@@ -38,7 +38,7 @@ struct kl_refusal {
 	struct kl_step step;
 	char *said;			/* likewise */
 	git_oid commit, on;
-	json_t *event;			/* of a fail; NULL: none is here */
+	struct kl_event *event;		/* of a fail; NULL: none is here */
 };
 
 struct kl_transitions {
@@ -47,7 +47,7 @@ struct kl_transitions {
 	struct kl_refusal *r;
 	size_t nr, nr_alloc;
 	struct kl_strvec lineages;	/* "<workload>/<name>" */
-	struct kl_map events;		/* id -> json_t *, owned: all that these lineages have */
+	struct kl_map events;		/* id -> struct kl_event *, owned; all there are */
 	struct kl_strvec notes;		/* steps that cannot be used, and why */
 };
 
@@ -65,6 +65,7 @@ bool kl_transition_point(struct kl_card_ratio *ratio, const struct kl_dims **dim
 			 const struct kl_transition *t, const struct kl_map *events, size_t i);
 
 /** The ratio of point i that an event says, or its pair (inverse) turned round; false: none. */
-bool kl_event_point(struct kl_card_ratio *out, const json_t *event, const json_t *pair, size_t i);
+bool kl_transition_ratio(struct kl_card_ratio *out, const struct kl_event *event,
+			 const struct kl_event *pair, size_t i);
 
 #endif

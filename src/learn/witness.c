@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "card/predicate.h"
-#include "event/record.h"
 #include "learn/witness_parts.h"
 
 static void clause_release(struct kl_witness_clause *c)
@@ -33,11 +32,6 @@ void kl_witness_release(struct kl_witness *w)
 	free(w->cannot);
 }
 
-static void free_event(void *p)
-{
-	json_decref(p);
-}
-
 /* what belongs to one condition */
 static void forget(struct kl_seeker *s)
 {
@@ -45,7 +39,7 @@ static void forget(struct kl_seeker *s)
 	kl_keep_release(&s->keep);
 	s->keep = (struct kl_keep){ 0 };
 	kl_map_release(&s->events);
-	s->events = (struct kl_map){ .free_value = free_event };
+	s->events = (struct kl_map){ .free_value = kl_event_free_value };
 }
 
 static void seeker_release(struct kl_seeker *s)
@@ -110,7 +104,7 @@ static int ask_kernel(struct kl_seeker *s, struct kl_witness_clause *c, const st
 static bool is_evidence(const struct kl_card *c, const struct kl_transition *t)
 {
 	for (size_t i = 0; i < c->evidence.n; i++)
-		if (!strcmp(c->evidence.v[i].event, kl_record_id(t->event)))
+		if (!strcmp(c->evidence.v[i].event, t->event->id))
 			return true;
 	return false;
 }
@@ -262,7 +256,7 @@ int kl_witness_seek(struct kl_witness *out, const struct kl_witness_opts *o)
 	int err;
 
 	*out = (struct kl_witness){ 0 };
-	s.events.free_value = free_event;
+	s.events.free_value = kl_event_free_value;
 	err = pick_cards(&cards, o);
 	for (size_t i = 0; !err && i < cards.n; i++)
 		err = seek_card(&s, cards.v[i]);

@@ -9,17 +9,6 @@
 
 #define MAX_STATES 3		/* that are tried for one clause */
 
-static void add_features(struct kl_target *at, const struct kl_transition *t)
-{
-	KL_AUTO(json_decrefp) json_t *e = json_object();
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < t->had.n; i++)
-		json_array_append_new(list, json_string(t->had.v[i]));
-	json_object_set_new(e, "features", list);
-	kl_target_add_event(at, e);
-}
-
 /* is it the clause that is false of the state before the step, and nothing else? */
 static int is_false(bool *yes, struct kl_seeker *s, const struct kl_transition *t, size_t i)
 {
@@ -29,7 +18,7 @@ static int is_false(bool *yes, struct kl_seeker *s, const struct kl_transition *
 	*yes = false;
 	if (err < 0)
 		return err;
-	add_features(&at, t);
+	kl_target_add_features(&at, &t->had);
 	*yes = kl_witness_false_one(s, &at) == i;
 	kl_target_release(&at);
 	return 0;
@@ -73,7 +62,7 @@ static int take(struct carried *k, struct kl_seeker *s, struct kl_witness_clause
 		kl_witness_leave_open(c, "the carrier did not bring there what the card provides");
 		return 0;
 	}
-	if (!pass && !kl_witness_ran((*v)->class_)) {
+	if (!pass && !kl_witness_ran(kl_failure_parse((*v)->class_))) {
 		kl_witness_leave_open(c, (*v)->message);
 		return 0;
 	}

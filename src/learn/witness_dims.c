@@ -18,7 +18,7 @@ static int where(const struct kl_widening *w, const struct kl_judgement *v)
 static bool may_count(struct kl_witness_clause *c, const struct kl_widening *w,
 		      const struct kl_judgement *v)
 {
-	if (!kl_witness_ran(v->class_) && strcmp(v->class_, "launch"))
+	if (!kl_witness_ran(kl_failure_parse(v->class_)) && strcmp(v->class_, "launch"))
 		kl_witness_leave_open(c, v->message);
 	else if (!strcmp(v->class_, "launch") && strstr(v->message, "does not hold"))
 		kl_witness_leave_open(c, "its launch plan itself refuses such a point: nothing was run");

@@ -123,14 +123,11 @@ bool kl_witness_is_there(const struct kl_card *c, const struct kl_strvec *featur
 }
 
 /* it ran, and was wrong */
-bool kl_witness_ran(const char *class_)
+bool kl_witness_ran(enum kl_failure failure)
 {
-	static const char *const ran[] = { "hang", "fault", "wrong-all", "wrong-edge", "nondeterministic" };
-
-	for (size_t i = 0; i < KL_ARRAY_SIZE(ran); i++)
-		if (!strcmp(class_, ran[i]))
-			return true;
-	return false;
+	return failure == KL_FAILURE_HANG || failure == KL_FAILURE_FAULT ||
+	       failure == KL_FAILURE_WRONG_ALL || failure == KL_FAILURE_WRONG_EDGE ||
+	       failure == KL_FAILURE_NONDETERMINISTIC;
 }
 
 /* --- outcomes ------------------------------------------------------------------------------------- */
@@ -149,7 +146,7 @@ void kl_witness_fails(struct kl_seeker *s, struct kl_witness_clause *c,
 	c->event = kl_strdup(kl_record_id(v->event));
 	free(c->at);
 	c->at = at;
-	kl_map_put(&s->events, c->event, json_incref(v->event));
+	kl_map_put(&s->events, c->event, kl_event_from_json(v->event));
 }
 
 /* the first one that shows it is named */
@@ -159,7 +156,7 @@ void kl_witness_passes(struct kl_seeker *s, struct kl_witness_clause *c,
 	if (!c->passes++) {
 		c->event = kl_strdup(kl_record_id(v->event));
 		c->at = kl_strdup(at);
-		kl_map_put(&s->events, c->event, json_incref(v->event));
+		kl_map_put(&s->events, c->event, kl_event_from_json(v->event));
 	}
 	free(at);
 }

@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "event/event.h"
-#include "event/record.h"
 #include "learn/witness_parts.h"
 #include "repo/notes.h"
 
@@ -15,21 +13,14 @@
 /* An edit that the gate refused, on what it was tried, and what the gate says of it. */
 struct tried {
 	git_oid commit, on;
-	const json_t *event;
+	const struct kl_event *event;
 };
 
 /* an edit that does not compile, or that no plan launches, may only have been clumsy */
-static bool may_count(const struct kl_seeker *s, const json_t *event)
+static bool may_count(const struct kl_seeker *s, const struct kl_event *event)
 {
-	const char *class_ = kl_json_str_or(event, "class", "");
-	KL_AUTO(kl_strvec_release) struct kl_strvec features = KL_STRVEC_INIT;
-	const json_t *list = json_object_get(event, "features");
-
-	for (size_t i = 0; i < json_array_size(list); i++)
-		if (json_is_string(json_array_get(list, i)))
-			kl_strvec_push(&features, json_string_value(json_array_get(list, i)));
-	return kl_witness_ran(class_) && kl_witness_is_there(s->card, &features) &&
-	       !strcmp(kl_json_str_or(event, "verdict", ""), "fail");
+	return event->verdict == KL_VERDICT_FAIL && kl_witness_ran(event->failure) &&
+	       kl_witness_is_there(s->card, &event->facts.features);
 }
 
 /* the clause that alone is false there; clauses.v.n: none, or more than one */
@@ -77,18 +68,18 @@ static int look_at(struct kl_seeker *s, const struct tried *e)
 	struct kl_target t = { .known = KL_KNOWN_INIT };
 	KL_AUTO(kl_surface_freep) struct kl_surface *on = NULL;
 	KL_AUTO(kl_freep) char *dir = NULL;
-	const char *platform = kl_json_str_or(json_object_get(e->event, "platform"), "id", "");
 	struct kl_witness_clause *c;
 	git_oid tree;
 	size_t i;
-	int err = find_dir(&dir, s->o->repo, &e->commit, kl_json_str_or(e->event, "surface", ""));
+	int err = find_dir(&dir, s->o->repo, &e->commit, e->event->surface);
 
 	if (!err)
 		err = kl_repo_tree_of(&tree, s->o->repo, &e->on);
 	if (!err)
 		err = kl_surface_from_tree(&on, s->o->repo, &tree, dir);
 	if (!err)	/* what it was tried on passed: only such states are built on */
-		err = kl_target_of_commit(&t, s->o->tax, s->o->repo, on, &e->on, platform);
+		err = kl_target_of_commit(&t, s->o->tax, s->o->repo, on, &e->on,
+					  e->event->place.id);
 	if (err == KL_ENOTFOUND || err == KL_EINVALID) {
 		kl_error_clear();
 		return 0;
@@ -101,10 +92,10 @@ static int look_at(struct kl_seeker *s, const struct tried *e)
 		return 0;
 	c = &s->r->clause[i];
 	c->end = KL_WITNESS_FAILS;
-	snprintf(c->class_, sizeof(c->class_), "%s", kl_json_str_or(e->event, "class", ""));
-	c->event = kl_strdup(kl_record_id(e->event));
+	snprintf(c->class_, sizeof(c->class_), "%s", kl_event_class(e->event));
+	c->event = kl_strdup(e->event->id);
 	c->at = kl_asprintf("%s, as it was tried before", on->contract->workload);
-	kl_map_put(&s->events, c->event, json_incref((json_t *)e->event));
+	kl_map_put(&s->events, c->event, kl_event_ref(e->event));
 	return 0;
 }
 
@@ -151,10 +142,9 @@ static int look_at_commit(struct kl_seeker *s, const git_oid *commit)
 	kl_oid_hex(tree, &c.tree);
 	for (const char *p = text.ptr; !err && text.len && *p; ) {
 		size_t n = strcspn(p, "\n");
-		KL_AUTO(json_decrefp) json_t *e = NULL;
+		KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
 
-		if (n && !kl_event_doc_parse(&e, p, n) &&
-		    !strcmp(kl_json_str_or(e, "tree", ""), tree) && may_count(s, e))
+		if (n && !kl_event_parse(&e, p, n) && !strcmp(e->tree, tree) && may_count(s, e))
 			err = look_at(s, &(struct tried){ *commit, c.parent[0], e });
 		kl_error_clear();
 		p += n + (p[n] == '\n');

@@ -52,7 +52,7 @@ struct kl_seeker {
 	struct kl_witness_result *r;	/* of the condition that is asked for */
 	struct kl_clauses clauses;
 	struct kl_keep keep;		/* what was judged of it */
-	struct kl_map events;		/* id -> json_t *, owned */
+	struct kl_map events;		/* id -> struct kl_event *, owned */
 };
 
 /* Each asks one clause of one kernel, K_i, or of states; what came of it stands in the clause. */
@@ -84,7 +84,7 @@ void kl_witness_passes(struct kl_seeker *s, struct kl_witness_clause *c,
 		       const struct kl_judgement *v, char *at);
 bool kl_witness_passed(const struct kl_judgement *v);
 /** Is it the class of a kernel that ran and was wrong? */
-bool kl_witness_ran(const char *class_);
+bool kl_witness_ran(enum kl_failure failure);
 /** The commit that has t->to. */
 const git_oid *kl_witness_commit(const struct kl_transition *t);
 /** Are the features that the card brings among these? Of claims alone: false. */

@@ -142,7 +142,7 @@ static bool may_count(const struct kl_transition *t, const char *class_)
 {
 	if (!strcmp(class_, "compile"))
 		return true;
-	return runs_elsewhere(t) && kl_witness_ran(class_);
+	return runs_elsewhere(t) && kl_witness_ran(kl_failure_parse(class_));
 }
 
 static int ask_platform(struct kl_seeker *s, struct kl_witness_clause *c, const struct kl_transition *t,

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "event/record.h"
 #include "learn/lift_parts.h"
 #include "learn/wording_parts.h"
 #include "rewrite/brief.h"
@@ -54,7 +53,7 @@ void kl_wording_group_release(struct kl_wording_group *g)
  */
 static int know_refused(struct kl_target *out, const struct kl_wording *w, const struct kl_refusal *r)
 {
-	const char *platform = kl_json_str_or(json_object_get(r->event, "platform"), "id", "");
+	const char *platform = r->event->place.id;
 	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
 	git_oid tree;
 	int err = kl_repo_tree_of(&tree, w->o.repo, r->step.forward ? &r->on : &r->commit);

@@ -2,7 +2,6 @@
 /* wording_brief - the prompts in which a model is asked to word a card */
 #include <string.h>
 
-#include "event/record.h"
 #include "learn/wording_parts.h"
 #include "rewrite/feedback.h"
 #include "rewrite/prompt.h"
@@ -149,12 +148,13 @@ static char *refused(const struct kl_wording_group *g)
 
 	for (size_t i = 0; i < g->nrefused; i++) {
 		const struct kl_refusal *r = g->refused[i];
-		const char *class_ = kl_json_str_or(r->event, "class", "");
+		const char *class_ = kl_event_class(r->event);
 
 		kl_buf_addf(&b, "R%zu: %s, a step %s, class %s\n\n", i + 1, r->step.action,
 			    r->step.forward ? "that was to put it in" : "back that was to take it out",
 			    class_);
-		kl_feedback_write(&b, &(struct kl_feedback){ .class_ = class_, .event = r->event });
+		KL_AUTO(json_decrefp) json_t *doc = kl_event_json(r->event);
+		kl_feedback_write(&b, &(struct kl_feedback){ .class_ = class_, .event = doc });
 		kl_buf_addch(&b, '\n');
 	}
 	if (!g->nrefused)

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "card/predicate.h"
-#include "event/record.h"
 #include "learn/lift_parts.h"
 #include "learn/wording_parts.h"
 
@@ -209,8 +208,8 @@ static int add_pre(struct kl_card *c, struct kl_wording_group *g, const struct k
 		.id = kl_strdup(p->id), .text = kl_strdup(p->text),
 		.test = p->test ? kl_strdup(p->test) : NULL,
 		.state = by ? KL_PRE_WITNESSED : KL_PRE_ASSUMED,
-		.by = by ? kl_strdup(kl_record_id(by->event)) : NULL,
-		.class_ = by ? kl_strdup(kl_json_str_or(by->event, "class", "")) : NULL,
+		.by = by ? kl_strdup(by->event->id) : NULL,
+		.class_ = by ? kl_strdup(kl_event_class(by->event)) : NULL,
 	};
 	if (p->sound) {
 		KL_GROW(c->sound.v, c->sound.n + 1, c->sound.alloc);
@@ -227,7 +226,7 @@ static int cite(struct kl_strvec *events, const struct kl_wording_group *g, cons
 		const char *class_)
 {
 	long r = label(word, 'R', g->nrefused), t = label(word, 'T', shown(g));
-	const char *was = r >= 0 ? kl_json_str_or(g->refused[r]->event, "class", "") :
+	const char *was = r >= 0 ? kl_event_class(g->refused[r]->event) :
 			  t >= 0 && kl_lift_speed_of(g->t[t]) == KL_SPEED_SLOW ? "slower" : "";
 
 	if (r < 0 && t < 0)
@@ -236,7 +235,7 @@ static int cite(struct kl_strvec *events, const struct kl_wording_group *g, cons
 		return bad("a risk cites %s, which did not fail and was not slower", word);
 	if (strcmp(was, class_))
 		return bad("a risk of class '%.40s' cites %s, which was '%s'", class_, word, was);
-	kl_strvec_push(events, kl_record_id(r >= 0 ? g->refused[r]->event : g->t[t]->event));
+	kl_strvec_push(events, r >= 0 ? g->refused[r]->event->id : g->t[t]->event->id);
 	return 0;
 }
 
@@ -306,7 +305,7 @@ static int add_carrier(struct kl_card *c, const struct kl_wording_group *g, cons
 		return err;
 	KL_GROW(c->carriers.v, c->carriers.n + 1, c->carriers.alloc);
 	c->carriers.v[c->carriers.n++] = (struct kl_card_carrier){
-		.language = kl_strdup(k->language), .form = form, .of = kl_strdup(kl_record_id(t->event)),
+		.language = kl_strdup(k->language), .form = form, .of = kl_strdup(t->event->id),
 		.text = kl_strdup(k->text),
 	};
 	return 0;

@@ -13,7 +13,6 @@
 #include "base/map.h"
 #include "contract/surface.h"
 #include "event/event.h"
-#include "event/record.h"
 #include "lineage/export.h"
 #include "repo/notes.h"
 #include "text/mail.h"
@@ -284,7 +283,7 @@ static int build(struct importer *x)
 /* --- events ------------------------------------------------------------------- */
 
 /* an event must speak of the files that its commit has */
-static int check_event(struct importer *x, const json_t *e, const git_oid *commit)
+static int check_event(struct importer *x, const struct kl_event *event, const git_oid *commit)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
 	git_oid tree;
@@ -293,36 +292,31 @@ static int check_event(struct importer *x, const json_t *e, const git_oid *commi
 	if ((err = kl_repo_tree_of(&tree, x->repo, commit)) < 0 ||
 	    (err = kl_surface_from_tree(&s, x->repo, &tree, "")) < 0)
 		return err;
-	if (!kl_event_doc_is_for(e, s->digest, s->contract_digest))
+	if (!kl_event_is_for(event, s->digest, s->contract_digest))
 		return kl_error(KL_EINVALID, "event %.12s was reached for other files than its commit has",
-				kl_json_str_or(e, "id", ""));
+				event->id);
 	return 0;
 }
 
 static int add_event(struct importer *x, const char *line, size_t len)
 {
-	KL_AUTO(json_decrefp) json_t *e = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 	struct kl_buf text = KL_BUF_INIT;
 	const git_oid *commit;
-	const char *was;
-	char hex[KL_OID_HEX];
 	git_oid tree;
-	int err;
+	int err = kl_event_parse(&event, line, len);
 
-	if ((err = kl_event_doc_parse(&e, line, len)) < 0 ||
-	    (err = kl_json_str(&was, e, "commit")) < 0)
+	if (err < 0)
 		return err;
-	commit = kl_map_get(&x->commits, was);
+	commit = kl_map_get(&x->commits, event->commit);
 	if (!commit)
-		return kl_error(KL_EINVALID, "it is about commit %.12s, which is not exported", was);
-	if ((err = check_event(x, e, commit)) < 0 ||
+		return kl_error(KL_EINVALID, "it is about commit '%.12s', which is not exported",
+				event->commit);
+	if ((err = check_event(x, event, commit)) < 0 ||
 	    (err = kl_repo_tree_of(&tree, x->repo, commit)) < 0)
 		return err;
-	kl_oid_hex(hex, commit);
-	kl_json_set_str(e, "commit", hex);
-	kl_oid_hex(hex, &tree);
-	kl_json_set_str(e, "tree", hex);
-	kl_json_canonical(&text, e);
+	kl_event_set_commit(event, commit, &tree);
+	kl_event_write(&text, event);
 	kl_strvec_take(&x->lines, kl_buf_detach(&text));
 	KL_GROW(x->note, x->nnote + 1, x->note_alloc);
 	x->note[x->nnote].commit = *commit;

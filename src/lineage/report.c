@@ -128,47 +128,42 @@ static int state_diff(struct kl_buf *b, struct kl_repo *r, const struct kl_view 
 	return 0;
 }
 
-static void add_comparisons(struct kl_buf *b, const json_t *event)
+static void add_comparisons(struct kl_buf *b, const struct kl_comparisons *vs)
 {
-	size_t i;
-	json_t *c;
+	for (size_t i = 0; i < vs->n; i++) {
+		const struct kl_comparison *c = &vs->v[i];
 
-	json_array_foreach(json_object_get(json_object_get(event, "profile"), "vs"), i, c) {
 		kl_buf_adds(b, "<dt>against ");
-		kl_html_add(b, kl_json_str_or(c, "what", "?"));
-		kl_buf_addf(b, "</dt><dd>%.3f× [%.3f, %.3f] ",
-			    (double)kl_json_int_or(c, "ratio_ppm", 0) / 1e6,
-			    (double)kl_json_int_or(c, "lo_ppm", 0) / 1e6,
-			    (double)kl_json_int_or(c, "hi_ppm", 0) / 1e6);
-		kl_html_add(b, kl_json_str_or(c, "verdict", ""));
+		kl_html_add(b, *c->what ? c->what : "?");
+		kl_buf_addf(b, "</dt><dd>%.3f× [%.3f, %.3f] ", (double)c->ratio_ppm / 1e6,
+			    (double)c->lo_ppm / 1e6, (double)c->hi_ppm / 1e6);
+		kl_html_add(b, kl_speed_name(c->speed));
 		kl_buf_adds(b, "</dd>");
 	}
 }
 
 /* What the gate found, and the event whole. */
-static void add_evidence(struct kl_buf *b, const json_t *event)
+static void add_evidence(struct kl_buf *b, const struct kl_event *event)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf raw = KL_BUF_INIT;
-	const json_t *platform = json_object_get(event, "platform");
-	const json_t *correct = json_object_get(event, "correct");
 
 	kl_buf_adds(b, "<details><summary>what the gate found</summary><dl>");
-	pair(b, "verdict", kl_json_str_or(event, "verdict", ""));
-	pair(b, "class", kl_json_str_or(event, "class", ""));
-	pair(b, "tier", kl_json_str_or(event, "tier", ""));
-	pair(b, "platform", kl_json_str_or(platform, "id", ""));
-	pair(b, "device", kl_json_str_or(platform, "device", ""));
-	pair(b, "compiler", kl_json_str_or(platform, "compiler", ""));
-	if (json_is_object(correct))
+	pair(b, "verdict", kl_verdict_name(event->verdict));
+	pair(b, "class", kl_event_class(event));
+	pair(b, "tier", kl_tier_name(event->tier));
+	pair(b, "platform", event->place.id);
+	pair(b, "device", event->place.device);
+	pair(b, "compiler", event->place.compiler);
+	if (json_is_object(event->correct))
 		kl_buf_addf(b, "<dt>correct</dt><dd>%lld inputs, the worst error is %.2f of what is "
 			    "allowed</dd>",
-			    (long long)kl_json_int_or(correct, "cases", 0),
-			    (double)kl_json_int_or(correct, "margin_ppm", 0) / 1e6);
-	add_comparisons(b, event);
-	pair(b, "when", kl_json_str_or(event, "time", ""));
-	pair(b, "event", kl_json_str_or(event, "id", ""));
+			    (long long)kl_json_int_or(event->correct, "cases", 0),
+			    (double)kl_json_int_or(event->correct, "margin_ppm", 0) / 1e6);
+	add_comparisons(b, &event->profile.vs);
+	pair(b, "when", event->time);
+	pair(b, "event", event->id);
 	kl_buf_adds(b, "</dl><pre>");
-	kl_json_canonical(&raw, event);
+	kl_event_write(&raw, event);
 	kl_html_add(b, raw.ptr);
 	kl_buf_adds(b, "</pre></details>\n");
 }
@@ -176,7 +171,7 @@ static void add_evidence(struct kl_buf *b, const json_t *event)
 static int state_section(struct kl_buf *b, struct kl_repo *r, const struct kl_view *v, size_t i)
 {
 	const struct kl_view_step *s = &v->step[i];
-	KL_AUTO(json_decrefp) json_t *event = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 	char hex[KL_OID_HEX];
 	int err;
 
@@ -207,8 +202,8 @@ static int state_section(struct kl_buf *b, struct kl_repo *r, const struct kl_vi
 
 static void state_row(struct kl_buf *b, const struct kl_view_step *s, size_t i)
 {
-	const char *class_ = !strcmp(s->verdict, "pass") ? "pass" :
-			     !strcmp(s->verdict, "fail") ? "fail" : "soft";
+	const char *class_ = s->verdict == KL_VERDICT_PASS ? "pass" :
+			     s->verdict == KL_VERDICT_FAIL ? "fail" : "soft";
 
 	kl_buf_addf(b, "<tr><td>K_%zu</td><td>", i);
 	add_or_dash(b, i ? s->step.mechanism : NULL);
@@ -232,7 +227,7 @@ static void state_row(struct kl_buf *b, const struct kl_view_step *s, size_t i)
 	kl_buf_adds(b, "</td><td>");
 	add_or_dash(b, i ? s->step.derivation : NULL);
 	kl_buf_addf(b, "</td><td class=\"%s\">", class_);
-	add_or_dash(b, s->verdict);
+	add_or_dash(b, kl_verdict_name(s->verdict));
 	kl_buf_adds(b, "</td></tr>\n");
 }
 

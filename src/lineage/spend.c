@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "event/event.h"
-#include "event/record.h"
 #include "repo/notes.h"
 #include "walk/opstate.h"
 
@@ -39,18 +38,15 @@ static void gated_release(struct gated *g)
 	free(g->m);
 }
 
-static void add_event(struct gated *g, const json_t *e)
+static void add_event(struct gated *g, const struct kl_event *event)
 {
-	const char *time = kl_json_str_or(e, "time", "");
-	int64_t ns = kl_record_ns(e);
-
-	if (strcmp(kl_json_str_or(e, "kind", ""), "gate") || ns <= 0 || strlen(time) != 20 ||
-	    strcmp(kl_json_str_or(e, "workload", ""), g->workload) ||
-	    strcmp(kl_json_str_or(e, "verdict", ""), "pass"))
+	if (event->kind != KL_KIND_GATE || event->verdict != KL_VERDICT_PASS ||
+	    event->profile.ns <= 0 || strlen(event->time) != 20 ||
+	    strcmp(event->workload, g->workload))
 		return;
 	KL_GROW(g->m, g->n + 1, g->alloc);
-	memcpy(g->m[g->n].time, time, sizeof(g->m->time));
-	g->m[g->n++].ns = ns;
+	memcpy(g->m[g->n].time, event->time, sizeof(g->m->time));
+	g->m[g->n++].ns = event->profile.ns;
 }
 
 /* lines that are no events are the checker's business */
@@ -59,9 +55,9 @@ static int add_lines(const git_oid *commit, const char *text, size_t len, void *
 	for (const char *s = text, *end = text + len; s < end; ) {
 		const char *nl = memchr(s, '\n', (size_t)(end - s));
 		size_t n = (size_t)((nl ? nl : end) - s);
-		KL_AUTO(json_decrefp) json_t *e = NULL;
+		KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
 
-		if (n && !kl_event_doc_parse(&e, s, n))
+		if (n && !kl_event_parse(&e, s, n))
 			add_event(payload, e);
 		s += n + 1;
 	}

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
-#include "event/record.h"
+#include "event/speed.h"
 #include "repo/notes.h"
 #include "text/canon.h"
 #include "walk/sequencer.h"
@@ -153,42 +153,35 @@ static int load_commits(struct kl_view *v, struct kl_repo *r, const git_oid *tip
 
 /* --- what they say ---------------------------------------------------------- */
 
-static void features(struct kl_strvec *out, const json_t *event)
-{
-	size_t i;
-	json_t *f;
-
-	json_array_foreach(json_object_get(event, "features"), i, f)
-		if (json_is_string(f))
-			kl_strvec_push(out, json_string_value(f));
-}
-
-static void copy(char *to, size_t n, const char *from)
+static void copy_word(char *to, size_t n, const char *from)
 {
 	snprintf(to, n, "%s", from);
 }
 
-static void read_event(struct kl_view_step *s, const json_t *e)
+static struct kl_ratio ratio_of(const struct kl_comparison *c)
 {
-	const json_t *vs = json_object_get(json_object_get(e, "profile"), "vs");
-	const char *baseline;
-	size_t i;
-	json_t *v;
+	return (struct kl_ratio){ c->ratio_ppm, c->lo_ppm, c->hi_ppm };
+}
 
-	copy(s->event, sizeof(s->event), kl_record_id(e));
-	features(&s->features, e);
-	copy(s->verdict, sizeof(s->verdict), kl_json_str_or(e, "verdict", ""));
-	copy(s->tier, sizeof(s->tier), kl_json_str_or(e, "tier", ""));
-	s->ns = kl_record_ns(e);
-	s->baseline_ppm = kl_record_baseline(e, &baseline);
-	copy(s->baseline, sizeof(s->baseline), baseline);
+static void read_event(struct kl_view_step *s, const struct kl_event *event)
+{
+	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
+	const struct kl_comparison *baseline = kl_comparisons_baseline(&event->profile.vs);
+
+	copy_word(s->event, sizeof(s->event), event->id);
+	kl_strvec_copy(&s->features, &event->facts.features);
+	s->verdict = event->verdict;
+	s->tier = event->tier;
+	s->ns = event->profile.ns;
+	if (baseline) {
+		s->baseline_ppm = baseline->ratio_ppm;
+		copy_word(s->baseline, sizeof(s->baseline), baseline->what);
+	}
 	/* only a forward event compares with the predecessor on the lineage */
-	if (!json_object_get(e, "inverse"))
+	if (!event->inverse.there || !parent)
 		return;
-	s->prev.ppm = kl_record_ratio(e, &s->prev.lo, &s->prev.hi);
-	json_array_foreach(vs, i, v)
-		if (!strcmp(kl_json_str_or(v, "what", ""), "parent"))
-			copy(s->speed, sizeof(s->speed), kl_json_str_or(v, "verdict", ""));
+	s->prev = ratio_of(parent);
+	s->speed = parent->speed;
 }
 
 /* --- events ---------------------------------------------------------------- */
@@ -208,28 +201,37 @@ static bool is_check(const char *line, size_t n)
 	return memmem(line, n, "\"kind\":\"check\"", 14) != NULL;
 }
 
+/* A line of a note, as it is: who wants it checked asks fsck. */
+static struct kl_event *read_line(const char *line, size_t n)
+{
+	KL_AUTO(json_decrefp) json_t *doc = NULL;
+
+	if (!kl_canon_load(&doc, NULL, line, n) && kl_json_parse(&doc, line, n) < 0)
+		return NULL;
+	return kl_event_from_json(doc);
+}
+
 /* of the lines of a note the newest forward event, else the newest verdict there is */
-static json_t *pick(const char *text, size_t len)
+static struct kl_event *pick(const char *text, size_t len)
 {
 	bool forward = is_forward(text, len);
-	json_t *best = NULL;
+	struct kl_event *best = NULL;
 	size_t n;
 
 	for (const char *s = text, *end = text + len; s < end; s += n + 1) {
-		const char *nl = memchr(s, '\n', end - s);
-		json_t *j;
+		const char *nl = memchr(s, '\n', (size_t)(end - s));
+		struct kl_event *event;
 
-		n = nl ? (size_t)(nl - s) : (size_t)(end - s);
+		n = (size_t)((nl ? nl : end) - s);
 		if (!n || (forward && !is_forward(s, n)) || is_check(s, n) ||
-		    (!kl_canon_load(&j, NULL, s, n) && kl_json_parse(&j, s, n) < 0))
+		    !(event = read_line(s, n)))
 			continue;
-		if (!best || strcmp(kl_json_str_or(best, "time", ""),
-				    kl_json_str_or(j, "time", "")) < 0) {
-			json_decref(best);
-			best = j;
-		} else {
-			json_decref(j);
+		if (best && strcmp(best->time, event->time) >= 0) {
+			kl_event_free(event);
+			continue;
 		}
+		kl_event_free(best);
+		best = event;
 	}
 	kl_error_clear();
 	return best;
@@ -245,10 +247,10 @@ static int on_note(const git_oid *commit, const char *text, size_t len, void *pa
 	s = kl_map_get(&n->index, hex);
 	if (s && !*s->event) {
 		/* read at once: thousands of parsed events would be dear to keep */
-		KL_AUTO(json_decrefp) json_t *e = pick(text, len);
+		KL_AUTO(kl_event_freep) struct kl_event *event = pick(text, len);
 
-		if (e)
-			read_event(s, e);
+		if (event)
+			read_event(s, event);
 	}
 	return 0;
 }
@@ -383,7 +385,7 @@ int kl_view_rejections(struct kl_view_rejections *out, struct kl_repo *r,
 	return err;
 }
 
-int kl_view_event(json_t **out, struct kl_repo *r, const git_oid *commit)
+int kl_view_event(struct kl_event **out, struct kl_repo *r, const git_oid *commit)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err = kl_notes_read(&text, r, KL_NOTES_GATE, commit);
@@ -394,29 +396,26 @@ int kl_view_event(json_t **out, struct kl_repo *r, const git_oid *commit)
 	return *out ? 0 : kl_error(KL_ENOTFOUND, "no gate event in this clone");
 }
 
-static bool same_word(const json_t *a, const json_t *b, const char *key)
+static bool is_same_word(const char *a, const char *b)
 {
-	const char *word = kl_json_str_or(a, key, "");
-
-	return *word && !strcmp(word, kl_json_str_or(b, key, ""));
+	return *a && !strcmp(a, b);
 }
 
 const char *kl_view_rederived(struct kl_ratio *against, struct kl_repo *r, const struct kl_view_step *s)
 {
-	KL_AUTO(json_decrefp) json_t *own = NULL, *goal = NULL;
-	bool not_slower, slower;
+	KL_AUTO(kl_event_freep) struct kl_event *own = NULL, *goal = NULL;
 
 	*against = (struct kl_ratio){ 0 };
 	if (kl_view_event(&own, r, &s->rederived) < 0 || kl_view_event(&goal, r, &s->commit) < 0) {
 		kl_error_clear();
 		return "";
 	}
-	if (same_word(own, goal, "surface"))
+	if (is_same_word(own->surface, goal->surface))
 		return "the same files";
-	kl_record_against(&not_slower, &slower, own, kl_json_str_or(goal, "surface", ""));
-	if (not_slower || slower)
-		against->ppm = kl_record_ratio(own, &against->lo, &against->hi);
-	else if (same_word(own, goal, "code"))
+	if (kl_event_is_against(own, goal->surface) &&
+	    (kl_speed_is_not_slower(&own->profile) || kl_speed_is_slower(&own->profile)))
+		*against = ratio_of(kl_comparisons_parent(&own->profile.vs));
+	else if (is_same_word(own->facts.code_digest, goal->facts.code_digest))
 		return "the same machine code";
 	return "";
 }

@@ -2,6 +2,7 @@
 #ifndef KL_LINEAGE_VIEW_H
 #define KL_LINEAGE_VIEW_H
 
+#include "event/event.h"
 #include "repo/refs.h"
 #include "walk/step.h"
 
@@ -22,9 +23,9 @@ struct kl_view_step {
 	struct kl_ratio prev;		/* against K_{i-1} */
 	struct kl_ratio root;		/* against K_0: log-ratios add, half-widths in quadrature */
 	struct kl_strvec gained, lost;	/* features, against K_{i-1} */
-	char verdict[16];		/* "": no event in this clone */
-	char speed[16];			/* fast, slow, same, ambiguous, "" */
-	char tier[24];
+	enum kl_verdict verdict;	/* OTHER: no event in this clone */
+	enum kl_speed speed;		/* against K_{i-1} */
+	enum kl_tier tier;
 	char baseline[64];		/* name, "" : none */
 	int64_t baseline_ppm;
 	char event[65];			/* id of the forward event, or of the state's own; "" */
@@ -51,7 +52,7 @@ int kl_view_list(struct kl_strvec *out, struct kl_repo *r, const char *what);
 /** There is none of `what`: KL_ENOTFOUND, with those as hints that have it for a name. */
 int kl_view_none(struct kl_repo *r, const char *what);
 /** The event that a step's figures come from; KL_ENOTFOUND. */
-int kl_view_event(json_t **out, struct kl_repo *r, const git_oid *commit);
+int kl_view_event(struct kl_event **out, struct kl_repo *r, const git_oid *commit);
 /**
  * How a step's K_i' compares with K_i: its speed against it where that was measured (else zeros),
  * or in words why it need not be: borrowed, "" if the notes of this clone say nothing.

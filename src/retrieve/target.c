@@ -391,29 +391,26 @@ static void add_figures(struct kl_target *t, const json_t *list)
 		kl_known_ratio(&t->known, "occupancy", ppm);
 }
 
-void kl_target_add_event(struct kl_target *t, const json_t *event)
+void kl_target_add_features(struct kl_target *t, const struct kl_strvec *features)
 {
-	json_t *traits = json_object_get(event, "traits"), *value;
-	const json_t *features = json_object_get(event, "features");
-	const char *name;
-
-	snprintf(t->event, sizeof(t->event), "%s", kl_json_str_or(event, "id", ""));
-	if (json_is_array(features)) {
-		t->measured = true;
-		for (size_t i = 0; i < json_array_size(features); i++) {
-			const char *f = json_string_value(json_array_get(features, i));
-
-			if (!f)
-				continue;
-			kl_known_member(&t->known, "has", f);
-			kl_strvec_push(&t->prior, f);
-		}
-		kl_strvec_uniq(&t->prior);
-		kl_known_close(&t->known, "has");
+	t->measured = true;
+	for (size_t i = 0; i < features->n; i++) {
+		kl_known_member(&t->known, "has", features->v[i]);
+		kl_strvec_push(&t->prior, features->v[i]);
 	}
-	json_object_foreach(traits, name, value)
-		if (json_is_string(value))
-			add_trait(t, name, json_string_value(value));
-	add_figures(t, json_object_get(event, "static"));
-	add_counters(t, json_object_get(json_object_get(event, "counters"), "launches"));
+	kl_strvec_uniq(&t->prior);
+	kl_known_close(&t->known, "has");
+}
+
+void kl_target_add_event(struct kl_target *t, const struct kl_event *event)
+{
+	const struct kl_map *traits = &event->facts.traits;
+
+	snprintf(t->event, sizeof(t->event), "%s", event->id);
+	if (event->compiled)
+		kl_target_add_features(t, &event->facts.features);
+	for (size_t i = 0; i < traits->n; i++)
+		add_trait(t, traits->e[i].key, traits->e[i].value);
+	add_figures(t, event->statics);
+	add_counters(t, json_object_get(event->counters, "launches"));
 }

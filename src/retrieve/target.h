@@ -5,6 +5,7 @@
 #include "card/card.h"
 #include "card/predicate.h"
 #include "contract/surface.h"
+#include "event/event.h"
 #include "retrieve/similarity.h"
 #include "text/json.h"
 
@@ -51,7 +52,9 @@ int kl_target_init(struct kl_target *out, const struct kl_taxonomy *tax, const s
  */
 void kl_target_stand(struct kl_target *t, size_t i);
 /** Features, traits and figures of a gate event of the same surface on the same platform. */
-void kl_target_add_event(struct kl_target *t, const json_t *event);
+void kl_target_add_event(struct kl_target *t, const struct kl_event *event);
+/** Features alone: what a compiler shows. */
+void kl_target_add_features(struct kl_target *t, const struct kl_strvec *features);
 /** A fact, trait ("trait:x") or card that is there. */
 void kl_target_add_prior(struct kl_target *t, const char *what);
 /** It is there no more. */

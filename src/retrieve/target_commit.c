@@ -167,11 +167,8 @@ int kl_target_of_commit(struct kl_target *out, const struct kl_taxonomy *tax, st
 	err = kl_target_init(&t, tax, s, platform ? platform : guessed);
 	if (!err)
 		err = add_history(&t, r, commit, s->dir);
-	if (!err && event) {
-		KL_AUTO(json_decrefp) json_t *doc = kl_event_json(event);
-
-		kl_target_add_event(&t, doc);
-	}
+	if (!err && event)
+		kl_target_add_event(&t, event);
 	if (err < 0) {
 		kl_target_release(&t);
 		return err;

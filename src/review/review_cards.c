@@ -289,11 +289,10 @@ static void review_card(struct kl_review_work *w, struct cards *all, size_t at, 
 	kl_library_checker_card(k, c->path, c->now.card);
 	new_events(c);
 	for (size_t i = 0; i < c->events.n; i++) {
-		const json_t *e = kl_library_checker_event(k, c->events.v[i]);
+		const struct kl_event *e = kl_library_checker_event(k, c->events.v[i]);
 
 		if (e)
-			kl_trust_add_event(&all->trust, at, kl_event_from_json((json_t *)e),
-					   false);
+			kl_trust_add_event(&all->trust, at, kl_event_ref(e), false);
 	}
 	say_commits(item, w->r, c->now.card);
 }

@@ -53,8 +53,7 @@ static void put(struct merge *m, char *path, char *text, size_t len)
 /* An event that a card of theirs cites, and those that it was computed from, must be there and true. */
 static int check_event(struct merge *m, const char *id, int depth)
 {
-	KL_AUTO(json_decrefp) json_t *e = NULL;
-	const json_t *from;
+	KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
 	int err;
 
 	if (depth > 8 || kl_map_get(&m->seen, id))
@@ -65,11 +64,10 @@ static int check_event(struct merge *m, const char *id, int depth)
 		err = kl_error(KL_EINVALID, "event %.12s is not with it", id);
 	if (err < 0)
 		return err;
-	from = json_object_get(e, "inverse");
-	if (!from)
+	if (!e->inverse.there)
 		return 0;
-	err = check_event(m, kl_json_str_or(from, "state", ""), depth + 1);
-	return err < 0 ? err : check_event(m, kl_json_str_or(from, "pair", ""), depth + 1);
+	err = check_event(m, e->inverse.state, depth + 1);
+	return err < 0 ? err : check_event(m, e->inverse.pair, depth + 1);
 }
 
 static int list_events(struct kl_blobs *out, struct kl_library *l)
@@ -97,7 +95,7 @@ static bool is_event_path(const char *path)
 static int take_event(struct merge *m, const struct kl_blob *theirs, const struct kl_blob *ours)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf t = KL_BUF_INIT, o = KL_BUF_INIT, text = KL_BUF_INIT;
-	KL_AUTO(json_decrefp) json_t *e = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
 	char id[65];
 	int err;
 

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "event/event.h"
-#include "event/record.h"
 #include "fsck/check.h"
 #include "repo/notes.h"
 #include "sync/library_merge.h"
@@ -29,18 +28,19 @@ static bool is_hex64(const char *s)
  */
 static bool accept(const char *line, size_t len, void *payload)
 {
-	KL_AUTO(json_decrefp) json_t *e = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
+	KL_AUTO(json_decrefp) json_t *later = NULL;
 
 	if (len > MAX_LINE)
 		return false;
-	if (!kl_event_doc_parse(&e, line, len))
+	if (!kl_event_parse(&event, line, len))
 		return true;
 	kl_error_clear();
-	if (kl_json_parse(&e, line, len) < 0 || !json_is_object(e)) {
+	if (kl_json_parse(&later, line, len) < 0 || !json_is_object(later)) {
 		kl_error_clear();
 		return false;
 	}
-	return kl_json_int_or(e, "v", 0) > 1 && is_hex64(kl_json_str_or(e, "id", ""));
+	return kl_json_int_or(later, "v", 0) > 1 && is_hex64(kl_json_str_or(later, "id", ""));
 }
 
 static int take_notes(struct kl_sync_round *x, struct kl_refs_txn *t, struct kl_sync_ref *ref)

@@ -3,20 +3,14 @@
 #include "scratch.h"
 #include "card/library.h"
 
-static void free_event(void *e)
-{
-	json_decref(e);
-}
-
 /* an event for every id that a card cites: the ids are made, so the card is told the true ones */
 static const char *seal(struct kl_map *events, int n)
 {
-	json_t *e = json_pack("{s:i,s:s,s:i,s:s,s:s}", "v", 1, "kind", "gate", "n", n, "verdict", "pass",
-			      "commit", "0000");
+	struct kl_event *e = event_of(json_pack("{s:i,s:s,s:i,s:s,s:s}", "v", 1, "kind", "gate", "n", n, "verdict", "pass", "commit", "0000"),
+				      true);
 
-	seal_doc(e);
-	kl_map_put(events, kl_json_str_or(e, "id", ""), e);
-	return kl_json_str_or(e, "id", "");
+	kl_map_put(events, e->id, e);
+	return e->id;
 }
 
 static struct kl_card *small_card(const char *id)
@@ -118,9 +112,9 @@ static void keeps_cards_and_events(void **state)
 	KL_AUTO(kl_freep) char *dir = scratch_repo("keeps");
 	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
 	KL_AUTO(kl_library_freep) struct kl_library *l = NULL, *again = NULL, *before = NULL;
-	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = free_event }, none = KL_MAP_INIT;
+	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = kl_event_free_value }, none = KL_MAP_INIT;
 	KL_AUTO(kl_card_freep) struct kl_card *c = small_card("x-1234567"), *read = NULL;
-	KL_AUTO(json_decrefp) json_t *e = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
 	git_oid root, tip;
 
 	assert_ok(kl_repo_open_at(&r, dir));
@@ -141,7 +135,7 @@ static void keeps_cards_and_events(void **state)
 	assert_ok(kl_library_card(&read, again, "x-12"));
 	assert_string_equal(read->risk.v[0].text, "event 1");
 	assert_ok(kl_library_event(&e, again, read->risk.v[0].events.v[0]));
-	assert_null(json_object_get(e, "commit"));
+	assert_string_equal(e->commit, "");
 	assert_ok(kl_library_open_at(&before, r, &root));
 	assert_int_equal(kl_library_count(before), 0);
 	sh(dir, "git fsck --strict 2>&1 && git cat-file blob klineage/skills:.gitattributes | grep -q klineage-card");
@@ -153,7 +147,7 @@ static void who_comes_second_merges(void **state)
 	KL_AUTO(kl_freep) char *dir = scratch_repo("second");
 	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL, *s = NULL;
 	KL_AUTO(kl_library_freep) struct kl_library *a = NULL, *b = NULL;
-	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = free_event };
+	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = kl_event_free_value };
 	KL_AUTO(kl_card_freep) struct kl_card *c = small_card("x-1234567"), *d = NULL, *out = NULL;
 
 	assert_ok(kl_repo_open_at(&r, dir));
@@ -178,7 +172,7 @@ static void a_broken_file_is_told(void **state)
 	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
 	KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
 	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
-	json_t *e = NULL;
+	struct kl_event *e = NULL;
 	char id[65];
 
 	memset(id, 'a', 64);

@@ -131,10 +131,10 @@ static void open_group(struct world *w, struct kl_wording *wording, struct kl_wo
 	r.commit = commit(w->r, &tree, &w->t.v[0].before, 1, &step);
 	r.on = w->t.v[0].before;
 	r.step = step;
-	r.event = event(s, "call.foo", 30);
-	kl_json_set_str(r.event, "verdict", "fail");
-	kl_json_set_str(r.event, "class", "wrong-edge");
-	seal_doc(r.event);
+	r.event = event_of(event(s, "call.foo", 30), false);
+	r.event->verdict = KL_VERDICT_FAIL;
+	r.event->failure = KL_FAILURE_WRONG_EDGE;
+	kl_event_seal(r.event);
 	KL_GROW(w->t.r, w->t.nr + 1, w->t.nr_alloc);
 	w->t.r[w->t.nr++] = r;
 	assert_ok(kl_library_open(&w->lib, w->r));
@@ -177,7 +177,7 @@ static void what_holds_is_taken(void **state)
 	assert_string_equal(c->anchor.construct, "a loop over elements");
 	p = sound(c, "narrow");
 	assert_int_equal(p->state, KL_PRE_WITNESSED);
-	assert_string_equal(p->by, kl_record_id(w.t.r[0].event));
+	assert_string_equal(p->by, w.t.r[0].event->id);
 	assert_string_equal(p->class_, "wrong-edge");
 	assert_int_equal(sound(c, "eights")->state, KL_PRE_ASSUMED);
 	assert_int_equal(c->useful.n, 1);

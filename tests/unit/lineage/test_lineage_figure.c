@@ -33,10 +33,10 @@ static void others_text_is_text(void **state)
 
 /* Three states: K_1 twice as fast as K_0 and derived anew, K_2 four times. */
 static struct kl_view_step steps[3] = {
-	{ .verdict = "pass" },
-	{ .verdict = "pass", .rederived = { { 1 } }, .prev = { 2000000, 1900000, 2100000 },
+	{ .verdict = KL_VERDICT_PASS },
+	{ .verdict = KL_VERDICT_PASS, .rederived = { { 1 } }, .prev = { 2000000, 1900000, 2100000 },
 	  .root = { 2000000, 1900000, 2100000 }, .step = { .mechanism = S("<script>") } },
-	{ .verdict = "pass", .rederived = { { 2 } }, .prev = { 2000000, 1900000, 2100000 },
+	{ .verdict = KL_VERDICT_PASS, .rederived = { { 2 } }, .prev = { 2000000, 1900000, 2100000 },
 	  .root = { 4000000, 3800000, 4200000 }, .baseline_ppm = 2000000, .baseline = "vendor" },
 };
 static struct kl_view view = { .workload = S("w"), .name = S("n"), .step = steps, .n = 3 };

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "skill_lib.h"
+#include "event_lib.h"
 
 static void test_scores(void **state)
 {
@@ -163,8 +164,9 @@ static void test_prior(void **state)
 	KL_AUTO(lib_release) struct lib l = lib_new("prior");
 	KL_AUTO(kl_target_release) struct kl_target t = target("cpu/x86-64-v3");
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval r = { 0 }, repair = { 0 };
-	KL_AUTO(json_decrefp) json_t *e = json_pack("{s:[s,s],s:{s:s,s:s,s:s}}", "features", "fma", "vec.256", "traits",
-						    "tiled", "yes", "packed", "no", "fused", "yes unaudited");
+	KL_AUTO(kl_event_freep) struct kl_event *e = event_of(json_pack("{s:[s,s],s:{s:s,s:s,s:s}}",
+		"features", "fma", "vec.256", "traits", "tiled", "yes", "packed", "no", "fused",
+		"yes unaudited"), false);
 	struct kl_card *c;
 
 	kl_target_add_prior(&t, "trait:packed");	/* a trailer says so, the second reader does not */

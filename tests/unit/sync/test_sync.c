@@ -27,13 +27,10 @@ static void shuffle(size_t *order, struct kl_rng *rng)
 	}
 }
 
-static json_t *make_event(int n)
+static struct kl_event *make_event(int n)
 {
-	json_t *e = json_pack("{s:i,s:s,s:i,s:s}", "v", 1, "kind", "gate", "n", n, "time",
-			      n % 3 ? "2026-01-01T00:00:00Z" : "2025-01-01T00:00:00Z");
-
-	seal_doc(e);
-	return e;
+	return event_of(json_pack("{s:i,s:s,s:i,s:s}", "v", 1, "kind", "gate", "n", n, "time",
+				  n % 3 ? "2026-01-01T00:00:00Z" : "2025-01-01T00:00:00Z"), true);
 }
 
 /* --- events --------------------------------------------------------------------------- */
@@ -45,11 +42,11 @@ static bool accept_all(const char *line, size_t len, void *payload)
 
 static void add_note(struct kl_repo *r, const char *ref, const git_oid *commit, int n)
 {
-	KL_AUTO(json_decrefp) json_t *e = make_event(n);
+	KL_AUTO(kl_event_freep) struct kl_event *e = make_event(n);
 	KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
 	struct kl_note_line one = { .commit = *commit };
 
-	kl_json_canonical(&line, e);
+	kl_event_write(&line, e);
 	one.line = line.ptr;
 	assert_ok(kl_notes_add(r, ref, &one, 1));
 }
@@ -117,11 +114,6 @@ static void events_in_any_order(void **state)
 
 /* --- cards ------------------------------------------------------------------------------ */
 
-static void free_event(void *e)
-{
-	json_decref(e);
-}
-
 static struct kl_card *make_card(const char *id)
 {
 	struct kl_card *c = kl_card_new();
@@ -136,13 +128,13 @@ static struct kl_card *make_card(const char *id)
 static void grow(struct kl_library *l, const char *id, int n, struct kl_rng *rng)
 {
 	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
-	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = free_event };
-	json_t *e = make_event(n);
+	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = kl_event_free_value };
+	struct kl_event *e = make_event(n);
 	struct kl_card_evidence row = {
 		.lineage = kl_asprintf("w/n%d", n), .step = 1, .before = kl_asprintf("%040d", n),
 		.after = kl_asprintf("%040d", n + 1000), .derivation = KL_DERIVED_INVERSE,
 		.origin = kl_strdup("induced"), .language = kl_strdup("c"),
-		.platform = kl_strdup("cpu/x86-64-v3"), .event = kl_strdup(kl_json_str_or(e, "id", "")),
+		.platform = kl_strdup("cpu/x86-64-v3"), .event = kl_strdup(e->id),
 	};
 
 	kl_map_put(&events, row.event, e);

@@ -313,9 +313,9 @@ static void test_view(void **state)
 	assert_int_equal(v.step[2].gained.n, 2);
 	assert_string_equal(v.step[2].gained.v[0], "prefetch");
 	assert_string_equal(v.step[2].lost.v[0], "vec.128");
-	assert_string_equal(v.step[1].verdict, "pass");
-	assert_string_equal(v.step[1].speed, "fast");
-	assert_string_equal(v.step[1].tier, "host-sandboxed");
+	assert_int_equal(v.step[1].verdict, KL_VERDICT_PASS);
+	assert_int_equal(v.step[1].speed, KL_SPEED_FAST);
+	assert_int_equal(v.step[1].tier, KL_TIER_HOST_SANDBOXED);
 	kl_view_release(&v);
 	kl_outcome_release(&out);
 	assert_error(KL_ENOTFOUND, "no lineage", kl_view_load(&v, r, "copy", "other"));
