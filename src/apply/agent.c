@@ -47,14 +47,17 @@ static void write_key(struct kl_buf *key, const struct kl_agent_question *questi
 static void compose_turn(struct kl_driver_turn *turn, const struct kl_agent_question *question,
 			 enum kl_dialogue_kind kind)
 {
-	int64_t ns = kl_json_int_or(json_object_get(question->facts, "profile"), "ns", 0);
+	const struct kl_event *facts = question->facts;
+	int64_t ns = facts ? facts->profile.ns : 0;
 
 	turn->state = question->state;
 	turn->feedback = (struct kl_feedback){
-		.class_ = question->class_, .event = question->event, .before = question->facts,
-		.ns = ns, .forward = true, .missing = question->missing,
+		.class_ = question->class_, .event = question->event, .ns = ns,
+		.before = facts && facts->compiled ? &facts->facts.features : NULL,
+		.forward = true, .missing = question->missing,
 	};
-	kl_prompt_set(&turn->values, "FACTS", kl_prompt_facts(question->facts, NULL, ns));
+	kl_prompt_set(&turn->values, "FACTS",
+		      kl_prompt_facts(facts ? &facts->facts.features : NULL, NULL, ns));
 	kl_prompt_set(&turn->values, "OFFER", kl_strdup(question->offer ? question->offer : ""));
 	kl_prompt_set(&turn->values, "OUTCOME", kl_strdup(question->outcome ? question->outcome : ""));
 	write_key(&turn->key, question, kind);

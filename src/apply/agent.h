@@ -24,14 +24,14 @@ int kl_agent_open(struct kl_driver *driver, const char *prompt, const char *card
 
 struct kl_agent_question {
 	const struct kl_surface *state;
-	const json_t *facts;		/* event of the state, or NULL */
+	const struct kl_event *facts;	/* of the state, or NULL */
 	const char *offer;		/* cards that it may take, for people and models; "" */
 	const char *offered;		/* the same for the key: their ids */
 	/* what came of the turn before */
 	const char *class_;		/* NULL: there was none */
 	const char *outcome;		/* a sentence */
 	const char *missing;		/* of what the card is to bring, or NULL */
-	const json_t *event;		/* what the gate said, or NULL */
+	const struct kl_event *event;	/* what the gate said, or NULL */
 };
 
 struct kl_agent_answer {

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "event/note_writer.h"
-#include "event/record.h"
 #include "repo/refs.h"
 #include "rewrite/proposal.h"
 #include "walk/step.h"
@@ -27,26 +26,23 @@ bool kl_made_is_right(const char *class_)
 	return !strcmp(class_, "slower") || !strcmp(class_, "no-change") || !strncmp(class_, "not-", 4);
 }
 
-const char *kl_made_speed(struct kl_card_ratio *ratio, const json_t *event)
+enum kl_speed kl_made_speed(struct kl_card_ratio *ratio, const struct kl_event *event)
 {
-	size_t i;
-	json_t *v;
+	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
 
 	*ratio = (struct kl_card_ratio){ 0 };
-	json_array_foreach(json_object_get(json_object_get(event, "profile"), "vs"), i, v) {
-		if (strcmp(kl_json_str_or(v, "what", ""), "parent"))
-			continue;
-		ratio->ppm = kl_record_ratio(event, &ratio->lo, &ratio->hi);
-		return kl_json_str_or(v, "verdict", "");
-	}
-	return "";
+	if (!parent)
+		return KL_SPEED_NONE;
+	*ratio = (struct kl_card_ratio){ parent->ratio_ppm, parent->lo_ppm, parent->hi_ppm };
+	return parent->speed;
 }
 
 static bool is_ambiguous(const struct kl_judgement *v)
 {
 	struct kl_card_ratio ratio;
 
-	return !strcmp(v->verdict, "pass") && !strcmp(kl_made_speed(&ratio, v->event), "ambiguous");
+	return v->event->verdict == KL_VERDICT_PASS &&
+	       kl_made_speed(&ratio, v->event) == KL_SPEED_AMBIGUOUS;
 }
 
 int kl_made_judge(struct kl_judgement **out, struct kl_gate *g, const struct kl_surface *s,
@@ -64,8 +60,8 @@ int kl_made_judge(struct kl_judgement **out, struct kl_gate *g, const struct kl_
 	if (v->deferred)
 		return kl_error(KL_ECANNOT, "the gate judges elsewhere: cards are tried where it answers "
 				"at once");
-	if (!strcmp(v->verdict, "not-run"))
-		return kl_error(KL_ECANNOT, "the gate did not run: %s", v->message ? v->message : "");
+	if (v->event->verdict == KL_VERDICT_NOT_RUN)
+		return kl_error(KL_ECANNOT, "the gate did not run: %s", v->event->message);
 	*out = kl_steal(&v);
 	return 0;
 }
@@ -76,7 +72,7 @@ int kl_made_same_code(bool *same, struct kl_gate *g, const struct kl_judgement *
 	KL_AUTO(kl_facts_release) struct kl_facts f = { 0 };
 	int err = kl_gate_facts(&f, g, s);
 
-	*same = !err && *f.code_digest && !strcmp(f.code_digest, v->facts.code_digest);
+	*same = !err && *f.code_digest && !strcmp(f.code_digest, v->event->facts.code_digest);
 	return err;
 }
 
@@ -200,15 +196,16 @@ void kl_keep_release(struct kl_keep *k)
 }
 
 /* takes `text` */
-static int add_link(struct kl_keep *k, const git_oid *commit, char *text, json_t *event)
+static int add_link(struct kl_keep *k, const git_oid *commit, char *text, struct kl_event *event)
 {
 	KL_GROW(k->v, k->n + 1, k->alloc);
 	k->v[k->n++] = (struct kl_keep_link){ .commit = *commit, .text = text };
 	k->noting.repo = k->repo;
-	return event ? kl_noting_add_doc(&k->noting, commit, event) : 0;
+	return event ? kl_noting_add(&k->noting, commit, event) : 0;
 }
 
-int kl_keep_root(struct kl_keep *k, const git_oid *commit, const char *text, json_t *event)
+int kl_keep_root(struct kl_keep *k, const git_oid *commit, const char *text,
+		 struct kl_event *event)
 {
 	return add_link(k, commit, kl_strdup(text), event);
 }

@@ -7,7 +7,6 @@
 #include "event/note_writer.h"
 #include "gate/gate.h"
 #include "repo/refs.h"
-#include "text/json.h"
 
 /*
  * card_commit - a commit made by applying a card, right or wrong: on top of the state it was tried
@@ -32,7 +31,7 @@ struct kl_made {
 	int number;			/* steps from the root */
 	const char *class_;		/* "": correct; else why not */
 	const char *outcome;		/* a word for the link: "best"; NULL: none */
-	json_t *event;			/* gets commit and tree (event/note_writer.h) */
+	struct kl_event *event;		/* gets commit and tree (event/note_writer.h) */
 };
 
 /** The commit alone; nothing keeps it yet. `*tree` (may be NULL) is its tree. */
@@ -58,7 +57,8 @@ void kl_keep_release(struct kl_keep *k);
 /** `event` of `m` gets commit and tree, and goes into the commit's note. */
 int kl_keep_add(struct kl_keep *k, const git_oid *commit, const struct kl_made *m);
 /** The same of a commit that is none of ours: the root, with what is to be said of it. */
-int kl_keep_root(struct kl_keep *k, const git_oid *commit, const char *text, json_t *event);
+int kl_keep_root(struct kl_keep *k, const git_oid *commit, const char *text,
+		 struct kl_event *event);
 /** Into a transaction; asked again after KL_ECHANGED (`payload` is the keep). */
 int kl_keep_into(struct kl_refs_txn *t, void *payload);
 /**
@@ -93,7 +93,7 @@ bool kl_made_is_right(const char *class_);
 int kl_made_same_code(bool *same, struct kl_gate *g, const struct kl_judgement *v,
 		      const struct kl_surface *s);
 
-/** "fast", "slow", ... against what the event calls the parent; "": not compared. Borrowed. */
-const char *kl_made_speed(struct kl_card_ratio *ratio, const json_t *event);
+/** Against what the event calls the parent; NONE: not compared. */
+enum kl_speed kl_made_speed(struct kl_card_ratio *ratio, const struct kl_event *event);
 
 #endif

@@ -9,7 +9,6 @@
 #include "apply/materialize_parts.h"
 #include "base/error.h"
 #include "base/fault.h"
-#include "event/record.h"
 #include "repo/refs.h"
 
 static const git_oid none;
@@ -30,7 +29,7 @@ void kl_materialize_release(struct kl_materialization *m)
 	}
 	for (size_t i = 0; i < m->nnode; i++) {
 		kl_surface_free(m->node[i].state);
-		json_decref(m->node[i].event);
+		kl_event_free(m->node[i].event);
 	}
 	free(m->v);
 	free(m->node);
@@ -160,30 +159,32 @@ static int beats_best(bool *out, const struct kl_mat *w, const struct kl_surface
 		return 0;
 	err = kl_made_judge(&v, w->o->gate, s, w->m->node[w->m->best].state, false);
 	if (!err)
-		*out = !strcmp(v->verdict, "pass") && !strcmp(kl_made_speed(&ratio, v->event), "fast");
+		*out = v->event->verdict == KL_VERDICT_PASS &&
+		       kl_made_speed(&ratio, v->event) == KL_SPEED_FAST;
 	return err;
 }
 
-static void say(struct kl_mat_try *t, const json_t *event)
+static void say(struct kl_mat_try *t, const struct kl_event *event)
 {
-	snprintf(t->event, sizeof(t->event), "%s", kl_record_id(event));
-	snprintf(t->speed, sizeof(t->speed), "%s", kl_made_speed(&t->ratio, event));
+	snprintf(t->event, sizeof(t->event), "%s", event->id);
+	t->speed = kl_made_speed(&t->ratio, event);
 }
 
 static int weigh(struct kl_mat_try *t, const struct kl_mat *w, const struct kl_judgement *v,
 		 const struct kl_surface *s)
 {
+	const char *class_ = kl_event_class(v->event);
 	bool best = false;
 	int err;
 
 	say(t, v->event);
-	if (strcmp(v->verdict, "pass")) {
+	if (v->event->verdict != KL_VERDICT_PASS) {
 		t->outcome = KL_MAT_FAIL;
-		t->why = kl_strdup(v->class_[0] ? v->class_ : v->verdict);
+		t->why = kl_strdup(*class_ ? class_ : kl_verdict_name(v->event->verdict));
 		return 0;
 	}
 	t->outcome = KL_MAT_NODE;
-	if (strcmp(t->speed, "fast"))
+	if (t->speed != KL_SPEED_FAST)
 		return 0;
 	if (!(err = beats_best(&best, w, s, t->on)) && best)
 		t->outcome = KL_MAT_BEST;
@@ -192,19 +193,19 @@ static int weigh(struct kl_mat_try *t, const struct kl_mat *w, const struct kl_j
 
 /* a failed one is a node that nothing is built on, so that it is not judged twice */
 static void make_node(struct kl_mat_try *t, struct kl_mat *w, const git_oid *commit, struct kl_surface *to,
-		      json_t *event)
+		      struct kl_event *event)
 {
 	struct kl_materialization *m = w->m;
 
 	t->node = add_node(w, commit, to, m->node[t->on].depth + 1);
-	m->node[t->node].event = json_incref(event);
+	m->node[t->node].event = kl_event_ref(event);
 	m->node[t->node].correct = t->outcome != KL_MAT_FAIL;
 	if (t->outcome == KL_MAT_BEST)
 		m->best = t->node;
 }
 
-static int keep(struct kl_mat_try *t, struct kl_mat *w, const struct kl_mat_edit *e, json_t *event,
-		const git_oid *commit)
+static int keep(struct kl_mat_try *t, struct kl_mat *w, const struct kl_mat_edit *e,
+		struct kl_event *event, const git_oid *commit)
 {
 	const struct kl_mat_node on = w->m->node[t->on];
 	bool best = t->outcome == KL_MAT_BEST;
@@ -238,7 +239,7 @@ static int recall(bool *done, const git_oid **commit, struct kl_mat_try *t, stru
 {
 	const struct kl_mat_node *on = &w->m->node[t->on];
 	const struct kl_mat_logged *was;
-	KL_AUTO(json_decrefp) json_t *event = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 	git_oid tree;
 	struct kl_made made = { .repo = w->o->repo, .parent = on->commit, .from = on->state, .to = *e->to };
 	int err = kl_made_tree(&tree, &made);
@@ -251,7 +252,7 @@ static int recall(bool *done, const git_oid **commit, struct kl_mat_try *t, stru
 	if ((err = kl_mat_log_event(&event, w->o->repo, &was->commit, *e->to, on->state)) < 0 || !event)
 		return err;
 	say(t, event);
-	if (was->outcome == KL_MAT_NODE && !strcmp(t->speed, "ambiguous"))
+	if (was->outcome == KL_MAT_NODE && t->speed == KL_SPEED_AMBIGUOUS)
 		return 0;
 	*done = true;
 	t->outcome = was->outcome;
@@ -379,7 +380,7 @@ int kl_mat_climb(struct kl_mat *w)
 /* --- the root ----------------------------------------------------------------------------------- */
 
 /* the first link of the chain is the root, so that nothing that a note stands on can go */
-static int begin(struct kl_mat *w, json_t *event)
+static int begin(struct kl_mat *w, struct kl_event *event)
 {
 	KL_AUTO(kl_keep_release) struct kl_keep k = { .repo = w->o->repo, .chain = w->m->chain };
 	KL_AUTO(kl_freep) char *text = kl_asprintf("begun: %s\n\nKlineage-Outcome: root\n",
@@ -402,10 +403,11 @@ static int judge_root(struct kl_mat *w)
 		return err;
 	if ((err = kl_made_judge(&v, w->o->gate, w->o->root, NULL, false)) < 0)
 		return err;
-	if (strcmp(v->verdict, "pass"))
-		return kl_error(KL_ENO, "the root fails the gate%s%s: %s", v->class_[0] ? ", " : "",
-				v->class_, v->message ? v->message : v->verdict);
-	w->m->node[0].event = json_incref(v->event);
+	if (v->event->verdict != KL_VERDICT_PASS)
+		return kl_error(KL_ENO, "the root fails the gate%s%s: %s",
+				*kl_event_class(v->event) ? ", " : "", kl_event_class(v->event),
+				v->event->message);
+	w->m->node[0].event = kl_event_ref(v->event);
 	return begin(w, v->event);
 }
 

@@ -50,7 +50,7 @@ struct kl_mat_try {
 	enum kl_mat_outcome outcome;
 	const char *how;		/* carrier.h; "" */
 	char *why;			/* of what was left, or failed; "" */
-	char speed[16];			/* against the node it stands on */
+	enum kl_speed speed;		/* against the node it stands on */
 	struct kl_card_ratio ratio;
 	char event[KL_DIGEST_HEX];
 };
@@ -58,7 +58,7 @@ struct kl_mat_try {
 struct kl_mat_node {
 	git_oid commit;
 	struct kl_surface *state;
-	json_t *event;			/* by which it was judged, or NULL */
+	struct kl_event *event;		/* by which it was judged, or NULL */
 	int depth;			/* steps from the root */
 	bool correct;
 };

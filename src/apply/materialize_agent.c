@@ -30,7 +30,7 @@ struct climber {
 	bool pooled;			/* `pool` is of `at` */
 	/* the turn */
 	char *class_, *outcome;		/* of the last one */
-	json_t *event;
+	struct kl_event *event;
 	struct kl_buf offer, offered;
 	size_t noffer;
 };
@@ -44,7 +44,7 @@ static void climber_release(struct climber *c)
 	kl_retrieval_release(&c->pool);
 	free(c->class_);
 	free(c->outcome);
-	json_decref(c->event);
+	kl_event_free(c->event);
 	kl_buf_release(&c->offer);
 	kl_buf_release(&c->offered);
 }
@@ -226,12 +226,12 @@ static void go_on(struct climber *c)
 	c->driver.dialogue.kind = c->at == c->shown ? KL_DIALOGUE_ANOTHER : KL_DIALOGUE_STEP;
 }
 
-static void came(struct climber *c, const char *class_, json_t *event, char *outcome)
+static void came(struct climber *c, const char *class_, struct kl_event *event, char *outcome)
 {
 	set(&c->class_, kl_strdup(class_));
 	set(&c->outcome, outcome);
-	json_decref(c->event);
-	c->event = json_incref(event);
+	kl_event_free(c->event);
+	c->event = kl_event_ref(event);
 }
 
 /* the next turn's node and offer; false: nothing is left to offer */
@@ -293,7 +293,8 @@ static char *sentence(const struct kl_mat_try *t)
 	if (t->ratio.ppm)
 		return kl_asprintf("That is right, and %.3f times as fast as the kernel that it was made "
 				   "from (%.3f to %.3f): %s.", (double)t->ratio.ppm / 1e6,
-				   (double)t->ratio.lo / 1e6, (double)t->ratio.hi / 1e6, t->speed);
+				   (double)t->ratio.lo / 1e6, (double)t->ratio.hi / 1e6,
+				   kl_speed_name(t->speed));
 	return kl_strdup("That is right, and was not timed.");
 }
 

@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "event/event.h"
-#include "event/record.h"
 #include "repo/notes.h"
 
 #define MAX_LINKS 100000
@@ -109,21 +107,9 @@ const struct kl_mat_logged *kl_mat_log_find(const struct kl_mat_log *l, const gi
 	return NULL;
 }
 
-static bool compares_with(const json_t *event, const char *digest)
-{
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(json_object_get(json_object_get(event, "profile"), "vs"), i, v)
-		if (!strcmp(kl_json_str_or(v, "what", ""), "parent") &&
-		    !strcmp(kl_json_str_or(v, "surface", ""), digest))
-			return true;
-	return false;
-}
-
 /* the last one counts; of several, one that compares with the state that it was made from */
-int kl_mat_log_event(json_t **out, struct kl_repo *r, const git_oid *commit, const struct kl_surface *s,
-		     const struct kl_surface *on)
+int kl_mat_log_event(struct kl_event **out, struct kl_repo *r, const git_oid *commit,
+		     const struct kl_surface *s, const struct kl_surface *on)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	bool best = false;
@@ -132,14 +118,13 @@ int kl_mat_log_event(json_t **out, struct kl_repo *r, const git_oid *commit, con
 	*out = NULL;
 	for (const char *p = text.ptr; !err && text.len && *p; ) {
 		size_t n = strcspn(p, "\n");
-		KL_AUTO(json_decrefp) json_t *e = NULL;
+		KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
 
-		if (n && !kl_event_doc_parse(&e, p, n) &&
-		    !strcmp(kl_json_str_or(e, "kind", ""), "gate") &&
-		    !strcmp(kl_json_str_or(e, "surface", ""), s->digest) &&
-		    (!*out || !best || (on && compares_with(e, on->digest)))) {
-			json_decref(*out);
-			best = on && compares_with(e, on->digest);
+		if (n && !kl_event_parse(&e, p, n) && e->kind == KL_KIND_GATE &&
+		    !strcmp(e->surface, s->digest) &&
+		    (!*out || !best || (on && kl_event_is_against(e, on->digest)))) {
+			kl_event_free(*out);
+			best = on && kl_event_is_against(e, on->digest);
 			*out = kl_steal(&e);
 		}
 		kl_error_clear();

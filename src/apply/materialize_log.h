@@ -30,7 +30,7 @@ void kl_mat_log_release(struct kl_mat_log *l);
 const struct kl_mat_logged *kl_mat_log_find(const struct kl_mat_log *l, const git_oid *parent,
 					    const git_oid *tree);
 /** The event in its note by which it was judged; `*out` NULL: it is gone. */
-int kl_mat_log_event(json_t **out, struct kl_repo *r, const git_oid *commit, const struct kl_surface *s,
-		     const struct kl_surface *on);
+int kl_mat_log_event(struct kl_event **out, struct kl_repo *r, const git_oid *commit,
+		     const struct kl_surface *s, const struct kl_surface *on);
 
 #endif

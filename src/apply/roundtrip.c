@@ -7,7 +7,6 @@
 #include "apply/card_commit.h"
 #include "base/error.h"
 #include "event/note_writer.h"
-#include "event/record.h"
 #include "repo/refs.h"
 
 #define PREFIX "refs/heads/klineage/lineage/"
@@ -81,10 +80,10 @@ int kl_roundtrip_begin(struct kl_roundtrip *out, struct kl_repo *r, const char *
 }
 
 /* the note of the best says how it compares with K* */
-static int note(const struct kl_materialize_opts *o, const git_oid *commit, json_t *event)
+static int note(const struct kl_materialize_opts *o, const git_oid *commit, struct kl_event *event)
 {
 	KL_AUTO(kl_noting_release) struct kl_noting n = { .repo = o->repo };
-	int err = kl_noting_add_doc(&n, commit, event);
+	int err = kl_noting_add(&n, commit, event);
 
 	return err < 0 ? err : kl_noting_write(&n);
 }
@@ -95,11 +94,11 @@ static int weigh(struct kl_roundtrip_trial *t, const struct kl_judgement *v,
 	bool same;
 	int err;
 
-	if (!strcmp(v->verdict, "fail"))
+	if (v->event->verdict == KL_VERDICT_FAIL)
 		return 0;	/* right before, and not any more: nothing is recovered */
-	if (strcmp(v->verdict, "pass"))
-		return kl_error(KL_ECANNOT, "the gate could not tell: %s",
-				v->message && *v->message ? v->message : v->verdict);
+	if (v->event->verdict != KL_VERDICT_PASS)
+		return kl_error(KL_ECANNOT, "the gate could not tell: %s", *v->event->message ?
+				v->event->message : kl_verdict_name(v->event->verdict));
 	if ((err = kl_made_same_code(&same, g, v, goal)) < 0)
 		return err == KL_ENO ? kl_error_in(KL_ECANNOT, "K* is not what it was") : err;
 	kl_made_speed(&t->recovered, v->event);
@@ -122,7 +121,7 @@ static int compare(struct kl_roundtrip_trial *t, const struct kl_roundtrip *rt,
 	if ((err = kl_made_judge(&v, o->gate, best->state, rt->goal, false)) < 0 ||
 	    (err = weigh(t, v, rt->goal, o->gate)) < 0)
 		return err;
-	snprintf(t->event, sizeof(t->event), "%s", kl_record_id(v->event));
+	snprintf(t->event, sizeof(t->event), "%s", v->event->id);
 	return note(o, &best->commit, v->event);
 }
 
@@ -132,7 +131,7 @@ static bool is_noisy(const struct kl_roundtrip_trial *t)
 	bool hidden = t->recovered.lo < KL_ROUNDTRIP_SUCCESS && t->recovered.hi >= KL_ROUNDTRIP_SUCCESS;
 
 	for (size_t i = 0; !t->success && i < t->m.n; i++)
-		hidden |= t->m.v[i].outcome == KL_MAT_NODE && !strcmp(t->m.v[i].speed, "ambiguous");
+		hidden |= t->m.v[i].outcome == KL_MAT_NODE && t->m.v[i].speed == KL_SPEED_AMBIGUOUS;
 	return hidden;
 }
 

@@ -10,7 +10,6 @@
 #include "contract/changed_kernels.h"
 #include "contract/select.h"
 #include "event/note_writer.h"
-#include "event/record.h"
 #include "event/speed.h"
 #include "gate/gate.h"
 #include "gate/runner/results.h"
@@ -42,35 +41,41 @@ static void print_time(int64_t ns)
 		printf("%.2f us", (double)ns / 1e3);
 }
 
-static void print_profile(const json_t *profile)
+static void print_profile(const struct kl_profile *profile)
 {
-	size_t i;
-	json_t *v;
-
-	if (!json_is_object(profile))
+	if (!profile->there)
 		return;
 	printf("  time      ");
-	print_time(kl_json_int_or(profile, "ns", 0));
-	printf("  (the kernel against itself: within %.2f %%)\n",
-	       (double)kl_json_int_or(profile, "aa_ppm", 0) / 1e4);
-	json_array_foreach(json_object_get(profile, "vs"), i, v)
-		printf("  %-9s %.3fx [%.3f, %.3f] %s\n", kl_json_str_or(v, "what", "?"),
-		       (double)kl_json_int_or(v, "ratio_ppm", 0) / 1e6,
-		       (double)kl_json_int_or(v, "lo_ppm", 0) / 1e6,
-		       (double)kl_json_int_or(v, "hi_ppm", 0) / 1e6,
-		       kl_json_str_or(v, "verdict", "?"));
+	print_time(profile->ns);
+	printf("  (the kernel against itself: within %.2f %%)\n", (double)profile->aa_ppm / 1e4);
+	for (size_t i = 0; i < profile->vs.n; i++) {
+		const struct kl_comparison *c = &profile->vs.v[i];
+
+		printf("  %-9s %.3fx [%.3f, %.3f] %s\n", c->what, (double)c->ratio_ppm / 1e6,
+		       (double)c->lo_ppm / 1e6, (double)c->hi_ppm / 1e6, kl_speed_name(c->speed));
+	}
 }
 
-static void print_words(const char *label, const json_t *list)
+static void print_features(const struct kl_strvec *features)
+{
+	if (!features->n)
+		return;
+	printf("  %-9s", "features");
+	for (size_t i = 0; i < features->n; i++)
+		printf(" %s", features->v[i]);
+	putchar('\n');
+}
+
+static void print_notes(const json_t *notes)
 {
 	size_t i;
-	json_t *v;
+	json_t *note;
 
-	if (!json_array_size(list))
+	if (!json_array_size(notes))
 		return;
-	printf("  %-9s", label);
-	json_array_foreach(list, i, v)
-		printf(" %s", json_string_value(v));
+	printf("  %-9s", "notes");
+	json_array_foreach(notes, i, note)
+		printf(" %s", json_string_value(note));
 	putchar('\n');
 }
 
@@ -102,55 +107,40 @@ static void print_counters(const json_t *counters)
 static void print_verdict(const struct kl_judgement *v, const struct kl_surface *s,
 			  const struct kl_term *t)
 {
-	const json_t *platform = json_object_get(v->event, "platform");
-	const json_t *correct = json_object_get(v->event, "correct");
-	bool check = !strcmp(kl_json_str_or(v->event, "kind", ""), "check");
+	const struct kl_event *event = v->event;
+	const char *class_ = kl_event_class(event);
 
 	printf("%s: %s%s%s%s%s%s  (%s, %s, %s%s%s)\n", s->contract->workload,
-	       kl_paint(t, kl_paint_verdict(v->verdict)), v->verdict, v->class_[0] ? " " : "", v->class_,
-	       kl_paint(t, KL_PAINT_RESET), check ? " by the fast stages" : "",
-	       kl_json_str_or(platform, "id", "?"),
-	       kl_json_str_or(platform, "compiler", "?"), kl_json_str_or(v->event, "tier", "?"),
+	       kl_paint(t, kl_paint_verdict(event->verdict)), kl_verdict_name(event->verdict),
+	       *class_ ? " " : "", class_, kl_paint(t, KL_PAINT_RESET),
+	       event->kind == KL_KIND_CHECK ? " by the fast stages" : "", event->place.id,
+	       event->place.compiler, kl_tier_name(event->tier),
 	       v->voucher ? ", judged before and signed by " :
 	       v->cached ? ", judged before by this clone" : "",
 	       v->voucher ? v->voucher : "");
-	if (v->message && *v->message)
-		printf("  %s\n", v->message);
-	if (json_is_object(correct) && !strcmp(v->verdict, "pass"))
+	if (*event->message)
+		printf("  %s\n", event->message);
+	if (json_is_object(event->correct) && event->verdict == KL_VERDICT_PASS)
 		printf("  correct   %lld inputs; the worst error is %.2f of what is allowed\n",
-		       (long long)kl_json_int_or(correct, "cases", 0),
-		       (double)kl_json_int_or(correct, "margin_ppm", 0) / 1e6);
-	print_profile(json_object_get(v->event, "profile"));
-	print_counters(json_object_get(v->event, "counters"));
-	print_words("features", json_object_get(v->event, "features"));
-	print_words("notes", json_object_get(v->event, "notes"));
+		       (long long)kl_json_int_or(event->correct, "cases", 0),
+		       (double)kl_json_int_or(event->correct, "margin_ppm", 0) / 1e6);
+	print_profile(&event->profile);
+	print_counters(event->counters);
+	print_features(&event->facts.features);
+	print_notes(event->notes);
 }
 
 /* --- exit codes ------------------------------------------------------------ */
 
-static json_t *against(const struct kl_judgement *v, bool parent)
-{
-	size_t i;
-	json_t *c;
-
-	json_array_foreach(json_object_get(json_object_get(v->event, "profile"), "vs"), i, c)
-		if (!strcmp(kl_json_str_or(c, "what", ""), "parent") == parent)
-			return c;
-	return NULL;
-}
-
 static int require_speed(const struct kl_judgement *v, const struct options *o)
 {
-	KL_AUTO(kl_profile_release) struct kl_profile profile;
-	const struct kl_comparison *parent;
+	const struct kl_comparison *parent = kl_comparisons_parent(&v->event->profile.vs);
 	bool fast = !strcmp(o->require, "fast");
 
-	kl_profile_read(&profile, json_object_get(v->event, "profile"));
-	parent = kl_comparisons_parent(&profile.vs);
 	if (!parent)
 		return kl_error(KL_ECANNOT, "--require %s: there is no parent to compare with, or no profile",
 				o->require);
-	if (fast ? parent->speed == KL_SPEED_FAST : kl_speed_is_not_slower(&profile))
+	if (fast ? parent->speed == KL_SPEED_FAST : kl_speed_is_not_slower(&v->event->profile))
 		return 0;
 	fprintf(stderr, "git-klineage: not %s than the parent, as --require asks\n",
 		fast ? "faster" : "known to be no slower");
@@ -159,11 +149,14 @@ static int require_speed(const struct kl_judgement *v, const struct options *o)
 
 static int exit_code(const struct kl_judgement *v, const struct options *o)
 {
-	if (!strcmp(v->verdict, "pass"))
+	enum kl_verdict verdict = v->event->verdict;
+
+	if (verdict == KL_VERDICT_PASS)
 		return o->require ? require_speed(v, o) : 0;
-	if (!strcmp(v->verdict, "not-run"))
+	if (verdict == KL_VERDICT_NOT_RUN)
 		return 125;
-	if (o->bisect && (!strcmp(v->verdict, "inconclusive") || !strcmp(v->class_, "compile")))
+	if (o->bisect && (verdict == KL_VERDICT_INCONCLUSIVE ||
+			  v->event->failure == KL_FAILURE_COMPILE))
 		return 125;
 	return 1;
 }
@@ -179,7 +172,7 @@ static int write_note(struct kl_repo *r, const struct kl_selection *sel, struct 
 
 	if (err < 0)
 		return kl_error_in(err, "cannot note the verdict (--no-note spares it)");
-	err = kl_noting_add_doc(&n, &sel->commit, v->event);
+	err = kl_noting_add(&n, &sel->commit, v->event);
 	return err < 0 ? err : kl_noting_write(&n);
 }
 
@@ -259,6 +252,12 @@ static const char *label(const struct asked *a, const struct options *o)
 	return o->since ? a->sel.candidate->contract->workload : a->rev;
 }
 
+static void add_comparison(json_t *row, const char *key, const struct kl_comparison *comparison)
+{
+	if (comparison)
+		kl_json_set(row, key, kl_comparison_json(comparison));
+}
+
 static void print_listing(const struct kl_listing *out, const struct asked *a)
 {
 	static const char *const fields[] = {
@@ -266,18 +265,18 @@ static void print_listing(const struct kl_listing *out, const struct asked *a)
 		"parent.ratio_ppm", "parent.lo_ppm", "parent.hi_ppm", "parent.verdict", "baseline.what",
 		"baseline.ratio_ppm", "id", "features", "message", NULL
 	};
-	KL_AUTO(json_decrefp) json_t *row = json_copy(a->v->event);
+	const struct kl_event *event = a->v->event;
+	KL_AUTO(json_decrefp) json_t *row = kl_event_json(event);
 	char hex[KL_OID_HEX];
 
 	if (out->json) {
-		kl_listing_put(a->v->event);
+		kl_listing_put(row);
 		return;
 	}
 	kl_oid_hex(hex, &a->sel.commit);
 	kl_json_set_str(row, "commit", a->sel.kind == KL_STATE_REV ? hex : NULL);
-	kl_json_set_str(row, "message", a->v->message);
-	json_object_set(row, "parent", against(a->v, true));
-	json_object_set(row, "baseline", against(a->v, false));
+	add_comparison(row, "parent", kl_comparisons_parent(&event->profile.vs));
+	add_comparison(row, "baseline", kl_comparisons_baseline(&event->profile.vs));
 	kl_listing_print(out, row, NULL, fields);
 }
 
@@ -288,9 +287,9 @@ static int show(struct asked *a, const struct options *o, bool several)
 
 	if (kl_listing_asked(&o->out)) {
 		print_listing(&o->out, a);
-		if (o->out.json && v->message && *v->message)
+		if (o->out.json && *v->event->message)
 			fprintf(stderr, "git-klineage: %s%s%s\n", several ? label(a, o) : "",
-				several ? ": " : "", v->message);
+				several ? ": " : "", v->event->message);
 	} else {
 		if (several && !o->since)	/* a verdict names its kernel */
 			printf("%s: ", a->rev);

@@ -83,23 +83,25 @@ static void print_took(int64_t since)
 static enum fate say_verdict(const struct kl_changed_one *c, const struct kl_judgement *v,
 			     int64_t since, const struct kl_term *t)
 {
-	const json_t *correct = json_object_get(v->event, "correct");
-	bool check = !strcmp(kl_json_str_or(v->event, "kind", ""), "check");
-	bool pass = !strcmp(v->verdict, "pass"), fail = !strcmp(v->verdict, "fail");
+	const struct kl_event *event = v->event;
+	bool check = event->kind == KL_KIND_CHECK, pass = event->verdict == KL_VERDICT_PASS;
+	bool fail = event->verdict == KL_VERDICT_FAIL;
+	const char *class_ = kl_event_class(event);
 
-	printf("klineage: %s: %s%s%s%s%s, ", c->workload, kl_paint(t, kl_paint_verdict(v->verdict)),
-	       pass ? "pass" : fail ? "FAIL" : v->verdict, v->class_[0] ? " " : "", v->class_,
+	printf("klineage: %s: %s%s%s%s%s, ", c->workload,
+	       kl_paint(t, kl_paint_verdict(event->verdict)),
+	       fail ? "FAIL" : kl_verdict_name(event->verdict), *class_ ? " " : "", class_,
 	       kl_paint(t, KL_PAINT_RESET));
 	if (v->cached)
 		printf("judged before");
 	else if (pass)
 		printf("%s on %lld inputs", check ? "checked" : "judged",
-		       (long long)kl_json_int_or(correct, "cases", 0));
+		       (long long)kl_json_int_or(event->correct, "cases", 0));
 	else
 		printf("%s", check ? "checked" : "judged");
 	printf(" (");
 	print_took(since);
-	printf(")%s%s\n", pass ? "" : ": ", pass ? "" : v->message);
+	printf(")%s%s\n", pass ? "" : ": ", pass ? "" : event->message);
 	return pass ? PASSED : fail ? FAILED : UNTESTED;
 }
 

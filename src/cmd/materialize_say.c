@@ -21,7 +21,7 @@ static void print_plain(FILE *to, const char *s, size_t max)
 static void add_ratio(struct kl_buf *b, const struct kl_mat_try *t)
 {
 	kl_buf_addf(b, "%.3fx [%.3f, %.3f] %s", (double)t->ratio.ppm / 1e6, (double)t->ratio.lo / 1e6,
-		    (double)t->ratio.hi / 1e6, t->speed);
+		    (double)t->ratio.hi / 1e6, kl_speed_name(t->speed));
 }
 
 static void print_try(FILE *to, const struct kl_materialization *m, const struct kl_mat_try *t)
@@ -114,7 +114,7 @@ static json_t *try_json(const struct kl_materialization *m, const struct kl_mat_
 	kl_json_set_str(j, "outcome", kl_mat_outcome_name(t->outcome));
 	kl_json_set_str(j, "how", *t->how ? t->how : NULL);
 	kl_json_set_str(j, "why", *t->why ? t->why : NULL);
-	kl_json_set_str(j, "speed", *t->speed ? t->speed : NULL);
+	kl_json_set_str(j, "speed", t->speed ? kl_speed_name(t->speed) : NULL);
 	kl_json_set_int(j, "ratio_ppm", t->ratio.ppm);
 	kl_json_set_str(j, "event", *t->event ? t->event : NULL);
 	return j;

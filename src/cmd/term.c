@@ -32,10 +32,10 @@ const char *kl_paint(const struct kl_term *t, enum kl_paint what)
 	return t->code[what];
 }
 
-enum kl_paint kl_paint_verdict(const char *verdict)
+enum kl_paint kl_paint_verdict(enum kl_verdict verdict)
 {
-	return !strcmp(verdict, "pass") ? KL_PAINT_PASS : !strcmp(verdict, "fail") ? KL_PAINT_FAIL :
-	       KL_PAINT_WARN;
+	return verdict == KL_VERDICT_PASS ? KL_PAINT_PASS :
+	       verdict == KL_VERDICT_FAIL ? KL_PAINT_FAIL : KL_PAINT_WARN;
 }
 
 /* --- colours --------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "event/vocabulary.h"
 #include "repo/repo.h"
 
 /*
@@ -44,6 +45,6 @@ void kl_term_close(struct kl_term *t);
 
 const char *kl_paint(const struct kl_term *t, enum kl_paint what);
 /** A verdict's colour: pass, fail, else warn. */
-enum kl_paint kl_paint_verdict(const char *verdict);
+enum kl_paint kl_paint_verdict(enum kl_verdict verdict);
 
 #endif

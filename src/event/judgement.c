@@ -4,53 +4,46 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "event/profile.h"
-
 #define MAX_LAUNCHES 16
 #define MAX_NAME 200
 #define MAX_NOTE 600
 #define MAX_NOTES 64
 #define MAX_COUNT ((int64_t)1000000000000000)
 
-void kl_judgement_free(struct kl_judgement *v)
+struct kl_judgement *kl_judgement_new(struct kl_event *event)
 {
-	if (!v)
+	struct kl_judgement *judged = kl_calloc(1, sizeof(*judged));
+
+	judged->event = event;
+	return judged;
+}
+
+void kl_judgement_free(struct kl_judgement *judged)
+{
+	if (!judged)
 		return;
-	json_decref(v->event);
-	kl_facts_release(&v->facts);
-	free(v->message);
-	free(v->voucher);
-	free(v);
+	kl_event_free(judged->event);
+	free(judged->voucher);
+	free(judged);
 }
 
-json_t *kl_judgement_words(const struct kl_strvec *v)
+void kl_judgement_set(struct kl_judgement *judged, enum kl_verdict verdict, const char *class_,
+		      const char *message)
 {
-	json_t *a = json_array();
+	struct kl_event *event = judged->event;
 
-	for (size_t i = 0; i < v->n; i++)
-		json_array_append_new(a, json_string(v->v[i]));
-	return a;
+	event->verdict = verdict;
+	kl_event_set_class(event, class_);
+	event->message = kl_event_keep(event, message);
 }
 
-void kl_judgement_set(struct kl_judgement *v, const char *verdict, const char *class_,
-		    const char *message)
+void kl_judgement_facts(struct kl_judgement *judged, const struct kl_facts *facts)
 {
-	snprintf(v->verdict, sizeof(v->verdict), "%s", verdict);
-	snprintf(v->class_, sizeof(v->class_), "%s", class_ ? class_ : "");
-	free(v->message);
-	v->message = kl_strdup(message ? message : "");
-	kl_json_set_str(v->event, "verdict", v->verdict);
-	kl_json_set_str(v->event, "class", v->class_[0] ? v->class_ : NULL);
-	if (*v->message)
-		kl_json_set_str(v->event, "message", v->message);
-}
+	struct kl_facts *own = &judged->event->facts;
 
-void kl_judgement_facts(struct kl_judgement *v, const struct kl_facts *f)
-{
-	kl_strvec_copy(&v->facts.features, &f->features);
-	snprintf(v->facts.code_digest, sizeof(v->facts.code_digest), "%s", f->code_digest);
-	kl_json_set(v->event, "features", kl_judgement_words(&f->features));
-	kl_json_set_str(v->event, "code", f->code_digest);
+	judged->event->compiled = true;
+	kl_strvec_copy(&own->features, &facts->features);
+	snprintf(own->code_digest, sizeof(own->code_digest), "%s", facts->code_digest);
 }
 
 /* The one command that shows this failure again. */
@@ -66,21 +59,14 @@ static char *with_replay(const json_t *result, const char *workload, bool check)
 			   message, workload, check ? "--fast" : "--no-profile", seed);
 }
 
-static void take_profile(struct kl_judgement *v, const json_t *result,
-			 const struct kl_judgement_of *of)
+static void set_member(json_t **member, json_t *value)
 {
-	KL_AUTO(kl_profile_release) struct kl_profile profile;
-
-	kl_profile_of_result(&profile, json_object_get(result, "profile"), of->weight, of->nweight,
-			     of->parent);
-	if (profile.there) {
-		v->ns = profile.ns;
-		kl_json_set(v->event, "profile", kl_profile_json(&profile, NULL));
-	}
+	json_decref(*member);
+	*member = value;
 }
 
 /* What every stage has to say, in one list. */
-static void take_notes(struct kl_judgement *v, const json_t *result)
+static void take_notes(struct kl_event *event, const json_t *result)
 {
 	static const char *const stage[] = { "correct", "profile", "counters" };
 	json_t *notes = json_array();
@@ -95,8 +81,9 @@ static void take_notes(struct kl_judgement *v, const json_t *result)
 				json_array_append(notes, said);
 	}
 	if (json_array_size(notes))
-		kl_json_set(v->event, "notes", json_incref(notes));
-	json_decref(notes);
+		set_member(&event->notes, notes);
+	else
+		json_decref(notes);
 }
 
 /* Of hardware counters what is a number and has a name here; a result may come from anywhere. */
@@ -119,9 +106,10 @@ static json_t *counters_of(const json_t *launch)
 	return o;
 }
 
-static void take_counters(struct kl_judgement *v, const json_t *result)
+static void take_counters(struct kl_event *event, const json_t *result)
 {
-	const json_t *raw = json_object_get(result, "counters"), *launches = json_object_get(raw, "launches");
+	const json_t *raw = json_object_get(result, "counters");
+	const json_t *launches = json_object_get(raw, "launches");
 	json_t *o, *list, *launch;
 	size_t i;
 
@@ -134,61 +122,57 @@ static void take_counters(struct kl_judgement *v, const json_t *result)
 			json_array_append_new(list, counters_of(launch));
 	kl_json_set_str(o, "by", "ncu");
 	kl_json_set(o, "launches", list);
-	kl_json_set(v->event, "counters", o);
+	set_member(&event->counters, o);
 }
 
 /* what only the machine that ran it can tell */
-static void take_device(struct kl_judgement *v, const json_t *result)
+static void take_device(struct kl_event *event, const json_t *result)
 {
-	static const char *const key[] = { "device", "driver" };
-	json_t *platform = json_object_get(v->event, "platform");
+	const char *device = kl_json_str_or(result, "device", NULL);
+	const char *driver = kl_json_str_or(result, "driver", NULL);
 
-	for (size_t i = 0; i < KL_ARRAY_SIZE(key); i++) {
-		const char *said = kl_json_str_or(result, key[i], NULL);
-
-		if (said && platform)
-			kl_json_set_str(platform, key[i], said);
-	}
+	if (device)
+		event->place.device = kl_event_keep(event, device);
+	if (driver)
+		event->place.driver = kl_event_keep(event, driver);
 }
 
-void kl_judgement_take(struct kl_judgement *v, const json_t *result,
-		       const struct kl_judgement_of *of)
+static void take_profile(struct kl_event *event, const json_t *result,
+			 const struct kl_judgement_of *of)
 {
-	bool check = !strcmp(kl_json_str_or(v->event, "kind", ""), "check");
-	KL_AUTO(kl_freep) char *message = with_replay(result, of->workload, check);
+	struct kl_profile profile;
+
+	kl_profile_of_result(&profile, json_object_get(result, "profile"), of->weight, of->nweight,
+			     of->parent ? kl_event_keep(event, of->parent) : NULL);
+	if (!profile.there)
+		return;
+	kl_profile_release(&event->profile);
+	event->profile = profile;
+}
+
+static void take_correct(struct kl_event *event, const json_t *result)
+{
 	json_t *correct = json_object_get(result, "correct");
 
-	take_device(v, result);
-	take_profile(v, result, of);
-	take_counters(v, result);
-	take_notes(v, result);
-	if (json_is_object(correct)) {
-		kl_json_set(v->event, "correct", json_copy(correct));
-		json_object_del(json_object_get(v->event, "correct"), "notes");
-	}
-	kl_judgement_set(v, kl_json_str_or(result, "status", "inconclusive"),
-		       kl_json_str_or(result, "class", NULL), message);
+	if (!json_is_object(correct))
+		return;
+	correct = json_copy(correct);
+	json_object_del(correct, "notes");
+	set_member(&event->correct, correct);
 }
 
-void kl_judgement_recall(struct kl_judgement *v, json_t *event)
+void kl_judgement_take(struct kl_judgement *judged, const json_t *result,
+		       const struct kl_judgement_of *of)
 {
-	size_t i;
-	json_t *f;
-	const char *name;
+	struct kl_event *event = judged->event;
+	KL_AUTO(kl_freep) char *message = with_replay(result, of->workload,
+						      event->kind == KL_KIND_CHECK);
 
-	json_decref(v->event);
-	v->event = event;
-	v->cached = true;
-	snprintf(v->verdict, sizeof(v->verdict), "%s", kl_json_str_or(event, "verdict", "not-run"));
-	snprintf(v->class_, sizeof(v->class_), "%s", kl_json_str_or(event, "class", ""));
-	v->message = kl_strdup(kl_json_str_or(event, "message", ""));
-	v->ns = kl_json_int_or(json_object_get(event, "profile"), "ns", 0);
-	snprintf(v->facts.code_digest, sizeof(v->facts.code_digest), "%s",
-		 kl_json_str_or(event, "code", ""));
-	json_array_foreach(json_object_get(event, "features"), i, f)
-		if (json_is_string(f))
-			kl_strvec_push(&v->facts.features, json_string_value(f));
-	json_object_foreach(json_object_get(event, "traits"), name, f)
-		if (json_is_string(f))
-			kl_map_put(&v->facts.traits, name, kl_strdup(json_string_value(f)));
+	take_device(event, result);
+	take_profile(event, result, of);
+	take_counters(event, result);
+	take_notes(event, result);
+	take_correct(event, result);
+	kl_judgement_set(judged, kl_verdict_parse(kl_json_str_or(result, "status", "inconclusive")),
+			 kl_json_str_or(result, "class", NULL), message);
 }

@@ -2,28 +2,24 @@
 #ifndef KL_EVENT_JUDGEMENT_H
 #define KL_EVENT_JUDGEMENT_H
 
-#include "event/facts.h"
-#include "text/json.h"
+#include "event/event.h"
 
 /*
- * judgement - turns a worker's result into a verdict and its event: one way, whether the result
- * comes straight from a worker of this machine or back with a file that was judged elsewhere.
+ * judgement - the answer of a session of the gate (gate/gate.h): an event, and how it came about. A
+ * worker's result becomes one the same way whether it comes straight from a worker of this machine
+ * or back with a file that was judged elsewhere.
  */
-
 struct kl_judgement {
-	json_t *event;			/* without commit, tree, by, sig; id set */
-	char verdict[16];		/* pass, fail, inconclusive, not-run */
-	char class_[24];		/* "" or a class of failure (docs/formats.md, "The gate event") */
-	struct kl_facts facts;		/* features empty if it did not compile */
-	int64_t ns;			/* the first case's time, 0: not profiled */
-	/** Why, for a person: first bad index, seed, got, wanted; "" on a pass. */
-	char *message;
+	struct kl_event *event;		/* sealed; commit, tree and sig come with a note */
 	bool cached;			/* nothing was run */
 	char *voucher;			/* cached: the allowed signer who says so; NULL: this clone */
-	/** "not-run" since the job waits to be sent away (kl_gate_send); the facts are known. */
+	/** NOT_RUN, as the job waits to be sent away (kl_gate_send); the facts are known. */
 	bool deferred;
 };
-void kl_judgement_free(struct kl_judgement *v);
+
+/** Takes the event. */
+struct kl_judgement *kl_judgement_new(struct kl_event *event);
+void kl_judgement_free(struct kl_judgement *judged);
 KL_DEFINE_CLEANUP(struct kl_judgement *, kl_judgement_free)
 
 /** What of the judged surface a result is read with; all borrowed. */
@@ -34,20 +30,16 @@ struct kl_judgement_of {
 	const char *parent;		/* digest of what it was compared with; NULL: nothing */
 };
 
-void kl_judgement_set(struct kl_judgement *v, const char *verdict, const char *class_,
+/** `class_` is the gate's word for a failure, or NULL; `message`, for a person, may be NULL. */
+void kl_judgement_set(struct kl_judgement *judged, enum kl_verdict verdict, const char *class_,
 		      const char *message);
-/** Features and code of the compiled object, into the verdict and its event. */
-void kl_judgement_facts(struct kl_judgement *v, const struct kl_facts *f);
+/** Features and code of the compiled object. */
+void kl_judgement_facts(struct kl_judgement *judged, const struct kl_facts *facts);
 /**
  * A result of the form that kl_runner_check asks for. Device and driver that it names
  * go into the event's platform.
  */
-void kl_judgement_take(struct kl_judgement *v, const json_t *result,
+void kl_judgement_take(struct kl_judgement *judged, const json_t *result,
 		       const struct kl_judgement_of *of);
-/** From the event of an earlier run; takes it. */
-void kl_judgement_recall(struct kl_judgement *v, json_t *event);
-
-/** An array of strings. */
-json_t *kl_judgement_words(const struct kl_strvec *v);
 
 #endif

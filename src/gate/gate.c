@@ -12,7 +12,6 @@
 #include "event/cache.h"
 #include "event/event.h"
 #include "event/judgement.h"
-#include "event/record.h"
 #include "event/trusted_verdict.h"
 #include "gate/build.h"
 #include "gate/job.h"
@@ -147,13 +146,13 @@ struct task {
  * How well the run is confined. A worker elsewhere has no jail of ours around it; the process of a
  * kernel is sealed there, too.
  */
-static const char *tier(const struct kl_gate *g, const struct kl_backend *backend)
+static enum kl_tier tier_of(const struct kl_gate *g, const struct kl_backend *backend)
 {
 	if (backend->tier)
-		return backend->tier;
+		return kl_tier_parse(backend->tier);
 	if (!g->runner.way->run)
-		return "host-restricted";
-	return kl_jail_tier(&g->jail);
+		return KL_TIER_HOST_RESTRICTED;
+	return kl_tier_parse(kl_jail_tier(&g->jail));
 }
 
 static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s, const struct task *t)
@@ -223,38 +222,35 @@ static int run(json_t **result, struct kl_gate *g, const struct kl_surface *s,
 
 /* --- the verdict ----------------------------------------------------------- */
 
-static json_t *platform_json(const struct kl_platform *platform, const struct kl_surface *s)
+static void set_place(struct kl_event *event, const struct kl_platform *platform,
+		      const struct kl_surface *s)
 {
-	json_t *p = json_object();
-
-	kl_json_set_str(p, "id", platform->id);
-	kl_json_set_str(p, "device", platform->device);
-	kl_json_set_str(p, "compiler", platform->compiler);
-	kl_json_set(p, "flags", kl_judgement_words(&s->contract->flags));
-	return p;
+	event->place.id = kl_event_keep(event, platform->id);
+	event->place.device = kl_event_keep(event, platform->device);
+	event->place.compiler = kl_event_keep(event, platform->compiler);
+	kl_strvec_copy(&event->place.flags, &s->contract->flags);
 }
 
 /* What every event says, whatever came out. */
-static json_t *event_new(struct kl_gate *g, const struct kl_surface *s, const struct task *t)
+static struct kl_event *event_new(struct kl_gate *g, const struct kl_surface *s, const struct task *t)
 {
-	json_t *e = json_object();
+	struct kl_event *event = kl_event_new();
 	const char *who = NULL;
 	char now[21];
 
 	kl_clock_iso(now);
-	kl_json_set_int(e, "v", 1);
-	kl_json_set_str(e, "kind", g->o.fast ? "check" : "gate");
-	kl_json_set_str(e, "time", now);
-	kl_json_set_str(e, "workload", s->contract->workload);
-	kl_json_set_int(e, "policy", KL_GATE_POLICY);
-	kl_json_set_str(e, "surface", s->digest);
-	kl_json_set_str(e, "contract", s->contract_digest);
-	kl_json_set(e, "platform", platform_json(&t->platform, s));
-	kl_json_set_str(e, "tier", tier(g, t->backend));
+	event->kind = g->o.fast ? KL_KIND_CHECK : KL_KIND_GATE;
+	event->time = kl_event_keep(event, now);
+	event->workload = kl_event_keep(event, s->contract->workload);
+	event->policy = KL_GATE_POLICY;
+	event->surface = kl_event_keep(event, s->digest);
+	event->contract = kl_event_keep(event, s->contract_digest);
+	event->tier = tier_of(g, t->backend);
+	set_place(event, &t->platform, s);
 	if (g->repo && kl_repo_identity(&who, g->repo) < 0)
 		kl_error_clear();	/* judging needs nobody's name; noting does and asks itself */
-	kl_json_set_str(e, "by", who);
-	return e;
+	event->by = kl_event_keep(event, who);
+	return event;
 }
 
 static int64_t *weights(const struct kl_contract *c)
@@ -270,17 +266,15 @@ static int64_t *weights(const struct kl_contract *c)
 static int defer(struct kl_judgement *v, struct kl_gate *g, const json_t *job,
 		 const struct kl_judgement_of *of, struct kl_bundle_job *away)
 {
-	KL_AUTO(json_decrefp) json_t *known = json_deep_copy(v->event);
+	int err;
 
-	/* when and on what it was judged, the result says */
-	json_object_del(known, "time");
-	json_object_del(json_object_get(known, "platform"), "device");
 	away->job = job;
-	away->event = known;
+	away->event = v->event;
 	away->of = of;
-	kl_judgement_set(v, "not-run", NULL, "it waits to be judged elsewhere");
+	err = kl_bundle_add(g->bundle, away);
+	kl_judgement_set(v, KL_VERDICT_NOT_RUN, NULL, "it waits to be judged elsewhere");
 	v->deferred = true;
-	return kl_bundle_add(g->bundle, away);
+	return err;
 }
 
 static bool same_code(const struct kl_built *a, const struct kl_built *b)
@@ -307,12 +301,11 @@ static int build(struct task *t, struct kl_judgement *v, struct kl_gate *g,
 	t->parent = set.parent;
 	t->baseline = set.baseline;
 	if (!t->candidate->artefact) {
-		kl_judgement_set(v, "fail", t->candidate->class_, t->candidate->message);
+		kl_judgement_set(v, KL_VERDICT_FAIL, t->candidate->class_, t->candidate->message);
 		return 0;
 	}
 	kl_judgement_facts(v, &t->candidate->artefact->facts);
-	if (t->candidate->artefact->statics)
-		kl_json_set(v->event, "static", json_incref(t->candidate->artefact->statics));
+	v->event->statics = json_incref(t->candidate->artefact->statics);
 	return 0;
 }
 
@@ -331,7 +324,7 @@ static int judge(struct kl_judgement *v, struct kl_gate *g, struct task *t,
 	if (err < 0 || !t->candidate->artefact)
 		return err;
 	if (g->o.same_code_fails && same_code(t->candidate, t->parent)) {
-		kl_judgement_set(v, "fail", "no-change",
+		kl_judgement_set(v, KL_VERDICT_FAIL, kl_failure_name(KL_FAILURE_NO_CHANGE),
 				 "the machine code is the same as before the change");
 		return 0;
 	}
@@ -371,17 +364,15 @@ static bool vouched(struct kl_event **event, char **signer, struct kl_gate *g,
 /* Results of replays stay out, and what only trouble of the machine decided, so that it is asked again. */
 static int remember(struct kl_gate *g, const struct kl_cache_key *key, const struct kl_judgement *v)
 {
-	if (!g->repo || g->o.seed || !strcmp(v->verdict, "inconclusive"))
+	if (!g->repo || g->o.seed || v->event->verdict == KL_VERDICT_INCONCLUSIVE)
 		return 0;
-	KL_AUTO(kl_event_freep) struct kl_event *event = kl_event_from_json(v->event);
-
-	return kl_cache_put(g->repo, key, event);
+	return kl_cache_put(g->repo, key, v->event);
 }
 
 int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *g,
 		     const struct kl_surface *candidate, const struct kl_surface *parent, const char *commit)
 {
-	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = kl_calloc(1, sizeof(*v));
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = kl_judgement_new(NULL);
 	struct task t = { .candidate = NULL };
 	struct kl_platform where;
 	struct kl_cache_key key = {
@@ -396,14 +387,13 @@ int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *g,
 	struct kl_bundle_job away = {
 		.cache = hex, .runner = g->runner.name, .dir = candidate->dir, .commit = commit
 	};
-	KL_AUTO(kl_event_freep) struct kl_event *before = NULL;
 	int err;
 
 	g->no_device = false;
 	if ((err = kl_builder_platform(&t.platform, &g->builder, candidate)) < 0 ||
 	    (err = kl_builder_backend(&t.backend, &g->builder, candidate)) < 0)
 		return err;
-	key.tier = kl_tier_parse(tier(g, t.backend));
+	key.tier = tier_of(g, t.backend);
 	where = t.platform;
 	if (t.backend->device)
 		t.backend->device->list(where.device, sizeof(where.device));
@@ -411,9 +401,8 @@ int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *g,
 		kl_told_get(&told, g->repo, key.runner, where.id);
 		key.told = &told;
 	}
-	v->facts.traits.free_value = free;
-	if (recall(&before, g, &key) || vouched(&before, &v->voucher, g, &key)) {
-		kl_judgement_recall(v, kl_event_json(before));
+	if (recall(&v->event, g, &key) || vouched(&v->event, &v->voucher, g, &key)) {
+		v->cached = true;
 		*out = kl_steal(&v);
 		return 0;
 	}
@@ -422,7 +411,7 @@ int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *g,
 	v->event = event_new(g, candidate, &t);
 	if ((err = judge(v, g, &t, candidate, parent, &away)) < 0)
 		return err;
-	kl_event_doc_seal(v->event);
+	kl_event_seal(v->event);
 	if (!v->deferred && (err = remember(g, &key, v)) < 0)
 		return err;
 	*out = kl_steal(&v);

@@ -21,7 +21,7 @@
  *
  *	kl_gate_open(&g, repo, &opts);
  *	kl_gate_judge(&v, g, candidate, parent);
- *	if (!strcmp(v->verdict, "pass")) ...
+ *	if (v->event->verdict == KL_VERDICT_PASS) ...
  *
  * The session judges; it writes no note and moves no ref.
  */

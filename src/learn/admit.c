@@ -25,7 +25,7 @@ static void admit_release(struct kl_admit *w)
 	kl_strvec_release(&w->seen);
 	kl_card_free(w->old);
 	kl_card_free(w->partner);
-	json_decref(w->facts);
+	kl_event_free(w->facts);
 	free(w->conversation);
 	free(w->chain);
 	kl_keep_release(&w->keep);

@@ -20,7 +20,7 @@
 void kl_attempt_release(struct kl_attempt *a)
 {
 	kl_surface_free(a->to);
-	json_decref(a->event);
+	kl_event_free(a->event);
 	free(a->model);
 	free(a->missing);
 	*a = (struct kl_attempt){ 0 };
@@ -110,24 +110,23 @@ static int classify(struct kl_attempt *a, struct kl_admit *w, const struct kl_at
 		    const struct kl_judgement *v)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec missing = KL_STRVEC_INIT;
-	const char *speed = kl_made_speed(&a->ratio, v->event);
+	enum kl_speed speed = kl_made_speed(&a->ratio, v->event);
 	bool same = false;
 	int err;
 
 	kl_freep(&a->missing);
-	set_class(a, v->class_);
-	if (!strcmp(v->verdict, "fail"))
+	set_class(a, kl_event_class(v->event));
+	if (v->event->verdict == KL_VERDICT_FAIL)
 		return 0;
-	if (strcmp(v->verdict, "pass"))
-		return kl_error(KL_ECANNOT, "the gate could not tell: %s",
-				v->message ? v->message : v->verdict);
+	if (v->event->verdict != KL_VERDICT_PASS)
+		return kl_error(KL_ECANNOT, "the gate could not tell: %s", v->event->message);
 	if (of->against && (err = kl_made_same_code(&same, w->o->gate, v, of->against)) < 0)
 		return err;
 	if (same) {	/* no measurement can tell more, and no reader is to be paid for it */
 		set_class(a, "no-change");
 		return 0;
 	}
-	if ((err = find_missing(&missing, w, of->card, a->to, &v->facts)) < 0)
+	if ((err = find_missing(&missing, w, of->card, a->to, &v->event->facts)) < 0)
 		return err;
 	if (missing.n) {
 		set_class(a, "not-there");
@@ -137,12 +136,11 @@ static int classify(struct kl_attempt *a, struct kl_admit *w, const struct kl_at
 	set_class(a, "");
 	if (!of->against)
 		return 0;
-	if (!strcmp(speed, "ambiguous"))
+	if (speed == KL_SPEED_AMBIGUOUS)
 		return hidden(a);
 	if (of->known)
-		a->recovered = part_of(of->known, &a->ratio,
-				       kl_json_str_or(json_object_get(v->event, "platform"), "id", ""));
-	if (strcmp(speed, "fast"))
+		a->recovered = part_of(of->known, &a->ratio, v->event->place.id);
+	if (speed != KL_SPEED_FAST)
 		set_class(a, "not-faster");
 	else if (a->recovered >= 0 && a->recovered < HALF)
 		set_class(a, "not-enough");
@@ -159,8 +157,8 @@ int kl_admit_judge(struct kl_attempt *a, struct kl_admit *w, const struct kl_att
 	a->recovered = -1;
 	if (err < 0 || (err = classify(a, w, of, v)) < 0)
 		return err;
-	json_decref(a->event);
-	a->event = json_incref(v->event);
+	kl_event_free(a->event);
+	a->event = kl_event_ref(v->event);
 	return 0;
 }
 

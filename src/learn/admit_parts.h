@@ -16,7 +16,7 @@ struct kl_admit {
 	git_oid on;			/* the one state that was asked for */
 	bool has_on;
 	struct kl_card *partner;	/* that it makes room for, or NULL */
-	json_t *facts;			/* of the chosen state */
+	struct kl_event *facts;		/* of the chosen state */
 	/* a trial */
 	struct kl_session *session;		/* NULL: by tools */
 	char *conversation;			/* name of its conversations */
@@ -27,7 +27,8 @@ struct kl_admit {
 /** The states of all lineages, in the order to try; those that cannot be tried say why. */
 int kl_admit_states(struct kl_admit *w);
 /** What the compiler shows of a state: `*why` (owned) if the card is not to be tried on it. */
-int kl_admit_facts(char **why, json_t **facts, const struct kl_admit *w, const struct kl_admit_state *s);
+int kl_admit_facts(char **why, struct kl_event **facts, const struct kl_admit *w,
+		   const struct kl_admit_state *s);
 
 /* --- one card on one state --------------------------------------------------------------- */
 
@@ -45,7 +46,7 @@ struct kl_attempt_of {
 struct kl_attempt {
 	struct kl_surface *to;		/* NULL: no edit came */
 	git_oid commit;
-	json_t *event;			/* NULL: nothing was judged */
+	struct kl_event *event;		/* NULL: nothing was judged */
 	char class_[24];		/* "": reproduced */
 	char *missing;			/* "not-there": what did not come; else NULL */
 	struct kl_card_ratio ratio;

@@ -212,16 +212,6 @@ int kl_admit_states(struct kl_admit *w)
 
 /* --- which of them -------------------------------------------------------------------------- */
 
-static json_t *features_event(const struct kl_facts *f)
-{
-	json_t *e = json_object(), *list = json_array();
-
-	for (size_t i = 0; i < f->features.n; i++)
-		json_array_append_new(list, json_string(f->features.v[i]));
-	json_object_set_new(e, "features", list);
-	return e;
-}
-
 static char *why_unfit(struct kl_target *t, const struct kl_card *c)
 {
 	for (size_t i = 0; i < c->provides.n; i++)
@@ -242,10 +232,10 @@ static bool is_answer(int err)
 	return err == KL_ENO || err == KL_ECANNOT;
 }
 
-int kl_admit_facts(char **why, json_t **facts, const struct kl_admit *w, const struct kl_admit_state *s)
+int kl_admit_facts(char **why, struct kl_event **facts, const struct kl_admit *w,
+		   const struct kl_admit_state *s)
 {
 	KL_AUTO(kl_facts_release) struct kl_facts f = { 0 };
-	KL_AUTO(json_decrefp) json_t *e = NULL;
 	struct kl_target t = { .known = KL_KNOWN_INIT };
 	struct kl_platform p;
 	int err = kl_gate_platform(&p, w->o->gate, s->state);
@@ -259,11 +249,13 @@ int kl_admit_facts(char **why, json_t **facts, const struct kl_admit *w, const s
 	}
 	if (err || (err = kl_target_init(&t, w->o->tax, s->state, p.id)) < 0)
 		return err;
-	e = features_event(&f);
 	kl_target_add_features(&t, &f.features);
 	*why = why_unfit(&t, w->old);
 	kl_target_release(&t);
-	if (!*why)
-		*facts = kl_steal(&e);
+	if (!*why) {
+		*facts = kl_event_new();
+		(*facts)->compiled = true;
+		kl_strvec_copy(&(*facts)->facts.features, &f.features);
+	}
 	return 0;
 }

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "card/status.h"
-#include "event/record.h"
 #include "learn/admit_parts.h"
 #include "retrieve/target.h"
 
@@ -141,7 +140,7 @@ static void fill_control(struct kl_card_control *c, const struct kl_attempt *a)
 	*c = (struct kl_card_control){
 		.there = true, .result = *a->class_ ? KL_RESULT_FAIL : KL_RESULT_PASS, .ratio = a->ratio,
 		.class_ = *a->class_ ? kl_strdup(a->class_) : NULL, .usd = micro(a->nano),
-		.event = a->event ? kl_strdup(kl_record_id(a->event)) : NULL,
+		.event = a->event ? kl_strdup(a->event->id) : NULL,
 	};
 }
 
@@ -174,7 +173,7 @@ static void fill_row(struct kl_card_trial *r, const struct kl_admit *w, const st
 	r->class_ = *class_ ? kl_strdup(class_) : NULL;
 	r->ratio = a->ratio;
 	r->recovered = a->recovered;
-	r->event = a->event ? kl_strdup(kl_record_id(a->event)) : NULL;
+	r->event = a->event ? kl_strdup(a->event->id) : NULL;
 	r->made = a->event ? hex_of(&a->commit) : NULL;
 	r->how = w->session ? KL_HOW_AGENT : KL_HOW_MECHANICAL;
 	r->repairs = a->repairs;
@@ -218,10 +217,8 @@ static void fill_partner(struct kl_card_trial *r, const struct trial *t, const s
 }
 
 static void add_rows(struct kl_card *c, const struct kl_card_trial *t, const struct kl_contract *k,
-		     json_t *doc)
+		     const struct kl_event *event)
 {
-	KL_AUTO(kl_event_freep) struct kl_event *event = kl_event_from_json(doc);
-
 	for (size_t i = 0; i < k->nperf; i++) {
 		struct kl_card_row r = { .by = KL_ROW_TRIAL };
 
@@ -244,7 +241,7 @@ static void add_rows(struct kl_card *c, const struct kl_card_trial *t, const str
 static void add_event(struct kl_map *events, const struct kl_attempt *a)
 {
 	if (a->event)
-		kl_map_put(events, kl_record_id(a->event), kl_event_from_json(a->event));
+		kl_map_put(events, a->event->id, kl_event_ref(a->event));
 }
 
 static char *subject_of(const struct kl_card *c, const struct kl_card_trial *r)
@@ -255,7 +252,7 @@ static char *subject_of(const struct kl_card *c, const struct kl_card_trial *r)
 
 /* takes what the row owns */
 static void add_trial(struct kl_card *c, struct kl_card_trial *r, const struct kl_contract *k,
-		      json_t *event)
+		      const struct kl_event *event)
 {
 	if (r->result == KL_RESULT_PASS)
 		add_rows(c, r, k, event);
@@ -329,11 +326,11 @@ static int open_session(struct kl_admit *w)
 static int find_facts(struct kl_admit *w)
 {
 	const struct kl_admit_state *s = state_of(w);
-	KL_AUTO(json_decrefp) json_t *event = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 	int err = kl_mat_log_event(&event, w->o->repo, &s->commit, s->state, NULL);
 
 	if (!err && event) {
-		json_decref(w->facts);
+		kl_event_free(w->facts);
 		w->facts = kl_steal(&event);
 	}
 	return err;

@@ -58,12 +58,12 @@ static int take(struct carried *k, struct kl_seeker *s, struct kl_witness_clause
 	struct kl_judgement **first = pass ? &k->right : &k->wrong;
 	int err;
 
-	if (!kl_witness_is_there(s->card, &(*v)->facts.features)) {
+	if (!kl_witness_is_there(s->card, &(*v)->event->facts.features)) {
 		kl_witness_leave_open(c, "the carrier did not bring there what the card provides");
 		return 0;
 	}
-	if (!pass && !kl_witness_ran(kl_failure_parse((*v)->class_))) {
-		kl_witness_leave_open(c, (*v)->message);
+	if (!pass && !kl_witness_ran((*v)->event->failure)) {
+		kl_witness_leave_open(c, (*v)->event->message);
 		return 0;
 	}
 	err = kl_witness_keep(s, t, &t->before, made, *v, "the card's carrier on a state where it is false");

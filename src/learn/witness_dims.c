@@ -8,19 +8,21 @@
 /* where among the new points did it fail? -1: elsewhere; a launch fails before the first one */
 static int where(const struct kl_widening *w, const struct kl_judgement *v)
 {
-	const json_t *failure = json_object_get(json_object_get(v->event, "correct"), "failure");
+	const json_t *failure = json_object_get(v->event->correct, "failure");
 
 	if (!failure)
-		return strcmp(v->class_, "launch") ? -1 : 0;
+		return v->event->failure == KL_FAILURE_LAUNCH ? 0 : -1;
 	return kl_widening_which(w, kl_json_str_or(failure, "point", ""));
 }
 
 static bool may_count(struct kl_witness_clause *c, const struct kl_widening *w,
 		      const struct kl_judgement *v)
 {
-	if (!kl_witness_ran(kl_failure_parse(v->class_)) && strcmp(v->class_, "launch"))
-		kl_witness_leave_open(c, v->message);
-	else if (!strcmp(v->class_, "launch") && strstr(v->message, "does not hold"))
+	bool launch = v->event->failure == KL_FAILURE_LAUNCH;
+
+	if (!launch && !kl_witness_ran(v->event->failure))
+		kl_witness_leave_open(c, v->event->message);
+	else if (launch && strstr(v->event->message, "does not hold"))
 		kl_witness_leave_open(c, "its launch plan itself refuses such a point: nothing was run");
 	else if (where(w, v) < 0)
 		kl_witness_leave_open(c, "it failed where the condition holds, too");

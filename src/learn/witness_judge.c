@@ -6,7 +6,6 @@
 
 #include "backend/backend.h"
 #include "base/error.h"
-#include "event/record.h"
 #include "learn/lift_parts.h"
 #include "learn/witness_parts.h"
 
@@ -76,6 +75,7 @@ int kl_witness_unsure(struct kl_seeker *s, struct kl_witness_clause *c, int err)
 int kl_witness_judge(struct kl_judgement **v, struct kl_seeker *s, struct kl_witness_clause *c,
 		     struct kl_gate *g, const struct kl_surface *surface, bool runs)
 {
+	const struct kl_event *event;
 	int err = 0;
 
 	*v = NULL;
@@ -93,10 +93,12 @@ int kl_witness_judge(struct kl_judgement **v, struct kl_seeker *s, struct kl_wit
 		return kl_witness_unsure(s, c, err);
 	s->out->runs += !(*v)->cached;
 	s->out->verdicts++;
-	if (!strcmp((*v)->verdict, "pass") || !strcmp((*v)->verdict, "fail"))
+	event = (*v)->event;
+	if (event->verdict == KL_VERDICT_PASS || event->verdict == KL_VERDICT_FAIL)
 		return 0;
 	c->unsure = true;
-	kl_witness_leave_open(c, (*v)->message && *(*v)->message ? (*v)->message : (*v)->verdict);
+	kl_witness_leave_open(c, *event->message ? event->message :
+						   kl_verdict_name(event->verdict));
 	kl_judgement_free(*v);
 	*v = NULL;
 	return 0;
@@ -104,7 +106,7 @@ int kl_witness_judge(struct kl_judgement **v, struct kl_seeker *s, struct kl_wit
 
 bool kl_witness_passed(const struct kl_judgement *v)
 {
-	return !strcmp(v->verdict, "pass");
+	return v->event->verdict == KL_VERDICT_PASS;
 }
 
 /* is what the card brings in the machine code? Of claims that only a reader can check nobody knows. */
@@ -141,12 +143,12 @@ void kl_witness_fails(struct kl_seeker *s, struct kl_witness_clause *c,
 		      const struct kl_judgement *v, char *at)
 {
 	c->end = KL_WITNESS_FAILS;
-	snprintf(c->class_, sizeof(c->class_), "%s", v->class_);
+	snprintf(c->class_, sizeof(c->class_), "%s", kl_event_class(v->event));
 	free(c->event);
-	c->event = kl_strdup(kl_record_id(v->event));
+	c->event = kl_strdup(v->event->id);
 	free(c->at);
 	c->at = at;
-	kl_map_put(&s->events, c->event, kl_event_from_json(v->event));
+	kl_map_put(&s->events, c->event, kl_event_ref(v->event));
 }
 
 /* the first one that shows it is named */
@@ -154,9 +156,9 @@ void kl_witness_passes(struct kl_seeker *s, struct kl_witness_clause *c,
 		       const struct kl_judgement *v, char *at)
 {
 	if (!c->passes++) {
-		c->event = kl_strdup(kl_record_id(v->event));
+		c->event = kl_strdup(v->event->id);
 		c->at = kl_strdup(at);
-		kl_map_put(&s->events, c->event, kl_event_from_json(v->event));
+		kl_map_put(&s->events, c->event, kl_event_ref(v->event));
 	}
 	free(at);
 }

@@ -138,11 +138,11 @@ static int judge_before(struct kl_seeker *s, struct kl_witness_clause *c, const 
 }
 
 /* device code may be too large for another device: what a launch plan says is not about the capability */
-static bool may_count(const struct kl_transition *t, const char *class_)
+static bool may_count(const struct kl_transition *t, enum kl_failure failure)
 {
-	if (!strcmp(class_, "compile"))
+	if (failure == KL_FAILURE_COMPILE)
 		return true;
-	return runs_elsewhere(t) && kl_witness_ran(kl_failure_parse(class_));
+	return runs_elsewhere(t) && kl_witness_ran(failure);
 }
 
 static int ask_platform(struct kl_seeker *s, struct kl_witness_clause *c, const struct kl_transition *t,
@@ -162,15 +162,15 @@ static int ask_platform(struct kl_seeker *s, struct kl_witness_clause *c, const 
 	if (err < 0 || !v)
 		return err;
 	at = kl_asprintf("%s K_%d for %s", t->lineage, t->step.number, platform);
-	if (kl_witness_passed(v) && kl_witness_is_there(s->card, &v->facts.features)) {
+	if (kl_witness_passed(v) && kl_witness_is_there(s->card, &v->event->facts.features)) {
 		err = kl_witness_keep(s, t, kl_witness_commit(t), p.to, v, platform);
 		kl_witness_passes(s, c, v, at);
 		return err;
 	}
 	if (kl_witness_passed(v))
 		kl_witness_leave_open(c, "there the compiler does it without the mechanism");
-	else if (!may_count(t, v->class_))
-		kl_witness_leave_open(c, v->message);
+	else if (!may_count(t, v->event->failure))
+		kl_witness_leave_open(c, v->event->message);
 	else if (!(err = judge_before(s, c, t, &p, platform, v))) {
 		kl_witness_fails(s, c, v, at);
 		return 0;

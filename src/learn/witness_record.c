@@ -49,11 +49,11 @@ static int tree_of(git_oid *out, struct kl_repo *r, const git_oid *parent, const
 static int message_of(struct kl_buf *out, struct kl_seeker *s, const struct kl_transition *t,
 		      const struct kl_judgement *v, const char *what)
 {
-	bool fail = strcmp(v->verdict, "pass") != 0;
+	bool fail = v->event->verdict != KL_VERDICT_PASS;
 	KL_AUTO(kl_step_release) struct kl_step step = {
 		.kind = fail ? KL_STEP_REJECTED : KL_STEP_FORWARD, .forward = true, .number = t->step.number,
 		.action = kl_strdup("witness"), .rewriter = kl_strdup("witness"),
-		.class_ = fail ? kl_strdup(v->class_) : NULL,
+		.class_ = fail ? kl_strdup(kl_event_class(v->event)) : NULL,
 		.text = kl_asprintf("Where '%s' of card %s is false:\n%s.", s->r->pre, s->card->id, what),
 	};
 	char blob[KL_OID_HEX];
@@ -82,7 +82,7 @@ int kl_witness_keep(struct kl_seeker *s, const struct kl_transition *t, const gi
 	    (err = kl_repo_commit_write(&made, s->o->repo, &spec)) < 0)
 		return err;
 	return kl_keep_add(&s->keep, &made, &(struct kl_made){
-		.card = s->card, .class_ = v->class_, .event = v->event,
+		.card = s->card, .class_ = kl_event_class(v->event), .event = v->event,
 	});
 }
 

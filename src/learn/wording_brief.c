@@ -153,8 +153,7 @@ static char *refused(const struct kl_wording_group *g)
 		kl_buf_addf(&b, "R%zu: %s, a step %s, class %s\n\n", i + 1, r->step.action,
 			    r->step.forward ? "that was to put it in" : "back that was to take it out",
 			    class_);
-		KL_AUTO(json_decrefp) json_t *doc = kl_event_json(r->event);
-		kl_feedback_write(&b, &(struct kl_feedback){ .class_ = class_, .event = doc });
+		kl_feedback_write(&b, &(struct kl_feedback){ .class_ = class_, .event = r->event });
 		kl_buf_addch(&b, '\n');
 	}
 	if (!g->nrefused)

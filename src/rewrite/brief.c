@@ -231,8 +231,8 @@ static char *done(const struct kl_rewrite *rw)
 static void add_reason(struct kl_buf *out, const struct kl_rewrite *rw, const json_t *rec)
 {
 	const char *id = kl_json_str_or(rec, "event", "");
-	const json_t *event = *id && rw->event ? rw->event(id, rw->payload) : NULL;
-	const char *message = kl_json_str_or(event, "message", "");
+	const struct kl_event *event = *id && rw->event ? rw->event(id, rw->payload) : NULL;
+	const char *message = event ? event->message : "";
 	size_t n = strcspn(message, "\n");
 
 	if (!n)
@@ -373,16 +373,30 @@ static char *quoted(const char *text)
 	return kl_buf_detach(&b);
 }
 
-static void set_values(struct kl_map *v, const struct kl_rewrite *rw, const struct kl_driver *driver,
-		       const struct kl_brief_of *of)
+/* NULL: they are not known */
+static const struct kl_strvec *read_features(struct kl_strvec *out, const json_t *facts)
 {
+	const json_t *list = json_object_get(facts, "features");
+	size_t i;
+	json_t *feature;
+
+	json_array_foreach(list, i, feature)
+		if (json_is_string(feature))
+			kl_strvec_push(out, json_string_value(feature));
+	return json_is_array(list) ? out : NULL;
+}
+
+static void set_values(struct kl_driver_turn *turn, const struct kl_rewrite *rw,
+		       const struct kl_driver *driver, const struct kl_brief_of *of)
+{
+	struct kl_map *v = &turn->values;
 	KL_AUTO(json_decrefp) json_t *none = json_object();
 	const json_t *traits = json_object_get(rw->facts, "traits");
 
 	if (driver->dialogue.kind != KL_DIALOGUE_STEP)
 		kl_prompt_set(v, "FILES", kl_strdup(""));
 	kl_prompt_set(v, "DISTANCE", distance(rw));
-	kl_prompt_set(v, "FACTS", kl_prompt_facts(rw->facts, traits ? traits : none, rw->ns));
+	kl_prompt_set(v, "FACTS", kl_prompt_facts(&turn->features, traits ? traits : none, rw->ns));
 	kl_prompt_set(v, "PRESENT", present(rw));
 	kl_prompt_set(v, "DONE", done(rw));
 	kl_prompt_set(v, "REJECTED", refused(rw, count_known(rw, driver)));
@@ -421,9 +435,10 @@ void kl_brief_turn(struct kl_driver_turn *out, const struct kl_rewrite *rw, cons
 
 	out->state = rw->state;
 	out->feedback = (struct kl_feedback){
-		.class_ = kl_json_str_or(of->refused, "class", ""), .before = rw->facts, .ns = rw->ns,
+		.class_ = kl_json_str_or(of->refused, "class", ""), .ns = rw->ns,
+		.before = read_features(&out->features, rw->facts),
 		.event = *id && rw->event ? rw->event(id, rw->payload) : NULL,
 	};
-	set_values(&out->values, rw, driver, of);
+	set_values(out, rw, driver, of);
 	write_key(&out->key, rw, driver);
 }

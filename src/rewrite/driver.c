@@ -11,6 +11,7 @@
 
 void kl_driver_turn_release(struct kl_driver_turn *turn)
 {
+	kl_strvec_release(&turn->features);
 	kl_map_release(&turn->values);
 	kl_buf_release(&turn->key);
 }

@@ -34,10 +34,12 @@ struct kl_driver_turn {
 	const struct kl_surface *state;	/* the kernel that it is about */
 	const struct kl_surface *layout;	/* exec: what it finds in its directory; NULL: `state` */
 	struct kl_feedback feedback;	/* on the edit of the turn before: EVIDENCE and MEANING */
+	struct kl_strvec features;	/* of the state, where feedback.before points to them */
 	struct kl_map values;		/* kl_prompt_set: what else the template has a place for */
 	struct kl_buf key;		/* struct kl_request */
 };
-#define KL_DRIVER_TURN_INIT { .values = { .free_value = free }, .key = KL_BUF_INIT }
+#define KL_DRIVER_TURN_INIT \
+	{ .features = KL_STRVEC_INIT, .values = { .free_value = free }, .key = KL_BUF_INIT }
 
 struct kl_driver {
 	/* the user's; borrowed but for `phase` */

@@ -125,9 +125,9 @@ static void add_word(struct kl_buf *out, const char *label, const json_t *j, con
 	add_text(out, s, MAX_WORD);
 }
 
-static void add_failure(struct kl_buf *out, const json_t *event)
+static void add_failure(struct kl_buf *out, const struct kl_event *event)
 {
-	const json_t *f = json_object_get(json_object_get(event, "correct"), "failure");
+	const json_t *f = event ? json_object_get(event->correct, "failure") : NULL;
 
 	if (!json_is_object(f))
 		return;
@@ -145,29 +145,22 @@ static void add_failure(struct kl_buf *out, const json_t *event)
 
 /* --- facts and times -------------------------------------------------------------- */
 
-static bool has(const json_t *list, const char *word)
+static const struct kl_strvec *features_of(const struct kl_event *event)
 {
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(list, i, v)
-		if (json_is_string(v) && !strcmp(json_string_value(v), word))
-			return true;
-	return false;
+	return event && event->compiled ? &event->facts.features : NULL;
 }
 
 /* "label: a b c", of what is in `a` and not in `b` */
-static void add_minus(struct kl_buf *out, const char *label, const json_t *a, const json_t *b)
+static void add_minus(struct kl_buf *out, const char *label, const struct kl_strvec *a,
+		      const struct kl_strvec *b)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
-	size_t i;
-	json_t *v;
 
-	if (!json_is_array(a) || !json_is_array(b))
+	if (!a || !b)
 		return;
-	json_array_foreach(a, i, v)
-		if (json_is_string(v) && !has(b, json_string_value(v)) && list.len < MAX_FACTS)
-			kl_buf_addf(&list, " %s", json_string_value(v));
+	for (size_t i = 0; i < a->n; i++)
+		if (!kl_strvec_has(b, a->v[i]) && list.len < MAX_FACTS)
+			kl_buf_addf(&list, " %s", a->v[i]);
 	if (!list.len)
 		return;
 	kl_buf_addf(out, "%s:", label);
@@ -175,9 +168,9 @@ static void add_minus(struct kl_buf *out, const char *label, const json_t *a, co
 	kl_buf_addch(out, '\n');
 }
 
-static int64_t time_of(const json_t *event)
+static int64_t time_of(const struct kl_event *event)
 {
-	return kl_json_int_or(json_object_get(event, "profile"), "ns", 0);
+	return event ? event->profile.ns : 0;
 }
 
 static void add_times(struct kl_buf *out, const struct kl_feedback *f)
@@ -202,22 +195,20 @@ static void add_times(struct kl_buf *out, const struct kl_feedback *f)
 void kl_feedback_write(struct kl_buf *out, const struct kl_feedback *f)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	const json_t *features = json_object_get(f->event, "features");
-	const json_t *before = json_object_get(f->before, "features");
+	const struct kl_strvec *features = features_of(f->event);
 
 	kl_buf_adds(&b, "class: ");
 	add_text(&b, f->class_ ? f->class_ : "", MAX_WORD);
 	kl_buf_addch(&b, '\n');
-	if (*kl_json_str_or(f->event, "message", "")) {
+	if (f->event && *f->event->message) {
 		kl_buf_adds(&b, "message: ");
-		add_text(&b, kl_json_str_or(f->event, "message", ""), MAX_MESSAGE);
+		add_text(&b, f->event->message, MAX_MESSAGE);
 		kl_buf_addch(&b, '\n');
 	}
 	add_failure(&b, f->event);
-	add_minus(&b, "facts that went", before, features);
-	add_minus(&b, "facts that came", features, before);
-	add_minus(&b, "facts of the other that this one lacks", json_object_get(f->goal, "features"),
-		  features);
+	add_minus(&b, "facts that went", f->before, features);
+	add_minus(&b, "facts that came", features, f->before);
+	add_minus(&b, "facts of the other that this one lacks", features_of(f->goal), features);
 	add_times(&b, f);
 	kl_prompt_fence(out, "", b.ptr, b.len);
 }

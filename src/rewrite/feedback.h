@@ -2,8 +2,7 @@
 #ifndef KL_REWRITE_FEEDBACK_H
 #define KL_REWRITE_FEEDBACK_H
 
-#include "base/buf.h"
-#include "text/json.h"
+#include "event/event.h"
 
 /*
  * feedback - what the gate saw of a refused candidate, for whoever is to repair it: class,
@@ -14,13 +13,14 @@
 #define KL_FEEDBACK_MAX 6144
 
 struct kl_feedback {
-	const char *class_;	/* of the rejection; NULL: nothing was refused */
-	const json_t *event;	/* NULL: it was not judged */
-	const json_t *before;	/* facts of the state it was made from, {"features": [...]}; or NULL */
-	int64_t ns;		/* that state's time; 0: none */
-	const json_t *goal;	/* of a re-derivation: the event of K_i; else NULL */
-	bool forward;		/* the edit was to put something in, not to take it out */
-	const char *missing;	/* what it was to put in and did not; or NULL */
+	const char *class_;		/* of the rejection; NULL: nothing was refused */
+	const struct kl_event *event;	/* NULL: it was not judged */
+	/** Of the state it was made from: features (NULL: not known) and time (0: none). */
+	const struct kl_strvec *before;
+	int64_t ns;
+	const struct kl_event *goal;	/* of a re-derivation: the event of K_i; else NULL */
+	bool forward;			/* the edit was to put something in, not to take it out */
+	const char *missing;		/* what it was to put in and did not; or NULL */
 };
 
 void kl_feedback_write(struct kl_buf *out, const struct kl_feedback *f);

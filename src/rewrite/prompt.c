@@ -157,16 +157,13 @@ char *kl_prompt_sources(const struct kl_surface *s, bool numbered)
 	return kl_buf_detach(&b);
 }
 
-void kl_prompt_features(struct kl_buf *out, const json_t *facts)
+void kl_prompt_features(struct kl_buf *out, const struct kl_strvec *features)
 {
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(json_object_get(facts, "features"), i, v)
-		kl_buf_addf(out, " %s", json_is_string(v) ? json_string_value(v) : "?");
+	for (size_t i = 0; i < features->n; i++)
+		kl_buf_addf(out, " %s", features->v[i]);
 }
 
-char *kl_prompt_facts(const json_t *facts, const json_t *traits, int64_t ns)
+char *kl_prompt_facts(const struct kl_strvec *features, const json_t *traits, int64_t ns)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	struct kl_buf out = KL_BUF_INIT;
@@ -174,7 +171,8 @@ char *kl_prompt_facts(const json_t *facts, const json_t *traits, int64_t ns)
 	json_t *v;
 
 	kl_buf_adds(&b, "compiled code:");
-	kl_prompt_features(&b, facts);
+	if (features)
+		kl_prompt_features(&b, features);
 	if (traits)
 		kl_buf_adds(&b, "\nsource:");
 	json_object_foreach((json_t *)traits, name, v)

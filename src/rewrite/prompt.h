@@ -43,12 +43,12 @@ void kl_prompt_files(struct kl_buf *out, const struct kl_file *file, size_t n, b
 char *kl_prompt_sources(const struct kl_surface *s, bool numbered);
 
 /**
- * Facts of a state, fenced: the features of its event; of a walk's own record its traits, too. `ns` 0: it
- * was not measured. Caller frees.
+ * Facts of a state, fenced: the features of its object code (NULL: none) and, in a walk's own
+ * record, its traits. `ns` 0: it was not measured. Caller frees.
  */
-char *kl_prompt_facts(const json_t *facts, const json_t *traits, int64_t ns);
-/** " vec.256 fma" of its "features". */
-void kl_prompt_features(struct kl_buf *out, const json_t *facts);
+char *kl_prompt_facts(const struct kl_strvec *features, const json_t *traits, int64_t ns);
+/** " vec.256 fma". */
+void kl_prompt_features(struct kl_buf *out, const struct kl_strvec *features);
 
 /** "812.3 us", "4 ns": a time for a reader. */
 void kl_prompt_time(struct kl_buf *out, int64_t ns);

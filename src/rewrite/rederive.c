@@ -59,7 +59,8 @@ static char *goal(const struct deriver *deriver)
 	KL_AUTO(kl_freep) char *place = kl_envelope_place(kl_json_str_or(rec, "locus", "?"));
 	const char *name = kl_json_str_or(rec, "mechanism", "");
 	const struct kl_mechanism *m = kl_mechanisms_find(&deriver->mechanisms, name);
-	int64_t ns = kl_json_int_or(json_object_get(deriver->r->goal, "profile"), "ns", 0);
+	const struct kl_event *reached = deriver->r->goal;
+	int64_t ns = reached ? reached->profile.ns : 0;
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	struct kl_buf out = KL_BUF_INIT;
 
@@ -68,7 +69,8 @@ static char *goal(const struct deriver *deriver)
 	if (*name)
 		kl_buf_addf(&b, "mechanism: %s%s%s\n", name, m ? ": " : "", m ? m->text : "");
 	kl_buf_addf(&b, "place: %s\nfacts of the compiled code that has it:", place);
-	kl_prompt_features(&b, deriver->r->goal);
+	if (reached)
+		kl_prompt_features(&b, &reached->facts.features);
 	kl_buf_addch(&b, '\n');
 	if (deriver->r->before_ns > 0) {
 		kl_buf_adds(&b, "time of this kernel: ");

@@ -28,10 +28,10 @@ struct kl_rederive {
 	const struct kl_surface *before;	/* K_{i-1} */
 	int64_t before_ns;		/* its time; 0: none */
 	const json_t *record;		/* of the backward step */
-	const json_t *goal;		/* event of K_i */
+	const struct kl_event *goal;	/* of K_i; NULL: not known */
 	const json_t *attempts;		/* earlier ones, in order: {"class", "event", ...} */
 	/** An event by its id, or NULL. */
-	const json_t *(*event)(const char *id, void *payload);
+	const struct kl_event *(*event)(const char *id, void *payload);
 	void *payload;
 };
 

@@ -3,7 +3,7 @@
 #define KL_REWRITE_REWRITER_H
 
 #include "base/map.h"
-#include "event/facts.h"
+#include "event/event.h"
 #include "jail/jail.h"
 #include "model/session.h"
 #include "rewrite/envelope.h"
@@ -54,7 +54,7 @@ struct kl_rewrite {
 	const char *foreign;		/* of the held proposal: why it is compound; or NULL */
 	bool limited;			/* set: a conversation ended at a limit, with something left */
 	/** The event of a record ("event" of a step or a rejection), or NULL; borrowed. */
-	const json_t *(*event)(const char *id, void *payload);
+	const struct kl_event *(*event)(const char *id, void *payload);
 	void *payload;
 	/* private: what would be dear to compute twice */
 	bool again;			/* the second round: what was put off in the first */

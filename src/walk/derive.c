@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "event/record.h"
+#include "event/speed.h"
 #include "walk/judge.h"
 #include "walk/walk_model.h"
 
@@ -50,7 +50,7 @@ static void title(struct kl_sequencer *s, const char *what)
 
 /* --- asking ------------------------------------------------------------------ */
 
-static const json_t *known(const char *id, void *payload)
+static const struct kl_event *known(const char *id, void *payload)
 {
 	return kl_opstate_known(payload, id);
 }
@@ -143,7 +143,7 @@ struct trial {
 	struct kl_sequencer *s;
 	struct kl_surface *goal;	/* K_i */
 	struct kl_judgement *v;
-	const json_t *event;		/* borrowed: the verdict's, or K_i's own */
+	const struct kl_event *event;	/* borrowed: the judgement's, or K_i's own */
 	struct kl_walk_derived_ruling r;
 };
 
@@ -153,13 +153,13 @@ static void trial_release(struct trial *t)
 	kl_judgement_free(t->v);
 }
 
-static bool is_counted(const struct kl_walk *w, const json_t *event)
+static bool is_counted(const struct kl_walk *w, const struct kl_event *event)
 {
 	size_t i;
 	json_t *e;
 
 	json_array_foreach(kl_walk_measurements(w), i, e)
-		if (!strcmp(word(e, "id"), kl_record_id(event)))
+		if (!strcmp(word(e, "id"), event->id))
 			return true;
 	return false;
 }
@@ -180,9 +180,9 @@ static int verdict(struct trial *t, const struct kl_surface *parent)
 		return err;
 	if (t->v->deferred)
 		return KL_JUDGE_LATER;
-	if (!strcmp(t->v->verdict, "not-run"))
-		return kl_error(KL_ECANNOT, "cannot test here: %s", t->v->message ? t->v->message : "");
 	t->event = t->v->event;
+	if (t->event->verdict == KL_VERDICT_NOT_RUN)
+		return kl_error(KL_ECANNOT, "cannot test here: %s", t->event->message);
 	return 0;
 }
 
@@ -195,7 +195,7 @@ static int judge(struct trial *t)
 
 	if (!strcmp(op->pending->digest, t->goal->digest)) {
 		t->event = kl_opstate_known(op, kl_walk_goal_event(&op->walk));
-		t->r.verdict = "pass";
+		t->r.verdict = KL_VERDICT_PASS;
 		t->r.class_ = "";
 		t->r.same_code = true;
 		return t->event ? 0 : kl_error(KL_EINVALID, "the operation has lost the event of K_i; "
@@ -203,15 +203,18 @@ static int judge(struct trial *t)
 	}
 	if ((err = verdict(t, t->goal)))
 		return err;
-	if (!strcmp(t->v->class_, "no-change")) {
+	if (t->event->failure == KL_FAILURE_NO_CHANGE) {
 		t->r.same_code = true;
 		if ((err = verdict(t, NULL)))
 			return err;
 	}
-	t->r.verdict = t->v->verdict;
-	t->r.class_ = t->v->class_;
-	t->r.unchanged = *before && !strcmp(before, t->v->facts.code_digest);
-	kl_record_against(&t->r.not_slower, &t->r.slower, t->event, t->goal->digest);
+	t->r.verdict = t->event->verdict;
+	t->r.class_ = kl_event_class(t->event);
+	t->r.unchanged = *before && !strcmp(before, t->event->facts.code_digest);
+	if (kl_event_is_against(t->event, t->goal->digest)) {
+		t->r.not_slower = kl_speed_is_not_slower(&t->event->profile);
+		t->r.slower = kl_speed_is_slower(&t->event->profile);
+	}
 	return 0;
 }
 
@@ -231,8 +234,8 @@ static int keep(char hex[KL_OID_HEX], struct trial *t, const char *class_)
 	step.forward = class_ != NULL;
 	step.class_ = class_ ? kl_strdup(class_) : NULL;
 	step.derivation = kl_strdup(kl_walk_derivation(kl_walk_pending(&op->walk)));
-	if (own && t->v->message && *t->v->message) {
-		char *text = kl_asprintf("%s\n\n%s", step.text, t->v->message);
+	if (own && *t->event->message) {
+		char *text = kl_asprintf("%s\n\n%s", step.text, t->event->message);
 
 		free(step.text);
 		step.text = text;
@@ -240,9 +243,12 @@ static int keep(char hex[KL_OID_HEX], struct trial *t, const char *class_)
 	if ((err = kl_opstate_commit(&oid, &tree, op, &step)) < 0)
 		return err;
 	kl_oid_hex(hex, &oid);
-	json_array_foreach(kl_walk_measurements(&op->walk), i, e)
-		if ((err = kl_opstate_event(op, e, hex)) < 0)
+	json_array_foreach(kl_walk_measurements(&op->walk), i, e) {
+		KL_AUTO(kl_event_freep) struct kl_event *measured = kl_event_from_json(e);
+
+		if ((err = kl_opstate_event(op, measured, hex)) < 0)
 			return err;
+	}
 	if (own && !is_counted(&op->walk, t->event))
 		err = kl_opstate_event(op, t->v->event, hex);
 	return err;
@@ -253,8 +259,8 @@ static int take(struct trial *t)
 	struct kl_opstate *op = &t->s->op;
 	char hex[KL_OID_HEX];
 	struct kl_walk_seen seen = {
-		.commit = hex, .surface = op->pending->digest, .event = kl_record_id(t->event),
-		.ns = t->v ? t->v->ns : kl_record_ns(t->event),
+		.commit = hex, .surface = op->pending->digest, .event = t->event->id,
+		.ns = t->event->profile.ns,
 	};
 	int err = keep(hex, t, NULL);
 
@@ -275,8 +281,8 @@ static int refuse(struct trial *t, const char *class_, bool last)
 	KL_AUTO(kl_freep) char *what = kl_asprintf("not re-derived: %s", class_);
 	char hex[KL_OID_HEX];
 	struct kl_walk_seen seen = {
-		.commit = hex, .surface = op->pending->digest, .event = kl_record_id(t->event),
-		.class_ = class_, .ns = t->v ? t->v->ns : 0,
+		.commit = hex, .surface = op->pending->digest, .event = t->event->id,
+		.class_ = class_, .ns = t->v ? t->event->profile.ns : 0,
 	};
 	int err = keep(hex, t, class_);
 
@@ -293,7 +299,7 @@ static int refuse(struct trial *t, const char *class_, bool last)
 
 static int measure_again(struct trial *t)
 {
-	kl_walk_measured(&t->s->op.walk, json_deep_copy(t->event));
+	kl_walk_measured(&t->s->op.walk, kl_event_json(t->event));
 	tell(t->s, "measured, and noise hides which is faster; once more");
 	return save(t->s, "measured");
 }

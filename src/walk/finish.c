@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fault.h"
-#include "event/record.h"
 #include "walk/forward.h"
 
 #define MAX_TRIES 20

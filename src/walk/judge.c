@@ -6,8 +6,6 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/fs.h"
-#include "event/event.h"
-#include "event/record.h"
 #include "repo/notes.h"
 #include "walk/step.h"
 #include "walk/walk_model.h"
@@ -111,16 +109,18 @@ static bool is_hearsay(const struct kl_mechanism *m, const struct kl_facts *befo
 }
 
 /* the event says the claims, too, and where they were seen; they are part of what it is named by */
-static void put_traits(json_t *event, const struct kl_facts *f, const json_t *audited)
+static void put_traits(struct kl_event *event, const struct kl_facts *f, json_t *audited)
 {
-	json_t *traits = json_object();
+	struct kl_map *traits = &event->facts.traits;
 
+	kl_map_release(traits);
 	for (size_t i = 0; i < f->traits.n; i++)
-		kl_json_set_str(traits, f->traits.e[i].key, f->traits.e[i].value);
-	kl_json_set(event, "traits", traits);
-	if (json_object_size(audited))
-		kl_json_set(event, "audit", json_deep_copy(audited));
-	kl_event_doc_seal(event);
+		kl_map_put(traits, f->traits.e[i].key, kl_strdup(f->traits.e[i].value));
+	if (json_object_size(audited)) {
+		json_decref(event->audit);
+		event->audit = json_incref(audited);
+	}
+	kl_event_seal(event);
 }
 
 /* --- what the difference is called ------------------------------------------ */
@@ -198,9 +198,10 @@ static void settle(struct named *out, const struct kl_sequencer *s, json_t *pend
 /* --- transitions ------------------------------------------------------------ */
 
 /* " 1.42x slower", or "" where no speed was measured */
-static void add_speed(struct kl_buf *out, const json_t *event)
+static void add_speed(struct kl_buf *out, const struct kl_event *event)
 {
-	int64_t ppm = kl_record_ratio(event, NULL, NULL);
+	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
+	int64_t ppm = parent ? parent->ratio_ppm : 0;
 
 	if (ppm > 0 && ppm < 1000000)
 		kl_buf_addf(out, ", %.2fx slower", 1e6 / (double)ppm);
@@ -231,8 +232,8 @@ static int accept(struct kl_sequencer *s, struct kl_judgement *v, struct kl_fact
 	char hex[KL_OID_HEX];
 	git_oid oid, tree;
 	struct kl_walk_seen seen = {
-		.commit = hex, .surface = op->pending->digest, .delta = delta, .ns = v->ns,
-		.event = kl_record_id(v->event),
+		.commit = hex, .surface = op->pending->digest, .delta = delta,
+		.ns = v->event->profile.ns, .event = v->event->id,
 	};
 	int err;
 
@@ -274,7 +275,7 @@ static int reject(struct kl_sequencer *s, struct kl_judgement *v, const char *cl
 	git_oid oid, tree;
 	struct kl_walk_seen seen = {
 		.commit = hex, .surface = op->pending->digest, .class_ = class_,
-		.event = v ? kl_record_id(v->event) : "", .ns = v ? v->ns : 0,
+		.event = v ? v->event->id : "", .ns = v ? v->event->profile.ns : 0,
 	};
 	int err;
 
@@ -287,8 +288,8 @@ static int reject(struct kl_sequencer *s, struct kl_judgement *v, const char *cl
 		step.action = action_from_text(kl_walk_pending(&op->walk));
 		kl_json_set_str(kl_walk_pending(&op->walk), "action", step.action);
 	}
-	if (v && v->message && *v->message) {
-		char *text = kl_asprintf("%s\n\n%s", step.text, v->message);
+	if (v && *v->event->message) {
+		char *text = kl_asprintf("%s\n\n%s", step.text, v->event->message);
 
 		free(step.text);
 		step.text = text;
@@ -332,7 +333,7 @@ static void judged_release(struct judged *j)
 static void weigh(struct kl_walk_ruling *r, struct judged *j, const struct kl_sequencer *s)
 {
 	const struct kl_walk *w = &s->op.walk;
-	KL_AUTO(json_decrefp) json_t *copy = kl_judge_facts_json(&j->v->facts);
+	KL_AUTO(json_decrefp) json_t *copy = kl_judge_facts_json(&j->v->event->facts);
 
 	kl_judge_facts_read(&j->before, kl_walk_facts(w));
 	kl_judge_facts_read(&j->after, copy);
@@ -384,11 +385,11 @@ int kl_judge_pending(struct kl_sequencer *s)
 		return err;
 	if (j.v->deferred)
 		return KL_JUDGE_LATER;
-	if (!strcmp(j.v->verdict, "not-run"))
-		return kl_error(KL_ECANNOT, "cannot test here: %s", j.v->message ? j.v->message : "");
-	r.verdict = j.v->verdict;
-	r.class_ = j.v->class_;
-	if (!strcmp(j.v->verdict, "pass"))
+	if (j.v->event->verdict == KL_VERDICT_NOT_RUN)
+		return kl_error(KL_ECANNOT, "cannot test here: %s", j.v->event->message);
+	r.verdict = j.v->event->verdict;
+	r.class_ = kl_event_class(j.v->event);
+	if (r.verdict == KL_VERDICT_PASS)
 		weigh(&r, &j, s);
 	switch (kl_walk_decide(&class_, &delta, w, &r)) {
 	case KL_CHOICE_ACCEPT:
@@ -414,6 +415,7 @@ static int expert_failed(struct kl_sequencer *s, const struct kl_judgement *v)
 	const char *expert = kl_walk_str(&op->walk, "expert");
 	KL_AUTO(kl_freep) char *line = NULL;
 	struct kl_note_line note;
+	const char *class_;
 	int err;
 
 	if (op->dry)
@@ -426,8 +428,10 @@ static int expert_failed(struct kl_sequencer *s, const struct kl_judgement *v)
 	if ((err = kl_notes_add(s->repo, KL_NOTES_GATE, &note, 1)) < 0 ||
 	    (err = kl_sequencer_abort(s)) < 0)
 		return err;
-	err = kl_error(KL_ENO, "the expert %.7s fails its own gate (%s%s%s): %s", expert, v->verdict,
-		       *v->class_ ? ", " : "", v->class_, v->message ? v->message : "");
+	class_ = kl_event_class(v->event);
+	err = kl_error(KL_ENO, "the expert %.7s fails its own gate (%s%s%s): %s", expert,
+		       kl_verdict_name(v->event->verdict), *class_ ? ", " : "", class_,
+		       v->event->message);
 	return kl_error_hint(err, "'git klineage gate %.12s' judges it again", expert);
 }
 
@@ -443,15 +447,15 @@ int kl_judge_expert(struct kl_sequencer *s)
 		return err;
 	if (v->deferred)
 		return KL_JUDGE_LATER;
-	if (!strcmp(v->verdict, "not-run"))
-		return kl_error(KL_ECANNOT, "cannot test here: %s", v->message ? v->message : "");
-	if (strcmp(v->verdict, "pass"))
+	if (v->event->verdict == KL_VERDICT_NOT_RUN)
+		return kl_error(KL_ECANNOT, "cannot test here: %s", v->event->message);
+	if (v->event->verdict != KL_VERDICT_PASS)
 		return expert_failed(s, v);
 	if ((err = kl_opstate_event(&s->op, v->event, kl_walk_str(w, "expert"))) < 0)
 		return err;
-	seen.event = kl_record_id(v->event);
-	seen.ns = v->ns;
-	seen.facts = kl_judge_facts_json(&v->facts);
+	seen.event = v->event->id;
+	seen.ns = v->event->profile.ns;
+	seen.facts = kl_judge_facts_json(&v->event->facts);
 	kl_walk_expert_passed(w, &seen);
 	return save(s, "the expert passes");
 }

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/fs.h"
-#include "event/record.h"
 #include "event/signature.h"
 
 #define STATE_FILE "state.json"
@@ -257,22 +256,21 @@ int kl_opstate_goal(struct kl_surface **out, const struct kl_opstate *op)
 	return kl_surface_from_tree(out, op->repo, &tree, kl_walk_str(&op->walk, "dir"));
 }
 
-const json_t *kl_opstate_known(struct kl_opstate *op, const char *id)
+const struct kl_event *kl_opstate_known(struct kl_opstate *op, const char *id)
 {
 	if (op->known_to != op->events.len) {
 		kl_map_release(&op->known);
 		op->known = (struct kl_map)KL_MAP_INIT;
-		if (kl_record_load(&op->known, "gate.jsonl", op->events.ptr, op->events.len) < 0)
+		if (kl_event_load(&op->known, "gate.jsonl", op->events.ptr, op->events.len) < 0)
 			kl_error_clear();	/* those before the bad line are there */
 		op->known_to = op->events.len;
 	}
 	return kl_map_get(&op->known, id);
 }
 
-int kl_opstate_event(struct kl_opstate *op, json_t *event, const char *commit)
+int kl_opstate_event(struct kl_opstate *op, struct kl_event *event, const char *commit)
 {
 	git_oid oid, tree;
-	char hex[KL_OID_HEX];
 	int err;
 
 	if (op->dry)
@@ -280,12 +278,10 @@ int kl_opstate_event(struct kl_opstate *op, json_t *event, const char *commit)
 	if ((err = kl_oid_parse(&oid, commit)) < 0 ||
 	    (err = kl_repo_tree_of(&tree, op->repo, &oid)) < 0)
 		return err;
-	kl_oid_hex(hex, &tree);
-	kl_json_set_str(event, "commit", commit);
-	kl_json_set_str(event, "tree", hex);
-	if ((err = kl_sign_event_doc(op->repo, event)) < 0)
+	kl_event_set_commit(event, &oid, &tree);
+	if ((err = kl_sign_event(op->repo, event)) < 0)
 		return err;
-	kl_json_canonical(&op->events, event);
+	kl_event_write(&op->events, event);
 	kl_buf_addch(&op->events, '\n');
 	return 0;
 }

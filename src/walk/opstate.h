@@ -55,9 +55,9 @@ int kl_opstate_commit(git_oid *out, git_oid *tree, struct kl_opstate *op, struct
 int kl_opstate_goal(struct kl_surface **out, const struct kl_opstate *op);
 
 /** An event of this operation by its id, or NULL; borrowed until the next is appended. */
-const json_t *kl_opstate_known(struct kl_opstate *op, const char *id);
+const struct kl_event *kl_opstate_known(struct kl_opstate *op, const char *id);
 
-/** Append an event for a commit; `event` gets "commit" and "tree". */
-int kl_opstate_event(struct kl_opstate *op, json_t *event, const char *commit);
+/** Append an event for a commit; it gets `commit`, `tree` and, where klineage.sign asks, `sig`. */
+int kl_opstate_event(struct kl_opstate *op, struct kl_event *event, const char *commit);
 
 #endif

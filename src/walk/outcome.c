@@ -33,14 +33,15 @@ static void add_judged(json_t *list, struct kl_sequencer *s, const json_t *recor
 
 	for (size_t i = from; i < json_array_size(records); i++) {
 		const json_t *rec = json_array_get(records, i);
-		const json_t *event = kl_opstate_known(&s->op, kl_json_str_or(rec, "event", ""));
+		const char *id = kl_json_str_or(rec, "event", "");
+		const struct kl_event *event = kl_opstate_known(&s->op, id);
 		json_t *j = json_object();
 
 		kl_json_set_bool(j, "accepted", !json_object_get(rec, "class"));
 		for (size_t k = 0; k < KL_ARRAY_SIZE(keys); k++)
 			if (json_object_get(rec, keys[k]))
 				kl_json_set(j, keys[k], json_deep_copy(json_object_get(rec, keys[k])));
-		kl_json_set(j, "event", event ? json_deep_copy(event) : json_null());
+		kl_json_set(j, "event", event ? kl_event_json(event) : json_null());
 		json_array_append_new(list, j);
 	}
 }

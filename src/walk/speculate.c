@@ -34,7 +34,7 @@ struct thinking {
 	size_t n, alloc, made;
 	json_t *candidates;
 	/* of the judgement that is being made up */
-	const char *verdict;
+	enum kl_verdict verdict;
 	bool assumed;
 };
 
@@ -85,8 +85,9 @@ static int judge(struct kl_judgement **out, const struct kl_surface *candidate,
 	if (!t->assumed)
 		return err;
 	(*out)->deferred = false;
-	snprintf((*out)->verdict, sizeof((*out)->verdict), "%s", t->verdict);
-	snprintf((*out)->class_, sizeof((*out)->class_), "%s", strcmp(t->verdict, "pass") ? "wrong-all" : "");
+	(*out)->event->verdict = t->verdict;
+	(*out)->event->failure = t->verdict == KL_VERDICT_PASS ? KL_FAILURE_NONE :
+								 KL_FAILURE_WRONG_ALL;
 	return 0;
 }
 
@@ -108,7 +109,7 @@ static void remember(struct thinking *t, const struct node *n, bool alternative)
 }
 
 /* the sequencer's own step on this node */
-static int step(struct thinking *t, struct node *n, const char *verdict,
+static int step(struct thinking *t, struct node *n, enum kl_verdict verdict,
 		int (*fn)(struct kl_sequencer *s))
 {
 	int err;
@@ -132,10 +133,11 @@ static int fork_verdict(struct thinking *t, struct node *n)
 
 	if ((err = kl_opstate_copy(&other.op, &n->op)) < 0)
 		return err;
-	err = step(t, n, "pass", expert ? kl_judge_expert : kl_judge_pending);
+	err = step(t, n, KL_VERDICT_PASS, expert ? kl_judge_expert : kl_judge_pending);
 	if (!err && collected(t) > before)
 		remember(t, &other, n->fails > 0);
-	if (!err && t->assumed && !expert && !(err = step(t, &other, "fail", kl_judge_pending)))
+	if (!err && t->assumed && !expert &&
+	    !(err = step(t, &other, KL_VERDICT_FAIL, kl_judge_pending)))
 		push(t, &other);
 	kl_opstate_release(&other.op);
 	if (err < 0)
@@ -163,7 +165,7 @@ static int think(struct thinking *t, struct node *n)
 		push(t, n);
 		return 0;
 	case KL_WALK_ASK:
-		if (!(err = step(t, n, "", kl_sequencer_ask)))
+		if (!(err = step(t, n, KL_VERDICT_OTHER, kl_sequencer_ask)))
 			push(t, n);
 		return err;
 	default:

@@ -385,8 +385,8 @@ enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
 
 	*class_ = "";
 	*delta = "";
-	if (strcmp(r->verdict, "pass")) {
-		*class_ = *r->class_ ? r->class_ : r->verdict;
+	if (r->verdict != KL_VERDICT_PASS) {
+		*class_ = *r->class_ ? r->class_ : kl_verdict_name(r->verdict);
 		return KL_CHOICE_REJECT;
 	}
 	if (r->same_code) {

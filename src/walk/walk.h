@@ -3,6 +3,7 @@
 #define KL_WALK_WALK_H
 
 #include "base/buf.h"
+#include "event/vocabulary.h"
 #include "text/digest.h"
 #include "text/json.h"
 
@@ -135,7 +136,8 @@ enum kl_walk_choice { KL_CHOICE_ACCEPT, KL_CHOICE_REJECT, KL_CHOICE_HOLD };
  * comes back. `class_` is set for a rejection, `delta` otherwise.
  */
 struct kl_walk_ruling {
-	const char *verdict, *class_;		/* of the gate */
+	enum kl_verdict verdict;
+	const char *class_;			/* of the gate; "": none */
 	bool same_code, compound, unknown;	/* of the facts */
 };
 enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
@@ -194,7 +196,8 @@ enum kl_walk_derivation {
  * not slower; that of K_{i-1} is no step forward.
  */
 struct kl_walk_derived_ruling {
-	const char *verdict, *class_;	/* of the gate */
+	enum kl_verdict verdict;
+	const char *class_;		/* of the gate; "": none */
 	bool same_code;			/* as K_i */
 	bool unchanged;			/* since K_{i-1} */
 	bool not_slower, slower;	/* neither: the interval does not say */

@@ -158,11 +158,11 @@ void kl_walk_underived(struct kl_walk *w, const char *class_, const struct kl_wa
 enum kl_walk_derivation kl_walk_decide_derived(const char **class_, const struct kl_walk *w,
 					       const struct kl_walk_derived_ruling *r)
 {
-	bool shown = !strcmp(r->verdict, "pass") || !strcmp(r->verdict, "fail");
+	bool shown = r->verdict == KL_VERDICT_PASS || r->verdict == KL_VERDICT_FAIL;
 
 	*class_ = "";
-	if (!strcmp(r->verdict, "fail")) {
-		*class_ = *r->class_ ? r->class_ : "fail";
+	if (r->verdict == KL_VERDICT_FAIL) {
+		*class_ = *r->class_ ? r->class_ : kl_verdict_name(r->verdict);
 		return KL_DERIVED_FAIL;
 	}
 	if (shown && r->unchanged) {

@@ -28,7 +28,7 @@ int kl_model_session(struct kl_session **out, struct kl_sequencer *s)
 	return err;
 }
 
-static const json_t *event(const char *id, void *payload)
+static const struct kl_event *event(const char *id, void *payload)
 {
 	struct kl_sequencer *s = payload;
 

@@ -3,7 +3,6 @@
 #define KL_LIFT_LIB_H
 
 #include "event_lib.h"
-#include "event/record.h"
 #include "repo/notes.h"
 #include "repo/refs.h"
 #include "scratch.h"

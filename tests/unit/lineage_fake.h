@@ -11,7 +11,6 @@
  *
  * It counts its calls, and can be told to be interrupted at the n-th.
  */
-#include "event_lib.h"
 #include "walk/sequencer.h"
 #include "scratch.h"
 
@@ -45,40 +44,39 @@ static int64_t fake_ns(const struct kl_surface *s)
 	return word ? atoll(word) : 0;
 }
 
-static void fake_facts(struct kl_judgement *v, const struct kl_surface *s, json_t *features)
+static void fake_facts(struct kl_event *event, const struct kl_surface *s)
 {
 	KL_AUTO(kl_freep) char *code = fake_word(s->file[0].data, "CODE:");
+	struct kl_facts *facts = &event->facts;
 
 	for (const char *at = s->file[0].data; (at = strstr(at, " F:")); at++) {
 		KL_AUTO(kl_freep) char *f = fake_word(at, " F:");
 
-		kl_strvec_push(&v->facts.features, f);
+		kl_strvec_push(&facts->features, f);
 	}
-	kl_strvec_uniq(&v->facts.features);
-	for (size_t i = 0; i < v->facts.features.n; i++)
-		json_array_append_new(features, json_string(v->facts.features.v[i]));
-	kl_digest_hex(v->facts.code_digest, code ? code : s->file[0].data,
+	kl_strvec_uniq(&facts->features);
+	kl_digest_hex(facts->code_digest, code ? code : s->file[0].data,
 		      code ? strlen(code) : s->file[0].len);
+	event->compiled = true;
 }
 
-static void fake_profile(json_t *event, const struct kl_surface *s, const struct kl_surface *parent)
+static void fake_profile(struct kl_event *event, const struct kl_surface *s,
+			 const struct kl_surface *parent)
 {
-	json_t *profile = json_object(), *vs = json_array(), *v;
+	struct kl_profile *profile = &event->profile;
 	int64_t ratio = parent ? fake_ns(parent) * 1000000 / fake_ns(s) : 0;
 
-	kl_json_set_int(profile, "ns", fake_ns(s));
-	if (parent) {
-		v = json_object();
-		kl_json_set_str(v, "what", "parent");
-		kl_json_set_str(v, "surface", parent->digest);
-		kl_json_set_int(v, "ratio_ppm", ratio);
-		kl_json_set_int(v, "lo_ppm", ratio - ratio / 100);
-		kl_json_set_int(v, "hi_ppm", ratio + ratio / 100);
-		kl_json_set_str(v, "verdict", ratio > 1000000 ? "fast" : "slow");
-		json_array_append_new(vs, v);
-	}
-	kl_json_set(profile, "vs", vs);
-	kl_json_set(event, "profile", profile);
+	profile->there = true;
+	profile->ns = fake_ns(s);
+	if (!parent)
+		return;
+	profile->vs.v = kl_calloc(1, sizeof(*profile->vs.v));
+	profile->vs.n = 1;
+	profile->vs.v[0] = (struct kl_comparison){
+		.what = "parent", .surface = kl_event_keep(event, parent->digest), .ratio_ppm = ratio,
+		.lo_ppm = ratio - ratio / 100, .hi_ppm = ratio + ratio / 100,
+		.speed = ratio > 1000000 ? KL_SPEED_FAST : KL_SPEED_SLOW,
+	};
 }
 
 static int fake_judge(struct kl_judgement **out, const struct kl_surface *s,
@@ -86,34 +84,24 @@ static int fake_judge(struct kl_judgement **out, const struct kl_surface *s,
 {
 	struct fake *f = payload;
 	KL_AUTO(kl_freep) char *bad = fake_word(s->file[0].data, "BAD:");
-	struct kl_judgement *v;
-	json_t *features = json_array();
+	struct kl_event *event;
 
-	if (++f->calls == f->interrupt_at) {
-		json_decref(features);
+	if (++f->calls == f->interrupt_at)
 		return kl_error(KL_EINTR, "interrupted");
-	}
-	v = kl_calloc(1, sizeof(*v));
-	v->event = json_object();
-	v->message = kl_strdup(bad ? "y[3]: got 1, wanted 2" : "");
-	snprintf(v->verdict, sizeof(v->verdict), "%s", bad ? "fail" : "pass");
-	snprintf(v->class_, sizeof(v->class_), "%s", bad ? bad : "");
-	v->ns = fake_ns(s);
-	fake_facts(v, s, features);
-	kl_json_set_int(v->event, "v", 1);
-	kl_json_set_str(v->event, "kind", "gate");
-	kl_json_set_str(v->event, "time", "2026-01-01T00:00:00Z");
-	kl_json_set_str(v->event, "workload", s->contract->workload);
-	kl_json_set_str(v->event, "surface", s->digest);
-	kl_json_set_str(v->event, "contract", s->contract_digest);
-	kl_json_set_str(v->event, "verdict", v->verdict);
-	kl_json_set_str(v->event, "class", bad);
-	kl_json_set_str(v->event, "tier", "host-sandboxed");
-	kl_json_set(v->event, "features", features);
+	event = kl_event_new();
+	*out = kl_judgement_new(event);
+	event->kind = KL_KIND_GATE;
+	event->time = "2026-01-01T00:00:00Z";
+	event->workload = kl_event_keep(event, s->contract->workload);
+	event->surface = kl_event_keep(event, s->digest);
+	event->contract = kl_event_keep(event, s->contract_digest);
+	event->tier = KL_TIER_HOST_SANDBOXED;
+	kl_judgement_set(*out, bad ? KL_VERDICT_FAIL : KL_VERDICT_PASS, bad,
+			 bad ? "y[3]: got 1, wanted 2" : NULL);
+	fake_facts(event, s);
 	if (!bad)
-		fake_profile(v->event, s, parent);
-	seal_doc(v->event);
-	*out = v;
+		fake_profile(event, s, parent);
+	kl_event_seal(event);
 	return 0;
 }
 

@@ -98,21 +98,32 @@ static int localize(json_t *doc, struct kl_bundle *b, const char *contract)
 	return 0;
 }
 
+static json_t *place_of(const struct kl_place *place)
+{
+	json_t *out = json_object(), *flags = json_array();
+
+	for (size_t i = 0; i < place->flags.n; i++)
+		json_array_append_new(flags, json_string(place->flags.v[i]));
+	kl_json_set_str(out, "id", place->id);
+	kl_json_set_str(out, "compiler", place->compiler);
+	kl_json_set(out, "flags", flags);
+	return out;
+}
+
 /* What a worker may know of a job: all that its digest is over. */
 static json_t *entry_of(const struct kl_bundle_job *j, const char *doc)
 {
-	static const char *const same[] = { "workload", "surface", "contract", "policy", "tier" };
-	static const char *const of_platform[] = { "id", "compiler", "flags" };
-	json_t *e = json_object(), *platform = json_object();
+	const struct kl_event *event = j->event;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	char digest[KL_DIGEST_HEX];
+	json_t *e = json_object();
 
-	for (size_t i = 0; i < KL_ARRAY_SIZE(same); i++)
-		json_object_set(e, same[i], json_object_get(j->event, same[i]));
-	for (size_t i = 0; i < KL_ARRAY_SIZE(of_platform); i++)
-		json_object_set(platform, of_platform[i],
-				json_object_get(json_object_get(j->event, "platform"), of_platform[i]));
-	kl_json_set(e, "platform", platform);
+	kl_json_set_str(e, "workload", event->workload);
+	kl_json_set_str(e, "surface", event->surface);
+	kl_json_set_str(e, "contract", event->contract);
+	kl_json_set_int(e, "policy", event->policy);
+	kl_json_set_str(e, "tier", kl_tier_name(event->tier));
+	kl_json_set(e, "platform", place_of(&event->place));
 	kl_json_set_str(e, "parent", j->of->parent);
 	kl_json_set_str(e, "job", doc);
 	kl_json_canonical(&text, e);
@@ -130,7 +141,7 @@ static json_t *record_of(const struct kl_bundle_job *j, const char *digest)
 	if (j->commit)
 		json_array_append_new(commits, json_string(j->commit));
 	kl_json_set_str(r, "job", digest);
-	kl_json_set(r, "event", json_deep_copy(j->event));
+	kl_json_set(r, "event", kl_event_draft(j->event));
 	kl_json_set(r, "weights", weights);
 	kl_json_set_str(r, "parent", j->of->parent);
 	kl_json_set_str(r, "cache", j->cache);
@@ -157,7 +168,7 @@ int kl_bundle_add(struct kl_bundle *b, const struct kl_bundle_job *j)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *name = NULL;
 	const char *digest;
-	int err = localize(doc, b, kl_json_str_or(j->event, "contract", ""));
+	int err = localize(doc, b, j->event->contract);
 
 	if (err < 0)
 		return err;

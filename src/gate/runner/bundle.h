@@ -23,7 +23,7 @@ KL_DEFINE_CLEANUP(struct kl_bundle *, kl_bundle_free)
 
 struct kl_bundle_job {
 	const json_t *job;		/* klineage.job/1 as a local worker gets it, absolute paths */
-	const json_t *event;		/* all of the event that is known before */
+	const struct kl_event *event;	/* all that is known before */
 	const struct kl_judgement_of *of;
 	const char *cache;	/* digest of the key that the verdict is kept under, but for the device */
 	const char *runner;		/* who judges it */

@@ -12,7 +12,6 @@
 #include "event/event.h"
 #include "event/judgement.h"
 #include "event/note_writer.h"
-#include "event/record.h"
 #include "event/runner_device.h"
 #include "event/signature.h"
 #include "gate/runner/pending_jobs.h"
@@ -169,21 +168,23 @@ static bool time_ok(const char *s)
 	return true;
 }
 
-static int same(const json_t *line, const json_t *event, const char *key)
+static int check_same(const json_t *line, const char *key, const char *want)
 {
-	const char *a = kl_json_str_or(line, key, ""), *b = kl_json_str_or(event, key, "");
+	const char *is = kl_json_str_or(line, key, "");
 
-	return strcmp(a, b) ? kl_error(KL_EINVALID, "it is for another %s (%.12s, not %.12s)", key, a, b) : 0;
+	if (!strcmp(is, want))
+		return 0;
+	return kl_error(KL_EINVALID, "it is for another %s (%.12s, not %.12s)", key, is, want);
 }
 
-static int check_line(const json_t *line, const json_t *record, const json_t *result)
+static int check_line(const json_t *line, const struct kl_event *draft, const json_t *result)
 {
-	const json_t *event = json_object_get(record, "event");
 	int err;
 
-	if ((err = same(line, event, "surface")) < 0 || (err = same(line, event, "contract")) < 0)
+	if ((err = check_same(line, "surface", draft->surface)) < 0 ||
+	    (err = check_same(line, "contract", draft->contract)) < 0)
 		return err;
-	if (kl_json_int_or(event, "policy", 0) != KL_GATE_POLICY)
+	if (draft->policy != KL_GATE_POLICY)
 		return kl_error(KL_EINVALID, "the gate's rules have changed since that job was sent away; "
 				"send it again");
 	if (!time_ok(kl_json_str_or(line, "time", "")))
@@ -199,12 +200,10 @@ static int check_line(const json_t *line, const json_t *record, const json_t *re
 	return 0;
 }
 
-/* The record's event has the tier that the verdict would have. */
-static bool is_walled(const json_t *event)
+/* The draft has the tier that the verdict would have. */
+static bool is_walled(const struct kl_event *draft)
 {
-	const char *platform = kl_json_str_or(json_object_get(event, "platform"), "id", "");
-
-	return kl_backend_is_walled(&kl_backends, platform, kl_json_str_or(event, "tier", ""));
+	return kl_backend_is_walled(&kl_backends, draft->place.id, kl_tier_name(draft->tier));
 }
 
 static int64_t *weights_of(const json_t *record, size_t *n)
@@ -218,36 +217,35 @@ static int64_t *weights_of(const json_t *record, size_t *n)
 	return w;
 }
 
-/* What the local path does with a result, from the record in place of the surface. */
-static struct kl_judgement *verdict_of(const json_t *record, const json_t *line, json_t *result,
-				     const char *signer)
+/* What the local path does with a result, by the record and not the surface. Takes the draft. */
+static struct kl_judgement *judgement_of(struct kl_event *draft, const json_t *record,
+					 const json_t *line, json_t *result, const char *signer)
 {
-	struct kl_judgement *v = kl_calloc(1, sizeof(*v));
-	struct kl_judgement_of of = { .parent = kl_json_str_or(record, "parent", NULL) };
+	struct kl_judgement *judged = kl_judgement_new(draft);
+	struct kl_judgement_of of = {
+		.workload = draft->workload, .parent = kl_json_str_or(record, "parent", NULL),
+	};
 	KL_AUTO(kl_freep) int64_t *weight = weights_of(record, &of.nweight);
 	const char *device = kl_json_str_or(line, "device", NULL);
 	const char *driver = kl_json_str_or(line, "driver", NULL);
 
-	v->facts.traits.free_value = free;
-	v->event = json_deep_copy(json_object_get(record, "event"));
-	of.workload = kl_json_str_or(v->event, "workload", "");
 	of.weight = weight;
-	kl_json_set_str(v->event, "time", kl_json_str_or(line, "time", ""));
-	kl_json_set_str(v->event, "job", kl_json_str_or(line, "job", ""));
-	if (signer)
-		kl_json_set_str(v->event, "signer", signer);
+	draft->time = kl_event_keep(draft, kl_json_str_or(line, "time", ""));
+	draft->job = kl_event_keep(draft, kl_json_str_or(line, "job", ""));
+	draft->signer = kl_event_keep(draft, signer);
 	if (device)
 		kl_json_set_str(result, "device", device);
 	if (driver)
 		kl_json_set_str(result, "driver", driver);
-	kl_judgement_take(v, result, &of);
-	kl_event_doc_seal(v->event);
-	return v;
+	kl_judgement_take(judged, result, &of);
+	kl_event_seal(judged->event);
+	return judged;
 }
 
 /* --- where it is kept ----------------------------------------------------------------- */
 
-static bool has_surface(struct intake *in, const git_oid *commit, const char *dir, const json_t *event)
+static bool has_surface(struct intake *in, const git_oid *commit, const char *dir,
+			const struct kl_event *event)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
 	git_oid tree;
@@ -255,11 +253,11 @@ static bool has_surface(struct intake *in, const git_oid *commit, const char *di
 	if (kl_repo_tree_of(&tree, in->repo, commit) < 0 ||
 	    kl_surface_from_tree(&s, in->repo, &tree, dir) < 0)
 		return false;
-	return kl_event_doc_is_for(event, s->digest, s->contract_digest);
+	return kl_event_is_for(event, s->digest, s->contract_digest);
 }
 
 /* The commits that the job was sent for, and HEAD, if they have what was judged. */
-static int note(struct intake *in, const json_t *record, json_t *event)
+static int note(struct intake *in, const json_t *record, struct kl_event *event)
 {
 	const char *dir = kl_json_str_or(record, "dir", "");
 	bool head_done = false;
@@ -274,49 +272,47 @@ static int note(struct intake *in, const json_t *record, json_t *event)
 		    !has_surface(in, &oid, dir, event))
 			continue;
 		head_done |= in->have_head && !memcmp(&oid, &in->head, sizeof(oid));
-		err = kl_noting_add_doc(&in->notes, &oid, event);
+		err = kl_noting_add(&in->notes, &oid, event);
 	}
 	if (!err && in->have_head && !head_done && has_surface(in, &in->head, dir, event))
-		err = kl_noting_add_doc(&in->notes, &in->head, event);
+		err = kl_noting_add(&in->notes, &in->head, event);
 	if (!err)
 		kl_error_clear();	/* of commits that are gone */
 	return err;
 }
 
 /* One device's verdict is none of another's: from now on the runner is asked for this one's. */
-static int key_of(char key[KL_DIGEST_HEX], struct intake *in, const json_t *record, const json_t *event)
+static int key_of(char key[KL_DIGEST_HEX], struct intake *in, const json_t *record,
+		  const struct kl_event *event)
 {
-	const json_t *platform = json_object_get(event, "platform");
 	const char *runner = kl_json_str_or(record, "runner", NULL);
 	struct kl_told told;
 
 	snprintf(key, KL_DIGEST_HEX, "%s", kl_json_str_or(record, "cache", ""));
 	if (!runner)
 		return 0;
-	snprintf(told.device, sizeof(told.device), "%s", kl_json_str_or(platform, "device", ""));
-	snprintf(told.driver, sizeof(told.driver), "%s", kl_json_str_or(platform, "driver", ""));
+	snprintf(told.device, sizeof(told.device), "%s", event->place.device);
+	snprintf(told.driver, sizeof(told.driver), "%s", event->place.driver);
 	kl_told_key(key, &told);
-	return kl_told_put(in->repo, runner, kl_json_str_or(platform, "id", ""), &told);
+	return kl_told_put(in->repo, runner, event->place.id, &told);
 }
 
-/* A wrong answer that was seen once outranks later right ones. */
-static int keep(struct intake *in, const json_t *record, const json_t *event, bool *again)
+/* A wrong answer that was seen once outranks later right ones. `*again`: this one is known. */
+static int keep(bool *again, struct intake *in, const json_t *record, const struct kl_event *event)
 {
 	KL_AUTO(kl_event_freep) struct kl_event *old = NULL;
-	KL_AUTO(kl_event_freep) struct kl_event *now = kl_event_from_json((json_t *)event);
 	char key[KL_DIGEST_HEX];
 	int err = key_of(key, in, record, event);
 
 	*again = false;
 	if (err < 0)
 		return err;
-	if (kl_cache_get_at(&old, in->repo, kl_json_str_or(event, "surface", ""),
-			    kl_json_str_or(event, "contract", ""), key) < 0)
+	if (kl_cache_get_at(&old, in->repo, event->surface, event->contract, key) < 0)
 		kl_error_clear();
-	*again = old && !strcmp(old->id, now->id);
-	if (*again || (old && kl_event_is_fail(old) && !kl_event_is_fail(now)))
+	*again = old && !strcmp(old->id, event->id);
+	if (*again || (old && kl_event_is_fail(old) && !kl_event_is_fail(event)))
 		return 0;
-	return kl_cache_put_at(in->repo, key, now);
+	return kl_cache_put_at(in->repo, key, event);
 }
 
 /* --- the whole ---------------------------------------------------------------------- */
@@ -337,6 +333,7 @@ static void first_why(struct intake *in, const char *why)
 static int take_one(struct intake *in, json_t *line, const char **state)
 {
 	KL_AUTO(json_decrefp) json_t *record = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *draft = NULL;
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
 	json_t *result;
 	bool again;
@@ -344,23 +341,24 @@ static int take_one(struct intake *in, json_t *line, const char **state)
 
 	if ((err = check_seal(line)) < 0 ||
 	    (err = kl_pending_get(&record, in->repo, kl_json_str_or(line, "job", ""))) < 0 ||
-	    (err = kl_json_obj(&result, line, "result")) < 0 ||
-	    (err = check_line(line, record, result)) < 0)
+	    (err = kl_json_obj(&result, line, "result")) < 0)
+		return err == KL_EIO ? err : KL_ENO;
+	draft = kl_event_from_json(json_object_get(record, "event"));
+	if ((err = check_line(line, draft, result)) < 0)
 		return err == KL_EIO ? err : KL_ENO;
 	if (!strcmp(kl_json_str_or(result, "status", ""), "cannot"))
 		return kl_error(KL_ECANNOT, "%s",
 				kl_json_str_or(result, "message", "the worker cannot say why"));
-	if (is_walled(json_object_get(record, "event")) && (err = kl_runner_check_wall(result)) < 0)
+	if (is_walled(draft) && (err = kl_runner_check_wall(result)) < 0)
 		return err;
-	v = verdict_of(record, line, result, in->out->signer);
-	if ((err = keep(in, record, v->event, &again)) < 0)
+	v = judgement_of(kl_steal(&draft), record, line, result, in->out->signer);
+	if ((err = keep(&again, in, record, v->event)) < 0)
 		return err;
 	if ((err = note(in, record, v->event)) < 0)
 		return err == KL_ECANNOT ? KL_EIO : err;
 	in->out->imported += !again;
 	in->out->again += again;
-	*state = again ? "known already" : v->verdict[0] == 'p' ? "pass" :
-		 v->verdict[0] == 'i' ? "inconclusive" : "fail";
+	*state = again ? "known already" : kl_verdict_name(v->event->verdict);
 	return 0;
 }
 

@@ -439,17 +439,15 @@ static void a_session_judges_them(void **state)
 	}
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(kl_gate_freep) struct kl_gate *g = NULL;
-		KL_AUTO(kl_verdict_freep) struct kl_verdict *v = NULL;
+		KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
 		KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
-		const json_t *platform;
 
 		s = surface_of(dir, rows[i].kernel);
 		assert_ok(kl_gate_open(&g, NULL, &o));
 		assert_ok(kl_gate_reaches(g, s));
 		assert_ok(kl_gate_judge(&v, g, s, NULL));
-		assert_string_equal(kl_json_str_or(v->event, "verdict", ""), rows[i].verdict);
-		platform = json_object_get(v->event, "platform");
-		assert_contains(kl_json_str_or(platform, "id", ""), "up/");
+		assert_string_equal(kl_verdict_name(v->event->verdict), rows[i].verdict);
+		assert_contains(v->event->place.id, "up/");
 	}
 }
 

@@ -14,18 +14,15 @@ static json_t *json(const char *text)
 /* The event that a result becomes. */
 static json_t *taken(const char *result)
 {
-	KL_AUTO(json_decrefp) json_t *r = json(result);
+	KL_AUTO(json_decrefp) json_t *r = json(result), *draft = json("{\"kind\":\"gate\",\"platform\":{"
+								      "\"id\":\"cuda/sm_90\"}}");
 	const int64_t weight[] = { 1 };
 	const struct kl_judgement_of of = { .workload = "w", .weight = weight, .nweight = 1 };
-	struct kl_judgement *v = kl_calloc(1, sizeof(*v));
-	json_t *e;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *judged =
+		kl_judgement_new(kl_event_from_json(draft));
 
-	v->event = json("{\"kind\":\"gate\",\"platform\":{\"id\":\"cuda/sm_90\"}}");
-	v->facts.traits.free_value = free;
-	kl_judgement_take(v, r, &of);
-	e = json_incref(v->event);
-	kl_judgement_free(v);
-	return e;
+	kl_judgement_take(judged, r, &of);
+	return kl_event_json(judged->event);
 }
 
 #define RESULT(more) "{\"schema\":\"klineage.result/1\",\"status\":\"pass\"" more "}"

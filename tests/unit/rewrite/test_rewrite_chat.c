@@ -7,6 +7,7 @@
 #include "rewrite/feedback.h"
 #include "rewrite/prompt.h"
 #include "rewrite/rewriter.h"
+#include "event_lib.h"
 
 static struct kl_mechanisms mechanisms;
 
@@ -37,7 +38,8 @@ struct walk {
 	struct kl_session session;
 	struct kl_rewrite rw;
 	struct kl_surface *state;
-	json_t *steps, *rejections, *facts, *events;
+	json_t *steps, *rejections, *facts;
+	struct kl_map events;		/* of struct kl_event */
 	struct kl_buf said;
 };
 
@@ -63,11 +65,11 @@ static void say(const char *text, void *payload)
 	kl_buf_addf(&w->said, "%s\n", text);
 }
 
-static const json_t *event(const char *id, void *payload)
+static const struct kl_event *event(const char *id, void *payload)
 {
 	struct walk *w = payload;
 
-	return json_object_get(w->events, id);
+	return kl_map_get(&w->events, id);
 }
 
 static void walk_init(struct walk *w, const char *const *script)
@@ -84,7 +86,7 @@ static void walk_init(struct walk *w, const char *const *script)
 	w->rejections = json_array();
 	w->facts = json_pack("{s:[s,s],s:{s:s}}", "features", "vec.256", "loop.depth.2", "traits", "tiled",
 			     "yes unaudited");
-	w->events = json_object();
+	w->events.free_value = kl_event_free_value;
 	w->rw = (struct kl_rewrite){
 		.repo = w->repo, .state = w->state, .expert = head, .steps = w->steps,
 		.rejections = w->rejections, .tried = tried, .say = say, .session = &w->session, .name = "n",
@@ -99,7 +101,7 @@ static void walk_end(struct walk *w)
 	json_decref(w->steps);
 	json_decref(w->rejections);
 	json_decref(w->facts);
-	json_decref(w->events);
+	kl_map_release(&w->events);
 	kl_buf_release(&w->said);
 	kl_repo_free(w->repo);
 }
@@ -117,7 +119,8 @@ static struct kl_proposal *next(struct walk *w, const char *list)
 /* the walk's record of a proposal that the gate refused */
 static void reject(struct walk *w, struct kl_proposal *p, const char *class_)
 {
-	json_t *rec = kl_proposal_to_json(p), *e = json_object();
+	json_t *rec = kl_proposal_to_json(p);
+	struct kl_event *e = kl_event_new();
 	char hex[KL_OID_HEX];
 
 	kl_oid_hex(hex, &w->rw.expert);
@@ -125,10 +128,11 @@ static void reject(struct walk *w, struct kl_proposal *p, const char *class_)
 	kl_json_set_str(rec, "on", hex);
 	kl_json_set_str(rec, "event", p->id);
 	json_array_append_new(w->rejections, rec);
-	kl_json_set_str(e, "class", class_);
-	kl_json_set_str(e, "message", "copy.c:7: error: what is `this`?");
-	kl_json_set(e, "features", json_pack("[s]", "loop.depth.2"));
-	kl_json_set(w->events, p->id, e);
+	kl_event_set_class(e, class_);
+	e->message = "copy.c:7: error: what is `this`?";
+	e->compiled = true;
+	kl_strvec_push(&e->facts.features, "loop.depth.2");
+	kl_map_put(&w->events, p->id, e);
 	kl_proposal_free(p);
 }
 
@@ -664,17 +668,20 @@ static void test_hostile_source(void **state)
 
 static void test_feedback(void **state)
 {
-	KL_AUTO(json_decrefp) json_t *before = json_pack("{s:[s,s,s]}", "features", "vec.256", "prefetch", "spill");
-	KL_AUTO(json_decrefp) json_t *e = json_pack(
+	KL_AUTO(kl_strvec_release) struct kl_strvec before = KL_STRVEC_INIT;
+	KL_AUTO(kl_event_freep) struct kl_event *e = event_of(json_pack(
 		"{s:s,s:[s,s],s:{s:{s:s,s:s,s:[i,i],s:s,s:s,s:s}},s:{s:i}}",
 		"message", "C[3, 0]: got 1.5, wanted 2.5", "features", "vec.256", "div",
 		"correct", "failure", "point", "also1", "out", "C", "index", 3, 0, "got", "1.5", "wanted", "2.5",
-		"band", "noise", "profile", "ns", 9000);
-	KL_AUTO(json_decrefp) json_t *goal = json_pack("{s:[s,s],s:{s:i}}", "features", "vec.256", "nt-store",
-						       "profile", "ns", 7000);
+		"band", "noise", "profile", "ns", 9000), false);
+	KL_AUTO(kl_event_freep) struct kl_event *goal = event_of(json_pack("{s:[s,s],s:{s:i}}",
+		"features", "vec.256", "nt-store", "profile", "ns", 7000), false);
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	struct kl_feedback f = { .class_ = "wrong-edge", .event = e, .before = before, .ns = 12345, .goal = goal };
+	struct kl_feedback f = {
+		.class_ = "wrong-edge", .event = e, .before = &before, .ns = 12345, .goal = goal,
+	};
 
+	kl_strvec_split(&before, "vec.256 prefetch spill", " ");
 	kl_feedback_write(&b, &f);
 	assert_string_equal(b.ptr,
 			    "```\nclass: wrong-edge\nmessage: C[3, 0]: got 1.5, wanted 2.5\n"
@@ -686,19 +693,19 @@ static void test_feedback(void **state)
 
 static void test_feedback_is_bounded(void **state)
 {
-	KL_AUTO(json_decrefp) json_t *e = json_object(), *features = json_array();
-	KL_AUTO(json_decrefp) json_t *none = json_pack("{s:[]}", "features");
+	KL_AUTO(kl_event_freep) struct kl_event *e = kl_event_new();
+	const struct kl_strvec none = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) char *text = kl_calloc(100001, 1);
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	struct kl_feedback f = { .class_ = text, .event = e, .before = none, .goal = e };
+	struct kl_feedback f = { .class_ = text, .event = e, .before = &none, .goal = e };
 
 	memset(text, '`', 100000);
 	for (int i = 0; i < 1000; i++)
-		json_array_append_new(features, json_sprintf("%.300s%d", text, i));
-	kl_json_set_str(e, "message", text);
-	json_object_set(e, "features", features);
-	kl_json_set(e, "correct", json_pack("{s:{s:s,s:s,s:s,s:s,s:s}}", "failure", "out", text, "got", text,
-					    "wanted", text, "point", text, "why", text));
+		kl_strvec_pushf(&e->facts.features, "%.300s%d", text, i);
+	e->compiled = true;
+	e->message = text;
+	e->correct = json_pack("{s:{s:s,s:s,s:s,s:s,s:s}}", "failure", "out", text, "got", text,
+			       "wanted", text, "point", text, "why", text);
 	kl_feedback_write(&b, &f);
 	assert_true(b.len > 3000);
 	assert_true(b.len <= KL_FEEDBACK_MAX);

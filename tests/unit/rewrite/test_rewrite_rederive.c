@@ -3,6 +3,7 @@
 #include "rewrite_state.h"
 
 #include "rewrite/rederive.h"
+#include "event_lib.h"
 
 static const char source[] = "void copy(int *x)\n{\n\tx[0] = 1;\n\tx[1] = 2;\n}\n";
 
@@ -17,15 +18,17 @@ struct job {
 	struct kl_repo *repo;
 	struct kl_session session;
 	struct kl_surface *before;
-	json_t *record, *goal, *attempts, *events;
+	json_t *record, *attempts;
+	struct kl_event *goal;
+	struct kl_map events;		/* of struct kl_event */
 	struct kl_rederive r;
 };
 
-static const json_t *event(const char *id, void *payload)
+static const struct kl_event *event(const char *id, void *payload)
 {
 	struct job *j = payload;
 
-	return json_object_get(j->events, id);
+	return kl_map_get(&j->events, id);
 }
 
 static void job_init(struct job *j, const char *const *script)
@@ -38,9 +41,9 @@ static void job_init(struct job *j, const char *const *script)
 	j->before = state_of(source, NULL);
 	j->record = json_pack("{s:s,s:s,s:s,s:s}", "action", "devectorize", "mechanism", "vector-loop",
 			      "locus", "copy.c:copy:30-77", "text", "the loop used _mm256_storeu_si256 on pairs");
-	j->goal = json_pack("{s:[s],s:{s:i}}", "features", "vec.256", "profile", "ns", 7000);
+	j->goal = event_of(json_pack("{s:[s],s:{s:i}}", "features", "vec.256", "profile", "ns", 7000), false);
 	j->attempts = json_array();
-	j->events = json_object();
+	j->events.free_value = kl_event_free_value;
 	j->r = (struct kl_rederive){
 		.repo = j->repo, .session = &j->session, .name = "n", .step = 2, .rewriter = "chat",
 		.before = j->before, .before_ns = 9000, .record = j->record, .goal = j->goal,
@@ -52,17 +55,17 @@ static void job_end(struct job *j)
 {
 	kl_surface_free(j->before);
 	json_decref(j->record);
-	json_decref(j->goal);
+	kl_event_free(j->goal);
 	json_decref(j->attempts);
-	json_decref(j->events);
+	kl_map_release(&j->events);
 	kl_repo_free(j->repo);
 }
 
 static void failed(struct job *j, const char *class_, const char *id)
 {
 	json_array_append_new(j->attempts, json_pack("{s:s,s:s}", "class", class_, "event", id));
-	json_object_set_new(j->events, id, json_pack("{s:s,s:[s],s:{s:i}}", "message", "it said so", "features", "div",
-						     "profile", "ns", 8000));
+	kl_map_put(&j->events, id, event_of(json_pack("{s:s,s:[s],s:{s:i}}", "message", "it said so",
+						      "features", "div", "profile", "ns", 8000), false));
 }
 
 static void test_derives(void **state)

@@ -5,7 +5,6 @@
 #include "lineage/export.h"
 #include "lineage/import.h"
 #include "lineage/view.h"
-#include "event_lib.h"
 
 /*
  * Steps derived anew, by a model that answers from a table and a gate that reads its verdicts in the
@@ -73,7 +72,7 @@ static int rederive(struct kl_proposal **out, char **why, const struct kl_rederi
 	assert_non_null(r->session);
 	assert_non_null(r->goal);
 	/* K_i is not in sight: what is shown of it is its event */
-	assert_string_not_equal(kl_json_str_or(r->goal, "surface", ""), r->before->digest);
+	assert_string_not_equal(r->goal->surface, r->before->digest);
 	assert_string_equal(r->name, NAME);
 	assert_string_equal(r->rewriter, "chat");
 	json_array_foreach(r->attempts, i, a) {
@@ -113,34 +112,25 @@ static bool same_code(const struct kl_surface *a, const struct kl_surface *b)
 	return x && y && !strcmp(x, y);
 }
 
-static json_t *parent_of(json_t *event)
-{
-	return json_array_get(json_object_get(json_object_get(event, "profile"), "vs"), 0);
-}
-
 /* like the gate of a walk: the same code is a failure; NOISY: what noise leaves of an interval */
 static int judge(struct kl_judgement **out, const struct kl_surface *s,
 		 const struct kl_surface *parent, void *payload)
 {
 	int err = fake_judge(out, s, parent, payload);
-	json_t *event, *vs;
+	struct kl_event *event;
 
 	if (err < 0)
 		return err;
 	event = (*out)->event;
-	kl_json_set_str(event, "code", (*out)->facts.code_digest);
-	vs = parent_of(event);
 	if (parent && same_code(s, parent)) {
-		snprintf((*out)->verdict, sizeof((*out)->verdict), "fail");
-		snprintf((*out)->class_, sizeof((*out)->class_), "no-change");
-		kl_json_set_str(event, "verdict", "fail");
-		kl_json_set_str(event, "class", "no-change");
+		event->verdict = KL_VERDICT_FAIL;
+		event->failure = KL_FAILURE_NO_CHANGE;
 	} else if (parent && strstr(s->file[0].data, "NOISY") && m.again < m.noisy) {
-		kl_json_set_int(vs, "lo_ppm", 500000);
-		kl_json_set_int(vs, "hi_ppm", 1500000);
-		kl_json_set_int(event, "run", m.again);
+		event->profile.vs.v[0].lo_ppm = 500000;
+		event->profile.vs.v[0].hi_ppm = 1500000;
+		event->by = m.again ? "another run" : "one run";	/* so is its id another */
 	}
-	seal_doc(event);
+	kl_event_seal(event);
 	return 0;
 }
 
@@ -563,7 +553,7 @@ static int judge_away(struct kl_judgement **out, const struct kl_surface *s,
 	int err = judge(out, s, parent, payload);
 
 	if (!err && away && strstr(s->file[0].data, "anew")) {
-		snprintf((*out)->verdict, sizeof((*out)->verdict), "not-run");
+		(*out)->event->verdict = KL_VERDICT_NOT_RUN;
 		(*out)->deferred = true;
 	}
 	return err;
