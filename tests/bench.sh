@@ -287,11 +287,11 @@ part_hooks () {
 	hooked hooks.nothing
 	figure 'nothing to do' s le 0.05 "$(samples hooks.nothing)"
 	(cd "$work/hooks" && echo '/* the same again */' >>sgemm.c && git add sgemm.c)
-	talk 'hooks: the fast stages'
+	talk 'hooks: the quick stages'
 	from=$(now)
 	(cd "$work/hooks" && .git/hooks/pre-commit) >"$work/said" 2>&1 && now |
 		awk -v from="$from" '{ printf "%.3f\n", ($1 - from) / 1e9 }' >"$work/hooks.fast"
-	figure 'c-sgemm by the fast stages' s - 0 "$(samples hooks.fast)"
+	figure 'c-sgemm by the quick stages' s - 0 "$(samples hooks.fast)"
 	talk 'hooks: judged before'
 	hooked hooks.cached
 	grep -q 'judged before' "$work/said" || : >"$work/hooks.cached"

@@ -42,7 +42,7 @@ verbs_and_pages () {
 }
 manual_without_man () { mkdir -p none && for p in git cat; do ln -sf "$(command -v $p)" none/; done && PATH=$bin:$work/none git klineage help gate; }
 from_template () { git klineage init --template c-topk topk && git -C topk log -1; }
-gate () { (cd topk && git klineage gate --fast --no-note); }
+gate () { (cd topk && git klineage gate --quick --no-note); }
 hooks () {
 	(
 		cd topk && git klineage hooks install && echo '/* a comment */' >>topk.c && git commit -q -a -m comment &&

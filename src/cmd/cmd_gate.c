@@ -23,7 +23,7 @@ static const char synopsis[] =
 
 struct options {
 	struct kl_listing out;
-	bool worktree, staged, no_profile, fast, fresh, bisect, no_note, quiet, progress;
+	bool worktree, staged, no_profile, quick, fresh, bisect, no_note, quiet, progress;
 	int sign;	/* as of struct kl_noting */
 	const char *workload, *require, *jail, *platform, *seed, *runner, *output, *import, *since;
 	const struct kl_term *term;
@@ -113,7 +113,7 @@ static void print_verdict(const struct kl_judgement *v, const struct kl_surface 
 	printf("%s: %s%s%s%s%s%s  (%s, %s, %s%s%s)\n", s->contract->workload,
 	       kl_paint(t, kl_paint_verdict(event->verdict)), kl_verdict_name(event->verdict),
 	       *class_ ? " " : "", class_, kl_paint(t, KL_PAINT_RESET),
-	       event->kind == KL_KIND_CHECK ? " by the fast stages" : "", event->place.id,
+	       event->kind == KL_KIND_CHECK ? " by the quick stages" : "", event->place.id,
 	       event->place.compiler, kl_tier_name(event->tier),
 	       v->voucher ? ", judged before and signed by " :
 	       v->cached ? ", judged before by this clone" : "",
@@ -339,7 +339,7 @@ static int judge(struct kl_repo *r, const struct options *o, struct asked *a, si
 	KL_AUTO(kl_freep) char *hints = NULL;
 	struct kl_gate_opts opts = {
 		.progress = progress, .jail = o->jail, .platform = o->platform,
-		.no_profile = o->no_profile, .fast = o->fast, .no_cache = o->fresh || o->seed,
+		.no_profile = o->no_profile, .fast = o->quick, .no_cache = o->fresh || o->seed,
 		.seed = o->seed ? strtoull(o->seed, NULL, 0) : 0, .runner = o->runner,
 	};
 	int err = kl_gate_open(&g, r, &opts), code;
@@ -460,8 +460,8 @@ static int check_options(const struct options *o, int argc)
 				    "--bisect and --seed are for one revision");
 	if (o->require && strcmp(o->require, "fast") && strcmp(o->require, "not-slower"))
 		return kl_opt_usage(synopsis, "--require takes 'fast' or 'not-slower', not '%s'", o->require);
-	if (o->fast && (o->require || o->bisect))
-		return kl_opt_usage(synopsis, "--fast is not enough for --require and --bisect");
+	if (o->quick && (o->require || o->bisect))
+		return kl_opt_usage(synopsis, "--quick is not enough for --require and --bisect");
 	if (o->sign > 0 && (o->no_note || o->worktree || o->staged || o->seed || o->import))
 		return kl_opt_usage(synopsis, "--sign is for what is noted on a commit");
 	if (o->require && o->no_profile)
@@ -489,8 +489,9 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_LISTING(&o.out),
 		KL_OPT_BOOL('\0', "profile", &profile,
 			    "time the kernel (default); --no-profile skips this"),
-		KL_OPT_BOOL('\0', "fast", &o.fast,
+		KL_OPT_BOOL('\0', "quick", &o.quick,
 			    "compile, audit and check the 'also' points only"),
+		KL_OPT_BOOL('\0', "fast", &o.quick, NULL),	/* its name until now */
 		KL_OPT_STR('\0', "require", &o.require, "fast|not-slower",
 			   "exit with 1 unless it has this speed against the parent"),
 		KL_OPT_BOOL('\0', "fresh", &o.fresh, "judge again even if this clone has a verdict"),

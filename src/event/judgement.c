@@ -56,7 +56,7 @@ static char *with_replay(const json_t *result, const char *workload, bool check)
 	if (!seed)
 		return kl_strdup(message);
 	return kl_asprintf("%s; replay: git klineage gate --worktree --workload %s %s --seed %s",
-			   message, workload, check ? "--fast" : "--no-profile", seed);
+			   message, workload, check ? "--quick" : "--no-profile", seed);
 }
 
 static void set_member(json_t **member, json_t *value)

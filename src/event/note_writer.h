@@ -30,7 +30,7 @@ void kl_noting_release(struct kl_noting *n);
 /**
  * Results of `--worktree` and `--staged` wait in the cache: those for what `commit` has, and its
  * first parent has not, go into its note. Events of the whole gate are preferred to those of the
- * fast stages, and those that compare with the first parent to others. `*noted` counts events.
+ * quick stages, and those that compare with the first parent to others. `*noted` counts events.
  */
 int kl_noting_waiting(size_t *noted, struct kl_repo *r, const git_oid *commit);
 

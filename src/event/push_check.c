@@ -24,7 +24,7 @@ static char *complaint(const struct kl_judged_one *one, enum kl_pushed_want want
 		return NULL;
 	if (one->unsigned_)
 		return kl_strdup("nobody whom gpg.ssh.allowedSignersFile names has signed a verdict");
-	return kl_strdup(kl_judged_checked(one) ? "only the fast stages passed" : "nobody has judged it");
+	return kl_strdup(kl_judged_checked(one) ? "only the quick stages passed" : "nobody has judged it");
 }
 
 static bool is_first_bad(const struct kl_judged *j, size_t i)

@@ -12,7 +12,7 @@
  */
 enum kl_pushed_want {
 	KL_PUSHED_NOTHING,
-	KL_PUSHED_CHECK,	/* the fast stages are enough */
+	KL_PUSHED_CHECK,	/* the quick stages are enough */
 	KL_PUSHED_GATE,		/* a pass of the whole gate */
 };
 

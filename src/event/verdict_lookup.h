@@ -44,7 +44,7 @@ void kl_judged_release(struct kl_judged *j);
 const struct kl_event *kl_judged_failure(const struct kl_judged_one *one);
 /** The newest passing verdict of the whole gate, or NULL. */
 const struct kl_event *kl_judged_pass(const struct kl_judged_one *one);
-/** Did the fast stages pass, at least? */
+/** Did the quick stages pass, at least? */
 bool kl_judged_checked(const struct kl_judged_one *one);
 
 #endif

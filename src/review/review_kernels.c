@@ -325,7 +325,7 @@ static void say_missing(struct kl_findings *f, enum kl_weight weight, const stru
 				"it passed, says a note; but nobody whom "
 				"gpg.ssh.allowedSignersFile names has signed that");
 	else if (!strcmp(fate, "checked"))
-		kl_findings_add(f, weight, "verdict-checked", "only the fast stages have judged it");
+		kl_findings_add(f, weight, "verdict-checked", "only the quick stages have judged it");
 	else if (!strcmp(fate, "stale"))
 		kl_findings_add(f, weight, "verdict-stale",
 				"its verdict is stale: the note was made for other files");

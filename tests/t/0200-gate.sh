@@ -53,9 +53,9 @@ test_expect_success '--json prints the event' '
 # git would hold them: the program is called by its own name
 test_expect_success 'with stdin and stderr closed the jail is the same, with stdout closed the answer is an error' '
 	(
-		cd repo && git-klineage gate --fast --fresh --no-note --json >../event </dev/null &&
+		cd repo && git-klineage gate --quick --fresh --no-note --json >../event </dev/null &&
 		git-klineage gate --fast --fresh --no-note --json >../closed <&- 2>&- &&
-		exits 128 git-klineage gate --fast --fresh --no-note --json >&- 2>../err && git fsck --strict
+		exits 128 git-klineage gate --quick --fresh --no-note --json >&- 2>../err && git fsck --strict
 	) && for f in kind verdict tier; do
 		test -n "$(field $f event)" && test "$(field $f event)" = "$(field $f closed)" || return 1
 	done && says "cannot write the output" err

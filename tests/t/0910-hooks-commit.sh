@@ -28,7 +28,7 @@ note () {
 	git -C "$1" notes --ref=klineage/gate show "$2" >note
 }
 
-test_expect_success 'the first commit is judged, by the fast stages, in one line, and noted' '
+test_expect_success 'the first commit is judged, by the quick stages, in one line, and noted' '
 	repo repo &&
 	grep "^klineage: mm: pass, checked on [0-9]* inputs ([0-9.]* m*s)\$" repo.first &&
 	test "$(grep -c klineage repo.first)" = 1 &&
@@ -44,7 +44,7 @@ test_expect_success 'a commit that breaks the kernel is stopped' '
 		exits 1 git commit -q -a -m broken >../out 2>&1 &&
 		test "$(git rev-parse HEAD)" = "$head" && git reset -q --hard
 	) &&
-	grep "^klineage: mm: FAIL wrong-edge, checked" out && says "gate --worktree --workload mm --fast --seed" out &&
+	grep "^klineage: mm: FAIL wrong-edge, checked" out && says "gate --worktree --workload mm --quick --seed" out &&
 	says "no-verify" out
 '
 
@@ -188,7 +188,7 @@ test_expect_success 'a verdict of the whole gate serves, and is what is noted' '
 test_expect_success 'a check spares no run of the whole gate, and both stand in the note' '
 	(
 		cd full && cp "$good"/recursion.c mm.c && git commit -q -a -m recursion &&
-		git klineage gate --no-profile >../out && git klineage gate --fast >../again
+		git klineage gate --no-profile >../out && git klineage gate --quick >../again
 	) &&
 	! grep "judged before" out && says "pass  (" out && says "judged before" again && ! grep "by the fast" again &&
 	note full HEAD && grep "\"kind\":\"gate\"" note && grep "\"kind\":\"check\"" note

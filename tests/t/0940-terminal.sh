@@ -60,7 +60,7 @@ test_expect_success 'the colour of a thing can be said in git s words' '
 test_expect_success 'a diff, and a verdict that is none to be glad of' '
 	(
 		cd repo && git -c color.ui=always klineage show 1 >../show && cp "$cheats"/refused/zeros.c mm.c &&
-		exits 1 git -c color.ui=always klineage gate --worktree --fast >../fail; git checkout -q mm.c
+		exits 1 git -c color.ui=always klineage gate --worktree --quick >../fail; git checkout -q mm.c
 	) && grep "^$esc\[32m+" show && grep "^$esc\[31m-" show && grep "$esc\[1;31mfail" fail
 '
 

@@ -26,7 +26,7 @@ chat|phases|chat cost
 sync|items|sync --dry-run origin
 fsck|findings|fsck
 init|templates|init --list
-gate|-|gate --worktree --fast --workload scale
+gate|-|gate --worktree --quick --workload scale
 lift|cards|lift --dry-run ../more
 admit|-|admit --dry-run warp-scan
 materialize|tries|materialize --dry-run --status hypothesis scale

@@ -140,7 +140,7 @@ test_expect_success 'a failure, a check alone, a verdict of other files' '
 	exits 1 git klineage review --json main..fails >../out && finds verdict-fail "'\''wrong-all'\'', '\''C[0] is 0'\''" ../out &&
 	on checked "cp \$KLINEAGE_TOP/tests/cheats/c/accepted/recursion.c mm.c" &&
 	event checked 2026-01-02T00:00:00Z "{\"kind\":\"check\"}" >../event && note checked ../event &&
-	exits 1 git klineage review --json main..checked >../out && finds verdict-checked "only the fast stages" ../out &&
+	exits 1 git klineage review --json main..checked >../out && finds verdict-checked "only the quick stages" ../out &&
 	on stale "cp \$KLINEAGE_TOP/tests/cheats/c/accepted/libm.c mm.c" && event main 2026-01-02T00:00:00Z "{}" >../event && note stale ../event &&
 	exits 1 git klineage review --json main..stale >../out && finds verdict-stale "made for other files" ../out
 '

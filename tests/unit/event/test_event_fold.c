@@ -103,7 +103,7 @@ static json_t *check(const char *verdict, const char *time)
 	return e;
 }
 
-/* What the fast stages passed is no pass; what they saw fail has failed. */
+/* What the quick stages passed is no pass; what they saw fail has failed. */
 static void a_check_is_no_verdict_but_its_failure_is(void **state)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
