@@ -92,8 +92,8 @@ esac
 test_expect_success PRECOMMIT,OLDER 'the pre-commit framework: what it says to add' '
 	repo framework && echo "repos:" >framework/.pre-commit-config.yaml && (cd framework && exits 1 git klineage hooks install >../said) &&
 	says "called commit, merge-commit and push" said &&
-	sed -n "/- repo:/,/^\$/p" said | sed "$renamed" >>framework/.pre-commit-config.yaml && says "then: pre-commit install" said && (
-		cd framework && git klineage hooks status >/dev/null && $(sed -n "s/^# then: //p" ../said) >/dev/null && git add . &&
+	sed -n "/- repo:/,/^\$/p" said | sed "$renamed" >>framework/.pre-commit-config.yaml && says "then run: pre-commit install" said && (
+		cd framework && git klineage hooks status >/dev/null && $(sed -n "s/^# then run: //p" ../said) >/dev/null && git add . &&
 		git commit -q -m config >/dev/null 2>&1
 	) && works framework
 '
@@ -118,7 +118,7 @@ test_expect_success STAGES 'the pre-commit framework: from the repository of git
 
 test_expect_success LEFTHOOK,OLDER 'lefthook: what it says to add' '
 	repo lefthook && : >lefthook/lefthook.yml && (cd lefthook && exits 1 git klineage hooks install >../said) &&
-	sed -n "/^pre-commit:/,/^\$/p" said >lefthook/lefthook.yml && says "then: lefthook install" said && (
+	sed -n "/^pre-commit:/,/^\$/p" said >lefthook/lefthook.yml && says "then run: lefthook install" said && (
 		cd lefthook && git klineage hooks status >/dev/null && lefthook install >/dev/null 2>&1 && git add . &&
 		git commit -q -m config >/dev/null 2>&1
 	) && works lefthook
