@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lineage/view.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/map.h"
+#include "event/chain.h"
 #include "event/speed.h"
 #include "repo/notes.h"
 #include "text/canon.h"
@@ -276,26 +276,20 @@ static int load_events(struct kl_view *v, struct kl_repo *r)
 
 /* --- ratios and facts ------------------------------------------------------ */
 
-/* log-ratios add; the half-widths of independent measurements add in quadrature */
 static void accumulate(struct kl_view *v)
 {
-	double mid = 0, below = 0, above = 0;
+	struct kl_chain chain = { 0 };
 
 	for (size_t i = 1; i < v->n; i++) {
-		const struct kl_ratio *p = &v->step[i].prev;
-		double m, lo, hi;
+		const struct kl_ratio *prev = &v->step[i].prev;
+		struct kl_comparison link = {
+			.ratio_ppm = prev->ppm, .lo_ppm = prev->lo, .hi_ppm = prev->hi,
+		}, whole;
 
-		if (p->ppm <= 0 || p->lo <= 0 || p->hi <= 0)
+		if (!kl_chain_add(&chain, &link, 0))
 			return;		/* a gap: nothing is known beyond it */
-		m = log((double)p->ppm);
-		lo = m - log((double)p->lo);
-		hi = log((double)p->hi) - m;
-		mid += m - log(1e6);
-		below += lo * lo;
-		above += hi * hi;
-		v->step[i].root.ppm = llround(1e6 * exp(mid));
-		v->step[i].root.lo = llround(1e6 * exp(mid - sqrt(below)));
-		v->step[i].root.hi = llround(1e6 * exp(mid + sqrt(above)));
+		whole = kl_chain_ratio(&chain);
+		v->step[i].root = ratio_of(&whole);
 	}
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* review_kernels - the contracts, kernels and commits of a range */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "contract/changed_kernels.h"
+#include "event/chain.h"
 #include "event/verdict_lookup.h"
 #include "review/contract_diff.h"
 #include "review/review_parts.h"
@@ -176,47 +176,21 @@ static const struct kl_event *judged_surface(const struct kl_judged *j, const ch
 	return NULL;
 }
 
-/* Logarithms add, their half-widths in quadrature, as of lineages. */
-struct chain { double mid, below, above; };
-
-static void add_link(struct chain *chain, const struct kl_comparison *link)
-{
-	double mid = log((double)link->ratio_ppm / 1e6), lo = mid - log((double)link->lo_ppm / 1e6);
-	double hi = log((double)link->hi_ppm / 1e6) - mid;
-
-	chain->mid += mid;
-	chain->below += lo * lo;
-	chain->above += hi * hi;
-}
-
-static struct kl_comparison sum_of(const struct chain *chain)
-{
-	struct kl_comparison sum = {
-		.ratio_ppm = llround(1e6 * exp(chain->mid)),
-		.lo_ppm = llround(1e6 * exp(chain->mid - sqrt(chain->below))),
-		.hi_ppm = llround(1e6 * exp(chain->mid + sqrt(chain->above))),
-	};
-
-	sum.speed = sum.hi_ppm < 1000000 ? KL_SPEED_SLOW :
-		    sum.lo_ppm > 1000000 ? KL_SPEED_FAST : KL_SPEED_AMBIGUOUS;
-	return sum;
-}
-
 /* From state to state, back to the base; false: something on the way was not compared. */
 static bool ratio_to(struct ratio *out, const struct kl_judged *j, const struct kl_event *event,
 		     const char *base)
 {
 	const struct kl_comparison *link = against_parent(event);
-	struct chain chain = { 0 };
+	struct kl_chain chain = { 0 };
 
 	if (link && !strcmp(link->surface, base)) {
 		*out = (struct ratio){ .is = *link, .direct = true };
 		return true;
 	}
 	for (size_t n = 0; n <= j->n && link; n++) {
-		add_link(&chain, link);
+		kl_chain_add(&chain, link, event->profile.aa_ppm);
 		if (!strcmp(link->surface, base)) {
-			*out = (struct ratio){ .is = sum_of(&chain) };
+			*out = (struct ratio){ .is = kl_chain_ratio(&chain) };
 			return true;
 		}
 		event = judged_surface(j, link->surface, event);

@@ -134,6 +134,15 @@ test_expect_success 'from commit to commit the ratios are put together' '
 	finds slower "0.65x [0.634, 0.666] against the base, from commit to commit: slow" ../out
 '
 
+test_expect_success 'what the gate calls the same is the same from commit to commit, too' '
+	git checkout -q -B near main && echo "/* near */" >>mm.c && git commit -q -a -m near &&
+	event near 2026-01-02T00:00:00Z "$(against "$(surface main)" 998000 997000 999000 same "")" >../event && note near ../event &&
+	git checkout -q -B nearer near && echo "/* nearer */" >>mm.c && git commit -q -a -m nearer &&
+	event nearer 2026-01-02T00:01:00Z "$(against "$(surface near)" 998000 997000 999000 same "")" >../event && note nearer ../event &&
+	git klineage review --json main..nearer >../out &&
+	notes speed "0.996x [0.995, 0.997] against the base, from commit to commit: same" ../out
+'
+
 test_expect_success 'a failure, a check alone, a verdict of other files' '
 	on fails "cp \$KLINEAGE_TOP/tests/cheats/c/refused/zeros.c mm.c" &&
 	event fails 2026-01-02T00:00:00Z "{\"verdict\":\"fail\",\"class\":\"wrong-all\",\"message\":\"C[0] is 0\"}" >../event && note fails ../event &&
