@@ -14,16 +14,6 @@ static const char *text_of(const json_t *obj, const char *key)
 	return kl_json_str_or(obj, key, "");
 }
 
-static void read_strings(struct kl_strvec *out, const json_t *list)
-{
-	size_t i;
-	json_t *one;
-
-	json_array_foreach(list, i, one)
-		if (json_is_string(one))
-			kl_strvec_push(out, json_string_value(one));
-}
-
 static void read_code(char out[KL_DIGEST_HEX], const json_t *doc)
 {
 	const char *code = text_of(doc, "code");
@@ -39,7 +29,7 @@ static void read_place(struct kl_place *out, const json_t *doc)
 	out->device = text_of(doc, "device");
 	out->driver = text_of(doc, "driver");
 	out->compiler = text_of(doc, "compiler");
-	read_strings(&out->flags, json_object_get(doc, "flags"));
+	kl_json_strings(&out->flags, json_object_get(doc, "flags"));
 }
 
 static void read_facts(struct kl_event *event, const json_t *doc)
@@ -49,7 +39,7 @@ static void read_facts(struct kl_event *event, const json_t *doc)
 	json_t *value;
 
 	event->compiled = json_is_array(features);
-	read_strings(&event->facts.features, features);
+	kl_json_strings(&event->facts.features, features);
 	read_code(event->facts.code_digest, doc);
 	json_object_foreach(json_object_get(doc, "traits"), name, value)
 		if (json_is_string(value))

@@ -377,12 +377,8 @@ static char *quoted(const char *text)
 static const struct kl_strvec *read_features(struct kl_strvec *out, const json_t *facts)
 {
 	const json_t *list = json_object_get(facts, "features");
-	size_t i;
-	json_t *feature;
 
-	json_array_foreach(list, i, feature)
-		if (json_is_string(feature))
-			kl_strvec_push(out, json_string_value(feature));
+	kl_json_strings(out, list);
 	return json_is_array(list) ? out : NULL;
 }
 

@@ -99,6 +99,16 @@ const char *kl_json_str_or(const json_t *obj, const char *key, const char *dflt)
 	return json_is_string(v) ? json_string_value(v) : dflt;
 }
 
+void kl_json_strings(struct kl_strvec *out, const json_t *list)
+{
+	size_t i;
+	json_t *one;
+
+	json_array_foreach(list, i, one)
+		if (json_is_string(one))
+			kl_strvec_push(out, json_string_value(one));
+}
+
 int64_t kl_json_int_or(const json_t *obj, const char *key, int64_t dflt)
 {
 	const json_t *v = json_object_get(obj, key);

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/vec.h"
 
 /*
  * json - jansson behind our errors. json_t is vocabulary and may travel; the
@@ -35,6 +36,8 @@ int kl_json_obj(json_t **out, const json_t *obj, const char *key);	/* borrowed *
 int kl_json_arr(json_t **out, const json_t *obj, const char *key);	/* borrowed */
 /** Absent or of another type: the default. */
 const char *kl_json_str_or(const json_t *obj, const char *key, const char *dflt);
+/** Push the strings of an array; what is no string, or no array, is left out. */
+void kl_json_strings(struct kl_strvec *out, const json_t *list);
 int64_t kl_json_int_or(const json_t *obj, const char *key, int64_t dflt);
 bool kl_json_bool_or(const json_t *obj, const char *key, bool dflt);
 double kl_json_num_or(const json_t *obj, const char *key, double dflt);

@@ -29,13 +29,10 @@ json_t *kl_judge_facts_json(const struct kl_facts *f)
 void kl_judge_facts_read(struct kl_facts *out, const json_t *j)
 {
 	const char *key;
-	size_t i;
 	json_t *v;
 
 	*out = (struct kl_facts){ .traits = { .free_value = free } };
-	json_array_foreach(json_object_get(j, "features"), i, v)
-		if (json_is_string(v))
-			kl_strvec_push(&out->features, json_string_value(v));
+	kl_json_strings(&out->features, json_object_get(j, "features"));
 	json_object_foreach(json_object_get(j, "traits"), key, v)
 		if (json_is_string(v))
 			kl_map_put(&out->traits, key, kl_strdup(json_string_value(v)));
