@@ -1,11 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* event_json - reads an event from JSON and writes it */
+/* event_json - reader and writer of an event, whose members docs/formats.md has ("The gate event") */
 #include "event/event.h"
 
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 
-/* The reader and the writer of event.h: docs/formats.md ("The gate event") has the members. */
+/* Members that are texts: read and written the same way. */
+static const struct { const char *key; size_t at; } texts[] = {
+	{ "id", offsetof(struct kl_event, id) }, { "time", offsetof(struct kl_event, time) },
+	{ "workload", offsetof(struct kl_event, workload) },
+	{ "surface", offsetof(struct kl_event, surface) },
+	{ "contract", offsetof(struct kl_event, contract) },
+	{ "commit", offsetof(struct kl_event, commit) },
+	{ "tree", offsetof(struct kl_event, tree) },
+	{ "message", offsetof(struct kl_event, message) }, { "by", offsetof(struct kl_event, by) },
+	{ "job", offsetof(struct kl_event, job) }, { "signer", offsetof(struct kl_event, signer) },
+	{ "sig", offsetof(struct kl_event, sig) }, { "of", offsetof(struct kl_event, of) },
+};
+
+static const char **text_at(struct kl_event *event, size_t i)
+{
+	return (const char **)((char *)event + texts[i].at);
+}
 
 /* --- reading ---------------------------------------------------------------------- */
 
@@ -65,19 +81,8 @@ struct kl_event *kl_event_from_json(json_t *doc)
 	kl_event_set_class(event, text_of(doc, "class"));
 	event->tier = kl_tier_parse(text_of(doc, "tier"));
 	event->policy = kl_json_int_or(doc, "policy", 0);
-	event->id = text_of(doc, "id");
-	event->time = text_of(doc, "time");
-	event->workload = text_of(doc, "workload");
-	event->surface = text_of(doc, "surface");
-	event->contract = text_of(doc, "contract");
-	event->commit = text_of(doc, "commit");
-	event->tree = text_of(doc, "tree");
-	event->message = text_of(doc, "message");
-	event->by = text_of(doc, "by");
-	event->job = text_of(doc, "job");
-	event->signer = text_of(doc, "signer");
-	event->sig = text_of(doc, "sig");
-	event->of = text_of(doc, "of");
+	for (size_t i = 0; i < KL_ARRAY_SIZE(texts); i++)
+		*text_at(event, i) = text_of(doc, texts[i].key);
 	read_place(&event->place, json_object_get(doc, "platform"));
 	read_facts(event, doc);
 	kl_profile_read(&event->profile, json_object_get(doc, "profile"));
@@ -227,19 +232,8 @@ static void put_head(json_t *doc, const struct kl_event *event)
 		kl_json_set_str(doc, "tier", kl_tier_name(event->tier));
 	if (kl_json_int_or(doc, "policy", 0) != event->policy)
 		kl_json_set_int(doc, "policy", event->policy);
-	put_text(doc, "id", event->id);
-	put_text(doc, "time", event->time);
-	put_text(doc, "workload", event->workload);
-	put_text(doc, "surface", event->surface);
-	put_text(doc, "contract", event->contract);
-	put_text(doc, "commit", event->commit);
-	put_text(doc, "tree", event->tree);
-	put_text(doc, "message", event->message);
-	put_text(doc, "by", event->by);
-	put_text(doc, "job", event->job);
-	put_text(doc, "signer", event->signer);
-	put_text(doc, "sig", event->sig);
-	put_text(doc, "of", event->of);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(texts); i++)
+		put_text(doc, texts[i].key, *text_at((struct kl_event *)event, i));
 }
 
 /* What every event of ours has. */
