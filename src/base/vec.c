@@ -85,6 +85,13 @@ void kl_strvec_split(struct kl_strvec *v, const char *s, const char *seps)
 	}
 }
 
+void kl_strvec_minus(struct kl_strvec *v, const struct kl_strvec *all, const struct kl_strvec *some)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (!kl_strvec_has(some, all->v[i]))
+			kl_strvec_push(v, all->v[i]);
+}
+
 void kl_strvec_copy(struct kl_strvec *to, const struct kl_strvec *from)
 {
 	for (size_t i = 0; i < from->n; i++)

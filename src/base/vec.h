@@ -30,6 +30,8 @@ void kl_strvec_sort(struct kl_strvec *v);
 void kl_strvec_uniq(struct kl_strvec *v);
 /** Pieces of `s` between any of `seps`, empty ones dropped. */
 void kl_strvec_split(struct kl_strvec *v, const char *s, const char *seps);
+/** Push what `all` has and `some` has not. */
+void kl_strvec_minus(struct kl_strvec *v, const struct kl_strvec *all, const struct kl_strvec *some);
 void kl_strvec_copy(struct kl_strvec *to, const struct kl_strvec *from);
 void kl_strvec_release(struct kl_strvec *v);
 

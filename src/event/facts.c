@@ -13,13 +13,6 @@ void kl_facts_release(struct kl_facts *f)
 	*f = (struct kl_facts){ 0 };
 }
 
-void kl_facts_minus(struct kl_strvec *out, const struct kl_facts *a, const struct kl_facts *b)
-{
-	for (size_t i = 0; i < a->features.n; i++)
-		if (!kl_strvec_has(&b->features, a->features.v[i]))
-			kl_strvec_push(out, a->features.v[i]);
-}
-
 static bool has_trait(const struct kl_facts *f, const char *name)
 {
 	const char *value = kl_map_get(&f->traits, name);
@@ -30,7 +23,7 @@ static bool has_trait(const struct kl_facts *f, const char *name)
 /* Facts of `a` that are not of `b`: features, and traits as "trait:<name>". */
 static void all_minus(struct kl_strvec *out, const struct kl_facts *a, const struct kl_facts *b)
 {
-	kl_facts_minus(out, a, b);
+	kl_strvec_minus(out, &a->features, &b->features);
 	for (size_t i = 0; i < a->traits.n; i++) {
 		const char *name = a->traits.e[i].key;
 

@@ -49,9 +49,6 @@ int kl_mechanisms_load_shipped(struct kl_mechanisms *out);
 void kl_mechanisms_release(struct kl_mechanisms *m);
 const struct kl_mechanism *kl_mechanisms_find(const struct kl_mechanisms *m, const char *name);
 
-/** Features in `a` and not in `b`. */
-void kl_facts_minus(struct kl_strvec *out, const struct kl_facts *a, const struct kl_facts *b);
-
 enum kl_delta { KL_DELTA_CLEAN, KL_DELTA_COMPOUND, KL_DELTA_NO_CHANGE };
 /**
  * Judge the backward step before -> after against its mechanism: clean when what

@@ -125,13 +125,6 @@ static void set_features(struct kl_strvec *out, const struct kl_event *e)
 		kl_strvec_copy(out, &e->facts.features);
 }
 
-static void minus(struct kl_strvec *out, const struct kl_strvec *a, const struct kl_strvec *b)
-{
-	for (size_t i = 0; i < a->n; i++)
-		if (!kl_strvec_has(b, a->v[i]))
-			kl_strvec_push(out, a->v[i]);
-}
-
 static void note(struct source *s, const struct kl_step *step, const char *why)
 {
 	kl_strvec_pushf(&s->t->notes, "%s step %d (%s): %s", s->lineage, step->number,
@@ -214,8 +207,8 @@ static int make(struct kl_transition *t, struct source *s, size_t i, const struc
 	t->after = s->commit[i];
 	t->event = kl_event_ref(pick(s, ids, at->digest, s->before_surface));
 	set_features(&has, state);
-	minus(&t->gained, &has, &s->had);
-	minus(&t->lost, &s->had, &has);
+	kl_strvec_minus(&t->gained, &has, &s->had);
+	kl_strvec_minus(&t->lost, &s->had, &has);
 	kl_strvec_copy(&t->had, &s->had);
 	if ((err = read_surface(&t->from, &before_tree, s, &t->before)) < 0 ||
 	    (err = read_surface(&t->to, &tree, s, &t->after)) < 0)

@@ -293,13 +293,6 @@ static void accumulate(struct kl_view *v)
 	}
 }
 
-static void minus(struct kl_strvec *out, const struct kl_strvec *a, const struct kl_strvec *b)
-{
-	for (size_t i = 0; i < a->n; i++)
-		if (!kl_strvec_has(b, a->v[i]))
-			kl_strvec_push(out, a->v[i]);
-}
-
 static void compare_features(struct kl_view *v)
 {
 	for (size_t i = 1; i < v->n; i++) {
@@ -307,8 +300,8 @@ static void compare_features(struct kl_view *v)
 
 		if (!*s->event || !*before->event)
 			continue;
-		minus(&s->gained, &s->features, &before->features);
-		minus(&s->lost, &before->features, &s->features);
+		kl_strvec_minus(&s->gained, &s->features, &before->features);
+		kl_strvec_minus(&s->lost, &before->features, &s->features);
 	}
 }
 

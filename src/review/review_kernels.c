@@ -227,8 +227,8 @@ static void say_features(struct kl_review_item *item, const struct kl_event *old
 
 	if (!old || !old->compiled || !now->compiled)
 		return;
-	kl_facts_minus(&gained, &now->facts, &old->facts);
-	kl_facts_minus(&lost, &old->facts, &now->facts);
+	kl_strvec_minus(&gained, &now->facts.features, &old->facts.features);
+	kl_strvec_minus(&lost, &old->facts.features, &now->facts.features);
 	say_list(&item->found, "feature-gained", "gained %s", &gained);
 	say_list(&item->found, "feature-lost", "lost %s", &lost);
 	kl_json_set(item->facts, "gained", strings(&gained));

@@ -93,7 +93,7 @@ static bool is_hearsay(const struct kl_mechanism *m, const struct kl_facts *befo
 	KL_AUTO(kl_strvec_release) struct kl_strvec gone = KL_STRVEC_INIT;
 	bool doubt = false;
 
-	kl_facts_minus(&gone, before, after);
+	kl_strvec_minus(&gone, &before->features, &after->features);
 	for (size_t i = 0; m && i < m->primary.n; i++) {
 		const char *fact = m->primary.v[i];
 		const char *trait = strncmp(fact, "trait:", 6) ? NULL : kl_map_get(&after->traits, fact + 6);
@@ -142,7 +142,7 @@ static void name_it(struct named *out, const struct kl_sequencer *s, const struc
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec gone = KL_STRVEC_INIT;
 
-	kl_facts_minus(&gone, before, after);
+	kl_strvec_minus(&gone, &before->features, &after->features);
 	for (size_t i = 0; s->mechanisms && i < s->mechanisms->n; i++) {
 		const struct kl_mechanism *m = &s->mechanisms->m[i];
 		KL_AUTO(kl_buf_release) struct kl_buf why = KL_BUF_INIT;

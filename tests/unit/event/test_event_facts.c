@@ -93,7 +93,7 @@ static void test_minus(void **state)
 
 	make(&a, "x y z", "", "1");
 	make(&b, "y", "", "2");
-	kl_facts_minus(&d, &a, &b);
+	kl_strvec_minus(&d, &a.features, &b.features);
 	assert_int_equal(d.n, 2);
 	assert_string_equal(d.v[0], "x");
 	assert_string_equal(d.v[1], "z");
