@@ -339,7 +339,7 @@ static int judge(struct kl_repo *r, const struct options *o, struct asked *a, si
 	KL_AUTO(kl_freep) char *hints = NULL;
 	struct kl_gate_opts opts = {
 		.progress = progress, .jail = o->jail, .platform = o->platform,
-		.no_profile = o->no_profile, .fast = o->quick, .no_cache = o->fresh || o->seed,
+		.no_profile = o->no_profile, .quick = o->quick, .no_cache = o->fresh || o->seed,
 		.seed = o->seed ? strtoull(o->seed, NULL, 0) : 0, .runner = o->runner,
 	};
 	int err = kl_gate_open(&g, r, &opts), code;

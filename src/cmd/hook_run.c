@@ -167,7 +167,7 @@ static int judge_all(enum fate *worst, struct kl_repo *r, const struct kl_change
 {
 	KL_AUTO(kl_progress_freep) struct kl_progress *progress = kl_progress_new(KL_PROGRESS_AUTO);
 	KL_AUTO(kl_gate_freep) struct kl_gate *g = NULL;
-	struct kl_gate_opts o = { .progress = progress, .fast = !set->profile };
+	struct kl_gate_opts o = { .progress = progress, .quick = !set->profile };
 	int err = 0;
 
 	for (size_t i = 0; i < changed->n && !err; i++) {

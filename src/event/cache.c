@@ -40,7 +40,7 @@ void kl_cache_key_hex(char hex[KL_DIGEST_HEX], const struct kl_cache_key *k)
 	kl_digest_adds(d, "");
 	kl_digest_adds(d, kl_tier_name(k->tier));
 	kl_digest_adds(d, k->parent ? k->parent : "");
-	kl_digest_adds(d, k->fast ? "check" : k->profile ? "profile" : "");
+	kl_digest_adds(d, k->quick ? "check" : k->profile ? "profile" : "");
 	kl_digest_end(d, hex);
 }
 

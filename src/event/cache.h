@@ -24,7 +24,7 @@ struct kl_cache_key {
 	enum kl_tier tier;
 	const char *parent;			/* digest of what it is compared with, NULL: none */
 	bool profile;
-	bool fast;				/* the quick stages alone: events of kind "check" */
+	bool quick;				/* the quick stages alone: events of kind "check" */
 };
 
 /** KL_ENOTFOUND: not judged here before. */

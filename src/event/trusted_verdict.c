@@ -12,7 +12,7 @@ static bool is_compared(const struct kl_event *event, const struct kl_cache_key 
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
 
-	if (key->fast || !key->profile)
+	if (key->quick || !key->profile)
 		return true;
 	if (!event->profile.there || !parent != !key->parent)
 		return false;
@@ -22,7 +22,7 @@ static bool is_compared(const struct kl_event *event, const struct kl_cache_key 
 static bool serves(const struct kl_event *event, const struct kl_cache_key *key)
 {
 	return event->verdict == KL_VERDICT_PASS && !event->inverse.there &&
-	       (event->kind == KL_KIND_GATE || (key->fast && event->kind == KL_KIND_CHECK)) &&
+	       (event->kind == KL_KIND_GATE || (key->quick && event->kind == KL_KIND_CHECK)) &&
 	       kl_event_is_for(event, key->surface, key->contract) &&
 	       kl_cache_same_place(event, key) && is_compared(event, key);
 }

@@ -79,7 +79,7 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 
 	g->repo = repo;
 	g->o = *o;
-	g->o.no_profile |= g->o.fast;
+	g->o.no_profile |= g->o.quick;
 	g->bundle = kl_bundle_new();
 	err = kl_runner_parse(&g->runner, setting(g, o->runner, "klineage.runner"));
 	if (!err && o->seed && !g->runner.way->run)
@@ -162,9 +162,9 @@ static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s,
 		.truth = t->oracle->truth, .honest = t->oracle->honest, .pool = t->oracle->pool,
 		.oracle_launch = t->oracle->launch, .candidate = t->candidate->artefact,
 		.parent = t->parent ? t->parent->artefact : NULL, .baseline = t->baseline,
-		.audit = !g->o.fast &&
+		.audit = !g->o.quick &&
 			 (!g->runner.way->run || !kl_map_get(&g->audited, s->contract_digest)),
-		.correct = true, .profile = !g->o.no_profile, .also_only = g->o.fast,
+		.correct = true, .profile = !g->o.no_profile, .also_only = g->o.quick,
 		.counters = g->counters && !g->o.no_profile && t->backend->counters,
 		.seed = g->o.seed,
 		.profile_max_ms = g->o.profile_ms ? g->o.profile_ms : PROFILE_MS,
@@ -215,7 +215,7 @@ static int run(json_t **result, struct kl_gate *g, const struct kl_surface *s,
 		return cannot(g, *result, backend);
 	if (backend->walled && (err = kl_runner_check_wall(*result)) < 0)
 		return err;
-	if (!g->o.fast)
+	if (!g->o.quick)
 		kl_map_put(&g->audited, s->contract_digest, done);
 	return 0;
 }
@@ -239,7 +239,7 @@ static struct kl_event *event_new(struct kl_gate *g, const struct kl_surface *s,
 	char now[21];
 
 	kl_clock_iso(now);
-	event->kind = g->o.fast ? KL_KIND_CHECK : KL_KIND_GATE;
+	event->kind = g->o.quick ? KL_KIND_CHECK : KL_KIND_GATE;
 	event->time = kl_event_keep(event, now);
 	event->workload = kl_event_keep(event, s->contract->workload);
 	event->policy = KL_GATE_POLICY;
@@ -288,7 +288,7 @@ static int build(struct task *t, struct kl_judgement *v, struct kl_gate *g,
 		 const struct kl_surface *s, const struct kl_surface *parent)
 {
 	const struct kl_builder_wanted wanted = {
-		.candidate = s, .parent = g->o.fast ? NULL : parent,
+		.candidate = s, .parent = g->o.quick ? NULL : parent,
 		.march = g->o.no_profile ? NULL : t->platform.march,
 	};
 	struct kl_builder_set set;
@@ -344,7 +344,7 @@ static bool recall(struct kl_event **event, struct kl_gate *g, const struct kl_c
 {
 	if (!g->repo || g->o.no_cache)
 		return false;
-	if (g->o.fast)
+	if (g->o.quick)
 		return kl_cache_find(event, g->repo, key) == 0;
 	if (kl_cache_get(event, g->repo, key) < 0)
 		return false;
@@ -378,8 +378,8 @@ int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *g,
 	struct kl_cache_key key = {
 		.surface = candidate->digest, .contract = candidate->contract_digest,
 		.platform = &where, .flags = &candidate->contract->flags,
-		.parent = parent && !g->o.fast ? parent->digest : NULL,
-		.profile = !g->o.no_profile, .fast = g->o.fast,
+		.parent = parent && !g->o.quick ? parent->digest : NULL,
+		.profile = !g->o.no_profile, .quick = g->o.quick,
 		.runner = g->runner.way->run ? NULL : g->runner.name,
 	};
 	char hex[KL_DIGEST_HEX];

@@ -38,7 +38,7 @@ struct kl_gate_opts {
 	 * comes out is an event of kind "check". A verdict of the whole gate serves it, never the other
 	 * way round. Implies no_profile; nothing is compared with a parent.
 	 */
-	bool fast;
+	bool quick;
 	bool no_cache;			/* judge again even if this clone has a verdict */
 	/** Identical machine code is a fail, class no-change (a walk wants that). */
 	bool same_code_fails;

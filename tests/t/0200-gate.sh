@@ -54,7 +54,7 @@ test_expect_success '--json prints the event' '
 test_expect_success 'with stdin and stderr closed the jail is the same, with stdout closed the answer is an error' '
 	(
 		cd repo && git-klineage gate --quick --fresh --no-note --json >../event </dev/null &&
-		git-klineage gate --fast --fresh --no-note --json >../closed <&- 2>&- &&
+		git-klineage gate --quick --fresh --no-note --json >../closed <&- 2>&- &&
 		exits 128 git-klineage gate --quick --fresh --no-note --json >&- 2>../err && git fsck --strict
 	) && for f in kind verdict tier; do
 		test -n "$(field $f event)" && test "$(field $f event)" = "$(field $f closed)" || return 1
@@ -122,6 +122,12 @@ test_expect_success 'several contracts: named, around the user, or asked for' '
 		cd a && git klineage gate --no-profile >../../around
 	) &&
 	says "mm-a mm-b" err && says "mm-b: pass" named && says "mm-a: pass" around
+'
+
+test_expect_success '--fast is another name of --quick, which the usage does not show' '
+	for name in quick fast; do
+		(cd repo && git klineage gate --$name --fresh --no-note --json >../$name) && test "$(field kind $name)" = check || return 1
+	done && git klineage gate -h >usage 2>&1 && grep -q -e "--quick" usage && exits 1 grep -e "--fast" usage
 '
 
 test_done

@@ -92,7 +92,7 @@ static void every_part_of_the_key_counts(void **state)
 	k[7].tier = KL_TIER_UNSANDBOXED;
 	k[8].parent = NULL;
 	k[9].profile = false;
-	k[10].fast = true;
+	k[10].quick = true;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(k); i++)
 		if (kl_cache_get(&back, f.repo, &k[i]) != KL_ENOTFOUND)
 			fail_msg("key %zu finds another's verdict", i);
@@ -181,12 +181,12 @@ static struct kl_event *run(const char *kind, const char *verdict, const char *c
 	return event_of(e, true);
 }
 
-static void put(struct fixture *f, const char *parent, bool fast, struct kl_event *e)
+static void put(struct fixture *f, const char *parent, bool quick, struct kl_event *e)
 {
 	struct kl_cache_key k = f->key;
 
 	k.parent = parent;
-	k.fast = fast;
+	k.quick = quick;
 	assert_ok(kl_cache_put(f->repo, &k, e));
 	kl_event_free(e);
 }
