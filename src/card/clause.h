@@ -11,8 +11,8 @@
  *
  *	op != 'gemm' || (M % 256 == 0) && (K % 64 == 0)
  *
- * has the guard "op != 'gemm'" and two clauses. What is no conjunction below one guard is one
- * clause, whole; so is an alternative in brackets that has alternatives itself.
+ * has the guard "op != 'gemm'" and two clauses. A predicate of any other form
+ * is a single clause, and so is an alternative in brackets that has alternatives itself.
  *
  *	kl_clauses_split(&c, test);
  *	kl_clauses_one(&c, 1);			"op != 'gemm' || K % 64 == 0"

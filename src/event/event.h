@@ -11,8 +11,7 @@
 #include "text/digest.h"
 
 /*
- * event - one gate result (docs/formats.md,
-			    "The gate event"): made once, never changed, named by its
+ * event - one gate result (docs/formats.md, "The gate event"): made once, never changed, named by its
  * content. It is kept as one line of JSON, which is read and written here and nowhere else.
  *
  *	err = kl_event_parse(&event, line, len);	from outside: checked, and hostile

@@ -5,8 +5,8 @@
 #include "event/profile.h"
 
 /*
- * speed - turns measured intervals into fast, slow, same or ambiguous. Every verb uses these rules
- * and has none of its own.
+ * speed - turns measured intervals into fast, slow, same or ambiguous. All verbs use the
+ * rules below.
  *
  * An interval is compared with a margin that grows with the noise of its run: `aa_ppm` is how far
  * the A/A interval, the candidate against itself, reaches from 1.

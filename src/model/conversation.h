@@ -66,7 +66,7 @@ void kl_conversation_release(struct kl_conversation *c);
 
 /** What its turns did cost, nano-dollars; -1: not metered. `*model`: who answered, or NULL; borrowed. */
 int64_t kl_conversation_cost(const char **model, const struct kl_conversation *c);
-/** Was all up to this turn answered by somebody who could see no repository of ours? */
+/** Check that every reply up to this turn came from a model that had no access to a repository. */
 bool kl_conversation_alone(const struct kl_conversation *c, size_t turn);
 
 /** Take the system blocks over; of one that has turns they stand as they are. */

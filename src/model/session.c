@@ -79,8 +79,8 @@ static int open_provider(struct kl_session *session, const struct kl_session_opt
 }
 
 /*
- * Which model, and what it costs. A command's cost is its own affair, unless the user wants it in
- * the ledger; who is not metered needs no model's name either.
+ * Find the model and its price. A command is metered only if the user asks for it; a session
+ * that is not metered needs no model.
  */
 static int find_price(struct kl_session *session, const struct kl_session_opts *o)
 {

@@ -50,7 +50,7 @@ int kl_session_open(struct kl_session **out, struct kl_repo *repo, const struct 
 void kl_session_free(struct kl_session *session);
 KL_DEFINE_CLEANUP(struct kl_session *, kl_session_free)
 
-/** Money of this workload and budget, in nano-dollars: what is spent or reserved, and the cap. */
+/** Get what this workload has spent or reserved, and its cap, both in nano-dollars. */
 int kl_session_money(int64_t *spent, int64_t *cap, struct kl_session *session);
 /** What a request of so many bytes and reply tokens costs at least and at most; 0 if unmetered. */
 void kl_session_cost(int64_t *least, int64_t *most, const struct kl_session *session,

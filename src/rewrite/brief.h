@@ -43,7 +43,10 @@ void kl_brief_clean(struct kl_buf *out, const struct kl_buf *text);
 /** "[back-3, turn 2, state 0123456789ab: repair]" */
 void kl_brief_head(struct kl_buf *out, const char *phase, size_t turn, const struct kl_surface *s,
 		   enum kl_dialogue_kind kind);
-/** How the digest of a stored turn's state begins, and what it asked for. No such head: "", `*kind` stays. */
+/**
+ * Read the head of a stored turn: the first digits of its state's digest, and what it asked for.
+ * Without a head `state` becomes "" and `*kind` stays as it is.
+ */
 void kl_brief_head_read(enum kl_dialogue_kind *kind, char state[13], const char *user, const char *phase,
 			size_t turn);
 /** KL_EEXISTS: the stored turn is about another state than `s`. */

@@ -66,7 +66,10 @@ void kl_driver_release(struct kl_driver *driver);
 /** Go on behind `turn` stored turns. KL_EINVALID: there are fewer. */
 int kl_driver_skip(struct kl_driver *driver, size_t turn);
 
-/** Is there a turn? Of a stored one dialogue.kind is what it asked for, whatever would be asked now. */
+/**
+ * Start the next turn; false: the dialogue has ended. If the turn is stored, `dialogue.kind` becomes
+ * the kind that was asked for then.
+ */
 bool kl_driver_next(struct kl_driver *driver);
 
 /**

@@ -8,7 +8,7 @@
 /*
  * rederive - the forward edit of a step, by a model that sees K_{i-1} and not K_i: a
  * conversation of its own ("forward-<step>") with the state, the contract, the action, locus
- * and mechanism to restore, and K_i's time and features (DESIGN section 6, item 5).
+ * and mechanism to restore, and K_i's time and features.
  *
  * Like a rewriter it has no memory: asked again after a crash it gives the same edit, for the
  * replies are in the repository. Attempt n is turn n of it, but for those of class
@@ -43,7 +43,7 @@ struct kl_rederive {
 int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_rederive *r);
 
 /**
- * The second reading of traits (DESIGN section 2): which of `claims` ({"tiled":"yes"}) does a fresh
+ * The second reading of traits: which of `claims` ({"tiled":"yes"}) does a fresh
  * reader of `state` confirm, with lines that exist? `*audited`:
  * {"tiled":{"value":"yes","path":"topk.c","lines":[12,40]}}, owned; a trait that is not confirmed is
  * absent. The reader is told the names of the traits, not what was claimed.
