@@ -30,12 +30,12 @@ const struct kl_backend *kl_backend_of(const struct kl_contract *contract)
 	return found;
 }
 
-bool kl_backend_is_walled(const struct kl_backends *all, const char *platform, const char *tier)
+bool kl_backend_is_walled(const struct kl_backends *all, const char *platform, enum kl_tier tier)
 {
 	for (size_t i = 0; all->row[i]; i++) {
 		const struct kl_backend *one = all->row[i];
 
-		if (one->walled && one->owns(platform) && !strcmp(one->tier, tier))
+		if (one->walled && one->owns(platform) && one->tier == tier)
 			return true;
 	}
 	return false;

@@ -5,6 +5,7 @@
 #include "backend/artefact.h"
 #include "backend/oracle.h"
 #include "event/platform.h"
+#include "event/vocabulary.h"
 #include "jail/jail.h"
 #include "repo/repo.h"
 
@@ -54,7 +55,7 @@ struct kl_backend {
 
 	/* --- judging */
 	const char *subject;		/* `surface` of a job: who calls a kernel */
-	const char *tier;		/* how well a run is confined; NULL: by the run jail */
+	enum kl_tier tier;		/* how well a run is confined; OTHER: as the run jail does */
 	bool walled;			/* its own host code runs, behind the worker's wall */
 	bool counters;			/* the hardware's counters can be read of a kernel */
 	const struct kl_backend_device *device;	/* NULL: kernels run on the processor */
@@ -122,7 +123,8 @@ const struct kl_backend *kl_backend_of(const struct kl_contract *contract);
 int kl_backend_find(const struct kl_backend **out, const struct kl_backends *all,
 		    const struct kl_contract *contract);
 /** Has an event of that platform and tier host code that ran behind a wall? */
-bool kl_backend_is_walled(const struct kl_backends *all, const char *platform, const char *tier);
+bool kl_backend_is_walled(const struct kl_backends *all, const char *platform,
+			  enum kl_tier tier);
 /** The first that owns the platform; KL_EINVALID names those there are. */
 int kl_backend_owner(const struct kl_backend **out, const struct kl_backends *all,
 		     const char *platform);

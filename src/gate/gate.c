@@ -148,8 +148,8 @@ struct task {
  */
 static enum kl_tier tier_of(const struct kl_gate *g, const struct kl_backend *backend)
 {
-	if (backend->tier)
-		return kl_tier_parse(backend->tier);
+	if (backend->tier != KL_TIER_OTHER)
+		return backend->tier;
 	if (!g->runner.way->run)
 		return KL_TIER_HOST_RESTRICTED;
 	return kl_tier_parse(kl_jail_tier(&g->jail));

@@ -240,7 +240,7 @@ static const struct kl_oracle_words words = {
 /* Nothing of the kernel runs on the host. */
 const struct kl_backend kl_backend_cuda = {
 	.language = &kl_language_cuda, .object = "cubin", .words = &words, .subject = "cuda",
-	.tier = "device-only", .counters = true, .device = &kl_cuda_device, .peak = DEVICE_PEAK,
+	.tier = KL_TIER_DEVICE_ONLY, .counters = true, .device = &kl_cuda_device, .peak = DEVICE_PEAK,
 	.describe = describe_plans,
 	.platforms = platforms, .owns = owns_platform, .own_platform = true,
 	.guess = guess_by_plan, .limits = read_limits, .port = kl_cuda_port,
@@ -252,7 +252,7 @@ const struct kl_backend kl_backend_cuda = {
 /* Its host code runs behind a wall or not at all, and a result has to say so. */
 const struct kl_backend kl_backend_cuda_host = {
 	.language = &kl_language_cuda_host, .object = "cubin", .subject = "cuda",
-	.tier = "host-sandboxed", .walled = true, .device = &kl_cuda_device, .peak = DEVICE_PEAK,
+	.tier = KL_TIER_HOST_SANDBOXED, .walled = true, .device = &kl_cuda_device, .peak = DEVICE_PEAK,
 	.describe = describe_host,
 	.platforms = platforms, .owns = owns_platform, .own_platform = true,
 	.guess = guess_by_contract, .limits = read_limits, .port = port_host,

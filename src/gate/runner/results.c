@@ -203,7 +203,7 @@ static int check_line(const json_t *line, const struct kl_event *draft, const js
 /* The draft has the tier that the verdict would have. */
 static bool is_walled(const struct kl_event *draft)
 {
-	return kl_backend_is_walled(&kl_backends, draft->place.id, kl_tier_name(draft->tier));
+	return kl_backend_is_walled(&kl_backends, draft->place.id, draft->tier);
 }
 
 static int64_t *weights_of(const json_t *record, size_t *n)
