@@ -281,8 +281,9 @@ static void check_group(struct kl_repo *repo, const struct walk *w, size_t n, in
 static void run_group(size_t group, const char *dir, struct kl_rng *rng, struct tally *t)
 {
 	struct walk w[WALKS_EACH];
-	/* a turn is reserved at some 0.064 dollars: about half of the groups meet their cap */
-	int64_t cap = KL_DOLLAR + (int64_t)kl_rng_below(rng, 5 * KL_DOLLAR);
+	/* 25 walks ask for some 2.5 dollars: every other group has less, and meets its cap */
+	int64_t least = group % 2 ? 2 * KL_DOLLAR : KL_DOLLAR;
+	int64_t cap = least + (int64_t)kl_rng_below(rng, group % 2 ? 4 * KL_DOLLAR : KL_DOLLAR);
 	KL_AUTO(kl_repo_freep) struct kl_repo *own_repo = NULL;
 	const char *who;
 
@@ -330,10 +331,13 @@ static void no_overspend_and_nothing_bought_twice(void **state)
 		t.kills, t.failures, t.spent, t.turns, t.charges,
 		(double)t.charged / 1e9, (double)t.cap / 1e9, (double)t.fullest_ppm / 1e4,
 		(double)(kl_clock_ns() - start_ns) / 1e9);
-	/* it was a test: kills, failures, caps that held, and walks that came through */
-	assert_true(t.kills > t.walks / 4 && t.failures > t.walks / 20);
-	assert_true(t.spent > 0 && t.turns > t.walks / 2);
-	assert_true(t.doubles > t.walks / 20 && t.charges > t.turns);
+	/*
+	 * It was a test: kills, failures, caps that held, and walks that came through. Every seed
+	 * has to show them, so the bounds lie more than four deviations below what seeds show.
+	 */
+	assert_true(t.kills > t.walks / 4 && t.failures > t.walks / 50);
+	assert_true(t.spent > t.walks / 20 && t.turns > t.walks / 2);
+	assert_true(t.doubles > t.walks / 50 && t.charges > t.turns);
 }
 
 int main(void)
