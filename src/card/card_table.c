@@ -257,6 +257,7 @@ GROUP(scope, "'scope'");
 
 static const char *const statuses[] = { "hypothesis", "provisional", "admitted", "retracted", NULL };
 
+/* clang-format off */
 static const struct kl_field card_fields[] = {
 	{ "schema", KL_FIELD_INT, KL_NEEDED, AT(schema), 1, KL_CARD_SCHEMA, NULL, NULL },
 	{ "id", KL_FIELD_SLUG, KL_NEEDED, AT(id), 0, 0, NULL, NULL },
@@ -274,6 +275,7 @@ static const struct kl_field card_fields[] = {
 	{ "ver", KL_FIELD_LIST, KL_NEEDED | KL_UNION, AT(ver), 0, 0, NULL, &kl_shape_trial },
 	END
 };
+/* clang-format on */
 const struct kl_shape kl_shape_card = {
 	"the card", sizeof(struct kl_card), card_fields, kl_check_card, NULL, NULL,
 };

@@ -12,11 +12,13 @@ static const char synopsis[] =
 
 static const char *word(const struct kl_sync *s, enum kl_sync_how how)
 {
+	/* clang-format off */
 	static const char *const would[] = {
 		[KL_SYNC_TAKEN] = "would take", [KL_SYNC_MOVED] = "would take",
 		[KL_SYNC_UNITED] = "would unite", [KL_SYNC_RENAMED] = "would rename",
 		[KL_SYNC_GIVEN] = "would give", [KL_SYNC_LEFT] = "would leave",
 	};
+	/* clang-format on */
 
 	return s->dry_run ? would[how] : kl_sync_how_name(how);
 }

@@ -198,6 +198,7 @@ void kl_deopt_say_outcome(const struct kl_outcome *out, bool json)
 int kl_deopt_say_estimate(const struct kl_estimate *e, struct kl_session *session,
 			  const char *workload, bool json)
 {
+	/* clang-format off */
 	const struct kl_estimate_row rows[] = {
 		{ "steps", "steps", "accepted", e->steps, 0 },
 		{ "rejections", e->proposes ? "rejected" : NULL, "of the model's proposals",
@@ -211,6 +212,7 @@ int kl_deopt_say_estimate(const struct kl_estimate *e, struct kl_session *sessio
 		{ "reply_tokens", "reply", "tokens", e->reply_tokens, 0 },
 		{ "requests", "requests", "in all, each with what was said before it", e->requests, 0 },
 	};
+	/* clang-format on */
 
 	return kl_estimate_say(&(struct kl_estimate_say){
 		.workload = workload, .one = "a walk", .all = "the walks of this workload",

@@ -11,6 +11,7 @@
 
 #define WALKS (KL_NEEDS_REPO | KL_NEEDS_IDENTITY | KL_NEEDS_HISTORY)
 
+/* clang-format off */
 const struct kl_cmd kl_cmds[] = {
 	{ "init", cmd_init, 0, "write a contract for a kernel, or start from a template" },
 	{ "gate", cmd_gate, KL_NEEDS_REPO, "judge a kernel: compile, correctness, profile" },
@@ -41,6 +42,7 @@ const struct kl_cmd kl_cmds[] = {
 	{ "version", cmd_version, 0, "print versions" },
 	{ NULL, NULL, 0, NULL }
 };
+/* clang-format on */
 
 static const struct kl_cmd *find(const char *name)
 {

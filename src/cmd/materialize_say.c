@@ -264,6 +264,7 @@ void kl_materialize_say_roundtrip(const struct kl_roundtrip *rt, const struct kl
 int kl_materialize_say_estimate(const struct kl_mat_estimate *e, struct kl_session *session,
 				const char *workload, bool json)
 {
+	/* clang-format off */
 	const struct kl_estimate_row rows[] = {
 		{ "cards", "cards", "that fit, told whole", NULL, e->cards },
 		{ "prefix_bytes", "prefix", "bytes of rules, cards and contract in each request", NULL,
@@ -272,6 +273,7 @@ int kl_materialize_say_estimate(const struct kl_mat_estimate *e, struct kl_sessi
 		{ "reply_tokens", "reply", "tokens", e->reply_tokens, 0 },
 		{ "requests", "requests", "in all, each with what was said before it", e->requests, 0 },
 	};
+	/* clang-format on */
 
 	return kl_estimate_say(&(struct kl_estimate_say){
 		.workload = workload, .one = "a run", .all = "runs on this workload",

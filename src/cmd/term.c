@@ -109,11 +109,13 @@ static int want_color(bool *out, struct kl_repo *r, const char *when)
 
 static int load_codes(struct kl_term *t, struct kl_repo *r)
 {
+	/* clang-format off */
 	static const char *const plain[KL_PAINTS] = {
 		[KL_PAINT_RESET] = "\033[m", [KL_PAINT_HEAD] = "\033[1m", [KL_PAINT_PASS] = "\033[32m",
 		[KL_PAINT_FAIL] = "\033[1;31m", [KL_PAINT_WARN] = "\033[33m", [KL_PAINT_OLD] = "\033[31m",
 		[KL_PAINT_NEW] = "\033[32m", [KL_PAINT_FRAG] = "\033[36m",
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_PAINTS; i++) {
 		KL_AUTO(kl_freep) char *key =

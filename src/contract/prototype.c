@@ -153,6 +153,7 @@ static int choose(const struct found **out, const struct founds *all, const stru
 
 /* --- parameters --------------------------------------------------------------- */
 
+/* clang-format off */
 static const struct { const char *type, *dtype; } types[] = {
 	{ "float", "f32" }, { "double", "f64" }, { "_Float16", "f16" }, { "__fp16", "f16" },
 	{ "__bf16", "bf16" }, { "int", "i32" }, { "signed", "i32" }, { "signed int", "i32" },
@@ -165,6 +166,7 @@ static const struct { const char *type, *dtype; } types[] = {
 	{ "int8_t", "i8" }, { "signed char", "i8" }, { "uint8_t", "u8" }, { "unsigned char", "u8" },
 	{ "char", "i8" },
 };
+/* clang-format on */
 
 static const char *dtype_of(const char *type)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 /* Members that are texts: read and written the same way. */
+/* clang-format off */
 static const struct { const char *key; size_t at; } texts[] = {
 	{ "id", offsetof(struct kl_event, id) }, { "time", offsetof(struct kl_event, time) },
 	{ "workload", offsetof(struct kl_event, workload) },
@@ -17,6 +18,7 @@ static const struct { const char *key; size_t at; } texts[] = {
 	{ "job", offsetof(struct kl_event, job) }, { "signer", offsetof(struct kl_event, signer) },
 	{ "sig", offsetof(struct kl_event, sig) }, { "of", offsetof(struct kl_event, of) },
 };
+/* clang-format on */
 
 static const char **text_at(struct kl_event *event, size_t i)
 {

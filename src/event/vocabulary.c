@@ -15,6 +15,7 @@ static const char *const verdicts[] = {
 	[KL_VERDICT_INCONCLUSIVE] = "inconclusive", [KL_VERDICT_NOT_RUN] = "not-run",
 };
 
+/* clang-format off */
 static const char *const failures[] = {
 	[KL_FAILURE_NONE] = "", [KL_FAILURE_COMPILE] = "compile", [KL_FAILURE_LAUNCH] = "launch",
 	[KL_FAILURE_HANG] = "hang", [KL_FAILURE_FAULT] = "fault", [KL_FAILURE_WRONG_ALL] = "wrong-all",
@@ -22,12 +23,15 @@ static const char *const failures[] = {
 	[KL_FAILURE_SLOWER] = "slower", [KL_FAILURE_NO_CHANGE] = "no-change",
 	[KL_FAILURE_CHEAT] = "cheat", [KL_FAILURE_OTHER] = "",
 };
+/* clang-format on */
 
+/* clang-format off */
 static const char *const tiers[] = {
 	[KL_TIER_OTHER] = "", [KL_TIER_UNSANDBOXED] = "unsandboxed",
 	[KL_TIER_HOST_RESTRICTED] = "host-restricted", [KL_TIER_HOST_SANDBOXED] = "host-sandboxed",
 	[KL_TIER_DEVICE_ONLY] = "device-only",
 };
+/* clang-format on */
 
 static const char *const speeds[] = {
 	[KL_SPEED_NONE] = "", [KL_SPEED_FAST] = "fast", [KL_SPEED_SLOW] = "slow",

@@ -11,6 +11,7 @@
 #define LEVEL_VALUE 6
 
 /* In the order of enum kl_expr_op; the first match wins, so two bytes stand before one. */
+/* clang-format off */
 static const struct sign { const char *text; enum kl_expr_op op; int level; } signs[] = {
 	{ "+", KL_OP_ADD, 4 }, { "-", KL_OP_SUB, 4 },
 	{ "*", KL_OP_MUL, 5 }, { "/", KL_OP_DIV, 5 }, { "%", KL_OP_MOD, 5 },
@@ -18,6 +19,7 @@ static const struct sign { const char *text; enum kl_expr_op op; int level; } si
 	{ "<", KL_OP_LT, 3 }, { ">", KL_OP_GT, 3 },
 	{ "&&", KL_OP_AND, 2 }, { "||", KL_OP_OR, 1 },
 };
+/* clang-format on */
 
 static const struct function { const char *name; enum kl_expr_op op; } functions[] = {
 	{ "min", KL_OP_MIN }, { "max", KL_OP_MAX }, { "cdiv", KL_OP_CDIV },

@@ -5,12 +5,14 @@
 #include "plan/plan_parts.h"
 
 /* Values of CUtensorMapDataType, and what they take. */
+/* clang-format off */
 static const struct { const char *name; int value, size; bool is_float; } dtypes[] = {
 	{ "u8", 0, 1, false }, { "i8", 0, 1, false }, { "u16", 1, 2, false }, { "i16", 1, 2, false },
 	{ "u32", 2, 4, false }, { "i32", 3, 4, false }, { "u64", 4, 8, false }, { "i64", 5, 8, false },
 	{ "f16", 6, 2, true }, { "f32", 7, 4, true }, { "f64", 8, 8, true }, { "bf16", 9, 2, true },
 	{ "f32-ftz", 10, 4, true }, { "tf32", 11, 4, true }, { "tf32-ftz", 12, 4, true },
 };
+/* clang-format on */
 
 /* In the order of the CUDA enums. */
 static const char *const kinds[] = { "tiled", "im2col", NULL };

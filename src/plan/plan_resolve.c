@@ -119,12 +119,14 @@ static int resolve_offset(int64_t *out, const struct plan_point *pt, const struc
 static int resolve_value(struct kl_plan_arg *out, const struct plan_point *pt, const struct kl_spot *up,
 			 const struct plan_arg *a)
 {
+	/* clang-format off */
 	static const struct { const char *key; int64_t min, max; } ranges[] = {
 		[VALUE_I32] = { "i32", INT32_MIN, INT32_MAX },
 		[VALUE_I64] = { "i64", INT64_MIN, INT64_MAX },
 		[VALUE_U32] = { "u32", 0, UINT32_MAX },
 		[VALUE_U64] = { "u64", 0, INT64_MAX },
 	};
+	/* clang-format on */
 	struct kl_spot at;
 	int64_t v;
 	int err;

@@ -30,11 +30,13 @@ static void proposer_release(struct proposer *proposer)
 
 static int proposer_open(struct proposer *proposer, struct kl_rewrite *rw, const char *rewriter)
 {
+	/* clang-format off */
 	static const char *const prompt[KL_DIALOGUE_END] = {
 		[KL_DIALOGUE_STEP] = "deoptimize-turn", [KL_DIALOGUE_REPAIR] = "repair",
 		[KL_DIALOGUE_ANOTHER] = "another", [KL_DIALOGUE_ELSEWHERE] = "another",
 		[KL_DIALOGUE_SPLIT] = "split",
 	};
+	/* clang-format on */
 	KL_AUTO(kl_strvec_release) struct kl_strvec texts = KL_STRVEC_INIT;
 	int err = kl_brief_system(&texts, rw->repo, "deoptimize", rw->state, rw->mechanisms);
 

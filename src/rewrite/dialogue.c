@@ -5,11 +5,13 @@
 
 #include "rewrite/feedback.h"
 
+/* clang-format off */
 static const char *const names[] = {
 	[KL_DIALOGUE_STEP] = "step", [KL_DIALOGUE_REPAIR] = "repair",
 	[KL_DIALOGUE_ANOTHER] = "another step", [KL_DIALOGUE_ELSEWHERE] = "a step elsewhere",
 	[KL_DIALOGUE_SPLIT] = "a part", [KL_DIALOGUE_AGAIN] = "again",
 };
+/* clang-format on */
 
 const char *kl_dialogue_name(enum kl_dialogue_kind kind)
 {

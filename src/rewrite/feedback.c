@@ -16,6 +16,7 @@ struct feedback_class {
 	const char *meaning;
 };
 
+/* clang-format off */
 static const struct feedback_class classes[] = {
 	{ "compile", true, "It does not compile." },
 	{ "launch", true, "It cannot be launched." },
@@ -35,14 +36,17 @@ static const struct feedback_class classes[] = {
 	{ "inconclusive", false, "The machine could not tell." },
 	{ "skipped", false, "A person put it aside." },
 };
+/* clang-format on */
 
 /* of an edit forward, in place of those above */
+/* clang-format off */
 static const struct feedback_class forward[] = {
 	{ "no-change", true, "The machine code is the same as before: nothing was put in." },
 	{ "not-there", true, "It is right, and what the card is to bring is not in it." },
 	{ "not-faster", true, "It is right, and not faster than the kernel that it was made from." },
 	{ "not-enough", true, "It is right and faster, by less than half of what was reached before." },
 };
+/* clang-format on */
 
 static const struct feedback_class *find_class(const struct feedback_class *list, size_t n,
 					       const char *name)

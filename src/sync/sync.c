@@ -22,12 +22,14 @@
 #define LOCK_MS (60 * 1000)
 #define SAME_ANSWERS 4		/* refusals, while the remote stays the same, to be believed */
 
+/* clang-format off */
 static const char *const prefixes[] = {
 	[KL_SYNC_NOTES] = KL_NOTES_GATE,
 	[KL_SYNC_LINEAGE] = "refs/heads/klineage/lineage/",
 	[KL_SYNC_REJECTED] = "refs/klineage/rejected/",
 	[KL_SYNC_CARDS] = NULL,		/* configured */
 };
+/* clang-format on */
 
 const char *kl_sync_prefix(enum kl_sync_kind kind)
 {

@@ -8,11 +8,13 @@
 
 #define SCHEMA "klineage.operation/1"
 
+/* clang-format off */
 static const char *const phase_name[] = {
 	[KL_WALK_EXPERT] = "expert", [KL_WALK_ASK] = "ask", [KL_WALK_JUDGE] = "judge",
 	[KL_WALK_WAIT] = "wait", [KL_WALK_FINISH] = "finish",
 	[KL_WALK_DERIVE] = "derive", [KL_WALK_JUDGE_DERIVED] = "judge-derived",
 };
+/* clang-format on */
 
 static void set_phase(struct kl_walk *w, enum kl_walk_do phase)
 {

@@ -23,12 +23,14 @@ struct skill_gen {
 	size_t nevent;
 };
 
+/* clang-format off */
 static const struct { const char *op, *dims; } skill_gen_cases[] = {
 	{ "gemm", "K M N" }, { "conv2d", "C F H N W" }, { "attention", "B D H S" },
 	{ "gated-delta-net", "D T" }, { "topk", "cols k rows" }, { "softmax", "M N" },
 	{ "layer-norm", "M N" }, { "chunk-cumsum", "B H T" }, { "batched-gemm", "B K M N" },
 	{ "transpose", "M N" },
 };
+/* clang-format on */
 
 static const struct { const char *language, *platform; } skill_gen_places[] = {
 	{ "c", "cpu/x86-64-v3" }, { "cuda", "cuda/sm_90" }, { "cuda", "cuda/sm_80" }, { "c", "cpu/x86-64-v4" },

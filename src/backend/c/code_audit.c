@@ -10,6 +10,7 @@
  * leave the flat user-mode world. All code is searched, reached or not: a
  * computed jump reaches everything.
  */
+/* clang-format off */
 static const struct { const char *words, *what; } forbidden[] = {
 	{ " syscall sysenter sysexit sysret sysretq int int1 into ", "calls the system" },
 	{ " rdtsc rdtscp rdpmc rdpru tpause umwait umonitor ", "reads a clock or counter" },
@@ -25,6 +26,7 @@ static const struct { const char *words, *what; } forbidden[] = {
 	  "getsec hlt cli sti wrmsr rdmsr xsetbv lgdt lidt monitor mwait monitorx mwaitx ptwrite ",
 	  "uses a privileged instruction" },
 };
+/* clang-format on */
 
 static const char *why_forbidden(const char *op)
 {

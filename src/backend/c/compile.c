@@ -295,12 +295,14 @@ int kl_compile_surface(struct kl_artefact **out, const char **class_, const stru
 
 /* -- oracles ----------------------------------------------------------------------------------- */
 
+/* clang-format off */
 static const struct { const char *prefix, *flags[5]; } arithmetic[] = {
 	[KL_ORACLE_TRUTH] = { "src-truth/",
 			      { "-O3", "-ffp-contract=off", "-Irt", "-Dkl_real=double", NULL } },
 	[KL_ORACLE_HONEST] = { "src-honest/",
 			       { "-O3", "-ffp-contract=off", "-Irt", "-Dkl_real=float", NULL } },
 };
+/* clang-format on */
 
 int kl_compile_oracle(const struct kl_jail *j, const struct kl_platform *p,
 		      const struct kl_surface *s, enum kl_oracle which, const char *dir)

@@ -15,6 +15,7 @@
  * must, must not or may be named (pextrd is a shuffle, pext is not).
  */
 enum vec { VEC_ANY, VEC_YES, VEC_NO };
+/* clang-format off */
 static const struct { const char *feature; enum vec vec; const char *patterns; } by_insn[] = {
 	{ "fma.scalar", VEC_YES, "fmadd*s[sd] fmsub*s[sd] fnmadd*s[sd] fnmsub*s[sd]" },
 	{ "avx2.fma", VEC_YES,
@@ -46,6 +47,7 @@ static const struct { const char *feature; enum vec vec; const char *patterns; }
 	  "cvt* pmovzx* pmovsx* pmov[bwdq][bwd] pmovs[wdq][bwd] pmovus[wdq][bwd]" },
 	{ "x87", VEC_NO, "f*" },
 };
+/* clang-format on */
 
 /* Packed arithmetic, at any width. */
 static const char packed[] =

@@ -36,6 +36,7 @@ static int check_sections(const struct kl_cubin *c)
 }
 
 /* Functions of the system that device code can call, and what is wrong with it. */
+/* clang-format off */
 static const struct { const char *name, *why; } services[] = {
 	{ "vprintf", "it prints, and what is printed goes into the output of who judges it" },
 	{ "malloc", "device memory that outlives the call; the plan's scratch is for that" },
@@ -45,6 +46,7 @@ static const struct { const char *name, *why; } services[] = {
 	{ "cudaLaunchDevice", "it launches kernels itself; the plan says what is launched" },
 	{ "cudaGetParameterBuffer", "it launches kernels itself; the plan says what is launched" },
 };
+/* clang-format on */
 
 static int check_undefined(const struct kl_cubin *c)
 {

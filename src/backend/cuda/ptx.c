@@ -68,11 +68,13 @@ static int read_function(struct kl_ptx_reader *r)
 
 static void note_space(struct kl_ptx_var *v, const struct kl_ptx_reader *r)
 {
+	/* clang-format off */
 	static const struct { const char *word; enum kl_ptx_space space; } spaces[] = {
 		{ ".global", KL_PTX_GLOBAL }, { ".const", KL_PTX_CONST }, { ".shared", KL_PTX_SHARED },
 		{ ".tex", KL_PTX_HANDLE }, { ".texref", KL_PTX_HANDLE }, { ".samplerref", KL_PTX_HANDLE },
 		{ ".surfref", KL_PTX_HANDLE },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(spaces); i++)
 		if (kl_ptx_is(r, spaces[i].word))

@@ -56,6 +56,7 @@ static const struct class_ ptx_classes[] = {
 	{ "control", "brx" },
 };
 
+/* clang-format off */
 static const struct class_ sass_classes[] = {
 	{ "tensor", "HMMA" },	   { "tensor", "IMMA" },      { "tensor", "DMMA" },
 	{ "tensor", "BMMA" },	   { "tensor", "QMMA" },      { "tensor", "OMMA" },
@@ -89,6 +90,7 @@ static const struct class_ sass_classes[] = {
 	{ "integer", "ULEA" },	   { "integer", "ULOP" },     { "integer", "USHF" },
 	{ "integer", "UISETP" },   { "integer", "IABS" },     { "integer", "SGXT" },
 };
+/* clang-format on */
 
 static const char *ptx_class(const char *op)
 {

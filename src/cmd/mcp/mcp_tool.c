@@ -64,6 +64,7 @@ static const struct kl_mcp_param gate_params[] = {
 };
 
 static const char *const retrieve_argv[] = { "retrieve", "--json", NULL };
+/* clang-format off */
 static const struct kl_mcp_param retrieve_params[] = {
 	P_WORKLOAD(NULL),
 	P_REV("rev", "rev", "The state to find cards for (default: HEAD)"),
@@ -77,6 +78,7 @@ static const struct kl_mcp_param retrieve_params[] = {
 	  "^[a-z0-9][a-z0-9_/.-]*$", NULL, 0, 64, false },
 	LIST_END
 };
+/* clang-format on */
 
 static const char *const card_argv[] = { "skills", "show", "--json", NULL };
 static const struct kl_mcp_param card_params[] = {
@@ -114,6 +116,7 @@ static const struct kl_mcp_param start_params[] = {
 };
 
 static const char *const step_argv[] = { "deopt", "--continue", "--json", "--step=-", NULL };
+/* clang-format off */
 static const struct kl_mcp_param step_params[] = {
 	P_TOKEN("action", true, "What is done, in a word or two: devectorize, untile, depipeline"),
 	P_TOKEN("mechanism", false, "What it removes, if it is one of templates/mechanisms.yaml"),
@@ -131,6 +134,7 @@ static const struct kl_mcp_param step_params[] = {
 	  NULL, NULL, 1, 64, true },
 	LIST_END
 };
+/* clang-format on */
 
 static const char *const end_argv[] = { "deopt", "--json", NULL };
 static const struct kl_mcp_param end_params[] = {

@@ -78,11 +78,13 @@ static size_t on_header(char *p, size_t size, size_t n, void *payload)
 {
 	struct transfer *t = payload;
 	struct kl_http_reply *r = t->out;
+	/* clang-format off */
 	struct { const char *name; char **to; } want[] = {
 		{ "content-type", &r->type }, { "request-id", &r->request_id },
 		{ "x-request-id", &r->request_id }, { "location", &r->location },
 		{ "retry-after", &r->retry_after }, { "retry-after-ms", &r->retry_after_ms },
 	};
+	/* clang-format on */
 	const char *colon = memchr(p, ':', n);
 
 	t->heard_ns = kl_clock_ns();

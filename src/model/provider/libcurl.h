@@ -8,11 +8,13 @@
  * libcurl - libcurl, opened when the first request is sent: no verb that sends nothing needs it.
  * Types and constants come from its header, functions through this table.
  */
+/* clang-format off */
 #define KL_LIBCURL_FUNCTIONS(_)						\
 	_(global_init_mem) _(easy_init) _(easy_cleanup) _(easy_setopt)	\
 	_(easy_getinfo) _(easy_strerror) _(multi_init) _(multi_cleanup)	\
 	_(multi_add_handle) _(multi_remove_handle) _(multi_perform)	\
 	_(multi_poll) _(multi_info_read) _(multi_strerror)
+/* clang-format on */
 
 struct kl_libcurl {
 #define KL_LIBCURL_FIELD(name) __typeof__(curl_##name) *name;

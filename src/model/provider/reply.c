@@ -37,12 +37,14 @@ int kl_reply_tokens(int64_t *out, const json_t *obj, const char *key)
 static int read_usage(struct kl_usage *out, const json_t *obj)
 {
 	struct kl_usage u = { .known = true };
+	/* clang-format off */
 	struct { const char *key; int64_t *to; bool needed; } part[] = {
 		{ "input", &u.input, true }, { "output", &u.output, true },
 		{ "cache_read", &u.cache_read, false },
 		{ "cache_write_5m", &u.cache_write_5m, false },
 		{ "cache_write_1h", &u.cache_write_1h, false },
 	};
+	/* clang-format on */
 	json_t *j = json_object_get(obj, "usage");
 	int err = 0;
 

@@ -166,6 +166,7 @@ struct kl_cu_tensor_map {
 };
 
 /* X(name in the table, symbol, parameters); all return a CUresult. */
+/* clang-format off */
 #define KL_CU_CALLS(X)									\
 	X(init, "cuInit", (unsigned flags))						\
 	X(driver_version, "cuDriverGetVersion", (int *version))				\
@@ -254,6 +255,7 @@ struct kl_cu_tensor_map {
 	  (struct kl_cu_graph_exec *x, struct kl_cu_stream *s))				\
 	X(graph_free, "cuGraphDestroy", (struct kl_cu_graph *g))			\
 	X(graph_exec_free, "cuGraphExecDestroy", (struct kl_cu_graph_exec *x))
+/* clang-format on */
 
 struct kl_gpu_driver {
 #define KL_CU_MEMBER(name, symbol, params) int (*name) params;

@@ -6,6 +6,7 @@
 
 const char *kl_failure_class(enum kl_call_end end)
 {
+	/* clang-format off */
 	static const char *const classes[] = {
 		[KL_CALL_FAULT] = "fault",
 		[KL_CALL_HANG] = "hang",
@@ -13,6 +14,7 @@ const char *kl_failure_class(enum kl_call_end end)
 		[KL_CALL_EXIT] = "cheat",
 		[KL_CALL_LAUNCH] = "launch",
 	};
+	/* clang-format on */
 
 	return classes[end];
 }

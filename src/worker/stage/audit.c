@@ -38,11 +38,13 @@ static void add(json_t *list, const char *fmt, ...)
 
 static const char *rule_name(const struct kl_job *job, size_t arg)
 {
+	/* clang-format off */
 	static const char *const names[] = {
 		[KL_RULE_NOISE] = "noise", [KL_RULE_EXACT] = "exact",
 		[KL_RULE_ELEMENTWISE] = "elementwise", [KL_RULE_REL_L2] = "rel-l2",
 		[KL_RULE_MULTISET] = "multiset",
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < job->nrule; i++)
 		if (job->rule[i].out == (int)arg ||
@@ -231,11 +233,13 @@ static void put_copy(struct kl_answer *x, const struct kl_job *job, const struct
 static int try_trivial(struct audit *a, const struct kl_member *m, const struct kl_member *previous,
 		       size_t out, enum trivial kind, size_t in)
 {
+	/* clang-format off */
 	static const char *const names[] = {
 		[ZEROS] = "an answer of zeros", [ONES] = "an answer of ones",
 		[ROW_MEAN] = "the mean of each row", [PREVIOUS] = "the answer to another input",
 		[COPY] = "a copy of input ",
 	};
+	/* clang-format on */
 	KL_AUTO(kl_answer_release) struct kl_answer x = { 0 };
 	const struct kl_job *job = a->job;
 	size_t n = elements(m, out), size = kl_dtype_bytes(job->arg[out].dtype);

@@ -28,22 +28,28 @@ int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire
 #include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
 
+/* clang-format off */
 #define FUNCTIONS(X)						\
 	X(dnnl_version) X(dnnl_engine_create) X(dnnl_stream_create)	\
 	X(dnnl_memory_create) X(dnnl_memory_get_data_handle)		\
 	X(dnnl_primitive_desc_query_md) X(dnnl_primitive_create)	\
 	X(dnnl_primitive_execute) X(dnnl_stream_wait)			\
 	X(dnnl_reorder_primitive_desc_create)
+/* clang-format on */
 
 #if DNNL_VERSION_MAJOR >= 3
+/* clang-format off */
 #define MORE_FUNCTIONS(X) X(dnnl_memory_desc_create_with_tag) X(dnnl_memory_desc_equal) \
 	X(dnnl_convolution_forward_primitive_desc_create)
+/* clang-format on */
 typedef dnnl_memory_desc_t md_t;
 typedef const_dnnl_memory_desc_t md_in_t;
 #define IN(md) (md)
 #else
+/* clang-format off */
 #define MORE_FUNCTIONS(X) X(dnnl_memory_desc_init_by_tag) X(dnnl_memory_desc_equal) \
 	X(dnnl_convolution_forward_desc_init) X(dnnl_primitive_desc_create)
+/* clang-format on */
 typedef dnnl_memory_desc_t md_t;
 typedef const dnnl_memory_desc_t *md_in_t;
 #define IN(md) (&(md))
@@ -52,7 +58,9 @@ typedef const dnnl_memory_desc_t *md_in_t;
 /* The library's functions under their own names, with their own types. */
 struct api {
 #define MEMBER(f) __typeof__(&f) f;
+/* clang-format off */
 	FUNCTIONS(MEMBER) MORE_FUNCTIONS(MEMBER)
+/* clang-format on */
 #undef MEMBER
 };
 
@@ -90,7 +98,9 @@ static int load(struct api *api)
 #define LOOK_UP(f)								\
 	if (!(*(void **)&api->f = dlsym(lib, #f)))				\
 		return kl_error(KL_ECANNOT, "this oneDNN has no %s", #f);
+/* clang-format off */
 	FUNCTIONS(LOOK_UP) MORE_FUNCTIONS(LOOK_UP)
+/* clang-format on */
 #undef LOOK_UP
 	if (api->dnnl_version()->major != DNNL_VERSION_MAJOR)
 		return kl_error(KL_ECANNOT,

@@ -277,6 +277,7 @@ static int parse(const struct kl_languages *known, const char *text)
 
 static void its_contracts_say_what_its_row_says(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text, *message; } bad[] = {
 		{ CONTRACT("sources: [k.c], entry: k"), "'k.c' is no .up or .txt file" },
 		{ CONTRACT("sources: [k.txt], entry: k"), "'sources' has no .up file" },
@@ -285,6 +286,7 @@ static void its_contracts_say_what_its_row_says(void **state)
 		{ CONTRACT("sources: [k.up], entry: k, host: true"), "unknown key 'host'" },
 		{ CONTRACT(SURFACE) "baseline: openblas.sgemm\n", "known: up.none" },
 	};
+	/* clang-format on */
 
 	assert_ok(parse(&languages, CONTRACT(SURFACE)));
 	assert_ok(parse(&languages, CONTRACT("sources: [k.up, a.txt], entry: k, mood: any")));

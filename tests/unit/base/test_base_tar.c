@@ -162,11 +162,13 @@ static void forge(struct kl_buf *b, const char *name, char type, const char *lin
 
 static void forged_entries_are_refused(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *name; char type; const char *link; } bad[] = {
 		{ "../../etc/passwd", '0', "" }, { "/etc/passwd", '0', "" }, { "link", '2', "/etc" },
 		{ "link", '1', "other" }, { "dir", '5', "" }, { "dev", '3', "" }, { "pax", 'x', "" },
 		{ "long", 'L', "" }, { "x", '0', "/etc" },
 	};
+	/* clang-format on */
 	KL_AUTO(kl_buf_release) struct kl_buf good = KL_BUF_INIT;
 
 	forge(&good, "x", '0', "");

@@ -85,6 +85,7 @@ static void notices_another_form(void **state)
 
 static void refuses_with_its_line(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *from, *to, *says; } rows[] = {
 		{ "status: admitted", "status: admitted\nauthor: me", "card.yaml:4:1: unknown key 'author' in the card" },
 		{ "status: admitted", "status: provisional", "card.yaml:3:9: the card says provisional, but its trials "
@@ -129,6 +130,7 @@ static void refuses_with_its_line(void **state)
 		{ "evidence:\n  -", "evidence:\n  - &a", "anchors are not allowed" },
 		{ "isolated: true", "isolated: yes", "must be true or false" },
 	};
+	/* clang-format on */
 	KL_AUTO(kl_buf_release) struct kl_buf text = read_good();
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
@@ -172,6 +174,7 @@ static int parse_carrier(struct kl_card **out, enum kl_carrier_form form, const 
 
 static void takes_carriers_that_are_patches(void **state)
 {
+	/* clang-format off */
 	static const struct { enum kl_carrier_form form; const char *text; } good[] = {
 		{ KL_CARRIER_DIFF, HEAD "@@ -1,2 +1,2 @@\n a\n-b\n+c\n" },
 		/* a line that was removed may look like a header */
@@ -180,6 +183,7 @@ static void takes_carriers_that_are_patches(void **state)
 		{ KL_CARRIER_DIFF, "diff --git a/n.c b/n.c\nnew file mode 100644\n--- /dev/null\n+++ b/n.c\n@@ -0,0 +1 @@\n+x\n" },
 		{ KL_CARRIER_COCCI, "@@\nexpression E;\n@@\n- f(E)\n+ g(E)\n" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(good); i++) {
 		KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
@@ -190,6 +194,7 @@ static void takes_carriers_that_are_patches(void **state)
 
 static void refuses_carriers_that_escape(void **state)
 {
+	/* clang-format off */
 	static const struct { enum kl_carrier_form form; const char *text, *says; } bad[] = {
 		{ KL_CARRIER_DIFF, "diff --git a/../k.c b/../k.c\n--- a/../k.c\n+++ b/../k.c\n@@ -1 +1 @@\n-a\n+b\n",
 		  "leads out of the directory" },
@@ -209,6 +214,7 @@ static void refuses_carriers_that_escape(void **state)
 		{ KL_CARRIER_COCCI, "@initialize:python@\n@@\nx\n", "may not use 'initialize'" },
 		{ KL_CARRIER_COCCI, "#include \"/etc/passwd\"\n@@\n@@\n- a\n", "may not use '#include" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
 		KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
@@ -269,6 +275,7 @@ static void levels_follow_the_evidence(void **state)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = read_good();
 	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+	/* clang-format off */
 	static const struct { const char *workload, *lineage, *language, *platform; enum kl_level level; } rows[] = {
 		{ "cuda-conv2d", "cuda-conv2d/im2col", "cuda", "cuda/sm_90", KL_LEVEL_OTHER_STATE },
 		{ "cuda-conv2d", NULL, "cuda", "cuda/sm_90", KL_LEVEL_OTHER_STATE },
@@ -277,6 +284,7 @@ static void levels_follow_the_evidence(void **state)
 		{ "cuda-conv2d", "cuda-conv2d/im2col", "cuda", "cuda/sm_120", KL_LEVEL_OTHER_PLATFORM },
 		{ "c-conv2d", NULL, "c", "cpu/x86-64-v3", KL_LEVEL_OTHER_LANGUAGE },
 	};
+	/* clang-format on */
 
 	assert_ok(kl_card_parse(&c, "good.yaml", text.ptr, text.len));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++)

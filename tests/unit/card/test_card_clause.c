@@ -6,6 +6,7 @@
 
 static void splits(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *test, *guard, *clauses; } rows[] = {
 		{ "n % 8 == 0", "", "n % 8 == 0" },
 		{ "n % 8 == 0 && m >= 4", "", "n % 8 == 0|m >= 4" },
@@ -27,6 +28,7 @@ static void splits(void **state)
 		{ " ( ( n == 1 ) ) || ( (m == 2\t) && n > 3 ) ", "n == 1", "m == 2|n > 3" },
 		{ "(n == 1 || m == 1) || k == 1", "n == 1 || m == 1", "k == 1" },
 	};
+	/* clang-format on */
 
 	(void)state;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {

@@ -24,6 +24,7 @@ static void what_is_known(struct kl_known *k)
 
 static void evaluates(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text; enum kl_truth is; } rows[] = {
 		{ "K == 4096", KL_TRUE },
 		{ "K % 64 == 0 && K / 64 >= 64", KL_TRUE },
@@ -73,6 +74,7 @@ static void evaluates(void **state)
 		{ "K && deterministic", KL_UNKNOWN },
 		{ "sol.dram * 2 < 2", KL_UNKNOWN },
 	};
+	/* clang-format on */
 	KL_AUTO(kl_known_release) struct kl_known k = KL_KNOWN_INIT;
 
 	what_is_known(&k);
@@ -92,6 +94,7 @@ static void evaluates(void **state)
 
 static void refuses_with_its_place(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text; size_t at; const char *says; } rows[] = {
 		{ "", 0, "the expression ends where a value is needed" },
 		{ "K", 0, "" },
@@ -121,6 +124,7 @@ static void refuses_with_its_place(void **state)
 		{ "K == 1; rm", 6, "unexpected '; rm' after the expression" },
 		{ "system($(x)) == 1", 7, "a name is needed before '$(x)) == 1'" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		struct kl_predicate *p = NULL;
@@ -299,6 +303,7 @@ static enum kl_relation relate(const char *old, const char *now, struct kl_strve
 
 static void tells_weaker_from_stronger(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *old, *now; enum kl_relation is; const char *lost; } rows[] = {
 		{ "K % 64 == 0", "K % 64 == 0", KL_RELATION_SAME, "" },
 		{ "a > 1 && cap('x')", "cap('x') && 1 < a", KL_RELATION_SAME, "" },
@@ -326,6 +331,7 @@ static void tells_weaker_from_stronger(void **state)
 		{ "STAGES*tile + other <= smem", "STAGES*tile <= smem", KL_RELATION_OTHER,
 		  "STAGES*tile + other <= smem" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(kl_strvec_release) struct kl_strvec lost = KL_STRVEC_INIT;

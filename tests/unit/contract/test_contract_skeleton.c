@@ -27,6 +27,7 @@ static char *describe(const struct kl_param *a)
 
 static void parameters_are_read(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *param, *want; } rows[] = {
 		{ "float x", "x f32" }, { "double x", "x f64" }, { "_Float16 x", "x f16" },
 		{ "int n", "n i32" }, { "int64_t n", "n i64" }, { "long n", "n i64" },
@@ -42,6 +43,7 @@ static void parameters_are_read(void **state)
 		{ "void *x", "x ? *" }, { "struct s *x", "x ? *" }, { "my_t x", "x ?" },
 		{ "float /* a , b */ x", "x f32" }, { "float // )\n x", "x f32" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(kl_freep) char *text = kl_asprintf("void f(%s, int last) {}", rows[i].param);
@@ -57,6 +59,7 @@ static void parameters_are_read(void **state)
 
 static void the_entry_is_found(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text, *entry, *name; } rows[] = {
 		{ "void f(int n) {}", NULL, "f" },
 		{ "static void g(int n) {}\nvoid f(int n) {}", NULL, "f" },
@@ -77,6 +80,7 @@ static void the_entry_is_found(void **state)
 		{ "void (*hook)(int) = 0;\nfloat *f(int n) {}", NULL, "f" },
 		{ "typedef float v8 __attribute__((vector_size(32)));\nvoid f(int n) {}", NULL, "f" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(kl_proto_freep) struct kl_proto *p = proto(rows[i].text, rows[i].entry);
@@ -87,6 +91,7 @@ static void the_entry_is_found(void **state)
 
 static void what_cannot_be_read_is_said(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text, *entry; int kind; const char *message; } rows[] = {
 		{ "", NULL, KL_ENOTFOUND, "no function is defined here" },
 		{ "int x;", NULL, KL_ENOTFOUND, "no function is defined here" },
@@ -106,6 +111,7 @@ static void what_cannot_be_read_is_said(void **state)
 		{ "/* never closed void f(int n) {}", NULL, KL_ENOTFOUND, "no function" },
 		{ "\"never closed void f(int n) {}", NULL, KL_ENOTFOUND, "no function" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		struct kl_proto *p = NULL;
@@ -122,11 +128,13 @@ static void what_cannot_be_read_is_said(void **state)
 
 static void use_is_guessed_from_the_body(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *body; bool read; } rows[] = {
 		{ "y[i] = 1;", false }, { "y[i] += 1;", true }, { "y[i] = 0; y[i] += 1;", false },
 		{ "z = y[i];", true }, { "y[i] = 2 * y[i];", true }, { "y[i][j] = 1;", false },
 		{ "if (y[i] == 1) n++;", true }, { "store(&y[i]); y[0] = 1;", false }, { "", false },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(kl_freep) char *text = kl_asprintf("void f(float *y) { %s }", rows[i].body);
@@ -224,6 +232,7 @@ static void nothing_but_plain_text_is_copied(void **state)
 
 static void odd_names_are_refused(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *leaf, *text, *workload, *message; } rows[] = {
 		{ "k.cu", "void f(int n) {}", NULL, "is no C source" },
 		{ "oracle.c", "void f(int n) {}", NULL, "name of the oracle" },
@@ -235,6 +244,7 @@ static void odd_names_are_refused(void **state)
 		{ "k.c", "void f(int n) {}", "Up", "no workload's name" },
 		{ "k.c", "void _f(int n) {}", NULL, "--workload" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;

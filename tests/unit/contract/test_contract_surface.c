@@ -103,6 +103,7 @@ static void digests_tell_what_changed(void **state)
 
 static void refuses_links_and_holes(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *path, *target; int kind; const char *message; } rows[] = {
 		{ "k/a.c", "oracle.c", KL_EINVALID, "'a.c' is or lies behind a symbolic link" },
 		{ "k/a.c", "/etc/hostname", KL_EINVALID, "'a.c' is or lies behind a symbolic link" },
@@ -112,6 +113,7 @@ static void refuses_links_and_holes(void **state)
 		{ "k/a.c", NULL, KL_ENOTFOUND, "k/klineage.yaml: cannot open 'a.c'" },
 		{ "k/klineage.yaml", NULL, KL_ENOTFOUND, "no contract '" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(kl_fs_tempdir_cleanup) char *root = scratch();
@@ -197,6 +199,7 @@ static void tree_and_directory_agree(void **state)
 
 static void trees_with_links_and_holes(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *change; int kind; const char *message; } rows[] = {
 		{ "ln -sf zz.h dir/oracle.c", KL_EINVALID, "'oracle.c' is a symbolic link" },
 		{ "rm -r dir/sub && ln -s .. dir/sub", KL_ENOTFOUND, "'sub/b.h'" },
@@ -205,6 +208,7 @@ static void trees_with_links_and_holes(void **state)
 		{ "rm dir/klineage.yaml && ln -s a.c dir/klineage.yaml", KL_EINVALID, "symbolic link" },
 		{ "head -c 5000000 /dev/zero >dir/zz.h", KL_EINVALID, "'zz.h'" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(kl_freep) char *dir = scratch_repo("holes");

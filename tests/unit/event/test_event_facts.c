@@ -130,6 +130,7 @@ static void test_shipped(void **state)
 
 static void test_malformed(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text, *message; } table[] = {
 		{ "mechanisms: {}\n", "'klineage-mechanisms: 1' is wanted" },
 		{ "klineage-mechanisms: 2\nmechanisms: {}\n", ":1:" },
@@ -145,6 +146,7 @@ static void test_malformed(void **state)
 		{ "klineage-mechanisms: 1\nmechanisms:\n  a: [1]\n", "wants a map" },
 		{ "- 1\n", "a map is wanted" },
 	};
+	/* clang-format on */
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "m.yaml");
 	struct kl_mechanisms m = { 0 };
 

@@ -101,6 +101,7 @@ static void what_is_sound_is_sound(void **state)
 
 static void what_does_not_add_up_is_found(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *script, *says; } t[] = {
 		/* the third entry reserves for turn 1, the second settled turn 0 */
 		{ EDIT_LEDGER("'s/\"settled\":[1-9][0-9]*/\"settled\":5/'"), "do not add up" },
@@ -118,6 +119,7 @@ static void what_does_not_add_up_is_found(void **state)
 		{ "git update-ref refs/klineage/chat/x/y/z HEAD", "error refs/klineage/chat/x/y/z" },
 		{ "git update-ref " LEDGER " " LEDGER "~1", "are reserved and not settled" },
 	};
+	/* clang-format on */
 	FIXTURE("wrong");
 
 	sh(f.dir, "git for-each-ref --format='create %%(refname) %%(objectname)' refs/klineage >refs");
@@ -132,12 +134,14 @@ static void what_does_not_add_up_is_found(void **state)
 
 static void a_turn_that_was_changed_is_found(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *script, *says; } t[] = {
 		{ "sed -i 's/\"nano\": [0-9]*/\"nano\": 1/' meta.json", "did not cost what its tokens cost" },
 		{ "sed -i 's/\"nano\": [0-9]*/\"nano\": 1/' meta.json", "cost something else in the ledger" },
 		{ "sed -i 's/\"reservation\": \".*\"/\"reservation\": null/' meta.json", "was paid for and not reserved" },
 		{ "printf x >user", "error refs/klineage/chat/w/n/back-0" },
 	};
+	/* clang-format on */
 	FIXTURE("turn");
 
 	sh(f.dir, "git update-ref refs/good refs/klineage/chat/w/n/back-0");

@@ -54,6 +54,7 @@ static void everything_is_resolved(void **state)
 {
 	KL_AUTO(kl_contract_freep) struct kl_contract *c = contract("most.yaml");
 	KL_AUTO(json_decrefp) json_t *j = job(c);
+	/* clang-format off */
 	static const struct { const char *path, *want; } rows[] = {
 		{ "schema", "\"klineage.job/1\"" },
 		{ "surface", "\"c\"" }, { "entry", "\"run\"" }, { "oracle_entry", "\"oracle\"" },
@@ -77,6 +78,7 @@ static void everything_is_resolved(void **state)
 				     "[16,4],[16,4],[16,4],[16]]" },
 		{ "points.1.values.5", "[2,2]" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++)
 		assert_at(j, rows[i].path, rows[i].want);

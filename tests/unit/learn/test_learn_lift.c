@@ -50,6 +50,7 @@ static void one_mechanism_is_one_card(void **state)
 
 static void what_was_slower_enables_what_came_next(void **state)
 {
+	/* clang-format off */
 	static const struct made a[] = {
 		{ "allocate-scratch", "static-scratch", NULL, NULL, "static-data", 900000, 0, false, 0 },
 		{ "split-fma", "fma", NULL, NULL, "static-data fma.scalar", 1000000, 0, false, 0 },
@@ -57,6 +58,7 @@ static void what_was_slower_enables_what_came_next(void **state)
 		{ "split-loop", "loop-fusion", "fused", NULL, "static-data fma.scalar", -550000, 0, false, 0 },
 		{ "devectorize", "vector-loop", NULL, NULL, "static-data fma.scalar vec.256", 3000000, 0, false, 0 },
 	};
+	/* clang-format on */
 	const struct kl_card *c;
 	struct world w;
 

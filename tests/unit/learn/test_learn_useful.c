@@ -193,11 +193,13 @@ static void part_of_the_evidence(void **state)
 /* the same case, faster once there were vectors, slower before */
 static void what_was_there_before(void **state)
 {
+	/* clang-format off */
 	static const struct made a[] = {
 		{ "unpack", "pack-panel", "packed", NULL, "alloc", 800000, 0, false, 0 },
 		{ "devectorize", "vector-loop", NULL, NULL, "alloc vec.256 avx2.fma", 3000000, 0, false, 0 },
 		{ "unpack", "pack-panel", "packed", NULL, "alloc vec.256 avx2.fma shuffle", 1500000, 0, false, 0 },
 	};
+	/* clang-format on */
 	const struct kl_card_pre *p;
 	const struct kl_card *c;
 	struct world w;
@@ -339,6 +341,7 @@ static void two_extents_part(void **state)
 
 static void how_busy_it_was(void **state)
 {
+	/* clang-format off */
 	static const struct made made[][2] = {
 		{ { "split-fma", "fma", NULL, NULL, "fma.scalar", 1500000, 0, false, 200000 },
 		  { "prefetch-off", "prefetch", NULL, NULL, "fma.scalar prefetch", 1500000, 0, false, 0 } },
@@ -347,6 +350,7 @@ static void how_busy_it_was(void **state)
 		{ { "split-fma", "fma", NULL, NULL, "fma.scalar", 1500000, 0, false, 800000 },
 		  { "prefetch-off", "prefetch", NULL, NULL, "fma.scalar prefetch", 900000, 0, false, 0 } },
 	};
+	/* clang-format on */
 	const struct kl_card_pre *p;
 	struct world w;
 

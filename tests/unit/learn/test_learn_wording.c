@@ -43,6 +43,7 @@ static void a_whole_reply(void **state)
 
 static void no_reply(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text, *says; } bad[] = {
 		{ "I would rather not.", "has no <card>" },
 		{ "", "has no <card>" },
@@ -61,6 +62,7 @@ static void no_reply(void **state)
 		{ CARD "<carrier language=c form=prose>\n```\nx\n```\n</carrier>\n", "without a fence" },
 		{ CARD "<carrier language=c form=prose>\n<card>\n</carrier>\n", "within the <carrier>" },
 	};
+	/* clang-format on */
 	KL_AUTO(kl_buf_release) struct kl_buf many = KL_BUF_INIT;
 	struct kl_words w;
 
@@ -207,6 +209,7 @@ static void what_holds_is_taken(void **state)
 
 static void what_does_not_hold_is_refused(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text, *says; } bad[] = {
 		/* predicates */
 		{ CARD PRE("a", "sound", "n %", "-"), "the test of 'a'" },
@@ -250,6 +253,7 @@ static void what_does_not_hold_is_refused(void **state)
 		{ CARD "<carrier language=c form=prose>\nx\n</carrier>\n<carrier language=c form=prose>\ny\n</carrier>\n",
 		  "a second carrier" },
 	};
+	/* clang-format on */
 	struct world w;
 	struct kl_wording wording;
 	KL_AUTO(kl_wording_group_release) struct kl_wording_group g = { 0 };

@@ -32,6 +32,7 @@ static void others_text_is_text(void **state)
 }
 
 /* Three states: K_1 twice as fast as K_0 and derived anew, K_2 four times. */
+/* clang-format off */
 static struct kl_view_step steps[3] = {
 	{ .verdict = KL_VERDICT_PASS },
 	{ .verdict = KL_VERDICT_PASS, .rederived = { { 1 } }, .prev = { 2000000, 1900000, 2100000 },
@@ -39,6 +40,7 @@ static struct kl_view_step steps[3] = {
 	{ .verdict = KL_VERDICT_PASS, .rederived = { { 2 } }, .prev = { 2000000, 1900000, 2100000 },
 	  .root = { 4000000, 3800000, 4200000 }, .baseline_ppm = 2000000, .baseline = "vendor" },
 };
+/* clang-format on */
 static struct kl_view view = { .workload = S("w"), .name = S("n"), .step = steps, .n = 3 };
 
 static size_t count(const char *text, const char *what)
@@ -111,6 +113,7 @@ static void last_point(double *x, double *y, const char *svg)
 
 static void cost_is_drawn_where_money_was_spent(void **state)
 {
+	/* clang-format off */
 	struct kl_ledger_entry e[] = {
 		{ .settles = true, .name = S("n"), .phase = S("back-1"), .nano = 1000000000 },
 		{ .settles = false, .name = S("n"), .phase = S("forward-1"), .nano = 9000000000 },
@@ -118,6 +121,7 @@ static void cost_is_drawn_where_money_was_spent(void **state)
 		{ .settles = true, .name = S("other"), .phase = S("forward-2"), .nano = 50000000000 },
 		{ .settles = true, .name = S("n"), .phase = S("forward-2"), .nano = 2000000000 },
 	};
+	/* clang-format on */
 	struct kl_ledger none = { 0 }, l = { e, 5, 5 }, half = { e, 3, 3 };
 	KL_AUTO(kl_buf_release) struct kl_buf a = KL_BUF_INIT, b = KL_BUF_INIT;
 	double x, y, x2, y2;

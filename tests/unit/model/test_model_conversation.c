@@ -151,6 +151,7 @@ static void names_are_slugs(void **state)
 /* a ref that somebody made: each script leaves the tree of a changed tip in $tree */
 static void what_is_no_conversation_is_refused(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *script, *says; } t[] = {
 		{ "printf x >user", "not the answer" }, { "printf x >key", "not the answer" },
 		{ "printf x >system/00", "not those of the turn after it" },
@@ -174,6 +175,7 @@ static void what_is_no_conversation_is_refused(void **state)
 		{ "sed -i 's/\"m-1\"/\"m\\\\u001b[2J\"/' meta.json", "no plain text" },
 		{ "echo [] >meta.json", "meta.json" }, { "echo '{' >meta.json", "meta.json" }, { ": >meta.json", "meta.json" },
 	};
+	/* clang-format on */
 	static const char *const system[] = { "sys" };
 	FIXTURE("hostile");
 

@@ -237,6 +237,7 @@ static void several_at_once_keep_the_cap(void **state)
 
 static void what_is_no_ledger_is_refused(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *edit, *says; } t[] = {
 		{ "s/klineage.ledger.1/klineage.ledger\\/2/", "schema" },
 		{ "s/\"workload\":\"w\"/\"workload\":\"v\"/", "workload 'v'" },
@@ -255,6 +256,7 @@ static void what_is_no_ledger_is_refused(void **state)
 		{ "s/}$//", "" },
 		{ "s/.*//", "" },
 	};
+	/* clang-format on */
 	FIXTURE("broken");
 	struct kl_ledger_ask a = ask(KL_DOLLAR);
 	struct kl_reservation r;

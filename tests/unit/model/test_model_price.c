@@ -33,11 +33,13 @@ static void money_is_exact(void **state)
 
 static void money_is_never_shown_as_less(void **state)
 {
+	/* clang-format off */
 	static const struct { int64_t nano; const char *text; } t[] = {
 		{ 0, "$0.0000" }, { 1, "$0.0001" }, { 100000, "$0.0001" }, { 100001, "$0.0002" },
 		{ 12345600000, "$12.3456" }, { -1, "-$0.0001" },
 		{ INT64_MIN, "-$9223372036.8548" }, { INT64_MAX, "$9223372036.8548" },
 	};
+	/* clang-format on */
 	char text[KL_MONEY_TEXT];
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {
@@ -166,6 +168,7 @@ static void its_own_entry_goes_before_its_models(void **state)
 
 static void what_is_wrong_is_refused_with_its_line(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text, *says; } t[] = {
 		{ "models:\n" MODEL("m", ""), ":1:1: 'unit: usd-per-mtok' is missing" },
 		{ "unit: usd-per-token\nmodels:\n" MODEL("m", ""), ":1:7: the unit is not usd-per-mtok" },
@@ -197,6 +200,7 @@ static void what_is_wrong_is_refused_with_its_line(void **state)
 		{ "[]", ":1:1: a price file is a map" },
 		{ "", "" },
 	};
+	/* clang-format on */
 	FIXTURE("wrong", HEAD MODEL("other", ""));
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {
@@ -246,6 +250,7 @@ static void the_user_has_the_first_and_the_last_word(void **state)
 
 static void a_bad_price_of_the_configuration_is_refused(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *value, *says; } t[] = {
 		{ "input=2", "does not say output=" }, { "output=2", "does not say input=" },
 		{ "", "does not say input=" }, { "2", "'2' is none of" }, { "free input=1", "'free' is none of" },
@@ -254,6 +259,7 @@ static void a_bad_price_of_the_configuration_is_refused(void **state)
 		{ "input=0.000002 output=10", "at most 3 decimals" }, { "input= output=1", "a decimal number" },
 		{ "input=20000 output=1", "more than $10000" },
 	};
+	/* clang-format on */
 	FIXTURE("badconfig", HEAD MODEL("x", ""));
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {

@@ -305,6 +305,7 @@ static void who_is_not_metered_pays_nothing(void **state)
 static void what_is_not_configured_is_said(void **state)
 {
 	FIXTURE("config");
+	/* clang-format off */
 	static const struct { const char *key, *value, *says; } t[] = {
 		{ "klineage.chat.model", "m-2", "no price is known for the model 'm-2'" },
 		{ "klineage.chat.model", "m 1", "no name of a model" },
@@ -314,6 +315,7 @@ static void what_is_not_configured_is_said(void **state)
 		{ "klineage.chat.leastTokens", "x", "klineage.chat.leastTokens" },
 		{ "klineage.chat.cache", "2h", "none of auto, none, 5m, 1h" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {
 		sh(f.dir, "cp .git/config saved; git config %s '%s'", t[i].key, t[i].value);

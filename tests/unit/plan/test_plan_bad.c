@@ -10,6 +10,7 @@ struct row {
 	const char *from, *to, *what, *at;
 };
 
+/* clang-format off */
 static const struct row gemm[] = {
 	/* the document */
 	{ "launch: 1", "launch: ^2", "version 2 is not known" },
@@ -153,7 +154,9 @@ static const struct row gemm[] = {
 	{ "{i32: M}", "{bytes: params.bin, at: [{off: 0, ptr: A}, {off: ^0, ptr: B}]}", "it lies over" },
 	{ "{i32: M}", "{bytes: params.bin, at: [^{ptr: A}]}", "'off' is missing" },
 };
+/* clang-format on */
 
+/* clang-format off */
 static const struct row conv[] = {
 	{ "lower: [-pad, -pad]", "lower: ^[-pad]", "1 entries where 2 are needed" },
 	{ "lower: [-pad, -pad]", "lower: [-pad, ^-129]", "lower is -129: from -128 to 127" },
@@ -171,7 +174,9 @@ static const struct row conv[] = {
 	/* 7 * 5 rows of the smallest point */
 	{ "dims: [F, rows]", "dims: ^[F, rows + 1]", "the map reaches" },
 };
+/* clang-format on */
 
+/* clang-format off */
 static const struct row chain[] = {
 	{ "[1],            init: carry", "[1], init: ^prepare", "the plan has no prepare launch" },
 	{ "align: 128", "align: ^0", "whole number from 1" },
@@ -190,6 +195,7 @@ static const struct row chain[] = {
 	{ "klineage-launch: 1\ncompile: {arch: sm_90}\n", "^klineage-launch: 1\n", "'arch' is missing in "
 	 "'compile'" },
 };
+/* clang-format on */
 
 /* "<line>:<column>" of a byte of the text. */
 static char *place_of(const char *text, const char *at)
@@ -264,6 +270,7 @@ static void add_times(struct kl_buf *out, const char *unit, size_t n)
 
 static void hostile_sizes_are_refused(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *from, *head, *unit, *tail, *what; size_t n; } rows[] = {
 		{ "M % (2*BM) == 0", "", "(", "M", "nests deeper than 32", 400 },
 		{ "M % (2*BM) == 0", "M == ", "-", "1", "nests deeper than 32", 400 },
@@ -277,6 +284,7 @@ static void hostile_sizes_are_refused(void **state)
 		{ "args: [{map: tA}", "args: [{bytes: params.bin}", ", {map: tA}", "", "more than 4096 "
 		 "bytes", 40 },
 	};
+	/* clang-format on */
 	KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract("gemm");
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 
@@ -298,6 +306,7 @@ static void hostile_sizes_are_refused(void **state)
 /* The worker reads JSON that nobody else has looked at. */
 static void the_worker_trusts_no_job(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *json, *what; } rows[] = {
 		{ "[]", "a map {key: value} is needed" },
 		{ "{\"klineage-launch\":1}", "'launch' is missing" },
@@ -315,6 +324,7 @@ static void the_worker_trusts_no_job(void **state)
 		{ "{\"klineage-launch\":1,\"let\":[7],\"launch\":[]}", "let: a map {name: value}" },
 		{ "{\"klineage-launch\":1,\"x\\ny\":[7],\"launch\":[]}", "x?y: unknown key 'x?y'" },
 	};
+	/* clang-format on */
 	const struct kl_plan_names names = { .ndim = 0 };
 	char place[KL_PLAN_PLACE];
 

@@ -59,6 +59,7 @@ static void evaluates(void **state)
 
 static void refuses_at_evaluation(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text, *message; } rows[] = {
 		{ "big + 1", "overflow" }, { "-big - 2", "overflow" },
 		{ "big * 2", "overflow" }, { "-(-big - 1)", "overflow" },
@@ -66,6 +67,7 @@ static void refuses_at_evaluation(void **state)
 		{ "M / zero", "division by zero" }, { "M % zero", "division by zero" },
 		{ "cdiv(M, zero)", "division by zero" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(kl_expr_freep) struct kl_expr *e = NULL;

@@ -211,6 +211,7 @@ static void survives_the_job(void **state)
 
 static void architectures(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *arch; int64_t cc; bool runs; } rows[] = {
 		{ "sm_90a", 90, true }, { "sm_90a", 80, false }, { "sm_90a", 100, false },
 		{ "sm_90", 90, true }, { "sm_80", 80, true }, { "sm_80", 86, true }, { "sm_86", 80, false },
@@ -218,6 +219,7 @@ static void architectures(void **state)
 		{ "sm_100", 103, true }, { "sm_120a", 121, false }, { "sm_9", 90, false }, { "sm_80a", 80,
 											    false },
 	};
+	/* clang-format on */
 	struct kl_plan_facts f;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++)

@@ -76,11 +76,13 @@ static void edits(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("edits");
 	KL_AUTO(kl_repo_freep) struct kl_repo *r = open_repo(dir);
+	/* clang-format off */
 	const struct kl_tree_edit some[] = {
 		{ .path = "dir/b.txt", .data = "new\n", .len = 4 },
 		{ .path = "z/y/x", .data = "deep", .len = 4, .mode = 0100755 },
 		{ .path = "a.txt" }, { .path = "not/there" },
 	};
+	/* clang-format on */
 	const struct kl_tree_edit file_for_dir[] = {
 		{ .path = "dir", .data = "f", .len = 1 }, { .path = "dir/b.txt" },
 	};

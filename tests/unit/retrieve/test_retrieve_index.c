@@ -39,6 +39,7 @@ static bool opens_whole(struct lib *l, size_t n)
 
 static void test_index(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *how; } damage[] = {
 		{ "printf X | dd of=f bs=1 seek=3000 conv=notrunc" },	/* a bit of the middle */
 		{ "printf X | dd of=f bs=1 seek=3 conv=notrunc" },	/* the magic */
@@ -48,6 +49,7 @@ static void test_index(void **state)
 		{ "head -c 5000 f >g; mv g f" }, { ": >f" }, { "echo x >>f" }, { "rm f; mkdir f; rmdir f" },
 		{ "head -c 100000 /dev/zero >f" },
 	};
+	/* clang-format on */
 	KL_AUTO(lib_release) struct lib l = lib_new("index");
 	struct skill_gen g = { .seed = 5, .facts = 30, .lineages = 20, .text = 100 };
 	KL_AUTO(kl_freep) char *path = NULL;

@@ -37,6 +37,7 @@ static struct kl_case make(const char *op, const char *dtype, const char *dims)
 
 static void test_operators(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *a, *b; int64_t ppm; } row[] = {
 		{ "gemm", "gemm", 1000000 },
 		{ "gemm", "sgemm", 1000000 },		/* another name of it */
@@ -52,6 +53,7 @@ static void test_operators(void **state)
 		{ "no-such-op", "no-such-op", 1000000 },
 		{ "no-such-op", "nor-this", 500000 },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
 		struct kl_case a = make(row[i].a, "f32", ""), b = make(row[i].b, "f32", "");
@@ -104,11 +106,13 @@ static void test_case(void **state)
 
 static void test_languages(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *a, *b; int64_t ppm; } row[] = {
 		{ "cuda", "cuda", 1000000 }, { "triton", "tilelang", 700000 }, { "cuda", "cute", 600000 },
 		{ "cuda", "triton", 400000 }, { "cuda", "tilelang", 400000 }, { "c", "cuda", 200000 },
 		{ "c", "triton", 200000 }, { "c", "fortran", 0 }, { "fortran", "fortran", 1000000 },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
 		assert_int_equal(kl_similarity_language(tax, row[i].a, row[i].b), row[i].ppm);
@@ -180,6 +184,7 @@ static void test_shipped(void **state)
 
 static void test_bad(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *file, *text, *says; } bad[] = {
 		{ "operators.yaml", "klineage-operators: 2\nroles: {a: b}\noperators: {x: {text: y}}", "1:21" },
 		{ "operators.yaml", "klineage-operators: 1\nroles: {a: b}\noperators: {x: {text: y, under: z}}", "no operator 'z'" },
@@ -192,6 +197,7 @@ static void test_bad(void **state)
 		{ "capabilities.yaml", "klineage-capabilities: 1\ncapabilities: {a: x}\nplatforms: {p: {like: q}}", "no platform 'q'" },
 		{ "capabilities.yaml", "klineage-capabilities: 1\ncapabilities: {a: x}\nplatforms: {p: {wants: q}}", "unknown key" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
 		KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *t = NULL;

@@ -5,6 +5,7 @@
 
 static void test_target(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *test; bool everywhere; enum kl_truth want; } row[] = {
 		{ "M == 1024 && op == 'gemm' && dtype == 'f32' && language == 'c'", false, KL_TRUE },
 		{ "M == 1024", true, KL_FALSE },		/* not at the points of `also` */
@@ -26,6 +27,7 @@ static void test_target(void **state)
 		{ "smem_optin > 0", false, KL_UNKNOWN },
 		{ "this is no predicate", false, KL_UNKNOWN },
 	};
+	/* clang-format on */
 	KL_AUTO(kl_target_release) struct kl_target t = target("cpu/x86-64-v3"), g = target("cuda/sm_90");
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++)

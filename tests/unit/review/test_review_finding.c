@@ -43,6 +43,7 @@ static void says_what_the_format_says(void **state)
 
 static void quotes_are_cleaned(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *in, *plain, *markdown; } rows[] = {
 		{ "two\nlines\tand  blanks", "'two lines and blanks'", "`two lines and blanks`" },
 		{ "\033[31mred\007", "'[31mred '", "`[31mred `" },
@@ -55,6 +56,7 @@ static void quotes_are_cleaned(void **state)
 		{ "a\xe2\x80\xae" "b\xe2\x80\x8b\xef\xbb\xbf", "'ab'", "`ab`" },
 		{ "@all <b> ![](x)", "'@all <b> ![](x)'", "`@all <b> ![](x)`" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;

@@ -587,6 +587,7 @@ static void test_lists(void **state)
 
 static void test_fences(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text, *want; } list[] = {
 		{ "plain\n", "```\nplain\n```\n" },
 		{ "no end", "```\nno end\n```\n" },
@@ -595,6 +596,7 @@ static void test_fences(void **state)
 		{ "``\r``\r``", "```````\n``````\n```````\n" },
 		{ "\x1b[2J\xff", "```\n?[2J?\n```\n" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(list); i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
@@ -719,6 +721,7 @@ static void test_actions(void **state)
 	KL_AUTO(kl_freep) char *path = NULL;
 	KL_AUTO(kl_freep) char *dir = scratch_dir("actions");
 	KL_AUTO(kl_freep) char *bad = kl_fs_join(dir, "a.yaml");
+	/* clang-format off */
 	static const struct { const char *text, *says; } broken[] = {
 		{ "stages: []\n", "'klineage-actions: 1' is wanted" },
 		{ "klineage-actions: 1\n", "'stages', a list" },
@@ -727,6 +730,7 @@ static void test_actions(void **state)
 		{ "klineage-actions: 1\nstages:\n  - {name: a, text: b, actions: {x: y}}\n"
 		  "  - {name: c, text: d, actions: {x: y}}\n", "twice" },
 	};
+	/* clang-format on */
 
 	assert_ok(kl_fs_share(&path, "templates/actions.yaml"));
 	assert_ok(kl_actions_load(&a, path));

@@ -87,6 +87,7 @@ static void test_nothing(void **state)
 
 static void test_refused(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text, *says; } bad[] = {
 		{ "", "no <step>" },
 		{ "I am sorry, I cannot do that.", "no <step>" },
@@ -137,6 +138,7 @@ static void test_refused(void **state)
 		{ STEP "<file path=a>\n\xff\xfe\n</file>\n", "not UTF-8 at byte" },
 		{ STEP "<file path=a>\n\xed\xa0\x80\n</file>\n", "not UTF-8" },
 	};
+	/* clang-format on */
 	struct kl_envelope e;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
@@ -183,6 +185,7 @@ static void test_traits(void **state)
 	static const char good[] =
 		"As I read it:\n<trait>\nname: tiled\nvalue: yes\npath: a.c\nlines: 3-9\nwhy: blocks\n</trait>\n"
 		"<trait>\nname: staged\nvalue: unknown\npath: -\nlines: -\nwhy: hard to say\n</trait>\n";
+	/* clang-format off */
 	static const struct { const char *text, *says; } bad[] = {
 		{ "tiled: yes", "no <trait>" },
 		{ "<trait>\nname: tiled\nvalue: yes\npath: a\nlines: 9-3\nwhy: x\n</trait>\n", "not '9-3'" },
@@ -194,6 +197,7 @@ static void test_traits(void **state)
 		{ "<trait>\nname: tiled\n", "never closed" },
 		{ "</trait>\n", "closes nothing" },
 	};
+	/* clang-format on */
 	KL_AUTO(json_decrefp) json_t *j = NULL;
 	json_t *none = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;

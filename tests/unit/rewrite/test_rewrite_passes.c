@@ -215,6 +215,7 @@ static void test_cocci(void **state)
 /* a person's own directory of passes: read strictly */
 static void test_own_passes(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *yaml, *why; } bad[] = {
 		{ "passes: {}", "a list" },
 		{ "passes:\n  - {name: x, kind: token, action: a, mechanism: m, text: t}\n", "no token pass 'x'" },
@@ -228,6 +229,7 @@ static void test_own_passes(void **state)
 		  "c or cuda" },
 		{ "passes:\n  - {name: drop-unroll, kind: token}\n", "needs 'action'" },
 	};
+	/* clang-format on */
 	KL_AUTO(kl_freep) char *dir = scratch_dir("own");
 	KL_AUTO(kl_freep) char *list = kl_asprintf("passes:%s", dir);
 

@@ -38,6 +38,7 @@ static void takes_a_step(void **state)
 
 static void refuses_what_is_none(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text, *says; } bad[] = {
 		{ "", "JSON" },
 		{ "[]", "the step is not an object" },
@@ -60,6 +61,7 @@ static void refuses_what_is_none(void **state)
 		{ "{" WORDS ",\"traits\":{\"tiled\":true},\"edits\":[]}", "the trait tiled" },
 		{ "{" WORDS ",\"traits\":{\"Ti\":\"no\"},\"edits\":[]}", "no name of a trait" },
 	};
+	/* clang-format on */
 	struct kl_envelope e;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)

@@ -30,6 +30,7 @@ static void json_reads_strictly(void **state)
 
 static void yaml_knows_lines_and_refuses_tricks(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text, *message; } bad[] = {
 		{ "", "the file is empty" },
 		{ "a: &x 1\nb: *x\n", "f:1:4: anchors" },
@@ -41,6 +42,7 @@ static void yaml_knows_lines_and_refuses_tricks(void **state)
 		{ "a: \"\\0\"\n", "f:1:4: a NUL byte" },
 		{ "a: \xff\n", "f:" },
 	};
+	/* clang-format on */
 	KL_AUTO(kl_yaml_freep) struct kl_yaml *y = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf deep = KL_BUF_INIT;
 	const char *text = "a: 1\nb:\n  - {x: 'y', z: [q]}\n";
@@ -112,6 +114,7 @@ static void mail_reads_what_git_writes(void **state)
 		"From 0123 Mon Sep 17 00:00:00 2001\r\nFrom: A <a@b>\n"
 		"Subject: [PATCH v2 1/2] one\n two\n\nbody\n---\n x | 2 +-\n\n"
 		"diff --git a/x b/x\n-- \n2.39.5\n\n";
+	/* clang-format off */
 	static const struct { const char *text, *message; } bad[] = {
 		{ "From: a\n", "m:1: the mail ends in its headers" },
 		{ "From: a\n\nx\n", "no From: or no Subject:" },
@@ -119,6 +122,7 @@ static void mail_reads_what_git_writes(void **state)
 		{ "From: a\nSubject: =?UTF-8?q?x?=\n\n", "m:2: an encoded header" },
 		{ "From: a\nContent-Transfer-Encoding: base64\n\n", "m:2: an encoded mail body" },
 	};
+	/* clang-format on */
 	KL_AUTO(kl_mail_release) struct kl_mail m = { NULL, NULL, NULL, NULL };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
@@ -131,12 +135,14 @@ static void mail_reads_what_git_writes(void **state)
 
 static void utf8_is_strict(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text; size_t span; } list[] = {
 		{ "plain\n", 6 }, { "\xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82", 9 },
 		{ "a\x80", 1 }, { "a\xc0\x80", 1 }, { "a\xc3", 1 }, { "\xe0\x80\x80", 0 },
 		{ "\xed\xa0\x80", 0 }, { "\xf0\x80\x80\x80", 0 }, { "\xf4\x90\x80\x80", 0 },
 		{ "\xe2\x82", 0 }, { "\xff", 0 },
 	};
+	/* clang-format on */
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(list); i++)

@@ -68,6 +68,7 @@ static int check(struct kl_rpc_message *m, json_t **j, const char *text)
 
 static void messages_of_each_kind(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text; enum kl_rpc_kind kind; const char *method; bool id; } good[] = {
 		{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}", KL_RPC_REQUEST, "a", true },
 		{ "{\"jsonrpc\":\"2.0\",\"id\":\"\",\"method\":\"a/b\",\"params\":{}}", KL_RPC_REQUEST, "a/b", true },
@@ -75,6 +76,7 @@ static void messages_of_each_kind(void **state)
 		{ "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}", KL_RPC_RESPONSE, NULL, true },
 		{ "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{}}", KL_RPC_RESPONSE, NULL, true },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(good); i++) {
 		KL_AUTO(json_decrefp) json_t *j = NULL;
@@ -90,6 +92,7 @@ static void messages_of_each_kind(void **state)
 
 static void messages_that_are_none(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text; int code; const char *says; } bad[] = {
 		{ "{", KL_RPC_PARSE, "JSON line" },
 		{ "{\"a\":1,\"a\":2}", KL_RPC_PARSE, "duplicate" },
@@ -106,6 +109,7 @@ static void messages_that_are_none(void **state)
 		{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":[]}", KL_RPC_PARAMS, "'params'" },
 		{ "{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"params\":1}", KL_RPC_PARAMS, "'params'" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
 		KL_AUTO(json_decrefp) json_t *j = NULL;

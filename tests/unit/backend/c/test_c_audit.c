@@ -22,6 +22,7 @@ static int teardown(void **state)
 #define BODY "int k(int a) { return a + 1; }\n"
 
 /* Refused as cheating: none of these is needed to compute anything. */
+/* clang-format off */
 static const struct { const char *what, *source, *message; } hostile[] = {
 	{ "constructor", "static int x;\n__attribute__((constructor)) static void c(void) { x = 1; }\n"
 	  "int k(void) { return x; }\n", "runs at load" },
@@ -84,6 +85,7 @@ static const struct { const char *what, *source, *message; } hostile[] = {
 	{ "setjmp", "#include <setjmp.h>\nstatic jmp_buf b;\nint k(void) { return setjmp(b); }\n", "setjmp" },
 	{ "static data", "char big[3][1 << 29];\nint k(int i) { return big[i][i]; }\n", "1 GiB" },
 };
+/* clang-format on */
 
 static void test_hostile(void **state)
 {
@@ -99,6 +101,7 @@ static void test_hostile(void **state)
 }
 
 /* Odd, but all of it computation. */
+/* clang-format off */
 static const struct { const char *what, *source, *flags; } legal[] = {
 	{ "arithmetic in asm", "long k(long a) { __asm__(\"imul %0, %0\" : \"+r\"(a)); return a; }\n", NULL },
 	{ "a file-level asm function", "__asm__(\".text\\n.type helper,@function\\nhelper: lea 1(%rdi), %rax\\nret\\n\");\n"
@@ -153,6 +156,7 @@ static const struct { const char *what, *source, *flags; } legal[] = {
 	{ "no optimization", "int k(const int *p, int n) { int s = 0; for (int i = 0; i < n; i++) s += p[i]; return s; }\n", "-O0" },
 	{ "syscall as a number", "int k(int x) { return x == 0x050f ? 0x310f : 0xa20f; }\n", NULL },
 };
+/* clang-format on */
 
 static void test_legal(void **state)
 {
@@ -181,6 +185,7 @@ static void test_two_files(void **state)
 
 static void test_symbol_kinds(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *name; enum kl_symbol_kind kind; } table[] = {
 		{ "memcpy", KL_SYMBOL_MEMORY }, { "strlen", KL_SYMBOL_MEMORY }, { "exp", KL_SYMBOL_MATH },
 		{ "expf", KL_SYMBOL_MATH }, { "expl", KL_SYMBOL_MATH }, { "_ZGVdN8v_expf", KL_SYMBOL_MATH },
@@ -189,6 +194,7 @@ static void test_symbol_kinds(void **state)
 		{ "strdup", KL_SYMBOL_FOREIGN }, { "memcpy memmove", KL_SYMBOL_FOREIGN }, { "f", KL_SYMBOL_FOREIGN },
 		{ "__cpu_model", KL_SYMBOL_FOREIGN }, { "_ZGV", KL_SYMBOL_FOREIGN },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(table); i++)
 		assert_int_equal(kl_symbol_kind(table[i].name), table[i].kind);

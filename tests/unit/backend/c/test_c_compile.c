@@ -104,6 +104,7 @@ static void test_runs(void **state)
 /* Sources that the compiler refuses, or that attack it. */
 static void test_refused(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *what, *source, *message; } table[] = {
 		{ "syntax", "int k(void) { return 1 }\n", "k.c:1:" },
 		{ "no entry", "int other(void) { return 1; }\n", "no source defines the function 'k'" },
@@ -116,6 +117,7 @@ static void test_refused(void **state)
 		{ "data bomb", "char bomb[1 << 30] = { 1 };\nint k(int i) { return bomb[i]; }\n", "more than 64 MiB" },
 		{ "error directive", "#error \"told you\"\n", "told you" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(table); i++) {
 		struct kl_artefact *a = NULL;

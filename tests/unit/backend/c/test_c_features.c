@@ -22,6 +22,7 @@ static int teardown(void **state)
 #define IMM "#include <immintrin.h>\n"
 
 /* `has`: features that must be there; `not`: that must not. "loop.depth.2" and so on are checked like any other. */
+/* clang-format off */
 static const struct { const char *what, *source, *flags, *has, *not; } table[] = {
 	{ "scalar sum", "float k(const float *x, int n) { float s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }\n",
 	  "-O2", "loop.depth.1", "vec.128 vec.256 avx2.fma fma.scalar alloc recursion spill" },
@@ -104,6 +105,7 @@ static const struct { const char *what, *source, *flags, *has, *not; } table[] =
 	{ "masks", IMM "void k(float *x, int m) { _mm512_mask_storeu_ps(x, m, _mm512_maskz_add_ps(m, _mm512_loadu_ps(x), _mm512_loadu_ps(x))); }\n",
 	  "-O2 -mavx512f", "vec.512 masked", "" },
 };
+/* clang-format on */
 
 static void test_features(void **state)
 {
@@ -140,6 +142,7 @@ static void digest_of(char out[65], const char *source, const char *flags)
 #define SUM(name, body) "float k(const float *" name ", int n) { float s = 0; for (int i = 0; i < n; i++) " body " return s; }\n"
 
 /* Pairs of sources: same machine code but for names, places and padding, or not. */
+/* clang-format off */
 static const struct { const char *what, *a, *b; bool same; } pairs[] = {
 	{ "names and comments", SUM("x", "s += x[i];"), "/* sum */\n" SUM("vector", "s += vector[i];"), true },
 	{ "an unused function before", SUM("x", "s += x[i];"), "int other(int a) { return a * 99; }\n" SUM("x", "s += x[i];"), true },
@@ -165,6 +168,7 @@ static const struct { const char *what, *a, *b; bool same; } pairs[] = {
 	  "static int a(int x) { return x + 1; }\nstatic int b(int x) { return x * 5; }\n"
 	  "static int (*const f[])(int) = { b, a };\nint k(int i, int x) { return f[i & 1](x); }\n", false },
 };
+/* clang-format on */
 
 static void test_digest(void **state)
 {
@@ -184,6 +188,7 @@ static void test_digest(void **state)
 /* What objdump prints is hostile text: nothing but the expected is taken. */
 static void test_disassembly(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text, *message; } bad[] = {
 		{ "nonsense\n", "not understood" },
 		{ "\nDisassembly of section .text.k:\n", "no file" },
@@ -195,6 +200,7 @@ static void test_disassembly(void **state)
 		{ "k.o:     file format elf64-x86-64\n\nDisassembly of section .text.k:\n   0:\tnop\n   0:\tret\n", "out of order" },
 		{ "", "does not start" },
 	};
+	/* clang-format on */
 	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL;
 	KL_AUTO(kl_object_freep) struct kl_object *o = NULL;
 	KL_AUTO(kl_freep) char *path = kl_fs_join(kernel.dir, "kernel/0.o");

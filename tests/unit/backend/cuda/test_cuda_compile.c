@@ -255,11 +255,13 @@ static int import(struct kl_artefact **out, const char *cubin, const char *kerne
 
 static void test_import(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *source, *refused; } cases[] = {
 		{ K "{ " I "float4 v = ((const float4 *)x)[i & 63]; y[i] = v.x + v.y + v.z + v.w; }\n", NULL },
 		{ K "{ " I "y[i] = x[i] + (clock64() & 1); }\n", "SR_CLOCK" },
 		{ "__device__ int kept;\n" K "{ " I "y[i] = x[i] + kept++; }\n", "'kept'" },
 	};
+	/* clang-format on */
 	KL_AUTO(kl_freep) char *from = kl_fs_join(kernel.dir, "made.cubin"), *cu = kl_fs_join(kernel.dir, "made.cu");
 
 	NEEDS_NVCC();

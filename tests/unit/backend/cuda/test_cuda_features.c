@@ -32,6 +32,7 @@ static struct kl_strvec features_of(const char *body, const char *verbose)
 }
 
 /* What nvcc 13.0 writes for each; the features are all that there are. */
+/* clang-format off */
 static const struct { const char *body, *features; } shown[] = {
 	{ "ld.global.f32 %f1, [%rd1];", "" },
 	{ "ld.global.nc.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1];", "ldg.128" },
@@ -101,6 +102,7 @@ static const struct { const char *body, *features; } shown[] = {
 	{ ".loc 1 3 4\nshfl.sync.bfly.b32 %r1|%p1, %r2, 16, 31, -1;", "shfl" },
 	{ "{ .reg .b32 t; shfl/**/.sync/* */ .bfly.b32 t|%p1, %r2, 16, 31, -1; }", "shfl" },
 };
+/* clang-format on */
 
 static void test_shown(void **state)
 {
@@ -168,6 +170,7 @@ static void test_reach(void **state)
 /* What cannot be read is refused, never passed over. */
 static void test_malformed(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text, *why; } bad[] = {
 		{ ".visible .entry k() { add.s32 %r1, %r2, 3 }", "without an end" },
 		{ ".visible .entry k() { ret; ", "without an end" },
@@ -181,6 +184,7 @@ static void test_malformed(void **state)
 		{ ".entry { ret; }", "without a name" },
 		{ ".visible .entry k() { \001 }", "a character" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
 		struct kl_ptx p = { 0 };

@@ -43,6 +43,7 @@ static int teardown(void **state)
 
 static void test_contract(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text, *part; } bad[] = {
 		{ HOST_CONTRACT("host: true, sources: [k.cu]", ""), "4:10: 'arch' is missing" },
 		{ HOST_CONTRACT("host: true, arch: sm_1, sources: [k.cu]", ""), "no architecture" },
@@ -53,6 +54,7 @@ static void test_contract(void **state)
 		{ HOST_CONTRACT("arch: sm_90a, sources: [k.cu, launch.yaml]", ""), "arch" },
 		{ HOST_CONTRACT(SURFACE, "  - {name: n, kind: dim}\n"), "kl_dim(n)" },
 	};
+	/* clang-format on */
 	struct kl_contract *c = NULL;
 
 	assert_ptr_equal(kernel.contract->language, &kl_language_cuda_host);

@@ -32,6 +32,7 @@ static void each(const struct row *row, size_t n, int (*check)(const json_t *))
 
 static void test_form(void **state)
 {
+	/* clang-format off */
 	static const struct row rows[] = {
 		{ RESULT(PASS), 0, NULL },
 		{ RESULT("\"status\":\"cannot\""), 0, NULL },
@@ -40,6 +41,7 @@ static void test_form(void **state)
 		{ "{\"schema\":\"klineage.result/1\"}", KL_EINVALID, "status" },
 		{ "{\"schema\":1,\"status\":\"pass\"}", KL_EINVALID, "schema" },
 	};
+	/* clang-format on */
 
 	each(rows, KL_ARRAY_SIZE(rows), kl_runner_check);
 }
@@ -47,6 +49,7 @@ static void test_form(void **state)
 static void test_wall(void **state)
 {
 	static const char silent[] = "does not say that a wall stood", part[] = "without all of its wall";
+	/* clang-format off */
 	static const struct row rows[] = {
 		{ RESULT(PASS WALL("3", ALL)), 0, NULL },
 		{ RESULT(PASS WALL("1", "\"network\"," ALL)), 0, NULL },	/* a newer one closes more */
@@ -67,6 +70,7 @@ static void test_wall(void **state)
 		{ RESULT(PASS WALL("1", "1,null,{},\"landlock\",\"seccomp\"")), KL_ECANNOT, "'capabilities'" },
 		{ RESULT(PASS ",\"wall\":{\"processes\":1,\"closed\":\"landlock\"}"), KL_ECANNOT, part },
 	};
+	/* clang-format on */
 
 	each(rows, KL_ARRAY_SIZE(rows), kl_runner_check_wall);
 }
@@ -74,6 +78,7 @@ static void test_wall(void **state)
 /* Whatever the words, a worker that chose a device names it. */
 static void test_device(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *result; bool lacks; } rows[] = {
 		{ RESULT("\"status\":\"cannot\",\"message\":\"no driver\""), true },
 		{ RESULT("\"status\":\"cannot\""), true },
@@ -82,6 +87,7 @@ static void test_device(void **state)
 		{ RESULT(PASS), false },
 		{ RESULT(FAIL), false },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(json_decrefp) json_t *doc = NULL;

@@ -210,6 +210,7 @@ static void each_fault_is_a_clear_error_or_another_attempt(void **state)
 #define T "\"text\":\"Sure: \xe2\x82\xac \\\"x\\\"\\n\\ttwo\""
 #define F(name) "{\"fault\":\"" name "\"," T "," USAGE "}\n"
 #define NOW "\"headers\":{\"retry-after-ms\":\"10\"}"
+	/* clang-format off */
 	static const struct fault faults[] = {
 		{ F("cut"), KL_EINVALID, "cut off", UNKNOWN, 1, 0, 5000 },
 		{ F("cut-clean"), KL_EINVALID, "cut off after", UNKNOWN, 1, 0, 5000 },
@@ -250,6 +251,7 @@ static void each_fault_is_a_clear_error_or_another_attempt(void **state)
 		{ "{" T "}\n", 0, "", UNKNOWN, 1, 0, 5000 },	/* no usage is no zero */
 		{ "", KL_EIO, "the script has no line left", ZERO, 1, 0, 5000 },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(faults); i++)
 		for (size_t k = 0; k < KL_ARRAY_SIZE(ways); k++)
@@ -262,6 +264,7 @@ static void each_fault_is_a_clear_error_or_another_attempt(void **state)
  */
 static void a_status_is_free_only_if_no_model_began(void **state)
 {
+	/* clang-format off */
 	static const struct { int status; bool free, again; const char *message; } is[] = {
 		{ 400, true, false, "no such model" }, { 400, false, false, "stopped by content_filter" },
 		{ 401, true, false, "no" }, { 403, true, false, "no" }, { 404, true, false, "no" },
@@ -270,6 +273,7 @@ static void a_status_is_free_only_if_no_model_began(void **state)
 		{ 502, false, true, "oh" }, { 503, true, true, "no" }, { 504, false, true, "oh" },
 		{ 524, false, true, "oh" }, { 529, true, true, "no" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(is); i++) {
 		KL_AUTO(kl_freep) char *line = kl_asprintf("{\"status\":%d,\"message\":\"%s\"," NOW "}\n",
@@ -524,11 +528,13 @@ static void plain_requests_meet_no_proxy(void **state)
 
 static void the_key_is_in_nothing_that_comes_back(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *where, *part; bool anthropic_only; } echo[] = {
 		{ "status", "key [key] refused", false }, { "page", "<html>", false },
 		{ "location", "https://example.invalid/[key]", false }, { "json", "[key]", false },
 		{ "error", "the server broke off", false },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(echo); i++) {
 		for (size_t k = 0; k < KL_ARRAY_SIZE(ways); k++) {

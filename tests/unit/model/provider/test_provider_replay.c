@@ -95,6 +95,7 @@ static void refuses_what_was_not_and_names_it(void **state)
 
 static void what_is_no_recording_is_refused_with_its_line(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *what, *why; } bad[] = {
 		{ "", "is empty" },
 		{ "{}\n", ":1: JSON: 'schema'" },
@@ -106,6 +107,7 @@ static void what_is_no_recording_is_refused_with_its_line(void **state)
 		{ HEAD "{\"phase\":\"p\",\"turn\":0,\"key\":\"k\"}\n", ":2: 'turn' or 'key'" },
 		{ "{\"schema\":\"klineage.recording/1\"}", ":1: the line is cut off" },
 	};
+	/* clang-format on */
 	KL_AUTO(kl_buf_release) struct kl_buf file = KL_BUF_INIT;
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
 	struct kl_provider_opts o = { .name = "replay" };

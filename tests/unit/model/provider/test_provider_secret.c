@@ -91,6 +91,7 @@ static void without_a_helper_there_is_none(void **state)
 
 static void a_key_that_would_break_its_header_is_refused_unquoted(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *key, *why; } bad[] = {
 		{ "sk-secret\n", "a line break in it (byte 10)" },
 		{ "sk-sec\r\nx-evil: 1", "a line break in it (byte 7)" },
@@ -100,6 +101,7 @@ static void a_key_that_would_break_its_header_is_refused_unquoted(void **state)
 		{ "sk-\xc3\xa9secret", "a character that no key has in it (byte 4)" },
 		{ "sk-secret\x7f", "a character that no key has in it (byte 10)" },
 	};
+	/* clang-format on */
 	KL_AUTO(kl_freep) char *config = home_config(""), *url = NULL;
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
 	KL_AUTO(chatd_stop) struct chatd d = { 0 };

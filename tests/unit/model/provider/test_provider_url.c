@@ -5,6 +5,7 @@
 
 static void parts_are_found(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *text, *base, *origin, *host; bool tls, here; } good[] = {
 		{ "https://api.example.com", "https://api.example.com", "https://api.example.com",
 		  "api.example.com", true, false },
@@ -22,6 +23,7 @@ static void parts_are_found(void **state)
 		{ "http://[2001:db8::1]", "http://[2001:db8::1]", "http://[2001:db8::1]", "2001:db8::1",
 		  false, false },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(good); i++) {
 		struct kl_url u = { 0 };
@@ -64,6 +66,7 @@ static void a_password_is_not_quoted(void **state)
 
 static void paths_meet_where_they_overlap(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *base, *path, *whole; } join[] = {
 		{ "https://a", "/v1/messages", "https://a/v1/messages" },
 		{ "https://a/v1", "/v1/messages", "https://a/v1/messages" },
@@ -73,6 +76,7 @@ static void paths_meet_where_they_overlap(void **state)
 		{ "https://a/xv1", "/v1/messages", "https://a/xv1/v1/messages" },
 		{ "https://v1", "/v1/messages", "https://v1/v1/messages" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(join); i++) {
 		KL_AUTO(kl_url_release) struct kl_url u = { 0 };

@@ -620,6 +620,7 @@ static void try_thrift(struct gpu_fixture *f, const struct thrift *t)
  */
 static void test_slow_kernels_are_asked_less(void **state)
 {
+	/* clang-format off */
 	static const struct thrift tries[] = {
 		/*
 		 * cheap: at case0 13 + 8 + 6 of two sides, twins and repetitions, at also0 3 * 9 + 2, and the soak, of
@@ -642,6 +643,7 @@ static void test_slow_kernels_are_asked_less(void **state)
 		  "nondeterministic", NULL, 1, 31, -1 },
 		{ SCALE_KERNEL("if (n < 100) { usleep(1200000); y[n] = 1; }"), "fault", NULL, 1, 28, -1 },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(tries); i++)
 		try_thrift(*state, &tries[i]);
@@ -719,6 +721,7 @@ static void test_counters(void **state)
 /* Whatever is wrong with it, the verdict stands, and it is said. */
 static void test_no_counters(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *words, *note; } tries[] = {
 		{ "echo '==ERROR== ERR_NVGPUCTRPERM - The user does not have permission' >\"$log\"; exit 1\n",
 		  "no counters: the driver gives the GPU's counters to root alone (ERR_NVGPUCTRPERM)" },
@@ -732,6 +735,7 @@ static void test_no_counters(void **state)
 		{ CSV("\"ID\n\"\"\"\"\"\n,,,\n\"0\",\"scale\"\n") , "no counters: ncu wrote no counters" },
 		{ "head -c 5000000 /dev/urandom >\"$log\"\n", "no counters" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(tries); i++) {
 		KL_AUTO(json_decrefp) json_t *r = counted(*state, tries[i].words, NULL);

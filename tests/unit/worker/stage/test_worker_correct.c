@@ -64,6 +64,7 @@ static void assert_refused(const struct kernel *k)
 
 static void wrong_kernels_are_refused(void **state)
 {
+	/* clang-format off */
 	static const struct kernel kernels[] = {
 		{ "empty", GEMM "{ }", "wrong-all", "case0", "never written" },
 		{ "zeros", GEMM "{ memset(C, 0, M * N * 4); }", "wrong-all", "case0", "C[0,0] is 0" },
@@ -78,6 +79,7 @@ static void wrong_kernels_are_refused(void **state)
 		{ "transposed", GEMM "{" RIGHT("C[j*M+i]") "}", "wrong-all", "case0", "allowed" },
 		{ "nan", GEMM "{" PLAIN "C[17*N+5] = 0.0f / 0.0f; }", "wrong-all", "case0", "(nan)" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++)
 		assert_refused(&kernels[i]);
@@ -85,6 +87,7 @@ static void wrong_kernels_are_refused(void **state)
 
 static void cheating_kernels_are_refused(void **state)
 {
+	/* clang-format off */
 	static const struct kernel kernels[] = {
 		/* replay: the answer of the first call again, whatever the input */
 		{ "stale", "static float kept[4096]; static int64_t n;\n"
@@ -133,6 +136,7 @@ static void cheating_kernels_are_refused(void **state)
 		  "" },
 		{ "asks", GEMM "{ __asm__ volatile(\"syscall\" :: \"a\"(39)); }", "cheat", "case0", "" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++)
 		assert_refused(&kernels[i]);
@@ -140,6 +144,7 @@ static void cheating_kernels_are_refused(void **state)
 
 static void odd_kernels_pass(void **state)
 {
+	/* clang-format off */
 	static const struct kernel kernels[] = {
 		{ "plain", GEMM "{" PLAIN "}", 0, 0, 0 },
 		{ "backwards", GEMM "{ for (int64_t i = M; i-- > 0;) for (int64_t j = N; j-- > 0;) {"
@@ -163,6 +168,7 @@ static void odd_kernels_pass(void **state)
 		  "memcpy(pad, A + i * K, K * 4); for (int64_t j = 0; j < N; j++) { float s = 0;"
 		  "for (int64_t q = 0; q < K; q++) s += pad[q] * B[q*N+j]; C[i*N+j] = s; } } }", 0, 0, 0 },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
 		KL_AUTO(json_decrefp) json_t *r = judged(kernels[i].name, kernels[i].body);
@@ -220,6 +226,7 @@ static void a_failure_can_be_replayed(void **state)
 
 static void inout_starts_from_the_member(void **state)
 {
+	/* clang-format off */
 	static const struct kernel kernels[] = {
 		{ "right", "void k(int64_t n, const float *x, float *y) { for (int64_t i = 0; i < n; i++) y[i] += x[i]; }",
 		  "", 0, 0 },
@@ -227,6 +234,7 @@ static void inout_starts_from_the_member(void **state)
 		{ "forgets", "void k(int64_t n, const float *x, float *y) { for (int64_t i = 0; i < n; i++) y[i] = x[i]; }",
 		  "wrong-all", 0, 0 },
 	};
+	/* clang-format on */
 	KL_AUTO(fx_freep) struct fixture *g = fx_new();
 	KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
 	struct kl_point *pt = fx_point(g, "case0", true);

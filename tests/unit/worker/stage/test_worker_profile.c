@@ -194,6 +194,7 @@ static void a_timed_call_is_checked(void **state)
 
 static void bad_ends_fail(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *name, *body, *class; } bad[] = {
 		{ "replay", "static int calls;" HEAD "if (calls++) return;" GEMM "}", "wrong-all" },
 		{ "crash", "static int calls;" HEAD "if (calls++) *(volatile int *)0 = 0;" GEMM "}", "fault" },
@@ -201,6 +202,7 @@ static void bad_ends_fail(void **state)
 		{ "clock", "static int calls;" HEAD "if (calls++) __builtin_ia32_rdtsc();" GEMM "}", "cheat" },
 #endif
 	};
+	/* clang-format on */
 
 	if (single())
 		skip();
