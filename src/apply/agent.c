@@ -52,14 +52,18 @@ static void compose_turn(struct kl_driver_turn *turn, const struct kl_agent_ques
 
 	turn->state = question->state;
 	turn->feedback = (struct kl_feedback){
-		.class_ = question->class_, .event = question->event, .ns = ns,
+		.class_ = question->class_,
+		.event = question->event,
+		.ns = ns,
 		.before = facts && facts->compiled ? &facts->facts.features : NULL,
-		.forward = true, .missing = question->missing,
+		.forward = true,
+		.missing = question->missing,
 	};
 	kl_prompt_set(&turn->values, "FACTS",
 		      kl_prompt_facts(facts ? &facts->facts.features : NULL, NULL, ns));
 	kl_prompt_set(&turn->values, "OFFER", kl_strdup(question->offer ? question->offer : ""));
-	kl_prompt_set(&turn->values, "OUTCOME", kl_strdup(question->outcome ? question->outcome : ""));
+	kl_prompt_set(&turn->values, "OUTCOME",
+		      kl_strdup(question->outcome ? question->outcome : ""));
 	write_key(&turn->key, question, kind);
 }
 
@@ -100,14 +104,15 @@ int kl_agent_ask(struct kl_agent_answer *out, struct kl_driver *driver,
 	const char *reply;
 	int err;
 
-	*out = (struct kl_agent_answer){ .source = kl_brief_source(driver->phase, driver->dialogue.turn) };
+	*out = (struct kl_agent_answer){ .source = kl_brief_source(driver->phase,
+								   driver->dialogue.turn) };
 	compose_turn(&turn, question, driver->dialogue.kind);
 	if ((err = kl_driver_ask(&reply, driver, &turn)) < 0)
 		return err;
 	return kl_driver_accept(driver, read_reply(out, reply, question->state));
 }
 
-/* --- cards -------------------------------------------------------------------------------------- */
+/* --- cards ------------------------------------------------------------------------------------ */
 
 const char *kl_cards_arm_name(enum kl_cards_arm arm)
 {

@@ -23,7 +23,8 @@ static bool is_none(const git_oid *oid)
 
 bool kl_made_is_right(const char *class_)
 {
-	return !strcmp(class_, "slower") || !strcmp(class_, "no-change") || !strncmp(class_, "not-", 4);
+	return !strcmp(class_, "slower") || !strcmp(class_, "no-change") ||
+	       !strncmp(class_, "not-", 4);
 }
 
 enum kl_speed kl_made_speed(struct kl_card_ratio *ratio, const struct kl_event *event)
@@ -58,7 +59,8 @@ int kl_made_judge(struct kl_judgement **out, struct kl_gate *g, const struct kl_
 	if (err)
 		return err;
 	if (v->deferred)
-		return kl_error(KL_ECANNOT, "the gate judges elsewhere: cards are tried where it answers "
+		return kl_error(KL_ECANNOT,
+				"the gate judges elsewhere: cards are tried where it answers "
 				"at once");
 	if (v->event->verdict == KL_VERDICT_NOT_RUN)
 		return kl_error(KL_ECANNOT, "the gate did not run: %s", v->event->message);
@@ -99,9 +101,13 @@ static int edit_tree(git_oid *out, struct kl_repo *r, const git_oid *tree, const
 static int write_commit(git_oid *out, struct kl_repo *r, const git_oid *tree, const git_oid *parent,
 			size_t n, const char *message)
 {
-	return kl_repo_commit_write(out, r, &(struct kl_commit_spec){
-		.tree = *tree, .parent = parent, .nparent = n, .message = message,
-	});
+	return kl_repo_commit_write(out, r,
+				    &(struct kl_commit_spec){
+					    .tree = *tree,
+					    .parent = parent,
+					    .nparent = n,
+					    .message = message,
+				    });
 }
 
 /* a run goes on from it: so nothing of now is in it */
@@ -136,8 +142,9 @@ static char *copy(const char *s)
 
 static char *text_of(const struct kl_made *m)
 {
-	return m->card ? kl_asprintf("%s\n\nBy card %s, %s.", m->card->intent, m->card->id, m->how) :
-			 kl_strdup(m->how);
+	return m->card ?
+		       kl_asprintf("%s\n\nBy card %s, %s.", m->card->intent, m->card->id, m->how) :
+		       kl_strdup(m->how);
 }
 
 static void message_of(struct kl_buf *out, const struct kl_made *m)
@@ -145,11 +152,18 @@ static void message_of(struct kl_buf *out, const struct kl_made *m)
 	const struct kl_card *c = m->card;
 	const char *action = m->action ? m->action : c && c->action ? c->action : "apply";
 	KL_AUTO(kl_step_release) struct kl_step s = {
-		.kind = *m->class_ ? KL_STEP_REJECTED : KL_STEP_FORWARD, .forward = true,
-		.number = m->number, .action = kl_strdup(action),
-		.mechanism = copy(m->mechanism ? m->mechanism : c ? c->mechanism : NULL),
-		.locus = kl_proposal_locus(m->from, m->to), .text = text_of(m),
-		.class_ = copy(m->class_), .rewriter = kl_strdup(m->rewriter), .source = copy(m->source),
+		.kind = *m->class_ ? KL_STEP_REJECTED : KL_STEP_FORWARD,
+		.forward = true,
+		.number = m->number,
+		.action = kl_strdup(action),
+		.mechanism = copy(m->mechanism ? m->mechanism :
+				  c            ? c->mechanism :
+						 NULL),
+		.locus = kl_proposal_locus(m->from, m->to),
+		.text = text_of(m),
+		.class_ = copy(m->class_),
+		.rewriter = kl_strdup(m->rewriter),
+		.source = copy(m->source),
 	};
 
 	kl_step_message(out, &s);
@@ -204,8 +218,7 @@ static int add_link(struct kl_keep *k, const git_oid *commit, char *text, struct
 	return event ? kl_noting_add(&k->noting, commit, event) : 0;
 }
 
-int kl_keep_root(struct kl_keep *k, const git_oid *commit, const char *text,
-		 struct kl_event *event)
+int kl_keep_root(struct kl_keep *k, const git_oid *commit, const char *text, struct kl_event *event)
 {
 	return add_link(k, commit, kl_strdup(text), event);
 }
@@ -215,7 +228,9 @@ int kl_keep_add(struct kl_keep *k, const git_oid *commit, const struct kl_made *
 	struct kl_buf text = KL_BUF_INIT;
 
 	kl_buf_addf(&text, "kept: %s, %s\n", m->card ? m->card->id : m->rewriter,
-		    m->outcome ? m->outcome : *m->class_ ? m->class_ : "pass");
+		    m->outcome ? m->outcome :
+		    *m->class_ ? m->class_ :
+				 "pass");
 	if (m->outcome)
 		kl_buf_addf(&text, "\nKlineage-Outcome: %s\n", m->outcome);
 	return add_link(k, commit, kl_buf_detach(&text), m->event);
@@ -239,7 +254,8 @@ static int write_links(git_oid *tip, struct kl_keep *k)
 		int err = kl_repo_tree_of(&tree, k->repo, &k->v[i].commit);
 
 		if (!err)
-			err = write_commit(&link, k->repo, &tree, parent, is_none(tip) ? 1 : 2, k->v[i].text);
+			err = write_commit(&link, k->repo, &tree, parent, is_none(tip) ? 1 : 2,
+					   k->v[i].text);
 		if (err < 0)
 			return err;
 		*tip = link;
@@ -262,14 +278,15 @@ int kl_keep_into(struct kl_refs_txn *t, void *payload)
 				    k->noting.n)) < 0)
 		return err;
 	if (memcmp(&notes, &notes_was, sizeof(notes)))
-		kl_refs_txn_update(t, KL_NOTES_GATE, &notes, is_none(&notes_was) ? NULL : &notes_was);
+		kl_refs_txn_update(t, KL_NOTES_GATE, &notes,
+				   is_none(&notes_was) ? NULL : &notes_was);
 	kl_refs_txn_update(t, k->chain, &tip, is_none(&was) ? NULL : &was);
 	return 0;
 }
 
 int kl_keep_move(struct kl_keep *k, const char *branch, const git_oid *to, const git_oid *was)
 {
-	for (int i = 0; ; i++) {
+	for (int i = 0;; i++) {
 		KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(k->repo);
 		git_oid at;
 		int err = kl_keep_into(t, k);

@@ -13,25 +13,26 @@
  * on, with the full tree of that and the changed sources; its trailers name the card, its note has
  * the gate's event.
  *
- * What keeps it is a chain, a ref of ours: each link has the commit as its first parent and the link
- * before as its second, so `git log --first-parent`-less logs list all, failed ones too. Commit, link,
- * note and branch become visible in one transaction; killed before, nothing has happened. The link's own
- * message tells the outcome, so that a run that was killed can be gone through again (materialize_log.h).
+ * What keeps it is a chain, a ref of ours: each link has the commit as its first parent and the
+ * link before as its second, so `git log --first-parent`-less logs list all, failed ones too.
+ * Commit, link, note and branch become visible in one transaction; killed before, nothing has
+ * happened. The link's own message tells the outcome, so that a run that was killed can be gone
+ * through again (materialize_log.h).
  */
 struct kl_made {
 	struct kl_repo *repo;
-	git_oid parent;			/* the state that it was tried on */
+	git_oid parent; /* the state that it was tried on */
 	const struct kl_surface *from, *to;
-	const struct kl_card *card;	/* NULL: by no card */
-	const char *blob;		/* of the card, 40 hex digits */
-	const char *how;		/* carrier.h, or what a model said of it */
-	const char *rewriter;		/* "card": a tool by the carrier; "chat", "exec" */
-	const char *source;		/* the turn: "materialize.3"; NULL: none */
-	const char *action, *mechanism;	/* NULL: the card's */
-	int number;			/* steps from the root */
-	const char *class_;		/* "": correct; else why not */
-	const char *outcome;		/* a word for the link: "best"; NULL: none */
-	struct kl_event *event;		/* gets commit and tree (event/note_writer.h) */
+	const struct kl_card *card;     /* NULL: by no card */
+	const char *blob;               /* of the card, 40 hex digits */
+	const char *how;                /* carrier.h, or what a model said of it */
+	const char *rewriter;           /* "card": a tool by the carrier; "chat", "exec" */
+	const char *source;             /* the turn: "materialize.3"; NULL: none */
+	const char *action, *mechanism; /* NULL: the card's */
+	int number;                     /* steps from the root */
+	const char *class_;             /* "": correct; else why not */
+	const char *outcome;            /* a word for the link: "best"; NULL: none */
+	struct kl_event *event;         /* gets commit and tree (event/note_writer.h) */
 };
 
 /** The commit alone; nothing keeps it yet. `*tree` (may be NULL) is its tree. */
@@ -48,8 +49,11 @@ int kl_made_tree(git_oid *out, const struct kl_made *m);
  */
 struct kl_keep {
 	struct kl_repo *repo;
-	const char *chain;		/* ref; borrowed */
-	struct kl_keep_link { git_oid commit; char *text; } *v;
+	const char *chain; /* ref; borrowed */
+	struct kl_keep_link {
+		git_oid commit;
+		char *text;
+	} * v;
 	size_t n, alloc;
 	struct kl_noting noting;
 };
@@ -62,30 +66,29 @@ int kl_keep_root(struct kl_keep *k, const git_oid *commit, const char *text,
 /** Into a transaction; asked again after KL_ECHANGED (`payload` is the keep). */
 int kl_keep_into(struct kl_refs_txn *t, void *payload);
 /**
- * By themselves, with `branch` (NULL: none) from `was` (zero: it is made) to `to`. KL_ECHANGED: somebody
- * else moved the branch; nothing was written then.
+ * By themselves, with `branch` (NULL: none) from `was` (zero: it is made) to `to`. KL_ECHANGED:
+ * somebody else moved the branch; nothing was written then.
  */
 int kl_keep_move(struct kl_keep *k, const char *branch, const git_oid *to, const git_oid *was);
 
 /**
- * A commit on `parent` of a state that none has yet: sources, contract and oracle in the parent's tree. The
- * same state on the same commit is the same commit. `reference`: it is the oracle as a kernel
- * (oracle_kernel.h),
- * and says so; else the worktree's. No ref moves.
+ * A commit on `parent` of a state that none has yet: sources, contract and oracle in the parent's
+ * tree. The same state on the same commit is the same commit. `reference`: it is the oracle as a
+ * kernel (oracle_kernel.h), and says so; else the worktree's. No ref moves.
  */
 int kl_made_root(git_oid *out, struct kl_repo *r, const git_oid *parent, const struct kl_surface *s,
 		 bool reference);
 
 /**
- * Judge `s` against `parent` (NULL: nothing). What is correct and so noisy that its speed is ambiguous is
- * measured anew, twice at most. KL_ECANNOT: there is no verdict here and now.
+ * Judge `s` against `parent` (NULL: nothing). What is correct and so noisy that its speed is
+ * ambiguous is measured anew, twice at most. KL_ECANNOT: there is no verdict here and now.
  */
 int kl_made_judge(struct kl_judgement **out, struct kl_gate *g, const struct kl_surface *s,
 		  const struct kl_surface *parent, bool anew);
 
 /**
- * Is this a class of what the gate found right, and what is refused all the same: "slower", "no-change",
- * "not-there", "not-faster" ...? Its event says "pass".
+ * Is this a class of what the gate found right, and what is refused all the same: "slower",
+ * "no-change", "not-there", "not-faster" ...? Its event says "pass".
  */
 bool kl_made_is_right(const char *class_);
 

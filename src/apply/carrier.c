@@ -19,7 +19,10 @@ const struct kl_card_carrier *kl_carrier_mechanical(const struct kl_card *c, con
 	return NULL;
 }
 
-struct edits { struct kl_file *v; size_t n, alloc; };
+struct edits {
+	struct kl_file *v;
+	size_t n, alloc;
+};
 
 static void edits_release(struct edits *e)
 {
@@ -45,15 +48,17 @@ static int diff_paths(struct kl_strvec *out, const char *diff)
 {
 	static const char head[] = "diff --git a/";
 
-	for (const char *s = diff; *s; ) {
+	for (const char *s = diff; *s;) {
 		size_t n = strcspn(s, "\n"), half;
 		KL_AUTO(kl_freep) char *path = NULL;
 
 		if (n > sizeof(head) + 3 && !strncmp(s, head, sizeof(head) - 1)) {
-			half = (n - strlen("diff --git ") - 1) / 2;	/* "a/x", as long as "b/x" */
+			half = (n - strlen("diff --git ") - 1) / 2; /* "a/x", as long as "b/x" */
 			path = kl_strndup(s + strlen("diff --git a/"), half - 2);
 			if (!kl_fs_path_ok(path))
-				return kl_error(KL_ENO, "a path that leads out of the directory: '%s'", path);
+				return kl_error(KL_ENO,
+						"a path that leads out of the directory: '%s'",
+						path);
 			kl_strvec_push(out, path);
 		}
 		s += n + (s[n] == '\n');
@@ -173,7 +178,8 @@ static int map_files(struct mapped *m, const struct kl_carrier_try *t, const cha
 	for (size_t i = 0; i < m->paths.n; i++) {
 		m->file[i] = source_for(t->state, m->paths.v[i], m->paths.n == 1);
 		if (!m->file[i])
-			return kl_error(KL_ENO, "it changes '%s', and no source of '%s' answers to that",
+			return kl_error(KL_ENO,
+					"it changes '%s', and no source of '%s' answers to that",
 					m->paths.v[i], t->state->contract->workload);
 		for (size_t k = 0; k < i; k++)
 			if (m->file[k] == m->file[i])
@@ -205,7 +211,8 @@ static int patch_all(struct edits *out, const struct kl_carrier_try *t, const st
 	int err;
 
 	for (size_t i = 0; i < m->paths.n; i++)
-		e[i] = (struct kl_tree_edit){ .path = m->paths.v[i], .data = m->file[i]->data,
+		e[i] = (struct kl_tree_edit){ .path = m->paths.v[i],
+					      .data = m->file[i]->data,
 					      .len = m->file[i]->len };
 	err = kl_repo_tree_edit(&tree, t->repo, NULL, e, m->paths.n);
 	free(e);
@@ -234,7 +241,7 @@ static int apply_diff(struct edits *out, const char **how, const struct kl_carri
 		err = merge_all(out, t, &m, &base, c->text);
 	if (!err || err == KL_EINTR || err == KL_EIO)
 		return err;
-	kl_error_clear();	/* the base is not here, or both changed the same lines */
+	kl_error_clear(); /* the base is not here, or both changed the same lines */
 	edits_release(out);
 	*out = (struct edits){ 0 };
 	*how = "applied as a patch";
@@ -243,7 +250,8 @@ static int apply_diff(struct edits *out, const char **how, const struct kl_carri
 
 /* --- semantic patches ----------------------------------------------------------------------- */
 
-static int apply_cocci(struct edits *out, const struct kl_carrier_try *t, const struct kl_card_carrier *c)
+static int apply_cocci(struct edits *out, const struct kl_carrier_try *t,
+		       const struct kl_card_carrier *c)
 {
 	const char *const *suffixes = t->state->contract->language->spatch;
 
@@ -269,13 +277,16 @@ static int apply_cocci(struct edits *out, const struct kl_carrier_try *t, const 
 	return out->n ? 0 : kl_error(KL_ENO, "it matches nothing here");
 }
 
-/* --- both --------------------------------------------------------------------------------------- */
+/* --- both ------------------------------------------------------------------------------------- */
 
 /* whatever is wrong with a card's own text is an answer about the card */
 static int answer(int err)
 {
 	switch (err) {
-	case KL_EINVALID: case KL_ECANNOT: case KL_ETIMEOUT: case KL_ENOTFOUND:
+	case KL_EINVALID:
+	case KL_ECANNOT:
+	case KL_ETIMEOUT:
+	case KL_ENOTFOUND:
 		return KL_ENO;
 	default:
 		return err;

@@ -15,7 +15,8 @@ static const git_oid none;
 
 const char *kl_mat_outcome_name(enum kl_mat_outcome o)
 {
-	static const char *const name[] = { "left", "applies", "known", "unused", "fail", "node", "best" };
+	static const char *const name[] = { "left", "applies", "known", "unused",
+					    "fail", "node",    "best" };
 
 	return name[o];
 }
@@ -63,7 +64,8 @@ int kl_materialize_begun(git_oid *root, struct kl_repo *r, const char *workload,
 	if ((err = kl_mat_log_load(&log, r, chain)) < 0)
 		return err;
 	if (!log.there)
-		err = kl_error(KL_ENOTFOUND, "nothing was begun under the name '%s/%s'", workload, name);
+		err = kl_error(KL_ENOTFOUND, "nothing was begun under the name '%s/%s'", workload,
+			       name);
 	*root = log.root;
 	kl_mat_log_release(&log);
 	return err;
@@ -80,7 +82,9 @@ static size_t add_node(struct kl_mat *w, const git_oid *commit, struct kl_surfac
 	struct kl_materialization *m = w->m;
 
 	KL_GROW(m->node, m->nnode + 1, m->node_alloc);
-	m->node[m->nnode] = (struct kl_mat_node){ .commit = *commit, .state = state, .depth = depth };
+	m->node[m->nnode] = (struct kl_mat_node){ .commit = *commit,
+						  .state = state,
+						  .depth = depth };
 	return m->nnode++;
 }
 
@@ -145,7 +149,7 @@ static bool is_known(const struct kl_mat *w, const struct kl_surface *s)
 	return false;
 }
 
-/* --- one edit of one node ---------------------------------------------------------------------- */
+/* --- one edit of one node --------------------------------------------------------------------- */
 
 /* is it faster than the best, too? it was compared with the node that it stands on */
 static int beats_best(bool *out, const struct kl_mat *w, const struct kl_surface *s, size_t on)
@@ -192,8 +196,8 @@ static int weigh(struct kl_mat_try *t, const struct kl_mat *w, const struct kl_j
 }
 
 /* a failed one is a node that nothing is built on, so that it is not judged twice */
-static void make_node(struct kl_mat_try *t, struct kl_mat *w, const git_oid *commit, struct kl_surface *to,
-		      struct kl_event *event)
+static void make_node(struct kl_mat_try *t, struct kl_mat *w, const git_oid *commit,
+		      struct kl_surface *to, struct kl_event *event)
 {
 	struct kl_materialization *m = w->m;
 
@@ -211,16 +215,26 @@ static int keep(struct kl_mat_try *t, struct kl_mat *w, const struct kl_mat_edit
 	bool best = t->outcome == KL_MAT_BEST;
 	KL_AUTO(kl_keep_release) struct kl_keep k = { .repo = w->o->repo, .chain = w->m->chain };
 	struct kl_made made = {
-		.repo = w->o->repo, .parent = on.commit, .from = on.state, .to = *e->to, .card = e->card,
-		.blob = t->blob, .how = e->how, .rewriter = t->by, .source = t->source, .action = e->action,
-		.mechanism = e->mechanism, .number = on.depth + 1,
+		.repo = w->o->repo,
+		.parent = on.commit,
+		.from = on.state,
+		.to = *e->to,
+		.card = e->card,
+		.blob = t->blob,
+		.how = e->how,
+		.rewriter = t->by,
+		.source = t->source,
+		.action = e->action,
+		.mechanism = e->mechanism,
+		.number = on.depth + 1,
 		.class_ = t->outcome == KL_MAT_FAIL ? t->why : "",
-		.outcome = kl_mat_outcome_name(t->outcome), .event = event,
+		.outcome = kl_mat_outcome_name(t->outcome),
+		.event = event,
 	};
 	git_oid oid;
 	int err = 0;
 
-	if (commit)	/* made before, when noise hid what it is worth */
+	if (commit) /* made before, when noise hid what it is worth */
 		oid = *commit;
 	else
 		err = kl_made_write(&oid, NULL, &made);
@@ -241,7 +255,9 @@ static int recall(bool *done, const git_oid **commit, struct kl_mat_try *t, stru
 	const struct kl_mat_logged *was;
 	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 	git_oid tree;
-	struct kl_made made = { .repo = w->o->repo, .parent = on->commit, .from = on->state, .to = *e->to };
+	struct kl_made made = {
+		.repo = w->o->repo, .parent = on->commit, .from = on->state, .to = *e->to
+	};
 	int err = kl_made_tree(&tree, &made);
 
 	*done = false;
@@ -249,7 +265,8 @@ static int recall(bool *done, const git_oid **commit, struct kl_mat_try *t, stru
 	if (err < 0 || !(was = kl_mat_log_find(&w->log, &on->commit, &tree)))
 		return err;
 	*commit = &was->commit;
-	if ((err = kl_mat_log_event(&event, w->o->repo, &was->commit, *e->to, on->state)) < 0 || !event)
+	if ((err = kl_mat_log_event(&event, w->o->repo, &was->commit, *e->to, on->state)) < 0 ||
+	    !event)
 		return err;
 	say(t, event);
 	if (was->outcome == KL_MAT_NODE && t->speed == KL_SPEED_AMBIGUOUS)
@@ -294,14 +311,16 @@ size_t kl_mat_add_try(struct kl_mat *w, struct kl_mat_try *t)
 	return m->n++;
 }
 
-/* --- a carrier, by a tool -------------------------------------------------------------------------- */
+/* --- a carrier, by a tool --------------------------------------------------------------------- */
 
 static int try_into(struct kl_mat_try *t, struct kl_mat *w, const struct kl_card *c)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *to = NULL;
 	struct kl_carrier_try carrier = {
-		.repo = w->o->repo, .library = w->o->library,
-		.jail = w->o->gate ? kl_gate_jail(w->o->gate) : NULL, .card = c,
+		.repo = w->o->repo,
+		.library = w->o->library,
+		.jail = w->o->gate ? kl_gate_jail(w->o->gate) : NULL,
+		.card = c,
 		.state = w->m->node[t->on].state,
 	};
 	int err = kl_carrier_apply(&to, &t->how, &carrier);
@@ -340,8 +359,8 @@ static bool is_enough(const struct kl_mat *w)
 }
 
 /*
- * Every card of the pool that `only` names (NULL: all), until the best moves. What is correct and not faster
- * is built on, `left` steps more, by what its card enables.
+ * Every card of the pool that `only` names (NULL: all), until the best moves. What is correct and
+ * not faster is built on, `left` steps more, by what its card enables.
  */
 static int try_pool(struct kl_mat *w, size_t node, const struct kl_strvec *only, int left)
 {
@@ -351,12 +370,14 @@ static int try_pool(struct kl_mat *w, size_t node, const struct kl_strvec *only,
 
 	if (!node && !only)
 		w->m->offered = pool.n;
-	for (size_t i = 0; !err && i < pool.n && w->m->n < KL_MAT_TRIES && w->m->best == best &&
-	     !is_enough(w); i++) {
+	for (size_t i = 0;
+	     !err && i < pool.n && w->m->n < KL_MAT_TRIES && w->m->best == best && !is_enough(w);
+	     i++) {
 		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 		size_t tried;
 
-		if ((only && !kl_strvec_has(only, pool.v[i].id)) || was_tried(w, pool.v[i].id, node))
+		if ((only && !kl_strvec_has(only, pool.v[i].id)) ||
+		    was_tried(w, pool.v[i].id, node))
 			continue;
 		err = try_card(&tried, &card, w, node, &pool.v[i]);
 		if (!err && w->m->v[tried].outcome == KL_MAT_NODE && card->enables.n && left)
@@ -377,7 +398,7 @@ int kl_mat_climb(struct kl_mat *w)
 	return err;
 }
 
-/* --- the root ----------------------------------------------------------------------------------- */
+/* --- the root --------------------------------------------------------------------------------- */
 
 /* the first link of the chain is the root, so that nothing that a note stands on can go */
 static int begin(struct kl_mat *w, struct kl_event *event)
@@ -398,7 +419,8 @@ static int judge_root(struct kl_mat *w)
 	int err = 0;
 
 	if (w->log.there)
-		err = kl_mat_log_event(&w->m->node[0].event, w->o->repo, &w->o->commit, w->o->root, NULL);
+		err = kl_mat_log_event(&w->m->node[0].event, w->o->repo, &w->o->commit, w->o->root,
+				       NULL);
 	if (err < 0 || w->m->node[0].event)
 		return err;
 	if ((err = kl_made_judge(&v, w->o->gate, w->o->root, NULL, false)) < 0)
@@ -443,11 +465,14 @@ static int can_begin(struct kl_mat *w)
 		return err;
 	err = kl_refs_can_create(w->o->repo, w->m->branch);
 	if (err == KL_EEXISTS)
-		return kl_error_hint(err, "'--continue' goes on with that run, '--root best' from its best; "
-				     "'--name' gives another name");
+		return kl_error_hint(
+			err, "'--continue' goes on with that run, '--root best' from its best; "
+			     "'--name' gives another name");
 	if (!err && w->log.there && memcmp(&w->log.root, &w->o->commit, sizeof(none)))
-		return kl_error_hint(kl_error(KL_EEXISTS, "a run from another root has the name '%s'",
-					      w->o->name), "'--name' gives another one");
+		return kl_error_hint(kl_error(KL_EEXISTS,
+					      "a run from another root has the name '%s'",
+					      w->o->name),
+				     "'--name' gives another one");
 	return err;
 }
 
@@ -498,8 +523,9 @@ int kl_materialize(struct kl_materialization *out, const struct kl_materialize_o
 
 	*out = (struct kl_materialization){ .left_out = KL_STRVEC_INIT, .nano = -1 };
 	kl_materialize_refs(out->branch, out->chain, o->root->contract->workload, o->name);
-	if ((err = kl_mat_log_load(&w.log, o->repo, out->chain)) < 0 || (err = find_platform(&w)) < 0 ||
-	    (err = can_begin(&w)) < 0 || (err = kl_surface_with(&root, o->root, NULL, 0)) < 0)
+	if ((err = kl_mat_log_load(&w.log, o->repo, out->chain)) < 0 ||
+	    (err = find_platform(&w)) < 0 || (err = can_begin(&w)) < 0 ||
+	    (err = kl_surface_with(&root, o->root, NULL, 0)) < 0)
 		return err;
 	add_node(&w, &o->commit, root, 0);
 	out->node[0].correct = true;

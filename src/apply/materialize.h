@@ -12,15 +12,15 @@
  * materialize - cards become commits on a target, each judged by the gate (docs/formats.md,
  * "Materialized work").
  *
- * The cards that fit a node (retrieve.h) are tried in their order, first those whose carrier a tool can apply
- * (carrier.h), which is free; then, if there is a model, it is offered what is left
- * (materialize_agent.h). What
- * the gate finds correct is a node; `best` moves to it only if it is fast against the
- * node that it stands on, and against the best so far. From a new best it goes on with the cards that fit
- * there. A node that is not faster is built on, three steps more, by cards that its own card enables.
+ * The cards that fit a node (retrieve.h) are tried in their order, first those whose carrier a tool
+ * can apply (carrier.h), which is free; then, if there is a model, it is offered what is left
+ * (materialize_agent.h). What the gate finds correct is a node; `best` moves to it only if it is
+ * fast against the node that it stands on, and against the best so far. From a new best it goes on
+ * with the cards that fit there. A node that is not faster is built on, three steps more, by cards
+ * that its own card enables.
  *
- * A run that was killed is gone through again: its chain says what came of each edit (materialize_log.h), its
- * conversation what was said, so nothing is judged, kept or bought twice.
+ * A run that was killed is gone through again: its chain says what came of each edit
+ * (materialize_log.h), its conversation what was said, so nothing is judged, kept or bought twice.
  *
  *	kl_materialize(&m, &opts);
  *	for (i = 0; i < m.n; i++) ... m.v[i]
@@ -29,28 +29,28 @@
  * Every commit is kept by `chain` from the moment it is made; `branch` is the best.
  */
 enum kl_mat_outcome {
-	KL_MAT_LEFT,		/* no edit came of it: `why` */
-	KL_MAT_APPLIES,		/* a dry run: it would be judged */
-	KL_MAT_KNOWN,		/* leads to a state that was judged before */
-	KL_MAT_UNUSED,		/* a reply that cannot be used, or gives up: `why` */
-	KL_MAT_FAIL,		/* the gate refused it: `why` is the class */
-	KL_MAT_NODE,		/* correct, not faster */
-	KL_MAT_BEST,		/* fast: the best from here on */
+	KL_MAT_LEFT,    /* no edit came of it: `why` */
+	KL_MAT_APPLIES, /* a dry run: it would be judged */
+	KL_MAT_KNOWN,   /* leads to a state that was judged before */
+	KL_MAT_UNUSED,  /* a reply that cannot be used, or gives up: `why` */
+	KL_MAT_FAIL,    /* the gate refused it: `why` is the class */
+	KL_MAT_NODE,    /* correct, not faster */
+	KL_MAT_BEST,    /* fast: the best from here on */
 };
 const char *kl_mat_outcome_name(enum kl_mat_outcome o);
 
 struct kl_mat_try {
-	char *card;			/* ""; by none */
+	char *card; /* ""; by none */
 	char blob[KL_OID_HEX];
-	const char *by;			/* "card": a tool; "chat", "exec" */
-	char *source;			/* the turn; "" */
+	const char *by; /* "card": a tool; "chat", "exec" */
+	char *source;   /* the turn; "" */
 	enum kl_card_status status;
-	size_t on;			/* node that it was tried on */
-	size_t node;			/* that came of it; 0: none */
+	size_t on;   /* node that it was tried on */
+	size_t node; /* that came of it; 0: none */
 	enum kl_mat_outcome outcome;
-	const char *how;		/* carrier.h; "" */
-	char *why;			/* of what was left, or failed; "" */
-	enum kl_speed speed;		/* against the node it stands on */
+	const char *how;     /* carrier.h; "" */
+	char *why;           /* of what was left, or failed; "" */
+	enum kl_speed speed; /* against the node it stands on */
 	struct kl_card_ratio ratio;
 	char event[KL_DIGEST_HEX];
 };
@@ -58,52 +58,57 @@ struct kl_mat_try {
 struct kl_mat_node {
 	git_oid commit;
 	struct kl_surface *state;
-	struct kl_event *event;		/* by which it was judged, or NULL */
-	int depth;			/* steps from the root */
+	struct kl_event *event; /* by which it was judged, or NULL */
+	int depth;              /* steps from the root */
 	bool correct;
 };
 
 struct kl_materialization {
 	struct kl_mat_try *v;
 	size_t n, alloc;
-	struct kl_mat_node *node;	/* [0] is the root */
+	struct kl_mat_node *node; /* [0] is the root */
 	size_t nnode, node_alloc;
 	size_t best;
-	char branch[256], chain[256];	/* refs; branch is there if best is not 0, or was there before */
-	size_t offered;			/* cards that fit the root */
-	bool stopped;			/* after the one that was asked for: there may be more to try */
-	struct kl_strvec left_out;	/* cards that the prefix had no room for */
-	char *ended;			/* why the model was asked no more; NULL: it was not asked */
-	int64_t nano;			/* what its conversation did cost; -1: not metered */
+	/* refs; branch is there if best is not 0, or was there before */
+	char branch[256], chain[256];
+	size_t offered; /* cards that fit the root */
+	/* after the one that was asked for: there may be more to try */
+	bool stopped;
+	struct kl_strvec left_out; /* cards that the prefix had no room for */
+	/* why the model was asked no more; NULL: it was not asked */
+	char *ended;
+	int64_t nano; /* what its conversation did cost; -1: not metered */
 };
 
 struct kl_materialize_opts {
-	struct kl_repo *repo;		/* the target's */
-	struct kl_repo *library;	/* the cards'; may be the same */
-	const struct kl_index *index;	/* of that library */
+	struct kl_repo *repo;         /* the target's */
+	struct kl_repo *library;      /* the cards'; may be the same */
+	const struct kl_index *index; /* of that library */
 	const struct kl_taxonomy *tax;
-	struct kl_gate *gate;		/* a dry run has one, too, for its jail */
+	struct kl_gate *gate; /* a dry run has one, too, for its jail */
 	const struct kl_surface *root;
-	git_oid commit;			/* of the root; a dry run from the worktree: HEAD */
+	git_oid commit; /* of the root; a dry run from the worktree: HEAD */
 	const char *name;
-	unsigned statuses;		/* bits, as in retrieve.h */
-	const char *platform;		/* NULL: where the gate judges */
-	bool go_on;			/* the branch is there, and the root is its tip */
-	bool again;			/* the same run: the root is where it began */
+	unsigned statuses;    /* bits, as in retrieve.h */
+	const char *platform; /* NULL: where the gate judges */
+	bool go_on;           /* the branch is there, and the root is its tip */
+	bool again;           /* the same run: the root is where it began */
 	bool dry;
-	bool one;			/* stop once one change was judged; `again` goes on from there */
+	/* stop once one change was judged; `again` goes on from there */
+	bool one;
 	/* the model; session NULL: none */
 	struct kl_session *session;
-	const char *rewriter;		/* "chat" or "exec" */
-	enum kl_cards_arm arm;		/* what it is told of cards; unless FULL tools try no carrier */
-	const char *without;		/* cards learned from this lineage are left out; or NULL */
+	const char *rewriter; /* "chat" or "exec" */
+	/* what it is told of cards; unless FULL tools try no carrier */
+	enum kl_cards_arm arm;
+	const char *without; /* cards learned from this lineage are left out; or NULL */
 	struct kl_progress *progress;
 };
 
 /**
- * 0, also where nothing was faster (`best` is 0 then). KL_EEXISTS: the branch is there, or a run from another
- * root has the name. KL_ENO: the root
- * itself fails the gate. KL_ECANNOT: it cannot be judged here. What was made before an error stays.
+ * 0, also where nothing was faster (`best` is 0 then). KL_EEXISTS: the branch is there, or a run
+ * from another root has the name. KL_ENO: the root itself fails the gate. KL_ECANNOT: it cannot be
+ * judged here. What was made before an error stays.
  */
 int kl_materialize(struct kl_materialization *out, const struct kl_materialize_opts *o);
 void kl_materialize_release(struct kl_materialization *m);

@@ -12,24 +12,24 @@
 /*
  * materialize_agent - the model's part: one conversation for the whole run. Its system texts hold
  * the cards that fit
- * the root, whole; each turn shows a node, or says what came of the last edit, and offers cards. What is
- * asked next follows from what came, and of a stored turn from its own first line: a run that was
- * killed goes through the same nodes again.
+ * the root, whole; each turn shows a node, or says what came of the last edit, and offers cards.
+ * What is asked next follows from what came, and of a stored turn from its own first line: a run
+ * that was killed goes through the same nodes again.
  */
 struct climber {
 	struct kl_driver driver;
 	struct kl_mat *w;
-	struct kl_strvec told;		/* cards that it has seen whole */
+	struct kl_strvec told; /* cards that it has seen whole */
 	size_t told_bytes;
-	struct kl_map closed;		/* "<node> <card>": had its tries there */
+	struct kl_map closed; /* "<node> <card>": had its tries there */
 	/* where it stands */
-	size_t at, shown;		/* nodes; shown: by the last turn that showed one */
-	struct kl_strvec only;		/* building on: cards that may come; empty: all */
-	int left;			/* steps more of that */
+	size_t at, shown;      /* nodes; shown: by the last turn that showed one */
+	struct kl_strvec only; /* building on: cards that may come; empty: all */
+	int left;              /* steps more of that */
 	struct kl_retrieval pool;
-	bool pooled;			/* `pool` is of `at` */
+	bool pooled; /* `pool` is of `at` */
 	/* the turn */
-	char *class_, *outcome;		/* of the last one */
+	char *class_, *outcome; /* of the last one */
 	struct kl_event *event;
 	struct kl_buf offer, offered;
 	size_t noffer;
@@ -60,7 +60,7 @@ static void set(char **s, char *value)
 	*s = value;
 }
 
-/* --- what it is told of cards ------------------------------------------------------------------ */
+/* --- what it is told of cards ----------------------------------------------------------------- */
 
 static int load_card(struct kl_card **out, const struct climber *c, size_t card)
 {
@@ -99,7 +99,8 @@ static bool is_told(const struct climber *climber, const char *card)
 	const struct kl_conversation *conversation = &climber->driver.conversation;
 
 	for (size_t i = 0; i < conversation->nsystem; i++)
-		if (strstr(conversation->system[i], whole) || strstr(conversation->system[i], label))
+		if (strstr(conversation->system[i], whole) ||
+		    strstr(conversation->system[i], label))
 			return true;
 	return false;
 }
@@ -136,7 +137,7 @@ static int open_conversation(struct climber *climber)
 	return o->go_on ? kl_driver_skip(&climber->driver, climber->driver.conversation.n) : 0;
 }
 
-/* --- what is offered --------------------------------------------------------------------------- */
+/* --- what is offered -------------------------------------------------------------------------- */
 
 static char *closing(size_t at, const char *card)
 {
@@ -203,7 +204,7 @@ static int make_offer(struct climber *c)
 	return 0;
 }
 
-/* --- where it goes ------------------------------------------------------------------------------ */
+/* --- where it goes ---------------------------------------------------------------------------- */
 
 static void stand(struct climber *c, size_t at, const struct kl_strvec *only, int left)
 {
@@ -248,7 +249,7 @@ static int find_next(bool *more, struct climber *c)
 	return err;
 }
 
-/* --- what came of a turn ------------------------------------------------------------------------ */
+/* --- what came of a turn ---------------------------------------------------------------------- */
 
 static const struct kl_retrieved *pool_find(const struct climber *c, const char *id)
 {
@@ -266,9 +267,12 @@ static size_t index_find(const struct kl_index *ix, const char *id)
 	return SIZE_MAX;
 }
 
-/* the card that a reply names: one of those that were offered; when it was said, they may have been others */
-static int named_card(struct kl_card **out, struct kl_mat_try *t, const struct climber *c, const char *id,
-		      bool stored)
+/*
+ * the card that a reply names: one of those that were offered; when it was said, they may have been
+ * others
+ */
+static int named_card(struct kl_card **out, struct kl_mat_try *t, const struct climber *c,
+		      const char *id, bool stored)
 {
 	const struct kl_index *ix = c->w->o->index;
 	const struct kl_retrieved *r;
@@ -277,12 +281,14 @@ static int named_card(struct kl_card **out, struct kl_mat_try *t, const struct c
 	if (c->w->o->arm == KL_CARDS_NONE)
 		return 0;
 	if (!id || !*id)
-		return kl_error(KL_EINVALID, "the <step> does not name the card that it is by: add the line "
+		return kl_error(KL_EINVALID,
+				"the <step> does not name the card that it is by: add the line "
 				"'card: <id>'");
 	r = pool_find(c, id);
 	card = r ? r->card : stored ? index_find(ix, id) : SIZE_MAX;
 	if (card == SIZE_MAX || (!stored && (!may_offer(c, r) || !kl_strvec_has(&c->told, id))))
-		return kl_error(KL_EINVALID, "the card '%.64s' is not among those that are offered", id);
+		return kl_error(KL_EINVALID, "the card '%.64s' is not among those that are offered",
+				id);
 	t->status = (enum kl_card_status)kl_index_card(ix, card)->status;
 	kl_oid_hex(t->blob, &kl_index_card(ix, card)->blob);
 	return load_card(out, c, card);
@@ -291,10 +297,11 @@ static int named_card(struct kl_card **out, struct kl_mat_try *t, const struct c
 static char *sentence(const struct kl_mat_try *t)
 {
 	if (t->ratio.ppm)
-		return kl_asprintf("That is right, and %.3f times as fast as the kernel that it was made "
-				   "from (%.3f to %.3f): %s.", (double)t->ratio.ppm / 1e6,
-				   (double)t->ratio.lo / 1e6, (double)t->ratio.hi / 1e6,
-				   kl_speed_name(t->speed));
+		return kl_asprintf(
+			"That is right, and %.3f times as fast as the kernel that it was made "
+			"from (%.3f to %.3f): %s.",
+			(double)t->ratio.ppm / 1e6, (double)t->ratio.lo / 1e6,
+			(double)t->ratio.hi / 1e6, kl_speed_name(t->speed));
 	return kl_strdup("That is right, and was not timed.");
 }
 
@@ -325,8 +332,11 @@ static int after_best(struct climber *c, const struct kl_mat_try *t)
 	size_t was = c->w->m->best;
 	int err = c->w->o->arm == KL_CARDS_FULL ? kl_mat_climb(c->w) : 0;
 
-	came(c, "", NULL, kl_asprintf("%s%s", said, c->w->m->best == was ? "" : " Since then patches of "
-				      "cards were applied that made it faster still."));
+	came(c, "", NULL,
+	     kl_asprintf("%s%s", said,
+			 c->w->m->best == was ? "" :
+						" Since then patches of "
+						"cards were applied that made it faster still."));
 	stand(c, c->w->m->best, NULL, KL_MAT_BUILD_ON);
 	return err;
 }
@@ -391,7 +401,7 @@ static void gives_up(struct climber *climber, const char *card, const char *text
 	kl_dialogue_next(dialogue, dialogue->kind);
 }
 
-/* --- a turn ---------------------------------------------------------------------------------------- */
+/* --- a turn ----------------------------------------------------------------------------------- */
 
 static bool is_at(const struct climber *c, size_t i, const char *digest)
 {
@@ -406,14 +416,17 @@ static int follow_stored(struct climber *climber)
 	const char *digest = climber->driver.state;
 
 	if (!*digest)
-		return kl_error(KL_EINVALID, "turn %zu of the stored conversation does not say what it is "
-				"about", turn + 1);
+		return kl_error(KL_EINVALID,
+				"turn %zu of the stored conversation does not say what it is "
+				"about",
+				turn + 1);
 	if (is_at(climber, climber->at, digest))
 		return 0;
 	while (i > 0 && !is_at(climber, i - 1, digest))
 		i--;
 	if (!i)
-		return kl_error_hint(kl_error(KL_EEXISTS, "turn %zu of the stored conversation is "
+		return kl_error_hint(kl_error(KL_EEXISTS,
+					      "turn %zu of the stored conversation is "
 					      "about a kernel that this run does not come to: %s",
 					      turn + 1, digest),
 				     "choose another name with --name");
@@ -427,10 +440,14 @@ static int take_edit(struct climber *climber, struct kl_mat_try *attempt,
 {
 	const char *text = answer->text ? answer->text : "";
 	KL_AUTO(kl_freep) char *how = kl_asprintf("by %s: %s", attempt->by, text);
-	int err = kl_mat_settle(attempt, climber->w, &(struct kl_mat_edit){
-		.card = card, .action = card && card->action ? NULL : answer->action,
-		.mechanism = card ? NULL : answer->mechanism, .how = how, .to = &answer->to,
-	});
+	int err = kl_mat_settle(attempt, climber->w,
+				&(struct kl_mat_edit){
+					.card = card,
+					.action = card && card->action ? NULL : answer->action,
+					.mechanism = card ? NULL : answer->mechanism,
+					.how = how,
+					.to = &answer->to,
+				});
 
 	attempt->how = "";
 	kl_mat_add_try(climber->w, attempt);
@@ -445,8 +462,12 @@ static int use_answer(struct climber *climber, struct kl_agent_answer *answer, b
 	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 	struct kl_driver *driver = &climber->driver;
 	struct kl_mat_try attempt = {
-		.card = kl_strdup(answer->card ? answer->card : ""), .source = kl_strdup(answer->source),
-		.on = climber->at, .by = driver->rewriter, .how = "", .outcome = KL_MAT_UNUSED,
+		.card = kl_strdup(answer->card ? answer->card : ""),
+		.source = kl_strdup(answer->source),
+		.on = climber->at,
+		.by = driver->rewriter,
+		.how = "",
+		.outcome = KL_MAT_UNUSED,
 	};
 	const char *text = answer->text ? answer->text : "";
 	int err = 0;
@@ -470,7 +491,8 @@ static void close_tried(struct climber *climber)
 	for (size_t i = 0; i < climber->w->m->n; i++) {
 		const struct kl_mat_try *t = &climber->w->m->v[i];
 
-		if (!strcmp(t->by, "card") && (t->outcome == KL_MAT_NODE || t->outcome == KL_MAT_KNOWN))
+		if (!strcmp(t->by, "card") &&
+		    (t->outcome == KL_MAT_NODE || t->outcome == KL_MAT_KNOWN))
 			close_card(climber, t->on, t->card);
 	}
 }
@@ -495,11 +517,16 @@ static int one_turn(struct climber *climber)
 		climber->shown = climber->at;
 	kl_progress_title(climber->w->o->progress, "turn %zu: %s", driver->dialogue.turn + 1,
 			  driver->rewriter);
-	err = kl_agent_ask(&answer, driver, &(struct kl_agent_question){
-		.state = node(climber, climber->at)->state, .facts = node(climber, climber->at)->event,
-		.offer = climber->offer.ptr, .offered = climber->offered.ptr, .class_ = climber->class_,
-		.outcome = climber->outcome, .event = climber->event,
-	});
+	err = kl_agent_ask(&answer, driver,
+			   &(struct kl_agent_question){
+				   .state = node(climber, climber->at)->state,
+				   .facts = node(climber, climber->at)->event,
+				   .offer = climber->offer.ptr,
+				   .offered = climber->offered.ptr,
+				   .class_ = climber->class_,
+				   .outcome = climber->outcome,
+				   .event = climber->event,
+			   });
 	/* what the budget or a recording does not give ends the conversation, and not the run */
 	if (err == KL_ENO || err == KL_ENOTFOUND)
 		return end_run(climber, kl_strdup(kl_error_last()));

@@ -10,10 +10,11 @@
 #define SHORT_REPLY 400
 #define LONG_REPLY 6000
 #define BYTES_PER_TOKEN 3
-#define EVIDENCE 3000		/* of a turn: what the gate said */
-#define FEWEST 2		/* one step, and that nothing is left */
+#define EVIDENCE 3000 /* of a turn: what the gate said */
+#define FEWEST 2      /* one step, and that nothing is left */
 
-static int add_cards(struct kl_buf *out, struct kl_mat_estimate *e, const struct kl_materialize_opts *o)
+static int add_cards(struct kl_buf *out, struct kl_mat_estimate *e,
+		     const struct kl_materialize_opts *o)
 {
 	struct kl_materialization m = { .left_out = KL_STRVEC_INIT };
 	struct kl_mat_node root = { .commit = o->commit, .state = (struct kl_surface *)o->root };
@@ -43,7 +44,8 @@ static void add_up(struct kl_mat_estimate *e, int end, const struct kl_session *
 		int64_t cost[2], spare;
 
 		kl_session_cost(&cost[0], &spare, session, all, e->reply_tokens[end]);
-		kl_session_cost(&spare, &cost[1], session, all / BYTES_PER_TOKEN, e->reply_tokens[end]);
+		kl_session_cost(&spare, &cost[1], session, all / BYTES_PER_TOKEN,
+				e->reply_tokens[end]);
 		e->nano[end] += cost[end];
 	}
 }

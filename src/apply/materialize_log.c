@@ -28,7 +28,8 @@ static bool outcome_of(enum kl_mat_outcome *out, const char *word)
 	return false;
 }
 
-static int add(struct kl_mat_log *l, struct kl_repo *r, const git_oid *commit, enum kl_mat_outcome outcome)
+static int add(struct kl_mat_log *l, struct kl_repo *r, const git_oid *commit,
+	       enum kl_mat_outcome outcome)
 {
 	struct kl_commit c = { 0 };
 	int err = kl_repo_commit_read(&c, r, commit);
@@ -38,7 +39,10 @@ static int add(struct kl_mat_log *l, struct kl_repo *r, const git_oid *commit, e
 
 		KL_GROW(l->v, l->n + 1, l->alloc);
 		l->v[l->n++] = (struct kl_mat_logged){
-			.commit = *commit, .parent = c.parent[0], .tree = c.tree, .outcome = outcome,
+			.commit = *commit,
+			.parent = c.parent[0],
+			.tree = c.tree,
+			.outcome = outcome,
 			.class_ = class_ ? class_ : kl_strdup(""),
 		};
 	}
@@ -100,7 +104,7 @@ int kl_mat_log_load(struct kl_mat_log *out, struct kl_repo *r, const char *chain
 const struct kl_mat_logged *kl_mat_log_find(const struct kl_mat_log *l, const git_oid *parent,
 					    const git_oid *tree)
 {
-	for (size_t i = l->n; i-- > 0; )
+	for (size_t i = l->n; i-- > 0;)
 		if (!memcmp(&l->v[i].parent, parent, sizeof(*parent)) &&
 		    !memcmp(&l->v[i].tree, tree, sizeof(*tree)))
 			return &l->v[i];
@@ -116,7 +120,7 @@ int kl_mat_log_event(struct kl_event **out, struct kl_repo *r, const git_oid *co
 	int err = kl_notes_read(&text, r, KL_NOTES_GATE, commit);
 
 	*out = NULL;
-	for (const char *p = text.ptr; !err && text.len && *p; ) {
+	for (const char *p = text.ptr; !err && text.len && *p;) {
 		size_t n = strcspn(p, "\n");
 		KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
 

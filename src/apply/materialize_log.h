@@ -12,14 +12,14 @@
 struct kl_mat_logged {
 	git_oid commit, parent, tree;
 	enum kl_mat_outcome outcome;
-	char *class_;			/* of a failure; "" */
+	char *class_; /* of a failure; "" */
 };
 
 struct kl_mat_log {
-	struct kl_mat_logged *v;	/* oldest first */
+	struct kl_mat_logged *v; /* oldest first */
 	size_t n, alloc;
-	bool there;			/* the chain exists */
-	git_oid root;			/* its first link's: where the run began */
+	bool there;   /* the chain exists */
+	git_oid root; /* its first link's: where the run began */
 };
 
 /** No chain is no error. KL_EINVALID: it is none of ours. */

@@ -8,17 +8,17 @@
  * materialize_parts - what the files of materialize share: a run in progress. Inside src/apply
  * only.
  */
-#define KL_MAT_TRIES 256	/* cards tried in one run, on all nodes */
-#define KL_MAT_BUILD_ON 3	/* steps more on a node that is not faster */
-#define KL_MAT_PREFIX_MAX ((size_t)256 << 10)	/* of cards in a conversation, bytes */
+#define KL_MAT_TRIES 256                      /* cards tried in one run, on all nodes */
+#define KL_MAT_BUILD_ON 3                     /* steps more on a node that is not faster */
+#define KL_MAT_PREFIX_MAX ((size_t)256 << 10) /* of cards in a conversation, bytes */
 
 struct kl_mat {
 	const struct kl_materialize_opts *o;
 	struct kl_materialization *m;
 	struct kl_mat_log log;
 	char *platform;
-	git_oid tip;			/* of the branch; zero: it is not there yet */
-	size_t judged;			/* changes, by the gate, in this run */
+	git_oid tip;   /* of the branch; zero: it is not there yet */
+	size_t judged; /* changes, by the gate, in this run */
 };
 
 /** The cards that fit a node, without those that are to be left out. */
@@ -26,10 +26,10 @@ int kl_mat_pool(struct kl_retrieval *out, const struct kl_mat *w, size_t node);
 
 /** An edit of a node, on its way to be judged. */
 struct kl_mat_edit {
-	const struct kl_card *card;		/* NULL: by none */
-	const char *action, *mechanism;		/* of a model; NULL: the card's */
+	const struct kl_card *card;     /* NULL: by none */
+	const char *action, *mechanism; /* of a model; NULL: the card's */
 	const char *how;
-	struct kl_surface **to;			/* taken */
+	struct kl_surface **to; /* taken */
 };
 /** Fill in what came of it: from the log, or by the gate; then it is kept, and a node. */
 int kl_mat_settle(struct kl_mat_try *t, struct kl_mat *w, const struct kl_mat_edit *e);

@@ -9,14 +9,14 @@
 #include "contract/launch.h"
 #include "rewrite/ctoken.h"
 
-#define MAX_DEPTH 16		/* of includes */
+#define MAX_DEPTH 16 /* of includes */
 #define MAX_TEXT ((size_t)4 << 20)
 #define NOTHING "/* nothing: the oracle is in one file */\n"
 
 struct maker {
 	const struct kl_surface *s;
-	const struct kl_oracle_words *words;	/* of its language */
-	const char *real;	/* "float", "double" */
+	const struct kl_oracle_words *words; /* of its language */
+	const char *real;                    /* "float", "double" */
 	struct kl_buf text;
 	size_t depth;
 };
@@ -40,7 +40,8 @@ static bool is_main(const struct maker *m, const char *path)
 /* of the oracle's header as kernels say them */
 static bool word(char to[32], const struct maker *m, const char *w, size_t n)
 {
-	static const char *const math[] = { "exp", "log", "sqrt", "fabs", "pow", "tanh", "fma", "floor" };
+	static const char *const math[] = { "exp", "log",  "sqrt", "fabs",
+					    "pow", "tanh", "fma",  "floor" };
 	const char *suffix = strcmp(m->real, "float") ? "" : m->words->float_suffix;
 	const char *kernel = m->words->kernel;
 
@@ -98,10 +99,12 @@ static void add_header(struct maker *m)
 }
 
 /* as the compiler finds it: beside who includes it, or from the oracle's directory on */
-static const struct kl_file *find_included(const struct maker *m, const char *from, const char *name)
+static const struct kl_file *find_included(const struct maker *m, const char *from,
+					   const char *name)
 {
 	const char *slash = strrchr(from, '/');
-	KL_AUTO(kl_freep) char *beside = slash ? kl_asprintf("%.*s/%s", (int)(slash - from), from, name) :
+	KL_AUTO(kl_freep) char *beside = slash ? kl_asprintf("%.*s/%s", (int)(slash - from), from,
+							     name) :
 						 kl_strdup(name);
 
 	for (size_t pass = 0; pass < 2; pass++)
@@ -135,7 +138,8 @@ static int add_included(struct maker *m, const char *from, const char *name)
 /* "x.h" of `# include "x.h"`; NULL: it is something else. The caller's. */
 static char *included(const struct kl_ctokens *c)
 {
-	if (c->n < 2 || !kl_ctoken_is(c, 0, "include") || c->t[1].kind != KL_CT_STRING || c->t[1].len < 2)
+	if (c->n < 2 || !kl_ctoken_is(c, 0, "include") || c->t[1].kind != KL_CT_STRING ||
+	    c->t[1].len < 2)
 		return NULL;
 	return kl_strndup(c->text + c->t[1].off + 1, c->t[1].len - 2);
 }
@@ -200,11 +204,11 @@ static int find_real(struct maker *m)
 		    (!m->words->real_scalars && a->kind == KL_ARG_SCALAR))
 			continue;
 		if (strcmp(a->dtype, "f32") && strcmp(a->dtype, "f64"))
-			why = kl_asprintf("'%s' is %s, and it reads and writes wider floats", a->name,
-					  a->dtype);
+			why = kl_asprintf("'%s' is %s, and it reads and writes wider floats",
+					  a->name, a->dtype);
 		else if (dtype && strcmp(a->dtype, dtype))
-			why = kl_asprintf("'%s' is %s, others are %s, and it has one type for all", a->name,
-					  a->dtype, dtype);
+			why = kl_asprintf("'%s' is %s, others are %s, and it has one type for all",
+					  a->name, a->dtype, dtype);
 		if (why)
 			return refuse(m, why);
 		dtype = a->dtype;
@@ -255,7 +259,8 @@ static int put_in(struct kl_surface **out, const struct maker *m, const char *pl
 	int err;
 
 	for (size_t i = 0; i < s->nfile; i++) {
-		edit[i] = (struct kl_file){ .path = s->file[i].path, .data = (char *)NOTHING,
+		edit[i] = (struct kl_file){ .path = s->file[i].path,
+					    .data = (char *)NOTHING,
 					    .len = strlen(NOTHING) };
 		if (!strcmp(edit[i].path, place)) {
 			edit[i].data = m->text.ptr;
@@ -299,16 +304,18 @@ static int make(struct kl_surface **out, struct maker *m)
 		return refuse_language(m);
 	if (!place)
 		return refuse(m, "the surface has no source that could hold it");
-	if ((err = kl_oracle_filled(m->s)) < 0 || (err = find_real(m)) < 0 || (err = find_main(&from, m)) < 0)
+	if ((err = kl_oracle_filled(m->s)) < 0 || (err = find_real(m)) < 0 ||
+	    (err = find_main(&from, m)) < 0)
 		return err;
-	kl_buf_addf(&m->text, "/* The oracle of %s over %s, as a kernel to begin with. */\n", c->workload,
-		    m->real);
+	kl_buf_addf(&m->text, "/* The oracle of %s over %s, as a kernel to begin with. */\n",
+		    c->workload, m->real);
 	if ((err = add_file(m, from)) < 0)
 		return err;
 	return put_in(out, m, place);
 }
 
-int kl_reference_make(struct kl_surface **out, struct kl_repo *r, const git_oid *tree, const char *dir)
+int kl_reference_make(struct kl_surface **out, struct kl_repo *r, const git_oid *tree,
+		      const char *dir)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *bare = NULL, *made = NULL;
 	struct maker m = { .text = KL_BUF_INIT };

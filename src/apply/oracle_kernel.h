@@ -13,15 +13,17 @@
  * kl_oracle_words), under the surface's entry or with the oracle's plan. Nothing is trusted for it:
  * the gate judges it.
  *
- * It stands in the first source that can hold it; other sources hold a comment. Files that the oracle
- * includes are written out in their place.
+ * It stands in the first source that can hold it; other sources hold a comment. Files that the
+ * oracle includes are written out in their place.
  */
 
 /**
- * For the contract at `dir` of a tree; what its sources are there, if they are, does not matter. KL_EINVALID
- * says why there is none: floats of several types or of 16 bits (an oracle has wider ones), host code or
- * machine code as the surface, an oracle in several parts. KL_ECANNOT: the oracle is not written yet.
+ * For the contract at `dir` of a tree; what its sources are there, if they are, does not matter.
+ * KL_EINVALID says why there is none: floats of several types or of 16 bits (an oracle has wider
+ * ones), host code or machine code as the surface, an oracle in several parts. KL_ECANNOT: the
+ * oracle is not written yet.
  */
-int kl_reference_make(struct kl_surface **out, struct kl_repo *r, const git_oid *tree, const char *dir);
+int kl_reference_make(struct kl_surface **out, struct kl_repo *r, const git_oid *tree,
+		      const char *dir);
 
 #endif

@@ -27,16 +27,20 @@ void kl_roundtrip_release(struct kl_roundtrip *rt)
 static int find_lineage(struct kl_roundtrip *out, struct kl_repo *r, const char *lineage)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
-	const char *bare = strncmp(lineage, PREFIX, strlen(PREFIX)) ? lineage : lineage + strlen(PREFIX);
-	KL_AUTO(kl_freep) char *prefix = kl_asprintf(PREFIX "%s%s", bare, strchr(bare, '/') ? "" : "/");
+	const char *bare = strncmp(lineage, PREFIX, strlen(PREFIX)) ? lineage :
+								      lineage + strlen(PREFIX);
+	KL_AUTO(kl_freep) char *prefix = kl_asprintf(PREFIX "%s%s", bare,
+						     strchr(bare, '/') ? "" : "/");
 	int err = kl_refs_list(&refs, r, prefix);
 
 	for (size_t i = 0; !err && i < refs.n; i++) {
 		if (strchr(bare, '/') && strcmp(refs.ref[i].name, prefix))
 			continue;
 		if (out->lineage)
-			return kl_error(KL_EUSAGE, "'%s' has several lineages; say which, as "
-					"<workload>/<name>", bare);
+			return kl_error(KL_EUSAGE,
+					"'%s' has several lineages; say which, as "
+					"<workload>/<name>",
+					bare);
 		out->lineage = kl_strdup(refs.ref[i].name + strlen(PREFIX));
 		out->expert = refs.ref[i].oid;
 	}
@@ -57,7 +61,8 @@ static int find_first(struct kl_roundtrip *out, struct kl_repo *r)
 			return err;
 		out->first = parent[0];
 	}
-	return kl_error(KL_EINVALID, "lineage '%s' has more than %d steps", out->lineage, MAX_STEPS);
+	return kl_error(KL_EINVALID, "lineage '%s' has more than %d steps", out->lineage,
+			MAX_STEPS);
 }
 
 static int read_state(struct kl_surface **out, struct kl_repo *r, const git_oid *commit)
@@ -95,16 +100,19 @@ static int weigh(struct kl_roundtrip_trial *t, const struct kl_judgement *v,
 	int err;
 
 	if (v->event->verdict == KL_VERDICT_FAIL)
-		return 0;	/* right before, and not any more: nothing is recovered */
+		return 0; /* right before, and not any more: nothing is recovered */
 	if (v->event->verdict != KL_VERDICT_PASS)
-		return kl_error(KL_ECANNOT, "the gate could not tell: %s", *v->event->message ?
-				v->event->message : kl_verdict_name(v->event->verdict));
+		return kl_error(KL_ECANNOT, "the gate could not tell: %s",
+				*v->event->message ? v->event->message :
+						     kl_verdict_name(v->event->verdict));
 	if ((err = kl_made_same_code(&same, g, v, goal)) < 0)
 		return err == KL_ENO ? kl_error_in(KL_ECANNOT, "K* is not what it was") : err;
 	kl_made_speed(&t->recovered, v->event);
 	if (same)
 		t->recovered = (struct kl_card_ratio){ ONE, ONE, ONE };
-	return t->recovered.ppm ? 0 : kl_error(KL_ECANNOT, "what it made could not be timed against K* here");
+	return t->recovered.ppm ?
+		       0 :
+		       kl_error(KL_ECANNOT, "what it made could not be timed against K* here");
 }
 
 static int compare(struct kl_roundtrip_trial *t, const struct kl_roundtrip *rt,
@@ -128,7 +136,8 @@ static int compare(struct kl_roundtrip_trial *t, const struct kl_roundtrip *rt,
 /* does the interval leave it open, or was something that may be faster not built on? */
 static bool is_noisy(const struct kl_roundtrip_trial *t)
 {
-	bool hidden = t->recovered.lo < KL_ROUNDTRIP_SUCCESS && t->recovered.hi >= KL_ROUNDTRIP_SUCCESS;
+	bool hidden = t->recovered.lo < KL_ROUNDTRIP_SUCCESS &&
+		      t->recovered.hi >= KL_ROUNDTRIP_SUCCESS;
 
 	for (size_t i = 0; !t->success && i < t->m.n; i++)
 		hidden |= t->m.v[i].outcome == KL_MAT_NODE && t->m.v[i].speed == KL_SPEED_AMBIGUOUS;
@@ -141,7 +150,8 @@ static void name_of(char name[65], const struct kl_materialize_opts *o, size_t t
 }
 
 /* what is of the lineage */
-static struct kl_materialize_opts opts_of(const struct kl_roundtrip *rt, const struct kl_materialize_opts *o)
+static struct kl_materialize_opts opts_of(const struct kl_roundtrip *rt,
+					  const struct kl_materialize_opts *o)
 {
 	struct kl_materialize_opts run = *o;
 
@@ -150,7 +160,8 @@ static struct kl_materialize_opts opts_of(const struct kl_roundtrip *rt, const s
 	return run;
 }
 
-int kl_roundtrip_check(const struct kl_roundtrip *rt, const struct kl_materialize_opts *o, size_t trials)
+int kl_roundtrip_check(const struct kl_roundtrip *rt, const struct kl_materialize_opts *o,
+		       size_t trials)
 {
 	struct kl_materialize_opts run = opts_of(rt, o);
 	char name[65];

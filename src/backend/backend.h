@@ -26,47 +26,50 @@
 /* What a session lends to its backends; all borrowed. */
 struct kl_backend_session {
 	const struct kl_jail *jail;
-	struct kl_repo *repo;		/* NULL: no settings, nothing outlives the session */
-	const char *dir;		/* private scratch */
-	const char *platform;		/* asked for; NULL: none is */
+	struct kl_repo *repo; /* NULL: no settings, nothing outlives the session */
+	const char *dir;      /* private scratch */
+	const char *platform; /* asked for; NULL: none is */
 };
 
 /* The device that kernels run on, as far as this machine shows it without opening it. */
 struct kl_backend_device {
-	const char *name;		/* in messages: "GPU" */
+	const char *name; /* in messages: "GPU" */
 	bool (*is_shown)(void);
 	/** Which ones, and their driver: part of a verdict's key. "" where none is shown. */
 	void (*list)(char *out, size_t size);
-	const char *const *environment;	/* variables of its libraries; NULL at the end */
+	const char *const *environment; /* variables of its libraries; NULL at the end */
 };
 
 /* What a job has of kernels, for backend->describe. */
 struct kl_backend_job {
 	const struct kl_contract *contract;
 	const struct kl_platform *platform;
-	const struct kl_artefact *candidate, *parent, *baseline;	/* NULL: none */
-	const struct kl_launch *oracle;		/* plan of the oracle; NULL: it has none */
+	const struct kl_artefact *candidate, *parent, *baseline; /* NULL: none */
+	const struct kl_launch *oracle; /* plan of the oracle; NULL: it has none */
 };
 
 struct kl_backend {
 	const struct kl_language *language;
-	const char *object;		/* suffix of what an oracle is compiled to: "so" */
-	const struct kl_oracle_words *words;	/* NULL: no oracle can be made a kernel */
+	const char *object;                  /* suffix of what an oracle is compiled to: "so" */
+	const struct kl_oracle_words *words; /* NULL: no oracle can be made a kernel */
 
 	/* --- judging */
-	const char *subject;		/* `surface` of a job: who calls a kernel */
-	enum kl_tier tier;		/* how well a run is confined; OTHER: as the run jail does */
-	bool walled;			/* its own host code runs, behind the worker's wall */
-	bool counters;			/* the hardware's counters can be read of a kernel */
-	const struct kl_backend_device *device;	/* NULL: kernels run on the processor */
+	const char *subject; /* `surface` of a job: who calls a kernel */
+	/* how well a run is confined; OTHER: as the run jail does */
+	enum kl_tier tier;
+	bool walled;   /* its own host code runs, behind the worker's wall */
+	bool counters; /* the hardware's counters can be read of a kernel */
+	const struct kl_backend_device *device; /* NULL: kernels run on the processor */
 	/** Rates beyond any such machine: a time below the floor that they give is none. */
-	struct { int64_t bytes_per_ns, flops_per_ns; } peak;
+	struct {
+		int64_t bytes_per_ns, flops_per_ns;
+	} peak;
 	/** Write into a job how its kernels are called. */
 	void (*describe)(json_t *job, const struct kl_backend_job *of);
 
 	/* --- platforms */
-	const char *platforms;		/* in messages: "cuda/sm_<number>" */
-	bool (*owns)(const char *platform);	/* is that its own? */
+	const char *platforms;              /* in messages: "cuda/sm_<number>" */
+	bool (*owns)(const char *platform); /* is that its own? */
 	/** A kernel itself names the platform that it is for; else it is that of the machine. */
 	bool own_platform;
 	/** The platform that a kernel would be judged on; `asked`: klineage.platform, or NULL. */
@@ -110,7 +113,7 @@ struct kl_backend {
 };
 
 struct kl_backends {
-	const struct kl_backend *row[KL_LANGUAGES_MAX + 1];	/* NULL at the end */
+	const struct kl_backend *row[KL_LANGUAGES_MAX + 1]; /* NULL at the end */
 };
 
 /** Those of this program. */
@@ -123,8 +126,7 @@ const struct kl_backend *kl_backend_of(const struct kl_contract *contract);
 int kl_backend_find(const struct kl_backend **out, const struct kl_backends *all,
 		    const struct kl_contract *contract);
 /** Has an event of that platform and tier host code that ran behind a wall? */
-bool kl_backend_is_walled(const struct kl_backends *all, const char *platform,
-			  enum kl_tier tier);
+bool kl_backend_is_walled(const struct kl_backends *all, const char *platform, enum kl_tier tier);
 /** The first that owns the platform; KL_EINVALID names those there are. */
 int kl_backend_owner(const struct kl_backend **out, const struct kl_backends *all,
 		     const char *platform);

@@ -31,7 +31,9 @@ void kl_headers_init(struct kl_map *known)
 	known->free_value = headers_free;
 }
 
-/* -- what is in them ---------------------------------------------------------------------------- */
+/*
+ * -- what is in them ----------------------------------------------------------------------------
+ */
 
 struct reading {
 	struct kl_digest *digest;
@@ -40,7 +42,8 @@ struct reading {
 
 static int too_much(const char *dir)
 {
-	return kl_error(KL_ECANNOT, "'%s' has more than %d files or %zu MiB: no directory of headers", dir,
+	return kl_error(KL_ECANNOT,
+			"'%s' has more than %d files or %zu MiB: no directory of headers", dir,
 			MAX_FILES, MAX_BYTES >> 20);
 }
 
@@ -94,12 +97,16 @@ static int read_dir(struct reading *r, const char *dir, const char *inside, int 
 	return err;
 }
 
-/* -- finding them --------------------------------------------------------------------------------- */
+/*
+ * -- finding them ---------------------------------------------------------------------------------
+ */
 
 static int not_set(const char *name)
 {
-	return kl_error_hint(kl_error(KL_ECANNOT, "the contract wants the headers '%s', and where they lie "
-				      "is not known here", name),
+	return kl_error_hint(kl_error(KL_ECANNOT,
+				      "the contract wants the headers '%s', and where they lie "
+				      "is not known here",
+				      name),
 			     "git config klineage.%s.headers <directory>", name);
 }
 
@@ -114,8 +121,8 @@ static int find(struct kl_map *known, struct kl_repo *repo, const char *name)
 	if (!dir || !*dir)
 		return not_set(name);
 	if (dir[0] != '/' || !kl_fs_is_dir(dir))
-		return kl_error(KL_ECANNOT, "%s: '%s' is no directory (an absolute path is wanted)", key,
-				dir);
+		return kl_error(KL_ECANNOT, "%s: '%s' is no directory (an absolute path is wanted)",
+				key, dir);
 	h = kl_calloc(1, sizeof(*h));
 	h->dir = realpath(dir, NULL);
 	r.digest = kl_digest_new();
@@ -140,9 +147,12 @@ int kl_headers_find(struct kl_map *known, struct kl_repo *repo, const struct kl_
 	return err;
 }
 
-/* -- using them ------------------------------------------------------------------------------------ */
+/*
+ * -- using them ------------------------------------------------------------------------------------
+ */
 
-void kl_headers_flags(struct kl_strvec *argv, const struct kl_map *known, const struct kl_strvec *names)
+void kl_headers_flags(struct kl_strvec *argv, const struct kl_map *known,
+		      const struct kl_strvec *names)
 {
 	for (size_t i = 0; known && i < names->n; i++) {
 		const struct kl_headers *h = kl_map_get(known, names->v[i]);
@@ -167,7 +177,8 @@ void kl_headers_readable(const char *out[KL_HEADERS_READABLE], const char *toolk
 	out[n] = NULL;
 }
 
-void kl_headers_say(char *to, size_t size, const struct kl_map *known, const struct kl_strvec *names)
+void kl_headers_say(char *to, size_t size, const struct kl_map *known,
+		    const struct kl_strvec *names)
 {
 	for (size_t i = 0; i < names->n; i++) {
 		const struct kl_headers *h = kl_map_get(known, names->v[i]);

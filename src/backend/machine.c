@@ -12,7 +12,8 @@
 
 /* The x86-64 psABI's levels, as /proc/cpuinfo spells their flags. */
 static const char *const level_flags[] = {
-	NULL, "",
+	NULL,
+	"",
 	"cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3",
 	"avx avx2 bmi1 bmi2 f16c fma abm movbe",
 	"avx512f avx512bw avx512cd avx512dq avx512vl",
@@ -65,8 +66,9 @@ static int parse_level(int *out, const char *want)
 	char c;
 
 	if (sscanf(s, "x86-64-v%d%c", out, &c) != 1 || *out < 1 || *out > LEVELS)
-		return kl_error(KL_EINVALID, "unknown platform '%s': say cpu/x86-64-v1 to cpu/x86-64-v%d",
-				want, LEVELS);
+		return kl_error(KL_EINVALID,
+				"unknown platform '%s': say cpu/x86-64-v1 to cpu/x86-64-v%d", want,
+				LEVELS);
 	return 0;
 }
 
@@ -100,7 +102,8 @@ int kl_machine_platform(struct kl_platform *out, const char *want)
 	model = cpuinfo(text.ptr, "model name");
 	most = highest_level(flags);
 	if (!most)
-		return kl_error(KL_ECANNOT, "this machine is no x86-64: surface 'c' is not served here yet");
+		return kl_error(KL_ECANNOT,
+				"this machine is no x86-64: surface 'c' is not served here yet");
 	level = most < 3 ? most : 3;
 	if (want && (err = parse_level(&level, want)) < 0)
 		return err;

@@ -9,8 +9,8 @@
  */
 
 /**
- * `want` is a level, "cpu/x86-64-v1" to "-v4"; NULL: the highest that the processor has, at most v3.
- * KL_ECANNOT: the processor is below `want`, or there is no compiler.
+ * `want` is a level, "cpu/x86-64-v1" to "-v4"; NULL: the highest that the processor has, at most
+ * v3. KL_ECANNOT: the processor is below `want`, or there is no compiler.
  */
 int kl_machine_platform(struct kl_platform *out, const char *want);
 

@@ -13,12 +13,14 @@
 #include "event/event.h"
 
 #define MAGIC "klineage object "
-#define HEAD (sizeof(MAGIC) - 1 + 2 * (KL_DIGEST_HEX - 1) + 2)	/* both digests, a space, a newline */
+#define HEAD \
+	(sizeof(MAGIC) - 1 + 2 * (KL_DIGEST_HEX - 1) + 2) /* both digests, a space, a newline */
 #define MAX_BYTES ((size_t)64 << 20)
 
 static char *path_of(struct kl_repo *r, const char *hex)
 {
-	return kl_asprintf("%s/klineage/cache/objects/%.2s/%s", kl_repo_common_dir(r), hex, hex + 2);
+	return kl_asprintf("%s/klineage/cache/objects/%.2s/%s", kl_repo_common_dir(r), hex,
+			   hex + 2);
 }
 
 static void head_of(char out[HEAD + 1], const char *hex, const char *object, size_t n)

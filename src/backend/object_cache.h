@@ -11,8 +11,9 @@
  * the key>: a line with the key and the SHA-256 of what follows, and the object
  * (docs/formats.md, "Cache").
  *
- * The key is a digest of all that the object depends on. Nothing that came from elsewhere is ever put
- * here. An entry that is damaged, another's than the user's, or open to others for writing is no entry.
+ * The key is a digest of all that the object depends on. Nothing that came from elsewhere is ever
+ * put here. An entry that is damaged, another's than the user's, or open to others for writing is
+ * no entry.
  *
  *	kl_objects_get(repo, hex, path) ? compile(path), kl_objects_put(repo, hex, path) : 0
  */

@@ -7,7 +7,9 @@
 
 const char *kl_oracle_name(enum kl_oracle which)
 {
-	static const char *const name[] = { [KL_ORACLE_TRUTH] = "truth", [KL_ORACLE_HONEST] = "honest" };
+	static const char *const name[] = {
+		[KL_ORACLE_TRUTH] = "truth", [KL_ORACLE_HONEST] = "honest"
+	};
 
 	return name[which];
 }
@@ -18,7 +20,8 @@ int kl_oracle_filled(const struct kl_surface *s)
 
 	for (size_t i = 0; i < s->noracle; i++)
 		if (memmem(s->oracle[i].data, s->oracle[i].len, todo, sizeof(todo) - 1))
-			return kl_error(KL_ECANNOT, "the oracle is not written yet: %s stands in '%s'", todo,
+			return kl_error(KL_ECANNOT,
+					"the oracle is not written yet: %s stands in '%s'", todo,
 					s->oracle[i].path);
 	return 0;
 }

@@ -53,7 +53,8 @@ static char *plain_place(const char *line, size_t n)
 	const char *open = memchr(line, '(', n);
 	size_t digits = open ? strspn(open + 1, "0123456789") : 0;
 
-	if (!digits || strncmp(open + 1 + digits, "): ", 3) || memchr(line, ' ', (size_t)(open - line)))
+	if (!digits || strncmp(open + 1 + digits, "): ", 3) ||
+	    memchr(line, ' ', (size_t)(open - line)))
 		return kl_strndup(line, n);
 	return kl_asprintf("%.*s:%.*s%.*s", (int)(open - line), line, (int)digits, open + 1,
 			   (int)(n - (size_t)(open - line) - digits - 2), open + digits + 2);
@@ -91,9 +92,11 @@ static int why_failed(struct kl_tool *t, const char *what, const struct kl_proc_
 
 	*t->class_ = "compile";
 	if (res->timed_out || strstr(log, "CPU time limit exceeded"))
-		return kl_error(KL_ENO, "%s: stopped after %lld s", what, (long long)limit_ms / 1000);
+		return kl_error(KL_ENO, "%s: stopped after %lld s", what,
+				(long long)limit_ms / 1000);
 	if (strstr(log, "File size limit exceeded") || strstr(log, "File too large"))
-		return kl_error(KL_ENO, "%s: more than %lld MiB of output", what, (long long)file_mib(t));
+		return kl_error(KL_ENO, "%s: more than %lld MiB of output", what,
+				(long long)file_mib(t));
 	if (strstr(log, "out of memory") || strstr(log, "Cannot allocate memory") ||
 	    strstr(log, "memory exhausted") || strstr(log, "bad_alloc"))
 		return kl_error(KL_ENO, "%s: needs more than %d MiB of memory", what, KL_TOOL_MIB);
@@ -121,15 +124,23 @@ static void strip_prefix(const char *prefix, struct kl_buf *text)
 	}
 }
 
-int kl_tool_run(struct kl_tool *t, const struct kl_strvec *argv, struct kl_buf *out, const char *what)
+int kl_tool_run(struct kl_tool *t, const struct kl_strvec *argv, struct kl_buf *out,
+		const char *what)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_jail_run o = {
-		.policy = KL_JAIL_COMPILE, .argv = (const char *const *)argv->v, .workdir = t->dir,
-		.readable = t->readable, .env = t->env,
-		.out = out, .err = &text, .mem_mib = KL_TOOL_MIB, .file_mib = file_mib(t),
+		.policy = KL_JAIL_COMPILE,
+		.argv = (const char *const *)argv->v,
+		.workdir = t->dir,
+		.readable = t->readable,
+		.env = t->env,
+		.out = out,
+		.err = &text,
+		.mem_mib = KL_TOOL_MIB,
+		.file_mib = file_mib(t),
 		.timeout_ms = t->jail->compile_ms ? t->jail->compile_ms :
-			      t->limit_ms ? t->limit_ms : KL_TOOL_MS,
+			      t->limit_ms         ? t->limit_ms :
+						    KL_TOOL_MS,
 	};
 	struct kl_proc_result res;
 	int err = kl_jail_run(&res, t->jail, &o);

@@ -117,7 +117,6 @@ int kl_buf_read_fd(struct kl_buf *b, int fd, size_t max)
 		b->len += (size_t)n;
 		b->ptr[b->len] = '\0';
 		if (b->len - from > max)
-			return kl_error(KL_EINVALID,
-					"more than %zu bytes", max);
+			return kl_error(KL_EINVALID, "more than %zu bytes", max);
 	}
 }

@@ -13,13 +13,16 @@
  *	return kl_buf_detach(&b);	(the caller frees)
  */
 struct kl_buf {
-	char *ptr;	/* never NULL: an empty buffer points at a shared "" */
+	char *ptr; /* never NULL: an empty buffer points at a shared "" */
 	size_t len;
-	size_t alloc;	/* 0: nothing owned */
+	size_t alloc; /* 0: nothing owned */
 };
 
 extern char kl_buf_empty[];
-#define KL_BUF_INIT { .ptr = kl_buf_empty }
+#define KL_BUF_INIT                 \
+	{                           \
+		.ptr = kl_buf_empty \
+	}
 
 void kl_buf_release(struct kl_buf *b);
 /** Empty, storage kept. */
@@ -32,8 +35,7 @@ void kl_buf_reserve(struct kl_buf *b, size_t n);
 void kl_buf_add(struct kl_buf *b, const void *data, size_t n);
 void kl_buf_adds(struct kl_buf *b, const char *s);
 void kl_buf_addch(struct kl_buf *b, char c);
-void kl_buf_addf(struct kl_buf *b, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+void kl_buf_addf(struct kl_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void kl_buf_vaddf(struct kl_buf *b, const char *fmt, va_list ap);
 /** Drop trailing white space. */
 void kl_buf_rtrim(struct kl_buf *b);

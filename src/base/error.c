@@ -17,8 +17,8 @@ static int set(int kind, const char *suffix, const char *fmt, va_list ap)
 
 	/* The arguments may point into the present message. */
 	vsnprintf(text, sizeof(text), fmt, ap);
-	snprintf(message, sizeof(message), "%s%s%s", text,
-		 suffix ? ": " : "", suffix ? suffix : "");
+	snprintf(message, sizeof(message), "%s%s%s", text, suffix ? ": " : "",
+		 suffix ? suffix : "");
 	hints[0] = '\0';
 	return kind;
 }
@@ -38,7 +38,8 @@ int kl_error_errno(const char *fmt, ...)
 	int e = errno;
 	int kind = e == ENOENT ? KL_ENOTFOUND :
 		   e == EEXIST ? KL_EEXISTS :
-		   e == EINTR ? KL_EINTR : KL_EIO;
+		   e == EINTR  ? KL_EINTR :
+				 KL_EIO;
 	va_list ap;
 
 	va_start(ap, fmt);

@@ -20,37 +20,33 @@
  * case, without a full stop, and say what, where and what to do.
  */
 enum kl_err {
-	KL_ENOTFOUND = -1,	/* it is not there */
-	KL_EINVALID = -2,	/* input that breaks its format or its promise */
-	KL_EEXISTS = -3,	/* the name is taken */
-	KL_ECHANGED = -4,	/* somebody else moved it meanwhile: read again */
-	KL_EBUSY = -5,		/* a lock is held, an operation in progress */
-	KL_ECANNOT = -6,	/* cannot be tested here (exit code 125) */
-	KL_EIO = -7,		/* the system refused: disk, memory, process */
-	KL_ETIMEOUT = -8,	/* a limit ran out */
-	KL_EINTR = -9,		/* the user interrupted */
-	KL_ENO = -10,		/* a negative answer, not a failure (exit 1) */
-	KL_EUSAGE = -11,	/* the command line is wrong (exit 129) */
+	KL_ENOTFOUND = -1, /* it is not there */
+	KL_EINVALID = -2,  /* input that breaks its format or its promise */
+	KL_EEXISTS = -3,   /* the name is taken */
+	KL_ECHANGED = -4,  /* somebody else moved it meanwhile: read again */
+	KL_EBUSY = -5,     /* a lock is held, an operation in progress */
+	KL_ECANNOT = -6,   /* cannot be tested here (exit code 125) */
+	KL_EIO = -7,       /* the system refused: disk, memory, process */
+	KL_ETIMEOUT = -8,  /* a limit ran out */
+	KL_EINTR = -9,     /* the user interrupted */
+	KL_ENO = -10,      /* a negative answer, not a failure (exit 1) */
+	KL_EUSAGE = -11,   /* the command line is wrong (exit 129) */
 };
 
 /** Set the message, return `kind`. */
-int kl_error(enum kl_err kind, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+int kl_error(enum kl_err kind, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /**
  * The same from errno: ": <strerror>" is added; ENOENT is KL_ENOTFOUND, EEXIST
  * KL_EEXISTS, the rest KL_EIO.
  */
-int kl_error_errno(const char *fmt, ...)
-	__attribute__((format(printf, 1, 2)));
+int kl_error_errno(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /** Put "<context>: " in front of the present message; returns `err`. */
-int kl_error_in(int err, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+int kl_error_in(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /** Add "\n<hint line>" that the command layer prints as a `hint:`; returns `err`. */
-int kl_error_hint(int err, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+int kl_error_hint(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /** The message; borrowed, valid until the next error of this thread. */
 const char *kl_error_last(void);

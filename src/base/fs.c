@@ -76,10 +76,9 @@ static int write_all(int fd, const void *data, size_t n)
 static int sync_dir_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	KL_AUTO(kl_freep) char *dir =
-		!slash ? kl_strdup(".") :
-		slash == path ? kl_strdup("/") :
-		kl_strndup(path, (size_t)(slash - path));
+	KL_AUTO(kl_freep) char *dir = !slash        ? kl_strdup(".") :
+				      slash == path ? kl_strdup("/") :
+						      kl_strndup(path, (size_t)(slash - path));
 	KL_AUTO(kl_closep) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0 || fsync(fd) < 0)
@@ -102,8 +101,8 @@ int kl_fs_write_mode(const char *path, const void *data, size_t n, unsigned mode
 		return kl_error_errno("cannot create a file beside '%s'", path);
 	mask = umask(0);
 	umask(mask);
-	if (fchmod(fd, mode & ~mask) < 0 || write_all(fd, data, n) < 0 ||
-	    fsync(fd) < 0 || rename(tmp, path) < 0) {
+	if (fchmod(fd, mode & ~mask) < 0 || write_all(fd, data, n) < 0 || fsync(fd) < 0 ||
+	    rename(tmp, path) < 0) {
 		int e = errno;
 
 		unlink(tmp);
@@ -125,8 +124,7 @@ int kl_fs_write_output(const char *path, const void *data, size_t n)
 
 int kl_fs_put(const char *path, const void *data, size_t n, int mode)
 {
-	KL_AUTO(kl_closep) int fd =
-		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+	KL_AUTO(kl_closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
 
 	if (fd < 0 || write_all(fd, data, n) < 0)
 		return kl_error_errno("cannot write '%s'", path);
@@ -201,8 +199,8 @@ int kl_fs_remove(const char *path)
 int kl_fs_tempdir(char **out, const char *prefix)
 {
 	const char *base = getenv("TMPDIR");
-	KL_AUTO(kl_freep) char *path =
-		kl_asprintf("%s/%s-%d-XXXXXX", base && *base == '/' ? base : "/tmp", prefix, (int)getpid());
+	KL_AUTO(kl_freep) char *path = kl_asprintf(
+		"%s/%s-%d-XXXXXX", base && *base == '/' ? base : "/tmp", prefix, (int)getpid());
 
 	if (!mkdtemp(path))
 		return kl_error_errno("cannot make a temporary directory '%s'", path);
@@ -215,7 +213,7 @@ void kl_fs_tempdir_cleanup(char **dir)
 	if (!*dir)
 		return;
 	if (kl_fs_remove(*dir) < 0)
-		kl_error_clear();	/* a leftover in /tmp is no reason to fail */
+		kl_error_clear(); /* a leftover in /tmp is no reason to fail */
 	free(*dir);
 	*dir = NULL;
 }
@@ -295,7 +293,8 @@ static int first_there(char **out, const char *what, char **path, size_t n)
 	if (!found)
 		return kl_error(KL_ENOTFOUND,
 				"cannot find '%s' of git-klineage; set KLINEAGE_SHARE, "
-				"or build and install again", what);
+				"or build and install again",
+				what);
 	*out = found;
 	return 0;
 }
@@ -308,11 +307,12 @@ int kl_fs_share(char **out, const char *relative)
 
 	if (env && *env)
 		path[0] = kl_fs_join(env, relative);
-	else if (dir)	/* build/git-klineage in a checkout */
+	else if (dir) /* build/git-klineage in a checkout */
 		path[0] = kl_asprintf("%s/../%s", dir, relative);
 	path[1] = dir ? kl_asprintf("%s/../share/git-klineage/%s", dir, relative) : NULL;
 	path[2] = kl_fs_join(KL_SHARE, relative);
-	path[3] = dir ? kl_asprintf("%s/../../%s", dir, relative) : NULL;	/* from build/tests */
+	/* from build/tests */
+	path[3] = dir ? kl_asprintf("%s/../../%s", dir, relative) : NULL;
 	return first_there(out, relative, path, 4);
 }
 
@@ -322,7 +322,7 @@ int kl_fs_program(char **out, const char *name)
 	char *path[4] = {
 		dir ? kl_fs_join(dir, name) : NULL,
 		dir ? kl_asprintf("%s/../libexec/git-klineage/%s", dir, name) : NULL,
-		dir ? kl_asprintf("%s/../%s", dir, name) : NULL,	/* from build/tests */
+		dir ? kl_asprintf("%s/../%s", dir, name) : NULL, /* from build/tests */
 		kl_fs_join(KL_LIBEXEC, name),
 	};
 

@@ -63,7 +63,10 @@ bool kl_fs_path_ok(const char *path);
  * share directory. Caller frees.
  */
 int kl_fs_share(char **out, const char *relative);
-/** Full path of a sibling program (klineage-worker): beside this executable, or libexec. Caller frees. */
+/**
+ * Full path of a sibling program (klineage-worker): beside this executable, or libexec. Caller
+ * frees.
+ */
 int kl_fs_program(char **out, const char *name);
 
 #endif

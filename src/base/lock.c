@@ -73,8 +73,7 @@ int kl_lock_take(struct kl_lock *l, const char *path, int64_t wait_ms)
 			long pid = holder(fd);
 
 			if (pid > 0)
-				return kl_error(KL_EBUSY,
-						"'%s' is held by process %ld", path, pid);
+				return kl_error(KL_EBUSY, "'%s' is held by process %ld", path, pid);
 			return kl_error(KL_EBUSY, "'%s' is held", path);
 		}
 		kl_clock_sleep_ms(nap);

@@ -9,11 +9,14 @@
  * there is nothing stale to clear. The file itself stays.
  */
 struct kl_lock {
-	int fd;		/* -1: not held */
+	int fd; /* -1: not held */
 	char *path;
 };
 
-#define KL_LOCK_INIT { .fd = -1 }
+#define KL_LOCK_INIT     \
+	{                \
+		.fd = -1 \
+	}
 
 /**
  * Take the lock, waiting at most `wait_ms` (0: not at all, -1: for ever);

@@ -15,14 +15,17 @@ struct kl_map_entry {
 };
 
 struct kl_map {
-	struct kl_map_entry *e;	/* in insertion order */
+	struct kl_map_entry *e; /* in insertion order */
 	size_t n, alloc;
-	size_t *slot;		/* open addressing; index + 1, 0 is free */
+	size_t *slot; /* open addressing; index + 1, 0 is free */
 	size_t nslot;
 	void (*free_value)(void *);
 };
 
-#define KL_MAP_INIT { 0 }
+#define KL_MAP_INIT \
+	{           \
+		0   \
+	}
 
 void *kl_map_get(const struct kl_map *m, const char *key);
 /** Insert or replace; returns the value kept before, or NULL (always NULL with free_value). */

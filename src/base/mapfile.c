@@ -17,7 +17,7 @@
 
 #define ORDER 0x01020304u
 #define BLOCK ((size_t)1 << 20)
-#define STALE_S 3600		/* nobody writes for so long */
+#define STALE_S 3600 /* nobody writes for so long */
 
 void kl_mapfile_release(struct kl_mapfile *m)
 {
@@ -45,7 +45,8 @@ static uint64_t checksum_of(const void *p, size_t n)
 	uint64_t h[4] = { n, ~(uint64_t)n, 0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu }, all = 0;
 	uint64_t a = h[0], b = h[1], c = h[2], d = h[3];
 
-	for (; n >= 32; n -= 32, s += 32) {	/* in registers: compilers leave an array in memory */
+	/* in registers: compilers leave an array in memory */
+	for (; n >= 32; n -= 32, s += 32) {
 		a = stir(a, s);
 		b = stir(b, s + 8);
 		c = stir(c, s + 16);
@@ -67,7 +68,7 @@ static uint64_t checksum_of(const void *p, size_t n)
 struct summing {
 	const char *p;
 	size_t n;
-	uint64_t *sum;		/* of each block */
+	uint64_t *sum; /* of each block */
 };
 
 static void sum_blocks(void *ctx, size_t from, size_t to)
@@ -95,12 +96,14 @@ static uint64_t sum_of(const char *base, size_t len)
 	return checksum_of(&h, sizeof(h)) ^ checksum_of(sum, n * sizeof(*sum));
 }
 
-static bool is_whole(const struct kl_mapfile *m, const char *magic, uint32_t version, const char *key)
+static bool is_whole(const struct kl_mapfile *m, const char *magic, uint32_t version,
+		     const char *key)
 {
 	const struct kl_mapfile_head *h = (const struct kl_mapfile_head *)m->base;
 
-	if (m->len < sizeof(*h) || memcmp(h->magic, magic, sizeof(h->magic)) || h->version != version ||
-	    h->order != ORDER || h->length != m->len || h->key[KL_MAPFILE_KEY - 1])
+	if (m->len < sizeof(*h) || memcmp(h->magic, magic, sizeof(h->magic)) ||
+	    h->version != version || h->order != ORDER || h->length != m->len ||
+	    h->key[KL_MAPFILE_KEY - 1])
 		return false;
 	if (key && strncmp(h->key, key, KL_MAPFILE_KEY - 1))
 		return false;
@@ -189,7 +192,10 @@ void kl_mapfile_keep(struct kl_mapfile *out, struct kl_buf *b, const char *path)
 
 /* --- files of one kind ----------------------------------------------------------------- */
 
-struct file { char *path; int64_t time; };
+struct file {
+	char *path;
+	int64_t time;
+};
 
 static int newest_first(const void *a, const void *b)
 {
@@ -205,8 +211,8 @@ static bool is_called(const char *name, const char *prefix, const char *suffix)
 	return n > p + s && !strncmp(name, prefix, p) && !strcmp(name + n - s, suffix);
 }
 
-void kl_mapfile_others(struct kl_strvec *out, const char *dir, const char *prefix, const char *suffix,
-		       const char *but)
+void kl_mapfile_others(struct kl_strvec *out, const char *dir, const char *prefix,
+		       const char *suffix, const char *but)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) struct file *file = NULL;
@@ -219,7 +225,8 @@ void kl_mapfile_others(struct kl_strvec *out, const char *dir, const char *prefi
 		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, names.v[i]);
 		struct stat st;
 
-		if (!is_called(names.v[i], prefix, suffix) || !strcmp(path, but) || stat(path, &st) < 0)
+		if (!is_called(names.v[i], prefix, suffix) || !strcmp(path, but) ||
+		    stat(path, &st) < 0)
 			continue;
 		file[n].time = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 		file[n++].path = kl_steal(&path);
@@ -241,8 +248,8 @@ static bool is_left_over(const char *dir, const char *name, const char *prefix, 
 	       time(NULL) - st.st_mtim.tv_sec > STALE_S;
 }
 
-void kl_mapfile_tidy(const struct kl_strvec *others, size_t keep, const char *dir, const char *prefix,
-		     const char *suffix)
+void kl_mapfile_tidy(const struct kl_strvec *others, size_t keep, const char *dir,
+		     const char *prefix, const char *suffix)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
 

@@ -26,18 +26,21 @@
 
 struct kl_mapfile_head {
 	char magic[8];
-	uint32_t version, order;	/* order: of bytes, as this machine has them */
+	uint32_t version, order; /* order: of bytes, as this machine has them */
 	uint64_t length, checksum;
-	char key[KL_MAPFILE_KEY];	/* what it was made from, NUL-padded */
+	char key[KL_MAPFILE_KEY]; /* what it was made from, NUL-padded */
 };
 
 struct kl_mapfile {
-	const char *base;		/* the head; NULL: nothing is open */
+	const char *base; /* the head; NULL: nothing is open */
 	size_t len;
-	bool mapped;			/* else it is `made` */
+	bool mapped; /* else it is `made` */
 	struct kl_buf made;
 };
-#define KL_MAPFILE_INIT { .made = KL_BUF_INIT }
+#define KL_MAPFILE_INIT             \
+	{                           \
+		.made = KL_BUF_INIT \
+	}
 
 void kl_mapfile_release(struct kl_mapfile *m);
 
@@ -61,14 +64,14 @@ void kl_mapfile_keep(struct kl_mapfile *out, struct kl_buf *b, const char *path)
  * that a new one may be made from. Full paths, the caller's.
  */
 struct kl_strvec;
-void kl_mapfile_others(struct kl_strvec *out, const char *dir, const char *prefix, const char *suffix,
-		       const char *but);
+void kl_mapfile_others(struct kl_strvec *out, const char *dir, const char *prefix,
+		       const char *suffix, const char *but);
 
 /**
  * Remove of those all but the first `keep`, and what a killed process left half written an hour
  * ago or more.
  */
-void kl_mapfile_tidy(const struct kl_strvec *others, size_t keep, const char *dir, const char *prefix,
-		     const char *suffix);
+void kl_mapfile_tidy(const struct kl_strvec *others, size_t keep, const char *dir,
+		     const char *prefix, const char *suffix);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,7 +24,9 @@ static void *checked(void *p)
 	return p;
 }
 
-/* What is large gets large pages, which come with far fewer faults; a system without them says no. */
+/*
+ * What is large gets large pages, which come with far fewer faults; a system without them says no.
+ */
 static void *large(void *p, size_t size)
 {
 	uintptr_t from = ((uintptr_t)p + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;

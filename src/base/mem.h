@@ -22,18 +22,18 @@
 #define KL_AUTO(fn) __attribute__((cleanup(fn)))
 
 /** Define `func##p(type *p)`, a cleanup that calls func(*p) if not NULL. */
-#define KL_DEFINE_CLEANUP(type, func)					\
-	static inline __attribute__((unused)) void func##p(type *p)	\
-	{								\
-		if (*p)							\
-			func(*p);					\
+#define KL_DEFINE_CLEANUP(type, func)                               \
+	static inline __attribute__((unused)) void func##p(type *p) \
+	{                                                           \
+		if (*p)                                             \
+			func(*p);                                   \
 	}
 
-#define kl_steal(pp)							\
-	__extension__({							\
-		__typeof__(*(pp)) kl_stolen = *(pp);			\
-		*(pp) = NULL;						\
-		kl_stolen;						\
+#define kl_steal(pp)                                 \
+	__extension__({                              \
+		__typeof__(*(pp)) kl_stolen = *(pp); \
+		*(pp) = NULL;                        \
+		kl_stolen;                           \
 	})
 
 #define KL_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -47,12 +47,12 @@ char *kl_strndup(const char *s, size_t n);
 char *kl_asprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /** Grow `ptr` (an array with `alloc` places) so that `need` fit. */
-#define KL_GROW(ptr, need, alloc)					\
-	do {								\
-		if ((need) > (alloc)) {					\
-			(alloc) = (need) + (need) / 2 + 8;		\
+#define KL_GROW(ptr, need, alloc)                                           \
+	do {                                                                \
+		if ((need) > (alloc)) {                                     \
+			(alloc) = (need) + (need) / 2 + 8;                  \
 			(ptr) = kl_realloc((ptr), (alloc), sizeof(*(ptr))); \
-		}							\
+		}                                                           \
 	} while (0)
 
 /** Cleanup of a plain heap pointer. */

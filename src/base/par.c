@@ -22,7 +22,7 @@ struct loop {
 	size_t n, grain;
 	kl_par_fn *fn;
 	void *ctx;
-	atomic_size_t next;	/* piece */
+	atomic_size_t next; /* piece */
 };
 
 static void work(struct loop *l)
@@ -72,7 +72,8 @@ static size_t start(pthread_t *t, size_t want, struct loop *l)
 void kl_par_for(size_t n, size_t grain, kl_par_fn *fn, void *ctx)
 {
 	struct loop l = { .n = n, .grain = grain ? grain : 1, .fn = fn, .ctx = ctx };
-	size_t pieces = n / l.grain + (n % l.grain != 0), have = pieces > 1 ? kl_par_width() : 1, started;
+	size_t pieces = n / l.grain + (n % l.grain != 0), have = pieces > 1 ? kl_par_width() : 1,
+	       started;
 	pthread_t t[MAX_THREADS];
 
 	have = have > pieces ? pieces : have;

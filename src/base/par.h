@@ -9,11 +9,13 @@
  * par - a loop over all processors that this thread may use.
  *
  * [0, n) is cut into pieces of `grain` (the last may be shorter), the same ones however many
- * processors there are: what is worked out for each piece and put together in order does not depend on their
- * number. Threads are made and joined within the call, so that none is there at a fork. With one processor
- * (a thread that is pinned while it measures), one piece, or no thread to be had, the caller does it all.
+ * processors there are: what is worked out for each piece and put together in order does not depend
+ * on their number. Threads are made and joined within the call, so that none is there at a fork.
+ * With one processor (a thread that is pinned while it measures), one piece, or no thread to be
+ * had, the caller does it all.
  *
- * `fn` runs in other threads: it must not set errors, which are the thread's own (base/tasks.h keeps them).
+ * `fn` runs in other threads: it must not set errors, which are the thread's own (base/tasks.h
+ * keeps them).
  *
  *	static void add(void *ctx, size_t from, size_t to);
  *	kl_par_for(n, 65536, add, &sums);

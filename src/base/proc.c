@@ -38,8 +38,9 @@ void kl_proc_catch_signals(void)
 void kl_proc_hold_standard(void)
 {
 	for (int fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) != fd)
-			return;		/* no /dev/null: as well as can be */
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) != fd)
+			return; /* no /dev/null: as well as can be */
 }
 
 bool kl_proc_interrupted(void)
@@ -48,7 +49,7 @@ bool kl_proc_interrupted(void)
 }
 
 struct stream {
-	int ours, theirs;	/* pipe ends; -1: none */
+	int ours, theirs; /* pipe ends; -1: none */
 	struct kl_buf *buf;
 };
 
@@ -191,8 +192,7 @@ static int spawn(struct run *r)
 
 static void feed(struct run *r)
 {
-	ssize_t n = write(r->in.ours, (const char *)r->o->in + r->sent,
-			  r->o->in_len - r->sent);
+	ssize_t n = write(r->in.ours, (const char *)r->o->in + r->sent, r->o->in_len - r->sent);
 
 	if (n > 0)
 		r->sent += (size_t)n;
@@ -221,8 +221,9 @@ static void drain(struct run *r, struct stream *s)
 }
 
 /*
- * A program may not read its input. The signal for that is this thread's alone: kept from it here, and what
- * came of it taken back, so that neither the caller's own handling of it nor another thread's is touched.
+ * A program may not read its input. The signal for that is this thread's alone: kept from it here,
+ * and what came of it taken back, so that neither the caller's own handling of it nor another
+ * thread's is touched.
  */
 struct no_pipe_signal {
 	sigset_t pipe, before;
@@ -302,8 +303,10 @@ static int reap(struct run *r, int64_t end, int *status)
 int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *o)
 {
 	KL_AUTO(run_release) struct run r = {
-		.o = o, .in = { -1, -1, NULL },
-		.out = { -1, -1, o->out }, .err = { -1, -1, o->err },
+		.o = o,
+		.in = { -1, -1, NULL },
+		.out = { -1, -1, o->out },
+		.err = { -1, -1, o->err },
 		.max = o->max_output ? o->max_output : (size_t)64 << 20,
 	};
 	int64_t start = kl_clock_ns();
@@ -324,7 +327,7 @@ int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *o)
 		while (waitpid(r.pid, &status, 0) < 0 && errno == EINTR)
 			;
 	} else {
-		kill(-r.pid, SIGKILL);	/* whatever it left behind */
+		kill(-r.pid, SIGKILL); /* whatever it left behind */
 	}
 	*res = (struct kl_proc_result){
 		.exit = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
@@ -364,7 +367,10 @@ static int input_file(struct run *r)
 int kl_proc_start(struct kl_proc *p, const struct kl_proc_opts *o)
 {
 	KL_AUTO(run_release) struct run r = {
-		.o = o, .in = { -1, -1, NULL }, .out = { -1, -1, NULL }, .err = { -1, -1, NULL },
+		.o = o,
+		.in = { -1, -1, NULL },
+		.out = { -1, -1, NULL },
+		.err = { -1, -1, NULL },
 	};
 	int err = 0;
 
@@ -387,7 +393,7 @@ bool kl_proc_ended(struct kl_proc_result *res, struct kl_proc *p)
 
 	if (!p->pid || waitpid(p->pid, &status, WNOHANG) != p->pid)
 		return false;
-	kill(-p->pid, SIGKILL);	/* whatever it left behind */
+	kill(-p->pid, SIGKILL); /* whatever it left behind */
 	p->pid = 0;
 	*res = (struct kl_proc_result){
 		.exit = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
@@ -426,6 +432,6 @@ int kl_proc_output(struct kl_buf *out, const char *const *argv)
 	kl_buf_rtrim(&text);
 	if (res.signal)
 		return kl_error(KL_EIO, "'%s' was killed by signal %d", argv[0], res.signal);
-	return kl_error(KL_EIO, "'%s %s' failed with %d: %s", argv[0],
-			argv[1] ? argv[1] : "", res.exit, text.ptr);
+	return kl_error(KL_EIO, "'%s %s' failed with %d: %s", argv[0], argv[1] ? argv[1] : "",
+			res.exit, text.ptr);
 }

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define DELAY_S 2	/* as git's own, or GIT_PROGRESS_DELAY */
+#define DELAY_S 2 /* as git's own, or GIT_PROGRESS_DELAY */
 
 /*
  * What is done at once needs no line. A step may take long without another word, so that it is a

@@ -15,7 +15,7 @@
 struct kl_progress;
 
 enum kl_progress_mode {
-	KL_PROGRESS_AUTO,	/* only if stderr is a terminal */
+	KL_PROGRESS_AUTO, /* only if stderr is a terminal */
 	KL_PROGRESS_ALWAYS,
 	KL_PROGRESS_NEVER,
 };

@@ -72,7 +72,7 @@ double kl_rng_normal(struct kl_rng *r)
 
 uint64_t kl_rng_below(struct kl_rng *r, uint64_t n)
 {
-	uint64_t limit = -n % n;	/* 2^64 mod n: reject below it */
+	uint64_t limit = -n % n; /* 2^64 mod n: reject below it */
 	uint64_t x;
 
 	do

@@ -12,7 +12,7 @@
  */
 struct kl_rng {
 	uint64_t s[4];
-	double spare;		/* second normal of a pair */
+	double spare; /* second normal of a pair */
 	int has_spare;
 };
 

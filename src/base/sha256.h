@@ -9,7 +9,7 @@
  * sha256 - SHA-256 (FIPS 180-4) for klineage-worker. That links no OpenSSL and is to know that
  * what it was sent arrived whole. git-klineage itself uses text/digest.h.
  */
-#define KL_SHA256_HEX 65	/* 64 lower-case hex digits and the NUL */
+#define KL_SHA256_HEX 65 /* 64 lower-case hex digits and the NUL */
 
 struct kl_sha256 {
 	uint32_t h[8];

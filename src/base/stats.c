@@ -66,7 +66,7 @@ static size_t critical_rank_sum(size_t n)
 		if (p > 0.025)
 			break;
 	}
-	return w - 1;	/* n >= 6: w >= 1 */
+	return w - 1; /* n >= 6: w >= 1 */
 }
 
 struct kl_interval kl_stats_centre(const double *x, size_t n)
@@ -75,8 +75,7 @@ struct kl_interval kl_stats_centre(const double *x, size_t n)
 	size_t nwalsh = n * (n + 1) / 2, k = 0, c;
 
 	if (n < 6)
-		return n ? student(x, n) :
-			   (struct kl_interval){ NAN, -INFINITY, INFINITY };
+		return n ? student(x, n) : (struct kl_interval){ NAN, -INFINITY, INFINITY };
 	KL_AUTO(kl_freep) double *walsh = kl_calloc(nwalsh, sizeof(*walsh));
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = i; j < n; j++)

@@ -133,15 +133,18 @@ static int check_header(const struct kl_tar *t, const struct header *h, struct k
 		return kl_error(KL_EINVALID, "'%s' has a size that is not allowed here", e->name);
 	fill(&ours, e->name, e->len);
 	if (memcmp(&ours, h, sizeof(ours)))
-		return kl_error(KL_EINVALID, "the header of '%s' is damaged or of another kind", e->name);
+		return kl_error(KL_EINVALID, "the header of '%s' is damaged or of another kind",
+				e->name);
 	return 0;
 }
 
 static int check_end(const struct kl_tar *t)
 {
 	if (t->len - t->at != 2 * BLOCK || !is_zero(t->p + t->at, 2 * BLOCK))
-		return kl_error(KL_EINVALID, "at byte %zu: the archive's end is cut off, "
-				"or something follows it", t->at);
+		return kl_error(KL_EINVALID,
+				"at byte %zu: the archive's end is cut off, "
+				"or something follows it",
+				t->at);
 	return 0;
 }
 

@@ -22,10 +22,13 @@
  * The reader takes nothing but what the writer writes; whatever else an archive
  * may hold is KL_EINVALID, saying where.
  */
-#define KL_TAR_NAME 100		/* with the NUL */
+#define KL_TAR_NAME 100 /* with the NUL */
 #define KL_TAR_MAX_FILE ((size_t)1 << 30)
 
-/** Letters, digits, `_ . + -` in parts between single slashes, none begins with a dot; at most 99 bytes. */
+/**
+ * Letters, digits, `_ . + -` in parts between single slashes, none begins with a dot; at most 99
+ * bytes.
+ */
 bool kl_tar_name_ok(const char *name);
 
 void kl_tar_add(struct kl_buf *out, const char *name, const void *data, size_t len);
@@ -43,7 +46,10 @@ struct kl_tar_entry {
 };
 
 void kl_tar_open(struct kl_tar *t, const void *p, size_t len);
-/** 1: an entry; 0: the end, and nothing behind it; KL_EINVALID. Names rise, bytewise: none comes twice. */
+/**
+ * 1: an entry; 0: the end, and nothing behind it; KL_EINVALID. Names rise, bytewise: none comes
+ * twice.
+ */
 int kl_tar_next(struct kl_tar *t, struct kl_tar_entry *e);
 
 #endif

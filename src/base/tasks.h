@@ -5,10 +5,11 @@
 #include <stddef.h>
 
 /*
- * tasks - a few long jobs at once, as many as there are processors: programs to be waited for, mostly. Each
- * has an error of its own, which its thread would take away with it.
+ * tasks - a few long jobs at once, as many as there are processors: programs to be waited for,
+ * mostly. Each has an error of its own, which its thread would take away with it.
  *
- * Jobs are begun in order, so the longest is best first. They share nothing but what each only reads.
+ * Jobs are begun in order, so the longest is best first. They share nothing but what each only
+ * reads.
  *
  *	struct kl_task t[2] = { { .run = compile, .ctx = &a }, { .run = compile, .ctx = &b } };
  *	kl_tasks_run(t, 2);
@@ -16,10 +17,10 @@
  *	kl_tasks_release(t, 2);
  */
 struct kl_task {
-	int (*run)(void *ctx);	/* 0 or enum kl_err, set in its own thread */
+	int (*run)(void *ctx); /* 0 or enum kl_err, set in its own thread */
 	void *ctx;
 	int err;
-	char *message, *hints;	/* of a failed one */
+	char *message, *hints; /* of a failed one */
 };
 
 void kl_tasks_run(struct kl_task *t, size_t n);

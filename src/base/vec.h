@@ -10,12 +10,15 @@
  * Other element types use KL_GROW of mem.h.
  */
 struct kl_strvec {
-	char **v;	/* v[n] is NULL once something was pushed */
+	char **v; /* v[n] is NULL once something was pushed */
 	size_t n;
 	size_t alloc;
 };
 
-#define KL_STRVEC_INIT { 0 }
+#define KL_STRVEC_INIT \
+	{              \
+		0      \
+	}
 
 void kl_strvec_push(struct kl_strvec *v, const char *s);
 void kl_strvec_pushf(struct kl_strvec *v, const char *fmt, ...)
@@ -31,7 +34,8 @@ void kl_strvec_uniq(struct kl_strvec *v);
 /** Pieces of `s` between any of `seps`, empty ones dropped. */
 void kl_strvec_split(struct kl_strvec *v, const char *s, const char *seps);
 /** Push what `all` has and `some` has not. */
-void kl_strvec_minus(struct kl_strvec *v, const struct kl_strvec *all, const struct kl_strvec *some);
+void kl_strvec_minus(struct kl_strvec *v, const struct kl_strvec *all,
+		     const struct kl_strvec *some);
 void kl_strvec_copy(struct kl_strvec *to, const struct kl_strvec *from);
 void kl_strvec_release(struct kl_strvec *v);
 

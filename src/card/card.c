@@ -9,7 +9,7 @@
 #include "card/status.h"
 #include "text/digest.h"
 
-#define SLUG_MAX 40	/* of an id, before the event's seven digits */
+#define SLUG_MAX 40 /* of an id, before the event's seven digits */
 
 /* --- life ------------------------------------------------------------------------------- */
 
@@ -52,8 +52,9 @@ static int check_schema(const char *name, const struct kl_yaml *y)
 	n = strtol(schema->text, &end, 10);
 	if (*end || n <= KL_CARD_SCHEMA)
 		return 0;
-	kl_yaml_error(name, schema, "this card has schema %ld; this git-klineage knows %d: take a newer one",
-		      n, KL_CARD_SCHEMA);
+	kl_yaml_error(name, schema,
+		      "this card has schema %ld; this git-klineage knows %d: take a newer one", n,
+		      KL_CARD_SCHEMA);
 	return KL_ECANNOT;
 }
 
@@ -62,7 +63,8 @@ int kl_card_from_yaml(struct kl_card **out, const char *name, const struct kl_ya
 	KL_AUTO(kl_card_freep) struct kl_card *c = kl_card_new();
 	int err;
 
-	if ((err = check_schema(name, y)) < 0 || (err = kl_shape_read(c, &kl_shape_card, name, y)) < 0)
+	if ((err = check_schema(name, y)) < 0 ||
+	    (err = kl_shape_read(c, &kl_shape_card, name, y)) < 0)
 		return err;
 	kl_card_normalize(c);
 	*out = kl_steal(&c);
@@ -75,7 +77,8 @@ int kl_card_parse(struct kl_card **out, const char *name, const char *text, size
 	int err;
 
 	if (len > KL_CARD_MAX_BYTES)
-		return kl_error(KL_EINVALID, "%s: a card has at most %u bytes", name, KL_CARD_MAX_BYTES);
+		return kl_error(KL_EINVALID, "%s: a card has at most %u bytes", name,
+				KL_CARD_MAX_BYTES);
 	if ((err = kl_yaml_parse(&y, name, text, len)) < 0)
 		return err;
 	return kl_card_from_yaml(out, name, y);
@@ -214,7 +217,7 @@ bool kl_card_dims_get(int64_t *out, const struct kl_card_dims *d, const char *na
 	return false;
 }
 
-/* --- asking -------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 bool kl_card_row_is_verified(const struct kl_card *c, const struct kl_card_row *r)
 {
@@ -292,7 +295,7 @@ bool kl_carrier_is_mechanical(const struct kl_card_carrier *c)
 /* words of the text joined by '-', as many as fit */
 static void slug(struct kl_buf *out, const char *text)
 {
-	for (const char *s = text; *s; ) {
+	for (const char *s = text; *s;) {
 		size_t n = 0;
 
 		while (*s && !isalnum((unsigned char)*s))

@@ -25,33 +25,36 @@
  *	kl_card_write(&out, card);			canonical: parse -> write is the identity
  *
  * Strings are owned by the card, and NULL where the field is absent. Ratios and dollars are exact:
- * millionths in memory, decimals of at most six places in the file. Every list that is a set of rows is
- * kept in canonical order (kl_card_normalize), so that two cards that say the same are the same
- * bytes; rows are known by the event that they cite, never by their place.
+ * millionths in memory, decimals of at most six places in the file. Every list that is a set of
+ * rows is kept in canonical order (kl_card_normalize), so that two cards that say the same are the
+ * same bytes; rows are known by the event that they cite, never by their place.
  */
 #define KL_CARD_SCHEMA 1
 #define KL_CARD_MAX_BYTES (1u << 20)
 
 enum kl_card_status {
-	KL_CARD_HYPOTHESIS,	/* nothing held out was reproduced yet */
-	KL_CARD_PROVISIONAL,	/* reproduced, but only on a lineage that it was learned from */
-	KL_CARD_ADMITTED,	/* reproduced on another lineage, or farther away */
-	KL_CARD_RETRACTED,	/* taken back, for good: a tombstone */
+	KL_CARD_HYPOTHESIS,  /* nothing held out was reproduced yet */
+	KL_CARD_PROVISIONAL, /* reproduced, but only on a lineage that it was learned from */
+	KL_CARD_ADMITTED,    /* reproduced on another lineage, or farther away */
+	KL_CARD_RETRACTED,   /* taken back, for good: a tombstone */
 };
 
 /** How far from the card's evidence a trial was; by kl_level_rank, not by number. */
 enum kl_level {
-	KL_LEVEL_OTHER_STATE, KL_LEVEL_OTHER_LINEAGE, KL_LEVEL_OTHER_WORKLOAD,
-	KL_LEVEL_OTHER_LANGUAGE, KL_LEVEL_OTHER_PLATFORM,
+	KL_LEVEL_OTHER_STATE,
+	KL_LEVEL_OTHER_LINEAGE,
+	KL_LEVEL_OTHER_WORKLOAD,
+	KL_LEVEL_OTHER_LANGUAGE,
+	KL_LEVEL_OTHER_PLATFORM,
 };
 
 enum kl_carrier_form {
-	KL_CARRIER_SNIPPET,	/* "annotated-snippet" */
-	KL_CARRIER_DIFF,	/* "diff": a unified diff below the contract's directory; mechanical */
-	KL_CARRIER_COCCI,	/* "semantic-patch": for Coccinelle; mechanical */
-	KL_CARRIER_SCHEDULE,	/* "schedule" */
-	KL_CARRIER_PSEUDOCODE,	/* "pseudocode" */
-	KL_CARRIER_PROSE,	/* "prose" */
+	KL_CARRIER_SNIPPET,  /* "annotated-snippet" */
+	KL_CARRIER_DIFF,     /* "diff": a unified diff below the contract's directory; mechanical */
+	KL_CARRIER_COCCI,    /* "semantic-patch": for Coccinelle; mechanical */
+	KL_CARRIER_SCHEDULE, /* "schedule" */
+	KL_CARRIER_PSEUDOCODE, /* "pseudocode" */
+	KL_CARRIER_PROSE,      /* "prose" */
 };
 
 /** How a transition came to be its forward edit (docs/formats.md, "Trailers"). */
@@ -59,52 +62,63 @@ enum kl_derivation { KL_DERIVED_ANEW, KL_DERIVED_UNISOLATED, KL_DERIVED_INVERSE 
 
 /** What a row of `effect` was measured by; only the first two are verified points. */
 enum kl_row_by {
-	KL_ROW_TRIAL,		/* a held-out trial of this card that passed */
-	KL_ROW_REDERIVED,	/* a transition that was derived anew */
-	KL_ROW_UNVERIFIED,	/* a backward step turned round, or one not isolated */
+	KL_ROW_TRIAL,      /* a held-out trial of this card that passed */
+	KL_ROW_REDERIVED,  /* a transition that was derived anew */
+	KL_ROW_UNVERIFIED, /* a backward step turned round, or one not isolated */
 };
 
-struct kl_card_dim { char *name; int64_t v; };
-struct kl_card_dims { struct kl_card_dim *v; size_t n, alloc; };	/* sorted by name */
+struct kl_card_dim {
+	char *name;
+	int64_t v;
+};
+struct kl_card_dims {
+	struct kl_card_dim *v;
+	size_t n, alloc;
+}; /* sorted by name */
 
 /** Times the speed; millionths. `ppm` 0: not known. */
-struct kl_card_ratio { int64_t ppm, lo, hi; };
+struct kl_card_ratio {
+	int64_t ppm, lo, hi;
+};
 
 /** What to look for in the code of one language. */
 struct kl_card_find {
 	char *language;
-	struct kl_strvec facts;		/* features that are there, "!x": that are not */
-	struct kl_strvec loop_has;	/* words of the loop's body */
-	struct kl_card_dims constant;	/* "const": {num_stages: 1} */
+	struct kl_strvec facts;       /* features that are there, "!x": that are not */
+	struct kl_strvec loop_has;    /* words of the loop's body */
+	struct kl_card_dims constant; /* "const": {num_stages: 1} */
 };
 
 struct kl_card_anchor {
-	char *construct;		/* what code it is about */
-	char *acts_on;			/* and what of it changes */
-	struct { struct kl_card_find *v; size_t n, alloc; } find;	/* by language */
+	char *construct; /* what code it is about */
+	char *acts_on;   /* and what of it changes */
+	struct {
+		struct kl_card_find *v;
+		size_t n, alloc;
+	} find; /* by language */
 };
 
 struct kl_card_carrier {
 	char *language;
 	enum kl_carrier_form form;
-	char *of;			/* event of the evidence it was taken from; NULL: of none */
-	char *text;			/* verbatim, into a prompt or a tool */
+	char *of;   /* event of the evidence it was taken from; NULL: of none */
+	char *text; /* verbatim, into a prompt or a tool */
 };
 
 enum kl_pre_state { KL_PRE_ASSUMED, KL_PRE_WITNESSED };
 
 struct kl_card_pre {
-	char *id;			/* slug, unique in the card */
+	char *id; /* slug, unique in the card */
 	char *text;
-	char *test;			/* predicate.h; NULL: not written as one */
+	char *test; /* predicate.h; NULL: not written as one */
 	enum kl_pre_state state;
-	char *by;			/* witnessed: event of a failure where it was false */
-	char *class_;			/* of that failure: "fault", "wrong-edge", "slower", ... */
+	char *by;     /* witnessed: event of a failure where it was false */
+	char *class_; /* of that failure: "fault", "wrong-edge", "slower", ... */
 };
 
 /** One measured point, never an average. */
 struct kl_card_row {
-	char *case_;			/* operator: "conv2d" */
+	char *case_; /* operator: "conv2d" */
 	struct kl_card_dims dims;
 	char *dtype, *language, *platform;
 	struct kl_card_ratio ratio;
@@ -113,22 +127,23 @@ struct kl_card_row {
 };
 
 struct kl_card_evidence {
-	char *lineage;			/* "<workload>/<name>" */
-	int64_t step;			/* K_{step-1} -> K_step */
-	char *before, *after;		/* commits, 40 hex digits */
-	char *rederived;		/* K_step' on K_{step-1}; NULL: inverse */
+	char *lineage;        /* "<workload>/<name>" */
+	int64_t step;         /* K_{step-1} -> K_step */
+	char *before, *after; /* commits, 40 hex digits */
+	char *rederived;      /* K_step' on K_{step-1}; NULL: inverse */
 	enum kl_derivation derivation;
-	char *origin;			/* induced, authored, historical */
+	char *origin; /* induced, authored, historical */
 	char *language, *platform;
-	char *event;			/* the forward event of K_step: how it compares with K_{step-1} */
-	char *confirmed;		/* derived anew: the event of K_step', or NULL */
+	/* the forward event of K_step: how it compares with K_{step-1} */
+	char *event;
+	char *confirmed; /* derived anew: the event of K_step', or NULL */
 };
 
 struct kl_card_risk {
 	char *class_;
-	char *violates;			/* id of a `pre`, or NULL */
+	char *violates; /* id of a `pre`, or NULL */
 	char *text;
-	struct kl_strvec events;	/* sorted */
+	struct kl_strvec events; /* sorted */
 };
 
 enum kl_result { KL_RESULT_FAIL, KL_RESULT_PASS };
@@ -138,64 +153,82 @@ enum kl_trial_how { KL_HOW_AGENT, KL_HOW_MECHANICAL };
 struct kl_card_control {
 	bool there;
 	enum kl_result result;
-	char *class_;			/* of a failure */
+	char *class_; /* of a failure */
 	struct kl_card_ratio ratio;
 	char *event;
-	int64_t usd;			/* millionths; -1: not known */
+	int64_t usd; /* millionths; -1: not known */
 };
 
 /** One held-out trial, passed or not; or, where `retracted` is set, the card's end. */
 struct kl_card_trial {
-	char *retracted;		/* why; then only `by` and `time` besides, maybe `event` */
-	char *by, *time;		/* "Name <mail>", "2026-11-20T10:00:00Z" */
-	bool foreign;			/* told by another library: kept, not counted */
-	int64_t trial;			/* of this card on this state: 1, 2, 3 */
+	char *retracted; /* why; then only `by` and `time` besides, maybe `event` */
+	char *by, *time; /* "Name <mail>", "2026-11-20T10:00:00Z" */
+	bool foreign;    /* told by another library: kept, not counted */
+	int64_t trial;   /* of this card on this state: 1, 2, 3 */
 	enum kl_level level;
 	char *workload;
-	char *lineage;			/* that the state belongs to: "<workload>/<name>"; NULL: none */
+	char *lineage; /* that the state belongs to: "<workload>/<name>"; NULL: none */
 	char *case_;
 	struct kl_card_dims dims;
 	char *dtype, *language, *platform;
-	char *state;			/* commit, 40 hex digits */
-	char *made;			/* the commit that was made, or NULL */
+	char *state; /* commit, 40 hex digits */
+	char *made;  /* the commit that was made, or NULL */
 	enum kl_result result;
-	char *class_;			/* of a failure; "no-edit" where none came */
-	struct kl_card_ratio ratio;	/* against the state */
-	int64_t recovered;		/* millionths of the successor's log-gain; -1: not known */
-	char *event;			/* NULL: no edit came that could be judged */
+	char *class_;               /* of a failure; "no-edit" where none came */
+	struct kl_card_ratio ratio; /* against the state */
+	int64_t recovered;          /* millionths of the successor's log-gain; -1: not known */
+	char *event;                /* NULL: no edit came that could be judged */
 	int64_t repairs;
 	enum kl_trial_how how;
-	char *model;			/* agent */
-	int64_t usd;			/* millionths; -1: not known */
+	char *model; /* agent */
+	int64_t usd; /* millionths; -1: not known */
 	bool isolated;
-	struct kl_strvec with;		/* cards that this one enabled */
-	struct kl_card_control alone;	/* an enabler: those cards without this one */
-	struct kl_card_control control;	/* the intent alone */
+	struct kl_strvec with;          /* cards that this one enabled */
+	struct kl_card_control alone;   /* an enabler: those cards without this one */
+	struct kl_card_control control; /* the intent alone */
 };
 
-struct kl_card_scope {			/* declared; verified scope is what the rows say */
+struct kl_card_scope { /* declared; verified scope is what the rows say */
 	struct kl_strvec cases, languages;
-	struct kl_strvec needs;		/* capabilities of the platform */
-	struct kl_strvec requires, provides, conflicts;	/* facts, "trait:x", or ids of cards */
+	struct kl_strvec needs;                         /* capabilities of the platform */
+	struct kl_strvec requires, provides, conflicts; /* facts, "trait:x", or ids of cards */
 };
 
 struct kl_card {
-	int64_t schema;			/* KL_CARD_SCHEMA */
-	char *id;			/* slug; the file's name without ".yaml" */
-	enum kl_card_status status;	/* as computed (status.h) */
+	int64_t schema;             /* KL_CARD_SCHEMA */
+	char *id;                   /* slug; the file's name without ".yaml" */
+	enum kl_card_status status; /* as computed (status.h) */
 	char *intent;
-	char *mechanism;		/* entry of templates/mechanisms.yaml, or NULL */
-	char *action;			/* the backward action it was learned from, or NULL */
+	char *mechanism; /* entry of templates/mechanisms.yaml, or NULL */
+	char *action;    /* the backward action it was learned from, or NULL */
 	struct kl_card_anchor anchor;
-	struct { struct kl_card_carrier *v; size_t n, alloc; } carriers;
-	struct { struct kl_card_pre *v; size_t n, alloc; } sound, useful;
-	struct kl_strvec enables;	/* effect.kind: ids of cards; empty: a win */
-	struct kl_strvec provides;	/* facts that are there afterwards: "cp.async", "trait:tiled" */
-	struct { struct kl_card_row *v; size_t n, alloc; } rows;
-	struct { struct kl_card_evidence *v; size_t n, alloc; } evidence;
-	struct { struct kl_card_risk *v; size_t n, alloc; } risk;
+	struct {
+		struct kl_card_carrier *v;
+		size_t n, alloc;
+	} carriers;
+	struct {
+		struct kl_card_pre *v;
+		size_t n, alloc;
+	} sound, useful;
+	struct kl_strvec enables;  /* effect.kind: ids of cards; empty: a win */
+	struct kl_strvec provides; /* facts that are there afterwards: "cp.async", "trait:tiled" */
+	struct {
+		struct kl_card_row *v;
+		size_t n, alloc;
+	} rows;
+	struct {
+		struct kl_card_evidence *v;
+		size_t n, alloc;
+	} evidence;
+	struct {
+		struct kl_card_risk *v;
+		size_t n, alloc;
+	} risk;
 	struct kl_card_scope scope;
-	struct { struct kl_card_trial *v; size_t n, alloc; } ver;
+	struct {
+		struct kl_card_trial *v;
+		size_t n, alloc;
+	} ver;
 };
 
 struct kl_card *kl_card_new(void);
@@ -206,8 +239,8 @@ struct kl_card *kl_card_copy(const struct kl_card *c);
 /* --- reading and writing --------------------------------------------------- */
 
 /**
- * Read one card, strictly. KL_EINVALID "<name>:<line>:<column>: <what>". KL_ECANNOT: it has a newer schema.
- * Rows come out in canonical order, whatever order they had.
+ * Read one card, strictly. KL_EINVALID "<name>:<line>:<column>: <what>". KL_ECANNOT: it has a newer
+ * schema. Rows come out in canonical order, whatever order they had.
  */
 int kl_card_parse(struct kl_card **out, const char *name, const char *text, size_t len);
 /** The same of a tree. */
@@ -225,14 +258,18 @@ int kl_card_canonical_line(const struct kl_card *c, const char *text, size_t len
 
 /**
  * Put every set of rows in its order, drop doubles (the same row id: the one that says more), set
- * `status`. For who filled lists by hand; what the reader gives and the functions below leave is so.
+ * `status`. For who filled lists by hand; what the reader gives and the functions below leave is
+ * so.
  */
 void kl_card_normalize(struct kl_card *c);
-/* Each takes what its argument owns; false: the row was there already (the one that says more stays). */
+/*
+ * Each takes what its argument owns; false: the row was there already (the one that says more
+ * stays).
+ */
 bool kl_card_add_evidence(struct kl_card *c, struct kl_card_evidence *e);
 bool kl_card_add_row(struct kl_card *c, struct kl_card_row *r);
 bool kl_card_add_trial(struct kl_card *c, struct kl_card_trial *t);
-bool kl_card_add_risk(struct kl_card *c, struct kl_card_risk *r);	/* unites events */
+bool kl_card_add_risk(struct kl_card *c, struct kl_card_risk *r); /* unites events */
 /** Everything absent; then fill it in. */
 void kl_card_trial_init(struct kl_card_trial *t);
 /** Add a tombstone row; the card stays, retracted for ever. */
@@ -264,16 +301,17 @@ const struct kl_card_carrier *kl_card_carrier(const struct kl_card *c, const cha
 bool kl_carrier_is_mechanical(const struct kl_card_carrier *c);
 
 /**
- * "<slug of the intent's first words>-<first 7 of the event>"; `event` NULL: of the intent's digest.
- * Caller frees.
+ * "<slug of the intent's first words>-<first 7 of the event>"; `event` NULL: of the intent's
+ * digest. Caller frees.
  */
 char *kl_card_make_id(const char *intent, const char *event);
 
 /* --- words -------------------------------------------------------------------- */
 
 const char *kl_card_status_name(enum kl_card_status s);
-const char *kl_level_name(enum kl_level l);		/* "other-state", ... */
-int kl_level_rank(enum kl_level l);			/* 0 .. 3; language and platform are both 3 */
+const char *kl_level_name(enum kl_level l); /* "other-state", ... */
+/* 0 .. 3; language and platform are both 3 */
+int kl_level_rank(enum kl_level l);
 const char *kl_carrier_form_name(enum kl_carrier_form f);
 /** "2.61", "0.7", "1": no trailing zeros, at most six places. */
 void kl_card_decimal(struct kl_buf *out, int64_t millionths);

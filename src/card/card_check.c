@@ -20,7 +20,8 @@ static const struct kl_yaml *spot(const struct kl_yaml *at, const char *key)
 }
 
 /* entry i of a list below `group` (NULL: of the card itself) */
-static const struct kl_yaml *entry(const struct kl_yaml *at, const char *group, const char *key, size_t i)
+static const struct kl_yaml *entry(const struct kl_yaml *at, const char *group, const char *key,
+				   size_t i)
 {
 	const struct kl_yaml *list = kl_yaml_get(group ? spot(at, group) : at, key);
 
@@ -32,8 +33,8 @@ static const struct kl_yaml *entry(const struct kl_yaml *at, const char *group, 
 struct diff {
 	const char *name;
 	const struct kl_yaml *at;
-	long from, to;		/* lines of the hunk that are left */
-	bool hunk;		/* there was one */
+	long from, to; /* lines of the hunk that are left */
+	bool hunk;     /* there was one */
 };
 
 static int bad_diff(const struct diff *d, const char *line, const char *why)
@@ -42,7 +43,8 @@ static int bad_diff(const struct diff *d, const char *line, const char *why)
 			     (int)strcspn(line, "\n"), line);
 }
 
-static int diff_path(const struct diff *d, const char *line, const char *path, size_t n, char prefix)
+static int diff_path(const struct diff *d, const char *line, const char *path, size_t n,
+		     char prefix)
 {
 	KL_AUTO(kl_freep) char *p = kl_strndup(path, n);
 	char *tab = strchr(p, '\t');
@@ -70,8 +72,7 @@ static int git_line(const struct diff *d, const char *line, size_t n)
 	int err;
 
 	/* "a/x b/x": both as long, so that a blank in a name does no harm */
-	if (end - paths < 5 || paths[half] != ' ' ||
-	    memcmp(paths + 1, paths + half + 2, half - 1))
+	if (end - paths < 5 || paths[half] != ' ' || memcmp(paths + 1, paths + half + 2, half - 1))
 		return bad_diff(d, line, "its two paths must be the same");
 	if ((err = diff_path(d, line, paths, half, 'a')) < 0)
 		return err;
@@ -80,16 +81,21 @@ static int git_line(const struct diff *d, const char *line, size_t n)
 
 static int header_line(struct diff *d, const char *line, size_t n)
 {
-	static const char *const renames[] = { "rename from ", "rename to ", "copy from ", "copy to " };
+	static const char *const renames[] = { "rename from ", "rename to ", "copy from ",
+					       "copy to " };
 	static const char *const modes[] = {
-		"old mode ", "new mode ", "new file mode ", "deleted file mode ",
+		"old mode ",
+		"new mode ",
+		"new file mode ",
+		"deleted file mode ",
 	};
 	long from = 1, to = 1;
 
 	if (begins(line, "@@ ")) {
 		const char *comma = strchr(line, ','), *plus = strchr(line, '+');
 
-		if (!plus || sscanf(line, comma && comma < plus ? "@@ -%*d,%ld" : "@@ -%*d", &from) < 0)
+		if (!plus ||
+		    sscanf(line, comma && comma < plus ? "@@ -%*d,%ld" : "@@ -%*d", &from) < 0)
 			return bad_diff(d, line, "a hunk that cannot be read");
 		if (sscanf(plus, "+%*d,%ld", &to) < 0)
 			to = 1;
@@ -108,7 +114,8 @@ static int header_line(struct diff *d, const char *line, size_t n)
 		return diff_path(d, line, line + 4, n - 4, 'b');
 	for (size_t i = 0; i < KL_ARRAY_SIZE(renames); i++)
 		if (begins(line, renames[i]))
-			return diff_path(d, line, line + strlen(renames[i]), n - strlen(renames[i]), 0);
+			return diff_path(d, line, line + strlen(renames[i]), n - strlen(renames[i]),
+					 0);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(modes); i++)
 		if (begins(line, modes[i]) && !begins(line + strlen(modes[i]), "100644") &&
 		    !begins(line + strlen(modes[i]), "100755"))
@@ -122,7 +129,7 @@ static int check_diff(const char *name, const struct kl_yaml *at, const char *te
 {
 	struct diff d = { .name = name, .at = at };
 
-	for (const char *s = text; *s; ) {
+	for (const char *s = text; *s;) {
 		size_t n = strcspn(s, "\n");
 		int err = 0;
 
@@ -166,7 +173,8 @@ int kl_check_pre(const void *obj, const char *name, const struct kl_yaml *at)
 	const struct kl_card_pre *p = obj;
 
 	if (p->state == KL_PRE_WITNESSED && !p->by)
-		return kl_yaml_error(name, at, "'%s' is witnessed by no event: 'by' is missing", p->id);
+		return kl_yaml_error(name, at, "'%s' is witnessed by no event: 'by' is missing",
+				     p->id);
 	if (p->state == KL_PRE_ASSUMED && (p->by || p->class_))
 		return kl_yaml_error(name, at, "'%s' is assumed, and yet has a witness", p->id);
 	return 0;
@@ -177,24 +185,27 @@ int kl_check_evidence(const void *obj, const char *name, const struct kl_yaml *a
 	const struct kl_card_evidence *e = obj;
 
 	if ((e->derivation == KL_DERIVED_INVERSE) != !e->rederived)
-		return kl_yaml_error(name, spot(at, "derivation"), "'rederived' names the commit of a step "
+		return kl_yaml_error(name, spot(at, "derivation"),
+				     "'rederived' names the commit of a step "
 				     "that was derived anew, and is null for an inverse one");
 	if (e->confirmed && !e->rederived)
 		return kl_yaml_error(name, spot(at, "confirmed"),
 				     "nothing was derived anew that it could confirm");
-	if (strcmp(e->origin, "induced") && strcmp(e->origin, "authored") && strcmp(e->origin, "historical"))
+	if (strcmp(e->origin, "induced") && strcmp(e->origin, "authored") &&
+	    strcmp(e->origin, "historical"))
 		return kl_yaml_error(name, spot(at, "origin"),
 				     "'origin' must be one of induced, authored, historical");
 	if (!strcmp(e->before, e->after))
 		return kl_yaml_error(name, spot(at, "after"), "a step from a commit to itself");
 	if (!strchr(e->lineage, '/'))
-		return kl_yaml_error(name, spot(at, "lineage"), "'lineage' must be <workload>/<name>");
+		return kl_yaml_error(name, spot(at, "lineage"),
+				     "'lineage' must be <workload>/<name>");
 	return 0;
 }
 
 /* one rule for trials and controls: a pass has an event and no class, a failure has a class */
-static int check_result(enum kl_result result, const char *class_, const char *event, const char *name,
-			const struct kl_yaml *at)
+static int check_result(enum kl_result result, const char *class_, const char *event,
+			const char *name, const struct kl_yaml *at)
 {
 	if (result == KL_RESULT_PASS && !event)
 		return kl_yaml_error(name, at, "a trial that passed has an event");
@@ -222,11 +233,12 @@ int kl_check_trial(const void *obj, const char *name, const struct kl_yaml *at)
 		return kl_yaml_error(name, spot(at, "lineage"),
 				     "'lineage' must be one of the trial's workload");
 	if (t->alone.there && !t->with.n)
-		return kl_yaml_error(name, spot(at, "alone"), "'alone' speaks of the cards in 'with'");
+		return kl_yaml_error(name, spot(at, "alone"),
+				     "'alone' speaks of the cards in 'with'");
 	return check_result(t->result, t->class_, t->event, name, at);
 }
 
-/* --- the card ---------------------------------------------------------------------------------- */
+/* --- the card --------------------------------------------------------------------------------- */
 
 static const struct kl_card_evidence *evidence_of(const struct kl_card *c, const char *event)
 {
@@ -254,9 +266,11 @@ static int check_row(const struct kl_card *c, size_t i, const char *name, const 
 	const struct kl_yaml *y = entry(at, "effect", "rows", i);
 
 	if (r->by == KL_ROW_TRIAL && !has_pass(c, r->event))
-		return kl_yaml_error(name, y, "no trial in 'ver' passed with event %.12s", r->event);
+		return kl_yaml_error(name, y, "no trial in 'ver' passed with event %.12s",
+				     r->event);
 	if (r->by == KL_ROW_REDERIVED && (!e || e->derivation != KL_DERIVED_ANEW || !e->confirmed))
-		return kl_yaml_error(name, y, "no evidence with event %.12s was derived anew and confirmed",
+		return kl_yaml_error(name, y,
+				     "no evidence with event %.12s was derived anew and confirmed",
 				     r->event);
 	if (r->by == KL_ROW_UNVERIFIED && !e)
 		return kl_yaml_error(name, y, "no evidence has event %.12s", r->event);
@@ -271,7 +285,8 @@ static int check_references(const struct kl_card *c, const char *name, const str
 		for (size_t k = 0; k < c->sound.n; k++)
 			if (!strcmp(c->useful.v[i].id, c->sound.v[k].id))
 				return kl_yaml_error(name, entry(at, "pre", "useful", i),
-						     "'%s' is in 'sound' already", c->useful.v[i].id);
+						     "'%s' is in 'sound' already",
+						     c->useful.v[i].id);
 	for (size_t i = 0; i < c->carriers.n; i++)
 		if (c->carriers.v[i].of && !evidence_of(c, c->carriers.v[i].of))
 			return kl_yaml_error(name, spot(entry(at, NULL, "carriers", i), "of"),
@@ -279,7 +294,8 @@ static int check_references(const struct kl_card *c, const char *name, const str
 	for (size_t i = 0; i < c->risk.n; i++)
 		if (c->risk.v[i].violates && !kl_card_has_pre(c, c->risk.v[i].violates))
 			return kl_yaml_error(name, spot(entry(at, NULL, "risk", i), "violates"),
-					     "there is no precondition '%s'", c->risk.v[i].violates);
+					     "there is no precondition '%s'",
+					     c->risk.v[i].violates);
 	for (size_t i = 0; i < c->rows.n; i++)
 		if ((err = check_row(c, i, name, at)) < 0)
 			return err;
@@ -295,7 +311,8 @@ int kl_check_card(const void *obj, const char *name, const struct kl_yaml *at)
 	if (err < 0)
 		return err;
 	if (c->status != status)
-		return kl_yaml_error(name, spot(at, "status"), "the card says %s, but its trials make it %s",
+		return kl_yaml_error(name, spot(at, "status"),
+				     "the card says %s, but its trials make it %s",
 				     kl_card_status_name(c->status), kl_card_status_name(status));
 	return 0;
 }

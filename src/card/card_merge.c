@@ -8,13 +8,15 @@
 #include "event/event.h"
 
 struct merger {
-	struct kl_strvec *both;		/* fields that both sides changed, differently */
-	const char *where;		/* "carriers" */
-	const char *row;		/* key of a row there, or NULL */
+	struct kl_strvec *both; /* fields that both sides changed, differently */
+	const char *where;      /* "carriers" */
+	const char *row;        /* key of a row there, or NULL */
 };
 
 /* three versions of one thing, of which `base` may be missing */
-struct three { const void *base, *ours, *theirs; };
+struct three {
+	const void *base, *ours, *theirs;
+};
 
 static const void *in(const void *obj, const struct kl_field *f)
 {
@@ -28,8 +30,9 @@ static struct three inside(struct three v, const struct kl_field *f)
 
 static void note(struct merger *m, const struct kl_field *f)
 {
-	KL_AUTO(kl_freep) char *name = kl_asprintf("%s%s%s%s%s", m->where ? m->where : "", m->row ? " " : "",
-						   m->row ? m->row : "", m->where ? "." : "", f->key);
+	KL_AUTO(kl_freep) char *name = kl_asprintf("%s%s%s%s%s", m->where ? m->where : "",
+						   m->row ? " " : "", m->row ? m->row : "",
+						   m->where ? "." : "", f->key);
 
 	if (m->both && !kl_strvec_has(m->both, name))
 		kl_strvec_push(m->both, name);
@@ -82,10 +85,13 @@ static int64_t number(const void *p, const struct kl_field *f)
 
 static const void *merge_number(struct merger *m, const struct kl_field *f, struct three v)
 {
-	int64_t base = v.base ? number(v.base, f) : 0, ours = number(v.ours, f), theirs = number(v.theirs, f);
+	int64_t base = v.base ? number(v.base, f) : 0, ours = number(v.ours, f),
+		theirs = number(v.theirs, f);
 
 	return takes_theirs(m, f, (ours > theirs) - (ours < theirs), v.base && base == ours,
-			    v.base && base == theirs, false) ? v.theirs : v.ours;
+			    v.base && base == theirs, false) ?
+		       v.theirs :
+		       v.ours;
 }
 
 static int compare_dims(const struct kl_card_dims *a, const struct kl_card_dims *b)
@@ -101,7 +107,8 @@ static int compare_dims(const struct kl_card_dims *a, const struct kl_card_dims 
 	return (a->n > b->n) - (a->n < b->n);
 }
 
-static void merge_dims(struct kl_card_dims *out, struct merger *m, const struct kl_field *f, struct three v)
+static void merge_dims(struct kl_card_dims *out, struct merger *m, const struct kl_field *f,
+		       struct three v)
 {
 	bool theirs = takes_theirs(m, f, compare_dims(v.ours, v.theirs),
 				   v.base && !compare_dims(v.base, v.ours),
@@ -125,7 +132,8 @@ static void merge_set(struct kl_strvec *out, bool keep_all, struct three v)
 
 			if (kl_strvec_has(out, s))
 				continue;
-			if (keep_all || kl_strvec_has(side[!i], s) || !base || !kl_strvec_has(base, s))
+			if (keep_all || kl_strvec_has(side[!i], s) || !base ||
+			    !kl_strvec_has(base, s))
 				kl_strvec_push(out, s);
 		}
 	kl_strvec_uniq(out);
@@ -149,7 +157,8 @@ static const char *row_name(const void *row, const struct kl_shape *r)
 	return r->field->kind <= KL_FIELD_PREDICATE ? *(char *const *)in(row, r->field) : NULL;
 }
 
-static void merge_rows(struct kl_list *out, struct merger *m, const struct kl_field *f, struct three row)
+static void merge_rows(struct kl_list *out, struct merger *m, const struct kl_field *f,
+		       struct three row)
 {
 	const struct kl_shape *r = f->sub;
 	KL_AUTO(kl_freep) char *made = kl_calloc(1, r->size);
@@ -170,7 +179,8 @@ static void merge_rows(struct kl_list *out, struct merger *m, const struct kl_fi
 	kl_shape_push(out, made, r);
 }
 
-static void merge_list(struct kl_list *out, struct merger *m, const struct kl_field *f, struct three v)
+static void merge_list(struct kl_list *out, struct merger *m, const struct kl_field *f,
+		       struct three v)
 {
 	const struct kl_list *base = v.base, *side[] = { v.ours, v.theirs };
 	const struct kl_shape *r = f->sub;
@@ -179,25 +189,27 @@ static void merge_list(struct kl_list *out, struct merger *m, const struct kl_fi
 	for (int i = 0; i < 2; i++)
 		for (size_t k = 0; k < side[i]->n; k++) {
 			const void *row = side[i]->v + k * r->size;
-			const void *other = same_row(side[!i], row, r), *old = same_row(base, row, r);
+			const void *other = same_row(side[!i], row, r),
+				   *old = same_row(base, row, r);
 			struct three rows = { old, row, other };
 
 			if (other && i)
-				continue;	/* merged when ours was looked at */
+				continue; /* merged when ours was looked at */
 			if (!other && !(f->flags & KL_UNION) && old && kl_shape_equal(old, row, r))
-				continue;	/* taken out by the other side */
+				continue; /* taken out by the other side */
 			if (!other)
 				rows.theirs = row;
 			merge_rows(out, m, f, rows);
 		}
 }
 
-/* --- records ----------------------------------------------------------------------------------- */
+/* --- records ---------------------------------------------------------------------------------- */
 
 static void merge_field(void *out, struct merger *m, const struct kl_field *f, struct three v)
 {
 	switch (f->kind) {
-	case KL_FIELD_INT: case KL_FIELD_DECIMAL:
+	case KL_FIELD_INT:
+	case KL_FIELD_DECIMAL:
 		*(int64_t *)out = *(const int64_t *)merge_number(m, f, v);
 		break;
 	case KL_FIELD_BOOL:
@@ -206,14 +218,19 @@ static void merge_field(void *out, struct merger *m, const struct kl_field *f, s
 	case KL_FIELD_WORD:
 		*(int *)out = *(const int *)merge_number(m, f, v);
 		break;
-	case KL_FIELD_FACTS: case KL_FIELD_SLUGS: case KL_FIELD_EVENTS: case KL_FIELD_PLATFORMS:
-	case KL_FIELD_LINES: case KL_FIELD_KIND:
+	case KL_FIELD_FACTS:
+	case KL_FIELD_SLUGS:
+	case KL_FIELD_EVENTS:
+	case KL_FIELD_PLATFORMS:
+	case KL_FIELD_LINES:
+	case KL_FIELD_KIND:
 		merge_set(out, f->flags & KL_UNION, v);
 		break;
 	case KL_FIELD_DIMS:
 		merge_dims(out, m, f, v);
 		break;
-	case KL_FIELD_LIST: case KL_FIELD_MAP:
+	case KL_FIELD_LIST:
+	case KL_FIELD_MAP:
 		merge_list(out, m, f, v);
 		break;
 	case KL_FIELD_GROUP:
@@ -237,7 +254,7 @@ static void merge_record(void *out, struct merger *m, const struct kl_shape *r, 
 	}
 }
 
-/* --- what merging may have torn ------------------------------------------------------------------- */
+/* --- what merging may have torn --------------------------------------------------------------- */
 
 /* a precondition that one side moved to the other list is `sound`; a state follows its witness */
 static void mend(struct kl_card *c)
@@ -281,7 +298,7 @@ int kl_card_merge(struct kl_card **out, struct kl_strvec *both, const struct kl_
 	mend(c);
 	kl_card_normalize(c);
 	*out = c;
-	if (both) {	/* computed, not said */
+	if (both) { /* computed, not said */
 		size_t n = 0;
 
 		for (size_t i = 0; i < both->n; i++) {
@@ -323,7 +340,7 @@ int kl_card_merge_text(struct kl_buf *out, const char *name, const struct kl_buf
 	if (ours->ptr[0] == '{')
 		return merge_events(out, ours, theirs);
 	if (base && base->len && kl_card_parse(&b, name, base->ptr, base->len) < 0)
-		kl_error_clear();	/* an old version that nobody can read is none */
+		kl_error_clear(); /* an old version that nobody can read is none */
 	if ((err = kl_card_parse(&o, name, ours->ptr, ours->len)) < 0)
 		return kl_error_in(err, "ours");
 	if ((err = kl_card_parse(&t, name, theirs->ptr, theirs->len)) < 0)

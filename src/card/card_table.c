@@ -9,7 +9,10 @@
 
 /* The card, as tables: keys in the order in which they are written. */
 
-#define END { NULL, 0, 0, 0, 0, 0, NULL, NULL }
+#define END                                     \
+	{                                       \
+		NULL, 0, 0, 0, 0, 0, NULL, NULL \
+	}
 
 /* --- find ------------------------------------------------------------------------------- */
 
@@ -108,8 +111,12 @@ static const struct kl_field evidence_fields[] = {
 #undef AT
 };
 const struct kl_shape kl_shape_evidence = {
-	"a row of 'evidence'", sizeof(struct kl_card_evidence), evidence_fields, kl_check_evidence,
-	NULL, NULL,
+	"a row of 'evidence'",
+	sizeof(struct kl_card_evidence),
+	evidence_fields,
+	kl_check_evidence,
+	NULL,
+	NULL,
 };
 
 /* --- risk ------------------------------------------------------------------------------------- */
@@ -127,7 +134,7 @@ const struct kl_shape kl_shape_risk = {
 	"a row of 'risk'", sizeof(struct kl_card_risk), risk_fields, NULL, NULL, NULL,
 };
 
-/* --- ver --------------------------------------------------------------------------------------- */
+/* --- ver -------------------------------------------------------------------------------------- */
 
 static const char *const levels[] = {
 	"other-state", "other-lineage", "other-workload", "other-language", "other-platform", NULL,
@@ -195,15 +202,15 @@ static const struct kl_field trial_fields[] = {
 #undef AT
 };
 const struct kl_shape kl_shape_trial = {
-	"a row of 'ver'", sizeof(struct kl_card_trial), trial_fields, kl_check_trial, "retracted",
+	"a row of 'ver'",  sizeof(struct kl_card_trial), trial_fields, kl_check_trial, "retracted",
 	&retracted_record,
 };
 
-/* --- the card ------------------------------------------------------------------------------------ */
+/* --- the card --------------------------------------------------------------------------------- */
 
 #define AT(m) offsetof(struct kl_card, m)
-#define GROUP(name, text) \
-	static const struct kl_shape name##_record = { \
+#define GROUP(name, text)                                                      \
+	static const struct kl_shape name##_record = {                         \
 		text, sizeof(struct kl_card), name##_fields, NULL, NULL, NULL, \
 	}
 
@@ -233,8 +240,7 @@ static const struct kl_field effect_fields[] = {
 GROUP(effect, "'effect'");
 
 static const struct kl_field platforms_fields[] = {
-	{ "needs", KL_FIELD_FACTS, KL_NEEDED, AT(scope.needs), 0, 0, NULL, NULL },
-	END
+	{ "needs", KL_FIELD_FACTS, KL_NEEDED, AT(scope.needs), 0, 0, NULL, NULL }, END
 };
 GROUP(platforms, "'platforms'");
 
@@ -255,7 +261,8 @@ static const struct kl_field scope_fields[] = {
 };
 GROUP(scope, "'scope'");
 
-static const char *const statuses[] = { "hypothesis", "provisional", "admitted", "retracted", NULL };
+static const char *const statuses[] = { "hypothesis", "provisional", "admitted", "retracted",
+					NULL };
 
 /* clang-format off */
 static const struct kl_field card_fields[] = {
@@ -280,7 +287,7 @@ const struct kl_shape kl_shape_card = {
 	"the card", sizeof(struct kl_card), card_fields, kl_check_card, NULL, NULL,
 };
 
-/* --- words ----------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 const char *kl_card_status_name(enum kl_card_status s)
 {

@@ -42,7 +42,7 @@ static bool has_conjunction(const struct kl_expr *part)
 }
 
 struct parts {
-	const struct kl_expr **v;	/* borrowed */
+	const struct kl_expr **v; /* borrowed */
 	size_t n, alloc;
 };
 
@@ -78,7 +78,7 @@ static void add_guard(struct kl_buf *out, const char *text, const struct kl_expr
 	KL_AUTO(kl_freep) char *bare = bare_text(text, part);
 	bool and = has_conjunction(part);
 
-	kl_buf_addf(out, "%s%s%s%s", out->len ? " || " : "", and ? "(" : "", bare, and ? ")" : "");
+	kl_buf_addf(out, "%s%s%s%s", out->len ? " || " : "", and? "(" : "", bare, and? ")" : "");
 }
 
 int kl_clauses_split(struct kl_clauses *out, const char *test)

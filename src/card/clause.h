@@ -19,8 +19,8 @@
  *	kl_clauses_join(&c, keep);		those that are to stay, as one predicate again
  */
 struct kl_clauses {
-	char *guard;			/* "": none */
-	struct kl_strvec v;		/* texts, in the order of the predicate; at least one */
+	char *guard;        /* "": none */
+	struct kl_strvec v; /* texts, in the order of the predicate; at least one */
 };
 
 /** KL_EINVALID: `test` is no predicate (predicate.h). */

@@ -135,14 +135,15 @@ static int export_card(size_t *files, struct kl_library *l, const char *id, cons
 		return err;
 	kl_exchange_write(&text, c, &events, format);
 	leaf = format == KL_FORMAT_YAML ? kl_asprintf("cards/%s.yaml", c->id) :
-	       format == KL_FORMAT_JSON ? kl_asprintf("%s.json", c->id) : kl_asprintf("%s/SKILL.md", c->id);
+	       format == KL_FORMAT_JSON ? kl_asprintf("%s.json", c->id) :
+					  kl_asprintf("%s/SKILL.md", c->id);
 	if (format != KL_FORMAT_JSON && (err = put_events(files, dir, &events, c->id, format)) < 0)
 		return err;
 	return put_file(files, dir, leaf, &text);
 }
 
-int kl_exchange_export(size_t *files, struct kl_library *l, const struct kl_strvec *ids, const char *dir,
-		       enum kl_format format)
+int kl_exchange_export(size_t *files, struct kl_library *l, const struct kl_strvec *ids,
+		       const char *dir, enum kl_format format)
 {
 	int err = 0;
 
@@ -156,10 +157,10 @@ int kl_exchange_export(size_t *files, struct kl_library *l, const struct kl_strv
 
 struct importer {
 	struct kl_library *l;
-	struct kl_map here;		/* events of this clone, read when first needed */
+	struct kl_map here; /* events of this clone, read when first needed */
 	bool have_here;
-	const char *path;		/* the file that is read */
-	struct kl_map texts, paths;	/* of the cards that came in so far, by id; owned */
+	const char *path;           /* the file that is read */
+	struct kl_map texts, paths; /* of the cards that came in so far, by id; owned */
 	struct kl_exchange_result *result;
 	void (*refuse)(const char *path, void *payload);
 	void *payload;
@@ -171,7 +172,7 @@ static int read_events_jsonl(struct kl_map *out, const char *path)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err = kl_fs_read(&text, path, MAX_FILE);
 
-	for (const char *s = text.ptr; !err && *s; ) {
+	for (const char *s = text.ptr; !err && *s;) {
 		size_t n = strcspn(s, "\n");
 		struct kl_event *event = NULL;
 
@@ -217,7 +218,8 @@ static const struct kl_event *here(struct importer *x, const char *id)
 }
 
 /* find the event beside the card or in this clone, and what it was computed from */
-static int need_event(struct kl_map *events, struct importer *x, const char *root, const char *id, int depth)
+static int need_event(struct kl_map *events, struct importer *x, const char *root, const char *id,
+		      int depth)
 {
 	const struct kl_event *e = kl_map_get(events, id);
 	int err;
@@ -278,7 +280,8 @@ static int check_twice(struct importer *x, const struct kl_card *card)
 
 	kl_card_write(&text, card);
 	if (before && strcmp(before, text.ptr))
-		return kl_error(KL_EINVALID, "the card '%s' is in '%s', too, and says something else there",
+		return kl_error(KL_EINVALID,
+				"the card '%s' is in '%s', too, and says something else there",
 				card->id, (char *)kl_map_get(&x->paths, card->id));
 	kl_map_put(&x->texts, card->id, kl_buf_detach(&text));
 	kl_map_put(&x->paths, card->id, kl_strdup(x->path));
@@ -286,7 +289,8 @@ static int check_twice(struct importer *x, const struct kl_card *card)
 }
 
 /* `root`: where evidence/ may be; takes nothing */
-static int take_card(struct importer *x, struct kl_card *card, struct kl_map *events, const char *root)
+static int take_card(struct importer *x, struct kl_card *card, struct kl_map *events,
+		     const char *root)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec ids = KL_STRVEC_INIT;
 	int err = check_twice(x, card);
@@ -310,11 +314,13 @@ static int import_json(struct importer *x, const char *path, const char *text, s
 	size_t i;
 	int err;
 
-	if ((err = kl_json_parse(&j, text, len)) < 0 || (err = kl_json_str(&schema, j, "schema")) < 0)
+	if ((err = kl_json_parse(&j, text, len)) < 0 ||
+	    (err = kl_json_str(&schema, j, "schema")) < 0)
 		return err;
 	if (strcmp(schema, SCHEMA))
 		return kl_error(KL_EINVALID, "it is '%.40s', not '%s'", schema, SCHEMA);
-	if ((err = kl_json_obj(&inside, j, "card")) < 0 || (err = kl_json_arr(&list, j, "events")) < 0 ||
+	if ((err = kl_json_obj(&inside, j, "card")) < 0 ||
+	    (err = kl_json_arr(&list, j, "events")) < 0 ||
 	    (err = kl_card_from_json(&card, path, inside)) < 0)
 		return err;
 	json_array_foreach(list, i, e) {
@@ -405,8 +411,12 @@ int kl_exchange_import(struct kl_exchange_result *out, struct kl_library *l, con
 		       void (*refuse)(const char *path, void *payload), void *payload)
 {
 	struct importer x = {
-		.l = l, .result = out, .refuse = refuse, .payload = payload,
-		.texts = { .free_value = free }, .paths = { .free_value = free },
+		.l = l,
+		.result = out,
+		.refuse = refuse,
+		.payload = payload,
+		.texts = { .free_value = free },
+		.paths = { .free_value = free },
 	};
 	int err = kl_fs_is_dir(path) ? import_dir(&x, path) : import_file(&x, path);
 

@@ -190,8 +190,9 @@ static int not_found(const struct kl_library *l, const char *id)
 
 	if (!l->ids.n) {
 		err = kl_error(KL_ENOTFOUND, "there is no card '%s': the library is empty", id);
-		return kl_error_hint(err, "'git klineage lift' makes cards, 'git klineage skills import' "
-				     "takes them in");
+		return kl_error_hint(
+			err, "'git klineage lift' makes cards, 'git klineage skills import' "
+			     "takes them in");
 	}
 	err = kl_error(KL_ENOTFOUND, "there is no card '%s'", id);
 	for (size_t i = 0; i < l->ids.n && hints < 10; i++)
@@ -217,7 +218,8 @@ int kl_library_find(size_t *out, const struct kl_library *l, const char *id)
 		}
 	}
 	if (found != 1)
-		return found ? kl_error(KL_ENOTFOUND, "'%s' is the beginning of %zu cards", id, found) :
+		return found ? kl_error(KL_ENOTFOUND, "'%s' is the beginning of %zu cards", id,
+					found) :
 			       not_found(l, id);
 	*out = at;
 	return 0;
@@ -296,7 +298,7 @@ static void keep(struct kl_map *events, struct kl_event *event)
 
 static int on_note(const git_oid *commit, const char *text, size_t len, void *payload)
 {
-	for (const char *s = text, *end = text + len; s < end; ) {
+	for (const char *s = text, *end = text + len; s < end;) {
 		const char *nl = memchr(s, '\n', end - s);
 		size_t n = (size_t)((nl ? nl : end) - s);
 		struct kl_event *e = NULL;

@@ -16,16 +16,16 @@
  *	.gitattributes			names the merge driver
  *
  * Its root commit is the same in every repository (empty tree, fixed identity, date 0), so any two
- * libraries merge by plain `git merge`. One card change is one commit: `git log -- cards/x.yaml` is the
- * card's life. Nothing here touches index or worktree.
+ * libraries merge by plain `git merge`. One card change is one commit: `git log -- cards/x.yaml` is
+ * the card's life. Nothing here touches index or worktree.
  *
  *	err = kl_library_open(&lib, repo);
  *	err = kl_library_card(&card, lib, "cp-async-ring-4fd2a1b");
  *	kl_card_add_trial(card, &trial);
  *	err = kl_library_put(lib, &(struct kl_library_change){ .card = card, .events = &events, ... });
  *
- * A library is read at one commit; _put moves the branch by compare-and-swap, and on a lost race merges
- * its change (card_merge.h) into what the other one wrote.
+ * A library is read at one commit; _put moves the branch by compare-and-swap, and on a lost race
+ * merges its change (card_merge.h) into what the other one wrote.
  */
 #define KL_LIBRARY_REF "refs/heads/klineage/skills"
 
@@ -60,27 +60,30 @@ int kl_library_text(struct kl_buf *out, struct kl_library *l, size_t i);
 int kl_library_event(struct kl_event **out, struct kl_library *l, const char *id);
 
 struct kl_library_change {
-	const struct kl_card *card;	/* as it shall be; its id names the file */
+	const struct kl_card *card; /* as it shall be; its id names the file */
 	/*
-	 * What `card` was made from, if that was read long ago: whatever the library has by now is merged.
-	 * NULL: from what this library has, as it is read; or, with `is_new`, from nothing.
+	 * What `card` was made from, if that was read long ago: whatever the library has by now is
+	 * merged. NULL: from what this library has, as it is read; or, with `is_new`, from nothing.
 	 */
 	const struct kl_card *base;
 	bool is_new;
 	/** id -> struct kl_event *, borrowed: copied if cited and not there yet */
 	const struct kl_map *events;
-	const char *subject;		/* of the commit: "lift: 2 more transitions" */
-	const char *body;		/* NULL: none */
-	const struct kl_library_change *then;	/* a commit more in the same move; NULL: that is all */
-	/* of the first: what else moves in that transaction; asked for each time that it is tried */
+	const char *subject; /* of the commit: "lift: 2 more transitions" */
+	const char *body;    /* NULL: none */
+	/* a commit more in the same move; NULL: that is all */
+	const struct kl_library_change *then;
+	/*
+	 * of the first: what else moves in that transaction; asked for each time that it is tried
+	 */
 	int (*also)(struct kl_refs_txn *t, void *payload);
 	void *payload;
 };
 /**
- * One commit for each change; the library is then read at the last. Nothing to write is no error and no
- * commit (`also` is done all the same). After a failure open it again. KL_EINVALID:
- * an event that the card cites is neither in the library nor in `events`. Cited events bring
- * the events that they cite themselves.
+ * One commit for each change; the library is then read at the last. Nothing to write is no error
+ * and no commit (`also` is done all the same). After a failure open it again. KL_EINVALID: an event
+ * that the card cites is neither in the library nor in `events`. Cited events bring the events that
+ * they cite themselves.
  */
 int kl_library_put(struct kl_library *l, const struct kl_library_change *change);
 
@@ -93,8 +96,8 @@ int kl_library_all_events(struct kl_map *out, struct kl_library *l);
 /* --- checking --------------------------------------------------------------------- */
 
 struct kl_library_finding {
-	bool error;			/* else a warning */
-	const char *where;		/* "cards/x.yaml" */
+	bool error;        /* else a warning */
+	const char *where; /* "cards/x.yaml" */
 	const char *what;
 };
 typedef void kl_library_report(const struct kl_library_finding *f, void *payload);
@@ -112,7 +115,8 @@ struct kl_library_checker *kl_library_checker_new(struct kl_library *l, kl_libra
 						  void *payload);
 void kl_library_checker_free(struct kl_library_checker *k);
 KL_DEFINE_CLEANUP(struct kl_library_checker *, kl_library_checker_free)
-void kl_library_checker_card(struct kl_library_checker *k, const char *where, const struct kl_card *c);
+void kl_library_checker_card(struct kl_library_checker *k, const char *where,
+			     const struct kl_card *c);
 /** An event as it was found, borrowed; NULL: it was not, or is not true to its id. */
 const struct kl_event *kl_library_checker_event(struct kl_library_checker *k, const char *id);
 

@@ -6,12 +6,13 @@
 
 /* library_parts - what the files of the library share. Inside src/card only. */
 struct kl_library {
-	struct kl_repo *repo;		/* borrowed */
+	struct kl_repo *repo; /* borrowed */
 	char *ref;
-	git_oid tip, tree;		/* zero: empty */
-	struct kl_blobs cards;		/* below cards/, by file name */
-	struct kl_strvec ids;		/* same index; not sorted as ids: '.' is in the file names */
-	bool fixed;			/* open at a commit */
+	git_oid tip, tree;     /* zero: empty */
+	struct kl_blobs cards; /* below cards/, by file name */
+	/* same index; not sorted as ids: '.' is in the file names */
+	struct kl_strvec ids;
+	bool fixed; /* open at a commit */
 };
 
 /** Read at another commit (zero: empty). */

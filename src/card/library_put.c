@@ -14,8 +14,12 @@
 
 #define MAX_TRIES 60
 
-/* `git merge` asks git-klineage where it is installed as a driver, and is its textual self elsewhere */
-static const char attributes[] = "cards/*.yaml merge=klineage-card\nevidence/** merge=klineage-card -diff\n";
+/*
+ * `git merge` asks git-klineage where it is installed as a driver, and is its textual self
+ * elsewhere
+ */
+static const char attributes[] =
+	"cards/*.yaml merge=klineage-card\nevidence/** merge=klineage-card -diff\n";
 
 static const git_oid zero;
 
@@ -40,8 +44,8 @@ int kl_library_root(git_oid *out, struct kl_repo *r)
 struct edits {
 	struct kl_tree_edit *e;
 	size_t n, alloc;
-	struct kl_strvec keep;		/* paths and texts that they point to */
-	struct kl_map events;		/* copied already */
+	struct kl_strvec keep; /* paths and texts that they point to */
+	struct kl_map events;  /* copied already */
 };
 
 static void edits_release(struct edits *d)
@@ -58,7 +62,10 @@ static void add_file(struct edits *d, const char *path, char *text)
 	kl_strvec_take(&d->keep, text);
 	KL_GROW(d->e, d->n + 1, d->alloc);
 	d->e[d->n++] = (struct kl_tree_edit){
-		.path = d->keep.v[d->keep.n - 2], .data = text, .len = strlen(text), .mode = 0100644,
+		.path = d->keep.v[d->keep.n - 2],
+		.data = text,
+		.len = strlen(text),
+		.mode = 0100644,
 	};
 }
 
@@ -92,8 +99,8 @@ static bool has_event(struct kl_library *l, const char *id)
 }
 
 /* the event and, if it was computed from others, those */
-static int add_event(struct edits *d, struct kl_library *l, const struct kl_map *events, const char *id,
-		     int depth)
+static int add_event(struct edits *d, struct kl_library *l, const struct kl_map *events,
+		     const char *id, int depth)
 {
 	const struct kl_event *e = events ? kl_map_get(events, id) : NULL;
 	char path[96];
@@ -103,7 +110,8 @@ static int add_event(struct edits *d, struct kl_library *l, const struct kl_map 
 		return 0;
 	if (!e)
 		return kl_error(KL_EINVALID,
-				"it cites event %.12s, which is neither in the library nor at hand", id);
+				"it cites event %.12s, which is neither in the library nor at hand",
+				id);
 	kl_map_put(&d->events, id, d);
 	kl_library_event_path(path, id);
 	add_file(d, path, event_text(e));
@@ -130,8 +138,9 @@ static int add_events(struct edits *d, struct kl_library *l, const struct kl_map
 static int add_attributes(struct edits *d, struct kl_library *l)
 {
 	git_oid blob;
-	int err = is_zero(&l->tree) ? KL_ENOTFOUND :
-		  kl_repo_tree_entry(&blob, NULL, l->repo, &l->tree, ".gitattributes");
+	int err = is_zero(&l->tree) ?
+			  KL_ENOTFOUND :
+			  kl_repo_tree_entry(&blob, NULL, l->repo, &l->tree, ".gitattributes");
 
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
@@ -153,8 +162,8 @@ static bool same_text(struct kl_library *l, const char *id, const struct kl_buf 
 	return same;
 }
 
-static int commit(git_oid *out, bool *nothing, struct kl_library *l, const struct kl_library_change *change,
-		  const struct kl_card *card)
+static int commit(git_oid *out, bool *nothing, struct kl_library *l,
+		  const struct kl_library_change *change, const struct kl_card *card)
 {
 	KL_AUTO(edits_release) struct edits d = { .keep = KL_STRVEC_INIT };
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -169,7 +178,8 @@ static int commit(git_oid *out, bool *nothing, struct kl_library *l, const struc
 	kl_card_write(&text, card);
 	if ((*nothing = same_text(l, card->id, &text)))
 		return 0;
-	if ((err = add_events(&d, l, change->events, card)) < 0 || (err = add_attributes(&d, l)) < 0)
+	if ((err = add_events(&d, l, change->events, card)) < 0 ||
+	    (err = add_attributes(&d, l)) < 0)
 		return err;
 	add_file(&d, path, kl_buf_detach(&text));
 	if (is_zero(&l->tip)) {
@@ -177,12 +187,13 @@ static int commit(git_oid *out, bool *nothing, struct kl_library *l, const struc
 			return err;
 		spec.parent = &root;
 	}
-	if ((err = kl_repo_tree_edit(&spec.tree, l->repo, is_zero(&l->tree) ? NULL : &l->tree, d.e, d.n)) < 0)
+	if ((err = kl_repo_tree_edit(&spec.tree, l->repo, is_zero(&l->tree) ? NULL : &l->tree, d.e,
+				     d.n)) < 0)
 		return err;
 	return kl_repo_commit_write(out, l->repo, &spec);
 }
 
-/* --- moving the branch ------------------------------------------------------------------------- */
+/* --- moving the branch ------------------------------------------------------------------------ */
 
 static int can_move(struct kl_library *l, const git_oid *was)
 {
@@ -192,7 +203,8 @@ static int can_move(struct kl_library *l, const git_oid *was)
 	if (err < 0)
 		return err;
 	if (in_use)
-		return kl_error_hint(kl_error(KL_EBUSY, "a worktree stands on the branch of the skills, '%s'",
+		return kl_error_hint(kl_error(KL_EBUSY,
+					      "a worktree stands on the branch of the skills, '%s'",
 					      l->ref),
 				     "check out another branch there: this one moves by itself");
 	if (is_zero(was) && (err = kl_refs_can_create(l->repo, l->ref)) < 0)
@@ -231,14 +243,14 @@ static int present(struct kl_card **out, struct kl_library *l, const char *id)
 	return err < 0 ? err : kl_library_card_at(out, l, i);
 }
 
-/* --- several cards in one move ------------------------------------------------------------------- */
+/* --- several cards in one move ---------------------------------------------------------------- */
 
 struct put {
 	struct kl_library *l;
 	const struct kl_library_change *first;
-	git_oid was;			/* the branch, as the library was read */
-	struct kl_card **base;		/* of each change; NULL: it was made from nothing */
-	bool again;			/* not the first try */
+	git_oid was;           /* the branch, as the library was read */
+	struct kl_card **base; /* of each change; NULL: it was made from nothing */
+	bool again;            /* not the first try */
 };
 
 static void put_release(struct put *p)
@@ -250,7 +262,9 @@ static void put_release(struct put *p)
 	free(p->base);
 }
 
-/* what a change was made from, where the caller does not say: what the library has, as it is read */
+/*
+ * what a change was made from, where the caller does not say: what the library has, as it is read
+ */
 static int find_bases(struct put *p)
 {
 	size_t n = 0, i = 0;
@@ -310,7 +324,7 @@ static int look_again(struct put *p, int i)
 	p->again = true;
 	kl_clock_sleep_ms(5 + (int64_t)(kl_rng_os_seed() % (uint64_t)(20 + 10 * i)));
 	err = kl_refs_get(&p->was, p->l->repo, p->l->ref);
-	if (err == KL_ENOTFOUND) {	/* what changed is another ref */
+	if (err == KL_ENOTFOUND) { /* what changed is another ref */
 		kl_error_clear();
 		p->was = zero;
 		err = 0;

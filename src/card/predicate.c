@@ -11,8 +11,8 @@ enum value_kind { VALUE_UNKNOWN, VALUE_INT, VALUE_RATIO, VALUE_TRUTH, VALUE_TEXT
 
 struct value {
 	enum value_kind kind;
-	int64_t n;		/* VALUE_TRUTH: enum kl_truth */
-	const char *text;	/* VALUE_TEXT: borrowed */
+	int64_t n;        /* VALUE_TRUTH: enum kl_truth */
+	const char *text; /* VALUE_TEXT: borrowed */
 };
 
 /* as it is kept: one allocation, the text behind it */
@@ -143,7 +143,10 @@ int kl_predicate_parse(struct kl_predicate **out, const char *text, size_t *at)
 	};
 	/* cards count a bracket as the six levels of signs in it, and no right side */
 	static const struct kl_expr_dialect open = {
-		.fact = sets, .decimals = true, .texts = true, .lines = true,
+		.fact = sets,
+		.decimals = true,
+		.texts = true,
+		.lines = true,
 		.longest = KL_PREDICATE_MAX_TEXT,
 		.depth = { .bracket = 6, .sign = 1, .operand = 0, .most = 6 * KL_EXPR_MAX_DEPTH },
 	};

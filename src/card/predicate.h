@@ -34,19 +34,22 @@
 #define KL_PREDICATE_MAX_TEXT 1024
 
 enum kl_truth { KL_FALSE, KL_TRUE, KL_UNKNOWN };
-const char *kl_truth_name(enum kl_truth truth);	/* "false", "true", "unknown" */
+const char *kl_truth_name(enum kl_truth truth); /* "false", "true", "unknown" */
 
 /* --- what is known ------------------------------------------------------------ */
 
 /*
- * Facts by key: a name ("K", "dtype", "sol.dram") or a call as it is written without blanks and quotes
- * ("cap(cp.async)", "align(A)", "stride_bytes(A,K)").
+ * Facts by key: a name ("K", "dtype", "sol.dram") or a call as it is written without blanks and
+ * quotes ("cap(cp.async)", "align(A)", "stride_bytes(A,K)").
  */
 struct kl_known {
-	struct kl_map facts;		/* values owned */
-	struct kl_strvec closed;	/* functions of which everything that holds is listed */
+	struct kl_map facts;     /* values owned */
+	struct kl_strvec closed; /* functions of which everything that holds is listed */
 };
-#define KL_KNOWN_INIT { .facts = { .free_value = free } }
+#define KL_KNOWN_INIT                          \
+	{                                      \
+		.facts = {.free_value = free } \
+	}
 
 void kl_known_release(struct kl_known *known);
 void kl_known_int(struct kl_known *known, const char *key, int64_t value);
@@ -60,7 +63,9 @@ void kl_known_member(struct kl_known *known, const char *function, const char *m
 void kl_known_close(struct kl_known *known, const char *function);
 /** Is anything known by that key? */
 bool kl_known_has(const struct kl_known *known, const char *key);
-/** The number that is known by that key, in millionths; false: none, or beyond what that can hold. */
+/**
+ * The number that is known by that key, in millionths; false: none, or beyond what that can hold.
+ */
 bool kl_known_number(int64_t *millionths, const struct kl_known *known, const char *key);
 /** All of it, in the order it was set, one a line: "K = 4096", "has(fma) is true". */
 void kl_known_write(struct kl_buf *out, const struct kl_known *known);
@@ -68,7 +73,7 @@ void kl_known_write(struct kl_buf *out, const struct kl_known *known);
 /* --- predicates ----------------------------------------------------------------- */
 
 struct kl_predicate {
-	struct kl_expr *top;	/* owned; plan/expr_tree.h */
+	struct kl_expr *top; /* owned; plan/expr_tree.h */
 };
 
 /** KL_EINVALID; `*at` (may be NULL) is the byte where the text goes wrong. */
@@ -86,15 +91,17 @@ void kl_predicate_explain(struct kl_buf *out, const struct kl_predicate *predica
 /* --- comparing (predicate_relate.c) ------------------------------------------------ */
 
 enum kl_relation {
-	KL_RELATION_SAME,	/* each follows from the other */
-	KL_RELATION_STRONGER,	/* the old one follows from the new one */
-	KL_RELATION_WEAKER,	/* the new one follows from the old one: it holds in more cases */
-	KL_RELATION_OTHER,	/* neither is seen to follow: it may hold where the old one did not */
+	KL_RELATION_SAME,     /* each follows from the other */
+	KL_RELATION_STRONGER, /* the old one follows from the new one */
+	KL_RELATION_WEAKER,   /* the new one follows from the old one: it holds in more cases */
+	/* neither is seen to follow: it may hold where the old one did not */
+	KL_RELATION_OTHER,
 };
 
 /**
  * How `now` stands to `old`, by their form alone: conjuncts, alternatives, bounds, remainders by
- * constants. `lost` (may be NULL) gets the conjuncts of `old` that do not follow from `now`, as texts.
+ * constants. `lost` (may be NULL) gets the conjuncts of `old` that do not follow from `now`, as
+ * texts.
  */
 enum kl_relation kl_predicate_relation(const struct kl_predicate *old,
 				       const struct kl_predicate *now, struct kl_strvec *lost);

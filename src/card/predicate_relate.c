@@ -53,11 +53,16 @@ static bool read_constant(wide *out, const struct kl_expr *expr)
 static enum kl_expr_op turn_sign(enum kl_expr_op op)
 {
 	switch (op) {
-	case KL_OP_LT: return KL_OP_GT;
-	case KL_OP_LE: return KL_OP_GE;
-	case KL_OP_GT: return KL_OP_LT;
-	case KL_OP_GE: return KL_OP_LE;
-	default: return op;
+	case KL_OP_LT:
+		return KL_OP_GT;
+	case KL_OP_LE:
+		return KL_OP_GE;
+	case KL_OP_GT:
+		return KL_OP_LT;
+	case KL_OP_GE:
+		return KL_OP_LE;
+	default:
+		return op;
 	}
 }
 
@@ -157,8 +162,7 @@ static bool follows_from(const struct kl_expr *to, const struct kl_expr *from)
 	return tree_implies(from, to, &steps);
 }
 
-static void add_lost(struct kl_strvec *lost, const struct kl_expr *old,
-		     const struct kl_expr *now)
+static void add_lost(struct kl_strvec *lost, const struct kl_expr *old, const struct kl_expr *now)
 {
 	struct kl_buf b = KL_BUF_INIT;
 
@@ -181,8 +185,8 @@ enum kl_relation kl_predicate_relation(const struct kl_predicate *old,
 
 	if (lost && !stronger)
 		add_lost(lost, old->top, now->top);
-	return weaker && stronger ? KL_RELATION_SAME
-	       : stronger	  ? KL_RELATION_STRONGER
-	       : weaker		  ? KL_RELATION_WEAKER
-				  : KL_RELATION_OTHER;
+	return weaker && stronger ? KL_RELATION_SAME :
+	       stronger           ? KL_RELATION_STRONGER :
+	       weaker             ? KL_RELATION_WEAKER :
+				    KL_RELATION_OTHER;
 }

@@ -24,8 +24,9 @@ static bool is_string(const struct kl_field *f)
 
 static bool is_set(const struct kl_field *f)
 {
-	return f->kind == KL_FIELD_FACTS || f->kind == KL_FIELD_SLUGS || f->kind == KL_FIELD_EVENTS ||
-	       f->kind == KL_FIELD_PLATFORMS || f->kind == KL_FIELD_LINES || f->kind == KL_FIELD_KIND;
+	return f->kind == KL_FIELD_FACTS || f->kind == KL_FIELD_SLUGS ||
+	       f->kind == KL_FIELD_EVENTS || f->kind == KL_FIELD_PLATFORMS ||
+	       f->kind == KL_FIELD_LINES || f->kind == KL_FIELD_KIND;
 }
 
 static bool is_list(const struct kl_field *f)
@@ -286,7 +287,7 @@ static void drop_doubles(struct kl_list *l, const struct kl_shape *r)
 		char *row = l->v + i * r->size, *same = NULL;
 
 		/* keys are not what rows are sorted by alone, so all are looked at */
-		for (size_t k = n; k-- && !same; )
+		for (size_t k = n; k-- && !same;)
 			if (kl_shape_same_key(l->v + k * r->size, row, r))
 				same = l->v + k * r->size;
 		if (!same) {
@@ -331,7 +332,7 @@ void kl_shape_normalize(void *obj, const struct kl_shape *r)
 /* --- walking ----------------------------------------------------------------------- */
 
 void kl_shape_each(const void *obj, const struct kl_shape *r, enum kl_field_kind kind,
-		    void (*fn)(const char *s, void *payload), void *payload)
+		   void (*fn)(const char *s, void *payload), void *payload)
 {
 	r = kl_shape_of(obj, r);
 	for (const struct kl_field *f = r->field; f->key; f++) {

@@ -17,7 +17,7 @@
 
 struct reader {
 	const char *name;
-	const char *key;	/* of the field that is read, for messages */
+	const char *key; /* of the field that is read, for messages */
 };
 
 /* --- strings ------------------------------------------------------------------------ */
@@ -79,8 +79,8 @@ static bool is_time(const char *s)
 }
 
 /*
- * Text goes to terminals and into prompts: no control bytes but the newline and the tab, and none of
- * the characters that turn the direction of what follows (U+202A-E, U+2066-9).
+ * Text goes to terminals and into prompts: no control bytes but the newline and the tab, and none
+ * of the characters that turn the direction of what follows (U+202A-E, U+2066-9).
  */
 static bool is_harmless(const char *s, bool lines)
 {
@@ -104,8 +104,8 @@ static int check_predicate(struct reader *r, const struct kl_yaml *y)
 
 	if (!kl_predicate_parse(&p, y->text, &at))
 		return 0;
-	return kl_yaml_error(r->name, y, "'%s' is no predicate: at its byte %zu: %s", r->key, at + 1,
-			     kl_error_last());
+	return kl_yaml_error(r->name, y, "'%s' is no predicate: at its byte %zu: %s", r->key,
+			     at + 1, kl_error_last());
 }
 
 static int check_string(struct reader *r, enum kl_field_kind kind, const struct kl_yaml *y)
@@ -127,9 +127,12 @@ static int check_string(struct reader *r, enum kl_field_kind kind, const struct 
 		if (y->len > (kind == KL_FIELD_TEXT ? MAX_TEXT : MAX_LINE))
 			return kl_yaml_error(r->name, y, "'%s' is too long", r->key);
 		if (!is_harmless(s, kind == KL_FIELD_TEXT))
-			return kl_yaml_error(r->name, y, kind == KL_FIELD_TEXT ?
-					     "control characters in '%s'" :
-					     "'%s' must be one line without control characters", r->key);
+			return kl_yaml_error(
+				r->name, y,
+				kind == KL_FIELD_TEXT ?
+					"control characters in '%s'" :
+					"'%s' must be one line without control characters",
+				r->key);
 		return 0;
 	}
 	if (kind == KL_FIELD_SLUG)
@@ -144,7 +147,9 @@ static int check_string(struct reader *r, enum kl_field_kind kind, const struct 
 		ok = is_time(s);
 	else if (kind == KL_FIELD_FACTS)
 		ok = is_fact(s);
-	return ok ? 0 : kl_yaml_error(r->name, y, "'%s' must be %s, not '%.80s'", r->key, must_be[kind], s);
+	return ok ? 0 :
+		    kl_yaml_error(r->name, y, "'%s' must be %s, not '%.80s'", r->key, must_be[kind],
+				  s);
 }
 
 static int scalar(struct reader *r, const struct kl_yaml *y)
@@ -156,7 +161,8 @@ static int scalar(struct reader *r, const struct kl_yaml *y)
 	return 0;
 }
 
-static int read_string(char **out, struct reader *r, enum kl_field_kind kind, const struct kl_yaml *y)
+static int read_string(char **out, struct reader *r, enum kl_field_kind kind,
+		       const struct kl_yaml *y)
 {
 	int err;
 
@@ -195,7 +201,8 @@ static bool parse_number(int64_t *out, const char *s, bool whole)
 	return !*s;
 }
 
-static int read_number(int64_t *out, struct reader *r, const struct kl_field *f, const struct kl_yaml *y)
+static int read_number(int64_t *out, struct reader *r, const struct kl_field *f,
+		       const struct kl_yaml *y)
 {
 	int64_t v, max = f->max ? f->max : INT64_MAX;
 	bool whole = f->kind == KL_FIELD_INT;
@@ -205,9 +212,11 @@ static int read_number(int64_t *out, struct reader *r, const struct kl_field *f,
 		return err;
 	if (!y->plain || !parse_number(&v, y->text, whole))
 		return kl_yaml_error(r->name, y, "'%s' must be a %s, not '%.40s'", r->key,
-				     whole ? "whole number" : "number with at most six places", y->text);
+				     whole ? "whole number" : "number with at most six places",
+				     y->text);
 	if (v < f->min || v > max)
-		return kl_yaml_error(r->name, y, "'%s' is out of its range: %.40s", r->key, y->text);
+		return kl_yaml_error(r->name, y, "'%s' is out of its range: %.40s", r->key,
+				     y->text);
 	*out = v;
 	return 0;
 }
@@ -238,7 +247,8 @@ static int read_word(int *out, struct reader *r, const struct kl_field *f, const
 		}
 		kl_buf_addf(&list, "%s%s", i ? ", " : "", f->words[i]);
 	}
-	return kl_yaml_error(r->name, y, "'%s' must be one of %s, not '%.40s'", r->key, list.ptr, y->text);
+	return kl_yaml_error(r->name, y, "'%s' must be one of %s, not '%.40s'", r->key, list.ptr,
+			     y->text);
 }
 
 /* --- sets, dims, lists ---------------------------------------------------------------- */
@@ -250,7 +260,8 @@ static int members(struct reader *r, const struct kl_field *f, const struct kl_y
 	if (y->kind != KL_YAML_SEQ)
 		return kl_yaml_error(r->name, y, "'%s' must be a list", r->key);
 	if (y->n > max)
-		return kl_yaml_error(r->name, y, "'%s' has %zu entries, more than %zu", r->key, y->n, max);
+		return kl_yaml_error(r->name, y, "'%s' has %zu entries, more than %zu", r->key,
+				     y->n, max);
 	if (y->n < (size_t)f->min)
 		return kl_yaml_error(r->name, y, "'%s' has no entry", r->key);
 	return 0;
@@ -259,9 +270,10 @@ static int members(struct reader *r, const struct kl_field *f, const struct kl_y
 static enum kl_field_kind member_kind(enum kl_field_kind set)
 {
 	return set == KL_FIELD_SLUGS || set == KL_FIELD_KIND ? KL_FIELD_SLUG :
-	       set == KL_FIELD_EVENTS ? KL_FIELD_EVENT :
-	       set == KL_FIELD_PLATFORMS ? KL_FIELD_PATH :
-	       set == KL_FIELD_LINES ? KL_FIELD_LINE : KL_FIELD_FACTS;
+	       set == KL_FIELD_EVENTS                        ? KL_FIELD_EVENT :
+	       set == KL_FIELD_PLATFORMS                     ? KL_FIELD_PATH :
+	       set == KL_FIELD_LINES                         ? KL_FIELD_LINE :
+							       KL_FIELD_FACTS;
 }
 
 static int read_set(struct kl_strvec *out, struct reader *r, const struct kl_field *f,
@@ -275,7 +287,8 @@ static int read_set(struct kl_strvec *out, struct reader *r, const struct kl_fie
 		if ((err = read_string(&s, r, member_kind(f->kind), y->item[i])) < 0)
 			return err;
 		if (kl_strvec_has(out, s))
-			err = kl_yaml_error(r->name, y->item[i], "'%.80s' stands in '%s' twice", s, r->key);
+			err = kl_yaml_error(r->name, y->item[i], "'%.80s' stands in '%s' twice", s,
+					    r->key);
 		kl_strvec_take(out, s);
 	}
 	return err;
@@ -300,7 +313,8 @@ static int read_dims(struct kl_card_dims *out, struct reader *r, const struct kl
 		int err;
 
 		if (!is_dim_name(y->key[i]))
-			return kl_yaml_key_error(r->name, y, i, "'%.64s' is no name of a number", y->key[i]);
+			return kl_yaml_key_error(r->name, y, i, "'%.64s' is no name of a number",
+						 y->key[i]);
 		if ((err = read_number(&v, r, &any, y->item[i])) < 0)
 			return err;
 		kl_card_dims_add(out, y->key[i], v);
@@ -348,7 +362,8 @@ static int read_map(struct kl_list *out, struct reader *r, const struct kl_field
 		return kl_yaml_error(r->name, y, "'%s' must be a map", r->key);
 	for (size_t i = 0; !err && i < y->n; i++) {
 		if (!is_slug(y->key[i]))
-			return kl_yaml_key_error(r->name, y, i, "'%.64s' cannot be a name here", y->key[i]);
+			return kl_yaml_key_error(r->name, y, i, "'%.64s' cannot be a name here",
+						 y->key[i]);
 		err = read_row(out, r, f->sub, y->item[i], y->key[i]);
 	}
 	return err;
@@ -361,7 +376,8 @@ static int read_kind(struct kl_strvec *out, struct reader *r, const struct kl_ya
 	if (y->kind == KL_YAML_SCALAR && !strcmp(y->text, "win"))
 		return 0;
 	if (y->kind != KL_YAML_MAP || y->n != 1 || strcmp(y->key[0], "enabler"))
-		return kl_yaml_error(r->name, y, "'%s' must be win, or {enabler: [<card>, ...]}", r->key);
+		return kl_yaml_error(r->name, y, "'%s' must be win, or {enabler: [<card>, ...]}",
+				     r->key);
 	return read_set(out, r, &set, y->item[0]);
 }
 
@@ -370,13 +386,17 @@ static int read_kind(struct kl_strvec *out, struct reader *r, const struct kl_ya
 static int read_field(void *at, struct reader *r, const struct kl_field *f, const struct kl_yaml *y)
 {
 	switch (f->kind) {
-	case KL_FIELD_INT: case KL_FIELD_DECIMAL:
+	case KL_FIELD_INT:
+	case KL_FIELD_DECIMAL:
 		return read_number(at, r, f, y);
 	case KL_FIELD_BOOL:
 		return read_bool(at, r, y);
 	case KL_FIELD_WORD:
 		return read_word(at, r, f, y);
-	case KL_FIELD_FACTS: case KL_FIELD_SLUGS: case KL_FIELD_EVENTS: case KL_FIELD_PLATFORMS:
+	case KL_FIELD_FACTS:
+	case KL_FIELD_SLUGS:
+	case KL_FIELD_EVENTS:
+	case KL_FIELD_PLATFORMS:
 	case KL_FIELD_LINES:
 		return read_set(at, r, f, y);
 	case KL_FIELD_DIMS:
@@ -411,8 +431,8 @@ static int unknown(const struct kl_shape *r, const char *name, const struct kl_y
 
 	for (const struct kl_field *f = r->field; f->key; f++)
 		kl_buf_addf(&list, "%s%s", list.len ? ", " : "", f->key);
-	return kl_yaml_key_error(name, y, i, "unknown key '%.64s' in %s (known: %s)", y->key[i], r->what,
-				 list.ptr);
+	return kl_yaml_key_error(name, y, i, "unknown key '%.64s' in %s (known: %s)", y->key[i],
+				 r->what, list.ptr);
 }
 
 static bool is_null(const struct kl_yaml *y)

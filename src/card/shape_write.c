@@ -19,8 +19,8 @@ void kl_card_decimal(struct kl_buf *out, int64_t millionths)
 {
 	uint64_t u = millionths < 0 ? -(uint64_t)millionths : (uint64_t)millionths;
 
-	kl_buf_addf(out, "%s%llu.%06llu", millionths < 0 ? "-" : "", (unsigned long long)(u / 1000000),
-		    (unsigned long long)(u % 1000000));
+	kl_buf_addf(out, "%s%llu.%06llu", millionths < 0 ? "-" : "",
+		    (unsigned long long)(u / 1000000), (unsigned long long)(u % 1000000));
 	while (out->ptr[out->len - 1] == '0')
 		out->ptr[--out->len] = '\0';
 	if (out->ptr[out->len - 1] == '.')
@@ -103,11 +103,15 @@ static struct kl_yaml *field(const void *at, const struct kl_field *f)
 	case KL_FIELD_DECIMAL:
 		return *(const int64_t *)at < f->min ? NULL : decimal(*(const int64_t *)at);
 	case KL_FIELD_BOOL:
-		return !*(const bool *)at && !(f->flags & KL_NEEDED) ? NULL :
-		       kl_yaml_new_plain(*(const bool *)at ? "true" : "false");
+		return !*(const bool *)at && !(f->flags & KL_NEEDED) ?
+			       NULL :
+			       kl_yaml_new_plain(*(const bool *)at ? "true" : "false");
 	case KL_FIELD_WORD:
 		return kl_yaml_new_text(f->words[*(const int *)at]);
-	case KL_FIELD_FACTS: case KL_FIELD_SLUGS: case KL_FIELD_EVENTS: case KL_FIELD_PLATFORMS:
+	case KL_FIELD_FACTS:
+	case KL_FIELD_SLUGS:
+	case KL_FIELD_EVENTS:
+	case KL_FIELD_PLATFORMS:
 	case KL_FIELD_LINES:
 		return v->n || f->flags & KL_NEEDED ? set(v) : NULL;
 	case KL_FIELD_DIMS:

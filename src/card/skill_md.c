@@ -50,7 +50,7 @@ static void front_matter(struct kl_buf *out, const struct kl_card *c)
 		b.ptr[b.len] = '\0';
 	}
 	text = json_string(b.ptr);
-	kl_json_canonical(&quoted, text);	/* JSON's strings are YAML's */
+	kl_json_canonical(&quoted, text); /* JSON's strings are YAML's */
 	kl_buf_adds(out, "---\nname: ");
 	add_name(out, c->id);
 	kl_buf_addf(out, "\ndescription: %s\n---\n\n", quoted.ptr);
@@ -90,7 +90,8 @@ static void conditions(struct kl_buf *out, const struct kl_card *c)
 		for (size_t i = 0; i < (list ? c->useful.n : c->sound.n); i++) {
 			const struct kl_card_pre *p = list ? &c->useful.v[i] : &c->sound.v[i];
 
-			kl_buf_addf(out, "- %s: %s", list ? "to be faster" : "to be right", p->text);
+			kl_buf_addf(out, "- %s: %s", list ? "to be faster" : "to be right",
+				    p->text);
 			if (p->test)
 				kl_buf_addf(out, " (`%s`)", p->test);
 			if (p->state == KL_PRE_WITNESSED)
@@ -117,13 +118,15 @@ static void how(struct kl_buf *out, const struct kl_card *c)
 static void effect(struct kl_buf *out, const struct kl_card *c)
 {
 	if (c->rows.n)
-		kl_buf_adds(out, "## What it gave\n\n"
+		kl_buf_adds(out,
+			    "## What it gave\n\n"
 			    "| case | dtype | language | platform | times as fast | verified |\n"
 			    "| --- | --- | --- | --- | --- | --- |\n");
 	for (size_t i = 0; i < c->rows.n; i++) {
 		const struct kl_card_row *r = &c->rows.v[i];
 
-		kl_buf_addf(out, "| %s | %s | %s | %s | ", r->case_, r->dtype, r->language, r->platform);
+		kl_buf_addf(out, "| %s | %s | %s | %s | ", r->case_, r->dtype, r->language,
+			    r->platform);
 		kl_card_decimal(out, r->ratio.ppm);
 		kl_buf_addf(out, " | %s |\n", kl_card_row_is_verified(c, r) ? "yes" : "no");
 	}
@@ -142,8 +145,10 @@ void kl_skill_md_write(struct kl_buf *out, const struct kl_card *c)
 	KL_AUTO(kl_buf_release) struct kl_buf card = KL_BUF_INIT;
 
 	front_matter(out, c);
-	kl_buf_addf(out, "# %s\n\n%s\n\nStatus: %s. Learned from %zu transition%s that a gate measured."
-		    "\n\n", c->id, c->intent, kl_card_status_name(c->status), c->evidence.n,
+	kl_buf_addf(out,
+		    "# %s\n\n%s\n\nStatus: %s. Learned from %zu transition%s that a gate measured."
+		    "\n\n",
+		    c->id, c->intent, kl_card_status_name(c->status), c->evidence.n,
 		    c->evidence.n == 1 ? "" : "s");
 	where(out, c);
 	conditions(out, c);
@@ -167,8 +172,10 @@ int kl_exchange_read_skill_md(struct kl_card **out, const char *name, const char
 		at = s;
 	start = at ? strstr(at, "\n```") : NULL;
 	if (!start)
-		return kl_error(KL_EINVALID, "%s: no card in it: that is not what "
-				"'git klineage skills export' writes", name);
+		return kl_error(KL_EINVALID,
+				"%s: no card in it: that is not what "
+				"'git klineage skills export' writes",
+				name);
 	ticks = strspn(start + 1, "`");
 	close = kl_asprintf("\n%.*s\n", (int)ticks, start + 1);
 	start = strchr(start + 1, '\n');

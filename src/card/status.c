@@ -50,7 +50,8 @@ static bool is_of_workload(const char *lineage, const char *workload)
 enum kl_level kl_status_level(const struct kl_card *c, const char *workload, const char *lineage,
 			      const char *language, const char *platform)
 {
-	bool same_language = false, same_platform = false, same_workload = false, same_lineage = false;
+	bool same_language = false, same_platform = false, same_workload = false,
+	     same_lineage = false;
 
 	for (size_t i = 0; i < c->evidence.n; i++) {
 		const struct kl_card_evidence *e = &c->evidence.v[i];

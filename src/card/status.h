@@ -12,8 +12,8 @@
  *	provisional	one passed at other-state
  *	hypothesis	none did
  *
- * A trial's level is computed when it is made, from where its state lies and where the evidence does,
- * and then kept: the card may learn from that very lineage later.
+ * A trial's level is computed when it is made, from where its state lies and where the evidence
+ * does, and then kept: the card may learn from that very lineage later.
  */
 enum kl_card_status kl_status_of(const struct kl_card *c);
 
@@ -21,8 +21,8 @@ enum kl_card_status kl_status_of(const struct kl_card *c);
 bool kl_status_counts(const struct kl_card_trial *t);
 
 /**
- * How far a state is from the card's evidence. Another platform or language (than any evidence) comes
- * first, then another workload, then another lineage.
+ * How far a state is from the card's evidence. Another platform or language (than any evidence)
+ * comes first, then another workload, then another lineage.
  */
 enum kl_level kl_status_level(const struct kl_card *c, const char *workload, const char *lineage,
 			      const char *language, const char *platform);

@@ -17,11 +17,15 @@ struct saying {
 };
 
 static const char *const by_name[] = {
-	[KL_SETTLED_REPLY] = "reply", [KL_SETTLED_STATED] = "stated", [KL_SETTLED_WORST] = "worst",
+	[KL_SETTLED_REPLY] = "reply",
+	[KL_SETTLED_STATED] = "stated",
+	[KL_SETTLED_WORST] = "worst",
 };
 static const char *const by_text[] = {
-	[KL_SETTLED_REPLY] = "its reply is stored", [KL_SETTLED_STATED] = "as you say",
-	[KL_SETTLED_WORST] = "its worst case", [KL_SETTLED_NOT] = "under way, left alone",
+	[KL_SETTLED_REPLY] = "its reply is stored",
+	[KL_SETTLED_STATED] = "as you say",
+	[KL_SETTLED_WORST] = "its worst case",
+	[KL_SETTLED_NOT] = "under way, left alone",
 };
 
 static json_t *entry_json(const struct kl_ledger_entry *e, int64_t nano, enum kl_settled_by by)
@@ -40,7 +44,8 @@ static json_t *entry_json(const struct kl_ledger_entry *e, int64_t nano, enum kl
 	return j;
 }
 
-static void tell(const struct kl_ledger_entry *e, int64_t nano, enum kl_settled_by by, void *payload)
+static void tell(const struct kl_ledger_entry *e, int64_t nano, enum kl_settled_by by,
+		 void *payload)
 {
 	struct saying *s = payload;
 	char was[KL_MONEY_TEXT], is[KL_MONEY_TEXT];
@@ -58,7 +63,8 @@ static void tell(const struct kl_ledger_entry *e, int64_t nano, enum kl_settled_
 		return;
 	kl_money_text(was, e->nano);
 	kl_money_text(is, nano);
-	printf("%s/%s, turn %lld, %s: %s reserved, ", e->name, e->phase, (long long)e->turn, e->time, was);
+	printf("%s/%s, turn %lld, %s: %s reserved, ", e->name, e->phase, (long long)e->turn,
+	       e->time, was);
 	if (by == KL_SETTLED_NOT)
 		printf("%s\n", by_text[by]);
 	else
@@ -83,19 +89,24 @@ static void print_sum(const struct saying *s, const char *workload)
 	kl_money_text(was, s->reserved);
 	kl_money_text(is, s->nano);
 	if (s->n)
-		printf("%s: %zu reservation%s of %s settled at %s\n", workload, s->n, s->n == 1 ? "" : "s",
-		       was, is);
+		printf("%s: %zu reservation%s of %s settled at %s\n", workload, s->n,
+		       s->n == 1 ? "" : "s", was, is);
 	else
 		printf("%s: no reservation broke off\n", workload);
 }
 
-int kl_chat_settle_say(struct kl_repo *repo, const char *workload, const char *name, const char *phase,
-		       const char *cost, bool json)
+int kl_chat_settle_say(struct kl_repo *repo, const char *workload, const char *name,
+		       const char *phase, const char *cost, bool json)
 {
 	KL_AUTO(json_decrefp) json_t *list = json_array();
 	struct saying s = { .json = json, .list = list };
 	struct kl_unsettled u = {
-		.repo = repo, .workload = workload, .name = name, .phase = phase, .tell = tell, .payload = &s,
+		.repo = repo,
+		.workload = workload,
+		.name = name,
+		.phase = phase,
+		.tell = tell,
+		.payload = &s,
 	};
 	int64_t nano;
 	int err;

@@ -10,7 +10,7 @@
  * workload. `cost`: what the user says that they did cost in all, in dollars; NULL: each its worst
  * case.
  */
-int kl_chat_settle_say(struct kl_repo *repo, const char *workload, const char *name, const char *phase,
-		       const char *cost, bool json);
+int kl_chat_settle_say(struct kl_repo *repo, const char *workload, const char *name,
+		       const char *phase, const char *cost, bool json);
 
 #endif

@@ -28,20 +28,20 @@
 struct kl_cmd_ctx {
 	const char *verb;
 	struct kl_term term;
-	struct kl_repo *repo;	/* open if the row says KL_NEEDS_REPO, else NULL */
+	struct kl_repo *repo; /* open if the row says KL_NEEDS_REPO, else NULL */
 };
 
 enum kl_cmd_needs {
 	KL_NEEDS_REPO = 1 << 0,
-	KL_NEEDS_IDENTITY = 1 << 1,	/* it will write commits or notes */
-	KL_NEEDS_HISTORY = 1 << 2,	/* refuses shallow and partial clones */
-	KL_PAGES = 1 << 3,		/* what it prints is to be read in a pager */
+	KL_NEEDS_IDENTITY = 1 << 1, /* it will write commits or notes */
+	KL_NEEDS_HISTORY = 1 << 2,  /* refuses shallow and partial clones */
+	KL_PAGES = 1 << 3,          /* what it prints is to be read in a pager */
 };
 
 struct kl_cmd {
 	const char *name;
 	int (*run)(struct kl_cmd_ctx *ctx, int argc, char **argv);
-	int needs;		/* enum kl_cmd_needs */
+	int needs; /* enum kl_cmd_needs */
 	const char *summary;
 };
 

@@ -10,7 +10,7 @@
 
 static const char synopsis[] = "admit [<options>] <card>";
 
-#define MAX_WHY 12		/* states that are named when none can be tried */
+#define MAX_WHY 12 /* states that are named when none can be tried */
 
 static const struct kl_admit_state *chosen(const struct kl_admission *a)
 {
@@ -24,7 +24,8 @@ static void print_none(const struct kl_admission *a)
 	else
 		printf("%s: no state of %zu can be tried\n", a->card->id, a->n);
 	for (size_t i = 0; i < a->n && i < MAX_WHY; i++)
-		printf("  %s K_%d: %s\n", a->v[i].lineage, a->v[i].step, a->v[i].why ? a->v[i].why : "");
+		printf("  %s K_%d: %s\n", a->v[i].lineage, a->v[i].step,
+		       a->v[i].why ? a->v[i].why : "");
 	if (a->n > MAX_WHY)
 		printf("  and %zu more\n", a->n - MAX_WHY);
 }
@@ -35,8 +36,8 @@ static void print_control(const char *what, const struct kl_card_control *c)
 
 	if (!c->there)
 		return;
-	printf("  %s: %s%s%s", what, c->result == KL_RESULT_PASS ? "passed" : "failed", c->class_ ? ", " : "",
-	       c->class_ ? c->class_ : "");
+	printf("  %s: %s%s%s", what, c->result == KL_RESULT_PASS ? "passed" : "failed",
+	       c->class_ ? ", " : "", c->class_ ? c->class_ : "");
 	if (c->ratio.ppm) {
 		kl_card_decimal(&ratio, c->ratio.ppm);
 		printf("; %s times the speed", ratio.ptr);
@@ -51,8 +52,8 @@ static void print_others(const struct kl_admission *a, const struct kl_card_tria
 	print_control("that card alone", &t->alone);
 	print_control("the intent alone", &t->control);
 	if (t->how == KL_HOW_AGENT)
-		printf("  by %s, %lld repair%s\n", t->model ? t->model : "a model", (long long)t->repairs,
-		       t->repairs == 1 ? "" : "s");
+		printf("  by %s, %lld repair%s\n", t->model ? t->model : "a model",
+		       (long long)t->repairs, t->repairs == 1 ? "" : "s");
 }
 
 static void print_trial(const struct kl_admission *a)
@@ -77,14 +78,17 @@ static void print_trial(const struct kl_admission *a)
 		printf("; event %.12s, commit %.10s", t->event, t->made);
 	putchar('\n');
 	print_others(a, t);
-	printf("  %s -> %s\n", kl_card_status_name(a->before), kl_card_status_name(a->card->status));
+	printf("  %s -> %s\n", kl_card_status_name(a->before),
+	       kl_card_status_name(a->card->status));
 }
 
 static void print_listing(const struct kl_listing *out, const struct kl_admission *a, bool dry)
 {
 	static const char *const fields[] = {
-		"card", "before", "status", "result", "class", "state.lineage", "state.step", "state.commit",
-		"state.level", "ratio_ppm", "repairs", "how", "with", "control", "event", "made", NULL
+		"card",          "before",     "status",       "result",      "class",
+		"state.lineage", "state.step", "state.commit", "state.level", "ratio_ppm",
+		"repairs",       "how",        "with",         "control",     "event",
+		"made",          NULL
 	};
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 	const struct kl_admit_state *s = chosen(a);
@@ -124,8 +128,10 @@ static void print_listing(const struct kl_listing *out, const struct kl_admissio
 		kl_json_set_int(j, "repairs", t->repairs);
 		kl_json_set_str(j, "how", t->how == KL_HOW_AGENT ? "agent" : "mechanical");
 		kl_json_set_str(j, "with", t->with.n ? t->with.v[0] : NULL);
-		kl_json_set_str(j, "control", !t->control.there ? NULL :
-				t->control.result == KL_RESULT_PASS ? "pass" : "fail");
+		kl_json_set_str(j, "control",
+				!t->control.there                   ? NULL :
+				t->control.result == KL_RESULT_PASS ? "pass" :
+								      "fail");
 	}
 	if (s)
 		kl_json_set(j, "state", state);
@@ -157,8 +163,10 @@ static int open_session(struct kl_session **out, const char *workload, void *pay
 
 static int admit(struct kl_admission *a, struct kl_repo *r, const char *card, struct args *o)
 {
-	KL_AUTO(kl_progress_freep) struct kl_progress *progress =
-		o->quiet ? NULL : kl_progress_new(KL_PROGRESS_AUTO);
+	KL_AUTO(kl_progress_freep) struct kl_progress *progress = o->quiet ?
+									  NULL :
+									  kl_progress_new(
+										  KL_PROGRESS_AUTO);
 	KL_AUTO(kl_library_freep) struct kl_library *lib = NULL;
 	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
 	KL_AUTO(kl_gate_freep) struct kl_gate *g = NULL;
@@ -172,12 +180,21 @@ static int admit(struct kl_admission *a, struct kl_repo *r, const char *card, st
 	o->model.progress = progress;
 	if (!err)
 		err = kl_admit(a, &(struct kl_admit_opts){
-			.repo = r, .library = lib, .tax = tax, .gate = g, .card = card, .on = o->on,
-			.dry = o->dry,
-			.rewriter = kl_skill_model_is(&o->model) ? o->model.rewriter : NULL,
-			.open = open_session, .payload = &o->model, .no_control = o->no_control,
-			.progress = progress,
-		});
+					  .repo = r,
+					  .library = lib,
+					  .tax = tax,
+					  .gate = g,
+					  .card = card,
+					  .on = o->on,
+					  .dry = o->dry,
+					  .rewriter = kl_skill_model_is(&o->model) ?
+							      o->model.rewriter :
+							      NULL,
+					  .open = open_session,
+					  .payload = &o->model,
+					  .no_control = o->no_control,
+					  .progress = progress,
+				  });
 	o->model.progress = NULL;
 	return err;
 }
@@ -186,17 +203,16 @@ int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	KL_AUTO(kl_admission_release) struct kl_admission a = { 0 };
 	struct args o = { .model = { .repo = ctx->repo, .of = KL_BUDGET_INDUCE } };
-	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('n', "dry-run", &o.dry, "show on which state the card would be tried"),
-		KL_OPT_STR('\0', "on", &o.on, "<state>",
-			   "use only this lineage, or this commit of one"),
-		KL_OPT_BOOL('q', "quiet", &o.quiet, "show no progress"),
-		KL_SKILL_MODEL_OPTS(&o.model, "induce"),
-		KL_OPT_BOOL('\0', "no-control", &o.no_control,
-			    "do not ask the model with the intent alone"),
-		KL_OPT_LISTING(&o.out),
-		KL_OPT_END
-	};
+	const struct kl_opt opts[] = { KL_OPT_BOOL('n', "dry-run", &o.dry,
+						   "show on which state the card would be tried"),
+				       KL_OPT_STR('\0', "on", &o.on, "<state>",
+						  "use only this lineage, or this commit of one"),
+				       KL_OPT_BOOL('q', "quiet", &o.quiet, "show no progress"),
+				       KL_SKILL_MODEL_OPTS(&o.model, "induce"),
+				       KL_OPT_BOOL('\0', "no-control", &o.no_control,
+						   "do not ask the model with the intent alone"),
+				       KL_OPT_LISTING(&o.out),
+				       KL_OPT_END };
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
 
 	if (err)

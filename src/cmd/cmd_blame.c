@@ -17,19 +17,19 @@
 
 static const char synopsis[] = "blame [<options>] <file>";
 
-#define MAX_TEXT ((size_t)4 << 20)	/* of a source */
-#define OUTSIDE SIZE_MAX		/* a line that no state of the lineage has */
+#define MAX_TEXT ((size_t)4 << 20) /* of a source */
+#define OUTSIDE SIZE_MAX           /* a line that no state of the lineage has */
 
 /* What is asked about: a file, the lineage that it is looked for in, and what its lines say. */
 struct subject {
-	char *path;			/* in the contract's directory */
-	char *workload;			/* of the contract around it; NULL: none was found */
-	struct kl_buf text;		/* as it lies in the worktree */
-	bool there;			/* it does */
+	char *path;         /* in the contract's directory */
+	char *workload;     /* of the contract around it; NULL: none was found */
+	struct kl_buf text; /* as it lies in the worktree */
+	bool there;         /* it does */
 	struct kl_view view;
-	size_t *step;			/* of each line; OUTSIDE */
+	size_t *step; /* of each line; OUTSIDE */
 	struct kl_strvec lines;
-	struct kl_card **card;		/* those that have a step of this lineage as evidence */
+	struct kl_card **card; /* those that have a step of this lineage as evidence */
 	size_t ncard, alloc;
 };
 
@@ -69,7 +69,7 @@ static int find_contract(struct subject *s, struct kl_repo *r, const char *file)
 	const char *top = kl_repo_worktree(r);
 
 	s->path = kl_strdup(full);
-	for (size_t n = strlen(dir); top && n; ) {
+	for (size_t n = strlen(dir); top && n;) {
 		KL_AUTO(kl_freep) char *at = NULL;
 		KL_AUTO(kl_freep) char *contract = NULL;
 
@@ -124,7 +124,7 @@ static size_t step_of(const struct kl_view *v, const git_oid *commit)
 /* Each line of a text, without its end. */
 static void split_lines(struct kl_strvec *out, const char *text)
 {
-	for (const char *p = text; *p; ) {
+	for (const char *p = text; *p;) {
 		size_t n = strcspn(p, "\n");
 
 		kl_strvec_take(out, kl_strndup(p, n));
@@ -150,8 +150,8 @@ static int blame(struct subject *s, struct kl_repo *r)
 		return kl_error_in(err, "%s/%s", s->view.workload, s->view.name);
 	split_lines(&s->lines, s->text.ptr);
 	if (s->lines.n != b.n)
-		return kl_error(KL_EIO, "git blame knows %zu lines of '%s', which has %zu", b.n, s->path,
-				s->lines.n);
+		return kl_error(KL_EIO, "git blame knows %zu lines of '%s', which has %zu", b.n,
+				s->path, s->lines.n);
 	s->step = kl_calloc(b.n + 1, sizeof(*s->step));
 	for (size_t i = 0; i < b.n; i++)
 		s->step[i] = step_of(&s->view, &b.line[i]);
@@ -212,8 +212,11 @@ static const char *about(const struct subject *s, size_t k)
 {
 	const struct kl_step *step = k == OUTSIDE ? NULL : &s->view.step[k].step;
 
-	return !step ? "not of it" : !k ? "(simplest)" : step->mechanism ? step->mechanism :
-	       step->action ? step->action : "?";
+	return !step           ? "not of it" :
+	       !k              ? "(simplest)" :
+	       step->mechanism ? step->mechanism :
+	       step->action    ? step->action :
+				 "?";
 }
 
 static void print_lines(const struct subject *s, const struct kl_term *t)
@@ -237,9 +240,10 @@ static void print_lines(const struct subject *s, const struct kl_term *t)
 				effect(by, &v->prev);
 		}
 		last = k;
-		printf("%s%-6s %-*s %9s%s %5zu) %s\n", k == OUTSIDE ? kl_paint(t, KL_PAINT_WARN) :
-		       kl_paint(t, KL_PAINT_FRAG), state, (int)width, what, by, kl_paint(t, KL_PAINT_RESET),
-		       i + 1, s->lines.v[i]);
+		printf("%s%-6s %-*s %9s%s %5zu) %s\n",
+		       k == OUTSIDE ? kl_paint(t, KL_PAINT_WARN) : kl_paint(t, KL_PAINT_FRAG),
+		       state, (int)width, what, by, kl_paint(t, KL_PAINT_RESET), i + 1,
+		       s->lines.v[i]);
 	}
 }
 
@@ -254,7 +258,10 @@ static void print_card(const struct kl_card *c)
 		       c->useful.v[i].text ? c->useful.v[i].text : c->useful.v[i].id);
 }
 
-/* Each step that has a line here: what it is, where, what it brought, what is known of when it is sound. */
+/*
+ * Each step that has a line here: what it is, where, what it brought, what is known of when it is
+ * sound.
+ */
 static void print_steps(const struct subject *s, const struct kl_term *t)
 {
 	for (size_t k = 0; k < s->view.n; k++) {
@@ -270,10 +277,12 @@ static void print_steps(const struct subject *s, const struct kl_term *t)
 		if (!k)
 			continue;
 		printf("        undone by %s in %s; %s\n", v->step.action ? v->step.action : "?",
-		       v->step.locus ? v->step.locus : "?", v->step.derivation ? v->step.derivation : "?");
+		       v->step.locus ? v->step.locus : "?",
+		       v->step.derivation ? v->step.derivation : "?");
 		if (v->prev.ppm > 0)
-			printf("        %.3fx [%.3f, %.3f] against K_%zu\n", (double)v->prev.ppm / 1e6,
-			       (double)v->prev.lo / 1e6, (double)v->prev.hi / 1e6, k - 1);
+			printf("        %.3fx [%.3f, %.3f] against K_%zu\n",
+			       (double)v->prev.ppm / 1e6, (double)v->prev.lo / 1e6,
+			       (double)v->prev.hi / 1e6, k - 1);
 		if (v->gained.n)
 			printf("        brought");
 		for (size_t i = 0; i < v->gained.n; i++)
@@ -284,7 +293,7 @@ static void print_steps(const struct subject *s, const struct kl_term *t)
 	}
 }
 
-/* --- for programs --------------------------------------------------------------------------------------- */
+/* --- for programs ----------------------------------------------------------------------------- */
 
 static json_t *texts(const struct kl_card_pre *v, size_t n)
 {
@@ -331,7 +340,8 @@ static json_t *rows_json(const struct subject *s, json_t *steps)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < s->lines.n; i++) {
-		json_t *step = json_array_get(steps, s->step[i]), *o = step ? json_copy(step) : json_object();
+		json_t *step = json_array_get(steps, s->step[i]),
+		       *o = step ? json_copy(step) : json_object();
 		json_t *cards = json_array(), *card;
 		size_t k;
 
@@ -347,10 +357,9 @@ static json_t *rows_json(const struct subject *s, json_t *steps)
 
 static void print_listing(const struct kl_listing *out, const struct subject *s)
 {
-	static const char *const fields[] = {
-		"line", "step", "commit", "action", "mechanism", "ratio_ppm", "lo_ppm", "hi_ppm", "cards",
-		"text", NULL
-	};
+	static const char *const fields[] = { "line",      "step",      "commit", "action",
+					      "mechanism", "ratio_ppm", "lo_ppm", "hi_ppm",
+					      "cards",     "text",      NULL };
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 	json_t *lines = json_array(), *steps = json_array();
 
@@ -359,8 +368,9 @@ static void print_listing(const struct kl_listing *out, const struct subject *s)
 	kl_json_set_str(j, "name", s->view.name);
 	kl_json_set_str(j, "path", s->path);
 	for (size_t i = 0; i < s->lines.n; i++)
-		json_array_append_new(lines, s->step[i] == OUTSIDE ? json_null() :
-				      json_integer((json_int_t)s->step[i]));
+		json_array_append_new(lines, s->step[i] == OUTSIDE ?
+						     json_null() :
+						     json_integer((json_int_t)s->step[i]));
 	kl_json_set(j, "lines", lines);
 	for (size_t k = 0; k < s->view.n; k++)
 		json_array_append_new(steps, step_json(s, k));
@@ -370,7 +380,7 @@ static void print_listing(const struct kl_listing *out, const struct subject *s)
 	kl_listing_print(out, j, "rows", fields);
 }
 
-/* --- the verb --------------------------------------------------------------------------------------- */
+/* --- the verb --------------------------------------------------------------------------------- */
 
 int cmd_blame(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
@@ -382,8 +392,7 @@ int cmd_blame(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_STR('\0', "lineage", &lineage, "<workload>[/<name>]",
 			   "use this lineage (default: that of the contract around the file)"),
 		KL_OPT_BOOL('\0', "steps", &steps, "describe the steps below the lines (default)"),
-		KL_OPT_LISTING(&out),
-		KL_OPT_END
+		KL_OPT_LISTING(&out), KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
 
@@ -394,8 +403,8 @@ int cmd_blame(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if ((err = kl_listing_check(&out, synopsis)) < 0 ||
 	    (err = find_contract(&s, ctx->repo, argv[0])) < 0 ||
 	    (err = read_text(&s, ctx->repo, argv[0])) < 0 ||
-	    (err = open_lineage(&s, ctx->repo, lineage)) < 0 ||
-	    (err = blame(&s, ctx->repo)) < 0 || (err = load_cards(&s, ctx->repo)) < 0)
+	    (err = open_lineage(&s, ctx->repo, lineage)) < 0 || (err = blame(&s, ctx->repo)) < 0 ||
+	    (err = load_cards(&s, ctx->repo)) < 0)
 		return err;
 	if (kl_listing_asked(&out)) {
 		print_listing(&out, &s);

@@ -20,19 +20,18 @@
 #define BAR_WIDTH 48
 #define MAX_BARS 32
 
-static const char synopsis[] =
-	"chat log [--json | --porcelain | -z] [<workload>[/<name>]]\n"
-	"chat show [--json] <workload>/<name>/<phase>\n"
-	"chat cost [--json | --porcelain | -z] [--no-bars] [<workload>]\n"
-	"chat settle [--json] [--cost <usd>] <workload>[/<name>[/<phase>]]\n"
-	"chat export -o <file> <workload>/<name>";
+static const char synopsis[] = "chat log [--json | --porcelain | -z] [<workload>[/<name>]]\n"
+			       "chat show [--json] <workload>/<name>/<phase>\n"
+			       "chat cost [--json | --porcelain | -z] [--no-bars] [<workload>]\n"
+			       "chat settle [--json] [--cost <usd>] <workload>[/<name>[/<phase>]]\n"
+			       "chat export -o <file> <workload>/<name>";
 
 struct request {
 	struct kl_repo *repo;
 	struct kl_listing out;
 	bool bars;
 	const char *output, *cost;
-	char *part[3];		/* workload, name, phase: as many as were said */
+	char *part[3]; /* workload, name, phase: as many as were said */
 	size_t n;
 };
 
@@ -72,9 +71,9 @@ static void log_row(struct kl_table *t, const struct kl_conversation *c)
 	in = u.known ? kl_asprintf("%lld", (long long)prompt_of(&u)) : kl_strdup("-");
 	cached = u.known ? kl_asprintf("%lld", (long long)u.cache_read) : kl_strdup("-");
 	out = u.known ? kl_asprintf("%lld", (long long)u.output) : kl_strdup("-");
-	kl_table_row(t, (const char *[]){
-		name, turns, c->turn[c->n - 1].model, in, cached, out,
-		c->turn[c->n - 1].reservation ? money : "unmetered", c->turn[c->n - 1].time });
+	kl_table_row(t, (const char *[]){ name, turns, c->turn[c->n - 1].model, in, cached, out,
+					  c->turn[c->n - 1].reservation ? money : "unmetered",
+					  c->turn[c->n - 1].time });
 }
 
 static json_t *log_json(const struct kl_conversation *c)
@@ -99,11 +98,11 @@ static json_t *log_json(const struct kl_conversation *c)
 static int do_log(struct request *r)
 {
 	static const char *const fields[] = {
-		"workload", "name", "phase", "turns", "model", "usage.input", "usage.cache_read",
-		"usage.output", "nano", "time", "ref", NULL
+		"workload",         "name",         "phase", "turns", "model", "usage.input",
+		"usage.cache_read", "usage.output", "nano",  "time",  "ref",   NULL
 	};
-	static const char *const head[] = { "conversation", "turns", "model", "tokens in", "of these cached",
-					    "out", "cost", "last" };
+	static const char *const head[] = { "conversation",    "turns", "model", "tokens in",
+					    "of these cached", "out",   "cost",  "last" };
 	KL_AUTO(kl_table_release) struct kl_table t = { .columns = KL_ARRAY_SIZE(head) };
 	KL_AUTO(kl_conversations_release) struct kl_conversations l = { 0 };
 	KL_AUTO(json_decrefp) json_t *j = json_object(), *list = json_array();
@@ -203,11 +202,13 @@ static int do_show(struct request *r)
 	int err;
 
 	if (r->n != 3)
-		return kl_opt_usage(synopsis, "show wants <workload>/<name>/<phase>, see 'chat log'");
+		return kl_opt_usage(synopsis,
+				    "show wants <workload>/<name>/<phase>, see 'chat log'");
 	if ((err = kl_conversation_load(&c, r->repo, r->part[0], r->part[1], r->part[2])) < 0)
 		return err;
 	if (!c.n)
-		return kl_error(KL_ENOTFOUND, "no conversation '%s/%s/%s'", c.workload, c.name, c.phase);
+		return kl_error(KL_ENOTFOUND, "no conversation '%s/%s/%s'", c.workload, c.name,
+				c.phase);
 	if (r->out.json) {
 		show_json(&c);
 		return 0;
@@ -257,9 +258,9 @@ static void cost_row(struct kl_table *t, const struct kl_spend_phase *p)
 
 	kl_money_text(settled, p->settled);
 	kl_money_text(reserved, p->reserved);
-	kl_table_row(t, (const char *[]){
-		p->name, p->phase, requests, p->usage.known ? in : "-", p->usage.known ? cached : "-",
-		p->usage.known ? out : "-", settled, p->reserved ? reserved : "-" });
+	kl_table_row(t, (const char *[]){ p->name, p->phase, requests, p->usage.known ? in : "-",
+					  p->usage.known ? cached : "-", p->usage.known ? out : "-",
+					  settled, p->reserved ? reserved : "-" });
 }
 
 /* each time that it got better, and the first and last in any case */
@@ -298,14 +299,16 @@ static void print_bars(const struct kl_spend *s)
 
 static void print_cost(const struct kl_spend *s, bool bars)
 {
-	static const char *const head[] = { "name", "phase", "requests", "tokens in", "of these cached",
-					    "out", "cost", "reserved" };
+	static const char *const head[] = { "name",      "phase",           "requests",
+					    "tokens in", "of these cached", "out",
+					    "cost",      "reserved" };
 	KL_AUTO(kl_table_release) struct kl_table t = { .columns = KL_ARRAY_SIZE(head) };
 
 	for (int b = 0; b < KL_BUDGETS; b++)
 		print_budget(s, (enum kl_budget)b);
 	if (reserved(s))
-		printf("'git klineage chat settle %s' ends reservations that broke off\n", s->workload);
+		printf("'git klineage chat settle %s' ends reservations that broke off\n",
+		       s->workload);
 	if (!s->n)
 		return;
 	putchar('\n');
@@ -393,12 +396,20 @@ static void add_phases(json_t *to, const struct kl_spend *s)
 
 static int do_cost(struct request *r)
 {
-	static const char *const fields[] = {
-		"workload", "name", "phase", "budget", "requests", "usage.input", "usage.cache_read",
-		"usage.output", "settled", "reserved", NULL
-	};
+	static const char *const fields[] = { "workload",
+					      "name",
+					      "phase",
+					      "budget",
+					      "requests",
+					      "usage.input",
+					      "usage.cache_read",
+					      "usage.output",
+					      "settled",
+					      "reserved",
+					      NULL };
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
-	KL_AUTO(json_decrefp) json_t *j = json_object(), *list = json_array(), *phases = json_array();
+	KL_AUTO(json_decrefp) json_t *j = json_object(), *list = json_array(),
+				     *phases = json_array();
 	int err;
 
 	if (r->n > 1)
@@ -436,7 +447,8 @@ static int do_settle(struct request *r)
 {
 	if (!r->n)
 		return kl_opt_usage(synopsis, "settle wants a workload");
-	return kl_chat_settle_say(r->repo, r->part[0], r->part[1], r->part[2], r->cost, r->out.json);
+	return kl_chat_settle_say(r->repo, r->part[0], r->part[1], r->part[2], r->cost,
+				  r->out.json);
 }
 
 /* --- export ---------------------------------------------------------------------------- */
@@ -460,7 +472,7 @@ static const struct {
 	int (*run)(struct request *r);
 	bool lists;
 } verbs[] = {
-	{ "log", do_log, true }, { "show", do_show, false }, { "cost", do_cost, true },
+	{ "log", do_log, true },        { "show", do_show, false },     { "cost", do_cost, true },
 	{ "settle", do_settle, false }, { "export", do_export, false },
 };
 
@@ -470,7 +482,8 @@ static int split(struct request *r, char *what)
 	for (char *next = what; next; what = next) {
 		next = strchr(what, '/');
 		if (r->n == KL_ARRAY_SIZE(r->part) || next == what || !*what)
-			return kl_opt_usage(synopsis, "a conversation is named <workload>/<name>/<phase>");
+			return kl_opt_usage(synopsis,
+					    "a conversation is named <workload>/<name>/<phase>");
 		r->part[r->n++] = what;
 		if (next)
 			*next++ = '\0';
@@ -499,7 +512,7 @@ int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return err;
 	if (!argc || argc > 2)
 		return kl_opt_usage(synopsis, argc ? "one conversation at a time" :
-				    "log, show, cost, settle or export?");
+						     "log, show, cost, settle or export?");
 	if (argc == 2 && (err = split(&r, argv[1])) < 0)
 		return err;
 	if (r.cost && strcmp(argv[0], "settle"))

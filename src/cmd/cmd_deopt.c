@@ -23,10 +23,9 @@
 #define MAX_STEP ((size_t)4 << 20)
 #define JOURNEY_MS (30 * 60 * 1000)
 
-static const char synopsis[] =
-	"deopt [<options>] [<workload>]\n"
-	"deopt --estimate [<options>] [<workload>]\n"
-	"deopt (--continue | --skip | --quit | --abort | --status)";
+static const char synopsis[] = "deopt [<options>] [<workload>]\n"
+			       "deopt --estimate [<options>] [<workload>]\n"
+			       "deopt (--continue | --skip | --quit | --abort | --status)";
 
 struct options {
 	bool go_on, skip, abort, quit, status, estimate, no_rederive, json, quiet, progress;
@@ -110,13 +109,17 @@ static int open_mechanisms(struct tools *t)
 static int tools_open(struct tools *t, struct kl_sequencer *s, const struct options *o)
 {
 	struct kl_gate_opts opts = {
-		.jail = o->jail, .platform = o->platform, .same_code_fails = true, .runner = o->runner,
+		.jail = o->jail,
+		.platform = o->platform,
+		.same_code_fails = true,
+		.runner = o->runner,
 	};
 	int64_t most = 0;
 	int err;
 
-	t->progress = o->quiet ? NULL :
-		      kl_progress_new(o->progress ? KL_PROGRESS_ALWAYS : KL_PROGRESS_AUTO);
+	t->progress = o->quiet ?
+			      NULL :
+			      kl_progress_new(o->progress ? KL_PROGRESS_ALWAYS : KL_PROGRESS_AUTO);
 	opts.progress = t->progress;
 	if ((err = kl_repo_config_int(&opts.profile_ms, s->repo, "klineage.profileMs", 0)) < 0 ||
 	    (err = kl_repo_config_int(&most, s->repo, "klineage.bundleJobs", DEFAULT_JOBS)) < 0 ||
@@ -125,8 +128,8 @@ static int tools_open(struct tools *t, struct kl_sequencer *s, const struct opti
 	if ((err = kl_gate_open(&t->gate, s->repo, &opts)) < 0)
 		return err;
 	if (most < 1 || most > MOST_JOBS)
-		return kl_error(KL_EINVALID, "klineage.bundleJobs is %lld, not 1 to %d", (long long)most,
-				MOST_JOBS);
+		return kl_error(KL_EINVALID, "klineage.bundleJobs is %lld, not 1 to %d",
+				(long long)most, MOST_JOBS);
 	s->judge = judge;
 	s->send = send_away;
 	s->collected = collected;
@@ -150,10 +153,12 @@ static int limits(struct options *o, struct kl_repo *r)
 {
 	int err;
 
-	if (!o->steps && (err = kl_repo_config_int(&o->steps, r, "klineage.stepLimit", DEFAULT_STEPS)) < 0)
+	if (!o->steps &&
+	    (err = kl_repo_config_int(&o->steps, r, "klineage.stepLimit", DEFAULT_STEPS)) < 0)
 		return err;
-	if (!o->rejections && (err = kl_repo_config_int(&o->rejections, r, "klineage.rejectionLimit",
-							DEFAULT_REJECTIONS)) < 0)
+	if (!o->rejections &&
+	    (err = kl_repo_config_int(&o->rejections, r, "klineage.rejectionLimit",
+				      DEFAULT_REJECTIONS)) < 0)
 		return err;
 	if (o->steps < 1 || o->rejections < 1)
 		return kl_opt_usage(synopsis, "a limit is at least 1");
@@ -169,27 +174,34 @@ static void warn_if_dirty(const struct kl_surface *committed, struct kl_repo *r)
 	if (!top)
 		return;
 	if (kl_surface_from_dir(&now, top, committed->dir) < 0)
-		kl_error_clear();	/* whatever is wrong there is not what is walked */
+		kl_error_clear(); /* whatever is wrong there is not what is walked */
 	else if (strcmp(now->digest, committed->digest) ||
 		 strcmp(now->contract_digest, committed->contract_digest))
-		fprintf(stderr, "git-klineage: warning: '%s' has changes that are not committed; "
-			"the walk begins at HEAD without them\n", *committed->dir ? committed->dir : ".");
+		fprintf(stderr,
+			"git-klineage: warning: '%s' has changes that are not committed; "
+			"the walk begins at HEAD without them\n",
+			*committed->dir ? committed->dir : ".");
 }
 
 /* nothing is begun, nothing is sent */
 static int estimate(struct tools *t, const struct options *o, const struct kl_surface *expert)
 {
 	struct kl_estimate_of of = {
-		.repo = t->model.repo, .expert = expert, .mechanisms = &t->mechanisms,
-		.rewriters = o->rewriters, .rederive = o->rederive,
-		.step_limit = o->steps, .rejection_limit = o->rejections,
+		.repo = t->model.repo,
+		.expert = expert,
+		.mechanisms = &t->mechanisms,
+		.rewriters = o->rewriters,
+		.rederive = o->rederive,
+		.step_limit = o->steps,
+		.rejection_limit = o->rejections,
 	};
 	struct kl_estimate e;
 	struct kl_session *session;
 	int err;
 
 	if (!t->model.who)
-		return kl_error(KL_EUSAGE, "a walk without a model costs nothing: --estimate is for "
+		return kl_error(KL_EUSAGE,
+				"a walk without a model costs nothing: --estimate is for "
 				"--rewriter chat or exec, or --rederive");
 	if ((err = open_mechanisms(t)) < 0 || (err = kl_estimate_assume(&e, &of)) < 0 ||
 	    (err = kl_deopt_model_look(&session, &t->model, expert->contract->workload)) < 0)
@@ -211,8 +223,7 @@ static int start(struct kl_sequencer *s, struct tools *t, struct options *o, con
 		o->rewriters = kl_repo_config(s->repo, "klineage.rewriter");
 	if (!o->rewriters)
 		o->rewriters = DEFAULT_REWRITERS;
-	if ((err = limits(o, s->repo)) < 0 ||
-	    (err = kl_rewriters_check(o->rewriters)) < 0 ||
+	if ((err = limits(o, s->repo)) < 0 || (err = kl_rewriters_check(o->rewriters)) < 0 ||
 	    (err = kl_repo_resolve(&commit, s->repo, o->expert ? o->expert : "HEAD")) < 0 ||
 	    (err = kl_repo_tree_of(&tree, s->repo, &commit)) < 0 ||
 	    (err = kl_select_dir(&dir, s->repo, &tree, workload)) < 0 ||
@@ -250,8 +261,9 @@ static int same_platform(const struct kl_sequencer *s, const struct tools *t)
 		kl_error_clear();
 	if (!strcmp(began, here.id))
 		return 0;
-	return kl_error(KL_EINVALID, "the walk began on %s, this is %s; times of the two do not compare",
-			began, here.id[0] ? here.id : "another machine");
+	return kl_error(KL_EINVALID,
+			"the walk began on %s, this is %s; times of the two do not compare", began,
+			here.id[0] ? here.id : "another machine");
 }
 
 static int resume_model(struct kl_sequencer *s, struct tools *t)
@@ -268,7 +280,7 @@ static int take_step(struct kl_sequencer *s, const char *path)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_envelope_release) struct kl_envelope step = { 0 };
 	int err = strcmp(path, "-") ? kl_fs_read(&text, path, MAX_STEP) :
-		  kl_buf_read_fd(&text, STDIN_FILENO, MAX_STEP);
+				      kl_buf_read_fd(&text, STDIN_FILENO, MAX_STEP);
 
 	if (err < 0 || (err = kl_envelope_json(&step, text.ptr, text.len)) < 0)
 		return kl_error_in(err, "--step");
@@ -342,14 +354,17 @@ static int check_options(const struct options *o, int argc)
 	int modes = o->go_on + o->skip + o->abort + o->quit + o->status;
 
 	if (modes > 1 || (modes && argc))
-		return kl_opt_usage(synopsis,
-				    "one of --continue, --skip, --quit, --abort, --status, and alone");
+		return kl_opt_usage(
+			synopsis,
+			"one of --continue, --skip, --quit, --abort, --status, and alone");
 	if (argc > 1)
 		return kl_opt_usage(synopsis, "one workload at a time");
-	if (modes && (o->expert || o->name || o->rewriters || o->rederive || o->no_rederive || o->estimate))
-		return kl_opt_usage(synopsis, "the operation in progress has its expert, name and rewriters");
-	if (o->step && (!o->go_on || o->claim.action || o->claim.mechanism || o->claim.locus ||
-			o->claim.text))
+	if (modes &&
+	    (o->expert || o->name || o->rewriters || o->rederive || o->no_rederive || o->estimate))
+		return kl_opt_usage(synopsis,
+				    "the operation in progress has its expert, name and rewriters");
+	if (o->step &&
+	    (!o->go_on || o->claim.action || o->claim.mechanism || o->claim.locus || o->claim.text))
 		return kl_opt_usage(synopsis, "--step is for --continue, and says all of the step");
 	if (o->rederive && o->no_rederive)
 		return kl_opt_usage(synopsis, "--rederive or --no-rederive?");

@@ -28,10 +28,8 @@ int cmd_export(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	KL_AUTO(kl_freep) char *workload = NULL;
 	KL_AUTO(kl_freep) char *name = NULL;
 	bool json = false;
-	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('\0', "json", &json, "print a summary as JSON"),
-		KL_OPT_END
-	};
+	const struct kl_opt opts[] = { KL_OPT_BOOL('\0', "json", &json, "print a summary as JSON"),
+				       KL_OPT_END };
 	const char *dir;
 	size_t files;
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
@@ -40,7 +38,7 @@ int cmd_export(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return err > 0 ? 0 : err;
 	if (argc < 1 || argc > 2)
 		return kl_opt_usage(synopsis, "say which directory to write to, and before it "
-				    "which lineage, if there are several");
+					      "which lineage, if there are several");
 	dir = argv[argc - 1];
 	if ((err = kl_view_pick(&workload, &name, ctx->repo, argc > 1 ? argv[0] : NULL)) < 0 ||
 	    (err = kl_export_write(ctx->repo, workload, name, dir, &files)) < 0)

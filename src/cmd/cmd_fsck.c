@@ -66,7 +66,8 @@ static void print_listing(const struct kl_listing *out, const struct kl_check *c
 	kl_json_set_int(j, "errors", (int64_t)c->errors);
 	kl_json_set_int(j, "warnings", (int64_t)c->warnings);
 	kl_json_set(j, "findings", list);
-	kl_listing_print(out, j, "findings", (const char *const []){ "severity", "where", "what", NULL });
+	kl_listing_print(out, j, "findings",
+			 (const char *const[]){ "severity", "where", "what", NULL });
 }
 
 static const char *s(size_t n)
@@ -90,10 +91,7 @@ static void print_sum(const struct kl_check *c, size_t cards, size_t chains)
 int cmd_fsck(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	struct kl_listing out = { 0 };
-	const struct kl_opt opts[] = {
-		KL_OPT_LISTING(&out),
-		KL_OPT_END
-	};
+	const struct kl_opt opts[] = { KL_OPT_LISTING(&out), KL_OPT_END };
 	struct kl_check c = { .repo = ctx->repo, .report = print_finding };
 	size_t cards = 0, chains = 0;
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);

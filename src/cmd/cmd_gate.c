@@ -14,17 +14,16 @@
 #include "gate/gate.h"
 #include "gate/runner/results.h"
 
-static const char synopsis[] =
-	"gate [<options>] [<rev>... | --worktree | --staged]\n"
-	"gate [<options>] --since <rev> [<rev>]\n"
-	"gate --import <results>";
+static const char synopsis[] = "gate [<options>] [<rev>... | --worktree | --staged]\n"
+			       "gate [<options>] --since <rev> [<rev>]\n"
+			       "gate --import <results>";
 
-#define MAX_REVS 4096	/* as many jobs as a bundle takes */
+#define MAX_REVS 4096 /* as many jobs as a bundle takes */
 
 struct options {
 	struct kl_listing out;
 	bool worktree, staged, no_profile, quick, fresh, bisect, no_note, quiet, progress;
-	int sign;	/* as of struct kl_noting */
+	int sign; /* as of struct kl_noting */
 	const char *workload, *require, *jail, *platform, *seed, *runner, *output, *import, *since;
 	const struct kl_term *term;
 };
@@ -82,8 +81,12 @@ static void print_notes(const json_t *notes)
 /* Millionths of what the device can do. */
 static void print_counters(const json_t *counters)
 {
-	static const struct { const char *member, *label; } share[] = {
-		{ "dram_ppm", "memory" }, { "sm_ppm", "multiprocessors" }, { "occupancy_ppm", "warps" },
+	static const struct {
+		const char *member, *label;
+	} share[] = {
+		{ "dram_ppm", "memory" },
+		{ "sm_ppm", "multiprocessors" },
+		{ "occupancy_ppm", "warps" },
 	};
 	size_t i;
 	json_t *v;
@@ -116,7 +119,8 @@ static void print_verdict(const struct kl_judgement *v, const struct kl_surface 
 	       event->kind == KL_KIND_CHECK ? " by the quick stages" : "", event->place.id,
 	       event->place.compiler, kl_tier_name(event->tier),
 	       v->voucher ? ", judged before and signed by " :
-	       v->cached ? ", judged before by this clone" : "",
+	       v->cached  ? ", judged before by this clone" :
+			    "",
 	       v->voucher ? v->voucher : "");
 	if (*event->message)
 		printf("  %s\n", event->message);
@@ -138,7 +142,8 @@ static int require_speed(const struct kl_judgement *v, const struct options *o)
 	bool fast = !strcmp(o->require, "fast");
 
 	if (!parent)
-		return kl_error(KL_ECANNOT, "--require %s: there is no parent to compare with, or no profile",
+		return kl_error(KL_ECANNOT,
+				"--require %s: there is no parent to compare with, or no profile",
 				o->require);
 	if (fast ? parent->speed == KL_SPEED_FAST : kl_speed_is_not_slower(&v->event->profile))
 		return 0;
@@ -155,8 +160,8 @@ static int exit_code(const struct kl_judgement *v, const struct options *o)
 		return o->require ? require_speed(v, o) : 0;
 	if (verdict == KL_VERDICT_NOT_RUN)
 		return 125;
-	if (o->bisect && (verdict == KL_VERDICT_INCONCLUSIVE ||
-			  v->event->failure == KL_FAILURE_COMPILE))
+	if (o->bisect &&
+	    (verdict == KL_VERDICT_INCONCLUSIVE || v->event->failure == KL_FAILURE_COMPILE))
 		return 125;
 	return 1;
 }
@@ -195,7 +200,7 @@ static int send_away(struct kl_gate *g, const struct options *o)
 /* One revision, or the worktree, and what became of it. */
 struct asked {
 	const char *rev;
-	char *cannot;		/* why it cannot be judged here, where others can; or NULL */
+	char *cannot; /* why it cannot be judged here, where others can; or NULL */
 	struct kl_selection sel;
 	struct kl_judgement *v;
 };
@@ -260,11 +265,24 @@ static void add_comparison(json_t *row, const char *key, const struct kl_compari
 
 static void print_listing(const struct kl_listing *out, const struct asked *a)
 {
-	static const char *const fields[] = {
-		"workload", "commit", "verdict", "class", "kind", "tier", "platform.id", "profile.ns",
-		"parent.ratio_ppm", "parent.lo_ppm", "parent.hi_ppm", "parent.verdict", "baseline.what",
-		"baseline.ratio_ppm", "id", "features", "message", NULL
-	};
+	static const char *const fields[] = { "workload",
+					      "commit",
+					      "verdict",
+					      "class",
+					      "kind",
+					      "tier",
+					      "platform.id",
+					      "profile.ns",
+					      "parent.ratio_ppm",
+					      "parent.lo_ppm",
+					      "parent.hi_ppm",
+					      "parent.verdict",
+					      "baseline.what",
+					      "baseline.ratio_ppm",
+					      "id",
+					      "features",
+					      "message",
+					      NULL };
 	const struct kl_event *event = a->v->event;
 	KL_AUTO(json_decrefp) json_t *row = kl_event_json(event);
 	char hex[KL_OID_HEX];
@@ -291,7 +309,7 @@ static int show(struct asked *a, const struct options *o, bool several)
 			fprintf(stderr, "git-klineage: %s%s%s\n", several ? label(a, o) : "",
 				several ? ": " : "", v->event->message);
 	} else {
-		if (several && !o->since)	/* a verdict names its kernel */
+		if (several && !o->since) /* a verdict names its kernel */
 			printf("%s: ", a->rev);
 		print_verdict(v, a->sel.candidate, o->term);
 	}
@@ -313,8 +331,8 @@ static int show_all(struct kl_repo *r, struct asked *a, size_t n, const struct o
 
 	for (size_t i = 0; i < n; i++) {
 		if (a[i].cannot) {
-			fprintf(stderr, "git-klineage: %s: cannot be judged here: %s\n", label(&a[i], o),
-				a[i].cannot);
+			fprintf(stderr, "git-klineage: %s: cannot be judged here: %s\n",
+				label(&a[i], o), a[i].cannot);
 			worst = worse(worst, 125, o);
 		}
 		if (!a[i].v || a[i].v->deferred)
@@ -333,14 +351,20 @@ static int show_all(struct kl_repo *r, struct asked *a, size_t n, const struct o
 static int judge(struct kl_repo *r, const struct options *o, struct asked *a, size_t n)
 {
 	KL_AUTO(kl_progress_freep) struct kl_progress *progress =
-		o->quiet ? NULL : kl_progress_new(o->progress ? KL_PROGRESS_ALWAYS : KL_PROGRESS_AUTO);
+		o->quiet ? NULL :
+			   kl_progress_new(o->progress ? KL_PROGRESS_ALWAYS : KL_PROGRESS_AUTO);
 	KL_AUTO(kl_gate_freep) struct kl_gate *g = NULL;
 	KL_AUTO(kl_freep) char *waits = NULL;
 	KL_AUTO(kl_freep) char *hints = NULL;
 	struct kl_gate_opts opts = {
-		.progress = progress, .jail = o->jail, .platform = o->platform,
-		.no_profile = o->no_profile, .quick = o->quick, .no_cache = o->fresh || o->seed,
-		.seed = o->seed ? strtoull(o->seed, NULL, 0) : 0, .runner = o->runner,
+		.progress = progress,
+		.jail = o->jail,
+		.platform = o->platform,
+		.no_profile = o->no_profile,
+		.quick = o->quick,
+		.no_cache = o->fresh || o->seed,
+		.seed = o->seed ? strtoull(o->seed, NULL, 0) : 0,
+		.runner = o->runner,
 	};
 	int err = kl_gate_open(&g, r, &opts), code;
 
@@ -393,16 +417,20 @@ static int judge_since(struct kl_repo *r, const struct options *o, const char *r
 		if (o->workload && strcmp(o->workload, one->workload))
 			continue;
 		if (!one->now)
-			fprintf(stderr, "git-klineage: %s: %s%s\n", one->workload, one->why ?
-				"fails, its contract cannot be read: " : "its contract is gone",
+			fprintf(stderr, "git-klineage: %s: %s%s\n", one->workload,
+				one->why ? "fails, its contract cannot be read: " :
+					   "its contract is gone",
 				one->why ? one->why : "");
 		broken |= one->why != NULL;
 		if (!one->now)
 			continue;
 		a[n].rev = rev;
 		a[n++].sel = (struct kl_selection){
-			.candidate = kl_steal(&one->now), .parent = kl_steal(&one->before),
-			.commit = commit, .tree = tree, .kind = KL_STATE_REV,
+			.candidate = kl_steal(&one->now),
+			.parent = kl_steal(&one->before),
+			.commit = commit,
+			.tree = tree,
+			.kind = KL_STATE_REV,
 		};
 	}
 	if (!n && !broken && !kl_listing_asked(&o->out))
@@ -431,9 +459,9 @@ static int import(struct kl_repo *r, const struct options *o)
 	} else {
 		for (size_t i = 0; i < in.lines.n; i++)
 			puts(in.lines.v[i]);
-		printf("%zu imported, %zu known before, %zu refused, %zu not judged%s%s\n", in.imported,
-		       in.again, in.refused, in.cannot, in.signer ? "; signed by " : "",
-		       in.signer ? in.signer : "");
+		printf("%zu imported, %zu known before, %zu refused, %zu not judged%s%s\n",
+		       in.imported, in.again, in.refused, in.cannot,
+		       in.signer ? "; signed by " : "", in.signer ? in.signer : "");
 	}
 	if (!err && in.cannot)
 		return kl_error(KL_ECANNOT, "%zu could not be judged there: %s", in.cannot, in.why);
@@ -456,10 +484,12 @@ static int check_options(const struct options *o, int argc)
 	if (o->worktree + o->staged + (argc > 0) > 1)
 		return kl_opt_usage(synopsis, "revisions, or --worktree, or --staged");
 	if (argc > MAX_REVS || (argc > 1 && (o->bisect || o->seed)))
-		return kl_opt_usage(synopsis, argc > MAX_REVS ? "too many revisions" :
-				    "--bisect and --seed are for one revision");
+		return kl_opt_usage(synopsis, argc > MAX_REVS ?
+						      "too many revisions" :
+						      "--bisect and --seed are for one revision");
 	if (o->require && strcmp(o->require, "fast") && strcmp(o->require, "not-slower"))
-		return kl_opt_usage(synopsis, "--require takes 'fast' or 'not-slower', not '%s'", o->require);
+		return kl_opt_usage(synopsis, "--require takes 'fast' or 'not-slower', not '%s'",
+				    o->require);
 	if (o->quick && (o->require || o->bisect))
 		return kl_opt_usage(synopsis, "--quick is not enough for --require and --bisect");
 	if (o->sign > 0 && (o->no_note || o->worktree || o->staged || o->seed || o->import))
@@ -491,10 +521,11 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			    "time the kernel (default); --no-profile skips this"),
 		KL_OPT_BOOL('\0', "quick", &o.quick,
 			    "compile, audit and check the 'also' points only"),
-		KL_OPT_BOOL('\0', "fast", &o.quick, NULL),	/* its name until now */
+		KL_OPT_BOOL('\0', "fast", &o.quick, NULL), /* its name until now */
 		KL_OPT_STR('\0', "require", &o.require, "fast|not-slower",
 			   "exit with 1 unless it has this speed against the parent"),
-		KL_OPT_BOOL('\0', "fresh", &o.fresh, "judge again even if this clone has a verdict"),
+		KL_OPT_BOOL('\0', "fresh", &o.fresh,
+			    "judge again even if this clone has a verdict"),
 		KL_OPT_BOOL('\0', "bisect", &o.bisect,
 			    "exit with 125 if it does not compile or is inconclusive"),
 		KL_OPT_BOOL('\0', "note", &note, "add the verdict to the commit's note (default)"),
@@ -516,7 +547,8 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_END
 	};
 	/* -h works outside a repository, too */
-	int err = ctx->repo ? kl_repo_config_bool(&sign_always, ctx->repo, "klineage.sign", false) : 0;
+	int err = ctx->repo ? kl_repo_config_bool(&sign_always, ctx->repo, "klineage.sign", false) :
+			      0;
 
 	if (err < 0)
 		return err;
@@ -538,8 +570,11 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	a = kl_calloc(n + 1, sizeof(*a));
 	for (size_t i = 0; i < n && err == 0; i++) {
 		a[i].rev = argc ? argv[i] : "HEAD";
-		err = kl_select(&a[i].sel, ctx->repo, o.worktree ? KL_STATE_WORKTREE :
-				o.staged ? KL_STATE_STAGED : KL_STATE_REV, a[i].rev, o.workload);
+		err = kl_select(&a[i].sel, ctx->repo,
+				o.worktree ? KL_STATE_WORKTREE :
+				o.staged   ? KL_STATE_STAGED :
+					     KL_STATE_REV,
+				a[i].rev, o.workload);
 	}
 	return err < 0 ? err : judge(ctx->repo, &o, a, n);
 }

@@ -12,11 +12,10 @@
 #include "repo/hooks.h"
 #include "text/json.h"
 
-static const char synopsis[] =
-	"hooks install [--chain] [--json | --porcelain | -z]\n"
-	"hooks uninstall [--json | --porcelain | -z]\n"
-	"hooks status [--json | --porcelain | -z]\n"
-	"hooks run <event> [<argument>...]";
+static const char synopsis[] = "hooks install [--chain] [--json | --porcelain | -z]\n"
+			       "hooks uninstall [--json | --porcelain | -z]\n"
+			       "hooks status [--json | --porcelain | -z]\n"
+			       "hooks run <event> [<argument>...]";
 
 /* --- what there is ---------------------------------------------------------- */
 
@@ -43,7 +42,9 @@ static bool is_complete(const struct kl_hooks *h)
 static void print_listing(const struct kl_listing *out, const struct kl_hooks *h)
 {
 	static const char *const ways[] = {
-		[KL_HOOKS_FILES] = "files", [KL_HOOKS_CONFIG] = "config", [KL_HOOKS_BY_HAND] = "by-hand",
+		[KL_HOOKS_FILES] = "files",
+		[KL_HOOKS_CONFIG] = "config",
+		[KL_HOOKS_BY_HAND] = "by-hand",
 	};
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 	json_t *list = json_array();
@@ -61,7 +62,7 @@ static void print_listing(const struct kl_listing *out, const struct kl_hooks *h
 		kl_json_set_str(o, "path", h->hook[i].path);
 		json_array_append_new(list, o);
 	}
-	kl_listing_print(out, j, "hooks", (const char *const []){ "event", "state", "path", NULL });
+	kl_listing_print(out, j, "hooks", (const char *const[]){ "event", "state", "path", NULL });
 }
 
 /* By the top of the worktree, where a person stands or knows the way to. */
@@ -88,8 +89,9 @@ static int status(struct kl_repo *r, const struct kl_listing *out)
 	if (h.way == KL_HOOKS_BY_HAND)
 		printf("%s decides which hooks run here\n", h.owner);
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
-		kl_table_row(&t, (const char *const []){ h.hook[i].event, states[h.hook[i].state].text,
-							 shown(r, h.hook[i].path) });
+		kl_table_row(&t,
+			     (const char *const[]){ h.hook[i].event, states[h.hook[i].state].text,
+						    shown(r, h.hook[i].path) });
 	kl_table_print(&t);
 	return !is_complete(&h);
 }
@@ -118,11 +120,13 @@ static int by_hand(struct kl_repo *r, const struct kl_hooks *h)
 	}
 	if (h->outside)
 		printf("core.hooksPath is '%s': hooks for other repositories, too. Nothing was written; "
-		       "add a line to each:\n", h->dir);
+		       "add a line to each:\n",
+		       h->dir);
 	else
 		printf("%s decides which hooks run here. Nothing was written; add%s:\n", h->owner,
-		       strcmp(h->owner, "husky") && strcmp(h->owner, "core.hooksPath") ? "" :
-		       " a line to each");
+		       strcmp(h->owner, "husky") && strcmp(h->owner, "core.hooksPath") ?
+			       "" :
+			       " a line to each");
 	if (!strcmp(h->owner, "husky") || !strcmp(h->owner, "core.hooksPath")) {
 		say_lines(r, h);
 		return 1;
@@ -168,7 +172,8 @@ static int uninstall(struct kl_repo *r, const struct kl_listing *out)
 		return err;
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
 		if (h.hook[i].state == KL_HOOK_CALLED)
-			printf("take away by hand: %s (%s)\n", shown(r, h.hook[i].path), h.hook[i].event);
+			printf("take away by hand: %s (%s)\n", shown(r, h.hook[i].path),
+			       h.hook[i].event);
 	return 0;
 }
 
@@ -177,7 +182,8 @@ static int uninstall(struct kl_repo *r, const struct kl_listing *out)
 /* Asked of git where the repository itself cannot be read. */
 static enum kl_hook_block block_by_git(void)
 {
-	static const char *const argv[] = { "git", "config", "--get", "klineage.hooks.block", NULL };
+	static const char *const argv[] = { "git", "config", "--get", "klineage.hooks.block",
+					    NULL };
 	KL_AUTO(kl_buf_release) struct kl_buf word = KL_BUF_INIT;
 	enum kl_hook_block block = KL_HOOK_BLOCK_FAIL;
 
@@ -231,20 +237,19 @@ static int configure(const char *what, bool chain, const struct kl_listing *out)
 
 	if (err < 0)
 		return err;
-	return !strcmp(what, "install") ? install(r, chain, out) :
-	       !strcmp(what, "uninstall") ? uninstall(r, out) : status(r, out);
+	return !strcmp(what, "install")   ? install(r, chain, out) :
+	       !strcmp(what, "uninstall") ? uninstall(r, out) :
+					    status(r, out);
 }
 
 int cmd_hooks(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	struct kl_listing out = { 0 };
 	bool chain = false;
-	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('\0', "chain", &chain,
-			    "install: keep an existing hook and call it first"),
-		KL_OPT_LISTING(&out),
-		KL_OPT_END
-	};
+	const struct kl_opt opts[] = { KL_OPT_BOOL(
+					       '\0', "chain", &chain,
+					       "install: keep an existing hook and call it first"),
+				       KL_OPT_LISTING(&out), KL_OPT_END };
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
 	const char *what = argc ? argv[0] : "";
 
@@ -255,7 +260,8 @@ int cmd_hooks(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (!strcmp(what, "run"))
 		return run(argc - 1, argv + 1);
 	if (strcmp(what, "install") && strcmp(what, "uninstall") && strcmp(what, "status"))
-		return kl_opt_usage(synopsis, argc ? "'%s' is nothing that hooks can do" : "say what to do%s",
+		return kl_opt_usage(synopsis,
+				    argc ? "'%s' is nothing that hooks can do" : "say what to do%s",
 				    what);
 	if (argc > 1)
 		return kl_opt_usage(synopsis, "'%s' takes no '%s'", what, argv[1]);

@@ -31,8 +31,7 @@ int cmd_import(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	const struct kl_opt opts[] = {
 		KL_OPT_STR('\0', "name", &name, "<name>",
 			   "give the lineage this name (default: its name in the export)"),
-		KL_OPT_BOOL('\0', "json", &json, "print a summary as JSON"),
-		KL_OPT_END
+		KL_OPT_BOOL('\0', "json", &json, "print a summary as JSON"), KL_OPT_END
 	};
 	struct kl_import_result out;
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
@@ -40,15 +39,16 @@ int cmd_import(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	if (argc != 1)
-		return kl_opt_usage(synopsis, argc ? "one directory at a time" : "which directory?");
+		return kl_opt_usage(synopsis,
+				    argc ? "one directory at a time" : "which directory?");
 	if ((err = kl_import_read(&out, ctx->repo, argv[0], name)) < 0)
 		return err;
 	if (json) {
 		print_json(&out);
 		return 0;
 	}
-	printf("%s: %zu step%s, %zu rejected, %zu events%s\n", out.lineage + strlen("refs/heads/"), out.steps,
-	       out.steps == 1 ? "" : "s", out.rejected, out.events,
+	printf("%s: %zu step%s, %zu rejected, %zu events%s\n", out.lineage + strlen("refs/heads/"),
+	       out.steps, out.steps == 1 ? "" : "s", out.rejected, out.events,
 	       out.already ? "; it was here already, the same" : "");
 	return 0;
 }

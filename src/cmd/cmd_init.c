@@ -16,11 +16,10 @@
 #include "repo/remote.h"
 #include "sync/sync.h"
 
-static const char synopsis[] =
-	"init [--entry <function>] [--workload <name>] <kernel file>\n"
-	"init --template <name> [<dir>]\n"
-	"init --ci github|gitlab\n"
-	"init --list [--json | --porcelain | -z]";
+static const char synopsis[] = "init [--entry <function>] [--workload <name>] <kernel file>\n"
+			       "init --template <name> [<dir>]\n"
+			       "init --ci github|gitlab\n"
+			       "init --list [--json | --porcelain | -z]";
 
 static void add_template(json_t *list, struct kl_table *t, const struct kl_starter *s)
 {
@@ -69,7 +68,8 @@ static void offer_remotes(struct kl_repo *r)
 
 	kl_remote_names(&remotes, r);
 	for (size_t i = 0; i < remotes.n; i++) {
-		KL_AUTO(kl_strvec_release) struct kl_strvec have = KL_STRVEC_INIT, all = KL_STRVEC_INIT;
+		KL_AUTO(kl_strvec_release) struct kl_strvec have = KL_STRVEC_INIT,
+							    all = KL_STRVEC_INIT;
 
 		kl_sync_refspecs(&all, remotes.v[i]);
 		if (kl_sync_configured(&have, r, remotes.v[i]) < 0 || have.n == all.n)
@@ -125,7 +125,7 @@ static int init_kernel(const char *path, const char *entry, const char *workload
 	if (err < 0)
 		return err;
 	oracle = kl_fs_join(dir, sk.oracle_name);
-	if (kl_fs_exists(oracle))	/* before anything is written */
+	if (kl_fs_exists(oracle)) /* before anything is written */
 		return write_new(dir, sk.oracle_name, &sk.oracle);
 	err = write_new(dir, "klineage.yaml", &sk.contract);
 	if (!err)
@@ -178,8 +178,8 @@ static int add_folder(struct kl_repo *r, const struct kl_starter *s, const char 
 	if (err < 0)
 		return err;
 	kl_oid_hex(hex, &tip);
-	err = git((const char *[]){ "git", "-c", "merge.verifySignatures=false", "merge",
-				    "-q", "--ff-only", hex, NULL });
+	err = git((const char *[]){ "git", "-c", "merge.verifySignatures=false", "merge", "-q",
+				    "--ff-only", hex, NULL });
 	if (err < 0)
 		return err;
 	printf("%s: %zu commits of '%s' on the present branch\n", dir, s->patches.n, s->name);
@@ -197,7 +197,8 @@ static int make_repository(const struct kl_starter *s, const char *dir)
 
 	if (kl_fs_exists(dir)) {
 		if (kl_fs_list(&there, dir) < 0 || there.n)
-			return kl_error(KL_EEXISTS, "'%s' is there already and not an empty directory", dir);
+			return kl_error(KL_EEXISTS,
+					"'%s' is there already and not an empty directory", dir);
 	}
 	err = git((const char *[]){ "git", "init", "-q", "--object-format=sha1", dir, NULL });
 	if (!err)
@@ -270,13 +271,15 @@ static int init_ci(const char *forge)
 	for (int turn = 0; turn < 2; turn++) {
 		for (size_t i = 0; i < KL_ARRAY_SIZE(recipes); i++) {
 			KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-			KL_AUTO(kl_freep) char *path = kl_fs_join(kl_repo_worktree(r), recipes[i].to);
+			KL_AUTO(kl_freep) char *path = kl_fs_join(kl_repo_worktree(r),
+								  recipes[i].to);
 
 			if (strcmp(recipes[i].forge, forge))
 				continue;
 			n++;
 			if (!turn && kl_fs_exists(path)) {
-				err = kl_error(KL_EEXISTS, "'%s' is there already and is not overwritten",
+				err = kl_error(KL_EEXISTS,
+					       "'%s' is there already and is not overwritten",
 					       recipes[i].to);
 				return kl_error_hint(err, "compare it with templates/ci/%s",
 						     recipes[i].from);
@@ -300,19 +303,17 @@ int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	const char *template = NULL, *entry = NULL, *workload = NULL, *ci = NULL;
 	struct kl_listing out = { 0 };
 	bool list = false;
-	const struct kl_opt opts[] = {
-		KL_OPT_STR('\0', "template", &template, "<name>",
-			   "copy this shipped workload with its history"),
-		KL_OPT_STR('\0', "ci", &ci, "github|gitlab",
-			   "write recipes that judge pull requests"),
-		KL_OPT_BOOL('\0', "list", &list, "list the templates"),
-		KL_OPT_STR('\0', "entry", &entry, "<function>",
-			   "use this function, if the file has several"),
-		KL_OPT_STR('\0', "workload", &workload, "<name>",
-			   "name the workload (default: like the entry)"),
-		KL_OPT_LISTING(&out),
-		KL_OPT_END
-	};
+	const struct kl_opt opts[] = { KL_OPT_STR('\0', "template", &template, "<name>",
+						  "copy this shipped workload with its history"),
+				       KL_OPT_STR('\0', "ci", &ci, "github|gitlab",
+						  "write recipes that judge pull requests"),
+				       KL_OPT_BOOL('\0', "list", &list, "list the templates"),
+				       KL_OPT_STR('\0', "entry", &entry, "<function>",
+						  "use this function, if the file has several"),
+				       KL_OPT_STR('\0', "workload", &workload, "<name>",
+						  "name the workload (default: like the entry)"),
+				       KL_OPT_LISTING(&out),
+				       KL_OPT_END };
 	int done = kl_opt_parse(&argc, &argv, synopsis, opts);
 
 	if (done)
@@ -322,7 +323,8 @@ int cmd_init(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (kl_listing_asked(&out) && !list)
 		return kl_opt_usage(synopsis, "--json and --porcelain go with --list");
 	if (list)
-		return argc ? kl_opt_usage(synopsis, "--list takes no argument") : list_templates(&out);
+		return argc ? kl_opt_usage(synopsis, "--list takes no argument") :
+			      list_templates(&out);
 	if (ci)
 		return argc || template ? kl_opt_usage(synopsis, "--ci stands alone") : init_ci(ci);
 	if (template)

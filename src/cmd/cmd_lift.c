@@ -58,9 +58,9 @@ static void print_notes(const struct kl_lift *l)
 static void print_listing(const struct kl_listing *out, const struct kl_lift *l,
 			  const struct kl_transitions *t, bool dry)
 {
-	static const char *const fields[] = {
-		"id", "new", "words", "same_as", "status", "mechanism", "gained", "evidence", NULL
-	};
+	static const char *const fields[] = { "id",      "new",      "words",
+					      "same_as", "status",   "mechanism",
+					      "gained",  "evidence", NULL };
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 	json_t *cards = json_array(), *notes = json_array();
 
@@ -92,18 +92,21 @@ static void print_table(const struct kl_lift *l, const struct kl_transitions *t)
 		KL_AUTO(kl_buf_release) struct kl_buf from = KL_BUF_INIT;
 
 		for (size_t k = 0; k < r->n; k++)
-			kl_buf_addf(&from, "%s%s %d", k ? ", " : "", r->t[k]->lineage, r->t[k]->step.number);
+			kl_buf_addf(&from, "%s%s %d", k ? ", " : "", r->t[k]->lineage,
+				    r->t[k]->step.number);
 		if (r->same_as)
 			kl_buf_addf(&from, "(goes: the same as %s)", r->same_as);
-		kl_table_row(&table, (const char *[]){ r->same_as ? "twin" : r->old ? "gains" : "new",
-			     r->card->id, evidence, rows, from.ptr });
+		kl_table_row(&table, (const char *[]){ r->same_as ? "twin" :
+						       r->old     ? "gains" :
+								    "new",
+						       r->card->id, evidence, rows, from.ptr });
 	}
 	if (l->n)
 		kl_table_print(&table);
 	print_notes(l);
-	printf("%zu lineage%s, %zu transition%s, %zu of them in %zu card%s that change\n", t->lineages.n,
-	       t->lineages.n == 1 ? "" : "s", t->n, t->n == 1 ? "" : "s", l->used, l->n,
-	       l->n == 1 ? "" : "s");
+	printf("%zu lineage%s, %zu transition%s, %zu of them in %zu card%s that change\n",
+	       t->lineages.n, t->lineages.n == 1 ? "" : "s", t->n, t->n == 1 ? "" : "s", l->used,
+	       l->n, l->n == 1 ? "" : "s");
 }
 
 static void print_cards(const struct kl_lift *l)
@@ -125,8 +128,9 @@ static int load(struct kl_transitions *t, struct kl_repo *r, int argc, char **ar
 	for (int i = 0; !err && i < argc; i++)
 		err = kl_transitions_load(t, r, argv[i]);
 	if (!err && !t->lineages.n)
-		return kl_error_hint(kl_error(KL_ENOTFOUND, "there is no lineage in this repository yet"),
-				     "'git klineage deopt' makes one; a directory of exported ones will do");
+		return kl_error_hint(
+			kl_error(KL_ENOTFOUND, "there is no lineage in this repository yet"),
+			"'git klineage deopt' makes one; a directory of exported ones will do");
 	return err;
 }
 
@@ -134,7 +138,7 @@ static int load(struct kl_transitions *t, struct kl_repo *r, int argc, char **ar
 
 struct speaker {
 	struct kl_deopt_model model;
-	char *workload;			/* whose conversation is open */
+	char *workload; /* whose conversation is open */
 };
 
 static void speaker_release(struct speaker *s)
@@ -159,8 +163,11 @@ static int open_session(struct kl_session **out, const char *workload, void *pay
 
 static int check_speaker(const struct options *o, const struct kl_deopt_model *m)
 {
-	const char *said = m->exec ? "--exec" : m->model ? "--model" : m->budget ? "--budget" :
-			   o->estimate ? "--estimate" : NULL;
+	const char *said = m->exec     ? "--exec" :
+			   m->model    ? "--model" :
+			   m->budget   ? "--budget" :
+			   o->estimate ? "--estimate" :
+					 NULL;
 
 	if (o->words && strcmp(o->words, "chat") && strcmp(o->words, "exec"))
 		return kl_error(KL_EUSAGE, "--words takes chat or exec, not '%s'", o->words);
@@ -169,7 +176,8 @@ static int check_speaker(const struct options *o, const struct kl_deopt_model *m
 	if (o->cards && kl_listing_asked(&o->out) && !o->out.json)
 		return kl_opt_usage(synopsis, "--cards or --porcelain, not both");
 	if (said && !o->words)
-		return kl_error(KL_EUSAGE, "%s is for cards that a model words: --words chat or exec", said);
+		return kl_error(KL_EUSAGE,
+				"%s is for cards that a model words: --words chat or exec", said);
 	if (m->exec && strcmp(o->words, "exec"))
 		return kl_error(KL_EUSAGE, "--exec is the command of '--words exec'");
 	return 0;
@@ -227,11 +235,15 @@ static int print_estimate(struct kl_wording *w, bool json)
 }
 
 /* one card after the other: what is worded and put is safe, whatever comes */
-static int word_and_put(struct kl_lift *l, struct kl_library *lib, struct speaker *s, const struct options *o)
+static int word_and_put(struct kl_lift *l, struct kl_library *lib, struct speaker *s,
+			const struct options *o)
 {
 	KL_AUTO(kl_wording_release) struct kl_wording w = { 0 };
 	const struct kl_wording_opts opts = {
-		.repo = s->model.repo, .who = o->words, .open = open_session, .payload = s,
+		.repo = s->model.repo,
+		.who = o->words,
+		.open = open_session,
+		.payload = s,
 	};
 	int err = o->words ? kl_wording_open(&w, l, &opts) : 0;
 
@@ -246,7 +258,8 @@ static int word_and_put(struct kl_lift *l, struct kl_library *lib, struct speake
 	return err;
 }
 
-static int lift(struct kl_lift *l, struct kl_transitions *t, struct speaker *s, const struct options *o)
+static int lift(struct kl_lift *l, struct kl_transitions *t, struct speaker *s,
+		const struct options *o)
 {
 	KL_AUTO(kl_library_freep) struct kl_library *lib = NULL;
 	const char *who;
@@ -268,8 +281,7 @@ int cmd_lift(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	const struct kl_opt opts[] = {
 		KL_OPT_STR('\0', "words", &o.words, "<model>",
 			   "let chat or exec write the texts of new cards"),
-		KL_OPT_STR('\0', "exec", &s.model.exec, "<command>",
-			   "run this command for exec"),
+		KL_OPT_STR('\0', "exec", &s.model.exec, "<command>", "run this command for exec"),
 		KL_OPT_STR('\0', "model", &s.model.model, "<name>",
 			   "use this model for chat and exec (default: klineage.chat.model)"),
 		KL_OPT_STR('\0', "budget", &s.model.budget, "<usd>",
@@ -293,15 +305,20 @@ int cmd_lift(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : err;
 	o.dry |= o.estimate;
-	if ((err = kl_listing_check(&o.out, synopsis)) < 0 || (err = check_speaker(&o, &s.model)) < 0 ||
-	    (err = check_witness(&o)) < 0)
+	if ((err = kl_listing_check(&o.out, synopsis)) < 0 ||
+	    (err = check_speaker(&o, &s.model)) < 0 || (err = check_witness(&o)) < 0)
 		return err;
 	if (o.witness)
-		return kl_lift_witness(ctx->repo, argc, argv, &(struct kl_lift_witness){
-			.out = o.out, .dry = o.dry, .quiet = o.quiet, .runs = o.runs,
-		});
+		return kl_lift_witness(ctx->repo, argc, argv,
+				       &(struct kl_lift_witness){
+					       .out = o.out,
+					       .dry = o.dry,
+					       .quiet = o.quiet,
+					       .runs = o.runs,
+				       });
 	s.model.who = o.words ? kl_strdup(o.words) : NULL;
-	if ((err = load(&t, ctx->repo, argc, argv)) < 0 || (err = lift(&l, &t, &s, &o)) < 0 || o.estimate)
+	if ((err = load(&t, ctx->repo, argc, argv)) < 0 || (err = lift(&l, &t, &s, &o)) < 0 ||
+	    o.estimate)
 		return err;
 	if (kl_listing_asked(&o.out))
 		print_listing(&o.out, &l, &t, o.dry);

@@ -10,8 +10,8 @@
 #include "cmd/table.h"
 #include "lineage/view.h"
 
-#define BAR_WIDTH 48	/* where there is room */
-#define BAR_LEFT 22	/* what stands before a bar, and a blank after it */
+#define BAR_WIDTH 48 /* where there is room */
+#define BAR_LEFT 22  /* what stands before a bar, and a blank after it */
 
 static const char synopsis[] = "log [<options>] [<workload>[/<name>]]";
 
@@ -52,11 +52,13 @@ static void add_row(struct kl_table *t, const struct kl_view_step *s, size_t i)
 	add_ratio(&prev, &s->prev);
 	add_ratio(&root, &s->root);
 	add_list(&gained, &s->gained);
-	kl_table_row(t, (const char *[]){
-		number, i ? or_dash(s->step.action) : "(simplest)", i ? or_dash(s->step.mechanism) : "-",
-		i ? or_dash(s->step.locus) : "-", time, prev.ptr, root.ptr, or_dash(gained.ptr),
-		i ? or_dash(s->step.derivation) : "-", or_dash(kl_verdict_name(s->verdict)),
-		or_dash(kl_tier_name(s->tier)) });
+	kl_table_row(t,
+		     (const char *[]){ number, i ? or_dash(s->step.action) : "(simplest)",
+				       i ? or_dash(s->step.mechanism) : "-",
+				       i ? or_dash(s->step.locus) : "-", time, prev.ptr, root.ptr,
+				       or_dash(gained.ptr), i ? or_dash(s->step.derivation) : "-",
+				       or_dash(kl_verdict_name(s->verdict)),
+				       or_dash(kl_tier_name(s->tier)) });
 }
 
 static void print_bars(const struct kl_view *v, const struct kl_term *term)
@@ -92,16 +94,17 @@ static void print_head(const struct kl_view *v, const struct kl_term *term)
 	       v->workload, v->name, kl_paint(term, KL_PAINT_RESET), v->n - 1, v->n == 2 ? "" : "s",
 	       or_dash(root->platform), or_dash(root->termination), v->rejected);
 	if (best->baseline_ppm > 0)
-		printf("the expert is at %.2f of the speed of %s\n", (double)best->baseline_ppm / 1e6,
-		       best->baseline);
+		printf("the expert is at %.2f of the speed of %s\n",
+		       (double)best->baseline_ppm / 1e6, best->baseline);
 	putchar('\n');
 }
 
 static void print_view(const struct kl_view *v, bool bars, const struct kl_term *term)
 {
-	static const char *const head[] = { "state", "action undone", "mechanism", "where", "time",
-					    "x the one before", "x K_0", "facts gained",
-					    "derivation", "verdict", "tier" };
+	static const char *const head[] = { "state",   "action undone", "mechanism",
+					    "where",   "time",          "x the one before",
+					    "x K_0",   "facts gained",  "derivation",
+					    "verdict", "tier" };
 	KL_AUTO(kl_table_release) struct kl_table t = { .columns = KL_ARRAY_SIZE(head) };
 
 	print_head(v, term);
@@ -163,11 +166,25 @@ static json_t *step_json(const struct kl_view_step *s, size_t i)
 
 static void print_listing(const struct kl_listing *out, const struct kl_view *v)
 {
-	static const char *const fields[] = {
-		"step", "commit", "action", "mechanism", "locus", "derivation", "ns", "previous.ratio_ppm",
-		"previous.lo_ppm", "previous.hi_ppm", "root.ratio_ppm", "root.lo_ppm", "root.hi_ppm",
-		"verdict", "tier", "event", "gained", "lost", NULL
-	};
+	static const char *const fields[] = { "step",
+					      "commit",
+					      "action",
+					      "mechanism",
+					      "locus",
+					      "derivation",
+					      "ns",
+					      "previous.ratio_ppm",
+					      "previous.lo_ppm",
+					      "previous.hi_ppm",
+					      "root.ratio_ppm",
+					      "root.lo_ppm",
+					      "root.hi_ppm",
+					      "verdict",
+					      "tier",
+					      "event",
+					      "gained",
+					      "lost",
+					      NULL };
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 	json_t *steps = json_array();
 
@@ -192,11 +209,9 @@ int cmd_log(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	KL_AUTO(kl_view_release) struct kl_view v = { 0 };
 	struct kl_listing out = { 0 };
 	bool bars = true;
-	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('\0', "bars", &bars, "draw the speed of each state (default)"),
-		KL_OPT_LISTING(&out),
-		KL_OPT_END
-	};
+	const struct kl_opt opts[] = { KL_OPT_BOOL('\0', "bars", &bars,
+						   "draw the speed of each state (default)"),
+				       KL_OPT_LISTING(&out), KL_OPT_END };
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
 
 	if (err)

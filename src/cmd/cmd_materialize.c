@@ -27,7 +27,7 @@ struct args {
 };
 
 struct session {
-	struct kl_repo *repo, *other;	/* other: the library's, where it is not this one */
+	struct kl_repo *repo, *other; /* other: the library's, where it is not this one */
 	struct kl_taxonomy *tax;
 	struct kl_index *index;
 	struct kl_progress *progress;
@@ -36,7 +36,7 @@ struct session {
 	struct kl_session *session;
 	struct kl_mat_root root;
 	char *name;
-	json_t *kept;			/* what was said when the run began, and now */
+	json_t *kept; /* what was said when the run began, and now */
 	struct kl_materialization m;
 	struct kl_roundtrip rt;
 };
@@ -61,14 +61,18 @@ static const char *workload_of(const struct session *s)
 	return s->root.state->contract->workload;
 }
 
-/* --- where it begins, and its name ------------------------------------------------------------------ */
+/* --- where it begins, and its name ------------------------------------------------------------ */
 
 static int find_root(struct session *s, const struct args *o)
 {
 	int err;
 
 	s->root = (struct kl_mat_root){
-		.workload = o->workload, .root = o->root, .called = o->name, .again = o->again, .dry = o->dry,
+		.workload = o->workload,
+		.root = o->root,
+		.called = o->name,
+		.again = o->again,
+		.dry = o->dry,
 	};
 	err = kl_mat_root_find(&s->root, s->repo);
 	if (!err && s->root.name)
@@ -86,12 +90,13 @@ static int find_name(struct session *s, const struct args *o)
 	} else if (!s->name) {
 		err = o->platform ? 0 : kl_gate_platform(&p, s->gate, s->root.state);
 		if (!err)
-			s->name = kl_materialize_name(o->platform ? o->platform : p.id, &s->root.commit);
+			s->name = kl_materialize_name(o->platform ? o->platform : p.id,
+						      &s->root.commit);
 	}
 	return err;
 }
 
-/* --- what is needed ------------------------------------------------------------------------------ */
+/* --- what is needed --------------------------------------------------------------------------- */
 
 static int open_library(struct session *s, const struct args *o)
 {
@@ -105,15 +110,17 @@ static int open_library(struct session *s, const struct args *o)
 	if ((err = kl_taxonomy_load(&s->tax)) < 0 || (err = kl_library_open(&lib, r)) < 0)
 		return err;
 	if (!kl_library_count(lib) && (!o->cards || strcmp(o->cards, "none"))) {
-		err = kl_error(KL_ENOTFOUND, "the library has no card%s%s", o->library ? " in " : "",
-			       o->library ? o->library : "");
-		return kl_error_hint(err, "git klineage lift, git klineage skills import and git klineage "
-				     "sync bring cards; --library names another repository");
+		err = kl_error(KL_ENOTFOUND, "the library has no card%s%s",
+			       o->library ? " in " : "", o->library ? o->library : "");
+		return kl_error_hint(
+			err, "git klineage lift, git klineage skills import and git klineage "
+			     "sync bring cards; --library names another repository");
 	}
 	if ((err = kl_index_of(&s->index, r, lib, s->tax)) < 0)
 		return err;
 	if (kl_index_bad(s->index))
-		fprintf(stderr, "warning: %zu card%s cannot be read and %s left: git klineage skills lint\n",
+		fprintf(stderr,
+			"warning: %zu card%s cannot be read and %s left: git klineage skills lint\n",
 			kl_index_bad(s->index), kl_index_bad(s->index) == 1 ? "" : "s",
 			kl_index_bad(s->index) == 1 ? "is" : "are");
 	return 0;
@@ -132,12 +139,12 @@ static int open_gate(struct session *s, const struct args *o, const char *worklo
 	return kl_gate_open(&s->gate, s->repo, &opts);
 }
 
-/* --- what holds for a run -------------------------------------------------------------------------- */
+/* --- what holds for a run --------------------------------------------------------------------- */
 
 static char *kept_path(const struct session *s, const char *workload)
 {
-	return kl_asprintf("%s/klineage/materialize/%s/%s.json", kl_repo_common_dir(s->repo), workload,
-			   s->name);
+	return kl_asprintf("%s/klineage/materialize/%s/%s.json", kl_repo_common_dir(s->repo),
+			   workload, s->name);
 }
 
 static int keep(const struct session *s, const char *workload)
@@ -178,7 +185,8 @@ static int arm_of(enum kl_cards_arm *out, const char *word)
 			*out = (enum kl_cards_arm)i;
 			return 0;
 		}
-	return word ? kl_opt_usage(synopsis, "--cards takes full, labels or none, not '%s'", word) : 0;
+	return word ? kl_opt_usage(synopsis, "--cards takes full, labels or none, not '%s'", word) :
+		      0;
 }
 
 static int options(struct kl_materialize_opts *out, struct session *s, const struct args *o,
@@ -192,29 +200,47 @@ static int options(struct kl_materialize_opts *out, struct session *s, const str
 	if (!err && o->status)
 		err = kl_skills_statuses(&statuses, synopsis, o->status);
 	if (!err && arm != KL_CARDS_FULL && !models)
-		err = kl_opt_usage(synopsis, "--cards says what a model is told: --rewriter chat or exec");
+		err = kl_opt_usage(synopsis,
+				   "--cards says what a model is told: --rewriter chat or exec");
 	if (!err && models && (!o->dry || o->estimate))
 		err = kl_skill_model_open(&s->session, &s->model, workload);
 	if (!err && statuses != 1u << KL_CARD_ADMITTED)
-		fprintf(stderr, "note: cards that are not admitted are used, too; each is named with its "
+		fprintf(stderr,
+			"note: cards that are not admitted are used, too; each is named with its "
 			"status\n");
 	*out = (struct kl_materialize_opts){
-		.repo = s->repo, .library = s->other ? s->other : s->repo, .index = s->index,
-		.tax = s->tax, .gate = s->gate, .root = s->root.state, .commit = s->root.commit,
-		.name = s->name, .statuses = statuses, .platform = o->platform, .go_on = s->root.go_on,
-		.again = o->again, .dry = o->dry, .one = o->one, .session = s->session,
-		.rewriter = s->model.rewriter, .arm = arm, .progress = s->progress,
+		.repo = s->repo,
+		.library = s->other ? s->other : s->repo,
+		.index = s->index,
+		.tax = s->tax,
+		.gate = s->gate,
+		.root = s->root.state,
+		.commit = s->root.commit,
+		.name = s->name,
+		.statuses = statuses,
+		.platform = o->platform,
+		.go_on = s->root.go_on,
+		.again = o->again,
+		.dry = o->dry,
+		.one = o->one,
+		.session = s->session,
+		.rewriter = s->model.rewriter,
+		.arm = arm,
+		.progress = s->progress,
 	};
 	return err;
 }
 
 static int check_name(const char *name)
 {
-	return kl_slug_ok(name) ? 0 : kl_opt_usage(synopsis, "'%s' is no name: small letters, digits, '.', "
-						   "'_', '-'", name);
+	return kl_slug_ok(name) ? 0 :
+				  kl_opt_usage(synopsis,
+					       "'%s' is no name: small letters, digits, '.', "
+					       "'_', '-'",
+					       name);
 }
 
-/* --- a run ------------------------------------------------------------------------------------------ */
+/* --- a run ------------------------------------------------------------------------------------ */
 
 static int estimate(struct session *s, struct args *o)
 {
@@ -251,7 +277,8 @@ static int materialize(struct session *s, struct args *o)
 		return err;
 	if (o->estimate)
 		return estimate(s, o);
-	if ((err = options(&opts, s, o, workload_of(s))) < 0 || (err = kl_materialize_check(&opts)) < 0 ||
+	if ((err = options(&opts, s, o, workload_of(s))) < 0 ||
+	    (err = kl_materialize_check(&opts)) < 0 ||
 	    (!o->dry && (err = keep(s, workload_of(s))) < 0))
 		return err;
 	err = kl_materialize(&s->m, &opts);
@@ -270,8 +297,10 @@ static int report(const struct session *s, const struct args *o)
 	}
 	kl_materialize_say(o->patch ? stderr : stdout, &s->m, o->dry);
 	if (!s->m.offered && !o->status && kl_index_count(s->index))
-		fprintf(stderr, "hint: of %zu cards none that is admitted fits; --status admitted,hypothesis "
-			"also uses cards that nobody has reproduced\n", kl_index_count(s->index));
+		fprintf(stderr,
+			"hint: of %zu cards none that is admitted fits; --status admitted,hypothesis "
+			"also uses cards that nobody has reproduced\n",
+			kl_index_count(s->index));
 	return o->patch && s->m.best ? kl_materialize_say_patch(s->repo, &s->m) : 0;
 }
 
@@ -288,11 +317,13 @@ static int run(struct session *s, struct args *o)
 	return err < 0 ? err : s->m.best ? 0 : 1;
 }
 
-/* --- roundtrips ----------------------------------------------------------------------------------------- */
+/* --- roundtrips ------------------------------------------------------------------------------- */
 
 static int check_trials(const struct args *o)
 {
-	return o->trials >= 1 && o->trials <= 100 ? 0 : kl_opt_usage(synopsis, "--trials takes 1 to 100");
+	return o->trials >= 1 && o->trials <= 100 ?
+		       0 :
+		       kl_opt_usage(synopsis, "--trials takes 1 to 100");
 }
 
 /* a roundtrip that goes on is the same one: as many trials, by the same cards */
@@ -306,9 +337,10 @@ static int recall_trials(struct session *s, struct args *o, const char *workload
 	if (err < 0)
 		return err;
 	if (o->again && !kl_said_word(s->kept, "trials", NULL))
-		return kl_error(KL_ENOTFOUND, "no roundtrip was begun under the name '%s/%s'", workload,
-				s->name);
-	o->trials = strtoll(kl_said_word(s->kept, "trials", o->again && unsaid ? NULL : said), NULL, 10);
+		return kl_error(KL_ENOTFOUND, "no roundtrip was begun under the name '%s/%s'",
+				workload, s->name);
+	o->trials = strtoll(kl_said_word(s->kept, "trials", o->again && unsaid ? NULL : said), NULL,
+			    10);
 	o->held_out = kl_said_word(s->kept, "held_out", o->held_out ? "yes" : NULL) != NULL;
 	return check_trials(o);
 }
@@ -320,7 +352,8 @@ static int run_trials(struct session *s, struct args *o)
 	int err;
 
 	if ((err = options(&opts, s, o, workload)) < 0 ||
-	    (err = kl_roundtrip_check(&s->rt, &opts, (size_t)o->trials)) < 0 || (err = keep(s, workload)) < 0)
+	    (err = kl_roundtrip_check(&s->rt, &opts, (size_t)o->trials)) < 0 ||
+	    (err = keep(s, workload)) < 0)
 		return err;
 	opts.without = o->held_out ? s->rt.lineage : NULL;
 	for (int64_t i = 0; !err && i < o->trials; i++) {
@@ -344,14 +377,15 @@ static int roundtrip(struct session *s, struct args *o)
 	workload = s->rt.root->contract->workload;
 	s->name = o->name ? kl_strdup(o->name) : kl_asprintf("rt-%.56s", leaf);
 	if ((err = check_name(s->name)) < 0 || (err = recall_trials(s, o, workload)) < 0 ||
-	    (err = kl_skill_model_check(&s->model, synopsis)) < 0 || (err = open_library(s, o)) < 0 ||
-	    (err = open_gate(s, o, workload)) < 0 || (err = run_trials(s, o)) < 0)
+	    (err = kl_skill_model_check(&s->model, synopsis)) < 0 ||
+	    (err = open_library(s, o)) < 0 || (err = open_gate(s, o, workload)) < 0 ||
+	    (err = run_trials(s, o)) < 0)
 		return err;
 	kl_materialize_say_roundtrip(&s->rt, &o->out);
 	return s->rt.successes ? 0 : 1;
 }
 
-/* --- the verb --------------------------------------------------------------------------------------- */
+/* --- the verb --------------------------------------------------------------------------------- */
 
 static int check_args(const struct args *o, const struct session *s, int argc)
 {
@@ -362,26 +396,32 @@ static int check_args(const struct args *o, const struct session *s, int argc)
 	if (argc > 1 || (argc && o->roundtrip))
 		return kl_opt_usage(synopsis, "one workload at a time");
 	if (o->dry && (o->apply || o->patch || o->again))
-		return kl_opt_usage(synopsis, "a dry run has no result to apply, print or go on from");
+		return kl_opt_usage(synopsis,
+				    "a dry run has no result to apply, print or go on from");
 	if (kl_listing_asked(&o->out) && o->patch)
 		return kl_opt_usage(synopsis, "--%s or --patch, not both",
 				    o->out.json ? "json" : "porcelain");
 	if (kl_listing_asked(&o->out) && !o->out.json && o->estimate)
-		return kl_opt_usage(synopsis, "--porcelain lists what was tried; --estimate has --json");
+		return kl_opt_usage(synopsis,
+				    "--porcelain lists what was tried; --estimate has --json");
 	if (o->again && o->root)
 		return kl_opt_usage(synopsis, "--continue begins where the run began: no --root");
 	if (o->apply && o->root && !strcmp(o->root, "worktree"))
-		return kl_opt_usage(synopsis, "--apply wants a committed root: commit first, or use --patch");
+		return kl_opt_usage(synopsis,
+				    "--apply wants a committed root: commit first, or use --patch");
 	if (o->roundtrip && (o->apply || o->patch || o->dry || o->root || o->estimate))
-		return kl_opt_usage(synopsis, "--roundtrip begins at K_0 and changes nothing of yours");
+		return kl_opt_usage(synopsis,
+				    "--roundtrip begins at K_0 and changes nothing of yours");
 	if (!o->roundtrip && (o->held_out || o->trials != TRIALS_UNSAID))
 		return kl_opt_usage(synopsis, "--trials and --held-out are for --roundtrip");
 	if (o->one && (o->dry || o->roundtrip || o->estimate || kl_skill_model_is(&s->model)))
-		return kl_opt_usage(synopsis, "--one is for tools alone: no model, roundtrip or dry run");
+		return kl_opt_usage(synopsis,
+				    "--one is for tools alone: no model, roundtrip or dry run");
 	if (o->trials != TRIALS_UNSAID && check_trials(o) < 0)
 		return KL_EUSAGE;
 	if (o->estimate && !kl_skill_model_is(&s->model))
-		return kl_opt_usage(synopsis, "without a model a run costs nothing: --estimate is for "
+		return kl_opt_usage(synopsis,
+				    "without a model a run costs nothing: --estimate is for "
 				    "--rewriter chat or exec");
 	return o->again ? 0 : kl_skill_model_check((struct kl_skill_model *)&s->model, synopsis);
 }
@@ -389,7 +429,8 @@ static int check_args(const struct args *o, const struct session *s, int argc)
 int cmd_materialize(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	KL_AUTO(session_release) struct session s = {
-		.repo = ctx->repo, .model = { .repo = ctx->repo, .of = KL_BUDGET_MATERIALIZE },
+		.repo = ctx->repo,
+		.model = { .repo = ctx->repo, .of = KL_BUDGET_MATERIALIZE },
 	};
 	struct args o = { .trials = TRIALS_UNSAID };
 	const struct kl_opt opts[] = {

@@ -36,8 +36,8 @@ static int load(struct views *x, struct kl_repo *r, const char *what)
 	if (!refs.n)
 		return kl_view_none(r, what);
 	if (refs.n > MAX_LINEAGES)
-		return kl_error(KL_EINVALID, "'%s' has %zu lineages: more than a page can show", what,
-				refs.n);
+		return kl_error(KL_EINVALID, "'%s' has %zu lineages: more than a page can show",
+				what, refs.n);
 	x->v = kl_calloc(refs.n, sizeof(*x->v));
 	for (size_t i = 0; i < refs.n && !err; i++) {
 		KL_AUTO(kl_freep) char *workload = NULL;
@@ -54,7 +54,8 @@ static int load(struct views *x, struct kl_repo *r, const char *what)
 static int put_figure(json_t *list, const char *dir, const struct kl_view *v, const char *what,
 		      const struct kl_buf *svg)
 {
-	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s-%s-%s.svg", dir, v->workload, v->name, what);
+	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s-%s-%s.svg", dir, v->workload, v->name,
+						   what);
 
 	json_array_append_new(list, json_string(path));
 	return kl_fs_write_output(path, svg->ptr, svg->len);
@@ -62,7 +63,8 @@ static int put_figure(json_t *list, const char *dir, const struct kl_view *v, co
 
 static int write_figures(json_t *list, const char *dir, struct kl_repo *r, const struct kl_view *v)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf trace = KL_BUF_INIT, steps = KL_BUF_INIT, cost = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf trace = KL_BUF_INIT, steps = KL_BUF_INIT,
+					      cost = KL_BUF_INIT;
 	KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
 	int err;
 
@@ -130,7 +132,8 @@ int cmd_report(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (argc != 1)
 		return kl_opt_usage(synopsis, argc ? "one workload at a time" : "which workload?");
 	if (json && !is_file(output))
-		return kl_opt_usage(synopsis, "--json says what was written: it goes with --output <file>");
+		return kl_opt_usage(synopsis,
+				    "--json says what was written: it goes with --output <file>");
 	if ((err = load(&x, ctx->repo, argv[0])) < 0 ||
 	    (err = kl_report_html(&html, ctx->repo, x.v, x.n)) < 0)
 		return err;

@@ -42,7 +42,8 @@ static void add_decimal(struct kl_buf *b, int64_t ppm)
 {
 	int64_t thousandths = (ppm + 500) / 1000;
 
-	kl_buf_addf(b, "%lld.%03lld", (long long)(thousandths / 1000), (long long)(thousandths % 1000));
+	kl_buf_addf(b, "%lld.%03lld", (long long)(thousandths / 1000),
+		    (long long)(thousandths % 1000));
 }
 
 /* --- the target ------------------------------------------------------------------- */
@@ -125,8 +126,8 @@ static void add_row(struct kl_table *table, const struct kl_retrieved *v, size_t
 
 static void print_table(const struct answer *a)
 {
-	static const char *const head[] = { "#", "card", "status", "score", "case", "language",
-					    "platform", "prior", "passed", "order" };
+	static const char *const head[] = { "#",        "card",     "status", "score",  "case",
+					    "language", "platform", "prior",  "passed", "order" };
 	KL_AUTO(kl_table_release) struct kl_table t = { .columns = KL_ARRAY_SIZE(head) };
 
 	putchar('\n');
@@ -248,7 +249,7 @@ static int print_explained(struct answer *a)
 	return err;
 }
 
-/* --- JSON --------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static json_t *pres_json(const struct kl_retrieved_pres *p)
 {
@@ -346,9 +347,8 @@ static json_t *paths_json(const struct kl_retrieval *r)
 
 static int print_listing(const struct kl_listing *out, struct answer *a, bool explain)
 {
-	static const char *const fields[] = {
-		"id", "blob", "status", "score_ppm", "passed", "trials", "after", "for", NULL
-	};
+	static const char *const fields[] = { "id",     "blob",  "status", "score_ppm", "passed",
+					      "trials", "after", "for",    NULL };
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 	int err;
 
@@ -365,7 +365,7 @@ static int print_listing(const struct kl_listing *out, struct answer *a, bool ex
 	return 0;
 }
 
-/* --- the verb -------------------------------------------------------------------------------------- */
+/* --- the verb --------------------------------------------------------------------------------- */
 
 static int make_target(struct answer *a, const struct args *o)
 {
@@ -373,7 +373,7 @@ static int make_target(struct answer *a, const struct args *o)
 	int err = kl_select(&a->sel, a->repo, o->worktree ? KL_STATE_WORKTREE : KL_STATE_REV,
 			    o->rev ? o->rev : "HEAD", o->workload);
 
-	if (!err && o->worktree)	/* what was done before is what the commits below it say */
+	if (!err && o->worktree) /* what was done before is what the commits below it say */
 		err = kl_repo_resolve(&head, a->repo, "HEAD");
 	else if (!err)
 		head = a->sel.commit;
@@ -407,13 +407,15 @@ static void talk(const struct answer *a, const struct args *o)
 			kl_index_bad(a->ix), kl_index_bad(a->ix) == 1 ? "" : "s");
 	if (!a->target.measured)
 		fprintf(stderr, "hint: with a gate event of this state more is known: "
-			"git klineage gate\n");
+				"git klineage gate\n");
 	if (!kl_index_count(a->ix))
 		fprintf(stderr, "hint: the library is empty: git klineage lift, "
-			"git klineage skills import, git klineage sync\n");
+				"git klineage skills import, git klineage sync\n");
 	else if (!a->found.n && !o->explain)
-		fprintf(stderr, "hint: of %zu cards none fits; --explain says why, --status hypothesis "
-			"asks for those that nothing verified\n", kl_index_count(a->ix));
+		fprintf(stderr,
+			"hint: of %zu cards none fits; --explain says why, --status hypothesis "
+			"asks for those that nothing verified\n",
+			kl_index_count(a->ix));
 }
 
 int cmd_retrieve(struct kl_cmd_ctx *ctx, int argc, char **argv)

@@ -14,8 +14,8 @@ enum format { TERM, MARKDOWN, JSON };
 /* --- for a person at a terminal ------------------------------------------------- */
 
 /* Words up to the width; what follows the first line stands below its text. */
-static void print_wrapped(const struct kl_term *t, size_t indent, const char *mark, enum kl_paint paint,
-			  const char *text)
+static void print_wrapped(const struct kl_term *t, size_t indent, const char *mark,
+			  enum kl_paint paint, const char *text)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf plain = KL_BUF_INIT;
 	size_t own = strlen(mark),
@@ -50,8 +50,8 @@ static void print_findings(const struct kl_term *t, const struct kl_findings *f,
 	for (size_t i = 0; i < f->n; i++) {
 		bool answer = f->v[i].weight == KL_ANSWER;
 
-		print_wrapped(t, indent, answer ? "! " : "- ", answer ? KL_PAINT_FAIL : KL_PAINT_RESET,
-			      f->v[i].text);
+		print_wrapped(t, indent, answer ? "! " : "- ",
+			      answer ? KL_PAINT_FAIL : KL_PAINT_RESET, f->v[i].text);
 	}
 }
 
@@ -111,11 +111,12 @@ int cmd_review(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	KL_AUTO(kl_review_release) struct kl_review v = { 0 };
 	const char *word = NULL;
 	bool json = false;
-	const struct kl_opt opts[] = { KL_OPT_STR('\0', "format", &word, "term|markdown|json",
-						  "print for a terminal (default), for a pull "
-						  "request, or for programs"),
-				       KL_OPT_BOOL('\0', "json", &json, "print JSON, like --format json"),
-				       KL_OPT_END };
+	const struct kl_opt opts[] = {
+		KL_OPT_STR('\0', "format", &word, "term|markdown|json",
+			   "print for a terminal (default), for a pull "
+			   "request, or for programs"),
+		KL_OPT_BOOL('\0', "json", &json, "print JSON, like --format json"), KL_OPT_END
+	};
 	int format = TERM, err = kl_opt_parse(&argc, &argv, synopsis, opts);
 
 	if (err)
@@ -125,7 +126,8 @@ int cmd_review(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	while (word && format <= JSON && strcmp(word, formats[format]))
 		format++;
 	if (format > JSON)
-		return kl_opt_usage(synopsis, "--format takes term, markdown or json, not '%s'", word);
+		return kl_opt_usage(synopsis, "--format takes term, markdown or json, not '%s'",
+				    word);
 	if ((err = kl_review_run(&v, ctx->repo, argc ? argv[0] : NULL)) < 0)
 		return err;
 	print(&v, json ? JSON : (enum format)format, &ctx->term);

@@ -80,8 +80,8 @@ static int print_step(const struct kl_view *v, size_t i, struct kl_repo *r, cons
 	if (err < 0)
 		return err;
 	kl_oid_hex(hex, &s->commit);
-	printf("%s%s/%s K_%zu of %zu%s: %s\n", kl_paint(t, KL_PAINT_HEAD), v->workload, v->name, i, v->n - 1,
-	       kl_paint(t, KL_PAINT_RESET), s->step.text);
+	printf("%s%s/%s K_%zu of %zu%s: %s\n", kl_paint(t, KL_PAINT_HEAD), v->workload, v->name, i,
+	       v->n - 1, kl_paint(t, KL_PAINT_RESET), s->step.text);
 	line("commit", hex);
 	line("action", s->step.action);
 	line("mechanism", s->step.mechanism);
@@ -115,7 +115,7 @@ static long tried_on(const struct kl_view *v, struct kl_repo *r, const git_oid *
 {
 	struct kl_commit c = { 0 };
 	KL_AUTO(kl_step_release) struct kl_step step = { 0 };
-	long i = (long)v->n - 1;	/* the expert's own commit has no trailers */
+	long i = (long)v->n - 1; /* the expert's own commit has no trailers */
 
 	if (kl_repo_commit_read(&c, r, on) < 0)
 		return -1;
@@ -127,12 +127,12 @@ static long tried_on(const struct kl_view *v, struct kl_repo *r, const git_oid *
 }
 
 /* of one direction: what was tried on K_i and refused, or on K_{i-1} to derive this step anew */
-static void print_refused(const struct kl_view *v, const struct kl_view_rejections *all, struct kl_repo *r,
-			  long state, bool forward)
+static void print_refused(const struct kl_view *v, const struct kl_view_rejections *all,
+			  struct kl_repo *r, long state, bool forward)
 {
 	bool any = false;
 
-	for (size_t k = all->n; k-- > 0; ) {
+	for (size_t k = all->n; k-- > 0;) {
 		const struct kl_view_rejection *x = &all->r[k];
 		char hex[KL_OID_HEX];
 
@@ -166,14 +166,15 @@ static int print_rejections(const struct kl_view *v, size_t i, struct kl_repo *r
 /* as git's own diff */
 static void paint_diff(const char *text, const struct kl_term *t)
 {
-	for (const char *p = text; *p; ) {
+	for (const char *p = text; *p;) {
 		size_t n = strcspn(p, "\n");
-		bool head = !strncmp(p, "diff ", 5) || !strncmp(p, "index ", 6) || !strncmp(p, "--- ", 4) ||
-			    !strncmp(p, "+++ ", 4);
-		const char *code = head ? kl_paint(t, KL_PAINT_HEAD) :
+		bool head = !strncmp(p, "diff ", 5) || !strncmp(p, "index ", 6) ||
+			    !strncmp(p, "--- ", 4) || !strncmp(p, "+++ ", 4);
+		const char *code = head      ? kl_paint(t, KL_PAINT_HEAD) :
 				   *p == '-' ? kl_paint(t, KL_PAINT_OLD) :
 				   *p == '+' ? kl_paint(t, KL_PAINT_NEW) :
-				   *p == '@' ? kl_paint(t, KL_PAINT_FRAG) : "";
+				   *p == '@' ? kl_paint(t, KL_PAINT_FRAG) :
+					       "";
 
 		printf("%s%.*s%s\n", code, (int)n, p, *code ? kl_paint(t, KL_PAINT_RESET) : "");
 		p += n + (p[n] == '\n');
@@ -213,8 +214,8 @@ static int find_step(size_t *out, const struct kl_view *v, struct kl_repo *r, co
 			*out = n;
 			return 0;
 		}
-		return kl_error(KL_ENOTFOUND, "%s/%s has the states K_0 to K_%zu", v->workload, v->name,
-				v->n - 1);
+		return kl_error(KL_ENOTFOUND, "%s/%s has the states K_0 to K_%zu", v->workload,
+				v->name, v->n - 1);
 	}
 	if (kl_repo_resolve(&oid, r, word) == 0)
 		for (size_t i = 0; i < v->n; i++)
@@ -234,8 +235,7 @@ int cmd_show(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	const struct kl_opt opts[] = {
 		KL_OPT_BOOL('\0', "diff", &diff,
 			    "print the edit as a diff (default); --no-diff leaves it out"),
-		KL_OPT_BOOL('\0', "json", &json, "print the step's gate event as JSON"),
-		KL_OPT_END
+		KL_OPT_BOOL('\0', "json", &json, "print the step's gate event as JSON"), KL_OPT_END
 	};
 	size_t i;
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);

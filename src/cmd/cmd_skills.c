@@ -85,8 +85,8 @@ static void card_row(struct kl_table *t, const struct kl_card *c)
 	trial = kl_asprintf("%zu/%zu", passed, trials);
 	for (size_t i = 0; i < c->scope.languages.n; i++)
 		kl_buf_addf(&languages, "%s%s", i ? "," : "", c->scope.languages.v[i]);
-	kl_table_row(t, (const char *[]){ c->id, kl_card_status_name(c->status), evidence, rows, trial,
-		     languages.len ? languages.ptr : "-" });
+	kl_table_row(t, (const char *[]){ c->id, kl_card_status_name(c->status), evidence, rows,
+					  trial, languages.len ? languages.ptr : "-" });
 }
 
 static int list(const struct args *a)
@@ -100,7 +100,8 @@ static int list(const struct args *a)
 		return kl_opt_usage(synopsis, "list takes no argument");
 	if ((err = kl_library_open(&l, a->repo)) < 0)
 		return err;
-	kl_table_row(&t, (const char *[]){ "card", "status", "evidence", "verified", "passed", "languages" });
+	kl_table_row(&t, (const char *[]){ "card", "status", "evidence", "verified", "passed",
+					   "languages" });
 	for (size_t i = 0; i < kl_library_count(l); i++) {
 		KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
 
@@ -138,7 +139,8 @@ static int show(const struct args *a)
 
 	if (a->argc != 1)
 		return kl_opt_usage(synopsis, "say which card to show");
-	if ((err = kl_library_open(&l, a->repo)) < 0 || (err = kl_library_find(&i, l, a->argv[0])) < 0)
+	if ((err = kl_library_open(&l, a->repo)) < 0 ||
+	    (err = kl_library_find(&i, l, a->argv[0])) < 0)
 		return err;
 	if (!a->out.json) {
 		if ((err = kl_library_text(&text, l, i)) < 0)
@@ -170,7 +172,8 @@ static int retract(const struct args *a)
 		return kl_opt_usage(synopsis, "say which card to retract");
 	if (!a->reason || !*a->reason)
 		return kl_opt_usage(synopsis, "say why: --reason <why>");
-	if ((err = kl_repo_identity(&who, a->repo)) < 0 || (err = kl_library_open(&l, a->repo)) < 0 ||
+	if ((err = kl_repo_identity(&who, a->repo)) < 0 ||
+	    (err = kl_library_open(&l, a->repo)) < 0 ||
 	    (err = kl_library_card(&c, l, a->argv[0])) < 0)
 		return err;
 	if (c->status == KL_CARD_RETRACTED)
@@ -223,7 +226,8 @@ static int export(const struct args *a)
 	if (!a->output && ids.n == 1)
 		return export_to_stdout(l, ids.v[0], format);
 	if (!a->output)
-		return ids.n ? kl_opt_usage(synopsis, "%zu cards need a directory: --output <directory>",
+		return ids.n ? kl_opt_usage(synopsis,
+					    "%zu cards need a directory: --output <directory>",
 					    ids.n) :
 			       kl_error(KL_ENOTFOUND, "there is no card to export");
 	if ((err = kl_exchange_export(&files, l, &ids, a->output, format)) < 0)
@@ -252,7 +256,8 @@ static int import(const struct args *a)
 	int err;
 
 	if (a->shipped == (a->argc > 0))
-		return kl_opt_usage(synopsis, "say what to import: files, directories, or --shipped");
+		return kl_opt_usage(synopsis,
+				    "say what to import: files, directories, or --shipped");
 	if ((a->shipped && (err = kl_fs_share(&shipped, "skills")) < 0) ||
 	    (err = kl_repo_identity(&who, a->repo)) < 0 || (err = kl_library_open(&l, a->repo)) < 0)
 		return err;
@@ -262,8 +267,8 @@ static int import(const struct args *a)
 		err = kl_exchange_import(&r, l, a->argv[i], refused, NULL);
 	if (err < 0)
 		return err;
-	printf("%zu new card%s, %zu merged, %zu the same", r.added, r.added == 1 ? "" : "s", r.merged,
-	       r.same);
+	printf("%zu new card%s, %zu merged, %zu the same", r.added, r.added == 1 ? "" : "s",
+	       r.merged, r.same);
 	if (r.refused)
 		printf(", %zu refused", r.refused);
 	puts("");
@@ -284,8 +289,8 @@ static int install_merge(const struct args *a)
 	err = kl_repo_config_set(a->repo, "merge.klineage-card.name",
 				 a->undo ? NULL : "cards of git-klineage, field by field");
 	if (!err)
-		err = kl_repo_config_set(a->repo, key, a->undo ? NULL :
-					 "git klineage skills merge-driver %O %A %B");
+		err = kl_repo_config_set(
+			a->repo, key, a->undo ? NULL : "git klineage skills merge-driver %O %A %B");
 	if (err < 0)
 		return err;
 	if (a->undo)
@@ -315,11 +320,12 @@ static int merge_driver(const struct args *a)
 	if ((err = kl_fs_put(a->argv[1], out.ptr, out.len, 0644)) < 0)
 		return err;
 	if (conflict)
-		kl_error_hint(conflict, "one of the texts was kept: look, edit, and 'git add' the file");
+		kl_error_hint(conflict,
+			      "one of the texts was kept: look, edit, and 'git add' the file");
 	return conflict;
 }
 
-/* --- the verb ----------------------------------------------------------------------------------- */
+/* --- the verb --------------------------------------------------------------------------------- */
 
 static bool of_files(const struct args *a)
 {
@@ -335,7 +341,7 @@ struct part {
 	const char *name;
 	int (*run)(const struct args *a);
 	bool lists;
-	bool (*anywhere)(const struct args *a);	/* does it do without a repository? NULL: no */
+	bool (*anywhere)(const struct args *a); /* does it do without a repository? NULL: no */
 };
 
 static const struct part parts[] = {

@@ -6,9 +6,8 @@
 #include "sync/sync.h"
 #include "text/json.h"
 
-static const char synopsis[] =
-	"sync [<options>] <remote>\n"
-	"sync (--setup | --unsetup) <remote>";
+static const char synopsis[] = "sync [<options>] <remote>\n"
+			       "sync (--setup | --unsetup) <remote>";
 
 static const char *word(const struct kl_sync *s, enum kl_sync_how how)
 {
@@ -50,7 +49,7 @@ static void print_listing(const struct kl_listing *out, const struct kl_sync *s)
 	kl_json_set_bool(j, "dry_run", s->dry_run);
 	kl_json_set_int(j, "rounds", (int64_t)s->rounds);
 	kl_json_set(j, "items", items);
-	kl_listing_print(out, j, "items", (const char *const []){ "how", "ref", "what", NULL });
+	kl_listing_print(out, j, "items", (const char *const[]){ "how", "ref", "what", NULL });
 }
 
 static int run(struct kl_sync *s, const struct kl_listing *out)
@@ -90,7 +89,8 @@ static int setup(struct kl_repo *r, const char *remote, bool on, bool dry_run)
 		printf("nothing to change: remote '%s' is %s up\n", remote, on ? "set" : "not set");
 	else if (on && !dry_run)
 		printf("a plain 'git fetch %s' now brings them, too; undo: "
-		       "git klineage sync --unsetup %s\n", remote, remote);
+		       "git klineage sync --unsetup %s\n",
+		       remote, remote);
 	return 0;
 }
 

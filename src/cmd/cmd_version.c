@@ -12,8 +12,7 @@ int cmd_version(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	KL_AUTO(kl_buf_release) struct kl_buf git = KL_BUF_INIT;
 	bool json = false;
 	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('\0', "json", &json, "print the versions as JSON"),
-		KL_OPT_END
+		KL_OPT_BOOL('\0', "json", &json, "print the versions as JSON"), KL_OPT_END
 	};
 	int done = kl_opt_parse(&argc, &argv, "version [--json]", opts);
 
@@ -32,7 +31,7 @@ int cmd_version(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		kl_listing_put(j);
 		return 0;
 	}
-	printf("git-klineage version %s (libgit2 %s, %s)\n", KL_VERSION,
-	       kl_repo_backend(), git.ptr);
+	printf("git-klineage version %s (libgit2 %s, %s)\n", KL_VERSION, kl_repo_backend(),
+	       git.ptr);
 	return 0;
 }

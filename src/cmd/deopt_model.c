@@ -42,11 +42,17 @@ static int parse_rederive(const char **who, const char *word, const char *from)
 static int check_said(const struct kl_deopt_model *m)
 {
 	if (!m->who && (m->exec || m->model || m->budget))
-		return kl_error(KL_EUSAGE, "%s is for a walk with a model: --rewriter chat or exec, "
-				"or --rederive", m->exec ? "--exec" : m->model ? "--model" : "--budget");
+		return kl_error(KL_EUSAGE,
+				"%s is for a walk with a model: --rewriter chat or exec, "
+				"or --rederive",
+				m->exec  ? "--exec" :
+				m->model ? "--model" :
+					   "--budget");
 	if (m->exec && strcmp(m->who, "exec"))
-		return kl_error(KL_EUSAGE, "--exec is the command of the rewriter 'exec', and this "
-				"walk's model is '%s'", m->who);
+		return kl_error(KL_EUSAGE,
+				"--exec is the command of the rewriter 'exec', and this "
+				"walk's model is '%s'",
+				m->who);
 	return 0;
 }
 
@@ -65,7 +71,8 @@ int kl_deopt_model_choose(struct kl_deopt_model *m, const char **rederive, const
 	if (err < 0)
 		return err;
 	if (proposes && derives && strcmp(proposes, derives))
-		return kl_error(KL_EUSAGE, "one model a walk: '%s' proposes, so '%s' cannot derive anew",
+		return kl_error(KL_EUSAGE,
+				"one model a walk: '%s' proposes, so '%s' cannot derive anew",
 				proposes, derives);
 	*rederive = derives;
 	m->who = proposes || derives ? kl_strdup(proposes ? proposes : derives) : NULL;
@@ -96,7 +103,8 @@ static int open_it(struct kl_deopt_model *m, struct kl_session_opts *o, const ch
 	int64_t cap;
 
 	if (budget && *budget && !kl_money_parse(&cap, budget))
-		return kl_error(KL_EUSAGE, "--budget takes US dollars, like 2.50, not '%s'", budget);
+		return kl_error(KL_EUSAGE, "--budget takes US dollars, like 2.50, not '%s'",
+				budget);
 	o->cap = budget && *budget ? &cap : NULL;
 	return kl_session_open(&m->session, m->repo, o);
 }
@@ -104,7 +112,9 @@ static int open_it(struct kl_deopt_model *m, struct kl_session_opts *o, const ch
 int kl_deopt_model_look(struct kl_session **out, struct kl_deopt_model *m, const char *workload)
 {
 	struct kl_session_opts o = {
-		.workload = workload, .budget = KL_BUDGET_INDUCE, .pause_ms = m->pause_ms,
+		.workload = workload,
+		.budget = KL_BUDGET_INDUCE,
+		.pause_ms = m->pause_ms,
 		.progress = m->progress,
 	};
 	const char *budget;

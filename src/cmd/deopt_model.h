@@ -11,16 +11,16 @@
  * deopt_model - options that choose the model of a walk: who, by which command, for how much.
  *
  * What was said at the start holds for every --continue. It is kept in this worktree's git
- * directory (klineage/op.model, docs/formats.md, "Refs"), beside the configuration and as trusted as
- * that, and never in an object: a clone or a fetch brings no command here, nor a budget.
+ * directory (klineage/op.model, docs/formats.md, "Refs"), beside the configuration and as trusted
+ * as that, and never in an object: a clone or a fetch brings no command here, nor a budget.
  */
 struct kl_deopt_model {
-	const char *exec, *model, *budget;	/* as said now; NULL: not */
+	const char *exec, *model, *budget; /* as said now; NULL: not */
 	struct kl_repo *repo;
 	struct kl_progress *progress;
-	int64_t pause_ms;		/* session.h */
-	bool begins;			/* the operation is about to begin */
-	char *who;			/* "chat" or "exec"; NULL: the walk has no model */
+	int64_t pause_ms; /* session.h */
+	bool begins;      /* the operation is about to begin */
+	char *who;        /* "chat" or "exec"; NULL: the walk has no model */
 	/* private */
 	json_t *kept;
 	struct kl_session *session;
@@ -29,12 +29,14 @@ struct kl_deopt_model {
 void kl_deopt_model_release(struct kl_deopt_model *m);
 
 /**
- * Who proposes and who derives anew. `*rederive` is what was asked for: "chat", "exec", "none", or NULL
- * (configuration, else who proposes); it becomes who does, or NULL. KL_EUSAGE: two models in one walk, or
- * something said of a model where there is none.
+ * Who proposes and who derives anew. `*rederive` is what was asked for: "chat", "exec", "none", or
+ * NULL (configuration, else who proposes); it becomes who does, or NULL. KL_EUSAGE: two models in
+ * one walk, or something said of a model where there is none.
  */
 int kl_deopt_model_choose(struct kl_deopt_model *m, const char **rederive, const char *rewriters);
-/** Of the operation in progress, `who` being set: what was said at its start, and what is said now. */
+/**
+ * Of the operation in progress, `who` being set: what was said at its start, and what is said now.
+ */
 int kl_deopt_model_resume(struct kl_deopt_model *m);
 
 /** Open the conversation to look at its figures; nothing is kept. */

@@ -15,7 +15,8 @@
 static void print_awaiting(const json_t *what, const char *indent)
 {
 	printf("%srun there  %s\n%s           on %s\n%sand then   git klineage gate --import <results> && "
-	       "git klineage deopt --continue\n", indent, kl_json_str_or(what, "command", "?"), indent,
+	       "git klineage deopt --continue\n",
+	       indent, kl_json_str_or(what, "command", "?"), indent,
 	       kl_json_str_or(what, "file", "?"), indent);
 }
 
@@ -24,11 +25,13 @@ static void print_candidates(const json_t *what)
 	size_t i;
 	json_t *c;
 
-	printf("  awaits    the results of %lld job%s\n", (long long)kl_json_int_or(what, "jobs", 0),
+	printf("  awaits    the results of %lld job%s\n",
+	       (long long)kl_json_int_or(what, "jobs", 0),
 	       kl_json_int_or(what, "jobs", 0) == 1 ? "" : "s");
 	json_array_foreach(json_object_get(what, "candidates"), i, c)
 		printf("    %.12s  %s%s%s%s\n", kl_json_str_or(c, "surface", "?"),
-		       kl_json_str_or(c, "action", "?"), *kl_json_str_or(c, "locus", "") ? " in " : "",
+		       kl_json_str_or(c, "action", "?"),
+		       *kl_json_str_or(c, "locus", "") ? " in " : "",
 		       kl_json_str_or(c, "locus", ""),
 		       kl_json_bool_or(c, "alternative", false) ? ", if another is rejected" : "");
 	print_awaiting(what, "  ");
@@ -91,15 +94,17 @@ int kl_deopt_say_status(const struct kl_walk *w, struct kl_deopt_model *m, bool 
 		print_status_json(w, m);
 		return 0;
 	}
-	printf("deopt of %s, expert %.7s: %zu step%s accepted, %zu rejected\n", kl_walk_str(w, "workload"),
-	       kl_walk_str(w, "expert"), json_array_size(kl_walk_steps(w)),
-	       json_array_size(kl_walk_steps(w)) == 1 ? "" : "s", json_array_size(kl_walk_rejections(w)));
+	printf("deopt of %s, expert %.7s: %zu step%s accepted, %zu rejected\n",
+	       kl_walk_str(w, "workload"), kl_walk_str(w, "expert"),
+	       json_array_size(kl_walk_steps(w)), json_array_size(kl_walk_steps(w)) == 1 ? "" : "s",
+	       json_array_size(kl_walk_rejections(w)));
 	printf("  phase     %s\n", phase);
 	if (!strcmp(phase, "derive") || !strcmp(phase, "judge-derived"))
 		print_derivation(w);
 	else if (pending)
 		printf("  proposal  %s in %s (%s)\n", kl_json_str_or(pending, "action", "?"),
-		       kl_json_str_or(pending, "locus", "?"), kl_json_str_or(pending, "rewriter", "?"));
+		       kl_json_str_or(pending, "locus", "?"),
+		       kl_json_str_or(pending, "rewriter", "?"));
 	printf("  rewriters %s\n", kl_walk_str(w, "rewriters"));
 	if (m->who)
 		printf("  model     %s%s\n", m->who,
@@ -155,8 +160,10 @@ static void print_outcome(const struct kl_outcome *out)
 	KL_AUTO(kl_freep) char *anew = NULL;
 
 	if (out->awaiting) {
-		printf("%s: %s, %zu step%s so far; %lld job%s to be judged elsewhere.\n", out->workload,
-		       out->still ? "still waiting, none of these results is here" : "waiting for results",
+		printf("%s: %s, %zu step%s so far; %lld job%s to be judged elsewhere.\n",
+		       out->workload,
+		       out->still ? "still waiting, none of these results is here" :
+				    "waiting for results",
 		       out->steps, out->steps == 1 ? "" : "s",
 		       (long long)kl_json_int_or(out->awaiting, "jobs", 0),
 		       kl_json_int_or(out->awaiting, "jobs", 0) == 1 ? "" : "s");
@@ -173,13 +180,15 @@ static void print_outcome(const struct kl_outcome *out)
 		return;
 	}
 	if (out->unisolated)
-		anew = kl_asprintf(" (%zu re-derived, %zu unisolated)", out->rederived, out->unisolated);
+		anew = kl_asprintf(" (%zu re-derived, %zu unisolated)", out->rederived,
+				   out->unisolated);
 	else if (out->rederived)
 		anew = kl_asprintf(" (%zu re-derived)", out->rederived);
 	printf("%s: %zu step%s accepted%s, %zu rejected; %s.\n"
-	       "  lineage   %s\n  walk      %s\n", out->workload, out->steps,
-	       out->steps == 1 ? "" : "s", anew ? anew : "", out->rejections, meaning(out->termination),
-	       out->lineage + strlen("refs/heads/"), out->walk + strlen("refs/heads/"));
+	       "  lineage   %s\n  walk      %s\n",
+	       out->workload, out->steps, out->steps == 1 ? "" : "s", anew ? anew : "",
+	       out->rejections, meaning(out->termination), out->lineage + strlen("refs/heads/"),
+	       out->walk + strlen("refs/heads/"));
 	if (*out->rejected)
 		printf("  rejected  %s\n", out->rejected);
 	printf("  read it   git klineage log %s/%s\n", out->workload, out->name);
@@ -214,11 +223,18 @@ int kl_deopt_say_estimate(const struct kl_estimate *e, struct kl_session *sessio
 	};
 	/* clang-format on */
 
-	return kl_estimate_say(&(struct kl_estimate_say){
-		.workload = workload, .one = "a walk", .all = "the walks of this workload",
-		.note = "at least: five bytes a token, most of a request read from the provider's cache;\n"
-			"at most: three bytes a token, nothing read from it; what is reserved for one "
-			"request is more",
-		.nano = e->nano, .row = rows, .n = KL_ARRAY_SIZE(rows),
-	}, session, json);
+	return kl_estimate_say(
+		&(struct kl_estimate_say){
+			.workload = workload,
+			.one = "a walk",
+			.all = "the walks of this workload",
+			.note = "at least: five bytes a token, most of a request read from the "
+				"provider's cache;\n"
+				"at most: three bytes a token, nothing read from it; what is reserved "
+				"for one request is more",
+			.nano = e->nano,
+			.row = rows,
+			.n = KL_ARRAY_SIZE(rows),
+		},
+		session, json);
 }

@@ -24,8 +24,9 @@ static void print_json(const struct kl_estimate_say *e, int64_t spent, int64_t c
 	kl_json_set(j, "nano", kl_estimate_say_ends(e->nano));
 	for (size_t i = 0; i < e->n; i++)
 		if (e->row[i].key)
-			kl_json_set(j, e->row[i].key, e->row[i].ends ?
-				    kl_estimate_say_ends(e->row[i].ends) : json_integer(e->row[i].number));
+			kl_json_set(j, e->row[i].key,
+				    e->row[i].ends ? kl_estimate_say_ends(e->row[i].ends) :
+						     json_integer(e->row[i].number));
 	kl_json_set_int(j, "spent", spent);
 	kl_json_set_int(j, "cap", cap);
 	kl_listing_put(j);
@@ -38,7 +39,8 @@ static void print_row(const struct kl_estimate_row *r)
 	if (least == most)
 		printf("  %-10s %lld %s\n", r->label, (long long)least, r->what);
 	else
-		printf("  %-10s %lld to %lld %s\n", r->label, (long long)least, (long long)most, r->what);
+		printf("  %-10s %lld to %lld %s\n", r->label, (long long)least, (long long)most,
+		       r->what);
 }
 
 static void print_text(const struct kl_estimate_say *e, int64_t spent, int64_t cap)
@@ -48,7 +50,8 @@ static void print_text(const struct kl_estimate_say *e, int64_t spent, int64_t c
 	kl_money_text(a, e->nano[0]);
 	kl_money_text(b, e->nano[1]);
 	if (e->nano[1])
-		printf("%s: %s is likely to cost %s to %s; nothing was sent.\n", e->workload, e->one, a, b);
+		printf("%s: %s is likely to cost %s to %s; nothing was sent.\n", e->workload,
+		       e->one, a, b);
 	else
 		printf("%s: the model is not metered, the ledger counts nothing; nothing was sent.\n",
 		       e->workload);

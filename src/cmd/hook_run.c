@@ -20,7 +20,8 @@
 int kl_hook_block_parse(enum kl_hook_block *out, const char *word)
 {
 	static const char *const words[] = {
-		[KL_HOOK_BLOCK_FAIL] = "fail", [KL_HOOK_BLOCK_UNTESTED] = "untested",
+		[KL_HOOK_BLOCK_FAIL] = "fail",
+		[KL_HOOK_BLOCK_UNTESTED] = "untested",
 		[KL_HOOK_BLOCK_NOTHING] = "nothing",
 	};
 
@@ -31,8 +32,11 @@ int kl_hook_block_parse(enum kl_hook_block *out, const char *word)
 			return 0;
 		}
 	}
-	return word ? kl_error(KL_EINVALID, "config klineage.hooks.block: '%s' is none of fail, untested, "
-			       "nothing", word) : 0;
+	return word ? kl_error(KL_EINVALID,
+			       "config klineage.hooks.block: '%s' is none of fail, untested, "
+			       "nothing",
+			       word) :
+		      0;
 }
 
 struct settings {
@@ -47,10 +51,13 @@ static int push_setting(enum kl_pushed_want *out, struct kl_repo *r)
 	const char *word = kl_repo_config(r, "klineage.hooks.push");
 
 	*out = !word || !strcmp(word, "nothing") ? KL_PUSHED_NOTHING :
-	       !strcmp(word, "check") ? KL_PUSHED_CHECK : KL_PUSHED_GATE;
+	       !strcmp(word, "check")            ? KL_PUSHED_CHECK :
+						   KL_PUSHED_GATE;
 	if (*out == KL_PUSHED_GATE && strcmp(word, "gate"))
-		return kl_error(KL_EINVALID, "config klineage.hooks.push: '%s' is none of nothing, check, "
-				"gate", word);
+		return kl_error(KL_EINVALID,
+				"config klineage.hooks.push: '%s' is none of nothing, check, "
+				"gate",
+				word);
 	return 0;
 }
 
@@ -213,7 +220,8 @@ static int before_commit(struct kl_repo *r, const struct settings *set)
 	if (worst == PASSED || set->block == KL_HOOK_BLOCK_NOTHING ||
 	    (worst == UNTESTED && set->block != KL_HOOK_BLOCK_UNTESTED))
 		return 0;
-	fprintf(stderr, "klineage: the commit is stopped; 'git commit --no-verify' makes it all the same\n");
+	fprintf(stderr,
+		"klineage: the commit is stopped; 'git commit --no-verify' makes it all the same\n");
 	return 1;
 }
 
@@ -238,7 +246,7 @@ static int after_commit(struct kl_repo *r)
 struct push {
 	const char *remote;
 	struct kl_oids tips, there;
-	bool notes;		/* our notes are among it */
+	bool notes; /* our notes are among it */
 };
 
 static void push_release(struct push *p)
@@ -268,13 +276,14 @@ static void add_ref(struct push *p, const char *local, const char *remote_ref, c
 }
 
 /*
- * The pre-commit framework gives no input, but says the ends of what it was told; a whole history has
- * no end.
+ * The pre-commit framework gives no input, but says the ends of what it was told; a whole history
+ * has no end.
  */
 static void add_from_framework(struct push *p, struct kl_repo *r)
 {
 	const char *to = getenv("PRE_COMMIT_TO_REF"), *from = getenv("PRE_COMMIT_FROM_REF");
-	const char *remote = getenv("PRE_COMMIT_REMOTE_NAME"), *ref = getenv("PRE_COMMIT_REMOTE_BRANCH");
+	const char *remote = getenv("PRE_COMMIT_REMOTE_NAME"),
+		   *ref = getenv("PRE_COMMIT_REMOTE_BRANCH");
 	char hex[KL_OID_HEX];
 	git_oid oid;
 
@@ -315,10 +324,11 @@ static int read_push(struct push *p, struct kl_repo *r, int argc, char **argv)
 /* Has the remote all of them, as far as this clone knows? */
 static bool known_there(struct kl_repo *r, const char *remote)
 {
-	KL_AUTO(kl_freep) char *tracking = kl_asprintf("refs/notes/remotes/%s/klineage/gate", remote);
+	KL_AUTO(kl_freep) char *tracking = kl_asprintf("refs/notes/remotes/%s/klineage/gate",
+						       remote);
 	git_oid ours, theirs;
-	bool same = kl_refs_get(&ours, r, KL_NOTES_GATE) == 0 && kl_refs_get(&theirs, r, tracking) == 0 &&
-		    !memcmp(&ours, &theirs, sizeof(ours));
+	bool same = kl_refs_get(&ours, r, KL_NOTES_GATE) == 0 &&
+		    kl_refs_get(&theirs, r, tracking) == 0 && !memcmp(&ours, &theirs, sizeof(ours));
 
 	kl_error_clear();
 	return same;
@@ -328,7 +338,11 @@ static bool known_there(struct kl_repo *r, const char *remote)
 static int push_notes(struct kl_repo *r, const struct push *p, size_t noted)
 {
 	struct kl_sync s = {
-		.repo = r, .remote = p->remote, .fetch = true, .push = true, .notes_only = true,
+		.repo = r,
+		.remote = p->remote,
+		.fetch = true,
+		.push = true,
+		.notes_only = true,
 	};
 	bool given = false;
 	int err;
@@ -358,14 +372,16 @@ static int before_push(struct kl_repo *r, const struct settings *set, int argc, 
 	int err;
 
 	if ((err = read_push(&p, r, argc, argv)) < 0 ||
-	    (err = kl_repo_not_at_remote(&commit, &n, r, &p.tips, &p.there, p.remote, MAX_COMMITS)) < 0 ||
+	    (err = kl_repo_not_at_remote(&commit, &n, r, &p.tips, &p.there, p.remote,
+					 MAX_COMMITS)) < 0 ||
 	    (err = kl_pushed_look(&found, r, commit, n, set->push)) < 0)
 		return err;
 	for (size_t i = 0; i < found.missing.n; i++)
 		printf("klineage: %s\n", found.missing.v[i]);
 	fflush(stdout);
 	if (found.missing.n && set->block != KL_HOOK_BLOCK_NOTHING) {
-		fprintf(stderr, "klineage: the push is stopped; 'git klineage gate <commit>...' judges what "
+		fprintf(stderr,
+			"klineage: the push is stopped; 'git klineage gate <commit>...' judges what "
 			"is missing, 'git push --no-verify' pushes it all the same\n");
 		return 1;
 	}
@@ -381,7 +397,8 @@ static const struct {
 	enum part part;
 } events[] = {
 	{ "pre-commit", BEFORE_COMMIT }, { "pre-merge-commit", BEFORE_COMMIT },
-	{ "post-commit", AFTER_COMMIT }, { "post-merge", AFTER_COMMIT }, { "pre-push", BEFORE_PUSH },
+	{ "post-commit", AFTER_COMMIT }, { "post-merge", AFTER_COMMIT },
+	{ "pre-push", BEFORE_PUSH },
 };
 
 bool kl_hook_known(const char *event)
@@ -392,11 +409,13 @@ bool kl_hook_known(const char *event)
 	return false;
 }
 
-int kl_hook_run(struct kl_repo *r, const struct kl_term *t, const char *event, int argc, char **argv)
+int kl_hook_run(struct kl_repo *r, const struct kl_term *t, const char *event, int argc,
+		char **argv)
 {
 	struct settings set = { .term = t };
 
-	if (read_settings(&set, r) < 0) {	/* whoever meant to be strict is not let down by a typo */
+	/* whoever meant to be strict is not let down by a typo */
+	if (read_settings(&set, r) < 0) {
 		fprintf(stderr, "klineage: %s\n", kl_error_last());
 		return 1;
 	}
@@ -404,8 +423,8 @@ int kl_hook_run(struct kl_repo *r, const struct kl_term *t, const char *event, i
 		if (strcmp(events[i].name, event))
 			continue;
 		return events[i].part == BEFORE_COMMIT ? before_commit(r, &set) :
-		       events[i].part == AFTER_COMMIT ? after_commit(r) :
-		       before_push(r, &set, argc, argv);
+		       events[i].part == AFTER_COMMIT  ? after_commit(r) :
+							 before_push(r, &set, argc, argv);
 	}
 	KL_BUG("an event that nobody knows");
 }

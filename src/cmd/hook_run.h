@@ -15,9 +15,9 @@
 
 /** What stops a commit or a push (config klineage.hooks.block). */
 enum kl_hook_block {
-	KL_HOOK_BLOCK_FAIL,		/* "fail", the default: a failed verdict */
-	KL_HOOK_BLOCK_UNTESTED,		/* "untested": also what cannot be judged here */
-	KL_HOOK_BLOCK_NOTHING,		/* "nothing": advice alone */
+	KL_HOOK_BLOCK_FAIL,     /* "fail", the default: a failed verdict */
+	KL_HOOK_BLOCK_UNTESTED, /* "untested": also what cannot be judged here */
+	KL_HOOK_BLOCK_NOTHING,  /* "nothing": advice alone */
 };
 
 /** `word` NULL: the default. KL_EINVALID for an unknown one. */
@@ -26,6 +26,7 @@ int kl_hook_block_parse(enum kl_hook_block *out, const char *word);
 bool kl_hook_known(const char *event);
 
 /** Exit code 0, or 1: git is to stop; negative: an error, which the caller turns into either. */
-int kl_hook_run(struct kl_repo *r, const struct kl_term *t, const char *event, int argc, char **argv);
+int kl_hook_run(struct kl_repo *r, const struct kl_term *t, const char *event, int argc,
+		char **argv);
 
 #endif

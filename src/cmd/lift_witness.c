@@ -10,7 +10,8 @@
 static const char *word_of(enum kl_witness_end end)
 {
 	static const char *const word[] = {
-		[KL_WITNESS_OPEN] = "open", [KL_WITNESS_FAILS] = "witnessed",
+		[KL_WITNESS_OPEN] = "open",
+		[KL_WITNESS_FAILS] = "witnessed",
 		[KL_WITNESS_PASSES] = "not-needed",
 	};
 
@@ -77,9 +78,8 @@ static void print_notes(const struct kl_witness *w)
 
 static void print_listing(const struct kl_listing *out, const struct kl_witness *w, bool dry)
 {
-	static const char *const fields[] = {
-		"card", "condition", "text", "end", "class", "event", "at", "why", NULL
-	};
+	static const char *const fields[] = { "card",  "condition", "text", "end", "class",
+					      "event", "at",        "why",  NULL };
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 	json_t *list = json_array();
 
@@ -138,8 +138,10 @@ static void print_table(const struct kl_witness *w, bool dry)
 static int seek(struct kl_witness *w, struct kl_repo *r, const struct kl_strvec *cards,
 		const struct kl_lift_witness *o)
 {
-	KL_AUTO(kl_progress_freep) struct kl_progress *progress =
-		o->quiet ? NULL : kl_progress_new(KL_PROGRESS_AUTO);
+	KL_AUTO(kl_progress_freep) struct kl_progress *progress = o->quiet ?
+									  NULL :
+									  kl_progress_new(
+										  KL_PROGRESS_AUTO);
 	KL_AUTO(kl_transitions_release) struct kl_transitions t = { 0 };
 	KL_AUTO(kl_library_freep) struct kl_library *lib = NULL;
 	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
@@ -150,9 +152,15 @@ static int seek(struct kl_witness *w, struct kl_repo *r, const struct kl_strvec 
 	    (err = kl_transitions_load(&t, r, NULL)) < 0)
 		return err;
 	return kl_witness_seek(w, &(struct kl_witness_opts){
-		.repo = r, .library = lib, .tax = tax, .t = &t, .cards = cards, .dry = o->dry,
-		.limit = o->runs ? (size_t)o->runs : KL_WITNESS_RUNS, .progress = progress,
-	});
+					  .repo = r,
+					  .library = lib,
+					  .tax = tax,
+					  .t = &t,
+					  .cards = cards,
+					  .dry = o->dry,
+					  .limit = o->runs ? (size_t)o->runs : KL_WITNESS_RUNS,
+					  .progress = progress,
+				  });
 }
 
 int kl_lift_witness(struct kl_repo *r, int argc, char **argv, const struct kl_lift_witness *o)

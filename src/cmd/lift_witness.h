@@ -15,7 +15,7 @@
 struct kl_lift_witness {
 	struct kl_listing out;
 	bool dry, quiet;
-	int64_t runs;			/* limit; 0: as usual */
+	int64_t runs; /* limit; 0: as usual */
 };
 
 /** `argv` are cards; none: all. KL_ECANNOT, after it was printed: nothing could be judged here. */

@@ -62,7 +62,8 @@ static void print_field(const struct kl_buf *field)
 	bool quote = field->len && field->ptr[0] == '"';
 
 	for (size_t i = 0; i < field->len && !quote; i++)
-		quote = (unsigned char)field->ptr[i] < 0x20 || field->ptr[i] == 0x7f || field->ptr[i] == '\\';
+		quote = (unsigned char)field->ptr[i] < 0x20 || field->ptr[i] == 0x7f ||
+			field->ptr[i] == '\\';
 	if (!quote) {
 		fwrite(field->ptr, 1, field->len, stdout);
 		return;

@@ -97,7 +97,7 @@ static const char *take_color(int *argc, char **argv)
 	}
 	while (i < *argc)
 		argv[n++] = argv[i++];
-	argv[*argc = n] = NULL;
+	argv[ *argc = n] = NULL;
 	return when;
 }
 

@@ -18,11 +18,12 @@ void kl_mat_root_release(struct kl_mat_root *root)
 
 int kl_mat_root_hint(int err)
 {
-	return kl_error_hint(err, "'--root baseline' begins with the contract's oracle as a kernel");
+	return kl_error_hint(err,
+			     "'--root baseline' begins with the contract's oracle as a kernel");
 }
 
-static int take_state(struct kl_mat_root *root, struct kl_repo *r, enum kl_state_kind kind, const char *rev,
-		      const char *workload)
+static int take_state(struct kl_mat_root *root, struct kl_repo *r, enum kl_state_kind kind,
+		      const char *rev, const char *workload)
 {
 	KL_AUTO(kl_selection_release) struct kl_selection sel = { 0 };
 	int err = kl_select(&sel, r, kind, rev, workload);
@@ -56,15 +57,18 @@ static int find_workload(char **out, const struct kl_mat_root *root, struct kl_r
 		*out = kl_strdup(root->workload);
 		return 0;
 	}
-	if ((err = kl_repo_resolve(&head, r, "HEAD")) < 0 || (err = kl_repo_tree_of(&tree, r, &head)) < 0 ||
-	    (err = kl_select_dir(&dir, r, &tree, NULL)) < 0 || (err = kl_surface_bare(&s, r, &tree, dir)) < 0)
+	if ((err = kl_repo_resolve(&head, r, "HEAD")) < 0 ||
+	    (err = kl_repo_tree_of(&tree, r, &head)) < 0 ||
+	    (err = kl_select_dir(&dir, r, &tree, NULL)) < 0 ||
+	    (err = kl_surface_bare(&s, r, &tree, dir)) < 0)
 		return err;
 	*out = kl_strdup(s->contract->workload);
 	return 0;
 }
 
 /* the one called so, else the only one of the workload */
-static int find_run(struct kl_mat_root *root, struct kl_repo *r, const char *workload, const char *kind)
+static int find_run(struct kl_mat_root *root, struct kl_repo *r, const char *workload,
+		    const char *kind)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
 	KL_AUTO(kl_freep) char *prefix = kl_asprintf("refs/%s/%s/", kind, workload);
@@ -79,14 +83,19 @@ static int find_run(struct kl_mat_root *root, struct kl_repo *r, const char *wor
 		if (called && strcmp(called, name))
 			continue;
 		if (root->name)
-			return kl_error(KL_EUSAGE, "'%s' was materialized under several names; say which "
-					"with --name", workload);
+			return kl_error(KL_EUSAGE,
+					"'%s' was materialized under several names; say which "
+					"with --name",
+					workload);
 		root->name = kl_strdup(name);
 		root->commit = refs.ref[i].oid;
 	}
-	return root->name ? 0 : kl_error(KL_ENOTFOUND, "there is no best of '%s' yet: nothing was "
-					 "materialized%s%s", workload, called ? " under the name " : "",
-					 called ? called : "");
+	return root->name ?
+		       0 :
+		       kl_error(KL_ENOTFOUND,
+				"there is no best of '%s' yet: nothing was "
+				"materialized%s%s",
+				workload, called ? " under the name " : "", called ? called : "");
 }
 
 static int find_best(struct kl_mat_root *root, struct kl_repo *r)
@@ -113,7 +122,7 @@ static int find_begun(struct kl_mat_root *root, struct kl_repo *r)
 	return take_commit(root, r, workload);
 }
 
-/* --- a state that no commit has ---------------------------------------------------------------- */
+/* --- a state that no commit has --------------------------------------------------------------- */
 
 static bool has(struct kl_repo *r, const git_oid *tree, const struct kl_surface *s)
 {
@@ -123,7 +132,8 @@ static bool has(struct kl_repo *r, const git_oid *tree, const struct kl_surface 
 		kl_error_clear();
 		return false;
 	}
-	return !strcmp(there->digest, s->digest) && !strcmp(there->contract_digest, s->contract_digest);
+	return !strcmp(there->digest, s->digest) &&
+	       !strcmp(there->contract_digest, s->contract_digest);
 }
 
 static int find_worktree(struct kl_mat_root *root, struct kl_repo *r)
@@ -147,7 +157,8 @@ static int find_baseline(struct kl_mat_root *root, struct kl_repo *r)
 	git_oid head, tree;
 	int err;
 
-	if ((err = kl_repo_resolve(&head, r, "HEAD")) < 0 || (err = kl_repo_tree_of(&tree, r, &head)) < 0 ||
+	if ((err = kl_repo_resolve(&head, r, "HEAD")) < 0 ||
+	    (err = kl_repo_tree_of(&tree, r, &head)) < 0 ||
 	    (err = kl_select_dir(&dir, r, &tree, root->workload)) < 0 ||
 	    (err = kl_reference_make(&root->state, r, &tree, dir)) < 0)
 		return err;

@@ -20,8 +20,8 @@ static void print_plain(FILE *to, const char *s, size_t max)
 
 static void add_ratio(struct kl_buf *b, const struct kl_mat_try *t)
 {
-	kl_buf_addf(b, "%.3fx [%.3f, %.3f] %s", (double)t->ratio.ppm / 1e6, (double)t->ratio.lo / 1e6,
-		    (double)t->ratio.hi / 1e6, kl_speed_name(t->speed));
+	kl_buf_addf(b, "%.3fx [%.3f, %.3f] %s", (double)t->ratio.ppm / 1e6,
+		    (double)t->ratio.lo / 1e6, (double)t->ratio.hi / 1e6, kl_speed_name(t->speed));
 }
 
 static void print_try(FILE *to, const struct kl_materialization *m, const struct kl_mat_try *t)
@@ -132,10 +132,9 @@ static json_t *tries_json(const struct kl_materialization *m)
 void kl_materialize_say_listing(const struct kl_listing *out, const struct kl_materialization *m,
 				const char *workload, const char *name, bool has_branch, bool dry)
 {
-	static const char *const fields[] = {
-		"card", "blob", "status", "by", "source", "on", "commit", "outcome", "how", "why", "speed",
-		"ratio_ppm", "event", NULL
-	};
+	static const char *const fields[] = { "card",  "blob",      "status",  "by",  "source",
+					      "on",    "commit",    "outcome", "how", "why",
+					      "speed", "ratio_ppm", "event",   NULL };
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 	json_t *left = json_array();
 	char hex[KL_OID_HEX];
@@ -182,7 +181,7 @@ int kl_materialize_say_patch(struct kl_repo *r, const struct kl_materialization 
 	return err;
 }
 
-/* --- roundtrips --------------------------------------------------------------------------------- */
+/* --- roundtrips ------------------------------------------------------------------------------- */
 
 void kl_materialize_say_trial(const struct kl_roundtrip *rt)
 {
@@ -191,8 +190,9 @@ void kl_materialize_say_trial(const struct kl_roundtrip *rt)
 
 	kl_oid_hex(hex, &t->m.node[t->m.best].commit);
 	printf("trial %zu: %.1f %% of K* [%.1f, %.1f]%s%s, %d step%s to %.10s", rt->n,
-	       (double)t->recovered.ppm / 1e4, (double)t->recovered.lo / 1e4, (double)t->recovered.hi / 1e4,
-	       t->success ? ", recovered" : "", t->noisy ? ", in noise" : "", t->m.node[t->m.best].depth,
+	       (double)t->recovered.ppm / 1e4, (double)t->recovered.lo / 1e4,
+	       (double)t->recovered.hi / 1e4, t->success ? ", recovered" : "",
+	       t->noisy ? ", in noise" : "", t->m.node[t->m.best].depth,
 	       t->m.node[t->m.best].depth == 1 ? "" : "s", hex);
 	if (t->m.ended) {
 		fputs(" (", stdout);
@@ -225,10 +225,9 @@ static json_t *trial_json(const struct kl_roundtrip_trial *t)
 
 static void print_roundtrip(const struct kl_listing *out, const struct kl_roundtrip *rt)
 {
-	static const char *const fields[] = {
-		"name", "best", "steps", "recovered_ppm", "lo_ppm", "hi_ppm", "success", "event", "nano",
-		"ended", "noisy", NULL
-	};
+	static const char *const fields[] = { "name",   "best",   "steps",   "recovered_ppm",
+					      "lo_ppm", "hi_ppm", "success", "event",
+					      "nano",   "ended",  "noisy",   NULL };
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 	json_t *list = json_array();
 	char hex[KL_OID_HEX];
@@ -259,7 +258,7 @@ void kl_materialize_say_roundtrip(const struct kl_roundtrip *rt, const struct kl
 		printf("%zu in noise; --continue measures anew what it hid\n", rt->noisy);
 }
 
-/* --- estimates ------------------------------------------------------------------------------------ */
+/* --- estimates -------------------------------------------------------------------------------- */
 
 int kl_materialize_say_estimate(const struct kl_mat_estimate *e, struct kl_session *session,
 				const char *workload, bool json)
@@ -275,8 +274,14 @@ int kl_materialize_say_estimate(const struct kl_mat_estimate *e, struct kl_sessi
 	};
 	/* clang-format on */
 
-	return kl_estimate_say(&(struct kl_estimate_say){
-		.workload = workload, .one = "a run", .all = "runs on this workload",
-		.nano = e->nano, .row = rows, .n = KL_ARRAY_SIZE(rows),
-	}, session, json);
+	return kl_estimate_say(
+		&(struct kl_estimate_say){
+			.workload = workload,
+			.one = "a run",
+			.all = "runs on this workload",
+			.nano = e->nano,
+			.row = rows,
+			.n = KL_ARRAY_SIZE(rows),
+		},
+		session, json);
 }

@@ -42,11 +42,11 @@ static void print_help(const char *synopsis, const struct kl_opt *opts)
 		if (!o->help)
 			continue;
 		if (o->letter)
-			snprintf(left, sizeof(left), "-%c, --%s%s%s", o->letter,
-				 o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+			snprintf(left, sizeof(left), "-%c, --%s%s%s", o->letter, o->name,
+				 o->arg ? " " : "", o->arg ? o->arg : "");
 		else
-			snprintf(left, sizeof(left), "    --%s%s%s",
-				 o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+			snprintf(left, sizeof(left), "    --%s%s%s", o->name, o->arg ? " " : "",
+				 o->arg ? o->arg : "");
 		if (strlen(left) > 26)
 			kl_buf_addf(&b, "    %s\n    %-26s %s\n", left, "", o->help);
 		else
@@ -107,8 +107,7 @@ int kl_opt_usage(const char *synopsis, const char *fmt, ...)
 	return kl_error_hint(KL_EUSAGE, "%s", b.ptr);
 }
 
-static int store(const struct kl_opt *o, bool negated, const char *text,
-		 const char *synopsis)
+static int store(const struct kl_opt *o, bool negated, const char *text, const char *synopsis)
 {
 	char *end;
 
@@ -123,8 +122,7 @@ static int store(const struct kl_opt *o, bool negated, const char *text,
 		errno = 0;
 		*(int64_t *)o->value = strtoll(text, &end, 10);
 		if (errno || end == text || *end)
-			return kl_opt_usage(synopsis, "'%s' is no number for --%s",
-					    text, o->name);
+			return kl_opt_usage(synopsis, "'%s' is no number for --%s", text, o->name);
 		return 0;
 	}
 }
@@ -133,7 +131,7 @@ static int store(const struct kl_opt *o, bool negated, const char *text,
 struct tables {
 	struct option *longs;
 	struct kl_buf letters;
-	struct kl_strvec names;	/* storage of the --no- forms */
+	struct kl_strvec names; /* storage of the --no- forms */
 };
 
 static void tables_release(struct tables *t)
@@ -162,8 +160,8 @@ static void tables_fill(struct tables *t, const struct kl_opt *opts)
 				    arg == required_argument ? ":" : "");
 		if (arg == no_argument) {
 			kl_strvec_pushf(&t->names, "no-%s", o->name);
-			t->longs[k++] = (struct option){
-				t->names.v[t->names.n - 1], arg, NULL, val + 1 };
+			t->longs[k++] = (struct option){ t->names.v[t->names.n - 1], arg, NULL,
+							 val + 1 };
 		}
 	}
 }
@@ -176,8 +174,7 @@ static const struct kl_opt *by_letter(const struct kl_opt *opts, int c)
 	return NULL;
 }
 
-int kl_opt_parse(int *argc, char ***argv, const char *synopsis,
-		 const struct kl_opt *opts)
+int kl_opt_parse(int *argc, char ***argv, const char *synopsis, const struct kl_opt *opts)
 {
 	KL_AUTO(tables_release) struct tables t = { .letters = KL_BUF_INIT };
 	int c, err;
@@ -187,11 +184,10 @@ int kl_opt_parse(int *argc, char ***argv, const char *synopsis,
 		return 1;
 	}
 	tables_fill(&t, opts);
-	optind = 0;	/* glibc: start anew */
+	optind = 0; /* glibc: start anew */
 	opterr = 0;
 	while ((c = getopt_long(*argc, *argv, t.letters.ptr, t.longs, NULL)) != -1) {
-		const struct kl_opt *o = c >= FIRST ? &opts[(c - FIRST) / 2] :
-						      by_letter(opts, c);
+		const struct kl_opt *o = c >= FIRST ? &opts[(c - FIRST) / 2] : by_letter(opts, c);
 
 		if (c == 'h' && !o) {
 			print_help(synopsis, opts);
@@ -201,8 +197,7 @@ int kl_opt_parse(int *argc, char ***argv, const char *synopsis,
 			return kl_opt_usage(synopsis, "option '%s' needs a value",
 					    (*argv)[optind - 1]);
 		if (c == '?' || !o)
-			return kl_opt_usage(synopsis, "unknown option '%s'",
-					    (*argv)[optind - 1]);
+			return kl_opt_usage(synopsis, "unknown option '%s'", (*argv)[optind - 1]);
 		err = store(o, c >= FIRST && (c - FIRST) % 2, optarg, synopsis);
 		if (err < 0)
 			return err;

@@ -14,11 +14,16 @@
  *	kl_said_keep(said, path);
  */
 
-/** `*out` is the caller's; an empty object where there is no file. KL_EINVALID: it is no such file. */
+/**
+ * `*out` is the caller's; an empty object where there is no file. KL_EINVALID: it is no such file.
+ */
 int kl_said_load(json_t **out, const char *path);
 /** Written whole; where nothing was said, the file goes. */
 int kl_said_keep(const json_t *said, const char *path);
-/** What holds: `now` (which is then part of `said`) unless it is NULL, else what was said before, or NULL. */
+/**
+ * What holds: `now` (which is then part of `said`) unless it is NULL, else what was said before, or
+ * NULL.
+ */
 const char *kl_said_word(json_t *said, const char *key, const char *now);
 
 #endif

@@ -24,14 +24,18 @@ int kl_skill_model_check(struct kl_skill_model *m, const char *synopsis)
 
 	if (m->rewriter && strcmp(m->rewriter, "chat") && strcmp(m->rewriter, "exec") &&
 	    strcmp(m->rewriter, "none"))
-		return kl_opt_usage(synopsis, "--rewriter takes chat, exec or none, not '%s'", m->rewriter);
+		return kl_opt_usage(synopsis, "--rewriter takes chat, exec or none, not '%s'",
+				    m->rewriter);
 	if (!kl_skill_model_is(m) && (m->exec || m->model || m->budget))
 		return kl_opt_usage(synopsis, "%s is for a model: --rewriter chat or exec",
-				    m->exec ? "--exec" : m->model ? "--model" : "--budget");
+				    m->exec  ? "--exec" :
+				    m->model ? "--model" :
+					       "--budget");
 	if (m->exec && strcmp(m->rewriter, "exec"))
 		return kl_opt_usage(synopsis, "--exec is the command of --rewriter exec");
 	if (m->budget && !kl_money_parse(&cap, m->budget))
-		return kl_opt_usage(synopsis, "--budget takes US dollars, like 2.50, not '%s'", m->budget);
+		return kl_opt_usage(synopsis, "--budget takes US dollars, like 2.50, not '%s'",
+				    m->budget);
 	return 0;
 }
 
@@ -39,8 +43,12 @@ int kl_skill_model_open(struct kl_session **out, struct kl_skill_model *m, const
 {
 	int64_t cap = 0;
 	struct kl_session_opts o = {
-		.provider = strcmp(m->rewriter, "exec") ? NULL : "exec", .command = m->exec,
-		.model = m->model, .workload = workload, .budget = m->of, .progress = m->progress,
+		.provider = strcmp(m->rewriter, "exec") ? NULL : "exec",
+		.command = m->exec,
+		.model = m->model,
+		.workload = workload,
+		.budget = m->of,
+		.progress = m->progress,
 	};
 	int err = 0;
 

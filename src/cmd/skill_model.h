@@ -11,24 +11,24 @@
  * for how much. Unlike a walk neither has one unless it is asked for.
  */
 struct kl_skill_model {
-	const char *rewriter, *exec, *model, *budget;	/* as said; NULL: not */
+	const char *rewriter, *exec, *model, *budget; /* as said; NULL: not */
 	struct kl_repo *repo;
 	struct kl_progress *progress;
-	enum kl_budget of;		/* whose money it is */
+	enum kl_budget of; /* whose money it is */
 	/* private */
 	struct kl_session *session;
 };
 
 /** The four options, for a table of options; `money` is "induce" or "materialize", as `of`. */
-#define KL_SKILL_MODEL_OPTS(m, money)							\
-	KL_OPT_STR('\0', "rewriter", &(m)->rewriter, "<who>",				\
-		   "let a model make edits: chat or exec (default: none)"),		\
-	KL_OPT_STR('\0', "exec", &(m)->exec, "<command>",				\
-		   "run this command for exec"),					\
-	KL_OPT_STR('\0', "model", &(m)->model, "<name>",				\
-		   "use this model for chat and exec (default: klineage.chat.model)"),	\
-	KL_OPT_STR('\0', "budget", &(m)->budget, "<usd>",				\
-		   "limit what the workload may cost (default: klineage.budget." money ")")
+#define KL_SKILL_MODEL_OPTS(m, money)                                                           \
+	KL_OPT_STR('\0', "rewriter", &(m)->rewriter, "<who>",                                   \
+		   "let a model make edits: chat or exec (default: none)"),                     \
+		KL_OPT_STR('\0', "exec", &(m)->exec, "<command>", "run this command for exec"), \
+		KL_OPT_STR('\0', "model", &(m)->model, "<name>",                                \
+			   "use this model for chat and exec (default: klineage.chat.model)"),  \
+		KL_OPT_STR('\0', "budget", &(m)->budget, "<usd>",                               \
+			   "limit what the workload may cost (default: klineage.budget." money  \
+			   ")")
 
 void kl_skill_model_release(struct kl_skill_model *m);
 

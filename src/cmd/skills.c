@@ -12,10 +12,10 @@
 
 void kl_skills_print_list(const struct kl_listing *out, struct kl_library *l, json_t *cards)
 {
-	static const char *const fields[] = {
-		"id", "status", "mechanism", "action", "languages", "cases", "evidence", "rows", "verified",
-		"passed", "trials", "intent", NULL
-	};
+	static const char *const fields[] = { "id",        "status", "mechanism", "action",
+					      "languages", "cases",  "evidence",  "rows",
+					      "verified",  "passed", "trials",    "intent",
+					      NULL };
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 	char tip[KL_OID_HEX];
 
@@ -38,10 +38,10 @@ int kl_skills_check_line(const char *text)
 /* --- lint --------------------------------------------------------------------------------- */
 
 struct linter {
-	json_t *list;			/* NULL: print */
+	json_t *list; /* NULL: print */
 	bool fix;
 	size_t cards, errors, warnings, fixed;
-	struct kl_map ids;		/* id -> where it was, owned */
+	struct kl_map ids; /* id -> where it was, owned */
 };
 
 static void found(struct linter *x, bool error, const char *where, const char *what)
@@ -66,12 +66,12 @@ static void found(struct linter *x, bool error, const char *where, const char *w
 
 /* one card, read: whatever processor did it */
 struct read_card {
-	char *where;			/* "cards/x.yaml" */
-	const char *path;		/* of a file on disk, NULL: of the library */
+	char *where;      /* "cards/x.yaml" */
+	const char *path; /* of a file on disk, NULL: of the library */
 	struct kl_buf text;
-	char *id, *error;		/* the one or the other */
-	int line;			/* where it is not canonical, 0: it is */
-	char *fixed;			/* canonical, if asked for */
+	char *id, *error; /* the one or the other */
+	int line;         /* where it is not canonical, 0: it is */
+	char *fixed;      /* canonical, if asked for */
 };
 
 static void read_card_release(struct read_card *r)
@@ -114,12 +114,14 @@ static int report(struct linter *x, const struct read_card *r)
 	}
 	n = strlen(r->id);
 	if (strncmp(leaf, r->id, n) || strcmp(leaf + n, ".yaml")) {
-		what = kl_asprintf("it holds the card '%s', which belongs into %s.yaml", r->id, r->id);
+		what = kl_asprintf("it holds the card '%s', which belongs into %s.yaml", r->id,
+				   r->id);
 		found(x, true, r->where, what);
 	}
 	if (kl_map_get(&x->ids, r->id)) {
 		kl_freep(&what);
-		what = kl_asprintf("the card '%s' is in %s, too", r->id, (char *)kl_map_get(&x->ids, r->id));
+		what = kl_asprintf("the card '%s' is in %s, too", r->id,
+				   (char *)kl_map_get(&x->ids, r->id));
 		found(x, true, r->where, what);
 	}
 	kl_map_put(&x->ids, r->id, kl_strdup(r->where));
@@ -139,7 +141,9 @@ static int report(struct linter *x, const struct read_card *r)
 static int lint_file(struct linter *x, const char *path)
 {
 	KL_AUTO(read_card_release) struct read_card r = {
-		.where = kl_strdup(path), .path = path, .text = KL_BUF_INIT,
+		.where = kl_strdup(path),
+		.path = path,
+		.text = KL_BUF_INIT,
 	};
 	int err = kl_fs_read(&r.text, path, KL_CARD_MAX_BYTES);
 
@@ -226,7 +230,8 @@ static void print_listing(const struct kl_listing *out, struct linter *x)
 	kl_json_set_int(j, "warnings", (int64_t)x->warnings);
 	kl_json_set_int(j, "fixed", (int64_t)x->fixed);
 	kl_json_set(j, "findings", x->list);
-	kl_listing_print(out, j, "findings", (const char *const []){ "severity", "where", "what", NULL });
+	kl_listing_print(out, j, "findings",
+			 (const char *const[]){ "severity", "where", "what", NULL });
 }
 
 int kl_skills_statuses(unsigned *out, const char *synopsis, const char *text)
@@ -242,8 +247,10 @@ int kl_skills_statuses(unsigned *out, const char *synopsis, const char *text)
 			if (!strcmp(words.v[i], kl_card_status_name((enum kl_card_status)s)))
 				break;
 		if (s > KL_CARD_ADMITTED)
-			return kl_opt_usage(synopsis, "'%s' is no status to ask for: hypothesis, "
-					    "provisional, admitted", words.v[i]);
+			return kl_opt_usage(synopsis,
+					    "'%s' is no status to ask for: hypothesis, "
+					    "provisional, admitted",
+					    words.v[i]);
 		*out |= 1u << s;
 	}
 	return *out ? 0 : kl_opt_usage(synopsis, "--status wants a status");
@@ -255,8 +262,9 @@ int kl_skills_lint(struct kl_repo *r, int argc, char **argv, bool fix, const str
 	int err = 0;
 
 	if (fix && !argc)
-		return kl_error(KL_EUSAGE,
-				"--fix needs files: the library's own cards are written canonically");
+		return kl_error(
+			KL_EUSAGE,
+			"--fix needs files: the library's own cards are written canonically");
 	if (kl_listing_asked(out))
 		x.list = json_array();
 	if (!argc)
@@ -271,8 +279,9 @@ int kl_skills_lint(struct kl_repo *r, int argc, char **argv, bool fix, const str
 	if (kl_listing_asked(out))
 		print_listing(out, &x);
 	else
-		printf("%zu card%s: %zu error%s, %zu warning%s%s\n", x.cards, x.cards == 1 ? "" : "s",
-		       x.errors, x.errors == 1 ? "" : "s", x.warnings, x.warnings == 1 ? "" : "s",
+		printf("%zu card%s: %zu error%s, %zu warning%s%s\n", x.cards,
+		       x.cards == 1 ? "" : "s", x.errors, x.errors == 1 ? "" : "s", x.warnings,
+		       x.warnings == 1 ? "" : "s",
 		       x.fixed ? "; written anew where it was not canonical" : "");
 	return x.errors || x.warnings ? 1 : 0;
 }

@@ -13,7 +13,8 @@
 void kl_skills_print_list(const struct kl_listing *out, struct kl_library *l, json_t *cards);
 
 /** Check cards of the library, or of these files and directories; exit code, or an error. */
-int kl_skills_lint(struct kl_repo *r, int argc, char **argv, bool fix, const struct kl_listing *out);
+int kl_skills_lint(struct kl_repo *r, int argc, char **argv, bool fix,
+		   const struct kl_listing *out);
 
 /**
  * "admitted,hypothesis" as bits, 1 << enum kl_card_status; `synopsis` is the verb's, for KL_EUSAGE.

@@ -17,14 +17,10 @@
 static const struct {
 	const char *slot, *dflt;
 } paints[KL_PAINTS] = {
-	[KL_PAINT_RESET] = { NULL, "reset" },
-	[KL_PAINT_HEAD] = { "head", "bold" },
-	[KL_PAINT_PASS] = { "pass", "green" },
-	[KL_PAINT_FAIL] = { "fail", "bold red" },
-	[KL_PAINT_WARN] = { "warn", "yellow" },
-	[KL_PAINT_OLD] = { "old", "red" },
-	[KL_PAINT_NEW] = { "new", "green" },
-	[KL_PAINT_FRAG] = { "frag", "cyan" },
+	[KL_PAINT_RESET] = { NULL, "reset" },   [KL_PAINT_HEAD] = { "head", "bold" },
+	[KL_PAINT_PASS] = { "pass", "green" },  [KL_PAINT_FAIL] = { "fail", "bold red" },
+	[KL_PAINT_WARN] = { "warn", "yellow" }, [KL_PAINT_OLD] = { "old", "red" },
+	[KL_PAINT_NEW] = { "new", "green" },    [KL_PAINT_FRAG] = { "frag", "cyan" },
 };
 
 const char *kl_paint(const struct kl_term *t, enum kl_paint what)
@@ -35,7 +31,8 @@ const char *kl_paint(const struct kl_term *t, enum kl_paint what)
 enum kl_paint kl_paint_verdict(enum kl_verdict verdict)
 {
 	return verdict == KL_VERDICT_PASS ? KL_PAINT_PASS :
-	       verdict == KL_VERDICT_FAIL ? KL_PAINT_FAIL : KL_PAINT_WARN;
+	       verdict == KL_VERDICT_FAIL ? KL_PAINT_FAIL :
+					    KL_PAINT_WARN;
 }
 
 /* --- colours --------------------------------------------------------------- */
@@ -103,7 +100,7 @@ static int want_color(bool *out, struct kl_repo *r, const char *when)
 		return decide(out, r, when, who);
 	ui = kl_repo_config(r, "color.ui");
 	if (decide(out, r, ui ? ui : "auto", "config color.ui") < 0)
-		kl_error_clear();	/* git's own affair */
+		kl_error_clear(); /* git's own affair */
 	return 0;
 }
 
@@ -118,8 +115,9 @@ static int load_codes(struct kl_term *t, struct kl_repo *r)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_PAINTS; i++) {
-		KL_AUTO(kl_freep) char *key =
-			paints[i].slot ? kl_asprintf("color.klineage.%s", paints[i].slot) : NULL;
+		KL_AUTO(kl_freep) char *key = paints[i].slot ? kl_asprintf("color.klineage.%s",
+									   paints[i].slot) :
+							       NULL;
 		int err;
 
 		/* git is only asked what a colour looks like that somebody has named */
@@ -188,7 +186,8 @@ static int start_pager(struct kl_term *t, struct kl_repo *r, const char *verb)
 	return 0;
 }
 
-int kl_term_open(struct kl_term *t, struct kl_repo *r, const char *when, const char *verb, bool pages)
+int kl_term_open(struct kl_term *t, struct kl_repo *r, const char *when, const char *verb,
+		 bool pages)
 {
 	bool color;
 	int err;
@@ -208,7 +207,7 @@ void kl_term_close(struct kl_term *t)
 	if (t->pager <= 0)
 		return;
 	fflush(stdout);
-	clearerr(stdout);	/* the user had seen enough */
+	clearerr(stdout); /* the user had seen enough */
 	dup2(t->saved, STDOUT_FILENO);
 	close(t->saved);
 	while (waitpid(t->pager, NULL, 0) < 0 && errno == EINTR)

@@ -17,29 +17,30 @@
  */
 enum kl_paint {
 	KL_PAINT_RESET,
-	KL_PAINT_HEAD,		/* color.klineage.head: what a page is about */
-	KL_PAINT_PASS,		/* .pass */
-	KL_PAINT_FAIL,		/* .fail */
-	KL_PAINT_WARN,		/* .warn: neither */
-	KL_PAINT_OLD,		/* .old, .new, .frag: a diff */
+	KL_PAINT_HEAD, /* color.klineage.head: what a page is about */
+	KL_PAINT_PASS, /* .pass */
+	KL_PAINT_FAIL, /* .fail */
+	KL_PAINT_WARN, /* .warn: neither */
+	KL_PAINT_OLD,  /* .old, .new, .frag: a diff */
 	KL_PAINT_NEW,
 	KL_PAINT_FRAG,
 	KL_PAINTS
 };
 
 struct kl_term {
-	char code[KL_PAINTS][40];	/* all empty: no colours */
-	int width;			/* columns, at least 20; 80 where nobody can tell */
-	pid_t pager;			/* 0: none of ours */
-	int saved;			/* stdout before it */
+	char code[KL_PAINTS][40]; /* all empty: no colours */
+	int width;                /* columns, at least 20; 80 where nobody can tell */
+	pid_t pager;              /* 0: none of ours */
+	int saved;                /* stdout before it */
 };
 
 /**
  * `when`: what --color said, or NULL. `pages`: a pager for stdout, if it is a terminal and
- * klineage.pager.<verb> does not say no. `r` may be NULL: no colours, no pager. KL_EINVALID: a word that is
- * neither always, never nor auto.
+ * klineage.pager.<verb> does not say no. `r` may be NULL: no colours, no pager. KL_EINVALID: a word
+ * that is neither always, never nor auto.
  */
-int kl_term_open(struct kl_term *t, struct kl_repo *r, const char *when, const char *verb, bool pages);
+int kl_term_open(struct kl_term *t, struct kl_repo *r, const char *when, const char *verb,
+		 bool pages);
 /** Waits until the user has left the pager; stdout is as before. */
 void kl_term_close(struct kl_term *t);
 

@@ -9,9 +9,8 @@
 #define MAX_BANDS 16
 
 enum { RULE_NOISE, RULE_EXACT, RULE_ELEMENTWISE, RULE_REL_L2, RULE_MULTISET };
-static const char *const rule_names[] = {
-	"noise", "exact", "elementwise", "rel-l2", "multiset", NULL
-};
+static const char *const rule_names[] = { "noise",  "exact",    "elementwise",
+					  "rel-l2", "multiset", NULL };
 
 static bool is_answer(const struct kl_arg *a)
 {
@@ -47,7 +46,8 @@ static int read_axis(json_t *per, int64_t *next, const struct kl_arg *a, struct 
 			return err;
 		axis = n.y->key[0][0] - '0';
 		if (axis < 0 || axis >= KL_MAX_AXES || n.y->key[0][1])
-			return kl_yaml_key_error(n.file, n.y, 0, "'per' names an axis by its index");
+			return kl_yaml_key_error(n.file, n.y, 0,
+						 "'per' names an axis by its index");
 		value = kl_node_item(n, 0);
 		value.what = "per";
 		if ((err = kl_node_int(&together, value, 2, INT64_MAX)) < 0)
@@ -58,8 +58,8 @@ static int read_axis(json_t *per, int64_t *next, const struct kl_arg *a, struct 
 	if (axis < *next)
 		return kl_node_error(n, "'per' names axes in order: [0], [0, 2], [0, {1: 64}] ...");
 	if (axis >= (int64_t)a->naxes)
-		return kl_node_error(n, "'per' names axis %lld, '%s' has %zu from 0 on", (long long)axis,
-				     a->name, a->naxes);
+		return kl_node_error(n, "'per' names axis %lld, '%s' has %zu from 0 on",
+				     (long long)axis, a->name, a->naxes);
 	*next = axis + 1;
 	if (!cut) {
 		json_array_append_new(per, json_integer(axis));
@@ -87,8 +87,11 @@ static int read_per(json_t *rule, const struct kl_arg *a, struct kl_node n)
 		for (size_t i = 0; i < json_array_size(per); i++)
 			alone += json_is_integer(json_array_get(per, i));
 		if (alone == a->naxes && alone)
-			return kl_node_error(n, "'per' takes all %zu axes of '%s': each element would be a "
-					     "group", a->naxes, a->name);
+			return kl_node_error(
+				n,
+				"'per' takes all %zu axes of '%s': each element would be a "
+				"group",
+				a->naxes, a->name);
 	}
 	kl_json_set(rule, "per", kl_steal(&per));
 	return 0;
@@ -130,7 +133,8 @@ static int read_numbers(json_t *rule, int kind, const struct kl_arg *a, struct k
 		if ((err = read_factor(rule, n, "tol", 0, 1e-18)) < 0)
 			return err;
 		if (kl_json_num_or(rule, "tol", 0) >= 1)
-			return kl_node_error(kl_node_get(n, "tol"), "'tol' of 1 or more accepts zeros");
+			return kl_node_error(kl_node_get(n, "tol"),
+					     "'tol' of 1 or more accepts zeros");
 		if (zeros.y && (err = kl_node_bool(&yes, zeros)) < 0)
 			return err;
 		if (yes)
@@ -157,7 +161,8 @@ static const char *const *keys_of(int kind)
 static int claim(bool *judged, const struct kl_contract *c, int arg, struct kl_node n)
 {
 	if (!is_answer(&c->arg[arg]))
-		return kl_node_error(n, "'%s' is no out or inout: a rule judges answers", c->arg[arg].name);
+		return kl_node_error(n, "'%s' is no out or inout: a rule judges answers",
+				     c->arg[arg].name);
 	if (judged[arg])
 		return kl_node_error(n, "'%s' is judged by two rules", c->arg[arg].name);
 	judged[arg] = true;
@@ -171,8 +176,9 @@ static int add_rule(struct kl_contract *c, int kind, int arg, struct kl_node n)
 	int err;
 
 	if (kind != RULE_EXACT && !kl_dtype_is_float(a->dtype))
-		return kl_node_error(n, "'%s' cannot judge '%s': it is %s, it needs its own rule (out: ...)",
-				     rule_names[kind], a->name, a->dtype);
+		return kl_node_error(
+			n, "'%s' cannot judge '%s': it is %s, it needs its own rule (out: ...)",
+			rule_names[kind], a->name, a->dtype);
 	kl_json_set_str(rule, "out", a->name);
 	kl_json_set_str(rule, "rule", rule_names[kind]);
 	if ((err = read_numbers(rule, kind, a, n)) < 0)
@@ -189,7 +195,8 @@ static int check_rows(const struct kl_contract *c, int v, int i, int x, struct k
 	size_t axes = c->arg[v].naxes;
 
 	if (c->arg[i].naxes != axes || c->arg[x].naxes != axes)
-		return kl_node_error(n, "'values', 'indices' and 'of' must have the same number of axes");
+		return kl_node_error(
+			n, "'values', 'indices' and 'of' must have the same number of axes");
 	for (size_t p = 0; (d = kl_contract_check_point(c, p, id)); p++) {
 		int64_t ev[KL_MAX_AXES], ei[KL_MAX_AXES], ex[KL_MAX_AXES];
 		int err;
@@ -198,10 +205,12 @@ static int check_rows(const struct kl_contract *c, int v, int i, int x, struct k
 		    (err = kl_contract_shape(ei, c, (size_t)i, d)) < 0 ||
 		    (err = kl_contract_shape(ex, c, (size_t)x, d)) < 0)
 			return err;
-		if (memcmp(ev, ei, axes * sizeof(*ev)) || memcmp(ev, ex, (axes - 1) * sizeof(*ev)) ||
-		    ev[axes - 1] > ex[axes - 1])
-			return kl_node_error(n, "at %s: 'values' and 'indices' must have one shape, "
-					     "that of 'of' but for a last axis no longer", id);
+		if (memcmp(ev, ei, axes * sizeof(*ev)) ||
+		    memcmp(ev, ex, (axes - 1) * sizeof(*ev)) || ev[axes - 1] > ex[axes - 1])
+			return kl_node_error(n,
+					     "at %s: 'values' and 'indices' must have one shape, "
+					     "that of 'of' but for a last axis no longer",
+					     id);
 	}
 	return 0;
 }
@@ -224,8 +233,8 @@ static int read_multiset(struct kl_contract *c, bool *judged, struct kl_node n)
 	if (c->arg[x].kind != KL_ARG_IN)
 		return kl_node_error(of, "'of' must be an in, '%s' is not", c->arg[x].name);
 	if (strcmp(c->arg[v].dtype, c->arg[x].dtype))
-		return kl_node_error(values, "'values' is %s but 'of' is %s",
-				     c->arg[v].dtype, c->arg[x].dtype);
+		return kl_node_error(values, "'values' is %s but 'of' is %s", c->arg[v].dtype,
+				     c->arg[x].dtype);
 	if ((err = check_rows(c, v, i, x, n)) < 0)
 		return err;
 	rule = json_object();
@@ -255,7 +264,8 @@ static int read_rule(struct kl_contract *c, bool *judged, struct kl_node n, bool
 		return read_multiset(c, judged, n);
 	out = kl_node_get(n, "out");
 	if (out.y) {
-		if ((err = read_arg_name(&arg, c, out)) < 0 || (err = claim(judged, c, arg, out)) < 0)
+		if ((err = read_arg_name(&arg, c, out)) < 0 ||
+		    (err = claim(judged, c, arg, out)) < 0)
 			return err;
 		return add_rule(c, kind, arg, n);
 	}
@@ -338,11 +348,13 @@ static int read_band(json_t *list, const struct kl_contract *c, bool exact, stru
 		if (word)
 			continue;
 		if (k < 0)
-			return kl_yaml_key_error(c->name, n.y, i, "'%s' names '%.64s', which is no argument",
-						 n.what, key);
+			return kl_yaml_key_error(c->name, n.y, i,
+						 "'%s' names '%.64s', which is no argument", n.what,
+						 key);
 		if (!c->arg[k].fill)
-			return kl_yaml_key_error(c->name, n.y, i, "'%s' names '%s', which is no in or inout",
-						 n.what, key);
+			return kl_yaml_key_error(c->name, n.y, i,
+						 "'%s' names '%s', which is no in or inout", n.what,
+						 key);
 		if ((err = kl_contract_fill_read(&fill, c, (size_t)k, item)) < 0)
 			return err;
 		kl_json_set(band, key, fill);
@@ -351,7 +363,8 @@ static int read_band(json_t *list, const struct kl_contract *c, bool exact, stru
 	if (!fills)
 		return kl_node_error(n, "a band of '%s' fills no argument", n.what);
 	if (json_object_get(band, "must_exceed") && !strcmp(kl_json_str_or(band, "at", ""), "also"))
-		return kl_node_error(n, "'must_exceed' is asked at the cases, this band is at also");
+		return kl_node_error(n,
+				     "'must_exceed' is asked at the cases, this band is at also");
 	json_array_append_new(list, kl_steal(&band));
 	return 0;
 }
@@ -378,8 +391,10 @@ int kl_contract_bands_read(struct kl_contract *c, struct kl_node top)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(words); i++)
 		if (kl_contract_arg(c, words[i]) >= 0)
-			return kl_node_error(kl_node_get(top, "args"), "no argument may be called '%s', "
-					     "which says something else in a band", words[i]);
+			return kl_node_error(kl_node_get(top, "args"),
+					     "no argument may be called '%s', "
+					     "which says something else in a band",
+					     words[i]);
 	err = read_bands(&c->exact, c, true, kl_node_get(top, "exact"));
 	return err < 0 ? err : read_bands(&c->bands, c, false, kl_node_get(top, "bands"));
 }

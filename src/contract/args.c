@@ -37,8 +37,10 @@ static int read_dim(struct kl_contract *c, struct kl_arg *a, struct kl_node n)
 	int which = 0, err;
 
 	if (by[0])
-		return kl_node_error(kl_node_get(n, "kind"), "%s%s%s: 'args' has tensors and "
-				     "scalars", by[0], a->name, by[1]);
+		return kl_node_error(kl_node_get(n, "kind"),
+				     "%s%s%s: 'args' has tensors and "
+				     "scalars",
+				     by[0], a->name, by[1]);
 	if ((err = kl_node_keys(n, known, 2)) < 0 ||
 	    (dtype.y && (err = kl_node_choice(&which, dtype, dtypes)) < 0))
 		return err;
@@ -48,7 +50,8 @@ static int read_dim(struct kl_contract *c, struct kl_arg *a, struct kl_node n)
 		if (!strcmp(c->dim_name[i], a->name))
 			a->dim = (int)i;
 	if (a->dim < 0)
-		return kl_node_error(kl_node_get(n, "name"), "'%s' is not a dim of the case", a->name);
+		return kl_node_error(kl_node_get(n, "name"), "'%s' is not a dim of the case",
+				     a->name);
 	for (size_t i = 0; which && (d = kl_contract_check_point(c, i, id)); i++)
 		if (d->v[a->dim] > INT32_MAX)
 			return kl_node_error(n, "'%s' does not fit i32 at %s", a->name, id);
@@ -69,8 +72,8 @@ static int read_scalar(struct kl_arg *a, struct kl_node n)
 	t = kl_dtype_find(a->dtype);
 	/* no C type that every compiler passes alike */
 	if (t->is_float && kl_dtype_size(a->dtype) == 2)
-		return kl_node_error(kl_node_get(n, "dtype"), "a scalar is not passed by value as %s",
-				     t->name);
+		return kl_node_error(kl_node_get(n, "dtype"),
+				     "a scalar is not passed by value as %s", t->name);
 	if (!t->is_float &&
 	    !(a->value >= t->int_min && a->value <= t->int_max && a->value == floor(a->value)))
 		return kl_node_error(value, "'value' must be an integer that %s holds", t->name);
@@ -91,8 +94,10 @@ static int read_axis(struct kl_contract *c, struct kl_arg *a, struct kl_node n)
 	/* an argument's name: shapes that depend on each other or on data */
 	for (size_t i = 0; i < KL_MAX_ARGS && c->arg[i].name; i++)
 		if (!strcmp(text, c->arg[i].name) && is_tensor(&c->arg[i]))
-			return kl_node_error(n, "the shape of '%s' depends on argument '%s': "
-					     "shapes are over dims only", a->name, text);
+			return kl_node_error(n,
+					     "the shape of '%s' depends on argument '%s': "
+					     "shapes are over dims only",
+					     a->name, text);
 	if (kl_expr_parse(&a->shape[a->naxes], text, &names, KL_EXPR_NUMBER, &at) < 0)
 		return kl_node_error_at(n, at);
 	a->naxes++;
@@ -100,7 +105,8 @@ static int read_axis(struct kl_contract *c, struct kl_arg *a, struct kl_node n)
 		int64_t v;
 
 		if (kl_expr_eval(&v, a->shape[a->naxes - 1], d->v) < 0)
-			return kl_node_error(n, "shape of '%s' at %s: %s", a->name, id, kl_error_last());
+			return kl_node_error(n, "shape of '%s' at %s: %s", a->name, id,
+					     kl_error_last());
 		if (v < 1)
 			return kl_node_error(n, "shape of '%s' at %s: extent %lld", a->name, id,
 					     (long long)v);
@@ -134,11 +140,11 @@ static int check_axes(const struct kl_arg *a, const json_t *fill, struct kl_node
 	const json_t *lower = json_object_get(fill, "lower");
 
 	if (lower && json_integer_value(lower) + 1 >= (json_int_t)a->naxes)
-		return kl_node_error(n, "'lower' names an axis before the last, '%s' has %zu", a->name,
-				     a->naxes);
+		return kl_node_error(n, "'lower' names an axis before the last, '%s' has %zu",
+				     a->name, a->naxes);
 	if (json_object_get(fill, "running") && a->naxes < 2)
-		return kl_node_error(n, "'running' needs an axis before the last, '%s' has %zu", a->name,
-				     a->naxes);
+		return kl_node_error(n, "'running' needs an axis before the last, '%s' has %zu",
+				     a->name, a->naxes);
 	return 0;
 }
 
@@ -164,8 +170,9 @@ int kl_contract_fill_read(json_t **out, const struct kl_contract *c, size_t arg,
 		if (kl_expr_eval(&v, e, d->v) < 0)
 			return kl_node_error(n, "'index' at %s: %s", id, kl_error_last());
 		if (v < 1 || (double)v - 1 > t->int_max)
-			return kl_node_error(n, "'index' at %s is %lld: it must be at least 1 and fit %s",
-					     id, (long long)v, t->name);
+			return kl_node_error(
+				n, "'index' at %s is %lld: it must be at least 1 and fit %s", id,
+				(long long)v, t->name);
 	}
 	*out = kl_steal(&fill);
 	return 0;
@@ -206,15 +213,16 @@ static int read_arg(struct kl_contract *c, struct kl_arg *a, struct kl_node n)
 	kind = kl_node_get(n, "kind");
 	if (!name.y || !kind.y)
 		return kl_node_error(n, "'%s' is missing in an argument", name.y ? "kind" : "name");
-	if ((err = kl_node_ident(&s, name)) < 0 ||
-	    (err = kl_node_choice(&which, kind, kinds)) < 0)
+	if ((err = kl_node_ident(&s, name)) < 0 || (err = kl_node_choice(&which, kind, kinds)) < 0)
 		return err;
 	if (kl_contract_arg(c, s) >= 0)
 		return kl_node_error(name, "two arguments are called '%s'", s);
 	for (size_t i = 0; which != KL_ARG_DIM && i < c->dims.n; i++)
 		if (!strcmp(c->dim_name[i], s))
-			return kl_node_error(name, "'%s' is a dim of the case: say kind: dim, "
-					     "or take another name", s);
+			return kl_node_error(name,
+					     "'%s' is a dim of the case: say kind: dim, "
+					     "or take another name",
+					     s);
 	a->name = kl_strdup(s);
 	a->kind = (enum kl_arg_kind)which;
 	c->nargs++;
@@ -235,15 +243,16 @@ static int check_total(const struct kl_contract *c, struct kl_node n)
 		if (kl_contract_bytes(&bytes, c, d) < 0)
 			return kl_node_error(n, "%s", kl_error_last());
 		if (bytes > KL_TENSOR_MAX_BYTES)
-			return kl_node_error(n, "the tensors of %s take more than 2^40 bytes together", id);
+			return kl_node_error(
+				n, "the tensors of %s take more than 2^40 bytes together", id);
 	}
 	return 0;
 }
 
 static bool sweeps_by_default(const struct kl_arg *a)
 {
-	return (a->kind == KL_ARG_IN || a->kind == KL_ARG_INOUT) &&
-	       kl_dtype_is_float(a->dtype) && !kl_fill_is_shaped(a->fill);
+	return (a->kind == KL_ARG_IN || a->kind == KL_ARG_INOUT) && kl_dtype_is_float(a->dtype) &&
+	       !kl_fill_is_shaped(a->fill);
 }
 
 static int read_sweep(struct kl_contract *c, struct kl_node n)
@@ -267,10 +276,13 @@ static int read_sweep(struct kl_contract *c, struct kl_node n)
 			return err;
 		k = kl_contract_arg(c, s);
 		if (k < 0)
-			return kl_node_error(item, "'sweep' names '%.64s', which is no argument", s);
+			return kl_node_error(item, "'sweep' names '%.64s', which is no argument",
+					     s);
 		a = &c->arg[k];
-		if ((a->kind != KL_ARG_IN && a->kind != KL_ARG_INOUT) || !kl_dtype_is_float(a->dtype))
-			return kl_node_error(item, "'sweep' names '%s', which is no float input", s);
+		if ((a->kind != KL_ARG_IN && a->kind != KL_ARG_INOUT) ||
+		    !kl_dtype_is_float(a->dtype))
+			return kl_node_error(item, "'sweep' names '%s', which is no float input",
+					     s);
 		if (a->sweep)
 			return kl_node_error(item, "'sweep' names '%s' twice", s);
 		a->sweep = true;
@@ -292,7 +304,8 @@ int kl_contract_args_read(struct kl_contract *c, struct kl_node top)
 		answers |= c->arg[i].kind == KL_ARG_OUT || c->arg[i].kind == KL_ARG_INOUT;
 	}
 	if (!answers)
-		return kl_node_error(n, "no argument is an out or inout: there is nothing to judge");
+		return kl_node_error(n,
+				     "no argument is an out or inout: there is nothing to judge");
 	if ((err = check_total(c, n)) < 0)
 		return err;
 	return read_sweep(c, kl_node_get(top, "sweep"));

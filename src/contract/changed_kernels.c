@@ -23,9 +23,9 @@ void kl_changed_release(struct kl_changed *c)
 
 struct looking {
 	struct kl_repo *repo;
-	const git_oid *from, *to;	/* from NULL: nothing was there */
-	struct kl_map seen;		/* directories that were asked before */
-	struct kl_strvec dirs;		/* those with a contract, before or now */
+	const git_oid *from, *to; /* from NULL: nothing was there */
+	struct kl_map seen;       /* directories that were asked before */
+	struct kl_strvec dirs;    /* those with a contract, before or now */
 };
 
 static int has_contract(bool *out, struct looking *l, const git_oid *tree, const char *dir)
@@ -48,14 +48,14 @@ static int look_around(struct looking *l, const char *path)
 	KL_AUTO(kl_freep) char *dir = kl_strdup(path);
 	bool now, before = false;
 
-	for (size_t n = strlen(dir); n; ) {
+	for (size_t n = strlen(dir); n;) {
 		int err;
 
 		while (n && dir[--n] != '/')
 			;
 		dir[n] = '\0';
 		if (kl_map_put(&l->seen, dir, l))
-			return 0;	/* and all above it */
+			return 0; /* and all above it */
 		if ((err = has_contract(&now, l, l->to, dir)) < 0 ||
 		    (!now && (err = has_contract(&before, l, l->from, dir)) < 0))
 			return err;
@@ -109,7 +109,9 @@ static int compare(struct kl_changed *out, struct looking *l, const char *dir)
 	KL_GROW(out->one, out->n + 1, out->alloc);
 	out->one[out->n++] = (struct kl_changed_one){
 		.dir = kl_strdup(dir),
-		.workload = kl_strdup(any ? any->contract->workload : *dir ? dir : "."),
+		.workload = kl_strdup(any  ? any->contract->workload :
+				      *dir ? dir :
+					     "."),
 		.why = kl_steal(&why),
 	};
 	if (now && before && same(now->contract_digest, before->contract_digest))

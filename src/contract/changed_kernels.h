@@ -5,20 +5,21 @@
 #include "contract/surface.h"
 
 /*
- * changed_kernels - which kernels differ between two trees: those whose surface or contract does. Only
- * directories around a changed path are looked at, so that a large tree costs what its changes do.
+ * changed_kernels - which kernels differ between two trees: those whose surface or contract does.
+ * Only directories around a changed path are looked at, so that a large tree costs what its changes
+ * do.
  */
 struct kl_changed_one {
-	char *dir;			/* the contract's directory */
-	char *workload;			/* of the contract; if none can be read the directory */
-	struct kl_surface *now;		/* NULL: gone, or `why` */
+	char *dir;              /* the contract's directory */
+	char *workload;         /* of the contract; if none can be read the directory */
+	struct kl_surface *now; /* NULL: gone, or `why` */
 	/** With the same contract, so that the two compare; NULL: there was none such. */
 	struct kl_surface *before;
-	char *why;			/* what is wrong with it as it is now; NULL: nothing */
+	char *why; /* what is wrong with it as it is now; NULL: nothing */
 };
 
 struct kl_changed {
-	struct kl_changed_one *one;	/* sorted by directory */
+	struct kl_changed_one *one; /* sorted by directory */
 	size_t n, alloc;
 };
 

@@ -76,9 +76,9 @@ static int read_limits(struct kl_contract *c, struct kl_node n)
 static int read_head(struct kl_contract *c, struct kl_node top)
 {
 	static const char *const known[] = {
-		"klineage", "workload", "case", "surface", "args", "oracle",
-		"accept", "domain", "cases", "also", "exact", "bands", "sweep",
-		"deterministic", "baseline", "floor", "limits", NULL
+		"klineage", "workload",      "case",     "surface", "args",   "oracle",
+		"accept",   "domain",        "cases",    "also",    "exact",  "bands",
+		"sweep",    "deterministic", "baseline", "floor",   "limits", NULL
 	};
 	struct kl_node version = kl_node_get(top, "klineage");
 	const char *slug;
@@ -90,7 +90,8 @@ static int read_head(struct kl_contract *c, struct kl_node top)
 		if ((err = kl_node_int(&v, version, 1, INT64_MAX)) < 0)
 			return err;
 		if (v != 1)
-			return kl_node_error(version, "contract version %lld is not known here (1 is)",
+			return kl_node_error(version,
+					     "contract version %lld is not known here (1 is)",
 					     (long long)v);
 	}
 	if ((err = kl_node_keys(top, known, 7)) < 0 ||
@@ -137,14 +138,12 @@ int kl_contract_parse_in(struct kl_contract **out, const struct kl_languages *kn
 	if ((err = kl_yaml_parse(&y, name, text, len)) < 0)
 		return err;
 	top = (struct kl_node){ name, y, "contract" };
-	if ((err = read_head(c, top)) < 0 ||
-	    (err = kl_contract_points_read(c, top)) < 0 ||
+	if ((err = read_head(c, top)) < 0 || (err = kl_contract_points_read(c, top)) < 0 ||
 	    (err = kl_contract_surface_read(c, kl_node_get(top, "surface"))) < 0 ||
 	    (err = kl_contract_args_read(c, top)) < 0 ||
 	    (err = kl_contract_oracle_read(c, kl_node_get(top, "oracle"))) < 0 ||
 	    (err = kl_contract_accept_read(c, top)) < 0 ||
-	    (err = kl_contract_bands_read(c, top)) < 0 ||
-	    (err = read_tail(c, top)) < 0)
+	    (err = kl_contract_bands_read(c, top)) < 0 || (err = read_tail(c, top)) < 0)
 		return err;
 	*out = kl_steal(&c);
 	return 0;

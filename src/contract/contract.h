@@ -21,19 +21,19 @@
  */
 #define KL_CONTRACT_FILE "klineage.yaml"
 #define KL_CONTRACT_MAX_BYTES (256 * 1024)
-#define KL_TENSOR_MAX_BYTES (1LL << 40)	/* of one point's tensors together */
+#define KL_TENSOR_MAX_BYTES (1LL << 40) /* of one point's tensors together */
 #define KL_MAX_DIMS 16
 #define KL_MAX_ARGS 32
 #define KL_MAX_AXES 8
 #define KL_MAX_DOMAIN 64
 #define KL_MAX_PERF 16
 #define KL_MAX_ALSO 64
-#define KL_HEADERS_MAX 4	/* sets of headers */
+#define KL_HEADERS_MAX 4 /* sets of headers */
 
-struct kl_expr;		/* plan/expr.h */
+struct kl_expr; /* plan/expr.h */
 struct kl_expr_names;
 
-struct kl_dims {	/* one point: a value for each dim of the case, in its order */
+struct kl_dims { /* one point: a value for each dim of the case, in its order */
 	size_t n;
 	int64_t v[KL_MAX_DIMS];
 };
@@ -43,12 +43,12 @@ enum kl_arg_kind { KL_ARG_DIM, KL_ARG_SCALAR, KL_ARG_IN, KL_ARG_OUT, KL_ARG_INOU
 struct kl_arg {
 	char *name;
 	enum kl_arg_kind kind;
-	char *dtype;			/* "f32", ... */
-	int dim;			/* KL_ARG_DIM: index into dims */
-	double value;			/* KL_ARG_SCALAR */
+	char *dtype;  /* "f32", ... */
+	int dim;      /* KL_ARG_DIM: index into dims */
+	double value; /* KL_ARG_SCALAR */
 	struct kl_expr *shape[KL_MAX_AXES];
 	size_t naxes;
-	json_t *fill;			/* canonical: {"normal":[0.0,1.0],"map":...}, NULL for out */
+	json_t *fill; /* canonical: {"normal":[0.0,1.0],"map":...}, NULL for out */
 	bool sweep;
 };
 
@@ -58,20 +58,23 @@ struct kl_perf_case {
 	bool hot;
 };
 
-struct kl_floor { bool bytes_auto; struct kl_expr *bytes, *flops; };	/* NULL: none */
+struct kl_floor {
+	bool bytes_auto;
+	struct kl_expr *bytes, *flops;
+}; /* NULL: none */
 
 struct kl_contract {
-	char *name;			/* for messages: path of the file */
+	char *name; /* for messages: path of the file */
 	char *workload, *op;
 	char *dim_name[KL_MAX_DIMS];
-	struct kl_dims dims;		/* the case */
-	const struct kl_languages *known;	/* that it was read with; borrowed */
+	struct kl_dims dims;              /* the case */
+	const struct kl_languages *known; /* that it was read with; borrowed */
 	const struct kl_language *language;
-	char *entry;			/* the function that is called; NULL: none is */
-	char *launch;			/* the source that is the launch plan; NULL: none is */
-	char *arch, *std;		/* with host code: "sm_90a", "c++17"; else NULL */
+	char *entry;      /* the function that is called; NULL: none is */
+	char *launch;     /* the source that is the launch plan; NULL: none is */
+	char *arch, *std; /* with host code: "sm_90a", "c++17"; else NULL */
 	struct kl_strvec sources, flags;
-	struct kl_strvec headers;	/* sets of headers it includes (backend/headers.h) */
+	struct kl_strvec headers; /* sets of headers it includes (backend/headers.h) */
 	struct kl_arg arg[KL_MAX_ARGS];
 	size_t nargs;
 	struct kl_expr **domain;
@@ -83,10 +86,10 @@ struct kl_contract {
 	size_t nalso;
 	struct kl_strvec oracle_sources;
 	char *oracle_entry, *oracle_launch;
-	json_t *accept;			/* array of rules, each naming its output, as in a job */
-	json_t *exact, *bands;		/* arrays of {arg: canonical fill} */
+	json_t *accept;        /* array of rules, each naming its output, as in a job */
+	json_t *exact, *bands; /* arrays of {arg: canonical fill} */
 	bool deterministic;
-	char *baseline;			/* NULL: none */
+	char *baseline; /* NULL: none */
 	struct kl_floor floor;
 	int64_t arena_mib, call_s;
 };
@@ -103,7 +106,9 @@ int kl_contract_arg(const struct kl_contract *c, const char *name);
 /** The dims, as names for kl_expr_parse(); borrowed. */
 struct kl_expr_names kl_contract_names(const struct kl_contract *c);
 
-/** The points of a job: the cases ("case0" ...), then `also` ("also0" ...). `id`: 32 bytes or NULL. */
+/**
+ * The points of a job: the cases ("case0" ...), then `also` ("also0" ...). `id`: 32 bytes or NULL.
+ */
 size_t kl_contract_npoints(const struct kl_contract *c);
 const struct kl_dims *kl_contract_point(const struct kl_contract *c, size_t i, char *id);
 

@@ -8,9 +8,10 @@
 /* dtype - element types of tensors, by their name in a contract. */
 struct kl_dtype_info {
 	const char *name;
-	size_t size;		/* bytes */
+	size_t size; /* bytes */
 	bool is_float;
-	double int_min, int_max;	/* integers from min to max are all exact; -max for floats */
+	/* integers from min to max are all exact; -max for floats */
+	double int_min, int_max;
 };
 
 /** NULL: unknown. */

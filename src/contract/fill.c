@@ -46,8 +46,10 @@ static int need_float(struct kl_node n, const struct reading *r)
 {
 	if (r->dtype->is_float)
 		return 0;
-	return kl_node_error(n, "'%s' makes no %s: take ints, zeros, ones, const, choice, "
-			     "one-hot, index or repeat", n.what, r->dtype->name);
+	return kl_node_error(n,
+			     "'%s' makes no %s: take ints, zeros, ones, const, choice, "
+			     "one-hot, index or repeat",
+			     n.what, r->dtype->name);
 }
 
 /* [a, b] of finite numbers. */
@@ -58,8 +60,8 @@ static int read_pair(double v[2], struct kl_node n)
 	if (n.y->kind != KL_YAML_SEQ || n.y->n != 2)
 		return kl_node_error(n, "'%s' takes two numbers [a, b]", n.what);
 	for (size_t i = 0; i < 2; i++)
-		if ((err = kl_node_num_in(&v[i], kl_node_item(n, i),
-					  -MAX_MAGNITUDE, MAX_MAGNITUDE)) < 0)
+		if ((err = kl_node_num_in(&v[i], kl_node_item(n, i), -MAX_MAGNITUDE,
+					  MAX_MAGNITUDE)) < 0)
 			return err;
 	return 0;
 }
@@ -98,8 +100,7 @@ static int read_ints(json_t **out, struct kl_node n, const struct reading *r)
 	if (n.y->kind != KL_YAML_SEQ || n.y->n != 2)
 		return kl_node_error(n, "'ints' takes two numbers [lo, hi]");
 	for (size_t i = 0; i < 2; i++)
-		if ((err = kl_node_int(&v[i], kl_node_item(n, i),
-				       (int64_t)r->dtype->int_min,
+		if ((err = kl_node_int(&v[i], kl_node_item(n, i), (int64_t)r->dtype->int_min,
 				       (int64_t)r->dtype->int_max)) < 0)
 			return err;
 	if (v[0] > v[1])
@@ -199,18 +200,16 @@ static const struct generator {
 	const char *key;
 	int (*read)(json_t **out, struct kl_node n, const struct reading *r);
 } generators[] = {
-	{ "normal", read_normal }, { "uniform", read_uniform },
-	{ "ints", read_ints }, { "const", read_const },
-	{ "one-hot", read_flag }, { "choice", read_choice },
-	{ "cauchy", read_cauchy }, { "index", read_index },
-	{ "repeat", read_repeat }, { "outliers", read_outliers },
+	{ "normal", read_normal },     { "uniform", read_uniform }, { "ints", read_ints },
+	{ "const", read_const },       { "one-hot", read_flag },    { "choice", read_choice },
+	{ "cauchy", read_cauchy },     { "index", read_index },     { "repeat", read_repeat },
+	{ "outliers", read_outliers },
 };
 
 static int read_word(json_t **out, struct kl_node n, const struct reading *r)
 {
-	static const char *const words[] = {
-		"normal", "uniform", "zeros", "ones", "one-hot", "cauchy", NULL
-	};
+	static const char *const words[] = { "normal",  "uniform", "zeros", "ones",
+					     "one-hot", "cauchy",  NULL };
 	int which, err;
 
 	if ((err = kl_node_choice(&which, n, words)) < 0)
@@ -221,12 +220,24 @@ static int read_word(json_t **out, struct kl_node n, const struct reading *r)
 		if ((err = need_float(n, r)) < 0)
 			return err;
 	switch (which) {
-	case 0: *out = json_pack("{s:[ff]}", "normal", 0.0, 1.0); break;
-	case 1: *out = json_pack("{s:[ff]}", "uniform", 0.0, 1.0); break;
-	case 2: *out = json_pack("{s:f}", "const", 0.0); break;
-	case 3: *out = json_pack("{s:f}", "const", 1.0); break;
-	case 4: *out = json_pack("{s:b}", "one-hot", 1); break;
-	default: *out = json_pack("{s:b}", "cauchy", 1); break;
+	case 0:
+		*out = json_pack("{s:[ff]}", "normal", 0.0, 1.0);
+		break;
+	case 1:
+		*out = json_pack("{s:[ff]}", "uniform", 0.0, 1.0);
+		break;
+	case 2:
+		*out = json_pack("{s:f}", "const", 0.0);
+		break;
+	case 3:
+		*out = json_pack("{s:f}", "const", 1.0);
+		break;
+	case 4:
+		*out = json_pack("{s:b}", "one-hot", 1);
+		break;
+	default:
+		*out = json_pack("{s:b}", "cauchy", 1);
+		break;
 	}
 	return 0;
 }
@@ -242,7 +253,11 @@ static int read_shaping(json_t *fill, struct kl_node n, const struct reading *r)
 	struct kl_node unit = kl_node_get(n, "unit");
 	struct kl_node lower = kl_node_get(n, "lower");
 	struct kl_node running = kl_node_get(n, "running");
-	const struct kl_node any = map.y ? map : scale.y ? scale : unit.y ? unit : lower.y ? lower : running;
+	const struct kl_node any = map.y   ? map :
+				   scale.y ? scale :
+				   unit.y  ? unit :
+				   lower.y ? lower :
+					     running;
 	int64_t whole;
 	int which, err;
 	double v;
@@ -279,17 +294,18 @@ static int read_shaping(json_t *fill, struct kl_node n, const struct reading *r)
 		kl_json_set_int(fill, "running", whole);
 	}
 	if (r->inside_repeat && (lower.y || running.y))
-		return kl_node_error(lower.y ? lower : running, "'repeat' has one row, 'lower' and 'running' "
+		return kl_node_error(lower.y ? lower : running,
+				     "'repeat' has one row, 'lower' and 'running' "
 				     "are about several");
 	return 0;
 }
 
 static int read_map(json_t **out, struct kl_node n, const struct reading *r)
 {
-	static const char *const known[] = {
-		"normal", "uniform", "ints", "const", "one-hot", "choice",
-		"cauchy", "index", "repeat", "outliers", "map", "scale", "unit", "lower", "running", NULL
-	};
+	static const char *const known[] = { "normal",  "uniform",  "ints",    "const",
+					     "one-hot", "choice",   "cauchy",  "index",
+					     "repeat",  "outliers", "map",     "scale",
+					     "unit",    "lower",    "running", NULL };
 	KL_AUTO(json_decrefp) json_t *fill = json_object();
 	int err;
 
@@ -303,15 +319,18 @@ static int read_map(json_t **out, struct kl_node n, const struct reading *r)
 		if (!inner.y)
 			continue;
 		if (json_object_size(fill))
-			return kl_node_error(inner, "a fill has one generator, '%s' is a second one",
-					     g->key);
+			return kl_node_error(
+				inner, "a fill has one generator, '%s' is a second one", g->key);
 		if ((err = g->read(&v, inner, r)) < 0)
 			return err;
 		kl_json_set(fill, g->key, v);
 	}
 	if (!json_object_size(fill))
-		return kl_node_error(n, "'%s' names no generator (normal, uniform, ints, const, one-hot, "
-				     "choice, cauchy, index, repeat, outliers)", n.what);
+		return kl_node_error(
+			n,
+			"'%s' names no generator (normal, uniform, ints, const, one-hot, "
+			"choice, cauchy, index, repeat, outliers)",
+			n.what);
 	if ((err = read_shaping(fill, n, r)) < 0)
 		return err;
 	*out = kl_steal(&fill);

@@ -17,9 +17,9 @@
 #define MAX_FLAG 128
 
 static const char *const exact[] = {
-	"-O0", "-O1", "-O2", "-O3", "-Os", "-Ofast", "-Og", "-g", "-g0",
-	"-std=c99", "-std=gnu99", "-std=c11", "-std=gnu11", "-std=c17", "-std=gnu17",
-	"-w", "-pedantic",
+	"-O0",        "-O1",      "-O2",        "-O3",      "-Os",        "-Ofast",
+	"-Og",        "-g",       "-g0",        "-std=c99", "-std=gnu99", "-std=c11",
+	"-std=gnu11", "-std=c17", "-std=gnu17", "-w",       "-pedantic",
 };
 
 /*
@@ -27,37 +27,103 @@ static const char *const exact[] = {
  * instrumentation, lto) stays ours.
  */
 static const char *const codegen[] = {
-	"fast-math", "finite-math-only", "associative-math", "reciprocal-math",
-	"signed-zeros", "trapping-math", "rounding-math", "math-errno",
-	"unsafe-math-optimizations", "cx-limited-range", "strict-aliasing",
-	"wrapv", "unroll-loops", "unroll-all-loops", "peel-loops",
-	"split-loops", "unswitch-loops", "tree-vectorize", "tree-loop-vectorize",
-	"tree-slp-vectorize", "slp-vectorize", "vectorize",
-	"tree-loop-distribution", "tree-loop-distribute-patterns",
-	"tree-loop-im", "tree-partial-pre", "loop-interchange",
-	"loop-unroll-and-jam", "prefetch-loop-arrays", "inline",
-	"inline-functions", "inline-small-functions", "inline-functions-called-once",
-	"omit-frame-pointer", "ipa-cp-clone", "ipa-pta", "gcse-after-reload",
-	"schedule-insns", "schedule-insns2", "modulo-sched", "rename-registers",
-	"split-paths", "tree-pre", "if-conversion", "if-conversion2",
-	"expensive-optimizations", "align-functions", "align-loops", "align-jumps",
-	"vect-cost-model", "builtin", "tree-vrp", "ivopts", "signed-char",
-	"unsigned-char", "strict-overflow", "delete-null-pointer-checks",
+	"fast-math",
+	"finite-math-only",
+	"associative-math",
+	"reciprocal-math",
+	"signed-zeros",
+	"trapping-math",
+	"rounding-math",
+	"math-errno",
+	"unsafe-math-optimizations",
+	"cx-limited-range",
+	"strict-aliasing",
+	"wrapv",
+	"unroll-loops",
+	"unroll-all-loops",
+	"peel-loops",
+	"split-loops",
+	"unswitch-loops",
+	"tree-vectorize",
+	"tree-loop-vectorize",
+	"tree-slp-vectorize",
+	"slp-vectorize",
+	"vectorize",
+	"tree-loop-distribution",
+	"tree-loop-distribute-patterns",
+	"tree-loop-im",
+	"tree-partial-pre",
+	"loop-interchange",
+	"loop-unroll-and-jam",
+	"prefetch-loop-arrays",
+	"inline",
+	"inline-functions",
+	"inline-small-functions",
+	"inline-functions-called-once",
+	"omit-frame-pointer",
+	"ipa-cp-clone",
+	"ipa-pta",
+	"gcse-after-reload",
+	"schedule-insns",
+	"schedule-insns2",
+	"modulo-sched",
+	"rename-registers",
+	"split-paths",
+	"tree-pre",
+	"if-conversion",
+	"if-conversion2",
+	"expensive-optimizations",
+	"align-functions",
+	"align-loops",
+	"align-jumps",
+	"vect-cost-model",
+	"builtin",
+	"tree-vrp",
+	"ivopts",
+	"signed-char",
+	"unsigned-char",
+	"strict-overflow",
+	"delete-null-pointer-checks",
 };
 
 /* -f<name>=<word or number> */
 static const char *const valued[] = {
-	"ffp-contract", "fvect-cost-model", "fsimd-cost-model", "finline-limit",
-	"falign-functions", "falign-loops", "falign-jumps", "fexcess-precision",
+	"ffp-contract",     "fvect-cost-model", "fsimd-cost-model", "finline-limit",
+	"falign-functions", "falign-loops",     "falign-jumps",     "fexcess-precision",
 };
 
 /* After -m or -mno-: instruction sets and their use; -march and the ABI stay ours. */
 static const char *const machine[] = {
-	"sse", "sse2", "sse3", "ssse3", "sse4", "sse4.1", "sse4.2", "avx",
-	"avx2", "fma", "f16c", "bmi", "bmi2", "popcnt", "lzcnt", "movbe",
-	"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl", "avx512vnni",
-	"avx512bf16", "avx512fp16", "avxvnni", "vzeroupper", "prefer-vector-width=128",
-	"prefer-vector-width=256", "prefer-vector-width=512", "recip",
+	"sse",
+	"sse2",
+	"sse3",
+	"ssse3",
+	"sse4",
+	"sse4.1",
+	"sse4.2",
+	"avx",
+	"avx2",
+	"fma",
+	"f16c",
+	"bmi",
+	"bmi2",
+	"popcnt",
+	"lzcnt",
+	"movbe",
+	"avx512f",
+	"avx512cd",
+	"avx512bw",
+	"avx512dq",
+	"avx512vl",
+	"avx512vnni",
+	"avx512bf16",
+	"avx512fp16",
+	"avxvnni",
+	"vzeroupper",
+	"prefer-vector-width=128",
+	"prefer-vector-width=256",
+	"prefer-vector-width=512",
+	"recip",
 };
 
 static bool in(const char *const *list, size_t n, const char *s)
@@ -106,8 +172,9 @@ static bool is_define(const char *flag)
 		s++;
 	if (!*s)
 		return true;
-	return *s++ == '=' && *s && s[strspn(s, "abcdefghijklmnopqrstuvwxyz"
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-")] == '\0';
+	return *s++ == '=' && *s &&
+	       s[strspn(s, "abcdefghijklmnopqrstuvwxyz"
+			   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-")] == '\0';
 }
 
 /* Warnings change nothing, but -Wa, -Wl, and -Wp, hand text to other programs. */
@@ -117,7 +184,7 @@ static bool is_warning(const char *flag)
 		return false;
 	if (strlen(flag) < 4)
 		return false;
-	if (!strncmp(flag, "-Werror", 7))	/* a newer compiler would refuse what passed */
+	if (!strncmp(flag, "-Werror", 7)) /* a newer compiler would refuse what passed */
 		return false;
 	return !flag[2 + strspn(flag + 2, "abcdefghijklmnopqrstuvwxyz0123456789-=")];
 }
@@ -125,16 +192,17 @@ static bool is_warning(const char *flag)
 int kl_compile_flag_ok(const char *flag)
 {
 	static const char hint[] = "known are -O, -std=, -D, -W, -g and the -f and -m "
-		"options of docs/formats.md, flags";
+				   "options of docs/formats.md, flags";
 
 	if (strlen(flag) > MAX_FLAG)
 		return kl_error(KL_EINVALID, "a flag longer than %d bytes", MAX_FLAG);
 	if (IN(exact, flag) || switches(flag, 'f', codegen, KL_ARRAY_SIZE(codegen)) ||
-	    switches(flag, 'm', machine, KL_ARRAY_SIZE(machine)) ||
-	    is_valued(flag) || is_define(flag) || is_warning(flag))
+	    switches(flag, 'm', machine, KL_ARRAY_SIZE(machine)) || is_valued(flag) ||
+	    is_define(flag) || is_warning(flag))
 		return 0;
 	if (!strncmp(flag, "-march", 6) || !strncmp(flag, "-mtune", 6))
-		return kl_error(KL_EINVALID, "flag '%s' is not allowed: the platform sets the machine", flag);
+		return kl_error(KL_EINVALID,
+				"flag '%s' is not allowed: the platform sets the machine", flag);
 	return kl_error(KL_EINVALID, "flag '%s' is not allowed: %s", flag, hint);
 }
 
@@ -145,10 +213,28 @@ int kl_compile_flag_ok(const char *flag)
  * reads files and writes them, the exact words alone.
  */
 static const char *const nvcc[] = {
-	"-O0", "-O1", "-O2", "-O3", "-lineinfo", "-use_fast_math", "-ftz=true", "-ftz=false",
-	"-prec-div=true", "-prec-div=false", "-prec-sqrt=true", "-prec-sqrt=false", "-fmad=true",
-	"-fmad=false", "-Xptxas=-O0", "-Xptxas=-O1", "-Xptxas=-O2", "-Xptxas=-O3", "-Xptxas=-v",
-	"-Xptxas=-dlcm=ca", "-Xptxas=-dlcm=cg", "-extra-device-vectorization",
+	"-O0",
+	"-O1",
+	"-O2",
+	"-O3",
+	"-lineinfo",
+	"-use_fast_math",
+	"-ftz=true",
+	"-ftz=false",
+	"-prec-div=true",
+	"-prec-div=false",
+	"-prec-sqrt=true",
+	"-prec-sqrt=false",
+	"-fmad=true",
+	"-fmad=false",
+	"-Xptxas=-O0",
+	"-Xptxas=-O1",
+	"-Xptxas=-O2",
+	"-Xptxas=-O3",
+	"-Xptxas=-v",
+	"-Xptxas=-dlcm=ca",
+	"-Xptxas=-dlcm=cg",
+	"-extra-device-vectorization",
 };
 
 /* --maxrregcount=16 to 255 */
@@ -171,9 +257,13 @@ int kl_compile_flag_ok_cuda(const char *flag)
 	if (IN(nvcc, flag) || is_register_limit(flag) || is_define(flag))
 		return 0;
 	if (strstr(flag, "arch") || strstr(flag, "gencode") || strstr(flag, "std"))
-		return kl_error(KL_EINVALID, "flag '%s' is not allowed: machine and standard stand in the "
+		return kl_error(KL_EINVALID,
+				"flag '%s' is not allowed: machine and standard stand in the "
 				"launch "
-				"plan ('compile')", flag);
-	return kl_error(KL_EINVALID, "flag '%s' is not allowed: known for cuda are -O, -D, -lineinfo, "
-			"-use_fast_math, --maxrregcount=<n> and those of docs/formats.md, flags", flag);
+				"plan ('compile')",
+				flag);
+	return kl_error(KL_EINVALID,
+			"flag '%s' is not allowed: known for cuda are -O, -D, -lineinfo, "
+			"-use_fast_math, --maxrregcount=<n> and those of docs/formats.md, flags",
+			flag);
 }

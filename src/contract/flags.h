@@ -3,7 +3,8 @@
 #define KL_CONTRACT_FLAGS_H
 
 /*
- * flags - the compiler flags that a contract may ask for, as an allow-list (docs/formats.md, "flags").
+ * flags - the compiler flags that a contract may ask for, as an allow-list (docs/formats.md,
+ * "flags").
  */
 
 /** Is `flag` allowed for language c? KL_EINVALID says why not. */

@@ -19,42 +19,42 @@ struct kl_node;
 
 /* One of the sections `surface` and `oracle`. */
 struct kl_language_section {
-	const char *const *keys;	/* that it may have */
-	size_t required;		/* so many of the first must be there */
+	const char *const *keys; /* that it may have */
+	size_t required;         /* so many of the first must be there */
 	/** Read the keys that say how the code is called, once `sources` are read. KL_EINVALID. */
 	int (*read)(struct kl_contract *contract, struct kl_node section);
 };
 
 /* What `init` writes for a kernel of which it has the prototype; paths as for kl_fs_share(). */
 struct kl_language_init {
-	const char *contract, *oracle;	/* templates */
-	const char *oracle_name;	/* of the file */
+	const char *contract, *oracle; /* templates */
+	const char *oracle_name;       /* of the file */
 };
 
 struct kl_language {
-	const char *name;		/* `language:` */
-	const char *title;		/* in messages: "C" */
+	const char *name;  /* `language:` */
+	const char *title; /* in messages: "C" */
 	/** The key of `surface` that, if true, chooses this row of its name; NULL: the first. */
 	const char *variant;
-	const char *const *suffixes;	/* of sources */
-	const char *const *mains;	/* of sources that are compiled, the usual first */
-	const char *const *texts;	/* of sources in the tokens of C, which rewriters read */
-	const char *const *spatch;	/* of sources that Coccinelle reads; NULL: none */
-	const char *unit;		/* what one main source is; NULL: several may be */
+	const char *const *suffixes; /* of sources */
+	const char *const *mains;    /* of sources that are compiled, the usual first */
+	const char *const *texts;    /* of sources in the tokens of C, which rewriters read */
+	const char *const *spatch;   /* of sources that Coccinelle reads; NULL: none */
+	const char *unit;            /* what one main source is; NULL: several may be */
 	/**
 	 * Where no argument of a kernel is a dim: how it gets one, in words before and behind the
 	 * dim's name. NULL: dims are arguments.
 	 */
 	const char *dims[2];
-	int (*flag_ok)(const char *flag);	/* contract/flags.h */
+	int (*flag_ok)(const char *flag); /* contract/flags.h */
 	const char *const *baselines;
 	struct kl_language_section surface, oracle;
-	const struct kl_language_init *init;	/* NULL: `init` does not know it */
+	const struct kl_language_init *init; /* NULL: `init` does not know it */
 };
 
 #define KL_LANGUAGES_MAX 15
 struct kl_languages {
-	const struct kl_language *row[KL_LANGUAGES_MAX + 1];	/* NULL at the end */
+	const struct kl_language *row[KL_LANGUAGES_MAX + 1]; /* NULL at the end */
 };
 
 /** Those of this program. */

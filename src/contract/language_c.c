@@ -13,8 +13,10 @@ static int read_entry(char **out, struct kl_node node)
 	if (err < 0)
 		return err;
 	if (name[0] == '_' || !strncmp(name, "kl_", 3) || !strcmp(name, "main"))
-		return kl_node_error(node, "'%s' is '%s': names that begin with '_' or 'kl_', "
-				     "and main, are reserved", node.what, name);
+		return kl_node_error(node,
+				     "'%s' is '%s': names that begin with '_' or 'kl_', "
+				     "and main, are reserved",
+				     node.what, name);
 	*out = kl_strdup(name);
 	return 0;
 }
@@ -37,14 +39,20 @@ static const char *const spatch[] = { ".c", ".h", NULL };
 static const char *const baselines[] = { "openblas.sgemm", "onednn.conv2d", NULL };
 
 static const struct kl_language_init start = {
-	.contract = "templates/init/klineage.yaml.in", .oracle = "templates/init/oracle.c.in",
+	.contract = "templates/init/klineage.yaml.in",
+	.oracle = "templates/init/oracle.c.in",
 	.oracle_name = "oracle.c",
 };
 
 const struct kl_language kl_language_c = {
-	.name = "c", .title = "C",
-	.suffixes = suffixes, .mains = mains, .texts = suffixes, .spatch = spatch,
-	.flag_ok = kl_compile_flag_ok, .baselines = baselines,
+	.name = "c",
+	.title = "C",
+	.suffixes = suffixes,
+	.mains = mains,
+	.texts = suffixes,
+	.spatch = spatch,
+	.flag_ok = kl_compile_flag_ok,
+	.baselines = baselines,
 	.surface = { surface_keys, 3, kl_language_entry },
 	.oracle = { oracle_keys, 3, kl_language_oracle_entry },
 	.init = &start,

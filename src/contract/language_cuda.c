@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* language_cuda - what a contract of a kernel in CUDA may say: launched by a plan or by host code */
+/* language_cuda - what a contract of a CUDA kernel may say: launched by a plan or by host code */
 #include <string.h>
 
 #include "contract/flags.h"
@@ -58,7 +58,8 @@ static int read_host(struct kl_contract *contract, struct kl_node surface)
 		if (kl_suffix_in(contract->sources.v[i], unlaunched))
 			return kl_node_error(kl_node_item(kl_node_get(surface, "sources"), i),
 					     "'%.200s': host code launches by itself, from its "
-					     "own source", contract->sources.v[i]);
+					     "own source",
+					     contract->sources.v[i]);
 	if (!err && kl_plan_arch_facts(&facts, text) < 0)
 		return kl_node_error_at(arch, 0);
 	if (!err && std.y)
@@ -72,12 +73,10 @@ static int read_host(struct kl_contract *contract, struct kl_node surface)
 
 /* --- the rows ------------------------------------------------------------------------------ */
 
-static const char *const plan_keys[] = {
-	"language", "sources", "host", "launch", "flags", "headers", NULL
-};
-static const char *const host_keys[] = {
-	"language", "sources", "arch", "host", "std", "flags", "headers", NULL
-};
+static const char *const plan_keys[] = { "language", "sources", "host", "launch",
+					 "flags",    "headers", NULL };
+static const char *const host_keys[] = { "language", "sources", "arch",    "host",
+					 "std",      "flags",   "headers", NULL };
 static const char *const oracle_keys[] = { "language", "sources", "launch", NULL };
 static const char *const suffixes[] = {
 	".cu", ".cuh", ".h", ".inc", ".yaml", ".bin", ".cubin", NULL
@@ -85,24 +84,37 @@ static const char *const suffixes[] = {
 static const char *const mains[] = { ".cu", ".cubin", NULL };
 static const char *const texts[] = { ".cu", ".cuh", ".h", ".inc", NULL };
 static const char *const baselines[] = {
-	"cublas.gemm", "cudnn.conv2d", "cudnn.conv2d-nchw", "cudnn.sdpa", "cub.topk",
-	"chunked.gdn", "chunked.gdn-cumsum", "chunked.gdn-kkt", "chunked.gdn-fwd", NULL
+	"cublas.gemm", "cudnn.conv2d",       "cudnn.conv2d-nchw", "cudnn.sdpa",      "cub.topk",
+	"chunked.gdn", "chunked.gdn-cumsum", "chunked.gdn-kkt",   "chunked.gdn-fwd", NULL
 };
 
 static const char name[] = "cuda", unit[] = "device code";
 
 const struct kl_language kl_language_cuda = {
-	.name = name, .title = "CUDA",
-	.suffixes = suffixes, .mains = mains, .texts = texts, .unit = unit,
+	.name = name,
+	.title = "CUDA",
+	.suffixes = suffixes,
+	.mains = mains,
+	.texts = texts,
+	.unit = unit,
 	.dims = { "a cuda kernel's dims are passed by its launch plan ({i32: ", "})" },
-	.flag_ok = kl_compile_flag_ok_cuda, .baselines = baselines,
-	.surface = { plan_keys, 2, read_surface }, .oracle = { oracle_keys, 2, read_oracle },
+	.flag_ok = kl_compile_flag_ok_cuda,
+	.baselines = baselines,
+	.surface = { plan_keys, 2, read_surface },
+	.oracle = { oracle_keys, 2, read_oracle },
 };
 
 const struct kl_language kl_language_cuda_host = {
-	.name = name, .title = "CUDA with host code", .variant = "host",
-	.suffixes = suffixes, .mains = mains, .texts = texts, .unit = unit,
+	.name = name,
+	.title = "CUDA with host code",
+	.variant = "host",
+	.suffixes = suffixes,
+	.mains = mains,
+	.texts = texts,
+	.unit = unit,
 	.dims = { "host code has the dims as kl_dim(", ")" },
-	.flag_ok = kl_compile_flag_ok_cuda, .baselines = baselines,
-	.surface = { host_keys, 3, read_host }, .oracle = { oracle_keys, 2, read_oracle },
+	.flag_ok = kl_compile_flag_ok_cuda,
+	.baselines = baselines,
+	.surface = { host_keys, 3, read_host },
+	.oracle = { oracle_keys, 2, read_oracle },
 };

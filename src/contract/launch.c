@@ -14,7 +14,7 @@
 /* A plan while it is read. */
 struct reading {
 	const struct kl_contract *c;
-	const char *name;		/* of the file, for messages */
+	const char *name; /* of the file, for messages */
 	const struct kl_yaml *y;
 	const struct kl_file *file;
 	size_t nfile;
@@ -106,12 +106,14 @@ static int at_place(const struct reading *r)
 		if (s[n] == '?')
 			for (size_t i = 0; i < at->n; i++)
 				if (at->item[i] == next)
-					return kl_yaml_key_error(r->name, at, i, "%s", kl_error_last());
+					return kl_yaml_key_error(r->name, at, i, "%s",
+								 kl_error_last());
 		at = next;
 		s += n;
 	}
 	if (*s == '@' && at->kind == KL_YAML_SCALAR)
-		return kl_node_error_at((struct kl_node){ r->name, at, "" }, strtoul(s + 1, NULL, 10));
+		return kl_node_error_at((struct kl_node){ r->name, at, "" },
+					strtoul(s + 1, NULL, 10));
 	return kl_yaml_error(r->name, at, "%s", kl_error_last());
 }
 
@@ -138,8 +140,8 @@ static int embed_one(const struct reading *r, const struct kl_yaml *y, json_t *a
 	if (!f)
 		return kl_yaml_error(r->name, at, "'bytes' names no file among the sources");
 	if (!f->len || f->len > KL_PLAN_MAX_PARAM_BYTES)
-		return kl_yaml_error(r->name, at, "'%s' has %zu bytes: 1 to %d are possible", f->path, f->len,
-				     KL_PLAN_MAX_PARAM_BYTES);
+		return kl_yaml_error(r->name, at, "'%s' has %zu bytes: 1 to %d are possible",
+				     f->path, f->len, KL_PLAN_MAX_PARAM_BYTES);
 	for (size_t i = 0; i < f->len; i++)
 		kl_buf_addf(&hex, "%02x", (unsigned char)f->data[i]);
 	bytes = json_object();
@@ -197,8 +199,11 @@ static int parse_plan(struct kl_plan **out, struct reading *r, const json_t *doc
 	const char *tensor[KL_MAX_ARGS] = { NULL };
 	struct kl_plan_scalar scalars[KL_MAX_ARGS] = { { NULL, NULL, 0 } };
 	const struct kl_plan_names names = {
-		.dim = (const char *const *)c->dim_name, .ndim = c->dims.n, .tensor = tensor,
-		.ntensor = c->nargs, .scalar = scalars,
+		.dim = (const char *const *)c->dim_name,
+		.ndim = c->dims.n,
+		.tensor = tensor,
+		.ntensor = c->nargs,
+		.scalar = scalars,
 	};
 
 	for (size_t i = 0; i < c->nargs; i++) {
@@ -255,9 +260,11 @@ static int choose_arch(struct kl_launch *l, struct reading *r, const char *arch)
 		kl_error(KL_EINVALID, "'arch' is missing in '%s'", r->place);
 		return at_place(r);
 	}
-	if (own[0] && arch && (kl_plan_arch_facts(&facts, arch) < 0 || !kl_plan_arch_runs(own, facts.cc))) {
-		kl_error(KL_EINVALID, "compile.arch: code for %s does not run where the kernel's does (%s)",
-			 own, arch);
+	if (own[0] && arch &&
+	    (kl_plan_arch_facts(&facts, arch) < 0 || !kl_plan_arch_runs(own, facts.cc))) {
+		kl_error(KL_EINVALID,
+			 "compile.arch: code for %s does not run where the kernel's does (%s)", own,
+			 arch);
 		return at_place(r);
 	}
 	snprintf(l->arch, sizeof(l->arch), "%s", own[0] ? own : arch);
@@ -283,8 +290,9 @@ int kl_launch_parse(struct kl_launch **out, const struct kl_contract *c, const c
 	l->json = convert(y);
 	order_lets(l->json);
 	if ((err = embed(&r, "prepare", l->json)) < 0 || (err = embed(&r, "launch", l->json)) < 0 ||
-	    (err = parse_plan(&l->plan, &r, l->json)) < 0 || (err = check_artefact(&r, l->plan)) < 0 ||
-	    (err = choose_arch(l, &r, arch)) < 0 || (err = check_points(&r, l->plan, l->arch)) < 0)
+	    (err = parse_plan(&l->plan, &r, l->json)) < 0 ||
+	    (err = check_artefact(&r, l->plan)) < 0 || (err = choose_arch(l, &r, arch)) < 0 ||
+	    (err = check_points(&r, l->plan, l->arch)) < 0)
 		return err;
 	*out = kl_steal(&l);
 	return 0;
@@ -311,7 +319,8 @@ static char *peek_arch(const struct kl_surface *s)
 	if (s->contract->arch)
 		return kl_strdup(s->contract->arch);
 	f = plan_file(s->file, s->nfile, s->contract->launch);
-	if (f->len > MAX_BYTES || kl_yaml_parse(&y, f->path, f->data, f->len) < 0 || y->kind != KL_YAML_MAP)
+	if (f->len > MAX_BYTES || kl_yaml_parse(&y, f->path, f->data, f->len) < 0 ||
+	    y->kind != KL_YAML_MAP)
 		return NULL;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(keys); i++) {
 		const struct kl_yaml *v = kl_yaml_get(y, keys[i]);
@@ -332,13 +341,14 @@ static int check_main(const struct kl_launch *l, const struct kl_strvec *sources
 		const char *dot = strrchr(sources->v[i], '.');
 
 		if (a && !strcmp(dot, ".cu"))
-			return kl_error(KL_EINVALID, "%s:1:1: 'artefact' names machine code, but '%s' is "
-					"a source", name,
-					sources->v[i]);
+			return kl_error(KL_EINVALID,
+					"%s:1:1: 'artefact' names machine code, but '%s' is "
+					"a source",
+					name, sources->v[i]);
 		if (!a && !strcmp(dot, ".cubin"))
-			return kl_error(KL_EINVALID, "%s:1:1: '%s' is machine code, which needs 'artefact'",
-					name,
-					sources->v[i]);
+			return kl_error(KL_EINVALID,
+					"%s:1:1: '%s' is machine code, which needs 'artefact'",
+					name, sources->v[i]);
 	}
 	return 0;
 }

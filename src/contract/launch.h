@@ -20,9 +20,9 @@
  */
 struct kl_launch {
 	struct kl_plan *plan;
-	json_t *json;			/* with the contents of `bytes` files */
-	char arch[16];			/* "sm_90a"; an oracle that says none has the candidate's */
-	char platform[32];		/* "cuda/sm_90": id of its platform */
+	json_t *json;      /* with the contents of `bytes` files */
+	char arch[16];     /* "sm_90a"; an oracle that says none has the candidate's */
+	char platform[32]; /* "cuda/sm_90": id of its platform */
 };
 
 /**

@@ -26,8 +26,9 @@ static int read_case(struct kl_contract *c, struct kl_node n)
 		struct kl_node item = kl_node_item(dims, i);
 
 		if (!kl_node_is_ident(key))
-			return kl_yaml_key_error(c->name, dims.y, i,
-						 "dim '%.64s' is no C identifier of at most 63 bytes", key);
+			return kl_yaml_key_error(
+				c->name, dims.y, i,
+				"dim '%.64s' is no C identifier of at most 63 bytes", key);
 		item.what = key;
 		if ((err = kl_node_int(&c->dims.v[i], item, 1, MAX_DIM)) < 0)
 			return err;
@@ -59,8 +60,8 @@ static int read_point(struct kl_dims *out, const struct kl_contract *c, struct k
 		int k = find_dim(c, n.y->key[i]);
 
 		if (k < 0)
-			return kl_yaml_key_error(c->name, n.y, i, "'%.64s' is not a dim of the case",
-						 n.y->key[i]);
+			return kl_yaml_key_error(c->name, n.y, i,
+						 "'%.64s' is not a dim of the case", n.y->key[i]);
 		item.what = n.y->key[i];
 		if ((err = kl_node_int(&d.v[k], item, min, MAX_DIM)) < 0)
 			return err;

@@ -81,12 +81,16 @@ static size_t read_declaration(struct found *f, bool *defines, const struct kl_t
 			f->name = 0;
 			while (i < t->n && !kl_token_is(t, i, ";"))
 				i = kl_token_is(t, i, "{") || kl_token_is(t, i, "(") ?
-					kl_token_skip(t, i) : i + 1;
-		} else if (kl_token_is(t, i, "{") || kl_token_is(t, i, "(") || kl_token_is(t, i, "[")) {
+					    kl_token_skip(t, i) :
+					    i + 1;
+		} else if (kl_token_is(t, i, "{") || kl_token_is(t, i, "(") ||
+			   kl_token_is(t, i, "[")) {
 			i = kl_token_skip(t, i);
 		} else {
-			f->is_static |= kl_token_is(t, i, "static") || kl_token_is(t, i, "inline") ||
-				kl_token_is(t, i, "__inline") || kl_token_is(t, i, "__inline__");
+			f->is_static |= kl_token_is(t, i, "static") ||
+					kl_token_is(t, i, "inline") ||
+					kl_token_is(t, i, "__inline") ||
+					kl_token_is(t, i, "__inline__");
 			i++;
 		}
 	}
@@ -134,7 +138,8 @@ static int choose(const struct found **out, const struct founds *all, const stru
 		if (entry ? !kl_token_is(t, f->name, entry) :
 			    f->is_static || kl_token_is(t, f->name, "main"))
 			continue;
-		kl_buf_addf(&names, "%s%.*s", n++ ? ", " : "", (int)t->t[f->name].n, t->t[f->name].s);
+		kl_buf_addf(&names, "%s%.*s", n++ ? ", " : "", (int)t->t[f->name].n,
+			    t->t[f->name].s);
 		one = f;
 	}
 	if (!n && entry)
@@ -143,10 +148,12 @@ static int choose(const struct found **out, const struct founds *all, const stru
 		return kl_error(KL_ENOTFOUND, "no function is defined here that is not static");
 	if (n > 1 && !entry) {
 		kl_error(KL_EINVALID, "several functions are not static: %.400s", names.ptr);
-		return kl_error_hint(KL_EINVALID, "say which one is the kernel: --entry <function>");
+		return kl_error_hint(KL_EINVALID,
+				     "say which one is the kernel: --entry <function>");
 	}
 	if (one->is_static)
-		return kl_error(KL_EINVALID, "'%s' is static: the gate calls a kernel from outside", entry);
+		return kl_error(KL_EINVALID, "'%s' is static: the gate calls a kernel from outside",
+				entry);
 	*out = one;
 	return 0;
 }
@@ -178,10 +185,9 @@ static const char *dtype_of(const char *type)
 
 static bool is_qualifier(const struct kl_tokens *t, size_t i)
 {
-	static const char *const words[] = {
-		"const", "volatile", "restrict", "__restrict", "__restrict__", "register",
-		"static", "__const", NULL
-	};
+	static const char *const words[] = { "const",      "volatile",     "restrict",
+					     "__restrict", "__restrict__", "register",
+					     "static",     "__const",      NULL };
 
 	return is_one_of(t, i, words);
 }
@@ -209,7 +215,8 @@ static void read_brackets(struct kl_param *p, const struct kl_tokens *t, size_t 
 }
 
 /* Type words, then stars, then the name, then brackets: everything else is beyond us. */
-static int read_param(struct kl_param *p, const struct kl_tokens *t, size_t i, size_t to, size_t nth)
+static int read_param(struct kl_param *p, const struct kl_tokens *t, size_t i, size_t to,
+		      size_t nth)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf type = KL_BUF_INIT;
 	size_t stars = 0, name = to;
@@ -228,9 +235,11 @@ static int read_param(struct kl_param *p, const struct kl_tokens *t, size_t i, s
 			/* behind the star it is the pointer that is const */
 			p->is_const |= !stars;
 		} else if (is_word(t, i) && !is_qualifier(t, i)) {
-			kl_buf_addf(&type, "%s%.*s", type.len ? " " : "", (int)t->t[i].n, t->t[i].s);
+			kl_buf_addf(&type, "%s%.*s", type.len ? " " : "", (int)t->t[i].n,
+				    t->t[i].s);
 		} else if (!is_qualifier(t, i)) {
-			return kl_error(KL_EINVALID, "line %d: parameter %zu is beyond what can be read",
+			return kl_error(KL_EINVALID,
+					"line %d: parameter %zu is beyond what can be read",
 					t->t[i].line, nth);
 		}
 	}
@@ -240,7 +249,7 @@ static int read_param(struct kl_param *p, const struct kl_tokens *t, size_t i, s
 	p->pointer = stars > 0;
 	read_brackets(p, t, name + 1, to);
 	p->type = kl_buf_detach(&type);
-	if (stars + (p->extent.n > 0) < 2)	/* no arrays of pointers */
+	if (stars + (p->extent.n > 0) < 2) /* no arrays of pointers */
 		p->dtype = dtype_of(p->type);
 	return 0;
 }
@@ -257,7 +266,8 @@ static int read_params(struct kl_proto *p, const struct kl_tokens *t, const stru
 	size_t i = f->open;
 
 	if (i == f->close || (i + 1 == f->close && kl_token_is(t, i, "void")))
-		return kl_error(KL_EINVALID, "'%s' takes no arguments: a kernel is judged by its outputs",
+		return kl_error(KL_EINVALID,
+				"'%s' takes no arguments: a kernel is judged by its outputs",
 				p->name);
 	p->param = kl_calloc(MAX_PARAMS, sizeof(*p->param));
 	while (i < f->close) {
@@ -265,7 +275,8 @@ static int read_params(struct kl_proto *p, const struct kl_tokens *t, const stru
 		int err;
 
 		if (p->n == MAX_PARAMS)
-			return kl_error(KL_EINVALID, "'%s' has more than %d parameters", p->name, MAX_PARAMS);
+			return kl_error(KL_EINVALID, "'%s' has more than %d parameters", p->name,
+					MAX_PARAMS);
 		p->n++;
 		if ((err = read_param(&p->param[p->n - 1], t, i, end, p->n)) < 0)
 			return kl_error_in(err, "'%s'", p->name);
@@ -310,9 +321,9 @@ static char *one_line(const struct kl_tokens *t, size_t from, size_t to)
 
 	for (size_t i = from; i < to; i++) {
 		bool tight = i == from || kl_token_is(t, i, ",") || kl_token_is(t, i, ")") ||
-			kl_token_is(t, i, "(") || kl_token_is(t, i, "[") || kl_token_is(t, i, "]") ||
-			kl_token_is(t, i - 1, "(") || kl_token_is(t, i - 1, "*") ||
-			kl_token_is(t, i - 1, "[");
+			     kl_token_is(t, i, "(") || kl_token_is(t, i, "[") ||
+			     kl_token_is(t, i, "]") || kl_token_is(t, i - 1, "(") ||
+			     kl_token_is(t, i - 1, "*") || kl_token_is(t, i - 1, "[");
 
 		kl_buf_addf(&b, "%s%.*s", tight ? "" : " ", (int)t->t[i].n, t->t[i].s);
 	}

@@ -16,21 +16,21 @@
  */
 struct kl_param {
 	char *name;
-	char *type;		/* as written, without qualifiers: "unsigned char" */
-	const char *dtype;	/* contract's name for it, or NULL: unknown */
-	bool pointer;		/* *p or p[] */
-	bool is_const;		/* what it points at may not be written */
-	bool read_first;	/* the body seems to read p[...] before it writes it */
-	struct kl_strvec extent;	/* of p[M][N], those that are given, as text */
+	char *type;              /* as written, without qualifiers: "unsigned char" */
+	const char *dtype;       /* contract's name for it, or NULL: unknown */
+	bool pointer;            /* *p or p[] */
+	bool is_const;           /* what it points at may not be written */
+	bool read_first;         /* the body seems to read p[...] before it writes it */
+	struct kl_strvec extent; /* of p[M][N], those that are given, as text */
 };
 
 struct kl_proto {
 	char *name;
-	char *text;		/* the whole of it on one line */
-	bool returns;		/* something else than void */
+	char *text;   /* the whole of it on one line */
+	bool returns; /* something else than void */
 	struct kl_param *param;
 	size_t n;
-	struct kl_strvec headers;	/* #include "..." of the file */
+	struct kl_strvec headers; /* #include "..." of the file */
 };
 
 /**

@@ -74,8 +74,8 @@ int kl_contract_shape(int64_t *extent, const struct kl_contract *c, size_t arg,
 		if (err < 0)
 			return kl_error_in(err, "axis %zu of '%s'", i, a->name);
 		if (extent[i] < 1)
-			return kl_error(KL_EINVALID, "axis %zu of '%s' has extent %lld",
-					i, a->name, (long long)extent[i]);
+			return kl_error(KL_EINVALID, "axis %zu of '%s' has extent %lld", i, a->name,
+					(long long)extent[i]);
 	}
 	return 0;
 }
@@ -89,8 +89,7 @@ int kl_contract_tensor_bytes(int64_t *out, const struct kl_contract *c, size_t a
 	if (err < 0)
 		return err;
 	for (size_t i = 0; i < c->arg[arg].naxes; i++)
-		if (__builtin_mul_overflow(bytes, extent[i], &bytes) ||
-		    bytes > KL_TENSOR_MAX_BYTES)
+		if (__builtin_mul_overflow(bytes, extent[i], &bytes) || bytes > KL_TENSOR_MAX_BYTES)
 			return kl_error(KL_EINVALID, "'%s' takes more than 2^40 bytes",
 					c->arg[arg].name);
 	*out = bytes;
@@ -98,8 +97,7 @@ int kl_contract_tensor_bytes(int64_t *out, const struct kl_contract *c, size_t a
 }
 
 /* Sum over the tensors; `inout` counts so many times. */
-static int sum_bytes(int64_t *out, const struct kl_contract *c, const struct kl_dims *d,
-		     int inout)
+static int sum_bytes(int64_t *out, const struct kl_contract *c, const struct kl_dims *d, int inout)
 {
 	int64_t sum = 0;
 
@@ -135,9 +133,11 @@ int kl_contract_fits(const struct kl_contract *c)
 		if (err < 0)
 			return err;
 		if (bytes > half)
-			return kl_error(KL_ECANNOT, "%s: the tensors of %s take %lld MiB, "
-					"half of this machine's memory is %lld MiB", c->name, id,
-					(long long)(bytes >> 20), (long long)(half >> 20));
+			return kl_error(KL_ECANNOT,
+					"%s: the tensors of %s take %lld MiB, "
+					"half of this machine's memory is %lld MiB",
+					c->name, id, (long long)(bytes >> 20),
+					(long long)(half >> 20));
 	}
 	return 0;
 }

@@ -29,19 +29,25 @@ static int read_source(struct kl_strvec *out, const struct kl_contract *contract
 	if (err < 0)
 		return err;
 	if (!kl_fs_path_ok(path))
-		return kl_node_error(node, "'%.200s' leaves the contract's directory, or is no "
-				     "plain path", path);
+		return kl_node_error(node,
+				     "'%.200s' leaves the contract's directory, or is no "
+				     "plain path",
+				     path);
 	if (path[0] == '-' || strstr(path, "/-") || strpbrk(path, " \t\"'$`;&|<>*?()#@"))
-		return kl_node_error(node, "'%.200s': a path here holds no blanks, no shell signs "
-				     "and no part that begins with '-'", path);
+		return kl_node_error(node,
+				     "'%.200s': a path here holds no blanks, no shell signs "
+				     "and no part that begins with '-'",
+				     path);
 	if (!kl_suffix_in(path, contract->language->suffixes))
 		return wrong_suffix(node, path, contract->language->suffixes);
 	if (kl_strvec_has(out, path))
 		return kl_node_error(node, "'%.200s' stands here twice", path);
 	/* else an edit of the kernel would move the yardstick */
 	if (out != &contract->sources && kl_strvec_has(&contract->sources, path))
-		return kl_node_error(node, "'%.200s' is judged as a source, the oracle may not use "
-				     "it", path);
+		return kl_node_error(node,
+				     "'%.200s' is judged as a source, the oracle may not use "
+				     "it",
+				     path);
 	kl_strvec_push(out, path);
 	return 0;
 }
@@ -60,7 +66,8 @@ static int read_sources(struct kl_strvec *out, const struct kl_contract *contrac
 			return err;
 		mains += kl_suffix_in(out->v[i], l->mains);
 		if (l->unit && mains > 1)
-			return kl_node_error(kl_node_item(node, i), "'%.200s' is a second %s file: "
+			return kl_node_error(kl_node_item(node, i),
+					     "'%.200s' is a second %s file: "
 					     "%s is one translation unit, the rest is included",
 					     out->v[i], l->mains[0], l->unit);
 	}
@@ -179,9 +186,10 @@ int kl_contract_oracle_read(struct kl_contract *contract, struct kl_node oracle)
 	if ((err = read_language(&language, contract, oracle)) < 0)
 		return err;
 	if (strcmp(language->name, own->name))
-		return kl_node_error(kl_node_get(oracle, "language"), "the oracle of a surface in "
-				     "'%s' is written in it, not in '%s'", own->name,
-				     language->name);
+		return kl_node_error(kl_node_get(oracle, "language"),
+				     "the oracle of a surface in "
+				     "'%s' is written in it, not in '%s'",
+				     own->name, language->name);
 	sources = kl_node_get(oracle, "sources");
 	if ((err = kl_node_keys(oracle, own->oracle.keys, own->oracle.required)) < 0 ||
 	    (err = read_sources(&contract->oracle_sources, contract, sources)) < 0)

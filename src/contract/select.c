@@ -35,7 +35,8 @@ static int several(const struct kl_strvec *workloads)
 static int none(const char *workload)
 {
 	if (workload)
-		return kl_error(KL_ECANNOT, "no contract of a workload '%s' in this state", workload);
+		return kl_error(KL_ECANNOT, "no contract of a workload '%s' in this state",
+				workload);
 	kl_error(KL_ECANNOT, "no contract (%s) in this state", KL_CONTRACT_FILE);
 	return kl_error_hint(KL_ECANNOT, "'git klineage init <kernel file>' writes one");
 }
@@ -58,10 +59,12 @@ int kl_select_dir(char **out, struct kl_repo *r, const git_oid *tree, const char
 		found++;
 	}
 	if (workload && found > 1)
-		return kl_error(KL_EINVALID, "workload '%s' has %zu contracts in this state; "
-				"give each its own name", workload, found);
+		return kl_error(KL_EINVALID,
+				"workload '%s' has %zu contracts in this state; "
+				"give each its own name",
+				workload, found);
 	if (!found && !workload && dirs.n == 1)
-		found = 1;	/* best is 0: the only one */
+		found = 1; /* best is 0: the only one */
 	if (!found)
 		return dirs.n && !workload ? several(&names) : none(workload);
 	*out = kl_strdup(dirs.v[best]);
@@ -76,7 +79,7 @@ static int find_parent(struct kl_selection *s, struct kl_repo *r, const git_oid 
 
 	if (err == KL_EINTR || err == KL_EIO)
 		return err;
-	kl_error_clear();	/* absent or unreadable there: nothing to compare with */
+	kl_error_clear(); /* absent or unreadable there: nothing to compare with */
 	if (!err && !strcmp(p->contract_digest, s->candidate->contract_digest) &&
 	    strcmp(p->digest, s->candidate->digest))
 		s->parent = kl_steal(&p);
@@ -95,7 +98,7 @@ static int parent_of(struct kl_selection *s, struct kl_repo *r)
 		if (err < 0 || !n)
 			return err;
 		err = kl_repo_tree_of(&tree, r, &parents[0]);
-		if (err == KL_ENOTFOUND) {	/* a shallow clone ends here */
+		if (err == KL_ENOTFOUND) { /* a shallow clone ends here */
 			kl_error_clear();
 			return 0;
 		}
@@ -105,7 +108,7 @@ static int parent_of(struct kl_selection *s, struct kl_repo *r)
 	if (!err)
 		err = kl_repo_tree_of(&tree, r, &s->commit);
 	s->commit = (git_oid){ { 0 } };
-	if (err == KL_ENOTFOUND) {	/* unborn: no parent */
+	if (err == KL_ENOTFOUND) { /* unborn: no parent */
 		kl_error_clear();
 		return 0;
 	}
@@ -155,15 +158,16 @@ static int from_worktree(struct kl_selection *s, struct kl_repo *r, const char *
 	int err;
 
 	if (!kl_repo_worktree(r))
-		return kl_error(KL_EINVALID, "this repository is bare: it has no worktree to judge");
+		return kl_error(KL_EINVALID,
+				"this repository is bare: it has no worktree to judge");
 	err = worktree_dir(&dir, r, workload);
 	if (err < 0)
 		return err;
 	return kl_surface_from_dir(&s->candidate, kl_repo_worktree(r), dir);
 }
 
-int kl_select(struct kl_selection *out, struct kl_repo *r, enum kl_state_kind kind,
-	      const char *rev, const char *workload)
+int kl_select(struct kl_selection *out, struct kl_repo *r, enum kl_state_kind kind, const char *rev,
+	      const char *workload)
 {
 	KL_AUTO(kl_selection_release) struct kl_selection s = { .kind = kind };
 	KL_AUTO(kl_freep) char *dir = NULL;
@@ -173,7 +177,7 @@ int kl_select(struct kl_selection *out, struct kl_repo *r, enum kl_state_kind ki
 		err = from_worktree(&s, r, workload);
 	} else {
 		err = kind == KL_STATE_STAGED ? kl_repo_staged_tree(&s.tree, r) :
-		      kl_repo_resolve(&s.commit, r, rev ? rev : "HEAD");
+						kl_repo_resolve(&s.commit, r, rev ? rev : "HEAD");
 		if (!err && kind == KL_STATE_REV)
 			err = kl_repo_tree_of(&s.tree, r, &s.commit);
 		if (!err)

@@ -12,10 +12,10 @@
 enum kl_state_kind { KL_STATE_REV, KL_STATE_STAGED, KL_STATE_WORKTREE };
 
 struct kl_selection {
-	struct kl_surface *candidate;	/* owned */
+	struct kl_surface *candidate; /* owned */
 	/** Owned; NULL: the first parent has no such contract, another one, or the same surface. */
 	struct kl_surface *parent;
-	git_oid commit, tree;		/* zero unless KL_STATE_REV; tree is set for staged, too */
+	git_oid commit, tree; /* zero unless KL_STATE_REV; tree is set for staged, too */
 	enum kl_state_kind kind;
 };
 
@@ -23,8 +23,8 @@ struct kl_selection {
  * KL_ENOTFOUND "no contract" is KL_ECANNOT here: the gate answers 125. Several and none
  * named: KL_EUSAGE with their names.
  */
-int kl_select(struct kl_selection *out, struct kl_repo *r, enum kl_state_kind kind,
-	      const char *rev, const char *workload);
+int kl_select(struct kl_selection *out, struct kl_repo *r, enum kl_state_kind kind, const char *rev,
+	      const char *workload);
 void kl_selection_release(struct kl_selection *s);
 
 /** Directory ("" or "a/b") of the contract meant, in a tree. Caller frees. */

@@ -22,8 +22,8 @@ static enum use use_of(const struct kl_param *p)
 		return USE_UNKNOWN;
 	if (p->pointer)
 		return p->is_const ? USE_IN : p->read_first ? USE_INOUT : USE_OUT;
-	if (!strcmp(p->dtype, "i64") || !strcmp(p->dtype, "i32") ||
-	    !strcmp(p->dtype, "u64") || !strcmp(p->dtype, "u32"))
+	if (!strcmp(p->dtype, "i64") || !strcmp(p->dtype, "i32") || !strcmp(p->dtype, "u64") ||
+	    !strcmp(p->dtype, "u32"))
 		return USE_DIM;
 	return USE_SCALAR;
 }
@@ -76,11 +76,15 @@ static void add_arg(struct kl_buf *b, const struct kl_proto *p, const struct kl_
 		break;
 	default:
 		kl_buf_addf(b, "kind: %s, dtype: %s, shape: [",
-			    use == USE_IN ? "in" : use == USE_OUT ? "out" : "inout", a->dtype);
+			    use == USE_IN  ? "in" :
+			    use == USE_OUT ? "out" :
+					     "inout",
+			    a->dtype);
 		add_shape(b, p, a);
 		kl_buf_adds(b, "]");
 		if (use != USE_OUT)
-			kl_buf_addf(b, ", fill: %s", kl_dtype_is_float(a->dtype) ? "normal" : "TODO");
+			kl_buf_addf(b, ", fill: %s",
+				    kl_dtype_is_float(a->dtype) ? "normal" : "TODO");
 		kl_buf_adds(b, "}");
 		if (!strcmp(a->dtype, "u16"))
 			kl_buf_adds(b, "    # or f16, bf16, if that is what it stores");
@@ -179,8 +183,9 @@ static char *oracle_prototype(const struct kl_proto *p)
 		const struct kl_param *a = &p->param[i];
 		bool real = a->dtype && kl_dtype_is_float(a->dtype);
 
-		kl_buf_addf(&b, "%s%s%s %s%s", i ? ", " : "", a->pointer && a->is_const ? "const " : "",
-			    real ? "kl_real" : a->type, a->pointer ? "*" : "", a->name);
+		kl_buf_addf(&b, "%s%s%s %s%s", i ? ", " : "",
+			    a->pointer && a->is_const ? "const " : "", real ? "kl_real" : a->type,
+			    a->pointer ? "*" : "", a->name);
 	}
 	kl_buf_adds(&b, ")");
 	return kl_buf_detach(&b);
@@ -225,19 +230,23 @@ static int check_names(const struct kl_language *language, const struct kl_proto
 		return kl_error(KL_EINVALID, "'%s' is the name of the oracle: rename this file",
 				leaf);
 	if (strchr(leaf, '/') || !is_source(language, leaf))
-		return kl_error(KL_EINVALID, "'%s': rename the file to letters, digits and . _ + -", leaf);
+		return kl_error(KL_EINVALID, "'%s': rename the file to letters, digits and . _ + -",
+				leaf);
 	if (!kl_node_is_ident(p->name))
 		return kl_error(KL_EINVALID, "'%s' is no plain name of at most 63 bytes", p->name);
 	for (size_t i = 0; i < p->n; i++) {
 		const char *name = p->param[i].name;
 
 		if (!kl_node_is_ident(name))
-			return kl_error(KL_EINVALID, "parameter '%s' of '%s': "
-					"no plain name of at most 63 bytes", name, p->name);
+			return kl_error(KL_EINVALID,
+					"parameter '%s' of '%s': "
+					"no plain name of at most 63 bytes",
+					name, p->name);
 		for (size_t k = 0; k < i; k++)
 			if (!strcmp(p->param[k].name, name))
-				return kl_error(KL_EINVALID, "two parameters of '%s' are called '%s'",
-						p->name, name);
+				return kl_error(KL_EINVALID,
+						"two parameters of '%s' are called '%s'", p->name,
+						name);
 	}
 	return 0;
 }
@@ -270,7 +279,10 @@ static void contract_values(struct kl_map *m, const struct kl_language *language
 {
 	static const char *const todo[] = { "TODO" };
 	static const char *const ones[] = { "1" };
-	/* 61: the noise rule compares root mean squares, and those of a few elements differ by chance */
+	/*
+	 * 61: the noise rule compares root mean squares, and those of a few elements differ by
+	 * chance
+	 */
 	static const char *const odds[] = { "61", "13", "5", "31", "3", "11" };
 	static const char *const example[] = { "..." };
 	struct kl_buf args = KL_BUF_INIT;
@@ -315,7 +327,8 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 	int err;
 
 	if (workload && !kl_node_is_slug(workload))
-		return kl_error(KL_EINVALID, "'%s' is no workload's name: [a-z0-9][a-z0-9._-]*, at most 64",
+		return kl_error(KL_EINVALID,
+				"'%s' is no workload's name: [a-z0-9][a-z0-9._-]*, at most 64",
 				workload);
 	err = kl_proto_read(&p, text, len, entry);
 	if (!err)
@@ -326,8 +339,9 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 		return kl_error_in(err, "%s", leaf);
 	slug = slug_of(p->name);
 	if (!workload && !kl_node_is_slug(slug))
-		return kl_error(KL_EINVALID, "%s: '%s' makes no workload's name: say --workload <name>",
-				leaf, p->name);
+		return kl_error(KL_EINVALID,
+				"%s: '%s' makes no workload's name: say --workload <name>", leaf,
+				p->name);
 	make_printable(p->text);
 	for (size_t i = 0; i < p->n; i++)
 		make_printable(p->param[i].type);

@@ -118,8 +118,8 @@ int kl_surface_read(struct kl_surface **out, const struct kl_languages *known, c
 		return err;
 	err = read_files(&s->file, &s->nfile, &s->contract->sources, source, payload);
 	if (!err)
-		err = read_files(&s->oracle, &s->noracle, &s->contract->oracle_sources,
-				 read, payload);
+		err = read_files(&s->oracle, &s->noracle, &s->contract->oracle_sources, read,
+				 payload);
 	if (err < 0)
 		return kl_error_in(err, "%s", name);
 	digest_sources(s);
@@ -223,8 +223,8 @@ static struct kl_file *find_file(struct kl_surface *s, const char *path)
 	return NULL;
 }
 
-int kl_surface_with(struct kl_surface **out, const struct kl_surface *s,
-		    const struct kl_file *edit, size_t n)
+int kl_surface_with(struct kl_surface **out, const struct kl_surface *s, const struct kl_file *edit,
+		    size_t n)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *new = kl_calloc(1, sizeof(*new));
 	int err;
@@ -244,7 +244,8 @@ int kl_surface_with(struct kl_surface **out, const struct kl_surface *s,
 		uint32_t mode;
 
 		if (!f)
-			return kl_error(KL_EINVALID, "'%s' is not a source of the contract", edit[i].path);
+			return kl_error(KL_EINVALID, "'%s' is not a source of the contract",
+					edit[i].path);
 		if (edit[i].len > KL_SURFACE_MAX_FILE)
 			return kl_error(KL_EINVALID, "'%s' is larger than %d MiB", edit[i].path,
 					KL_SURFACE_MAX_FILE >> 20);
@@ -265,7 +266,7 @@ int kl_surface_with(struct kl_surface **out, const struct kl_surface *s,
 struct shown {
 	const struct kl_surface *s;
 	const struct kl_file *contract;
-	const struct kl_file *edit;	/* of the oracle's files */
+	const struct kl_file *edit; /* of the oracle's files */
 	size_t n;
 };
 
@@ -305,7 +306,9 @@ int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *s
 			     size_t len)
 {
 	const struct kl_file contract = {
-		.mode = s->contract_file.mode, .data = (char *)text, .len = len,
+		.mode = s->contract_file.mode,
+		.data = (char *)text,
+		.len = len,
 	};
 	struct shown w = { .s = s, .contract = &contract };
 

@@ -18,7 +18,7 @@
  * the directory are KL_EINVALID. A file has at most 4 MiB, all of a surface's 16.
  */
 struct kl_file {
-	char *path;		/* relative to the contract's directory */
+	char *path; /* relative to the contract's directory */
 	uint32_t mode;
 	char *data;
 	size_t len;
@@ -26,10 +26,10 @@ struct kl_file {
 
 struct kl_surface {
 	struct kl_contract *contract;
-	char *dir;			/* contract's directory in the repository: "" or "a/b" */
-	struct kl_file *file;		/* sources, sorted by path */
+	char *dir;            /* contract's directory in the repository: "" or "a/b" */
+	struct kl_file *file; /* sources, sorted by path */
 	size_t nfile;
-	struct kl_file *oracle;		/* the oracle's files, sorted */
+	struct kl_file *oracle; /* the oracle's files, sorted */
 	size_t noracle;
 	struct kl_file contract_file;
 	char digest[KL_DIGEST_HEX];
@@ -40,16 +40,23 @@ struct kl_surface {
 int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *r, const git_oid *tree,
 			 const char *dir);
 /** The same with empty sources: of a contract whose kernel does not matter, or is not there. */
-int kl_surface_bare(struct kl_surface **out, struct kl_repo *r, const git_oid *tree, const char *dir);
+int kl_surface_bare(struct kl_surface **out, struct kl_repo *r, const git_oid *tree,
+		    const char *dir);
 /** From files on disk (the worktree, an exported state). */
 int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *dir);
 /** The same with other languages than kl_languages; copies of the surface have them, too. */
 int kl_surface_from_dir_in(struct kl_surface **out, const struct kl_languages *known,
 			   const char *path, const char *dir);
-/** A copy with some sources replaced (mode 0: as it was); KL_EINVALID for a path that is none of them. */
-int kl_surface_with(struct kl_surface **out, const struct kl_surface *s,
-		    const struct kl_file *edit, size_t n);
-/** A copy under another text of its contract, which names the same sources; KL_EINVALID as a contract's. */
+/**
+ * A copy with some sources replaced (mode 0: as it was); KL_EINVALID for a path that is none of
+ * them.
+ */
+int kl_surface_with(struct kl_surface **out, const struct kl_surface *s, const struct kl_file *edit,
+		    size_t n);
+/**
+ * A copy under another text of its contract, which names the same sources; KL_EINVALID as a
+ * contract's.
+ */
 int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *s, const char *text,
 			     size_t len);
 /** A copy with some of the oracle's files replaced. */

@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "contract/surface_parts.h"
 
-#define MAX_TREE 1000000	/* blobs looked through for contracts */
+#define MAX_TREE 1000000 /* blobs looked through for contracts */
 
 struct tree_reader {
 	struct kl_repo *repo;
@@ -45,8 +45,8 @@ static int read_nothing(struct kl_file *f, const char *path, size_t max, void *p
 	return 0;
 }
 
-static int from_tree(struct kl_surface **out, struct kl_repo *r, const git_oid *tree, const char *dir,
-		     kl_surface_reader source)
+static int from_tree(struct kl_surface **out, struct kl_repo *r, const git_oid *tree,
+		     const char *dir, kl_surface_reader source)
 {
 	struct tree_reader t = { .repo = r, .tree = tree, .dir = dir };
 	KL_AUTO(kl_freep) char *name = kl_fs_join(dir, KL_CONTRACT_FILE);
@@ -67,7 +67,8 @@ int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *r, const git_o
 	return from_tree(out, r, tree, dir, read_entry);
 }
 
-int kl_surface_bare(struct kl_surface **out, struct kl_repo *r, const git_oid *tree, const char *dir)
+int kl_surface_bare(struct kl_surface **out, struct kl_repo *r, const git_oid *tree,
+		    const char *dir)
 {
 	return from_tree(out, r, tree, dir, read_nothing);
 }

@@ -9,7 +9,8 @@
 #include "event/event.h"
 
 #define MAX_EVENT ((size_t)1 << 20)
-#define NAME_LEN (KL_DIGEST_HEX - 1 + sizeof(".json") - 1)	/* of an entry, unlike what a crash left */
+#define NAME_LEN \
+	(KL_DIGEST_HEX - 1 + sizeof(".json") - 1) /* of an entry, unlike what a crash left */
 
 /* $GIT_COMMON_DIR/klineage/cache/<2 digits>/<62>: what is known of these files */
 static char *dir_of(struct kl_repo *r, const char *surface, const char *contract)
@@ -144,7 +145,8 @@ static void add_line(void *payload, struct kl_event *event)
 	kl_buf_addch(payload, '\n');
 }
 
-int kl_cache_list(struct kl_buf *lines, struct kl_repo *r, const char *surface, const char *contract)
+int kl_cache_list(struct kl_buf *lines, struct kl_repo *r, const char *surface,
+		  const char *contract)
 {
 	return each(r, surface, contract, add_line, lines);
 }

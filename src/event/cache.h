@@ -15,24 +15,27 @@
  * entry.
  */
 struct kl_cache_key {
-	const char *surface, *contract;		/* digests */
+	const char *surface, *contract; /* digests */
 	const struct kl_platform *platform;
-	/** Set where the platform's own device did not judge: the runner's name stands in its place ... */
+	/**
+	 * Set where the platform's own device did not judge: the runner's name stands in its place
+	 * ...
+	 */
 	const char *runner;
-	const struct kl_told *told;	/* ... with the device that it told of last; NULL: none */
+	const struct kl_told *told; /* ... with the device that it told of last; NULL: none */
 	const struct kl_strvec *flags;
 	enum kl_tier tier;
-	const char *parent;			/* digest of what it is compared with, NULL: none */
+	const char *parent; /* digest of what it is compared with, NULL: none */
 	bool profile;
-	bool quick;				/* the quick stages alone: events of kind "check" */
+	bool quick; /* the quick stages alone: events of kind "check" */
 };
 
 /** KL_ENOTFOUND: not judged here before. */
 int kl_cache_get(struct kl_event **event, struct kl_repo *r, const struct kl_cache_key *k);
 /**
- * The same, content with any verdict on these files that was reached at this place (platform, flags, tier,
- * policy): whatever it was compared with and however far the stages went. A correctness fail
- * comes first, then what the whole gate said, then the newest.
+ * The same, content with any verdict on these files that was reached at this place (platform,
+ * flags, tier, policy): whatever it was compared with and however far the stages went. A
+ * correctness fail comes first, then what the whole gate said, then the newest.
  */
 int kl_cache_find(struct kl_event **event, struct kl_repo *r, const struct kl_cache_key *k);
 /** Was it reached at the key's place: platform, device, compiler, flags, tier, policy? */
@@ -51,6 +54,7 @@ int kl_cache_get_at(struct kl_event **event, struct kl_repo *r, const char *surf
 int kl_cache_put_at(struct kl_repo *r, const char *hex, const struct kl_event *event);
 
 /** All events on these files, as JSON lines, wherever they were reached; "" if there are none. */
-int kl_cache_list(struct kl_buf *lines, struct kl_repo *r, const char *surface, const char *contract);
+int kl_cache_list(struct kl_buf *lines, struct kl_repo *r, const char *surface,
+		  const char *contract);
 
 #endif

@@ -26,7 +26,8 @@ bool kl_chain_add(struct kl_chain *chain, const struct kl_comparison *link, int6
 struct kl_comparison kl_chain_ratio(const struct kl_chain *chain)
 {
 	struct kl_comparison whole = {
-		.what = "", .surface = "",
+		.what = "",
+		.surface = "",
 		.ratio_ppm = llround(ONE * exp(chain->mid)),
 		.lo_ppm = llround(ONE * exp(chain->mid - sqrt(chain->below))),
 		.hi_ppm = llround(ONE * exp(chain->mid + sqrt(chain->above))),

@@ -6,8 +6,8 @@
 
 /*
  * chain - puts the ratios of states that follow one another together: K2 against K0 from K1 against
- * K0 and K2 against K1. Logarithms add; the half-widths of the intervals, and the noise of the runs,
- * come from independent measurements and add in quadrature.
+ * K0 and K2 against K1. Logarithms add; the half-widths of the intervals, and the noise of the
+ * runs, come from independent measurements and add in quadrature.
  *
  *	struct kl_chain chain = { 0 };
  *
@@ -16,7 +16,7 @@
  *	whole = kl_chain_ratio(&chain);
  */
 struct kl_chain {
-	double mid, below, above, noise;	/* logarithms; all but `mid` squared */
+	double mid, below, above, noise; /* logarithms; all but `mid` squared */
 };
 
 /** `aa_ppm`: of the profile that `link` is from. False: it has no interval, and is left out. */

@@ -14,11 +14,24 @@ static const char *const outside_id[] = { "id", "sig", "commit", "tree", NULL };
 struct kl_event *kl_event_new(void)
 {
 	static const struct kl_event empty = {
-		.id = "", .time = "", .workload = "", .surface = "", .contract = "", .commit = "",
-		.tree = "", .message = "", .by = "", .job = "", .signer = "", .sig = "", .of = "",
+		.id = "",
+		.time = "",
+		.workload = "",
+		.surface = "",
+		.contract = "",
+		.commit = "",
+		.tree = "",
+		.message = "",
+		.by = "",
+		.job = "",
+		.signer = "",
+		.sig = "",
+		.of = "",
 		.place = { .id = "", .device = "", .driver = "", .compiler = "" },
-		.inverse = { .state = "", .pair = "" }, .other_class = "",
-		.facts = { .traits = { .free_value = free } }, .refs = 1,
+		.inverse = { .state = "", .pair = "" },
+		.other_class = "",
+		.facts = { .traits = { .free_value = free } },
+		.refs = 1,
 	};
 	struct kl_event *event = kl_malloc(sizeof(*event));
 
@@ -78,7 +91,10 @@ static void digest_of(char id[KL_DIGEST_HEX], json_t *doc)
 	kl_digest_hex(id, line.ptr, line.len);
 }
 
-/* The document and the id that its content has. Ours are canonical: those need not be written for it. */
+/*
+ * The document and the id that its content has. Ours are canonical: those need not be written for
+ * it.
+ */
 static int load_line(json_t **out, char id[KL_DIGEST_HEX], const char *line, size_t len)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf bare = KL_BUF_INIT;
@@ -129,7 +145,7 @@ int kl_event_load(struct kl_map *out, const char *name, const char *text, size_t
 	int line = 0;
 
 	out->free_value = kl_event_free_value;
-	for (const char *s = text, *end = text + len; s < end; ) {
+	for (const char *s = text, *end = text + len; s < end;) {
 		const char *nl = memchr(s, '\n', (size_t)(end - s));
 		size_t n = (size_t)((nl ? nl : end) - s);
 		struct kl_event *event;
@@ -188,7 +204,8 @@ void kl_event_set_class(struct kl_event *event, const char *word)
 
 const char *kl_event_class(const struct kl_event *event)
 {
-	return event->failure == KL_FAILURE_OTHER ? event->other_class : kl_failure_name(event->failure);
+	return event->failure == KL_FAILURE_OTHER ? event->other_class :
+						    kl_failure_name(event->failure);
 }
 
 bool kl_event_is_fail(const struct kl_event *event)

@@ -11,8 +11,8 @@
 #include "text/digest.h"
 
 /*
- * event - one gate result (docs/formats.md, "The gate event"): made once, never changed, named by its
- * content. It is kept as one line of JSON, which is read and written here and nowhere else.
+ * event - one gate result (docs/formats.md, "The gate event"): made once, never changed, named by
+ * its content. It is kept as one line of JSON, which is read and written here and nowhere else.
  *
  *	err = kl_event_parse(&event, line, len);	from outside: checked, and hostile
  *	if (event->verdict == KL_VERDICT_PASS && event->profile.there) ...
@@ -32,34 +32,40 @@
  * kl_event_ref() is one more kl_event_free().
  */
 
-/** Version of the gate's rules; events of another version are not reused. It rises when a stage changes. */
+/**
+ * Version of the gate's rules; events of another version are not reused. It rises when a stage
+ * changes.
+ */
 #define KL_GATE_POLICY 2
 
 struct kl_event {
 	enum kl_event_kind kind;
 	enum kl_verdict verdict;
-	enum kl_failure failure;	/* the class; kl_event_class() has its word */
+	enum kl_failure failure; /* the class; kl_event_class() has its word */
 	enum kl_tier tier;
 	int64_t policy;
-	const char *id;			/* 64 hex digits, as the next but one line */
-	const char *time;		/* "2026-11-20T10:00:00Z": order is that of the text */
+	const char *id;   /* 64 hex digits, as the next but one line */
+	const char *time; /* "2026-11-20T10:00:00Z": order is that of the text */
 	const char *workload, *surface, *contract;
-	const char *commit, *tree;	/* where its note stands; not in the id, as `sig` */
-	const char *message;		/* why, for a person */
+	const char *commit, *tree; /* where its note stands; not in the id, as `sig` */
+	const char *message;       /* why, for a person */
 	const char *by, *job, *signer, *sig;
-	const char *of;			/* retract: the event that is taken back */
+	const char *of; /* retract: the event that is taken back */
 	struct kl_place place;
-	bool compiled;			/* features are known */
-	struct kl_facts facts;		/* features, traits, code */
+	bool compiled;         /* features are known */
+	struct kl_facts facts; /* features, traits, code */
 	struct kl_profile profile;
 	/** Computed, not measured: of which two events (kl_event_inverse). */
-	struct { bool there; const char *state, *pair; } inverse;
+	struct {
+		bool there;
+		const char *state, *pair;
+	} inverse;
 	/** Members that are JSON; owned, NULL: absent. `statics` is "static". */
 	json_t *correct, *counters, *statics, *audit, *notes;
 
 	/* event_json.c's and event.c's own */
-	json_t *doc;			/* as it was read; NULL: it was made here */
-	const char *other_class;	/* of KL_FAILURE_OTHER */
+	json_t *doc;             /* as it was read; NULL: it was made here */
+	const char *other_class; /* of KL_FAILURE_OTHER */
 	struct kl_strvec kept;
 	unsigned refs;
 };

@@ -16,30 +16,30 @@
 #define VERSION 2
 #define PREFIX "events-"
 #define SUFFIX ".index"
-#define KEEP 2			/* files of other tips that stay */
+#define KEEP 2 /* files of other tips that stay */
 #define MAX_NOTE ((size_t)64 << 20)
 #define BATCH 4096
 #define GRAIN 64
 
 /* After the file's head. */
 struct head {
-	uint64_t events, notes;		/* how many of each */
+	uint64_t events, notes; /* how many of each */
 	uint64_t skipped;
-	uint64_t read;			/* notes that were read to make it */
+	uint64_t read; /* notes that were read to make it */
 };
 
 /* A note that is in: one blob of one commit. Notes at several depths are read each time. */
 struct note {
 	git_oid commit, blob;
-	uint32_t first, n;		/* its events */
-	uint32_t skipped, whole;	/* whole: the commit's only blob */
+	uint32_t first, n;       /* its events */
+	uint32_t skipped, whole; /* whole: the commit's only blob */
 };
 
 struct kl_folded {
 	struct kl_mapfile file;
 	const struct head *head;
 	const struct kl_folded_event *event;
-	const struct note *note;	/* by commit */
+	const struct note *note; /* by commit */
 	const uint32_t *by_surface;
 };
 
@@ -116,7 +116,9 @@ size_t kl_folded_of_commit(size_t *first, const struct kl_folded *f, const git_o
 	return range(first, f, compare_commit, commit);
 }
 
-struct digests { uint8_t surface[32], contract[32]; };
+struct digests {
+	uint8_t surface[32], contract[32];
+};
 
 static int compare_surface(const struct kl_folded *f, size_t i, const void *what)
 {
@@ -166,7 +168,10 @@ int kl_folded_read(struct kl_event **out, struct kl_repo *r, const struct kl_fol
 
 /* --- one note ---------------------------------------------------------------------- */
 
-struct made { struct kl_folded_event *v; size_t n, alloc, skipped; };
+struct made {
+	struct kl_folded_event *v;
+	size_t n, alloc, skipped;
+};
 
 static void made_release(struct made *m)
 {
@@ -174,7 +179,9 @@ static void made_release(struct made *m)
 	*m = (struct made){ 0 };
 }
 
-struct span { size_t at, len; };
+struct span {
+	size_t at, len;
+};
 
 /* The next line from `from` on that has the words in it; false: none. */
 static bool next_line(struct span *out, const char *text, size_t n, size_t from, const char *words)
@@ -231,10 +238,15 @@ static struct kl_folded_event record_of(const struct kl_event *event, const stru
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
 	struct kl_folded_event x = {
-		.commit = note->commit, .blob = note->blob, .at = (uint32_t)line->at,
-		.len = (uint32_t)line->len, .pass = event->verdict == KL_VERDICT_PASS,
-		.ns = event->profile.ns, .ratio = parent ? parent->ratio_ppm : 0,
-		.lo = parent ? parent->lo_ppm : 0, .hi = parent ? parent->hi_ppm : 0,
+		.commit = note->commit,
+		.blob = note->blob,
+		.at = (uint32_t)line->at,
+		.len = (uint32_t)line->len,
+		.pass = event->verdict == KL_VERDICT_PASS,
+		.ns = event->profile.ns,
+		.ratio = parent ? parent->ratio_ppm : 0,
+		.lo = parent ? parent->lo_ppm : 0,
+		.hi = parent ? parent->hi_ppm : 0,
 	};
 
 	read_digest(x.id, event->id);
@@ -291,7 +303,7 @@ static void fold_note(struct made *m, const struct note *note, const char *text,
 
 struct making {
 	struct kl_repo *r;
-	const struct kl_folded *base;	/* NULL: none */
+	const struct kl_folded *base; /* NULL: none */
 	struct kl_note_at *at;
 	size_t n;
 	struct kl_buf events, notes;
@@ -301,7 +313,7 @@ struct making {
 	struct note note[BATCH];
 	struct kl_buf text[BATCH];
 	struct made made[BATCH];
-	bool old[BATCH];		/* from the base */
+	bool old[BATCH]; /* from the base */
 };
 
 static void making_free(struct making *m)
@@ -326,7 +338,8 @@ static const struct note *in_base(const struct kl_folded *base, const git_oid *c
 		size_t mid = lo + (hi - lo) / 2;
 		int c = memcmp(&base->note[mid].commit, commit, sizeof(*commit));
 
-		if (!c && base->note[mid].whole && !memcmp(&base->note[mid].blob, blob, sizeof(*blob)))
+		if (!c && base->note[mid].whole &&
+		    !memcmp(&base->note[mid].blob, blob, sizeof(*blob)))
 			return &base->note[mid];
 		if (!c)
 			return NULL;
@@ -368,9 +381,11 @@ static int fill(size_t *count, size_t *next, struct making *m)
 		const struct note *old;
 		size_t blobs = 1;
 
-		while (*next + blobs < m->n && !memcmp(&at[blobs].commit, &at->commit, sizeof(git_oid)))
+		while (*next + blobs < m->n &&
+		       !memcmp(&at[blobs].commit, &at->commit, sizeof(git_oid)))
 			blobs++;
-		m->note[n] = (struct note){ .commit = at->commit, .blob = at->blob,
+		m->note[n] = (struct note){ .commit = at->commit,
+					    .blob = at->blob,
 					    .whole = blobs == 1 };
 		kl_buf_clear(&m->text[n]);
 		m->made[n].n = 0;
@@ -404,7 +419,8 @@ static void keep_batch(struct making *m, size_t n)
 static int by_surface(const void *a, const void *b, void *events)
 {
 	const struct kl_folded_event *all = events;
-	const struct kl_folded_event *x = &all[*(const uint32_t *)a], *y = &all[*(const uint32_t *)b];
+	const struct kl_folded_event *x = &all[*(const uint32_t *)a],
+				     *y = &all[*(const uint32_t *)b];
 	int c = memcmp(x->surface, y->surface, 32);
 
 	if (!c)
@@ -447,7 +463,7 @@ static int make(struct kl_buf *out, struct kl_repo *r, const struct kl_folded *b
 	m->base = base;
 	m->at = at;
 	m->n = n;
-	for (size_t next = 0; !err && next < n; ) {
+	for (size_t next = 0; !err && next < n;) {
 		if ((err = fill(&count, &next, m)) < 0)
 			return err;
 		kl_par_for(count, GRAIN, fold_some, m);
@@ -506,7 +522,8 @@ static struct kl_folded *map_file(const char *path, const char *key)
 	KL_AUTO(kl_folded_freep) struct kl_folded *f = kl_calloc(1, sizeof(*f));
 
 	f->file = (struct kl_mapfile)KL_MAPFILE_INIT;
-	return kl_mapfile_open(&f->file, path, MAGIC, VERSION, key) && is_good(f) ? kl_steal(&f) : NULL;
+	return kl_mapfile_open(&f->file, path, MAGIC, VERSION, key) && is_good(f) ? kl_steal(&f) :
+										    NULL;
 }
 
 static int build(struct kl_folded **out, struct kl_repo *r, const char *dir, const char *path,

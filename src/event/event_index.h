@@ -24,14 +24,14 @@ struct kl_folded;
 enum kl_folded_as { KL_FOLDED_VERDICT = 1 << 0, KL_FOLDED_PROFILE = 1 << 1 };
 
 struct kl_folded_event {
-	git_oid commit, blob;		/* where the note stands, and the blob that has the line */
-	uint8_t id[32], surface[32], contract[32];	/* digests; zeros: it says none */
-	uint32_t at, len;		/* of the line in the blob */
-	uint32_t as;			/* enum kl_folded_as */
-	uint32_t pass;			/* 1: its verdict is pass */
-	int64_t ns;			/* 0: not profiled */
-	int64_t ratio, lo, hi;		/* against the parent, ppm; 0: not compared */
-	char time[24], platform[48], class_[24];	/* cut where longer; "" */
+	git_oid commit, blob; /* where the note stands, and the blob that has the line */
+	uint8_t id[32], surface[32], contract[32]; /* digests; zeros: it says none */
+	uint32_t at, len;                          /* of the line in the blob */
+	uint32_t as;                               /* enum kl_folded_as */
+	uint32_t pass;                             /* 1: its verdict is pass */
+	int64_t ns;                                /* 0: not profiled */
+	int64_t ratio, lo, hi;                     /* against the parent, ppm; 0: not compared */
+	char time[24], platform[48], class_[24];   /* cut where longer; "" */
 };
 
 int kl_folded_open(struct kl_folded **out, struct kl_repo *r, const char *ref);

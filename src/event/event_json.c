@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* event_json - reader and writer of an event, whose members docs/formats.md has ("The gate event") */
+/* event_json - reader and writer of an event (docs/formats.md, "The gate event") */
 #include "event/event.h"
 
 #include <stddef.h>
@@ -258,8 +258,8 @@ json_t *kl_event_json(const struct kl_event *event)
 	put_features(doc, event);
 	put_traits(doc, &event->facts.traits);
 	if (event->profile.there)
-		kl_json_set(doc, "profile", kl_profile_json(&event->profile,
-							    json_object_get(doc, "profile")));
+		kl_json_set(doc, "profile",
+			    kl_profile_json(&event->profile, json_object_get(doc, "profile")));
 	put_inverse(doc, event);
 	put_json(doc, "correct", event->correct);
 	put_json(doc, "counters", event->counters);

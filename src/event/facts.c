@@ -64,11 +64,12 @@ static size_t foreign(struct kl_buf *why, const char *what, const struct kl_strv
 
 static bool has_fact(const struct kl_facts *f, const char *fact)
 {
-	return strncmp(fact, "trait:", 6) ? kl_strvec_has(&f->features, fact) : has_trait(f, fact + 6);
+	return strncmp(fact, "trait:", 6) ? kl_strvec_has(&f->features, fact) :
+					    has_trait(f, fact + 6);
 }
 
-static void say_primary(struct kl_buf *why, const struct kl_mechanism *m, const struct kl_strvec *gone,
-			const struct kl_facts *after)
+static void say_primary(struct kl_buf *why, const struct kl_mechanism *m,
+			const struct kl_strvec *gone, const struct kl_facts *after)
 {
 	for (size_t i = 0; m && i < m->primary.n; i++) {
 		if (kl_strvec_has(gone, m->primary.v[i]))

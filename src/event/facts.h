@@ -21,9 +21,9 @@
  *   alloc call.<symbol> recursion loop.depth.<n> spill ...
  */
 struct kl_facts {
-	struct kl_strvec features;	/* sorted, unique */
-	struct kl_map traits;		/* name -> owned "yes", "no", "unknown", "yes unaudited" ... */
-	char code_digest[65];		/* of the reached machine code (docs/formats.md) */
+	struct kl_strvec features; /* sorted, unique */
+	struct kl_map traits;      /* name -> owned "yes", "no", "unknown", "yes unaudited" ... */
+	char code_digest[65];      /* of the reached machine code (docs/formats.md) */
 };
 
 void kl_facts_release(struct kl_facts *f);
@@ -34,14 +34,18 @@ void kl_facts_release(struct kl_facts *f);
  */
 struct kl_mechanism {
 	char *name;
-	char *text;			/* one line for people */
-	char *action;			/* the usual backward action */
-	struct kl_strvec primary;	/* facts ("vec.256", "trait:tiled"): any leaving is the removal */
-	struct kl_strvec incidental;	/* those of `primary` that many kernels with the mechanism lack */
-	struct kl_strvec companions;	/* glob patterns of facts that may go too */
-	struct kl_strvec fallbacks;	/* glob patterns of facts that may appear */
+	char *text;               /* one line for people */
+	char *action;             /* the usual backward action */
+	struct kl_strvec primary; /* facts ("vec.256", "trait:tiled"): any leaving is the removal */
+	/* those of `primary` that many kernels with the mechanism lack */
+	struct kl_strvec incidental;
+	struct kl_strvec companions; /* glob patterns of facts that may go too */
+	struct kl_strvec fallbacks;  /* glob patterns of facts that may appear */
 };
-struct kl_mechanisms { struct kl_mechanism *m; size_t n; };
+struct kl_mechanisms {
+	struct kl_mechanism *m;
+	size_t n;
+};
 
 int kl_mechanisms_load(struct kl_mechanisms *out, const char *path);
 /** Those of templates/mechanisms.yaml. */

@@ -88,7 +88,7 @@ static bool is_check(const struct kl_event *event)
 
 struct folding {
 	struct kl_fold *out;
-	struct kl_map retracted;	/* ids */
+	struct kl_map retracted; /* ids */
 };
 
 /* Takes the reference. */
@@ -187,7 +187,7 @@ void kl_fold_lines(struct kl_fold *out, const char *text, size_t len, const char
 	struct folding f = { .out = out };
 
 	*out = (struct kl_fold){ .all = { .free_value = kl_event_free_value } };
-	for (size_t at = 0; at < len; ) {
+	for (size_t at = 0; at < len;) {
 		const char *end = memchr(text + at, '\n', len - at);
 		size_t n = end ? (size_t)(end - (text + at)) : len - at;
 

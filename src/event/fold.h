@@ -9,7 +9,10 @@
  * they came. Left out are lines that do not parse (`skipped` counts them), an id that came before
  * (the signed one stays), events for other files, and those that a `retract` takes back.
  */
-struct kl_event_list { struct kl_event **v; size_t n; };	/* borrowed from the fold */
+struct kl_event_list {
+	struct kl_event **v;
+	size_t n;
+}; /* borrowed from the fold */
 
 struct kl_fold {
 	/**
@@ -19,9 +22,9 @@ struct kl_fold {
 	struct kl_event_list verdicts;
 	/** The same of checks that pass: one that fails is a failed verdict. */
 	struct kl_event_list checks;
-	struct kl_event_list profiles;	/* the newest of each platform */
+	struct kl_event_list profiles; /* the newest of each platform */
 	size_t lines, skipped;
-	struct kl_map all;		/* id -> event, owned */
+	struct kl_map all; /* id -> event, owned */
 };
 
 /** `surface`, `contract` NULL: any. */

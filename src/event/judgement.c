@@ -75,7 +75,8 @@ static void take_notes(struct kl_event *event, const json_t *result)
 		json_t *said;
 		size_t k;
 
-		json_array_foreach(json_object_get(json_object_get(result, stage[i]), "notes"), k, said)
+		json_array_foreach(json_object_get(json_object_get(result, stage[i]), "notes"), k,
+				   said)
 			if (json_is_string(said) && json_string_length(said) <= MAX_NOTE &&
 			    json_array_size(notes) < MAX_NOTES)
 				json_array_append(notes, said);
@@ -90,8 +91,8 @@ static void take_notes(struct kl_event *event, const json_t *result)
 static json_t *counters_of(const json_t *launch)
 {
 	static const char *const known[] = {
-		"ns", "dram_ppm", "sm_ppm", "occupancy_ppm", "l1_hit_ppm", "l2_hit_ppm", "dram_read",
-		"dram_written",
+		"ns",         "dram_ppm",   "sm_ppm",    "occupancy_ppm",
+		"l1_hit_ppm", "l2_hit_ppm", "dram_read", "dram_written",
 	};
 	const char *kernel = kl_json_str_or(launch, "kernel", "");
 	json_t *o = json_object(), *name = json_stringn(kernel, strnlen(kernel, MAX_NAME));

@@ -10,9 +10,10 @@
  * or back with a file that was judged elsewhere.
  */
 struct kl_judgement {
-	struct kl_event *event;		/* sealed; commit, tree and sig come with a note */
-	bool cached;			/* nothing was run */
-	char *voucher;			/* cached: the allowed signer who says so; NULL: this clone */
+	struct kl_event *event; /* sealed; commit, tree and sig come with a note */
+	bool cached;            /* nothing was run */
+	/* cached: the allowed signer who says so; NULL: this clone */
+	char *voucher;
 	/** NOT_RUN, as the job waits to be sent away (kl_gate_send); the facts are known. */
 	bool deferred;
 };
@@ -25,9 +26,9 @@ KL_DEFINE_CLEANUP(struct kl_judgement *, kl_judgement_free)
 /** What of the judged surface a result is read with; all borrowed. */
 struct kl_judgement_of {
 	const char *workload;
-	const int64_t *weight;		/* of each performance case, in order */
+	const int64_t *weight; /* of each performance case, in order */
 	size_t nweight;
-	const char *parent;		/* digest of what it was compared with; NULL: nothing */
+	const char *parent; /* digest of what it was compared with; NULL: nothing */
 };
 
 /** `class_` is the gate's word for a failure, or NULL; `message`, for a person, may be NULL. */

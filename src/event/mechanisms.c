@@ -46,7 +46,9 @@ static bool name_ok(const char *s)
 
 static bool pattern_ok(const char *s)
 {
-	return *s && !s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:_*?[]-")];
+	return *s &&
+	       !s[strspn(s,
+			 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:_*?[]-")];
 }
 
 static int read_text(char **out, const char *file, const struct kl_yaml *y)
@@ -65,13 +67,15 @@ static int read_list(struct kl_strvec *out, const char *file, const struct kl_ya
 		const struct kl_yaml *e = y->item[i];
 
 		if (e->kind != KL_YAML_SCALAR || !pattern_ok(e->text))
-			return kl_yaml_error(file, e, "a fact is wanted: 'vec.256', 'call.*', 'trait:tiled'");
+			return kl_yaml_error(
+				file, e, "a fact is wanted: 'vec.256', 'call.*', 'trait:tiled'");
 		kl_strvec_push(out, e->text);
 	}
 	return 0;
 }
 
-static int read_key(struct kl_mechanism *m, const char *file, const char *key, const struct kl_yaml *y)
+static int read_key(struct kl_mechanism *m, const char *file, const char *key,
+		    const struct kl_yaml *y)
 {
 	if (!strcmp(key, "text"))
 		return read_text(&m->text, file, y);
@@ -95,7 +99,8 @@ static int read_mechanism(struct kl_mechanism *m, const char *file, const char *
 
 	m->name = kl_strdup(name);
 	if (!name_ok(name))
-		return kl_yaml_error(file, y, "mechanism '%.64s': lower-case words joined by '-'", name);
+		return kl_yaml_error(file, y, "mechanism '%.64s': lower-case words joined by '-'",
+				     name);
 	if (y->kind != KL_YAML_MAP)
 		return kl_yaml_error(file, y, "mechanism '%s' wants a map", name);
 	for (size_t i = 0; !err && i < y->n; i++)
@@ -104,7 +109,8 @@ static int read_mechanism(struct kl_mechanism *m, const char *file, const char *
 		err = kl_yaml_error(file, y, "mechanism '%s' wants text, action and primary", name);
 	for (size_t i = 0; !err && i < m->incidental.n; i++)
 		if (!kl_strvec_has(&m->primary, m->incidental.v[i]))
-			err = kl_yaml_error(file, y, "mechanism '%s': incidental '%s' is not primary", name,
+			err = kl_yaml_error(file, y,
+					    "mechanism '%s': incidental '%s' is not primary", name,
 					    m->incidental.v[i]);
 	return err;
 }
@@ -116,7 +122,8 @@ static int read_all(struct kl_mechanisms *out, const char *file, const struct kl
 	int err = 0;
 
 	if (!version || version->kind != KL_YAML_SCALAR || strcmp(version->text, "1"))
-		return kl_yaml_error(file, version ? version : y, "'klineage-mechanisms: 1' is wanted");
+		return kl_yaml_error(file, version ? version : y,
+				     "'klineage-mechanisms: 1' is wanted");
 	if (!map || map->kind != KL_YAML_MAP)
 		return kl_yaml_error(file, map ? map : y, "a map 'mechanisms' is wanted");
 	for (size_t i = 0; i < y->n; i++)

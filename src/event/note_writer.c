@@ -28,7 +28,8 @@ int kl_noting_add(struct kl_noting *n, const git_oid *commit, struct kl_event *e
 	/* who signed it judged it; another signature would say something else */
 	if (!*event->sig)
 		err = n->sign > 0 ? kl_sign_event_now(n->repo, event) :
-		      n->sign ? 0 : kl_sign_event(n->repo, event);
+		      n->sign     ? 0 :
+				    kl_sign_event(n->repo, event);
 	if (err < 0)
 		return err;
 	kl_event_write(&text, event);
@@ -115,7 +116,7 @@ static int first_parent_tree(git_oid *out, bool *none, struct kl_repo *r, const 
 	if (err < 0 || !n)
 		return err;
 	err = kl_repo_tree_of(out, r, &parents[0]);
-	if (err == KL_ENOTFOUND) {	/* a shallow clone ends here */
+	if (err == KL_ENOTFOUND) { /* a shallow clone ends here */
 		kl_error_clear();
 		*none = true;
 		return 0;

@@ -14,8 +14,8 @@
  *	kl_noting_write(&n);
  */
 struct kl_noting {
-	struct kl_repo *repo;		/* borrowed */
-	int sign;			/* 1: each, -1: none, 0: as klineage.sign says */
+	struct kl_repo *repo; /* borrowed */
+	int sign;             /* 1: each, -1: none, 0: as klineage.sign says */
 	struct kl_note_line *note;
 	size_t n, alloc;
 	struct kl_strvec texts;
@@ -23,7 +23,10 @@ struct kl_noting {
 
 /** `event` gets the members commit, tree and, if asked for, sig; its id is as before. */
 int kl_noting_add(struct kl_noting *n, const git_oid *commit, struct kl_event *event);
-/** Lines that are there already are skipped. KL_EINVALID with git's advice: no identity to commit with. */
+/**
+ * Lines that are there already are skipped. KL_EINVALID with git's advice: no identity to commit
+ * with.
+ */
 int kl_noting_write(struct kl_noting *n);
 void kl_noting_release(struct kl_noting *n);
 

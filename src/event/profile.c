@@ -51,11 +51,14 @@ struct kl_comparison kl_comparison_inverted(const struct kl_comparison *comparis
 	enum kl_speed speed = comparison->speed;
 
 	return (struct kl_comparison){
-		.what = comparison->what, .surface = comparison->surface,
+		.what = comparison->what,
+		.surface = comparison->surface,
 		.ratio_ppm = inverted(comparison->ratio_ppm),
-		.lo_ppm = inverted(comparison->hi_ppm), .hi_ppm = inverted(comparison->lo_ppm),
+		.lo_ppm = inverted(comparison->hi_ppm),
+		.hi_ppm = inverted(comparison->lo_ppm),
 		.speed = speed == KL_SPEED_FAST ? KL_SPEED_SLOW :
-			 speed == KL_SPEED_SLOW ? KL_SPEED_FAST : speed,
+			 speed == KL_SPEED_SLOW ? KL_SPEED_FAST :
+						  speed,
 	};
 }
 
@@ -85,7 +88,8 @@ static void read_comparisons(struct kl_comparisons *out, const json_t *list)
 
 static int64_t reach_of(const json_t *aa)
 {
-	int64_t lo = kl_json_int_or(aa, "lo_ppm", 0), hi = kl_json_int_or(aa, "hi_ppm", 2 * MILLION);
+	int64_t lo = kl_json_int_or(aa, "lo_ppm", 0),
+		hi = kl_json_int_or(aa, "hi_ppm", 2 * MILLION);
 
 	return hi - MILLION > MILLION - lo ? hi - MILLION : MILLION - lo;
 }
@@ -103,7 +107,8 @@ static void read_points(struct kl_profile *out, json_t *points)
 	out->point = kl_calloc(out->npoint, sizeof(*out->point));
 	json_array_foreach(points, i, one) {
 		out->point[i] = (struct kl_point){
-			.id = kl_json_str_or(one, "id", ""), .ns = kl_json_int_or(one, "ns", 0),
+			.id = kl_json_str_or(one, "id", ""),
+			.ns = kl_json_int_or(one, "ns", 0),
 			.aa_ppm = reach_of(json_object_get(one, "aa")),
 		};
 		read_comparisons(&out->point[i].vs, json_object_get(one, "vs"));
@@ -178,7 +183,8 @@ json_t *kl_profile_json(const struct kl_profile *profile, const json_t *doc)
 
 /* --- of a result ------------------------------------------------------------------ */
 
-static const struct kl_comparison *find_comparison(const struct kl_comparisons *vs, const char *what)
+static const struct kl_comparison *find_comparison(const struct kl_comparisons *vs,
+						   const char *what)
 {
 	for (size_t i = 0; i < vs->n; i++)
 		if (!strcmp(vs->v[i].what, what))
@@ -229,8 +235,8 @@ static void add_means(struct kl_profile *out, const int64_t *weight, const char 
 	}
 }
 
-void kl_profile_of_result(struct kl_profile *out, const json_t *doc, const int64_t *weight, size_t n,
-			  const char *parent)
+void kl_profile_of_result(struct kl_profile *out, const json_t *doc, const int64_t *weight,
+			  size_t n, const char *parent)
 {
 	json_t *points = json_object_get(doc, "points");
 	int64_t ns = 0, sum = 0;
@@ -251,7 +257,7 @@ void kl_profile_of_result(struct kl_profile *out, const json_t *doc, const int64
 	}
 	out->ns = ns / sum;
 	add_means(out, weight, parent);
-	if (n == 1) {		/* it says no more than the whole */
+	if (n == 1) { /* it says no more than the whole */
 		free(out->point[0].vs.v);
 		free(kl_steal(&out->point));
 		out->npoint = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "event/push_check.h"
 
-#include <string.h>
 #include "event/verdict_lookup.h"
+#include <string.h>
 
-#define SHORT 10	/* digits of a commit */
+#define SHORT 10 /* digits of a commit */
 
 void kl_pushed_release(struct kl_pushed *p)
 {
@@ -23,8 +23,10 @@ static char *complaint(const struct kl_judged_one *one, enum kl_pushed_want want
 	if (kl_judged_pass(one) || (want == KL_PUSHED_CHECK && kl_judged_checked(one)))
 		return NULL;
 	if (one->unsigned_)
-		return kl_strdup("nobody whom gpg.ssh.allowedSignersFile names has signed a verdict");
-	return kl_strdup(kl_judged_checked(one) ? "only the quick stages passed" : "nobody has judged it");
+		return kl_strdup(
+			"nobody whom gpg.ssh.allowedSignersFile names has signed a verdict");
+	return kl_strdup(kl_judged_checked(one) ? "only the quick stages passed" :
+						  "nobody has judged it");
 }
 
 static bool is_first_bad(const struct kl_judged *j, size_t i)
@@ -34,8 +36,7 @@ static bool is_first_bad(const struct kl_judged *j, size_t i)
 	if (j->trust.v[i].sig.state != KL_SIGN_BAD)
 		return false;
 	for (size_t k = 0; k < i; k++)
-		if (j->trust.v[k].sig.state == KL_SIGN_BAD &&
-		    !strcmp(j->trust.v[k].event->id, id))
+		if (j->trust.v[k].sig.state == KL_SIGN_BAD && !strcmp(j->trust.v[k].event->id, id))
 			return false;
 	return true;
 }

@@ -12,13 +12,15 @@
  */
 enum kl_pushed_want {
 	KL_PUSHED_NOTHING,
-	KL_PUSHED_CHECK,	/* the quick stages are enough */
-	KL_PUSHED_GATE,		/* a pass of the whole gate */
+	KL_PUSHED_CHECK, /* the quick stages are enough */
+	KL_PUSHED_GATE,  /* a pass of the whole gate */
 };
 
 struct kl_pushed {
-	size_t noted;			/* commits that bear gate notes */
-	/* "<commit> <workload>: <what is wrong>", oldest first; then events with a wrong signature */
+	size_t noted; /* commits that bear gate notes */
+	/*
+	 * "<commit> <workload>: <what is wrong>", oldest first; then events with a wrong signature
+	 */
 	struct kl_strvec missing;
 };
 

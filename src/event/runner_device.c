@@ -38,7 +38,8 @@ void kl_told_get(struct kl_told *out, struct kl_repo *r, const char *runner, con
 	kl_error_clear();
 }
 
-int kl_told_put(struct kl_repo *r, const char *runner, const char *platform, const struct kl_told *t)
+int kl_told_put(struct kl_repo *r, const char *runner, const char *platform,
+		const struct kl_told *t)
 {
 	KL_AUTO(kl_freep) char *path = path_of(r, runner, platform);
 	KL_AUTO(json_decrefp) json_t *j = json_object();

@@ -16,16 +16,17 @@
  *	kl_told_put(repo, "bundle", "cuda/sm_90", &t);		after: where this one is kept
  *	kl_told_key(hex, &t);
  */
-#define KL_TOLD_WORDS 201	/* with the NUL */
+#define KL_TOLD_WORDS 201 /* with the NUL */
 
 struct kl_told {
-	char device[KL_TOLD_WORDS], driver[KL_TOLD_WORDS];	/* "": not told */
+	char device[KL_TOLD_WORDS], driver[KL_TOLD_WORDS]; /* "": not told */
 };
 
 /** Both "" where nothing was told, or what is there is damaged. */
 void kl_told_get(struct kl_told *out, struct kl_repo *r, const char *runner, const char *platform);
 /** Durable when it returns. */
-int kl_told_put(struct kl_repo *r, const char *runner, const char *platform, const struct kl_told *t);
+int kl_told_put(struct kl_repo *r, const char *runner, const char *platform,
+		const struct kl_told *t);
 /** A key that does not know the device becomes one that does; where nothing was told it stays. */
 void kl_told_key(char hex[KL_DIGEST_HEX], const struct kl_told *t);
 

@@ -12,11 +12,12 @@
 #include "base/tasks.h"
 
 #define MAX_SIG 16384
-#define PATIENCE_MS 60000	/* an agent may ask somebody */
+#define PATIENCE_MS 60000 /* an agent may ask somebody */
 
 const char *kl_sign_state_name(enum kl_sign_state s)
 {
-	static const char *const names[] = { "unsigned", "good", "unknown key", "bad", "unchecked" };
+	static const char *const names[] = { "unsigned", "good", "unknown key", "bad",
+					     "unchecked" };
 
 	return names[s];
 }
@@ -32,8 +33,8 @@ void kl_signed_release(struct kl_signed *s)
 
 struct tool {
 	const char *program;
-	char *allowed, *revoked;	/* NULL: not configured */
-	struct kl_strvec env;		/* times are in UTC */
+	char *allowed, *revoked; /* NULL: not configured */
+	struct kl_strvec env;    /* times are in UTC */
 };
 
 static void tool_release(struct tool *t)
@@ -67,13 +68,18 @@ static void tool_init(struct tool *t, struct kl_repo *r)
 	kl_strvec_push(&t->env, "LC_ALL=C");
 }
 
-static int run(struct kl_buf *out, const struct tool *t, const struct kl_strvec *argv, const void *in,
-	       size_t len)
+static int run(struct kl_buf *out, const struct tool *t, const struct kl_strvec *argv,
+	       const void *in, size_t len)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
 	struct kl_proc_opts o = {
-		.argv = (const char *const *)argv->v, .env = (const char *const *)t->env.v,
-		.in = in, .in_len = len, .out = out, .err = &words, .timeout_ms = PATIENCE_MS,
+		.argv = (const char *const *)argv->v,
+		.env = (const char *const *)t->env.v,
+		.in = in,
+		.in_len = len,
+		.out = out,
+		.err = &words,
+		.timeout_ms = PATIENCE_MS,
 	};
 	struct kl_proc_result res;
 	int err = kl_proc_run(&res, &o);
@@ -95,10 +101,10 @@ struct question {
 	const struct tool *tool;
 	const void *text;
 	size_t len;
-	const char *sig;	/* file */
-	const char *revoked;	/* file, or NULL */
-	const char *guess;	/* whose the last one was, or NULL: mostly it is his again */
-	char when[48];		/* "" or -Overify-time=... */
+	const char *sig;     /* file */
+	const char *revoked; /* file, or NULL */
+	const char *guess;   /* whose the last one was, or NULL: mostly it is his again */
+	char when[48];       /* "" or -Overify-time=... */
 };
 
 static int ask(struct kl_buf *out, const struct question *q, const char *what, const char *who)
@@ -106,15 +112,16 @@ static int ask(struct kl_buf *out, const struct question *q, const char *what, c
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	bool find = !strcmp(what, "find-principals"), verify = !strcmp(what, "verify");
 
-	kl_strvec_pushv(&argv, (const char *const []){ q->tool->program, "-Y", what, "-s", q->sig, NULL });
+	kl_strvec_pushv(&argv,
+			(const char *const[]){ q->tool->program, "-Y", what, "-s", q->sig, NULL });
 	if (!find)
-		kl_strvec_pushv(&argv, (const char *const []){ "-n", KL_SIGN_NAMESPACE, NULL });
+		kl_strvec_pushv(&argv, (const char *const[]){ "-n", KL_SIGN_NAMESPACE, NULL });
 	if (find || verify)
-		kl_strvec_pushv(&argv, (const char *const []){ "-f", q->tool->allowed, NULL });
+		kl_strvec_pushv(&argv, (const char *const[]){ "-f", q->tool->allowed, NULL });
 	if (verify)
-		kl_strvec_pushv(&argv, (const char *const []){ "-I", who, NULL });
+		kl_strvec_pushv(&argv, (const char *const[]){ "-I", who, NULL });
 	if (verify && q->revoked)
-		kl_strvec_pushv(&argv, (const char *const []){ "-r", q->revoked, NULL });
+		kl_strvec_pushv(&argv, (const char *const[]){ "-r", q->revoked, NULL });
 	if ((find || verify) && *q->when)
 		kl_strvec_push(&argv, q->when);
 	return run(out, q->tool, &argv, find ? NULL : q->text, find ? 0 : q->len);
@@ -148,7 +155,10 @@ static int fits(struct kl_signed *out, const struct question *q)
 	return err < 0 && err != KL_ENO ? err : not_good(out, err, words.ptr);
 }
 
-/* Is it his? ssh-keygen says no more than that of a revoked key, so it is asked again without the list. */
+/*
+ * Is it his? ssh-keygen says no more than that of a revoked key, so it is asked again without the
+ * list.
+ */
 static int is_of(struct kl_signed *out, const struct question *q, const char *who)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
@@ -170,7 +180,10 @@ static int is_of(struct kl_signed *out, const struct question *q, const char *wh
 	return err;
 }
 
-/* As git does: who might it be, then whether it is; and if it might be nobody, whether it is right at all. */
+/*
+ * As git does: who might it be, then whether it is; and if it might be nobody, whether it is right
+ * at all.
+ */
 static int answer(struct kl_signed *out, const struct question *q)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf names = KL_BUF_INIT;
@@ -208,12 +221,15 @@ static void set_when(struct question *q, const char *time)
 	snprintf(q->when, sizeof(q->when), "-Overify-time=%s", digits);
 }
 
-static int check(struct kl_signed *out, const struct tool *t, const char *file, const void *text, size_t len,
-		 const char *sig, const char *time, const char *guess)
+static int check(struct kl_signed *out, const struct tool *t, const char *file, const void *text,
+		 size_t len, const char *sig, const char *time, const char *guess)
 {
-	struct question q = {
-		.tool = t, .text = text, .len = len, .sig = file, .revoked = t->revoked, .guess = guess
-	};
+	struct question q = { .tool = t,
+			      .text = text,
+			      .len = len,
+			      .sig = file,
+			      .revoked = t->revoked,
+			      .guess = guess };
 	int err;
 
 	*out = (struct kl_signed){ 0 };
@@ -293,7 +309,8 @@ int kl_sign_check_events(struct kl_signed *out, struct kl_repo *r, struct kl_eve
 	return err;
 }
 
-int kl_sign_verify(char **principal, struct kl_repo *r, const void *text, size_t len, const char *sig)
+int kl_sign_verify(char **principal, struct kl_repo *r, const void *text, size_t len,
+		   const char *sig)
 {
 	KL_AUTO(tool_release) struct tool tool = { 0 };
 	KL_AUTO(kl_freep) char *file = NULL;
@@ -316,7 +333,8 @@ int kl_sign_verify(char **principal, struct kl_repo *r, const void *text, size_t
 	case KL_SIGN_UNCHECKED:
 		return kl_error(KL_ECANNOT, "%s", s.why);
 	case KL_SIGN_UNKNOWN:
-		return kl_error(KL_EINVALID, "signed by nobody whom gpg.ssh.allowedSignersFile names");
+		return kl_error(KL_EINVALID,
+				"signed by nobody whom gpg.ssh.allowedSignersFile names");
 	default:
 		return kl_error(KL_EINVALID, "the signature does not fit: %s", s.why);
 	}
@@ -370,10 +388,12 @@ static int make(char **sig, struct kl_repo *r, const void *text, size_t len)
 	if (err < 0)
 		return err;
 	tool_init(&tool, r);
-	kl_strvec_pushv(&argv, (const char *const []){ tool.program, "-Y", "sign", "-n", KL_SIGN_NAMESPACE,
-						       "-f", key, agent ? "-U" : NULL, NULL });
+	kl_strvec_pushv(&argv,
+			(const char *const[]){ tool.program, "-Y", "sign", "-n", KL_SIGN_NAMESPACE,
+					       "-f", key, agent ? "-U" : NULL, NULL });
 	if ((err = run(&out, &tool, &argv, text, len)) < 0) {
-		err = kl_error_in(KL_ECANNOT, "signing with '%s'", agent ? "a key of the agent" : key);
+		err = kl_error_in(KL_ECANNOT, "signing with '%s'",
+				  agent ? "a key of the agent" : key);
 		if (!format || strcmp(format, "ssh"))
 			kl_error_hint(err, "events are signed with SSH keys; gpg.format is '%s'",
 				      format ? format : "openpgp");

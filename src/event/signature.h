@@ -16,11 +16,13 @@
 #define KL_SIGN_NAMESPACE "klineage-gate"
 
 enum kl_sign_state {
-	KL_SIGN_NONE,		/* unsigned */
-	KL_SIGN_GOOD,		/* fits, and the list names the key, for the time that the event bears */
-	KL_SIGN_UNKNOWN,	/* fits, by a key that the list does not name; or there is no list */
-	KL_SIGN_BAD,		/* does not fit, was made for something else, or is no signature */
-	KL_SIGN_UNCHECKED,	/* there is no ssh-keygen here */
+	KL_SIGN_NONE, /* unsigned */
+	/* fits, and the list names the key, for the time that the event bears */
+	KL_SIGN_GOOD,
+	/* fits, by a key that the list does not name; or there is no list */
+	KL_SIGN_UNKNOWN,
+	KL_SIGN_BAD,       /* does not fit, was made for something else, or is no signature */
+	KL_SIGN_UNCHECKED, /* there is no ssh-keygen here */
 	KL_SIGN_STATES
 };
 /** "unsigned", "good", "unknown key", "bad", "unchecked" */
@@ -28,14 +30,15 @@ const char *kl_sign_state_name(enum kl_sign_state s);
 
 struct kl_signed {
 	enum kl_sign_state state;
-	char *who;		/* good: the principal of the list; unknown: the key's print; or NULL */
-	char *why;		/* bad, unchecked: what is wrong; else NULL */
+	/* good: the principal of the list; unknown: the key's print; or NULL */
+	char *who;
+	char *why; /* bad, unchecked: what is wrong; else NULL */
 };
 void kl_signed_release(struct kl_signed *s);
 
 /**
- * What the signatures of these events are, `out[i]` of `event[i]`; on all processors, since each takes
- * a call or two of ssh-keygen. A state is no error. KL_EIO: it could not be found out.
+ * What the signatures of these events are, `out[i]` of `event[i]`; on all processors, since each
+ * takes a call or two of ssh-keygen. A state is no error. KL_EIO: it could not be found out.
  */
 int kl_sign_check_events(struct kl_signed *out, struct kl_repo *r, struct kl_event *const *event,
 			 size_t n);
@@ -44,7 +47,8 @@ int kl_sign_check_events(struct kl_signed *out, struct kl_repo *r, struct kl_eve
  * Whose signature is this? `*principal` is the caller's. KL_EINVALID: nobody's whom
  * gpg.ssh.allowedSignersFile names, or not of this text. KL_ECANNOT: no such list, no ssh-keygen.
  */
-int kl_sign_verify(char **principal, struct kl_repo *r, const void *text, size_t len, const char *sig);
+int kl_sign_verify(char **principal, struct kl_repo *r, const void *text, size_t len,
+		   const char *sig);
 
 /**
  * `sig` of an event that is sealed, over its id, with user.signingKey: a file, or a public key

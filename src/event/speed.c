@@ -4,9 +4,9 @@
 #include <math.h>
 
 #define ONE 1000000.0
-#define FAR 0.01	/* fast and slow are beyond it */
-#define SLACK 0.02	/* not slower is within it */
-#define NOISE 0.1	/* where 3 A/A reaches farther, "within the margin" says nothing */
+#define FAR 0.01   /* fast and slow are beyond it */
+#define SLACK 0.02 /* not slower is within it */
+#define NOISE 0.1  /* where 3 A/A reaches farther, "within the margin" says nothing */
 
 static double noise_of(int64_t aa_ppm)
 {

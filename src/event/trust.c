@@ -24,7 +24,7 @@ void kl_trust_add_event(struct kl_trust *t, size_t tag, struct kl_event *event, 
 
 void kl_trust_add(struct kl_trust *t, size_t tag, const char *text, size_t len, bool own)
 {
-	for (const char *s = text, *end = text + len; s < end; ) {
+	for (const char *s = text, *end = text + len; s < end;) {
 		const char *nl = memchr(s, '\n', (size_t)(end - s));
 		size_t n = (size_t)((nl ? nl : end) - s);
 		struct kl_event *e = NULL;
@@ -41,8 +41,7 @@ static bool counts(const struct kl_trust_line *l, bool required)
 {
 	if (l->sig.state == KL_SIGN_BAD)
 		return l->own;
-	return !required || l->own || l->sig.state == KL_SIGN_GOOD ||
-	       kl_event_is_fail(l->event);
+	return !required || l->own || l->sig.state == KL_SIGN_GOOD || kl_event_is_fail(l->event);
 }
 
 int kl_trust_judge(struct kl_trust *t, struct kl_repo *r)

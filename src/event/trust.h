@@ -21,16 +21,16 @@
  */
 struct kl_trust_line {
 	size_t tag;
-	struct kl_event *event;		/* owned */
-	bool own;			/* of this clone's cache */
+	struct kl_event *event; /* owned */
+	bool own;               /* of this clone's cache */
 	bool counts;
-	struct kl_signed sig;		/* once judged */
+	struct kl_signed sig; /* once judged */
 };
 
 struct kl_trust {
 	struct kl_trust_line *v;
 	size_t n, alloc;
-	bool required;			/* once judged: klineage.requireSigned */
+	bool required; /* once judged: klineage.requireSigned */
 };
 
 /** Lines that are no events are left out. */

@@ -50,7 +50,7 @@ int kl_vouched_find(struct kl_event **event, char **signer, struct kl_repo *r,
 	if ((err = kl_folded_open(&f, r, KL_NOTES_GATE)) < 0)
 		return err;
 	n = kl_folded_of_surface(&first, f, k->surface, k->contract);
-	for (size_t i = n; i-- > 0; ) {
+	for (size_t i = n; i-- > 0;) {
 		KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
 
 		if ((err = kl_folded_read(&e, r, kl_folded_by_surface(f, first + i))) < 0)

@@ -12,9 +12,9 @@
  */
 
 /**
- * `*event` and `*signer` are the caller's. KL_ENOTFOUND: nobody vouches for that. An event with a profile
- * serves who wants none; one that was compared with another parent, or not at all, does not serve who
- * asks for it.
+ * `*event` and `*signer` are the caller's. KL_ENOTFOUND: nobody vouches for that. An event with a
+ * profile serves who wants none; one that was compared with another parent, or not at all, does not
+ * serve who asks for it.
  */
 int kl_vouched_find(struct kl_event **event, char **signer, struct kl_repo *r,
 		    const struct kl_cache_key *k);

@@ -93,10 +93,12 @@ int kl_judged_commit(struct kl_judged *j, struct kl_repo *r, const git_oid *comm
 
 struct finding {
 	struct kl_judged *j;
-	struct kl_map by_surface;	/* digest -> list of indices, owned */
+	struct kl_map by_surface; /* digest -> list of indices, owned */
 };
 
-struct places { size_t *at, n, alloc; };
+struct places {
+	size_t *at, n, alloc;
+};
 
 static void places_free(void *p)
 {
@@ -151,7 +153,7 @@ static int on_note(const git_oid *commit, const char *text, size_t len, void *pa
 
 	kl_oid_hex(hex, commit);
 	f->j->noted += kl_map_get(&f->j->commits, hex) != NULL;
-	for (const char *s = text, *end = text + len; s < end; ) {
+	for (const char *s = text, *end = text + len; s < end;) {
 		const char *nl = memchr(s, '\n', (size_t)(end - s));
 		size_t n = (size_t)((nl ? nl : end) - s);
 
@@ -203,7 +205,7 @@ static int count_stale(struct kl_judged_one *one, struct kl_repo *r)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_trust_release) struct kl_trust t = { 0 };
-	git_oid commit = { { 0 } };	/* gcc does not see that it is written */
+	git_oid commit = { { 0 } }; /* gcc does not see that it is written */
 	int err;
 
 	if (!*one->commit)

@@ -17,21 +17,23 @@
  *	kl_judged_find(&j, repo);		one pass over the notes, for all that was asked
  */
 struct kl_judged_one {
-	char commit[KL_OID_HEX];	/* "": of no commit */
+	char commit[KL_OID_HEX]; /* "": of no commit */
 	char *dir, *workload;
-	char *why;			/* it cannot be judged at all; NULL: it can */
+	char *why; /* it cannot be judged at all; NULL: it can */
 	char surface[KL_DIGEST_HEX], contract[KL_DIGEST_HEX];
-	struct kl_fold fold;		/* this and the rest by kl_judged_find */
-	size_t stale;			/* events on the commit's own note, on other files */
-	size_t unsigned_;		/* passes that do not count: nobody of the list signed them */
+	struct kl_fold fold; /* this and the rest by kl_judged_find */
+	size_t stale;        /* events on the commit's own note, on other files */
+	/* passes that do not count: nobody of the list signed them */
+	size_t unsigned_;
 };
 
 struct kl_judged {
-	struct kl_judged_one *one;	/* in the order asked for */
+	struct kl_judged_one *one; /* in the order asked for */
 	size_t n, alloc;
-	struct kl_map commits;		/* hex of those that were asked for */
-	size_t noted;			/* of them, those that bear a note */
-	struct kl_trust trust;		/* every line that was looked at; its tag: the index in `one` */
+	struct kl_map commits; /* hex of those that were asked for */
+	size_t noted;          /* of them, those that bear a note */
+	/* every line that was looked at; its tag: the index in `one` */
+	struct kl_trust trust;
 };
 
 int kl_judged_commit(struct kl_judged *j, struct kl_repo *r, const git_oid *commit);

@@ -6,13 +6,16 @@
 #include "base/mem.h"
 
 static const char *const kinds[] = {
-	[KL_KIND_OTHER] = "", [KL_KIND_GATE] = "gate", [KL_KIND_CHECK] = "check",
+	[KL_KIND_OTHER] = "",
+	[KL_KIND_GATE] = "gate",
+	[KL_KIND_CHECK] = "check",
 	[KL_KIND_RETRACT] = "retract",
 };
 
 static const char *const verdicts[] = {
-	[KL_VERDICT_OTHER] = "", [KL_VERDICT_PASS] = "pass", [KL_VERDICT_FAIL] = "fail",
-	[KL_VERDICT_INCONCLUSIVE] = "inconclusive", [KL_VERDICT_NOT_RUN] = "not-run",
+	[KL_VERDICT_OTHER] = "",          [KL_VERDICT_PASS] = "pass",
+	[KL_VERDICT_FAIL] = "fail",       [KL_VERDICT_INCONCLUSIVE] = "inconclusive",
+	[KL_VERDICT_NOT_RUN] = "not-run",
 };
 
 /* clang-format off */
@@ -34,7 +37,7 @@ static const char *const tiers[] = {
 /* clang-format on */
 
 static const char *const speeds[] = {
-	[KL_SPEED_NONE] = "", [KL_SPEED_FAST] = "fast", [KL_SPEED_SLOW] = "slow",
+	[KL_SPEED_NONE] = "",     [KL_SPEED_FAST] = "fast",           [KL_SPEED_SLOW] = "slow",
 	[KL_SPEED_SAME] = "same", [KL_SPEED_AMBIGUOUS] = "ambiguous",
 };
 

@@ -3,41 +3,63 @@
 #define KL_EVENT_VOCABULARY_H
 
 /*
- * vocabulary - the words of a gate event as enums (docs/formats.md, "The gate event"), one table each.
+ * vocabulary - the words of a gate event as enums (docs/formats.md, "The gate event"), one table
+ * each.
  *
- * A name is "" for the value that stands for no word. Parsing never fails: NULL and "" are no word, and
- * a word of a later version is OTHER, which an event writes back as it was read (event.h).
+ * A name is "" for the value that stands for no word. Parsing never fails: NULL and "" are no word,
+ * and a word of a later version is OTHER, which an event writes back as it was read (event.h).
  *
- * A walk, a trial and a materialization have classes of their own beside those of the gate ("not-there",
- * "not-faster", "compound", "unusable", "timeout", ...). Those stay strings: kl_failure_parse() of one
- * is KL_FAILURE_OTHER.
+ * A walk, a trial and a materialization have classes of their own beside those of the gate
+ * ("not-there", "not-faster", "compound", "unusable", "timeout", ...). Those stay strings:
+ * kl_failure_parse() of one is KL_FAILURE_OTHER.
  */
 enum kl_event_kind {
-	KL_KIND_OTHER, KL_KIND_GATE, KL_KIND_CHECK, KL_KIND_RETRACT,
+	KL_KIND_OTHER,
+	KL_KIND_GATE,
+	KL_KIND_CHECK,
+	KL_KIND_RETRACT,
 };
 
 enum kl_verdict {
-	KL_VERDICT_OTHER, KL_VERDICT_PASS, KL_VERDICT_FAIL, KL_VERDICT_INCONCLUSIVE, KL_VERDICT_NOT_RUN,
+	KL_VERDICT_OTHER,
+	KL_VERDICT_PASS,
+	KL_VERDICT_FAIL,
+	KL_VERDICT_INCONCLUSIVE,
+	KL_VERDICT_NOT_RUN,
 };
 
 /** The class of a failure. */
 enum kl_failure {
 	KL_FAILURE_NONE,
-	KL_FAILURE_COMPILE, KL_FAILURE_LAUNCH, KL_FAILURE_HANG, KL_FAILURE_FAULT,
-	KL_FAILURE_WRONG_ALL, KL_FAILURE_WRONG_EDGE, KL_FAILURE_NONDETERMINISTIC,
-	KL_FAILURE_SLOWER, KL_FAILURE_NO_CHANGE, KL_FAILURE_CHEAT,
+	KL_FAILURE_COMPILE,
+	KL_FAILURE_LAUNCH,
+	KL_FAILURE_HANG,
+	KL_FAILURE_FAULT,
+	KL_FAILURE_WRONG_ALL,
+	KL_FAILURE_WRONG_EDGE,
+	KL_FAILURE_NONDETERMINISTIC,
+	KL_FAILURE_SLOWER,
+	KL_FAILURE_NO_CHANGE,
+	KL_FAILURE_CHEAT,
 	KL_FAILURE_OTHER,
 };
 
 /** How well the run was confined; a greater one is better. */
 enum kl_tier {
-	KL_TIER_OTHER, KL_TIER_UNSANDBOXED, KL_TIER_HOST_RESTRICTED, KL_TIER_HOST_SANDBOXED,
+	KL_TIER_OTHER,
+	KL_TIER_UNSANDBOXED,
+	KL_TIER_HOST_RESTRICTED,
+	KL_TIER_HOST_SANDBOXED,
 	KL_TIER_DEVICE_ONLY,
 };
 
 /** How a kernel compares with another one (speed.h); NONE: they were not compared. */
 enum kl_speed {
-	KL_SPEED_NONE, KL_SPEED_FAST, KL_SPEED_SLOW, KL_SPEED_SAME, KL_SPEED_AMBIGUOUS,
+	KL_SPEED_NONE,
+	KL_SPEED_FAST,
+	KL_SPEED_SLOW,
+	KL_SPEED_SAME,
+	KL_SPEED_AMBIGUOUS,
 };
 
 const char *kl_event_kind_name(enum kl_event_kind kind);

@@ -116,7 +116,8 @@ int kl_check_run(struct kl_check *c)
 	int err;
 
 	if (!(err = each_ref(&k, WALKS)) && !(err = each_ref(&k, LINEAGES)) &&
-	    !(err = each_ref(&k, REJECTED)) && !(err = kl_check_events(&k)) && !(err = check_chat(&k)))
+	    !(err = each_ref(&k, REJECTED)) && !(err = kl_check_events(&k)) &&
+	    !(err = check_chat(&k)))
 		err = check_operation(&k);
 	kl_map_release(&k.cited);
 	kl_trust_release(&k.signed_);

@@ -12,17 +12,18 @@
  * repeated here.
  */
 enum kl_check_severity {
-	KL_CHECK_ERROR,		/* something is broken */
-	KL_CHECK_WARNING,	/* something is stale or missing, nothing is wrong */
+	KL_CHECK_ERROR,   /* something is broken */
+	KL_CHECK_WARNING, /* something is stale or missing, nothing is wrong */
 };
 
 struct kl_check {
 	struct kl_repo *repo;
 	/** One finding; `where` is a ref or a commit. */
-	void (*report)(enum kl_check_severity s, const char *where, const char *what, void *payload);
+	void (*report)(enum kl_check_severity s, const char *where, const char *what,
+		       void *payload);
 	void *payload;
-	size_t errors, warnings;	/* counted */
-	size_t lineages, walks, rejected, events, conversations, ledgers;	/* looked at */
+	size_t errors, warnings;                                          /* counted */
+	size_t lineages, walks, rejected, events, conversations, ledgers; /* looked at */
 };
 
 /** 0 once everything was looked at, whatever was found. */

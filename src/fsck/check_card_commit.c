@@ -20,7 +20,7 @@ struct checker {
 	kl_library_report *report;
 	void *payload;
 	const char *where;
-	struct kl_map kept;	/* hex of commits that chains keep -> the checker */
+	struct kl_map kept; /* hex of commits that chains keep -> the checker */
 };
 
 static void checker_release(struct checker *k)
@@ -28,7 +28,8 @@ static void checker_release(struct checker *k)
 	kl_map_release(&k->kept);
 }
 
-static void found(struct checker *k, bool error, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void found(struct checker *k, bool error, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 static void found(struct checker *k, bool error, const char *fmt, ...)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
@@ -52,7 +53,7 @@ static int verdicts(bool *pass, bool *fail, struct checker *k, const struct kl_c
 
 	*pass = *fail = false;
 	kl_oid_hex(tree, &c->tree);
-	for (const char *p = text.ptr; !err && text.len && *p; ) {
+	for (const char *p = text.ptr; !err && text.len && *p;) {
 		size_t n = strcspn(p, "\n");
 		KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 
@@ -83,7 +84,8 @@ static int check_step(struct checker *k, const struct kl_commit *c, const char *
 
 	kl_oid_hex(hex, &c->oid);
 	if (c->nparent != 1)
-		found(k, true, "%.10s has %zu parents, and is to have the state that it was made from", hex,
+		found(k, true,
+		      "%.10s has %zu parents, and is to have the state that it was made from", hex,
 		      c->nparent);
 	if (kl_step_parse(&s, hex, c->message) < 0) {
 		found(k, true, "%s", kl_error_last());
@@ -134,7 +136,8 @@ static int check_chain(struct checker *k, const struct kl_ref *ref, bool nodes)
 
 		err = kl_repo_commit_read(&link, k->r, &at);
 		if (!err && (link.nparent < 1 || link.nparent > 2)) {
-			found(k, true, "a link has %zu parents, and not a commit and the link before",
+			found(k, true,
+			      "a link has %zu parents, and not a commit and the link before",
 			      link.nparent);
 			kl_commit_release(&link);
 			return 0;
@@ -183,11 +186,14 @@ static int check_branches(struct checker *k)
 
 int kl_made_check(size_t *chains, struct kl_repo *r, kl_library_report *report, void *payload)
 {
-	KL_AUTO(checker_release) struct checker k = { .r = r, .report = report, .payload = payload };
+	KL_AUTO(checker_release) struct checker k = { .r = r,
+						      .report = report,
+						      .payload = payload };
 	int err;
 
 	*chains = 0;
-	if ((err = check_chains(chains, &k, NODES)) < 0 || (err = check_chains(chains, &k, TRIALS)) < 0)
+	if ((err = check_chains(chains, &k, NODES)) < 0 ||
+	    (err = check_chains(chains, &k, TRIALS)) < 0)
 		return err;
 	return check_branches(&k);
 }

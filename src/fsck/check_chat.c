@@ -19,7 +19,7 @@ struct claim {
 
 struct checker {
 	struct kl_chat_check *c;
-	struct kl_map claims;		/* "<workload> <id>" */
+	struct kl_map claims; /* "<workload> <id>" */
 };
 
 static void found(struct checker *k, bool error, const char *where, const char *fmt, ...)
@@ -44,8 +44,8 @@ static void found_error(struct checker *k, const char *where)
 
 /* --- ledgers -------------------------------------------------------------------- */
 
-static void reserve(struct checker *k, const char *ref, const char *key, const struct kl_ledger_entry *e,
-		    struct kl_ledger_totals *sum)
+static void reserve(struct checker *k, const char *ref, const char *key,
+		    const struct kl_ledger_entry *e, struct kl_ledger_totals *sum)
 {
 	struct claim *c;
 
@@ -59,8 +59,8 @@ static void reserve(struct checker *k, const char *ref, const char *key, const s
 	sum->of[e->budget].reserved += e->nano;
 }
 
-static void settle(struct checker *k, const char *ref, const char *key, const struct kl_ledger_entry *e,
-		   struct kl_ledger_totals *sum)
+static void settle(struct checker *k, const char *ref, const char *key,
+		   const struct kl_ledger_entry *e, struct kl_ledger_totals *sum)
 {
 	struct claim *c = kl_map_get(&k->claims, key);
 
@@ -102,8 +102,10 @@ static void check_entries(struct checker *k, const char *ref, const char *worklo
 		open += sum.of[b].reserved;
 	kl_money_text(money, open);
 	if (open)
-		found(k, false, ref, "%s are reserved and not settled: requests under way, or that broke "
-		      "off; they count as spent ('git klineage chat settle' ends the latter)", money);
+		found(k, false, ref,
+		      "%s are reserved and not settled: requests under way, or that broke "
+		      "off; they count as spent ('git klineage chat settle' ends the latter)",
+		      money);
 }
 
 static int check_ledgers(struct checker *k)
@@ -131,7 +133,8 @@ static int check_ledgers(struct checker *k)
 static void check_cost(struct checker *k, const struct kl_conversation *c, size_t i)
 {
 	const struct kl_turn *t = &c->turn[i];
-	KL_AUTO(kl_freep) char *key = kl_asprintf("%s %s", c->workload, t->reservation ? t->reservation : "");
+	KL_AUTO(kl_freep) char *key = kl_asprintf("%s %s", c->workload,
+						  t->reservation ? t->reservation : "");
 	const struct claim *claim = kl_map_get(&k->claims, key);
 
 	if (t->price && t->usage.known && kl_rates_cost(&t->rates, &t->usage) != t->nano)
@@ -142,8 +145,8 @@ static void check_cost(struct checker *k, const struct kl_conversation *c, size_
 		return;
 	}
 	if (!claim)
-		found(k, true, c->ref, "turn %zu names reservation %.12s, which the ledger has not", i,
-		      t->reservation);
+		found(k, true, c->ref, "turn %zu names reservation %.12s, which the ledger has not",
+		      i, t->reservation);
 	else if (claim->is_settled && claim->settled != t->nano)
 		found(k, true, c->ref, "turn %zu cost something else in the ledger", i);
 }
@@ -156,7 +159,8 @@ static void check_turns(struct checker *k, const struct kl_conversation *c)
 
 		kl_conversation_digests(prompt, chain, c, i, t->user, t->key);
 		if (strcmp(prompt, t->prompt) || strcmp(chain, t->chain))
-			found(k, true, c->ref, "turn %zu is not the answer to what is stored before it", i);
+			found(k, true, c->ref,
+			      "turn %zu is not the answer to what is stored before it", i);
 		check_cost(k, c, i);
 	}
 }

@@ -14,7 +14,7 @@ struct kl_chat_check {
 	/** One finding; not an `error`: something to know. */
 	void (*report)(bool error, const char *where, const char *what, void *payload);
 	void *payload;
-	size_t conversations, ledgers;	/* looked at */
+	size_t conversations, ledgers; /* looked at */
 };
 
 /** 0 once everything was looked at, whatever was found. */

@@ -84,7 +84,7 @@ static void check_event(struct kl_checker *k, const git_oid *commit, const char 
 
 static int on_note(const git_oid *commit, const char *text, size_t len, void *payload)
 {
-	for (const char *s = text, *end = text + len; s < end; ) {
+	for (const char *s = text, *end = text + len; s < end;) {
 		const char *nl = memchr(s, '\n', end - s);
 		size_t n = (nl ? nl : end) - s;
 
@@ -104,8 +104,8 @@ static int check_signatures(struct kl_checker *k)
 
 		if (l->sig.state == KL_SIGN_BAD)
 			kl_check_say(k, KL_CHECK_ERROR, k->signed_at.v[l->tag],
-				     "event %.12s has a wrong signature: %s",
-				     l->event->id, l->sig.why);
+				     "event %.12s has a wrong signature: %s", l->event->id,
+				     l->sig.why);
 	}
 	return err;
 }

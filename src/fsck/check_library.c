@@ -13,10 +13,10 @@ struct kl_library_checker {
 	struct kl_library *l;
 	kl_library_report *report;
 	void *payload;
-	struct kl_map events;		/* id -> struct kl_event *, owned: the good ones */
-	struct kl_map bad;		/* ids that were reported */
-	struct kl_map digests;		/* commit -> "surface contract ...", owned; "": not here */
-	const char *where;		/* the card that is looked at */
+	struct kl_map events;  /* id -> struct kl_event *, owned: the good ones */
+	struct kl_map bad;     /* ids that were reported */
+	struct kl_map digests; /* commit -> "surface contract ...", owned; "": not here */
+	const char *where;     /* the card that is looked at */
 };
 
 static void checker_release(struct kl_library_checker *k)
@@ -137,8 +137,8 @@ static void check_commit(struct kl_library_checker *k, const struct kl_event *e,
 	KL_AUTO(kl_freep) char *want = kl_asprintf(" %s/%s ", e->surface, e->contract);
 
 	if (*have && !strstr(have, want))
-		found(k, true, "event %.12s judged other files than commit %.12s has",
-		      e->id, commit);
+		found(k, true, "event %.12s judged other files than commit %.12s has", e->id,
+		      commit);
 }
 
 /* --- a card ---------------------------------------------------------------------------------- */
@@ -155,13 +155,13 @@ static void check_evidence(struct kl_library_checker *k, const struct kl_card *c
 			found(k, true, "evidence %s step %lld cites a failure", v->lineage,
 			      (long long)v->step);
 		if (strcmp(e->place.id, v->platform))
-			found(k, true, "evidence %s step %lld is of %s, its event of %s", v->lineage,
-			      (long long)v->step, v->platform, e->place.id);
+			found(k, true, "evidence %s step %lld is of %s, its event of %s",
+			      v->lineage, (long long)v->step, v->platform, e->place.id);
 		check_commit(k, e, v->after);
 		e = v->confirmed ? event(k, v->confirmed) : NULL;
 		if (e && !has_passed(e))
-			found(k, true, "evidence %s step %lld is confirmed by a failure", v->lineage,
-			      (long long)v->step);
+			found(k, true, "evidence %s step %lld is confirmed by a failure",
+			      v->lineage, (long long)v->step);
 		if (e)
 			check_commit(k, e, v->rederived);
 	}
@@ -170,14 +170,15 @@ static void check_evidence(struct kl_library_checker *k, const struct kl_card *c
 		const struct kl_event *e = event(k, r->event);
 
 		if (e && strcmp(e->place.id, r->platform))
-			found(k, true, "a row is of %s, its event %.12s of %s", r->platform, r->event,
-			      e->place.id);
+			found(k, true, "a row is of %s, its event %.12s of %s", r->platform,
+			      r->event, e->place.id);
 		if (e)
 			check_ratio(k, e, &r->ratio, "a row");
 	}
 }
 
-static void check_control(struct kl_library_checker *k, const struct kl_card_control *c, const char *what)
+static void check_control(struct kl_library_checker *k, const struct kl_card_control *c,
+			  const char *what)
 {
 	const struct kl_event *e = c->there && c->event ? event(k, c->event) : NULL;
 
@@ -222,7 +223,8 @@ static void check_cards(struct kl_library_checker *k, const struct kl_strvec *id
 
 		kl_error_clear();
 		if (err < 0 || strcmp(k->l->ids.v[at], ids->v[i]))
-			found(k, false, "'%s' names the card '%s', which is not here", what, ids->v[i]);
+			found(k, false, "'%s' names the card '%s', which is not here", what,
+			      ids->v[i]);
 	}
 }
 
@@ -235,7 +237,8 @@ static void check_card(struct kl_library_checker *k, const struct kl_card *c)
 			check_failure(k, c->sound.v[i].by, c->sound.v[i].class_, "a precondition");
 	for (size_t i = 0; i < c->useful.n; i++)
 		if (c->useful.v[i].by)
-			check_failure(k, c->useful.v[i].by, c->useful.v[i].class_, "a precondition");
+			check_failure(k, c->useful.v[i].by, c->useful.v[i].class_,
+				      "a precondition");
 	for (size_t i = 0; i < c->risk.n; i++)
 		for (size_t n = 0; n < c->risk.v[i].events.n; n++)
 			check_failure(k, c->risk.v[i].events.v[n], c->risk.v[i].class_, "a risk");
@@ -268,7 +271,9 @@ struct kl_library_checker *kl_library_checker_new(struct kl_library *l, kl_libra
 	struct kl_library_checker *k = kl_calloc(1, sizeof(*k));
 
 	*k = (struct kl_library_checker){
-		.l = l, .report = report, .payload = payload,
+		.l = l,
+		.report = report,
+		.payload = payload,
 		.events = { .free_value = kl_event_free_value },
 		.digests = { .free_value = free },
 	};
@@ -283,7 +288,8 @@ void kl_library_checker_free(struct kl_library_checker *k)
 	free(k);
 }
 
-void kl_library_checker_card(struct kl_library_checker *k, const char *where, const struct kl_card *c)
+void kl_library_checker_card(struct kl_library_checker *k, const char *where,
+			     const struct kl_card *c)
 {
 	k->where = where;
 	check_card(k, c);
@@ -296,8 +302,8 @@ const struct kl_event *kl_library_checker_event(struct kl_library_checker *k, co
 
 int kl_library_check(size_t *cards, struct kl_library *l, kl_library_report *report, void *payload)
 {
-	KL_AUTO(kl_library_checker_freep) struct kl_library_checker *k =
-		kl_library_checker_new(l, report, payload);
+	KL_AUTO(kl_library_checker_freep) struct kl_library_checker *k = kl_library_checker_new(
+		l, report, payload);
 
 	for (size_t i = 0; i < l->ids.n; i++)
 		check_one(k, i);

@@ -12,7 +12,10 @@
 
 #define MAX_FILES 1024
 
-struct events { struct kl_event **v; size_t n, alloc; };
+struct events {
+	struct kl_event **v;
+	size_t n, alloc;
+};
 
 static void events_release(struct events *e)
 {
@@ -30,7 +33,7 @@ static int find_passes(struct events *out, struct kl_checker *k, const git_oid *
 
 	if (err == KL_ENOTFOUND)
 		err = 0;
-	for (const char *at = text.ptr; !err && *at; ) {
+	for (const char *at = text.ptr; !err && *at;) {
 		size_t n = strcspn(at, "\n");
 		KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 
@@ -64,8 +67,7 @@ static void check_rederived(struct kl_checker *k, const char *ref, const git_oid
 	if (kl_repo_tree_of(&tree, k->c->repo, anew) < 0 ||
 	    kl_surface_from_tree(&s, k->c->repo, &tree, "") < 0 ||
 	    kl_surface_from_tree(&g, k->c->repo, &goal->tree, "") < 0 ||
-	    find_passes(&own, k, anew, s) < 0 ||
-	    find_passes(&of_goal, k, &goal->oid, g) < 0) {
+	    find_passes(&own, k, anew, s) < 0 || find_passes(&of_goal, k, &goal->oid, g) < 0) {
 		kl_check_say_error(k, ref);
 		return;
 	}
@@ -81,13 +83,14 @@ static void check_rederived(struct kl_checker *k, const char *ref, const git_oid
 		const struct kl_event *event = own.v[i];
 
 		if ((kl_event_is_against(event, g->digest) &&
-		     kl_speed_is_not_slower(&event->profile)) || !strcmp(s->digest, g->digest) ||
-		    has_code(&of_goal, event->facts.code_digest))
+		     kl_speed_is_not_slower(&event->profile)) ||
+		    !strcmp(s->digest, g->digest) || has_code(&of_goal, event->facts.code_digest))
 			return;
 	}
 	kl_check_say(k, KL_CHECK_ERROR, ref,
 		     "no event says that the re-derivation of step %d is correct and not "
-		     "slower than K_%d", number, number);
+		     "slower than K_%d",
+		     number, number);
 }
 
 static void check_second_parent(struct kl_checker *k, const char *ref, const struct kl_chain *l,
@@ -129,7 +132,7 @@ static void check_against_walk(struct kl_checker *k, const char *ref, const stru
 
 	kl_lineage_ref(walk, "walk", workload, name);
 	if (kl_refs_get(&tip, k->c->repo, walk) < 0) {
-		kl_error_clear();	/* an imported lineage has none */
+		kl_error_clear(); /* an imported lineage has none */
 		return;
 	}
 	if (kl_chain_read(&w, k, &tip, 0, true) < 0 ||

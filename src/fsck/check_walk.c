@@ -6,7 +6,7 @@
 #include "fsck/parts.h"
 
 #define MAX_STEPS 1000000
-#define MAX_FOREIGN_BYTES (64 << 20)	/* of a chain's commits, out of the pack */
+#define MAX_FOREIGN_BYTES (64 << 20) /* of a chain's commits, out of the pack */
 
 void kl_chain_release(struct kl_chain *c)
 {
@@ -71,10 +71,11 @@ static void check_change(struct kl_checker *k, const char *ref, const struct kl_
 		if (s > diff.ptr && s[-1] != '\n')
 			continue;
 		for (size_t f = 0; f < contract->sources.n && !source; f++) {
-			KL_AUTO(kl_freep) char *path = *dir ?
-				kl_asprintf("%s/%s", dir, contract->sources.v[f]) :
-				kl_strdup(contract->sources.v[f]);
-			KL_AUTO(kl_freep) char *line = kl_asprintf("diff --git a/%s b/%s\n", path, path);
+			KL_AUTO(kl_freep) char *path = *dir ? kl_asprintf("%s/%s", dir,
+									  contract->sources.v[f]) :
+							      kl_strdup(contract->sources.v[f]);
+			KL_AUTO(kl_freep) char *line = kl_asprintf("diff --git a/%s b/%s\n", path,
+								   path);
 
 			source = !strncmp(s, line, strlen(line));
 		}
@@ -97,7 +98,9 @@ int kl_check_contract(struct kl_surface **out, char **dir, struct kl_checker *k,
 			*dir = kl_strdup(dirs.v[i]);
 			return kl_surface_from_tree(out, k->c->repo, tree, *dir);
 		}
-	return err < 0 ? err : kl_error(KL_ENOTFOUND, "no contract of workload '%s' in its tree", workload);
+	return err < 0 ?
+		       err :
+		       kl_error(KL_ENOTFOUND, "no contract of workload '%s' in its tree", workload);
 }
 
 void kl_check_walk(struct kl_checker *k, const char *ref, const git_oid *tip, const char *workload)

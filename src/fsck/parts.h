@@ -9,17 +9,17 @@
 #include "walk/step.h"
 
 /*
- * parts - the parts of check.c: walks and rejections (check_walk.c), lineages (check_lineage.c), gate
- * events (check_event.c). What is wrong is said, and the check goes on.
+ * parts - the parts of check.c: walks and rejections (check_walk.c), lineages (check_lineage.c),
+ * gate events (check_event.c). What is wrong is said, and the check goes on.
  */
 struct kl_checker {
 	struct kl_check *c;
-	struct kl_map cited;		/* event ids that are here */
-	struct kl_trust signed_;	/* events with a signature, and where each stands */
+	struct kl_map cited;     /* event ids that are here */
+	struct kl_trust signed_; /* events with a signature, and where each stands */
 	struct kl_strvec signed_at;
-	struct kl_strvec citing;	/* "commit id" pairs of events that cite */
-	bool foreign;			/* a remote's: nothing of ours is compared with it */
-	git_oid digests_of;		/* the commit that `digests` are of */
+	struct kl_strvec citing; /* "commit id" pairs of events that cite */
+	bool foreign;            /* a remote's: nothing of ours is compared with it */
+	git_oid digests_of;      /* the commit that `digests` are of */
 	struct kl_strvec digests;
 };
 
@@ -34,8 +34,8 @@ void kl_check_short(char out[KL_OID_HEX], const git_oid *oid);
 /* -- check_walk.c ------------------------------------------------------------------- */
 
 struct kl_chain {
-	struct kl_commit *c;		/* newest first */
-	struct kl_step *step;		/* parsed; kind of the last one of a walk is unset */
+	struct kl_commit *c;  /* newest first */
+	struct kl_step *step; /* parsed; kind of the last one of a walk is unset */
 	size_t n, alloc, step_alloc;
 };
 

@@ -131,7 +131,9 @@ int kl_builder_machine(struct kl_platform *out, struct kl_builder *b, const char
 	return backend->platform(out, of->state, NULL);
 }
 
-/* -- at once ------------------------------------------------------------------------------------- */
+/*
+ * -- at once -------------------------------------------------------------------------------------
+ */
 
 #define NONE SIZE_MAX
 
@@ -170,8 +172,11 @@ static size_t add_piece(struct missing *m, enum kl_piece_kind kind, const struct
 			char *dir)
 {
 	const struct kl_piece piece = {
-		.kind = kind, .backend = of->by->backend, .state = of->by->state,
-		.surface = of->surface, .dir = dir,
+		.kind = kind,
+		.backend = of->by->backend,
+		.state = of->by->state,
+		.surface = of->surface,
+		.dir = dir,
 	};
 
 	return kl_pieces_add(&m->pieces, &piece);
@@ -250,7 +255,8 @@ static int take_oracle(struct missing *m, struct kl_builder *b, const struct kl_
 	return 0;
 }
 
-static int take_surface(struct missing *m, struct kl_builder *b, const struct kl_surface *s, size_t at)
+static int take_surface(struct missing *m, struct kl_builder *b, const struct kl_surface *s,
+			size_t at)
 {
 	KL_AUTO(kl_freep) char *key = surface_key(s);
 	int err = at == NONE ? 0 : kl_task_result(&m->pieces.task[at]);
@@ -286,7 +292,8 @@ static int prepare(struct prepared *out, struct kl_builder *b, const struct kl_s
 	return err ? err : out->by->backend->prepare(out->by->state, s);
 }
 
-int kl_builder_surface(const struct kl_built **out, struct kl_builder *b, const struct kl_surface *s)
+int kl_builder_surface(const struct kl_built **out, struct kl_builder *b,
+		       const struct kl_surface *s)
 {
 	KL_AUTO(missing_release) struct missing m = { .made = NULL };
 	KL_AUTO(kl_freep) char *key = surface_key(s);
@@ -307,8 +314,9 @@ int kl_builder_surface(const struct kl_built **out, struct kl_builder *b, const 
 
 static int want_all(struct missing *m, struct kl_builder *b, const struct kl_builder_wanted *w)
 {
-	bool other = w->parent && (strcmp(w->parent->digest, w->candidate->digest) ||
-				   strcmp(w->parent->contract_digest, w->candidate->contract_digest));
+	bool other = w->parent &&
+		     (strcmp(w->parent->digest, w->candidate->digest) ||
+		      strcmp(w->parent->contract_digest, w->candidate->contract_digest));
 	struct prepared candidate = { .surface = NULL }, parent = { .surface = NULL };
 	int err = prepare(&candidate, b, w->candidate);
 
@@ -325,7 +333,8 @@ static int want_all(struct missing *m, struct kl_builder *b, const struct kl_bui
 	return err < 0 ? blame_oracle(err, w->candidate) : 0;
 }
 
-int kl_builder_all(struct kl_builder_set *out, struct kl_builder *b, const struct kl_builder_wanted *w)
+int kl_builder_all(struct kl_builder_set *out, struct kl_builder *b,
+		   const struct kl_builder_wanted *w)
 {
 	KL_AUTO(missing_release) struct missing m = { .made = NULL };
 	KL_AUTO(kl_freep) char *candidate = surface_key(w->candidate);
@@ -348,7 +357,7 @@ int kl_builder_all(struct kl_builder_set *out, struct kl_builder *b, const struc
 		return err;
 	out->oracle = kl_map_get(&b->oracle, w->candidate->contract_digest);
 	out->candidate = kl_map_get(&b->built, candidate);
-	if (!out->candidate->artefact)	/* nothing will be compared with it */
+	if (!out->candidate->artefact) /* nothing will be compared with it */
 		return 0;
 	out->parent = parent ? kl_map_get(&b->built, parent) : NULL;
 	out->baseline = baseline ? kl_map_get(&b->baseline, baseline) : NULL;

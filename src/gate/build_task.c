@@ -28,11 +28,12 @@ static enum kl_oracle arithmetic(const struct kl_piece *p)
 
 char *kl_piece_oracle_path(const struct kl_piece *p)
 {
-	return kl_asprintf("%s/%s.%s", p->dir, kl_oracle_name(arithmetic(p)),
-			   p->backend->object);
+	return kl_asprintf("%s/%s.%s", p->dir, kl_oracle_name(arithmetic(p)), p->backend->object);
 }
 
-/* -- what an earlier session left --------------------------------------------------------------- */
+/*
+ * -- what an earlier session left ---------------------------------------------------------------
+ */
 
 /* All that its object depends on; false: that cannot be said. */
 static bool oracle_key(char hex[KL_DIGEST_HEX], const struct kl_piece *p)
@@ -70,7 +71,9 @@ static void keep_oracle(const struct kl_piece *p, struct kl_repo *repo)
 		kl_objects_put(repo, hex, path);
 }
 
-/* -- compiling ----------------------------------------------------------------------------------- */
+/*
+ * -- compiling -----------------------------------------------------------------------------------
+ */
 
 static int compile_surface(struct kl_piece *p)
 {
@@ -100,7 +103,9 @@ static int compile(void *ctx)
 	return p->backend->oracle(p->state, p->surface, p->launch, arithmetic(p), p->dir);
 }
 
-/* -- all of them ----------------------------------------------------------------------------------- */
+/*
+ * -- all of them -----------------------------------------------------------------------------------
+ */
 
 static int there(void *ctx)
 {

@@ -20,27 +20,30 @@ enum kl_piece_kind { KL_PIECE_SURFACE, KL_PIECE_TRUTH, KL_PIECE_HONEST, KL_PIECE
 struct kl_piece {
 	enum kl_piece_kind kind;
 	const struct kl_backend *backend;
-	const void *state;		/* its own, prepared for the surface */
+	const void *state; /* its own, prepared for the surface */
 	const struct kl_surface *surface;
-	char *dir;			/* its own */
-	const struct kl_launch *launch;	/* plan of an oracle; borrowed; NULL: it has none */
-	const char *march;		/* of a baseline; borrowed */
-	struct kl_built *built;		/* what comes out: of a surface */
+	char *dir;                      /* its own */
+	const struct kl_launch *launch; /* plan of an oracle; borrowed; NULL: it has none */
+	const char *march;              /* of a baseline; borrowed */
+	struct kl_built *built;         /* what comes out: of a surface */
 	struct kl_artefact *baseline;
 };
 
-#define KL_PIECES_MAX 5		/* candidate, parent, an oracle twice, a baseline */
+#define KL_PIECES_MAX 5 /* candidate, parent, an oracle twice, a baseline */
 
 struct kl_pieces {
 	struct kl_task task[KL_PIECES_MAX];
 	struct kl_piece piece[KL_PIECES_MAX];
 	size_t n;
-	struct kl_repo *repo;		/* whose cache has oracles; NULL: none; borrowed */
+	struct kl_repo *repo; /* whose cache has oracles; NULL: none; borrowed */
 };
 
 /** Its place; takes its `dir` over. What else the piece needs is set before kl_pieces_compile(). */
 size_t kl_pieces_add(struct kl_pieces *p, const struct kl_piece *piece);
-/** Oracles as far as an earlier session left them. A refused surface is built->artefact NULL, no error. */
+/**
+ * Oracles as far as an earlier session left them. A refused surface is built->artefact NULL, no
+ * error.
+ */
 void kl_pieces_compile(struct kl_pieces *p);
 void kl_pieces_release(struct kl_pieces *p);
 

@@ -26,13 +26,13 @@ struct kl_gate {
 	struct kl_gate_opts o;
 	struct kl_jail jail;
 	struct kl_runner runner;
-	struct kl_bundle *bundle;	/* jobs that wait to be sent away */
+	struct kl_bundle *bundle; /* jobs that wait to be sent away */
 	struct kl_builder builder;
-	char *dir;		/* private scratch: objects, oracle, pool */
-	bool counters;		/* wanted of what passes */
-	const char *ncu;	/* where; NULL: wherever it is */
-	struct kl_map audited;	/* contract digest -> "" once the contract passed its audit */
-	bool no_device;		/* the worker found none in the last judgement */
+	char *dir;             /* private scratch: objects, oracle, pool */
+	bool counters;         /* wanted of what passes */
+	const char *ncu;       /* where; NULL: wherever it is */
+	struct kl_map audited; /* contract digest -> "" once the contract passed its audit */
+	bool no_device;        /* the worker found none in the last judgement */
 };
 
 /* --- the session ----------------------------------------------------------- */
@@ -83,7 +83,8 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 	g->bundle = kl_bundle_new();
 	err = kl_runner_parse(&g->runner, setting(g, o->runner, "klineage.runner"));
 	if (!err && o->seed && !g->runner.way->run)
-		err = kl_error(KL_EUSAGE, "a replay is for the runner 'local', not '%s'", g->runner.name);
+		err = kl_error(KL_EUSAGE, "a replay is for the runner 'local', not '%s'",
+			       g->runner.name);
 	if (!err)
 		err = want_counters(g);
 	if (!err)
@@ -135,11 +136,11 @@ const struct kl_jail *kl_gate_jail(const struct kl_gate *g)
 
 /* All that goes into one judgement. */
 struct task {
-	const struct kl_backend *backend;	/* of the candidate */
+	const struct kl_backend *backend; /* of the candidate */
 	struct kl_platform platform;
-	const struct kl_built *candidate, *parent;	/* parent NULL: none */
+	const struct kl_built *candidate, *parent; /* parent NULL: none */
 	const struct kl_built_oracle *oracle;
-	const struct kl_artefact *baseline;	/* NULL: none of ours */
+	const struct kl_artefact *baseline; /* NULL: none of ours */
 };
 
 /*
@@ -155,16 +156,25 @@ static enum kl_tier tier_of(const struct kl_gate *g, const struct kl_backend *ba
 	return kl_tier_parse(kl_jail_tier(&g->jail));
 }
 
-static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s, const struct task *t)
+static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s,
+		    const struct task *t)
 {
 	const struct kl_job_spec spec = {
-		.backend = t->backend, .contract = s->contract, .platform = &t->platform,
-		.truth = t->oracle->truth, .honest = t->oracle->honest, .pool = t->oracle->pool,
-		.oracle_launch = t->oracle->launch, .candidate = t->candidate->artefact,
-		.parent = t->parent ? t->parent->artefact : NULL, .baseline = t->baseline,
+		.backend = t->backend,
+		.contract = s->contract,
+		.platform = &t->platform,
+		.truth = t->oracle->truth,
+		.honest = t->oracle->honest,
+		.pool = t->oracle->pool,
+		.oracle_launch = t->oracle->launch,
+		.candidate = t->candidate->artefact,
+		.parent = t->parent ? t->parent->artefact : NULL,
+		.baseline = t->baseline,
 		.audit = !g->o.quick &&
 			 (!g->runner.way->run || !kl_map_get(&g->audited, s->contract_digest)),
-		.correct = true, .profile = !g->o.no_profile, .also_only = g->o.quick,
+		.correct = true,
+		.profile = !g->o.no_profile,
+		.also_only = g->o.quick,
 		.counters = g->counters && !g->o.no_profile && t->backend->counters,
 		.seed = g->o.seed,
 		.profile_max_ms = g->o.profile_ms ? g->o.profile_ms : PROFILE_MS,
@@ -176,12 +186,14 @@ static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s,
 /* What only another machine can do, it is asked. */
 static int cannot(struct kl_gate *g, const json_t *result, const struct kl_backend *backend)
 {
-	int err = kl_error(KL_ECANNOT, "%s", kl_json_str_or(result, "message", "the worker cannot say why"));
+	int err = kl_error(KL_ECANNOT, "%s",
+			   kl_json_str_or(result, "message", "the worker cannot say why"));
 
 	g->no_device = backend->device && kl_runner_lacks_device(result);
 	if (g->no_device)
-		kl_error_hint(err, "a machine with such a %s can judge it: --runner bundle writes "
-				   "jobs to take there, --runner ssh:<host> takes them",
+		kl_error_hint(err,
+			      "a machine with such a %s can judge it: --runner bundle writes "
+			      "jobs to take there, --runner ssh:<host> takes them",
 			      backend->device->name);
 	return err;
 }
@@ -192,8 +204,12 @@ static int run(json_t **result, struct kl_gate *g, const struct kl_surface *s,
 {
 	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
 	const struct kl_runner_work work = {
-		.jail = &g->jail, .job = job, .dir = g->dir, .timeout_ms = WORKER_MS,
-		.ncu = g->ncu, .device = backend->device,
+		.jail = &g->jail,
+		.job = job,
+		.dir = g->dir,
+		.timeout_ms = WORKER_MS,
+		.ncu = g->ncu,
+		.device = backend->device,
 	};
 	static char done[] = "";
 	int err = 0;
@@ -202,11 +218,13 @@ static int run(json_t **result, struct kl_gate *g, const struct kl_surface *s,
 	if (!g->o.no_profile && !backend->device) {
 		err = kl_lock_take_machine(&lock, "cpu", 0);
 		if (err == KL_EBUSY) {
-			kl_progress_step(g->o.progress, "waiting: somebody else profiles on this machine");
+			kl_progress_step(g->o.progress,
+					 "waiting: somebody else profiles on this machine");
 			err = kl_lock_take_machine(&lock, "cpu", -1);
 		}
 	}
-	kl_progress_step(g->o.progress, g->o.no_profile ? "correctness" : "correctness and profile");
+	kl_progress_step(g->o.progress,
+			 g->o.no_profile ? "correctness" : "correctness and profile");
 	if (!err)
 		err = g->runner.way->run(result, &work);
 	if (err < 0)
@@ -232,7 +250,8 @@ static void set_place(struct kl_event *event, const struct kl_platform *platform
 }
 
 /* What every event says, whatever came out. */
-static struct kl_event *event_new(struct kl_gate *g, const struct kl_surface *s, const struct task *t)
+static struct kl_event *event_new(struct kl_gate *g, const struct kl_surface *s,
+				  const struct task *t)
 {
 	struct kl_event *event = kl_event_new();
 	const char *who = NULL;
@@ -248,7 +267,8 @@ static struct kl_event *event_new(struct kl_gate *g, const struct kl_surface *s,
 	event->tier = tier_of(g, t->backend);
 	set_place(event, &t->platform, s);
 	if (g->repo && kl_repo_identity(&who, g->repo) < 0)
-		kl_error_clear();	/* judging needs nobody's name; noting does and asks itself */
+		/* judging needs nobody's name; noting does and asks itself */
+		kl_error_clear();
 	event->by = kl_event_keep(event, who);
 	return event;
 }
@@ -288,7 +308,8 @@ static int build(struct task *t, struct kl_judgement *v, struct kl_gate *g,
 		 const struct kl_surface *s, const struct kl_surface *parent)
 {
 	const struct kl_builder_wanted wanted = {
-		.candidate = s, .parent = g->o.quick ? NULL : parent,
+		.candidate = s,
+		.parent = g->o.quick ? NULL : parent,
 		.march = g->o.no_profile ? NULL : t->platform.march,
 	};
 	struct kl_builder_set set;
@@ -317,7 +338,9 @@ static int judge(struct kl_judgement *v, struct kl_gate *g, struct task *t,
 	KL_AUTO(json_decrefp) json_t *job = NULL, *result = NULL;
 	KL_AUTO(kl_freep) int64_t *weight = weights(s->contract);
 	struct kl_judgement_of of = {
-		.workload = s->contract->workload, .weight = weight, .nweight = s->contract->nperf,
+		.workload = s->contract->workload,
+		.weight = weight,
+		.nweight = s->contract->nperf,
 	};
 	int err = build(t, v, g, s, parent);
 
@@ -339,7 +362,9 @@ static int judge(struct kl_judgement *v, struct kl_gate *g, struct task *t,
 	return 0;
 }
 
-/* A verdict of an earlier run; that of a walk on a step without effect says nothing of the answers. */
+/*
+ * A verdict of an earlier run; that of a walk on a step without effect says nothing of the answers.
+ */
 static bool recall(struct kl_event **event, struct kl_gate *g, const struct kl_cache_key *key)
 {
 	if (!g->repo || g->o.no_cache)
@@ -361,7 +386,10 @@ static bool vouched(struct kl_event **event, char **signer, struct kl_gate *g,
 	return g->repo && !g->o.no_cache && kl_vouched_find(event, signer, g->repo, key) == 0;
 }
 
-/* Results of replays stay out, and what only trouble of the machine decided, so that it is asked again. */
+/*
+ * Results of replays stay out, and what only trouble of the machine decided, so that it is asked
+ * again.
+ */
 static int remember(struct kl_gate *g, const struct kl_cache_key *key, const struct kl_judgement *v)
 {
 	if (!g->repo || g->o.seed || v->event->verdict == KL_VERDICT_INCONCLUSIVE)
@@ -370,16 +398,20 @@ static int remember(struct kl_gate *g, const struct kl_cache_key *key, const str
 }
 
 int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *g,
-		     const struct kl_surface *candidate, const struct kl_surface *parent, const char *commit)
+		     const struct kl_surface *candidate, const struct kl_surface *parent,
+		     const char *commit)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = kl_judgement_new(NULL);
 	struct task t = { .candidate = NULL };
 	struct kl_platform where;
 	struct kl_cache_key key = {
-		.surface = candidate->digest, .contract = candidate->contract_digest,
-		.platform = &where, .flags = &candidate->contract->flags,
+		.surface = candidate->digest,
+		.contract = candidate->contract_digest,
+		.platform = &where,
+		.flags = &candidate->contract->flags,
 		.parent = parent && !g->o.quick ? parent->digest : NULL,
-		.profile = !g->o.no_profile, .quick = g->o.quick,
+		.profile = !g->o.no_profile,
+		.quick = g->o.quick,
 		.runner = g->runner.way->run ? NULL : g->runner.name,
 	};
 	char hex[KL_DIGEST_HEX];
@@ -418,8 +450,7 @@ int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *g,
 	return 0;
 }
 
-int kl_gate_judge(struct kl_judgement **out, struct kl_gate *g,
-		  const struct kl_surface *candidate,
+int kl_gate_judge(struct kl_judgement **out, struct kl_gate *g, const struct kl_surface *candidate,
 		  const struct kl_surface *parent)
 {
 	return kl_gate_judge_at(out, g, candidate, parent, NULL);
@@ -473,7 +504,8 @@ int kl_gate_reaches(const struct kl_gate *g, const struct kl_surface *s)
 	if (err < 0)
 		return err;
 	if (kl_gate_is_remote(g))
-		return kl_error(KL_ECANNOT, "runner '%s' answers later: here is no verdict to wait for",
+		return kl_error(KL_ECANNOT,
+				"runner '%s' answers later: here is no verdict to wait for",
 				g->runner.name);
 	if (backend->device && !backend->device->is_shown())
 		return kl_error(KL_ECANNOT, "this machine shows no %s", backend->device->name);

@@ -27,22 +27,22 @@
  */
 
 struct kl_gate_opts {
-	struct kl_progress *progress;	/* borrowed, or NULL */
-	const char *jail;		/* NULL: config klineage.jail, else the best */
+	struct kl_progress *progress; /* borrowed, or NULL */
+	const char *jail;             /* NULL: config klineage.jail, else the best */
 	/** NULL: config klineage.platform, else what the machine runs, at most v3. */
 	const char *platform;
-	uint64_t seed;			/* 0: from the system; else replay exactly this */
-	bool no_profile;		/* correctness only: profile is absent from the event */
+	uint64_t seed;   /* 0: from the system; else replay exactly this */
+	bool no_profile; /* correctness only: profile is absent from the event */
 	/**
-	 * Compile, artefact audit and the `also` shapes alone (all shapes where there are none): what
-	 * comes out is an event of kind "check". A verdict of the whole gate serves it, never the other
-	 * way round. Implies no_profile; nothing is compared with a parent.
+	 * Compile, artefact audit and the `also` shapes alone (all shapes where there are none):
+	 * what comes out is an event of kind "check". A verdict of the whole gate serves it, never
+	 * the other way round. Implies no_profile; nothing is compared with a parent.
 	 */
 	bool quick;
-	bool no_cache;			/* judge again even if this clone has a verdict */
+	bool no_cache; /* judge again even if this clone has a verdict */
 	/** Identical machine code is a fail, class no-change (a walk wants that). */
 	bool same_code_fails;
-	int64_t profile_ms;		/* 0: 15 s */
+	int64_t profile_ms; /* 0: 15 s */
 	/** Who judges (gate/runner/runner.h); NULL: config klineage.runner, else "local". */
 	const char *runner;
 	/** Of the surfaces that it will be given; NULL: kl_backends. Borrowed. */
@@ -72,12 +72,13 @@ const struct kl_jail *kl_gate_jail(const struct kl_gate *g);
  * Judge a candidate; compare its speed with `parent` (NULL: none) and the
  * contract's baseline. 0 whatever the verdict; KL_ECANNOT when it cannot be tested here
  * (oracle unfilled or unusable, baseline missing is only noted), KL_EINTR. `commit`, where it
- * is known that the candidate is its surface, gets a note when a result comes back later; NULL: none.
+ * is known that the candidate is its surface, gets a note when a result comes back later; NULL:
+ * none.
  */
 int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *g,
-		     const struct kl_surface *candidate, const struct kl_surface *parent, const char *commit);
-int kl_gate_judge(struct kl_judgement **out, struct kl_gate *g,
-		  const struct kl_surface *candidate,
+		     const struct kl_surface *candidate, const struct kl_surface *parent,
+		     const char *commit);
+int kl_gate_judge(struct kl_judgement **out, struct kl_gate *g, const struct kl_surface *candidate,
 		  const struct kl_surface *parent);
 
 /** The same, measured anew whatever this clone knows; its cache has the new verdict then. */
@@ -99,8 +100,9 @@ bool kl_gate_is_remote(const struct kl_gate *g);
 bool kl_gate_lacked_device(const struct kl_gate *g);
 
 /**
- * Would a job of this surface be answered now? To be asked before anybody pays for a candidate. KL_ECANNOT:
- * it needs a device and this machine shows none, or the runner judges elsewhere and answers later.
+ * Would a job of this surface be answered now? To be asked before anybody pays for a candidate.
+ * KL_ECANNOT: it needs a device and this machine shows none, or the runner judges elsewhere and
+ * answers later.
  */
 int kl_gate_reaches(const struct kl_gate *g, const struct kl_surface *s);
 

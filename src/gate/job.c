@@ -157,7 +157,7 @@ static int write_points(json_t *job, const struct kl_job_spec *s)
 		json_array_append_new(points, p);
 		kl_json_set_str(p, "id", id);
 		kl_json_set(p, "values", values);
-		if (c->language->dims[0])	/* they are no arguments */
+		if (c->language->dims[0]) /* they are no arguments */
 			kl_json_set(p, "dims", numbers(d));
 		kl_json_set_bool(p, "perf", i < c->nperf);
 		if (i < c->nperf) {
@@ -172,7 +172,8 @@ static int write_points(json_t *job, const struct kl_job_spec *s)
 	return err;
 }
 
-static int write_bands(json_t *job, const char *key, const struct kl_contract *c, const json_t *bands)
+static int write_bands(json_t *job, const char *key, const struct kl_contract *c,
+		       const json_t *bands)
 {
 	json_t *out = json_array(), *band, *fill;
 	const char *arg;
@@ -219,8 +220,12 @@ int kl_job_write(json_t **out, const struct kl_job_spec *s)
 {
 	const struct kl_contract *c = s->contract;
 	const struct kl_backend_job of = {
-		.contract = c, .platform = s->platform, .candidate = s->candidate,
-		.parent = s->parent, .baseline = s->baseline, .oracle = s->oracle_launch,
+		.contract = c,
+		.platform = s->platform,
+		.candidate = s->candidate,
+		.parent = s->parent,
+		.baseline = s->baseline,
+		.oracle = s->oracle_launch,
 	};
 	KL_AUTO(json_decrefp) json_t *job = json_object();
 	int err = kl_contract_fits(c);

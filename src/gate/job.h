@@ -15,16 +15,16 @@ struct kl_job_spec {
 	const struct kl_backend *backend;
 	const struct kl_contract *contract;
 	const struct kl_platform *platform;
-	const char *truth, *honest;		/* objects of the oracle */
-	const struct kl_launch *oracle_launch;	/* NULL: it has no plan */
+	const char *truth, *honest;            /* objects of the oracle */
+	const struct kl_launch *oracle_launch; /* NULL: it has no plan */
 	const struct kl_artefact *candidate;
-	const struct kl_artefact *parent;	/* NULL: none */
-	const struct kl_artefact *baseline;	/* NULL: it is none of ours */
-	const char *pool;			/* directory, made by the worker */
+	const struct kl_artefact *parent;   /* NULL: none */
+	const struct kl_artefact *baseline; /* NULL: it is none of ours */
+	const char *pool;                   /* directory, made by the worker */
 	bool audit, correct, profile;
-	bool counters;				/* of the hardware, once it passed */
-	bool also_only;			/* without the performance points, if there are others */
-	uint64_t seed;				/* 0: from the system */
+	bool counters;  /* of the hardware, once it passed */
+	bool also_only; /* without the performance points, if there are others */
+	uint64_t seed;  /* 0: from the system */
 	int64_t profile_max_ms;
 };
 

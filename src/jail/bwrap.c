@@ -14,9 +14,8 @@ const char *const kl_jail_roots[] = {
 	"/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32", NULL
 };
 /* libraries chosen by update-alternatives; CPU topology for vendor libraries */
-const char *const kl_jail_extras[] = {
-	"/etc/alternatives", "/etc/ld.so.cache", "/sys/devices/system", NULL
-};
+const char *const kl_jail_extras[] = { "/etc/alternatives", "/etc/ld.so.cache",
+				       "/sys/devices/system", NULL };
 
 static void bind_same(struct kl_strvec *a, const char *how, const char *path)
 {
@@ -77,8 +76,9 @@ static void command(struct kl_strvec *a, uid_t uid, const struct kl_jail_run *o,
 		    const struct kl_jail_limits *l, int filter_fd)
 {
 	static const char *const fixed[] = {
-		"bwrap", "--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid",
-		"--unshare-net", "--unshare-uts", "--unshare-cgroup-try", NULL
+		"bwrap",         "--die-with-parent",    "--new-session",
+		"--unshare-ipc", "--unshare-pid",        "--unshare-net",
+		"--unshare-uts", "--unshare-cgroup-try", NULL
 	};
 
 	kl_strvec_pushv(a, fixed);
@@ -158,7 +158,7 @@ int kl_jail_bwrap(struct kl_proc_result *res, const struct kl_jail *j, const str
 		return err;
 	kl_jail_limits_of(&limits, o);
 	command(&argv, uid, o, &limits, filter.fd);
-	limits.nproc = -1;	/* outside it would count the user's other processes */
+	limits.nproc = -1; /* outside it would count the user's other processes */
 	kl_jail_proc_opts(&p, o);
 	p.argv = (const char *const *)argv.v;
 	p.err = o->err ? o->err : &text;

@@ -21,14 +21,14 @@
  * clock pages from a kernel, and a toolchain is too large to copy.
  */
 struct place {
-	char *from, *to;	/* to: below the new root */
-	char *link;		/* symlink target instead of a mount */
+	char *from, *to; /* to: below the new root */
+	char *link;      /* symlink target instead of a mount */
 	bool dir, writable;
 };
 
 struct cell {
-	char *root;		/* NULL: no mount rights */
-	struct place *place;	/* mounts, in order */
+	char *root;          /* NULL: no mount rights */
+	struct place *place; /* mounts, in order */
 	size_t n, alloc;
 	const char *workdir;
 	uid_t uid;
@@ -94,7 +94,8 @@ static void add_places(struct cell *c, const struct kl_jail_run *o)
 		add(c, *p, true);
 	if (o->policy == KL_JAIL_RUN)
 		add(c, "/proc", false);
-	if (o->argv[0][0] == '/' && strncmp(o->argv[0], "/usr/", 5) && strncmp(o->argv[0], "/bin/", 5))
+	if (o->argv[0][0] == '/' && strncmp(o->argv[0], "/usr/", 5) &&
+	    strncmp(o->argv[0], "/bin/", 5))
 		add(c, o->argv[0], false);
 	for (const char *const *p = o->readable; p && *p; p++)
 		add(c, *p, false);
@@ -150,7 +151,8 @@ static int mount_all(struct cell *c)
 		return errno;
 	for (size_t i = 0; !e && i < c->n; i++)
 		e = mount_place(&c->place[i], len);
-	if (!e && mount(NULL, c->root, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID, NULL) < 0)
+	if (!e &&
+	    mount(NULL, c->root, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID, NULL) < 0)
 		e = errno;
 	return e;
 }
@@ -182,7 +184,9 @@ static int prepare(struct cell *c, const struct kl_jail_run *o)
 int kl_jail_chroot(struct kl_proc_result *res, const struct kl_jail *j, const struct kl_jail_run *o)
 {
 	KL_AUTO(cell_release) struct cell c = {
-		.uid = kl_jail_uid(), .workdir = o->workdir, .filter = KL_JAIL_FILTER_INIT,
+		.uid = kl_jail_uid(),
+		.workdir = o->workdir,
+		.filter = KL_JAIL_FILTER_INIT,
 	};
 	struct kl_proc_opts p;
 	int err = 0;

@@ -17,26 +17,78 @@
 
 /* Nothing that a compiler or the worker needs; most are ways out of a sandbox that once worked. */
 static const char *const never[] = {
-	"socket", "io_uring_setup", "io_uring_enter", "io_uring_register", "bpf",
-	"perf_event_open", "userfaultfd", "keyctl", "add_key", "request_key", "mount",
-	"umount2", "pivot_root", "chroot", "unshare", "setns", "fsopen", "fsconfig",
-	"fsmount", "fspick", "move_mount", "open_tree", "mount_setattr",
-	"open_by_handle_at", "name_to_handle_at", "process_vm_readv",
-	"process_vm_writev", "pidfd_getfd", "kcmp", "kexec_load", "kexec_file_load",
-	"init_module", "finit_module", "delete_module", "reboot", "swapon", "swapoff",
-	"acct", "quotactl", "settimeofday", "clock_settime", "clock_adjtime",
-	"adjtimex", "sethostname", "setdomainname", "fanotify_init", "mknod",
-	"mknodat", "ioperm", "iopl", "modify_ldt", "syslog", "vhangup",
-	"lookup_dcookie", "msgget", "semget", "shmget", "mq_open", "vmsplice",
-	"move_pages", "migrate_pages", "mbind", "set_mempolicy", "nfsservctl",
+	"socket",
+	"io_uring_setup",
+	"io_uring_enter",
+	"io_uring_register",
+	"bpf",
+	"perf_event_open",
+	"userfaultfd",
+	"keyctl",
+	"add_key",
+	"request_key",
+	"mount",
+	"umount2",
+	"pivot_root",
+	"chroot",
+	"unshare",
+	"setns",
+	"fsopen",
+	"fsconfig",
+	"fsmount",
+	"fspick",
+	"move_mount",
+	"open_tree",
+	"mount_setattr",
+	"open_by_handle_at",
+	"name_to_handle_at",
+	"process_vm_readv",
+	"process_vm_writev",
+	"pidfd_getfd",
+	"kcmp",
+	"kexec_load",
+	"kexec_file_load",
+	"init_module",
+	"finit_module",
+	"delete_module",
+	"reboot",
+	"swapon",
+	"swapoff",
+	"acct",
+	"quotactl",
+	"settimeofday",
+	"clock_settime",
+	"clock_adjtime",
+	"adjtimex",
+	"sethostname",
+	"setdomainname",
+	"fanotify_init",
+	"mknod",
+	"mknodat",
+	"ioperm",
+	"iopl",
+	"modify_ldt",
+	"syslog",
+	"vhangup",
+	"lookup_dcookie",
+	"msgget",
+	"semget",
+	"shmget",
+	"mq_open",
+	"vmsplice",
+	"move_pages",
+	"migrate_pages",
+	"mbind",
+	"set_mempolicy",
+	"nfsservctl",
 };
 
 static const char *const session[] = { "setsid", "setpgid" };
 
 static const char *const modes[] = {
-	"chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown",
-	"fchownat", "setxattr", "lsetxattr", "fsetxattr", "removexattr",
-	"lremovexattr", "fremovexattr", "truncate", "utime", "utimes", "futimesat",
+	"chmod",        "fchmod",       "fchmodat", "fchmodat2", "chown",     "fchown",
+	"lchown",       "fchownat",     "setxattr", "lsetxattr", "fsetxattr", "removexattr",
+	"lremovexattr", "fremovexattr", "truncate", "utime",     "utimes",    "futimesat",
 };
 
 static int refuse_all(scmp_filter_ctx ctx, const char *const *name, size_t n)
@@ -48,7 +100,8 @@ static int refuse_all(scmp_filter_ctx ctx, const char *const *name, size_t n)
 		if (nr == __NR_SCMP_ERROR || nr < 0)
 			continue;
 		if (seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), nr, 0) < 0)
-			return kl_error(KL_EIO, "cannot build the system call filter at '%s'", name[i]);
+			return kl_error(KL_EIO, "cannot build the system call filter at '%s'",
+					name[i]);
 	}
 	return 0;
 }
@@ -56,8 +109,8 @@ static int refuse_all(scmp_filter_ctx ctx, const char *const *name, size_t n)
 static int refuse_args(scmp_filter_ctx ctx)
 {
 	static const unsigned long ns[] = {
-		CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC,
-		CLONE_NEWUTS, CLONE_NEWCGROUP,
+		CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,    CLONE_NEWNET,
+		CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP,
 	};
 	/* what is typed into the terminal */
 	static const unsigned long tty[] = { TIOCSTI, 0x541c /* TIOCLINUX */ };
@@ -107,7 +160,8 @@ static int export(struct kl_jail_filter *out, scmp_filter_ctx ctx)
 	if (pread(out->fd, out->code, (size_t)size, 0) != size || lseek(out->fd, 0, SEEK_SET) < 0)
 		return kl_error_errno("cannot read the system call filter");
 	out->prog = (struct sock_fprog){
-		.len = (unsigned short)((size_t)size / sizeof(*out->code)), .filter = out->code,
+		.len = (unsigned short)((size_t)size / sizeof(*out->code)),
+		.filter = out->code,
 	};
 	return 0;
 }

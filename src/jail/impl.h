@@ -14,22 +14,25 @@
 
 /** Resource limits, applied in the child (async-signal-safe). */
 struct kl_jail_limits {
-	int64_t as, data, cpu_s, fsize, nofile, nproc;	/* -1: as it is */
+	int64_t as, data, cpu_s, fsize, nofile, nproc; /* -1: as it is */
 };
 void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *o);
 int kl_jail_limits_apply(const struct kl_jail_limits *l);
 
 /** System calls refused in every jail, as a BPF program (libseccomp). */
 enum kl_jail_filter_flags {
-	KL_FILTER_NO_SESSION = 1 << 0,	/* nothing may leave the process group */
-	KL_FILTER_NO_MODES = 1 << 1,	/* chmod, chown ... in a compile jail: not Landlock's */
+	KL_FILTER_NO_SESSION = 1 << 0, /* nothing may leave the process group */
+	KL_FILTER_NO_MODES = 1 << 1,   /* chmod, chown ... in a compile jail: not Landlock's */
 };
 struct kl_jail_filter {
-	int fd;			/* memfd with the program, at its start */
+	int fd; /* memfd with the program, at its start */
 	struct sock_fprog prog;
 	struct sock_filter *code;
 };
-#define KL_JAIL_FILTER_INIT { .fd = -1 }
+#define KL_JAIL_FILTER_INIT \
+	{                   \
+		.fd = -1    \
+	}
 int kl_jail_filter_make(struct kl_jail_filter *out, enum kl_jail_policy policy, int flags);
 void kl_jail_filter_release(struct kl_jail_filter *f);
 /** In the child, after no_new_privs. */
@@ -58,8 +61,10 @@ extern const char *const kl_jail_roots[];
 extern const char *const kl_jail_extras[];
 
 int kl_jail_bwrap(struct kl_proc_result *res, const struct kl_jail *j, const struct kl_jail_run *o);
-int kl_jail_landlock(struct kl_proc_result *res, const struct kl_jail *j, const struct kl_jail_run *o);
-int kl_jail_chroot(struct kl_proc_result *res, const struct kl_jail *j, const struct kl_jail_run *o);
+int kl_jail_landlock(struct kl_proc_result *res, const struct kl_jail *j,
+		     const struct kl_jail_run *o);
+int kl_jail_chroot(struct kl_proc_result *res, const struct kl_jail *j,
+		   const struct kl_jail_run *o);
 
 /** Options of kl_proc_run that all levels share; `o->env` is set by then. */
 void kl_jail_proc_opts(struct kl_proc_opts *p, const struct kl_jail_run *o);

@@ -47,8 +47,13 @@ int kl_jail_level_parse(enum kl_jail_level *out, const char *name)
 void kl_jail_proc_opts(struct kl_proc_opts *p, const struct kl_jail_run *o)
 {
 	*p = (struct kl_proc_opts){
-		.argv = o->argv, .env = o->env, .in = o->in, .in_len = o->in_len,
-		.out = o->out, .err = o->err, .timeout_ms = o->timeout_ms,
+		.argv = o->argv,
+		.env = o->env,
+		.in = o->in,
+		.in_len = o->in_len,
+		.out = o->out,
+		.err = o->err,
+		.timeout_ms = o->timeout_ms,
 	};
 }
 
@@ -113,7 +118,10 @@ static int probe(const struct kl_jail *j)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_proc_result res;
 	struct kl_jail_run o = {
-		.policy = KL_JAIL_RUN, .argv = argv, .err = &text, .timeout_ms = 10000,
+		.policy = KL_JAIL_RUN,
+		.argv = argv,
+		.err = &text,
+		.timeout_ms = 10000,
 	};
 	int err = kl_fs_tempdir(&dir, "kl-probe");
 
@@ -170,5 +178,5 @@ int kl_jail_open(struct kl_jail *out, enum kl_jail_level want)
 	}
 	err = kl_error(KL_ECANNOT, "no jail works on this machine: %s", why.ptr);
 	return kl_error_hint(err, "install bubblewrap, or allow running without a jail: "
-			     "git config klineage.jail none");
+				  "git config klineage.jail none");
 }

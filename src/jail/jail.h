@@ -47,9 +47,9 @@ enum kl_jail_level { KL_JAIL_AUTO, KL_JAIL_BWRAP, KL_JAIL_LANDLOCK, KL_JAIL_CHRO
  */
 struct kl_jail {
 	enum kl_jail_level level;
-	bool userns;		/* bwrap: unprivileged, or root without mount rights */
-	bool no_mounts;		/* chroot: only the user id is dropped */
-	int64_t compile_ms;	/* limit of one compiler run; 0: 30 s */
+	bool userns;        /* bwrap: unprivileged, or root without mount rights */
+	bool no_mounts;     /* chroot: only the user id is dropped */
+	int64_t compile_ms; /* limit of one compiler run; 0: 30 s */
 };
 
 /** Probe once. `want` KL_JAIL_AUTO never yields KL_JAIL_NONE: KL_ECANNOT instead. */
@@ -59,23 +59,24 @@ const char *kl_jail_level_name(enum kl_jail_level level);
 const char *kl_jail_tier(const struct kl_jail *j);
 
 enum kl_jail_policy {
-	KL_JAIL_COMPILE,	/* the toolchain: fork and exec of anything in /usr */
-	KL_JAIL_RUN,		/* the worker: its program and libraries; forks and executes itself */
+	KL_JAIL_COMPILE, /* the toolchain: fork and exec of anything in /usr */
+	/* the worker: its program and libraries; forks and executes itself */
+	KL_JAIL_RUN,
 };
 
 struct kl_jail_run {
 	enum kl_jail_policy policy;
-	const char *const *argv;	/* argv[0]: absolute, or a name in /usr/bin */
-	const char *workdir;		/* absolute; the one writable directory; same path inside */
-	const char *const *readable;	/* further paths, NULL-terminated, or NULL */
-	const char *const *env;		/* NULL: a fixed minimal environment */
+	const char *const *argv;     /* argv[0]: absolute, or a name in /usr/bin */
+	const char *workdir;         /* absolute; the one writable directory; same path inside */
+	const char *const *readable; /* further paths, NULL-terminated, or NULL */
+	const char *const *env;      /* NULL: a fixed minimal environment */
 	struct kl_buf *out, *err;
 	const void *in;
 	size_t in_len;
 	int64_t timeout_ms;
-	int64_t mem_mib;		/* address space (compile) or data limit; 0: default */
-	int64_t file_mib;		/* largest file; 0: default */
-	int max_procs;			/* 0: default */
+	int64_t mem_mib;  /* address space (compile) or data limit; 0: default */
+	int64_t file_mib; /* largest file; 0: default */
+	int max_procs;    /* 0: default */
 };
 
 /**

@@ -19,19 +19,22 @@
  * Rights and scopes that came after the oldest header we build with
  * (linux/landlock.h of ABI 5 and 6); the ABI found at run time decides.
  */
-#define FS_REFER	(1ULL << 13)	/* ABI 2 */
-#define FS_TRUNCATE	(1ULL << 14)	/* ABI 3 */
-#define FS_IOCTL_DEV	(1ULL << 15)	/* ABI 5 */
-#define NET_ALL		3ULL		/* ABI 4: bind and connect TCP */
-#define SCOPE_ALL	3ULL		/* ABI 6: abstract sockets, signals */
+#define FS_REFER (1ULL << 13)     /* ABI 2 */
+#define FS_TRUNCATE (1ULL << 14)  /* ABI 3 */
+#define FS_IOCTL_DEV (1ULL << 15) /* ABI 5 */
+#define NET_ALL 3ULL              /* ABI 4: bind and connect TCP */
+#define SCOPE_ALL 3ULL            /* ABI 6: abstract sockets, signals */
 
-#define FS_READ (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | \
-		 LANDLOCK_ACCESS_FS_READ_DIR)
-#define FS_FILE_ONLY (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | \
-		      LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
+#define FS_READ \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+#define FS_FILE_ONLY                                                 \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | \
+	 LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
 #define FS_ABI1 ((1ULL << 13) - 1)
 
-struct ruleset_attr { uint64_t fs, net, scoped; };
+struct ruleset_attr {
+	uint64_t fs, net, scoped;
+};
 
 static int landlock_abi(void)
 {
@@ -61,8 +64,9 @@ static int allow(int ruleset, const char *path, uint64_t rights, bool need)
 static int allow_all(int ruleset, int abi, const struct kl_jail_run *o)
 {
 	static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/urandom", NULL };
-	uint64_t rw = all_rights(abi) & ~(LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
-					  LANDLOCK_ACCESS_FS_MAKE_SOCK | FS_IOCTL_DEV);
+	uint64_t rw = all_rights(abi) &
+		      ~(LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+			LANDLOCK_ACCESS_FS_MAKE_SOCK | FS_IOCTL_DEV);
 	int err = allow(ruleset, "/usr", FS_READ, true);
 
 	for (const char *const *p = kl_jail_roots; !err && *p; p++)
@@ -70,7 +74,8 @@ static int allow_all(int ruleset, int abi, const struct kl_jail_run *o)
 	for (const char *const *p = kl_jail_extras; !err && *p; p++)
 		err = allow(ruleset, *p, FS_READ, false);
 	for (const char *const *p = devices; !err && *p; p++)
-		err = allow(ruleset, *p, LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE, false);
+		err = allow(ruleset, *p,
+			    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE, false);
 	/* the worker looks at itself; Landlock keeps other processes' memory shut (ptrace) */
 	if (!err && o->policy == KL_JAIL_RUN)
 		err = allow(ruleset, "/proc", FS_READ, false);
@@ -85,7 +90,9 @@ static int make_ruleset(int *out, const struct kl_jail_run *o)
 {
 	int abi = landlock_abi();
 	struct ruleset_attr attr = {
-		.fs = all_rights(abi), .net = abi >= 4 ? NET_ALL : 0, .scoped = abi >= 6 ? SCOPE_ALL : 0,
+		.fs = all_rights(abi),
+		.net = abi >= 4 ? NET_ALL : 0,
+		.scoped = abi >= 6 ? SCOPE_ALL : 0,
 	};
 	size_t size = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
 	KL_AUTO(kl_closep) int fd = -1;
@@ -107,7 +114,7 @@ static int make_ruleset(int *out, const struct kl_jail_run *o)
 
 struct cage {
 	int ruleset;
-	uid_t uid;		/* 0: keep */
+	uid_t uid; /* 0: keep */
 	struct kl_jail_limits limits;
 	struct kl_jail_filter filter;
 };
@@ -157,14 +164,16 @@ static void cage_release(struct cage *c)
 	kl_jail_filter_release(&c->filter);
 }
 
-int kl_jail_landlock(struct kl_proc_result *res, const struct kl_jail *j, const struct kl_jail_run *o)
+int kl_jail_landlock(struct kl_proc_result *res, const struct kl_jail *j,
+		     const struct kl_jail_run *o)
 {
 	KL_AUTO(cage_release) struct cage c = { .ruleset = -1, .filter = KL_JAIL_FILTER_INIT };
 	struct kl_proc_opts p;
 	int err = make_ruleset(&c.ruleset, o);
 
 	if (!err)
-		err = kl_jail_filter_make(&c.filter, o->policy, KL_FILTER_NO_SESSION | KL_FILTER_NO_MODES);
+		err = kl_jail_filter_make(&c.filter, o->policy,
+					  KL_FILTER_NO_SESSION | KL_FILTER_NO_MODES);
 	if (geteuid() == 0 && may_drop(o))
 		c.uid = kl_jail_uid();
 	if (!err)
@@ -172,7 +181,7 @@ int kl_jail_landlock(struct kl_proc_result *res, const struct kl_jail *j, const 
 	if (err < 0)
 		return err;
 	kl_jail_limits_of(&c.limits, o);
-	if (!c.uid)	/* the limit counts every process of this user */
+	if (!c.uid) /* the limit counts every process of this user */
 		c.limits.nproc += kl_jail_user_tasks();
 	kl_jail_proc_opts(&p, o);
 	p.dir = o->workdir;

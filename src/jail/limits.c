@@ -29,15 +29,19 @@ void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *o)
 	bool compile = o->policy == KL_JAIL_COMPILE;
 
 	*out = (struct kl_jail_limits){
-		.as = -1, .data = -1, .cpu_s = -1,
+		.as = -1,
+		.data = -1,
+		.cpu_s = -1,
 		.nofile = compile ? 256 : 1024,
-		.nproc = o->max_procs ? o->max_procs : compile ? 64 : 256,
+		.nproc = o->max_procs ? o->max_procs :
+			 compile      ? 64 :
+					256,
 	};
 	if (compile)
 		out->as = (o->mem_mib ? o->mem_mib : 4096) * MIB;
 	else
 		out->data = o->mem_mib ? o->mem_mib * MIB : physical_memory();
-#ifdef __SANITIZE_ADDRESS__	/* the worker is built with it, too, and its shadow alone is 14 TiB */
+#ifdef __SANITIZE_ADDRESS__ /* the worker is built with it, too, and its shadow alone is 14 TiB */
 	if (!compile && !o->mem_mib)
 		out->data = -1;
 #endif
@@ -94,13 +98,15 @@ static int give(int at, const char *name, uid_t uid, int depth)
 		return kl_error_errno("cannot hand '%s' to the jail", name);
 	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return errno == ENOTDIR || errno == ELOOP ? 0 : kl_error_errno("cannot open '%s'", name);
+		return errno == ENOTDIR || errno == ELOOP ?
+			       0 :
+			       kl_error_errno("cannot open '%s'", name);
 	if (depth > 64)
 		return kl_error(KL_EINVALID, "the work directory is nested too deeply");
 	d = fdopendir(fd);
 	if (!d)
 		return kl_error_errno("cannot read '%s'", name);
-	fd = -1;	/* closedir's now */
+	fd = -1; /* closedir's now */
 	while (!err && (e = readdir(d)))
 		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
 			err = give(dirfd(d), e->d_name, uid, depth + 1);
@@ -150,7 +156,7 @@ int64_t kl_jail_user_tasks(void)
 			continue;
 		snprintf(task, sizeof(task), "/proc/%s/task", e->d_name);
 		if (stat(task, &st) == 0 && st.st_uid == getuid())
-			n += (int64_t)st.st_nlink - 2;	/* a directory a thread */
+			n += (int64_t)st.st_nlink - 2; /* a directory a thread */
 	}
 	if (d)
 		closedir(d);

@@ -72,8 +72,8 @@ static int parse_profile(struct kl_job *j, const json_t *doc)
 static int parse_entries(struct kl_job *j, const json_t *doc)
 {
 	static const char *const cuda_only[] = {
-		"dims", "arch", "plan", "parent_plan", "oracle_plan", "baseline_cubin", "baseline_plan",
-		"host", "kernels",
+		"dims",           "arch",          "plan", "parent_plan", "oracle_plan",
+		"baseline_cubin", "baseline_plan", "host", "kernels",
 	};
 	int err;
 
@@ -94,8 +94,8 @@ static int parse_dim_names(struct kl_job *j, const json_t *doc)
 	if (err < 0)
 		return err;
 	if (json_array_size(list) < 1 || json_array_size(list) > KL_JOB_MAX_DIMS)
-		return kl_error(KL_EINVALID, "%zu dims, 1 to %d are possible", json_array_size(list),
-				KL_JOB_MAX_DIMS);
+		return kl_error(KL_EINVALID, "%zu dims, 1 to %d are possible",
+				json_array_size(list), KL_JOB_MAX_DIMS);
 	json_array_foreach(list, i, v) {
 		const char *s = json_string_value(v);
 
@@ -155,7 +155,8 @@ static int parse_names(struct kl_job *j, const json_t *doc)
 	if (strcmp(s, "c") && strcmp(s, "cuda"))
 		return kl_error(KL_ECANNOT, "this worker has no surface '%s'", s);
 	j->surface = strcmp(s, "c") ? KL_SURFACE_CUDA : KL_SURFACE_C;
-	if ((err = j->surface == KL_SURFACE_CUDA ? parse_device(j, doc) : parse_entries(j, doc)) < 0 ||
+	if ((err = j->surface == KL_SURFACE_CUDA ? parse_device(j, doc) : parse_entries(j, doc)) <
+		    0 ||
 	    (err = kl_job_read_heap(&j->truth_so, doc, "truth", false)) < 0 ||
 	    (err = kl_job_read_heap(&j->honest_so, doc, "honest", false)) < 0 ||
 	    (err = kl_job_read_heap(&j->candidate_so, doc, "candidate", true)) < 0 ||
@@ -172,7 +173,8 @@ void kl_job_tensor_bytes(int64_t out[KL_JOB_MAX_ARGS], const struct kl_job *j,
 {
 	for (size_t i = 0; i < j->nargs; i++) {
 		bool tensor = j->arg[i].role != KL_ROLE_SCALAR && j->arg[i].role != KL_ROLE_DIM;
-		size_t size = real && j->arg[i].dtype <= KL_BF16 ? real : kl_dtype_bytes(j->arg[i].dtype);
+		size_t size = real && j->arg[i].dtype <= KL_BF16 ? real :
+								   kl_dtype_bytes(j->arg[i].dtype);
 
 		out[i] = tensor ? kl_point_elements(p, i) * (int64_t)size : 0;
 	}
@@ -184,8 +186,8 @@ bool kl_job_is_host(const struct kl_job *j, const char *artefact)
 			   (j->parent_so && !strcmp(j->parent_so, artefact)));
 }
 
-static int parse_plan(struct kl_plan **out, const struct kl_job *j, const json_t *doc, const char *key,
-		      bool needed)
+static int parse_plan(struct kl_plan **out, const struct kl_job *j, const json_t *doc,
+		      const char *key, bool needed)
 {
 	const json_t *v = json_object_get(doc, key);
 	struct kl_job_names names;
@@ -209,8 +211,10 @@ static int parse_plans(struct kl_job *j, const json_t *doc)
 			return kl_error(KL_EINVALID, "argument '%s': dims are passed by the plan",
 					j->arg[i].name);
 	if ((err = parse_plan(&j->plan, j, doc, "plan", j->candidate_so && !j->host)) < 0 ||
-	    (err = parse_plan(&j->parent_plan, j, doc, "parent_plan", j->parent_so && !j->host)) < 0 ||
-	    (err = parse_plan(&j->baseline_plan, j, doc, "baseline_plan", j->baseline_so != NULL)) < 0)
+	    (err = parse_plan(&j->parent_plan, j, doc, "parent_plan", j->parent_so && !j->host)) <
+		    0 ||
+	    (err = parse_plan(&j->baseline_plan, j, doc, "baseline_plan", j->baseline_so != NULL)) <
+		    0)
 		return err;
 	if (j->host && (j->plan || j->parent_plan))
 		return kl_error(KL_EINVALID, "host code launches by itself: it has no 'plan'");
@@ -219,18 +223,27 @@ static int parse_plans(struct kl_job *j, const json_t *doc)
 
 static int parse(struct kl_job *j, const json_t *doc)
 {
-	static const char *const known[] = {
-		"schema", "surface", "entry", "oracle_entry", "truth", "honest", "candidate",
-		"parent", "baseline", "isa", "pool", "args", "points", "accept", "exact", "bands",
-		"deterministic", "do", "seed", "arena_bytes", "call_ms", "profile",
-		"dims", "arch", "plan", "parent_plan", "oracle_plan", "host", "kernels", "baseline_cubin",
-		"baseline_plan", NULL
-	};
+	static const char *const known[] = { "schema",        "surface",
+					     "entry",         "oracle_entry",
+					     "truth",         "honest",
+					     "candidate",     "parent",
+					     "baseline",      "isa",
+					     "pool",          "args",
+					     "points",        "accept",
+					     "exact",         "bands",
+					     "deterministic", "do",
+					     "seed",          "arena_bytes",
+					     "call_ms",       "profile",
+					     "dims",          "arch",
+					     "plan",          "parent_plan",
+					     "oracle_plan",   "host",
+					     "kernels",       "baseline_cubin",
+					     "baseline_plan", NULL };
 	int err;
 
-	if ((err = kl_job_read_only(doc, "the job", known)) < 0 || (err = parse_names(j, doc)) < 0 ||
-	    (err = kl_job_parse_args(j, doc)) < 0 || (err = parse_plans(j, doc)) < 0 ||
-	    (err = kl_job_parse_points(j, doc)) < 0 ||
+	if ((err = kl_job_read_only(doc, "the job", known)) < 0 ||
+	    (err = parse_names(j, doc)) < 0 || (err = kl_job_parse_args(j, doc)) < 0 ||
+	    (err = parse_plans(j, doc)) < 0 || (err = kl_job_parse_points(j, doc)) < 0 ||
 	    (err = kl_job_parse_rules(j, doc)) < 0 ||
 	    (err = kl_job_parse_bands(&j->exact, j, doc, "exact")) < 0 ||
 	    (err = kl_job_parse_bands(&j->bands, j, doc, "bands")) < 0 ||

@@ -14,12 +14,10 @@ static const struct {
 	const char *name;
 	size_t bytes;
 } dtypes[] = {
-	[KL_F64] = { "f64", 8 }, [KL_F32] = { "f32", 4 },
-	[KL_F16] = { "f16", 2 }, [KL_BF16] = { "bf16", 2 },
-	[KL_I64] = { "i64", 8 }, [KL_I32] = { "i32", 4 },
-	[KL_I16] = { "i16", 2 }, [KL_I8] = { "i8", 1 },
-	[KL_U64] = { "u64", 8 }, [KL_U32] = { "u32", 4 },
-	[KL_U16] = { "u16", 2 }, [KL_U8] = { "u8", 1 },
+	[KL_F64] = { "f64", 8 },   [KL_F32] = { "f32", 4 }, [KL_F16] = { "f16", 2 },
+	[KL_BF16] = { "bf16", 2 }, [KL_I64] = { "i64", 8 }, [KL_I32] = { "i32", 4 },
+	[KL_I16] = { "i16", 2 },   [KL_I8] = { "i8", 1 },   [KL_U64] = { "u64", 8 },
+	[KL_U32] = { "u32", 4 },   [KL_U16] = { "u16", 2 }, [KL_U8] = { "u8", 1 },
 };
 
 size_t kl_dtype_bytes(enum kl_dtype t)
@@ -83,8 +81,14 @@ static int parse_role(enum kl_role *out, const json_t *obj)
 /* A number, or one of the four that JSON has no number for. */
 static int number(double *out, const json_t *v)
 {
-	static const struct { const char *name; double value; } odd[] = {
-		{ "inf", INFINITY }, { "-inf", -INFINITY }, { "nan", NAN }, { "-0", -0.0 },
+	static const struct {
+		const char *name;
+		double value;
+	} odd[] = {
+		{ "inf", INFINITY },
+		{ "-inf", -INFINITY },
+		{ "nan", NAN },
+		{ "-0", -0.0 },
 	};
 
 	if (json_is_number(v)) {
@@ -104,10 +108,10 @@ static int number(double *out, const json_t *v)
 /* One generator and its modifiers; what each means is fill.c's. */
 static int check_fill(const json_t *fill, const char *where)
 {
-	static const char *const known[] = {
-		"normal", "uniform", "ints", "const", "one-hot", "choice", "cauchy", "index",
-		"repeat", "outliers", "map", "scale", "unit", "lower", "running", NULL
-	};
+	static const char *const known[] = { "normal",  "uniform",  "ints",    "const",
+					     "one-hot", "choice",   "cauchy",  "index",
+					     "repeat",  "outliers", "map",     "scale",
+					     "unit",    "lower",    "running", NULL };
 	int generators = 0, err = kl_job_read_only(fill, where, known);
 
 	if (err < 0)
@@ -244,10 +248,12 @@ static int parse_dims(struct kl_point *p, const struct kl_job *j, const json_t *
 	size_t i;
 
 	if (json_array_size(list) != j->ndim || (list && !json_is_array(list)))
-		return kl_error(KL_EINVALID, "%zu values for %zu dims", json_array_size(list), j->ndim);
+		return kl_error(KL_EINVALID, "%zu values for %zu dims", json_array_size(list),
+				j->ndim);
 	json_array_foreach(list, i, v) {
 		if (!json_is_integer(v) || json_integer_value(v) < 0)
-			return kl_error(KL_EINVALID, "'dims' has an entry that is not a whole number from 0");
+			return kl_error(KL_EINVALID,
+					"'dims' has an entry that is not a whole number from 0");
 		p->dim[i] = json_integer_value(v);
 	}
 	return 0;
@@ -265,9 +271,8 @@ static int parse_rank(bool *hot, const json_t *obj)
 
 static int parse_point(struct kl_job *j, const json_t *obj)
 {
-	static const char *const known[] = {
-		"id", "perf", "rank", "weight", "floor_ns", "values", "dims", NULL
-	};
+	static const char *const known[] = { "id",       "perf",   "rank", "weight",
+					     "floor_ns", "values", "dims", NULL };
 	struct kl_point *p = &j->point[j->npoint];
 	json_t *values;
 	int err;
@@ -384,7 +389,8 @@ void kl_job_names(struct kl_job_names *out, const struct kl_job *j)
 		const struct kl_job_arg *a = &j->arg[i];
 
 		if (a->role == KL_ROLE_SCALAR)
-			out->scalar[i] = (struct kl_plan_scalar){ a->name, dtypes[a->dtype].name, a->value };
+			out->scalar[i] = (struct kl_plan_scalar){ a->name, dtypes[a->dtype].name,
+								  a->value };
 		else if (a->role != KL_ROLE_DIM)
 			out->tensor[i] = a->name;
 	}

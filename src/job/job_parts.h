@@ -21,7 +21,10 @@ int kl_job_arg_index(const struct kl_job *j, const char *name);
 int kl_job_parse_points(struct kl_job *j, const json_t *doc);
 /** "accept": what judges its outputs, every one of them. */
 int kl_job_parse_rules(struct kl_job *j, const json_t *doc);
-/** "exact" and "bands": the list in `doc`, checked, a reference of the caller's; empty where none is. */
+/**
+ * "exact" and "bands": the list in `doc`, checked, a reference of the caller's; empty where none
+ * is.
+ */
 int kl_job_parse_bands(json_t **out, const struct kl_job *j, const json_t *doc, const char *key);
 
 #endif

@@ -28,7 +28,8 @@ static int parse_axis(int *axis, int64_t *cut, const json_t *v)
 	const json_t *n = key ? json_object_get(v, key) : NULL;
 
 	*cut = 1;
-	if (json_is_integer(v) && json_integer_value(v) >= 0 && json_integer_value(v) < KL_JOB_MAX_AXES) {
+	if (json_is_integer(v) && json_integer_value(v) >= 0 &&
+	    json_integer_value(v) < KL_JOB_MAX_AXES) {
 		*axis = (int)json_integer_value(v);
 		return 0;
 	}
@@ -108,8 +109,8 @@ static int parse_rule(struct kl_job *j, const json_t *obj)
 	if (!form)
 		return kl_error(KL_EINVALID, "no rule is called '%s'", name);
 	r->kind = form->kind;
-	if ((err = kl_job_read_only(obj, "a rule", form->known)) < 0 || (err = parse_per(r, obj)) < 0 ||
-	    (err = kl_job_read_num(&r->max, obj, "max", 4)) < 0 ||
+	if ((err = kl_job_read_only(obj, "a rule", form->known)) < 0 ||
+	    (err = parse_per(r, obj)) < 0 || (err = kl_job_read_num(&r->max, obj, "max", 4)) < 0 ||
 	    (err = kl_job_read_num(&r->rms, obj, "rms", 2)) < 0 ||
 	    (err = kl_job_read_num(&r->ulps, obj, "ulps", 0)) < 0 ||
 	    (err = kl_job_read_num(&r->acc, obj, "acc", 0)) < 0 ||
@@ -117,8 +118,8 @@ static int parse_rule(struct kl_job *j, const json_t *obj)
 		return kl_error_in(err, "rule '%s'", name);
 	if ((err = kl_job_read_bool(&r->zeros, obj, "zeros", false)) < 0)
 		return kl_error_in(err, "rule '%s'", name);
-	err = r->kind == KL_RULE_MULTISET ? parse_multiset(r, j, obj)
-					  : rule_arg(&r->out, j, obj, "out");
+	err = r->kind == KL_RULE_MULTISET ? parse_multiset(r, j, obj) :
+					    rule_arg(&r->out, j, obj, "out");
 	if (err < 0)
 		return kl_error_in(err, "rule '%s'", name);
 	if (j->arg[r->out].role == KL_ROLE_IN)

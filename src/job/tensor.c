@@ -14,7 +14,7 @@ struct format {
 	int bits, emin, lower;
 	double max;
 	const char *lower_name;
-	double least, beside;	/* smallest normal, 1.5 * 2^52 units; where rounding is done here */
+	double least, beside; /* smallest normal, 1.5 * 2^52 units; where rounding is done here */
 };
 
 static const struct format formats[] = {
@@ -152,11 +152,11 @@ double kl_tensor_round(enum kl_dtype t, double x)
 	}
 }
 
-#define LOAD(type)						\
-	do {							\
-		const type *p = (const type *)from + off;	\
-		for (size_t i = 0; i < n; i++)			\
-			to[i] = (double)p[i];			\
+#define LOAD(type)                                        \
+	do {                                              \
+		const type *p = (const type *)from + off; \
+		for (size_t i = 0; i < n; i++)            \
+			to[i] = (double)p[i];             \
 	} while (0)
 
 void kl_tensor_load(double *to, enum kl_dtype t, const void *from, size_t off, size_t n)
@@ -164,16 +164,36 @@ void kl_tensor_load(double *to, enum kl_dtype t, const void *from, size_t off, s
 	const uint16_t *half = from;
 
 	switch (t) {
-	case KL_F64: LOAD(double); break;
-	case KL_F32: LOAD(float); break;
-	case KL_I64: LOAD(int64_t); break;
-	case KL_I32: LOAD(int32_t); break;
-	case KL_I16: LOAD(int16_t); break;
-	case KL_I8: LOAD(int8_t); break;
-	case KL_U64: LOAD(uint64_t); break;
-	case KL_U32: LOAD(uint32_t); break;
-	case KL_U16: LOAD(uint16_t); break;
-	case KL_U8: LOAD(uint8_t); break;
+	case KL_F64:
+		LOAD(double);
+		break;
+	case KL_F32:
+		LOAD(float);
+		break;
+	case KL_I64:
+		LOAD(int64_t);
+		break;
+	case KL_I32:
+		LOAD(int32_t);
+		break;
+	case KL_I16:
+		LOAD(int16_t);
+		break;
+	case KL_I8:
+		LOAD(int8_t);
+		break;
+	case KL_U64:
+		LOAD(uint64_t);
+		break;
+	case KL_U32:
+		LOAD(uint32_t);
+		break;
+	case KL_U16:
+		LOAD(uint16_t);
+		break;
+	case KL_U8:
+		LOAD(uint8_t);
+		break;
 	case KL_F16:
 		for (size_t i = 0; i < n; i++)
 			to[i] = f16_load(half[off + i]);
@@ -186,14 +206,16 @@ void kl_tensor_load(double *to, enum kl_dtype t, const void *from, size_t off, s
 }
 
 /* `lo` and `above` are powers of two or 0, exact as doubles; `above` is one past the largest */
-#define SATURATE(type, lo, above, largest)				\
-	do {								\
-		type *p = (type *)to + off;				\
-		for (size_t i = 0; i < n; i++) {			\
-			double v = rint(from[i]);			\
-			p[i] = isnan(v) ? 0 : v <= (lo) ? (type)(lo) :	\
-			       v >= (above) ? (largest) : (type)v;	\
-		}							\
+#define SATURATE(type, lo, above, largest)                 \
+	do {                                               \
+		type *p = (type *)to + off;                \
+		for (size_t i = 0; i < n; i++) {           \
+			double v = rint(from[i]);          \
+			p[i] = isnan(v)     ? 0 :          \
+			       v <= (lo)    ? (type)(lo) : \
+			       v >= (above) ? (largest) :  \
+					      (type)v;     \
+		}                                          \
 	} while (0)
 
 void kl_tensor_store(void *to, enum kl_dtype t, size_t off, const double *from, size_t n)
@@ -218,14 +240,30 @@ void kl_tensor_store(void *to, enum kl_dtype t, size_t off, const double *from, 
 		for (size_t i = 0; i < n; i++)
 			half[i] = bf16_store(from[i]);
 		break;
-	case KL_I64: SATURATE(int64_t, -0x1p63, 0x1p63, INT64_MAX); break;
-	case KL_I32: SATURATE(int32_t, -0x1p31, 0x1p31, INT32_MAX); break;
-	case KL_I16: SATURATE(int16_t, -0x1p15, 0x1p15, INT16_MAX); break;
-	case KL_I8: SATURATE(int8_t, -0x1p7, 0x1p7, INT8_MAX); break;
-	case KL_U64: SATURATE(uint64_t, 0.0, 0x1p64, UINT64_MAX); break;
-	case KL_U32: SATURATE(uint32_t, 0.0, 0x1p32, UINT32_MAX); break;
-	case KL_U16: SATURATE(uint16_t, 0.0, 0x1p16, UINT16_MAX); break;
-	case KL_U8: SATURATE(uint8_t, 0.0, 0x1p8, UINT8_MAX); break;
+	case KL_I64:
+		SATURATE(int64_t, -0x1p63, 0x1p63, INT64_MAX);
+		break;
+	case KL_I32:
+		SATURATE(int32_t, -0x1p31, 0x1p31, INT32_MAX);
+		break;
+	case KL_I16:
+		SATURATE(int16_t, -0x1p15, 0x1p15, INT16_MAX);
+		break;
+	case KL_I8:
+		SATURATE(int8_t, -0x1p7, 0x1p7, INT8_MAX);
+		break;
+	case KL_U64:
+		SATURATE(uint64_t, 0.0, 0x1p64, UINT64_MAX);
+		break;
+	case KL_U32:
+		SATURATE(uint32_t, 0.0, 0x1p32, UINT32_MAX);
+		break;
+	case KL_U16:
+		SATURATE(uint16_t, 0.0, 0x1p16, UINT16_MAX);
+		break;
+	case KL_U8:
+		SATURATE(uint8_t, 0.0, 0x1p8, UINT8_MAX);
+		break;
 	}
 }
 
@@ -274,14 +312,14 @@ static uint64_t cut(uint64_t v, uint64_t sign, uint64_t inf, int drop)
 	return mag >= inf || r >= inf ? v : (v & sign) | r;
 }
 
-#define CUT(type, sign, inf)						\
-	do {								\
-		type *p = (type *)c->data + from;			\
-		for (size_t i = 0; i < to - from; i++) {		\
-			type v = (type)cut(p[i], sign, inf, c->drop);	\
-			changed += v != p[i];				\
-			p[i] = v;					\
-		}							\
+#define CUT(type, sign, inf)                                          \
+	do {                                                          \
+		type *p = (type *)c->data + from;                     \
+		for (size_t i = 0; i < to - from; i++) {              \
+			type v = (type)cut(p[i], sign, inf, c->drop); \
+			changed += v != p[i];                         \
+			p[i] = v;                                     \
+		}                                                     \
 	} while (0)
 
 struct lower {
@@ -297,10 +335,18 @@ static void lower(void *ctx, size_t from, size_t to)
 	size_t changed = 0;
 
 	switch (c->t) {
-	case KL_F64: CUT(uint64_t, (uint64_t)1 << 63, (uint64_t)0x7ff << 52); break;
-	case KL_F32: CUT(uint32_t, 0x80000000u, 0x7f800000u); break;
-	case KL_F16: CUT(uint16_t, 0x8000u, 0x7c00u); break;
-	default: CUT(uint16_t, 0x8000u, 0x7f80u); break;
+	case KL_F64:
+		CUT(uint64_t, (uint64_t)1 << 63, (uint64_t)0x7ff << 52);
+		break;
+	case KL_F32:
+		CUT(uint32_t, 0x80000000u, 0x7f800000u);
+		break;
+	case KL_F16:
+		CUT(uint16_t, 0x8000u, 0x7c00u);
+		break;
+	default:
+		CUT(uint16_t, 0x8000u, 0x7f80u);
+		break;
 	}
 	atomic_fetch_add(&c->changed, changed);
 }
@@ -332,7 +378,7 @@ static void look_finite(void *ctx, size_t from, size_t to)
 
 		kl_tensor_load(room, f->t, f->from, off, n);
 		for (size_t i = 0; i < n; i++)
-			nothing += room[i] * 0;		/* a NaN from an infinity or a NaN */
+			nothing += room[i] * 0; /* a NaN from an infinity or a NaN */
 		if (nothing != 0)
 			atomic_store(&f->broken, true);
 	}

@@ -29,7 +29,9 @@ static inline bool kl_arg_is_output(const struct kl_job_arg *a)
 
 void kl_tensor_load(double *to, enum kl_dtype t, const void *from, size_t off, size_t n);
 void kl_tensor_store(void *to, enum kl_dtype t, size_t off, const double *from, size_t n);
-/** `n` elements of type `ft` as `tt`: a load and a store, side by side where there are processors. */
+/**
+ * `n` elements of type `ft` as `tt`: a load and a store, side by side where there are processors.
+ */
 void kl_tensor_convert(void *to, enum kl_dtype tt, const void *from, enum kl_dtype ft, size_t n);
 /** |from|, likewise. */
 void kl_tensor_abs(void *to, enum kl_dtype t, const void *from, size_t n);

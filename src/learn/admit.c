@@ -40,13 +40,16 @@ static int can_by_tools(const struct kl_card *c)
 	for (size_t i = 0; i < c->carriers.n; i++)
 		mechanical |= kl_carrier_is_mechanical(&c->carriers.v[i]);
 	if (!mechanical)
-		return kl_error(KL_ECANNOT, "card '%s' has no diff and no semantic patch: without a model "
-				"there is nothing to try", c->id);
+		return kl_error(KL_ECANNOT,
+				"card '%s' has no diff and no semantic patch: without a model "
+				"there is nothing to try",
+				c->id);
 	for (size_t i = 0; i < c->provides.n; i++)
 		if (!strncmp(c->provides.v[i], "trait:", 6))
-			return kl_error(KL_ECANNOT, "card '%s' provides '%s', which only a reader can "
-					"confirm: without a model it cannot be admitted", c->id,
-					c->provides.v[i]);
+			return kl_error(KL_ECANNOT,
+					"card '%s' provides '%s', which only a reader can "
+					"confirm: without a model it cannot be admitted",
+					c->id, c->provides.v[i]);
 	return 0;
 }
 
@@ -60,8 +63,10 @@ static int can_try(const struct kl_admit *w)
 	if (!w->o->rewriter)
 		err = can_by_tools(c);
 	if (!err && !c->provides.n)
-		err = kl_error(KL_ECANNOT, "card '%s' does not say what it provides, so nobody can see "
-			       "whether it is there", c->id);
+		err = kl_error(KL_ECANNOT,
+			       "card '%s' does not say what it provides, so nobody can see "
+			       "whether it is there",
+			       c->id);
 	return err;
 }
 
@@ -84,8 +89,10 @@ static int find_partner(struct kl_admit *w)
 	}
 	if (!w->old->enables.n)
 		return 0;
-	return kl_error(KL_ECANNOT, "card '%s' makes room for '%s', and no such card can be tried here: it "
-			"is no gain by itself", w->old->id, w->old->enables.v[0]);
+	return kl_error(KL_ECANNOT,
+			"card '%s' makes room for '%s', and no such card can be tried here: it "
+			"is no gain by itself",
+			w->old->id, w->old->enables.v[0]);
 }
 
 /* --- which state ---------------------------------------------------------------------------- */
@@ -95,10 +102,14 @@ static int check_carrier(struct kl_admit_state *s, const struct kl_admit *w)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *to = NULL;
 	const char *how;
-	int err = kl_carrier_apply(&to, &how, &(struct kl_carrier_try){
-		.repo = w->o->repo, .library = w->o->repo, .jail = kl_gate_jail(w->o->gate),
-		.card = w->old, .state = s->state,
-	});
+	int err = kl_carrier_apply(&to, &how,
+				   &(struct kl_carrier_try){
+					   .repo = w->o->repo,
+					   .library = w->o->repo,
+					   .jail = kl_gate_jail(w->o->gate),
+					   .card = w->old,
+					   .state = s->state,
+				   });
 
 	if (err != KL_ENO)
 		return err;
@@ -138,8 +149,8 @@ int kl_admit(struct kl_admission *out, const struct kl_admit_opts *o)
 		return err;
 	out->card = kl_card_copy(w.old);
 	out->before = w.old->status;
-	if ((err = kl_transitions_load(&out->t, o->repo, NULL)) < 0 || (err = kl_admit_states(&w)) < 0 ||
-	    (err = choose(&w)) < 0)
+	if ((err = kl_transitions_load(&out->t, o->repo, NULL)) < 0 ||
+	    (err = kl_admit_states(&w)) < 0 || (err = choose(&w)) < 0)
 		return err;
 	return o->dry || out->chosen == out->n ? 0 : kl_admit_trial(&w);
 }

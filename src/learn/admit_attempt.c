@@ -15,7 +15,7 @@
 #include "rewrite/prompt.h"
 #include "rewrite/rederive.h"
 
-#define HALF 500000		/* of the known gain's logarithm, in millionths */
+#define HALF 500000 /* of the known gain's logarithm, in millionths */
 
 void kl_attempt_release(struct kl_attempt *a)
 {
@@ -33,8 +33,11 @@ static void set_class(struct kl_attempt *a, const char *class_)
 
 /* --- was it reproduced? --------------------------------------------------------------------- */
 
-/* the part of the log-gain of S's own next step, where that had the card's mechanism; -1: not known */
-static int64_t part_of(const struct kl_admit_state *s, const struct kl_card_ratio *r, const char *platform)
+/*
+ * the part of the log-gain of S's own next step, where that had the card's mechanism; -1: not known
+ */
+static int64_t part_of(const struct kl_admit_state *s, const struct kl_card_ratio *r,
+		       const char *platform)
 {
 	int64_t known;
 	double part;
@@ -48,15 +51,20 @@ static int64_t part_of(const struct kl_admit_state *s, const struct kl_card_rati
 	return part <= 0 ? 0 : part > 1000 ? 1000000000 : (int64_t)(part * 1e6);
 }
 
-
-/* claims about the source, as a fresh reader finds them; of those that he does not find, the names */
+/*
+ * claims about the source, as a fresh reader finds them; of those that he does not find, the names
+ */
 static int read_traits(struct kl_strvec *missing, struct kl_admit *w, const struct kl_card *c,
 		       const struct kl_surface *s)
 {
 	KL_AUTO(json_decrefp) json_t *claims = json_object(), *audited = NULL;
 	struct kl_trait_reading r = {
-		.repo = w->o->repo, .session = w->session, .name = w->conversation,
-		.rewriter = w->o->rewriter, .state = s, .claims = claims,
+		.repo = w->o->repo,
+		.session = w->session,
+		.name = w->conversation,
+		.rewriter = w->o->rewriter,
+		.state = s,
+		.claims = claims,
 	};
 	char number[8];
 	const char *name;
@@ -83,7 +91,8 @@ static int find_missing(struct kl_strvec *missing, struct kl_admit *w, const str
 			const struct kl_surface *s, const struct kl_facts *f)
 {
 	for (size_t i = 0; i < c->provides.n; i++)
-		if (strncmp(c->provides.v[i], "trait:", 6) && !kl_strvec_has(&f->features, c->provides.v[i]))
+		if (strncmp(c->provides.v[i], "trait:", 6) &&
+		    !kl_strvec_has(&f->features, c->provides.v[i]))
 			kl_strvec_push(missing, c->provides.v[i]);
 	return missing->n ? 0 : read_traits(missing, w, c, s);
 }
@@ -100,9 +109,10 @@ static char *joined(const struct kl_strvec *v)
 /* what noise hides was not learned: there was no trial */
 static int hidden(const struct kl_attempt *a)
 {
-	return kl_error_hint(kl_error(KL_ECANNOT, "noise hides whether it is faster (%.3f to %.3f times the "
-				      "speed): no trial yet", (double)a->ratio.lo / 1e6,
-				      (double)a->ratio.hi / 1e6),
+	return kl_error_hint(kl_error(KL_ECANNOT,
+				      "noise hides whether it is faster (%.3f to %.3f times the "
+				      "speed): no trial yet",
+				      (double)a->ratio.lo / 1e6, (double)a->ratio.hi / 1e6),
 			     "try again when the machine is quiet");
 }
 
@@ -122,7 +132,7 @@ static int classify(struct kl_attempt *a, struct kl_admit *w, const struct kl_at
 		return kl_error(KL_ECANNOT, "the gate could not tell: %s", v->event->message);
 	if (of->against && (err = kl_made_same_code(&same, w->o->gate, v, of->against)) < 0)
 		return err;
-	if (same) {	/* no measurement can tell more, and no reader is to be paid for it */
+	if (same) { /* no measurement can tell more, and no reader is to be paid for it */
 		set_class(a, "no-change");
 		return 0;
 	}
@@ -164,15 +174,25 @@ int kl_admit_judge(struct kl_attempt *a, struct kl_admit *w, const struct kl_att
 
 /* --- it becomes a commit -------------------------------------------------------------------- */
 
-static int keep(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of, const char *how,
-		const char *source)
+static int keep(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of,
+		const char *how, const char *source)
 {
 	char blob[KL_OID_HEX];
 	struct kl_made m = {
-		.repo = w->o->repo, .parent = *of->commit, .from = of->on, .to = a->to,
-		.card = of->control ? NULL : of->card, .blob = blob, .how = how, .source = source,
-		.rewriter = w->session ? w->o->rewriter : "card", .number = of->number, .class_ = a->class_,
-		.action = of->card->action, .mechanism = of->card->mechanism, .event = a->event,
+		.repo = w->o->repo,
+		.parent = *of->commit,
+		.from = of->on,
+		.to = a->to,
+		.card = of->control ? NULL : of->card,
+		.blob = blob,
+		.how = how,
+		.source = source,
+		.rewriter = w->session ? w->o->rewriter : "card",
+		.number = of->number,
+		.class_ = a->class_,
+		.action = of->card->action,
+		.mechanism = of->card->mechanism,
+		.event = a->event,
 	};
 	size_t at;
 	int err = kl_library_find(&at, w->o->library, of->card->id);
@@ -185,15 +205,19 @@ static int keep(struct kl_attempt *a, struct kl_admit *w, const struct kl_attemp
 	return kl_keep_add(&w->keep, &a->commit, &m);
 }
 
-/* --- by a tool ---------------------------------------------------------------------------------- */
+/* --- by a tool -------------------------------------------------------------------------------- */
 
 static int by_tool(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of)
 {
 	const char *how;
-	int err = kl_carrier_apply(&a->to, &how, &(struct kl_carrier_try){
-		.repo = w->o->repo, .library = w->o->repo, .jail = kl_gate_jail(w->o->gate),
-		.card = of->card, .state = of->on,
-	});
+	int err = kl_carrier_apply(&a->to, &how,
+				   &(struct kl_carrier_try){
+					   .repo = w->o->repo,
+					   .library = w->o->repo,
+					   .jail = kl_gate_jail(w->o->gate),
+					   .card = of->card,
+					   .state = of->on,
+				   });
 
 	if (err == KL_ENO) {
 		kl_error_clear();
@@ -205,7 +229,7 @@ static int by_tool(struct kl_attempt *a, struct kl_admit *w, const struct kl_att
 	return keep(a, w, of, how, NULL);
 }
 
-/* --- by a model ----------------------------------------------------------------------------------- */
+/* --- by a model ------------------------------------------------------------------------------- */
 
 static int open_conversation(struct kl_driver *driver, const struct kl_attempt_of *of)
 {
@@ -222,7 +246,9 @@ static int open_conversation(struct kl_driver *driver, const struct kl_attempt_o
 	return err;
 }
 
-/* the trial cannot come to its end now; what was said stays, and the next `admit` goes on from it */
+/*
+ * the trial cannot come to its end now; what was said stays, and the next `admit` goes on from it
+ */
 static int no_answer(int err)
 {
 	return err == KL_ENO ? kl_error_in(KL_ECANNOT, "the trial is not over") : err;
@@ -230,14 +256,16 @@ static int no_answer(int err)
 
 static bool may_repair(const struct kl_attempt *a)
 {
-	return kl_made_is_right(a->class_) || !strcmp(a->class_, "no-edit") || kl_feedback_repairs(a->class_);
+	return kl_made_is_right(a->class_) || !strcmp(a->class_, "no-edit") ||
+	       kl_feedback_repairs(a->class_);
 }
 
 /* an edit takes the place of the one before */
 static int take_edit(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of,
 		     struct kl_agent_answer *said)
 {
-	KL_AUTO(kl_freep) char *how = kl_asprintf("by %s: %s", w->o->rewriter, said->text ? said->text : "");
+	KL_AUTO(kl_freep) char *how = kl_asprintf("by %s: %s", w->o->rewriter,
+						  said->text ? said->text : "");
 	int err;
 
 	kl_surface_free(a->to);
@@ -253,8 +281,11 @@ static int one_turn(struct kl_attempt *a, struct kl_admit *w, struct kl_driver *
 	KL_AUTO(kl_agent_answer_release) struct kl_agent_answer answer = { 0 };
 	size_t turn = driver->dialogue.turn;
 	struct kl_agent_question q = {
-		.state = of->on, .facts = w->facts, .class_ = turn ? a->class_ : NULL,
-		.missing = turn ? a->missing : NULL, .event = a->event,
+		.state = of->on,
+		.facts = w->facts,
+		.class_ = turn ? a->class_ : NULL,
+		.missing = turn ? a->missing : NULL,
+		.event = a->event,
 	};
 	bool over;
 	int err;
@@ -274,11 +305,16 @@ static int one_turn(struct kl_attempt *a, struct kl_admit *w, struct kl_driver *
 static int by_model(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of)
 {
 	static const char *const prompt[KL_DIALOGUE_END] = {
-		[KL_DIALOGUE_STEP] = "admit-turn", [KL_DIALOGUE_REPAIR] = "admit-repair",
+		[KL_DIALOGUE_STEP] = "admit-turn",
+		[KL_DIALOGUE_REPAIR] = "admit-repair",
 	};
 	KL_AUTO(kl_driver_release) struct kl_driver driver = {
-		.repo = w->o->repo, .session = w->session, .name = w->conversation,
-		.phase = kl_strdup(of->phase), .rewriter = w->o->rewriter, .prompt = prompt,
+		.repo = w->o->repo,
+		.session = w->session,
+		.name = w->conversation,
+		.phase = kl_strdup(of->phase),
+		.rewriter = w->o->rewriter,
+		.prompt = prompt,
 		.edits = true,
 	};
 	const char *model;

@@ -78,7 +78,8 @@ static char *why_not(const struct kl_admit *w, struct kl_admit_state *s)
 }
 
 /* how much of what the card is found by is in a state that has these features */
-static int64_t found_in(const struct kl_card *c, const char *language, const struct kl_strvec *features)
+static int64_t found_in(const struct kl_card *c, const char *language,
+			const struct kl_strvec *features)
 {
 	for (size_t i = 0; i < c->anchor.find.n; i++) {
 		const struct kl_card_find *f = &c->anchor.find.v[i];
@@ -124,8 +125,11 @@ static int add_state(struct kl_admit *w, const struct kl_transition *t, bool las
 	KL_AUTO(kl_strvec_release) struct kl_strvec features = KL_STRVEC_INIT;
 	struct kl_admission *a = w->a;
 	struct kl_admit_state s = {
-		.lineage = t->lineage, .step = last ? t->step.number : t->step.number - 1,
-		.commit = last ? t->after : t->before, .state = t->from, .next = last ? NULL : t,
+		.lineage = t->lineage,
+		.step = last ? t->step.number : t->step.number - 1,
+		.commit = last ? t->after : t->before,
+		.state = t->from,
+		.next = last ? NULL : t,
 	};
 	struct kl_platform p;
 	git_oid tree;
@@ -168,8 +172,9 @@ static bool admits(const struct kl_admit_state *s)
 }
 
 /*
- * Those that can be tried first. Of these the farthest, but a state that lacks what the card is about shows
- * nothing of its worth: the anchor counts before the distance, as long as a pass admits.
+ * Those that can be tried first. Of these the farthest, but a state that lacks what the card is
+ * about shows nothing of its worth: the anchor counts before the distance, as long as a pass
+ * admits.
  */
 static int by_order(const void *x, const void *y)
 {
@@ -221,7 +226,8 @@ static char *why_unfit(struct kl_target *t, const struct kl_card *c)
 		if (kl_target_has(t, c->scope.conflicts.v[i]))
 			return kl_asprintf("it conflicts with '%s'", c->scope.conflicts.v[i]);
 	for (size_t i = 0; i < c->sound.n; i++)
-		if (c->sound.v[i].test && kl_target_test(t, c->sound.v[i].test, true, NULL) == KL_FALSE)
+		if (c->sound.v[i].test &&
+		    kl_target_test(t, c->sound.v[i].test, true, NULL) == KL_FALSE)
 			return kl_asprintf("sound '%s' is false", c->sound.v[i].id);
 	return NULL;
 }

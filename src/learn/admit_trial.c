@@ -12,13 +12,14 @@
 
 /* what came of all that a trial consists of */
 struct trial {
-	struct kl_attempt first;	/* the card on S */
-	struct kl_attempt pair;		/* the card that it makes room for, on that */
-	struct kl_attempt alone;	/* the same on S */
-	struct kl_attempt control;	/* the intent on S */
-	struct kl_attempt step;		/* `pair` against what it was made from: that card's trial */
+	struct kl_attempt first;   /* the card on S */
+	struct kl_attempt pair;    /* the card that it makes room for, on that */
+	struct kl_attempt alone;   /* the same on S */
+	struct kl_attempt control; /* the intent on S */
+	/* `pair` against what it was made from: that card's trial */
+	struct kl_attempt step;
 	bool paired, controlled, admits_partner;
-	const struct kl_attempt *counts;	/* whose event the row cites */
+	const struct kl_attempt *counts; /* whose event the row cites */
 	char class_[24];
 };
 
@@ -42,18 +43,26 @@ static void ends_as(struct trial *t, const struct kl_attempt *counts, const char
 	snprintf(t->class_, sizeof(t->class_), "%s", class_);
 }
 
-/* --- an enabler and what it makes room for ----------------------------------------------------- */
+/* --- an enabler and what it makes room for ---------------------------------------------------- */
 
 static int try_pair(struct trial *t, struct kl_admit *w)
 {
 	const struct kl_admit_state *s = state_of(w);
 	struct kl_attempt_of on_top = {
-		.card = w->partner, .on = t->first.to, .commit = &t->first.commit, .against = s->state,
-		.phase = "enabled", .number = 2,
+		.card = w->partner,
+		.on = t->first.to,
+		.commit = &t->first.commit,
+		.against = s->state,
+		.phase = "enabled",
+		.number = 2,
 	};
 	struct kl_attempt_of alone = {
-		.card = w->partner, .on = s->state, .commit = &s->commit, .against = s->state,
-		.phase = "alone", .number = 1,
+		.card = w->partner,
+		.on = s->state,
+		.commit = &s->commit,
+		.against = s->state,
+		.phase = "alone",
+		.number = 1,
 	};
 	int err = kl_admit_attempt(&t->pair, w, &on_top);
 
@@ -70,23 +79,30 @@ static int try_pair(struct trial *t, struct kl_admit *w)
 	return 0;
 }
 
-/* the pair that holds is a held-out trial of the other card, too: on the state that this one made */
+/*
+ * the pair that holds is a held-out trial of the other card, too: on the state that this one made
+ */
 static int judge_step(struct trial *t, struct kl_admit *w)
 {
 	struct kl_attempt_of of = {
-		.card = w->partner, .on = t->first.to, .commit = &t->first.commit, .against = t->first.to,
+		.card = w->partner,
+		.on = t->first.to,
+		.commit = &t->first.commit,
+		.against = t->first.to,
 		.number = 2,
 	};
 	int err;
 
 	if (!t->paired || *t->class_ || w->partner->status == KL_CARD_ADMITTED)
 		return 0;
-	t->step = (struct kl_attempt){ .recovered = -1, .nano = t->pair.nano, .repairs = t->pair.repairs };
+	t->step = (struct kl_attempt){ .recovered = -1,
+				       .nano = t->pair.nano,
+				       .repairs = t->pair.repairs };
 	t->step.commit = t->pair.commit;
 	if ((err = kl_surface_with(&t->step.to, t->pair.to, NULL, 0)) < 0)
 		return err;
 	err = kl_admit_judge(&t->step, w, &of);
-	if (err == KL_ECANNOT) {	/* then the other card is admitted another time */
+	if (err == KL_ECANNOT) { /* then the other card is admitted another time */
 		kl_error_clear();
 		return 0;
 	}
@@ -94,21 +110,27 @@ static int judge_step(struct trial *t, struct kl_admit *w)
 	return err;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------ */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static int try_all(struct trial *t, struct kl_admit *w)
 {
 	const struct kl_admit_state *s = state_of(w);
 	struct kl_attempt_of of = {
-		.card = w->old, .on = s->state, .commit = &s->commit, .phase = "admit", .number = 1,
-		.against = w->partner ? NULL : s->state, .known = w->partner ? NULL : s,
+		.card = w->old,
+		.on = s->state,
+		.commit = &s->commit,
+		.phase = "admit",
+		.number = 1,
+		.against = w->partner ? NULL : s->state,
+		.known = w->partner ? NULL : s,
 	};
 	int err = kl_admit_attempt(&t->first, w, &of);
 
 	if (err < 0)
 		return err;
 	ends_as(t, &t->first, t->first.class_);
-	if (w->partner && !*t->first.class_ && ((err = try_pair(t, w)) < 0 || (err = judge_step(t, w)) < 0))
+	if (w->partner && !*t->first.class_ &&
+	    ((err = try_pair(t, w)) < 0 || (err = judge_step(t, w)) < 0))
 		return err;
 	if (!w->session || w->partner || w->o->no_control)
 		return 0;
@@ -119,7 +141,7 @@ static int try_all(struct trial *t, struct kl_admit *w)
 	return err;
 }
 
-/* --- the row -------------------------------------------------------------------------------------- */
+/* --- the row ---------------------------------------------------------------------------------- */
 
 static char *hex_of(const git_oid *oid)
 {
@@ -129,7 +151,6 @@ static char *hex_of(const git_oid *oid)
 	return out;
 }
 
-
 static int64_t micro(int64_t nano)
 {
 	return nano < 0 ? -1 : nano / 1000;
@@ -138,8 +159,11 @@ static int64_t micro(int64_t nano)
 static void fill_control(struct kl_card_control *c, const struct kl_attempt *a)
 {
 	*c = (struct kl_card_control){
-		.there = true, .result = *a->class_ ? KL_RESULT_FAIL : KL_RESULT_PASS, .ratio = a->ratio,
-		.class_ = *a->class_ ? kl_strdup(a->class_) : NULL, .usd = micro(a->nano),
+		.there = true,
+		.result = *a->class_ ? KL_RESULT_FAIL : KL_RESULT_PASS,
+		.ratio = a->ratio,
+		.class_ = *a->class_ ? kl_strdup(a->class_) : NULL,
+		.usd = micro(a->nano),
 		.event = a->event ? kl_strdup(a->event->id) : NULL,
 	};
 }
@@ -235,8 +259,7 @@ static void add_rows(struct kl_card *c, const struct kl_card_trial *t, const str
 	}
 }
 
-
-/* --- into the library ------------------------------------------------------------------------------ */
+/* --- into the library ------------------------------------------------------------------------- */
 
 static void add_event(struct kl_map *events, const struct kl_attempt *a)
 {
@@ -246,8 +269,9 @@ static void add_event(struct kl_map *events, const struct kl_attempt *a)
 
 static char *subject_of(const struct kl_card *c, const struct kl_card_trial *r)
 {
-	return kl_asprintf("admit: %s %s%s%s at %s", c->id, r->result == KL_RESULT_PASS ? "passed" : "failed",
-			   r->class_ ? ", " : "", r->class_ ? r->class_ : "", kl_level_name(r->level));
+	return kl_asprintf("admit: %s %s%s%s at %s", c->id,
+			   r->result == KL_RESULT_PASS ? "passed" : "failed", r->class_ ? ", " : "",
+			   r->class_ ? r->class_ : "", kl_level_name(r->level));
 }
 
 /* takes what the row owns */
@@ -260,7 +284,8 @@ static void add_trial(struct kl_card *c, struct kl_card_trial *r, const struct k
 }
 
 /* the row, by what it is known by */
-static const struct kl_card_trial *find_row(const struct kl_card *c, const struct kl_admit *w, int64_t trial)
+static const struct kl_card_trial *find_row(const struct kl_card *c, const struct kl_admit *w,
+					    int64_t trial)
 {
 	char hex[KL_OID_HEX];
 
@@ -275,15 +300,22 @@ static const struct kl_card_trial *find_row(const struct kl_card *c, const struc
 static int put(struct trial *t, struct kl_admit *w, const char *platform)
 {
 	const struct kl_contract *k = state_of(w)->state->contract;
-	KL_AUTO(kl_card_freep) struct kl_card *partner = w->partner ? kl_card_copy(w->partner) : NULL;
+	KL_AUTO(kl_card_freep) struct kl_card *partner = w->partner ? kl_card_copy(w->partner) :
+								      NULL;
 	KL_AUTO(kl_freep) char *subject = NULL, *second = NULL;
 	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = kl_event_free_value };
 	struct kl_library_change then = {
-		.card = partner, .base = w->partner, .events = &events,
+		.card = partner,
+		.base = w->partner,
+		.events = &events,
 	};
 	struct kl_library_change change = {
-		.card = w->a->card, .base = w->old, .events = &events, .also = kl_keep_into,
-		.payload = &w->keep, .then = t->admits_partner ? &then : NULL,
+		.card = w->a->card,
+		.base = w->old,
+		.events = &events,
+		.also = kl_keep_into,
+		.payload = &w->keep,
+		.then = t->admits_partner ? &then : NULL,
 	};
 	struct kl_card_trial row;
 	int64_t trial;
@@ -344,8 +376,9 @@ int kl_admit_trial(struct kl_admit *w)
 
 	w->chain = kl_asprintf("refs/klineage/trials/%s", w->old->id);
 	w->keep = (struct kl_keep){ .repo = w->o->repo, .chain = w->chain };
-	if ((err = kl_gate_platform(&p, w->o->gate, state_of(w)->state)) < 0 || (err = open_session(w)) < 0 ||
-	    (w->session && (err = find_facts(w)) < 0) || (err = try_all(&t, w)) < 0)
+	if ((err = kl_gate_platform(&p, w->o->gate, state_of(w)->state)) < 0 ||
+	    (err = open_session(w)) < 0 || (w->session && (err = find_facts(w)) < 0) ||
+	    (err = try_all(&t, w)) < 0)
 		return err;
 	return put(&t, w, p.id);
 }

@@ -32,7 +32,10 @@ int64_t kl_lift_ratio_of(const struct kl_transition *t)
 	return before ? before->ratio_ppm : 0;
 }
 
-/* fast, or so hidden by noise that it may have been: nobody can say that it only makes room for others */
+/*
+ * fast, or so hidden by noise that it may have been: nobody can say that it only makes room for
+ * others
+ */
 static bool may_be_win(const struct kl_transition *t)
 {
 	enum kl_speed speed = kl_lift_speed_of(t);
@@ -46,7 +49,8 @@ bool kl_lift_is_verified(const struct kl_transition *t)
 	return t->confirmed && t->step.derivation && !strcmp(t->step.derivation, "rederived");
 }
 
-void kl_lift_signs(struct kl_strvec *out, const struct kl_transition *t, const struct kl_mechanism *m)
+void kl_lift_signs(struct kl_strvec *out, const struct kl_transition *t,
+		   const struct kl_mechanism *m)
 {
 	for (int incidental = 0; incidental < 2 && !out->n; incidental++)
 		for (size_t i = 0; i < t->gained.n; i++)
@@ -55,7 +59,8 @@ void kl_lift_signs(struct kl_strvec *out, const struct kl_transition *t, const s
 				kl_strvec_push(out, t->gained.v[i]);
 }
 
-void kl_lift_delta(struct kl_strvec *out, const struct kl_transition *t, const struct kl_mechanism *m)
+void kl_lift_delta(struct kl_strvec *out, const struct kl_transition *t,
+		   const struct kl_mechanism *m)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec traits = KL_STRVEC_INIT;
 
@@ -68,7 +73,10 @@ void kl_lift_delta(struct kl_strvec *out, const struct kl_transition *t, const s
 
 /* --- groups --------------------------------------------------------------------------- */
 
-struct groups { struct kl_lift_group *v; size_t n, alloc; };
+struct groups {
+	struct kl_lift_group *v;
+	size_t n, alloc;
+};
 
 static void groups_release(struct groups *g)
 {
@@ -122,20 +130,23 @@ static int by_name(const void *a, const void *b)
 
 static void leave_out(struct kl_lifter *l, const struct kl_transition *t, const char *why)
 {
-	kl_strvec_pushf(l->notes, "%s step %d (%s): %s", t->lineage, t->step.number, t->step.action, why);
+	kl_strvec_pushf(l->notes, "%s step %d (%s): %s", t->lineage, t->step.number, t->step.action,
+			why);
 }
 
 /* a word of its author's own is nothing that lineages could have in common: then the usual one */
 static const char *action_of(const struct kl_lifter *l, const struct kl_transition *t,
 			     const struct kl_mechanism *m)
 {
-	return m->action && !kl_actions_has(&l->actions, t->step.action) ? m->action : t->step.action;
+	return m->action && !kl_actions_has(&l->actions, t->step.action) ? m->action :
+									   t->step.action;
 }
 
 static void group_one(struct groups *out, struct kl_lifter *l, const struct kl_transition *t)
 {
-	const struct kl_mechanism *m = t->step.mechanism ?
-		kl_mechanisms_find(&l->mechanisms, t->step.mechanism) : NULL;
+	const struct kl_mechanism *m = t->step.mechanism ? kl_mechanisms_find(&l->mechanisms,
+									      t->step.mechanism) :
+							   NULL;
 	struct kl_lift_group *g = NULL;
 	bool plan_only = is_plan_only(t);
 	const char *action;
@@ -193,10 +204,14 @@ static bool same(const char *a, const char *b)
 static bool fits(const struct kl_card *c, const struct kl_lift_group *g)
 {
 	return same(c->mechanism, g->m->name) && same(c->action, g->action) &&
-	       (c->anchor.construct && !strcmp(c->anchor.construct, "the launch plan")) == g->plan_only;
+	       (c->anchor.construct && !strcmp(c->anchor.construct, "the launch plan")) ==
+		       g->plan_only;
 }
 
-struct shelf { struct kl_card **v; size_t n, alloc; };
+struct shelf {
+	struct kl_card **v;
+	size_t n, alloc;
+};
 
 static void shelf_release(struct shelf *s)
 {
@@ -282,10 +297,12 @@ static bool is_sound(struct kl_lifter *l, const struct kl_card *c)
 static bool is_twin(struct kl_lifter *l, const struct kl_card *c, const struct kl_card *keep,
 		    const struct kl_lift_group *g)
 {
-	if (c == keep || !fits(c, g) || !fits(keep, g) || !kl_lift_is_lifted(keep) || !kl_lift_is_twin(c, g))
+	if (c == keep || !fits(c, g) || !fits(keep, g) || !kl_lift_is_lifted(keep) ||
+	    !kl_lift_is_twin(c, g))
 		return false;
-	if (c->ver.n)	/* its trials are of its own words */
-		kl_strvec_pushf(l->notes, "%s and %s are of the same steps, and both were tried: both stay",
+	if (c->ver.n) /* its trials are of its own words */
+		kl_strvec_pushf(l->notes,
+				"%s and %s are of the same steps, and both were tried: both stay",
 				keep->id, c->id);
 	return !c->ver.n;
 }
@@ -307,12 +324,13 @@ static void retract_twins(struct kl_lift *out, struct kl_lifter *l, const struct
 	KL_AUTO(kl_strvec_release) struct kl_strvec said = KL_STRVEC_INIT;
 	struct kl_strvec *notes = l->notes;
 
-	l->notes = &said;	/* has been said */
+	l->notes = &said; /* has been said */
 	for (size_t i = 0; keep && i < s->n; i++)
 		if (is_twin(l, s->v[i], keep, g)) {
 			KL_GROW(out->v, out->n + 1, out->alloc);
 			out->v[out->n++] = (struct kl_lift_result){
-				.card = kl_card_copy(s->v[i]), .old = kl_card_copy(s->v[i]),
+				.card = kl_card_copy(s->v[i]),
+				.old = kl_card_copy(s->v[i]),
 				.same_as = kl_strdup(keep->id),
 			};
 		}
@@ -357,7 +375,8 @@ static void add_result(struct kl_lift *out, struct kl_lifter *l, struct kl_lift_
 	}
 }
 
-static const struct kl_lift_result *result_of(const struct kl_lift *out, const struct kl_transition *t)
+static const struct kl_lift_result *result_of(const struct kl_lift *out,
+					      const struct kl_transition *t)
 {
 	for (size_t i = 0; i < out->n; i++)
 		for (size_t k = 0; k < out->v[i].n; k++)
@@ -367,13 +386,15 @@ static const struct kl_lift_result *result_of(const struct kl_lift *out, const s
 }
 
 /* what was faster next in the lineage, by another card */
-static const struct kl_lift_result *next_win(const struct kl_lift *out, const struct kl_transition *t)
+static const struct kl_lift_result *next_win(const struct kl_lift *out,
+					     const struct kl_transition *t)
 {
 	const struct kl_transitions *all = out->t;
 	const struct kl_transition *end = all->v + all->n;
 	const struct kl_lift_result *own = result_of(out, t);
 
-	for (const struct kl_transition *u = t + 1; u < end && !strcmp(u->lineage, t->lineage); u++) {
+	for (const struct kl_transition *u = t + 1; u < end && !strcmp(u->lineage, t->lineage);
+	     u++) {
 		bool fast = kl_lift_speed_of(u) == KL_SPEED_FAST;
 		const struct kl_lift_result *r = fast ? result_of(out, u) : NULL;
 
@@ -398,7 +419,7 @@ static void name_enabled(struct kl_lift *out, struct kl_lift_result *r)
 	kl_card_normalize(r->card);
 }
 
-/* --- the whole ------------------------------------------------------------------------------------ */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static void lifter_release(struct kl_lifter *l)
 {
@@ -480,8 +501,10 @@ static int put_tombstone(const struct kl_lift_result *r, struct kl_library *lib)
 	kl_clock_iso(now);
 	kl_card_retract(c, why, who, now);
 	return kl_library_put(lib, &(struct kl_library_change){
-		.card = c, .base = r->old, .subject = subject,
-	});
+					   .card = c,
+					   .base = r->old,
+					   .subject = subject,
+				   });
 }
 
 int kl_lift_put(const struct kl_lift *l, size_t i, struct kl_library *lib)
@@ -498,9 +521,13 @@ int kl_lift_put(const struct kl_lift *l, size_t i, struct kl_library *lib)
 	if (r->worded)
 		kl_buf_addf(&body, "\nworded by a model (%s)", r->worded);
 	return kl_library_put(lib, &(struct kl_library_change){
-		.card = r->card, .base = r->old, .is_new = !r->old, .events = &l->t->events,
-		.subject = subject, .body = body.ptr,
-	});
+					   .card = r->card,
+					   .base = r->old,
+					   .is_new = !r->old,
+					   .events = &l->t->events,
+					   .subject = subject,
+					   .body = body.ptr,
+				   });
 }
 
 void kl_lift_release(struct kl_lift *l)

@@ -8,8 +8,8 @@
 #include "learn/lift_parts.h"
 #include "retrieve/constants.h"
 
-#define MAX_PLACES 4		/* named in the construct */
-#define MAX_CALLS 6		/* words of loop_has */
+#define MAX_PLACES 4 /* named in the construct */
+#define MAX_CALLS 6  /* words of loop_has */
 #define MAX_CONSTANTS 6
 
 /* "gemm.cu:consume:12-30 +1" as "consume in gemm.cu" */
@@ -51,7 +51,7 @@ static char *acts_on(const struct kl_transition *t)
 	size_t come = 0, go = 0;
 	char *out;
 
-	for (const char *s = t->diff; *s; ) {
+	for (const char *s = t->diff; *s;) {
 		size_t n = strcspn(s, "\n");
 
 		if (!strncmp(s, "+++ b/", 6))
@@ -76,7 +76,8 @@ static bool matches(const struct kl_strvec *patterns, const char *fact)
 }
 
 /* what stands in for the mechanism before it is there, and that it is not there */
-static void find_facts(struct kl_strvec *out, const struct kl_transition *t, const struct kl_mechanism *m)
+static void find_facts(struct kl_strvec *out, const struct kl_transition *t,
+		       const struct kl_mechanism *m)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec signs = KL_STRVEC_INIT;
 
@@ -89,13 +90,14 @@ static void find_facts(struct kl_strvec *out, const struct kl_transition *t, con
 }
 
 /* functions called in lines that go */
-static void calls_that_go(struct kl_strvec *out, const struct kl_transition *t, const struct kl_mechanism *m)
+static void calls_that_go(struct kl_strvec *out, const struct kl_transition *t,
+			  const struct kl_mechanism *m)
 {
 	static const char *const words[] = {
 		"if", "for", "while", "switch", "return", "sizeof", "defined", NULL,
 	};
 
-	for (const char *s = t->diff; *s; ) {
+	for (const char *s = t->diff; *s;) {
 		size_t n = strcspn(s, "\n");
 
 		for (size_t i = 1; *s == '-' && strncmp(s, "--- ", 4) && i < n; i++) {
@@ -133,11 +135,12 @@ static bool stands_in(const char *diff, const char *name)
 {
 	size_t len = strlen(name);
 
-	for (const char *s = diff; *s; ) {
+	for (const char *s = diff; *s;) {
 		size_t n = strcspn(s, "\n");
 
 		for (size_t i = 1; *s == '-' && strncmp(s, "--- ", 4) && i + len <= n; i++)
-			if (!is_word(s[i - 1]) && !strncmp(s + i, name, len) && !is_word(s[i + len]))
+			if (!is_word(s[i - 1]) && !strncmp(s + i, name, len) &&
+			    !is_word(s[i + len]))
 				return true;
 		s += n + (s[n] == '\n');
 	}
@@ -152,7 +155,8 @@ static void constants_of(struct kl_strvec *out, const struct kl_transition *t, b
 	kl_constants_read(&after, t->to);
 	for (size_t i = 0; i < before.n; i++) {
 		int64_t now;
-		bool same = kl_card_dims_get(&now, &after, before.v[i].name) && now == before.v[i].v;
+		bool same = kl_card_dims_get(&now, &after, before.v[i].name) &&
+			    now == before.v[i].v;
 
 		if (changed ? !same : same && stands_in(t->diff, before.v[i].name))
 			kl_strvec_pushf(out, "%s=%lld", before.v[i].name, (long long)before.v[i].v);
@@ -213,10 +217,12 @@ static bool has_event(const struct kl_lift_group *g, const char *event)
 void kl_lift_constants(struct kl_card *c, const struct kl_lift_group *g, const char *language)
 {
 	for (size_t i = 0; i < c->evidence.n; i++)
-		if (!strcmp(c->evidence.v[i].language, language) && !has_event(g, c->evidence.v[i].event))
+		if (!strcmp(c->evidence.v[i].language, language) &&
+		    !has_event(g, c->evidence.v[i].event))
 			return;
 	for (size_t i = 0; i < c->anchor.find.n; i++)
-		if (!strcmp(c->anchor.find.v[i].language, language) && !c->anchor.find.v[i].constant.n)
+		if (!strcmp(c->anchor.find.v[i].language, language) &&
+		    !c->anchor.find.v[i].constant.n)
 			add_constants(&c->anchor.find.v[i], g);
 }
 

@@ -62,15 +62,17 @@ static void carrier(struct kl_card *c, const struct kl_lift_group *g, const char
 {
 	if (kl_card_carrier(c, language))
 		return;
-	for (size_t i = 0; i < g->n; i++) {	/* the best of the language */
+	for (size_t i = 0; i < g->n; i++) { /* the best of the language */
 		const struct kl_transition *t = g->t[i];
 
 		if (!kl_lift_is_in(t, language) || !*t->diff || strlen(t->diff) > MAX_DIFF)
 			continue;
 		KL_GROW(c->carriers.v, c->carriers.n + 1, c->carriers.alloc);
 		c->carriers.v[c->carriers.n++] = (struct kl_card_carrier){
-			.language = kl_strdup(language), .form = KL_CARRIER_DIFF,
-			.of = kl_strdup(t->event->id), .text = kl_strdup(t->diff),
+			.language = kl_strdup(language),
+			.form = KL_CARRIER_DIFF,
+			.of = kl_strdup(t->event->id),
+			.text = kl_strdup(t->diff),
 		};
 		return;
 	}
@@ -86,8 +88,8 @@ static void add_sound(struct kl_card *c, struct kl_card_pre p)
 }
 
 /* what the mechanism is known by and a platform can lack */
-static void needs_of(struct kl_strvec *out, const struct kl_lifter *l, const struct kl_lift_group *g,
-		     const char *language)
+static void needs_of(struct kl_strvec *out, const struct kl_lifter *l,
+		     const struct kl_lift_group *g, const char *language)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec delta = KL_STRVEC_INIT;
 
@@ -98,8 +100,8 @@ static void needs_of(struct kl_strvec *out, const struct kl_lifter *l, const str
 }
 
 /* of its language alone, since another one may do it otherwise */
-static void need_platform(struct kl_card *c, const struct kl_lifter *l, const struct kl_lift_group *g,
-			  const char *language)
+static void need_platform(struct kl_card *c, const struct kl_lifter *l,
+			  const struct kl_lift_group *g, const char *language)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec needs = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf test = KL_BUF_INIT;
@@ -118,9 +120,10 @@ static void need_platform(struct kl_card *c, const struct kl_lifter *l, const st
 		kl_buf_addf(&text, "%s%s", k ? ", " : "the platform has ", needs.v[k]);
 	}
 	add_sound(c, (struct kl_card_pre){
-		.id = kl_asprintf("isa-%s", language), .text = kl_buf_detach(&text),
-		.test = kl_buf_detach(&test),
-	});
+			     .id = kl_asprintf("isa-%s", language),
+			     .text = kl_buf_detach(&text),
+			     .test = kl_buf_detach(&test),
+		     });
 }
 
 /* how the dims must be made; how large they may be is the kernel's matter, not the step's */
@@ -165,12 +168,14 @@ static void need_domain(struct kl_card *c, const struct kl_lift_group *g, const 
 		if (test.len + strlen(domain.v[i]) + 6 < KL_PREDICATE_MAX_TEXT)
 			kl_buf_addf(&test, "%s(%s)", i ? " && " : "", domain.v[i]);
 	add_sound(c, (struct kl_card_pre){
-		.id = kl_steal(&id), .test = kl_buf_detach(&test),
-		.text = kl_asprintf("all kernels of %s that it was learned from promise it", op),
-	});
+			     .id = kl_steal(&id),
+			     .test = kl_buf_detach(&test),
+			     .text = kl_asprintf(
+				     "all kernels of %s that it was learned from promise it", op),
+		     });
 }
 
-/* --- order -------------------------------------------------------------------------------------- */
+/* --- order ------------------------------------------------------------------------------------ */
 
 static void add_traits(struct kl_strvec *out, const struct kl_step *s)
 {
@@ -182,11 +187,14 @@ static void add_traits(struct kl_strvec *out, const struct kl_step *s)
 }
 
 /* what earlier transitions of its lineage are known by, and is still there */
-static void came_before(struct kl_strvec *out, const struct kl_lifter *l, const struct kl_transition *t)
+static void came_before(struct kl_strvec *out, const struct kl_lifter *l,
+			const struct kl_transition *t)
 {
 	for (const struct kl_transition *u = l->t->v; u < t; u++) {
 		const struct kl_mechanism *m = u->step.mechanism ?
-			kl_mechanisms_find(&l->mechanisms, u->step.mechanism) : NULL;
+						       kl_mechanisms_find(&l->mechanisms,
+									  u->step.mechanism) :
+						       NULL;
 		KL_AUTO(kl_strvec_release) struct kl_strvec signs = KL_STRVEC_INIT;
 
 		if (strcmp(u->lineage, t->lineage) || !m)
@@ -227,9 +235,12 @@ static void conflict(struct kl_card *c, const struct kl_lifter *l, const struct 
 {
 	const struct kl_transition *end = l->t->v + l->t->n;
 
-	for (const struct kl_transition *u = t + 1; u < end && !strcmp(u->lineage, t->lineage); u++) {
+	for (const struct kl_transition *u = t + 1; u < end && !strcmp(u->lineage, t->lineage);
+	     u++) {
 		const struct kl_mechanism *m = u->step.mechanism ?
-			kl_mechanisms_find(&l->mechanisms, u->step.mechanism) : NULL;
+						       kl_mechanisms_find(&l->mechanisms,
+									  u->step.mechanism) :
+						       NULL;
 		KL_AUTO(kl_strvec_release) struct kl_strvec signs = KL_STRVEC_INIT;
 		bool took = false;
 
@@ -243,13 +254,14 @@ static void conflict(struct kl_card *c, const struct kl_lifter *l, const struct 
 	}
 }
 
-/* --- a new card ------------------------------------------------------------------------------------ */
+/* --- a new card ------------------------------------------------------------------------------- */
 
 static void provide(struct kl_card *c, const struct kl_lift_group *g)
 {
 	kl_lift_common(&c->provides, g, NULL, kl_lift_delta);
 	for (size_t i = 0; !c->provides.n && i < g->n; i++)
-		kl_lift_delta(&c->provides, g->t[i], g->m);	/* nothing is in all: what some show */
+		/* nothing is in all: what some show */
+		kl_lift_delta(&c->provides, g->t[i], g->m);
 	kl_strvec_uniq(&c->provides);
 	kl_strvec_copy(&c->scope.provides, &c->provides);
 }
@@ -266,7 +278,7 @@ void kl_lift_word(struct kl_card *c, const struct kl_lifter *l, const struct kl_
 		conflict(c, l, g->t[i]);
 }
 
-/* --- what any card learns ------------------------------------------------------------------------------ */
+/* --- what any card learns --------------------------------------------------------------------- */
 
 static char *hex(const git_oid *oid)
 {
@@ -282,10 +294,14 @@ static void add_evidence(struct kl_card *c, const struct kl_transition *t)
 	bool anew = memcmp(&t->rederived, &none, sizeof(none)) != 0;
 	const char *how = t->step.derivation ? t->step.derivation : "inverse";
 	struct kl_card_evidence e = {
-		.lineage = kl_strdup(t->lineage), .step = t->step.number, .before = hex(&t->before),
-		.after = hex(&t->after), .rederived = anew ? hex(&t->rederived) : NULL,
-		.derivation = !anew ? KL_DERIVED_INVERSE : strcmp(how, "rederived") ? KL_DERIVED_UNISOLATED :
-			      KL_DERIVED_ANEW,
+		.lineage = kl_strdup(t->lineage),
+		.step = t->step.number,
+		.before = hex(&t->before),
+		.after = hex(&t->after),
+		.rederived = anew ? hex(&t->rederived) : NULL,
+		.derivation = !anew                    ? KL_DERIVED_INVERSE :
+			      strcmp(how, "rederived") ? KL_DERIVED_UNISOLATED :
+							 KL_DERIVED_ANEW,
 		.origin = kl_strdup(t->step.origin ? t->step.origin : "induced"),
 		.language = kl_strdup(t->from->contract->language->name),
 		.platform = kl_strdup(t->platform),
@@ -340,7 +356,7 @@ static char *line(const char *s)
 		if (*p < 0x20 || *p == 0x7f)
 			*p = ' ';
 	/* not half a character */
-	for (size_t n = strlen(out); n == 400 && n && (unsigned char)out[n - 1] >= 0x80; )
+	for (size_t n = strlen(out); n == 400 && n && (unsigned char)out[n - 1] >= 0x80;)
 		out[--n] = '\0';
 	return out;
 }
@@ -357,16 +373,18 @@ static void add_refusal(struct kl_card *c, const struct kl_refusal *r)
 	kl_strvec_push(&risk.events, r->event->id);
 	if (!kl_card_has_pre(c, id))
 		add_sound(c, (struct kl_card_pre){
-			.id = kl_strdup(id), .text = kl_asprintf("not so: %s", said),
-			.state = KL_PRE_WITNESSED, .by = kl_strdup(r->event->id),
-			.class_ = kl_strdup(class_),
-		});
+				     .id = kl_strdup(id),
+				     .text = kl_asprintf("not so: %s", said),
+				     .state = KL_PRE_WITNESSED,
+				     .by = kl_strdup(r->event->id),
+				     .class_ = kl_strdup(class_),
+			     });
 	risk.violates = kl_strdup(id);
 	kl_card_add_risk(c, &risk);
 }
 
-static void learn_language(struct kl_card *c, const struct kl_lifter *l, const struct kl_lift_group *g,
-			   const char *language)
+static void learn_language(struct kl_card *c, const struct kl_lifter *l,
+			   const struct kl_lift_group *g, const char *language)
 {
 	carrier(c, g, language);
 	if (!kl_strvec_has(&c->scope.languages, language)) {

@@ -9,15 +9,15 @@
 #include "rewrite/actions.h"
 
 /* lift_parts - what the lifter's files share. Inside src/learn only. */
-#define KL_LIFT_GAIN 1100000	/* what noise hides is no gain to speak of, up to here */
+#define KL_LIFT_GAIN 1100000 /* what noise hides is no gain to speak of, up to here */
 
 struct kl_lift_group {
 	const struct kl_mechanism *m;
 	const char *action;
-	bool plan_only;			/* only the launch plan changes */
-	const struct kl_transition **t;	/* best first: verified, then the greater ratio */
+	bool plan_only;                 /* only the launch plan changes */
+	const struct kl_transition **t; /* best first: verified, then the greater ratio */
 	size_t n, alloc;
-	bool wins;			/* some were fast */
+	bool wins; /* some were fast */
 };
 
 struct kl_lifter {
@@ -40,10 +40,15 @@ void kl_lift_word(struct kl_card *c, const struct kl_lifter *l, const struct kl_
 /** What a card, new or old, learns from the group: evidence, rows, risks, witnesses, languages. */
 void kl_lift_learn(struct kl_card *c, const struct kl_lifter *l, const struct kl_lift_group *g);
 
-/** Features that came and that the mechanism is known by; incidental ones only where there is no other. */
-void kl_lift_signs(struct kl_strvec *out, const struct kl_transition *t, const struct kl_mechanism *m);
+/**
+ * Features that came and that the mechanism is known by; incidental ones only where there is no
+ * other.
+ */
+void kl_lift_signs(struct kl_strvec *out, const struct kl_transition *t,
+		   const struct kl_mechanism *m);
 /** What a step brings: those, and the traits that it claims, as "trait:<name>". */
-void kl_lift_delta(struct kl_strvec *out, const struct kl_transition *t, const struct kl_mechanism *m);
+void kl_lift_delta(struct kl_strvec *out, const struct kl_transition *t,
+		   const struct kl_mechanism *m);
 
 bool kl_lift_is_in(const struct kl_transition *t, const char *language);
 /** What all of a group have; NULL language: any. */
@@ -60,7 +65,10 @@ void kl_lift_keep(struct kl_strvec *v, const struct kl_strvec *other);
 void kl_lift_anchor(struct kl_card *c, const struct kl_lift_group *g);
 /** What to look for in a language that the card did not know. */
 void kl_lift_find(struct kl_card *c, const struct kl_lift_group *g, const char *language);
-/** Constants, where the card names none of a language and the group is all that it was learned from there. */
+/**
+ * Constants, where the card names none of a language and the group is all that it was learned from
+ * there.
+ */
 void kl_lift_constants(struct kl_card *c, const struct kl_lift_group *g, const char *language);
 
 /* --- lift_points.c --- */
@@ -70,9 +78,9 @@ enum kl_lift_speed { KL_LIFT_UNSURE, KL_LIFT_FASTER, KL_LIFT_NO_FASTER, KL_LIFT_
 /** One measured point of a transition. */
 struct kl_lift_point {
 	const struct kl_transition *t;
-	size_t at;			/* index into `before` */
-	size_t point;			/* of the contract, from 1 (kl_target_stand) */
-	enum kl_lift_speed speed;	/* of the state after, against the one before */
+	size_t at;                /* index into `before` */
+	size_t point;             /* of the contract, from 1 (kl_target_stand) */
+	enum kl_lift_speed speed; /* of the state after, against the one before */
 	int64_t ppm;
 };
 
@@ -80,9 +88,9 @@ struct kl_lift_point {
 struct kl_lift_points {
 	struct kl_lift_point *v;
 	size_t n, alloc;
-	struct kl_target *before;	/* of each transition: what is known of the state before */
+	struct kl_target *before; /* of each transition: what is known of the state before */
 	size_t nbefore, before_alloc;
-	bool all;			/* none that the card cites is missing */
+	bool all; /* none that the card cites is missing */
 };
 
 int kl_lift_points(struct kl_lift_points *out, const struct kl_lifter *l, const struct kl_card *c);
@@ -92,8 +100,8 @@ struct kl_target *kl_lift_stand(const struct kl_lift_points *p, size_t i);
 enum kl_truth kl_lift_truth(const struct kl_lift_points *p, size_t i, const char *test);
 
 /** K_{i-1}, with what the gate measured of it; else with the facts that the walk knew. */
-int kl_lift_before(struct kl_target *out, const struct kl_taxonomy *tax, const struct kl_map *events,
-		   const struct kl_transition *t);
+int kl_lift_before(struct kl_target *out, const struct kl_taxonomy *tax,
+		   const struct kl_map *events, const struct kl_transition *t);
 
 /* --- lift_useful.c --- */
 
@@ -106,7 +114,10 @@ void kl_lift_useful(struct kl_card *c, const struct kl_lifter *l);
 bool kl_lift_is_lifted(const struct kl_card *c);
 /** Lifted elsewhere from some of these very transitions, and of nothing else? */
 bool kl_lift_is_twin(const struct kl_card *c, const struct kl_lift_group *g);
-/** Of two that know of a group, which learns: the one that got farther, then the one of the lesser id. */
+/**
+ * Of two that know of a group, which learns: the one that got farther, then the one of the lesser
+ * id.
+ */
 bool kl_lift_outranks(const struct kl_card *a, const struct kl_card *b);
 /** `*card` also says what its twin says; its own words stay. */
 int kl_lift_unite(struct kl_card **card, const struct kl_card *twin);

@@ -23,8 +23,8 @@ static const struct kl_event *event_of(const struct kl_map *events, const struct
 	return best;
 }
 
-int kl_lift_before(struct kl_target *out, const struct kl_taxonomy *tax, const struct kl_map *events,
-		   const struct kl_transition *t)
+int kl_lift_before(struct kl_target *out, const struct kl_taxonomy *tax,
+		   const struct kl_map *events, const struct kl_transition *t)
 {
 	const struct kl_event *e = event_of(events, t->from, t->platform);
 	int err = kl_target_init(out, tax, t->from, t->platform);
@@ -47,10 +47,13 @@ static enum kl_speed speed_at(const struct kl_transition *t, const struct kl_map
 			      const struct kl_card_ratio *r)
 {
 	const struct kl_event *measured = t->event->inverse.there ?
-					  kl_map_get(events, t->event->inverse.pair) : t->event;
+						  kl_map_get(events, t->event->inverse.pair) :
+						  t->event;
 	int64_t aa = measured ? measured->profile.aa_ppm : 0;
 	const struct kl_comparison at = {
-		.ratio_ppm = r->ppm, .lo_ppm = r->lo, .hi_ppm = r->hi,
+		.ratio_ppm = r->ppm,
+		.lo_ppm = r->lo,
+		.hi_ppm = r->hi,
 	};
 	enum kl_speed speed = kl_lift_speed_of(t);
 
@@ -80,7 +83,10 @@ static void add_points(struct kl_lift_points *out, const struct kl_map *events, 
 			continue;
 		KL_GROW(out->v, out->n + 1, out->alloc);
 		out->v[out->n++] = (struct kl_lift_point){
-			.t = t, .at = at, .point = i + 1, .ppm = r.ppm,
+			.t = t,
+			.at = at,
+			.point = i + 1,
+			.ppm = r.ppm,
 			.speed = speed_of(speed_at(t, events, &r), &r),
 		};
 	}
@@ -105,7 +111,8 @@ int kl_lift_points(struct kl_lift_points *out, const struct kl_lifter *l, const 
 			continue;
 		KL_GROW(out->before, out->nbefore + 1, out->before_alloc);
 		out->before[out->nbefore] = (struct kl_target){ .known = KL_KNOWN_INIT };
-		if ((err = kl_lift_before(&out->before[out->nbefore], l->tax, &l->t->events, t)) < 0)
+		if ((err = kl_lift_before(&out->before[out->nbefore], l->tax, &l->t->events, t)) <
+		    0)
 			return err;
 		add_points(out, &l->t->events, out->nbefore++, t);
 	}

@@ -7,8 +7,9 @@
 #include "learn/lift_parts.h"
 
 /*
- * Two repositories that lifted the same mechanism each have a card of it. Where their lineages come together,
- * one of the two learns all, and the other becomes a tombstone that names it. Everybody chooses the same.
+ * Two repositories that lifted the same mechanism each have a card of it. Where their lineages come
+ * together, one of the two learns all, and the other becomes a tombstone that names it. Everybody
+ * chooses the same.
  */
 
 bool kl_lift_is_lifted(const struct kl_card *c)
@@ -67,7 +68,8 @@ static void swap_set(struct kl_strvec *a, struct kl_strvec *b)
 
 int kl_lift_unite(struct kl_card **card, const struct kl_card *twin)
 {
-	KL_AUTO(kl_card_freep) struct kl_card *theirs = kl_card_copy(twin), *all = NULL, *own = NULL;
+	KL_AUTO(kl_card_freep) struct kl_card *theirs = kl_card_copy(twin), *all = NULL,
+					      *own = NULL;
 	int err;
 
 	free(theirs->id);

@@ -7,22 +7,23 @@
 #include "learn/lift_parts.h"
 
 /*
- * A condition is true wherever it was faster: what is false at one such point is no condition. And there is
- * something that speaks for it: a point where it is false and nothing was gained, a fact that the step made
- * needless, an order that several lineages agree on. What one lineage alone happened to have is none.
+ * A condition is true wherever it was faster: what is false at one such point is no condition. And
+ * there is something that speaks for it: a point where it is false and nothing was gained, a fact
+ * that the step made needless, an order that several lineages agree on. What one lineage alone
+ * happened to have is none.
  */
-#define AS_MEASURED "as measured: "	/* how they begin; what a person or a model words stays */
-#define MAX_FACTS 3			/* in one condition */
+#define AS_MEASURED "as measured: " /* how they begin; what a person or a model words stays */
+#define MAX_FACTS 3                 /* in one condition */
 #define MAX_SIZES 4
-#define LEAST_POINTS 3			/* that a figure of the state must part */
-#define WIDE 2				/* times: what lies nearer is the same size, across operators */
+#define LEAST_POINTS 3 /* that a figure of the state must part */
+#define WIDE 2         /* times: what lies nearer is the same size, across operators */
 
 struct finder {
 	struct kl_card *c;
 	const struct kl_lifter *l;
-	const struct kl_mechanism *m;	/* the card's */
+	const struct kl_mechanism *m; /* the card's */
 	const struct kl_lift_points *p;
-	const char *language;		/* that is looked at */
+	const char *language; /* that is looked at */
 };
 
 static const struct kl_contract *contract(const struct finder *f, size_t i)
@@ -66,28 +67,32 @@ static const struct kl_transition *witness(const struct kl_lift_points *p, const
 
 		if (v->speed != KL_LIFT_SLOWER || kl_lift_truth(p, i, test) != KL_FALSE)
 			continue;
-		if (more < 0 || (!more && strcmp(v->t->event->id,
-						 best->t->event->id) < 0))
+		if (more < 0 || (!more && strcmp(v->t->event->id, best->t->event->id) < 0))
 			best = v;
 	}
 	return best ? best->t : NULL;
 }
 
 /* `test` is of one language; what the others do is not said */
-static bool add(const struct finder *f, const char *id, const char *of, const char *test, const char *text)
+static bool add(const struct finder *f, const char *id, const char *of, const char *test,
+		const char *text)
 {
 	KL_AUTO(kl_freep) char *name = kl_asprintf("%s-%s", id, of);
-	KL_AUTO(kl_freep) char *whole = f->c->scope.languages.n < 2 ? kl_strdup(test) :
-		kl_asprintf("language != '%s' || %s", f->language, test);
+	KL_AUTO(kl_freep) char *whole = f->c->scope.languages.n < 2 ?
+						kl_strdup(test) :
+						kl_asprintf("language != '%s' || %s", f->language,
+							    test);
 	const struct kl_transition *by;
 
-	if (strlen(whole) > KL_PREDICATE_MAX_TEXT || !kl_slug_ok(name) || kl_card_has_pre(f->c, name) ||
-	    !holds(f->p, whole))
+	if (strlen(whole) > KL_PREDICATE_MAX_TEXT || !kl_slug_ok(name) ||
+	    kl_card_has_pre(f->c, name) || !holds(f->p, whole))
 		return false;
 	by = witness(f->p, whole);
 	KL_GROW(f->c->useful.v, f->c->useful.n + 1, f->c->useful.alloc);
 	f->c->useful.v[f->c->useful.n++] = (struct kl_card_pre){
-		.id = kl_steal(&name), .test = kl_steal(&whole), .text = kl_asprintf(AS_MEASURED "%s", text),
+		.id = kl_steal(&name),
+		.test = kl_steal(&whole),
+		.text = kl_asprintf(AS_MEASURED "%s", text),
 		.state = by ? KL_PRE_WITNESSED : KL_PRE_ASSUMED,
 		.by = by ? kl_strdup(by->event->id) : NULL,
 		.class_ = by ? kl_strdup("slower") : NULL,
@@ -105,13 +110,14 @@ static void join(struct kl_buf *out, const struct kl_strvec *v, const char *betw
 static char *test_of(const char *fact)
 {
 	return strncmp(fact, "trait:", 6) ? kl_asprintf("has('%s')", fact) :
-	       kl_asprintf("trait('%s')", fact + 6);
+					    kl_asprintf("trait('%s')", fact + 6);
 }
 
 /* --- what it takes the place of ------------------------------------------------------------ */
 
 /* facts that went with the step, and that the mechanism does not bring or take as it happens */
-static void replaced_by(struct kl_strvec *out, const struct kl_transition *t, const struct kl_mechanism *m)
+static void replaced_by(struct kl_strvec *out, const struct kl_transition *t,
+			const struct kl_mechanism *m)
 {
 	for (size_t i = 0; i < t->lost.n; i++) {
 		bool either = false;
@@ -143,7 +149,7 @@ static bool tells(const struct finder *f, const struct kl_strvec *all, const cha
 static void find_replaced(const struct finder *f)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec all = KL_STRVEC_INIT, facts = KL_STRVEC_INIT,
-							tests = KL_STRVEC_INIT;
+						    tests = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf test = KL_BUF_INIT, text = KL_BUF_INIT;
 	bool first = true;
 
@@ -175,7 +181,8 @@ static void find_replaced(const struct finder *f)
 /* --- what was there before ------------------------------------------------------------------ */
 
 /* did a step of that mechanism come before it in its lineage? */
-static bool came_after(const struct kl_lifter *l, const struct kl_transition *t, const char *mechanism)
+static bool came_after(const struct kl_lifter *l, const struct kl_transition *t,
+		       const char *mechanism)
 {
 	for (const struct kl_transition *u = l->t->v; u < t; u++)
 		if (!strcmp(u->lineage, t->lineage) && u->step.mechanism &&
@@ -218,7 +225,7 @@ static bool has_order(const struct finder *f, const char *fact, const char *test
 	bool several = false;
 
 	if (kl_strvec_has(&f->c->scope.requires, fact))
-		return false;	/* the card says more than that already */
+		return false; /* the card says more than that already */
 	for (size_t i = 0; i < f->p->n; i++) {
 		if (!is_here(f, i))
 			continue;
@@ -243,7 +250,8 @@ static const char *fact_before(const struct finder *f, const struct kl_mechanism
 		bool all = true;
 
 		for (size_t i = 0; all && i < f->p->n; i++)
-			all = !is_here(f, i) || !faster(f, i) || kl_lift_truth(f->p, i, test) == KL_TRUE;
+			all = !is_here(f, i) || !faster(f, i) ||
+			      kl_lift_truth(f->p, i, test) == KL_TRUE;
 		if (all)
 			return m->primary.v[k];
 	}
@@ -277,10 +285,16 @@ static bool find_before(const struct finder *f)
 /* --- sizes ------------------------------------------------------------------------------------ */
 
 /* points that compare: NULL, any */
-struct frame { const char *op, *dtype, *platform; };
+struct frame {
+	const char *op, *dtype, *platform;
+};
 
 /* on which side of what it was faster; millionths */
-struct parting { const char *key; bool above; int64_t gain, none; };
+struct parting {
+	const char *key;
+	bool above;
+	int64_t gain, none;
+};
 
 static bool is_in(const struct finder *f, const struct frame *w, size_t i)
 {
@@ -288,11 +302,15 @@ static bool is_in(const struct finder *f, const struct frame *w, size_t i)
 
 	return is_here(f, i) && (faster(f, i) || not_faster(f, i)) &&
 	       (!w->op || !strcmp(contract(f, i)->op, w->op)) &&
-	       (!w->dtype || !strcmp(v->t->dtype, w->dtype)) && !strcmp(v->t->platform, w->platform);
+	       (!w->dtype || !strcmp(v->t->dtype, w->dtype)) &&
+	       !strcmp(v->t->platform, w->platform);
 }
 
-/* is one known by that key wherever it was measured, and all gains lie on one side of all others? */
-static bool parts(struct parting *out, const struct finder *f, const struct frame *w, const char *key)
+/*
+ * is one known by that key wherever it was measured, and all gains lie on one side of all others?
+ */
+static bool parts(struct parting *out, const struct finder *f, const struct frame *w,
+		  const char *key)
 {
 	int64_t least[2] = { INT64_MAX, INT64_MAX }, most[2] = { INT64_MIN, INT64_MIN }, v;
 
@@ -306,10 +324,11 @@ static bool parts(struct parting *out, const struct finder *f, const struct fram
 		least[side] = v < least[side] ? v : least[side];
 		most[side] = v > most[side] ? v : most[side];
 	}
-	if (least[0] > most[0] || least[1] > most[1] || (least[1] <= most[0] && most[1] >= least[0]))
+	if (least[0] > most[0] || least[1] > most[1] ||
+	    (least[1] <= most[0] && most[1] >= least[0]))
 		return false;
 	*out = least[1] > most[0] ? (struct parting){ key, true, least[1], most[0] } :
-	       (struct parting){ key, false, most[1], least[0] };
+				    (struct parting){ key, false, most[1], least[0] };
 	return true;
 }
 
@@ -332,7 +351,8 @@ static void write_test(struct kl_buf *out, const struct parting *s, size_t n)
 static void write_side(struct kl_buf *out, const struct parting *s, size_t n, bool gain)
 {
 	for (size_t i = 0; i < n; i++) {
-		kl_buf_addf(out, "%s%s %s ", i ? ", " : "", s[i].key, s[i].above == gain ? ">=" : "<=");
+		kl_buf_addf(out, "%s%s %s ", i ? ", " : "", s[i].key,
+			    s[i].above == gain ? ">=" : "<=");
 		kl_card_decimal(out, gain ? s[i].gain : s[i].none);
 	}
 }
@@ -354,7 +374,9 @@ static bool add_parting(const struct finder *f, const char *id, const char *of, 
 	return add(f, id, of, test.ptr, text.ptr);
 }
 
-/* the dims of one operator: what else differs from size to size is less than from kernel to kernel */
+/*
+ * the dims of one operator: what else differs from size to size is less than from kernel to kernel
+ */
 static bool find_dims(const struct finder *f, size_t at)
 {
 	const struct kl_contract *c = contract(f, at);
@@ -442,7 +464,7 @@ static bool at_each_gain(const struct finder *f, find_fn *find)
 	return some;
 }
 
-/* --- all of it ----------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static void find_in_language(const struct finder *f)
 {
@@ -459,7 +481,9 @@ static void find_in_language(const struct finder *f)
 		at_each_gain(f, find_figure);
 }
 
-/* those of an earlier lift: all anew if all their evidence is here, else what is contradicted goes */
+/*
+ * those of an earlier lift: all anew if all their evidence is here, else what is contradicted goes
+ */
 static void drop_measured(struct kl_card *c, const struct kl_lift_points *p)
 {
 	size_t n = 0;
@@ -469,7 +493,8 @@ static void drop_measured(struct kl_card *c, const struct kl_lift_points *p)
 		bool ours = !strncmp(u->text, AS_MEASURED, strlen(AS_MEASURED)), gone = p->all;
 
 		for (size_t k = 0; ours && u->test && !gone && k < p->n; k++)
-			gone = p->v[k].speed == KL_LIFT_FASTER && kl_lift_truth(p, k, u->test) == KL_FALSE;
+			gone = p->v[k].speed == KL_LIFT_FASTER &&
+			       kl_lift_truth(p, k, u->test) == KL_FALSE;
 		if (ours && gone)
 			kl_card_pre_release(u);
 		else
@@ -482,7 +507,9 @@ void kl_lift_useful(struct kl_card *c, const struct kl_lifter *l)
 {
 	KL_AUTO(kl_lift_points_release) struct kl_lift_points p = { 0 };
 	struct finder f = {
-		.c = c, .l = l, .p = &p,
+		.c = c,
+		.l = l,
+		.p = &p,
 		.m = c->mechanism ? kl_mechanisms_find(&l->mechanisms, c->mechanism) : NULL,
 	};
 

@@ -53,12 +53,12 @@ void kl_transitions_release(struct kl_transitions *t)
 struct source {
 	struct kl_transitions *t;
 	struct kl_repo *repo;
-	const struct kl_map *notes;	/* of a directory; NULL: those of the repository */
+	const struct kl_map *notes; /* of a directory; NULL: those of the repository */
 	char *lineage;
-	const git_oid *commit;		/* K_0 ... */
+	const git_oid *commit; /* K_0 ... */
 	size_t n;
-	struct kl_strvec had;		/* features of the state before */
-	struct kl_surface *before;	/* and its files */
+	struct kl_strvec had;      /* features of the state before */
+	struct kl_surface *before; /* and its files */
 	char before_surface[KL_DIGEST_HEX];
 };
 
@@ -79,7 +79,7 @@ static int events_of(struct kl_strvec *ids, struct source *s, const git_oid *com
 	}
 	if ((err = kl_trust_filter(&text, s->repo, note.ptr, note.len)) < 0)
 		return err;
-	for (const char *p = text.ptr; *p; ) {
+	for (const char *p = text.ptr; *p;) {
 		size_t n = strcspn(p, "\n");
 		struct kl_event *e = NULL;
 
@@ -101,7 +101,10 @@ static bool is_gate(const struct kl_event *e, enum kl_verdict verdict)
 	return e->kind == KL_KIND_GATE && e->verdict == verdict;
 }
 
-/* of a state's events the newest that passed and, where `vs` is given, was compared with that surface */
+/*
+ * of a state's events the newest that passed and, where `vs` is given, was compared with that
+ * surface
+ */
 static const struct kl_event *pick(const struct source *s, const struct kl_strvec *ids,
 				   const char *surface, const char *vs)
 {
@@ -142,7 +145,8 @@ static char *first_line(const char *message)
 
 /* --- one transition ---------------------------------------------------------------------- */
 
-static int read_surface(struct kl_surface **out, git_oid *tree, struct source *s, const git_oid *commit)
+static int read_surface(struct kl_surface **out, git_oid *tree, struct source *s,
+			const git_oid *commit)
 {
 	int err = kl_repo_tree_of(tree, s->repo, commit);
 
@@ -150,7 +154,8 @@ static int read_surface(struct kl_surface **out, git_oid *tree, struct source *s
 }
 
 /* K_i' and what the gate says of it, where it was derived in isolation */
-static int read_rederived(struct kl_transition *t, git_oid *tree, struct source *s, const git_oid *commit)
+static int read_rederived(struct kl_transition *t, git_oid *tree, struct source *s,
+			  const git_oid *commit)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec ids = KL_STRVEC_INIT;
 	KL_AUTO(kl_surface_freep) struct kl_surface *made = NULL;
@@ -158,7 +163,8 @@ static int read_rederived(struct kl_transition *t, git_oid *tree, struct source 
 	int err;
 
 	t->rederived = *commit;
-	if ((err = read_surface(&made, &made_tree, s, commit)) < 0 || (err = events_of(&ids, s, commit)) < 0)
+	if ((err = read_surface(&made, &made_tree, s, commit)) < 0 ||
+	    (err = events_of(&ids, s, commit)) < 0)
 		return err;
 	t->confirmed = kl_event_ref(pick(s, &ids, made->digest, NULL));
 	if (!t->confirmed || !t->step.derivation || strcmp(t->step.derivation, "rederived"))
@@ -320,7 +326,7 @@ static int chain(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *tip
 	git_oid at = *tip;
 
 	*n = 0;
-	for (bool more = true; more; ) {
+	for (bool more = true; more;) {
 		KL_AUTO(kl_freep) git_oid *parent = NULL;
 		size_t np;
 		int err;
@@ -353,8 +359,8 @@ static int load_ref(struct kl_transitions *t, struct kl_repo *r, const char *ref
 	git_oid tip, rejected;
 	int err;
 
-	if ((err = kl_view_split(&workload, &name, ref)) < 0 || (err = kl_refs_get(&tip, r, ref)) < 0 ||
-	    (err = chain(&list, &s.n, r, &tip)) < 0)
+	if ((err = kl_view_split(&workload, &name, ref)) < 0 ||
+	    (err = kl_refs_get(&tip, r, ref)) < 0 || (err = chain(&list, &s.n, r, &tip)) < 0)
 		return err;
 	s.commit = list;
 	s.lineage = kl_asprintf("%s/%s", workload, name);
@@ -372,13 +378,14 @@ static int load_refs(struct kl_transitions *t, struct kl_repo *r, const char *wh
 	int err = kl_view_list(&refs, r, what);
 
 	if (!err && !refs.n && what)
-		return kl_error(KL_ENOTFOUND, "there is no lineage '%s' here, and no such directory", what);
+		return kl_error(KL_ENOTFOUND,
+				"there is no lineage '%s' here, and no such directory", what);
 	for (size_t i = 0; !err && i < refs.n; i++)
 		err = load_ref(t, r, refs.v[i]);
 	return err;
 }
 
-/* --- directories --------------------------------------------------------------------------------- */
+/* --- directories ------------------------------------------------------------------------------ */
 
 static bool is_export(const char *dir)
 {
@@ -432,7 +439,7 @@ int kl_transitions_load(struct kl_transitions *t, struct kl_repo *r, const char 
 	return load_refs(t, r, what);
 }
 
-/* --- points -------------------------------------------------------------------------------------- */
+/* --- points ----------------------------------------------------------------------------------- */
 
 static bool take_ratio(struct kl_card_ratio *out, const struct kl_comparison *c)
 {

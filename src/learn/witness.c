@@ -54,7 +54,7 @@ static void seeker_release(struct kl_seeker *s)
 	kl_card_free(s->card);
 }
 
-/* --- one clause -------------------------------------------------------------------------------------- */
+/* --- one clause ------------------------------------------------------------------------------- */
 
 static bool asks_for(const char *test, const char *prefix)
 {
@@ -82,8 +82,8 @@ static bool is_about(struct kl_seeker *s, struct kl_target *at, size_t i)
 	return kl_target_test(at, test, true, NULL) == KL_TRUE;
 }
 
-static int ask_kernel(struct kl_seeker *s, struct kl_witness_clause *c, const struct kl_transition *t,
-		      size_t i)
+static int ask_kernel(struct kl_seeker *s, struct kl_witness_clause *c,
+		      const struct kl_transition *t, size_t i)
 {
 	struct kl_target at = { .known = KL_KNOWN_INIT };
 	int err = kl_target_init(&at, s->o->tax, t->to, t->platform);
@@ -133,17 +133,19 @@ static int ask_clause(struct kl_seeker *s, size_t i)
 	if (!err && c->end == KL_WITNESS_OPEN && c->passes && !all_here(s)) {
 		c->unsure = true;
 		free(c->why);
-		c->why = kl_strdup("right without it, but not all kernels that it was learned from are here");
+		c->why = kl_strdup(
+			"right without it, but not all kernels that it was learned from are here");
 	}
 	/* a kernel that nobody could ask may need it */
 	if (!err && c->end == KL_WITNESS_OPEN && c->passes && !c->unsure)
 		c->end = KL_WITNESS_PASSES;
 	if (!c->why && c->end == KL_WITNESS_OPEN && !s->o->dry)
-		c->why = kl_strdup("none of the kernels that it was learned from is here, or is one to ask");
+		c->why = kl_strdup(
+			"none of the kernels that it was learned from is here, or is one to ask");
 	return err;
 }
 
-/* --- one condition, one card --------------------------------------------------------------------------- */
+/* --- one condition, one card ------------------------------------------------------------------ */
 
 static struct kl_witness_result *add_result(struct kl_seeker *s, const struct kl_card_pre *p)
 {
@@ -153,7 +155,9 @@ static struct kl_witness_result *add_result(struct kl_seeker *s, const struct kl
 	KL_GROW(w->v, w->n + 1, w->alloc);
 	r = &w->v[w->n++];
 	*r = (struct kl_witness_result){
-		.card = kl_strdup(s->card->id), .pre = kl_strdup(p->id), .n = s->clauses.v.n,
+		.card = kl_strdup(s->card->id),
+		.pre = kl_strdup(p->id),
+		.n = s->clauses.v.n,
 		.clause = kl_calloc(s->clauses.v.n, sizeof(*r->clause)),
 	};
 	for (size_t i = 0; i < r->n; i++)
@@ -227,7 +231,7 @@ static int seek_card(struct kl_seeker *s, const char *id)
 
 		if (find_open(&at, s->card, pres.v[i]))
 			err = seek_pre(s, at);
-		if (!err)	/* it may have changed */
+		if (!err) /* it may have changed */
 			err = read_card(s, id);
 	}
 	return err;

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "learn/witness_parts.h"
 
-#define MAX_STATES 3		/* that are tried for one clause */
+#define MAX_STATES 3 /* that are tried for one clause */
 
 /* is it the clause that is false of the state before the step, and nothing else? */
 static int is_false(bool *yes, struct kl_seeker *s, const struct kl_transition *t, size_t i)
@@ -29,10 +29,14 @@ static int apply(struct kl_surface **out, struct kl_seeker *s, const struct kl_g
 {
 	const char *how;
 
-	return kl_carrier_apply(out, &how, &(struct kl_carrier_try){
-		.repo = s->o->repo, .library = s->o->repo, .jail = kl_gate_jail(g), .card = s->card,
-		.state = t->from,
-	});
+	return kl_carrier_apply(out, &how,
+				&(struct kl_carrier_try){
+					.repo = s->o->repo,
+					.library = s->o->repo,
+					.jail = kl_gate_jail(g),
+					.card = s->card,
+					.state = t->from,
+				});
 }
 
 /* what came of all states: of those that are right and of those that are wrong the first */
@@ -66,12 +70,13 @@ static int take(struct carried *k, struct kl_seeker *s, struct kl_witness_clause
 		kl_witness_leave_open(c, (*v)->event->message);
 		return 0;
 	}
-	err = kl_witness_keep(s, t, &t->before, made, *v, "the card's carrier on a state where it is false");
+	err = kl_witness_keep(s, t, &t->before, made, *v,
+			      "the card's carrier on a state where it is false");
 	if (err < 0 || *first)
 		return err;
 	*first = kl_steal(v);
-	*(pass ? &k->right_at : &k->wrong_at) =
-		kl_asprintf("%s K_%d, by the carrier", t->lineage, t->step.number - 1);
+	*(pass ? &k->right_at : &k->wrong_at) = kl_asprintf("%s K_%d, by the carrier", t->lineage,
+							    t->step.number - 1);
 	return 0;
 }
 
@@ -93,10 +98,12 @@ static int try_on(struct carried *k, struct kl_seeker *s, struct kl_witness_clau
 	return take(k, s, c, t, made, &v);
 }
 
-/* states differ in other things, too: only what is so of all of them says something of the clause */
+/*
+ * states differ in other things, too: only what is so of all of them says something of the clause
+ */
 static void conclude(struct carried *k, struct kl_seeker *s, struct kl_witness_clause *c)
 {
-	if (k->right && k->wrong) {	/* says more than what was said of points */
+	if (k->right && k->wrong) { /* says more than what was said of points */
 		free(c->why);
 		c->why = kl_strdup("the carrier is right on one such state, and wrong on another");
 	} else if (k->wrong) {

@@ -23,7 +23,8 @@ static bool may_count(struct kl_witness_clause *c, const struct kl_widening *w,
 	if (!launch && !kl_witness_ran(v->event->failure))
 		kl_witness_leave_open(c, v->event->message);
 	else if (launch && strstr(v->event->message, "does not hold"))
-		kl_witness_leave_open(c, "its launch plan itself refuses such a point: nothing was run");
+		kl_witness_leave_open(
+			c, "its launch plan itself refuses such a point: nothing was run");
 	else if (where(w, v) < 0)
 		kl_witness_leave_open(c, "it failed where the condition holds, too");
 	else
@@ -32,7 +33,9 @@ static bool may_count(struct kl_witness_clause *c, const struct kl_widening *w,
 	return false;
 }
 
-/* the state before must be right there: it has all of the kernel but the step, and the same oracle */
+/*
+ * the state before must be right there: it has all of the kernel but the step, and the same oracle
+ */
 static int control(struct kl_seeker *s, struct kl_witness_clause *c, struct kl_gate *g,
 		   const struct kl_transition *t, const struct kl_widening *w,
 		   const struct kl_judgement *v)
@@ -55,17 +58,21 @@ static int control(struct kl_seeker *s, struct kl_witness_clause *c, struct kl_g
 	return 0;
 }
 
-int kl_witness_at_points(struct kl_seeker *s, struct kl_witness_clause *c, const struct kl_transition *t,
-		      struct kl_target *at, size_t i)
+int kl_witness_at_points(struct kl_seeker *s, struct kl_witness_clause *c,
+			 const struct kl_transition *t, struct kl_target *at, size_t i)
 {
 	KL_AUTO(kl_widening_release) struct kl_widening w = { 0 };
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
 	struct kl_gate *g = NULL;
 	int err = kl_widen(&w, &(struct kl_widen_of){
-		.to = t->to, .from = t->from, .at = at, .clauses = &s->clauses, .i = i,
-	});
+				       .to = t->to,
+				       .from = t->from,
+				       .at = at,
+				       .clauses = &s->clauses,
+				       .i = i,
+			       });
 
-	if (err == KL_ENO) {	/* of this kernel there is nothing to ask */
+	if (err == KL_ENO) { /* of this kernel there is nothing to ask */
 		kl_witness_leave_open(c, kl_error_last());
 		kl_error_clear();
 		return 0;
@@ -83,6 +90,7 @@ int kl_witness_at_points(struct kl_seeker *s, struct kl_witness_clause *c, const
 		return may_count(c, &w, v) ? control(s, c, g, t, &w, v) : 0;
 	if ((err = kl_witness_keep(s, t, kl_witness_commit(t), w.to, v, w.words)) < 0)
 		return err;
-	kl_witness_passes(s, c, v, kl_asprintf("%s K_%d at %s", t->lineage, t->step.number, w.words));
+	kl_witness_passes(s, c, v,
+			  kl_asprintf("%s K_%d at %s", t->lineage, t->step.number, w.words));
 	return 0;
 }

@@ -23,9 +23,12 @@ int kl_witness_gate(struct kl_gate **out, struct kl_seeker *s, const char *platf
 			*out = s->gate[i].gate;
 			return 0;
 		}
-	err = kl_gate_open(&g, s->o->repo, &(struct kl_gate_opts){
-		.progress = s->o->progress, .platform = *platform ? platform : NULL, .no_profile = true,
-	});
+	err = kl_gate_open(&g, s->o->repo,
+			   &(struct kl_gate_opts){
+				   .progress = s->o->progress,
+				   .platform = *platform ? platform : NULL,
+				   .no_profile = true,
+			   });
 	if (!err && kl_gate_is_remote(g)) {
 		kl_gate_free(g);
 		err = kl_error(KL_ECANNOT, "the gate judges elsewhere, and has to answer at once");
@@ -53,7 +56,7 @@ void kl_witness_leave_open(struct kl_witness_clause *c, const char *why)
 		return;
 	c->why = kl_strndup(why, n < MAX_WHY ? n : MAX_WHY);
 	for (unsigned char *p = (unsigned char *)c->why; *p; p++)
-		if (*p < 0x20 || *p >= 0x7f)	/* from a compiler; for terminals, commits */
+		if (*p < 0x20 || *p >= 0x7f) /* from a compiler; for terminals, commits */
 			*p = ' ';
 }
 
@@ -97,8 +100,8 @@ int kl_witness_judge(struct kl_judgement **v, struct kl_seeker *s, struct kl_wit
 	if (event->verdict == KL_VERDICT_PASS || event->verdict == KL_VERDICT_FAIL)
 		return 0;
 	c->unsure = true;
-	kl_witness_leave_open(c, *event->message ? event->message :
-						   kl_verdict_name(event->verdict));
+	kl_witness_leave_open(c,
+			      *event->message ? event->message : kl_verdict_name(event->verdict));
 	kl_judgement_free(*v);
 	*v = NULL;
 	return 0;
@@ -109,7 +112,9 @@ bool kl_witness_passed(const struct kl_judgement *v)
 	return v->event->verdict == KL_VERDICT_PASS;
 }
 
-/* is what the card brings in the machine code? Of claims that only a reader can check nobody knows. */
+/*
+ * is what the card brings in the machine code? Of claims that only a reader can check nobody knows.
+ */
 bool kl_witness_is_there(const struct kl_card *c, const struct kl_strvec *features)
 {
 	size_t n = 0;
@@ -132,7 +137,7 @@ bool kl_witness_ran(enum kl_failure failure)
 	       failure == KL_FAILURE_NONDETERMINISTIC;
 }
 
-/* --- outcomes ------------------------------------------------------------------------------------- */
+/* --- outcomes --------------------------------------------------------------------------------- */
 
 const git_oid *kl_witness_commit(const struct kl_transition *t)
 {

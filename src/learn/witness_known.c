@@ -44,7 +44,8 @@ size_t kl_witness_false_one(struct kl_seeker *s, struct kl_target *t)
 /* the directory of the contract whose surface was judged, in the commit that has it */
 static int find_dir(char **out, struct kl_repo *r, const git_oid *commit, const char *digest)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT, workloads = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT,
+						    workloads = KL_STRVEC_INIT;
 	git_oid tree;
 	int err = kl_repo_tree_of(&tree, r, commit);
 
@@ -77,7 +78,7 @@ static int look_at(struct kl_seeker *s, const struct tried *e)
 		err = kl_repo_tree_of(&tree, s->o->repo, &e->on);
 	if (!err)
 		err = kl_surface_from_tree(&on, s->o->repo, &tree, dir);
-	if (!err)	/* what it was tried on passed: only such states are built on */
+	if (!err) /* what it was tried on passed: only such states are built on */
 		err = kl_target_of_commit(&t, s->o->tax, s->o->repo, on, &e->on,
 					  e->event->place.id);
 	if (err == KL_ENOTFOUND || err == KL_EINVALID) {
@@ -99,7 +100,7 @@ static int look_at(struct kl_seeker *s, const struct tried *e)
 	return 0;
 }
 
-/* --- refused attempts to derive the step anew ---------------------------------------------------- */
+/* --- refused attempts to derive the step anew ------------------------------------------------- */
 
 static int look_at_refusals(struct kl_seeker *s)
 {
@@ -115,7 +116,7 @@ static int look_at_refusals(struct kl_seeker *s)
 	return err;
 }
 
-/* --- trials, materialized work ---------------------------------------------------------------------- */
+/* --- trials, materialized work ---------------------------------------------------------------- */
 
 /* the card's own; not what was looked for here before */
 static bool is_of_card(const struct kl_seeker *s, const char *message)
@@ -140,7 +141,7 @@ static int look_at_commit(struct kl_seeker *s, const git_oid *commit)
 	if ((err = kl_notes_read(&text, s->o->repo, KL_NOTES_GATE, commit)) < 0)
 		return err;
 	kl_oid_hex(tree, &c.tree);
-	for (const char *p = text.ptr; !err && text.len && *p; ) {
+	for (const char *p = text.ptr; !err && text.len && *p;) {
 		size_t n = strcspn(p, "\n");
 		KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
 
@@ -168,7 +169,7 @@ static int look_at_chain(struct kl_seeker *s, const git_oid *tip)
 		if (more)
 			at = link.parent[1];
 	}
-	if (err == KL_ENOTFOUND) {	/* fsck will say so */
+	if (err == KL_ENOTFOUND) { /* fsck will say so */
 		kl_error_clear();
 		err = 0;
 	}

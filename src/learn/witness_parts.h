@@ -10,23 +10,24 @@
 /* witness_parts - what the files of witness share. Inside src/learn only. */
 #define KL_WITNESS_POINTS 4
 
-/* --- where a clause is false (witness_widen.c) --------------------------------------------------- */
+/* --- where a clause is false (witness_widen.c) ------------------------------------------------ */
 
 /** The same kernels under a contract that promises what the clause rules out. */
 struct kl_widening {
-	struct kl_surface *to, *from;	/* K_i and K_{i-1}; owned */
+	struct kl_surface *to, *from; /* K_i and K_{i-1}; owned */
 	struct kl_dims point[KL_WITNESS_POINTS];
 	size_t n;
-	size_t first;			/* their place among the contract's points */
-	char *words;			/* "rows = 1, cols = 5; ..." */
-	struct kl_strvec dropped;	/* what the domain promised no longer */
+	size_t first;             /* their place among the contract's points */
+	char *words;              /* "rows = 1, cols = 5; ..." */
+	struct kl_strvec dropped; /* what the domain promised no longer */
 };
 
 struct kl_widen_of {
 	const struct kl_surface *to, *from;
-	struct kl_target *at;		/* K_i's */
+	struct kl_target *at; /* K_i's */
 	const struct kl_clauses *clauses;
-	size_t i;			/* the clause that is to be false; the others are to be true */
+	/* the clause that is to be false; the others are to be true */
+	size_t i;
 };
 
 /** KL_ENO with the reason: there is no such point, or no such contract. */
@@ -37,40 +38,48 @@ int kl_widening_which(const struct kl_widening *w, const char *id);
 /** "rows = 1, cols = 5"; caller frees. */
 char *kl_witness_point_words(const struct kl_contract *c, const struct kl_dims *d);
 
-/* --- one condition of one card ------------------------------------------------------------------- */
+/* --- one condition of one card ---------------------------------------------------------------- */
 
 /* "": where this machine judges */
-struct kl_witness_session { char *platform; struct kl_gate *gate; };
+struct kl_witness_session {
+	char *platform;
+	struct kl_gate *gate;
+};
 
 struct kl_seeker {
 	const struct kl_witness_opts *o;
 	struct kl_witness *out;
 	struct kl_witness_session *gate;
 	size_t ngate, gate_alloc;
-	char *no_device;		/* what a worker said: nothing for a GPU is judged here */
-	struct kl_card *card;		/* as the library has it */
-	struct kl_witness_result *r;	/* of the condition that is asked for */
+	char *no_device;             /* what a worker said: nothing for a GPU is judged here */
+	struct kl_card *card;        /* as the library has it */
+	struct kl_witness_result *r; /* of the condition that is asked for */
 	struct kl_clauses clauses;
-	struct kl_keep keep;		/* what was judged of it */
-	struct kl_map events;		/* id -> struct kl_event *, owned */
+	struct kl_keep keep;  /* what was judged of it */
+	struct kl_map events; /* id -> struct kl_event *, owned */
 };
 
 /* Each asks one clause of one kernel, K_i, or of states; what came of it stands in the clause. */
-int kl_witness_at_points(struct kl_seeker *s, struct kl_witness_clause *c, const struct kl_transition *t,
-			 struct kl_target *at, size_t i);	/* witness_dims.c */
-int kl_witness_on_platforms(struct kl_seeker *s, struct kl_witness_clause *c, const struct kl_transition *t,
-			    const struct kl_target *at, size_t i);	/* witness_port.c */
-int kl_witness_by_carrier(struct kl_seeker *s, size_t i);	/* witness_carry.c */
+int kl_witness_at_points(struct kl_seeker *s, struct kl_witness_clause *c,
+			 const struct kl_transition *t, struct kl_target *at,
+			 size_t i); /* witness_dims.c */
+int kl_witness_on_platforms(struct kl_seeker *s, struct kl_witness_clause *c,
+			    const struct kl_transition *t, const struct kl_target *at,
+			    size_t i);                    /* witness_port.c */
+int kl_witness_by_carrier(struct kl_seeker *s, size_t i); /* witness_carry.c */
 /** Events at hand (witness_known.c) end what clauses they can. */
 int kl_witness_at_hand(struct kl_seeker *s);
 /** The one clause that is false of a target while all others are true; clauses.v.n: none is. */
 size_t kl_witness_false_one(struct kl_seeker *s, struct kl_target *t);
 
-/* --- the gate, and what it says (witness_judge.c) ---------------------------------------------------- */
+/* --- the gate, and what it says (witness_judge.c) --------------------------------------------- */
 
 /** A session for a platform, "": where this machine judges. KL_ECANNOT. */
 int kl_witness_gate(struct kl_gate **out, struct kl_seeker *s, const char *platform);
-/** A pass or a failure; `*v` NULL: neither, and the clause says why. `runs`: it will, since it compiles. */
+/**
+ * A pass or a failure; `*v` NULL: neither, and the clause says why. `runs`: it will, since it
+ * compiles.
+ */
 int kl_witness_judge(struct kl_judgement **v, struct kl_seeker *s, struct kl_witness_clause *c,
 		     struct kl_gate *g, const struct kl_surface *surface, bool runs);
 /** No verdict here and now: 0, and the clause is open and unsure; or the error that ends all. */
@@ -93,8 +102,8 @@ bool kl_witness_is_there(const struct kl_card *c, const struct kl_strvec *featur
 /* --- what was judged, and what came of it (witness_record.c) -------------------------------- */
 
 /**
- * The surface, as it was judged, becomes a commit on `parent` that is kept when the card is put; `what`
- * is in words where the condition is false.
+ * The surface, as it was judged, becomes a commit on `parent` that is kept when the card is put;
+ * `what` is in words where the condition is false.
  */
 int kl_witness_keep(struct kl_seeker *s, const struct kl_transition *t, const git_oid *parent,
 		    const struct kl_surface *surface, const struct kl_judgement *v,

@@ -7,11 +7,12 @@
 #include "base/error.h"
 #include "learn/witness_parts.h"
 
-#define MAX_PLATFORMS 3		/* that lack a capability, of those the nearest */
+#define MAX_PLATFORMS 3 /* that lack a capability, of those the nearest */
 
-/* --- capabilities: a platform that lacks one ---------------------------------------------------------- */
+/* --- capabilities: a platform that lacks one -------------------------------------------------- */
 
-static size_t shared(const struct kl_taxonomy *tax, const struct kl_capset *a, const struct kl_capset *b)
+static size_t shared(const struct kl_taxonomy *tax, const struct kl_capset *a,
+		     const struct kl_capset *b)
 {
 	size_t n = 0;
 
@@ -20,7 +21,8 @@ static size_t shared(const struct kl_taxonomy *tax, const struct kl_capset *a, c
 	return n;
 }
 
-static bool is_false_on(struct kl_seeker *s, const struct kl_transition *t, size_t i, const char *platform)
+static bool is_false_on(struct kl_seeker *s, const struct kl_transition *t, size_t i,
+			const char *platform)
 {
 	KL_AUTO(kl_freep) char *test = kl_clauses_one(&s->clauses, i);
 	struct kl_target there = { .known = KL_KNOWN_INIT };
@@ -93,7 +95,8 @@ static int compiles(char **why, struct kl_gate *g, const struct kl_surface *s)
 	return 0;
 }
 
-static int port(struct ported *out, struct kl_seeker *s, const struct kl_transition *t, const char *platform)
+static int port(struct ported *out, struct kl_seeker *s, const struct kl_transition *t,
+		const char *platform)
 {
 	const struct kl_backend *backend = kl_backend_of(t->to->contract);
 	KL_AUTO(kl_freep) char *to = NULL, *from = NULL;
@@ -109,16 +112,18 @@ static int port(struct ported *out, struct kl_seeker *s, const struct kl_transit
 	    (err = compiles(&to, out->gate, out->to)) < 0)
 		return err;
 	if (from)
-		return kl_error(KL_ENO, "the state before the step is not for %s either: %.200s", platform,
-				from);
+		return kl_error(KL_ENO, "the state before the step is not for %s either: %.200s",
+				platform, from);
 	if (!to)
-		return kl_error(KL_ENO, "it compiles for %s, and only such a device could tell more",
+		return kl_error(KL_ENO,
+				"it compiles for %s, and only such a device could tell more",
 				platform);
 	return 0;
 }
 
-static int judge_before(struct kl_seeker *s, struct kl_witness_clause *c, const struct kl_transition *t,
-			const struct ported *p, const char *platform, const struct kl_judgement *v)
+static int judge_before(struct kl_seeker *s, struct kl_witness_clause *c,
+			const struct kl_transition *t, const struct ported *p, const char *platform,
+			const struct kl_judgement *v)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *before = NULL;
 	int err;
@@ -137,7 +142,10 @@ static int judge_before(struct kl_seeker *s, struct kl_witness_clause *c, const 
 	return kl_witness_keep(s, t, &t->before, p->from, before, platform);
 }
 
-/* device code may be too large for another device: what a launch plan says is not about the capability */
+/*
+ * device code may be too large for another device: what a launch plan says is not about the
+ * capability
+ */
 static bool may_count(const struct kl_transition *t, enum kl_failure failure)
 {
 	if (failure == KL_FAILURE_COMPILE)
@@ -145,8 +153,8 @@ static bool may_count(const struct kl_transition *t, enum kl_failure failure)
 	return runs_elsewhere(t) && kl_witness_ran(failure);
 }
 
-static int ask_platform(struct kl_seeker *s, struct kl_witness_clause *c, const struct kl_transition *t,
-			const char *platform)
+static int ask_platform(struct kl_seeker *s, struct kl_witness_clause *c,
+			const struct kl_transition *t, const char *platform)
 {
 	KL_AUTO(ported_release) struct ported p = { 0 };
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
@@ -179,8 +187,8 @@ static int ask_platform(struct kl_seeker *s, struct kl_witness_clause *c, const 
 	return err == KL_ENO ? 0 : err;
 }
 
-int kl_witness_on_platforms(struct kl_seeker *s, struct kl_witness_clause *c, const struct kl_transition *t,
-			    const struct kl_target *at, size_t i)
+int kl_witness_on_platforms(struct kl_seeker *s, struct kl_witness_clause *c,
+			    const struct kl_transition *t, const struct kl_target *at, size_t i)
 {
 	const struct kl_tax_platform *p[MAX_PLATFORMS];
 	size_t n = lacking(p, s, t, at, i);

@@ -19,7 +19,8 @@ static void add_edits(struct kl_tree_edit *e, struct kl_strvec *paths, const cha
 	}
 }
 
-static int edit_tree(git_oid *tree, struct kl_repo *r, const char *dir, const struct kl_file *file, size_t n)
+static int edit_tree(git_oid *tree, struct kl_repo *r, const char *dir, const struct kl_file *file,
+		     size_t n)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
 	struct kl_tree_edit *e = kl_calloc(n + 1, sizeof(*e));
@@ -34,7 +35,8 @@ static int edit_tree(git_oid *tree, struct kl_repo *r, const char *dir, const st
 }
 
 /* all its files: of a state, the contract may differ, and launch plans */
-static int tree_of(git_oid *out, struct kl_repo *r, const git_oid *parent, const struct kl_surface *s)
+static int tree_of(git_oid *out, struct kl_repo *r, const git_oid *parent,
+		   const struct kl_surface *s)
 {
 	int err = kl_repo_tree_of(out, r, parent);
 
@@ -51,10 +53,14 @@ static int message_of(struct kl_buf *out, struct kl_seeker *s, const struct kl_t
 {
 	bool fail = v->event->verdict != KL_VERDICT_PASS;
 	KL_AUTO(kl_step_release) struct kl_step step = {
-		.kind = fail ? KL_STEP_REJECTED : KL_STEP_FORWARD, .forward = true, .number = t->step.number,
-		.action = kl_strdup("witness"), .rewriter = kl_strdup("witness"),
+		.kind = fail ? KL_STEP_REJECTED : KL_STEP_FORWARD,
+		.forward = true,
+		.number = t->step.number,
+		.action = kl_strdup("witness"),
+		.rewriter = kl_strdup("witness"),
 		.class_ = fail ? kl_strdup(kl_event_class(v->event)) : NULL,
-		.text = kl_asprintf("Where '%s' of card %s is false:\n%s.", s->r->pre, s->card->id, what),
+		.text = kl_asprintf("Where '%s' of card %s is false:\n%s.", s->r->pre, s->card->id,
+				    what),
 	};
 	char blob[KL_OID_HEX];
 	size_t at;
@@ -81,16 +87,19 @@ int kl_witness_keep(struct kl_seeker *s, const struct kl_transition *t, const gi
 	if (err < 0 || (err = tree_of(&spec.tree, s->o->repo, parent, surface)) < 0 ||
 	    (err = kl_repo_commit_write(&made, s->o->repo, &spec)) < 0)
 		return err;
-	return kl_keep_add(&s->keep, &made, &(struct kl_made){
-		.card = s->card, .class_ = kl_event_class(v->event), .event = v->event,
-	});
+	return kl_keep_add(&s->keep, &made,
+			   &(struct kl_made){
+				   .card = s->card,
+				   .class_ = kl_event_class(v->event),
+				   .event = v->event,
+			   });
 }
 
-/* --- into the card -------------------------------------------------------------------------------- */
+/* --- into the card ---------------------------------------------------------------------------- */
 
 static char *new_id(const struct kl_card *c, const char *id)
 {
-	for (int i = 2; ; i++) {
+	for (int i = 2;; i++) {
 		char *out = kl_asprintf("%.56s-%d", id, i);
 
 		if (!kl_card_has_pre(c, out))
@@ -129,7 +138,8 @@ static char *test_of(const struct kl_seeker *s, const char *test, enum kl_witnes
 static void add_risk(struct kl_card *c, const struct kl_witness_clause *k, const char *id)
 {
 	struct kl_card_risk risk = {
-		.class_ = kl_strdup(k->class_), .violates = kl_strdup(id),
+		.class_ = kl_strdup(k->class_),
+		.violates = kl_strdup(id),
 		.text = kl_asprintf("without '%.400s', at %.400s", k->text, k->at),
 	};
 
@@ -137,17 +147,21 @@ static void add_risk(struct kl_card *c, const struct kl_witness_clause *k, const
 	kl_card_add_risk(c, &risk);
 }
 
-static void add_witnessed(struct kl_card *c, const struct kl_seeker *s, const struct kl_card_pre *old,
-			  size_t i)
+static void add_witnessed(struct kl_card *c, const struct kl_seeker *s,
+			  const struct kl_card_pre *old, size_t i)
 {
 	const struct kl_witness_clause *k = &s->r->clause[i];
 	char *id = kl_card_has_pre(c, old->id) ? new_id(c, old->id) : kl_strdup(old->id);
 
 	add_pre(c, (struct kl_card_pre){
-		.id = id, .text = kl_strdup(old->text),
-		.test = s->r->n == 1 ? kl_strdup(old->test) : kl_clauses_one(&s->clauses, i),
-		.state = KL_PRE_WITNESSED, .by = kl_strdup(k->event), .class_ = kl_strdup(k->class_),
-	});
+			   .id = id,
+			   .text = kl_strdup(old->text),
+			   .test = s->r->n == 1 ? kl_strdup(old->test) :
+						  kl_clauses_one(&s->clauses, i),
+			   .state = KL_PRE_WITNESSED,
+			   .by = kl_strdup(k->event),
+			   .class_ = kl_strdup(k->class_),
+		   });
 	add_risk(c, k, id);
 }
 
@@ -161,7 +175,10 @@ static void forget_pre(struct kl_card *c, const char *id)
 		}
 }
 
-/* what is open stays one condition, what is witnessed has one of its own for each event, the rest goes */
+/*
+ * what is open stays one condition, what is witnessed has one of its own for each event, the rest
+ * goes
+ */
 static void change(struct kl_card *c, const struct kl_seeker *s, size_t pre)
 {
 	struct kl_card_pre old = take_pre(c, pre);
@@ -169,8 +186,10 @@ static void change(struct kl_card *c, const struct kl_seeker *s, size_t pre)
 
 	if (open)
 		add_pre(c, (struct kl_card_pre){
-			.id = kl_strdup(old.id), .text = kl_strdup(old.text), .test = open,
-		});
+				   .id = kl_strdup(old.id),
+				   .text = kl_strdup(old.text),
+				   .test = open,
+			   });
 	for (size_t i = 0; i < s->r->n; i++)
 		if (s->r->clause[i].end == KL_WITNESS_FAILS)
 			add_witnessed(c, s, &old, i);
@@ -180,7 +199,7 @@ static void change(struct kl_card *c, const struct kl_seeker *s, size_t pre)
 	kl_card_normalize(c);
 }
 
-/* --- into the library --------------------------------------------------------------------------------- */
+/* --- into the library ------------------------------------------------------------------------- */
 
 static void say(struct kl_buf *body, const struct kl_witness_clause *k)
 {
@@ -188,7 +207,8 @@ static void say(struct kl_buf *body, const struct kl_witness_clause *k)
 	if (k->end == KL_WITNESS_FAILS)
 		kl_buf_addf(body, "%s without it\n  %s\n  event %s", k->class_, k->at, k->event);
 	else if (k->end == KL_WITNESS_PASSES)
-		kl_buf_addf(body, "not needed, right without it\n  %s\n  event %s", k->at, k->event);
+		kl_buf_addf(body, "not needed, right without it\n  %s\n  event %s", k->at,
+			    k->event);
 	else
 		kl_buf_addf(body, "open, %s", k->why ? k->why : "nothing was judged");
 }
@@ -205,15 +225,20 @@ int kl_witness_put(struct kl_seeker *s, size_t pre)
 		n[s->r->clause[i].end]++;
 		say(&body, &s->r->clause[i]);
 	}
-	subject = kl_asprintf("witness: %s '%s', %zu witnessed, %zu not needed", s->card->id, s->r->pre,
-			      n[KL_WITNESS_FAILS], n[KL_WITNESS_PASSES]);
+	subject = kl_asprintf("witness: %s '%s', %zu witnessed, %zu not needed", s->card->id,
+			      s->r->pre, n[KL_WITNESS_FAILS], n[KL_WITNESS_PASSES]);
 	change(card, s, pre);
 	if ((err = KL_FAULT("witness-put")) < 0)
 		return err;
 	err = kl_library_put(s->o->library, &(struct kl_library_change){
-		.card = card, .base = s->card, .events = &s->events, .subject = subject, .body = body.ptr,
-		.also = s->keep.n ? kl_keep_into : NULL, .payload = &s->keep,
-	});
+						    .card = card,
+						    .base = s->card,
+						    .events = &s->events,
+						    .subject = subject,
+						    .body = body.ptr,
+						    .also = s->keep.n ? kl_keep_into : NULL,
+						    .payload = &s->keep,
+					    });
 	s->r->put = !err;
 	return err;
 }

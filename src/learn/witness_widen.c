@@ -13,7 +13,8 @@
 
 /* steps from a judged point, the smallest first; beyond tiles of 256 nothing was seen to matter */
 static const int64_t step[] = {
-	1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 7, -7, 8, -8, 16, -16, 32, -32, 64, -64, 128, -128, 256, -256,
+	1, -1, 2,  -2,  3,  -3,  4,  -4,  5,   -5,   7,   -7,
+	8, -8, 16, -16, 32, -32, 64, -64, 128, -128, 256, -256,
 };
 
 void kl_widening_release(struct kl_widening *w)
@@ -48,7 +49,7 @@ char *kl_witness_point_words(const struct kl_contract *c, const struct kl_dims *
 	return kl_buf_detach(&b);
 }
 
-/* --- the domain without the clause ------------------------------------------------------------- */
+/* --- the domain without the clause ------------------------------------------------------------ */
 
 static struct kl_predicate *parse(const char *text)
 {
@@ -60,12 +61,14 @@ static struct kl_predicate *parse(const char *text)
 }
 
 /* what is left of a promise that the clause follows from: its other conjuncts */
-static void relax(struct kl_strvec *domain, struct kl_strvec *dropped, const char *item, const char *clause)
+static void relax(struct kl_strvec *domain, struct kl_strvec *dropped, const char *item,
+		  const char *clause)
 {
 	KL_AUTO(kl_predicate_freep) struct kl_predicate *old = parse(item);
 	KL_AUTO(kl_predicate_freep) struct kl_predicate *now = parse(clause);
 	KL_AUTO(kl_strvec_release) struct kl_strvec left = KL_STRVEC_INIT;
-	enum kl_relation r = old && now ? kl_predicate_relation(old, now, &left) : KL_RELATION_OTHER;
+	enum kl_relation r = old && now ? kl_predicate_relation(old, now, &left) :
+					  KL_RELATION_OTHER;
 
 	if (r != KL_RELATION_SAME && r != KL_RELATION_WEAKER) {
 		kl_strvec_push(domain, item);
@@ -75,7 +78,7 @@ static void relax(struct kl_strvec *domain, struct kl_strvec *dropped, const cha
 	kl_strvec_pushv(domain, (const char *const *)left.v);
 }
 
-/* --- the contract's text --------------------------------------------------------------------------- */
+/* --- the contract's text ---------------------------------------------------------------------- */
 
 static struct kl_yaml *texts(const struct kl_strvec *v)
 {
@@ -111,8 +114,8 @@ static struct kl_yaml *points(const struct kl_contract *c, const struct kl_dims 
 }
 
 /* as it is, but for `domain` and `also` */
-static int write_contract(struct kl_buf *out, const struct kl_surface *s, const struct kl_strvec *domain,
-			  const struct kl_dims *more, size_t n)
+static int write_contract(struct kl_buf *out, const struct kl_surface *s,
+			  const struct kl_strvec *domain, const struct kl_dims *more, size_t n)
 {
 	KL_AUTO(kl_yaml_freep) struct kl_yaml *top = NULL, *made = kl_yaml_new_map();
 	const struct kl_file *f = &s->contract_file;
@@ -132,8 +135,8 @@ static int write_contract(struct kl_buf *out, const struct kl_surface *s, const 
 	return 0;
 }
 
-static int rewrite(struct kl_surface **out, const struct kl_surface *s, const struct kl_strvec *domain,
-		   const struct kl_dims *more, size_t n)
+static int rewrite(struct kl_surface **out, const struct kl_surface *s,
+		   const struct kl_strvec *domain, const struct kl_dims *more, size_t n)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err = write_contract(&text, s, domain, more, n);
@@ -141,7 +144,7 @@ static int rewrite(struct kl_surface **out, const struct kl_surface *s, const st
 	return err < 0 ? err : kl_surface_with_contract(out, s, text.ptr, text.len);
 }
 
-/* --- what a launch plan asks for ------------------------------------------------------------------ */
+/* --- what a launch plan asks for -------------------------------------------------------------- */
 
 /* a promise like the contract's, in other words: "N % BN == 0" */
 static bool is_promise(const char *item, const struct kl_strvec *keys)
@@ -174,7 +177,7 @@ static int write_plan(struct kl_buf *out, const struct kl_file *f, const struct 
 
 		if (item->kind != KL_YAML_SCALAR || !is_promise(item->text, keys))
 			continue;
-		free(item->text);	/* in its place what holds everywhere */
+		free(item->text); /* in its place what holds everywhere */
 		item->text = kl_strdup("1 == 1");
 		item->len = strlen(item->text);
 	}
@@ -201,19 +204,19 @@ static int relax_plan(struct kl_surface **out, const struct kl_surface *s, const
 	return err < 0 ? err : kl_surface_with(out, s, &edit, text.len > 0);
 }
 
-/* --- points -------------------------------------------------------------------------------------------- */
+/* --- points ----------------------------------------------------------------------------------- */
 
 struct search {
 	const struct kl_widen_of *of;
 	const struct kl_contract *c;
-	struct kl_strvec domain;	/* what is still promised */
-	struct kl_surface *wide;	/* K_i under that, no point more */
-	const struct kl_surface *to, *from;	/* as they are, or their plans ask for less */
+	struct kl_strvec domain;            /* what is still promised */
+	struct kl_surface *wide;            /* K_i under that, no point more */
+	const struct kl_surface *to, *from; /* as they are, or their plans ask for less */
 	struct kl_surface *relaxed[2];
-	int64_t most;			/* bytes of a point */
-	size_t *order;			/* judged points, the smallest first */
-	bool to_stands, from_stands;	/* are their launch plans to make a launch there? */
-	bool required;			/* K_i's plan refused some: its author's word, not tried */
+	int64_t most;                /* bytes of a point */
+	size_t *order;               /* judged points, the smallest first */
+	bool to_stands, from_stands; /* are their launch plans to make a launch there? */
+	bool required;               /* K_i's plan refused some: its author's word, not tried */
 };
 
 static void search_release(struct search *s)
@@ -252,7 +255,9 @@ static void order_points(struct search *s)
 	}
 }
 
-/* the clause is false there, and nothing else that is known of the card or promised by the contract */
+/*
+ * the clause is false there, and nothing else that is known of the card or promised by the contract
+ */
 static bool is_alone(const struct search *s, const struct kl_dims *d)
 {
 	const struct kl_clauses *c = s->of->clauses;
@@ -339,11 +344,13 @@ static int find_points(struct kl_widening *out, struct search *s)
 		look(out, s);
 	}
 	if (!out->n && s->required)
-		return kl_error(KL_ENO, "its launch plan itself refuses such points: nothing would be run");
+		return kl_error(KL_ENO,
+				"its launch plan itself refuses such points: nothing would be run");
 	s->to_stands = false;
-	if (!out->n)	/* what a device cannot launch is a failure, too */
+	if (!out->n) /* what a device cannot launch is a failure, too */
 		look_around(out, s, 1);
-	return out->n ? 0 : kl_error(KL_ENO, "no point near those that are judged has it alone false");
+	return out->n ? 0 :
+			kl_error(KL_ENO, "no point near those that are judged has it alone false");
 }
 
 static void say(struct kl_widening *out, const struct kl_contract *c)
@@ -368,7 +375,10 @@ static int no_contract(int err)
 int kl_widen(struct kl_widening *out, const struct kl_widen_of *of)
 {
 	KL_AUTO(search_release) struct search s = {
-		.of = of, .c = of->to->contract, .to = of->to, .from = of->from,
+		.of = of,
+		.c = of->to->contract,
+		.to = of->to,
+		.from = of->from,
 	};
 	KL_AUTO(kl_widening_release) struct kl_widening w = { 0 };
 	int err;

@@ -48,10 +48,11 @@ void kl_wording_group_release(struct kl_wording_group *g)
 }
 
 /*
- * What a condition must be false of: a step back was refused for what came of it, a step forward for what
- * it was tried on.
+ * What a condition must be false of: a step back was refused for what came of it, a step forward
+ * for what it was tried on.
  */
-static int know_refused(struct kl_target *out, const struct kl_wording *w, const struct kl_refusal *r)
+static int know_refused(struct kl_target *out, const struct kl_wording *w,
+			const struct kl_refusal *r)
 {
 	const char *platform = r->event->place.id;
 	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
@@ -92,8 +93,12 @@ int kl_wording_group(struct kl_wording_group *out, const struct kl_wording *w, s
 	int err = 0;
 
 	*out = (struct kl_wording_group){
-		.w = w, .r = r, .t = r->t, .n = r->n,
-		.m = r->card->mechanism ? kl_mechanisms_find(&w->mechanisms, r->card->mechanism) : NULL,
+		.w = w,
+		.r = r,
+		.t = r->t,
+		.n = r->n,
+		.m = r->card->mechanism ? kl_mechanisms_find(&w->mechanisms, r->card->mechanism) :
+					  NULL,
 		.before = kl_calloc(r->n + 1, sizeof(*out->before)),
 	};
 	for (size_t k = 0; k < r->n; k++)
@@ -108,7 +113,7 @@ int kl_wording_group(struct kl_wording_group *out, const struct kl_wording *w, s
 		out->refused[n] = &t->r[k];
 		out->at[n] = (struct kl_target){ .known = KL_KNOWN_INIT };
 		out->known[n] = know_refused(&out->at[n], w, &t->r[k]) == 0;
-		kl_error_clear();	/* a commit that is not here cannot be a witness by test */
+		kl_error_clear(); /* a commit that is not here cannot be a witness by test */
 		out->nrefused++;
 	}
 	know_features(out);
@@ -135,7 +140,8 @@ static int take(struct kl_wording_group *g, const char *reply)
 	return 0;
 }
 
-static int open_session(struct kl_session **out, const struct kl_wording *w, const struct kl_wording_group *g)
+static int open_session(struct kl_session **out, const struct kl_wording *w,
+			const struct kl_wording_group *g)
 {
 	const char *lineage = kl_wording_first(g)->lineage;
 	KL_AUTO(kl_freep) char *workload = kl_strndup(lineage, strcspn(lineage, "/"));
@@ -171,11 +177,12 @@ int kl_wording_do(struct kl_wording *w, size_t i)
 	if (err < 0 || (err = kl_brief_system_plain(&texts, w->o.repo, "lift")) < 0)
 		return err;
 	kl_wording_driver(&driver, &g);
-	if ((err = open_session(&driver.session, w, &g)) < 0 || (err = kl_driver_open(&driver, &texts)) < 0)
+	if ((err = open_session(&driver.session, w, &g)) < 0 ||
+	    (err = kl_driver_open(&driver, &texts)) < 0)
 		return err;
 	w->asked++;
 	err = run_conversation(&driver, &g);
-	if (err == KL_ENO) {	/* no money */
+	if (err == KL_ENO) { /* no money */
 		give_up(w, g.r->card, kl_error_last());
 		kl_error_clear();
 		return 0;
@@ -190,7 +197,7 @@ int kl_wording_do(struct kl_wording *w, size_t i)
 	return 0;
 }
 
-/* --- what it would cost ------------------------------------------------------------------------ */
+/* --- what it would cost ----------------------------------------------------------------------- */
 
 static int add_costs(struct kl_wording_estimate *e, struct kl_wording *w,
 		     const struct kl_strvec *instructions, size_t i)
@@ -207,7 +214,8 @@ static int add_costs(struct kl_wording_estimate *e, struct kl_wording *w,
 		return err;
 	kl_wording_driver(&driver, &g);
 	kl_wording_compose(&turn, &g, KL_DIALOGUE_STEP);
-	if ((err = kl_driver_write(&user, &driver, &turn)) < 0 || (err = open_session(&session, w, &g)) < 0)
+	if ((err = kl_driver_write(&user, &driver, &turn)) < 0 ||
+	    (err = open_session(&session, w, &g)) < 0)
 		return err;
 	for (size_t k = 0; k < instructions->n; k++)
 		bytes += (int64_t)strlen(instructions->v[k]);

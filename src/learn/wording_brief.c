@@ -40,7 +40,8 @@ static void group_key(struct kl_buf *out, const struct kl_wording_group *g)
 void kl_wording_driver(struct kl_driver *out, const struct kl_wording_group *g)
 {
 	static const char *const prompt[KL_DIALOGUE_END] = {
-		[KL_DIALOGUE_STEP] = "lift-turn", [KL_DIALOGUE_AGAIN] = "lift-again",
+		[KL_DIALOGUE_STEP] = "lift-turn",
+		[KL_DIALOGUE_AGAIN] = "lift-again",
 	};
 	KL_AUTO(kl_buf_release) struct kl_buf key = KL_BUF_INIT;
 	char hex[KL_DIGEST_HEX];
@@ -48,8 +49,10 @@ void kl_wording_driver(struct kl_driver *out, const struct kl_wording_group *g)
 	group_key(&key, g);
 	kl_digest_hex(hex, key.ptr, key.len);
 	*out = (struct kl_driver){
-		.repo = g->w->o.repo, .name = strchr(kl_wording_first(g)->lineage, '/') + 1,
-		.phase = kl_asprintf("lift-%s-%.7s", g->r->card->mechanism, hex), .rewriter = g->w->o.who,
+		.repo = g->w->o.repo,
+		.name = strchr(kl_wording_first(g)->lineage, '/') + 1,
+		.phase = kl_asprintf("lift-%s-%.7s", g->r->card->mechanism, hex),
+		.rewriter = g->w->o.who,
 		.prompt = prompt,
 	};
 }
@@ -69,7 +72,8 @@ static void add_fenced(struct kl_buf *out, const struct kl_buf *text, size_t max
 	kl_prompt_excerpt(out, "", text->ptr, max);
 }
 
-static void add_ratios(struct kl_buf *out, const struct kl_wording_group *g, const struct kl_transition *t)
+static void add_ratios(struct kl_buf *out, const struct kl_wording_group *g,
+		       const struct kl_transition *t)
 {
 	const struct kl_contract *k = t->from->contract;
 
@@ -137,7 +141,8 @@ static char *steps(const struct kl_wording_group *g)
 	for (size_t i = 0; i < n; i++)
 		add_step(&b, g, i, is_first(g, i));
 	if (g->n > n)
-		kl_buf_addf(&b, "%zu more are not shown; conditions are checked against them, too.\n",
+		kl_buf_addf(&b,
+			    "%zu more are not shown; conditions are checked against them, too.\n",
 			    g->n - n);
 	return kl_buf_detach(&b);
 }
@@ -151,7 +156,8 @@ static char *refused(const struct kl_wording_group *g)
 		const char *class_ = kl_event_class(r->event);
 
 		kl_buf_addf(&b, "R%zu: %s, a step %s, class %s\n\n", i + 1, r->step.action,
-			    r->step.forward ? "that was to put it in" : "back that was to take it out",
+			    r->step.forward ? "that was to put it in" :
+					      "back that was to take it out",
 			    class_);
 		kl_feedback_write(&b, &(struct kl_feedback){ .class_ = class_, .event = r->event });
 		kl_buf_addch(&b, '\n');
@@ -167,8 +173,8 @@ static char *card(const struct kl_wording_group *g)
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	struct kl_buf out = KL_BUF_INIT;
 
-	kl_buf_addf(&b, "mechanism: %s: %s\nbackward action: %s\n", c->mechanism, g->m ? g->m->text : "",
-		    c->action);
+	kl_buf_addf(&b, "mechanism: %s: %s\nbackward action: %s\n", c->mechanism,
+		    g->m ? g->m->text : "", c->action);
 	add_list(&b, "there afterwards", &c->provides);
 	add_list(&b, "there before", &c->scope.requires);
 	add_list(&b, "not together with", &c->scope.conflicts);

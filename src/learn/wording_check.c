@@ -9,7 +9,7 @@
 #include "learn/lift_parts.h"
 #include "learn/wording_parts.h"
 
-#define PLAN "the launch plan"	/* of a card that is about it alone (lift_fill.c) */
+#define PLAN "the launch plan" /* of a card that is about it alone (lift_fill.c) */
 
 static int bad(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -30,8 +30,8 @@ static int bad(const char *fmt, ...)
 static bool tells_speed(const char *s)
 {
 	static const char *const unit[] = {
-		"x", "X", "%", "times", "fold", "percent", "ns", "us", "ms", "seconds", "GB/s", "TB/s",
-		"GFLOP", "TFLOP", "GFLOPS", "TFLOPS", "cycles",
+		"x",       "X",    "%",    "times", "fold",  "percent", "ns",     "us",     "ms",
+		"seconds", "GB/s", "TB/s", "GFLOP", "TFLOP", "GFLOPS",  "TFLOPS", "cycles",
 	};
 
 	for (; *s; s++) {
@@ -39,7 +39,7 @@ static bool tells_speed(const char *s)
 
 		if (!isdigit((unsigned char)*s) || isdigit((unsigned char)*p) || *p == '.')
 			continue;
-		if (!strncmp(p, "\xc3\x97", 2))	/* the sign for times */
+		if (!strncmp(p, "\xc3\x97", 2)) /* the sign for times */
 			return true;
 		p += *p == '-' || *p == ' ';
 		for (size_t i = 0; i < KL_ARRAY_SIZE(unit); i++) {
@@ -57,8 +57,10 @@ static bool tells_speed(const char *s)
 static int check_text(const char *text, const char *what)
 {
 	if (tells_speed(text))
-		return bad("%s tells a speed; how much it gained stands in the card as it was measured: "
-			   "'%.80s'", what, text);
+		return bad(
+			"%s tells a speed; how much it gained stands in the card as it was measured: "
+			"'%.80s'",
+			what, text);
 	return 0;
 }
 
@@ -68,8 +70,9 @@ static int check_portable(const struct kl_wording_group *g, const char *text, co
 	for (size_t i = 0; i < g->n; i++)
 		for (size_t k = 0; k < g->t[i]->from->nfile; k++)
 			if (strstr(text, g->t[i]->from->file[k].path))
-				return bad("%s names the file '%s' of one kernel; say it for any kernel",
-					   what, g->t[i]->from->file[k].path);
+				return bad(
+					"%s names the file '%s' of one kernel; say it for any kernel",
+					what, g->t[i]->from->file[k].path);
 	return check_text(text, what);
 }
 
@@ -100,14 +103,18 @@ static int check_key(const struct kl_wording_group *g, const char *id, const cha
 	KL_AUTO(kl_freep) char *cap = member_of(key, "cap");
 
 	if (has && !kl_strvec_has(&g->features, has))
-		return bad("the condition '%s' asks for the feature '%s', which no state here has and no "
-			   "mechanism knows", id, has);
+		return bad(
+			"the condition '%s' asks for the feature '%s', which no state here has and no "
+			"mechanism knows",
+			id, has);
 	if (cap && kl_taxonomy_cap(g->w->tax, cap) < 0)
-		return bad("the condition '%s' asks for the capability '%s', which the table does not have",
-			   id, cap);
+		return bad(
+			"the condition '%s' asks for the capability '%s', which the table does not have",
+			id, cap);
 	if (!known_somewhere(g, key))
-		return bad("the condition '%s' asks for '%s', of which nothing is known at any of the steps",
-			   id, key);
+		return bad(
+			"the condition '%s' asks for '%s', of which nothing is known at any of the steps",
+			id, key);
 	return 0;
 }
 
@@ -128,7 +135,10 @@ static int check_names(const struct kl_wording_group *g, const struct kl_words_p
 	return 0;
 }
 
-/* every step here was accepted: what is false of one is not needed; what is true of none was not seen */
+/*
+ * every step here was accepted: what is false of one is not needed; what is true of none was not
+ * seen
+ */
 static int check_steps(struct kl_wording_group *g, const struct kl_words_pre *p)
 {
 	bool seen = false;
@@ -138,8 +148,10 @@ static int check_steps(struct kl_wording_group *g, const struct kl_words_pre *p)
 		enum kl_truth truth = kl_target_test(&g->before[i], p->test, p->sound, &why);
 
 		if (p->sound && truth == KL_FALSE)
-			return bad("'%s' cannot be sound: %s step %d was accepted, and there it is false "
-				   "(%s)", p->id, g->t[i]->lineage, g->t[i]->step.number, why.ptr);
+			return bad(
+				"'%s' cannot be sound: %s step %d was accepted, and there it is false "
+				"(%s)",
+				p->id, g->t[i]->lineage, g->t[i]->step.number, why.ptr);
 		seen |= truth == KL_TRUE &&
 			(p->sound || g->n == 1 || kl_lift_speed_of(g->t[i]) == KL_SPEED_FAST);
 	}
@@ -157,8 +169,8 @@ static long label(const char *s, char kind, size_t n)
 	char rest;
 	unsigned long i;
 
-	if (*s != kind || !isdigit((unsigned char)s[1]) || sscanf(s + 1, "%4lu%c", &i, &rest) != 1 ||
-	    i < 1 || i > n)
+	if (*s != kind || !isdigit((unsigned char)s[1]) ||
+	    sscanf(s + 1, "%4lu%c", &i, &rest) != 1 || i < 1 || i > n)
 		return -1;
 	return (long)i - 1;
 }
@@ -175,13 +187,14 @@ static int find_witness(const struct kl_refusal **out, struct kl_wording_group *
 	long i = label(p->witness, 'R', g->nrefused);
 
 	if (i < 0)
-		return bad("the witness '%.20s' of '%s' is none of the refused steps R1 to R%zu", p->witness,
-			   p->id, g->nrefused);
+		return bad("the witness '%.20s' of '%s' is none of the refused steps R1 to R%zu",
+			   p->witness, p->id, g->nrefused);
 	if (p->test && !g->known[i])
-		return bad("%s cannot be the witness of '%s': its files are not here", p->witness, p->id);
+		return bad("%s cannot be the witness of '%s': its files are not here", p->witness,
+			   p->id);
 	if (p->test && kl_target_test(&g->at[i], p->test, true, &why) != KL_FALSE)
-		return bad("%s is no witness of '%s': the test is not false there (%s)", p->witness, p->id,
-			   why.ptr);
+		return bad("%s is no witness of '%s': the test is not false there (%s)", p->witness,
+			   p->id, why.ptr);
 	*out = g->refused[i];
 	return 0;
 }
@@ -205,7 +218,8 @@ static int add_pre(struct kl_card *c, struct kl_wording_group *g, const struct k
 	if (err < 0)
 		return err;
 	pre = (struct kl_card_pre){
-		.id = kl_strdup(p->id), .text = kl_strdup(p->text),
+		.id = kl_strdup(p->id),
+		.text = kl_strdup(p->text),
 		.test = p->test ? kl_strdup(p->test) : NULL,
 		.state = by ? KL_PRE_WITNESSED : KL_PRE_ASSUMED,
 		.by = by ? kl_strdup(by->event->id) : NULL,
@@ -227,7 +241,8 @@ static int cite(struct kl_strvec *events, const struct kl_wording_group *g, cons
 {
 	long r = label(word, 'R', g->nrefused), t = label(word, 'T', shown(g));
 	const char *was = r >= 0 ? kl_event_class(g->refused[r]->event) :
-			  t >= 0 && kl_lift_speed_of(g->t[t]) == KL_SPEED_SLOW ? "slower" : "";
+			  t >= 0 && kl_lift_speed_of(g->t[t]) == KL_SPEED_SLOW ? "slower" :
+										 "";
 
 	if (r < 0 && t < 0)
 		return bad("a risk cites '%.20s', which is none of the steps shown", word);
@@ -239,14 +254,17 @@ static int cite(struct kl_strvec *events, const struct kl_wording_group *g, cons
 	return 0;
 }
 
-static int add_risk(struct kl_card *c, const struct kl_wording_group *g, const struct kl_words_risk *r)
+static int add_risk(struct kl_card *c, const struct kl_wording_group *g,
+		    const struct kl_words_risk *r)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec labels = KL_STRVEC_INIT, events = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec labels = KL_STRVEC_INIT,
+						    events = KL_STRVEC_INIT;
 	struct kl_card_risk risk = { 0 };
 	int err = check_text(r->text, "a risk");
 
 	if (r->violates && !kl_card_has_pre(c, r->violates))
-		return bad("a risk violates '%.40s', and the card has no such condition", r->violates);
+		return bad("a risk violates '%.40s', and the card has no such condition",
+			   r->violates);
 	kl_strvec_split(&labels, r->events, ", ");
 	if (!labels.n || !strcmp(r->events, "-"))
 		return bad("a risk cites no step: what nobody saw fail is no risk here");
@@ -265,7 +283,10 @@ static int add_risk(struct kl_card *c, const struct kl_wording_group *g, const s
 static int form_of(enum kl_carrier_form *out, const char *word)
 {
 	static const enum kl_carrier_form form[] = {
-		KL_CARRIER_SNIPPET, KL_CARRIER_SCHEDULE, KL_CARRIER_PSEUDOCODE, KL_CARRIER_PROSE,
+		KL_CARRIER_SNIPPET,
+		KL_CARRIER_SCHEDULE,
+		KL_CARRIER_PSEUDOCODE,
+		KL_CARRIER_PROSE,
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(form); i++)
@@ -273,8 +294,10 @@ static int form_of(enum kl_carrier_form *out, const char *word)
 			*out = form[i];
 			return 0;
 		}
-	return bad("a carrier has the form annotated-snippet, schedule, pseudocode or prose, not '%.40s'; "
-		   "what tools apply is taken from the steps", word);
+	return bad(
+		"a carrier has the form annotated-snippet, schedule, pseudocode or prose, not '%.40s'; "
+		"what tools apply is taken from the steps",
+		word);
 }
 
 /* the best step of the language: it is what the carrier tells of */
@@ -286,7 +309,8 @@ static const struct kl_transition *step_in(const struct kl_wording_group *g, con
 	return NULL;
 }
 
-static int add_carrier(struct kl_card *c, const struct kl_wording_group *g, const struct kl_words_carrier *k)
+static int add_carrier(struct kl_card *c, const struct kl_wording_group *g,
+		       const struct kl_words_carrier *k)
 {
 	const struct kl_transition *t = step_in(g, k->language);
 	enum kl_carrier_form form = KL_CARRIER_PROSE;
@@ -299,13 +323,17 @@ static int add_carrier(struct kl_card *c, const struct kl_wording_group *g, cons
 	if (!err && form == KL_CARRIER_PROSE)
 		err = check_text(k->text, "a carrier");
 	for (size_t i = 0; !err && i < c->carriers.n; i++)
-		if (!strcmp(c->carriers.v[i].language, k->language) && c->carriers.v[i].form == form)
-			err = bad("a second carrier of the form '%s' in '%s'", k->form, k->language);
+		if (!strcmp(c->carriers.v[i].language, k->language) &&
+		    c->carriers.v[i].form == form)
+			err = bad("a second carrier of the form '%s' in '%s'", k->form,
+				  k->language);
 	if (err < 0)
 		return err;
 	KL_GROW(c->carriers.v, c->carriers.n + 1, c->carriers.alloc);
 	c->carriers.v[c->carriers.n++] = (struct kl_card_carrier){
-		.language = kl_strdup(k->language), .form = form, .of = kl_strdup(t->event->id),
+		.language = kl_strdup(k->language),
+		.form = form,
+		.of = kl_strdup(t->event->id),
 		.text = kl_strdup(k->text),
 	};
 	return 0;

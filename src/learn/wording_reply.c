@@ -56,7 +56,9 @@ static int no_empty(const struct kl_scan *s, const char *text, const char *key)
 static int take_card(struct kl_words *w, struct kl_scan *s, const struct kl_scan_tag *t)
 {
 	const struct kl_scan_field list[] = {
-		{ "intent", &w->intent }, { "construct", &w->construct }, { "acts-on", &w->acts_on },
+		{ "intent", &w->intent },
+		{ "construct", &w->construct },
+		{ "acts-on", &w->acts_on },
 	};
 	int err;
 
@@ -91,18 +93,22 @@ static int take_pre(struct kl_words *w, struct kl_scan *s, const struct kl_scan_
 	int err = room(s, w->npre, "conditions");
 	struct kl_words_pre *p = &w->pre[w->npre];
 	const struct kl_scan_field list[] = {
-		{ "id", &p->id }, { "kind", &kind }, { "test", &p->test }, { "witness", &p->witness },
-		{ "text", &p->text },
+		{ "id", &p->id },           { "kind", &kind },    { "test", &p->test },
+		{ "witness", &p->witness }, { "text", &p->text },
 	};
 
 	if (err < 0)
 		return err;
 	w->npre++;
-	if ((err = kl_scan_alone(s, t)) < 0 || (err = kl_scan_keys(s, "pre", list, KL_ARRAY_SIZE(list))) < 0)
+	if ((err = kl_scan_alone(s, t)) < 0 ||
+	    (err = kl_scan_keys(s, "pre", list, KL_ARRAY_SIZE(list))) < 0)
 		return err;
 	if (!kl_envelope_slug(p->id))
-		return kl_scan_bad(s, "the id '%.60s' is not lower-case words joined by '-', at most 40 "
-				   "bytes", p->id);
+		return kl_scan_bad(
+			s,
+			"the id '%.60s' is not lower-case words joined by '-', at most 40 "
+			"bytes",
+			p->id);
 	if (strcmp(kind, "sound") && strcmp(kind, "useful"))
 		return kl_scan_bad(s, "a condition is 'sound' or 'useful', not '%.60s'", kind);
 	p->sound = !strcmp(kind, "sound");
@@ -116,14 +122,17 @@ static int take_risk(struct kl_words *w, struct kl_scan *s, const struct kl_scan
 	int err = room(s, w->nrisk, "risks");
 	struct kl_words_risk *r = &w->risk[w->nrisk];
 	const struct kl_scan_field list[] = {
-		{ "class", &r->class_ }, { "violates", &r->violates }, { "events", &r->events },
+		{ "class", &r->class_ },
+		{ "violates", &r->violates },
+		{ "events", &r->events },
 		{ "text", &r->text },
 	};
 
 	if (err < 0)
 		return err;
 	w->nrisk++;
-	if ((err = kl_scan_alone(s, t)) < 0 || (err = kl_scan_keys(s, "risk", list, KL_ARRAY_SIZE(list))) < 0)
+	if ((err = kl_scan_alone(s, t)) < 0 ||
+	    (err = kl_scan_keys(s, "risk", list, KL_ARRAY_SIZE(list))) < 0)
 		return err;
 	or_null(&r->violates);
 	return no_empty(s, r->text, "text");
@@ -135,7 +144,9 @@ static int take(struct kl_words *w, struct kl_scan *s, const struct kl_scan_tag 
 		const char *name;
 		int (*fn)(struct kl_words *w, struct kl_scan *s, const struct kl_scan_tag *t);
 	} block[] = {
-		{ "card", take_card }, { "carrier", take_carrier }, { "pre", take_pre },
+		{ "card", take_card },
+		{ "carrier", take_carrier },
+		{ "pre", take_pre },
 		{ "risk", take_risk },
 	};
 

@@ -6,8 +6,9 @@
 #include <stddef.h>
 
 /*
- * wording_reply - a model's reply when it is asked to word a card, strictly parsed (docs/formats.md,
- * "Words of a card"). Form only: whether what it says is so, wording.h finds out from the data.
+ * wording_reply - a model's reply when it is asked to word a card, strictly parsed
+ * (docs/formats.md, "Words of a card"). Form only: whether what it says is so, wording.h finds out
+ * from the data.
  *
  *	err = kl_words_parse(&w, text, len);
  *	if (err == KL_EINVALID)
@@ -17,21 +18,23 @@
  * Steps are called by the labels that the question gave them: T1, T2 for transitions, R1, R2 for
  * steps that were refused.
  */
-#define KL_WORDS_MOST 16	/* carriers, conditions, risks: of each */
+#define KL_WORDS_MOST 16 /* carriers, conditions, risks: of each */
 
-struct kl_words_carrier { char *language, *form, *text; };
+struct kl_words_carrier {
+	char *language, *form, *text;
+};
 
 struct kl_words_pre {
-	bool sound;		/* else useful */
+	bool sound; /* else useful */
 	char *id, *text;
-	char *test;		/* NULL: none could be written */
-	char *witness;		/* label, or NULL */
+	char *test;    /* NULL: none could be written */
+	char *witness; /* label, or NULL */
 };
 
 struct kl_words_risk {
 	char *class_, *text;
-	char *violates;		/* id of a condition, or NULL */
-	char *events;		/* labels, as they were written: "R1, T2" */
+	char *violates; /* id of a condition, or NULL */
+	char *events;   /* labels, as they were written: "R1, T2" */
 };
 
 struct kl_words {

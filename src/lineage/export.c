@@ -21,7 +21,7 @@ struct exporter {
 	const char *dir;
 	struct kl_view view;
 	struct kl_view_rejections rejections;
-	json_t *index;			/* lineage.json */
+	json_t *index; /* lineage.json */
 	struct kl_buf events;
 	size_t files;
 };
@@ -53,12 +53,15 @@ static int put_root(struct exporter *x, const git_oid *tree)
 		KL_AUTO(kl_freep) char *path = kl_fs_join("state-0", blobs.b[i].path);
 
 		if ((blobs.b[i].mode & 0170000) != 0100000 || !kl_fs_path_ok(blobs.b[i].path))
-			err = kl_error(KL_EINVALID, "'%s' in K_0 cannot be exported: not a plain file, "
-				       "or an odd name", blobs.b[i].path);
+			err = kl_error(KL_EINVALID,
+				       "'%s' in K_0 cannot be exported: not a plain file, "
+				       "or an odd name",
+				       blobs.b[i].path);
 		else
 			err = kl_repo_blob_read(&text, x->repo, &blobs.b[i].oid, MAX_BLOB);
 		if (!err)
-			err = put(x, path, text.ptr, text.len, blobs.b[i].mode & 0100 ? 0755 : 0644);
+			err = put(x, path, text.ptr, text.len,
+				  blobs.b[i].mode & 0100 ? 0755 : 0644);
 	}
 	kl_blobs_release(&blobs);
 	return err;
@@ -74,7 +77,7 @@ static int put_events(struct exporter *x, const git_oid *commit)
 		kl_error_clear();
 		return 0;
 	}
-	for (const char *s = text.ptr; !err && *s; ) {
+	for (const char *s = text.ptr; !err && *s;) {
 		size_t n = strcspn(s, "\n");
 
 		if (n) {
@@ -198,7 +201,8 @@ static int state_index(size_t *out, git_oid *tree, struct exporter *x, const str
 	if (err < 0)
 		return err;
 	if (!found)
-		return kl_error(KL_ENOTFOUND, "a rejection was tried on a state that is not in this lineage");
+		return kl_error(KL_ENOTFOUND,
+				"a rejection was tried on a state that is not in this lineage");
 	*out = (size_t)(found - (const char *)x->view.step) / sizeof(*x->view.step);
 	return 0;
 }
@@ -235,12 +239,11 @@ static int rejection(struct exporter *x, const struct kl_view_rejection *v, size
 	if ((err = contract_dir(&dir, x, &v->commit)) < 0)
 		return err;
 	err = state_index(&on, &on_tree, x, trees, &v->on, dir);
-	if (err == KL_ENOTFOUND) {	/* of an earlier walk of that name */
+	if (err == KL_ENOTFOUND) { /* of an earlier walk of that name */
 		kl_error_clear();
 		return 0;
 	}
-	if (err < 0 ||
-	    (err = kl_repo_tree_of(&full, x->repo, &v->commit)) < 0 ||
+	if (err < 0 || (err = kl_repo_tree_of(&full, x->repo, &v->commit)) < 0 ||
 	    (err = kl_forward_tree(&tree, x->repo, &full, dir)) < 0 ||
 	    (err = put_patch(x, file, &v->commit, &on_tree, &tree)) < 0)
 		return err;
@@ -266,7 +269,7 @@ static int rejections(struct exporter *x)
 		kl_oid_hex(hex, &tree);
 		kl_map_put(&trees, hex, &x->view.step[i]);
 	}
-	for (size_t i = x->rejections.n; !err && i-- > 0; )
+	for (size_t i = x->rejections.n; !err && i-- > 0;)
 		err = rejection(x, &x->rejections.r[i], x->rejections.n - i, &trees);
 	return err;
 }
@@ -310,7 +313,10 @@ int kl_export_write(struct kl_repo *r, const char *workload, const char *name, c
 		    size_t *files)
 {
 	KL_AUTO(exporter_release) struct exporter x = {
-		.repo = r, .dir = dir, .events = KL_BUF_INIT, .index = json_object(),
+		.repo = r,
+		.dir = dir,
+		.events = KL_BUF_INIT,
+		.index = json_object(),
 	};
 	int err;
 

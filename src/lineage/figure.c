@@ -8,7 +8,7 @@
 #include "text/html.h"
 
 #define WIDTH 860
-#define MAX_POINTS 400		/* more states are thinned out of a figure, not of the table */
+#define MAX_POINTS 400 /* more states are thinned out of a figure, not of the table */
 
 /* --- ground ----------------------------------------------------------------- */
 
@@ -21,8 +21,10 @@ static const char style[] =
 
 static void begin(struct kl_buf *b, int height, const char *title)
 {
-	kl_buf_addf(b, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
-		    "width=\"%d\" height=\"%d\" role=\"img\"><title>", WIDTH, height, WIDTH, height);
+	kl_buf_addf(b,
+		    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
+		    "width=\"%d\" height=\"%d\" role=\"img\"><title>",
+		    WIDTH, height, WIDTH, height);
 	kl_html_add(b, title);
 	kl_buf_addf(b, "</title>%s\n", style);
 }
@@ -34,12 +36,13 @@ static void end(struct kl_buf *b)
 
 static void line(struct kl_buf *b, const char *class_, double x1, double y1, double x2, double y2)
 {
-	kl_buf_addf(b, "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", class_,
-		    x1, y1, x2, y2);
+	kl_buf_addf(b, "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
+		    class_, x1, y1, x2, y2);
 }
 
 /* `anchor`: start, middle, end; `turn` in degrees */
-static void text(struct kl_buf *b, double x, double y, const char *anchor, int turn, const char *words)
+static void text(struct kl_buf *b, double x, double y, const char *anchor, int turn,
+		 const char *words)
 {
 	kl_buf_addf(b, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"", x, y, anchor);
 	if (turn)
@@ -171,7 +174,8 @@ static void trace_point(struct kl_buf *b, const struct kl_view_step *s, size_t i
 	char words[32];
 
 	if (i && s->root.lo > 0)
-		line(b, "span", x, at(y, (double)s->root.lo / 1e6), x, at(y, (double)s->root.hi / 1e6));
+		line(b, "span", x, at(y, (double)s->root.lo / 1e6), x,
+		     at(y, (double)s->root.hi / 1e6));
 	number(words, speed(s, i));
 	kl_buf_addf(b, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"><title>", x,
 		    at(y, speed(s, i)));
@@ -199,14 +203,15 @@ void kl_figure_trace(struct kl_buf *svg, const struct kl_view *v)
 	kl_buf_adds(svg, "<polyline class=\"line\" points=\"");
 	for (size_t i = 0; i < v->n; i += stride)
 		if (is_known(&v->step[i], i))
-			kl_buf_addf(svg, "%s%.1f,%.1f", drawn++ ? " " : "", left + 20 + gap * (double)i,
-				    at(&y, speed(&v->step[i], i)));
+			kl_buf_addf(svg, "%s%.1f,%.1f", drawn++ ? " " : "",
+				    left + 20 + gap * (double)i, at(&y, speed(&v->step[i], i)));
 	kl_buf_adds(svg, "\"/>\n");
 	for (size_t i = 0; i < v->n; i += stride)
 		if (is_known(&v->step[i], i))
 			trace_point(svg, &v->step[i], i, left + 20 + gap * (double)i, &y);
 	for (size_t i = 0; i < v->n; i += label) {
-		KL_AUTO(kl_freep) char *words = kl_asprintf("K_%zu %.18s", i, name_of(&v->step[i], i));
+		KL_AUTO(kl_freep) char *words = kl_asprintf("K_%zu %.18s", i,
+							    name_of(&v->step[i], i));
 
 		text(svg, left + 24 + gap * (double)i, bottom + 16, "end", -45, words);
 	}
@@ -244,16 +249,19 @@ void kl_figure_steps(struct kl_buf *svg, const struct kl_view *v)
 	for (size_t i = 1; i < n; i++) {
 		const struct kl_ratio *r = &v->step[i].prev;
 		double y = 10 + 22 * (double)i, a = at(&x, 1), b = at(&x, (double)r->ppm / 1e6);
-		KL_AUTO(kl_freep) char *label = kl_asprintf("K_%zu %.24s", i, name_of(&v->step[i], i));
+		KL_AUTO(kl_freep) char *label = kl_asprintf("K_%zu %.24s", i,
+							    name_of(&v->step[i], i));
 
 		text(svg, left - 8, y + 9, "end", 0, label);
 		if (r->ppm <= 0)
 			continue;
-		kl_buf_addf(svg, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"12\"/>\n",
-			    b >= a ? "up" : "down", fmin(a, b), y - 2, fmax(fabs(b - a), 1));
+		kl_buf_addf(
+			svg,
+			"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"12\"/>\n",
+			b >= a ? "up" : "down", fmin(a, b), y - 2, fmax(fabs(b - a), 1));
 		if (r->lo > 0)
-			line(svg, "whisker", at(&x, (double)r->lo / 1e6), y + 4, at(&x, (double)r->hi / 1e6),
-			     y + 4);
+			line(svg, "whisker", at(&x, (double)r->lo / 1e6), y + 4,
+			     at(&x, (double)r->hi / 1e6), y + 4);
 		number(words, (double)r->ppm / 1e6);
 		text(svg, right + 10, y + 9, "start", 0, words);
 	}

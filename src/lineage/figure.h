@@ -6,18 +6,21 @@
 #include "model/ledger.h"
 
 /*
- * figure - pictures of a lineage as SVG: each stands alone as a file and within a page, asks nothing of the
- * network, runs no script, and takes its ink from the text around it (currentColor). Speeds are on
- * logarithmic axes: what is equally far is equally many times faster.
+ * figure - pictures of a lineage as SVG: each stands alone as a file and within a page, asks
+ * nothing of the network, runs no script, and takes its ink from the text around it (currentColor).
+ * Speeds are on logarithmic axes: what is equally far is equally many times faster.
  */
 
-/** Speed against K_0, state by state, with intervals, and the vendor's baseline where it was measured. */
+/**
+ * Speed against K_0, state by state, with intervals, and the vendor's baseline where it was
+ * measured.
+ */
 void kl_figure_trace(struct kl_buf *svg, const struct kl_view *v);
 /** What each step brought against the one before. */
 void kl_figure_steps(struct kl_buf *svg, const struct kl_view *v);
 /**
- * The best state that was derived anew, against what had been spent by then; false: no money was spent on
- * this lineage, and nothing is written.
+ * The best state that was derived anew, against what had been spent by then; false: no money was
+ * spent on this lineage, and nothing is written.
  */
 bool kl_figure_cost(struct kl_buf *svg, const struct kl_view *v, const struct kl_ledger *l);
 

@@ -27,11 +27,11 @@ struct importer {
 	struct kl_repo *repo;
 	const char *dir;
 	json_t *index;
-	git_oid *commit, *tree;		/* K_0 ... K_n */
+	git_oid *commit, *tree; /* K_0 ... K_n */
 	size_t n;
-	git_oid rejected;		/* last one */
+	git_oid rejected; /* last one */
 	size_t nrejected;
-	struct kl_map commits;		/* id as exported -> oid here (owned) */
+	struct kl_map commits; /* id as exported -> oid here (owned) */
 	struct kl_note_line *note;
 	size_t nnote, note_alloc;
 	struct kl_strvec lines;
@@ -58,8 +58,8 @@ int kl_import_date(int64_t *time, int *offset, const char *text)
 
 	if (sscanf(comma ? comma + 1 : text, "%2d %3s %4d %2d:%2d:%2d %c%4d", &tm.tm_mday, month,
 		   &tm.tm_year, &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &sign, &zone) != 8 ||
-	    (sign != '+' && sign != '-') || strlen(month) != 3 ||
-	    !(at = strstr(months, month)) || (at - months) % 3)
+	    (sign != '+' && sign != '-') || strlen(month) != 3 || !(at = strstr(months, month)) ||
+	    (at - months) % 3)
 		return kl_error(KL_EINVALID, "'%.40s' is no date", text);
 	tm.tm_mon = (int)(at - months) / 3;
 	tm.tm_year -= 1900;
@@ -91,8 +91,9 @@ static int register_commit(struct importer *x, const json_t *entry, const char *
 		return err;
 	kl_oid_hex(hex, here);
 	if (!anew && strcmp(hex, was))
-		return kl_error(KL_EINVALID, "commit %.12s comes out as %.12s: the export was changed",
-				was, hex);
+		return kl_error(KL_EINVALID,
+				"commit %.12s comes out as %.12s: the export was changed", was,
+				hex);
 	copy = kl_malloc(sizeof(*copy));
 	*copy = *here;
 	kl_map_put(&x->commits, was, copy);
@@ -104,7 +105,7 @@ static int register_commit(struct importer *x, const json_t *entry, const char *
 struct files {
 	struct kl_tree_edit *e;
 	size_t n, alloc;
-	struct kl_strvec keep;		/* paths and bytes that the edits point to */
+	struct kl_strvec keep; /* paths and bytes that the edits point to */
 };
 
 static void files_release(struct files *f)
@@ -133,7 +134,9 @@ static int add_file(struct files *f, const char *full, const char *path)
 	kl_strvec_take(&f->keep, kl_buf_detach(&text));
 	KL_GROW(f->e, f->n + 1, f->alloc);
 	f->e[f->n++] = (struct kl_tree_edit){
-		.path = f->keep.v[f->keep.n - 2], .data = f->keep.v[f->keep.n - 1], .len = len,
+		.path = f->keep.v[f->keep.n - 2],
+		.data = f->keep.v[f->keep.n - 1],
+		.len = len,
 		.mode = st.st_mode & 0100 ? 0100755 : 0100644,
 	};
 	return 0;
@@ -226,7 +229,8 @@ static int build_step(struct importer *x, size_t i, const json_t *entry)
 	    ((err = build_patch(&parent[1], &tree, x, again, &x->tree[i - 1], parent, 1)) < 0 ||
 	     (err = register_commit(x, entry, "rederived_commit", &parent[1], false)) < 0))
 		return err;
-	err = build_patch(&x->commit[i], &x->tree[i], x, file, &x->tree[i - 1], parent, again ? 2 : 1);
+	err = build_patch(&x->commit[i], &x->tree[i], x, file, &x->tree[i - 1], parent,
+			  again ? 2 : 1);
 	return err < 0 ? err : register_commit(x, entry, "commit", &x->commit[i], false);
 }
 
@@ -276,7 +280,8 @@ static int build(struct importer *x)
 		if ((err = build_rejected(x, entry)) < 0)
 			return err;
 	if (kl_map_get(&x->commits, tip) == NULL)
-		return kl_error(KL_EINVALID, "lineage.json names a tip that is none of its commits");
+		return kl_error(KL_EINVALID,
+				"lineage.json names a tip that is none of its commits");
 	return 0;
 }
 
@@ -293,7 +298,8 @@ static int check_event(struct importer *x, const struct kl_event *event, const g
 	    (err = kl_surface_from_tree(&s, x->repo, &tree, "")) < 0)
 		return err;
 	if (!kl_event_is_for(event, s->digest, s->contract_digest))
-		return kl_error(KL_EINVALID, "event %.12s was reached for other files than its commit has",
+		return kl_error(KL_EINVALID,
+				"event %.12s was reached for other files than its commit has",
 				event->id);
 	return 0;
 }
@@ -329,7 +335,7 @@ static int read_events(struct importer *x)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int line = 0, err = read_file(&text, x, "gate.jsonl");
 
-	for (const char *s = text.ptr; !err && *s; ) {
+	for (const char *s = text.ptr; !err && *s;) {
 		size_t n = strcspn(s, "\n");
 
 		line++;
@@ -372,7 +378,7 @@ static int move_once(struct importer *x, struct kl_import_result *out)
 	if ((err = look(&have, x, out->lineage, &x->commit[x->n - 1])) < 0)
 		return err;
 	out->already = have;
-	if (have)	/* the notes and rejections that came with it are here, too */
+	if (have) /* the notes and rejections that came with it are here, too */
 		return 0;
 	if (x->nrejected && (err = look(&have_rejected, x, rejected, &x->rejected)) < 0)
 		return err;
@@ -403,7 +409,8 @@ static int check_names(struct importer *x, const char *name)
 	if (name)
 		x->name = name;
 	if (!kl_slug_ok(x->workload) || !kl_slug_ok(x->name))
-		return kl_error(KL_EINVALID, "'%s/%s' cannot be the name of a lineage", x->workload, x->name);
+		return kl_error(KL_EINVALID, "'%s/%s' cannot be the name of a lineage", x->workload,
+				x->name);
 	return 0;
 }
 
@@ -415,7 +422,8 @@ static int rebuild(struct importer *x, const char *name)
 
 	if (err < 0)
 		return err;
-	if ((err = kl_json_parse(&x->index, text.ptr, text.len)) < 0 || (err = check_names(x, name)) < 0)
+	if ((err = kl_json_parse(&x->index, text.ptr, text.len)) < 0 ||
+	    (err = check_names(x, name)) < 0)
 		return kl_error_in(err, "lineage.json");
 	if ((err = build(x)) < 0)
 		return err;
@@ -433,15 +441,21 @@ void kl_import_view_release(struct kl_import_view *v)
 int kl_import_view(struct kl_import_view *out, struct kl_repo *r, const char *dir)
 {
 	KL_AUTO(importer_release) struct importer x = {
-		.repo = r, .dir = dir, .commits = { .free_value = free },
+		.repo = r,
+		.dir = dir,
+		.commits = { .free_value = free },
 	};
 	int err = rebuild(&x, NULL);
 
 	if (err < 0)
 		return kl_error_in(err, "%s", dir);
 	*out = (struct kl_import_view){
-		.workload = kl_strdup(x.workload), .name = kl_strdup(x.name), .commit = kl_steal(&x.commit),
-		.n = x.n, .rejected = x.rejected, .has_rejected = x.nrejected,
+		.workload = kl_strdup(x.workload),
+		.name = kl_strdup(x.name),
+		.commit = kl_steal(&x.commit),
+		.n = x.n,
+		.rejected = x.rejected,
+		.has_rejected = x.nrejected,
 		.notes = { .free_value = free },
 	};
 	for (size_t i = 0; i < x.nnote; i++) {
@@ -459,14 +473,16 @@ int kl_import_read(struct kl_import_result *out, struct kl_repo *r, const char *
 		   const char *name)
 {
 	KL_AUTO(importer_release) struct importer x = {
-		.repo = r, .dir = dir, .commits = { .free_value = free },
+		.repo = r,
+		.dir = dir,
+		.commits = { .free_value = free },
 	};
 	int err;
 
 	*out = (struct kl_import_result){ 0 };
 	if ((err = rebuild(&x, name)) < 0)
 		return err;
-	for (int i = 0; ; i++) {
+	for (int i = 0;; i++) {
 		err = move_once(&x, out);
 		if (err != KL_ECHANGED || i == MAX_TRIES)
 			break;

@@ -21,7 +21,7 @@
 struct kl_import_result {
 	char lineage[256];
 	size_t steps, rejected, events;
-	bool already;		/* it was here, the same */
+	bool already; /* it was here, the same */
 };
 
 /** `name` NULL: the one in lineage.json. KL_EEXISTS: another lineage has that name. */
@@ -34,11 +34,12 @@ int kl_import_read(struct kl_import_result *out, struct kl_repo *r, const char *
  */
 struct kl_import_view {
 	char *workload, *name;
-	git_oid *commit;		/* K_0 ... */
+	git_oid *commit; /* K_0 ... */
 	size_t n;
-	git_oid rejected;		/* the last one; first parent: tried on, second: the one before */
+	/* the last one; first parent: tried on, second: the one before */
+	git_oid rejected;
 	bool has_rejected;
-	struct kl_map notes;		/* commit in hex -> its events, one a line (owned) */
+	struct kl_map notes; /* commit in hex -> its events, one a line (owned) */
 };
 int kl_import_view(struct kl_import_view *out, struct kl_repo *r, const char *dir);
 void kl_import_view_release(struct kl_import_view *v);

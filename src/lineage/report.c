@@ -9,7 +9,7 @@
 #include "text/json.h"
 
 #define MAX_DIFF ((size_t)256 << 10)
-#define MAX_PAGE ((size_t)32 << 20)	/* beyond it edits and evidence are left out, said so */
+#define MAX_PAGE ((size_t)32 << 20) /* beyond it edits and evidence are left out, said so */
 
 static const char head[] =
 	"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -99,7 +99,10 @@ static void add_diff(struct kl_buf *b, const char *text, size_t len)
 	kl_buf_adds(b, "<pre>");
 	for (const char *p = text, *end = text + (cut ? MAX_DIFF : len); p < end; p += n + 1) {
 		const char *nl = memchr(p, '\n', (size_t)(end - p));
-		const char *class_ = *p == '+' ? "add" : *p == '-' ? "del" : *p == '@' ? "at" : NULL;
+		const char *class_ = *p == '+' ? "add" :
+				     *p == '-' ? "del" :
+				     *p == '@' ? "at" :
+						 NULL;
 
 		n = nl ? (size_t)(nl - p) : (size_t)(end - p);
 		if (class_)
@@ -155,7 +158,8 @@ static void add_evidence(struct kl_buf *b, const struct kl_event *event)
 	pair(b, "device", event->place.device);
 	pair(b, "compiler", event->place.compiler);
 	if (json_is_object(event->correct))
-		kl_buf_addf(b, "<dt>correct</dt><dd>%lld inputs, the worst error is %.2f of what is "
+		kl_buf_addf(b,
+			    "<dt>correct</dt><dd>%lld inputs, the worst error is %.2f of what is "
 			    "allowed</dd>",
 			    (long long)kl_json_int_or(event->correct, "cases", 0),
 			    (double)kl_json_int_or(event->correct, "margin_ppm", 0) / 1e6);
@@ -203,7 +207,8 @@ static int state_section(struct kl_buf *b, struct kl_repo *r, const struct kl_vi
 static void state_row(struct kl_buf *b, const struct kl_view_step *s, size_t i)
 {
 	const char *class_ = s->verdict == KL_VERDICT_PASS ? "pass" :
-			     s->verdict == KL_VERDICT_FAIL ? "fail" : "soft";
+			     s->verdict == KL_VERDICT_FAIL ? "fail" :
+							     "soft";
 
 	kl_buf_addf(b, "<tr><td>K_%zu</td><td>", i);
 	add_or_dash(b, i ? s->step.mechanism : NULL);
@@ -233,9 +238,11 @@ static void state_row(struct kl_buf *b, const struct kl_view_step *s, size_t i)
 
 static void state_table(struct kl_buf *b, const struct kl_view *v)
 {
-	kl_buf_adds(b, "<div class=\"wide\"><table><thead><tr><th>state</th><th>mechanism</th>"
-		    "<th>undone by</th><th>where</th><th>time</th><th>× the one before</th><th>× K_0</th>"
-		    "<th>facts gained, lost</th><th>derivation</th><th>verdict</th></tr></thead><tbody>\n");
+	kl_buf_adds(
+		b,
+		"<div class=\"wide\"><table><thead><tr><th>state</th><th>mechanism</th>"
+		"<th>undone by</th><th>where</th><th>time</th><th>× the one before</th><th>× K_0</th>"
+		"<th>facts gained, lost</th><th>derivation</th><th>verdict</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < v->n; i++)
 		state_row(b, &v->step[i], i);
 	kl_buf_adds(b, "</tbody></table></div>\n");
@@ -249,9 +256,12 @@ static int rejections(struct kl_buf *b, struct kl_repo *r, const struct kl_view 
 	if (err < 0)
 		return err;
 	if (all.n)
-		kl_buf_addf(b, "<details><summary>%zu rejected</summary><div class=\"wide\"><table><thead>"
-			    "<tr><th>commit</th><th>direction</th><th>what</th><th>where</th><th>class</th>"
-			    "</tr></thead><tbody>\n", all.n);
+		kl_buf_addf(
+			b,
+			"<details><summary>%zu rejected</summary><div class=\"wide\"><table><thead>"
+			"<tr><th>commit</th><th>direction</th><th>what</th><th>where</th><th>class</th>"
+			"</tr></thead><tbody>\n",
+			all.n);
 	for (size_t i = all.n; i-- > 0;) {
 		const struct kl_step *s = &all.r[i].step;
 		char hex[KL_OID_HEX];
@@ -279,21 +289,26 @@ static int figures(struct kl_buf *b, struct kl_repo *r, const struct kl_view *v)
 
 	kl_buf_adds(b, "<figure>");
 	kl_figure_trace(b, v);
-	kl_buf_adds(b, "<figcaption>Speed against K_0, state by state: log-ratios from state to state add, "
-		    "their half-widths in quadrature.</figcaption></figure>\n<figure>");
+	kl_buf_adds(
+		b,
+		"<figcaption>Speed against K_0, state by state: log-ratios from state to state add, "
+		"their half-widths in quadrature.</figcaption></figure>\n<figure>");
 	kl_figure_steps(b, v);
 	kl_buf_adds(b, "<figcaption>What each state brought against the one before.</figcaption>"
-		    "</figure>\n");
-	if (err < 0) {		/* a ledger that cannot be read is fsck's business */
+		       "</figure>\n");
+	if (err < 0) { /* a ledger that cannot be read is fsck's business */
 		kl_error_clear();
 		return err == KL_EINTR ? err : 0;
 	}
 	kl_buf_adds(b, "<figure>");
 	if (kl_figure_cost(b, v, &l))
-		kl_buf_adds(b, "<figcaption>The best state that was derived anew, against what had been "
-			    "spent on language models by then.</figcaption>");
+		kl_buf_adds(
+			b,
+			"<figcaption>The best state that was derived anew, against what had been "
+			"spent on language models by then.</figcaption>");
 	else
-		kl_buf_adds(b, "<figcaption>No money was spent on language models here.</figcaption>");
+		kl_buf_adds(b,
+			    "<figcaption>No money was spent on language models here.</figcaption>");
 	kl_buf_adds(b, "</figure>\n");
 	return 0;
 }
@@ -312,7 +327,8 @@ static int lineage(struct kl_buf *b, struct kl_repo *r, const struct kl_view *v)
 	add_or_dash(b, root->termination);
 	kl_buf_addf(b, "; %zu rejected.", v->rejected);
 	if (best->baseline_ppm > 0) {
-		kl_buf_addf(b, " The expert is at %.2f of the speed of ", (double)best->baseline_ppm / 1e6);
+		kl_buf_addf(b, " The expert is at %.2f of the speed of ",
+			    (double)best->baseline_ppm / 1e6);
 		kl_html_add(b, best->baseline);
 		kl_buf_addch(b, '.');
 	}
@@ -343,6 +359,6 @@ int kl_report_html(struct kl_buf *out, struct kl_repo *r, const struct kl_view *
 	for (size_t i = 0; i < n && !err; i++)
 		err = lineage(out, r, &v[i]);
 	kl_buf_adds(out, "<p class=\"soft\">Written by git klineage report " KL_VERSION ".</p>\n"
-		    "</body></html>\n");
+			 "</body></html>\n");
 	return err;
 }

@@ -5,9 +5,10 @@
 #include "lineage/view.h"
 
 /*
- * report - lineages as one HTML page that stands alone: figures, the table of states with diffs and gate
- * evidence folded below, what was rejected. No script, no request to anywhere, whatever the lineages say:
- * all that comes from a repository is escaped, and the page's own policy forbids the rest.
+ * report - lineages as one HTML page that stands alone: figures, the table of states with diffs and
+ * gate evidence folded below, what was rejected. No script, no request to anywhere, whatever the
+ * lineages say: all that comes from a repository is escaped, and the page's own policy forbids the
+ * rest.
  */
 int kl_report_html(struct kl_buf *out, struct kl_repo *r, const struct kl_view *v, size_t n);
 

@@ -52,7 +52,7 @@ static void add_event(struct gated *g, const struct kl_event *event)
 /* lines that are no events are the checker's business */
 static int add_lines(const git_oid *commit, const char *text, size_t len, void *payload)
 {
-	for (const char *s = text, *end = text + len; s < end; ) {
+	for (const char *s = text, *end = text + len; s < end;) {
 		const char *nl = memchr(s, '\n', (size_t)(end - s));
 		size_t n = (size_t)((nl ? nl : end) - s);
 		KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
@@ -105,7 +105,9 @@ static struct kl_spend_phase *phase_of(struct kl_spend *s, const struct kl_ledge
 	KL_GROW(s->phase, s->n + 1, s->alloc);
 	p = &s->phase[s->n++];
 	*p = (struct kl_spend_phase){
-		.name = kl_strdup(e->name), .phase = kl_strdup(e->phase), .budget = e->budget,
+		.name = kl_strdup(e->name),
+		.phase = kl_strdup(e->phase),
+		.budget = e->budget,
 	};
 	return p;
 }
@@ -134,8 +136,12 @@ static void add_entry(struct kl_spend *s, const struct kl_ledger_entry *e)
 	add_usage(&p->usage, &e->usage);
 }
 
-/* the money that is settled after an entry, and the best time until then; `*at` goes along the events */
-static void add_point(struct kl_spend *s, const struct kl_ledger_entry *e, const struct gated *g, size_t *at)
+/*
+ * the money that is settled after an entry, and the best time until then; `*at` goes along the
+ * events
+ */
+static void add_point(struct kl_spend *s, const struct kl_ledger_entry *e, const struct gated *g,
+		      size_t *at)
 {
 	struct kl_spend_point p = { 0 };
 
@@ -148,7 +154,8 @@ static void add_point(struct kl_spend *s, const struct kl_ledger_entry *e, const
 		++*at;
 	}
 	if (e->settles)
-		p.nano = e->after.of[KL_BUDGET_INDUCE].settled + e->after.of[KL_BUDGET_MATERIALIZE].settled;
+		p.nano = e->after.of[KL_BUDGET_INDUCE].settled +
+			 e->after.of[KL_BUDGET_MATERIALIZE].settled;
 	KL_GROW(s->point, s->npoint + 1, s->point_alloc);
 	s->point[s->npoint++] = p;
 }

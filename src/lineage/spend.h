@@ -12,14 +12,14 @@
 struct kl_spend_phase {
 	char *name, *phase;
 	enum kl_budget budget;
-	size_t requests;		/* reserved for */
-	int64_t settled, reserved;	/* nano-dollars; reserved: and not settled */
-	struct kl_usage usage;	/* summed; `known` unless all are unknown */
+	size_t requests;           /* reserved for */
+	int64_t settled, reserved; /* nano-dollars; reserved: and not settled */
+	struct kl_usage usage;     /* summed; `known` unless all are unknown */
 };
 
 struct kl_spend_point {
-	int64_t nano;		/* settled so far, of both budgets */
-	int64_t ns;		/* the best time of a gated state so far; 0: none yet */
+	int64_t nano; /* settled so far, of both budgets */
+	int64_t ns;   /* the best time of a gated state so far; 0: none yet */
 	char time[21];
 };
 
@@ -27,9 +27,9 @@ struct kl_spend {
 	char *workload;
 	struct kl_ledger_totals totals;
 	int64_t cap[KL_BUDGETS];
-	struct kl_spend_phase *phase;	/* in the order of their first request */
+	struct kl_spend_phase *phase; /* in the order of their first request */
 	size_t n, alloc;
-	struct kl_spend_point *point;	/* one per settlement, after one at 0 */
+	struct kl_spend_point *point; /* one per settlement, after one at 0 */
 	size_t npoint, point_alloc;
 };
 

@@ -138,17 +138,18 @@ static int base_tree(git_oid *tree, struct kl_repo *r, const struct kl_starter *
 	return 0;
 }
 
-static int replay_one(git_oid *commit, git_oid *tree, struct kl_repo *r,
-		      const struct kl_starter *s, const char *prefix, size_t i,
-		      const git_oid *parent)
+static int replay_one(git_oid *commit, git_oid *tree, struct kl_repo *r, const struct kl_starter *s,
+		      const char *prefix, size_t i, const git_oid *parent)
 {
 	KL_AUTO(kl_freep) char *history = kl_fs_join(s->dir, "history");
 	KL_AUTO(kl_freep) char *path = kl_fs_join(history, s->patches.v[i]);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_mail_release) struct kl_mail m = { NULL, NULL, NULL, NULL };
 	struct kl_commit_spec spec = {
-		.parent = parent, .nparent = parent ? 1 : 0,
-		.author = s->author, .time = s->time + 60 * (int64_t)i,
+		.parent = parent,
+		.nparent = parent ? 1 : 0,
+		.author = s->author,
+		.time = s->time + 60 * (int64_t)i,
 	};
 	int err = kl_fs_read(&text, path, MAX_FILE);
 
@@ -172,8 +173,7 @@ int kl_starter_replay(git_oid *tip, struct kl_repo *r, const struct kl_starter *
 	if (!err)
 		err = base_tree(&tree, r, s, prefix);
 	for (size_t i = 0; !err && i < s->patches.n && (!limit || i < limit); i++)
-		err = replay_one(&commit, &tree, r, s, prefix, i,
-				 i ? &commit : parent);
+		err = replay_one(&commit, &tree, r, s, prefix, i, i ? &commit : parent);
 	if (!err && !s->patches.n)
 		err = kl_error(KL_EINVALID, "template '%s' has no history", s->name);
 	if (!err)

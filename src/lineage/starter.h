@@ -18,11 +18,11 @@
  */
 struct kl_starter {
 	char *name, *summary;
-	char *author;		/* "Name <mail>" */
-	int64_t time;		/* of the first commit; one minute more each */
-	size_t portable;	/* patches up to here need no AVX2 */
+	char *author;    /* "Name <mail>" */
+	int64_t time;    /* of the first commit; one minute more each */
+	size_t portable; /* patches up to here need no AVX2 */
 	char *dir;
-	struct kl_strvec files;	/* beside template.yaml, history/ and rejected/ */
+	struct kl_strvec files; /* beside template.yaml, history/ and rejected/ */
 	struct kl_strvec patches;
 };
 

@@ -102,8 +102,9 @@ int kl_view_pick(char **workload, char **name, struct kl_repo *r, const char *wh
 	if (!refs.n && what)
 		return kl_view_none(r, what);
 	if (!refs.n)
-		return kl_error_hint(kl_error(KL_ENOTFOUND, "there is no lineage in this repository yet"),
-				     "'git klineage deopt' makes one, 'git klineage import' takes one in");
+		return kl_error_hint(
+			kl_error(KL_ENOTFOUND, "there is no lineage in this repository yet"),
+			"'git klineage deopt' makes one, 'git klineage import' takes one in");
 	err = kl_error(KL_EUSAGE, "there are %zu lineages%s%s: say which", refs.n,
 		       what ? " of " : "", what ? what : "");
 	for (size_t i = 0; i < refs.n && i < MAX_HINTS; i++)
@@ -118,7 +119,7 @@ static int load_commits(struct kl_view *v, struct kl_repo *r, const git_oid *tip
 	size_t alloc = 0;
 	git_oid at = *tip;
 
-	for (bool more = true; more; ) {
+	for (bool more = true; more;) {
 		struct kl_commit c = { 0 };
 		struct kl_view_step *s;
 		char hex[KL_OID_HEX];
@@ -140,7 +141,8 @@ static int load_commits(struct kl_view *v, struct kl_repo *r, const git_oid *tip
 		if (err < 0)
 			return kl_error_in(err, "%s", v->ref);
 		if (++v->n > MAX_STEPS)
-			return kl_error(KL_EINVALID, "%s has more than %d steps", v->ref, MAX_STEPS);
+			return kl_error(KL_EINVALID, "%s has more than %d steps", v->ref,
+					MAX_STEPS);
 	}
 	for (size_t i = 0; i < v->n / 2; i++) {
 		struct kl_view_step tmp = v->step[i];
@@ -188,7 +190,7 @@ static void read_event(struct kl_view_step *s, const struct kl_event *event)
 
 struct noting {
 	struct kl_view *v;
-	struct kl_map index;		/* hex -> step */
+	struct kl_map index; /* hex -> step */
 };
 
 static bool is_forward(const char *line, size_t n)
@@ -270,7 +272,7 @@ static int load_events(struct kl_view *v, struct kl_repo *r)
 	kl_map_release(&n.index);
 	if (err != KL_ENOTFOUND)
 		return err;
-	kl_error_clear();	/* no notes in this clone */
+	kl_error_clear(); /* no notes in this clone */
 	return 0;
 }
 
@@ -287,7 +289,7 @@ static void accumulate(struct kl_view *v)
 		}, whole;
 
 		if (!kl_chain_add(&chain, &link, 0))
-			return;		/* a gap: nothing is known beyond it */
+			return; /* a gap: nothing is known beyond it */
 		whole = kl_chain_ratio(&chain);
 		v->step[i].root = ratio_of(&whole);
 	}
@@ -334,8 +336,8 @@ void kl_view_rejections_release(struct kl_view_rejections *v)
 	*v = (struct kl_view_rejections){ 0 };
 }
 
-int kl_view_rejections(struct kl_view_rejections *out, struct kl_repo *r,
-		       const char *workload, const char *name)
+int kl_view_rejections(struct kl_view_rejections *out, struct kl_repo *r, const char *workload,
+		       const char *name)
 {
 	char ref[256];
 	git_oid at;
@@ -348,7 +350,7 @@ int kl_view_rejections(struct kl_view_rejections *out, struct kl_repo *r,
 		kl_error_clear();
 		return 0;
 	}
-	for (bool more = !err; more && out->n < MAX_STEPS; ) {
+	for (bool more = !err; more && out->n < MAX_STEPS;) {
 		struct kl_commit c = { 0 };
 		struct kl_view_rejection *v;
 
@@ -357,8 +359,9 @@ int kl_view_rejections(struct kl_view_rejections *out, struct kl_repo *r,
 		KL_GROW(out->r, out->n + 1, out->alloc);
 		v = &out->r[out->n];
 		*v = (struct kl_view_rejection){ .commit = at };
-		err = c.nparent ? kl_step_parse(&v->step, ref, c.message) :
-				  kl_error(KL_EINVALID, "%s: a rejection that stands on nothing", ref);
+		err = c.nparent ?
+			      kl_step_parse(&v->step, ref, c.message) :
+			      kl_error(KL_EINVALID, "%s: a rejection that stands on nothing", ref);
 		out->n += !err;
 		more = !err && c.nparent > 1;
 		if (!err)
@@ -388,7 +391,8 @@ static bool is_same_word(const char *a, const char *b)
 	return *a && !strcmp(a, b);
 }
 
-const char *kl_view_rederived(struct kl_ratio *against, struct kl_repo *r, const struct kl_view_step *s)
+const char *kl_view_rederived(struct kl_ratio *against, struct kl_repo *r,
+			      const struct kl_view_step *s)
 {
 	KL_AUTO(kl_event_freep) struct kl_event *own = NULL, *goal = NULL;
 

@@ -13,8 +13,8 @@
 
 #define MAX_TURNS 256
 #define MAX_BLOCKS 16
-#define MAX_TEXT ((size_t)16 << 20)	/* of one file */
-#define MAX_ALL ((size_t)64 << 20)	/* of a conversation */
+#define MAX_TEXT ((size_t)16 << 20) /* of one file */
+#define MAX_ALL ((size_t)64 << 20)  /* of a conversation */
 
 void kl_turn_release(struct kl_turn *t)
 {
@@ -96,7 +96,8 @@ static void add_text(struct kl_digest *d, const char *s)
 }
 
 void kl_conversation_digests(char prompt[KL_DIGEST_HEX], char chain[KL_DIGEST_HEX],
-			     const struct kl_conversation *c, size_t n, const char *user, const char *key)
+			     const struct kl_conversation *c, size_t n, const char *user,
+			     const char *key)
 {
 	struct kl_digest *d = kl_digest_new();
 	KL_AUTO(kl_freep) const char **keys = kl_calloc(n + 1, sizeof(*keys));
@@ -119,8 +120,8 @@ void kl_conversation_digests(char prompt[KL_DIGEST_HEX], char chain[KL_DIGEST_HE
 
 struct reader {
 	struct kl_repo *repo;
-	size_t total;		/* bytes read of this conversation */
-	git_oid system;		/* the tree of its blocks: the same at every turn */
+	size_t total;   /* bytes read of this conversation */
+	git_oid system; /* the tree of its blocks: the same at every turn */
 };
 
 static int read_file(char **out, struct reader *r, const git_oid *tree, const char *path)
@@ -187,7 +188,8 @@ static int same_system(struct reader *r, const git_oid *tree)
 		err = 0;
 	}
 	if (!err && memcmp(&sub, &r->system, sizeof(sub)))
-		return kl_error(KL_EINVALID, "its system blocks are not those of the turn after it");
+		return kl_error(KL_EINVALID,
+				"its system blocks are not those of the turn after it");
 	return err;
 }
 
@@ -227,8 +229,8 @@ static int check_digests(const struct kl_conversation *c)
 
 	kl_conversation_digests(prompt, chain, c, c->n - 1, last->user, last->key);
 	if (strcmp(prompt, last->prompt) || strcmp(chain, last->chain))
-		return kl_error(KL_EINVALID, "turn %zu is not the answer to what is stored before it",
-				c->n - 1);
+		return kl_error(KL_EINVALID,
+				"turn %zu is not the answer to what is stored before it", c->n - 1);
 	return 0;
 }
 
@@ -262,7 +264,8 @@ static int check_names(const char *workload, const char *name, const char *phase
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(part); i++)
 		if (!kl_node_is_slug(part[i]))
-			return kl_error(KL_EINVALID, "'%.100s' cannot be part of a conversation's name",
+			return kl_error(KL_EINVALID,
+					"'%.100s' cannot be part of a conversation's name",
 					part[i]);
 	return 0;
 }
@@ -272,7 +275,9 @@ int kl_conversation_load(struct kl_conversation *out, struct kl_repo *repo, cons
 {
 	KL_AUTO(kl_conversation_release) struct kl_conversation c = {
 		.ref = kl_asprintf(KL_CHAT_REFS "%s/%s/%s", workload, name, phase),
-		.workload = kl_strdup(workload), .name = kl_strdup(name), .phase = kl_strdup(phase),
+		.workload = kl_strdup(workload),
+		.name = kl_strdup(name),
+		.phase = kl_strdup(phase),
 	};
 	int err = check_names(workload, name, phase);
 
@@ -306,7 +311,8 @@ static bool split(char *text, const char *part[3])
 int kl_conversation_load_ref(struct kl_conversation *out, struct kl_repo *repo, const char *ref)
 {
 	size_t skip = strlen(KL_CHAT_REFS);
-	KL_AUTO(kl_freep) char *text = kl_strdup(strncmp(ref, KL_CHAT_REFS, skip) ? "" : ref + skip);
+	KL_AUTO(kl_freep) char *text = kl_strdup(strncmp(ref, KL_CHAT_REFS, skip) ? "" :
+										    ref + skip);
 	const char *part[3];
 
 	if (!split(text, part))
@@ -318,8 +324,8 @@ int kl_conversations_load(struct kl_conversations *out, struct kl_repo *repo, co
 			  const char *name)
 {
 	KL_AUTO(kl_freep) char *prefix = !workload ? kl_strdup(KL_CHAT_REFS) :
-		!name ? kl_asprintf(KL_CHAT_REFS "%s/", workload) :
-		kl_asprintf(KL_CHAT_REFS "%s/%s/", workload, name);
+					 !name     ? kl_asprintf(KL_CHAT_REFS "%s/", workload) :
+						 kl_asprintf(KL_CHAT_REFS "%s/%s/", workload, name);
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
 	KL_AUTO(kl_conversations_release) struct kl_conversations l = { 0 };
 	int err = kl_refs_list(&refs, repo, prefix);
@@ -369,7 +375,9 @@ static char *subject(const struct kl_conversation *c, const struct kl_turn *t)
 
 static void add_edit(struct kl_tree_edit *e, const char *path, const char *text)
 {
-	*e = (struct kl_tree_edit){ .path = path, .data = text, .len = strlen(text), .mode = 0100644 };
+	*e = (struct kl_tree_edit){
+		.path = path, .data = text, .len = strlen(text), .mode = 0100644
+	};
 }
 
 static int write_tree(git_oid *out, struct kl_repo *repo, const struct kl_conversation *c,
@@ -380,8 +388,9 @@ static int write_tree(git_oid *out, struct kl_repo *repo, const struct kl_conver
 	KL_AUTO(kl_buf_release) struct kl_buf meta = KL_BUF_INIT;
 
 	if (c->nsystem > MAX_BLOCKS || c->n >= MAX_TURNS)
-		return kl_error(KL_EINVALID, "'%s' would have more than %d turns or %d system blocks",
-				c->ref, MAX_TURNS, MAX_BLOCKS);
+		return kl_error(KL_EINVALID,
+				"'%s' would have more than %d turns or %d system blocks", c->ref,
+				MAX_TURNS, MAX_BLOCKS);
 	for (size_t i = 0; i < c->nsystem; i++) {
 		snprintf(path[i], sizeof(path[i]), "system/%02zu", i);
 		add_edit(&edit[i], path[i], c->system[i]);

@@ -22,23 +22,24 @@
 
 struct kl_turn {
 	char *user, *reply;
-	char *key;			/* struct kl_request_context; never NULL */
+	char *key; /* struct kl_request_context; never NULL */
 	char *provider, *model;
-	char *answered;			/* the model, as it calls itself; or NULL */
-	char *request_id;		/* or NULL */
+	char *answered;   /* the model, as it calls itself; or NULL */
+	char *request_id; /* or NULL */
 	char *time;
-	char *reservation;		/* in the ledger; NULL: it was not metered */
+	char *reservation; /* in the ledger; NULL: it was not metered */
 	enum kl_budget budget;
 	enum kl_cache_ttl cache;
 	enum kl_stop stop;
 	int64_t max_tokens;
 	struct kl_usage usage;
-	int64_t nano;			/* what it did cost */
-	char *price;			/* where the price of its tokens stands; NULL: it has none */
-	struct kl_rates rates;		/* that price */
-	char prompt[KL_DIGEST_HEX];	/* digest of all that was sent */
-	char chain[KL_DIGEST_HEX];	/* kl_provider_key of all turns so far */
-	bool alone;			/* struct kl_reply */
+	int64_t nano; /* what it did cost */
+	/* where the price of its tokens stands; NULL: it has none */
+	char *price;
+	struct kl_rates rates;      /* that price */
+	char prompt[KL_DIGEST_HEX]; /* digest of all that was sent */
+	char chain[KL_DIGEST_HEX];  /* kl_provider_key of all turns so far */
+	bool alone;                 /* struct kl_reply */
 	git_oid commit;
 };
 
@@ -50,11 +51,11 @@ struct kl_conversation {
 	size_t nsystem;
 	struct kl_turn *turn;
 	size_t n, alloc;
-	git_oid tip;			/* zero: nothing is stored yet */
+	git_oid tip; /* zero: nothing is stored yet */
 	/* of one that is gone on with: kl_session_conversation */
-	struct kl_session *session;	/* borrowed; NULL: it was only read */
-	int64_t stored_ns;		/* when we stored its last turn; 0: we did not */
-	bool settled;			/* reservations of stored replies were looked for */
+	struct kl_session *session; /* borrowed; NULL: it was only read */
+	int64_t stored_ns;          /* when we stored its last turn; 0: we did not */
+	bool settled;               /* reservations of stored replies were looked for */
 };
 
 /** Not there: an empty one. KL_EINVALID: a name that is none, or not of the format. */
@@ -64,7 +65,10 @@ int kl_conversation_load(struct kl_conversation *out, struct kl_repo *repo, cons
 int kl_conversation_load_ref(struct kl_conversation *out, struct kl_repo *repo, const char *ref);
 void kl_conversation_release(struct kl_conversation *c);
 
-/** What its turns did cost, nano-dollars; -1: not metered. `*model`: who answered, or NULL; borrowed. */
+/**
+ * What its turns did cost, nano-dollars; -1: not metered. `*model`: who answered, or NULL;
+ * borrowed.
+ */
 int64_t kl_conversation_cost(const char **model, const struct kl_conversation *c);
 /** Check that every reply up to this turn came from a model that had no access to a repository. */
 bool kl_conversation_alone(const struct kl_conversation *c, size_t turn);
@@ -77,7 +81,8 @@ void kl_conversation_take_system(struct kl_conversation *c, struct kl_conversati
 
 /** Digests of turn `n` of the conversation, which says `user`, under `key`. */
 void kl_conversation_digests(char prompt[KL_DIGEST_HEX], char chain[KL_DIGEST_HEX],
-			     const struct kl_conversation *c, size_t n, const char *user, const char *key);
+			     const struct kl_conversation *c, size_t n, const char *user,
+			     const char *key);
 
 /** The commit of the next turn; no ref moves. Its objects are on the disk. */
 int kl_conversation_write(git_oid *out, struct kl_repo *repo, const struct kl_conversation *c,

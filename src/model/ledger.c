@@ -22,7 +22,7 @@
 #define MAX_ENTRY ((size_t)16 << 10)
 #define MAX_ENTRIES 1000000
 #define MAX_SUM (INT64_MAX / 4)
-#define RESERVE_MS 30000	/* others only hold the ref for milliseconds */
+#define RESERVE_MS 30000 /* others only hold the ref for milliseconds */
 #define SETTLE_MS 180000
 
 const char *kl_budget_name(enum kl_budget b)
@@ -33,8 +33,8 @@ const char *kl_budget_name(enum kl_budget b)
 int kl_budget_cap(int64_t *cap, struct kl_repo *repo, enum kl_budget b)
 {
 	return b == KL_BUDGET_INDUCE ?
-	       kl_money_config(cap, repo, "klineage.budget.induce", INDUCE_CAP) :
-	       kl_money_config(cap, repo, "klineage.budget.materialize", MATERIALIZE_CAP);
+		       kl_money_config(cap, repo, "klineage.budget.induce", INDUCE_CAP) :
+		       kl_money_config(cap, repo, "klineage.budget.materialize", MATERIALIZE_CAP);
 }
 
 void kl_ledger_entry_release(struct kl_ledger_entry *e)
@@ -69,7 +69,8 @@ static json_t *totals_json(const struct kl_ledger_totals *t)
 	return j;
 }
 
-void kl_ledger_entry_format(struct kl_buf *out, const struct kl_ledger_entry *e, const char *workload)
+void kl_ledger_entry_format(struct kl_buf *out, const struct kl_ledger_entry *e,
+			    const char *workload)
 {
 	KL_AUTO(json_decrefp) json_t *j = json_object();
 
@@ -131,7 +132,8 @@ static int read_text(char **out, const json_t *j, const char *key)
 /* budget, kind and id: words of a fixed set or form */
 static int read_words(struct kl_ledger_entry *e, const json_t *j, const char *workload)
 {
-	const char *schema = kl_json_str_or(j, "schema", ""), *of = kl_json_str_or(j, "workload", "");
+	const char *schema = kl_json_str_or(j, "schema", ""),
+		   *of = kl_json_str_or(j, "workload", "");
 	const char *kind = kl_json_str_or(j, "kind", ""), *id = kl_json_str_or(j, "id", "");
 	const char *budget = kl_json_str_or(j, "budget", "");
 
@@ -151,16 +153,19 @@ static int read_words(struct kl_ledger_entry *e, const json_t *j, const char *wo
 	return 0;
 }
 
-static int read_members(struct kl_ledger_entry *e, const char *text, size_t len, const char *workload)
+static int read_members(struct kl_ledger_entry *e, const char *text, size_t len,
+			const char *workload)
 {
 	KL_AUTO(json_decrefp) json_t *j = NULL;
 	int err = kl_json_parse(&j, text, len);
 
 	if (err < 0 || (err = read_words(e, j, workload)) < 0 ||
-	    (err = read_text(&e->name, j, "name")) < 0 || (err = read_text(&e->phase, j, "phase")) < 0 ||
-	    (err = read_text(&e->model, j, "model")) < 0 || (err = read_text(&e->time, j, "time")) < 0 ||
-	    (err = read_sum(&e->turn, j, "turn")) < 0 || (err = read_sum(&e->nano, j, "nano")) < 0 ||
-	    (err = read_totals(&e->after, j)) < 0)
+	    (err = read_text(&e->name, j, "name")) < 0 ||
+	    (err = read_text(&e->phase, j, "phase")) < 0 ||
+	    (err = read_text(&e->model, j, "model")) < 0 ||
+	    (err = read_text(&e->time, j, "time")) < 0 ||
+	    (err = read_sum(&e->turn, j, "turn")) < 0 ||
+	    (err = read_sum(&e->nano, j, "nano")) < 0 || (err = read_totals(&e->after, j)) < 0)
 		return err;
 	if (!e->settles)
 		return 0;
@@ -170,7 +175,8 @@ static int read_members(struct kl_ledger_entry *e, const char *text, size_t len,
 	return kl_usage_read(&e->usage, json_object_get(j, "usage"));
 }
 
-int kl_ledger_entry_parse(struct kl_ledger_entry *out, const char *text, size_t len, const char *workload)
+int kl_ledger_entry_parse(struct kl_ledger_entry *out, const char *text, size_t len,
+			  const char *workload)
 {
 	struct kl_ledger_entry e = { 0 };
 	int err = read_members(&e, text, len, workload);
@@ -249,7 +255,8 @@ int kl_ledger_load(struct kl_ledger *out, struct kl_repo *repo, const char *work
 		git_oid parent;
 
 		if (l.n == MAX_ENTRIES)
-			return kl_error(KL_EINVALID, "'%s' has more than %d entries", ref, MAX_ENTRIES);
+			return kl_error(KL_EINVALID, "'%s' has more than %d entries", ref,
+					MAX_ENTRIES);
 		KL_GROW(l.e, l.n + 1, l.alloc);
 		if (!(err = read_entry(&l.e[l.n], &parent, repo, &at, workload)))
 			err = add_sum(&sum, &l.e[l.n++], ref);
@@ -303,7 +310,7 @@ struct writer {
 	char *ref;
 	struct kl_ledger_entry e;
 	const struct kl_ledger_also *also;
-	git_oid first, base, made;	/* the tip at the first try, at this one; our commit */
+	git_oid first, base, made; /* the tip at the first try, at this one; our commit */
 };
 
 static char *subject(const struct kl_ledger_entry *e)
@@ -311,8 +318,9 @@ static char *subject(const struct kl_ledger_entry *e)
 	char money[KL_MONEY_TEXT];
 
 	kl_money_text(money, e->nano);
-	return kl_asprintf("ledger: %s %s, %s of %s, turn %lld\n", e->settles ? "settle" : "reserve", money,
-			   e->phase, e->name, (long long)e->turn);
+	return kl_asprintf("ledger: %s %s, %s of %s, turn %lld\n",
+			   e->settles ? "settle" : "reserve", money, e->phase, e->name,
+			   (long long)e->turn);
 }
 
 /* without a signature: a pass phrase for each turn would be none at all */
@@ -421,7 +429,7 @@ static int write_entry(struct writer *w, fit_fn *fit, const void *payload)
 	int64_t start = kl_clock_ns(), ms = 2;
 	int err;
 
-	for (bool again = false; ; again = true) {
+	for (bool again = false;; again = true) {
 		err = try_entry(w, fit, payload, again);
 		if (!err)
 			break;
@@ -457,7 +465,8 @@ static void fill(struct writer *w, const char *name, const char *phase, const ch
 	kl_clock_iso(w->e.time);
 }
 
-static int too_little(const struct kl_ledger_ask *a, const struct kl_ledger_totals *now, int64_t need)
+static int too_little(const struct kl_ledger_ask *a, const struct kl_ledger_totals *now,
+		      int64_t need)
 {
 	char left[KL_MONEY_TEXT], cap[KL_MONEY_TEXT], want[KL_MONEY_TEXT], settled[KL_MONEY_TEXT];
 	char reserved[KL_MONEY_TEXT];
@@ -469,14 +478,18 @@ static int too_little(const struct kl_ledger_ask *a, const struct kl_ledger_tota
 	kl_money_text(settled, now->of[a->budget].settled);
 	kl_money_text(reserved, now->of[a->budget].reserved);
 	kl_money_text(left, a->cap > spent ? a->cap - spent : 0);
-	err = kl_error(KL_ENO, "the budget does not allow it: a request needs %s at worst, %s of %s are "
-		       "left (%s spent, %s reserved)", want, left, cap, settled, reserved);
+	err = kl_error(KL_ENO,
+		       "the budget does not allow it: a request needs %s at worst, %s of %s are "
+		       "left (%s spent, %s reserved)",
+		       want, left, cap, settled, reserved);
 	if (now->of[a->budget].reserved)
 		kl_error_hint(err, "'git klineage chat settle' ends reservations that broke off");
-	return kl_error_hint(err, "config klineage.budget.%s is the cap", kl_budget_name(a->budget));
+	return kl_error_hint(err, "config klineage.budget.%s is the cap",
+			     kl_budget_name(a->budget));
 }
 
-static int fit_reservation(struct writer *w, const struct kl_ledger_totals *now, const void *payload)
+static int fit_reservation(struct writer *w, const struct kl_ledger_totals *now,
+			   const void *payload)
 {
 	const struct kl_ledger_ask *a = payload;
 	int64_t left = a->cap - now->of[a->budget].settled - now->of[a->budget].reserved;
@@ -519,14 +532,17 @@ static int fit_settlement(struct writer *w, const struct kl_ledger_totals *now, 
 	w->e.after.of[b].reserved -= w->e.released;
 	w->e.after.of[b].settled += w->e.nano;
 	if (w->e.after.of[b].reserved < 0 || w->e.after.of[b].settled > MAX_SUM)
-		return kl_error(KL_EINVALID, "'%s' does not add up: 'git klineage fsck' says more", w->ref);
+		return kl_error(KL_EINVALID, "'%s' does not add up: 'git klineage fsck' says more",
+				w->ref);
 	return 0;
 }
 
 int kl_ledger_settle(struct kl_repo *repo, const char *workload, const struct kl_ledger_bill *bill,
 		     const struct kl_ledger_also *also)
 {
-	KL_AUTO(writer_release) struct writer w = { .repo = repo, .workload = workload, .also = also };
+	KL_AUTO(writer_release) struct writer w = { .repo = repo,
+						    .workload = workload,
+						    .also = also };
 
 	fill(&w, bill->name, bill->phase, bill->model);
 	w.e.settles = true;

@@ -35,7 +35,8 @@ void kl_money_text(char out[KL_MONEY_TEXT], int64_t nano)
 	uint64_t tenth_mill = n / 100000 + (n % 100000 != 0);
 
 	snprintf(out, KL_MONEY_TEXT, "%s$%llu.%04llu", nano < 0 ? "-" : "",
-		 (unsigned long long)(tenth_mill / 10000), (unsigned long long)(tenth_mill % 10000));
+		 (unsigned long long)(tenth_mill / 10000),
+		 (unsigned long long)(tenth_mill % 10000));
 }
 
 int kl_money_config(int64_t *nano, struct kl_repo *repo, const char *key, int64_t dflt)
@@ -47,7 +48,8 @@ int kl_money_config(int64_t *nano, struct kl_repo *repo, const char *key, int64_
 		return 0;
 	}
 	if (!kl_money_parse(nano, v))
-		return kl_error(KL_EINVALID, "config %s: '%s' is not a sum in US dollars, like 40 or 2.50",
-				key, v);
+		return kl_error(KL_EINVALID,
+				"config %s: '%s' is not a sum in US dollars, like 40 or 2.50", key,
+				v);
 	return 0;
 }

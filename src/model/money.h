@@ -12,10 +12,12 @@
  * decimals; no float is on the way.
  */
 #define KL_DOLLAR INT64_C(1000000000)
-#define KL_MONEY_MAX (INT64_C(1000000) * KL_DOLLAR)	/* more is a mistake, not a sum */
+#define KL_MONEY_MAX (INT64_C(1000000) * KL_DOLLAR) /* more is a mistake, not a sum */
 #define KL_MONEY_TEXT 32
 
-/** "40", "0.25": digits, at most 9 behind the point, up to KL_MONEY_MAX; no sign, blank or exponent. */
+/**
+ * "40", "0.25": digits, at most 9 behind the point, up to KL_MONEY_MAX; no sign, blank or exponent.
+ */
 bool kl_money_parse(int64_t *nano, const char *text);
 
 /** "$12.3456", rounded to 4 places, away from zero: what was spent is never shown as less. */

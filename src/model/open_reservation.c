@@ -6,15 +6,15 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "model/session_impl.h"
 #include "model/conversation.h"
+#include "model/session_impl.h"
 #include "repo/refs.h"
 #include "text/yaml_node.h"
 
 struct settler {
 	struct kl_unsettled *u;
-	int64_t left;			/* of what the user said */
-	struct kl_strvec open;		/* "<name>/<phase>" of those that have open ones */
+	int64_t left;          /* of what the user said */
+	struct kl_strvec open; /* "<name>/<phase>" of those that have open ones */
 };
 
 static void settler_release(struct settler *s)
@@ -34,7 +34,8 @@ static void note_settled(struct kl_map *ids, const struct kl_ledger *l)
 
 static bool is_meant(const struct kl_unsettled *u, const struct kl_ledger_entry *e)
 {
-	return (!u->name || !strcmp(u->name, e->name)) && (!u->phase || !strcmp(u->phase, e->phase));
+	return (!u->name || !strcmp(u->name, e->name)) &&
+	       (!u->phase || !strcmp(u->phase, e->phase));
 }
 
 /* the ledger may come from anybody, and names become a path */
@@ -85,11 +86,19 @@ static int settle_one(struct settler *s, const struct kl_ledger_entry *e, const 
 {
 	struct kl_unsettled *u = s->u;
 	struct kl_reservation r = { .nano = e->nano };
-	enum kl_settled_by by = t ? KL_SETTLED_REPLY : u->cost ? KL_SETTLED_STATED : KL_SETTLED_WORST;
+	enum kl_settled_by by = t       ? KL_SETTLED_REPLY :
+				u->cost ? KL_SETTLED_STATED :
+					  KL_SETTLED_WORST;
 	struct kl_ledger_bill bill = {
-		.budget = e->budget, .name = e->name, .phase = e->phase, .model = e->model,
-		.turn = e->turn, .reservation = &r, .nano = t ? t->nano : e->nano,
-		.usage = t ? &t->usage : NULL, .stated = by == KL_SETTLED_STATED,
+		.budget = e->budget,
+		.name = e->name,
+		.phase = e->phase,
+		.model = e->model,
+		.turn = e->turn,
+		.reservation = &r,
+		.nano = t ? t->nano : e->nano,
+		.usage = t ? &t->usage : NULL,
+		.stated = by == KL_SETTLED_STATED,
 	};
 	int err;
 
@@ -119,7 +128,8 @@ static void account_release(struct account *t)
 }
 
 /* as things stand once the conversation is locked: its owner may have settled meanwhile */
-static int account_load(struct account *t, const struct kl_unsettled *u, const char *name, const char *phase)
+static int account_load(struct account *t, const struct kl_unsettled *u, const char *name,
+			const char *phase)
 {
 	int err;
 

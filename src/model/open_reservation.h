@@ -15,23 +15,23 @@
  *	err = kl_unsettled_settle(&u);
  */
 enum kl_settled_by {
-	KL_SETTLED_REPLY,	/* its reply is stored */
-	KL_SETTLED_STATED,	/* the user said what it cost */
-	KL_SETTLED_WORST,	/* the whole reservation */
-	KL_SETTLED_NOT		/* it is under way */
+	KL_SETTLED_REPLY,  /* its reply is stored */
+	KL_SETTLED_STATED, /* the user said what it cost */
+	KL_SETTLED_WORST,  /* the whole reservation */
+	KL_SETTLED_NOT     /* it is under way */
 };
 
 struct kl_unsettled {
 	struct kl_repo *repo;
 	const char *workload;
-	const char *name, *phase;	/* NULL: every one */
-	bool stored_only;		/* those alone whose reply is stored */
-	const int64_t *cost;		/* of all the others, nano-dollars; NULL: the worst */
+	const char *name, *phase; /* NULL: every one */
+	bool stored_only;         /* those alone whose reply is stored */
+	const int64_t *cost;      /* of all the others, nano-dollars; NULL: the worst */
 	/** Of each: the reservation, what it was settled at, and why. May be NULL. */
 	void (*tell)(const struct kl_ledger_entry *e, int64_t nano, enum kl_settled_by by,
 		     void *payload);
 	void *payload;
-	bool locked;			/* the caller holds the lock of that conversation */
+	bool locked; /* the caller holds the lock of that conversation */
 };
 
 /** KL_EINVALID: the ledger is none. What was settled before an error stays settled. */

@@ -15,7 +15,7 @@
 #define MAX_FILE ((size_t)1 << 20)
 #define MAX_TOKENS 1000000000
 #define MILLION 1000000
-#define DEAREST (10000 * KL_DOLLAR)	/* for a million tokens; ten times what was ever asked */
+#define DEAREST (10000 * KL_DOLLAR) /* for a million tokens; ten times what was ever asked */
 
 void kl_price_free(struct kl_price *p)
 {
@@ -69,7 +69,7 @@ static const char *parse_rate(int64_t *nano, const char *text)
 /* --- a price file ------------------------------------------------------------- */
 
 struct file {
-	const char *name;	/* for errors */
+	const char *name; /* for errors */
 	struct kl_yaml *y;
 	const struct kl_yaml *models;
 };
@@ -79,7 +79,8 @@ static void file_release(struct file *f)
 	kl_yaml_free(f->y);
 }
 
-static int read_rate(struct kl_rates *r, const struct file *f, size_t which, const struct kl_yaml *y)
+static int read_rate(struct kl_rates *r, const struct file *f, size_t which,
+		     const struct kl_yaml *y)
 {
 	const char *wrong = "a price is a decimal number of US dollars, like \"2.50\"";
 	int64_t nano = 0;
@@ -96,7 +97,8 @@ static int missing(const struct file *f, const struct kl_yaml *map)
 {
 	for (size_t i = 0; i < KL_RATES; i++)
 		if (!kl_yaml_get(map, kl_rate_name[i]))
-			return kl_yaml_error(f->name, map, "the price of '%s' is missing", kl_rate_name[i]);
+			return kl_yaml_error(f->name, map, "the price of '%s' is missing",
+					     kl_rate_name[i]);
 	return 0;
 }
 
@@ -122,7 +124,8 @@ static int read_long(struct kl_price *p, const struct file *f, const struct kl_y
 			return err;
 	}
 	if (!n)
-		return kl_yaml_error(f->name, y, "'above' is missing: how many tokens make it long?");
+		return kl_yaml_error(f->name, y,
+				     "'above' is missing: how many tokens make it long?");
 	p->long_tokens = n;
 	return missing(f, y);
 }
@@ -147,11 +150,13 @@ static int read_field(struct kl_price *p, const struct file *f, const struct kl_
 	if (!strcmp(map->key[i], "long"))
 		return read_long(p, f, v);
 	if (!strcmp(map->key[i], "date"))
-		return v->kind == KL_YAML_SCALAR && date_ok(v->text) ? 0 :
-		       kl_yaml_error(f->name, v, "a date is wanted, like 2026-11-20");
+		return v->kind == KL_YAML_SCALAR && date_ok(v->text) ?
+			       0 :
+			       kl_yaml_error(f->name, v, "a date is wanted, like 2026-11-20");
 	if (!strcmp(map->key[i], "source"))
-		return v->kind == KL_YAML_SCALAR && v->len ? 0 :
-		       kl_yaml_error(f->name, v, "where the price stands is wanted");
+		return v->kind == KL_YAML_SCALAR && v->len ?
+			       0 :
+			       kl_yaml_error(f->name, v, "where the price stands is wanted");
 	return kl_yaml_key_error(f->name, map, i, "unknown key '%s'", map->key[i]);
 }
 
@@ -194,7 +199,8 @@ static int parse_file(struct file *f, const char *name, const char *text, size_t
 	if (!unit)
 		return kl_yaml_error(name, f->y, "'unit: usd-per-mtok' is missing");
 	if (unit->kind != KL_YAML_SCALAR || strcmp(unit->text, "usd-per-mtok"))
-		return kl_yaml_error(name, unit, "the unit is not usd-per-mtok: US dollars for a "
+		return kl_yaml_error(name, unit,
+				     "the unit is not usd-per-mtok: US dollars for a "
 				     "million tokens");
 	f->models = kl_yaml_get(f->y, "models");
 	if (!f->models)
@@ -249,7 +255,8 @@ static int find_in(struct kl_price **out, const struct file *f, const char *mode
 	return best < f->models->n ? read_model(out, f, best) : 0;
 }
 
-static int find_in_file(struct kl_price **out, const char *path, const char *name, const char *model)
+static int find_in_file(struct kl_price **out, const char *path, const char *name,
+			const char *model)
 {
 	KL_AUTO(file_release) struct file f = { 0 };
 	int err = open_file(&f, path, name);
@@ -277,7 +284,8 @@ int kl_price_check_file(const char *path)
 	return err < 0 ? err : check_models(&f);
 }
 
-int kl_price_parse(struct kl_price **out, const char *name, const char *text, size_t len, const char *model)
+int kl_price_parse(struct kl_price **out, const char *name, const char *text, size_t len,
+		   const char *model)
 {
 	KL_AUTO(file_release) struct file f = { 0 };
 	int err;
@@ -305,8 +313,10 @@ static int config_word(struct kl_price *p, unsigned *seen, const char *key, char
 		which = rate_of(word);
 	}
 	if (which == KL_RATES)
-		return kl_error(KL_EINVALID, "config %s: '%s' is none of input=, output=, cache-read=, "
-				"cache-write-5m=, cache-write-1h=", key, word);
+		return kl_error(KL_EINVALID,
+				"config %s: '%s' is none of input=, output=, cache-read=, "
+				"cache-write-5m=, cache-write-1h=",
+				key, word);
 	if ((wrong = parse_rate(&nano, eq + 1)))
 		return kl_error(KL_EINVALID, "config %s: %s: %s", key, word, wrong);
 	if (*seen & 1u << which)
@@ -327,7 +337,8 @@ static void fill_caches(struct kl_rates *r, unsigned seen)
 		r->cache_write_1h = 2 * r->input;
 }
 
-static int from_config(struct kl_price **out, struct kl_repo *repo, const char *key, const char *model)
+static int from_config(struct kl_price **out, struct kl_repo *repo, const char *key,
+		       const char *model)
 {
 	KL_AUTO(kl_price_freep) struct kl_price *p = NULL;
 	KL_AUTO(kl_strvec_release) struct kl_strvec word = KL_STRVEC_INIT;
@@ -349,8 +360,10 @@ static int from_config(struct kl_price **out, struct kl_repo *repo, const char *
 		if ((err = config_word(p, &seen, key, word.v[i])) < 0)
 			return err;
 	if ((seen & 3u) != 3u)
-		return kl_error(KL_EINVALID, "config %s: '%s' does not say %s=, in US dollars for a "
-				"million tokens", key, v, seen & 1u ? "output" : "input");
+		return kl_error(KL_EINVALID,
+				"config %s: '%s' does not say %s=, in US dollars for a "
+				"million tokens",
+				key, v, seen & 1u ? "output" : "input");
 	fill_caches(&p->rates, seen);
 	*out = kl_steal(&p);
 	return 0;
@@ -368,7 +381,8 @@ static int user_file(char **out, struct kl_repo *repo)
 	else if (!strncmp(v, "~/", 2) && home)
 		*out = kl_fs_join(home, v + 2);
 	else
-		return kl_error(KL_EINVALID, "config klineage.chat.prices: '%s' begins with neither / nor ~/",
+		return kl_error(KL_EINVALID,
+				"config klineage.chat.prices: '%s' begins with neither / nor ~/",
 				v);
 	return 0;
 }
@@ -396,10 +410,15 @@ int kl_price_find(struct kl_price **out, struct kl_repo *repo, const char *model
 
 	if (err < 0 || *out)
 		return err;
-	err = kl_error(KL_EINVALID, "no price is known for the model '%s': without one the budget means "
-		       "nothing", model);
-	return kl_error_hint(err, "git config klineage.%s.price 'input=2 output=10', in US dollars for a "
-			     "million tokens; or 'free'", model);
+	err = kl_error(KL_EINVALID,
+		       "no price is known for the model '%s': without one the budget means "
+		       "nothing",
+		       model);
+	return kl_error_hint(
+		err,
+		"git config klineage.%s.price 'input=2 output=10', in US dollars for a "
+		"million tokens; or 'free'",
+		model);
 }
 
 /* --- what it comes to --------------------------------------------------------- */

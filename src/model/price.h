@@ -15,15 +15,15 @@
  * behind it ("-20251101", "-2026-09-29", "-latest"): no other prefix counts, since the next
  * model of a family costs something else. docs/formats.md, "Ledger and prices".
  */
-struct kl_rates {	/* nano-dollars a token: $1 for a million tokens is 1000 */
+struct kl_rates { /* nano-dollars a token: $1 for a million tokens is 1000 */
 	int64_t input, output, cache_read, cache_write_5m, cache_write_1h;
 };
 
 struct kl_price {
-	char *model;		/* as the file or the configuration calls it */
-	char *from;		/* "templates/prices.yaml:12, 2026-10-24" */
+	char *model; /* as the file or the configuration calls it */
+	char *from;  /* "templates/prices.yaml:12, 2026-10-24" */
 	struct kl_rates rates;
-	int64_t long_tokens;	/* a prompt of more costs `long_rates`, all of it; 0: none */
+	int64_t long_tokens; /* a prompt of more costs `long_rates`, all of it; 0: none */
 	struct kl_rates long_rates;
 };
 
@@ -40,7 +40,8 @@ KL_DEFINE_CLEANUP(struct kl_price *, kl_price_free)
 /** All models of a price file, to check it; the path is named in errors. */
 int kl_price_check_file(const char *path);
 /** The same of its text; `*out` is the price of `model` in it, or NULL. */
-int kl_price_parse(struct kl_price **out, const char *name, const char *text, size_t len, const char *model);
+int kl_price_parse(struct kl_price **out, const char *name, const char *text, size_t len,
+		   const char *model);
 
 /** Those that these tokens cost: of a long prompt, or of any other. */
 const struct kl_rates *kl_price_rates(const struct kl_price *p, const struct kl_usage *u);
@@ -51,9 +52,9 @@ int64_t kl_rates_cost(const struct kl_rates *r, const struct kl_usage *u);
 int kl_price_cost(int64_t *nano, const struct kl_price *p, const struct kl_usage *u);
 
 /**
- * The worst that a request can cost: every byte of it a token, and KL_PRICE_ALLOWANCE tokens more for
- * what a provider puts around them, all at the dearest price that an input token can have with this
- * cache; and every token of the reply. `*fixed` is the first part, `*per_token` of the second.
+ * The worst that a request can cost: every byte of it a token, and KL_PRICE_ALLOWANCE tokens more
+ * for what a provider puts around them, all at the dearest price that an input token can have with
+ * this cache; and every token of the reply. `*fixed` is the first part, `*per_token` of the second.
  */
 #define KL_PRICE_ALLOWANCE 1024
 void kl_price_worst(int64_t *fixed, int64_t *per_token, const struct kl_price *p,

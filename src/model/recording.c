@@ -24,7 +24,8 @@ static int add_turn(struct kl_buf *out, const struct kl_conversation *c, size_t 
 	json_t *text = json_string(t->reply);
 
 	if (!text)
-		return kl_error(KL_EINVALID, "%s, turn %zu: the reply is not UTF-8; no recording can hold it",
+		return kl_error(KL_EINVALID,
+				"%s, turn %zu: the reply is not UTF-8; no recording can hold it",
 				c->ref, i);
 	kl_json_set(j, "text", text);
 	kl_json_set_str(j, "phase", c->phase);
@@ -38,7 +39,8 @@ static int add_turn(struct kl_buf *out, const struct kl_conversation *c, size_t 
 	return 0;
 }
 
-int kl_recording_format(struct kl_buf *out, struct kl_repo *repo, const char *workload, const char *name)
+int kl_recording_format(struct kl_buf *out, struct kl_repo *repo, const char *workload,
+			const char *name)
 {
 	KL_AUTO(kl_conversations_release) struct kl_conversations l = { 0 };
 	int err = kl_conversations_load(&l, repo, workload, name);
@@ -46,7 +48,8 @@ int kl_recording_format(struct kl_buf *out, struct kl_repo *repo, const char *wo
 	if (err < 0)
 		return err;
 	if (!l.n)
-		return kl_error(KL_ENOTFOUND, "no conversation of '%s/%s' is stored", workload, name);
+		return kl_error(KL_ENOTFOUND, "no conversation of '%s/%s' is stored", workload,
+				name);
 	add_head(out, workload, name);
 	for (size_t i = 0; i < l.n; i++)
 		for (size_t k = 0; k < l.c[i].n; k++)

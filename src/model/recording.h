@@ -11,6 +11,7 @@
  */
 
 /** KL_ENOTFOUND: there are none; KL_EINVALID: a reply that JSON cannot hold as it is. */
-int kl_recording_format(struct kl_buf *out, struct kl_repo *repo, const char *workload, const char *name);
+int kl_recording_format(struct kl_buf *out, struct kl_repo *repo, const char *workload,
+			const char *name);
 
 #endif

@@ -10,14 +10,14 @@
 #include "base/fs.h"
 #include "base/proc.h"
 #include "base/rng.h"
-#include "model/session_impl.h"
 #include "model/money.h"
 #include "model/open_reservation.h"
 #include "model/provider/body.h"
+#include "model/session_impl.h"
 #include "model/turn.h"
 #include "repo/refs.h"
 
-#define LONG_PAUSE_MS (4 * 60 * 1000)	/* beyond, five minutes of cache may be over */
+#define LONG_PAUSE_MS (4 * 60 * 1000) /* beyond, five minutes of cache may be over */
 #define STORE_MS 180000
 
 /* --- a request on its way --------------------------------------------------------- */
@@ -31,10 +31,10 @@ struct request {
 	struct kl_message *message;
 	const char **keys;
 	int64_t request_bytes;
-	struct kl_reservation reserved;	/* for the attempt that goes on */
+	struct kl_reservation reserved; /* for the attempt that goes on */
 	struct kl_reply reply;
-	int64_t nano;			/* what it did cost */
-	bool heard;			/* something of the reply came */
+	int64_t nano; /* what it did cost */
+	bool heard;   /* something of the reply came */
 };
 
 static void request_release(struct request *req)
@@ -71,9 +71,13 @@ static void build_request(struct request *req)
 	req->message[2 * c->n] = (struct kl_message){ false, req->spec->user };
 	req->keys[c->n] = req->key;
 	req->q = (struct kl_provider_request){
-		.model = req->session->model, .system = (const char *const *)c->system,
-		.nsystem = c->nsystem, .message = req->message, .nmessage = 2 * c->n + 1,
-		.cache = pick_cache(c), .max_tokens = most > 0 ? most : req->session->max_tokens,
+		.model = req->session->model,
+		.system = (const char *const *)c->system,
+		.nsystem = c->nsystem,
+		.message = req->message,
+		.nmessage = 2 * c->n + 1,
+		.cache = pick_cache(c),
+		.max_tokens = most > 0 ? most : req->session->max_tokens,
 	};
 }
 
@@ -83,8 +87,13 @@ static int reserve_tokens(struct request *req, int64_t least_tokens)
 	const struct kl_conversation *c = req->conversation;
 	const struct kl_session *session = req->session;
 	struct kl_ledger_ask a = {
-		.budget = session->budget, .cap = session->cap, .name = c->name, .phase = c->phase,
-		.model = session->model, .turn = (int64_t)c->n, .tokens = req->q.max_tokens,
+		.budget = session->budget,
+		.cap = session->cap,
+		.name = c->name,
+		.phase = c->phase,
+		.model = session->model,
+		.turn = (int64_t)c->n,
+		.tokens = req->q.max_tokens,
 		.least_tokens = least_tokens,
 	};
 	int err;
@@ -115,7 +124,8 @@ static void show_progress(struct request *req, int64_t bytes, const struct kl_us
 	char money[KL_MONEY_TEXT] = "unmetered";
 	/* some say at the beginning what came in; here that count need not be the last one */
 	struct kl_usage so_far = u ? *u : (struct kl_usage){ 0 };
-	int64_t in = so_far.input + so_far.cache_read + so_far.cache_write_5m + so_far.cache_write_1h;
+	int64_t in = so_far.input + so_far.cache_read + so_far.cache_write_5m +
+		     so_far.cache_write_1h;
 	int64_t out = so_far.output, nano = 0;
 
 	/* what came is at least a token for every few bytes, whatever was counted so far */
@@ -167,9 +177,14 @@ static struct kl_ledger_bill bill_of(const struct request *req)
 	const struct kl_conversation *c = req->conversation;
 
 	return (struct kl_ledger_bill){
-		.budget = req->session->budget, .name = c->name, .phase = c->phase,
-		.model = req->session->model, .turn = (int64_t)c->n, .reservation = &req->reserved,
-		.nano = req->nano, .usage = &req->reply.usage,
+		.budget = req->session->budget,
+		.name = c->name,
+		.phase = c->phase,
+		.model = req->session->model,
+		.turn = (int64_t)c->n,
+		.reservation = &req->reserved,
+		.nano = req->nano,
+		.usage = &req->reply.usage,
 	};
 }
 
@@ -194,8 +209,10 @@ static int explain_open(const struct request *req, int err)
 	char money[KL_MONEY_TEXT];
 
 	kl_money_text(money, req->reserved.nano);
-	return kl_error_hint(err, "what this request cost is not known: %s stay reserved for it; "
-			     "'git klineage chat settle' ends that", money);
+	return kl_error_hint(err,
+			     "what this request cost is not known: %s stay reserved for it; "
+			     "'git klineage chat settle' ends that",
+			     money);
 }
 
 /*
@@ -237,13 +254,21 @@ static char *quote_plain(const char *text)
 static void fill_turn(struct kl_turn *turn, const struct request *req)
 {
 	*turn = (struct kl_turn){
-		.user = kl_strdup(req->spec->user), .reply = kl_strdup(req->reply.text),
-		.key = kl_strdup(req->key), .model = kl_strdup(req->session->model),
+		.user = kl_strdup(req->spec->user),
+		.reply = kl_strdup(req->reply.text),
+		.key = kl_strdup(req->key),
+		.model = kl_strdup(req->session->model),
 		.provider = kl_strdup(kl_provider_name(req->session->provider)),
-		.answered = quote_plain(req->reply.model), .request_id = quote_plain(req->reply.request_id),
-		.time = kl_calloc(1, 21), .budget = req->session->budget, .cache = req->q.cache,
-		.stop = req->reply.stop, .max_tokens = req->q.max_tokens,
-		.usage = req->reply.usage, .nano = req->nano, .alone = req->reply.alone,
+		.answered = quote_plain(req->reply.model),
+		.request_id = quote_plain(req->reply.request_id),
+		.time = kl_calloc(1, 21),
+		.budget = req->session->budget,
+		.cache = req->q.cache,
+		.stop = req->reply.stop,
+		.max_tokens = req->q.max_tokens,
+		.usage = req->reply.usage,
+		.nano = req->nano,
+		.alone = req->reply.alone,
 	};
 	kl_clock_iso(turn->time);
 	if (req->session->price) {
@@ -270,7 +295,8 @@ static int move_alone(struct kl_session *session, const struct kl_ledger_also *a
 		if (!err || (!kl_refs_get(&now, session->repo, also->ref) &&
 			     !memcmp(&now, &also->to, sizeof(now))))
 			return 0;
-		if ((err != KL_EBUSY && err != KL_EINTR) || (kl_clock_ns() - start) / 1000000 > STORE_MS)
+		if ((err != KL_EBUSY && err != KL_EINTR) ||
+		    (kl_clock_ns() - start) / 1000000 > STORE_MS)
 			return err;
 		kl_clock_sleep_ms(20 + (int64_t)(kl_rng_os_seed() % 100));
 	}
@@ -292,7 +318,8 @@ static int store_reply(struct request *req)
 		return err;
 	if (!req->session->price)
 		err = move_alone(req->session, &also);
-	else if ((err = kl_ledger_settle(req->session->repo, req->session->workload, &bill, &also)) < 0 &&
+	else if ((err = kl_ledger_settle(req->session->repo, req->session->workload, &bill,
+					 &also)) < 0 &&
 		 err != KL_ECHANGED && !move_alone(req->session, &also))
 		err = 0;
 	if (err < 0)
@@ -324,11 +351,17 @@ static int collect_files(struct request *req)
 static int send_request(struct request *req)
 {
 	struct kl_request_context x = {
-		.phase = req->conversation->phase, .turn = req->conversation->n, .key = req->keys,
-		.dir = req->spec->dir, .alone = req->spec->alone,
+		.phase = req->conversation->phase,
+		.turn = req->conversation->n,
+		.key = req->keys,
+		.dir = req->spec->dir,
+		.alone = req->spec->alone,
 	};
 	struct kl_provider_watch watch = {
-		.heard = count_bytes, .waiting = show_pause, .again = reserve_again, .payload = req,
+		.heard = count_bytes,
+		.waiting = show_pause,
+		.again = reserve_again,
+		.payload = req,
 	};
 	int err;
 
@@ -344,7 +377,9 @@ static int send_request(struct request *req)
 static int send_turn(struct kl_conversation *conversation, const struct kl_request *spec)
 {
 	KL_AUTO(request_release) struct request req = {
-		.conversation = conversation, .session = conversation->session, .spec = spec,
+		.conversation = conversation,
+		.session = conversation->session,
+		.spec = spec,
 		.key = spec->key ? spec->key : spec->user,
 	};
 	int err;
@@ -369,7 +404,8 @@ int kl_conversation_lock(struct kl_lock *lock, struct kl_repo *repo, const char 
 	return err < 0 ? err : kl_lock_take(lock, path, wait_ms);
 }
 
-static int lock_turn(struct kl_lock *lock, const struct kl_conversation *conversation, int64_t wait_ms)
+static int lock_turn(struct kl_lock *lock, const struct kl_conversation *conversation,
+		     int64_t wait_ms)
 {
 	return kl_conversation_lock(lock, conversation->session->repo, conversation->workload,
 				    conversation->name, conversation->phase, wait_ms);
@@ -395,8 +431,11 @@ static int take_turn(struct kl_lock *lock, const struct kl_conversation *convers
 static int settle_stored(struct kl_conversation *conversation)
 {
 	struct kl_unsettled u = {
-		.repo = conversation->session->repo, .workload = conversation->workload,
-		.name = conversation->name, .phase = conversation->phase, .stored_only = true,
+		.repo = conversation->session->repo,
+		.workload = conversation->workload,
+		.name = conversation->name,
+		.phase = conversation->phase,
+		.stored_only = true,
 		.locked = true,
 	};
 	struct kl_ledger_totals now;
@@ -423,7 +462,8 @@ static int load_others(struct kl_conversation *conversation)
 
 	if (err < 0 || !memcmp(&now.tip, &conversation->tip, sizeof(now.tip)))
 		return err;
-	if (now.n < n || memcmp(n ? &now.turn[n - 1].commit : &none, &conversation->tip, sizeof(none)))
+	if (now.n < n ||
+	    memcmp(n ? &now.turn[n - 1].commit : &none, &conversation->tip, sizeof(none)))
 		return kl_error(KL_ECHANGED, "'%s' was rewritten meanwhile", conversation->ref);
 	if (!n)
 		kl_conversation_take_system(conversation, &now);
@@ -435,7 +475,8 @@ static int load_others(struct kl_conversation *conversation)
 	return 0;
 }
 
-static int next_turn(struct kl_conversation *conversation, size_t turn, const struct kl_request *spec)
+static int next_turn(struct kl_conversation *conversation, size_t turn,
+		     const struct kl_request *spec)
 {
 	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
 	int cleared, err;

@@ -11,12 +11,15 @@
  * are stored in one transaction of both refs.
  */
 struct kl_request {
-	const char *user;	/* the user's text */
-	const char *key;	/* provider.h, struct kl_request_context; NULL: `user` */
-	int64_t max_tokens;	/* 0: klineage.chat.maxTokens; less where the budget is nearly spent */
-	const char *dir;	/* exec: where it runs */
-	bool alone;		/* exec: it is to see nothing of our repository (exec_sandbox.h) */
-	/** exec: what the command left in `dir`, added to its reply before that is stored; or NULL. */
+	const char *user; /* the user's text */
+	const char *key;  /* provider.h, struct kl_request_context; NULL: `user` */
+	/* 0: klineage.chat.maxTokens; less where the budget is nearly spent */
+	int64_t max_tokens;
+	const char *dir; /* exec: where it runs */
+	bool alone;      /* exec: it is to see nothing of our repository (exec_sandbox.h) */
+	/**
+	 * exec: what the command left in `dir`, added to its reply before that is stored; or NULL.
+	 */
 	int (*collect)(struct kl_buf *reply, const char *dir, void *payload);
 	void *payload;
 };

@@ -7,7 +7,7 @@
 #include "repo/refs.h"
 #include "text/yaml_node.h"
 
-#define MAX_REPLY 1000000		/* tokens; more than any model gives */
+#define MAX_REPLY 1000000 /* tokens; more than any model gives */
 #define DEFAULT_REPLY 32768
 #define DEFAULT_LEAST 1024
 
@@ -29,14 +29,20 @@ static int read_tokens(int64_t *out, struct kl_repo *repo, const char *key, int6
 	int err = kl_repo_config_int(out, repo, key, dflt);
 
 	if (!err && (*out < 1 || *out > MAX_REPLY))
-		return kl_error(KL_EINVALID, "config %s: a reply has 1 to %d tokens", key, MAX_REPLY);
+		return kl_error(KL_EINVALID, "config %s: a reply has 1 to %d tokens", key,
+				MAX_REPLY);
 	return err;
 }
 
 static int read_cache(int *out, struct kl_repo *repo)
 {
-	static const struct { const char *name; int cache; } word[] = {
-		{ "auto", KL_CACHE_AUTO }, { "none", KL_CACHE_NONE }, { "5m", KL_CACHE_5M },
+	static const struct {
+		const char *name;
+		int cache;
+	} word[] = {
+		{ "auto", KL_CACHE_AUTO },
+		{ "none", KL_CACHE_NONE },
+		{ "5m", KL_CACHE_5M },
 		{ "1h", KL_CACHE_1H },
 	};
 	const char *v = kl_repo_config(repo, "klineage.chat.cache");
@@ -46,7 +52,8 @@ static int read_cache(int *out, struct kl_repo *repo)
 			*out = word[i].cache;
 			return 0;
 		}
-	return kl_error(KL_EINVALID, "config klineage.chat.cache: '%s' is none of auto, none, 5m, 1h", v);
+	return kl_error(KL_EINVALID,
+			"config klineage.chat.cache: '%s' is none of auto, none, 5m, 1h", v);
 }
 
 static int read_limits(struct kl_session *session)
@@ -65,14 +72,17 @@ static int read_limits(struct kl_session *session)
 
 static int open_provider(struct kl_session *session, const struct kl_session_opts *o)
 {
-	struct kl_provider_opts p = { .name = o->provider, .command = o->command, .replay = o->replay };
+	struct kl_provider_opts p = { .name = o->provider,
+				      .command = o->command,
+				      .replay = o->replay };
 	int err;
 
 	if (!p.name)
 		p.name = kl_repo_config(session->repo, "klineage.chat.provider");
 	if (!p.name) {
 		err = kl_error(KL_EINVALID, "no provider is configured");
-		return kl_error_hint(err, "git config klineage.chat.provider anthropic, openai, exec or "
+		return kl_error_hint(err,
+				     "git config klineage.chat.provider anthropic, openai, exec or "
 				     "replay");
 	}
 	return kl_provider_open(&session->provider, session->repo, &p);
@@ -84,7 +94,8 @@ static int open_provider(struct kl_session *session, const struct kl_session_opt
  */
 static int find_price(struct kl_session *session, const struct kl_session_opts *o)
 {
-	const char *model = o->model ? o->model : kl_repo_config(session->repo, "klineage.chat.model");
+	const char *model = o->model ? o->model :
+				       kl_repo_config(session->repo, "klineage.chat.model");
 	bool metered;
 	int err = kl_repo_config_bool(&metered, session->repo, "klineage.chat.metered", false);
 
@@ -96,8 +107,8 @@ static int find_price(struct kl_session *session, const struct kl_session_opts *
 		return kl_error_hint(err, "git config klineage.chat.model <name>");
 	}
 	if (model && (strlen(model) > 200 || model[strcspn(model, " \t\r\n\033\177")]))
-		return kl_error(KL_EINVALID, "config klineage.chat.model: '%.40s' is no name of a model",
-				model);
+		return kl_error(KL_EINVALID,
+				"config klineage.chat.model: '%.40s' is no name of a model", model);
 	session->model = kl_strdup(model ? model : kl_provider_name(session->provider));
 	return metered ? kl_price_find(&session->price, session->repo, session->model) : 0;
 }
@@ -123,8 +134,9 @@ int kl_session_open(struct kl_session **out, struct kl_repo *repo, const struct 
 	return 0;
 }
 
-int kl_session_conversation(struct kl_conversation *out, struct kl_session *session, const char *name,
-			    const char *phase, const char *const *text, size_t ntext)
+int kl_session_conversation(struct kl_conversation *out, struct kl_session *session,
+			    const char *name, const char *phase, const char *const *text,
+			    size_t ntext)
 {
 	int err = kl_conversation_load(out, session->repo, session->workload, name, phase);
 
@@ -165,7 +177,9 @@ void kl_session_cost(int64_t *least, int64_t *most, const struct kl_session *ses
 	r = &session->price->rates;
 	*least = (tokens - tokens / 10) * (r->cache_read < r->input ? r->cache_read : r->input) +
 		 tokens / 10 * r->input + reply_tokens * r->output;
-	kl_price_worst(&fixed, &per_token, session->price, session->cache == KL_CACHE_AUTO ? KL_CACHE_1H :
-		       (enum kl_cache_ttl)session->cache, request_bytes);
+	kl_price_worst(&fixed, &per_token, session->price,
+		       session->cache == KL_CACHE_AUTO ? KL_CACHE_1H :
+							 (enum kl_cache_ttl)session->cache,
+		       request_bytes);
 	*most = fixed + per_token * reply_tokens;
 }

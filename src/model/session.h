@@ -31,18 +31,19 @@
 struct kl_conversation;
 struct kl_session;
 
-enum kl_budget { KL_BUDGET_INDUCE, KL_BUDGET_MATERIALIZE };	/* $40 and $10 a workload */
+enum kl_budget { KL_BUDGET_INDUCE, KL_BUDGET_MATERIALIZE }; /* $40 and $10 a workload */
 
 struct kl_session_opts {
-	const char *provider;	/* NULL: klineage.chat.provider */
-	const char *command;	/* of provider exec; NULL: klineage.chat.exec, never of a tracked file */
-	const char *replay;	/* of provider replay; NULL: klineage.chat.replay */
-	const char *model;	/* NULL: klineage.chat.model */
-	const char *workload;	/* whose ledger */
+	const char *provider; /* NULL: klineage.chat.provider */
+	/* of provider exec; NULL: klineage.chat.exec, never of a tracked file */
+	const char *command;
+	const char *replay;   /* of provider replay; NULL: klineage.chat.replay */
+	const char *model;    /* NULL: klineage.chat.model */
+	const char *workload; /* whose ledger */
 	enum kl_budget budget;
-	const int64_t *cap;	/* of that budget, nano-dollars; NULL: as configured */
-	int64_t pause_ms;	/* how long gating takes between two turns; 0: unknown */
-	struct kl_progress *progress;	/* tokens and money while a reply comes; or NULL */
+	const int64_t *cap;           /* of that budget, nano-dollars; NULL: as configured */
+	int64_t pause_ms;             /* how long gating takes between two turns; 0: unknown */
+	struct kl_progress *progress; /* tokens and money while a reply comes; or NULL */
 };
 
 /** KL_EINVALID: no provider, no model, a model without a price; says what to configure. */
@@ -57,10 +58,12 @@ void kl_session_cost(int64_t *least, int64_t *most, const struct kl_session *ses
 		     int64_t request_bytes, int64_t reply_tokens);
 
 /**
- * A conversation of the session's workload, with the turns that are stored; those system texts that are
- * stored stand, else `text` is copied. The caller releases it. KL_EINVALID as kl_conversation_load.
+ * A conversation of the session's workload, with the turns that are stored; those system texts that
+ * are stored stand, else `text` is copied. The caller releases it. KL_EINVALID as
+ * kl_conversation_load.
  */
-int kl_session_conversation(struct kl_conversation *out, struct kl_session *session, const char *name,
-			    const char *phase, const char *const *text, size_t ntext);
+int kl_session_conversation(struct kl_conversation *out, struct kl_session *session,
+			    const char *name, const char *phase, const char *const *text,
+			    size_t ntext);
 
 #endif

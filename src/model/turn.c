@@ -7,8 +7,8 @@
 #include "model/provider/usage.h"
 
 #define SCHEMA "klineage.turn/1"
-#define MAX_NANO (INT64_MAX / 1024)	/* so that those of a whole conversation can be added up */
-#define MAX_RATE 10000000	/* $10000 for a million tokens */
+#define MAX_NANO (INT64_MAX / 1024) /* so that those of a whole conversation can be added up */
+#define MAX_RATE 10000000           /* $10000 for a million tokens */
 
 static const char *const stops[] = { "end", "length", "refusal", "other" };
 static const char *const caches[] = { "none", "5m", "1h" };
@@ -194,7 +194,8 @@ int kl_turn_parse(struct kl_turn *t, const char *text, size_t number)
 		return err;
 	if (turn != (int64_t)number)
 		return kl_error(KL_EINVALID, "it says that it is turn %lld", (long long)turn);
-	if ((err = read_strings(t, j)) < 0 || (err = read_enums(t, j)) < 0 || (err = read_price(t, j)) < 0 ||
+	if ((err = read_strings(t, j)) < 0 || (err = read_enums(t, j)) < 0 ||
+	    (err = read_price(t, j)) < 0 ||
 	    (err = read_count(&t->max_tokens, j, "max_tokens")) < 0 ||
 	    (err = read_count(&t->nano, j, "nano")) < 0)
 		return err;

@@ -39,15 +39,27 @@ const char *kl_expr_calculate(int64_t *out, enum kl_expr_op op, int64_t left, in
 	bool over = false;
 
 	switch (op) {
-	case KL_OP_ADD: over = __builtin_add_overflow(left, right, out); break;
-	case KL_OP_SUB: over = __builtin_sub_overflow(left, right, out); break;
-	case KL_OP_MUL: over = __builtin_mul_overflow(left, right, out); break;
-	case KL_OP_MIN: *out = left < right ? left : right; break;
-	case KL_OP_MAX: *out = left > right ? left : right; break;
+	case KL_OP_ADD:
+		over = __builtin_add_overflow(left, right, out);
+		break;
+	case KL_OP_SUB:
+		over = __builtin_sub_overflow(left, right, out);
+		break;
+	case KL_OP_MUL:
+		over = __builtin_mul_overflow(left, right, out);
+		break;
+	case KL_OP_MIN:
+		*out = left < right ? left : right;
+		break;
+	case KL_OP_MAX:
+		*out = left > right ? left : right;
+		break;
 	case KL_OP_DIV:
 	case KL_OP_MOD:
-	case KL_OP_CDIV: return divide_numbers(out, op, left, right);
-	default: KL_BUG("expression sign %d", op);
+	case KL_OP_CDIV:
+		return divide_numbers(out, op, left, right);
+	default:
+		KL_BUG("expression sign %d", op);
 	}
 	return over ? "overflow beyond 64 bits" : NULL;
 }

@@ -35,7 +35,7 @@ enum kl_expr_type { KL_EXPR_NUMBER, KL_EXPR_TRUTH, KL_EXPR_TEXT, KL_EXPR_ANY };
 struct kl_expr_names {
 	const char *const *name;
 	size_t n;
-	const char *what;	/* for "'x' is not ...": NULL for "a dim of the case" */
+	const char *what; /* for "'x' is not ...": NULL for "a dim of the case" */
 };
 
 struct kl_expr;

@@ -21,8 +21,13 @@ static const struct sign { const char *text; enum kl_expr_op op; int level; } si
 };
 /* clang-format on */
 
-static const struct function { const char *name; enum kl_expr_op op; } functions[] = {
-	{ "min", KL_OP_MIN }, { "max", KL_OP_MAX }, { "cdiv", KL_OP_CDIV },
+static const struct function {
+	const char *name;
+	enum kl_expr_op op;
+} functions[] = {
+	{ "min", KL_OP_MIN },
+	{ "max", KL_OP_MAX },
+	{ "cdiv", KL_OP_CDIV },
 };
 
 /* --- tokens ---------------------------------------------------------------------------------- */
@@ -32,7 +37,7 @@ struct parser {
 	const struct kl_expr_names *names;
 	const char *text;
 	size_t pos;
-	size_t start;		/* of the token last looked at: where an error is */
+	size_t start; /* of the token last looked at: where an error is */
 	int depth;
 };
 
@@ -80,7 +85,8 @@ static int expect_byte(struct parser *parser, char byte)
 	if (*here)
 		return kl_error(KL_EINVALID, "'%c' is needed before '%.16s'", byte, here);
 	if (byte == ',')
-		return kl_error(KL_EINVALID, "the expression ends where ',' is needed "
+		return kl_error(KL_EINVALID,
+				"the expression ends where ',' is needed "
 				"(in a YAML list an expression with a comma needs quotes)");
 	return kl_error(KL_EINVALID, "the expression ends where '%c' is needed", byte);
 }
@@ -140,7 +146,8 @@ static void set_place(struct kl_expr *expr, const struct parser *parser, size_t 
 static int need_type(struct parser *parser, const struct kl_expr *expr, enum kl_expr_type want)
 {
 	static const char *const types[] = {
-		[KL_EXPR_NUMBER] = "a number", [KL_EXPR_TRUTH] = "a condition",
+		[KL_EXPR_NUMBER] = "a number",
+		[KL_EXPR_TRUTH] = "a condition",
 		[KL_EXPR_TEXT] = "a text",
 	};
 
@@ -303,7 +310,7 @@ static int parse_word(struct kl_expr **out, struct parser *parser)
 	parser->pos += len;
 	if (name >= 0 || (open && word[len] != '(')) {
 		*out = open ? new_text(KL_OP_FACT, KL_EXPR_ANY, word, len) :
-		       new_node(KL_OP_NAME, KL_EXPR_NUMBER, name);
+			      new_node(KL_OP_NAME, KL_EXPR_NUMBER, name);
 		return 0;
 	}
 	for (size_t i = 0; i < KL_ARRAY_SIZE(functions); i++)
@@ -467,10 +474,18 @@ static void write_level(struct kl_buf *out, const struct kl_expr *expr, int oute
 static void write_value(struct kl_buf *out, const struct kl_expr *expr)
 {
 	switch (expr->op) {
-	case KL_OP_INT: kl_buf_addf(out, "%lld", (long long)expr->number); break;
-	case KL_OP_DECIMAL: kl_buf_addf(out, "%.6g", (double)expr->number / 1e6); break;
-	case KL_OP_TEXT: kl_buf_addf(out, "'%s'", expr->text); break;
-	case KL_OP_FACT: kl_buf_adds(out, expr->text); break;
+	case KL_OP_INT:
+		kl_buf_addf(out, "%lld", (long long)expr->number);
+		break;
+	case KL_OP_DECIMAL:
+		kl_buf_addf(out, "%.6g", (double)expr->number / 1e6);
+		break;
+	case KL_OP_TEXT:
+		kl_buf_addf(out, "'%s'", expr->text);
+		break;
+	case KL_OP_FACT:
+		kl_buf_adds(out, expr->text);
+		break;
 	case KL_OP_NEG:
 	case KL_OP_NOT:
 		kl_buf_addch(out, expr->op == KL_OP_NEG ? '-' : '!');
@@ -485,7 +500,8 @@ static void write_value(struct kl_buf *out, const struct kl_expr *expr)
 		write_level(out, expr->right, LEVEL_ANY);
 		kl_buf_addch(out, ')');
 		break;
-	default: KL_BUG("writing term %d", expr->op);
+	default:
+		KL_BUG("writing term %d", expr->op);
 	}
 }
 

@@ -17,23 +17,40 @@
  *	text    'f16'            letters, digits and _.:*+/-
  */
 enum kl_expr_op {
-	KL_OP_INT, KL_OP_DECIMAL, KL_OP_TEXT, KL_OP_NAME, KL_OP_FACT,
-	KL_OP_NEG, KL_OP_NOT,
-	KL_OP_MIN, KL_OP_MAX, KL_OP_CDIV,
+	KL_OP_INT,
+	KL_OP_DECIMAL,
+	KL_OP_TEXT,
+	KL_OP_NAME,
+	KL_OP_FACT,
+	KL_OP_NEG,
+	KL_OP_NOT,
+	KL_OP_MIN,
+	KL_OP_MAX,
+	KL_OP_CDIV,
 	/* between two values; those that compare are EQ to GT */
-	KL_OP_ADD, KL_OP_SUB, KL_OP_MUL, KL_OP_DIV, KL_OP_MOD,
-	KL_OP_EQ, KL_OP_NE, KL_OP_LE, KL_OP_GE, KL_OP_LT, KL_OP_GT,
-	KL_OP_AND, KL_OP_OR,
+	KL_OP_ADD,
+	KL_OP_SUB,
+	KL_OP_MUL,
+	KL_OP_DIV,
+	KL_OP_MOD,
+	KL_OP_EQ,
+	KL_OP_NE,
+	KL_OP_LE,
+	KL_OP_GE,
+	KL_OP_LT,
+	KL_OP_GT,
+	KL_OP_AND,
+	KL_OP_OR,
 };
 
 struct kl_expr {
 	enum kl_expr_op op;
 	enum kl_expr_type type;
-	size_t at, len;		/* its place in the text, with the brackets around it */
-	size_t brackets;	/* so many pairs */
-	int64_t number;		/* INT; DECIMAL: millionths; NAME: its index */
-	const char *text;	/* TEXT; FACT: its key, "stride_bytes(A,K)"; behind the node */
-	struct kl_expr *left, *right;	/* owned; NEG, NOT: left alone */
+	size_t at, len;   /* its place in the text, with the brackets around it */
+	size_t brackets;  /* so many pairs */
+	int64_t number;   /* INT; DECIMAL: millionths; NAME: its index */
+	const char *text; /* TEXT; FACT: its key, "stride_bytes(A,K)"; behind the node */
+	struct kl_expr *left, *right; /* owned; NEG, NOT: left alone */
 };
 
 /* A fact that takes just so many names, and what it is; others take some and may be anything. */
@@ -44,11 +61,11 @@ struct kl_expr_fact {
 };
 
 struct kl_expr_dialect {
-	const struct kl_expr_fact *fact;	/* to one without a name; NULL: closed names */
+	const struct kl_expr_fact *fact; /* to one without a name; NULL: closed names */
 	bool decimals, texts;
-	bool lines;		/* a newline is a blank */
-	size_t longest;		/* text, in bytes */
-	struct {		/* what each of these adds to the depth, and how much is allowed */
+	bool lines;     /* a newline is a blank */
+	size_t longest; /* text, in bytes */
+	struct {        /* what each of these adds to the depth, and how much is allowed */
 		int bracket, sign, operand, most;
 	} depth;
 };
@@ -66,12 +83,18 @@ static inline bool kl_expr_compares(const struct kl_expr *expr)
 static inline bool kl_expr_holds(enum kl_expr_op op, int order)
 {
 	switch (op) {
-	case KL_OP_EQ: return order == 0;
-	case KL_OP_NE: return order != 0;
-	case KL_OP_LE: return order <= 0;
-	case KL_OP_GE: return order >= 0;
-	case KL_OP_LT: return order < 0;
-	default: return order > 0;
+	case KL_OP_EQ:
+		return order == 0;
+	case KL_OP_NE:
+		return order != 0;
+	case KL_OP_LE:
+		return order <= 0;
+	case KL_OP_GE:
+		return order >= 0;
+	case KL_OP_LT:
+		return order < 0;
+	default:
+		return order > 0;
 	}
 }
 

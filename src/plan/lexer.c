@@ -10,7 +10,7 @@ struct scan {
 	const char *text;
 	size_t len, pos;
 	int line;
-	bool line_start;	/* only blanks since the last newline */
+	bool line_start; /* only blanks since the last newline */
 };
 
 static int peek(const struct scan *s, size_t ahead)
@@ -102,8 +102,8 @@ static void skip_quoted(struct scan *s)
 static size_t sign_length(const struct scan *s)
 {
 	static const char *const two[] = {
-		"==", "!=", "<=", ">=", "&&", "||", "++", "--", "->",
-		"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<", ">>",
+		"==", "!=", "<=", ">=", "&&", "||", "++", "--", "->", "+=",
+		"-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<", ">>",
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(two); i++)

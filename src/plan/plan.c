@@ -14,7 +14,8 @@ static const char *const fact_names[KL_PLAN_FACTS] = { "sms", "smem_optin", "cc"
 struct kl_expr_names kl_plan_expr_names(const struct kl_plan *p)
 {
 	return (struct kl_expr_names){
-		.name = p->name, .n = p->nname,
+		.name = p->name,
+		.n = p->nname,
 		.what = "a dim, a constant, a 'let' above it, or one of sms, smem_optin, cc, l2",
 	};
 }
@@ -39,10 +40,11 @@ static int check_new(const struct kl_plan *p, const struct kl_spot *map, const c
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(functions); i++)
 		if (!strcmp(functions[i], name))
-			return kl_spot_error_key(map, name, "'%s' is a function of expressions", name);
+			return kl_spot_error_key(map, name, "'%s' is a function of expressions",
+						 name);
 	if (has_name(p, name))
-		return kl_spot_error_key(map, name, "'%s' is a dim, a device fact or a constant already",
-					 name);
+		return kl_spot_error_key(
+			map, name, "'%s' is a dim, a device fact or a constant already", name);
 	return 0;
 }
 
@@ -78,7 +80,8 @@ int kl_plan_find_memory(enum kl_plan_arg_kind *kind, int *index, const struct kl
 	*kind = i >= 0 ? KL_PLAN_TENSOR : KL_PLAN_SCRATCH;
 	*index = i >= 0 ? i : kl_plan_find_scratch(p, name);
 	if (*index < 0)
-		return kl_spot_error(at, "'%.64s' is neither a tensor of the contract nor a scratch of "
+		return kl_spot_error(at,
+				     "'%.64s' is neither a tensor of the contract nor a scratch of "
 				     "the plan",
 				     name);
 	return 0;
@@ -102,7 +105,8 @@ static int parse_define(struct kl_plan *p, const struct kl_spot *at, const json_
 		int64_t n;
 
 		if (key[0] == '_' || !strncmp(key, "kl_", 3) || !strncmp(key, "KL_", 3))
-			return kl_spot_error_key(at, key, "names that begin with '_' or 'kl_' are reserved");
+			return kl_spot_error_key(at, key,
+						 "names that begin with '_' or 'kl_' are reserved");
 		if ((err = check_new(p, at, key)) < 0 ||
 		    (err = kl_spot_int(&n, &here, value, INT64_MIN, INT64_MAX)) < 0)
 			return err;
@@ -164,7 +168,9 @@ static int optional_text(char **out, const struct kl_spot *up, const json_t *v, 
 
 static int parse_artefact(struct kl_plan *p, const struct kl_spot *up, const json_t *doc)
 {
-	static const char *const known[] = { "cubin", "sha256", "arch", "producer", "source", NULL };
+	static const char *const known[] = {
+		"cubin", "sha256", "arch", "producer", "source", NULL
+	};
 	const json_t *v = json_object_get(doc, "artefact");
 	struct kl_spot at = kl_spot_key(up, "artefact"), sha = kl_spot_key(&at, "sha256");
 	const char *s;
@@ -191,7 +197,8 @@ static int parse_artefact(struct kl_plan *p, const struct kl_spot *up, const jso
 
 /* --- let, require ----------------------------------------------------------- */
 
-static int parse_one_let(struct kl_plan *p, const struct kl_spot *at, const char *key, const json_t *v)
+static int parse_one_let(struct kl_plan *p, const struct kl_spot *at, const char *key,
+			 const json_t *v)
 {
 	struct kl_spot here = kl_spot_key(at, key);
 	struct kl_expr_names names = kl_plan_expr_names(p);
@@ -273,10 +280,10 @@ static int parse_require(struct kl_plan *p, const struct kl_spot *up, const json
 
 static int parse_head(struct kl_plan *p, const struct kl_spot *top, const json_t *doc)
 {
-	static const char *const known[] = {
-		"klineage-launch", "launch", "compile", "artefact", "let", "require", "scratch", "maps",
-		"prepare", "quirks", NULL
-	};
+	static const char *const known[] = { "klineage-launch", "launch", "compile",
+					     "artefact",        "let",    "require",
+					     "scratch",         "maps",   "prepare",
+					     "quirks",          NULL };
 	static const char *const quirks[] = { "none", "auto", NULL };
 	const json_t *version = json_object_get(doc, "klineage-launch");
 	struct kl_spot at = kl_spot_key(top, "klineage-launch"), q = kl_spot_key(top, "quirks");
@@ -288,7 +295,8 @@ static int parse_head(struct kl_plan *p, const struct kl_spot *top, const json_t
 		if ((err = kl_spot_int(&v, &at, version, 1, INT64_MAX)) < 0)
 			return err;
 		if (v != 1)
-			return kl_spot_error(&at, "launch plan version %lld is not known here (1 is)",
+			return kl_spot_error(&at,
+					     "launch plan version %lld is not known here (1 is)",
 					     (long long)v);
 	}
 	if ((err = kl_spot_keys(top, doc, known, 2)) < 0)
@@ -320,9 +328,8 @@ static void take_names(struct kl_plan *p, const struct kl_plan_names *names)
 		if (names->tensor[i])
 			p->tensor[i] = kl_strdup(names->tensor[i]);
 		else if (s && s->name)
-			p->scalar[i] = (struct kl_plan_scalar){
-				kl_strdup(s->name), kl_strdup(s->dtype), s->value
-			};
+			p->scalar[i] = (struct kl_plan_scalar){ kl_strdup(s->name),
+								kl_strdup(s->dtype), s->value };
 	}
 }
 
@@ -332,8 +339,7 @@ static int parse(struct kl_plan *p, const struct kl_spot *top, const json_t *doc
 	struct kl_spot prepare = kl_spot_key(top, "prepare"), launch = kl_spot_key(top, "launch");
 	int err;
 
-	if ((err = parse_head(p, top, doc)) < 0 ||
-	    (err = parse_artefact(p, top, doc)) < 0 ||
+	if ((err = parse_head(p, top, doc)) < 0 || (err = parse_artefact(p, top, doc)) < 0 ||
 	    (err = parse_compile(p, top, json_object_get(doc, "compile"))) < 0 ||
 	    (err = parse_let(p, top, json_object_get(doc, "let"))) < 0 ||
 	    (err = parse_require(p, top, json_object_get(doc, "require"))) < 0 ||
@@ -342,16 +348,18 @@ static int parse(struct kl_plan *p, const struct kl_spot *top, const json_t *doc
 	    (err = kl_plan_launches_parse(p, &prepare, json_object_get(doc, "prepare"), true)) < 0)
 		return err;
 	for (size_t i = 0; i < p->nscratch && !p->nprepare; i++) {
-		struct kl_spot at = kl_spot_key(&scratch, p->scratch[i].name), init = kl_spot_key(&at,
-												  "init");
+		struct kl_spot at = kl_spot_key(&scratch, p->scratch[i].name),
+			       init = kl_spot_key(&at, "init");
 
 		if (p->scratch[i].init == KL_PLAN_PREPARE)
-			return kl_spot_error(&init, "'prepare' is said, but the plan has no prepare launch");
+			return kl_spot_error(
+				&init, "'prepare' is said, but the plan has no prepare launch");
 	}
 	return kl_plan_launches_parse(p, &launch, json_object_get(doc, "launch"), false);
 }
 
-int kl_plan_parse(struct kl_plan **out, const json_t *doc, const struct kl_plan_names *names, char *place)
+int kl_plan_parse(struct kl_plan **out, const json_t *doc, const struct kl_plan_names *names,
+		  char *place)
 {
 	KL_AUTO(kl_plan_freep) struct kl_plan *p = kl_calloc(1, sizeof(*p));
 	struct kl_spot top = { .place = place };

@@ -23,38 +23,39 @@
  *	kl_plan_parse(&plan, doc, &names);
  *	kl_plan_resolve(&at, plan, dims, &facts);	numbers for one point
  */
-#define KL_PLAN_MAX_LAUNCHES 16		/* of `launch`, and of `prepare` */
+#define KL_PLAN_MAX_LAUNCHES 16 /* of `launch`, and of `prepare` */
 #define KL_PLAN_MAX_ARGS 64
 #define KL_PLAN_MAX_MAPS 16
 #define KL_PLAN_MAX_SCRATCH 16
 #define KL_PLAN_MAX_PARAM_BYTES 4096
-#define KL_PLAN_MAX_NAMES 64		/* of `let`, of `define`, of `require` */
+#define KL_PLAN_MAX_NAMES 64 /* of `let`, of `define`, of `require` */
 
 struct kl_plan;
 
 /* A scalar of the contract, which a plan passes by its name. */
 struct kl_plan_scalar {
-	const char *name;		/* NULL: this contract argument is no scalar */
+	const char *name; /* NULL: this contract argument is no scalar */
 	const char *dtype;
 	double value;
 };
 
 /* What expressions and arguments may name. Borrowed during kl_plan_parse only. */
 struct kl_plan_names {
-	const char *const *dim;		/* the case's dims, in order */
+	const char *const *dim; /* the case's dims, in order */
 	size_t ndim;
-	const char *const *tensor;	/* name of each contract argument, NULL where it is no tensor */
-	const int *naxes;		/* may be NULL; not looked at */
-	size_t ntensor;			/* = number of contract arguments */
-	const struct kl_plan_scalar *scalar;	/* `ntensor` of them, or NULL: none */
+	/* name of each contract argument, NULL where it is no tensor */
+	const char *const *tensor;
+	const int *naxes;                    /* may be NULL; not looked at */
+	size_t ntensor;                      /* = number of contract arguments */
+	const struct kl_plan_scalar *scalar; /* `ntensor` of them, or NULL: none */
 };
 
 /* Device facts that expressions may use: `sms`, `smem_optin`, `cc`, `l2`. */
 struct kl_plan_facts {
-	int64_t sms;		/* multiprocessors */
-	int64_t smem_optin;	/* bytes of shared memory a block may ask for */
-	int64_t cc;		/* 90 for 9.0 */
-	int64_t l2;		/* bytes */
+	int64_t sms;        /* multiprocessors */
+	int64_t smem_optin; /* bytes of shared memory a block may ask for */
+	int64_t cc;         /* 90 for 9.0 */
+	int64_t l2;         /* bytes */
 };
 
 /**
@@ -78,18 +79,21 @@ const json_t *kl_plan_doc(const struct kl_plan *p);
 
 /* How the source is compiled: `compile`. */
 struct kl_plan_compile {
-	char arch[16];			/* "sm_90a"; "": not said (an oracle, an artefact) */
-	char std[8];			/* "c++17", the default */
+	char arch[16]; /* "sm_90a"; "": not said (an oracle, an artefact) */
+	char std[8];   /* "c++17", the default */
 	size_t ndefine;
-	struct { char name[64]; int64_t value; } define[KL_PLAN_MAX_NAMES];
+	struct {
+		char name[64];
+		int64_t value;
+	} define[KL_PLAN_MAX_NAMES];
 };
 const struct kl_plan_compile *kl_plan_compile(const struct kl_plan *p);
 
 /* An imported binary in place of a source: `artefact`. */
 struct kl_plan_artefact {
-	char *cubin;			/* path beside the plan */
+	char *cubin; /* path beside the plan */
 	char sha256[65];
-	char *producer, *source;	/* NULL: not said */
+	char *producer, *source; /* NULL: not said */
 };
 /** NULL: it is compiled from source. */
 const struct kl_plan_artefact *kl_plan_artefact(const struct kl_plan *p);
@@ -104,8 +108,8 @@ enum kl_plan_init { KL_PLAN_POISON, KL_PLAN_ZERO, KL_PLAN_CARRY, KL_PLAN_PREPARE
 struct kl_plan_scratch {
 	char name[64];
 	enum kl_plan_init init;
-	int64_t bytes;		/* at least 1 */
-	int64_t align;		/* a power of two, at least 256 unless asked for less */
+	int64_t bytes; /* at least 1 */
+	int64_t align; /* a power of two, at least 256 unless asked for less */
 };
 
 /* A tensor map, ready for cuTensorMapEncodeTiled or cuTensorMapEncodeIm2col. */
@@ -114,31 +118,31 @@ struct kl_plan_map {
 	char name[64];
 	enum kl_plan_map_kind kind;
 	bool of_scratch;
-	int of;				/* contract argument, or scratch */
-	int64_t offset;			/* bytes into it */
-	int dtype;			/* CUtensorMapDataType */
+	int of;         /* contract argument, or scratch */
+	int64_t offset; /* bytes into it */
+	int dtype;      /* CUtensorMapDataType */
 	int rank;
-	uint64_t dim[5];		/* innermost first */
-	uint64_t stride[4];		/* bytes, from dim 1 */
-	uint32_t box[5];		/* tiled */
+	uint64_t dim[5];    /* innermost first */
+	uint64_t stride[4]; /* bytes, from dim 1 */
+	uint32_t box[5];    /* tiled */
 	uint32_t elem[5];
-	int lower[3], upper[3];		/* im2col, as many as rank - 2 */
-	uint32_t channels, pixels;	/* im2col */
-	int interleave, swizzle, l2, oob;	/* values of the CUDA enums */
-	int64_t span;			/* bytes that it can reach, checked; 0: interleaved */
+	int lower[3], upper[3];           /* im2col, as many as rank - 2 */
+	uint32_t channels, pixels;        /* im2col */
+	int interleave, swizzle, l2, oob; /* values of the CUDA enums */
+	int64_t span;                     /* bytes that it can reach, checked; 0: interleaved */
 };
 
 enum kl_plan_arg_kind {
-	KL_PLAN_TENSOR,		/* pointer: contract argument `index`, `offset` bytes in */
-	KL_PLAN_SCRATCH,	/* pointer: scratch `index`, `offset` bytes in */
-	KL_PLAN_MAP,		/* a CUtensorMap by value: map `index` */
-	KL_PLAN_VALUE,		/* `size` bytes at `bits` */
-	KL_PLAN_NULL,		/* a null pointer */
-	KL_PLAN_BYTES,		/* a struct by value: `blob`, with `reloc` written over it */
+	KL_PLAN_TENSOR,  /* pointer: contract argument `index`, `offset` bytes in */
+	KL_PLAN_SCRATCH, /* pointer: scratch `index`, `offset` bytes in */
+	KL_PLAN_MAP,     /* a CUtensorMap by value: map `index` */
+	KL_PLAN_VALUE,   /* `size` bytes at `bits` */
+	KL_PLAN_NULL,    /* a null pointer */
+	KL_PLAN_BYTES,   /* a struct by value: `blob`, with `reloc` written over it */
 };
 struct kl_plan_reloc {
-	int64_t at;			/* byte in the blob */
-	enum kl_plan_arg_kind kind;	/* TENSOR, SCRATCH, MAP */
+	int64_t at;                 /* byte in the blob */
+	enum kl_plan_arg_kind kind; /* TENSOR, SCRATCH, MAP */
 	int index;
 	int64_t offset;
 };
@@ -148,7 +152,7 @@ struct kl_plan_arg {
 	int64_t offset;
 	int size;
 	uint64_t bits;
-	const uint8_t *blob;		/* lives as long as the plan */
+	const uint8_t *blob; /* lives as long as the plan */
 	size_t nblob, nreloc;
 	struct kl_plan_reloc reloc[8];
 };
@@ -156,9 +160,9 @@ struct kl_plan_arg {
 struct kl_plan_launch {
 	char kernel[256];
 	uint32_t grid[3], block[3];
-	uint32_t cluster[3];		/* 0 0 0: none asked for */
+	uint32_t cluster[3]; /* 0 0 0: none asked for */
 	bool nonportable, cooperative, pdl;
-	int64_t smem;			/* dynamic, bytes */
+	int64_t smem; /* dynamic, bytes */
 	size_t nargs;
 	struct kl_plan_arg arg[KL_PLAN_MAX_ARGS];
 };
@@ -183,7 +187,8 @@ int kl_plan_resolve(struct kl_plan_at **out, const struct kl_plan *p, const int6
 		    const int64_t *tensor_bytes, const struct kl_plan_facts *facts);
 /** The same; `place` as in kl_plan_parse(). */
 int kl_plan_resolve_place(struct kl_plan_at **out, const struct kl_plan *p, const int64_t *dims,
-			  const int64_t *tensor_bytes, const struct kl_plan_facts *facts, char *place);
+			  const int64_t *tensor_bytes, const struct kl_plan_facts *facts,
+			  char *place);
 void kl_plan_at_free(struct kl_plan_at *a);
 KL_DEFINE_CLEANUP(struct kl_plan_at *, kl_plan_at_free)
 

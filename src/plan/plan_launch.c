@@ -21,16 +21,20 @@ static int parse_memory(enum kl_plan_arg_kind *kind, int *index, const struct re
 	if (err < 0 || !r->prepare)
 		return err;
 	if (*kind == KL_PLAN_TENSOR)
-		return kl_spot_error(at, "'%s' is a tensor: a prepare launch is not timed and may see none",
-				     name);
+		return kl_spot_error(
+			at, "'%s' is a tensor: a prepare launch is not timed and may see none",
+			name);
 	if (r->p->scratch[*index].init != KL_PLAN_PREPARE)
-		return kl_spot_error(at, "scratch '%s' has not init: prepare, so a prepare launch may not "
-				     "name it",
-				     name);
+		return kl_spot_error(
+			at,
+			"scratch '%s' has not init: prepare, so a prepare launch may not "
+			"name it",
+			name);
 	return 0;
 }
 
-static int parse_map_name(int *index, const struct reading *r, const struct kl_spot *at, const json_t *v)
+static int parse_map_name(int *index, const struct reading *r, const struct kl_spot *at,
+			  const json_t *v)
 {
 	const char *s;
 	int err = kl_spot_text(&s, at, v, 63);
@@ -44,15 +48,18 @@ static int parse_map_name(int *index, const struct reading *r, const struct kl_s
 		const struct plan_map *m = &r->p->map[*index];
 
 		if (!m->of_scratch || r->p->scratch[m->of].init != KL_PLAN_PREPARE)
-			return kl_spot_error(at, "map '%s' is not of scratch with init: prepare, so a "
+			return kl_spot_error(at,
+					     "map '%s' is not of scratch with init: prepare, so a "
 					     "prepare "
-					     "launch may not name it", s);
+					     "launch may not name it",
+					     s);
 	}
 	return 0;
 }
 
 /* A tensor, a scratch, or a scalar of the contract. */
-static int parse_name(struct plan_arg *a, const struct reading *r, const struct kl_spot *at, const json_t *v)
+static int parse_name(struct plan_arg *a, const struct reading *r, const struct kl_spot *at,
+		      const json_t *v)
 {
 	const char *s;
 	int err = kl_spot_text(&s, at, v, 63);
@@ -68,15 +75,18 @@ static int parse_name(struct plan_arg *a, const struct reading *r, const struct 
 			continue;
 		a->kind = KL_PLAN_VALUE;
 		a->value = VALUE_BITS;
-		a->size = strstr(c->dtype, "64") ? 8 : strstr(c->dtype, "32") ? 4 : strstr(c->dtype,
-											   "16") ? 2 : 1;
+		a->size = strstr(c->dtype, "64") ? 8 :
+			  strstr(c->dtype, "32") ? 4 :
+			  strstr(c->dtype, "16") ? 2 :
+						   1;
 		if (c->dtype[0] == 'f' && a->size == 4) {
 			f = (float)c->value;
 			memcpy(&a->bits, &f, sizeof(f));
 		} else if (c->dtype[0] == 'f') {
 			memcpy(&a->bits, &c->value, sizeof(c->value));
 		} else {
-			whole = c->value >= 0x1p63 ? (int64_t)(uint64_t)c->value : (int64_t)c->value;
+			whole = c->value >= 0x1p63 ? (int64_t)(uint64_t)c->value :
+						     (int64_t)c->value;
 			memcpy(&a->bits, &whole, (size_t)a->size);
 		}
 		return 0;
@@ -98,15 +108,22 @@ static int parse_pointer(struct plan_arg *a, const struct reading *r, const stru
 	    (err = parse_memory(&a->kind, &a->index, r, &ptr, s)) < 0)
 		return err;
 	return json_object_get(v, "offset") ?
-		kl_spot_expr(&a->e, &offset, json_object_get(v, "offset"), &names) : 0;
+		       kl_spot_expr(&a->e, &offset, json_object_get(v, "offset"), &names) :
+		       0;
 }
 
 static int parse_value(struct plan_arg *a, const struct reading *r, const struct kl_spot *up,
 		       const json_t *v, const char *key)
 {
-	static const struct { const char *key; enum plan_value value; int size; } forms[] = {
-		{ "i32", VALUE_I32, 4 }, { "i64", VALUE_I64, 8 }, { "u32", VALUE_U32, 4 }, { "u64",
-											    VALUE_U64, 8 },
+	static const struct {
+		const char *key;
+		enum plan_value value;
+		int size;
+	} forms[] = {
+		{ "i32", VALUE_I32, 4 },
+		{ "i64", VALUE_I64, 8 },
+		{ "u32", VALUE_U32, 4 },
+		{ "u64", VALUE_U64, 8 },
 	};
 	struct kl_spot at = kl_spot_key(up, key);
 	struct kl_expr_names names = kl_plan_expr_names(r->p);
@@ -121,7 +138,8 @@ static int parse_value(struct plan_arg *a, const struct reading *r, const struct
 	return kl_spot_expr(&a->e, &at, json_object_get(v, key), &names);
 }
 
-static int parse_float(struct plan_arg *a, const struct kl_spot *up, const json_t *v, const char *key)
+static int parse_float(struct plan_arg *a, const struct kl_spot *up, const json_t *v,
+		       const char *key)
 {
 	struct kl_spot at = kl_spot_key(up, key);
 	double d;
@@ -163,7 +181,8 @@ static int parse_hex(struct plan_arg *a, const struct kl_spot *up, const json_t 
 	int err;
 
 	if (json_is_string(v))
-		return kl_spot_error(&at, "'%.64s' was not put in place of its name", json_string_value(v));
+		return kl_spot_error(&at, "'%.64s' was not put in place of its name",
+				     json_string_value(v));
 	if ((err = kl_spot_keys(&at, v, known, 1)) < 0)
 		return err;
 	s = json_string_value(json_object_get(v, "hex"));
@@ -192,16 +211,19 @@ static int parse_reloc(struct plan_arg *a, const struct reading *r, const struct
 	int err;
 
 	if ((err = kl_spot_keys(up, v, map ? map_keys : ptr_keys, 2)) < 0 ||
-	    (err = kl_spot_int(&l->at, &off, json_object_get(v, "off"), 0, KL_PLAN_MAX_PARAM_BYTES)) < 0)
+	    (err = kl_spot_int(&l->at, &off, json_object_get(v, "off"), 0,
+			       KL_PLAN_MAX_PARAM_BYTES)) < 0)
 		return err;
 	if (l->at % unit || l->at + size > (int64_t)a->nblob)
-		return kl_spot_error(&off, "%lld bytes at %lld of %zu: it must be a multiple of %lld and fit",
-				     (long long)size, (long long)l->at, a->nblob, (long long)unit);
+		return kl_spot_error(
+			&off, "%lld bytes at %lld of %zu: it must be a multiple of %lld and fit",
+			(long long)size, (long long)l->at, a->nblob, (long long)unit);
 	for (size_t i = 0; i < a->nreloc; i++) {
 		const struct plan_reloc *o = &a->reloc[i];
 
 		if (l->at < o->at + (o->kind == KL_PLAN_MAP ? 128 : 8) && o->at < l->at + size)
-			return kl_spot_error(&off, "it lies over the entry at %lld", (long long)o->at);
+			return kl_spot_error(&off, "it lies over the entry at %lld",
+					     (long long)o->at);
 	}
 	l->kind = KL_PLAN_MAP;
 	if (map)
@@ -214,7 +236,8 @@ static int parse_reloc(struct plan_arg *a, const struct reading *r, const struct
 	return kl_spot_expr(&l->offset, &offset, json_object_get(v, "offset"), &names);
 }
 
-static int parse_bytes(struct plan_arg *a, const struct reading *r, const struct kl_spot *up, const json_t *v)
+static int parse_bytes(struct plan_arg *a, const struct reading *r, const struct kl_spot *up,
+		       const json_t *v)
 {
 	static const char *const known[] = { "bytes", "at", NULL };
 	struct kl_spot at = kl_spot_key(up, "at");
@@ -243,7 +266,9 @@ static int parse_bytes(struct plan_arg *a, const struct reading *r, const struct
 static int parse_object(struct plan_arg *a, const struct reading *r, const struct kl_spot *at,
 			const json_t *v)
 {
-	static const char *const forms[] = { "map", "i32", "i64", "u32", "u64", "f32", "f64", NULL };
+	static const char *const forms[] = {
+		"map", "i32", "i64", "u32", "u64", "f32", "f64", NULL
+	};
 	struct kl_spot map = kl_spot_key(at, "map");
 	int err;
 
@@ -254,9 +279,10 @@ static int parse_object(struct plan_arg *a, const struct reading *r, const struc
 	if ((err = kl_spot_keys(at, v, forms, 0)) < 0)
 		return err;
 	if (json_object_size(v) != 1)
-		return kl_spot_error(at, "an argument is a name, null, or one of {map: }, {i32: }, {i64: }, "
-				     "{u32: }, {u64: }, {f32: }, {f64: }, {ptr: , offset: }, "
-				     "{bytes: , at: }");
+		return kl_spot_error(
+			at, "an argument is a name, null, or one of {map: }, {i32: }, {i64: }, "
+			    "{u32: }, {u64: }, {f32: }, {f64: }, {ptr: , offset: }, "
+			    "{bytes: , at: }");
 	if (json_object_get(v, "map")) {
 		a->kind = KL_PLAN_MAP;
 		return parse_map_name(&a->index, r, &map, json_object_get(v, "map"));
@@ -268,7 +294,8 @@ static int parse_object(struct plan_arg *a, const struct reading *r, const struc
 	return 0;
 }
 
-static int parse_arg(struct plan_arg *a, const struct reading *r, const struct kl_spot *at, const json_t *v)
+static int parse_arg(struct plan_arg *a, const struct reading *r, const struct kl_spot *at,
+		     const json_t *v)
 {
 	if (json_is_null(v)) {
 		a->kind = KL_PLAN_NULL;
@@ -289,7 +316,7 @@ static int parse_args(struct plan_launch *l, const struct reading *r, const stru
 	while (l->nargs < json_array_size(list)) {
 		struct kl_spot here = kl_spot_item(&at, l->nargs);
 
-		l->nargs++;	/* released as far as it got */
+		l->nargs++; /* released as far as it got */
 		if ((err = parse_arg(&l->arg[l->nargs - 1], r, &here,
 				     json_array_get(list, l->nargs - 1))) < 0)
 			return err;
@@ -308,14 +335,15 @@ static int parse_kernel(struct plan_launch *l, const struct kl_spot *up, const j
 	if (err < 0)
 		return err;
 	for (const char *c = s; *c; c++)
-		if (!(isalnum((unsigned char)*c) || strchr("_$.", *c)) || isdigit((unsigned char)s[0]))
+		if (!(isalnum((unsigned char)*c) || strchr("_$.", *c)) ||
+		    isdigit((unsigned char)s[0]))
 			return kl_spot_error(&at, "'%.64s' is no symbol", s);
 	memcpy(l->kernel, s, strlen(s) + 1);
 	return 0;
 }
 
-static int parse_axes(struct kl_expr **out, size_t *n, const struct reading *r, const struct kl_spot *up,
-		      const json_t *v, const char *key)
+static int parse_axes(struct kl_expr **out, size_t *n, const struct reading *r,
+		      const struct kl_spot *up, const json_t *v, const char *key)
 {
 	struct kl_spot at = kl_spot_key(up, key);
 	struct kl_expr_names names = kl_plan_expr_names(r->p);
@@ -345,10 +373,9 @@ static int parse_switch(bool *out, const struct kl_spot *up, const json_t *v, co
 static int parse_launch(struct plan_launch *l, const struct reading *r, const struct kl_spot *at,
 			const json_t *v, bool first)
 {
-	static const char *const known[] = {
-		"kernel", "grid", "block", "args", "cluster", "nonportable", "smem", "cooperative",
-		"pdl", NULL
-	};
+	static const char *const known[] = { "kernel",  "grid",        "block", "args",
+					     "cluster", "nonportable", "smem",  "cooperative",
+					     "pdl",     NULL };
 	struct kl_spot smem = kl_spot_key(at, "smem"), pdl = kl_spot_key(at, "pdl");
 	struct kl_expr_names names = kl_plan_expr_names(r->p);
 	int err;
@@ -368,12 +395,14 @@ static int parse_launch(struct plan_launch *l, const struct reading *r, const st
 	if (l->pdl && r->prepare)
 		return kl_spot_error(&pdl, "a prepare launch is not timed: it has no use for pdl");
 	if (l->pdl && first)
-		return kl_spot_error(&pdl, "programmatic launch is for one that follows a launch of the "
+		return kl_spot_error(&pdl,
+				     "programmatic launch is for one that follows a launch of the "
 				     "plan's own");
 	return parse_args(l, r, at, json_object_get(v, "args"));
 }
 
-int kl_plan_launches_parse(struct kl_plan *p, const struct kl_spot *at, const json_t *v, bool prepare)
+int kl_plan_launches_parse(struct kl_plan *p, const struct kl_spot *at, const json_t *v,
+			   bool prepare)
 {
 	struct plan_launch **list = prepare ? &p->prepare : &p->launch;
 	size_t *n = prepare ? &p->nprepare : &p->nlaunch;
@@ -388,8 +417,9 @@ int kl_plan_launches_parse(struct kl_plan *p, const struct kl_spot *at, const js
 	while (*n < json_array_size(v)) {
 		struct kl_spot here = kl_spot_item(at, *n);
 
-		++*n;	/* released as far as it got */
-		if ((err = parse_launch(&(*list)[*n - 1], &r, &here, json_array_get(v, *n - 1), *n == 1)) < 0)
+		++*n; /* released as far as it got */
+		if ((err = parse_launch(&(*list)[*n - 1], &r, &here, json_array_get(v, *n - 1),
+					*n == 1)) < 0)
 			return err;
 	}
 	return 0;

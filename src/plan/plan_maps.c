@@ -17,9 +17,10 @@ static const struct { const char *name; int value, size; bool is_float; } dtypes
 /* In the order of the CUDA enums. */
 static const char *const kinds[] = { "tiled", "im2col", NULL };
 static const char *const interleaves[] = { "none", "16B", "32B", NULL };
-static const char *const swizzles[] = {
-	"none", "32B", "64B", "128B", "128B-atom-32B", "128B-atom-32B-flip-8B", "128B-atom-64B", NULL
-};
+static const char *const swizzles[] = { "none",          "32B",
+					"64B",           "128B",
+					"128B-atom-32B", "128B-atom-32B-flip-8B",
+					"128B-atom-64B", NULL };
 static const int swizzle_span[] = { 0, 32, 64, 128, 128, 128, 128 };
 static const char *const l2s[] = { "none", "64B", "128B", "256B", NULL };
 static const char *const oobs[] = { "zero", "nan", NULL };
@@ -70,10 +71,12 @@ static int parse_word(int *out, const struct kl_spot *up, const json_t *v, const
 {
 	struct kl_spot at = kl_spot_key(up, key);
 
-	return json_object_get(v, key) ? kl_spot_choice(out, &at, json_object_get(v, key), words) : 0;
+	return json_object_get(v, key) ? kl_spot_choice(out, &at, json_object_get(v, key), words) :
+					 0;
 }
 
-static int parse_of(struct plan_map *m, const struct kl_plan *p, const struct kl_spot *up, const json_t *v)
+static int parse_of(struct plan_map *m, const struct kl_plan *p, const struct kl_spot *up,
+		    const json_t *v)
 {
 	struct kl_spot at = kl_spot_key(up, "of");
 	enum kl_plan_arg_kind kind;
@@ -90,7 +93,8 @@ static int parse_of(struct plan_map *m, const struct kl_plan *p, const struct kl
 static int parse_rank(struct plan_map *m, const struct kl_spot *up, const json_t *v)
 {
 	struct kl_spot at = kl_spot_key(up, "dims");
-	int err = kl_spot_list(&at, json_object_get(v, "dims"), m->kind == KL_PLAN_IM2COL ? 3 : 1, 5);
+	int err = kl_spot_list(&at, json_object_get(v, "dims"), m->kind == KL_PLAN_IM2COL ? 3 : 1,
+			       5);
 
 	m->rank = (int)json_array_size(json_object_get(v, "dims"));
 	return err;
@@ -122,25 +126,26 @@ static int check_words(const struct plan_map *m, const struct kl_spot *at)
 	struct kl_spot interleave = kl_spot_key(at, "interleave");
 
 	if (m->interleave != INTERLEAVE_NONE && m->rank < 3)
-		return kl_spot_error(&interleave, "an interleaved map has at least 3 dims, this has %d",
+		return kl_spot_error(&interleave,
+				     "an interleaved map has at least 3 dims, this has %d",
 				     m->rank);
 	if (m->interleave == INTERLEAVE_32B && m->swizzle != SWIZZLE_32B)
 		return kl_spot_error(&swizzle, "interleave 32B goes with swizzle 32B alone");
 	if (m->oob && !dtypes[m->dtype].is_float)
-		return kl_spot_error(&oob, "'nan' is for floats, not for %s", dtypes[m->dtype].name);
+		return kl_spot_error(&oob, "'nan' is for floats, not for %s",
+				     dtypes[m->dtype].name);
 	return 0;
 }
 
 static int parse_one(struct kl_plan *p, const struct kl_spot *at, const char *name, const json_t *v)
 {
-	static const char *const tiled[] = {
-		"kind", "of", "dtype", "dims", "strides", "box", "offset", "elem", "interleave", "swizzle",
-		"l2", "oob", NULL
-	};
-	static const char *const im2col[] = {
-		"kind", "of", "dtype", "dims", "strides", "lower", "upper", "channels", "pixels", "offset",
-		"elem", "interleave", "swizzle", "l2", "oob", NULL
-	};
+	static const char *const tiled[] = { "kind", "of",     "dtype", "dims",       "strides",
+					     "box",  "offset", "elem",  "interleave", "swizzle",
+					     "l2",   "oob",    NULL };
+	static const char *const im2col[] = { "kind",    "of",     "dtype", "dims",
+					      "strides", "lower",  "upper", "channels",
+					      "pixels",  "offset", "elem",  "interleave",
+					      "swizzle", "l2",     "oob",   NULL };
 	struct plan_map *m = &p->map[p->nmap];
 	int kind = 0, err;
 
@@ -214,7 +219,7 @@ struct resolving {
 	const struct plan_map *m;
 	struct kl_plan_map *out;
 	const struct kl_spot *at;
-	int64_t size;		/* bytes of an element */
+	int64_t size; /* bytes of an element */
 };
 
 static int eval_item(int64_t *out, const struct resolving *r, const char *key, size_t i,
@@ -239,7 +244,8 @@ static int resolve_extent(struct resolving *r)
 	for (size_t i = 0; i + 1 < (size_t)r->m->rank; i++) {
 		struct kl_spot at = kl_spot_item(&list, i);
 
-		if ((err = eval_item(&v, r, "strides", i, r->m->stride[i], unit, (1LL << 40) - 1)) < 0)
+		if ((err = eval_item(&v, r, "strides", i, r->m->stride[i], unit, (1LL << 40) - 1)) <
+		    0)
 			return err;
 		if (v % unit)
 			return kl_spot_error(&at, "a stride of %lld bytes is no multiple of %lld",
@@ -256,13 +262,17 @@ static int check_inner(const struct resolving *r, const struct kl_spot *at, int6
 	if (r->m->interleave != INTERLEAVE_NONE)
 		return 0;
 	if (r->m->kind == KL_PLAN_TILED && inner % 16)
-		return kl_spot_error(at, "the inner side of the box has %lld bytes: it must be a multiple "
-				     "of 16",
-				     (long long)inner);
+		return kl_spot_error(
+			at,
+			"the inner side of the box has %lld bytes: it must be a multiple "
+			"of 16",
+			(long long)inner);
 	if (span && inner > span)
-		return kl_spot_error(at, "the inner side of the box has %lld bytes, swizzle %s takes at "
-				     "most %d",
-				     (long long)inner, swizzles[r->m->swizzle], span);
+		return kl_spot_error(
+			at,
+			"the inner side of the box has %lld bytes, swizzle %s takes at "
+			"most %d",
+			(long long)inner, swizzles[r->m->swizzle], span);
 	return 0;
 }
 
@@ -293,13 +303,16 @@ static int resolve_corners(struct resolving *r)
 		int64_t low, up;
 		int err;
 
-		if ((err = eval_item(&low, r, "lower", i, r->m->lower[i], -reach[n], reach[n] - 1)) < 0 ||
-		    (err = eval_item(&up, r, "upper", i, r->m->upper[i], -reach[n], reach[n] - 1)) < 0)
+		if ((err = eval_item(&low, r, "lower", i, r->m->lower[i], -reach[n],
+				     reach[n] - 1)) < 0 ||
+		    (err = eval_item(&up, r, "upper", i, r->m->upper[i], -reach[n], reach[n] - 1)) <
+			    0)
 			return err;
 		r->out->lower[i] = (int)low;
 		r->out->upper[i] = (int)up;
 		if ((int64_t)r->out->dim[i + 1] + up - low < 1)
-			return kl_spot_error(&at, "the box from %lld to %lld beyond the end is empty",
+			return kl_spot_error(&at,
+					     "the box from %lld to %lld beyond the end is empty",
 					     (long long)low, (long long)up);
 	}
 	return 0;
@@ -307,7 +320,8 @@ static int resolve_corners(struct resolving *r)
 
 static int resolve_im2col(struct resolving *r)
 {
-	struct kl_spot channels = kl_spot_key(r->at, "channels"), pixels = kl_spot_key(r->at, "pixels");
+	struct kl_spot channels = kl_spot_key(r->at, "channels"),
+		       pixels = kl_spot_key(r->at, "pixels");
 	int64_t c, p;
 	int err;
 
@@ -347,9 +361,11 @@ static int resolve_reach(struct resolving *r)
 	if (err < 0)
 		return err;
 	if (r->out->offset < 0 || r->out->offset >= bytes || r->out->offset % unit)
-		return kl_spot_error(&offset, "an offset of %lld in %lld bytes: it must lie within, and be a "
-				     "multiple of %lld", (long long)r->out->offset, (long long)bytes,
-				     (long long)unit);
+		return kl_spot_error(
+			&offset,
+			"an offset of %lld in %lld bytes: it must lie within, and be a "
+			"multiple of %lld",
+			(long long)r->out->offset, (long long)bytes, (long long)unit);
 	if (r->m->interleave != INTERLEAVE_NONE)
 		return 0;
 	/* factors are below 2^33 and 2^40 */
@@ -358,13 +374,14 @@ static int resolve_reach(struct resolving *r)
 	for (int i = 1; i < r->m->rank; i++) {
 		int64_t more;
 
-		if (__builtin_mul_overflow((int64_t)r->out->dim[i] - 1, (int64_t)r->out->stride[i - 1],
-					   &more) ||
+		if (__builtin_mul_overflow((int64_t)r->out->dim[i] - 1,
+					   (int64_t)r->out->stride[i - 1], &more) ||
 		    __builtin_add_overflow(r->out->span, more, &r->out->span))
 			return kl_spot_error(&dims, "the map reaches beyond 64 bits");
 	}
 	if (__builtin_add_overflow(r->out->offset, r->out->span, &end) || end > bytes)
-		return kl_spot_error(&dims, "the map reaches %lld bytes from byte %lld, the %s has %lld",
+		return kl_spot_error(&dims,
+				     "the map reaches %lld bytes from byte %lld, the %s has %lld",
 				     (long long)r->out->span, (long long)r->out->offset,
 				     r->m->of_scratch ? "scratch" : "tensor", (long long)bytes);
 	return 0;
@@ -376,12 +393,15 @@ static int check_device(const struct resolving *r)
 	int64_t cc = r->pt->facts->cc;
 
 	if (cc < 90)
-		return kl_spot_fail(r->at, KL_ECANNOT, "tensor maps need compute capability 9.0, here is "
+		return kl_spot_fail(r->at, KL_ECANNOT,
+				    "tensor maps need compute capability 9.0, here is "
 				    "%lld.%lld",
 				    (long long)cc / 10, (long long)cc % 10);
 	if (r->m->swizzle >= FIRST_ATOM && cc < 100)
-		return kl_spot_fail(&swizzle, KL_ECANNOT, "swizzle %s needs compute capability 10.0, here is "
-				    "%lld.%lld", swizzles[r->m->swizzle], (long long)cc / 10,
+		return kl_spot_fail(&swizzle, KL_ECANNOT,
+				    "swizzle %s needs compute capability 10.0, here is "
+				    "%lld.%lld",
+				    swizzles[r->m->swizzle], (long long)cc / 10,
 				    (long long)cc % 10);
 	return 0;
 }
@@ -402,7 +422,8 @@ static int resolve_one(struct resolving *r)
 	out->swizzle = m->swizzle;
 	out->l2 = m->l2;
 	out->oob = m->oob;
-	if ((err = check_device(r)) < 0 || (err = resolve_extent(r)) < 0 || (err = resolve_elem(r)) < 0)
+	if ((err = check_device(r)) < 0 || (err = resolve_extent(r)) < 0 ||
+	    (err = resolve_elem(r)) < 0)
 		return err;
 	err = m->kind == KL_PLAN_TILED ? resolve_box(r) : resolve_im2col(r);
 	return err < 0 ? err : resolve_reach(r);
@@ -417,7 +438,11 @@ int kl_plan_maps_resolve(struct plan_point *pt)
 		const struct plan_map *m = &pt->p->map[i];
 		struct kl_spot at = kl_spot_key(&all, m->name);
 		struct resolving r = {
-			.pt = pt, .m = m, .out = &pt->at->map[i], .at = &at, .size = dtypes[m->dtype].size,
+			.pt = pt,
+			.m = m,
+			.out = &pt->at->map[i],
+			.at = &at,
+			.size = dtypes[m->dtype].size,
 		};
 		int err = resolve_one(&r);
 

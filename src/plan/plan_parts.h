@@ -11,7 +11,7 @@
  * facts, the constants of `define`, then `let` in its order; kl_expr_parse() is shown as much
  * of it as is known at that place. Resolving fills an array of values of the same order.
  */
-#define KL_PLAN_FACTS 4		/* sms, smem_optin, cc, l2 */
+#define KL_PLAN_FACTS 4 /* sms, smem_optin, cc, l2 */
 #define KL_PLAN_MAX_DIMS 64
 #define KL_PLAN_MAX_AXES 8
 #define KL_PLAN_MAX_RELOC 8
@@ -20,9 +20,9 @@
 struct plan_scratch {
 	char name[64];
 	enum kl_plan_init init;
-	int64_t item;			/* bytes of one element */
+	int64_t item; /* bytes of one element */
 	size_t naxes;
-	bool in_bytes;			/* `bytes` is the one extent */
+	bool in_bytes; /* `bytes` is the one extent */
 	struct kl_expr *shape[KL_PLAN_MAX_AXES];
 	int64_t align;
 };
@@ -32,11 +32,11 @@ struct plan_map {
 	enum kl_plan_map_kind kind;
 	bool of_scratch;
 	int of;
-	int dtype;			/* index into the table of plan_maps.c */
+	int dtype; /* index into the table of plan_maps.c */
 	int rank;
 	int interleave, swizzle, l2, oob;
-	struct kl_expr *offset;		/* NULL: 0 */
-	struct kl_expr *dim[5], *stride[4], *box[5], *elem[5];	/* elem: NULL for 1 */
+	struct kl_expr *offset;                                /* NULL: 0 */
+	struct kl_expr *dim[5], *stride[4], *box[5], *elem[5]; /* elem: NULL for 1 */
 	struct kl_expr *lower[3], *upper[3], *channels, *pixels;
 };
 
@@ -52,7 +52,7 @@ struct plan_reloc {
 struct plan_arg {
 	enum kl_plan_arg_kind kind;
 	int index;
-	struct kl_expr *e;		/* offset of a pointer, or the value; NULL: 0, or `bits` */
+	struct kl_expr *e; /* offset of a pointer, or the value; NULL: 0, or `bits` */
 	enum plan_value value;
 	int size;
 	uint64_t bits;
@@ -77,9 +77,9 @@ struct kl_plan {
 	bool quirks;
 
 	size_t ndim, ntensor;
-	char **tensor;			/* by contract argument, NULL where it is none */
-	struct kl_plan_scalar *scalar;	/* likewise, own strings */
-	const char **name;		/* own strings: dims, facts, defines, lets */
+	char **tensor;                 /* by contract argument, NULL where it is none */
+	struct kl_plan_scalar *scalar; /* likewise, own strings */
+	const char **name;             /* own strings: dims, facts, defines, lets */
 	size_t nname;
 	struct kl_expr *let[KL_PLAN_MAX_NAMES];
 	size_t nlet;
@@ -97,7 +97,7 @@ struct kl_plan {
 struct plan_point {
 	const struct kl_plan *p;
 	struct kl_plan_at *at;
-	int64_t *value;			/* of p->name */
+	int64_t *value; /* of p->name */
 	const int64_t *tensor_bytes;
 	const struct kl_plan_facts *facts;
 	char *place;
@@ -115,7 +115,8 @@ int kl_plan_find_memory(enum kl_plan_arg_kind *kind, int *index, const struct kl
 int kl_plan_scratch_parse(struct kl_plan *p, const struct kl_spot *at, const json_t *v);
 int kl_plan_maps_parse(struct kl_plan *p, const struct kl_spot *at, const json_t *v);
 /** `launch`, or `prepare`, whose arguments may name no tensor. */
-int kl_plan_launches_parse(struct kl_plan *p, const struct kl_spot *at, const json_t *v, bool prepare);
+int kl_plan_launches_parse(struct kl_plan *p, const struct kl_spot *at, const json_t *v,
+			   bool prepare);
 
 void kl_plan_maps_release(struct kl_plan *p);
 void kl_plan_launches_release(struct plan_launch *l, size_t n);

@@ -49,8 +49,8 @@ int kl_plan_eval_in(int64_t *out, const struct plan_point *pt, const struct kl_s
 	if (err < 0 || (*out >= min && *out <= max))
 		return err;
 	add_values(&values, pt, e);
-	return kl_spot_error(at, "%s is %lld%s: from %lld to %lld is possible", what, (long long)*out,
-			     values.ptr, (long long)min, (long long)max);
+	return kl_spot_error(at, "%s is %lld%s: from %lld to %lld is possible", what,
+			     (long long)*out, values.ptr, (long long)min, (long long)max);
 }
 
 int64_t kl_plan_memory_bytes(const struct plan_point *pt, bool scratch, int index)
@@ -97,7 +97,8 @@ static int check_require(const struct plan_point *pt)
 		if (yes)
 			continue;
 		add_values(&values, pt, pt->p->require[i]);
-		return kl_spot_fail(&at, KL_ENO, "'%s' does not hold%s", pt->p->require_text[i], values.ptr);
+		return kl_spot_fail(&at, KL_ENO, "'%s' does not hold%s", pt->p->require_text[i],
+				    values.ptr);
 	}
 	return 0;
 }
@@ -116,8 +117,8 @@ static int resolve_offset(int64_t *out, const struct plan_point *pt, const struc
 	return kl_plan_eval_in(out, pt, at, e, 0, bytes - 1, "an offset in bytes");
 }
 
-static int resolve_value(struct kl_plan_arg *out, const struct plan_point *pt, const struct kl_spot *up,
-			 const struct plan_arg *a)
+static int resolve_value(struct kl_plan_arg *out, const struct plan_point *pt,
+			 const struct kl_spot *up, const struct plan_arg *a)
 {
 	/* clang-format off */
 	static const struct { const char *key; int64_t min, max; } ranges[] = {
@@ -136,15 +137,16 @@ static int resolve_value(struct kl_plan_arg *out, const struct plan_point *pt, c
 	if (a->value == VALUE_BITS)
 		return 0;
 	at = kl_spot_key(up, ranges[a->value].key);
-	err = kl_plan_eval_in(&v, pt, &at, a->e, ranges[a->value].min, ranges[a->value].max, "the value");
+	err = kl_plan_eval_in(&v, pt, &at, a->e, ranges[a->value].min, ranges[a->value].max,
+			      "the value");
 	if (err < 0)
 		return err;
 	out->bits = a->size == 4 ? (uint32_t)v : (uint64_t)v;
 	return 0;
 }
 
-static int resolve_bytes(struct kl_plan_arg *out, const struct plan_point *pt, const struct kl_spot *up,
-			 const struct plan_arg *a)
+static int resolve_bytes(struct kl_plan_arg *out, const struct plan_point *pt,
+			 const struct kl_spot *up, const struct plan_arg *a)
 {
 	struct kl_spot list = kl_spot_key(up, "at");
 
@@ -155,9 +157,9 @@ static int resolve_bytes(struct kl_plan_arg *out, const struct plan_point *pt, c
 		struct kl_spot item = kl_spot_item(&list, i), at = kl_spot_key(&item, "offset");
 		int err;
 
-		out->reloc[i] = (struct kl_plan_reloc){
-			.at = a->reloc[i].at, .kind = a->reloc[i].kind, .index = a->reloc[i].index
-		};
+		out->reloc[i] = (struct kl_plan_reloc){ .at = a->reloc[i].at,
+							.kind = a->reloc[i].kind,
+							.index = a->reloc[i].index };
 		if ((err = resolve_offset(&out->reloc[i].offset, pt, &at, a->reloc[i].offset,
 					  a->reloc[i].kind, a->reloc[i].index)) < 0)
 			return err;
@@ -165,8 +167,8 @@ static int resolve_bytes(struct kl_plan_arg *out, const struct plan_point *pt, c
 	return 0;
 }
 
-static int resolve_arg(struct kl_plan_arg *out, const struct plan_point *pt, const struct kl_spot *up,
-		       const struct plan_arg *a)
+static int resolve_arg(struct kl_plan_arg *out, const struct plan_point *pt,
+		       const struct kl_spot *up, const struct plan_arg *a)
 {
 	struct kl_spot offset = kl_spot_key(up, "offset");
 
@@ -181,7 +183,10 @@ static int resolve_arg(struct kl_plan_arg *out, const struct plan_point *pt, con
 	return 0;
 }
 
-/* Where an argument would lie if each had its natural alignment; the kernel's own word is asked later. */
+/*
+ * Where an argument would lie if each had its natural alignment; the kernel's own word is asked
+ * later.
+ */
 static size_t param_end(size_t at, const struct kl_plan_arg *a)
 {
 	size_t size = 8, align = 8;
@@ -198,8 +203,8 @@ static size_t param_end(size_t at, const struct kl_plan_arg *a)
 	return (at + align - 1) / align * align + size;
 }
 
-static int resolve_args(struct kl_plan_launch *out, const struct plan_point *pt, const struct kl_spot *up,
-			const struct plan_launch *l)
+static int resolve_args(struct kl_plan_launch *out, const struct plan_point *pt,
+			const struct kl_spot *up, const struct plan_launch *l)
 {
 	struct kl_spot list = kl_spot_key(up, "args");
 	size_t end = 0;
@@ -242,13 +247,15 @@ static int need_cc90(const struct plan_point *pt, const struct kl_spot *at, cons
 {
 	long long cc = (long long)pt->facts->cc;
 
-	return cc >= 90 ? 0 : kl_spot_fail(at, KL_ECANNOT, "%s needs compute capability 9.0, here is "
-					   "%lld.%lld",
-					   what, cc / 10, cc % 10);
+	return cc >= 90 ? 0 :
+			  kl_spot_fail(at, KL_ECANNOT,
+				       "%s needs compute capability 9.0, here is "
+				       "%lld.%lld",
+				       what, cc / 10, cc % 10);
 }
 
-static int resolve_cluster(struct kl_plan_launch *out, const struct plan_point *pt, const struct kl_spot *up,
-			   const struct plan_launch *l)
+static int resolve_cluster(struct kl_plan_launch *out, const struct plan_point *pt,
+			   const struct kl_spot *up, const struct plan_launch *l)
 {
 	static const int64_t most[3] = { CLUSTER_MAX, CLUSTER_MAX, CLUSTER_MAX };
 	struct kl_spot at = kl_spot_key(up, "cluster");
@@ -258,29 +265,33 @@ static int resolve_cluster(struct kl_plan_launch *out, const struct plan_point *
 	if (!l->ncluster)
 		return 0;
 	if ((err = need_cc90(pt, &at, "a cluster")) < 0 ||
-	    (err = resolve_axes(out->cluster, pt, up, "cluster", l->cluster, l->ncluster, most)) < 0)
+	    (err = resolve_axes(out->cluster, pt, up, "cluster", l->cluster, l->ncluster, most)) <
+		    0)
 		return err;
 	blocks = out->cluster[0] * out->cluster[1] * out->cluster[2];
 	if (blocks > CLUSTER_MAX || (blocks > CLUSTER_PORTABLE && !l->nonportable))
-		return kl_spot_error(&at, "a cluster of %u blocks: %d are possible, up to %d with "
+		return kl_spot_error(&at,
+				     "a cluster of %u blocks: %d are possible, up to %d with "
 				     "nonportable: true",
 				     blocks, CLUSTER_PORTABLE, CLUSTER_MAX);
 	for (size_t i = 0; i < 3; i++) {
 		struct kl_spot grid = kl_spot_key(up, "grid"), axis = kl_spot_item(&grid, i);
 
 		if (out->grid[i] % out->cluster[i])
-			return kl_spot_error(i < l->ngrid ? &axis : &grid, "a grid of %u is no multiple "
+			return kl_spot_error(i < l->ngrid ? &axis : &grid,
+					     "a grid of %u is no multiple "
 					     "of the "
-					     "cluster's %u", out->grid[i], out->cluster[i]);
+					     "cluster's %u",
+					     out->grid[i], out->cluster[i]);
 	}
 	return 0;
 }
 
-static int resolve_shape(struct kl_plan_launch *out, const struct plan_point *pt, const struct kl_spot *at,
-			 const struct plan_launch *l)
+static int resolve_shape(struct kl_plan_launch *out, const struct plan_point *pt,
+			 const struct kl_spot *at, const struct plan_launch *l)
 {
-	static const int64_t grid[3] = { INT32_MAX, 65535, 65535 }, block[3] = { MAX_THREADS, MAX_THREADS,
-										64 };
+	static const int64_t grid[3] = { INT32_MAX, 65535, 65535 },
+			     block[3] = { MAX_THREADS, MAX_THREADS, 64 };
 	struct kl_spot blocks = kl_spot_key(at, "block"), smem = kl_spot_key(at, "smem");
 	int err;
 
@@ -290,19 +301,21 @@ static int resolve_shape(struct kl_plan_launch *out, const struct plan_point *pt
 	    (err = kl_plan_eval(&out->smem, pt, &smem, l->smem, 0)) < 0)
 		return err;
 	if ((uint64_t)out->block[0] * out->block[1] * out->block[2] > MAX_THREADS)
-		return kl_spot_error(&blocks, "a block of %u x %u x %u threads: at most %d are possible",
+		return kl_spot_error(&blocks,
+				     "a block of %u x %u x %u threads: at most %d are possible",
 				     out->block[0], out->block[1], out->block[2], MAX_THREADS);
 	if (out->smem < 0)
 		return kl_spot_error(&smem, "%lld bytes of shared memory", (long long)out->smem);
 	if (out->smem > pt->facts->smem_optin)
-		return kl_spot_fail(&smem, KL_ECANNOT, "%lld bytes of shared memory, a block has at most "
+		return kl_spot_fail(&smem, KL_ECANNOT,
+				    "%lld bytes of shared memory, a block has at most "
 				    "%lld here",
 				    (long long)out->smem, (long long)pt->facts->smem_optin);
 	return 0;
 }
 
-static int resolve_launch(struct kl_plan_launch *out, const struct plan_point *pt, const struct kl_spot *at,
-			  const struct plan_launch *l)
+static int resolve_launch(struct kl_plan_launch *out, const struct plan_point *pt,
+			  const struct kl_spot *at, const struct plan_launch *l)
 {
 	struct kl_spot pdl = kl_spot_key(at, "pdl");
 	int err;
@@ -349,12 +362,17 @@ int kl_plan_launches_resolve(struct plan_point *pt)
 /* --- the whole ------------------------------------------------------------------ */
 
 int kl_plan_resolve_place(struct kl_plan_at **out, const struct kl_plan *p, const int64_t *dims,
-			  const int64_t *tensor_bytes, const struct kl_plan_facts *facts, char *place)
+			  const int64_t *tensor_bytes, const struct kl_plan_facts *facts,
+			  char *place)
 {
 	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = kl_calloc(1, sizeof(*at));
 	KL_AUTO(kl_freep) int64_t *value = kl_calloc(p->nname + 1, sizeof(*value));
 	struct plan_point pt = {
-		.p = p, .at = at, .value = value, .tensor_bytes = tensor_bytes, .facts = facts,
+		.p = p,
+		.at = at,
+		.value = value,
+		.tensor_bytes = tensor_bytes,
+		.facts = facts,
 		.place = place,
 	};
 	int err;

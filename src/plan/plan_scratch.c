@@ -8,9 +8,8 @@
 #define MAX_ALIGN (2 << 20)
 
 /* `real` is the kl_real of an oracle, at its larger. */
-static const char *const dtypes[] = {
-	"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8", "real", NULL
-};
+static const char *const dtypes[] = { "f64", "f32", "f16", "bf16", "i64", "i32",  "i16",
+				      "i8",  "u64", "u32", "u16",  "u8",  "real", NULL };
 static const int sizes[] = { 8, 4, 2, 2, 8, 4, 2, 1, 8, 4, 2, 1, 8 };
 static const char *const inits[] = { "poison", "zero", "carry", "prepare", NULL };
 
@@ -75,8 +74,9 @@ static int parse_one(struct kl_plan *p, const struct kl_spot *at, const char *na
 	if (s->align & (s->align - 1))
 		return kl_spot_error(&align, "%lld is no power of two", (long long)s->align);
 	p->nscratch++;
-	return json_object_get(v, "bytes") && !json_object_get(v, "dtype") ? parse_bytes(s, p, at, v) :
-									     parse_shape(s, p, at, v);
+	return json_object_get(v, "bytes") && !json_object_get(v, "dtype") ?
+		       parse_bytes(s, p, at, v) :
+		       parse_shape(s, p, at, v);
 }
 
 int kl_plan_scratch_parse(struct kl_plan *p, const struct kl_spot *at, const json_t *v)
@@ -96,7 +96,8 @@ int kl_plan_scratch_parse(struct kl_plan *p, const struct kl_spot *at, const jso
 		for (size_t i = 0; i < p->ntensor; i++)
 			scalar |= p->scalar[i].name && !strcmp(p->scalar[i].name, key);
 		if (scalar || kl_plan_find_tensor(p, key) >= 0)
-			return kl_spot_error_key(at, key, "'%s' is an argument of the contract", key);
+			return kl_spot_error_key(at, key, "'%s' is an argument of the contract",
+						 key);
 		if ((err = parse_one(p, &here, key, value)) < 0)
 			return err;
 	}
@@ -122,7 +123,8 @@ static int resolve_one(struct plan_point *pt, size_t i, const struct kl_spot *at
 
 		if (err < 0)
 			return err;
-		if (__builtin_mul_overflow(out->bytes, n, &out->bytes) || out->bytes > KL_PLAN_MAX_BYTES)
+		if (__builtin_mul_overflow(out->bytes, n, &out->bytes) ||
+		    out->bytes > KL_PLAN_MAX_BYTES)
 			return kl_spot_error(&axis, "the scratch takes more than 2^40 bytes");
 	}
 	return 0;
@@ -142,7 +144,8 @@ int kl_plan_scratch_resolve(struct plan_point *pt)
 			return err;
 		sum += pt->at->scratch[i].bytes;
 		if (sum > KL_PLAN_MAX_BYTES)
-			return kl_spot_error(&at, "the scratch of this plan takes more than 2^40 bytes "
+			return kl_spot_error(&at,
+					     "the scratch of this plan takes more than 2^40 bytes "
 					     "together");
 	}
 	return 0;

@@ -35,7 +35,8 @@ static void add_printable(struct kl_buf *out, const char *s)
 		kl_buf_addch(out, isprint((unsigned char)*s) ? *s : '?');
 }
 
-static int vfail(const struct kl_spot *at, enum kl_err kind, const char *mark, const char *fmt, va_list ap)
+static int vfail(const struct kl_spot *at, enum kl_err kind, const char *mark, const char *fmt,
+		 va_list ap)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, line = KL_BUF_INIT;
 
@@ -96,11 +97,12 @@ int kl_spot_error_key(const struct kl_spot *map, const char *key, const char *fm
 /* What asks for data to stay in the cache from call to call, under whatever name. */
 static bool names_cache_policy(const char *key)
 {
-	return strcasestr(key, "policy") || strcasestr(key, "persist") || strcasestr(key, "window") ||
-	       !strncasecmp(key, "l2", 2);
+	return strcasestr(key, "policy") || strcasestr(key, "persist") ||
+	       strcasestr(key, "window") || !strncasecmp(key, "l2", 2);
 }
 
-int kl_spot_keys(const struct kl_spot *at, const json_t *v, const char *const *known, size_t required)
+int kl_spot_keys(const struct kl_spot *at, const json_t *v, const char *const *known,
+		 size_t required)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
 	const char *key;
@@ -116,11 +118,12 @@ int kl_spot_keys(const struct kl_spot *at, const json_t *v, const char *const *k
 		while (known[i] && strcmp(known[i], key))
 			i++;
 		if (!known[i] && names_cache_policy(key))
-			return kl_spot_error_key(at, key, "L2 access-policy windows are not part of a plan: "
+			return kl_spot_error_key(at, key,
+						 "L2 access-policy windows are not part of a plan: "
 						 "what they keep in the cache outlives a call");
 		if (!known[i])
-			return kl_spot_error_key(at, key, "unknown key '%.64s' (known here: %s)", key,
-						 list.ptr);
+			return kl_spot_error_key(at, key, "unknown key '%.64s' (known here: %s)",
+						 key, list.ptr);
 	}
 	for (size_t i = 0; i < required; i++)
 		if (!json_object_get(v, known[i]))
@@ -143,11 +146,12 @@ int kl_spot_map(const struct kl_spot *at, const json_t *v, size_t max)
 	if (!json_is_object(v))
 		return kl_spot_error(at, "a map {name: value} is needed here");
 	if (json_object_size(v) > max)
-		return kl_spot_error(at, "%zu entries, at most %zu are possible", json_object_size(v), max);
+		return kl_spot_error(at, "%zu entries, at most %zu are possible",
+				     json_object_size(v), max);
 	json_object_foreach((json_t *)(uintptr_t)v, key, value)
 		if (!kl_spot_is_ident(key))
-			return kl_spot_error_key(at, key, "'%.64s' is no C identifier of at most 63 bytes",
-						 key);
+			return kl_spot_error_key(
+				at, key, "'%.64s' is no C identifier of at most 63 bytes", key);
 	return 0;
 }
 
@@ -158,8 +162,9 @@ int kl_spot_list(const struct kl_spot *at, const json_t *v, size_t min, size_t m
 	if (!json_is_array(v))
 		return kl_spot_error(at, "a list [...] is needed here");
 	if (n < min || n > max)
-		return min == max ? kl_spot_error(at, "%zu entries where %zu are needed", n, min) :
-				    kl_spot_error(at, "%zu entries, it takes %zu to %zu", n, min, max);
+		return min == max ?
+			       kl_spot_error(at, "%zu entries where %zu are needed", n, min) :
+			       kl_spot_error(at, "%zu entries, it takes %zu to %zu", n, min, max);
 	return 0;
 }
 
@@ -227,8 +232,9 @@ int kl_spot_num(double *out, const struct kl_spot *at, const json_t *v)
 
 		/* decimal only: strtod alone would take hex, "inf" and blanks */
 		if (!*s || s[strspn(s, "+-.0123456789eE")])
-			return kl_spot_error(at, "a number is needed here, an expression stands in i32 or "
-					     "i64");
+			return kl_spot_error(
+				at, "a number is needed here, an expression stands in i32 or "
+				    "i64");
 		n = strtod(s, &end);
 		if (*end)
 			return kl_spot_error(at, "a number is needed here");

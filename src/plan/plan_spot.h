@@ -16,7 +16,7 @@
  */
 struct kl_spot {
 	char path[KL_PLAN_PLACE];
-	char *place;		/* the caller's, KL_PLAN_PLACE bytes, or NULL */
+	char *place; /* the caller's, KL_PLAN_PLACE bytes, or NULL */
 };
 
 struct kl_spot kl_spot_key(const struct kl_spot *up, const char *key);
@@ -34,8 +34,11 @@ int kl_spot_error_key(const struct kl_spot *map, const char *key, const char *fm
 
 /* KL_EINVALID at the spot when the value is absent (NULL) or not what it should be. */
 
-/** An object with no key but `known` (NULL-terminated), of which the first `required` must be there. */
-int kl_spot_keys(const struct kl_spot *at, const json_t *v, const char *const *known, size_t required);
+/**
+ * An object with no key but `known` (NULL-terminated), of which the first `required` must be there.
+ */
+int kl_spot_keys(const struct kl_spot *at, const json_t *v, const char *const *known,
+		 size_t required);
 /** An object of at most `max` members, whose keys are identifiers. */
 int kl_spot_map(const struct kl_spot *at, const json_t *v, size_t max);
 int kl_spot_list(const struct kl_spot *at, const json_t *v, size_t min, size_t max);

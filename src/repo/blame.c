@@ -14,15 +14,17 @@ void kl_blame_release(struct kl_blame *b)
 }
 
 /*
- * git takes a text that is no commit's (--contents) only where nothing else is named (before 2.41), so
- * that it becomes a commit that no ref knows.
+ * git takes a text that is no commit's (--contents) only where nothing else is named (before 2.41),
+ * so that it becomes a commit that no ref knows.
  */
 static int commit_text(git_oid *out, struct kl_repo *r, const git_oid *tip, const char *path,
 		       const struct kl_buf *text)
 {
 	struct kl_tree_edit edit = { .path = path, .data = text->ptr, .len = text->len };
 	struct kl_commit_spec spec = {
-		.parent = tip, .nparent = 1, .message = "a text to be looked at\n",
+		.parent = tip,
+		.nparent = 1,
+		.message = "a text to be looked at\n",
 		.author = "git-klineage <klineage@klineage.invalid>",
 	};
 	git_oid tree;
@@ -33,7 +35,10 @@ static int commit_text(git_oid *out, struct kl_repo *r, const git_oid *tip, cons
 	return err < 0 ? err : kl_repo_commit_write(out, r, &spec);
 }
 
-/* "<id> <there> <here> [<lines>]" before what is said of a commit for the first time, "\t<text>" after it */
+/*
+ * "<id> <there> <here> [<lines>]" before what is said of a commit for the first time, "\t<text>"
+ * after it
+ */
 static int parse(struct kl_blame *out, const char *porcelain, const git_oid *outside)
 {
 	git_oid at = { { 0 } };
@@ -45,8 +50,10 @@ static int parse(struct kl_blame *out, const char *porcelain, const git_oid *out
 				return kl_error(KL_EIO, "git blame answered '%.60s'", p);
 			KL_GROW(out->line, out->n + 1, out->alloc);
 			out->line[out->n++] = outside && git_oid_equal(&at, outside) ?
-				(git_oid){ { 0 } } : at;
-		} else if (strspn(p, "0123456789abcdef") == GIT_OID_HEXSZ && p[GIT_OID_HEXSZ] == ' ') {
+						      (git_oid){ { 0 } } :
+						      at;
+		} else if (strspn(p, "0123456789abcdef") == GIT_OID_HEXSZ &&
+			   p[GIT_OID_HEXSZ] == ' ') {
 			kl_oid_parsen(&at, p, GIT_OID_HEXSZ);
 			have = true;
 		}

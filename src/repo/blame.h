@@ -9,13 +9,14 @@
  * `git blame` knows it.
  */
 struct kl_blame {
-	git_oid *line;			/* one a line; zero: of none of these commits */
+	git_oid *line; /* one a line; zero: of none of these commits */
 	size_t n, alloc;
 };
 
 /**
- * The file `path` at `tip`, or, with `text`, that text in its place: lines that `tip` has not are of no
- * commit. No ref, index or worktree changes. KL_ENOTFOUND: no such file there. KL_EINVALID: it is binary.
+ * The file `path` at `tip`, or, with `text`, that text in its place: lines that `tip` has not are
+ * of no commit. No ref, index or worktree changes. KL_ENOTFOUND: no such file there. KL_EINVALID:
+ * it is binary.
  */
 int kl_repo_blame(struct kl_blame *out, struct kl_repo *r, const git_oid *tip, const char *path,
 		  const struct kl_buf *text);

@@ -72,8 +72,8 @@ static int write_signed(git_oid *out, struct kl_repo *r, const struct kl_commit_
 	struct kl_git_call c = { .here = true, .out = &text };
 	int err;
 
-	kl_strvec_pushv(&args, KL_ARGS("-c", "i18n.commitEncoding=UTF-8", "commit-tree",
-				       "-S", "-F", "-"));
+	kl_strvec_pushv(&args,
+			KL_ARGS("-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-"));
 	for (size_t i = 0; i < s->nparent; i++)
 		kl_strvec_pushf(&args, "-p%s", git_oid_tostr_s(s->parent + i));
 	kl_strvec_push(&args, git_oid_tostr_s(&s->tree));

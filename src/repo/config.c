@@ -27,7 +27,9 @@ int kl_config_load(struct kl_repo *r)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
 	struct kl_git_call c = {
-		.args = KL_ARGS("config", "--list", "-z"), .here = true, .out = &list,
+		.args = KL_ARGS("config", "--list", "-z"),
+		.here = true,
+		.out = &list,
 	};
 	int err = kl_git_do(r, &c);
 
@@ -98,8 +100,7 @@ int kl_repo_config_bool(bool *out, struct kl_repo *r, const char *key, bool dflt
 		}
 	}
 	if (kl_repo_config_int(&n, r, key, 0) < 0)
-		return kl_error(KL_EINVALID, "config %s: '%s' is neither true nor false",
-				key, v);
+		return kl_error(KL_EINVALID, "config %s: '%s' is neither true nor false", key, v);
 	*out = n != 0;
 	return 0;
 }
@@ -108,12 +109,15 @@ int kl_repo_config_color(char *out, size_t n, struct kl_repo *r, const char *key
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_git_call c = {
-		.args = KL_ARGS("config", "--get-color", key, dflt), .here = true, .out = &text,
+		.args = KL_ARGS("config", "--get-color", key, dflt),
+		.here = true,
+		.out = &text,
 	};
 	int err = kl_git_do(r, &c);
 
 	if (err < 0)
-		return kl_error(KL_EINVALID, "config %s: '%s' is no colour", key, kl_repo_config(r, key));
+		return kl_error(KL_EINVALID, "config %s: '%s' is no colour", key,
+				kl_repo_config(r, key));
 	snprintf(out, n, "%s", text.ptr);
 	return 0;
 }
@@ -139,7 +143,8 @@ int kl_repo_config_set(struct kl_repo *r, const char *key, const char *value)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_git_call c = {
 		/* without a value the list ends behind the key */
-		.args = KL_ARGS("config", "--local", value ? "--replace-all" : "--unset-all", key, value),
+		.args = KL_ARGS("config", "--local", value ? "--replace-all" : "--unset-all", key,
+				value),
 		.err = &text,
 	};
 	int status, err;
@@ -173,7 +178,10 @@ static int ask(struct kl_repo *r, struct kl_ident *id, const char *var)
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_git_call c = {
-		.args = KL_ARGS("var", var), .here = true, .out = &out, .err = &text,
+		.args = KL_ARGS("var", var),
+		.here = true,
+		.out = &out,
+		.err = &text,
 	};
 	const char *end;
 	int status, err = kl_git_run(&status, r, &c);

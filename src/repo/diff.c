@@ -38,7 +38,8 @@ int kl_repo_diff(struct kl_buf *out, struct kl_repo *r, const git_oid *from, con
 	return 0;
 }
 
-int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *r, const git_oid *from, const git_oid *to)
+int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *r, const git_oid *from,
+		       const git_oid *to)
 {
 	KL_AUTO(git_tree_freep) git_tree *a = NULL, *b = NULL;
 	KL_AUTO(git_diff_freep) git_diff *diff = NULL;
@@ -74,17 +75,19 @@ static int on_index(const struct scratch *s, const char *const *args, struct kl_
 	return kl_git_do(s->r, &c);
 }
 
-static int apply_patch(const struct scratch *s, const char *prefix, const char *patch,
-		       size_t len)
+static int apply_patch(const struct scratch *s, const char *prefix, const char *patch, size_t len)
 {
 	size_t n = strlen(prefix);
-	KL_AUTO(kl_freep) char *dir = kl_asprintf("--directory=%.*s",
-		(int)(n && prefix[n - 1] == '/' ? n - 1 : n), prefix);
+	KL_AUTO(kl_freep) char *dir = kl_asprintf(
+		"--directory=%.*s", (int)(n && prefix[n - 1] == '/' ? n - 1 : n), prefix);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_git_call c = {
 		.args = KL_ARGS("-c", "apply.ignoreWhitespace=no", "apply", "--cached",
 				"--whitespace=nowarn", n ? dir : "-p1"),
-		.setenv = s->env, .in = patch, .in_len = len, .err = &text,
+		.setenv = s->env,
+		.in = patch,
+		.in_len = len,
+		.err = &text,
 	};
 	int status, err = kl_git_run(&status, s->r, &c);
 

@@ -13,44 +13,55 @@
 #include "base/proc.h"
 
 /* What `git rev-parse --local-env-vars` lists, and the quarantine's. */
-static const char *const local_vars[] = {
-	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS",
-	"GIT_CONFIG_COUNT", "GIT_OBJECT_DIRECTORY", "GIT_DIR", "GIT_WORK_TREE",
-	"GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE", "GIT_INDEX_FILE",
-	"GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE", "GIT_PREFIX",
-	"GIT_SHALLOW_FILE", "GIT_COMMON_DIR", "GIT_INTERNAL_SUPER_PREFIX",
-	"GIT_NAMESPACE", "GIT_QUARANTINE_PATH", NULL
-};
+static const char *const local_vars[] = { "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+					  "GIT_CONFIG",
+					  "GIT_CONFIG_PARAMETERS",
+					  "GIT_CONFIG_COUNT",
+					  "GIT_OBJECT_DIRECTORY",
+					  "GIT_DIR",
+					  "GIT_WORK_TREE",
+					  "GIT_IMPLICIT_WORK_TREE",
+					  "GIT_GRAFT_FILE",
+					  "GIT_INDEX_FILE",
+					  "GIT_NO_REPLACE_OBJECTS",
+					  "GIT_REPLACE_REF_BASE",
+					  "GIT_PREFIX",
+					  "GIT_SHALLOW_FILE",
+					  "GIT_COMMON_DIR",
+					  "GIT_INTERNAL_SUPER_PREFIX",
+					  "GIT_NAMESPACE",
+					  "GIT_QUARANTINE_PATH",
+					  NULL };
 
 /* Tied to where the user stands: wrong for a child in the git directory. */
-static const char *const standing_vars[] = {
-	"GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_INDEX_FILE", NULL
-};
+static const char *const standing_vars[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX",
+					     "GIT_INDEX_FILE", NULL };
 
 /* Would make git read another config, or refuse our literal paths. */
-static const char *const unwanted_vars[] = {
-	"GIT_CONFIG", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", NULL
-};
+static const char *const unwanted_vars[] = { "GIT_CONFIG", "GIT_GLOB_PATHSPECS",
+					     "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", NULL };
 
 /*
  * Replace refs are off because libgit2 does not know them: both must see the
  * same objects. No optional locks: the index is refreshed in memory only.
  */
-static const char *const our_vars[] = {
-	"LC_ALL=C", "LANGUAGE=C", "GIT_NO_REPLACE_OBJECTS=1", "GIT_OPTIONAL_LOCKS=0",
-	"GIT_LITERAL_PATHSPECS=1", NULL
-};
+static const char *const our_vars[] = { "LC_ALL=C",
+					"LANGUAGE=C",
+					"GIT_NO_REPLACE_OBJECTS=1",
+					"GIT_OPTIONAL_LOCKS=0",
+					"GIT_LITERAL_PATHSPECS=1",
+					NULL };
 
 int kl_error_git(int code, const char *fmt, ...)
 {
 	const git_error *e = git_error_last();
 	KL_AUTO(kl_buf_release) struct kl_buf what = KL_BUF_INIT;
-	int kind = code == GIT_ENOTFOUND ? KL_ENOTFOUND :
-		   code == GIT_EEXISTS ? KL_EEXISTS :
-		   code == GIT_EMODIFIED ? KL_ECHANGED :
-		   code == GIT_ELOCKED ? KL_EBUSY :
+	int kind = code == GIT_ENOTFOUND                              ? KL_ENOTFOUND :
+		   code == GIT_EEXISTS                                ? KL_EEXISTS :
+		   code == GIT_EMODIFIED                              ? KL_ECHANGED :
+		   code == GIT_ELOCKED                                ? KL_EBUSY :
 		   code == GIT_EINVALIDSPEC || code == GIT_EAMBIGUOUS ? KL_EINVALID :
-		   KL_EIO;
+									KL_EIO;
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -71,12 +82,10 @@ static bool names(const char *const *list, const char *entry)
 
 static bool is_config_pair(const char *entry)
 {
-	return !strncmp(entry, "GIT_CONFIG_KEY_", 15) ||
-	       !strncmp(entry, "GIT_CONFIG_VALUE_", 17);
+	return !strncmp(entry, "GIT_CONFIG_KEY_", 15) || !strncmp(entry, "GIT_CONFIG_VALUE_", 17);
 }
 
-static void child_env(struct kl_strvec *env, const struct kl_repo *r,
-		      const struct kl_git_call *c)
+static void child_env(struct kl_strvec *env, const struct kl_repo *r, const struct kl_git_call *c)
 {
 	for (char **e = environ; *e; e++) {
 		const char *value = strchr(*e, '=');
@@ -90,8 +99,8 @@ static void child_env(struct kl_strvec *env, const struct kl_repo *r,
 		if (!c->here && value && value[1] != '/' &&
 		    (!strncmp(*e, "GIT_OBJECT_DIRECTORY=", 21) ||
 		     !strncmp(*e, "GIT_COMMON_DIR=", 15)))
-			kl_strvec_pushf(env, "%.*s%s/%s", (int)(value + 1 - *e), *e,
-					r->start_dir, value + 1);
+			kl_strvec_pushf(env, "%.*s%s/%s", (int)(value + 1 - *e), *e, r->start_dir,
+					value + 1);
 		else
 			kl_strvec_push(env, *e);
 	}
@@ -174,8 +183,10 @@ int kl_git_run(int *status, const struct kl_repo *r, const struct kl_git_call *c
 	struct before_remote before = { c->max_file, c->remote && has_terminal() };
 	struct kl_proc_opts o = {
 		.dir = c->here ? r->start_dir : r->git_dir,
-		.in = c->in, .in_len = c->in_len,
-		.out = c->out, .err = c->err,
+		.in = c->in,
+		.in_len = c->in_len,
+		.out = c->out,
+		.err = c->err,
 		.max_output = (size_t)1 << 30,
 		.flags = c->finish ? KL_PROC_FINISH : 0,
 	};
@@ -249,7 +260,7 @@ int kl_git_do(const struct kl_repo *r, const struct kl_git_call *c)
 		return 0;
 	while (!strcmp(*verb, "-c"))
 		verb += 2;
-	if (status > 129)	/* 128 and 129 are git's own */
+	if (status > 129) /* 128 and 129 are git's own */
 		return kl_error(KL_EIO, "git %s was killed by signal %d", *verb, status - 128);
 	return kl_error(KL_EIO, "git %s: %s", *verb, kl_git_complaint(call.err));
 }

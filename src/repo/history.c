@@ -42,8 +42,8 @@ int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *r, const git_oid 
 	return list(out, n, r, &args);
 }
 
-int kl_repo_between(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *from, const git_oid *to,
-		    size_t max)
+int kl_repo_between(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *from,
+		    const git_oid *to, size_t max)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
 	char x[KL_OID_HEX], y[KL_OID_HEX];
@@ -71,7 +71,8 @@ int kl_repo_is_ancestor(bool *out, struct kl_repo *r, const git_oid *a, const gi
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	char x[KL_OID_HEX], y[KL_OID_HEX];
-	struct kl_git_call c = { .args = KL_ARGS("merge-base", "--is-ancestor", x, y), .err = &text };
+	struct kl_git_call c = { .args = KL_ARGS("merge-base", "--is-ancestor", x, y),
+				 .err = &text };
 	int status, err;
 
 	*out = git_oid_equal(a, b);

@@ -105,7 +105,7 @@ static bool is_there(const char *path)
 {
 	struct stat st;
 
-	return lstat(path, &st) == 0;	/* a link to nowhere is somebody's, too */
+	return lstat(path, &st) == 0; /* a link to nowhere is somebody's, too */
 }
 
 static enum kl_hook_state state_of(const char *path, const char *event)
@@ -166,7 +166,8 @@ static int hooks_path(char **out, struct kl_repo *r)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_git_call c = {
-		.args = KL_ARGS("config", "--type=path", "--get", "core.hooksPath"), .here = true,
+		.args = KL_ARGS("config", "--type=path", "--get", "core.hooksPath"),
+		.here = true,
 		.out = &text,
 	};
 	int err;
@@ -194,18 +195,22 @@ static char *top_file(const struct kl_repo *r, const char *const *names)
 	return NULL;
 }
 
-static const char *const lefthook_files[] = {
-	"lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", "lefthook.toml",
-	".lefthook.toml", "lefthook.json", ".lefthook.json", NULL
-};
-static const char *const framework_files[] = { ".pre-commit-config.yaml", ".pre-commit-config.yml", NULL };
+static const char *const lefthook_files[] = { "lefthook.yml",   "lefthook.yaml",  ".lefthook.yml",
+					      ".lefthook.yaml", "lefthook.toml",  ".lefthook.toml",
+					      "lefthook.json",  ".lefthook.json", NULL };
+static const char *const framework_files[] = { ".pre-commit-config.yaml", ".pre-commit-config.yml",
+					       NULL };
 
-/* What a tool's own file calls us by: the pre-commit framework by ids, of which each serves two events. */
+/*
+ * What a tool's own file calls us by: the pre-commit framework by ids, of which each serves two
+ * events.
+ */
 static bool calls_us(const char *text, const char *owner, const char *event)
 {
 	KL_AUTO(kl_freep) char *call = kl_asprintf("klineage hooks run %s", event);
-	const char *id = !strcmp(event, "pre-push") ? "id: klineage-push" :
-			 !strncmp(event, "post-", 5) ? "id: klineage-note" : "id: klineage-gate";
+	const char *id = !strcmp(event, "pre-push")  ? "id: klineage-push" :
+			 !strncmp(event, "post-", 5) ? "id: klineage-note" :
+						       "id: klineage-gate";
 
 	return strstr(text, call) || (!strcmp(owner, "pre-commit") && strstr(text, id));
 }
@@ -332,7 +337,8 @@ int kl_hooks_look(struct kl_hooks *out, struct kl_repo *r, bool files)
 	int err;
 
 	if (!r->worktree)
-		return kl_error_hint(kl_error(KL_EINVALID, "this is a bare repository, or the inside of one: "
+		return kl_error_hint(kl_error(KL_EINVALID,
+					      "this is a bare repository, or the inside of one: "
 					      "nothing is committed here"),
 				     "what is pushed to it is judged where it is built");
 	if ((err = git_has_config_hooks(&config, r)) < 0 || (err = hooks_path(&path, r)) < 0)
@@ -379,15 +385,18 @@ static int may_install(const struct kl_hook *hook, bool chain)
 	int err;
 
 	if (hook->state == KL_HOOK_EDITED) {
-		err = kl_error(KL_EEXISTS, "'%s' was ours, and somebody has changed it", hook->path);
+		err = kl_error(KL_EEXISTS, "'%s' was ours, and somebody has changed it",
+			       hook->path);
 		return kl_error_hint(err, "take your part to a file of its own, and this one away");
 	}
 	if (hook->state != KL_HOOK_FOREIGN)
 		return 0;
 	if (!chain) {
 		err = kl_error(KL_EEXISTS, "there is a hook '%s' already", hook->path);
-		kl_error_hint(err, "--chain keeps it and calls it first, or add to it yourself: "
-			      "git klineage hooks run %s -- \"$@\"", hook->event);
+		kl_error_hint(err,
+			      "--chain keeps it and calls it first, or add to it yourself: "
+			      "git klineage hooks run %s -- \"$@\"",
+			      hook->event);
 		return err;
 	}
 	if (!is_there(before))
@@ -395,7 +404,8 @@ static int may_install(const struct kl_hook *hook, bool chain)
 	if ((err = same_bytes(&same, hook->path, before)) < 0 || same)
 		return err;
 	err = kl_error(KL_EEXISTS, "'%s' and '%s' are both somebody's", hook->path, before);
-	return kl_error_hint(err, "one of them is older: keep the one that is right as '%s'", hook->path);
+	return kl_error_hint(err, "one of them is older: keep the one that is right as '%s'",
+			     hook->path);
 }
 
 /* The foreign hook gets a second name; it loses its first when ours takes it. */
@@ -421,7 +431,8 @@ static int write_hook(struct kl_hook *hook, const struct kl_buf *file)
 
 	if (hook->state == KL_HOOK_CALLED)
 		return 0;
-	if ((err = KL_FAULT("hook-keep")) < 0 || (foreign && (err = keep_foreign(hook->path)) < 0) ||
+	if ((err = KL_FAULT("hook-keep")) < 0 ||
+	    (foreign && (err = keep_foreign(hook->path)) < 0) ||
 	    (err = KL_FAULT("hook-kept")) < 0 ||
 	    (err = kl_fs_write_mode(hook->path, file->ptr, file->len, 0777)) < 0 ||
 	    (err = KL_FAULT("hook-written")) < 0)
@@ -436,9 +447,10 @@ static int set_config(struct kl_repo *r, const char *event)
 	KL_AUTO(kl_freep) char *command = config_key(event, "command");
 	KL_AUTO(kl_freep) char *on = config_key(event, "event");
 	/* found anew each time, so that the repository may be moved */
-	KL_AUTO(kl_freep) char *line = kl_asprintf("\"$(git rev-parse --git-common-dir)\"/klineage/hooks/%s",
-						   event);
-	struct kl_git_call c = { .args = KL_ARGS("config", "--local", "--replace-all", command, line) };
+	KL_AUTO(kl_freep) char *line = kl_asprintf(
+		"\"$(git rev-parse --git-common-dir)\"/klineage/hooks/%s", event);
+	struct kl_git_call c = { .args = KL_ARGS("config", "--local", "--replace-all", command,
+						 line) };
 	int err = kl_git_do(r, &c);
 
 	c.args = KL_ARGS("config", "--local", "--replace-all", on, event);
@@ -448,7 +460,9 @@ static int set_config(struct kl_repo *r, const char *event)
 static int clear(const char *dir, bool remove);
 static int unset_config(struct kl_repo *r, const char *event);
 
-/* Entries take the place of files that an install under an older git left, and the other way round. */
+/*
+ * Entries take the place of files that an install under an older git left, and the other way round.
+ */
 static int drop_other_way(const struct kl_hooks *h, struct kl_repo *r, bool remove)
 {
 	KL_AUTO(kl_freep) char *usual = kl_fs_join(r->common_dir, "hooks");
@@ -521,12 +535,15 @@ static int unset_config(struct kl_repo *r, const char *event)
 {
 	KL_AUTO(kl_freep) char *section = kl_asprintf("hook.klineage-%s", event);
 	KL_AUTO(kl_freep) char *key = config_key(event, "command");
-	struct kl_git_call c = { .args = KL_ARGS("config", "--local", "--remove-section", section) };
+	struct kl_git_call c = { .args = KL_ARGS("config", "--local", "--remove-section",
+						 section) };
 
 	return kl_repo_config(r, key) ? kl_git_do(r, &c) : 0;
 }
 
-/* What a crash left of an install: a second name, or a copy, of a hook that is still in its place. */
+/*
+ * What a crash left of an install: a second name, or a copy, of a hook that is still in its place.
+ */
 static int drop_second(const char *path)
 {
 	KL_AUTO(kl_freep) char *before = chained(path);
@@ -550,8 +567,10 @@ static int clear(const char *dir, bool remove)
 		int err;
 
 		if (state == KL_HOOK_EDITED)
-			return kl_error(KL_EEXISTS, "'%s' was ours, and somebody has changed it: take it "
-					"away by hand", path);
+			return kl_error(KL_EEXISTS,
+					"'%s' was ours, and somebody has changed it: take it "
+					"away by hand",
+					path);
 		if (remove && (state == KL_HOOK_OURS || state == KL_HOOK_CHAINED) &&
 		    (err = take_away(path, state)) < 0)
 			return err;
@@ -576,6 +595,6 @@ int kl_hooks_uninstall(struct kl_hooks *h, struct kl_repo *r)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(dir) && !err; i++)
 		err = clear(dir[i], true);
 	if (!err)
-		rmdir(own);	/* nobody else's */
+		rmdir(own); /* nobody else's */
 	return err;
 }

@@ -25,15 +25,15 @@ enum kl_hooks_way { KL_HOOKS_FILES, KL_HOOKS_CONFIG, KL_HOOKS_BY_HAND };
 enum kl_hook_state {
 	KL_HOOK_ABSENT,
 	KL_HOOK_OURS,
-	KL_HOOK_CHAINED,	/* ours, a foreign one behind it */
-	KL_HOOK_CALLED,		/* a foreign one that calls us */
-	KL_HOOK_EDITED,		/* was ours, somebody has changed it */
+	KL_HOOK_CHAINED, /* ours, a foreign one behind it */
+	KL_HOOK_CALLED,  /* a foreign one that calls us */
+	KL_HOOK_EDITED,  /* was ours, somebody has changed it */
 	KL_HOOK_FOREIGN,
 };
 
 struct kl_hook {
 	const char *event;
-	char *path;		/* the file that decides it */
+	char *path; /* the file that decides it */
 	enum kl_hook_state state;
 };
 
@@ -41,9 +41,10 @@ struct kl_hooks {
 	enum kl_hooks_way way;
 	/** By hand: whose hooks they are: "husky", "lefthook", "pre-commit", "core.hooksPath". */
 	const char *owner;
-	char *dir;		/* git's hooks directory */
-	char *ours;		/* where our files are: `dir`, or one of our own with config hooks */
-	bool outside;		/* `dir` belongs to no repository: others use it, too */
+	char *dir; /* git's hooks directory */
+	/* where our files are: `dir`, or one of our own with config hooks */
+	char *ours;
+	bool outside; /* `dir` belongs to no repository: others use it, too */
 	struct kl_hook hook[KL_HOOKS_EVENTS];
 };
 
@@ -55,13 +56,13 @@ int kl_hooks_look(struct kl_hooks *out, struct kl_repo *r, bool files);
 void kl_hooks_release(struct kl_hooks *h);
 
 /**
- * All or nothing: KL_EEXISTS names what is in the way, before anything is written. Once more is no error, and
- * renews older files of ours. Not with KL_HOOKS_BY_HAND. `h` is as after kl_hooks_look.
+ * All or nothing: KL_EEXISTS names what is in the way, before anything is written. Once more is no
+ * error, and renews older files of ours. Not with KL_HOOKS_BY_HAND. `h` is as after kl_hooks_look.
  */
 int kl_hooks_install(struct kl_hooks *h, struct kl_repo *r, bool chain);
 /**
- * Takes away whatever install made, brings back what it moved. KL_EEXISTS: one of ours was edited, and
- * nothing was touched.
+ * Takes away whatever install made, brings back what it moved. KL_EEXISTS: one of ours was edited,
+ * and nothing was touched.
  */
 int kl_hooks_uninstall(struct kl_hooks *h, struct kl_repo *r);
 

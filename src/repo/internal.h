@@ -29,25 +29,25 @@ KL_DEFINE_CLEANUP(git_treebuilder *, git_treebuilder_free)
 
 /* An identity as git gave it: "Name <mail>", and whether the date is ours. */
 struct kl_ident {
-	char *who;		/* NULL: not asked yet */
-	char *dated;		/* "Name <mail> <seconds> <zone>" of the last question */
+	char *who;   /* NULL: not asked yet */
+	char *dated; /* "Name <mail> <seconds> <zone>" of the last question */
 };
 
 struct kl_repo {
 	git_repository *git;
 	git_odb *odb;
-	char *start_dir;	/* where children of the user's view run */
+	char *start_dir; /* where children of the user's view run */
 	char *git_dir, *common_dir, *worktree, *prefix, *worktree_id;
-	char *index;		/* the one git would use here: GIT_INDEX_FILE counts, as a hook needs */
+	/* the one git would use here: GIT_INDEX_FILE counts, as a hook needs */
+	char *index;
 	bool bare;
-	bool isolated;		/* opened by directory: the environment's GIT_DIR is not ours */
-	struct kl_map config;	/* normalised key -> value, owned */
+	bool isolated;        /* opened by directory: the environment's GIT_DIR is not ours */
+	struct kl_map config; /* normalised key -> value, owned */
 	struct kl_ident author, committer;
 };
 
 /** Message of libgit2 behind ours; its code becomes one of our kinds. */
-int kl_error_git(int code, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+int kl_error_git(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
  * A child git. By default it sees the repository alone: --git-dir, standing
@@ -55,21 +55,21 @@ int kl_error_git(int code, const char *fmt, ...)
  * the user stands. `here` gives it the user's own view instead.
  */
 struct kl_git_call {
-	const char *const *args;	/* after "git"; NULL-terminated */
-	const char *const *setenv;	/* "NAME=value", NULL-terminated, or NULL */
+	const char *const *args;   /* after "git"; NULL-terminated */
+	const char *const *setenv; /* "NAME=value", NULL-terminated, or NULL */
 	bool here;
-	bool finish;			/* neither an interrupt nor our death ends it */
+	bool finish; /* neither an interrupt nor our death ends it */
 	/*
 	 * It may talk to a remote, and so to the user: it gets the terminal, and no file
 	 * that it writes may be longer than `max_file` bytes (0: any length).
 	 */
 	bool remote;
 	uint64_t max_file;
-	const void *in;			/* stdin; NULL: none */
+	const void *in; /* stdin; NULL: none */
 	size_t in_len;
-	const char *in_path;		/* stdin is this file, record-locked while git runs */
-	struct kl_buf *out;		/* NULL: dropped */
-	struct kl_buf *err;		/* whole stderr; NULL: for the message only */
+	const char *in_path; /* stdin is this file, record-locked while git runs */
+	struct kl_buf *out;  /* NULL: dropped */
+	struct kl_buf *err;  /* whole stderr; NULL: for the message only */
 };
 
 /** Run git; `*status` is its exit code, 128 + n if signal n ended it. */
@@ -82,7 +82,7 @@ int kl_git_do(const struct kl_repo *r, const struct kl_git_call *c);
  */
 const char *kl_git_complaint(struct kl_buf *err);
 
-#define KL_ARGS(...) ((const char *const []){ __VA_ARGS__, NULL })
+#define KL_ARGS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 /**
  * "Name <mail> <seconds> <zone>" for a new commit; borrowed until the next
@@ -105,9 +105,9 @@ enum kl_refs_verb { KL_REFS_UPDATE, KL_REFS_DELETE, KL_REFS_VERIFY };
 struct kl_refs_cmd {
 	enum kl_refs_verb verb;
 	char *ref;
-	git_oid to;		/* update only */
-	git_oid from;		/* zero: must not exist */
-	bool any;		/* delete whatever it is */
+	git_oid to;   /* update only */
+	git_oid from; /* zero: must not exist */
+	bool any;     /* delete whatever it is */
 };
 
 struct kl_refs_txn {
@@ -134,11 +134,11 @@ int kl_txn_recover(struct kl_repo *r, int *cleared);
 
 struct kl_note_entry {
 	git_oid commit, blob;
-	unsigned depth;		/* directories above it */
+	unsigned depth; /* directories above it */
 };
 
 struct kl_note_index {
-	struct kl_note_entry *e;	/* by commit, deepest first */
+	struct kl_note_entry *e; /* by commit, deepest first */
 	size_t n, alloc;
 };
 
@@ -154,10 +154,10 @@ void kl_notes_path(char out[80], const git_oid *commit, unsigned depth);
 struct kl_notes_write {
 	struct kl_repo *r;
 	struct kl_note_index old;
-	git_oid tip;			/* first parent; zero: no notes yet */
-	git_oid second;			/* zero: no merge */
+	git_oid tip;    /* first parent; zero: no notes yet */
+	git_oid second; /* zero: no merge */
 	struct kl_buf stream;
-	size_t events, commits;		/* what is new */
+	size_t events, commits; /* what is new */
 };
 void kl_notes_write_release(struct kl_notes_write *w);
 /** The entries of a commit are [*from, *to) of an index. */
@@ -177,8 +177,8 @@ int kl_notes_commit(git_oid *out, struct kl_notes_write *w);
  * come later; a line that is no event is known by itself. `time` is for an order of lines.
  */
 struct kl_note_key {
-	char *id, *full;	/* the same unless the line is signed */
-	char *time;		/* "" if it says none */
+	char *id, *full; /* the same unless the line is signed */
+	char *time;      /* "" if it says none */
 };
 void kl_note_key_init(struct kl_note_key *k, const char *line, size_t n);
 void kl_note_key_release(struct kl_note_key *k);

@@ -22,7 +22,7 @@ int kl_repo_merge_text(struct kl_buf *out, struct kl_repo *r, const struct kl_bu
 	int err = git_merge_file(&res, &a, &b, &c, NULL);
 	bool clean = !err && res.automergeable;
 
-	(void)r;	/* an open repository is what starts libgit2 */
+	(void)r; /* an open repository is what starts libgit2 */
 	if (clean)
 		kl_buf_add(out, res.ptr, res.len);
 	git_merge_file_result_free(&res);
@@ -36,8 +36,10 @@ int kl_repo_fast_forward(struct kl_repo *r, const git_oid *commit)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	char hex[KL_OID_HEX];
 	struct kl_git_call c = {
-		.args = KL_ARGS("merge", "--ff-only", "--quiet", "--no-stat", hex), .here = true,
-		.finish = true, .err = &text,
+		.args = KL_ARGS("merge", "--ff-only", "--quiet", "--no-stat", hex),
+		.here = true,
+		.finish = true,
+		.err = &text,
 	};
 	int status, err;
 

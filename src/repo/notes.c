@@ -7,7 +7,7 @@
 #include "repo/internal.h"
 
 #define MAX_NOTE ((size_t)64 << 20)
-#define MAX_ENTRIES ((size_t)1 << 23)	/* shared subtrees: few bytes spell many names */
+#define MAX_ENTRIES ((size_t)1 << 23) /* shared subtrees: few bytes spell many names */
 #define MAX_FANOUT (GIT_OID_HEXSZ / 2 - 1)
 
 void kl_note_index_release(struct kl_note_index *x)
@@ -60,11 +60,11 @@ static int collect(struct kl_note_index *x, size_t *seen, struct kl_repo *r, con
 		if (git_tree_entry_type(e) == GIT_OBJECT_TREE) {
 			if (n == 2 && have + n < GIT_OID_HEXSZ)
 				err = collect(x, seen, r, git_tree_entry_id(e), whole);
-		} else if (git_tree_entry_type(e) == GIT_OBJECT_BLOB &&
-			   have + n == GIT_OID_HEXSZ) {
+		} else if (git_tree_entry_type(e) == GIT_OBJECT_BLOB && have + n == GIT_OID_HEXSZ) {
 			KL_GROW(x->e, x->n + 1, x->alloc);
 			x->e[x->n] = (struct kl_note_entry){
-				.blob = *git_tree_entry_id(e), .depth = (unsigned)have / 2,
+				.blob = *git_tree_entry_id(e),
+				.depth = (unsigned)have / 2,
 			};
 			kl_oid_parsen(&x->e[x->n++].commit, whole, GIT_OID_HEXSZ);
 		}
@@ -111,8 +111,8 @@ int kl_notes_concat(struct kl_buf *out, struct kl_repo *r, const git_oid *blob)
 }
 
 /* Note blobs of one commit, deepest first: the order in which git puts them together. */
-static int find(git_oid blob[MAX_FANOUT + 1], size_t *n, struct kl_repo *r,
-		const git_oid *tree, const char *hex)
+static int find(git_oid blob[MAX_FANOUT + 1], size_t *n, struct kl_repo *r, const git_oid *tree,
+		const char *hex)
 {
 	KL_AUTO(git_tree_freep) git_tree *t = NULL;
 	const git_tree_entry *e;
@@ -150,7 +150,8 @@ int kl_notes_read(struct kl_buf *out, struct kl_repo *r, const char *ref, const 
 	return err;
 }
 
-int kl_notes_list(struct kl_note_at **out, size_t *n, git_oid *tip, struct kl_repo *r, const char *ref)
+int kl_notes_list(struct kl_note_at **out, size_t *n, git_oid *tip, struct kl_repo *r,
+		  const char *ref)
 {
 	KL_AUTO(kl_note_index_release) struct kl_note_index x = { 0 };
 	int err = kl_txn_now(tip, r, ref);

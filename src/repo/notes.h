@@ -16,12 +16,11 @@
 
 struct kl_note_line {
 	git_oid commit;
-	const char *line;	/* no newline */
+	const char *line; /* no newline */
 };
 
 /** Add lines; those whose id is on the commit already are skipped. */
-int kl_notes_add(struct kl_repo *r, const char *ref,
-		 const struct kl_note_line *line, size_t n);
+int kl_notes_add(struct kl_repo *r, const char *ref, const struct kl_note_line *line, size_t n);
 
 /**
  * The same, but leaves the move to a transaction of the caller: `*tip` is the
@@ -36,14 +35,15 @@ struct kl_note_at {
 	git_oid commit, blob;
 };
 /** `*tip` is what the ref is at, zero if there is none; the array is the caller's. */
-int kl_notes_list(struct kl_note_at **out, size_t *n, git_oid *tip, struct kl_repo *r, const char *ref);
+int kl_notes_list(struct kl_note_at **out, size_t *n, git_oid *tip, struct kl_repo *r,
+		  const char *ref);
 
 /** Is a line of somebody else's notes to be taken? No newline in it. */
 typedef bool kl_notes_accept(const char *line, size_t len, void *payload);
 
 struct kl_notes_merged {
-	size_t events, commits;		/* that are new here */
-	size_t refused;			/* lines of theirs that were left */
+	size_t events, commits; /* that are new here */
+	size_t refused;         /* lines of theirs that were left */
 };
 
 /**
@@ -53,8 +53,9 @@ struct kl_notes_merged {
  * notes that both changed stand in an order that does not depend on who merged. `ours` zero: none
  * yet. Moves no ref.
  */
-int kl_notes_merge(git_oid *tip, struct kl_notes_merged *done, struct kl_repo *r, const git_oid *ours,
-		   const git_oid *theirs, kl_notes_accept *accept, void *payload);
+int kl_notes_merge(git_oid *tip, struct kl_notes_merged *done, struct kl_repo *r,
+		   const git_oid *ours, const git_oid *theirs, kl_notes_accept *accept,
+		   void *payload);
 
 /**
  * The note text of one commit (fanout handled, mixed depths concatenated as

@@ -6,7 +6,7 @@
 #include "repo/internal.h"
 #include "repo/notes.h"
 
-#define MAX_BYTES ((size_t)4 << 30)	/* of notes that differ, all together */
+#define MAX_BYTES ((size_t)4 << 30) /* of notes that differ, all together */
 
 /* A line of a united note; it points into the text that it came from. */
 struct line {
@@ -15,7 +15,10 @@ struct line {
 	struct kl_note_key key;
 };
 
-struct lines { struct line *v; size_t n, alloc; };
+struct lines {
+	struct line *v;
+	size_t n, alloc;
+};
 
 static void lines_release(struct lines *l)
 {
@@ -66,7 +69,7 @@ static int by_time(const void *a, const void *b)
 /* The lines of one side; those of theirs that are refused are counted and left. */
 static void add_lines(struct lines *l, struct merge *m, const char *text, bool theirs)
 {
-	for (const char *p = text; *p; ) {
+	for (const char *p = text; *p;) {
 		size_t n = strcspn(p, "\n");
 		struct line one = { .s = p, .n = n };
 
@@ -81,7 +84,9 @@ static void add_lines(struct lines *l, struct merge *m, const char *text, bool t
 	}
 }
 
-/* Drop doubles; of an event that is signed on one side both lines stay, as a writer would have it. */
+/*
+ * Drop doubles; of an event that is signed on one side both lines stay, as a writer would have it.
+ */
 static void unite(struct kl_buf *out, struct lines *l)
 {
 	size_t n = 0;
@@ -99,8 +104,8 @@ static void unite(struct kl_buf *out, struct lines *l)
 		kl_buf_addf(out, "%.*s\n", (int)l->v[i].n, l->v[i].s);
 }
 
-static int read_note(struct kl_buf *out, struct merge *m, const struct kl_note_index *x, size_t from,
-		     size_t to)
+static int read_note(struct kl_buf *out, struct merge *m, const struct kl_note_index *x,
+		     size_t from, size_t to)
 {
 	int err = 0;
 
@@ -160,7 +165,8 @@ static int merge_all(struct merge *m)
 
 	for (size_t i = 0, next; !err && i < m->theirs.n; i = next) {
 		for (next = i; next < m->theirs.n &&
-		     git_oid_equal(&m->theirs.e[i].commit, &m->theirs.e[next].commit); next++)
+			       git_oid_equal(&m->theirs.e[i].commit, &m->theirs.e[next].commit);
+		     next++)
 			;
 		err = merge_one(m, i, next);
 	}
@@ -183,8 +189,8 @@ static int clean(git_oid *tip, struct merge *m, const git_oid *theirs)
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, was = KL_BUF_INIT;
 		size_t refused = m->done->refused;
 
-		for (next = i; next < all.n &&
-		     git_oid_equal(&all.e[i].commit, &all.e[next].commit); next++)
+		for (next = i; next < all.n && git_oid_equal(&all.e[i].commit, &all.e[next].commit);
+		     next++)
 			;
 		if ((err = read_note(&was, m, &all, i, next)) < 0)
 			break;
@@ -204,12 +210,15 @@ static int clean(git_oid *tip, struct merge *m, const git_oid *theirs)
 	return err;
 }
 
-int kl_notes_merge(git_oid *tip, struct kl_notes_merged *done, struct kl_repo *r, const git_oid *ours,
-		   const git_oid *theirs, kl_notes_accept *accept, void *payload)
+int kl_notes_merge(git_oid *tip, struct kl_notes_merged *done, struct kl_repo *r,
+		   const git_oid *ours, const git_oid *theirs, kl_notes_accept *accept,
+		   void *payload)
 {
 	KL_AUTO(merge_release) struct merge m = {
 		.out = { .r = r, .tip = *ours, .second = *theirs, .stream = KL_BUF_INIT },
-		.accept = accept, .payload = payload, .done = done,
+		.accept = accept,
+		.payload = payload,
+		.done = done,
 	};
 	bool forward = false, have = false;
 	int err;

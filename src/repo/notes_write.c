@@ -22,7 +22,7 @@
  */
 struct write {
 	struct kl_notes_write out;
-	const struct kl_note_line **line;	/* by commit, then order given */
+	const struct kl_note_line **line; /* by commit, then order given */
 	size_t nline;
 };
 
@@ -57,7 +57,7 @@ void kl_note_key_init(struct kl_note_key *k, const char *line, size_t n)
 		id = kl_json_str_or(j, "id", NULL);
 	k->id = id ? kl_asprintf("id %s", id) : kl_asprintf("line %.*s", (int)n, line);
 	k->full = id && kl_json_str_or(j, "sig", NULL) ? kl_asprintf("signed %s", id) :
-		  kl_strdup(k->id);
+							 kl_strdup(k->id);
 	k->time = kl_strdup(id ? kl_json_str_or(j, "time", "") : "");
 }
 
@@ -72,7 +72,7 @@ static void keep_old(struct kl_buf *out, struct kl_map *seen, const char *text)
 {
 	KL_AUTO(kl_map_release) struct kl_map lines = KL_MAP_INIT;
 
-	for (const char *p = text; *p; ) {
+	for (const char *p = text; *p;) {
 		size_t n = strcspn(p, "\n");
 		KL_AUTO(kl_freep) char *line = kl_strndup(p, n);
 
@@ -169,8 +169,8 @@ void kl_notes_emit(struct kl_notes_write *w, const git_oid *commit, const struct
 }
 
 /* One commit with its new lines (none: only put its notes together). */
-static int unite(struct write *w, const git_oid *commit,
-		 const struct kl_note_line *const *line, size_t n)
+static int unite(struct write *w, const git_oid *commit, const struct kl_note_line *const *line,
+		 size_t n)
 {
 	KL_AUTO(kl_map_release) struct kl_map seen = KL_MAP_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf old = KL_BUF_INIT;
@@ -196,7 +196,7 @@ static int by_commit(const void *a, const void *b)
 	const struct kl_note_line *const *x = a, *const *y = b;
 	int c = git_oid_cmp(&(*x)->commit, &(*y)->commit);
 
-	return c ? c : (*x > *y) - (*x < *y);	/* one array: order given */
+	return c ? c : (*x > *y) - (*x < *y); /* one array: order given */
 }
 
 static bool is_named(const struct write *w, const git_oid *commit)
@@ -263,7 +263,8 @@ static char *subject(const struct kl_notes_write *w)
 {
 	if (!git_oid_is_zero(&w->second))
 		return kl_asprintf("notes: merge %zu event%s on %zu commit%s", w->events,
-				   w->events == 1 ? "" : "s", w->commits, w->commits == 1 ? "" : "s");
+				   w->events == 1 ? "" : "s", w->commits,
+				   w->commits == 1 ? "" : "s");
 	return kl_asprintf("notes: add %zu event%s on %zu commit%s", w->events,
 			   w->events == 1 ? "" : "s", w->commits, w->commits == 1 ? "" : "s");
 }
@@ -277,10 +278,11 @@ static int import(git_oid *out, struct kl_notes_write *w)
 	KL_AUTO(kl_buf_release) struct kl_buf head = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf answer = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *message = subject(w);
-	KL_AUTO(kl_freep) char *ref = kl_asprintf("refs/klineage/tmp/%ld-%016llx",
-		(long)getpid(), (unsigned long long)kl_rng_os_seed());
+	KL_AUTO(kl_freep) char *ref = kl_asprintf("refs/klineage/tmp/%ld-%016llx", (long)getpid(),
+						  (unsigned long long)kl_rng_os_seed());
 	struct kl_git_call c = {
-		.args = KL_ARGS("fast-import", "--quiet", "--done"), .out = &answer,
+		.args = KL_ARGS("fast-import", "--quiet", "--done"),
+		.out = &answer,
 	};
 	const char *who;
 	int err = kl_ident_now(&who, w->r, false);

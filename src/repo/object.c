@@ -59,7 +59,8 @@ int kl_repo_resolve(git_oid *out, struct kl_repo *r, const char *rev)
 	KL_AUTO(kl_buf_release) struct kl_buf complaint = KL_BUF_INIT;
 	struct kl_git_call c = {
 		.args = KL_ARGS("rev-parse", "--verify", "--quiet", "--end-of-options", peeled),
-		.out = &text, .err = &complaint,
+		.out = &text,
+		.err = &complaint,
 	};
 	git_oid oid;
 	int status, err;
@@ -127,10 +128,12 @@ int kl_repo_commit_read(struct kl_commit *out, struct kl_repo *r, const git_oid 
 		return err;
 	by = git_commit_author(c);
 	*out = (struct kl_commit){
-		.oid = *commit, .tree = *git_commit_tree_id(c),
+		.oid = *commit,
+		.tree = *git_commit_tree_id(c),
 		.message = kl_strdup(git_commit_message_raw(c)),
 		.author = kl_asprintf("%s <%s>", by->name, by->email),
-		.author_time = by->when.time, .author_offset = by->when.offset,
+		.author_time = by->when.time,
+		.author_offset = by->when.offset,
 	};
 	return kl_repo_parents(&out->parent, &out->nparent, r, commit);
 }

@@ -48,16 +48,22 @@ static int refuse(const char *ext, const char *value)
 	int err;
 
 	if (!strcmp(ext, "objectformat"))
-		err = kl_error(KL_ECANNOT, "this repository names its objects by %s, "
-			       "which libgit2 cannot read", value);
+		err = kl_error(KL_ECANNOT,
+			       "this repository names its objects by %s, "
+			       "which libgit2 cannot read",
+			       value);
 	else if (!strcmp(ext, "refstorage"))
-		err = kl_error(KL_ECANNOT, "this repository keeps its refs in the '%s' "
-			       "format, which libgit2 cannot read", value);
+		err = kl_error(KL_ECANNOT,
+			       "this repository keeps its refs in the '%s' "
+			       "format, which libgit2 cannot read",
+			       value);
 	else
-		return kl_error(KL_ECANNOT, "this repository has the extension '%s', "
-				"which libgit2 cannot read", ext);
+		return kl_error(KL_ECANNOT,
+				"this repository has the extension '%s', "
+				"which libgit2 cannot read",
+				ext);
 	return kl_error_hint(err, "work in a clone that was made with 'git init "
-			     "--object-format=sha1' and refs in files");
+				  "--object-format=sha1' and refs in files");
 }
 
 static int check_extensions(struct kl_repo *r)
@@ -75,8 +81,7 @@ static int check_extensions(struct kl_repo *r)
 static int refused_by_git(const struct kl_repo *r, struct kl_buf *text)
 {
 	if (strstr(text->ptr, "not a git repository"))
-		return kl_error(KL_ENOTFOUND, "'%s' is not in a git repository",
-				r->start_dir);
+		return kl_error(KL_ENOTFOUND, "'%s' is not in a git repository", r->start_dir);
 	if (strstr(text->ptr, "dubious ownership")) {
 		KL_AUTO(kl_freep) char *whole = kl_strdup(text->ptr);
 		char *advice = strstr(whole, "git config --global");
@@ -107,7 +112,9 @@ static int locate(struct kl_repo *r)
 		.args = KL_ARGS("rev-parse", "--is-bare-repository", "--show-object-format",
 				"--show-prefix", "--path-format=absolute", "--git-dir",
 				"--git-common-dir", "--git-path", "index", "--show-toplevel"),
-		.here = true, .out = &out, .err = &text,
+		.here = true,
+		.out = &out,
+		.err = &text,
 	};
 	char *line[8] = { 0 };
 	size_t n = 0;
@@ -167,7 +174,7 @@ static int environment_odb(struct kl_repo *r)
 		return git_repository_odb(&r->odb, r->git);
 	if (dir) {
 		KL_AUTO(kl_freep) char *path = dir[0] == '/' ? kl_strdup(dir) :
-					       kl_fs_join(r->start_dir, dir);
+							       kl_fs_join(r->start_dir, dir);
 
 		err = git_odb_open(&r->odb, path);
 		if (!err)
@@ -191,8 +198,7 @@ static int open_libgit2(struct kl_repo *r)
 	int err = git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
 
 	if (!err)
-		err = git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, harmless,
-				       KL_ARRAY_SIZE(harmless));
+		err = git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, harmless, KL_ARRAY_SIZE(harmless));
 	/* as git reads: only `git fsck` hashes each object again */
 	if (!err)
 		err = git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 0);
@@ -215,10 +221,8 @@ static int open_from(struct kl_repo **out, const char *dir, bool isolated)
 	r->start_dir = kl_strdup(dir);
 	r->isolated = isolated;
 	r->config.free_value = free;
-	if ((err = locate(r)) < 0 ||
-	    (err = kl_config_load(r)) < 0 ||
-	    (err = check_extensions(r)) < 0 ||
-	    (err = open_libgit2(r)) < 0)
+	if ((err = locate(r)) < 0 || (err = kl_config_load(r)) < 0 ||
+	    (err = check_extensions(r)) < 0 || (err = open_libgit2(r)) < 0)
 		return err;
 	r->worktree_id = worktree_id(r);
 	*out = kl_steal(&r);
@@ -335,8 +339,10 @@ int kl_repo_need_history(struct kl_repo *r)
 	}
 	if (!remote)
 		return 0;
-	err = kl_error(KL_ECANNOT, "this is a partial clone: objects of its history are "
-		       "left at '%s'", remote);
+	err = kl_error(KL_ECANNOT,
+		       "this is a partial clone: objects of its history are "
+		       "left at '%s'",
+		       remote);
 	kl_error_hint(err, "git fetch --refetch --no-filter %s", remote);
 	kl_error_hint(err, "git config --unset remote.%s.promisor", remote);
 	return kl_error_hint(err, "git config --unset remote.%s.partialCloneFilter", remote);

@@ -23,7 +23,7 @@
 
 struct recovery {
 	struct kl_repo *r;
-	struct timespec since;		/* when the journal was written */
+	struct timespec since; /* when the journal was written */
 	int cleared;
 };
 
@@ -159,7 +159,7 @@ static int rest_to_move(struct kl_refs_txn *rest, struct kl_repo *r, const struc
 			continue;
 		}
 		if (!c->any && !git_oid_equal(&now, &c->from))
-			continue;	/* somebody else has been there since */
+			continue; /* somebody else has been there since */
 		if (c->verb == KL_REFS_UPDATE)
 			kl_refs_txn_update(rest, c->ref, &c->to, &c->from);
 		else
@@ -205,7 +205,8 @@ static int wait_for_reader(const char *path)
 		if (whole.l_type == F_UNLCK)
 			return 0;
 		if (kl_clock_ns() > end)
-			return kl_error(KL_EBUSY, "git update-ref (process %ld) still works on '%s'",
+			return kl_error(KL_EBUSY,
+					"git update-ref (process %ld) still works on '%s'",
 					(long)whole.l_pid, path);
 		kl_clock_sleep_ms(20);
 	}

@@ -101,12 +101,12 @@ static int in_the_way(const char *ref, const char *taken)
 	int err;
 
 	if (!branch) {
-		err = kl_error(KL_EINVALID, "cannot create '%s': the ref '%s' is in the way",
-			       ref, taken);
+		err = kl_error(KL_EINVALID, "cannot create '%s': the ref '%s' is in the way", ref,
+			       taken);
 		return kl_error_hint(err, "if nothing needs it: git update-ref -d %s", taken);
 	}
-	err = kl_error(KL_EINVALID, "cannot create '%s': the branch '%s' is in the way",
-		       ref, branch);
+	err = kl_error(KL_EINVALID, "cannot create '%s': the branch '%s' is in the way", ref,
+		       branch);
 	return kl_error_hint(err, "git branch -m %s <another name>", branch);
 }
 
@@ -118,8 +118,7 @@ int kl_refs_can_create(struct kl_repo *r, const char *ref)
 	git_oid now;
 	int valid = 0, err;
 
-	if (git_reference_name_is_valid(&valid, ref) < 0 || !valid ||
-	    strncmp(ref, "refs/", 5))
+	if (git_reference_name_is_valid(&valid, ref) < 0 || !valid || strncmp(ref, "refs/", 5))
 		return kl_error(KL_EINVALID, "'%.200s' is not a valid ref name", ref);
 	if ((err = kl_txn_now(&now, r, ref)) < 0)
 		return err;

@@ -17,10 +17,16 @@
  * KL_EBUSY: another git held a ref's lock for longer than a moment.
  * Refs outside refs/heads, refs/notes get a reflog on creation.
  */
-int kl_refs_get(git_oid *out, struct kl_repo *r, const char *ref);	/* KL_ENOTFOUND */
+int kl_refs_get(git_oid *out, struct kl_repo *r, const char *ref); /* KL_ENOTFOUND */
 
-struct kl_ref { char *name; git_oid oid; };
-struct kl_ref_list { struct kl_ref *ref; size_t n, alloc; };
+struct kl_ref {
+	char *name;
+	git_oid oid;
+};
+struct kl_ref_list {
+	struct kl_ref *ref;
+	size_t n, alloc;
+};
 /** All refs under a prefix ("refs/heads/klineage/"), sorted. */
 int kl_refs_list(struct kl_ref_list *out, struct kl_repo *r, const char *prefix);
 void kl_ref_list_release(struct kl_ref_list *l);

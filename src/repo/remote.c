@@ -81,7 +81,8 @@ static int take_refs(struct kl_ref_list *out, char *text, const char *const *pre
 		if (!below(p, prefix) || git_reference_name_is_valid(&valid, p) < 0 || !valid)
 			continue;
 		if (out->n == max)
-			return kl_error(KL_EINVALID, "the remote has more than %zu refs of ours", max);
+			return kl_error(KL_EINVALID, "the remote has more than %zu refs of ours",
+					max);
 		ref.name = kl_strdup(p);
 		KL_GROW(out->ref, out->n + 1, out->alloc);
 		out->ref[out->n++] = ref;
@@ -140,16 +141,19 @@ int kl_remote_fetch(struct kl_repo *r, const char *remote, const struct kl_strve
 	KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
-	struct kl_git_call c = { .here = true, .remote = true, .max_file = max_bytes, .err = &text };
+	struct kl_git_call c = {
+		.here = true, .remote = true, .max_file = max_bytes, .err = &text
+	};
 	int err;
 
 	if (!refspec->n)
 		return 0;
 	if (!kl_repo_config(r, "fetch.fsckObjects") && !kl_repo_config(r, "transfer.fsckObjects"))
 		kl_strvec_pushv(&args, KL_ARGS("-c", "fetch.fsckObjects=true"));
-	kl_strvec_pushv(&args, KL_ARGS("fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
-				       "--no-recurse-submodules", "--no-prune", "--no-auto-maintenance",
-				       "--refmap=", "--stdin", "--", remote));
+	kl_strvec_pushv(&args,
+			KL_ARGS("fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+				"--no-recurse-submodules", "--no-prune", "--no-auto-maintenance",
+				"--refmap=", "--stdin", "--", remote));
 	c.args = (const char *const *)args.v;
 	for (size_t i = 0; i < refspec->n; i++)
 		kl_buf_addf(&in, "%s\n", refspec->v[i]);
@@ -165,8 +169,8 @@ int kl_remote_fetch(struct kl_repo *r, const char *remote, const struct kl_strve
 	if (strstr(text.ptr, "couldn't find remote ref"))
 		return kl_error(KL_ECHANGED, "remote '%s' changed meanwhile", remote);
 	if (hit_limit(r, text.ptr, max_bytes))
-		return kl_error_hint(kl_error(KL_EINVALID, "remote '%s' sends more than %llu MiB", remote,
-					      (unsigned long long)max_bytes >> 20),
+		return kl_error_hint(kl_error(KL_EINVALID, "remote '%s' sends more than %llu MiB",
+					      remote, (unsigned long long)max_bytes >> 20),
 				     "if you trust it: git config klineage.syncMaxMiB <more>");
 	return kl_error_in(err, "remote '%s'", remote);
 }
@@ -235,8 +239,9 @@ static int refused(const char *remote, const struct kl_pushes *p, const char *te
 	add_remote_words(&words, text);
 	for (size_t i = 0; i < p->n; i++)
 		if (p->v[i].why && !strstr(p->v[i].why, "atomic push fail"))
-			return kl_error(KL_ECHANGED, "remote '%s' does not take '%s': %s%s%s", remote,
-					p->v[i].ref, p->v[i].why, words.len ? ": " : "", words.ptr);
+			return kl_error(KL_ECHANGED, "remote '%s' does not take '%s': %s%s%s",
+					remote, p->v[i].ref, p->v[i].why, words.len ? ": " : "",
+					words.ptr);
 	return kl_error(KL_ECHANGED, "remote '%s' does not take the push: %s", remote, words.ptr);
 }
 
@@ -320,7 +325,8 @@ int kl_repo_not_at_remote(git_oid **out, size_t *n, struct kl_repo *r, const str
 	if ((err = kl_git_do(r, &c)) < 0)
 		return err;
 	*out = kl_calloc(text.len / (GIT_OID_HEXSZ + 1) + 1, sizeof(**out));
-	for (const char *p = text.ptr; text.ptr + text.len - p > GIT_OID_HEXSZ; p += GIT_OID_HEXSZ + 1)
+	for (const char *p = text.ptr; text.ptr + text.len - p > GIT_OID_HEXSZ;
+	     p += GIT_OID_HEXSZ + 1)
 		kl_oid_parsen(*out + count++, p, GIT_OID_HEXSZ);
 	*n = count;
 	return 0;
@@ -332,7 +338,9 @@ int kl_remote_config_get(struct kl_strvec *out, struct kl_repo *r, const char *k
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, said = KL_BUF_INIT;
 	struct kl_git_call c = {
-		.args = KL_ARGS("config", "--local", "--get-all", key), .out = &text, .err = &said,
+		.args = KL_ARGS("config", "--local", "--get-all", key),
+		.out = &text,
+		.err = &said,
 	};
 	int status, err = kl_git_run(&status, r, &c);
 
@@ -347,7 +355,7 @@ int kl_remote_config_get(struct kl_strvec *out, struct kl_repo *r, const char *k
 int kl_remote_config_add(struct kl_repo *r, const char *key, const char *value)
 {
 	return kl_git_do(r, &(struct kl_git_call){
-		.args = KL_ARGS("config", "--local", "--add", key, value) });
+				    .args = KL_ARGS("config", "--local", "--add", key, value) });
 }
 
 int kl_remote_config_remove(struct kl_repo *r, const char *key, const char *value)
@@ -357,6 +365,7 @@ int kl_remote_config_remove(struct kl_repo *r, const char *key, const char *valu
 
 	if (err < 0 || !kl_strvec_has(&there, value))
 		return err;
-	return kl_git_do(r, &(struct kl_git_call){
-		.args = KL_ARGS("config", "--local", "--fixed-value", "--unset-all", key, value) });
+	return kl_git_do(r, &(struct kl_git_call){ .args = KL_ARGS("config", "--local",
+								   "--fixed-value", "--unset-all",
+								   key, value) });
 }

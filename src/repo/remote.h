@@ -33,13 +33,13 @@ int kl_remote_fetch(struct kl_repo *r, const char *remote, const struct kl_strve
 
 struct kl_push {
 	char *ref;
-	git_oid to, from;		/* from: what it is at the remote now; zero: not there */
-	char *why;			/* by the push: why the remote does not take it */
+	git_oid to, from; /* from: what it is at the remote now; zero: not there */
+	char *why;        /* by the push: why the remote does not take it */
 };
 struct kl_pushes {
 	struct kl_push *v;
 	size_t n, alloc;
-	bool no_verify;			/* without the user's hooks: from inside one */
+	bool no_verify; /* without the user's hooks: from inside one */
 };
 void kl_pushes_release(struct kl_pushes *p);
 void kl_pushes_add(struct kl_pushes *p, const char *ref, const git_oid *to, const git_oid *from);
@@ -51,14 +51,17 @@ void kl_pushes_add(struct kl_pushes *p, const char *ref, const git_oid *to, cons
 int kl_remote_push(struct kl_repo *r, const char *remote, struct kl_pushes *p);
 
 /** A set of tips: what is to go, or what is known to be there. */
-struct kl_oids { git_oid *v; size_t n, alloc; };
+struct kl_oids {
+	git_oid *v;
+	size_t n, alloc;
+};
 void kl_oids_release(struct kl_oids *o);
 void kl_oids_add(struct kl_oids *o, const git_oid *oid);
 
 /**
  * Commits that `tips` reach and neither `there` (NULL: nothing; ids that are not in this clone are
- * skipped), nor a branch or tracking ref of the remote does, as far as this clone knows. Newest first, at
- * most `max`. The array is the caller's.
+ * skipped), nor a branch or tracking ref of the remote does, as far as this clone knows. Newest
+ * first, at most `max`. The array is the caller's.
  */
 int kl_repo_not_at_remote(git_oid **out, size_t *n, struct kl_repo *r, const struct kl_oids *tips,
 			  const struct kl_oids *there, const char *remote, size_t max);

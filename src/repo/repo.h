@@ -2,10 +2,10 @@
 #ifndef KL_REPO_REPO_H
 #define KL_REPO_REPO_H
 
+#include <git2/oid.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <git2/oid.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -36,11 +36,11 @@ int kl_repo_open_at(struct kl_repo **out, const char *dir);
 void kl_repo_free(struct kl_repo *r);
 KL_DEFINE_CLEANUP(struct kl_repo *, kl_repo_free)
 
-const char *kl_repo_git_dir(const struct kl_repo *r);	/* of this worktree */
+const char *kl_repo_git_dir(const struct kl_repo *r); /* of this worktree */
 const char *kl_repo_common_dir(const struct kl_repo *r);
 /** NULL: bare, or the user stands inside the git directory. */
 const char *kl_repo_worktree(const struct kl_repo *r);
-const char *kl_repo_prefix(const struct kl_repo *r);	/* "" or "dir/": where the user stands */
+const char *kl_repo_prefix(const struct kl_repo *r); /* "" or "dir/": where the user stands */
 /**
  * "main" for the main worktree, else the name under .git/worktrees (a linked
  * one that is itself called main gets ".linked" added): leaf of refs/klineage/op/.
@@ -96,21 +96,21 @@ struct kl_commit {
 	git_oid oid, tree;
 	git_oid *parent;
 	size_t nparent;
-	char *message;		/* whole, raw */
-	char *author;		/* "Name <mail>" */
+	char *message; /* whole, raw */
+	char *author;  /* "Name <mail>" */
 	int64_t author_time;
-	int author_offset;	/* minutes */
+	int author_offset; /* minutes */
 };
 int kl_repo_commit_read(struct kl_commit *out, struct kl_repo *r, const git_oid *commit);
 void kl_commit_release(struct kl_commit *c);
 
 struct kl_blob {
-	uint32_t mode;		/* 0100644, 0100755, 0120000 (symlink) */
-	char *path;		/* relative to the tree it was asked of */
+	uint32_t mode; /* 0100644, 0100755, 0120000 (symlink) */
+	char *path;    /* relative to the tree it was asked of */
 	git_oid oid;
 };
 struct kl_blobs {
-	struct kl_blob *b;	/* sorted by path (bytewise) */
+	struct kl_blob *b; /* sorted by path (bytewise) */
 	size_t n, alloc;
 };
 void kl_blobs_release(struct kl_blobs *b);
@@ -127,7 +127,7 @@ struct kl_tree_edit {
 	const char *path;
 	const void *data;
 	size_t len;
-	uint32_t mode;		/* 0: keep the mode there was, else 0100644 */
+	uint32_t mode; /* 0: keep the mode there was, else 0100644 */
 };
 /**
  * New tree = `base` (NULL: the empty tree) with the edits; directories appear
@@ -157,8 +157,8 @@ struct kl_commit_spec {
 	const git_oid *parent;
 	size_t nparent;
 	const char *message;
-	const char *author;	/* "Name <mail>" or NULL */
-	int64_t time;		/* used with author */
+	const char *author; /* "Name <mail>" or NULL */
+	int64_t time;       /* used with author */
 	int offset;
 };
 int kl_repo_commit_write(git_oid *out, struct kl_repo *r, const struct kl_commit_spec *s);
@@ -167,10 +167,11 @@ int kl_repo_commit_write(git_oid *out, struct kl_repo *r, const struct kl_commit
  * Unified diff text between two trees, limited to `path` if not NULL (`git
  * diff`-compatible, a/ b/ prefixes).
  */
-int kl_repo_diff(struct kl_buf *out, struct kl_repo *r, const git_oid *from,
-		 const git_oid *to, const char *path);
+int kl_repo_diff(struct kl_buf *out, struct kl_repo *r, const git_oid *from, const git_oid *to,
+		 const char *path);
 /** Paths whose entry differs between two trees, sorted; `from` NULL: the empty tree. No renames. */
-int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *r, const git_oid *from, const git_oid *to);
+int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *r, const git_oid *from,
+		       const git_oid *to);
 /**
  * Apply a unified patch to a tree; paths in it are below `prefix`. Neither
  * index nor worktree is touched. KL_ENO if it does not apply, KL_EINVALID if
@@ -180,8 +181,8 @@ int kl_repo_apply(git_oid *out, struct kl_repo *r, const git_oid *tree, const ch
 		  const char *patch, size_t len);
 
 /**
- * Merge the changes base -> theirs into `ours`: texts of one file. KL_ENO: they collide with what ours
- * changed; `out` is untouched then.
+ * Merge the changes base -> theirs into `ours`: texts of one file. KL_ENO: they collide with what
+ * ours changed; `out` is untouched then.
  */
 int kl_repo_merge_text(struct kl_buf *out, struct kl_repo *r, const struct kl_buf *base,
 		       const struct kl_buf *ours, const struct kl_buf *theirs);
@@ -199,9 +200,12 @@ int kl_repo_fast_forward(struct kl_repo *r, const git_oid *commit);
 int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *from,
 		     const char *const *paths, size_t npaths, size_t max);
 
-/** Commits that `to` reaches and `from` does not, oldest first; the newest `max`. Array is the caller's. */
-int kl_repo_between(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *from, const git_oid *to,
-		    size_t max);
+/**
+ * Commits that `to` reaches and `from` does not, oldest first; the newest `max`. Array is the
+ * caller's.
+ */
+int kl_repo_between(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *from,
+		    const git_oid *to, size_t max);
 
 /** Can `a` be reached from `b`? A commit that is not in this clone cannot, and reaches nothing. */
 int kl_repo_is_ancestor(bool *out, struct kl_repo *r, const git_oid *a, const git_oid *b);

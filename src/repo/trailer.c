@@ -16,7 +16,7 @@ static const char scissors[] = "# ------------------------ >8 ------------------
 
 struct line {
 	const char *p;
-	size_t n;		/* without the newline */
+	size_t n; /* without the newline */
 };
 
 struct lines {
@@ -64,7 +64,7 @@ static bool is_blank(const struct line *l)
 /* Lines up to a patch ("---") or the scissors of `git commit --verbose`. */
 static void split(struct lines *out, const char *message)
 {
-	for (const char *p = message; *p; ) {
+	for (const char *p = message; *p;) {
 		size_t n = strcspn(p, "\n");
 
 		if (!strncmp(p, "---", 3) && is_space(p[3]))
@@ -88,8 +88,7 @@ static void drop_tail(struct lines *x)
 
 		if (!l->n || is_comment(l))
 			continue;
-		if (l->n == strlen("Conflicts:") && starts(l, "Conflicts:") &&
-		    l->p[l->n] == '\n') {
+		if (l->n == strlen("Conflicts:") && starts(l, "Conflicts:") && l->p[l->n] == '\n') {
 			conflicts = true;
 			continue;
 		}
@@ -133,7 +132,7 @@ static size_t find_block(const struct lines *x)
 
 	while (title < x->n && (is_comment(x->l + title) || !is_blank(x->l + title)))
 		title++;
-	for (size_t i = x->n; i-- > title; ) {
+	for (size_t i = x->n; i-- > title;) {
 		const struct line *l = x->l + i;
 
 		if (is_comment(l)) {
@@ -246,7 +245,7 @@ char *kl_trailer_subject(const char *message)
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	const char *p = message;
 
-	for (;; ) {
+	for (;;) {
 		size_t n = strcspn(p, "\n");
 		struct line l = { p, n };
 

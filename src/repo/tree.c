@@ -17,8 +17,7 @@ static int lookup(git_tree **out, struct kl_repo *r, const git_oid *oid)
 	return err < 0 ? kl_error_git(err, "cannot read tree %s", git_oid_tostr_s(oid)) : 0;
 }
 
-static int by_path(git_tree_entry **out, struct kl_repo *r, const git_oid *tree,
-		   const char *path)
+static int by_path(git_tree_entry **out, struct kl_repo *r, const git_oid *tree, const char *path)
 {
 	KL_AUTO(git_tree_freep) git_tree *t = NULL;
 	int err = lookup(&t, r, tree);
@@ -83,8 +82,7 @@ static int list(struct listing *l, const git_oid *oid, const char *prefix, int d
 		err = kl_error(KL_EINVALID, "directories nested deeper than %d", MAX_DEPTH);
 	for (size_t i = 0; !err && i < git_tree_entrycount(t); i++) {
 		const git_tree_entry *e = git_tree_entry_byindex(t, i);
-		KL_AUTO(kl_freep) char *path = kl_asprintf("%s%s", prefix,
-							   git_tree_entry_name(e));
+		KL_AUTO(kl_freep) char *path = kl_asprintf("%s%s", prefix, git_tree_entry_name(e));
 
 		if (strlen(path) > 4096)
 			return kl_error(KL_EINVALID, "path '%.40s...' is longer than 4096 bytes",
@@ -99,7 +97,8 @@ static int list(struct listing *l, const git_oid *oid, const char *prefix, int d
 			KL_GROW(l->out->b, l->out->n + 1, l->out->alloc);
 			l->out->b[l->out->n++] = (struct kl_blob){
 				.mode = git_tree_entry_filemode(e),
-				.path = kl_steal(&path), .oid = *git_tree_entry_id(e),
+				.path = kl_steal(&path),
+				.oid = *git_tree_entry_id(e),
 			};
 		}
 	}
@@ -133,7 +132,7 @@ int kl_repo_tree_list(struct kl_blobs *out, struct kl_repo *r, const git_oid *tr
 
 struct edits {
 	struct kl_repo *r;
-	const struct kl_tree_edit **e;	/* sorted by path */
+	const struct kl_tree_edit **e; /* sorted by path */
 };
 
 static int by_edit_path(const void *a, const void *b)
@@ -167,12 +166,12 @@ static int put_blob(git_treebuilder *tb, struct kl_repo *r, const struct kl_tree
 	return err < 0 ? kl_error_git(err, "cannot add '%s'", e->path) : 0;
 }
 
-static int edit_level(git_oid *out, const struct edits *x, const git_oid *base,
-		      size_t from, size_t to, size_t skip);
+static int edit_level(git_oid *out, const struct edits *x, const git_oid *base, size_t from,
+		      size_t to, size_t skip);
 
 /* Edits [from, to) all lie in directory `name` of this level. */
-static int put_directory(git_treebuilder *tb, const struct edits *x, const char *name,
-			 size_t from, size_t to, size_t skip)
+static int put_directory(git_treebuilder *tb, const struct edits *x, const char *name, size_t from,
+			 size_t to, size_t skip)
 {
 	const git_tree_entry *old = git_treebuilder_get(tb, name);
 	git_oid base, now;
@@ -183,7 +182,7 @@ static int put_directory(git_treebuilder *tb, const struct edits *x, const char 
 			if (x->e[i]->data)
 				return kl_error(KL_EINVALID, "'%s' lies below a file",
 						x->e[i]->path);
-		return 0;	/* nothing to remove */
+		return 0; /* nothing to remove */
 	}
 	if (old)
 		base = *git_tree_entry_id(old);
@@ -197,8 +196,8 @@ static int put_directory(git_treebuilder *tb, const struct edits *x, const char 
 }
 
 /* `*out` is zero if nothing is left; `skip` bytes of the paths lead here. */
-static int edit_level(git_oid *out, const struct edits *x, const git_oid *base,
-		      size_t from, size_t to, size_t skip)
+static int edit_level(git_oid *out, const struct edits *x, const git_oid *base, size_t from,
+		      size_t to, size_t skip)
 {
 	KL_AUTO(git_tree_freep) git_tree *t = NULL;
 	KL_AUTO(git_treebuilder_freep) git_treebuilder *tb = NULL;
@@ -271,8 +270,7 @@ int kl_repo_tree_edit(git_oid *out, struct kl_repo *r, const git_oid *base,
 		e[i] = edit + i;
 	qsort(e, n, sizeof(*e), by_edit_path);
 	/* removals first: a file may take the name of a directory that goes */
-	if ((err = check_edits(e, n)) < 0 ||
-	    (err = edit_some(&removed, r, base, false, e, n)) < 0)
+	if ((err = check_edits(e, n)) < 0 || (err = edit_some(&removed, r, base, false, e, n)) < 0)
 		return err;
 	return edit_some(out, r, &removed, true, e, n);
 }

@@ -134,13 +134,13 @@ int kl_txn_parse(struct kl_refs_txn *t, const char *text, const char *name)
 		int valid = 0;
 
 		if (parse_line(t, line.v[i]) < 0)
-			return kl_error(KL_EINVALID, "journal '%s', line %zu: '%.60s'", name,
-					i + 1, line.v[i]);
+			return kl_error(KL_EINVALID, "journal '%s', line %zu: '%.60s'", name, i + 1,
+					line.v[i]);
 		/* its names become file names */
-		if (t->n && (git_reference_name_is_valid(&valid, t->cmd[t->n - 1].ref) < 0 ||
-			     !valid))
-			return kl_error(KL_EINVALID, "journal '%s', line %zu: a bad ref name",
-					name, i + 1);
+		if (t->n &&
+		    (git_reference_name_is_valid(&valid, t->cmd[t->n - 1].ref) < 0 || !valid))
+			return kl_error(KL_EINVALID, "journal '%s', line %zu: a bad ref name", name,
+					i + 1);
 	}
 	return 0;
 }
@@ -153,7 +153,9 @@ int kl_txn_run(int *status, struct kl_repo *r, const char *journal, const char *
 	struct kl_git_call c = {
 		.args = KL_ARGS("update-ref", "--create-reflog", "--no-deref", "-m",
 				reflog && *reflog ? reflog : "klineage", "--stdin"),
-		.in_path = journal, .finish = true, .err = err,
+		.in_path = journal,
+		.finish = true,
+		.err = err,
 	};
 
 	return kl_git_run(status, r, &c);
@@ -194,8 +196,8 @@ static int who_moved(const struct kl_refs_txn *t)
 		if (git_oid_is_zero(&now))
 			return kl_error(KL_ECHANGED, "'%s' was deleted meanwhile: it was at %s",
 					c->ref, was);
-		return kl_error(KL_ECHANGED, "'%s' was moved meanwhile: from %s to %s",
-				c->ref, was, is);
+		return kl_error(KL_ECHANGED, "'%s' was moved meanwhile: from %s to %s", c->ref, was,
+				is);
 	}
 	return 0;
 }
@@ -249,7 +251,7 @@ static int attempt(struct kl_refs_txn *t, const char *journal, const char *reflo
 		return err;
 	if (!status)
 		return unlink(journal) < 0 ? kl_error_errno("cannot remove '%s'", journal) : 0;
-	if (status > 129)	/* 128 and 129 are git's own */
+	if (status > 129) /* 128 and 129 are git's own */
 		return after_kill(t, status - 128);
 	err = why_refused(t, &text);
 	unlink(journal);
@@ -266,8 +268,7 @@ static int commit_locked(struct kl_refs_txn *t, const char *journal, const char 
 	kl_txn_format(&script, t);
 	if ((err = KL_FAULT("txn-before")) < 0 ||
 	    (err = kl_fs_write(journal, script.ptr, script.len)) < 0 ||
-	    (err = KL_FAULT("txn-journal")) < 0 ||
-	    (err = attempt(t, journal, reflog)) < 0)
+	    (err = KL_FAULT("txn-journal")) < 0 || (err = attempt(t, journal, reflog)) < 0)
 		return err;
 	return KL_FAULT("txn-after");
 }
@@ -279,11 +280,10 @@ int kl_refs_txn_commit(struct kl_refs_txn *t, const char *reflog)
 
 	if (!t->n)
 		return 0;
-	if ((err = check_names(t)) < 0 ||
-	    (err = kl_repo_private(&lock_path, t->r, "lock")) < 0 ||
+	if ((err = check_names(t)) < 0 || (err = kl_repo_private(&lock_path, t->r, "lock")) < 0 ||
 	    (err = kl_repo_private(&journal, t->r, "txn")) < 0)
 		return err;
-	for (int i = 1; ; i++) {
+	for (int i = 1;; i++) {
 		KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
 
 		if ((err = kl_lock_take(&lock, lock_path, LOCK_WAIT_MS)) < 0)

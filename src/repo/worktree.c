@@ -14,7 +14,8 @@ static int no_conflicts(struct kl_repo *r)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_git_call c = {
 		.args = KL_ARGS("ls-files", "--unmerged", "--full-name", "-z"),
-		.here = true, .out = &text,
+		.here = true,
+		.out = &text,
 	};
 	const char *path;
 	int err = kl_git_do(r, &c);
@@ -37,7 +38,8 @@ int kl_repo_staged_tree(git_oid *out, struct kl_repo *r)
 	KL_AUTO(kl_buf_release) struct kl_buf data = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_git_call c = {
-		.args = KL_ARGS("-c", "core.splitIndex=false", "write-tree"), .here = true,
+		.args = KL_ARGS("-c", "core.splitIndex=false", "write-tree"),
+		.here = true,
 		.out = &text,
 	};
 	int err, conflict;
@@ -47,9 +49,8 @@ int kl_repo_staged_tree(git_oid *out, struct kl_repo *r)
 	if ((err = kl_fs_tempdir(&dir, "klineage-index")) < 0)
 		return err;
 	copy = kl_fs_join(dir, "index");
-	if (kl_fs_exists(r->index) &&
-	    ((err = kl_fs_read(&data, r->index, MAX_INDEX)) < 0 ||
-	     (err = kl_fs_put(copy, data.ptr, data.len, 0600)) < 0))
+	if (kl_fs_exists(r->index) && ((err = kl_fs_read(&data, r->index, MAX_INDEX)) < 0 ||
+				       (err = kl_fs_put(copy, data.ptr, data.len, 0600)) < 0))
 		return err;
 	env = kl_asprintf("GIT_INDEX_FILE=%s", copy);
 	c.setenv = KL_ARGS(env);
@@ -69,7 +70,8 @@ int kl_repo_is_dirty(bool *out, struct kl_repo *r)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_git_call c = {
 		.args = KL_ARGS("status", "--porcelain=v1", "-z", "--untracked-files=no"),
-		.here = true, .out = &text,
+		.here = true,
+		.out = &text,
 	};
 	int err = r->worktree ? kl_git_do(r, &c) : 0;
 

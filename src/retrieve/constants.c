@@ -11,7 +11,7 @@
 #include "rewrite/ctoken.h"
 
 #define MAX_NAME 63
-#define MAX_QUALIFIERS 8	/* words between `const` and the name */
+#define MAX_QUALIFIERS 8 /* words between `const` and the name */
 
 struct reading {
 	struct kl_card_dims *out;
@@ -105,7 +105,8 @@ static void scan_enum(struct reading *r, const struct kl_ctokens *c, size_t i)
 	end = (size_t)c->t[open].match;
 	for (size_t k = open + 1; k + 2 < end; k++) {
 		size_t used = c->t[k].kind == KL_CT_IDENT && kl_ctoken_is(c, k + 1, "=") ?
-			      literal(&value, c, k + 2) : 0;
+				      literal(&value, c, k + 2) :
+				      0;
 
 		if (used && (k + 2 + used == end || kl_ctoken_is(c, k + 2 + used, ",")))
 			take_token(r, c, k, value);
@@ -124,7 +125,8 @@ static void scan(struct reading *r, const struct kl_file *f)
 			continue;
 		else if (kl_ctoken_is(&c, i, "enum"))
 			scan_enum(r, &c, i);
-		else if (c.t[i].fn < 0 && (kl_ctoken_is(&c, i, "const") || kl_ctoken_is(&c, i, "constexpr")))
+		else if (c.t[i].fn < 0 &&
+			 (kl_ctoken_is(&c, i, "const") || kl_ctoken_is(&c, i, "constexpr")))
 			scan_const(r, &c, i);
 	}
 }

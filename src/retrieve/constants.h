@@ -6,13 +6,14 @@
 #include "contract/surface.h"
 
 /*
- * constants - the whole numbers that a kernel's sources give a name: what a predicate may ask for by that
- * name, and what an anchor may look for.
+ * constants - the whole numbers that a kernel's sources give a name: what a predicate may ask for
+ * by that name, and what an anchor may look for.
  *
  *	#define BM 128		constexpr int STAGES = 4;		enum { MR = 6, NR = 16 };
  *
- * and `define` of the launch plan. Decimal literals alone: what must be computed is left out, and so is a
- * mask in hexadecimal. Sources are hostile: a name has at most 63 bytes, and KL_CONSTANTS_MAX are read.
+ * and `define` of the launch plan. Decimal literals alone: what must be computed is left out, and
+ * so is a mask in hexadecimal. Sources are hostile: a name has at most 63 bytes, and
+ * KL_CONSTANTS_MAX are read.
  */
 #define KL_CONSTANTS_MAX 1024
 

@@ -12,12 +12,12 @@
 
 #define PREFIX "skills-"
 #define SUFFIX ".index"
-#define KEEP 4			/* files of other trees that stay */
+#define KEEP 4 /* files of other trees that stay */
 #define GRAIN 32768
-#define MAX_LOG2 4096		/* of an extent: the product of all of a card's dims */
+#define MAX_LOG2 4096 /* of an extent: the product of all of a card's dims */
 
 struct kl_index_file {
-	struct kl_index ix;		/* what others see of it */
+	struct kl_index ix; /* what others see of it */
 	struct kl_mapfile map;
 	const struct kl_index_head *head;
 	bool built;
@@ -75,8 +75,8 @@ int kl_index_text(struct kl_buf *out, const struct kl_index *ix, struct kl_repo 
 int kl_index_load(struct kl_card **out, const struct kl_index *ix, struct kl_repo *r, size_t card)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *name =
-		kl_asprintf("cards/%s.yaml", kl_index_string(ix, kl_index_card(ix, card)->id));
+	KL_AUTO(kl_freep) char *name = kl_asprintf(
+		"cards/%s.yaml", kl_index_string(ix, kl_index_card(ix, card)->id));
 	int err = kl_index_text(&text, ix, r, card);
 
 	return err < 0 ? err : kl_card_parse(out, name, text.ptr, text.len);
@@ -111,8 +111,8 @@ static bool row_ok(const struct kl_index *ix, const struct kl_index_row *r)
 
 static bool prior_ok(const struct kl_index *ix, const struct kl_index_prior *p)
 {
-	return list_ok(ix, p->needs, 1) && list_ok(ix, p->requires, 1) && list_ok(ix, p->provides, 1) &&
-	       list_ok(ix, p->conflicts, 1);
+	return list_ok(ix, p->needs, 1) && list_ok(ix, p->requires, 1) &&
+	       list_ok(ix, p->provides, 1) && list_ok(ix, p->conflicts, 1);
 }
 
 /* Where the parts lie; false: not inside the file. */
@@ -165,7 +165,10 @@ static bool all_below(const uint32_t *v, size_t n, size_t limit)
 	return !(over[0] | over[1] | over[2] | over[3]);
 }
 
-struct checking { const struct kl_index *ix; bool bad; };
+struct checking {
+	const struct kl_index *ix;
+	bool bad;
+};
 
 static void say_bad(struct checking *c)
 {

@@ -19,23 +19,25 @@
  * open.
  */
 /** A list of the file's strings, whose numbers kl_index_items() has. */
-struct kl_index_list { uint32_t at, n; };
+struct kl_index_list {
+	uint32_t at, n;
+};
 
 struct kl_index_row {
-	uint32_t point;			/* kl_index_point() */
-	uint32_t language, platform;	/* strings */
+	uint32_t point;              /* kl_index_point() */
+	uint32_t language, platform; /* strings */
 	uint32_t verified;
 };
 
 struct kl_index_card {
-	uint32_t id;			/* string */
-	uint32_t status;		/* enum kl_card_status */
+	uint32_t id;     /* string */
+	uint32_t status; /* enum kl_card_status */
 	git_oid blob;
 	uint32_t passed, trials;
-	uint32_t rows, nrows;		/* kl_index_row() */
-	uint32_t prior;			/* kl_index_prior() */
-	struct kl_index_list sound;	/* in pairs: id, test or "" */
-	struct kl_index_list evidence;	/* in pairs: lineage, step in decimal; sorted */
+	uint32_t rows, nrows;          /* kl_index_row() */
+	uint32_t prior;                /* kl_index_prior() */
+	struct kl_index_list sound;    /* in pairs: id, test or "" */
+	struct kl_index_list evidence; /* in pairs: lineage, step in decimal; sorted */
 };
 
 /** Cards that ask and give the same share one. Each list is sorted. */
@@ -54,7 +56,7 @@ struct kl_index {
 	const uint32_t *item, *start;
 	const char *bytes;
 	size_t ncard, nrow, npoint, nprior, nitem, nstring, nbyte;
-	struct kl_index_file *file;	/* index.c's own */
+	struct kl_index_file *file; /* index.c's own */
 };
 
 /** The library's of this repository, at klineage.skillsRef; an absent one has no cards. */
@@ -67,10 +69,22 @@ KL_DEFINE_CLEANUP(struct kl_index *, kl_index_free)
 
 /* --- asking: of every card of many, so it is done in place ------------------------ */
 
-static inline size_t kl_index_count(const struct kl_index *ix) { return ix->ncard; }
-static inline size_t kl_index_npoints(const struct kl_index *ix) { return ix->npoint; }
-static inline size_t kl_index_npriors(const struct kl_index *ix) { return ix->nprior; }
-static inline size_t kl_index_nstrings(const struct kl_index *ix) { return ix->nstring; }
+static inline size_t kl_index_count(const struct kl_index *ix)
+{
+	return ix->ncard;
+}
+static inline size_t kl_index_npoints(const struct kl_index *ix)
+{
+	return ix->npoint;
+}
+static inline size_t kl_index_npriors(const struct kl_index *ix)
+{
+	return ix->nprior;
+}
+static inline size_t kl_index_nstrings(const struct kl_index *ix)
+{
+	return ix->nstring;
+}
 
 static inline const struct kl_index_card *kl_index_card(const struct kl_index *ix, size_t i)
 {

@@ -9,7 +9,7 @@
 #include "card/status.h"
 #include "retrieve/index_parts.h"
 
-#define BATCH 4096		/* cards in memory at a time */
+#define BATCH 4096 /* cards in memory at a time */
 #define GRAIN 32
 
 /* --- what is taken of a card ------------------------------------------------------ */
@@ -22,7 +22,7 @@ struct row {
 
 struct facts {
 	git_oid blob;
-	char *id;			/* NULL: a card that cannot be read */
+	char *id; /* NULL: a card that cannot be read */
 	uint32_t status, passed, trials;
 	struct row *row;
 	size_t nrow;
@@ -112,9 +112,9 @@ static void take_card(struct facts *f, const struct kl_taxonomy *tax, const stru
 /* --- the file in the making --------------------------------------------------------- */
 
 struct builder {
-	struct kl_map strings;		/* text -> its number + 1, as a pointer */
+	struct kl_map strings; /* text -> its number + 1, as a pointer */
 	struct kl_buf part[KL_INDEX_PARTS];
-	struct kl_map points, priors;	/* likewise, by their bytes in hex and by their words */
+	struct kl_map points, priors; /* likewise, by their bytes in hex and by their words */
 	size_t n[KL_INDEX_PARTS];
 	uint32_t bad;
 };
@@ -181,7 +181,8 @@ static uint32_t add_point(struct builder *b, const struct kl_case *c)
 
 static uint32_t add_prior(struct builder *b, const struct facts *f)
 {
-	const struct kl_strvec *const list[] = { &f->needs, &f->requires, &f->provides, &f->conflicts };
+	const struct kl_strvec *const list[] = { &f->needs, &f->requires, &f->provides,
+						 &f->conflicts };
 	KL_AUTO(kl_buf_release) struct kl_buf key = KL_BUF_INIT;
 	uintptr_t there;
 
@@ -193,8 +194,10 @@ static uint32_t add_prior(struct builder *b, const struct facts *f)
 	there = (uintptr_t)kl_map_get(&b->priors, key.ptr);
 	if (!there) {
 		struct kl_index_prior p = {
-			add_list(b, &f->needs), add_list(b, &f->requires),
-			add_list(b, &f->provides), add_list(b, &f->conflicts),
+			add_list(b, &f->needs),
+			add_list(b, &f->requires),
+			add_list(b, &f->provides),
+			add_list(b, &f->conflicts),
 		};
 
 		there = add(b, KL_INDEX_PRIORS, &p) + 1;
@@ -206,8 +209,12 @@ static uint32_t add_prior(struct builder *b, const struct facts *f)
 static void add_card(struct builder *b, const struct facts *f)
 {
 	struct kl_index_card c = {
-		.status = f->status, .blob = f->blob, .passed = f->passed, .trials = f->trials,
-		.rows = (uint32_t)b->n[KL_INDEX_ROWS], .nrows = (uint32_t)f->nrow,
+		.status = f->status,
+		.blob = f->blob,
+		.passed = f->passed,
+		.trials = f->trials,
+		.rows = (uint32_t)b->n[KL_INDEX_ROWS],
+		.nrows = (uint32_t)f->nrow,
 	};
 
 	if (!f->id) {
@@ -218,7 +225,8 @@ static void add_card(struct builder *b, const struct facts *f)
 		struct kl_index_row r = {
 			.point = add_point(b, &f->row[i].point),
 			.language = add_string(b, f->row[i].language),
-			.platform = add_string(b, f->row[i].platform), .verified = f->row[i].verified,
+			.platform = add_string(b, f->row[i].platform),
+			.verified = f->row[i].verified,
 		};
 
 		add(b, KL_INDEX_ROWS, &r);
@@ -253,7 +261,8 @@ static void from_index(struct facts *f, const struct kl_index *ix, const struct 
 		const struct kl_index_row *r = kl_index_row(ix, c->rows + f->nrow);
 
 		f->row[f->nrow] = (struct row){
-			.point = *kl_index_point(ix, r->point), .verified = r->verified,
+			.point = *kl_index_point(ix, r->point),
+			.verified = r->verified,
 			.language = kl_strdup(kl_index_string(ix, r->language)),
 			.platform = kl_strdup(kl_index_string(ix, r->platform)),
 		};
@@ -266,7 +275,10 @@ static void from_index(struct facts *f, const struct kl_index *ix, const struct 
 	from_list(&f->evidence, ix, c->evidence);
 }
 
-struct known_blob { git_oid blob; uint32_t card; };
+struct known_blob {
+	git_oid blob;
+	uint32_t card;
+};
 
 static int by_blob(const void *a, const void *b)
 {
@@ -278,9 +290,9 @@ static int by_blob(const void *a, const void *b)
 struct batch {
 	const struct kl_taxonomy *tax;
 	const struct kl_index *base;
-	struct known_blob *known;	/* of the base, sorted */
+	struct known_blob *known; /* of the base, sorted */
 	size_t nknown;
-	struct kl_buf *text;		/* "" : taken from the base */
+	struct kl_buf *text; /* "" : taken from the base */
 	struct facts *f;
 	size_t n;
 };
@@ -328,7 +340,7 @@ static int fill(struct batch *b, struct kl_library *lib, size_t first)
 			from_index(&b->f[i], b->base, kl_index_card(b->base, k->card));
 		else
 			err = kl_library_text(&b->text[i], lib, first + i);
-		if (err == KL_EINVALID) {	/* too long for a card: it is none */
+		if (err == KL_EINVALID) { /* too long for a card: it is none */
 			kl_error_clear();
 			kl_buf_clear(&b->text[i]);
 			err = 0;
@@ -368,7 +380,9 @@ int kl_index_build(struct kl_buf *out, struct kl_library *lib, const struct kl_t
 {
 	KL_AUTO(builder_release) struct builder b = { .part = { KL_BUF_INIT } };
 	KL_AUTO(batch_release) struct batch batch = {
-		.tax = tax, .base = base, .text = kl_calloc(BATCH, sizeof(*batch.text)),
+		.tax = tax,
+		.base = base,
+		.text = kl_calloc(BATCH, sizeof(*batch.text)),
 		.f = kl_calloc(BATCH, sizeof(*batch.f)),
 	};
 	int err = 0;

@@ -13,8 +13,14 @@
 #define KL_INDEX_VERSION 3
 
 enum kl_index_part {
-	KL_INDEX_CARDS, KL_INDEX_ROWS, KL_INDEX_POINTS, KL_INDEX_PRIORS, KL_INDEX_ITEMS, KL_INDEX_STARTS,
-	KL_INDEX_BYTES, KL_INDEX_PARTS
+	KL_INDEX_CARDS,
+	KL_INDEX_ROWS,
+	KL_INDEX_POINTS,
+	KL_INDEX_PRIORS,
+	KL_INDEX_ITEMS,
+	KL_INDEX_STARTS,
+	KL_INDEX_BYTES,
+	KL_INDEX_PARTS
 };
 
 /** Bytes of one element of a part. */
@@ -22,8 +28,10 @@ size_t kl_index_size(enum kl_index_part part);
 
 /* After the file's own head; places are from the file's beginning. */
 struct kl_index_head {
-	uint64_t bad;			/* cards that could not be read */
-	struct { uint64_t at, n; } part[KL_INDEX_PARTS];
+	uint64_t bad; /* cards that could not be read */
+	struct {
+		uint64_t at, n;
+	} part[KL_INDEX_PARTS];
 };
 
 /** Append the index; `base` (may be NULL) is an older one of the same tables to take cards from. */

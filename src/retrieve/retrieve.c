@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "retrieve/retrieve_parts.h"
 
-#define FIRST_POOL 64		/* best of an axis that are looked at first */
+#define FIRST_POOL 64 /* best of an axis that are looked at first */
 #define MAX_DROPPED 32
 
 const char *kl_axis_name(enum kl_axis a)
@@ -184,14 +184,14 @@ static size_t select_best(const struct kl_asking *a, int axis, uint32_t *heap, s
 			continue;
 		if (n < k) {
 			heap[n++] = (uint32_t)i;
-			for (size_t at = n == k ? k / 2 : 0; at-- > 0; )
+			for (size_t at = n == k ? k / 2 : 0; at-- > 0;)
 				sift(a, axis, heap, n, at);
 		} else if (better(a, axis, (uint32_t)i, heap[0])) {
 			heap[0] = (uint32_t)i;
 			sift(a, axis, heap, n, 0);
 		}
 	}
-	for (size_t at = n < k ? n / 2 : 0; at-- > 0; )
+	for (size_t at = n < k ? n / 2 : 0; at-- > 0;)
 		sift(a, axis, heap, n, at);
 	for (size_t left = n; left > 1; left--) {
 		uint32_t t = heap[0];
@@ -245,7 +245,10 @@ static size_t put_in_order(const struct kl_asking *a, int axis, uint32_t *list, 
 }
 
 /* What a card was when the others were found to be no better. */
-struct limit { int32_t best, score; const char *id; };
+struct limit {
+	int32_t best, score;
+	const char *id;
+};
 
 static struct limit limit_of(const struct kl_asking *a, int axis, uint32_t card)
 {
@@ -268,17 +271,19 @@ static size_t count_ahead(const struct kl_asking *a, int axis, const uint32_t *l
 			break;
 		if (f->best[axis] > l->best)
 			continue;
-		if (f->score < l->score || (f->score == l->score && strcmp(id_of(a, list[i]), l->id) > 0))
+		if (f->score < l->score ||
+		    (f->score == l->score && strcmp(id_of(a, list[i]), l->id) > 0))
 			break;
 	}
 	return i;
 }
 
 /*
- * Settle what is on the way down, and go down again, for as long as the list tells who is the best; false:
- * it no longer does. `whole`: no card with a score is outside of it.
+ * Settle what is on the way down, and go down again, for as long as the list tells who is the best;
+ * false: it no longer does. `whole`: no card with a score is outside of it.
  */
-static bool settle_down(size_t *taken, struct kl_asking *a, int axis, uint32_t *list, size_t *n, bool whole)
+static bool settle_down(size_t *taken, struct kl_asking *a, int axis, uint32_t *list, size_t *n,
+			bool whole)
 {
 	const struct limit l = *n ? limit_of(a, axis, list[*n - 1]) : (struct limit){ 0 };
 	bool first = true;
@@ -316,11 +321,13 @@ static void mark_axis(struct kl_asking *a, int axis, uint8_t *top)
 
 /* --- the result --- */
 
-static void add_pre(struct kl_retrieved_pres *out, struct kl_target *t, const char *id, const char *test,
-		    bool everywhere)
+static void add_pre(struct kl_retrieved_pres *out, struct kl_target *t, const char *id,
+		    const char *test, bool everywhere)
 {
 	struct kl_buf why = KL_BUF_INIT;
-	struct kl_retrieved_pre p = { .id = kl_strdup(id), .test = kl_strdup(test), .truth = KL_UNKNOWN };
+	struct kl_retrieved_pre p = { .id = kl_strdup(id),
+				      .test = kl_strdup(test),
+				      .truth = KL_UNKNOWN };
 
 	if (*test)
 		p.truth = kl_target_test(t, test, everywhere, &why);
@@ -332,7 +339,8 @@ static void add_pre(struct kl_retrieved_pres *out, struct kl_target *t, const ch
 void kl_retrieve_useful(struct kl_retrieved_pres *out, const struct kl_card *c, struct kl_target *t)
 {
 	for (size_t i = 0; i < c->useful.n; i++)
-		add_pre(out, t, c->useful.v[i].id, c->useful.v[i].test ? c->useful.v[i].test : "", false);
+		add_pre(out, t, c->useful.v[i].id, c->useful.v[i].test ? c->useful.v[i].test : "",
+			false);
 }
 
 static void describe(struct kl_retrieved *v, struct kl_asking *a, size_t card, unsigned top)
@@ -341,9 +349,14 @@ static void describe(struct kl_retrieved *v, struct kl_asking *a, size_t card, u
 	const uint32_t *item = kl_index_items(a->ix, c->sound);
 
 	*v = (struct kl_retrieved){
-		.card = card, .id = kl_strdup(text_of(a, c->id)),
-		.status = (enum kl_card_status)c->status, .score = a->fit[card].score, .top = top,
-		.passed = c->passed, .trials = c->trials, .row = a->fit[card].row,
+		.card = card,
+		.id = kl_strdup(text_of(a, c->id)),
+		.status = (enum kl_card_status)c->status,
+		.score = a->fit[card].score,
+		.top = top,
+		.passed = c->passed,
+		.trials = c->trials,
+		.row = a->fit[card].row,
 	};
 	kl_measure_row(v->axis, a, card);
 	v->axis[KL_AXIS_PRIOR] = a->fit[card].best[KL_AXIS_PRIOR];
@@ -353,7 +366,8 @@ static void describe(struct kl_retrieved *v, struct kl_asking *a, size_t card, u
 		add_pre(&v->sound, a->t, text_of(a, item[i]), text_of(a, item[i + 1]), true);
 }
 
-static struct kl_retrieved *push(struct kl_retrieval *out, struct kl_asking *a, size_t card, unsigned top)
+static struct kl_retrieved *push(struct kl_retrieval *out, struct kl_asking *a, size_t card,
+				 unsigned top)
 {
 	settle(a, card);
 	KL_GROW(out->v, out->n + 1, out->alloc);
@@ -370,7 +384,8 @@ static bool is_listed(const struct kl_retrieval *out, size_t card)
 }
 
 /* A card after those that it takes to close what it requires. */
-static void list_card(struct kl_retrieval *out, struct kl_asking *a, const uint8_t *top, size_t card)
+static void list_card(struct kl_retrieval *out, struct kl_asking *a, const uint8_t *top,
+		      size_t card)
 {
 	const struct kl_index_card *c = kl_index_card(a->ix, card);
 	size_t need[KL_CLOSURE_MAX];
@@ -438,7 +453,8 @@ static void add_step(struct kl_retrieved_path *p, int64_t step, const char *id)
 
 	KL_GROW(p->v, p->n + 1, p->alloc);
 	for (; i > 0 && (p->v[i - 1].step > step ||
-			 (p->v[i - 1].step == step && strcmp(p->v[i - 1].id, id) > 0)); i--)
+			 (p->v[i - 1].step == step && strcmp(p->v[i - 1].id, id) > 0));
+	     i--)
 		p->v[i] = p->v[i - 1];
 	p->v[i].step = step;
 	p->v[i].id = kl_strdup(id);
@@ -486,7 +502,8 @@ static char *why_not(struct kl_asking *a, const struct kl_retrieved *v)
 	if (!kl_asking_is_sound(a, v->card)) {
 		const uint32_t *item = kl_index_items(a->ix, c->sound);
 
-		return kl_asprintf("sound '%s' is false", text_of(a, item[false_sound(a, v->card)]));
+		return kl_asprintf("sound '%s' is false",
+				   text_of(a, item[false_sound(a, v->card)]));
 	}
 	return NULL;
 }

@@ -24,54 +24,62 @@ const char *kl_axis_name(enum kl_axis a);
 #define KL_CLOSURE_MAX 3
 
 struct kl_retrieve_opts {
-	unsigned statuses;		/* bit i: enum kl_card_status i */
+	unsigned statuses; /* bit i: enum kl_card_status i */
 	size_t per_axis;
-	size_t limit;			/* cards, those that they require not counted; 0: all */
-	bool repair;			/* keep cards whose mechanism is there already */
-	bool explain;			/* fill `dropped` */
+	size_t limit; /* cards, those that they require not counted; 0: all */
+	bool repair;  /* keep cards whose mechanism is there already */
+	bool explain; /* fill `dropped` */
 };
-#define KL_RETRIEVE_OPTS_INIT \
-	{ .statuses = 1u << KL_CARD_ADMITTED | 1u << KL_CARD_PROVISIONAL, .per_axis = 8 }
+#define KL_RETRIEVE_OPTS_INIT                                                                 \
+	{                                                                                     \
+		.statuses = 1u << KL_CARD_ADMITTED | 1u << KL_CARD_PROVISIONAL, .per_axis = 8 \
+	}
 
 /** A condition of a card and what the target says of it. */
 struct kl_retrieved_pre {
-	char *id, *test;		/* test "": for readers only, and unknown */
+	char *id, *test; /* test "": for readers only, and unknown */
 	enum kl_truth truth;
-	char *why;			/* "K = 4096, cap(cp.async) = true" */
+	char *why; /* "K = 4096, cap(cp.async) = true" */
 };
-struct kl_retrieved_pres { struct kl_retrieved_pre *v; size_t n, alloc; };
+struct kl_retrieved_pres {
+	struct kl_retrieved_pre *v;
+	size_t n, alloc;
+};
 
 struct kl_retrieved {
-	size_t card;			/* in the index */
+	size_t card; /* in the index */
 	char *id;
 	enum kl_card_status status;
-	int64_t best[KL_AXES];		/* millionths: the best row for each axis */
-	int64_t axis[KL_AXES];		/* of the row that the score is from */
+	int64_t best[KL_AXES]; /* millionths: the best row for each axis */
+	int64_t axis[KL_AXES]; /* of the row that the score is from */
 	int64_t score;
-	unsigned top;			/* bit i: among the best of axis i */
+	unsigned top; /* bit i: among the best of axis i */
 	size_t passed, trials;
-	int row;			/* that row of the index's card, -1: it has none */
+	int row; /* that row of the index's card, -1: it has none */
 	struct kl_retrieved_pres sound;
-	struct kl_strvec needs;		/* cards that come before it, in the order to apply */
-	char *needed_by;		/* the card that this one is here for, or NULL */
-	char *why;			/* of a dropped one, in words */
+	struct kl_strvec needs; /* cards that come before it, in the order to apply */
+	char *needed_by;        /* the card that this one is here for, or NULL */
+	char *why;              /* of a dropped one, in words */
 };
 
 /** A lineage that retrieved cards were learned from: which of its steps they are, in order. */
 struct kl_retrieved_path {
-	char *lineage;			/* "<workload>/<name>" */
-	struct { int64_t step; char *id; } *v;
+	char *lineage; /* "<workload>/<name>" */
+	struct {
+		int64_t step;
+		char *id;
+	} * v;
 	size_t n, alloc;
 };
 
 struct kl_retrieval {
-	struct kl_retrieved *v;		/* in the order to try */
+	struct kl_retrieved *v; /* in the order to try */
 	size_t n, alloc;
-	struct kl_retrieved *dropped;	/* explain: not offered, each with its `why` */
+	struct kl_retrieved *dropped; /* explain: not offered, each with its `why` */
 	size_t ndropped, dropped_alloc;
-	struct kl_retrieved_path *path;	/* sorted by lineage */
+	struct kl_retrieved_path *path; /* sorted by lineage */
 	size_t npath, path_alloc;
-	size_t cards;			/* of the statuses asked for */
+	size_t cards; /* of the statuses asked for */
 };
 
 int kl_retrieve(struct kl_retrieval *out, const struct kl_index *ix, struct kl_target *t,
@@ -79,7 +87,8 @@ int kl_retrieve(struct kl_retrieval *out, const struct kl_index *ix, struct kl_t
 void kl_retrieval_release(struct kl_retrieval *r);
 
 /** What the target says of conditions of a card: `sound` at all its points, `useful` at the case. */
-void kl_retrieve_useful(struct kl_retrieved_pres *out, const struct kl_card *c, struct kl_target *t);
+void kl_retrieve_useful(struct kl_retrieved_pres *out, const struct kl_card *c,
+			struct kl_target *t);
 void kl_retrieved_pres_release(struct kl_retrieved_pres *p);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "retrieve/retrieve_parts.h"
 
-#define MAX_OPEN 32		/* requirements open at once */
-#define MAX_GIVERS 16		/* cards that are tried for one requirement, the best ones */
+#define MAX_OPEN 32   /* requirements open at once */
+#define MAX_GIVERS 16 /* cards that are tried for one requirement, the best ones */
 
 /* --- who provides what ---------------------------------------------------------- */
 
@@ -76,8 +76,14 @@ void kl_close_release(struct kl_asking *a)
 
 /* --- cards for one requirement ------------------------------------------------------ */
 
-struct giver { uint32_t card; double rank; };
-struct kl_givers { size_t n; uint32_t card[MAX_GIVERS]; };	/* best first */
+struct giver {
+	uint32_t card;
+	double rank;
+};
+struct kl_givers {
+	size_t n;
+	uint32_t card[MAX_GIVERS];
+}; /* best first */
 
 /* Good at what it does, and near: without the prior axis, which is being worked out. */
 static double rank_of(const struct kl_asking *a, size_t card)
@@ -154,15 +160,17 @@ static const struct kl_givers *find_givers(struct kl_asking *a, uint32_t string)
 	if (a->best[string])
 		return a->best[string];
 	if (a->card_by_id[string] >= 0 && may_give(a, (size_t)a->card_by_id[string]))
-		n = insert(a, g, n, (struct giver){ (uint32_t)a->card_by_id[string],
-						    rank_of(a, (size_t)a->card_by_id[string]) });
+		n = insert(a, g, n,
+			   (struct giver){ (uint32_t)a->card_by_id[string],
+					   rank_of(a, (size_t)a->card_by_id[string]) });
 	for (uint32_t i = a->givers_at[string]; i < a->givers_at[string + 1]; i++) {
 		uint32_t p = a->givers[i];
 
 		for (uint32_t k = a->cards_at[p]; k < a->cards_at[p + 1]; k++)
 			if (may_give(a, a->cards_of[k]))
-				n = insert(a, g, n, (struct giver){ a->cards_of[k],
-								    rank_of(a, a->cards_of[k]) });
+				n = insert(a, g, n,
+					   (struct giver){ a->cards_of[k],
+							   rank_of(a, a->cards_of[k]) });
 	}
 	out = kl_calloc(1, sizeof(*out));
 	out->n = drop_unsound(a, g, n);
@@ -175,7 +183,10 @@ static const struct kl_givers *find_givers(struct kl_asking *a, uint32_t string)
 
 /* --- the search ----------------------------------------------------------------------- */
 
-struct open_set { uint32_t v[MAX_OPEN]; size_t n; };
+struct open_set {
+	uint32_t v[MAX_OPEN];
+	size_t n;
+};
 
 static bool listed(const struct kl_asking *a, struct kl_index_list l, uint32_t string)
 {
@@ -195,8 +206,8 @@ static bool gives(const struct kl_asking *a, size_t card, uint32_t string)
 }
 
 /* What a prior still requires, given the target and the cards chosen; false: too much. */
-static bool add_open(struct kl_asking *a, struct open_set *open, uint32_t prior, const size_t *chosen,
-		     size_t n)
+static bool add_open(struct kl_asking *a, struct open_set *open, uint32_t prior,
+		     const size_t *chosen, size_t n)
 {
 	struct kl_index_list l = kl_index_prior(a->ix, prior)->requires;
 	const uint32_t *item = kl_index_items(a->ix, l);
@@ -241,13 +252,14 @@ static bool any_listed(const struct kl_asking *a, struct kl_index_list in, struc
 /* Does one bring what the other cannot be with? */
 static bool clash(const struct kl_asking *a, uint32_t prior, uint32_t other)
 {
-	const struct kl_index_prior *p = kl_index_prior(a->ix, prior), *q = kl_index_prior(a->ix, other);
+	const struct kl_index_prior *p = kl_index_prior(a->ix, prior),
+				    *q = kl_index_prior(a->ix, other);
 
 	return any_listed(a, q->conflicts, p->provides) || any_listed(a, p->conflicts, q->provides);
 }
 
-static bool clash_any(const struct kl_asking *a, size_t card, uint32_t for_prior, const size_t *chosen,
-		      size_t n)
+static bool clash_any(const struct kl_asking *a, size_t card, uint32_t for_prior,
+		      const size_t *chosen, size_t n)
 {
 	uint32_t prior = kl_index_card(a->ix, card)->prior;
 
@@ -274,7 +286,7 @@ static bool order(struct kl_asking *a, size_t *card, const size_t *chosen, size_
 	for (size_t at = 0; at < n; at++) {
 		size_t pick = n;
 
-		for (size_t i = n; i-- > 0 && pick == n; )
+		for (size_t i = n; i-- > 0 && pick == n;)
 			if (!done[i] && is_ready(a, chosen[i], card, at))
 				pick = i;
 		if (pick == n)

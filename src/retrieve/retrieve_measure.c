@@ -16,7 +16,8 @@ static const char *text_of(const struct kl_asking *a, uint32_t string)
 
 static int32_t ask_language(struct kl_asking *a, uint32_t string)
 {
-	int32_t x = 1 + (int32_t)kl_similarity_language(a->t->tax, text_of(a, string), a->t->language);
+	int32_t x = 1 +
+		    (int32_t)kl_similarity_language(a->t->tax, text_of(a, string), a->t->language);
 
 	KL_KEEP(a->language[string], x);
 	return x;
@@ -24,7 +25,8 @@ static int32_t ask_language(struct kl_asking *a, uint32_t string)
 
 static int32_t ask_platform(struct kl_asking *a, uint32_t string)
 {
-	int32_t x = 1 + (int32_t)kl_similarity_platform(a->t->tax, text_of(a, string), a->t->platform);
+	int32_t x = 1 +
+		    (int32_t)kl_similarity_platform(a->t->tax, text_of(a, string), a->t->platform);
 
 	KL_KEEP(a->platform[string], x);
 	return x;
@@ -32,7 +34,8 @@ static int32_t ask_platform(struct kl_asking *a, uint32_t string)
 
 static int32_t ask_case(struct kl_asking *a, uint32_t point)
 {
-	int32_t x = 1 + (int32_t)kl_similarity_case(a->t->tax, kl_index_point(a->ix, point), &a->t->point);
+	int32_t x = 1 + (int32_t)kl_similarity_case(a->t->tax, kl_index_point(a->ix, point),
+						    &a->t->point);
 
 	KL_KEEP(a->point[point], x);
 	return x;
@@ -40,7 +43,8 @@ static int32_t ask_case(struct kl_asking *a, uint32_t point)
 
 static int8_t ask_able(struct kl_asking *a, uint32_t string)
 {
-	int8_t x = kl_capset_has(&a->t->caps, kl_taxonomy_cap(a->t->tax, text_of(a, string))) ? 2 : 1;
+	int8_t x = kl_capset_has(&a->t->caps, kl_taxonomy_cap(a->t->tax, text_of(a, string))) ? 2 :
+												1;
 
 	KL_KEEP(a->able[string], x);
 	return x;
@@ -93,7 +97,8 @@ int64_t kl_measure_lacking(struct kl_asking *a, uint32_t prior)
 	return -1;
 }
 
-static inline void measure_row(int64_t axis[3], struct kl_asking *a, const struct kl_index_row *r, bool lacks)
+static inline void measure_row(int64_t axis[3], struct kl_asking *a, const struct kl_index_row *r,
+			       bool lacks)
 {
 	axis[KL_AXIS_CASE] = case_of(a, r->point);
 	axis[KL_AXIS_LANGUAGE] = language_of(a, r->language);
@@ -121,11 +126,13 @@ static void measure_card(struct kl_asking *a, size_t card)
 		const struct kl_index_row *r = kl_index_row(a->ix, c->rows + i);
 		int64_t x[3], product;
 
-		/* what nothing verifies is asked for by its status, and then compared by all it has */
+		/*
+		 * what nothing verifies is asked for by its status, and then compared by all it has
+		 */
 		if (!r->verified && c->status != KL_CARD_HYPOTHESIS)
 			continue;
 		measure_row(x, a, r, lacks);
-		product = x[0] * x[1] * x[2];	/* at most 10^18 */
+		product = x[0] * x[1] * x[2]; /* at most 10^18 */
 		for (int k = 0; k < 3; k++)
 			f->best[k] = x[k] > f->best[k] ? (int32_t)x[k] : f->best[k];
 		if (product > most) {

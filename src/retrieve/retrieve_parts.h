@@ -11,13 +11,13 @@
  * those alone that may be among the best, best first.
  */
 struct kl_fit {
-	int32_t best[KL_AXES];		/* millionths: the best row for each axis */
-	int32_t score;			/* at most this where it is not settled */
-	int32_t row;			/* the best row of all; -1: none that counts */
-	int64_t product;		/* of its case, language and platform, in 10^-18 */
-	int8_t sound;			/* 0 not asked, 1 not false, 2 false */
-	bool settled;			/* the prior axis is known, not only bounded */
-	bool wanted;			/* of a status that was asked for */
+	int32_t best[KL_AXES]; /* millionths: the best row for each axis */
+	int32_t score;         /* at most this where it is not settled */
+	int32_t row;           /* the best row of all; -1: none that counts */
+	int64_t product;       /* of its case, language and platform, in 10^-18 */
+	int8_t sound;          /* 0 not asked, 1 not false, 2 false */
+	bool settled;          /* the prior axis is known, not only bounded */
+	bool wanted;           /* of a status that was asked for */
 };
 
 struct kl_givers;
@@ -26,21 +26,22 @@ struct kl_asking {
 	const struct kl_index *ix;
 	struct kl_target *t;
 	const struct kl_retrieve_opts *o;
-	size_t n;			/* cards */
-	struct kl_fit *fit;		/* of each card */
+	size_t n;           /* cards */
+	struct kl_fit *fit; /* of each card */
 	/* zeros are pages that nobody has touched: most of these are never asked for */
-	int32_t *point;			/* of each point: similarity + 1, 0 not asked */
-	int32_t *language, *platform;	/* of each string, likewise */
-	int8_t *test;			/* of each string, a predicate: 0 not asked, else truth + 1 */
-	int8_t *has;			/* of each string: 0 not asked, 1 no, 2 the target has it */
-	int8_t *able;			/* of each string, a capability: likewise */
-	int8_t *closure;		/* of each prior: -2 not asked, else what kl_close() says */
+	int32_t *point;               /* of each point: similarity + 1, 0 not asked */
+	int32_t *language, *platform; /* of each string, likewise */
+	/* of each string, a predicate: 0 not asked, else truth + 1 */
+	int8_t *test;
+	int8_t *has;     /* of each string: 0 not asked, 1 no, 2 the target has it */
+	int8_t *able;    /* of each string, a capability: likewise */
+	int8_t *closure; /* of each prior: -2 not asked, else what kl_close() says */
 	/* who provides what: made when first asked */
-	uint32_t *cards_of, *cards_at;	/* cards by their prior: cards_at[p] .. cards_at[p + 1] */
-	uint32_t *givers, *givers_at;	/* priors by the string that they provide */
-	int32_t *card_by_id;		/* of each string: the card of that id, -1 */
-	struct kl_givers **best;	/* of each string: who to ask for it; NULL: not asked yet */
-	uint32_t *asked;		/* strings of which `best` is known */
+	uint32_t *cards_of, *cards_at; /* cards by their prior: cards_at[p] .. cards_at[p + 1] */
+	uint32_t *givers, *givers_at;  /* priors by the string that they provide */
+	int32_t *card_by_id;           /* of each string: the card of that id, -1 */
+	struct kl_givers **best;       /* of each string: who to ask for it; NULL: not asked yet */
+	uint32_t *asked;               /* strings of which `best` is known */
 	size_t nasked, asked_alloc;
 };
 

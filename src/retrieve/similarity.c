@@ -94,7 +94,8 @@ int64_t kl_similarity_case(const struct kl_taxonomy *t, const struct kl_case *a,
 			   const struct kl_case *b)
 {
 	return (5 * kl_similarity_operator(t, a, b) + 3 * kl_similarity_extents(a, b) +
-		2 * kl_similarity_dtype(a, b)) / 10;
+		2 * kl_similarity_dtype(a, b)) /
+	       10;
 }
 
 int64_t kl_similarity_language(const struct kl_taxonomy *t, const char *a, const char *b)
@@ -108,7 +109,8 @@ int64_t kl_similarity_language(const struct kl_taxonomy *t, const char *a, const
 
 int64_t kl_similarity_platform(const struct kl_taxonomy *t, const char *a, const char *b)
 {
-	const struct kl_tax_platform *x = kl_taxonomy_platform(t, a), *y = kl_taxonomy_platform(t, b);
+	const struct kl_tax_platform *x = kl_taxonomy_platform(t, a),
+				     *y = kl_taxonomy_platform(t, b);
 	int both = 0, either = 0;
 
 	if (!strcmp(a, b))

@@ -19,14 +19,15 @@
 
 /** An operator at its extents, ready to compare; plain data, equal bytes for equal cases. */
 struct kl_case {
-	uint64_t name;			/* digest of its name in the tree, or as given */
-	uint64_t dtype;			/* of the dtype's */
-	double log2[KL_TAX_ROLES];	/* of the product of the extents that have the role */
-	int32_t op;			/* index, -1: not in the tree */
-	uint32_t width;			/* bytes of an element, 0: unknown dtype */
+	uint64_t name;             /* digest of its name in the tree, or as given */
+	uint64_t dtype;            /* of the dtype's */
+	double log2[KL_TAX_ROLES]; /* of the product of the extents that have the role */
+	int32_t op;                /* index, -1: not in the tree */
+	uint32_t width;            /* bytes of an element, 0: unknown dtype */
 };
 
-void kl_case_init(struct kl_case *c, const struct kl_taxonomy *t, const char *op, const char *dtype);
+void kl_case_init(struct kl_case *c, const struct kl_taxonomy *t, const char *op,
+		  const char *dtype);
 /**
  * Add a dim, extent at least 1. One without a role counts for nothing; all dims of an operator
  * that is not in the tree count as rows.

@@ -144,8 +144,8 @@ static void put_tensor(struct kl_target_point *p, const struct kl_contract *c, s
 }
 
 /* extent(reduction) and its like: products of dims by their roles */
-static void put_extents(struct kl_target_point *p, const struct kl_target *t, const struct kl_contract *c,
-			const struct kl_dims *d)
+static void put_extents(struct kl_target_point *p, const struct kl_target *t,
+			const struct kl_contract *c, const struct kl_dims *d)
 {
 	for (size_t r = 0; t->point.op >= 0 && r < t->tax->roles.n; r++) {
 		int64_t product = 1;
@@ -162,8 +162,8 @@ static void put_extents(struct kl_target_point *p, const struct kl_target *t, co
 	}
 }
 
-static void make_point(struct kl_target_point *p, const struct kl_target *t, const struct kl_contract *c,
-		       const struct kl_dims *d)
+static void make_point(struct kl_target_point *p, const struct kl_target *t,
+		       const struct kl_contract *c, const struct kl_dims *d)
 {
 	for (size_t i = 0; i < d->n; i++)
 		put(p, d->v[i], "%s", c->dim_name[i]);
@@ -195,7 +195,8 @@ static void make_points(struct kl_target *t, const struct kl_contract *c)
 	kl_target_stand(t, 0);
 }
 
-enum kl_truth kl_target_test(struct kl_target *t, const char *test, bool everywhere, struct kl_buf *why)
+enum kl_truth kl_target_test(struct kl_target *t, const char *test, bool everywhere,
+			     struct kl_buf *why)
 {
 	KL_AUTO(kl_predicate_freep) struct kl_predicate *p = NULL;
 	enum kl_truth all = KL_TRUE;
@@ -212,7 +213,8 @@ enum kl_truth kl_target_test(struct kl_target *t, const char *test, bool everywh
 			kl_target_stand(t, i);
 		here = kl_predicate_eval(p, &t->known);
 		/* the first place where it is false, else where it is not known */
-		if ((here == KL_FALSE && all != KL_FALSE) || (here == KL_UNKNOWN && all == KL_TRUE)) {
+		if ((here == KL_FALSE && all != KL_FALSE) ||
+		    (here == KL_UNKNOWN && all == KL_TRUE)) {
 			all = here;
 			at = i;
 		}
@@ -262,7 +264,8 @@ const char *kl_target_dtype(const struct kl_contract *c)
 			continue;
 		if (!*best)
 			best = a->dtype;
-		if (!kl_dtype_is_float(a->dtype) || kl_contract_tensor_bytes(&bytes, c, i, &c->dims) < 0)
+		if (!kl_dtype_is_float(a->dtype) ||
+		    kl_contract_tensor_bytes(&bytes, c, i, &c->dims) < 0)
 			continue;
 		if (bytes > most) {
 			most = bytes;
@@ -321,9 +324,13 @@ int kl_target_init(struct kl_target *out, const struct kl_taxonomy *tax, const s
 {
 	const struct kl_contract *c = s->contract;
 	struct kl_target t = {
-		.tax = tax, .workload = kl_strdup(c->workload), .op = kl_strdup(c->op),
-		.dtype = kl_strdup(kl_target_dtype(c)), .language = kl_strdup(c->language->name),
-		.platform = kl_strdup(platform), .known = KL_KNOWN_INIT,
+		.tax = tax,
+		.workload = kl_strdup(c->workload),
+		.op = kl_strdup(c->op),
+		.dtype = kl_strdup(kl_target_dtype(c)),
+		.language = kl_strdup(c->language->name),
+		.platform = kl_strdup(platform),
+		.known = KL_KNOWN_INIT,
 	};
 
 	kl_case_init(&t.point, tax, t.op, t.dtype);
@@ -361,8 +368,11 @@ static void add_trait(struct kl_target *t, const char *name, const char *value)
 /* how much of the device it used, by hardware counters; of several launches none speaks for all */
 static void add_counters(struct kl_target *t, const json_t *list)
 {
-	static const struct { const char *key, *name; } row[] = {
-		{ "dram_ppm", "sol.dram" }, { "sm_ppm", "sol.compute" },
+	static const struct {
+		const char *key, *name;
+	} row[] = {
+		{ "dram_ppm", "sol.dram" },
+		{ "sm_ppm", "sol.compute" },
 	};
 
 	for (size_t i = 0; json_array_size(list) == 1 && i < KL_ARRAY_SIZE(row); i++) {
@@ -376,8 +386,9 @@ static void add_counters(struct kl_target *t, const json_t *list)
 /* figures of the one kernel there is; of several none speaks for all */
 static void add_figures(struct kl_target *t, const json_t *list)
 {
-	static const char *const name[] = { "registers", "smem_static", "smem", "threads", "blocks",
-					    "spill_bytes", "local_bytes", "blocks_per_sm" };
+	static const char *const name[] = { "registers",   "smem_static",  "smem",
+					    "threads",     "blocks",       "spill_bytes",
+					    "local_bytes", "blocks_per_sm" };
 	const json_t *k = json_array_get(list, 0);
 	int64_t ppm;
 

@@ -27,17 +27,18 @@
 struct kl_target_point;
 
 struct kl_target {
-	const struct kl_taxonomy *tax;	/* borrowed */
+	const struct kl_taxonomy *tax; /* borrowed */
 	char *workload, *op, *dtype, *language, *platform;
 	struct kl_card_dims dims;
 	struct kl_case point;
 	struct kl_capset caps;
-	bool listed;			/* the platform is in the table: `caps` are all that it has */
-	bool measured;			/* the features are known: an event was there */
-	char event[KL_DIGEST_HEX];	/* its id, or "" */
-	struct kl_strvec prior;		/* sorted: "cp.async", "trait:tiled", ids of cards */
-	struct kl_known known;		/* at the case */
-	struct kl_target_point *at;	/* the contract's points: what of it is known there */
+	/* the platform is in the table: `caps` are all that it has */
+	bool listed;
+	bool measured;              /* the features are known: an event was there */
+	char event[KL_DIGEST_HEX];  /* its id, or "" */
+	struct kl_strvec prior;     /* sorted: "cp.async", "trait:tiled", ids of cards */
+	struct kl_known known;      /* at the case */
+	struct kl_target_point *at; /* the contract's points: what of it is known there */
 	size_t nat;
 };
 
@@ -47,8 +48,8 @@ void kl_target_release(struct kl_target *t);
 int kl_target_init(struct kl_target *out, const struct kl_taxonomy *tax, const struct kl_surface *s,
 		   const char *platform);
 /**
- * Let `known` be what is known at the i-th point of the contract (kl_contract_point), from 1; 0, where
- * a new target stands: the case.
+ * Let `known` be what is known at the i-th point of the contract (kl_contract_point), from 1; 0,
+ * where a new target stands: the case.
  */
 void kl_target_stand(struct kl_target *t, size_t i);
 /** Features, traits and figures of a gate event of the same surface on the same platform. */
@@ -67,9 +68,12 @@ bool kl_target_has(const struct kl_target *t, const char *what);
  * case. `why` (may be NULL) gets the facts that it asked for. A text that is no predicate is
  * unknown.
  */
-enum kl_truth kl_target_test(struct kl_target *t, const char *test, bool everywhere, struct kl_buf *why);
+enum kl_truth kl_target_test(struct kl_target *t, const char *test, bool everywhere,
+			     struct kl_buf *why);
 
-/** The same of one point of its contract's dims, judged there or not; the target is as it was then. */
+/**
+ * The same of one point of its contract's dims, judged there or not; the target is as it was then.
+ */
 enum kl_truth kl_target_test_at(struct kl_target *t, const char *test, const struct kl_contract *c,
 				const struct kl_dims *d);
 

@@ -13,15 +13,16 @@
 #include "repo/notes.h"
 #include "walk/step.h"
 
-#define MAX_HISTORY 256		/* commits that are asked what was done before */
+#define MAX_HISTORY 256 /* commits that are asked what was done before */
 
 static void take_trailers(struct kl_target *t, const char *message)
 {
-	static const char *const key[] = { "Klineage-Direction", "Klineage-Skill", "Klineage-Trait" };
+	static const char *const key[] = { "Klineage-Direction", "Klineage-Skill",
+					   "Klineage-Trait" };
 	char *value[3] = { NULL, NULL, NULL };
 	bool back;
 
-	if (kl_step_is_oracle_root(message)) {	/* another kernel, to which nothing was done */
+	if (kl_step_is_oracle_root(message)) { /* another kernel, to which nothing was done */
 		kl_strvec_release(&t->prior);
 		t->prior = (struct kl_strvec)KL_STRVEC_INIT;
 		return;
@@ -50,13 +51,14 @@ static void take_trailers(struct kl_target *t, const char *message)
 		free(value[i]);
 }
 
-static int add_history(struct kl_target *t, struct kl_repo *r, const git_oid *commit, const char *dir)
+static int add_history(struct kl_target *t, struct kl_repo *r, const git_oid *commit,
+		       const char *dir)
 {
 	KL_AUTO(kl_freep) git_oid *at = NULL;
 	size_t n = 0;
 	int err = kl_repo_touching(&at, &n, r, commit, &dir, 1, MAX_HISTORY);
 
-	for (size_t i = n; !err && i-- > 0; ) {
+	for (size_t i = n; !err && i-- > 0;) {
 		struct kl_commit c = { 0 };
 
 		err = kl_repo_commit_read(&c, r, &at[i]);
@@ -124,10 +126,11 @@ static int event_elsewhere(struct kl_event **out, struct kl_repo *r, const struc
 	if (err < 0)
 		return err;
 	n = kl_folded_of_surface(&first, f, s->digest, s->contract_digest);
-	for (size_t i = n; !err && !*out && i-- > 0; ) {
+	for (size_t i = n; !err && !*out && i-- > 0;) {
 		const struct kl_folded_event *e = kl_folded_by_surface(f, first + i);
 
-		if (e->as & KL_FOLDED_VERDICT && e->pass && (!platform || !strcmp(e->platform, platform)))
+		if (e->as & KL_FOLDED_VERDICT && e->pass &&
+		    (!platform || !strcmp(e->platform, platform)))
 			err = read_trusted(out, r, e);
 	}
 	return err;

@@ -258,7 +258,8 @@ static int read_set(struct kl_capset *set, const struct kl_taxonomy *t, struct k
 		if (cap < 0)
 			return kl_node_error(item, "no capability '%.40s'", word);
 		if (kl_capset_has(set, cap) == on)
-			return kl_node_error(item, "'%.40s' is %s already", word, on ? "there" : "gone");
+			return kl_node_error(item, "'%.40s' is %s already", word,
+					     on ? "there" : "gone");
 		set->w[cap / 64] ^= (uint64_t)1 << cap % 64;
 	}
 	return err;
@@ -317,7 +318,8 @@ static int read_platform(struct kl_taxonomy *t, struct kl_tax_platform *p, const
 
 static int read_capabilities(struct kl_taxonomy *t, struct kl_node top)
 {
-	static const char *const known[] = { "klineage-capabilities", "capabilities", "platforms", NULL };
+	static const char *const known[] = { "klineage-capabilities", "capabilities", "platforms",
+					     NULL };
 	struct kl_node caps = kl_node_get(top, "capabilities"), all = kl_node_get(top, "platforms");
 	int64_t version;
 	int err = kl_node_keys(top, known, 3);

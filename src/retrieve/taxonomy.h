@@ -24,36 +24,44 @@
 #define KL_TAX_CAPS 256
 
 /** A set of capabilities, by their index. */
-struct kl_capset { uint64_t w[KL_TAX_CAPS / 64]; };
+struct kl_capset {
+	uint64_t w[KL_TAX_CAPS / 64];
+};
 
-struct kl_tax_dim { char *name; unsigned roles; };	/* bit i: role[i] */
+struct kl_tax_dim {
+	char *name;
+	unsigned roles;
+}; /* bit i: role[i] */
 
 struct kl_tax_op {
 	char *name;
-	int parent;			/* index, -1: the root */
-	int depth;			/* the root's is 1 */
+	int parent; /* index, -1: the root */
+	int depth;  /* the root's is 1 */
 	struct kl_tax_dim *dim;
 	size_t ndim;
 };
 
 struct kl_tax_platform {
-	char *name;			/* "cuda/sm_90" */
+	char *name; /* "cuda/sm_90" */
 	struct kl_capset has;
-	struct { char *name; int64_t v; } *number;
+	struct {
+		char *name;
+		int64_t v;
+	} * number;
 	size_t nnumber;
 };
 
 struct kl_taxonomy {
-	struct kl_strvec roles;		/* at most KL_TAX_ROLES */
+	struct kl_strvec roles; /* at most KL_TAX_ROLES */
 	struct kl_tax_op *op;
 	size_t nop;
-	struct kl_map op_names;		/* name or other name -> struct kl_tax_op * */
+	struct kl_map op_names; /* name or other name -> struct kl_tax_op * */
 	struct kl_strvec languages;
-	int64_t *language_ppm;		/* languages.n squared */
+	int64_t *language_ppm; /* languages.n squared */
 	struct kl_strvec caps;
 	struct kl_tax_platform *platform;
 	size_t nplatform;
-	char digest[KL_DIGEST_HEX];	/* of the three files */
+	char digest[KL_DIGEST_HEX]; /* of the three files */
 };
 
 /** The shipped files. KL_EINVALID "<file>:<line>:<column>: ..." */
@@ -69,8 +77,8 @@ int kl_taxonomy_op(const struct kl_taxonomy *t, const char *name);
 unsigned kl_taxonomy_roles(const struct kl_taxonomy *t, int op, const char *dim);
 /** Index of a role, -1. */
 int kl_taxonomy_role(const struct kl_taxonomy *t, const char *role);
-int kl_taxonomy_language(const struct kl_taxonomy *t, const char *name);	/* or -1 */
-int kl_taxonomy_cap(const struct kl_taxonomy *t, const char *name);		/* or -1 */
+int kl_taxonomy_language(const struct kl_taxonomy *t, const char *name); /* or -1 */
+int kl_taxonomy_cap(const struct kl_taxonomy *t, const char *name);      /* or -1 */
 /** NULL: a platform that is not listed. */
 const struct kl_tax_platform *kl_taxonomy_platform(const struct kl_taxonomy *t, const char *name);
 

@@ -18,7 +18,8 @@ static void diff_line(struct kl_card_pair *p, const char *what, const char *a, c
 		       "%s",
 		       what, b ? b : "nothing", a ? a : "nothing");
 	else
-		NOTE(p, "edited", "'%w' is %s, before %s", what, b ? b : "nothing", a ? a : "nothing");
+		NOTE(p, "edited", "'%w' is %s, before %s", what, b ? b : "nothing",
+		     a ? a : "nothing");
 }
 
 static bool same_list(const struct kl_strvec *a, const struct kl_strvec *b)
@@ -71,7 +72,8 @@ static const struct kl_card_carrier *find_carrier(const struct kl_card *c,
 						  const struct kl_card_carrier *k)
 {
 	for (size_t i = 0; i < c->carriers.n; i++)
-		if (!strcmp(c->carriers.v[i].language, k->language) && c->carriers.v[i].form == k->form)
+		if (!strcmp(c->carriers.v[i].language, k->language) &&
+		    c->carriers.v[i].form == k->form)
 			return &c->carriers.v[i];
 	return NULL;
 }
@@ -79,7 +81,8 @@ static const struct kl_card_carrier *find_carrier(const struct kl_card *c,
 static void diff_carriers(struct kl_card_pair *p)
 {
 	for (size_t i = 0; i < p->old->carriers.n; i++) {
-		const struct kl_card_carrier *a = &p->old->carriers.v[i], *b = find_carrier(p->now, a);
+		const struct kl_card_carrier *a = &p->old->carriers.v[i],
+					     *b = find_carrier(p->now, a);
 		const char *form = kl_carrier_form_name(a->form);
 
 		if (!b)
@@ -95,8 +98,8 @@ static void diff_carriers(struct kl_card_pair *p)
 			     a->language, form);
 		if (b && !same_text(a->of, b->of))
 			NOTE(p, "carrier-source",
-			     "the carrier for %s (%w) is said to come from another event", a->language,
-			     form);
+			     "the carrier for %s (%w) is said to come from another event",
+			     a->language, form);
 	}
 	for (size_t i = 0; i < p->now->carriers.n; i++)
 		if (!find_carrier(p->old, &p->now->carriers.v[i]))
@@ -107,7 +110,9 @@ static void diff_carriers(struct kl_card_pair *p)
 
 /* --- the card ------------------------------------------------------------------------------ */
 
-/* Status is computed, so that a rise has trials behind it; they are named, and followed elsewhere. */
+/*
+ * Status is computed, so that a rise has trials behind it; they are named, and followed elsewhere.
+ */
 static void diff_status(struct kl_card_pair *p)
 {
 	enum kl_card_status a = p->old->status, b = p->now->status;
@@ -174,6 +179,6 @@ void kl_card_diff(struct kl_findings *out, const struct kl_card *old, const stru
 	diff_find(&p);
 	diff_carriers(&p);
 	if (!same_text(old->mechanism, now->mechanism) || !same_text(old->action, now->action))
-		NOTE(&p, "mechanism", "it is of mechanism %s, action %s; before %s, %s", now->mechanism,
-		     now->action, old->mechanism, old->action);
+		NOTE(&p, "mechanism", "it is of mechanism %s, action %s; before %s, %s",
+		     now->mechanism, now->action, old->mechanism, old->action);
 }

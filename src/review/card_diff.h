@@ -6,8 +6,8 @@
 #include "review/finding.h"
 
 /*
- * card_diff - what changed in the meaning of a card, field by field. What makes a card promise more, ask
- * for less, or rest on less than before must be answered; the rest is noted:
+ * card_diff - what changed in the meaning of a card, field by field. What makes a card promise
+ * more, ask for less, or rest on less than before must be answered; the rest is noted:
  *
  *	pre		dropped, moved to `useful`, its predicate weaker or gone, its witness gone
  *	scope		wider than what verified rows cover; fewer needs, requirements, conflicts

@@ -8,8 +8,8 @@
 #include "review/card_diff.h"
 
 /*
- * card_diff_parts - the parts of card_diff.c, each for some fields of a card. A part says what it finds;
- * in its words %s is a text of the card's, %w one of ours, %r a ratio (review/finding.h).
+ * card_diff_parts - the parts of card_diff.c, each for some fields of a card. A part says what it
+ * finds; in its words %s is a text of the card's, %w one of ours, %r a ratio (review/finding.h).
  */
 
 /* Two versions, and whether the old one has trials to its name. */

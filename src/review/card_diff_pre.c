@@ -15,7 +15,8 @@ static void diff_test(struct kl_card_pair *p, const struct kl_card_pre *a,
 		return;
 	if (!b->test) {
 		ANSWER(p, "pre-unknown",
-		       "the precondition %s is no longer checked: its test %s is gone", a->id, a->test);
+		       "the precondition %s is no longer checked: its test %s is gone", a->id,
+		       a->test);
 		return;
 	}
 	if (!a->test) {
@@ -23,12 +24,13 @@ static void diff_test(struct kl_card_pair *p, const struct kl_card_pre *a,
 		return;
 	}
 	/* the reader of cards has parsed both */
-	if (kl_predicate_parse(&old, a->test, NULL) < 0 || kl_predicate_parse(&now, b->test, NULL) < 0)
+	if (kl_predicate_parse(&old, a->test, NULL) < 0 ||
+	    kl_predicate_parse(&now, b->test, NULL) < 0)
 		return;
 	switch (kl_predicate_relation(old, now, &lost)) {
 	case KL_RELATION_SAME:
-		NOTE(p, "pre-rewritten", "the precondition %s is written otherwise and means the same",
-		     a->id);
+		NOTE(p, "pre-rewritten",
+		     "the precondition %s is written otherwise and means the same", a->id);
 		return;
 	case KL_RELATION_STRONGER:
 		NOTE(p, "pre-stronger", "the precondition %s asks for more: %s, before %s", a->id,
@@ -46,7 +48,8 @@ static void diff_test(struct kl_card_pair *p, const struct kl_card_pre *a,
 		break;
 	}
 	for (size_t i = 0; i < lost.n && lost.n > 1; i++)
-		NOTE(p, "pre-part", "of the precondition %s this no longer follows: %s", a->id, lost.v[i]);
+		NOTE(p, "pre-part", "of the precondition %s this no longer follows: %s", a->id,
+		     lost.v[i]);
 }
 
 static void diff_witness(struct kl_card_pair *p, const struct kl_card_pre *a,
@@ -63,8 +66,8 @@ static void diff_witness(struct kl_card_pair *p, const struct kl_card_pre *a,
 		     brief(y, b->by));
 	else if (!same_text(a->by, b->by) || !same_text(a->class_, b->class_))
 		NOTE(p, "pre-witness",
-		     "the precondition %s has another witness: event %w (%s), before %w (%s)", a->id,
-		     brief(y, b->by), b->class_, brief(x, a->by), a->class_);
+		     "the precondition %s has another witness: event %w (%s), before %w (%s)",
+		     a->id, brief(y, b->by), b->class_, brief(x, a->by), a->class_);
 }
 
 static void diff_pre(struct kl_card_pair *p, const struct kl_card_pre *a, bool was_sound)
@@ -91,12 +94,12 @@ static void diff_pre(struct kl_card_pair *p, const struct kl_card_pre *a, bool w
 		return;
 	/* without a test its text is all that it says */
 	if (a->test || b->test)
-		NOTE(p, "pre-reworded", "the precondition %s is put otherwise: %s, before %s", a->id,
-		     b->text, a->text);
+		NOTE(p, "pre-reworded", "the precondition %s is put otherwise: %s, before %s",
+		     a->id, b->text, a->text);
 	else
 		ANSWER(p, "pre-changed",
-		       "the precondition %s, which nothing checks, says %s, before %s", a->id, b->text,
-		       a->text);
+		       "the precondition %s, which nothing checks, says %s, before %s", a->id,
+		       b->text, a->text);
 }
 
 void kl_card_diff_pre(struct kl_card_pair *p)
@@ -111,12 +114,12 @@ void kl_card_diff_pre(struct kl_card_pair *p)
 		if (!kl_card_find_pre(p->old, p->now->sound.v[i].id, &sound))
 			NOTE(p, "pre-added", "a precondition to be right is new: %s, %s",
 			     p->now->sound.v[i].id,
-			     p->now->sound.v[i].test ? p->now->sound.v[i].test
-						     : p->now->sound.v[i].text);
+			     p->now->sound.v[i].test ? p->now->sound.v[i].test :
+						       p->now->sound.v[i].text);
 	for (size_t i = 0; i < p->now->useful.n; i++)
 		if (!kl_card_find_pre(p->old, p->now->useful.v[i].id, &sound))
 			NOTE(p, "pre-added", "a precondition to be faster is new: %s, %s",
 			     p->now->useful.v[i].id,
-			     p->now->useful.v[i].test ? p->now->useful.v[i].test
-						      : p->now->useful.v[i].text);
+			     p->now->useful.v[i].test ? p->now->useful.v[i].test :
+							p->now->useful.v[i].text);
 }

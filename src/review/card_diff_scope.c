@@ -21,7 +21,8 @@ bool kl_card_diff_case_verified(const struct kl_card *c, const char *what)
 bool kl_card_diff_language_verified(const struct kl_card *c, const char *what)
 {
 	for (size_t i = 0; i < c->rows.n; i++)
-		if (kl_card_row_is_verified(c, &c->rows.v[i]) && !strcmp(c->rows.v[i].language, what))
+		if (kl_card_row_is_verified(c, &c->rows.v[i]) &&
+		    !strcmp(c->rows.v[i].language, what))
 			return true;
 	return false;
 }
@@ -45,7 +46,8 @@ static void diff_declared(struct kl_card_pair *p, const struct kl_strvec *a,
 	}
 	for (size_t i = 0; i < a->n; i++)
 		if (!kl_strvec_has(b, a->v[i]))
-			NOTE(p, "scope-narrowed", "the scope no longer has the %w %s", what, a->v[i]);
+			NOTE(p, "scope-narrowed", "the scope no longer has the %w %s", what,
+			     a->v[i]);
 }
 
 /* What is asked of a target: less of it widens. */
@@ -65,7 +67,8 @@ static void diff_promised(struct kl_card_pair *p, const struct kl_strvec *a,
 {
 	for (size_t i = 0; i < b->n; i++)
 		if (!kl_strvec_has(a, b->v[i]))
-			ANSWER(p, "provides-added", "it promises the fact %s in '%w'", b->v[i], where);
+			ANSWER(p, "provides-added", "it promises the fact %s in '%w'", b->v[i],
+			       where);
 	for (size_t i = 0; i < a->n; i++)
 		if (!kl_strvec_has(b, a->v[i]))
 			NOTE(p, "provides-removed", "it no longer promises the fact %s in '%w'",
@@ -139,9 +142,9 @@ static void diff_row(struct kl_card_pair *p, const struct kl_card_row *a,
 	if (strcmp(a->case_, b->case_) || strcmp(a->dtype, b->dtype) ||
 	    strcmp(a->language, b->language) || strcmp(a->platform, b->platform))
 		ANSWER(p, "effect-moved",
-		       "the event %w is said to be of %s %s %s %s, before of %s %s %s %s", e, b->case_,
-		       b->dtype, b->language, b->platform, a->case_, a->dtype, a->language,
-		       a->platform);
+		       "the event %w is said to be of %s %s %s %s, before of %s %s %s %s", e,
+		       b->case_, b->dtype, b->language, b->platform, a->case_, a->dtype,
+		       a->language, a->platform);
 }
 
 void kl_card_diff_effect(struct kl_card_pair *p, const struct kl_strvec *old_events)
@@ -155,8 +158,8 @@ void kl_card_diff_effect(struct kl_card_pair *p, const struct kl_strvec *old_eve
 			diff_row(p, a, b);
 		else
 			ANSWER(p, "effect-removed",
-			       "a measured effect is gone: %rx for %s on %s (event %w)", a->ratio.ppm,
-			       a->case_, a->platform, brief(e, a->event));
+			       "a measured effect is gone: %rx for %s on %s (event %w)",
+			       a->ratio.ppm, a->case_, a->platform, brief(e, a->event));
 	}
 	for (size_t i = 0; i < p->now->rows.n; i++) {
 		const struct kl_card_row *b = &p->now->rows.v[i];
@@ -169,13 +172,14 @@ void kl_card_diff_effect(struct kl_card_pair *p, const struct kl_strvec *old_eve
 			       b->ratio.ppm, b->case_, b->platform, brief(e, b->event));
 		else
 			NOTE(p, "effect-added", "a new effect: %rx for %s on %s, by %w (event %w)",
-			     b->ratio.ppm, b->case_, b->platform, by_words[b->by], brief(e, b->event));
+			     b->ratio.ppm, b->case_, b->platform, by_words[b->by],
+			     brief(e, b->event));
 	}
 	diff_promised(p, &p->old->provides, &p->now->provides, "effect");
 	if (!p->old->enables.n != !p->now->enables.n)
 		ANSWER(p, "effect-kind",
-		       p->now->enables.n ? "a win by itself is said to be an enabler"
-					 : "an enabler is said to be a win by itself");
+		       p->now->enables.n ? "a win by itself is said to be an enabler" :
+					   "an enabler is said to be a win by itself");
 	for (size_t i = 0; i < p->now->enables.n && p->old->enables.n; i++)
 		if (!kl_strvec_has(&p->old->enables, p->now->enables.v[i]))
 			ANSWER(p, "enables-added", "it is said to make room for the card %s, too",

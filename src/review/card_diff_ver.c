@@ -36,9 +36,9 @@ void kl_card_diff_evidence(struct kl_card_pair *p)
 		if (!find_evidence(p->old, b->event))
 			NOTE(p, "evidence-added", "new evidence: %s step %d, %w, %s (event %w)",
 			     b->lineage, b->step,
-			     b->derivation == KL_DERIVED_ANEW	   ? "derived anew"
-			     : b->derivation == KL_DERIVED_INVERSE ? "a backward step turned round"
-								   : "not isolated",
+			     b->derivation == KL_DERIVED_ANEW    ? "derived anew" :
+			     b->derivation == KL_DERIVED_INVERSE ? "a backward step turned round" :
+								   "not isolated",
 			     b->origin, brief(e, b->event));
 	}
 }
@@ -70,8 +70,9 @@ void kl_card_diff_risks(struct kl_card_pair *p)
 			ANSWER(p, "risk-removed", "the risk %s is gone: %s", a->class_, a->text);
 		for (size_t n = 0; b && n < a->events.n; n++)
 			if (!kl_strvec_has(&b->events, a->events.v[n]))
-				ANSWER(p, "risk-event-removed", "the risk %s no longer cites event %w",
-				       a->class_, brief(e, a->events.v[n]));
+				ANSWER(p, "risk-event-removed",
+				       "the risk %s no longer cites event %w", a->class_,
+				       brief(e, a->events.v[n]));
 	}
 	for (size_t i = 0; i < p->now->risk.n; i++)
 		if (!find_risk(p->old, &p->now->risk.v[i], false))
@@ -97,11 +98,13 @@ void kl_card_diff_say_trial(struct kl_card_pair *p, const struct kl_card_trial *
 	else if (t->result == KL_RESULT_PASS)
 		NOTE(p, "trial-passed", "a new trial passed on %s (%s), %w%w%w, %rx (event %w)",
 		     t->workload, t->platform, kl_level_name(t->level),
-		     t->isolated ? "" : ", not isolated", t->foreign ? ", told by another library" : "",
-		     t->ratio.ppm, brief(e, t->event));
+		     t->isolated ? "" : ", not isolated",
+		     t->foreign ? ", told by another library" : "", t->ratio.ppm,
+		     brief(e, t->event));
 	else
-		NOTE(p, "trial-failed", "a new trial failed on %s (%s), %w: %s (event %w)", t->workload,
-		     t->platform, kl_level_name(t->level), t->class_, brief(e, t->event));
+		NOTE(p, "trial-failed", "a new trial failed on %s (%s), %w: %s (event %w)",
+		     t->workload, t->platform, kl_level_name(t->level), t->class_,
+		     brief(e, t->event));
 }
 
 void kl_card_diff_trials(struct kl_card_pair *p)
@@ -117,7 +120,8 @@ void kl_card_diff_trials(struct kl_card_pair *p)
 			ANSWER(p, "trial-rewritten", "a trial is rewritten: that on %s (event %w)",
 			       a->retracted ? "a retraction" : a->workload, brief(e, a->event));
 		else if (a->retracted)
-			ANSWER(p, "retraction-removed", "a retraction is taken back: %s", a->retracted);
+			ANSWER(p, "retraction-removed", "a retraction is taken back: %s",
+			       a->retracted);
 		else
 			ANSWER(p, "trial-removed", "a trial that %w is gone: on %s (event %w)",
 			       a->result == KL_RESULT_PASS ? "passed" : "failed", a->workload,

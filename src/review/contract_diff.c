@@ -38,7 +38,8 @@ static bool same_point(const struct pair *p, const struct kl_dims *a, const stru
 		bool same = false;
 
 		for (size_t k = 0; k < b->n; k++)
-			same |= !strcmp(p->old->dim_name[i], p->now->dim_name[k]) && a->v[i] == b->v[k];
+			same |= !strcmp(p->old->dim_name[i], p->now->dim_name[k]) &&
+				a->v[i] == b->v[k];
 		if (!same)
 			return false;
 	}
@@ -59,8 +60,8 @@ static void diff_case(struct pair *p)
 		for (size_t k = 0; k < p->now->dims.n; k++)
 			if (!strcmp(p->old->dim_name[i], p->now->dim_name[k]) &&
 			    p->now->dims.v[k] < p->old->dims.v[i]) {
-				ANSWER(p, "dims-narrowed", "the case is smaller: %s, before %s", b.ptr,
-				       a.ptr);
+				ANSWER(p, "dims-narrowed", "the case is smaller: %s, before %s",
+				       b.ptr, a.ptr);
 				return;
 			}
 	}
@@ -88,8 +89,8 @@ static void diff_cases(struct pair *p)
 			continue;
 		}
 		if (a->weight != now->weight)
-			ANSWER(p, "case-weight", "the weight of the case %s is %d, before %d", b.ptr,
-			       now->weight, a->weight);
+			ANSWER(p, "case-weight", "the weight of the case %s is %d, before %d",
+			       b.ptr, now->weight, a->weight);
 		if (a->hot != now->hot)
 			ANSWER(p, "case-rank", "the case %s is measured %w, before %w", b.ptr,
 			       now->hot ? "hot" : "cold", a->hot ? "hot" : "cold");
@@ -144,9 +145,12 @@ static struct kl_predicate *whole_domain(const struct kl_contract *c)
 	return p;
 }
 
-/* Does one condition of a domain follow from the whole of the other? Too long to compare: by its text.
+/*
+ * Does one condition of a domain follow from the whole of the other? Too long to compare: by its
+ * text.
  */
-static bool follows(const struct kl_contract *from, const struct kl_predicate *whole, const char *text)
+static bool follows(const struct kl_contract *from, const struct kl_predicate *whole,
+		    const char *text)
 {
 	KL_AUTO(kl_predicate_freep) struct kl_predicate *part = NULL;
 
@@ -159,16 +163,17 @@ static bool follows(const struct kl_contract *from, const struct kl_predicate *w
 	}
 	switch (kl_predicate_relation(whole, part, NULL)) {
 	case KL_RELATION_SAME:
-	case KL_RELATION_WEAKER: return true;
-	default: return false;
+	case KL_RELATION_WEAKER:
+		return true;
+	default:
+		return false;
 	}
 }
 
 static void diff_domain(struct pair *p)
 {
 	KL_AUTO(kl_predicate_freep)
-	struct kl_predicate *old = whole_domain(p->old),
-			    *now = whole_domain(p->now);
+	struct kl_predicate *old = whole_domain(p->old), *now = whole_domain(p->now);
 
 	for (size_t i = 0; i < p->now->ndomain; i++)
 		if (!follows(p->old, old, p->now->domain_text[i]))
@@ -227,7 +232,8 @@ static void diff_arg(struct pair *p, const struct kl_arg *a, const struct kl_arg
 	if (a->kind == KL_ARG_SCALAR && b->kind == KL_ARG_SCALAR && a->value != b->value) {
 		kl_buf_addf(&x, "%.12g", a->value);
 		kl_buf_addf(&y, "%.12g", b->value);
-		ANSWER(p, "arg-value", "the argument %s has the value %w, before %w", a->name, y.ptr, x.ptr);
+		ANSWER(p, "arg-value", "the argument %s has the value %w, before %w", a->name,
+		       y.ptr, x.ptr);
 	}
 	if ((a->fill || b->fill) && !json_equal(a->fill, b->fill)) {
 		json_text(&x, a->fill);
@@ -236,8 +242,9 @@ static void diff_arg(struct pair *p, const struct kl_arg *a, const struct kl_arg
 			NOTE(p, "input-widened", "the input %s is drawn more widely: %s, before %s",
 			     a->name, y.ptr, x.ptr);
 		else
-			ANSWER(p, "input-narrowed", "the input %s is drawn otherwise: %s, before %s",
-			       a->name, y.ptr, x.ptr);
+			ANSWER(p, "input-narrowed",
+			       "the input %s is drawn otherwise: %s, before %s", a->name, y.ptr,
+			       x.ptr);
 	}
 	if (a->sweep && !b->sweep)
 		ANSWER(p, "sweep-removed", "the input %s is no longer scaled up and down (sweep)",
@@ -286,7 +293,8 @@ static void diff_args(struct pair *p)
 	}
 	for (size_t i = 0; i < p->now->nargs; i++)
 		if (kl_contract_arg(p->old, p->now->arg[i].name) < 0)
-			ANSWER(p, "arg-added", "there is a further argument %s", p->now->arg[i].name);
+			ANSWER(p, "arg-added", "there is a further argument %s",
+			       p->now->arg[i].name);
 	if (order)
 		ANSWER(p, "arg-order", "the arguments come in another order");
 }
@@ -299,9 +307,9 @@ static const json_t *rule_for(const struct kl_contract *c, const json_t *like)
 	size_t i;
 	json_t *r;
 
-	json_array_foreach(c->accept, i,
-			   r) if (!strcmp(kl_json_str_or(r, "out", kl_json_str_or(r, "values", "")),
-					  out)) return r;
+	json_array_foreach(c->accept, i, r)
+		if (!strcmp(kl_json_str_or(r, "out", kl_json_str_or(r, "values", "")), out))
+			return r;
 	return NULL;
 }
 
@@ -314,11 +322,11 @@ static void diff_factor(struct pair *p, const json_t *a, const json_t *b, const 
 	kl_buf_addf(&x, "%.12g", old);
 	kl_buf_addf(&y, "%.12g", now);
 	if (now > old)
-		ANSWER(p, "tolerance-loosened", "the tolerance of %s is looser: %w %w, before %w", out,
-		       key, y.ptr, x.ptr);
+		ANSWER(p, "tolerance-loosened", "the tolerance of %s is looser: %w %w, before %w",
+		       out, key, y.ptr, x.ptr);
 	else if (now < old)
-		NOTE(p, "tolerance-tightened", "the tolerance of %s is tighter: %w %w, before %w", out,
-		     key, y.ptr, x.ptr);
+		NOTE(p, "tolerance-tightened", "the tolerance of %s is tighter: %w %w, before %w",
+		     out, key, y.ptr, x.ptr);
 }
 
 static void diff_rule(struct pair *p, const json_t *a, const json_t *b)
@@ -332,11 +340,12 @@ static void diff_rule(struct pair *p, const json_t *a, const json_t *b)
 		return;
 	if (strcmp(old, now)) {
 		if (!strcmp(now, "exact"))
-			NOTE(p, "tolerance-tightened", "%s is to be exact, before the rule was %s", out,
-			     old);
+			NOTE(p, "tolerance-tightened", "%s is to be exact, before the rule was %s",
+			     out, old);
 		else
-			ANSWER(p, "tolerance-changed", "%s is judged by another rule: %s, before %s",
-			       out, json_text(&y, b), json_text(&x, a));
+			ANSWER(p, "tolerance-changed",
+			       "%s is judged by another rule: %s, before %s", out, json_text(&y, b),
+			       json_text(&x, a));
 		return;
 	}
 	for (size_t i = 0; i < KL_ARRAY_SIZE(factors); i++)
@@ -346,8 +355,8 @@ static void diff_rule(struct pair *p, const json_t *a, const json_t *b)
 	json_text(&x, json_object_get(a, "per"));
 	json_text(&y, json_object_get(b, "per"));
 	if (strcmp(x.ptr, y.ptr))
-		ANSWER(p, "tolerance-groups", "%s is judged in other groups: per %s, before %s", out,
-		       y.ptr, x.ptr);
+		ANSWER(p, "tolerance-groups", "%s is judged in other groups: per %s, before %s",
+		       out, y.ptr, x.ptr);
 	if (!same_text(kl_json_str_or(a, "of", NULL), kl_json_str_or(b, "of", NULL)) ||
 	    !same_text(kl_json_str_or(a, "indices", NULL), kl_json_str_or(b, "indices", NULL)))
 		ANSWER(p, "tolerance-changed", "%s is judged by another rule: %s, before %s", out,
@@ -359,8 +368,7 @@ static void diff_accept(struct pair *p)
 	size_t i;
 	json_t *a;
 
-	json_array_foreach(p->old->accept, i, a)
-	{
+	json_array_foreach(p->old->accept, i, a) {
 		const json_t *b = rule_for(p->now, a);
 
 		if (b)
@@ -376,7 +384,9 @@ static bool has_json(const json_t *list, const json_t *what)
 	size_t i;
 	json_t *v;
 
-	json_array_foreach(list, i, v) if (json_equal(v, what)) return true;
+	json_array_foreach(list, i, v)
+		if (json_equal(v, what))
+			return true;
 	return false;
 }
 
@@ -386,11 +396,13 @@ static void diff_bands(struct pair *p, const json_t *old, const json_t *now, con
 	size_t i;
 	json_t *v;
 
-	json_array_foreach(old, i, v) if (!has_json(now, v))
-		ANSWER(p, "band-removed", "a band of '%w' is gone, or is another one: %s", what,
-		       json_text(&b, v));
-	json_array_foreach(now, i, v) if (!has_json(old, v))
-		NOTE(p, "band-added", "a band of '%w' is new: %s", what, json_text(&b, v));
+	json_array_foreach(old, i, v)
+		if (!has_json(now, v))
+			ANSWER(p, "band-removed", "a band of '%w' is gone, or is another one: %s",
+			       what, json_text(&b, v));
+	json_array_foreach(now, i, v)
+		if (!has_json(old, v))
+			NOTE(p, "band-added", "a band of '%w' is new: %s", what, json_text(&b, v));
 }
 
 /* --- the yardstick ----------------------------------------------------------------------- */
@@ -431,8 +443,8 @@ static int64_t floor_at(const struct kl_contract *c, const struct kl_expr *e, bo
 {
 	int64_t v = 0;
 
-	if (automatic ? kl_contract_bytes(&v, c, &c->dims) < 0
-		      : !e || kl_expr_eval(&v, e, c->dims.v) < 0)
+	if (automatic ? kl_contract_bytes(&v, c, &c->dims) < 0 :
+			!e || kl_expr_eval(&v, e, c->dims.v) < 0)
 		v = 0;
 	kl_error_clear();
 	return v;
@@ -449,9 +461,11 @@ static void diff_limit(struct pair *p, const char *what, int64_t old, int64_t no
 static void diff_floor(struct pair *p, const char *what, int64_t old, int64_t now)
 {
 	if (now < old)
-		ANSWER(p, "floor-lowered", "the floor of %w at the case is %d, before %d", what, now, old);
+		ANSWER(p, "floor-lowered", "the floor of %w at the case is %d, before %d", what,
+		       now, old);
 	else if (now > old)
-		NOTE(p, "floor-raised", "the floor of %w at the case is %d, before %d", what, now, old);
+		NOTE(p, "floor-raised", "the floor of %w at the case is %d, before %d", what, now,
+		     old);
 }
 
 static void diff_yardstick(struct pair *p)
@@ -459,7 +473,8 @@ static void diff_yardstick(struct pair *p)
 	const struct kl_contract *a = p->old, *b = p->now;
 
 	if (a->deterministic && !b->deterministic)
-		ANSWER(p, "determinism-dropped", "the same input need not give the same bits any more");
+		ANSWER(p, "determinism-dropped",
+		       "the same input need not give the same bits any more");
 	else if (!a->deterministic && b->deterministic)
 		NOTE(p, "determinism-added", "the same input must give the same bits");
 	if (a->baseline && !b->baseline)

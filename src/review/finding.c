@@ -32,7 +32,8 @@ static bool is_trick(const unsigned char *s, size_t n)
 		return false;
 	if (s[0] == 0xef)
 		return s[1] == 0xbb && s[2] == 0xbf;
-	return (s[1] == 0x80 && ((s[2] >= 0x8b && s[2] <= 0x8f) || (s[2] >= 0xa8 && s[2] <= 0xae))) ||
+	return (s[1] == 0x80 &&
+		((s[2] >= 0x8b && s[2] <= 0x8f) || (s[2] >= 0xa8 && s[2] <= 0xae))) ||
 	       (s[1] == 0x81 && s[2] >= 0xa0 && s[2] <= 0xaf);
 }
 
@@ -93,10 +94,17 @@ void kl_vsay(struct kl_buf *out, const char *fmt, va_list ap)
 			s = va_arg(ap, const char *);
 			add_clean(out, s ? s : "", 4 * MAX_QUOTE);
 			break;
-		case 'd': kl_buf_addf(out, "%lld", (long long)va_arg(ap, int64_t)); break;
-		case 'r': add_ratio(out, va_arg(ap, int64_t)); break;
-		case '%': kl_buf_addch(out, '%'); break;
-		default: abort(); /* a format of ours */
+		case 'd':
+			kl_buf_addf(out, "%lld", (long long)va_arg(ap, int64_t));
+			break;
+		case 'r':
+			add_ratio(out, va_arg(ap, int64_t));
+			break;
+		case '%':
+			kl_buf_addch(out, '%');
+			break;
+		default:
+			abort(); /* a format of ours */
 		}
 	}
 }
@@ -110,8 +118,8 @@ void kl_say(struct kl_buf *out, const char *fmt, ...)
 	va_end(ap);
 }
 
-void kl_findings_add(struct kl_findings *f, enum kl_weight weight, const char *code, const char *fmt,
-		     ...)
+void kl_findings_add(struct kl_findings *f, enum kl_weight weight, const char *code,
+		     const char *fmt, ...)
 {
 	struct kl_buf text = KL_BUF_INIT;
 	va_list ap;

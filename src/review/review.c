@@ -66,8 +66,9 @@ static int default_base(char **name, git_oid *base, struct kl_repo *r)
 		}
 		kl_error_clear();
 	}
-	err = kl_error(KL_ENOTFOUND, "there is no base: HEAD has no upstream, and there is no branch "
-				     "main or master");
+	err = kl_error(KL_ENOTFOUND,
+		       "there is no base: HEAD has no upstream, and there is no branch "
+		       "main or master");
 	return kl_error_hint(err, "git klineage review <base>..<head>");
 }
 
@@ -89,8 +90,10 @@ static int resolve(struct kl_review *v, git_oid *tip, struct kl_repo *r, const c
 	return kl_repo_resolve(tip, r, v->base_name);
 }
 
-/* Where the range begins. A shallow clone may not know: then the base itself stands for it, and that is
- * said. */
+/*
+ * Where the range begins. A shallow clone may not know: then the base itself stands for it, and
+ * that is said.
+ */
 static int begin(struct kl_review *v, const git_oid *tip, struct kl_repo *r)
 {
 	int err = kl_repo_merge_base(&v->base, r, tip, &v->head);
@@ -98,21 +101,23 @@ static int begin(struct kl_review *v, const git_oid *tip, struct kl_repo *r)
 	if (err != KL_ENOTFOUND)
 		return err;
 	if (kl_repo_need_history(r) == 0) {
-		err = kl_error(KL_ENOTFOUND,
-			       "'%s' and '%s' have no commit in common: there is no base to compare "
-			       "with",
-			       v->base_name, v->head_name);
+		err = kl_error(
+			KL_ENOTFOUND,
+			"'%s' and '%s' have no commit in common: there is no base to compare "
+			"with",
+			v->base_name, v->head_name);
 		return kl_error_hint(err, "cards have a branch of their own: git klineage review "
 					  "<remote>/klineage/skills..klineage/skills");
 	}
 	kl_error_clear();
 	v->base = *tip;
-	kl_findings_add(&v->general, KL_NOTE, "shallow",
-			"this clone is shallow and does not know where the two "
-			"parted: %s itself is the base, and what it has gained since is shown as if it "
-			"were "
-			"taken away",
-			v->base_name);
+	kl_findings_add(
+		&v->general, KL_NOTE, "shallow",
+		"this clone is shallow and does not know where the two "
+		"parted: %s itself is the base, and what it has gained since is shown as if it "
+		"were "
+		"taken away",
+		v->base_name);
 	return 0;
 }
 

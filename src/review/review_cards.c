@@ -71,7 +71,8 @@ static bool part_is(const char *path, size_t from, size_t end, const char *what)
 /* "a/b/cards/x.yaml", "a/b/evidence/4f/4fd2.json": the length of "a/b/"; false: neither */
 static bool library_path(size_t *n, bool *evidence, const char *path)
 {
-	size_t len = strlen(path), leaf = part_at(path, len), dir = leaf ? part_at(path, leaf - 1) : 0;
+	size_t len = strlen(path), leaf = part_at(path, len),
+	       dir = leaf ? part_at(path, leaf - 1) : 0;
 	size_t above = dir ? part_at(path, dir - 1) : 0;
 
 	*evidence = dir && part_is(path, above, dir - 1, "evidence");
@@ -143,7 +144,8 @@ static int add(struct cards *all, const char *prefix, struct kl_library *old, si
 static int pair_up(struct cards *all, const char *prefix, struct kl_library *old,
 		   struct kl_library *now)
 {
-	size_t i = 0, k = 0, n = old ? kl_library_count(old) : 0, m = now ? kl_library_count(now) : 0;
+	size_t i = 0, k = 0, n = old ? kl_library_count(old) : 0,
+	       m = now ? kl_library_count(now) : 0;
 	int err = 0;
 
 	while (!err && (i < n || k < m)) {
@@ -206,13 +208,13 @@ static struct kl_review_item *add_item(struct kl_review_work *w, const struct ch
 	struct kl_review_item *item;
 
 	if (old && now && strcmp(old, now))
-		item = kl_review_add(w, KL_REVIEW_CARDS, "%s %w, %w to %w", c->id, change_of(c), old,
-				     now);
+		item = kl_review_add(w, KL_REVIEW_CARDS, "%s %w, %w to %w", c->id, change_of(c),
+				     old, now);
 	else
 		item = kl_review_add(w, KL_REVIEW_CARDS, "%s %w, %w", c->id, change_of(c),
-				     now   ? now
-				     : old ? old
-					   : "unreadable");
+				     now ? now :
+				     old ? old :
+					   "unreadable");
 	kl_json_set_str(item->facts, "id", c->id);
 	kl_json_set_str(item->facts, "path", c->path);
 	kl_json_set_str(item->facts, "change", change_of(c));
@@ -223,7 +225,8 @@ static struct kl_review_item *add_item(struct kl_review_work *w, const struct ch
 
 static void on_finding(const struct kl_library_finding *f, void *payload)
 {
-	kl_findings_add(payload, f->error ? KL_ANSWER : KL_NOTE, "evidence", "evidence: %s", f->what);
+	kl_findings_add(payload, f->error ? KL_ANSWER : KL_NOTE, "evidence", "evidence: %s",
+			f->what);
 }
 
 /* Commits that the card names: which are in this clone, and so were looked at? */
@@ -236,7 +239,8 @@ static void say_commits(struct kl_review_item *item, struct kl_repo *r, const st
 	for (size_t i = 0; i < commits.n; i++) {
 		git_oid oid, tree;
 
-		here += kl_oid_parse(&oid, commits.v[i]) == 0 && kl_repo_tree_of(&tree, r, &oid) == 0;
+		here += kl_oid_parse(&oid, commits.v[i]) == 0 &&
+			kl_repo_tree_of(&tree, r, &oid) == 0;
 	}
 	kl_error_clear();
 	kl_json_set_int(item->facts, "commits", (int64_t)commits.n);
@@ -258,7 +262,8 @@ static void new_events(struct changed *c)
 	}
 }
 
-static void review_card(struct kl_review_work *w, struct cards *all, size_t at, struct kl_library *now)
+static void review_card(struct kl_review_work *w, struct cards *all, size_t at,
+			struct kl_library *now)
 {
 	struct changed *c = &all->v[at];
 	struct kl_review_item *item = add_item(w, c);
@@ -312,19 +317,23 @@ static void say_tally(struct kl_review_item *item, const struct tally *t, bool r
 	kl_json_set(item->facts, "events",
 		    json_pack("{s:I,s:I,s:I,s:I,s:I}", "new", (json_int_t)t->n, "good",
 			      (json_int_t)t->of[KL_SIGN_GOOD], "unsigned", (json_int_t)unsigned_,
-			      "unknown", (json_int_t)unknown, "bad", (json_int_t)t->of[KL_SIGN_BAD]));
+			      "unknown", (json_int_t)unknown, "bad",
+			      (json_int_t)t->of[KL_SIGN_BAD]));
 	if (t->refused && required)
-		kl_findings_add(&item->found, KL_ANSWER, "evidence-unsigned",
-				"signed by nobody whom gpg.ssh.allowedSignersFile names: %d of %d new events",
-				t->refused, t->n);
+		kl_findings_add(
+			&item->found, KL_ANSWER, "evidence-unsigned",
+			"signed by nobody whom gpg.ssh.allowedSignersFile names: %d of %d new events",
+			t->refused, t->n);
 	if (t->of[KL_SIGN_GOOD])
 		kl_findings_add(&item->found, KL_NOTE, "evidence-signed",
 				"signed by allowed signers, like %s: %d of %d new events", t->who,
 				t->of[KL_SIGN_GOOD], t->n);
 	if (unknown)
-		kl_findings_add(&item->found, KL_NOTE, "evidence-unknown-key",
-				"signed by keys that gpg.ssh.allowedSignersFile does not name: %d of %d new "
-				"events", unknown, t->n);
+		kl_findings_add(
+			&item->found, KL_NOTE, "evidence-unknown-key",
+			"signed by keys that gpg.ssh.allowedSignersFile does not name: %d of %d new "
+			"events",
+			unknown, t->n);
 }
 
 static void say_signatures(struct kl_review_work *w, struct cards *all)
@@ -354,7 +363,7 @@ static void say_signatures(struct kl_review_work *w, struct cards *all)
 				  all->trust.required);
 }
 
-/* --- all of them ------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 /* Evidence that was there and is not, whoever cites it. */
 static void say_lost_evidence(struct kl_review_work *w, const char *prefix)
@@ -378,8 +387,8 @@ static void say_lost_evidence(struct kl_review_work *w, const char *prefix)
 		kl_error_clear();
 	}
 	if (lost > MAX_FILES)
-		kl_findings_add(&w->v->general, KL_ANSWER, "evidence-file-removed", "so are %d more",
-				lost - MAX_FILES);
+		kl_findings_add(&w->v->general, KL_ANSWER, "evidence-file-removed",
+				"so are %d more", lost - MAX_FILES);
 }
 
 static int review_library(struct kl_review_work *w, const char *prefix)

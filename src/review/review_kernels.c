@@ -12,14 +12,16 @@
 
 #define MAX_BAD 20 /* signatures that are told one by one */
 
-/* A kernel as the base has it and as the head has it; with a contract that was moved, at another place.
+/*
+ * A kernel as the base has it and as the head has it; with a contract that was moved, at another
+ * place.
  */
 struct change {
 	const char *dir, *workload;   /* of the head; gone: of the base */
 	struct kl_surface *old, *now; /* old is owned; NULL: not there */
 	const char *why, *old_why;    /* it cannot be read */
-	size_t at_old, at_now;	      /* in what is judged */
-	bool moved;		      /* its base stands elsewhere: told there */
+	size_t at_old, at_now;        /* in what is judged */
+	bool moved;                   /* its base stands elsewhere: told there */
 };
 
 struct changes {
@@ -104,7 +106,8 @@ static int find_changes(struct changes *all, struct kl_review_work *w)
 static struct kl_review_item *add_contract(struct kl_review_work *w, const struct change *c,
 					   const char *how)
 {
-	KL_AUTO(kl_freep) char *path = kl_asprintf("%s%s" KL_CONTRACT_FILE, c->dir, *c->dir ? "/" : "");
+	KL_AUTO(kl_freep) char *path = kl_asprintf("%s%s" KL_CONTRACT_FILE, c->dir,
+						   *c->dir ? "/" : "");
 	struct kl_review_item *item = kl_review_add(w, KL_REVIEW_CONTRACTS, "%s %w", path, how);
 
 	kl_json_set_str(item->facts, "path", path);
@@ -160,15 +163,17 @@ static const struct kl_comparison *against_parent(const struct kl_event *event)
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
 
 	return parent && parent->ratio_ppm > 0 && parent->lo_ppm > 0 && parent->hi_ppm > 0 ?
-	       parent : NULL;
+		       parent :
+		       NULL;
 }
 
 static const struct kl_event *judged_surface(const struct kl_judged *j, const char *surface,
 					     const struct kl_event *like)
 {
 	for (size_t i = 0; i < j->n; i++) {
-		const struct kl_event *event =
-			strcmp(j->one[i].surface, surface) ? NULL : kl_judged_pass(&j->one[i]);
+		const struct kl_event *event = strcmp(j->one[i].surface, surface) ?
+						       NULL :
+						       kl_judged_pass(&j->one[i]);
 
 		if (event && !strcmp(event->place.id, like->place.id))
 			return event;
@@ -210,7 +215,8 @@ static json_t *strings(const struct kl_strvec *v)
 	return list;
 }
 
-static void say_list(struct kl_findings *f, const char *code, const char *fmt, const struct kl_strvec *v)
+static void say_list(struct kl_findings *f, const char *code, const char *fmt,
+		     const struct kl_strvec *v)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
@@ -273,23 +279,25 @@ static void verdict_facts(json_t *facts, const struct kl_judged *j, const struct
 /* One word for what is known of a state. */
 static const char *fate_of(const struct kl_judged_one *one)
 {
-	return one->why			? "unreadable"
-	       : kl_judged_failure(one) ? "fail"
-	       : kl_judged_pass(one)	? "pass"
-	       : one->unsigned_		? "unsigned"
-	       : kl_judged_checked(one) ? "checked"
-	       : one->stale		? "stale"
-					: "missing";
+	return one->why               ? "unreadable" :
+	       kl_judged_failure(one) ? "fail" :
+	       kl_judged_pass(one)    ? "pass" :
+	       one->unsigned_         ? "unsigned" :
+	       kl_judged_checked(one) ? "checked" :
+	       one->stale             ? "stale" :
+					"missing";
 }
 
 /* Why a state without a passing verdict has none. */
-static void say_missing(struct kl_findings *f, enum kl_weight weight, const struct kl_judged_one *one)
+static void say_missing(struct kl_findings *f, enum kl_weight weight,
+			const struct kl_judged_one *one)
 {
 	const struct kl_event *fail = kl_judged_failure(one);
 	const char *fate = fate_of(one);
 
 	if (one->why)
-		kl_findings_add(f, weight, "verdict-unreadable", "it cannot be judged: %s", one->why);
+		kl_findings_add(f, weight, "verdict-unreadable", "it cannot be judged: %s",
+				one->why);
 	else if (fail)
 		kl_findings_add(f, weight, "verdict-fail", "it fails: %s, %s",
 				*kl_event_class(fail) ? kl_event_class(fail) : "?",
@@ -299,7 +307,8 @@ static void say_missing(struct kl_findings *f, enum kl_weight weight, const stru
 				"it passed, says a note; but nobody whom "
 				"gpg.ssh.allowedSignersFile names has signed that");
 	else if (!strcmp(fate, "checked"))
-		kl_findings_add(f, weight, "verdict-checked", "only the quick stages have judged it");
+		kl_findings_add(f, weight, "verdict-checked",
+				"only the quick stages have judged it");
 	else if (!strcmp(fate, "stale"))
 		kl_findings_add(f, weight, "verdict-stale",
 				"its verdict is stale: the note was made for other files");
@@ -307,16 +316,18 @@ static void say_missing(struct kl_findings *f, enum kl_weight weight, const stru
 		kl_findings_add(f, weight, "verdict-missing", "nobody has judged it");
 }
 
-static void say_speed(struct kl_review_item *item, const struct changes *all, const struct change *c,
-		      const struct kl_event *now)
+static void say_speed(struct kl_review_item *item, const struct changes *all,
+		      const struct change *c, const struct kl_event *now)
 {
 	struct ratio r;
 	bool slow;
 
 	if (!strcmp(c->old->digest, c->now->digest)) {
-		kl_findings_add(&item->found, KL_NOTE, "same-kernel", "the kernel is the base's, %w",
+		kl_findings_add(&item->found, KL_NOTE, "same-kernel",
+				"the kernel is the base's, %w",
 				strcmp(c->old->contract_digest, c->now->contract_digest) ?
-					"under another contract" : "at another place");
+					"under another contract" :
+					"at another place");
 		return;
 	}
 	if (!ratio_to(&r, &all->judged, now, c->old->digest)) {
@@ -335,13 +346,15 @@ static void say_speed(struct kl_review_item *item, const struct changes *all, co
 			kl_speed_name(r.is.speed));
 }
 
-static int review_kernel(struct kl_review_work *w, const struct changes *all, const struct change *c)
+static int review_kernel(struct kl_review_work *w, const struct changes *all,
+			 const struct change *c)
 {
 	const struct kl_judged_one *one = &all->judged.one[c->at_now];
 	const struct kl_event *fail = kl_judged_failure(one);
 	const struct kl_event *now = fail ? NULL : kl_judged_pass(one), *old = NULL;
-	struct kl_review_item *item = kl_review_add(w, KL_REVIEW_KERNELS, "%s in %s: %w", c->workload,
-						    *c->dir ? c->dir : ".", fate_of(one));
+	struct kl_review_item *item = kl_review_add(w, KL_REVIEW_KERNELS, "%s in %s: %w",
+						    c->workload, *c->dir ? c->dir : ".",
+						    fate_of(one));
 
 	kl_json_set_str(item->facts, "workload", c->workload);
 	kl_json_set_str(item->facts, "dir", c->dir);
@@ -362,7 +375,7 @@ static int review_kernel(struct kl_review_work *w, const struct changes *all, co
 	return c->old ? kl_review_violations(&item->found, w, c->old, c->now) : 0;
 }
 
-/* --- commits ----------------------------------------------------------------------------------- */
+/* --- commits ---------------------------------------------------------------------------------- */
 
 static void review_commit(struct kl_review_work *w, const struct kl_judged *j,
 			  const struct kl_judged_one *one)
@@ -372,8 +385,8 @@ static void review_commit(struct kl_review_work *w, const struct kl_judged *j,
 	const struct kl_event *event = fail ? fail : kl_judged_pass(one);
 	const struct kl_comparison *parent = event ? against_parent(event) : NULL;
 	KL_AUTO(kl_freep) char *name = kl_strndup(one->commit, 10);
-	struct kl_review_item *item =
-		kl_review_add(w, KL_REVIEW_COMMITS, "%w %s: %w", name, one->workload, fate);
+	struct kl_review_item *item = kl_review_add(w, KL_REVIEW_COMMITS, "%w %s: %w", name,
+						    one->workload, fate);
 
 	kl_json_set_str(item->facts, "commit", one->commit);
 	kl_json_set_str(item->facts, "workload", one->workload);
@@ -383,9 +396,9 @@ static void review_commit(struct kl_review_work *w, const struct kl_judged *j,
 	if (strcmp(fate, "pass"))
 		say_missing(&item->found, KL_NOTE, one);
 	else if (parent)
-		kl_findings_add(&item->found, KL_NOTE, "speed", "%rx [%r, %r] against its parent: %w",
-				parent->ratio_ppm, parent->lo_ppm, parent->hi_ppm,
-				kl_speed_name(parent->speed));
+		kl_findings_add(&item->found, KL_NOTE, "speed",
+				"%rx [%r, %r] against its parent: %w", parent->ratio_ppm,
+				parent->lo_ppm, parent->hi_ppm, kl_speed_name(parent->speed));
 }
 
 static void say_bad_signatures(struct kl_review_work *w, const struct kl_judged *j)
@@ -397,8 +410,7 @@ static void say_bad_signatures(struct kl_review_work *w, const struct kl_judged 
 		const struct kl_trust_line *l = &j->trust.v[i];
 		KL_AUTO(kl_freep) char *id = kl_strndup(l->event->id, 12);
 
-		if (l->sig.state != KL_SIGN_BAD ||
-		    kl_map_put(&seen, l->event->id, w))
+		if (l->sig.state != KL_SIGN_BAD || kl_map_put(&seen, l->event->id, w))
 			continue;
 		if (seen.n > MAX_BAD)
 			more++;
@@ -409,7 +421,8 @@ static void say_bad_signatures(struct kl_review_work *w, const struct kl_judged 
 					id, l->sig.why);
 	}
 	if (more)
-		kl_findings_add(&w->v->general, KL_ANSWER, "signature-bad", "so have %d more", more);
+		kl_findings_add(&w->v->general, KL_ANSWER, "signature-bad", "so have %d more",
+				more);
 }
 
 int kl_review_kernels(struct kl_review_work *w)

@@ -9,9 +9,9 @@ struct kl_review_work {
 	struct kl_review *v;
 	struct kl_repo *r;
 	git_oid base_tree, head_tree;
-	git_oid *commit;		/* of the range, oldest first */
+	git_oid *commit; /* of the range, oldest first */
 	size_t ncommit;
-	struct kl_strvec paths;		/* that differ, sorted */
+	struct kl_strvec paths; /* that differ, sorted */
 };
 
 /** Resolve `text`, fill all of `w` but `v` and `r`, and the range of the review. */
@@ -20,8 +20,8 @@ int kl_review_range(struct kl_review_work *w, const char *text);
 int kl_review_kernels(struct kl_review_work *w);
 /** Cards whose preconditions a kernel violates that they are used in. */
 struct kl_surface;
-int kl_review_violations(struct kl_findings *out, struct kl_review_work *w, const struct kl_surface *old,
-			 const struct kl_surface *now);
+int kl_review_violations(struct kl_findings *out, struct kl_review_work *w,
+			 const struct kl_surface *old, const struct kl_surface *now);
 int kl_review_cards(struct kl_review_work *w);
 
 /** A new last item; `title` by kl_say. Borrowed until the next one of that part. */

@@ -46,8 +46,8 @@ static void check_card(struct violating *x, const struct kl_index_card *c)
 			kl_findings_add(x->out, KL_ANSWER, "card-violated",
 					"the card %s is in use here and asks for %s "
 					"(%s), which no longer holds: %s",
-					kl_index_string(x->ix, c->id), kl_index_string(x->ix, item[i]),
-					test, why.ptr);
+					kl_index_string(x->ix, c->id),
+					kl_index_string(x->ix, item[i]), test, why.ptr);
 	}
 }
 
@@ -55,7 +55,8 @@ static void check_card(struct violating *x, const struct kl_index_card *c)
 static int open_cards(struct kl_index **out, struct kl_repo *r, const struct kl_taxonomy *tax)
 {
 	static const char *const refs[] = {
-		"refs/klineage-remotes/origin/heads/skills", "refs/remotes/origin/klineage/skills",
+		"refs/klineage-remotes/origin/heads/skills",
+		"refs/remotes/origin/klineage/skills",
 	};
 	KL_AUTO(kl_index_freep) struct kl_index *ix = NULL;
 	int err = kl_index_open(&ix, r, tax);

@@ -71,11 +71,13 @@ static int read_stage(struct kl_stage *out, const struct kl_actions *all, const 
 	out->a = kl_calloc(list->n + 1, sizeof(*out->a));
 	for (size_t i = 0; i < list->n; i++) {
 		if (list->item[i]->kind != KL_YAML_SCALAR || !list->item[i]->len)
-			return kl_yaml_error(file, list->item[i], "what an action removes is a line of text");
+			return kl_yaml_error(file, list->item[i],
+					     "what an action removes is a line of text");
 		if (!kl_envelope_slug(list->key[i]))
 			return kl_yaml_key_error(file, list, i, "an action is words joined by '-'");
 		if (kl_actions_has(all, list->key[i]))
-			return kl_yaml_key_error(file, list, i, "'%.40s' stands here twice", list->key[i]);
+			return kl_yaml_key_error(file, list, i, "'%.40s' stands here twice",
+						 list->key[i]);
 		out->a[i].name = kl_strdup(list->key[i]);
 		out->a[i].text = kl_strdup(list->item[i]->text);
 		out->n++;
@@ -85,12 +87,15 @@ static int read_stage(struct kl_stage *out, const struct kl_actions *all, const 
 
 static int read_all(struct kl_actions *out, const char *file, const struct kl_yaml *y)
 {
-	const struct kl_yaml *version = y->kind == KL_YAML_MAP ? kl_yaml_get(y, "klineage-actions") : NULL;
+	const struct kl_yaml *version = y->kind == KL_YAML_MAP ?
+						kl_yaml_get(y, "klineage-actions") :
+						NULL;
 	const struct kl_yaml *list = version ? kl_yaml_get(y, "stages") : NULL;
 	int err = 0;
 
 	if (!version || version->kind != KL_YAML_SCALAR || strcmp(version->text, "1"))
-		return kl_yaml_error(file, version ? version : y, "'klineage-actions: 1' is wanted");
+		return kl_yaml_error(file, version ? version : y,
+				     "'klineage-actions: 1' is wanted");
 	if (!list || list->kind != KL_YAML_SEQ || y->n != 2)
 		return kl_yaml_error(file, y, "the other key of this file is 'stages', a list");
 	out->stage = kl_calloc(list->n + 1, sizeof(*out->stage));

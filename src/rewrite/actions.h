@@ -13,8 +13,8 @@
  * word may bring one.
  */
 struct kl_action {
-	char *name;		/* slug */
-	char *text;		/* what it removes, one line */
+	char *name; /* slug */
+	char *text; /* what it removes, one line */
 };
 
 struct kl_stage {
@@ -24,7 +24,7 @@ struct kl_stage {
 };
 
 struct kl_actions {
-	struct kl_stage *stage;	/* removed first ... last */
+	struct kl_stage *stage; /* removed first ... last */
 	size_t n;
 };
 

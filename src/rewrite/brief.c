@@ -100,7 +100,8 @@ static int workload(struct kl_map *v, struct kl_repo *repo, const struct kl_surf
 }
 
 static int system_texts(struct kl_strvec *out, struct kl_repo *repo, const char *prompt,
-			const struct kl_surface *s, const struct kl_mechanisms *m, const char *cards)
+			const struct kl_surface *s, const struct kl_mechanisms *m,
+			const char *cards)
 {
 	KL_AUTO(kl_map_release) struct kl_map v = KL_PROMPT_VALUES;
 	int err = common(&v, repo, m);
@@ -154,7 +155,8 @@ static long turn_of(const struct kl_driver *driver, const json_t *rec)
 	return end != source + n + 1 && (!*end || *end == '@') ? turn : -1;
 }
 
-const json_t *kl_brief_record(const struct kl_rewrite *rw, const struct kl_driver *driver, size_t turn)
+const json_t *kl_brief_record(const struct kl_rewrite *rw, const struct kl_driver *driver,
+			      size_t turn)
 {
 	size_t i;
 	json_t *rec;
@@ -192,7 +194,8 @@ static void add_record(struct kl_buf *out, const json_t *rec, bool timed)
 {
 	const char *mechanism = kl_json_str_or(rec, "mechanism", "");
 
-	kl_buf_addf(out, "%s in %s", kl_json_str_or(rec, "action", "?"), kl_json_str_or(rec, "locus", "?"));
+	kl_buf_addf(out, "%s in %s", kl_json_str_or(rec, "action", "?"),
+		    kl_json_str_or(rec, "locus", "?"));
 	if (*mechanism)
 		kl_buf_addf(out, " (%s)", mechanism);
 	if (*kl_json_str_or(rec, "class", ""))
@@ -317,8 +320,8 @@ void kl_brief_head(struct kl_buf *out, const char *phase, size_t turn, const str
 		    kl_dialogue_name(kind));
 }
 
-void kl_brief_head_read(enum kl_dialogue_kind *kind, char state[13], const char *user, const char *phase,
-			size_t turn)
+void kl_brief_head_read(enum kl_dialogue_kind *kind, char state[13], const char *user,
+			const char *phase, size_t turn)
 {
 	KL_AUTO(kl_freep) char *want = kl_asprintf("[%s, turn %zu, state ", phase, turn + 1);
 	size_t n = strlen(want), m = strcspn(user, "]\n");
@@ -332,17 +335,23 @@ void kl_brief_head_read(enum kl_dialogue_kind *kind, char state[13], const char 
 	state[12] = '\0';
 }
 
-int kl_brief_head_check(const char *state, const char *phase, size_t turn, const struct kl_surface *s)
+int kl_brief_head_check(const char *state, const char *phase, size_t turn,
+			const struct kl_surface *s)
 {
 	int err;
 
 	if (*state && !strncmp(s->digest, state, 12))
 		return 0;
-	err = kl_error(KL_EEXISTS, "turn %zu of the stored conversation %s is about another state than "
-		       "%.12s", turn + 1, phase, s->digest);
-	kl_error_hint(err, "a walk of this name has been here before; its replies are kept, and answer for "
-		      "no other state");
-	return kl_error_hint(err, "give this walk another name: git klineage deopt --name <name> (after "
+	err = kl_error(KL_EEXISTS,
+		       "turn %zu of the stored conversation %s is about another state than "
+		       "%.12s",
+		       turn + 1, phase, s->digest);
+	kl_error_hint(
+		err,
+		"a walk of this name has been here before; its replies are kept, and answer for "
+		"no other state");
+	return kl_error_hint(err,
+			     "give this walk another name: git klineage deopt --name <name> (after "
 			     "--abort, if it has begun)");
 }
 
@@ -358,8 +367,10 @@ static char *away(const struct kl_dialogue *c)
 			kl_buf_addf(&list, "%s\n", c->place.e[i].key);
 	if (!list.len)
 		return kl_buf_detach(&b);
-	kl_buf_adds(&b, "\nAct somewhere else: these places were tried often enough, and a step there is "
-			"refused.\n\n");
+	kl_buf_adds(
+		&b,
+		"\nAct somewhere else: these places were tried often enough, and a step there is "
+		"refused.\n\n");
 	kl_prompt_fence(&b, "", list.ptr, list.len);
 	kl_buf_release(&list);
 	return kl_buf_detach(&b);
@@ -408,7 +419,8 @@ static void add_key_record(struct kl_buf *key, const char *word, const json_t *r
 		    kl_json_str_or(rec, "action", "-"), place);
 }
 
-static void write_key(struct kl_buf *key, const struct kl_rewrite *rw, const struct kl_driver *driver)
+static void write_key(struct kl_buf *key, const struct kl_rewrite *rw,
+		      const struct kl_driver *driver)
 {
 	size_t n = count_known(rw, driver), i;
 	char here[KL_OID_HEX];
@@ -424,14 +436,15 @@ static void write_key(struct kl_buf *key, const struct kl_rewrite *rw, const str
 			add_key_record(key, "refused", rec);
 }
 
-void kl_brief_turn(struct kl_driver_turn *out, const struct kl_rewrite *rw, const struct kl_driver *driver,
-		   const struct kl_brief_of *of)
+void kl_brief_turn(struct kl_driver_turn *out, const struct kl_rewrite *rw,
+		   const struct kl_driver *driver, const struct kl_brief_of *of)
 {
 	const char *id = kl_json_str_or(of->refused, "event", "");
 
 	out->state = rw->state;
 	out->feedback = (struct kl_feedback){
-		.class_ = kl_json_str_or(of->refused, "class", ""), .ns = rw->ns,
+		.class_ = kl_json_str_or(of->refused, "class", ""),
+		.ns = rw->ns,
 		.before = read_features(&out->features, rw->facts),
 		.event = *id && rw->event ? rw->event(id, rw->payload) : NULL,
 	};

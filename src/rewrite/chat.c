@@ -19,8 +19,8 @@ struct proposer {
 	struct kl_driver driver;
 	struct kl_rewrite *rw;
 	struct kl_brief_of of;
-	bool nothing;			/* the end is that nothing is left */
-	size_t split_at;		/* turn whose step is to be split; SIZE_MAX: none */
+	bool nothing;    /* the end is that nothing is left */
+	size_t split_at; /* turn whose step is to be split; SIZE_MAX: none */
 };
 
 static void proposer_release(struct proposer *proposer)
@@ -45,8 +45,12 @@ static int proposer_open(struct proposer *proposer, struct kl_rewrite *rw, const
 	proposer->rw = rw;
 	proposer->split_at = SIZE_MAX;
 	proposer->driver = (struct kl_driver){
-		.repo = rw->repo, .session = rw->session, .name = rw->name, .rewriter = rewriter,
-		.phase = kl_asprintf("back-%zu", json_array_size(rw->steps)), .prompt = prompt,
+		.repo = rw->repo,
+		.session = rw->session,
+		.name = rw->name,
+		.rewriter = rewriter,
+		.phase = kl_asprintf("back-%zu", json_array_size(rw->steps)),
+		.prompt = prompt,
 		.edits = true,
 	};
 	return kl_driver_open(&proposer->driver, &texts);
@@ -105,8 +109,10 @@ static int read_reply(struct kl_proposal **out, struct proposer *proposer, const
 	if ((err = kl_driver_accept(driver, err)) < 0)
 		return err;
 	if (err && driver->dialogue.kind == KL_DIALOGUE_END && driver->fresh)
-		kl_rewrite_say(proposer->rw, "%s: %d replies in a row could not be used; the last: "
-			       "%s", driver->phase, driver->dialogue.unusable, driver->why);
+		kl_rewrite_say(proposer->rw,
+			       "%s: %d replies in a row could not be used; the last: "
+			       "%s",
+			       driver->phase, driver->dialogue.unusable, driver->why);
 	return 0;
 }
 
@@ -184,8 +190,9 @@ int kl_exec_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 }
 
 /*
- * Its author splits a compound step, being asked once. The mechanical parts of a model's edit (one of the
- * functions changed, the others not) would rarely compile, and each would count as a refusal.
+ * Its author splits a compound step, being asked once. The mechanical parts of a model's edit (one
+ * of the functions changed, the others not) would rarely compile, and each would count as a
+ * refusal.
  */
 int kl_chat_split(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_proposal *whole)
 {

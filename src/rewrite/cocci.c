@@ -10,27 +10,39 @@
 #define COCCI_TIMEOUT_MS 30000
 #define MAX_SOURCE (4u << 20)
 
-static int spatch(struct kl_proc_result *res, struct kl_buf *err_text,
-		  const struct kl_jail *jail, const char *dir)
+static int spatch(struct kl_proc_result *res, struct kl_buf *err_text, const struct kl_jail *jail,
+		  const char *dir)
 {
 	KL_AUTO(kl_freep) char *sp = kl_fs_join(dir, "pass.cocci");
 	KL_AUTO(kl_freep) char *in = kl_fs_join(dir, "in.c");
 	KL_AUTO(kl_freep) char *tmp = kl_asprintf("TMPDIR=%s", dir);
 	KL_AUTO(kl_freep) char *home = kl_asprintf("HOME=%s", dir);
-	const char *argv[] = { "spatch", "--very-quiet", "--no-includes", "--no-show-diff",
-			       "--temp-files", dir, "--sp-file", sp, "--in-place", in, NULL };
+	const char *argv[] = { "spatch",
+			       "--very-quiet",
+			       "--no-includes",
+			       "--no-show-diff",
+			       "--temp-files",
+			       dir,
+			       "--sp-file",
+			       sp,
+			       "--in-place",
+			       in,
+			       NULL };
 	const char *env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", tmp, home, NULL };
 	struct kl_jail_run run = {
-		.policy = KL_JAIL_COMPILE, .argv = argv, .workdir = dir, .env = env,
-		.err = err_text, .timeout_ms = COCCI_TIMEOUT_MS,
+		.policy = KL_JAIL_COMPILE,
+		.argv = argv,
+		.workdir = dir,
+		.env = env,
+		.err = err_text,
+		.timeout_ms = COCCI_TIMEOUT_MS,
 	};
 
 	return kl_jail_run(res, jail, &run);
 }
 
-int kl_cocci_run(struct kl_buf *out, bool *changed, const struct kl_jail *jail,
-		 const char *name, const char *patch, size_t patch_len,
-		 const char *source, size_t len)
+int kl_cocci_run(struct kl_buf *out, bool *changed, const struct kl_jail *jail, const char *name,
+		 const char *patch, size_t patch_len, const char *source, size_t len)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
 	KL_AUTO(kl_freep) char *sp = NULL;
@@ -51,10 +63,11 @@ int kl_cocci_run(struct kl_buf *out, bool *changed, const struct kl_jail *jail,
 	    (err = spatch(&res, &errors, jail, dir)) < 0)
 		return err;
 	if (res.timed_out)
-		return kl_error(KL_ETIMEOUT, "semantic patch '%s' ran for more than %d s",
-				name, COCCI_TIMEOUT_MS / 1000);
+		return kl_error(KL_ETIMEOUT, "semantic patch '%s' ran for more than %d s", name,
+				COCCI_TIMEOUT_MS / 1000);
 	if (res.exit == 127)
-		return kl_error(KL_ECANNOT, "spatch (Coccinelle) is not installed; run 'make deps'");
+		return kl_error(KL_ECANNOT,
+				"spatch (Coccinelle) is not installed; run 'make deps'");
 	if (res.exit || res.signal) {
 		kl_buf_rtrim(&errors);
 		return kl_error(KL_EINVALID, "semantic patch '%s' does not run: %.600s", name,

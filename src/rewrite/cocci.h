@@ -22,8 +22,7 @@ int kl_cocci_audit(const char *name, const char *text, size_t len);
  * does not match, or when spatch cannot parse the source. KL_EINVALID: the patch itself
  * is malformed (spatch's words are quoted); KL_ECANNOT: no spatch here; KL_ETIMEOUT.
  */
-int kl_cocci_run(struct kl_buf *out, bool *changed, const struct kl_jail *jail,
-		 const char *name, const char *patch, size_t patch_len,
-		 const char *source, size_t len);
+int kl_cocci_run(struct kl_buf *out, bool *changed, const struct kl_jail *jail, const char *name,
+		 const char *patch, size_t patch_len, const char *source, size_t len);
 
 #endif

@@ -46,8 +46,10 @@ static int refuse(const char *name, const char *text, const char *at, const char
 
 	for (const char *s = text; s < at; s++)
 		line += *s == '\n';
-	return kl_error(KL_EINVALID, "%s:%d: a semantic patch may not use '%s'; "
-			"only rules that rewrite are run", name, line, what);
+	return kl_error(KL_EINVALID,
+			"%s:%d: a semantic patch may not use '%s'; "
+			"only rules that rewrite are run",
+			name, line, what);
 }
 
 static int audit_line_start(const char *name, const char *text, const char *s, const char *end)

@@ -11,7 +11,7 @@ struct lexer {
 	const char *s;
 	size_t len, pos;
 	int line;
-	bool line_start;	/* only white space since the last newline */
+	bool line_start; /* only white space since the last newline */
 };
 
 static int peek(const struct lexer *l, size_t ahead)
@@ -156,8 +156,9 @@ static bool opens_scope(const struct kl_ctokens *c, size_t brace)
 {
 	if (brace && kl_ctoken_is(c, brace - 1, "namespace"))
 		return true;
-	return brace > 1 && ((c->t[brace - 1].kind == KL_CT_STRING && kl_ctoken_is(c, brace - 2, "extern")) ||
-			     kl_ctoken_is(c, brace - 2, "namespace"));
+	return brace > 1 &&
+	       ((c->t[brace - 1].kind == KL_CT_STRING && kl_ctoken_is(c, brace - 2, "extern")) ||
+		kl_ctoken_is(c, brace - 2, "namespace"));
 }
 
 static void find_functions(struct kl_ctokens *c)
@@ -174,7 +175,8 @@ static void find_functions(struct kl_ctokens *c)
 
 			/* the declaration begins after the last ; { } or directive */
 			while (first > 0 && !kl_ctoken_is(c, first - 1, ";") &&
-			       !kl_ctoken_is(c, first - 1, "{") && !kl_ctoken_is(c, first - 1, "}") &&
+			       !kl_ctoken_is(c, first - 1, "{") &&
+			       !kl_ctoken_is(c, first - 1, "}") &&
 			       c->t[first - 1].kind != KL_CT_DIRECTIVE)
 				first--;
 			KL_GROW(c->fn, c->nfn + 1, c->fn_alloc);
@@ -192,8 +194,9 @@ static void find_functions(struct kl_ctokens *c)
 
 void kl_ctoken_lex(struct kl_ctokens *out, const char *text, size_t len)
 {
-	struct lexer l = { .s = text, .len = len < INT_MAX ? len : INT_MAX,
-			   .line = 1, .line_start = true };
+	struct lexer l = {
+		.s = text, .len = len < INT_MAX ? len : INT_MAX, .line = 1, .line_start = true
+	};
 
 	*out = (struct kl_ctokens){ .text = text, .len = l.len };
 	while (l.pos < l.len) {
@@ -214,8 +217,12 @@ void kl_ctoken_lex(struct kl_ctokens *out, const char *text, size_t len)
 		l.line_start = false;
 		KL_GROW(out->t, out->n + 1, out->alloc);
 		t = &out->t[out->n++];
-		*t = (struct kl_ctok){ .kind = kind, .off = off, .len = l.pos - off,
-				       .line = line, .fn = -1, .match = -1 };
+		*t = (struct kl_ctok){ .kind = kind,
+				       .off = off,
+				       .len = l.pos - off,
+				       .line = line,
+				       .fn = -1,
+				       .match = -1 };
 	}
 	match_brackets(out);
 	find_functions(out);
@@ -263,8 +270,8 @@ void kl_cedits_release(struct kl_cedits *e)
 	*e = (struct kl_cedits){ 0 };
 }
 
-void kl_cedits_tokens(struct kl_cedits *e, const struct kl_ctokens *c,
-		      size_t first, size_t last, const char *with, int site)
+void kl_cedits_tokens(struct kl_cedits *e, const struct kl_ctokens *c, size_t first, size_t last,
+		      const char *with, int site)
 {
 	struct kl_cedit *d;
 
@@ -293,7 +300,7 @@ static void widen_to_line(size_t *from, size_t *to, const char *text, size_t len
 		*from = a;
 		*to = b < len ? b + 1 : b;
 	} else if (b > *to && (a == 0 || a < *from || strchr("\n(*", text[a - 1]))) {
-		*to = b;	/* inside a line: not two blanks in a row */
+		*to = b; /* inside a line: not two blanks in a row */
 	}
 }
 

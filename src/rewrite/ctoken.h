@@ -16,26 +16,26 @@
 enum kl_ctok_kind {
 	KL_CT_IDENT,
 	KL_CT_NUMBER,
-	KL_CT_STRING,		/* or a character constant */
-	KL_CT_PUNCT,		/* one byte each, also of "<<=" */
+	KL_CT_STRING, /* or a character constant */
+	KL_CT_PUNCT,  /* one byte each, also of "<<=" */
 	KL_CT_DIRECTIVE,
 };
 
 struct kl_ctok {
 	enum kl_ctok_kind kind;
 	size_t off, len;
-	int line;		/* from 1 */
-	int fn;			/* index into fn[], -1 outside of functions */
-	int match;		/* ( [ {: index of the closing token, and back; else -1 */
+	int line;  /* from 1 */
+	int fn;    /* index into fn[], -1 outside of functions */
+	int match; /* ( [ {: index of the closing token, and back; else -1 */
 };
 
 struct kl_cfn {
 	size_t name_off, name_len;
-	size_t first, last;	/* tokens: of its name ... its closing brace */
+	size_t first, last; /* tokens: of its name ... its closing brace */
 };
 
 struct kl_ctokens {
-	const char *text;	/* borrowed */
+	const char *text; /* borrowed */
 	size_t len;
 	struct kl_ctok *t;
 	size_t n, alloc;
@@ -59,10 +59,10 @@ char *kl_ctoken_function_at(const struct kl_ctokens *c, int line);
  */
 struct kl_cedit {
 	size_t off, len;
-	char *with;		/* owned */
+	char *with; /* owned */
 	int site;
 	int line;
-	int fn;			/* index into kl_ctokens.fn, -1 */
+	int fn; /* index into kl_ctokens.fn, -1 */
 };
 
 struct kl_cedits {
@@ -73,8 +73,8 @@ struct kl_cedits {
 
 void kl_cedits_release(struct kl_cedits *e);
 /** Replace tokens first ... last (inclusive) by `with`. */
-void kl_cedits_tokens(struct kl_cedits *e, const struct kl_ctokens *c,
-		      size_t first, size_t last, const char *with, int site);
+void kl_cedits_tokens(struct kl_cedits *e, const struct kl_ctokens *c, size_t first, size_t last,
+		      const char *with, int site);
 /**
  * Apply the edits for which `take` answers true (NULL: all). Overlapping
  * edits: the first wins. A line that is left blank by a removal goes too.

@@ -19,8 +19,8 @@
  *	to split a step		anything but a part		another idea
  */
 #define KL_DIALOGUE_REPAIRS 3
-#define KL_DIALOGUE_PLACE 4		/* refusals at one place */
-#define KL_DIALOGUE_UNUSABLE 3		/* replies in a row */
+#define KL_DIALOGUE_PLACE 4    /* refusals at one place */
+#define KL_DIALOGUE_UNUSABLE 3 /* replies in a row */
 #define KL_DIALOGUE_TURNS 96
 
 enum kl_dialogue_kind {
@@ -34,17 +34,21 @@ enum kl_dialogue_kind {
 };
 
 struct kl_dialogue {
-	enum kl_dialogue_kind kind;	/* of the present turn */
-	int repair;			/* its number, from 1; 0: the first try of an idea */
-	int unusable;			/* replies in a row */
-	size_t turn;			/* from 0 */
+	enum kl_dialogue_kind kind; /* of the present turn */
+	int repair;                 /* its number, from 1; 0: the first try of an idea */
+	int unusable;               /* replies in a row */
+	size_t turn;                /* from 0 */
 	size_t most_turns;
 	int most_unusable;
-	struct kl_map place;		/* place -> int *, refusals there */
+	struct kl_map place; /* place -> int *, refusals there */
 };
 
-#define KL_DIALOGUE_INIT { .most_turns = KL_DIALOGUE_TURNS, .most_unusable = KL_DIALOGUE_UNUSABLE, \
-			   .place = { .free_value = free } }
+#define KL_DIALOGUE_INIT                                                                           \
+	{                                                                                          \
+		.most_turns = KL_DIALOGUE_TURNS, .most_unusable = KL_DIALOGUE_UNUSABLE, .place = { \
+			.free_value = free                                                         \
+		}                                                                                  \
+	}
 
 void kl_dialogue_release(struct kl_dialogue *dialogue);
 

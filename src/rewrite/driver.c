@@ -55,7 +55,9 @@ static const char *find_prompt(const struct kl_driver *driver)
 	return "again";
 }
 
-/* what every turn may show: the kernel, feedback on the edit before, why a reply could not be used */
+/*
+ * what every turn may show: the kernel, feedback on the edit before, why a reply could not be used
+ */
 static void set_values(struct kl_map *values, const struct kl_driver *driver,
 		       const struct kl_driver_turn *turn)
 {
@@ -81,8 +83,10 @@ int kl_driver_write(struct kl_buf *out, const struct kl_driver *driver, struct k
 	int err;
 
 	if (!prompt)
-		return kl_error(KL_EINVALID, "turn %zu of the stored conversation asks for "
-				"something else", dialogue->turn + 1);
+		return kl_error(KL_EINVALID,
+				"turn %zu of the stored conversation asks for "
+				"something else",
+				dialogue->turn + 1);
 	set_values(&turn->values, driver, turn);
 	kl_brief_head(&text, driver->phase, dialogue->turn, turn->state, dialogue->kind);
 	if ((err = kl_prompt_fill(&text, driver->repo, prompt, &turn->values)) < 0)
@@ -127,7 +131,8 @@ static int ask_turn(const char **reply, struct kl_driver *driver, struct kl_driv
 	request.user = user.ptr;
 	request.key = turn->key.ptr;
 	if (driver->fresh && !strcmp(driver->rewriter, "exec"))
-		return ask_command(reply, driver, &request, turn->layout ? turn->layout : turn->state);
+		return ask_command(reply, driver, &request,
+				   turn->layout ? turn->layout : turn->state);
 	return kl_request_send(reply, &driver->conversation, number, &request);
 }
 

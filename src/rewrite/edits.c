@@ -40,18 +40,25 @@ int kl_edits_path(const struct kl_file **out, const struct kl_surface *s, const 
 		}
 	list = sources(s);
 	if (!strcmp(path, s->contract_file.path))
-		return kl_error(KL_EINVALID, "'%.100s' is the contract, which stands as it is; "
+		return kl_error(KL_EINVALID,
+				"'%.100s' is the contract, which stands as it is; "
 				"only these "
-				"files may change: %s", path, list);
+				"files may change: %s",
+				path, list);
 	if (is_oracle(s, path))
-		return kl_error(KL_EINVALID, "'%.100s' is the oracle, which stands as it is; only "
+		return kl_error(KL_EINVALID,
+				"'%.100s' is the oracle, which stands as it is; only "
 				"these "
-				"files may change: %s", path, list);
+				"files may change: %s",
+				path, list);
 	if (!kl_fs_path_ok(path))
-		return kl_error(KL_EINVALID, "'%.100s' does not lie beside the contract; only "
+		return kl_error(KL_EINVALID,
+				"'%.100s' does not lie beside the contract; only "
 				"these files "
-				"may change: %s", path, list);
-	return kl_error(KL_EINVALID, "'%.100s' is no file of this kernel; only these may change: "
+				"may change: %s",
+				path, list);
+	return kl_error(KL_EINVALID,
+			"'%.100s' is no file of this kernel; only these may change: "
 			"%s",
 			path, list);
 }
@@ -60,13 +67,13 @@ int kl_edits_path(const struct kl_file **out, const struct kl_surface *s, const 
 
 struct target {
 	const struct kl_file *was;
-	struct kl_buf text;		/* as the edits so far left it */
-	bool touched, whole;		/* whole: by a <file> */
+	struct kl_buf text;  /* as the edits so far left it */
+	bool touched, whole; /* whole: by a <file> */
 };
 
 struct run {
 	const struct kl_surface *s;
-	struct target *t;		/* one a source */
+	struct target *t; /* one a source */
 };
 
 static int refuse(const struct kl_envelope_edit *e, const char *fmt, ...)
@@ -74,7 +81,9 @@ static int refuse(const struct kl_envelope_edit *e, const char *fmt, ...)
 static int refuse(const struct kl_envelope_edit *e, const char *fmt, ...)
 {
 	static const char *const tag[] = {
-		[KL_EDIT_FILE] = "file", [KL_EDIT_FUNCTION] = "function", [KL_EDIT_SEARCH] = "edit",
+		[KL_EDIT_FILE] = "file",
+		[KL_EDIT_FUNCTION] = "function",
+		[KL_EDIT_SEARCH] = "edit",
 	};
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	va_list ap;
@@ -84,7 +93,8 @@ static int refuse(const struct kl_envelope_edit *e, const char *fmt, ...)
 	va_end(ap);
 	if (e->line < 0)
 		return kl_error(KL_EINVALID, "edit %d: %s", -e->line, b.ptr);
-	return kl_error(KL_EINVALID, "the <%s> in line %d of the reply: %s", tag[e->kind], e->line, b.ptr);
+	return kl_error(KL_EINVALID, "the <%s> in line %d of the reply: %s", tag[e->kind], e->line,
+			b.ptr);
 }
 
 /* the lines of a reply end as those of the file do */
@@ -116,8 +126,9 @@ static int put(struct target *t, size_t off, size_t len, const char *with,
 	kl_buf_release(&t->text);
 	t->text = b;
 	t->touched = true;
-	return b.len <= MAX_SOURCE ? 0 : refuse(e, "%s would have %zu bytes, more than %zu",
-						t->was->path, b.len, MAX_SOURCE);
+	return b.len <= MAX_SOURCE ? 0 :
+				     refuse(e, "%s would have %zu bytes, more than %zu",
+					    t->was->path, b.len, MAX_SOURCE);
 }
 
 static int put_file(struct target *t, const struct kl_envelope_edit *e)
@@ -140,7 +151,8 @@ static char *names_of(const struct kl_ctokens *c)
 	return kl_buf_detach(&b);
 }
 
-static const struct kl_cfn *find_function(size_t *found, const struct kl_ctokens *c, const char *name)
+static const struct kl_cfn *find_function(size_t *found, const struct kl_ctokens *c,
+					  const char *name)
 {
 	const struct kl_cfn *f = NULL;
 
@@ -162,7 +174,7 @@ static int check_function(const struct kl_envelope_edit *e, const char *text)
 	size_t found;
 
 	if (!*text)
-		return 0;	/* it goes */
+		return 0; /* it goes */
 	kl_ctoken_lex(&c, text, strlen(text));
 	find_function(&found, &c, e->name);
 	if (found == 1)
@@ -231,10 +243,13 @@ static int put_search(struct target *t, const struct kl_envelope_edit *e)
 		return refuse(e, "it searches for nothing");
 	found = find_lines(&off, &len, &t->text, what);
 	if (!found)
-		return refuse(e, "its <search> is not in %s; it must repeat whole lines exactly, "
-			      "indentation included", t->was->path);
+		return refuse(e,
+			      "its <search> is not in %s; it must repeat whole lines exactly, "
+			      "indentation included",
+			      t->was->path);
 	if (found > 1)
-		return refuse(e, "its <search> stands more than once in %s; take more lines around it",
+		return refuse(e,
+			      "its <search> stands more than once in %s; take more lines around it",
 			      t->was->path);
 	return put(t, off, len, with, e);
 }

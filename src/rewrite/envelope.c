@@ -42,8 +42,10 @@ static int one_trait(json_t *out, struct kl_scan_line l, const struct kl_scan *s
 				   word);
 	*value++ = '\0';
 	if (!kl_envelope_slug(word))
-		return kl_scan_bad(s, "'%.60s' is no name of a trait: lower-case words joined by "
-				   "'-'", word);
+		return kl_scan_bad(s,
+				   "'%.60s' is no name of a trait: lower-case words joined by "
+				   "'-'",
+				   word);
 	if (strcmp(value, "yes") && strcmp(value, "no") && strcmp(value, "unknown"))
 		return kl_scan_bad(s, "the trait %s is yes, no or unknown, not '%.60s'", word,
 				   value);
@@ -75,7 +77,8 @@ static int parse_traits(json_t **out, const char *text, const struct kl_scan *s)
 
 bool kl_envelope_locus_ok(const char *s)
 {
-	static const char some[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+/:<>,~";
+	static const char some[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+/:<>,~";
 
 	return *s && strlen(s) <= 512 && !s[strspn(s, some)];
 }
@@ -83,16 +86,20 @@ bool kl_envelope_locus_ok(const char *s)
 static int check_words(struct kl_envelope *r, const char *traits, const struct kl_scan *s)
 {
 	if (!kl_envelope_slug(r->action))
-		return kl_scan_bad(s, "the action '%.60s' is not lower-case words joined by '-', "
-				   "at most 40 bytes", r->action);
+		return kl_scan_bad(s,
+				   "the action '%.60s' is not lower-case words joined by '-', "
+				   "at most 40 bytes",
+				   r->action);
 	if (is_none(r->mechanism))
 		r->mechanism[0] = '\0';
 	else if (!kl_envelope_slug(r->mechanism))
 		return kl_scan_bad(s, "the mechanism '%.60s' is not lower-case words joined by '-'",
 				   r->mechanism);
 	if (!kl_envelope_locus_ok(r->locus))
-		return kl_scan_bad(s, "the locus '%.60s' is not path, path:function or "
-				   "path:function:lines", r->locus);
+		return kl_scan_bad(s,
+				   "the locus '%.60s' is not path, path:function or "
+				   "path:function:lines",
+				   r->locus);
 	if (r->card && (strlen(r->card) > 64 ||
 			r->card[strspn(r->card, "abcdefghijklmnopqrstuvwxyz0123456789._-")]))
 		return kl_scan_bad(s, "'card:' takes the id of one card, not '%.60s'", r->card);
@@ -106,7 +113,7 @@ static int check_words(struct kl_envelope *r, const char *traits, const struct k
 struct parser {
 	struct kl_scan s;
 	struct kl_envelope *out;
-	int step, nothing;	/* lines of the reply, 0: not seen */
+	int step, nothing; /* lines of the reply, 0: not seen */
 };
 
 static struct kl_envelope_edit *add_edit(struct parser *p, enum kl_edit_kind kind)
@@ -123,14 +130,17 @@ static int take_step(struct parser *p, const struct kl_scan_tag *t)
 	struct kl_envelope *r = p->out;
 	KL_AUTO(kl_freep) char *traits = NULL;
 	const struct kl_scan_field list[] = {
-		{ "action", &r->action }, { "mechanism", &r->mechanism }, { "locus", &r->locus },
-		{ "traits", &traits }, { "why", &r->why }, { "?card", &r->card },
+		{ "action", &r->action }, { "mechanism", &r->mechanism },
+		{ "locus", &r->locus },   { "traits", &traits },
+		{ "why", &r->why },       { "?card", &r->card },
 	};
 	int err;
 
 	if (p->step)
-		return kl_scan_bad(&p->s, "a second <step>; the first is in line %d, and one answer is "
-				   "one step", p->step);
+		return kl_scan_bad(&p->s,
+				   "a second <step>; the first is in line %d, and one answer is "
+				   "one step",
+				   p->step);
 	p->step = p->s.line;
 	if ((err = kl_scan_alone(&p->s, t)) < 0 ||
 	    (err = kl_scan_keys(&p->s, "step", list, KL_ARRAY_SIZE(list))) < 0)
@@ -212,8 +222,11 @@ static int take(struct parser *p, const struct kl_scan_tag *t)
 		const char *name;
 		int (*fn)(struct parser *p, const struct kl_scan_tag *t);
 	} handler[] = {
-		{ "step", take_step }, { "file", take_file }, { "function", take_function },
-		{ "edit", take_edit }, { "nothing-left", take_nothing },
+		{ "step", take_step },
+		{ "file", take_file },
+		{ "function", take_function },
+		{ "edit", take_edit },
+		{ "nothing-left", take_nothing },
 		{ "refused", take_refused },
 	};
 
@@ -247,17 +260,17 @@ static int parse(struct parser *p)
 		return kl_error(KL_EINVALID, "the reply has no <step> and no <nothing-left>");
 	if (!p->step)
 		return kl_error(KL_EINVALID, "the reply has edits and no <step> that says what "
-				"they are");
+					     "they are");
 	if (!p->out->n)
 		return kl_error(KL_EINVALID, "the reply has a <step> and no edit: <file>, "
-				"<function> or <edit>");
+					     "<function> or <edit>");
 	return 0;
 }
 
 int kl_envelope_parse(struct kl_envelope *out, const char *text, size_t len)
 {
-	static const char *const tags[] = { "step", "file", "function", "edit", "search", "replace",
-					    "nothing-left", "refused", NULL };
+	static const char *const tags[] = { "step",    "file",         "function", "edit", "search",
+					    "replace", "nothing-left", "refused",  NULL };
 	struct parser p = { .s = { .text = text, .len = len, .tag = tags }, .out = out };
 	int err;
 

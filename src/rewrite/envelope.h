@@ -24,29 +24,29 @@
 
 enum kl_envelope_kind { KL_ENVELOPE_STEP, KL_ENVELOPE_NOTHING };
 enum kl_edit_kind {
-	KL_EDIT_FILE,		/* `text` is the whole file */
-	KL_EDIT_FUNCTION,	/* `text` is the whole function `name`; "": it goes */
-	KL_EDIT_SEARCH,		/* the lines `search` become the lines `text` */
+	KL_EDIT_FILE,     /* `text` is the whole file */
+	KL_EDIT_FUNCTION, /* `text` is the whole function `name`; "": it goes */
+	KL_EDIT_SEARCH,   /* the lines `search` become the lines `text` */
 };
 
 struct kl_envelope_edit {
 	enum kl_edit_kind kind;
-	int line;		/* of the reply, where its tag stands; of a document -1, -2, ... */
-	char *path;		/* as it was said */
-	char *name;		/* of a function, else NULL */
-	char *search;		/* else NULL */
-	char *text;		/* whole lines */
+	int line;     /* of the reply, where its tag stands; of a document -1, -2, ... */
+	char *path;   /* as it was said */
+	char *name;   /* of a function, else NULL */
+	char *search; /* else NULL */
+	char *text;   /* whole lines */
 };
 
 struct kl_envelope {
 	enum kl_envelope_kind kind;
-	char *action;		/* slug */
-	char *mechanism;	/* slug, or "": none was named */
-	char *locus;		/* "path", "path:symbol", "path:symbol:lines" */
-	char *why;		/* one line; of KL_ENVELOPE_NOTHING, too */
-	char *card;		/* that the step is by; NULL: none was named */
-	json_t *traits;		/* {"tiled":"no"} */
-	struct kl_envelope_edit *edit;	/* in the order of the reply */
+	char *action;                  /* slug */
+	char *mechanism;               /* slug, or "": none was named */
+	char *locus;                   /* "path", "path:symbol", "path:symbol:lines" */
+	char *why;                     /* one line; of KL_ENVELOPE_NOTHING, too */
+	char *card;                    /* that the step is by; NULL: none was named */
+	json_t *traits;                /* {"tiled":"no"} */
+	struct kl_envelope_edit *edit; /* in the order of the reply */
 	size_t n, alloc;
 };
 
@@ -57,8 +57,9 @@ int kl_envelope_json(struct kl_envelope *out, const char *text, size_t len);
 void kl_envelope_release(struct kl_envelope *r);
 
 /**
- * The other kind of reply, of a reader of traits: {"tiled":{"value":"yes","path":"a.c","lines":[3,9]}},
- * without path and lines where the value is "unknown". KL_EINVALID likewise.
+ * The other kind of reply, of a reader of traits:
+ * {"tiled":{"value":"yes","path":"a.c","lines":[3,9]}}, without path and lines where the value is
+ * "unknown". KL_EINVALID likewise.
  */
 int kl_envelope_traits(json_t **out, const char *text, size_t len);
 

@@ -9,7 +9,8 @@
  * The same step as a JSON document, for callers that have its parts already. Each edit has a number
  * from 1, which stands in `line` as a negative one.
  */
-static const char *const step_keys[] = { "action", "mechanism", "locus", "why", "traits", "edits", NULL };
+static const char *const step_keys[] = { "action", "mechanism", "locus", "why",
+					 "traits", "edits",     NULL };
 static const char *const edit_keys[] = { "path", "text", "function", "search", NULL };
 
 static int check_keys(const json_t *j, const char *const *known, const char *where)
@@ -25,7 +26,8 @@ static int check_keys(const json_t *j, const char *const *known, const char *whe
 		while (known[i] && strcmp(known[i], key))
 			i++;
 		if (!known[i])
-			return kl_error(KL_EINVALID, "%s has '%.60s', which says nothing here", where, key);
+			return kl_error(KL_EINVALID, "%s has '%.60s', which says nothing here",
+					where, key);
 	}
 	return 0;
 }
@@ -38,7 +40,8 @@ static int take_string(char **out, const json_t *j, const char *key, bool must, 
 	if (!v && !must)
 		return 0;
 	if (!json_is_string(v))
-		return kl_error(KL_EINVALID, v ? "'%s' of %s is not a string" : "'%s' of %s is missing", key,
+		return kl_error(KL_EINVALID,
+				v ? "'%s' of %s is not a string" : "'%s' of %s is missing", key,
 				where);
 	*out = kl_strdup(json_string_value(v));
 	return 0;
@@ -56,10 +59,13 @@ static int take_traits(struct kl_envelope *r, const json_t *traits)
 		const char *s = json_is_string(v) ? json_string_value(v) : "";
 
 		if (!kl_envelope_slug(key))
-			return kl_error(KL_EINVALID, "'%.60s' is no name of a trait: lower-case words "
-					"joined by '-'", key);
+			return kl_error(KL_EINVALID,
+					"'%.60s' is no name of a trait: lower-case words "
+					"joined by '-'",
+					key);
 		if (strcmp(s, "yes") && strcmp(s, "no") && strcmp(s, "unknown"))
-			return kl_error(KL_EINVALID, "the trait %s is \"yes\", \"no\" or \"unknown\"", key);
+			return kl_error(KL_EINVALID,
+					"the trait %s is \"yes\", \"no\" or \"unknown\"", key);
 		kl_json_set_str(r->traits, key, s);
 	}
 	return 0;
@@ -92,7 +98,8 @@ static int take_edit(struct kl_envelope *r, const json_t *j)
 	    (err = take_string(&e->search, j, "search", false, where)) < 0)
 		return err;
 	if (e->name && e->search)
-		return kl_error(KL_EINVALID, "%s names a function and searches for lines; one of the two",
+		return kl_error(KL_EINVALID,
+				"%s names a function and searches for lines; one of the two",
 				where);
 	e->kind = e->name ? KL_EDIT_FUNCTION : e->search ? KL_EDIT_SEARCH : KL_EDIT_FILE;
 	end_line(&e->text);
@@ -108,7 +115,8 @@ static int take_edits(struct kl_envelope *r, const json_t *list)
 	int err;
 
 	if (!json_array_size(list) || json_array_size(list) > KL_ENVELOPE_EDITS)
-		return kl_error(KL_EINVALID, "'edits' is a list of 1 to %d edits", KL_ENVELOPE_EDITS);
+		return kl_error(KL_EINVALID, "'edits' is a list of 1 to %d edits",
+				KL_ENVELOPE_EDITS);
 	json_array_foreach(list, i, j)
 		if ((err = take_edit(r, j)) < 0)
 			return err;
@@ -128,16 +136,22 @@ static int take(struct kl_envelope *r, const json_t *j)
 	if (!r->mechanism)
 		r->mechanism = kl_strdup("");
 	if (!kl_envelope_slug(r->action))
-		return kl_error(KL_EINVALID, "the action '%.60s' is not lower-case words joined by '-', "
-				"at most 40 bytes", r->action);
+		return kl_error(KL_EINVALID,
+				"the action '%.60s' is not lower-case words joined by '-', "
+				"at most 40 bytes",
+				r->action);
 	if (*r->mechanism && !kl_envelope_slug(r->mechanism))
-		return kl_error(KL_EINVALID, "the mechanism '%.60s' is not lower-case words joined by '-'",
+		return kl_error(KL_EINVALID,
+				"the mechanism '%.60s' is not lower-case words joined by '-'",
 				r->mechanism);
 	if (!kl_envelope_locus_ok(r->locus))
-		return kl_error(KL_EINVALID, "the locus '%.60s' is not path, path:function or "
-				"path:function:lines", r->locus);
+		return kl_error(KL_EINVALID,
+				"the locus '%.60s' is not path, path:function or "
+				"path:function:lines",
+				r->locus);
 	if (!*r->why || strlen(r->why) > KL_ENVELOPE_WHY || strpbrk(r->why, "\r\n"))
-		return kl_error(KL_EINVALID, "'why' is one line of at most %d bytes", KL_ENVELOPE_WHY);
+		return kl_error(KL_EINVALID, "'why' is one line of at most %d bytes",
+				KL_ENVELOPE_WHY);
 	if ((err = take_traits(r, json_object_get(j, "traits"))) < 0)
 		return err;
 	return take_edits(r, json_object_get(j, "edits"));

@@ -50,9 +50,8 @@ static int take_reading(json_t *out, struct kl_scan *s)
 {
 	KL_AUTO(reading_release) struct reading r = { 0 };
 	const struct kl_scan_field list[] = {
-		{ "name", &r.name }, { "value", &r.value }, { "path", &r.path }, { "lines",
-										  &r.lines },
-		{ "why", &r.why },
+		{ "name", &r.name },   { "value", &r.value }, { "path", &r.path },
+		{ "lines", &r.lines }, { "why", &r.why },
 	};
 	KL_AUTO(json_decrefp) json_t *said = json_object();
 	int first, last, err;

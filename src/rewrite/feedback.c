@@ -84,7 +84,9 @@ bool kl_feedback_repairs(const char *class_)
 	return found && found->repairs;
 }
 
-/* text of a candidate's making: clean, cut in its middle, and no longer able to lengthen the fence */
+/*
+ * text of a candidate's making: clean, cut in its middle, and no longer able to lengthen the fence
+ */
 static void add_text(struct kl_buf *out, const char *text, size_t max)
 {
 	size_t len = strlen(text), from = out->len, head = len, tail = 0;

@@ -18,11 +18,11 @@
 
 struct past {
 	git_oid commit;
-	bool back;		/* a backward step of an earlier walk */
+	bool back; /* a backward step of an earlier walk */
 };
 
 struct kl_history {
-	struct past *p;		/* newest first; p[0] gave the expert its surface */
+	struct past *p; /* newest first; p[0] gave the expert its surface */
 	size_t n;
 };
 
@@ -153,9 +153,14 @@ static int offer(struct kl_proposal **out, struct kl_rewrite *rw, const git_oid 
 	size_t nedit = 0;
 	int err = describe(&w, rw, undone, n);
 	struct kl_claim claim = {
-		.rewriter = "history", .source = source, .action = w.action,
-		.mechanism = w.mechanism, .locus = w.locus, .text = w.text.ptr,
-		.origin = "historical", .traits = w.traits,
+		.rewriter = "history",
+		.source = source,
+		.action = w.action,
+		.mechanism = w.mechanism,
+		.locus = w.locus,
+		.text = w.text.ptr,
+		.origin = "historical",
+		.traits = w.traits,
 	};
 
 	if (!err)
@@ -215,14 +220,13 @@ static int propose_revert(struct kl_proposal **out, struct kl_rewrite *rw, const
 		return err;
 	err = kl_repo_apply(&tree, rw->repo, &rw->tree, "", diff.ptr, diff.len);
 	if (err == KL_ENO)
-		return 0;	/* later commits stand on it */
+		return 0; /* later commits stand on it */
 	kl_oid_hex(hex, &p->commit);
 	source = kl_asprintf("revert@%s", hex);
 	return err < 0 ? err : offer(out, rw, &tree, source, p, 1);
 }
 
-int kl_history_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
-		       const char *arg)
+int kl_history_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg)
 {
 	size_t at;
 	int err = rw->history ? 0 : load(rw);

@@ -86,7 +86,8 @@ static void collect_file(struct kl_buf *reply, const char *dir, const struct kl_
 		kl_buf_addf(reply, "<refused>%s %s</refused>\n", f->path, why);
 		return;
 	}
-	kl_buf_addf(reply, strchr(f->path, '"') ? "<file path='%s'>\n" : "<file path=\"%s\">\n", f->path);
+	kl_buf_addf(reply, strchr(f->path, '"') ? "<file path='%s'>\n" : "<file path=\"%s\">\n",
+		    f->path);
 	kl_buf_add(reply, text.ptr, text.len);
 	if (!text.len || text.ptr[text.len - 1] != '\n')
 		kl_buf_addch(reply, '\n');

@@ -13,9 +13,9 @@
 int kl_layout_write(const char *dir, const struct kl_surface *s);
 
 /**
- * kl_request.collect of exec: what became of the state's files, added to the command's reply as <file>
- * blocks unless that has edits of its own; what cannot be taken as <refused>. `payload` is the surface.
- * Files that were not there before are passed over.
+ * kl_request.collect of exec: what became of the state's files, added to the command's reply as
+ * <file> blocks unless that has edits of its own; what cannot be taken as <refused>. `payload` is
+ * the surface. Files that were not there before are passed over.
  */
 int kl_layout_collect(struct kl_buf *reply, const char *dir, void *payload);
 

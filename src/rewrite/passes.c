@@ -22,8 +22,8 @@ enum each { EACH_ALL, EACH_SITE, EACH_TILE };
 struct pass {
 	char *name, *action, *mechanism, *text;
 	enum each each;
-	const struct kl_tokenpass *token;	/* or */
-	char *cocci;				/* text of the semantic patch */
+	const struct kl_tokenpass *token; /* or */
+	char *cocci;                      /* text of the semantic patch */
 	size_t cocci_len;
 	struct kl_strvec languages;
 	json_t *traits;
@@ -55,7 +55,8 @@ static int scalar(char **out, const char *file, const struct kl_yaml *map, const
 	const struct kl_yaml *v = kl_yaml_get(map, key);
 
 	if (!v || v->kind != KL_YAML_SCALAR)
-		return kl_yaml_error(file, v ? v : map, "a pass needs '%s', a word or a line of text", key);
+		return kl_yaml_error(file, v ? v : map,
+				     "a pass needs '%s', a word or a line of text", key);
 	*out = kl_strdup(v->text);
 	return 0;
 }
@@ -107,8 +108,7 @@ static int load_languages(struct kl_strvec *out, const char *file, const struct 
 	return 0;
 }
 
-static int load_cocci(struct pass *p, const char *dir, const char *file,
-		      const struct kl_yaml *map)
+static int load_cocci(struct pass *p, const char *dir, const char *file, const struct kl_yaml *map)
 {
 	KL_AUTO(kl_freep) char *leaf = NULL;
 	KL_AUTO(kl_freep) char *path = NULL;
@@ -130,7 +130,7 @@ static int load_cocci(struct pass *p, const char *dir, const char *file,
 
 static int load_pass(struct pass *p, const char *dir, const char *file, const struct kl_yaml *map)
 {
-	static const char *const known[] = { "name", "kind", "file", "each", "action",
+	static const char *const known[] = { "name",      "kind", "file",   "each",     "action",
 					     "mechanism", "text", "traits", "languages" };
 	const struct kl_yaml *each = kl_yaml_get(map, "each");
 	KL_AUTO(kl_freep) char *kind = NULL;
@@ -229,7 +229,7 @@ static void substitute(struct kl_buf *out, const struct pass *p, const struct su
 {
 	size_t pos = 0;
 
-	for (const char *at; (at = strstr(p->cocci + pos, "KL_")); ) {
+	for (const char *at; (at = strstr(p->cocci + pos, "KL_"));) {
 		kl_buf_add(out, p->cocci + pos, at - (p->cocci + pos));
 		pos = at - p->cocci;
 		if (!strncmp(at, "KL_NAME", 7)) {
@@ -451,8 +451,7 @@ static int propose_tiles(struct kl_proposal **out, struct run *r)
 	return 0;
 }
 
-int kl_passes_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
-		      const char *arg)
+int kl_passes_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg)
 {
 	KL_AUTO(passes_release) struct passes ps = { 0 };
 	int err;
@@ -474,7 +473,8 @@ int kl_passes_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *r
 		    !kl_strvec_has(&p->languages, rw->state->contract->language->name))
 			continue;
 		err = p->each == EACH_TILE ? propose_tiles(out, &r) :
-		      p->each == EACH_SITE ? propose_sites(out, &r) : propose_all(out, &r);
+		      p->each == EACH_SITE ? propose_sites(out, &r) :
+					     propose_all(out, &r);
 		if (err < 0)
 			return kl_error_in(err, "pass '%s'", p->name);
 	}

@@ -113,9 +113,14 @@ static int offer(struct kl_proposal **out, struct kl_rewrite *rw, const char *le
 	KL_AUTO(kl_freep) char *slug = kl_proposal_slug(subject && *subject ? subject : leaf);
 	KL_AUTO(json_decrefp) json_t *traits = json_object();
 	struct kl_claim claim = {
-		.rewriter = "patches", .source = leaf, .action = action ? action : slug,
-		.mechanism = mechanism, .locus = locus, .origin = "authored",
-		.text = subject, .traits = traits,
+		.rewriter = "patches",
+		.source = leaf,
+		.action = action ? action : slug,
+		.mechanism = mechanism,
+		.locus = locus,
+		.origin = "authored",
+		.text = subject,
+		.traits = traits,
 	};
 	struct kl_file *edit = NULL;
 	size_t n = 0;
@@ -130,8 +135,7 @@ static int offer(struct kl_proposal **out, struct kl_rewrite *rw, const char *le
 	return err;
 }
 
-int kl_patches_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
-		       const char *arg)
+int kl_patches_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
 	int err = list(&names, arg);
@@ -146,15 +150,18 @@ int kl_patches_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *
 			break;
 		err = apply(&tree, rw, &m);
 		if (err == KL_ENO) {
-			kl_rewrite_say(rw, "%s does not apply to this state; passed over", names.v[i]);
+			kl_rewrite_say(rw, "%s does not apply to this state; passed over",
+				       names.v[i]);
 			err = 0;
 			continue;
 		}
 		if (!err)
 			err = offer(out, rw, names.v[i], &m, &tree);
 		if (!err && !*out)
-			kl_rewrite_say(rw, "%s changes no source of the contract, or was tried before; "
-				       "passed over", names.v[i]);
+			kl_rewrite_say(rw,
+				       "%s changes no source of the contract, or was tried before; "
+				       "passed over",
+				       names.v[i]);
 	}
 	return err;
 }

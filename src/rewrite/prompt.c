@@ -44,7 +44,8 @@ static int read_prompt(struct kl_buf *text, char **path, struct kl_repo *repo, c
 			return kl_fs_read(text, *path, MAX_PROMPT);
 		free(kl_steal(path));
 		if (!kl_fs_is_dir(dir))
-			return kl_error(KL_EINVALID, "klineage.chat.prompts: '%s' is no directory", dir);
+			return kl_error(KL_EINVALID, "klineage.chat.prompts: '%s' is no directory",
+					dir);
 	}
 	err = kl_fs_share(path, shipped);
 	return err < 0 ? err : kl_fs_read(text, *path, MAX_PROMPT);
@@ -90,7 +91,7 @@ void kl_prompt_fence(struct kl_buf *out, const char *info, const char *text, siz
 	size_t n;
 
 	kl_utf8_clean(&clean, text, len);
-	n = longest_run(clean.ptr, clean.len) + 1;	/* of what is shown: cleaning joins */
+	n = longest_run(clean.ptr, clean.len) + 1; /* of what is shown: cleaning joins */
 	n = n < 3 ? 3 : n;
 	ticks(out, n);
 	kl_buf_addf(out, "%s\n", info);
@@ -121,7 +122,7 @@ static void number_lines(struct kl_buf *out, const char *text, size_t len)
 {
 	int line = 1;
 
-	for (size_t i = 0; i < len; ) {
+	for (size_t i = 0; i < len;) {
 		const char *nl = memchr(text + i, '\n', len - i);
 		size_t n = nl ? (size_t)(nl - (text + i)) + 1 : len - i;
 
@@ -139,13 +140,15 @@ void kl_prompt_files(struct kl_buf *out, const struct kl_file *file, size_t n, b
 		if (i)
 			kl_buf_addch(out, '\n');
 		if (memchr(file[i].data, '\0', file[i].len)) {
-			kl_buf_addf(out, "File %s: %zu bytes that are no text\n", file[i].path, file[i].len);
+			kl_buf_addf(out, "File %s: %zu bytes that are no text\n", file[i].path,
+				    file[i].len);
 			continue;
 		}
 		if (numbered)
 			number_lines(&b, file[i].data, file[i].len);
 		kl_buf_addf(out, "File %s:\n", file[i].path);
-		kl_prompt_fence(out, "", numbered ? b.ptr : file[i].data, numbered ? b.len : file[i].len);
+		kl_prompt_fence(out, "", numbered ? b.ptr : file[i].data,
+				numbered ? b.len : file[i].len);
 	}
 }
 

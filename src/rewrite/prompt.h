@@ -22,7 +22,10 @@
  *	err = kl_prompt_fill(&out, repo, "repair", &v);
  *	kl_map_release(&v);
  */
-#define KL_PROMPT_VALUES { .free_value = free }
+#define KL_PROMPT_VALUES           \
+	{                          \
+		.free_value = free \
+	}
 
 /** Takes `value`. */
 void kl_prompt_set(struct kl_map *values, const char *name, char *value);

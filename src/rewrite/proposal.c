@@ -22,8 +22,7 @@ void kl_proposal_free(struct kl_proposal *p)
 	free(p);
 }
 
-void kl_proposal_id(char id[KL_DIGEST_HEX], const char *from_digest,
-		    const char *to_digest)
+void kl_proposal_id(char id[KL_DIGEST_HEX], const char *from_digest, const char *to_digest)
 {
 	struct kl_digest *d = kl_digest_new();
 
@@ -72,8 +71,7 @@ static const char *origin_of(const char *s)
 	return "induced";
 }
 
-int kl_proposal_from_json(struct kl_proposal **out, const json_t *j,
-			  struct kl_surface *candidate)
+int kl_proposal_from_json(struct kl_proposal **out, const json_t *j, struct kl_surface *candidate)
 {
 	KL_AUTO(kl_proposal_freep) struct kl_proposal *p = kl_calloc(1, sizeof(*p));
 	const char *id, *surface;
@@ -93,7 +91,8 @@ int kl_proposal_from_json(struct kl_proposal **out, const json_t *j,
 	if (strlen(id) != KL_DIGEST_HEX - 1)
 		return kl_error(KL_EINVALID, "a proposal's id is not a digest: '%s'", id);
 	if (strcmp(surface, candidate->digest))
-		return kl_error(KL_EINVALID, "the files of proposal %.12s are not those recorded", id);
+		return kl_error(KL_EINVALID, "the files of proposal %.12s are not those recorded",
+				id);
 	memcpy(p->id, id, KL_DIGEST_HEX);
 	snprintf(p->edit, sizeof(p->edit), "%s", kl_json_str_or(j, "edit", ""));
 	p->origin = origin_of(kl_json_str_or(j, "origin", ""));
@@ -163,8 +162,7 @@ void kl_proposal_edit(char edit[KL_DIGEST_HEX], const struct kl_surface *from,
 }
 
 /* first and last line (from 1) of `a` that are not those of `b` */
-static void changed_lines(int *first, int *last, const struct kl_file *a,
-			  const struct kl_file *b)
+static void changed_lines(int *first, int *last, const struct kl_file *a, const struct kl_file *b)
 {
 	size_t head, tail;
 

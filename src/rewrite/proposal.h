@@ -20,23 +20,22 @@
 struct kl_proposal {
 	char id[KL_DIGEST_HEX];
 	char edit[KL_DIGEST_HEX];
-	char *rewriter;		/* "history", "passes", ... */
-	char *source;		/* what it was made from: a commit, "pass@site", a file */
-	char *action;		/* slug; "" : to be named from the facts that go */
-	char *mechanism;	/* of templates/mechanisms.yaml; "" : likewise */
-	char *locus;		/* "path", "path:symbol", "path:symbol:lines" */
-	char *text;		/* why, for people; one or more lines, may be "" */
-	const char *origin;	/* "induced", "authored" or "historical" */
-	json_t *traits;		/* claims about the new state: {"tiled":"no"} */
-	bool unisolated;	/* a step derived anew by somebody who could see the repository */
-	struct kl_surface *candidate;	/* the state it leads to */
+	char *rewriter;     /* "history", "passes", ... */
+	char *source;       /* what it was made from: a commit, "pass@site", a file */
+	char *action;       /* slug; "" : to be named from the facts that go */
+	char *mechanism;    /* of templates/mechanisms.yaml; "" : likewise */
+	char *locus;        /* "path", "path:symbol", "path:symbol:lines" */
+	char *text;         /* why, for people; one or more lines, may be "" */
+	const char *origin; /* "induced", "authored" or "historical" */
+	json_t *traits;     /* claims about the new state: {"tiled":"no"} */
+	bool unisolated;    /* a step derived anew by somebody who could see the repository */
+	struct kl_surface *candidate; /* the state it leads to */
 };
 
 void kl_proposal_free(struct kl_proposal *p);
 KL_DEFINE_CLEANUP(struct kl_proposal *, kl_proposal_free)
 
-void kl_proposal_id(char id[KL_DIGEST_HEX], const char *from_digest,
-		    const char *to_digest);
+void kl_proposal_id(char id[KL_DIGEST_HEX], const char *from_digest, const char *to_digest);
 void kl_proposal_edit(char edit[KL_DIGEST_HEX], const struct kl_surface *from,
 		      const struct kl_surface *to);
 
@@ -46,8 +45,7 @@ void kl_proposal_edit(char edit[KL_DIGEST_HEX], const struct kl_surface *from,
  */
 json_t *kl_proposal_to_json(const struct kl_proposal *p);
 /** Takes `candidate` only on success. */
-int kl_proposal_from_json(struct kl_proposal **out, const json_t *j,
-			  struct kl_surface *candidate);
+int kl_proposal_from_json(struct kl_proposal **out, const json_t *j, struct kl_surface *candidate);
 
 /** "Drop prefetch of B" -> "drop-prefetch-of-b", at most 40 bytes; else "step". Caller frees. */
 char *kl_proposal_slug(const char *text);

@@ -17,8 +17,10 @@ int kl_rewrite_check_names(const struct kl_rewrite *rw, const struct kl_envelope
 	if (err < 0)
 		return kl_error_in(err, "the locus");
 	if (*e->mechanism && rw->mechanisms && !kl_mechanisms_find(rw->mechanisms, e->mechanism))
-		return kl_error(KL_EINVALID, "there is no mechanism '%s'; take one of the list, or - if none "
-				"fits", e->mechanism);
+		return kl_error(KL_EINVALID,
+				"there is no mechanism '%s'; take one of the list, or - if none "
+				"fits",
+				e->mechanism);
 	return 0;
 }
 
@@ -30,9 +32,11 @@ static int judged_before(const struct kl_rewrite *rw, const char *id)
 
 	json_array_foreach(rw->rejections, i, rec)
 		if (!strcmp(kl_json_str_or(rec, "id", ""), id))
-			return kl_error(KL_EINVALID, "the very same was proposed before, and refused: %s",
+			return kl_error(KL_EINVALID,
+					"the very same was proposed before, and refused: %s",
 					kl_json_str_or(rec, "class", ""));
-	return kl_error(KL_EINVALID, "this kernel was there before: it is one that the walk came through, or "
+	return kl_error(KL_EINVALID,
+			"this kernel was there before: it is one that the walk came through, or "
 			"that was refused");
 }
 
@@ -60,8 +64,14 @@ int kl_rewrite_take(struct kl_proposal **out, struct kl_rewrite *rw, const struc
 		    const char *rewriter, const char *source)
 {
 	struct kl_claim claim = {
-		.rewriter = rewriter, .source = source, .action = e->action, .mechanism = e->mechanism,
-		.text = e->why, .origin = "induced", .traits = e->traits, .locus = e->locus,
+		.rewriter = rewriter,
+		.source = source,
+		.action = e->action,
+		.mechanism = e->mechanism,
+		.text = e->why,
+		.origin = "induced",
+		.traits = e->traits,
+		.locus = e->locus,
 	};
 	struct kl_file *edit = NULL;
 	size_t n = 0;

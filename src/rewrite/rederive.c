@@ -12,15 +12,15 @@
 
 /*
  * What is said here is made of K_{i-1}, the contract, the step's action, mechanism and place, and
- * K_i's time and features. K_i's source is not among what this file is given; the step's own words (its
- * text, its lines) are, and are kept out, for they may tell of that source. A command could still look
- * into the repository: it is hidden from it, or the step is called unisolated.
+ * K_i's time and features. K_i's source is not among what this file is given; the step's own words
+ * (its text, its lines) are, and are kept out, for they may tell of that source. A command could
+ * still look into the repository: it is hidden from it, or the step is called unisolated.
  */
 struct deriver {
 	struct kl_driver driver;
 	const struct kl_rederive *r;
 	struct kl_mechanisms mechanisms;
-	const json_t *attempt;		/* the last one that had a reply, or NULL */
+	const json_t *attempt; /* the last one that had a reply, or NULL */
 };
 
 static void deriver_release(struct deriver *deriver)
@@ -108,9 +108,11 @@ static void compose_turn(struct kl_driver_turn *turn, const struct deriver *deri
 
 	turn->state = r->before;
 	turn->feedback = (struct kl_feedback){
-		.class_ = kl_json_str_or(deriver->attempt, "class", ""), .forward = true,
+		.class_ = kl_json_str_or(deriver->attempt, "class", ""),
+		.forward = true,
 		.event = *id && r->event ? r->event(id, r->payload) : NULL,
-		.goal = r->goal, .ns = r->before_ns,
+		.goal = r->goal,
+		.ns = r->before_ns,
 	};
 	kl_prompt_set(&turn->values, "GOAL", goal(deriver));
 	write_key(&turn->key, deriver);
@@ -126,8 +128,12 @@ static int offer_edit(struct kl_proposal **out, const struct deriver *deriver,
 	struct kl_rewrite rw = { .repo = r->repo, .state = r->before };
 	KL_AUTO(kl_freep) char *source = kl_brief_source(driver->phase, driver->dialogue.turn);
 	struct kl_claim claim = {
-		.rewriter = r->rewriter, .source = source, .origin = "induced", .text = envelope->why,
-		.action = kl_json_str_or(r->record, "action", ""), .traits = envelope->traits,
+		.rewriter = r->rewriter,
+		.source = source,
+		.origin = "induced",
+		.text = envelope->why,
+		.action = kl_json_str_or(r->record, "action", ""),
+		.traits = envelope->traits,
 		.mechanism = kl_json_str_or(r->record, "mechanism", ""),
 	};
 	struct kl_file *edit = NULL;
@@ -172,7 +178,8 @@ static void find_kind(struct deriver *deriver)
 static int deriver_open(struct deriver *deriver, const struct kl_rederive *r)
 {
 	static const char *const prompt[KL_DIALOGUE_END] = {
-		[KL_DIALOGUE_STEP] = "rederive-turn", [KL_DIALOGUE_REPAIR] = "rederive-repair",
+		[KL_DIALOGUE_STEP] = "rederive-turn",
+		[KL_DIALOGUE_REPAIR] = "rederive-repair",
 	};
 	KL_AUTO(kl_strvec_release) struct kl_strvec texts = KL_STRVEC_INIT;
 	size_t turn;
@@ -181,8 +188,13 @@ static int deriver_open(struct deriver *deriver, const struct kl_rederive *r)
 	deriver->r = r;
 	deriver->attempt = last_attempt(&turn, r->attempts);
 	deriver->driver = (struct kl_driver){
-		.repo = r->repo, .session = r->session, .name = r->name, .rewriter = r->rewriter,
-		.phase = kl_asprintf("forward-%d", r->step), .prompt = prompt, .edits = true,
+		.repo = r->repo,
+		.session = r->session,
+		.name = r->name,
+		.rewriter = r->rewriter,
+		.phase = kl_asprintf("forward-%d", r->step),
+		.prompt = prompt,
+		.edits = true,
 		.alone = true,
 	};
 	if ((err = kl_mechanisms_load_shipped(&deriver->mechanisms)) < 0 ||

@@ -22,14 +22,15 @@
 struct kl_rederive {
 	struct kl_repo *repo;
 	struct kl_session *session;
-	const char *name;		/* of the walk */
-	int step;			/* that led back to K_{i-1}: its distance from K* on the walk */
-	const char *rewriter;		/* "chat" or "exec": which of them speaks */
-	const struct kl_surface *before;	/* K_{i-1} */
-	int64_t before_ns;		/* its time; 0: none */
-	const json_t *record;		/* of the backward step */
-	const struct kl_event *goal;	/* of K_i; NULL: not known */
-	const json_t *attempts;		/* earlier ones, in order: {"class", "event", ...} */
+	const char *name; /* of the walk */
+	/* that led back to K_{i-1}: its distance from K* on the walk */
+	int step;
+	const char *rewriter;            /* "chat" or "exec": which of them speaks */
+	const struct kl_surface *before; /* K_{i-1} */
+	int64_t before_ns;               /* its time; 0: none */
+	const json_t *record;            /* of the backward step */
+	const struct kl_event *goal;     /* of K_i; NULL: not known */
+	const json_t *attempts;          /* earlier ones, in order: {"class", "event", ...} */
 	/** An event by its id, or NULL. */
 	const struct kl_event *(*event)(const char *id, void *payload);
 	void *payload;
@@ -45,13 +46,13 @@ int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_reder
 /**
  * The second reading of traits: which of `claims` ({"tiled":"yes"}) does a fresh
  * reader of `state` confirm, with lines that exist? `*audited`:
- * {"tiled":{"value":"yes","path":"topk.c","lines":[12,40]}}, owned; a trait that is not confirmed is
- * absent. The reader is told the names of the traits, not what was claimed.
+ * {"tiled":{"value":"yes","path":"topk.c","lines":[12,40]}}, owned; a trait that is not confirmed
+ * is absent. The reader is told the names of the traits, not what was claimed.
  */
 struct kl_trait_reading {
 	struct kl_repo *repo;
 	struct kl_session *session;
-	const char *name, *rewriter;	/* as above */
+	const char *name, *rewriter; /* as above */
 	int step;
 	const struct kl_surface *state;
 	const json_t *claims;

@@ -54,8 +54,8 @@ static void note_const(struct kl_map *names, const struct kl_ctokens *c, size_t 
 	for (size_t k = i + 1; k + 3 < c->n && k < i + 8; k++) {
 		if (kl_ctoken_is(c, k, ";") || kl_ctoken_is(c, k, "{"))
 			return;
-		if (c->t[k].kind == KL_CT_IDENT && kl_ctoken_is(c, k + 1, "=") && is_constant(c, k + 2) &&
-		    kl_ctoken_is(c, k + 3, ";")) {
+		if (c->t[k].kind == KL_CT_IDENT && kl_ctoken_is(c, k + 1, "=") &&
+		    is_constant(c, k + 2) && kl_ctoken_is(c, k + 3, ";")) {
 			KL_AUTO(kl_freep) char *name = word(c, k);
 
 			add(names, name);
@@ -114,13 +114,13 @@ static size_t constant_of_if(const struct kl_ctokens *c, size_t i, const struct 
 /* --- functions that are reached by name ------------------------------------------ */
 
 struct seen {
-	struct kl_map constants;	/* names that are 0 or 1 */
-	struct kl_map defined;		/* function -> "" */
-	struct kl_map calls;		/* "caller\ncallee" -> ""; caller "" outside of functions */
+	struct kl_map constants; /* names that are 0 or 1 */
+	struct kl_map defined;   /* function -> "" */
+	struct kl_map calls;     /* "caller\ncallee" -> ""; caller "" outside of functions */
 	struct kl_map live;
-	bool unsure;			/* of what is live: too deep to follow */
+	bool unsure; /* of what is live: too deep to follow */
 	size_t directives, conditions;
-	char *directive, *condition;	/* the last one, for a person */
+	char *directive, *condition; /* the last one, for a person */
 };
 
 static void seen_release(struct seen *s)
@@ -133,7 +133,8 @@ static void seen_release(struct seen *s)
 	free(s->condition);
 }
 
-static char *describe(const struct kl_file *f, const struct kl_ctokens *c, size_t first, size_t last)
+static char *describe(const struct kl_file *f, const struct kl_ctokens *c, size_t first,
+		      size_t last)
 {
 	size_t off = c->t[first].off, n = c->t[last].off + c->t[last].len - off;
 	const char *nl = memchr(c->text + off, '\n', n);
@@ -153,7 +154,8 @@ static void keep(char **at, char *text)
 static void read_file(struct seen *s, const struct kl_file *f, const struct kl_ctokens *c)
 {
 	for (size_t i = 0; i < c->nfn; i++) {
-		KL_AUTO(kl_freep) char *name = kl_strndup(c->text + c->fn[i].name_off, c->fn[i].name_len);
+		KL_AUTO(kl_freep) char *name = kl_strndup(c->text + c->fn[i].name_off,
+							  c->fn[i].name_len);
 
 		add(&s->defined, name);
 	}
@@ -181,9 +183,10 @@ static void read_file(struct seen *s, const struct kl_file *f, const struct kl_c
 /* words of a launch plan or of directives name functions, too */
 static void read_words(struct seen *s, const char *text, size_t len)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
 
-	for (size_t i = 0; i < len; ) {
+	for (size_t i = 0; i < len;) {
 		size_t n = 0;
 
 		while (i + n < len && text[i + n] && strchr(letters, text[i + n]))
@@ -250,17 +253,24 @@ static void read_surface(struct seen *out, const struct kl_surface *s)
 static int compare(const struct seen *a, const struct seen *b)
 {
 	if (b->directives > a->directives)
-		return kl_error(KL_ENO, "the edit leaves a conditional directive behind: %s; what is "
-				"removed goes altogether", b->directive);
+		return kl_error(KL_ENO,
+				"the edit leaves a conditional directive behind: %s; what is "
+				"removed goes altogether",
+				b->directive);
 	if (b->conditions > a->conditions)
-		return kl_error(KL_ENO, "the edit leaves code behind a condition that never changes: %s; "
-				"what is removed goes altogether", b->condition);
+		return kl_error(KL_ENO,
+				"the edit leaves code behind a condition that never changes: %s; "
+				"what is removed goes altogether",
+				b->condition);
 	for (size_t i = 0; i < b->defined.n && !a->unsure && !b->unsure; i++) {
 		const char *name = b->defined.e[i].key;
 
 		if (kl_map_get(&a->live, name) && !kl_map_get(&b->live, name))
-			return kl_error(KL_ENO, "the edit leaves the function '%.60s' behind, which nothing "
-					"uses any more; it goes as well", name);
+			return kl_error(
+				KL_ENO,
+				"the edit leaves the function '%.60s' behind, which nothing "
+				"uses any more; it goes as well",
+				name);
 	}
 	return 0;
 }

@@ -11,7 +11,7 @@ struct rewriter {
 	const char *name;
 	int (*propose)(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 		       const char *arg);
-	int (*check)(const char *arg);	/* NULL: takes no argument */
+	int (*check)(const char *arg); /* NULL: takes no argument */
 };
 
 static const struct rewriter rewriters[] = {
@@ -50,8 +50,10 @@ static int find(const struct rewriter **out, const char **arg, char *word)
 		*out = &rewriters[i];
 		return 0;
 	}
-	return kl_error(KL_EUSAGE, "no rewriter '%s'; there are history, passes[:<dir>], "
-			"patches:<dir>, stepwise, exec and chat", word);
+	return kl_error(KL_EUSAGE,
+			"no rewriter '%s'; there are history, passes[:<dir>], "
+			"patches:<dir>, stepwise, exec and chat",
+			word);
 }
 
 int kl_rewriters_check(const char *list)
@@ -107,8 +109,7 @@ static int ask_all(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, 
 	return 0;
 }
 
-int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
-		    const char *list)
+int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *list)
 {
 	*out = NULL;
 	*stop = false;
@@ -175,7 +176,7 @@ int kl_rewrite_read_tree(struct kl_file **edit, size_t *n, const struct kl_rewri
 			return err;
 		}
 		list[have].path = kl_strdup(s->file[i].path);
-		list[have].mode = s->file[i].mode;	/* no simplification lies in a mode */
+		list[have].mode = s->file[i].mode; /* no simplification lies in a mode */
 		list[have].len = text.len;
 		list[have++].data = kl_buf_detach(&text);
 	}
@@ -198,8 +199,8 @@ static char *or_empty(const char *s)
 	return kl_strdup(s ? s : "");
 }
 
-int kl_rewrite_offer(struct kl_proposal **out, struct kl_rewrite *rw,
-		     const struct kl_file *edit, size_t n, const struct kl_claim *claim)
+int kl_rewrite_offer(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_file *edit,
+		     size_t n, const struct kl_claim *claim)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
 	KL_AUTO(kl_proposal_freep) struct kl_proposal *p = NULL;
@@ -236,7 +237,7 @@ int kl_rewrite_offer(struct kl_proposal **out, struct kl_rewrite *rw,
 struct split {
 	struct kl_rewrite *rw;
 	struct kl_claim claim;
-	int tried;		/* parts offered so far, new or old */
+	int tried; /* parts offered so far, new or old */
 };
 
 static bool same(const struct kl_file *a, const struct kl_file *b)
@@ -298,7 +299,7 @@ static int split_file(struct kl_proposal **out, struct split *s, const struct kl
 		kl_buf_add(&text, b->data + bo, bl);
 		kl_buf_add(&text, a->data + ao + al, a->len - ao - al);
 		if (text.len == b->len && !memcmp(text.ptr, b->data, b->len))
-			continue;	/* the whole change of this file */
+			continue; /* the whole change of this file */
 		edit.data = text.ptr;
 		edit.len = text.len;
 		if ((err = offer_part(out, s, &edit, where)) < 0 || *out)
@@ -307,8 +308,8 @@ static int split_file(struct kl_proposal **out, struct split *s, const struct kl
 	return 0;
 }
 
-int kl_rewrite_part(struct kl_proposal **out, struct kl_rewrite *rw,
-		    const struct kl_surface *whole, const struct kl_claim *claim)
+int kl_rewrite_part(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_surface *whole,
+		    const struct kl_claim *claim)
 {
 	struct split s = { .rw = rw, .claim = *claim };
 	const struct kl_surface *a = rw->state;
@@ -337,9 +338,12 @@ int kl_rewrite_split(struct kl_proposal **out, struct kl_rewrite *rw,
 		     const struct kl_proposal *whole)
 {
 	struct kl_claim claim = {
-		.rewriter = whole->rewriter, .source = whole->source,
-		.action = whole->action, .mechanism = whole->mechanism,
-		.text = whole->text, .origin = whole->origin,
+		.rewriter = whole->rewriter,
+		.source = whole->source,
+		.action = whole->action,
+		.mechanism = whole->mechanism,
+		.text = whole->text,
+		.origin = whole->origin,
 		.traits = whole->traits,
 	};
 
@@ -347,6 +351,6 @@ int kl_rewrite_split(struct kl_proposal **out, struct kl_rewrite *rw,
 	if (kl_rewriters_model(whole->rewriter))
 		return kl_chat_split(out, rw, whole);
 	if (strchr(whole->source, '@'))
-		return 0;	/* it is a part already */
+		return 0; /* it is a part already */
 	return kl_rewrite_part(out, rw, whole->candidate, &claim);
 }

@@ -10,9 +10,11 @@
 int kl_scan_check(const char *text, size_t len)
 {
 	if (len > KL_ENVELOPE_MAX)
-		return kl_error(KL_EINVALID, "the reply has %zu bytes, more than %zu; use "
+		return kl_error(KL_EINVALID,
+				"the reply has %zu bytes, more than %zu; use "
 				"<function> or <edit> "
-				"for a small change of a large file", len, KL_ENVELOPE_MAX);
+				"for a small change of a large file",
+				len, KL_ENVELOPE_MAX);
 	if (memchr(text, '\0', len))
 		return kl_error(KL_EINVALID, "the reply holds a NUL byte");
 	if (kl_utf8_span(text, len) != len)
@@ -62,8 +64,8 @@ bool kl_scan_tag(struct kl_scan_tag *out, const struct kl_scan *s, struct kl_sca
 		return false;
 	out->closing = l.s[1] == '/';
 	i += out->closing;
-	for (n = 0; i + n < l.n && ((l.s[i + n] >= 'a' && l.s[i + n] <= 'z') ||
-				    l.s[i + n] == '-'); n++)
+	for (n = 0; i + n < l.n && ((l.s[i + n] >= 'a' && l.s[i + n] <= 'z') || l.s[i + n] == '-');
+	     n++)
 		;
 	for (size_t k = 0; s->tag[k]; k++) {
 		if (strlen(s->tag[k]) != n || memcmp(s->tag[k], l.s + i, n))
@@ -101,7 +103,8 @@ static bool take_value(char **out, struct kl_scan_line *l)
 	char quote = l->n && strchr("\"'", l->s[0]) ? l->s[0] : '\0';
 	size_t n = 0, from = quote ? 1 : 0;
 
-	while (from + n < l->n && (quote ? l->s[from + n] != quote : !strchr(" \t>", l->s[from + n])))
+	while (from + n < l->n &&
+	       (quote ? l->s[from + n] != quote : !strchr(" \t>", l->s[from + n])))
 		n++;
 	if (!n || (quote && from + n == l->n))
 		return false;
@@ -130,8 +133,10 @@ int kl_scan_attributes(const struct kl_scan *s, const struct kl_scan_tag *t,
 		while (k < nlist && (strlen(list[k].key) != n || memcmp(list[k].key, l.s, n)))
 			k++;
 		if (!n || n == l.n || l.s[n] != '=')
-			return kl_scan_bad(s, "the tag <%s> cannot be read; it stands alone on "
-					   "its line", t->name);
+			return kl_scan_bad(s,
+					   "the tag <%s> cannot be read; it stands alone on "
+					   "its line",
+					   t->name);
 		if (k == nlist)
 			return kl_scan_bad(s, "<%s> has no attribute '%.*s'", t->name,
 					   (int)(n < 40 ? n : 40), l.s);
@@ -158,8 +163,10 @@ static bool is_fence(struct kl_scan_line l)
 
 static int unclosed(const char *name, int line)
 {
-	return kl_error(KL_EINVALID, "the <%s> of line %d of the reply is never closed by </%s>; was the "
-			"reply cut short?", name, line, name);
+	return kl_error(KL_EINVALID,
+			"the <%s> of line %d of the reply is never closed by </%s>; was the "
+			"reply cut short?",
+			name, line, name);
 }
 
 int kl_scan_body(char **out, struct kl_scan *s, const char *name)
@@ -172,15 +179,19 @@ int kl_scan_body(char **out, struct kl_scan *s, const char *name)
 	while (kl_scan_take(&l, s)) {
 		if (!kl_scan_tag(&t, s, l)) {
 			if (!b.len && is_fence(l))
-				return kl_scan_bad(s, "<%s> holds the text itself, without a fence "
-						   "around it", name);
+				return kl_scan_bad(s,
+						   "<%s> holds the text itself, without a fence "
+						   "around it",
+						   name);
 			kl_buf_add(&b, l.s, l.n);
 			kl_buf_addch(&b, '\n');
 			continue;
 		}
 		if (!t.closing || strcmp(t.name, name))
-			return kl_scan_bad(s, "<%s%s> within the <%s> of line %d, which has no </%s> "
-					   "before it", t.closing ? "/" : "", t.name, name, first, name);
+			return kl_scan_bad(s,
+					   "<%s%s> within the <%s> of line %d, which has no </%s> "
+					   "before it",
+					   t.closing ? "/" : "", t.name, name, first, name);
 		if (kl_scan_alone(s, &t) < 0)
 			return KL_EINVALID;
 		*out = kl_buf_detach(&b);
@@ -210,7 +221,8 @@ int kl_scan_keys(struct kl_scan *s, const char *name, const struct kl_scan_field
 						   t.closing ? "/" : "", t.name, name, first);
 			for (k = 0; k < nlist; k++)
 				if (!*list[k].value && *list[k].key != '?')
-					return kl_scan_bad(s, "the <%s> of line %d has no line '%s:'",
+					return kl_scan_bad(s,
+							   "the <%s> of line %d has no line '%s:'",
 							   name, first, list[k].key);
 			return kl_scan_alone(s, &t);
 		}
@@ -219,13 +231,15 @@ int kl_scan_keys(struct kl_scan *s, const char *name, const struct kl_scan_field
 			continue;
 		while (n < l.n && l.s[n] != ':')
 			n++;
-		while (k < nlist && (strlen(bare(list[k].key)) != n || memcmp(bare(list[k].key), l.s, n)))
+		while (k < nlist &&
+		       (strlen(bare(list[k].key)) != n || memcmp(bare(list[k].key), l.s, n)))
 			k++;
 		if (n == l.n || k == nlist)
 			return kl_scan_bad(s, "'%.*s' is no line of a <%s>",
 					   (int)(l.n < 60 ? l.n : 60), l.s, name);
 		if (*list[k].value)
-			return kl_scan_bad(s, "a second line '%s:' in one <%s>", bare(list[k].key), name);
+			return kl_scan_bad(s, "a second line '%s:' in one <%s>", bare(list[k].key),
+					   name);
 		l = kl_scan_trim((struct kl_scan_line){ l.s + n + 1, l.n - n - 1 });
 		*list[k].value = kl_strndup(l.s, l.n);
 	}

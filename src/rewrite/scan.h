@@ -15,8 +15,8 @@
 struct kl_scan {
 	const char *text;
 	size_t len, pos;
-	int line;		/* of the last one that was taken, from 1 */
-	const char *const *tag;	/* the names that are tags here, NULL at the end */
+	int line;               /* of the last one that was taken, from 1 */
+	const char *const *tag; /* the names that are tags here, NULL at the end */
 };
 
 /** A line, without its newline; borrowed. */
@@ -26,9 +26,9 @@ struct kl_scan_line {
 };
 
 struct kl_scan_tag {
-	const char *name;		/* of the table */
+	const char *name; /* of the table */
 	bool closing;
-	struct kl_scan_line rest;	/* between the name and the end of the line */
+	struct kl_scan_line rest; /* between the name and the end of the line */
 };
 
 /** Not too long, no NUL, UTF-8. */
@@ -38,14 +38,16 @@ bool kl_scan_take(struct kl_scan_line *out, struct kl_scan *s);
 struct kl_scan_line kl_scan_trim(struct kl_scan_line l);
 /** Does the line begin with a tag of the table? */
 bool kl_scan_tag(struct kl_scan_tag *out, const struct kl_scan *s, struct kl_scan_line l);
-int kl_scan_bad(const struct kl_scan *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int kl_scan_bad(const struct kl_scan *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /** Nothing but '>' may follow: of a closing tag, and of one without attributes. */
 int kl_scan_alone(const struct kl_scan *s, const struct kl_scan_tag *t);
 
 /** A value to be found, once; `*value` is NULL before, and the caller's after. */
 struct kl_scan_field {
-	const char *key;	/* "?key": of kl_scan_keys, it may be absent, and its value stays NULL then */
+	const char
+		*key; /* "?key": of kl_scan_keys, it may be absent, and its value stays NULL then */
 	char **value;
 };
 

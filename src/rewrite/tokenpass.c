@@ -59,7 +59,8 @@ static void drop_unroll(struct kl_cedits *out, const struct kl_ctokens *c)
 {
 	static const char *const pragma[] = { "#pragma GCC unroll", "#pragma unroll",
 					      "#pragma clang loop unroll", NULL };
-	static const char *const quoted[] = { "\"GCC unroll", "\"unroll", "\"clang loop unroll", NULL };
+	static const char *const quoted[] = { "\"GCC unroll", "\"unroll", "\"clang loop unroll",
+					      NULL };
 
 	drop_pragmas(out, c, pragma, quoted);
 }
@@ -68,7 +69,8 @@ static void drop_ivdep(struct kl_cedits *out, const struct kl_ctokens *c)
 {
 	static const char *const pragma[] = { "#pragma GCC ivdep", "#pragma omp simd",
 					      "#pragma clang loop vectorize", NULL };
-	static const char *const quoted[] = { "\"GCC ivdep", "\"omp simd", "\"clang loop vectorize", NULL };
+	static const char *const quoted[] = { "\"GCC ivdep", "\"omp simd", "\"clang loop vectorize",
+					      NULL };
 
 	drop_pragmas(out, c, pragma, quoted);
 }
@@ -93,10 +95,27 @@ static void drop_restrict(struct kl_cedits *out, const struct kl_ctokens *c)
 /* an attribute list goes when every word of it is only a hint */
 static void drop_attribute(struct kl_cedits *out, const struct kl_ctokens *c)
 {
-	static const char *const hint[] = { "always_inline", "hot", "cold", "flatten", "noinline",
-		"optimize", "aligned", "const", "pure", "leaf", "nothrow", "artificial",
-		"__always_inline__", "__hot__", "__flatten__", "__noinline__", "__aligned__",
-		"__optimize__", "__pure__", "__const__", NULL };
+	static const char *const hint[] = { "always_inline",
+					    "hot",
+					    "cold",
+					    "flatten",
+					    "noinline",
+					    "optimize",
+					    "aligned",
+					    "const",
+					    "pure",
+					    "leaf",
+					    "nothrow",
+					    "artificial",
+					    "__always_inline__",
+					    "__hot__",
+					    "__flatten__",
+					    "__noinline__",
+					    "__aligned__",
+					    "__optimize__",
+					    "__pure__",
+					    "__const__",
+					    NULL };
 
 	for (size_t i = 0; i + 4 < c->n; i++) {
 		bool only_hints = true;
@@ -155,8 +174,8 @@ static bool is_intrinsic(const struct kl_ctokens *c, size_t i)
 }
 
 /* _mm256_stream_ps -> _mm256_storeu_ps: `from` and `to` between prefix and suffix */
-static void rename_intrinsics(struct kl_cedits *out, const struct kl_ctokens *c,
-			      const char *from, const char *to, const char *const *suffix)
+static void rename_intrinsics(struct kl_cedits *out, const struct kl_ctokens *c, const char *from,
+			      const char *to, const char *const *suffix)
 {
 	static const char *const prefix[] = { "_mm_", "_mm256_", "_mm512_", NULL };
 
@@ -291,15 +310,16 @@ static bool used_elsewhere(const struct kl_ctokens *c, const char *name, size_t 
 	return false;
 }
 
-static void add_tile(struct kl_tiles *out, const struct kl_ctokens *c, size_t def,
-		     const char *name, size_t len, long value)
+static void add_tile(struct kl_tiles *out, const struct kl_ctokens *c, size_t def, const char *name,
+		     size_t len, long value)
 {
 	KL_AUTO(kl_freep) char *copy = kl_strndup(name, len);
 
 	if (!value || !tile_name(name, len) || !used_elsewhere(c, copy, def))
 		return;
 	KL_GROW(out->t, out->n + 1, out->alloc);
-	out->t[out->n++] = (struct kl_tile){ .name = kl_steal(&copy), .value = value,
+	out->t[out->n++] = (struct kl_tile){ .name = kl_steal(&copy),
+					     .value = value,
 					     .line = c->t[def].line };
 }
 
@@ -318,8 +338,9 @@ static void tile_of_define(struct kl_tiles *out, const struct kl_ctokens *c, siz
 		;
 	if (s == end || *s == '(')
 		return;
-	for (stop = s; stop < end && !(stop[0] == '/' && stop + 1 < end &&
-				       (stop[1] == '*' || stop[1] == '/')); stop++)
+	for (stop = s; stop < end &&
+		       !(stop[0] == '/' && stop + 1 < end && (stop[1] == '*' || stop[1] == '/'));
+	     stop++)
 		;
 	add_tile(out, c, i, name, s - name, tile_value(s, stop - s));
 }

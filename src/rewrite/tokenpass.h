@@ -10,7 +10,7 @@
  * decides which of them make one proposal.
  */
 struct kl_tokenpass {
-	const char *name;	/* as in templates/passes/passes.yaml */
+	const char *name; /* as in templates/passes/passes.yaml */
 	void (*find)(struct kl_cedits *out, const struct kl_ctokens *c);
 };
 

@@ -72,8 +72,8 @@ struct vector {
 static const struct vector *vector_at(const struct kl_ctokens *c, size_t i)
 {
 	static const struct vector known[] = {
-		{ "float4", "float", 4 }, { "float2", "float", 2 }, { "int4", "int", 4 },
-		{ "int2", "int", 2 }, { "uint4", "unsigned", 4 }, { "uint2", "unsigned", 2 },
+		{ "float4", "float", 4 }, { "float2", "float", 2 },   { "int4", "int", 4 },
+		{ "int2", "int", 2 },     { "uint4", "unsigned", 4 }, { "uint2", "unsigned", 2 },
 	};
 
 	for (size_t k = 0; k < KL_ARRAY_SIZE(known); k++)
@@ -177,7 +177,8 @@ static bool begins(const struct kl_ctokens *c, size_t i)
 {
 	if (i == 0 || kl_ctoken_is(c, i - 1, "else") || c->t[i - 1].kind == KL_CT_DIRECTIVE)
 		return i > 0;
-	return kl_ctoken_is(c, i - 1, ";") || kl_ctoken_is(c, i - 1, "{") || kl_ctoken_is(c, i - 1, "}");
+	return kl_ctoken_is(c, i - 1, ";") || kl_ctoken_is(c, i - 1, "{") ||
+	       kl_ctoken_is(c, i - 1, "}");
 }
 
 /* is the parenthesis that ends before `i` the head of an if or a loop? */

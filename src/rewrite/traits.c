@@ -10,13 +10,14 @@
 #include "rewrite/rederive.h"
 
 /*
- * traits - the second reading: who proposed a step says what its source no longer is; another reader, in a
- * conversation of his own, is asked for the same traits without being told what was said.
+ * traits - the second reading: who proposed a step says what its source no longer is; another
+ * reader, in a conversation of his own, is asked for the same traits without being told what was
+ * said.
  */
 struct reader {
 	struct kl_driver driver;
 	const struct kl_trait_reading *r;
-	struct kl_strvec names;		/* to be judged, sorted */
+	struct kl_strvec names; /* to be judged, sorted */
 	struct kl_mechanisms mechanisms;
 };
 
@@ -133,8 +134,12 @@ static int reader_open(struct reader *reader)
 	int err;
 
 	reader->driver = (struct kl_driver){
-		.repo = r->repo, .session = r->session, .name = r->name, .rewriter = r->rewriter,
-		.phase = kl_asprintf("traits-%d", r->step), .prompt = prompt,
+		.repo = r->repo,
+		.session = r->session,
+		.name = r->name,
+		.rewriter = r->rewriter,
+		.phase = kl_asprintf("traits-%d", r->step),
+		.prompt = prompt,
 	};
 	if ((err = kl_mechanisms_load_shipped(&reader->mechanisms)) < 0 ||
 	    (err = kl_brief_system_plain(&texts, r->repo, "traits")) < 0)

@@ -16,10 +16,10 @@ static const git_oid zero;
 struct merge {
 	struct kl_repo *r;
 	struct kl_library *base, *ours, *theirs;
-	struct kl_map seen;		/* events of theirs that were read */
+	struct kl_map seen; /* events of theirs that were read */
 	struct kl_tree_edit *edit;
 	size_t n, alloc;
-	struct kl_strvec keep;		/* what the edits point to */
+	struct kl_strvec keep; /* what the edits point to */
 	struct kl_library_merged *done;
 };
 
@@ -45,12 +45,17 @@ static void put(struct merge *m, char *path, char *text, size_t len)
 	kl_strvec_take(&m->keep, path);
 	kl_strvec_take(&m->keep, text);
 	KL_GROW(m->edit, m->n + 1, m->alloc);
-	m->edit[m->n++] = (struct kl_tree_edit){ .path = path, .data = text, .len = len, .mode = 0100644 };
+	m->edit[m->n++] = (struct kl_tree_edit){
+		.path = path, .data = text, .len = len, .mode = 0100644
+	};
 }
 
 /* --- events ------------------------------------------------------------------------ */
 
-/* An event that a card of theirs cites, and those that it was computed from, must be there and true. */
+/*
+ * An event that a card of theirs cites, and those that it was computed from, must be there and
+ * true.
+ */
 static int check_event(struct merge *m, const char *id, int depth)
 {
 	KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
@@ -74,7 +79,8 @@ static int list_events(struct kl_blobs *out, struct kl_library *l)
 {
 	git_oid tree;
 	int err = memcmp(&l->tree, &zero, sizeof(zero)) ?
-		  kl_repo_subtree(&tree, l->repo, &l->tree, "evidence") : KL_ENOTFOUND;
+			  kl_repo_subtree(&tree, l->repo, &l->tree, "evidence") :
+			  KL_ENOTFOUND;
 
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
@@ -100,7 +106,7 @@ static int take_event(struct merge *m, const struct kl_blob *theirs, const struc
 	int err;
 
 	if (!is_event_path(theirs->path))
-		return 0;	/* nothing that a reader would look for */
+		return 0; /* nothing that a reader would look for */
 	snprintf(id, sizeof(id), "%.64s", theirs->path + 3);
 	if ((err = kl_library_event(&e, m->theirs, id)) < 0)
 		return err;
@@ -202,7 +208,7 @@ static int unite(struct merge *m, const struct kl_card *theirs, const char *path
 	if ((err = kl_library_card_at(&ours, m->ours, at)) < 0)
 		return kl_error_in(err, "our own library");
 	if (in_base >= 0 && kl_library_card_at(&base, m->base, (size_t)in_base) < 0)
-		kl_error_clear();	/* an old version that nobody can read is none */
+		kl_error_clear(); /* an old version that nobody can read is none */
 	if ((err = kl_card_merge(&merged, &both, base, ours, theirs)) < 0 ||
 	    (err = kl_library_text(&was, m->ours, at)) < 0)
 		return err;
@@ -229,7 +235,8 @@ static int take_card(struct merge *m, size_t i)
 	if (at >= 0 && !memcmp(&m->ours->cards.b[at].oid, &b->oid, sizeof(git_oid)))
 		return 0;
 	/* they have it as it was: what changed is ours */
-	if (at >= 0 && in_base >= 0 && !memcmp(&m->base->cards.b[in_base].oid, &b->oid, sizeof(git_oid)))
+	if (at >= 0 && in_base >= 0 &&
+	    !memcmp(&m->base->cards.b[in_base].oid, &b->oid, sizeof(git_oid)))
 		return 0;
 	if ((err = read_theirs(&theirs, m, i)) < 0)
 		return err;
@@ -260,7 +267,8 @@ static int open_three(struct merge *m, const git_oid *ours, const git_oid *their
 	    (err = kl_library_open_at(&m->ours, m->r, ours)) < 0)
 		return err;
 	base = zero;
-	if (memcmp(ours, &zero, sizeof(zero)) && (err = kl_repo_merge_base(&base, m->r, ours, theirs)) < 0)
+	if (memcmp(ours, &zero, sizeof(zero)) &&
+	    (err = kl_repo_merge_base(&base, m->r, ours, theirs)) < 0)
 		return err;
 	return kl_library_open_at(&m->base, m->r, &base);
 }
@@ -268,9 +276,9 @@ static int open_three(struct merge *m, const git_oid *ours, const git_oid *their
 static int commit(git_oid *tip, struct merge *m, const git_oid *ours, const git_oid *theirs)
 {
 	git_oid parent[2] = { *ours, *theirs };
-	KL_AUTO(kl_freep) char *message =
-		kl_asprintf("merge: %zu card%s, %zu of them new\n", m->done->added + m->done->changed,
-			    m->done->added + m->done->changed == 1 ? "" : "s", m->done->added);
+	KL_AUTO(kl_freep) char *message = kl_asprintf(
+		"merge: %zu card%s, %zu of them new\n", m->done->added + m->done->changed,
+		m->done->added + m->done->changed == 1 ? "" : "s", m->done->added);
 	struct kl_commit_spec s = { .message = message, .parent = parent, .nparent = 2 };
 	bool none = !memcmp(ours, &zero, sizeof(zero)), forward = none;
 	int err = kl_repo_tree_edit(&s.tree, m->r, none ? NULL : &m->ours->tree, m->edit, m->n);
@@ -296,8 +304,9 @@ static int take_attributes(struct merge *m)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	git_oid blob;
 	size_t n;
-	int err = memcmp(&m->ours->tree, &zero, sizeof(zero)) ? KL_EEXISTS :
-		  kl_repo_tree_entry(&blob, NULL, m->r, &m->theirs->tree, ".gitattributes");
+	int err = memcmp(&m->ours->tree, &zero, sizeof(zero)) ?
+			  KL_EEXISTS :
+			  kl_repo_tree_entry(&blob, NULL, m->r, &m->theirs->tree, ".gitattributes");
 
 	if (err == KL_ENOTFOUND || err == KL_EEXISTS) {
 		kl_error_clear();
@@ -310,8 +319,8 @@ static int take_attributes(struct merge *m)
 	return 0;
 }
 
-int kl_library_merge(git_oid *tip, struct kl_library_merged *done, struct kl_repo *r, const git_oid *ours,
-		     const git_oid *theirs)
+int kl_library_merge(git_oid *tip, struct kl_library_merged *done, struct kl_repo *r,
+		     const git_oid *ours, const git_oid *theirs)
 {
 	KL_AUTO(merge_release) struct merge m = { .r = r, .done = done };
 	bool have = false;

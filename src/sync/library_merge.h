@@ -15,16 +15,16 @@
  * none.
  */
 struct kl_library_merged {
-	size_t added, changed;		/* cards */
-	struct kl_strvec both;		/* "<card>: <fields>" that both sides changed, differently */
+	size_t added, changed; /* cards */
+	struct kl_strvec both; /* "<card>: <fields>" that both sides changed, differently */
 };
 
 /**
  * `*tip`: ours if it has all of theirs; theirs if that is what comes of it; else a new commit
  * with both as parents. `ours` zero: none yet. Moves no ref.
  */
-int kl_library_merge(git_oid *tip, struct kl_library_merged *done, struct kl_repo *r, const git_oid *ours,
-		     const git_oid *theirs);
+int kl_library_merge(git_oid *tip, struct kl_library_merged *done, struct kl_repo *r,
+		     const git_oid *ours, const git_oid *theirs);
 void kl_library_merged_release(struct kl_library_merged *m);
 
 #endif

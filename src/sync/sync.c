@@ -20,7 +20,7 @@
 #define MAX_MIB 2048
 #define GIVE_UP_MS (5 * 60 * 1000)
 #define LOCK_MS (60 * 1000)
-#define SAME_ANSWERS 4		/* refusals, while the remote stays the same, to be believed */
+#define SAME_ANSWERS 4 /* refusals, while the remote stays the same, to be believed */
 
 /* clang-format off */
 static const char *const prefixes[] = {
@@ -38,7 +38,9 @@ const char *kl_sync_prefix(enum kl_sync_kind kind)
 
 const char *kl_sync_how_name(enum kl_sync_how how)
 {
-	static const char *const name[] = { "taken", "moved", "united", "renamed", "given", "left" };
+	static const char *const name[] = {
+		"taken", "moved", "united", "renamed", "given", "left"
+	};
 
 	return name[how];
 }
@@ -61,7 +63,8 @@ void kl_sync_release(struct kl_sync *s)
 	s->n = s->alloc = 0;
 }
 
-void kl_sync_say(struct kl_sync_round *x, enum kl_sync_how how, const char *ref, const char *fmt, ...)
+void kl_sync_say(struct kl_sync_round *x, enum kl_sync_how how, const char *ref, const char *fmt,
+		 ...)
 {
 	struct kl_buf what = KL_BUF_INIT;
 	va_list ap;
@@ -114,8 +117,8 @@ struct kl_sync_ref *kl_sync_find(struct kl_sync_round *x, const char *ref)
 	return NULL;
 }
 
-struct kl_sync_ref *kl_sync_find_oid(struct kl_sync_round *x, enum kl_sync_kind kind, const char *leaf,
-				     const git_oid *oid)
+struct kl_sync_ref *kl_sync_find_oid(struct kl_sync_round *x, enum kl_sync_kind kind,
+				     const char *leaf, const git_oid *oid)
 {
 	size_t n = strcspn(leaf, "/") + 1;
 
@@ -157,13 +160,17 @@ static void take_ref(struct kl_sync_round *x, enum kl_sync_kind kind, const stru
 	if (kind == KL_SYNC_LINEAGE || kind == KL_SYNC_REJECTED) {
 		leaf = ref->name + strlen(prefixes[kind]);
 		if (!leaf_ok(leaf)) {
-			kl_sync_say(x, KL_SYNC_LEFT, ref->name, "it is not named <workload>/<name>");
+			kl_sync_say(x, KL_SYNC_LEFT, ref->name,
+				    "it is not named <workload>/<name>");
 			return;
 		}
 	}
 	KL_GROW(x->v, x->n + 1, x->alloc);
 	x->v[x->n++] = (struct kl_sync_ref){
-		.kind = kind, .ref = kl_strdup(ref->name), .leaf = kl_strdup(leaf), .oid = ref->oid,
+		.kind = kind,
+		.ref = kl_strdup(ref->name),
+		.leaf = kl_strdup(leaf),
+		.oid = ref->oid,
 		.tracking = kl_sync_tracking(x->s->remote, ref->name),
 	};
 }
@@ -174,7 +181,8 @@ static int list_theirs(struct kl_sync_round *x)
 	const char *const want[] = { prefixes[KL_SYNC_NOTES], prefixes[KL_SYNC_LINEAGE],
 				     prefixes[KL_SYNC_REJECTED], x->cards, NULL };
 	const char *const notes[] = { prefixes[KL_SYNC_NOTES], NULL };
-	int err = kl_remote_list(&all, x->r, x->s->remote, x->s->notes_only ? notes : want, MAX_REFS);
+	int err = kl_remote_list(&all, x->r, x->s->remote, x->s->notes_only ? notes : want,
+				 MAX_REFS);
 
 	for (size_t i = 0; !err && i < all.n; i++) {
 		const char *name = all.ref[i].name;
@@ -183,9 +191,11 @@ static int list_theirs(struct kl_sync_round *x)
 			take_ref(x, KL_SYNC_CARDS, &all.ref[i]);
 		else if (!strcmp(name, KL_NOTES_GATE))
 			take_ref(x, KL_SYNC_NOTES, &all.ref[i]);
-		else if (!strncmp(name, prefixes[KL_SYNC_LINEAGE], strlen(prefixes[KL_SYNC_LINEAGE])))
+		else if (!strncmp(name, prefixes[KL_SYNC_LINEAGE],
+				  strlen(prefixes[KL_SYNC_LINEAGE])))
 			take_ref(x, KL_SYNC_LINEAGE, &all.ref[i]);
-		else if (!strncmp(name, prefixes[KL_SYNC_REJECTED], strlen(prefixes[KL_SYNC_REJECTED])))
+		else if (!strncmp(name, prefixes[KL_SYNC_REJECTED],
+				  strlen(prefixes[KL_SYNC_REJECTED])))
 			take_ref(x, KL_SYNC_REJECTED, &all.ref[i]);
 	}
 	return err;
@@ -193,7 +203,9 @@ static int list_theirs(struct kl_sync_round *x)
 
 /* --- fetch ------------------------------------------------------------------------ */
 
-/* Tracking refs of what the remote has no longer; those of other kinds are whoever's fetched them. */
+/*
+ * Tracking refs of what the remote has no longer; those of other kinds are whoever's fetched them.
+ */
 static int drop_gone(struct kl_sync_round *x)
 {
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(x->r);
@@ -202,8 +214,8 @@ static int drop_gone(struct kl_sync_round *x)
 
 	for (size_t p = 0; !err && p < KL_ARRAY_SIZE(part); p++) {
 		KL_AUTO(kl_ref_list_release) struct kl_ref_list have = { 0 };
-		KL_AUTO(kl_freep) char *prefix =
-			kl_asprintf("refs/klineage-remotes/%s/%s", x->s->remote, part[p]);
+		KL_AUTO(kl_freep) char *prefix = kl_asprintf("refs/klineage-remotes/%s/%s",
+							     x->s->remote, part[p]);
 
 		err = kl_refs_list(&have, x->r, prefix);
 		for (size_t i = 0; !err && i < have.n; i++) {
@@ -235,7 +247,7 @@ static int fetch(struct kl_sync_round *x)
 	}
 	kl_error_clear();
 	if (!err && !x->s->notes_only)
-		err = drop_gone(x);	/* first: one may stand where a new one needs a directory */
+		err = drop_gone(x); /* first: one may stand where a new one needs a directory */
 	if (!err)
 		err = kl_remote_fetch(x->r, x->s->remote, &spec, (uint64_t)mib << 20);
 	/* it may have moved between the list and the fetch: what came counts */
@@ -309,7 +321,9 @@ static void describe(struct kl_buf *out, const struct kl_sync_round *x)
 static int one_round(struct kl_sync *s, struct kl_buf *was)
 {
 	KL_AUTO(round_release) struct kl_sync_round x = {
-		.s = s, .r = s->repo, .renamed = { .free_value = free },
+		.s = s,
+		.r = s->repo,
+		.renamed = { .free_value = free },
 	};
 	int err;
 
@@ -340,8 +354,10 @@ static int believe(int err, const char *remote)
 	if (err == KL_EBUSY)
 		return err;
 	err = kl_error(KL_EIO, "%s", why);
-	return kl_error_hint(err, "nothing was given to '%s', and nothing is lost: what came from it "
-			     "is here", remote);
+	return kl_error_hint(err,
+			     "nothing was given to '%s', and nothing is lost: what came from it "
+			     "is here",
+			     remote);
 }
 
 static int run_rounds(struct kl_sync *s)
@@ -350,7 +366,7 @@ static int run_rounds(struct kl_sync *s)
 	int64_t start = kl_clock_ns();
 	int same = 0;
 
-	for (int64_t nap = 32; ; nap = nap < 2048 ? nap * 2 : 2048) {
+	for (int64_t nap = 32;; nap = nap < 2048 ? nap * 2 : 2048) {
 		KL_AUTO(kl_buf_release) struct kl_buf now = KL_BUF_INIT;
 		int err = one_round(s, &now);
 
@@ -370,7 +386,8 @@ static int run_rounds(struct kl_sync *s)
 int kl_sync_run(struct kl_sync *s)
 {
 	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
-	KL_AUTO(kl_freep) char *path = kl_fs_join(kl_repo_common_dir(s->repo), "klineage/sync-lock");
+	KL_AUTO(kl_freep) char *path = kl_fs_join(kl_repo_common_dir(s->repo),
+						  "klineage/sync-lock");
 	int err = kl_remote_check(s->repo, s->remote);
 
 	if (!err)
@@ -388,7 +405,8 @@ void kl_sync_refspecs(struct kl_strvec *out, const char *remote)
 {
 	kl_strvec_pushf(out, "+refs/notes/klineage/*:refs/notes/remotes/%s/klineage/*", remote);
 	kl_strvec_pushf(out, "+refs/heads/klineage/*:refs/klineage-remotes/%s/heads/*", remote);
-	kl_strvec_pushf(out, "+refs/klineage/rejected/*:refs/klineage-remotes/%s/rejected/*", remote);
+	kl_strvec_pushf(out, "+refs/klineage/rejected/*:refs/klineage-remotes/%s/rejected/*",
+			remote);
 }
 
 int kl_sync_configured(struct kl_strvec *out, struct kl_repo *r, const char *remote)

@@ -21,30 +21,31 @@
  *	kl_sync_release(&s);
  */
 enum kl_sync_how {
-	KL_SYNC_TAKEN,		/* new here */
-	KL_SYNC_MOVED,		/* it had more than ours */
-	KL_SYNC_UNITED,		/* both sides had what the other had not */
-	KL_SYNC_RENAMED,	/* taken under another name, since ours is another one */
-	KL_SYNC_GIVEN,		/* pushed */
-	KL_SYNC_LEFT,		/* not exchanged: `what` says why, and what to do */
+	KL_SYNC_TAKEN,   /* new here */
+	KL_SYNC_MOVED,   /* it had more than ours */
+	KL_SYNC_UNITED,  /* both sides had what the other had not */
+	KL_SYNC_RENAMED, /* taken under another name, since ours is another one */
+	KL_SYNC_GIVEN,   /* pushed */
+	KL_SYNC_LEFT,    /* not exchanged: `what` says why, and what to do */
 };
 const char *kl_sync_how_name(enum kl_sync_how how);
 
 struct kl_sync_item {
 	enum kl_sync_how how;
 	char *ref;
-	char *what;		/* more of it, for people; "" */
+	char *what; /* more of it, for people; "" */
 };
 
 struct kl_sync {
 	struct kl_repo *repo;
 	const char *remote;
 	bool fetch, push;
-	bool notes_only;	/* from inside a push: gate events alone, and no hooks of the user's */
-	bool dry_run;		/* only ask the remote: items say what would be done */
-	struct kl_sync_item *v;	/* out, in the order done */
+	/* from inside a push: gate events alone, and no hooks of the user's */
+	bool notes_only;
+	bool dry_run;           /* only ask the remote: items say what would be done */
+	struct kl_sync_item *v; /* out, in the order done */
 	size_t n, alloc;
-	size_t rounds;		/* how often it was begun */
+	size_t rounds; /* how often it was begun */
 };
 
 /**

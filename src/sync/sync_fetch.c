@@ -13,7 +13,7 @@
 
 #define MAX_LINE ((size_t)1 << 20)
 #define MAX_SLUG 64
-#define MAX_TWINS 100		/* other lineages of one name and remote */
+#define MAX_TWINS 100 /* other lineages of one name and remote */
 
 /* --- events ------------------------------------------------------------------- */
 
@@ -54,7 +54,7 @@ static int take_notes(struct kl_sync_round *x, struct kl_refs_txn *t, struct kl_
 		return err;
 	kl_error_clear();
 	err = kl_notes_merge(&tip, &done, x->r, &ours, &ref->oid, accept, NULL);
-	if (err == KL_EINVALID) {	/* no notes at all: leave it, the rest may be good */
+	if (err == KL_EINVALID) { /* no notes at all: leave it, the rest may be good */
 		kl_sync_say(x, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
 		ref->left = true;
 		return 0;
@@ -62,21 +62,27 @@ static int take_notes(struct kl_sync_round *x, struct kl_refs_txn *t, struct kl_
 	if (err < 0)
 		return err;
 	if (done.refused)
-		kl_sync_say(x, KL_SYNC_LEFT, ref->ref, "%zu line%s of theirs %s no event", done.refused,
-			    done.refused == 1 ? "" : "s", done.refused == 1 ? "is" : "are");
+		kl_sync_say(x, KL_SYNC_LEFT, ref->ref, "%zu line%s of theirs %s no event",
+			    done.refused, done.refused == 1 ? "" : "s",
+			    done.refused == 1 ? "is" : "are");
 	if (!memcmp(&tip, &ours, sizeof(tip)))
 		return 0;
 	kl_refs_txn_update(t, ref->ref, &tip, none ? NULL : &ours);
-	kl_sync_say(x, none ? KL_SYNC_TAKEN :
-		    memcmp(&tip, &ref->oid, sizeof(tip)) ? KL_SYNC_UNITED : KL_SYNC_MOVED, ref->ref,
-		    "%zu event%s on %zu commit%s", done.events, done.events == 1 ? "" : "s",
-		    done.commits, done.commits == 1 ? "" : "s");
+	kl_sync_say(x,
+		    none                                 ? KL_SYNC_TAKEN :
+		    memcmp(&tip, &ref->oid, sizeof(tip)) ? KL_SYNC_UNITED :
+							   KL_SYNC_MOVED,
+		    ref->ref, "%zu event%s on %zu commit%s", done.events,
+		    done.events == 1 ? "" : "s", done.commits, done.commits == 1 ? "" : "s");
 	return 0;
 }
 
 /* --- lineages and rejected steps ------------------------------------------------- */
 
-struct first { char *what; size_t n; };
+struct first {
+	char *what;
+	size_t n;
+};
 
 static void keep_first(enum kl_check_severity s, const char *where, const char *what, void *payload)
 {
@@ -91,8 +97,8 @@ static int verify(bool *good, struct kl_sync_round *x, struct kl_sync_ref *ref)
 {
 	struct first f = { 0 };
 	struct kl_check c = { .repo = x->r, .report = keep_first, .payload = &f };
-	KL_AUTO(kl_freep) char *name =
-		kl_asprintf("%s/%s", ref->kind == KL_SYNC_LINEAGE ? "lineage" : "rejected", ref->leaf);
+	KL_AUTO(kl_freep) char *name = kl_asprintf(
+		"%s/%s", ref->kind == KL_SYNC_LINEAGE ? "lineage" : "rejected", ref->leaf);
 	int err = kl_check_foreign(&c, name, &ref->oid);
 
 	*good = !err && !c.errors;
@@ -122,9 +128,9 @@ static char *other_leaf(const char *leaf, const char *remote, int i)
 }
 
 struct place {
-	char *ref;		/* of ours */
-	git_oid old;		/* what it is */
-	bool is_new, have;	/* not there yet; it has all of theirs */
+	char *ref;         /* of ours */
+	git_oid old;       /* what it is */
+	bool is_new, have; /* not there yet; it has all of theirs */
 };
 
 static void place_release(struct place *p)
@@ -174,7 +180,8 @@ static int find_place(struct place *p, struct kl_sync_round *x, const struct kl_
 			kl_map_put(&x->renamed, ref->leaf, kl_steal(&leaf));
 	}
 	if (!fits)
-		return kl_error(KL_EEXISTS, "more than %d others are called '%s'", MAX_TWINS, ref->leaf);
+		return kl_error(KL_EEXISTS, "more than %d others are called '%s'", MAX_TWINS,
+				ref->leaf);
 	return fits < 0 ? fits : 0;
 }
 
@@ -182,9 +189,8 @@ static int find_place(struct place *p, struct kl_sync_round *x, const struct kl_
 static int have_lineage(bool *have, struct kl_sync_round *x, const struct kl_sync_ref *ref)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list ours = { 0 };
-	KL_AUTO(kl_freep) char *prefix =
-		kl_asprintf("%s%.*s", kl_sync_prefix(ref->kind), (int)strcspn(ref->leaf, "/") + 1,
-			    ref->leaf);
+	KL_AUTO(kl_freep) char *prefix = kl_asprintf("%s%.*s", kl_sync_prefix(ref->kind),
+						     (int)strcspn(ref->leaf, "/") + 1, ref->leaf);
 	int err = kl_refs_list(&ours, x->r, prefix);
 
 	*have = false;
@@ -221,8 +227,8 @@ static int take_steps(struct kl_sync_round *x, struct kl_refs_txn *t, struct kl_
 	renamed = strcmp(p.ref, ref->ref) != 0;
 	kl_refs_txn_update(t, p.ref, &ref->oid, p.is_new ? NULL : &p.old);
 	if (renamed)
-		kl_sync_say(x, KL_SYNC_RENAMED, p.ref, "their '%s'; ours of that name is another one",
-			    ref->leaf);
+		kl_sync_say(x, KL_SYNC_RENAMED, p.ref,
+			    "their '%s'; ours of that name is another one", ref->leaf);
 	else
 		kl_sync_say(x, p.is_new ? KL_SYNC_TAKEN : KL_SYNC_MOVED, p.ref, "%s", "");
 	return 0;
@@ -244,7 +250,8 @@ static int take_cards(struct kl_sync_round *x, struct kl_refs_txn *t, struct kl_
 	err = kl_library_merge(&tip, &done, x->r, &ours, &ref->oid);
 	if (!err && memcmp(&tip, &ours, sizeof(tip)) &&
 	    !(err = kl_refs_is_checked_out(&in_use, x->r, ref->ref)) && in_use)
-		err = kl_error(KL_EINVALID, "a worktree stands on it: check out another branch there");
+		err = kl_error(KL_EINVALID,
+			       "a worktree stands on it: check out another branch there");
 	if (err == KL_EINVALID || err == KL_ECANNOT) {
 		kl_sync_say(x, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
 		kl_error_clear();
@@ -254,9 +261,12 @@ static int take_cards(struct kl_sync_round *x, struct kl_refs_txn *t, struct kl_
 	if (err < 0 || !memcmp(&tip, &ours, sizeof(tip)))
 		return err;
 	kl_refs_txn_update(t, ref->ref, &tip, none ? NULL : &ours);
-	kl_sync_say(x, none ? KL_SYNC_TAKEN :
-		    memcmp(&tip, &ref->oid, sizeof(tip)) ? KL_SYNC_UNITED : KL_SYNC_MOVED, ref->ref,
-		    "%zu new card%s, %zu changed", done.added, done.added == 1 ? "" : "s", done.changed);
+	kl_sync_say(x,
+		    none                                 ? KL_SYNC_TAKEN :
+		    memcmp(&tip, &ref->oid, sizeof(tip)) ? KL_SYNC_UNITED :
+							   KL_SYNC_MOVED,
+		    ref->ref, "%zu new card%s, %zu changed", done.added, done.added == 1 ? "" : "s",
+		    done.changed);
 	for (size_t i = 0; i < done.both.n; i++)
 		kl_sync_say(x, KL_SYNC_UNITED, ref->ref, "both sides changed %s", done.both.v[i]);
 	return 0;

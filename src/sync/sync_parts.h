@@ -14,39 +14,39 @@ enum kl_sync_kind { KL_SYNC_NOTES, KL_SYNC_LINEAGE, KL_SYNC_REJECTED, KL_SYNC_CA
 /* A ref of the remote's. */
 struct kl_sync_ref {
 	enum kl_sync_kind kind;
-	char *ref;			/* its name, there and here */
+	char *ref; /* its name, there and here */
 	char *tracking;
-	char *leaf;			/* "<workload>/<name>" of a lineage or rejected steps, else "" */
-	git_oid oid;			/* what it is there */
-	bool left;			/* refused: nothing is pushed over it either */
+	char *leaf;  /* "<workload>/<name>" of a lineage or rejected steps, else "" */
+	git_oid oid; /* what it is there */
+	bool left;   /* refused: nothing is pushed over it either */
 };
 
 struct kl_sync_round {
 	struct kl_sync *s;
 	struct kl_repo *r;
-	const char *cards;		/* the library's ref */
+	const char *cards; /* the library's ref */
 	struct kl_sync_ref *v;
 	size_t n, alloc;
-	struct kl_sync_item *item;	/* of this round; those of the last one are the result */
+	struct kl_sync_item *item; /* of this round; those of the last one are the result */
 	size_t nitem, item_alloc;
-	struct kl_map renamed;		/* leaf of theirs -> owned leaf of ours */
+	struct kl_map renamed; /* leaf of theirs -> owned leaf of ours */
 };
 
-void kl_sync_say(struct kl_sync_round *x, enum kl_sync_how how, const char *ref, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+void kl_sync_say(struct kl_sync_round *x, enum kl_sync_how how, const char *ref, const char *fmt,
+		 ...) __attribute__((format(printf, 4, 5)));
 
 /** The remote's ref of that name, or NULL. */
 struct kl_sync_ref *kl_sync_find(struct kl_sync_round *x, const char *ref);
 /** The one of this kind and workload that is at `oid`, or NULL. */
-struct kl_sync_ref *kl_sync_find_oid(struct kl_sync_round *x, enum kl_sync_kind kind, const char *leaf,
-				     const git_oid *oid);
+struct kl_sync_ref *kl_sync_find_oid(struct kl_sync_round *x, enum kl_sync_kind kind,
+				     const char *leaf, const git_oid *oid);
 
 /** refs/heads/klineage/x -> refs/klineage-remotes/<remote>/heads/x and so on; the caller frees. */
 char *kl_sync_tracking(const char *remote, const char *ref);
 
 /** Refs of ours of one kind, with the same names as there. */
 int kl_sync_ours(struct kl_ref_list *out, struct kl_sync_round *x, enum kl_sync_kind kind);
-const char *kl_sync_prefix(enum kl_sync_kind kind);	/* "refs/heads/klineage/lineage/", ... */
+const char *kl_sync_prefix(enum kl_sync_kind kind); /* "refs/heads/klineage/lineage/", ... */
 
 /**
  * Take what the tracking refs have: verify, unite, move ours, all in one transaction.

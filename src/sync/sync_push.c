@@ -26,8 +26,9 @@ static int grown(bool *give, struct kl_sync_round *x, const struct kl_ref *ours,
 		return err;
 	if ((err = kl_repo_is_ancestor(&back, x->r, &ours->oid, &theirs->oid)) < 0 || back)
 		return err;
-	kl_sync_say(x, KL_SYNC_LEFT, ours->name, x->s->fetch ? "the remote's has what ours has not" :
-		    "the remote has what is not here: sync without --push");
+	kl_sync_say(x, KL_SYNC_LEFT, ours->name,
+		    x->s->fetch ? "the remote's has what ours has not" :
+				  "the remote has what is not here: sync without --push");
 	return 0;
 }
 
@@ -70,7 +71,8 @@ static int give_lineages(struct kl_sync_round *x, struct kl_pushes *p, struct kl
 		kl_strvec_push(left, leaf);
 		kl_sync_say(x, KL_SYNC_LEFT, ours.ref[i].name,
 			    "the remote has another lineage of that name; to give ours: "
-			    "git branch -m klineage/lineage/%s klineage/lineage/%s-2", leaf, leaf);
+			    "git branch -m klineage/lineage/%s klineage/lineage/%s-2",
+			    leaf, leaf);
 	}
 	return err;
 }
@@ -86,7 +88,8 @@ static int strangers(size_t *n, struct kl_sync_round *x, const git_oid *tip)
 	KL_AUTO(kl_freep) git_oid *commit = NULL;
 	struct kl_oids tips = { (git_oid *)tip, 1, 0 };
 	size_t count = 0;
-	int err = kl_repo_not_at_remote(&commit, &count, x->r, &tips, NULL, x->s->remote, MAX_STRANGERS);
+	int err = kl_repo_not_at_remote(&commit, &count, x->r, &tips, NULL, x->s->remote,
+					MAX_STRANGERS);
 
 	*n = 0;
 	for (size_t i = 0; !err && i < count; i++) {
@@ -121,7 +124,8 @@ static int give_rejected(struct kl_sync_round *x, struct kl_pushes *p, const str
 			continue;
 		err = strangers(&n, x, &ref->oid);
 		if (!err && n)
-			kl_sync_say(x, KL_SYNC_LEFT, ref->name, "%zu commit%s that it stands on %s not "
+			kl_sync_say(x, KL_SYNC_LEFT, ref->name,
+				    "%zu commit%s that it stands on %s not "
 				    "known to be at the remote: push their branch first, and fetch",
 				    n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
 		else if (!err)

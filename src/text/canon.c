@@ -5,7 +5,7 @@
 
 #define MAX_DEPTH 32
 #define MAX_KEY 128
-#define MAX_DIGITS 18	/* what surely fits 64 bits */
+#define MAX_DIGITS 18 /* what surely fits 64 bits */
 
 struct reader {
 	const char *p, *end;

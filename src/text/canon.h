@@ -19,12 +19,12 @@
 
 /** A member of the outermost object, as it stands in the text, without the comma around it. */
 struct kl_canon_member {
-	const char *key;	/* not terminated */
+	const char *key; /* not terminated */
 	size_t nkey;
 	const char *start, *end;
 };
 
-#define KL_CANON_MEMBERS 32	/* an object with more is "no", if members are asked for */
+#define KL_CANON_MEMBERS 32 /* an object with more is "no", if members are asked for */
 
 struct kl_canon {
 	struct kl_canon_member m[KL_CANON_MEMBERS];

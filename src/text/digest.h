@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /* digest - SHA-256 (OpenSSL), always as 64 lower-case hex digits. */
-#define KL_DIGEST_HEX 65	/* with the NUL */
+#define KL_DIGEST_HEX 65 /* with the NUL */
 
 struct kl_digest;
 

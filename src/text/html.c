@@ -14,11 +14,17 @@ static bool turns_text(const unsigned char *p)
 			      (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9));
 }
 
-/* Length of the UTF-8 sequence at p, 0 if there is none: shortest, no surrogates, nothing XML forbids. */
+/*
+ * Length of the UTF-8 sequence at p, 0 if there is none: shortest, no surrogates, nothing XML
+ * forbids.
+ */
 static size_t sequence(const unsigned char *p, size_t n)
 {
-	size_t len = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 :
-		     *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
+	size_t len = *p < 0x80               ? 1 :
+		     *p >= 0xc2 && *p < 0xe0 ? 2 :
+		     *p >= 0xe0 && *p < 0xf0 ? 3 :
+		     *p >= 0xf0 && *p < 0xf5 ? 4 :
+					       0;
 
 	if (!len || len > n)
 		return 0;
@@ -27,15 +33,16 @@ static size_t sequence(const unsigned char *p, size_t n)
 	for (size_t i = 1; i < len; i++)
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
-	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] >= 0xa0) || (*p == 0xf0 && p[1] < 0x90) ||
-	    (*p == 0xf4 && p[1] >= 0x90) || (*p == 0xef && p[1] == 0xbf && p[2] >= 0xbe))
+	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] >= 0xa0) ||
+	    (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] >= 0x90) ||
+	    (*p == 0xef && p[1] == 0xbf && p[2] >= 0xbe))
 		return 0;
 	return len;
 }
 
 void kl_html_addn(struct kl_buf *out, const char *text, size_t n)
 {
-	for (size_t i = 0; i < n; ) {
+	for (size_t i = 0; i < n;) {
 		size_t len = sequence((const unsigned char *)text + i, n - i);
 
 		if (!len || (len == 3 && turns_text((const unsigned char *)text + i)))

@@ -11,8 +11,8 @@ int kl_json_parse(json_t **out, const char *text, size_t len)
 	json_t *j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &e);
 
 	if (!j)
-		return kl_error(KL_EINVALID, "JSON line %d column %d: %s",
-				e.line, e.column, e.text);
+		return kl_error(KL_EINVALID, "JSON line %d column %d: %s", e.line, e.column,
+				e.text);
 	*out = j;
 	return 0;
 }
@@ -25,23 +25,25 @@ static int append(const char *p, size_t n, void *payload)
 
 void kl_json_canonical(struct kl_buf *out, const json_t *j)
 {
-	if (json_dump_callback(j, append, out, JSON_COMPACT | JSON_SORT_KEYS |
-			       JSON_ENSURE_ASCII | JSON_ENCODE_ANY) < 0)
+	if (json_dump_callback(j, append, out,
+			       JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII |
+				       JSON_ENCODE_ANY) < 0)
 		KL_BUG("JSON value cannot be written");
 }
 
 void kl_json_pretty(struct kl_buf *out, const json_t *j)
 {
-	if (json_dump_callback(j, append, out,
-			       JSON_INDENT(2) | JSON_ENCODE_ANY) < 0)
+	if (json_dump_callback(j, append, out, JSON_INDENT(2) | JSON_ENCODE_ANY) < 0)
 		KL_BUG("JSON value cannot be written");
 	kl_buf_addch(out, '\n');
 }
 
 void kl_json_decimal(struct kl_buf *out, const json_t *j, bool pretty)
 {
-	if (json_dump_callback(j, append, out, (pretty ? JSON_INDENT(2) : JSON_COMPACT | JSON_ENSURE_ASCII) |
-			       JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15)) < 0)
+	if (json_dump_callback(j, append, out,
+			       (pretty ? JSON_INDENT(2) : JSON_COMPACT | JSON_ENSURE_ASCII) |
+				       JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15)) <
+	    0)
 		KL_BUG("JSON value cannot be written");
 }
 

@@ -32,8 +32,8 @@ void kl_json_decimal(struct kl_buf *out, const json_t *j, bool pretty);
 /* Typed members: KL_EINVALID names the key; `out` is untouched on failure. */
 int kl_json_str(const char **out, const json_t *obj, const char *key);
 int kl_json_int(int64_t *out, const json_t *obj, const char *key);
-int kl_json_obj(json_t **out, const json_t *obj, const char *key);	/* borrowed */
-int kl_json_arr(json_t **out, const json_t *obj, const char *key);	/* borrowed */
+int kl_json_obj(json_t **out, const json_t *obj, const char *key); /* borrowed */
+int kl_json_arr(json_t **out, const json_t *obj, const char *key); /* borrowed */
 /** Absent or of another type: the default. */
 const char *kl_json_str_or(const json_t *obj, const char *key, const char *dflt);
 /** Push the strings of an array; what is no string, or no array, is left out. */
@@ -43,7 +43,7 @@ bool kl_json_bool_or(const json_t *obj, const char *key, bool dflt);
 double kl_json_num_or(const json_t *obj, const char *key, double dflt);
 
 /* Setters that cannot fail; KL_BUG on a bad string. */
-void kl_json_set_str(json_t *obj, const char *key, const char *value);	/* NULL value: null */
+void kl_json_set_str(json_t *obj, const char *key, const char *value); /* NULL value: null */
 void kl_json_set_int(json_t *obj, const char *key, int64_t value);
 void kl_json_set_bool(json_t *obj, const char *key, bool value);
 void kl_json_set_num(json_t *obj, const char *key, double value);

@@ -89,7 +89,7 @@ static int read_headers(struct reader *r, struct kl_mail *m, struct kl_buf *subj
 			return 0;
 		if (!strncmp(line, "From ", 5) && r->line == 1)
 			continue;
-		if (*line == ' ' || *line == '\t') {	/* folded */
+		if (*line == ' ' || *line == '\t') { /* folded */
 			if (in_subject)
 				kl_buf_addf(subject, " %s", line + strspn(line, " \t"));
 			continue;
@@ -158,8 +158,8 @@ void kl_mail_release(struct kl_mail *m)
 	*m = (struct kl_mail){ NULL, NULL, NULL, NULL };
 }
 
-void kl_mail_write(struct kl_buf *out, const char *id, const char *from,
-		   int64_t time, int offset, const char *message, const char *diff)
+void kl_mail_write(struct kl_buf *out, const char *id, const char *from, int64_t time, int offset,
+		   const char *message, const char *diff)
 {
 	time_t local = (time_t)(time + (int64_t)offset * 60);
 	int away = offset < 0 ? -offset : offset;
@@ -172,11 +172,10 @@ void kl_mail_write(struct kl_buf *out, const char *id, const char *from,
 	if (!strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S", &tm))
 		date[0] = '\0';
 	/* the fixed date is how git tells its own patches from mailboxes */
-	kl_buf_addf(out, "From %s Mon Sep 17 00:00:00 2001\n", id ? id :
-		    "0000000000000000000000000000000000000000");
-	kl_buf_addf(out, "From: %s\nDate: %s %c%02d%02d\nSubject: [PATCH] %.*s\n\n",
-		    from, date, offset < 0 ? '-' : '+', away / 60, away % 60,
-		    (int)subject, message);
+	kl_buf_addf(out, "From %s Mon Sep 17 00:00:00 2001\n",
+		    id ? id : "0000000000000000000000000000000000000000");
+	kl_buf_addf(out, "From: %s\nDate: %s %c%02d%02d\nSubject: [PATCH] %.*s\n\n", from, date,
+		    offset < 0 ? '-' : '+', away / 60, away % 60, (int)subject, message);
 	kl_buf_adds(out, body);
 	if (*body && body[strlen(body) - 1] != '\n')
 		kl_buf_addch(out, '\n');

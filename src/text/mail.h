@@ -24,17 +24,17 @@
  * refused, since nothing here writes them.
  */
 struct kl_mail {
-	char *from;		/* "Name <mail>" */
-	char *date;		/* as it stands, "" if absent */
-	char *message;		/* subject, empty line, body; newline at the end */
-	char *diff;		/* from the line "diff --git" on; "" if none */
+	char *from;    /* "Name <mail>" */
+	char *date;    /* as it stands, "" if absent */
+	char *message; /* subject, empty line, body; newline at the end */
+	char *diff;    /* from the line "diff --git" on; "" if none */
 };
 
 /** KL_EINVALID "<name>:<line>: <what>". */
 int kl_mail_parse(struct kl_mail *out, const char *name, const char *text, size_t len);
 void kl_mail_release(struct kl_mail *m);
 /** `time` in seconds since the epoch, `offset` in minutes; `id`: 40 hex digits or NULL. */
-void kl_mail_write(struct kl_buf *out, const char *id, const char *from,
-		   int64_t time, int offset, const char *message, const char *diff);
+void kl_mail_write(struct kl_buf *out, const char *id, const char *from, int64_t time, int offset,
+		   const char *message, const char *diff);
 
 #endif

@@ -123,7 +123,8 @@ int kl_rpc_check(struct kl_rpc_message *out, const json_t *j)
 		return 0;
 	}
 	if (!json_is_string(method))
-		return code(KL_RPC_INVALID, method ? "'method' is not a string" : "'method' is missing");
+		return code(KL_RPC_INVALID,
+			    method ? "'method' is not a string" : "'method' is missing");
 	out->method = json_string_value(method);
 	if (id && !out->id)
 		return code(KL_RPC_INVALID, "'id' is neither a string nor an integer");

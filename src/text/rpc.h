@@ -26,10 +26,10 @@
 #define KL_RPC_LINE_MAX ((size_t)4 << 20)
 
 enum kl_rpc_code {
-	KL_RPC_PARSE = -32700,		/* no JSON */
-	KL_RPC_INVALID = -32600,	/* JSON, and no message */
-	KL_RPC_METHOD = -32601,		/* nobody knows this method */
-	KL_RPC_PARAMS = -32602,		/* it wants other parameters */
+	KL_RPC_PARSE = -32700,   /* no JSON */
+	KL_RPC_INVALID = -32600, /* JSON, and no message */
+	KL_RPC_METHOD = -32601,  /* nobody knows this method */
+	KL_RPC_PARAMS = -32602,  /* it wants other parameters */
 	KL_RPC_INTERNAL = -32603,
 };
 
@@ -37,13 +37,16 @@ enum kl_rpc_code {
 
 struct kl_rpc_lines {
 	struct kl_buf buf;
-	size_t at;		/* what lies before was taken */
-	size_t seen;		/* no newline between `at` and here */
+	size_t at;   /* what lies before was taken */
+	size_t seen; /* no newline between `at` and here */
 	size_t max;
-	bool dropping;		/* in a line that is too long */
+	bool dropping; /* in a line that is too long */
 };
 
-#define KL_RPC_LINES_INIT { .buf = KL_BUF_INIT, .max = KL_RPC_LINE_MAX }
+#define KL_RPC_LINES_INIT                                  \
+	{                                                  \
+		.buf = KL_BUF_INIT, .max = KL_RPC_LINE_MAX \
+	}
 
 void kl_rpc_lines_release(struct kl_rpc_lines *l);
 void kl_rpc_lines_add(struct kl_rpc_lines *l, const void *data, size_t n);
@@ -51,8 +54,9 @@ void kl_rpc_lines_add(struct kl_rpc_lines *l, const void *data, size_t n);
 void kl_rpc_lines_end(struct kl_rpc_lines *l);
 
 /**
- * 1: a line that is not blank, without its end, borrowed until the next kl_rpc_lines_add(). 0: more has to
- * come. KL_EINVALID: one was too long and is gone; said once for each, as soon as that is known.
+ * 1: a line that is not blank, without its end, borrowed until the next kl_rpc_lines_add(). 0: more
+ * has to come. KL_EINVALID: one was too long and is gone; said once for each, as soon as that is
+ * known.
  */
 int kl_rpc_lines_next(const char **line, size_t *len, struct kl_rpc_lines *l);
 
@@ -62,9 +66,9 @@ enum kl_rpc_kind { KL_RPC_REQUEST, KL_RPC_NOTIFICATION, KL_RPC_RESPONSE };
 
 struct kl_rpc_message {
 	enum kl_rpc_kind kind;
-	const json_t *id;	/* string or integer; of what could not be read NULL */
+	const json_t *id; /* string or integer; of what could not be read NULL */
 	const char *method;
-	const json_t *params;	/* an object, or NULL: none */
+	const json_t *params; /* an object, or NULL: none */
 };
 
 /** An object, or an array of messages; or a code. The caller's. */

@@ -14,8 +14,7 @@ static size_t place(const char *s)
 	return n && s[n + 1] == '@' ? n + 2 : 0;
 }
 
-int kl_template_fill(struct kl_buf *out, const char *text,
-		     const struct kl_map *values)
+int kl_template_fill(struct kl_buf *out, const char *text, const struct kl_map *values)
 {
 	int line = 1;
 
@@ -32,8 +31,8 @@ int kl_template_fill(struct kl_buf *out, const char *text,
 		const char *value = kl_map_get(values, name);
 
 		if (!value)
-			return kl_error(KL_EINVALID, "template line %d: no value for @%s@",
-					line, name);
+			return kl_error(KL_EINVALID, "template line %d: no value for @%s@", line,
+					name);
 		kl_buf_adds(out, value);
 		s += n - 1;
 	}

@@ -37,7 +37,7 @@ size_t kl_utf8_span(const char *s, size_t len)
 
 void kl_utf8_clean(struct kl_buf *out, const char *s, size_t len)
 {
-	for (size_t i = 0; i < len; ) {
+	for (size_t i = 0; i < len;) {
 		size_t n = kl_utf8_char(s + i, len - i);
 		unsigned char c = (unsigned char)s[i];
 

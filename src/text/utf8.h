@@ -16,8 +16,8 @@ size_t kl_utf8_char(const char *s, size_t len);
 /** Bytes from the start that are text; `len` if all are. */
 size_t kl_utf8_span(const char *s, size_t len);
 /**
- * Append `s`; each byte that is no text, and each control byte but tab and newline, as '?'. Carriage
- * returns are dropped.
+ * Append `s`; each byte that is no text, and each control byte but tab and newline, as '?'.
+ * Carriage returns are dropped.
  */
 void kl_utf8_clean(struct kl_buf *out, const char *s, size_t len);
 /** The most bytes of `s`, at most `max`, that do not cut a character. */

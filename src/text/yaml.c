@@ -10,7 +10,7 @@
 
 #define MAX_DEPTH 32
 #define MAX_NODES 65536
-#define MAX_KEYS 1024	/* of one map: the search for doubles is linear */
+#define MAX_KEYS 1024 /* of one map: the search for doubles is linear */
 
 struct reader {
 	yaml_parser_t parser;
@@ -48,8 +48,7 @@ void kl_yaml_free(struct kl_yaml *y)
 
 static int fail(const struct reader *r, yaml_mark_t at, const char *what)
 {
-	return kl_error(KL_EINVALID, "%s:%zu:%zu: %s", r->name,
-			at.line + 1, at.column + 1, what);
+	return kl_error(KL_EINVALID, "%s:%zu:%zu: %s", r->name, at.line + 1, at.column + 1, what);
 }
 
 /* Replace r->event by the next one. */
@@ -222,8 +221,7 @@ static int read_node(struct kl_yaml **out, struct reader *r, int depth)
 	}
 }
 
-int kl_yaml_parse(struct kl_yaml **out, const char *name,
-		  const char *text, size_t len)
+int kl_yaml_parse(struct kl_yaml **out, const char *name, const char *text, size_t len)
 {
 	KL_AUTO(reader_release) struct reader r = { .name = name };
 	KL_AUTO(kl_yaml_freep) struct kl_yaml *y = NULL;
@@ -233,12 +231,12 @@ int kl_yaml_parse(struct kl_yaml **out, const char *name,
 		KL_BUG("libyaml cannot start");
 	yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, len);
-	if ((err = next(&r)) < 0 || (err = next(&r)) < 0)	/* stream start */
+	if ((err = next(&r)) < 0 || (err = next(&r)) < 0) /* stream start */
 		return err;
 	if (r.event.type != YAML_DOCUMENT_START_EVENT)
 		return fail(&r, r.event.start_mark, "the file is empty");
-	if ((err = next(&r)) < 0 || (err = read_node(&y, &r, 0)) < 0 ||
-	    (err = next(&r)) < 0 || (err = next(&r)) < 0)	/* document end */
+	if ((err = next(&r)) < 0 || (err = read_node(&y, &r, 0)) < 0 || (err = next(&r)) < 0 ||
+	    (err = next(&r)) < 0) /* document end */
 		return err;
 	if (r.event.type != YAML_STREAM_END_EVENT)
 		return fail(&r, r.event.start_mark, "a second document");
@@ -270,8 +268,7 @@ static int error_at(const char *name, int line, int col, const char *fmt, va_lis
 	return kl_error(KL_EINVALID, "%s:%d:%d: %s", name, line, col, text);
 }
 
-int kl_yaml_error(const char *name, const struct kl_yaml *at,
-		  const char *fmt, ...)
+int kl_yaml_error(const char *name, const struct kl_yaml *at, const char *fmt, ...)
 {
 	va_list ap;
 	int err;
@@ -282,15 +279,14 @@ int kl_yaml_error(const char *name, const struct kl_yaml *at,
 	return err;
 }
 
-int kl_yaml_key_error(const char *name, const struct kl_yaml *map, size_t i,
-		      const char *fmt, ...)
+int kl_yaml_key_error(const char *name, const struct kl_yaml *map, size_t i, const char *fmt, ...)
 {
 	va_list ap;
 	int err;
 
 	va_start(ap, fmt);
-	err = error_at(name, map->key_line ? map->key_line[i] : 0, map->key_col ? map->key_col[i] : 0, fmt,
-		       ap);
+	err = error_at(name, map->key_line ? map->key_line[i] : 0,
+		       map->key_col ? map->key_col[i] : 0, fmt, ap);
 	va_end(ap);
 	return err;
 }

@@ -17,20 +17,19 @@ enum kl_yaml_kind { KL_YAML_SCALAR, KL_YAML_SEQ, KL_YAML_MAP };
 
 struct kl_yaml {
 	enum kl_yaml_kind kind;
-	int line, col;			/* from 1 */
-	char *text;			/* scalar: its bytes, NUL-terminated, no NUL inside */
+	int line, col; /* from 1 */
+	char *text;    /* scalar: its bytes, NUL-terminated, no NUL inside */
 	size_t len;
-	int plain;			/* scalar: written without quotes */
-	int flow;			/* to be written in braces (yaml_write.h) */
-	struct kl_yaml **item;		/* seq: elements; map: values */
-	char **key;			/* map: keys, same index */
-	int *key_line, *key_col;	/* map: where each key stands; NULL: it was not read */
+	int plain;               /* scalar: written without quotes */
+	int flow;                /* to be written in braces (yaml_write.h) */
+	struct kl_yaml **item;   /* seq: elements; map: values */
+	char **key;              /* map: keys, same index */
+	int *key_line, *key_col; /* map: where each key stands; NULL: it was not read */
 	size_t n;
 };
 
 /** Parse; errors are KL_EINVALID "<name>:<line>:<column>: <what>". `*out` is the caller's. */
-int kl_yaml_parse(struct kl_yaml **out, const char *name,
-		  const char *text, size_t len);
+int kl_yaml_parse(struct kl_yaml **out, const char *name, const char *text, size_t len);
 void kl_yaml_free(struct kl_yaml *y);
 KL_DEFINE_CLEANUP(struct kl_yaml *, kl_yaml_free)
 
@@ -38,11 +37,11 @@ KL_DEFINE_CLEANUP(struct kl_yaml *, kl_yaml_free)
 const struct kl_yaml *kl_yaml_get(const struct kl_yaml *map, const char *key);
 
 /** KL_EINVALID "<name>:<line>:<column>: ..." at a node; a tree that was not read has no lines. */
-int kl_yaml_error(const char *name, const struct kl_yaml *at,
-		  const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int kl_yaml_error(const char *name, const struct kl_yaml *at, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /** The same at the i-th key of a map. */
-int kl_yaml_key_error(const char *name, const struct kl_yaml *map, size_t i,
-		      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+int kl_yaml_key_error(const char *name, const struct kl_yaml *map, size_t i, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 #endif

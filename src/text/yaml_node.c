@@ -64,8 +64,8 @@ int kl_node_map(struct kl_node n, size_t min, size_t max)
 	if (n.y->kind != KL_YAML_MAP)
 		return kl_node_error(n, "'%s' must be a map {key: value}", n.what);
 	if (n.y->n < min || n.y->n > max)
-		return kl_node_error(n, "'%s' has %zu keys, it takes %zu to %zu",
-				     n.what, n.y->n, min, max);
+		return kl_node_error(n, "'%s' has %zu keys, it takes %zu to %zu", n.what, n.y->n,
+				     min, max);
 	return 0;
 }
 
@@ -87,8 +87,8 @@ int kl_node_list(struct kl_node n, size_t min, size_t max)
 	if (n.y->kind != KL_YAML_SEQ)
 		return kl_node_error(n, "'%s' must be a list [...]", n.what);
 	if (n.y->n < min || n.y->n > max)
-		return kl_node_error(n, "'%s' has %zu entries, it takes %zu to %zu",
-				     n.what, n.y->n, min, max);
+		return kl_node_error(n, "'%s' has %zu entries, it takes %zu to %zu", n.what, n.y->n,
+				     min, max);
 	return 0;
 }
 
@@ -131,8 +131,10 @@ int kl_node_slug(const char **out, struct kl_node n)
 	if (err < 0)
 		return err;
 	if (!kl_node_is_slug(s))
-		return kl_node_error(n, "'%s' is '%.64s': a slug is [a-z0-9][a-z0-9._-]*, "
-				     "at most 64, and a valid part of a ref name", n.what, s);
+		return kl_node_error(n,
+				     "'%s' is '%.64s': a slug is [a-z0-9][a-z0-9._-]*, "
+				     "at most 64, and a valid part of a ref name",
+				     n.what, s);
 	*out = s;
 	return 0;
 }
@@ -145,8 +147,9 @@ int kl_node_ident(const char **out, struct kl_node n)
 	if (err < 0)
 		return err;
 	if (!kl_node_is_ident(s))
-		return kl_node_error(n, "'%s' is '%.64s', which is no C identifier of at most 63 bytes",
-				     n.what, s);
+		return kl_node_error(
+			n, "'%s' is '%.64s', which is no C identifier of at most 63 bytes", n.what,
+			s);
 	*out = s;
 	return 0;
 }
@@ -161,17 +164,22 @@ int kl_node_int(int64_t *out, struct kl_node n, int64_t min, int64_t max)
 	errno = 0;
 	v = strtoll(s, &end, 10);
 	if (!digits || *end || errno || v < min || v > max)
-		return kl_node_error(n, "'%s' must be a whole number from %lld to %lld",
-				     n.what, (long long)min, (long long)max);
+		return kl_node_error(n, "'%s' must be a whole number from %lld to %lld", n.what,
+				     (long long)min, (long long)max);
 	*out = v;
 	return 0;
 }
 
 static int special_number(double *out, const char *s)
 {
-	static const struct { const char *word; double value; } words[] = {
-		{ ".inf", INFINITY }, { "+.inf", INFINITY },
-		{ "-.inf", -INFINITY }, { ".nan", NAN },
+	static const struct {
+		const char *word;
+		double value;
+	} words[] = {
+		{ ".inf", INFINITY },
+		{ "+.inf", INFINITY },
+		{ "-.inf", -INFINITY },
+		{ ".nan", NAN },
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(words); i++) {

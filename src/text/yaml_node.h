@@ -17,9 +17,9 @@
  *	err = kl_node_int(&n, kl_node_get(top, "klineage"), 1, 1);
  */
 struct kl_node {
-	const char *file;		/* for messages */
-	const struct kl_yaml *y;	/* NULL: the key is absent */
-	const char *what;		/* the key it stands under */
+	const char *file;        /* for messages */
+	const struct kl_yaml *y; /* NULL: the key is absent */
+	const char *what;        /* the key it stands under */
 };
 
 /** Member of a map; `y` is NULL if it is absent. */
@@ -28,8 +28,7 @@ struct kl_node kl_node_get(struct kl_node map, const char *key);
 struct kl_node kl_node_item(struct kl_node list, size_t i);
 
 /** KL_EINVALID "<file>:<line>:<column>: ..." at the node. */
-int kl_node_error(struct kl_node n, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+int kl_node_error(struct kl_node n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /** The message there is, put at `offset` bytes inside a one-line scalar. */
 int kl_node_error_at(struct kl_node n, size_t offset);
 

@@ -11,7 +11,7 @@
 #include "base/error.h"
 
 #define WIDTH 100
-#define LONG 72		/* a text beyond this is folded */
+#define LONG 72 /* a text beyond this is folded */
 #define MAX_DEPTH 32
 
 /* --- making ------------------------------------------------------------------ */
@@ -80,8 +80,8 @@ void kl_yaml_push(struct kl_yaml *seq, struct kl_yaml *value)
 /* --- styles ------------------------------------------------------------------- */
 
 /*
- * Bytes that need an escape, or that some reader breaks lines at (U+0085, U+2028, U+2029), or a mark
- * at the start (U+FEFF); other non-ASCII text is written as it is.
+ * Bytes that need an escape, or that some reader breaks lines at (U+0085, U+2028, U+2029), or a
+ * mark at the start (U+FEFF); other non-ASCII text is written as it is.
  */
 static bool needs_escape(const char *s)
 {
@@ -138,7 +138,8 @@ static bool can_be_plain(const char *s, bool flow)
 		if (c >= 0x80 || c < 0x20)
 			return false;
 		if (flow ? strchr(",[]{}?:#&*!|>'\"%@` ", c) != NULL :
-			   (c == ':' && (s[1] == ' ' || !s[1])) || (c == ' ' && (s[1] == '#' || !s[1])))
+			   (c == ':' && (s[1] == ' ' || !s[1])) ||
+				    (c == ' ' && (s[1] == '#' || !s[1])))
 			return false;
 	}
 	return true;
@@ -218,7 +219,11 @@ static void write_quoted(struct kl_buf *out, const char *text)
 		else if (!needs_escape(one))
 			kl_buf_add(out, s, n);
 		else
-			kl_buf_addf(out, c > 0xffff ? "\\U%08X" : c > 0xff ? "\\u%04X" : "\\x%02X", c);
+			kl_buf_addf(out,
+				    c > 0xffff ? "\\U%08X" :
+				    c > 0xff   ? "\\u%04X" :
+						 "\\x%02X",
+				    c);
 	}
 	kl_buf_addch(out, '"');
 }
@@ -250,7 +255,7 @@ static void write_literal(struct kl_buf *out, const char *s, size_t n, int inden
 	bool clip = s[n - 1] == '\n';
 
 	kl_buf_adds(out, clip ? "|" : "|-");
-	for (const char *end = s + n - clip; s <= end; ) {
+	for (const char *end = s + n - clip; s <= end;) {
 		size_t len = strcspn(s, "\n");
 
 		if (len)
@@ -464,7 +469,9 @@ static int from_json(struct kl_yaml **out, const json_t *j, int depth)
 		y = json_is_object(j) ? kl_yaml_new_map() : kl_yaml_new_seq();
 		err = from_members(y, j, depth);
 	} else {
-		y = kl_yaml_new_plain(json_is_true(j) ? "true" : json_is_false(j) ? "false" : "null");
+		y = kl_yaml_new_plain(json_is_true(j)  ? "true" :
+				      json_is_false(j) ? "false" :
+							 "null");
 	}
 	if (!err)
 		*out = kl_steal(&y);

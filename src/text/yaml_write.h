@@ -15,10 +15,11 @@
  *	kl_yaml_put(m, "step", kl_yaml_new_plain("5"));
  *	kl_yaml_emit(&out, m);
  *
- * The form is this file's own and not that of a library, whose next version may break lines elsewhere (and
- * libyaml would put source with tabs in quotes). A text is plain only where no reader of YAML could
- * take it for anything else, folded or literal only where that cannot change it, and in double quotes
- * everywhere else. Maps and lists are blocks unless `flow` is set. Texts must be UTF-8.
+ * The form is this file's own and not that of a library, whose next version may break lines
+ * elsewhere (and libyaml would put source with tabs in quotes). A text is plain only where no
+ * reader of YAML could take it for anything else, folded or literal only where that cannot change
+ * it, and in double quotes everywhere else. Maps and lists are blocks unless `flow` is set. Texts
+ * must be UTF-8.
  */
 struct kl_yaml *kl_yaml_new_map(void);
 struct kl_yaml *kl_yaml_new_seq(void);
@@ -36,7 +37,9 @@ void kl_yaml_emit(struct kl_buf *out, const struct kl_yaml *y);
 
 /** Plain scalars that are numbers, true, false or null become such, the rest strings. Owned. */
 json_t *kl_yaml_to_json(const struct kl_yaml *y);
-/** A tree without lines; a number that is no integer gets at most six places. KL_EINVALID: too deep. */
+/**
+ * A tree without lines; a number that is no integer gets at most six places. KL_EINVALID: too deep.
+ */
 int kl_yaml_from_json(struct kl_yaml **out, const json_t *j);
 
 #endif

@@ -59,11 +59,17 @@ static int ask(struct kl_proposal **out, char **why, struct kl_sequencer *s)
 {
 	struct kl_walk *w = &s->op.walk;
 	struct kl_rederive r = {
-		.repo = s->repo, .name = kl_walk_str(w, "name"), .rewriter = kl_walk_rederiver(w),
-		.step = (int)json_array_size(kl_walk_steps(w)), .before = s->op.state,
-		.before_ns = kl_json_int_or(w->state, "ns", 0), .record = kl_walk_step(w),
-		.goal = kl_opstate_known(&s->op, kl_walk_goal_event(w)), .attempts = kl_walk_attempts(w),
-		.event = known, .payload = &s->op,
+		.repo = s->repo,
+		.name = kl_walk_str(w, "name"),
+		.rewriter = kl_walk_rederiver(w),
+		.step = (int)json_array_size(kl_walk_steps(w)),
+		.before = s->op.state,
+		.before_ns = kl_json_int_or(w->state, "ns", 0),
+		.record = kl_walk_step(w),
+		.goal = kl_opstate_known(&s->op, kl_walk_goal_event(w)),
+		.attempts = kl_walk_attempts(w),
+		.event = known,
+		.payload = &s->op,
 	};
 	int err;
 
@@ -72,7 +78,8 @@ static int ask(struct kl_proposal **out, char **why, struct kl_sequencer *s)
 	if ((err = kl_model_session(&r.session, s)) < 0)
 		return err;
 	if (!s->model.rederive)
-		return kl_error(KL_EINVALID, "the walk's steps are to be derived anew, and nobody can");
+		return kl_error(KL_EINVALID,
+				"the walk's steps are to be derived anew, and nobody can");
 	return s->model.rederive(out, why, &r);
 }
 
@@ -87,7 +94,8 @@ static int no_more(struct kl_sequencer *s, const char *class_, const char *what)
 static int unusable(struct kl_sequencer *s, const char *why)
 {
 	static const struct kl_walk_seen nothing = { .class_ = "unusable" };
-	KL_AUTO(kl_freep) char *text = kl_asprintf("not re-derived, the reply cannot be used: %s", why);
+	KL_AUTO(kl_freep) char *text = kl_asprintf("not re-derived, the reply cannot be used: %s",
+						   why);
 
 	tell(s, text);
 	kl_walk_attempted(&s->op.walk, &nothing, why);
@@ -109,13 +117,13 @@ int kl_derive_ask(struct kl_sequencer *s)
 		kl_error_clear();
 		return no_more(s, "budget", text);
 	}
-	if (err == KL_ENOTFOUND) {	/* a recording ends earlier than this machine asks */
+	if (err == KL_ENOTFOUND) { /* a recording ends earlier than this machine asks */
 		KL_AUTO(kl_freep) char *text = kl_asprintf("not re-derived: %s", kl_error_last());
 
 		kl_error_clear();
 		return no_more(s, "gave-up", text);
 	}
-	if (err == KL_ETIMEOUT) {	/* counted, and asked again, by the sequencer */
+	if (err == KL_ETIMEOUT) { /* counted, and asked again, by the sequencer */
 		static const struct kl_walk_seen nothing = { .class_ = "timeout" };
 
 		kl_walk_attempted(&s->op.walk, &nothing, NULL);
@@ -123,7 +131,8 @@ int kl_derive_ask(struct kl_sequencer *s)
 	if (err < 0)
 		return err;
 	if (!p)
-		return why ? unusable(s, why) : no_more(s, "gave-up", "not re-derived, the model gave up");
+		return why ? unusable(s, why) :
+			     no_more(s, "gave-up", "not re-derived, the model gave up");
 	kl_walk_derived(&s->op.walk, kl_proposal_to_json(p));
 	drop_pending(&s->op);
 	s->op.pending = kl_steal(&p->candidate);
@@ -141,9 +150,9 @@ int kl_derive_skip(struct kl_sequencer *s)
 /* one attempt, as it is judged */
 struct trial {
 	struct kl_sequencer *s;
-	struct kl_surface *goal;	/* K_i */
+	struct kl_surface *goal; /* K_i */
 	struct kl_judgement *v;
-	const struct kl_event *event;	/* borrowed: the judgement's, or K_i's own */
+	const struct kl_event *event; /* borrowed: the judgement's, or K_i's own */
 	struct kl_walk_derived_ruling r;
 };
 
@@ -198,8 +207,9 @@ static int judge(struct trial *t)
 		t->r.verdict = KL_VERDICT_PASS;
 		t->r.class_ = "";
 		t->r.same_code = true;
-		return t->event ? 0 : kl_error(KL_EINVALID, "the operation has lost the event of K_i; "
-					       "use --abort");
+		return t->event ? 0 :
+				  kl_error(KL_EINVALID, "the operation has lost the event of K_i; "
+							"use --abort");
 	}
 	if ((err = verdict(t, t->goal)))
 		return err;
@@ -259,15 +269,18 @@ static int take(struct trial *t)
 	struct kl_opstate *op = &t->s->op;
 	char hex[KL_OID_HEX];
 	struct kl_walk_seen seen = {
-		.commit = hex, .surface = op->pending->digest, .event = t->event->id,
+		.commit = hex,
+		.surface = op->pending->digest,
+		.event = t->event->id,
 		.ns = t->event->profile.ns,
 	};
 	int err = keep(hex, t, NULL);
 
 	if (err < 0)
 		return err;
-	tell(t->s, !t->v ? "re-derived, the same files" :
-	     t->r.same_code ? "re-derived, the same machine code" : "re-derived");
+	tell(t->s, !t->v          ? "re-derived, the same files" :
+		   t->r.same_code ? "re-derived, the same machine code" :
+				    "re-derived");
 	if (kl_json_bool_or(kl_walk_pending(&op->walk), "unisolated", false))
 		tell(t->s, "the command could see the repository: unisolated");
 	kl_walk_rederived(&op->walk, &seen);
@@ -281,8 +294,11 @@ static int refuse(struct trial *t, const char *class_, bool last)
 	KL_AUTO(kl_freep) char *what = kl_asprintf("not re-derived: %s", class_);
 	char hex[KL_OID_HEX];
 	struct kl_walk_seen seen = {
-		.commit = hex, .surface = op->pending->digest, .event = t->event->id,
-		.class_ = class_, .ns = t->v ? t->event->profile.ns : 0,
+		.commit = hex,
+		.surface = op->pending->digest,
+		.event = t->event->id,
+		.class_ = class_,
+		.ns = t->v ? t->event->profile.ns : 0,
 	};
 	int err = keep(hex, t, class_);
 
@@ -313,12 +329,13 @@ int kl_derive_judge(struct kl_sequencer *s)
 
 	title(s, "gate");
 	if (!s->op.pending)
-		return kl_error(KL_EINVALID, "the operation has lost the files of its proposal; use --abort");
+		return kl_error(KL_EINVALID,
+				"the operation has lost the files of its proposal; use --abort");
 	if ((err = kl_opstate_goal(&t.goal, &s->op)) < 0 || (err = judge(&t)))
 		return err;
 	what = kl_walk_decide_derived(&class_, &s->op.walk, &t.r);
 	if (what == KL_DERIVED_MEASURE && (!s->judge_anew || is_counted(&s->op.walk, t.event))) {
-		what = KL_DERIVED_UNSHOWN;	/* there is no other measurement to be had */
+		what = KL_DERIVED_UNSHOWN; /* there is no other measurement to be had */
 		class_ = "not-shown";
 	}
 	switch (what) {

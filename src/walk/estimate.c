@@ -13,7 +13,9 @@
 #define SHORT_REPLY 400
 #define LONG_REPLY 6000
 #define BYTES_PER_TOKEN 3
-/* a turn beside the sources: facts, what was done; and as the next one tells it, what the gate said */
+/*
+ * a turn beside the sources: facts, what was done; and as the next one tells it, what the gate said
+ */
 #define TURN 2500
 #define EVIDENCE 3000
 
@@ -44,8 +46,10 @@ static int prompts(struct kl_estimate *e, const struct kl_estimate_of *of)
 int kl_estimate_assume(struct kl_estimate *e, const struct kl_estimate_of *of)
 {
 	*e = (struct kl_estimate){
-		.proposes = kl_rewriters_model(of->rewriters) != NULL, .derives = of->rederive != NULL,
-		.steps = { smaller(FEW_STEPS, of->step_limit), smaller(MANY_STEPS, of->step_limit) },
+		.proposes = kl_rewriters_model(of->rewriters) != NULL,
+		.derives = of->rederive != NULL,
+		.steps = { smaller(FEW_STEPS, of->step_limit),
+			   smaller(MANY_STEPS, of->step_limit) },
 		.attempts = { 1, 1 + KL_WALK_REPAIRS },
 	};
 	if (e->proposes)
@@ -60,16 +64,19 @@ int kl_estimate_assume(struct kl_estimate *e, const struct kl_estimate_of *of)
 /* --- sums ------------------------------------------------------------------------- */
 
 /* `n` conversations of `turns` requests, each with all before it */
-static void add_conversations(struct kl_estimate *e, int end, const struct kl_session *session, int64_t n,
-		      int64_t turns, int64_t bytes)
+static void add_conversations(struct kl_estimate *e, int end, const struct kl_session *session,
+			      int64_t n, int64_t turns, int64_t bytes)
 {
 	for (int64_t turn = 0; turn < turns; turn++) {
 		int64_t all = bytes + turn * (e->reply_tokens[end] * BYTES_PER_TOKEN + EVIDENCE);
 		int64_t cost[2], spare;
 
-		/* the most that is reserved is more than what can be: there every byte is a token */
+		/*
+		 * the most that is reserved is more than what can be: there every byte is a token
+		 */
 		kl_session_cost(&cost[0], &spare, session, all, e->reply_tokens[end]);
-		kl_session_cost(&spare, &cost[1], session, all / BYTES_PER_TOKEN, e->reply_tokens[end]);
+		kl_session_cost(&spare, &cost[1], session, all / BYTES_PER_TOKEN,
+				e->reply_tokens[end]);
 		e->nano[end] += n * cost[end];
 		e->requests[end] += n;
 	}
@@ -78,11 +85,12 @@ static void add_conversations(struct kl_estimate *e, int end, const struct kl_se
 void kl_estimate_walk(struct kl_estimate *e, const struct kl_session *session)
 {
 	for (int end = 0; end < 2; end++) {
-		int64_t steps = e->steps[end], states = steps + 1, spare = e->rejections[end] % states;
+		int64_t steps = e->steps[end], states = steps + 1,
+			spare = e->rejections[end] % states;
 		int64_t turns = 1 + e->rejections[end] / states;
 
 		e->nano[end] = e->requests[end] = 0;
-		if (e->proposes) {	/* the last state's answer is that nothing is left */
+		if (e->proposes) { /* the last state's answer is that nothing is left */
 			int64_t bytes = e->prompt_bytes[0] + e->state_bytes;
 
 			add_conversations(e, end, session, states - spare, turns, bytes);
@@ -90,8 +98,9 @@ void kl_estimate_walk(struct kl_estimate *e, const struct kl_session *session)
 		}
 		if (e->derives)
 			add_conversations(e, end, session, steps, e->attempts[end],
-				  e->prompt_bytes[1] + e->state_bytes);
-		if (end)	/* every step may claim a trait */
-			add_conversations(e, end, session, steps, 1, e->prompt_bytes[2] + e->state_bytes);
+					  e->prompt_bytes[1] + e->state_bytes);
+		if (end) /* every step may claim a trait */
+			add_conversations(e, end, session, steps, 1,
+					  e->prompt_bytes[2] + e->state_bytes);
 	}
 }

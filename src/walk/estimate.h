@@ -16,16 +16,17 @@
  */
 struct kl_estimate {
 	/* assumed */
-	bool proposes, derives;		/* the model */
-	int64_t steps[2];		/* accepted: at least, at most; likewise below */
-	int64_t rejections[2];		/* of the model's proposals */
-	int64_t attempts[2];		/* at each re-derivation */
+	bool proposes, derives; /* the model */
+	int64_t steps[2];       /* accepted: at least, at most; likewise below */
+	int64_t rejections[2];  /* of the model's proposals */
+	int64_t attempts[2];    /* at each re-derivation */
 	int64_t reply_tokens[2];
-	int64_t state_bytes;		/* sources */
-	int64_t prompt_bytes[3];	/* to propose, to derive, to read traits: all but the sources */
+	int64_t state_bytes; /* sources */
+	/* to propose, to derive, to read traits: all but the sources */
+	int64_t prompt_bytes[3];
 	/* computed */
 	int64_t requests[2];
-	int64_t nano[2];		/* dollars; 0 if it is not metered */
+	int64_t nano[2]; /* dollars; 0 if it is not metered */
 };
 
 /** What a walk from `expert` is assumed to be: all borrowed. */
@@ -33,7 +34,7 @@ struct kl_estimate_of {
 	struct kl_repo *repo;
 	const struct kl_surface *expert;
 	const struct kl_mechanisms *mechanisms;
-	const char *rewriters, *rederive;	/* rederive NULL: nobody */
+	const char *rewriters, *rederive; /* rederive NULL: nobody */
 	int64_t step_limit, rejection_limit;
 };
 

@@ -34,7 +34,8 @@ static bool is_rederived(const struct finish *f, const char *commit)
 	json_t *step;
 
 	json_array_foreach(steps, i, step)
-		if (!strcmp(kl_json_str_or(json_object_get(step, "rederived"), "commit", ""), commit))
+		if (!strcmp(kl_json_str_or(json_object_get(step, "rederived"), "commit", ""),
+			    commit))
 			return true;
 	return false;
 }
@@ -85,7 +86,8 @@ static int put_ref(struct kl_refs_txn *t, struct finish *f, const char *ref, con
 		return 0;
 	}
 	if (!err)
-		return kl_error_hint(kl_error(KL_EEXISTS, "'%s' was made by somebody else meanwhile", ref),
+		return kl_error_hint(kl_error(KL_EEXISTS,
+					      "'%s' was made by somebody else meanwhile", ref),
 				     "rename it with git, then 'git klineage deopt --continue'");
 	kl_refs_txn_create(t, ref, oid);
 	return 0;
@@ -123,8 +125,8 @@ static int try_once(struct finish *f, struct kl_outcome *out)
 	int err;
 
 	if ((err = KL_FAULT("finish-notes")) < 0 ||
-	    (err = kl_notes_prepare(&notes, &notes_old, f->op->repo, KL_NOTES_GATE,
-				    f->note, f->nnote)) < 0 ||
+	    (err = kl_notes_prepare(&notes, &notes_old, f->op->repo, KL_NOTES_GATE, f->note,
+				    f->nnote)) < 0 ||
 	    (err = put_results(t, f, out)) < 0)
 		return err;
 	if (memcmp(&notes, &notes_old, sizeof(notes)))
@@ -146,7 +148,7 @@ int kl_finish_write(struct kl_opstate *op, struct kl_outcome *out)
 		return err;
 	if ((err = collect_notes(&f)) < 0)
 		return err;
-	for (int i = 0; ; i++) {
+	for (int i = 0;; i++) {
 		git_oid at;
 
 		err = try_once(&f, out);

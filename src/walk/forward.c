@@ -40,7 +40,7 @@ int kl_forward_tree(git_oid *out, struct kl_repo *r, const git_oid *tree, const 
 
 struct builder {
 	const struct kl_opstate *op;
-	struct kl_map events;		/* id -> struct kl_event * */
+	struct kl_map events; /* id -> struct kl_event * */
 	struct kl_forward *out;
 };
 
@@ -64,7 +64,9 @@ static int write_one(git_oid *out, struct builder *b, const struct kl_step *step
 	KL_AUTO(kl_buf_release) struct kl_buf message = KL_BUF_INIT;
 	const struct kl_walk *w = &b->op->walk;
 	struct kl_commit_spec spec = {
-		.tree = *tree, .parent = parent, .nparent = nparent,
+		.tree = *tree,
+		.parent = parent,
+		.nparent = nparent,
 		.author = kl_walk_str(w, "author"),
 		.time = kl_json_int_or(w->state, "end_time", 0),
 		.offset = (int)kl_json_int_or(w->state, "end_offset", 0),
@@ -128,7 +130,8 @@ static int write_rederived(git_oid *out, struct builder *b, size_t i, const json
 
 	if ((err = kl_oid_parse(&walk, kl_json_str_or(rederived, "commit", ""))) < 0 ||
 	    (err = kl_repo_tree_of(&full, b->op->repo, &walk)) < 0 ||
-	    (err = kl_forward_tree(&tree, b->op->repo, &full, kl_walk_str(&b->op->walk, "dir"))) < 0)
+	    (err = kl_forward_tree(&tree, b->op->repo, &full, kl_walk_str(&b->op->walk, "dir"))) <
+		    0)
 		return err;
 	kl_step_from_attempt(&step, record, rederived);
 	step.kind = KL_STEP_FORWARD;
@@ -162,7 +165,8 @@ static int write_step(struct builder *b, size_t i, const json_t *record, const g
 static const struct kl_event *event_of(struct builder *b, size_t back)
 {
 	const struct kl_walk *w = &b->op->walk;
-	const char *id = back ? kl_json_str_or(json_array_get(kl_walk_steps(w), back - 1), "event", "") :
+	const char *id = back ? kl_json_str_or(json_array_get(kl_walk_steps(w), back - 1), "event",
+					       "") :
 				kl_walk_str(w, "expert_event");
 
 	return kl_map_get(&b->events, id);
@@ -171,7 +175,8 @@ static const struct kl_event *event_of(struct builder *b, size_t back)
 static int state_tree(git_oid *out, struct builder *b, size_t back)
 {
 	const struct kl_walk *w = &b->op->walk;
-	const char *hex = back ? kl_json_str_or(json_array_get(kl_walk_steps(w), back - 1), "commit", "") :
+	const char *hex = back ? kl_json_str_or(json_array_get(kl_walk_steps(w), back - 1),
+						"commit", "") :
 				 kl_walk_str(w, "expert");
 	git_oid commit, tree;
 	int err;
@@ -203,8 +208,8 @@ static int build(struct builder *b)
 		if (own)
 			add_note(f, &f->commit[i], &tree, own);
 		if (own && pair) {
-			KL_AUTO(kl_event_freep) struct kl_event *e = kl_event_inverse(own, pair,
-				kl_json_int_or(w->state, "end_time", 0));
+			KL_AUTO(kl_event_freep) struct kl_event *e = kl_event_inverse(
+				own, pair, kl_json_int_or(w->state, "end_time", 0));
 
 			if ((err = kl_sign_event(b->op->repo, e)) < 0)
 				return err;

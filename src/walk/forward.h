@@ -16,12 +16,12 @@
  * import of its export elsewhere.
  */
 struct kl_forward {
-	git_oid tip;			/* K* */
-	size_t n;			/* commits: K_0 ... K_n-1 */
+	git_oid tip; /* K* */
+	size_t n;    /* commits: K_0 ... K_n-1 */
 	git_oid *commit;
-	struct kl_note_line *note;	/* events of the lineage's commits */
+	struct kl_note_line *note; /* events of the lineage's commits */
 	size_t nnote, note_alloc;
-	struct kl_strvec lines;		/* what the notes point to */
+	struct kl_strvec lines; /* what the notes point to */
 };
 
 int kl_forward_build(struct kl_forward *out, const struct kl_opstate *op);

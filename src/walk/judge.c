@@ -96,7 +96,9 @@ static bool is_hearsay(const struct kl_mechanism *m, const struct kl_facts *befo
 	kl_strvec_minus(&gone, &before->features, &after->features);
 	for (size_t i = 0; m && i < m->primary.n; i++) {
 		const char *fact = m->primary.v[i];
-		const char *trait = strncmp(fact, "trait:", 6) ? NULL : kl_map_get(&after->traits, fact + 6);
+		const char *trait = strncmp(fact, "trait:", 6) ?
+					    NULL :
+					    kl_map_get(&after->traits, fact + 6);
 
 		if (kl_strvec_has(&gone, fact))
 			return false;
@@ -123,7 +125,7 @@ static void put_traits(struct kl_event *event, const struct kl_facts *f, json_t 
 /* --- what the difference is called ------------------------------------------ */
 
 struct named {
-	const struct kl_mechanism *m;	/* NULL: no name for it */
+	const struct kl_mechanism *m; /* NULL: no name for it */
 	enum kl_delta delta;
 	struct kl_buf why;
 };
@@ -186,7 +188,8 @@ static void settle(struct named *out, const struct kl_sequencer *s, json_t *pend
 		kl_json_set_str(pending, "mechanism", out->m->name);
 	if (!*kl_json_str_or(pending, "action", "")) {
 		KL_AUTO(kl_freep) char *action = out->m && out->m->action ?
-			kl_strdup(out->m->action) : action_from_text(pending);
+							 kl_strdup(out->m->action) :
+							 action_from_text(pending);
 
 		kl_json_set_str(pending, "action", action);
 	}
@@ -206,10 +209,10 @@ static void add_speed(struct kl_buf *out, const struct kl_event *event)
 		kl_buf_addf(out, ", %.2fx faster", (double)ppm / 1e6);
 }
 
-static void tell(struct kl_sequencer *s, const char *what, const json_t *pending,
-		 const char *more)
+static void tell(struct kl_sequencer *s, const char *what, const json_t *pending, const char *more)
 {
-	kl_progress_say(s->progress, "%s %s in %s%s", what, kl_json_str_or(pending, "action", "step"),
+	kl_progress_say(s->progress, "%s %s in %s%s", what,
+			kl_json_str_or(pending, "action", "step"),
 			kl_json_str_or(pending, "locus", "?"), more);
 }
 
@@ -229,8 +232,11 @@ static int accept(struct kl_sequencer *s, struct kl_judgement *v, struct kl_fact
 	char hex[KL_OID_HEX];
 	git_oid oid, tree;
 	struct kl_walk_seen seen = {
-		.commit = hex, .surface = op->pending->digest, .delta = delta,
-		.ns = v->event->profile.ns, .event = v->event->id,
+		.commit = hex,
+		.surface = op->pending->digest,
+		.delta = delta,
+		.ns = v->event->profile.ns,
+		.event = v->event->id,
 	};
 	int err;
 
@@ -271,8 +277,11 @@ static int reject(struct kl_sequencer *s, struct kl_judgement *v, const char *cl
 	char hex[KL_OID_HEX];
 	git_oid oid, tree;
 	struct kl_walk_seen seen = {
-		.commit = hex, .surface = op->pending->digest, .class_ = class_,
-		.event = v ? v->event->id : "", .ns = v ? v->event->profile.ns : 0,
+		.commit = hex,
+		.surface = op->pending->digest,
+		.class_ = class_,
+		.event = v ? v->event->id : "",
+		.ns = v ? v->event->profile.ns : 0,
 	};
 	int err;
 
@@ -334,7 +343,8 @@ static void weigh(struct kl_walk_ruling *r, struct judged *j, const struct kl_se
 
 	kl_judge_facts_read(&j->before, kl_walk_facts(w));
 	kl_judge_facts_read(&j->after, copy);
-	r->same_code = *j->after.code_digest && !strcmp(j->before.code_digest, j->after.code_digest);
+	r->same_code = *j->after.code_digest &&
+		       !strcmp(j->before.code_digest, j->after.code_digest);
 	settle(&j->n, s, kl_walk_pending(w), &j->before, &j->after);
 	r->unknown = !j->n.m;
 	r->compound = j->n.m && j->n.delta == KL_DELTA_COMPOUND;
@@ -362,7 +372,8 @@ static void tell_title(struct kl_sequencer *s)
 	const json_t *p = kl_walk_pending(&s->op.walk);
 	const char *action = kl_json_str_or(p, "action", "");
 
-	kl_progress_title(s->progress, "[%zu] %s in %s (%s)", json_array_size(kl_walk_steps(&s->op.walk)) + 1,
+	kl_progress_title(s->progress, "[%zu] %s in %s (%s)",
+			  json_array_size(kl_walk_steps(&s->op.walk)) + 1,
 			  *action ? action : "older state", kl_json_str_or(p, "locus", "?"),
 			  kl_json_str_or(p, "rewriter", "?"));
 }
@@ -377,7 +388,8 @@ int kl_judge_pending(struct kl_sequencer *s)
 
 	tell_title(s);
 	if (!s->op.pending)
-		return kl_error(KL_EINVALID, "the operation has lost the files of its proposal; use --abort");
+		return kl_error(KL_EINVALID,
+				"the operation has lost the files of its proposal; use --abort");
 	if ((err = s->judge(&j.v, s->op.pending, s->op.state, s->payload)) < 0)
 		return err;
 	if (j.v->deferred)

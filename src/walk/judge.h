@@ -8,7 +8,7 @@
  * judge - makes a commit of a verdict, for the sequencer: a step of the walk, or a rejection.
  */
 
-#define KL_JUDGE_LATER 1	/* no verdict yet: the job waits to be sent away */
+#define KL_JUDGE_LATER 1 /* no verdict yet: the job waits to be sent away */
 
 /** K* itself. KL_ENO: it fails; its event is noted and the operation is over. */
 int kl_judge_expert(struct kl_sequencer *s);

@@ -30,8 +30,8 @@ void kl_opstate_release(struct kl_opstate *op)
 	*op = (struct kl_opstate){ .events = KL_BUF_INIT };
 }
 
-static int read_entry(struct kl_buf *out, struct kl_repo *r, const git_oid *tree,
-		      const char *path, size_t max)
+static int read_entry(struct kl_buf *out, struct kl_repo *r, const git_oid *tree, const char *path,
+		      size_t max)
 {
 	git_oid blob;
 	int err = kl_repo_tree_entry(&blob, NULL, r, tree, path);
@@ -86,7 +86,8 @@ int kl_opstate_load(struct kl_opstate *op, struct kl_repo *r)
 	kl_opstate_ref(op->ref, r);
 	if ((err = kl_refs_get(&op->at, r, op->ref)) < 0)
 		return err == KL_ENOTFOUND ?
-			kl_error(KL_ENOTFOUND, "no operation in progress in this worktree") : err;
+			       kl_error(KL_ENOTFOUND, "no operation in progress in this worktree") :
+			       err;
 	if ((err = kl_repo_tree_of(&tree, r, &op->at)) < 0 ||
 	    (err = read_entry(&text, r, &tree, STATE_FILE, MAX_STATE)) < 0 ||
 	    (err = kl_walk_parse(&op->walk, text.ptr, text.len)) < 0 ||
@@ -109,7 +110,11 @@ int kl_opstate_copy(struct kl_opstate *out, const struct kl_opstate *op)
 	int err;
 
 	*out = (struct kl_opstate){
-		.repo = op->repo, .at = op->at, .tree = op->tree, .events = KL_BUF_INIT, .dry = true,
+		.repo = op->repo,
+		.at = op->at,
+		.tree = op->tree,
+		.events = KL_BUF_INIT,
+		.dry = true,
 		.walk = { .state = json_deep_copy(op->walk.state) },
 	};
 	memcpy(out->ref, op->ref, sizeof(out->ref));
@@ -178,10 +183,13 @@ int kl_opstate_save(struct kl_opstate *op, const char *reflog)
 	    (err = kl_repo_commit_write(&next, op->repo, &spec)) < 0 ||
 	    (err = KL_FAULT("op-move")) < 0)
 		return err;
-	kl_refs_txn_update(t, op->ref, &next, memcmp(&op->at, &none, sizeof(none)) ? &op->at : NULL);
+	kl_refs_txn_update(t, op->ref, &next,
+			   memcmp(&op->at, &none, sizeof(none)) ? &op->at : NULL);
 	if ((err = kl_refs_txn_commit(t, reflog)) < 0)
 		return err == KL_ECHANGED ?
-			kl_error(KL_EBUSY, "an operation is already in progress in this worktree") : err;
+			       kl_error(KL_EBUSY,
+					"an operation is already in progress in this worktree") :
+			       err;
 	op->at = next;
 	return KL_FAULT("op-moved");
 }
@@ -204,7 +212,9 @@ static int candidate_tree(git_oid *out, const struct kl_opstate *op)
 			kl_strvec_pushf(&paths, "%s/%s", c->dir, f->path);
 		else
 			kl_strvec_push(&paths, f->path);
-		edit[n] = (struct kl_tree_edit){ .path = paths.v[n], .data = f->data, .len = f->len };
+		edit[n] = (struct kl_tree_edit){ .path = paths.v[n],
+						 .data = f->data,
+						 .len = f->len };
 		n++;
 	}
 	return kl_repo_tree_edit(out, op->repo, &op->tree, edit, n);
@@ -227,7 +237,7 @@ int kl_opstate_commit(git_oid *out, git_oid *tree, struct kl_opstate *op, struct
 	struct kl_commit_spec spec = { .parent = parent, .nparent = 1 };
 	int err;
 
-	if (op->dry) {	/* a name is enough: what it was made of is one */
+	if (op->dry) { /* a name is enough: what it was made of is one */
 		err = candidate_tree(tree, op);
 		*out = *tree;
 		return err;
@@ -262,7 +272,7 @@ const struct kl_event *kl_opstate_known(struct kl_opstate *op, const char *id)
 		kl_map_release(&op->known);
 		op->known = (struct kl_map)KL_MAP_INIT;
 		if (kl_event_load(&op->known, "gate.jsonl", op->events.ptr, op->events.len) < 0)
-			kl_error_clear();	/* those before the bad line are there */
+			kl_error_clear(); /* those before the bad line are there */
 		op->known_to = op->events.len;
 	}
 	return kl_map_get(&op->known, id);

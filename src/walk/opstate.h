@@ -20,16 +20,16 @@
  *	held/<source>	 the files of the held one
  */
 struct kl_opstate {
-	struct kl_repo *repo;		/* borrowed */
+	struct kl_repo *repo; /* borrowed */
 	char ref[128];
-	git_oid at;			/* where the ref stands; zero: not yet created */
+	git_oid at; /* where the ref stands; zero: not yet created */
 	struct kl_walk walk;
 	struct kl_buf events;
-	struct kl_surface *state;	/* K_i */
-	git_oid tree;			/* of K_i, full */
-	struct kl_surface *pending;	/* NULL: none */
+	struct kl_surface *state;   /* K_i */
+	git_oid tree;               /* of K_i, full */
+	struct kl_surface *pending; /* NULL: none */
 	struct kl_surface *held;
-	struct kl_map known;		/* `events` by their ids, as far as `known_to` */
+	struct kl_map known; /* `events` by their ids, as far as `known_to` */
 	size_t known_to;
 	/** A walk that is only thought through (speculate.h): nothing of it is kept. */
 	bool dry;
@@ -45,8 +45,8 @@ void kl_opstate_release(struct kl_opstate *op);
 int kl_opstate_copy(struct kl_opstate *out, const struct kl_opstate *op);
 
 /**
- * A commit of the pending files on the tip of the walk, for this step, whose number is set. What was
- * rejected has the last rejection as its second parent, a K_i' (KL_STEP_FORWARD) the last K_j'.
+ * A commit of the pending files on the tip of the walk, for this step, whose number is set. What
+ * was rejected has the last rejection as its second parent, a K_i' (KL_STEP_FORWARD) the last K_j'.
  * No ref moves; in a dry walk `out` is any name.
  */
 int kl_opstate_commit(git_oid *out, git_oid *tree, struct kl_opstate *op, struct kl_step *step);

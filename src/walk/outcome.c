@@ -40,7 +40,8 @@ static void add_judged(json_t *list, struct kl_sequencer *s, const json_t *recor
 		kl_json_set_bool(j, "accepted", !json_object_get(rec, "class"));
 		for (size_t k = 0; k < KL_ARRAY_SIZE(keys); k++)
 			if (json_object_get(rec, keys[k]))
-				kl_json_set(j, keys[k], json_deep_copy(json_object_get(rec, keys[k])));
+				kl_json_set(j, keys[k],
+					    json_deep_copy(json_object_get(rec, keys[k])));
 		kl_json_set(j, "event", event ? kl_event_json(event) : json_null());
 		json_array_append_new(list, j);
 	}

@@ -76,9 +76,11 @@ static int finish(struct kl_sequencer *s, struct kl_outcome *out)
 		return err;
 	kl_fs_remove(s->edit_dir);
 	if (!out->steps)
-		return kl_error(KL_ENO, "nothing could be removed from %.7s: %zu proposal%s rejected, "
-				"none accepted", kl_walk_str(&s->op.walk, "expert"),
-				out->rejections, out->rejections == 1 ? "" : "s");
+		return kl_error(KL_ENO,
+				"nothing could be removed from %.7s: %zu proposal%s rejected, "
+				"none accepted",
+				kl_walk_str(&s->op.walk, "expert"), out->rejections,
+				out->rejections == 1 ? "" : "s");
 	return 0;
 }
 
@@ -218,7 +220,7 @@ int kl_sequencer_run(struct kl_sequencer *s, struct kl_outcome *out)
 	err = run_on(s, out);
 	if (err < 0 && err != KL_ENO && !kl_refs_get(&at, s->repo, s->op.ref))
 		kl_error_hint(err, "nothing is lost: 'git klineage deopt --continue' goes on, "
-			      "'--abort' forgets the operation");
+				   "'--abort' forgets the operation");
 	return err;
 }
 
@@ -235,7 +237,8 @@ int kl_sequencer_skip(struct kl_sequencer *s)
 		kl_json_set_str(s->op.walk.state, "phase", "ask");
 		return kl_sequencer_save(s, "edit dropped");
 	default:
-		return kl_error(KL_EUSAGE, "there is no proposal at hand to skip; --continue goes on");
+		return kl_error(KL_EUSAGE,
+				"there is no proposal at hand to skip; --continue goes on");
 	}
 }
 
@@ -245,7 +248,8 @@ int kl_sequencer_stop(struct kl_sequencer *s)
 	if (kl_walk_next(&s->op.walk) == KL_WALK_FINISH)
 		return 0;
 	if (kl_walk_next(&s->op.walk) == KL_WALK_EXPERT)
-		return kl_error(KL_EUSAGE, "the expert has not been judged yet, there is nothing to keep; "
+		return kl_error(KL_EUSAGE,
+				"the expert has not been judged yet, there is nothing to keep; "
 				"use --abort");
 	return kl_sequencer_end(s, "stopped");
 }

@@ -39,55 +39,58 @@ struct kl_sequencer {
 	int (*judge)(struct kl_judgement **out, const struct kl_surface *candidate,
 		     const struct kl_surface *parent, void *payload);
 	/**
-	 * Where the judge defers (gate.h): send away what it collected, and how many jobs that is. NULL: it
-	 * never does.
+	 * Where the judge defers (gate.h): send away what it collected, and how many jobs that is.
+	 * NULL: it never does.
 	 */
 	int (*send)(struct kl_parcel *out, void *payload);
 	size_t (*collected)(void *payload);
-	size_t most_jobs;			/* of one bundle; 0: 64 */
+	size_t most_jobs; /* of one bundle; 0: 64 */
 	/** The same, measured anew whatever is known. NULL: it cannot. */
 	int (*judge_anew)(struct kl_judgement **out, const struct kl_surface *candidate,
 			  const struct kl_surface *parent, void *payload);
 	struct kl_sequencer_model model;
 	void *payload;
-	const struct kl_jail *jail;		/* for semantic patches; NULL: they are left out */
-	const struct kl_mechanisms *mechanisms;	/* NULL: none known */
-	struct kl_progress *progress;		/* or NULL */
+	const struct kl_jail *jail;             /* for semantic patches; NULL: they are left out */
+	const struct kl_mechanisms *mechanisms; /* NULL: none known */
+	struct kl_progress *progress;           /* or NULL */
 	/* private */
 	struct kl_opstate op;
 	struct kl_rewrite rw;
-	struct kl_session *session;			/* once it was needed; borrowed */
+	struct kl_session *session; /* once it was needed; borrowed */
 	struct kl_lock lock;
 	char *edit_dir;
-	char sent_for[KL_DIGEST_HEX];		/* surface that a bundle was last sent for */
-	char *why_not;				/* what could not be judged there, or NULL */
-	int timeouts;				/* of the model, in a row */
-	size_t had_steps, had_rejections;	/* when this run began */
+	char sent_for[KL_DIGEST_HEX];     /* surface that a bundle was last sent for */
+	char *why_not;                    /* what could not be judged there, or NULL */
+	int timeouts;                     /* of the model, in a row */
+	size_t had_steps, had_rejections; /* when this run began */
 };
 
-#define KL_SEQUENCER_INIT { .op = { .events = KL_BUF_INIT }, .lock = KL_LOCK_INIT }
+#define KL_SEQUENCER_INIT                                             \
+	{                                                             \
+		.op = { .events = KL_BUF_INIT }, .lock = KL_LOCK_INIT \
+	}
 
 struct kl_sequencer_opts {
-	const char *expert;		/* revision; NULL: HEAD */
-	const char *dir;		/* contract's directory in that tree */
-	const char *name;		/* NULL: <platform leaf>-<first 7 of the expert> */
-	const char *platform;		/* "cpu/x86-64-v3" */
+	const char *expert;   /* revision; NULL: HEAD */
+	const char *dir;      /* contract's directory in that tree */
+	const char *name;     /* NULL: <platform leaf>-<first 7 of the expert> */
+	const char *platform; /* "cpu/x86-64-v3" */
 	const char *rewriters;
-	const char *runner;		/* NULL: as configured, at each --continue */
-	const char *rederive;		/* "chat" or "exec"; NULL: no step is derived anew */
+	const char *runner;   /* NULL: as configured, at each --continue */
+	const char *rederive; /* "chat" or "exec"; NULL: no step is derived anew */
 	int64_t step_limit, rejection_limit;
 };
 
 struct kl_outcome {
-	bool waiting;			/* stepwise: stopped for an edit in `edit_dir` */
-	char *edit_dir;			/* NULL unless waiting for an edit */
-	json_t *awaiting;		/* NULL unless waiting for results (docs/formats.md, "operation") */
-	bool still;			/* ... and none has come since the last time */
+	bool waiting;     /* stepwise: stopped for an edit in `edit_dir` */
+	char *edit_dir;   /* NULL unless waiting for an edit */
+	json_t *awaiting; /* NULL unless waiting for results (docs/formats.md, "operation") */
+	bool still;       /* ... and none has come since the last time */
 	char workload[72], name[72];
-	char lineage[256], walk[256], rejected[256];	/* "": not written */
+	char lineage[256], walk[256], rejected[256]; /* "": not written */
 	char termination[24];
 	size_t steps, rejections, rederived;
-	size_t unisolated;		/* derived anew by somebody who could see the repository */
+	size_t unisolated; /* derived anew by somebody who could see the repository */
 	/* what this run judged, in the order of the records: docs/formats.md, "--json" */
 	json_t *judged;
 };
@@ -97,7 +100,10 @@ void kl_outcome_release(struct kl_outcome *o);
 
 /** Check everything that can be checked before long work, then create the operation. */
 int kl_sequencer_start(struct kl_sequencer *s, const struct kl_sequencer_opts *o);
-/** Take up the operation of this worktree; clears locks that a dead process left. KL_ENOTFOUND: none. */
+/**
+ * Take up the operation of this worktree; clears locks that a dead process left. KL_ENOTFOUND:
+ * none.
+ */
 int kl_sequencer_resume(struct kl_sequencer *s);
 
 /**
@@ -124,7 +130,10 @@ int kl_sequencer_abort(struct kl_sequencer *s);
 
 void kl_sequencer_release(struct kl_sequencer *s);
 
-/** "refs/heads/klineage/walk/<workload>/<name>" and the like; `kind` is "walk", "lineage" or "rejected". */
+/**
+ * "refs/heads/klineage/walk/<workload>/<name>" and the like; `kind` is "walk", "lineage" or
+ * "rejected".
+ */
 void kl_lineage_ref(char ref[256], const char *kind, const char *workload, const char *name);
 
 #endif

@@ -81,7 +81,7 @@ static int ask_for_part(struct kl_sequencer *s)
 
 	if (!err)
 		err = kl_rewrite_split(&p, &s->rw, whole);
-	if (err == KL_ENO) {	/* no money to ask how it might be split */
+	if (err == KL_ENO) { /* no money to ask how it might be split */
 		kl_error_clear();
 		err = 0;
 	}
@@ -133,14 +133,16 @@ int kl_sequencer_collect(struct kl_sequencer *s, const struct kl_claim *claim)
 	int err;
 
 	if (kl_walk_next(&s->op.walk) != KL_WALK_WAIT)
-		return 0;	/* it was not waiting: just go on */
+		return 0; /* it was not waiting: just go on */
 	if ((err = kl_sequencer_aim(s)) < 0 || (err = kl_stepwise_collect(&p, &s->rw, claim)) < 0)
 		return err;
 	if (p)
 		return kl_sequencer_propose(s, p);
-	err = kl_error(KL_EINVALID, "nothing new in '%s': it is the state as it was, or one that was judged",
+	err = kl_error(KL_EINVALID,
+		       "nothing new in '%s': it is the state as it was, or one that was judged",
 		       s->edit_dir);
-	return kl_error_hint(err, "edit a source there and --continue; '--quit' ends the walk here");
+	return kl_error_hint(err,
+			     "edit a source there and --continue; '--quit' ends the walk here");
 }
 
 int kl_sequencer_take(struct kl_sequencer *s, const struct kl_envelope *step)
@@ -149,7 +151,8 @@ int kl_sequencer_take(struct kl_sequencer *s, const struct kl_envelope *step)
 	int err;
 
 	if (kl_walk_next(&s->op.walk) != KL_WALK_WAIT)
-		return kl_error(KL_EINVALID, "the walk does not wait for a step; --continue alone goes "
+		return kl_error(KL_EINVALID,
+				"the walk does not wait for a step; --continue alone goes "
 				"on with it");
 	if ((err = kl_sequencer_aim(s)) < 0 || (err = kl_rewrite_check_names(&s->rw, step)) < 0 ||
 	    (err = kl_rewrite_take(&p, &s->rw, step, "stepwise", "step")) < 0)

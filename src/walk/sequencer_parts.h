@@ -6,8 +6,8 @@
 
 /*
  * sequencer_parts - the parts of sequencer.c: how an operation begins or is taken up again
- * (sequencer_start.c), what is proposed to it and by whom (sequencer_ask.c), what its caller is told of
- * a run (outcome.c).
+ * (sequencer_start.c), what is proposed to it and by whom (sequencer_ask.c), what its caller is
+ * told of a run (outcome.c).
  */
 
 /** One process at a time works on the operation of a worktree: KL_EBUSY, another one does. */

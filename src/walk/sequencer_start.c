@@ -9,9 +9,11 @@
 
 static int hint_busy(int err)
 {
-	kl_error_hint(err, "'git klineage deopt --continue' goes on with it, '--status' says where it is");
+	kl_error_hint(
+		err,
+		"'git klineage deopt --continue' goes on with it, '--status' says where it is");
 	return kl_error_hint(err, "'git klineage deopt --abort' forgets it, "
-			     "'--quit' ends it and keeps what was accepted");
+				  "'--quit' ends it and keeps what was accepted");
 }
 
 int kl_sequencer_enter(struct kl_sequencer *s)
@@ -25,7 +27,8 @@ int kl_sequencer_enter(struct kl_sequencer *s)
 		return err;
 	err = kl_lock_take(&s->lock, path, 0);
 	if (err == KL_EBUSY)
-		return kl_error(KL_EBUSY, "another git klineage is at work on this worktree's operation");
+		return kl_error(KL_EBUSY,
+				"another git klineage is at work on this worktree's operation");
 	return err < 0 ? err : kl_refs_recover(s->repo, &cleared);
 }
 
@@ -36,8 +39,10 @@ static int default_name(char **out, const struct kl_sequencer_opts *o, const cha
 	*out = o->name ? kl_strdup(o->name) :
 			 kl_asprintf("%s-%.7s", leaf ? leaf + 1 : o->platform, expert);
 	if (!kl_slug_ok(*out))
-		return kl_error(KL_EUSAGE, "'%s' cannot be a lineage's name: lower-case letters, digits, "
-				"'.', '_' and '-', at most 64", *out);
+		return kl_error(KL_EUSAGE,
+				"'%s' cannot be a lineage's name: lower-case letters, digits, "
+				"'.', '_' and '-', at most 64",
+				*out);
 	return 0;
 }
 
@@ -58,7 +63,8 @@ static int names_free(struct kl_sequencer *s, const char *workload, const char *
 		if (err == KL_EEXISTS) {
 			err = kl_error(KL_EEXISTS, "there is a %s of '%s' named '%s' already",
 				       kind[i], workload, name);
-			return kl_error_hint(err, "choose another name with --name; to go on where it "
+			return kl_error_hint(err,
+					     "choose another name with --name; to go on where it "
 					     "ended: --expert klineage/walk/%s/%s --name %s-2",
 					     workload, name, name);
 		}
@@ -96,8 +102,13 @@ int kl_sequencer_start(struct kl_sequencer *s, const struct kl_sequencer_opts *o
 	git_oid expert, there;
 	struct kl_session *session;
 	struct kl_walk_init init = {
-		.platform = o->platform, .dir = o->dir, .rewriters = o->rewriters, .runner = o->runner,
-		.rederive = o->rederive, .step_limit = o->step_limit, .rejection_limit = o->rejection_limit,
+		.platform = o->platform,
+		.dir = o->dir,
+		.rewriters = o->rewriters,
+		.runner = o->runner,
+		.rederive = o->rederive,
+		.step_limit = o->step_limit,
+		.rejection_limit = o->rejection_limit,
 	};
 	int err;
 
@@ -106,7 +117,8 @@ int kl_sequencer_start(struct kl_sequencer *s, const struct kl_sequencer_opts *o
 	s->op.repo = s->repo;
 	kl_opstate_ref(s->op.ref, s->repo);
 	if (!kl_refs_get(&there, s->repo, s->op.ref))
-		return hint_busy(kl_error(KL_EBUSY, "an operation is already in progress in this worktree"));
+		return hint_busy(
+			kl_error(KL_EBUSY, "an operation is already in progress in this worktree"));
 	kl_error_clear();
 	if ((err = kl_rewriters_check(o->rewriters)) < 0 ||
 	    (err = kl_repo_resolve(&expert, s->repo, o->expert ? o->expert : "HEAD")) < 0 ||

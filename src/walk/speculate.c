@@ -24,12 +24,12 @@
 struct node {
 	struct kl_opstate op;
 	int cost, fails;
-	size_t order;		/* of equals the older first */
+	size_t order; /* of equals the older first */
 };
 
 struct thinking {
 	struct kl_sequencer *real;
-	struct kl_sequencer dry;	/* works on one node at a time */
+	struct kl_sequencer dry; /* works on one node at a time */
 	struct node *queue;
 	size_t n, alloc, made;
 	json_t *candidates;
@@ -67,7 +67,8 @@ static struct node pop(struct thinking *t)
 
 	for (size_t i = 1; i < t->n; i++)
 		if (t->queue[i].cost < t->queue[at].cost ||
-		    (t->queue[i].cost == t->queue[at].cost && t->queue[i].order < t->queue[at].order))
+		    (t->queue[i].cost == t->queue[at].cost &&
+		     t->queue[i].order < t->queue[at].order))
 			at = i;
 	best = t->queue[at];
 	t->queue[at] = t->queue[--t->n];
@@ -181,7 +182,9 @@ static bool is_fatal(int err)
 
 int kl_speculate(json_t *candidates, struct kl_sequencer *s)
 {
-	KL_AUTO(thinking_release) struct thinking t = { .real = s, .dry = *s, .candidates = candidates };
+	KL_AUTO(thinking_release) struct thinking t = { .real = s,
+							.dry = *s,
+							.candidates = candidates };
 	size_t most = s->most_jobs ? s->most_jobs : DEFAULT_JOBS;
 	struct node first = { .cost = 0 };
 	int err;
@@ -193,7 +196,7 @@ int kl_speculate(json_t *candidates, struct kl_sequencer *s)
 	t.dry.progress = NULL;
 	if ((err = kl_opstate_copy(&first.op, &s->op)) < 0)
 		return err;
-	remember(&t, &first, false);	/* that one waits already */
+	remember(&t, &first, false); /* that one waits already */
 	push(&t, &first);
 	for (size_t i = 0; t.n && collected(&t) < most && i < most * THOUGHTS; i++) {
 		struct node n = pop(&t);

@@ -11,12 +11,14 @@
  * more for the bundle. So a walk over a gate that is far away stops once for many candidates, not
  * once for each.
  *
- * Nothing moves and nothing is kept but objects of git that nobody refers to. A person is not asked.
+ * Nothing moves and nothing is kept but objects of git that nobody refers to. A person is not
+ * asked.
  */
 
 /**
  * Until `s->most_jobs` are collected, or nothing is left to think of. `candidates` gets {surface,
- * action, locus, rewriter, alternative} of each; alternative: asked for only if another is rejected.
+ * action, locus, rewriter, alternative} of each; alternative: asked for only if another is
+ * rejected.
  */
 int kl_speculate(json_t *candidates, struct kl_sequencer *s);
 

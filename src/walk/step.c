@@ -9,10 +9,10 @@
 
 void kl_step_release(struct kl_step *s)
 {
-	char **field[] = { &s->action, &s->mechanism, &s->locus, &s->text, &s->origin,
-			   &s->rewriter, &s->source, &s->trait, &s->delta, &s->derivation,
-			   &s->attempts, &s->class_, &s->workload, &s->platform, &s->expert,
-			   &s->termination };
+	char **field[] = { &s->action,   &s->mechanism,  &s->locus,    &s->text,
+			   &s->origin,   &s->rewriter,   &s->source,   &s->trait,
+			   &s->delta,    &s->derivation, &s->attempts, &s->class_,
+			   &s->workload, &s->platform,   &s->expert,   &s->termination };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(field); i++)
 		free(*field[i]);
@@ -56,8 +56,9 @@ static void add_trailer(struct kl_buf *out, const char *key, const char *value)
  */
 static void add_text(struct kl_buf *out, const char *text)
 {
-	static const char *const meaning[] = { "---", "diff ", "Index: ", "From ", ">From ",
-					       "-- ", "#", "From:", "Date:", "Subject:", "Klineage-" };
+	static const char *const meaning[] = { "---",    "diff ",    "Index: ",  "From ",
+					       ">From ", "-- ",      "#",        "From:",
+					       "Date:",  "Subject:", "Klineage-" };
 	bool blank = false, first = true;
 	size_t n;
 
@@ -110,9 +111,9 @@ static void add_subject(struct kl_buf *out, const struct kl_step *step)
 	}
 	if (said(step->locus) && strcmp(step->locus, "-"))
 		kl_buf_addf(&b, " in %s", step->locus);
-	if (*b.ptr == '[')	/* git am would drop it, and decode an encoded word */
+	if (*b.ptr == '[') /* git am would drop it, and decode an encoded word */
 		kl_buf_adds(out, "step ");
-	for (char *s = b.ptr; (s = strstr(s, "=?")); )
+	for (char *s = b.ptr; (s = strstr(s, "=?"));)
 		*s = '-';
 	add_line(out, b.ptr);
 	kl_buf_addch(out, '\n');
@@ -138,7 +139,8 @@ void kl_step_message(struct kl_buf *out, const struct kl_step *s)
 	add_trailer(out, "Action", s->action);
 	add_trailer(out, "Mechanism", s->mechanism);
 	add_trailer(out, "Locus", s->locus);
-	add_trailer(out, "Direction", s->kind == KL_STEP_FORWARD || s->forward ? "forward" : "back");
+	add_trailer(out, "Direction",
+		    s->kind == KL_STEP_FORWARD || s->forward ? "forward" : "back");
 	add_trailer(out, "Step", number);
 	add_trailer(out, "Class", s->kind == KL_STEP_REJECTED ? s->class_ : NULL);
 	add_trailer(out, "Derivation", s->kind == KL_STEP_FORWARD ? s->derivation : NULL);
@@ -157,15 +159,23 @@ static void read_trailers(struct kl_step *s, char **direction, char **number, co
 		const char *key;
 		char **to;
 	} field[] = {
-		{ "Klineage-Direction", direction }, { "Klineage-Step", number },
-		{ "Klineage-Action", &s->action }, { "Klineage-Mechanism", &s->mechanism },
-		{ "Klineage-Locus", &s->locus }, { "Klineage-Origin", &s->origin },
-		{ "Klineage-Rewriter", &s->rewriter }, { "Klineage-Source", &s->source },
-		{ "Klineage-Trait", &s->trait }, { "Klineage-Delta", &s->delta },
-		{ "Klineage-Derivation", &s->derivation }, { "Klineage-Attempts", &s->attempts },
+		{ "Klineage-Direction", direction },
+		{ "Klineage-Step", number },
+		{ "Klineage-Action", &s->action },
+		{ "Klineage-Mechanism", &s->mechanism },
+		{ "Klineage-Locus", &s->locus },
+		{ "Klineage-Origin", &s->origin },
+		{ "Klineage-Rewriter", &s->rewriter },
+		{ "Klineage-Source", &s->source },
+		{ "Klineage-Trait", &s->trait },
+		{ "Klineage-Delta", &s->delta },
+		{ "Klineage-Derivation", &s->derivation },
+		{ "Klineage-Attempts", &s->attempts },
 		{ "Klineage-Class", &s->class_ },
-		{ "Klineage-Workload", &s->workload }, { "Klineage-Platform", &s->platform },
-		{ "Klineage-Expert", &s->expert }, { "Klineage-Termination", &s->termination },
+		{ "Klineage-Workload", &s->workload },
+		{ "Klineage-Platform", &s->platform },
+		{ "Klineage-Expert", &s->expert },
+		{ "Klineage-Termination", &s->termination },
 	};
 	const char *key[KL_ARRAY_SIZE(field)];
 	char *value[KL_ARRAY_SIZE(field)];
@@ -225,11 +235,16 @@ static char *traits_of(const json_t *record)
 void kl_step_from_json(struct kl_step *out, const json_t *j)
 {
 	*out = (struct kl_step){
-		.action = field(j, "action"), .mechanism = field(j, "mechanism"),
-		.locus = field(j, "locus"), .text = field(j, "text"),
-		.origin = field(j, "origin"), .rewriter = field(j, "rewriter"),
-		.source = field(j, "source"), .delta = field(j, "delta"),
-		.class_ = field(j, "class"), .trait = traits_of(j),
+		.action = field(j, "action"),
+		.mechanism = field(j, "mechanism"),
+		.locus = field(j, "locus"),
+		.text = field(j, "text"),
+		.origin = field(j, "origin"),
+		.rewriter = field(j, "rewriter"),
+		.source = field(j, "source"),
+		.delta = field(j, "delta"),
+		.class_ = field(j, "class"),
+		.trait = traits_of(j),
 	};
 }
 
@@ -257,7 +272,8 @@ bool kl_slug_ok(const char *s)
 	if (!n || n > 64 || !isalnum((unsigned char)*s) || isupper((unsigned char)*s))
 		return false;
 	for (const char *p = s; *p; p++)
-		if (!(islower((unsigned char)*p) || isdigit((unsigned char)*p) || strchr("._-", *p)))
+		if (!(islower((unsigned char)*p) || isdigit((unsigned char)*p) ||
+		      strchr("._-", *p)))
 			return false;
 	return !strstr(s, "..") && s[n - 1] != '.' && (n < 5 || strcmp(s + n - 5, ".lock"));
 }

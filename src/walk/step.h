@@ -24,14 +24,14 @@ struct kl_step {
 	enum kl_step_kind kind;
 	int number;
 	char *action, *mechanism, *locus, *text;
-	char *origin;		/* induced, authored, historical */
+	char *origin; /* induced, authored, historical */
 	char *rewriter, *source;
-	char *trait;		/* what it claims to have removed: "tiled, packed" */
-	char *delta;		/* clean, compound, unknown */
-	char *derivation;	/* forward: rederived, inverse, unisolated */
-	char *attempts;		/* forward: what failed on the way: "wrong-edge, slower" */
-	char *class_;		/* rejected */
-	bool forward;		/* rejected */
+	char *trait;      /* what it claims to have removed: "tiled, packed" */
+	char *delta;      /* clean, compound, unknown */
+	char *derivation; /* forward: rederived, inverse, unisolated */
+	char *attempts;   /* forward: what failed on the way: "wrong-edge, slower" */
+	char *class_;     /* rejected */
+	bool forward;     /* rejected */
 	/* root only */
 	char *workload, *platform, *expert, *termination;
 };
@@ -42,12 +42,17 @@ void kl_step_message(struct kl_buf *out, const struct kl_step *s);
 /** KL_EINVALID when the trailers are not those of a step; `name` is for the message. */
 int kl_step_parse(struct kl_step *out, const char *name, const char *message);
 
-/** Is it the message of a root commit whose kernel is the oracle? Steps below it are of another kernel. */
+/**
+ * Is it the message of a root commit whose kernel is the oracle? Steps below it are of another
+ * kernel.
+ */
 bool kl_step_is_oracle_root(const char *message);
 
 /** The record of an operation's state <-> the step (docs/formats.md, "operation"). */
 void kl_step_from_json(struct kl_step *out, const json_t *record);
-/** A K_i', or what failed to be one: the backward step's own words, the attempt's text and author. */
+/**
+ * A K_i', or what failed to be one: the backward step's own words, the attempt's text and author.
+ */
 void kl_step_from_attempt(struct kl_step *out, const json_t *record, const json_t *attempt);
 
 /** "[a-z0-9][a-z0-9._-]*", at most 64, not ending in ".lock" or ".", without "..". */

@@ -81,8 +81,9 @@ static int check_phase(const json_t *j, enum kl_walk_do phase)
 
 static int check(const json_t *j)
 {
-	static const char *const strings[] = { "workload", "name", "platform", "dir", "expert",
-					       "surface", "rewriters", "phase", "termination" };
+	static const char *const strings[] = { "workload",  "name",   "platform",
+					       "dir",       "expert", "surface",
+					       "rewriters", "phase",  "termination" };
 	const char *s, *phase = "";
 	json_t *steps, *rejections, *limits;
 	int64_t row;
@@ -168,7 +169,8 @@ const char *kl_walk_rejected_tip(const struct kl_walk *w)
 {
 	const char *before = kl_walk_str(w, "rejected_before");
 
-	return kl_json_str_or(w->state, "rejected_last", last_commit(kl_walk_rejections(w), before));
+	return kl_json_str_or(w->state, "rejected_last",
+			      last_commit(kl_walk_rejections(w), before));
 }
 
 json_t *kl_walk_pending(const struct kl_walk *w)
@@ -189,7 +191,8 @@ json_t *kl_walk_facts(const struct kl_walk *w)
 /* classes that say nothing against the state itself, only against the step to it */
 static bool of_the_step(const char *class_)
 {
-	static const char *const list[] = { "no-change", "slower", "skipped", "inconclusive", "compound" };
+	static const char *const list[] = { "no-change", "slower", "skipped", "inconclusive",
+					    "compound" };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(list); i++)
 		if (!strcmp(class_, list[i]))
@@ -380,8 +383,8 @@ void kl_walk_end(struct kl_walk *w, const char *termination, int64_t time, const
 	set_phase(w, KL_WALK_FINISH);
 }
 
-enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
-				   const struct kl_walk *w, const struct kl_walk_ruling *r)
+enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta, const struct kl_walk *w,
+				   const struct kl_walk_ruling *r)
 {
 	bool final = kl_json_bool_or(kl_walk_pending(w), "final", false);
 

@@ -40,23 +40,28 @@
  * inverse of itself if it cannot be derived anew.
  */
 struct kl_walk {
-	json_t *state;		/* docs/formats.md, "operation" */
+	json_t *state; /* docs/formats.md, "operation" */
 };
 
 enum kl_walk_do {
-	KL_WALK_EXPERT, KL_WALK_ASK, KL_WALK_JUDGE, KL_WALK_WAIT, KL_WALK_FINISH,
-	KL_WALK_DERIVE, KL_WALK_JUDGE_DERIVED,
-	KL_WALK_AWAIT		/* results from elsewhere; behind it is one of the others */
+	KL_WALK_EXPERT,
+	KL_WALK_ASK,
+	KL_WALK_JUDGE,
+	KL_WALK_WAIT,
+	KL_WALK_FINISH,
+	KL_WALK_DERIVE,
+	KL_WALK_JUDGE_DERIVED,
+	KL_WALK_AWAIT /* results from elsewhere; behind it is one of the others */
 };
 
 struct kl_walk_init {
 	const char *workload, *name, *platform;
-	const char *dir;		/* contract's directory in the repository */
-	const char *expert;		/* commit, 40 digits */
-	const char *surface;		/* digest of K* */
-	const char *rewriters;		/* "history,passes" */
-	const char *runner;		/* NULL: the configured one, each time */
-	const char *rederive;		/* "chat", "exec": who derives steps anew; NULL: nobody */
+	const char *dir;       /* contract's directory in the repository */
+	const char *expert;    /* commit, 40 digits */
+	const char *surface;   /* digest of K* */
+	const char *rewriters; /* "history,passes" */
+	const char *runner;    /* NULL: the configured one, each time */
+	const char *rederive;  /* "chat", "exec": who derives steps anew; NULL: nobody */
 	int64_t step_limit, rejection_limit;
 };
 
@@ -69,16 +74,18 @@ enum kl_walk_do kl_walk_next(const struct kl_walk *w);
 
 /* --- reading -------------------------------------------------------------- */
 
-const char *kl_walk_str(const struct kl_walk *w, const char *key);	/* "" if absent */
+const char *kl_walk_str(const struct kl_walk *w, const char *key); /* "" if absent */
 /** Commit of the present state K_i. */
 const char *kl_walk_tip(const struct kl_walk *w);
 /** Last rejection or failed attempt to re-derive, or "". */
 const char *kl_walk_rejected_tip(const struct kl_walk *w);
-json_t *kl_walk_steps(const struct kl_walk *w);		/* borrowed arrays */
+json_t *kl_walk_steps(const struct kl_walk *w); /* borrowed arrays */
 json_t *kl_walk_rejections(const struct kl_walk *w);
-json_t *kl_walk_pending(const struct kl_walk *w);	/* NULL: none */
-json_t *kl_walk_held_proposal(const struct kl_walk *w);	/* NULL: none */
-/** Facts of K_i: {"features":[...],"traits":{...},"code":"<digest>"}; NULL before the expert passed. */
+json_t *kl_walk_pending(const struct kl_walk *w);       /* NULL: none */
+json_t *kl_walk_held_proposal(const struct kl_walk *w); /* NULL: none */
+/**
+ * Facts of K_i: {"features":[...],"traits":{...},"code":"<digest>"}; NULL before the expert passed.
+ */
 json_t *kl_walk_facts(const struct kl_walk *w);
 /**
  * Was this proposal judged, or is the state it leads to visited or known to fail?
@@ -92,13 +99,13 @@ bool kl_walk_tried(const struct kl_walk *w, const char *id, const char *surface,
 
 /** What a verdict leaves in the records; `facts` is taken. */
 struct kl_walk_seen {
-	const char *commit;	/* that holds the judged state */
+	const char *commit; /* that holds the judged state */
 	const char *surface;
-	const char *event;	/* id */
-	const char *class_;	/* of a rejection */
-	const char *delta;	/* of an accepted step */
+	const char *event;  /* id */
+	const char *class_; /* of a rejection */
+	const char *delta;  /* of an accepted step */
 	int64_t ns;
-	json_t *facts;		/* NULL for a rejection */
+	json_t *facts; /* NULL for a rejection */
 };
 
 void kl_walk_expert_passed(struct kl_walk *w, const struct kl_walk_seen *seen);
@@ -137,16 +144,16 @@ enum kl_walk_choice { KL_CHOICE_ACCEPT, KL_CHOICE_REJECT, KL_CHOICE_HOLD };
  */
 struct kl_walk_ruling {
 	enum kl_verdict verdict;
-	const char *class_;			/* of the gate; "": none */
-	bool same_code, compound, unknown;	/* of the facts */
+	const char *class_;                /* of the gate; "": none */
+	bool same_code, compound, unknown; /* of the facts */
 };
-enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
-				   const struct kl_walk *w, const struct kl_walk_ruling *r);
+enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta, const struct kl_walk *w,
+				   const struct kl_walk_ruling *r);
 
 /* --- re-derivation (walk_derive.c) ------------------------------------------ */
 
-#define KL_WALK_REPAIRS 3	/* after the first attempt */
-#define KL_WALK_MEASUREMENTS 3	/* of one K_i', while noise hides the answer */
+#define KL_WALK_REPAIRS 3      /* after the first attempt */
+#define KL_WALK_MEASUREMENTS 3 /* of one K_i', while noise hides the answer */
 
 /** Who derives steps anew in this walk; "" : nobody, or nobody any more. */
 const char *kl_walk_rederiver(const struct kl_walk *w);
@@ -186,9 +193,9 @@ void kl_walk_underived(struct kl_walk *w, const char *class_, const struct kl_wa
 
 enum kl_walk_derivation {
 	KL_DERIVED_TAKE,
-	KL_DERIVED_FAIL,	/* class_ says how */
-	KL_DERIVED_MEASURE,	/* once more: noise */
-	KL_DERIVED_UNSHOWN	/* noise, as often as it was measured; not the model's fault */
+	KL_DERIVED_FAIL,    /* class_ says how */
+	KL_DERIVED_MEASURE, /* once more: noise */
+	KL_DERIVED_UNSHOWN  /* noise, as often as it was measured; not the model's fault */
 };
 
 /**
@@ -197,10 +204,10 @@ enum kl_walk_derivation {
  */
 struct kl_walk_derived_ruling {
 	enum kl_verdict verdict;
-	const char *class_;		/* of the gate; "": none */
-	bool same_code;			/* as K_i */
-	bool unchanged;			/* since K_{i-1} */
-	bool not_slower, slower;	/* neither: the interval does not say */
+	const char *class_;      /* of the gate; "": none */
+	bool same_code;          /* as K_i */
+	bool unchanged;          /* since K_{i-1} */
+	bool not_slower, slower; /* neither: the interval does not say */
 };
 enum kl_walk_derivation kl_walk_decide_derived(const char **class_, const struct kl_walk *w,
 					       const struct kl_walk_derived_ruling *r);

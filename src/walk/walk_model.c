@@ -56,8 +56,11 @@ int kl_model_audit(json_t **audited, struct kl_sequencer *s)
 {
 	const struct kl_walk *w = &s->op.walk;
 	struct kl_trait_reading r = {
-		.repo = s->repo, .name = kl_walk_str(w, "name"), .rewriter = kl_model_name(s),
-		.step = (int)json_array_size(kl_walk_steps(w)) + 1, .state = s->op.pending,
+		.repo = s->repo,
+		.name = kl_walk_str(w, "name"),
+		.rewriter = kl_model_name(s),
+		.step = (int)json_array_size(kl_walk_steps(w)) + 1,
+		.state = s->op.pending,
 		.claims = json_object_get(kl_walk_pending(w), "traits"),
 	};
 	int err;

@@ -5,8 +5,8 @@
 #include "walk/sequencer.h"
 
 /*
- * walk_model - the language model of a walk, if it has one: it proposes steps ("chat" or "exec" in the
- * list of rewriters), derives them anew, reads traits a second time. One a walk, one
+ * walk_model - the language model of a walk, if it has one: it proposes steps ("chat" or "exec" in
+ * the list of rewriters), derives them anew, reads traits a second time. One a walk, one
  * conversation; a walk that is only thought through (speculate.h) has none.
  */
 
@@ -21,8 +21,8 @@ int kl_model_session(struct kl_session **out, struct kl_sequencer *s);
 int kl_model_aim(struct kl_rewrite *rw, struct kl_sequencer *s);
 
 /**
- * What a fresh reader of the pending state says of the traits that the proposal claims (rederive.h);
- * NULL: nobody read, for want of a model, of claims or of money.
+ * What a fresh reader of the pending state says of the traits that the proposal claims
+ * (rederive.h); NULL: nobody read, for want of a model, of claims or of money.
  */
 int kl_model_audit(json_t **audited, struct kl_sequencer *s);
 

@@ -21,8 +21,8 @@ struct batch {
 	char *dir;
 	struct kl_unpacked u;
 	struct kl_report report;
-	json_t *audits;		/* contract -> the audit that it passed here */
-	char device[128];	/* the processor */
+	json_t *audits;   /* contract -> the audit that it passed here */
+	char device[128]; /* the processor */
 };
 
 static void batch_release(struct batch *b)
@@ -46,7 +46,8 @@ static void find_processor(struct batch *b)
 	at = at ? strchr(at, ':') : NULL;
 	if (at)
 		at += 1 + strspn(at + 1, " ");
-	snprintf(b->device, sizeof(b->device), "%.*s", at ? (int)strcspn(at, "\n") : 0, at ? at : "");
+	snprintf(b->device, sizeof(b->device), "%.*s", at ? (int)strcspn(at, "\n") : 0,
+		 at ? at : "");
 }
 
 /* Does this processor have the level that the objects were compiled for? */
@@ -62,8 +63,9 @@ static bool level_ok(const char *isa)
 	if (level >= 3 && !(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
 			    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")))
 		return false;
-	return level < 4 || (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-			     __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"));
+	return level < 4 ||
+	       (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+		__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"));
 #else
 	return strncmp(isa, "x86-64", 6) != 0;
 #endif
@@ -99,9 +101,13 @@ static json_t *bad_end(const struct kl_proc_result *res, struct kl_buf *words)
 static int run_worker(json_t **result, const json_t *job)
 {
 	static const char *const argv[] = { "/proc/self/exe", NULL };
-	KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT, out = KL_BUF_INIT, words = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT, out = KL_BUF_INIT,
+					      words = KL_BUF_INIT;
 	struct kl_proc_opts o = {
-		.argv = argv, .out = &out, .err = &words, .timeout_ms = JOB_MS,
+		.argv = argv,
+		.out = &out,
+		.err = &words,
+		.timeout_ms = JOB_MS,
 	};
 	struct kl_proc_result res;
 	int err;
@@ -165,7 +171,8 @@ static int judge(json_t **result, struct batch *b, const json_t *entry)
 	if ((err = kl_unpack_job(&job, entry, b->dir)) < 0)
 		return err;
 	if (!level_ok(kl_json_str_or(job, "isa", ""))) {
-		*result = cannot("this processor is below the level that the kernel was compiled for");
+		*result = cannot(
+			"this processor is below the level that the kernel was compiled for");
 		return 0;
 	}
 	if (audit)
@@ -191,7 +198,8 @@ static json_t *line_for(const struct batch *b, const json_t *entry, json_t *resu
 	kl_json_set_str(line, "job", kl_json_str_or(entry, "digest", ""));
 	kl_json_set_str(line, "surface", kl_json_str_or(entry, "surface", ""));
 	kl_json_set_str(line, "contract", kl_json_str_or(entry, "contract", ""));
-	kl_json_set_str(line, "device", device_said ? kl_json_str_or(result, "device", "") : b->device);
+	kl_json_set_str(line, "device",
+			device_said ? kl_json_str_or(result, "device", "") : b->device);
 	kl_json_set_str(line, "driver", kl_json_str_or(result, "driver", NULL));
 	kl_json_set_str(line, "time", now);
 	kl_json_set_int(line, "ms", ms);
@@ -218,8 +226,8 @@ static int do_one(struct batch *b, const json_t *entry, size_t number)
 	}
 	line = line_for(b, entry, result, (kl_clock_ns() - begin) / 1000000);
 	why = kl_json_str_or(result, "message", "");
-	fprintf(stderr, "%s%s%s (%.1f s)\n", kl_json_str_or(result, "status", "?"), *why ? ": " : "", why,
-		(double)(kl_clock_ns() - begin) / 1e9);
+	fprintf(stderr, "%s%s%s (%.1f s)\n", kl_json_str_or(result, "status", "?"),
+		*why ? ": " : "", why, (double)(kl_clock_ns() - begin) / 1e9);
 	return kl_report_add(&b->report, line);
 }
 
@@ -244,7 +252,9 @@ static int open_bundle(struct batch *b)
 
 int kl_batch_run(const struct kl_batch *o)
 {
-	KL_AUTO(batch_release) struct batch b = { .o = o, .report = KL_REPORT_INIT, .audits = json_object() };
+	KL_AUTO(batch_release) struct batch b = { .o = o,
+						  .report = KL_REPORT_INIT,
+						  .audits = json_object() };
 	int err;
 
 	kl_proc_catch_signals();
@@ -254,7 +264,8 @@ int kl_batch_run(const struct kl_batch *o)
 		return err;
 	for (size_t i = 0; !b.report.ended && i < json_array_size(b.u.jobs); i++) {
 		if (kl_proc_interrupted())
-			return kl_error(KL_EINTR, "interrupted; the same command goes on from here");
+			return kl_error(KL_EINTR,
+					"interrupted; the same command goes on from here");
 		if ((err = do_one(&b, json_array_get(b.u.jobs, i), i + 1)) < 0)
 			return err;
 	}

@@ -8,9 +8,9 @@
  * of inputs, and its audit is asked once.
  */
 struct kl_batch {
-	const char *bundle;	/* a file, or "-": stdin */
-	const char *output;	/* NULL: stdout */
-	const char *sign_key;	/* NULL: the results are not signed */
+	const char *bundle;   /* a file, or "-": stdin */
+	const char *output;   /* NULL: stdout */
+	const char *sign_key; /* NULL: the results are not signed */
 };
 
 /** 0: the results are whole. What is done stays done whatever ends it. */

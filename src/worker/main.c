@@ -39,7 +39,8 @@ static const char usage[] =
 static int read_job(struct kl_job **out, json_t **doc, const char *path)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	int err = path ? kl_fs_read(&text, path, MAX_JOB) : kl_buf_read_fd(&text, STDIN_FILENO, MAX_JOB);
+	int err = path ? kl_fs_read(&text, path, MAX_JOB) :
+			 kl_buf_read_fd(&text, STDIN_FILENO, MAX_JOB);
 
 	if (err < 0 || (err = kl_json_parse(doc, text.ptr, text.len)) < 0)
 		return kl_error_in(err, "%s", path ? path : "stdin");
@@ -89,7 +90,7 @@ static int work(const char *path)
 	kl_json_set_str(result, "schema", "klineage.result/1");
 	kl_json_set_str(result, "status", "pass");
 	err = stages(result, job, doc);
-	if (err == KL_ECANNOT) {	/* an answer as well: it says why */
+	if (err == KL_ECANNOT) { /* an answer as well: it says why */
 		kl_json_set_str(result, "status", "cannot");
 		kl_json_set_str(result, "message", kl_error_last());
 	} else if (err < 0) {
@@ -108,8 +109,12 @@ static int work(const char *path)
 /* each of them once, each with its value */
 static bool bundle_options(struct kl_batch *out, int argc, char **argv)
 {
-	const struct { const char *name, **value; } option[] = {
-		{ "--bundle", &out->bundle }, { "-o", &out->output }, { "--output", &out->output },
+	const struct {
+		const char *name, **value;
+	} option[] = {
+		{ "--bundle", &out->bundle },
+		{ "-o", &out->output },
+		{ "--output", &out->output },
 		{ "--sign-key", &out->sign_key },
 	};
 

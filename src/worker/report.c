@@ -142,7 +142,9 @@ int kl_report_open(struct kl_report *r, const char *path, const char *bundle)
 			return kl_error_errno("cannot open '%s'", path);
 		if ((err = kl_lock_take(&r->lock, path, 0)) < 0)
 			return err == KL_EBUSY ?
-				kl_error(KL_EBUSY, "another klineage-worker writes '%s'", path) : err;
+				       kl_error(KL_EBUSY, "another klineage-worker writes '%s'",
+						path) :
+				       err;
 		if (!(err = kl_buf_read_fd(&old, r->fd, MAX_REPORT)))
 			err = resume(r, &old, bundle);
 		if (err < 0)
@@ -173,13 +175,18 @@ static int sign(char **sig, const struct kl_buf *text, const char *key)
 	const char *argv[] = { "ssh-keygen", "-Y", "sign", "-n", "klineage-gate", "-f", key, NULL };
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT, words = KL_BUF_INIT;
 	struct kl_proc_opts o = {
-		.argv = argv, .in = text->ptr, .in_len = text->len, .out = &out, .err = &words,
+		.argv = argv,
+		.in = text->ptr,
+		.in_len = text->len,
+		.out = &out,
+		.err = &words,
 	};
 	struct kl_proc_result res;
 	int err = kl_proc_run(&res, &o);
 
 	if (err == KL_ENOTFOUND)
-		return kl_error(KL_EIO, "'ssh-keygen' is not installed: the results are not signed");
+		return kl_error(KL_EIO,
+				"'ssh-keygen' is not installed: the results are not signed");
 	if (err < 0)
 		return err;
 	kl_buf_rtrim(&words);

@@ -19,12 +19,15 @@
  */
 struct kl_report {
 	int fd;
-	bool is_file, ended;		/* ended: it was whole before */
-	struct kl_buf text;		/* all of it */
-	struct kl_map done;		/* digests of jobs */
+	bool is_file, ended; /* ended: it was whole before */
+	struct kl_buf text;  /* all of it */
+	struct kl_map done;  /* digests of jobs */
 	struct kl_lock lock;
 };
-#define KL_REPORT_INIT { .fd = -1, .text = KL_BUF_INIT, .lock = KL_LOCK_INIT }
+#define KL_REPORT_INIT                                              \
+	{                                                           \
+		.fd = -1, .text = KL_BUF_INIT, .lock = KL_LOCK_INIT \
+	}
 
 /**
  * `path` NULL: stdout. KL_EINVALID: the file is no report of this bundle, and stays as it is;

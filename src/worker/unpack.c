@@ -12,7 +12,8 @@
 #define MAX_MANIFEST ((size_t)64 << 20)
 #define MANIFEST "manifest.json"
 
-static const char *const object_key[] = { "truth", "honest", "candidate", "parent", "baseline_cubin" };
+static const char *const object_key[] = { "truth", "honest", "candidate", "parent",
+					  "baseline_cubin" };
 
 void kl_unpacked_release(struct kl_unpacked *u)
 {
@@ -38,7 +39,7 @@ static bool name_ok(const char *name, const char **digest)
 
 /* What has been unpacked, to be compared with the manifest. */
 struct files {
-	json_t *list;			/* [{name, sha256, size}], as a manifest has it */
+	json_t *list; /* [{name, sha256, size}], as a manifest has it */
 	const char *manifest;
 	size_t len;
 };
@@ -110,7 +111,8 @@ static int check_digest(const json_t *entry)
 	kl_json_canonical(&text, bare);
 	kl_sha256_hex(hex, text.ptr, text.len);
 	return strcmp(hex, kl_json_str_or(entry, "digest", "")) ?
-		kl_error(KL_EINVALID, "a job is not what its digest says") : 0;
+		       kl_error(KL_EINVALID, "a job is not what its digest says") :
+		       0;
 }
 
 static int check_entry(const json_t *entry, const struct files *f, const char *dir)
@@ -148,15 +150,16 @@ static int check_manifest(struct kl_unpacked *out, const struct files *f, const 
 		return kl_error(KL_EINVALID, "a manifest of %zu bytes", f->len);
 	if ((err = kl_json_parse(&m, f->manifest, f->len)) < 0 ||
 	    (err = kl_json_str(&schema, m, "schema")) < 0 ||
-	    (err = kl_json_arr(&files, m, "files")) < 0 || (err = kl_json_arr(&jobs, m, "jobs")) < 0)
+	    (err = kl_json_arr(&files, m, "files")) < 0 ||
+	    (err = kl_json_arr(&jobs, m, "jobs")) < 0)
 		return err;
 	if (strcmp(schema, "klineage.bundle/1"))
 		return kl_error(KL_EINVALID, "a bundle of schema '%s'", schema);
 	if (!json_equal(files, f->list))
 		return kl_error(KL_EINVALID, "its files are not those that the manifest names");
 	if (!json_array_size(jobs) || json_array_size(jobs) > MAX_JOBS)
-		return kl_error(KL_EINVALID, "%zu jobs; there may be 1 to %d", json_array_size(jobs),
-				MAX_JOBS);
+		return kl_error(KL_EINVALID, "%zu jobs; there may be 1 to %d",
+				json_array_size(jobs), MAX_JOBS);
 	json_array_foreach(jobs, i, entry)
 		if ((err = check_entry(entry, f, dir)) < 0)
 			return kl_error_in(err, "job %zu", i + 1);

@@ -12,8 +12,8 @@
  * wrong is refused whole.
  */
 struct kl_unpacked {
-	json_t *jobs;			/* the manifest's entries, in order */
-	char digest[KL_SHA256_HEX];	/* of the manifest */
+	json_t *jobs;               /* the manifest's entries, in order */
+	char digest[KL_SHA256_HEX]; /* of the manifest */
 };
 void kl_unpacked_release(struct kl_unpacked *u);
 

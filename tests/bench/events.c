@@ -106,10 +106,10 @@ static int folded(const char *dir)
 	if (!err)
 		err = kl_folded_open(&f, r, KL_NOTES_GATE);
 	for (size_t i = 0; !err && i < kl_folded_count(f); i++)
-		ns += kl_folded_event(f, i)->ns;	/* each is looked at */
+		ns += kl_folded_event(f, i)->ns; /* each is looked at */
 	if (!err)
-		printf("%zu %" PRId64 " %zu\n", ns > 0 ? kl_folded_count(f) : 0, kl_clock_ns() - start,
-		       kl_folded_notes_read(f));
+		printf("%zu %" PRId64 " %zu\n", ns > 0 ? kl_folded_count(f) : 0,
+		       kl_clock_ns() - start, kl_folded_notes_read(f));
 	return err;
 }
 

@@ -16,11 +16,11 @@
 #include "base/proc.h"
 #include "contract/surface.h"
 #include "repo/notes.h"
+#include "sample.h"
 #include "walk/sequencer.h"
 #include "walk/step.h"
-#include "sample.h"
 
-#define EPOCH 1767225600	/* 2026-01-01 */
+#define EPOCH 1767225600 /* 2026-01-01 */
 
 static int state(struct kl_surface **out, const struct kl_surface *base, size_t i)
 {
@@ -34,10 +34,11 @@ static int state(struct kl_surface **out, const struct kl_surface *base, size_t 
 static void make_step(struct kl_step *s, size_t i, const char *workload)
 {
 	KL_AUTO(kl_freep) char *locus = kl_asprintf("axpy.c:axpy:%zu", i);
-	KL_AUTO(json_decrefp) json_t *record =
-		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "action", "untile",
-			  "mechanism", "register-tile", "locus", locus, "origin", "induced",
-			  "rewriter", "passes", "source", "lower-tile", "delta", "clean");
+	KL_AUTO(json_decrefp) json_t *record = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}",
+							 "action", "untile", "mechanism",
+							 "register-tile", "locus", locus, "origin",
+							 "induced", "rewriter", "passes", "source",
+							 "lower-tile", "delta", "clean");
 
 	kl_step_from_json(s, record);
 	s->kind = i ? KL_STEP_FORWARD : KL_STEP_ROOT;
@@ -121,7 +122,8 @@ static void add_note(struct kl_note_line *note, const git_oid *commit, struct kl
 	note->line = kl_buf_detach(&line);
 }
 
-static int write_notes(struct kl_repo *r, char *commits, const struct kl_surface *base, size_t steps)
+static int write_notes(struct kl_repo *r, char *commits, const struct kl_surface *base,
+		       size_t steps)
 {
 	struct kl_note_line *note = kl_calloc(2 * steps + 1, sizeof(*note));
 	KL_AUTO(kl_event_freep) struct kl_event *before = NULL;
@@ -176,7 +178,7 @@ int main(int argc, char **argv)
 	}
 	if (!err)
 		err = kl_proc_output(&commits, (const char *[]){ "git", "-C", argv[1], "rev-list",
-								  "--reverse", ref, NULL });
+								 "--reverse", ref, NULL });
 	if (!err)
 		err = kl_repo_open_at(&r, argv[1]);
 	if (!err)

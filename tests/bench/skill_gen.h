@@ -3,10 +3,10 @@
 #define KL_SKILL_GEN_H
 
 /*
- * skill_gen - cards as a library would have them, any number, each from its number and a seed: benches of what
- * is done with many, and tests of what is done with few. Facts and lineages come from small
- * vocabularies, so that cards require and provide what others do. Their figures are invented
- * and are never reported.
+ * skill_gen - cards as a library would have them, any number, each from its number and a seed:
+ * benches of what is done with many, and tests of what is done with few. Facts and lineages come
+ * from small vocabularies, so that cards require and provide what others do. Their figures are
+ * invented and are never reported.
  */
 #include "base/rng.h"
 #include "card/card.h"
@@ -14,11 +14,14 @@
 
 struct skill_gen {
 	uint64_t seed;
-	size_t facts;		/* different facts that cards provide and require */
+	size_t facts; /* different facts that cards provide and require */
 	size_t lineages;
-	size_t text;		/* bytes of a carrier */
-	bool simple;		/* one language and platform, nothing that a platform may lack */
-	/* ids of the events that cards cite, skill_gen_event() 0 ..; NULL: they cite what is nowhere */
+	size_t text; /* bytes of a carrier */
+	bool simple; /* one language and platform, nothing that a platform may lack */
+	/*
+	 * ids of the events that cards cite, skill_gen_event() 0 ..; NULL: they cite what is
+	 * nowhere
+	 */
 	char (*event)[KL_DIGEST_HEX];
 	size_t nevent;
 };
@@ -32,15 +35,27 @@ static const struct { const char *op, *dims; } skill_gen_cases[] = {
 };
 /* clang-format on */
 
-static const struct { const char *language, *platform; } skill_gen_places[] = {
-	{ "c", "cpu/x86-64-v3" }, { "cuda", "cuda/sm_90" }, { "cuda", "cuda/sm_80" }, { "c", "cpu/x86-64-v4" },
-	{ "triton", "cuda/sm_90" }, { "cuda", "cuda/sm_120" }, { "tilelang", "cuda/sm_90" },
+static const struct {
+	const char *language, *platform;
+} skill_gen_places[] = {
+	{ "c", "cpu/x86-64-v3" },     { "cuda", "cuda/sm_90" },   { "cuda", "cuda/sm_80" },
+	{ "c", "cpu/x86-64-v4" },     { "triton", "cuda/sm_90" }, { "cuda", "cuda/sm_120" },
+	{ "tilelang", "cuda/sm_90" },
 };
 
 static const char *const skill_gen_tests[] = {
-	"K % 64 == 0", "N >= 128", "extent(reduction) >= 256", "!has('tma.load')", "cap('cp.async')",
-	"trait('tiled')", "smem_optin >= 100000", "cols <= 4096 || k < 64", "dtype == 'f32'",
-	"cdiv(extent(rows), 128) >= 2 && vector_bytes >= 32", "stride_bytes(A, M) % 16 == 0", "M % 8 == 0",
+	"K % 64 == 0",
+	"N >= 128",
+	"extent(reduction) >= 256",
+	"!has('tma.load')",
+	"cap('cp.async')",
+	"trait('tiled')",
+	"smem_optin >= 100000",
+	"cols <= 4096 || k < 64",
+	"dtype == 'f32'",
+	"cdiv(extent(rows), 128) >= 2 && vector_bytes >= 32",
+	"stride_bytes(A, M) % 16 == 0",
+	"M % 8 == 0",
 };
 
 static inline char *skill_gen_hex(uint64_t seed, uint64_t a, uint64_t b, size_t n)
@@ -82,13 +97,15 @@ static inline json_t *skill_gen_event(const struct skill_gen *g, size_t k)
 
 	kl_digest_hex(digest, &k, sizeof(k));
 	e = json_pack("{s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:{s:s,s:s,s:s,s:[s]},s:s,s:s,s:s?,s:[s,s,s],"
-		      "s:{s:i,s:i,s:[{s:s,s:I,s:I,s:I,s:s}]}}", "v", 1, "kind", "gate", "time",
-		      "2026-01-01T00:00:00Z", "workload", "w", "policy", 2, "surface", digest, "contract", digest,
-		      "platform", "id", skill_gen_places[skill_gen_place(g, k)].platform, "device", "sample",
+		      "s:{s:i,s:i,s:[{s:s,s:I,s:I,s:I,s:s}]}}",
+		      "v", 1, "kind", "gate", "time", "2026-01-01T00:00:00Z", "workload", "w",
+		      "policy", 2, "surface", digest, "contract", digest, "platform", "id",
+		      skill_gen_places[skill_gen_place(g, k)].platform, "device", "sample",
 		      "compiler", "gcc 12.2.0", "flags", "-O2", "tier", "host-sandboxed", "verdict",
-		      skill_gen_passed(k) ? "pass" : "fail", "class", skill_gen_passed(k) ? NULL : "wrong-edge",
-		      "features", "avx2.fma", "shuffle", "vec.256", "profile", "ns", 1000000, "aa_ppm", 4000, "vs",
-		      "what", "parent", "ratio_ppm", (json_int_t)r.ppm, "lo_ppm", (json_int_t)r.lo, "hi_ppm",
+		      skill_gen_passed(k) ? "pass" : "fail", "class",
+		      skill_gen_passed(k) ? NULL : "wrong-edge", "features", "avx2.fma", "shuffle",
+		      "vec.256", "profile", "ns", 1000000, "aa_ppm", 4000, "vs", "what", "parent",
+		      "ratio_ppm", (json_int_t)r.ppm, "lo_ppm", (json_int_t)r.lo, "hi_ppm",
 		      (json_int_t)r.hi, "verdict", "fast");
 	event = kl_event_from_json(e);
 	kl_event_seal(event);
@@ -116,7 +133,8 @@ static inline void skill_gen_dims(struct kl_card_dims *d, struct kl_rng *r, cons
 		kl_card_dims_add(d, v.v[i], (int64_t)1 << (2 + 3 * kl_rng_below(r, 5)));
 }
 
-static inline void skill_gen_facts(struct kl_strvec *v, const struct skill_gen *g, struct kl_rng *r, size_t n)
+static inline void skill_gen_facts(struct kl_strvec *v, const struct skill_gen *g, struct kl_rng *r,
+				   size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t f = kl_rng_below(r, g->facts);
@@ -127,12 +145,13 @@ static inline void skill_gen_facts(struct kl_strvec *v, const struct skill_gen *
 }
 
 /* A trial and the row that it verified, if it passed. */
-static inline void skill_gen_trial(struct kl_card *c, const struct skill_gen *g, struct kl_rng *r, size_t i,
-				   size_t k)
+static inline void skill_gen_trial(struct kl_card *c, const struct skill_gen *g, struct kl_rng *r,
+				   size_t i, size_t k)
 {
 	static const char *const dtype[] = { "f32", "f16", "bf16" };
 	size_t which = kl_rng_below(r, KL_ARRAY_SIZE(skill_gen_cases));
-	size_t event = kl_rng_below(r, g->event ? g->nevent : 1 << 20), place = skill_gen_place(g, event);
+	size_t event = kl_rng_below(r, g->event ? g->nevent : 1 << 20),
+	       place = skill_gen_place(g, event);
 	const char *d = dtype[kl_rng_below(r, 3)];
 	struct kl_card_trial t;
 	struct kl_card_row row = { 0 };
@@ -168,19 +187,22 @@ static inline void skill_gen_trial(struct kl_card *c, const struct skill_gen *g,
 	kl_card_add_trial(c, &t);
 }
 
-static inline void skill_gen_evidence(struct kl_card *c, const struct skill_gen *g, struct kl_rng *r, size_t i,
-				      size_t k)
+static inline void skill_gen_evidence(struct kl_card *c, const struct skill_gen *g,
+				      struct kl_rng *r, size_t i, size_t k)
 {
 	size_t event = kl_rng_below(r, g->event ? g->nevent : 1 << 20), place;
 	struct kl_card_evidence e = {
 		.lineage = kl_asprintf("w%zu/n", (size_t)kl_rng_below(r, g->lineages)),
-		.step = 1 + (int64_t)kl_rng_below(r, 16), .before = skill_gen_hex(g->seed, i, 3000 + k, 40),
-		.after = skill_gen_hex(g->seed, i, 4000 + k, 40), .derivation = KL_DERIVED_INVERSE,
+		.step = 1 + (int64_t)kl_rng_below(r, 16),
+		.before = skill_gen_hex(g->seed, i, 3000 + k, 40),
+		.after = skill_gen_hex(g->seed, i, 4000 + k, 40),
+		.derivation = KL_DERIVED_INVERSE,
 		.origin = kl_strdup("induced"),
 	};
 
 	while (!skill_gen_passed(event))
-		event = (event + KL_ARRAY_SIZE(skill_gen_places)) % (g->event ? g->nevent : 1 << 20);
+		event = (event + KL_ARRAY_SIZE(skill_gen_places)) %
+			(g->event ? g->nevent : 1 << 20);
 	place = skill_gen_place(g, event);
 	e.language = kl_strdup(skill_gen_places[place].language);
 	e.platform = kl_strdup(skill_gen_places[place].platform);
@@ -193,8 +215,10 @@ static inline char *skill_gen_code(const struct skill_gen *g, size_t i)
 	struct kl_buf b = KL_BUF_INIT;
 
 	for (size_t line = 0; b.len < g->text; line++)
-		kl_buf_addf(&b, "for (int k%zu = 0; k%zu < K; k%zu++) { acc[%zu] += a[k%zu] * b[%zu]; }\n", line,
-			    line, line, i % 16, line, line % 8);
+		kl_buf_addf(
+			&b,
+			"for (int k%zu = 0; k%zu < K; k%zu++) { acc[%zu] += a[k%zu] * b[%zu]; }\n",
+			line, line, line, i % 16, line, line % 8);
 	return kl_buf_detach(&b);
 }
 
@@ -207,8 +231,10 @@ static inline struct kl_card *skill_gen_card(const struct skill_gen *g, size_t i
 
 	kl_rng_seed(&r, kl_rng_mix(g->seed + i));
 	c->id = skill_gen_id(i);
-	c->intent = kl_asprintf("Keep the operands of step %zu in the place where its inner loop reads them, so "
-				"that the loop waits for no memory while it computes.", i);
+	c->intent = kl_asprintf(
+		"Keep the operands of step %zu in the place where its inner loop reads them, so "
+		"that the loop waits for no memory while it computes.",
+		i);
 	c->mechanism = kl_strdup("cache-block");
 	c->action = kl_strdup("unblock");
 	c->anchor.construct = kl_strdup("a loop nest that reads two operands");
@@ -217,10 +243,12 @@ static inline struct kl_card *skill_gen_card(const struct skill_gen *g, size_t i
 	carrier->text = skill_gen_code(g, i);
 	c->carriers.v = carrier;
 	c->carriers.n = c->carriers.alloc = 1;
-	for (size_t k = kl_rng_below(&r, 3); k-- > 0; ) {
+	for (size_t k = kl_rng_below(&r, 3); k-- > 0;) {
 		struct kl_card_pre p = {
-			.id = kl_asprintf("p%zu", k), .text = kl_strdup("a condition"),
-			.test = kl_strdup(skill_gen_tests[kl_rng_below(&r, KL_ARRAY_SIZE(skill_gen_tests))]),
+			.id = kl_asprintf("p%zu", k),
+			.text = kl_strdup("a condition"),
+			.test = kl_strdup(
+				skill_gen_tests[kl_rng_below(&r, KL_ARRAY_SIZE(skill_gen_tests))]),
 		};
 
 		KL_GROW(c->sound.v, c->sound.n + 1, c->sound.alloc);
@@ -236,9 +264,9 @@ static inline struct kl_card *skill_gen_card(const struct skill_gen *g, size_t i
 		kl_strvec_push(&c->scope.needs, "cp.async");
 	kl_strvec_push(&c->scope.cases, "gemm");
 	kl_strvec_push(&c->scope.languages, "c");
-	for (size_t k = 1 + kl_rng_below(&r, 3); k-- > 0; )
+	for (size_t k = 1 + kl_rng_below(&r, 3); k-- > 0;)
 		skill_gen_evidence(c, g, &r, i, k);
-	for (size_t k = kl_rng_below(&r, 5); k-- > 0; )
+	for (size_t k = kl_rng_below(&r, 5); k-- > 0;)
 		skill_gen_trial(c, g, &r, i, k);
 	kl_card_normalize(c);
 	return c;

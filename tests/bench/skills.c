@@ -23,7 +23,9 @@
 
 static void gen_init(struct skill_gen *g)
 {
-	*g = (struct skill_gen){ .seed = 1, .facts = 300, .lineages = 400, .text = 900, .nevent = EVENTS };
+	*g = (struct skill_gen){
+		.seed = 1, .facts = 300, .lineages = 400, .text = 900, .nevent = EVENTS
+	};
 	g->event = kl_calloc(EVENTS, sizeof(*g->event));
 }
 
@@ -65,8 +67,11 @@ static int write_cards(const char *dir, size_t n)
 		return err;
 	kl_oid_hex(hex, &root);
 	gen_init(&g);
-	kl_buf_addf(&out, "commit " KL_LIBRARY_REF "\ncommitter bench <bench@klineage.invalid> 1 +0000\ndata 0\n"
-		    "from %s\n", hex);
+	kl_buf_addf(&out,
+		    "commit " KL_LIBRARY_REF
+		    "\ncommitter bench <bench@klineage.invalid> 1 +0000\ndata 0\n"
+		    "from %s\n",
+		    hex);
 	add_events(&out, &g);
 	for (size_t i = 0; i < n; i++) {
 		KL_AUTO(kl_card_freep) struct kl_card *c = skill_gen_card(&g, i);
@@ -78,8 +83,12 @@ static int write_cards(const char *dir, size_t n)
 	}
 	free(g.event);
 	err = kl_proc_run(&res, &(struct kl_proc_opts){
-		.argv = (const char *const []){ "git", "fast-import", "--quiet", "--force", NULL }, .dir = dir,
-		.in = out.ptr, .in_len = out.len, .flags = KL_PROC_INHERIT_STDERR });
+					.argv = (const char *const[]){ "git", "fast-import",
+								       "--quiet", "--force", NULL },
+					.dir = dir,
+					.in = out.ptr,
+					.in_len = out.len,
+					.flags = KL_PROC_INHERIT_STDERR });
 	if (!err && res.exit)
 		err = kl_error(KL_EIO, "git fast-import: exit %d", res.exit);
 	return err;
@@ -101,7 +110,8 @@ static int build_index(const char *dir)
 	if (err < 0)
 		return err;
 	if (!kl_index_was_built(ix) || kl_index_bad(ix))
-		return kl_error(KL_EINVALID, "the index was there, or %zu cards are none", kl_index_bad(ix));
+		return kl_error(KL_EINVALID, "the index was there, or %zu cards are none",
+				kl_index_bad(ix));
 	getrusage(RUSAGE_SELF, &use);
 	printf("%zu %" PRId64 " %ld\n", kl_index_count(ix), kl_clock_ns() - start, use.ru_maxrss);
 	return 0;
@@ -175,7 +185,8 @@ int main(int argc, char **argv)
 	else if (argc == 4 && !strcmp(argv[1], "retrieve"))
 		err = ask(argv[2], (size_t)atol(argv[3]));
 	else
-		err = kl_error(KL_EUSAGE, "usage: skills write <dir> <n> | index <dir> | retrieve <dir> <n>");
+		err = kl_error(KL_EUSAGE,
+			       "usage: skills write <dir> <n> | index <dir> | retrieve <dir> <n>");
 	if (err)
 		fprintf(stderr, "skills: %s\n", kl_error_last());
 	return err ? 1 : 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpu <directory of cubins> - the worker's GPU path on a real GPU: every end that a call can have, what may not last
- * from call to call, what a launch can ask for, and what the gate's own steps cost. Prints a table; exit 1 if
- * a line is not as expected. tests/device/run.sh builds and runs it.
+ * gpu <directory of cubins> - the worker's GPU path on a real GPU: every end that a call can have,
+ * what may not last from call to call, what a launch can ask for, and what the gate's own steps
+ * cost. Prints a table; exit 1 if a line is not as expected. tests/device/run.sh builds and runs
+ * it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,34 +19,40 @@
 
 #define N 100003
 #define HEAD "{\"klineage-launch\":1,\"compile\":{\"arch\":\"sm_90a\"},"
-#define ONE(kernel, grid, more, args)							\
-	"\"launch\":[{\"kernel\":\"" kernel "\",\"grid\":[" grid "],\"block\":[256]" more ",\"args\":[" args "]}]}"
+#define ONE(kernel, grid, more, args)                                                     \
+	"\"launch\":[{\"kernel\":\"" kernel "\",\"grid\":[" grid "],\"block\":[256]" more \
+	",\"args\":[" args "]}]}"
 #define USUAL "\"x\",\"y\",{\"i32\":\"n\"},\"s\""
 #define PLAN(kernel) HEAD ONE(kernel, "\"cdiv(n,256)\"", "", USUAL)
-#define SCRATCH(init) HEAD "\"scratch\":{\"t\":{\"dtype\":\"u32\",\"shape\":[1000],\"init\":\"" init "\"}},"
+#define SCRATCH(init) \
+	HEAD "\"scratch\":{\"t\":{\"dtype\":\"u32\",\"shape\":[1000],\"init\":\"" init "\"}},"
 #define WITH(kernel, init) SCRATCH(init) ONE(kernel, "\"cdiv(n,256)\"", "", USUAL ",\"t\"")
-#define TABLE(kernel) SCRATCH("prepare")						\
-	"\"prepare\":[{\"kernel\":\"make_table\",\"grid\":[1],\"block\":[16],\"args\":[\"t\",{\"i32\":\"n\"}]}]," \
-	ONE(kernel, "\"cdiv(n,256)\"", "", USUAL ",\"t\"")
+#define TABLE(kernel)                                                                                                  \
+	SCRATCH("prepare")                                                                                             \
+	"\"prepare\":[{\"kernel\":\"make_table\",\"grid\":[1],\"block\":[16],\"args\":[\"t\",{\"i32\":\"n\"}]}]," ONE( \
+		kernel, "\"cdiv(n,256)\"", "", USUAL ",\"t\"")
 #define FLOATS HEAD "\"scratch\":{\"t\":{\"dtype\":\"f32\",\"shape\":[\"n\"],\"init\":\"poison\"}},"
-#define MAP(box) HEAD "\"maps\":{\"m\":{\"kind\":\"tiled\",\"of\":\"x\",\"dtype\":\"f32\","		\
-	"\"dims\":[128,\"n/128\"],\"strides\":[512],\"box\":[" box ",1],\"elem\":[1,1],"			\
-	"\"interleave\":\"none\",\"swizzle\":\"none\",\"l2\":\"128B\",\"oob\":\"zero\"}},"		\
-	"\"launch\":[{\"kernel\":\"by_tma\",\"grid\":[\"n/128\"],\"block\":[128],"			\
-	"\"args\":[{\"map\":\"m\"},\"y\",{\"i32\":\"n\"},\"s\"]}]}"
+#define MAP(box)                                                                                \
+	HEAD "\"maps\":{\"m\":{\"kind\":\"tiled\",\"of\":\"x\",\"dtype\":\"f32\","              \
+	     "\"dims\":[128,\"n/128\"],\"strides\":[512],\"box\":[" box ",1],\"elem\":[1,1],"   \
+	     "\"interleave\":\"none\",\"swizzle\":\"none\",\"l2\":\"128B\",\"oob\":\"zero\"}}," \
+	     "\"launch\":[{\"kernel\":\"by_tma\",\"grid\":[\"n/128\"],\"block\":[128],"         \
+	     "\"args\":[{\"map\":\"m\"},\"y\",{\"i32\":\"n\"},\"s\"]}]}"
 
 static const struct {
 	const char *name, *plan, *cubin;
-	int start;		/* error of the start, 0: it starts */
+	int start; /* error of the start, 0: it starts */
 	enum kl_call_end end;
 	const char *text;
-	int64_t n;		/* 0: N */
+	int64_t n; /* 0: N */
 } cases[] = {
 	{ "right", PLAN("scale"), NULL, 0, KL_CALL_OK, "", 0 },
 	{ "store beyond the guard", PLAN("beyond"), NULL, 0, KL_CALL_FAULT, "ILLEGAL_ADDRESS", 0 },
 	{ "store before the guard", PLAN("before"), NULL, 0, KL_CALL_FAULT, "ILLEGAL_ADDRESS", 0 },
-	{ "load beyond the guard", PLAN("reads_beyond"), NULL, 0, KL_CALL_FAULT, "ILLEGAL_ADDRESS", 0 },
-	{ "one element too many", PLAN("one_more"), NULL, 0, KL_CALL_FAULT, "wrote out of bounds of 'y': byte 400012 of 400012", 0 },
+	{ "load beyond the guard", PLAN("reads_beyond"), NULL, 0, KL_CALL_FAULT, "ILLEGAL_ADDRESS",
+	  0 },
+	{ "one element too many", PLAN("one_more"), NULL, 0, KL_CALL_FAULT,
+	  "wrote out of bounds of 'y': byte 400012 of 400012", 0 },
 	{ "store to an input", PLAN("stores_input"), NULL, 0, KL_CALL_FAULT, "ILLEGAL_ADDRESS", 0 },
 	{ "atomic on an input", PLAN("adds_input"), NULL, 0, KL_CALL_FAULT, "ILLEGAL_ADDRESS", 0 },
 	{ "null pointer", PLAN("null"), NULL, 0, KL_CALL_FAULT, "ILLEGAL_ADDRESS", 0 },
@@ -56,54 +63,72 @@ static const struct {
 	{ "prints for ever", PLAN("prints"), NULL, 0, KL_CALL_OK, "", 1000 },
 	{ "kept in a global", HEAD ONE("by_global", "1", "", USUAL), NULL, 0, KL_CALL_OK, "", 0 },
 	{ "store to a constant", PLAN("by_constant"), NULL, 0, KL_CALL_FAULT, "LAUNCH_FAILED", 0 },
-	{ "kept in shared memory", HEAD ONE("by_shared", "264", ",\"smem\":100000", USUAL), NULL, 0, KL_CALL_OK, "", 0 },
-	{ "kept in local memory", HEAD ONE("by_local", "264", "", USUAL), NULL, 0, KL_CALL_OK, "", 0 },
-	{ "cluster of 2", HEAD ONE("in_cluster", "256", ",\"cluster\":[2]", USUAL), NULL, 0, KL_CALL_OK, "", 0 },
-	{ "cluster of 16", HEAD ONE("in_cluster16", "256", ",\"cluster\":[16],\"nonportable\":true", USUAL), NULL, 0, KL_CALL_OK, "", 0 },
-	{ "cooperative", FLOATS ONE("together", "132", ",\"cooperative\":true", USUAL ",\"t\""), NULL, 0, KL_CALL_OK, "", 0 },
-	{ "cooperative, too large", FLOATS ONE("together", "13200", ",\"cooperative\":true", USUAL ",\"t\""), NULL,
+	{ "kept in shared memory", HEAD ONE("by_shared", "264", ",\"smem\":100000", USUAL), NULL, 0,
+	  KL_CALL_OK, "", 0 },
+	{ "kept in local memory", HEAD ONE("by_local", "264", "", USUAL), NULL, 0, KL_CALL_OK, "",
+	  0 },
+	{ "cluster of 2", HEAD ONE("in_cluster", "256", ",\"cluster\":[2]", USUAL), NULL, 0,
+	  KL_CALL_OK, "", 0 },
+	{ "cluster of 16",
+	  HEAD ONE("in_cluster16", "256", ",\"cluster\":[16],\"nonportable\":true", USUAL), NULL, 0,
+	  KL_CALL_OK, "", 0 },
+	{ "cooperative", FLOATS ONE("together", "132", ",\"cooperative\":true", USUAL ",\"t\""),
+	  NULL, 0, KL_CALL_OK, "", 0 },
+	{ "cooperative, too large",
+	  FLOATS ONE("together", "13200", ",\"cooperative\":true", USUAL ",\"t\""), NULL,
 	  KL_EINVALID, 0, "of which", 0 },
-	{ "programmatic launch", FLOATS "\"launch\":["
+	{ "programmatic launch",
+	  FLOATS
+	  "\"launch\":["
 	  "{\"kernel\":\"first_of_two\",\"grid\":[132],\"block\":[256],\"args\":[\"x\",\"t\",{\"i32\":\"n\"},\"s\"]},"
 	  "{\"kernel\":\"second_of_two\",\"grid\":[132],\"block\":[256],\"pdl\":true,\"args\":[\"t\",\"y\",{\"i32\":\"n\"}]}]}",
 	  NULL, 0, KL_CALL_OK, "", 0 },
 	{ "carried scratch", WITH("ticks", "carry"), NULL, 0, KL_CALL_OK, "", 0 },
-	{ "carried scratch, not put back", WITH("ticks_on", "carry"), NULL, 0, KL_CALL_FAULT, "not zero: byte 8", 0 },
+	{ "carried scratch, not put back", WITH("ticks_on", "carry"), NULL, 0, KL_CALL_FAULT,
+	  "not zero: byte 8", 0 },
 	{ "zeroed scratch", WITH("zeroed", "zero"), NULL, 0, KL_CALL_OK, "", 0 },
 	{ "prepared scratch", TABLE("with_table"), NULL, 0, KL_CALL_OK, "", 0 },
-	{ "prepared scratch, written", TABLE("changes_table"), NULL, 0, KL_CALL_FAULT, "ILLEGAL_ADDRESS", 0 },
+	{ "prepared scratch, written", TABLE("changes_table"), NULL, 0, KL_CALL_FAULT,
+	  "ILLEGAL_ADDRESS", 0 },
 	{ "tensor map", MAP("128"), NULL, 0, KL_CALL_OK, "", 128000 },
 	{ "tensor map, bad box", MAP("127"), NULL, KL_EINVALID, 0, "", 128000 },
 	{ "no such kernel", PLAN("absent"), NULL, KL_EINVALID, 0, "has no kernel 'absent'", 0 },
-	{ "too few arguments", HEAD ONE("scale", "1", "", "\"x\",\"y\""), NULL, KL_EINVALID, 0, "more than the 2 parameters", 0 },
-	{ "an argument too large", HEAD ONE("scale", "1", "", "\"x\",\"y\",{\"i64\":\"n\"},\"s\""), NULL, KL_EINVALID, 0,
-	  "parameter 2 of 4 bytes, the plan gives 8", 0 },
-	{ "too much shared memory", HEAD ONE("scale", "1", ",\"smem\":240000", USUAL), NULL, KL_ECANNOT, 0, "shared memory", 0 },
+	{ "too few arguments", HEAD ONE("scale", "1", "", "\"x\",\"y\""), NULL, KL_EINVALID, 0,
+	  "more than the 2 parameters", 0 },
+	{ "an argument too large", HEAD ONE("scale", "1", "", "\"x\",\"y\",{\"i64\":\"n\"},\"s\""),
+	  NULL, KL_EINVALID, 0, "parameter 2 of 4 bytes, the plan gives 8", 0 },
+	{ "too much shared memory", HEAD ONE("scale", "1", ",\"smem\":240000", USUAL), NULL,
+	  KL_ECANNOT, 0, "shared memory", 0 },
 	{ "beyond its launch bounds", PLAN("small_blocks"), NULL, KL_EINVALID, 0, "allow 128", 0 },
-	{ "another processor's code", PLAN("oracle"), "sm_80.cubin", KL_ECANNOT, 0, "is not for", 0 },
+	{ "another processor's code", PLAN("oracle"), "sm_80.cubin", KL_ECANNOT, 0, "is not for",
+	  0 },
 	{ "no code", PLAN("oracle"), "run.sh", KL_EINVALID, 0, "cannot load", 0 },
 	{ "right, at the end", PLAN("scale"), NULL, 0, KL_CALL_OK, "", 0 },
 };
 
 static int bad;
 
-static struct kl_job *job_of(const char *dir, const char *plan, const char *cubin, int64_t n, const char *pool)
+static struct kl_job *job_of(const char *dir, const char *plan, const char *cubin, int64_t n,
+			     const char *pool)
 {
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
 	struct kl_job *job = NULL;
 	KL_AUTO(kl_freep) char *text = kl_asprintf(
 		"{\"schema\":\"klineage.job/1\",\"surface\":\"cuda\",\"arch\":\"sm_90a\",\"dims\":[\"n\"],"
 		"\"truth\":\"%s/truth.cubin\",\"honest\":\"%s/honest.cubin\",\"candidate\":\"%s/%s\",\"parent\":null,"
-		"\"baseline\":null,\"plan\":%s,\"oracle_plan\":" HEAD ONE("oracle", "132", "", USUAL) ","
-		"\"pool\":\"%s\",\"args\":[{\"name\":\"s\",\"kind\":\"scalar\",\"dtype\":\"f32\",\"value\":1.5},"
-		"{\"name\":\"x\",\"kind\":\"in\",\"dtype\":\"f32\",\"fill\":{\"normal\":[0.0,1.0]},\"sweep\":true},"
-		"{\"name\":\"y\",\"kind\":\"out\",\"dtype\":\"f32\"}],"
-		"\"points\":[{\"id\":\"case0\",\"perf\":true,\"dims\":[%lld],\"values\":[1.5,[%lld],[%lld]]},"
-		"{\"id\":\"also0\",\"dims\":[33],\"values\":[1.5,[33],[33]]}],"
-		"\"accept\":[{\"out\":\"y\",\"rule\":\"noise\",\"max\":4.0,\"rms\":2.0,\"per\":[]}],"
-		"\"exact\":[{\"x\":{\"ints\":[-2,2]}}],\"bands\":[],\"deterministic\":true,\"do\":[\"correct\"],"
-		"\"seed\":\"0\",\"arena_bytes\":0,\"call_ms\":3000}",
-		dir, dir, dir, cubin ? cubin : "kernels.cubin", plan, pool, (long long)n, (long long)n, (long long)n);
+		"\"baseline\":null,\"plan\":%s,\"oracle_plan\":" HEAD ONE(
+			"oracle", "132", "",
+			USUAL) ","
+			       "\"pool\":\"%s\",\"args\":[{\"name\":\"s\",\"kind\":\"scalar\",\"dtype\":\"f32\",\"value\":1.5},"
+			       "{\"name\":\"x\",\"kind\":\"in\",\"dtype\":\"f32\",\"fill\":{\"normal\":[0.0,1.0]},\"sweep\":true},"
+			       "{\"name\":\"y\",\"kind\":\"out\",\"dtype\":\"f32\"}],"
+			       "\"points\":[{\"id\":\"case0\",\"perf\":true,\"dims\":[%lld],\"values\":[1.5,[%lld],[%lld]]},"
+			       "{\"id\":\"also0\",\"dims\":[33],\"values\":[1.5,[33],[33]]}],"
+			       "\"accept\":[{\"out\":\"y\",\"rule\":\"noise\",\"max\":4.0,\"rms\":2.0,\"per\":[]}],"
+			       "\"exact\":[{\"x\":{\"ints\":[-2,2]}}],\"bands\":[],\"deterministic\":true,\"do\":[\"correct\"],"
+			       "\"seed\":\"0\",\"arena_bytes\":0,\"call_ms\":3000}",
+		dir, dir, dir, cubin ? cubin : "kernels.cubin", plan, pool, (long long)n,
+		(long long)n, (long long)n);
 
 	if (kl_json_parse(&doc, text, strlen(text)) < 0 || kl_job_parse(&job, doc) < 0)
 		fprintf(stderr, "%s\n", kl_error_last());
@@ -127,7 +152,8 @@ static void line(bool good, const char *name, const char *how, int64_t start_ns,
 }
 
 /* Three calls, values compared where they end well; both guard sides. */
-static bool calls(struct kl_subject *s, int64_t n, struct kl_call *end, char *why, size_t room, int64_t *ns)
+static bool calls(struct kl_subject *s, int64_t n, struct kl_call *end, char *why, size_t room,
+		  int64_t *ns)
 {
 	for (int turn = 0; turn < 3; turn++) {
 		float *x = kl_subject_buffer(s, 1), *y;
@@ -147,8 +173,9 @@ static bool calls(struct kl_subject *s, int64_t n, struct kl_call *end, char *wh
 		y = kl_subject_buffer(s, 2);
 		for (int64_t i = 0; i < n; i++)
 			if (y[i] != 1.5f * (float)(i % 1000 + turn)) {
-				snprintf(why, room, "call %d: y[%lld] is %g, wanted %g", turn, (long long)i,
-					 (double)y[i], 1.5 * (double)(i % 1000 + turn));
+				snprintf(why, room, "call %d: y[%lld] is %g, wanted %g", turn,
+					 (long long)i, (double)y[i],
+					 1.5 * (double)(i % 1000 + turn));
 				return false;
 			}
 	}
@@ -171,8 +198,10 @@ static void one_case(const char *dir, size_t i, struct kl_gpu_keep **keep)
 	own = job->gpu;
 	job->gpu = *keep;
 	for (int right = 0; right < 2; right++) {
-		struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL, .so = job->candidate_so,
-						.align_right = right, .cpu = -1 };
+		struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL,
+						.so = job->candidate_so,
+						.align_right = right,
+						.cpu = -1 };
 		struct kl_subject *s = NULL;
 		struct kl_call end = { 0 };
 		int err;
@@ -218,8 +247,8 @@ static void stage(const char *dir, const char *name, const char *plan, const cha
 		err = kl_stage_correct(result, job, pool);
 	got = err ? kl_error_last() : kl_json_str_or(result, "class", "pass");
 	kl_gpu_keep_describe(result, job->gpu);
-	line(!err && !strcmp(got, class), name, err ? got : kl_json_str_or(result, "message", got), opened,
-	     kl_clock_ns() - start);
+	line(!err && !strcmp(got, class), name, err ? got : kl_json_str_or(result, "message", got),
+	     opened, kl_clock_ns() - start);
 	kl_pool_free(pool);
 	end_job(job);
 }
@@ -238,7 +267,8 @@ static void locked(const char *dir)
 		return;
 	other = fork();
 	if (!other) {
-		if (kl_gpu_keep_child(&c, job, job->candidate_so) == 0 && write(ready[1], "x", 1) == 1)
+		if (kl_gpu_keep_child(&c, job, job->candidate_so) == 0 &&
+		    write(ready[1], "x", 1) == 1)
 			kl_clock_sleep_ms(1500);
 		_exit(0);
 	}
@@ -247,7 +277,8 @@ static void locked(const char *dir)
 	err = err ? err : kl_gpu_keep_child(&c, job, job->candidate_so);
 	start = kl_clock_ns() - start;
 	waitpid(other, NULL, 0);
-	line(!err && start > 1000000000, "a second worker waits", err ? kl_error_last() : "", start, 0);
+	line(!err && start > 1000000000, "a second worker waits", err ? kl_error_last() : "", start,
+	     0);
 	if (c)
 		kl_gpu_keep_back(job->gpu, c);
 	end_job(job);
@@ -255,15 +286,16 @@ static void locked(const char *dir)
 
 /* -- the tools, and what steps cost -------------------------------------------------------- */
 
-#define COST(what, times, step) do {						\
-	int64_t from_ = kl_clock_ns(), rc_ = 0;					\
-	for (int k_ = 0; k_ < (times); k_++)					\
-		rc_ |= (step);							\
-	rc_ |= d->cu->stream_sync(d->stream);					\
-	printf("cost %-40s %10.1f us%s\n", what, (double)(kl_clock_ns() - from_) / 1e3 / (times),	\
-	       rc_ ? "  FAILED" : "");						\
-	bad += rc_ != 0;							\
-} while (0)
+#define COST(what, times, step)                                                                 \
+	do {                                                                                    \
+		int64_t from_ = kl_clock_ns(), rc_ = 0;                                         \
+		for (int k_ = 0; k_ < (times); k_++)                                            \
+			rc_ |= (step);                                                          \
+		rc_ |= d->cu->stream_sync(d->stream);                                           \
+		printf("cost %-40s %10.1f us%s\n", what,                                        \
+		       (double)(kl_clock_ns() - from_) / 1e3 / (times), rc_ ? "  FAILED" : ""); \
+		bad += rc_ != 0;                                                                \
+	} while (0)
 
 static void tools(const struct kl_gpu_device *d)
 {
@@ -293,7 +325,8 @@ static void tools(const struct kl_gpu_device *d)
 	kl_gpu_fingerprint_host(own, here, BYTES - 1, 99);
 	line(!err && !memcmp(print, own, 16), "fingerprint there as here", "", 0, 0);
 	err = d->cu->set8(b.at + 500001, 0, 1, d->stream);
-	line(!err && kl_gpu_check(d, b.at, BYTES, 0, &p, &where) == KL_ENO && where == 500001, "one byte is seen", "", 0, 0);
+	line(!err && kl_gpu_check(d, b.at, BYTES, 0, &p, &where) == KL_ENO && where == 500001,
+	     "one byte is seen", "", 0, 0);
 	kl_gpu_buffer_release(&b, d);
 	free(here);
 }
@@ -308,7 +341,8 @@ static void costs(struct kl_gpu_device *d, const char *dir)
 	char *here = kl_malloc(BIG);
 
 	memset(here, 1, BIG);
-	if (kl_fs_read(&image, path, 1 << 24) < 0 || kl_gpu_module_load(&m, d, image.ptr, image.len) < 0) {
+	if (kl_fs_read(&image, path, 1 << 24) < 0 ||
+	    kl_gpu_module_load(&m, d, image.ptr, image.len) < 0) {
 		line(false, "costs", kl_error_last(), 0, 0);
 		return;
 	}
@@ -319,10 +353,12 @@ static void costs(struct kl_gpu_device *d, const char *dir)
 	     kl_gpu_buffer_make(&b, d, BIG, 256, false) || (kl_gpu_buffer_release(&b, d), 0));
 	if (kl_gpu_buffer_make(&b, d, BIG, 256, false) < 0)
 		return;
-	COST("read-only and back", 20, kl_gpu_buffer_protect(&b, d, true) || kl_gpu_buffer_protect(&b, d, false));
+	COST("read-only and back", 20,
+	     kl_gpu_buffer_protect(&b, d, true) || kl_gpu_buffer_protect(&b, d, false));
 	COST("32 MiB to the device", 10, d->cu->to_device(b.at, here, BIG, d->stream));
 	COST("32 MiB from the device", 10, d->cu->to_host(here, b.at, BIG, d->stream));
-	COST("32 MiB poisoned", 20, kl_gpu_fill(d, b.at, BIG, 0, &(struct kl_gpu_pattern){ 1, 2, 3 }));
+	COST("32 MiB poisoned", 20,
+	     kl_gpu_fill(d, b.at, BIG, 0, &(struct kl_gpu_pattern){ 1, 2, 3 }));
 	COST("32 MiB fingerprinted", 20, kl_gpu_fingerprint(d, (uint64_t[2]){ 0 }, b.at, BIG, 5));
 	kl_gpu_module_free(m, d);
 }
@@ -342,9 +378,9 @@ static void direct(const char *dir)
 	     kl_clock_ns() - start);
 	if (err)
 		return;
-	printf("     driver %s, CUDA %d, cc %d, %d SMs, L2 %lld, shared %lld, granule %llu, %s\n", cu->build, cu->version,
-	       d->facts.cc, d->facts.sms, (long long)d->facts.l2, (long long)d->facts.smem_optin,
-	       (unsigned long long)d->granule, d->facts.uuid);
+	printf("     driver %s, CUDA %d, cc %d, %d SMs, L2 %lld, shared %lld, granule %llu, %s\n",
+	       cu->build, cu->version, d->facts.cc, d->facts.sms, (long long)d->facts.l2,
+	       (long long)d->facts.smem_optin, (unsigned long long)d->granule, d->facts.uuid);
 	tools(d);
 	costs(d, dir);
 }

@@ -6,11 +6,12 @@
  *	chatd --script <file> --log <file> [--key <key>] [--tls <file> [--expired]] [--port <n>]
  *	      [--address 127.<...>]
  *
- * It prints its port as the first line of stdout and serves until it is killed, or its stdin ends. With
+ * It prints its port as the first line of stdout and serves until it is killed, or its stdin ends.
+ * With
  * --tls it makes a certificate for 127.0.0.1 and localhost and writes it to the file, as a CA bundle.
  *
- * The script is JSON Lines; each request takes the next line (with `match`: the next whose text is in
- * the body; with `repeat`: n more requests get the same). A line over is an error 400.
+ * The script is JSON Lines; each request takes the next line (with `match`: the next whose text is
+ * in the body; with `repeat`: n more requests get the same). A line over is an error 400.
  *
  *	text		what is replied, in small pieces (`piece` characters each, default 7)
  *	usage		{input, output, cache_read, cache_write_5m, cache_write_1h}; absent: none is said
@@ -21,7 +22,8 @@
  *	raw		of fault raw: bytes in place of a reply, `times` over, and `then` behind them
  *	delay_ms	of fault drip (between bytes), ping (between pings), late (before the answer)
  *
- * The log is JSON Lines: `n`, `path`, `key` ("right", "wrong", "none"), `headers` (less the key), `body`.
+ * The log is JSON Lines: `n`, `path`, `key` ("right", "wrong", "none"), `headers` (less the key),
+ * `body`.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -43,37 +45,39 @@
 
 enum fault {
 	NONE,
-	CUT,		/* the connection goes amid the stream */
-	CUT_CLEAN,	/* the stream ends in good order, but too early */
-	CUT_LATE,	/* the connection goes when the text is whole */
-	BAD_JSON,	/* an event that is no JSON */
-	HTML,		/* a page */
-	EMPTY,		/* a reply without text */
-	NOTHING,	/* a stream without an event */
-	HUGE_TEXT,	/* 50 MB of text */
-	HUGE_PAGE,	/* 50 MB that are no stream */
-	HUGE_EVENT,	/* one event of 50 MB */
-	HANG,		/* never answers */
-	STALL,		/* begins, then says no more */
-	OPEN_END,	/* a whole reply, but the connection stays */
-	DRIP,		/* byte by byte */
-	PING,		/* signs of life for ever, and no answer */
-	LATE,		/* answers after a while */
-	CLOSE,		/* hangs up before answering */
-	ERROR_EVENT,	/* breaks off with an error in the stream */
-	TWO,		/* two answers */
-	ECHO_KEY,	/* tells the key in every place it can */
-	RAW,		/* `raw`, byte for byte, `times` over, then `then`; then the connection goes */
+	CUT,         /* the connection goes amid the stream */
+	CUT_CLEAN,   /* the stream ends in good order, but too early */
+	CUT_LATE,    /* the connection goes when the text is whole */
+	BAD_JSON,    /* an event that is no JSON */
+	HTML,        /* a page */
+	EMPTY,       /* a reply without text */
+	NOTHING,     /* a stream without an event */
+	HUGE_TEXT,   /* 50 MB of text */
+	HUGE_PAGE,   /* 50 MB that are no stream */
+	HUGE_EVENT,  /* one event of 50 MB */
+	HANG,        /* never answers */
+	STALL,       /* begins, then says no more */
+	OPEN_END,    /* a whole reply, but the connection stays */
+	DRIP,        /* byte by byte */
+	PING,        /* signs of life for ever, and no answer */
+	LATE,        /* answers after a while */
+	CLOSE,       /* hangs up before answering */
+	ERROR_EVENT, /* breaks off with an error in the stream */
+	TWO,         /* two answers */
+	ECHO_KEY,    /* tells the key in every place it can */
+	/* `raw`, byte for byte, `times` over, then `then`; then the connection goes */
+	RAW,
 };
 static const char *const fault_name[] = {
-	"", "cut", "cut-clean", "cut-late", "bad-json", "html", "empty", "nothing", "huge-text", "huge-page",
-	"huge-event", "hang", "stall", "open-end", "drip", "ping", "late", "close", "error-event", "two", "echo-key",
+	"",        "cut",       "cut-clean", "cut-late",   "bad-json",    "html",  "empty",
+	"nothing", "huge-text", "huge-page", "huge-event", "hang",        "stall", "open-end",
+	"drip",    "ping",      "late",      "close",      "error-event", "two",   "echo-key",
 	"raw",
 };
 
 struct script_line {
 	json_t *j;
-	long left;		/* how often it may still be used */
+	long left; /* how often it may still be used */
 };
 
 static struct {
@@ -93,7 +97,7 @@ struct conn {
 	long delay_ms;
 	char *head, *body;
 	size_t body_len;
-	char key[4200];		/* that came */
+	char key[4200]; /* that came */
 	char *model;
 	json_t *line;
 };
@@ -117,7 +121,7 @@ static bool raw_out(struct conn *c, const char *p, size_t n)
 {
 	while (n) {
 		ssize_t k = c->ssl ? SSL_write(c->ssl, p, n > 1 << 14 ? 1 << 14 : (int)n) :
-			    send(c->fd, p, n, MSG_NOSIGNAL);
+				     send(c->fd, p, n, MSG_NOSIGNAL);
 
 		if (k <= 0)
 			return false;
@@ -227,7 +231,8 @@ static json_t *headers_of(struct conn *c)
 		if (!strcmp(name, "x-api-key"))
 			snprintf(c->key, sizeof(c->key), "%s", value);
 		else if (!strcmp(name, "authorization"))
-			snprintf(c->key, sizeof(c->key), "%s", value + (strncmp(value, "Bearer ", 7) ? 0 : 7));
+			snprintf(c->key, sizeof(c->key), "%s",
+				 value + (strncmp(value, "Bearer ", 7) ? 0 : 7));
 		else
 			json_object_set_new(all, name, json_string(value));
 	}
@@ -245,8 +250,10 @@ static void log_request(struct conn *c)
 	json_object_set_new(j, "n", json_integer((json_int_t)server.requests++));
 	json_object_set_new(j, "path", json_string(path));
 	json_object_set_new(j, "body", json_stringn(c->body, c->body_len));
-	json_object_set_new(j, "key", json_string(!*c->key ? "none" : server.key && !strcmp(c->key, server.key) ?
-						  "right" : "wrong"));
+	json_object_set_new(j, "key",
+			    json_string(!*c->key                                  ? "none" :
+					server.key && !strcmp(c->key, server.key) ? "right" :
+										    "wrong"));
 	if (server.log) {
 		json_dumpf(j, server.log, JSON_COMPACT | JSON_SORT_KEYS);
 		fputc('\n', server.log);
@@ -292,14 +299,17 @@ static bool head(struct conn *c, long status, const char *type, long length)
 	const char *name;
 	size_t n;
 
-	n = (size_t)snprintf(h, sizeof(h), "HTTP/1.1 %ld Whatever\r\nconnection: close\r\ncontent-type: %s\r\n"
-			     "request-id: req_%zu\r\n", status, type, server.requests);
+	n = (size_t)snprintf(h, sizeof(h),
+			     "HTTP/1.1 %ld Whatever\r\nconnection: close\r\ncontent-type: %s\r\n"
+			     "request-id: req_%zu\r\n",
+			     status, type, server.requests);
 	if (length >= 0)
 		n += (size_t)snprintf(h + n, sizeof(h) - n, "content-length: %ld\r\n", length);
 	else
 		n += (size_t)snprintf(h + n, sizeof(h) - n, "transfer-encoding: chunked\r\n");
 	json_object_foreach(more, name, v)
-		n += (size_t)snprintf(h + n, sizeof(h) - n, "%s: %s\r\n", name, json_string_value(v));
+		n += (size_t)snprintf(h + n, sizeof(h) - n, "%s: %s\r\n", name,
+				      json_string_value(v));
 	n += (size_t)snprintf(h + n, sizeof(h) - n, "\r\n");
 	return out(c, h, n);
 }
@@ -312,9 +322,10 @@ static void page(struct conn *c, long status, const char *type, const char *text
 
 static void error_page(struct conn *c, long status, const char *message)
 {
-	json_t *e = c->anthropic ?
-		json_pack("{s:s, s:{s:s, s:s}}", "type", "error", "error", "type", "some_error", "message", message) :
-		json_pack("{s:{s:s, s:s, s:n}}", "error", "message", message, "type", "some_error", "code");
+	json_t *e = c->anthropic ? json_pack("{s:s, s:{s:s, s:s}}", "type", "error", "error",
+					     "type", "some_error", "message", message) :
+				   json_pack("{s:{s:s, s:s, s:n}}", "error", "message", message,
+					     "type", "some_error", "code");
 	char *text = json_dumps(e, JSON_COMPACT);
 
 	page(c, status, "application/json", text);
@@ -326,7 +337,8 @@ static void error_page(struct conn *c, long status, const char *message)
 static bool event(struct conn *c, const char *type, json_t *j)
 {
 	char *text = json_dumps(j, JSON_COMPACT), *whole = NULL;
-	bool ok = asprintf(&whole, c->anthropic ? "event: %s\ndata: %s\n\n" : "%.0sdata: %s\n\n", type, text) >= 0 &&
+	bool ok = asprintf(&whole, c->anthropic ? "event: %s\ndata: %s\n\n" : "%.0sdata: %s\n\n",
+			   type, text) >= 0 &&
 		  chunk(c, whole, strlen(whole));
 
 	free(text);
@@ -342,19 +354,21 @@ static long used(const struct conn *c, const char *key)
 
 static json_t *anthropic_usage(const struct conn *c)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:{s:I, s:I}}", "input_tokens", (json_int_t)used(c, "input"),
-			 "output_tokens", (json_int_t)1, "cache_read_input_tokens", (json_int_t)used(c, "cache_read"),
+	return json_pack("{s:I, s:I, s:I, s:I, s:{s:I, s:I}}", "input_tokens",
+			 (json_int_t)used(c, "input"), "output_tokens", (json_int_t)1,
+			 "cache_read_input_tokens", (json_int_t)used(c, "cache_read"),
 			 "cache_creation_input_tokens",
-			 (json_int_t)(used(c, "cache_write_5m") + used(c, "cache_write_1h")), "cache_creation",
-			 "ephemeral_5m_input_tokens", (json_int_t)used(c, "cache_write_5m"),
-			 "ephemeral_1h_input_tokens", (json_int_t)used(c, "cache_write_1h"));
+			 (json_int_t)(used(c, "cache_write_5m") + used(c, "cache_write_1h")),
+			 "cache_creation", "ephemeral_5m_input_tokens",
+			 (json_int_t)used(c, "cache_write_5m"), "ephemeral_1h_input_tokens",
+			 (json_int_t)used(c, "cache_write_1h"));
 }
 
 static json_t *choice(const struct conn *c, int index, const char *text, const char *reason)
 {
 	json_t *j = json_pack("{s:s, s:s, s:s, s:[{s:i, s:{}, s:n}]}", "id", "chatcmpl-1", "object",
-			      "chat.completion.chunk", "model", c->model, "choices", "index", index, "delta",
-			      "finish_reason");
+			      "chat.completion.chunk", "model", c->model, "choices", "index", index,
+			      "delta", "finish_reason");
 	json_t *first = json_array_get(json_object_get(j, "choices"), 0);
 
 	if (text)
@@ -370,13 +384,15 @@ static bool begin(struct conn *c)
 
 	if (!c->anthropic)
 		return event(c, "", choice(c, 0, "", NULL));
-	m = json_pack("{s:s, s:s, s:s, s:s, s:[], s:n}", "id", "msg_1", "type", "message", "role", "assistant", "model",
-		      c->model, "content", "stop_reason");
+	m = json_pack("{s:s, s:s, s:s, s:s, s:[], s:n}", "id", "msg_1", "type", "message", "role",
+		      "assistant", "model", c->model, "content", "stop_reason");
 	if (json_object_get(c->line, "usage"))
 		json_object_set_new(m, "usage", anthropic_usage(c));
-	return event(c, "message_start", json_pack("{s:s, s:o}", "type", "message_start", "message", m)) &&
-	       event(c, "content_block_start", json_pack("{s:s, s:i, s:{s:s, s:s}}", "type", "content_block_start",
-		     "index", 0, "content_block", "type", "text", "text", "")) &&
+	return event(c, "message_start",
+		     json_pack("{s:s, s:o}", "type", "message_start", "message", m)) &&
+	       event(c, "content_block_start",
+		     json_pack("{s:s, s:i, s:{s:s, s:s}}", "type", "content_block_start", "index",
+			       0, "content_block", "type", "text", "text", "")) &&
 	       event(c, "ping", json_pack("{s:s}", "type", "ping"));
 }
 
@@ -384,8 +400,9 @@ static bool piece(struct conn *c, const char *text)
 {
 	if (!c->anthropic)
 		return event(c, "", choice(c, 0, text, NULL));
-	return event(c, "content_block_delta", json_pack("{s:s, s:i, s:{s:s, s:s}}", "type", "content_block_delta",
-		     "index", 0, "delta", "type", "text_delta", "text", text));
+	return event(c, "content_block_delta",
+		     json_pack("{s:s, s:i, s:{s:s, s:s}}", "type", "content_block_delta", "index",
+			       0, "delta", "type", "text_delta", "text", text));
 }
 
 static bool pieces(struct conn *c, const char *text)
@@ -415,8 +432,10 @@ static const char *reason(const struct conn *c)
 	const char *stop = str(c->line, "stop", "end");
 	bool a = c->anthropic;
 
-	return !strcmp(stop, "length") ? a ? "max_tokens" : "length" :
-	       !strcmp(stop, "refusal") ? a ? "refusal" : "content_filter" : a ? "end_turn" : "stop";
+	return !strcmp(stop, "length")  ? a ? "max_tokens" : "length" :
+	       !strcmp(stop, "refusal") ? a ? "refusal" : "content_filter" :
+	       a                        ? "end_turn" :
+					  "stop";
 }
 
 static bool finish(struct conn *c)
@@ -428,18 +447,24 @@ static bool finish(struct conn *c)
 			return false;
 		if (!u)
 			return true;
-		j = json_pack("{s:s, s:s, s:[], s:{s:I, s:I, s:I, s:{s:I}}}", "id", "chatcmpl-1", "model", c->model,
-			      "choices", "usage", "prompt_tokens", (json_int_t)(used(c, "input") + used(c, "cache_read")),
-			      "completion_tokens", (json_int_t)used(c, "output"), "total_tokens",
-			      (json_int_t)(used(c, "input") + used(c, "cache_read") + used(c, "output")),
-			      "prompt_tokens_details", "cached_tokens", (json_int_t)used(c, "cache_read"));
+		j = json_pack(
+			"{s:s, s:s, s:[], s:{s:I, s:I, s:I, s:{s:I}}}", "id", "chatcmpl-1", "model",
+			c->model, "choices", "usage", "prompt_tokens",
+			(json_int_t)(used(c, "input") + used(c, "cache_read")), "completion_tokens",
+			(json_int_t)used(c, "output"), "total_tokens",
+			(json_int_t)(used(c, "input") + used(c, "cache_read") + used(c, "output")),
+			"prompt_tokens_details", "cached_tokens",
+			(json_int_t)used(c, "cache_read"));
 		return event(c, "", j);
 	}
-	j = json_pack("{s:s, s:{s:s, s:n}}", "type", "message_delta", "delta", "stop_reason", reason(c),
-		      "stop_sequence");
+	j = json_pack("{s:s, s:{s:s, s:n}}", "type", "message_delta", "delta", "stop_reason",
+		      reason(c), "stop_sequence");
 	if (u)
-		json_object_set_new(j, "usage", json_pack("{s:I}", "output_tokens", (json_int_t)used(c, "output")));
-	return event(c, "content_block_stop", json_pack("{s:s, s:i}", "type", "content_block_stop", "index", 0)) &&
+		json_object_set_new(j, "usage",
+				    json_pack("{s:I}", "output_tokens",
+					      (json_int_t)used(c, "output")));
+	return event(c, "content_block_stop",
+		     json_pack("{s:s, s:i}", "type", "content_block_stop", "index", 0)) &&
 	       event(c, "message_delta", j);
 }
 
@@ -478,7 +503,9 @@ static void huge_raw(struct conn *c, bool event_line)
 	memset(part, 'x', 1 << 16);
 	if (event_line)
 		chunk(c, "data: ", 6);
-	for (long n = 0; n < 50000000 && (event_line ? chunk(c, part, 1 << 16) : out(c, part, 1 << 16)); n += 1 << 16)
+	for (long n = 0;
+	     n < 50000000 && (event_line ? chunk(c, part, 1 << 16) : out(c, part, 1 << 16));
+	     n += 1 << 16)
 		;
 	free(part);
 }
@@ -509,8 +536,11 @@ static void echo_key(struct conn *c)
 	} else if (!strcmp(where, "error")) {
 		snprintf(text, sizeof(text), "%s%s", pad, c->key);
 		if (head(c, 200, "text/event-stream", -1) && begin(c))
-			event(c, "error", json_pack("{s:s, s:{s:s}}", "type", "error", "error", "message", text));
-	} else if (head(c, 200, "text/event-stream", -1) && begin(c) && pieces(c, text) && finish(c)) {
+			event(c, "error",
+			      json_pack("{s:s, s:{s:s}}", "type", "error", "error", "message",
+					text));
+	} else if (head(c, 200, "text/event-stream", -1) && begin(c) && pieces(c, text) &&
+		   finish(c)) {
 		end(c);
 		chunk(c, "", 0);
 	}
@@ -537,7 +567,11 @@ static void stream(struct conn *c, enum fault f)
 	if (!begin(c))
 		goto done;
 	switch (f) {
-	case CUT: case CUT_CLEAN: case STALL: case ERROR_EVENT: case BAD_JSON:
+	case CUT:
+	case CUT_CLEAN:
+	case STALL:
+	case ERROR_EVENT:
+	case BAD_JSON:
 		pieces(c, half);
 		break;
 	case HUGE_TEXT:
@@ -547,7 +581,9 @@ static void stream(struct conn *c, enum fault f)
 		huge_raw(c, true);
 		break;
 	case PING:
-		while (event(c, "ping", c->anthropic ? json_pack("{s:s}", "type", "ping") : choice(c, 0, "", NULL)))
+		while (event(c, "ping",
+			     c->anthropic ? json_pack("{s:s}", "type", "ping") :
+					    choice(c, 0, "", NULL)))
 			nap(c->delay_ms);
 		break;
 	case EMPTY:
@@ -560,8 +596,10 @@ static void stream(struct conn *c, enum fault f)
 	if (f == BAD_JSON)
 		chunk(c, "data: {\"type\": \"content_block_delta\", oops}\n\n", 46);
 	if (f == ERROR_EVENT)
-		event(c, "error", json_pack("{s:s, s:{s:s, s:s}}", "type", "error", "error", "type", "overloaded_error",
-		      "message", str(c->line, "message", "Overloaded")));
+		event(c, "error",
+		      json_pack("{s:s, s:{s:s, s:s}}", "type", "error", "error", "type",
+				"overloaded_error", "message",
+				str(c->line, "message", "Overloaded")));
 	if (f == TWO && c->anthropic)
 		begin(c);
 	if (f == TWO && !c->anthropic)
@@ -607,7 +645,8 @@ static void answer(struct conn *c)
 	else if (f == CLOSE)
 		return;
 	else if (f == HTML)
-		page(c, status, "text/html", "<!DOCTYPE html><html><body><h1>Bad \033[31mGateway</h1></body></html>");
+		page(c, status, "text/html",
+		     "<!DOCTYPE html><html><body><h1>Bad \033[31mGateway</h1></body></html>");
 	else if (f == HUGE_PAGE && head(c, status, "text/plain", 50000000))
 		huge_raw(c, false);
 	else if (f == ECHO_KEY)
@@ -703,7 +742,8 @@ static void make_certificate(const char *path, bool expired)
 	ASN1_INTEGER_set(X509_get_serialNumber(cert), (long)time(NULL));
 	X509_gmtime_adj(X509_getm_notBefore(cert), -2 * 86400);
 	X509_gmtime_adj(X509_getm_notAfter(cert), expired ? -86400 : 86400);
-	X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)"chatd", -1, -1, 0);
+	X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)"chatd", -1, -1,
+				   0);
 	X509_set_issuer_name(cert, name);
 	X509_set_pubkey(cert, key);
 	extend(cert, NID_basic_constraints, "critical,CA:TRUE");
@@ -759,7 +799,9 @@ int main(int argc, char **argv)
 	server.log = log ? fopen(log, "a") : NULL;
 	if (tls)
 		make_certificate(tls, option(argc, argv, "--expired"));
-	p[1] = (struct pollfd){ .fd = listen_on(address ? address : "127.0.0.1", port ? atol(port) : 0), .events = POLLIN };
+	p[1] = (struct pollfd){ .fd = listen_on(address ? address : "127.0.0.1",
+						port ? atol(port) : 0),
+				.events = POLLIN };
 	while (poll(p, 2, -1) >= 0 || errno == EINTR) {
 		struct conn *c;
 		pthread_t t;

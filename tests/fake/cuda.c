@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pretended libcuda.so.1: "device memory" is memory of the process, protected as the real calls would
- * protect it; a "cubin" is a shared object of C functions (kernel.h) that run in order on a thread, the
- * stream. A bad access there is the sticky CUDA_ERROR_ILLEGAL_ADDRESS it would be on a GPU.
+ * A pretended libcuda.so.1: "device memory" is memory of the process, protected as the real calls
+ * would protect it; a "cubin" is a shared object of C functions (kernel.h) that run in order on a
+ * thread, the stream. A bad access there is the sticky CUDA_ERROR_ILLEGAL_ADDRESS it would be on a
+ * GPU.
  *
- * A file `conf` beside the library says what is pretended, one "key value" a line: version, devices, cc,
- * sick (every launch fails). Each launch is a line in `launches` beside it, if that file is there.
+ * A file `conf` beside the library says what is pretended, one "key value" a line: version,
+ * devices, cc, sick (every launch fails). Each launch is a line in `launches` beside it, if that
+ * file is there.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -70,7 +72,7 @@ struct event {
 };
 
 struct item {
-	struct function *f;		/* NULL: an event */
+	struct function *f; /* NULL: an event */
 	struct event *event;
 	struct fake_launch launch;
 	void *arg[64];
@@ -80,7 +82,7 @@ struct item {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct item *queue[MAX_QUEUE];
-static int head, tail;		/* head == tail: nothing to do */
+static int head, tail; /* head == tail: nothing to do */
 static int sticky;
 static bool running;
 static unsigned char *shared_memory;
@@ -160,8 +162,8 @@ static void enqueue(struct item *i)
 	pthread_mutex_lock(&lock);
 	if (!running) {
 		for (int s = 1; s < 32; s++)
-			if (s == SIGSEGV || s == SIGBUS || s == SIGILL || s == SIGTRAP || s == SIGABRT ||
-			    s == SIGFPE)
+			if (s == SIGSEGV || s == SIGBUS || s == SIGILL || s == SIGTRAP ||
+			    s == SIGABRT || s == SIGFPE)
 				signal(s, caught);
 		running = !pthread_create(&t, NULL, work, NULL);
 	}
@@ -265,7 +267,7 @@ static void tool_stamp(void **arg, const struct fake_launch *l)
 	uint64_t *out = (uint64_t *)U64(0);
 
 	out[0] = (uint64_t)now();
-	out[1] = out[0] / 2 * 3;	/* 1500 MHz */
+	out[1] = out[0] / 2 * 3; /* 1500 MHz */
 }
 
 /* -- and what the driver itself enqueues ------------------------------------------------------ */
@@ -302,11 +304,14 @@ static const struct function tools[] = {
 	{ .name = "kl_stamp", .run = tool_stamp, .params = stamp_params },
 };
 
-/* -- driver and device -------------------------------------------------------------------------- */
+/*
+ * -- driver and device --------------------------------------------------------------------------
+ */
 
 int cuInit(unsigned flags)
 {
-	shared_memory = mmap(NULL, SHARED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	shared_memory = mmap(NULL, SHARED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			     0);
 	return conf("devices", 1) ? 0 : 100;
 }
 
@@ -322,11 +327,16 @@ int cuGetErrorName(int rc, const char **out)
 		int rc;
 		const char *name;
 	} names[] = {
-		{ 1, "CUDA_ERROR_INVALID_VALUE" }, { 2, "CUDA_ERROR_OUT_OF_MEMORY" },
-		{ 100, "CUDA_ERROR_NO_DEVICE" }, { 200, "CUDA_ERROR_INVALID_IMAGE" },
-		{ 209, "CUDA_ERROR_NO_BINARY_FOR_GPU" }, { 500, "CUDA_ERROR_NOT_FOUND" },
-		{ 700, "CUDA_ERROR_ILLEGAL_ADDRESS" }, { 701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES" },
-		{ 710, "CUDA_ERROR_ASSERT" }, { 715, "CUDA_ERROR_ILLEGAL_INSTRUCTION" },
+		{ 1, "CUDA_ERROR_INVALID_VALUE" },
+		{ 2, "CUDA_ERROR_OUT_OF_MEMORY" },
+		{ 100, "CUDA_ERROR_NO_DEVICE" },
+		{ 200, "CUDA_ERROR_INVALID_IMAGE" },
+		{ 209, "CUDA_ERROR_NO_BINARY_FOR_GPU" },
+		{ 500, "CUDA_ERROR_NOT_FOUND" },
+		{ 700, "CUDA_ERROR_ILLEGAL_ADDRESS" },
+		{ 701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES" },
+		{ 710, "CUDA_ERROR_ASSERT" },
+		{ 715, "CUDA_ERROR_ILLEGAL_INSTRUCTION" },
 		{ 719, "CUDA_ERROR_LAUNCH_FAILED" },
 	};
 
@@ -365,7 +375,7 @@ int cuDeviceGetName(char *name, int len, int dev)
 int cuDeviceGetUuid_v2(unsigned char *u, int dev)
 {
 	memset(u, 0xfa, 16);
-	u[14] = (unsigned char)getppid();	/* tests at the same time do not share it */
+	u[14] = (unsigned char)getppid(); /* tests at the same time do not share it */
 	u[13] = (unsigned char)(getppid() >> 8);
 	u[15] = (unsigned char)dev;
 	return 0;
@@ -414,19 +424,43 @@ int cuDeviceGetAttribute(int *v, int which, int dev)
 	return 0;
 }
 
-int cuDevicePrimaryCtxSetFlags_v2(int dev, unsigned flags) { return 0; }
-int cuDevicePrimaryCtxRetain(void **c, int dev) { *c = here; return 0; }
-int cuDevicePrimaryCtxRelease_v2(int dev) { return 0; }
-int cuCtxSetCurrent(void *c) { return 0; }
-int cuCtxSynchronize(void) { return drain(); }
-int cuCtxSetLimit(int limit, size_t v) { return 0; }
-int cuCtxResetPersistingL2Cache(void) { return 0; }
+int cuDevicePrimaryCtxSetFlags_v2(int dev, unsigned flags)
+{
+	return 0;
+}
+int cuDevicePrimaryCtxRetain(void **c, int dev)
+{
+	*c = here;
+	return 0;
+}
+int cuDevicePrimaryCtxRelease_v2(int dev)
+{
+	return 0;
+}
+int cuCtxSetCurrent(void *c)
+{
+	return 0;
+}
+int cuCtxSynchronize(void)
+{
+	return drain();
+}
+int cuCtxSetLimit(int limit, size_t v)
+{
+	return 0;
+}
+int cuCtxResetPersistingL2Cache(void)
+{
+	return 0;
+}
 
-/* -- modules ------------------------------------------------------------------------------------- */
+/*
+ * -- modules -------------------------------------------------------------------------------------
+ */
 
 struct module {
-	void *lib;		/* NULL: the tools */
-	struct function *f;	/* those that were asked for */
+	void *lib;          /* NULL: the tools */
+	struct function *f; /* those that were asked for */
 };
 
 int cuModuleLoadData(struct module **out, const char *image)
@@ -444,7 +478,10 @@ int cuModuleLoadData(struct module **out, const char *image)
 		*out = m;
 		return 0;
 	}
-	/* gcc's linker puts the section headers last; a name of its own, so that it is another object */
+	/*
+	 * gcc's linker puts the section headers last; a name of its own, so that it is another
+	 * object
+	 */
 	n = e->e_shoff + (size_t)e->e_shnum * e->e_shentsize;
 	fd = memfd_create("cubin", 0);
 	if (fd < 0 || write(fd, image, n) != (ssize_t)n)
@@ -543,7 +580,9 @@ int cuFuncGetParamInfo(struct function *f, size_t i, size_t *offset, size_t *siz
 	return 0;
 }
 
-/* -- launches -------------------------------------------------------------------------------------- */
+/*
+ * -- launches --------------------------------------------------------------------------------------
+ */
 
 struct attribute {
 	int id;
@@ -571,9 +610,11 @@ static void note(const struct item *i)
 	snprintf(path, sizeof(path), "%s/launches", here);
 	if (!strncmp(i->f->name, "kl_", 3) || access(path, W_OK) || !(f = fopen(path, "ae")))
 		return;
-	fprintf(f, "%s grid %u,%u,%u block %u,%u,%u cluster %u,%u,%u smem %u cooperative %d pdl %d\n",
-		i->f->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-		l->cluster[0], l->cluster[1], l->cluster[2], l->smem, l->cooperative, l->pdl);
+	fprintf(f,
+		"%s grid %u,%u,%u block %u,%u,%u cluster %u,%u,%u smem %u cooperative %d pdl %d\n",
+		i->f->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+		l->block[2], l->cluster[0], l->cluster[1], l->cluster[2], l->smem, l->cooperative,
+		l->pdl);
 	fclose(f);
 }
 
@@ -646,7 +687,9 @@ int cuOccupancyMaxActiveClusters(int *n, struct function *f, const struct config
 	return 0;
 }
 
-/* -- memory ---------------------------------------------------------------------------------------- */
+/*
+ * -- memory ----------------------------------------------------------------------------------------
+ */
 
 static struct mapping {
 	ptr at;
@@ -677,7 +720,8 @@ int cuMemGetAllocationGranularity(size_t *n, const void *prop, int option)
 
 int cuMemAddressReserve(ptr *at, size_t n, size_t align, ptr hint, unsigned long long flags)
 {
-	void *p = mmap(NULL, n + GRANULE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p = mmap(NULL, n + GRANULE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		       -1, 0);
 
 	if (p == MAP_FAILED)
 		return 2;
@@ -711,7 +755,8 @@ int cuMemMap(ptr at, size_t n, size_t offset, unsigned long long h, unsigned lon
 
 	while (i < MAX_MAPS && maps[i].n)
 		i++;
-	if (i == MAX_MAPS || mmap((void *)at, n, PROT_NONE, MAP_SHARED | MAP_FIXED, (int)h, 0) == MAP_FAILED)
+	if (i == MAX_MAPS ||
+	    mmap((void *)at, n, PROT_NONE, MAP_SHARED | MAP_FIXED, (int)h, 0) == MAP_FAILED)
 		return 2;
 	maps[i] = (struct mapping){ at, n, 0 };
 	return 0;
@@ -724,8 +769,10 @@ int cuMemUnmap(ptr at, size_t n)
 	if (drain() || !m || m->at != at || m->n != n)
 		return sticky ? sticky : 1;
 	memset(m, 0, sizeof(*m));
-	return mmap((void *)at, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-		    0) == MAP_FAILED ? 2 : 0;
+	return mmap((void *)at, n, PROT_NONE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED ?
+		       2 :
+		       0;
 }
 
 int cuMemSetAccess(ptr at, size_t n, const int *desc, size_t count)
@@ -821,12 +868,27 @@ int cuMemFreeHost(void *p)
 	return 0;
 }
 
-/* -- streams, events, graphs ------------------------------------------------------------------------- */
+/*
+ * -- streams, events, graphs -------------------------------------------------------------------------
+ */
 
-int cuStreamCreate(void **s, unsigned flags) { *s = queue; return 0; }
-int cuStreamDestroy_v2(void *s) { return drain(); }
-int cuStreamSynchronize(void *s) { return drain(); }
-int cuStreamWaitEvent(void *s, struct event *e, unsigned flags) { return 0; }
+int cuStreamCreate(void **s, unsigned flags)
+{
+	*s = queue;
+	return 0;
+}
+int cuStreamDestroy_v2(void *s)
+{
+	return drain();
+}
+int cuStreamSynchronize(void *s)
+{
+	return drain();
+}
+int cuStreamWaitEvent(void *s, struct event *e, unsigned flags)
+{
+	return 0;
+}
 
 int cuStreamQuery(void *s)
 {
@@ -861,8 +923,14 @@ int cuEventRecord(struct event *e, void *s)
 	return sticky;
 }
 
-int cuEventQuery(struct event *e) { return e->pending ? 600 : sticky; }
-int cuEventSynchronize(struct event *e) { return drain(); }
+int cuEventQuery(struct event *e)
+{
+	return e->pending ? 600 : sticky;
+}
+int cuEventSynchronize(struct event *e)
+{
+	return drain();
+}
 
 int cuEventElapsedTime(float *ms, struct event *from, struct event *to)
 {
@@ -871,14 +939,34 @@ int cuEventElapsedTime(float *ms, struct event *from, struct event *to)
 }
 
 /* Not pretended: who captures a graph is told so. */
-int cuStreamBeginCapture_v2(void *s, int mode) { return 801; }
-int cuStreamEndCapture(void *s, void **g) { return 801; }
-int cuGraphInstantiateWithFlags(void **x, void *g, unsigned long long flags) { return 801; }
-int cuGraphLaunch(void *x, void *s) { return 801; }
-int cuGraphDestroy(void *g) { return 0; }
-int cuGraphExecDestroy(void *x) { return 0; }
+int cuStreamBeginCapture_v2(void *s, int mode)
+{
+	return 801;
+}
+int cuStreamEndCapture(void *s, void **g)
+{
+	return 801;
+}
+int cuGraphInstantiateWithFlags(void **x, void *g, unsigned long long flags)
+{
+	return 801;
+}
+int cuGraphLaunch(void *x, void *s)
+{
+	return 801;
+}
+int cuGraphDestroy(void *g)
+{
+	return 0;
+}
+int cuGraphExecDestroy(void *x)
+{
+	return 0;
+}
 
-/* -- tensor maps: what was asked for, in the first words ------------------------------------------------ */
+/*
+ * -- tensor maps: what was asked for, in the first words ------------------------------------------------
+ */
 
 int cuTensorMapEncodeTiled(uint64_t *m, int type, uint32_t rank, void *at, const uint64_t *dim,
 			   const uint64_t *stride, const uint32_t *box, const uint32_t *elem,
@@ -901,9 +989,9 @@ int cuTensorMapEncodeTiled(uint64_t *m, int type, uint32_t rank, void *at, const
 }
 
 int cuTensorMapEncodeIm2col(uint64_t *m, int type, uint32_t rank, void *at, const uint64_t *dim,
-			    const uint64_t *stride, const int *lower, const int *upper, uint32_t channels,
-			    uint32_t pixels, const uint32_t *elem, int interleave, int swizzle, int l2,
-			    int oob)
+			    const uint64_t *stride, const int *lower, const int *upper,
+			    uint32_t channels, uint32_t pixels, const uint32_t *elem,
+			    int interleave, int swizzle, int l2, int oob)
 {
 	memset(m, 0, 128);
 	if (rank < 3 || channels > 256 || pixels > 1024)

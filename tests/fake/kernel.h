@@ -15,12 +15,12 @@
 struct fake_launch {
 	unsigned grid[3], block[3], cluster[3], smem;
 	int cooperative, pdl;
-	unsigned char *shared;	/* what a multiprocessor has; kept between launches, as there */
+	unsigned char *shared; /* what a multiprocessor has; kept between launches, as there */
 };
 
-#define KERNEL(name, ...)									\
-	const int name##_params[] = { __VA_ARGS__, -1 };					\
-	void name(void **arg, const struct fake_launch *l);					\
+#define KERNEL(name, ...)                                   \
+	const int name##_params[] = { __VA_ARGS__, -1 };    \
+	void name(void **arg, const struct fake_launch *l); \
 	void name(void **arg, const struct fake_launch *l)
 
 #define PTR(i) (*(void **)arg[i])

@@ -13,13 +13,13 @@
 
 #include "base/error.h"
 
-#define MUST(expr)							\
-	do {								\
-		if (!(expr)) {						\
-			fprintf(stderr, "%s:%d: not so: %s\n%s\n",	\
-				__FILE__, __LINE__, #expr, kl_error_last()); \
-			abort();					\
-		}							\
+#define MUST(expr)                                                                            \
+	do {                                                                                  \
+		if (!(expr)) {                                                                \
+			fprintf(stderr, "%s:%d: not so: %s\n%s\n", __FILE__, __LINE__, #expr, \
+				kl_error_last());                                             \
+			abort();                                                              \
+		}                                                                             \
 	} while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

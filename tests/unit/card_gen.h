@@ -28,10 +28,51 @@ static inline const char *gen_pick(struct kl_rng *r, const char *const *list, si
 static inline char *gen_text(struct kl_rng *r, bool lines)
 {
 	static const char *const pieces[] = {
-		"a", "tile", " ", "  ", ": ", " #", "-", "- ", "'", "\"", "\\", "%", "@", "`", "!", "&", "*", "|",
-		">", "{", "}", "[", "]", ",", "?", "null", "true", "~", "0x1f", "1e9", "1.5", "2026-01-01", "=",
-		"\xc3\xa9", "\xe2\x86\x92", "\xe2\x80\xa8", "\xc2\xa0", "\xef\xbb\xbf", "\xf0\x9f\x98\x80", "yes",
-		"copies of the next tiles overlap with compute", "--- ", "...", "$", "\xe2\x80\xa9",
+		"a",
+		"tile",
+		" ",
+		"  ",
+		": ",
+		" #",
+		"-",
+		"- ",
+		"'",
+		"\"",
+		"\\",
+		"%",
+		"@",
+		"`",
+		"!",
+		"&",
+		"*",
+		"|",
+		">",
+		"{",
+		"}",
+		"[",
+		"]",
+		",",
+		"?",
+		"null",
+		"true",
+		"~",
+		"0x1f",
+		"1e9",
+		"1.5",
+		"2026-01-01",
+		"=",
+		"\xc3\xa9",
+		"\xe2\x86\x92",
+		"\xe2\x80\xa8",
+		"\xc2\xa0",
+		"\xef\xbb\xbf",
+		"\xf0\x9f\x98\x80",
+		"yes",
+		"copies of the next tiles overlap with compute",
+		"--- ",
+		"...",
+		"$",
+		"\xe2\x80\xa9",
 	};
 	static const char *const breaks[] = { "\n", "\n\n", "\t", "\n\t", "\n  ", " \n" };
 	struct kl_buf b = KL_BUF_INIT;
@@ -50,7 +91,8 @@ static inline char *gen_text(struct kl_rng *r, bool lines)
 static inline char *gen_word(struct kl_rng *r)
 {
 	static const char *const words[] = {
-		"gemm", "conv2d", "null", "true", "no", "1e9", "0123", "3x3", "off", "a.b", "x_y", "12-34", "e5",
+		"gemm", "conv2d", "null", "true", "no",    "1e9", "0123",
+		"3x3",  "off",    "a.b",  "x_y",  "12-34", "e5",
 	};
 
 	return kl_strdup(GEN_PICK(r, words));
@@ -59,7 +101,8 @@ static inline char *gen_word(struct kl_rng *r)
 static inline void gen_facts(struct kl_strvec *v, struct kl_rng *r)
 {
 	static const char *const facts[] = {
-		"cp.async", "trait:tiled", "mma", "call._ZGVbN4v_expf", "ldg.128", "bar", "vec.256", "null",
+		"cp.async", "trait:tiled", "mma",     "call._ZGVbN4v_expf",
+		"ldg.128",  "bar",         "vec.256", "null",
 	};
 
 	for (size_t n = kl_rng_below(r, 5); n; n--) {
@@ -76,7 +119,8 @@ static inline void gen_dims(struct kl_card_dims *d, struct kl_rng *r)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
 		if (kl_rng_below(r, 2))
-			kl_card_dims_add(d, names[i], (int64_t)kl_rng_u64(r) >> kl_rng_below(r, 63));
+			kl_card_dims_add(d, names[i],
+					 (int64_t)kl_rng_u64(r) >> kl_rng_below(r, 63));
 }
 
 static inline struct kl_card_ratio gen_ratio(struct kl_rng *r)
@@ -95,7 +139,8 @@ static inline void gen_carrier(struct kl_card *c, struct kl_rng *r)
 	static const char *const languages[] = { "c", "cuda", "triton" };
 	struct kl_card_carrier k = {
 		.language = kl_strdup(GEN_PICK(r, languages)),
-		.form = kl_rng_below(r, 2) ? KL_CARRIER_SNIPPET : KL_CARRIER_PROSE, .text = gen_text(r, true),
+		.form = kl_rng_below(r, 2) ? KL_CARRIER_SNIPPET : KL_CARRIER_PROSE,
+		.text = gen_text(r, true),
 	};
 
 	if (c->evidence.n && kl_rng_below(r, 2))
@@ -108,16 +153,26 @@ static inline void gen_evidence(struct kl_card *c, struct kl_rng *r)
 {
 	bool anew = kl_rng_below(r, 2);
 	struct kl_card_evidence e = {
-		.lineage = kl_asprintf("w%d/n", (int)kl_rng_below(r, 5)), .step = 1 + (int64_t)kl_rng_below(r, 20),
-		.before = gen_hex(r, 40), .after = gen_hex(r, 40), .rederived = anew ? gen_hex(r, 40) : NULL,
-		.derivation = anew ? KL_DERIVED_ANEW : KL_DERIVED_INVERSE, .origin = kl_strdup("induced"),
-		.language = kl_strdup("cuda"), .platform = kl_strdup("cuda/sm_90"), .event = gen_hex(r, 64),
+		.lineage = kl_asprintf("w%d/n", (int)kl_rng_below(r, 5)),
+		.step = 1 + (int64_t)kl_rng_below(r, 20),
+		.before = gen_hex(r, 40),
+		.after = gen_hex(r, 40),
+		.rederived = anew ? gen_hex(r, 40) : NULL,
+		.derivation = anew ? KL_DERIVED_ANEW : KL_DERIVED_INVERSE,
+		.origin = kl_strdup("induced"),
+		.language = kl_strdup("cuda"),
+		.platform = kl_strdup("cuda/sm_90"),
+		.event = gen_hex(r, 64),
 		.confirmed = anew ? gen_hex(r, 64) : NULL,
 	};
 	struct kl_card_row row = {
-		.case_ = gen_word(r), .dtype = kl_strdup("f16"), .language = kl_strdup("cuda"),
-		.platform = kl_strdup("cuda/sm_90"), .ratio = gen_ratio(r),
-		.by = anew ? KL_ROW_REDERIVED : KL_ROW_UNVERIFIED, .event = kl_strdup(e.event),
+		.case_ = gen_word(r),
+		.dtype = kl_strdup("f16"),
+		.language = kl_strdup("cuda"),
+		.platform = kl_strdup("cuda/sm_90"),
+		.ratio = gen_ratio(r),
+		.by = anew ? KL_ROW_REDERIVED : KL_ROW_UNVERIFIED,
+		.event = kl_strdup(e.event),
 	};
 
 	gen_dims(&row.dims, r);
@@ -129,9 +184,11 @@ static inline void gen_pre(struct kl_card *c, struct kl_rng *r, int i)
 {
 	bool by = kl_rng_below(r, 2);
 	struct kl_card_pre p = {
-		.id = kl_asprintf("p%d", i), .text = gen_text(r, false),
+		.id = kl_asprintf("p%d", i),
+		.text = gen_text(r, false),
 		.test = kl_rng_below(r, 2) ? kl_strdup("cap('cp.async') && !(K % 64 != 0)") : NULL,
-		.state = by ? KL_PRE_WITNESSED : KL_PRE_ASSUMED, .by = by ? gen_hex(r, 64) : NULL,
+		.state = by ? KL_PRE_WITNESSED : KL_PRE_ASSUMED,
+		.by = by ? gen_hex(r, 64) : NULL,
 		.class_ = by ? kl_strdup("fault") : NULL,
 	};
 
@@ -230,7 +287,8 @@ static inline struct kl_card *gen_card(uint64_t seed)
 	for (size_t n = kl_rng_below(&r, 4); n; n--)
 		gen_trial(c, &r);
 	if (!kl_rng_below(&r, 10))
-		kl_card_retract(c, "it was never faster", "A U Thor <a@example.invalid>", "2026-11-20T10:00:00Z");
+		kl_card_retract(c, "it was never faster", "A U Thor <a@example.invalid>",
+				"2026-11-20T10:00:00Z");
 	kl_card_normalize(c);
 	return c;
 }

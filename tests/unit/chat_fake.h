@@ -3,9 +3,9 @@
 #define KL_CHAT_FAKE_H
 
 /*
- * chat_fake - a pretended provider in the place of src/model/provider/provider.c: it answers at once, charges by
- * a price list of its own, and writes each charge as a line into a file before it answers, as a real
- * one's bookkeeping would.
+ * chat_fake - a pretended provider in the place of src/model/provider/provider.c: it answers at
+ * once, charges by a price list of its own, and writes each charge as a line into a file before it
+ * answers, as a real one's bookkeeping would.
  */
 #include <fcntl.h>
 #include <unistd.h>
@@ -21,33 +21,35 @@
 
 enum fake_way {
 	FAKE_GOOD,
-	FAKE_SILENT,		/* charges, answers, does not say what it used */
-	FAKE_REFUSED,		/* an error that cost nothing, and says so */
-	FAKE_CUT,		/* charges, then breaks off without a word of usage */
-	FAKE_AGAIN,		/* charges, breaks off before the first byte, may ask again: then good */
-	FAKE_EMPTY,		/* charges, says what for, has no text */
-	FAKE_ABSURD,		/* says that it used less than nothing */
+	FAKE_SILENT,  /* charges, answers, does not say what it used */
+	FAKE_REFUSED, /* an error that cost nothing, and says so */
+	FAKE_CUT,     /* charges, then breaks off without a word of usage */
+	/* charges, breaks off before the first byte, may ask again: then good */
+	FAKE_AGAIN,
+	FAKE_EMPTY,  /* charges, says what for, has no text */
+	FAKE_ABSURD, /* says that it used less than nothing */
 };
 
 static struct {
-	char *till;		/* "<phase> <turn> <key> <nano> <charge>" a line */
-	char charge[24];	/* the last one's name; in the reply if `name_charge` */
+	char *till;      /* "<phase> <turn> <key> <nano> <charge>" a line */
+	char charge[24]; /* the last one's name; in the reply if `name_charge` */
 	bool name_charge;
 	enum fake_way way;
-	int64_t out;		/* tokens of a reply; 0: all that were allowed */
+	int64_t out; /* tokens of a reply; 0: all that were allowed */
 	bool unmetered;
-	char *last;		/* the request it saw last, all texts in order */
+	char *last; /* the request it saw last, all texts in order */
 	int asked;
-	int64_t max_tokens;	/* of the last request */
-	void (*before)(void);	/* called when the request has come, before it is charged */
-	void (*after)(void);	/* called when it has been charged, before it is answered */
+	int64_t max_tokens;   /* of the last request */
+	void (*before)(void); /* called when the request has come, before it is charged */
+	void (*after)(void);  /* called when it has been charged, before it is answered */
 } fake;
 
 struct kl_provider {
 	bool metered;
 };
 
-int kl_provider_open(struct kl_provider **out, struct kl_repo *repo, const struct kl_provider_opts *o)
+int kl_provider_open(struct kl_provider **out, struct kl_repo *repo,
+		     const struct kl_provider_opts *o)
 {
 	*out = kl_calloc(1, sizeof(**out));
 	(*out)->metered = !fake.unmetered;
@@ -76,7 +78,8 @@ int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provide
 	for (size_t i = 0; i < q->nsystem; i++)
 		kl_buf_addf(out, "S:%s\n", q->system[i]);
 	for (size_t i = 0; i < q->nmessage; i++)
-		kl_buf_addf(out, "%s:%s\n", q->message[i].assistant ? "A" : "U", q->message[i].text);
+		kl_buf_addf(out, "%s:%s\n", q->message[i].assistant ? "A" : "U",
+			    q->message[i].text);
 	return 0;
 }
 
@@ -87,8 +90,10 @@ static void fake_charge(const struct kl_request_context *x, int64_t nano)
 	int fd = open(fake.till, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 
 	kl_provider_key(key, x->key, x->turn + 1);
-	snprintf(fake.charge, sizeof(fake.charge), "c%016llx", (unsigned long long)kl_rng_os_seed());
-	line = kl_asprintf("%s %zu %s %lld %s\n", x->phase, x->turn, key, (long long)nano, fake.charge);
+	snprintf(fake.charge, sizeof(fake.charge), "c%016llx",
+		 (unsigned long long)kl_rng_os_seed());
+	line = kl_asprintf("%s %zu %s %lld %s\n", x->phase, x->turn, key, (long long)nano,
+			   fake.charge);
 	if (fd < 0 || write(fd, line, strlen(line)) != (ssize_t)strlen(line))
 		abort();
 	close(fd);
@@ -102,14 +107,17 @@ static int fake_answer(struct kl_reply *out, const struct kl_provider_request *q
 	if (fake.way == FAKE_EMPTY)
 		return kl_error(KL_EINVALID, "the model refused to answer");
 	out->text = kl_asprintf("reply %zu of %s to: %s%s", x->turn, x->phase,
-				q->message[q->nmessage - 1].text, fake.name_charge ? fake.charge : "");
+				q->message[q->nmessage - 1].text,
+				fake.name_charge ? fake.charge : "");
 	out->model = kl_strdup("fake-1");
 	return watch->heard((int64_t)strlen(out->text), &out->usage, watch->payload) ?
-	       kl_error(KL_EINTR, "interrupted") : 0;
+		       kl_error(KL_EINTR, "interrupted") :
+		       0;
 }
 
-int kl_provider_send(struct kl_reply *out, struct kl_provider *p, const struct kl_provider_request *q,
-		     const struct kl_request_context *x, const struct kl_provider_watch *watch)
+int kl_provider_send(struct kl_reply *out, struct kl_provider *p,
+		     const struct kl_provider_request *q, const struct kl_request_context *x,
+		     const struct kl_provider_watch *watch)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf body = KL_BUF_INIT;
 	int64_t in, tokens = fake.out && fake.out < q->max_tokens ? fake.out : q->max_tokens;
@@ -118,7 +126,7 @@ int kl_provider_send(struct kl_reply *out, struct kl_provider *p, const struct k
 	fake.asked++;
 	fake.max_tokens = q->max_tokens;
 	kl_provider_body(&body, NULL, p, q);
-	in = (int64_t)body.len;		/* the dearest that tokens can be */
+	in = (int64_t)body.len; /* the dearest that tokens can be */
 	free(fake.last);
 	fake.last = kl_buf_detach(&body);
 	if (fake.way == FAKE_REFUSED) {
@@ -139,7 +147,8 @@ int kl_provider_send(struct kl_reply *out, struct kl_provider *p, const struct k
 		fake.after();
 	out->usage = (struct kl_usage){
 		.known = fake.way != FAKE_SILENT && fake.way != FAKE_CUT,
-		.input = fake.way == FAKE_ABSURD ? -5 : in, .output = tokens,
+		.input = fake.way == FAKE_ABSURD ? -5 : in,
+		.output = tokens,
 	};
 	return fake_answer(out, q, x, watch);
 }

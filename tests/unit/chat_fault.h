@@ -3,8 +3,8 @@
 #define KL_CHAT_FAULT_H
 
 /*
- * chat_fault - a conversation of two turns in a process of its own, which a fault point stops: by SIGKILL, or by a
- * failure. Needs the fault points of a build with FAULT=1.
+ * chat_fault - a conversation of two turns in a process of its own, which a fault point stops: by
+ * SIGKILL, or by a failure. Needs the fault points of a build with FAULT=1.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -22,7 +22,8 @@ static int fault_talk(const char *dir, const struct kl_session_opts *o)
 	KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
 	int err;
 
-	if ((err = kl_repo_open_at(&repo, dir)) < 0 || (err = kl_session_open(&session, repo, o)) < 0 ||
+	if ((err = kl_repo_open_at(&repo, dir)) < 0 ||
+	    (err = kl_session_open(&session, repo, o)) < 0 ||
 	    (err = kl_session_conversation(&c, session, "n", "p", blocks, 1)) < 0)
 		return err;
 	for (size_t i = 0; i < 2; i++) {
@@ -36,7 +37,8 @@ static int fault_talk(const char *dir, const struct kl_session_opts *o)
 }
 
 /** 0, 1 (an error), or 128 + the signal. */
-static int fault_run(const char *dir, const struct kl_session_opts *o, const char *fault, const char *log)
+static int fault_run(const char *dir, const struct kl_session_opts *o, const char *fault,
+		     const char *log)
 {
 	int status;
 	pid_t pid = fork();
@@ -69,7 +71,8 @@ static void fault_points(struct kl_strvec *name, const char *dir, const struct k
 }
 
 /** Stop it at point `n` (from 1), in words `at`. */
-static void fault_stop(const char *dir, const struct kl_session_opts *o, int n, bool dies, const char *at)
+static void fault_stop(const char *dir, const struct kl_session_opts *o, int n, bool dies,
+		       const char *at)
 {
 	KL_AUTO(kl_freep) char *fault = kl_asprintf("%d:%s", n, dies ? "kill" : "fail");
 	int rc = fault_run(dir, o, fault, NULL);
@@ -94,7 +97,10 @@ static char *fault_stored(size_t *n, const char *dir)
 	return kl_buf_detach(&b);
 }
 
-/** Go on after a stop: to both turns, nothing of what was stored bought again. How many were stored before. */
+/**
+ * Go on after a stop: to both turns, nothing of what was stored bought again. How many were stored
+ * before.
+ */
 static size_t fault_go_on(const char *dir, const struct kl_session_opts *o, const char *at)
 {
 	size_t had, has;

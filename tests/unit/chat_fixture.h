@@ -11,7 +11,8 @@
 
 #define MAX_TALK 16
 
-static const char *const request_system[] = { "You simplify kernels.", "The contract: \"topk\" \\ 1" };
+static const char *const request_system[] = { "You simplify kernels.",
+					      "The contract: \"topk\" \\ 1" };
 
 struct request {
 	struct kl_message message[MAX_TALK];
@@ -38,6 +39,6 @@ static __attribute__((unused)) void request_of(struct request *t, const char *co
 	t->x.turn = t->q.nmessage / 2;
 }
 
-#define REQUEST(t, ...) request_of((t), (const char *const []){ __VA_ARGS__, NULL })
+#define REQUEST(t, ...) request_of((t), (const char *const[]){ __VA_ARGS__, NULL })
 
 #endif

@@ -19,9 +19,11 @@
 static __attribute__((unused)) int chatd_setup(void **state)
 {
 	static const char *const unset[] = {
-		"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
-		"SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH",
-		"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "KLINEAGE_CHAT_KEY", "GIT_ASKPASS", "SSH_ASKPASS",
+		"http_proxy",        "https_proxy",    "HTTPS_PROXY",       "all_proxy",
+		"ALL_PROXY",         "no_proxy",       "NO_PROXY",          "SSL_CERT_FILE",
+		"SSL_CERT_DIR",      "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",    "GIT_SSL_CAPATH",
+		"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "KLINEAGE_CHAT_KEY", "GIT_ASKPASS",
+		"SSH_ASKPASS",
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(unset); i++)
@@ -62,11 +64,18 @@ static char *chatd_path(void)
 	return kl_asprintf("%s/chatd", self);
 }
 
-enum { CHATD_TLS = 1, CHATD_EXPIRED = 2, CHATD_STRANGER = 4, CHATD_ELSEWHERE = 8, CHATD_SECOND = 16 };
+enum {
+	CHATD_TLS = 1,
+	CHATD_EXPIRED = 2,
+	CHATD_STRANGER = 4,
+	CHATD_ELSEWHERE = 8,
+	CHATD_SECOND = 16
+};
 
 /**
- * Start it with a script; with CHATD_TLS its certificate is trusted, unless CHATD_STRANGER. CHATD_ELSEWHERE:
- * at 127.0.0.2, for which the certificate is not. CHATD_SECOND: beside another one.
+ * Start it with a script; with CHATD_TLS its certificate is trusted, unless CHATD_STRANGER.
+ * CHATD_ELSEWHERE: at 127.0.0.2, for which the certificate is not. CHATD_SECOND: beside another
+ * one.
  */
 static __attribute__((unused)) void chatd_start(struct chatd *d, const char *script, int flags)
 {
@@ -77,7 +86,8 @@ static __attribute__((unused)) void chatd_start(struct chatd *d, const char *scr
 	int to[2], from[2];
 	char port[16];
 
-	*d = (struct chatd){ .tls = flags & CHATD_TLS, .log = kl_fs_join(scratch_root, second ? "log2" : "log"),
+	*d = (struct chatd){ .tls = flags & CHATD_TLS,
+			     .log = kl_fs_join(scratch_root, second ? "log2" : "log"),
 			     .ca = kl_fs_join(scratch_root, second ? "ca2.pem" : "ca.pem") };
 	assert_ok(kl_fs_put(file, script, strlen(script), 0600));
 	assert_ok(kl_fs_remove(d->log));

@@ -23,21 +23,23 @@ struct cuda_kernel {
 	const char *class_;
 };
 
-#define CUDA_CONTRACT								\
-	"klineage: 1\nworkload: w\ncase: {op: map, dims: {n: 1024}}\n"		\
-	"surface: {language: cuda, sources: [k.cu, launch.yaml]}\n"		\
-	"args:\n  - {name: x, kind: in, dtype: f32, shape: [n]}\n"		\
-	"  - {name: y, kind: out, dtype: f32, shape: [n]}\n"			\
-	"oracle: {language: cuda, sources: [oracle.cu, oracle.yaml]}\n"		\
+#define CUDA_CONTRACT                                                   \
+	"klineage: 1\nworkload: w\ncase: {op: map, dims: {n: 1024}}\n"  \
+	"surface: {language: cuda, sources: [k.cu, launch.yaml]}\n"     \
+	"args:\n  - {name: x, kind: in, dtype: f32, shape: [n]}\n"      \
+	"  - {name: y, kind: out, dtype: f32, shape: [n]}\n"            \
+	"oracle: {language: cuda, sources: [oracle.cu, oracle.yaml]}\n" \
 	"accept: {rule: noise}\n"
 
-#define CUDA_PLAN								\
-	"klineage-launch: 1\ncompile: {arch: sm_90a}\n"				\
+#define CUDA_PLAN                                       \
+	"klineage-launch: 1\ncompile: {arch: sm_90a}\n" \
 	"launch:\n  - {kernel: k, grid: [\"cdiv(n, 256)\"], block: [256], args: [x, y]}\n"
 
 static inline void cuda_file(struct kl_file *f, const char *path, const char *text)
 {
-	*f = (struct kl_file){ .path = (char *)path, .mode = 0100644, .data = (char *)text, .len = strlen(text) };
+	*f = (struct kl_file){
+		.path = (char *)path, .mode = 0100644, .data = (char *)text, .len = strlen(text)
+	};
 }
 
 static inline void cuda_setup(struct cuda_kernel *k)
@@ -48,7 +50,8 @@ static inline void cuda_setup(struct cuda_kernel *k)
 		print_message("SKIPPED: %s\n", kl_error_last());
 	assert_ok(kl_jail_open(&k->jail, KL_JAIL_AUTO));
 	assert_ok(kl_fs_tempdir(&k->dir, "kl-cuda"));
-	assert_ok(kl_contract_parse(&k->contract, "klineage.yaml", CUDA_CONTRACT, strlen(CUDA_CONTRACT)));
+	assert_ok(kl_contract_parse(&k->contract, "klineage.yaml", CUDA_CONTRACT,
+				    strlen(CUDA_CONTRACT)));
 	k->surface.contract = k->contract;
 	k->surface.dir = (char *)"";
 	k->surface.file = k->file;

@@ -3,8 +3,8 @@
 #define KL_FAKE_CONVERSATION_H
 
 /*
- * fake_conversation - conversations in memory, in place of src/model: what is asked is kept, what is
- * answered stands in a script, phase by phase. As with the real ones a turn that was answered is
+ * fake_conversation - conversations in memory, in place of src/model: what is asked is kept, what
+ * is answered stands in a script, phase by phase. As with the real ones a turn that was answered is
  * answered from the store, and a script that has come to its end is a budget that is spent.
  */
 #include "model/request.h"
@@ -27,11 +27,11 @@ struct fake_conversation {
 static struct {
 	struct fake_conversation store[32];
 	size_t n;
-	const char *const *script;	/* phase, reply, phase, reply ... NULL */
-	size_t asked;			/* that were answered by the script */
-	void (*in_dir)(const char *dir);	/* exec: what the command does there */
-	char *broken;			/* an error in place of the next reply */
-	bool seen;			/* whoever answers could see the repository */
+	const char *const *script;       /* phase, reply, phase, reply ... NULL */
+	size_t asked;                    /* that were answered by the script */
+	void (*in_dir)(const char *dir); /* exec: what the command does there */
+	char *broken;                    /* an error in place of the next reply */
+	bool seen;                       /* whoever answers could see the repository */
 } fake_model;
 
 static __attribute__((unused)) void fake_clear(const char *const *script)
@@ -71,15 +71,18 @@ static void fake_push(struct kl_conversation *c, const struct fake_conversation 
 {
 	static const git_oid none;
 	struct kl_turn turn = {
-		.user = kl_strdup(t->user[i]), .key = kl_strdup(t->key[i]),
-		.reply = kl_strdup(t->reply[i]), .alone = !fake_model.seen,
+		.user = kl_strdup(t->user[i]),
+		.key = kl_strdup(t->key[i]),
+		.reply = kl_strdup(t->reply[i]),
+		.alone = !fake_model.seen,
 	};
 
 	kl_conversation_push(c, &turn, &none);
 }
 
-int kl_session_conversation(struct kl_conversation *out, struct kl_session *session, const char *name,
-			    const char *phase, const char *const *system, size_t nsystem)
+int kl_session_conversation(struct kl_conversation *out, struct kl_session *session,
+			    const char *name, const char *phase, const char *const *system,
+			    size_t nsystem)
 {
 	struct fake_conversation *t = fake_find(phase);
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
@@ -112,8 +115,9 @@ int kl_request_send(const char **reply, struct kl_conversation *conversation, si
 	assert_true(turn <= t->n && turn < FAKE_TURNS);
 	if (turn < t->n) {
 		/*
-		 * A text that follows from records alone is the same each time. What a compound step removed
-		 * besides is known only while it is held; its text stands as it was said.
+		 * A text that follows from records alone is the same each time. What a compound
+		 * step removed besides is known only while it is held; its text stands as it was
+		 * said.
 		 */
 		if (!strstr(t->user[turn], ": a part]"))
 			assert_string_equal(t->user[turn], request->user);

@@ -14,14 +14,14 @@
 #include "worker/stage/stages.h"
 
 /*
- * gpu_fixture - a pretended GPU (tests/fake) and jobs for it. The job scales: y[i] = s * x[i] of n floats, with
- * oracle and candidate as "cubins" that gcc made.
+ * gpu_fixture - a pretended GPU (tests/fake) and jobs for it. The job scales: y[i] = s * x[i] of n
+ * floats, with oracle and candidate as "cubins" that gcc made.
  */
 struct gpu_fixture {
-	char *dir;		/* libcuda.so.1, conf, objects, pool */
+	char *dir; /* libcuda.so.1, conf, objects, pool */
 	struct kl_job *job;
-	struct kl_gpu_keep *gpu;	/* the job's */
-	json_t *doc;		/* what it was read from */
+	struct kl_gpu_keep *gpu; /* the job's */
+	json_t *doc;             /* what it was read from */
 };
 
 static inline void gpu_file(const struct gpu_fixture *f, const char *name, const char *text)
@@ -88,28 +88,33 @@ static inline char *gpu_cubin(const struct gpu_fixture *f, const char *name, con
 	KL_AUTO(kl_freep) char *c = kl_fs_join(f->dir, file);
 	KL_AUTO(kl_freep) char *text = kl_asprintf(
 		"#include <string.h>\n#include <stdlib.h>\n#include <unistd.h>\n#include \"kernel.h\"\n"
-		"typedef %s kl_real;\n%s\n", real, body);
+		"typedef %s kl_real;\n%s\n",
+		real, body);
 	char *out = kl_asprintf("%s/%s.cubin", f->dir, name);
-	const char *argv[] = { "gcc", "-O1", "-w", "-fPIC", "-shared", "-fno-builtin", "-I",
-			       KL_SOURCE "/tests/fake", "-o", out, c, NULL };
+	const char *argv[] = { "gcc",     "-O1",
+			       "-w",      "-fPIC",
+			       "-shared", "-fno-builtin",
+			       "-I",      KL_SOURCE "/tests/fake",
+			       "-o",      out,
+			       c,         NULL };
 
 	gpu_file(f, file, text);
 	assert_ok(kl_proc_output(NULL, argv));
 	return out;
 }
 
-#define SCALE_ORACLE								\
+#define SCALE_ORACLE                                                                                   \
 	"KERNEL(oracle, 8, 8, 4, sizeof(kl_real)) { const kl_real *x = PTR(0); kl_real *y = PTR(1);\n" \
 	"	for (int i = 0; i < I32(2); i++) y[i] = x[i] * *(kl_real *)arg[3]; }\n"
-#define SCALE_ORACLE_PLAN							\
-	"{\"klineage-launch\":1,\"launch\":[{\"kernel\":\"oracle\",\"grid\":[1],\"block\":[1],"	\
+#define SCALE_ORACLE_PLAN                                                                       \
+	"{\"klineage-launch\":1,\"launch\":[{\"kernel\":\"oracle\",\"grid\":[1],\"block\":[1]," \
 	"\"args\":[\"x\",\"y\",{\"i32\":\"n\"},\"s\"]}]}"
 /* `more` goes before the loop */
-#define SCALE_KERNEL(more)							\
-	"KERNEL(scale, 8, 8, 4, 4) { const float *x = PTR(0); float *y = PTR(1); float s = F32(3); int n = I32(2);\n" \
-	more " for (int i = 0; i < n; i++) y[i] = x[i] * s; }\n"
-#define SCALE_PLAN								\
-	"{\"klineage-launch\":1,\"compile\":{\"arch\":\"sm_90a\"},\"launch\":[{\"kernel\":\"scale\","	\
+#define SCALE_KERNEL(more)                                                                                                 \
+	"KERNEL(scale, 8, 8, 4, 4) { const float *x = PTR(0); float *y = PTR(1); float s = F32(3); int n = I32(2);\n" more \
+	" for (int i = 0; i < n; i++) y[i] = x[i] * s; }\n"
+#define SCALE_PLAN                                                                                    \
+	"{\"klineage-launch\":1,\"compile\":{\"arch\":\"sm_90a\"},\"launch\":[{\"kernel\":\"scale\"," \
 	"\"grid\":[\"cdiv(n,256)\"],\"block\":[256],\"args\":[\"x\",\"y\",{\"i32\":\"n\"},\"s\"]}]}"
 
 /* The job that scales: `body` NULL: a right kernel; `plan` NULL: its plan. */
@@ -118,7 +123,8 @@ static inline struct kl_job *gpu_job_of(struct gpu_fixture *f, const char *body,
 {
 	KL_AUTO(kl_freep) char *truth = gpu_cubin(f, "truth", "double", SCALE_ORACLE);
 	KL_AUTO(kl_freep) char *honest = gpu_cubin(f, "honest", "float", SCALE_ORACLE);
-	KL_AUTO(kl_freep) char *cand = gpu_cubin(f, "cand", "float", body ? body : SCALE_KERNEL(""));
+	KL_AUTO(kl_freep) char *cand = gpu_cubin(f, "cand", "float",
+						 body ? body : SCALE_KERNEL(""));
 	KL_AUTO(kl_freep) char *pool = kl_fs_join(f->dir, "pool");
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
 	KL_AUTO(kl_freep) char *text = kl_asprintf(
@@ -155,7 +161,10 @@ static inline struct kl_job *gpu_job(struct gpu_fixture *f, const char *body, co
 static inline struct kl_subject_spec gpu_spec(const struct kl_job *job, bool right)
 {
 	return (struct kl_subject_spec){
-		.kind = KL_SUBJECT_KERNEL, .so = job->candidate_so, .align_right = right, .cpu = -1,
+		.kind = KL_SUBJECT_KERNEL,
+		.so = job->candidate_so,
+		.align_right = right,
+		.cpu = -1,
 	};
 }
 

@@ -44,7 +44,9 @@ static inline void kernel_teardown(struct kernel *k)
 
 static inline void kernel_file(struct kl_file *f, const char *path, const char *text)
 {
-	*f = (struct kl_file){ .path = (char *)path, .mode = 0100644, .data = (char *)text, .len = strlen(text) };
+	*f = (struct kl_file){
+		.path = (char *)path, .mode = 0100644, .data = (char *)text, .len = strlen(text)
+	};
 }
 
 /* `second`: another source, or NULL. `flags`: space-separated, or NULL. */

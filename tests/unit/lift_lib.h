@@ -3,36 +3,37 @@
 #define KL_LIFT_LIB_H
 
 #include "event_lib.h"
+#include "learn/lift.h"
 #include "repo/notes.h"
 #include "repo/refs.h"
 #include "scratch.h"
-#include "learn/lift.h"
 
 /*
- * lift_lib - lineages made by hand: each state's source is one comment, each event says what the table says.
+ * lift_lib - lineages made by hand: each state's source is one comment, each event says what the
+ * table says.
  */
-#define CONTRACT(op, more) \
-	"klineage: 1\n" \
-	"workload: %s\n" \
-	"case: {op: " op ", dims: {n: 64}}\n" \
-	"surface: {language: c, sources: [k.c], entry: k}\n" \
-	"args:\n" \
-	"  - {name: x, kind: in, dtype: f32, shape: [n]}\n" \
-	"  - {name: y, kind: out, dtype: f32, shape: [n]}\n" \
+#define CONTRACT(op, more)                                       \
+	"klineage: 1\n"                                          \
+	"workload: %s\n"                                         \
+	"case: {op: " op ", dims: {n: 64}}\n"                    \
+	"surface: {language: c, sources: [k.c], entry: k}\n"     \
+	"args:\n"                                                \
+	"  - {name: x, kind: in, dtype: f32, shape: [n]}\n"      \
+	"  - {name: y, kind: out, dtype: f32, shape: [n]}\n"     \
 	"oracle: {language: c, sources: [oracle.c], entry: k}\n" \
 	"accept: {rule: exact}\n" more
 
 static const char simple[] = CONTRACT("copy", "");
 static const char other_op[] = CONTRACT("scale", "domain: [n % 8 == 0, n <= 4096]\n");
 static const char two_cases[] = CONTRACT("copy", "cases:\n"
-	"  - {dims: {n: 64}}\n  - {dims: {n: 128}}\n");
+						 "  - {dims: {n: 64}}\n  - {dims: {n: 128}}\n");
 
 struct made {
 	const char *action, *mechanism, *trait, *delta, *features;
-	int64_t ratio;		/* ppm, forward; the word follows; below 0: hidden by noise */
-	int64_t second;		/* of the second case; 0: there is none */
-	bool anew;		/* with a K' of its own, confirmed */
-	int dram;		/* ppm of the memory's speed that the state uses; 0: not measured */
+	int64_t ratio;  /* ppm, forward; the word follows; below 0: hidden by noise */
+	int64_t second; /* of the second case; 0: there is none */
+	bool anew;      /* with a K' of its own, confirmed */
+	int dram;       /* ppm of the memory's speed that the state uses; 0: not measured */
 };
 
 static inline json_t *vs(const char *surface, int64_t ppm)
@@ -43,7 +44,11 @@ static inline json_t *vs(const char *surface, int64_t ppm)
 	kl_json_set_str(v, "what", "parent");
 	if (surface)
 		kl_json_set_str(v, "surface", surface);
-	kl_json_set_str(v, "verdict", ppm < 0 ? "ambiguous" : ppm > 1020000 ? "fast" : ppm < 980000 ? "slow" : "same");
+	kl_json_set_str(v, "verdict",
+			ppm < 0       ? "ambiguous" :
+			ppm > 1020000 ? "fast" :
+			ppm < 980000  ? "slow" :
+					"same");
 	ppm = ppm < 0 ? -ppm : ppm;
 	kl_json_set_int(v, "ratio_ppm", ppm);
 	kl_json_set_int(v, "lo_ppm", ppm - wide);
@@ -54,7 +59,8 @@ static inline json_t *vs(const char *surface, int64_t ppm)
 static inline json_t *event(const struct kl_surface *s, const char *features, int n)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec f = KL_STRVEC_INIT;
-	json_t *e = json_object(), *platform = json_object(), *profile = json_object(), *list = json_array();
+	json_t *e = json_object(), *platform = json_object(), *profile = json_object(),
+	       *list = json_array();
 	KL_AUTO(kl_freep) char *time = kl_asprintf("2026-01-01T00:00:%02dZ", n);
 
 	kl_strvec_split(&f, features, " ");
@@ -105,16 +111,19 @@ static inline json_t *forward_of(json_t *own, json_t *before)
 {
 	KL_AUTO(kl_event_freep) struct kl_event *state = kl_event_from_json(own);
 	KL_AUTO(kl_event_freep) struct kl_event *pair = kl_event_from_json(before);
-	KL_AUTO(kl_event_freep) struct kl_event *forward = kl_event_inverse(state, pair, 1800000000);
+	KL_AUTO(kl_event_freep) struct kl_event *forward = kl_event_inverse(state, pair,
+									    1800000000);
 
 	return kl_event_json(forward);
 }
 
-static inline git_oid state_tree(struct kl_repo *r, const char *contract, const char *workload, const char *source)
+static inline git_oid state_tree(struct kl_repo *r, const char *contract, const char *workload,
+				 const char *source)
 {
 	KL_AUTO(kl_freep) char *text = kl_asprintf(contract, workload);
 	struct kl_tree_edit edit[] = {
-		{ "klineage.yaml", text, strlen(text), 0 }, { "oracle.c", "x", 1, 0 },
+		{ "klineage.yaml", text, strlen(text), 0 },
+		{ "oracle.c", "x", 1, 0 },
 		{ "k.c", source, strlen(source), 0 },
 	};
 	git_oid tree;
@@ -123,7 +132,8 @@ static inline git_oid state_tree(struct kl_repo *r, const char *contract, const 
 	return tree;
 }
 
-static inline git_oid commit(struct kl_repo *r, const git_oid *tree, const git_oid *parent, size_t np, struct kl_step *s)
+static inline git_oid commit(struct kl_repo *r, const git_oid *tree, const git_oid *parent,
+			     size_t np, struct kl_step *s)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf message = KL_BUF_INIT;
 	struct kl_commit_spec spec = { .tree = *tree, .parent = parent, .nparent = np };
@@ -157,7 +167,8 @@ static inline int64_t turned(int64_t ppm)
 }
 
 /* state n of a lineage: its files, its own event, and the forward event against the state before */
-static inline void make_lineage(struct kl_repo *r, const char *contract, const char *workload, const struct made *m, size_t n)
+static inline void make_lineage(struct kl_repo *r, const char *contract, const char *workload,
+				const struct made *m, size_t n)
 {
 	KL_AUTO(json_decrefp) json_t *before = NULL;
 	KL_AUTO(kl_freep) char *ref = kl_asprintf("refs/heads/klineage/lineage/%s/x", workload);
@@ -165,21 +176,23 @@ static inline void make_lineage(struct kl_repo *r, const char *contract, const c
 	git_oid at[2] = { 0 };
 
 	for (size_t i = 0; i <= n; i++) {
-		KL_AUTO(kl_freep) char *source = kl_asprintf("/* %s %zu */\nvoid k(void)\n{\n\tf%zu(1);\n}\n",
-							     workload, i, i);
+		KL_AUTO(kl_freep) char *source = kl_asprintf(
+			"/* %s %zu */\nvoid k(void)\n{\n\tf%zu(1);\n}\n", workload, i, i);
 		KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
 		KL_AUTO(json_decrefp) json_t *own = NULL, *forward = NULL;
 		git_oid tree = state_tree(r, contract, workload, source), made;
-		struct kl_step step = { .kind = i ? KL_STEP_FORWARD : KL_STEP_ROOT, .number = (int)i };
+		struct kl_step step = { .kind = i ? KL_STEP_FORWARD : KL_STEP_ROOT,
+					.number = (int)i };
 		size_t np = i ? 1 : 0;
 
 		assert_ok(kl_surface_from_tree(&s, r, &tree, ""));
 		own = event(s, i ? m[i - 1].features : "", (int)i);
 		if (i && m[i - 1].dram)
 			add_counters(own, m[i - 1].dram);
-		if (i < n) {	/* measured against the state that the walk came from */
+		if (i < n) { /* measured against the state that the walk came from */
 			kl_json_set(json_object_get(own, "profile"), "vs", json_array());
-			json_array_append_new(json_object_get(json_object_get(own, "profile"), "vs"),
+			json_array_append_new(json_object_get(json_object_get(own, "profile"),
+							      "vs"),
 					      vs("later", turned(m[i].ratio)));
 			if (m[i].second)
 				add_points(own, turned(m[i].ratio), turned(m[i].second));
@@ -222,7 +235,8 @@ static inline void make_lineage(struct kl_repo *r, const char *contract, const c
 	assert_ok(kl_refs_txn_commit(t, "test"));
 }
 
-static inline void lift(struct kl_lift *l, struct kl_transitions *t, struct kl_repo *r, struct kl_library **lib)
+static inline void lift(struct kl_lift *l, struct kl_transitions *t, struct kl_repo *r,
+			struct kl_library **lib)
 {
 	*t = (struct kl_transitions){ 0 };
 	assert_ok(kl_transitions_load(t, r, NULL));

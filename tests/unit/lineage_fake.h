@@ -11,12 +11,12 @@
  *
  * It counts its calls, and can be told to be interrupted at the n-th.
  */
-#include "walk/sequencer.h"
 #include "scratch.h"
+#include "walk/sequencer.h"
 
 struct fake {
 	int calls;
-	int interrupt_at;	/* 0: never */
+	int interrupt_at; /* 0: never */
 };
 
 static const char *const fake_contract =
@@ -73,8 +73,11 @@ static void fake_profile(struct kl_event *event, const struct kl_surface *s,
 	profile->vs.v = kl_calloc(1, sizeof(*profile->vs.v));
 	profile->vs.n = 1;
 	profile->vs.v[0] = (struct kl_comparison){
-		.what = "parent", .surface = kl_event_keep(event, parent->digest), .ratio_ppm = ratio,
-		.lo_ppm = ratio - ratio / 100, .hi_ppm = ratio + ratio / 100,
+		.what = "parent",
+		.surface = kl_event_keep(event, parent->digest),
+		.ratio_ppm = ratio,
+		.lo_ppm = ratio - ratio / 100,
+		.hi_ppm = ratio + ratio / 100,
 		.speed = ratio > 1000000 ? KL_SPEED_FAST : KL_SPEED_SLOW,
 	};
 }
@@ -108,8 +111,10 @@ static int fake_judge(struct kl_judgement **out, const struct kl_surface *s,
 /* a version of the kernel: its comment, and a body that tells states apart */
 static void fake_commit(const char *dir, const char *words, const char *body, const char *message)
 {
-	sh(dir, "mkdir -p k && printf '/* %s */\\nvoid copy(void)\\n{\\n%s}\\n' >k/copy.c && "
-	   "git add k && git commit -q -F - <<'EOF'\n%s\nEOF", words, body, message);
+	sh(dir,
+	   "mkdir -p k && printf '/* %s */\\nvoid copy(void)\\n{\\n%s}\\n' >k/copy.c && "
+	   "git add k && git commit -q -F - <<'EOF'\n%s\nEOF",
+	   words, body, message);
 }
 
 /*
@@ -120,13 +125,16 @@ static __attribute__((unused)) char *fake_repo(const char *name)
 {
 	char *dir = scratch_dir(name);
 
-	sh(dir, "git init -q -b main . && mkdir k && printf '%s' >k/klineage.yaml && "
+	sh(dir,
+	   "git init -q -b main . && mkdir k && printf '%s' >k/klineage.yaml && "
 	   "echo 'void copy(void) {}' >k/oracle.c && echo other >other.txt && git add .",
 	   fake_contract);
 	fake_commit(dir, "NS:8000", "\\tnaive();\\n", "copy: the plain loop");
-	fake_commit(dir, "NS:4000 F:vec.128", "\\ttiled();\\n",
-		    "copy: tile it\n\nKlineage-Action: untile\nKlineage-Mechanism: tile\nKlineage-Locus: copy.c:copy");
-	fake_commit(dir, "NS:2000 F:vec.256 BAD:wrong-edge", "\\twrong();\\n", "copy: vectors, wrongly");
+	fake_commit(
+		dir, "NS:4000 F:vec.128", "\\ttiled();\\n",
+		"copy: tile it\n\nKlineage-Action: untile\nKlineage-Mechanism: tile\nKlineage-Locus: copy.c:copy");
+	fake_commit(dir, "NS:2000 F:vec.256 BAD:wrong-edge", "\\twrong();\\n",
+		    "copy: vectors, wrongly");
 	fake_commit(dir, "NS:1000 F:vec.256 F:prefetch", "\\texpert();\\n", "copy: the expert");
 	return dir;
 }
@@ -142,8 +150,11 @@ static __attribute__((unused)) struct kl_sequencer fake_sequencer(struct kl_repo
 }
 
 static const struct kl_sequencer_opts fake_opts __attribute__((unused)) = {
-	.dir = "k", .platform = "cpu/x86-64-v3", .rewriters = "history",
-	.step_limit = 64, .rejection_limit = 24,
+	.dir = "k",
+	.platform = "cpu/x86-64-v3",
+	.rewriters = "history",
+	.step_limit = 64,
+	.rejection_limit = 24,
 };
 
 /* the whole of it */

@@ -17,7 +17,7 @@ static __attribute__((unused)) struct kl_surface *state_of(const char *source, c
 	assert_ok(kl_fs_put(path, source, strlen(source), 0644));
 	if (header) {
 		sh(dir, "sed 's/sources: .copy.c./sources: [copy.c, copy.h]/' klineage.yaml >k && "
-		   "mv k klineage.yaml");
+			"mv k klineage.yaml");
 		assert_ok(kl_fs_put(other, header, strlen(header), 0644));
 	}
 	assert_ok(kl_surface_from_dir(&s, dir, ""));

@@ -20,9 +20,17 @@ static char *scratch_root;
 static inline int scratch_setup(void **state)
 {
 	static const char *const unset[] = {
-		"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_CONFIG_PARAMETERS",
-		"GIT_CONFIG_COUNT", "GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE", "EMAIL",
-		"XDG_CONFIG_HOME", "GIT_COMMON_DIR", "GIT_PREFIX",
+		"GIT_DIR",
+		"GIT_WORK_TREE",
+		"GIT_INDEX_FILE",
+		"GIT_CONFIG_PARAMETERS",
+		"GIT_CONFIG_COUNT",
+		"GIT_AUTHOR_DATE",
+		"GIT_COMMITTER_DATE",
+		"EMAIL",
+		"XDG_CONFIG_HOME",
+		"GIT_COMMON_DIR",
+		"GIT_PREFIX",
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(unset); i++)
@@ -46,8 +54,8 @@ static inline int scratch_teardown(void **state)
 }
 
 /** Run a script in `dir`; its exit code. stdout in `out` (may be NULL), last newline cut. */
-static __attribute__((unused, format(printf, 3, 4)))
-int try_sh(struct kl_buf *out, const char *dir, const char *fmt, ...)
+static __attribute__((unused, format(printf, 3, 4))) int try_sh(struct kl_buf *out, const char *dir,
+								const char *fmt, ...)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf script = KL_BUF_INIT;
 	struct kl_buf text = KL_BUF_INIT;
@@ -58,7 +66,7 @@ int try_sh(struct kl_buf *out, const char *dir, const char *fmt, ...)
 	va_start(ap, fmt);
 	kl_buf_vaddf(&script, fmt, ap);
 	va_end(ap);
-	o.argv = (const char *const []){ "sh", "-ec", script.ptr, NULL };
+	o.argv = (const char *const[]){ "sh", "-ec", script.ptr, NULL };
 	assert_ok(kl_proc_run(&res, &o));
 	if (text.len && text.ptr[text.len - 1] == '\n')
 		text.ptr[--text.len] = '\0';
@@ -69,31 +77,29 @@ int try_sh(struct kl_buf *out, const char *dir, const char *fmt, ...)
 	return res.signal ? 128 + res.signal : res.exit;
 }
 
-#define sh(dir, ...)							\
-	do {								\
-		int kl_rc_ = try_sh(NULL, dir, __VA_ARGS__);		\
-		if (kl_rc_)						\
-			fail_msg("script failed with %d: %s", kl_rc_,	\
-				 #__VA_ARGS__);				\
+#define sh(dir, ...)                                                                 \
+	do {                                                                         \
+		int kl_rc_ = try_sh(NULL, dir, __VA_ARGS__);                         \
+		if (kl_rc_)                                                          \
+			fail_msg("script failed with %d: %s", kl_rc_, #__VA_ARGS__); \
 	} while (0)
 
 /** What a script prints; the caller frees. It must succeed. */
-#define sh_text(dir, ...)						\
-	__extension__({							\
-		struct kl_buf kl_out_ = KL_BUF_INIT;			\
-		int kl_rc_ = try_sh(&kl_out_, dir, __VA_ARGS__);	\
-		if (kl_rc_)						\
-			fail_msg("script failed with %d: %s", kl_rc_,	\
-				 #__VA_ARGS__);				\
-		kl_buf_detach(&kl_out_);				\
+#define sh_text(dir, ...)                                                            \
+	__extension__({                                                              \
+		struct kl_buf kl_out_ = KL_BUF_INIT;                                 \
+		int kl_rc_ = try_sh(&kl_out_, dir, __VA_ARGS__);                     \
+		if (kl_rc_)                                                          \
+			fail_msg("script failed with %d: %s", kl_rc_, #__VA_ARGS__); \
+		kl_buf_detach(&kl_out_);                                             \
 	})
 
 /** A script's output must be `want`. */
-#define assert_sh(want, dir, ...)					\
-	do {								\
-		char *kl_got_ = sh_text(dir, __VA_ARGS__);		\
-		assert_string_equal(kl_got_, want);			\
-		free(kl_got_);						\
+#define assert_sh(want, dir, ...)                          \
+	do {                                               \
+		char *kl_got_ = sh_text(dir, __VA_ARGS__); \
+		assert_string_equal(kl_got_, want);        \
+		free(kl_got_);                             \
 	} while (0)
 
 /** A new directory below the scratch root; the caller frees. */
@@ -112,7 +118,7 @@ static __attribute__((unused)) char *scratch_repo(const char *name)
 	char *dir = scratch_dir(name);
 
 	sh(dir, "git init -q -b main . && mkdir dir && echo one >a.txt && echo two >dir/b.txt && "
-	   "git add . && git commit -q -m first");
+		"git add . && git commit -q -m first");
 	return dir;
 }
 
@@ -125,8 +131,7 @@ static __attribute__((unused)) git_oid oid_of(const char *dir, const char *rev)
 	return oid;
 }
 
-static __attribute__((unused)) void assert_oid(const char *dir, const char *rev,
-					       const git_oid *oid)
+static __attribute__((unused)) void assert_oid(const char *dir, const char *rev, const git_oid *oid)
 {
 	KL_AUTO(kl_freep) char *want = sh_text(dir, "git rev-parse --verify \"%s\"", rev);
 	char hex[KL_OID_HEX];

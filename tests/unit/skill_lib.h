@@ -3,15 +3,15 @@
 #define KL_SKILL_LIB_H
 
 /*
- * skill_lib - libraries for tests of retrieval: cards made in a few words, written as a branch in one
- * commit, and a target to ask for.
+ * skill_lib - libraries for tests of retrieval: cards made in a few words, written as a branch in
+ * one commit, and a target to ask for.
  */
 #include "../bench/skill_gen.h"
 #include "base/fs.h"
-#include "repo/refs.h"
-#include "scratch.h"
 #include "card/status.h"
+#include "repo/refs.h"
 #include "retrieve/retrieve.h"
+#include "scratch.h"
 
 static struct kl_taxonomy *tax;
 
@@ -106,7 +106,10 @@ static inline struct kl_card *card(const char *id, const char *provides, const c
 	return c;
 }
 
-/* A held-out trial of a case ("gemm f32 c cpu/x86-64-v3 M=1024 N=1024 K=1024"), with its row if it passed. */
+/*
+ * A held-out trial of a case ("gemm f32 c cpu/x86-64-v3 M=1024 N=1024 K=1024"), with its row if it
+ * passed.
+ */
 static inline void tried(struct kl_card *c, const char *point, bool pass)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec w = KL_STRVEC_INIT;
@@ -151,7 +154,9 @@ static inline void tried(struct kl_card *c, const char *point, bool pass)
 
 static inline void sound(struct kl_card *c, const char *id, const char *test)
 {
-	struct kl_card_pre p = { .id = kl_strdup(id), .text = kl_strdup("it must"), .test = kl_strdup(test) };
+	struct kl_card_pre p = { .id = kl_strdup(id),
+				 .text = kl_strdup("it must"),
+				 .test = kl_strdup(test) };
 
 	KL_GROW(c->sound.v, c->sound.n + 1, c->sound.alloc);
 	c->sound.v[c->sound.n++] = p;
@@ -162,10 +167,15 @@ static inline void learned(struct kl_card *c, const char *lineage, int64_t step)
 {
 	static uint64_t n;
 	struct kl_card_evidence e = {
-		.lineage = kl_strdup(lineage), .step = step, .before = skill_gen_hex(2, n, 1, 40),
-		.after = skill_gen_hex(2, n, 2, 40), .derivation = KL_DERIVED_INVERSE,
-		.origin = kl_strdup("induced"), .language = kl_strdup("c"),
-		.platform = kl_strdup("cpu/x86-64-v3"), .event = skill_gen_hex(2, n, 3, 64),
+		.lineage = kl_strdup(lineage),
+		.step = step,
+		.before = skill_gen_hex(2, n, 1, 40),
+		.after = skill_gen_hex(2, n, 2, 40),
+		.derivation = KL_DERIVED_INVERSE,
+		.origin = kl_strdup("induced"),
+		.language = kl_strdup("c"),
+		.platform = kl_strdup("cpu/x86-64-v3"),
+		.event = skill_gen_hex(2, n, 3, 64),
 	};
 
 	n++;
@@ -194,9 +204,12 @@ static const char sgemm[] =
 	"domain: [M >= 1, N >= 1, K >= 1]\nalso: [{M: 127, N: 63, K: 65}, {M: 1, N: 8, K: 8}]\n"
 	"oracle: {language: c, sources: [oracle.c], entry: oracle}\naccept: {rule: noise}\n";
 
-static inline struct kl_surface surface_of(struct kl_contract *c, struct kl_file *f, const char *source)
+static inline struct kl_surface surface_of(struct kl_contract *c, struct kl_file *f,
+					   const char *source)
 {
-	*f = (struct kl_file){ .path = (char *)"sgemm.c", .mode = 0100644, .data = (char *)source,
+	*f = (struct kl_file){ .path = (char *)"sgemm.c",
+			       .mode = 0100644,
+			       .data = (char *)source,
 			       .len = strlen(source) };
 	return (struct kl_surface){ .contract = c, .dir = (char *)"", .file = f, .nfile = 1 };
 }
@@ -209,19 +222,22 @@ static inline struct kl_target target(const char *platform)
 	struct kl_file f;
 
 	assert_ok(kl_contract_parse(&c, "klineage.yaml", sgemm, strlen(sgemm)));
-	s = surface_of(c, &f, "#define BM 64\n#define BM 128\n # define KC 256 \n#define F(x) 3\n#define E 1e3\n"
-		       "#define HEADS 3\t/* of a block */\n#define LOW (-2)\n#define LESS -2\n#define MASK 0xffu\n"
-		       "#define WORDS 16u // of a row\n#define SUM 1 + 2\n#define HUGE 99999999999999999999\n"
-		       "enum tile { MR = 6, NR = 16, AREA = MR * NR, REST };\n/* enum { NOT = 1 }; #define NOR 1 */\n"
-		       "static const int RUNS = 32;\nstatic constexpr unsigned STAGES = 4;\nconst float *at;\n"
-		       "int f(void)\n{\n\tconst int local = 7;\n\treturn local;\n}\n");
+	s = surface_of(
+		c, &f,
+		"#define BM 64\n#define BM 128\n # define KC 256 \n#define F(x) 3\n#define E 1e3\n"
+		"#define HEADS 3\t/* of a block */\n#define LOW (-2)\n#define LESS -2\n#define MASK 0xffu\n"
+		"#define WORDS 16u // of a row\n#define SUM 1 + 2\n#define HUGE 99999999999999999999\n"
+		"enum tile { MR = 6, NR = 16, AREA = MR * NR, REST };\n/* enum { NOT = 1 }; #define NOR 1 */\n"
+		"static const int RUNS = 32;\nstatic constexpr unsigned STAGES = 4;\nconst float *at;\n"
+		"int f(void)\n{\n\tconst int local = 7;\n\treturn local;\n}\n");
 	assert_ok(kl_target_init(&t, tax, &s, platform));
 	return t;
 }
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-static inline struct kl_retrieval ask_opts(struct lib *l, struct kl_target *t, struct kl_retrieve_opts o)
+static inline struct kl_retrieval ask_opts(struct lib *l, struct kl_target *t,
+					   struct kl_retrieve_opts o)
 {
 	KL_AUTO(kl_index_freep) struct kl_index *ix = NULL;
 	struct kl_retrieval r;
@@ -245,7 +261,8 @@ static inline void assert_ids(const struct kl_retrieval *r, const char *want)
 	assert_string_equal(b.ptr, want);
 }
 
-static inline const struct kl_retrieved *find(const struct kl_retrieved *v, size_t n, const char *id)
+static inline const struct kl_retrieved *find(const struct kl_retrieved *v, size_t n,
+					      const char *id)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(v[i].id, id))

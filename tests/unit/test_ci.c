@@ -4,7 +4,10 @@
 #include "base/fs.h"
 #include "text/yaml.h"
 
-/* The recipes of templates/ci: they can be read, and no text of a stranger becomes a command or gets a right. */
+/*
+ * The recipes of templates/ci: they can be read, and no text of a stranger becomes a command or
+ * gets a right.
+ */
 
 struct recipe {
 	struct kl_buf text;
@@ -77,8 +80,19 @@ static void checks_out_nothing_of_theirs(const struct kl_yaml *step)
 static void names_nothing_chosen(const struct recipe *r)
 {
 	static const char *const bad[] = {
-		"pull_request_target", "head_ref", "head.ref", "head_branch", ".title", ".body", ".label", "display_title",
-		"head_commit", "COMMIT_REF_NAME", "SOURCE_BRANCH", "CI_MERGE_REQUEST_TITLE", "COMMIT_MESSAGE",
+		"pull_request_target",
+		"head_ref",
+		"head.ref",
+		"head_branch",
+		".title",
+		".body",
+		".label",
+		"display_title",
+		"head_commit",
+		"COMMIT_REF_NAME",
+		"SOURCE_BRANCH",
+		"CI_MERGE_REQUEST_TITLE",
+		"COMMIT_MESSAGE",
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
@@ -126,9 +140,11 @@ static void github_reports_without_their_code(void **state)
 	each_step(r.y, runs_no_expression);
 	each_step(r.y, checks_out_nothing_of_theirs);
 	/* only what the repository's own people sent is pushed */
-	assert_non_null(strstr(r.text.ptr, "if: github.event.workflow_run.head_repository.full_name == github.repository\n"
-			       "        run: |\n          sh \"$KLINEAGE_CI\" take-notes\n"
-			       "          sh \"$KLINEAGE_CI\" push-notes\n"));
+	assert_non_null(strstr(
+		r.text.ptr,
+		"if: github.event.workflow_run.head_repository.full_name == github.repository\n"
+		"        run: |\n          sh \"$KLINEAGE_CI\" take-notes\n"
+		"          sh \"$KLINEAGE_CI\" push-notes\n"));
 }
 
 static void gitlab_reports_where_there_is_a_token(void **state)

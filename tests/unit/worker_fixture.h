@@ -106,8 +106,19 @@ static inline char *fx_so(struct fixture *f, const char *name, const char *real,
 		"#include <stdint.h>\n#include <string.h>\n#include <math.h>\ntypedef %s kl_real;\n%s\n",
 		real, body);
 	char *so = kl_asprintf("%s/%s.so", f->dir, name);
-	const char *argv[] = { "gcc", "-O2", "-w", "-fPIC", "-shared", "-nostartfiles",
-			       "-fno-stack-protector", "-Wl,-z,now,-z,relro", "-o", so, c, "-lm", NULL };
+	const char *argv[] = { "gcc",
+			       "-O2",
+			       "-w",
+			       "-fPIC",
+			       "-shared",
+			       "-nostartfiles",
+			       "-fno-stack-protector",
+			       "-Wl,-z,now,-z,relro",
+			       "-o",
+			       so,
+			       c,
+			       "-lm",
+			       NULL };
 
 	assert_ok(kl_fs_put(c, text, strlen(text), 0600));
 	assert_ok(kl_proc_output(NULL, argv));
@@ -129,9 +140,9 @@ static inline void fx_candidate(struct fixture *f, const char *name, const char 
 }
 
 /* C[M,N] = A[M,K] B[K,N], noise rule, one exact band, three points. */
-#define FX_GEMM_ORACLE							\
+#define FX_GEMM_ORACLE                                                                                   \
 	"void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B, kl_real *C)\n" \
-	"{ for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) { kl_real s = 0;\n" \
+	"{ for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) { kl_real s = 0;\n"           \
 	"  for (int64_t k = 0; k < K; k++) s += A[i*K+k] * B[k*N+j]; C[i*N+j] = s; } }\n"
 
 static inline void fx_gemm_point(struct fixture *f, const char *id, bool perf, int64_t m, int64_t n,

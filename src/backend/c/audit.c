@@ -25,7 +25,8 @@ static bool family(const char *s, const char *name)
 static int section_runs_at_load(const struct kl_osec *s)
 {
 	static const char *const names[] = {
-		".init_array", ".fini_array", ".preinit_array", ".ctors", ".dtors", ".init", ".fini",
+		".init_array", ".fini_array", ".preinit_array", ".ctors",
+		".dtors",      ".init",       ".fini",
 	};
 
 	if (s->type == SHT_INIT_ARRAY || s->type == SHT_FINI_ARRAY || s->type == SHT_PREINIT_ARRAY)
@@ -54,7 +55,7 @@ static int check_section(const struct kl_osec *s)
 	if (!strcmp(s->name, ".note.GNU-stack")) {
 		if (s->flags & SHF_EXECINSTR)
 			return kl_error(KL_ENO, "asks for an executable stack: "
-					"is the address of a nested function taken?");
+						"is the address of a nested function taken?");
 		return 0;
 	}
 	if (starts(s->name, ".gnu.lto_"))
@@ -66,7 +67,8 @@ static int check_section(const struct kl_osec *s)
 	if (s->flags & SHF_TLS)
 		return kl_error(KL_ENO, "has thread-local storage: section '%s'", s->name);
 	if ((s->flags & SHF_WRITE) && (s->flags & SHF_EXECINSTR))
-		return kl_error(KL_ENO, "has a section that is writable and executable: '%s'", s->name);
+		return kl_error(KL_ENO, "has a section that is writable and executable: '%s'",
+				s->name);
 	if (!section_is_usual(s))
 		return kl_error(KL_ENO, "defines a section of its own: '%s'", s->name);
 	return 0;
@@ -85,8 +87,8 @@ static int check_sections(const struct kl_object *o)
 		if ((s->flags & SHF_ALLOC) && __builtin_add_overflow(*sum, s->size, sum))
 			*sum = UINT64_MAX;
 		if (text > MAX_TEXT || data > MAX_DATA)
-			err = kl_error(KL_ENO, "has more than %s", text > MAX_TEXT ?
-				       "8 MiB of code" : "1 GiB of static data");
+			err = kl_error(KL_ENO, "has more than %s",
+				       text > MAX_TEXT ? "8 MiB of code" : "1 GiB of static data");
 	}
 	return err;
 }
@@ -97,7 +99,8 @@ static bool defined_elsewhere(const char *name, const struct kl_object *const *o
 		for (size_t i = 0; i < others[k]->nsym; i++) {
 			const struct kl_osym *s = &others[k]->sym[i];
 
-			if (s->bind != STB_LOCAL && s->sec != KL_SYM_UNDEF && !strcmp(s->name, name))
+			if (s->bind != STB_LOCAL && s->sec != KL_SYM_UNDEF &&
+			    !strcmp(s->name, name))
 				return true;
 		}
 	}
@@ -118,14 +121,19 @@ static int check_symbol(const struct kl_osym *s, const struct kl_object *const *
 		/* as the assembler writes it for position-independent code */
 		if (!strcmp(s->name, "_GLOBAL_OFFSET_TABLE_"))
 			return 0;
-		if (kl_symbol_kind(s->name) != KL_SYMBOL_FOREIGN || defined_elsewhere(s->name, others, n))
+		if (kl_symbol_kind(s->name) != KL_SYMBOL_FOREIGN ||
+		    defined_elsewhere(s->name, others, n))
 			return 0;
-		return kl_error(KL_ENO, "uses '%s', which a kernel may not: "
-				"it may call mem*, str*, libm and malloc", s->name);
+		return kl_error(KL_ENO,
+				"uses '%s', which a kernel may not: "
+				"it may call mem*, str*, libm and malloc",
+				s->name);
 	}
 	/* a local name interposes nothing, save that facts tell the allocator by name */
-	if (s->bind == STB_LOCAL ? kl_symbol_kind(s->name) == KL_SYMBOL_ALLOC : kl_symbol_reserved(s->name))
-		return kl_error(KL_ENO, "defines '%s', a name of the system's or the gate's: rename it",
+	if (s->bind == STB_LOCAL ? kl_symbol_kind(s->name) == KL_SYMBOL_ALLOC :
+				   kl_symbol_reserved(s->name))
+		return kl_error(KL_ENO,
+				"defines '%s', a name of the system's or the gate's: rename it",
 				s->name);
 	if (s->bind == STB_GNU_UNIQUE)
 		return kl_error(KL_ENO, "defines '%s' as unique in the process", s->name);
@@ -191,7 +199,10 @@ static int check_dynamic(const struct kl_object *so, const struct kl_osec *dyn,
 			if (may->constructors)
 				break;
 			/* fall through */
-		case DT_INIT: case DT_FINI: case DT_FINI_ARRAY: case DT_PREINIT_ARRAY:
+		case DT_INIT:
+		case DT_FINI:
+		case DT_FINI_ARRAY:
+		case DT_PREINIT_ARRAY:
 			return kl_error(KL_ENO, "has code that runs at load");
 		case DT_INIT_ARRAYSZ:
 			if (d[i].d_un.d_val != 8 * may->constructors)
@@ -203,8 +214,13 @@ static int check_dynamic(const struct kl_object *so, const struct kl_osec *dyn,
 			if (d[i].d_un.d_val & (DF_TEXTREL | DF_STATIC_TLS))
 				return kl_error(KL_ENO, "has text relocations or static TLS");
 			break;
-		case DT_RPATH: case DT_RUNPATH: case DT_AUDIT: case DT_DEPAUDIT: case DT_FILTER:
-		case DT_AUXILIARY: case DT_CONFIG:
+		case DT_RPATH:
+		case DT_RUNPATH:
+		case DT_AUDIT:
+		case DT_DEPAUDIT:
+		case DT_FILTER:
+		case DT_AUXILIARY:
+		case DT_CONFIG:
 			return kl_error(KL_ENO, "directs the loader");
 		}
 	}
@@ -229,7 +245,8 @@ static int check_exports(const struct kl_object *so, const struct kl_audit_link 
 		if (!s->name[0] || s->type == STT_SECTION)
 			continue;
 		if (s->type == STT_GNU_IFUNC || s->type == STT_TLS)
-			return kl_error(KL_ENO, "has the IFUNC or thread-local symbol '%s'", s->name);
+			return kl_error(KL_ENO, "has the IFUNC or thread-local symbol '%s'",
+					s->name);
 		if (s->sec == KL_SYM_UNDEF) {
 			if (!may->may_use(s->name))
 				return kl_error(KL_ENO, "uses '%s'", s->name);
@@ -247,7 +264,10 @@ static int check_relocations(const struct kl_object *so)
 {
 	for (size_t i = 0; i < so->nrel; i++) {
 		switch (so->rel[i].type) {
-		case R_X86_64_RELATIVE: case R_X86_64_GLOB_DAT: case R_X86_64_JUMP_SLOT: case R_X86_64_64:
+		case R_X86_64_RELATIVE:
+		case R_X86_64_GLOB_DAT:
+		case R_X86_64_JUMP_SLOT:
+		case R_X86_64_64:
 			break;
 		case R_X86_64_IRELATIVE:
 			return kl_error(KL_ENO, "has code that runs at load (IRELATIVE)");
@@ -265,11 +285,13 @@ static bool kernel_may_use(const char *symbol)
 
 int kl_audit_linked(const struct kl_object *so, const char *entry)
 {
-	static const char *const needed[] = {
-		"libc.so.6", "libm.so.6", "libmvec.so.1", "ld-linux-x86-64.so.2", NULL
-	};
+	static const char *const needed[] = { "libc.so.6", "libm.so.6", "libmvec.so.1",
+					      "ld-linux-x86-64.so.2", NULL };
 	const struct kl_audit_link may = {
-		.entry = entry, .exports = { "kl_rt_arena" }, .needed = needed, .may_use = kernel_may_use,
+		.entry = entry,
+		.exports = { "kl_rt_arena" },
+		.needed = needed,
+		.may_use = kernel_may_use,
 	};
 
 	return kl_audit_linked_as(so, &may);
@@ -285,7 +307,8 @@ int kl_audit_linked_as(const struct kl_object *so, const struct kl_audit_link *m
 	for (size_t i = 0; i < so->nsec; i++) {
 		if (section_runs_at_load(&so->sec[i]) && so->sec[i].size &&
 		    !(so->sec[i].type == SHT_INIT_ARRAY && may->constructors))
-			return kl_error(KL_ENO, "has code that runs at load: section '%s'", so->sec[i].name);
+			return kl_error(KL_ENO, "has code that runs at load: section '%s'",
+					so->sec[i].name);
 		if (so->sec[i].type == SHT_DYNAMIC)
 			dyn = &so->sec[i];
 		if (!strcmp(so->sec[i].name, ".dynstr"))

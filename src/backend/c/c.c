@@ -16,7 +16,7 @@
 struct session {
 	struct kl_backend_session lent;
 	struct kl_platform platform;
-	char *runtime;			/* path of the kernels' runtime; NULL: not made yet */
+	char *runtime; /* path of the kernels' runtime; NULL: not made yet */
 };
 
 /* --- platforms ------------------------------------------------------------------------------ */
@@ -167,20 +167,32 @@ static void describe_job(json_t *job, const struct kl_backend_job *of)
 
 static const char *const includes[] = { "math", "stddef", "stdint", "stdlib", "string", NULL };
 static const struct kl_oracle_words words = {
-	.header = "kl_oracle.h", .includes = includes, .float_suffix = "f", .real_scalars = true,
+	.header = "kl_oracle.h",
+	.includes = includes,
+	.float_suffix = "f",
+	.real_scalars = true,
 };
 
 const struct kl_backend kl_backend_c = {
-	.language = &kl_language_c, .object = "so", .words = &words, .subject = "c",
+	.language = &kl_language_c,
+	.object = "so",
+	.words = &words,
+	.subject = "c",
 	/*
 	 * Generous peaks of one core. Bytes may all come from a near cache, so the rate is that of
 	 * two 64-byte loads a cycle at 6 GHz; operations are two 16-lane FMAs a cycle.
 	 */
 	.peak = { .bytes_per_ns = 768, .flops_per_ns = 384 },
 	.describe = describe_job,
-	.platforms = "cpu/x86-64-v1 to cpu/x86-64-v4", .owns = owns_platform,
-	.guess = guess_platform, .port = port_surface,
-	.open = open_session, .close = close_session, .platform = platform_of,
-	.prepare = make_runtime, .compile = compile_surface, .oracle = compile_oracle,
+	.platforms = "cpu/x86-64-v1 to cpu/x86-64-v4",
+	.owns = owns_platform,
+	.guess = guess_platform,
+	.port = port_surface,
+	.open = open_session,
+	.close = close_session,
+	.platform = platform_of,
+	.prepare = make_runtime,
+	.compile = compile_surface,
+	.oracle = compile_oracle,
 	.recipe = add_recipe,
 };

@@ -23,7 +23,9 @@ void kl_code_release(struct kl_code *c)
 static void add_func(struct kl_code *c, size_t obj, size_t sec, uint64_t start, const char *name)
 {
 	KL_GROW(c->func, c->nfunc + 1, c->alloc_func);
-	c->func[c->nfunc++] = (struct kl_func){ .name = name, .obj = obj, .sec = sec, .start = start };
+	c->func[c->nfunc++] = (struct kl_func){
+		.name = name, .obj = obj, .sec = sec, .start = start
+	};
 }
 
 static void add_global(struct kl_code *c, size_t obj, size_t sym)
@@ -31,7 +33,8 @@ static void add_global(struct kl_code *c, size_t obj, size_t sym)
 	const struct kl_osym *s = &c->obj[obj]->sym[sym];
 
 	if (s->bind != STB_LOCAL && s->sec >= 0 && !kl_map_get(&c->global, s->name))
-		kl_map_put(&c->global, s->name, (void *)(uintptr_t)(((uint64_t)obj << 32 | sym) + 1));
+		kl_map_put(&c->global, s->name,
+			   (void *)(uintptr_t)(((uint64_t)obj << 32 | sym) + 1));
 }
 
 static int by_address(const void *a, const void *b)
@@ -65,7 +68,8 @@ static int find_funcs(struct kl_code *c)
 			if (s->type != STT_FUNC || s->sec < 0 || !kl_osec_is_code(&o->sec[s->sec]))
 				continue;
 			if (s->value >= o->sec[s->sec].size)
-				return kl_error(KL_ENO, "function '%s' lies outside its section", s->name);
+				return kl_error(KL_ENO, "function '%s' lies outside its section",
+						s->name);
 			add_func(c, k, (size_t)s->sec, s->value, s->name);
 		}
 	}
@@ -77,7 +81,7 @@ static int find_funcs(struct kl_code *c)
 		struct kl_func *last = kept ? &c->func[kept - 1] : NULL;
 
 		if (last && last->obj == f->obj && last->sec == f->sec && last->start == f->start) {
-			if (last->name[0] == '.')	/* a real name rather than the section's */
+			if (last->name[0] == '.') /* a real name rather than the section's */
 				last->name = f->name;
 			continue;
 		}
@@ -101,12 +105,14 @@ size_t kl_code_func_at(const struct kl_code *c, size_t obj, size_t sec, uint64_t
 		size_t mid = lo + (hi - lo) / 2;
 		const struct kl_func *f = &c->func[mid];
 
-		if (f->obj < obj || (f->obj == obj && (f->sec < sec || (f->sec == sec && f->end <= addr))))
+		if (f->obj < obj ||
+		    (f->obj == obj && (f->sec < sec || (f->sec == sec && f->end <= addr))))
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	if (lo < c->nfunc && c->func[lo].obj == obj && c->func[lo].sec == sec && c->func[lo].start <= addr)
+	if (lo < c->nfunc && c->func[lo].obj == obj && c->func[lo].sec == sec &&
+	    c->func[lo].start <= addr)
 		return lo;
 	return c->nfunc;
 }
@@ -131,9 +137,9 @@ size_t kl_code_insn_at(const struct kl_code *c, size_t func, uint64_t addr)
 
 struct reader {
 	struct kl_code *c;
-	size_t obj;		/* of the file header seen last */
-	size_t sec;		/* of the section header seen last */
-	uint64_t want;		/* address of the next instruction */
+	size_t obj;    /* of the file header seen last */
+	size_t sec;    /* of the section header seen last */
+	uint64_t want; /* address of the next instruction */
 	bool in_section;
 };
 
@@ -181,9 +187,11 @@ static int add_insn(struct reader *r, uint64_t addr, char *s)
 	char *comment;
 
 	if (!r->in_section || addr < r->want || addr > KL_OBJECT_MAX_BYTES)
-		return kl_error(KL_ENO, "the disassembly is out of order at %#llx", (unsigned long long)addr);
+		return kl_error(KL_ENO, "the disassembly is out of order at %#llx",
+				(unsigned long long)addr);
 	if (c->ninsn >= KL_CODE_MAX_INSNS)
-		return kl_error(KL_ENO, "the object has more than %d instructions", KL_CODE_MAX_INSNS);
+		return kl_error(KL_ENO, "the object has more than %d instructions",
+				KL_CODE_MAX_INSNS);
 	comment = strstr(s, " #");
 	if (comment)
 		*comment = '\0';
@@ -219,7 +227,8 @@ static int next_section(struct reader *r, const char *name, size_t len)
 			break;
 	if (r->sec >= o->nsec || strlen(o->sec[r->sec].name) != len ||
 	    strncmp(o->sec[r->sec].name, name, len))
-		return kl_error(KL_ENO, "the disassembly has a section out of order: '%.*s'", (int)len, name);
+		return kl_error(KL_ENO, "the disassembly has a section out of order: '%.*s'",
+				(int)len, name);
 	r->in_section = true;
 	r->want = 0;
 	return 0;
@@ -263,11 +272,13 @@ static int assign(struct kl_code *c, const size_t *first_of, const size_t *count
 		f->first = at;
 		f->n = n;
 		if (!n || c->insn[at].addr != f->start)
-			return kl_error(KL_ENO, "function '%s' does not start at an instruction", f->name);
+			return kl_error(KL_ENO, "function '%s' does not start at an instruction",
+					f->name);
 		c->insn[at + n - 1].len = (uint32_t)(f->end - c->insn[at + n - 1].addr);
 		for (size_t k = at; k < at + n; k++)
 			if (!c->insn[k].len || c->insn[k].len > 15)
-				return kl_error(KL_ENO, "bytes that are no instruction at %#x of '%s'",
+				return kl_error(KL_ENO,
+						"bytes that are no instruction at %#x of '%s'",
 						c->insn[k].addr, f->name);
 	}
 	return 0;
@@ -347,8 +358,7 @@ bool kl_insn_is_indirect(const struct kl_insn *i)
 
 bool kl_insn_is_nop(const struct kl_insn *i)
 {
-	return !strncmp(i->op, "nop", 3) ||
-		(!strcmp(i->op, "xchg") && !strcmp(i->args, "%ax,%ax"));
+	return !strncmp(i->op, "nop", 3) || (!strcmp(i->op, "xchg") && !strcmp(i->args, "%ax,%ax"));
 }
 
 int kl_insn_width(const struct kl_insn *i)

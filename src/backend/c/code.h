@@ -27,38 +27,38 @@
 
 struct kl_insn {
 	uint32_t addr, len;
-	const char *op;		/* mnemonic without prefixes: "vaddps" */
-	const char *args;	/* AT&T operands, "" if none */
-	bool rep, lock, seg;	/* prefixes; seg: %fs or %gs is used */
+	const char *op;      /* mnemonic without prefixes: "vaddps" */
+	const char *args;    /* AT&T operands, "" if none */
+	bool rep, lock, seg; /* prefixes; seg: %fs or %gs is used */
 };
 
 enum kl_ref_kind { KL_REF_NONE, KL_REF_CODE, KL_REF_DATA, KL_REF_EXTERN };
 struct kl_ref {
 	enum kl_ref_kind kind;
-	size_t func, insn;	/* code: function, instruction (index in kl_code.insn) */
-	size_t obj, sec;	/* data: where */
-	int64_t off;		/* data: offset in the section */
-	const char *name;	/* extern; borrowed */
+	size_t func, insn; /* code: function, instruction (index in kl_code.insn) */
+	size_t obj, sec;   /* data: where */
+	int64_t off;       /* data: offset in the section */
+	const char *name;  /* extern; borrowed */
 };
 
 struct kl_func {
 	const char *name;
 	size_t obj, sec;
 	uint64_t start, end;
-	size_t first, n;	/* instructions */
+	size_t first, n; /* instructions */
 	bool reached;
 };
 
 struct kl_code {
 	const struct kl_object *const *obj;
 	size_t nobj;
-	char *text;			/* owns op and args */
+	char *text; /* owns op and args */
 	struct kl_insn *insn;
 	size_t ninsn, alloc_insn;
-	struct kl_func *func;		/* by object, section, address */
+	struct kl_func *func; /* by object, section, address */
 	size_t nfunc, alloc_func;
-	struct kl_map global;		/* name -> object << 32 | symbol, plus 1 */
-	size_t *order;			/* reached functions, in order of first reference */
+	struct kl_map global; /* name -> object << 32 | symbol, plus 1 */
+	size_t *order;        /* reached functions, in order of first reference */
 	size_t norder;
 };
 
@@ -67,10 +67,15 @@ int kl_code_parse(struct kl_code *out, const struct kl_object *const *obj, size_
 		  const char *text, size_t len);
 void kl_code_release(struct kl_code *c);
 
-/** KL_ENO: an instruction no kernel needs (system call, clock, CPU identity ...), named with its function. */
+/**
+ * KL_ENO: an instruction no kernel needs (system call, clock, CPU identity ...), named with its
+ * function.
+ */
 int kl_code_audit(const struct kl_code *c);
 
-/** Mark what the entry reaches: calls, jumps, address taken in code or in data that is referred to. */
+/**
+ * Mark what the entry reaches: calls, jumps, address taken in code or in data that is referred to.
+ */
 int kl_code_reach(struct kl_code *c, const char *entry);
 
 /** The function that holds an address of a section, or nfunc. */
@@ -78,18 +83,21 @@ size_t kl_code_func_at(const struct kl_code *c, size_t obj, size_t sec, uint64_t
 /** The instruction that starts at an address of a function, or ninsn. */
 size_t kl_code_insn_at(const struct kl_code *c, size_t func, uint64_t addr);
 
-/** What relocation `rel` of `obj` refers to; `end`: offset behind the instruction it patches (0: data). */
+/**
+ * What relocation `rel` of `obj` refers to; `end`: offset behind the instruction it patches (0:
+ * data).
+ */
 void kl_code_ref(struct kl_ref *out, const struct kl_code *c, size_t obj, size_t rel, uint64_t end);
 /** The relocation within instruction `i` of function `f`; nrel: none. */
 size_t kl_code_insn_rel(const struct kl_code *c, size_t f, size_t i);
 /** What instruction `i` of function `f` refers to (relocated operand, or direct branch). */
 void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *c, size_t f, size_t i);
 
-bool kl_insn_is_jump(const struct kl_insn *i);		/* jmp, conditional, loop */
-bool kl_insn_is_plain_jump(const struct kl_insn *i);	/* jmp */
+bool kl_insn_is_jump(const struct kl_insn *i);       /* jmp, conditional, loop */
+bool kl_insn_is_plain_jump(const struct kl_insn *i); /* jmp */
 bool kl_insn_is_call(const struct kl_insn *i);
-bool kl_insn_is_end(const struct kl_insn *i);		/* ret, ud2, hlt: nothing follows */
-bool kl_insn_is_indirect(const struct kl_insn *i);	/* operand starts with '*' */
+bool kl_insn_is_end(const struct kl_insn *i);      /* ret, ud2, hlt: nothing follows */
+bool kl_insn_is_indirect(const struct kl_insn *i); /* operand starts with '*' */
 bool kl_insn_is_nop(const struct kl_insn *i);
 /** Width of the widest vector register it names: 0, 128, 256, 512. */
 int kl_insn_width(const struct kl_insn *i);

@@ -69,7 +69,8 @@ static int check_insn(const struct kl_code *c, size_t f, size_t i)
 	if (why)
 		return kl_error(KL_ENO, "%s: '%s' in function '%s'", why, in->op, name);
 	if (in->seg)
-		return kl_error(KL_ENO, "reaches for the thread's own data: '%s %s' in function '%s'",
+		return kl_error(KL_ENO,
+				"reaches for the thread's own data: '%s %s' in function '%s'",
 				in->op, in->args, name);
 	if (strstr(in->op, "(bad)") || in->op[0] == '.')
 		return kl_error(KL_ENO, "has bytes that are no instruction in function '%s'", name);

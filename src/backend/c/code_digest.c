@@ -25,12 +25,12 @@ struct piece {
 struct hasher {
 	const struct kl_code *c;
 	struct kl_digest *d;
-	size_t *func_no;	/* number of a function + 1 */
+	size_t *func_no; /* number of a function + 1 */
 	size_t nfunc_no;
-	size_t *insn_no;	/* number within its function, padding not counted */
+	size_t *insn_no; /* number within its function, padding not counted */
 	struct piece *piece;
 	size_t npiece, alloc;
-	struct kl_map known;	/* "obj.sec.off" -> number + 1 */
+	struct kl_map known; /* "obj.sec.off" -> number + 1 */
 };
 
 static void sized_by_symbol(struct piece *p, const struct kl_object *o, uint64_t *inner)
@@ -149,7 +149,8 @@ static void number_insns(struct hasher *h)
 	for (size_t f = 0; f < h->c->nfunc; f++) {
 		size_t no = 0;
 
-		for (size_t i = h->c->func[f].first; i < h->c->func[f].first + h->c->func[f].n; i++) {
+		for (size_t i = h->c->func[f].first; i < h->c->func[f].first + h->c->func[f].n;
+		     i++) {
 			h->insn_no[i] = no;
 			no += !kl_insn_is_nop(&h->c->insn[i]);
 		}
@@ -180,10 +181,12 @@ static void add_pointer(struct hasher *h, const struct piece *p, size_t rel)
 		const struct kl_osym *s = &o->sym[r->sym];
 		int64_t to = (int64_t)s->value + r->addend - (int64_t)(r->off - p->off);
 		size_t f = s->sec >= 0 && to >= 0 ?
-			kl_code_func_at(h->c, p->obj, (size_t)s->sec, (uint64_t)to) : h->c->nfunc;
+				   kl_code_func_at(h->c, p->obj, (size_t)s->sec, (uint64_t)to) :
+				   h->c->nfunc;
 
 		if (f < h->c->nfunc)
-			ref = (struct kl_ref){ .kind = KL_REF_CODE, .func = f,
+			ref = (struct kl_ref){ .kind = KL_REF_CODE,
+					       .func = f,
 					       .insn = kl_code_insn_at(h->c, f, (uint64_t)to) };
 	}
 	add_ref(h, &ref);
@@ -196,7 +199,8 @@ static void add_piece(struct hasher *h, size_t k)
 	const struct kl_osec *s = &o->sec[p.sec];
 	char head[64];
 
-	snprintf(head, sizeof(head), "data %llu %d", (unsigned long long)p.len, (s->flags & SHF_WRITE) != 0);
+	snprintf(head, sizeof(head), "data %llu %d", (unsigned long long)p.len,
+		 (s->flags & SHF_WRITE) != 0);
 	kl_digest_adds(h->d, head);
 	if (s->data)
 		kl_digest_add(h->d, s->data + p.off, p.len);
@@ -208,7 +212,8 @@ static void add_piece(struct hasher *h, size_t k)
 void kl_code_digest(char hex[65], const struct kl_code *c)
 {
 	struct hasher h = {
-		.c = c, .d = kl_digest_new(),
+		.c = c,
+		.d = kl_digest_new(),
 		.func_no = kl_calloc(c->nfunc, sizeof(*h.func_no)),
 		.insn_no = kl_calloc(c->ninsn, sizeof(*h.insn_no)),
 	};
@@ -216,7 +221,7 @@ void kl_code_digest(char hex[65], const struct kl_code *c)
 	number_insns(&h);
 	for (size_t k = 0; k < c->norder; k++)
 		add_func(&h, c->order[k]);
-	for (size_t k = 0; k < h.npiece; k++)	/* grows while it runs: pieces point at pieces */
+	for (size_t k = 0; k < h.npiece; k++) /* grows while it runs: pieces point at pieces */
 		add_piece(&h, k);
 	kl_digest_end(h.d, hex);
 	free(h.func_no);

@@ -12,22 +12,24 @@
  * and a loop with two entries one loop like any other. Flow that leaves
  * for another function is an exit.
  */
-#define MAX_BLOCKS 10000	/* the order is found by recursion */
+#define MAX_BLOCKS 10000 /* the order is found by recursion */
 #define DONE ((size_t)-1)
 #define MAX_TARGETS 100000
 
-struct edges { size_t *v, n, alloc; };
+struct edges {
+	size_t *v, n, alloc;
+};
 
 struct flow {
 	const struct kl_code *c;
-	size_t func, first, n;		/* instructions */
-	size_t *block_of;		/* instruction - first -> block */
-	size_t *start;			/* block -> first instruction */
-	size_t nblock, indirect;	/* indirect: jumps */
+	size_t func, first, n;   /* instructions */
+	size_t *block_of;        /* instruction - first -> block */
+	size_t *start;           /* block -> first instruction */
+	size_t nblock, indirect; /* indirect: jumps */
 	struct edges *succ;
-	size_t *dfn, *stack, depth, num;	/* of the order: 0 unseen, DONE */
-	unsigned *level, nest;		/* of each block; of the walk */
-	struct edges table;		/* targets of jump tables: instructions */
+	size_t *dfn, *stack, depth, num; /* of the order: 0 unseen, DONE */
+	unsigned *level, nest;           /* of each block; of the walk */
+	struct edges table;              /* targets of jump tables: instructions */
 	bool unknown;
 };
 
@@ -67,11 +69,13 @@ static void read_table(struct flow *w, size_t sec, uint64_t base)
 		const struct kl_orel *r = &o->rel[i];
 		const struct kl_osym *s = &o->sym[r->sym];
 		bool relative = r->type == R_X86_64_PC32;
-		int64_t to = (int64_t)s->value + r->addend - (relative ? (int64_t)(r->off - base) : 0);
+		int64_t to = (int64_t)s->value + r->addend -
+			     (relative ? (int64_t)(r->off - base) : 0);
 		size_t insn;
 
 		if (r->off != want || s->sec < 0 || (size_t)s->sec != f->sec ||
-		    (!relative && r->type != R_X86_64_64) || to < (int64_t)f->start || to >= (int64_t)f->end)
+		    (!relative && r->type != R_X86_64_64) || to < (int64_t)f->start ||
+		    to >= (int64_t)f->end)
 			return;
 		insn = kl_code_insn_at(w->c, w->func, (uint64_t)to);
 		if (insn == w->c->ninsn) {
@@ -106,7 +110,8 @@ static size_t target(const struct flow *w, size_t i)
 	struct kl_ref ref;
 
 	kl_code_insn_ref(&ref, w->c, w->func, i);
-	return ref.kind == KL_REF_CODE && ref.func == w->func && ref.insn < w->c->ninsn ? ref.insn : NONE;
+	return ref.kind == KL_REF_CODE && ref.func == w->func && ref.insn < w->c->ninsn ? ref.insn :
+											  NONE;
 }
 
 static bool ends_block(const struct kl_insn *in)
@@ -241,7 +246,10 @@ static void find_loops(struct flow *w)
 bool kl_code_loops(const struct kl_code *c, size_t func, unsigned *depth)
 {
 	KL_AUTO(flow_release) struct flow w = {
-		.c = c, .func = func, .first = c->func[func].first, .n = c->func[func].n,
+		.c = c,
+		.func = func,
+		.first = c->func[func].first,
+		.n = c->func[func].n,
 	};
 
 	memset(depth, 0, w.n * sizeof(*depth));
@@ -261,7 +269,10 @@ bool kl_code_loops(const struct kl_code *c, size_t func, unsigned *depth)
 bool kl_code_has_table(const struct kl_code *c, size_t func)
 {
 	KL_AUTO(flow_release) struct flow w = {
-		.c = c, .func = func, .first = c->func[func].first, .n = c->func[func].n,
+		.c = c,
+		.func = func,
+		.first = c->func[func].first,
+		.n = c->func[func].n,
 	};
 
 	read_tables(&w);

@@ -9,8 +9,13 @@
 static bool pc_relative(uint32_t type)
 {
 	switch (type) {
-	case R_X86_64_PC32: case R_X86_64_PLT32: case R_X86_64_PC64: case R_X86_64_PC8:
-	case R_X86_64_PC16: case R_X86_64_GOTPCREL: case R_X86_64_GOTPCRELX:
+	case R_X86_64_PC32:
+	case R_X86_64_PLT32:
+	case R_X86_64_PC64:
+	case R_X86_64_PC8:
+	case R_X86_64_PC16:
+	case R_X86_64_GOTPCREL:
+	case R_X86_64_GOTPCRELX:
 	case R_X86_64_REX_GOTPCRELX:
 		return true;
 	}
@@ -20,7 +25,8 @@ static bool pc_relative(uint32_t type)
 /* The operand is the symbol's slot in the GOT: the addend tells nothing about the symbol. */
 static bool through_got(uint32_t type)
 {
-	return type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX || type == R_X86_64_REX_GOTPCRELX;
+	return type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX ||
+	       type == R_X86_64_REX_GOTPCRELX;
 }
 
 static void place(struct kl_ref *out, const struct kl_code *c, size_t obj, int sec, int64_t off)
@@ -103,8 +109,11 @@ void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *c, size_t f, siz
 
 struct reach {
 	struct kl_code *c;
-	bool **seen;		/* per object: data section */
-	struct { size_t obj, sec; } *todo;	/* data sections whose pointers are not followed yet */
+	bool **seen; /* per object: data section */
+	/* data sections whose pointers are not followed yet */
+	struct {
+		size_t obj, sec;
+	} * todo;
 	size_t ntodo, alloc;
 };
 
@@ -137,7 +146,8 @@ static void reach_data(struct reach *r)
 		size_t obj = r->todo[--r->ntodo].obj, sec = r->todo[r->ntodo].sec;
 		const struct kl_object *o = r->c->obj[obj];
 
-		for (size_t i = kl_object_rel_at(o, sec, 0); i < o->nrel && o->rel[i].sec == sec; i++) {
+		for (size_t i = kl_object_rel_at(o, sec, 0); i < o->nrel && o->rel[i].sec == sec;
+		     i++) {
 			kl_code_ref(&ref, r->c, obj, i, 0);
 			reach_ref(r, &ref);
 		}
@@ -153,7 +163,7 @@ static bool runs_on(const struct kl_code *c, size_t f)
 	if (f + 1 >= c->nfunc || fn[1].obj != fn->obj || fn[1].sec != fn->sec)
 		return false;
 	return !kl_insn_is_end(last) && !kl_insn_is_plain_jump(last) && !kl_insn_is_nop(last) &&
-		!kl_insn_is_call(last);
+	       !kl_insn_is_call(last);
 }
 
 static void reach_all(struct reach *r)
@@ -163,7 +173,8 @@ static void reach_all(struct reach *r)
 	for (size_t k = 0; k < r->c->norder; k++) {
 		size_t f = r->c->order[k];
 
-		for (size_t i = r->c->func[f].first; i < r->c->func[f].first + r->c->func[f].n; i++) {
+		for (size_t i = r->c->func[f].first; i < r->c->func[f].first + r->c->func[f].n;
+		     i++) {
 			kl_code_insn_ref(&ref, r->c, f, i);
 			reach_ref(r, &ref);
 		}

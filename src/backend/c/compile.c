@@ -14,30 +14,46 @@
  * Calls go through the PLT rather than -fno-plt's registers: with -z now
  * and -Bsymbolic only library calls take the detour, and every call stays visible as one.
  */
-static const char *const fixed_flags[] = {
-	"-fPIC", "-fvisibility=default", "-fno-semantic-interposition", "-fplt",
-	"-ffunction-sections", "-fdata-sections", "-fno-common", "-fno-lto",
-	"-fno-reorder-blocks-and-partition", "-fno-stack-protector",
-	"-fno-stack-clash-protection", "-fcf-protection=none", "-fno-ident",
-	"-fno-asynchronous-unwind-tables", "-fno-exceptions", "-fno-profile-generate",
-	"-fno-sanitize=all", "-U_FORTIFY_SOURCE", "-DNDEBUG",
-	"-Werror=implicit-function-declaration", "-fmax-errors=5",
-	"-fdiagnostics-color=never", "-fno-diagnostics-show-caret", "-g0", "-pipe", NULL
-};
+static const char *const fixed_flags[] = { "-fPIC",
+					   "-fvisibility=default",
+					   "-fno-semantic-interposition",
+					   "-fplt",
+					   "-ffunction-sections",
+					   "-fdata-sections",
+					   "-fno-common",
+					   "-fno-lto",
+					   "-fno-reorder-blocks-and-partition",
+					   "-fno-stack-protector",
+					   "-fno-stack-clash-protection",
+					   "-fcf-protection=none",
+					   "-fno-ident",
+					   "-fno-asynchronous-unwind-tables",
+					   "-fno-exceptions",
+					   "-fno-profile-generate",
+					   "-fno-sanitize=all",
+					   "-U_FORTIFY_SOURCE",
+					   "-DNDEBUG",
+					   "-Werror=implicit-function-declaration",
+					   "-fmax-errors=5",
+					   "-fdiagnostics-color=never",
+					   "-fno-diagnostics-show-caret",
+					   "-g0",
+					   "-pipe",
+					   NULL };
 
 /* One shared object in the making, in `dir` (the jail's work directory). */
 struct build {
 	const struct kl_jail *jail;
 	const struct kl_platform *platform;
-	const char *dir, *name, *entry;	/* name: of its folder of objects, and of the .so */
+	const char *dir, *name, *entry; /* name: of its folder of objects, and of the .so */
 	const struct kl_file *file;
 	size_t nfile;
-	const struct kl_strvec *flags;	/* the contract's; NULL: none */
-	const char *const *extra;	/* ours, before the fixed ones */
+	const struct kl_strvec *flags; /* the contract's; NULL: none */
+	const char *const *extra;      /* ours, before the fixed ones */
 	const char **class_;
 	struct kl_object **obj;
 	size_t nobj;
-	struct kl_strvec objpath;	/* relative to dir */
+	struct kl_strvec objpath; /* relative to dir */
 	struct kl_code code;
 	struct kl_tool tool;
 };
@@ -72,7 +88,8 @@ static int lay_out(const struct build *b)
 	KL_AUTO(kl_freep) char *objects = kl_fs_join(b->dir, b->name);
 	KL_AUTO(kl_freep) char *sources = kl_asprintf("%s/src-%s", b->dir, b->name);
 	KL_AUTO(kl_freep) char *sub = kl_asprintf("src-%s", b->name);
-	KL_AUTO(kl_freep) char *map = kl_asprintf("{ global: %s; kl_rt_arena; local: *; };\n", b->entry);
+	KL_AUTO(kl_freep) char *map = kl_asprintf("{ global: %s; kl_rt_arena; local: *; };\n",
+						  b->entry);
 	int err = kl_fs_remove(objects);
 
 	if (!err)
@@ -198,8 +215,14 @@ int kl_compile_runtime(const struct kl_jail *j, const struct kl_platform *p, con
 	const char *class_ = NULL;
 	KL_AUTO(kl_freep) char *object = kl_compile_runtime_path(p);
 	KL_AUTO(build_release) struct build b = {
-		.platform = p, .dir = dir, .name = "rt",
-		.tool = { .jail = j, .dir = dir, .prefix = "rt/", .class_ = &class_, .log = KL_BUF_INIT },
+		.platform = p,
+		.dir = dir,
+		.name = "rt",
+		.tool = { .jail = j,
+			  .dir = dir,
+			  .prefix = "rt/",
+			  .class_ = &class_,
+			  .log = KL_BUF_INIT },
 	};
 	int err = lay_out_runtime(&b);
 
@@ -211,9 +234,13 @@ int kl_compile_runtime(const struct kl_jail *j, const struct kl_platform *p, con
 static int link_all(struct build *b, const char *so)
 {
 	static const char *const before[] = {
-		"gcc", "-shared", "-nostdlib", "-nostartfiles",
+		"gcc",
+		"-shared",
+		"-nostdlib",
+		"-nostartfiles",
 		"-Wl,-z,now,-z,relro,-z,noexecstack,-z,text,--no-undefined,-Bsymbolic",
-		"-Wl,--gc-sections,--as-needed,--build-id=none,--hash-style=gnu", NULL
+		"-Wl,--gc-sections,--as-needed,--build-id=none,--hash-style=gnu",
+		NULL
 	};
 	static const char *const after[] = { "-lm", "-lc", "-lgcc", NULL };
 	KL_AUTO(kl_strvec_release) struct kl_strvec a = KL_STRVEC_INIT;
@@ -311,10 +338,19 @@ int kl_compile_oracle(const struct kl_jail *j, const struct kl_platform *p,
 	KL_AUTO(kl_freep) char *so = NULL;
 	char digest[KL_DIGEST_HEX];
 	KL_AUTO(build_release) struct build b = {
-		.jail = j, .platform = p, .dir = dir, .name = kl_oracle_name(which),
-		.entry = s->contract->oracle_entry, .file = s->oracle, .nfile = s->noracle,
-		.extra = arithmetic[which].flags, .class_ = &class_,
-		.tool = { .jail = j, .dir = dir, .prefix = arithmetic[which].prefix, .class_ = &class_,
+		.jail = j,
+		.platform = p,
+		.dir = dir,
+		.name = kl_oracle_name(which),
+		.entry = s->contract->oracle_entry,
+		.file = s->oracle,
+		.nfile = s->noracle,
+		.extra = arithmetic[which].flags,
+		.class_ = &class_,
+		.tool = { .jail = j,
+			  .dir = dir,
+			  .prefix = arithmetic[which].prefix,
+			  .class_ = &class_,
 			  .log = KL_BUF_INIT },
 	};
 	int err = kl_oracle_filled(s);
@@ -324,7 +360,9 @@ int kl_compile_oracle(const struct kl_jail *j, const struct kl_platform *p,
 	return err == KL_ENO ? kl_error_in(KL_EINVALID, "oracle") : err;
 }
 
-/* -- what it all depends on --------------------------------------------------------------------- */
+/*
+ * -- what it all depends on ---------------------------------------------------------------------
+ */
 
 static void add_list(struct kl_digest *d, const char *const *list)
 {

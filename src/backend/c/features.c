@@ -85,7 +85,7 @@ static bool matches(const char *patterns, const char *word)
 
 /* What a mnemonic shows, whatever its operands: found once for each. */
 struct shown {
-	uint32_t vec, scalar;	/* bits of by_insn with and without vector operands */
+	uint32_t vec, scalar; /* bits of by_insn with and without vector operands */
 	bool packed, logic;
 };
 
@@ -113,15 +113,17 @@ static bool is_idiom(const struct kl_insn *in, bool logical)
 	const char *a = in->args, *b = strchr(a, ',');
 	size_t n = b ? (size_t)(b - a) : 0;
 
-	if (!n || a[0] != '%' || strncmp(a, b + 1, n) || (b[1 + n] && b[1 + n] != ',' && b[1 + n] != '{'))
+	if (!n || a[0] != '%' || strncmp(a, b + 1, n) ||
+	    (b[1 + n] && b[1 + n] != ',' && b[1 + n] != '{'))
 		return false;
-	return logical || strstr(in->op, "pcmpeq") || strstr(in->op, "psub") || strstr(in->op, "ternlog");
+	return logical || strstr(in->op, "pcmpeq") || strstr(in->op, "psub") ||
+	       strstr(in->op, "ternlog");
 }
 
 struct scan {
 	const struct kl_code *c;
 	struct kl_strvec *out;
-	struct kl_map seen;	/* mnemonic -> struct shown */
+	struct kl_map seen; /* mnemonic -> struct shown */
 	uint32_t bits;
 	bool vec[3], masked, atomic, rep;
 	bool static_data, table;
@@ -141,7 +143,7 @@ static void scan_insn(struct scan *s, const struct kl_insn *in)
 		s->vec[width == 512 ? 2 : width == 256 ? 1 : 0] = true;
 	s->masked |= width && strstr(in->args, "{%k");
 	s->atomic |= in->lock;
-	s->rep |= in->rep && strstr(in->args, "%es:");	/* string instructions, not "repz ret" */
+	s->rep |= in->rep && strstr(in->args, "%es:"); /* string instructions, not "repz ret" */
 }
 
 /* Writable static memory, and constant tables of at least a cache line. */
@@ -160,7 +162,7 @@ static void scan_data(struct scan *s, const struct kl_ref *ref)
 	if (kl_osec_is_code(sec) || (sec->flags & SHF_MERGE) || sec->size < 64)
 		return;
 	r = kl_object_rel_at(o, ref->sec, 0);
-	if (r == o->nrel)	/* jump tables have relocations */
+	if (r == o->nrel) /* jump tables have relocations */
 		s->table = true;
 }
 
@@ -257,9 +259,9 @@ static void scan_stack(struct scan *s, size_t f)
 
 struct nest {
 	const struct kl_code *c;
-	unsigned **depth;	/* per function: per instruction */
-	unsigned *total;	/* deepest nest from this function's start on, calls followed */
-	char *state;		/* 0 new, 1 on the path, 2 done */
+	unsigned **depth; /* per function: per instruction */
+	unsigned *total;  /* deepest nest from this function's start on, calls followed */
+	char *state;      /* 0 new, 1 on the path, 2 done */
 	bool recursion;
 };
 
@@ -272,13 +274,17 @@ static size_t callee(const struct kl_code *c, size_t f, size_t i)
 	if (!kl_insn_is_call(in) && !kl_insn_is_jump(in))
 		return c->nfunc;
 	kl_code_insn_ref(&ref, c, f, i);
-	if (ref.kind != KL_REF_CODE || (!kl_insn_is_call(in) && ref.insn != c->func[ref.func].first))
+	if (ref.kind != KL_REF_CODE ||
+	    (!kl_insn_is_call(in) && ref.insn != c->func[ref.func].first))
 		return c->nfunc;
 	/* a jump to one's own first instruction is a loop */
 	return ref.func == f && !kl_insn_is_call(in) ? c->nfunc : ref.func;
 }
 
-/* One step of a depth-first walk over the calls: the next callee to enter, or nfunc when `f` is done. */
+/*
+ * One step of a depth-first walk over the calls: the next callee to enter, or nfunc when `f` is
+ * done.
+ */
 static size_t advance(struct nest *t, size_t f, size_t *next)
 {
 	const struct kl_func *fn = &t->c->func[f];
@@ -328,8 +334,10 @@ static void emit_loops(struct scan *s)
 {
 	const struct kl_code *c = s->c;
 	struct nest t = {
-		.c = c, .depth = kl_calloc(c->nfunc, sizeof(*t.depth)),
-		.total = kl_calloc(c->nfunc, sizeof(*t.total)), .state = kl_calloc(c->nfunc, 1),
+		.c = c,
+		.depth = kl_calloc(c->nfunc, sizeof(*t.depth)),
+		.total = kl_calloc(c->nfunc, sizeof(*t.total)),
+		.state = kl_calloc(c->nfunc, 1),
 	};
 	bool known = true;
 	unsigned most = 0;
@@ -342,7 +350,7 @@ static void emit_loops(struct scan *s)
 		if (kl_code_has_table(c, f))
 			kl_strvec_push(s->out, "jump-table");
 	}
-	for (size_t k = 0; k < c->norder; k++)	/* those that are only pointed at, too */
+	for (size_t k = 0; k < c->norder; k++) /* those that are only pointed at, too */
 		walk(&t, c->order[k]);
 	for (size_t k = 0; k < c->norder; k++)
 		most = t.total[c->order[k]] > most ? t.total[c->order[k]] : most;

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-#define MAX_NAME 8192		/* mangled names of templates have thousands of letters */
+#define MAX_NAME 8192 /* mangled names of templates have thousands of letters */
 
 void kl_object_free(struct kl_object *o)
 {
@@ -39,7 +39,8 @@ static int slurp(struct kl_object *o)
 	err = kl_buf_read_fd(&b, fd, KL_OBJECT_MAX_BYTES);
 	if (err < 0) {
 		kl_buf_release(&b);
-		return err == KL_EINVALID ? kl_error(KL_ENO, "the object is larger than 64 MiB") : err;
+		return err == KL_EINVALID ? kl_error(KL_ENO, "the object is larger than 64 MiB") :
+					    err;
 	}
 	o->len = b.len;
 	o->bytes = (unsigned char *)kl_buf_detach(&b);
@@ -75,8 +76,12 @@ static int read_section(struct kl_object *o, Elf *e, size_t strtab, Elf_Scn *scn
 	if (!gelf_getshdr(scn, &h))
 		return bad(o, elf_errmsg(-1));
 	*s = (struct kl_osec){
-		.type = h.sh_type, .flags = h.sh_flags, .size = h.sh_size,
-		.entsize = h.sh_entsize, .align = h.sh_addralign, .addr = h.sh_addr,
+		.type = h.sh_type,
+		.flags = h.sh_flags,
+		.size = h.sh_size,
+		.entsize = h.sh_entsize,
+		.align = h.sh_addralign,
+		.addr = h.sh_addr,
 	};
 	err = copy_name(&s->name, e, strtab, h.sh_name, "section");
 	if (err < 0)
@@ -146,7 +151,7 @@ static int read_symbols(struct kl_object *o, Elf *e, size_t index)
 		s->bind = GELF_ST_BIND(raw.st_info);
 		o->nsym++;
 		err = place_of(o, raw.st_shndx, &s->sec);
-		if (!err && s->type == STT_FILE)	/* a source's name may be anything */
+		if (!err && s->type == STT_FILE) /* a source's name may be anything */
 			s->name = kl_strdup("file");
 		else if (!err)
 			err = copy_name(&s->name, e, h.sh_link, raw.st_name, "symbol");
@@ -167,7 +172,8 @@ static int read_relocations(struct kl_object *o, Elf *e, size_t index)
 	if (o->etype == ET_REL && h.sh_info >= o->nsec)
 		return bad(o, "relocations of no section");
 	if (o->nrel + n > KL_OBJECT_MAX_ITEMS)
-		return kl_error(KL_ENO, "the object has more than %d relocations", KL_OBJECT_MAX_ITEMS);
+		return kl_error(KL_ENO, "the object has more than %d relocations",
+				KL_OBJECT_MAX_ITEMS);
 	KL_GROW(o->rel, o->nrel + n, alloc);
 	for (size_t i = 0; i < n; i++) {
 		GElf_Rela r;
@@ -175,8 +181,10 @@ static int read_relocations(struct kl_object *o, Elf *e, size_t index)
 		if (!gelf_getrela(d, (int)i, &r) || GELF_R_SYM(r.r_info) >= o->nsym)
 			return bad(o, "a relocation of no symbol");
 		o->rel[o->nrel++] = (struct kl_orel){
-			.sec = o->etype == ET_REL ? h.sh_info : 0, .off = r.r_offset,
-			.type = (uint32_t)GELF_R_TYPE(r.r_info), .sym = GELF_R_SYM(r.r_info),
+			.sec = o->etype == ET_REL ? h.sh_info : 0,
+			.off = r.r_offset,
+			.type = (uint32_t)GELF_R_TYPE(r.r_info),
+			.sym = GELF_R_SYM(r.r_info),
 			.addend = r.r_addend,
 		};
 	}

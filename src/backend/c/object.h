@@ -18,29 +18,29 @@
  * Everything is owned by the object.
  */
 #define KL_OBJECT_MAX_BYTES ((size_t)64 << 20)
-#define KL_OBJECT_MAX_ITEMS 50000	/* sections, symbols, relocations: of each */
+#define KL_OBJECT_MAX_ITEMS 50000 /* sections, symbols, relocations: of each */
 
 enum kl_sym_place { KL_SYM_UNDEF = -1, KL_SYM_ABS = -2, KL_SYM_COMMON = -3 };
 
 struct kl_osec {
 	char *name;
-	uint32_t type;			/* SHT_* */
+	uint32_t type; /* SHT_* */
 	uint64_t flags, size, entsize, align;
 	uint64_t addr;
-	const unsigned char *data;	/* NULL: no bytes (bss) */
+	const unsigned char *data; /* NULL: no bytes (bss) */
 };
 
 struct kl_osym {
 	char *name;
-	int sec;			/* section index, or enum kl_sym_place */
+	int sec; /* section index, or enum kl_sym_place */
 	uint64_t value, size;
-	unsigned char type, bind;	/* STT_*, STB_* */
+	unsigned char type, bind; /* STT_*, STB_* */
 };
 
 struct kl_orel {
-	size_t sec;			/* section that is patched (relocatable); 0: dynamic */
+	size_t sec; /* section that is patched (relocatable); 0: dynamic */
 	uint64_t off;
-	uint32_t type;			/* R_X86_64_* */
+	uint32_t type; /* R_X86_64_* */
 	size_t sym;
 	int64_t addend;
 };
@@ -49,12 +49,12 @@ struct kl_object {
 	char *path;
 	unsigned char *bytes;
 	size_t len;
-	int etype;			/* ET_REL, ET_DYN */
+	int etype; /* ET_REL, ET_DYN */
 	struct kl_osec *sec;
 	size_t nsec;
-	struct kl_osym *sym;		/* ET_REL: .symtab; ET_DYN: .dynsym */
+	struct kl_osym *sym; /* ET_REL: .symtab; ET_DYN: .dynsym */
 	size_t nsym;
-	struct kl_orel *rel;		/* sorted by section, then offset */
+	struct kl_orel *rel; /* sorted by section, then offset */
 	size_t nrel;
 };
 

@@ -60,7 +60,8 @@ static bool listed(const char *list, const char *name, size_t len)
 static bool is_vector_math(const char *name)
 {
 	const char *rest = !strncmp(name, "_ZGV", 4) && strchr("bcde", name[4]) && name[4] ?
-		strchr(name + 4, '_') : NULL;
+				   strchr(name + 4, '_') :
+				   NULL;
 
 	return rest && kl_symbol_kind(rest + 1) == KL_SYMBOL_MATH;
 }
@@ -85,7 +86,7 @@ enum kl_symbol_kind kl_symbol_kind(const char *name)
 bool kl_symbol_reserved(const char *name)
 {
 	return kl_symbol_kind(name) != KL_SYMBOL_FOREIGN || !strncmp(name, "kl_", 3) ||
-		listed(interposed, name, strlen(name)) ||
-		!strncmp(name, "__start_", 8) || !strncmp(name, "__stop_", 7) ||
-		!strncmp(name, "_DYNAMIC", 8) || !strncmp(name, "_GLOBAL_OFFSET", 14);
+	       listed(interposed, name, strlen(name)) || !strncmp(name, "__start_", 8) ||
+	       !strncmp(name, "__stop_", 7) || !strncmp(name, "_DYNAMIC", 8) ||
+	       !strncmp(name, "_GLOBAL_OFFSET", 14);
 }

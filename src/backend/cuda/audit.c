@@ -16,9 +16,11 @@
 
 /* Beginnings of names. What else stands in a cubin is no compiler's. */
 static const char *const sections[] = {
-	".shstrtab", ".strtab", ".symtab", ".debug_", ".nv_debug", ".note.nv.", ".nv.info", ".nv.compat",
-	".nv.callgraph", ".nv.prototype", ".nv.rel.action", ".nv.constant", ".nv.shared.", ".nv.local.",
-	".nv.global", ".nv.merc", ".nv.capmerc", ".nv.resolvedrela", ".text.", ".rela.", ".rel.",
+	".shstrtab",      ".strtab",      ".symtab",          ".debug_",       ".nv_debug",
+	".note.nv.",      ".nv.info",     ".nv.compat",       ".nv.callgraph", ".nv.prototype",
+	".nv.rel.action", ".nv.constant", ".nv.shared.",      ".nv.local.",    ".nv.global",
+	".nv.merc",       ".nv.capmerc",  ".nv.resolvedrela", ".text.",        ".rela.",
+	".rel.",
 };
 
 static int check_sections(const struct kl_cubin *c)
@@ -29,7 +31,8 @@ static int check_sections(const struct kl_cubin *c)
 		for (size_t k = 0; !known && k < KL_ARRAY_SIZE(sections); k++)
 			known = !strncmp(c->sec[i].name, sections[k], strlen(sections[k]));
 		if (!known)
-			return kl_error(KL_ENO, "the code has a section '%s', which no compiler makes",
+			return kl_error(KL_ENO,
+					"the code has a section '%s', which no compiler makes",
 					c->sec[i].name);
 	}
 	return 0;
@@ -57,13 +60,16 @@ static int check_undefined(const struct kl_cubin *c)
 			continue;
 		for (size_t k = 0; k < KL_ARRAY_SIZE(services); k++)
 			if (!strncmp(s->name, services[k].name, strlen(services[k].name)))
-				return kl_error(KL_ENO, "the code calls '%s': %s", s->name, services[k].why);
+				return kl_error(KL_ENO, "the code calls '%s': %s", s->name,
+						services[k].why);
 		return kl_error(KL_ENO, "the code needs '%s', which it does not define", s->name);
 	}
 	return 0;
 }
 
-/* -- memory that outlives a call ---------------------------------------------------------------- */
+/*
+ * -- memory that outlives a call ----------------------------------------------------------------
+ */
 
 /* ".nv.global": without a first value; ".nv.global.init": with one */
 static int check_variable(const struct kl_cubin_symbol *s, bool init, const struct kl_ptx *ptx)
@@ -73,13 +79,15 @@ static int check_variable(const struct kl_cubin_symbol *s, bool init, const stru
 
 	if (v && !v->reached)
 		return 0;
-	if (!v)		/* hidden in a function, or there is nothing to tell who uses it */
-		return kl_error(KL_ENO,
-				"the code has a global variable '%s' that cannot be told from state kept "
-				"between calls: %s",
-				s->name, hint);
+	if (!v) /* hidden in a function, or there is nothing to tell who uses it */
+		return kl_error(
+			KL_ENO,
+			"the code has a global variable '%s' that cannot be told from state kept "
+			"between calls: %s",
+			s->name, hint);
 	if (v->managed)
-		return kl_error(KL_ENO, "a launched kernel uses the managed variable '%s'", s->name);
+		return kl_error(KL_ENO, "a launched kernel uses the managed variable '%s'",
+				s->name);
 	if (!init || v->stored)
 		return kl_error(
 			KL_ENO,
@@ -89,10 +97,11 @@ static int check_variable(const struct kl_cubin_symbol *s, bool init, const stru
 	return 0;
 }
 
-static int check_globals(const struct kl_cubin *c, const struct kl_ptx *ptx, const struct kl_sass *sass)
+static int check_globals(const struct kl_cubin *c, const struct kl_ptx *ptx,
+			 const struct kl_sass *sass)
 {
 	struct kl_map seen = KL_MAP_INIT;
-	bool used = ptx;	/* imported code that reads no address of a variable uses none */
+	bool used = ptx; /* imported code that reads no address of a variable uses none */
 	int err = 0;
 
 	for (size_t i = 0; !ptx && sass && i < sass->n; i++)
@@ -112,9 +121,15 @@ static int check_globals(const struct kl_cubin *c, const struct kl_ptx *ptx, con
 	return err;
 }
 
-/* -- what tells one call from another ---------------------------------------------------------------- */
+/*
+ * -- what tells one call from another ----------------------------------------------------------------
+ */
 
-struct special { const char *name; size_t n; const char *why; };
+struct special {
+	const char *name;
+	size_t n;
+	const char *why;
+};
 
 static const struct special ptx_specials[] = {
 	{ "%gridid", 7, "it numbers the launches" },
@@ -130,7 +145,8 @@ static const struct special sass_specials[] = {
 	{ "SR_PM", 5, "a counter of the profiler" },
 };
 
-static int refuse_special(const struct kl_strvec *v, const struct special *list, size_t n, const char *where)
+static int refuse_special(const struct kl_strvec *v, const struct special *list, size_t n,
+			  const char *where)
 {
 	for (size_t i = 0; i < v->n; i++)
 		for (size_t k = 0; k < n; k++)
@@ -149,7 +165,8 @@ static bool begins(const char *s, const char *with)
 
 static int check_op(const struct kl_ptx_fn *f, const char *op)
 {
-	static const char *const handles[] = { "tex.", "tld4.", "txq.", "suld.", "sust.", "sured.", "suq." };
+	static const char *const handles[] = { "tex.",  "tld4.",  "txq.", "suld.",
+					       "sust.", "sured.", "suq." };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(handles); i++)
 		if (begins(op, handles[i]))
@@ -172,11 +189,12 @@ static int check_envreg(const struct kl_ptx_fn *f, const struct kl_cuda_wish *w)
 	for (size_t i = 0; asks && i < w->nlaunch; i++)
 		if (w->launch[i].cooperative)
 			return 0;
-	return asks ? kl_error(KL_ENO,
-			       "'%s' reads %%envreg, which belongs to cooperative launches, and the plan "
-			       "makes none",
-			       f->name)
-		    : 0;
+	return asks ? kl_error(
+			      KL_ENO,
+			      "'%s' reads %%envreg, which belongs to cooperative launches, and the plan "
+			      "makes none",
+			      f->name) :
+		      0;
 }
 
 static int check_ptx(const struct kl_ptx *ptx, const struct kl_cuda_wish *w)
@@ -188,9 +206,11 @@ static int check_ptx(const struct kl_ptx *ptx, const struct kl_cuda_wish *w)
 
 		if (!f->reached)
 			continue;
-		err = refuse_special(&f->special, ptx_specials, KL_ARRAY_SIZE(ptx_specials), f->name);
+		err = refuse_special(&f->special, ptx_specials, KL_ARRAY_SIZE(ptx_specials),
+				     f->name);
 		if (!err && f->hidden_state)
-			err = kl_error(KL_ENO, "'%s' declares a global variable of its own in assembly",
+			err = kl_error(KL_ENO,
+				       "'%s' declares a global variable of its own in assembly",
 				       f->name);
 		if (!err)
 			err = check_envreg(f, w);
@@ -199,10 +219,11 @@ static int check_ptx(const struct kl_ptx *ptx, const struct kl_cuda_wish *w)
 	}
 	for (size_t i = 0; !err && i < ptx->nvar; i++)
 		if (ptx->var[i].reached && ptx->var[i].space == KL_PTX_HANDLE)
-			err = kl_error(KL_ENO,
-				       "the code uses the texture or surface '%s', which a launch plan "
-				       "cannot pass",
-				       ptx->var[i].name);
+			err = kl_error(
+				KL_ENO,
+				"the code uses the texture or surface '%s', which a launch plan "
+				"cannot pass",
+				ptx->var[i].name);
 	return err;
 }
 
@@ -216,7 +237,9 @@ static int check_sass(const struct kl_sass *s)
 	return err;
 }
 
-/* -- what the plan wants ------------------------------------------------------------------------------- */
+/*
+ * -- what the plan wants -------------------------------------------------------------------------------
+ */
 
 static int no_kernel(const struct kl_cubin *c, const char *name)
 {
@@ -224,11 +247,12 @@ static int no_kernel(const struct kl_cubin *c, const char *name)
 
 	for (size_t i = 0; i < c->nkernel && i < 8; i++)
 		kl_buf_addf(&have, "%s'%.100s'", i ? ", " : "", c->kernel[i].name);
-	return kl_error(KL_ENO, "the plan launches '%s', which the code does not define: it has %s%s",
-			name, c->nkernel ? have.ptr : "no kernel",
-			c->nkernel
-				? " (a kernel in C++ has a long name: extern \"C\" gives it a plain one)"
-				: "");
+	return kl_error(
+		KL_ENO, "the plan launches '%s', which the code does not define: it has %s%s", name,
+		c->nkernel ? have.ptr : "no kernel",
+		c->nkernel ?
+			" (a kernel in C++ has a long name: extern \"C\" gives it a plain one)" :
+			"");
 }
 
 static int check_args(const struct kl_cubin_kernel *k, const struct kl_cuda_launch *l)
@@ -240,8 +264,8 @@ static int check_args(const struct kl_cubin_kernel *k, const struct kl_cuda_laun
 		if (l->size[i] != k->param[i].size)
 			return kl_error(
 				KL_ENO,
-				"argument %zu of kernel '%s' has %lld bytes, and the plan passes %lld", i,
-				k->name, (long long)k->param[i].size, (long long)l->size[i]);
+				"argument %zu of kernel '%s' has %lld bytes, and the plan passes %lld",
+				i, k->name, (long long)k->param[i].size, (long long)l->size[i]);
 	return 0;
 }
 
@@ -259,14 +283,16 @@ static int check_launch(const struct kl_cubin *c, const struct kl_cuda_launch *l
 			"kernel '%s' is compiled for blocks of %lld threads, and the plan launches %lld",
 			k->name, (long long)wanted, (long long)l->threads);
 	if (k->max_threads && l->threads > k->max_threads)
-		return kl_error(KL_ENO, "kernel '%s' is compiled for at most %lld threads a block "
-				"(__launch_bounds__), and the plan launches %lld", k->name,
-				(long long)k->max_threads, (long long)l->threads);
-	if (k->frame > MAX_FRAME)
 		return kl_error(KL_ENO,
-				"kernel '%s' wants %lld bytes of local memory a thread: more than %d is "
-				"refused",
-				k->name, (long long)k->frame, MAX_FRAME);
+				"kernel '%s' is compiled for at most %lld threads a block "
+				"(__launch_bounds__), and the plan launches %lld",
+				k->name, (long long)k->max_threads, (long long)l->threads);
+	if (k->frame > MAX_FRAME)
+		return kl_error(
+			KL_ENO,
+			"kernel '%s' wants %lld bytes of local memory a thread: more than %d is "
+			"refused",
+			k->name, (long long)k->frame, MAX_FRAME);
 	return check_args(k, l);
 }
 

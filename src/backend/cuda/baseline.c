@@ -29,7 +29,8 @@ static int read_file(struct kl_file *f, const char *name, const char *suffix)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err;
 
-	if ((err = kl_fs_share(&path, relative)) < 0 || (err = kl_fs_read(&text, path, MAX_BYTES)) < 0)
+	if ((err = kl_fs_share(&path, relative)) < 0 ||
+	    (err = kl_fs_read(&text, path, MAX_BYTES)) < 0)
 		return kl_error(KL_ECANNOT, "the baseline '%s' is not installed", name);
 	f->path = kl_asprintf("%s%s", name, suffix);
 	f->mode = 0100644;
@@ -39,7 +40,7 @@ static int read_file(struct kl_file *f, const char *name, const char *suffix)
 }
 
 struct sources {
-	struct kl_file file[2];		/* the code, the plan */
+	struct kl_file file[2]; /* the code, the plan */
 };
 
 static void release(struct sources *s)
@@ -64,9 +65,9 @@ static int compile(struct kl_artefact **out, struct sources *src, const struct k
 	const struct kl_file *plan = &src->file[1];
 	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
 	/* the contract with other sources: its names, points and flags */
-	const struct kl_surface with = {
-		.contract = surface->contract, .file = src->file, .nfile = 1
-	};
+	const struct kl_surface with = { .contract = surface->contract,
+					 .file = src->file,
+					 .nfile = 1 };
 	const char *class_ = NULL;
 	int err = kl_launch_parse(&launch, c, plan->path, plan->data, plan->len, with.file,
 				  with.nfile, arch);

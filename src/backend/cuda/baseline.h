@@ -12,8 +12,8 @@
  */
 
 /**
- * `dir` is private scratch and is made. KL_ENOTFOUND (no message): the contract's baseline is none of
- * ours; KL_ECANNOT: it cannot be had here, or does not fit the contract's tensors and dims.
+ * `dir` is private scratch and is made. KL_ENOTFOUND (no message): the contract's baseline is none
+ * of ours; KL_ECANNOT: it cannot be had here, or does not fit the contract's tensors and dims.
  */
 int kl_baseline_cuda(struct kl_artefact **out, const struct kl_jail *jail,
 		     const struct kl_nvcc *nvcc, const struct kl_surface *surface, const char *arch,

@@ -13,27 +13,27 @@
 #include "base/fs.h"
 #include "text/digest.h"
 
-#define NVCC_MS 120000		/* headers of templates take their time */
+#define NVCC_MS 120000 /* headers of templates take their time */
 #define MAX_PTX ((size_t)64 << 20)
 
 /* One cubin in the making, in `dir` (the jail's work directory). */
 struct build {
 	const struct kl_nvcc *nvcc;
-	const char *dir, *name;		/* name: of its folder and its files */
+	const char *dir, *name; /* name: of its folder and its files */
 	const struct kl_file *file;
 	size_t nfile;
 	const struct kl_launch *launch;
-	const struct kl_strvec *flags;	/* the contract's; NULL: none */
-	const char *const *extra;	/* ours */
+	const struct kl_strvec *flags; /* the contract's; NULL: none */
+	const char *const *extra;      /* ours */
 	const char **class_;
-	const struct kl_map *known;	/* headers that it may ask for; NULL: none */
+	const struct kl_map *known; /* headers that it may ask for; NULL: none */
 	const struct kl_strvec *headers;
 	const char *readable[KL_HEADERS_READABLE];
 	struct kl_tool tool;
-	const struct kl_file *source;	/* the .cu */
+	const struct kl_file *source; /* the .cu */
 	struct kl_strvec env;
-	struct kl_buf text;		/* the PTX; empty for an imported cubin */
-	struct kl_buf verbose;		/* what ptxas says of each kernel */
+	struct kl_buf text;    /* the PTX; empty for an imported cubin */
+	struct kl_buf verbose; /* what ptxas says of each kernel */
 	struct kl_ptx ptx;
 	struct kl_sass sass;
 	struct kl_cubin *cubin;
@@ -157,8 +157,10 @@ static int run_nvcc(struct build *b, const char *keep, const char *cubin, bool l
 	b->tool.said = &b->verbose;
 	err = kl_tool_run(&b->tool, &a, NULL, what);
 	b->tool.said = NULL;
-	if (err == KL_ENO && strstr(b->verbose.ptr, "cc1plus") && strstr(b->verbose.ptr, "cannot execute"))
-		return kl_error_hint(kl_error(KL_ECANNOT, "nvcc does not work without a C++ compiler"),
+	if (err == KL_ENO && strstr(b->verbose.ptr, "cc1plus") &&
+	    strstr(b->verbose.ptr, "cannot execute"))
+		return kl_error_hint(kl_error(KL_ECANNOT,
+					      "nvcc does not work without a C++ compiler"),
 				     "install g++");
 	return err;
 }
@@ -170,13 +172,13 @@ static int run_nvcc(struct build *b, const char *keep, const char *cubin, bool l
 static int with_source_line(struct build *b, const char *keep)
 {
 	KL_AUTO(kl_freep)
-	char *message = kl_strdup(kl_error_last()),
-	     *place = NULL, *path = kept_ptx(b, keep);
+	char *message = kl_strdup(kl_error_last()), *place = NULL, *path = kept_ptx(b, keep);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	const char *at, *what = strstr(message, "; ");
 	unsigned line;
 
-	if (strncmp(message, "ptxas ", 6) || !what || run_nvcc(b, keep, "lines.cubin", true) != KL_ENO)
+	if (strncmp(message, "ptxas ", 6) || !what ||
+	    run_nvcc(b, keep, "lines.cubin", true) != KL_ENO)
 		return kl_error(KL_ENO, "%s", message);
 	at = strstr(kl_error_last(), ", line ");
 	if (!at || sscanf(at, ", line %u", &line) != 1 || kl_fs_read(&text, path, MAX_PTX) < 0)
@@ -187,14 +189,14 @@ static int with_source_line(struct build *b, const char *keep)
 	/* nvcc writes the path as it was given, or in full */
 	at = strstr(place, b->tool.prefix);
 	what = strchr(what, ':') ? strchr(what, ':') + 2 : what + 2;
-	return kl_error(KL_ENO, "%s: error: %s (ptxas)", at ? at + strlen(b->tool.prefix) : place, what);
+	return kl_error(KL_ENO, "%s: error: %s (ptxas)", at ? at + strlen(b->tool.prefix) : place,
+			what);
 }
 
 static int compile(struct build *b)
 {
 	KL_AUTO(kl_freep)
-	char *keep = kl_asprintf("tmp-%s", b->name),
-	     *cubin = kl_asprintf("%s.cubin", b->name);
+	char *keep = kl_asprintf("tmp-%s", b->name), *cubin = kl_asprintf("%s.cubin", b->name);
 	KL_AUTO(kl_freep) char *ptx = NULL;
 	int err = find_source(b);
 
@@ -216,7 +218,7 @@ static int import(struct build *b, const struct kl_plan_artefact *a)
 	KL_AUTO(kl_freep) char *name = kl_asprintf("%s.cubin", b->name);
 
 	for (size_t i = 0; i < b->nfile; i++)
-		if (!strcmp(b->file[i].path, a->cubin))	/* its digest was checked with the plan */
+		if (!strcmp(b->file[i].path, a->cubin)) /* its digest was checked with the plan */
 			return kl_tool_put(b->dir, ".", name, b->file[i].data, b->file[i].len);
 	*b->class_ = "launch";
 	return kl_error(KL_ENO, "the plan's artefact '%s' is none of the sources", a->cubin);
@@ -230,18 +232,20 @@ static int read_sass(struct build *b, const char *cubin)
 
 	if (!err || err == KL_EINTR)
 		return err;
-	if (b->text.len) {		/* PTX says enough */
+	if (b->text.len) { /* PTX says enough */
 		kl_error_clear();
 		return 0;
 	}
-	return kl_error_hint(kl_error(KL_ECANNOT, "an imported cubin is judged by its machine code: %s",
+	return kl_error_hint(kl_error(KL_ECANNOT,
+				      "an imported cubin is judged by its machine code: %s",
 				      kl_error_last()),
 			     "install nvdisasm (CUDA Toolkit)");
 }
 
 static int audit(struct build *b)
 {
-	KL_AUTO(kl_freep) char *cubin = kl_asprintf("%s.cubin", b->name), *path = kl_fs_join(b->dir, cubin);
+	KL_AUTO(kl_freep) char *cubin = kl_asprintf("%s.cubin", b->name),
+			       *path = kl_fs_join(b->dir, cubin);
 	bool text = b->text.len;
 	int err = kl_cubin_read(&b->cubin, path);
 
@@ -269,8 +273,9 @@ static int build(struct build *b, const struct kl_contract *c)
 
 	if (err < 0) {
 		*b->class_ = "launch";
-		return err == KL_EINVALID || err == KL_ECANNOT ? kl_error(KL_ENO, "%s", kl_error_last())
-							       : err;
+		return err == KL_EINVALID || err == KL_ECANNOT ?
+			       kl_error(KL_ENO, "%s", kl_error_last()) :
+			       err;
 	}
 	fixed_env(b);
 	err = a ? import(b, a) : compile(b);
@@ -288,18 +293,31 @@ static int digest_file(char out[KL_DIGEST_HEX], const char *path)
 }
 
 int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct kl_jail *j,
-		    const struct kl_nvcc *n, const struct kl_map *headers, const struct kl_surface *s,
-		    const struct kl_launch *l, const char *dir)
+		    const struct kl_nvcc *n, const struct kl_map *headers,
+		    const struct kl_surface *s, const struct kl_launch *l, const char *dir)
 {
 	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = kl_calloc(1, sizeof(*a));
 	KL_AUTO(build_release) struct build b = {
-		.nvcc = n, .dir = dir, .name = "kernel", .file = s->file, .nfile = s->nfile, .launch = l,
-		.flags = &s->contract->flags, .class_ = class_, .text = KL_BUF_INIT, .verbose = KL_BUF_INIT,
+		.nvcc = n,
+		.dir = dir,
+		.name = "kernel",
+		.file = s->file,
+		.nfile = s->nfile,
+		.launch = l,
+		.flags = &s->contract->flags,
+		.class_ = class_,
+		.text = KL_BUF_INIT,
+		.verbose = KL_BUF_INIT,
 		.wish = { .text = KL_BUF_INIT },
-		.tool = { .jail = j, .dir = dir, .prefix = "src-kernel/", .limit_ms = NVCC_MS,
+		.tool = { .jail = j,
+			  .dir = dir,
+			  .prefix = "src-kernel/",
+			  .limit_ms = NVCC_MS,
 			  .file_mib = KL_TOOL_TEMPLATES_MIB,
-			  .class_ = class_, .log = KL_BUF_INIT },
-		.known = headers, .headers = &s->contract->headers,
+			  .class_ = class_,
+			  .log = KL_BUF_INIT },
+		.known = headers,
+		.headers = &s->contract->headers,
 	};
 	struct kl_cuda_code code;
 	int err;
@@ -312,8 +330,11 @@ int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct 
 		err = digest_file(a->digest, a->object);
 	if (err < 0)
 		return err;
-	code = (struct kl_cuda_code){ .cubin = b.cubin, .ptx = b.text.len ? &b.ptx : NULL, .sass = &b.sass,
-				      .wish = &b.wish, .verbose = b.verbose.ptr };
+	code = (struct kl_cuda_code){ .cubin = b.cubin,
+				      .ptx = b.text.len ? &b.ptx : NULL,
+				      .sass = &b.sass,
+				      .wish = &b.wish,
+				      .verbose = b.verbose.ptr };
 	kl_cuda_features(&a->facts.features, &code);
 	kl_cuda_digest(a->facts.code_digest, &code);
 	a->statics = kl_cuda_static(&code);
@@ -324,21 +345,37 @@ int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct 
 
 /* -- oracles --------------------------------------------------------------------------------- */
 
-static const struct { const char *prefix, *flags[4]; } arithmetic[] = {
+static const struct {
+	const char *prefix, *flags[4];
+} arithmetic[] = {
 	[KL_ORACLE_TRUTH] = { "src-truth/", { "-fmad=false", "-Irt", "-Dkl_real=double", NULL } },
 	[KL_ORACLE_HONEST] = { "src-honest/", { "-fmad=false", "-Irt", "-Dkl_real=float", NULL } },
 };
 
-int kl_compile_cuda_oracle(const struct kl_jail *j, const struct kl_nvcc *n, const struct kl_surface *s,
-			   const struct kl_launch *l, enum kl_oracle which, const char *dir)
+int kl_compile_cuda_oracle(const struct kl_jail *j, const struct kl_nvcc *n,
+			   const struct kl_surface *s, const struct kl_launch *l,
+			   enum kl_oracle which, const char *dir)
 {
 	const char *class_ = NULL;
 	KL_AUTO(build_release) struct build b = {
-		.nvcc = n, .dir = dir, .name = kl_oracle_name(which), .file = s->oracle, .nfile = s->noracle,
-		.launch = l, .extra = arithmetic[which].flags, .class_ = &class_, .text = KL_BUF_INIT,
-		.verbose = KL_BUF_INIT, .wish = { .text = KL_BUF_INIT },
-		.tool = { .jail = j, .dir = dir, .prefix = arithmetic[which].prefix, .readable = n->readable,
-			  .limit_ms = NVCC_MS, .class_ = &class_, .log = KL_BUF_INIT },
+		.nvcc = n,
+		.dir = dir,
+		.name = kl_oracle_name(which),
+		.file = s->oracle,
+		.nfile = s->noracle,
+		.launch = l,
+		.extra = arithmetic[which].flags,
+		.class_ = &class_,
+		.text = KL_BUF_INIT,
+		.verbose = KL_BUF_INIT,
+		.wish = { .text = KL_BUF_INIT },
+		.tool = { .jail = j,
+			  .dir = dir,
+			  .prefix = arithmetic[which].prefix,
+			  .readable = n->readable,
+			  .limit_ms = NVCC_MS,
+			  .class_ = &class_,
+			  .log = KL_BUF_INIT },
 	};
 	int err = kl_oracle_filled(s);
 

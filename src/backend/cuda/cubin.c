@@ -18,7 +18,7 @@
 #define MOST_THREADS 1024
 #define MOST_REGISTERS 1024
 #define MOST_SMEM (1 << 30)
-#define SYSTEM_SMEM 1024		/* what the system keeps of a block's shared memory from sm_80 on */
+#define SYSTEM_SMEM 1024 /* what the system keeps of a block's shared memory from sm_80 on */
 
 /* Attributes of .nv.info: a byte of format, a byte of name, two bytes of value or of length. */
 enum { FORMAT_NONE = 1, FORMAT_BYTE = 2, FORMAT_HALF = 3, FORMAT_SIZED = 4 };
@@ -32,7 +32,7 @@ enum {
 	ATTR_KPARAM_INFO_V2 = 0x45,
 	ATTR_NUM_BARRIERS = 0x4c,
 };
-enum { COMPAT_SPECIFIC = 0x09 };	/* of .nv.compat: 1 for sm_90a */
+enum { COMPAT_SPECIFIC = 0x09 }; /* of .nv.compat: 1 for sm_90a */
 
 void kl_cubin_free(struct kl_cubin *c)
 {
@@ -188,8 +188,8 @@ static int find_kernels(struct kl_cubin *c)
 			return bad("a kernel outside of any code");
 		if (kl_cubin_kernel(c, s->name))
 			return bad("two kernels of one name");
-		c->kernel[c->nkernel++] =
-			(struct kl_cubin_kernel){ .name = kl_strdup(s->name), .sec = (size_t)s->sec };
+		c->kernel[c->nkernel++] = (struct kl_cubin_kernel){ .name = kl_strdup(s->name),
+								    .sec = (size_t)s->sec };
 	}
 	return 0;
 }
@@ -216,15 +216,16 @@ static int take_param(struct kl_cubin_kernel *k, const unsigned char *v, size_t 
 	/* size in bytes above 18 bits of flags; the second form has flags and size apart */
 	size = v2 ? u16(v + 10) : u32(v + 8) >> 18;
 	if (ordinal >= KL_PLAN_MAX_ARGS)
-		return kl_error(KL_ENO, "kernel '%s' has more than %d parameters", k->name, KL_PLAN_MAX_ARGS);
+		return kl_error(KL_ENO, "kernel '%s' has more than %d parameters", k->name,
+				KL_PLAN_MAX_ARGS);
 	k->param[ordinal] = (struct kl_cubin_param){ .offset = u16(v + 6), .size = size };
 	if (k->nparam <= ordinal)
 		k->nparam = ordinal + 1;
 	return 0;
 }
 
-static int of_kernel(struct kl_cubin *c, struct kl_cubin_kernel *k, int attr, const unsigned char *v,
-		     size_t n)
+static int of_kernel(struct kl_cubin *c, struct kl_cubin_kernel *k, int attr,
+		     const unsigned char *v, size_t n)
 {
 	switch (attr) {
 	case ATTR_KPARAM_INFO:
@@ -254,8 +255,8 @@ static int of_kernel(struct kl_cubin *c, struct kl_cubin_kernel *k, int attr, co
 }
 
 /* Of the module: function's symbol, value. */
-static int of_module(struct kl_cubin *c, struct kl_cubin_kernel *none, int attr, const unsigned char *v,
-		     size_t n)
+static int of_module(struct kl_cubin *c, struct kl_cubin_kernel *none, int attr,
+		     const unsigned char *v, size_t n)
 {
 	struct kl_cubin_kernel *k = NULL;
 
@@ -275,15 +276,16 @@ static int of_module(struct kl_cubin *c, struct kl_cubin_kernel *none, int attr,
 	return 0;
 }
 
-static int of_compat(struct kl_cubin *c, struct kl_cubin_kernel *none, int attr, const unsigned char *v,
-		     size_t n)
+static int of_compat(struct kl_cubin *c, struct kl_cubin_kernel *none, int attr,
+		     const unsigned char *v, size_t n)
 {
 	if (attr == COMPAT_SPECIFIC)
 		c->specific = n && v[0];
 	return 0;
 }
 
-static int read_attributes(struct kl_cubin *c, struct kl_cubin_kernel *k, const struct kl_cubin_section *s,
+static int read_attributes(struct kl_cubin *c, struct kl_cubin_kernel *k,
+			   const struct kl_cubin_section *s,
 			   int (*take)(struct kl_cubin *, struct kl_cubin_kernel *, int,
 				       const unsigned char *, size_t))
 {
@@ -331,7 +333,8 @@ static int read_info(struct kl_cubin *c)
 		const struct kl_cubin_section *s = kl_cubin_section(c, name);
 
 		if (!s || !s->data)
-			return kl_error(KL_ENO, "the cubin does not say what kernel '%s' wants passed",
+			return kl_error(KL_ENO,
+					"the cubin does not say what kernel '%s' wants passed",
 					c->kernel[i].name);
 		err = read_attributes(c, &c->kernel[i], s, of_kernel);
 		if (!err)

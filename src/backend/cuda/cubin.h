@@ -20,31 +20,34 @@
 #define KL_CUBIN_MAX_BYTES ((size_t)64 << 20)
 #define KL_CUBIN_MAX_ITEMS 50000
 
-struct kl_cubin_param { int64_t offset, size; };
+struct kl_cubin_param {
+	int64_t offset, size;
+};
 
 struct kl_cubin_kernel {
 	char *name;
-	size_t sec;			/* its code */
+	size_t sec; /* its code */
 	size_t nparam;
-	struct kl_cubin_param param[KL_PLAN_MAX_ARGS];	/* by ordinal */
-	int64_t registers, frame;	/* a thread's registers; its local memory in bytes */
-	int64_t smem;			/* static shared memory of a block, without the system's own */
+	struct kl_cubin_param param[KL_PLAN_MAX_ARGS]; /* by ordinal */
+	int64_t registers, frame; /* a thread's registers; its local memory in bytes */
+	/* static shared memory of a block, without the system's own */
+	int64_t smem;
 	int64_t barriers;
-	int64_t max_threads;		/* of __launch_bounds__; 0: not said */
-	int64_t req_threads[3];		/* 0: not said */
-	int64_t cluster[3];		/* of __cluster_dims__; 0: not said */
+	int64_t max_threads;    /* of __launch_bounds__; 0: not said */
+	int64_t req_threads[3]; /* 0: not said */
+	int64_t cluster[3];     /* of __cluster_dims__; 0: not said */
 };
 
 struct kl_cubin_section {
 	char *name;
 	uint32_t type;
 	uint64_t flags, size;
-	const unsigned char *data;	/* NULL: no bytes */
+	const unsigned char *data; /* NULL: no bytes */
 };
 
 struct kl_cubin_symbol {
 	char *name;
-	int sec;			/* 0: undefined; -1: no section's */
+	int sec; /* 0: undefined; -1: no section's */
 	uint64_t value, size;
 	unsigned char type, bind, other;
 };
@@ -53,8 +56,8 @@ struct kl_cubin {
 	char *path;
 	unsigned char *bytes;
 	size_t len;
-	int sm;				/* 90; the letter of sm_90a is in `specific` */
-	bool specific;			/* runs on exactly that architecture: sm_90a */
+	int sm;        /* 90; the letter of sm_90a is in `specific` */
+	bool specific; /* runs on exactly that architecture: sm_90a */
 	struct kl_cubin_section *sec;
 	size_t nsec;
 	struct kl_cubin_symbol *sym;

@@ -16,8 +16,8 @@
 
 struct session {
 	struct kl_backend_session lent;
-	struct kl_nvcc nvcc;		/* nvcc NULL: not looked for yet */
-	struct kl_map headers;		/* found so far (backend/headers.h) */
+	struct kl_nvcc nvcc;   /* nvcc NULL: not looked for yet */
+	struct kl_map headers; /* found so far (backend/headers.h) */
 };
 
 /* --- a session ------------------------------------------------------------------------------ */
@@ -71,7 +71,7 @@ static int guess_by_plan(char **id, const struct kl_surface *surface, const char
 
 static int guess_by_contract(char **id, const struct kl_surface *surface, const char *asked)
 {
-	const char *arch = surface->contract->arch;	/* "sm_90a" */
+	const char *arch = surface->contract->arch; /* "sm_90a" */
 
 	*id = kl_asprintf("cuda/%.*s", (int)(3 + strspn(arch + 3, "0123456789")), arch);
 	return 0;
@@ -114,7 +114,7 @@ static int platform_of_plan(struct kl_platform *out, void *state, const struct k
 		return err;
 	err = kl_launch_read(&launch, surface, false);
 	if (err == KL_EINVALID) {
-		kl_error_clear();	/* compiling says it, of the candidate */
+		kl_error_clear(); /* compiling says it, of the candidate */
 		kl_nvcc_platform(out, &s->nvcc, "");
 		snprintf(out->id, sizeof(out->id), "cuda");
 		return 0;
@@ -138,7 +138,7 @@ static int compile_device(struct kl_artefact **out, const char **class_, const v
 	const struct session *s = state;
 	int err = kl_launch_read(&launch, surface, false);
 
-	if (err == KL_EINVALID) {	/* a plan is a source like any other */
+	if (err == KL_EINVALID) { /* a plan is a source like any other */
 		*class_ = "launch";
 		return kl_error(KL_ENO, "%s", kl_error_last());
 	}
@@ -228,35 +228,69 @@ static const char platforms[] = "cuda/sm_<number>";
  * Of any device that there is: twice the second level's rate of the largest, and twice its dense
  * tensor cores at their narrowest type. The worker, which knows the device, may ask for more.
  */
-#define DEVICE_PEAK { .bytes_per_ns = 24000, .flops_per_ns = 20000000 }
+#define DEVICE_PEAK                                             \
+	{                                                       \
+		.bytes_per_ns = 24000, .flops_per_ns = 20000000 \
+	}
 
 /* Functions over float need no suffix: the toolkit overloads them. */
 static const char *const includes[] = { "stdint", NULL };
 static const struct kl_oracle_words words = {
-	.header = "kl_oracle.cuh", .includes = includes, .kernel = "extern \"C\" __global__ void",
+	.header = "kl_oracle.cuh",
+	.includes = includes,
+	.kernel = "extern \"C\" __global__ void",
 	.float_suffix = "",
 };
 
 /* Nothing of the kernel runs on the host. */
 const struct kl_backend kl_backend_cuda = {
-	.language = &kl_language_cuda, .object = "cubin", .words = &words, .subject = "cuda",
-	.tier = KL_TIER_DEVICE_ONLY, .counters = true, .device = &kl_cuda_device, .peak = DEVICE_PEAK,
+	.language = &kl_language_cuda,
+	.object = "cubin",
+	.words = &words,
+	.subject = "cuda",
+	.tier = KL_TIER_DEVICE_ONLY,
+	.counters = true,
+	.device = &kl_cuda_device,
+	.peak = DEVICE_PEAK,
 	.describe = describe_plans,
-	.platforms = platforms, .owns = owns_platform, .own_platform = true,
-	.guess = guess_by_plan, .limits = read_limits, .port = kl_cuda_port,
-	.open = open_session, .close = close_session, .platform = platform_of_plan,
-	.prepare = find_tools, .compile = compile_device, .oracle = compile_oracle,
-	.recipe = add_recipe, .baseline = compile_baseline,
+	.platforms = platforms,
+	.owns = owns_platform,
+	.own_platform = true,
+	.guess = guess_by_plan,
+	.limits = read_limits,
+	.port = kl_cuda_port,
+	.open = open_session,
+	.close = close_session,
+	.platform = platform_of_plan,
+	.prepare = find_tools,
+	.compile = compile_device,
+	.oracle = compile_oracle,
+	.recipe = add_recipe,
+	.baseline = compile_baseline,
 };
 
 /* Its host code runs behind a wall or not at all, and a result has to say so. */
 const struct kl_backend kl_backend_cuda_host = {
-	.language = &kl_language_cuda_host, .object = "cubin", .subject = "cuda",
-	.tier = KL_TIER_HOST_SANDBOXED, .walled = true, .device = &kl_cuda_device, .peak = DEVICE_PEAK,
+	.language = &kl_language_cuda_host,
+	.object = "cubin",
+	.subject = "cuda",
+	.tier = KL_TIER_HOST_SANDBOXED,
+	.walled = true,
+	.device = &kl_cuda_device,
+	.peak = DEVICE_PEAK,
 	.describe = describe_host,
-	.platforms = platforms, .owns = owns_platform, .own_platform = true,
-	.guess = guess_by_contract, .limits = read_limits, .port = port_host,
-	.open = open_session, .close = close_session, .platform = platform_of_host,
-	.prepare = find_tools, .compile = compile_host, .oracle = compile_oracle,
-	.recipe = add_recipe, .baseline = compile_baseline,
+	.platforms = platforms,
+	.owns = owns_platform,
+	.own_platform = true,
+	.guess = guess_by_contract,
+	.limits = read_limits,
+	.port = port_host,
+	.open = open_session,
+	.close = close_session,
+	.platform = platform_of_host,
+	.prepare = find_tools,
+	.compile = compile_host,
+	.oracle = compile_oracle,
+	.recipe = add_recipe,
+	.baseline = compile_baseline,
 };

@@ -47,9 +47,8 @@ static void list_devices(char *out, size_t size)
 static bool is_shown(void)
 {
 	/* the last is Windows' own, under WSL */
-	static const char *const shown[] = {
-		"/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg"
-	};
+	static const char *const shown[] = { "/proc/driver/nvidia/version", "/dev/nvidiactl",
+					     "/dev/dxg" };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(shown); i++)
 		if (kl_fs_exists(shown[i]))
@@ -57,11 +56,17 @@ static bool is_shown(void)
 	return false;
 }
 
-static const char *const environment[] = {
-	"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "LD_LIBRARY_PATH", "NVIDIA_VISIBLE_DEVICES",
-	"NVIDIA_DRIVER_CAPABILITIES", "KLINEAGE_CUDA_LIBRARIES", NULL
-};
+static const char *const environment[] = { "CUDA_VISIBLE_DEVICES",
+					   "CUDA_DEVICE_ORDER",
+					   "LD_LIBRARY_PATH",
+					   "NVIDIA_VISIBLE_DEVICES",
+					   "NVIDIA_DRIVER_CAPABILITIES",
+					   "KLINEAGE_CUDA_LIBRARIES",
+					   NULL };
 
 const struct kl_backend_device kl_cuda_device = {
-	.name = "GPU", .is_shown = is_shown, .list = list_devices, .environment = environment,
+	.name = "GPU",
+	.is_shown = is_shown,
+	.list = list_devices,
+	.environment = environment,
 };

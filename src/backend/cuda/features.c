@@ -9,10 +9,12 @@
 #include "base/buf.h"
 
 /*
- * What an instruction shows. Patterns as in fnmatch, on the opcode with all its modifiers. A generic
- * access (no state space) counts as global: to shared memory the compiler knows its way.
+ * What an instruction shows. Patterns as in fnmatch, on the opcode with all its modifiers. A
+ * generic access (no state space) counts as global: to shared memory the compiler knows its way.
  */
-struct rule { const char *feature, *pattern; };
+struct rule {
+	const char *feature, *pattern;
+};
 
 static const struct rule ptx_rules[] = {
 	{ "ldg.128", "ld.global*.v4.?32" },
@@ -192,12 +194,13 @@ static bool has_part(const char *op, const char *part)
 /* Of the factors, not of the sum: "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32" is bf16. */
 static const char *factor_type(const char *op)
 {
-	static const struct { const char *part, *type;
+	static const struct {
+		const char *part, *type;
 	} types[] = {
 		{ "bf16", "bf16" }, { "BF16", "bf16" }, { "tf32", "tf32" }, { "TF32", "tf32" },
 		{ "e4m3", "e4m3" }, { "E4M3", "e4m3" }, { "e5m2", "e5m2" }, { "E5M2", "e5m2" },
-		{ "f64", "f64" },   { "s8", "s8" },	{ "S8", "s8" },	    { "u8", "u8" },
-		{ "U8", "u8" },	    { "s4", "s4" },	{ "u4", "u4" },	    { "b1", "b1" },
+		{ "f64", "f64" },   { "s8", "s8" },     { "S8", "s8" },     { "u8", "u8" },
+		{ "U8", "u8" },     { "s4", "s4" },     { "u4", "u4" },     { "b1", "b1" },
 		{ "e2m1", "e2m1" }, { "e3m2", "e3m2" }, { "e2m3", "e2m3" },
 	};
 
@@ -210,8 +213,8 @@ static const char *factor_type(const char *op)
 /* Is the sum kept in half precision? No word of 32 bits stands among the types. */
 static bool half_sum(const char *op)
 {
-	return !has_part(op, "f32") && !has_part(op, "F32") && !has_part(op, "s32") && !has_part(op, "f64") &&
-	       (has_part(op, "f16") || has_part(op, "F16"));
+	return !has_part(op, "f32") && !has_part(op, "F32") && !has_part(op, "s32") &&
+	       !has_part(op, "f64") && (has_part(op, "f16") || has_part(op, "F16"));
 }
 
 static void matrix(struct kl_strvec *out, const char *feature, const char *op)
@@ -320,7 +323,8 @@ struct kl_cuda_spill kl_cuda_spill(const char *verbose, const char *function)
 		p += sizeof(head) - 1;
 		if (strncmp(p, function, n) || p[n] != '\n')
 			continue;
-		if (sscanf(p + n, " %lld bytes stack frame, %lld bytes spill stores, %lld bytes spill loads",
+		if (sscanf(p + n,
+			   " %lld bytes stack frame, %lld bytes spill stores, %lld bytes spill loads",
 			   &frame, &stores, &loads) == 3)
 			s = (struct kl_cuda_spill){ frame, stores, loads };
 		break;
@@ -330,7 +334,8 @@ struct kl_cuda_spill kl_cuda_spill(const char *verbose, const char *function)
 
 /* -- digest ------------------------------------------------------------------------------------ */
 
-static void add_section(struct kl_buf *b, const struct kl_cubin *c, const char *prefix, const char *name)
+static void add_section(struct kl_buf *b, const struct kl_cubin *c, const char *prefix,
+			const char *name)
 {
 	KL_AUTO(kl_freep) char *full = kl_asprintf("%s%s", prefix, name);
 	const struct kl_cubin_section *s = kl_cubin_section(c, full);
@@ -358,11 +363,12 @@ void kl_cuda_digest(char out[KL_DIGEST_HEX], const struct kl_cuda_code *c)
 	for (size_t i = 0; i < c->wish->name.n; i++) {
 		const struct kl_cubin_kernel *k = kl_cubin_kernel(c->cubin, c->wish->name.v[i]);
 
-		kl_buf_addf(&b, "kernel %zu %lld %lld %lld\n", i, (long long)k->registers, (long long)k->smem,
-			    (long long)k->frame);
+		kl_buf_addf(&b, "kernel %zu %lld %lld %lld\n", i, (long long)k->registers,
+			    (long long)k->smem, (long long)k->frame);
 		kl_buf_addf(&b, "(%lld %lld %lld) (%lld %lld %lld)\n", (long long)k->req_threads[0],
 			    (long long)k->req_threads[1], (long long)k->req_threads[2],
-			    (long long)k->cluster[0], (long long)k->cluster[1], (long long)k->cluster[2]);
+			    (long long)k->cluster[0], (long long)k->cluster[1],
+			    (long long)k->cluster[2]);
 		add_section(&b, c->cubin, ".text.", k->name);
 	}
 	for (size_t i = 0; c->ptx && i < c->ptx->nfn; i++)

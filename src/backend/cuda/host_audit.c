@@ -9,12 +9,12 @@
 #include "base/error.h"
 
 #define MAX_TEXT ((uint64_t)32 << 20)
-#define MAX_DATA ((uint64_t)64 << 20)	/* kernels included */
+#define MAX_DATA ((uint64_t)64 << 20) /* kernels included */
 /* What nvcc calls its constructor; a second of that name the assembler refuses. */
 #define REGISTRATION "_ZL24__sti____cudaRegisterAllv"
 /* Of a struct of nvcc's: magic, version, the code's address, none. */
 #define SEGMENT_BYTES 24
-#define FATBIN_OVERHEAD 4096	/* headers of the container */
+#define FATBIN_OVERHEAD 4096 /* headers of the container */
 
 static bool starts(const char *s, const char *with)
 {
@@ -46,8 +46,9 @@ static const struct kl_osec *only(const struct kl_object *o, const char *name, s
 static int check_section(const struct kl_osec *s)
 {
 	static const char *const usual[] = {
-		".text", ".rodata", ".data", ".bss", ".eh_frame", ".gcc_except_table", ".nv_fatbin",
-		".nvFatBinSegment", ".init_array", ".lrodata", ".ldata", ".lbss",
+		".text",       ".rodata",           ".data",      ".bss",
+		".eh_frame",   ".gcc_except_table", ".nv_fatbin", ".nvFatBinSegment",
+		".init_array", ".lrodata",          ".ldata",     ".lbss",
 	};
 
 	if (!strcmp(s->name, ".note.GNU-stack") && s->flags & SHF_EXECINSTR)
@@ -59,13 +60,16 @@ static int check_section(const struct kl_osec *s)
 	if (s->flags & SHF_TLS)
 		return kl_error(KL_ENO, "has thread-local storage: section '%s'", s->name);
 	if (s->flags & SHF_WRITE && s->flags & SHF_EXECINSTR)
-		return kl_error(KL_ENO, "has a section that is writable and executable: '%s'", s->name);
+		return kl_error(KL_ENO, "has a section that is writable and executable: '%s'",
+				s->name);
 	if (s->type == SHT_INIT_ARRAY && !strcmp(s->name, ".init_array") && s->size == 8)
 		return 0;
-	if (s->type == SHT_INIT_ARRAY || s->type == SHT_FINI_ARRAY || s->type == SHT_PREINIT_ARRAY ||
-	    starts(s->name, ".init_array"))
-		return kl_error(KL_ENO, "has code that runs at load: section '%s' (a static object with a "
-				"constructor?)", s->name);
+	if (s->type == SHT_INIT_ARRAY || s->type == SHT_FINI_ARRAY ||
+	    s->type == SHT_PREINIT_ARRAY || starts(s->name, ".init_array"))
+		return kl_error(KL_ENO,
+				"has code that runs at load: section '%s' (a static object with a "
+				"constructor?)",
+				s->name);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(usual); i++)
 		if (family(s->name, usual[i]))
 			return 0;
@@ -81,11 +85,13 @@ static int check_sections(const struct kl_object *o)
 		uint64_t *sum = kl_osec_is_code(&o->sec[i]) ? &text : &data;
 
 		err = check_section(&o->sec[i]);
-		if (o->sec[i].flags & SHF_ALLOC && __builtin_add_overflow(*sum, o->sec[i].size, sum))
+		if (o->sec[i].flags & SHF_ALLOC &&
+		    __builtin_add_overflow(*sum, o->sec[i].size, sum))
 			*sum = UINT64_MAX;
 		if (!err && (text > MAX_TEXT || data > MAX_DATA))
 			err = kl_error(KL_ENO, "has more than %s",
-				       text > MAX_TEXT ? "32 MiB of code" : "64 MiB of static data");
+				       text > MAX_TEXT ? "32 MiB of code" :
+							 "64 MiB of static data");
 	}
 	return err;
 }
@@ -107,8 +113,9 @@ static int check_constructor(const struct kl_object *o)
 	to = &o->sym[o->rel[rel].sym];
 	value = to->value + (uint64_t)o->rel[rel].addend;
 	for (size_t i = 0; i < o->nsym; i++)
-		if (o->sym[i].sec == to->sec && o->sym[i].value == value && o->sym[i].type == STT_FUNC &&
-		    o->sym[i].bind == STB_LOCAL && !strcmp(o->sym[i].name, REGISTRATION))
+		if (o->sym[i].sec == to->sec && o->sym[i].value == value &&
+		    o->sym[i].type == STT_FUNC && o->sym[i].bind == STB_LOCAL &&
+		    !strcmp(o->sym[i].name, REGISTRATION))
 			return 0;
 	return kl_error(KL_ENO, "has code that runs at load: a static object with a constructor?");
 }
@@ -117,7 +124,8 @@ static int check_constructor(const struct kl_object *o)
 static int check_device_code(const struct kl_object *o, const struct kl_cubin *cubin)
 {
 	size_t at = 0;
-	const struct kl_osec *fat = only(o, ".nv_fatbin", &at), *segment = only(o, ".nvFatBinSegment", &at);
+	const struct kl_osec *fat = only(o, ".nv_fatbin", &at),
+			     *segment = only(o, ".nvFatBinSegment", &at);
 
 	if (!fat || !fat->data || !segment || segment->size != SEGMENT_BYTES)
 		return kl_error(KL_ENO, "does not hold one piece of device code");
@@ -138,13 +146,18 @@ static int check_symbol(const struct kl_osym *s)
 	if (s->sec == KL_SYM_ABS)
 		return kl_error(KL_ENO, "gives '%s' an absolute address", s->name);
 	if (s->sec == KL_SYM_UNDEF)
-		return kl_host_symbol_may_use(s->name) ? 0 :
-		       kl_error(KL_ENO, "uses '%s', which host code may not: it launches its own kernels "
-				"on the stream it is given", s->name);
+		return kl_host_symbol_may_use(s->name) ?
+			       0 :
+			       kl_error(
+				       KL_ENO,
+				       "uses '%s', which host code may not: it launches its own kernels "
+				       "on the stream it is given",
+				       s->name);
 	if (s->bind == STB_GNU_UNIQUE)
 		return kl_error(KL_ENO, "defines '%s' as unique in the process", s->name);
 	if (s->bind != STB_LOCAL && kl_host_symbol_reserved(s->name))
-		return kl_error(KL_ENO, "defines '%s', a name of the system's or the gate's: rename it",
+		return kl_error(KL_ENO,
+				"defines '%s', a name of the system's or the gate's: rename it",
 				s->name);
 	return 0;
 }
@@ -167,8 +180,12 @@ int kl_audit_host_object(const struct kl_object *o, const struct kl_cubin *cubin
 /* _ZN3cub…: a function in the namespace cub */
 int kl_audit_host_kernels(const struct kl_cubin *cubin)
 {
-	static const struct { const char *begins, *whose; } foreign[] = {
-		{ "_ZN3cub", "CUB" }, { "_ZN6thrust", "Thrust" }, { "_ZN4cuda3std", "libcu++" },
+	static const struct {
+		const char *begins, *whose;
+	} foreign[] = {
+		{ "_ZN3cub", "CUB" },
+		{ "_ZN6thrust", "Thrust" },
+		{ "_ZN4cuda3std", "libcu++" },
 	};
 
 	if (!cubin->nkernel)
@@ -183,13 +200,22 @@ int kl_audit_host_kernels(const struct kl_cubin *cubin)
 
 int kl_audit_host_linked(const struct kl_object *so)
 {
-	static const char *const needed[] = {
-		"libcudart.so.12", "libcudart.so.13", "libcuda.so.1", "libc.so.6", "libm.so.6",
-		"libmvec.so.1", "libstdc++.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2", NULL
-	};
+	static const char *const needed[] = { "libcudart.so.12",
+					      "libcudart.so.13",
+					      "libcuda.so.1",
+					      "libc.so.6",
+					      "libm.so.6",
+					      "libmvec.so.1",
+					      "libstdc++.so.6",
+					      "libgcc_s.so.1",
+					      "ld-linux-x86-64.so.2",
+					      NULL };
 	static const struct kl_audit_link may = {
-		.entry = KL_HOST_ENTRY, .exports = { "klineage_dims" }, .needed = needed,
-		.may_use = kl_host_symbol_may_use, .constructors = 1,
+		.entry = KL_HOST_ENTRY,
+		.exports = { "klineage_dims" },
+		.needed = needed,
+		.may_use = kl_host_symbol_may_use,
+		.constructors = 1,
 	};
 
 	return kl_audit_linked_as(so, &may);

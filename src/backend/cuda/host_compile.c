@@ -14,7 +14,7 @@
 #include "base/fs.h"
 #include "text/digest.h"
 
-#define NVCC_MS 600000		/* CUTLASS takes a minute alone, minutes on a busy machine */
+#define NVCC_MS 600000 /* CUTLASS takes a minute alone, minutes on a busy machine */
 #define MAX_PTX ((size_t)64 << 20)
 
 struct build {
@@ -24,10 +24,10 @@ struct build {
 	const char **class_;
 	const struct kl_file *source;
 	struct kl_strvec env;
-	const struct kl_map *known;	/* headers */
+	const struct kl_map *known; /* headers */
 	const char *readable[KL_HEADERS_READABLE];
 	struct kl_tool tool;
-	struct kl_buf text, verbose;	/* PTX; what ptxas says */
+	struct kl_buf text, verbose; /* PTX; what ptxas says */
 	struct kl_ptx ptx;
 	struct kl_sass sass;
 	struct kl_cubin *cubin;
@@ -54,19 +54,21 @@ static void build_release(struct build *b)
 
 void kl_compile_host_header(struct kl_buf *out, const struct kl_contract *c)
 {
-	kl_buf_adds(out, "/* written by the gate: what the contract says */\n#pragma once\n"
-			 "#include <stdint.h>\n"
-			 "#define KL_OPEN __attribute__((visibility(\"default\")))\n"
-			 "extern \"C\" KL_OPEN int klineage_launch(void *const *in, void *const *out, "
-			 "void *stream);\n"
-			 "extern \"C\" KL_OPEN int64_t klineage_dims[16];\n"
-			 "#define kl_dim(name) (klineage_dims[KL_DIM_##name])\n"
-			 "#define kl_scalar(name) (KL_SCALAR_##name)\n");
+	kl_buf_adds(out,
+		    "/* written by the gate: what the contract says */\n#pragma once\n"
+		    "#include <stdint.h>\n"
+		    "#define KL_OPEN __attribute__((visibility(\"default\")))\n"
+		    "extern \"C\" KL_OPEN int klineage_launch(void *const *in, void *const *out, "
+		    "void *stream);\n"
+		    "extern \"C\" KL_OPEN int64_t klineage_dims[16];\n"
+		    "#define kl_dim(name) (klineage_dims[KL_DIM_##name])\n"
+		    "#define kl_scalar(name) (KL_SCALAR_##name)\n");
 	for (size_t i = 0; i < c->dims.n; i++)
 		kl_buf_addf(out, "#define KL_DIM_%s %zu\n", c->dim_name[i], i);
 	for (size_t i = 0; i < c->nargs; i++)
 		if (c->arg[i].kind == KL_ARG_SCALAR)
-			kl_buf_addf(out, "#define KL_SCALAR_%s %a\n", c->arg[i].name, c->arg[i].value);
+			kl_buf_addf(out, "#define KL_SCALAR_%s %a\n", c->arg[i].name,
+				    c->arg[i].value);
 }
 
 /* -- files and tools ----------------------------------------------------------------------- */
@@ -96,8 +98,8 @@ static int lay_out(struct build *b)
 	if (!err)
 		err = kl_fs_mkdir(tmp);
 	for (size_t i = 0; !err && i < b->surface->nfile; i++)
-		err = kl_tool_put(b->dir, "src-kernel", b->surface->file[i].path, b->surface->file[i].data,
-				  b->surface->file[i].len);
+		err = kl_tool_put(b->dir, "src-kernel", b->surface->file[i].path,
+				  b->surface->file[i].data, b->surface->file[i].len);
 	kl_compile_host_header(&header, b->surface->contract);
 	if (!err)
 		err = kl_tool_put(b->dir, "rt", "klineage.h", header.ptr, header.len);
@@ -128,7 +130,7 @@ static int compile(struct build *b)
 	const struct kl_contract *c = b->surface->contract;
 	KL_AUTO(kl_strvec_release) struct kl_strvec a = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) char *what = kl_asprintf("compiling '%s'", b->source->path);
-	const char *arch = c->arch + 3;		/* "sm_" */
+	const char *arch = c->arch + 3; /* "sm_" */
 	int err;
 
 	kl_strvec_push(&a, b->nvcc->nvcc);
@@ -153,8 +155,10 @@ static int compile(struct build *b)
 	b->tool.said = &b->verbose;
 	err = kl_tool_run(&b->tool, &a, NULL, what);
 	b->tool.said = NULL;
-	if (err == KL_ENO && strstr(b->verbose.ptr, "cc1plus") && strstr(b->verbose.ptr, "cannot execute"))
-		return kl_error_hint(kl_error(KL_ECANNOT, "nvcc does not work without a C++ compiler"),
+	if (err == KL_ENO && strstr(b->verbose.ptr, "cc1plus") &&
+	    strstr(b->verbose.ptr, "cannot execute"))
+		return kl_error_hint(kl_error(KL_ECANNOT,
+					      "nvcc does not work without a C++ compiler"),
 				     "install g++");
 	return err;
 }
@@ -170,19 +174,36 @@ static char *kept(const struct build *b, const char *ending)
 
 static int link_all(struct build *b)
 {
-	static const char *const runtime[] = {
-		"gcc", "-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-stack-protector",
-		"-fcf-protection=none", "-U_FORTIFY_SOURCE", "-c", "-o", "rt/klineage_host.o",
-		"rt/klineage_host.c", NULL
-	};
+	static const char *const runtime[] = { "gcc",
+					       "-std=gnu11",
+					       "-O2",
+					       "-fPIC",
+					       "-fvisibility=hidden",
+					       "-fno-stack-protector",
+					       "-fcf-protection=none",
+					       "-U_FORTIFY_SOURCE",
+					       "-c",
+					       "-o",
+					       "rt/klineage_host.o",
+					       "rt/klineage_host.c",
+					       NULL };
 	static const char *const before[] = {
-		"gcc", "-shared", "-nostartfiles", "-Wl,-z,now,-z,relro,-z,noexecstack,-z,text,-Bsymbolic",
+		"gcc",
+		"-shared",
+		"-nostartfiles",
+		"-Wl,-z,now,-z,relro,-z,noexecstack,-z,text,-Bsymbolic",
 		"-Wl,--as-needed,--build-id=none,--hash-style=gnu,--unresolved-symbols=ignore-all",
 		"-Wl,--wrap=cudaGetDriverEntryPoint,--wrap=cudaGetDriverEntryPointByVersion",
-		"-Wl,--version-script=rt/host.exports,-soname=kernel", "-o", "kernel.so", "kernel.o",
-		"rt/klineage_host.o", NULL
+		"-Wl,--version-script=rt/host.exports,-soname=kernel",
+		"-o",
+		"kernel.so",
+		"kernel.o",
+		"rt/klineage_host.o",
+		NULL
 	};
-	static const char *const after[] = { "-lcudart", "-lstdc++", "-lm", "-lgcc_s", "-lc", NULL };
+	static const char *const after[] = {
+		"-lcudart", "-lstdc++", "-lm", "-lgcc_s", "-lc", NULL
+	};
 	KL_AUTO(kl_strvec_release) struct kl_strvec c = KL_STRVEC_INIT, a = KL_STRVEC_INIT;
 	int err;
 
@@ -220,8 +241,9 @@ static int audit_device(struct build *b)
 		return err;
 	wish_all(b);
 	err = kl_ptx_reach(&b->ptx, (const char *const *)b->wish.name.v, b->wish.name.n);
-	if (!err && kl_sass_read(&b->sass, b->tool.jail, b->nvcc, b->dir, cubin + strlen(b->dir) + 1) < 0)
-		kl_error_clear();	/* PTX says enough */
+	if (!err &&
+	    kl_sass_read(&b->sass, b->tool.jail, b->nvcc, b->dir, cubin + strlen(b->dir) + 1) < 0)
+		kl_error_clear(); /* PTX says enough */
 	return err ? err : kl_audit_cuda(b->cubin, &b->ptx, &b->sass, &b->wish);
 }
 
@@ -231,7 +253,8 @@ static int defines_entry(struct build *b)
 		if (b->object->sym[i].sec >= 0 && !strcmp(b->object->sym[i].name, KL_HOST_ENTRY))
 			return 0;
 	*b->class_ = "compile";
-	return kl_error(KL_ENO, "no source defines 'extern \"C\" int " KL_HOST_ENTRY "(void *const *in, "
+	return kl_error(KL_ENO,
+			"no source defines 'extern \"C\" int " KL_HOST_ENTRY "(void *const *in, "
 			"void *const *out, void *stream)'");
 }
 
@@ -283,7 +306,8 @@ static int build(struct build *b, char digest[KL_DIGEST_HEX])
 	*b->class_ = "cheat";
 	if ((err = audit_device(b)) < 0)
 		return kl_error_in(err, "device code");
-	if ((err = audit_host(b)) < 0 || (err = link_all(b)) < 0 || (err = audit_linked(b, digest)) < 0)
+	if ((err = audit_host(b)) < 0 || (err = link_all(b)) < 0 ||
+	    (err = audit_linked(b, digest)) < 0)
 		return strcmp(*b->class_, "cheat") ? err : kl_error_in(err, "host code");
 	return 0;
 }
@@ -302,16 +326,25 @@ static void digest_code(char out[KL_DIGEST_HEX], struct build *b, const struct k
 }
 
 int kl_compile_host(struct kl_artefact **out, const char **class_, const struct kl_jail *j,
-		    const struct kl_nvcc *n, const struct kl_map *headers, const struct kl_surface *s,
-		    const char *dir)
+		    const struct kl_nvcc *n, const struct kl_map *headers,
+		    const struct kl_surface *s, const char *dir)
 {
 	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = kl_calloc(1, sizeof(*a));
 	KL_AUTO(build_release) struct build b = {
-		.nvcc = n, .surface = s, .dir = dir, .class_ = class_, .text = KL_BUF_INIT,
-		.verbose = KL_BUF_INIT, .wish = { .text = KL_BUF_INIT },
-		.tool = { .jail = j, .dir = dir, .prefix = "src-kernel/", .limit_ms = NVCC_MS,
+		.nvcc = n,
+		.surface = s,
+		.dir = dir,
+		.class_ = class_,
+		.text = KL_BUF_INIT,
+		.verbose = KL_BUF_INIT,
+		.wish = { .text = KL_BUF_INIT },
+		.tool = { .jail = j,
+			  .dir = dir,
+			  .prefix = "src-kernel/",
+			  .limit_ms = NVCC_MS,
 			  .file_mib = KL_TOOL_TEMPLATES_MIB,
-			  .class_ = class_, .log = KL_BUF_INIT },
+			  .class_ = class_,
+			  .log = KL_BUF_INIT },
 		.known = headers,
 	};
 	struct kl_cuda_code code;
@@ -323,7 +356,10 @@ int kl_compile_host(struct kl_artefact **out, const char **class_, const struct 
 	if (err < 0)
 		return err;
 	a->object = kl_fs_join(dir, "kernel.so");
-	code = (struct kl_cuda_code){ .cubin = b.cubin, .ptx = &b.ptx, .sass = &b.sass, .wish = &b.wish,
+	code = (struct kl_cuda_code){ .cubin = b.cubin,
+				      .ptx = &b.ptx,
+				      .sass = &b.sass,
+				      .wish = &b.wish,
 				      .verbose = b.verbose.ptr };
 	kl_cuda_features(&a->facts.features, &code);
 	digest_code(a->facts.code_digest, &b, &code);

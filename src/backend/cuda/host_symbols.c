@@ -33,20 +33,53 @@ static const char libc[] =
 	" __libc_single_threaded _ZSt9terminatev _ZSt7nothrow _GLOBAL_OFFSET_TABLE_ klineage_dims ";
 
 /*
- * Of libstdc++: operator new and delete, what throws, run-time types, strings, streams of and to memory
- * and the process's own, which go nowhere; no files, threads, clocks.
+ * Of libstdc++: operator new and delete, what throws, run-time types, strings, streams of and to
+ * memory and the process's own, which go nowhere; no files, threads, clocks.
  */
 static const char *const family[] = {
-	"_Znw", "_Zna", "_Zdl", "_Zda", "_ZTVN10__cxxabiv1", "_ZTVSt", "_ZTISt", "_ZTSSt",
-	"_ZNSt7__cxx1112basic_string", "_ZNKSt7__cxx1112basic_string", "_ZNSt13runtime_error",
-	"_ZNSt11logic_error", "_ZNSt9exception", "_ZNKSt9exception", "_ZNSt16invalid_argument",
-	"_ZNSt12out_of_range", "_ZNSt12length_error", "_ZNSt9bad_alloc",
-	"_ZSt4cin", "_ZSt4cout", "_ZSt4cerr", "_ZSt4clog", "_ZSt4endl", "_ZSt5flush", "_ZStls", "_ZNSo",
-	"_ZNSi", "_ZSt16__ostream_insert", "_ZNSt8ios_base", "_ZNKSt8ios_base", "_ZNSt9basic_ios",
-	"_ZNKSt9basic_ios", "_ZNSt6locale", "_ZNKSt5ctype", "_ZNSt7__cxx1115basic_stringbuf",
-	"_ZNSt7__cxx1118basic_stringstream", "_ZNSt7__cxx1119basic_ostringstream", "_ZTTNSt7__cxx11",
-	"_ZTVNSt7__cxx1115basic_stringbuf", "_ZTVNSt7__cxx1118basic_stringstream",
-	"_ZTVNSt7__cxx1119basic_ostringstream", "_ZNSt15basic_streambuf", "_ZTVSt15basic_streambuf",
+	"_Znw",
+	"_Zna",
+	"_Zdl",
+	"_Zda",
+	"_ZTVN10__cxxabiv1",
+	"_ZTVSt",
+	"_ZTISt",
+	"_ZTSSt",
+	"_ZNSt7__cxx1112basic_string",
+	"_ZNKSt7__cxx1112basic_string",
+	"_ZNSt13runtime_error",
+	"_ZNSt11logic_error",
+	"_ZNSt9exception",
+	"_ZNKSt9exception",
+	"_ZNSt16invalid_argument",
+	"_ZNSt12out_of_range",
+	"_ZNSt12length_error",
+	"_ZNSt9bad_alloc",
+	"_ZSt4cin",
+	"_ZSt4cout",
+	"_ZSt4cerr",
+	"_ZSt4clog",
+	"_ZSt4endl",
+	"_ZSt5flush",
+	"_ZStls",
+	"_ZNSo",
+	"_ZNSi",
+	"_ZSt16__ostream_insert",
+	"_ZNSt8ios_base",
+	"_ZNKSt8ios_base",
+	"_ZNSt9basic_ios",
+	"_ZNKSt9basic_ios",
+	"_ZNSt6locale",
+	"_ZNKSt5ctype",
+	"_ZNSt7__cxx1115basic_stringbuf",
+	"_ZNSt7__cxx1118basic_stringstream",
+	"_ZNSt7__cxx1119basic_ostringstream",
+	"_ZTTNSt7__cxx11",
+	"_ZTVNSt7__cxx1115basic_stringbuf",
+	"_ZTVNSt7__cxx1118basic_stringstream",
+	"_ZTVNSt7__cxx1119basic_ostringstream",
+	"_ZNSt15basic_streambuf",
+	"_ZTVSt15basic_streambuf",
 };
 
 static bool listed(const char *list, const char *name)
@@ -86,7 +119,8 @@ bool kl_host_symbol_may_use(const char *name)
 
 bool kl_host_symbol_reserved(const char *name)
 {
-	return kl_symbol_reserved(name) || listed(cuda, name) || listed(libc, name) || starts(name, "cuda") ||
-	       starts(name, "__cuda") || (starts(name, "cu") && isupper((unsigned char)name[2])) ||
-	       starts(name, "__wrap_") || starts(name, "__real_") || starts(name, "klineage_dims");
+	return kl_symbol_reserved(name) || listed(cuda, name) || listed(libc, name) ||
+	       starts(name, "cuda") || starts(name, "__cuda") ||
+	       (starts(name, "cu") && isupper((unsigned char)name[2])) || starts(name, "__wrap_") ||
+	       starts(name, "__real_") || starts(name, "klineage_dims");
 }

@@ -46,11 +46,12 @@ static void write_arg(struct kl_buf *t, const struct kl_plan_arg *a)
 static void write_map(struct kl_buf *t, const struct kl_plan_map *m)
 {
 	kl_buf_addf(t, "map %d %d:%d:%lld %d %d %d %d %d %d %u %u", m->kind, m->of_scratch, m->of,
-		    (long long)m->offset, m->dtype, m->rank, m->interleave, m->swizzle, m->l2, m->oob,
-		    m->channels, m->pixels);
+		    (long long)m->offset, m->dtype, m->rank, m->interleave, m->swizzle, m->l2,
+		    m->oob, m->channels, m->pixels);
 	for (int i = 0; i < m->rank; i++)
 		kl_buf_addf(t, " %llu/%llu/%u/%u", (unsigned long long)m->dim[i],
-			    i < m->rank - 1 ? (unsigned long long)m->stride[i] : 0ULL, m->box[i], m->elem[i]);
+			    i < m->rank - 1 ? (unsigned long long)m->stride[i] : 0ULL, m->box[i],
+			    m->elem[i]);
 	for (int i = 0; i < m->rank - 2; i++)
 		kl_buf_addf(t, " %d..%d", m->lower[i], m->upper[i]);
 	kl_buf_addch(t, '\n');
@@ -88,8 +89,8 @@ static void take(struct kl_cuda_wish *w, const struct kl_plan_launch *l, size_t 
 	};
 	kl_buf_addf(&w->text, "%s %zu (%u %u %u) (%u %u %u) (%u %u %u) %d %d %lld",
 		    prepare ? "prepare" : "launch", number, l->grid[0], l->grid[1], l->grid[2],
-		    l->block[0], l->block[1], l->block[2], l->cluster[0], l->cluster[1], l->cluster[2],
-		    l->cooperative, l->pdl, (long long)l->smem);
+		    l->block[0], l->block[1], l->block[2], l->cluster[0], l->cluster[1],
+		    l->cluster[2], l->cooperative, l->pdl, (long long)l->smem);
 	for (size_t i = 0; i < l->nargs; i++) {
 		to->size[i] = arg_size(&l->arg[i]);
 		write_arg(&w->text, &l->arg[i]);
@@ -125,7 +126,8 @@ static int at_point(struct kl_cuda_wish *w, const struct kl_launch *l, const str
 	return 0;
 }
 
-int kl_cuda_wish_make(struct kl_cuda_wish *out, const struct kl_launch *l, const struct kl_contract *c)
+int kl_cuda_wish_make(struct kl_cuda_wish *out, const struct kl_launch *l,
+		      const struct kl_contract *c)
 {
 	struct kl_cuda_wish w = { .text = KL_BUF_INIT };
 	const char *name[2 * KL_PLAN_MAX_LAUNCHES];

@@ -12,25 +12,26 @@
  * a plan means at the points that are judged, whatever its names and formulas.
  */
 struct kl_cuda_launch {
-	const char *kernel;			/* lives as long as the wish */
+	const char *kernel; /* lives as long as the wish */
 	bool cooperative, pdl, prepare;
-	size_t point;				/* of kl_contract_point() */
+	size_t point; /* of kl_contract_point() */
 	size_t narg;
-	int64_t size[KL_PLAN_MAX_ARGS];		/* bytes of each argument */
-	int64_t threads, blocks, cluster;	/* cluster: blocks of one; 0: none */
-	int64_t smem;				/* dynamic */
+	int64_t size[KL_PLAN_MAX_ARGS];   /* bytes of each argument */
+	int64_t threads, blocks, cluster; /* cluster: blocks of one; 0: none */
+	int64_t smem;                     /* dynamic */
 };
 
 struct kl_cuda_wish {
-	char arch[16];			/* "sm_90a" */
+	char arch[16]; /* "sm_90a" */
 	struct kl_cuda_launch *launch;
 	size_t nlaunch, alloc;
-	struct kl_strvec name;		/* each kernel once, in the plan's order */
-	struct kl_buf text;		/* the launches, kernels by their number in `name` */
+	struct kl_strvec name; /* each kernel once, in the plan's order */
+	struct kl_buf text;    /* the launches, kernels by their number in `name` */
 };
 
 /** The launch must have been read for this contract. */
-int kl_cuda_wish_make(struct kl_cuda_wish *out, const struct kl_launch *l, const struct kl_contract *c);
+int kl_cuda_wish_make(struct kl_cuda_wish *out, const struct kl_launch *l,
+		      const struct kl_contract *c);
 void kl_cuda_wish_release(struct kl_cuda_wish *w);
 
 #endif

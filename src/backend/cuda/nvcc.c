@@ -41,7 +41,8 @@ static char *on_path(const char *name)
 
 static int absent(void)
 {
-	return kl_error_hint(kl_error(KL_ECANNOT, "no CUDA compiler: nvcc is neither on PATH nor in "
+	return kl_error_hint(kl_error(KL_ECANNOT,
+				      "no CUDA compiler: nvcc is neither on PATH nor in "
 				      "/usr/local/cuda/bin"),
 			     "install the CUDA Toolkit (12.4 or newer), or say where it is: "
 			     "git config klineage.nvcc <path of nvcc>");
@@ -86,8 +87,10 @@ static int ask_version(struct kl_nvcc *n)
 		return err;
 	v = err < 0 ? NULL : strstr(b.ptr, ", V");
 	if (!v || !isdigit((unsigned char)v[3]))
-		return kl_error(KL_ECANNOT, "'%s --version' does not say which nvcc it is", n->nvcc);
-	snprintf(n->version, sizeof(n->version), "nvcc %.*s", (int)strspn(v + 3, "0123456789."), v + 3);
+		return kl_error(KL_ECANNOT, "'%s --version' does not say which nvcc it is",
+				n->nvcc);
+	snprintf(n->version, sizeof(n->version), "nvcc %.*s", (int)strspn(v + 3, "0123456789."),
+		 v + 3);
 	return 0;
 }
 
@@ -133,7 +136,9 @@ void kl_nvcc_platform(struct kl_platform *out, const struct kl_nvcc *n, const ch
 
 	*out = (struct kl_platform){ .id = "" };
 	snprintf(out->march, sizeof(out->march), "%s", arch);
-	/* sm_90a and sm_90 are one platform: the letter says which instructions, not which device */
+	/*
+	 * sm_90a and sm_90 are one platform: the letter says which instructions, not which device
+	 */
 	while (len && isalpha((unsigned char)arch[len - 1]))
 		len--;
 	snprintf(out->id, sizeof(out->id), "cuda/%.*s", (int)len, arch);

@@ -14,11 +14,11 @@
  * compile jail, where `readable` lets it see itself if it lies outside /usr.
  */
 struct kl_nvcc {
-	char *nvcc;			/* absolute, no symlinks */
-	char *disasm;			/* nvdisasm; NULL: facts are read from PTX alone */
-	char *root;			/* what lies above bin/ */
-	const char *readable[2];	/* for struct kl_jail_run */
-	char version[32];		/* "nvcc 13.0.88" */
+	char *nvcc;              /* absolute, no symlinks */
+	char *disasm;            /* nvdisasm; NULL: facts are read from PTX alone */
+	char *root;              /* what lies above bin/ */
+	const char *readable[2]; /* for struct kl_jail_run */
+	char version[32];        /* "nvcc 13.0.88" */
 };
 
 /** `setting`: path of nvcc or of the toolkit, or NULL. KL_ECANNOT says what to install. */
@@ -31,8 +31,10 @@ void kl_nvcc_release(struct kl_nvcc *n);
  */
 void kl_nvcc_env(struct kl_strvec *env, const char *tmp);
 
-/** Platform of an architecture: "sm_90a" is "cuda/sm_90". The device's name is left empty: only a worker
- * knows it. */
+/**
+ * Platform of an architecture: "sm_90a" is "cuda/sm_90". The device's name is left empty: only a
+ * worker knows it.
+ */
 void kl_nvcc_platform(struct kl_platform *out, const struct kl_nvcc *n, const char *arch);
 
 #endif

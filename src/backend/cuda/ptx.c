@@ -78,7 +78,7 @@ static void note_space(struct kl_ptx_var *v, const struct kl_ptx_reader *r)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(spaces); i++)
 		if (kl_ptx_is(r, spaces[i].word))
-			v->space = spaces[i].space;	/* ".global .texref t": the last one says it */
+			v->space = spaces[i].space; /* ".global .texref t": the last one says it */
 	if (kl_ptx_is(r, ".managed"))
 		v->managed = true;
 }
@@ -111,15 +111,17 @@ static int read_variable(struct kl_ptx_reader *r)
 		} else if (r->t.kind == KL_PTX_NAME && !v.name) {
 			v.name = kl_strndup(r->t.s, r->t.n);
 		} else if (kl_ptx_is(r, ",") && v.name) {
-			vector = true;	/* nvcc writes one variable in each statement */
+			vector = true; /* nvcc writes one variable in each statement */
 		} else if (kl_ptx_is(r, "=")) {
 			err = read_value(r, &v);
 			break;
 		}
 		err = kl_ptx_next(r);
 	}
-	if (!err && (!v.name || vector || kl_map_get(&r->place, v.name) || p->nvar >= KL_PTX_MAX_ITEMS))
-		err = kl_ptx_bad(r, v.name ? "a variable in a form of its own" : "a variable without a name");
+	if (!err &&
+	    (!v.name || vector || kl_map_get(&r->place, v.name) || p->nvar >= KL_PTX_MAX_ITEMS))
+		err = kl_ptx_bad(r, v.name ? "a variable in a form of its own" :
+					     "a variable without a name");
 	if (err) {
 		free(v.name);
 		kl_strvec_release(&v.ref);
@@ -149,7 +151,8 @@ static int skip_file(struct kl_ptx_reader *r)
 {
 	int err = kl_ptx_next(r);
 
-	while (!err && (r->t.kind == KL_PTX_NUMBER || r->t.kind == KL_PTX_STRING || kl_ptx_is(r, ",")))
+	while (!err &&
+	       (r->t.kind == KL_PTX_NUMBER || r->t.kind == KL_PTX_STRING || kl_ptx_is(r, ",")))
 		err = kl_ptx_next(r);
 	return err;
 }

@@ -19,25 +19,26 @@
  *	kl_ptx_reach(&p, kernel, nkernel);	p.fn[i].reached, p.var[i].reached
  */
 #define KL_PTX_MAX_BYTES ((size_t)64 << 20)
-#define KL_PTX_MAX_ITEMS 20000		/* functions and variables */
+#define KL_PTX_MAX_ITEMS 20000 /* functions and variables */
 
 struct kl_ptx_op {
-	char *name;		/* "ld.global.nc.v4.f32" */
-	size_t n;		/* how often it stands there */
+	char *name; /* "ld.global.nc.v4.f32" */
+	size_t n;   /* how often it stands there */
 };
 
 struct kl_ptx_fn {
 	char *name;
 	bool entry, defined;
 	bool reached;
-	struct kl_ptx_op *op;	/* in order of first appearance */
+	struct kl_ptx_op *op; /* in order of first appearance */
 	size_t nop, alloc;
 	struct kl_strvec
 		special; /* "%clock64", "%ctaid.x": what is not a register of its own, once each */
-	struct kl_strvec ref;		/* names that stand in it, once each */
-	struct kl_strvec stored;	/* names that stand in the address of a store or an atomic */
-	struct kl_strvec directive;	/* ".maxntid", ".reqnctapercluster" ... before its body */
-	bool hidden_state;		/* declares a global or constant of its own */
+	struct kl_strvec ref; /* names that stand in it, once each */
+	/* names that stand in the address of a store or an atomic */
+	struct kl_strvec stored;
+	struct kl_strvec directive; /* ".maxntid", ".reqnctapercluster" ... before its body */
+	bool hidden_state;          /* declares a global or constant of its own */
 };
 
 enum kl_ptx_space {
@@ -51,8 +52,8 @@ struct kl_ptx_var {
 	char *name;
 	enum kl_ptx_space space;
 	bool initialised, managed;
-	bool reached, stored;		/* by a reached function; stored: directly, by its name */
-	struct kl_strvec ref;		/* names in its initial value */
+	bool reached, stored; /* by a reached function; stored: directly, by its name */
+	struct kl_strvec ref; /* names in its initial value */
 };
 
 struct kl_ptx {
@@ -72,7 +73,9 @@ int kl_ptx_reach(struct kl_ptx *p, const char *const *kernel, size_t n);
 const struct kl_ptx_fn *kl_ptx_function(const struct kl_ptx *p, const char *name);
 const struct kl_ptx_var *kl_ptx_variable(const struct kl_ptx *p, const char *name);
 
-/** "a.cu:12" of line `line` of a text with line information (-lineinfo), or NULL; the caller frees. */
+/**
+ * "a.cu:12" of line `line` of a text with line information (-lineinfo), or NULL; the caller frees.
+ */
 char *kl_ptx_source_line(const char *text, size_t line);
 
 #endif

@@ -15,7 +15,7 @@ static void add_once(struct kl_strvec *v, struct kl_map *seen, const char *name)
 	}
 }
 
-struct body {			/* of the function being read */
+struct body { /* of the function being read */
 	struct kl_map op, special, ref, stored;
 };
 
@@ -40,11 +40,14 @@ static void count_op(struct kl_ptx_fn *f, struct body *b, const char *name)
 	f->op[i - 1].n++;
 }
 
-/* Does the instruction write where its bracket points? Opcodes that copy by bulk write to the first, too. */
+/*
+ * Does the instruction write where its bracket points? Opcodes that copy by bulk write to the
+ * first, too.
+ */
 static bool writes(const char *op)
 {
 	static const char *const stores[] = {
-		"st.",	    "atom",	  "red.", "cp.",   "mbarrier",	"multimem",
+		"st.",      "atom",       "red.", "cp.",   "mbarrier",  "multimem",
 		"stmatrix", "wmma.store", "sust", "sured", "tensormap", "discard",
 	};
 
@@ -100,7 +103,10 @@ static int read_rest(struct kl_ptx_reader *r, struct kl_ptx_fn *f, struct body *
 {
 	int brackets = 0, err = 0;
 
-	/* a brace may be a vector operand, {%f1, %f2}: so it does not end a statement with an opcode */
+	/*
+	 * a brace may be a vector operand, {%f1, %f2}: so it does not end a statement with an
+	 * opcode
+	 */
 	while (!err && r->t.kind != KL_PTX_END && !kl_ptx_is(r, ";")) {
 		if (r->t.kind == KL_PTX_NAME)
 			take_name(r, f, b, op, brackets);
@@ -117,9 +123,10 @@ int kl_ptx_read_loc(struct kl_ptx_reader *r)
 {
 	int err = kl_ptx_next(r);
 
-	while (!err && (r->t.kind == KL_PTX_NUMBER || kl_ptx_is(r, ",") || kl_ptx_is(r, "function_name") ||
-			kl_ptx_is(r, "inlined_at") || kl_ptx_is(r, "+") ||
-			(r->t.kind == KL_PTX_NAME && !strncmp(r->t.s, "$L__info_string", 15))))
+	while (!err &&
+	       (r->t.kind == KL_PTX_NUMBER || kl_ptx_is(r, ",") || kl_ptx_is(r, "function_name") ||
+		kl_ptx_is(r, "inlined_at") || kl_ptx_is(r, "+") ||
+		(r->t.kind == KL_PTX_NAME && !strncmp(r->t.s, "$L__info_string", 15))))
 		err = kl_ptx_next(r);
 	return err;
 }
@@ -130,7 +137,7 @@ static int read_statement(struct kl_ptx_reader *r, struct kl_ptx_fn *f, struct b
 {
 	int err = 0;
 
-	if (kl_ptx_is(r, "@")) {		/* @p, @!p */
+	if (kl_ptx_is(r, "@")) { /* @p, @!p */
 		err = kl_ptx_next(r);
 		if (!err && kl_ptx_is(r, "!"))
 			err = kl_ptx_next(r);
@@ -150,7 +157,7 @@ static int read_statement(struct kl_ptx_reader *r, struct kl_ptx_fn *f, struct b
 	if (r->t.s[0] == '.')
 		return read_rest(r, f, b, NULL);
 	err = read_op(r, op);
-	if (err || kl_ptx_is(r, ":"))		/* a label */
+	if (err || kl_ptx_is(r, ":")) /* a label */
 		return err ? err : kl_ptx_next(r);
 	count_op(f, b, op->ptr);
 	return read_rest(r, f, b, op->ptr);

@@ -16,16 +16,16 @@ enum kl_ptx_kind { KL_PTX_END, KL_PTX_NAME, KL_PTX_NUMBER, KL_PTX_STRING, KL_PTX
 
 struct kl_ptx_token {
 	enum kl_ptx_kind kind;
-	const char *s;		/* into the text */
+	const char *s; /* into the text */
 	size_t n;
 };
 
 struct kl_ptx_reader {
 	const char *at, *end;
 	size_t line;
-	struct kl_ptx_token t;	/* the present one */
+	struct kl_ptx_token t; /* the present one */
 	struct kl_ptx *ptx;
-	struct kl_map place;	/* name -> index + 1; variables behind KL_PTX_MAX_ITEMS */
+	struct kl_map place; /* name -> index + 1; variables behind KL_PTX_MAX_ITEMS */
 };
 
 /** KL_ENO, with `what` and the line. */

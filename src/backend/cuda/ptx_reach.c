@@ -31,7 +31,7 @@ const struct kl_ptx_var *kl_ptx_variable(const struct kl_ptx *p, const char *nam
 
 struct walk {
 	struct kl_ptx *p;
-	struct kl_map index;	/* name -> index + 1; variables behind nfn */
+	struct kl_map index; /* name -> index + 1; variables behind nfn */
 	size_t *todo, ntodo, alloc;
 };
 
@@ -41,7 +41,7 @@ static void visit(struct walk *w, const char *name)
 	bool *reached;
 
 	if (!i)
-		return;		/* a label, a parameter, a variable of the function */
+		return; /* a label, a parameter, a variable of the function */
 	reached = i <= w->p->nfn ? &w->p->fn[i - 1].reached : &w->p->var[i - 1 - w->p->nfn].reached;
 	if (*reached)
 		return;
@@ -52,8 +52,8 @@ static void visit(struct walk *w, const char *name)
 
 static void follow(struct walk *w, size_t i)
 {
-	const struct kl_strvec *ref =
-		i <= w->p->nfn ? &w->p->fn[i - 1].ref : &w->p->var[i - 1 - w->p->nfn].ref;
+	const struct kl_strvec *ref = i <= w->p->nfn ? &w->p->fn[i - 1].ref :
+						       &w->p->var[i - 1 - w->p->nfn].ref;
 
 	for (size_t k = 0; k < ref->n; k++)
 		visit(w, ref->v[k]);

@@ -8,7 +8,8 @@
 
 int kl_ptx_bad(const struct kl_ptx_reader *r, const char *what)
 {
-	return kl_error(KL_ENO, "the PTX is not what a compiler makes: %s, at line %zu", what, r->line);
+	return kl_error(KL_ENO, "the PTX is not what a compiler makes: %s, at line %zu", what,
+			r->line);
 }
 
 static bool starts_name(char c)
@@ -33,7 +34,8 @@ static int skip_space(struct kl_ptx_reader *r)
 			while (r->at < r->end && *r->at != '\n')
 				r->at++;
 		} else if (r->end - r->at > 1 && r->at[0] == '/' && r->at[1] == '*') {
-			for (r->at += 2; r->end - r->at > 1 && (r->at[0] != '*' || r->at[1] != '/'); r->at++)
+			for (r->at += 2; r->end - r->at > 1 && (r->at[0] != '*' || r->at[1] != '/');
+			     r->at++)
 				r->line += *r->at == '\n';
 			if (r->end - r->at < 2)
 				return kl_ptx_bad(r, "a comment without an end");
@@ -80,10 +82,9 @@ int kl_ptx_next(struct kl_ptx_reader *r)
 				break;
 			r->at++;
 		}
-		r->t = (struct kl_ptx_token){
-			isdigit((unsigned char)*from) ? KL_PTX_NUMBER : KL_PTX_NAME, from,
-			(size_t)(r->at - from)
-		};
+		r->t = (struct kl_ptx_token){ isdigit((unsigned char)*from) ? KL_PTX_NUMBER :
+									      KL_PTX_NAME,
+					      from, (size_t)(r->at - from) };
 		return 0;
 	}
 	if (!strchr("@!{}()[]<>,;:+-*/=&|^~?", *from))

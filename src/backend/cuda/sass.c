@@ -96,7 +96,10 @@ int kl_sass_parse(struct kl_sass *out, const char *text, size_t len)
 
 		eol = memchr(p, '\n', (size_t)(end - p));
 		eol = eol ? eol : end;
-		/* "\t.section\t.text.k,"ax",@progbits" opens a function, any other section closes it */
+		/*
+		 * "\t.section\t.text.k,"ax",@progbits" opens a function, any other section closes
+		 * it
+		 */
 		if (eol - p > 10 && !strncmp(p, "\t.section\t", 10)) {
 			bool code = !strncmp(p + 10, ".text.", 6) && s.n < MAX_ITEMS;
 
@@ -105,13 +108,15 @@ int kl_sass_parse(struct kl_sass *out, const char *text, size_t len)
 			if (code) {
 				KL_GROW(s.fn, s.n + 1, s.alloc);
 				f = &s.fn[s.n++];
-				*f = (struct kl_sass_fn){ .name = kl_strndup(p + 16,
-									     strcspn(p + 16, ",\"\n")) };
+				*f = (struct kl_sass_fn){
+					.name = kl_strndup(p + 16, strcspn(p + 16, ",\"\n"))
+				};
 			}
 			continue;
 		}
 		body = f ? memmem(p, (size_t)(eol - p), "*/", 2) : NULL;
-		if (body && p + strspn(p, " \t") + 2 < eol && !strncmp(p + strspn(p, " \t"), "/*", 2))
+		if (body && p + strspn(p, " \t") + 2 < eol &&
+		    !strncmp(p + strspn(p, " \t"), "/*", 2))
 			instruction(f, &seen, body + 2, eol);
 	}
 	kl_map_release(&seen);
@@ -122,8 +127,8 @@ int kl_sass_parse(struct kl_sass *out, const char *text, size_t len)
 	return 0;
 }
 
-int kl_sass_read(struct kl_sass *out, const struct kl_jail *j, const struct kl_nvcc *n, const char *dir,
-		 const char *cubin)
+int kl_sass_read(struct kl_sass *out, const struct kl_jail *j, const struct kl_nvcc *n,
+		 const char *dir, const char *cubin)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec a = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;

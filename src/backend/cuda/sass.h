@@ -8,15 +8,15 @@
 #include "jail/jail.h"
 
 /*
- * sass - the machine code of a cubin as nvdisasm reads it, in the compile jail. nvdisasm need not be
- * there; without it facts come from PTX alone, and an imported cubin cannot be judged.
+ * sass - the machine code of a cubin as nvdisasm reads it, in the compile jail. nvdisasm need not
+ * be there; without it facts come from PTX alone, and an imported cubin cannot be judged.
  */
 struct kl_sass_fn {
-	char *name;			/* of the section: a kernel, or a function of its own */
-	struct kl_ptx_op *op;		/* "LDG.E.128.CONSTANT", how often */
+	char *name;           /* of the section: a kernel, or a function of its own */
+	struct kl_ptx_op *op; /* "LDG.E.128.CONSTANT", how often */
 	size_t nop, alloc;
-	struct kl_strvec special;	/* "SR_CLOCKLO" */
-	bool module_data;		/* reads addresses of the module's variables */
+	struct kl_strvec special; /* "SR_CLOCKLO" */
+	bool module_data;         /* reads addresses of the module's variables */
 };
 
 struct kl_sass {
@@ -25,8 +25,8 @@ struct kl_sass {
 };
 
 /** `cubin`: relative to `dir`. KL_ECANNOT: there is no nvdisasm. */
-int kl_sass_read(struct kl_sass *out, const struct kl_jail *j, const struct kl_nvcc *n, const char *dir,
-		 const char *cubin);
+int kl_sass_read(struct kl_sass *out, const struct kl_jail *j, const struct kl_nvcc *n,
+		 const char *dir, const char *cubin);
 /** From text, as `nvdisasm -c` prints it. */
 int kl_sass_parse(struct kl_sass *out, const char *text, size_t len);
 void kl_sass_release(struct kl_sass *s);

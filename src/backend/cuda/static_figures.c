@@ -8,7 +8,9 @@
 /* -- instructions by class ------------------------------------------------------------------ */
 
 /* The first beginning that fits; what fits none is "other". */
-struct class_ { const char *name, *begins; };
+struct class_ {
+	const char *name, *begins;
+};
 
 static const struct class_ ptx_classes[] = {
 	{ "tensor", "mma." },
@@ -100,7 +102,8 @@ static const char *ptx_class(const char *op)
 		if (!strncmp(op, ptx_classes[i].begins, strlen(ptx_classes[i].begins)))
 			return ptx_classes[i].name;
 	/* arithmetic says its type last */
-	if (n > 4 && (strstr(op, ".f32") || strstr(op, ".f64") || strstr(op, ".f16") || strstr(op, ".bf16")))
+	if (n > 4 &&
+	    (strstr(op, ".f32") || strstr(op, ".f64") || strstr(op, ".f16") || strstr(op, ".bf16")))
 		return "float";
 	if (n > 4 && op[n - 4] == '.' && strchr("subf", op[n - 3]))
 		return "integer";
@@ -120,7 +123,8 @@ static void add(json_t *o, const char *key, size_t n)
 	kl_json_set_int(o, key, kl_json_int_or(o, key, 0) + (int64_t)n);
 }
 
-static void count_ops(json_t *o, const struct kl_ptx_op *op, size_t n, const char *(*class_of)(const char *))
+static void count_ops(json_t *o, const struct kl_ptx_op *op, size_t n,
+		      const char *(*class_of)(const char *))
 {
 	for (size_t i = 0; i < n; i++) {
 		const char *c = class_of(op[i].name);
@@ -149,10 +153,12 @@ static json_t *instructions(const struct kl_cuda_code *c, const char *kernel)
 /* -- occupancy --------------------------------------------------------------------------------- */
 
 /* What one multiprocessor has. Registers: 65536 everywhere, handed out to warps by 256. */
-static const struct limits { int sm; int64_t warps, blocks, smem;
+static const struct limits {
+	int sm;
+	int64_t warps, blocks, smem;
 } limits[] = {
-	{ 75, 32, 16, 64 << 10 },   { 80, 64, 32, 164 << 10 },	{ 86, 48, 16, 100 << 10 },
-	{ 87, 48, 16, 164 << 10 },  { 89, 48, 24, 100 << 10 },	{ 90, 64, 32, 228 << 10 },
+	{ 75, 32, 16, 64 << 10 },   { 80, 64, 32, 164 << 10 },  { 86, 48, 16, 100 << 10 },
+	{ 87, 48, 16, 164 << 10 },  { 89, 48, 24, 100 << 10 },  { 90, 64, 32, 228 << 10 },
 	{ 100, 64, 32, 228 << 10 }, { 103, 64, 32, 228 << 10 }, { 120, 48, 24, 100 << 10 },
 	{ 121, 48, 24, 100 << 10 },
 };
@@ -170,7 +176,8 @@ static void least(int64_t *blocks, const char **by, int64_t n, const char *what)
 	}
 }
 
-static void occupancy(json_t *o, const struct kl_cubin_kernel *k, const struct kl_cuda_launch *l, int sm)
+static void occupancy(json_t *o, const struct kl_cubin_kernel *k, const struct kl_cuda_launch *l,
+		      int sm)
 {
 	const struct limits *m = NULL;
 	int64_t warps = up(l->threads, 32) / 32, blocks, smem;
@@ -184,7 +191,9 @@ static void occupancy(json_t *o, const struct kl_cubin_kernel *k, const struct k
 	blocks = m->blocks;
 	smem = up(k->smem + l->smem, 128) + (sm >= 80 ? 1024 : 0);
 	least(&blocks, &by, m->warps / warps, "threads");
-	/* the four quarters of a multiprocessor have 16384 registers each, and warps go round them */
+	/*
+	 * the four quarters of a multiprocessor have 16384 registers each, and warps go round them
+	 */
 	least(&blocks, &by, 16384 / up(k->registers * 32, 256) * 4 / warps, "registers");
 	if (smem)
 		least(&blocks, &by, m->smem / smem, "shared");
@@ -193,7 +202,9 @@ static void occupancy(json_t *o, const struct kl_cubin_kernel *k, const struct k
 	kl_json_set_str(o, "limited_by", by);
 }
 
-/* -- one object a kernel -------------------------------------------------------------------------- */
+/*
+ * -- one object a kernel --------------------------------------------------------------------------
+ */
 
 static json_t *figures(const struct kl_cuda_code *c, const char *name)
 {

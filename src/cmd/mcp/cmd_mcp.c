@@ -14,14 +14,15 @@
 
 static const char synopsis[] = "mcp [--read-only]";
 
-#define MAX_BACKLOG ((size_t)16 << 20)	/* of answers that nobody reads: then nothing more is asked */
-#define PIECE 4096			/* a pipe that can be written to takes as much without waiting */
+#define MAX_BACKLOG \
+	((size_t)16 << 20) /* of answers that nobody reads: then nothing more is asked */
+#define PIECE 4096         /* a pipe that can be written to takes as much without waiting */
 
 struct streams {
 	struct kl_mcp_server server;
 	struct kl_rpc_lines in;
-	size_t sent;			/* bytes of server.out that are gone */
-	bool gone;			/* the client */
+	size_t sent; /* bytes of server.out that are gone */
+	bool gone;   /* the client */
 };
 
 static void streams_release(struct streams *s)
@@ -86,7 +87,10 @@ static void write_some(struct streams *s)
 
 /* --- waiting -------------------------------------------------------------------------- */
 
-/* How long to wait for what no descriptor tells of: a process that closed its pipes is about to end. */
+/*
+ * How long to wait for what no descriptor tells of: a process that closed its pipes is about to
+ * end.
+ */
 static int patience(const struct kl_mcp_server *s)
 {
 	int ms = s->n ? 500 : -1;
@@ -135,7 +139,9 @@ static int serve(struct streams *s)
 	return err;
 }
 
-/* What was said before the end is still answered, if somebody takes it at once; what runs is ended. */
+/*
+ * What was said before the end is still answered, if somebody takes it at once; what runs is ended.
+ */
 static void finish(struct streams *s)
 {
 	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
@@ -152,13 +158,12 @@ static void finish(struct streams *s)
 
 int cmd_mcp(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
-	KL_AUTO(streams_release) struct streams s = { .server = KL_MCP_SERVER_INIT, .in = KL_RPC_LINES_INIT };
+	KL_AUTO(streams_release) struct streams s = { .server = KL_MCP_SERVER_INIT,
+						      .in = KL_RPC_LINES_INIT };
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
-	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('\0', "read-only", &s.server.read_only,
-			    "offer no tool that writes to the repository"),
-		KL_OPT_END
-	};
+	const struct kl_opt opts[] = { KL_OPT_BOOL('\0', "read-only", &s.server.read_only,
+						   "offer no tool that writes to the repository"),
+				       KL_OPT_END };
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
 
 	if (err)

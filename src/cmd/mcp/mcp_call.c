@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-#define MAX_OUT ((size_t)2 << 20)	/* more than an agent can read */
+#define MAX_OUT ((size_t)2 << 20) /* more than an agent can read */
 #define MAX_ERR ((size_t)64 << 10)
-#define BEAT_NS 2000000000LL		/* a sign of life */
+#define BEAT_NS 2000000000LL /* a sign of life */
 
 struct kl_mcp_call *kl_mcp_call_new(const struct kl_mcp_tool *tool, const json_t *id)
 {
@@ -43,7 +43,9 @@ void kl_mcp_call_free(struct kl_mcp_call *c)
 int kl_mcp_call_start(struct kl_mcp_call *c)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
-	struct kl_proc_opts o = { .out = &c->out, .err = &c->err, .in = c->input, .flags = KL_PROC_ASK };
+	struct kl_proc_opts o = {
+		.out = &c->out, .err = &c->err, .in = c->input, .flags = KL_PROC_ASK
+	};
 	int err;
 
 	/* this very program, whatever lies at its place by now */
@@ -221,13 +223,15 @@ static json_t *failed(const struct kl_mcp_call *c)
 	json_array_foreach(lines, i, line)
 		kl_buf_addf(&b, "%s%s", b.len ? "\n" : "", json_string_value(line));
 	if (c->truncated)
-		kl_buf_addf(&b, "%s%s has more to say than %zu bytes: ask for less", b.len ? "\n" : "",
-			    c->tool->name, MAX_OUT);
+		kl_buf_addf(&b, "%s%s has more to say than %zu bytes: ask for less",
+			    b.len ? "\n" : "", c->tool->name, MAX_OUT);
 	else if (c->end.signal)
 		kl_buf_addf(&b, "%s%s was ended by signal %d", b.len ? "\n" : "", c->tool->name,
 			    c->end.signal);
 	else if (c->end.exit == 125)
-		kl_buf_adds(&b, "\nexit 125: it cannot be tested here, which says nothing of the kernel");
+		kl_buf_adds(
+			&b,
+			"\nexit 125: it cannot be tested here, which says nothing of the kernel");
 	if (!b.len)
 		kl_buf_addf(&b, "exit %d", c->end.exit);
 	return kl_mcp_call_refused(b.ptr);

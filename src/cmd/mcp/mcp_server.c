@@ -15,8 +15,8 @@
 
 struct kl_mcp_revision {
 	const char *name;
-	int wants;		/* enum kl_mcp_wants */
-	bool batches;		/* several messages in an array */
+	int wants;    /* enum kl_mcp_wants */
+	bool batches; /* several messages in an array */
 };
 
 /* those with a handshake, newest first */
@@ -40,7 +40,8 @@ static const char instructions[] =
 /* Answers of one array of messages, which go out together. */
 struct kl_mcp_batch {
 	json_t *answers;
-	size_t open;		/* calls that have not ended, and the array itself while it is read */
+	/* calls that have not ended, and the array itself while it is read */
+	size_t open;
 };
 
 /* One message, and where its answer goes. */
@@ -241,8 +242,8 @@ static void list_tools(struct kl_mcp_server *s, const struct request *r)
 /* --- calls -------------------------------------------------------------------------- */
 
 /*
- * A walk that asks a model costs money, and one that asks a command runs it: such a walk goes on by its
- * owner's hand alone.
+ * A walk that asks a model costs money, and one that asks a command runs it: such a walk goes on by
+ * its owner's hand alone.
  */
 static int check_walk(struct kl_mcp_server *s)
 {
@@ -250,13 +251,16 @@ static int check_walk(struct kl_mcp_server *s)
 	int err = kl_opstate_load(&op, s->repo);
 
 	if (err == KL_ENOTFOUND)
-		return kl_error(KL_ENOTFOUND, "no walk is in progress in this worktree; deopt_start begins "
+		return kl_error(KL_ENOTFOUND,
+				"no walk is in progress in this worktree; deopt_start begins "
 				"one");
 	if (err < 0)
 		return err;
-	if (!strcmp(kl_walk_str(&op.walk, "rewriters"), "stepwise") && !*kl_walk_str(&op.walk, "rederive"))
+	if (!strcmp(kl_walk_str(&op.walk, "rewriters"), "stepwise") &&
+	    !*kl_walk_str(&op.walk, "rederive"))
 		return 0;
-	return kl_error(KL_EINVALID, "the walk in progress asks others, too (%s): who began it goes on with "
+	return kl_error(KL_EINVALID,
+			"the walk in progress asks others, too (%s): who began it goes on with "
 			"'git klineage deopt --continue', or ends it",
 			kl_walk_str(&op.walk, "rewriters"));
 }
@@ -295,7 +299,8 @@ static void call_tool(struct kl_mcp_server *s, const struct request *r)
 {
 	const char *name = kl_json_str_or(r->m.params, "name", NULL);
 	const json_t *args = json_object_get(r->m.params, "arguments");
-	const json_t *token = json_object_get(json_object_get(r->m.params, "_meta"), "progressToken");
+	const json_t *token = json_object_get(json_object_get(r->m.params, "_meta"),
+					      "progressToken");
 	const struct kl_mcp_tool *tool = name ? kl_mcp_tool_find(name, s->read_only) : NULL;
 	KL_AUTO(json_decrefp) json_t *none = json_object();
 	KL_AUTO(kl_mcp_call_freep) struct kl_mcp_call *c = NULL;
@@ -303,8 +308,10 @@ static void call_tool(struct kl_mcp_server *s, const struct request *r)
 	if (!tool || (args && !json_is_object(args))) {
 		KL_AUTO(kl_freep) char *why = kl_asprintf("Unknown tool: %.100s", name ? name : "");
 
-		refuse(s, r, KL_RPC_PARAMS, !name ? "'name' is not a string" : !tool ? why :
-		       "'arguments' is not an object");
+		refuse(s, r, KL_RPC_PARAMS,
+		       !name ? "'name' is not a string" :
+		       !tool ? why :
+			       "'arguments' is not an object");
 		return;
 	}
 	if (is_known(s, r->m.id)) {
@@ -410,8 +417,8 @@ static void request(struct kl_mcp_server *s, struct request *r)
 	static const struct {
 		const char *method;
 		void (*fn)(struct kl_mcp_server *s, const struct request *r);
-		bool early;		/* before `initialize`, too */
-		bool legacy;		/* not of revisions without handshake */
+		bool early;  /* before `initialize`, too */
+		bool legacy; /* not of revisions without handshake */
 	} methods[] = {
 		{ "initialize", initialize, true, true },
 		{ "ping", ping, true, true },
@@ -444,7 +451,8 @@ static void take_one(struct kl_mcp_server *s, const json_t *j, struct kl_mcp_bat
 		refuse(s, &r, code, kl_error_last());
 	else if (!code && r.m.kind == KL_RPC_REQUEST)
 		request(s, &r);
-	else if (!code && r.m.kind == KL_RPC_NOTIFICATION && !strcmp(r.m.method, "notifications/cancelled"))
+	else if (!code && r.m.kind == KL_RPC_NOTIFICATION &&
+		 !strcmp(r.m.method, "notifications/cancelled"))
 		cancel(s, &r.m);
 	kl_error_clear();
 }
@@ -456,9 +464,10 @@ static void take_batch(struct kl_mcp_server *s, const json_t *list)
 	size_t n = json_array_size(list);
 
 	if (!s->agreed || !s->agreed->batches || !n || n > MAX_BATCH) {
-		refuse(s, &none, KL_RPC_INVALID, s->agreed && s->agreed->batches ?
-		       "an array of 1 to 64 messages is wanted" :
-		       "an array of messages is not of this revision of the protocol");
+		refuse(s, &none, KL_RPC_INVALID,
+		       s->agreed && s->agreed->batches ?
+			       "an array of 1 to 64 messages is wanted" :
+			       "an array of messages is not of this revision of the protocol");
 		return;
 	}
 	b = kl_calloc(1, sizeof(*b));

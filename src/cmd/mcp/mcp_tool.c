@@ -11,28 +11,45 @@ enum kind { TEXT, WORD, WORDS, BOOL, INT, EDITS, TRAITS };
 struct kl_mcp_param {
 	const char *name;
 	enum kind kind;
-	const char *option;	/* NULL: an argument after "--", or part of the document */
+	const char *option; /* NULL: an argument after "--", or part of the document */
 	const char *help;
-	const char *pattern;	/* of TEXT: an extended regular expression that ECMA-262 reads alike */
-	const char *words;	/* of WORD and WORDS: "a|b" */
-	int64_t min, max;	/* of INT; of TEXT `max` bytes */
+	/* of TEXT: an extended regular expression that ECMA-262 reads alike */
+	const char *pattern;
+	const char *words; /* of WORD and WORDS: "a|b" */
+	int64_t min, max;  /* of INT; of TEXT `max` bytes */
 	bool required;
 };
 
 #define SLUG "[a-z0-9][a-z0-9._-]{0,63}"
-#define LIST_END { NULL, TEXT, NULL, NULL, NULL, NULL, 0, 0, false }
-#define P_WORKLOAD(option)							\
-	{ "workload", TEXT, option,						\
-	  "Which kernel, by its contract's name; needed if there are several",	\
-	  "^" SLUG "$", NULL, 0, 64, false }
-#define P_LINEAGE								\
-	{ "lineage", TEXT, NULL, "<workload> or <workload>/<name>; needed if there are several",	\
-	  "^" SLUG "(/" SLUG ")?$", NULL, 0, 129, false }
-#define P_REV(name, option, help)						\
-	{ name, TEXT, option, help, "^[A-Za-z0-9_./@][A-Za-z0-9_./@^~{}+-]*$", NULL, 0, 250, false }
-#define P_BOOL(name, option, help) { name, BOOL, option, help, NULL, NULL, 0, 0, false }
-#define P_TOKEN(name, must, help)						\
-	{ name, TEXT, NULL, help, "^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$", NULL, 0, 40, must }
+#define LIST_END                                                \
+	{                                                       \
+		NULL, TEXT, NULL, NULL, NULL, NULL, 0, 0, false \
+	}
+#define P_WORKLOAD(option)                                                                   \
+	{                                                                                    \
+		"workload", TEXT, option,                                                    \
+			"Which kernel, by its contract's name; needed if there are several", \
+			"^" SLUG "$", NULL, 0, 64, false                                     \
+	}
+#define P_LINEAGE                                                                       \
+	{                                                                               \
+		"lineage", TEXT, NULL,                                                  \
+			"<workload> or <workload>/<name>; needed if there are several", \
+			"^" SLUG "(/" SLUG ")?$", NULL, 0, 129, false                   \
+	}
+#define P_REV(name, option, help)                                                                  \
+	{                                                                                          \
+		name, TEXT, option, help, "^[A-Za-z0-9_./@][A-Za-z0-9_./@^~{}+-]*$", NULL, 0, 250, \
+			false                                                                      \
+	}
+#define P_BOOL(name, option, help)                                \
+	{                                                         \
+		name, BOOL, option, help, NULL, NULL, 0, 0, false \
+	}
+#define P_TOKEN(name, must, help)                                                                 \
+	{                                                                                         \
+		name, TEXT, NULL, help, "^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$", NULL, 0, 40, must \
+	}
 
 /* --- the tools ---------------------------------------------------------------- */
 
@@ -52,10 +69,10 @@ static void end_more(struct kl_strvec *argv, const json_t *args, bool read_only)
 static const char *const gate_argv[] = { "gate", "--json", NULL };
 static const struct kl_mcp_param gate_params[] = {
 	P_WORKLOAD("workload"),
-	P_REV("rev", NULL,
-	      "A commit to judge and to note the verdict on (default: the worktree)"),
+	P_REV("rev", NULL, "A commit to judge and to note the verdict on (default: the worktree)"),
 	P_BOOL("staged", "staged", "Judge what is staged for commit"),
-	P_BOOL("fast", "fast", "Compile, audit and check the small shapes only: quick, and no whole verdict"),
+	P_BOOL("fast", "fast",
+	       "Compile, audit and check the small shapes only: quick, and no whole verdict"),
 	P_BOOL("profile", "profile", "Time it, too (default true)"),
 	P_BOOL("fresh", "fresh", "Judge again what was judged before"),
 	{ "require", WORD, "require", "Ask for speed against the parent commit as well", NULL,
@@ -103,14 +120,13 @@ static const char *const status_argv[] = { "deopt", "--status", "--json", NULL }
 static const struct kl_mcp_param no_params[] = { LIST_END };
 
 /* the walk has no model, whatever is configured: this tool spends no money and runs no command */
-static const char *const start_argv[] = {
-	"deopt", "--json", "--rewriter=stepwise", "--no-rederive", NULL
-};
+static const char *const start_argv[] = { "deopt", "--json", "--rewriter=stepwise", "--no-rederive",
+					  NULL };
 static const struct kl_mcp_param start_params[] = {
 	P_WORKLOAD(NULL),
 	P_REV("expert", "expert", "The commit to walk back from (default: HEAD)"),
-	{ "name", TEXT, "name", "Name of the lineage (default: of platform and expert)", "^" SLUG "$", NULL,
-	  0, 64, false },
+	{ "name", TEXT, "name", "Name of the lineage (default: of platform and expert)",
+	  "^" SLUG "$", NULL, 0, 64, false },
 	{ "steps", INT, "steps", "End after this many accepted steps", NULL, NULL, 1, 1000, false },
 	LIST_END
 };
@@ -138,27 +154,28 @@ static const struct kl_mcp_param step_params[] = {
 
 static const char *const end_argv[] = { "deopt", "--json", NULL };
 static const struct kl_mcp_param end_params[] = {
-	{ "keep", BOOL, NULL, "true: what was accepted becomes a lineage; false: the walk is forgotten", NULL,
-	  NULL, 0, 0, true },
+	{ "keep", BOOL, NULL,
+	  "true: what was accepted becomes a lineage; false: the walk is forgotten", NULL, NULL, 0,
+	  0, true },
 	LIST_END
 };
 
 /* tools alone: see start_argv */
-static const char *const materialize_argv[] = {
-	"materialize", "--json", "--quiet", "--rewriter=none", NULL
-};
+static const char *const materialize_argv[] = { "materialize", "--json", "--quiet",
+						"--rewriter=none", NULL };
 static const struct kl_mcp_param materialize_params[] = {
 	P_WORKLOAD(NULL),
 	P_REV("root", "root",
 	      "Begin at this commit (default: HEAD), at the oracle as a kernel (`baseline`), or go on at the "
 	      "branch's tip (`best`)"),
-	{ "name", TEXT, "name", "Of the branch (default: of platform and root)", "^" SLUG "$", NULL, 0, 64,
-	  false },
+	{ "name", TEXT, "name", "Of the branch (default: of platform and root)", "^" SLUG "$", NULL,
+	  0, 64, false },
 	{ "status", WORDS, "status", "Cards of which status (default: admitted)", NULL,
 	  "admitted|provisional|hypothesis", 0, 0, false },
 	P_BOOL("one", "one",
 	       "A step: stop once one change was judged; the answer's `stopped` says that there may be more"),
-	P_BOOL("continue", "continue", "The next step, or the rest, of the run of that name (no root then)"),
+	P_BOOL("continue", "continue",
+	       "The next step, or the rest, of the run of that name (no root then)"),
 	P_BOOL("dry_run", "dry-run", "Only say which cards would be tried, and whether they apply"),
 	LIST_END
 };
@@ -216,7 +233,9 @@ const struct kl_mcp_tool *kl_mcp_tool_find(const char *name, bool read_only)
 {
 	for (const struct kl_mcp_tool *t = kl_mcp_tools; t->name; t++)
 		if (!strcmp(t->name, name))
-			return !read_only || t->argv == gate_argv || (t->flags & KL_MCP_READS) ? t : NULL;
+			return !read_only || t->argv == gate_argv || (t->flags & KL_MCP_READS) ?
+				       t :
+				       NULL;
 	return NULL;
 }
 
@@ -346,7 +365,8 @@ static json_t *output_schema(void)
 	json_t *j = typed("object"), *properties = json_object(), *required = json_array();
 	json_t *result = typed("object");
 
-	kl_json_set_str(result, "description", "What the verb prints with --json; absent where it has "
+	kl_json_set_str(result, "description",
+			"What the verb prints with --json; absent where it has "
 			"nothing to say but messages");
 	kl_json_set(properties, "exit", typed("integer"));
 	kl_json_set(properties, "result", result);
@@ -423,7 +443,8 @@ static int check_text(const struct kl_mcp_param *p, const json_t *v)
 	if (!s)
 		return wrong(p, "a string");
 	if (strlen(s) > (size_t)p->max)
-		return kl_error(KL_EINVALID, "'%s' is longer than %lld bytes", p->name, (long long)p->max);
+		return kl_error(KL_EINVALID, "'%s' is longer than %lld bytes", p->name,
+				(long long)p->max);
 	if (regcomp(&re, p->pattern, REG_EXTENDED | REG_NOSUB))
 		KL_BUG("the pattern of '%s' is none", p->name);
 	ok = !regexec(&re, s, 0, NULL, 0);
@@ -440,7 +461,8 @@ static int check_words(const struct kl_mcp_param *p, const json_t *v)
 		return wrong(p, "a list of words");
 	json_array_foreach(v, i, word)
 		if (!is_among(json_is_string(word) ? json_string_value(word) : "", p->words))
-			return kl_error(KL_EINVALID, "'%s' is a list of these: %s", p->name, p->words);
+			return kl_error(KL_EINVALID, "'%s' is a list of these: %s", p->name,
+					p->words);
 	return 0;
 }
 
@@ -458,7 +480,8 @@ static int check_value(const struct kl_mcp_param *p, const json_t *v)
 	case BOOL:
 		return json_is_boolean(v) ? 0 : wrong(p, "true or false");
 	case INT:
-		if (json_is_integer(v) && json_integer_value(v) >= p->min && json_integer_value(v) <= p->max)
+		if (json_is_integer(v) && json_integer_value(v) >= p->min &&
+		    json_integer_value(v) <= p->max)
 			return 0;
 		return kl_error(KL_EINVALID, "'%s' is not an integer from %lld to %lld", p->name,
 				(long long)p->min, (long long)p->max);
@@ -486,7 +509,7 @@ static int check(const struct kl_mcp_tool *t, const json_t *args)
 	json_object_foreach((json_t *)args, key, v) {
 		const struct kl_mcp_param *p = find(t, key);
 		int err = p ? check_value(p, v) :
-			  kl_error(KL_EINVALID, "%s has no argument '%.60s'", t->name, key);
+			      kl_error(KL_EINVALID, "%s has no argument '%.60s'", t->name, key);
 
 		if (err < 0)
 			return err;
@@ -520,7 +543,8 @@ static void push_option(struct kl_strvec *argv, const struct kl_mcp_param *p, co
 	}
 }
 
-int kl_mcp_tool_argv(struct kl_strvec *argv, const struct kl_mcp_tool *t, const json_t *args, bool read_only)
+int kl_mcp_tool_argv(struct kl_strvec *argv, const struct kl_mcp_tool *t, const json_t *args,
+		     bool read_only)
 {
 	int err = check(t, args);
 

@@ -19,7 +19,7 @@ struct file {
 struct kl_bundle {
 	struct file *file;
 	size_t nfile, alloc, bytes;
-	json_t *entries, *records;	/* arrays, in the order they were added */
+	json_t *entries, *records; /* arrays, in the order they were added */
 };
 
 struct kl_bundle *kl_bundle_new(void)
@@ -78,7 +78,8 @@ static int add_file(char **name, struct kl_bundle *b, const char *folder, const 
 /* The objects that a job names travel with it; the pool is made there. */
 static int localize(json_t *doc, struct kl_bundle *b, const char *contract)
 {
-	static const char *const object[] = { "truth", "honest", "candidate", "parent", "baseline_cubin" };
+	static const char *const object[] = { "truth", "honest", "candidate", "parent",
+					      "baseline_cubin" };
 	KL_AUTO(kl_freep) char *pool = kl_asprintf("pools/%.16s", contract);
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(object); i++) {

@@ -22,13 +22,15 @@ void kl_bundle_free(struct kl_bundle *b);
 KL_DEFINE_CLEANUP(struct kl_bundle *, kl_bundle_free)
 
 struct kl_bundle_job {
-	const json_t *job;		/* klineage.job/1 as a local worker gets it, absolute paths */
-	const struct kl_event *event;	/* all that is known before */
+	/* klineage.job/1 as a local worker gets it, absolute paths */
+	const json_t *job;
+	const struct kl_event *event; /* all that is known before */
 	const struct kl_judgement_of *of;
-	const char *cache;	/* digest of the key that the verdict is kept under, but for the device */
-	const char *runner;		/* who judges it */
-	const char *dir;		/* contract's directory in the repository */
-	const char *commit;		/* that has this surface; NULL: none is known */
+	/* digest of the key that the verdict is kept under, but for the device */
+	const char *cache;
+	const char *runner; /* who judges it */
+	const char *dir;    /* contract's directory in the repository */
+	const char *commit; /* that has this surface; NULL: none is known */
 };
 
 /** A job that is there already is not added again. KL_EINVALID: too much for one bundle. */

@@ -15,8 +15,8 @@
  */
 
 /**
- * Keep `record` (klineage.pending/1, its "job" is the digest); durable when it returns. What an earlier
- * record of the same job knows of commits is kept, too.
+ * Keep `record` (klineage.pending/1, its "job" is the digest); durable when it returns. What an
+ * earlier record of the same job knows of commits is kept, too.
  */
 int kl_pending_put(struct kl_repo *r, json_t *record);
 /** KL_ENOTFOUND: this clone sent no such job away. KL_EINVALID: its record is damaged. */

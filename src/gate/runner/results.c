@@ -20,7 +20,7 @@
 #define SCHEMA "klineage.results/1"
 #define MAX_FILE ((size_t)256 << 20)
 #define MAX_JOBS 4096
-#define MAX_WORDS 200		/* device, driver */
+#define MAX_WORDS 200 /* device, driver */
 
 void kl_results_release(struct kl_results *r)
 {
@@ -50,8 +50,8 @@ static void intake_release(struct intake *in)
 struct file {
 	const char *text;
 	size_t len;
-	size_t body, nbody;	/* first byte of the results, how many bytes */
-	size_t foot, sig;	/* where those lines begin; 0: there is none */
+	size_t body, nbody; /* first byte of the results, how many bytes */
+	size_t foot, sig;   /* where those lines begin; 0: there is none */
 };
 
 /* A whole line, without its end; false: none, or one that is cut off. */
@@ -82,7 +82,8 @@ static int split(struct file *f, const char *text, size_t len)
 	*f = (struct file){ .text = text, .len = len };
 	if (!next_line(&line, &n, text, len, &at) || kl_json_parse(&head, line, n) < 0 ||
 	    strcmp(kl_json_str_or(head, "schema", ""), SCHEMA))
-		return kl_error(KL_EINVALID, "these are no results of klineage-worker (%s)", SCHEMA);
+		return kl_error(KL_EINVALID, "these are no results of klineage-worker (%s)",
+				SCHEMA);
 	f->body = at;
 	for (begin = at; next_line(&line, &n, text, len, &at); begin = at) {
 		if (has_member(line, n, "{\"end\":") && !f->foot)
@@ -105,15 +106,17 @@ static int check_end(const struct file *f, size_t seen)
 
 	if (!f->foot) {
 		err = kl_error(KL_EINVALID, "the results are cut off: the worker has not finished, "
-			       "or a part is lost");
-		return kl_error_hint(err, "the same klineage-worker command again goes on where it was");
+					    "or a part is lost");
+		return kl_error_hint(err,
+				     "the same klineage-worker command again goes on where it was");
 	}
 	if ((err = kl_json_parse(&end, f->text + f->foot, strcspn(f->text + f->foot, "\n"))) < 0)
 		return err;
 	kl_digest_hex(hex, f->text, f->foot);
 	if (kl_json_int_or(end, "end", -1) != (int64_t)seen ||
 	    strcmp(kl_json_str_or(end, "sha256", ""), hex))
-		return kl_error(KL_EINVALID, "the results were changed: they are not those that their end "
+		return kl_error(KL_EINVALID,
+				"the results were changed: they are not those that their end "
 				"speaks of");
 	return 0;
 }
@@ -127,13 +130,15 @@ static int check_signature(struct intake *in, const struct file *f)
 	if (err < 0 || (!f->sig && !required))
 		return err;
 	if (!f->sig) {
-		err = kl_error(KL_EINVALID, "the results are not signed, and klineage.requireSigned "
+		err = kl_error(KL_EINVALID,
+			       "the results are not signed, and klineage.requireSigned "
 			       "asks for it");
 		return kl_error_hint(err, "klineage-worker --sign-key <file> signs them");
 	}
 	if ((err = kl_json_parse(&last, f->text + f->sig, strcspn(f->text + f->sig, "\n"))) < 0)
 		return err;
-	err = kl_sign_verify(&in->out->signer, in->repo, f->text, f->sig, kl_json_str_or(last, "sig", ""));
+	err = kl_sign_verify(&in->out->signer, in->repo, f->text, f->sig,
+			     kl_json_str_or(last, "sig", ""));
 	if (!err || required)
 		return err < 0 ? kl_error_in(err, "the signature of the results") : err;
 	/* a signature that nobody asks for and that says nothing here */
@@ -154,7 +159,8 @@ static int check_seal(json_t *line)
 	json_object_del(line, "sha256");
 	kl_json_canonical(&text, line);
 	kl_digest_hex(hex, text.ptr, text.len);
-	return strcmp(said, hex) ? kl_error(KL_EINVALID, "it was changed: its digest is another") : 0;
+	return strcmp(said, hex) ? kl_error(KL_EINVALID, "it was changed: its digest is another") :
+				   0;
 }
 
 /* "2026-11-20T10:00:00Z" */
@@ -185,7 +191,8 @@ static int check_line(const json_t *line, const struct kl_event *draft, const js
 	    (err = check_same(line, "contract", draft->contract)) < 0)
 		return err;
 	if (draft->policy != KL_GATE_POLICY)
-		return kl_error(KL_EINVALID, "the gate's rules have changed since that job was sent away; "
+		return kl_error(KL_EINVALID,
+				"the gate's rules have changed since that job was sent away; "
 				"send it again");
 	if (!time_ok(kl_json_str_or(line, "time", "")))
 		return kl_error(KL_EINVALID, "it does not say when");
@@ -223,7 +230,8 @@ static struct kl_judgement *judgement_of(struct kl_event *draft, const json_t *r
 {
 	struct kl_judgement *judged = kl_judgement_new(draft);
 	struct kl_judgement_of of = {
-		.workload = draft->workload, .parent = kl_json_str_or(record, "parent", NULL),
+		.workload = draft->workload,
+		.parent = kl_json_str_or(record, "parent", NULL),
 	};
 	KL_AUTO(kl_freep) int64_t *weight = weights_of(record, &of.nweight);
 	const char *device = kl_json_str_or(line, "device", NULL);
@@ -277,7 +285,7 @@ static int note(struct intake *in, const json_t *record, struct kl_event *event)
 	if (!err && in->have_head && !head_done && has_surface(in, &in->head, dir, event))
 		err = kl_noting_add(&in->notes, &in->head, event);
 	if (!err)
-		kl_error_clear();	/* of commits that are gone */
+		kl_error_clear(); /* of commits that are gone */
 	return err;
 }
 
@@ -317,9 +325,11 @@ static int keep(bool *again, struct intake *in, const json_t *record, const stru
 
 /* --- the whole ---------------------------------------------------------------------- */
 
-static void say(struct intake *in, size_t number, const char *job, const char *what, const char *more)
+static void say(struct intake *in, size_t number, const char *job, const char *what,
+		const char *more)
 {
-	kl_strvec_pushf(&in->out->lines, "%.12s %s%s%s", *job ? job : "line", what, *more ? ": " : "", more);
+	kl_strvec_pushf(&in->out->lines, "%.12s %s%s%s", *job ? job : "line", what,
+			*more ? ": " : "", more);
 	if (!*job)
 		kl_strvec_pushf(&in->out->lines, "  (line %zu)", number);
 }
@@ -405,7 +415,9 @@ static int take_lines(struct intake *in, const struct file *f, size_t *seen)
 
 int kl_results_take(struct kl_results *out, struct kl_repo *r, const char *text, size_t len)
 {
-	KL_AUTO(intake_release) struct intake in = { .out = out, .repo = r, .notes = { .repo = r } };
+	KL_AUTO(intake_release) struct intake in = { .out = out,
+						     .repo = r,
+						     .notes = { .repo = r } };
 	struct file f;
 	size_t seen;
 	int err;
@@ -417,15 +429,16 @@ int kl_results_take(struct kl_results *out, struct kl_repo *r, const char *text,
 	    (err = take_lines(&in, &f, &seen)) < 0 || (err = kl_noting_write(&in.notes)) < 0)
 		return err;
 	if (out->refused)
-		return kl_error(KL_EINVALID, "%zu of %zu results refused; the first: %s", out->refused, seen,
-				out->why);
+		return kl_error(KL_EINVALID, "%zu of %zu results refused; the first: %s",
+				out->refused, seen, out->why);
 	return check_end(&f, seen);
 }
 
 int kl_results_file(struct kl_results *out, struct kl_repo *r, const char *path)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	int err = strcmp(path, "-") ? kl_fs_read(&text, path, MAX_FILE) : kl_buf_read_fd(&text, 0, MAX_FILE);
+	int err = strcmp(path, "-") ? kl_fs_read(&text, path, MAX_FILE) :
+				      kl_buf_read_fd(&text, 0, MAX_FILE);
 
 	if (!err)
 		err = kl_results_take(out, r, text.ptr, text.len);

@@ -14,11 +14,12 @@
  * harms nothing else. Taking the same results again changes nothing.
  */
 struct kl_results {
-	size_t imported, again;		/* new; known before */
-	size_t refused, cannot;		/* not believed; not judged there either */
-	char *why;			/* of the first that was refused or not judged; NULL: none */
-	struct kl_strvec lines;		/* for a person, one a result */
-	char *signer;			/* NULL: not signed */
+	size_t imported, again; /* new; known before */
+	size_t refused, cannot; /* not believed; not judged there either */
+	/* of the first that was refused or not judged; NULL: none */
+	char *why;
+	struct kl_strvec lines; /* for a person, one a result */
+	char *signer;           /* NULL: not signed */
 };
 void kl_results_release(struct kl_results *r);
 

@@ -56,11 +56,13 @@ int kl_runner_check_wall(const json_t *result)
 	if (!strcmp(status, "cannot"))
 		return 0;
 	if (n < 0)
-		return kl_error(KL_ECANNOT, "the worker does not say that a wall stood around host code: "
+		return kl_error(KL_ECANNOT,
+				"the worker does not say that a wall stood around host code: "
 				"one as new as this git-klineage does");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(closed) && n; i++)
 		if (!has_word(json_object_get(wall, "closed"), closed[i]))
-			return kl_error(KL_ECANNOT, "host code ran without all of its wall: '%s' is missing",
+			return kl_error(KL_ECANNOT,
+					"host code ran without all of its wall: '%s' is missing",
 					closed[i]);
 	if (!n && !strcmp(status, "pass"))
 		return kl_error(KL_ECANNOT, "it passes, but no host code ran behind a wall");
@@ -102,13 +104,18 @@ static void clean_environment(struct kl_strvec *env, const struct kl_runner_work
  * no jail of ours is sure to show them all. It is run without one, since of a candidate nothing
  * runs on the host: the worker parses its cubin and launches it.
  */
-static int run_bare(struct kl_proc_result *res, const char *const *argv, const struct kl_jail_run *o,
-		    const struct kl_runner_work *w)
+static int run_bare(struct kl_proc_result *res, const char *const *argv,
+		    const struct kl_jail_run *o, const struct kl_runner_work *w)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
 	struct kl_proc_opts p = {
-		.argv = argv, .dir = o->workdir, .in = o->in, .in_len = o->in_len,
-		.out = o->out, .err = o->err, .timeout_ms = o->timeout_ms,
+		.argv = argv,
+		.dir = o->workdir,
+		.in = o->in,
+		.in_len = o->in_len,
+		.out = o->out,
+		.err = o->err,
+		.timeout_ms = o->timeout_ms,
 	};
 
 	clean_environment(&env, w);
@@ -118,7 +125,8 @@ static int run_bare(struct kl_proc_result *res, const char *const *argv, const s
 
 static int run_local(json_t **result, const struct kl_runner_work *w)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT, out = KL_BUF_INIT, words = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf in = KL_BUF_INIT, out = KL_BUF_INIT,
+					      words = KL_BUF_INIT;
 	KL_AUTO(json_decrefp) json_t *r = NULL;
 	KL_AUTO(kl_freep) char *worker = NULL, *plain = NULL;
 	struct kl_proc_result res;
@@ -126,7 +134,7 @@ static int run_local(json_t **result, const struct kl_runner_work *w)
 
 	if (err < 0)
 		return kl_error(KL_ECANNOT, "klineage-worker is not built or installed");
-#ifdef __SANITIZE_ADDRESS__	/* whose sealed children are a program of their own */
+#ifdef __SANITIZE_ADDRESS__ /* whose sealed children are a program of their own */
 	if ((err = kl_fs_program(&plain, "klineage-worker-plain")) < 0)
 		return err;
 #endif
@@ -134,8 +142,14 @@ static int run_local(json_t **result, const struct kl_runner_work *w)
 	const char *argv[] = { worker, NULL };
 	const char *readable[] = { worker, plain, NULL };
 	struct kl_jail_run run = {
-		.policy = KL_JAIL_RUN, .argv = argv, .workdir = w->dir, .readable = readable,
-		.in = in.ptr, .in_len = in.len, .out = &out, .err = &words,
+		.policy = KL_JAIL_RUN,
+		.argv = argv,
+		.workdir = w->dir,
+		.readable = readable,
+		.in = in.ptr,
+		.in_len = in.len,
+		.out = &out,
+		.err = &words,
 		.timeout_ms = w->timeout_ms,
 	};
 	err = w->device ? run_bare(&res, argv, &run, w) : kl_jail_run(&res, w->jail, &run);
@@ -170,8 +184,10 @@ static int check_host(const char *host)
 	if (!host || !*host)
 		return kl_error(KL_EUSAGE, "runner 'ssh' needs a host: ssh:<host>");
 	if (*host == '-' || !all_of(host, "._@-") || strlen(host) > 128)
-		return kl_error(KL_EUSAGE, "'%.128s' cannot be a host: letters, digits, '.', '_', '@' "
-				"and '-', and no '-' in front", host);
+		return kl_error(KL_EUSAGE,
+				"'%.128s' cannot be a host: letters, digits, '.', '_', '@' "
+				"and '-', and no '-' in front",
+				host);
 	return 0;
 }
 
@@ -194,30 +210,38 @@ static int why_ssh(const struct kl_proc_result *res, const char *host, struct kl
 		err = kl_error(KL_ECANNOT, "the connection to '%s' failed: %s", host,
 			       *last ? last : "ssh did not say why");
 	else
-		err = kl_error(KL_ECANNOT, "the worker on '%s' ended with %d: %s", host, res->exit, last);
+		err = kl_error(KL_ECANNOT, "the worker on '%s' ended with %d: %s", host, res->exit,
+			       last);
 	if (res->exit == 127)
-		kl_error_hint(err, "git config klineage.workerPath <path of klineage-worker on that host>");
+		kl_error_hint(
+			err,
+			"git config klineage.workerPath <path of klineage-worker on that host>");
 	return err;
 }
 
-static int carry_ssh(struct kl_buf *results, const struct kl_runner *r, const struct kl_runner_load *l)
+static int carry_ssh(struct kl_buf *results, const struct kl_runner *r,
+		     const struct kl_runner_load *l)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
 	const char *worker = l->worker ? l->worker : "klineage-worker";
-	const char *argv[] = {
-		"ssh", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=30", r->arg, worker,
-		"--bundle", "-", NULL
-	};
+	const char *argv[] = { "ssh",  "-o",   "BatchMode=yes", "-o", "ServerAliveInterval=30",
+			       r->arg, worker, "--bundle",      "-",  NULL };
 	struct kl_proc_opts o = {
-		.argv = argv, .in = l->bundle->ptr, .in_len = l->bundle->len, .out = results,
-		.err = l->talk ? NULL : &words, .flags = l->talk ? KL_PROC_INHERIT_STDERR : 0,
+		.argv = argv,
+		.in = l->bundle->ptr,
+		.in_len = l->bundle->len,
+		.out = results,
+		.err = l->talk ? NULL : &words,
+		.flags = l->talk ? KL_PROC_INHERIT_STDERR : 0,
 	};
 	struct kl_proc_result res;
 	int err;
 
 	if (!kl_runner_program_ok(worker))
-		return kl_error(KL_EINVALID, "klineage.workerPath: '%s' is no plain path: letters, digits "
-				"and '. _ / + - ~'", worker);
+		return kl_error(KL_EINVALID,
+				"klineage.workerPath: '%s' is no plain path: letters, digits "
+				"and '. _ / + - ~'",
+				worker);
 	err = kl_proc_run(&res, &o);
 	if (err == KL_ENOTFOUND)
 		return kl_error(KL_ECANNOT, "'ssh' is not installed");
@@ -257,5 +281,6 @@ int kl_runner_parse(struct kl_runner *out, const char *name)
 		out->arg = colon ? colon + 1 : NULL;
 		return ways[i].check ? ways[i].check(out->arg) : 0;
 	}
-	return kl_error(KL_EUSAGE, "no runner '%.100s'; there are local, bundle and ssh:<host>", name);
+	return kl_error(KL_EUSAGE, "no runner '%.100s'; there are local, bundle and ssh:<host>",
+			name);
 }

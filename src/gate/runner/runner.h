@@ -29,42 +29,47 @@ struct kl_runner;
 struct kl_runner_work {
 	const struct kl_jail *jail;
 	const json_t *job;
-	const char *dir;		/* everything that the job names lies here; the one writable place */
+	/* everything that the job names lies here; the one writable place */
+	const char *dir;
 	int64_t timeout_ms;
-	const char *ncu;		/* path that the user set; NULL: the worker looks for it */
-	const struct kl_backend_device *device;	/* that the job needs; NULL: none */
+	const char *ncu; /* path that the user set; NULL: the worker looks for it */
+	const struct kl_backend_device *device; /* that the job needs; NULL: none */
 };
 
 /* Many, in a bundle. */
 struct kl_runner_load {
 	const struct kl_buf *bundle;
-	const char *worker;		/* the program there; NULL: klineage-worker */
-	bool talk;			/* its progress on our stderr */
+	const char *worker; /* the program there; NULL: klineage-worker */
+	bool talk;          /* its progress on our stderr */
 };
 
 struct kl_runner_way {
 	const char *name;
-	int (*check)(const char *arg);	/* NULL: takes none */
+	int (*check)(const char *arg); /* NULL: takes none */
 	/** KL_ECANNOT: no worker could run; the message has its words. NULL: jobs are collected. */
 	int (*run)(json_t **result, const struct kl_runner_work *w);
 	/**
 	 * The results as far as they came, also when it fails (KL_ECANNOT). NULL: nobody but a
 	 * person carries them.
 	 */
-	int (*carry)(struct kl_buf *results, const struct kl_runner *r, const struct kl_runner_load *l);
+	int (*carry)(struct kl_buf *results, const struct kl_runner *r,
+		     const struct kl_runner_load *l);
 };
 
 struct kl_runner {
 	const struct kl_runner_way *way;
-	char name[KL_RUNNER_NAME];	/* as it was asked for */
-	const char *arg;		/* into a copy of it; NULL: none */
+	char name[KL_RUNNER_NAME]; /* as it was asked for */
+	const char *arg;           /* into a copy of it; NULL: none */
 	char copy[KL_RUNNER_NAME];
 };
 
 /** NULL: "local". KL_EUSAGE names what is wrong. */
 int kl_runner_parse(struct kl_runner *out, const char *name);
 
-/** Is this a result (klineage.result/1) with a status that we know? Whatever a worker prints is input. */
+/**
+ * Is this a result (klineage.result/1) with a status that we know? Whatever a worker prints is
+ * input.
+ */
 int kl_runner_check(const json_t *result);
 
 /**
@@ -74,8 +79,8 @@ int kl_runner_check(const json_t *result);
 bool kl_runner_lacks_device(const json_t *result);
 
 /**
- * Of a surface with host code: does the result say that it ran behind a wall (`wall`), as its tier promises?
- * KL_ECANNOT: it does not, or not of all of it: the worker is too old, or not ours.
+ * Of a surface with host code: does the result say that it ran behind a wall (`wall`), as its tier
+ * promises? KL_ECANNOT: it does not, or not of all of it: the worker is too old, or not ours.
  */
 int kl_runner_check_wall(const json_t *result);
 

@@ -42,8 +42,8 @@ static int leave_file(struct kl_parcel *out, const struct way *w)
 	int err;
 
 	out->file = w->path ? kl_strdup(w->path) :
-			      kl_asprintf("%s/klineage/bundles/%.16s.tar", kl_repo_common_dir(w->repo),
-					  out->digest);
+			      kl_asprintf("%s/klineage/bundles/%.16s.tar",
+					  kl_repo_common_dir(w->repo), out->digest);
 	if ((err = KL_FAULT("bundle-put")) < 0 || (err = kl_fs_mkdir_of(out->file)) < 0 ||
 	    (err = kl_fs_write_output(out->file, w->bytes->ptr, w->bytes->len)) < 0)
 		return err;
@@ -56,12 +56,13 @@ static int leave_file(struct kl_parcel *out, const struct way *w)
 static int broke_down(const struct kl_parcel *out, const struct way *w, int sent, const char *why,
 		      const char *hints)
 {
-	kl_error(sent, "%s (%zu of %zu result%s came back and %s kept)", why, out->imported, out->jobs,
-		 out->jobs == 1 ? "" : "s", out->imported == 1 ? "is" : "are");
+	kl_error(sent, "%s (%zu of %zu result%s came back and %s kept)", why, out->imported,
+		 out->jobs, out->jobs == 1 ? "" : "s", out->imported == 1 ? "is" : "are");
 	if (*hints)
 		return kl_error_hint(sent, "%s", hints);
-	return kl_error_hint(sent, "once '%s' answers again, the same command goes on with what is missing",
-			     w->runner->arg);
+	return kl_error_hint(
+		sent, "once '%s' answers again, the same command goes on with what is missing",
+		w->runner->arg);
 }
 
 /* What came back is kept even if the way broke down behind it. */
@@ -71,7 +72,8 @@ static int carry(struct kl_parcel *out, const struct way *w)
 	KL_AUTO(kl_results_release) struct kl_results results = { 0 };
 	KL_AUTO(kl_freep) char *why = NULL, *hints = NULL;
 	const struct kl_runner_load load = {
-		.bundle = w->bytes, .worker = kl_repo_config(w->repo, "klineage.workerPath"),
+		.bundle = w->bytes,
+		.worker = kl_repo_config(w->repo, "klineage.workerPath"),
 		.talk = w->progress != NULL,
 	};
 	int err, sent;
@@ -90,7 +92,7 @@ static int carry(struct kl_parcel *out, const struct way *w)
 		return kl_error_in(KL_ECANNOT, "the results from '%s'", w->runner->arg);
 	if (sent < 0)
 		return broke_down(out, w, sent, why, hints);
-	if (results.cannot)	/* whoever needs that one will find it missing */
+	if (results.cannot) /* whoever needs that one will find it missing */
 		out->why = kl_asprintf("cannot test on '%s': %s", w->runner->arg, results.why);
 	return 0;
 }
@@ -100,7 +102,11 @@ int kl_parcel_send(struct kl_parcel *out, const struct kl_bundle *b, const struc
 {
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
 	const struct way w = {
-		.runner = runner, .repo = repo, .progress = progress, .path = path, .bytes = &bytes,
+		.runner = runner,
+		.repo = repo,
+		.progress = progress,
+		.path = path,
+		.bytes = &bytes,
 	};
 	char digest[KL_DIGEST_HEX];
 	int err;

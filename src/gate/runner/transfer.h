@@ -6,18 +6,19 @@
 #include "gate/runner/runner.h"
 #include "repo/repo.h"
 
-struct kl_bundle;	/* gate/runner/bundle.h */
+struct kl_bundle; /* gate/runner/bundle.h */
 
 /*
  * transfer - sends a bundle off: to a file that a person carries, or over ssh and back.
  */
 struct kl_parcel {
-	bool waiting;			/* a person is to take `file` to a worker */
-	char *file, *digest;		/* NULL: there is none */
+	bool waiting;        /* a person is to take `file` to a worker */
+	char *file, *digest; /* NULL: there is none */
 	size_t jobs;
-	char *command;			/* what to run there */
-	size_t imported, refused;	/* of results that came back at once */
-	char *why;			/* of the first that could not be judged there; NULL: none */
+	char *command;            /* what to run there */
+	size_t imported, refused; /* of results that came back at once */
+	/* of the first that could not be judged there; NULL: none */
+	char *why;
 };
 void kl_parcel_release(struct kl_parcel *p);
 

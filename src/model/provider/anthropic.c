@@ -67,7 +67,9 @@ static void anthropic_body(struct kl_buf *out, size_t *prefix, const struct kl_p
 		kl_body_member(out, "text", q->message[i].text);
 		if (last && ttl) {
 			*prefix = out->len;
-			kl_buf_addf(out, ",\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"%s\"}", ttl);
+			kl_buf_addf(out,
+				    ",\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"%s\"}",
+				    ttl);
 		}
 		kl_buf_adds(out, "}]}");
 	}
@@ -141,7 +143,7 @@ static int block_delta(struct kl_stream *s, const json_t *j)
 	int err;
 
 	if (strcmp(kl_json_str_or(delta, "type", ""), "text_delta"))
-		return 0;	/* thinking, and what else there will be */
+		return 0; /* thinking, and what else there will be */
 	if ((err = kl_json_str(&text, delta, "text")) < 0)
 		return err;
 	return kl_stream_add(s, text);
@@ -162,7 +164,8 @@ int kl_anthropic_event(struct kl_stream *s, const char *data, const json_t *j)
 	if (!s->begun)
 		return kl_error(KL_EINVALID, "it comes before message_start");
 	if (!strcmp(type, "content_block_start"))
-		return kl_stream_add(s, kl_json_str_or(json_object_get(j, "content_block"), "text", ""));
+		return kl_stream_add(s, kl_json_str_or(json_object_get(j, "content_block"), "text",
+						       ""));
 	if (!strcmp(type, "content_block_delta"))
 		return block_delta(s, j);
 	if (!strcmp(type, "message_delta"))
@@ -175,15 +178,23 @@ int kl_anthropic_event(struct kl_stream *s, const char *data, const json_t *j)
 static int anthropic_open(struct kl_provider *p)
 {
 	static const struct kl_http_kind kind = {
-		.url = "https://api.anthropic.com", .path = "/v1/messages",
-		.key_variable = "ANTHROPIC_API_KEY", .key_prefix = "x-api-key: ",
-		.header = header, .event = kl_anthropic_event,
+		.url = "https://api.anthropic.com",
+		.path = "/v1/messages",
+		.key_variable = "ANTHROPIC_API_KEY",
+		.key_prefix = "x-api-key: ",
+		.header = header,
+		.event = kl_anthropic_event,
 	};
 
 	return kl_provider_http_open(p, &kind);
 }
 
 const struct kl_provider_ops kl_provider_anthropic = {
-	.name = "anthropic", .metered = true, .blind = true, .open = anthropic_open,
-	.close = kl_provider_http_close, .body = anthropic_body, .send = kl_provider_http_send,
+	.name = "anthropic",
+	.metered = true,
+	.blind = true,
+	.open = anthropic_open,
+	.close = kl_provider_http_close,
+	.body = anthropic_body,
+	.send = kl_provider_http_send,
 };

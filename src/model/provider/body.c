@@ -8,7 +8,12 @@
 static size_t utf8_at(const char *s, size_t len)
 {
 	const unsigned char *p = (const unsigned char *)s;
-	size_t n = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
+	size_t n = *p < 0x80 ? 1 :
+		   *p < 0xc2 ? 0 :
+		   *p < 0xe0 ? 2 :
+		   *p < 0xf0 ? 3 :
+		   *p < 0xf5 ? 4 :
+			       0;
 
 	if (n > len)
 		return 0;
@@ -16,7 +21,7 @@ static size_t utf8_at(const char *s, size_t len)
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
 	if (n == 3 && ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f)))
-		return 0;	/* too long a form; half a surrogate pair */
+		return 0; /* too long a form; half a surrogate pair */
 	if (n == 4 && ((*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f)))
 		return 0;
 	return n;

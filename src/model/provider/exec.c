@@ -24,7 +24,8 @@
 static int exec_open(struct kl_provider *p)
 {
 	if (!p->command)
-		return kl_error(KL_EUSAGE, "provider 'exec' needs a command: --exec, or klineage.chat.exec");
+		return kl_error(KL_EUSAGE,
+				"provider 'exec' needs a command: --exec, or klineage.chat.exec");
 	return 0;
 }
 
@@ -50,7 +51,8 @@ static void environment(struct kl_strvec *env, const char *dir)
 	kl_strvec_push(env, "GIT_CONFIG_KEY_0=safe.bareRepository");
 	kl_strvec_push(env, "GIT_CONFIG_VALUE_0=explicit");
 	kl_strvec_pushf(env, "PWD=%s", dir);
-	kl_strvec_pushf(env, "GIT_CEILING_DIRECTORIES=%.*s", end == dir ? 1 : (int)(end - dir), dir);
+	kl_strvec_pushf(env, "GIT_CEILING_DIRECTORIES=%.*s", end == dir ? 1 : (int)(end - dir),
+			dir);
 }
 
 /* An absolute directory without symlinks, as git compares its ceilings; the caller frees. */
@@ -63,7 +65,8 @@ static int real_dir(char **out, const char *dir)
 		return kl_error_errno("cannot enter '%s'", dir);
 	*out = real;
 	if (kl_fs_exists(git))
-		return kl_error(KL_EINVALID, "'%s' has a repository: the command is to see none", dir);
+		return kl_error(KL_EINVALID, "'%s' has a repository: the command is to see none",
+				dir);
 	return 0;
 }
 
@@ -88,8 +91,8 @@ static int broken(const char *what, const struct kl_buf *err)
 	return kl_error(KL_EINVALID, "the command %s", what);
 }
 
-static int judge(const struct kl_provider *p, const struct kl_proc_result *res, const struct kl_buf *out,
-		 const struct kl_buf *err)
+static int judge(const struct kl_provider *p, const struct kl_proc_result *res,
+		 const struct kl_buf *out, const struct kl_buf *err)
 {
 	KL_AUTO(kl_freep) char *what = NULL;
 
@@ -97,7 +100,8 @@ static int judge(const struct kl_provider *p, const struct kl_proc_result *res, 
 		return kl_error(KL_ETIMEOUT, "the command did not end within %lld s",
 				(long long)(p->timeout_ms + 999) / 1000);
 	if (res->truncated)
-		return kl_error(KL_EINVALID, "the command printed more than %zu MiB", MAX_STDOUT >> 20);
+		return kl_error(KL_EINVALID, "the command printed more than %zu MiB",
+				MAX_STDOUT >> 20);
 	if (res->signal)
 		what = kl_asprintf("was killed by signal %d", res->signal);
 	else if (res->exit)
@@ -125,21 +129,29 @@ static int parse(struct kl_reply *out, const struct kl_buf *text)
 static int judge_alone(const struct kl_proc_result *res, int err)
 {
 	if (err < 0 && (res->exit == 126 || res->exit == 127))
-		kl_error_hint(err, "while a step is derived anew the command cannot see this repository; if "
-			      "it lies there, move it, or say klineage.chat.hide false");
+		kl_error_hint(
+			err,
+			"while a step is derived anew the command cannot see this repository; if "
+			"it lies there, move it, or say klineage.chat.hide false");
 	return err;
 }
 
 static int run(struct kl_reply *out, struct kl_provider *p, const struct kl_buf *body,
-	       const char *dir, const struct kl_request_context *x, const struct kl_provider_watch *watch)
+	       const char *dir, const struct kl_request_context *x,
+	       const struct kl_provider_watch *watch)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf said = KL_BUF_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT, argv = KL_STRVEC_INIT;
 	struct kl_proc_result res = { 0 };
 	struct kl_proc_opts o = {
-		.dir = dir, .in = body->ptr, .in_len = body->len, .out = &text, .err = &said,
-		.max_output = MAX_STDOUT, .timeout_ms = p->timeout_ms,
+		.dir = dir,
+		.in = body->ptr,
+		.in_len = body->len,
+		.out = &text,
+		.err = &said,
+		.max_output = MAX_STDOUT,
+		.timeout_ms = p->timeout_ms,
 	};
 	int err;
 
@@ -148,7 +160,7 @@ static int run(struct kl_reply *out, struct kl_provider *p, const struct kl_buf 
 	if (x->alone && (err = kl_hide_prefix(&argv, p->repo, dir, p->command)) < 0)
 		return err;
 	out->alone = argv.n > 0;
-	kl_strvec_pushv(&argv, (const char *const []){ "/bin/sh", "-c", p->command, NULL });
+	kl_strvec_pushv(&argv, (const char *const[]){ "/bin/sh", "-c", p->command, NULL });
 	o.argv = (const char *const *)argv.v;
 	if ((err = kl_proc_run(&res, &o)) < 0 || (err = judge(p, &res, &text, &said)) < 0)
 		return out->alone ? judge_alone(&res, err) : err;
@@ -162,8 +174,9 @@ static int run(struct kl_reply *out, struct kl_provider *p, const struct kl_buf 
 	return kl_provider_heard(watch, (int64_t)text.len, &out->usage);
 }
 
-static int exec_send(struct kl_reply *out, struct kl_provider *p, const struct kl_provider_request *q,
-		     const struct kl_request_context *x, const struct kl_provider_watch *watch)
+static int exec_send(struct kl_reply *out, struct kl_provider *p,
+		     const struct kl_provider_request *q, const struct kl_request_context *x,
+		     const struct kl_provider_watch *watch)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup) char *scratch = NULL;
 	KL_AUTO(kl_freep) char *dir = NULL;
@@ -181,5 +194,8 @@ static int exec_send(struct kl_reply *out, struct kl_provider *p, const struct k
 }
 
 const struct kl_provider_ops kl_provider_exec = {
-	.name = "exec", .open = exec_open, .body = kl_provider_plain_body, .send = exec_send,
+	.name = "exec",
+	.open = exec_open,
+	.body = kl_provider_plain_body,
+	.send = exec_send,
 };

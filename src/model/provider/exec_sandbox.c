@@ -74,7 +74,7 @@ static void each(struct kl_strvec *out, const char *dir, const char *part,
 static void collect(struct kl_strvec *out, struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *linked = kl_fs_join(kl_repo_common_dir(repo), "worktrees");
-	KL_AUTO(kl_freep) char *ours = kl_asprintf("-%d-", (int)getpid());	/* kl_fs_tempdir */
+	KL_AUTO(kl_freep) char *ours = kl_asprintf("-%d-", (int)getpid()); /* kl_fs_tempdir */
 	const char *tmp = getenv("TMPDIR");
 
 	add_real(out, kl_repo_worktree(repo));
@@ -121,7 +121,9 @@ static bool works(const struct kl_strvec *argv)
 	KL_AUTO(kl_strvec_release) struct kl_strvec try = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT, said = KL_BUF_INIT;
 	struct kl_proc_result res;
-	struct kl_proc_opts o = { .out = &out, .err = &said, .max_output = 4096, .timeout_ms = PROBE_MS };
+	struct kl_proc_opts o = {
+		.out = &out, .err = &said, .max_output = 4096, .timeout_ms = PROBE_MS
+	};
 
 	kl_strvec_pushv(&try, (const char *const *)argv->v);
 	kl_strvec_push(&try, "/bin/true");
@@ -144,9 +146,9 @@ static bool is_gone(const struct kl_strvec *hidden, size_t i)
 
 static void words(struct kl_strvec *argv, const struct kl_strvec *hidden, const char *dir)
 {
-	static const char *const fixed[] = {
-		"bwrap", "--die-with-parent", "--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc", NULL
-	};
+	static const char *const fixed[] = { "bwrap", "--die-with-parent", "--dev-bind", "/",
+					     "/",     "--unshare-pid",     "--proc",     "/proc",
+					     NULL };
 
 	kl_strvec_pushv(argv, fixed);
 	for (size_t i = 0; i < hidden->n; i++) {
@@ -155,10 +157,12 @@ static void words(struct kl_strvec *argv, const struct kl_strvec *hidden, const 
 		kl_strvec_push(argv, "--tmpfs");
 		kl_strvec_push(argv, hidden->v[i]);
 	}
-	kl_strvec_pushv(argv, (const char *const []){ "--bind", dir, dir, "--chdir", dir, "--", NULL });
+	kl_strvec_pushv(argv,
+			(const char *const[]){ "--bind", dir, dir, "--chdir", dir, "--", NULL });
 }
 
-int kl_hide_prefix(struct kl_strvec *argv, struct kl_repo *repo, const char *dir, const char *command)
+int kl_hide_prefix(struct kl_strvec *argv, struct kl_repo *repo, const char *dir,
+		   const char *command)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec hidden = KL_STRVEC_INIT;
 	bool wanted;

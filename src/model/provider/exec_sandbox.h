@@ -17,6 +17,7 @@
  * rights to use it, a worktree that has the home directory or the command in it, no repository,
  * or klineage.chat.hide is false. `dir` stays visible.
  */
-int kl_hide_prefix(struct kl_strvec *argv, struct kl_repo *repo, const char *dir, const char *command);
+int kl_hide_prefix(struct kl_strvec *argv, struct kl_repo *repo, const char *dir,
+		   const char *command);
 
 #endif

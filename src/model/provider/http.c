@@ -16,7 +16,7 @@
 
 #define CONNECT_MS 30000
 #define NAP_MS 100
-#define MAX_VALUE 1024		/* of a header that is kept */
+#define MAX_VALUE 1024 /* of a header that is kept */
 
 struct transfer {
 	const struct kl_http_post *q;
@@ -24,13 +24,13 @@ struct transfer {
 	struct kl_libcurl curl;
 	CURL *easy;
 	CURLM *multi;
-	struct curl_slist *header;	/* an array: libcurl only follows `next` */
+	struct curl_slist *header; /* an array: libcurl only follows `next` */
 	char said[CURL_ERROR_SIZE];
-	int64_t heard_ns, end_ns;	/* when a byte last moved; when it is over */
-	int64_t moved, stream;		/* bytes in both directions; of the stream */
-	int err;		/* why we ended it, with its message set */
-	bool left;		/* a plain connection would have left this machine */
-	bool full;		/* the body is as long as we want it */
+	int64_t heard_ns, end_ns; /* when a byte last moved; when it is over */
+	int64_t moved, stream;    /* bytes in both directions; of the stream */
+	int err;                  /* why we ended it, with its message set */
+	bool left;                /* a plain connection would have left this machine */
+	bool full;                /* the body is as long as we want it */
 };
 
 void kl_http_reply_release(struct kl_http_reply *r)
@@ -147,8 +147,9 @@ static curl_socket_t on_socket(void *payload, curlsocktype purpose, struct curl_
 	struct transfer *t = payload;
 	const struct sockaddr_in *v4 = (const void *)&a->addr;
 	const struct sockaddr_in6 *v6 = (const void *)&a->addr;
-	bool here = a->family == AF_INET ? ntohl(v4->sin_addr.s_addr) >> 24 == 127 :
-		    a->family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+	bool here = a->family == AF_INET ?
+			    ntohl(v4->sin_addr.s_addr) >> 24 == 127 :
+			    a->family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
 
 	if (!here) {
 		t->left = true;
@@ -211,8 +212,10 @@ static void set_route(struct transfer *t)
 static void set_headers(struct transfer *t)
 {
 	static const char *const always[] = {
-		"content-type: application/json", "accept: text/event-stream, application/json",
-		"user-agent: git-klineage/" KL_VERSION, "expect:",
+		"content-type: application/json",
+		"accept: text/event-stream, application/json",
+		"user-agent: git-klineage/" KL_VERSION,
+		"expect:",
 	};
 	const struct kl_http_post *q = t->q;
 	bool with_key = q->key && (q->url->tls || q->url->loopback);
@@ -267,8 +270,8 @@ static int stop_wanted(struct transfer *t)
 		return kl_error(KL_ETIMEOUT, "%s sent nothing for %.3g s", t->q->url->origin,
 				(double)t->q->idle_ms / 1000);
 	if (now > t->end_ns)
-		return kl_error(KL_ETIMEOUT, "%s did not end its reply within %.3g s", t->q->url->origin,
-				(double)t->q->total_ms / 1000);
+		return kl_error(KL_ETIMEOUT, "%s did not end its reply within %.3g s",
+				t->q->url->origin, (double)t->q->total_ms / 1000);
 	return 0;
 }
 
@@ -346,7 +349,8 @@ static int judge(struct transfer *t, CURLcode code)
 	if (t->out->begun)
 		return kl_error(KL_EINVALID, "%s: the reply is cut off: %s", origin, said.ptr);
 	t->out->transient = may_pass(t, code);
-	return kl_error(code == CURLE_OPERATION_TIMEDOUT ? KL_ETIMEOUT : KL_EIO, "%s: %s", origin, said.ptr);
+	return kl_error(code == CURLE_OPERATION_TIMEDOUT ? KL_ETIMEOUT : KL_EIO, "%s: %s", origin,
+			said.ptr);
 }
 
 int kl_http_post(struct kl_http_reply *out, const struct kl_http_post *q)

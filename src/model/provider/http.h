@@ -15,18 +15,18 @@
  * plain connection goes to this machine alone, unless `insecure`; it never bears a key
  * elsewhere. Ctrl-C is noticed within a tenth of a second.
  */
-#define KL_HTTP_MAX_STREAM ((int64_t)64 << 20)	/* bytes of a reply that streams */
-#define KL_HTTP_MAX_BODY ((size_t)64 << 10)	/* of one that does not: an error's words */
+#define KL_HTTP_MAX_STREAM ((int64_t)64 << 20) /* bytes of a reply that streams */
+#define KL_HTTP_MAX_BODY ((size_t)64 << 10)    /* of one that does not: an error's words */
 
 struct kl_http_post {
-	struct kl_repo *repo;		/* for http.proxy and http.sslCAInfo; or NULL */
-	const struct kl_url *url;	/* where it goes to, */
-	const char *path;		/* and below that, with its slash */
-	bool insecure;			/* a plain connection may leave this machine */
-	struct kl_secret *key;		/* or NULL */
-	const char *const *header;	/* further ones, NULL-terminated */
-	const struct kl_buf *body;	/* JSON */
-	int64_t idle_ms;		/* without a byte in either direction */
+	struct kl_repo *repo;      /* for http.proxy and http.sslCAInfo; or NULL */
+	const struct kl_url *url;  /* where it goes to, */
+	const char *path;          /* and below that, with its slash */
+	bool insecure;             /* a plain connection may leave this machine */
+	struct kl_secret *key;     /* or NULL */
+	const char *const *header; /* further ones, NULL-terminated */
+	const struct kl_buf *body; /* JSON */
+	int64_t idle_ms;           /* without a byte in either direction */
 	int64_t total_ms;
 	/** Bytes of a 200 that is an event stream; a negative return ends the transfer with it. */
 	int (*data)(const char *p, size_t n, void *payload);
@@ -34,16 +34,19 @@ struct kl_http_post {
 };
 
 struct kl_http_reply {
-	long status;		/* 0: none came */
-	bool sent;		/* some of the request may have reached the server */
-	bool begun;		/* some of the stream was handed on */
-	bool transient;		/* an error that another attempt may not meet */
-	char *type;		/* of the content, without parameters; or NULL */
-	char *request_id, *location, *retry_after, *retry_after_ms;	/* or NULL */
-	struct kl_buf body;	/* if it was no event stream: its beginning */
+	long status;    /* 0: none came */
+	bool sent;      /* some of the request may have reached the server */
+	bool begun;     /* some of the stream was handed on */
+	bool transient; /* an error that another attempt may not meet */
+	char *type;     /* of the content, without parameters; or NULL */
+	char *request_id, *location, *retry_after, *retry_after_ms; /* or NULL */
+	struct kl_buf body; /* if it was no event stream: its beginning */
 };
 
-#define KL_HTTP_REPLY_INIT { .body = KL_BUF_INIT }
+#define KL_HTTP_REPLY_INIT          \
+	{                           \
+		.body = KL_BUF_INIT \
+	}
 
 /**
  * 0: a reply of whatever status has come to its end. Else KL_EIO, KL_ETIMEOUT, KL_EINTR,

@@ -12,15 +12,15 @@
 #include "model/provider/http.h"
 #include "model/provider/retry.h"
 
-#define MAX_WORDS 500		/* of a server, in our message */
-#define TOTAL 6			/* times the time without a byte, for a whole reply */
+#define MAX_WORDS 500 /* of a server, in our message */
+#define TOTAL 6       /* times the time without a byte, for a whole reply */
 #define NAP_MS 50
 
 struct http_state {
 	const struct kl_http_kind *kind;
 	struct kl_url url;
 	struct kl_secret *key;
-	bool asked;		/* for the key: there may be none */
+	bool asked; /* for the key: there may be none */
 	bool insecure;
 	struct kl_rng rng;
 };
@@ -70,7 +70,8 @@ bool kl_provider_http_is_default(const struct kl_provider *p)
 	const struct http_state *h = p->state;
 	size_t n = strlen(h->url.origin);
 
-	return !strncmp(h->kind->url, h->url.origin, n) && (!h->kind->url[n] || h->kind->url[n] == '/');
+	return !strncmp(h->kind->url, h->url.origin, n) &&
+	       (!h->kind->url[n] || h->kind->url[n] == '/');
 }
 
 /* --- replies that are none ------------------------------------------------ */
@@ -99,9 +100,10 @@ static int refused(const struct http_state *h, struct kl_http_reply *r)
 
 	kl_secret_scrub(h->key, &r->body);
 	if (r->status >= 300 && r->status < 400)
-		return kl_error(KL_EIO, "%s redirects (%ld) to '%s': redirects are not followed; if it is "
-				"to be trusted, set klineage.chat.url", h->url.origin, r->status,
-				r->location ? r->location : "nowhere");
+		return kl_error(KL_EIO,
+				"%s redirects (%ld) to '%s': redirects are not followed; if it is "
+				"to be trusted, set klineage.chat.url",
+				h->url.origin, r->status, r->location ? r->location : "nowhere");
 	add_words(&words, &r->body);
 	id = r->request_id ? kl_asprintf(" (request %s)", r->request_id) : kl_strdup("");
 	err = kl_error(KL_EIO, "%s: %ld: %s%s", h->url.origin, r->status,
@@ -119,7 +121,8 @@ static int no_stream(const struct http_state *h, struct kl_http_reply *r)
 		return kl_error(KL_EINVALID, "%s: the reply is empty", h->url.origin);
 	kl_secret_quote(&words, h->key, r->body.ptr, r->body.len, 200);
 	return kl_error(KL_EINVALID, "%s: 200, but no event stream (%s): %s", h->url.origin,
-			r->type && *r->type ? r->type : "no content type", words.len ? words.ptr : "empty");
+			r->type && *r->type ? r->type : "no content type",
+			words.len ? words.ptr : "empty");
 }
 
 /* --- an attempt ----------------------------------------------------------- */
@@ -140,15 +143,22 @@ static int try_once(struct attempt *a, struct kl_provider *p, const struct kl_bu
 {
 	struct http_state *h = p->state;
 	struct kl_http_post post = {
-		.repo = p->repo, .url = &h->url, .path = h->kind->path, .insecure = h->insecure,
-		.key = h->key, .header = h->kind->header, .body = body,
-		.idle_ms = p->timeout_ms, .total_ms = TOTAL * p->timeout_ms,
-		.data = on_bytes, .payload = a,
+		.repo = p->repo,
+		.url = &h->url,
+		.path = h->kind->path,
+		.insecure = h->insecure,
+		.key = h->key,
+		.header = h->kind->header,
+		.body = body,
+		.idle_ms = p->timeout_ms,
+		.total_ms = TOTAL * p->timeout_ms,
+		.data = on_bytes,
+		.payload = a,
 	};
 	int err = kl_http_post(&a->reply, &post);
 
 	if (err < 0 && a->s.stopped && !a->s.broken)
-		err = 0;	/* its text is whole: how the connection ends is no matter */
+		err = 0; /* its text is whole: how the connection ends is no matter */
 	if (err < 0)
 		return err;
 	if (a->reply.status != 200)
@@ -160,9 +170,9 @@ static int try_once(struct attempt *a, struct kl_provider *p, const struct kl_bu
 }
 
 /*
- * Statuses that say that no model has begun. A 500, a gateway that waited in vain (502, 504, 52x), a
- * request that took too long (408) may come after tokens were made, and a prompt that a
- * filter refused is charged for by some.
+ * Statuses that say that no model has begun. A 500, a gateway that waited in vain (502, 504, 52x),
+ * a request that took too long (408) may come after tokens were made, and a prompt that a filter
+ * refused is charged for by some.
  */
 static bool turned_away(const struct kl_http_reply *r)
 {
@@ -250,7 +260,8 @@ static int need_key(struct kl_provider *p)
 		return 0;
 	kl_error(KL_EINVALID, "no key for %s", h->url.origin);
 	kl_error_hint(KL_EINVALID, "set %s, or KLINEAGE_CHAT_KEY", h->kind->key_variable);
-	return kl_error_hint(KL_EINVALID, "or give it to a credential helper: git credential approve");
+	return kl_error_hint(KL_EINVALID,
+			     "or give it to a credential helper: git credential approve");
 }
 
 static void scrub(char **text, const struct kl_secret *key)
@@ -291,7 +302,8 @@ int kl_provider_http_send(struct kl_reply *out, struct kl_provider *p,
 	p->ops->body(&body, &prefix, p, q, x);
 	for (unsigned number = 1;; number++) {
 		KL_AUTO(attempt_release) struct attempt a = {
-			.watch = watch, .reply = KL_HTTP_REPLY_INIT,
+			.watch = watch,
+			.reply = KL_HTTP_REPLY_INIT,
 		};
 
 		kl_stream_begin(&a.s, h->kind->event, q, out, h->key);

@@ -10,10 +10,10 @@
  * own words. A provider adds its body and the meaning of its events.
  */
 struct kl_http_kind {
-	const char *url;	/* where it is by default */
+	const char *url; /* where it is by default */
 	const char *path;
 	const char *key_variable, *key_prefix;
-	const char *const *header;	/* besides, NULL-terminated */
+	const char *const *header; /* besides, NULL-terminated */
 	kl_stream_event_fn *event;
 };
 

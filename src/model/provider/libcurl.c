@@ -49,14 +49,16 @@ int kl_libcurl_open(struct kl_libcurl *out)
 	CURLcode code;
 
 	if (!lib)
-		return kl_error(KL_ECANNOT, "no libcurl here: install libcurl4, or use another provider");
-#define RESOLVE(name)								\
-	out->name = (__typeof__(out->name))dlsym(lib, "curl_" #name);		\
-	if (!out->name)								\
+		return kl_error(KL_ECANNOT,
+				"no libcurl here: install libcurl4, or use another provider");
+#define RESOLVE(name)                                                 \
+	out->name = (__typeof__(out->name))dlsym(lib, "curl_" #name); \
+	if (!out->name)                                               \
 		return kl_error(KL_ECANNOT, "libcurl is too old: it has no curl_" #name);
 	KL_LIBCURL_FUNCTIONS(RESOLVE)
 #undef RESOLVE
-	code = out->global_init_mem(CURL_GLOBAL_ALL, malloc, wiping_free, wiping_realloc, strdup, calloc);
+	code = out->global_init_mem(CURL_GLOBAL_ALL, malloc, wiping_free, wiping_realloc, strdup,
+				    calloc);
 	if (code)
 		return kl_error(KL_ECANNOT, "libcurl does not start: %s", out->easy_strerror(code));
 	return 0;

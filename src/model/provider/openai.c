@@ -11,7 +11,10 @@
  * llama.cpp, Ollama). Their caches find a prefix without a mark; it has only to be the same.
  */
 
-/* OpenAI refuses the old name with newer models; many others pass over the new one, and with it the limit. */
+/*
+ * OpenAI refuses the old name with newer models; many others pass over the new one, and with it the
+ * limit.
+ */
 static const char *token_field(const struct kl_provider *p)
 {
 	const char *set = p->repo ? kl_repo_config(p->repo, "klineage.chat.tokenField") : NULL;
@@ -64,7 +67,8 @@ static void read_usage(struct kl_stream *s, const json_t *j)
 	int64_t prompt = -1, output = -1, cached = 0;
 	bool ok = kl_stream_count(&prompt, j, "prompt_tokens") &&
 		  kl_stream_count(&output, j, "completion_tokens") &&
-		  kl_stream_count(&cached, json_object_get(j, "prompt_tokens_details"), "cached_tokens");
+		  kl_stream_count(&cached, json_object_get(j, "prompt_tokens_details"),
+				  "cached_tokens");
 
 	if (ok && output >= 0 && prompt >= cached) {
 		u.known = true;
@@ -114,7 +118,8 @@ int kl_openai_event(struct kl_stream *s, const char *data, const json_t *j)
 
 	if (!strcmp(data, "[DONE]")) {
 		s->ended = true;
-		return s->stopped ? 0 : kl_error(KL_EINVALID, "the stream ends before the reply does");
+		return s->stopped ? 0 :
+				    kl_error(KL_EINVALID, "the stream ends before the reply does");
 	}
 	if (!j)
 		return kl_error(KL_EINVALID, "it is no JSON object");
@@ -133,8 +138,10 @@ int kl_openai_event(struct kl_stream *s, const char *data, const json_t *j)
 static int openai_open(struct kl_provider *p)
 {
 	static const struct kl_http_kind kind = {
-		.url = "https://api.openai.com/v1", .path = "/v1/chat/completions",
-		.key_variable = "OPENAI_API_KEY", .key_prefix = "authorization: Bearer ",
+		.url = "https://api.openai.com/v1",
+		.path = "/v1/chat/completions",
+		.key_variable = "OPENAI_API_KEY",
+		.key_prefix = "authorization: Bearer ",
 		.event = kl_openai_event,
 	};
 	int err = kl_provider_http_open(p, &kind);
@@ -144,12 +151,19 @@ static int openai_open(struct kl_provider *p)
 		return err;
 	field = token_field(p);
 	if (strcmp(field, "max_tokens") && strcmp(field, "max_completion_tokens"))
-		return kl_error(KL_EINVALID, "klineage.chat.tokenField is '%s', not max_tokens or "
-				"max_completion_tokens", field);
+		return kl_error(KL_EINVALID,
+				"klineage.chat.tokenField is '%s', not max_tokens or "
+				"max_completion_tokens",
+				field);
 	return 0;
 }
 
 const struct kl_provider_ops kl_provider_openai = {
-	.name = "openai", .metered = true, .blind = true, .open = openai_open,
-	.close = kl_provider_http_close, .body = openai_body, .send = kl_provider_http_send,
+	.name = "openai",
+	.metered = true,
+	.blind = true,
+	.open = openai_open,
+	.close = kl_provider_http_close,
+	.body = openai_body,
+	.send = kl_provider_http_send,
 };

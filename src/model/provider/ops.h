@@ -8,12 +8,12 @@
  * ops - what the files of the providers share: an opened provider, and
  * the row of the table that says how one kind does its work.
  */
-#define KL_PROVIDER_MAX_TEXT ((size_t)8 << 20)	/* bytes of a reply's text */
+#define KL_PROVIDER_MAX_TEXT ((size_t)8 << 20) /* bytes of a reply's text */
 
 struct kl_provider_ops {
 	const char *name;
 	bool metered;
-	bool blind;		/* whoever answers sees the request, and nothing of this machine */
+	bool blind; /* whoever answers sees the request, and nothing of this machine */
 	/** What the options lack or get wrong; `p` is filled. May be NULL. */
 	int (*open)(struct kl_provider *p);
 	/** Frees `state`. May be NULL. */
@@ -22,16 +22,17 @@ struct kl_provider_ops {
 	void (*body)(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
 		     const struct kl_provider_request *q, const struct kl_request_context *x);
 	/** The request is well-formed, `out` is empty. */
-	int (*send)(struct kl_reply *out, struct kl_provider *p, const struct kl_provider_request *q,
-		    const struct kl_request_context *x, const struct kl_provider_watch *watch);
+	int (*send)(struct kl_reply *out, struct kl_provider *p,
+		    const struct kl_provider_request *q, const struct kl_request_context *x,
+		    const struct kl_provider_watch *watch);
 };
 
 struct kl_provider {
 	const struct kl_provider_ops *ops;
-	struct kl_repo *repo;		/* borrowed; NULL: no configuration */
-	char *url, *command, *replay;	/* of the options, else of the configuration; or NULL */
-	int64_t timeout_ms;		/* never 0 */
-	void *state;			/* the kind's own */
+	struct kl_repo *repo;         /* borrowed; NULL: no configuration */
+	char *url, *command, *replay; /* of the options, else of the configuration; or NULL */
+	int64_t timeout_ms;           /* never 0 */
+	void *state;                  /* the kind's own */
 };
 
 extern const struct kl_provider_ops kl_provider_anthropic, kl_provider_openai, kl_provider_exec,
@@ -42,9 +43,11 @@ extern const struct kl_provider_ops kl_provider_anthropic, kl_provider_openai, k
  * Without `x` it has no phase and no turn.
  */
 void kl_provider_plain_body(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
-			    const struct kl_provider_request *q, const struct kl_request_context *x);
+			    const struct kl_provider_request *q,
+			    const struct kl_request_context *x);
 
 /** Tell the watcher of bytes; KL_EINTR when it, or the user, wants no more. */
-int kl_provider_heard(const struct kl_provider_watch *watch, int64_t bytes, const struct kl_usage *u);
+int kl_provider_heard(const struct kl_provider_watch *watch, int64_t bytes,
+		      const struct kl_usage *u);
 
 #endif

@@ -12,7 +12,10 @@
 #define MAX_TIMEOUT_MS (INT64_C(24) * 3600 * 1000)
 
 static const struct kl_provider_ops *const table[] = {
-	&kl_provider_anthropic, &kl_provider_openai, &kl_provider_exec, &kl_provider_replay,
+	&kl_provider_anthropic,
+	&kl_provider_openai,
+	&kl_provider_exec,
+	&kl_provider_replay,
 };
 
 static int find(const struct kl_provider_ops **out, const char *name)
@@ -47,14 +50,16 @@ static int read_timeout(int64_t *out, struct kl_repo *repo, int64_t given)
 		if (err < 0)
 			return err;
 		if (seconds < 0 || seconds > MAX_TIMEOUT_MS / 1000)
-			return kl_error(KL_EINVALID, "config klineage.chat.timeout: seconds, at most a day");
+			return kl_error(KL_EINVALID,
+					"config klineage.chat.timeout: seconds, at most a day");
 		given = seconds * 1000;
 	}
 	*out = given > 0 ? given : DEFAULT_TIMEOUT_MS;
 	return 0;
 }
 
-int kl_provider_open(struct kl_provider **out, struct kl_repo *repo, const struct kl_provider_opts *o)
+int kl_provider_open(struct kl_provider **out, struct kl_repo *repo,
+		     const struct kl_provider_opts *o)
 {
 	KL_AUTO(kl_freep) char *name = option(repo, o->name, "klineage.chat.provider");
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
@@ -112,7 +117,8 @@ static int check(const struct kl_provider_request *q)
 		return kl_error(KL_EINVALID, "a request ends with what the user says");
 	for (size_t i = 0; i < q->nmessage; i++) {
 		if (q->message[i].assistant != (i % 2 == 1))
-			return kl_error(KL_EINVALID, "message %zu: user and assistant take turns", i);
+			return kl_error(KL_EINVALID, "message %zu: user and assistant take turns",
+					i);
 		if (!q->message[i].text || !*q->message[i].text)
 			return kl_error(KL_EINVALID, "message %zu is empty", i);
 	}
@@ -133,7 +139,8 @@ int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provide
 	return 0;
 }
 
-int kl_provider_heard(const struct kl_provider_watch *watch, int64_t bytes, const struct kl_usage *u)
+int kl_provider_heard(const struct kl_provider_watch *watch, int64_t bytes,
+		      const struct kl_usage *u)
 {
 	if (kl_proc_interrupted() ||
 	    (watch && watch->heard && watch->heard(bytes, u, watch->payload)))
@@ -146,23 +153,25 @@ static int check_reply(const struct kl_reply *r, const struct kl_provider_reques
 	if (r->text && *r->text)
 		return 0;
 	if (r->stop == KL_STOP_LENGTH)
-		return kl_error(KL_EINVALID, "the %lld tokens allowed were spent before a word of the reply",
+		return kl_error(KL_EINVALID,
+				"the %lld tokens allowed were spent before a word of the reply",
 				(long long)q->max_tokens);
 	if (r->stop == KL_STOP_REFUSAL)
 		return kl_error(KL_EINVALID, "the model refused to answer");
 	return kl_error(KL_EINVALID, "the reply is empty");
 }
 
-int kl_provider_send(struct kl_reply *out, struct kl_provider *p, const struct kl_provider_request *q,
-		     const struct kl_request_context *x, const struct kl_provider_watch *watch)
+int kl_provider_send(struct kl_reply *out, struct kl_provider *p,
+		     const struct kl_provider_request *q, const struct kl_request_context *x,
+		     const struct kl_provider_watch *watch)
 {
 	int err;
 
-	*out = (struct kl_reply){ .usage.known = true };	/* nothing was sent yet */
+	*out = (struct kl_reply){ .usage.known = true }; /* nothing was sent yet */
 	err = check(q);
 	if (!err && q->nmessage != x->turn * 2 + 1)
-		err = kl_error(KL_EINVALID, "turn %zu does not come after %zu messages",
-			       x->turn, q->nmessage);
+		err = kl_error(KL_EINVALID, "turn %zu does not come after %zu messages", x->turn,
+			       q->nmessage);
 	if (err)
 		return err;
 	*out = (struct kl_reply){ 0 };

@@ -22,11 +22,12 @@ struct kl_provider;
 
 /* What is NULL or 0 is read from git's configuration, if there is a repository. */
 struct kl_provider_opts {
-	const char *name;	/* of the table; klineage.chat.provider */
-	const char *url;	/* klineage.chat.url, else the provider's own */
-	const char *command;	/* exec: run by /bin/sh; klineage.chat.exec, never a tracked file */
-	const char *replay;	/* replay: the file that was recorded; klineage.chat.replay */
-	int64_t timeout_ms;	/* without a byte; exec: in all; klineage.chat.timeout, else 10 minutes */
+	const char *name;    /* of the table; klineage.chat.provider */
+	const char *url;     /* klineage.chat.url, else the provider's own */
+	const char *command; /* exec: run by /bin/sh; klineage.chat.exec, never a tracked file */
+	const char *replay;  /* replay: the file that was recorded; klineage.chat.replay */
+	/* without a byte; exec: in all; klineage.chat.timeout, else 10 minutes */
+	int64_t timeout_ms;
 };
 
 /** Told while a reply streams in. Returning non-zero ends it with KL_EINTR. */
@@ -35,10 +36,10 @@ struct kl_provider_watch {
 	/** A pause before the next attempt, and why. */
 	void (*waiting)(int64_t ms, const char *why, void *payload);
 	/**
-	 * The connection broke after the request was sent and before a byte of its reply, or the server
-	 * failed (a status that does not say that no model has begun): it may charge for it all
-	 * the same. Called when the pause is over. 0: what that costs is reserved once more, ask
-	 * again; else, or NULL, that is the end.
+	 * The connection broke after the request was sent and before a byte of its reply, or the
+	 * server failed (a status that does not say that no model has begun): it may charge for it
+	 * all the same. Called when the pause is over. 0: what that costs is reserved once more,
+	 * ask again; else, or NULL, that is the end.
 	 */
 	int (*again)(void *payload);
 	void *payload;
@@ -46,19 +47,23 @@ struct kl_provider_watch {
 
 /** What a request is besides its bytes. */
 struct kl_request_context {
-	const char *phase;	/* "back-3": its conversation */
-	size_t turn;		/* from 0 */
+	const char *phase; /* "back-3": its conversation */
+	size_t turn;       /* from 0 */
 	/**
 	 * What of the request does not change from run to run (no measured time, no drawn index): a
 	 * recorded reply is found by the keys of all turns so far. NULL: the user's text.
 	 */
-	const char *const *key;	/* one per turn, turn + 1 of them */
-	const char *dir;	/* exec: working directory, no repository; NULL: a new empty one */
-	bool alone;		/* exec: our repository is to be hidden from it, if that can be done */
+	const char *const *key; /* one per turn, turn + 1 of them */
+	const char *dir;        /* exec: working directory, no repository; NULL: a new empty one */
+	/* exec: our repository is to be hidden from it, if that can be done */
+	bool alone;
 };
 
-/** `repo` is borrowed and may be NULL. KL_EINVALID, KL_EUSAGE: what is missing, and where to say it. */
-int kl_provider_open(struct kl_provider **out, struct kl_repo *repo, const struct kl_provider_opts *o);
+/**
+ * `repo` is borrowed and may be NULL. KL_EINVALID, KL_EUSAGE: what is missing, and where to say it.
+ */
+int kl_provider_open(struct kl_provider **out, struct kl_repo *repo,
+		     const struct kl_provider_opts *o);
 void kl_provider_free(struct kl_provider *p);
 KL_DEFINE_CLEANUP(struct kl_provider *, kl_provider_free)
 
@@ -81,7 +86,8 @@ int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provide
  * When an error comes after the request was sent it may have cost money: `out->usage` says
  * what is known of it even then (known and all 0: it cost nothing). Release `out` in any case.
  */
-int kl_provider_send(struct kl_reply *out, struct kl_provider *p, const struct kl_provider_request *q,
-		     const struct kl_request_context *x, const struct kl_provider_watch *watch);
+int kl_provider_send(struct kl_reply *out, struct kl_provider *p,
+		     const struct kl_provider_request *q, const struct kl_request_context *x,
+		     const struct kl_provider_watch *watch);
 
 #endif

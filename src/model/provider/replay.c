@@ -17,8 +17,8 @@
 #define SCHEMA "klineage.recording/1"
 
 struct recording {
-	struct kl_map turn;	/* "<phase> <turn> <key>" -> json_t, owned */
-	struct kl_map place;	/* "<phase> <turn>": it was recorded, after whatever keys */
+	struct kl_map turn;  /* "<phase> <turn> <key>" -> json_t, owned */
+	struct kl_map place; /* "<phase> <turn>": it was recorded, after whatever keys */
 };
 
 static void drop_json(void *j)
@@ -40,7 +40,8 @@ static int check_head(const char *line, size_t len)
 	const char *schema;
 	int err;
 
-	if ((err = kl_json_parse(&j, line, len)) < 0 || (err = kl_json_str(&schema, j, "schema")) < 0)
+	if ((err = kl_json_parse(&j, line, len)) < 0 ||
+	    (err = kl_json_str(&schema, j, "schema")) < 0)
 		return err;
 	return strcmp(schema, SCHEMA) ? kl_error(KL_EINVALID, "schema is not " SCHEMA) : 0;
 }
@@ -52,8 +53,8 @@ static int check_turn(const json_t *j)
 	int64_t turn;
 	int err;
 
-	if ((err = kl_json_str(&phase, j, "phase")) < 0 || (err = kl_json_int(&turn, j, "turn")) < 0 ||
-	    (err = kl_json_str(&key, j, "key")) < 0)
+	if ((err = kl_json_str(&phase, j, "phase")) < 0 ||
+	    (err = kl_json_int(&turn, j, "turn")) < 0 || (err = kl_json_str(&key, j, "key")) < 0)
 		return err;
 	if (turn < 0 || strlen(key) != KL_DIGEST_HEX - 1)
 		return kl_error(KL_EINVALID, "'turn' or 'key' is none");
@@ -95,7 +96,8 @@ static int read_lines(struct recording *r, const char *path, const struct kl_buf
 
 		if (!nl)
 			return kl_error(KL_EINVALID, "%s:%zu: the line is cut off", path, number);
-		err = number == 1 ? check_head(s, (size_t)(nl - s)) : add_turn(r, s, (size_t)(nl - s));
+		err = number == 1 ? check_head(s, (size_t)(nl - s)) :
+				    add_turn(r, s, (size_t)(nl - s));
 		if (err < 0)
 			return kl_error_in(err, "%s:%zu", path, number);
 		s = nl + 1;
@@ -111,7 +113,8 @@ static int replay_open(struct kl_provider *p)
 
 	r->turn.free_value = drop_json;
 	if (!p->replay)
-		return kl_error(KL_EUSAGE, "provider 'replay' needs a recording: set klineage.chat.replay");
+		return kl_error(KL_EUSAGE,
+				"provider 'replay' needs a recording: set klineage.chat.replay");
 	if ((err = kl_fs_read(&text, p->replay, MAX_RECORDING)) < 0 ||
 	    (err = read_lines(r, p->replay, &text)) < 0)
 		return err;
@@ -141,8 +144,9 @@ static void key_of(char hex[KL_DIGEST_HEX], const struct kl_provider_request *q,
 	kl_provider_key(hex, said, x->turn + 1);
 }
 
-static int replay_send(struct kl_reply *out, struct kl_provider *p, const struct kl_provider_request *q,
-		       const struct kl_request_context *x, const struct kl_provider_watch *watch)
+static int replay_send(struct kl_reply *out, struct kl_provider *p,
+		       const struct kl_provider_request *q, const struct kl_request_context *x,
+		       const struct kl_provider_watch *watch)
 {
 	struct recording *r = p->state;
 	KL_AUTO(kl_freep) char *place = kl_asprintf("%s %zu", x->phase, x->turn);
@@ -155,17 +159,23 @@ static int replay_send(struct kl_reply *out, struct kl_provider *p, const struct
 	name = kl_asprintf("%s %s", place, key);
 	j = kl_map_get(&r->turn, name);
 	if (!j && kl_map_get(&r->place, place))
-		return kl_error(KL_ENOTFOUND, "'%s' has a reply to phase %s, turn %zu, but to another "
-				"question (this one's key is %s)", p->replay, x->phase, x->turn, key);
+		return kl_error(KL_ENOTFOUND,
+				"'%s' has a reply to phase %s, turn %zu, but to another "
+				"question (this one's key is %s)",
+				p->replay, x->phase, x->turn, key);
 	if (!j)
-		return kl_error(KL_ENOTFOUND, "'%s' has no reply to phase %s, turn %zu",
-				p->replay, x->phase, x->turn);
+		return kl_error(KL_ENOTFOUND, "'%s' has no reply to phase %s, turn %zu", p->replay,
+				x->phase, x->turn);
 	if ((err = kl_reply_read(out, j)) < 0)
 		return err;
 	return kl_provider_heard(watch, (int64_t)strlen(out->text), &out->usage);
 }
 
 const struct kl_provider_ops kl_provider_replay = {
-	.name = "replay", .blind = true, .open = replay_open, .close = replay_close,
-	.body = kl_provider_plain_body, .send = replay_send,
+	.name = "replay",
+	.blind = true,
+	.open = replay_open,
+	.close = replay_close,
+	.body = kl_provider_plain_body,
+	.send = replay_send,
 };

@@ -9,8 +9,10 @@
 #define MAX_TOKENS INT64_C(10000000000)
 
 static const char *const stops[] = {
-	[KL_STOP_END] = "end", [KL_STOP_LENGTH] = "length",
-	[KL_STOP_REFUSAL] = "refusal", [KL_STOP_OTHER] = "other",
+	[KL_STOP_END] = "end",
+	[KL_STOP_LENGTH] = "length",
+	[KL_STOP_REFUSAL] = "refusal",
+	[KL_STOP_OTHER] = "other",
 };
 
 void kl_reply_release(struct kl_reply *r)
@@ -90,7 +92,8 @@ int kl_reply_read(struct kl_reply *out, const json_t *obj)
 	    (err = read_stop(&out->stop, obj)) < 0 || (err = read_usage(&out->usage, obj)) < 0)
 		return err;
 	if (strlen(text) > KL_PROVIDER_MAX_TEXT)
-		return kl_error(KL_EINVALID, "a reply of more than %zu MiB", KL_PROVIDER_MAX_TEXT >> 20);
+		return kl_error(KL_EINVALID, "a reply of more than %zu MiB",
+				KL_PROVIDER_MAX_TEXT >> 20);
 	out->text = kl_strdup(text);
 	out->model = model ? kl_strdup(model) : NULL;
 	return 0;

@@ -8,8 +8,8 @@
 /*
  * reply - a reply as JSON: what an `exec` command answers and what a recording holds. Members
  * `text`; `model`, if it is known; `stop` ("end", "length", "refusal", "other"; absent: end);
- * `usage` with `input`, `output`, `cache_read`, `cache_write_5m`, `cache_write_1h` (the last three may be
- * absent: 0), or null, or `"unmetered": true` in its place.
+ * `usage` with `input`, `output`, `cache_read`, `cache_write_5m`, `cache_write_1h` (the last three
+ * may be absent: 0), or null, or `"unmetered": true` in its place.
  */
 
 /**

@@ -33,7 +33,9 @@ static int64_t thousandths(const char *s)
 static int64_t until_date(const char *s, time_t now)
 {
 	static const char *const form[] = {
-		"%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y",
+		"%a, %d %b %Y %H:%M:%S GMT",
+		"%A, %d-%b-%y %H:%M:%S GMT",
+		"%a %b %d %H:%M:%S %Y",
 	};
 
 	for (size_t i = 0; i < sizeof(form) / sizeof(form[0]); i++) {

@@ -13,7 +13,7 @@
  * tested without waiting.
  */
 #define KL_RETRY_ATTEMPTS 5
-#define KL_RETRY_MAX_MS (INT64_C(5) * 60 * 1000)	/* that a server may ask us to wait */
+#define KL_RETRY_MAX_MS (INT64_C(5) * 60 * 1000) /* that a server may ask us to wait */
 
 /** 408, 409, 429 and all from 500 on. */
 bool kl_retry_status(long status);

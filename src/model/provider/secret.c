@@ -13,15 +13,15 @@
 #include "model/provider/body.h"
 
 #define MAX_KEY 4096
-#define PAGES 8192		/* a prefix, the key, a NUL */
-#define ASK_MS 60000		/* a helper may have to unlock something */
+#define PAGES 8192   /* a prefix, the key, a NUL */
+#define ASK_MS 60000 /* a helper may have to unlock something */
 /* One that is shorter is made up for a server that wants none: "none", "ollama". */
 #define MIN_SCRUB 8
 #define GONE "[key]"
 
 struct kl_secret {
-	char *line;		/* PAGES bytes of their own; NULL: not mapped */
-	size_t prefix, len;	/* of the prefix; of both */
+	char *line;         /* PAGES bytes of their own; NULL: not mapped */
+	size_t prefix, len; /* of the prefix; of both */
 	const char *source;
 };
 
@@ -40,7 +40,8 @@ static void no_dumps(void)
 
 void kl_secret_guard(void)
 {
-	static const char *const name[] = { "KLINEAGE_CHAT_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY" };
+	static const char *const name[] = { "KLINEAGE_CHAT_KEY", "ANTHROPIC_API_KEY",
+					    "OPENAI_API_KEY" };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(name); i++)
 		if (getenv(name[i])) {
@@ -78,19 +79,23 @@ void kl_secret_free(struct kl_secret *s)
 static int check(const char *key, size_t len, const char *source)
 {
 	if (len > MAX_KEY)
-		return kl_error(KL_EINVALID, "the key from %s is longer than %d bytes", source, MAX_KEY);
+		return kl_error(KL_EINVALID, "the key from %s is longer than %d bytes", source,
+				MAX_KEY);
 	for (size_t i = 0; i < len; i++) {
 		const char *what = strchr("\r\n", key[i]) ? "line break" :
-				   strchr("\t ", key[i]) ? "blank" : "character that no key has";
+				   strchr("\t ", key[i])  ? "blank" :
+							    "character that no key has";
 
 		if (key[i] <= ' ' || key[i] > '~')
-			return kl_error(KL_EINVALID, "the key from %s has a %s in it (byte %zu): not used",
+			return kl_error(KL_EINVALID,
+					"the key from %s has a %s in it (byte %zu): not used",
 					source, what, i + 1);
 	}
 	return 0;
 }
 
-static int take(struct kl_secret *s, const char *prefix, const char *key, size_t len, const char *source)
+static int take(struct kl_secret *s, const char *prefix, const char *key, size_t len,
+		const char *source)
 {
 	int err = check(key, len, source);
 
@@ -164,13 +169,17 @@ static int ask_helpers(bool *found, struct kl_secret *s, struct kl_repo *repo, c
 	KL_AUTO(kl_freep) char *in = kl_asprintf("url=%s\n\n", url);
 	struct kl_proc_result res;
 	struct kl_proc_opts o = {
-		.in = in, .in_len = strlen(in), .out = &out, .err = &dropped,
-		.max_output = 32 << 10, .timeout_ms = ASK_MS,
+		.in = in,
+		.in_len = strlen(in),
+		.out = &out,
+		.err = &dropped,
+		.max_output = 32 << 10,
+		.timeout_ms = ASK_MS,
 	};
 	const char *key;
 	int err;
 
-	kl_buf_reserve(&out, 32 << 10);	/* that it never moves, and leaves nothing behind */
+	kl_buf_reserve(&out, 32 << 10); /* that it never moves, and leaves nothing behind */
 	kl_strvec_push(&argv, "git");
 	if (repo)
 		kl_strvec_pushf(&argv, "--git-dir=%s", kl_repo_git_dir(repo));
@@ -196,8 +205,8 @@ static int from_env(bool *found, struct kl_secret *s, const char *prefix, const 
 	return *found ? take(s, prefix, key, strlen(key), name) : 0;
 }
 
-int kl_secret_find(struct kl_secret **out, struct kl_repo *repo, const char *prefix, const char *vendor,
-		   const char *url)
+int kl_secret_find(struct kl_secret **out, struct kl_repo *repo, const char *prefix,
+		   const char *vendor, const char *url)
 {
 	KL_AUTO(kl_secret_freep) struct kl_secret *s = kl_calloc(1, sizeof(*s));
 	bool found = false;
@@ -205,8 +214,8 @@ int kl_secret_find(struct kl_secret **out, struct kl_repo *repo, const char *pre
 
 	*out = NULL;
 	no_dumps();
-	if ((err = hold(s)) < 0 ||
-	    (err = from_env(&found, s, prefix, "KLINEAGE_CHAT_KEY", getenv("KLINEAGE_CHAT_KEY"))) < 0)
+	if ((err = hold(s)) < 0 || (err = from_env(&found, s, prefix, "KLINEAGE_CHAT_KEY",
+						   getenv("KLINEAGE_CHAT_KEY"))) < 0)
 		return err;
 	if (!found && vendor && (err = from_env(&found, s, prefix, vendor, getenv(vendor))) < 0)
 		return err;

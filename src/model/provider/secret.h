@@ -21,8 +21,8 @@ struct kl_secret;
  * `prefix` is what stands before it in its header: "x-api-key: ".
  * KL_EINVALID: a key with white space, controls or what is not ASCII; it is not quoted.
  */
-int kl_secret_find(struct kl_secret **out, struct kl_repo *repo, const char *prefix, const char *vendor,
-		   const char *url);
+int kl_secret_find(struct kl_secret **out, struct kl_repo *repo, const char *prefix,
+		   const char *vendor, const char *url);
 void kl_secret_free(struct kl_secret *s);
 KL_DEFINE_CLEANUP(struct kl_secret *, kl_secret_free)
 

@@ -42,7 +42,8 @@ static int end_line(struct kl_sse *s)
 		kl_buf_add(&s->type, value, len);
 	} else if (name == 4 && !memcmp(line, "data", 4)) {
 		if (s->data.len + len > KL_SSE_MAX)
-			return kl_error(KL_EINVALID, "an event of more than %zu MiB", KL_SSE_MAX >> 20);
+			return kl_error(KL_EINVALID, "an event of more than %zu MiB",
+					KL_SSE_MAX >> 20);
 		kl_buf_add(&s->data, value, len);
 		kl_buf_addch(&s->data, '\n');
 		s->has_data = true;
@@ -64,7 +65,8 @@ int kl_sse_feed(struct kl_sse *s, const char *p, size_t n)
 		while (p + part < end && p[part] != '\n' && p[part] != '\r')
 			part++;
 		if (s->line.len + part > KL_SSE_MAX)
-			return kl_error(KL_EINVALID, "a line of more than %zu MiB", KL_SSE_MAX >> 20);
+			return kl_error(KL_EINVALID, "a line of more than %zu MiB",
+					KL_SSE_MAX >> 20);
 		kl_buf_add(&s->line, p, part);
 		p += part;
 		if (p == end)

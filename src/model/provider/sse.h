@@ -16,10 +16,12 @@
  *	if (kl_sse_pending(&s)) the stream was cut within an event
  *	kl_sse_release(&s);
  */
-#define KL_SSE_MAX ((size_t)16 << 20)	/* bytes of one line, and of one event's data */
+#define KL_SSE_MAX ((size_t)16 << 20) /* bytes of one line, and of one event's data */
 
 struct kl_sse {
-	/** An event with data; a negative return ends the feeding. `type` is "" where none was said. */
+	/**
+	 * An event with data; a negative return ends the feeding. `type` is "" where none was said.
+	 */
 	int (*event)(const char *type, const char *data, size_t len, void *payload);
 	void *payload;
 	/* its own */
@@ -27,8 +29,11 @@ struct kl_sse {
 	bool has_data, after_cr, not_first;
 };
 
-#define KL_SSE_INIT(fn, p) \
-	{ .event = (fn), .payload = (p), .line = KL_BUF_INIT, .type = KL_BUF_INIT, .data = KL_BUF_INIT }
+#define KL_SSE_INIT(fn, p)                                                               \
+	{                                                                                \
+		.event = (fn), .payload = (p), .line = KL_BUF_INIT, .type = KL_BUF_INIT, \
+		.data = KL_BUF_INIT                                                      \
+	}
 
 /** KL_EINVALID: a line or an event above KL_SSE_MAX; else what `event` returned. */
 int kl_sse_feed(struct kl_sse *s, const char *p, size_t n);

@@ -7,7 +7,7 @@
 #include "model/provider/ops.h"
 #include "model/provider/reply.h"
 
-#define MAX_WORDS 500		/* of a server, in our message */
+#define MAX_WORDS 500 /* of a server, in our message */
 
 static int read_event(struct kl_stream *s, const char *data, size_t len)
 {
@@ -38,11 +38,16 @@ static int on_event(const char *type, const char *data, size_t len, void *payloa
 	return err < 0 ? kl_error_in(err, "event %zu", s->events) : 0;
 }
 
-void kl_stream_begin(struct kl_stream *s, kl_stream_event_fn *event, const struct kl_provider_request *q,
-		     struct kl_reply *out, const struct kl_secret *key)
+void kl_stream_begin(struct kl_stream *s, kl_stream_event_fn *event,
+		     const struct kl_provider_request *q, struct kl_reply *out,
+		     const struct kl_secret *key)
 {
 	*s = (struct kl_stream){
-		.q = q, .key = key, .out = out, .text = KL_BUF_INIT, .event = event,
+		.q = q,
+		.key = key,
+		.out = out,
+		.text = KL_BUF_INIT,
+		.event = event,
 		.sse = KL_SSE_INIT(on_event, s),
 	};
 }
@@ -72,7 +77,8 @@ int kl_stream_add(struct kl_stream *s, const char *text)
 	size_t n = strlen(text);
 
 	if (s->text.len + n > KL_PROVIDER_MAX_TEXT)
-		return kl_error(KL_EINVALID, "a reply of more than %zu MiB", KL_PROVIDER_MAX_TEXT >> 20);
+		return kl_error(KL_EINVALID, "a reply of more than %zu MiB",
+				KL_PROVIDER_MAX_TEXT >> 20);
 	kl_buf_add(&s->text, text, n);
 	return 0;
 }
@@ -105,5 +111,6 @@ int kl_stream_error(const struct kl_stream *s, const json_t *j)
 
 	if (words)
 		kl_secret_quote(&said, s->key, words, strlen(words), MAX_WORDS);
-	return kl_error(KL_EIO, "the server broke off: %s", said.len ? said.ptr : "it does not say why");
+	return kl_error(KL_EIO, "the server broke off: %s",
+			said.len ? said.ptr : "it does not say why");
 }

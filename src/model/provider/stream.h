@@ -26,22 +26,26 @@ typedef int kl_stream_event_fn(struct kl_stream *s, const char *data, const json
 
 struct kl_stream {
 	const struct kl_provider_request *q;
-	const struct kl_secret *key;	/* not to be quoted; or NULL */
-	struct kl_reply *out;	/* model, stop, usage: as they come */
+	const struct kl_secret *key; /* not to be quoted; or NULL */
+	struct kl_reply *out;        /* model, stop, usage: as they come */
 	struct kl_buf text;
-	bool begun;		/* the answer has begun */
-	bool stopped;		/* it has said why it stopped: its text is whole */
-	bool ended;		/* the protocol's last event has come; what follows is passed over */
-	bool broken;		/* an event broke the protocol */
+	bool begun;   /* the answer has begun */
+	bool stopped; /* it has said why it stopped: its text is whole */
+	/* the protocol's last event has come; what follows is passed over */
+	bool ended;
+	bool broken; /* an event broke the protocol */
 	size_t events;
 	kl_stream_event_fn *event;
 	struct kl_sse sse;
 };
 
 /** All but `s` is borrowed; `key` may be NULL. `s` stays where it is until it is released. */
-void kl_stream_begin(struct kl_stream *s, kl_stream_event_fn *event, const struct kl_provider_request *q,
-		     struct kl_reply *out, const struct kl_secret *key);
-/** KL_EINVALID: what breaks the protocol, with the number of the event; KL_EIO: the server's error. */
+void kl_stream_begin(struct kl_stream *s, kl_stream_event_fn *event,
+		     const struct kl_provider_request *q, struct kl_reply *out,
+		     const struct kl_secret *key);
+/**
+ * KL_EINVALID: what breaks the protocol, with the number of the event; KL_EIO: the server's error.
+ */
 int kl_stream_feed(struct kl_stream *s, const char *p, size_t n);
 /** No more will come: KL_EINVALID if it is empty or cut off. */
 int kl_stream_check(const struct kl_stream *s);

@@ -51,7 +51,8 @@ static char *host_of(const char *p, size_t n)
 		stop = stop ? stop : end;
 		host = kl_strndup(p, (size_t)(stop - p));
 	}
-	if (!*host || (stop < end && (*stop != ':' || !port_ok(stop + 1, (size_t)(end - stop - 1))))) {
+	if (!*host ||
+	    (stop < end && (*stop != ':' || !port_ok(stop + 1, (size_t)(end - stop - 1))))) {
 		free(host);
 		return NULL;
 	}
@@ -70,10 +71,11 @@ int kl_url_parse(struct kl_url *out, const char *text)
 		if (!isgraph((unsigned char)*c) || strchr("\"<>\\^`{|}", *c))
 			return kl_error(KL_EINVALID, "the URL has a character that no URL has");
 	if (!tls && strncasecmp(text, "http://", 7))
-		return kl_error(KL_EINVALID, "the URL begins neither with https:// nor with http://");
+		return kl_error(KL_EINVALID,
+				"the URL begins neither with https:// nor with http://");
 	if (strchr(text, '@'))
 		return kl_error(KL_EINVALID, "the URL has a user or a password: keys come from the "
-				"environment or a credential helper");
+					     "environment or a credential helper");
 	if (strpbrk(text, "?#"))
 		return kl_error(KL_EINVALID, "the URL has a query or a fragment");
 	n = strcspn(authority, "/");

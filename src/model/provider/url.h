@@ -11,11 +11,11 @@
  * port and a path. No user, password, query or fragment.
  */
 struct kl_url {
-	char *base;	/* without a slash at its end */
-	char *origin;	/* scheme, host and port: what messages say */
-	char *host;	/* lower case, without brackets */
+	char *base;   /* without a slash at its end */
+	char *origin; /* scheme, host and port: what messages say */
+	char *host;   /* lower case, without brackets */
 	bool tls;
-	bool loopback;	/* the host is this machine by its name or number */
+	bool loopback; /* the host is this machine by its name or number */
 };
 
 /** KL_EINVALID; a URL that holds a password is not quoted. `out` is the caller's to release. */

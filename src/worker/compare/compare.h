@@ -23,14 +23,14 @@
  */
 
 struct kl_mismatch {
-	int out;			/* argument index; -1: none, it matched */
+	int out; /* argument index; -1: none, it matched */
 	int64_t index[KL_JOB_MAX_AXES];
 	size_t naxes;
 	char got[40], wanted[40];
 	char why[120];
-	double margin;			/* worst error / allowed error; <= 1 passes */
-	int64_t bad, elements;		/* wrong elements, elements checked */
-	bool edge_only;			/* all bad ones on a border, or no perf point */
+	double margin;         /* worst error / allowed error; <= 1 passes */
+	int64_t bad, elements; /* wrong elements, elements checked */
+	bool edge_only;        /* all bad ones on a border, or no perf point */
 };
 /**
  * Judge outputs against a member: `got[arg]` in the kernel's dtype. 0 and m->out = -1
@@ -41,8 +41,8 @@ int kl_compare(struct kl_mismatch *m, const struct kl_job *job, const struct kl_
 	       const void *const *got);
 
 /**
- * As kl_compare, for who asks whether an answer is right: it looks no further than to where it finds
- * something wrong, so that `bad`, `margin` and `edge_only` are of what was seen.
+ * As kl_compare, for who asks whether an answer is right: it looks no further than to where it
+ * finds something wrong, so that `bad`, `margin` and `edge_only` are of what was seen.
  */
 int kl_compare_first(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
 		     const void *const *got);

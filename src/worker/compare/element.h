@@ -10,18 +10,20 @@
  * says what the rules have in common.
  */
 struct kl_allowed {
-	double max;		/* noise: a * max|h| */
-	double rms;		/* allowed rms of d: noise b * rms h, rel-l2 t * rms truth; < 0: none */
+	double max; /* noise: a * max|h| */
+	/* allowed rms of d: noise b * rms h, rel-l2 t * rms truth; < 0: none */
+	double rms;
 	const double *absum;
-	double zero;		/* rel-l2 with zeros: what counts as one where the truth is zero */
+	double zero; /* rel-l2 with zeros: what counts as one where the truth is zero */
 };
 
 /** What is allowed in group `g`; `yard` is the rule's. */
-struct kl_allowed kl_element_allowed(const struct kl_output *v, const struct kl_yard *yard, size_t g);
+struct kl_allowed kl_element_allowed(const struct kl_output *v, const struct kl_yard *yard,
+				     size_t g);
 
 struct kl_element_result {
-	double d, allowed;	/* allowed < 0: not a matter of degree */
-	const char *why;	/* NULL: right */
+	double d, allowed; /* allowed < 0: not a matter of degree */
+	const char *why;   /* NULL: right */
 };
 
 /** Element i: `g` was got, `y` is true, an honest kernel has `h`. */

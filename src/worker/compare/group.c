@@ -3,7 +3,8 @@
 
 #include "base/error.h"
 
-int kl_groups_init(struct kl_groups *g, const struct kl_rule *rule, const int64_t *extent, size_t naxes)
+int kl_groups_init(struct kl_groups *g, const struct kl_rule *rule, const int64_t *extent,
+		   size_t naxes)
 {
 	int last = -1;
 
@@ -14,7 +15,8 @@ int kl_groups_init(struct kl_groups *g, const struct kl_rule *rule, const int64_
 		int axis = rule->per[i];
 
 		if (axis <= last || (size_t)axis >= naxes || rule->cut[i] < 0)
-			return kl_error(KL_EINVALID, "'per' must name axes of its tensor, in order");
+			return kl_error(KL_EINVALID,
+					"'per' must name axes of its tensor, in order");
 		last = axis;
 		g->part[axis] = rule->cut[i] < 1 ? 1 : rule->cut[i];
 		if (g->part[axis] > extent[axis])
@@ -48,7 +50,8 @@ void kl_group_start(struct kl_group_walk *w, const struct kl_groups *g, size_t g
 		size_t pieces = (size_t)((g->extent[a] + g->part[a] - 1) / g->part[a]);
 
 		w->lo[a] = w->at[a] = (int64_t)(group % pieces) * g->part[a];
-		w->hi[a] = w->lo[a] + g->part[a] < g->extent[a] ? w->lo[a] + g->part[a] : g->extent[a];
+		w->hi[a] = w->lo[a] + g->part[a] < g->extent[a] ? w->lo[a] + g->part[a] :
+								  g->extent[a];
 		group /= pieces;
 	}
 	w->inner = g->naxes ? g->naxes - 1 : 0;

@@ -18,19 +18,22 @@
 struct kl_groups {
 	size_t naxes;
 	int64_t extent[KL_JOB_MAX_AXES];
-	int64_t part[KL_JOB_MAX_AXES];	/* of each axis in one group: all of it, 1, or a piece */
+	int64_t part[KL_JOB_MAX_AXES]; /* of each axis in one group: all of it, 1, or a piece */
 	size_t count;
-	size_t size;			/* elements of the first, which is the largest */
+	size_t size; /* elements of the first, which is the largest */
 };
 
-/** `rule` NULL or without `per`: one group. KL_EINVALID: `per` does not fit a tensor of these axes. */
-int kl_groups_init(struct kl_groups *g, const struct kl_rule *rule, const int64_t *extent, size_t naxes);
+/**
+ * `rule` NULL or without `per`: one group. KL_EINVALID: `per` does not fit a tensor of these axes.
+ */
+int kl_groups_init(struct kl_groups *g, const struct kl_rule *rule, const int64_t *extent,
+		   size_t naxes);
 
 struct kl_group_walk {
 	const struct kl_groups *g;
 	int64_t lo[KL_JOB_MAX_AXES], hi[KL_JOB_MAX_AXES], at[KL_JOB_MAX_AXES];
-	size_t inner;		/* from this axis on a run is contiguous */
-	size_t off, left;	/* of the present run */
+	size_t inner;     /* from this axis on a run is contiguous */
+	size_t off, left; /* of the present run */
 	bool more;
 };
 

@@ -6,8 +6,8 @@
 #include "worker/compare/output.h"
 
 /*
- * mismatch - what is reported of wrong answers (struct kl_mismatch of compare.h): the first in full, of the
- * others how many and whether all lie on borders. One begins as { .out = -1 }.
+ * mismatch - what is reported of wrong answers (struct kl_mismatch of compare.h): the first in
+ * full, of the others how many and whether all lie on borders. One begins as { .out = -1 }.
  */
 
 /**

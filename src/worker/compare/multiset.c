@@ -14,17 +14,17 @@
 struct rows {
 	const struct kl_rule *rule;
 	const struct kl_member *w;
-	enum kl_dtype dtype, idtype;	/* of values and of indices */
+	enum kl_dtype dtype, idtype; /* of values and of indices */
 	const char *values, *indices, *x;
 	const void *truth;
 	size_t nrow, k, cols;
-	size_t size;		/* bytes of a value */
-	uint64_t fraction;	/* bits below a float's exponent */
-	uint64_t salt;		/* of sums, unknown to any kernel */
+	size_t size;       /* bytes of a value */
+	uint64_t fraction; /* bits below a float's exponent */
+	uint64_t salt;     /* of sums, unknown to any kernel */
 	/* scratch */
 	uint64_t *key, *want, *spare;
-	uint32_t *seen;		/* row + 1 that used this column */
-	char *stored;		/* a row of truth in the dtype */
+	uint32_t *seen; /* row + 1 that used this column */
+	char *stored;   /* a row of truth in the dtype */
 };
 
 static void rows_release(struct rows *s)
@@ -66,11 +66,16 @@ static int rows_init(struct rows *s, const struct kl_job *job, const struct kl_m
 	size_t n = (size_t)kl_point_elements(p, (size_t)r->out);
 
 	*s = (struct rows){
-		.rule = r, .w = w,
-		.dtype = job->arg[r->out].dtype, .idtype = job->arg[r->indices].dtype,
-		.values = got[r->out], .indices = got[r->indices], .x = w->input[r->of],
+		.rule = r,
+		.w = w,
+		.dtype = job->arg[r->out].dtype,
+		.idtype = job->arg[r->indices].dtype,
+		.values = got[r->out],
+		.indices = got[r->indices],
+		.x = w->input[r->of],
 		.truth = w->truth[r->out],
-		.k = last_extent(p, r->out), .cols = last_extent(p, r->of),
+		.k = last_extent(p, r->out),
+		.cols = last_extent(p, r->of),
 		.size = kl_dtype_bytes(job->arg[r->out].dtype),
 		.fraction = fraction_bits(job->arg[r->out].dtype),
 		.salt = kl_rng_os_seed(),
@@ -81,7 +86,8 @@ static int rows_init(struct rows *s, const struct kl_job *job, const struct kl_m
 	    (size_t)kl_point_elements(p, (size_t)r->of) != s->nrow * s->cols)
 		return kl_error(KL_EINVALID,
 				"rule multiset: '%s', '%s' and '%s' do not fit in shape or dtype",
-				job->arg[r->out].name, job->arg[r->indices].name, job->arg[r->of].name);
+				job->arg[r->out].name, job->arg[r->indices].name,
+				job->arg[r->of].name);
 	s->key = kl_calloc(s->k + 1, sizeof(*s->key));
 	s->want = kl_calloc(s->k + 1, sizeof(*s->want));
 	s->spare = kl_calloc(s->k + 1, sizeof(*s->spare));
@@ -99,7 +105,7 @@ static uint64_t key_of(const struct rows *s, const char *at)
 	if (!s->fraction)
 		return s->dtype <= KL_I8 ? w ^ sign : w;
 	magnitude = w & (sign - 1);
-	if (magnitude > (sign - 1 - s->fraction))	/* beyond infinity */
+	if (magnitude > (sign - 1 - s->fraction)) /* beyond infinity */
 		return UINT64_MAX;
 	if (!magnitude)
 		return sign;
@@ -181,7 +187,8 @@ static bool index_at(const struct rows *s, size_t i, size_t *out)
 }
 
 /* Indices and the values they point at; false: the row is wrong. */
-static bool check_indices(struct kl_mismatch *m, const struct kl_job *job, struct rows *s, size_t row)
+static bool check_indices(struct kl_mismatch *m, const struct kl_job *job, struct rows *s,
+			  size_t row)
 {
 	char wanted[40];
 	bool ok = true;
@@ -191,7 +198,8 @@ static bool check_indices(struct kl_mismatch *m, const struct kl_job *job, struc
 
 		if (!index_at(s, i, &at)) {
 			snprintf(wanted, sizeof(wanted), "0 <= index < %zu", s->cols);
-			fail(m, job, s, s->rule->indices, s->indices, i, wanted, "index out of range");
+			fail(m, job, s, s->rule->indices, s->indices, i, wanted,
+			     "index out of range");
 			ok = false;
 			continue;
 		}
@@ -202,7 +210,8 @@ static bool check_indices(struct kl_mismatch *m, const struct kl_job *job, struc
 			continue;
 		}
 		s->seen[at] = (uint32_t)row + 1;
-		if (!memcmp(s->values + i * s->size, s->x + (row * s->cols + at) * s->size, s->size))
+		if (!memcmp(s->values + i * s->size, s->x + (row * s->cols + at) * s->size,
+			    s->size))
 			continue;
 		kl_tensor_print(wanted, sizeof(wanted), s->dtype, s->x, row * s->cols + at);
 		fail(m, job, s, s->rule->out, s->values, i, wanted,
@@ -219,7 +228,8 @@ static void check_order(struct kl_mismatch *m, const struct kl_job *job, struct 
 	size_t c = 0, d = 0, surplus, missing, at = 0;
 
 	if (kl_dtype_is_float(s->dtype))
-		kl_tensor_store(s->stored, s->dtype, 0, (const double *)s->truth + row * s->k, s->k);
+		kl_tensor_store(s->stored, s->dtype, 0, (const double *)s->truth + row * s->k,
+				s->k);
 	else
 		want = (const char *)s->truth + row * s->k * s->size;
 	for (size_t i = 0; i < s->k; i++) {

@@ -11,8 +11,12 @@ int kl_output_init(struct kl_output *v, const struct kl_job *job, const struct k
 	int err;
 
 	*v = (struct kl_output){
-		.rule = rule, .w = w, .arg = arg, .dtype = job->arg[arg].dtype,
-		.extent = pt->arg[arg].extent, .naxes = pt->arg[arg].naxes,
+		.rule = rule,
+		.w = w,
+		.arg = arg,
+		.dtype = job->arg[arg].dtype,
+		.extent = pt->arg[arg].extent,
+		.naxes = pt->arg[arg].naxes,
 		.n = (size_t)kl_point_elements(pt, (size_t)arg),
 	};
 	err = kl_groups_init(&v->groups, rule, v->extent, v->naxes);

@@ -6,8 +6,9 @@
 #include "worker/compare/member.h"
 
 /*
- * output - one output of a kernel under one rule: what was answered, and beside it what is true and what an
- * honest kernel answers, both as doubles. All in it is borrowed, from the job and the member.
+ * output - one output of a kernel under one rule: what was answered, and beside it what is true and
+ * what an honest kernel answers, both as doubles. All in it is borrowed, from the job and the
+ * member.
  */
 struct kl_output {
 	const struct kl_rule *rule;
@@ -15,10 +16,10 @@ struct kl_output {
 	int arg;
 	enum kl_dtype dtype;
 	const int64_t *extent;
-	size_t naxes, n;	/* n: elements */
+	size_t naxes, n; /* n: elements */
 	struct kl_groups groups;
 	const void *got;
-	bool first;		/* look no further than to the first that is wrong */
+	bool first; /* look no further than to the first that is wrong */
 };
 
 /** Without `got` and `first`. KL_EINVALID: the rule does not fit the tensor. */

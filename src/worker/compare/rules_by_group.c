@@ -179,8 +179,10 @@ static void blame_group(struct kl_mismatch *m, const struct kl_output *v,
 		if (r.allowed < 0 || r.d <= allowed || !kl_mismatch_note(m, v, i))
 			continue;
 		kl_mismatch_describe(m, v, i, e.y);
-		snprintf(m->why, sizeof(m->why), "%s error %.3g over group %zu of %zu, %.3g allowed",
-			 l2 ? "relative l2" : "rms", rms * unit, g, v->groups.count, allowed * unit);
+		snprintf(m->why, sizeof(m->why),
+			 "%s error %.3g over group %zu of %zu, %.3g allowed",
+			 l2 ? "relative l2" : "rms", rms * unit, g, v->groups.count,
+			 allowed * unit);
 	}
 }
 
@@ -209,7 +211,8 @@ static void close_slice(struct kl_slice_found *s, const struct kl_output *v,
 		if (r.allowed < 0)
 			snprintf(m->why, sizeof(m->why), "%s", r.why);
 		else
-			snprintf(m->why, sizeof(m->why), "error %.3g, %.3g allowed", r.d, r.allowed);
+			snprintf(m->why, sizeof(m->why), "error %.3g, %.3g allowed", r.d,
+				 r.allowed);
 	}
 }
 
@@ -245,11 +248,15 @@ static void group_close(struct kl_mismatch *m, const struct kl_output *v,
 		blame_group(m, v, &j, g, rms, allowed);
 }
 
-/* Slices that the fast pass did not clear, element by element; where sums count, by whole groups. */
+/*
+ * Slices that the fast pass did not clear, element by element; where sums count, by whole groups.
+ */
 static void close_all(struct kl_mismatch *m, const struct kl_output *v, const struct kl_yard *yard,
 		      const size_t *slice, size_t total)
 {
-	struct kl_slice_search s = { .v = v, .yard = yard, .slices = kl_slices_of(v), .slice = slice };
+	struct kl_slice_search s = {
+		.v = v, .yard = yard, .slices = kl_slices_of(v), .slice = slice
+	};
 	struct kl_slice_found sum = { .n = 0 };
 	int64_t before = 0;
 

@@ -6,11 +6,12 @@
 #include "worker/compare/output.h"
 
 /*
- * rules_by_group - the rules noise, elementwise and rel-l2, which judge a group of elements together: a
- * fast pass over sums, and each element of what it does not clear (compare.h).
+ * rules_by_group - the rules noise, elementwise and rel-l2, which judge a group of elements
+ * together: a fast pass over sums, and each element of what it does not clear (compare.h).
  */
 
 /** `m` gets what is wrong, `yard` is the rule's. */
-void kl_compare_groups(struct kl_mismatch *m, const struct kl_output *v, const struct kl_yard *yard);
+void kl_compare_groups(struct kl_mismatch *m, const struct kl_output *v,
+		       const struct kl_yard *yard);
 
 #endif

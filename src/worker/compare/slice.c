@@ -6,9 +6,9 @@
 
 #include "base/mem.h"
 
-#define PARTS ((size_t)65536)	/* slices whose sums are kept at once */
-#define SLOTS ((size_t)4096)	/* slices whose wrong elements are kept at once ... */
-#define FIRST_SLOTS ((size_t)32)	/* ... where the first one is enough */
+#define PARTS ((size_t)65536)    /* slices whose sums are kept at once */
+#define SLOTS ((size_t)4096)     /* slices whose wrong elements are kept at once ... */
+#define FIRST_SLOTS ((size_t)32) /* ... where the first one is enough */
 
 struct kl_slices kl_slices_of(const struct kl_output *v)
 {

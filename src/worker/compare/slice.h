@@ -18,15 +18,15 @@
  *	}
  *	free(p.part);
  *
- * A search is the like, with room for a mismatch in each slice; kl_mismatch_merge in their order makes the
- * first wrong element the first of all.
+ * A search is the like, with room for a mismatch in each slice; kl_mismatch_merge in their order
+ * makes the first wrong element the first of all.
  */
-#define KL_SLICE ((size_t)65536)	/* elements that a thread looks at together */
-#define KL_SLICE_BLOCK 512	/* elements looked at together: four arrays of doubles stay in L1 */
+#define KL_SLICE ((size_t)65536) /* elements that a thread looks at together */
+#define KL_SLICE_BLOCK 512 /* elements looked at together: four arrays of doubles stay in L1 */
 
 struct kl_slices {
-	size_t each, size;	/* in a group; elements of one */
-	size_t grain;		/* so many make a thread's share */
+	size_t each, size; /* in a group; elements of one */
+	size_t grain;      /* so many make a thread's share */
 };
 
 struct kl_slices kl_slices_of(const struct kl_output *v);
@@ -37,15 +37,15 @@ struct kl_slice_walk {
 	size_t left;
 };
 
-void kl_slice_start(struct kl_slice_walk *w, const struct kl_output *v, const struct kl_slices *p, size_t g,
-		    size_t part);
+void kl_slice_start(struct kl_slice_walk *w, const struct kl_output *v, const struct kl_slices *p,
+		    size_t g, size_t part);
 /** The next elements [off, off + n), at most `max` of them; false: that was all. */
 bool kl_slice_next(struct kl_slice_walk *w, size_t *off, size_t *n, size_t max);
 
 /* -- a pass: sums --------------------------------------------------------- */
 
 struct kl_slice_error {
-	double max, sq;		/* largest |d|, sum of d*d; a NaN shows in sq alone */
+	double max, sq; /* largest |d|, sum of d*d; a NaN shows in sq alone */
 };
 
 /* What is known of one slice after a pass. */
@@ -60,8 +60,8 @@ struct kl_slice_pass {
 	const struct kl_output *v;
 	const struct kl_yard *yard;
 	struct kl_slices slices;
-	size_t first;			/* group of part[0] */
-	struct kl_slice_sum *part;	/* NULL at first; the caller frees it */
+	size_t first;              /* group of part[0] */
+	struct kl_slice_sum *part; /* NULL at first; the caller frees it */
 };
 
 /** Groups [p->first, ...) of a batch; how many there are. */
@@ -82,10 +82,10 @@ struct kl_slice_search {
 	const struct kl_output *v;
 	const struct kl_yard *yard;
 	struct kl_slices slices;
-	const size_t *slice;		/* those that are searched; NULL: the tensor's own */
-	size_t first;			/* place of slot[0] among them */
+	const size_t *slice; /* those that are searched; NULL: the tensor's own */
+	size_t first;        /* place of slot[0] among them */
 	bool zeros_tie;
-	struct kl_slice_found *slot;	/* NULL at first; the caller frees it */
+	struct kl_slice_found *slot; /* NULL at first; the caller frees it */
 };
 
 /** The next slices of `total`; how many. */

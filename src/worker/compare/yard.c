@@ -37,8 +37,10 @@ static void yard_parts(void *ctx, size_t from, size_t to)
 		while (kl_slice_next(&w, &off, &n, KL_SLICE_BLOCK)) {
 			const double *y = kl_output_truth(v, truth, off, n);
 
-			finite_add(&part->sums, y, v->rule->kind == KL_RULE_NOISE ?
-						   kl_output_honest(v, honest, off, n) : NULL,
+			finite_add(&part->sums, y,
+				   v->rule->kind == KL_RULE_NOISE ?
+					   kl_output_honest(v, honest, off, n) :
+					   NULL,
 				   n, limit);
 			part->n += n;
 		}

@@ -13,7 +13,9 @@
 int kl_yard_make(struct kl_yard *out, const struct kl_job *job, size_t rule,
 		 const struct kl_member *w);
 void kl_yard_release(struct kl_yard *y);
-/** Let `y` stand for the honest errors of `other`'s draws as well: `n` draws so far, and one more. */
+/**
+ * Let `y` stand for the honest errors of `other`'s draws as well: `n` draws so far, and one more.
+ */
 void kl_yard_merge(struct kl_yard *y, const struct kl_yard *other, size_t n);
 /** Elements of a group of a rule `noise` at a point; 0: another rule, or one that does not fit. */
 size_t kl_yard_group(const struct kl_job *job, size_t rule, const struct kl_point *pt);

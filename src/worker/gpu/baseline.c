@@ -77,7 +77,8 @@ int kl_gpu_baseline_library(void **out, const char *const *names)
 	for (size_t i = 0; names[i]; i++)
 		if ((*out = dlopen(names[i], RTLD_NOW | RTLD_LOCAL)))
 			return 0;
-	return kl_error(KL_ECANNOT, "%s is not here (KLINEAGE_CUDA_LIBRARIES names more directories)",
+	return kl_error(KL_ECANNOT,
+			"%s is not here (KLINEAGE_CUDA_LIBRARIES names more directories)",
 			names[0]);
 }
 

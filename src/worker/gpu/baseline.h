@@ -21,14 +21,14 @@
  * and one that refuses are KL_ECANNOT with the reason: the comparison is left out.
  *
  * Libraries are looked for in the directories of $KLINEAGE_CUDA_LIBRARIES (separated by
- * colons), then where the dynamic loader looks. Which algorithm is used is settled when the baseline is
- * opened, by measurement or the library's own heuristics, never in the timed part.
+ * colons), then where the dynamic loader looks. Which algorithm is used is settled when the
+ * baseline is opened, by measurement or the library's own heuristics, never in the timed part.
  */
 #define KL_GPU_BASELINE_ARGS 32
 #define KL_GPU_BASELINE_AXES 8
 
 struct kl_gpu_baseline_arg {
-	int32_t role, dtype;		/* enum kl_role, kl_dtype */
+	int32_t role, dtype; /* enum kl_role, kl_dtype */
 	int32_t naxes, reserved;
 	int64_t extent[KL_GPU_BASELINE_AXES];
 };
@@ -40,17 +40,17 @@ struct kl_gpu_baseline_spec {
 };
 
 struct kl_gpu_baseline {
-	const struct kl_gpu_device *device;	/* borrowed */
+	const struct kl_gpu_device *device; /* borrowed */
 	/*
-	 * `at[i]`: device address of argument i. They enqueue on the device's stream; 0, or what the
-	 * library returned.
+	 * `at[i]`: device address of argument i. They enqueue on the device's stream; 0, or what
+	 * the library returned.
 	 */
-	int (*before)(struct kl_gpu_baseline *b, const uint64_t *at);	/* may be NULL */
+	int (*before)(struct kl_gpu_baseline *b, const uint64_t *at); /* may be NULL */
 	int (*run)(struct kl_gpu_baseline *b, const uint64_t *at);
-	int (*after)(struct kl_gpu_baseline *b, const uint64_t *at);	/* may be NULL */
+	int (*after)(struct kl_gpu_baseline *b, const uint64_t *at); /* may be NULL */
 	void (*close)(struct kl_gpu_baseline *b);
 	void *state;
-	char what[96];			/* "cuBLAS 13.1.0", for the report */
+	char what[96]; /* "cuBLAS 13.1.0", for the report */
 };
 
 /** `at`: a set of tensors to try algorithms on; its outputs may be written. */

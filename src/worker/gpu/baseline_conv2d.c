@@ -8,9 +8,19 @@
 #include "worker/gpu/cudnn.h"
 
 enum {
-	A_COMP = 100, A_MODE = 101, A_DILATIONS = 102, A_STRIDES = 103, A_POST = 104, A_PRE = 105,
+	A_COMP = 100,
+	A_MODE = 101,
+	A_DILATIONS = 102,
+	A_STRIDES = 103,
+	A_POST = 104,
+	A_PRE = 105,
 	A_SPATIAL = 106,
-	A_OP_ALPHA = 700, A_OP_BETA = 701, A_OP_CONV = 702, A_OP_W = 703, A_OP_X = 704, A_OP_Y = 705,
+	A_OP_ALPHA = 700,
+	A_OP_BETA = 701,
+	A_OP_CONV = 702,
+	A_OP_W = 703,
+	A_OP_X = 704,
+	A_OP_Y = 705,
 };
 enum { CROSS_CORRELATION = 1 };
 enum { UID_X = 1, UID_W, UID_Y };
@@ -19,7 +29,7 @@ enum { UID_X = 1, UID_W, UID_Y };
 #define MAX_COPIES 64
 
 struct copy {
-	uint64_t x, own_x, own_w, own_y;	/* x: the caller's, which says whose copy this is */
+	uint64_t x, own_x, own_w, own_y; /* x: the caller's, which says whose copy this is */
 };
 
 struct conv {
@@ -35,7 +45,7 @@ struct conv {
 	int (*transform)(void *handle, const void *alpha, void *ad, const void *a, const void *beta,
 			 void *bd, void *b);
 	void *handle;
-	void *desc[3][2];			/* x, w, y; in the contract's layout, in NCHW */
+	void *desc[3][2]; /* x, w, y; in the contract's layout, in NCHW */
 	struct copy copy[MAX_COPIES];
 	size_t ncopy;
 };
@@ -65,8 +75,8 @@ static int transform(struct conv *c, int what, bool to_nchw, uint64_t from, uint
 {
 	const float one = 1, zero = 0;
 
-	return c->transform(c->handle, &one, c->desc[what][!to_nchw], (void *)(uintptr_t)from, &zero,
-			    c->desc[what][to_nchw], (void *)(uintptr_t)to);
+	return c->transform(c->handle, &one, c->desc[what][!to_nchw], (void *)(uintptr_t)from,
+			    &zero, c->desc[what][to_nchw], (void *)(uintptr_t)to);
 }
 
 static struct copy *copy_of(struct conv *c, const struct kl_gpu_device *d, uint64_t x)
@@ -131,7 +141,8 @@ static int open_layouts(struct conv *c, const struct kl_gpu_device *d)
 		{ (void **)&c->tensor_set, "cudnnSetTensor4dDescriptor" },
 		{ (void **)&c->transform, "cudnnTransformTensor" },
 	};
-	const int64_t dim[3][4] = { { c->n, c->c, c->h, c->wd }, { c->f, c->c, c->r, c->s },
+	const int64_t dim[3][4] = { { c->n, c->c, c->h, c->wd },
+				    { c->f, c->c, c->r, c->s },
 				    { c->n, c->f, c->p, c->q } };
 	enum { NCHW = 0, NHWC = 1 };
 	void *lib;
@@ -147,7 +158,8 @@ static int open_layouts(struct conv *c, const struct kl_gpu_device *d)
 			    (rc = c->tensor_set(c->desc[i][to], to ? NCHW : NHWC, KL_CUDNN_HALF,
 						(int)dim[i][0], (int)dim[i][1], (int)dim[i][2],
 						(int)dim[i][3])))
-				return kl_error(KL_ECANNOT, "cuDNN cannot change the layout: status %d", rc);
+				return kl_error(KL_ECANNOT,
+						"cuDNN cannot change the layout: status %d", rc);
 	return 0;
 }
 
@@ -156,9 +168,11 @@ static int open_layouts(struct conv *c, const struct kl_gpu_device *d)
 static void *tensor(struct conv *c, int64_t uid, int64_t n, int64_t ch, int64_t h, int64_t w)
 {
 	const int64_t dim[4] = { n, ch, h, w };
-	const int64_t last[4] = { h * w * ch, 1, w * ch, ch }, first[4] = { ch * h * w, h * w, w, 1 };
+	const int64_t last[4] = { h * w * ch, 1, w * ch, ch },
+		      first[4] = { ch * h * w, h * w, w, 1 };
 
-	return kl_cudnn_tensor(c->cudnn, uid, KL_CUDNN_HALF, dim, c->nchw ? first : last, KL_CUDNN_GIVEN);
+	return kl_cudnn_tensor(c->cudnn, uid, KL_CUDNN_HALF, dim, c->nchw ? first : last,
+			       KL_CUDNN_GIVEN);
 }
 
 static void *operation(struct conv *c)
@@ -200,7 +214,8 @@ static int fit(struct conv *c, const struct kl_gpu_baseline_spec *s)
 		return kl_error(KL_ECANNOT, "needs f16 in x, w and out y of four axes");
 	x = s->arg[c->x].extent, w = s->arg[c->w].extent, y = s->arg[c->y].extent;
 	for (int i = 0; i < 4; i++)
-		if (x[i] < 1 || w[i] < 1 || y[i] < 1 || x[i] > 1 << 24 || w[i] > 1 << 24 || y[i] > 1 << 24)
+		if (x[i] < 1 || w[i] < 1 || y[i] < 1 || x[i] > 1 << 24 || w[i] > 1 << 24 ||
+		    y[i] > 1 << 24)
 			return kl_error(KL_ECANNOT, "an extent is out of range");
 	c->n = x[0], c->h = x[1], c->wd = x[2], c->c = x[3];
 	c->f = w[0], c->r = w[1], c->s = w[2], c->p = y[1], c->q = y[2];
@@ -208,7 +223,8 @@ static int fit(struct conv *c, const struct kl_gpu_baseline_spec *s)
 	c->pad_w = (c->q - c->wd + c->s - 1) / 2;
 	if (w[3] != c->c || y[0] != c->n || y[3] != c->f || c->pad_h < 0 || c->pad_w < 0 ||
 	    c->p != c->h + 2 * c->pad_h - c->r + 1 || c->q != c->wd + 2 * c->pad_w - c->s + 1)
-		return kl_error(KL_ECANNOT, "needs x [N,H,W,C], w [F,R,S,C], y [N,P,Q,F], stride 1");
+		return kl_error(KL_ECANNOT,
+				"needs x [N,H,W,C], w [F,R,S,C], y [N,P,Q,F], stride 1");
 	return 0;
 }
 

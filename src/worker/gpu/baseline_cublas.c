@@ -19,9 +19,9 @@ struct cublas {
 	int (*set_stream)(void *handle, struct kl_cu_stream *s);
 	int (*set_workspace)(void *handle, void *at, size_t bytes);
 	int (*get_version)(void *handle, int *version);
-	int (*gemm)(void *handle, int ta, int tb, int m, int n, int k, const void *alpha, const void *a,
-		    int at, int lda, const void *b, int bt, int ldb, const void *beta, void *c, int ct,
-		    int ldc, int compute, int algo);
+	int (*gemm)(void *handle, int ta, int tb, int m, int n, int k, const void *alpha,
+		    const void *a, int at, int lda, const void *b, int bt, int ldb,
+		    const void *beta, void *c, int ct, int ldc, int compute, int algo);
 	void *handle;
 	int type, m, n, k, a, b, c;
 };
@@ -56,10 +56,12 @@ static int fit(struct cublas *x, const struct kl_gpu_baseline_spec *s)
 	if (x->a < 0 || x->b < 0 || x->c < 0)
 		return kl_error(KL_ECANNOT, "needs matrices in A, B and out C");
 	a = &s->arg[x->a], b = &s->arg[x->b], c = &s->arg[x->c];
-	if ((a->dtype != KL_BF16 && a->dtype != KL_F16) || b->dtype != a->dtype || c->dtype != a->dtype)
+	if ((a->dtype != KL_BF16 && a->dtype != KL_F16) || b->dtype != a->dtype ||
+	    c->dtype != a->dtype)
 		return kl_error(KL_ECANNOT, "needs A, B and C in bf16 or in f16");
-	if (a->extent[1] != b->extent[1] || c->extent[0] != a->extent[0] || c->extent[1] != b->extent[0] ||
-	    a->extent[0] > INT32_MAX || a->extent[1] > INT32_MAX || b->extent[0] > INT32_MAX)
+	if (a->extent[1] != b->extent[1] || c->extent[0] != a->extent[0] ||
+	    c->extent[1] != b->extent[0] || a->extent[0] > INT32_MAX || a->extent[1] > INT32_MAX ||
+	    b->extent[0] > INT32_MAX)
 		return kl_error(KL_ECANNOT, "needs A [M,K], B [N,K], C [M,N]");
 	x->type = a->dtype == KL_BF16 ? R_16BF : R_16F;
 	x->m = (int)a->extent[0], x->n = (int)b->extent[0], x->k = (int)a->extent[1];
@@ -95,8 +97,8 @@ int kl_gpu_baseline_cublas(struct kl_gpu_baseline *b, const struct kl_gpu_baseli
 	if ((err = fit(x, spec)) < 0 || (err = load(x)) < 0)
 		return err;
 	room = kl_gpu_baseline_memory(b->device, WORKSPACE);
-	if ((rc = x->create(&x->handle)) || (rc = x->set_stream(x->handle, b->device->stream)) || !room ||
-	    (rc = x->set_workspace(x->handle, (void *)(uintptr_t)room, WORKSPACE)))
+	if ((rc = x->create(&x->handle)) || (rc = x->set_stream(x->handle, b->device->stream)) ||
+	    !room || (rc = x->set_workspace(x->handle, (void *)(uintptr_t)room, WORKSPACE)))
 		return kl_error(KL_ECANNOT, "cuBLAS cannot start: status %d", rc);
 	x->get_version(x->handle, &version);
 	snprintf(b->what, sizeof(b->what), "cuBLAS %d", version);

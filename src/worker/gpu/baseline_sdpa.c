@@ -16,7 +16,7 @@ enum { UID_Q = 1, UID_K, UID_V, UID_O, UID_SCALE };
 struct sdpa {
 	struct kl_cudnn *x;
 	int q, k, v, o;
-	int64_t b, s, t, h, d;		/* batch, queries, keys, heads, head size */
+	int64_t b, s, t, h, d; /* batch, queries, keys, heads, head size */
 	float scale;
 };
 
@@ -75,9 +75,11 @@ static int fit(struct sdpa *a, const struct kl_gpu_baseline_spec *s)
 	a->v = kl_gpu_baseline_tensor(s, false, 2, 4);
 	a->o = kl_gpu_baseline_tensor(s, true, 0, 4);
 	if (a->q < 0 || a->k < 0 || a->v < 0 || a->o < 0 || s->arg[a->q].dtype != KL_F16 ||
-	    s->arg[a->k].dtype != KL_F16 || s->arg[a->v].dtype != KL_F16 || s->arg[a->o].dtype != KL_F16)
+	    s->arg[a->k].dtype != KL_F16 || s->arg[a->v].dtype != KL_F16 ||
+	    s->arg[a->o].dtype != KL_F16)
 		return kl_error(KL_ECANNOT, "needs f16 in q, k, v and out o of four axes");
-	q = s->arg[a->q].extent, k = s->arg[a->k].extent, v = s->arg[a->v].extent, o = s->arg[a->o].extent;
+	q = s->arg[a->q].extent, k = s->arg[a->k].extent, v = s->arg[a->v].extent,
+	o = s->arg[a->o].extent;
 	a->b = q[0], a->s = q[1], a->t = k[1], a->h = q[2], a->d = q[3];
 	for (int i = 0; i < 4; i++)
 		if (k[i] != v[i] || o[i] != q[i] || (i != 1 && k[i] != q[i]))

@@ -31,7 +31,8 @@ static int make_scratch(struct kl_gpu_bound *b, const struct kl_gpu_device *d)
 
 		if ((err = kl_gpu_buffer_make(&b->scratch[i], d, (uint64_t)s->bytes, align,
 					      b->set->right)) < 0 ||
-		    (err = kl_gpu_buffer_poison_slack(&b->scratch[i], d, kl_gpu_mix(b->seed, i))) < 0)
+		    (err = kl_gpu_buffer_poison_slack(&b->scratch[i], d, kl_gpu_mix(b->seed, i))) <
+			    0)
 			return kl_error_in(err, "scratch '%s'", s->name);
 	}
 	return 0;
@@ -117,7 +118,8 @@ void kl_gpu_bound_free(struct kl_gpu_bound *b, const struct kl_gpu_device *d)
 /* No number that a kernel could live with: NaN as float, wild as integer and address. */
 static int poison(const struct kl_gpu_buffer *b, const struct kl_gpu_device *d, uint64_t seed)
 {
-	const struct kl_gpu_pattern p = { .seed = seed, .keep = 0x003fffff003fffffu,
+	const struct kl_gpu_pattern p = { .seed = seed,
+					  .keep = 0x003fffff003fffffu,
 					  .set = 0x7f8000017f800001u };
 
 	return kl_gpu_fill(d, b->at, b->bytes, b->at % 8, &p);
@@ -125,8 +127,8 @@ static int poison(const struct kl_gpu_buffer *b, const struct kl_gpu_device *d, 
 
 static int zero(const struct kl_gpu_buffer *b, const struct kl_gpu_device *d)
 {
-	return b->bytes % 4 || b->at % 4 ? d->cu->set8(b->at, 0, b->bytes, d->stream)
-					 : d->cu->set32(b->at, 0, b->bytes / 4, d->stream);
+	return b->bytes % 4 || b->at % 4 ? d->cu->set8(b->at, 0, b->bytes, d->stream) :
+					   d->cu->set32(b->at, 0, b->bytes / 4, d->stream);
 }
 
 static int first_state(struct kl_gpu_bound *b, const struct kl_gpu_device *d, uint64_t seed)
@@ -158,12 +160,13 @@ int kl_gpu_bound_prepare(struct kl_gpu_bound *b, const struct kl_gpu_device *d, 
 		struct kl_gpu_launch *l = &b->prepare[i];
 
 		if ((rc = d->cu->launch(&l->config, l->f, l->arg, NULL)))
-			return kl_gpu_error(d->cu, rc, KL_EINVALID, "prepare[%zu], '%s', was refused", i,
-					    l->plan->kernel);
+			return kl_gpu_error(d->cu, rc, KL_EINVALID,
+					    "prepare[%zu], '%s', was refused", i, l->plan->kernel);
 	}
 	rc = kl_gpu_wait(d, limit_ms);
 	if (rc == KL_CU_NOT_READY)
-		return kl_error(KL_EINVALID, "prepare does not end within %lld ms", (long long)limit_ms);
+		return kl_error(KL_EINVALID, "prepare does not end within %lld ms",
+				(long long)limit_ms);
 	if (rc)
 		return kl_gpu_error(d->cu, rc, KL_EINVALID, "prepare did not end well");
 	for (size_t i = 0; i < b->at->nscratch && err == 0; i++)
@@ -212,13 +215,16 @@ int kl_gpu_bound_check(const struct kl_gpu_bound *b, const struct kl_gpu_device 
 
 		err = kl_gpu_buffer_check_slack(&b->scratch[i], d, kl_gpu_mix(b->seed, i), &at);
 		if (err == KL_ENO)
-			return kl_error(KL_ENO, "wrote outside of scratch '%s': byte %lld of %lld", s->name,
-					(long long)at, (long long)s->bytes);
+			return kl_error(KL_ENO, "wrote outside of scratch '%s': byte %lld of %lld",
+					s->name, (long long)at, (long long)s->bytes);
 		if (err == 0 && s->init == KL_PLAN_CARRY)
 			err = kl_gpu_check_zero(d, b->scratch[i].at, b->scratch[i].bytes, &where);
 		if (err == KL_ENO)
-			return kl_error(KL_ENO, "left scratch '%s', which is carried from call to call, not "
-					"zero: byte %llu", s->name, (unsigned long long)where);
+			return kl_error(
+				KL_ENO,
+				"left scratch '%s', which is carried from call to call, not "
+				"zero: byte %llu",
+				s->name, (unsigned long long)where);
 		if (err < 0)
 			return err;
 	}

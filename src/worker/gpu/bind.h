@@ -30,13 +30,13 @@
 
 struct kl_gpu_module {
 	struct kl_cu_module *handle;
-	void *image;		/* kept, to load it anew */
+	void *image; /* kept, to load it anew */
 	size_t nimage;
-	unsigned generation;	/* rises with each load: bindings look their kernels up again */
+	unsigned generation; /* rises with each load: bindings look their kernels up again */
 };
 
-int kl_gpu_module_load(struct kl_gpu_module **out, const struct kl_gpu_device *d,
-		       const void *image, size_t n);
+int kl_gpu_module_load(struct kl_gpu_module **out, const struct kl_gpu_device *d, const void *image,
+		       size_t n);
 /** Everything that a kernel could have stored in its own globals and constants is gone. */
 int kl_gpu_module_reload(struct kl_gpu_module *m, const struct kl_gpu_device *d);
 void kl_gpu_module_free(struct kl_gpu_module *m, const struct kl_gpu_device *d);
@@ -46,13 +46,13 @@ void kl_gpu_module_free(struct kl_gpu_module *m, const struct kl_gpu_device *d);
 #define KL_GPU_MAX_TENSORS 32
 
 struct kl_gpu_tensor_layout {
-	uint64_t bytes;		/* of data; 0: no tensor in this place, or an empty one */
-	bool tensor;		/* contract argument i is a tensor */
+	uint64_t bytes; /* of data; 0: no tensor in this place, or an empty one */
+	bool tensor;    /* contract argument i is a tensor */
 	bool writable;
 	/* pattern that outputs are poisoned with: kl_gpu_pattern, its seed comes with the call */
 	bool output;
-	uint64_t keep, set;		/* unlike any answer */
-	uint64_t keep_like, set_like;	/* like one */
+	uint64_t keep, set;           /* unlike any answer */
+	uint64_t keep_like, set_like; /* like one */
 };
 
 struct kl_gpu_set {
@@ -67,12 +67,15 @@ int kl_gpu_set_make(struct kl_gpu_set **out, const struct kl_gpu_device *d,
 		    const struct kl_gpu_tensor_layout *layout, size_t n, bool right);
 void kl_gpu_set_free(struct kl_gpu_set *s, const struct kl_gpu_device *d);
 /** Copy `from` (layout.bytes) into tensor i; leaves a read-only one read-only. */
-int kl_gpu_set_upload(struct kl_gpu_set *s, const struct kl_gpu_device *d, size_t i, const void *from);
-int kl_gpu_set_download(const struct kl_gpu_set *s, const struct kl_gpu_device *d, size_t i, void *to);
+int kl_gpu_set_upload(struct kl_gpu_set *s, const struct kl_gpu_device *d, size_t i,
+		      const void *from);
+int kl_gpu_set_download(const struct kl_gpu_set *s, const struct kl_gpu_device *d, size_t i,
+			void *to);
 /** Every output poisoned, with seed and the tensor's place (kl_gpu_set_pattern); enqueued. */
 int kl_gpu_set_poison(const struct kl_gpu_set *s, const struct kl_gpu_device *d, uint64_t seed);
 /** That pattern: the odd seeds give what looks like an answer. Also used by the parent. */
-struct kl_gpu_pattern kl_gpu_set_pattern(const struct kl_gpu_tensor_layout *l, size_t i, uint64_t seed);
+struct kl_gpu_pattern kl_gpu_set_pattern(const struct kl_gpu_tensor_layout *l, size_t i,
+					 uint64_t seed);
 /** New slack everywhere, seeded; a set comes with one. */
 int kl_gpu_set_slack(struct kl_gpu_set *s, const struct kl_gpu_device *d, uint64_t seed);
 /** KL_ENO (no message): tensor *i was written at byte *where, outside of it. */
@@ -89,8 +92,8 @@ int kl_gpu_bound_make(struct kl_gpu_bound **out, const struct kl_gpu_device *d,
 		      bool quirks);
 void kl_gpu_bound_free(struct kl_gpu_bound *b, const struct kl_gpu_device *d);
 /**
- * Scratch in its first state and the `prepare` launches; waits at most `limit_ms` for them. Scratch of
- * `prepare` is read-only after. KL_EINVALID: they were refused, did not end well or in time.
+ * Scratch in its first state and the `prepare` launches; waits at most `limit_ms` for them. Scratch
+ * of `prepare` is read-only after. KL_EINVALID: they were refused, did not end well or in time.
  */
 int kl_gpu_bound_prepare(struct kl_gpu_bound *b, const struct kl_gpu_device *d, uint64_t seed,
 			 int64_t limit_ms);

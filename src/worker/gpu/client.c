@@ -25,8 +25,10 @@
 #include "worker/gpu/wall.h"
 
 #define PAGE ((uint64_t)4096)
-#define SPARE_BYTES ((uint64_t)1 << 30)	/* more is given back to the system at once */
-/* A driver that wakes a GPU up, and one that has to end a kernel that never would, take their time. */
+#define SPARE_BYTES ((uint64_t)1 << 30) /* more is given back to the system at once */
+/*
+ * A driver that wakes a GPU up, and one that has to end a kernel that never would, take their time.
+ */
 #define START_MS 120000
 #define ASK_MS 60000
 /* Host code that does not come back hangs; beside it there are copies of its tensors. */
@@ -64,8 +66,13 @@ static void become(const char *path, char *const *env, int null, int sock)
 static void environment(struct kl_strvec *env)
 {
 	static const char *const kept[] = {
-		"LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_CACHE_PATH", "KLINEAGE_CUDA_LIBRARIES",
-		"HOME", "TMPDIR", "ASAN_OPTIONS",
+		"LD_LIBRARY_PATH",
+		"CUDA_VISIBLE_DEVICES",
+		"CUDA_CACHE_PATH",
+		"KLINEAGE_CUDA_LIBRARIES",
+		"HOME",
+		"TMPDIR",
+		"ASAN_OPTIONS",
 	};
 
 	if (getenv(KL_GPU_LOCKED)) {
@@ -172,7 +179,10 @@ int kl_gpu_child_ordinal(const struct kl_gpu_child *c, const char *uuid)
 struct kl_gpu_head kl_gpu_head(enum kl_gpu_op op, uint32_t slot, size_t bytes)
 {
 	return (struct kl_gpu_head){
-		.magic = KL_GPU_WIRE_MAGIC, .op = (uint32_t)op, .bytes = (uint32_t)bytes, .slot = slot,
+		.magic = KL_GPU_WIRE_MAGIC,
+		.op = (uint32_t)op,
+		.bytes = (uint32_t)bytes,
+		.slot = slot,
 	};
 }
 
@@ -278,8 +288,8 @@ static int start(struct kl_gpu_child **out, uint32_t what_for)
 
 	c->socket = -1;
 	c->spare.fd = -1;
-	if ((err = spawn(c)) < 0 ||
-	    (err = kl_gpu_child_ask(c, &q, sizeof(q), -1, &c->hello.r, sizeof(c->hello), START_MS)) < 0)
+	if ((err = spawn(c)) < 0 || (err = kl_gpu_child_ask(c, &q, sizeof(q), -1, &c->hello.r,
+							    sizeof(c->hello), START_MS)) < 0)
 		return err;
 	if (c->hello.ndevice < 1 || c->hello.ndevice > KL_GPU_MAX_DEVICES)
 		return kl_error(KL_EIO, "the GPU process counts %d devices", c->hello.ndevice);
@@ -305,7 +315,8 @@ int kl_gpu_child_start_host(struct kl_gpu_child **out)
 int kl_gpu_child_open(struct kl_gpu_child *c, int ordinal)
 {
 	struct kl_gpu_open q = {
-		.head = kl_gpu_head(KL_GPU_OP_OPEN, 0, sizeof(q)), .ordinal = ordinal,
+		.head = kl_gpu_head(KL_GPU_OP_OPEN, 0, sizeof(q)),
+		.ordinal = ordinal,
 	};
 	int err = ask_plain(c, &q, sizeof(q), -1, START_MS);
 
@@ -368,17 +379,20 @@ int kl_gpu_child_module(struct kl_gpu_child *c, uint32_t slot, const char *path)
 int kl_gpu_child_launcher(struct kl_gpu_child *c, const char *path, bool trace)
 {
 	struct kl_gpu_put_launcher q = {
-		.head = kl_gpu_head(KL_GPU_OP_LAUNCHER, 0, sizeof(q)), .trace = trace,
+		.head = kl_gpu_head(KL_GPU_OP_LAUNCHER, 0, sizeof(q)),
+		.trace = trace,
 	};
 	KL_AUTO(kl_closep) int memory = -1;
 	int err = share_file(&memory, &q.bytes, path);
 
 	if (err < 0)
 		return err;
-	err = kl_gpu_child_ask(c, &q, sizeof(q), memory, &c->launcher.r, sizeof(c->launcher), ASK_MS);
+	err = kl_gpu_child_ask(c, &q, sizeof(q), memory, &c->launcher.r, sizeof(c->launcher),
+			       ASK_MS);
 	c->launcher.why[sizeof(c->launcher.why) - 1] = '\0';
 	if (err == 0 && c->launcher.closed != KL_GPU_CLOSED_ALL)
-		err = kl_error(KL_ECANNOT, "host code is not run here: its process has no whole wall");
+		err = kl_error(KL_ECANNOT,
+			       "host code is not run here: its process has no whole wall");
 	return err < 0 ? kl_error_in(err, "'%s'", path) : 0;
 }
 
@@ -386,7 +400,9 @@ int kl_gpu_child_launch(struct kl_gpu_child *c, uint32_t set, const int64_t *dim
 			uint64_t seed, int64_t limit_ms, struct kl_gpu_launched *out)
 {
 	struct kl_gpu_do_launch q = {
-		.head = kl_gpu_head(KL_GPU_OP_LAUNCH, set, sizeof(q)), .flags = flags, .seed = seed,
+		.head = kl_gpu_head(KL_GPU_OP_LAUNCH, set, sizeof(q)),
+		.flags = flags,
+		.seed = seed,
 		.limit_ms = limit_ms,
 	};
 	int err;
@@ -470,7 +486,8 @@ int kl_gpu_child_host(struct kl_gpu_child *c, struct kl_gpu_host *h,
 
 void kl_gpu_child_host_back(struct kl_gpu_child *c, struct kl_gpu_host *h)
 {
-	if (!h->at || c->launcher.r.head.magic || h->bytes > SPARE_BYTES || h->bytes < c->spare.bytes) {
+	if (!h->at || c->launcher.r.head.magic || h->bytes > SPARE_BYTES ||
+	    h->bytes < c->spare.bytes) {
 		kl_gpu_host_release(h);
 		return;
 	}
@@ -492,7 +509,9 @@ int kl_gpu_child_set(struct kl_gpu_child *c, uint32_t slot,
 		     const struct kl_gpu_host *host)
 {
 	struct kl_gpu_put_set q = {
-		.head = kl_gpu_head(KL_GPU_OP_SET, slot, sizeof(q)), .n = (uint32_t)n, .right = right,
+		.head = kl_gpu_head(KL_GPU_OP_SET, slot, sizeof(q)),
+		.n = (uint32_t)n,
+		.right = right,
 		.host_bytes = host->bytes,
 	};
 
@@ -507,8 +526,11 @@ int kl_gpu_child_bind(struct kl_gpu_child *c, uint32_t slot, uint32_t module, ui
 		      const json_t *doc, uint64_t seed, int64_t limit_ms)
 {
 	struct kl_gpu_put_bind q = {
-		.head = kl_gpu_head(KL_GPU_OP_BIND, slot, sizeof(q)), .module = module, .set = set,
-		.seed = seed, .limit_ms = limit_ms,
+		.head = kl_gpu_head(KL_GPU_OP_BIND, slot, sizeof(q)),
+		.module = module,
+		.set = set,
+		.seed = seed,
+		.limit_ms = limit_ms,
 	};
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_closep) int memory = -1;
@@ -525,7 +547,9 @@ int kl_gpu_child_call(struct kl_gpu_child *c, uint32_t bind, uint32_t flags, uin
 		      int64_t limit_ms, struct kl_gpu_called *out)
 {
 	struct kl_gpu_do_call q = {
-		.head = kl_gpu_head(KL_GPU_OP_CALL, bind, sizeof(q)), .flags = flags, .seed = seed,
+		.head = kl_gpu_head(KL_GPU_OP_CALL, bind, sizeof(q)),
+		.flags = flags,
+		.seed = seed,
 		.limit_ms = limit_ms,
 	};
 	int err = kl_gpu_child_ask(c, &q, sizeof(q), -1, &out->r, sizeof(*out), limit_ms + ASK_MS);
@@ -538,7 +562,8 @@ int kl_gpu_child_call(struct kl_gpu_child *c, uint32_t bind, uint32_t flags, uin
 int kl_gpu_child_drop(struct kl_gpu_child *c, enum kl_gpu_op what, uint32_t slot)
 {
 	struct kl_gpu_drop q = {
-		.head = kl_gpu_head(KL_GPU_OP_DROP, slot, sizeof(q)), .op = (uint32_t)what,
+		.head = kl_gpu_head(KL_GPU_OP_DROP, slot, sizeof(q)),
+		.op = (uint32_t)what,
 	};
 
 	return ask_plain(c, &q, sizeof(q), -1, ASK_MS);

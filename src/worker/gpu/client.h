@@ -31,18 +31,23 @@ struct kl_gpu_host {
 	int fd;
 	uint64_t offset[KL_GPU_MAX_TENSORS];
 };
-#define KL_GPU_HOST_INIT { .fd = -1 }
+#define KL_GPU_HOST_INIT \
+	{                \
+		.fd = -1 \
+	}
 
 struct kl_gpu_child {
-	pid_t pid;			/* 0: gone */
+	pid_t pid; /* 0: gone */
 	int socket;
 	bool open;
 	struct kl_gpu_hello hello;
-	int ordinal;			/* of the opened device */
-	bool stuck;			/* it had to be killed while a kernel ran, or did not answer */
-	char *cubin;			/* what slot 0 holds, for process_pool.c */
-	struct kl_gpu_launcher_ready launcher;	/* host code: what its process is like */
-	struct kl_gpu_host spare;	/* memory this process had before, for its next set, or at NULL */
+	int ordinal; /* of the opened device */
+	/* it had to be killed while a kernel ran, or did not answer */
+	bool stuck;
+	char *cubin;                           /* what slot 0 holds, for process_pool.c */
+	struct kl_gpu_launcher_ready launcher; /* host code: what its process is like */
+	/* memory this process had before, for its next set, or at NULL */
+	struct kl_gpu_host spare;
 };
 
 /** Spawn and greet. KL_ECANNOT: no GPU, no driver, too old: the message says. */
@@ -58,9 +63,9 @@ bool kl_gpu_child_alive(const struct kl_gpu_child *c);
 const struct kl_gpu_facts *kl_gpu_child_facts(const struct kl_gpu_child *c);
 
 /**
- * One request and its reply, of exactly `nreply` bytes; `fd` -1: none goes with it. An error that the
- * process reports comes back as ours. KL_ETIMEOUT after `limit_ms`, KL_EIO when the process ended: in
- * both it has been killed.
+ * One request and its reply, of exactly `nreply` bytes; `fd` -1: none goes with it. An error that
+ * the process reports comes back as ours. KL_ETIMEOUT after `limit_ms`, KL_EIO when the process
+ * ended: in both it has been killed.
  */
 int kl_gpu_child_ask(struct kl_gpu_child *c, void *request, size_t n, int fd,
 		     struct kl_gpu_reply *reply, size_t nreply, int64_t limit_ms);
@@ -71,8 +76,8 @@ struct kl_gpu_head kl_gpu_head(enum kl_gpu_op op, uint32_t slot, size_t bytes);
 int kl_gpu_child_module(struct kl_gpu_child *c, uint32_t slot, const char *path);
 
 /**
- * Host code in place of a module: once in a process. `trace`: what it runs is to be seen. KL_ECANNOT: the
- * process does not say that all of enum kl_gpu_closed is closed to it.
+ * Host code in place of a module: once in a process. `trace`: what it runs is to be seen.
+ * KL_ECANNOT: the process does not say that all of enum kl_gpu_closed is closed to it.
  */
 int kl_gpu_child_launcher(struct kl_gpu_child *c, const char *path, bool trace);
 /** Call it on a set. `dims`: KL_JOB_MAX_DIMS of them. */
@@ -84,8 +89,9 @@ int kl_gpu_child_threads(const struct kl_gpu_child *c);
 int kl_gpu_host_make(struct kl_gpu_host *h, const struct kl_gpu_tensor_layout *layout, size_t n);
 void kl_gpu_host_release(struct kl_gpu_host *h);
 /**
- * The same from what this very process gave back, if that is large enough: fresh memory is dear. Never
- * another's, which may have been an oracle's and hold a truth. Where host code runs it is always fresh.
+ * The same from what this very process gave back, if that is large enough: fresh memory is dear.
+ * Never another's, which may have been an oracle's and hold a truth. Where host code runs it is
+ * always fresh.
  */
 int kl_gpu_child_host(struct kl_gpu_child *c, struct kl_gpu_host *h,
 		      const struct kl_gpu_tensor_layout *layout, size_t n);
@@ -103,8 +109,8 @@ int kl_gpu_child_call(struct kl_gpu_child *c, uint32_t bind, uint32_t flags, uin
 int kl_gpu_child_drop(struct kl_gpu_child *c, enum kl_gpu_op what, uint32_t slot);
 
 /**
- * A fresh process opens device `uuid`, writes, reads back and compares: 0 if it is well, KL_EIO and why
- * if not. After a hang, before anything else is asked of that GPU.
+ * A fresh process opens device `uuid`, writes, reads back and compares: 0 if it is well, KL_EIO and
+ * why if not. After a hang, before anything else is asked of that GPU.
  */
 int kl_gpu_child_probe(const char *uuid);
 /** Ordinal of a device, as this process numbers them; -1: not there. */

@@ -6,13 +6,25 @@
 #include "base/error.h"
 
 enum {
-	A_HEUR_MODE = 200, A_HEUR_GRAPH = 201, A_HEUR_RESULTS = 202,
-	A_ENGINECFG_ENGINE = 300, A_ENGINE_NOTES = 1303,
-	A_PLAN_HANDLE = 400, A_PLAN_CONFIG = 401, A_PLAN_WORKSPACE = 402,
-	A_GRAPH_HANDLE = 800, A_GRAPH_OPS = 801,
-	A_T_ALIGN = 900, A_T_TYPE = 901, A_T_DIMS = 902, A_T_STRIDES = 903, A_T_UID = 906,
+	A_HEUR_MODE = 200,
+	A_HEUR_GRAPH = 201,
+	A_HEUR_RESULTS = 202,
+	A_ENGINECFG_ENGINE = 300,
+	A_ENGINE_NOTES = 1303,
+	A_PLAN_HANDLE = 400,
+	A_PLAN_CONFIG = 401,
+	A_PLAN_WORKSPACE = 402,
+	A_GRAPH_HANDLE = 800,
+	A_GRAPH_OPS = 801,
+	A_T_ALIGN = 900,
+	A_T_TYPE = 901,
+	A_T_DIMS = 902,
+	A_T_STRIDES = 903,
+	A_T_UID = 906,
 	A_T_BY_VALUE = 908,
-	A_PACK_UIDS = 1000, A_PACK_POINTERS = 1001, A_PACK_WORKSPACE = 1003,
+	A_PACK_UIDS = 1000,
+	A_PACK_POINTERS = 1001,
+	A_PACK_WORKSPACE = 1003,
 };
 enum { HEUR_A = 3, NOTE_FFT = 3, NOTE_WINOGRAD = 5, NOTE_WINOGRAD_LAST = 8 };
 
@@ -35,7 +47,7 @@ struct kl_cudnn {
 	int (*execute)(void *handle, void *plan, void *pack);
 	void *handle, *plan;
 	uint64_t room, nroom;
-	int rc;				/* the first status that was not 0 */
+	int rc; /* the first status that was not 0 */
 };
 
 /* -- life ------------------------------------------------------------------------- */
@@ -172,9 +184,10 @@ static bool sums_products(struct kl_cudnn *x, void *config)
 
 	if (x->rc || x->get(config, A_ENGINECFG_ENGINE, KL_CUDNN_T_DESCRIPTOR, 1, &n, &engine) ||
 	    x->get(engine, A_ENGINE_NOTES, KL_CUDNN_T_NOTE, MAX_NOTES, &n, note))
-		return true;	/* it does not say: then what it answers will */
+		return true; /* it does not say: then what it answers will */
 	for (int64_t i = 0; i < n && i < MAX_NOTES; i++)
-		if (note[i] == NOTE_FFT || (note[i] >= NOTE_WINOGRAD && note[i] <= NOTE_WINOGRAD_LAST))
+		if (note[i] == NOTE_FFT ||
+		    (note[i] >= NOTE_WINOGRAD && note[i] <= NOTE_WINOGRAD_LAST))
 			return false;
 	return true;
 }

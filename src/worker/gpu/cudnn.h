@@ -5,8 +5,8 @@
 #include "worker/gpu/baseline.h"
 
 /*
- * cudnn - cuDNN's graph interface, as far as baselines use it: tensors and operations become a graph, the
- * library's heuristics name engines for it, and the fastest that they name is kept.
+ * cudnn - cuDNN's graph interface, as far as baselines use it: tensors and operations become a
+ * graph, the library's heuristics name engines for it, and the fastest that they name is kept.
  *
  * Every step does nothing once one has failed, so that only kl_cudnn_choose() is asked how it went.
  *
@@ -19,14 +19,28 @@
 
 /* Its binary interface: kinds of descriptors, attributes, types of values, and values. */
 enum kl_cudnn_kind {
-	KL_CUDNN_CONV = 1, KL_CUDNN_ENGINE = 2, KL_CUDNN_ENGINECFG = 3, KL_CUDNN_HEUR = 4, KL_CUDNN_PLAN = 5,
-	KL_CUDNN_OP_CONV = 10, KL_CUDNN_GRAPH = 15, KL_CUDNN_PACK = 16, KL_CUDNN_TENSOR = 17,
+	KL_CUDNN_CONV = 1,
+	KL_CUDNN_ENGINE = 2,
+	KL_CUDNN_ENGINECFG = 3,
+	KL_CUDNN_HEUR = 4,
+	KL_CUDNN_PLAN = 5,
+	KL_CUDNN_OP_CONV = 10,
+	KL_CUDNN_GRAPH = 15,
+	KL_CUDNN_PACK = 16,
+	KL_CUDNN_TENSOR = 17,
 	KL_CUDNN_OP_SDPA = 41,
 };
 enum kl_cudnn_type {
-	KL_CUDNN_T_HANDLE = 0, KL_CUDNN_T_DATA_TYPE = 1, KL_CUDNN_T_BOOLEAN = 2, KL_CUDNN_T_INT64 = 3,
-	KL_CUDNN_T_FLOAT = 4, KL_CUDNN_T_VOID_PTR = 6, KL_CUDNN_T_CONV_MODE = 7, KL_CUDNN_T_HEUR_MODE = 8,
-	KL_CUDNN_T_NOTE = 11, KL_CUDNN_T_DESCRIPTOR = 15,
+	KL_CUDNN_T_HANDLE = 0,
+	KL_CUDNN_T_DATA_TYPE = 1,
+	KL_CUDNN_T_BOOLEAN = 2,
+	KL_CUDNN_T_INT64 = 3,
+	KL_CUDNN_T_FLOAT = 4,
+	KL_CUDNN_T_VOID_PTR = 6,
+	KL_CUDNN_T_CONV_MODE = 7,
+	KL_CUDNN_T_HEUR_MODE = 8,
+	KL_CUDNN_T_NOTE = 11,
+	KL_CUDNN_T_DESCRIPTOR = 15,
 };
 enum { KL_CUDNN_FLOAT = 0, KL_CUDNN_HALF = 2 };
 
@@ -55,8 +69,8 @@ struct kl_cudnn_pack {
 	int n;
 };
 /**
- * Engines that sum the products themselves (no Winograd, no Fourier transform) are tried on `p`; the
- * fastest stays. KL_ECANNOT: none.
+ * Engines that sum the products themselves (no Winograd, no Fourier transform) are tried on `p`;
+ * the fastest stays. KL_ECANNOT: none.
  */
 int kl_cudnn_choose(struct kl_cudnn *x, void **ops, int64_t nops, const struct kl_cudnn_pack *p);
 /** 0, or the library's status. */

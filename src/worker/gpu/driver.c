@@ -20,7 +20,8 @@ static void read_build(char out[64])
 		return;
 	/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Tue ..." */
 	if (fgets(line, sizeof(line), f) && !strncmp(line, "NVRM", 4)) {
-		for (const char *p = line; *p && !*out; p += strcspn(p, " \t\n"), p += strspn(p, " \t\n")) {
+		for (const char *p = line; *p && !*out;
+		     p += strcspn(p, " \t\n"), p += strspn(p, " \t\n")) {
 			size_t n = strspn(p, "0123456789.");
 
 			if (n > 3 && n < 64 && memchr(p, '.', n) && strchr(" \t\n", p[n]))
@@ -32,12 +33,12 @@ static void read_build(char out[64])
 
 static int symbols(struct kl_gpu_driver *cu)
 {
-#define LOOK_UP(name, symbol, params)						\
-	*(void **)&cu->name = dlsym(cu->lib, symbol);				\
-	if (!cu->name)								\
-		return kl_error(KL_ECANNOT,					\
+#define LOOK_UP(name, symbol, params)                                                          \
+	*(void **)&cu->name = dlsym(cu->lib, symbol);                                          \
+	if (!cu->name)                                                                         \
+		return kl_error(KL_ECANNOT,                                                    \
 				"the CUDA driver (%d.%d) has no %s: at least %d.%d is needed", \
-				cu->version / 1000, cu->version % 1000 / 10, symbol, \
+				cu->version / 1000, cu->version % 1000 / 10, symbol,           \
 				KL_CU_MIN_DRIVER / 1000, KL_CU_MIN_DRIVER % 1000 / 10);
 	KL_CU_CALLS(LOOK_UP)
 #undef LOOK_UP
@@ -51,17 +52,19 @@ int kl_gpu_driver_open(struct kl_gpu_driver **out)
 
 	cu->lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!cu->lib)
-		return kl_error(KL_ECANNOT, "no GPU here: no CUDA driver can be opened (%s)", dlerror());
+		return kl_error(KL_ECANNOT, "no GPU here: no CUDA driver can be opened (%s)",
+				dlerror());
 	*(void **)&version = dlsym(cu->lib, "cuDriverGetVersion");
 	if (!version || version(&cu->version))
 		return kl_error(KL_ECANNOT, "libcuda.so.1 does not say its version");
 	read_build(cu->build);
 	if (cu->version < KL_CU_MIN_DRIVER)
-		return kl_error(KL_ECANNOT,
-				"the CUDA driver is too old: %s%sit speaks CUDA %d.%d, %d.%d is needed",
-				cu->build, *cu->build ? ", " : "", cu->version / 1000,
-				cu->version % 1000 / 10, KL_CU_MIN_DRIVER / 1000,
-				KL_CU_MIN_DRIVER % 1000 / 10);
+		return kl_error(
+			KL_ECANNOT,
+			"the CUDA driver is too old: %s%sit speaks CUDA %d.%d, %d.%d is needed",
+			cu->build, *cu->build ? ", " : "", cu->version / 1000,
+			cu->version % 1000 / 10, KL_CU_MIN_DRIVER / 1000,
+			KL_CU_MIN_DRIVER % 1000 / 10);
 	if ((err = symbols(cu)) < 0)
 		return err;
 	*out = kl_steal(&cu);
@@ -96,7 +99,8 @@ int kl_gpu_error(const struct kl_gpu_driver *cu, int rc, int kind, const char *f
 	va_end(ap);
 	if (cu->error_string(rc, &words) || !words)
 		words = "no words for it";
-	return kl_error((enum kl_err)kind, "%s: %s (%s)", what, kl_gpu_driver_name(cu, rc, name), words);
+	return kl_error((enum kl_err)kind, "%s: %s (%s)", what, kl_gpu_driver_name(cu, rc, name),
+			words);
 }
 
 static int attribute(const struct kl_gpu_driver *cu, int which, int dev)
@@ -112,7 +116,8 @@ static void uuid_text(char out[48], const struct kl_cu_uuid *u)
 
 	for (int i = 0; i < 16; i++)
 		n += (size_t)snprintf(out + n, 48 - n, "%s%02x",
-				      i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u->bytes[i]);
+				      i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+				      u->bytes[i]);
 }
 
 int kl_gpu_facts_read(struct kl_gpu_facts *f, const struct kl_gpu_driver *cu, int ordinal)
@@ -133,7 +138,8 @@ int kl_gpu_facts_read(struct kl_gpu_facts *f, const struct kl_gpu_driver *cu, in
 		 (unsigned)attribute(cu, KL_CU_DEV_PCI_BUS, dev) & 0xff,
 		 (unsigned)attribute(cu, KL_CU_DEV_PCI_DEVICE, dev) & 0xff);
 	f->bytes = (int64_t)bytes;
-	f->cc = 10 * attribute(cu, KL_CU_DEV_CC_MAJOR, dev) + attribute(cu, KL_CU_DEV_CC_MINOR, dev);
+	f->cc = 10 * attribute(cu, KL_CU_DEV_CC_MAJOR, dev) +
+		attribute(cu, KL_CU_DEV_CC_MINOR, dev);
 	f->sms = attribute(cu, KL_CU_DEV_SMS, dev);
 	f->max_threads = attribute(cu, KL_CU_DEV_MAX_THREADS, dev);
 	f->smem_optin = attribute(cu, KL_CU_DEV_SMEM_OPTIN, dev);
@@ -150,6 +156,9 @@ int kl_gpu_facts_read(struct kl_gpu_facts *f, const struct kl_gpu_driver *cu, in
 struct kl_plan_facts kl_gpu_facts_plan(const struct kl_gpu_facts *f)
 {
 	return (struct kl_plan_facts){
-		.sms = f->sms, .smem_optin = f->smem_optin, .cc = f->cc, .l2 = f->l2,
+		.sms = f->sms,
+		.smem_optin = f->smem_optin,
+		.cc = f->cc,
+		.l2 = f->l2,
 	};
 }

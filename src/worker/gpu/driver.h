@@ -23,7 +23,7 @@
  * The table is a plain struct of function pointers: whoever wants to pretend a GPU gives
  * another libcuda.so.1 in the loader's path.
  */
-#define KL_CU_MIN_DRIVER 12040	/* cuFuncGetParamInfo is of 12.4 */
+#define KL_CU_MIN_DRIVER 12040 /* cuFuncGetParamInfo is of 12.4 */
 
 /* Handles; all of them pointers to what only the driver knows. */
 struct kl_cu_context;
@@ -147,7 +147,9 @@ struct kl_cu_launch_attribute {
 	union {
 		char pad[64];
 		int cooperative;
-		struct { unsigned x, y, z; } cluster;
+		struct {
+			unsigned x, y, z;
+		} cluster;
 		int pdl;
 		uint64_t align;
 	} value;
@@ -258,12 +260,12 @@ struct kl_cu_tensor_map {
 /* clang-format on */
 
 struct kl_gpu_driver {
-#define KL_CU_MEMBER(name, symbol, params) int (*name) params;
+#define KL_CU_MEMBER(name, symbol, params) int(*name) params;
 	KL_CU_CALLS(KL_CU_MEMBER)
 #undef KL_CU_MEMBER
 	void *lib;
-	int version;		/* 13000: CUDA 13.0 is what it speaks */
-	char build[64];		/* "580.159.04", where the system says */
+	int version;    /* 13000: CUDA 13.0 is what it speaks */
+	char build[64]; /* "580.159.04", where the system says */
 };
 
 /** KL_ECANNOT: no libcuda.so.1, or older than KL_CU_MIN_DRIVER; the message says both versions. */
@@ -282,10 +284,10 @@ int kl_gpu_error(const struct kl_gpu_driver *cu, int rc, int kind, const char *f
 #define KL_GPU_MAX_DEVICES 16
 
 struct kl_gpu_facts {
-	char name[96];		/* "NVIDIA H100 80GB HBM3" */
-	char uuid[48];		/* "GPU-01234567-89ab-…" */
-	char pci[24];		/* "0000:1b:00.0" */
-	int cc;			/* 90 for 9.0 */
+	char name[96]; /* "NVIDIA H100 80GB HBM3" */
+	char uuid[48]; /* "GPU-01234567-89ab-…" */
+	char pci[24];  /* "0000:1b:00.0" */
+	int cc;        /* 90 for 9.0 */
 	int sms, max_threads;
 	int64_t smem_optin, smem_sm, l2, persisting_l2, bytes;
 	int vmm, cooperative, cluster, tensor_map;

@@ -6,9 +6,9 @@
 #include "base/error.h"
 
 #define MAP_BYTES sizeof(struct kl_cu_tensor_map)
-#define QUIRK_DRIVER 13010		/* drivers of CUDA 13.1 and older ... */
-#define QUIRK_BYTES 131072		/* ... set a bit wrongly for tensors below this size ... */
-#define QUIRK_BIT ((uint64_t)1 << 21)	/* ... in the descriptor's second word */
+#define QUIRK_DRIVER 13010            /* drivers of CUDA 13.1 and older ... */
+#define QUIRK_BYTES 131072            /* ... set a bit wrongly for tensors below this size ... */
+#define QUIRK_BIT ((uint64_t)1 << 21) /* ... in the descriptor's second word */
 
 /* Where a pointer of the plan points: 0 if the set has no such tensor. */
 static uint64_t pointer(const struct kl_gpu_bound *b, enum kl_plan_arg_kind kind, int index,
@@ -26,21 +26,24 @@ int kl_gpu_launch_map(struct kl_gpu_bound *b, const struct kl_gpu_device *d, siz
 {
 	const struct kl_plan_map *m = &b->at->map[i];
 	struct kl_cu_tensor_map *to = &b->map[i];
-	uint64_t at = pointer(b, m->of_scratch ? KL_PLAN_SCRATCH : KL_PLAN_TENSOR, m->of, m->offset);
+	uint64_t at = pointer(b, m->of_scratch ? KL_PLAN_SCRATCH : KL_PLAN_TENSOR, m->of,
+			      m->offset);
 	int rc;
 
 	if (!at)
 		return kl_error(KL_EINVALID, "map '%s' is of no tensor", m->name);
 	if (m->kind == KL_PLAN_TILED)
-		rc = d->cu->map_tiled(to, m->dtype, (uint32_t)m->rank, (void *)(uintptr_t)at, m->dim,
-				      m->stride, m->box, m->elem, m->interleave, m->swizzle, m->l2,
-				      m->oob);
+		rc = d->cu->map_tiled(to, m->dtype, (uint32_t)m->rank, (void *)(uintptr_t)at,
+				      m->dim, m->stride, m->box, m->elem, m->interleave, m->swizzle,
+				      m->l2, m->oob);
 	else
-		rc = d->cu->map_im2col(to, m->dtype, (uint32_t)m->rank, (void *)(uintptr_t)at, m->dim,
-				       m->stride, m->lower, m->upper, m->channels, m->pixels, m->elem,
-				       m->interleave, m->swizzle, m->l2, m->oob);
+		rc = d->cu->map_im2col(to, m->dtype, (uint32_t)m->rank, (void *)(uintptr_t)at,
+				       m->dim, m->stride, m->lower, m->upper, m->channels,
+				       m->pixels, m->elem, m->interleave, m->swizzle, m->l2,
+				       m->oob);
 	if (rc)
-		return kl_gpu_error(d->cu, rc, KL_EINVALID, "the driver refuses tensor map '%s'", m->name);
+		return kl_gpu_error(d->cu, rc, KL_EINVALID, "the driver refuses tensor map '%s'",
+				    m->name);
 	if (quirks && d->cu->version <= QUIRK_DRIVER && m->span > 0 && m->span < QUIRK_BYTES) {
 		b->quirk = b->quirk || (to->word[1] & QUIRK_BIT);
 		to->word[1] &= ~QUIRK_BIT;
@@ -150,15 +153,16 @@ void kl_gpu_launch_configure(struct kl_gpu_launch *l, const struct kl_gpu_device
 	l->config.stream = d->stream;
 	l->config.attr = l->attr;
 	if (p->cooperative)
-		add_attribute(l, (struct kl_cu_launch_attribute){
-			.id = KL_CU_LAUNCH_COOPERATIVE, .value.cooperative = 1 });
+		add_attribute(l, (struct kl_cu_launch_attribute){ .id = KL_CU_LAUNCH_COOPERATIVE,
+								  .value.cooperative = 1 });
 	if (p->cluster[0])
 		add_attribute(l, (struct kl_cu_launch_attribute){
-			.id = KL_CU_LAUNCH_CLUSTER,
-			.value.cluster = { p->cluster[0], p->cluster[1], p->cluster[2] } });
+					 .id = KL_CU_LAUNCH_CLUSTER,
+					 .value.cluster = { p->cluster[0], p->cluster[1],
+							    p->cluster[2] } });
 	if (p->pdl)
-		add_attribute(l, (struct kl_cu_launch_attribute){
-			.id = KL_CU_LAUNCH_PDL, .value.pdl = 1 });
+		add_attribute(l, (struct kl_cu_launch_attribute){ .id = KL_CU_LAUNCH_PDL,
+								  .value.pdl = 1 });
 }
 
 /* -- is it a launch that this kernel takes? ---------------------------------------- */
@@ -170,16 +174,20 @@ static int check_params(const struct kl_gpu_launch *l, const struct kl_gpu_devic
 
 	while (!d->cu->func_param(l->f, n, &offset, &size)) {
 		if (n >= l->plan->nargs)
-			return kl_error(KL_EINVALID, "'%s' has more than the %zu parameters that the plan "
-					"gives", kernel, l->plan->nargs);
+			return kl_error(KL_EINVALID,
+					"'%s' has more than the %zu parameters that the plan "
+					"gives",
+					kernel, l->plan->nargs);
 		if (size != l->size[n])
-			return kl_error(KL_EINVALID, "'%s' has a parameter %zu of %zu bytes, the plan "
-					"gives %zu", kernel, n, size, l->size[n]);
+			return kl_error(KL_EINVALID,
+					"'%s' has a parameter %zu of %zu bytes, the plan "
+					"gives %zu",
+					kernel, n, size, l->size[n]);
 		n++;
 	}
 	if (n < l->plan->nargs)
-		return kl_error(KL_EINVALID, "'%s' has %zu parameters, the plan gives %zu", kernel, n,
-				l->plan->nargs);
+		return kl_error(KL_EINVALID, "'%s' has %zu parameters, the plan gives %zu", kernel,
+				n, l->plan->nargs);
 	return 0;
 }
 
@@ -198,18 +206,23 @@ static int check_block(const struct kl_gpu_launch *l, const struct kl_gpu_device
 	int fixed = func_attribute(l, d, KL_CU_FUNC_STATIC_SMEM), rc;
 
 	if (most > 0 && threads > (uint64_t)most)
-		return kl_error(KL_EINVALID,
-				"'%s' is launched with blocks of %llu threads; its registers or launch "
-				"bounds allow %d", p->kernel, (unsigned long long)threads, most);
+		return kl_error(
+			KL_EINVALID,
+			"'%s' is launched with blocks of %llu threads; its registers or launch "
+			"bounds allow %d",
+			p->kernel, (unsigned long long)threads, most);
 	if (p->smem + fixed > d->facts.smem_optin)
-		return kl_error(KL_EINVALID,
-				"'%s' needs %lld bytes of shared memory (%d of them static), a block can "
-				"have %lld", p->kernel, (long long)p->smem + fixed, fixed,
-				(long long)d->facts.smem_optin);
+		return kl_error(
+			KL_EINVALID,
+			"'%s' needs %lld bytes of shared memory (%d of them static), a block can "
+			"have %lld",
+			p->kernel, (long long)p->smem + fixed, fixed,
+			(long long)d->facts.smem_optin);
 	if (p->smem > func_attribute(l, d, KL_CU_FUNC_MAX_DYNAMIC_SMEM) &&
 	    (rc = d->cu->func_set(l->f, KL_CU_FUNC_MAX_DYNAMIC_SMEM, (int)p->smem)))
-		return kl_gpu_error(d->cu, rc, KL_EINVALID, "'%s' cannot have %lld bytes of shared memory",
-				    p->kernel, (long long)p->smem);
+		return kl_gpu_error(d->cu, rc, KL_EINVALID,
+				    "'%s' cannot have %lld bytes of shared memory", p->kernel,
+				    (long long)p->smem);
 	return 0;
 }
 
@@ -221,15 +234,16 @@ static int check_cluster(const struct kl_gpu_launch *l, const struct kl_gpu_devi
 	if (!p->cluster[0])
 		return 0;
 	if (!d->facts.cluster)
-		return kl_error(KL_ECANNOT, "%s has no clusters, which '%s' asks for", d->facts.name,
-				p->kernel);
+		return kl_error(KL_ECANNOT, "%s has no clusters, which '%s' asks for",
+				d->facts.name, p->kernel);
 	for (int i = 0; i < 3; i++)
 		if (!p->cluster[i] || p->grid[i] % p->cluster[i])
-			return kl_error(KL_EINVALID, "'%s': a grid of %u is no multiple of its cluster of %u",
+			return kl_error(KL_EINVALID,
+					"'%s': a grid of %u is no multiple of its cluster of %u",
 					p->kernel, p->grid[i], p->cluster[i]);
-	if (p->nonportable &&
-	    (rc = d->cu->func_set(l->f, KL_CU_FUNC_NONPORTABLE_CLUSTER, 1)))
-		return kl_gpu_error(d->cu, rc, KL_EINVALID, "'%s' cannot have a larger cluster", p->kernel);
+	if (p->nonportable && (rc = d->cu->func_set(l->f, KL_CU_FUNC_NONPORTABLE_CLUSTER, 1)))
+		return kl_gpu_error(d->cu, rc, KL_EINVALID, "'%s' cannot have a larger cluster",
+				    p->kernel);
 	rc = d->cu->clusters(&n, l->f, &l->config);
 	if (rc || n < 1)
 		return kl_error(KL_EINVALID, "no cluster of %u x %u x %u blocks of '%s' fits",
@@ -245,13 +259,14 @@ static int check_cooperative(const struct kl_gpu_launch *l, const struct kl_gpu_
 
 	if (!p->cooperative)
 		return 0;
-	rc = d->cu->occupancy(&n, l->f, (int)(p->block[0] * p->block[1] * p->block[2]), (size_t)p->smem);
+	rc = d->cu->occupancy(&n, l->f, (int)(p->block[0] * p->block[1] * p->block[2]),
+			      (size_t)p->smem);
 	if (rc)
 		return kl_gpu_error(d->cu, rc, KL_EINVALID, "'%s' cannot be launched", p->kernel);
 	if (blocks > (uint64_t)n * (uint64_t)d->facts.sms)
 		return kl_error(KL_EINVALID,
-				"'%s' is cooperative with %llu blocks, of which %llu fit at once", p->kernel,
-				(unsigned long long)blocks,
+				"'%s' is cooperative with %llu blocks, of which %llu fit at once",
+				p->kernel, (unsigned long long)blocks,
 				(unsigned long long)n * (unsigned long long)d->facts.sms);
 	return 0;
 }
@@ -264,7 +279,8 @@ int kl_gpu_launch_find(struct kl_gpu_launch *l, size_t n, const struct kl_gpu_bo
 	for (size_t i = 0; i < n; i++) {
 		rc = d->cu->module_function(&l[i].f, b->module->handle, l[i].plan->kernel);
 		if (rc == KL_CU_NOT_FOUND)
-			return kl_error(KL_EINVALID, "the cubin has no kernel '%s'", l[i].plan->kernel);
+			return kl_error(KL_EINVALID, "the cubin has no kernel '%s'",
+					l[i].plan->kernel);
 		if (rc)
 			return kl_gpu_error(d->cu, rc, KL_EINVALID, "kernel '%s' cannot be had",
 					    l[i].plan->kernel);

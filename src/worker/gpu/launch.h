@@ -18,8 +18,8 @@ struct kl_gpu_launch {
 	struct kl_cu_function *f;
 	struct kl_cu_launch_config config;
 	struct kl_cu_launch_attribute attr[3];
-	unsigned char *store;			/* the arguments' bytes */
-	void *arg[KL_PLAN_MAX_ARGS];		/* -> store */
+	unsigned char *store;        /* the arguments' bytes */
+	void *arg[KL_PLAN_MAX_ARGS]; /* -> store */
 	size_t size[KL_PLAN_MAX_ARGS];
 };
 
@@ -27,9 +27,9 @@ struct kl_gpu_bound {
 	struct kl_gpu_module *module;
 	struct kl_gpu_set *set;
 	struct kl_plan_at *at;
-	unsigned generation;			/* of the module that the functions are of */
+	unsigned generation; /* of the module that the functions are of */
 	struct kl_gpu_buffer scratch[KL_PLAN_MAX_SCRATCH];
-	uint64_t seed;				/* of the scratch's slack */
+	uint64_t seed; /* of the scratch's slack */
 	struct kl_cu_tensor_map map[KL_PLAN_MAX_MAPS];
 	struct kl_gpu_launch *prepare, *launch;
 	bool quirk;
@@ -41,8 +41,8 @@ int kl_gpu_launch_map(struct kl_gpu_bound *b, const struct kl_gpu_device *d, siz
 int kl_gpu_launch_put(struct kl_gpu_launch *l, const struct kl_gpu_bound *b);
 void kl_gpu_launch_configure(struct kl_gpu_launch *l, const struct kl_gpu_device *d);
 /**
- * The kernels of n launches, each asked whether it takes what the plan gives: parameters, block, cluster,
- * cooperation. KL_EINVALID or KL_ECANNOT as bind.h says.
+ * The kernels of n launches, each asked whether it takes what the plan gives: parameters, block,
+ * cluster, cooperation. KL_EINVALID or KL_ECANNOT as bind.h says.
  */
 int kl_gpu_launch_find(struct kl_gpu_launch *l, size_t n, const struct kl_gpu_bound *b,
 		       const struct kl_gpu_device *d);

@@ -15,12 +15,16 @@
 
 /* -- loading ------------------------------------------------------------------------------ */
 
-/* Found by its name when the object that needs it is loaded; where the loader does not look, too. */
+/*
+ * Found by its name when the object that needs it is loaded; where the loader does not look, too.
+ */
 static void load_runtime(void)
 {
 	static const char *const names[] = { "libcudart.so.13", "libcudart.so.12" };
 	static const char *const dirs[] = {
-		"/usr/local/cuda/lib64", "/usr/local/lib", "/usr/local/cuda/targets/x86_64-linux/lib",
+		"/usr/local/cuda/lib64",
+		"/usr/local/lib",
+		"/usr/local/cuda/targets/x86_64-linux/lib",
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++) {
@@ -55,7 +59,7 @@ static int start_runtime(const struct kl_gpu_launcher *l)
 	int (*nothing)(void *) = (int (*)(void *))dlsym(l->lib, "cudaFree");
 	int rc;
 
-	if (!set || !nothing)	/* it does without */
+	if (!set || !nothing) /* it does without */
 		return 0;
 	if ((rc = set(l->device->ordinal)) || (rc = nothing(NULL)))
 		return kl_error(KL_ECANNOT, "the CUDA runtime does not start: error %d", rc);
@@ -84,7 +88,8 @@ static int load(struct kl_gpu_launcher *l, const void *image, size_t n)
 	/* nothing of the candidate's runs at load: the audit saw to it */
 	l->lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!l->lib && strstr(dlerror(), "libcudart"))
-		return kl_error(KL_ECANNOT, "the CUDA runtime that the kernel was built for is not here "
+		return kl_error(KL_ECANNOT,
+				"the CUDA runtime that the kernel was built for is not here "
 				"(KLINEAGE_CUDA_LIBRARIES names more directories)");
 	if (!l->lib)
 		return kl_error(KL_EINVALID, "the kernel's host code cannot be loaded");
@@ -113,7 +118,8 @@ static int remember(struct dl_phdr_info *info, size_t size, void *ctx)
 	for (int i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO) {
 			lo = (s->base + info->dlpi_phdr[i].p_vaddr) & ~page;
-			hi = (s->base + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz) & ~page;
+			hi = (s->base + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz) &
+			     ~page;
 		}
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
@@ -140,10 +146,12 @@ static int remember_variables(struct kl_gpu_launcher *l)
 	struct link_map *map = NULL;
 
 	if (dlinfo(l->lib, RTLD_DI_LINKMAP, &map) || !map)
-		return kl_error(KL_EIO, "the loader does not say where the kernel's host code lies");
+		return kl_error(KL_EIO,
+				"the loader does not say where the kernel's host code lies");
 	s.base = map->l_addr;
-	return dl_iterate_phdr(remember, &s) ? 0 :
-	       kl_error(KL_EIO, "the kernel's host code is not to be found");
+	return dl_iterate_phdr(remember, &s) ?
+		       0 :
+		       kl_error(KL_EIO, "the kernel's host code is not to be found");
 }
 
 void kl_gpu_launcher_restore(struct kl_gpu_launcher *l)
@@ -152,10 +160,12 @@ void kl_gpu_launcher_restore(struct kl_gpu_launcher *l)
 		memcpy(l->range[i].at, l->range[i].copy, l->range[i].bytes);
 }
 
-/* -- life ---------------------------------------------------------------------------------------- */
+/*
+ * -- life ----------------------------------------------------------------------------------------
+ */
 
-int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_device *d, const void *image,
-			 size_t n, bool trace)
+int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_device *d,
+			 const void *image, size_t n, bool trace)
 {
 	KL_AUTO(kl_gpu_launcher_freep) struct kl_gpu_launcher *l = kl_calloc(1, sizeof(*l));
 	int err;
@@ -184,7 +194,9 @@ void kl_gpu_launcher_free(struct kl_gpu_launcher *l)
 	free(l);
 }
 
-/* -- a call ---------------------------------------------------------------------------------------- */
+/*
+ * -- a call ----------------------------------------------------------------------------------------
+ */
 
 static void *address(uint64_t at)
 {
@@ -224,7 +236,10 @@ struct timed {
 	int64_t dims[KL_GPU_LAUNCHER_DIMS];
 };
 
-/* It may remember nothing of the calls before, here neither: a few kilobytes, copied behind the hold. */
+/*
+ * It may remember nothing of the calls before, here neither: a few kilobytes, copied behind the
+ * hold.
+ */
 static int run_timed(struct kl_gpu_baseline *b, const uint64_t *at)
 {
 	struct timed *t = b->state;

@@ -6,15 +6,16 @@
 #include "worker/gpu/bind.h"
 
 /*
- * launcher - host code of a candidate in the GPU process: klineage_launch of a shared object, called with
- * the device addresses of a set of tensors.
+ * launcher - host code of a candidate in the GPU process: klineage_launch of a shared object,
+ * called with the device addresses of a set of tensors.
  *
- * It is the one thing of a candidate's that runs on a processor beside the driver, and it runs where the
- * driver needs system calls: so this is a weaker tier (docs/formats.md, "Host code"). What is done
- * about it: the object was audited and cannot name anything but launches; nothing of it runs before
- * the process is sealed (seal.h); its own variables are put back before each call, so that
- * it remembers nothing; the process never sees a truth and times are held against the clock of
- * another. Whoever writes over the memory of this process can still lie about what happened in it.
+ * It is the one thing of a candidate's that runs on a processor beside the driver, and it runs
+ * where the driver needs system calls: so this is a weaker tier (docs/formats.md, "Host code").
+ * What is done about it: the object was audited and cannot name anything but launches; nothing of
+ * it runs before the process is sealed (seal.h); its own variables are put back before each call,
+ * so that it remembers nothing; the process never sees a truth and times are held against the clock
+ * of another. Whoever writes over the memory of this process can still lie about what happened in
+ * it.
  *
  *	kl_gpu_launcher_open(&l, device, image, n, true);	true: what ran is looked at (trace.h)
  *	kl_gpu_launcher_restore(l);
@@ -25,20 +26,26 @@
 struct kl_gpu_trace;
 
 struct kl_gpu_launcher {
-	const struct kl_gpu_device *device;	/* borrowed */
+	const struct kl_gpu_device *device; /* borrowed */
 	void *lib;
 	int (*entry)(void *const *in, void *const *out, void *stream);
 	int64_t *dims;
-	size_t nrange;			/* its variables, and what they were after it was loaded */
-	struct { unsigned char *at, *copy; size_t bytes; } range[8];
-	struct kl_gpu_trace *trace;	/* NULL: not wanted, or no CUPTI: `why` */
-	unsigned closed;		/* what its process gave up for it: enum kl_gpu_closed */
+	size_t nrange; /* its variables, and what they were after it was loaded */
+	struct {
+		unsigned char *at, *copy;
+		size_t bytes;
+	} range[8];
+	struct kl_gpu_trace *trace; /* NULL: not wanted, or no CUPTI: `why` */
+	unsigned closed;            /* what its process gave up for it: enum kl_gpu_closed */
 	char why[200];
 };
 
-/** KL_EINVALID: it cannot be loaded; KL_ECANNOT: no CUDA runtime here, or the process cannot be sealed. */
-int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_device *d, const void *image,
-			 size_t n, bool trace);
+/**
+ * KL_EINVALID: it cannot be loaded; KL_ECANNOT: no CUDA runtime here, or the process cannot be
+ * sealed.
+ */
+int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_device *d,
+			 const void *image, size_t n, bool trace);
 void kl_gpu_launcher_free(struct kl_gpu_launcher *l);
 KL_DEFINE_CLEANUP(struct kl_gpu_launcher *, kl_gpu_launcher_free)
 

@@ -58,8 +58,10 @@ int kl_gpu_buffer_make(struct kl_gpu_buffer *b, const struct kl_gpu_device *d, u
 	kl_gpu_buffer_release(b, d);
 	if (rc == KL_CU_OUT_OF_MEMORY) {
 		d->cu->mem_info(&unused, &total);
-		return kl_gpu_error(d->cu, rc, KL_EIO, "no room for %llu bytes on the GPU, which has %llu "
-				    "unused", (unsigned long long)bytes, (unsigned long long)unused);
+		return kl_gpu_error(d->cu, rc, KL_EIO,
+				    "no room for %llu bytes on the GPU, which has %llu "
+				    "unused",
+				    (unsigned long long)bytes, (unsigned long long)unused);
 	}
 	return kl_gpu_error(d->cu, rc, KL_EIO, "cannot map %llu bytes on the GPU",
 			    (unsigned long long)bytes);
@@ -92,7 +94,9 @@ int kl_gpu_buffer_protect(struct kl_gpu_buffer *b, const struct kl_gpu_device *d
 static struct kl_gpu_pattern pattern(uint64_t seed)
 {
 	return (struct kl_gpu_pattern){
-		.seed = seed, .keep = 0x003fffff003fffffu, .set = 0x7fc000017fc00001u,
+		.seed = seed,
+		.keep = 0x003fffff003fffffu,
+		.set = 0x7fc000017fc00001u,
 	};
 }
 

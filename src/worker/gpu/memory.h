@@ -30,9 +30,9 @@
 #define KL_GPU_GUARD ((uint64_t)64 << 20)
 
 struct kl_gpu_buffer {
-	uint64_t at;		/* device address of the data */
-	uint64_t bytes;		/* of data */
-	uint64_t map, nmap;	/* what is mapped */
+	uint64_t at;        /* device address of the data */
+	uint64_t bytes;     /* of data */
+	uint64_t map, nmap; /* what is mapped */
 	uint64_t reserved, nreserved;
 	unsigned long long handle;
 	bool has_handle, mapped, read_only;

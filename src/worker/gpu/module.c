@@ -21,14 +21,14 @@ static int load(struct kl_gpu_module *m, const struct kl_gpu_device *d)
 			    "the driver cannot load the cubin");
 }
 
-int kl_gpu_module_load(struct kl_gpu_module **out, const struct kl_gpu_device *d,
-		       const void *image, size_t n)
+int kl_gpu_module_load(struct kl_gpu_module **out, const struct kl_gpu_device *d, const void *image,
+		       size_t n)
 {
 	struct kl_gpu_module *m = kl_calloc(1, sizeof(*m));
 	int err;
 
 	m->nimage = n;
-	m->image = kl_calloc(n + 1, 1);	/* text ends in a zero byte */
+	m->image = kl_calloc(n + 1, 1); /* text ends in a zero byte */
 	memcpy(m->image, image, n);
 	err = load(m, d);
 	if (err < 0) {

@@ -15,7 +15,7 @@
 #define MAX_LAUNCHES 16
 #define MAX_COLUMNS 256
 #define MAX_LOG ((size_t)4 << 20)
-#define MOST 1e15		/* of any value; beyond it is nonsense */
+#define MOST 1e15 /* of any value; beyond it is nonsense */
 
 /* What is asked for, what it is called here, and what one of it is. */
 static const struct {
@@ -94,10 +94,13 @@ static char *pattern(const struct kl_strvec *kernel)
 
 static void command(struct kl_strvec *a, const struct kl_ncu *n)
 {
-	static const char *const fixed[] = {
-		"--csv", "--page", "raw", "--print-units", "base", "--target-processes", "all",
-		"--clock-control", "none", "--kernel-name-base", "mangled", "--kernel-name", NULL
-	};
+	static const char *const fixed[] = { "--csv",   "--page",
+					     "raw",     "--print-units",
+					     "base",    "--target-processes",
+					     "all",     "--clock-control",
+					     "none",    "--kernel-name-base",
+					     "mangled", "--kernel-name",
+					     NULL };
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(metrics); i++)
@@ -125,13 +128,14 @@ static int why(const char *text, const struct kl_proc_result *res)
 
 	if (strstr(text, "ERR_NVGPUCTRPERM"))
 		return kl_error(KL_ECANNOT, "the driver gives the GPU's counters to root alone "
-				"(ERR_NVGPUCTRPERM)");
+					    "(ERR_NVGPUCTRPERM)");
 	if (at)
 		return kl_error(KL_ECANNOT, "ncu: %.*s", (int)strcspn(at + 10, "\n"), at + 10);
 	if (res->timed_out)
 		return kl_error(KL_ECANNOT, "ncu took too long");
 	if (res->exit || res->signal)
-		return kl_error(KL_ECANNOT, "ncu ended with %d", res->signal ? 128 + res->signal : res->exit);
+		return kl_error(KL_ECANNOT, "ncu ended with %d",
+				res->signal ? 128 + res->signal : res->exit);
 	return kl_error(KL_ECANNOT, "ncu wrote no counters");
 }
 
@@ -197,7 +201,8 @@ static json_t *read_launch(const struct head *h, char **cell, size_t n)
 	kl_json_set_str(launch, "kernel", cell[h->kernel]);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(metrics); i++)
 		if (h->at[i] < n && number(&value, cell[h->at[i]]))
-			kl_json_set_int(launch, metrics[i].member, llround(value * metrics[i].unit));
+			kl_json_set_int(launch, metrics[i].member,
+					llround(value * metrics[i].unit));
 	return launch;
 }
 
@@ -207,7 +212,8 @@ int kl_ncu_parse(json_t **launches, const char *text, size_t len)
 	json_t *list = json_array();
 	struct head h = { .kernel = SIZE_MAX };
 
-	for (char *line = strtok_r(copy, "\r\n", &save); line; line = strtok_r(NULL, "\r\n", &save)) {
+	for (char *line = strtok_r(copy, "\r\n", &save); line;
+	     line = strtok_r(NULL, "\r\n", &save)) {
 		char *cell[MAX_COLUMNS];
 		size_t n = cells(cell, line);
 
@@ -217,10 +223,11 @@ int kl_ncu_parse(json_t **launches, const char *text, size_t len)
 		if (!strcmp(cell[0], "ID"))
 			read_head(&h, cell, n);
 		/* the line of units has no kernel */
-		else if (h.some && h.kernel < n && *cell[h.kernel] && json_array_size(list) < MAX_LAUNCHES)
+		else if (h.some && h.kernel < n && *cell[h.kernel] &&
+			 json_array_size(list) < MAX_LAUNCHES)
 			json_array_append_new(list, read_launch(&h, cell, n));
 	}
-	save = NULL;	/* it points into the copy */
+	save = NULL; /* it points into the copy */
 	if (json_array_size(list)) {
 		*launches = list;
 		return 0;
@@ -234,7 +241,10 @@ int kl_ncu_run(json_t **launches, const struct kl_ncu *n)
 	KL_AUTO(kl_strvec_release) struct kl_strvec a = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT, text = KL_BUF_INIT;
 	struct kl_proc_opts o = {
-		.out = &out, .err = &out, .timeout_ms = n->limit_ms, .max_output = MAX_LOG,
+		.out = &out,
+		.err = &out,
+		.timeout_ms = n->limit_ms,
+		.max_output = MAX_LOG,
 	};
 	struct kl_proc_result res;
 	int err;
@@ -249,7 +259,8 @@ int kl_ncu_run(json_t **launches, const struct kl_ncu *n)
 	if (err < 0)
 		return err == KL_EINTR ? err : kl_error(KL_ECANNOT, "%s", kl_error_last());
 	/* an early error it may say before it has a log */
-	if (res.exit || res.signal || res.timed_out || kl_ncu_parse(launches, text.ptr, text.len) < 0) {
+	if (res.exit || res.signal || res.timed_out ||
+	    kl_ncu_parse(launches, text.ptr, text.len) < 0) {
 		kl_buf_add(&text, out.ptr, out.len);
 		return why(text.ptr, &res);
 	}

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "job/tensor.h"
 
-json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt, const struct kl_plan *plan,
-		       size_t real)
+json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt,
+			const struct kl_plan *plan, size_t real)
 {
 	json_t *doc = json_object(), *dims = json_array(), *at = json_array(), *args = json_array();
 	struct kl_job_names n;
@@ -31,8 +31,10 @@ json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt, con
 				v = (float)v;
 			memcpy(&bits, &v, sizeof(bits));
 			kl_json_set_str(a, "scalar", n.scalar[i].name);
-			kl_json_set_str(a, "dtype", real && kl_dtype_is_float(job->arg[i].dtype) ?
-						    real == 8 ? "f64" : "f32" : n.scalar[i].dtype);
+			kl_json_set_str(a, "dtype",
+					real && kl_dtype_is_float(job->arg[i].dtype) ?
+						real == 8 ? "f64" : "f32" :
+						n.scalar[i].dtype);
 			kl_json_set_int(a, "bits", bits);
 		}
 		json_array_append_new(args, a);
@@ -78,8 +80,8 @@ static int read_names(struct names *n, const json_t *doc)
 	json_t *dims, *at, *args;
 	int err;
 
-	if ((err = kl_json_arr(&dims, doc, "dims")) < 0 || (err = kl_json_arr(&at, doc, "at")) < 0 ||
-	    (err = kl_json_arr(&args, doc, "args")) < 0)
+	if ((err = kl_json_arr(&dims, doc, "dims")) < 0 ||
+	    (err = kl_json_arr(&at, doc, "at")) < 0 || (err = kl_json_arr(&args, doc, "args")) < 0)
 		return err;
 	n->names.ndim = json_array_size(dims);
 	n->names.ntensor = json_array_size(args);
@@ -90,7 +92,8 @@ static int read_names(struct names *n, const json_t *doc)
 		n->dim[i] = json_string_value(json_array_get(dims, i));
 		n->at[i] = json_integer_value(json_array_get(at, i));
 		if (!n->dim[i] || !json_is_integer(json_array_get(at, i)))
-			return kl_error(KL_EINVALID, "dim %zu of the binding has no name or number", i);
+			return kl_error(KL_EINVALID, "dim %zu of the binding has no name or number",
+					i);
 	}
 	for (size_t i = 0; i < n->names.ntensor; i++)
 		if ((err = read_arg(n, i, json_array_get(args, i))) < 0)

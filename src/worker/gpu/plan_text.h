@@ -14,9 +14,12 @@
  * {"tensor": name}, or {"scalar": name, "dtype": "f32", "bits": the double's bits}.
  */
 
-/** Owned by the caller. `real`: bytes of an oracle's kl_real, which its float scalars have; 0: a kernel. */
-json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt, const struct kl_plan *plan,
-			size_t real);
+/**
+ * Owned by the caller. `real`: bytes of an oracle's kl_real, which its float scalars have; 0: a
+ * kernel.
+ */
+json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt,
+			const struct kl_plan *plan, size_t real);
 /**
  * Parse and resolve; `*plan` has to live while `*at` is made a binding of. KL_EINVALID also where a
  * `require` does not hold; KL_ECANNOT: the device has not what it needs.

@@ -12,19 +12,19 @@
 #include "worker/gpu/nvml.h"
 #include "worker/gpu/wall.h"
 
-#define MAX_IDLE 4			/* candidate, parent, the oracle twice */
+#define MAX_IDLE 4 /* candidate, parent, the oracle twice */
 #define LOCK_WAIT_MS 600000
 
 struct kl_gpu_keep {
-	struct kl_gpu_child *idle[MAX_IDLE];	/* the longest unused first */
+	struct kl_gpu_child *idle[MAX_IDLE]; /* the longest unused first */
 	size_t nidle;
 	bool chosen;
 	struct kl_gpu_facts facts;
 	char driver[64];
 	struct kl_lock lock;
-	bool sick;				/* a hang was not survived */
-	int64_t nhost;				/* processes that host code was loaded into */
-	unsigned closed;			/* to every one of them: enum kl_gpu_closed */
+	bool sick;       /* a hang was not survived */
+	int64_t nhost;   /* processes that host code was loaded into */
+	unsigned closed; /* to every one of them: enum kl_gpu_closed */
 	struct kl_strvec notes;
 };
 
@@ -121,8 +121,8 @@ static int none_fits(const struct kl_gpu_child *c, const char *arch)
 {
 	const struct kl_gpu_facts *f = &c->hello.device[0];
 
-	return kl_error(KL_ECANNOT, "no GPU here runs code for %s: %s has compute capability %d.%d", arch,
-			f->name, f->cc / 10, f->cc % 10);
+	return kl_error(KL_ECANNOT, "no GPU here runs code for %s: %s has compute capability %d.%d",
+			arch, f->name, f->cc / 10, f->cc % 10);
 }
 
 /* The first free one that runs the code; where none is free, wait for the first. */
@@ -183,7 +183,7 @@ static int settle(struct kl_gpu_keep *k, const struct kl_gpu_child *c, const cha
 		snprintf(k->driver, sizeof(k->driver), "CUDA %d.%d", c->hello.driver / 1000,
 			 c->hello.driver % 1000 / 10);
 	k->chosen = true;
-	who_else(k);		/* none of our own processes has a context yet */
+	who_else(k); /* none of our own processes has a context yet */
 	return 0;
 }
 
@@ -207,11 +207,13 @@ static int fresh(struct kl_gpu_child **out, struct kl_gpu_keep *k, const struct 
 		return err;
 	ordinal = kl_gpu_child_ordinal(c, k->facts.uuid);
 	if (ordinal < 0)
-		return kl_error(KL_EIO, "%s (%s) is not there any more", k->facts.name, k->facts.uuid);
+		return kl_error(KL_EIO, "%s (%s) is not there any more", k->facts.name,
+				k->facts.uuid);
 	if ((err = kl_gpu_child_open(c, ordinal)) < 0)
 		return err;
 	if (cubin) {
-		err = host ? kl_gpu_child_launcher(c, cubin, true) : kl_gpu_child_module(c, 0, cubin);
+		err = host ? kl_gpu_child_launcher(c, cubin, true) :
+			     kl_gpu_child_module(c, 0, cubin);
 		if (err < 0)
 			return err;
 		if (host)
@@ -224,8 +226,11 @@ static int fresh(struct kl_gpu_child **out, struct kl_gpu_keep *k, const struct 
 
 static int well(const struct kl_gpu_keep *k)
 {
-	return k->sick ? kl_error(KL_EIO, "%s is not well since a kernel hung on it: nothing more is asked "
-				  "of it", k->facts.name) : 0;
+	return k->sick ? kl_error(KL_EIO,
+				  "%s is not well since a kernel hung on it: nothing more is asked "
+				  "of it",
+				  k->facts.name) :
+			 0;
 }
 
 int kl_gpu_keep_host(struct kl_gpu_child **out, const struct kl_job *job)

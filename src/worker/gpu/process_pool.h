@@ -9,8 +9,8 @@
  *
  * A CUDA context costs much more than a call, so a process is made once for each artefact
  * and used again at other points, with new buffers, a module loaded anew and shared memory
- * overwritten. One that met a fault or a hang is never used again; after a hang, another process has to
- * prove the GPU healthy before anything else is asked of it.
+ * overwritten. One that met a fault or a hang is never used again; after a hang, another process
+ * has to prove the GPU healthy before anything else is asked of it.
  *
  * The GPU is locked, by its UUID, for as long as the keep lives: a second worker
  * waits. Of several devices the first free one that runs the job's architecture is taken.
@@ -22,8 +22,9 @@
 struct kl_gpu_keep;
 
 /*
- * In the environment: the UUID of a GPU that is locked by who runs us. It is taken without a lock, and
- * the GPU processes get the whole environment and what files are open: a tool around us reaches them so.
+ * In the environment: the UUID of a GPU that is locked by who runs us. It is taken without a lock,
+ * and the GPU processes get the whole environment and what files are open: a tool around us reaches
+ * them so.
  */
 #define KL_GPU_LOCKED "KLINEAGE_GPU_LOCKED"
 
@@ -33,8 +34,8 @@ void kl_gpu_keep_free(struct kl_gpu_keep *k);
 KL_DEFINE_CLEANUP(struct kl_gpu_keep *, kl_gpu_keep_free)
 
 /**
- * A process of its own for this artefact (NULL: an empty one, for whoever loads several). KL_ECANNOT: no
- * GPU, none of the architecture, none free; KL_EINVALID: the cubin cannot be loaded;
+ * A process of its own for this artefact (NULL: an empty one, for whoever loads several).
+ * KL_ECANNOT: no GPU, none of the architecture, none free; KL_EINVALID: the cubin cannot be loaded;
  * KL_EIO: after a hang the GPU was not well any more.
  */
 int kl_gpu_keep_child(struct kl_gpu_child **out, const struct kl_job *job, const char *cubin);
@@ -46,7 +47,10 @@ void kl_gpu_keep_walled(struct kl_gpu_keep *k, const struct kl_gpu_child *c);
 void kl_gpu_keep_back(struct kl_gpu_keep *k, struct kl_gpu_child *c);
 /** result.device, driver, cc and gpu_notes: of the GPU that was used; nothing where none was. */
 void kl_gpu_keep_describe(json_t *result, const struct kl_gpu_keep *k);
-/** result.wall of a job with host code: in how many processes it was, what was closed to all of them. */
+/**
+ * result.wall of a job with host code: in how many processes it was, what was closed to all of
+ * them.
+ */
 void kl_gpu_keep_describe_wall(json_t *result, const struct kl_gpu_keep *k);
 /** The facts of the locked device; NULL: none yet. */
 const struct kl_gpu_facts *kl_gpu_keep_facts(const struct kl_gpu_keep *k);

@@ -17,7 +17,7 @@
 #include "worker/gpu/plan_text.h"
 #include "worker/gpu/wall.h"
 
-#define ENDED 1		/* of a handler: nothing more will come */
+#define ENDED 1 /* of a handler: nothing more will come */
 #define SETTLE_MS 1000
 
 /* -- messages ------------------------------------------------------------------- */
@@ -30,7 +30,8 @@ static int state_of(const struct kl_gpu_serve *s)
 	return !rc ? KL_GPU_WELL : rc == KL_CU_NOT_READY ? KL_GPU_STUCK : KL_GPU_LOST;
 }
 
-int kl_gpu_serve_reply(struct kl_gpu_serve *s, const struct kl_gpu_head *request, void *reply, size_t n)
+int kl_gpu_serve_reply(struct kl_gpu_serve *s, const struct kl_gpu_head *request, void *reply,
+		       size_t n)
 {
 	struct kl_gpu_reply *r = reply;
 
@@ -65,8 +66,10 @@ static int receive(int socket, void *room, size_t *n, int *fd)
 	} control;
 	struct iovec io = { .iov_base = room, .iov_len = KL_GPU_WIRE_MAX };
 	struct msghdr msg = {
-		.msg_iov = &io, .msg_iovlen = 1,
-		.msg_control = &control, .msg_controllen = sizeof(control),
+		.msg_iov = &io,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
 	};
 	int all[4], got = 0;
 	ssize_t have;
@@ -98,7 +101,8 @@ int kl_gpu_serve_map(void **out, int fd, uint64_t bytes, bool writable)
 	struct stat st;
 	void *p;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size < 0 || (uint64_t)st.st_size < bytes || !bytes)
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size < 0 || (uint64_t)st.st_size < bytes ||
+	    !bytes)
 		return kl_error(KL_EINVALID, "no memory of %llu bytes came with the message",
 				(unsigned long long)bytes);
 	p = mmap(NULL, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, fd, 0);
@@ -168,8 +172,10 @@ static int hello(struct kl_gpu_serve *s, const void *request, int fd)
 	if (!err && !s->cu)
 		err = kl_gpu_driver_open(&s->cu);
 	if (err == 0 && (rc = s->cu->init(0)))
-		err = kl_gpu_error(s->cu, rc, KL_ECANNOT, "no GPU here: CUDA (driver %s, CUDA %d.%d) cannot "
-				   "start", *s->cu->build ? s->cu->build : "of unknown version",
+		err = kl_gpu_error(s->cu, rc, KL_ECANNOT,
+				   "no GPU here: CUDA (driver %s, CUDA %d.%d) cannot "
+				   "start",
+				   *s->cu->build ? s->cu->build : "of unknown version",
 				   s->cu->version / 1000, s->cu->version % 1000 / 10);
 	if (err == 0 && ((rc = s->cu->device_count(&n)) || n < 1))
 		err = kl_error(KL_ECANNOT, "no GPU here: the CUDA driver sees none");
@@ -194,8 +200,8 @@ static int open_device(struct kl_gpu_serve *s, const void *request, int fd)
 		err = kl_error(KL_EINVALID, "a device is opened once, after hello");
 	if (err == 0)
 		err = kl_gpu_device_open(&s->device, s->cu, q->ordinal);
-	if (err == 0 && ((rc = s->cu->event_create(&s->before, 0)) ||
-			 (rc = s->cu->event_create(&s->after, 0))))
+	if (err == 0 &&
+	    ((rc = s->cu->event_create(&s->before, 0)) || (rc = s->cu->event_create(&s->after, 0))))
 		err = kl_gpu_error(s->cu, rc, KL_ECANNOT, "no events");
 	return answer(s, request, err, &r, sizeof(r));
 }
@@ -229,7 +235,8 @@ static int check_layout(const struct kl_gpu_put_set *q)
 
 		if (q->layout[i].tensor && (q->offset[i] % 8 || q->offset[i] > q->host_bytes ||
 					    n > q->host_bytes - q->offset[i]))
-			return kl_error(KL_EINVALID, "tensor %u lies outside of the shared memory", i);
+			return kl_error(KL_EINVALID, "tensor %u lies outside of the shared memory",
+					i);
 	}
 	return 0;
 }
@@ -259,15 +266,16 @@ static int put_set(struct kl_gpu_serve *s, const void *request, int fd)
 
 static int make_binding(struct kl_gpu_serve *s, const struct kl_gpu_put_bind *q, int fd)
 {
-	KL_AUTO(kl_plan_freep) struct kl_plan *plan = NULL;	/* bytes of struct arguments live in it */
+	/* bytes of struct arguments live in it */
+	KL_AUTO(kl_plan_freep) struct kl_plan *plan = NULL;
 	struct kl_gpu_serve_set *set = NULL;
 	struct kl_gpu_bound *bound = NULL;
 	void *text = NULL;
 	struct kl_plan_at *at = NULL;
 	int err;
 
-	if (q->head.slot >= KL_GPU_MAX_BINDS || q->module >= KL_GPU_MAX_MODULES || !s->module[q->module] ||
-	    q->bytes > KL_GPU_MAX_PLAN)
+	if (q->head.slot >= KL_GPU_MAX_BINDS || q->module >= KL_GPU_MAX_MODULES ||
+	    !s->module[q->module] || q->bytes > KL_GPU_MAX_PLAN)
 		return kl_error(KL_EINVALID, "a binding too many, too large, or of no module");
 	if ((err = kl_gpu_serve_get_set(&set, s, q->set)) < 0 ||
 	    (err = kl_gpu_serve_map(&text, fd, q->bytes, false)) < 0)
@@ -275,8 +283,8 @@ static int make_binding(struct kl_gpu_serve *s, const struct kl_gpu_put_bind *q,
 	drop_bind(s, q->head.slot);
 	err = kl_gpu_doc_resolve(&at, &plan, text, q->bytes, set->set, &s->device->facts);
 	munmap(text, q->bytes);
-	if (err < 0 || (err = kl_gpu_bound_make(&bound, s->device, s->module[q->module], set->set, at,
-						kl_plan_quirks(plan))) < 0)
+	if (err < 0 || (err = kl_gpu_bound_make(&bound, s->device, s->module[q->module], set->set,
+						at, kl_plan_quirks(plan))) < 0)
 		return err;
 	s->bind[q->head.slot].bound = bound;
 	s->bind[q->head.slot].module = q->module;
@@ -326,13 +334,15 @@ int kl_gpu_serve_download(struct kl_gpu_serve *s, struct kl_gpu_serve_set *set)
 
 	for (size_t i = 0; i < set->set->n && err == 0; i++)
 		if (set->set->layout[i].tensor && set->set->layout[i].writable)
-			err = kl_gpu_set_download(set->set, s->device, i, set->host + set->offset[i]);
+			err = kl_gpu_set_download(set->set, s->device, i,
+						  set->host + set->offset[i]);
 	return err;
 }
 
 /* Everything before the launches; waits, so that an error after is of the kernels. */
-static int before_call(struct kl_gpu_serve *s, const struct kl_gpu_do_call *q, struct kl_gpu_bound *b,
-		       struct kl_gpu_serve_set *set, struct kl_gpu_module *m)
+static int before_call(struct kl_gpu_serve *s, const struct kl_gpu_do_call *q,
+		       struct kl_gpu_bound *b, struct kl_gpu_serve_set *set,
+		       struct kl_gpu_module *m)
 {
 	int err = 0, rc;
 
@@ -458,7 +468,8 @@ static int probe_device(struct kl_gpu_serve *s)
 	    (err = kl_gpu_check(s->device, b.at, BYTES, 0, &p, &where)) == 0)
 		err = kl_gpu_fingerprint(s->device, there, b.at, BYTES, p.seed);
 	if (err == KL_ENO || (err == 0 && memcmp(there, own, sizeof(own))))
-		err = kl_error(KL_EIO, "%s does not keep what is written to it", s->device->facts.name);
+		err = kl_error(KL_EIO, "%s does not keep what is written to it",
+			       s->device->facts.name);
 	kl_gpu_buffer_release(&b, s->device);
 	return err;
 }

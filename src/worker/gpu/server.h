@@ -12,17 +12,17 @@ int kl_gpu_serve_main(void);
 
 /* What the process holds; server_state.h works on it too. */
 struct kl_gpu_serve_set {
-	struct kl_gpu_set *set;		/* NULL: empty slot */
-	unsigned char *host;		/* the shared mapping */
+	struct kl_gpu_set *set; /* NULL: empty slot */
+	unsigned char *host;    /* the shared mapping */
 	uint64_t host_bytes;
 	uint64_t offset[KL_GPU_MAX_TENSORS];
 };
 
 struct kl_gpu_serve {
 	int socket;
-	unsigned closed;			/* enum kl_gpu_closed: may it run host code? */
+	unsigned closed; /* enum kl_gpu_closed: may it run host code? */
 	struct kl_gpu_driver *cu;
-	struct kl_gpu_device *device;		/* NULL until OPEN */
+	struct kl_gpu_device *device; /* NULL until OPEN */
 	struct kl_gpu_module *module[KL_GPU_MAX_MODULES];
 	struct kl_gpu_serve_set set[KL_GPU_MAX_SETS];
 	struct {
@@ -30,15 +30,16 @@ struct kl_gpu_serve {
 		uint32_t module, set;
 	} bind[KL_GPU_MAX_BINDS];
 	struct kl_cu_event *before, *after;
-	struct kl_gpu_launcher *launcher;	/* host code; NULL: none */
-	void *time;				/* server_state.h's own; NULL at first */
+	struct kl_gpu_launcher *launcher; /* host code; NULL: none */
+	void *time;                       /* server_state.h's own; NULL at first */
 };
 
 /**
- * Send a reply of `n` bytes that begins with a struct kl_gpu_reply. Its head is filled in, and its state
- * unless it says one.
+ * Send a reply of `n` bytes that begins with a struct kl_gpu_reply. Its head is filled in, and its
+ * state unless it says one.
  */
-int kl_gpu_serve_reply(struct kl_gpu_serve *s, const struct kl_gpu_head *request, void *reply, size_t n);
+int kl_gpu_serve_reply(struct kl_gpu_serve *s, const struct kl_gpu_head *request, void *reply,
+		       size_t n);
 /** The slot's content, or KL_EINVALID. */
 int kl_gpu_serve_get_bound(struct kl_gpu_bound **out, struct kl_gpu_serve *s, uint32_t slot);
 int kl_gpu_serve_get_set(struct kl_gpu_serve_set **out, struct kl_gpu_serve *s, uint32_t slot);
@@ -53,9 +54,9 @@ int kl_gpu_serve_launcher(struct kl_gpu_serve *s, const void *request, int fd);
 int kl_gpu_serve_launch(struct kl_gpu_serve *s, const void *request, int fd);
 
 /**
- * server.c: operations KL_GPU_OP_TIME to KL_GPU_OP_TIME_END. `request` has `n` bytes, `fd` is -1 or a
- * descriptor that is closed afterwards. It sends the reply itself; a negative
- * return ends the process.
+ * server.c: operations KL_GPU_OP_TIME to KL_GPU_OP_TIME_END. `request` has `n` bytes, `fd` is -1 or
+ * a descriptor that is closed afterwards. It sends the reply itself; a negative return ends the
+ * process.
  */
 int kl_gpu_time_serve(struct kl_gpu_serve *s, const struct kl_gpu_head *request, size_t n, int fd)
 	__attribute__((weak));

@@ -46,7 +46,8 @@ int kl_gpu_serve_launcher(struct kl_gpu_serve *s, const void *request, int fd)
 	return kl_gpu_serve_reply(s, request, &out, sizeof(out));
 }
 
-static int before(struct kl_gpu_serve *s, const struct kl_gpu_do_launch *q, struct kl_gpu_serve_set *set)
+static int before(struct kl_gpu_serve *s, const struct kl_gpu_do_launch *q,
+		  struct kl_gpu_serve_set *set)
 {
 	int err = 0, rc;
 
@@ -89,8 +90,8 @@ static int settle(struct kl_gpu_serve *s, struct kl_gpu_called *out)
 	return 0;
 }
 
-static int run(struct kl_gpu_serve *s, const struct kl_gpu_do_launch *q, struct kl_gpu_serve_set *set,
-	       struct kl_gpu_launched *out)
+static int run(struct kl_gpu_serve *s, const struct kl_gpu_do_launch *q,
+	       struct kl_gpu_serve_set *set, struct kl_gpu_launched *out)
 {
 	int rc, ran;
 
@@ -109,7 +110,8 @@ static int run(struct kl_gpu_serve *s, const struct kl_gpu_do_launch *q, struct 
 	if (ran) {
 		out->c.end = KL_GPU_CALL_FAULT;
 		if (!kl_gpu_is_fault(ran))
-			return kl_gpu_error(s->cu, ran, KL_EIO, "the GPU fails in a call of host code");
+			return kl_gpu_error(s->cu, ran, KL_EIO,
+					    "the GPU fails in a call of host code");
 		kl_gpu_driver_name(s->cu, ran, out->c.name);
 	} else if (rc) {
 		out->c.end = KL_GPU_CALL_RETURNED;
@@ -118,8 +120,8 @@ static int run(struct kl_gpu_serve *s, const struct kl_gpu_do_launch *q, struct 
 	return 0;
 }
 
-static int after(struct kl_gpu_serve *s, const struct kl_gpu_do_launch *q, struct kl_gpu_serve_set *set,
-		 struct kl_gpu_called *out)
+static int after(struct kl_gpu_serve *s, const struct kl_gpu_do_launch *q,
+		 struct kl_gpu_serve_set *set, struct kl_gpu_called *out)
 {
 	size_t arg = 0;
 	int err = 0;

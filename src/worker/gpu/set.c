@@ -53,7 +53,8 @@ int kl_gpu_set_slack(struct kl_gpu_set *s, const struct kl_gpu_device *d, uint64
 	return err;
 }
 
-int kl_gpu_set_upload(struct kl_gpu_set *s, const struct kl_gpu_device *d, size_t i, const void *from)
+int kl_gpu_set_upload(struct kl_gpu_set *s, const struct kl_gpu_device *d, size_t i,
+		      const void *from)
 {
 	int rc, err;
 
@@ -67,7 +68,8 @@ int kl_gpu_set_upload(struct kl_gpu_set *s, const struct kl_gpu_device *d, size_
 	return kl_gpu_buffer_protect(&s->buffer[i], d, !s->layout[i].writable);
 }
 
-int kl_gpu_set_download(const struct kl_gpu_set *s, const struct kl_gpu_device *d, size_t i, void *to)
+int kl_gpu_set_download(const struct kl_gpu_set *s, const struct kl_gpu_device *d, size_t i,
+			void *to)
 {
 	int rc = 0;
 
@@ -78,7 +80,8 @@ int kl_gpu_set_download(const struct kl_gpu_set *s, const struct kl_gpu_device *
 	return rc ? kl_gpu_error(d->cu, rc, KL_EIO, "cannot copy from the GPU") : 0;
 }
 
-struct kl_gpu_pattern kl_gpu_set_pattern(const struct kl_gpu_tensor_layout *l, size_t i, uint64_t seed)
+struct kl_gpu_pattern kl_gpu_set_pattern(const struct kl_gpu_tensor_layout *l, size_t i,
+					 uint64_t seed)
 {
 	bool like = seed & 1;
 
@@ -110,7 +113,8 @@ int kl_gpu_set_check(const struct kl_gpu_set *s, const struct kl_gpu_device *d, 
 	for (size_t i = 0; i < s->n && err == 0; i++) {
 		if (!s->layout[i].tensor || !s->layout[i].writable)
 			continue;
-		err = kl_gpu_buffer_check_slack(&s->buffer[i], d, kl_gpu_mix(s->slack_seed, i), where);
+		err = kl_gpu_buffer_check_slack(&s->buffer[i], d, kl_gpu_mix(s->slack_seed, i),
+						where);
 		*i_out = i;
 	}
 	return err;

@@ -46,8 +46,11 @@ static int find_tools(struct kl_gpu_device *d)
 		const char *name;
 		struct kl_cu_function **f;
 	} tools[] = {
-		{ "kl_fill", &d->fill }, { "kl_check", &d->check }, { "kl_print", &d->print },
-		{ "kl_scrub_shared", &d->scrub_shared }, { "kl_scrub_local", &d->scrub_local },
+		{ "kl_fill", &d->fill },
+		{ "kl_check", &d->check },
+		{ "kl_print", &d->print },
+		{ "kl_scrub_shared", &d->scrub_shared },
+		{ "kl_scrub_local", &d->scrub_local },
 	};
 	int rc = d->cu->module_load(&d->tools, kl_gpu_ptx);
 
@@ -57,7 +60,8 @@ static int find_tools(struct kl_gpu_device *d)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(tools); i++)
 		if ((rc = d->cu->module_function(tools[i].f, d->tools, tools[i].name)))
 			return kl_gpu_error(d->cu, rc, KL_ECANNOT, "no %s", tools[i].name);
-	rc = d->cu->func_set(d->scrub_shared, KL_CU_FUNC_MAX_DYNAMIC_SMEM, (int)d->facts.smem_optin);
+	rc = d->cu->func_set(d->scrub_shared, KL_CU_FUNC_MAX_DYNAMIC_SMEM,
+			     (int)d->facts.smem_optin);
 	return rc ? kl_gpu_error(d->cu, rc, KL_ECANNOT, "no shared memory to overwrite") : 0;
 }
 
@@ -99,14 +103,15 @@ int kl_gpu_device_open(struct kl_gpu_device **out, struct kl_gpu_driver *cu, int
 	if ((err = kl_gpu_facts_read(&d->facts, cu, ordinal)) < 0)
 		return err;
 	if (!d->facts.vmm)
-		return kl_error(KL_ECANNOT, "%s has no virtual memory management, which guards need",
+		return kl_error(KL_ECANNOT,
+				"%s has no virtual memory management, which guards need",
 				d->facts.name);
 	if ((rc = cu->device_get(&d->dev, ordinal)))
 		return kl_gpu_error(cu, rc, KL_ECANNOT, "no GPU %d", ordinal);
 	if ((err = open_context(d)) < 0 || (err = find_tools(d)) < 0 ||
 	    (err = kl_gpu_buffer_make(&result, d, RESULT_BYTES, 256, false)) < 0)
 		return err;
-	d->result = result.at;		/* lives as long as the context */
+	d->result = result.at; /* lives as long as the context */
 	*out = kl_steal(&d);
 	return 0;
 }
@@ -131,7 +136,9 @@ static int launch(const struct kl_gpu_device *d, struct kl_cu_function *f, unsig
 		  unsigned threads, unsigned smem, void **args)
 {
 	struct kl_cu_launch_config c = {
-		.grid = { blocks, 1, 1 }, .block = { threads, 1, 1 }, .smem = smem,
+		.grid = { blocks, 1, 1 },
+		.block = { threads, 1, 1 },
+		.smem = smem,
 		.stream = d->stream,
 	};
 	int rc = d->cu->launch(&c, f, args, NULL);
@@ -189,7 +196,8 @@ int kl_gpu_check(const struct kl_gpu_device *d, uint64_t at, uint64_t n, uint64_
 	struct span s = span_of(at, n, from);
 	struct kl_gpu_pattern q = *p;
 	uint64_t result = d->result, found = 0;
-	void *args[] = { &s.base, &s.n, &s.first, &q.seed, &q.keep, &q.set, &s.head, &s.tail, &result };
+	void *args[] = { &s.base, &s.n,    &s.first, &q.seed, &q.keep,
+			 &q.set,  &s.head, &s.tail,  &result };
 	int err, rc;
 
 	if (!n)
@@ -258,7 +266,10 @@ int kl_gpu_scrub(const struct kl_gpu_device *d)
 	void *shared[] = { &words, &value }, *local[] = { &value, &never };
 	int err;
 
-	/* as much as a block can have: one on each multiprocessor, twice since order is not promised */
+	/*
+	 * as much as a block can have: one on each multiprocessor, twice since order is not
+	 * promised
+	 */
 	for (int i = 0; i < 2; i++)
 		if ((err = launch(d, d->scrub_shared, (unsigned)d->facts.sms, 1024,
 				  (unsigned)d->facts.smem_optin, shared)) < 0)
@@ -276,7 +287,7 @@ int kl_gpu_flush_prepare(struct kl_gpu_device *d)
 	if ((err = kl_gpu_buffer_make(&b, d, 2 * (uint64_t)d->facts.l2 + 4, 256, false)) < 0)
 		return err;
 	d->flush_bytes = b.bytes & ~(uint64_t)3;
-	d->flush_at = b.at;		/* lives as long as the context */
+	d->flush_at = b.at; /* lives as long as the context */
 	return 0;
 }
 

@@ -16,16 +16,16 @@
  * what a device was told to write is known here without a copy.
  */
 struct kl_gpu_device {
-	struct kl_gpu_driver *cu;	/* borrowed */
+	struct kl_gpu_driver *cu; /* borrowed */
 	int ordinal, dev;
 	struct kl_gpu_facts facts;
-	struct kl_cu_context *context;	/* the primary one, which libraries share */
+	struct kl_cu_context *context; /* the primary one, which libraries share */
 	struct kl_cu_stream *stream;
 	struct kl_cu_module *tools;
 	struct kl_cu_function *fill, *check, *print, *scrub_shared, *scrub_local;
-	uint64_t result;		/* 64 bytes that tools answer in */
-	uint64_t granule;		/* of mappings */
-	uint64_t flush_at, flush_bytes;	/* what kl_gpu_flush_l2 writes; 0: not yet */
+	uint64_t result;                /* 64 bytes that tools answer in */
+	uint64_t granule;               /* of mappings */
+	uint64_t flush_at, flush_bytes; /* what kl_gpu_flush_l2 writes; 0: not yet */
 };
 
 /** Context, stream, tools. KL_ECANNOT: this device cannot serve, and why. */

@@ -10,8 +10,8 @@
 #include "worker/gpu/baseline.h"
 
 /*
- * CUPTI's binary interface as far as it is used. Records of a kind grow at their end from version to version;
- * what is read here has its place since CUDA 9.
+ * CUPTI's binary interface as far as it is used. Records of a kind grow at their end from version
+ * to version; what is read here has its place since CUDA 9.
  */
 enum { KIND_MEMCPY = 1, KIND_MEMSET = 2, KIND_KERNEL = 3, KIND_CONCURRENT_KERNEL = 10 };
 enum { KERNEL_STREAM = 48, KERNEL_NAME = 104, COPY_BYTES = 8, COPY_STREAM = 40 };
@@ -76,7 +76,9 @@ static void note(struct kl_gpu_trace *t, const uint8_t *r)
 	}
 	t->seen.n++;
 	memset(one, 0, sizeof(*one));
-	one->kind = kernel ? KL_GPU_SEEN_KERNEL : kind == KIND_MEMCPY ? KL_GPU_SEEN_COPY : KL_GPU_SEEN_FILL;
+	one->kind = kernel              ? KL_GPU_SEEN_KERNEL :
+		    kind == KIND_MEMCPY ? KL_GPU_SEEN_COPY :
+					  KL_GPU_SEEN_FILL;
 	one->elsewhere = u32(r + (kernel ? KERNEL_STREAM : COPY_STREAM)) != t->stream;
 	if (kernel) {
 		memcpy(&name, r + KERNEL_NAME, sizeof(name));
@@ -109,7 +111,8 @@ static int start(struct kl_gpu_trace *t)
 
 int kl_gpu_trace_open(struct kl_gpu_trace **out, const struct kl_gpu_device *d)
 {
-	static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so", NULL };
+	static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so",
+					     NULL };
 	struct kl_gpu_trace *t = kl_calloc(1, sizeof(*t));
 	const struct kl_gpu_symbol symbols[] = {
 		{ (void **)&t->register_callbacks, "cuptiActivityRegisterCallbacks" },
@@ -123,7 +126,8 @@ int kl_gpu_trace_open(struct kl_gpu_trace **out, const struct kl_gpu_device *d)
 
 	t->device = d;
 	if (err == 0 && (err = kl_gpu_baseline_library(&lib, names)) < 0) {
-		lib = dlopen("/usr/local/cuda/extras/CUPTI/lib64/libcupti.so", RTLD_NOW | RTLD_LOCAL);
+		lib = dlopen("/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
+			     RTLD_NOW | RTLD_LOCAL);
 		err = lib ? 0 : err;
 	}
 	if (err < 0 || (err = kl_gpu_baseline_symbols(lib, symbols, KL_ARRAY_SIZE(symbols))) < 0 ||

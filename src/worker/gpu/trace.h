@@ -17,19 +17,19 @@
 #define KL_GPU_TRACE_NAME 200
 
 struct kl_gpu_seen {
-	uint32_t n, lost;		/* lost: there were more than fit */
+	uint32_t n, lost; /* lost: there were more than fit */
 	struct kl_gpu_seen_one {
-		int32_t kind;		/* enum kl_gpu_seen_kind */
-		int32_t elsewhere;	/* not on the device's own stream */
-		uint64_t bytes;		/* of a copy or a fill */
-		char name[KL_GPU_TRACE_NAME];	/* of a kernel: kl_gpu_trace_name() */
+		int32_t kind;                 /* enum kl_gpu_seen_kind */
+		int32_t elsewhere;            /* not on the device's own stream */
+		uint64_t bytes;               /* of a copy or a fill */
+		char name[KL_GPU_TRACE_NAME]; /* of a kernel: kl_gpu_trace_name() */
 	} one[KL_GPU_TRACE_MOST];
 };
 enum kl_gpu_seen_kind { KL_GPU_SEEN_KERNEL, KL_GPU_SEEN_COPY, KL_GPU_SEEN_FILL };
 
 /**
- * How a kernel's name stands there: as it is, or, where it is longer (templates have names of thousands of
- * letters), its beginning, '#', and the SHA-256 of all of it.
+ * How a kernel's name stands there: as it is, or, where it is longer (templates have names of
+ * thousands of letters), its beginning, '#', and the SHA-256 of all of it.
  */
 void kl_gpu_trace_name(char out[KL_GPU_TRACE_NAME], const char *name);
 

@@ -14,7 +14,7 @@ int kl_gpu_wait(const struct kl_gpu_device *d, int64_t limit_ms)
 		now = kl_clock_ns();
 		if (now >= end)
 			return rc;
-		if (now - start > 2000000)	/* short ones are waited for by looking */
+		if (now - start > 2000000) /* short ones are waited for by looking */
 			usleep(50);
 	}
 	return rc;

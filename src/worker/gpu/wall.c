@@ -22,7 +22,7 @@
 #define READ (READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 #define WRITE LANDLOCK_ACCESS_FS_WRITE_FILE
 #ifndef LANDLOCK_ACCESS_FS_TRUNCATE
-#define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)	/* ABI 3 */
+#define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14) /* ABI 3 */
 #endif
 
 static int allow(int set, const char *path, uint64_t access)
@@ -32,10 +32,11 @@ static int allow(int set, const char *path, uint64_t access)
 	int rc;
 
 	if (a.parent_fd < 0)
-		return 0;	/* not here: nothing to allow */
+		return 0; /* not here: nothing to allow */
 	/* a file has no directory to list */
-	a.allowed_access = fstat(a.parent_fd, &st) || S_ISDIR(st.st_mode) ? access :
-			   access & ~(uint64_t)LANDLOCK_ACCESS_FS_READ_DIR;
+	a.allowed_access = fstat(a.parent_fd, &st) || S_ISDIR(st.st_mode) ?
+				   access :
+				   access & ~(uint64_t)LANDLOCK_ACCESS_FS_READ_DIR;
 	rc = (int)syscall(SYS_landlock_add_rule, set, LANDLOCK_RULE_PATH_BENEATH, &a, 0);
 	close(a.parent_fd);
 	return rc;
@@ -44,10 +45,26 @@ static int allow(int set, const char *path, uint64_t access)
 static int allow_system(int set)
 {
 	static const char *const readable[] = {
-		"/usr", "/lib", "/lib64", "/opt", "/sys", "/etc/ld.so.cache", "/etc/ld.so.conf",
-		"/etc/ld.so.conf.d", "/etc/nvidia", "/run/nvidia-persistenced",
-		"/proc/driver", "/proc/devices", "/proc/cpuinfo", "/proc/meminfo", "/proc/modules",
-		"/proc/version", "/proc/stat", "/proc/sys", "/proc/filesystems", "/proc/mounts",
+		"/usr",
+		"/lib",
+		"/lib64",
+		"/opt",
+		"/sys",
+		"/etc/ld.so.cache",
+		"/etc/ld.so.conf",
+		"/etc/ld.so.conf.d",
+		"/etc/nvidia",
+		"/run/nvidia-persistenced",
+		"/proc/driver",
+		"/proc/devices",
+		"/proc/cpuinfo",
+		"/proc/meminfo",
+		"/proc/modules",
+		"/proc/version",
+		"/proc/stat",
+		"/proc/sys",
+		"/proc/filesystems",
+		"/proc/mounts",
 	};
 	int rc = 0;
 
@@ -108,7 +125,7 @@ static int drop_capabilities(void)
 	struct __user_cap_data_struct none[2] = { { 0 } };
 
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);	/* refused to who has none */
+		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* refused to who has none */
 	return (int)syscall(SYS_capset, &h, none);
 }
 
@@ -128,17 +145,18 @@ int kl_gpu_wall(unsigned *closed)
 	uint64_t truncate = abi >= 3 ? LANDLOCK_ACCESS_FS_TRUNCATE : 0;
 	const struct landlock_ruleset_attr a = {
 		.handled_access_fs = READ | WRITE | LANDLOCK_ACCESS_FS_EXECUTE |
-			LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
-			LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |
-			LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |
-			LANDLOCK_ACCESS_FS_MAKE_FIFO |
-			LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM |
-			LANDLOCK_ACCESS_FS_REFER | truncate,
+				     LANDLOCK_ACCESS_FS_REMOVE_DIR |
+				     LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
+				     LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
+				     LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
+				     LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM |
+				     LANDLOCK_ACCESS_FS_REFER | truncate,
 	};
 	int set, rc;
 
 	if (abi < 2)
-		return kl_error(KL_ECANNOT, "host code is not run here: this kernel has no Landlock, which "
+		return kl_error(KL_ECANNOT,
+				"host code is not run here: this kernel has no Landlock, which "
 				"closes the files to it (Linux 5.19 or newer has)");
 	set = (int)syscall(SYS_landlock_create_ruleset, &a, sizeof(a), 0);
 	rc = set < 0 ? -1 : allow_system(set);
@@ -156,5 +174,6 @@ int kl_gpu_wall(unsigned *closed)
 	if (set >= 0)
 		close(set);
 	return rc ? kl_error(KL_ECANNOT, "host code is not run here: no wall around it: %s",
-			     strerror(errno)) : 0;
+			     strerror(errno)) :
+		    0;
 }

@@ -9,14 +9,14 @@
  * and its own entries of /proc; no other process is to be seen there. As root it is without any
  * capability.
  *
- * seal.h adds, once the driver runs, the system calls that nobody needs any more. Each says what it has
- * closed; the worker runs host code where all of it is, and its result says so (docs/formats.md, "Host
- * code").
+ * seal.h adds, once the driver runs, the system calls that nobody needs any more. Each says what it
+ * has closed; the worker runs host code where all of it is, and its result says so
+ * (docs/formats.md, "Host code").
  */
 enum kl_gpu_closed {
 	KL_GPU_CLOSED_CAPABILITIES = 1,
-	KL_GPU_CLOSED_FILES = 2,	/* by Landlock */
-	KL_GPU_CLOSED_CALLS = 4,	/* by seccomp: seal.h */
+	KL_GPU_CLOSED_FILES = 2, /* by Landlock */
+	KL_GPU_CLOSED_CALLS = 4, /* by seccomp: seal.h */
 	KL_GPU_CLOSED_WALL = KL_GPU_CLOSED_CAPABILITIES | KL_GPU_CLOSED_FILES,
 	KL_GPU_CLOSED_ALL = KL_GPU_CLOSED_WALL | KL_GPU_CLOSED_CALLS,
 };

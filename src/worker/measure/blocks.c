@@ -11,13 +11,13 @@
 #include "base/mem.h"
 
 /*
- * There are enough blocks when every comparison is settled, which is one of two things. More of them
- * would not change its word: it lies wholly beyond what may be called a difference (1 %, or three times
- * what the A/A ratio may be off) and beyond one and a half times the 1 %, or wholly within what may be
- * called one when the time is up, as far as A/A narrows until then: with the root of the blocks. Or it is
- * narrow: 0.25 %, or a tenth of what it shows, with an A/A ratio to an eighth of the nearest comparison, but
- * no less than a third of the 1 %. Where nothing is compared there is no word to find, and the time alone is
- * known well enough to 5 %.
+ * There are enough blocks when every comparison is settled, which is one of two things. More of
+ * them would not change its word: it lies wholly beyond what may be called a difference (1 %, or
+ * three times what the A/A ratio may be off) and beyond one and a half times the 1 %, or wholly
+ * within what may be called one when the time is up, as far as A/A narrows until then: with the
+ * root of the blocks. Or it is narrow: 0.25 %, or a tenth of what it shows, with an A/A ratio to an
+ * eighth of the nearest comparison, but no less than a third of the 1 %. Where nothing is compared
+ * there is no word to find, and the time alone is known well enough to 5 %.
  */
 #define FAR 0.01
 #define BEYOND_DOUBT 1.5
@@ -104,7 +104,8 @@ void kl_blocks_release(struct kl_blocks *b)
 
 static double own(const struct kl_blocks *b, size_t i)
 {
-	return (b->subject[KL_BLOCKS_CANDIDATE].log_ns[i] + b->subject[KL_BLOCKS_AGAIN].log_ns[i]) / 2;
+	return (b->subject[KL_BLOCKS_CANDIDATE].log_ns[i] + b->subject[KL_BLOCKS_AGAIN].log_ns[i]) /
+	       2;
 }
 
 struct kl_interval kl_blocks_ratio(const struct kl_blocks *b, enum kl_blocks_who who)
@@ -113,8 +114,9 @@ struct kl_interval kl_blocks_ratio(const struct kl_blocks *b, enum kl_blocks_who
 	const double *other = b->subject[who].log_ns;
 
 	for (size_t i = 0; i < b->n; i++)
-		d[i] = who == KL_BLOCKS_AGAIN ? other[i] - b->subject[KL_BLOCKS_CANDIDATE].log_ns[i]
-					      : other[i] - own(b, i);
+		d[i] = who == KL_BLOCKS_AGAIN ?
+			       other[i] - b->subject[KL_BLOCKS_CANDIDATE].log_ns[i] :
+			       other[i] - own(b, i);
 	return kl_stats_centre(d, b->n);
 }
 
@@ -141,14 +143,18 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Scale of the A/A differences as the smaller ones show it: those that a disturbance made do not count. */
+/*
+ * Scale of the A/A differences as the smaller ones show it: those that a disturbance made do not
+ * count.
+ */
 static double scale(const struct kl_blocks *b)
 {
 	KL_AUTO(kl_freep) double *d = kl_calloc(b->n, sizeof(*d));
 	double mid;
 
 	for (size_t i = 0; i < b->n; i++)
-		d[i] = b->subject[KL_BLOCKS_AGAIN].log_ns[i] - b->subject[KL_BLOCKS_CANDIDATE].log_ns[i];
+		d[i] = b->subject[KL_BLOCKS_AGAIN].log_ns[i] -
+		       b->subject[KL_BLOCKS_CANDIDATE].log_ns[i];
 	mid = kl_stats_median(d, b->n);
 	for (size_t i = 0; i < b->n; i++)
 		d[i] = fabs(d[i] - mid);
@@ -157,8 +163,8 @@ static double scale(const struct kl_blocks *b)
 }
 
 /*
- * By what A/A may be off when the time is up: its interval narrows, and 1 stays within it. Of a width
- * that comes from disturbances alone next to nothing is left by then.
+ * By what A/A may be off when the time is up: its interval narrows, and 1 stays within it. Of a
+ * width that comes from disturbances alone next to nothing is left by then.
  */
 static double reach_at_end(const struct kl_blocks *b, struct kl_interval aa, int64_t ms)
 {
@@ -169,7 +175,8 @@ static double reach_at_end(const struct kl_blocks *b, struct kl_interval aa, int
 }
 
 /* Will the word stay what it is? */
-static bool beyond_doubt(const struct kl_blocks *b, struct kl_interval c, struct kl_interval aa, int64_t ms)
+static bool beyond_doubt(const struct kl_blocks *b, struct kl_interval c, struct kl_interval aa,
+			 int64_t ms)
 {
 	double far = fmax(far_of(reach(aa)), BEYOND_DOUBT * far_of(0));
 	double end = far_of(reach_at_end(b, aa, ms));
@@ -211,7 +218,7 @@ static bool enough(const struct kl_blocks *b, size_t *look, int64_t ms)
 		return true;
 	if (b->n < b->min ? !slow : b->n < *look)
 		return false;
-	*look = b->n + 1 + b->n / 8;	/* the interval costs the square of its samples */
+	*look = b->n + 1 + b->n / 8; /* the interval costs the square of its samples */
 	return settled(b, ms);
 }
 
@@ -275,10 +282,13 @@ static void weaken(const struct kl_blocks *b, const char *id, struct kl_interval
 	if (aa.lo > 0 || aa.hi < 0)
 		kl_blocks_note(notes,
 			       "%s: the kernel against itself is not 1 within its interval: "
-			       "a noisy machine", id);
+			       "a noisy machine",
+			       id);
 	else if (half_width(aa) > 0.01)
-		kl_blocks_note(notes,
-			       "%s: the kernel against itself varies by more than 1 %%: a noisy machine", id);
+		kl_blocks_note(
+			notes,
+			"%s: the kernel against itself varies by more than 1 %%: a noisy machine",
+			id);
 	if (b->n < b->min)
 		kl_blocks_note(notes, "%s: slow calls, %zu blocks only", id, b->n);
 }

@@ -24,30 +24,35 @@
  *	kl_blocks_release(&b);
  */
 enum kl_blocks_who {
-	KL_BLOCKS_CANDIDATE, KL_BLOCKS_AGAIN, KL_BLOCKS_PARENT, KL_BLOCKS_BASELINE, KL_BLOCKS_SUBJECTS
+	KL_BLOCKS_CANDIDATE,
+	KL_BLOCKS_AGAIN,
+	KL_BLOCKS_PARENT,
+	KL_BLOCKS_BASELINE,
+	KL_BLOCKS_SUBJECTS
 };
 
 struct kl_blocks_subject {
-	const char *what;	/* in the report; of those that are compared with */
-	bool there;		/* a sampler clears it when the subject does not work out */
-	bool once;		/* one measurement a block will do; a sampler sets it */
-	double *log_ns;		/* one a block; the engine's */
+	const char *what; /* in the report; of those that are compared with */
+	bool there;       /* a sampler clears it when the subject does not work out */
+	bool once;        /* one measurement a block will do; a sampler sets it */
+	double *log_ns;   /* one a block; the engine's */
 };
 
 struct kl_blocks {
 	struct kl_blocks_subject subject[KL_BLOCKS_SUBJECTS];
-	size_t min;		/* blocks */
+	size_t min; /* blocks */
 	int64_t max_ms;
-	struct kl_rng *rng;	/* order */
+	struct kl_rng *rng; /* order */
 	/**
 	 * One measurement: add the logarithm of its nanoseconds to *log_ns. What is not 0
-	 * ends the run and is what kl_blocks_run returns: an error, or a caller's own positive number.
+	 * ends the run and is what kl_blocks_run returns: an error, or a caller's own positive
+	 * number.
 	 */
 	int (*sample)(void *ctx, enum kl_blocks_who who, double *log_ns);
-	void (*begin)(void *ctx);		/* of a block; may be NULL */
-	int64_t (*clock_ns)(void *ctx);		/* NULL: the system's */
+	void (*begin)(void *ctx);       /* of a block; may be NULL */
+	int64_t (*clock_ns)(void *ctx); /* NULL: the system's */
 	void *ctx;
-	size_t n;		/* blocks so far */
+	size_t n; /* blocks so far */
 	size_t alloc;
 };
 

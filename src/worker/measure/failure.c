@@ -24,8 +24,8 @@ const char *kl_failure_class_wrong(const struct kl_mismatch *m)
 	return m->edge_only ? "wrong-edge" : "wrong-all";
 }
 
-json_t *kl_failure(const struct kl_job *job, const struct kl_member *at, const struct kl_mismatch *m,
-		   const char *why)
+json_t *kl_failure(const struct kl_job *job, const struct kl_member *at,
+		   const struct kl_mismatch *m, const char *why)
 {
 	json_t *f = json_object(), *index;
 	char seed[24];

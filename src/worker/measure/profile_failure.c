@@ -53,8 +53,8 @@ int kl_profile_fail_wrong(json_t *result, const struct kl_job *job, const struct
 		kl_profile_fail(result, "cheat", "%s", why);
 	} else {
 		snprintf(why, sizeof(why), "a timed call answered wrongly: %s", m->why);
-		kl_profile_fail(result, kl_failure_class_wrong(m),
-				"%s: got %s, wanted %s", why, m->got, m->wanted);
+		kl_profile_fail(result, kl_failure_class_wrong(m), "%s: got %s, wanted %s", why,
+				m->got, m->wanted);
 	}
 	kl_profile_describe(result, job, at, m, why);
 	return KL_PROFILE_FAILED;

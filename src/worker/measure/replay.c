@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "job/tensor.h"
 
-#define TELLING 8	/* elements of an output that are no coincidence */
+#define TELLING 8 /* elements of an output that are no coincidence */
 
 static bool telling(const struct kl_job *job, const struct kl_member *m, const void *const *got)
 {

@@ -98,7 +98,8 @@ static void measure(struct kl_visit *v, struct kl_subject *s, const struct kl_vi
  * worth some per cent of a short call; were it the same file each time, that would
  * pass for a difference between two kernels.
  */
-static int start_copy(struct kl_subject **s, const struct kl_visit_plan *p, struct kl_subject_spec spec)
+static int start_copy(struct kl_subject **s, const struct kl_visit_plan *p,
+		      struct kl_subject_spec spec)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/object-%d", p->job->pool, (int)getpid());

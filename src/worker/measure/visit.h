@@ -31,27 +31,29 @@ struct kl_visit_plan {
 	const struct kl_job *job;
 	const struct kl_point *point;
 	struct kl_subject_spec spec;
-	const struct kl_member *const *input;	/* at least 2, at most KL_VISIT_MAX_INPUTS */
+	const struct kl_member *const *input; /* at least 2, at most KL_VISIT_MAX_INPUTS */
 	size_t ninput;
-	size_t calls;				/* to measure, below ninput */
-	struct kl_subject_memory *memory;	/* of all subjects at this point; or NULL */
-	struct kl_rng *rng;			/* order of inputs, poison */
+	size_t calls;                     /* to measure, below ninput */
+	struct kl_subject_memory *memory; /* of all subjects at this point; or NULL */
+	struct kl_rng *rng;               /* order of inputs, poison */
 };
 
 struct kl_visit {
-	int64_t first_ns;		/* of the call that is not measured */
-	int64_t least_ns;		/* the shortest of the measured times, at least 1 */
-	int64_t least_wall_ns;		/* by the parent's clock alone: what a floor is held against */
-	int measured, disturbed;	/* calls; those of them that had to wait for a processor */
+	int64_t first_ns; /* of the call that is not measured */
+	int64_t least_ns; /* the shortest of the measured times, at least 1 */
+	/* by the parent's clock alone: what a floor is held against */
+	int64_t least_wall_ns;
+	int measured, disturbed; /* calls; those of them that had to wait for a processor */
 	int64_t handshake_ns;
 	bool slow, traced;
-	int calls;			/* checked */
+	int calls; /* checked */
 	/* why it ended early; all is well while end is KL_CALL_OK and mismatch.out < 0 */
 	struct kl_call call;
 	struct kl_mismatch mismatch;
-	const struct kl_member *kept;	/* not NULL: the wrong answer is the one to this earlier input */
-	const struct kl_member *at;	/* the input of the last call */
-	const struct kl_member *met[KL_VISIT_MAX_INPUTS];	/* those that passed, each once */
+	/* not NULL: the wrong answer is the one to this earlier input */
+	const struct kl_member *kept;
+	const struct kl_member *at;                       /* the input of the last call */
+	const struct kl_member *met[KL_VISIT_MAX_INPUTS]; /* those that passed, each once */
 	size_t nmet;
 };
 

@@ -22,7 +22,8 @@ void kl_answer_room(struct kl_answer *x, const struct kl_job *job, const struct 
 {
 	for (size_t i = 0; i < job->nargs; i++)
 		if (kl_arg_is_output(&job->arg[i]) && !x->bytes[i])
-			x->bytes[i] = kl_calloc(elements(m, i) + 1, kl_dtype_bytes(job->arg[i].dtype));
+			x->bytes[i] = kl_calloc(elements(m, i) + 1,
+						kl_dtype_bytes(job->arg[i].dtype));
 }
 
 void kl_answer_put(struct kl_answer *x, const struct kl_job *job, const struct kl_member *m,

@@ -16,8 +16,8 @@
 #include "base/tasks.h"
 #include "worker/pool/member_bytes.h"
 
-#define SHARES ((size_t)8)		/* threads at one point */
-#define SHARE_BYTES ((size_t)1 << 30)	/* what their members may take together */
+#define SHARES ((size_t)8)            /* threads at one point */
+#define SHARE_BYTES ((size_t)1 << 30) /* what their members may take together */
 
 char *kl_poolbuild_path(const char *dir, size_t i)
 {
@@ -58,8 +58,8 @@ static int write_file(const char *path, const char *data, size_t n)
 }
 
 /*
- * A member's file being written while the next member is made. What goes wrong is said by who waits for
- * it: errors are the thread's own.
+ * A member's file being written while the next member is made. What goes wrong is said by who waits
+ * for it: errors are the thread's own.
  */
 struct writer {
 	pthread_t thread;
@@ -125,7 +125,7 @@ static int writer_start(struct writer *w, char *path, char *data, size_t n)
 /* Its members, which shares take as they come to them; the first and the twin are the leader's. */
 struct making {
 	const struct kl_poolbuild *b;
-	size_t first, last, twin;	/* [first, last); SIZE_MAX: no twin is planned */
+	size_t first, last, twin; /* [first, last); SIZE_MAX: no twin is planned */
 	atomic_size_t next;
 	atomic_bool failed;
 };
@@ -197,7 +197,8 @@ static int make_share(void *ctx)
 
 	if (err == 0 && s->leads)
 		err = m->twin == SIZE_MAX ? make(s, m->first) : make_twins(s);
-	while (err == 0 && !atomic_load(&m->failed) && (i = atomic_fetch_add(&m->next, 1)) < m->last)
+	while (err == 0 && !atomic_load(&m->failed) &&
+	       (i = atomic_fetch_add(&m->next, 1)) < m->last)
 		if (i != m->twin)
 			err = make(s, i);
 	if (err == 0)

@@ -13,7 +13,7 @@
 struct kl_poolbuild {
 	const struct kl_job *job;
 	const char *dir;
-	uint64_t seed;				/* the pool's */
+	uint64_t seed; /* the pool's */
 	/* those of one point stand together, its first noise draw first */
 	const struct kl_member *member;
 	size_t n;

@@ -9,15 +9,15 @@
 #include "base/rng.h"
 #include "job/tensor.h"
 
-#define BLOCK ((size_t)65536)	/* most elements drawn from one stream, unless a row is longer */
+#define BLOCK ((size_t)65536) /* most elements drawn from one stream, unless a row is longer */
 #define SCALE_UP 0x1p6
 #define SCALE_DOWN 0x1p-10
 
 enum kind { NORMAL, UNIFORM, INTS, CONST, ONE_HOT, CHOICE, CAUCHY, INDEX, REPEAT, OUTLIERS };
 
 static const char *const kinds[] = {
-	"normal", "uniform", "ints", "const", "one-hot", "choice", "cauchy", "index", "repeat",
-	"outliers",
+	"normal", "uniform", "ints",  "const",  "one-hot",
+	"choice", "cauchy",  "index", "repeat", "outliers",
 };
 
 enum map { MAP_NONE, MAP_SIGMOID, MAP_LOGSIGMOID, MAP_EXP, MAP_ABS, MAP_SOFTPLUS };
@@ -26,16 +26,16 @@ static const char *const maps[] = { "", "sigmoid", "logsigmoid", "exp", "abs", "
 
 struct fill {
 	enum kind kind;
-	double a, b;		/* parameters of normal, uniform, const, outliers */
-	int64_t lo, hi;		/* ints, index: both ends included */
+	double a, b;    /* parameters of normal, uniform, const, outliers */
+	int64_t lo, hi; /* ints, index: both ends included */
 	double *choice;
 	size_t nchoice;
-	struct fill *inner;	/* repeat */
+	struct fill *inner; /* repeat */
 	enum map map;
 	double scale;
 	bool unit;
-	int lower;		/* axis, or -1 */
-	int64_t running;	/* rows that a running sum goes over, 0: none */
+	int lower;       /* axis, or -1 */
+	int64_t running; /* rows that a running sum goes over, 0: none */
 };
 
 static void fill_free(struct fill *f)
@@ -62,7 +62,8 @@ int kl_fill_number(double *out, const json_t *j)
 	else if (s && !strcmp(s, "-0"))
 		*out = -0.0;
 	else
-		return kl_error(KL_EINVALID, "a number of a fill is neither a number nor inf, -inf, nan, -0");
+		return kl_error(KL_EINVALID,
+				"a number of a fill is neither a number nor inf, -inf, nan, -0");
 	return 0;
 }
 
@@ -82,7 +83,8 @@ static int parse_ints(struct fill *f, const json_t *v)
 
 	if (json_array_size(v) != 2 || !json_is_integer(lo) || !json_is_integer(hi) ||
 	    json_integer_value(lo) > json_integer_value(hi))
-		return kl_error(KL_EINVALID, "fill 'ints' needs two whole numbers, the smaller first");
+		return kl_error(KL_EINVALID,
+				"fill 'ints' needs two whole numbers, the smaller first");
 	f->lo = json_integer_value(lo);
 	f->hi = json_integer_value(hi);
 	return 0;
@@ -93,7 +95,8 @@ static int parse_index(struct fill *f, const json_t *v, const char *point)
 	if (json_is_object(v))
 		v = json_object_get(v, point);
 	if (!json_is_integer(v) || json_integer_value(v) < 1)
-		return kl_error(KL_EINVALID, "fill 'index' has no positive bound at point '%s'", point);
+		return kl_error(KL_EINVALID, "fill 'index' has no positive bound at point '%s'",
+				point);
 	f->lo = 0;
 	f->hi = json_integer_value(v) - 1;
 	return 0;
@@ -149,7 +152,8 @@ static int parse_after(struct fill *f, const json_t *j)
 	f->running = json_integer_value(running);
 	if ((lower && (!json_is_integer(lower) || f->lower < 0)) ||
 	    (running && (!json_is_integer(running) || f->running < 1)))
-		return kl_error(KL_EINVALID, "'lower' and 'running' of a fill are no whole numbers");
+		return kl_error(KL_EINVALID,
+				"'lower' and 'running' of a fill are no whole numbers");
 	if (map) {
 		for (size_t i = 1; i < KL_ARRAY_SIZE(maps); i++)
 			if (!strcmp(map, maps[i]))
@@ -332,7 +336,7 @@ struct drawing {
 	const struct fill *f;
 	const struct kl_fill_spec *s;
 	void *out;
-	size_t n, rows, block;	/* elements of a row; rows; rows of a block */
+	size_t n, rows, block; /* elements of a row; rows; rows of a block */
 };
 
 /* Each block draws from a stream of its own, so that they may be drawn side by side. */
@@ -395,7 +399,7 @@ int kl_fill_make(void *out, const struct kl_fill_spec *s)
 	d.block = d.n < BLOCK ? BLOCK / d.n : 1;
 	if (whole(f, s))
 		kl_par_for(d.rows, d.block, draw_whole_rows, &d);
-	else if (f->kind == REPEAT || f->running)	/* a row needs the one before it */
+	else if (f->kind == REPEAT || f->running) /* a row needs the one before it */
 		draw_rows(&d, 0, d.rows);
 	else
 		kl_par_for(d.rows, d.block, draw_rows, &d);
@@ -427,8 +431,8 @@ static const json_t *band_fill(const struct kl_job *job, const char *band, const
 	return list ? json_object_get(json_array_get(list, strtoul(digits, NULL, 10)), name) : NULL;
 }
 
-int kl_fill_band(void *out, const struct kl_job *job, const struct kl_point *pt,
-		 const char *band, uint64_t seed, size_t arg)
+int kl_fill_band(void *out, const struct kl_job *job, const struct kl_point *pt, const char *band,
+		 uint64_t seed, size_t arg)
 {
 	const struct kl_job_arg *a = &job->arg[arg];
 	const json_t *own = band_fill(job, band, a->name);

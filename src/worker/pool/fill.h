@@ -10,18 +10,19 @@
  * The same fill, seed, extents and dtype give the same bytes, on every
  * machine whose libm agrees. Values are made in double, row of the last axis by row,
  * in the order: kind, `map`, `scale`, `unit`, `lower`, `running`, the band's factor; then stored
- * in the dtype, rounded once. Whole numbers for integer tensors do not pass through double, so that 64-bit
- * ranges are exact. Rows are drawn in blocks of at most 65536 elements (of one row at least), each from a
- * stream of its own, side by side where there are processors: the bytes are the same however many.
+ * in the dtype, rounded once. Whole numbers for integer tensors do not pass through double, so that
+ * 64-bit ranges are exact. Rows are drawn in blocks of at most 65536 elements (of one row at
+ * least), each from a stream of its own, side by side where there are processors: the bytes are the
+ * same however many.
  */
 struct kl_fill_spec {
 	const json_t *fill;
 	enum kl_dtype dtype;
 	const int64_t *extent;
 	size_t naxes;
-	const char *point;	/* id: `index` may differ by point */
+	const char *point; /* id: `index` may differ by point */
 	uint64_t seed;
-	double factor;		/* of a scale band; 1 otherwise */
+	double factor; /* of a scale band; 1 otherwise */
 };
 
 /** KL_EINVALID names what is no canonical fill; `out` has room for every element. */
@@ -39,7 +40,7 @@ int kl_fill_number(double *out, const json_t *j);
  * own fill for it or the argument's, from a stream of its own. Bands: "noise",
  * "twin" (as noise), "exact<i>", "band<i>", "scale-up", "scale-down".
  */
-int kl_fill_band(void *out, const struct kl_job *job, const struct kl_point *pt,
-		 const char *band, uint64_t seed, size_t arg);
+int kl_fill_band(void *out, const struct kl_job *job, const struct kl_point *pt, const char *band,
+		 uint64_t seed, size_t arg);
 
 #endif

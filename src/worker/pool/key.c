@@ -141,8 +141,8 @@ bool kl_poolkey_fresh(const char *dir, const struct kl_job *job, const json_t *k
 	text = kl_json_str_or(index, "seed", "");
 	kept = strtoull(text, NULL, 10);
 	if (!kept || (job->seed && job->seed != kept) ||
-	    !same_key(json_object_get(index, "key"), key) ||
-	    !same_file(truth, job->truth_so) || !same_file(honest, job->honest_so))
+	    !same_key(json_object_get(index, "key"), key) || !same_file(truth, job->truth_so) ||
+	    !same_file(honest, job->honest_so))
 		return false;
 	*seed = kept;
 	return true;

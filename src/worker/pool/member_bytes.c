@@ -64,31 +64,34 @@ static int check_truth(const struct kl_job *job, const struct kl_member *m, cons
 
 	for (size_t i = 0; i < job->nargs; i++)
 		if (kl_arg_is_input(&job->arg[i]) && kl_dtype_is_float(job->arg[i].dtype))
-			finite = finite && kl_tensor_finite(job->arg[i].dtype, base + l->at[i][KL_PART_INPUT],
-							    (size_t)kl_point_elements(m->point, i));
+			finite = finite &&
+				 kl_tensor_finite(job->arg[i].dtype, base + l->at[i][KL_PART_INPUT],
+						  (size_t)kl_point_elements(m->point, i));
 	for (size_t i = 0; i < job->nargs; i++) {
 		const double *y = (const double *)(base + l->at[i][KL_PART_TRUTH]);
 		size_t n = l->bytes[i][KL_PART_TRUTH] / sizeof(*y);
 
-		if (!finite || !kl_arg_is_output(&job->arg[i]) || !kl_dtype_is_float(job->arg[i].dtype) ||
-		    kl_tensor_finite(KL_F64, y, n))
+		if (!finite || !kl_arg_is_output(&job->arg[i]) ||
+		    !kl_dtype_is_float(job->arg[i].dtype) || kl_tensor_finite(KL_F64, y, n))
 			continue;
 		for (size_t k = 0; k < n; k++) {
 			if (!isfinite(y[k]))
-				return kl_error(KL_ECANNOT,
-						"the oracle gives %g for %s, and every input is finite",
-						y[k], place(at, sizeof(at), job, m, i, k));
+				return kl_error(
+					KL_ECANNOT,
+					"the oracle gives %g for %s, and every input is finite",
+					y[k], place(at, sizeof(at), job, m, i, k));
 		}
 	}
 	return 0;
 }
 
-static void take(char *base, const struct kl_poolfile *l, const struct kl_job *job, struct kl_subject *s,
-		 enum kl_poolpart part)
+static void take(char *base, const struct kl_poolfile *l, const struct kl_job *job,
+		 struct kl_subject *s, enum kl_poolpart part)
 {
 	for (size_t i = 0; i < job->nargs; i++)
 		if (l->bytes[i][part])
-			kl_par_copy(base + l->at[i][part], kl_subject_buffer(s, i), l->bytes[i][part]);
+			kl_par_copy(base + l->at[i][part], kl_subject_buffer(s, i),
+				    l->bytes[i][part]);
 }
 
 /* The oracle on absolute inputs: what cancellation can cost. */
@@ -190,7 +193,10 @@ int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_membe
 			err = ask_truth(base, &l, job, m, o);
 		if (err < 0 || !changed || (err = kl_twin_apart(job, other, &own)) <= 0)
 			continue;
-		/* each must be told from the other: whichever comes first may be the one that is kept */
+		/*
+		 * each must be told from the other: whichever comes first may be the one that is
+		 * kept
+		 */
 		err = ask_honest(base, &l, job, m, o);
 		if (err == 0)
 			err = kl_twin_apart(job, &own, other);

@@ -29,6 +29,7 @@ int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *m,
  * change of the inputs that is a twin's makes the answers differ (twin.h).
  */
 int kl_poolmake_twin(char *base, const struct kl_job *job, const struct kl_member *m,
-		     const struct kl_member *other, uint64_t seed, struct kl_oracles *o, bool *made);
+		     const struct kl_member *other, uint64_t seed, struct kl_oracles *o,
+		     bool *made);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "job/tensor.h"
 
-#define ALIGN 64	/* one cache line */
+#define ALIGN 64 /* one cache line */
 
 bool kl_poolfile_elementwise(const struct kl_job *job, size_t arg)
 {
@@ -37,7 +37,7 @@ void kl_poolfile_init(struct kl_poolfile *l, const struct kl_job *job, const str
 			l->total += (l->bytes[i][p] + ALIGN - 1) / ALIGN * ALIGN;
 		}
 	}
-	l->total += ALIGN;	/* so that even empty tensors have an address */
+	l->total += ALIGN; /* so that even empty tensors have an address */
 }
 
 void kl_poolfile_point(struct kl_member *m, const struct kl_poolfile *l, const struct kl_job *job,

@@ -26,14 +26,14 @@
 #define SPARE 1000
 #define SPARES 15
 #define SPARE_GROUP 32
-#define SPARE_ELEMENTS ((int64_t)4 << 20)	/* inputs beyond this: a few only */
+#define SPARE_ELEMENTS ((int64_t)4 << 20) /* inputs beyond this: a few only */
 /* An also point of no more elements has a twin, too. */
 #define TWIN_ELEMENTS 65536
 
 struct slot {
-	void *at;		/* the mapped file */
+	void *at; /* the mapped file */
 	size_t len;
-	bool none;		/* a twin that could not be had: an empty file */
+	bool none; /* a twin that could not be had: an empty file */
 };
 
 struct kl_pool {
@@ -42,7 +42,7 @@ struct kl_pool {
 	size_t nrule;
 	struct kl_member *member;
 	size_t n, alloc;
-	struct slot *slot;	/* one a member */
+	struct slot *slot; /* one a member */
 };
 
 /* -- which members there are -------------------------------------------- */
@@ -108,7 +108,8 @@ static void plan_spares(struct kl_pool *p, const struct kl_job *job, size_t firs
 	for (size_t i = first; i < last; i++) {
 		char band[32];
 		struct kl_member m = p->member[i];
-		int n = m.draw || m.exact || !strcmp(m.band, KL_POOL_TWIN) ? 0 : spares(job, m.point);
+		int n = m.draw || m.exact || !strcmp(m.band, KL_POOL_TWIN) ? 0 :
+									     spares(job, m.point);
 
 		snprintf(band, sizeof(band), "%s", m.band);
 		for (int d = 0; d < n; d++)
@@ -238,7 +239,8 @@ static int widen_yards(struct kl_pool *p, const struct kl_job *job, size_t membe
 	struct kl_yard *y = (struct kl_yard *)p->member[member].yard;
 	size_t n = 1;
 
-	for (size_t i = member + 1; i < p->n && p->member[i].point == p->member[member].point; i++) {
+	for (size_t i = member + 1; i < p->n && p->member[i].point == p->member[member].point;
+	     i++) {
 		if (!spare_of(&p->member[i], &p->member[member]))
 			continue;
 		for (size_t r = 0; r < job->nrule; r++) {

@@ -25,8 +25,8 @@
  * The files hold the truth: mode 0600 in a directory of 0700, and only the
  * worker's parent process ever maps them.
  */
-#define KL_POOL_DRAWS 3	/* noise members of a performance point */
-#define KL_POOL_TWIN "twin"	/* the band of a twin */
+#define KL_POOL_DRAWS 3     /* noise members of a performance point */
+#define KL_POOL_TWIN "twin" /* the band of a twin */
 
 struct kl_pool;
 /**

@@ -11,18 +11,18 @@
 #include "worker/pool/answer.h"
 #include "worker/pool/fill.h"
 
-#define SINGLE 4	/* tries with one element; those after change shares */
-#define LOOKS 32	/* at places whose new value might be the old one */
+#define SINGLE 4 /* tries with one element; those after change shares */
+#define LOOKS 32 /* at places whose new value might be the old one */
 
 /* of the shares, in 1/64 of the elements */
 static const unsigned share[KL_TWIN_TRIES - SINGLE] = { 1, 8, 64 };
 
 /* One input: what it is, what it might be, and in which parts it may change. */
 struct part {
-	char *now;		/* in the caller's buffer */
-	char *other;		/* drawn anew */
-	size_t grain, n;	/* bytes of the least part; how many parts */
-	size_t elements;	/* of one part */
+	char *now;       /* in the caller's buffer */
+	char *other;     /* drawn anew */
+	size_t grain, n; /* bytes of the least part; how many parts */
+	size_t elements; /* of one part */
 };
 
 static void part_release(struct part *p)
@@ -110,7 +110,8 @@ int kl_twin_draw(void *const *input, size_t *changed, const struct kl_job *job,
 	return err;
 }
 
-int kl_twin_apart(const struct kl_job *job, const struct kl_member *m, const struct kl_member *other)
+int kl_twin_apart(const struct kl_job *job, const struct kl_member *m,
+		  const struct kl_member *other)
 {
 	KL_AUTO(kl_answer_release) struct kl_answer x = { 0 };
 	struct kl_mismatch at;

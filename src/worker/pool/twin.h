@@ -16,7 +16,7 @@
  *	for (t = 0; t < KL_TWIN_TRIES && !apart; t++)
  *		kl_twin_draw(input, &changed, job, m, seed, t) ... ask the oracle ... kl_twin_apart()
  */
-#define KL_TWIN_TRIES 7	/* 0..3: one element of each input; then 1/64, 1/8, all but the ends */
+#define KL_TWIN_TRIES 7 /* 0..3: one element of each input; then 1/64, 1/8, all but the ends */
 
 /**
  * Inputs of try `t` into the buffers `input[arg]`, and how many elements have other

@@ -15,8 +15,8 @@
 #include "worker/pool/fill.h"
 #include "worker/subject/trial.h"
 
-#define ROOM ((size_t)256)	/* elements on the way through double */
-#define SHARES ((size_t)64)	/* of a tensor that is scanned */
+#define ROOM ((size_t)256)  /* elements on the way through double */
+#define SHARES ((size_t)64) /* of a tensor that is scanned */
 
 struct audit {
 	const struct kl_job *job;
@@ -24,8 +24,7 @@ struct audit {
 	json_t *problems, *notes;
 };
 
-__attribute__((format(printf, 2, 3)))
-static void add(json_t *list, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void add(json_t *list, const char *fmt, ...)
 {
 	char text[400];
 	va_list ap;
@@ -106,7 +105,8 @@ static int check_honest(struct audit *a)
 			add(a->problems,
 			    "the oracle in float does not pass for '%s' at '%s', band '%s': "
 			    "%s, wanted %s (%s)",
-			    a->job->arg[at.out].name, m->point->id, m->band, at.got, at.wanted, at.why);
+			    a->job->arg[at.out].name, m->point->id, m->band, at.got, at.wanted,
+			    at.why);
 	}
 	return 0;
 }
@@ -126,11 +126,13 @@ static void scan_shares(void *ctx, size_t first, size_t last)
 	double room[ROOM];
 
 	for (size_t k = first; k < last; k++)
-		for (size_t off = k * s->n / SHARES, end = (k + 1) * s->n / SHARES, n; off < end; off += n) {
+		for (size_t off = k * s->n / SHARES, end = (k + 1) * s->n / SHARES, n; off < end;
+		     off += n) {
 			n = end - off < ROOM ? end - off : ROOM;
 			kl_tensor_load(room, s->t, s->from, off, n);
 			for (size_t i = 0; i < n; i++)
-				s->most[k] = fabs(room[i]) > s->most[k] ? fabs(room[i]) : s->most[k];
+				s->most[k] = fabs(room[i]) > s->most[k] ? fabs(room[i]) :
+									  s->most[k];
 		}
 }
 
@@ -140,7 +142,8 @@ static double largest(const struct audit *a, const struct kl_member *m)
 
 	for (size_t i = 0; i < a->job->nargs; i++) {
 		enum kl_dtype t = a->job->arg[i].dtype;
-		struct scan s = { .t = kl_dtype_is_float(t) ? KL_F64 : t, .from = m->truth[i],
+		struct scan s = { .t = kl_dtype_is_float(t) ? KL_F64 : t,
+				  .from = m->truth[i],
 				  .n = elements(m, i) };
 
 		if (!kl_arg_is_output(&a->job->arg[i]))
@@ -158,15 +161,17 @@ static void check_exceed(struct audit *a)
 	for (size_t i = 0; i < kl_pool_size(a->pool); i++) {
 		const struct kl_member *m = kl_pool_get(a->pool, i);
 		const json_t *band = m->exact ? json_array_get(a->job->exact,
-							       strtoul(m->band + 5, NULL, 10)) : NULL;
+							       strtoul(m->band + 5, NULL, 10)) :
+						NULL;
 		double must = kl_json_num_or(band, "must_exceed", 0), most;
 
 		if (!must || !m->point->perf)
 			continue;
 		most = largest(a, m);
 		if (!(most > must))
-			add(a->problems, "no answer exceeds %g at '%s', band '%s': the largest is %g",
-			    must, m->point->id, m->band, most);
+			add(a->problems,
+			    "no answer exceeds %g at '%s', band '%s': the largest is %g", must,
+			    m->point->id, m->band, most);
 	}
 }
 
@@ -206,7 +211,8 @@ static void mean_rows(void *ctx, size_t from, size_t to)
 	}
 }
 
-static void put_row_mean(struct kl_answer *x, const struct kl_job *job, const struct kl_member *m, size_t out)
+static void put_row_mean(struct kl_answer *x, const struct kl_job *job, const struct kl_member *m,
+			 size_t out)
 {
 	size_t naxes = m->point->arg[out].naxes, n = elements(m, out);
 	struct rows r = { .at = x->bytes[out], .t = job->arg[out].dtype };
@@ -219,10 +225,11 @@ static void put_row_mean(struct kl_answer *x, const struct kl_job *job, const st
 }
 
 /* The input's values one after the other, from its beginning again where it is shorter. */
-static void put_copy(struct kl_answer *x, const struct kl_job *job, const struct kl_member *m, size_t out,
-		     size_t in)
+static void put_copy(struct kl_answer *x, const struct kl_job *job, const struct kl_member *m,
+		     size_t out, size_t in)
 {
-	size_t n = elements(m, out), have = elements(m, in), size = kl_dtype_bytes(job->arg[out].dtype);
+	size_t n = elements(m, out), have = elements(m, in),
+	       size = kl_dtype_bytes(job->arg[out].dtype);
 
 	for (size_t off = 0; off < n && have; off += have)
 		kl_tensor_convert(x->bytes[out] + off * size, job->arg[out].dtype, m->input[in],
@@ -261,8 +268,8 @@ static int try_trivial(struct audit *a, const struct kl_member *m, const struct 
 		put_copy(&x, job, m, out, in);
 	/* where copying is the work, a copy is the right answer */
 	if (right && kl_par_same(right, x.bytes[out], n * size)) {
-		add(a->notes, "'%s' is a copy of '%s' at '%s': not held against it", job->arg[out].name,
-		    job->arg[in].name, m->point->id);
+		add(a->notes, "'%s' is a copy of '%s' at '%s': not held against it",
+		    job->arg[out].name, job->arg[in].name, m->point->id);
 		return 0;
 	}
 	ok = passes(a, m, &x, NULL);
@@ -316,8 +323,10 @@ static void check_twins(struct audit *a)
 		const struct kl_point *pt = &a->job->point[p];
 
 		if (pt->perf && !kl_pool_twin(a->pool, pt))
-			add(a->notes, "no twin at '%s': no change of few elements changes an answer; "
-				      "answers kept by a part of the input may pass", pt->id);
+			add(a->notes,
+			    "no twin at '%s': no change of few elements changes an answer; "
+			    "answers kept by a part of the input may pass",
+			    pt->id);
 	}
 }
 
@@ -333,7 +342,8 @@ static void check_judged(struct audit *a)
 /* -- every input matters ------------------------------------------------ */
 
 /* Other bytes for input `arg`; false: its fill leaves no other. */
-static int redraw(void *out, const struct audit *a, const struct kl_member *m, size_t arg, bool *other)
+static int redraw(void *out, const struct audit *a, const struct kl_member *m, size_t arg,
+		  bool *other)
 {
 	const struct kl_job_arg *x = &a->job->arg[arg];
 	size_t bytes = elements(m, arg) * kl_dtype_bytes(x->dtype);
@@ -347,8 +357,12 @@ static int redraw(void *out, const struct audit *a, const struct kl_member *m, s
 	{
 		KL_AUTO(json_decrefp) json_t *normal = json_pack("{s:[f,f]}", "normal", 0.0, 1.0);
 		struct kl_fill_spec s = {
-			.fill = normal, .dtype = x->dtype, .extent = m->point->arg[arg].extent,
-			.naxes = m->point->arg[arg].naxes, .point = m->point->id, .seed = seed,
+			.fill = normal,
+			.dtype = x->dtype,
+			.extent = m->point->arg[arg].extent,
+			.naxes = m->point->arg[arg].naxes,
+			.point = m->point->id,
+			.seed = seed,
 			.factor = 1.0,
 		};
 
@@ -379,8 +393,8 @@ static int try_input(enum moved *out, struct audit *a, struct kl_subject *oracle
 		     const struct kl_member *m, size_t arg)
 {
 	const void *input[KL_JOB_MAX_ARGS];
-	KL_AUTO(kl_freep) char *own =
-		kl_calloc(elements(m, arg) + 1, kl_dtype_bytes(a->job->arg[arg].dtype));
+	KL_AUTO(kl_freep) char *own = kl_calloc(elements(m, arg) + 1,
+						kl_dtype_bytes(a->job->arg[arg].dtype));
 	bool other;
 	int err = redraw(own, a, m, arg, &other);
 
@@ -412,7 +426,9 @@ static void by_size(size_t *order, const struct audit *a)
 	for (size_t i = 0; i < a->job->npoint; i++) {
 		size_t k = i;
 
-		for (; k > 0 && size_of(a, &a->job->point[order[k - 1]]) > size_of(a, &a->job->point[i]); k--)
+		for (; k > 0 &&
+		       size_of(a, &a->job->point[order[k - 1]]) > size_of(a, &a->job->point[i]);
+		     k--)
 			order[k] = order[k - 1];
 		order[k] = i;
 	}

@@ -13,28 +13,28 @@
 #include "worker/stage/inquiry.h"
 
 /*
- * What the calls at one point may cost; a kernel that needs more is asked less often. Never left out are,
- * once each, two noise draws and every band at a performance point; at any other a noise draw under one
- * guard side and another input under the other, and the first again, for its bits.
+ * What the calls at one point may cost; a kernel that needs more is asked less often. Never left
+ * out are, once each, two noise draws and every band at a performance point; at any other a noise
+ * draw under one guard side and another input under the other, and the first again, for its bits.
  */
 #define POINT_NS ((int64_t)3000000000)
 /* A kernel whose call takes longer leaves the third full-shape draw to the profile. */
 #define VERY_DEAR_NS 1000000000
-#define SOAK_CALLS 50		/* and up to SOAK_MORE more, so that no kernel can count them */
+#define SOAK_CALLS 50 /* and up to SOAK_MORE more, so that no kernel can count them */
 #define SOAK_MORE 16
-#define SOAK_NS 500000000	/* what the soak may cost in all */
+#define SOAK_NS 500000000 /* what the soak may cost in all */
 
 /* One point, and what is left out there. */
 struct course {
 	struct kl_inquiry *r;
 	const struct kl_point *point;
-	size_t *all;			/* its members, the twin at the end */
+	size_t *all; /* its members, the twin at the end */
 	size_t n;
 	bool twin;
 	/* of a round: */
 	const size_t *member;
-	size_t spare;			/* a call, by its place, made only if calls are dear */
-	size_t first, step;		/* dear: of the places these alone */
+	size_t spare;       /* a call, by its place, made only if calls are dear */
+	size_t first, step; /* dear: of the places these alone */
 };
 
 static void course_release(struct course *c)
@@ -72,8 +72,8 @@ static void course_init(struct course *c, struct kl_inquiry *r, const struct kl_
 
 enum thrift {
 	NONE,
-	LEAN,		/* each input once */
-	LEAST		/* and not each of them */
+	LEAN, /* each input once */
+	LEAST /* and not each of them */
 };
 
 static int64_t cost(const struct course *c)
@@ -87,7 +87,9 @@ static size_t full(const struct course *c)
 	return c->point->perf ? c->n + 14 : 3 * c->n + 2;
 }
 
-/* Of what is known so far: costs only fall, so that what is left out is, if anything, too little. */
+/*
+ * Of what is known so far: costs only fall, so that what is left out is, if anything, too little.
+ */
 static enum thrift thrift(const struct course *c)
 {
 	if (cost(c) * (int64_t)full(c) <= POINT_NS)
@@ -112,8 +114,10 @@ static void say(json_t *notes, const struct course *c)
 		return;
 	for (size_t i = 0; i < c->n; i++)
 		met += c->r->passed[0][c->all[i]] || c->r->passed[1][c->all[i]];
-	kl_blocks_note(notes, "%s: calls of %.2g s: %" PRId64 " made to judge the answers, %zu of %zu "
-		       "inputs", c->point->id, (double)cost(c) / 1e9, made, met, c->n);
+	kl_blocks_note(notes,
+		       "%s: calls of %.2g s: %" PRId64 " made to judge the answers, %zu of %zu "
+		       "inputs",
+		       c->point->id, (double)cost(c) / 1e9, made, met, c->n);
 }
 
 /* -- performance points --------------------------------------------------- */
@@ -148,7 +152,10 @@ static bool leave_perf(const void *ctx, size_t i)
 	return i == c->spare && thrift(c) == NONE;
 }
 
-/* Every second member from `side` on; the twin after its sibling, where it would not come otherwise. */
+/*
+ * Every second member from `side` on; the twin after its sibling, where it would not come
+ * otherwise.
+ */
 static int half(struct course *c, struct kl_round v, size_t side)
 {
 	KL_AUTO(kl_freep) size_t *order = kl_calloc(c->n + 1, sizeof(*order));
@@ -168,10 +175,10 @@ static int half(struct course *c, struct kl_round v, size_t side)
 }
 
 /*
- * Every member but the twin once, in turn in a child with left-aligned and in one with right-aligned
- * buffers. Then, unless calls are dear, the first input of each again in a new child, after another input
- * and after itself: the bits must be those of the first time. The twin comes there; where calls are dear,
- * right after its sibling.
+ * Every member but the twin once, in turn in a child with left-aligned and in one with
+ * right-aligned buffers. Then, unless calls are dear, the first input of each again in a new child,
+ * after another input and after itself: the bits must be those of the first time. The twin comes
+ * there; where calls are dear, right after its sibling.
  */
 static int perf_point(struct course *c, bool alone)
 {
@@ -184,7 +191,11 @@ static int perf_point(struct course *c, bool alone)
 		const size_t again[] = { next, c->all[side], next, c->all[side] };
 		struct kl_kept kept = { 0 };
 		struct kl_round v = {
-			.point = c->point, .right = side, .watch = c->all[side], .kept = &kept, .where = "",
+			.point = c->point,
+			.right = side,
+			.watch = c->all[side],
+			.kept = &kept,
+			.where = "",
 		};
 
 		err = half(c, v, side);
@@ -206,7 +217,10 @@ static int perf_point(struct course *c, bool alone)
 
 /* -- other points ----------------------------------------------------------- */
 
-/* Noise first, its twin behind it, the bands in a drawn order: where not all are asked, others each time. */
+/*
+ * Noise first, its twin behind it, the bands in a drawn order: where not all are asked, others each
+ * time.
+ */
 static void draw_order(struct course *c)
 {
 	size_t fixed = c->twin ? 2 : 1, last = c->all[c->n - 1];
@@ -262,15 +276,20 @@ static int catch_up(struct course *c, struct kl_round v)
 }
 
 /*
- * Every member under both guard sides and the first once more; then, in a new child, backward. Where calls
- * are dear every second one under either side, and in the new child the first alone.
+ * Every member under both guard sides and the first once more; then, in a new child, backward.
+ * Where calls are dear every second one under either side, and in the new child the first alone.
  */
 static int also_rounds(struct course *c, struct kl_kept kept[2])
 {
 	KL_AUTO(kl_freep) size_t *order = kl_calloc(c->n + 1, sizeof(*order));
 	struct kl_round v = {
-		.point = c->point, .member = order, .n = c->n + 1, .watch = c->all[0], .where = "",
-		.leave = leave_also, .ctx = c,
+		.point = c->point,
+		.member = order,
+		.n = c->n + 1,
+		.watch = c->all[0],
+		.where = "",
+		.leave = leave_also,
+		.ctx = c,
 	};
 	int err = 0;
 

@@ -15,11 +15,11 @@
 #include "worker/subject/trial.h"
 
 /*
- * Counters of the candidate's launches: this program is run again below ncu, with a job that asks for one
- * call of the candidate. The GPU stays locked by us: who runs below us is told so.
+ * Counters of the candidate's launches: this program is run again below ncu, with a job that asks
+ * for one call of the candidate. The GPU stays locked by us: who runs below us is told so.
  */
 #define LIMIT_MS 120000
-#define CALL_MS 100000		/* each launch is repeated several times and slowed down */
+#define CALL_MS 100000 /* each launch is repeated several times and slowed down */
 #define MAX_KERNELS 64
 
 static const struct kl_point *perf_point(const struct kl_job *job)
@@ -35,7 +35,10 @@ int kl_stage_launch(json_t *result, const struct kl_job *job, struct kl_pool *po
 	KL_AUTO(kl_subject_freep) struct kl_subject *s = NULL;
 	const struct kl_point *pt = perf_point(job);
 	struct kl_subject_spec spec = {
-		.kind = KL_SUBJECT_KERNEL, .so = job->candidate_so, .entry = job->entry, .cpu = -1,
+		.kind = KL_SUBJECT_KERNEL,
+		.so = job->candidate_so,
+		.entry = job->entry,
+		.cpu = -1,
 	};
 	const struct kl_member *m;
 	struct kl_call end;
@@ -75,7 +78,11 @@ static int run(json_t **launches, const struct kl_job *job, const char *file)
 		return err;
 	const char *argv[] = { self, "--job", file, NULL };
 	const struct kl_ncu look = {
-		.path = ncu, .argv = argv, .kernel = &names, .log = log, .hot = perf_point(job)->hot,
+		.path = ncu,
+		.argv = argv,
+		.kernel = &names,
+		.log = log,
+		.hot = perf_point(job)->hot,
 		.limit_ms = LIMIT_MS,
 	};
 
@@ -89,7 +96,8 @@ static int count(json_t **launches, const struct kl_job *job, const json_t *doc)
 	int err;
 
 	if (job->surface != KL_SURFACE_CUDA || job->host || !job->plan || !gpu || !perf_point(job))
-		return kl_error(KL_ECANNOT, "they are read of device code that this program launches");
+		return kl_error(KL_ECANNOT,
+				"they are read of device code that this program launches");
 	if ((err = write_job(file, doc)) < 0)
 		return err;
 	setenv(KL_GPU_LOCKED, gpu->uuid, 1);

@@ -14,7 +14,7 @@
 #include "worker/measure/replay.h"
 #include "worker/subject/trial.h"
 
-#define RIGHT_BYTES ((size_t)1 << 30)	/* of answers that were found right */
+#define RIGHT_BYTES ((size_t)1 << 30) /* of answers that were found right */
 
 void kl_kept_release(struct kl_kept *k)
 {
@@ -45,9 +45,11 @@ static void fail_at(struct kl_inquiry *r, const char *class, const struct kl_mem
 	fail(r, class, m, x, text);
 	at[0] = '\0';
 	for (size_t i = 0; i < x->naxes; i++)
-		n += (size_t)snprintf(at + n, sizeof(at) - n, "%s%" PRId64, i ? "," : "", x->index[i]);
-	snprintf(r->message, sizeof(r->message), "%s at '%s', band '%s': %s[%s] is %s, wanted %s: %s",
-		 class, m->point->id, m->band, r->job->arg[x->out].name, at, x->got, x->wanted, text);
+		n += (size_t)snprintf(at + n, sizeof(at) - n, "%s%" PRId64, i ? "," : "",
+				      x->index[i]);
+	snprintf(r->message, sizeof(r->message),
+		 "%s at '%s', band '%s': %s[%s] is %s, wanted %s: %s", class, m->point->id, m->band,
+		 r->job->arg[x->out].name, at, x->got, x->wanted, text);
 }
 
 static void fail_call(struct kl_inquiry *r, const struct kl_member *m, const struct kl_call *end)
@@ -92,8 +94,9 @@ static bool fail_replay(struct kl_inquiry *r, const struct kl_round *v, const st
 	return true;
 }
 
-static void fail_wrong(struct kl_inquiry *r, struct kl_subject *s, const struct kl_round *v, size_t member,
-		       const struct kl_mismatch *x, const void *const *got, uint64_t poison)
+static void fail_wrong(struct kl_inquiry *r, struct kl_subject *s, const struct kl_round *v,
+		       size_t member, const struct kl_mismatch *x, const void *const *got,
+		       uint64_t poison)
 {
 	const struct kl_member *m = kl_pool_get(r->pool, member);
 	const char *class = kl_failure_class_wrong(x);
@@ -181,7 +184,8 @@ static bool known_right(const struct kl_inquiry *r, struct kl_subject *s, size_t
 }
 
 /* While there is room for it. */
-static void keep_right(struct kl_inquiry *r, struct kl_subject *s, size_t member, const void *const *got)
+static void keep_right(struct kl_inquiry *r, struct kl_subject *s, size_t member,
+		       const void *const *got)
 {
 	const struct kl_member *m = kl_pool_get(r->pool, member);
 	struct kl_answer *x = &r->right[member];
@@ -217,7 +221,8 @@ static int judge(struct kl_mismatch *x, struct kl_inquiry *r, struct kl_subject 
 	return err;
 }
 
-static int one_call(struct kl_inquiry *r, struct kl_subject *s, const struct kl_round *v, size_t member)
+static int one_call(struct kl_inquiry *r, struct kl_subject *s, const struct kl_round *v,
+		    size_t member)
 {
 	const struct kl_member *m = kl_pool_get(r->pool, member);
 	const void *got[KL_JOB_MAX_ARGS] = { NULL };
@@ -260,8 +265,11 @@ int kl_inquiry_round(struct kl_inquiry *r, const struct kl_round *v)
 {
 	KL_AUTO(kl_subject_freep) struct kl_subject *s = NULL;
 	struct kl_subject_spec spec = {
-		.kind = KL_SUBJECT_KERNEL, .so = r->job->candidate_so, .entry = r->job->entry,
-		.align_right = v->right, .cpu = -1,
+		.kind = KL_SUBJECT_KERNEL,
+		.so = r->job->candidate_so,
+		.entry = r->job->entry,
+		.align_right = v->right,
+		.cpu = -1,
 	};
 	size_t p = (size_t)(v->point - r->job->point);
 	int err = kl_subject_start(&s, r->job, v->point, &spec);
@@ -291,12 +299,15 @@ int kl_inquiry_round(struct kl_inquiry *r, const struct kl_round *v)
 
 /* -- life ---------------------------------------------------------------- */
 
-void kl_inquiry_init(struct kl_inquiry *r, const struct kl_job *job, struct kl_pool *pool, size_t most)
+void kl_inquiry_init(struct kl_inquiry *r, const struct kl_job *job, struct kl_pool *pool,
+		     size_t most)
 {
 	size_t n = kl_pool_size(pool);
 
 	*r = (struct kl_inquiry){
-		.job = job, .pool = pool, .seed = kl_rng_derive(kl_pool_seed(pool), "correct"),
+		.job = job,
+		.pool = pool,
+		.seed = kl_rng_derive(kl_pool_seed(pool), "correct"),
 	};
 	r->passed[0] = kl_calloc(n + 1, sizeof(bool));
 	r->passed[1] = kl_calloc(n + 1, sizeof(bool));

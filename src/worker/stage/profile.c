@@ -15,7 +15,9 @@
 #include "worker/measure/profile_failure.h"
 #include "worker/measure/visit.h"
 
-/* When a subject's call takes longer, one measured call a visit, and one visit a block, are enough. */
+/*
+ * When a subject's call takes longer, one measured call a visit, and one visit a block, are enough.
+ */
 #define DEAR_NS ((int64_t)10000000)
 /* A single time may be below the floor by what a clock and a handshake are wrong. */
 #define FLOOR_SLACK_NS 1000
@@ -31,9 +33,9 @@ struct profile {
 	struct kl_blocks blocks;
 	/* The same pages for all: which ones they are is worth some per cent, too. */
 	struct kl_subject_memory memory;
-	size_t calls;			/* measured ones of a visit, the same for all of a block */
-	int measured, disturbed;	/* calls of this point */
-	int64_t longest_ns;		/* a subject's unmeasured call */
+	size_t calls;            /* measured ones of a visit, the same for all of a block */
+	int measured, disturbed; /* calls of this point */
+	int64_t longest_ns;      /* a subject's unmeasured call */
 	double *handshake;
 	size_t nhandshake, handshake_alloc;
 };
@@ -69,9 +71,10 @@ static int take(struct profile *p, enum kl_blocks_who who, const struct kl_visit
 	KL_GROW(p->handshake, p->nhandshake + 1, p->handshake_alloc);
 	p->handshake[p->nhandshake++] = (double)v->handshake_ns;
 	if (!v->traced)
-		kl_blocks_note(p->notes,
-			       "ptrace is refused here: the end of a call was checked by a second look "
-			       "at its outputs only");
+		kl_blocks_note(
+			p->notes,
+			"ptrace is refused here: the end of a call was checked by a second look "
+			"at its outputs only");
 	if (!kl_visit_ok(v)) {
 		if (candidate)
 			return fail_visit(p, v);
@@ -79,9 +82,10 @@ static int take(struct profile *p, enum kl_blocks_who who, const struct kl_visit
 	}
 	if (candidate && v->least_wall_ns + FLOOR_SLACK_NS < p->point->floor_ns)
 		return kl_profile_fail(p->result, "cheat",
-			    "%lld ns at '%s' is below the physical floor of %lld ns: "
-			    "the work cannot have been done",
-			    (long long)v->least_wall_ns, p->point->id, (long long)p->point->floor_ns);
+				       "%lld ns at '%s' is below the physical floor of %lld ns: "
+				       "the work cannot have been done",
+				       (long long)v->least_wall_ns, p->point->id,
+				       (long long)p->point->floor_ns);
 	p->blocks.subject[who].once |= v->slow || v->first_ns > DEAR_NS;
 	*log_ns += log((double)v->least_ns);
 	p->measured += v->measured;
@@ -172,9 +176,9 @@ static void set_subjects(struct profile *p, int cpu)
 	s[KL_BLOCKS_PARENT].there = j->parent_so != NULL;
 	s[KL_BLOCKS_BASELINE].what = j->baseline;
 	s[KL_BLOCKS_BASELINE].there = j->baseline != NULL;
-	p->spec[KL_BLOCKS_BASELINE] = (struct kl_subject_spec){
-		.kind = KL_SUBJECT_BASELINE, .baseline = j->baseline, .cpu = cpu
-	};
+	p->spec[KL_BLOCKS_BASELINE] = (struct kl_subject_spec){ .kind = KL_SUBJECT_BASELINE,
+								.baseline = j->baseline,
+								.cpu = cpu };
 }
 
 /* 0, KL_PROFILE_FAILED or an error */
@@ -207,8 +211,10 @@ static int profile_point(struct profile *p, const struct kl_point *pt, struct kl
 		return err;
 	json_array_append_new(points, kl_blocks_report(&p->blocks, pt->id, p->notes));
 	if (p->disturbed > p->measured / 4)
-		kl_blocks_note(p->notes,
-			       "%s: the processors did other work as well: times are processor time", pt->id);
+		kl_blocks_note(
+			p->notes,
+			"%s: the processors did other work as well: times are processor time",
+			pt->id);
 	return 0;
 }
 
@@ -222,7 +228,8 @@ static int profile_points(struct profile *p, struct kl_pool *pool, json_t *point
 		n += j->point[i].perf;
 	for (size_t i = 0; i < j->npoint && !err; i++)
 		if (j->point[i].perf)
-			err = profile_point(p, &j->point[i], pool, points, cpu, j->profile_max_ms / n);
+			err = profile_point(p, &j->point[i], pool, points, cpu,
+					    j->profile_max_ms / n);
 	return err < 0 ? err : 0;
 }
 

@@ -26,7 +26,10 @@ int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *p
  * result.counters: with `launches`, or `notes` that say why there are none.
  */
 int kl_stage_counters(json_t *result, const struct kl_job *job, const json_t *doc);
-/** One call of the candidate at the first performance point, for a tool that looks on; nothing is judged. */
+/**
+ * One call of the candidate at the first performance point, for a tool that looks on; nothing is
+ * judged.
+ */
 int kl_stage_launch(json_t *result, const struct kl_job *job, struct kl_pool *pool);
 
 #endif

@@ -34,10 +34,10 @@ int kl_baseline_open(struct kl_baseline_call *out, const struct kl_wire *w, void
 void kl_baseline_env(struct kl_strvec *env, const char *isa);
 
 /* one a library */
-int kl_baseline_openblas_sgemm(struct kl_baseline_call *out,
-			       const struct kl_wire *w, void *const *data);
-int kl_baseline_onednn_conv2d(struct kl_baseline_call *out,
-			      const struct kl_wire *w, void *const *data);
+int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wire *w,
+			       void *const *data);
+int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *w,
+			      void *const *data);
 
 /** Arguments by role: the n-th dim, in, out; -1: none. For the implementations. */
 int kl_baseline_arg(const struct kl_wire *w, enum kl_role role, int n);

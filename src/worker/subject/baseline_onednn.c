@@ -22,7 +22,7 @@ int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire
 			      void *const *data)
 {
 	return kl_error(KL_ECANNOT, "this program was built without oneDNN's headers: "
-			"run `make deps` and build again");
+				    "run `make deps` and build again");
 }
 #else
 #include <dlfcn.h>
@@ -58,7 +58,7 @@ typedef const dnnl_memory_desc_t *md_in_t;
 /* The library's functions under their own names, with their own types. */
 struct api {
 #define MEMBER(f) __typeof__(&f) f;
-/* clang-format off */
+	/* clang-format off */
 	FUNCTIONS(MEMBER) MORE_FUNCTIONS(MEMBER)
 /* clang-format on */
 #undef MEMBER
@@ -70,7 +70,7 @@ struct conv {
 	dnnl_stream_t stream;
 	md_t x_md, w_md, y_md, any_md;
 	dnnl_primitive_desc_t pd;
-	dnnl_memory_t x, w, y, packed;	/* packed == w where no reordering is needed */
+	dnnl_memory_t x, w, y, packed; /* packed == w where no reordering is needed */
 	dnnl_primitive_t reorder, primitive;
 };
 
@@ -79,7 +79,9 @@ static void run(void *state)
 	struct conv *c = state;
 	dnnl_exec_arg_t pack[] = { { DNNL_ARG_FROM, c->w }, { DNNL_ARG_TO, c->packed } };
 	dnnl_exec_arg_t args[] = {
-		{ DNNL_ARG_SRC, c->x }, { DNNL_ARG_WEIGHTS, c->packed }, { DNNL_ARG_DST, c->y },
+		{ DNNL_ARG_SRC, c->x },
+		{ DNNL_ARG_WEIGHTS, c->packed },
+		{ DNNL_ARG_DST, c->y },
 	};
 
 	if (c->reorder)
@@ -95,17 +97,16 @@ static int load(struct api *api)
 
 	if (!lib)
 		return kl_error(KL_ECANNOT, "oneDNN is not installed (%s): run `make deps`", name);
-#define LOOK_UP(f)								\
-	if (!(*(void **)&api->f = dlsym(lib, #f)))				\
+#define LOOK_UP(f)                                 \
+	if (!(*(void **)&api->f = dlsym(lib, #f))) \
 		return kl_error(KL_ECANNOT, "this oneDNN has no %s", #f);
-/* clang-format off */
+	/* clang-format off */
 	FUNCTIONS(LOOK_UP) MORE_FUNCTIONS(LOOK_UP)
 /* clang-format on */
 #undef LOOK_UP
-	if (api->dnnl_version()->major != DNNL_VERSION_MAJOR)
-		return kl_error(KL_ECANNOT,
-				"oneDNN %d is installed, this program was built with %d",
-				api->dnnl_version()->major, DNNL_VERSION_MAJOR);
+		if (api->dnnl_version()->major != DNNL_VERSION_MAJOR) return kl_error(
+			KL_ECANNOT, "oneDNN %d is installed, this program was built with %d",
+			api->dnnl_version()->major, DNNL_VERSION_MAJOR);
 	return 0;
 }
 
@@ -122,16 +123,17 @@ static bool choose(struct conv *c)
 {
 	static const dnnl_dims_t strides = { 1, 1 }, dilates = { 0, 0 }, pad = { 1, 1 };
 #if DNNL_VERSION_MAJOR >= 3
-	return c->api.dnnl_convolution_forward_primitive_desc_create(&c->pd, c->engine,
-		dnnl_forward_inference, dnnl_convolution_auto, c->x_md, c->any_md, NULL, c->y_md,
-		strides, dilates, pad, pad, NULL) == dnnl_success;
+	return c->api.dnnl_convolution_forward_primitive_desc_create(
+		       &c->pd, c->engine, dnnl_forward_inference, dnnl_convolution_auto, c->x_md,
+		       c->any_md, NULL, c->y_md, strides, dilates, pad, pad, NULL) == dnnl_success;
 #else
 	dnnl_convolution_desc_t d;
 
 	(void)dilates;
-	return c->api.dnnl_convolution_forward_desc_init(
-		       &d, dnnl_forward_inference, dnnl_convolution_auto, &c->x_md, &c->any_md,
-		       NULL, &c->y_md, strides, pad, pad) == dnnl_success &&
+	return c->api.dnnl_convolution_forward_desc_init(&d, dnnl_forward_inference,
+							 dnnl_convolution_auto, &c->x_md,
+							 &c->any_md, NULL, &c->y_md, strides, pad,
+							 pad) == dnnl_success &&
 	       c->api.dnnl_primitive_desc_create(&c->pd, &d, NULL, c->engine, NULL) == dnnl_success;
 #endif
 }
@@ -165,8 +167,8 @@ static int build(struct conv *c, const int64_t dim[5], void *x, void *w, void *y
 	    c->api.dnnl_memory_create(&c->x, IN(c->x_md), c->engine, x) != dnnl_success ||
 	    c->api.dnnl_memory_create(&c->w, IN(c->w_md), c->engine, w) != dnnl_success ||
 	    c->api.dnnl_memory_create(&c->y, IN(c->y_md), c->engine, y) != dnnl_success ||
-	    !pack_weights(c, c->api.dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md,
-								 0)) ||
+	    !pack_weights(c,
+			  c->api.dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0)) ||
 	    c->api.dnnl_primitive_create(&c->primitive, c->pd) != dnnl_success)
 		return kl_error(KL_ECANNOT, "oneDNN refuses this convolution");
 	return 0;
@@ -175,10 +177,10 @@ static int build(struct conv *c, const int64_t dim[5], void *x, void *w, void *y
 int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire *w,
 			      void *const *data)
 {
-	static struct conv c;	/* one a process, which is the child's only work */
+	static struct conv c; /* one a process, which is the child's only work */
 	int x = kl_baseline_arg(w, KL_ROLE_IN, 0), k = kl_baseline_arg(w, KL_ROLE_IN, 1);
 	int y = kl_baseline_arg(w, KL_ROLE_OUT, 0), err;
-	int64_t dim[5];	/* N H W C F */
+	int64_t dim[5]; /* N H W C F */
 
 	for (int i = 0; i < 5; i++) {
 		int at = kl_baseline_arg(w, KL_ROLE_DIM, i);
@@ -192,7 +194,7 @@ int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire
 	    !kl_baseline_f32(w, k, (int64_t[]){ dim[4], 3, 3, dim[3] }, 4) ||
 	    !kl_baseline_f32(w, y, (int64_t[]){ dim[0], dim[1], dim[2], dim[4] }, 4))
 		return kl_error(KL_ECANNOT, "needs f32 in [N,H,W,C], in [F,3,3,C] and out "
-				"[N,H,W,F], and no other argument");
+					    "[N,H,W,F], and no other argument");
 	if ((err = load(&c.api)) < 0 || (err = build(&c, dim, data[x], data[k], data[y])) < 0)
 		return err;
 	*out = (struct kl_baseline_call){ .run = run, .state = &c };

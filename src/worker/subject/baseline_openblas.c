@@ -10,8 +10,8 @@
 /* The part of CBLAS that is used; its ABI has not changed since 1998. */
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111 };
 typedef void (*sgemm_fn)(int order, int ta, int tb, int m, int n, int k, float alpha,
-			 const float *a, int lda, const float *b, int ldb,
-			 float beta, float *c, int ldc);
+			 const float *a, int lda, const float *b, int ldb, float beta, float *c,
+			 int ldc);
 
 struct sgemm {
 	sgemm_fn fn;
@@ -24,8 +24,8 @@ static void run(void *state)
 {
 	struct sgemm *s = state;
 
-	s->fn(ROW_MAJOR, NO_TRANSPOSE, NO_TRANSPOSE, s->m, s->n, s->k, 1.0f,
-	      s->a, s->k, s->b, s->n, 0.0f, s->c, s->n);
+	s->fn(ROW_MAJOR, NO_TRANSPOSE, NO_TRANSPOSE, s->m, s->n, s->k, 1.0f, s->a, s->k, s->b, s->n,
+	      0.0f, s->c, s->n);
 }
 
 static int load(sgemm_fn *out)
@@ -46,7 +46,7 @@ static int load(sgemm_fn *out)
 int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wire *w,
 			       void *const *data)
 {
-	static struct sgemm s;	/* one a process, which is the child's only work */
+	static struct sgemm s; /* one a process, which is the child's only work */
 	int64_t dim[3];
 	int a = kl_baseline_arg(w, KL_ROLE_IN, 0), b = kl_baseline_arg(w, KL_ROLE_IN, 1);
 	int c = kl_baseline_arg(w, KL_ROLE_OUT, 0), err;
@@ -60,12 +60,11 @@ int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wir
 		if (dim[i] < 1 || dim[i] > INT_MAX)
 			return kl_error(KL_ECANNOT, "a dim is outside 1 to %d", INT_MAX);
 	}
-	if (w->nargs != 6 ||
-	    !kl_baseline_f32(w, a, (int64_t[]){ dim[0], dim[2] }, 2) ||
+	if (w->nargs != 6 || !kl_baseline_f32(w, a, (int64_t[]){ dim[0], dim[2] }, 2) ||
 	    !kl_baseline_f32(w, b, (int64_t[]){ dim[2], dim[1] }, 2) ||
 	    !kl_baseline_f32(w, c, (int64_t[]){ dim[0], dim[1] }, 2))
 		return kl_error(KL_ECANNOT, "needs f32 in [M,K], in [K,N] and out [M,N], "
-				"and no other argument");
+					    "and no other argument");
 	if ((err = load(&s.fn)) < 0)
 		return err;
 	s.m = (int)dim[0];

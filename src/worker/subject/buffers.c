@@ -49,7 +49,7 @@ static bool has_clflushopt(void)
 static void flush(unsigned char *p, size_t n, bool opt)
 {
 	for (size_t i = 0; i < n; i += 64) {
-		if (opt)	/* clflushopt, for assemblers and -march that lack it */
+		if (opt) /* clflushopt, for assemblers and -march that lack it */
 			__asm__ volatile(".byte 0x66; clflush %0" : "+m"(p[i]));
 		else
 			__asm__ volatile("clflush %0" : "+m"(p[i]));

@@ -71,8 +71,8 @@ static void idle(const struct kl_cpu_subject *s, int64_t waited)
 enum seen { SEEN, STOPPED, LATE };
 
 /* Wait for a word of the control page, for a stop, or for `limit` to pass. */
-static enum seen wait_word(struct kl_cpu_subject *s, const uint64_t *word, uint64_t want, int64_t limit,
-			   struct kl_trace_event *ev)
+static enum seen wait_word(struct kl_cpu_subject *s, const uint64_t *word, uint64_t want,
+			   int64_t limit, struct kl_trace_event *ev)
 {
 	int64_t begin = kl_call_now(), now;
 
@@ -85,7 +85,7 @@ static enum seen wait_word(struct kl_cpu_subject *s, const uint64_t *word, uint6
 		if (kl_trace_poll(s->pid, ev)) {
 			if (ev->kind != KL_TRACE_STOP)
 				return STOPPED;
-			kl_trace_continue(s->pid);	/* an interrupt that came too late */
+			kl_trace_continue(s->pid); /* an interrupt that came too late */
 		}
 		now = kl_call_now();
 		if (now - begin > limit)
@@ -122,7 +122,7 @@ static enum seen wait_trap(struct kl_cpu_subject *s, int64_t limit, struct kl_tr
 			asked = true;
 		}
 		relax();
-		if (asked)	/* it may need our processor to get there */
+		if (asked) /* it may need our processor to get there */
 			idle(s, now - begin);
 	}
 }
@@ -224,8 +224,8 @@ static bool end_alone(struct kl_cpu_subject *s, uint64_t nonce, struct kl_call *
 }
 
 /* With ptrace: `ev` if it stopped already. `*trap` is when that was seen. */
-static bool end_traced(struct kl_cpu_subject *s, const struct kl_trace_event *stopped, int64_t *trap,
-		       struct kl_call *out)
+static bool end_traced(struct kl_cpu_subject *s, const struct kl_trace_event *stopped,
+		       int64_t *trap, struct kl_call *out)
 {
 	struct kl_trace_event ev;
 
@@ -267,7 +267,7 @@ static bool slack_intact(struct kl_cpu_subject *s, struct kl_call *out)
 
 struct times {
 	int64_t go, done, trap;
-	int64_t used;	/* processor time from a little before `go` to the trap; -1: not known */
+	int64_t used; /* processor time from a little before `go` to the trap; -1: not known */
 };
 
 static int64_t processor_ns(const struct kl_cpu_subject *s)
@@ -291,8 +291,8 @@ static bool one_call(struct kl_cpu_subject *s, bool empty, struct times *t, stru
 		nonce = (kl_rng_u64(&s->nonce) & ~(uint64_t)1) | empty;
 	while (nonce < 2 || nonce == s->last);
 	/*
-	 * A call that is not timed finds its nonce there. One that has to wait for it spins, perhaps on
-	 * the processor that we would need to write it.
+	 * A call that is not timed finds its nonce there. One that has to wait for it spins,
+	 * perhaps on the processor that we would need to write it.
 	 */
 	at_once = s->traced && !s->precise;
 	if (!at_once && !arm(s, out))
@@ -314,8 +314,8 @@ static bool one_call(struct kl_cpu_subject *s, bool empty, struct times *t, stru
 		kl_outcome(s, &ev, out);
 		return false;
 	}
-	if (s->traced ? !end_traced(s, seen == STOPPED ? &ev : NULL, &t->trap, out)
-		      : !end_alone(s, nonce, out))
+	if (s->traced ? !end_traced(s, seen == STOPPED ? &ev : NULL, &t->trap, out) :
+			!end_alone(s, nonce, out))
 		return false;
 	t->used = used < 0 ? -1 : processor_ns(s) - used;
 	if (!page_untouched(s, nonce)) {

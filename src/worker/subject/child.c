@@ -17,7 +17,7 @@
 
 /* What is not promised to be zero begins as ones: NaN in every format, no index. */
 #define DIRT 0xff
-#define DIRTY_ARENA ((size_t)2 << 20)	/* of the arena, where most allocations lie */
+#define DIRTY_ARENA ((size_t)2 << 20) /* of the arena, where most allocations lie */
 #define DIRTY_STACK ((size_t)256 << 10)
 
 /* What the runtime linked into every kernel exports: where its allocator's memory is. */
@@ -107,7 +107,7 @@ static int give_arena(void *object, int64_t bytes, bool dirty)
 		return kl_error_errno("no memory for the kernel's allocations");
 	a->base = (void *)at;
 	a->size = (size_t)bytes;
-	if (dirty)	/* the first page as well: what it holds does not matter */
+	if (dirty) /* the first page as well: what it holds does not matter */
 		memset(a->base, DIRT, a->size < DIRTY_ARENA ? a->size : DIRTY_ARENA);
 	return 0;
 }

@@ -9,8 +9,8 @@
  */
 enum kl_child_exit {
 	KL_CHILD_USAGE = 129,
-	KL_CHILD_NOT_READY = 70,	/* the reason went through the socket */
-	KL_CHILD_NOT_SEALED = 71,	/* after hello; no byte of the kernel was run */
+	KL_CHILD_NOT_READY = 70,  /* the reason went through the socket */
+	KL_CHILD_NOT_SEALED = 71, /* after hello; no byte of the kernel was run */
 };
 
 int kl_child_main(void);

@@ -10,23 +10,66 @@
 #include "worker/subject/child.h"
 #include "worker/subject/subject_state.h"
 
-#define CALL(name) { SYS_##name, #name }
+#define CALL(name)                \
+	{                         \
+		SYS_##name, #name \
+	}
 static const struct {
 	long number;
 	const char *name;
 } calls[] = {
 #ifdef SYS_fork
-	CALL(open), CALL(fork), CALL(vfork), CALL(time), CALL(alarm), CALL(poll),
+	CALL(open),
+	CALL(fork),
+	CALL(vfork),
+	CALL(time),
+	CALL(alarm),
+	CALL(poll),
 #endif
-	CALL(read), CALL(write), CALL(openat), CALL(close), CALL(socket), CALL(connect),
-	CALL(sendto), CALL(clone), CALL(clone3), CALL(execve), CALL(kill), CALL(tgkill),
-	CALL(mmap), CALL(munmap), CALL(mprotect), CALL(mremap), CALL(madvise), CALL(brk),
-	CALL(rt_sigaction), CALL(rt_sigprocmask), CALL(rt_sigreturn), CALL(sigaltstack),
-	CALL(prctl), CALL(seccomp), CALL(ptrace), CALL(process_vm_readv), CALL(process_vm_writev),
-	CALL(nanosleep), CALL(clock_nanosleep), CALL(clock_gettime), CALL(gettimeofday),
-	CALL(sched_yield), CALL(sched_setaffinity), CALL(sched_getaffinity), CALL(futex),
-	CALL(getpid), CALL(gettid), CALL(getrandom), CALL(ioctl), CALL(perf_event_open),
-	CALL(memfd_create), CALL(io_uring_setup), CALL(setitimer), CALL(timer_create),
+	CALL(read),
+	CALL(write),
+	CALL(openat),
+	CALL(close),
+	CALL(socket),
+	CALL(connect),
+	CALL(sendto),
+	CALL(clone),
+	CALL(clone3),
+	CALL(execve),
+	CALL(kill),
+	CALL(tgkill),
+	CALL(mmap),
+	CALL(munmap),
+	CALL(mprotect),
+	CALL(mremap),
+	CALL(madvise),
+	CALL(brk),
+	CALL(rt_sigaction),
+	CALL(rt_sigprocmask),
+	CALL(rt_sigreturn),
+	CALL(sigaltstack),
+	CALL(prctl),
+	CALL(seccomp),
+	CALL(ptrace),
+	CALL(process_vm_readv),
+	CALL(process_vm_writev),
+	CALL(nanosleep),
+	CALL(clock_nanosleep),
+	CALL(clock_gettime),
+	CALL(gettimeofday),
+	CALL(sched_yield),
+	CALL(sched_setaffinity),
+	CALL(sched_getaffinity),
+	CALL(futex),
+	CALL(getpid),
+	CALL(gettid),
+	CALL(getrandom),
+	CALL(ioctl),
+	CALL(perf_event_open),
+	CALL(memfd_create),
+	CALL(io_uring_setup),
+	CALL(setitimer),
+	CALL(timer_create),
 };
 
 void kl_outcome_kill(struct kl_cpu_subject *s, struct kl_call *out, enum kl_call_end end,
@@ -54,7 +97,7 @@ static void system_call(struct kl_cpu_subject *s, struct kl_call *out)
 	}
 	number = kl_trace_syscall(&regs);
 	kl_trace_read(s->pid, kl_trace_pc(&regs) - 2, op, 2);
-	if (op[0] == 0xcd) {	/* int 0x80 numbers them differently */
+	if (op[0] == 0xcd) { /* int 0x80 numbers them differently */
 		kl_outcome_kill(s, out, KL_CALL_CHEAT, "made the 32-bit system call %ld", number);
 		return;
 	}
@@ -101,11 +144,11 @@ static bool near_tensor(struct kl_cpu_subject *s, uint64_t addr, struct kl_call 
 					"stored to read-only input '%s' at byte %lld", s->name[i],
 					(long long)byte);
 		else
-			kl_outcome_kill(
-				s, out, KL_CALL_FAULT,
-				"out of bounds of '%s': byte %lld of %llu (element %lld)",
-				s->name[i], (long long)byte, (unsigned long long)a->bytes,
-				(long long)(byte < 0 ? (byte - size + 1) / size : byte / size));
+			kl_outcome_kill(s, out, KL_CALL_FAULT,
+					"out of bounds of '%s': byte %lld of %llu (element %lld)",
+					s->name[i], (long long)byte, (unsigned long long)a->bytes,
+					(long long)(byte < 0 ? (byte - size + 1) / size :
+							       byte / size));
 		return true;
 	}
 	return false;
@@ -191,7 +234,7 @@ void kl_outcome(struct kl_cpu_subject *s, const struct kl_trace_event *ev, struc
 		signalled(s, ev->signal, out);
 	else if (ev->kind == KL_TRACE_EXITING && WIFSIGNALED(ev->status) &&
 		 WTERMSIG(ev->status) == SIGKILL)
-		system_call(s, out);	/* how strict mode ends it */
+		system_call(s, out); /* how strict mode ends it */
 	else
 		ended(s, ev->status, out);
 }

@@ -6,7 +6,8 @@
 #ifdef KL_NO_FFI
 int kl_signature_prepare(struct kl_frame *f, const struct kl_wire *w, const uint64_t *map)
 {
-	return kl_error(KL_ECANNOT, "this klineage-worker was built without libffi: it has no surface 'c'");
+	return kl_error(KL_ECANNOT,
+			"this klineage-worker was built without libffi: it has no surface 'c'");
 }
 
 void kl_signature_call(const void *frame, uint64_t go)
@@ -20,18 +21,28 @@ void kl_signature_call(const void *frame, uint64_t go)
 static ffi_type *type_of(enum kl_dtype t)
 {
 	switch (t) {
-	case KL_F64: return &ffi_type_double;
-	case KL_F32: return &ffi_type_float;
+	case KL_F64:
+		return &ffi_type_double;
+	case KL_F32:
+		return &ffi_type_float;
 	case KL_F16:
 	case KL_BF16:
-	case KL_U16: return &ffi_type_uint16;
-	case KL_I64: return &ffi_type_sint64;
-	case KL_I32: return &ffi_type_sint32;
-	case KL_I16: return &ffi_type_sint16;
-	case KL_I8: return &ffi_type_sint8;
-	case KL_U64: return &ffi_type_uint64;
-	case KL_U32: return &ffi_type_uint32;
-	case KL_U8: return &ffi_type_uint8;
+	case KL_U16:
+		return &ffi_type_uint16;
+	case KL_I64:
+		return &ffi_type_sint64;
+	case KL_I32:
+		return &ffi_type_sint32;
+	case KL_I16:
+		return &ffi_type_sint16;
+	case KL_I8:
+		return &ffi_type_sint8;
+	case KL_U64:
+		return &ffi_type_uint64;
+	case KL_U32:
+		return &ffi_type_uint32;
+	case KL_U8:
+		return &ffi_type_uint8;
 	}
 	KL_BUG("dtype %d", (int)t);
 }

@@ -14,8 +14,7 @@ _Static_assert(sizeof(struct kl_control) == 4096, "one page");
  * callee-saved, so an honest kernel leaves them alone; a dishonest one is
  * overruled by the parent, or found out.
  */
-__asm__(
-	".text\n"
+__asm__(".text\n"
 	".p2align 6\n"
 	".globl kl_stub_wait\n"
 	".type kl_stub_wait, @function\n"
@@ -53,8 +52,7 @@ __asm__(
 	"	jmp	1b\n"
 	".size kl_stub_wait, . - kl_stub_wait\n"
 	"kl_stub_mxcsr:\n"
-	"	.long	0x1f80\n"
-);
+	"	.long	0x1f80\n");
 #else
 void kl_stub_wait(struct kl_control *ctl, const void *frame, kl_stub_invoke invoke, uint64_t traced)
 {

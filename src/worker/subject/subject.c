@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/subject/subject_ops.h"
 
-int kl_subject_start(struct kl_subject **out, const struct kl_job *job,
-		     const struct kl_point *pt, const struct kl_subject_spec *spec)
+int kl_subject_start(struct kl_subject **out, const struct kl_job *job, const struct kl_point *pt,
+		     const struct kl_subject_spec *spec)
 {
-	return job->surface == KL_SURFACE_CUDA ? kl_subject_start_gpu(out, job, pt, spec)
-					       : kl_subject_start_cpu(out, job, pt, spec);
+	return job->surface == KL_SURFACE_CUDA ? kl_subject_start_gpu(out, job, pt, spec) :
+						 kl_subject_start_cpu(out, job, pt, spec);
 }
 
 void kl_subject_free(struct kl_subject *s)

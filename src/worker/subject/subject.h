@@ -46,7 +46,8 @@
  *
  * Surface cuda has no host code to seal: there a subject is a binding in a GPU process
  * (subject_gpu.c, docs/formats.md, "On a GPU"). kl_subject_buffer() is the host's copy, which
- * calls copy in and out; traced is true; a baseline is KL_ECANNOT, since the profile calls those itself.
+ * calls copy in and out; traced is true; a baseline is KL_ECANNOT, since the profile calls those
+ * itself.
  *
  *	kl_subject_start(&s, job, point, &spec);
  *	memcpy(kl_subject_buffer(s, arg), ...)	each in and inout
@@ -57,13 +58,14 @@
 enum kl_subject_kind { KL_SUBJECT_KERNEL, KL_SUBJECT_ORACLE, KL_SUBJECT_BASELINE };
 
 /*
- * Memory of a processor's tensors that outlives a child, for the next one at the same point: a new one costs
- * more than many a call. Each call writes all of it anew, slack included, so that nothing of one child's gets
- * to the next; a child maps it where it likes. One subject at a time has it. Zeroed; released by its owner.
+ * Memory of a processor's tensors that outlives a child, for the next one at the same point: a new
+ * one costs more than many a call. Each call writes all of it anew, slack included, so that nothing
+ * of one child's gets to the next; a child maps it where it likes. One subject at a time has it.
+ * Zeroed; released by its owner.
  */
 struct kl_subject_memory {
 	struct kl_subject_lent {
-		unsigned char *map;	/* NULL: none yet, or lent */
+		unsigned char *map; /* NULL: none yet, or lent */
 		unsigned char *slack;
 		uint64_t bytes;
 		int fd;
@@ -73,14 +75,14 @@ void kl_subject_memory_release(struct kl_subject_memory *m);
 
 struct kl_subject_spec {
 	enum kl_subject_kind kind;
-	const char *so;			/* kernel, oracle */
+	const char *so; /* kernel, oracle */
 	const char *entry;
-	const char *baseline;		/* "openblas.sgemm" */
-	bool real_is_double;		/* oracle: what kl_real is in `so` */
-	bool align_right;		/* guard side */
-	int cpu;			/* run there, timed by spinning; -1: anywhere, roughly */
-	bool untraced;			/* do without ptrace, for tests */
-	struct kl_subject_memory *memory;	/* or NULL; must outlive the subject */
+	const char *baseline;             /* "openblas.sgemm" */
+	bool real_is_double;              /* oracle: what kl_real is in `so` */
+	bool align_right;                 /* guard side */
+	int cpu;                          /* run there, timed by spinning; -1: anywhere, roughly */
+	bool untraced;                    /* do without ptrace, for tests */
+	struct kl_subject_memory *memory; /* or NULL; must outlive the subject */
 };
 
 struct kl_subject;
@@ -90,8 +92,8 @@ struct kl_subject;
  * seccomp refused); KL_EINVALID: the object cannot be loaded. `job` and `pt`
  * are not kept.
  */
-int kl_subject_start(struct kl_subject **out, const struct kl_job *job,
-		     const struct kl_point *pt, const struct kl_subject_spec *spec);
+int kl_subject_start(struct kl_subject **out, const struct kl_job *job, const struct kl_point *pt,
+		     const struct kl_subject_spec *spec);
 void kl_subject_free(struct kl_subject *s);
 KL_DEFINE_CLEANUP(struct kl_subject *, kl_subject_free)
 
@@ -120,15 +122,20 @@ int64_t kl_subject_handshake_ns(const struct kl_subject *s);
 void kl_subject_flush(struct kl_subject *s);
 
 enum kl_call_end {
-	KL_CALL_OK, KL_CALL_FAULT, KL_CALL_HANG, KL_CALL_CHEAT, KL_CALL_EXIT,
-	KL_CALL_LAUNCH,		/* cuda: the driver refused to launch it */
+	KL_CALL_OK,
+	KL_CALL_FAULT,
+	KL_CALL_HANG,
+	KL_CALL_CHEAT,
+	KL_CALL_EXIT,
+	KL_CALL_LAUNCH, /* cuda: the driver refused to launch it */
 };
 struct kl_call {
 	enum kl_call_end end;
-	int64_t ns;		/* by the parent's clock less the handshake; at most the processor time */
-	int64_t wall_ns;	/* by the parent's clock alone: never less than what it took */
-	bool disturbed;		/* it had to wait for a processor: ns is processor time */
-	char what[200];		/* for people, after "the kernel ": "made the system call 57 (fork)" */
+	/* by the parent's clock less the handshake; at most the processor time */
+	int64_t ns;
+	int64_t wall_ns; /* by the parent's clock alone: never less than what it took */
+	bool disturbed;  /* it had to wait for a processor: ns is processor time */
+	char what[200];  /* for people, after "the kernel ": "made the system call 57 (fork)" */
 };
 /**
  * One call, at most job->call_ms. 0 whatever the kernel did; the child is gone unless

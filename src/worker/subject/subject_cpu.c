@@ -242,7 +242,7 @@ void kl_cpu_subject_reap(struct kl_cpu_subject *s)
 			break;
 		if (WIFEXITED(status) || WIFSIGNALED(status))
 			break;
-		kl_trace_continue(s->pid);	/* its exit event */
+		kl_trace_continue(s->pid); /* its exit event */
 	}
 	s->pid = 0;
 }
@@ -312,12 +312,18 @@ static int call(struct kl_subject *s, struct kl_call *out)
 }
 
 static const struct kl_subject_ops operations = {
-	.free = cpu_free, .buffer = buffer, .bytes = bytes, .poison = poison, .traced = traced,
-	.handshake_ns = handshake_ns, .flush = flush, .call = call,
+	.free = cpu_free,
+	.buffer = buffer,
+	.bytes = bytes,
+	.poison = poison,
+	.traced = traced,
+	.handshake_ns = handshake_ns,
+	.flush = flush,
+	.call = call,
 };
 
-int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job, const struct kl_point *pt,
-			 const struct kl_subject_spec *spec)
+int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,
+			 const struct kl_point *pt, const struct kl_subject_spec *spec)
 {
 	KL_AUTO(endp) struct kl_cpu_subject *s = kl_calloc(1, sizeof(*s));
 	KL_AUTO(kl_closep) int plan_fd = -1;
@@ -333,7 +339,8 @@ int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job, cons
 	s->memory = spec->memory;
 	kl_rng_seed(&s->nonce, kl_rng_os_seed());
 	if ((err = kl_memory_shared((void **)&s->wire, &plan_fd, "plan", sizeof(*s->wire))) < 0 ||
-	    (err = kl_memory_shared((void **)&s->control, &control_fd, "control", sizeof(*s->control))) < 0 ||
+	    (err = kl_memory_shared((void **)&s->control, &control_fd, "control",
+				    sizeof(*s->control))) < 0 ||
 	    (err = plan(s, job, pt, spec)) < 0 || (err = kl_memory_take(s)) < 0)
 		return err;
 	kl_cpu_subject_poison(s, 1);

@@ -13,12 +13,13 @@
 #include "worker/subject/subject_ops.h"
 
 /*
- * A kernel of surface cuda: the binding of its cubin, its plan and a set of tensors in a GPU process
- * (client.h). No host code of the candidate's exists, so there is nothing to seal. Or, with host code, the
- * shared object that launches by itself in such a process, which then is sealed (launcher.h).
+ * A kernel of surface cuda: the binding of its cubin, its plan and a set of tensors in a GPU
+ * process (client.h). No host code of the candidate's exists, so there is nothing to seal. Or, with
+ * host code, the shared object that launches by itself in such a process, which then is sealed
+ * (launcher.h).
  */
 struct gpu_subject {
-	struct kl_subject base;		/* first: what the interface sees */
+	struct kl_subject base; /* first: what the interface sees */
 	struct kl_gpu_keep *keep;
 	struct kl_gpu_child *child;
 	struct kl_gpu_host host;
@@ -28,10 +29,10 @@ struct gpu_subject {
 	int64_t call_ms;
 	uint32_t flags;
 	uint64_t seed;
-	bool stale[KL_JOB_MAX_ARGS];	/* poisoned there, not yet here */
+	bool stale[KL_JOB_MAX_ARGS]; /* poisoned there, not yet here */
 	bool host_code;
 	int64_t dim[KL_JOB_MAX_DIMS];
-	struct kl_strvec kernel;	/* host code: what it may launch; empty: not known */
+	struct kl_strvec kernel; /* host code: what it may launch; empty: not known */
 };
 
 static struct gpu_subject *own(struct kl_subject *s)
@@ -106,7 +107,8 @@ static const char *meaning(const char *error)
 	static const struct {
 		const char *error, *means;
 	} known[] = {
-		{ "CUDA_ERROR_ILLEGAL_ADDRESS", "reached beyond its tensors or stored to an input" },
+		{ "CUDA_ERROR_ILLEGAL_ADDRESS",
+		  "reached beyond its tensors or stored to an input" },
 		{ "CUDA_ERROR_MISALIGNED_ADDRESS", "made a misaligned access" },
 		{ "CUDA_ERROR_ILLEGAL_INSTRUCTION", "met an illegal instruction" },
 		{ "CUDA_ERROR_INVALID_ADDRESS_SPACE", "used an address of another space" },
@@ -123,7 +125,8 @@ static const char *meaning(const char *error)
 	return "ended badly";
 }
 
-static void describe(struct kl_call *out, const struct gpu_subject *s, const struct kl_gpu_called *c)
+static void describe(struct kl_call *out, const struct gpu_subject *s,
+		     const struct kl_gpu_called *c)
 {
 	char where[300] = "";
 
@@ -135,25 +138,31 @@ static void describe(struct kl_call *out, const struct gpu_subject *s, const str
 		break;
 	case KL_GPU_CALL_HANG:
 		out->end = KL_CALL_HANG;
-		snprintf(out->what, sizeof(out->what), "did not end within %" PRId64 " ms", s->call_ms);
+		snprintf(out->what, sizeof(out->what), "did not end within %" PRId64 " ms",
+			 s->call_ms);
 		break;
 	case KL_GPU_CALL_REFUSED:
 		out->end = KL_CALL_LAUNCH;
-		snprintf(out->what, sizeof(out->what), "could not be launched: %s%s", c->name, where);
+		snprintf(out->what, sizeof(out->what), "could not be launched: %s%s", c->name,
+			 where);
 		break;
 	case KL_GPU_CALL_SLACK:
 		out->end = KL_CALL_FAULT;
-		snprintf(out->what, sizeof(out->what), "wrote out of bounds of '%s': byte %" PRId64 " of %"
-			 PRIu64, s->name[c->arg], c->where, s->layout[c->arg].bytes);
+		snprintf(out->what, sizeof(out->what),
+			 "wrote out of bounds of '%s': byte %" PRId64 " of %" PRIu64,
+			 s->name[c->arg], c->where, s->layout[c->arg].bytes);
 		break;
 	case KL_GPU_CALL_RETURNED:
 		out->end = KL_CALL_LAUNCH;
-		snprintf(out->what, sizeof(out->what), "returned %d from klineage_launch", c->launch);
+		snprintf(out->what, sizeof(out->what), "returned %d from klineage_launch",
+			 c->launch);
 		break;
 	case KL_GPU_CALL_LATE:
 		out->end = KL_CALL_CHEAT;
-		snprintf(out->what, sizeof(out->what), "kept the device busy for %" PRId64 " ns after its "
-			 "stream was done", c->where);
+		snprintf(out->what, sizeof(out->what),
+			 "kept the device busy for %" PRId64 " ns after its "
+			 "stream was done",
+			 c->where);
 		break;
 	case KL_GPU_CALL_SCRATCH:
 		out->end = KL_CALL_FAULT;
@@ -161,7 +170,8 @@ static void describe(struct kl_call *out, const struct gpu_subject *s, const str
 		break;
 	default:
 		out->end = KL_CALL_FAULT;
-		snprintf(out->what, sizeof(out->what), "%s: %s%s", meaning(c->name), c->name, where);
+		snprintf(out->what, sizeof(out->what), "%s: %s%s", meaning(c->name), c->name,
+			 where);
 		break;
 	}
 }
@@ -186,20 +196,23 @@ static void look(struct kl_call *out, const struct gpu_subject *s, const struct 
 	for (uint32_t i = 0; i < seen->n; i++) {
 		const struct kl_gpu_seen_one *one = &seen->one[i];
 		const char *what = one->kind == KL_GPU_SEEN_KERNEL ? one->name :
-				   one->kind == KL_GPU_SEEN_COPY ? "a copy" : "a fill";
+				   one->kind == KL_GPU_SEEN_COPY   ? "a copy" :
+								     "a fill";
 
 		if (one->elsewhere) {
 			out->end = KL_CALL_CHEAT;
-			snprintf(out->what, sizeof(out->what), "ran '%.120s' on another stream than its own",
-				 what);
+			snprintf(out->what, sizeof(out->what),
+				 "ran '%.120s' on another stream than its own", what);
 			return;
 		}
 		if (one->kind != KL_GPU_SEEN_KERNEL)
 			continue;
 		if (!is_own(s, one->name)) {
 			out->end = KL_CALL_CHEAT;
-			snprintf(out->what, sizeof(out->what), "launched '%.120s', which is no kernel of its "
-				 "own", one->name);
+			snprintf(out->what, sizeof(out->what),
+				 "launched '%.120s', which is no kernel of its "
+				 "own",
+				 one->name);
 			return;
 		}
 		own_kernels++;
@@ -217,12 +230,14 @@ static int call_host(struct gpu_subject *s, struct kl_gpu_launched *l, struct kl
 	int err = kl_gpu_child_launch(s->child, 0, s->dim, s->flags, s->seed, s->call_ms, l);
 
 	/* it is not there any more: it was ended for what it asked the system, or crashed */
-	if (err == KL_EIO && !kl_gpu_child_alive(s->child) && strstr(kl_error_last(), "ended by signal")) {
+	if (err == KL_EIO && !kl_gpu_child_alive(s->child) &&
+	    strstr(kl_error_last(), "ended by signal")) {
 		bool system_call = strstr(kl_error_last(), "signal 31") != NULL;
 
 		out->end = system_call ? KL_CALL_CHEAT : KL_CALL_FAULT;
-		snprintf(out->what, sizeof(out->what), "%s", system_call ?
-			 "made a system call that host code may not" : "crashed in its host code");
+		snprintf(out->what, sizeof(out->what), "%s",
+			 system_call ? "made a system call that host code may not" :
+				       "crashed in its host code");
 		kl_error_clear();
 		return 0;
 	}
@@ -259,7 +274,7 @@ static int call(struct kl_subject *base, struct kl_call *out)
 		kl_gpu_child_kill(s->child);
 		return 0;
 	}
-	if (err == KL_ETIMEOUT) {	/* the driver itself waits for the kernel */
+	if (err == KL_ETIMEOUT) { /* the driver itself waits for the kernel */
 		called.end = KL_GPU_CALL_HANG;
 		kl_error_clear();
 	} else if (err < 0) {
@@ -273,7 +288,8 @@ static int call(struct kl_subject *base, struct kl_call *out)
 	out->ns = called.event_ns;
 	out->wall_ns = called.event_ns;
 	if (called.quirk)
-		kl_gpu_keep_note(s->keep, "a bit of small tensor maps was cleared, as CUTLASS does for "
+		kl_gpu_keep_note(s->keep,
+				 "a bit of small tensor maps was cleared, as CUTLASS does for "
 				 "drivers up to CUDA 13.1");
 	/* what is not well is not asked again, whatever the end was */
 	if (out->end != KL_CALL_OK)
@@ -282,13 +298,20 @@ static int call(struct kl_subject *base, struct kl_call *out)
 }
 
 static const struct kl_subject_ops operations = {
-	.free = gpu_free, .buffer = buffer, .bytes = bytes, .poison = poison, .traced = traced,
-	.handshake_ns = handshake_ns, .flush = flush, .call = call,
+	.free = gpu_free,
+	.buffer = buffer,
+	.bytes = bytes,
+	.poison = poison,
+	.traced = traced,
+	.handshake_ns = handshake_ns,
+	.flush = flush,
+	.call = call,
 };
 
 /* -- the start ------------------------------------------------------------------------ */
 
-static void lay_out(struct kl_gpu_tensor_layout *l, const struct kl_job_arg *a, int64_t n, size_t real)
+static void lay_out(struct kl_gpu_tensor_layout *l, const struct kl_job_arg *a, int64_t n,
+		    size_t real)
 {
 	enum kl_dtype t = a->dtype;
 
@@ -321,13 +344,15 @@ static int bind_all(struct gpu_subject *s, const struct kl_job *job, const struc
 	if (s->host_code) {
 		if ((err = kl_gpu_host_make(&s->host, s->layout, s->nargs)) < 0)
 			return err;
-		return kl_gpu_child_set(s->child, 0, s->layout, s->nargs, spec->align_right, &s->host);
+		return kl_gpu_child_set(s->child, 0, s->layout, s->nargs, spec->align_right,
+					&s->host);
 	}
 	if (!plan)
 		return kl_error(KL_EINVALID, "the job has no launch plan for '%s'", spec->so);
 	doc = kl_gpu_doc_make(job, pt, plan, real);
 	if ((err = kl_gpu_child_host(s->child, &s->host, s->layout, s->nargs)) < 0 ||
-	    (err = kl_gpu_child_set(s->child, 0, s->layout, s->nargs, spec->align_right, &s->host)) < 0)
+	    (err = kl_gpu_child_set(s->child, 0, s->layout, s->nargs, spec->align_right,
+				    &s->host)) < 0)
 		return err;
 	return kl_gpu_child_bind(s->child, 0, 0, 0, doc, kl_rng_os_seed(), job->call_ms);
 }
@@ -338,11 +363,12 @@ static void note_host(struct gpu_subject *s)
 	const struct kl_gpu_launcher_ready *l = &s->child->launcher;
 
 	if (!l->traced)
-		kl_gpu_keep_note(s->keep, "kernels that host code launched were not looked at: %s", l->why);
+		kl_gpu_keep_note(s->keep, "kernels that host code launched were not looked at: %s",
+				 l->why);
 }
 
-int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job, const struct kl_point *pt,
-			 const struct kl_subject_spec *spec)
+int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
+			 const struct kl_point *pt, const struct kl_subject_spec *spec)
 {
 	KL_AUTO(endp) struct gpu_subject *s = kl_calloc(1, sizeof(*s));
 	size_t real = spec->kind != KL_SUBJECT_ORACLE ? 0 : spec->real_is_double ? 8 : 4;
@@ -350,14 +376,16 @@ int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job, cons
 	int err;
 
 	if (spec->kind == KL_SUBJECT_BASELINE)
-		return kl_error(KL_ECANNOT, "vendor libraries for cuda are called by the profile alone");
+		return kl_error(KL_ECANNOT,
+				"vendor libraries for cuda are called by the profile alone");
 	s->base.ops = &operations;
 	s->keep = job->gpu;
 	s->host.fd = -1;
 	s->nargs = job->nargs;
 	s->call_ms = job->call_ms;
 	/* an oracle is trusted to keep nothing from call to call */
-	s->flags = real ? KL_GPU_CALL_UPLOAD | KL_GPU_CALL_DOWNLOAD | KL_GPU_CALL_CHECK : KL_GPU_CALL_ALL;
+	s->flags = real ? KL_GPU_CALL_UPLOAD | KL_GPU_CALL_DOWNLOAD | KL_GPU_CALL_CHECK :
+			  KL_GPU_CALL_ALL;
 	kl_job_tensor_bytes(size, job, pt, real);
 	for (size_t i = 0; i < job->nargs; i++) {
 		memcpy(s->name[i], job->arg[i].name, sizeof(s->name[i]));

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "worker/subject/subject_state.h"
 
-#define PAGE 4096		/* no slack is larger, whatever the data's size */
+#define PAGE 4096 /* no slack is larger, whatever the data's size */
 
 int kl_memory_shared(void **map, int *fd, const char *name, uint64_t bytes)
 {
@@ -66,8 +66,9 @@ int kl_memory_take(struct kl_cpu_subject *s)
 {
 	for (uint32_t i = 0; i < s->wire->nargs; i++) {
 		const struct kl_wire_arg *a = &s->wire->arg[i];
-		int err = !a->tensor ? 0 :
-			  take(&s->tensor[i], a, s->memory ? &s->memory->tensor[i] : NULL);
+		int err = !a->tensor ?
+				  0 :
+				  take(&s->tensor[i], a, s->memory ? &s->memory->tensor[i] : NULL);
 
 		if (err < 0)
 			return kl_error_in(err, "argument '%s'", s->name[i]);

@@ -23,9 +23,9 @@ struct kl_subject_ops {
 	int (*call)(struct kl_subject *s, struct kl_call *out);
 };
 
-int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job, const struct kl_point *pt,
-			 const struct kl_subject_spec *spec);
-int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job, const struct kl_point *pt,
-			 const struct kl_subject_spec *spec);
+int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,
+			 const struct kl_point *pt, const struct kl_subject_spec *spec);
+int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
+			 const struct kl_point *pt, const struct kl_subject_spec *spec);
 
 #endif

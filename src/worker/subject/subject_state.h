@@ -15,29 +15,29 @@
  * this.
  */
 struct kl_tensor {
-	unsigned char *map;	/* the parent's mapping of the memfd; NULL: not a tensor */
-	unsigned char *slack;	/* copy of what stands around the data */
+	unsigned char *map;   /* the parent's mapping of the memfd; NULL: not a tensor */
+	unsigned char *slack; /* copy of what stands around the data */
 	size_t nslack;
 	int fd;
 };
 
 struct kl_cpu_subject {
-	struct kl_subject base;		/* first: what the interface sees */
-	pid_t pid;			/* 0: gone */
-	bool traced, precise;		/* precise: pinned, so the parent spins */
+	struct kl_subject base; /* first: what the interface sees */
+	pid_t pid;              /* 0: gone */
+	bool traced, precise;   /* precise: pinned, so the parent spins */
 	int socket;
 	int64_t call_ms;
-	struct kl_control *control;	/* shared with the child */
+	struct kl_control *control; /* shared with the child */
 	struct kl_wire *wire;
 	struct kl_hello hello;
-	char name[KL_JOB_MAX_ARGS][64];	/* of the arguments */
+	char name[KL_JOB_MAX_ARGS][64]; /* of the arguments */
 	struct kl_tensor tensor[KL_JOB_MAX_ARGS];
-	struct kl_subject_memory *memory;	/* where they go back to; NULL: nowhere */
-	struct kl_trace_regs home;	/* registers at the first trap */
-	clockid_t clock;		/* the child's processor time */
+	struct kl_subject_memory *memory; /* where they go back to; NULL: nowhere */
+	struct kl_trace_regs home;        /* registers at the first trap */
+	clockid_t clock;                  /* the child's processor time */
 	bool has_clock;
 	struct kl_rng nonce;
-	uint64_t last;			/* alone: the nonce of the last call */
+	uint64_t last; /* alone: the nonce of the last call */
 	/* an empty call, ns: until `done` is seen; until the trap is; how that varies */
 	int64_t empty_done, empty_trap, jitter;
 };
@@ -52,8 +52,7 @@ int64_t kl_call_now(void);
 void kl_outcome(struct kl_cpu_subject *s, const struct kl_trace_event *ev, struct kl_call *out);
 /** End a child that is being found out. */
 void kl_outcome_kill(struct kl_cpu_subject *s, struct kl_call *out, enum kl_call_end end,
-		     const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+		     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* subject_memory.c */
 /** A memfd of `bytes` mapped into this process. */
 int kl_memory_shared(void **map, int *fd, const char *name, uint64_t bytes);

@@ -15,16 +15,16 @@
  * a child that is not traced as well: it then only ever reports its end.
  */
 enum kl_trace_kind {
-	KL_TRACE_SIGNAL,	/* stopped before a signal is delivered */
-	KL_TRACE_STOP,		/* stopped as kl_trace_interrupt asked */
-	KL_TRACE_EXITING,	/* about to end; registers and memory are still there */
-	KL_TRACE_GONE,		/* ended and reaped */
+	KL_TRACE_SIGNAL,  /* stopped before a signal is delivered */
+	KL_TRACE_STOP,    /* stopped as kl_trace_interrupt asked */
+	KL_TRACE_EXITING, /* about to end; registers and memory are still there */
+	KL_TRACE_GONE,    /* ended and reaped */
 };
 
 struct kl_trace_event {
 	enum kl_trace_kind kind;
-	int signal;		/* SIGNAL: which */
-	int status;		/* EXITING, GONE: as waitpid(2) has it */
+	int signal; /* SIGNAL: which */
+	int status; /* EXITING, GONE: as waitpid(2) has it */
 };
 
 struct kl_trace_regs {

@@ -28,7 +28,7 @@ int kl_trial_oracle_start(struct kl_subject **out, const struct kl_job *job,
 	};
 	int err = kl_subject_start(out, job, pt, &spec);
 
-	if (err == KL_EINVALID)		/* it cannot be loaded */
+	if (err == KL_EINVALID) /* it cannot be loaded */
 		err = KL_ECANNOT;
 	return err < 0 ? kl_error_in(err, "oracle at '%s'", pt->id) : 0;
 }
@@ -47,10 +47,11 @@ int kl_trial_oracle(struct kl_subject *s, const struct kl_job *job, const struct
 		if (!n)
 			continue;
 		if (kl_dtype_is_float(a->dtype))
-			kl_tensor_convert(kl_subject_buffer(s, i), real_is_double ? KL_F64 : KL_F32, input[i],
-					  a->dtype, n);
+			kl_tensor_convert(kl_subject_buffer(s, i), real_is_double ? KL_F64 : KL_F32,
+					  input[i], a->dtype, n);
 		else
-			kl_par_copy(kl_subject_buffer(s, i), input[i], n * kl_dtype_bytes(a->dtype));
+			kl_par_copy(kl_subject_buffer(s, i), input[i],
+				    n * kl_dtype_bytes(a->dtype));
 	}
 	err = kl_subject_call(s, &end);
 	if (err < 0)

@@ -31,30 +31,30 @@ enum kl_wire_fd { KL_WIRE_FD_PLAN = 3, KL_WIRE_FD_CONTROL, KL_WIRE_FD_SOCKET, KL
 
 /* The control page; each word on a cache line of its own. */
 struct kl_control {
-	uint64_t go;		/* parent: a nonce that starts a call; bit 0: the empty call */
+	uint64_t go; /* parent: a nonce that starts a call; bit 0: the empty call */
 	uint64_t pad0[7];
-	uint64_t ready;		/* child: the last nonce, "waiting for the next" */
+	uint64_t ready; /* child: the last nonce, "waiting for the next" */
 	uint64_t pad1[7];
-	uint64_t done;		/* child: the nonce of the call that ended */
+	uint64_t done; /* child: the nonce of the call that ended */
 	uint64_t pad2[4096 / 8 - 17];
 };
 
 struct kl_wire_arg {
 	enum kl_role role;
-	enum kl_dtype dtype;	/* as the C prototype has it (oracle: kl_real's) */
-	int tensor;		/* passed as a pointer */
+	enum kl_dtype dtype; /* as the C prototype has it (oracle: kl_real's) */
+	int tensor;          /* passed as a pointer */
 	int writable;
-	uint64_t bits;		/* dim, scalar: the value, in the dtype's own representation */
-	uint64_t bytes;		/* tensor: of data */
-	uint64_t map_bytes;	/* tensor: of its memfd, whole pages */
-	uint64_t offset;	/* tensor: where data begin in the memfd */
+	uint64_t bits;      /* dim, scalar: the value, in the dtype's own representation */
+	uint64_t bytes;     /* tensor: of data */
+	uint64_t map_bytes; /* tensor: of its memfd, whole pages */
+	uint64_t offset;    /* tensor: where data begin in the memfd */
 	int naxes;
 	int64_t extent[KL_JOB_MAX_AXES];
 };
 
 struct kl_wire {
-	int baseline;		/* trusted library: not sealed */
-	int cpu;		/* -1: anywhere */
+	int baseline; /* trusted library: not sealed */
+	int cpu;      /* -1: anywhere */
 	int64_t arena_bytes;
 	uint32_t nargs;
 	struct kl_wire_arg arg[KL_JOB_MAX_ARGS];
@@ -65,11 +65,11 @@ struct kl_wire {
 
 /* What the child says once everything is in place; sent before any byte of the kernel runs. */
 struct kl_hello {
-	int err;		/* enum kl_err, with `message`; the child is gone then */
+	int err; /* enum kl_err, with `message`; the child is gone then */
 	char message[400];
-	uint64_t stored, trapped;	/* addresses of the stub, see stub.h */
+	uint64_t stored, trapped; /* addresses of the stub, see stub.h */
 	uint64_t stack_top;
-	uint64_t map[KL_JOB_MAX_ARGS];	/* where each tensor's memfd begins */
+	uint64_t map[KL_JOB_MAX_ARGS]; /* where each tensor's memfd begins */
 };
 
 #endif

@@ -5,14 +5,16 @@
 #include "card/exchange.h"
 
 /*
- * What comes as a card: YAML, JSON after a "{", a SKILL.md after "---". What is taken is written in one form, from which
- * it is read again as the same; it merges with itself to itself.
+ * What comes as a card: YAML, JSON after a "{", a SKILL.md after "---". What is taken is written in
+ * one form, from which it is read again as the same; it merges with itself to itself.
  */
 static void check_card(const struct kl_card *c)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, again = KL_BUF_INIT, merged = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, again = KL_BUF_INIT,
+					      merged = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf md = KL_BUF_INIT;
-	KL_AUTO(kl_card_freep) struct kl_card *d = NULL, *m = NULL, *copy = kl_card_copy(c), *from_md = NULL;
+	KL_AUTO(kl_card_freep) struct kl_card *d = NULL, *m = NULL, *copy = kl_card_copy(c),
+					      *from_md = NULL;
 	KL_AUTO(json_decrefp) json_t *j = kl_card_to_json(c);
 	KL_AUTO(kl_strvec_release) struct kl_strvec both = KL_STRVEC_INIT;
 

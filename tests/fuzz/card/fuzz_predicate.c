@@ -19,7 +19,8 @@ static void check_clauses(const char *text, const struct kl_known *known, enum k
 	if (kl_predicate_parse(&joined, all, NULL) == 0)
 		MUST(kl_predicate_eval(joined, known) == is);
 	else
-		MUST(strlen(all) > KL_PREDICATE_MAX_TEXT || strstr(kl_error_last(), "nests deeper"));
+		MUST(strlen(all) > KL_PREDICATE_MAX_TEXT ||
+		     strstr(kl_error_last(), "nests deeper"));
 }
 
 /* what is decided with little known stays so when more is */
@@ -56,7 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_clauses(text, &k, before);
 	if (kl_predicate_parse(&q, negated, NULL) == 0) {
 		now = kl_predicate_eval(q, &k);
-		MUST(before == KL_UNKNOWN ? now == KL_UNKNOWN : (now == KL_TRUE) == (before == KL_FALSE));
+		MUST(before == KL_UNKNOWN ? now == KL_UNKNOWN :
+					    (now == KL_TRUE) == (before == KL_FALSE));
 		kl_predicate_relation(p, q, &keys);
 		kl_predicate_relation(q, p, NULL);
 	}

@@ -5,7 +5,10 @@
 #include "contract/skeleton.h"
 #include "text/yaml.h"
 
-/* A kernel file for `git klineage init`: whatever it holds, what comes out is YAML that only lacks its TODOs. */
+/*
+ * A kernel file for `git klineage init`: whatever it holds, what comes out is YAML that only lacks
+ * its TODOs.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;

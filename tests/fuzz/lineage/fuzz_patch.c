@@ -73,8 +73,9 @@ static void check_step(const char *s, const char *end)
 /* edits stay inside the text, and a pass that found nothing changes nothing */
 static void check_source(const char *text, size_t len)
 {
-	static const char *const pass[] = { "drop-unroll", "drop-ivdep", "drop-restrict", "drop-attribute",
-					    "drop-expect", "plain-store", "unaligned", "split-fma" };
+	static const char *const pass[] = { "drop-unroll",    "drop-ivdep",  "drop-restrict",
+					    "drop-attribute", "drop-expect", "plain-store",
+					    "unaligned",      "split-fma" };
 	KL_AUTO(kl_ctokens_release) struct kl_ctokens c = { 0 };
 	KL_AUTO(kl_tiles_release) struct kl_tiles tiles = { 0 };
 

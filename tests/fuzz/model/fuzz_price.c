@@ -3,7 +3,7 @@
 
 #include "model/price.h"
 
-#define DEAREST 10000000	/* nano-dollars a token: $10000 for a million */
+#define DEAREST 10000000 /* nano-dollars a token: $10000 for a million */
 
 static void check_rates(const struct kl_rates *r)
 {
@@ -13,7 +13,10 @@ static void check_rates(const struct kl_rates *r)
 		MUST(*kl_rate_at(&copy, i) >= 0 && *kl_rate_at(&copy, i) <= DEAREST);
 }
 
-/* Whatever the tokens of a request are, short or long, they cost no more than what is reserved for it. */
+/*
+ * Whatever the tokens of a request are, short or long, they cost no more than what is reserved for
+ * it.
+ */
 static void check_worst(const struct kl_price *p)
 {
 	static const int64_t bytes[] = { 0, 3000, 300000, 60000000 };
@@ -21,11 +24,13 @@ static void check_worst(const struct kl_price *p)
 	for (size_t i = 0; i < sizeof(bytes) / sizeof(*bytes); i++)
 		for (int kind = 0; kind < 4; kind++) {
 			struct kl_usage u = { .known = true, .output = 5000 };
-			int64_t *to[] = { &u.input, &u.cache_read, &u.cache_write_5m, &u.cache_write_1h };
+			int64_t *to[] = { &u.input, &u.cache_read, &u.cache_write_5m,
+					  &u.cache_write_1h };
 			int64_t fixed, per_token, nano;
 
 			*to[kind] = bytes[i];
-			kl_price_worst(&fixed, &per_token, p, kind == 3 ? KL_CACHE_1H : KL_CACHE_5M, bytes[i]);
+			kl_price_worst(&fixed, &per_token, p, kind == 3 ? KL_CACHE_1H : KL_CACHE_5M,
+				       bytes[i]);
 			MUST(kl_price_cost(&nano, p, &u) == 0);
 			MUST(fixed >= 0 && per_token >= 0 && nano >= 0);
 			MUST(nano <= fixed + per_token * u.output);

@@ -6,7 +6,8 @@
 /* What is known of a turn, read and written, is the same; its money can be counted. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, first = KL_BUF_INIT, second = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, first = KL_BUF_INIT,
+					      second = KL_BUF_INIT;
 	struct kl_turn t = { 0 }, again = { 0 };
 
 	kl_buf_add(&text, (const char *)data, size);

@@ -35,7 +35,8 @@ static int has_place(const char *message)
 {
 	int line = 0, col = 0, n = 0;
 
-	return sscanf(message, "f:%d:%d: %n", &line, &col, &n) == 2 && n && line > 0 && col > 0 && message[n];
+	return sscanf(message, "f:%d:%d: %n", &line, &col, &n) == 2 && n && line > 0 && col > 0 &&
+	       message[n];
 }
 
 static int is_printable(const char *s)
@@ -74,8 +75,11 @@ static void check_good(const struct kl_contract *c, const struct kl_launch *l)
 	const char *tensor[KL_MAX_ARGS] = { NULL };
 	struct kl_plan_scalar scalar[KL_MAX_ARGS] = { { NULL, NULL, 0 } };
 	const struct kl_plan_names names = {
-		.dim = (const char *const *)c->dim_name, .ndim = c->dims.n, .tensor = tensor,
-		.ntensor = c->nargs, .scalar = scalar,
+		.dim = (const char *const *)c->dim_name,
+		.ndim = c->dims.n,
+		.tensor = tensor,
+		.ntensor = c->nargs,
+		.scalar = scalar,
 	};
 	struct kl_plan_facts facts;
 
@@ -83,7 +87,8 @@ static void check_good(const struct kl_contract *c, const struct kl_launch *l)
 		if (c->arg[i].naxes)
 			tensor[i] = c->arg[i].name;
 		else
-			scalar[i] = (struct kl_plan_scalar){ c->arg[i].name, c->arg[i].dtype, c->arg[i].value };
+			scalar[i] = (struct kl_plan_scalar){ c->arg[i].name, c->arg[i].dtype,
+							     c->arg[i].value };
 	}
 	kl_json_canonical(&text, l->json);
 	MUST(kl_json_parse(&doc, text.ptr, text.len) == 0);

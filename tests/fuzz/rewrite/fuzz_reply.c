@@ -20,10 +20,18 @@ static struct kl_contract contract = { .entry = (char *)"f" };
 static struct kl_file oracle[] = { { .path = (char *)"oracle.c", .data = (char *)"", .len = 0 } };
 static struct kl_file sources[] = {
 	{ .path = (char *)"a.c", .mode = 0100644, .data = c_text, .len = sizeof(c_text) - 1 },
-	{ .path = (char *)"launch.yaml", .mode = 0100644, .data = plan_text, .len = sizeof(plan_text) - 1 },
+	{ .path = (char *)"launch.yaml",
+	  .mode = 0100644,
+	  .data = plan_text,
+	  .len = sizeof(plan_text) - 1 },
 };
 static const struct kl_surface before = {
-	.contract = &contract, .dir = (char *)"", .file = sources, .nfile = 2, .oracle = oracle, .noracle = 1,
+	.contract = &contract,
+	.dir = (char *)"",
+	.file = sources,
+	.nfile = 2,
+	.oracle = oracle,
+	.noracle = 1,
 	.contract_file = { .path = (char *)"klineage.yaml", .data = (char *)"", .len = 0 },
 };
 

@@ -5,14 +5,21 @@
 #include "rewrite/envelope.h"
 #include "rewrite/rewriter.h"
 
-/* A step as a JSON document, and its edits on a small kernel: only sources change, each text ends where it says. */
-static char c_text[] = "#define N 4\nstatic int g(int x)\n{\n\treturn x;\n}\n\nvoid f(int *a)\n{\n\ta[0] = g(1);\n}\n";
+/*
+ * A step as a JSON document, and its edits on a small kernel: only sources change, each text ends
+ * where it says.
+ */
+static char c_text[] =
+	"#define N 4\nstatic int g(int x)\n{\n\treturn x;\n}\n\nvoid f(int *a)\n{\n\ta[0] = g(1);\n}\n";
 static struct kl_contract contract = { .entry = (char *)"f" };
 static struct kl_file sources[] = {
 	{ .path = (char *)"a.c", .mode = 0100644, .data = c_text, .len = sizeof(c_text) - 1 },
 };
 static const struct kl_surface before = {
-	.contract = &contract, .dir = (char *)"", .file = sources, .nfile = 1,
+	.contract = &contract,
+	.dir = (char *)"",
+	.file = sources,
+	.nfile = 1,
 	.contract_file = { .path = (char *)"klineage.yaml", .data = (char *)"", .len = 0 },
 };
 
@@ -24,9 +31,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!kl_envelope_json(&e, (const char *)data, size)) {
 		MUST(e.kind == KL_ENVELOPE_STEP && e.n && e.n <= KL_ENVELOPE_EDITS);
-		MUST(kl_envelope_slug(e.action) && kl_envelope_locus_ok(e.locus) && !strchr(e.why, '\n'));
+		MUST(kl_envelope_slug(e.action) && kl_envelope_locus_ok(e.locus) &&
+		     !strchr(e.why, '\n'));
 		if (!kl_edits_apply(&file, &n, &before, &e)) {
-			MUST(n == 1 && !strcmp(file[0].path, "a.c") && strlen(file[0].data) == file[0].len);
+			MUST(n == 1 && !strcmp(file[0].path, "a.c") &&
+			     strlen(file[0].data) == file[0].len);
 			MUST(strcmp(file[0].data, c_text));
 			kl_edits_free(file, n);
 		}

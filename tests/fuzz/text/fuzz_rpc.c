@@ -18,17 +18,21 @@ static void check_message(const char *line, size_t len)
 	code = kl_rpc_check(&m, j);
 	MUST(code || m.kind == KL_RPC_RESPONSE || m.method);
 	MUST(code || (m.kind == KL_RPC_REQUEST) <= (m.id != NULL));
-	answer = code ? kl_rpc_error(m.id, code, kl_error_last()) : kl_rpc_result(m.id, json_object());
+	answer = code ? kl_rpc_error(m.id, code, kl_error_last()) :
+			kl_rpc_result(m.id, json_object());
 	kl_rpc_write(&b, answer);
 	MUST(memchr(b.ptr, '\n', b.len) == b.ptr + b.len - 1);
 	MUST(kl_rpc_parse(&again, b.ptr, b.len) == 0);
 	MUST(!m.id || kl_rpc_same_id(m.id, json_object_get(again, "id")));
 }
 
-/* The same lines, however the bytes come; never more kept than a line may have and what just came. */
+/*
+ * The same lines, however the bytes come; never more kept than a line may have and what just came.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	size_t piece = size ? 1 + data[0] % 97 : 1, max = 1 + (size > 1 ? data[1] : 0), total[2] = { 0, 0 };
+	size_t piece = size ? 1 + data[0] % 97 : 1, max = 1 + (size > 1 ? data[1] : 0),
+	       total[2] = { 0, 0 };
 
 	for (int turn = 0; turn < 2; turn++) {
 		KL_AUTO(kl_rpc_lines_release) struct kl_rpc_lines in = KL_RPC_LINES_INIT;

@@ -22,18 +22,16 @@ static int flag_ok(const char *flag)
 }
 
 static const struct kl_language up = {
-	.name = "up", .title = "Up",
+	.name = "up",
+	.title = "Up",
 	.suffixes = (const char *const[]){ ".up", ".txt", NULL },
 	.mains = (const char *const[]){ ".up", NULL },
-	.flag_ok = flag_ok, .baselines = (const char *const[]){ "up.none", NULL },
-	.surface = {
-		(const char *const[]){ "language", "sources", "entry", "flags", "mood", NULL }, 3,
-		kl_language_entry
-	},
-	.oracle = {
-		(const char *const[]){ "language", "sources", "entry", NULL }, 3,
-		kl_language_oracle_entry
-	},
+	.flag_ok = flag_ok,
+	.baselines = (const char *const[]){ "up.none", NULL },
+	.surface = { (const char *const[]){ "language", "sources", "entry", "flags", "mood", NULL },
+		     3, kl_language_entry },
+	.oracle = { (const char *const[]){ "language", "sources", "entry", NULL }, 3,
+		    kl_language_oracle_entry },
 };
 
 static const struct kl_languages languages = { { &kl_language_c, &up } };
@@ -192,11 +190,19 @@ static void describe_job(json_t *job, const struct kl_backend_job *of)
 }
 
 static const struct kl_backend up_backend = {
-	.language = &up, .object = "so", .subject = "c",
-	.peak = { .bytes_per_ns = 1000, .flops_per_ns = 1000 }, .describe = describe_job,
-	.platforms = "up/x86-64-v<number>", .owns = owns_platform,
-	.open = open_session, .close = close_session, .platform = platform_of,
-	.prepare = prepare, .compile = compile_surface, .oracle = compile_oracle,
+	.language = &up,
+	.object = "so",
+	.subject = "c",
+	.peak = { .bytes_per_ns = 1000, .flops_per_ns = 1000 },
+	.describe = describe_job,
+	.platforms = "up/x86-64-v<number>",
+	.owns = owns_platform,
+	.open = open_session,
+	.close = close_session,
+	.platform = platform_of,
+	.prepare = prepare,
+	.compile = compile_surface,
+	.oracle = compile_oracle,
 	.recipe = add_recipe,
 };
 
@@ -204,17 +210,17 @@ static const struct kl_backends backends = { { &kl_backend_c, &up_backend } };
 
 /* --- a kernel in it ------------------------------------------------------------------------- */
 
-#define CONTRACT(surface)							\
-	"klineage: 1\nworkload: twice\ncase: {op: scale, dims: {n: 1000}}\n"	\
-	"surface: {language: up, " surface "}\n"				\
-	"args:\n  - {name: n, kind: dim}\n"					\
-	"  - {name: x, kind: in, dtype: f32, shape: [n], fill: normal}\n"	\
-	"  - {name: y, kind: out, dtype: f32, shape: [n]}\n"			\
-	"oracle: {language: up, sources: [oracle.up], entry: oracle}\n"		\
+#define CONTRACT(surface)                                                    \
+	"klineage: 1\nworkload: twice\ncase: {op: scale, dims: {n: 1000}}\n" \
+	"surface: {language: up, " surface "}\n"                             \
+	"args:\n  - {name: n, kind: dim}\n"                                  \
+	"  - {name: x, kind: in, dtype: f32, shape: [n], fill: normal}\n"    \
+	"  - {name: y, kind: out, dtype: f32, shape: [n]}\n"                 \
+	"oracle: {language: up, sources: [oracle.up], entry: oracle}\n"      \
 	"accept: {rule: noise, max: 4, rms: 2}\n"
 #define SURFACE "sources: [k.up], entry: k, flags: [-loud]"
-#define KERNEL(value)								\
-	"#include <stdint.h>\nvoid k(int64_t n, const float *x, float *y)\n"	\
+#define KERNEL(value)                                                        \
+	"#include <stdint.h>\nvoid k(int64_t n, const float *x, float *y)\n" \
 	"begin\n\tfor (int64_t i = 0; i < n; i++)\n\t\ty[i] = " value ";\nend\n"
 
 static const char oracle[] =
@@ -302,7 +308,8 @@ static void a_copy_of_its_surface_is_in_it(void **state)
 	KL_AUTO(kl_surface_freep) struct kl_surface *s = surface_of(dir, KERNEL("2 * x[i]"));
 	KL_AUTO(kl_surface_freep) struct kl_surface *t = NULL;
 	const struct kl_file edit = {
-		.path = (char[]){ "k.up" }, .data = (char[]){ KERNEL("x[i]") },
+		.path = (char[]){ "k.up" },
+		.data = (char[]){ KERNEL("x[i]") },
 		.len = strlen(KERNEL("x[i]")),
 	};
 
@@ -321,7 +328,9 @@ static void its_kernels_are_compiled_and_audited(void **state)
 	{
 		KL_AUTO(builder_close) struct built at = { .dir = NULL };
 		const struct kl_builder_wanted w = {
-			.candidate = s, .parent = parent, .march = "x86-64-v3",
+			.candidate = s,
+			.parent = parent,
+			.march = "x86-64-v3",
 		};
 		const struct kl_facts *facts;
 		struct kl_platform p;
@@ -349,7 +358,9 @@ static void its_kernels_are_compiled_and_audited(void **state)
 static void what_is_refused_is_refused(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_dir("refuse");
-	static const struct { const char *kernel, *class_, *message; } rows[] = {
+	static const struct {
+		const char *kernel, *class_, *message;
+	} rows[] = {
 		{ "begin begin\n", "compile", "k.c:1:" },
 		{ "#include <stdint.h>\nint puts(const char *);\n"
 		  "void k(int64_t n, const float *x, float *y) begin puts(\"\"); end\n",
@@ -384,7 +395,7 @@ static void its_oracles_outlive_a_session(void **state)
 
 		assert_ok(builder_open(&at, repo, NULL));
 		assert_ok(kl_builder_all(&set, &at.b, &w));
-		assert_int_equal(compiled_oracles, 2);	/* twice, by the first */
+		assert_int_equal(compiled_oracles, 2); /* twice, by the first */
 	}
 }
 
@@ -416,7 +427,7 @@ static void platforms_go_to_who_owns_them(void **state)
 		assert_error(KL_ECANNOT, "'cpu/x86-64-v1' is asked for, and this kernel is in Up",
 			     kl_builder_platform(&p, &at.b, s));
 	}
-	{	/* by a session without the row */
+	{ /* by a session without the row */
 		KL_AUTO(builder_close) struct built at = { .dir = NULL };
 
 		assert_ok(builder_open(&at, NULL, NULL));
@@ -429,8 +440,11 @@ static void platforms_go_to_who_owns_them(void **state)
 /* As `subject` says, the worker calls them like those of C. */
 static void a_session_judges_them(void **state)
 {
-	static const struct { const char *kernel, *verdict; } rows[] = {
-		{ KERNEL("x[i] + x[i]"), "pass" }, { KERNEL("2.001f * x[i]"), "fail" },
+	static const struct {
+		const char *kernel, *verdict;
+	} rows[] = {
+		{ KERNEL("x[i] + x[i]"), "pass" },
+		{ KERNEL("2.001f * x[i]"), "fail" },
 	};
 	KL_AUTO(kl_freep) char *dir = scratch_dir("judge"), *worker = NULL;
 	const struct kl_gate_opts o = { .no_profile = true, .backends = &backends };

@@ -92,8 +92,9 @@ static void map_keeps_order_and_values(void **state)
 static void fs_paths_of_tracked_files(void **state)
 {
 	static const char *const good[] = { "a", "a/b.c", ".gitignore", "..a", "a/...", NULL };
-	static const char *const bad[] = { "", "/a", "a/", "a//b", ".", "..", "a/../b",
-		"./a", ".git", "a/.GIT/x", "a\\b", "a\nb", NULL };
+	static const char *const bad[] = { "",     "/a",     "a/",  "a//b", ".",
+					   "..",   "a/../b", "./a", ".git", "a/.GIT/x",
+					   "a\\b", "a\nb",   NULL };
 
 	for (const char *const *p = good; *p; p++)
 		if (!kl_fs_path_ok(*p))
@@ -155,7 +156,7 @@ static void fs_remove_does_not_follow_symlinks(void **state)
 	assert_ok(kl_fs_remove(dir));
 	assert_false(kl_fs_exists(dir));
 	assert_true(kl_fs_exists(keep));
-	assert_ok(kl_fs_remove(dir));	/* absent is fine */
+	assert_ok(kl_fs_remove(dir)); /* absent is fine */
 }
 
 static void proc_pipes_limits_and_ends(void **state)
@@ -164,8 +165,9 @@ static void proc_pipes_limits_and_ends(void **state)
 	struct kl_proc_result res;
 	static char big[300000];
 	const char *cat[] = { "sh", "-c", "cat; echo oops >&2; exit 3", NULL };
-	struct kl_proc_opts o = { .argv = cat, .in = big, .in_len = sizeof(big),
-				  .out = &out, .err = &err };
+	struct kl_proc_opts o = {
+		.argv = cat, .in = big, .in_len = sizeof(big), .out = &out, .err = &err
+	};
 
 	memset(big, 'x', sizeof(big));
 	assert_ok(kl_proc_run(&res, &o));
@@ -188,8 +190,9 @@ static void proc_pipes_limits_and_ends(void **state)
 	const char *none[] = { "/no/such/program", NULL };
 	o = (struct kl_proc_opts){ .argv = none };
 	assert_error(KL_ENOTFOUND, "cannot run", kl_proc_run(&res, &o));
-	assert_error(KL_EIO, "failed with 3: oops", kl_proc_output(&out,
-		(const char *[]){ "sh", "-c", "echo oops >&2; exit 3", NULL }));
+	assert_error(KL_EIO, "failed with 3: oops",
+		     kl_proc_output(&out,
+				    (const char *[]){ "sh", "-c", "echo oops >&2; exit 3", NULL }));
 }
 
 static void proc_kills_the_whole_group(void **state)
@@ -199,8 +202,7 @@ static void proc_kills_the_whole_group(void **state)
 
 	assert_ok(kl_fs_tempdir(&dir, "kl-test"));
 	KL_AUTO(kl_freep) char *mark = kl_fs_join(dir, "mark");
-	KL_AUTO(kl_freep) char *script =
-		kl_asprintf("(sleep 1; echo > %s) & sleep 10", mark);
+	KL_AUTO(kl_freep) char *script = kl_asprintf("(sleep 1; echo > %s) & sleep 10", mark);
 	const char *argv[] = { "sh", "-c", script, NULL };
 	struct kl_proc_opts o = { .argv = argv, .timeout_ms = 200 };
 
@@ -324,7 +326,7 @@ static void stats_interval_covers(void **state)
 	assert_in_range(held, 1890, 1980);
 	ci = kl_stats_centre(eight, 1);
 	assert_true(ci.lo < -1e300 && ci.hi > 1e300 && ci.mid == 1);
-	ci = kl_stats_centre(eight, 4);	/* t(3) = 3.182, s/sqrt(4) = 0.6455 */
+	ci = kl_stats_centre(eight, 4); /* t(3) = 3.182, s/sqrt(4) = 0.6455 */
 	assert_true(fabs(ci.hi - (2.5 + 3.182 * 0.645497)) < 1e-3);
 }
 
@@ -339,7 +341,8 @@ static void mark(void *ctx, size_t from, size_t to)
 {
 	struct marks *m = ctx;
 
-	if (from % m->grain || to - from > m->grain || (to - from < m->grain && to != sizeof(m->seen)))
+	if (from % m->grain || to - from > m->grain ||
+	    (to - from < m->grain && to != sizeof(m->seen)))
 		m->broken = true;
 	if (!pthread_equal(m->home, pthread_self()))
 		m->elsewhere = true;
@@ -360,7 +363,7 @@ static void par_does_each_piece_once(void **state)
 			assert_int_equal(m->seen[i], 1);
 	}
 	assert_false(m->broken);
-	kl_par_for(0, 1, mark, NULL);		/* nothing to do */
+	kl_par_for(0, 1, mark, NULL); /* nothing to do */
 	/* who is pinned, to measure, stays alone */
 	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
 	CPU_ZERO(&one);
@@ -443,7 +446,9 @@ static int deaf(void *ctx)
 {
 	static const char *const argv[] = { "true", NULL };
 	static char much[1 << 20];
-	struct kl_proc_opts o = { .argv = argv, .in = much, .in_len = sizeof(much), .timeout_ms = 20000 };
+	struct kl_proc_opts o = {
+		.argv = argv, .in = much, .in_len = sizeof(much), .timeout_ms = 20000
+	};
 	struct kl_proc_result res;
 
 	for (int i = 0; i < 20; i++) {

@@ -33,7 +33,8 @@ static void digests_do_not_depend_on_the_pieces(void **state)
 
 		kl_sha256_begin(&s);
 		for (size_t at = 0; at < sizeof(text); at += step)
-			kl_sha256_add(&s, text + at, at + step < sizeof(text) ? step : sizeof(text) - at);
+			kl_sha256_add(&s, text + at,
+				      at + step < sizeof(text) ? step : sizeof(text) - at);
 		kl_sha256_end(&s, parts);
 		assert_string_equal(parts, whole);
 	}
@@ -127,8 +128,8 @@ static void any_changed_byte_of_a_header_is_refused(void **state)
 static void names_that_lead_elsewhere_are_refused(void **state)
 {
 	static const char *const bad[] = {
-		"", "/etc/passwd", "../x", "a/../x", "a//b", "a/", ".x", "a/.git", "-rf", "a/-x", "a b", "a\nb",
-		"a\\b", "a:b",
+		"",       "/etc/passwd", "../x", "a/../x", "a//b", "a/",   ".x",
+		"a/.git", "-rf",         "a/-x", "a b",    "a\nb", "a\\b", "a:b",
 	};
 	char longest[101];
 

@@ -2,9 +2,9 @@
 #include "test.h"
 
 #include "base/fs.h"
-#include "card_gen.h"
 #include "card/card.h"
 #include "card/status.h"
+#include "card_gen.h"
 
 #define DATA KL_SOURCE "/tests/data/cards/"
 
@@ -66,7 +66,8 @@ static void notices_another_form(void **state)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = read_good();
 	KL_AUTO(kl_buf_release) struct kl_buf other = with(text.ptr, "ratio: 2.61", "ratio: 2.610");
-	KL_AUTO(kl_buf_release) struct kl_buf comment = with(text.ptr, "status:", "# mine\nstatus:");
+	KL_AUTO(kl_buf_release) struct kl_buf comment = with(text.ptr,
+							     "status:", "# mine\nstatus:");
 	KL_AUTO(kl_card_freep) struct kl_card *a = NULL, *b = NULL;
 	int line = 1;
 
@@ -134,10 +135,12 @@ static void refuses_with_its_line(void **state)
 	KL_AUTO(kl_buf_release) struct kl_buf text = read_good();
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
-		KL_AUTO(kl_buf_release) struct kl_buf bad = with(text.ptr, rows[i].from, rows[i].to);
+		KL_AUTO(kl_buf_release) struct kl_buf bad = with(text.ptr, rows[i].from,
+								 rows[i].to);
 		KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
 
-		assert_error(KL_EINVALID, rows[i].says, kl_card_parse(&c, "card.yaml", bad.ptr, bad.len));
+		assert_error(KL_EINVALID, rows[i].says,
+			     kl_card_parse(&c, "card.yaml", bad.ptr, bad.len));
 		assert_contains(kl_error_last(), "card.yaml:");
 		assert_null(c);
 	}
@@ -146,7 +149,8 @@ static void refuses_with_its_line(void **state)
 static void refuses_a_newer_one(void **state)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = read_good();
-	KL_AUTO(kl_buf_release) struct kl_buf newer = with(text.ptr, "schema: 1", "schema: 2\nfuture: yes");
+	KL_AUTO(kl_buf_release) struct kl_buf newer = with(text.ptr, "schema: 1",
+							   "schema: 2\nfuture: yes");
 	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
 
 	assert_error(KL_ECANNOT, "card.yaml:1:9: this card has schema 2",
@@ -164,7 +168,9 @@ static int parse_carrier(struct kl_card **out, enum kl_carrier_form form, const 
 		c->carriers.v[i].form = KL_CARRIER_PROSE;
 	KL_GROW(c->carriers.v, c->carriers.n + 1, c->carriers.alloc);
 	c->carriers.v[c->carriers.n++] = (struct kl_card_carrier){
-		.language = kl_strdup("zz"), .form = form, .text = kl_strdup(carrier),
+		.language = kl_strdup("zz"),
+		.form = form,
+		.text = kl_strdup(carrier),
 	};
 	kl_card_write(&text, c);
 	return kl_card_parse(out, "x", text.ptr, text.len);
@@ -226,7 +232,8 @@ static void refuses_carriers_that_escape(void **state)
 
 /* --- status ---------------------------------------------------------------------------------- */
 
-static void trial(struct kl_card *c, enum kl_level level, enum kl_result result, bool isolated, bool foreign)
+static void trial(struct kl_card *c, enum kl_level level, enum kl_result result, bool isolated,
+		  bool foreign)
 {
 	static int n;
 	struct kl_card_trial t;
@@ -255,8 +262,9 @@ static void status_follows_the_trials(void **state)
 
 	assert_int_equal(kl_status_of(c), KL_CARD_HYPOTHESIS);
 	trial(c, KL_LEVEL_OTHER_PLATFORM, KL_RESULT_FAIL, true, false);
-	trial(c, KL_LEVEL_OTHER_PLATFORM, KL_RESULT_PASS, false, false);	/* saw more than the card */
-	trial(c, KL_LEVEL_OTHER_PLATFORM, KL_RESULT_PASS, true, true);		/* told by others */
+	/* saw more than the card */
+	trial(c, KL_LEVEL_OTHER_PLATFORM, KL_RESULT_PASS, false, false);
+	trial(c, KL_LEVEL_OTHER_PLATFORM, KL_RESULT_PASS, true, true); /* told by others */
 	assert_int_equal(c->status, KL_CARD_HYPOTHESIS);
 	trial(c, KL_LEVEL_OTHER_STATE, KL_RESULT_PASS, true, false);
 	assert_int_equal(c->status, KL_CARD_PROVISIONAL);
@@ -288,23 +296,26 @@ static void levels_follow_the_evidence(void **state)
 
 	assert_ok(kl_card_parse(&c, "good.yaml", text.ptr, text.len));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++)
-		assert_int_equal(kl_status_level(c, rows[i].workload, rows[i].lineage, rows[i].language,
-						 rows[i].platform), rows[i].level);
+		assert_int_equal(kl_status_level(c, rows[i].workload, rows[i].lineage,
+						 rows[i].language, rows[i].platform),
+				 rows[i].level);
 }
 
-/* --- properties --------------------------------------------------------------------------------- */
+/* --- properties ------------------------------------------------------------------------------- */
 
 static void canonical_form_round_trips(void **state)
 {
 	for (uint64_t seed = 1; seed <= 3000; seed++) {
-		KL_AUTO(kl_card_freep) struct kl_card *c = gen_card(seed), *d = NULL, *copy = kl_card_copy(c);
+		KL_AUTO(kl_card_freep) struct kl_card *c = gen_card(seed), *d = NULL,
+						      *copy = kl_card_copy(c);
 		KL_AUTO(kl_buf_release) struct kl_buf a = KL_BUF_INIT;
 		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 		KL_AUTO(kl_buf_release) struct kl_buf third = KL_BUF_INIT;
 
 		kl_card_write(&a, c);
 		if (kl_card_parse(&d, "x", a.ptr, a.len) < 0)
-			fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, kl_error_last(), a.ptr);
+			fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, kl_error_last(),
+				 a.ptr);
 		assert_string_equal(d->intent, c->intent);
 		for (size_t i = 0; i < c->carriers.n; i++)
 			assert_string_equal(d->carriers.v[i].text, c->carriers.v[i].text);
@@ -343,7 +354,8 @@ static void errors_of_json_have_no_line(void **state)
 
 static void ids_come_from_intent_and_event(void **state)
 {
-	KL_AUTO(kl_freep) char *a = kl_card_make_id("Overlap the copy, of the next k-tiles with compute on it", E1);
+	KL_AUTO(kl_freep) char *a = kl_card_make_id(
+		"Overlap the copy, of the next k-tiles with compute on it", E1);
 	KL_AUTO(kl_freep) char *b = kl_card_make_id("\xe2\x86\x92 \xe2\x86\x92", NULL);
 
 	assert_string_equal(a, "overlap-the-copy-of-the-next-k-tiles-4fd2000");

@@ -48,9 +48,13 @@ static void splits(void **state)
 static void joins(void **state)
 {
 	static const char *const tests[] = {
-		"op != 'gemm' || (M % 256 == 0) && (K % 64 == 0)", "n % 8 == 0 && (m >= 4 || n == 1)",
-		"(n == 1 && m == 2) || k == 3", "!(n == 1) && (m == 1 && k == 1)", "n == 1",
-		"op == 'gemm' && n == 1 || op == 'x' && m == 2", "k == 1 || (n == 1 && m == 1 || k == 2)",
+		"op != 'gemm' || (M % 256 == 0) && (K % 64 == 0)",
+		"n % 8 == 0 && (m >= 4 || n == 1)",
+		"(n == 1 && m == 2) || k == 3",
+		"!(n == 1) && (m == 1 && k == 1)",
+		"n == 1",
+		"op == 'gemm' && n == 1 || op == 'x' && m == 2",
+		"k == 1 || (n == 1 && m == 1 || k == 2)",
 	};
 
 	(void)state;
@@ -113,7 +117,9 @@ static void refuses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(splits), cmocka_unit_test(joins), cmocka_unit_test(keeps_some),
+		cmocka_unit_test(splits),
+		cmocka_unit_test(joins),
+		cmocka_unit_test(keeps_some),
 		cmocka_unit_test(refuses),
 	};
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_card_corpus - some twenty-five thousand expressions of both dialects, valid and not, with
- * the answers that the two former parsers gave: accepted or the byte that is wrong, values, answers,
- * keys, relations. A row of the table holds a digest of those of one kind.
+ * the answers that the two former parsers gave: accepted or the byte that is wrong, values,
+ * answers, keys, relations. A row of the table holds a digest of those of one kind.
  *
  *	test_card_corpus lines		each with its answers, for diff(1) between two builds
  */
@@ -29,8 +29,8 @@ static const int64_t points[][KL_ARRAY_SIZE(dims)] = {
 
 struct writer {
 	struct kl_rng rng;
-	bool facts;		/* the dialect of predicates */
-	bool loose;		/* whatever stands where it should not */
+	bool facts; /* the dialect of predicates */
+	bool loose; /* whatever stands where it should not */
 	struct kl_buf out;
 };
 
@@ -53,8 +53,20 @@ static void write_blank(struct writer *w)
 static void write_name(struct writer *w)
 {
 	static const char *const facts[] = {
-		"M", "K", "zero", "big", "dtype", "sol.dram", "unknown", "tiled", "min", "a.b.c",
-		"extent(reduction)", "stride_bytes(A,K)", "stride_bytes( A , 'K' )", "align(B)",
+		"M",
+		"K",
+		"zero",
+		"big",
+		"dtype",
+		"sol.dram",
+		"unknown",
+		"tiled",
+		"min",
+		"a.b.c",
+		"extent(reduction)",
+		"stride_bytes(A,K)",
+		"stride_bytes( A , 'K' )",
+		"align(B)",
 	};
 
 	if (w->facts)
@@ -127,9 +139,10 @@ static void write_number(struct writer *w, int depth)
 static void write_fact(struct writer *w)
 {
 	static const char *const facts[] = {
-		"cap('cp.async')", "cap(tma.load)", "has('ldg.128')", "has( wgmma )",
-		"trait('tiled')", "deterministic", "dtype == 'f16'", "'bf16' != dtype",
-		"op == 'gemm'", "sol.dram < 0.7", "dtype == 'a_b.c:*+/-'", "cap('x')",
+		"cap('cp.async')",        "cap(tma.load)",         "has('ldg.128')",
+		"has( wgmma )",           "trait('tiled')",        "deterministic",
+		"dtype == 'f16'",         "'bf16' != dtype",       "op == 'gemm'",
+		"sol.dram < 0.7",         "dtype == 'a_b.c:*+/-'", "cap('x')",
 		"deterministic == fused", "sol.dram * 2 >= 1.5",
 	};
 
@@ -197,9 +210,15 @@ static void write_damaged(struct writer *w)
 		char byte = bytes[one_of(w, sizeof(bytes) - 1)];
 
 		switch (one_of(w, 4)) {
-		case 0: w->out.ptr[at] = byte; break;
-		case 1: w->out.ptr[w->out.len = at] = '\0'; break;
-		case 2: kl_buf_addch(&w->out, byte); break;
+		case 0:
+			w->out.ptr[at] = byte;
+			break;
+		case 1:
+			w->out.ptr[w->out.len = at] = '\0';
+			break;
+		case 2:
+			kl_buf_addch(&w->out, byte);
+			break;
 		default:
 			memmove(w->out.ptr + at, w->out.ptr + at + 1, w->out.len - at);
 			w->out.len--;
@@ -210,11 +229,56 @@ static void write_damaged(struct writer *w)
 static void write_soup(struct writer *w)
 {
 	static const char *const tokens[] = {
-		"M", "K", "max", "min", "min(", "cdiv(", "(", ")", ",", "+", "-", "*", "/", "%", "==",
-		"!=", "<", "<=", ">", ">=", "&&", "||", "!", "1", "0", "2.5", "0.1234567",
-		"99999999999999999999", "9223372036854775807.5", "3x", "'f16'", "''", "'a b'", "'x",
-		"cap(", "cap('x')", "has(a,b)", "trait()", "f(", "a.b", "a.", ".", "_", "dtype", "=",
-		"&", "|", "$", "extent(r)", " ",
+		"M",
+		"K",
+		"max",
+		"min",
+		"min(",
+		"cdiv(",
+		"(",
+		")",
+		",",
+		"+",
+		"-",
+		"*",
+		"/",
+		"%",
+		"==",
+		"!=",
+		"<",
+		"<=",
+		">",
+		">=",
+		"&&",
+		"||",
+		"!",
+		"1",
+		"0",
+		"2.5",
+		"0.1234567",
+		"99999999999999999999",
+		"9223372036854775807.5",
+		"3x",
+		"'f16'",
+		"''",
+		"'a b'",
+		"'x",
+		"cap(",
+		"cap('x')",
+		"has(a,b)",
+		"trait()",
+		"f(",
+		"a.b",
+		"a.",
+		".",
+		"_",
+		"dtype",
+		"=",
+		"&",
+		"|",
+		"$",
+		"extent(r)",
+		" ",
 	};
 
 	for (size_t i = one_of(w, 12) + 1; i > 0; i--) {
@@ -264,9 +328,9 @@ static void write_long(struct writer *w)
 static void write_alike(struct writer *w)
 {
 	static const char *const forms[] = {
-		"a >= %d", "a < %d", "%d <= b", "a == %d", "a != %d", "a %% %d == 0", "b > %d.5",
-		"-%d < b", "cap('x%d')", "dtype == 'f%d'", "dtype != 'f%d'", "a*b + %d <= c",
-		"%d + b*a <= c",
+		"a >= %d",        "a < %d",        "%d <= b",       "a == %d",    "a != %d",
+		"a %% %d == 0",   "b > %d.5",      "-%d < b",       "cap('x%d')", "dtype == 'f%d'",
+		"dtype != 'f%d'", "a*b + %d <= c", "%d + b*a <= c",
 	};
 	size_t parts = one_of(w, 3) + 1;
 
@@ -385,8 +449,8 @@ static const struct row {
 	void (*write)(struct writer *w);
 	bool facts;
 	size_t n;
-	size_t accepted;	/* where names are closed: as a number, and again as a condition */
-	const char *digest;	/* the first half of its SHA-256 */
+	size_t accepted;    /* where names are closed: as a number, and again as a condition */
+	const char *digest; /* the first half of its SHA-256 */
 } rows[] = {
 	{ "good", write_any, false, 3000, 2508, "4fdcde2b50135da0be823c89f7cab474" },
 	{ "loose", write_loose, false, 2500, 1459, "4dfcbdec447398e573988b7eaeb52432" },

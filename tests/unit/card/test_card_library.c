@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "card/library.h"
 #include "event_lib.h"
 #include "scratch.h"
-#include "card/library.h"
 
 /* an event for every id that a card cites: the ids are made, so the card is told the true ones */
 static const char *seal(struct kl_map *events, int n)
 {
-	struct kl_event *e = event_of(json_pack("{s:i,s:s,s:i,s:s,s:s}", "v", 1, "kind", "gate", "n", n, "verdict", "pass", "commit", "0000"),
+	struct kl_event *e = event_of(json_pack("{s:i,s:s,s:i,s:s,s:s}", "v", 1, "kind", "gate",
+						"n", n, "verdict", "pass", "commit", "0000"),
 				      true);
 
 	kl_map_put(events, e->id, e);
@@ -25,7 +26,8 @@ static struct kl_card *small_card(const char *id)
 
 static void add_risk(struct kl_card *c, struct kl_map *events, int n)
 {
-	struct kl_card_risk r = { .class_ = kl_strdup("slower"), .text = kl_asprintf("event %d", n) };
+	struct kl_card_risk r = { .class_ = kl_strdup("slower"),
+				  .text = kl_asprintf("event %d", n) };
 
 	kl_strvec_push(&r.events, seal(events, n));
 	kl_card_add_risk(c, &r);
@@ -41,7 +43,8 @@ static struct kl_library *open_at(struct kl_repo *r)
 
 static int put(struct kl_library *l, const struct kl_card *c, const struct kl_map *events)
 {
-	return kl_library_put(l, &(struct kl_library_change){ .card = c, .events = events, .subject = "test" });
+	return kl_library_put(
+		l, &(struct kl_library_change){ .card = c, .events = events, .subject = "test" });
 }
 
 /* a ref of somebody else's in the same transaction; the first time he is too late */
@@ -55,7 +58,7 @@ static int also(struct kl_refs_txn *t, void *payload)
 {
 	struct other *o = payload;
 
-	if (!o->asked++) {	/* meanwhile another one writes a card: all is to be tried again */
+	if (!o->asked++) { /* meanwhile another one writes a card: all is to be tried again */
 		KL_AUTO(kl_library_freep) struct kl_library *l = open_at(o->repo);
 		KL_AUTO(kl_card_freep) struct kl_card *c = small_card("quicker");
 
@@ -74,7 +77,11 @@ static void two_cards_and_a_ref_move_together(void **state)
 	KL_AUTO(kl_card_freep) struct kl_card *zero = small_card("zero");
 	struct kl_library_change second = { .card = two, .is_new = true, .subject = "the second" };
 	struct kl_library_change first = {
-		.card = one, .is_new = true, .subject = "the first", .then = &second, .also = also,
+		.card = one,
+		.is_new = true,
+		.subject = "the first",
+		.then = &second,
+		.also = also,
 	};
 	struct other o;
 	git_oid at;
@@ -90,8 +97,9 @@ static void two_cards_and_a_ref_move_together(void **state)
 	assert_ok(kl_refs_get(&at, r, "refs/klineage/trials/one"));
 	assert_int_equal(kl_library_count(l), 4);
 	assert_ok(kl_library_find(&i, l, "quicker"));
-	sh(dir, "git log --format=%%s klineage/skills >log && printf 'the second\\nthe first\\ntest\\ntest\\n' >want && "
-		"head -n 4 log | cmp - want && git fsck --strict");
+	sh(dir,
+	   "git log --format=%%s klineage/skills >log && printf 'the second\\nthe first\\ntest\\ntest\\n' >want && "
+	   "head -n 4 log | cmp - want && git fsck --strict");
 }
 
 static void is_empty_without_a_branch(void **state)
@@ -112,7 +120,8 @@ static void keeps_cards_and_events(void **state)
 	KL_AUTO(kl_freep) char *dir = scratch_repo("keeps");
 	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
 	KL_AUTO(kl_library_freep) struct kl_library *l = NULL, *again = NULL, *before = NULL;
-	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = kl_event_free_value }, none = KL_MAP_INIT;
+	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = kl_event_free_value },
+					      none = KL_MAP_INIT;
 	KL_AUTO(kl_card_freep) struct kl_card *c = small_card("x-1234567"), *read = NULL;
 	KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
 	git_oid root, tip;
@@ -138,7 +147,8 @@ static void keeps_cards_and_events(void **state)
 	assert_string_equal(e->commit, "");
 	assert_ok(kl_library_open_at(&before, r, &root));
 	assert_int_equal(kl_library_count(before), 0);
-	sh(dir, "git fsck --strict 2>&1 && git cat-file blob klineage/skills:.gitattributes | grep -q klineage-card");
+	sh(dir,
+	   "git fsck --strict 2>&1 && git cat-file blob klineage/skills:.gitattributes | grep -q klineage-card");
 }
 
 /* both have read the same; the second finds that it was second */
@@ -177,9 +187,11 @@ static void a_broken_file_is_told(void **state)
 
 	memset(id, 'a', 64);
 	id[64] = '\0';
-	sh(dir, "git checkout -q --orphan klineage/skills && git rm -rfq . && mkdir cards cards/deep evidence evidence/aa && "
+	sh(dir,
+	   "git checkout -q --orphan klineage/skills && git rm -rfq . && mkdir cards cards/deep evidence evidence/aa && "
 	   "echo 'schema: 1' >cards/x.yaml && echo hi >cards/README && echo y >cards/deep/z.yaml && "
-	   "echo '{}' >evidence/aa/%s.json && git add . && git commit -qm x && git checkout -q main", id);
+	   "echo '{}' >evidence/aa/%s.json && git add . && git commit -qm x && git checkout -q main",
+	   id);
 	assert_ok(kl_repo_open_at(&r, dir));
 	l = open_at(r);
 	assert_int_equal(kl_library_count(l), 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
-#include "card_gen.h"
 #include "card/card_merge.h"
+#include "card_gen.h"
 
 static char *text_of(const struct kl_card *c)
 {
@@ -12,7 +12,8 @@ static char *text_of(const struct kl_card *c)
 	return kl_buf_detach(&b);
 }
 
-static struct kl_card *merged(const struct kl_card *base, const struct kl_card *a, const struct kl_card *b)
+static struct kl_card *merged(const struct kl_card *base, const struct kl_card *a,
+			      const struct kl_card *b)
 {
 	struct kl_card *out = NULL;
 
@@ -35,7 +36,8 @@ static void change(struct kl_card *c, struct kl_rng *r)
 	case 0:
 		gen_evidence(c, r);
 		break;
-	case 1: case 2:
+	case 1:
+	case 2:
 		gen_trial(c, r);
 		break;
 	case 3:
@@ -62,12 +64,14 @@ static void change(struct kl_card *c, struct kl_rng *r)
 #define VERSIONS 4
 
 /* merges versions in an order; whoever merges has the base in common */
-static struct kl_card *fold(const struct kl_card *base, struct kl_card *const *v, const size_t *order, bool turned)
+static struct kl_card *fold(const struct kl_card *base, struct kl_card *const *v,
+			    const size_t *order, bool turned)
 {
 	struct kl_card *sum = kl_card_copy(v[order[0]]);
 
 	for (size_t i = 1; i < VERSIONS; i++) {
-		struct kl_card *next = turned ? merged(base, v[order[i]], sum) : merged(base, sum, v[order[i]]);
+		struct kl_card *next = turned ? merged(base, v[order[i]], sum) :
+						merged(base, sum, v[order[i]]);
 
 		kl_card_free(sum);
 		sum = next;
@@ -108,7 +112,8 @@ static void order_does_not_matter(void **state)
 			if (!first)
 				first = kl_strdup(text);
 			if (strcmp(text, first))
-				fail_msg("seed %llu, order %d:\n%s\n--- first:\n%s", (unsigned long long)seed, i, text, first);
+				fail_msg("seed %llu, order %d:\n%s\n--- first:\n%s",
+					 (unsigned long long)seed, i, text, first);
 			/* what comes of it is a card */
 			assert_ok(kl_card_parse(&again, "merged", text, strlen(text)));
 			rows = again->evidence.n + again->ver.n;
@@ -157,7 +162,8 @@ static void the_same_is_the_same(void **state)
 
 static void texts_of_both_sides_are_named(void **state)
 {
-	KL_AUTO(kl_card_freep) struct kl_card *base = gen_card(5), *a = kl_card_copy(base), *b = kl_card_copy(base);
+	KL_AUTO(kl_card_freep) struct kl_card *base = gen_card(5), *a = kl_card_copy(base),
+					      *b = kl_card_copy(base);
 	KL_AUTO(kl_card_freep) struct kl_card *out = NULL, *other = NULL, *one = NULL;
 	KL_AUTO(kl_strvec_release) struct kl_strvec both = KL_STRVEC_INIT, none = KL_STRVEC_INIT;
 
@@ -165,7 +171,7 @@ static void texts_of_both_sides_are_named(void **state)
 	set(&b->intent, "y: theirs");
 	set(&b->anchor.construct, "a loop");
 	assert_ok(kl_card_merge(&out, &both, base, a, b));
-	assert_string_equal(out->intent, "y: theirs");		/* the greater */
+	assert_string_equal(out->intent, "y: theirs"); /* the greater */
 	assert_string_equal(out->anchor.construct, "a loop");
 	assert_int_equal(both.n, 1);
 	assert_string_equal(both.v[0], "intent");
@@ -186,7 +192,8 @@ static size_t find_pre(const struct kl_card *c, const char *id)
 static void add_pre(struct kl_card *c, const char *id, const char *text)
 {
 	KL_GROW(c->sound.v, c->sound.n + 1, c->sound.alloc);
-	c->sound.v[c->sound.n++] = (struct kl_card_pre){ .id = kl_strdup(id), .text = kl_strdup(text) };
+	c->sound.v[c->sound.n++] = (struct kl_card_pre){ .id = kl_strdup(id),
+							 .text = kl_strdup(text) };
 	kl_card_normalize(c);
 }
 
@@ -203,7 +210,9 @@ static void what_was_taken_out_stays_out(void **state)
 {
 	KL_AUTO(kl_card_freep) struct kl_card *base = kl_card_new();
 	KL_AUTO(kl_card_freep) struct kl_card *a = NULL, *b = NULL, *out = NULL;
-	struct kl_card_risk risk = { .class_ = kl_strdup("fault"), .violates = kl_strdup("gone"), .text = kl_strdup("t") };
+	struct kl_card_risk risk = { .class_ = kl_strdup("fault"),
+				     .violates = kl_strdup("gone"),
+				     .text = kl_strdup("t") };
 
 	base->id = kl_strdup("x-1234567");
 	base->intent = kl_strdup("i");
@@ -216,18 +225,20 @@ static void what_was_taken_out_stays_out(void **state)
 	drop_pre(a, "kept");
 	set(&b->sound.v[find_pre(b, "kept") - 1].text, "better said");
 	add_pre(b, "new", "n");
-	kl_strvec_push(&risk.events, "0000000000000000000000000000000000000000000000000000000000000001");
+	kl_strvec_push(&risk.events,
+		       "0000000000000000000000000000000000000000000000000000000000000001");
 	kl_card_add_risk(b, &risk);
 	out = merged(base, a, b);
 	assert_int_equal(find_pre(out, "gone"), 0);
-	assert_true(find_pre(out, "kept"));		/* changed there: not thrown away */
+	assert_true(find_pre(out, "kept")); /* changed there: not thrown away */
 	assert_true(find_pre(out, "new"));
-	assert_null(out->risk.v[0].violates);		/* what it spoke of is gone */
+	assert_null(out->risk.v[0].violates); /* what it spoke of is gone */
 }
 
 static void a_tombstone_wins(void **state)
 {
-	KL_AUTO(kl_card_freep) struct kl_card *base = gen_card(9), *a = kl_card_copy(base), *b = kl_card_copy(base);
+	KL_AUTO(kl_card_freep) struct kl_card *base = gen_card(9), *a = kl_card_copy(base),
+					      *b = kl_card_copy(base);
 	KL_AUTO(kl_card_freep) struct kl_card *out = NULL;
 	struct kl_rng r;
 
@@ -265,8 +276,10 @@ static void risks_unite_their_events(void **state)
 
 	a->id = kl_strdup("x-1234567");
 	b = kl_card_copy(a);
-	kl_strvec_push(&one.events, "0000000000000000000000000000000000000000000000000000000000000002");
-	kl_strvec_push(&two.events, "0000000000000000000000000000000000000000000000000000000000000001");
+	kl_strvec_push(&one.events,
+		       "0000000000000000000000000000000000000000000000000000000000000002");
+	kl_strvec_push(&two.events,
+		       "0000000000000000000000000000000000000000000000000000000000000001");
 	kl_card_add_risk(a, &one);
 	kl_card_add_risk(b, &two);
 	out = merged(NULL, a, b);

@@ -136,7 +136,8 @@ static void refuses_with_its_place(void **state)
 			continue;
 		}
 		assert_error(KL_EINVALID, rows[i].says, kl_predicate_parse(&p, rows[i].text, &at));
-		if (strncmp(rows[i].text, "has", 3) && strcmp(rows[i].text, "cap('x") && at != rows[i].at)
+		if (strncmp(rows[i].text, "has", 3) && strcmp(rows[i].text, "cap('x") &&
+		    at != rows[i].at)
 			fail_msg("%s: goes wrong at %zu", rows[i].text, at);
 	}
 }
@@ -148,10 +149,12 @@ static void is_bounded(void **state)
 
 	memset(deep, '(', sizeof(deep));
 	deep[200] = '\0';
-	assert_error(KL_EINVALID, "nests deeper than 32 levels", kl_predicate_parse(&p, deep, NULL));
+	assert_error(KL_EINVALID, "nests deeper than 32 levels",
+		     kl_predicate_parse(&p, deep, NULL));
 	memset(deep, '!', 300);
 	deep[300] = '\0';
-	assert_error(KL_EINVALID, "nests deeper than 32 levels", kl_predicate_parse(&p, deep, NULL));
+	assert_error(KL_EINVALID, "nests deeper than 32 levels",
+		     kl_predicate_parse(&p, deep, NULL));
 	memset(deep, ' ', sizeof(deep));
 	deep[sizeof(deep) - 1] = '\0';
 	assert_error(KL_EINVALID, "longer than", kl_predicate_parse(&p, deep, NULL));
@@ -164,9 +167,12 @@ static void explains(void **state)
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
 	what_is_known(&k);
-	assert_ok(kl_predicate_parse(&p, "cap('cp.async') && K > M && dtype == 'f16' && K > sol.dram", NULL));
+	assert_ok(kl_predicate_parse(
+		&p, "cap('cp.async') && K > M && dtype == 'f16' && K > sol.dram", NULL));
 	kl_predicate_explain(&b, p, &k);
-	assert_string_equal(b.ptr, "K = 4096, M is not known, cap(cp.async) is true, dtype = 'f16', sol.dram = 0.7");
+	assert_string_equal(
+		b.ptr,
+		"K = 4096, M is not known, cap(cp.async) is true, dtype = 'f16', sol.dram = 0.7");
 }
 
 /* --- properties ---------------------------------------------------------------------------- */
@@ -221,9 +227,10 @@ static enum kl_truth ask(const char *text, const struct kl_known *k)
 	return kl_predicate_eval(p, k);
 }
 
-static enum kl_truth not(enum kl_truth t)
-{
-	return t == KL_UNKNOWN ? t : t == KL_TRUE ? KL_FALSE : KL_TRUE;
+static enum kl_truth not(enum kl_truth t) {
+	return t == KL_UNKNOWN ? t :
+	       t == KL_TRUE    ? KL_FALSE :
+				 KL_TRUE;
 }
 
 /* what is true or false stays so, however much more becomes known */
@@ -247,7 +254,8 @@ static void knowing_more_never_changes_an_answer(void **state)
 			enum kl_truth now = ask(text.ptr, &k);
 
 			if (before != KL_UNKNOWN && now != before)
-				fail_msg("%s: %s, then %s", text.ptr, kl_truth_name(before), kl_truth_name(now));
+				fail_msg("%s: %s, then %s", text.ptr, kl_truth_name(before),
+					 kl_truth_name(now));
 			assert_int_equal(ask(negated.ptr, &k), not(now));
 			decided += n < 4 && before == KL_UNKNOWN && now != KL_UNKNOWN;
 			before = now;
@@ -255,7 +263,7 @@ static void knowing_more_never_changes_an_answer(void **state)
 				kl_known_int(&k, names[n], (int64_t)kl_rng_below(&r, 6) - 2);
 		}
 	}
-	assert_true(decided > 1000);	/* or nothing was tested */
+	assert_true(decided > 1000); /* or nothing was tested */
 }
 
 /* where everything is known and nothing goes wrong it is what a contract's domain means */
@@ -360,8 +368,12 @@ static void gen_atoms(struct kl_buf *b, struct kl_rng *r, int depth)
 	} else if (kind == 2) {
 		kl_buf_addf(b, "%d == %s", n, name);
 	} else {
-		kl_buf_addf(b, kind == 4 ? "%s %% %d == 0" : kind == 3 ? "%s != %d" : kind ? "%s < %d" :
-			    "%s >= %d", name, n);
+		kl_buf_addf(b,
+			    kind == 4 ? "%s %% %d == 0" :
+			    kind == 3 ? "%s != %d" :
+			    kind      ? "%s < %d" :
+					"%s >= %d",
+			    name, n);
 	}
 }
 
@@ -394,7 +406,7 @@ static void no_relation_is_wrong(void **state)
 				fail_msg("'%s' to '%s' is no %d", old.ptr, now.ptr, is);
 		}
 	}
-	assert_true(related > 500);	/* or nothing was tested */
+	assert_true(related > 500); /* or nothing was tested */
 }
 
 static void a_proof_is_bounded(void **state)

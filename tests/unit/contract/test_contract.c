@@ -50,14 +50,14 @@ static void bad_files_are_refused_at_their_place(void **state)
 		read_named(&text, "bad", names.v[i]);
 		assert_memory_equal(text.ptr, mark, strlen(mark));
 		start = text.ptr + strlen(mark);
-		gap = strchr(start, ' ');	/* "3:11: what is wrong" */
+		gap = strchr(start, ' '); /* "3:11: what is wrong" */
 		where = kl_asprintf("%s:%.*s ", names.v[i], (int)(gap - start), start);
 		what = kl_strndup(gap + 1, strcspn(gap + 1, "\n"));
 		err = kl_contract_parse(&c, names.v[i], text.ptr, text.len);
 		if (err != KL_EINVALID || strncmp(kl_error_last(), where, strlen(where)) ||
 		    !strstr(kl_error_last(), what))
-			fail_msg("%d: %s\nwanted %s%s", err,
-				 err ? kl_error_last() : "accepted", where, what);
+			fail_msg("%d: %s\nwanted %s%s", err, err ? kl_error_last() : "accepted",
+				 where, what);
 		assert_null(c);
 	}
 }
@@ -105,13 +105,14 @@ static void every_form_is_read(void **state)
 		    "{\"choice\":[\"inf\",\"-inf\",\"-0\",\"nan\",1.0,0.0025000000000000001]}");
 	assert_json(c->arg[7].fill, "{\"repeat\":{\"map\":\"sigmoid\",\"uniform\":[-1.0,1.0]}}");
 	assert_json(c->arg[8].fill, "{\"const\":0.0}");
-	assert_json(c->accept,
-		    "[{\"indices\":\"indices\",\"of\":\"x\",\"rule\":\"multiset\",\"values\":\"values\"},"
-		    "{\"out\":\"state\",\"per\":[0],\"rule\":\"rel-l2\",\"tol\":0.001},"
-		    "{\"acc\":32.0,\"out\":\"sum\",\"rule\":\"elementwise\",\"ulps\":2.0}]");
+	assert_json(
+		c->accept,
+		"[{\"indices\":\"indices\",\"of\":\"x\",\"rule\":\"multiset\",\"values\":\"values\"},"
+		"{\"out\":\"state\",\"per\":[0],\"rule\":\"rel-l2\",\"tol\":0.001},"
+		"{\"acc\":32.0,\"out\":\"sum\",\"rule\":\"elementwise\",\"ulps\":2.0}]");
 	assert_json(c->exact, "[{\"state\":{\"one-hot\":true},\"x\":{\"ints\":[-2,2]}}]");
 	assert_json(c->bands, "[{\"x\":{\"cauchy\":true}},"
-		    "{\"h\":{\"const\":1.0},\"x\":{\"repeat\":{\"index\":\"cols\"}}}]");
+			      "{\"h\":{\"const\":1.0},\"x\":{\"repeat\":{\"index\":\"cols\"}}}]");
 	assert_false(c->arg[4].sweep);
 	assert_true(c->arg[6].sweep);
 	assert_true(c->arg[8].sweep);
@@ -119,7 +120,7 @@ static void every_form_is_read(void **state)
 	assert_string_equal(c->baseline, "onednn.conv2d");
 	assert_int_equal(c->perf[0].weight, 3);
 	assert_true(c->perf[0].hot);
-	assert_int_equal(c->perf[1].dims.v[0], 2);	/* in the case's order, not the file's */
+	assert_int_equal(c->perf[1].dims.v[0], 2); /* in the case's order, not the file's */
 	assert_int_equal(c->perf[1].dims.v[2], 1);
 	assert_int_equal(c->arena_mib, 16);
 	assert_int_equal(c->call_s, 3);
@@ -143,7 +144,8 @@ static void groups_cut_an_axis_and_bands_name_points(void **state)
 {
 	KL_AUTO(kl_contract_freep) struct kl_contract *c = good("groups.yaml");
 
-	assert_json(c->accept, "[{\"out\":\"y\",\"per\":[0,{\"1\":64},2],\"rule\":\"rel-l2\",\"tol\":0.001,"
+	assert_json(c->accept,
+		    "[{\"out\":\"y\",\"per\":[0,{\"1\":64},2],\"rule\":\"rel-l2\",\"tol\":0.001,"
 		    "\"zeros\":true},"
 		    "{\"max\":4.0,\"out\":\"z\",\"per\":[2],\"rms\":2.0,\"rule\":\"noise\"}]");
 	assert_json(c->exact, "[{\"at\":\"cases\",\"must_exceed\":2048.0,\"x\":{\"ints\":[0,4]}}]");

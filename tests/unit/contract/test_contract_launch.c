@@ -32,9 +32,11 @@ static void start(struct fixture *f, const char *sources)
 	put(f, "gemm.cu", "__global__ void k() {}\n");
 	put(f, "d.cubin", "abc");
 	put(f, "oracle.cu", "__global__ void o() {}\n");
-	put(f, "launch.yaml", "klineage-launch: 1\ncompile: {arch: sm_80}\n"
+	put(f, "launch.yaml",
+	    "klineage-launch: 1\ncompile: {arch: sm_80}\n"
 	    "launch: [{kernel: k, grid: [M], block: [32], args: [A, C]}]\n");
-	put(f, "oracle.yaml", "klineage-launch: 1\nlaunch: [{kernel: o, grid: [M], block: [32], args: [A, "
+	put(f, "oracle.yaml",
+	    "klineage-launch: 1\nlaunch: [{kernel: o, grid: [M], block: [32], args: [A, "
 	    "C]}]\n");
 }
 
@@ -68,19 +70,25 @@ static void an_oracle_runs_where_its_kernel_does(void **state)
 	struct kl_launch *o = NULL;
 
 	start(&f, "[gemm.cu, launch.yaml]");
-	put(&f, "oracle.yaml", "klineage-launch: 1\ncompile: {arch: sm_90a}\n"
+	put(&f, "oracle.yaml",
+	    "klineage-launch: 1\ncompile: {arch: sm_90a}\n"
 	    "launch: [{kernel: o, grid: [M], block: [32], args: [A, C]}]\n");
 	s = surface(&f);
-	assert_error(KL_EINVALID, "oracle.yaml:2:17: compile.arch: code for sm_90a does not run where the "
-		     "kernel's does (sm_80)", kl_launch_read(&o, s, true));
+	assert_error(KL_EINVALID,
+		     "oracle.yaml:2:17: compile.arch: code for sm_90a does not run where the "
+		     "kernel's does (sm_80)",
+		     kl_launch_read(&o, s, true));
 }
 
 static void machine_code_needs_its_digest(void **state)
 {
-	static const char sha[] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-	KL_AUTO(kl_freep) char *good = kl_asprintf("klineage-launch: 1\nartefact: {cubin: d.cubin, arch: "
-						   "sm_90, "
-		"sha256: %s}\nlaunch: [{kernel: k, grid: [M], block: [32], args: [A]}]\n", sha);
+	static const char sha[] =
+		"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+	KL_AUTO(kl_freep) char *good = kl_asprintf(
+		"klineage-launch: 1\nartefact: {cubin: d.cubin, arch: "
+		"sm_90, "
+		"sha256: %s}\nlaunch: [{kernel: k, grid: [M], block: [32], args: [A]}]\n",
+		sha);
 	KL_AUTO(kl_freep) char *bad = plan_edit(good, "ba78", "ba79");
 	KL_AUTO(fixture_release) struct fixture f = { NULL };
 	KL_AUTO(kl_surface_freep) struct kl_surface *a = NULL, *b = NULL, *c = NULL;
@@ -95,9 +103,11 @@ static void machine_code_needs_its_digest(void **state)
 	assert_string_equal(l->platform, "cuda/sm_90");
 	put(&f, "launch.yaml", bad);
 	b = surface(&f);
-	assert_error(KL_EINVALID, "launch.yaml:2:49: artefact.sha256: 'd.cubin' has the digest ba7816bf",
+	assert_error(KL_EINVALID,
+		     "launch.yaml:2:49: artefact.sha256: 'd.cubin' has the digest ba7816bf",
 		     kl_launch_read(&none, b, false));
-	put(&f, "launch.yaml", "klineage-launch: 1\ncompile: {arch: sm_80}\n"
+	put(&f, "launch.yaml",
+	    "klineage-launch: 1\ncompile: {arch: sm_80}\n"
 	    "launch: [{kernel: k, grid: [M], block: [32], args: []}]\n");
 	c = surface(&f);
 	assert_error(KL_EINVALID, "'d.cubin' is machine code, which needs 'artefact'",
@@ -112,7 +122,8 @@ static void the_oracles_of_the_templates_are_good(void **state)
 
 	assert_ok(kl_fs_list(&names, KL_SOURCE "/templates/workloads"));
 	for (size_t i = 0; i < names.n; i++) {
-		KL_AUTO(kl_freep) char *dir = kl_asprintf(KL_SOURCE "/templates/workloads/%s", names.v[i]);
+		KL_AUTO(kl_freep) char *dir = kl_asprintf(KL_SOURCE "/templates/workloads/%s",
+							  names.v[i]);
 		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "klineage.yaml"), *plan = NULL;
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, yaml = KL_BUF_INIT;
 		KL_AUTO(kl_contract_freep) struct kl_contract *c = NULL;
@@ -136,7 +147,8 @@ static void other_languages_have_no_plan(void **state)
 	struct kl_contract c = { .language = &kl_language_c, .name = (char[]){ "klineage.yaml" } };
 	struct kl_surface plain = { .contract = &c };
 
-	assert_error(KL_ENOTFOUND, "language 'c' has no launch plan", kl_launch_read(&l, &plain, false));
+	assert_error(KL_ENOTFOUND, "language 'c' has no launch plan",
+		     kl_launch_read(&l, &plain, false));
 }
 
 int main(void)

@@ -46,7 +46,8 @@ static void parameters_are_read(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
-		KL_AUTO(kl_freep) char *text = kl_asprintf("void f(%s, int last) {}", rows[i].param);
+		KL_AUTO(kl_freep) char *text = kl_asprintf("void f(%s, int last) {}",
+							   rows[i].param);
 		KL_AUTO(kl_proto_freep) struct kl_proto *p = proto(text, NULL);
 		KL_AUTO(kl_freep) char *got = describe(&p->param[0]);
 
@@ -117,12 +118,13 @@ static void what_cannot_be_read_is_said(void **state)
 		struct kl_proto *p = NULL;
 		int err = kl_proto_read(&p, rows[i].text, strlen(rows[i].text), rows[i].entry);
 
-		if (!*rows[i].message) {	/* anything, as long as it comes back */
+		if (!*rows[i].message) { /* anything, as long as it comes back */
 			kl_proto_free(p);
 			continue;
 		}
 		if (err != rows[i].kind || !strstr(kl_error_last(), rows[i].message))
-			fail_msg("'%s': %d: %s", rows[i].text, err, err ? kl_error_last() : p->name);
+			fail_msg("'%s': %d: %s", rows[i].text, err,
+				 err ? kl_error_last() : p->name);
 	}
 }
 
@@ -209,7 +211,7 @@ static void the_oracle_has_the_kernels_arguments(void **state)
 	assert_ok(kl_skeleton_make(&sk, "axpy.c", axpy, strlen(axpy), "Axpy_2", "my-axpy"));
 	assert_contains(sk.contract.ptr, "workload: my-axpy");
 	assert_contains(sk.oracle.ptr, "void oracle(int64_t n, int m, kl_real alpha, "
-			"const kl_real *x, kl_real *y, int32_t *count)");
+				       "const kl_real *x, kl_real *y, int32_t *count)");
 	assert_contains(sk.oracle.ptr, "KL_ORACLE_TODO");
 	assert_contains(sk.oracle.ptr, "#include \"kl_oracle.h\"");
 }

@@ -5,16 +5,15 @@
 
 #include "contract/surface.h"
 
-static const char contract[] =
-	"klineage: 1\n"
-	"workload: copy\n"
-	"case: {op: copy, dims: {n: 8}}\n"
-	"surface: {language: c, sources: [sub/b.h, a.c], entry: copy}\n"
-	"args:\n"
-	"  - {name: x, kind: in, dtype: f64, shape: [n]}\n"
-	"  - {name: y, kind: out, dtype: f64, shape: [n]}\n"
-	"oracle: {language: c, sources: [oracle.c, zz.h], entry: copy}\n"
-	"accept: {rule: exact}\n";
+static const char contract[] = "klineage: 1\n"
+			       "workload: copy\n"
+			       "case: {op: copy, dims: {n: 8}}\n"
+			       "surface: {language: c, sources: [sub/b.h, a.c], entry: copy}\n"
+			       "args:\n"
+			       "  - {name: x, kind: in, dtype: f64, shape: [n]}\n"
+			       "  - {name: y, kind: out, dtype: f64, shape: [n]}\n"
+			       "oracle: {language: c, sources: [oracle.c, zz.h], entry: copy}\n"
+			       "accept: {rule: exact}\n";
 
 static void put(const char *root, const char *path, const char *text)
 {
@@ -62,7 +61,10 @@ static void reads_files_sorted(void **state)
 /* The digest as docs/formats.md spells it, computed another way. */
 static void digest_is_as_documented(void **state)
 {
-	static const char sources[] = "100644\0a.c\0" "7\0int a;\n" "100755\0sub/b.h\0" "0";
+	static const char sources[] = "100644\0a.c\0"
+				      "7\0int a;\n"
+				      "100755\0sub/b.h\0"
+				      "0";
 	KL_AUTO(kl_fs_tempdir_cleanup) char *root = scratch();
 	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf rules = KL_BUF_INIT;
@@ -137,10 +139,12 @@ static void refuses_what_is_no_file(void **state)
 	in_root(root, "k/a.c", path, sizeof(path));
 	assert_ok(kl_fs_remove(path));
 	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_error(KL_EINVALID, "'a.c' is not a regular file", kl_surface_from_dir(&s, root, "k"));
+	assert_error(KL_EINVALID, "'a.c' is not a regular file",
+		     kl_surface_from_dir(&s, root, "k"));
 	assert_ok(kl_fs_remove(path));
 	assert_ok(kl_fs_mkdir(path));
-	assert_error(KL_EINVALID, "'a.c' is not a regular file", kl_surface_from_dir(&s, root, "k"));
+	assert_error(KL_EINVALID, "'a.c' is not a regular file",
+		     kl_surface_from_dir(&s, root, "k"));
 }
 
 static void with_replaces_sources_only(void **state)
@@ -163,7 +167,8 @@ static void with_replaces_sources_only(void **state)
 	assert_ok(kl_surface_from_dir(&again, root, "k"));
 	assert_string_equal(again->digest, t->digest);
 	edit.path = oracle;
-	assert_error(KL_EINVALID, "'oracle.c' is not a source", kl_surface_with(&none, s, &edit, 1));
+	assert_error(KL_EINVALID, "'oracle.c' is not a source",
+		     kl_surface_with(&none, s, &edit, 1));
 }
 
 /* A tree and the files it was made of are one surface. */
@@ -227,7 +232,8 @@ static void trees_with_links_and_holes(void **state)
 		tree = oid_of(dir, "HEAD^{tree}");
 		err = kl_surface_from_tree(&s, r, &tree, "dir");
 		if (err != rows[i].kind || !strstr(kl_error_last(), rows[i].message))
-			fail_msg("%s: %d: %s", rows[i].change, err, err ? kl_error_last() : "accepted");
+			fail_msg("%s: %d: %s", rows[i].change, err,
+				 err ? kl_error_last() : "accepted");
 	}
 }
 

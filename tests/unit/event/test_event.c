@@ -29,7 +29,8 @@ static void a_forward_event_is_its_pair_turned_round(void **state)
 		"\"profile\":{\"cpu\":2,\"ns\":10,\"vs\":[{\"hi_ppm\":2500000,\"lo_ppm\":1600000,"
 		"\"ratio_ppm\":2000000,\"surface\":\"Kj\",\"verdict\":\"fast\",\"what\":\"parent\"},"
 		"{\"mhz\":3,\"ratio_ppm\":700000,\"what\":\"blas\"}]},\"surface\":\"Ki\","
-		"\"time\":\"1970-01-01T00:00:00Z\",\"v\":1}", e->id);
+		"\"time\":\"1970-01-01T00:00:00Z\",\"v\":1}",
+		e->id);
 
 	assert_int_equal(strlen(e->id), 64);
 	assert_string_equal(line, want);
@@ -55,8 +56,8 @@ static void lines_are_events_by_their_ids(void **state)
 	char id[KL_DIGEST_HEX];
 
 	for (int i = 0; i < 3; i++) {
-		KL_AUTO(kl_event_freep) struct kl_event *e = event_of(json_pack("{s:i,s:s,s:i}", "v", 1, "kind",
-			"gate", "policy", i), true);
+		KL_AUTO(kl_event_freep) struct kl_event *e = event_of(
+			json_pack("{s:i,s:s,s:i}", "v", 1, "kind", "gate", "policy", i), true);
 
 		kl_event_write(&text, e);
 		kl_buf_adds(&text, "\n\n");
@@ -78,7 +79,8 @@ static void questions(void **state)
 
 	e->surface = "s";
 	e->contract = "c";
-	assert_true(kl_event_is_for(e, "s", "c") && kl_event_is_for(e, NULL, "c") && kl_event_is_for(e, "s", NULL));
+	assert_true(kl_event_is_for(e, "s", "c") && kl_event_is_for(e, NULL, "c") &&
+		    kl_event_is_for(e, "s", NULL));
 	assert_false(kl_event_is_for(e, "s", "d") || kl_event_is_for(e, "t", NULL));
 	assert_true(kl_event_is_newer(e, NULL));
 	assert_false(kl_event_is_newer(e, other));

@@ -6,7 +6,9 @@
 #include "event_lib.h"
 
 static struct kl_platform platform = {
-	.id = "cpu/x86-64-v3", .device = "cpu A", .compiler = "gcc 1",
+	.id = "cpu/x86-64-v3",
+	.device = "cpu A",
+	.compiler = "gcc 1",
 };
 
 struct fixture {
@@ -22,8 +24,13 @@ static void fixture_open(struct fixture *f, const char *name)
 	assert_ok(kl_repo_open_at(&f->repo, f->dir));
 	kl_strvec_push(&f->flags, "-O2");
 	f->key = (struct kl_cache_key){
-		.surface = "s", .contract = "c", .platform = &platform, .flags = &f->flags,
-		.tier = KL_TIER_HOST_SANDBOXED, .parent = "p", .profile = true,
+		.surface = "s",
+		.contract = "c",
+		.platform = &platform,
+		.flags = &f->flags,
+		.tier = KL_TIER_HOST_SANDBOXED,
+		.parent = "p",
+		.profile = true,
 	};
 }
 
@@ -36,8 +43,9 @@ static void fixture_close(struct fixture *f)
 
 static struct kl_event *event(const char *surface)
 {
-	return event_of(json_pack("{s:i,s:s,s:s,s:s,s:s}", "v", 1, "kind", "gate", "surface", surface,
-				  "contract", "c", "verdict", "pass"), true);
+	return event_of(json_pack("{s:i,s:s,s:s,s:s,s:s}", "v", 1, "kind", "gate", "surface",
+				  surface, "contract", "c", "verdict", "pass"),
+			true);
 }
 
 static void assert_same(const struct kl_event *a, const struct kl_event *b)
@@ -140,8 +148,11 @@ static void a_runner_has_a_device(void **state)
 static void a_damaged_entry_is_none(void **state)
 {
 	static const char *const harm[] = {
-		": >\"$f\"", "printf '{' >\"$f\"", "sed -i 's/pass/fail/' \"$f\"",
-		"head -c 40 \"$f\" >x && mv x \"$f\"", "rm \"$f\" && mkdir \"$f\"",
+		": >\"$f\"",
+		"printf '{' >\"$f\"",
+		"sed -i 's/pass/fail/' \"$f\"",
+		"head -c 40 \"$f\" >x && mv x \"$f\"",
+		"rm \"$f\" && mkdir \"$f\"",
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(harm); i++) {
@@ -151,7 +162,8 @@ static void a_damaged_entry_is_none(void **state)
 
 		fixture_open(&f, "damage");
 		assert_ok(kl_cache_put(f.repo, &f.key, e));
-		sh(f.dir, "f=$(find .git/klineage/cache -name '*.json') && test -f \"$f\" && %s", harm[i]);
+		sh(f.dir, "f=$(find .git/klineage/cache -name '*.json') && test -f \"$f\" && %s",
+		   harm[i]);
 		assert_int_equal(kl_cache_get(&back, f.repo, &f.key), KL_ENOTFOUND);
 		assert_null(back);
 	}
@@ -170,12 +182,14 @@ static void a_moved_entry_is_none(void **state)
 }
 
 /* An event as of a run at the fixture's place. */
-static struct kl_event *run(const char *kind, const char *verdict, const char *class_, const char *time)
+static struct kl_event *run(const char *kind, const char *verdict, const char *class_,
+			    const char *time)
 {
-	json_t *e = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:i,s:s,s:{s:s,s:s,s:s,s:[s]}}", "v", 1, "kind", kind,
-			      "surface", "s", "contract", "c", "verdict", verdict, "time", time, "policy",
-			      KL_GATE_POLICY, "tier", "host-sandboxed", "platform", "id", platform.id,
-			      "device", platform.device, "compiler", platform.compiler, "flags", "-O2");
+	json_t *e = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:i,s:s,s:{s:s,s:s,s:s,s:[s]}}", "v", 1,
+			      "kind", kind, "surface", "s", "contract", "c", "verdict", verdict,
+			      "time", time, "policy", KL_GATE_POLICY, "tier", "host-sandboxed",
+			      "platform", "id", platform.id, "device", platform.device, "compiler",
+			      platform.compiler, "flags", "-O2");
 
 	kl_json_set_str(e, "class", class_);
 	return event_of(e, true);

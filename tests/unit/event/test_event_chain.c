@@ -51,7 +51,10 @@ static void its_speed_is_the_gate_s(void **state)
 static void what_has_no_interval_is_left_out(void **state)
 {
 	const struct kl_comparison none[] = {
-		link_of(0, 1, 1), link_of(1, 0, 1), link_of(1, 1, 0), link_of(-1, 1, 1),
+		link_of(0, 1, 1),
+		link_of(1, 0, 1),
+		link_of(1, 1, 0),
+		link_of(-1, 1, 1),
 	};
 	struct kl_chain chain = { 0 };
 

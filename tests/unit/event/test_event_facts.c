@@ -46,20 +46,31 @@ static void test_judge(void **state)
 		enum kl_delta want;
 		const char *why;
 	} table[] = {
-		{ "prefetch", "prefetch vec.256", "", "vec.256", "", KL_DELTA_CLEAN, "gone: prefetch" },
-		{ "prefetch", "prefetch vec.256", "", "prefetch vec.256", "", KL_DELTA_CLEAN, "still there: prefetch" },
-		{ "prefetch", "prefetch vec.256 loop.depth.4", "", "vec.256 loop.depth.3", "", KL_DELTA_CLEAN, "gone" },
+		{ "prefetch", "prefetch vec.256", "", "vec.256", "", KL_DELTA_CLEAN,
+		  "gone: prefetch" },
+		{ "prefetch", "prefetch vec.256", "", "prefetch vec.256", "", KL_DELTA_CLEAN,
+		  "still there: prefetch" },
+		{ "prefetch", "prefetch vec.256 loop.depth.4", "", "vec.256 loop.depth.3", "",
+		  KL_DELTA_CLEAN, "gone" },
 		{ "prefetch", "prefetch vec.256", "", "", "", KL_DELTA_COMPOUND, "lost vec.256" },
 		{ "prefetch", "prefetch", "", "alloc", "", KL_DELTA_COMPOUND, "gained alloc" },
-		{ "vector-loop", "vec.256 avx2.fma broadcast", "", "fma.scalar call.memset", "", KL_DELTA_CLEAN, "gone: vec.256" },
-		{ "vector-loop", "vec.256 prefetch", "", "", "", KL_DELTA_COMPOUND, "lost prefetch" },
+		{ "vector-loop", "vec.256 avx2.fma broadcast", "", "fma.scalar call.memset", "",
+		  KL_DELTA_CLEAN, "gone: vec.256" },
+		{ "vector-loop", "vec.256 prefetch", "", "", "", KL_DELTA_COMPOUND,
+		  "lost prefetch" },
 		{ "vector-loop", "vec.256", "", "gather", "", KL_DELTA_COMPOUND, "gained gather" },
-		{ "cache-block", "vec.256", "tiled=yes", "vec.256", "tiled=no", KL_DELTA_CLEAN, "gone: trait:tiled" },
-		{ "cache-block", "vec.256", "tiled=yes", "vec.256", "tiled=unknown", KL_DELTA_CLEAN, "gone: trait:tiled" },
-		{ "cache-block", "", "tiled=yes packed=yes", "", "tiled=no packed=no", KL_DELTA_COMPOUND, "lost trait:packed" },
-		{ "cache-block", "", "tiled=yes", "", "tiled=no fused=yes", KL_DELTA_CLEAN, "" },	/* not claimed before */
-		{ "cache-block", "", "tiled=yes fused=no", "", "tiled=no fused=yes", KL_DELTA_COMPOUND, "gained trait:fused" },
-		{ "cache-block", "", "tiled=yes", "", "", KL_DELTA_CLEAN, "" },	/* no claim, no loss */
+		{ "cache-block", "vec.256", "tiled=yes", "vec.256", "tiled=no", KL_DELTA_CLEAN,
+		  "gone: trait:tiled" },
+		{ "cache-block", "vec.256", "tiled=yes", "vec.256", "tiled=unknown", KL_DELTA_CLEAN,
+		  "gone: trait:tiled" },
+		{ "cache-block", "", "tiled=yes packed=yes", "", "tiled=no packed=no",
+		  KL_DELTA_COMPOUND, "lost trait:packed" },
+		/* not claimed before */
+		{ "cache-block", "", "tiled=yes", "", "tiled=no fused=yes", KL_DELTA_CLEAN, "" },
+		{ "cache-block", "", "tiled=yes fused=no", "", "tiled=no fused=yes",
+		  KL_DELTA_COMPOUND, "gained trait:fused" },
+		/* no claim, no loss */
+		{ "cache-block", "", "tiled=yes", "", "", KL_DELTA_CLEAN, "" },
 		{ NULL, "vec.256", "", "", "", KL_DELTA_COMPOUND, "lost vec.256" },
 		{ NULL, "vec.256", "", "vec.256", "", KL_DELTA_CLEAN, "" },
 	};

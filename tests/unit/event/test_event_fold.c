@@ -7,9 +7,10 @@
 
 static json_t *event(const char *verdict, const char *time, const char *surface, int ns)
 {
-	json_t *e = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:i,s:s,s:{s:s,s:s}}", "v", 1, "kind", "gate",
-			      "time", time, "workload", "w", "surface", surface, "contract", "c",
-			      "policy", 1, "verdict", verdict, "platform", "id", "p", "device", "d");
+	json_t *e = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:i,s:s,s:{s:s,s:s}}", "v", 1, "kind",
+			      "gate", "time", time, "workload", "w", "surface", surface, "contract",
+			      "c", "policy", 1, "verdict", verdict, "platform", "id", "p", "device",
+			      "d");
 
 	if (ns)
 		kl_json_set(e, "profile", json_pack("{s:i}", "ns", ns));
@@ -33,7 +34,7 @@ static void fail_outranks_pass_until_retracted(void **state)
 
 	add(&b, bad);
 	add(&b, event("pass", "2026-01-02", "s", 0));
-	add(&b, event("pass", "2026-01-02", "s", 0));	/* twice, as a merge may leave it */
+	add(&b, event("pass", "2026-01-02", "s", 0)); /* twice, as a merge may leave it */
 	kl_buf_adds(&b, "\nnonsense\n");
 	kl_fold_lines(&f, b.ptr, b.len, "s", "c");
 	assert_int_equal(f.verdicts.n, 1);
@@ -75,9 +76,11 @@ static json_t *classed(json_t *e, const char *class_)
 /* Slow, or the same as before, is no fault of the answers: a pass may follow. */
 static void only_a_correctness_fail_outranks(void **state)
 {
-	static const struct { const char *class_, *verdict; } rows[] = {
+	static const struct {
+		const char *class_, *verdict;
+	} rows[] = {
 		{ "slower", "pass" }, { "no-change", "pass" }, { "wrong-edge", "fail" },
-		{ "cheat", "fail" }, { "compile", "fail" },
+		{ "cheat", "fail" },  { "compile", "fail" },
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
@@ -166,15 +169,17 @@ static void order_of_lines_does_not_matter(void **state)
 	assert_lists_equal(&fa.profiles, &fb.profiles);
 }
 
-/* one of a few events, so that keys, times and ids meet; on any commit, signed by anybody or nobody */
+/*
+ * one of a few events, so that keys, times and ids meet; on any commit, signed by anybody or nobody
+ */
 static char *any_line(struct kl_rng *r)
 {
 	static const char *const verdict[] = { "pass", "pass", "fail", "inconclusive" };
 	static const char *const time[] = { "2026-01-01", "2026-01-02" };
 	static const char *const surface[] = { "s", "t" };
 	struct kl_buf b = KL_BUF_INIT;
-	json_t *e = event(verdict[kl_rng_below(r, 4)], time[kl_rng_below(r, 2)], surface[kl_rng_below(r, 2)],
-			  (int)kl_rng_below(r, 3));
+	json_t *e = event(verdict[kl_rng_below(r, 4)], time[kl_rng_below(r, 2)],
+			  surface[kl_rng_below(r, 2)], (int)kl_rng_below(r, 3));
 
 	if (kl_rng_below(r, 6) == 0) {
 		KL_AUTO(kl_freep) char *of = kl_strdup(kl_json_str_or(e, "id", ""));

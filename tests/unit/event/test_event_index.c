@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events folded once and kept: the same as folding each note, whoever made the file, from whatever. */
+/*
+ * Events folded once and kept: the same as folding each note, whoever made the file, from whatever.
+ */
 #include "base/fs.h"
 #include "base/map.h"
 #include "base/mapfile.h"
@@ -28,8 +30,10 @@ static struct fixture fixture(const char *name, int n)
 	struct fixture f = { .dir = scratch_dir(name) };
 	git_oid head;
 
-	sh(f.dir, "git init -q -b main .; awk 'BEGIN { for (i = 1; i <= %d; i++) printf \"commit refs/heads/main\\n"
-	   "committer C <c@d> %%d +0000\\ndata 1\\nx\\n\", i }' | git fast-import --quiet", n);
+	sh(f.dir,
+	   "git init -q -b main .; awk 'BEGIN { for (i = 1; i <= %d; i++) printf \"commit refs/heads/main\\n"
+	   "committer C <c@d> %%d +0000\\ndata 1\\nx\\n\", i }' | git fast-import --quiet",
+	   n);
 	assert_ok(kl_repo_open_at(&f.r, f.dir));
 	head = oid_of(f.dir, "main");
 	assert_ok(kl_repo_touching(&f.commit, &f.n, f.r, &head, NULL, 0, (size_t)n));
@@ -55,11 +59,13 @@ static char *event_line(struct kl_rng *rng)
 	kl_json_set_str(e, "surface", digest[0]);
 	kl_json_set_str(e, "contract", digest[1]);
 	kl_json_set_str(e, "verdict", verdict[kl_rng_below(rng, 3)]);
-	kl_json_set(e, "platform", json_pack("{s:s}", "id", kl_rng_below(rng, 2) ? "cpu/a" : "cpu/b"));
+	kl_json_set(e, "platform",
+		    json_pack("{s:s}", "id", kl_rng_below(rng, 2) ? "cpu/a" : "cpu/b"));
 	if (kl_rng_below(rng, 2))
-		kl_json_set(e, "profile", json_pack("{s:i,s:[{s:s,s:i,s:i,s:i}]}", "ns", (int)kl_rng_below(rng, 9999),
-						    "vs", "what", "parent", "ratio_ppm", 2000000, "lo_ppm", 1900000,
-						    "hi_ppm", 2100000));
+		kl_json_set(e, "profile",
+			    json_pack("{s:i,s:[{s:s,s:i,s:i,s:i}]}", "ns",
+				      (int)kl_rng_below(rng, 9999), "vs", "what", "parent",
+				      "ratio_ppm", 2000000, "lo_ppm", 1900000, "hi_ppm", 2100000));
 	seal_doc(e);
 	kl_json_canonical(&line, e);
 	json_decref(e);
@@ -86,7 +92,11 @@ static void hex_of(char out[65], const uint8_t *bytes)
 		snprintf(out + 2 * i, 3, "%02x", bytes[i]);
 }
 
-struct check { struct kl_repo *r; struct kl_folded *f; size_t events; };
+struct check {
+	struct kl_repo *r;
+	struct kl_folded *f;
+	size_t events;
+};
 
 /* a note folded as ever, and its events in the file */
 static int check_note(const git_oid *commit, const char *text, size_t len, void *payload)
@@ -116,8 +126,9 @@ static int check_note(const git_oid *commit, const char *text, size_t len, void 
 		hex_of(id, x->id);
 		as = kl_map_get(&want, id);
 		assert_non_null(as);
-		assert_int_equal(x->as, *as == 'v' ? KL_FOLDED_VERDICT : *as == 'p' ? KL_FOLDED_PROFILE :
-				 KL_FOLDED_VERDICT | KL_FOLDED_PROFILE);
+		assert_int_equal(x->as, *as == 'v' ? KL_FOLDED_VERDICT :
+					*as == 'p' ? KL_FOLDED_PROFILE :
+						     KL_FOLDED_VERDICT | KL_FOLDED_PROFILE);
 		assert_ok(kl_folded_read(&whole, c->r, x));
 		assert_string_equal(whole->id, id);
 		hex_of(hex, x->surface);
@@ -142,7 +153,8 @@ static size_t check_all(struct fixture *f)
 	assert_ok(kl_notes_each(f->r, KL_NOTES_GATE, check_note, &k));
 	assert_int_equal(k.events, kl_folded_count(k.f));
 	for (size_t i = 1; i < k.events; i++) {
-		const struct kl_folded_event *a = kl_folded_by_surface(k.f, i - 1), *b = kl_folded_by_surface(k.f, i);
+		const struct kl_folded_event *a = kl_folded_by_surface(k.f, i - 1),
+					     *b = kl_folded_by_surface(k.f, i);
 		int d = memcmp(a->surface, b->surface, 32);
 
 		if (!d)
@@ -161,7 +173,7 @@ static void same_as_folding(void **state)
 	size_t notes, read;
 
 	kl_rng_seed(&rng, 1);
-	check_all(&f);		/* no notes at all */
+	check_all(&f); /* no notes at all */
 	add_some(&f, &rng, 500);
 	notes = check_all(&f);
 	assert_true(notes > 100);
@@ -176,7 +188,9 @@ static void same_as_folding(void **state)
 		KL_AUTO(kl_freep) char *first = event_line(&rng);
 		KL_AUTO(json_decrefp) json_t *e = NULL, *twin = NULL;
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-		struct kl_note_line line[3] = { { f.commit[3], first }, { f.commit[3], NULL }, { f.commit[3], NULL } };
+		struct kl_note_line line[3] = { { f.commit[3], first },
+						{ f.commit[3], NULL },
+						{ f.commit[3], NULL } };
 		KL_AUTO(kl_freep) char *spaced = NULL;
 
 		assert_ok(kl_json_parse(&e, first, strlen(first)));
@@ -199,8 +213,12 @@ static void same_as_folding(void **state)
 static void damaged_is_made_anew(void **state)
 {
 	static const char *const damage[] = {
-		"printf X | dd of=$f bs=1 seek=400 conv=notrunc", "printf X | dd of=$f bs=1 seek=9 conv=notrunc",
-		"printf X | dd of=$f bs=1 seek=50 conv=notrunc", "truncate -s 1000 $f", "echo x >>$f", ": >$f",
+		"printf X | dd of=$f bs=1 seek=400 conv=notrunc",
+		"printf X | dd of=$f bs=1 seek=9 conv=notrunc",
+		"printf X | dd of=$f bs=1 seek=50 conv=notrunc",
+		"truncate -s 1000 $f",
+		"echo x >>$f",
+		": >$f",
 	};
 	KL_AUTO(fixture_release) struct fixture f = fixture("damage", 20);
 	struct kl_rng rng;
@@ -209,7 +227,8 @@ static void damaged_is_made_anew(void **state)
 	add_some(&f, &rng, 40);
 	check_all(&f);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(damage); i++) {
-		sh(f.dir, "f=$(ls .git/klineage/cache/events-*.index); { %s; } 2>/dev/null", damage[i]);
+		sh(f.dir, "f=$(ls .git/klineage/cache/events-*.index); { %s; } 2>/dev/null",
+		   damage[i]);
 		check_all(&f);
 	}
 	for (int i = 0; i < 6; i++) {
@@ -241,8 +260,11 @@ static void hostile(void **state)
 
 		kl_buf_add(&bad, whole.ptr, whole.len);
 		for (uint64_t n = 1 + kl_rng_below(&rng, 3); n; n--) {
-			uint32_t word = (uint32_t)kl_rng_below(&rng, kl_rng_below(&rng, 2) ? 50 : UINT32_MAX);
-			size_t from = head + 4 * (size_t)kl_rng_below(&rng, round % 4 ? (whole.len - head) / 4 : 8);
+			uint32_t word = (uint32_t)kl_rng_below(
+				&rng, kl_rng_below(&rng, 2) ? 50 : UINT32_MAX);
+			size_t from = head +
+				      4 * (size_t)kl_rng_below(
+						  &rng, round % 4 ? (whole.len - head) / 4 : 8);
 
 			memcpy(bad.ptr + from, &word, sizeof(word));
 		}
@@ -286,7 +308,8 @@ static void by_surface(void **state)
 			for (size_t i = 0; i < n; i++) {
 				KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
 
-				assert_ok(kl_folded_read(&e, f.r, kl_folded_by_surface(x, first + i)));
+				assert_ok(kl_folded_read(&e, f.r,
+							 kl_folded_by_surface(x, first + i)));
 				assert_true(kl_event_is_for(e, digest[0], digest[1]));
 			}
 		}

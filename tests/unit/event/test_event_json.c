@@ -103,7 +103,8 @@ static void the_events_of_the_repository_stay_the_same(void **state)
 static void their_members_say_all(void **state)
 {
 	assert_true(each_golden("skills/evidence/*/*.json", is_written_from_its_members) >= 200);
-	assert_true(each_golden("skills/lineages/*/gate.jsonl", is_written_from_its_members) >= 100);
+	assert_true(each_golden("skills/lineages/*/gate.jsonl", is_written_from_its_members) >=
+		    100);
 }
 
 /* --- members ------------------------------------------------------------------------ */
@@ -165,7 +166,8 @@ static void assert_same(json_t *doc)
 static void spoil_members(json_t *doc, json_t *at)
 {
 	static const char *const odd[] = {
-		"null", "7", "1.5", "true", "\"word\"", "\"\"", "[]", "[1,\"a\",{}]", "{}", "{\"new\":[1]}",
+		"null", "7",  "1.5",          "true", "\"word\"",
+		"\"\"", "[]", "[1,\"a\",{}]", "{}",   "{\"new\":[1]}",
 	};
 	KL_AUTO(json_decrefp) json_t *keys = json_array();
 	const char *name;
@@ -233,17 +235,22 @@ static void an_event_is_made_of_its_members(void **state)
 	KL_AUTO(kl_event_freep) struct kl_event *e = made();
 	KL_AUTO(json_decrefp) json_t *draft = kl_event_draft(e), *want = NULL;
 
-	assert_written(e, "{\"by\":null,\"contract\":\"c\",\"kind\":\"gate\",\"platform\":{\"device\":\"\",\"flags\":[],"
-		       "\"id\":\"cpu\"},\"policy\":2,\"surface\":\"s\",\"tier\":\"host-sandboxed\",\"time\":\"t\","
-		       "\"v\":1,\"workload\":\"w\"}");
-	want = json("{\"by\":null,\"contract\":\"c\",\"kind\":\"gate\",\"platform\":{\"flags\":[],\"id\":\"cpu\"},"
-		    "\"policy\":2,\"surface\":\"s\",\"tier\":\"host-sandboxed\",\"v\":1,\"workload\":\"w\"}");
+	assert_written(
+		e,
+		"{\"by\":null,\"contract\":\"c\",\"kind\":\"gate\",\"platform\":{\"device\":\"\",\"flags\":[],"
+		"\"id\":\"cpu\"},\"policy\":2,\"surface\":\"s\",\"tier\":\"host-sandboxed\",\"time\":\"t\","
+		"\"v\":1,\"workload\":\"w\"}");
+	want = json(
+		"{\"by\":null,\"contract\":\"c\",\"kind\":\"gate\",\"platform\":{\"flags\":[],\"id\":\"cpu\"},"
+		"\"policy\":2,\"surface\":\"s\",\"tier\":\"host-sandboxed\",\"v\":1,\"workload\":\"w\"}");
 	assert_true(json_equal(draft, want));
 	e->verdict = KL_VERDICT_PASS;
 	e->compiled = true;
-	assert_written(e, "{\"by\":null,\"class\":null,\"code\":\"\",\"contract\":\"c\",\"features\":[],\"kind\":\"gate\","
-		       "\"platform\":{\"device\":\"\",\"flags\":[],\"id\":\"cpu\"},\"policy\":2,\"surface\":\"s\","
-		       "\"tier\":\"host-sandboxed\",\"time\":\"t\",\"v\":1,\"verdict\":\"pass\",\"workload\":\"w\"}");
+	assert_written(
+		e,
+		"{\"by\":null,\"class\":null,\"code\":\"\",\"contract\":\"c\",\"features\":[],\"kind\":\"gate\","
+		"\"platform\":{\"device\":\"\",\"flags\":[],\"id\":\"cpu\"},\"policy\":2,\"surface\":\"s\","
+		"\"tier\":\"host-sandboxed\",\"time\":\"t\",\"v\":1,\"verdict\":\"pass\",\"workload\":\"w\"}");
 }
 
 /* A draft comes back with a result: what it lacks is added, what it says stays. */
@@ -259,14 +266,18 @@ static void a_draft_becomes_an_event(void **state)
 	e->verdict = KL_VERDICT_FAIL;
 	kl_event_set_class(e, "melted");
 	assert_int_equal(e->failure, KL_FAILURE_OTHER);
-	assert_written(e, "{\"by\":null,\"class\":\"melted\",\"contract\":\"c\",\"kind\":\"gate\",\"later\":true,"
-		       "\"platform\":{\"device\":\"gpu\",\"flags\":[],\"id\":\"cpu\"},\"policy\":2,\"surface\":\"s\","
-		       "\"tier\":\"host-sandboxed\",\"time\":\"t2\",\"v\":1,\"verdict\":\"fail\",\"workload\":\"w\"}");
+	assert_written(
+		e,
+		"{\"by\":null,\"class\":\"melted\",\"contract\":\"c\",\"kind\":\"gate\",\"later\":true,"
+		"\"platform\":{\"device\":\"gpu\",\"flags\":[],\"id\":\"cpu\"},\"policy\":2,\"surface\":\"s\","
+		"\"tier\":\"host-sandboxed\",\"time\":\"t2\",\"v\":1,\"verdict\":\"fail\",\"workload\":\"w\"}");
 	e->verdict = KL_VERDICT_PASS;
 	kl_event_set_class(e, NULL);
-	assert_written(e, "{\"by\":null,\"class\":null,\"contract\":\"c\",\"kind\":\"gate\",\"later\":true,"
-		       "\"platform\":{\"device\":\"gpu\",\"flags\":[],\"id\":\"cpu\"},\"policy\":2,\"surface\":\"s\","
-		       "\"tier\":\"host-sandboxed\",\"time\":\"t2\",\"v\":1,\"verdict\":\"pass\",\"workload\":\"w\"}");
+	assert_written(
+		e,
+		"{\"by\":null,\"class\":null,\"contract\":\"c\",\"kind\":\"gate\",\"later\":true,"
+		"\"platform\":{\"device\":\"gpu\",\"flags\":[],\"id\":\"cpu\"},\"policy\":2,\"surface\":\"s\","
+		"\"tier\":\"host-sandboxed\",\"time\":\"t2\",\"v\":1,\"verdict\":\"pass\",\"workload\":\"w\"}");
 }
 
 static void the_id_is_of_what_it_covers(void **state)
@@ -315,8 +326,14 @@ static void what_a_reader_added_goes_again(void **state)
 
 static void hostile_lines(void **state)
 {
-	static const char *const bad[] = { "{}", "[]", "1", "{\"v\":2,\"kind\":\"gate\",\"id\":\"\"}",
-		"{\"v\":1,\"kind\":3,\"id\":\"\"}", "{\"v\":\"1\"}", "\xff", NULL };
+	static const char *const bad[] = { "{}",
+					   "[]",
+					   "1",
+					   "{\"v\":2,\"kind\":\"gate\",\"id\":\"\"}",
+					   "{\"v\":1,\"kind\":3,\"id\":\"\"}",
+					   "{\"v\":\"1\"}",
+					   "\xff",
+					   NULL };
 	KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
 
 	for (const char *const *p = bad; *p; p++)

@@ -14,12 +14,13 @@ static json_t *json(const char *text)
 /* The event that a result becomes. */
 static json_t *taken(const char *result)
 {
-	KL_AUTO(json_decrefp) json_t *r = json(result), *draft = json("{\"kind\":\"gate\",\"platform\":{"
-								      "\"id\":\"cuda/sm_90\"}}");
+	KL_AUTO(json_decrefp) json_t *r = json(result),
+				     *draft = json("{\"kind\":\"gate\",\"platform\":{"
+						   "\"id\":\"cuda/sm_90\"}}");
 	const int64_t weight[] = { 1 };
 	const struct kl_judgement_of of = { .workload = "w", .weight = weight, .nweight = 1 };
-	KL_AUTO(kl_judgement_freep) struct kl_judgement *judged =
-		kl_judgement_new(kl_event_from_json(draft));
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *judged = kl_judgement_new(
+		kl_event_from_json(draft));
 
 	kl_judgement_take(judged, r, &of);
 	return kl_event_json(judged->event);
@@ -29,7 +30,8 @@ static json_t *taken(const char *result)
 
 static void notes_of_all_stages_are_one_list(void **state)
 {
-	KL_AUTO(json_decrefp) json_t *e = taken(RESULT(",\"correct\":{\"cases\":3,\"notes\":[\"a\"]},"
+	KL_AUTO(json_decrefp) json_t *e = taken(RESULT(
+		",\"correct\":{\"cases\":3,\"notes\":[\"a\"]},"
 		"\"profile\":{\"points\":[],\"notes\":[\"b\",7,{\"x\":1}]},\"counters\":{\"notes\":[\"no counters: c\"]}"));
 	KL_AUTO(json_decrefp) json_t *want = json("[\"a\",\"b\",\"no counters: c\"]");
 
@@ -42,11 +44,13 @@ static void notes_of_all_stages_are_one_list(void **state)
 /* Of counters only names and numbers that are known, however the result came. */
 static void counters_are_numbers(void **state)
 {
-	KL_AUTO(json_decrefp) json_t *e = taken(RESULT(",\"counters\":{\"by\":\"something else\",\"more\":[1],\"launches\":["
+	KL_AUTO(json_decrefp) json_t *e = taken(RESULT(
+		",\"counters\":{\"by\":\"something else\",\"more\":[1],\"launches\":["
 		"{\"kernel\":\"k\",\"ns\":1234,\"dram_ppm\":631200,\"sm_ppm\":-1,\"l1_hit_ppm\":1.5,\"l2_hit_ppm\":\"x\",\"evil\":1},"
 		"{\"ns\":9223372036854775807},7]}"));
-	KL_AUTO(json_decrefp) json_t *want = json("{\"by\":\"ncu\",\"launches\":[{\"kernel\":\"k\",\"ns\":1234,"
-						  "\"dram_ppm\":631200},{\"kernel\":\"\"},{\"kernel\":\"\"}]}");
+	KL_AUTO(json_decrefp) json_t *want = json(
+		"{\"by\":\"ncu\",\"launches\":[{\"kernel\":\"k\",\"ns\":1234,"
+		"\"dram_ppm\":631200},{\"kernel\":\"\"},{\"kernel\":\"\"}]}");
 
 	assert_true(json_equal(json_object_get(e, "counters"), want));
 }
@@ -54,8 +58,11 @@ static void counters_are_numbers(void **state)
 static void nothing_comes_of_nothing(void **state)
 {
 	static const char *const results[] = {
-		RESULT(""), RESULT(",\"counters\":7"), RESULT(",\"counters\":{\"launches\":[]}"),
-		RESULT(",\"counters\":{\"launches\":{\"a\":1}}"), RESULT(",\"counters\":{\"notes\":7}"),
+		RESULT(""),
+		RESULT(",\"counters\":7"),
+		RESULT(",\"counters\":{\"launches\":[]}"),
+		RESULT(",\"counters\":{\"launches\":{\"a\":1}}"),
+		RESULT(",\"counters\":{\"notes\":7}"),
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(results); i++) {

@@ -13,16 +13,16 @@ static json_t *json(const char *text)
 
 static json_t *point(int64_t ns, int64_t ratio)
 {
-	return json_pack("{s:s, s:I, s:{s:i,s:i}, s:[{s:s, s:I, s:I, s:I}]}", "id", "p", "ns", (json_int_t)ns,
-			 "aa", "lo_ppm", 998000, "hi_ppm", 1001000,
-			 "vs", "what", "parent", "ratio_ppm", (json_int_t)ratio,
-			 "lo_ppm", (json_int_t)(ratio - 1000), "hi_ppm", (json_int_t)(ratio + 1000));
+	return json_pack("{s:s, s:I, s:{s:i,s:i}, s:[{s:s, s:I, s:I, s:I}]}", "id", "p", "ns",
+			 (json_int_t)ns, "aa", "lo_ppm", 998000, "hi_ppm", 1001000, "vs", "what",
+			 "parent", "ratio_ppm", (json_int_t)ratio, "lo_ppm",
+			 (json_int_t)(ratio - 1000), "hi_ppm", (json_int_t)(ratio + 1000));
 }
 
 static void cases_are_weighted_and_none_may_regress(void **state)
 {
-	KL_AUTO(json_decrefp) json_t *r = json_pack("{s:[o,o]}", "points",
-		point(1000, 4000000), point(3000, 900000));
+	KL_AUTO(json_decrefp) json_t *r = json_pack("{s:[o,o]}", "points", point(1000, 4000000),
+						    point(3000, 900000));
 	KL_AUTO(kl_profile_release) struct kl_profile p = { 0 };
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
 	const int64_t weight[] = { 3, 1 };
@@ -48,17 +48,19 @@ static void cases_are_weighted_and_none_may_regress(void **state)
 
 static void one_case_has_no_points(void **state)
 {
-	KL_AUTO(json_decrefp) json_t *r = json_pack("{s:[o]}", "points", point(1000, 1500000)), *doc = NULL;
+	KL_AUTO(json_decrefp) json_t *r = json_pack("{s:[o]}", "points", point(1000, 1500000)),
+				     *doc = NULL;
 	KL_AUTO(kl_profile_release) struct kl_profile p = { 0 };
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	const int64_t weight[] = { 7 };
 
 	kl_profile_of_result(&p, r, weight, 1, NULL);
 	assert_int_equal(p.npoint, 0);
-	json_decref(kl_steal(&r));	/* what it borrows it holds itself */
+	json_decref(kl_steal(&r)); /* what it borrows it holds itself */
 	doc = kl_profile_json(&p, NULL);
 	kl_json_canonical(&text, doc);
-	assert_string_equal(text.ptr, "{\"aa_ppm\":2000,\"ns\":1000,\"vs\":[{\"hi_ppm\":1501000,"
+	assert_string_equal(text.ptr,
+			    "{\"aa_ppm\":2000,\"ns\":1000,\"vs\":[{\"hi_ppm\":1501000,"
 			    "\"lo_ppm\":1499000,\"ratio_ppm\":1500000,\"verdict\":\"fast\","
 			    "\"what\":\"parent\"}]}");
 }
@@ -69,7 +71,8 @@ static void what_is_not_known_survives(void **state)
 	static const char *const rows[] = {
 		"{\"aa_ppm\":4000,\"by\":\"x\",\"ns\":5,\"vs\":[{\"lo_ppm\":1,\"mhz\":7,\"what\":\"a\"}]}",
 		"{\"aa_ppm\":\"much\",\"ns\":null,\"points\":[1,{\"ns\":2}],\"vs\":[3,{\"what\":4},[]]}",
-		"{\"points\":{},\"vs\":{}}", "{}",
+		"{\"points\":{},\"vs\":{}}",
+		"{}",
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
@@ -87,8 +90,10 @@ static void what_is_not_known_survives(void **state)
 
 static void what_changes_is_written(void **state)
 {
-	KL_AUTO(json_decrefp) json_t *doc = json("{\"aa_ppm\":1,\"more\":2,\"ns\":3,\"vs\":[{\"what\":\"old\"},"
-						 "{\"kept\":true,\"what\":\"parent\"}]}"), *back = NULL;
+	KL_AUTO(json_decrefp) json_t
+		*doc = json("{\"aa_ppm\":1,\"more\":2,\"ns\":3,\"vs\":[{\"what\":\"old\"},"
+			    "{\"kept\":true,\"what\":\"parent\"}]}"),
+		*back = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_profile_release) struct kl_profile p = { 0 };
 
@@ -99,13 +104,17 @@ static void what_changes_is_written(void **state)
 	back = kl_profile_json(&p, doc);
 	kl_json_canonical(&text, back);
 	assert_string_equal(text.ptr, "{\"aa_ppm\":1,\"more\":2,\"ns\":4,\"vs\":[{\"kept\":true,"
-			    "\"what\":\"parent\"}]}");
+				      "\"what\":\"parent\"}]}");
 }
 
 static void a_pair_is_seen_from_both_sides(void **state)
 {
 	const struct kl_comparison there = {
-		.what = "parent", .surface = "s", .ratio_ppm = 500000, .lo_ppm = 400000, .hi_ppm = 625000,
+		.what = "parent",
+		.surface = "s",
+		.ratio_ppm = 500000,
+		.lo_ppm = 400000,
+		.hi_ppm = 625000,
 		.speed = KL_SPEED_SLOW,
 	};
 	struct kl_comparison back = kl_comparison_inverted(&there);

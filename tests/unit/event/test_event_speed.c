@@ -44,7 +44,9 @@ static void words(void **state)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {
 		struct kl_comparison parent = {
-			.what = "parent", .lo_ppm = t[i].lo, .hi_ppm = t[i].hi,
+			.what = "parent",
+			.lo_ppm = t[i].lo,
+			.hi_ppm = t[i].hi,
 		};
 		struct kl_profile profile = profile_of(&parent, t[i].aa);
 

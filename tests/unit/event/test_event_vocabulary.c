@@ -10,11 +10,14 @@ static void every_word_has_its_value(void **state)
 	static const char *const kind[] = { "gate", "check", "retract" };
 	static const char *const verdict[] = { "pass", "fail", "inconclusive", "not-run" };
 	static const char *const failure[] = {
-		"compile", "launch", "hang", "fault", "wrong-all", "wrong-edge", "nondeterministic",
-		"slower", "no-change", "cheat",
+		"compile",    "launch",           "hang",   "fault",     "wrong-all",
+		"wrong-edge", "nondeterministic", "slower", "no-change", "cheat",
 	};
 	static const char *const tier[] = {
-		"unsandboxed", "host-restricted", "host-sandboxed", "device-only",
+		"unsandboxed",
+		"host-restricted",
+		"host-sandboxed",
+		"device-only",
 	};
 	static const char *const speed[] = { "fast", "slow", "same", "ambiguous" };
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What fsck says of conversations and ledgers; and a recording, from which the same replies come again. */
+/*
+ * What fsck says of conversations and ledgers; and a recording, from which the same replies come
+ * again.
+ */
 #include "fsck/check_chat.h"
 #include "lineage/spend.h"
 #include "model/money.h"
@@ -8,8 +11,9 @@
 #include "scratch.h"
 
 /* the real providers: a command that answers, and the recording of what it answered */
-#define SCRIPT "read -r q; n=$(printf %%s \"$q\" | tr -cd T | wc -c); "			\
-	"printf '{\"schema\":\"klineage.chat-reply/1\",\"text\":\"answer \\303\\244 %%s\",\"model\":\"sh\","	\
+#define SCRIPT                                                                                               \
+	"read -r q; n=$(printf %%s \"$q\" | tr -cd T | wc -c); "                                             \
+	"printf '{\"schema\":\"klineage.chat-reply/1\",\"text\":\"answer \\303\\244 %%s\",\"model\":\"sh\"," \
 	"\"usage\":{\"input\":%%s,\"output\":7,\"cache_read\":3}}' \"$n\" 100"
 
 struct fixture {
@@ -25,7 +29,8 @@ static void fixture_release(struct fixture *f)
 
 static const char *const blocks[] = { "T" };
 
-static void say(struct kl_repo *r, const struct kl_session_opts *o, const char *phase, size_t turns, struct kl_buf *replies)
+static void say(struct kl_repo *r, const struct kl_session_opts *o, const char *phase, size_t turns,
+		struct kl_buf *replies)
 {
 	KL_AUTO(kl_session_freep) struct kl_session *session = NULL;
 	KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
@@ -48,7 +53,8 @@ static struct fixture fixture(const char *name, struct kl_buf *replies)
 	struct fixture f = { .dir = scratch_repo(name) };
 	struct kl_session_opts o = { .workload = "w", .provider = "exec" };
 
-	sh(f.dir, "git config klineage.chat.exec ./answer && git config klineage.chat.model m && "
+	sh(f.dir,
+	   "git config klineage.chat.exec ./answer && git config klineage.chat.model m && "
 	   "git config klineage.chat.metered true && git config klineage.m.price 'input=3 output=15 cache-read=1' && "
 	   "git config klineage.chat.exec \"sh $(pwd)/answer\"");
 	sh(f.dir, "cat >answer <<'X'\n" SCRIPT "\nX\n");
@@ -58,8 +64,8 @@ static struct fixture fixture(const char *name, struct kl_buf *replies)
 	return f;
 }
 
-#define FIXTURE(name)							\
-	KL_AUTO(kl_buf_release) struct kl_buf said = KL_BUF_INIT;	\
+#define FIXTURE(name)                                             \
+	KL_AUTO(kl_buf_release) struct kl_buf said = KL_BUF_INIT; \
 	KL_AUTO(fixture_release) struct fixture f = fixture(name, &said)
 
 static void note(bool error, const char *where, const char *what, void *payload)
@@ -93,11 +99,12 @@ static void what_is_sound_is_sound(void **state)
 }
 
 #define LEDGER "refs/klineage/ledger/w"
-#define EDIT_LEDGER(expr)						\
-	"set -- $(git rev-list --first-parent --reverse " LEDGER "); parent=; for c; do "	\
-	"git show $c:ledger.json >l; sed " expr " l >ledger.json; "		\
+#define EDIT_LEDGER(expr)                                                                                   \
+	"set -- $(git rev-list --first-parent --reverse " LEDGER "); parent=; for c; do "                   \
+	"git show $c:ledger.json >l; sed " expr " l >ledger.json; "                                         \
 	"tree=$(printf '100644 blob %s\\tledger.json\\n' $(git hash-object -w ledger.json) | git mktree); " \
-	"parent=$(git commit-tree ${parent:+-p $parent} -m x $tree); done; git update-ref " LEDGER " $parent"
+	"parent=$(git commit-tree ${parent:+-p $parent} -m x $tree); done; git update-ref " LEDGER          \
+	" $parent"
 
 static void what_does_not_add_up_is_found(void **state)
 {
@@ -122,11 +129,13 @@ static void what_does_not_add_up_is_found(void **state)
 	/* clang-format on */
 	FIXTURE("wrong");
 
-	sh(f.dir, "git for-each-ref --format='create %%(refname) %%(objectname)' refs/klineage >refs");
+	sh(f.dir,
+	   "git for-each-ref --format='create %%(refname) %%(objectname)' refs/klineage >refs");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {
 		sh(f.dir, "%s", t[i].script);
 		assert_findings(&f, t[i].says);
-		sh(f.dir, "git for-each-ref --format='delete %%(refname)' refs/klineage | git update-ref --stdin && "
+		sh(f.dir,
+		   "git for-each-ref --format='delete %%(refname)' refs/klineage | git update-ref --stdin && "
 		   "git update-ref --stdin <refs");
 		assert_findings(&f, "");
 	}
@@ -146,10 +155,12 @@ static void a_turn_that_was_changed_is_found(void **state)
 
 	sh(f.dir, "git update-ref refs/good refs/klineage/chat/w/n/back-0");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(t); i++) {
-		sh(f.dir, "export GIT_DIR=$PWD/.git GIT_INDEX_FILE=$PWD/.git/own GIT_WORK_TREE=$PWD/tree && "
+		sh(f.dir,
+		   "export GIT_DIR=$PWD/.git GIT_INDEX_FILE=$PWD/.git/own GIT_WORK_TREE=$PWD/tree && "
 		   "rm -rf .git/own tree && mkdir tree && git read-tree refs/good && git checkout-index -a && cd tree && "
 		   "%s && git add -A . && cd .. && git update-ref refs/klineage/chat/w/n/back-0 "
-		   "$(git commit-tree -p refs/good~1 -m x $(git write-tree))", t[i].script);
+		   "$(git commit-tree -p refs/good~1 -m x $(git write-tree))",
+		   t[i].script);
 		assert_findings(&f, t[i].says);
 	}
 }
@@ -157,8 +168,10 @@ static void a_turn_that_was_changed_is_found(void **state)
 static void a_recording_answers_the_same(void **state)
 {
 	FIXTURE("recording");
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, again = KL_BUF_INIT, none = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *file = kl_fs_join(f.dir, "rec.jsonl"), *dir = scratch_repo("replayed");
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, again = KL_BUF_INIT,
+					      none = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *file = kl_fs_join(f.dir, "rec.jsonl"),
+			       *dir = scratch_repo("replayed");
 	KL_AUTO(kl_repo_freep) struct kl_repo *other = NULL;
 	struct kl_session_opts o = { .workload = "w", .provider = "replay", .replay = file };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a session compiles: at once, each in its own directory, and oracles once for all sessions of a clone.
+ * What a session compiles: at once, each in its own directory, and oracles once for all sessions of
+ * a clone.
  */
 #include "scratch.h"
 
@@ -18,10 +19,9 @@ static const char contract_text[] =
 	"cases: [{dims: {n: 1000}, weight: 1}]\n"
 	"oracle: {language: c, sources: [oracle.c], entry: oracle}\n"
 	"accept: {rule: noise, max: 4, rms: 2}\n";
-static const char oracle_text[] =
-	"#include <stdint.h>\n#include \"kl_oracle.h\"\n"
-	"void oracle(int64_t n, const kl_real *x, kl_real *y)\n"
-	"{\n\tfor (int64_t i = 0; i < n; i++)\n\t\ty[i] = 2 * x[i];\n}\n";
+static const char oracle_text[] = "#include <stdint.h>\n#include \"kl_oracle.h\"\n"
+				  "void oracle(int64_t n, const kl_real *x, kl_real *y)\n"
+				  "{\n\tfor (int64_t i = 0; i < n; i++)\n\t\ty[i] = 2 * x[i];\n}\n";
 static const char kernel_text[] =
 	"#include <stdint.h>\nvoid k(int64_t n, const float *x, float *y)\n"
 	"{\n\tfor (int64_t i = 0; i < n; i++)\n\t\ty[i] = x[i] + x[i];\n}\n";
@@ -48,12 +48,15 @@ static void put_all(const char *dir)
 	put(dir, "k.c", kernel_text);
 }
 
-static void session_open(struct session *s, struct kl_repo *repo, const char *dir, enum kl_jail_level level)
+static void session_open(struct session *s, struct kl_repo *repo, const char *dir,
+			 enum kl_jail_level level)
 {
 	static const char other[] =
 		"#include <stdint.h>\nvoid k(int64_t n, const float *x, float *y)\n"
 		"{\n\tfor (int64_t i = 0; i < n; i++)\n\t\ty[i] = 2 * x[i];\n}\n";
-	const struct kl_file edit = { .path = (char *)"k.c", .mode = 0100644, .data = (char *)other,
+	const struct kl_file edit = { .path = (char *)"k.c",
+				      .mode = 0100644,
+				      .data = (char *)other,
 				      .len = sizeof(other) - 1 };
 
 	*s = (struct session){ .scratch = NULL };
@@ -85,7 +88,8 @@ static int all(struct kl_builder_set *set, struct session *s)
 /* How many compilers ran on oracles and on the runtime, by what they left. */
 static int compiled(const struct session *s)
 {
-	KL_AUTO(kl_freep) char *n = sh_text(s->scratch, "find . -name src-truth -o -name src-honest "
+	KL_AUTO(kl_freep) char *n = sh_text(s->scratch,
+					    "find . -name src-truth -o -name src-honest "
 					    "-o -path '*/runtime/rt/runtime.c' | wc -l");
 
 	return atoi(n);
@@ -116,7 +120,8 @@ static void one_judgement_is_compiled_at_once(void **state)
 		assert_non_null(set.candidate->artefact);
 		assert_non_null(set.parent->artefact);
 		assert_string_not_equal(set.candidate->artefact->digest, "");
-		assert_true(kl_fs_exists(set.candidate->artefact->object) && kl_fs_exists(set.parent->artefact->object));
+		assert_true(kl_fs_exists(set.candidate->artefact->object) &&
+			    kl_fs_exists(set.parent->artefact->object));
 		assert_true(kl_fs_exists(set.oracle->truth) && kl_fs_exists(set.oracle->honest));
 		assert_null(set.baseline);
 		/* what is there stays */
@@ -222,9 +227,14 @@ static void the_next_session_has_the_oracle(void **state)
 static void an_entry_that_is_not_ours_is_none(void **state)
 {
 	static const char *const harm[] = {
-		": >\"$f\"", "printf x | dd of=\"$f\" bs=1 seek=2000 conv=notrunc 2>/dev/null",
-		"head -c 900 \"$f\" >x && mv x \"$f\"", "chmod g+w \"$f\"", "chmod o+w \"$f\"",
-		"mv \"$f\" \"$f.x\" && ln -s \"$f.x\" \"$f\"", "cp \"$g\" \"$f\"", "rm \"$f\" && mkfifo \"$f\"",
+		": >\"$f\"",
+		"printf x | dd of=\"$f\" bs=1 seek=2000 conv=notrunc 2>/dev/null",
+		"head -c 900 \"$f\" >x && mv x \"$f\"",
+		"chmod g+w \"$f\"",
+		"chmod o+w \"$f\"",
+		"mv \"$f\" \"$f.x\" && ln -s \"$f.x\" \"$f\"",
+		"cp \"$g\" \"$f\"",
+		"rm \"$f\" && mkfifo \"$f\"",
 	};
 	KL_AUTO(kl_freep) char *dir = scratch_repo("harm");
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
@@ -241,7 +251,8 @@ static void an_entry_that_is_not_ours_is_none(void **state)
 			if (compiled(&s) != (turn ? 1 : 3))
 				fail_msg("%s: %d compiled", harm[i], compiled(&s));
 			if (!turn)
-				sh(dir, "set -- $(find $PWD/" OBJECTS " -type f); f=$1 g=$2; %s", harm[i]);
+				sh(dir, "set -- $(find $PWD/" OBJECTS " -type f); f=$1 g=$2; %s",
+				   harm[i]);
 		}
 		sh(dir, "rm -rf " OBJECTS);
 	}

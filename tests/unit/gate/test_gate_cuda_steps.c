@@ -9,15 +9,19 @@
  * The shipped histories of device code: undoing each step takes away what its mechanism names and
  * nothing else, and never leaves the machine code as it was.
  */
-static const char *const templates[] = { "cuda-topk", "cuda-gemm", "cuda-gdn-kkt", "cuda-gdn-cumsum" };
+static const char *const templates[] = { "cuda-topk", "cuda-gemm", "cuda-gdn-kkt",
+					 "cuda-gdn-cumsum" };
 
-static void facts_of(struct kl_facts *out, struct kl_gate *g, const char *dir, const char *name, const char *rev)
+static void facts_of(struct kl_facts *out, struct kl_gate *g, const char *dir, const char *name,
+		     const char *rev)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
 	KL_AUTO(kl_freep) char *at = kl_asprintf("%s/at", dir);
 
-	sh(dir, "rm -rf at && mkdir at && cp '%s'/templates/workloads/%s/*.cu '%s'/templates/workloads/%s/*.yaml at && "
-	   "git archive %s | tar -x -C at", KL_SOURCE, name, KL_SOURCE, name, rev);
+	sh(dir,
+	   "rm -rf at && mkdir at && cp '%s'/templates/workloads/%s/*.cu '%s'/templates/workloads/%s/*.yaml at && "
+	   "git archive %s | tar -x -C at",
+	   KL_SOURCE, name, KL_SOURCE, name, rev);
 	assert_ok(kl_surface_from_dir(&s, at, ""));
 	if (kl_gate_facts(out, g, s) < 0)
 		fail_msg("%s %s: %s", name, rev, kl_error_last());
@@ -30,15 +34,19 @@ static void walk(const char *name, const struct kl_mechanisms *m)
 	KL_AUTO(kl_gate_freep) struct kl_gate *g = NULL;
 	struct kl_facts before = { 0 }, after = { 0 };
 
-	sh(dir, "git init -q . && git am -q '%s'/templates/workloads/%s/history/*.patch", KL_SOURCE, name);
+	sh(dir, "git init -q . && git am -q '%s'/templates/workloads/%s/history/*.patch", KL_SOURCE,
+	   name);
 	revs = sh_text(dir, "git rev-list --reverse HEAD");
 	kl_strvec_split(&rev, revs, "\n");
 	assert_true(rev.n > 4);
 	assert_ok(kl_gate_open(&g, NULL, &(struct kl_gate_opts){ 0 }));
 	for (size_t i = 0; i < rev.n; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf why = KL_BUF_INIT;
-		KL_AUTO(kl_freep) char *mechanism = sh_text(dir, "git log -1 --format='%%(trailers:key=Klineage-Mechanism,"
-							    "valueonly,separator=)' %s", rev.v[i]);
+		KL_AUTO(kl_freep) char *mechanism = sh_text(
+			dir,
+			"git log -1 --format='%%(trailers:key=Klineage-Mechanism,"
+			"valueonly,separator=)' %s",
+			rev.v[i]);
 		const struct kl_mechanism *k = kl_mechanisms_find(m, mechanism);
 
 		facts_of(&after, g, dir, name, rev.v[i]);

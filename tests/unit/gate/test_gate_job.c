@@ -23,9 +23,17 @@ static json_t *job(const struct kl_contract *c)
 	static const struct kl_platform p = { .id = "cpu/x86-64-v3", .march = "x86-64-v3" };
 	const struct kl_artefact candidate = { .object = (char[]){ "/c.so" } };
 	const struct kl_job_spec s = {
-		.backend = kl_backend_of(c), .contract = c, .platform = &p, .truth = "/t.so",
-		.honest = "/h.so", .candidate = &candidate, .pool = "/pool", .audit = true,
-		.profile = true, .seed = UINT64_MAX, .profile_max_ms = 1234,
+		.backend = kl_backend_of(c),
+		.contract = c,
+		.platform = &p,
+		.truth = "/t.so",
+		.honest = "/h.so",
+		.candidate = &candidate,
+		.pool = "/pool",
+		.audit = true,
+		.profile = true,
+		.seed = UINT64_MAX,
+		.profile_max_ms = 1234,
 	};
 	json_t *j = NULL;
 
@@ -111,13 +119,18 @@ static void a_device_job_carries_plans(void **state)
 	KL_AUTO(json_decrefp) json_t *plan = json_pack("{s:i}", "klineage-launch", 1), *j = NULL;
 	static const struct kl_platform p = { .id = "cuda/sm_90", .march = "sm_90a" };
 	struct kl_launch launch = { .json = plan };
-	const struct kl_artefact candidate = {
-		.object = (char[]){ "/c.cubin" }, .launch = &launch
-	};
+	const struct kl_artefact candidate = { .object = (char[]){ "/c.cubin" },
+					       .launch = &launch };
 	const struct kl_job_spec s = {
-		.backend = kl_backend_of(c), .contract = c, .platform = &p, .truth = "/t.cubin",
-		.honest = "/h.cubin", .candidate = &candidate, .oracle_launch = &launch,
-		.pool = "/pool", .correct = true,
+		.backend = kl_backend_of(c),
+		.contract = c,
+		.platform = &p,
+		.truth = "/t.cubin",
+		.honest = "/h.cubin",
+		.candidate = &candidate,
+		.oracle_launch = &launch,
+		.pool = "/pool",
+		.correct = true,
 	};
 
 	assert_ok(kl_job_write(&j, &s));

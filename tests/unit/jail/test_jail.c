@@ -21,7 +21,7 @@
 struct level {
 	const char *name;
 	struct kl_jail jail;
-	int probed;	/* 0: not yet, 1: works, -1: not here */
+	int probed; /* 0: not yet, 1: works, -1: not here */
 	char why[512];
 };
 
@@ -34,7 +34,7 @@ static struct level levels[] = {
 };
 
 static struct {
-	char *dir;	/* 0755: reachable by everyone */
+	char *dir; /* 0755: reachable by everyone */
 	char *work, *inside, *secret, *closed, *open_dir;
 	int listener, port;
 } fx;
@@ -43,7 +43,8 @@ static int setup(void **state)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET };
 	socklen_t len = sizeof(a);
-	const char *gcc[] = { "gcc", "-O1", "-w", "-o", NULL, KL_SOURCE "/tests/data/jail/inside.c", NULL };
+	const char *gcc[] = { "gcc", "-O1", "-w", "-o", NULL, KL_SOURCE "/tests/data/jail/inside.c",
+			      NULL };
 
 	assert_ok(kl_fs_tempdir(&fx.dir, "kl-jail-test"));
 	assert_int_equal(chmod(fx.dir, 0755), 0);
@@ -82,7 +83,9 @@ static bool here(struct level *l)
 	struct kl_proc_result res;
 	const char *const argv[] = { "/bin/sh", "-c", "exit 7", NULL };
 	KL_AUTO(kl_buf_release) struct kl_buf err = KL_BUF_INIT;
-	struct kl_jail_run o = { .policy = KL_JAIL_RUN, .argv = argv, .err = &err, .timeout_ms = 10000 };
+	struct kl_jail_run o = {
+		.policy = KL_JAIL_RUN, .argv = argv, .err = &err, .timeout_ms = 10000
+	};
 
 	if (l->probed)
 		return l->probed > 0;
@@ -115,7 +118,8 @@ static int inside_run(struct kl_proc_result *res, struct kl_buf *out, const stru
 	return kl_jail_run(res, j, &o);
 }
 
-static int attempt(const struct kl_jail *j, enum kl_jail_policy policy, const char *verb, const char *a)
+static int attempt(const struct kl_jail *j, enum kl_jail_policy policy, const char *verb,
+		   const char *a)
 {
 	struct kl_jail_run o = { .policy = policy };
 	struct kl_proc_result res;
@@ -244,7 +248,8 @@ static void test_level(void **state)
 	struct level *l = *state;
 
 	if (!here(l)) {
-		print_message("SKIPPED: jail '%s' does not work on this machine: %s\n", l->name, l->why);
+		print_message("SKIPPED: jail '%s' does not work on this machine: %s\n", l->name,
+			      l->why);
 		skip();
 	}
 	confine(&l->jail, KL_JAIL_COMPILE);
@@ -258,7 +263,8 @@ static void test_level(void **state)
 static void test_readable(void **state)
 {
 	struct level *l = *state;
-	const char *const readable[] = { fx.inside, fx.secret, NULL };	/* the program itself may be named, too */
+	/* the program itself may be named, too */
+	const char *const readable[] = { fx.inside, fx.secret, NULL };
 	struct kl_jail_run o = { .policy = KL_JAIL_RUN, .readable = readable };
 	struct kl_proc_result res;
 
@@ -289,18 +295,20 @@ static void test_names(void **state)
 		assert_true(j.level != KL_JAIL_NONE && j.level != KL_JAIL_AUTO);
 }
 
-#define LEVEL_TEST(f, i) { "level " #i " " #f, f, NULL, NULL, &levels[i] }
+#define LEVEL_TEST(f, i)                                      \
+	{                                                     \
+		"level " #i " " #f, f, NULL, NULL, &levels[i] \
+	}
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_control),
-		LEVEL_TEST(test_level, 0), LEVEL_TEST(test_readable, 0),
-		LEVEL_TEST(test_level, 1), LEVEL_TEST(test_readable, 1),
-		LEVEL_TEST(test_level, 2), LEVEL_TEST(test_readable, 2),
-		LEVEL_TEST(test_level, 3), LEVEL_TEST(test_readable, 3),
-		LEVEL_TEST(test_level, 4), LEVEL_TEST(test_readable, 4),
+		cmocka_unit_test(test_names), cmocka_unit_test(test_control),
+		LEVEL_TEST(test_level, 0),    LEVEL_TEST(test_readable, 0),
+		LEVEL_TEST(test_level, 1),    LEVEL_TEST(test_readable, 1),
+		LEVEL_TEST(test_level, 2),    LEVEL_TEST(test_readable, 2),
+		LEVEL_TEST(test_level, 3),    LEVEL_TEST(test_readable, 3),
+		LEVEL_TEST(test_level, 4),    LEVEL_TEST(test_readable, 4),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -115,9 +115,11 @@ static const struct edit {
 	{ "\"per\":[0]", "\"per\":[\"0\"]", "'per'" },
 	{ "\"per\":[0]", "\"zeros\":true", "unknown member" },
 	{ "{\"A\":{\"ints\":[-2,2]}}", "{\"A\":{\"ints\":[-2,2]},\"at\":\"edges\"}", "'at'" },
-	{ "{\"A\":{\"ints\":[-2,2]}}", "{\"A\":{\"ints\":[-2,2]},\"must_exceed\":-1}", "'must_exceed'" },
+	{ "{\"A\":{\"ints\":[-2,2]}}", "{\"A\":{\"ints\":[-2,2]},\"must_exceed\":-1}",
+	  "'must_exceed'" },
 	{ "{\"A\":{\"ints\":[-2,2]}}", "{\"at\":{\"ints\":[-2,2]}}", "'at'" },
-	{ "[{\"out\":\"C\",\"rule\":\"noise\",\"max\":5.0,\"rms\":2.5,\"per\":[0]}]", "[]", "no rule judges output 'C'" },
+	{ "[{\"out\":\"C\",\"rule\":\"noise\",\"max\":5.0,\"rms\":2.5,\"per\":[0]}]", "[]",
+	  "no rule judges output 'C'" },
 	{ "{\"A\":{\"ints\":[-2,2]}}", "{\"C\":{\"ints\":[-2,2]}}", "no input" },
 	{ "\"audit\"", "\"audits\"", "audits" },
 	{ "\"candidate\":\"/d/cand.so\"", "\"candidate\":null", "no candidate" },
@@ -201,10 +203,12 @@ static void edits_are_refused_in(const char *whole_job, const struct edit *list,
 		int err;
 
 		assert_non_null(at);
-		text = kl_asprintf("%.*s%s%s", (int)(at - whole_job), whole_job, e->to, at + strlen(e->from));
+		text = kl_asprintf("%.*s%s%s", (int)(at - whole_job), whole_job, e->to,
+				   at + strlen(e->from));
 		err = parse(&j, text);
 		if (err >= 0 || !strstr(kl_error_last(), e->says))
-			fail_msg("%s -> %s: %s", e->from, e->to, err < 0 ? kl_error_last() : "accepted");
+			fail_msg("%s -> %s: %s", e->from, e->to,
+				 err < 0 ? kl_error_last() : "accepted");
 		assert_null(j);
 	}
 }
@@ -218,7 +222,8 @@ static void edits_are_refused(void **state)
 static void odd_scalars(void **state)
 {
 	const char *at = strstr(whole, "\"value\":1.5");
-	KL_AUTO(kl_freep) char *text = kl_asprintf("%.*s\"value\":\"-inf\"%s", (int)(at - whole), whole, at + 11);
+	KL_AUTO(kl_freep) char *text = kl_asprintf("%.*s\"value\":\"-inf\"%s", (int)(at - whole),
+						   whole, at + 11);
 	KL_AUTO(kl_job_freep) struct kl_job *j = NULL;
 
 	assert_int_equal(parse(&j, text), 0);

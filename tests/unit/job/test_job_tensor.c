@@ -29,8 +29,7 @@ static void check_halves(enum kl_dtype t, unsigned inf)
 		v[2] = (v[0] + v[1]) / 2;
 		if (half(t, v[2]) != (h & 1 ? h + 1 : h))
 			fail_msg("the middle above 0x%04x becomes 0x%04x", h, half(t, v[2]));
-		if (half(t, nextafter(v[2], INFINITY)) != h + 1 ||
-		    half(t, nextafter(v[2], 0)) != h)
+		if (half(t, nextafter(v[2], INFINITY)) != h + 1 || half(t, nextafter(v[2], 0)) != h)
 			fail_msg("beside the middle above 0x%04x", h);
 		if (h && kl_tensor_ulp(t, v[0]) != v[1] - v[0])
 			fail_msg("ulp of 0x%04x is %g", h, kl_tensor_ulp(t, v[0]));
@@ -51,7 +50,9 @@ static void halves_round_to_nearest_even(void **state)
 	assert_int_equal(half(KL_BF16, 1.0), 0x3f80);
 	assert_int_equal(half(KL_BF16, -INFINITY), 0xff80);
 	assert_int_equal(half(KL_F16, NAN) & 0x7e00, 0x7e00);
-	/* one rounding, not two: 1 + 2^-8 + 2^-40 is above bf16's middle, and float would lose that */
+	/*
+	 * one rounding, not two: 1 + 2^-8 + 2^-40 is above bf16's middle, and float would lose that
+	 */
 	assert_int_equal(half(KL_BF16, 1 + 0x1p-8 + 0x1p-40), 0x3f81);
 }
 
@@ -64,7 +65,8 @@ static void floats_agree_with_the_compiler(void **state)
 
 		assert_true(kl_tensor_round(KL_F32, x[i]) == f);
 		if (x[i] > 0 && isfinite(f))
-			assert_true(kl_tensor_ulp(KL_F32, f) == (double)nextafterf(f, INFINITY) - f ||
+			assert_true(kl_tensor_ulp(KL_F32, f) ==
+					    (double)nextafterf(f, INFINITY) - f ||
 				    f > 3e38f);
 		assert_true(kl_tensor_ulp(KL_F64, x[i]) == nextafter(x[i], INFINITY) - x[i]);
 	}

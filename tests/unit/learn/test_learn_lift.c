@@ -7,7 +7,8 @@ static void one_mechanism_is_one_card(void **state)
 {
 	static const struct made a[] = {
 		{ "unblock", "cache-block", "tiled", NULL, "vec.128", 1500000, 0, false, 0 },
-		{ "devectorize", "vector-loop", NULL, NULL, "vec.128 vec.256", 2500000, 0, false, 0 },
+		{ "devectorize", "vector-loop", NULL, NULL, "vec.128 vec.256", 2500000, 0, false,
+		  0 },
 	};
 	static const struct made b[] = {
 		{ "unblock", "cache-block", "tiled", NULL, "vec.128", 1100000, 0, false, 0 },
@@ -71,7 +72,10 @@ static void what_was_slower_enables_what_came_next(void **state)
 	assert_int_equal(c->risk.n, 0);
 	assert_int_equal(card_of(&w.l, "fma")->enables.n, 1);
 	assert_int_equal(card_of(&w.l, "vector-loop")->enables.n, 0);
-	/* noise hides whether it is a gain: then nobody says that it is none; but where it is none for sure */
+	/*
+	 * noise hides whether it is a gain: then nobody says that it is none; but where it is none
+	 * for sure
+	 */
 	assert_int_equal(card_of(&w.l, "hoist-invariant")->enables.n, 0);
 	assert_int_equal(card_of(&w.l, "loop-fusion")->enables.n, 1);
 	close_world(&w);
@@ -113,7 +117,8 @@ static void what_cannot_be_told_is_left_out(void **state)
 	lift(&w.l, &w.t, w.r, &w.lib);
 	assert_int_equal(w.l.n, 0);
 	assert_int_equal(w.l.notes.n, 3);
-	assert_string_equal(w.l.notes.v[0], "one/x step 1 (devectorize): more than one mechanism changed");
+	assert_string_equal(w.l.notes.v[0],
+			    "one/x step 1 (devectorize): more than one mechanism changed");
 	assert_string_equal(w.l.notes.v[1], "one/x step 2 (oddity): no known mechanism");
 	close_world(&w);
 }
@@ -162,7 +167,8 @@ static void cards_gain_evidence_instead_of_twins(void **state)
 	assert_ok(kl_library_card(&c, w.lib, id));
 	free(c->intent);
 	c->intent = kl_strdup("in better words");
-	assert_ok(kl_library_put(w.lib, &(struct kl_library_change){ .card = c, .subject = "reword" }));
+	assert_ok(kl_library_put(w.lib,
+				 &(struct kl_library_change){ .card = c, .subject = "reword" }));
 	make_lineage(w.r, other_op, "two", b, 1);
 	again = (struct world){ 0 };
 	lift(&again.l, &again.t, w.r, &again.lib);
@@ -215,7 +221,8 @@ static void retracted_cards_learn_nothing(void **state)
 	assert_ok(kl_lift_put(&w.l, 0, w.lib));
 	assert_ok(kl_library_card(&c, w.lib, w.l.v[0].card->id));
 	kl_card_retract(c, "no", "A <a@b>", "2026-11-20T10:00:00Z");
-	assert_ok(kl_library_put(w.lib, &(struct kl_library_change){ .card = c, .subject = "retract" }));
+	assert_ok(kl_library_put(w.lib,
+				 &(struct kl_library_change){ .card = c, .subject = "retract" }));
 	lift(&again.l, &again.t, w.r, &again.lib);
 	assert_int_equal(again.l.n, 0);
 	assert_int_equal(again.l.notes.n, 1);

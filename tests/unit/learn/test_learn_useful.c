@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a card is worth it, from what was measured: where that shows, where not, and where it is contradicted. */
+/*
+ * When a card is worth it, from what was measured: where that shows, where not, and where it is
+ * contradicted.
+ */
 #include "lift_lib.h"
 
-static const char sizes[] = CONTRACT("copy", "cases:\n  - {dims: {n: 64}}\n  - {dims: {n: 4096}}\n");
+static const char sizes[] = CONTRACT("copy",
+				     "cases:\n  - {dims: {n: 64}}\n  - {dims: {n: 4096}}\n");
 
-#define OVER(op, cols) \
-	"klineage: 1\n" \
-	"workload: %s\n" \
-	"case: {op: " op ", dims: {cols: " cols "}}\n" \
-	"surface: {language: c, sources: [k.c], entry: k}\n" \
-	"args:\n" \
-	"  - {name: x, kind: in, dtype: f32, shape: [cols]}\n" \
-	"  - {name: y, kind: out, dtype: f32, shape: [cols]}\n" \
+#define OVER(op, cols)                                           \
+	"klineage: 1\n"                                          \
+	"workload: %s\n"                                         \
+	"case: {op: " op ", dims: {cols: " cols "}}\n"           \
+	"surface: {language: c, sources: [k.c], entry: k}\n"     \
+	"args:\n"                                                \
+	"  - {name: x, kind: in, dtype: f32, shape: [cols]}\n"   \
+	"  - {name: y, kind: out, dtype: f32, shape: [cols]}\n"  \
 	"oracle: {language: c, sources: [oracle.c], entry: k}\n" \
 	"accept: {rule: exact}\n"
 
-#define ROWS(op, rows, cols) \
-	"klineage: 1\n" \
-	"workload: %s\n" \
-	"case: {op: " op ", dims: {rows: 4, cols: 64}}\n" \
-	"surface: {language: c, sources: [k.c], entry: k}\n" \
-	"args:\n" \
+#define ROWS(op, rows, cols)                                         \
+	"klineage: 1\n"                                              \
+	"workload: %s\n"                                             \
+	"case: {op: " op ", dims: {rows: 4, cols: 64}}\n"            \
+	"surface: {language: c, sources: [k.c], entry: k}\n"         \
+	"args:\n"                                                    \
 	"  - {name: x, kind: in, dtype: f32, shape: [rows, cols]}\n" \
-	"  - {name: y, kind: out, dtype: f32, shape: [rows]}\n" \
-	"oracle: {language: c, sources: [oracle.c], entry: k}\n" \
-	"accept: {rule: exact}\n" \
+	"  - {name: y, kind: out, dtype: f32, shape: [rows]}\n"      \
+	"oracle: {language: c, sources: [oracle.c], entry: k}\n"     \
+	"accept: {rule: exact}\n"                                    \
 	"cases:\n  - {dims: {rows: 4, cols: 64}}\n  - {dims: {rows: " rows ", cols: " cols "}}\n"
 
 static const struct made small_is_slow[] = {
@@ -99,7 +103,9 @@ static void several_sizes_part(void **state)
 	p = useful(card_of(&w.l, "prefetch"), "sizes-reduce");
 	assert_non_null(p);
 	assert_string_equal(p->test, "op != 'reduce' || rows > 4 || cols > 64");
-	assert_string_equal(p->text, "as measured: in reduce faster at rows >= 512, cols >= 4096, not at rows <= 4, cols <= 64");
+	assert_string_equal(
+		p->text,
+		"as measured: in reduce faster at rows >= 512, cols >= 4096, not at rows <= 4, cols <= 64");
 	/* where it was slow at such a size too, that size is not what it was */
 	make_lineage(w.r, ROWS("reduce", "1024", "64"), "two", slow, 1);
 	again(&w);
@@ -142,7 +148,7 @@ static void contradicted(void **state)
 	lift(&w.l, &w.t, w.r, &w.lib);
 	assert_ok(kl_lift_put(&w.l, 0, w.lib));
 	make_lineage(w.r, simple, "two", small_is_fast, 1);
-	alone = lift_one(&w, "two", "prefetch");	/* the other lineage is not at hand */
+	alone = lift_one(&w, "two", "prefetch"); /* the other lineage is not at hand */
 	assert_int_equal(alone->evidence.n, 2);
 	assert_int_equal(alone->useful.n, 0);
 	again(&w);
@@ -153,7 +159,8 @@ static void contradicted(void **state)
 	assert_ok(kl_library_card(&c, w.lib, w.l.v[0].card->id));
 	free(c->useful.v[0].text);
 	c->useful.v[0].text = kl_strdup("small ones fit the cache anyway");
-	assert_ok(kl_library_put(w.lib, &(struct kl_library_change){ .card = c, .subject = "reword" }));
+	assert_ok(kl_library_put(w.lib,
+				 &(struct kl_library_change){ .card = c, .subject = "reword" }));
 	kept = lift_one(&w, "two", "prefetch");
 	assert_string_equal(kept->useful.v[0].text, "small ones fit the cache anyway");
 	again(&w);
@@ -168,8 +175,10 @@ static void part_of_the_evidence(void **state)
 	static const struct made large_is_fast[] = {
 		{ "prefetch-off", "prefetch", NULL, NULL, "prefetch", 1500000, 1500000, false, 0 },
 	};
-	static const char large[] = CONTRACT("copy", "cases:\n  - {dims: {n: 8192}}\n  - {dims: {n: 16384}}\n");
-	static const char tiny[] = CONTRACT("copy", "cases:\n  - {dims: {n: 16}}\n  - {dims: {n: 32}}\n");
+	static const char large[] = CONTRACT(
+		"copy", "cases:\n  - {dims: {n: 8192}}\n  - {dims: {n: 16384}}\n");
+	static const char tiny[] = CONTRACT("copy",
+					    "cases:\n  - {dims: {n: 16}}\n  - {dims: {n: 32}}\n");
 	static const struct made slow_then_fast[] = {
 		{ "prefetch-off", "prefetch", NULL, NULL, "prefetch", 900000, 1500000, false, 0 },
 	};
@@ -185,7 +194,7 @@ static void part_of_the_evidence(void **state)
 	c = lift_one(&w, "two", "prefetch");
 	assert_int_equal(c->useful.n, 1);
 	assert_string_equal(c->useful.v[0].test, "op != 'copy' || n > 64");
-	d = lift_one(&w, "three", "prefetch");	/* 16 slow, 32 fast: alone that would part */
+	d = lift_one(&w, "three", "prefetch"); /* 16 slow, 32 fast: alone that would part */
 	assert_int_equal(d->useful.n, 0);
 	close_world(&w);
 }
@@ -247,7 +256,7 @@ static void what_lineages_agree_on(void **state)
 	p = useful(card_of(&w.l, "pack-panel"), "after-c");
 	assert_non_null(p);
 	assert_string_equal(p->test, "has('vec.256')");
-	assert_int_equal(p->state, KL_PRE_ASSUMED);	/* not faster is not slower */
+	assert_int_equal(p->state, KL_PRE_ASSUMED); /* not faster is not slower */
 	make_lineage(w.r, other_op, "four", with, 2);
 	again(&w);
 	assert_null(useful(card_of(&w.l, "pack-panel"), "after-c"));
@@ -259,11 +268,13 @@ static void what_it_takes_the_place_of(void **state)
 	/* spills come and go with it as it happens */
 	static const struct made a[] = {
 		{ "call-library", "fma", NULL, NULL, "fma.scalar div spill", 1500000, 0, false, 0 },
-		{ "exact-value", "approximation", NULL, NULL, "fma.scalar approx", 1500000, 0, false, 0 },
+		{ "exact-value", "approximation", NULL, NULL, "fma.scalar approx", 1500000, 0,
+		  false, 0 },
 	};
 	static const struct made b[] = {
 		{ "call-library", "fma", NULL, NULL, "fma.scalar div spill", 1500000, 0, false, 0 },
-		{ "exact-value", "approximation", NULL, NULL, "fma.scalar approx", 990000, 0, false, 0 },
+		{ "exact-value", "approximation", NULL, NULL, "fma.scalar approx", 990000, 0, false,
+		  0 },
 	};
 	const struct kl_card_pre *p;
 	struct world w;
@@ -301,7 +312,9 @@ static void extents_part_operators(void **state)
 	p = useful(card_of(&w.l, "prefetch"), "extent-c");
 	assert_non_null(p);
 	assert_string_equal(p->test, "extent(reduction) > 128");
-	assert_string_equal(p->text, "as measured: faster at extent(reduction) >= 65536, not at extent(reduction) <= 128");
+	assert_string_equal(
+		p->text,
+		"as measured: faster at extent(reduction) >= 65536, not at extent(reduction) <= 128");
 	assert_int_equal(p->state, KL_PRE_ASSUMED);
 	assert_null(p->by);
 	/* sizes that are near tell nothing of kernels that differ in all else */
@@ -365,7 +378,8 @@ static void how_busy_it_was(void **state)
 	p = useful(card_of(&w.l, "prefetch"), "figure-c");
 	assert_non_null(p);
 	assert_string_equal(p->test, "sol.dram < 0.8");
-	assert_string_equal(p->text, "as measured: faster at sol.dram <= 0.25, not at sol.dram >= 0.8");
+	assert_string_equal(p->text,
+			    "as measured: faster at sol.dram <= 0.25, not at sol.dram >= 0.8");
 	assert_int_equal(p->state, KL_PRE_WITNESSED);
 	close_world(&w);
 }

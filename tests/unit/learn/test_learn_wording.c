@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A model's words for a card: how a reply is read, and what of it the data bear out. */
 #include "base/rng.h"
-#include "lift_lib.h"
-#include "learn/wording_parts.h"
 #include "event_lib.h"
+#include "learn/wording_parts.h"
+#include "lift_lib.h"
 
 /* --- reading ------------------------------------------------------------------------ */
 
-#define CARD "<card>\nintent: several elements at once, by vector registers\nconstruct: a loop over elements\n" \
-	     "acts-on: its body\n</card>\n"
-#define PRE(id, kind, test, witness) "<pre>\nid: " id "\nkind: " kind "\ntest: " test "\nwitness: " witness \
-				     "\ntext: so that it is right\n</pre>\n"
-#define RISK(class, violates, events) "<risk>\nclass: " class "\nviolates: " violates "\nevents: " events \
-				      "\ntext: the last elements are lost\n</risk>\n"
+#define CARD                                                                                               \
+	"<card>\nintent: several elements at once, by vector registers\nconstruct: a loop over elements\n" \
+	"acts-on: its body\n</card>\n"
+#define PRE(id, kind, test, witness)                                           \
+	"<pre>\nid: " id "\nkind: " kind "\ntest: " test "\nwitness: " witness \
+	"\ntext: so that it is right\n</pre>\n"
+#define RISK(class, violates, events)                                       \
+	"<risk>\nclass: " class "\nviolates: " violates "\nevents: " events \
+				"\ntext: the last elements are lost\n</risk>\n"
 
 static void a_whole_reply(void **state)
 {
-	static const char text[] =
-		"Thinking aloud, <b>of</b> tags.\n" CARD PRE("whole", "sound", "n % 8 == 0", "-")
-		PRE("long", "useful", "-", "R1") RISK("wrong-edge", "whole", "R1, R2")
-		"<carrier language=\"c\" form='prose'>\nfirst\n\tthen <x>\n</carrier>\nDone.\n";
+	static const char text[] = "Thinking aloud, <b>of</b> tags.\n" CARD PRE(
+		"whole", "sound", "n % 8 == 0", "-") PRE("long", "useful", "-", "R1")
+		RISK("wrong-edge", "whole",
+		     "R1, R2") "<carrier language=\"c\" form='prose'>\nfirst\n\tthen <x>\n</carrier>\nDone.\n";
 	KL_AUTO(kl_words_release) struct kl_words w = { 0 };
 
 	assert_ok(kl_words_parse(&w, text, strlen(text)));
@@ -82,8 +85,8 @@ static void no_reply(void **state)
 /* whatever bytes: taken or refused, nothing else */
 static void any_bytes(void **state)
 {
-	static const char text[] = CARD PRE("whole", "sound", "n % 8 == 0", "-") RISK("slower", "-", "T1")
-		"<carrier language=c form=prose>\nx\n</carrier>\n";
+	static const char text[] = CARD PRE("whole", "sound", "n % 8 == 0", "-")
+		RISK("slower", "-", "T1") "<carrier language=c form=prose>\nx\n</carrier>\n";
 	struct kl_rng rng;
 	size_t taken = 0;
 
@@ -105,16 +108,21 @@ static void any_bytes(void **state)
 
 /* --- what the data bear out ---------------------------------------------------------- */
 
-/* "one" was faster, "two" slower and is of another operator whose dims are a multiple of 8; a step back failed */
+/*
+ * "one" was faster, "two" slower and is of another operator whose dims are a multiple of 8; a step
+ * back failed
+ */
 static void open_group(struct world *w, struct kl_wording *wording, struct kl_wording_group *g)
 {
 	static const struct made one[] = {
 		{ "reroll", "unroll", NULL, NULL, "vec.128", 1500000, 0, false, 0 },
-		{ "devectorize", "vector-loop", NULL, NULL, "vec.128 vec.256", 2500000, 0, false, 0 },
+		{ "devectorize", "vector-loop", NULL, NULL, "vec.128 vec.256", 2500000, 0, false,
+		  0 },
 	};
 	static const struct made two[] = {
 		{ "reroll", "unroll", NULL, NULL, "vec.128", 1500000, 0, false, 0 },
-		{ "devectorize", "vector-loop", NULL, NULL, "vec.128 vec.256", 800000, 0, false, 0 },
+		{ "devectorize", "vector-loop", NULL, NULL, "vec.128 vec.256", 800000, 0, false,
+		  0 },
 	};
 	struct kl_wording_opts o = { .who = "exec" };
 	struct kl_step step = { .kind = KL_STEP_REJECTED, .number = 1 };
@@ -170,11 +178,15 @@ static void what_holds_is_taken(void **state)
 	open_world(&w, "taken");
 	open_group(&w, &wording, &g);
 	old = kl_card_copy(g.r->card);
-	assert_ok(check(&c, &g, CARD
-		PRE("eights", "sound", "n % 8 == 0", "-") PRE("narrow", "sound", "has('vec.128')", "R1")
-		PRE("long", "useful", "n >= 64", "-") PRE("aligned", "sound", "-", "-")
-		RISK("wrong-edge", "narrow", "R1") RISK("slower", "-", "T2")
-		"<carrier language=c form=annotated-snippet>\nfor (;;) x; /* 2.5x */\n</carrier>\n"));
+	assert_ok(check(
+		&c, &g,
+		CARD PRE("eights", "sound", "n % 8 == 0",
+			 "-") PRE("narrow", "sound", "has('vec.128')",
+				  "R1") PRE("long", "useful", "n >= 64",
+					    "-") PRE("aligned", "sound", "-",
+						     "-") RISK("wrong-edge", "narrow", "R1")
+			RISK("slower", "-",
+			     "T2") "<carrier language=c form=annotated-snippet>\nfor (;;) x; /* 2.5x */\n</carrier>\n"));
 	assert_string_equal(c->intent, "several elements at once, by vector registers");
 	assert_string_equal(c->anchor.construct, "a loop over elements");
 	p = sound(c, "narrow");
@@ -184,7 +196,10 @@ static void what_holds_is_taken(void **state)
 	assert_int_equal(sound(c, "eights")->state, KL_PRE_ASSUMED);
 	assert_int_equal(c->useful.n, 1);
 	assert_int_equal(c->carriers.n, 2);
-	/* id, evidence, rows, scope, provides and what was measured of conditions are not its to change */
+	/*
+	 * id, evidence, rows, scope, provides and what was measured of conditions are not its to
+	 * change
+	 */
 	assert_string_equal(c->id, old->id);
 	assert_int_equal(c->evidence.n, old->evidence.n);
 	assert_non_null(sound(c, "isa-c"));
@@ -283,8 +298,10 @@ static void shapes_are_no_speeds(void **state)
 
 	open_world(&w, "shapes");
 	open_group(&w, &wording, &g);
-	assert_ok(check(&c, &g, "<card>\nintent: tiles of 32 x 8 by 256-bit loads, 2x2 a thread, n % 8 elements left\n"
-			"construct: a loop over 16 x 16 blocks\nacts-on: m16n8k16\n</card>\n"));
+	assert_ok(check(
+		&c, &g,
+		"<card>\nintent: tiles of 32 x 8 by 256-bit loads, 2x2 a thread, n % 8 elements left\n"
+		"construct: a loop over 16 x 16 blocks\nacts-on: m16n8k16\n</card>\n"));
 	kl_wording_release(&wording);
 	close_world(&w);
 }
@@ -332,9 +349,13 @@ static void questions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_whole_reply), cmocka_unit_test(no_reply), cmocka_unit_test(any_bytes),
-		cmocka_unit_test(what_holds_is_taken), cmocka_unit_test(what_does_not_hold_is_refused),
-		cmocka_unit_test(shapes_are_no_speeds), cmocka_unit_test(questions),
+		cmocka_unit_test(a_whole_reply),
+		cmocka_unit_test(no_reply),
+		cmocka_unit_test(any_bytes),
+		cmocka_unit_test(what_holds_is_taken),
+		cmocka_unit_test(what_does_not_hold_is_refused),
+		cmocka_unit_test(shapes_are_no_speeds),
+		cmocka_unit_test(questions),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

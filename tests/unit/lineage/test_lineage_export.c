@@ -23,7 +23,7 @@ static char *exported(const char *repo, const char *to)
 	assert_ok(kl_repo_open_at(&r, dir));
 	sh(scratch_root, "rm -rf '%s'", to);
 	assert_ok(kl_export_write(r, "copy", NAME, out_dir, &files));
-	assert_int_equal(files, 3 + 2 + 1 + 2);	/* state, patches, rejected, two indexes */
+	assert_int_equal(files, 3 + 2 + 1 + 2); /* state, patches, rejected, two indexes */
 	return dir;
 }
 
@@ -55,8 +55,10 @@ static void test_round_trip(void **state)
 	assert_false(res.already);
 	/* the same commits, the same event ids */
 	sh(scratch_root, "test \"$(git -C from rev-parse klineage/lineage/copy/" NAME ")\" = "
-	   "\"$(git -C to rev-parse klineage/lineage/copy/" NAME ")\"");
-	sh(scratch_root, "for r in from to; do git -C $r rev-list klineage/lineage/copy/" NAME " | while read c; do "
+			 "\"$(git -C to rev-parse klineage/lineage/copy/" NAME ")\"");
+	sh(scratch_root,
+	   "for r in from to; do git -C $r rev-list klineage/lineage/copy/" NAME
+	   " | while read c; do "
 	   "git -C $r notes --ref=klineage/gate show $c; done | grep -o '\"id\":\"[0-9a-f]*\"' | sort >ids.$r; done; "
 	   "test -s ids.from && cmp ids.from ids.to");
 	sh(to, "git fsck --strict --no-dangling");
@@ -69,7 +71,7 @@ static void test_round_trip(void **state)
 	sh(scratch_root, "rm -rf x2");
 	assert_ok(kl_export_write(r, "copy", NAME, again, &files));
 	sh(scratch_root, "diff -r -x rejected -x gate.jsonl -x lineage.json x x2 && "
-	   "ls x/rejected | cmp - - <<E\n$(ls x2/rejected)\nE");
+			 "ls x/rejected | cmp - - <<E\n$(ls x2/rejected)\nE");
 	assert_error(KL_EEXISTS, "not empty", kl_export_write(r, "copy", NAME, again, &files));
 	c.repo = r;
 	assert_ok(kl_check_run(&c));
@@ -82,12 +84,13 @@ static void test_git_am(void **state)
 	KL_AUTO(kl_freep) char *from = exported("am", "y");
 	KL_AUTO(kl_freep) char *to = scratch_dir("am-to");
 
-	sh(to, "git init -q -b main . && cp -R ../y/state-0/. . && git add . && git commit -q -m K_0 && "
+	sh(to,
+	   "git init -q -b main . && cp -R ../y/state-0/. . && git add . && git commit -q -m K_0 && "
 	   "git am -q ../y/*.patch");
 	sh(scratch_root, "test \"$(git -C am rev-parse klineage/lineage/copy/" NAME "^{tree})\" = "
-	   "\"$(git -C am-to rev-parse 'main^{tree}')\"");
+			 "\"$(git -C am-to rev-parse 'main^{tree}')\"");
 	sh(scratch_root, "git -C am log -1 --format=%%B klineage/lineage/copy/" NAME " >m1 && "
-	   "git -C am-to log -1 --format=%%B >m2 && cmp m1 m2");
+			 "git -C am-to log -1 --format=%%B >m2 && cmp m1 m2");
 }
 
 /* whatever is changed in the export, the import says so and nothing appears */
@@ -117,7 +120,9 @@ static void test_tampered(void **state)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(tamper); i++) {
 		int err;
 
-		sh(scratch_root, "rm -rf z2 && cp -R z z2 && cd z2 && %s && ! diff -r ../z . >/dev/null", tamper[i]);
+		sh(scratch_root,
+		   "rm -rf z2 && cp -R z z2 && cd z2 && %s && ! diff -r ../z . >/dev/null",
+		   tamper[i]);
 		err = import("tampered-to", "z2", &res);
 		if (err != KL_EINVALID && err != KL_ENOTFOUND)
 			fail_msg("%s: %d %s", tamper[i], err, kl_error_last());
@@ -134,7 +139,7 @@ static void test_names(void **state)
 	struct kl_import_result res;
 
 	sh(to, "git init -q -b main . && git commit -q --allow-empty -m x && "
-	   "git update-ref refs/heads/klineage/lineage/copy/" NAME " main");
+	       "git update-ref refs/heads/klineage/lineage/copy/" NAME " main");
 	assert_ok(kl_repo_open_at(&r, to));
 	assert_error(KL_EEXISTS, "another one", kl_import_read(&res, r, x, NULL));
 	assert_ok(kl_import_read(&res, r, x, "theirs"));
@@ -145,7 +150,8 @@ static void test_names(void **state)
 static void test_dates(void **state)
 {
 	static const char *const bad[] = { "", "yesterday", "Thu, 1 Foo 2026 00:00:00 +0000",
-					   "Thu, 1 anF 2026 00:00:00 +0000", "Thu, 1 Jan 2026 00:00:00" };
+					   "Thu, 1 anF 2026 00:00:00 +0000",
+					   "Thu, 1 Jan 2026 00:00:00" };
 	int64_t t;
 	int off;
 
@@ -162,10 +168,8 @@ static void test_dates(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_git_am),
-		cmocka_unit_test(test_tampered),
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_git_am),
+		cmocka_unit_test(test_tampered),   cmocka_unit_test(test_names),
 		cmocka_unit_test(test_dates),
 	};
 

@@ -5,21 +5,26 @@
 #include "lineage/figure.h"
 #include "text/html.h"
 
-#define S(text) ((char *)(text))	/* owned strings that nobody frees here */
+#define S(text) ((char *)(text)) /* owned strings that nobody frees here */
 
-#define assert_html(want, ...)						\
-	do {								\
-		KL_AUTO(kl_buf_release) struct kl_buf b_ = KL_BUF_INIT;	\
-		kl_html_addn(&b_, __VA_ARGS__);				\
-		assert_string_equal(b_.ptr, want);			\
+#define assert_html(want, ...)                                          \
+	do {                                                            \
+		KL_AUTO(kl_buf_release) struct kl_buf b_ = KL_BUF_INIT; \
+		kl_html_addn(&b_, __VA_ARGS__);                         \
+		assert_string_equal(b_.ptr, want);                      \
 	} while (0)
 
 static void others_text_is_text(void **state)
 {
 	assert_html("a &lt;b&gt; &amp;amp; &quot;c&quot; &#39;d&#39;", "a <b> &amp; \"c\" 'd'", 19);
-	assert_html("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\t\n", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\t\n", 13);
+	assert_html("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\t\n",
+		    "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\t\n", 13);
 	/* cut off, overlong, a surrogate, beyond the end, a lone byte, control bytes, U+FFFE */
-	assert_html("\xef\xbf\xbd" "x", "\xc3" "x", 2);
+	assert_html("\xef\xbf\xbd"
+		    "x",
+		    "\xc3"
+		    "x",
+		    2);
 	assert_html("\xef\xbf\xbd", "\xc3", 1);
 	assert_html("\xef\xbf\xbd\xef\xbf\xbd", "\xc0\xaf", 2);
 	assert_html("\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", "\xed\xa0\x80", 3);
@@ -28,7 +33,11 @@ static void others_text_is_text(void **state)
 	assert_html("\xef\xbf\xbd", "\0", 1);
 	assert_html("\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", "\xef\xbf\xbe", 3);
 	/* right-to-left override, an isolate; their neighbours are harmless */
-	assert_html("a\xef\xbf\xbd" "b\xef\xbf\xbd\xe2\x80\xaf", "a\xe2\x80\xae" "b\xe2\x81\xa7\xe2\x80\xaf", 11);
+	assert_html("a\xef\xbf\xbd"
+		    "b\xef\xbf\xbd\xe2\x80\xaf",
+		    "a\xe2\x80\xae"
+		    "b\xe2\x81\xa7\xe2\x80\xaf",
+		    11);
 }
 
 /* Three states: K_1 twice as fast as K_0 and derived anew, K_2 four times. */
@@ -65,7 +74,7 @@ static void a_trace_has_every_state(void **state)
 	assert_non_null(strstr(svg.ptr, "class=\"base\""));
 	assert_null(strstr(svg.ptr, "<script"));
 	assert_non_null(strstr(svg.ptr, "&lt;script&gt;"));
-	assert_int_equal(count(svg.ptr, "http"), 1);	/* the name space */
+	assert_int_equal(count(svg.ptr, "http"), 1); /* the name space */
 	assert_int_equal(count(svg.ptr, "nan"), 0);
 	assert_int_equal(count(svg.ptr, "inf"), 0);
 }
@@ -129,12 +138,13 @@ static void cost_is_drawn_where_money_was_spent(void **state)
 	assert_false(kl_figure_cost(&a, &view, &none));
 	assert_string_equal(a.ptr, "");
 	assert_true(kl_figure_cost(&a, &view, &l));
-	assert_non_null(strstr(a.ptr, ">$4.00<"));	/* reservations and others' money are not in it */
+	/* reservations and others' money are not in it */
+	assert_non_null(strstr(a.ptr, ">$4.00<"));
 	last_point(&x, &y, a.ptr);
 	assert_true(kl_figure_cost(&b, &view, &half));
 	last_point(&x2, &y2, b.ptr);
-	assert_true(y < y2);				/* up is faster: K_2 is, K_1 is less */
-	assert_true(x == x2);				/* both end where all was spent */
+	assert_true(y < y2);  /* up is faster: K_2 is, K_1 is less */
+	assert_true(x == x2); /* both end where all was spent */
 }
 
 int main(void)

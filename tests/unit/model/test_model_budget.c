@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Simulated walks that are killed at any moment, some of them by two processes at once: whatever happens,
- * what the pretended provider charged stays within the cap, and no reply that is stored is
+ * Simulated walks that are killed at any moment, some of them by two processes at once: whatever
+ * happens, what the pretended provider charged stays within the cap, and no reply that is stored is
  * bought again. 200 walks; all 1,000 with KLINEAGE_LONG=1. KLINEAGE_SEED=<n> draws the same again.
  */
 #include <signal.h>
@@ -16,20 +16,20 @@
 #include "model/money.h"
 #include "model/request.h"
 
-#define WALKS_EACH 25		/* of one workload, that is: under one cap */
+#define WALKS_EACH 25 /* of one workload, that is: under one cap */
 #define MAX_TURNS 3
 #define MAX_REPLY 4000
 #define DONE 0
-#define SPENT 3			/* exit code: the budget does not allow more */
-#define FAILED 4		/* a request failed, as real ones do: to be tried again */
+#define SPENT 3  /* exit code: the budget does not allow more */
+#define FAILED 4 /* a request failed, as real ones do: to be tried again */
 
 static const char *const blocks[] = { "the rules", "the contract" };
 
 struct walk {
-	char workload[16], name[16];	/* the name is the phase: a conversation each */
+	char workload[16], name[16]; /* the name is the phase: a conversation each */
 	size_t turns;
-	int kills;		/* that it has yet to survive */
-	bool calm;		/* nothing fails, and each reply is as long as it may be */
+	int kills; /* that it has yet to survive */
+	bool calm; /* nothing fails, and each reply is as long as it may be */
 	bool over, spent;
 };
 
@@ -50,7 +50,7 @@ static void be_killed_in(int64_t us)
 		abort();
 }
 
-static struct kl_rng own;	/* a walker's luck */
+static struct kl_rng own; /* a walker's luck */
 
 static void be_slow(void)
 {
@@ -66,7 +66,8 @@ static void draw_luck(bool calm)
 	uint64_t n = kl_rng_below(&own, 30);
 
 	fake.way = n < KL_ARRAY_SIZE(way) && !calm ? way[n] : FAKE_GOOD;
-	fake.out = calm ? 0 : (int64_t)kl_rng_below(&own, 2 * MAX_REPLY);	/* cut to what is allowed */
+	/* cut to what is allowed */
+	fake.out = calm ? 0 : (int64_t)kl_rng_below(&own, 2 * MAX_REPLY);
 	fake.before = fake.after = be_slow;
 }
 
@@ -108,7 +109,8 @@ static pid_t start(struct kl_repo *repo, const struct walk *w, uint64_t seed, in
 	if (err == KL_ENO)
 		_exit(SPENT);
 	/* the ways of chat_fake.h; anything else is a fault of ours */
-	if (strstr(kl_error_last(), "529: overloaded") || strstr(kl_error_last(), "connection broke") ||
+	if (strstr(kl_error_last(), "529: overloaded") ||
+	    strstr(kl_error_last(), "connection broke") ||
 	    strstr(kl_error_last(), "refused to answer") || strstr(kl_error_last(), "nothing came"))
 		_exit(FAILED);
 	fprintf(stderr, "walker: %d: %s\n", err, kl_error_last());
@@ -171,7 +173,8 @@ static void draw_walks(struct walk *w, size_t n, size_t group, struct kl_rng *rn
 	bool calm = group % 4 == 3;
 
 	for (size_t i = 0; i < n; i++) {
-		w[i] = (struct walk){ .turns = 1 + kl_rng_below(rng, MAX_TURNS), .calm = calm,
+		w[i] = (struct walk){ .turns = 1 + kl_rng_below(rng, MAX_TURNS),
+				      .calm = calm,
 				      .kills = calm ? 0 : (int)kl_rng_below(rng, 3) };
 		snprintf(w[i].workload, sizeof(w[i].workload), "w%zu", group);
 		snprintf(w[i].name, sizeof(w[i].name), "n%zu", i);
@@ -182,7 +185,7 @@ static void draw_walks(struct walk *w, size_t n, size_t group, struct kl_rng *rn
 
 /* What was charged for a turn, and what the ledger has for it. */
 struct account {
-	char charge[24];	/* the last one */
+	char charge[24]; /* the last one */
 	int64_t charged, counted;
 };
 
@@ -220,7 +223,8 @@ static void read_till(struct kl_map *books, const char *till)
 }
 
 /* the totals of each entry are those of all before it, and none passes the cap */
-static void read_ledger(struct kl_map *books, struct kl_repo *repo, const char *workload, int64_t cap)
+static void read_ledger(struct kl_map *books, struct kl_repo *repo, const char *workload,
+			int64_t cap)
 {
 	KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
 	int64_t settled = 0, reserved = 0;
@@ -239,7 +243,8 @@ static void read_ledger(struct kl_map *books, struct kl_repo *repo, const char *
 }
 
 /* A stored reply names its charge: had it been bought again, a later charge would be there. */
-static void check_turns(struct kl_repo *repo, const struct walk *w, struct kl_map *books, struct tally *t)
+static void check_turns(struct kl_repo *repo, const struct walk *w, struct kl_map *books,
+			struct tally *t)
 {
 	KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
 
@@ -266,7 +271,8 @@ static void check_group(struct kl_repo *repo, const struct walk *w, size_t n, in
 	int64_t charged = fake_charged(&times);
 
 	if (charged > cap)
-		fail_msg("%s: %lld charged, the cap is %lld", w->workload, (long long)charged, (long long)cap);
+		fail_msg("%s: %lld charged, the cap is %lld", w->workload, (long long)charged,
+			 (long long)cap);
 	read_till(&books, fake.till);
 	read_ledger(&books, repo, w->workload, cap);
 	for (size_t i = 0; i < n; i++)
@@ -294,7 +300,7 @@ static void run_group(size_t group, const char *dir, struct kl_rng *rng, struct 
 	assert_ok(kl_repo_open_at(&own_repo, dir));
 	assert_ok(kl_repo_identity(&who, own_repo));
 	draw_walks(w, WALKS_EACH, group, rng);
-	for (size_t i = 0; i < WALKS_EACH; ) {
+	for (size_t i = 0; i < WALKS_EACH;) {
 		bool pair = i + 1 < WALKS_EACH && kl_rng_below(rng, 4);
 
 		run_pair(own_repo, &w[i], pair ? &w[i + 1] : NULL, rng, t);
@@ -317,18 +323,21 @@ static void no_overspend_and_nothing_bought_twice(void **state)
 	memset(&fake, 0, sizeof(fake));
 	fake.name_charge = true;
 	kl_rng_seed(&rng, seed);
-	sh(dir, "git config klineage.chat.provider fake; git config klineage.chat.model m; "
+	sh(dir,
+	   "git config klineage.chat.provider fake; git config klineage.chat.model m; "
 	   "git config klineage.chat.maxTokens %d; git config klineage.chat.leastTokens 100; "
-	   "git config klineage.m.price 'input=3 output=15 cache-write-5m=3'", MAX_REPLY);
+	   "git config klineage.m.price 'input=3 output=15 cache-write-5m=3'",
+	   MAX_REPLY);
 	fprintf(stderr, "# seed %llu\n", (unsigned long long)seed);
 	for (size_t i = 0; i * WALKS_EACH < walks; i++)
 		run_group(i, dir, &rng, &t);
 	sh(dir, "git fsck --strict --no-dangling 2>&1 | grep -v '^notice' || :");
 	assert_sh("", dir, "find .git -name '*.lock' -not -path '*/klineage/*'");
-	fprintf(stderr, "# %zu walks, %zu processes (%zu times two on one walk), %zu killed, %zu failed, "
+	fprintf(stderr,
+		"# %zu walks, %zu processes (%zu times two on one walk), %zu killed, %zu failed, "
 		"%zu stopped by the budget; %zu turns stored, %zu charges; charged %.4f of %.4f dollars, "
-		"the fullest workload %.1f %%; %.1f s\n", t.walks, t.runs, t.doubles,
-		t.kills, t.failures, t.spent, t.turns, t.charges,
+		"the fullest workload %.1f %%; %.1f s\n",
+		t.walks, t.runs, t.doubles, t.kills, t.failures, t.spent, t.turns, t.charges,
 		(double)t.charged / 1e9, (double)t.cap / 1e9, (double)t.fullest_ppm / 1e4,
 		(double)(kl_clock_ns() - start_ns) / 1e9);
 	/*
@@ -342,7 +351,8 @@ static void no_overspend_and_nothing_bought_twice(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(no_overspend_and_nothing_bought_twice) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(
+		no_overspend_and_nothing_bought_twice) };
 
 	/* thousands of little files, synced: where memory will do for them it is to */
 	if (!getenv("TMPDIR") && !access("/dev/shm", W_OK | X_OK))

@@ -32,12 +32,25 @@ static struct fixture fixture(const char *name)
 static void add_turn(struct fixture *f, const char *user, const char *reply, const char *key)
 {
 	struct kl_turn t = {
-		.user = kl_strdup(user), .reply = kl_strdup(reply), .key = kl_strdup(key),
-		.provider = kl_strdup("fake"), .model = kl_strdup("m-1"), .time = kl_strdup("2026-11-20T10:00:00Z"),
-		.reservation = kl_strdup("00112233445566778899aabbccddeeff"), .cache = KL_CACHE_1H,
-		.stop = KL_STOP_LENGTH, .max_tokens = 99, .nano = 123456789, .budget = KL_BUDGET_MATERIALIZE,
-		.price = kl_strdup("templates/prices.yaml:7"), .rates = { 21, 22, 23, 24, 25 },
-		.usage = { .known = true, .input = 1, .output = 2, .cache_read = 3, .cache_write_5m = 4,
+		.user = kl_strdup(user),
+		.reply = kl_strdup(reply),
+		.key = kl_strdup(key),
+		.provider = kl_strdup("fake"),
+		.model = kl_strdup("m-1"),
+		.time = kl_strdup("2026-11-20T10:00:00Z"),
+		.reservation = kl_strdup("00112233445566778899aabbccddeeff"),
+		.cache = KL_CACHE_1H,
+		.stop = KL_STOP_LENGTH,
+		.max_tokens = 99,
+		.nano = 123456789,
+		.budget = KL_BUDGET_MATERIALIZE,
+		.price = kl_strdup("templates/prices.yaml:7"),
+		.rates = { 21, 22, 23, 24, 25 },
+		.usage = { .known = true,
+			   .input = 1,
+			   .output = 2,
+			   .cache_read = 3,
+			   .cache_write_5m = 4,
 			   .cache_write_1h = 5 },
 	};
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(f->r);
@@ -97,8 +110,10 @@ static void comes_back_byte_for_byte(void **state)
 	assert_int_equal(t->rates.cache_write_1h, 25);
 	/* plain git sees the same */
 	assert_sh("one", f.dir, "git show " REF "~1:system/00");
-	assert_sh("key,meta.json,reply,system,user", f.dir, "git ls-tree --name-only " REF " | paste -sd,");
-	assert_sh("chat: back-0 of n, turn 1 (m-1, $0.1235)", f.dir, "git log -1 --format=%%s " REF);
+	assert_sh("key,meta.json,reply,system,user", f.dir,
+		  "git ls-tree --name-only " REF " | paste -sd,");
+	assert_sh("chat: back-0 of n, turn 1 (m-1, $0.1235)", f.dir,
+		  "git log -1 --format=%%s " REF);
 	assert_sh("", f.dir, "git fsck --strict 2>&1 | grep -v dangling || :");
 }
 
@@ -112,9 +127,11 @@ static void the_prompt_digest_is_as_described(void **state)
 	add_turn(&f, "hello", "hi", "k");
 	add_turn(&f, "again", "yes", "l");
 	{
-		KL_AUTO(kl_freep) char *prompt = sh_text(f.dir, "printf '3\\0sysmessages\\0005\\0hello2\\0hi5\\0again' | "
-							  "sha256sum | cut -c1-64");
-		KL_AUTO(kl_freep) char *chain = sh_text(f.dir, "printf '1\\0k1\\0l' | sha256sum | cut -c1-64");
+		KL_AUTO(kl_freep) char *prompt = sh_text(
+			f.dir, "printf '3\\0sysmessages\\0005\\0hello2\\0hi5\\0again' | "
+			       "sha256sum | cut -c1-64");
+		KL_AUTO(kl_freep) char *chain = sh_text(
+			f.dir, "printf '1\\0k1\\0l' | sha256sum | cut -c1-64");
 
 		assert_string_equal(f.c.turn[1].prompt, prompt);
 		assert_string_equal(f.c.turn[1].chain, chain);
@@ -136,15 +153,19 @@ static void the_first_system_blocks_stand(void **state)
 
 static void names_are_slugs(void **state)
 {
-	static const char *const bad[] = { "", ".", "a/b", "A", "a b", "../x", "a..b", "a.lock", "-a", "a\n" };
+	static const char *const bad[] = { "",     ".",    "a/b",    "A",  "a b",
+					   "../x", "a..b", "a.lock", "-a", "a\n" };
 	FIXTURE("names");
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
 		KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
 
-		assert_error(KL_EINVALID, "cannot be part", kl_conversation_load(&c, f.r, bad[i], "n", "p"));
-		assert_error(KL_EINVALID, "cannot be part", kl_conversation_load(&c, f.r, "w", bad[i], "p"));
-		assert_error(KL_EINVALID, "cannot be part", kl_conversation_load(&c, f.r, "w", "n", bad[i]));
+		assert_error(KL_EINVALID, "cannot be part",
+			     kl_conversation_load(&c, f.r, bad[i], "n", "p"));
+		assert_error(KL_EINVALID, "cannot be part",
+			     kl_conversation_load(&c, f.r, "w", bad[i], "p"));
+		assert_error(KL_EINVALID, "cannot be part",
+			     kl_conversation_load(&c, f.r, "w", "n", bad[i]));
 	}
 }
 
@@ -187,27 +208,36 @@ static void what_is_no_conversation_is_refused(void **state)
 		KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
 		int err;
 
-		sh(f.dir, "export GIT_DIR=$PWD/.git GIT_INDEX_FILE=$PWD/.git/own GIT_WORK_TREE=$PWD/tree && rm -rf .git/own tree && mkdir tree && "
+		sh(f.dir,
+		   "export GIT_DIR=$PWD/.git GIT_INDEX_FILE=$PWD/.git/own GIT_WORK_TREE=$PWD/tree && rm -rf .git/own tree && mkdir tree && "
 		   "git read-tree refs/good && git checkout-index -a && cd tree && (%s) && git add -A . && cd .. && "
-		   "git update-ref " REF " $(git commit-tree -p refs/good~1 -m x $(git write-tree))", t[i].script);
+		   "git update-ref " REF
+		   " $(git commit-tree -p refs/good~1 -m x $(git write-tree))",
+		   t[i].script);
 		err = kl_conversation_load(&c, f.r, "w", "n", "back-0");
-		if (err != KL_EINVALID || !strstr(kl_error_last(), t[i].says) || !strstr(kl_error_last(), REF))
+		if (err != KL_EINVALID || !strstr(kl_error_last(), t[i].says) ||
+		    !strstr(kl_error_last(), REF))
 			fail_msg("%s: %d: %s", t[i].script, err, err ? kl_error_last() : "");
 	}
-	sh(f.dir, "git update-ref " REF " $(git commit-tree -p refs/good -p HEAD -m x refs/good^{tree})");
+	sh(f.dir,
+	   "git update-ref " REF " $(git commit-tree -p refs/good -p HEAD -m x refs/good^{tree})");
 	{
 		KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
 
-		assert_error(KL_EINVALID, "merge", kl_conversation_load(&c, f.r, "w", "n", "back-0"));
+		assert_error(KL_EINVALID, "merge",
+			     kl_conversation_load(&c, f.r, "w", "n", "back-0"));
 	}
-	sh(f.dir, "c=$(git rev-parse refs/good~1); for i in $(seq 260); do c=$(git commit-tree -p $c -m x "
+	sh(f.dir,
+	   "c=$(git rev-parse refs/good~1); for i in $(seq 260); do c=$(git commit-tree -p $c -m x "
 	   "refs/good^{tree}); done; git update-ref " REF " $c");
 	{
 		KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
 
-		assert_error(KL_EINVALID, "more than 256 turns", kl_conversation_load(&c, f.r, "w", "n", "back-0"));
+		assert_error(KL_EINVALID, "more than 256 turns",
+			     kl_conversation_load(&c, f.r, "w", "n", "back-0"));
 	}
-	sh(f.dir, "git update-ref " REF " $(git hash-object -w a.txt) 2>/dev/null || git update-ref " REF " HEAD");
+	sh(f.dir, "git update-ref " REF
+		  " $(git hash-object -w a.txt) 2>/dev/null || git update-ref " REF " HEAD");
 	{
 		KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
 
@@ -218,11 +248,12 @@ static void what_is_no_conversation_is_refused(void **state)
 static void all_of_them_can_be_listed(void **state)
 {
 	FIXTURE("list");
-	KL_AUTO(kl_conversations_release) struct kl_conversations l = { 0 }, one = { 0 }, none = { 0 }, bad = { 0 };
+	KL_AUTO(kl_conversations_release) struct kl_conversations l = { 0 }, one = { 0 },
+								  none = { 0 }, bad = { 0 };
 
 	add_turn(&f, "u", "r", "k");
 	sh(f.dir, "git update-ref refs/klineage/chat/w/n/forward-1 " REF " && "
-	   "git update-ref refs/klineage/chat/w2/n/back-0 " REF);
+		  "git update-ref refs/klineage/chat/w2/n/back-0 " REF);
 	assert_ok(kl_conversations_load(&l, f.r, NULL, NULL));
 	assert_int_equal(l.n, 3);
 	assert_string_equal(l.c[2].workload, "w2");
@@ -246,5 +277,6 @@ int main(void)
 		cmocka_unit_test(all_of_them_can_be_listed),
 	};
 
-	return cmocka_run_group_tests_name("chat/conversation", tests, scratch_setup, scratch_teardown);
+	return cmocka_run_group_tests_name("chat/conversation", tests, scratch_setup,
+					   scratch_teardown);
 }

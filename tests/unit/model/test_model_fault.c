@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A conversation of two turns, stopped at every durable step, by SIGKILL and by a failure, then gone on with: nothing
- * that is stored is bought again, and the ledger counts all that was charged.
+ * A conversation of two turns, stopped at every durable step, by SIGKILL and by a failure, then
+ * gone on with: nothing that is stored is bought again, and the ledger counts all that was charged.
  */
 #include "chat_fake.h"
 

@@ -32,17 +32,31 @@ static struct fixture fixture(const char *name)
 static struct kl_ledger_ask ask(int64_t cap)
 {
 	return (struct kl_ledger_ask){
-		.cap = cap, .name = "n", .phase = "back-0", .model = "m", .turn = 3,
-		.fixed = 1000, .per_token = 10, .tokens = 500, .least_tokens = 100,
+		.cap = cap,
+		.name = "n",
+		.phase = "back-0",
+		.model = "m",
+		.turn = 3,
+		.fixed = 1000,
+		.per_token = 10,
+		.tokens = 500,
+		.least_tokens = 100,
 	};
 }
 
 static struct kl_ledger_bill bill(const struct kl_reservation *r, int64_t nano)
 {
-	static const struct kl_usage u = { .known = true, .input = 7, .output = 8, .cache_read = 9 };
+	static const struct kl_usage u = {
+		.known = true, .input = 7, .output = 8, .cache_read = 9
+	};
 
 	return (struct kl_ledger_bill){
-		.name = "n", .phase = "back-0", .model = "m", .turn = 3, .reservation = r, .nano = nano,
+		.name = "n",
+		.phase = "back-0",
+		.model = "m",
+		.turn = 3,
+		.reservation = r,
+		.nano = nano,
 		.usage = &u,
 	};
 }
@@ -75,7 +89,8 @@ static void reserves_and_settles(void **state)
 	assert_ok(kl_ledger_settle(f.r, "w", &b, NULL));
 	assert_totals(f.r, 4321, 6000);
 	assert_sh("3", f.dir, "git rev-list --count --first-parent " REF);
-	assert_sh("ledger: settle $0.0001, back-0 of n, turn 3", f.dir, "git log -1 --format=%%s " REF);
+	assert_sh("ledger: settle $0.0001, back-0 of n, turn 3", f.dir,
+		  "git log -1 --format=%%s " REF);
 	assert_sh("klineage: settle", f.dir, "git log -1 -g --format=%%gs " REF);
 	assert_sh("{\"budget\":\"induce\"", f.dir, "git show " REF ":ledger.json | cut -c1-18");
 	assert_sh("", f.dir, "git fsck --strict 2>&1 | grep -v dangling || :");
@@ -117,11 +132,13 @@ static void a_reply_shrinks_to_what_is_left(void **state)
 
 	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
 	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
-	assert_int_equal(r.tokens, 299);	/* 3999 left, 1000 of it for the request */
+	assert_int_equal(r.tokens, 299); /* 3999 left, 1000 of it for the request */
 	assert_int_equal(r.nano, 3990);
 	assert_totals(f.r, 0, 9990);
-	assert_error(KL_ENO, "needs $0.0001 at worst, $0.0001 of $0.0001 are left ($0.0000 spent, "
-		     "$0.0001 reserved)", kl_ledger_reserve(&r, f.r, "w", &a));
+	assert_error(KL_ENO,
+		     "needs $0.0001 at worst, $0.0001 of $0.0001 are left ($0.0000 spent, "
+		     "$0.0001 reserved)",
+		     kl_ledger_reserve(&r, f.r, "w", &a));
 	assert_contains(kl_error_hints(), "klineage.budget.induce");
 	assert_totals(f.r, 0, 9990);
 	/* exactly what is left is enough, a nano-dollar less is not */
@@ -142,7 +159,7 @@ static void a_budget_of_nothing_allows_nothing(void **state)
 	struct kl_reservation r;
 
 	assert_error(KL_ENO, "budget", kl_ledger_reserve(&r, f.r, "w", &a));
-	a.fixed = a.per_token = 0;	/* not even what is free */
+	a.fixed = a.per_token = 0; /* not even what is free */
 	assert_error(KL_ENO, "budget", kl_ledger_reserve(&r, f.r, "w", &a));
 	assert_sh("", f.dir, "git for-each-ref refs/klineage");
 	assert_sh("0", f.dir, "git count-objects | cut -d' ' -f1 >n; expr $(cat n) - 5 || :");
@@ -168,7 +185,8 @@ static void a_reply_moves_with_its_settlement(void **state)
 	struct kl_ledger_ask a = ask(KL_DOLLAR);
 	struct kl_reservation r;
 	struct kl_ledger_bill b;
-	struct kl_ledger_also also = { .ref = "refs/klineage/chat/w/n/p", .to = oid_of(f.dir, "HEAD") };
+	struct kl_ledger_also also = { .ref = "refs/klineage/chat/w/n/p",
+				       .to = oid_of(f.dir, "HEAD") };
 
 	assert_ok(kl_ledger_reserve(&r, f.r, "w", &a));
 	b = bill(&r, 10);
@@ -267,22 +285,27 @@ static void what_is_no_ledger_is_refused(void **state)
 		KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
 		struct kl_ledger_totals sum;
 
-		sh(f.dir, "sed '%s' good >ledger.json && ! cmp -s good ledger.json && "
+		sh(f.dir,
+		   "sed '%s' good >ledger.json && ! cmp -s good ledger.json && "
 		   "tree=$(printf '100644 blob %%s\\tledger.json\\n' $(git hash-object -w ledger.json) | git mktree) && "
-		   "git update-ref " REF " $(git commit-tree -m x $tree)", t[i].edit);
+		   "git update-ref " REF " $(git commit-tree -m x $tree)",
+		   t[i].edit);
 		assert_error(KL_EINVALID, t[i].says, kl_ledger_totals(&sum, f.r, "w"));
 		assert_contains(kl_error_last(), REF);
 		assert_error(KL_EINVALID, t[i].says, kl_ledger_load(&l, f.r, "w"));
 		assert_error(KL_EINVALID, "", kl_ledger_reserve(&r, f.r, "w", &a));
 	}
 	/* entries that are sound, one by one, and whose sum nothing can hold */
-	sh(f.dir, "sed 's/\"nano\":6000/\"nano\":2000000000000000000/' good >ledger.json && p= && for i in 1 2 3 4 5; do "
+	sh(f.dir,
+	   "sed 's/\"nano\":6000/\"nano\":2000000000000000000/' good >ledger.json && p= && for i in 1 2 3 4 5; do "
 	   "tree=$(printf '100644 blob %%s\tledger.json\n' $(git hash-object -w ledger.json) | git mktree) && "
-	   "p=$(git commit-tree ${p:+-p $p} -m x $tree) || exit 1; done && git update-ref " REF " $p");
+	   "p=$(git commit-tree ${p:+-p $p} -m x $tree) || exit 1; done && git update-ref " REF
+	   " $p");
 	{
 		KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
 
-		assert_error(KL_EINVALID, "more money in it than there is", kl_ledger_load(&l, f.r, "w"));
+		assert_error(KL_EINVALID, "more money in it than there is",
+			     kl_ledger_load(&l, f.r, "w"));
 	}
 	sh(f.dir, "git update-ref " REF " HEAD");
 	{

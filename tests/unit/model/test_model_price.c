@@ -4,21 +4,45 @@
 #include "model/price.h"
 #include "scratch.h"
 
-#define MODEL(name, more)						\
-	"  " name ":\n"							\
+#define MODEL(name, more)                                                                      \
+	"  " name ":\n"                                                                        \
 	"    {input: \"3\", output: \"15\", cache_read: \"0.30\", cache_write_5m: \"3.75\",\n" \
 	"     cache_write_1h: \"6\", date: 2026-11-20, source: here" more "}\n"
 #define HEAD "unit: usd-per-mtok\nmodels:\n"
 
 static void money_is_exact(void **state)
 {
-	static const struct { const char *text; int64_t nano; } good[] = {
-		{ "0", 0 }, { "40", 40 * KL_DOLLAR }, { "0.25", KL_DOLLAR / 4 }, { "0.000000001", 1 },
-		{ "10.10", 10100000000 }, { "1000000", KL_MONEY_MAX }, { "007", 7 * KL_DOLLAR },
+	static const struct {
+		const char *text;
+		int64_t nano;
+	} good[] = {
+		{ "0", 0 },
+		{ "40", 40 * KL_DOLLAR },
+		{ "0.25", KL_DOLLAR / 4 },
+		{ "0.000000001", 1 },
+		{ "10.10", 10100000000 },
+		{ "1000000", KL_MONEY_MAX },
+		{ "007", 7 * KL_DOLLAR },
 	};
 	static const char *const bad[] = {
-		"", ".", "1.", ".5", "-1", "+1", " 1", "1 ", "1e3", "0x10", "1,5", "1.0000000001",
-		"1000000.000000001", "99999999999999999999", "nan", "inf", "$1", "1.2.3",
+		"",
+		".",
+		"1.",
+		".5",
+		"-1",
+		"+1",
+		" 1",
+		"1 ",
+		"1e3",
+		"0x10",
+		"1,5",
+		"1.0000000001",
+		"1000000.000000001",
+		"99999999999999999999",
+		"nan",
+		"inf",
+		"$1",
+		"1.2.3",
 	};
 	int64_t n = -1;
 
@@ -77,12 +101,18 @@ static struct fixture fixture(const char *name, const char *prices)
 
 static void a_file_gives_whole_nano_dollars(void **state)
 {
-	FIXTURE("file", HEAD MODEL("small", "")
-		MODEL("long", ",\n     long: {above: 1000, input: \"6\", output: \"22.5\", cache_read: \"0.6\", "
-		      "cache_write_5m: \"7.5\", cache_write_1h: \"12\"}"));
+	FIXTURE("file",
+		HEAD MODEL("small", "") MODEL(
+			"long",
+			",\n     long: {above: 1000, input: \"6\", output: \"22.5\", cache_read: \"0.6\", "
+			"cache_write_5m: \"7.5\", cache_write_1h: \"12\"}"));
 	KL_AUTO(kl_price_freep) struct kl_price *p = NULL, *q = NULL;
-	struct kl_usage u = { .known = true, .input = 100, .output = 10, .cache_read = 700,
-				   .cache_write_5m = 150, .cache_write_1h = 50 };
+	struct kl_usage u = { .known = true,
+			      .input = 100,
+			      .output = 10,
+			      .cache_read = 700,
+			      .cache_write_5m = 150,
+			      .cache_write_1h = 50 };
 	int64_t n;
 
 	assert_ok(kl_price_find(&p, f.r, "small"));
@@ -110,8 +140,11 @@ static void a_file_gives_whole_nano_dollars(void **state)
 /* no split of the bytes into tokens, and of those over the kinds, may cost more */
 static void the_worst_is_the_worst(void **state)
 {
-	FIXTURE("worst", HEAD MODEL("m", ",\n     long: {above: 5000, input: \"6\", output: \"22.5\", cache_read: \"0.6\", "
-				    "cache_write_5m: \"7.5\", cache_write_1h: \"12\"}"));
+	FIXTURE("worst",
+		HEAD MODEL(
+			"m",
+			",\n     long: {above: 5000, input: \"6\", output: \"22.5\", cache_read: \"0.6\", "
+			"cache_write_5m: \"7.5\", cache_write_1h: \"12\"}"));
 	KL_AUTO(kl_price_freep) struct kl_price *p = NULL;
 
 	assert_ok(kl_price_find(&p, f.r, "m"));
@@ -123,8 +156,10 @@ static void the_worst_is_the_worst(void **state)
 			for (int kind = 0; kind < 3 + (cache == KL_CACHE_1H); kind++) {
 				struct kl_usage u = { .known = true, .output = 77 };
 
-				*(kind == 0 ? &u.input : kind == 1 ? &u.cache_read :
-				  kind == 2 ? &u.cache_write_5m : &u.cache_write_1h) = tokens;
+				*(kind == 0 ? &u.input :
+				  kind == 1 ? &u.cache_read :
+				  kind == 2 ? &u.cache_write_5m :
+					      &u.cache_write_1h) = tokens;
 				assert_ok(kl_price_cost(&n, p, &u));
 				assert_true(n <= fixed + 77 * per);
 			}
@@ -134,11 +169,15 @@ static void the_worst_is_the_worst(void **state)
 static void a_snapshot_has_its_models_price(void **state)
 {
 	static const char *const good[] = {
-		"claude-x-4", "claude-x-4-20260101", "claude-x-4-2026-01-01", "claude-x-4-latest",
+		"claude-x-4",
+		"claude-x-4-20260101",
+		"claude-x-4-2026-01-01",
+		"claude-x-4-latest",
 	};
 	static const char *const bad[] = {
-		"claude-x", "claude-x-45", "claude-x-4-5-20260101", "claude-x-4-2026010", "claude-x-4-202601011",
-		"claude-x-4-fast", "Claude-x-4", "claude-x-4-latest-2", "",
+		"claude-x",           "claude-x-45",          "claude-x-4-5-20260101",
+		"claude-x-4-2026010", "claude-x-4-202601011", "claude-x-4-fast",
+		"Claude-x-4",         "claude-x-4-latest-2",  "",
 	};
 	FIXTURE("alias", HEAD MODEL("claude-x-4", ""));
 
@@ -158,8 +197,11 @@ static void a_snapshot_has_its_models_price(void **state)
 
 static void its_own_entry_goes_before_its_models(void **state)
 {
-	FIXTURE("own", HEAD MODEL("a-1", "") "  a-1-20260101: {input: \"9\", output: \"9\", cache_read: \"9\", "
-		"cache_write_5m: \"9\", cache_write_1h: \"9\", date: 2026-01-01, source: x}\n");
+	FIXTURE("own",
+		HEAD MODEL(
+			"a-1",
+			"") "  a-1-20260101: {input: \"9\", output: \"9\", cache_read: \"9\", "
+			    "cache_write_5m: \"9\", cache_write_1h: \"9\", date: 2026-01-01, source: x}\n");
 	KL_AUTO(kl_price_freep) struct kl_price *p = NULL;
 
 	assert_ok(kl_price_find(&p, f.r, "a-1-20260101"));
@@ -211,7 +253,8 @@ static void what_is_wrong_is_refused_with_its_line(void **state)
 		err = kl_price_find(&p, f.r, "m");
 		if (err != KL_EINVALID || !strstr(kl_error_last(), t[i].says) ||
 		    !strstr(kl_error_last(), "prices.yaml"))
-			fail_msg("%zu: %d: %s (wanted: %s)", i, err, err ? kl_error_last() : "", t[i].says);
+			fail_msg("%zu: %d: %s (wanted: %s)", i, err, err ? kl_error_last() : "",
+				 t[i].says);
 		assert_null(p);
 	}
 	sh(f.dir, "rm prices.yaml");
@@ -231,7 +274,7 @@ static void the_user_has_the_first_and_the_last_word(void **state)
 	KL_AUTO(kl_price_freep) struct kl_price *own = NULL, *file = NULL, *rest = NULL;
 
 	sh(f.dir, "git config klineage.gpt-6.7.price 'input=2 output=10, cache-read=0.2'; "
-	   "git config klineage.chat.price free");
+		  "git config klineage.chat.price free");
 	assert_ok(kl_repo_open_at(&again, f.dir));
 	assert_ok(kl_price_find(&own, again, "gpt-6.7"));
 	assert_int_equal(own->rates.input, 2000);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conversations: stored turns are free, the others reserved, asked and settled, whatever goes wrong. */
+/*
+ * Conversations: stored turns are free, the others reserved, asked and settled, whatever goes
+ * wrong.
+ */
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -58,7 +61,8 @@ static struct fixture fixture(const char *name)
 	fake.till = kl_asprintf("%s.till", f.dir);
 	unlink(fake.till);
 	fake.out = 100;
-	sh(f.dir, "git config klineage.chat.model m-1; git config klineage.m-1.price 'input=3 output=15 "
+	sh(f.dir,
+	   "git config klineage.chat.model m-1; git config klineage.m-1.price 'input=3 output=15 "
 	   "cache-write-5m=3 cache-write-1h=3'");
 	open_conversation(&f);
 	return f;
@@ -141,7 +145,8 @@ static void a_resumed_conversation_sends_the_same_bytes(void **state)
 	assert_ok(kl_session_conversation(&f.c, f.session, "n", "back-0", changed, 1));
 	ask(&f, 2, "third");
 	assert_true(!strncmp(fake.last, second, strlen(second)));
-	assert_string_equal(fake.last + strlen(second), "A:reply 1 of back-0 to: second\nU:third\n");
+	assert_string_equal(fake.last + strlen(second),
+			    "A:reply 1 of back-0 to: second\nU:third\n");
 }
 
 static struct fixture *seen_by;
@@ -204,7 +209,8 @@ static void with_a_budget_of_nothing_nothing_is_sent(void **state)
 	fake.unmetered = true;
 	open_conversation(&f);
 	ask(&f, 0, "first");
-	assert_sh("refs/klineage/chat/w/n/back-0", f.dir, "git for-each-ref --format='%%(refname)' refs/klineage");
+	assert_sh("refs/klineage/chat/w/n/back-0", f.dir,
+		  "git for-each-ref --format='%%(refname)' refs/klineage");
 }
 
 static void missing_usage_counts_as_what_was_reserved(void **state)
@@ -220,7 +226,8 @@ static void missing_usage_counts_as_what_was_reserved(void **state)
 		assert_money(&f, sum, 0);
 		assert_true(sum >= charged());
 	}
-	assert_sh("null", f.dir, "git show refs/klineage/chat/w/n/back-0:meta.json | sed -n 's/.*\"usage\": "
+	assert_sh("null", f.dir,
+		  "git show refs/klineage/chat/w/n/back-0:meta.json | sed -n 's/.*\"usage\": "
 		  "\\([a-z]*\\).*/\\1/p'");
 }
 
@@ -249,7 +256,8 @@ static void what_broke_off_stays_reserved(void **state)
 	assert_int_equal(f.c.n, 0);
 	fake.way = FAKE_GOOD;
 	ask(&f, 0, "first");
-	assert_money(&f, charged() - fake.out * FAKE_OUT - (int64_t)strlen(fake.last) * FAKE_IN, left);
+	assert_money(&f, charged() - fake.out * FAKE_OUT - (int64_t)strlen(fake.last) * FAKE_IN,
+		     left);
 }
 
 /* the server may charge for an attempt of which nothing came back */
@@ -328,7 +336,8 @@ static void what_is_not_configured_is_said(void **state)
 
 		assert_error(KL_EINVALID, "no provider", kl_session_open(&f.session, f.r, &o));
 		o.workload = "../w";
-		assert_error(KL_EINVALID, "no name of a workload", kl_session_open(&f.session, f.r, &o));
+		assert_error(KL_EINVALID, "no name of a workload",
+			     kl_session_open(&f.session, f.r, &o));
 	}
 }
 
@@ -355,7 +364,8 @@ static void the_key_is_what_it_is_told(void **state)
 	want = sh_text(f.dir, "printf '6\\0stable5\\0plain' | sha256sum | cut -c1-64");
 	assert_sh("stable", f.dir, "git show refs/klineage/chat/w/n/back-0~1:key");
 	{
-		KL_AUTO(kl_freep) char *line = sh_text(f.dir, "tail -n 1 %s | cut -d' ' -f3", fake.till);
+		KL_AUTO(kl_freep) char *line = sh_text(f.dir, "tail -n 1 %s | cut -d' ' -f3",
+						       fake.till);
 
 		assert_string_equal(line, want);
 	}
@@ -375,7 +385,9 @@ static int fail_to_collect(struct kl_buf *reply, const char *dir, void *payload)
 static void what_a_command_left_is_part_of_its_reply(void **state)
 {
 	FIXTURE("collect");
-	struct kl_request a = { .user = "u", .dir = "/tmp/x", .collect = fail_to_collect, .payload = (void *)"file" };
+	struct kl_request a = {
+		.user = "u", .dir = "/tmp/x", .collect = fail_to_collect, .payload = (void *)"file"
+	};
 	const char *reply;
 
 	assert_error(KL_EINVALID, "a file of 9 GB", kl_request_send(&reply, &f.c, 0, &a));
@@ -398,12 +410,17 @@ static void the_cache_lives_as_long_as_gating_takes(void **state)
 		close_all(&f);
 		assert_ok(kl_repo_open_at(&f.r, f.dir));
 		assert_ok(kl_session_open(&f.session, f.r, &o));
-		assert_ok(kl_session_conversation(&f.c, f.session, "n", i ? "slow" : "quick", sys, 2));
+		assert_ok(kl_session_conversation(&f.c, f.session, "n", i ? "slow" : "quick", sys,
+						  2));
 		ask(&f, 0, "u");
 		o.pause_ms = 241000;
 	}
-	assert_sh("\"5m\"", f.dir, "git show refs/klineage/chat/w/n/quick:meta.json | sed -n 's/.*\"cache\": \\(.*\\),/\\1/p'");
-	assert_sh("\"1h\"", f.dir, "git show refs/klineage/chat/w/n/slow:meta.json | sed -n 's/.*\"cache\": \\(.*\\),/\\1/p'");
+	assert_sh(
+		"\"5m\"", f.dir,
+		"git show refs/klineage/chat/w/n/quick:meta.json | sed -n 's/.*\"cache\": \\(.*\\),/\\1/p'");
+	assert_sh(
+		"\"1h\"", f.dir,
+		"git show refs/klineage/chat/w/n/slow:meta.json | sed -n 's/.*\"cache\": \\(.*\\),/\\1/p'");
 }
 
 /* --- several at once, and kills --------------------------------------------------- */
@@ -488,7 +505,9 @@ static void be_interrupted(void)
 	raise(SIGINT);
 }
 
-/* a child, since an interrupt is for the whole process; its exit code is what kl_request_send says */
+/*
+ * a child, since an interrupt is for the whole process; its exit code is what kl_request_send says
+ */
 static int ask_interrupted(struct fixture *f, bool while_it_comes)
 {
 	int status;

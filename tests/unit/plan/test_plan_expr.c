@@ -4,9 +4,7 @@
 #include "plan/expr.h"
 
 static const char *const dim_names[] = { "M", "N", "K", "zero", "big" };
-static const struct kl_expr_names names = {
-	.name = dim_names, .n = KL_ARRAY_SIZE(dim_names)
-};
+static const struct kl_expr_names names = { .name = dim_names, .n = KL_ARRAY_SIZE(dim_names) };
 static const int64_t values[] = { 7, 3, 1024, 0, INT64_MAX };
 
 struct row {

@@ -2,7 +2,9 @@
 #include "plan_fixture.h"
 
 /* An H100: what the plans' comments were counted with. */
-static const struct kl_plan_facts h100 = { .sms = 132, .smem_optin = 232448, .cc = 90, .l2 = 50 << 20 };
+static const struct kl_plan_facts h100 = {
+	.sms = 132, .smem_optin = 232448, .cc = 90, .l2 = 50 << 20
+};
 
 static struct kl_plan_at *resolve(const struct kl_contract *c, const struct kl_plan *p,
 				  const struct kl_dims *d, const struct kl_plan_facts *facts)
@@ -76,7 +78,9 @@ static void gemm_at_4096(void **state)
 
 static void a_smaller_device_gets_a_smaller_grid(void **state)
 {
-	static const struct kl_plan_facts pcie = { .sms = 115, .smem_optin = 232448, .cc = 90, .l2 = 1 };
+	static const struct kl_plan_facts pcie = {
+		.sms = 115, .smem_optin = 232448, .cc = 90, .l2 = 1
+	};
 	KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract("gemm");
 	KL_AUTO(kl_launch_freep) struct kl_launch *l = plan_good(c, "gemm");
 	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = resolve(c, l->plan, &c->dims, &pcie);
@@ -139,8 +143,8 @@ static void chain_of_launches(void **state)
 	assert_int_equal(a[1].offset, 16384);
 	assert_int_equal(a[3].kind, KL_PLAN_TENSOR);
 	assert_int_equal(a[3].index, 2);
-	assert_int_equal(a[6].bits, 0x3e000000);	/* 0.125f */
-	assert_true(a[7].bits == 0xbf50624dd2f1a9fcULL);	/* -1e-3 */
+	assert_int_equal(a[6].bits, 0x3e000000);         /* 0.125f */
+	assert_true(a[7].bits == 0xbf50624dd2f1a9fcULL); /* -1e-3 */
 	assert_int_equal(a[8].bits, 4096);
 	assert_true(a[9].bits == (uint64_t)-4096);
 	assert_int_equal(a[10].bits, 132);
@@ -168,21 +172,26 @@ static void survives_the_job(void **state)
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 		KL_AUTO(json_decrefp) json_t *doc = NULL;
 		KL_AUTO(kl_plan_freep) struct kl_plan *p = NULL;
-		KL_AUTO(kl_plan_at_freep) struct kl_plan_at *want = resolve(c, l->plan, &c->dims, &h100);
+		KL_AUTO(kl_plan_at_freep) struct kl_plan_at *want = resolve(c, l->plan, &c->dims,
+									    &h100);
 		KL_AUTO(kl_plan_at_freep) struct kl_plan_at *got = NULL;
 		const char *tensor[KL_MAX_ARGS] = { NULL };
 		struct kl_plan_scalar scalar[KL_MAX_ARGS] = { { NULL, NULL, 0 } };
 		const struct kl_plan_names n = {
-			.dim = (const char *const *)c->dim_name, .ndim = c->dims.n, .tensor = tensor,
-			.ntensor = c->nargs, .scalar = scalar,
+			.dim = (const char *const *)c->dim_name,
+			.ndim = c->dims.n,
+			.tensor = tensor,
+			.ntensor = c->nargs,
+			.scalar = scalar,
 		};
 
 		for (size_t k = 0; k < c->nargs; k++) {
 			if (c->arg[k].naxes)
 				tensor[k] = c->arg[k].name;
 			else
-				scalar[k] = (struct kl_plan_scalar){ c->arg[k].name, c->arg[k].dtype,
-								    c->arg[k].value };
+				scalar[k] = (struct kl_plan_scalar){ c->arg[k].name,
+								     c->arg[k].dtype,
+								     c->arg[k].value };
 		}
 		kl_json_canonical(&text, l->json);
 		assert_ok(kl_json_parse(&doc, text.ptr, text.len));
@@ -236,20 +245,28 @@ static void architectures(void **state)
 /* What only the device decides comes as its own kind of error. */
 static void a_device_may_be_too_small(void **state)
 {
-	static const struct kl_plan_facts half = { .sms = 132, .smem_optin = 101376, .cc = 90, .l2 = 1 };
-	static const struct kl_plan_facts old = { .sms = 108, .smem_optin = 232448, .cc = 80, .l2 = 1 };
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract("gemm"), *k = plan_contract("chain");
-	KL_AUTO(kl_launch_freep) struct kl_launch *l = plan_good(c, "gemm"), *chain = plan_good(k, "chain");
+	static const struct kl_plan_facts half = {
+		.sms = 132, .smem_optin = 101376, .cc = 90, .l2 = 1
+	};
+	static const struct kl_plan_facts old = {
+		.sms = 108, .smem_optin = 232448, .cc = 80, .l2 = 1
+	};
+	KL_AUTO(kl_contract_freep) struct kl_contract *c = plan_contract("gemm"),
+						      *k = plan_contract("chain");
+	KL_AUTO(kl_launch_freep) struct kl_launch *l = plan_good(c, "gemm"),
+						  *chain = plan_good(k, "chain");
 	struct kl_plan_at *at = NULL;
 	int64_t bytes[KL_MAX_ARGS] = { 1LL << 25, 1LL << 25, 1LL << 25 };
 	char place[KL_PLAN_PLACE];
 
-	assert_error(KL_ENO, "'smem <= smem_optin' does not hold at smem_optin = 101376, smem = 214272",
+	assert_error(KL_ENO,
+		     "'smem <= smem_optin' does not hold at smem_optin = 101376, smem = 214272",
 		     kl_plan_resolve_place(&at, l->plan, c->dims.v, bytes, &half, place));
 	assert_string_equal(place, "require[3]");
 	assert_error(KL_ECANNOT, "compute capability 9.0, here is 8.0",
 		     kl_plan_resolve(&at, l->plan, c->dims.v, bytes, &old));
-	assert_error(KL_ECANNOT, "launch[2].smem: 200704 bytes of shared memory, a block has at most 101376",
+	assert_error(KL_ECANNOT,
+		     "launch[2].smem: 200704 bytes of shared memory, a block has at most 101376",
 		     kl_plan_resolve(&at, chain->plan, k->dims.v, bytes, &half));
 	assert_error(KL_ECANNOT, "launch[1].pdl: programmatic launch needs compute capability 9.0",
 		     kl_plan_resolve(&at, chain->plan, k->dims.v, bytes, &old));

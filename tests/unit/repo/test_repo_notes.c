@@ -12,7 +12,7 @@
 struct fixture {
 	char *dir;
 	struct kl_repo *r;
-	git_oid *commit;	/* newest first */
+	git_oid *commit; /* newest first */
 	size_t n;
 };
 
@@ -29,9 +29,11 @@ static struct fixture fixture(const char *name, int n)
 	struct fixture f = { .dir = scratch_dir(name) };
 	git_oid head;
 
-	sh(f.dir, "git init -q -b main .; awk 'BEGIN { for (i = 1; i <= %d; i++) "
+	sh(f.dir,
+	   "git init -q -b main .; awk 'BEGIN { for (i = 1; i <= %d; i++) "
 	   "printf \"commit refs/heads/main\\ncommitter C <c@d> %%d +0000\\ndata 1\\nx\\n\", i }' "
-	   "| git fast-import --quiet", n);
+	   "| git fast-import --quiet",
+	   n);
 	assert_ok(kl_repo_open_at(&f.r, f.dir));
 	head = oid_of(f.dir, "main");
 	assert_ok(kl_repo_touching(&f.commit, &f.n, f.r, &head, NULL, 0, (size_t)n));
@@ -62,7 +64,8 @@ static void assert_note(const struct fixture *f, const git_oid *commit, const ch
 
 static void assert_clean(const struct fixture *f)
 {
-	assert_sh("", f->dir, "find .git -name '*.lock' -o -path .git/klineage/txn; "
+	assert_sh("", f->dir,
+		  "find .git -name '*.lock' -o -path .git/klineage/txn; "
 		  "git for-each-ref refs/klineage/tmp");
 	assert_sh("", f->dir, "git fsck --strict 2>&1 | grep -v dangling || :");
 }
@@ -75,7 +78,7 @@ static void adds(void **state)
 	add(&f, f.commit, "{\"id\":\"a\",\"v\":1}");
 	assert_note(&f, f.commit, "{\"id\":\"a\",\"v\":1}\n");
 	add(&f, f.commit, "{\"id\":\"b\",\"v\":1}");
-	add(&f, f.commit, "{\"v\":2,\"id\":\"a\"}");	/* known */
+	add(&f, f.commit, "{\"v\":2,\"id\":\"a\"}"); /* known */
 	add(&f, f.commit + 1, "{\"id\":\"a\",\"v\":1}");
 	add(&f, f.commit + 1, "not json");
 	add(&f, f.commit + 1, "not json");
@@ -86,7 +89,8 @@ static void adds(void **state)
 	add(&f, f.commit, "{\"id\":\"b\",\"sig\":\"s\",\"v\":1}");
 	add(&f, f.commit, "{\"id\":\"b\",\"sig\":\"t\",\"v\":1}");
 	add(&f, f.commit, "{\"id\":\"b\",\"v\":1}");
-	assert_note(&f, f.commit, "{\"id\":\"a\",\"v\":1}\n{\"id\":\"b\",\"v\":1}\n"
+	assert_note(&f, f.commit,
+		    "{\"id\":\"a\",\"v\":1}\n{\"id\":\"b\",\"v\":1}\n"
 		    "{\"id\":\"b\",\"sig\":\"s\",\"v\":1}\n");
 	assert_sh("5", f.dir, "git rev-list --count refs/notes/klineage/gate");
 	assert_sh("C O Mitter <committer@example.com>: notes: add 1 event on 1 commit", f.dir,
@@ -120,7 +124,7 @@ static void prepares(void **state)
 	sh(f.dir, "! git rev-parse -q --verify refs/notes/klineage/gate >/dev/null");
 	kl_refs_txn_update(t, KL_NOTES_GATE, &tip, &old);
 	kl_refs_txn_create(t, "refs/klineage/op/main", &f.commit[1]);
-	add(&f, f.commit + 1, "{\"id\":\"b\"}");	/* somebody was quicker */
+	add(&f, f.commit + 1, "{\"id\":\"b\"}"); /* somebody was quicker */
 	assert_error(KL_ECHANGED, "created meanwhile", kl_refs_txn_commit(t, "x"));
 	assert_ok(kl_notes_prepare(&tip, &old, f.r, KL_NOTES_GATE, &line, 1));
 	assert_oid(f.dir, KL_NOTES_GATE, &old);
@@ -145,13 +149,15 @@ static void mixed_depths(void **state)
 	char hex[KL_OID_HEX];
 
 	kl_oid_hex(hex, f.commit);
-	sh(f.dir, "c=%s; rest=${c#??}; ab=${c%%$rest}; "
+	sh(f.dir,
+	   "c=%s; rest=${c#??}; ab=${c%%$rest}; "
 	   "x=$(printf '{\"id\":\"x\"}\\n' | git hash-object -w --stdin); "
 	   "y=$(printf '{\"id\":\"y\"}\\n\\n{\"id\":\"x\"}\\n' | git hash-object -w --stdin); "
 	   "s=$(printf 'schema' | git hash-object -w --stdin); "
 	   "d=$(printf \"100644 blob $y\\t$rest\\n\" | git mktree); "
 	   "t=$(printf \"100644 blob $x\\t$c\\n040000 tree $d\\t$ab\\n100644 blob $s\\tSCHEMA\\n\" | git mktree); "
-	   "git update-ref refs/notes/klineage/gate $(git commit-tree -m m $t)", hex);
+	   "git update-ref refs/notes/klineage/gate $(git commit-tree -m m $t)",
+	   hex);
 	assert_note(&f, f.commit, "{\"id\":\"y\"}\n\n{\"id\":\"x\"}\n\n{\"id\":\"x\"}\n");
 	/* a write elsewhere puts them together, and loses nothing */
 	add(&f, f.commit + 1, "{\"id\":\"z\"}");
@@ -184,7 +190,7 @@ static void fanout_changes(void **state)
 	struct kl_note_line *line = kl_calloc(f.n, sizeof(*line));
 	size_t n = 0;
 
-	for (size_t i = 0; i < 150; i++) {	/* stock git fans these out */
+	for (size_t i = 0; i < 150; i++) { /* stock git fans these out */
 		char hex[KL_OID_HEX];
 
 		kl_oid_hex(hex, f.commit + i);
@@ -203,7 +209,8 @@ static void fanout_changes(void **state)
 	/* and back again: stock git adds to ours */
 	sh(f.dir, "git notes --ref=klineage/gate append -m '{\"id\":\"more\"}' main");
 	add(&f, f.commit, "{\"id\":\"last\"}");
-	assert_note(&f, f.commit, "{\"id\":\"old\"}\n{\"id\":\"new\"}\n{\"id\":\"more\"}\n"
+	assert_note(&f, f.commit,
+		    "{\"id\":\"old\"}\n{\"id\":\"new\"}\n{\"id\":\"more\"}\n"
 		    "{\"id\":\"last\"}\n");
 	n = 0;
 	assert_int_equal(kl_notes_each(f.r, KL_NOTES_GATE, stop, &n), 7);
@@ -222,11 +229,12 @@ static void merges(void **state)
 
 	add(&f, f.commit, "{\"id\":\"a\"}");
 	sh(f.dir, "git clone -q . ../merges2; cd ../merges2; "
-	   "git fetch -q origin refs/notes/klineage/gate:refs/notes/klineage/gate");
+		  "git fetch -q origin refs/notes/klineage/gate:refs/notes/klineage/gate");
 	add(&f, f.commit, "{\"id\":\"b\"}");
 	assert_ok(kl_repo_open_at(&o, other));
 	assert_ok(kl_notes_add(o, KL_NOTES_GATE, &line, 1));
-	sh(f.dir, "git fetch -q ../merges2 refs/notes/klineage/gate:refs/notes/remotes/o/klineage/gate; "
+	sh(f.dir,
+	   "git fetch -q ../merges2 refs/notes/klineage/gate:refs/notes/remotes/o/klineage/gate; "
 	   "git config notes.klineage/gate.mergeStrategy cat_sort_uniq; "
 	   "git notes --ref=klineage/gate merge -q refs/notes/remotes/o/klineage/gate");
 	assert_note(&f, f.commit, "{\"id\":\"a\"}\n{\"id\":\"b\"}\n{\"id\":\"c\"}\n");
@@ -243,7 +251,8 @@ static void signs(void **state)
 		skip();
 	}
 	add(&f, f.commit, "{\"id\":\"0\"}");
-	sh(f.dir, "ssh-keygen -q -t ed25519 -N '' -f ../notes-key; git config gpg.format ssh; "
+	sh(f.dir,
+	   "ssh-keygen -q -t ed25519 -N '' -f ../notes-key; git config gpg.format ssh; "
 	   "git config user.signingKey \"$PWD/../notes-key\"; git config commit.gpgSign true; "
 	   "echo \"committer@example.com $(cat ../notes-key.pub)\" >../signers; "
 	   "git config gpg.ssh.allowedSignersFile \"$PWD/../signers\"");
@@ -295,9 +304,11 @@ static void eight_writers(void **state)
 	for (int w = 0; w < WRITERS; w++) {
 		KL_AUTO(kl_freep) char *want = kl_asprintf("%d", EVENTS);
 
-		assert_sh(want, f.dir, "for c in $(git notes --ref=klineage/gate list | cut -d' ' -f2); "
+		assert_sh(want, f.dir,
+			  "for c in $(git notes --ref=klineage/gate list | cut -d' ' -f2); "
 			  "do git notes --ref=klineage/gate show $c; done | grep '\"id\":\"%d-' | "
-			  "sort -u | wc -l", w);
+			  "sort -u | wc -l",
+			  w);
 	}
 	assert_clean(&f);
 }
@@ -312,14 +323,16 @@ static int git_writer(const struct fixture *f)
 		char hex[KL_OID_HEX];
 
 		kl_oid_hex(hex, f->commit + i);
-		if (try_sh(NULL, f->dir, "r=refs/notes/klineage/gate; "
+		if (try_sh(NULL, f->dir,
+			   "r=refs/notes/klineage/gate; "
 			   "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do "
 			   "old=$(git rev-parse -q --verify $r || printf %%040d 0); "
 			   "git update-ref -d refs/notes/t; "
 			   "test $old = $(printf %%040d 0) || git update-ref refs/notes/t $old; "
 			   "git notes --ref=t append -m '{\"id\":\"git\"}' %s; "
 			   "git update-ref $r refs/notes/t $old 2>/dev/null && exit 0; "
-			   "done; exit 1", hex))
+			   "done; exit 1",
+			   hex))
 			return 1;
 	}
 	return 0;
@@ -341,7 +354,8 @@ static void foreign_writer(void **state)
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	assert_sh("85", f.dir, "for c in $(git notes --ref=klineage/gate list | cut -d' ' -f2); "
+	assert_sh("85", f.dir,
+		  "for c in $(git notes --ref=klineage/gate list | cut -d' ' -f2); "
 		  "do git notes --ref=klineage/gate show $c; done | grep -c .");
 	assert_clean(&f);
 }
@@ -357,9 +371,11 @@ static void many(void **state)
 
 	memset(filler, 'x', sizeof(filler));
 	for (size_t i = 0; i < f.n; i++)
-		line[i] = (struct kl_note_line){ f.commit[i],
+		line[i] = (struct kl_note_line){
+			f.commit[i],
 			kl_asprintf("{\"by\":\"%.*s\",\"id\":\"%064zu\",\"kind\":\"gate\",\"v\":1}",
-				    (int)sizeof(filler), filler, i) };
+				    (int)sizeof(filler), filler, i)
+		};
 	start = kl_clock_ns();
 	assert_ok(kl_notes_add(f.r, KL_NOTES_GATE, line, f.n));
 	wrote = kl_clock_ns();
@@ -372,7 +388,8 @@ static void many(void **state)
 		      (double)start / 1e9, (double)(read - wrote) / 1e9);
 	wrote = kl_clock_ns();
 	assert_ok(kl_notes_add(f.r, KL_NOTES_GATE, line, f.n));
-	print_message("the same again, nothing new: %.2f s\n", (double)(kl_clock_ns() - wrote) / 1e9);
+	print_message("the same again, nothing new: %.2f s\n",
+		      (double)(kl_clock_ns() - wrote) / 1e9);
 	assert_sh("1", f.dir, "git rev-list --count refs/notes/klineage/gate");
 	for (size_t i = 0; i < f.n; i++)
 		free((char *)line[i].line);
@@ -383,11 +400,11 @@ static void many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(adds), cmocka_unit_test(refuses), cmocka_unit_test(prepares),
-		cmocka_unit_test(mixed_depths), cmocka_unit_test(fanout_changes),
-		cmocka_unit_test(merges), cmocka_unit_test(signs),
-		cmocka_unit_test(eight_writers), cmocka_unit_test(foreign_writer),
-		cmocka_unit_test(many),
+		cmocka_unit_test(adds),           cmocka_unit_test(refuses),
+		cmocka_unit_test(prepares),       cmocka_unit_test(mixed_depths),
+		cmocka_unit_test(fanout_changes), cmocka_unit_test(merges),
+		cmocka_unit_test(signs),          cmocka_unit_test(eight_writers),
+		cmocka_unit_test(foreign_writer), cmocka_unit_test(many),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

@@ -28,11 +28,11 @@ static void resolve(void **state)
 	assert_error(KL_ENOTFOUND, "no revision '--all'", kl_repo_resolve(&oid, r, "--all"));
 	assert_error(KL_ENOTFOUND, "HEAD~9", kl_repo_resolve(&oid, r, "HEAD~9"));
 	assert_error(KL_ENOTFOUND, hex, kl_repo_resolve(&oid, r, hex));
-	assert_error(KL_ENOTFOUND, "0123", kl_repo_resolve(&oid, r,
-		     "0123456789012345678901234567890123456789"));
+	assert_error(KL_ENOTFOUND, "0123",
+		     kl_repo_resolve(&oid, r, "0123456789012345678901234567890123456789"));
 	assert_error(KL_EINVALID, "object id", kl_oid_parse(&oid, "12"));
-	assert_error(KL_EINVALID, "object id", kl_oid_parse(&oid,
-		     "XYZ3456789012345678901234567890123456789"));
+	assert_error(KL_EINVALID, "object id",
+		     kl_oid_parse(&oid, "XYZ3456789012345678901234567890123456789"));
 }
 
 static void trees(void **state)
@@ -47,7 +47,7 @@ static void trees(void **state)
 	uint32_t mode;
 
 	sh(dir, "echo x >dir.c; mkdir -p dir/sub; echo y >dir/sub/y; chmod +x dir/sub/y; "
-	   "ln -s a.txt link; git add .; git commit -q -m more");
+		"ln -s a.txt link; git add .; git commit -q -m more");
 	assert_ok(kl_repo_resolve(&head, r, "HEAD"));
 	assert_ok(kl_repo_tree_of(&tree, r, &head));
 	assert_oid(dir, "HEAD^{tree}", &tree);
@@ -84,10 +84,12 @@ static void edits(void **state)
 	};
 	/* clang-format on */
 	const struct kl_tree_edit file_for_dir[] = {
-		{ .path = "dir", .data = "f", .len = 1 }, { .path = "dir/b.txt" },
+		{ .path = "dir", .data = "f", .len = 1 },
+		{ .path = "dir/b.txt" },
 	};
 	const struct kl_tree_edit dir_for_file[] = {
-		{ .path = "a.txt/in", .data = "f", .len = 1 }, { .path = "a.txt" },
+		{ .path = "a.txt/in", .data = "f", .len = 1 },
+		{ .path = "a.txt" },
 	};
 	const struct kl_tree_edit all[] = { { .path = "a.txt" }, { .path = "dir" } };
 	const struct kl_tree_edit bad[] = { { .path = "../x", .data = "f", .len = 1 } };
@@ -96,7 +98,7 @@ static void edits(void **state)
 
 	assert_ok(kl_repo_tree_edit(&out, r, &tree, some, KL_ARRAY_SIZE(some)));
 	sh(dir, "git rm -q a.txt; echo new >dir/b.txt; mkdir -p z/y; printf deep >z/y/x; "
-	   "chmod +x z/y/x; git add .");
+		"chmod +x z/y/x; git add .");
 	assert_oid(dir, "$(git write-tree)", &out);
 	sh(dir, "git reset -q --hard; git rm -q dir/b.txt; printf f >dir; git add dir");
 	assert_ok(kl_repo_tree_edit(&out, r, &tree, file_for_dir, 2));
@@ -110,8 +112,10 @@ static void edits(void **state)
 	assert_oid(dir, "HEAD^{tree}", &out);
 	assert_ok(kl_repo_tree_edit(&again, r, NULL, some, 1));
 	assert_sh("dir/b.txt", dir, "git ls-tree -r --name-only %s", git_oid_tostr_s(&again));
-	assert_error(KL_EINVALID, "below a file", kl_repo_tree_edit(&out, r, &tree, dir_for_file, 1));
-	assert_error(KL_EINVALID, "is a directory", kl_repo_tree_edit(&out, r, &tree, file_for_dir, 1));
+	assert_error(KL_EINVALID, "below a file",
+		     kl_repo_tree_edit(&out, r, &tree, dir_for_file, 1));
+	assert_error(KL_EINVALID, "is a directory",
+		     kl_repo_tree_edit(&out, r, &tree, file_for_dir, 1));
 	assert_error(KL_EINVALID, "../x", kl_repo_tree_edit(&out, r, &tree, bad, 1));
 	assert_error(KL_EINVALID, ".GIT", kl_repo_tree_edit(&out, r, &tree, git, 1));
 	sh(dir, "git fsck --strict");
@@ -124,7 +128,9 @@ static void commits(void **state)
 	KL_AUTO(kl_commit_release) struct kl_commit c = { 0 };
 	git_oid head = oid_of(dir, "HEAD"), out, again;
 	struct kl_commit_spec s = {
-		.tree = oid_of(dir, "HEAD^{tree}"), .parent = &head, .nparent = 1,
+		.tree = oid_of(dir, "HEAD^{tree}"),
+		.parent = &head,
+		.nparent = 1,
 		.message = "Subject\n\nBody\n",
 	};
 	const char *const bad[] = { "x", "<a@b>", "A <a@b", "A\nB <c>", "A <b> <c>", " <a@b>" };
@@ -132,7 +138,8 @@ static void commits(void **state)
 	setenv("GIT_AUTHOR_DATE", "2026-01-02T03:04:05+0230", 1);
 	setenv("GIT_COMMITTER_DATE", "1700000000 -0500", 1);
 	assert_ok(kl_repo_commit_write(&out, r, &s));
-	assert_oid(dir, "$(printf 'Subject\\n\\nBody\\n' | git commit-tree -p HEAD HEAD^{tree})", &out);
+	assert_oid(dir, "$(printf 'Subject\\n\\nBody\\n' | git commit-tree -p HEAD HEAD^{tree})",
+		   &out);
 	unsetenv("GIT_AUTHOR_DATE");
 	unsetenv("GIT_COMMITTER_DATE");
 	assert_ok(kl_repo_commit_write(&out, r, &s));
@@ -143,7 +150,8 @@ static void commits(void **state)
 	s.offset = -90;
 	assert_ok(kl_repo_commit_write(&out, r, &s));
 	assert_sh("R <r@example.com> 1234567890 -0130\nR <r@example.com> 1234567890 -0130", dir,
-		  "git cat-file -p %s | sed -n 's/^author //p;s/^committer //p'", git_oid_tostr_s(&out));
+		  "git cat-file -p %s | sed -n 's/^author //p;s/^committer //p'",
+		  git_oid_tostr_s(&out));
 	assert_ok(kl_repo_commit_write(&again, r, &s));
 	assert_true(git_oid_equal(&out, &again));
 	assert_ok(kl_repo_commit_read(&c, r, &out));
@@ -175,9 +183,9 @@ static void signed_commits(void **state)
 		skip();
 	}
 	sh(dir, "ssh-keygen -q -t ed25519 -N '' -f ../key; git config gpg.format ssh; "
-	   "git config user.signingKey \"$PWD/../key\"; git config commit.gpgSign true; "
-	   "echo \"committer@example.com $(cat ../key.pub)\" >../signers; "
-	   "git config gpg.ssh.allowedSignersFile \"$PWD/../signers\"");
+		"git config user.signingKey \"$PWD/../key\"; git config commit.gpgSign true; "
+		"echo \"committer@example.com $(cat ../key.pub)\" >../signers; "
+		"git config gpg.ssh.allowedSignersFile \"$PWD/../signers\"");
 	r = open_repo(dir);
 	assert_ok(kl_repo_commit_write(&out, r, &s));
 	sh(dir, "git verify-commit %s 2>/dev/null", git_oid_tostr_s(&out));
@@ -197,7 +205,8 @@ static void diffs(void **state)
 	KL_AUTO(kl_buf_release) struct kl_buf one = KL_BUF_INIT;
 	git_oid from, to, out;
 
-	sh(dir, "seq 1 40 >n.c; printf 'a\\0b' >bin; git add .; git commit -qm base; "
+	sh(dir,
+	   "seq 1 40 >n.c; printf 'a\\0b' >bin; git add .; git commit -qm base; "
 	   "sed -i -e s/^7$/seven/ -e s/^30$/x/ n.c; printf 'int f(void)\\n{\\n}\\n' >dir/f.c; "
 	   "printf 'a\\0c' >bin; git rm -q a.txt; chmod +x dir/b.txt; git add .; git commit -qm next; "
 	   "git config diff.noprefix true; git config diff.context 0");
@@ -218,21 +227,20 @@ static void diffs(void **state)
 
 static void patches(void **state)
 {
-	static const char patch[] =
-		"--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-two\n+three\n";
-	static const char escape[] =
-		"--- a/../../x\n+++ b/../../x\n@@ -0,0 +1 @@\n+x\n";
-	static const char dotgit[] =
-		"--- /dev/null\n+++ b/.git/hooks/x\n@@ -0,0 +1 @@\n+x\n";
+	static const char patch[] = "--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-two\n+three\n";
+	static const char escape[] = "--- a/../../x\n+++ b/../../x\n@@ -0,0 +1 @@\n+x\n";
+	static const char dotgit[] = "--- /dev/null\n+++ b/.git/hooks/x\n@@ -0,0 +1 @@\n+x\n";
 	KL_AUTO(kl_freep) char *dir = scratch_repo("patches");
 	KL_AUTO(kl_repo_freep) struct kl_repo *r = open_repo(dir);
-	KL_AUTO(kl_freep) char *status = sh_text(dir, "git status --porcelain; sha256sum .git/index");
+	KL_AUTO(kl_freep) char *status = sh_text(dir,
+						 "git status --porcelain; sha256sum .git/index");
 	git_oid tree = oid_of(dir, "HEAD^{tree}"), out;
 
 	assert_ok(kl_repo_apply(&out, r, &tree, "dir/", patch, strlen(patch)));
 	assert_sh("three", dir, "git cat-file -p %s:dir/b.txt", git_oid_tostr_s(&out));
 	assert_ok(kl_repo_apply(&out, r, &tree, "dir", patch, strlen(patch)));
-	assert_error(KL_ENO, "does not apply", kl_repo_apply(&out, r, &tree, "", patch, strlen(patch)));
+	assert_error(KL_ENO, "does not apply",
+		     kl_repo_apply(&out, r, &tree, "", patch, strlen(patch)));
 	assert_error(KL_EINVALID, "not a patch", kl_repo_apply(&out, r, &tree, "", "hello\n", 6));
 	assert_error(KL_EINVALID, "not a patch", kl_repo_apply(&out, r, &tree, "", patch, 40));
 	assert_int_not_equal(kl_repo_apply(&out, r, &tree, "dir", escape, strlen(escape)), 0);
@@ -263,7 +271,8 @@ static void touching(void **state)
 	git_oid head;
 	size_t n;
 
-	sh(dir, "echo 1 >a.txt; git commit -qam a; echo 2 >dir/b.txt; git commit -qam b; "
+	sh(dir,
+	   "echo 1 >a.txt; git commit -qam a; echo 2 >dir/b.txt; git commit -qam b; "
 	   "git checkout -q -b side HEAD~1; echo 3 >dir/c.txt; git add .; git commit -qm side; "
 	   "git checkout -q main; git merge -q -m merge side; echo 5 >a.txt; git commit -qam last");
 	head = oid_of(dir, "HEAD");
@@ -291,7 +300,8 @@ static void touching_long(void **state)
 	size_t n;
 	int64_t start;
 
-	sh(dir, "git init -q -b main .; awk 'BEGIN { for (i = 1; i <= 20000; i++) { "
+	sh(dir,
+	   "git init -q -b main .; awk 'BEGIN { for (i = 1; i <= 20000; i++) { "
 	   "printf \"commit refs/heads/main\\nmark :%%d\\ncommitter C <c@d> %%d +0000\\ndata 1\\nx\", i, i; "
 	   "if (i > 1) printf \"\\nfrom :%%d\", i - 1; f = i %% 4000 ? \"other\" : \"rare\"; "
 	   "printf \"\\nM 100644 inline k/%%s.c\\ndata %%d\\n%%d\\n\", f, length(i \"\"), i } }' "
@@ -309,11 +319,11 @@ static void touching_long(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(resolve), cmocka_unit_test(trees), cmocka_unit_test(edits),
-		cmocka_unit_test(commits), cmocka_unit_test(signed_commits),
-		cmocka_unit_test(diffs), cmocka_unit_test(patches),
-		cmocka_unit_test(bare_patches), cmocka_unit_test(touching),
-		cmocka_unit_test(touching_long),
+		cmocka_unit_test(resolve),        cmocka_unit_test(trees),
+		cmocka_unit_test(edits),          cmocka_unit_test(commits),
+		cmocka_unit_test(signed_commits), cmocka_unit_test(diffs),
+		cmocka_unit_test(patches),        cmocka_unit_test(bare_patches),
+		cmocka_unit_test(touching),       cmocka_unit_test(touching_long),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

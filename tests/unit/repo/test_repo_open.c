@@ -70,7 +70,7 @@ static void linked(void **state)
 	git_oid oid;
 
 	sh(dir, "git worktree add -q ../linked-one; git worktree add -q -b x ../w/main; "
-	   "cd ../linked-one; git commit -q --allow-empty -m other");
+		"cd ../linked-one; git commit -q --allow-empty -m other");
 	assert_ok(kl_repo_open_at(&a, one));
 	assert_string_equal(kl_repo_worktree_id(a), "linked-one");
 	assert_string_equal(kl_repo_common_dir(a), git);
@@ -90,7 +90,7 @@ static void refused_formats(void **state)
 	sh(dir, "git init -q --object-format=sha256 .");
 	assert_error(KL_ECANNOT, "sha256", kl_repo_open_at(&r, dir));
 	sh(two, "git config core.repositoryformatversion 1; "
-	   "git config extensions.refStorage reftable");
+		"git config extensions.refStorage reftable");
 	assert_error(KL_ECANNOT, "ref", kl_repo_open_at(&r, two));
 	sh(three, "git config extensions.compatobjectformat sha256");
 	assert_error(KL_ECANNOT, "compatobjectformat", kl_repo_open_at(&r, three));
@@ -104,8 +104,8 @@ static void harmless_extensions(void **state)
 	git_oid oid;
 
 	sh(dir, "git config core.repositoryformatversion 1; "
-	   "git config extensions.preciousObjects true; "
-	   "git config extensions.worktreeConfig true; git config --worktree my.key here");
+		"git config extensions.preciousObjects true; "
+		"git config extensions.worktreeConfig true; git config --worktree my.key here");
 	assert_ok(kl_repo_open_at(&r, dir));
 	assert_string_equal(kl_repo_config(r, "my.key"), "here");
 	assert_ok(kl_repo_resolve(&oid, r, "HEAD"));
@@ -120,9 +120,9 @@ static void cut_history(void **state)
 	KL_AUTO(kl_repo_freep) struct kl_repo *a = NULL, *b = NULL, *c = NULL;
 
 	sh(dir, "git commit -q --allow-empty -m second; git config uploadpack.allowFilter true; "
-	   "git clone -q --depth 1 \"file://$PWD\" ../shallow; "
-	   "git clone -q --origin my.origin --filter=blob:none --no-checkout "
-	   "\"file://$PWD\" ../partial");
+		"git clone -q --depth 1 \"file://$PWD\" ../shallow; "
+		"git clone -q --origin my.origin --filter=blob:none --no-checkout "
+		"\"file://$PWD\" ../partial");
 	assert_ok(kl_repo_open_at(&a, shallow));
 	assert_error(KL_ECANNOT, "shallow", kl_repo_need_history(a));
 	assert_ok(kl_repo_open_at(&b, partial));
@@ -132,7 +132,8 @@ static void cut_history(void **state)
 	sh(partial, "%s", advice);
 	assert_ok(kl_repo_open_at(&c, partial));
 	assert_ok(kl_repo_need_history(c));
-	assert_sh("", partial, "GIT_NO_LAZY_FETCH=1 git rev-list --objects --all --missing=print "
+	assert_sh("", partial,
+		  "GIT_NO_LAZY_FETCH=1 git rev-list --objects --all --missing=print "
 		  "| grep '^?' || :");
 }
 
@@ -143,7 +144,8 @@ static void config(void **state)
 	int64_t n;
 	bool b;
 
-	sh(dir, "git config klineage.stepLimit 2k; git config klineage.skillsRef refs/heads/s; "
+	sh(dir,
+	   "git config klineage.stepLimit 2k; git config klineage.skillsRef refs/heads/s; "
 	   "git config klineage.Sub.Section.key one; git config --add klineage.Sub.Section.key two; "
 	   "git config klineage.off off; git config klineage.bad maybe; "
 	   "git config klineage.lines \"$(printf 'a\\nb')\"; printf '[klineage]\\n\\tyes\\n' >>.git/config");
@@ -253,7 +255,7 @@ static void odd_paths(void **state)
 	git_oid oid;
 
 	sh(dir, "git init -q .; git commit -q --allow-empty -m x; n=$(printf 'two\nlines'); "
-	   "mkdir \"$n\"; cd \"$n\"; git init -q .");
+		"mkdir \"$n\"; cd \"$n\"; git init -q .");
 	assert_ok(kl_repo_open_at(&r, dir));
 	assert_string_equal(kl_repo_worktree(r), dir);
 	assert_ok(kl_repo_resolve(&oid, r, "HEAD"));
@@ -331,7 +333,7 @@ static void staged(void **state)
 	assert_ok(kl_repo_open_at(&r, dir));
 	assert_ok(kl_repo_is_dirty(&dirty, r));
 	assert_false(dirty);
-	sh(dir, "sleep 0.01; touch a.txt");	/* another time, the same bytes */
+	sh(dir, "sleep 0.01; touch a.txt"); /* another time, the same bytes */
 	before = sh_text(dir, "sha256sum .git/index");
 	assert_ok(kl_repo_is_dirty(&dirty, r));
 	assert_false(dirty);
@@ -344,7 +346,7 @@ static void staged(void **state)
 	assert_sh("", dir, "test ! -e .git/index.lock");
 	/* conflicts */
 	sh(dir, "git commit -qam c1; git checkout -q -b side HEAD~1; echo mine >a.txt; "
-	   "git commit -qam c2; git merge -q main >/dev/null || :");
+		"git commit -qam c2; git merge -q main >/dev/null || :");
 	assert_error(KL_EINVALID, "'a.txt' has conflicts", kl_repo_staged_tree(&oid, r));
 }
 
@@ -371,14 +373,23 @@ static void staged_in_hook(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plain), cmocka_unit_test(from_git_dir), cmocka_unit_test(none),
-		cmocka_unit_test(bare), cmocka_unit_test(linked),
-		cmocka_unit_test(refused_formats), cmocka_unit_test(harmless_extensions),
-		cmocka_unit_test(cut_history), cmocka_unit_test(config),
-		cmocka_unit_test(config_of_the_caller), cmocka_unit_test(environment),
-		cmocka_unit_test(object_directory), cmocka_unit_test(odd_paths),
-		cmocka_unit_test(foreign_owner), cmocka_unit_test(identity),
-		cmocka_unit_test(unborn), cmocka_unit_test(staged),
+		cmocka_unit_test(plain),
+		cmocka_unit_test(from_git_dir),
+		cmocka_unit_test(none),
+		cmocka_unit_test(bare),
+		cmocka_unit_test(linked),
+		cmocka_unit_test(refused_formats),
+		cmocka_unit_test(harmless_extensions),
+		cmocka_unit_test(cut_history),
+		cmocka_unit_test(config),
+		cmocka_unit_test(config_of_the_caller),
+		cmocka_unit_test(environment),
+		cmocka_unit_test(object_directory),
+		cmocka_unit_test(odd_paths),
+		cmocka_unit_test(foreign_owner),
+		cmocka_unit_test(identity),
+		cmocka_unit_test(unborn),
+		cmocka_unit_test(staged),
 		cmocka_unit_test(staged_in_hook),
 	};
 

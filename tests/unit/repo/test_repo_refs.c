@@ -12,7 +12,7 @@
 struct fixture {
 	char *dir;
 	struct kl_repo *r;
-	git_oid one, two;	/* HEAD~1, HEAD */
+	git_oid one, two; /* HEAD~1, HEAD */
 };
 
 static void fixture_release(struct fixture *f)
@@ -53,7 +53,8 @@ static void moves(void **state)
 	kl_refs_txn_verify(t, "refs/heads/main", &f.two);
 	assert_ok(kl_refs_txn_commit(t, "klineage deopt: start"));
 	assert_sh("", f.dir, "git rev-parse -q --verify refs/klineage/op/main >/dev/null");
-	assert_sh("klineage deopt: start", f.dir, "git log -1 -g --format=%%gs refs/klineage/op/main");
+	assert_sh("klineage deopt: start", f.dir,
+		  "git log -1 -g --format=%%gs refs/klineage/op/main");
 	assert_ok(kl_refs_get(&got, f.r, "refs/klineage/op/main"));
 	assert_true(git_oid_equal(&got, &f.two));
 	assert_error(KL_ENOTFOUND, "no ref", kl_refs_get(&got, f.r, "refs/klineage/op"));
@@ -81,7 +82,7 @@ static void lost_race(void **state)
 	TXN(t);
 
 	kl_refs_txn_create(t, "refs/klineage/a", &f.one);
-	kl_refs_txn_update(t, "refs/heads/main", &f.one, &f.one);	/* it is at two */
+	kl_refs_txn_update(t, "refs/heads/main", &f.one, &f.one); /* it is at two */
 	assert_error(KL_ECHANGED, "'refs/heads/main' was moved", kl_refs_txn_commit(t, "x"));
 	assert_sh("refs/heads/main", f.dir, "git for-each-ref --format='%%(refname)'");
 	{
@@ -121,13 +122,16 @@ static void names(void **state)
 	assert_error(KL_EINVALID, "not a valid", kl_refs_can_create(f.r, "refs/x y"));
 	assert_error(KL_EINVALID, "not a valid", kl_refs_can_create(f.r, "klineage"));
 	sh(f.dir, "git branch klineage");
-	assert_error(KL_EINVALID, "the branch 'klineage' is in the way", kl_refs_can_create(f.r, ref));
+	assert_error(KL_EINVALID, "the branch 'klineage' is in the way",
+		     kl_refs_can_create(f.r, ref));
 	assert_contains(kl_error_hints(), "git branch -m klineage");
 	kl_refs_txn_create(t, "refs/klineage/a", &f.one);
 	kl_refs_txn_create(t, ref, &f.one);
-	assert_error(KL_EINVALID, "the branch 'klineage' is in the way", kl_refs_txn_commit(t, "x"));
+	assert_error(KL_EINVALID, "the branch 'klineage' is in the way",
+		     kl_refs_txn_commit(t, "x"));
 	sh(f.dir, "git branch -D -q klineage; git branch klineage/walk/w/n/below");
-	assert_error(KL_EINVALID, "'klineage/walk/w/n/below' is in the way", kl_refs_can_create(f.r, ref));
+	assert_error(KL_EINVALID, "'klineage/walk/w/n/below' is in the way",
+		     kl_refs_can_create(f.r, ref));
 	{
 		TXN(u);
 
@@ -158,7 +162,7 @@ static void refused_by_hook(void **state)
 	TXN(t);
 
 	sh(f.dir, "printf '#!/bin/sh\\ntest $1 != prepared\\n' >.git/hooks/reference-transaction; "
-	   "chmod +x .git/hooks/reference-transaction");
+		  "chmod +x .git/hooks/reference-transaction");
 	kl_refs_txn_create(t, "refs/klineage/a", &f.one);
 	assert_error(KL_EIO, "hook", kl_refs_txn_commit(t, "x"));
 	assert_sh("refs/heads/main", f.dir, "git for-each-ref --format='%%(refname)'");
@@ -171,7 +175,8 @@ static void refused_by_hook(void **state)
  */
 static void install_killer(const struct fixture *f, const char *when, const char *whom)
 {
-	sh(f->dir, "cat >.git/hooks/reference-transaction <<'EOF'\n"
+	sh(f->dir,
+	   "cat >.git/hooks/reference-transaction <<'EOF'\n"
 	   "#!/bin/sh\n"
 	   "test \"$1\" = %s || exit 0\n"
 	   "git=$PPID\n"
@@ -179,13 +184,14 @@ static void install_killer(const struct fixture *f, const char *when, const char
 	   "kill -9 %s\n"
 	   "sleep 1\n"
 	   "EOF\n"
-	   "chmod +x .git/hooks/reference-transaction", when, whom);
+	   "chmod +x .git/hooks/reference-transaction",
+	   when, whom);
 }
 
 static void queue_up(struct kl_refs_txn *t, const struct fixture *f)
 {
 	kl_refs_txn_create(t, "refs/heads/klineage/walk/w/n", &f->one);
-	kl_refs_txn_update(t, "refs/heads/main", &f->one, &f->two);	/* HEAD's branch */
+	kl_refs_txn_update(t, "refs/heads/main", &f->one, &f->two); /* HEAD's branch */
 	kl_refs_txn_delete(t, "refs/klineage/gone", &f->one);
 	kl_refs_txn_verify(t, "refs/heads/still", &f->two);
 }
@@ -197,8 +203,8 @@ static void assert_all_old(const struct fixture *f)
 
 	kl_oid_hex(one, &f->one);
 	kl_oid_hex(two, &f->two);
-	want = kl_asprintf("%s refs/heads/main\n%s refs/heads/still\n%s refs/klineage/gone",
-			   two, two, one);
+	want = kl_asprintf("%s refs/heads/main\n%s refs/heads/still\n%s refs/klineage/gone", two,
+			   two, one);
 	assert_sh(want, f->dir, "git for-each-ref --format='%%(objectname) %%(refname)'");
 }
 
@@ -213,7 +219,7 @@ static void update_ref_killed(void **state)
 	queue_up(t, &f);
 	assert_error(KL_EIO, "killed by signal 9", kl_refs_txn_commit(t, "x"));
 	sh(f.dir, "rm .git/hooks/reference-transaction");
-	assert_clean(&f);	/* we were alive to clean up */
+	assert_clean(&f); /* we were alive to clean up */
 	assert_all_old(&f);
 	assert_ok(kl_refs_txn_commit(t, "x"));
 	assert_clean(&f);
@@ -245,12 +251,14 @@ static void both_killed(void **state)
 	KL_AUTO(kl_freep) char *locks = NULL;
 	int cleared;
 
-	sh(f.dir, "git branch still; git update-ref refs/klineage/gone HEAD~1; git pack-refs --all");
+	sh(f.dir,
+	   "git branch still; git update-ref refs/klineage/gone HEAD~1; git pack-refs --all");
 	install_killer(&f, "prepared", "$4 $git");
 	commit_in_child(&f);
 	sh(f.dir, "rm .git/hooks/reference-transaction");
 	locks = sh_text(f.dir, "find .git -name '*.lock' | sort; ls .git/klineage/txn");
-	assert_string_equal(locks, ".git/HEAD.lock\n.git/packed-refs.lock\n"
+	assert_string_equal(locks,
+			    ".git/HEAD.lock\n.git/packed-refs.lock\n"
 			    ".git/refs/heads/klineage/walk/w/n.lock\n.git/refs/heads/main.lock\n"
 			    ".git/refs/heads/still.lock\n.git/refs/klineage/gone.lock\n"
 			    ".git/klineage/txn");
@@ -259,7 +267,7 @@ static void both_killed(void **state)
 	assert_int_equal(cleared, 6);
 	assert_clean(&f);
 	assert_all_old(&f);
-	sh(f.dir, "git update-ref refs/klineage/gone HEAD");	/* stock git can write again */
+	sh(f.dir, "git update-ref refs/klineage/gone HEAD"); /* stock git can write again */
 	assert_ok(kl_refs_recover(f.r, &cleared));
 	assert_int_equal(cleared, 0);
 }
@@ -297,8 +305,8 @@ static void foreign_locks_stay(void **state)
 	install_killer(&f, "prepared", "$4 $git");
 	commit_in_child(&f);
 	sh(f.dir, "rm .git/hooks/reference-transaction; "
-	   "echo 0123456789012345678901234567890123456789 >.git/refs/heads/main.lock; "
-	   "touch -d '2 hours ago' .git/refs/heads/still.lock");
+		  "echo 0123456789012345678901234567890123456789 >.git/refs/heads/main.lock; "
+		  "touch -d '2 hours ago' .git/refs/heads/still.lock");
 	/* somebody holds our flock: nothing is touched */
 	assert_ok(kl_lock_take(&lock, path, 0));
 	pid = fork();
@@ -328,7 +336,7 @@ static void half_moved(void **state)
 	install_killer(&f, "prepared", "$4 $git");
 	commit_in_child(&f);
 	sh(f.dir, "rm .git/hooks/reference-transaction; "
-	   "mv .git/refs/heads/klineage/walk/w/n.lock .git/refs/heads/klineage/walk/w/n");
+		  "mv .git/refs/heads/klineage/walk/w/n.lock .git/refs/heads/klineage/walk/w/n");
 	assert_ok(kl_refs_recover(f.r, &cleared));
 	assert_oid(f.dir, "klineage/walk/w/n", &f.one);
 	assert_oid(f.dir, "main", &f.one);
@@ -342,7 +350,7 @@ static void bad_journal(void **state)
 	int cleared;
 
 	sh(f.dir, "mkdir .git/klineage; : >.git/klineage/lock; "
-	   "printf 'start\\nupdate ../../x 12 34\\n' >.git/klineage/txn");
+		  "printf 'start\\nupdate ../../x 12 34\\n' >.git/klineage/txn");
 	assert_error(KL_EINVALID, "line 2", kl_refs_recover(f.r, &cleared));
 	assert_contains(kl_error_hints(), "klineage/txn");
 	sh(f.dir, "printf 'start\\nupdate refs/../../x %040d %040d\\n' >.git/klineage/txn", 1, 0);
@@ -357,9 +365,9 @@ static void interrupted(void **state)
 	int status;
 
 	sh(f.dir, "git branch still; git update-ref refs/klineage/gone HEAD~1; "
-	   "cat >.git/hooks/reference-transaction <<'EOF'\n"
-	   "#!/bin/sh\ntest \"$1\" = prepared || exit 0\nset -- $(cat /proc/$PPID/stat)\n"
-	   "kill -INT $4; sleep 0.3\nEOF\nchmod +x .git/hooks/reference-transaction");
+		  "cat >.git/hooks/reference-transaction <<'EOF'\n"
+		  "#!/bin/sh\ntest \"$1\" = prepared || exit 0\nset -- $(cat /proc/$PPID/stat)\n"
+		  "kill -INT $4; sleep 0.3\nEOF\nchmod +x .git/hooks/reference-transaction");
 	pid = fork();
 	if (!pid) {
 		TXN(u);
@@ -398,12 +406,19 @@ static void bare_and_linked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(moves), cmocka_unit_test(lost_race), cmocka_unit_test(names),
-		cmocka_unit_test(busy), cmocka_unit_test(refused_by_hook),
-		cmocka_unit_test(update_ref_killed), cmocka_unit_test(both_killed),
-		cmocka_unit_test(only_we_are_killed), cmocka_unit_test(foreign_locks_stay),
-		cmocka_unit_test(half_moved), cmocka_unit_test(bad_journal),
-		cmocka_unit_test(interrupted), cmocka_unit_test(bare_and_linked),
+		cmocka_unit_test(moves),
+		cmocka_unit_test(lost_race),
+		cmocka_unit_test(names),
+		cmocka_unit_test(busy),
+		cmocka_unit_test(refused_by_hook),
+		cmocka_unit_test(update_ref_killed),
+		cmocka_unit_test(both_killed),
+		cmocka_unit_test(only_we_are_killed),
+		cmocka_unit_test(foreign_locks_stay),
+		cmocka_unit_test(half_moved),
+		cmocka_unit_test(bad_journal),
+		cmocka_unit_test(interrupted),
+		cmocka_unit_test(bare_and_linked),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

@@ -34,7 +34,11 @@ static const char *const cases[] = {
 	"Subject\n \nKlineage-Action: a\n",
 	"Subject\n\nKlineage Action: no\nKlineage-Action: yes\n",
 	"Subject\n\nKlineage-Action: a",
-	"Subject", "", "\n", ":", "a\n\n:b\nKlineage-Action: x\n",
+	"Subject",
+	"",
+	"\n",
+	":",
+	"a\n\n:b\nKlineage-Action: x\n",
 };
 
 /* Last value of the key in the parsed output; NULL: not there. */
@@ -99,10 +103,22 @@ static void known(void **state)
 static void random_messages(void **state)
 {
 	static const char *const piece[] = {
-		"Klineage-Action: x\n", "Klineage-Action: long value\n", "Other-Key: y\n", "\n",
-		"\n", "words here\n", " folded\n", "# comment\n", "Signed-off-by: A <b@c>\n",
-		"(cherry picked from commit 12)\n", "Conflicts:\n", "\tfile\n", "---\n",
-		"klineage-action : z\n", "   \n", "key without value:\n",
+		"Klineage-Action: x\n",
+		"Klineage-Action: long value\n",
+		"Other-Key: y\n",
+		"\n",
+		"\n",
+		"words here\n",
+		" folded\n",
+		"# comment\n",
+		"Signed-off-by: A <b@c>\n",
+		"(cherry picked from commit 12)\n",
+		"Conflicts:\n",
+		"\tfile\n",
+		"---\n",
+		"klineage-action : z\n",
+		"   \n",
+		"key without value:\n",
 	};
 	KL_AUTO(kl_freep) char *dir = scratch_repo("random");
 	uint64_t seed = kl_rng_os_seed();
@@ -125,7 +141,10 @@ static void subjects(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("subjects");
 	const char *const message[] = {
-		"one line", "two\nlines\n\nbody\n", "\n\n  late\nstart \n\nbody", "with body\n\nx\n",
+		"one line",
+		"two\nlines\n\nbody\n",
+		"\n\n  late\nstart \n\nbody",
+		"with body\n\nx\n",
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(message); i++) {
@@ -133,14 +152,16 @@ static void subjects(void **state)
 		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "message");
 
 		assert_ok(kl_fs_put(path, message[i], strlen(message[i]), 0600));
-		assert_sh(got, dir, "git log -1 --format=%%s $(git commit-tree -F message HEAD^{tree})");
+		assert_sh(got, dir,
+			  "git log -1 --format=%%s $(git commit-tree -F message HEAD^{tree})");
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known), cmocka_unit_test(random_messages),
+		cmocka_unit_test(known),
+		cmocka_unit_test(random_messages),
 		cmocka_unit_test(subjects),
 	};
 

@@ -2,21 +2,25 @@
 /* Retrieval against figures worked out by hand. */
 #include <math.h>
 
-#include "skill_lib.h"
 #include "event_lib.h"
+#include "skill_lib.h"
 
 static void test_scores(void **state)
 {
 	KL_AUTO(lib_release) struct lib l = lib_new("scores");
 	KL_AUTO(kl_target_release) struct kl_target t = target("cpu/x86-64-v3");
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval r = { 0 };
-	struct kl_card *far = card("far", "f", ""), *mixed = card("mixed", "m", ""), *twice = card("twice", "t", "");
+	struct kl_card *far = card("far", "f", ""), *mixed = card("mixed", "m", ""),
+		       *twice = card("twice", "t", "");
 	const struct kl_retrieved *v;
 
 	lib_add(&l, at_home("home", "h", ""));
 	tried(far, "topk f32 c cpu/x86-64-v3 rows=1024 cols=1024 k=1024", true);
 	lib_add(&l, far);
-	/* the best row counts: the near one, though it was measured elsewhere, too; two of three passed */
+	/*
+	 * the best row counts: the near one, though it was measured elsewhere, too; two of three
+	 * passed
+	 */
 	tried(mixed, "topk f64 cuda cuda/sm_90 rows=2 cols=2 k=2", true);
 	tried(mixed, "conv2d f32 c cpu/x86-64-v3 H=1024 C=1024 F=1024", true);
 	tried(mixed, HOME_POINT, false);
@@ -30,16 +34,22 @@ static void test_scores(void **state)
 	v = find(r.v, r.n, "home");
 	assert_int_equal(v->axis[KL_AXIS_CASE], 1000000);
 	assert_int_equal(v->axis[KL_AXIS_PRIOR], 1000000);
-	assert_int_equal(v->score, 666667);	/* 1 * (1+1)/(1+2) */
+	assert_int_equal(v->score, 666667); /* 1 * (1+1)/(1+2) */
 	assert_int_equal(v->top, 15);
 	v = find(r.v, r.n, "mixed");
-	/* gemm and conv2d: contraction, 2*2/(4+4); extents and dtype as they are: 0.25 + 0.3 + 0.2 */
+	/*
+	 * gemm and conv2d: contraction, 2*2/(4+4); extents and dtype as they are: 0.25 + 0.3 + 0.2
+	 */
 	assert_int_equal(v->axis[KL_AXIS_CASE], 750000);
 	assert_int_equal(v->score, llround(1e6 * pow(0.75, 0.25) * 3 / 5));
 	assert_int_equal(v->row, 0);
 	v = find(r.v, r.n, "far");
-	/* the root: 2/7; rows 10 and 0, cols 10 and 10, reduction 10 and 10, batch 0 and 10: exp(-20/4/2) */
-	assert_int_equal(v->axis[KL_AXIS_CASE], (5 * 285714 + 3 * llround(1e6 * exp(-2.5)) + 2000000) / 10);
+	/*
+	 * the root: 2/7; rows 10 and 0, cols 10 and 10, reduction 10 and 10, batch 0 and 10:
+	 * exp(-20/4/2)
+	 */
+	assert_int_equal(v->axis[KL_AXIS_CASE],
+			 (5 * 285714 + 3 * llround(1e6 * exp(-2.5)) + 2000000) / 10);
 }
 
 static void test_platform_and_language(void **state)
@@ -47,7 +57,8 @@ static void test_platform_and_language(void **state)
 	KL_AUTO(lib_release) struct lib l = lib_new("platform");
 	KL_AUTO(kl_target_release) struct kl_target t = target("cuda/sm_80");
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval r = { 0 };
-	struct kl_card *a = card("async", "a", ""), *w = card("wgmma", "b", ""), *none = card("unlisted", "c", "");
+	struct kl_card *a = card("async", "a", ""), *w = card("wgmma", "b", ""),
+		       *none = card("unlisted", "c", "");
 	const struct kl_retrieved *v;
 
 	tried(a, "gemm f32 cuda cuda/sm_90 M=1024 N=1024 K=1024", true);
@@ -59,9 +70,10 @@ static void test_platform_and_language(void **state)
 	lib_add(&l, w);
 	lib_add(&l, none);
 	lib_commit(&l);
-	r = ask_opts(&l, &t, (struct kl_retrieve_opts){ .statuses = ~0u, .per_axis = 8, .explain = true });
+	r = ask_opts(&l, &t,
+		     (struct kl_retrieve_opts){ .statuses = ~0u, .per_axis = 8, .explain = true });
 	assert_ids(&r, "async");
-	assert_int_equal(r.v[0].axis[KL_AXIS_LANGUAGE], 200000);	/* c and cuda */
+	assert_int_equal(r.v[0].axis[KL_AXIS_LANGUAGE], 200000); /* c and cuda */
 	assert_int_equal(r.v[0].axis[KL_AXIS_PLATFORM],
 			 kl_similarity_platform(tax, "cuda/sm_80", "cuda/sm_90"));
 	assert_int_equal(r.ndropped, 2);
@@ -98,7 +110,8 @@ static void test_sound(void **state)
 	lib_add(&l, c = card("worse", "e", ""));
 	tried(c, "topk f64 c cpu/x86-64-v2 rows=2 cols=2 k=2", true);
 	lib_commit(&l);
-	r = ask_opts(&l, &t, (struct kl_retrieve_opts){ .statuses = ~0u, .per_axis = 3, .explain = true });
+	r = ask_opts(&l, &t,
+		     (struct kl_retrieve_opts){ .statuses = ~0u, .per_axis = 3, .explain = true });
 	assert_ids(&r, "fits maybe worse");
 	v = find(r.v, r.n, "fits");
 	assert_int_equal(v->sound.n, 2);
@@ -123,15 +136,16 @@ static void test_requires(void **state)
 	lib_add(&l, at_home("b-second", "fb", "trait:fc c-third"));
 	lib_add(&l, c = at_home("c-third", "trait:fc", ""));
 	learned(c, "w/n", 7);
-	lib_add(&l, c = at_home("d-deep", "fd", "fa"));	/* a b c: three */
+	lib_add(&l, c = at_home("d-deep", "fd", "fa")); /* a b c: three */
 	learned(c, "w/n", 2);
 	learned(c, "v/n", 9);
-	lib_add(&l, at_home("e-deeper", "fe", "fd"));		/* four: too many */
+	lib_add(&l, at_home("e-deeper", "fe", "fd")); /* four: too many */
 	lib_add(&l, at_home("f-orphan", "ff", "nobody"));
-	lib_add(&l, at_home("g-loop", "fg", "fh"));		/* each stands on the other */
+	lib_add(&l, at_home("g-loop", "fg", "fh")); /* each stands on the other */
 	lib_add(&l, at_home("h-loop", "fh", "fg"));
 	lib_commit(&l);
-	r = ask_opts(&l, &t, (struct kl_retrieve_opts){ .statuses = ~0u, .per_axis = 8, .explain = true });
+	r = ask_opts(&l, &t,
+		     (struct kl_retrieve_opts){ .statuses = ~0u, .per_axis = 8, .explain = true });
 	assert_ids(&r, "c-third b-second a-first d-deep");
 	assert_contains(find(r.dropped, r.ndropped, "g-loop")->why, "requires fh");
 	assert_int_equal(find(r.v, r.n, "c-third")->axis[KL_AXIS_PRIOR], 1000000);
@@ -143,11 +157,13 @@ static void test_requires(void **state)
 	assert_string_equal(v->needs.v[0], "c-third");
 	assert_string_equal(v->needs.v[1], "b-second");
 	assert_string_equal(v->needs.v[2], "a-first");
-	assert_contains(find(r.dropped, r.ndropped, "e-deeper")->why, "requires fd, and no 3 cards");
+	assert_contains(find(r.dropped, r.ndropped, "e-deeper")->why,
+			"requires fd, and no 3 cards");
 	assert_contains(find(r.dropped, r.ndropped, "f-orphan")->why, "requires nobody");
 	/* asked for the deepest alone, what it stands on comes before it, and says for whom */
 	kl_target_add_prior(&t, "c-third");
-	one = ask_opts(&l, &t, (struct kl_retrieve_opts){ .statuses = ~0u, .per_axis = 8, .limit = 1 });
+	one = ask_opts(&l, &t,
+		       (struct kl_retrieve_opts){ .statuses = ~0u, .per_axis = 8, .limit = 1 });
 	assert_int_equal(one.n, 2);
 	/* lineages and their steps, in order */
 	assert_int_equal(r.npath, 2);
@@ -164,17 +180,21 @@ static void test_prior(void **state)
 	KL_AUTO(lib_release) struct lib l = lib_new("prior");
 	KL_AUTO(kl_target_release) struct kl_target t = target("cpu/x86-64-v3");
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval r = { 0 }, repair = { 0 };
-	KL_AUTO(kl_event_freep) struct kl_event *e = event_of(json_pack("{s:[s,s],s:{s:s,s:s,s:s}}",
-		"features", "fma", "vec.256", "traits", "tiled", "yes", "packed", "no", "fused",
-		"yes unaudited"), false);
+	KL_AUTO(kl_event_freep) struct kl_event *e = event_of(
+		json_pack("{s:[s,s],s:{s:s,s:s,s:s}}", "features", "fma", "vec.256", "traits",
+			  "tiled", "yes", "packed", "no", "fused", "yes unaudited"),
+		false);
 	struct kl_card *c;
 
-	kl_target_add_prior(&t, "trait:packed");	/* a trailer says so, the second reader does not */
+	/* a trailer says so, the second reader does not */
+	kl_target_add_prior(&t, "trait:packed");
 	kl_target_add_event(&t, e);
 	assert_true(t.measured);
 	assert_true(kl_target_has(&t, "vec.256") && kl_target_has(&t, "trait:tiled"));
 	assert_false(kl_target_has(&t, "trait:packed") || kl_target_has(&t, "trait:fused"));
-	assert_int_equal(kl_target_test(&t, "has('fma') && !has('gather') && trait('tiled')", true, NULL), KL_TRUE);
+	assert_int_equal(kl_target_test(&t, "has('fma') && !has('gather') && trait('tiled')", true,
+					NULL),
+			 KL_TRUE);
 	assert_int_equal(kl_target_test(&t, "trait('fused')", true, NULL), KL_UNKNOWN);
 	lib_add(&l, at_home("there", "fma", ""));
 	lib_add(&l, at_home("partly", "fma new", "vec.256"));
@@ -183,12 +203,18 @@ static void test_prior(void **state)
 	lib_add(&l, at_home("used", "y", ""));
 	kl_target_add_prior(&t, "used");
 	lib_commit(&l);
-	r = ask_opts(&l, &t, (struct kl_retrieve_opts){ .statuses = ~0u, .per_axis = 8, .explain = true });
+	r = ask_opts(&l, &t,
+		     (struct kl_retrieve_opts){ .statuses = ~0u, .per_axis = 8, .explain = true });
 	assert_ids(&r, "partly");
-	assert_string_equal(find(r.dropped, r.ndropped, "there")->why, "prior: what it provides is there");
-	assert_string_equal(find(r.dropped, r.ndropped, "used")->why, "prior: what it provides is there");
-	assert_string_equal(find(r.dropped, r.ndropped, "clash")->why, "prior: it conflicts with trait:tiled");
-	repair = ask_opts(&l, &t, (struct kl_retrieve_opts){ .statuses = ~0u, .per_axis = 8, .repair = true });
+	assert_string_equal(find(r.dropped, r.ndropped, "there")->why,
+			    "prior: what it provides is there");
+	assert_string_equal(find(r.dropped, r.ndropped, "used")->why,
+			    "prior: what it provides is there");
+	assert_string_equal(find(r.dropped, r.ndropped, "clash")->why,
+			    "prior: it conflicts with trait:tiled");
+	repair = ask_opts(
+		&l, &t,
+		(struct kl_retrieve_opts){ .statuses = ~0u, .per_axis = 8, .repair = true });
 	assert_ids(&repair, "partly there used");
 }
 
@@ -199,8 +225,12 @@ static void test_status(void **state)
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval r = { 0 }, all = { 0 };
 	struct kl_card *h = card("hypothesis", "h", ""), *dead = at_home("retracted", "d", "");
 	struct kl_card_row row = {
-		.case_ = kl_strdup("gemm"), .dtype = kl_strdup("f32"), .language = kl_strdup("c"),
-		.platform = kl_strdup("cpu/x86-64-v3"), .by = KL_ROW_UNVERIFIED, .ratio = { 2000000, 0, 0 },
+		.case_ = kl_strdup("gemm"),
+		.dtype = kl_strdup("f32"),
+		.language = kl_strdup("c"),
+		.platform = kl_strdup("cpu/x86-64-v3"),
+		.by = KL_ROW_UNVERIFIED,
+		.ratio = { 2000000, 0, 0 },
 	};
 
 	learned(h, "w/n", 1);
@@ -215,7 +245,9 @@ static void test_status(void **state)
 	r = ask(&l, &t);
 	assert_ids(&r, "admitted");
 	assert_int_equal(r.cards, 1);
-	all = ask_opts(&l, &t, (struct kl_retrieve_opts){ .statuses = 1u << KL_CARD_HYPOTHESIS, .per_axis = 8 });
+	all = ask_opts(&l, &t,
+		       (struct kl_retrieve_opts){ .statuses = 1u << KL_CARD_HYPOTHESIS,
+						  .per_axis = 8 });
 	assert_ids(&all, "hypothesis");
 	assert_int_equal(all.v[0].passed, 0);
 }
@@ -223,12 +255,9 @@ static void test_status(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scores),
-		cmocka_unit_test(test_platform_and_language),
-		cmocka_unit_test(test_sound),
-		cmocka_unit_test(test_requires),
-		cmocka_unit_test(test_prior),
-		cmocka_unit_test(test_status),
+		cmocka_unit_test(test_scores), cmocka_unit_test(test_platform_and_language),
+		cmocka_unit_test(test_sound),  cmocka_unit_test(test_requires),
+		cmocka_unit_test(test_prior),  cmocka_unit_test(test_status),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

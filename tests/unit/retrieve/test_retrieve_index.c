@@ -7,7 +7,8 @@
 
 static char *index_file(const struct lib *l)
 {
-	KL_AUTO(kl_freep) char *name = sh_text(l->dir, "ls .git/klineage/cache/skills-*.index | head -n 1");
+	KL_AUTO(kl_freep) char *name = sh_text(l->dir,
+					       "ls .git/klineage/cache/skills-*.index | head -n 1");
 
 	return kl_asprintf("%s/%s", l->dir, name);
 }
@@ -54,20 +55,22 @@ static void test_index(void **state)
 	struct skill_gen g = { .seed = 5, .facts = 30, .lineages = 20, .text = 100 };
 	KL_AUTO(kl_freep) char *path = NULL;
 
-	assert_true(!opens_whole(&l, 0));	/* no library: nothing is kept */
+	assert_true(!opens_whole(&l, 0)); /* no library: nothing is kept */
 	fill(&l, &g, 60);
 	assert_false(opens_whole(&l, 60));
 	assert_true(opens_whole(&l, 60));
 	path = index_file(&l);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(damage); i++) {
-		sh(l.dir, "cp '%s' f && { %s; } 2>/dev/null && { test -e f && mv f '%s' || rm '%s'; }", path,
-		   damage[i].how, path, path);
+		sh(l.dir,
+		   "cp '%s' f && { %s; } 2>/dev/null && { test -e f && mv f '%s' || rm '%s'; }",
+		   path, damage[i].how, path, path);
 		if (opens_whole(&l, 60))
 			fail_msg("took a damaged file: %s", damage[i].how);
 		assert_true(opens_whole(&l, 60));
 	}
 	/* a card that is none is left out, and counted */
-	sh(l.dir, "cp .git/klineage/cache/* /dev/null; export GIT_INDEX_FILE=$PWD/i; git read-tree klineage/skills && "
+	sh(l.dir,
+	   "cp .git/klineage/cache/* /dev/null; export GIT_INDEX_FILE=$PWD/i; git read-tree klineage/skills && "
 	   "git update-index --add --cacheinfo 100644,$(echo nonsense | git hash-object -w --stdin),cards/bad.yaml && "
 	   "git update-ref refs/heads/klineage/skills $(git commit-tree -m bad $(git write-tree))");
 	{
@@ -92,7 +95,8 @@ static void test_incremental(void **state)
 	l.card[17] = skill_gen_card(&other, 17);
 	fill(&l, &g, 55);
 	assert_false(opens_whole(&l, 55));
-	sh(l.dir, "cd .git/klineage/cache && new=$(ls -t skills-*.index | head -n 1) && mv $new ../made && rm skills-*");
+	sh(l.dir,
+	   "cd .git/klineage/cache && new=$(ls -t skills-*.index | head -n 1) && mv $new ../made && rm skills-*");
 	assert_false(opens_whole(&l, 55));
 	sh(l.dir, "cmp .git/klineage/made .git/klineage/cache/skills-*.index");
 	/* files of older trees do not pile up */
@@ -127,9 +131,12 @@ static void test_hostile(void **state)
 
 		kl_buf_add(&bad, whole.ptr, whole.len);
 		for (uint64_t n = 1 + kl_rng_below(&rng, 3); n; n--) {
-			uint32_t word = (uint32_t)kl_rng_below(&rng, kl_rng_below(&rng, 2) ? 100 : UINT32_MAX);
+			uint32_t word = (uint32_t)kl_rng_below(
+				&rng, kl_rng_below(&rng, 2) ? 100 : UINT32_MAX);
 			/* the beginning, too, where the places of the parts are */
-			size_t from = head + 4 * (size_t)kl_rng_below(&rng, round % 4 ? (whole.len - head) / 4 : 30);
+			size_t from = head +
+				      4 * (size_t)kl_rng_below(
+						  &rng, round % 4 ? (whole.len - head) / 4 : 30);
 
 			memcpy(bad.ptr + from, &word, sizeof(word));
 		}
@@ -155,10 +162,12 @@ static void test_left_over(void **state)
 	struct skill_gen g = { .seed = 10, .facts = 30, .lineages = 20, .text = 100 };
 
 	fill(&l, &g, 5);
-	sh(l.dir, "mkdir -p .git/klineage/cache && cd .git/klineage/cache && touch skills-a.index.tmp-new keep.tmp-old && "
+	sh(l.dir,
+	   "mkdir -p .git/klineage/cache && cd .git/klineage/cache && touch skills-a.index.tmp-new keep.tmp-old && "
 	   "touch -d '2 hours ago' skills-a.index.tmp-old keep.tmp-old && mkfifo skills-fifo.index");
 	assert_false(opens_whole(&l, 5));
-	assert_sh("keep.tmp-old skills-a.index.tmp-new", l.dir, "echo $(cd .git/klineage/cache && ls | grep tmp-)");
+	assert_sh("keep.tmp-old skills-a.index.tmp-new", l.dir,
+		  "echo $(cd .git/klineage/cache && ls | grep tmp-)");
 }
 
 static void test_two_builders(void **state)
@@ -174,7 +183,8 @@ static void test_two_builders(void **state)
 			if (!fork()) {
 				KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
 				KL_AUTO(kl_index_freep) struct kl_index *ix = NULL;
-				bool good = kl_repo_open_at(&r, l.dir) == 0 && kl_index_open(&ix, r, tax) == 0 &&
+				bool good = kl_repo_open_at(&r, l.dir) == 0 &&
+					    kl_index_open(&ix, r, tax) == 0 &&
 					    kl_index_count(ix) == 80;
 
 				_exit(!good);
@@ -192,10 +202,8 @@ static void test_two_builders(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_index),
-		cmocka_unit_test(test_incremental),
-		cmocka_unit_test(test_two_builders),
-		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_index),        cmocka_unit_test(test_incremental),
+		cmocka_unit_test(test_two_builders), cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_left_over),
 	};
 

@@ -6,7 +6,7 @@ struct plain {
 	const struct lib *l;
 	struct kl_target *t;
 	int64_t best[KL_AXES][64], axis[KL_AXES][64], score[64];
-	bool ok[64];			/* sound, and of a status that counts */
+	bool ok[64]; /* sound, and of a status that counts */
 };
 
 static bool lists(const struct kl_strvec *v, const char *s)
@@ -22,7 +22,8 @@ static bool gives(const struct kl_card *c, const char *s)
 static bool clashes(const struct kl_card *a, const struct kl_card *b)
 {
 	for (size_t i = 0; i < a->scope.conflicts.n; i++)
-		if (lists(&b->provides, a->scope.conflicts.v[i]) || lists(&b->scope.provides, a->scope.conflicts.v[i]))
+		if (lists(&b->provides, a->scope.conflicts.v[i]) ||
+		    lists(&b->scope.provides, a->scope.conflicts.v[i]))
 			return true;
 	return false;
 }
@@ -40,7 +41,8 @@ static bool can_order(struct plain *p, const size_t *set, size_t n)
 			for (size_t i = 0; i < c->scope.requires.n && ready; i++) {
 				ready = kl_target_has(p->t, c->scope.requires.v[i]);
 				for (size_t m = 0; m < n && !ready; m++)
-					ready = placed >> m & 1 && gives(p->l->card[set[m]], c->scope.requires.v[i]);
+					ready = placed >> m & 1 &&
+						gives(p->l->card[set[m]], c->scope.requires.v[i]);
 			}
 			if (ready)
 				placed |= 1u << k;
@@ -115,7 +117,8 @@ static int least(struct plain *p, const struct kl_card *c)
 static bool false_somewhere(struct plain *p, const struct kl_card *c)
 {
 	for (size_t i = 0; i < c->sound.n; i++)
-		if (c->sound.v[i].test && kl_target_test(p->t, c->sound.v[i].test, true, NULL) == KL_FALSE)
+		if (c->sound.v[i].test &&
+		    kl_target_test(p->t, c->sound.v[i].test, true, NULL) == KL_FALSE)
 			return true;
 	return false;
 }
@@ -126,7 +129,8 @@ static void read_plainly(struct plain *p)
 		const struct kl_card *c = p->l->card[i];
 		int64_t most = -1;
 
-		p->ok[i] = (c->status == KL_CARD_ADMITTED || c->status == KL_CARD_PROVISIONAL) && !false_somewhere(p, c);
+		p->ok[i] = (c->status == KL_CARD_ADMITTED || c->status == KL_CARD_PROVISIONAL) &&
+			   !false_somewhere(p, c);
 		for (size_t k = 0; k < c->rows.n; k++) {
 			const struct kl_card_row *r = &c->rows.v[k];
 			struct kl_case point;
@@ -141,7 +145,8 @@ static void read_plainly(struct plain *p)
 			x[1] = kl_similarity_language(tax, r->language, p->t->language);
 			x[2] = kl_similarity_platform(tax, r->platform, p->t->platform);
 			for (size_t n = 0; n < c->scope.needs.n; n++)
-				if (!kl_capset_has(&p->t->caps, kl_taxonomy_cap(tax, c->scope.needs.v[n])))
+				if (!kl_capset_has(&p->t->caps,
+						   kl_taxonomy_cap(tax, c->scope.needs.v[n])))
 					x[2] = 0;
 			for (int a = 0; a < 3; a++)
 				p->best[a][i] = p->best[a][i] > x[a] ? p->best[a][i] : x[a];
@@ -160,12 +165,14 @@ static void read_plainly(struct plain *p)
 		int m;
 
 		for (size_t k = 0; k < c->provides.n; k++)
-			there = there && (kl_target_has(p->t, c->id) || kl_target_has(p->t, c->provides.v[k]));
+			there = there && (kl_target_has(p->t, c->id) ||
+					  kl_target_has(p->t, c->provides.v[k]));
 		m = there || any_prior(p, &c->scope.conflicts) ? -1 : least(p, c);
 		axis[3] = p->best[3][i] = p->axis[3][i] = m < 0 ? 0 : KL_ONE / (1 + m);
 		kl_status_count(&passed, &trials, c);
 		p->score[i] = kl_similarity_score((double)(axis[0] * axis[1] * axis[2]) / 1e18 *
-						  (double)axis[3] / KL_ONE, passed, trials);
+							  (double)axis[3] / KL_ONE,
+						  passed, trials);
 	}
 }
 
@@ -215,14 +222,18 @@ static void one_library(uint64_t seed)
 {
 	KL_AUTO(kl_freep) char *name = kl_asprintf("random-%d", (int)seed);
 	KL_AUTO(lib_release) struct lib l = lib_new(name);
-	static const char *const platform[] = { "cpu/x86-64-v3", "cuda/sm_90", "cuda/sm_80", "cpu/x86-64-v1" };
-	struct skill_gen g = { .seed = seed, .facts = 12, .lineages = 6, .text = 50, .simple = seed % 3 == 0 };
+	static const char *const platform[] = { "cpu/x86-64-v3", "cuda/sm_90", "cuda/sm_80",
+						"cpu/x86-64-v1" };
+	struct skill_gen g = {
+		.seed = seed, .facts = 12, .lineages = 6, .text = 50, .simple = seed % 3 == 0
+	};
 	struct kl_rng rng;
 
 	kl_rng_seed(&rng, seed);
 	fill(&l, &g, 24 + kl_rng_below(&rng, 16));
 	for (int round = 0; round < 4; round++) {
-		KL_AUTO(kl_target_release) struct kl_target t = target(platform[kl_rng_below(&rng, 4)]);
+		KL_AUTO(kl_target_release) struct kl_target t = target(
+			platform[kl_rng_below(&rng, 4)]);
 		KL_AUTO(kl_retrieval_release) struct kl_retrieval r = { 0 }, again = { 0 };
 		size_t k = 1 + kl_rng_below(&rng, 8), last = SIZE_MAX;
 		struct kl_retrieve_opts o = KL_RETRIEVE_OPTS_INIT;
@@ -258,7 +269,8 @@ static void one_library(uint64_t seed)
 			assert_true(top || v->needed_by);
 			if (p.axis[3][i])
 				assert_int_equal(KL_ONE / (1 + (int64_t)v->needs.n),
-						 v->needed_by && !v->needs.n ? KL_ONE : p.axis[3][i]);
+						 v->needed_by && !v->needs.n ? KL_ONE :
+									       p.axis[3][i]);
 		}
 		/* those that were looked for, in order; each after what it needs */
 		for (size_t j = 0; j < r.n; j++) {

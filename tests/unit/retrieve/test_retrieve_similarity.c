@@ -5,8 +5,8 @@
 #include "base/fs.h"
 #include "base/rng.h"
 #include "plan/plan.h"
-#include "scratch.h"
 #include "retrieve/similarity.h"
+#include "scratch.h"
 
 static struct kl_taxonomy *tax;
 
@@ -74,8 +74,8 @@ static void test_extents(void **state)
 	struct kl_case flat = make("gemm", "f32", "M=1 N=1 K=1");
 
 	assert_int_equal(kl_similarity_extents(&a, &a), 1000000);
-	assert_int_equal(kl_similarity_extents(&a, &b), 367879);	/* each 2 apart: exp(-1) */
-	assert_int_equal(kl_similarity_extents(&a, &c), 716531);	/* mean 2/3: exp(-1/3) */
+	assert_int_equal(kl_similarity_extents(&a, &b), 367879); /* each 2 apart: exp(-1) */
+	assert_int_equal(kl_similarity_extents(&a, &c), 716531); /* mean 2/3: exp(-1/3) */
 	/* rows 10 and 10, cols 10 and 7, reduction 10 and 6, window 0 and 4: exp(-11/4/2) */
 	assert_int_equal(kl_similarity_extents(&a, &conv), llround(1e6 * exp(-11.0 / 8)));
 	assert_int_equal(kl_similarity_extents(&conv, &a), kl_similarity_extents(&a, &conv));
@@ -100,8 +100,8 @@ static void test_case(void **state)
 	assert_int_equal(kl_similarity_case(tax, &a, &a), 1000000);
 	assert_int_equal(kl_similarity_dtype(&a, &b), 0);
 	assert_int_equal(kl_similarity_dtype(&c, &b), 500000);
-	assert_int_equal(kl_similarity_case(tax, &a, &b), 610363);	/* 0.5 + 0.3 * 0.367879 */
-	assert_int_equal(kl_similarity_case(tax, &c, &b), 900000);	/* 0.5 + 0.3 + 0.1 */
+	assert_int_equal(kl_similarity_case(tax, &a, &b), 610363); /* 0.5 + 0.3 * 0.367879 */
+	assert_int_equal(kl_similarity_case(tax, &c, &b), 900000); /* 0.5 + 0.3 + 0.1 */
 }
 
 static void test_languages(void **state)
@@ -127,13 +127,15 @@ static void test_platforms(void **state)
 	KL_AUTO(kl_freep) char *dir = scratch_dir("tables");
 	const struct kl_tax_platform *p;
 
-	sh(dir, "cp \"%s\"/templates/operators.yaml \"%s\"/templates/languages.yaml .", KL_SOURCE, KL_SOURCE);
-	sh(dir, "printf '%%s\\n' 'klineage-capabilities: 1' 'capabilities: {a: x, b: x, c: x, d: x}' 'platforms:' "
+	sh(dir, "cp \"%s\"/templates/operators.yaml \"%s\"/templates/languages.yaml .", KL_SOURCE,
+	   KL_SOURCE);
+	sh(dir,
+	   "printf '%%s\\n' 'klineage-capabilities: 1' 'capabilities: {a: x, b: x, c: x, d: x}' 'platforms:' "
 	   "'  one: {has: [a, b, c], numbers: {n: 1, m: 2}}' '  two: {like: one, has: [d], without: [a], numbers: {n: 3}}' "
 	   "'  far: {has: [d]}' >capabilities.yaml");
 	assert_ok(kl_taxonomy_load_dir(&t, dir));
 	assert_int_equal(kl_similarity_platform(t, "one", "one"), 1000000);
-	assert_int_equal(kl_similarity_platform(t, "one", "two"), 500000);	/* b c of a b c d */
+	assert_int_equal(kl_similarity_platform(t, "one", "two"), 500000); /* b c of a b c d */
 	assert_int_equal(kl_similarity_platform(t, "two", "far"), 333333);
 	assert_int_equal(kl_similarity_platform(t, "one", "far"), 0);
 	assert_int_equal(kl_similarity_platform(t, "one", "unlisted"), 0);
@@ -157,8 +159,8 @@ static void test_score(void **state)
 /* what the shipped tables must say of each other and of the rest of the tree */
 static void test_shipped(void **state)
 {
-	static const char *const platforms[] = { "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90",
-						 "sm_100", "sm_103", "sm_120", "sm_121" };
+	static const char *const platforms[] = { "sm_75", "sm_80",  "sm_86",  "sm_87",  "sm_89",
+						 "sm_90", "sm_100", "sm_103", "sm_120", "sm_121" };
 	struct kl_plan_facts facts;
 	char name[32];
 
@@ -171,15 +173,20 @@ static void test_shipped(void **state)
 		snprintf(name, sizeof(name), "cpu/x86-64-v%d", v);
 		assert_non_null(kl_taxonomy_platform(tax, name));
 	}
-	assert_true(kl_capset_has(&kl_taxonomy_platform(tax, "cuda/sm_90")->has, kl_taxonomy_cap(tax, "wgmma")));
-	assert_false(kl_capset_has(&kl_taxonomy_platform(tax, "cuda/sm_120")->has, kl_taxonomy_cap(tax, "wgmma")));
-	assert_false(kl_capset_has(&kl_taxonomy_platform(tax, "cuda/sm_75")->has, kl_taxonomy_cap(tax, "cp.async")));
+	assert_true(kl_capset_has(&kl_taxonomy_platform(tax, "cuda/sm_90")->has,
+				  kl_taxonomy_cap(tax, "wgmma")));
+	assert_false(kl_capset_has(&kl_taxonomy_platform(tax, "cuda/sm_120")->has,
+				   kl_taxonomy_cap(tax, "wgmma")));
+	assert_false(kl_capset_has(&kl_taxonomy_platform(tax, "cuda/sm_75")->has,
+				   kl_taxonomy_cap(tax, "cp.async")));
 	/* far, but not nothing: a card of one can be of use to the other */
 	assert_in_range(kl_similarity_platform(tax, "cpu/x86-64-v3", "cuda/sm_90"), 50000, 300000);
 	assert_in_range(kl_similarity_platform(tax, "cuda/sm_80", "cuda/sm_90"), 500000, 900000);
 	/* every template's operator is in the tree, and each of its large dims counts */
-	assert_sh("", KL_SOURCE, "sed -n 's/^case: {op: \\([a-z0-9-]*\\),.*/\\1/p' templates/workloads/*/klineage.yaml | "
-		  "sort -u | while read -r op; do grep -qE \"^  $op:|aka: .*\\b$op\\b\" templates/operators.yaml || echo $op; done");
+	assert_sh(
+		"", KL_SOURCE,
+		"sed -n 's/^case: {op: \\([a-z0-9-]*\\),.*/\\1/p' templates/workloads/*/klineage.yaml | "
+		"sort -u | while read -r op; do grep -qE \"^  $op:|aka: .*\\b$op\\b\" templates/operators.yaml || echo $op; done");
 }
 
 static void test_bad(void **state)
@@ -213,14 +220,10 @@ static void test_bad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_operators),
-		cmocka_unit_test(test_extents),
-		cmocka_unit_test(test_case),
-		cmocka_unit_test(test_languages),
-		cmocka_unit_test(test_platforms),
-		cmocka_unit_test(test_score),
-		cmocka_unit_test(test_shipped),
-		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_operators), cmocka_unit_test(test_extents),
+		cmocka_unit_test(test_case),      cmocka_unit_test(test_languages),
+		cmocka_unit_test(test_platforms), cmocka_unit_test(test_score),
+		cmocka_unit_test(test_shipped),   cmocka_unit_test(test_bad),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

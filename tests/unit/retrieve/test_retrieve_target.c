@@ -28,14 +28,17 @@ static void test_target(void **state)
 		{ "this is no predicate", false, KL_UNKNOWN },
 	};
 	/* clang-format on */
-	KL_AUTO(kl_target_release) struct kl_target t = target("cpu/x86-64-v3"), g = target("cuda/sm_90");
+	KL_AUTO(kl_target_release) struct kl_target t = target("cpu/x86-64-v3"),
+						    g = target("cuda/sm_90");
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++)
 		if (kl_target_test(&t, row[i].test, row[i].everywhere, NULL) != row[i].want)
 			fail_msg("%s: not %s", row[i].test, kl_truth_name(row[i].want));
 	assert_string_equal(t.dtype, "f32");
-	assert_int_equal(kl_target_test(&g, "smem_optin == 232448 && cc == 90 && warp == 32 && cap('wgmma')", true,
-					NULL), KL_TRUE);
+	assert_int_equal(
+		kl_target_test(&g, "smem_optin == 232448 && cc == 90 && warp == 32 && cap('wgmma')",
+			       true, NULL),
+		KL_TRUE);
 	/* asking at other points leaves the case as it was */
 	assert_int_equal(kl_target_test(&t, "M == 1024", false, NULL), KL_TRUE);
 }
@@ -45,16 +48,19 @@ static void test_of_commit(void **state)
 	KL_AUTO(kl_freep) char *dir = scratch_dir("commit");
 	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
 	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
-	KL_AUTO(kl_target_release) struct kl_target t = { .known = KL_KNOWN_INIT }, w = { .known = KL_KNOWN_INIT };
+	KL_AUTO(kl_target_release) struct kl_target t = { .known = KL_KNOWN_INIT },
+						    w = { .known = KL_KNOWN_INIT };
 	KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "k/klineage.yaml");
 	KL_AUTO(kl_freep) char *note = kl_fs_join(dir, "note");
 	json_t *e;
 	git_oid head, tree;
 
-	sh(dir, "git init -q -b main . && mkdir k && echo 'int x;' >k/sgemm.c && echo 'int y;' >k/oracle.c");
+	sh(dir,
+	   "git init -q -b main . && mkdir k && echo 'int x;' >k/sgemm.c && echo 'int y;' >k/oracle.c");
 	assert_ok(kl_fs_put(path, sgemm, strlen(sgemm), 0644));
-	sh(dir, "git add . && git commit -q -m first && echo 'int xx;' >>k/sgemm.c && git commit -q -a "
+	sh(dir,
+	   "git add . && git commit -q -m first && echo 'int xx;' >>k/sgemm.c && git commit -q -a "
 	   "-m 'tile it' -m 'Klineage-Trait: tiled' && echo 'int xxx;' >>k/sgemm.c && git commit -q -a "
 	   "-m 'pack it' -m 'Klineage-Skill: pack-panel-1234567@abc\nKlineage-Trait: packed' && "
 	   "echo 'int z;' >>k/sgemm.c && git commit -q -a -m 'untile' -m 'Klineage-Direction: back\nKlineage-Trait: tiled' "
@@ -67,13 +73,17 @@ static void test_of_commit(void **state)
 	assert_false(t.measured);
 	assert_true(kl_target_has(&t, "pack-panel-1234567") && kl_target_has(&t, "trait:packed"));
 	assert_false(kl_target_has(&t, "trait:tiled"));
-	/* the event stands on the commit that last changed the surface; the older and the failed do not count */
+	/*
+	 * the event stands on the commit that last changed the surface; the older and the failed do
+	 * not count
+	 */
 	for (int i = 0; i < 3; i++) {
 		static const char *const feature[] = { "old", "new", "failed" };
 
-		e = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:{s:s},s:[s]}", "v", 1, "kind", "gate", "time",
-			      i == 0 ? "2026-01-01T00:00:00Z" : "2026-01-02T00:00:00Z", "surface", s->digest,
-			      "contract", s->contract_digest, "verdict", i == 2 ? "fail" : "pass", "platform", "id",
+		e = json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:{s:s},s:[s]}", "v", 1, "kind", "gate",
+			      "time", i == 0 ? "2026-01-01T00:00:00Z" : "2026-01-02T00:00:00Z",
+			      "surface", s->digest, "contract", s->contract_digest, "verdict",
+			      i == 2 ? "fail" : "pass", "platform", "id",
 			      i == 2 ? "cpu/x86-64-v4" : "cpu/x86-64-v3", "features", feature[i]);
 		seal_doc(e);
 		kl_json_canonical(&line, e);

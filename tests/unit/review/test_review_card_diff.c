@@ -52,7 +52,8 @@ static void every_change_is_told(void **state)
 
 	kl_rng_seed(&r, 19);
 	for (int i = 0; i < 6000; i++) {
-		KL_AUTO(kl_card_freep) struct kl_card *a = gen_card(kl_rng_below(&r, 1000)), *b = gen_card(kl_rng_below(&r, 1000));
+		KL_AUTO(kl_card_freep) struct kl_card *a = gen_card(kl_rng_below(&r, 1000)),
+						      *b = gen_card(kl_rng_below(&r, 1000));
 		KL_AUTO(kl_card_freep) struct kl_card *mixed = NULL;
 		KL_AUTO(json_decrefp) json_t *ja = kl_card_to_json(a), *jb = kl_card_to_json(b);
 		KL_AUTO(kl_findings_release) struct kl_findings f = { 0 };
@@ -61,7 +62,7 @@ static void every_change_is_told(void **state)
 		mix(ja, jb, &r);
 		json_object_set_new(ja, "id", json_string(a->id));
 		if (kl_card_from_json(&mixed, "mixed", ja) < 0)
-			continue;	/* a row without what it rests on, mostly */
+			continue; /* a row without what it rests on, mostly */
 		x = text_of(a);
 		y = text_of(mixed);
 		kl_card_diff(&f, a, mixed);
@@ -80,7 +81,8 @@ static void every_change_is_told(void **state)
 static void added_and_turned_round(void **state)
 {
 	for (uint64_t seed = 0; seed < 300; seed++) {
-		KL_AUTO(kl_card_freep) struct kl_card *a = gen_card(seed), *b = gen_card(seed + 1000);
+		KL_AUTO(kl_card_freep) struct kl_card *a = gen_card(seed),
+						      *b = gen_card(seed + 1000);
 		KL_AUTO(kl_findings_release) struct kl_findings f = { 0 };
 
 		kl_card_diff(&f, NULL, a);

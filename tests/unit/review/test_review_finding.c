@@ -27,8 +27,8 @@ static void says_what_the_format_says(void **state)
 	KL_AUTO(kl_findings_release) struct kl_findings f = { 0 };
 	KL_AUTO(kl_freep) char *p = NULL, *m = NULL;
 
-	kl_findings_add(&f, KL_ANSWER, "code", "%s is %w, %d of %d%%: %rx, %rx", "a_b", "ours", (int64_t)-3,
-			INT64_MAX, (int64_t)2500000, (int64_t)1234567);
+	kl_findings_add(&f, KL_ANSWER, "code", "%s is %w, %d of %d%%: %rx, %rx", "a_b", "ours",
+			(int64_t)-3, INT64_MAX, (int64_t)2500000, (int64_t)1234567);
 	kl_findings_add(&f, KL_NOTE, "other", "%s", NULL);
 	assert_int_equal(f.n, 2);
 	assert_int_equal(f.answers, 1);
@@ -81,8 +81,29 @@ static void our_own_words_are_no_markup(void **state)
 static void nothing_gets_out_of_its_quotes(void **state)
 {
 	static const char *const pieces[] = {
-		"`", "``", "```", " ", "\n", "'", "\\", "<", ">", "@x", "\001", "\002", "\033[", "\xe2\x80\xae",
-		"\xff", "\xc3\xa9", "\xf0\x9f\x98\x80", "a", "](", "![", "\r", "\x7f", "\xc2\x85",
+		"`",
+		"``",
+		"```",
+		" ",
+		"\n",
+		"'",
+		"\\",
+		"<",
+		">",
+		"@x",
+		"\001",
+		"\002",
+		"\033[",
+		"\xe2\x80\xae",
+		"\xff",
+		"\xc3\xa9",
+		"\xf0\x9f\x98\x80",
+		"a",
+		"](",
+		"![",
+		"\r",
+		"\x7f",
+		"\xc2\x85",
 	};
 	struct kl_rng r;
 

@@ -6,8 +6,8 @@
 #include "rewrite/residue.h"
 #include "rewrite/rewriter.h"
 
-#define STEP							\
-	"<step>\naction: untile\nmechanism: register-tile\n"	\
+#define STEP                                                 \
+	"<step>\naction: untile\nmechanism: register-tile\n" \
 	"locus: copy.c:copy\ntraits: tiled=no\nwhy: one at a time\n</step>\n"
 #define EDIT "<edit path=copy.c>\n<search>\na\n</search>\n<replace>\nb\n</replace>\n</edit>\n"
 
@@ -54,8 +54,7 @@ static void test_card(void **state)
 		"<step>\naction: vectorize\nmechanism: -\nlocus: copy.c\ntraits: -\nwhy: wide\ncard: vector-loop-1234567\n"
 		"</step>\n" EDIT;
 	static const char twice[] =
-		"<step>\naction: vectorize\nmechanism: -\nlocus: copy.c\ntraits: -\nwhy: wide\ncard: a\ncard: b\n</step>\n"
-		EDIT;
+		"<step>\naction: vectorize\nmechanism: -\nlocus: copy.c\ntraits: -\nwhy: wide\ncard: a\ncard: b\n</step>\n" EDIT;
 	struct kl_envelope e;
 
 	assert_ok(kl_envelope_parse(&e, with, strlen(with)));
@@ -142,7 +141,8 @@ static void test_refused(void **state)
 	struct kl_envelope e;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
-		assert_error(KL_EINVALID, bad[i].says, kl_envelope_parse(&e, bad[i].text, strlen(bad[i].text)));
+		assert_error(KL_EINVALID, bad[i].says,
+			     kl_envelope_parse(&e, bad[i].text, strlen(bad[i].text)));
 		assert_null(e.edit);
 	}
 	assert_error(KL_EINVALID, "NUL byte", kl_envelope_parse(&e, "<st\0ep>", 7));
@@ -204,30 +204,31 @@ static void test_traits(void **state)
 
 	assert_ok(kl_envelope_traits(&j, good, strlen(good)));
 	kl_json_canonical(&b, j);
-	assert_string_equal(b.ptr, "{\"staged\":{\"value\":\"unknown\"},"
-				   "\"tiled\":{\"lines\":[3,9],\"path\":\"a.c\",\"value\":\"yes\"}}");
+	assert_string_equal(b.ptr,
+			    "{\"staged\":{\"value\":\"unknown\"},"
+			    "\"tiled\":{\"lines\":[3,9],\"path\":\"a.c\",\"value\":\"yes\"}}");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
-		assert_error(KL_EINVALID, bad[i].says, kl_envelope_traits(&none, bad[i].text, strlen(bad[i].text)));
+		assert_error(KL_EINVALID, bad[i].says,
+			     kl_envelope_traits(&none, bad[i].text, strlen(bad[i].text)));
 }
 
 /* --- edits -------------------------------------------------------------------- */
 
-static const char source[] =
-	"#include \"copy.h\"\n"
-	"/* of use below */\n"
-	"static int twice(int x)\n"
-	"{\n"
-	"\treturn 2 * x;\n"
-	"}\n"
-	"\n"
-	"extern \"C\" {\n"
-	"template <int N> __global__ void copy(int *a)\n"
-	"{\n"
-	"\ta[0] = twice(1);\n"
-	"\ta[1] = twice(1);\n"
-	"}\n"
-	"}\n"
-	"/* end */";
+static const char source[] = "#include \"copy.h\"\n"
+			     "/* of use below */\n"
+			     "static int twice(int x)\n"
+			     "{\n"
+			     "\treturn 2 * x;\n"
+			     "}\n"
+			     "\n"
+			     "extern \"C\" {\n"
+			     "template <int N> __global__ void copy(int *a)\n"
+			     "{\n"
+			     "\ta[0] = twice(1);\n"
+			     "\ta[1] = twice(1);\n"
+			     "}\n"
+			     "}\n"
+			     "/* end */";
 
 /* what the edits make of copy.c */
 static char *edited(const char *edits)
@@ -264,18 +265,23 @@ static void test_edits(void **state)
 	KL_AUTO(kl_freep) char *whole = edited("<file path=copy.c>\nint a;\n</file>\n");
 
 	assert_string_equal(whole, "int a;\n");
-	check_edit("<function path=copy.c name=twice>\nstatic int twice(int x)\n{\n\treturn x + x;\n}\n</function>\n",
-		   "/* of use below */\nstatic int twice(int x)\n{\n\treturn x + x;\n}\n\nextern", "2 * x");
+	check_edit(
+		"<function path=copy.c name=twice>\nstatic int twice(int x)\n{\n\treturn x + x;\n}\n</function>\n",
+		"/* of use below */\nstatic int twice(int x)\n{\n\treturn x + x;\n}\n\nextern",
+		"2 * x");
 	check_edit("<function path=copy.c name=copy>\n\nvoid copy(int *a)\n{\n}\n\n</function>\n",
 		   "extern \"C\" {\nvoid copy(int *a)\n{\n}\n}\n/* end */", "template");
-	check_edit("<function path=copy.c name=twice>\n</function>\n", "/* of use below */\n\n\nextern", "2 * x");
-	check_edit("<edit path=copy.c>\n<search>\n\ta[1] = twice(1);\n</search>\n<replace>\n</replace>\n</edit>\n",
-		   "a[0] = twice(1);\n}\n", "a[1]");
+	check_edit("<function path=copy.c name=twice>\n</function>\n",
+		   "/* of use below */\n\n\nextern", "2 * x");
+	check_edit(
+		"<edit path=copy.c>\n<search>\n\ta[1] = twice(1);\n</search>\n<replace>\n</replace>\n</edit>\n",
+		"a[0] = twice(1);\n}\n", "a[1]");
 	/* one after the other, and the last line without a newline */
-	check_edit("<edit path=copy.c>\n<search>\n\ta[0] = twice(1);\n</search>\n<replace>\n\tq();\n</replace>\n</edit>\n"
-		   "<edit path=copy.c>\n<search>\n\tq();\n\ta[1] = twice(1);\n</search>\n<replace>\n\tr();\n</replace>\n</edit>\n"
-		   "<edit path=copy.c>\n<search>\n/* end */\n</search>\n<replace>\n/* fin */\n</replace>\n</edit>\n",
-		   "{\n\tr();\n}\n}\n/* fin */\n", "a[1]");
+	check_edit(
+		"<edit path=copy.c>\n<search>\n\ta[0] = twice(1);\n</search>\n<replace>\n\tq();\n</replace>\n</edit>\n"
+		"<edit path=copy.c>\n<search>\n\tq();\n\ta[1] = twice(1);\n</search>\n<replace>\n\tr();\n</replace>\n</edit>\n"
+		"<edit path=copy.c>\n<search>\n/* end */\n</search>\n<replace>\n/* fin */\n</replace>\n</edit>\n",
+		"{\n\tr();\n}\n}\n/* fin */\n", "a[1]");
 }
 
 static void check_refused(const char *edits, const char *says)
@@ -295,7 +301,8 @@ static void check_refused(const char *edits, const char *says)
 
 static void test_edits_refused(void **state)
 {
-	check_refused(FILE_AT("other.c"), "'other.c' is no file of this kernel; only these may change: copy.c, copy.h");
+	check_refused(FILE_AT("other.c"),
+		      "'other.c' is no file of this kernel; only these may change: copy.c, copy.h");
 	check_refused(FILE_AT("klineage.yaml"), "is the contract");
 	check_refused(FILE_AT("oracle.c"), "is the oracle");
 	check_refused(FILE_AT("/etc/passwd"), "does not lie beside the contract");
@@ -305,34 +312,42 @@ static void test_edits_refused(void **state)
 	check_refused(FILE_AT(".git/config"), "does not lie beside the contract");
 	check_refused(FILE_AT("a/.GIT/hooks/x"), "does not lie beside the contract");
 	check_refused(FILE_AT("copy.c") FILE_AT("copy.c"), "written whole and edited as well");
-	check_refused(FILE_AT("copy.c") "<edit path=copy.c>\n<search>\nint a;\n</search>\n<replace>\n</replace>\n</edit>\n",
-		      "written whole and edited as well");
-	check_refused("<function path=copy.c name=twice>\n</function>\n" FILE_AT("copy.c"), "written whole");
+	check_refused(
+		FILE_AT("copy.c") "<edit path=copy.c>\n<search>\nint a;\n</search>\n<replace>\n</replace>\n</edit>\n",
+		"written whole and edited as well");
+	check_refused("<function path=copy.c name=twice>\n</function>\n" FILE_AT("copy.c"),
+		      "written whole");
 	check_refused("<file path=copy.h>\nint copy_h;\n</file>\n", "it changes nothing in copy.h");
 	check_refused("<function path=copy.c name=thrice>\nint thrice(void)\n{\n}\n</function>\n",
 		      "copy.c has 0 functions 'thrice'; it has: twice, copy");
 	check_refused("<function path=copy.c name=twice>\nint thrice(void)\n{\n}\n</function>\n",
 		      "does not define 'twice' with a body");
-	check_refused("<function path=copy.c name=twice>\nint twice(int);\n</function>\n", "with a body");
-	check_refused("<edit path=copy.c>\n<search>\n\n</search>\n<replace>\nx\n</replace>\n</edit>\n",
-		      "searches for nothing");
-	check_refused("<edit path=copy.c>\n<search>\na[0] = twice(1);\n</search>\n<replace>\n</replace>\n</edit>\n",
-		      "<search> is not in copy.c");
-	check_refused("<edit path=copy.c>\n<search>\n\ta[0] = \n</search>\n<replace>\n</replace>\n</edit>\n",
-		      "whole lines exactly");
-	check_refused("<edit path=copy.c>\n<search>\n{\n</search>\n<replace>\n</replace>\n</edit>\n",
-		      "stands more than once in copy.c");
-	check_refused("<edit path=copy.c>\n<search>\n/* end */\n</search>\n<replace>\nx\n</replace>\n</edit>\n"
-		      "<edit path=copy.c>\n<search>\nx\n</search>\n<replace>\n/* end */\n</replace>\n</edit>\n"
-		      "<edit path=copy.c>\n<search>\n/* end */\n</search>\n<replace>\n/* end */\n</replace>\n</edit>\n",
-		      "changes nothing");
+	check_refused("<function path=copy.c name=twice>\nint twice(int);\n</function>\n",
+		      "with a body");
+	check_refused(
+		"<edit path=copy.c>\n<search>\n\n</search>\n<replace>\nx\n</replace>\n</edit>\n",
+		"searches for nothing");
+	check_refused(
+		"<edit path=copy.c>\n<search>\na[0] = twice(1);\n</search>\n<replace>\n</replace>\n</edit>\n",
+		"<search> is not in copy.c");
+	check_refused(
+		"<edit path=copy.c>\n<search>\n\ta[0] = \n</search>\n<replace>\n</replace>\n</edit>\n",
+		"whole lines exactly");
+	check_refused(
+		"<edit path=copy.c>\n<search>\n{\n</search>\n<replace>\n</replace>\n</edit>\n",
+		"stands more than once in copy.c");
+	check_refused(
+		"<edit path=copy.c>\n<search>\n/* end */\n</search>\n<replace>\nx\n</replace>\n</edit>\n"
+		"<edit path=copy.c>\n<search>\nx\n</search>\n<replace>\n/* end */\n</replace>\n</edit>\n"
+		"<edit path=copy.c>\n<search>\n/* end */\n</search>\n<replace>\n/* end */\n</replace>\n</edit>\n",
+		"changes nothing");
 }
 
 static void test_line_ends(void **state)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *s = state_of("int a;\r\nint b;\r\n", NULL);
-	static const char text[] =
-		STEP "<edit path=copy.c>\n<search>\nint b;\n</search>\n<replace>\nint c;\n</replace>\n</edit>\n";
+	static const char text[] = STEP
+		"<edit path=copy.c>\n<search>\nint b;\n</search>\n<replace>\nint c;\n</replace>\n</edit>\n";
 	struct kl_envelope e;
 	struct kl_file *file;
 	size_t n;
@@ -346,17 +361,16 @@ static void test_line_ends(void **state)
 
 /* --- residue ------------------------------------------------------------------ */
 
-static const char lean[] =
-	"#define FAST 1\n"
-	"static void slow(void) { }\n"
-	"static void fast(void) { slow(); }\n"
-	"static void asleep(void) { }\n"
-	"void copy(int n)\n"
-	"{\n"
-	"\tfast();\n"
-	"\tif (n)\n"
-	"\t\tslow();\n"
-	"}\n";
+static const char lean[] = "#define FAST 1\n"
+			   "static void slow(void) { }\n"
+			   "static void fast(void) { slow(); }\n"
+			   "static void asleep(void) { }\n"
+			   "void copy(int n)\n"
+			   "{\n"
+			   "\tfast();\n"
+			   "\tif (n)\n"
+			   "\t\tslow();\n"
+			   "}\n";
 
 static void check_residue(const char *after, const char *says)
 {
@@ -373,36 +387,39 @@ static void test_residue(void **state)
 {
 	check_residue("void copy(int n)\n{\n\tif (n > 0 && n < 1)\n\t\tn = 0;\n}\n", NULL);
 	check_residue("static void asleep(void) { }\nvoid copy(int n) { }\n", NULL);
-	check_residue("static void slow(void) { }\nstatic void fast(void) { slow(); }\nvoid copy(int n) { }\n",
-		      "the function 'slow' behind");
-	check_residue("static void loop(void);\nstatic void slow(void) { slow(); }\nvoid copy(int n) { }\n",
-		      "the function 'slow' behind");
-	check_residue("static void slow(void) { }\nvoid copy(int n)\n{\n#if 0\n\tslow();\n#endif\n\tslow();\n}\n",
-		      "a conditional directive behind: '#if 0' in copy.c, line 4");
+	check_residue(
+		"static void slow(void) { }\nstatic void fast(void) { slow(); }\nvoid copy(int n) { }\n",
+		"the function 'slow' behind");
+	check_residue(
+		"static void loop(void);\nstatic void slow(void) { slow(); }\nvoid copy(int n) { }\n",
+		"the function 'slow' behind");
+	check_residue(
+		"static void slow(void) { }\nvoid copy(int n)\n{\n#if 0\n\tslow();\n#endif\n\tslow();\n}\n",
+		"a conditional directive behind: '#if 0' in copy.c, line 4");
 	check_residue("void slow(void) { }\nvoid copy(int n)\n{\n\tif (0)\n\t\tslow();\n}\n",
 		      "behind a condition that never changes: 'if (0' in copy.c, line 4");
-	check_residue("void slow(void) { }\nvoid copy(int n)\n{\n\tif (0 && n)\n\t\tslow();\n}\n", "never changes");
-	check_residue("#define WIDE 0\nvoid slow(void) { }\nvoid copy(int n)\n{\n\tif (WIDE)\n\t\tslow();\n}\n",
-		      "'if (WIDE'");
-	check_residue("static const int wide = 0;\nvoid slow(void) { }\nvoid copy(int n)\n{\n\tif (!wide)\n\t\tslow();\n}\n",
-		      "'if (!wide'");
-	check_residue("constexpr bool wide = false;\nvoid slow(void) { }\nvoid copy(int n)\n{\n\tif constexpr (wide)\n"
-		      "\t\tslow();\n}\n", "never changes");
+	check_residue("void slow(void) { }\nvoid copy(int n)\n{\n\tif (0 && n)\n\t\tslow();\n}\n",
+		      "never changes");
+	check_residue(
+		"#define WIDE 0\nvoid slow(void) { }\nvoid copy(int n)\n{\n\tif (WIDE)\n\t\tslow();\n}\n",
+		"'if (WIDE'");
+	check_residue(
+		"static const int wide = 0;\nvoid slow(void) { }\nvoid copy(int n)\n{\n\tif (!wide)\n\t\tslow();\n}\n",
+		"'if (!wide'");
+	check_residue(
+		"constexpr bool wide = false;\nvoid slow(void) { }\nvoid copy(int n)\n{\n\tif constexpr (wide)\n"
+		"\t\tslow();\n}\n",
+		"never changes");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),
-		cmocka_unit_test(test_card),
-		cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_large),
-		cmocka_unit_test(test_place),
-		cmocka_unit_test(test_traits),
-		cmocka_unit_test(test_edits),
-		cmocka_unit_test(test_edits_refused),
-		cmocka_unit_test(test_line_ends),
+		cmocka_unit_test(test_good),          cmocka_unit_test(test_card),
+		cmocka_unit_test(test_nothing),       cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_large),         cmocka_unit_test(test_place),
+		cmocka_unit_test(test_traits),        cmocka_unit_test(test_edits),
+		cmocka_unit_test(test_edits_refused), cmocka_unit_test(test_line_ends),
 		cmocka_unit_test(test_residue),
 	};
 

@@ -15,10 +15,10 @@ static int setup(void **state)
 	return scratch_setup(state);
 }
 
-#define NEED_JAIL()			\
-	do {				\
-		if (!have_jail)		\
-			skip();		\
+#define NEED_JAIL()             \
+	do {                    \
+		if (!have_jail) \
+			skip(); \
 	} while (0)
 
 /* a state of the copy contract with this source, in memory */
@@ -45,14 +45,21 @@ static bool tried(const char *id, const char *surface, const char *edit, bool ag
 	return kl_strvec_has(&s->ids, id);
 }
 
-/* every proposal on one state, each rejected; "<action> <mechanism> <source>" lines, and the last text by name */
+/*
+ * every proposal on one state, each rejected; "<action> <mechanism> <source>" lines, and the last
+ * text by name
+ */
 static char *all_proposals(struct kl_surface *s, const char *list, const char *want, char **text)
 {
 	struct seen seen = { .ids = KL_STRVEC_INIT };
 	struct kl_buf out = KL_BUF_INIT;
 	KL_AUTO(json_decrefp) json_t *none = json_array();
 	struct kl_rewrite rw = {
-		.jail = &jail, .state = s, .steps = none, .rejections = none, .tried = tried,
+		.jail = &jail,
+		.state = s,
+		.steps = none,
+		.rejections = none,
+		.tried = tried,
 		.payload = &seen,
 	};
 
@@ -109,8 +116,8 @@ static void test_fires(void **state)
 	got = all_proposals(s, "passes", "drop-vector-loop", &text);
 	/* whole surface first, then function by function */
 	assert_contains(got, "prefetch-off prefetch drop-prefetch\n"
-			"prefetch-off prefetch drop-prefetch@copy.c:one\n"
-			"prefetch-off prefetch drop-prefetch@copy.c:copy\n");
+			     "prefetch-off prefetch drop-prefetch@copy.c:one\n"
+			     "prefetch-off prefetch drop-prefetch@copy.c:copy\n");
 	assert_contains(got, "unroll-off unroll drop-unroll\n");
 	assert_contains(got, "restrict-off restrict drop-restrict\n");
 	assert_contains(got, "devectorize vector-loop drop-vector-loop\n");
@@ -132,8 +139,8 @@ static void test_tile(void **state)
 	got = all_proposals(s, "passes", "lower-tile@copy.c:BLOCK", &text);
 	first = strstr(got, "lower-tile@");
 	assert_non_null(first);
-	assert_non_null(strstr(first + 1, "lower-tile@"));	/* two sizes */
-	assert_contains(text, "enum { BLOCK = 128 };");		/* the last one */
+	assert_non_null(strstr(first + 1, "lower-tile@")); /* two sizes */
+	assert_contains(text, "enum { BLOCK = 128 };");    /* the last one */
 }
 
 static void test_interchange(void **state)
@@ -176,20 +183,23 @@ static void test_cuda(void **state)
 	KL_AUTO(kl_freep) char *text = NULL;
 	KL_AUTO(kl_freep) char *got = NULL;
 
-	sh(dir, "cp '%s'/templates/workloads/cuda-gdn-cumsum/*.* . && cp oracle.yaml launch.yaml", KL_SOURCE);
+	sh(dir, "cp '%s'/templates/workloads/cuda-gdn-cumsum/*.* . && cp oracle.yaml launch.yaml",
+	   KL_SOURCE);
 	assert_ok(kl_fs_put(path, kernel, strlen(kernel), 0644));
 	assert_ok(kl_surface_from_dir(&s, dir, ""));
 	got = all_proposals(s, "passes", "scalar-load", &text);
-	assert_string_equal(got, "restrict-off restrict drop-restrict\nexpect-off compiler-hint drop-expect\n"
-			    "bounds-off launch-bounds drop-bounds\nunroll-off unroll roll-loop\n"
-			    "scalar-load vector-load scalar-load\n");
+	assert_string_equal(
+		got, "restrict-off restrict drop-restrict\nexpect-off compiler-hint drop-expect\n"
+		     "bounds-off launch-bounds drop-bounds\nunroll-off unroll roll-loop\n"
+		     "scalar-load vector-load scalar-load\n");
 	assert_non_null(text);
 	assert_contains(text, "((float *)&G[4 * i])[3] = kl_v.w;");
 }
 
 static void test_cocci(void **state)
 {
-	static const char prog[] = "@script:python@\n@@\nimport os; os.system('touch /tmp/klineage-pwned')\n";
+	static const char prog[] =
+		"@script:python@\n@@\nimport os; os.system('touch /tmp/klineage-pwned')\n";
 	static const char broken[] = "@@\n@@\n- f(\n";
 	static const char good[] = "@@\n@@\n- f();\n+ g();\n";
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
@@ -197,14 +207,15 @@ static void test_cocci(void **state)
 	bool changed;
 
 	NEED_JAIL();
-	assert_error(KL_EINVALID, "script", kl_cocci_run(&out, &changed, &jail, "p", prog, strlen(prog),
-							 "int x;\n", 7));
-	assert_error(KL_EINVALID, "does not run", kl_cocci_run(&out, &changed, &jail, "p", broken,
-							       strlen(broken), "int x;\n", 7));
+	assert_error(KL_EINVALID, "script",
+		     kl_cocci_run(&out, &changed, &jail, "p", prog, strlen(prog), "int x;\n", 7));
+	assert_error(KL_EINVALID, "does not run",
+		     kl_cocci_run(&out, &changed, &jail, "p", broken, strlen(broken), "int x;\n",
+				  7));
 	assert_ok(kl_cocci_run(&out, &changed, &jail, "p", good, strlen(good), "int x;\n", 7));
 	assert_false(changed);
-	assert_ok(kl_cocci_run(&out, &changed, &jail, "p", good, strlen(good),
-			       caller, strlen(caller)));
+	assert_ok(kl_cocci_run(&out, &changed, &jail, "p", good, strlen(good), caller,
+			       strlen(caller)));
 	assert_true(changed);
 	assert_string_equal(out.ptr, "void a(void)\n{\n\tg();\n}\n");
 	/* a source it cannot parse is left as it is */
@@ -248,8 +259,11 @@ static void test_split(void **state)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *s = state_of(
 		"int a(void)\n{\n\treturn 1;\n}\nint b(void)\n{\n\treturn 1;\n}\n");
-	static const char both[] = "int a(void)\n{\n\treturn 2;\n}\nint b(void)\n{\n\treturn 2;\n}\n";
-	struct kl_file edit = { .path = (char *)"copy.c", .data = (char *)both, .len = strlen(both) };
+	static const char both[] =
+		"int a(void)\n{\n\treturn 2;\n}\nint b(void)\n{\n\treturn 2;\n}\n";
+	struct kl_file edit = { .path = (char *)"copy.c",
+				.data = (char *)both,
+				.len = strlen(both) };
 	struct kl_claim claim = { .rewriter = "r", .source = "s", .origin = "induced" };
 	struct seen seen = { .ids = KL_STRVEC_INIT };
 	struct kl_rewrite rw = { .state = s, .tried = tried, .payload = &seen };
@@ -278,12 +292,9 @@ static void test_split(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fires),
-		cmocka_unit_test(test_tile),
-		cmocka_unit_test(test_interchange),
-		cmocka_unit_test(test_cuda),
-		cmocka_unit_test(test_cocci),
-		cmocka_unit_test(test_own_passes),
+		cmocka_unit_test(test_fires),       cmocka_unit_test(test_tile),
+		cmocka_unit_test(test_interchange), cmocka_unit_test(test_cuda),
+		cmocka_unit_test(test_cocci),       cmocka_unit_test(test_own_passes),
 		cmocka_unit_test(test_split),
 	};
 

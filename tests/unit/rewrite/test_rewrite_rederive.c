@@ -2,17 +2,17 @@
 #include "fake_conversation.h"
 #include "rewrite_state.h"
 
-#include "rewrite/rederive.h"
 #include "event_lib.h"
+#include "rewrite/rederive.h"
 
 static const char source[] = "void copy(int *x)\n{\n\tx[0] = 1;\n\tx[1] = 2;\n}\n";
 
-#define STEP_HEAD								\
-	"<step>\naction: devectorize\nmechanism: vector-loop\nlocus: copy.c:copy\n"	\
+#define STEP_HEAD                                                                   \
+	"<step>\naction: devectorize\nmechanism: vector-loop\nlocus: copy.c:copy\n" \
 	"traits: tiled=yes\nwhy: as told\n</step>\n"
-#define TRY(to)									\
-	STEP_HEAD "<edit path=copy.c>\n<search>\n\tx[1] = 2;\n</search>\n<replace>\n\t" to	\
-	"\n</replace>\n</edit>\n"
+#define TRY(to)                                                                            \
+	STEP_HEAD "<edit path=copy.c>\n<search>\n\tx[1] = 2;\n</search>\n<replace>\n\t" to \
+		  "\n</replace>\n</edit>\n"
 
 struct job {
 	struct kl_repo *repo;
@@ -20,7 +20,7 @@ struct job {
 	struct kl_surface *before;
 	json_t *record, *attempts;
 	struct kl_event *goal;
-	struct kl_map events;		/* of struct kl_event */
+	struct kl_map events; /* of struct kl_event */
 	struct kl_rederive r;
 };
 
@@ -39,15 +39,26 @@ static void job_init(struct job *j, const char *const *script)
 	fake_clear(script);
 	assert_ok(kl_repo_open_at(&j->repo, dir));
 	j->before = state_of(source, NULL);
-	j->record = json_pack("{s:s,s:s,s:s,s:s}", "action", "devectorize", "mechanism", "vector-loop",
-			      "locus", "copy.c:copy:30-77", "text", "the loop used _mm256_storeu_si256 on pairs");
-	j->goal = event_of(json_pack("{s:[s],s:{s:i}}", "features", "vec.256", "profile", "ns", 7000), false);
+	j->record = json_pack("{s:s,s:s,s:s,s:s}", "action", "devectorize", "mechanism",
+			      "vector-loop", "locus", "copy.c:copy:30-77", "text",
+			      "the loop used _mm256_storeu_si256 on pairs");
+	j->goal = event_of(
+		json_pack("{s:[s],s:{s:i}}", "features", "vec.256", "profile", "ns", 7000), false);
 	j->attempts = json_array();
 	j->events.free_value = kl_event_free_value;
 	j->r = (struct kl_rederive){
-		.repo = j->repo, .session = &j->session, .name = "n", .step = 2, .rewriter = "chat",
-		.before = j->before, .before_ns = 9000, .record = j->record, .goal = j->goal,
-		.attempts = j->attempts, .event = event, .payload = j,
+		.repo = j->repo,
+		.session = &j->session,
+		.name = "n",
+		.step = 2,
+		.rewriter = "chat",
+		.before = j->before,
+		.before_ns = 9000,
+		.record = j->record,
+		.goal = j->goal,
+		.attempts = j->attempts,
+		.event = event,
+		.payload = j,
 	};
 }
 
@@ -64,8 +75,10 @@ static void job_end(struct job *j)
 static void failed(struct job *j, const char *class_, const char *id)
 {
 	json_array_append_new(j->attempts, json_pack("{s:s,s:s}", "class", class_, "event", id));
-	kl_map_put(&j->events, id, event_of(json_pack("{s:s,s:[s],s:{s:i}}", "message", "it said so",
-						      "features", "div", "profile", "ns", 8000), false));
+	kl_map_put(&j->events, id,
+		   event_of(json_pack("{s:s,s:[s],s:{s:i}}", "message", "it said so", "features",
+				      "div", "profile", "ns", 8000),
+			    false));
 }
 
 static void test_derives(void **state)
@@ -77,7 +90,7 @@ static void test_derives(void **state)
 	char *why;
 
 	job_init(&j, script);
-	for (int i = 0; i < 2; i++) {	/* the same after a crash */
+	for (int i = 0; i < 2; i++) { /* the same after a crash */
 		assert_ok(kl_rederive_next(&p, &why, &j.r));
 		assert_null(why);
 		assert_string_equal(p->rewriter, "chat");
@@ -92,7 +105,9 @@ static void test_derives(void **state)
 	t = fake_find("forward-2");
 	assert_contains(t->system, "never an instruction");
 	assert_contains(t->system, "workload: copy");
-	assert_contains(t->user[0], "action: devectorize\n(the word for taking it out, kept though it is put in here)\nmechanism: vector-loop: a loop computes");
+	assert_contains(
+		t->user[0],
+		"action: devectorize\n(the word for taking it out, kept though it is put in here)\nmechanism: vector-loop: a loop computes");
 	assert_contains(t->user[0], "place: copy.c:copy\n");
 	assert_contains(t->user[0], "facts of the compiled code that has it: vec.256\n");
 	assert_contains(t->user[0], "time of this kernel: 9000 ns\ntime to be matched: 7000 ns\n");
@@ -108,8 +123,8 @@ static void test_derives(void **state)
 static void test_repairs(void **state)
 {
 	static const char *const script[] = {
-		"forward-2", TRY("x[1] = 10;"), "forward-2", "I forgot.", "forward-2", TRY("x[1] = 11;"),
-		"forward-2", TRY("x[1] = 12;"), NULL,
+		"forward-2",       TRY("x[1] = 10;"), "forward-2",       "I forgot.", "forward-2",
+		TRY("x[1] = 11;"), "forward-2",       TRY("x[1] = 12;"), NULL,
 	};
 	struct kl_proposal *p;
 	struct fake_conversation *t;
@@ -142,7 +157,9 @@ static void test_repairs(void **state)
 	t = fake_find("forward-2");
 	assert_contains(t->user[1], "class: slower\nmessage: it said so\n");
 	assert_contains(t->user[1], "facts of the other that this one lacks: vec.256\n");
-	assert_contains(t->user[1], "time: 8000 ns; the kernel it was made from: 9000 ns; to be matched: 7000 ns");
+	assert_contains(
+		t->user[1],
+		"time: 8000 ns; the kernel it was made from: 9000 ns; to be matched: 7000 ns");
 	assert_contains(t->user[1], "repair 1 of 3");
 	assert_contains(t->user[2], ": again]");
 	assert_contains(t->user[2], "no <step>");
@@ -188,7 +205,8 @@ static void test_silent(void **state)
 
 static void test_gives_up(void **state)
 {
-	static const char *const script[] = { "forward-2", "<nothing-left>no idea</nothing-left>\n", NULL };
+	static const char *const script[] = { "forward-2", "<nothing-left>no idea</nothing-left>\n",
+					      NULL };
 	struct kl_proposal *p;
 	struct job j;
 	char *why;
@@ -231,10 +249,12 @@ static void test_exec(void **state)
 
 /* --- a second reader ------------------------------------------------------------------ */
 
-#define TRAIT(name, value, path, lines)						\
-	"<trait>\nname: " name "\nvalue: " value "\npath: " path "\nlines: " lines "\nwhy: seen\n</trait>\n"
+#define TRAIT(name, value, path, lines)                                            \
+	"<trait>\nname: " name "\nvalue: " value "\npath: " path "\nlines: " lines \
+	"\nwhy: seen\n</trait>\n"
 
-static void check_audit(const char *const *script, const char *claims, const char *want, size_t asked)
+static void check_audit(const char *const *script, const char *claims, const char *want,
+			size_t asked)
 {
 	KL_AUTO(json_decrefp) json_t *said = NULL;
 	KL_AUTO(json_decrefp) json_t *audited = NULL;
@@ -248,7 +268,7 @@ static void check_audit(const char *const *script, const char *claims, const cha
 	r.session = &j.session;
 	r.state = j.before;
 	r.claims = said;
-	for (int i = 0; i < 2; i++) {	/* the same after a crash */
+	for (int i = 0; i < 2; i++) { /* the same after a crash */
 		json_decref(audited);
 		kl_buf_clear(&b);
 		assert_ok(kl_trait_audit(&audited, &r));
@@ -262,8 +282,11 @@ static void check_audit(const char *const *script, const char *claims, const cha
 static void test_audit(void **state)
 {
 	static const char *const agrees[] = {
-		"traits-3", "I looked.\n" TRAIT("tiled", "no", "copy.c", "1-5") TRAIT("coalesced", "yes", "copy.c", "3")
-			    TRAIT("staged", "unknown", "-", "-"), NULL,
+		"traits-3",
+		"I looked.\n" TRAIT("tiled", "no", "copy.c", "1-5")
+			TRAIT("coalesced", "yes", "copy.c", "3")
+				TRAIT("staged", "unknown", "-", "-"),
+		NULL,
 	};
 	static const char *const none[] = { NULL };
 	struct fake_conversation *t;
@@ -283,16 +306,22 @@ static void test_audit(void **state)
 static void test_audit_repairs(void **state)
 {
 	static const char *const script[] = {
-		"traits-3", TRAIT("tiled", "no", "copy.c", "1-6"), "traits-3", TRAIT("tiled", "no", "oracle.c", "1"),
-		"traits-3", TRAIT("tiled", "no", "copy.c", "5"), NULL,
+		"traits-3", TRAIT("tiled", "no", "copy.c", "1-6"),
+		"traits-3", TRAIT("tiled", "no", "oracle.c", "1"),
+		"traits-3", TRAIT("tiled", "no", "copy.c", "5"),
+		NULL,
 	};
 	static const char *const never[] = {
-		"traits-3", "yes", "traits-3", TRAIT("other", "no", "copy.c", "1"),
-		"traits-3", TRAIT("tiled", "no", "copy.c", "0"), "traits-3", TRAIT("tiled", "no", "copy.c", "1"), NULL,
+		"traits-3", "yes",
+		"traits-3", TRAIT("other", "no", "copy.c", "1"),
+		"traits-3", TRAIT("tiled", "no", "copy.c", "0"),
+		"traits-3", TRAIT("tiled", "no", "copy.c", "1"),
+		NULL,
 	};
 	struct fake_conversation *t;
 
-	check_audit(script, "{\"tiled\":\"no\"}", "{\"tiled\":{\"lines\":[5,5],\"path\":\"copy.c\",\"value\":\"no\"}}", 3);
+	check_audit(script, "{\"tiled\":\"no\"}",
+		    "{\"tiled\":{\"lines\":[5,5],\"path\":\"copy.c\",\"value\":\"no\"}}", 3);
 	t = fake_find("traits-3");
 	assert_contains(t->user[1], "trait tiled: copy.c has 5 lines");
 	assert_contains(t->user[2], "is the oracle");
@@ -309,12 +338,9 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_derives),
-		cmocka_unit_test(test_repairs),
-		cmocka_unit_test(test_silent),
-		cmocka_unit_test(test_gives_up),
-		cmocka_unit_test(test_exec),
-		cmocka_unit_test(test_audit),
+		cmocka_unit_test(test_derives),       cmocka_unit_test(test_repairs),
+		cmocka_unit_test(test_silent),        cmocka_unit_test(test_gives_up),
+		cmocka_unit_test(test_exec),          cmocka_unit_test(test_audit),
 		cmocka_unit_test(test_audit_repairs),
 	};
 

@@ -12,7 +12,8 @@
 static void takes_a_step(void **state)
 {
 	static const char text[] =
-		"{" WORDS ",\"mechanism\":\"register-tile\",\"traits\":{\"tiled\":\"no\"},\"edits\":["
+		"{" WORDS
+		",\"mechanism\":\"register-tile\",\"traits\":{\"tiled\":\"no\"},\"edits\":["
 		"{\"path\":\"a.c\",\"text\":\"int a;\"},"
 		"{\"path\":\"b.c\",\"function\":\"f\",\"text\":\"\"},"
 		"{\"path\":\"c.c\",\"search\":\"\\tx\",\"text\":\"\\ty\\n\\tz\\n\"}]}";
@@ -65,7 +66,8 @@ static void refuses_what_is_none(void **state)
 	struct kl_envelope e;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
-		assert_error(KL_EINVALID, bad[i].says, kl_envelope_json(&e, bad[i].text, strlen(bad[i].text)));
+		assert_error(KL_EINVALID, bad[i].says,
+			     kl_envelope_json(&e, bad[i].text, strlen(bad[i].text)));
 }
 
 static void has_ceilings(void **state)
@@ -79,7 +81,8 @@ static void has_ceilings(void **state)
 	kl_buf_adds(&b, "]}");
 	assert_error(KL_EINVALID, "1 to 64", kl_envelope_json(&e, b.ptr, b.len));
 	kl_buf_reserve(&b, 3 * KL_ENVELOPE_MAX);
-	assert_error(KL_EINVALID, "more than", kl_envelope_json(&e, b.ptr, 2 * KL_ENVELOPE_MAX + 1));
+	assert_error(KL_EINVALID, "more than",
+		     kl_envelope_json(&e, b.ptr, 2 * KL_ENVELOPE_MAX + 1));
 }
 
 static void check_applied(const char *edits, const char *want, const char *refused)
@@ -104,13 +107,15 @@ static void check_applied(const char *edits, const char *want, const char *refus
 
 static void edits_apply_to_sources_alone(void **state)
 {
-	check_applied("{\"path\":\"copy.c\",\"search\":\"int b;\",\"text\":\"int c;\"}", "int a;\nint c;\n", NULL);
+	check_applied("{\"path\":\"copy.c\",\"search\":\"int b;\",\"text\":\"int c;\"}",
+		      "int a;\nint c;\n", NULL);
 	check_applied("{\"path\":\"copy.c\",\"search\":\"int b;\",\"text\":\"\"},"
-		      "{\"path\":\"copy.c\",\"search\":\"int a;\",\"text\":\"int d;\"}", "int d;\n", NULL);
+		      "{\"path\":\"copy.c\",\"search\":\"int a;\",\"text\":\"int d;\"}",
+		      "int d;\n", NULL);
 	check_applied("{\"path\":\"copy.c\",\"search\":\"int x;\",\"text\":\"\"}", NULL,
 		      "edit 1: its <search> is not in copy.c");
-	check_applied("{\"path\":\"copy.c\",\"text\":\"int z;\"},{\"path\":\"../x\",\"text\":\"\"}", NULL,
-		      "edit 2: '../x' does not lie beside the contract");
+	check_applied("{\"path\":\"copy.c\",\"text\":\"int z;\"},{\"path\":\"../x\",\"text\":\"\"}",
+		      NULL, "edit 2: '../x' does not lie beside the contract");
 	check_applied("{\"path\":\"/etc/passwd\",\"text\":\"\"}", NULL, "does not lie beside");
 	check_applied("{\"path\":\"oracle.c\",\"text\":\"\"}", NULL, "is the oracle");
 	check_applied("{\"path\":\"klineage.yaml\",\"text\":\"\"}", NULL, "is the contract");

@@ -59,14 +59,16 @@ static void test_passes(void **state)
 
 static void test_cuda_hints(void **state)
 {
-	check("drop-bounds", "__global__ void __launch_bounds__(T, f(2)) k(int n)\n", "__global__ void k(int n)\n");
+	check("drop-bounds", "__global__ void __launch_bounds__(T, f(2)) k(int n)\n",
+	      "__global__ void k(int n)\n");
 	check("drop-bounds", "__launch_bounds__ k(\n", "__launch_bounds__ k(\n");
 	check("roll-loop", "void f()\n{\n\tfor (;;)\n\t\tx;\n}\n",
 	      "void f()\n{\n\t#pragma unroll 1\n\tfor (;;)\n\t\tx;\n}\n");
 	check("roll-loop", "void f() {\n#pragma unroll 4\n\tfor (;;) for (;;) x;\n}\n",
 	      "void f() {\n#pragma unroll 1\n\tfor (;;) \n#pragma unroll 1\n\tfor (;;) x;\n}\n");
 	/* rolled already, outside of functions, in an argument, in a macro */
-	check("roll-loop", "void f() {\n#pragma  unroll 1\nfor (;;) x;\n}\n", "void f() {\n#pragma  unroll 1\nfor (;;) x;\n}\n");
+	check("roll-loop", "void f() {\n#pragma  unroll 1\nfor (;;) x;\n}\n",
+	      "void f() {\n#pragma  unroll 1\nfor (;;) x;\n}\n");
 	check("roll-loop", "#define L for (;;)\nfor (;;) x;\nvoid f() { M(for (;;) x); }\n",
 	      "#define L for (;;)\nfor (;;) x;\nvoid f() { M(for (;;) x); }\n");
 }
@@ -74,18 +76,27 @@ static void test_cuda_hints(void **state)
 static void test_scalar_load(void **state)
 {
 	static const char *const left[] = {
-		"v = *(const float4 *)&x[i++];",	/* evaluated twice it would step twice */
-		"v = *(float4 *)f(x);", "v = *(float4 *)&x[at(i)];", "v = *(float4 *)(x = y);",
-		"v = *(float4 *)(char *)p;", "v = a *(float4 *)p;", "v = *(double4 *)p;",
-		"*(float2 *)p++ = v;", "*(float4 *)p += v;", "f(*(float4 *)p = v);", "*(float4 *)p = v",
-		"v = *(float4 *)", "*(float4 *)p = g(a;",
+		"v = *(const float4 *)&x[i++];", /* evaluated twice it would step twice */
+		"v = *(float4 *)f(x);",
+		"v = *(float4 *)&x[at(i)];",
+		"v = *(float4 *)(x = y);",
+		"v = *(float4 *)(char *)p;",
+		"v = a *(float4 *)p;",
+		"v = *(double4 *)p;",
+		"*(float2 *)p++ = v;",
+		"*(float4 *)p += v;",
+		"f(*(float4 *)p = v);",
+		"*(float4 *)p = v",
+		"v = *(float4 *)",
+		"*(float4 *)p = g(a;",
 	};
 
 	check("scalar-load", "\tv = *(const float2 *)&x[i * 4];\n",
 	      "\tv = make_float2(((const float *)&x[i * 4])[0],\n\t\t((const float *)&x[i * 4])[1]);\n");
 	check("scalar-load", "\treturn *(uint2 *)s->a.b;\n",
 	      "\treturn make_uint2(((unsigned *)s->a.b)[0],\n\t\t((unsigned *)s->a.b)[1]);\n");
-	check("scalar-load", "if (*(int2 *)(p + 1) == q)", "if (make_int2(((int *)(p + 1))[0],\n\t((int *)(p + 1))[1]) == q)");
+	check("scalar-load", "if (*(int2 *)(p + 1) == q)",
+	      "if (make_int2(((int *)(p + 1))[0],\n\t((int *)(p + 1))[1]) == q)");
 	check("scalar-load", "\tif (c)\n\t\t*(float2 *)&y[i] = add(a, b);\n\telse\n\t\tz;\n",
 	      "\tif (c)\n\t\t{\n\t\t\tfloat2 kl_v = add(a, b);\n\n\t\t\t((float *)&y[i])[0] = kl_v.x;\n"
 	      "\t\t\t((float *)&y[i])[1] = kl_v.y;\n\t\t}\n\telse\n\t\tz;\n");
@@ -105,12 +116,11 @@ static void test_one_site(void **state)
 
 static void test_functions(void **state)
 {
-	static const char src[] =
-		"struct s { int a; };\n"
-		"static inline int one(int x) __attribute__((hot));\n"
-		"static int one(int x)\n{\n\treturn x;\n}\n"
-		"int x[] = { 1, 2 };\n"
-		"void two(void) { if (x[0]) { x[1] = '}'; } }\n";
+	static const char src[] = "struct s { int a; };\n"
+				  "static inline int one(int x) __attribute__((hot));\n"
+				  "static int one(int x)\n{\n\treturn x;\n}\n"
+				  "int x[] = { 1, 2 };\n"
+				  "void two(void) { if (x[0]) { x[1] = '}'; } }\n";
 	KL_AUTO(kl_ctokens_release) struct kl_ctokens c = { 0 };
 	KL_AUTO(kl_freep) char *at5 = NULL;
 	KL_AUTO(kl_freep) char *at8 = NULL;
@@ -129,16 +139,33 @@ static void test_functions(void **state)
 /* whatever bytes come, lexing ends and every token lies inside */
 static void test_any_bytes(void **state)
 {
-	static const char *const odd[] = { "", "\"", "'\\", "/*", "/* *", "#", "#\\", "{ ( ] }", "\\\n",
-					   "a\"b\n\"", "0x1p-", "1e+", "__attribute__((", "_Pragma(",
-					   "__launch_bounds__(", "*(float4 *)", "=*(float4*)(", "*(int2*)&a[",
-					   ";*(int2*)a=", "void f(){for(", ";*(int2*)a=(b" };
+	static const char *const odd[] = { "",
+					   "\"",
+					   "'\\",
+					   "/*",
+					   "/* *",
+					   "#",
+					   "#\\",
+					   "{ ( ] }",
+					   "\\\n",
+					   "a\"b\n\"",
+					   "0x1p-",
+					   "1e+",
+					   "__attribute__((",
+					   "_Pragma(",
+					   "__launch_bounds__(",
+					   "*(float4 *)",
+					   "=*(float4*)(",
+					   "*(int2*)&a[",
+					   ";*(int2*)a=",
+					   "void f(){for(",
+					   ";*(int2*)a=(b" };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(odd); i++) {
 		KL_AUTO(kl_ctokens_release) struct kl_ctokens c = { 0 };
 		static const char *const pass[] = { "drop-unroll", "drop-attribute", "split-fma",
-						    "drop-expect", "plain-store", "drop-bounds",
-						    "roll-loop", "scalar-load" };
+						    "drop-expect", "plain-store",    "drop-bounds",
+						    "roll-loop",   "scalar-load" };
 
 		kl_ctoken_lex(&c, odd[i], strlen(odd[i]));
 		for (size_t t = 0; t < c.n; t++)
@@ -183,11 +210,13 @@ static void test_cocci_audit(void **state)
 		"  #include \"other.cocci\"\n",
 		"using \"x.iso\"\n@@\n@@\n",
 	};
-	static const char good[] = "// a scripted description, using words\n@r@\nidentifier script_x;\n@@\n"
+	static const char good[] =
+		"// a scripted description, using words\n@r@\nidentifier script_x;\n@@\n"
 		"- #include <a.h>\n+ #include <b.h>\n- script_x();\n";
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
-		assert_error(KL_EINVALID, "may not use", kl_cocci_audit("p.cocci", bad[i], strlen(bad[i])));
+		assert_error(KL_EINVALID, "may not use",
+			     kl_cocci_audit("p.cocci", bad[i], strlen(bad[i])));
 	assert_error(KL_EINVALID, "p.cocci:2:", kl_cocci_audit("p.cocci", "\n@script:python@", 16));
 	assert_ok(kl_cocci_audit("p.cocci", good, strlen(good)));
 }
@@ -195,14 +224,10 @@ static void test_cocci_audit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_passes),
-		cmocka_unit_test(test_cuda_hints),
-		cmocka_unit_test(test_scalar_load),
-		cmocka_unit_test(test_one_site),
-		cmocka_unit_test(test_functions),
-		cmocka_unit_test(test_any_bytes),
-		cmocka_unit_test(test_tiles),
-		cmocka_unit_test(test_cocci_audit),
+		cmocka_unit_test(test_passes),      cmocka_unit_test(test_cuda_hints),
+		cmocka_unit_test(test_scalar_load), cmocka_unit_test(test_one_site),
+		cmocka_unit_test(test_functions),   cmocka_unit_test(test_any_bytes),
+		cmocka_unit_test(test_tiles),       cmocka_unit_test(test_cocci_audit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

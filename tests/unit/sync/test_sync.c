@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Histories that went apart come together the same, in whatever order; nothing is lost on the way. */
+/*
+ * Histories that went apart come together the same, in whatever order; nothing is lost on the way.
+ */
 #include "base/rng.h"
 #include "event_lib.h"
 #include "repo/notes.h"
@@ -30,7 +32,8 @@ static void shuffle(size_t *order, struct kl_rng *rng)
 static struct kl_event *make_event(int n)
 {
 	return event_of(json_pack("{s:i,s:s,s:i,s:s}", "v", 1, "kind", "gate", "n", n, "time",
-				  n % 3 ? "2026-01-01T00:00:00Z" : "2025-01-01T00:00:00Z"), true);
+				  n % 3 ? "2026-01-01T00:00:00Z" : "2025-01-01T00:00:00Z"),
+			true);
 }
 
 /* --- events --------------------------------------------------------------------------- */
@@ -52,8 +55,8 @@ static void add_note(struct kl_repo *r, const char *ref, const git_oid *commit, 
 }
 
 /* six notes refs that share a beginning; each gets events of its own, and some that others have */
-static void make_notes(git_oid *tip, struct kl_repo *r, const char *dir, const git_oid *commit, size_t n,
-		       struct kl_rng *rng)
+static void make_notes(git_oid *tip, struct kl_repo *r, const char *dir, const git_oid *commit,
+		       size_t n, struct kl_rng *rng)
 {
 	for (int i = 0; i < 8; i++)
 		add_note(r, "refs/notes/klineage/base", &commit[kl_rng_below(rng, n)], i);
@@ -62,7 +65,8 @@ static void make_notes(git_oid *tip, struct kl_repo *r, const char *dir, const g
 
 		sh(dir, "git update-ref %s refs/notes/klineage/base", ref);
 		for (size_t i = 1 + kl_rng_below(rng, 6); i > 0; i--)
-			add_note(r, ref, &commit[kl_rng_below(rng, n)], (int)(100 + kl_rng_below(rng, 40)));
+			add_note(r, ref, &commit[kl_rng_below(rng, n)],
+				 (int)(100 + kl_rng_below(rng, 40)));
 		tip[t] = oid_of(dir, ref);
 	}
 }
@@ -77,7 +81,8 @@ static void events_in_any_order(void **state)
 	git_oid head;
 	size_t n;
 
-	sh(dir, "git init -q -b main . && for i in 1 2 3 4 5 6 7; do git commit -q --allow-empty -m $i; done");
+	sh(dir,
+	   "git init -q -b main . && for i in 1 2 3 4 5 6 7; do git commit -q --allow-empty -m $i; done");
 	assert_ok(kl_repo_open_at(&r, dir));
 	head = oid_of(dir, "main");
 	assert_ok(kl_repo_touching(&commit, &n, r, &head, NULL, 0, 100));
@@ -95,7 +100,8 @@ static void events_in_any_order(void **state)
 			for (size_t t = 1; t < TIPS; t++) {
 				struct kl_notes_merged done;
 
-				assert_ok(kl_notes_merge(&at, &done, r, &at, &tip[order[t]], accept_all, NULL));
+				assert_ok(kl_notes_merge(&at, &done, r, &at, &tip[order[t]],
+							 accept_all, NULL));
 				assert_int_equal(done.refused, 0);
 			}
 			assert_ok(kl_repo_tree_of(&tree, r, &at));
@@ -105,7 +111,8 @@ static void events_in_any_order(void **state)
 			sh(dir, "git update-ref refs/notes/all %s", hex_of(hex, &at));
 		}
 		/* every line of every tip, and no other */
-		sh(dir, "for t in $(git for-each-ref --format='%%(refname)' refs/notes/klineage); do "
+		sh(dir,
+		   "for t in $(git for-each-ref --format='%%(refname)' refs/notes/klineage); do "
 		   "git ls-tree -r $t | while read -r m k blob p; do git cat-file blob $blob | sed \"s,^,$p ,; s,/,,\"; done; "
 		   "done | sort -u >want; git ls-tree -r refs/notes/all | while read -r m k blob p; do "
 		   "git cat-file blob $blob | sed \"s,^,$p ,; s,/,,\"; done | sort >have; cmp want have");
@@ -131,10 +138,15 @@ static void grow(struct kl_library *l, const char *id, int n, struct kl_rng *rng
 	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = kl_event_free_value };
 	struct kl_event *e = make_event(n);
 	struct kl_card_evidence row = {
-		.lineage = kl_asprintf("w/n%d", n), .step = 1, .before = kl_asprintf("%040d", n),
-		.after = kl_asprintf("%040d", n + 1000), .derivation = KL_DERIVED_INVERSE,
-		.origin = kl_strdup("induced"), .language = kl_strdup("c"),
-		.platform = kl_strdup("cpu/x86-64-v3"), .event = kl_strdup(e->id),
+		.lineage = kl_asprintf("w/n%d", n),
+		.step = 1,
+		.before = kl_asprintf("%040d", n),
+		.after = kl_asprintf("%040d", n + 1000),
+		.derivation = KL_DERIVED_INVERSE,
+		.origin = kl_strdup("induced"),
+		.language = kl_strdup("c"),
+		.platform = kl_strdup("cpu/x86-64-v3"),
+		.event = kl_strdup(e->id),
 	};
 
 	kl_map_put(&events, row.event, e);
@@ -145,21 +157,23 @@ static void grow(struct kl_library *l, const char *id, int n, struct kl_rng *rng
 		c->intent = kl_asprintf("an intent in words %d", (int)kl_rng_below(rng, 5));
 	}
 	kl_card_add_evidence(c, &row);
-	assert_ok(kl_library_put(l, &(struct kl_library_change){ .card = c, .events = &events, .subject = "grow" }));
+	assert_ok(kl_library_put(
+		l, &(struct kl_library_change){ .card = c, .events = &events, .subject = "grow" }));
 }
 
 static void make_libraries(git_oid *tip, struct kl_repo *r, const char *dir, struct kl_rng *rng)
 {
 	static const char *const id[] = { "one", "two", "three", "four", "five" };
 
-	for (size_t t = 0; t <= TIPS; t++) {	/* the first is what they share */
+	for (size_t t = 0; t <= TIPS; t++) { /* the first is what they share */
 		KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
 
 		if (t)
 			sh(dir, "git update-ref %s base", KL_LIBRARY_REF);
 		assert_ok(kl_library_open(&l, r));
 		for (size_t i = 2 + kl_rng_below(rng, 4); i > 0; i--)
-			grow(l, id[kl_rng_below(rng, KL_ARRAY_SIZE(id))], (int)kl_rng_below(rng, 60), rng);
+			grow(l, id[kl_rng_below(rng, KL_ARRAY_SIZE(id))],
+			     (int)kl_rng_below(rng, 60), rng);
 		if (t)
 			tip[t - 1] = *kl_library_tip(l);
 		else
@@ -186,7 +200,9 @@ static void cards_in_any_order(void **state)
 			shuffle(order, &rng);
 			at = tip[order[0]];
 			for (size_t t = 1; t < TIPS; t++) {
-				KL_AUTO(kl_library_merged_release) struct kl_library_merged done = { 0 };
+				KL_AUTO(kl_library_merged_release) struct kl_library_merged done = {
+					0
+				};
 
 				assert_ok(kl_library_merge(&at, &done, r, &at, &tip[order[t]]));
 			}
@@ -200,10 +216,12 @@ static void cards_in_any_order(void **state)
 		for (size_t t = 0; t < TIPS; t++) {
 			const char *tip_hex = hex_of(hex, &tip[t]);
 
-			sh(dir, "git ls-tree --name-only %s:cards | while read -r f; do "
+			sh(dir,
+			   "git ls-tree --name-only %s:cards | while read -r f; do "
 			   "git show %s:cards/$f | grep '^    event:' | sort >want; "
 			   "git show refs/all:cards/$f | grep '^    event:' | sort >have; "
-			   "test -z \"$(comm -23 want have)\"; done", tip_hex, tip_hex);
+			   "test -z \"$(comm -23 want have)\"; done",
+			   tip_hex, tip_hex);
 		}
 	}
 }

@@ -24,7 +24,7 @@ static void json_reads_strictly(void **state)
 	assert_string_equal(b.ptr, "{\"a\":\"\\u00E9\",\"b\":[1,2],\"c\":{\"z\":1}}");
 	assert_error(KL_EINVALID, "'x' is missing", kl_json_str(&s, j, "x"));
 	assert_error(KL_EINVALID, "'a' is not an integer", kl_json_int(&n, j, "a"));
-	kl_json_set_str(j, "bytes", "a\xff");	/* no UTF-8 */
+	kl_json_set_str(j, "bytes", "a\xff"); /* no UTF-8 */
 	assert_string_equal(kl_json_str_or(j, "bytes", ""), "a?");
 }
 
@@ -61,8 +61,7 @@ static void yaml_knows_lines_and_refuses_tricks(void **state)
 	assert_string_equal(kl_yaml_get(item, "x")->text, "y");
 	assert_int_equal(kl_yaml_get(item, "x")->plain, 0);
 	assert_null(kl_yaml_get(y, "c"));
-	assert_error(KL_EINVALID, "f:3:5: no 'w'",
-		     kl_yaml_error("f", item, "no '%s'", "w"));
+	assert_error(KL_EINVALID, "f:3:5: no 'w'", kl_yaml_error("f", item, "no '%s'", "w"));
 }
 
 static void digest_is_sha256(void **state)
@@ -72,7 +71,8 @@ static void digest_is_sha256(void **state)
 
 	/* FIPS 180-2, appendix B.1 */
 	kl_digest_hex(hex, "abc", 3);
-	assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	assert_string_equal(hex,
+			    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 	kl_digest_adds(d, "a");
 	kl_digest_adds(d, "bc");
 	kl_digest_end(d, again);
@@ -110,10 +110,9 @@ static void mail_round_trip(void **state)
 
 static void mail_reads_what_git_writes(void **state)
 {
-	static const char folded[] =
-		"From 0123 Mon Sep 17 00:00:00 2001\r\nFrom: A <a@b>\n"
-		"Subject: [PATCH v2 1/2] one\n two\n\nbody\n---\n x | 2 +-\n\n"
-		"diff --git a/x b/x\n-- \n2.39.5\n\n";
+	static const char folded[] = "From 0123 Mon Sep 17 00:00:00 2001\r\nFrom: A <a@b>\n"
+				     "Subject: [PATCH v2 1/2] one\n two\n\nbody\n---\n x | 2 +-\n\n"
+				     "diff --git a/x b/x\n-- \n2.39.5\n\n";
 	/* clang-format off */
 	static const struct { const char *text, *message; } bad[] = {
 		{ "From: a\n", "m:1: the mail ends in its headers" },

@@ -7,17 +7,24 @@
 /* Any JSON: of its strings some need escapes, of its numbers some are real. */
 static json_t *any(struct kl_rng *rng, int depth)
 {
-	static const char *const words[] = { "", "a", "vec.256", "it's", "x y", "a\"b", "tab\t",
-					     "\xc3\xa9", "back\\slash", "del\x7f", "/" };
+	static const char *const words[] = { "",     "a",     "vec.256",  "it's",        "x y",
+					     "a\"b", "tab\t", "\xc3\xa9", "back\\slash", "del\x7f",
+					     "/" };
 	json_t *j;
 
 	switch (kl_rng_below(rng, depth ? 8 : 6)) {
-	case 0: return json_integer((json_int_t)kl_rng_u64(rng));
-	case 1: return json_integer((json_int_t)kl_rng_below(rng, 2001) - 1000);
-	case 2: return json_string(words[kl_rng_below(rng, KL_ARRAY_SIZE(words))]);
-	case 3: return json_boolean(kl_rng_below(rng, 2));
-	case 4: return json_null();
-	case 5: return kl_rng_below(rng, 8) ? json_integer(0) : json_real(kl_rng_normal(rng));
+	case 0:
+		return json_integer((json_int_t)kl_rng_u64(rng));
+	case 1:
+		return json_integer((json_int_t)kl_rng_below(rng, 2001) - 1000);
+	case 2:
+		return json_string(words[kl_rng_below(rng, KL_ARRAY_SIZE(words))]);
+	case 3:
+		return json_boolean(kl_rng_below(rng, 2));
+	case 4:
+		return json_null();
+	case 5:
+		return kl_rng_below(rng, 8) ? json_integer(0) : json_real(kl_rng_normal(rng));
 	case 6:
 		j = json_array();
 		for (uint64_t n = kl_rng_below(rng, 4); n; n--)
@@ -70,11 +77,30 @@ static void it_takes_canonical_text_alone(void **state)
 static void it_refuses_other_dress(void **state)
 {
 	static const char *const no[] = {
-		"", "1", "\"a\"", "{", "{\"a\":1", "{\"a\":1} ", "{ \"a\":1}", "{\"a\": 1}",
-		"{\"b\":1,\"a\":2}", "{\"a\":1,\"a\":2}", "{\"a\":01}", "{\"a\":-0}",
-		"{\"a\":-}", "{\"a\":1.0}", "{\"a\":1e3}", "{\"a\":1234567890123456789012}",
-		"{\"a\":\"\\u0041\"}", "{\"a\":\"\xc3\xa9\"}", "{\"a\":tru}", "{\"a\":1,}", "[1,]",
-		"{\"a\":\"x}", "{\"a\"}", "{a:1}",
+		"",
+		"1",
+		"\"a\"",
+		"{",
+		"{\"a\":1",
+		"{\"a\":1} ",
+		"{ \"a\":1}",
+		"{\"a\": 1}",
+		"{\"b\":1,\"a\":2}",
+		"{\"a\":1,\"a\":2}",
+		"{\"a\":01}",
+		"{\"a\":-0}",
+		"{\"a\":-}",
+		"{\"a\":1.0}",
+		"{\"a\":1e3}",
+		"{\"a\":1234567890123456789012}",
+		"{\"a\":\"\\u0041\"}",
+		"{\"a\":\"\xc3\xa9\"}",
+		"{\"a\":tru}",
+		"{\"a\":1,}",
+		"[1,]",
+		"{\"a\":\"x}",
+		"{\"a\"}",
+		"{a:1}",
 	};
 	KL_AUTO(kl_buf_release) struct kl_buf deep = KL_BUF_INIT;
 	json_t *j = NULL;
@@ -91,8 +117,9 @@ static void it_refuses_other_dress(void **state)
 static void members_can_be_cut_out(void **state)
 {
 	static const char text[] = "{\"a\":{\"id\":1},\"b\":[1,2],\"id\":\"x\",\"sig\":null}";
-	static const char *const names[][3] = { { "id", "sig" }, { "a" }, { "nothing", "i" },
-						{ "a", "b" } };
+	static const char *const names[][3] = {
+		{ "id", "sig" }, { "a" }, { "nothing", "i" }, { "a", "b" }
+	};
 	static const char *const want[] = { "{\"a\":{\"id\":1},\"b\":[1,2]}",
 					    "{\"b\":[1,2],\"id\":\"x\",\"sig\":null}", text,
 					    "{\"id\":\"x\",\"sig\":null}" };

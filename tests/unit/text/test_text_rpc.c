@@ -5,7 +5,10 @@
 
 /* --- lines --------------------------------------------------------------------- */
 
-/* every line of `text`, cut in pieces of `piece` bytes, "|" after each and "!" for one too long; caller frees */
+/*
+ * every line of `text`, cut in pieces of `piece` bytes, "|" after each and "!" for one too long;
+ * caller frees
+ */
 static char *lines_of(const char *text, size_t piece, size_t max)
 {
 	KL_AUTO(kl_rpc_lines_release) struct kl_rpc_lines in = KL_RPC_LINES_INIT;
@@ -50,8 +53,8 @@ static void lines_come_in_any_pieces(void **state)
 static void long_lines_are_dropped_and_said_once(void **state)
 {
 	for (size_t piece = 1; piece < 40; piece++) {
-		KL_AUTO(kl_freep) char *got =
-			lines_of("12345678\n123456789\n1\n12345678901234567890123\n2\n1234567890", piece, 8);
+		KL_AUTO(kl_freep) char *got = lines_of(
+			"12345678\n123456789\n1\n12345678901234567890123\n2\n1234567890", piece, 8);
 
 		assert_string_equal(got, "12345678|!1|!2|!");
 	}
@@ -142,9 +145,11 @@ static void answers_are_lines(void **state)
 	kl_rpc_write(&b, r);
 	kl_rpc_write(&b, e);
 	kl_rpc_write(&b, n);
-	assert_string_equal(b.ptr, "{\"id\":\"a\\nb\",\"jsonrpc\":\"2.0\",\"result\":{}}\n"
-			    "{\"error\":{\"code\":-32700,\"message\":\"no ?\"},\"id\":null,\"jsonrpc\":\"2.0\"}\n"
-			    "{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":{}}\n");
+	assert_string_equal(
+		b.ptr,
+		"{\"id\":\"a\\nb\",\"jsonrpc\":\"2.0\",\"result\":{}}\n"
+		"{\"error\":{\"code\":-32700,\"message\":\"no ?\"},\"id\":null,\"jsonrpc\":\"2.0\"}\n"
+		"{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":{}}\n");
 	assert_true(kl_rpc_same_id(id, id));
 	assert_false(kl_rpc_same_id(id, other));
 	assert_false(kl_rpc_same_id(NULL, other));

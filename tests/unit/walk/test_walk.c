@@ -8,9 +8,15 @@
 static void begin(struct kl_walk *w, int64_t steps, int64_t rejections)
 {
 	struct kl_walk_init init = {
-		.workload = "w", .name = "n", .platform = "cpu/x86-64-v3", .dir = "",
-		.expert = "1111111111111111111111111111111111111111", .surface = "S0",
-		.rewriters = "history", .step_limit = steps, .rejection_limit = rejections,
+		.workload = "w",
+		.name = "n",
+		.platform = "cpu/x86-64-v3",
+		.dir = "",
+		.expert = "1111111111111111111111111111111111111111",
+		.surface = "S0",
+		.rewriters = "history",
+		.step_limit = steps,
+		.rejection_limit = rejections,
 	};
 
 	kl_walk_init(w, &init);
@@ -18,8 +24,12 @@ static void begin(struct kl_walk *w, int64_t steps, int64_t rejections)
 
 static struct kl_walk_seen seen(const char *commit, const char *surface)
 {
-	return (struct kl_walk_seen){ .commit = commit, .surface = surface, .event = "E",
-				      .facts = json_object(), .class_ = "wrong-all", .delta = "clean" };
+	return (struct kl_walk_seen){ .commit = commit,
+				      .surface = surface,
+				      .event = "E",
+				      .facts = json_object(),
+				      .class_ = "wrong-all",
+				      .delta = "clean" };
 }
 
 static json_t *proposal(const char *id, const char *surface)
@@ -88,25 +98,29 @@ static void test_tried(void **state)
 	struct kl_walk_seen s = seen("c1", "S1");
 
 	begin(&w, 9, 9);
-	assert_true(kl_walk_tried(&w, "x", "S0", "", false));	/* the expert itself */
+	assert_true(kl_walk_tried(&w, "x", "S0", "", false)); /* the expert itself */
 	kl_walk_proposed(&w, proposal("p1", "S1"));
 	kl_walk_accepted(&w, &s);
 	kl_walk_proposed(&w, proposal("p2", "S2"));
-	s = (struct kl_walk_seen){ .commit = "r", .surface = "S2", .event = "", .class_ = "compile" };
+	s = (struct kl_walk_seen){
+		.commit = "r", .surface = "S2", .event = "", .class_ = "compile"
+	};
 	kl_walk_rejected(&w, &s);
 	kl_json_set_str(json_array_get(kl_walk_rejections(&w), 0), "edit", "e2");
 	kl_walk_proposed(&w, proposal("p3", "S3"));
-	s = (struct kl_walk_seen){ .commit = "r", .surface = "S3", .event = "", .class_ = "no-change" };
+	s = (struct kl_walk_seen){
+		.commit = "r", .surface = "S3", .event = "", .class_ = "no-change"
+	};
 	kl_walk_rejected(&w, &s);
 	kl_json_set_str(json_array_get(kl_walk_rejections(&w), 1), "edit", "e3");
 	/* a failed edit is put off to the second round, one without effect is given up */
 	assert_true(kl_walk_tried(&w, "x", "S9", "e2", false));
 	assert_false(kl_walk_tried(&w, "x", "S9", "e2", true));
 	assert_true(kl_walk_tried(&w, "x", "S9", "e3", true));
-	assert_true(kl_walk_tried(&w, "x", "S1", "", false));	/* visited */
-	assert_true(kl_walk_tried(&w, "p2", "?", "", false));	/* rejected */
-	assert_true(kl_walk_tried(&w, "x", "S2", "", false));	/* fails from anywhere */
-	assert_false(kl_walk_tried(&w, "x", "S3", "", false));	/* no change from there only */
+	assert_true(kl_walk_tried(&w, "x", "S1", "", false));  /* visited */
+	assert_true(kl_walk_tried(&w, "p2", "?", "", false));  /* rejected */
+	assert_true(kl_walk_tried(&w, "x", "S2", "", false));  /* fails from anywhere */
+	assert_false(kl_walk_tried(&w, "x", "S3", "", false)); /* no change from there only */
 	assert_false(kl_walk_tried(&w, "x", "S9", "", false));
 	kl_walk_release(&w);
 }
@@ -127,7 +141,8 @@ static void test_decide(void **state)
 		{ KL_VERDICT_PASS, "", 0, 1, 0, 1, 0, KL_CHOICE_ACCEPT, "", "compound" },
 		{ KL_VERDICT_PASS, "", 0, 1, 0, 0, 1, KL_CHOICE_REJECT, "compound", "" },
 		{ KL_VERDICT_FAIL, "wrong-all", 0, 0, 0, 0, 0, KL_CHOICE_REJECT, "wrong-all", "" },
-		{ KL_VERDICT_INCONCLUSIVE, "", 0, 0, 0, 0, 0, KL_CHOICE_REJECT, "inconclusive", "" },
+		{ KL_VERDICT_INCONCLUSIVE, "", 0, 0, 0, 0, 0, KL_CHOICE_REJECT, "inconclusive",
+		  "" },
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
@@ -170,9 +185,16 @@ static void test_held(void **state)
 static void begin_derived(struct kl_walk *w, int n)
 {
 	struct kl_walk_init init = {
-		.workload = "w", .name = "n", .platform = "cpu/x86-64-v3", .dir = "",
-		.expert = "1111111111111111111111111111111111111111", .surface = "S0",
-		.rewriters = "chat", .rederive = "chat", .step_limit = 99, .rejection_limit = 3,
+		.workload = "w",
+		.name = "n",
+		.platform = "cpu/x86-64-v3",
+		.dir = "",
+		.expert = "1111111111111111111111111111111111111111",
+		.surface = "S0",
+		.rewriters = "chat",
+		.rederive = "chat",
+		.step_limit = 99,
+		.rejection_limit = 3,
 	};
 	struct kl_walk_seen s = seen("0", "S0");
 
@@ -194,7 +216,9 @@ static void begin_derived(struct kl_walk *w, int n)
 static void test_derive(void **state)
 {
 	struct kl_walk w;
-	struct kl_walk_seen s = { .commit = "d", .surface = "D", .event = "ED", .class_ = "wrong-edge" };
+	struct kl_walk_seen s = {
+		.commit = "d", .surface = "D", .event = "ED", .class_ = "wrong-edge"
+	};
 
 	begin_derived(&w, 1);
 	assert_int_equal(kl_walk_next(&w), KL_WALK_DERIVE);
@@ -209,7 +233,8 @@ static void test_derive(void **state)
 	assert_null(kl_walk_pending(&w));
 	assert_string_equal(kl_walk_rejected_tip(&w), "d");
 	assert_int_equal(json_array_size(kl_walk_rejections(&w)), 0);
-	assert_string_equal(kl_json_str_or(json_array_get(kl_walk_attempts(&w), 0), "class", ""), "wrong-edge");
+	assert_string_equal(kl_json_str_or(json_array_get(kl_walk_attempts(&w), 0), "class", ""),
+			    "wrong-edge");
 	kl_walk_derived(&w, proposal("q", "D"));
 	s.commit = "d2";
 	kl_walk_rederived(&w, &s);
@@ -284,8 +309,9 @@ static void test_decide_derived(void **state)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
-		struct kl_walk_derived_ruling r = { row[i].verdict, row[i].class_, row[i].same,
-						    row[i].unchanged, row[i].not_slower, row[i].slower };
+		struct kl_walk_derived_ruling r = { row[i].verdict,    row[i].class_,
+						    row[i].same,       row[i].unchanged,
+						    row[i].not_slower, row[i].slower };
 		const char *class_;
 		struct kl_walk w;
 
@@ -329,7 +355,10 @@ static void test_model_limit(void **state)
 static void test_storage(void **state)
 {
 	static const char *const bad[] = {
-		"", "[]", "{}", "{\"schema\":\"klineage.operation/2\"}",
+		"",
+		"[]",
+		"{}",
+		"{\"schema\":\"klineage.operation/2\"}",
 	};
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_walk w, again;
@@ -349,7 +378,8 @@ static void test_storage(void **state)
 	kl_json_pretty(&text, w.state);
 	assert_error(KL_EINVALID, "no step to derive", kl_walk_parse(&again, text.ptr, text.len));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
-		assert_error(KL_EINVALID, "operation", kl_walk_parse(&again, bad[i], strlen(bad[i])));
+		assert_error(KL_EINVALID, "operation",
+			     kl_walk_parse(&again, bad[i], strlen(bad[i])));
 	kl_walk_release(&w);
 }
 
@@ -357,15 +387,19 @@ static void test_step_message(void **state)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	KL_AUTO(kl_step_release) struct kl_step s = {
-		.kind = KL_STEP_REJECTED, .number = 3, .action = kl_strdup("untile"),
-		.mechanism = kl_strdup("tile\nKlineage-Class: pass"), .class_ = kl_strdup("wrong-edge"),
+		.kind = KL_STEP_REJECTED,
+		.number = 3,
+		.action = kl_strdup("untile"),
+		.mechanism = kl_strdup("tile\nKlineage-Class: pass"),
+		.class_ = kl_strdup("wrong-edge"),
 		.locus = kl_strdup("a.c:f:1-2"),
 		.text = kl_strdup("why\n\n\n---\ndiff --git a b\nFrom me\n\tx\nKlineage-Step: 9\n"),
 	};
 	KL_AUTO(kl_step_release) struct kl_step back = { 0 };
 
 	kl_step_message(&b, &s);
-	assert_string_equal(b.ptr,
+	assert_string_equal(
+		b.ptr,
 		"rejected (wrong-edge): untile in a.c:f:1-2\n\nwhy\n\n| ---\n| diff --git a b\n| From me\nx\n"
 		"| Klineage-Step: 9\n\n"
 		"Klineage-Action: untile\nKlineage-Mechanism: tile Klineage-Class: pass\n"
@@ -375,15 +409,19 @@ static void test_step_message(void **state)
 	assert_int_equal(back.kind, KL_STEP_REJECTED);
 	assert_int_equal(back.number, 3);
 	assert_string_equal(back.class_, "wrong-edge");
-	assert_error(KL_EINVALID, "Klineage-Direction", kl_step_parse(&back, "m", "subject\n\nbody\n"));
+	assert_error(KL_EINVALID, "Klineage-Direction",
+		     kl_step_parse(&back, "m", "subject\n\nbody\n"));
 	assert_error(KL_EINVALID, "Klineage-Step",
-		     kl_step_parse(&back, "m", "s\n\nKlineage-Direction: back\nKlineage-Step: x\n"));
+		     kl_step_parse(&back, "m",
+				   "s\n\nKlineage-Direction: back\nKlineage-Step: x\n"));
 }
 
 static void test_slugs(void **state)
 {
 	static const char *const good[] = { "a", "x86-64-v3-abc1234", "9.b_c" };
-	static const char *const bad[] = { "", "A", "-a", "a b", "a/b", "a..b", "a.", "a.lock", "é" };
+	static const char *const bad[] = {
+		"", "A", "-a", "a b", "a/b", "a..b", "a.", "a.lock", "é"
+	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(good); i++)
 		assert_true(kl_slug_ok(good[i]));
@@ -394,18 +432,12 @@ static void test_slugs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_transitions),
-		cmocka_unit_test(test_timed_out),
-		cmocka_unit_test(test_tried),
-		cmocka_unit_test(test_decide),
-		cmocka_unit_test(test_held),
-		cmocka_unit_test(test_derive),
-		cmocka_unit_test(test_underived),
-		cmocka_unit_test(test_decide_derived),
-		cmocka_unit_test(test_model_limit),
-		cmocka_unit_test(test_storage),
-		cmocka_unit_test(test_step_message),
-		cmocka_unit_test(test_slugs),
+		cmocka_unit_test(test_transitions),  cmocka_unit_test(test_timed_out),
+		cmocka_unit_test(test_tried),        cmocka_unit_test(test_decide),
+		cmocka_unit_test(test_held),         cmocka_unit_test(test_derive),
+		cmocka_unit_test(test_underived),    cmocka_unit_test(test_decide_derived),
+		cmocka_unit_test(test_model_limit),  cmocka_unit_test(test_storage),
+		cmocka_unit_test(test_step_message), cmocka_unit_test(test_slugs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,30 +40,40 @@ static void test_results(void **state)
 	assert_sh("2", dir, "git rev-list --count main.." WALK);
 	assert_sh("k/copy.c", dir, "git diff --name-only main " WALK);
 	assert_sh("naive", dir, "git show " WALK ":k/copy.c | grep -o naive");
-	assert_sh("untile\ntile\ncopy.c:copy\nback\n2\nhistorical\nhistory", dir,
-		  "git log -1 --format='%%(trailers:key=Klineage-Action,valueonly)"
-		  "%%(trailers:key=Klineage-Mechanism,valueonly)%%(trailers:key=Klineage-Locus,valueonly)"
-		  "%%(trailers:key=Klineage-Direction,valueonly)%%(trailers:key=Klineage-Step,valueonly)"
-		  "%%(trailers:key=Klineage-Origin,valueonly)%%(trailers:key=Klineage-Rewriter,valueonly)' " WALK " | grep .");
+	assert_sh(
+		"untile\ntile\ncopy.c:copy\nback\n2\nhistorical\nhistory", dir,
+		"git log -1 --format='%%(trailers:key=Klineage-Action,valueonly)"
+		"%%(trailers:key=Klineage-Mechanism,valueonly)%%(trailers:key=Klineage-Locus,valueonly)"
+		"%%(trailers:key=Klineage-Direction,valueonly)%%(trailers:key=Klineage-Step,valueonly)"
+		"%%(trailers:key=Klineage-Origin,valueonly)%%(trailers:key=Klineage-Rewriter,valueonly)' " WALK
+		" | grep .");
 	/* the lineage: an orphan of the contract's directory */
 	assert_sh("3", dir, "git rev-list --count " LINEAGE);
 	assert_sh("3", dir, "git rev-list --count " LINEAGE " --not main");
 	assert_sh("copy.c\nklineage.yaml\noracle.c", dir, "git ls-tree --name-only " LINEAGE);
 	sh(dir, "test \"$(git rev-parse main:k)\" = \"$(git rev-parse " LINEAGE "^{tree})\"");
 	sh(dir, "test \"$(git rev-parse " WALK ":k)\" = \"$(git rev-parse " LINEAGE "~2^{tree})\"");
-	assert_sh("0\n1\n2", dir, "git log --reverse --format='%%(trailers:key=Klineage-Step,valueonly)' "
-		  LINEAGE " | grep .");
-	assert_sh("inverse\ninverse", dir, "git log --format='%%(trailers:key=Klineage-Derivation,valueonly)' "
-		  LINEAGE " | grep .");
-	assert_sh("complete", dir, "git log --format='%%(trailers:key=Klineage-Termination,valueonly)' "
-		  LINEAGE " | grep .");
+	assert_sh("0\n1\n2", dir,
+		  "git log --reverse --format='%%(trailers:key=Klineage-Step,valueonly)' " LINEAGE
+		  " | grep .");
+	assert_sh("inverse\ninverse", dir,
+		  "git log --format='%%(trailers:key=Klineage-Derivation,valueonly)' " LINEAGE
+		  " | grep .");
+	assert_sh("complete", dir,
+		  "git log --format='%%(trailers:key=Klineage-Termination,valueonly)' " LINEAGE
+		  " | grep .");
 	/* the rejection, reachable and filtered as the design says */
 	assert_sh("1", dir, "git rev-list --count " REJECTED " ^" WALK);
-	assert_sh("wrong-edge", dir, "git log -1 --format='%%(trailers:key=Klineage-Class,valueonly)' " REJECTED
+	assert_sh("wrong-edge", dir,
+		  "git log -1 --format='%%(trailers:key=Klineage-Class,valueonly)' " REJECTED
 		  " | grep .");
 	assert_sh("", dir, "git diff " REJECTED "^1 main");
-	/* events: expert, two steps, a rejection; three states and two forward comparisons on the lineage */
-	assert_sh("9", dir, "git notes --ref=klineage/gate list | while read blob commit; do "
+	/*
+	 * events: expert, two steps, a rejection; three states and two forward comparisons on the
+	 * lineage
+	 */
+	assert_sh("9", dir,
+		  "git notes --ref=klineage/gate list | while read blob commit; do "
 		  "git cat-file blob $blob; done | grep -c '\"kind\":\"gate\"'");
 	assert_sh("2", dir, "git notes --ref=klineage/gate show " LINEAGE " | grep -c .");
 	/* nothing is left of the operation */
@@ -91,7 +101,8 @@ static void test_interrupted(void **state)
 		assert_contains(kl_error_hints(), "--continue");
 		kl_sequencer_release(&s);
 		kl_outcome_release(&out);
-		assert_sh("refs/heads/main\nrefs/klineage/op/main", dir, "git for-each-ref --format='%%(refname)'");
+		assert_sh("refs/heads/main\nrefs/klineage/op/main", dir,
+			  "git for-each-ref --format='%%(refname)'");
 		sh(dir, "git fsck --strict --no-dangling");
 
 		s = fake_sequencer(r, &f);
@@ -163,7 +174,8 @@ static void test_expert_fails(void **state)
 
 	o.expert = "main~1";
 	assert_error(KL_ENO, "fails its own gate", fake_deopt(dir, &o, &out));
-	assert_sh("refs/heads/main\nrefs/notes/klineage/gate", dir, "git for-each-ref --format='%%(refname)'");
+	assert_sh("refs/heads/main\nrefs/notes/klineage/gate", dir,
+		  "git for-each-ref --format='%%(refname)'");
 	assert_sh("1", dir, "git notes --ref=klineage/gate show main~1 | grep -c wrong-edge");
 	kl_outcome_release(&out);
 }
@@ -174,8 +186,10 @@ static void test_nothing_accepted(void **state)
 	KL_AUTO(kl_freep) char *dir = scratch_dir("nothing");
 	struct kl_outcome out;
 
-	sh(dir, "git init -q -b main . && mkdir k && printf '%s' >k/klineage.yaml && "
-	   "echo 'void copy(void) {}' >k/oracle.c && git add .", fake_contract);
+	sh(dir,
+	   "git init -q -b main . && mkdir k && printf '%s' >k/klineage.yaml && "
+	   "echo 'void copy(void) {}' >k/oracle.c && git add .",
+	   fake_contract);
 	fake_commit(dir, "NS:2 BAD:compile", "\\told();\\n", "old");
 	fake_commit(dir, "NS:1", "\\tnew();\\n", "new");
 	assert_error(KL_ENO, "nothing could be removed", fake_deopt(dir, &fake_opts, &out));
@@ -248,9 +262,11 @@ static void test_stepwise(void **state)
 	assert_ok(kl_sequencer_run(&s, &out));
 	assert_false(out.waiting);
 	assert_string_equal(out.termination, "stopped");
-	assert_sh("simplify\nauthored\nstepwise", dir,
-		  "git log -1 --format='%%(trailers:key=Klineage-Action,valueonly)"
-		  "%%(trailers:key=Klineage-Origin,valueonly)%%(trailers:key=Klineage-Rewriter,valueonly)' " WALK " | grep .");
+	assert_sh(
+		"simplify\nauthored\nstepwise", dir,
+		"git log -1 --format='%%(trailers:key=Klineage-Action,valueonly)"
+		"%%(trailers:key=Klineage-Origin,valueonly)%%(trailers:key=Klineage-Rewriter,valueonly)' " WALK
+		" | grep .");
 	assert_sh("", dir, "git status --porcelain");
 	assert_sh("gone", dir, "test -e .git/klineage/edit || echo gone");
 	kl_sequencer_release(&s);
@@ -265,14 +281,19 @@ static void test_patches(void **state)
 	struct kl_sequencer_opts o = fake_opts;
 	struct kl_outcome out;
 
-	/* the same edit from the root of the repository, from the contract's directory, and one that does not apply */
-	sh(dir, "rm -rf ../p && mkdir ../p && sed 's/NS:1000/NS:1500/' k/copy.c >k/x && mv k/x k/copy.c && "
+	/*
+	 * the same edit from the root of the repository, from the contract's directory, and one
+	 * that does not apply
+	 */
+	sh(dir,
+	   "rm -rf ../p && mkdir ../p && sed 's/NS:1000/NS:1500/' k/copy.c >k/x && mv k/x k/copy.c && "
 	   "git diff >../p/1.diff && git commit -qam a && sed 's/expert()/simple()/' k/copy.c >k/x && mv k/x k/copy.c && "
 	   "git diff --relative=k >../p/2.diff && cp ../p/1.diff ../p/3.diff && git checkout -qf . && git reset -q --hard HEAD~1");
 	o.rewriters = list;
 	assert_ok(fake_deopt(dir, &o, &out));
 	assert_int_equal(out.steps, 2);
-	assert_sh("2.diff\n1.diff", dir, "git log -2 --format='%%(trailers:key=Klineage-Source,valueonly)' " WALK
+	assert_sh("2.diff\n1.diff", dir,
+		  "git log -2 --format='%%(trailers:key=Klineage-Source,valueonly)' " WALK
 		  " | grep .");
 	assert_clean(dir);
 	kl_outcome_release(&out);
@@ -333,15 +354,18 @@ static void test_compound(void **state)
 	KL_AUTO(kl_freep) char *dir = scratch_dir("compound");
 	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
 	char *primary[] = { (char *)"prefetch", NULL };
-	struct kl_mechanism prefetch = { .name = (char *)"prefetch", .action = (char *)"prefetch-off",
+	struct kl_mechanism prefetch = { .name = (char *)"prefetch",
+					 .action = (char *)"prefetch-off",
 					 .primary = { primary, 1, 0 } };
 	struct kl_mechanisms table = { &prefetch, 1 };
 	struct fake f = { 0 };
 	struct kl_sequencer s;
 	struct kl_outcome out;
 
-	sh(dir, "git init -q -b main . && mkdir k && printf '%s' >k/klineage.yaml && "
-	   "echo 'void copy(void) {}' >k/oracle.c", fake_contract);
+	sh(dir,
+	   "git init -q -b main . && mkdir k && printf '%s' >k/klineage.yaml && "
+	   "echo 'void copy(void) {}' >k/oracle.c",
+	   fake_contract);
 	for (int i = 0; i < 2; i++) {
 		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "k/copy.c");
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -350,7 +374,8 @@ static void test_compound(void **state)
 		kl_buf_addf(&text, body[0], i ? " F:prefetch " : "", i ? " F:vec.256 " : "");
 		assert_ok(kl_fs_put(path, text.ptr, text.len, 0644));
 		sh(dir, "git add . && git commit -q -F - <<'EOF'\n%s\nEOF",
-		   i ? "both\n\nKlineage-Mechanism: prefetch\nKlineage-Action: prefetch-off" : "plain");
+		   i ? "both\n\nKlineage-Mechanism: prefetch\nKlineage-Action: prefetch-off" :
+		       "plain");
 	}
 	assert_ok(kl_repo_open_at(&r, dir));
 	s = fake_sequencer(r, &f);
@@ -359,11 +384,13 @@ static void test_compound(void **state)
 	assert_ok(kl_sequencer_run(&s, &out));
 	kl_sequencer_release(&s);
 	assert_int_equal(out.steps, 2);
-	assert_sh("compound\nclean", dir, "git log -2 --format='%%(trailers:key=Klineage-Delta,valueonly)' "
-		  WALK " | grep .");
+	assert_sh("compound\nclean", dir,
+		  "git log -2 --format='%%(trailers:key=Klineage-Delta,valueonly)' " WALK
+		  " | grep .");
 	assert_sh("1", dir, "git show " WALK "~1:k/copy.c | grep -c vec.256");
 	assert_sh("", dir, "git show " WALK ":k/copy.c | grep F: || :");
-	assert_sh("1", dir, "git log -1 --format=%%B " WALK " | grep -c 'could not be split: .*vec.256'");
+	assert_sh("1", dir,
+		  "git log -1 --format=%%B " WALK " | grep -c 'could not be split: .*vec.256'");
 	assert_clean(dir);
 	kl_outcome_release(&out);
 }

@@ -7,8 +7,8 @@
 #include "lineage/view.h"
 
 /*
- * Steps derived anew, by a model that answers from a table and a gate that reads its verdicts in the
- * source. What comes out is read back with plain git.
+ * Steps derived anew, by a model that answers from a table and a gate that reads its verdicts in
+ * the source. What comes out is read back with plain git.
  */
 #define NAME "x86-64-v3"
 #define WALK "klineage/walk/copy/" NAME
@@ -18,13 +18,17 @@
 /* What the model answers to an attempt at a step; text NULL: see `how`. */
 static const struct answer {
 	int step, attempt;
-	const char *text;	/* of the comment in the kernel */
-	char how;		/* '-' gives up, '?' cannot be used, '$' no money, '!' an error, '~' no answer in time, '=' K_i itself */
-} *table;
+	const char *text; /* of the comment in the kernel */
+	/*
+	 * '-' gives up, '?' cannot be used, '$' no money, '!' an error, '~' no answer in time,
+	 * '=' K_i itself
+	 */
+	char how;
+} * table;
 
 static struct {
 	int asked, opened, again, interrupt_at;
-	int noisy;		/* measurements that say nothing before one does */
+	int noisy; /* measurements that say nothing before one does */
 	bool no_chat;
 } m;
 
@@ -40,7 +44,8 @@ static int chat_open(struct kl_session **out, const char *workload, void *payloa
 	return 0;
 }
 
-static struct kl_proposal *edit(const struct kl_surface *before, const char *words, const char *body)
+static struct kl_proposal *edit(const struct kl_surface *before, const char *words,
+				const char *body)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_proposal *p = kl_calloc(1, sizeof(*p));
@@ -128,7 +133,7 @@ static int judge(struct kl_judgement **out, const struct kl_surface *s,
 	} else if (parent && strstr(s->file[0].data, "NOISY") && m.again < m.noisy) {
 		event->profile.vs.v[0].lo_ppm = 500000;
 		event->profile.vs.v[0].hi_ppm = 1500000;
-		event->by = m.again ? "another run" : "one run";	/* so is its id another */
+		event->by = m.again ? "another run" : "one run"; /* so is its id another */
 	}
 	kl_event_seal(event);
 	return 0;
@@ -194,14 +199,18 @@ static void assert_sound(const char *dir)
 	assert_sh("", dir, "git for-each-ref refs/klineage/op refs/klineage/tmp");
 }
 
-#define TRAILER(key, rev) "git log -1 --format='%%(trailers:key=Klineage-" key ",valueonly)' " rev " | grep ."
+#define TRAILER(key, rev) \
+	"git log -1 --format='%%(trailers:key=Klineage-" key ",valueonly)' " rev " | grep ."
 
 static void test_rederived(void **state)
 {
-	static const struct answer t[] = {
-		/* K_2 from K_1: as fast at the second attempt. K_1 from K_0: faster, at the first */
-		{ 1, 0, "NS:1000 BAD:wrong-edge", 0 }, { 1, 1, "NS:1000 F:avx", 0 },
-		{ 2, 0, "NS:3900", 0 }, { 0 }
+	static const struct answer t[] = { /*
+		 * K_2 from K_1: as fast at the second attempt. K_1 from K_0: faster, at the first
+		 */
+					   { 1, 0, "NS:1000 BAD:wrong-edge", 0 },
+					   { 1, 1, "NS:1000 F:avx", 0 },
+					   { 2, 0, "NS:3900", 0 },
+					   { 0 }
 	};
 	KL_AUTO(kl_freep) char *dir = fake_repo("rederived");
 	struct kl_outcome out;
@@ -213,11 +222,13 @@ static void test_rederived(void **state)
 	assert_int_equal(m.opened, 1);
 	assert_int_equal(m.asked, 3);
 	/* first parents are the states, second parents stand on the state before */
-	assert_sh("expert\ntiled\nnaive", dir, "for c in $(git rev-list --first-parent " LINEAGE "); do "
+	assert_sh("expert\ntiled\nnaive", dir,
+		  "for c in $(git rev-list --first-parent " LINEAGE "); do "
 		  "git show $c:copy.c | sed -n 's/^\t\\([a-z]*\\)().*/\\1/p'; done");
 	sh(dir, "test \"$(git rev-parse " LINEAGE "^2^)\" = \"$(git rev-parse " LINEAGE "~1)\"");
 	sh(dir, "test \"$(git rev-parse " LINEAGE "~1^2^)\" = \"$(git rev-parse " LINEAGE "~2)\"");
-	assert_sh("2", dir, "git show " LINEAGE "^2:copy.c " LINEAGE "~1^2:copy.c | grep -c 'anew()'");
+	assert_sh("2", dir,
+		  "git show " LINEAGE "^2:copy.c " LINEAGE "~1^2:copy.c | grep -c 'anew()'");
 	assert_sh("copy.c\nklineage.yaml\noracle.c", dir, "git ls-tree --name-only " LINEAGE "^2");
 	assert_sh("5", dir, "git rev-list --count " LINEAGE);
 	assert_sh("rederived", dir, TRAILER("Derivation", LINEAGE));
@@ -228,19 +239,23 @@ static void test_rederived(void **state)
 	assert_sh("history", dir, TRAILER("Rewriter", LINEAGE));
 	assert_sh("untile", dir, TRAILER("Action", LINEAGE "~1^2"));
 	/* the note of K_i' is what the gate said of it against K_i */
-	assert_sh("1", dir, "git notes --ref=klineage/gate show " LINEAGE "^2 | grep -c '\"ns\":1000'");
+	assert_sh("1", dir,
+		  "git notes --ref=klineage/gate show " LINEAGE "^2 | grep -c '\"ns\":1000'");
 	sh(dir, "git notes --ref=klineage/gate show " LINEAGE "^2 | grep \"\\\"surface\\\":\\\"$("
-	   "git notes --ref=klineage/gate show " LINEAGE " | grep -o '\"surface\":\"[0-9a-f]*\"' | tail -n 1 | "
-	   "cut -d '\"' -f 4)\\\"\"");
+		"git notes --ref=klineage/gate show " LINEAGE
+		" | grep -o '\"surface\":\"[0-9a-f]*\"' | tail -n 1 | "
+		"cut -d '\"' -f 4)\\\"\"");
 	/* what failed is kept: a step back, and a step forward on the state it was tried on */
-	assert_sh("back\nforward", dir, "git log --reverse --format='%%(trailers:key=Klineage-Direction,valueonly)' "
-		  REJECTED " ^" WALK " | grep .");
+	assert_sh(
+		"back\nforward", dir,
+		"git log --reverse --format='%%(trailers:key=Klineage-Direction,valueonly)' " REJECTED
+		" ^" WALK " | grep .");
 	assert_sh("wrong-edge", dir, TRAILER("Class", REJECTED));
 	assert_sh("", dir, "git diff " REJECTED "^1 " WALK "~1");
 	assert_sh("1", dir, "git notes --ref=klineage/gate show " REJECTED " | grep -c wrong-edge");
 	/* notes stand on what is reachable alone */
 	sh(dir, "git notes --ref=klineage/gate list | while read -r blob commit; do "
-	   "test -n \"$(git for-each-ref --contains $commit)\" || exit 1; done");
+		"test -n \"$(git for-each-ref --contains $commit)\" || exit 1; done");
 	assert_sound(dir);
 	kl_outcome_release(&out);
 }
@@ -255,12 +270,24 @@ static void test_inverse(void **state)
 	} row[] = {
 		{ { { 1, 0, NULL, '-' }, { 2, 0, NULL, '-' } }, 2, "gave-up" },
 		{ { { 1, 0, NULL, '$' } }, 1, "budget" },
-		{ { { 1, 0, NULL, '?' }, { 1, 1, "NS:9000", 0 }, { 1, 2, NULL, '?' }, { 1, 3, "NS:1 BAD:hang", 0 },
-		    { 2, 0, NULL, '-' } }, 5, "unusable, slower, unusable, hang" },
-		{ { { 1, 0, "NS:1 CODE:tiled", 0 }, { 1, 1, NULL, '-' }, { 2, 0, NULL, '-' } }, 3, "no-change, gave-up" },
+		{ { { 1, 0, NULL, '?' },
+		    { 1, 1, "NS:9000", 0 },
+		    { 1, 2, NULL, '?' },
+		    { 1, 3, "NS:1 BAD:hang", 0 },
+		    { 2, 0, NULL, '-' } },
+		  5,
+		  "unusable, slower, unusable, hang" },
+		{ { { 1, 0, "NS:1 CODE:tiled", 0 }, { 1, 1, NULL, '-' }, { 2, 0, NULL, '-' } },
+		  3,
+		  "no-change, gave-up" },
 		/* who does not answer in time has had an attempt */
-		{ { { 1, 0, NULL, '~' }, { 1, 1, "NS:9000", 0 }, { 1, 2, NULL, '~' }, { 1, 3, NULL, '~' },
-		    { 2, 0, NULL, '-' } }, 5, "timeout, slower, timeout, timeout" },
+		{ { { 1, 0, NULL, '~' },
+		    { 1, 1, "NS:9000", 0 },
+		    { 1, 2, NULL, '~' },
+		    { 1, 3, NULL, '~' },
+		    { 2, 0, NULL, '-' } },
+		  5,
+		  "timeout, slower, timeout, timeout" },
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(row); i++) {
@@ -270,7 +297,8 @@ static void test_inverse(void **state)
 		/* K_1 with a code of its own, to come back to */
 		sh(dir, "git reset -q --hard main~3");
 		fake_commit(dir, "NS:4000 F:vec.128 CODE:tiled", "\\ttiled();\\n", "copy: tile it");
-		fake_commit(dir, "NS:1000 F:vec.256 F:prefetch", "\\texpert();\\n", "copy: the expert");
+		fake_commit(dir, "NS:1000 F:vec.256 F:prefetch", "\\texpert();\\n",
+			    "copy: the expert");
 		assert_ok(walk(dir, row[i].t, &out));
 		assert_int_equal(out.steps, 2);
 		assert_int_equal(out.rejections, 0);
@@ -288,9 +316,9 @@ static void test_inverse(void **state)
 /* the same files as K_i, or the same machine code: not slower, and not measured */
 static void test_same_as_goal(void **state)
 {
-	static const struct answer t[] = {
-		{ 1, 0, NULL, '=' }, { 2, 0, "NS:99999 CODE:tiled", 0 }, { 0 }
-	};
+	static const struct answer t[] = { { 1, 0, NULL, '=' },
+					   { 2, 0, "NS:99999 CODE:tiled", 0 },
+					   { 0 } };
 	KL_AUTO(kl_freep) char *dir = fake_repo("same");
 	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
 	struct kl_outcome out;
@@ -302,7 +330,8 @@ static void test_same_as_goal(void **state)
 	fake_commit(dir, "NS:1000 F:vec.256 F:prefetch", "\\texpert();\\n", "copy: the expert");
 	assert_ok(walk(dir, t, &out));
 	assert_int_equal(out.rederived, 2);
-	sh(dir, "test \"$(git rev-parse " LINEAGE "^2^{tree})\" = \"$(git rev-parse " LINEAGE "^{tree})\"");
+	sh(dir, "test \"$(git rev-parse " LINEAGE "^2^{tree})\" = \"$(git rev-parse " LINEAGE
+		"^{tree})\"");
 	assert_sh("1", dir, "git show " LINEAGE "~1^2:copy.c | grep -c 'anew()'");
 	assert_ok(kl_repo_open_at(&r, dir));
 	assert_ok(kl_view_load(&v, r, "copy", NAME));
@@ -313,12 +342,15 @@ static void test_same_as_goal(void **state)
 	kl_outcome_release(&out);
 }
 
-/* noise is measured again, three times in all; then nothing is shown, and nobody is asked for a repair */
+/*
+ * noise is measured again, three times in all; then nothing is shown, and nobody is asked for a
+ * repair
+ */
 static void test_noise(void **state)
 {
-	static const struct answer t[] = {
-		{ 1, 0, "NS:1000 NOISY", 0 }, { 2, 0, NULL, '-' }, { 0 }
-	};
+	static const struct answer t[] = { { 1, 0, "NS:1000 NOISY", 0 },
+					   { 2, 0, NULL, '-' },
+					   { 0 } };
 
 	for (int noisy = 0; noisy < 4; noisy++) {
 		KL_AUTO(kl_freep) char *dir = fake_repo("noise");
@@ -341,20 +373,25 @@ static void test_noise(void **state)
 		assert_int_equal(out.rederived, noisy < 3);
 		if (noisy == 3)
 			assert_sh("not-shown", dir, TRAILER("Attempts", LINEAGE));
-		else	/* all that was measured stands there */
-			sh(dir, "test $(git notes --ref=klineage/gate show " LINEAGE "^2 | wc -l) = %d", noisy + 1);
+		else /* all that was measured stands there */
+			sh(dir,
+			   "test $(git notes --ref=klineage/gate show " LINEAGE "^2 | wc -l) = %d",
+			   noisy + 1);
 		assert_sound(dir);
 		kl_outcome_release(&out);
 	}
 }
 
-/* interrupted wherever a gate or a model is asked: the same states, and no answer is asked for twice */
+/*
+ * interrupted wherever a gate or a model is asked: the same states, and no answer is asked for
+ * twice
+ */
 static void test_interrupted(void **state)
 {
-	static const struct answer t[] = {
-		{ 1, 0, "NS:1000 BAD:wrong-edge", 0 }, { 1, 1, "NS:1000 F:avx", 0 },
-		{ 2, 0, "NS:3900", 0 }, { 0 }
-	};
+	static const struct answer t[] = { { 1, 0, "NS:1000 BAD:wrong-edge", 0 },
+					   { 1, 1, "NS:1000 F:avx", 0 },
+					   { 2, 0, "NS:3900", 0 },
+					   { 0 } };
 
 	for (int at = 1; at <= 10; at++) {
 		KL_AUTO(kl_freep) char *dir = fake_repo("cut");
@@ -387,12 +424,13 @@ static void test_interrupted(void **state)
 	}
 }
 
-/* an error of the model ends the run, not the walk; --skip leaves the step as it is; no model, no start */
+/*
+ * an error of the model ends the run, not the walk; --skip leaves the step as it is; no model, no
+ * start
+ */
 static void test_errors(void **state)
 {
-	static const struct answer t[] = {
-		{ 1, 0, NULL, '!' }, { 2, 0, NULL, '-' }, { 0 }
-	};
+	static const struct answer t[] = { { 1, 0, NULL, '!' }, { 2, 0, NULL, '-' }, { 0 } };
 	KL_AUTO(kl_freep) char *dir = fake_repo("errors");
 	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
 	struct fake f = { 0 };
@@ -424,10 +462,9 @@ static void test_errors(void **state)
 /* three times in a row is an error, and what was counted is kept */
 static void test_timeouts(void **state)
 {
-	static const struct answer t[] = {
-		{ 1, 0, NULL, '~' }, { 1, 1, NULL, '~' }, { 1, 2, NULL, '~' }, { 1, 3, NULL, '-' },
-		{ 2, 0, NULL, '-' }, { 0 }
-	};
+	static const struct answer t[] = { { 1, 0, NULL, '~' }, { 1, 1, NULL, '~' },
+					   { 1, 2, NULL, '~' }, { 1, 3, NULL, '-' },
+					   { 2, 0, NULL, '-' }, { 0 } };
 	KL_AUTO(kl_freep) char *dir = fake_repo("timeouts");
 	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
 	struct fake f = { 0 };
@@ -480,7 +517,7 @@ static void test_stopped(void **state)
 
 /* a second reader: what he says of "tiled", and how often he was asked */
 static struct {
-	const char *says;	/* json; NULL: there is no money for it */
+	const char *says; /* json; NULL: there is no money for it */
 	int asked;
 } reader;
 
@@ -501,13 +538,15 @@ static void test_traits(void **state)
 	static const struct {
 		const char *says, *trait, *delta;
 	} row[] = {
-		{ "{\"tiled\":{\"value\":\"no\",\"path\":\"copy.c\",\"lines\":[2,4]}}", "\"tiled\":\"no\"", "clean" },
+		{ "{\"tiled\":{\"value\":\"no\",\"path\":\"copy.c\",\"lines\":[2,4]}}",
+		  "\"tiled\":\"no\"", "clean" },
 		{ "{}", "\"tiled\":\"unknown\"", "unknown" },
 		{ NULL, "\"tiled\":\"no unaudited\"", "clean" },
 	};
 	static const struct answer t[] = { { 1, 0, NULL, '-' }, { 2, 0, NULL, '-' }, { 0 } };
 	char *primary[] = { (char *)"trait:tiled", NULL };
-	struct kl_mechanism tile = { .name = (char *)"tile", .primary = { primary, 1, 0 },
+	struct kl_mechanism tile = { .name = (char *)"tile",
+				     .primary = { primary, 1, 0 },
 				     .companions = { (char *[]){ (char *)"*", NULL }, 1, 0 } };
 	struct kl_mechanisms mechanisms = { &tile, 1 };
 
@@ -520,8 +559,9 @@ static void test_traits(void **state)
 		struct kl_outcome out;
 
 		sh(dir, "git reset -q --hard main~3");
-		fake_commit(dir, "NS:4000 F:vec.128", "\\ttiled();\\n",
-			    "copy: tile it\n\nKlineage-Action: untile\nKlineage-Mechanism: tile\nKlineage-Trait: tiled");
+		fake_commit(
+			dir, "NS:4000 F:vec.128", "\\ttiled();\\n",
+			"copy: tile it\n\nKlineage-Action: untile\nKlineage-Mechanism: tile\nKlineage-Trait: tiled");
 		fake_commit(dir, "NS:1000 F:vec.256", "\\texpert();\\n", "copy: the expert");
 		memset(&m, 0, sizeof(m));
 		reader.says = row[i].says;
@@ -536,7 +576,9 @@ static void test_traits(void **state)
 		kl_sequencer_release(&s);
 		assert_int_equal(reader.asked, 1);
 		sh(dir, "git notes --ref=klineage/gate show " WALK " | grep -F '%s'", row[i].trait);
-		sh(dir, "test $(git notes --ref=klineage/gate show " WALK " | grep -c '\"audit\":.*\"lines\":\\[2,4\\]') = %d",
+		sh(dir,
+		   "test $(git notes --ref=klineage/gate show " WALK
+		   " | grep -c '\"audit\":.*\"lines\":\\[2,4\\]') = %d",
 		   !i);
 		assert_sh(row[i].delta, dir, TRAILER("Delta", WALK));
 		assert_sound(dir);
@@ -561,8 +603,11 @@ static int judge_away(struct kl_judgement **out, const struct kl_surface *s,
 
 static int send_parcel(struct kl_parcel *out, void *payload)
 {
-	*out = (struct kl_parcel){ .waiting = true, .file = kl_strdup("f"), .digest = kl_strdup("d"),
-				   .command = kl_strdup("c"), .jobs = 1 };
+	*out = (struct kl_parcel){ .waiting = true,
+				   .file = kl_strdup("f"),
+				   .digest = kl_strdup("d"),
+				   .command = kl_strdup("c"),
+				   .jobs = 1 };
 	sent = true;
 	return 0;
 }
@@ -612,13 +657,16 @@ static void test_waiting(void **state)
 	kl_outcome_release(&out);
 }
 
-/* second parents, their notes and what failed travel; a re-derivation that is not what it says is found */
+/*
+ * second parents, their notes and what failed travel; a re-derivation that is not what it says is
+ * found
+ */
 static void test_travels(void **state)
 {
-	static const struct answer t[] = {
-		{ 1, 0, "NS:1000 BAD:wrong-edge", 0 }, { 1, 1, "NS:1000 F:avx", 0 },
-		{ 2, 0, NULL, '-' }, { 0 }
-	};
+	static const struct answer t[] = { { 1, 0, "NS:1000 BAD:wrong-edge", 0 },
+					   { 1, 1, "NS:1000 F:avx", 0 },
+					   { 2, 0, NULL, '-' },
+					   { 0 } };
 	KL_AUTO(kl_freep) char *dir = fake_repo("travels");
 	KL_AUTO(kl_freep) char *to = scratch_dir("travels-to");
 	KL_AUTO(kl_freep) char *x = kl_asprintf("%s/tx", scratch_root);
@@ -639,17 +687,23 @@ static void test_travels(void **state)
 	assert_ok(kl_import_read(&res, there, x, NULL));
 	assert_int_equal(res.steps, 2);
 	assert_int_equal(res.rejected, 2);
-	sh(scratch_root, "test \"$(git -C travels rev-parse " LINEAGE "^2)\" = \"$(git -C travels-to rev-parse " LINEAGE "^2)\"");
-	sh(scratch_root, "test \"$(git -C travels rev-parse " LINEAGE ")\" = \"$(git -C travels-to rev-parse " LINEAGE ")\"");
+	sh(scratch_root, "test \"$(git -C travels rev-parse " LINEAGE
+			 "^2)\" = \"$(git -C travels-to rev-parse " LINEAGE "^2)\"");
+	sh(scratch_root, "test \"$(git -C travels rev-parse " LINEAGE
+			 ")\" = \"$(git -C travels-to rev-parse " LINEAGE ")\"");
 	assert_sh("forward", to, TRAILER("Direction", REJECTED));
 	assert_sound(to);
 	sh(scratch_root, "cd tx && sed -i 's/anew()/knew()/' rederived/0002-*");
 	assert_error(KL_EINVALID, "was changed", kl_import_read(&res, there, x, "again"));
 
 	/* the same words over a K_i' that was never judged */
-	sh(to, "git update-ref refs/heads/" LINEAGE " $(git commit-tree -p " LINEAGE "^1 -p $(git commit-tree -p " LINEAGE "^1 "
-	   "-m x " LINEAGE "~1^{tree}) -m \"$(git log -1 --format=%%B " LINEAGE ")\" " LINEAGE "^{tree}) && "
-	   "git notes --ref=klineage/gate copy %s " LINEAGE, "$(git -C ../travels rev-parse " LINEAGE ")");
+	sh(to,
+	   "git update-ref refs/heads/" LINEAGE " $(git commit-tree -p " LINEAGE
+	   "^1 -p $(git commit-tree -p " LINEAGE "^1 "
+	   "-m x " LINEAGE "~1^{tree}) -m \"$(git log -1 --format=%%B " LINEAGE ")\" " LINEAGE
+	   "^{tree}) && "
+	   "git notes --ref=klineage/gate copy %s " LINEAGE,
+	   "$(git -C ../travels rev-parse " LINEAGE ")");
 	c.repo = there;
 	assert_ok(kl_check_run(&c));
 	assert_int_equal(c.errors, 1);
@@ -658,16 +712,11 @@ static void test_travels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rederived),
-		cmocka_unit_test(test_inverse),
-		cmocka_unit_test(test_same_as_goal),
-		cmocka_unit_test(test_noise),
-		cmocka_unit_test(test_interrupted),
-		cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_timeouts),
-		cmocka_unit_test(test_stopped),
-		cmocka_unit_test(test_traits),
-		cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_rederived),    cmocka_unit_test(test_inverse),
+		cmocka_unit_test(test_same_as_goal), cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_interrupted),  cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_timeouts),     cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_traits),       cmocka_unit_test(test_waiting),
 		cmocka_unit_test(test_travels),
 	};
 

@@ -9,7 +9,7 @@
 /* --- a bundle of one job, in parts that a test may spoil ----------------------------- */
 
 struct parts {
-	char object[80], job[80];	/* names */
+	char object[80], job[80]; /* names */
 	struct kl_buf doc, manifest;
 	json_t *entry, *files;
 };
@@ -41,7 +41,8 @@ static void make(struct parts *p, const char *candidate, const char *pool)
 	kl_json_canonical(&p->doc, doc);
 	kl_sha256_hex(hex, p->doc.ptr, p->doc.len);
 	snprintf(p->job, sizeof(p->job), "jobs/%s.json", hex);
-	p->entry = json_pack("{s:s,s:s,s:s,s:s}", "workload", "w", "surface", "s", "contract", "c", "job", p->job);
+	p->entry = json_pack("{s:s,s:s,s:s,s:s}", "workload", "w", "surface", "s", "contract", "c",
+			     "job", p->job);
 	p->files = json_array();
 	json_array_append_new(p->files, file_json(p->object, "object", 6));
 	json_array_append_new(p->files, file_json(p->job, p->doc.ptr, p->doc.len));
@@ -56,7 +57,8 @@ static void seal(struct parts *p)
 	kl_json_canonical(&text, p->entry);
 	kl_sha256_hex(hex, text.ptr, text.len);
 	kl_json_set_str(p->entry, "digest", hex);
-	m = json_pack("{s:s,s:O,s:[O]}", "schema", "klineage.bundle/1", "files", p->files, "jobs", p->entry);
+	m = json_pack("{s:s,s:O,s:[O]}", "schema", "klineage.bundle/1", "files", p->files, "jobs",
+		      p->entry);
 	kl_json_canonical(&p->manifest, m);
 }
 
@@ -118,12 +120,18 @@ static void a_bundle_is_unpacked(void **state)
 static void jobs_name_nothing_but_what_is_in_the_bundle(void **state)
 {
 	static const char *const bad[] = {
-		"/etc/passwd", "../../etc/passwd", "files/../../x", "files/abc", "manifest.json",
+		"/etc/passwd",
+		"../../etc/passwd",
+		"files/../../x",
+		"files/abc",
+		"manifest.json",
 		"files/0000000000000000000000000000000000000000000000000000000000000000",
 		"files/0000000000000000000000000000000000000000000000000000000000000000/../../../x",
 	};
 	static const char *const bad_pool[] = {
-		"/tmp/x", "../x", "pools/../../x", "pools/0123456789abcdef/..", "pools/", "files/0123456789abcdef",
+		"/tmp/x",        "../x",
+		"pools/../../x", "pools/0123456789abcdef/..",
+		"pools/",        "files/0123456789abcdef",
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
@@ -159,8 +167,9 @@ static void the_manifest_says_what_is_there(void **state)
 	{
 		KL_AUTO(kl_buf_release) struct kl_buf bytes = KL_BUF_INIT;
 		KL_AUTO(kl_unpacked_release) struct kl_unpacked u = { NULL };
-		KL_AUTO(json_decrefp) json_t *m = json_pack("{s:s,s:O,s:[O]}", "schema", "klineage.bundle/1",
-							    "files", digest.files, "jobs", digest.entry);
+		KL_AUTO(json_decrefp) json_t *m = json_pack("{s:s,s:O,s:[O]}", "schema",
+							    "klineage.bundle/1", "files",
+							    digest.files, "jobs", digest.entry);
 
 		kl_buf_clear(&digest.manifest);
 		kl_json_canonical(&digest.manifest, m);
@@ -185,7 +194,10 @@ static void any_byte_that_is_changed_is_seen(void **state)
 		bytes.ptr[i] ^= 0x04;
 		err = unpack(&u, &bytes);
 		bytes.ptr[i] ^= 0x04;
-		/* the manifest's own words may change and still be words: then the name of the bundle does */
+		/*
+		 * the manifest's own words may change and still be words: then the name of the
+		 * bundle does
+		 */
 		if (!err) {
 			char hex[KL_SHA256_HEX];
 
@@ -208,7 +220,10 @@ static void add(struct kl_report *r, const char *job)
 	assert_ok(kl_report_add(r, line));
 }
 
-/* wherever a worker was killed, the next one has all whole lines, and its file ends as the first's would */
+/*
+ * wherever a worker was killed, the next one has all whole lines, and its file ends as the first's
+ * would
+ */
 static void a_report_goes_on_wherever_it_was_cut(void **state)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;

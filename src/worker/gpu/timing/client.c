@@ -18,11 +18,13 @@
 #define MOST_SETS 48
 /* Of the device's memory. */
 #define MEMORY_SHARE 4
-#define MEMORY_SHARE_HOST 16		/* several processes have sets */
+#define MEMORY_SHARE_HOST 16 /* several processes have sets */
 
 const char *kl_gpu_timer_what(const struct kl_job *job, int who)
 {
-	return who == KL_BLOCKS_PARENT ? "parent" : who == KL_BLOCKS_BASELINE ? job->baseline : "the kernel";
+	return who == KL_BLOCKS_PARENT   ? "parent" :
+	       who == KL_BLOCKS_BASELINE ? job->baseline :
+					   "the kernel";
 }
 
 static struct kl_gpu_child *child_of(const struct kl_gpu_timer *t, int who)
@@ -62,7 +64,8 @@ static size_t count_sets(const struct kl_gpu_timer *t)
 	const struct kl_gpu_facts *f = kl_gpu_child_facts(t->child[0]);
 	uint64_t one = t->bytes ? t->bytes : 1;
 	uint64_t n = t->point->hot ? (uint64_t)f->l2 / 4 / one : 2 * (uint64_t)f->l2 / one + 1;
-	uint64_t most = (uint64_t)f->bytes / (t->job->host ? MEMORY_SHARE_HOST : MEMORY_SHARE) / one;
+	uint64_t most = (uint64_t)f->bytes / (t->job->host ? MEMORY_SHARE_HOST : MEMORY_SHARE) /
+			one;
 
 	n = n < most ? n : most;
 	n = n < MOST_SETS ? n : MOST_SETS;
@@ -90,8 +93,8 @@ static int make_sets(struct kl_gpu_timer *t, int who)
 	int err;
 
 	for (size_t i = 0; i < t->nset; i++)
-		if ((err = kl_gpu_child_set(child_of(t, who), (uint32_t)i, t->layout, t->job->nargs, i % 2,
-					    &t->host[i % t->nmember])) < 0)
+		if ((err = kl_gpu_child_set(child_of(t, who), (uint32_t)i, t->layout, t->job->nargs,
+					    i % 2, &t->host[i % t->nmember])) < 0)
 			return err;
 	return 0;
 }
@@ -106,8 +109,10 @@ static int ask(struct kl_gpu_timer *t, int who, void *q, size_t n, void *reply, 
 
 static int begin(struct kl_gpu_timer *t, int who)
 {
-	struct kl_gpu_time_begin q = { .head = kl_gpu_head((enum kl_gpu_op)KL_GPU_TIME_BEGIN, 0, sizeof(q)),
-				       .nset = (uint32_t)t->nset, .key = kl_rng_os_seed() };
+	struct kl_gpu_time_begin q = { .head = kl_gpu_head((enum kl_gpu_op)KL_GPU_TIME_BEGIN, 0,
+							   sizeof(q)),
+				       .nset = (uint32_t)t->nset,
+				       .key = kl_rng_os_seed() };
 	struct kl_gpu_time_begun r;
 	struct kl_gpu_reply plain;
 	int err;
@@ -118,7 +123,8 @@ static int begin(struct kl_gpu_timer *t, int who)
 		return err;
 	t->bytes_per_ns = r.bytes_per_ns;
 	for (uint32_t i = 0; i < t->nset; i++) {
-		struct kl_gpu_head h = kl_gpu_head((enum kl_gpu_op)KL_GPU_TIME_UPLOAD, i, sizeof(h));
+		struct kl_gpu_head h = kl_gpu_head((enum kl_gpu_op)KL_GPU_TIME_UPLOAD, i,
+						   sizeof(h));
 
 		if ((err = ask(t, who, &h, sizeof(h), &plain, sizeof(plain), ASK_MS)) < 0)
 			return err;
@@ -254,9 +260,9 @@ bool kl_gpu_timer_alive(const struct kl_gpu_timer *t)
 	return true;
 }
 
-int kl_gpu_timer_open(struct kl_gpu_timer **out, const struct kl_job *job, const struct kl_point *pt,
-		      const struct kl_member *const *member, size_t nmember,
-		      bool there[KL_BLOCKS_SUBJECTS], json_t *notes)
+int kl_gpu_timer_open(struct kl_gpu_timer **out, const struct kl_job *job,
+		      const struct kl_point *pt, const struct kl_member *const *member,
+		      size_t nmember, bool there[KL_BLOCKS_SUBJECTS], json_t *notes)
 {
 	int err;
 
@@ -317,7 +323,10 @@ int kl_gpu_timer_visit(struct kl_gpu_timer *t, int who, enum kl_gpu_time_mode mo
 {
 	struct kl_gpu_time_visit q = {
 		.head = kl_gpu_head((enum kl_gpu_op)KL_GPU_TIME_VISIT, (uint32_t)who, sizeof(q)),
-		.mode = mode, .ncall = (uint32_t)n, .warm = warm, .seed = seed,
+		.mode = mode,
+		.ncall = (uint32_t)n,
+		.warm = warm,
+		.seed = seed,
 		.limit_ms = t->job->call_ms * (int64_t)n,
 	};
 	int err;
@@ -337,11 +346,14 @@ int kl_gpu_timer_slope(struct kl_gpu_timer *t, int who, uint32_t calls, uint32_t
 {
 	struct kl_gpu_time_slope q = {
 		.head = kl_gpu_head((enum kl_gpu_op)KL_GPU_TIME_SLOPE, (uint32_t)who, sizeof(q)),
-		.calls = calls, .rounds = rounds, .limit_ms = 2 * t->job->call_ms * calls,
+		.calls = calls,
+		.rounds = rounds,
+		.limit_ms = 2 * t->job->call_ms * calls,
 	};
 
 	memset(out, 0, sizeof(*out));
-	return hung(ask(t, who, &q, sizeof(q), out, sizeof(*out), 10 * q.limit_ms + ASK_MS), &out->how);
+	return hung(ask(t, who, &q, sizeof(q), out, sizeof(*out), 10 * q.limit_ms + ASK_MS),
+		    &out->how);
 }
 
 int kl_gpu_timer_bench(struct kl_gpu_timer *t, int who, uint32_t warm, uint32_t calls,
@@ -349,14 +361,18 @@ int kl_gpu_timer_bench(struct kl_gpu_timer *t, int who, uint32_t warm, uint32_t 
 {
 	struct kl_gpu_time_bench q = {
 		.head = kl_gpu_head((enum kl_gpu_op)KL_GPU_TIME_BENCH, (uint32_t)who, sizeof(q)),
-		.warm = warm, .calls = calls, .limit_ms = t->job->call_ms * KL_GPU_TIME_CALLS,
+		.warm = warm,
+		.calls = calls,
+		.limit_ms = t->job->call_ms * KL_GPU_TIME_CALLS,
 	};
 
 	memset(out, 0, sizeof(*out));
-	return hung(ask(t, who, &q, sizeof(q), out, sizeof(*out), 4 * q.limit_ms + ASK_MS), &out->how);
+	return hung(ask(t, who, &q, sizeof(q), out, sizeof(*out), 4 * q.limit_ms + ASK_MS),
+		    &out->how);
 }
 
-int kl_gpu_timer_outside(struct kl_gpu_timer *t, int who, uint32_t calls, uint32_t rounds, double *ns)
+int kl_gpu_timer_outside(struct kl_gpu_timer *t, int who, uint32_t calls, uint32_t rounds,
+			 double *ns)
 {
 	struct kl_gpu_time_sloped r;
 	double took[2][OUTSIDE_ROUNDS];

@@ -12,8 +12,9 @@
  * modules of the same cubin), its parent, the baseline, and several sets of tensors with
  * the pool's inputs, in turn. Subjects are numbered as blocks.h does.
  *
- * Host code (launcher.h) gets a process of its own for each of them, so that nothing of the candidate's
- * runs where others are timed; and since it could lie there, the clock of this process is asked, too.
+ * Host code (launcher.h) gets a process of its own for each of them, so that nothing of the
+ * candidate's runs where others are timed; and since it could lie there, the clock of this process
+ * is asked, too.
  *
  *	kl_gpu_timer_open(&t, job, point, member, nmember, wanted);
  *	kl_gpu_timer_visit(t, who, mode, which, n, seed, &visited)
@@ -25,28 +26,28 @@
 #define KL_GPU_TIMER_MEMBERS 8
 
 struct kl_gpu_timer {
-	const struct kl_job *job;	/* borrowed, as are point and members */
+	const struct kl_job *job; /* borrowed, as are point and members */
 	const struct kl_point *point;
 	const struct kl_member *member[KL_GPU_TIMER_MEMBERS];
-	size_t nmember, nset;		/* set i has member i % nmember */
-	struct kl_gpu_child *child[KL_BLOCKS_SUBJECTS];	/* [0] alone; host code: one each */
-	int last;			/* who was visited last */
+	size_t nmember, nset;                           /* set i has member i % nmember */
+	struct kl_gpu_child *child[KL_BLOCKS_SUBJECTS]; /* [0] alone; host code: one each */
+	int last;                                       /* who was visited last */
 	struct kl_gpu_host host[KL_GPU_TIMER_MEMBERS];
 	struct kl_gpu_tensor_layout layout[KL_GPU_MAX_TENSORS];
-	uint64_t bytes;			/* of a set */
+	uint64_t bytes; /* of a set */
 	uint64_t l2;
-	double bytes_per_ns;		/* of the device memory, at best; 0: not known */
+	double bytes_per_ns; /* of the device memory, at best; 0: not known */
 	bool there[KL_BLOCKS_SUBJECTS];
-	char library[96];		/* "cuBLAS 130100", "" where the baseline is none */
+	char library[96]; /* "cuBLAS 130100", "" where the baseline is none */
 };
 
 /**
- * `there`: what to load; cleared for what is left out. KL_EINVALID: the candidate cannot be launched;
- * KL_ECANNOT: not on this GPU.
+ * `there`: what to load; cleared for what is left out. KL_EINVALID: the candidate cannot be
+ * launched; KL_ECANNOT: not on this GPU.
  */
-int kl_gpu_timer_open(struct kl_gpu_timer **out, const struct kl_job *job, const struct kl_point *pt,
-		      const struct kl_member *const *member, size_t nmember,
-		      bool there[KL_BLOCKS_SUBJECTS], json_t *notes);
+int kl_gpu_timer_open(struct kl_gpu_timer **out, const struct kl_job *job,
+		      const struct kl_point *pt, const struct kl_member *const *member,
+		      size_t nmember, bool there[KL_BLOCKS_SUBJECTS], json_t *notes);
 void kl_gpu_timer_free(struct kl_gpu_timer *t);
 KL_DEFINE_CLEANUP(struct kl_gpu_timer *, kl_gpu_timer_free)
 
@@ -59,10 +60,11 @@ int kl_gpu_timer_visit(struct kl_gpu_timer *t, int who, enum kl_gpu_time_mode mo
 int kl_gpu_timer_slope(struct kl_gpu_timer *t, int who, uint32_t calls, uint32_t rounds,
 		       struct kl_gpu_time_sloped *out);
 /**
- * Host code: what one more call takes by this process's own clock, from two requests of n and 2n calls in
- * `rounds`. Less can be claimed over there, but not done.
+ * Host code: what one more call takes by this process's own clock, from two requests of n and 2n
+ * calls in `rounds`. Less can be claimed over there, but not done.
  */
-int kl_gpu_timer_outside(struct kl_gpu_timer *t, int who, uint32_t calls, uint32_t rounds, double *ns);
+int kl_gpu_timer_outside(struct kl_gpu_timer *t, int who, uint32_t calls, uint32_t rounds,
+			 double *ns);
 /** Is every process that it needs there? */
 bool kl_gpu_timer_alive(const struct kl_gpu_timer *t);
 int kl_gpu_timer_bench(struct kl_gpu_timer *t, int who, uint32_t warm, uint32_t calls,

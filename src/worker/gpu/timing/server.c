@@ -22,8 +22,8 @@ static int upload(struct kl_gpu_timing *t, uint32_t place)
 		if (!set->layout[i].tensor || !set->layout[i].writable || set->layout[i].output ||
 		    !set->layout[i].bytes)
 			continue;
-		if (!p->has[i] && (err = kl_gpu_buffer_make(&p->copy[i], t->device, set->layout[i].bytes,
-							    256, false)) < 0)
+		if (!p->has[i] && (err = kl_gpu_buffer_make(&p->copy[i], t->device,
+							    set->layout[i].bytes, 256, false)) < 0)
 			return err;
 		p->has[i] = true;
 		if ((rc = t->cu->copy(p->copy[i].at, set->buffer[i].at, set->layout[i].bytes,
@@ -72,24 +72,43 @@ static int serve(struct kl_gpu_serve *s, const struct kl_gpu_head *h, union repl
 
 	*n = sizeof(r->plain);
 	switch (h->op) {
-	case KL_GPU_TIME_BEGIN: *n = sizeof(r->begun); break;
-	case KL_GPU_TIME_VENDOR: *n = sizeof(r->vendored); break;
-	case KL_GPU_TIME_VISIT: *n = sizeof(r->visited); break;
-	case KL_GPU_TIME_SLOPE: *n = sizeof(r->sloped); break;
-	case KL_GPU_TIME_BENCH: *n = sizeof(r->benched); break;
+	case KL_GPU_TIME_BEGIN:
+		*n = sizeof(r->begun);
+		break;
+	case KL_GPU_TIME_VENDOR:
+		*n = sizeof(r->vendored);
+		break;
+	case KL_GPU_TIME_VISIT:
+		*n = sizeof(r->visited);
+		break;
+	case KL_GPU_TIME_SLOPE:
+		*n = sizeof(r->sloped);
+		break;
+	case KL_GPU_TIME_BENCH:
+		*n = sizeof(r->benched);
+		break;
 	}
 	if ((err = kl_gpu_timing_open(&t, s)) < 0)
 		return err;
 	switch (h->op) {
-	case KL_GPU_TIME_BEGIN: return kl_gpu_timing_begin(t, q, &r->begun.bytes_per_ns);
-	case KL_GPU_TIME_BOUND: return kl_gpu_timing_add_bound(t, q);
-	case KL_GPU_TIME_VENDOR: return kl_gpu_timing_add_vendor(t, q, r->vendored.what);
-	case KL_GPU_TIME_UPLOAD: return upload(t, h->slot);
-	case KL_GPU_TIME_FETCH: return fetch(t, h->slot);
-	case KL_GPU_TIME_VISIT: return kl_gpu_timing_visit(t, q, &r->visited);
-	case KL_GPU_TIME_LAUNCHER: return kl_gpu_timing_add_launcher(t, q);
-	case KL_GPU_TIME_SLOPE: return kl_gpu_timing_slope(t, q, &r->sloped);
-	default: return kl_gpu_timing_bench(t, q, &r->benched);
+	case KL_GPU_TIME_BEGIN:
+		return kl_gpu_timing_begin(t, q, &r->begun.bytes_per_ns);
+	case KL_GPU_TIME_BOUND:
+		return kl_gpu_timing_add_bound(t, q);
+	case KL_GPU_TIME_VENDOR:
+		return kl_gpu_timing_add_vendor(t, q, r->vendored.what);
+	case KL_GPU_TIME_UPLOAD:
+		return upload(t, h->slot);
+	case KL_GPU_TIME_FETCH:
+		return fetch(t, h->slot);
+	case KL_GPU_TIME_VISIT:
+		return kl_gpu_timing_visit(t, q, &r->visited);
+	case KL_GPU_TIME_LAUNCHER:
+		return kl_gpu_timing_add_launcher(t, q);
+	case KL_GPU_TIME_SLOPE:
+		return kl_gpu_timing_slope(t, q, &r->sloped);
+	default:
+		return kl_gpu_timing_bench(t, q, &r->benched);
 	}
 }
 

@@ -91,16 +91,16 @@ int kl_gpu_timing_print(struct kl_gpu_timing *t, uint32_t call, uint32_t place)
 
 	for (size_t i = 0; i < set->n && err == 0; i++)
 		if (set->layout[i].tensor && set->layout[i].writable && set->layout[i].bytes)
-			err = kl_gpu_fingerprint_to(t->device,
-						    t->prints + 16 * (call * KL_GPU_MAX_TENSORS + i),
-						    set->buffer[i].at, set->layout[i].bytes, t->key);
+			err = kl_gpu_fingerprint_to(
+				t->device, t->prints + 16 * (call * KL_GPU_MAX_TENSORS + i),
+				set->buffer[i].at, set->layout[i].bytes, t->key);
 	return err;
 }
 
 int kl_gpu_timing_stamp(struct kl_gpu_timing *t, uint32_t call, int which)
 {
 	return kl_gpu_stamp_to(&t->tool, t->stamps + (2 * call + (uint64_t)which) *
-						     sizeof(struct kl_gpu_stamp));
+							     sizeof(struct kl_gpu_stamp));
 }
 
 /* -- how it ended ---------------------------------------------------------------------- */
@@ -146,7 +146,8 @@ void kl_gpu_timing_check_scratch(struct kl_gpu_timing *t, struct kl_gpu_timed *x
 				 const struct kl_gpu_time_visit *q, struct kl_gpu_time_visited *out)
 {
 	for (uint32_t i = 0; i < q->ncall && !x->vendor; i++)
-		if (kl_gpu_bound_check(kl_gpu_timing_bound(t, x, q->which[i]), t->device) == KL_ENO) {
+		if (kl_gpu_bound_check(kl_gpu_timing_bound(t, x, q->which[i]), t->device) ==
+		    KL_ENO) {
 			out->how.end = KL_GPU_CALL_SCRATCH;
 			snprintf(out->r.message, sizeof(out->r.message), "%s", kl_error_last());
 			kl_error_clear();
@@ -177,7 +178,8 @@ int kl_gpu_timing_read_prints(struct kl_gpu_timing *t, const struct kl_gpu_time_
 		for (size_t i = 0; i < set->n; i++) {
 			const uint64_t *p = all + 2 * (c * KL_GPU_MAX_TENSORS + i);
 
-			if (!set->layout[i].tensor || !set->layout[i].writable || !set->layout[i].bytes)
+			if (!set->layout[i].tensor || !set->layout[i].writable ||
+			    !set->layout[i].bytes)
 				continue;
 			out->print[c][0] = kl_gpu_mix(out->print[c][0] ^ p[0], i);
 			out->print[c][1] = kl_gpu_mix(out->print[c][1] ^ p[1], i);

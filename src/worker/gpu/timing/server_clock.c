@@ -44,7 +44,7 @@ static int ready_all(struct kl_gpu_timing *t, struct kl_gpu_timed *x, uint64_t s
 #define SLOPE_ROUNDS KL_GPU_TIME_SLOPE_ROUNDS
 
 struct slope {
-	double wall[2][SLOPE_ROUNDS], device[2][SLOPE_ROUNDS];	/* of n calls, of 2 n */
+	double wall[2][SLOPE_ROUNDS], device[2][SLOPE_ROUNDS]; /* of n calls, of 2 n */
 };
 
 static int run_slopes(struct kl_gpu_timing *t, struct kl_gpu_timed *x,
@@ -83,7 +83,7 @@ int kl_gpu_timing_slope(struct kl_gpu_timing *t, const struct kl_gpu_time_slope 
 	if (err < 0 || (err = run_slopes(t, x, q, calls, &s, &out->how)) < 0 ||
 	    out->how.end != KL_GPU_CALL_OK)
 		return err;
-	spread = kl_stats_median(s.wall[1], q->rounds) - s.wall[1][0];	/* sorted */
+	spread = kl_stats_median(s.wall[1], q->rounds) - s.wall[1][0]; /* sorted */
 	kl_stats_median(s.wall[0], q->rounds);
 	kl_stats_median(s.device[0], q->rounds);
 	kl_stats_median(s.device[1], q->rounds);
@@ -96,8 +96,8 @@ int kl_gpu_timing_slope(struct kl_gpu_timing *t, const struct kl_gpu_time_slope 
 /* -- as others do it ------------------------------------------------------------------------ */
 
 /*
- * Triton's do_bench: always the same buffers, warm-up calls without a flush, then each call behind a
- * zeroing of 256 MB, which also hides the launch; the median of event times. Nothing is checked.
+ * Triton's do_bench: always the same buffers, warm-up calls without a flush, then each call behind
+ * a zeroing of 256 MB, which also hides the launch; the median of event times. Nothing is checked.
  */
 int kl_gpu_timing_bench(struct kl_gpu_timing *t, const struct kl_gpu_time_bench *q,
 			struct kl_gpu_time_benched *out)

@@ -15,7 +15,7 @@ int kl_gpu_timing_memory(uint64_t *at, const struct kl_gpu_device *d, uint64_t b
 	struct kl_gpu_buffer b = { 0 };
 	int err = kl_gpu_buffer_make(&b, d, bytes, 256, false);
 
-	*at = b.at;		/* lives as long as the context */
+	*at = b.at; /* lives as long as the context */
 	return err;
 }
 

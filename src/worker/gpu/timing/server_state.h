@@ -15,8 +15,8 @@
  *	kl_gpu_timing_add_bound(t, ...);	or _vendor, _launcher: who is timed
  *	kl_gpu_timing_visit(t, ...);		timed calls of one of them
  *
- * An error ends the request, not the process. How a subject's calls ended is no error but stands in the reply
- * (struct kl_gpu_time_end).
+ * An error ends the request, not the process. How a subject's calls ended is no error but stands in
+ * the reply (struct kl_gpu_time_end).
  */
 /* How long operations of the gate's own may take, beside those of a subject. */
 #define KL_GPU_OWN_MS 20000
@@ -25,8 +25,8 @@
 struct kl_gpu_timed {
 	bool there;
 	uint32_t bind[KL_GPU_TIME_CALLS];
-	struct kl_gpu_baseline *vendor;		/* NULL: bound */
-	struct kl_cu_graph_exec *graph;		/* of the last batch */
+	struct kl_gpu_baseline *vendor; /* NULL: bound */
+	struct kl_cu_graph_exec *graph; /* of the last batch */
 	bool no_graph;
 };
 
@@ -45,10 +45,10 @@ struct kl_gpu_timing {
 	uint32_t nset, set[KL_GPU_TIME_CALLS];
 	struct kl_gpu_pristine pristine[KL_GPU_TIME_CALLS];
 	uint64_t key;
-	uint64_t prints;		/* device: two words for each call and tensor */
-	uint64_t stamps;		/* device: two stamps a call */
-	uint64_t sink;			/* device: where reading inputs leaves a fingerprint */
-	uint64_t bench;			/* device: what do_bench zeroes; 0: not yet */
+	uint64_t prints; /* device: two words for each call and tensor */
+	uint64_t stamps; /* device: two stamps a call */
+	uint64_t sink;   /* device: where reading inputs leaves a fingerprint */
+	uint64_t bench;  /* device: what do_bench zeroes; 0: not yet */
 	struct kl_cu_event *before[KL_GPU_TIME_CALLS], *after[KL_GPU_TIME_CALLS];
 };
 
@@ -71,18 +71,22 @@ int kl_gpu_timing_subject(struct kl_gpu_timed **out, struct kl_gpu_timing *t, ui
 int kl_gpu_timing_check_place(const struct kl_gpu_timing *t, uint32_t place);
 /** What lies at a place that was checked. */
 struct kl_gpu_set *kl_gpu_timing_set(const struct kl_gpu_timing *t, uint32_t place);
-struct kl_gpu_bound *kl_gpu_timing_bound(const struct kl_gpu_timing *t, const struct kl_gpu_timed *x,
-					 uint32_t place);
+struct kl_gpu_bound *kl_gpu_timing_bound(const struct kl_gpu_timing *t,
+					 const struct kl_gpu_timed *x, uint32_t place);
 void kl_gpu_timing_addresses(uint64_t at[KL_GPU_MAX_TENSORS], const struct kl_gpu_set *set);
 void kl_gpu_timing_drop_graph(struct kl_gpu_timing *t, struct kl_gpu_timed *x);
 
 /* -- server_call.c: one call, what is around it, how it ended ---------------------- */
 
-/** Poison, pristine contents, what the subject needs before a call; all but settle and read are enqueued. */
+/**
+ * Poison, pristine contents, what the subject needs before a call; all but settle and read are
+ * enqueued.
+ */
 int kl_gpu_timing_ready(struct kl_gpu_timing *t, struct kl_gpu_timed *x, uint32_t place,
 			uint64_t seed);
 /** The call itself: 0, or what refused it. */
-int kl_gpu_timing_launch(struct kl_gpu_timing *t, struct kl_gpu_timed *x, uint32_t place, int *which);
+int kl_gpu_timing_launch(struct kl_gpu_timing *t, struct kl_gpu_timed *x, uint32_t place,
+			 int *which);
 int kl_gpu_timing_finish(struct kl_gpu_timing *t, struct kl_gpu_timed *x, uint32_t place);
 /** Inputs read by a kernel of ours: in the L2 cache as far as they fit. */
 int kl_gpu_timing_touch(struct kl_gpu_timing *t, uint32_t place);
@@ -94,8 +98,8 @@ int kl_gpu_timing_stamp(struct kl_gpu_timing *t, uint32_t call, int which);
 /** Launches of a call, or what a call of a library counts as. */
 size_t kl_gpu_timing_launches(const struct kl_gpu_timing *t, const struct kl_gpu_timed *x);
 /**
- * Wait for what was enqueued; `rc` is what refused a launch, or 0. Negative: the machine is in trouble; 0
- * and how->end otherwise.
+ * Wait for what was enqueued; `rc` is what refused a launch, or 0. Negative: the machine is in
+ * trouble; 0 and how->end otherwise.
  */
 int kl_gpu_timing_settle(struct kl_gpu_timing *t, struct kl_gpu_time_end *how,
 			 const struct kl_gpu_timed *x, int rc, int which, int64_t limit_ms);

@@ -38,7 +38,8 @@ static int enqueue_call(struct kl_gpu_timing *t, struct kl_gpu_timed *x,
 	t->cu->event_record(t->after[c], t->device->stream);
 	if (*rc)
 		return 0;
-	if ((err = kl_gpu_timing_stamp(t, c, 1)) < 0 || (err = kl_gpu_timing_finish(t, x, place)) < 0)
+	if ((err = kl_gpu_timing_stamp(t, c, 1)) < 0 ||
+	    (err = kl_gpu_timing_finish(t, x, place)) < 0)
 		return err;
 	return kl_gpu_timing_print(t, c, place);
 }
@@ -58,7 +59,8 @@ static int visit_calls(struct kl_gpu_timing *t, struct kl_gpu_timed *x,
 	int err = 0, rc = 0, which = -1;
 	bool late[KL_GPU_TIME_CALLS] = { false };
 
-	for (uint32_t c = 0; c < q->ncall && err == 0 && out->how.end == KL_GPU_CALL_OK; c += (uint32_t)n) {
+	for (uint32_t c = 0; c < q->ncall && err == 0 && out->how.end == KL_GPU_CALL_OK;
+	     c += (uint32_t)n) {
 		n = most < 1 ? 1 : most < q->ncall - c ? most : q->ncall - c;
 		if ((err = reset_l2(t)) < 0 || (err = kl_gpu_hold(&t->tool)) < 0)
 			return err;
@@ -154,7 +156,8 @@ static int visit_batch(struct kl_gpu_timing *t, struct kl_gpu_timed *x,
 		return err;
 	}
 	t->cu->event_record(t->before[0], t->device->stream);
-	rc = x->graph ? t->cu->graph_launch(x->graph, t->device->stream) : launch_all(t, x, q, &which);
+	rc = x->graph ? t->cu->graph_launch(x->graph, t->device->stream) :
+			launch_all(t, x, q, &which);
 	t->cu->event_record(t->after[0], t->device->stream);
 	err = kl_gpu_timing_stamp(t, 0, 1);
 	late = t->cu->event_query(t->before[0]) != KL_CU_NOT_READY;

@@ -42,7 +42,10 @@ static void block_begins(void *ctx)
 
 /* -- a point ------------------------------------------------------------------------------- */
 
-/* Is the candidate's second module asked no more, where calls are dear? What its first says was judged. */
+/*
+ * Is the candidate's second module asked no more, where calls are dear? What its first says was
+ * judged.
+ */
 static bool known_enough(struct kl_gpu_time *p, int who, uint32_t m)
 {
 	return who == KL_BLOCKS_AGAIN && m && p->known[who].ns > KL_GPU_DEAR_NS &&
@@ -95,9 +98,11 @@ static void choose_mode(struct kl_gpu_time *p)
 	p->batch = ns > 0 && ns < KL_GPU_BRIEF_NS;
 	p->calls = (size_t)fmax(1, fmin((double)most, VISIT_NS / (ns + AROUND_NS)));
 	if (p->batch && !p->point->hot && p->timer->nset * p->timer->bytes < 2 * p->timer->l2)
-		kl_blocks_note(p->notes,
-			       "%s: %zu sets of tensors are less than twice the L2 cache: the cache is "
-			       "emptied before a batch, not within it", p->point->id, p->timer->nset);
+		kl_blocks_note(
+			p->notes,
+			"%s: %zu sets of tensors are less than twice the L2 cache: the cache is "
+			"emptied before a batch, not within it",
+			p->point->id, p->timer->nset);
 }
 
 /*
@@ -106,20 +111,27 @@ static void choose_mode(struct kl_gpu_time *p)
  */
 static double physical_floor(const struct kl_gpu_time *p)
 {
-	double bytes = (double)p->timer->bytes - (double)p->timer->l2, least = (double)p->point->floor_ns;
+	double bytes = (double)p->timer->bytes - (double)p->timer->l2,
+	       least = (double)p->point->floor_ns;
 
 	if (p->point->floor_ns > 0 && !p->point->hot && p->timer->bytes_per_ns > 0 && bytes > 0)
 		least = fmax(least, bytes / (p->timer->bytes_per_ns * PEAK_SLACK));
 	return least;
 }
 
-/* -- all of it ---------------------------------------------------------------------------------- */
+/*
+ * -- all of it ----------------------------------------------------------------------------------
+ */
 
 static void set_blocks(struct kl_gpu_time *p, int64_t max_ms)
 {
 	kl_blocks_release(&p->blocks);
-	p->blocks = (struct kl_blocks){ .min = (size_t)p->job->profile_min_blocks, .max_ms = max_ms,
-					.rng = &p->rng, .sample = sample, .begin = block_begins, .ctx = p };
+	p->blocks = (struct kl_blocks){ .min = (size_t)p->job->profile_min_blocks,
+					.max_ms = max_ms,
+					.rng = &p->rng,
+					.sample = sample,
+					.begin = block_begins,
+					.ctx = p };
 	for (int who = 0; who < KL_BLOCKS_SUBJECTS; who++) {
 		p->blocks.subject[who].what = kl_gpu_timer_what(p->job, who);
 		p->blocks.subject[who].there = p->there[who];

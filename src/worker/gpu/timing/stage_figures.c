@@ -30,13 +30,15 @@ static uint32_t rounds(const struct kl_gpu_time *p)
 int kl_gpu_time_cross_check(struct kl_gpu_time *p, json_t *at)
 {
 	double ns = fmax(p->known[KL_BLOCKS_CANDIDATE].ns, 1000);
-	uint32_t calls = (uint32_t)fmax(ns > KL_GPU_DEAR_NS ? 1 : 2, fmin(SLOPE_CALLS, SLOPE_NS / ns));
+	uint32_t calls = (uint32_t)fmax(ns > KL_GPU_DEAR_NS ? 1 : 2,
+					fmin(SLOPE_CALLS, SLOPE_NS / ns));
 	struct kl_gpu_time_sloped s;
 	bool longer = true;
 	int err;
 
 	for (int i = 0; i < SLOPE_TRIES && longer; i++) {
-		if ((err = kl_gpu_timer_slope(p->timer, KL_BLOCKS_CANDIDATE, calls, rounds(p), &s)) < 0)
+		if ((err = kl_gpu_timer_slope(p->timer, KL_BLOCKS_CANDIDATE, calls, rounds(p),
+					      &s)) < 0)
 			return err;
 		if (s.how.end != KL_GPU_CALL_OK)
 			return 0;
@@ -44,32 +46,37 @@ int kl_gpu_time_cross_check(struct kl_gpu_time *p, json_t *at)
 	}
 	if (s.wall_ns > 0)
 		kl_json_set_int(at, "slope_ns", llround(s.wall_ns));
-	if (longer || fabs(s.wall_ns - s.event_ns) > 0.05 * s.event_ns + KL_GPU_EVENT_NS + s.spread_ns)
-		kl_blocks_note(p->notes,
-			       "%s: one more call takes %.0f ns by the clock, %.0f ns between events",
-			       p->point->id, s.wall_ns, s.event_ns);
+	if (longer ||
+	    fabs(s.wall_ns - s.event_ns) > 0.05 * s.event_ns + KL_GPU_EVENT_NS + s.spread_ns)
+		kl_blocks_note(
+			p->notes,
+			"%s: one more call takes %.0f ns by the clock, %.0f ns between events",
+			p->point->id, s.wall_ns, s.event_ns);
 	if (longer) {
 		kl_json_set_str(p->result, "status", "inconclusive");
-		kl_json_set_str(p->result, "message",
-				"by the clock a call takes longer than between events: it cannot be timed");
+		kl_json_set_str(
+			p->result, "message",
+			"by the clock a call takes longer than between events: it cannot be timed");
 	}
 	return 0;
 }
 
 /*
- * Host code could have told its own process what to answer. By the clock of this one, a call takes what it
- * takes; enqueueing comes to it, which nobody but that process can tell apart.
+ * Host code could have told its own process what to answer. By the clock of this one, a call takes
+ * what it takes; enqueueing comes to it, which nobody but that process can tell apart.
  */
 int kl_gpu_time_check_outside(struct kl_gpu_time *p, json_t *at)
 {
-	double claimed = p->known[KL_BLOCKS_CANDIDATE].ns, ns = INFINITY, most = 1.25 * claimed + OUTSIDE_NS;
+	double claimed = p->known[KL_BLOCKS_CANDIDATE].ns, ns = INFINITY,
+	       most = 1.25 * claimed + OUTSIDE_NS;
 	uint32_t calls = claimed > KL_GPU_DEAR_NS ? 1 : OUTSIDE_CALLS;
 
 	if (!p->job->host || !(claimed > 0))
 		return 0;
 	/* who is kept from the processor is late once, not each time */
 	for (int i = 0; i < OUTSIDE_TRIES && ns > most; i++) {
-		int err = kl_gpu_timer_outside(p->timer, KL_BLOCKS_CANDIDATE, calls, rounds(p), &ns);
+		int err = kl_gpu_timer_outside(p->timer, KL_BLOCKS_CANDIDATE, calls, rounds(p),
+					       &ns);
 
 		if (err < 0)
 			return err;
@@ -79,8 +86,10 @@ int kl_gpu_time_check_outside(struct kl_gpu_time *p, json_t *at)
 	kl_json_set_int(at, "outside_ns", llround(ns));
 	if (ns <= most)
 		return 0;
-	return kl_profile_fail(p->result, "cheat", "a call at '%s' takes %.0f ns by the worker's clock, but "
-			       "its process says %.0f ns", p->point->id, ns, claimed);
+	return kl_profile_fail(p->result, "cheat",
+			       "a call at '%s' takes %.0f ns by the worker's clock, but "
+			       "its process says %.0f ns",
+			       p->point->id, ns, claimed);
 }
 
 /* Where the figures of a subject go; NULL: nowhere. */
@@ -146,14 +155,16 @@ void kl_gpu_time_note_clocks(struct kl_gpu_time *p)
 		const char *text;
 	} known[] = {
 		{ KL_GPU_CLOCK_SW_POWER, "clocks were held back by the power limit" },
-		{ KL_GPU_CLOCK_HW_SLOWDOWN | KL_GPU_CLOCK_HW_BRAKE, "the hardware held its clocks back" },
-		{ KL_GPU_CLOCK_SW_THERMAL | KL_GPU_CLOCK_HW_THERMAL, "clocks were held back by heat" },
+		{ KL_GPU_CLOCK_HW_SLOWDOWN | KL_GPU_CLOCK_HW_BRAKE,
+		  "the hardware held its clocks back" },
+		{ KL_GPU_CLOCK_SW_THERMAL | KL_GPU_CLOCK_HW_THERMAL,
+		  "clocks were held back by heat" },
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(known); i++)
 		if (p->reasons & known[i].reason)
 			kl_blocks_note(p->notes, "%s: %s", p->point->id, known[i].text);
 	if (p->late)
-		kl_blocks_note(p->notes, "%s: %d calls did not count, the processor was late", p->point->id,
-			       p->late);
+		kl_blocks_note(p->notes, "%s: %d calls did not count, the processor was late",
+			       p->point->id, p->late);
 }

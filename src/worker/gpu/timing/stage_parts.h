@@ -8,10 +8,10 @@
 #include "worker/measure/blocks.h"
 
 /*
- * stage_parts - what the files of the profile of surface cuda share. stage.c goes from point to point,
- * stage_visit.c makes a visit and judges its answers, stage_figures.c has what stands beside a
- * time. They return 0, a negative error, what kl_profile_fail() returns when the candidate failed,
- * or:
+ * stage_parts - what the files of the profile of surface cuda share. stage.c goes from point to
+ * point, stage_visit.c makes a visit and judges its answers, stage_figures.c has what stands beside
+ * a time. They return 0, a negative error, what kl_profile_fail() returns when the candidate
+ * failed, or:
  */
 /* A comparison took the GPU process with it: once more, without it. */
 #define KL_GPU_AGAIN_WITHOUT 2
@@ -21,10 +21,10 @@
 /* An event is off by this much. */
 #define KL_GPU_EVENT_NS 1000.0
 
-struct kl_gpu_known {		/* a subject's judged answers */
+struct kl_gpu_known { /* a subject's judged answers */
 	uint64_t print[KL_GPU_TIMER_MEMBERS][2];
 	bool judged[KL_GPU_TIMER_MEMBERS];
-	double ns;		/* of a call, roughly */
+	double ns; /* of a call, roughly */
 	double mhz;
 	uint64_t nmhz;
 };
@@ -40,10 +40,10 @@ struct kl_gpu_time {
 	struct kl_gpu_known known[KL_BLOCKS_SUBJECTS];
 	bool there[KL_BLOCKS_SUBJECTS];
 	bool batch;
-	size_t calls;			/* of a visit */
+	size_t calls; /* of a visit */
 	double floor_ns;
-	double single_ns[KL_BLOCKS_SUBJECTS];	/* in a batch: what one call between events takes */
-	int64_t reasons;		/* clocks held back while it was measured */
+	double single_ns[KL_BLOCKS_SUBJECTS]; /* in a batch: what one call between events takes */
+	int64_t reasons;                      /* clocks held back while it was measured */
 	int late;
 };
 
@@ -51,7 +51,10 @@ struct kl_gpu_time {
 
 /** The candidate's second module answers as its first; each process has fingerprints of its own. */
 struct kl_gpu_known *kl_gpu_time_known(struct kl_gpu_time *p, int who);
-/** `n` timed calls on the sets `which`, each answer judged: *ns of one, NAN where the processor was late. */
+/**
+ * `n` timed calls on the sets `which`, each answer judged: *ns of one, NAN where the processor was
+ * late.
+ */
 int kl_gpu_time_visit(struct kl_gpu_time *p, int who, bool batch, const uint32_t *which, size_t n,
 		      uint32_t warm, double *ns);
 /** The same on drawn sets; who always is late cannot be timed: KL_ECANNOT. */

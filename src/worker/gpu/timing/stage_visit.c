@@ -52,8 +52,8 @@ static void say_end(struct kl_call *out, const struct kl_gpu_time_visited *v)
 		break;
 	case KL_GPU_CALL_REFUSED:
 		out->end = KL_CALL_LAUNCH;
-		snprintf(out->what, sizeof(out->what), "could not be launched: %s%s%.100s", v->how.name, in,
-			 v->how.kernel);
+		snprintf(out->what, sizeof(out->what), "could not be launched: %s%s%.100s",
+			 v->how.name, in, v->how.kernel);
 		break;
 	case KL_GPU_CALL_SCRATCH:
 		snprintf(out->what, sizeof(out->what), "left %.180s", v->r.message);
@@ -140,7 +140,8 @@ static int below_floor(struct kl_gpu_time *p, double ns)
 {
 	return kl_profile_fail(p->result, "cheat",
 			       "%.0f ns at '%s' is below the physical floor of %.0f ns: "
-			       "the work cannot have been done", ns, p->point->id, p->floor_ns);
+			       "the work cannot have been done",
+			       ns, p->point->id, p->floor_ns);
 }
 
 static void note_clock(struct kl_gpu_time *p, int who, double mhz)
@@ -227,7 +228,10 @@ static int visit_in_time(struct kl_gpu_time *p, int who, bool batch, size_t call
 int kl_gpu_time_measure(struct kl_gpu_time *p, int who, bool batch, size_t calls, double *ns)
 {
 	double one[MORE_BATCHES];
-	int n = !batch ? 1 : p->known[KL_BLOCKS_CANDIDATE].ns < VERY_BRIEF_NS ? MORE_BATCHES : BATCHES, err;
+	int n = !batch                                           ? 1 :
+		p->known[KL_BLOCKS_CANDIDATE].ns < VERY_BRIEF_NS ? MORE_BATCHES :
+								   BATCHES,
+	    err;
 
 	*ns = NAN;
 	for (int i = 0; i < n; i++)

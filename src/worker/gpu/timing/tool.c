@@ -77,14 +77,19 @@ void kl_gpu_time_tool_close(struct kl_gpu_time_tool *t)
 	t->module = NULL;
 }
 
-static int launch(const struct kl_gpu_time_tool *t, struct kl_cu_function *f, unsigned blocks, void **args)
+static int launch(const struct kl_gpu_time_tool *t, struct kl_cu_function *f, unsigned blocks,
+		  void **args)
 {
 	const struct kl_cu_launch_config c = {
-		.grid = { blocks, 1, 1 }, .block = { 1, 1, 1 }, .stream = t->device->stream,
+		.grid = { blocks, 1, 1 },
+		.block = { 1, 1, 1 },
+		.stream = t->device->stream,
 	};
 	int rc = t->device->cu->launch(&c, f, args, NULL);
 
-	return rc ? kl_gpu_error(t->device->cu, rc, KL_EIO, "a kernel of the gate's own was refused") : 0;
+	return rc ? kl_gpu_error(t->device->cu, rc, KL_EIO,
+				 "a kernel of the gate's own was refused") :
+		    0;
 }
 
 int kl_gpu_hold(struct kl_gpu_time_tool *t)

@@ -21,10 +21,10 @@ struct kl_gpu_stamp {
 };
 
 struct kl_gpu_time_tool {
-	const struct kl_gpu_device *device;	/* borrowed */
+	const struct kl_gpu_device *device; /* borrowed */
 	struct kl_cu_module *module;
 	struct kl_cu_function *hold, *stamp;
-	volatile uint32_t *gate;		/* host memory that the device reads */
+	volatile uint32_t *gate; /* host memory that the device reads */
 	uint32_t ticket;
 };
 

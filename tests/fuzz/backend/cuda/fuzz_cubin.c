@@ -24,7 +24,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		MUST(k->sec < c->nsec && k->nparam <= KL_PLAN_MAX_ARGS);
 		kl_strvec_push(&wish.name, k->name);
-		launch[i] = (struct kl_cuda_launch){ .kernel = k->name, .narg = k->nparam, .threads = 128, .blocks = 1 };
+		launch[i] = (struct kl_cuda_launch){
+			.kernel = k->name, .narg = k->nparam, .threads = 128, .blocks = 1
+		};
 		for (size_t p = 0; p < k->nparam; p++)
 			launch[i].size[p] = k->param[p].size;
 		wish.nlaunch++;

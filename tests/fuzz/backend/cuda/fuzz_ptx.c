@@ -6,8 +6,8 @@
 #include "base/mem.h"
 
 /*
- * PTX is what a hostile source made of it. Beside not failing: a special register that stands in a body as
- * a word of its own must be seen, since the audit rests on it.
+ * PTX is what a hostile source made of it. Beside not failing: a special register that stands in a
+ * body as a word of its own must be seen, since the audit rests on it.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

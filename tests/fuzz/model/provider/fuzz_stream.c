@@ -4,9 +4,12 @@
 #include "base/mem.h"
 #include "model/provider/http_shared.h"
 
-static int read_stream(struct kl_reply *out, kl_stream_event_fn *event, const char *p, size_t n, size_t step)
+static int read_stream(struct kl_reply *out, kl_stream_event_fn *event, const char *p, size_t n,
+		       size_t step)
 {
-	static const struct kl_provider_request q = { .model = "m", .max_tokens = 1, .cache = KL_CACHE_1H };
+	static const struct kl_provider_request q = { .model = "m",
+						      .max_tokens = 1,
+						      .cache = KL_CACHE_1H };
 	KL_AUTO(kl_stream_release) struct kl_stream s = { 0 };
 	int err = 0;
 

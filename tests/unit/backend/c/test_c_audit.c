@@ -165,7 +165,8 @@ static void test_legal(void **state)
 		int err = kernel_compile(&a, &kernel, legal[i].source, NULL, legal[i].flags);
 
 		if (err)
-			fail_msg("%s: %s: %s", legal[i].what, kernel.class_ ? kernel.class_ : "-", kl_error_last());
+			fail_msg("%s: %s: %s", legal[i].what, kernel.class_ ? kernel.class_ : "-",
+				 kl_error_last());
 	}
 }
 
@@ -175,11 +176,13 @@ static void test_two_files(void **state)
 	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL;
 	struct kl_artefact *b = NULL;
 
-	assert_ok(kernel_compile(&a, &kernel, "int second(int);\nint k(int a) { return second(a); }\n",
-				 "extern const int table[4];\nint second(int a) { return a * 2; }\n", NULL));
+	assert_ok(kernel_compile(
+		&a, &kernel, "int second(int);\nint k(int a) { return second(a); }\n",
+		"extern const int table[4];\nint second(int a) { return a * 2; }\n", NULL));
 	assert_error(KL_ENO, "uses 'getpid'",
-		     kernel_compile(&b, &kernel, "int second(int);\nint k(int a) { return second(a); }\n",
-				    "int getpid(void);\nint second(int a) { return getpid(); }\n", NULL));
+		     kernel_compile(
+			     &b, &kernel, "int second(int);\nint k(int a) { return second(a); }\n",
+			     "int getpid(void);\nint second(int a) { return getpid(); }\n", NULL));
 	assert_string_equal(kernel.class_, "cheat");
 }
 
@@ -225,22 +228,32 @@ static void test_linked(void **state)
 {
 	static const char *const plain[] = { "-shared", "-fPIC", "-nostdlib", NULL };
 	static const char *const with_start[] = { "-shared", "-fPIC", NULL };
-	static const char *const with_lib[] = { "-shared", "-fPIC", "-nostdlib", "-Wl,--no-as-needed", "-lpthread", "-lz", NULL };
+	static const char *const with_lib[] = {
+		"-shared", "-fPIC", "-nostdlib", "-Wl,--no-as-needed", "-lpthread", "-lz", NULL
+	};
 	static const char *const rwx[] = { "-shared", "-fPIC", "-nostdlib", "-Wl,-N", NULL };
-	static const char *const stack[] = { "-shared", "-fPIC", "-nostdlib", "-Wl,-z,execstack", NULL };
-	static const char *const rpath[] = { "-shared", "-fPIC", "-nostdlib", "-Wl,-rpath,/tmp", NULL };
+	static const char *const stack[] = { "-shared", "-fPIC", "-nostdlib", "-Wl,-z,execstack",
+					     NULL };
+	static const char *const rpath[] = { "-shared", "-fPIC", "-nostdlib", "-Wl,-rpath,/tmp",
+					     NULL };
 
 	assert_ok(audit_so(BODY, plain));
 	assert_error(KL_ENO, "exports 'other'", audit_so("int other;\n" BODY, plain));
-	assert_error(KL_ENO, "does not define", audit_so("int x(void) { return 1; }\n", plain) == KL_ENO ?
-		     kl_error(KL_ENO, "%s", strstr(kl_error_last(), "exports") ? "does not define" : "?") : 0);
+	assert_error(KL_ENO, "does not define",
+		     audit_so("int x(void) { return 1; }\n", plain) == KL_ENO ?
+			     kl_error(KL_ENO, "%s",
+				      strstr(kl_error_last(), "exports") ? "does not define" :
+									   "?") :
+			     0);
 	assert_error(KL_ENO, "runs at load", audit_so(BODY, with_start));
 	assert_error(KL_ENO, "needs the library", audit_so(BODY, with_lib));
 	assert_error(KL_ENO, "writable and executable", audit_so("int z[9] = { 1 };\n" BODY, rwx));
 	assert_error(KL_ENO, "executable stack", audit_so(BODY, stack));
 	assert_error(KL_ENO, "directs the loader", audit_so(BODY, rpath));
-	assert_error(KL_ENO, "thread-local", audit_so("__thread int t;\nint k(void) { return t; }\n", plain));
-	assert_error(KL_ENO, "uses 'getpid'", audit_so("int getpid(void);\nint k(void) { return getpid(); }\n", plain));
+	assert_error(KL_ENO, "thread-local",
+		     audit_so("__thread int t;\nint k(void) { return t; }\n", plain));
+	assert_error(KL_ENO, "uses 'getpid'",
+		     audit_so("int getpid(void);\nint k(void) { return getpid(); }\n", plain));
 }
 
 /* Files that are no objects, or broken ones. */
@@ -282,12 +295,9 @@ static void test_broken(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_symbol_kinds),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_legal),
-		cmocka_unit_test(test_two_files),
-		cmocka_unit_test(test_linked),
-		cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_symbol_kinds), cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_legal),        cmocka_unit_test(test_two_files),
+		cmocka_unit_test(test_linked),       cmocka_unit_test(test_broken),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

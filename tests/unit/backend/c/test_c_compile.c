@@ -48,7 +48,7 @@ static void test_platform(void **state)
 	assert_int_equal(strncmp(p.compiler, "gcc ", 4), 0);
 	assert_true(p.compiler[4] >= '1');
 	assert_ok(kl_machine_platform(&p, NULL));
-	assert_true(strcmp(p.id, "cpu/x86-64-v4") != 0);	/* only when asked for */
+	assert_true(strcmp(p.id, "cpu/x86-64-v4") != 0); /* only when asked for */
 	assert_error(KL_EINVALID, "unknown platform", kl_machine_platform(&p, "cpu/x86-64-v5"));
 	assert_error(KL_EINVALID, "unknown platform", kl_machine_platform(&p, "cpu/x86-64-v3x"));
 	assert_error(KL_EINVALID, "unknown platform", kl_machine_platform(&p, "cuda/sm_90"));
@@ -89,7 +89,7 @@ static void test_runs(void **state)
 	assert_non_null(k);
 	assert_non_null(arena);
 	assert_null(dlsym(h, "half"));
-	assert_int_equal(k(3, x, y), 7);	/* no arena, no memory */
+	assert_int_equal(k(3, x, y), 7); /* no arena, no memory */
 	arena->base = room;
 	arena->size = sizeof(room);
 	assert_int_equal(k(3, x, y), 0);
@@ -152,7 +152,8 @@ static void test_bomb(void **state)
 /* Every level that works here compiles the same bytes, and keeps the host's files out. */
 static void test_levels(void **state)
 {
-	static const char source[] = "#include <math.h>\nfloat k(float x) { return expf(x) * 2; }\n";
+	static const char source[] =
+		"#include <math.h>\nfloat k(float x) { return expf(x) * 2; }\n";
 	static const char thief[] = "#include \"/etc/passwd\"\nint k(void) { return 1; }\n";
 	struct kl_jail best = kernel.jail;
 	KL_AUTO(kl_artefact_freep) struct kl_artefact *first = NULL;
@@ -179,10 +180,12 @@ static void test_levels(void **state)
 
 static int compile_oracle(void)
 {
-	int err = kl_compile_oracle(&kernel.jail, &kernel.platform, &kernel.surface, KL_ORACLE_TRUTH, kernel.dir);
+	int err = kl_compile_oracle(&kernel.jail, &kernel.platform, &kernel.surface,
+				    KL_ORACLE_TRUTH, kernel.dir);
 
-	return err ? err : kl_compile_oracle(&kernel.jail, &kernel.platform, &kernel.surface,
-					     KL_ORACLE_HONEST, kernel.dir);
+	return err ? err :
+		     kl_compile_oracle(&kernel.jail, &kernel.platform, &kernel.surface,
+				       KL_ORACLE_HONEST, kernel.dir);
 }
 
 static void test_oracle(void **state)
@@ -235,7 +238,7 @@ static void test_alloc_random(void **state)
 
 	kl_rng_seed(&rng, 1);
 	kl_rt_arena = (struct kl_arena){ arena, ARENA };
-	memset(arena, 0xa5, 4096);	/* wiped with poison: as good as new */
+	memset(arena, 0xa5, 4096); /* wiped with poison: as good as new */
 	for (int step = 0; step < 20000; step++) {
 		size_t i = kl_rng_below(&rng, N);
 
@@ -309,14 +312,10 @@ static void test_alloc_edges(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_alloc_edges),
-		cmocka_unit_test(test_alloc_random),
-		cmocka_unit_test(test_platform),
-		cmocka_unit_test(test_runs),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_bomb),
-		cmocka_unit_test(test_levels),
-		cmocka_unit_test(test_oracle),
+		cmocka_unit_test(test_alloc_edges), cmocka_unit_test(test_alloc_random),
+		cmocka_unit_test(test_platform),    cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_refused),     cmocka_unit_test(test_bomb),
+		cmocka_unit_test(test_levels),      cmocka_unit_test(test_oracle),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -21,7 +21,10 @@ static int teardown(void **state)
 
 #define IMM "#include <immintrin.h>\n"
 
-/* `has`: features that must be there; `not`: that must not. "loop.depth.2" and so on are checked like any other. */
+/*
+ * `has`: features that must be there; `not`: that must not. "loop.depth.2" and so on are checked
+ * like any other.
+ */
 /* clang-format off */
 static const struct { const char *what, *source, *flags, *has, *not; } table[] = {
 	{ "scalar sum", "float k(const float *x, int n) { float s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }\n",
@@ -111,7 +114,8 @@ static void test_features(void **state)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(table); i++) {
 		KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL;
-		KL_AUTO(kl_strvec_release) struct kl_strvec has = KL_STRVEC_INIT, not = KL_STRVEC_INIT;
+		KL_AUTO(kl_strvec_release) struct kl_strvec has = KL_STRVEC_INIT,
+							    not = KL_STRVEC_INIT;
 		KL_AUTO(kl_buf_release) struct kl_buf all = KL_BUF_INIT;
 
 		if (kernel_compile(&a, &kernel, table[i].source, NULL, table[i].flags))
@@ -123,9 +127,9 @@ static void test_features(void **state)
 		for (size_t k = 0; k < has.n; k++)
 			if (!kl_strvec_has(&a->facts.features, has.v[k]))
 				fail_msg("%s: no %s in:%s", table[i].what, has.v[k], all.ptr);
-		for (size_t k = 0; k < not.n; k++)
-			if (kl_strvec_has(&a->facts.features, not.v[k]))
-				fail_msg("%s: %s in:%s", table[i].what, not.v[k], all.ptr);
+		for (size_t k = 0; k < not .n; k++)
+			if (kl_strvec_has(&a->facts.features, not .v[k]))
+				fail_msg("%s: %s in:%s", table[i].what, not .v[k], all.ptr);
 	}
 }
 
@@ -139,7 +143,9 @@ static void digest_of(char out[65], const char *source, const char *flags)
 	assert_int_equal(strlen(out), 64);
 }
 
-#define SUM(name, body) "float k(const float *" name ", int n) { float s = 0; for (int i = 0; i < n; i++) " body " return s; }\n"
+#define SUM(name, body)                                                                          \
+	"float k(const float *" name ", int n) { float s = 0; for (int i = 0; i < n; i++) " body \
+	" return s; }\n"
 
 /* Pairs of sources: same machine code but for names, places and padding, or not. */
 /* clang-format off */
@@ -178,11 +184,12 @@ static void test_digest(void **state)
 		digest_of(a, pairs[i].a, "-O2");
 		digest_of(b, pairs[i].b, "-O2");
 		if (!strcmp(a, b) != pairs[i].same)
-			fail_msg("%s: the digests are %s", pairs[i].what, pairs[i].same ? "different" : "the same");
+			fail_msg("%s: the digests are %s", pairs[i].what,
+				 pairs[i].same ? "different" : "the same");
 	}
 	digest_of(a, SUM("x", "s += x[i];"), "-O2");
 	digest_of(b, SUM("x", "s += x[i];"), "-O2 -falign-loops=64 -falign-functions=128");
-	assert_string_equal(a, b);	/* padding is no code */
+	assert_string_equal(a, b); /* padding is no code */
 }
 
 /* What objdump prints is hostile text: nothing but the expected is taken. */
@@ -210,8 +217,10 @@ static void test_disassembly(void **state)
 	assert_ok(kl_object_read(&o, path));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
 		assert_error(KL_ENO, bad[i].message,
-			     kl_code_parse(&c, (const struct kl_object *const *)&o, 1, bad[i].text, strlen(bad[i].text)));
-	assert_error(KL_ENO, "NUL", kl_code_parse(&c, (const struct kl_object *const *)&o, 1, "\0", 1));
+			     kl_code_parse(&c, (const struct kl_object *const *)&o, 1, bad[i].text,
+					   strlen(bad[i].text)));
+	assert_error(KL_ENO, "NUL",
+		     kl_code_parse(&c, (const struct kl_object *const *)&o, 1, "\0", 1));
 }
 
 int main(void)

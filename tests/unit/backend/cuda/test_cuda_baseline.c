@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Baselines that are kernels of ours fit the contracts that are shipped with them, and compile as candidates do. */
+/*
+ * Baselines that are kernels of ours fit the contracts that are shipped with them, and compile as
+ * candidates do.
+ */
 #include "cuda_kernel.h"
 
 #include "backend/cuda/baseline.h"
@@ -21,7 +24,8 @@ static int teardown(void **state)
 /* `text` NULL: the shipped contract of that workload. */
 static int baseline(struct kl_artefact **out, const char *workload, const char *text)
 {
-	KL_AUTO(kl_freep) char *relative = kl_asprintf("templates/workloads/%s/klineage.yaml", workload);
+	KL_AUTO(kl_freep) char *relative = kl_asprintf("templates/workloads/%s/klineage.yaml",
+						       workload);
 	KL_AUTO(kl_freep) char *path = NULL, *dir = kl_fs_join(kernel.dir, workload);
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	KL_AUTO(kl_contract_freep) struct kl_contract *c = NULL;

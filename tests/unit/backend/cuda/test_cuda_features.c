@@ -15,7 +15,8 @@ static void parse(struct kl_ptx *p, const char *text)
 
 static struct kl_strvec features_of(const char *body, const char *verbose)
 {
-	KL_AUTO(kl_freep) char *text = kl_asprintf(HEAD ".visible .entry k(.param .u64 p)\n{\n%s\nret;\n}\n", body);
+	KL_AUTO(kl_freep) char *text = kl_asprintf(
+		HEAD ".visible .entry k(.param .u64 p)\n{\n%s\nret;\n}\n", body);
 	struct kl_cuda_wish wish = { .arch = "sm_90a", .text = KL_BUF_INIT };
 	const char *name = "k";
 	struct kl_ptx ptx = { 0 };
@@ -25,7 +26,9 @@ static struct kl_strvec features_of(const char *body, const char *verbose)
 	parse(&ptx, text);
 	assert_ok(kl_ptx_reach(&ptx, &name, 1));
 	kl_strvec_push(&wish.name, "k");
-	kl_cuda_features(&out, &(struct kl_cuda_code){ .ptx = &ptx, .sass = &sass, .wish = &wish, .verbose = verbose });
+	kl_cuda_features(&out,
+			 &(struct kl_cuda_code){
+				 .ptx = &ptx, .sass = &sass, .wish = &wish, .verbose = verbose });
 	kl_ptx_release(&ptx);
 	kl_cuda_wish_release(&wish);
 	return out;
@@ -113,21 +116,24 @@ static void test_shown(void **state)
 		for (size_t k = 0; k < f.n; k++)
 			kl_buf_addf(&have, "%s%s", k ? " " : "", f.v[k]);
 		if (strcmp(have.ptr, shown[i].features))
-			fail_msg("%s\nshows '%s', not '%s'", shown[i].body, have.ptr, shown[i].features);
+			fail_msg("%s\nshows '%s', not '%s'", shown[i].body, have.ptr,
+				 shown[i].features);
 	}
 }
 
 static void test_spills(void **state)
 {
-	static const char said[] = "ptxas info    : Function properties for k2\n"
+	static const char said[] =
+		"ptxas info    : Function properties for k2\n"
 		"    8 bytes stack frame, 96 bytes spill stores, 100 bytes spill loads\n"
 		"ptxas info    : Function properties for k\n"
 		"    16 bytes stack frame, 12 bytes spill stores, 20 bytes spill loads\n";
 	struct kl_cuda_spill s = kl_cuda_spill(said, "k");
 	KL_AUTO(kl_strvec_release) struct kl_strvec f = features_of("add.s32 %r1, %r2, 3;", said);
-	KL_AUTO(kl_strvec_release) struct kl_strvec g =
-		features_of("st.local.u32 [%rd1], %r1;", "Function properties for k\n"
-			    " 16 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n");
+	KL_AUTO(kl_strvec_release) struct kl_strvec g = features_of(
+		"st.local.u32 [%rd1], %r1;",
+		"Function properties for k\n"
+		" 16 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n");
 
 	assert_int_equal(s.frame, 16);
 	assert_int_equal(s.stores, 12);
@@ -158,11 +164,13 @@ static void test_reach(void **state)
 	assert_true(kl_ptx_variable(&p, "table")->reached && kl_ptx_variable(&p, "first")->reached);
 	assert_true(kl_ptx_function(&p, "late")->reached && kl_ptx_variable(&p, "used")->reached);
 	assert_true(kl_ptx_variable(&p, "used")->stored && !kl_ptx_variable(&p, "table")->stored);
-	assert_false(kl_ptx_variable(&p, "bank")->reached || kl_ptx_variable(&p, "unused")->reached);
+	assert_false(kl_ptx_variable(&p, "bank")->reached ||
+		     kl_ptx_variable(&p, "unused")->reached);
 	assert_false(kl_ptx_function(&p, "b")->reached || kl_ptx_function(&p, "vprintf")->reached);
 	assert_true(kl_strvec_has(&kl_ptx_function(&p, "a")->directive, ".maxntid"));
 	assert_ok(kl_ptx_reach(&p, &b, 1));
-	assert_true(kl_ptx_function(&p, "vprintf")->reached && kl_ptx_variable(&p, "bank")->reached);
+	assert_true(kl_ptx_function(&p, "vprintf")->reached &&
+		    kl_ptx_variable(&p, "bank")->reached);
 	assert_error(KL_ENO, "'late'", kl_ptx_reach(&p, &c, 1));
 	kl_ptx_release(&p);
 }
@@ -189,22 +197,27 @@ static void test_malformed(void **state)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
 		struct kl_ptx p = { 0 };
 
-		assert_error(KL_ENO, bad[i].why, kl_ptx_parse(&p, bad[i].text, strlen(bad[i].text)));
+		assert_error(KL_ENO, bad[i].why,
+			     kl_ptx_parse(&p, bad[i].text, strlen(bad[i].text)));
 	}
 }
 
 static void test_source_line(void **state)
 {
-	static const char text[] = HEAD ".entry k()\n{\n\t.loc\t1 7 3\nadd.s32 1;\n.loc 2 9 1, function_name $L, inlined_at 1 2 3\n"
+	static const char text[] = HEAD
+		".entry k()\n{\n\t.loc\t1 7 3\nadd.s32 1;\n.loc 2 9 1, function_name $L, inlined_at 1 2 3\n"
 		"ret;\n}\n\t.file\t1 \"/tmp/src/k.cu\"\n\t.file 2 \"u.cuh\"\n";
-	KL_AUTO(kl_freep) char *first = kl_ptx_source_line(text, 7), *second = kl_ptx_source_line(text, 9);
+	KL_AUTO(kl_freep) char *first = kl_ptx_source_line(text, 7),
+			       *second = kl_ptx_source_line(text, 9);
 
 	assert_string_equal(first, "/tmp/src/k.cu:7");
 	assert_string_equal(second, "u.cuh:9");
 	assert_null(kl_ptx_source_line(text, 3));
 }
 
-/* -- machine code, as nvdisasm 12.8 and 13.0 print it ---------------------------------------------- */
+/*
+ * -- machine code, as nvdisasm 12.8 and 13.0 print it ----------------------------------------------
+ */
 
 static const char disassembly[] =
 	"\t.headerflags\t@\"EF_CUDA_SM90\"\n\t.elftype\t@\"ET_EXEC\"\n"
@@ -235,14 +248,17 @@ static void test_sass(void **state)
 	assert_int_equal(k->nop, 6);
 	assert_string_equal(k->op[3].name, "HMMA.16816.F32.BF16");
 	assert_int_equal(k->op[3].n, 2);
-	assert_true(kl_strvec_has(&k->special, "SR_CLOCKLO") && kl_strvec_has(&k->special, "SR_TID.X"));
+	assert_true(kl_strvec_has(&k->special, "SR_CLOCKLO") &&
+		    kl_strvec_has(&k->special, "SR_TID.X"));
 	assert_false(k->module_data);
 	assert_true(kl_sass_function(&s, "other")->module_data);
 	kl_sass_release(&s);
 	assert_error(KL_ENO, "no code", kl_sass_parse(&s, "nothing\n", 8));
 }
 
-/* -- with nvcc --------------------------------------------------------------------------------------- */
+/*
+ * -- with nvcc ---------------------------------------------------------------------------------------
+ */
 
 static struct cuda_kernel kernel;
 
@@ -272,7 +288,8 @@ static struct kl_artefact *compiled(const char *source, const char *plan)
 
 static void same(const char *what, bool want, const char *source, const char *plan)
 {
-	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = compiled(K "{ " I "y[i] = x[i] * 3.f; }\n", NULL);
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = compiled(
+		K "{ " I "y[i] = x[i] * 3.f; }\n", NULL);
 	KL_AUTO(kl_artefact_freep) struct kl_artefact *b = compiled(source, plan);
 
 	if (!strcmp(a->facts.code_digest, b->facts.code_digest) != want)
@@ -283,12 +300,13 @@ static void test_digest(void **state)
 {
 	if (!kernel.there)
 		skip();
-	same("names, comments, lines", true, "/* v */\n\n\nextern \"C\" __global__ void other(const float *in, float *out)\n{\n"
+	same("names, comments, lines", true,
+	     "/* v */\n\n\nextern \"C\" __global__ void other(const float *in, float *out)\n{\n"
 	     "int at = blockIdx.x * 256 + threadIdx.x;\nout[at] = in[at] * 3.f;\n}\n",
 	     "klineage-launch: 1\ncompile: {arch: sm_90a, define: {W: 256}}\nlet: {blocks: \"n / W\"}\n"
 	     "launch:\n  - {kernel: other, grid: [blocks], block: [W], args: [x, y]}\n");
-	same("a kernel that nobody launches", true, "__global__ void idle(int *p) { *p = 1; }\n"
-	     K "{ " I "y[i] = x[i] * 3.f; }\n", NULL);
+	same("a kernel that nobody launches", true,
+	     "__global__ void idle(int *p) { *p = 1; }\n" K "{ " I "y[i] = x[i] * 3.f; }\n", NULL);
 	same("a constant", false, K "{ " I "y[i] = x[i] * 4.f; }\n", NULL);
 	same("another block", false, K "{ " I "y[i] = x[i] * 3.f; }\n",
 	     "klineage-launch: 1\ncompile: {arch: sm_90a}\n"
@@ -305,10 +323,13 @@ static void test_static(void **state)
 
 	if (!kernel.there)
 		skip();
-	a = compiled(K "{ __shared__ float s[512]; " I "s[threadIdx.x] = x[i]; __syncthreads(); y[i] = s[255 - threadIdx.x]; }\n"
-		     "extern \"C\" __global__ void idle(float *y) { y[0] = __shfl_xor_sync(-1, y[1], 1); }\n",
-		     "klineage-launch: 1\ncompile: {arch: sm_90a}\n"
-		     "launch:\n  - {kernel: k, grid: [\"cdiv(n, 256)\"], block: [256], smem: 65536, args: [x, y]}\n");
+	a = compiled(
+		K
+		"{ __shared__ float s[512]; " I
+		"s[threadIdx.x] = x[i]; __syncthreads(); y[i] = s[255 - threadIdx.x]; }\n"
+		"extern \"C\" __global__ void idle(float *y) { y[0] = __shfl_xor_sync(-1, y[1], 1); }\n",
+		"klineage-launch: 1\ncompile: {arch: sm_90a}\n"
+		"launch:\n  - {kernel: k, grid: [\"cdiv(n, 256)\"], block: [256], smem: 65536, args: [x, y]}\n");
 	assert_int_equal(json_array_size(a->statics), 1);
 	k = json_array_get(a->statics, 0);
 	assert_string_equal(kl_json_str_or(k, "kernel", ""), "k");
@@ -323,22 +344,27 @@ static void test_static(void **state)
 	assert_int_equal(kl_json_int_or(k, "occupancy_ppm", 0), 375000);
 	assert_string_equal(kl_json_str_or(k, "limited_by", ""), "shared");
 	assert_int_equal(kl_json_int_or(json_object_get(k, "instructions"), "shared_load", 0), 1);
-	assert_true(kl_strvec_has(&a->facts.features, "smem") && kl_strvec_has(&a->facts.features, "bar"));
-	assert_false(kl_strvec_has(&a->facts.features, "shfl"));	/* idle's */
+	assert_true(kl_strvec_has(&a->facts.features, "smem") &&
+		    kl_strvec_has(&a->facts.features, "bar"));
+	assert_false(kl_strvec_has(&a->facts.features, "shfl")); /* idle's */
 }
 
-/* Instructions of Hopper, as experts write them: assembled, so that what is looked for is what there is. */
+/*
+ * Instructions of Hopper, as experts write them: assembled, so that what is looked for is what
+ * there is.
+ */
 static void test_hopper(void **state)
 {
 	static const char *const want[] = {
-		"cluster", "fence.proxy", "mbarrier", "multicast", "setmaxnreg", "smem", "tma.load", "tma.store",
-		"wgmma", "wgmma.bf16",
+		"cluster", "fence.proxy", "mbarrier",  "multicast", "setmaxnreg",
+		"smem",    "tma.load",    "tma.store", "wgmma",     "wgmma.bf16",
 	};
 	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL;
 
 	if (!kernel.there)
 		skip();
-	a = compiled("struct alignas(64) map { char b[128]; };\n"
+	a = compiled(
+		"struct alignas(64) map { char b[128]; };\n"
 		"extern \"C\" __global__ void __cluster_dims__(2) __launch_bounds__(256, 1)\n"
 		"k(const __grid_constant__ map t, float *y)\n{\nextern __shared__ __align__(1024) char s[];\n"
 		"unsigned a = (unsigned)__cvta_generic_to_shared(s), b = a + 65536;\nfloat d[4] = { 0, 0, 0, 0 };\n"
@@ -370,14 +396,10 @@ static void test_hopper(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shown),
-		cmocka_unit_test(test_spills),
-		cmocka_unit_test(test_reach),
-		cmocka_unit_test(test_malformed),
-		cmocka_unit_test(test_source_line),
-		cmocka_unit_test(test_sass),
-		cmocka_unit_test(test_digest),
-		cmocka_unit_test(test_static),
+		cmocka_unit_test(test_shown),       cmocka_unit_test(test_spills),
+		cmocka_unit_test(test_reach),       cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_source_line), cmocka_unit_test(test_sass),
+		cmocka_unit_test(test_digest),      cmocka_unit_test(test_static),
 		cmocka_unit_test(test_hopper),
 	};
 

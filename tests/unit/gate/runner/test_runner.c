@@ -48,7 +48,8 @@ static void test_form(void **state)
 
 static void test_wall(void **state)
 {
-	static const char silent[] = "does not say that a wall stood", part[] = "without all of its wall";
+	static const char silent[] = "does not say that a wall stood",
+			  part[] = "without all of its wall";
 	/* clang-format off */
 	static const struct row rows[] = {
 		{ RESULT(PASS WALL("3", ALL)), 0, NULL },

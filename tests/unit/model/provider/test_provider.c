@@ -30,20 +30,26 @@ static void anthropic_body_is_the_messages_api(void **state)
 
 	REQUEST(&t, "one", "two", "three \xf0\x9f\x98\x80 \x01");
 	body_is("{\"model\":\"test-model-1\",\"system\":["
-		"{\"type\":\"text\",\"text\":\"You simplify kernels.\"," MARK("5m") "},"
-		"{\"type\":\"text\",\"text\":\"The contract: \\\"topk\\\" \\\\ 1\"," MARK("5m") "}],"
-		"\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"one\"}]},"
-		"{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"two\"}]},"
-		"{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"three \xf0\x9f\x98\x80 \\u0001\"," MARK("5m") "}]}],"
-		"\"max_tokens\":1000,\"stream\":true}", "anthropic", NULL, &t);
+		"{\"type\":\"text\",\"text\":\"You simplify kernels.\"," MARK(
+			"5m") "},"
+			      "{\"type\":\"text\",\"text\":\"The contract: \\\"topk\\\" \\\\ 1\"," MARK(
+				      "5m") "}],"
+					    "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"one\"}]},"
+					    "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"two\"}]},"
+					    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"three \xf0\x9f\x98\x80 \\u0001\"," MARK(
+						    "5m") "}]}],"
+							  "\"max_tokens\":1000,\"stream\":true}",
+		"anthropic", NULL, &t);
 	t.q.cache = KL_CACHE_1H;
 	t.q.nsystem = 0;
 	t.q.nmessage = 1;
 	body_is("{\"model\":\"test-model-1\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
-		"\"text\":\"one\"," MARK("1h") "}]}],\"max_tokens\":1000,\"stream\":true}", "anthropic", NULL, &t);
+		"\"text\":\"one\"," MARK("1h") "}]}],\"max_tokens\":1000,\"stream\":true}",
+		"anthropic", NULL, &t);
 	t.q.cache = KL_CACHE_NONE;
 	body_is("{\"model\":\"test-model-1\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
-		"\"text\":\"one\"}]}],\"max_tokens\":1000,\"stream\":true}", "anthropic", NULL, &t);
+		"\"text\":\"one\"}]}],\"max_tokens\":1000,\"stream\":true}",
+		"anthropic", NULL, &t);
 }
 
 static void a_request_has_four_marks_at_most(void **state)
@@ -77,7 +83,8 @@ static void openai_body_is_chat_completions(void **state)
 		"{\"role\":\"system\",\"content\":\"You simplify kernels.\\n\\nThe contract: \\\"topk\\\" \\\\ 1\"},"
 		"{\"role\":\"user\",\"content\":\"one\"},{\"role\":\"assistant\",\"content\":\"two\"},"
 		"{\"role\":\"user\",\"content\":\"three\"}],\"max_completion_tokens\":1000,\"stream\":true,"
-		"\"stream_options\":{\"include_usage\":true}}", "openai", NULL, &t);
+		"\"stream_options\":{\"include_usage\":true}}",
+		"openai", NULL, &t);
 	t.q.nmessage = 1;
 	t.q.nsystem = 0;
 	body_is("{\"model\":\"test-model-1\",\"messages\":[{\"role\":\"user\",\"content\":\"one\"}],"
@@ -87,15 +94,23 @@ static void openai_body_is_chat_completions(void **state)
 
 /* Texts that would show if a turn changed what an earlier one had written. */
 static const char *const said[] = {
-	"The kernel:\n\tfor (;;)\n", "{\"action\":\"untile\"}", "wrong-edge at 17, got \"nan\"", "again \\ \x7f",
-	"compile: \xc3\xa9rror", "fine.\n", "and now?", "\xe2\x82\xac", "the last",
+	"The kernel:\n\tfor (;;)\n",
+	"{\"action\":\"untile\"}",
+	"wrong-edge at 17, got \"nan\"",
+	"again \\ \x7f",
+	"compile: \xc3\xa9rror",
+	"fine.\n",
+	"and now?",
+	"\xe2\x82\xac",
+	"the last",
 };
 
 /*
  * The bytes of turn n begin with the cached prefix of turn n-1, up to and with the last text
  * it had; and they do so when the budget has changed max_tokens.
  */
-static void prefix_is_stable(const char *name, const char *url, enum kl_cache_ttl cache, size_t nsystem)
+static void prefix_is_stable(const char *name, const char *url, enum kl_cache_ttl cache,
+			     size_t nsystem)
 {
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf last = KL_BUF_INIT;
@@ -115,7 +130,8 @@ static void prefix_is_stable(const char *name, const char *url, enum kl_cache_tt
 		t.q.max_tokens = 8000 - 100 * (int64_t)turn;
 		assert_ok(kl_provider_body(&body, &prefix, p, &t.q));
 		assert_true(prefix > covered && prefix < body.len);
-		assert_true(body.ptr[prefix - 1] == '"');	/* all of the last text is covered */
+		/* all of the last text is covered */
+		assert_true(body.ptr[prefix - 1] == '"');
 		assert_null(strstr(body.ptr + prefix, "\"role\""));
 		assert_true(body.len > covered && !memcmp(body.ptr, last.ptr, covered));
 		kl_buf_release(&last);
@@ -160,12 +176,14 @@ static void plain_connections_stay_here(void **state)
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
 	struct kl_provider_opts o = { .name = "openai", .url = "http://models.example.com/v1" };
 
-	assert_error(KL_EINVALID, "'http://models.example.com' is not encrypted", kl_provider_open(&p, NULL, &o));
+	assert_error(KL_EINVALID, "'http://models.example.com' is not encrypted",
+		     kl_provider_open(&p, NULL, &o));
 	assert_contains(kl_error_hints(), "klineage.chat.insecure");
 	o.url = "http://me:hunter2@models.example.com/v1";
 	assert_error(KL_EINVALID, "klineage.chat.url: ", kl_provider_open(&p, NULL, &o));
 	assert_null(strstr(kl_error_last(), "hunter2"));
-	sh(dir, "git config klineage.chat.insecure true; git config klineage.chat.url http://models.example.com/v1;"
+	sh(dir,
+	   "git config klineage.chat.insecure true; git config klineage.chat.url http://models.example.com/v1;"
 	   "git config klineage.chat.provider openai");
 	assert_ok(kl_repo_open_at(&repo, dir));
 	o = (struct kl_provider_opts){ 0 };
@@ -192,7 +210,8 @@ static void the_name_of_the_limit_can_be_set(void **state)
 	kl_repo_free(kl_steal(&repo));
 	sh(dir, "git config klineage.chat.tokenField tokens");
 	assert_ok(kl_repo_open_at(&repo, dir));
-	assert_error(KL_EINVALID, "klineage.chat.tokenField is 'tokens'", kl_provider_open(&p, repo, &o));
+	assert_error(KL_EINVALID, "klineage.chat.tokenField is 'tokens'",
+		     kl_provider_open(&p, repo, &o));
 }
 
 int main(void)

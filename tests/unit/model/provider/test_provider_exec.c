@@ -8,13 +8,16 @@
 #include "text/json.h"
 
 /* A command that answers with what it finds out: `code` prints, its text is the reply's. */
-#define ANSWER "{\\\"schema\\\":\\\"klineage.chat-reply/1\\\",\\\"unmetered\\\":true,\\\"text\\\":\\\"%s\\\"}"
+#define ANSWER \
+	"{\\\"schema\\\":\\\"klineage.chat-reply/1\\\",\\\"unmetered\\\":true,\\\"text\\\":\\\"%s\\\"}"
 #define SAY(code) "said=$({ " code "; } | tr '\\n' ' '); printf \"" ANSWER "\" \"$said\""
 
 static int ask(struct kl_reply *r, const char *command, const char *dir, int64_t timeout_ms)
 {
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	struct kl_provider_opts o = { .name = "exec", .command = command, .timeout_ms = timeout_ms };
+	struct kl_provider_opts o = { .name = "exec",
+				      .command = command,
+				      .timeout_ms = timeout_ms };
 	struct request t;
 
 	REQUEST(&t, "first", "answer", "then \"what\"?\n\tthis \xff that");
@@ -23,12 +26,12 @@ static int ask(struct kl_reply *r, const char *command, const char *dir, int64_t
 	return kl_provider_send(r, p, &t.q, &t.x, NULL);
 }
 
-#define assert_refused(kind, part, command, timeout)				\
-	do {									\
-		struct kl_reply kl_r_;					\
-		int kl_e_ = ask(&kl_r_, command, NULL, timeout);		\
-		kl_reply_release(&kl_r_);					\
-		assert_error(kind, part, kl_e_);				\
+#define assert_refused(kind, part, command, timeout)             \
+	do {                                                     \
+		struct kl_reply kl_r_;                           \
+		int kl_e_ = ask(&kl_r_, command, NULL, timeout); \
+		kl_reply_release(&kl_r_);                        \
+		assert_error(kind, part, kl_e_);                 \
 	} while (0)
 
 static void request_and_reply_are_what_the_format_says(void **state)
@@ -37,15 +40,19 @@ static void request_and_reply_are_what_the_format_says(void **state)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(json_decrefp) json_t *j = NULL;
 	KL_AUTO(kl_reply_release) struct kl_reply r;
-	const char *want = "{\"schema\":\"klineage.chat-request/1\",\"model\":\"test-model-1\","
+	const char *want =
+		"{\"schema\":\"klineage.chat-request/1\",\"model\":\"test-model-1\","
 		"\"system\":[\"You simplify kernels.\",\"The contract: \\\"topk\\\" \\\\ 1\"],"
 		"\"messages\":[{\"role\":\"user\",\"text\":\"first\"},{\"role\":\"assistant\",\"text\":\"answer\"},"
 		"{\"role\":\"user\",\"text\":\"then \\\"what\\\"?\\n\\tthis \xef\xbf\xbd that\"}],"
 		"\"max_tokens\":1000,\"phase\":\"back-0\",\"turn\":1}\n";
 
-	assert_ok(ask(&r, "cat >seen; printf '%s\\n' '{\"schema\":\"klineage.chat-reply/1\",\"text\":\"a\\u00e9\\n\","
-		      "\"model\":\"m\",\"stop\":\"length\",\"usage\":{\"input\":10,\"output\":2,\"cache_read\":3,"
-		      "\"cache_write_1h\":4},\"more\":1}'", dir, 0));
+	assert_ok(ask(
+		&r,
+		"cat >seen; printf '%s\\n' '{\"schema\":\"klineage.chat-reply/1\",\"text\":\"a\\u00e9\\n\","
+		"\"model\":\"m\",\"stop\":\"length\",\"usage\":{\"input\":10,\"output\":2,\"cache_read\":3,"
+		"\"cache_write_1h\":4},\"more\":1}'",
+		dir, 0));
 	assert_string_equal(r.text, "a\xc3\xa9\n");
 	assert_string_equal(r.model, "m");
 	assert_int_equal(r.stop, KL_STOP_LENGTH);
@@ -77,12 +84,17 @@ static void the_example_of_the_documents_works(void **state)
 	KL_AUTO(kl_reply_release) struct kl_reply r;
 	struct kl_reply bad;
 
-	assert_ok(ask(&r, "sh " KL_SOURCE "/docs/exec-agent.sh sh -c 'cat; echo \"\303\251\"'", NULL, 0));
-	assert_string_equal(r.text, "You simplify kernels.\n\nThe contract: \"topk\" \\ 1\n\n# user\n\nfirst\n\n"
-			    "# assistant\n\nanswer\n\n# user\n\nthen \"what\"?\n\tthis \xef\xbf\xbd that\n\n\xc3\xa9\n");
+	assert_ok(ask(&r, "sh " KL_SOURCE "/docs/exec-agent.sh sh -c 'cat; echo \"\303\251\"'",
+		      NULL, 0));
+	assert_string_equal(
+		r.text,
+		"You simplify kernels.\n\nThe contract: \"topk\" \\ 1\n\n# user\n\nfirst\n\n"
+		"# assistant\n\nanswer\n\n# user\n\nthen \"what\"?\n\tthis \xef\xbf\xbd that\n\n\xc3\xa9\n");
 	assert_false(r.usage.known);
 	assert_error(KL_EINVALID, "failed with 7; it said: no credit",
-		     ask(&bad, "sh " KL_SOURCE "/docs/exec-agent.sh sh -c 'echo no credit >&2; exit 7'", NULL, 0));
+		     ask(&bad,
+			 "sh " KL_SOURCE "/docs/exec-agent.sh sh -c 'echo no credit >&2; exit 7'",
+			 NULL, 0));
 	kl_reply_release(&bad);
 }
 
@@ -98,8 +110,10 @@ static void no_repository_is_in_reach(void **state)
 	setenv("GIT_WORK_TREE", repo, 1);
 	assert_int_equal(chdir(repo), 0);
 	/* an empty directory, one below a worktree, and one that looks like a repository */
-	assert_ok(ask(&r, SAY("ls -A; env | grep -cE '^GIT_(DIR|WORK_TREE)'; git rev-parse --git-dir 2>&1"),
-		      NULL, 0));
+	assert_ok(ask(
+		&r,
+		SAY("ls -A; env | grep -cE '^GIT_(DIR|WORK_TREE)'; git rev-parse --git-dir 2>&1"),
+		NULL, 0));
 	assert_contains(r.text, "0 fatal: not a git repository");
 	kl_reply_release(&r);
 	assert_ok(ask(&r, SAY("ls -A; git rev-parse --git-dir 2>&1"), below, 0));
@@ -138,15 +152,19 @@ static bool can_hide(void)
 
 static void who_derives_anew_sees_no_repository(void **state)
 {
-	KL_AUTO(kl_freep) char *repo = scratch_repo("hidden"), *other = kl_asprintf("%s-other", repo);
-	static const char look[] =
-		SAY("ls -A \"$THIS\" \"$OTHER\" 2>&1; ls -d /proc/$PPID/cwd/.git 2>&1; test -w . && pwd");
+	KL_AUTO(kl_freep) char *repo = scratch_repo("hidden"),
+			       *other = kl_asprintf("%s-other", repo);
+	static const char look[] = SAY(
+		"ls -A \"$THIS\" \"$OTHER\" 2>&1; ls -d /proc/$PPID/cwd/.git 2>&1; test -w . && pwd");
 	KL_AUTO(kl_freep) char *there = kl_asprintf("exec '%s/agent'", repo);
 	struct kl_reply r;
 
-	sh(repo, "git worktree add -q '%s' HEAD; printf '#!/bin/sh\necho nothing >&2; exit 3\n' >agent; chmod +x agent", other);
+	sh(repo,
+	   "git worktree add -q '%s' HEAD; printf '#!/bin/sh\necho nothing >&2; exit 3\n' >agent; chmod +x agent",
+	   other);
 	assert_int_equal(chdir(repo), 0);
-	setenv("HOME", "/nonexistent", 1);	/* the scratch directory is one of ours, and hidden, too */
+	/* the scratch directory is one of ours, and hidden, too */
+	setenv("HOME", "/nonexistent", 1);
 	setenv("THIS", repo, 1);
 	setenv("OTHER", other, 1);
 	assert_ok(ask_of(&r, repo, look, true));
@@ -192,31 +210,46 @@ static void what_dies_or_prints_garbage_is_told_with_its_last_words(void **state
 	assert_refused(KL_EINVALID, "exec: the command failed with 3; it said: no \"credit\" left",
 		       "echo 'no \"credit\"\n left' >&2; exit 3", 0);
 	assert_refused(KL_EINVALID, "was killed by signal 9", "kill -9 $$", 0);
-	assert_refused(KL_EINVALID, "printed nothing; it said: ?[31moops", "printf '\\033[31moops\\n' >&2", 0);
+	assert_refused(KL_EINVALID, "printed nothing; it said: ?[31moops",
+		       "printf '\\033[31moops\\n' >&2", 0);
 	assert_refused(KL_EINVALID, "failed with 127", "/no/such/agent", 0);
-	assert_refused(KL_EINVALID, "printed no reply: JSON line 1", "echo Sure! Here is the kernel:", 0);
+	assert_refused(KL_EINVALID, "printed no reply: JSON line 1",
+		       "echo Sure! Here is the kernel:", 0);
 	assert_refused(KL_EINVALID, "near '?'", "printf '{\\033'", 0);
 	assert_refused(KL_EINVALID, "'schema' is missing", "echo '{}'", 0);
-	assert_refused(KL_EINVALID, "'schema' is not klineage.chat-reply/1", "echo '{\"schema\":\"klineage.chat-reply/9\"}'", 0);
+	assert_refused(KL_EINVALID, "'schema' is not klineage.chat-reply/1",
+		       "echo '{\"schema\":\"klineage.chat-reply/9\"}'", 0);
 #define WITH(rest) "echo '{\"schema\":\"klineage.chat-reply/1\"," rest "}'"
-	assert_refused(KL_EINVALID, "'text' is not a string", WITH("\"text\":4,\"unmetered\":true"), 0);
+	assert_refused(KL_EINVALID, "'text' is not a string", WITH("\"text\":4,\"unmetered\":true"),
+		       0);
 	assert_refused(KL_EINVALID, "neither 'usage' nor", WITH("\"text\":\"x\""), 0);
-	assert_refused(KL_EINVALID, "neither 'usage' nor", WITH("\"text\":\"x\",\"unmetered\":false"), 0);
-	assert_refused(KL_EINVALID, "'output' is missing", WITH("\"text\":\"x\",\"usage\":{\"input\":1}"), 0);
-	assert_refused(KL_EINVALID, "no count of tokens", WITH("\"text\":\"x\",\"usage\":{\"input\":1,\"output\":-5}"), 0);
-	assert_refused(KL_EINVALID, "not an integer", WITH("\"text\":\"x\",\"usage\":{\"input\":1,\"output\":1e3}"), 0);
-	assert_refused(KL_EINVALID, "'stop' is not", WITH("\"text\":\"x\",\"unmetered\":true,\"stop\":\"yes\""), 0);
-	assert_refused(KL_EINVALID, "the reply is empty", WITH("\"text\":\"\",\"unmetered\":true"), 0);
-	assert_refused(KL_EINVALID, "duplicate", WITH("\"text\":\"x\",\"text\":\"y\",\"unmetered\":true"), 0);
-	assert_refused(KL_EINVALID, "end of file expected", WITH("\"text\":\"x\",\"unmetered\":true") "; echo '{}'", 0);
+	assert_refused(KL_EINVALID, "neither 'usage' nor",
+		       WITH("\"text\":\"x\",\"unmetered\":false"), 0);
+	assert_refused(KL_EINVALID, "'output' is missing",
+		       WITH("\"text\":\"x\",\"usage\":{\"input\":1}"), 0);
+	assert_refused(KL_EINVALID, "no count of tokens",
+		       WITH("\"text\":\"x\",\"usage\":{\"input\":1,\"output\":-5}"), 0);
+	assert_refused(KL_EINVALID, "not an integer",
+		       WITH("\"text\":\"x\",\"usage\":{\"input\":1,\"output\":1e3}"), 0);
+	assert_refused(KL_EINVALID, "'stop' is not",
+		       WITH("\"text\":\"x\",\"unmetered\":true,\"stop\":\"yes\""), 0);
+	assert_refused(KL_EINVALID, "the reply is empty", WITH("\"text\":\"\",\"unmetered\":true"),
+		       0);
+	assert_refused(KL_EINVALID, "duplicate",
+		       WITH("\"text\":\"x\",\"text\":\"y\",\"unmetered\":true"), 0);
+	assert_refused(KL_EINVALID, "end of file expected",
+		       WITH("\"text\":\"x\",\"unmetered\":true") "; echo '{}'", 0);
 }
 
 static void only_the_end_of_much_talk_is_told(void **state)
 {
 	struct kl_reply r;
 
-	assert_int_equal(ask(&r, "i=0; while [ $i -lt 500 ]; do echo \"line $i\" >&2; i=$((i+1)); done; exit 1",
-			     NULL, 0), KL_EINVALID);
+	assert_int_equal(
+		ask(&r,
+		    "i=0; while [ $i -lt 500 ]; do echo \"line $i\" >&2; i=$((i+1)); done; exit 1",
+		    NULL, 0),
+		KL_EINVALID);
 	assert_contains(kl_error_last(), "line 499");
 	assert_null(strstr(kl_error_last(), "line 400 "));
 	assert_true(strlen(kl_error_last()) < 400);
@@ -236,14 +269,15 @@ static void floods_and_sleepers_are_ended_with_all_their_kin(void **state)
 	assert_true(kl_clock_ns() - from < INT64_C(20) * 1000000000);
 	assert_ok(kl_fs_read(&pid, file, 100));
 	for (int i = 0; i < 100 && !kill(atoi(pid.ptr), 0); i++)
-		kl_clock_sleep_ms(20);	/* until init has buried it */
+		kl_clock_sleep_ms(20); /* until init has buried it */
 	assert_int_equal(kill(atoi(pid.ptr), 0), -1);
 }
 
 static void one_that_does_not_read_is_fine(void **state)
 {
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	struct kl_provider_opts o = { .name = "exec", .command = WITH("\"text\":\"x\",\"unmetered\":true") };
+	struct kl_provider_opts o = { .name = "exec",
+				      .command = WITH("\"text\":\"x\",\"unmetered\":true") };
 	KL_AUTO(kl_reply_release) struct kl_reply r;
 	KL_AUTO(kl_freep) char *big = kl_malloc(1 << 20);
 	struct request t;
@@ -266,7 +300,7 @@ static void command_and_limit_come_from_configuration(void **state)
 	struct request t;
 
 	sh(dir, "git config klineage.chat.provider exec; git config klineage.chat.timeout 1; "
-	   "git config klineage.chat.exec 'sleep 30'");
+		"git config klineage.chat.exec 'sleep 30'");
 	assert_ok(kl_repo_open_at(&repo, dir));
 	assert_ok(kl_provider_open(&p, repo, &none));
 	assert_string_equal(kl_provider_name(p), "exec");
@@ -284,13 +318,15 @@ static void what_cannot_be_opened_or_asked_says_why(void **state)
 
 	assert_error(KL_EINVALID, "set klineage.chat.provider", kl_provider_open(&p, NULL, &o));
 	o.name = "carrier-pigeon";
-	assert_error(KL_EINVALID, "no provider 'carrier-pigeon': there are ", kl_provider_open(&p, NULL, &o));
+	assert_error(KL_EINVALID, "no provider 'carrier-pigeon': there are ",
+		     kl_provider_open(&p, NULL, &o));
 	o.name = "exec";
 	assert_error(KL_EUSAGE, "klineage.chat.exec", kl_provider_open(&p, NULL, &o));
 	o.command = "false";
 	assert_ok(kl_provider_open(&p, NULL, &o));
 	REQUEST(&t, "hello", "you");
-	assert_error(KL_EINVALID, "ends with what the user says", kl_provider_send(&r, p, &t.q, &t.x, NULL));
+	assert_error(KL_EINVALID, "ends with what the user says",
+		     kl_provider_send(&r, p, &t.q, &t.x, NULL));
 	assert_true(r.usage.known && !r.usage.input && !r.usage.output);
 	REQUEST(&t, "hello", "", "you");
 	assert_error(KL_EINVALID, "message 1 is empty", kl_provider_send(&r, p, &t.q, &t.x, NULL));
@@ -298,7 +334,8 @@ static void what_cannot_be_opened_or_asked_says_why(void **state)
 	t.x.turn = 1;
 	assert_error(KL_EINVALID, "turn 1", kl_provider_send(&r, p, &t.q, &t.x, NULL));
 	t.q.model = NULL;
-	assert_error(KL_EINVALID, "set klineage.chat.model", kl_provider_send(&r, p, &t.q, &t.x, NULL));
+	assert_error(KL_EINVALID, "set klineage.chat.model",
+		     kl_provider_send(&r, p, &t.q, &t.x, NULL));
 	REQUEST(&t, "hello");
 	t.q.max_tokens = 0;
 	assert_error(KL_EINVALID, "0 tokens", kl_provider_send(&r, p, &t.q, &t.x, NULL));
@@ -321,5 +358,6 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_opened_or_asked_says_why),
 	};
 
-	return cmocka_run_group_tests_name("chat/provider_exec", tests, scratch_setup, scratch_teardown);
+	return cmocka_run_group_tests_name("chat/provider_exec", tests, scratch_setup,
+					   scratch_teardown);
 }

@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The same as test_model_fault.c over HTTP, by both protocols: a conversation of two turns with a server, stopped at
- * every durable step and while a reply comes in. The server's own log says what was asked.
+ * The same as test_model_fault.c over HTTP, by both protocols: a conversation of two turns with a
+ * server, stopped at every durable step and while a reply comes in. The server's own log says what
+ * was asked.
  */
 #include "chatd_fixture.h"
 
 #ifdef KL_FAULT_POINTS
 #include "chat_fault.h"
 
-#define LINE(text) "{\"text\":\"" text "\",\"usage\":{\"input\":20,\"output\":10,\"cache_read\":100}}\n"
+#define LINE(text) \
+	"{\"text\":\"" text "\",\"usage\":{\"input\":20,\"output\":10,\"cache_read\":100}}\n"
 #define SCRIPT LINE("reply 0 of three") LINE("reply 1 of three") LINE("reply 2 of three")
-#define COST (20 * 3000 + 10 * 15000 + 100 * 1000)	/* nano-dollars of one, by the price below */
+#define COST (20 * 3000 + 10 * 15000 + 100 * 1000) /* nano-dollars of one, by the price below */
 
 static const struct kl_session_opts opts = { .workload = "w" };
 
 /* the repository, where it finds that server */
 static void lay_out(const char *base, const char *dir, const struct chatd *d)
 {
-	sh(base, "rm -rf '%s' && cp -R . '%s' && git -C '%s' config klineage.chat.url http://127.0.0.1:%d", dir, dir,
-	   dir, d->port);
+	sh(base,
+	   "rm -rf '%s' && cp -R . '%s' && git -C '%s' config klineage.chat.url http://127.0.0.1:%d",
+	   dir, dir, dir, d->port);
 }
 
-static void stop_at(const char *base, const char *dir, const char *provider, int n, bool dies, const char *name)
+static void stop_at(const char *base, const char *dir, const char *provider, int n, bool dies,
+		    const char *name)
 {
-	KL_AUTO(kl_freep) char *at = kl_asprintf("%s, %d:%s (%s)", provider, n, dies ? "kill" : "fail", name);
+	KL_AUTO(kl_freep) char *at = kl_asprintf("%s, %d:%s (%s)", provider, n,
+						 dies ? "kill" : "fail", name);
 	KL_AUTO(chatd_stop) struct chatd d = { 0 };
 	size_t had, asked;
 
@@ -34,7 +39,8 @@ static void stop_at(const char *base, const char *dir, const char *provider, int
 	fault_check_money(dir, (int64_t)asked * COST, at);
 	had = fault_go_on(dir, &opts, at);
 	if (chatd_count(&d) != asked + 2 - had)
-		fail_msg("%s: %zu requests, then %zu more for what was not stored", at, asked, chatd_count(&d) - asked);
+		fail_msg("%s: %zu requests, then %zu more for what was not stored", at, asked,
+			 chatd_count(&d) - asked);
 	fault_check_money(dir, (int64_t)chatd_count(&d) * COST, at);
 	assert_sh("0", dir, "grep -rlF '" TEST_KEY "' . | wc -l");
 }
@@ -49,8 +55,10 @@ static void every_step_with_a_server_may_be_the_last(void **state)
 		KL_AUTO(kl_strvec_release) struct kl_strvec point = KL_STRVEC_INIT;
 		KL_AUTO(chatd_stop) struct chatd d = { 0 };
 
-		sh(base, "git config klineage.m.price 'input=3 output=15 cache-read=1'; git config klineage.chat.model m; "
-		   "git config klineage.chat.provider %s", provider[k]);
+		sh(base,
+		   "git config klineage.m.price 'input=3 output=15 cache-read=1'; git config klineage.chat.model m; "
+		   "git config klineage.chat.provider %s",
+		   provider[k]);
 		chatd_start(&d, SCRIPT, 0);
 		lay_out(base, dir, &d);
 		fault_points(&point, dir, &opts);
@@ -66,7 +74,8 @@ static void every_step_with_a_server_may_be_the_last(void **state)
 int main(void)
 {
 #ifdef KL_FAULT_POINTS
-	const struct CMUnitTest tests[] = { cmocka_unit_test(every_step_with_a_server_may_be_the_last) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(
+		every_step_with_a_server_may_be_the_last) };
 
 	fault_tmpdir();
 	return cmocka_run_group_tests_name("chat/fault-http", tests, chatd_setup, scratch_teardown);

@@ -9,8 +9,14 @@
  * The providers against a server (tests/fake/chatd.c) that answers, or fails in every way we
  * thought of: each protocol, over TLS and plain.
  */
-static const struct way { const char *name; bool tls; } ways[] = {
-	{ "anthropic", true }, { "anthropic", false }, { "openai", true }, { "openai", false },
+static const struct way {
+	const char *name;
+	bool tls;
+} ways[] = {
+	{ "anthropic", true },
+	{ "anthropic", false },
+	{ "openai", true },
+	{ "openai", false },
 };
 
 struct seen {
@@ -19,8 +25,8 @@ struct seen {
 	int64_t bytes, waited_ms;
 	struct kl_usage so_far;
 	char why[1000];
-	int allow;		/* what again() answers */
-	int64_t stop_at;	/* heard() ends it at so many bytes; 0: never */
+	int allow;       /* what again() answers */
+	int64_t stop_at; /* heard() ends it at so many bytes; 0: never */
 };
 
 static int heard(int64_t bytes, const struct kl_usage *u, void *payload)
@@ -51,9 +57,11 @@ static int again(void *payload)
 	return s->allow;
 }
 
-static void open_at(struct kl_provider **p, const struct chatd *d, const char *name, int64_t timeout_ms)
+static void open_at(struct kl_provider **p, const struct chatd *d, const char *name,
+		    int64_t timeout_ms)
 {
-	KL_AUTO(kl_freep) char *url = kl_asprintf("%s://127.0.0.1:%d", d->tls ? "https" : "http", d->port);
+	KL_AUTO(kl_freep) char *url = kl_asprintf("%s://127.0.0.1:%d", d->tls ? "https" : "http",
+						  d->port);
 	struct kl_provider_opts o = { .name = name, .url = url, .timeout_ms = timeout_ms };
 
 	assert_ok(kl_provider_open(p, NULL, &o));
@@ -63,7 +71,9 @@ static void open_at(struct kl_provider **p, const struct chatd *d, const char *n
 static int ask(struct seen *s, const struct chatd *d, const char *name, int64_t timeout_ms)
 {
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
-	struct kl_provider_watch w = { .heard = heard, .waiting = waiting, .again = again, .payload = s };
+	struct kl_provider_watch w = {
+		.heard = heard, .waiting = waiting, .again = again, .payload = s
+	};
 	struct request t;
 	int err;
 
@@ -83,8 +93,10 @@ static void release(struct seen *s)
 	memset(s, 0, sizeof(*s));
 }
 
-#define USAGE "\"usage\":{\"input\":120,\"output\":45,\"cache_read\":1000,\"cache_write_5m\":300,\"cache_write_1h\":7}"
-#define GOOD "{\"text\":\"Sure: \xe2\x82\xac \\\"x\\\"\\n\\ttwo\"," USAGE ",\"model\":\"answers-1\"}\n"
+#define USAGE \
+	"\"usage\":{\"input\":120,\"output\":45,\"cache_read\":1000,\"cache_write_5m\":300,\"cache_write_1h\":7}"
+#define GOOD \
+	"{\"text\":\"Sure: \xe2\x82\xac \\\"x\\\"\\n\\ttwo\"," USAGE ",\"model\":\"answers-1\"}\n"
 #define TEXT "Sure: \xe2\x82\xac \"x\"\n\ttwo"
 
 static void assert_good(const struct seen *s, const char *name)
@@ -105,7 +117,8 @@ static void assert_good(const struct seen *s, const char *name)
 
 static bool is_zero(const struct kl_usage *u)
 {
-	return u->known && !u->input && !u->output && !u->cache_read && !u->cache_write_5m && !u->cache_write_1h;
+	return u->known && !u->input && !u->output && !u->cache_read && !u->cache_write_5m &&
+	       !u->cache_write_1h;
 }
 
 static void a_reply_streams_in_and_the_request_is_right(void **state)
@@ -130,12 +143,15 @@ static void a_reply_streams_in_and_the_request_is_right(void **state)
 		assert_string_equal(kl_json_str_or(log, "key", ""), "right");
 		h = json_object_get(log, "headers");
 		assert_string_equal(kl_json_str_or(h, "content-type", ""), "application/json");
-		assert_string_equal(kl_json_str_or(h, "user-agent", ""), "git-klineage/" KL_VERSION);
+		assert_string_equal(kl_json_str_or(h, "user-agent", ""),
+				    "git-klineage/" KL_VERSION);
 		if (!strcmp(ways[i].name, "anthropic")) {
 			assert_string_equal(kl_json_str_or(log, "path", ""), "/v1/messages");
-			assert_string_equal(kl_json_str_or(h, "anthropic-version", ""), "2023-06-01");
+			assert_string_equal(kl_json_str_or(h, "anthropic-version", ""),
+					    "2023-06-01");
 		} else {
-			assert_string_equal(kl_json_str_or(log, "path", ""), "/v1/chat/completions");
+			assert_string_equal(kl_json_str_or(log, "path", ""),
+					    "/v1/chat/completions");
 		}
 		/* what went over the wire is what kl_provider_body says */
 		REQUEST(&t, "first", "answer", "and then?");
@@ -153,18 +169,21 @@ static void stops_have_their_names(void **state)
 		KL_AUTO(chatd_stop) struct chatd d = { 0 };
 		struct seen s = { 0 };
 
-		chatd_start(&d, "{\"text\":\"cut sho\",\"stop\":\"length\"," USAGE "}\n"
+		chatd_start(&d,
+			    "{\"text\":\"cut sho\",\"stop\":\"length\"," USAGE "}\n"
 			    "{\"text\":\"I will not\",\"stop\":\"refusal\"," USAGE "}\n"
 			    "{\"text\":\"\",\"stop\":\"length\"," USAGE "}\n"
-			    "{\"text\":\"\",\"stop\":\"refusal\"," USAGE "}\n", CHATD_TLS);
+			    "{\"text\":\"\",\"stop\":\"refusal\"," USAGE "}\n",
+			    CHATD_TLS);
 		assert_ok(ask(&s, &d, ways[i].name, 0));
 		assert_int_equal(s.r.stop, KL_STOP_LENGTH);
 		release(&s);
 		assert_ok(ask(&s, &d, ways[i].name, 0));
 		assert_int_equal(s.r.stop, KL_STOP_REFUSAL);
 		release(&s);
-		assert_error(KL_EINVALID, "the 1000 tokens allowed were spent", ask(&s, &d, ways[i].name, 0));
-		assert_true(s.r.usage.known);	/* it was paid for */
+		assert_error(KL_EINVALID, "the 1000 tokens allowed were spent",
+			     ask(&s, &d, ways[i].name, 0));
+		assert_true(s.r.usage.known); /* it was paid for */
 		assert_int_equal(s.r.usage.output, 45);
 		release(&s);
 		assert_error(KL_EINVALID, "refused to answer", ask(&s, &d, ways[i].name, 0));
@@ -175,8 +194,8 @@ static void stops_have_their_names(void **state)
 /* One script line, what is to come of it, and what is known of its cost. */
 struct fault {
 	const char *line;
-	int kind;		/* 0: a good reply */
-	const char *part;	/* of the message */
+	int kind;         /* 0: a good reply */
+	const char *part; /* of the message */
 	enum { UNKNOWN, ZERO, KNOWN } cost;
 	size_t requests;
 	int64_t timeout_ms, max_ms;
@@ -193,9 +212,11 @@ static void try_fault(const struct fault *f, const struct way *w)
 	from = kl_clock_ns();
 	err = ask(&s, &d, w->name, f->timeout_ms ? f->timeout_ms : 20000);
 	if (err != f->kind || (err && !strstr(kl_error_last(), f->part)))
-		fail_msg("%s%s, %s: %d: %s", w->name, w->tls ? " over TLS" : "", f->line, err, kl_error_last());
+		fail_msg("%s%s, %s: %d: %s", w->name, w->tls ? " over TLS" : "", f->line, err,
+			 kl_error_last());
 	if (kl_clock_ns() - from > f->max_ms * 1000000)
-		fail_msg("%s, %s: took %lld ms", w->name, f->line, (long long)(kl_clock_ns() - from) / 1000000);
+		fail_msg("%s, %s: took %lld ms", w->name, f->line,
+			 (long long)(kl_clock_ns() - from) / 1000000);
 	if (!err)
 		assert_string_equal(s.r.text, TEXT);
 	if ((f->cost == ZERO) != is_zero(&s.r.usage) || (f->cost == UNKNOWN) == s.r.usage.known)
@@ -259,8 +280,8 @@ static void each_fault_is_a_clear_error_or_another_attempt(void **state)
 }
 
 /*
- * A status alone is no bill: where tokens may have been made before it came its cost is not known, and it
- * is asked again only where that was paid for once more, after the pause and not before.
+ * A status alone is no bill: where tokens may have been made before it came its cost is not known,
+ * and it is asked again only where that was paid for once more, after the pause and not before.
  */
 static void a_status_is_free_only_if_no_model_began(void **state)
 {
@@ -276,7 +297,8 @@ static void a_status_is_free_only_if_no_model_began(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(is); i++) {
-		KL_AUTO(kl_freep) char *line = kl_asprintf("{\"status\":%d,\"message\":\"%s\"," NOW "}\n",
+		KL_AUTO(kl_freep) char *line = kl_asprintf("{\"status\":%d,\"message\":\"%s\"," NOW
+							   "}\n",
 							   is[i].status, is[i].message);
 		KL_AUTO(kl_freep) char *script = kl_asprintf("%s%s" GOOD, line, line);
 		KL_AUTO(chatd_stop) struct chatd d = { 0 };
@@ -315,19 +337,24 @@ static void nothing_is_paid_for_an_attempt_that_is_not_made(void **state)
 	assert_false(s.r.usage.known);
 	release(&s);
 	chatd_stop(&d);
-	chatd_start(&d, "{\"status\":500,\"message\":\"oh\",\"headers\":{\"retry-after\":\"3600\"}}\n" GOOD, 0);
+	chatd_start(
+		&d,
+		"{\"status\":500,\"message\":\"oh\",\"headers\":{\"retry-after\":\"3600\"}}\n" GOOD,
+		0);
 	assert_error(KL_EIO, "a longer pause than 300 s", ask(&s, &d, "openai", 0));
 	assert_int_equal(s.agains, 0);
 	release(&s);
 }
 
 /*
- * Servers that break HTTP itself: an error in time, whose cost is not known (but for the last, whose status
- * says so), and nothing that would steer a terminal. Nothing is unpacked, since nothing packed is asked for.
+ * Servers that break HTTP itself: an error in time, whose cost is not known (but for the last,
+ * whose status says so), and nothing that would steer a terminal. Nothing is unpacked, since
+ * nothing packed is asked for.
  */
 static void what_is_no_http_is_an_error(void **state)
 {
-#define RAW(bytes, times, then) "{\"fault\":\"raw\",\"raw\":\"" bytes "\",\"times\":" #times ",\"then\":\"" then "\"}\n"
+#define RAW(bytes, times, then) \
+	"{\"fault\":\"raw\",\"raw\":\"" bytes "\",\"times\":" #times ",\"then\":\"" then "\"}\n"
 #define OK_HEAD "HTTP/1.1 200 OK\\r\\ncontent-type: text/event-stream\\r\\n"
 #define CHUNKED OK_HEAD "transfer-encoding: chunked\\r\\n\\r\\n"
 	static const char *const script[] = {
@@ -338,13 +365,17 @@ static void what_is_no_http_is_an_error(void **state)
 		RAW(CHUNKED, 1, "-5\\r\\nhello\\r\\n0\\r\\n\\r\\n"),
 		RAW(CHUNKED, 1, "7\\r\\ndata: {\\r\\n0\\r\\nx-more: \\u001b[2J\\r\\n\\r\\n"),
 		RAW(OK_HEAD "content-length: 3\\r\\n\\r\\n", 1, "data: {\\n\\n"),
-		RAW(OK_HEAD "content-length: 99999999999999999999\\r\\n\\r\\n", 1, "data: {}\\n\\n"),
+		RAW(OK_HEAD "content-length: 99999999999999999999\\r\\n\\r\\n", 1,
+		    "data: {}\\n\\n"),
 		RAW("HTTP/1.1 200 OK\\r\\nx: ", 1, ""),
 		RAW("HTTP/1.1 100 Continue\\r\\n\\r\\n", 5000, ""),
-		RAW("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", 50000, ""),
-		RAW("HTTP/1.1 200 OK\\r\\nx: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\\r\\n", 1, "\\r\\n<html>"),
+		RAW("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+		    50000, ""),
+		RAW("HTTP/1.1 200 OK\\r\\nx: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\\r\\n",
+		    1, "\\r\\n<html>"),
 		RAW(OK_HEAD "\\r\\ndata: [", 20000, ""),
-		RAW(OK_HEAD "request-id: a\\u001b[31m\\rb\\r\\n\\r\\n", 1, "data: {\\u001b[2J\\n\\n"),
+		RAW(OK_HEAD "request-id: a\\u001b[31m\\rb\\r\\n\\r\\n", 1,
+		    "data: {\\u001b[2J\\n\\n"),
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(script); i++)
@@ -361,12 +392,14 @@ static void what_is_no_http_is_an_error(void **state)
 				fail_msg("%s: %d: %s", script[i], err, kl_error_last());
 			for (const char *c = kl_error_last(); *c; c++)
 				if ((unsigned char)*c < ' ' || *c == 0x7f)
-					fail_msg("%s: a control byte in: %s", script[i], kl_error_last());
+					fail_msg("%s: a control byte in: %s", script[i],
+						 kl_error_last());
 			if (s.r.usage.known)
 				fail_msg("%s: it is said to have cost nothing", script[i]);
 			assert_true(kl_clock_ns() - from < INT64_C(20000000000));
 			log = chatd_request(&d, 0, NULL);
-			assert_null(json_object_get(json_object_get(log, "headers"), "accept-encoding"));
+			assert_null(json_object_get(json_object_get(log, "headers"),
+						    "accept-encoding"));
 			release(&s);
 		}
 }
@@ -377,7 +410,10 @@ static void pauses_are_told_with_their_reason(void **state)
 	struct seen s = { 0 };
 	int64_t from = kl_clock_ns();
 
-	chatd_start(&d, "{\"status\":429,\"message\":\"too many tokens\",\"headers\":{\"retry-after\":\"1\"}}\n" GOOD, CHATD_TLS);
+	chatd_start(
+		&d,
+		"{\"status\":429,\"message\":\"too many tokens\",\"headers\":{\"retry-after\":\"1\"}}\n" GOOD,
+		CHATD_TLS);
 	assert_ok(ask(&s, &d, "anthropic", 0));
 	assert_good(&s, "anthropic");
 	assert_int_equal(s.waits, 1);
@@ -387,7 +423,10 @@ static void pauses_are_told_with_their_reason(void **state)
 	release(&s);
 }
 
-/* Whoever hangs up on us after he has our request may charge for it: asking again is for the ledger to allow. */
+/*
+ * Whoever hangs up on us after he has our request may charge for it: asking again is for the ledger
+ * to allow.
+ */
 static void a_broken_connection_is_tried_again_only_if_that_is_paid_for(void **state)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(ways); i++) {
@@ -415,7 +454,8 @@ static void who_is_not_there_costs_nothing(void **state)
 	struct chatd d = { .port = 1 };
 	struct seen s = { 0 };
 
-	assert_error(KL_EIO, "given up after 5 attempts: http://127.0.0.1:1: ", ask(&s, &d, "openai", 100));
+	assert_error(KL_EIO,
+		     "given up after 5 attempts: http://127.0.0.1:1: ", ask(&s, &d, "openai", 100));
 	assert_int_equal(s.agains, 0);
 	assert_int_equal(s.waits, 4);
 	assert_true(is_zero(&s.r.usage));
@@ -424,7 +464,10 @@ static void who_is_not_there_costs_nothing(void **state)
 
 static void the_peer_is_verified(void **state)
 {
-	static const struct { int flags; const char *why; } who[] = {
+	static const struct {
+		int flags;
+		const char *why;
+	} who[] = {
 		{ CHATD_TLS | CHATD_EXPIRED, "expired" },
 		{ CHATD_TLS | CHATD_STRANGER, "self" },
 	};
@@ -498,7 +541,8 @@ static void trust_and_route_come_from_git_too(void **state)
 
 	/* the proxy is asked for a tunnel, and given no key */
 	chatd_start(&proxy, "{\"status\":403}\n", CHATD_SECOND);
-	sh(dir, "git config http.sslCAInfo %s; git config http.proxy http://127.0.0.1:%d", d.ca, proxy.port);
+	sh(dir, "git config http.sslCAInfo %s; git config http.proxy http://127.0.0.1:%d", d.ca,
+	   proxy.port);
 	assert_ok(kl_repo_open_at(&repo, dir));
 	assert_ok(kl_provider_open(&p, repo, &o));
 	assert_error(KL_EIO, "403", kl_provider_send(&r, p, &t.q, &t.x, NULL));
@@ -538,19 +582,24 @@ static void the_key_is_in_nothing_that_comes_back(void **state)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(echo); i++) {
 		for (size_t k = 0; k < KL_ARRAY_SIZE(ways); k++) {
-			bool location = !strcmp(echo[i].where, "location");	/* kept up to 1024 bytes */
+			/* kept up to 1024 bytes */
+			bool location = !strcmp(echo[i].where, "location");
 
 			for (int pad = 0; pad < (location ? 1030 : 560);
-			     pad += location ? pad ? 9 : 950 : pad < 60 || pad > 480 ? 7 : 60) {
+			     pad += location              ? pad ? 9 : 950 :
+				    pad < 60 || pad > 480 ? 7 :
+							    60) {
 				KL_AUTO(kl_freep) char *line = kl_asprintf(
-					"{\"fault\":\"echo-key\",\"where\":\"%s\",\"pad\":%d}\n", echo[i].where, pad);
+					"{\"fault\":\"echo-key\",\"where\":\"%s\",\"pad\":%d}\n",
+					echo[i].where, pad);
 				KL_AUTO(chatd_stop) struct chatd d = { 0 };
 				struct seen s = { 0 };
 
 				if (pad && ways[k].tls)
 					continue;
 				chatd_start(&d, line, ways[k].tls ? CHATD_TLS : 0);
-				assert_true(ask(&s, &d, ways[k].name, 0) < 0);	/* looks for "sk-test" itself */
+				assert_true(ask(&s, &d, ways[k].name, 0) <
+					    0); /* looks for "sk-test" itself */
 				if (!pad)
 					assert_contains(kl_error_last(), echo[i].part);
 				release(&s);
@@ -565,7 +614,10 @@ static void a_reply_that_tells_the_key_is_cleaned_of_it(void **state)
 		KL_AUTO(chatd_stop) struct chatd d = { 0 };
 		struct seen s = { 0 };
 
-		chatd_start(&d, "{\"fault\":\"echo-key\",\"where\":\"text\",\"model\":\"m-" TEST_KEY "\"}\n", 0);
+		chatd_start(&d,
+			    "{\"fault\":\"echo-key\",\"where\":\"text\",\"model\":\"m-" TEST_KEY
+			    "\"}\n",
+			    0);
 		assert_ok(ask(&s, &d, ways[k].name, 0));
 		assert_string_equal(s.r.text, "the key [key] is fine, [key]");
 		assert_string_equal(s.r.model, "m-[key]");
@@ -592,7 +644,8 @@ static void the_watcher_can_end_it(void **state)
 static void ctrl_c_ends_it_within_a_moment(void **state)
 {
 	static const char *const lines[] = {
-		F("hang"), "{\"status\":429,\"headers\":{\"retry-after\":\"60\"}}\n",
+		F("hang"),
+		"{\"status\":429,\"headers\":{\"retry-after\":\"60\"}}\n",
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(lines); i++) {
@@ -693,7 +746,8 @@ static void libcurl_is_opened_when_it_is_used(void **state)
 	struct seen s = { 0 };
 
 	assert_true(kl_fs_exists(program));
-	assert_sh("0", scratch_root, "ldd %s >libraries 2>&1 || exit 9; grep -c libcurl libraries || :", program);
+	assert_sh("0", scratch_root,
+		  "ldd %s >libraries 2>&1 || exit 9; grep -c libcurl libraries || :", program);
 	assert_sh("0", "/", "ldd /proc/%d/exe | grep -c libcurl || :", (int)getpid());
 	chatd_start(&d, GOOD, 0);
 	open_at(&p, &d, "anthropic", 0);

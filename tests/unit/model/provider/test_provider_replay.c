@@ -7,14 +7,17 @@
 #define HEAD "{\"name\":\"n\",\"schema\":\"klineage.recording/1\",\"workload\":\"w\"}\n"
 
 /* One line of a recording, as docs/formats.md says it. */
-static void add(struct kl_buf *out, const char *phase, int turn, const char *const *keys, const char *text)
+static void add(struct kl_buf *out, const char *phase, int turn, const char *const *keys,
+		const char *text)
 {
 	char key[KL_DIGEST_HEX];
 
 	kl_provider_key(key, keys, (size_t)turn + 1);
-	kl_buf_addf(out, "{\"key\":\"%s\",\"model\":\"m-1\",\"phase\":\"%s\",\"stop\":\"end\",\"text\":\"%s\",\"turn\":%d,"
-		    "\"usage\":{\"cache_read\":5,\"cache_write_1h\":0,\"cache_write_5m\":7,\"input\":11,\"output\":13}}\n",
-		    key, phase, text, turn);
+	kl_buf_addf(
+		out,
+		"{\"key\":\"%s\",\"model\":\"m-1\",\"phase\":\"%s\",\"stop\":\"end\",\"text\":\"%s\",\"turn\":%d,"
+		"\"usage\":{\"cache_read\":5,\"cache_write_1h\":0,\"cache_write_5m\":7,\"input\":11,\"output\":13}}\n",
+		key, phase, text, turn);
 }
 
 static int open_text(struct kl_provider **p, const char *text, size_t len)
@@ -64,7 +67,7 @@ static void gives_what_was_recorded(void **state)
 	assert_string_equal(r.text, "other");
 	kl_reply_release(&r);
 
-	REQUEST(&t, said[0]);	/* no key: the text */
+	REQUEST(&t, said[0]); /* no key: the text */
 	assert_ok(kl_provider_send(&r, p, &t.q, &t.x, NULL));
 	assert_string_equal(r.text, "by its text");
 	kl_reply_release(&r);
@@ -83,7 +86,7 @@ static void refuses_what_was_not_and_names_it(void **state)
 	add(&file, "back-0", 1, keys, "two");
 	assert_ok(open_text(&p, file.ptr, file.len));
 	REQUEST(&t, "a", "one", "b");
-	t.x.key = wrong;	/* the last key is right, one before it is not */
+	t.x.key = wrong; /* the last key is right, one before it is not */
 	assert_error(KL_ENOTFOUND, "phase back-0, turn 1, but to another question",
 		     kl_provider_send(&r, p, &t.q, &t.x, NULL));
 	assert_null(r.text);
@@ -113,10 +116,11 @@ static void what_is_no_recording_is_refused_with_its_line(void **state)
 	struct kl_provider_opts o = { .name = "replay" };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
-		assert_error(KL_EINVALID, bad[i].why, open_text(&p, bad[i].what, strlen(bad[i].what)));
+		assert_error(KL_EINVALID, bad[i].why,
+			     open_text(&p, bad[i].what, strlen(bad[i].what)));
 	kl_buf_adds(&file, HEAD);
 	add(&file, "back-0", 0, keys, "one");
-	add(&file, "back-0", 0, keys, "one");	/* the same twice is the same */
+	add(&file, "back-0", 0, keys, "one"); /* the same twice is the same */
 	assert_ok(open_text(&p, file.ptr, file.len));
 	kl_provider_free(kl_steal(&p));
 	assert_error(KL_EINVALID, ":3: the line is cut off", open_text(&p, file.ptr, file.len - 9));
@@ -137,7 +141,10 @@ static void what_it_did_not_know_of_its_cost_is_not_known_here(void **state)
 	struct request t;
 
 	kl_provider_key(key, keys, 1);
-	text = kl_asprintf(HEAD "{\"key\":\"%s\",\"phase\":\"back-0\",\"text\":\"x\",\"turn\":0,\"usage\":null}\n", key);
+	text = kl_asprintf(
+		HEAD
+		"{\"key\":\"%s\",\"phase\":\"back-0\",\"text\":\"x\",\"turn\":0,\"usage\":null}\n",
+		key);
 	assert_ok(open_text(&p, text, strlen(text)));
 	REQUEST(&t, "a");
 	t.x.key = keys;
@@ -155,5 +162,6 @@ int main(void)
 		cmocka_unit_test(what_it_did_not_know_of_its_cost_is_not_known_here),
 	};
 
-	return cmocka_run_group_tests_name("chat/provider_replay", tests, scratch_setup, scratch_teardown);
+	return cmocka_run_group_tests_name("chat/provider_replay", tests, scratch_setup,
+					   scratch_teardown);
 }

@@ -23,7 +23,8 @@ static int64_t delay(unsigned attempt, const char *ms, const char *after, uint64
 }
 
 /* Over many seeds: the least and the most it may be. */
-static void assert_between(int64_t least, int64_t most, unsigned attempt, const char *ms, const char *after)
+static void assert_between(int64_t least, int64_t most, unsigned attempt, const char *ms,
+			   const char *after)
 {
 	bool differ = false;
 
@@ -67,7 +68,8 @@ static void what_the_server_says_goes_first(void **state)
 
 static void nonsense_is_as_if_nothing_were_said(void **state)
 {
-	static const char *const none[] = { "", "-1", "soon", "nan", "inf", "0x10", "1e3", "1.2.3", "7 weeks", "Tue, 14 Nov" };
+	static const char *const none[] = { "",     "-1",  "soon",  "nan",     "inf",
+					    "0x10", "1e3", "1.2.3", "7 weeks", "Tue, 14 Nov" };
 
 	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
 		assert_between(250, 500, 1, none[i], none[i]);

@@ -31,7 +31,7 @@ static void environment_goes_before_helpers(void **state)
 	assert_string_equal(kl_secret_header(s), "x-api-key: sk-from-helper");
 	assert_string_equal(kl_secret_source(s), "a credential helper of git");
 	kl_secret_free(kl_steal(&s));
-	assert_ok(find(&s, NULL));	/* no URL, no helper */
+	assert_ok(find(&s, NULL)); /* no URL, no helper */
 	assert_null(s);
 	setenv("ANTHROPIC_API_KEY", "sk-vendor", 1);
 	assert_ok(find(&s, URL));
@@ -42,14 +42,17 @@ static void environment_goes_before_helpers(void **state)
 	assert_ok(find(&s, URL));
 	assert_string_equal(kl_secret_header(s), "x-api-key: sk-ours");
 	kl_secret_free(kl_steal(&s));
-	setenv("KLINEAGE_CHAT_KEY", "", 1);	/* empty is none */
+	setenv("KLINEAGE_CHAT_KEY", "", 1); /* empty is none */
 	assert_ok(find(&s, URL));
 	assert_string_equal(kl_secret_header(s), "x-api-key: sk-vendor");
 	unsetenv("KLINEAGE_CHAT_KEY");
 	unsetenv("ANTHROPIC_API_KEY");
 }
 
-/* The helper is told which server it is for, and a helper of the repository's own configuration counts. */
+/*
+ * The helper is told which server it is for, and a helper of the repository's own configuration
+ * counts.
+ */
 static void helpers_are_asked_for_this_server(void **state)
 {
 	KL_AUTO(kl_freep) char *config = home_config("");
@@ -57,8 +60,10 @@ static void helpers_are_asked_for_this_server(void **state)
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	KL_AUTO(kl_secret_freep) struct kl_secret *s = NULL;
 
-	sh(dir, "git config credential.https://api.example.com.helper "
-	   "'!f() { cat >%s/asked; echo username=any; echo password=sk-right-server; }; f'", dir);
+	sh(dir,
+	   "git config credential.https://api.example.com.helper "
+	   "'!f() { cat >%s/asked; echo username=any; echo password=sk-right-server; }; f'",
+	   dir);
 	assert_ok(kl_repo_open_at(&repo, dir));
 	assert_ok(kl_secret_find(&s, repo, "", NULL, "https://other.example.com"));
 	assert_null(s);
@@ -130,13 +135,16 @@ static void a_key_that_would_break_its_header_is_refused_unquoted(void **state)
 	setenv("ANTHROPIC_API_KEY", longer, 1);
 	assert_error(KL_EINVALID, "longer than 4096 bytes", find(&s, URL));
 	unsetenv("ANTHROPIC_API_KEY");
-	assert_int_equal(chatd_count(&d), 0);	/* nothing was sent */
+	assert_int_equal(chatd_count(&d), 0); /* nothing was sent */
 }
 
 static void where_a_key_is_needed_its_lack_is_said(void **state)
 {
-	static const struct { const char *name, *variable; } who[] = {
-		{ "anthropic", "set ANTHROPIC_API_KEY" }, { "openai", "set OPENAI_API_KEY" },
+	static const struct {
+		const char *name, *variable;
+	} who[] = {
+		{ "anthropic", "set ANTHROPIC_API_KEY" },
+		{ "openai", "set OPENAI_API_KEY" },
 	};
 	KL_AUTO(kl_freep) char *config = home_config("");
 
@@ -148,7 +156,8 @@ static void where_a_key_is_needed_its_lack_is_said(void **state)
 
 		REQUEST(&t, "hello");
 		assert_ok(kl_provider_open(&p, NULL, &o));
-		assert_error(KL_EINVALID, "no key for https://api.", kl_provider_send(&r, p, &t.q, &t.x, NULL));
+		assert_error(KL_EINVALID, "no key for https://api.",
+			     kl_provider_send(&r, p, &t.q, &t.x, NULL));
 		assert_contains(kl_error_hints(), who[i].variable);
 		assert_contains(kl_error_hints(), "git credential");
 		assert_true(r.usage.known && !r.usage.output);
@@ -193,7 +202,7 @@ static void text_is_cleaned_of_it(void **state)
 	assert_string_equal(kl_error_last(), "bad key [key]");
 	kl_secret_scrub(NULL, &b);
 	kl_secret_free(kl_steal(&s));
-	setenv("ANTHROPIC_API_KEY", "none", 1);	/* no secret, but a common word */
+	setenv("ANTHROPIC_API_KEY", "none", 1); /* no secret, but a common word */
 	assert_ok(find(&s, NULL));
 	kl_buf_clear(&b);
 	kl_buf_adds(&b, "none of it");
@@ -206,7 +215,8 @@ static void text_is_cleaned_of_it(void **state)
 
 /* The key is known here in rot13 alone, so that our own memory has it nowhere else. */
 #define HIDDEN "fx-grfg-dhvpxoebjasbkwhzcfbire"
-#define HELPER "[credential]\n\thelper = \"!f() { echo username=any; echo password=$(echo " HIDDEN \
+#define HELPER                                                                              \
+	"[credential]\n\thelper = \"!f() { echo username=any; echo password=$(echo " HIDDEN \
 	" | tr 'a-z' 'n-za-m'); }; f\"\n"
 
 __attribute__((no_sanitize("address"))) static size_t occurrences(const char *from, const char *to)
@@ -216,7 +226,9 @@ __attribute__((no_sanitize("address"))) static size_t occurrences(const char *fr
 	for (const char *p = from; p + n <= to; p++) {
 		size_t i = 0;
 
-		while (i < n && p[i] == (islower((unsigned char)HIDDEN[i]) ? 'a' + (HIDDEN[i] - 'a' + 13) % 26 : HIDDEN[i]))
+		while (i < n && p[i] == (islower((unsigned char)HIDDEN[i]) ?
+						 'a' + (HIDDEN[i] - 'a' + 13) % 26 :
+						 HIDDEN[i]))
 			i++;
 		found += i == n;
 	}
@@ -270,7 +282,8 @@ static void nothing_of_it_is_left_in_memory(void **state)
 		assert_int_equal(in_memory(), 1);
 		kl_provider_free(kl_steal(&p));
 		assert_int_equal(in_memory(), 0);
-		log = chatd_request(&d, 0, NULL);	/* one was sent, but not what that server takes for right */
+		/* one was sent, but not what that server takes for right */
+		log = chatd_request(&d, 0, NULL);
 		assert_string_equal(kl_json_str_or(log, "key", ""), "wrong");
 	}
 }
@@ -295,7 +308,7 @@ static void no_dump_and_no_child_has_it(void **state)
 	flags = strstr(maps.ptr, at);
 	assert_non_null(flags);
 	flags = strstr(flags, "VmFlags:");
-	assert_contains(flags, " dd");		/* left out of dumps */
+	assert_contains(flags, " dd"); /* left out of dumps */
 	assert_true(strstr(flags, " wf") && strstr(flags, " wf") < strchr(flags, '\n'));
 	pid = fork();
 	if (!pid)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conversations over the wire: what a server was really asked, when each turn is another process's. */
+/*
+ * Conversations over the wire: what a server was really asked, when each turn is another process's.
+ */
 #include "chatd_fixture.h"
 
 #include "model/ledger.h"
@@ -7,7 +9,8 @@
 
 #define USAGE "\"usage\":{\"input\":20,\"output\":10,\"cache_read\":100,\"cache_write_5m\":30}"
 
-static const char *const said[] = { "the kernel\n\tfor (;;)", "got \"nan\", wanted 1", "slower \xe2\x82\xac", "and now" };
+static const char *const said[] = { "the kernel\n\tfor (;;)", "got \"nan\", wanted 1",
+				    "slower \xe2\x82\xac", "and now" };
 
 struct wire {
 	const char *provider;
@@ -26,7 +29,8 @@ static void wire_start(struct wire *w, const char *provider, const char *script)
 	w->provider = provider;
 	w->dir = scratch_repo(provider);
 	chatd_start(&w->d, script, CHATD_TLS);
-	sh(w->dir, "git config klineage.chat.provider %s; git config klineage.chat.url https://127.0.0.1:%d;"
+	sh(w->dir,
+	   "git config klineage.chat.provider %s; git config klineage.chat.url https://127.0.0.1:%d;"
 	   "git config klineage.chat.model m-1; git config klineage.chat.timeout 10;"
 	   "git config klineage.m-1.price 'input=3 output=15 cache-read=1 cache-write-5m=4 cache-write-1h=6'",
 	   provider, w->d.port);
@@ -89,22 +93,26 @@ static void each_process_sends_what_the_last_had_sent(void **state)
 		KL_AUTO(json_decrefp) json_t *before = NULL;
 		size_t n;
 
-		wire_start(&w, provider[i], "{\"text\":\"r 0 \xc3\xa9\"," USAGE "}\n{\"text\":\"r 1\\n\"," USAGE "}\n"
+		wire_start(&w, provider[i],
+			   "{\"text\":\"r 0 \xc3\xa9\"," USAGE "}\n{\"text\":\"r 1\\n\"," USAGE
+			   "}\n"
 			   "{\"text\":\"r 2\"," USAGE "}\n{\"text\":\"r 3\"," USAGE "}\n");
 		assert_says(&w, 0, "r 0 \xc3\xa9");
 		assert_says(&w, 1, "r 1\n");
-		assert_says(&w, 0, "r 0 \xc3\xa9");	/* stored: not asked again */
+		assert_says(&w, 0, "r 0 \xc3\xa9"); /* stored: not asked again */
 		assert_says(&w, 2, "r 2");
 		assert_says(&w, 3, "r 3");
 		assert_int_equal(chatd_count(&w.d), 4);
 		before = chatd_request(&w.d, 0, NULL);
 		for (n = 1; n < 4; n++) {
 			json_t *now = chatd_request(&w.d, n, NULL);
-			const char *a = kl_json_str_or(before, "body", ""), *b = kl_json_str_or(now, "body", "");
+			const char *a = kl_json_str_or(before, "body", ""),
+				   *b = kl_json_str_or(now, "body", "");
 			size_t same = covered(a, n == 1 ? "for (;;)" : last[n - 2]);
 
 			if (strncmp(a, b, same))
-				fail_msg("turn %zu does not begin as turn %zu did:\n%s\n%s", n, n - 1, a, b);
+				fail_msg("turn %zu does not begin as turn %zu did:\n%s\n%s", n,
+					 n - 1, a, b);
 			assert_true(same > 120);
 			json_decref(before);
 			before = now;
@@ -114,7 +122,10 @@ static void each_process_sends_what_the_last_had_sent(void **state)
 	}
 }
 
-/* The failure may have cost what it may: it stands. The same turn is asked again, and no key is in the repository. */
+/*
+ * The failure may have cost what it may: it stands. The same turn is asked again, and no key is in
+ * the repository.
+ */
 static void a_reply_that_breaks_off_is_paid_for_and_asked_again(void **state)
 {
 	static const char *const provider[] = { "anthropic", "openai" };
@@ -124,20 +135,26 @@ static void a_reply_that_breaks_off_is_paid_for_and_asked_again(void **state)
 		int64_t stands;
 		int err;
 
-		wire_start(&w, provider[i], "{\"fault\":\"cut\",\"text\":\"half and half\"," USAGE "}\n"
-			   "{\"status\":400,\"message\":\"no\"}\n{\"fault\":\"echo-key\"}\n{\"text\":\"r 1\"," USAGE "}\n");
+		wire_start(
+			&w, provider[i],
+			"{\"fault\":\"cut\",\"text\":\"half and half\"," USAGE "}\n"
+			"{\"status\":400,\"message\":\"no\"}\n{\"fault\":\"echo-key\"}\n{\"text\":\"r 1\"," USAGE
+			"}\n");
 		assert_null(ask(&w, 0, &err));
 		assert_error(KL_EINVALID, "cut off", err);
 		stands = totals(&w).of[KL_BUDGET_INDUCE].reserved;
 		assert_true(stands > 0);
 		assert_null(ask(&w, 0, &err));
 		assert_error(KL_EIO, "400: no", err);
-		assert_int_equal(totals(&w).of[KL_BUDGET_INDUCE].reserved, stands);	/* that cost nothing more */
+		/* that cost nothing more */
+		assert_int_equal(totals(&w).of[KL_BUDGET_INDUCE].reserved, stands);
 		assert_says(&w, 0, "the key [key] is fine, [key]");
 		assert_says(&w, 1, "r 1");
 		assert_int_equal(chatd_count(&w.d), 4);
-		assert_sh("0", w.dir, "git cat-file --batch-all-objects --batch >all; grep -c 'r 1' all >/dev/null; "
-			  "grep -c sk-test all || :");
+		assert_sh(
+			"0", w.dir,
+			"git cat-file --batch-all-objects --batch >all; grep -c 'r 1' all >/dev/null; "
+			"grep -c sk-test all || :");
 		assert_sh("0", w.dir, "grep -rl sk-test .git | wc -l");
 	}
 }

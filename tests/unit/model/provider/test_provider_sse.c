@@ -39,7 +39,9 @@ static void events_are_what_the_standard_says(void **state)
 	expect("<a|1><|2>", false, "event: a\r\ndata: 1\r\n\r\ndata: 2\r\n\r\n");
 	expect("<a|1><|2>", false, "event: a\rdata: 1\r\rdata: 2\r\r");
 	expect("<|one\ntwo\n>", false, "data: one\ndata: two\ndata\n\n");
-	expect("<|1>", false, "\xef\xbb\xbf" "data: 1\n\n");
+	expect("<|1>", false,
+	       "\xef\xbb\xbf"
+	       "data: 1\n\n");
 	expect("<| 1>", false, "data:  1\n\n");
 	expect("<|1>", false, "data:1\n\n");
 	expect("<|>", false, "data:\n\n");

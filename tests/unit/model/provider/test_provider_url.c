@@ -41,9 +41,25 @@ static void parts_are_found(void **state)
 static void what_is_none_is_refused(void **state)
 {
 	static const char *const bad[] = {
-		"", "api.example.com", "ftp://a", "file:///etc/passwd", "https://", "https:///v1", "https://:80",
-		"https://a:0", "https://a:65536", "https://a:80b", "https://a:", "https://[::1", "https://[::1]x",
-		"https://a/v1?key=1", "https://a/#x", "https://a b", "https://a\n", "https://\xc3\xa4", "https://a\\b",
+		"",
+		"api.example.com",
+		"ftp://a",
+		"file:///etc/passwd",
+		"https://",
+		"https:///v1",
+		"https://:80",
+		"https://a:0",
+		"https://a:65536",
+		"https://a:80b",
+		"https://a:",
+		"https://[::1",
+		"https://[::1]x",
+		"https://a/v1?key=1",
+		"https://a/#x",
+		"https://a b",
+		"https://a\n",
+		"https://\xc3\xa4",
+		"https://a\\b",
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
@@ -59,7 +75,8 @@ static void a_password_is_not_quoted(void **state)
 {
 	struct kl_url u = { 0 };
 
-	assert_error(KL_EINVALID, "a user or a password", kl_url_parse(&u, "https://me:hunter2@example.com/v1"));
+	assert_error(KL_EINVALID, "a user or a password",
+		     kl_url_parse(&u, "https://me:hunter2@example.com/v1"));
 	assert_null(strstr(kl_error_last(), "hunter2"));
 	kl_url_release(&u);
 }

@@ -65,16 +65,16 @@ static int judge(struct one *o)
 	return kl_compare(&o->x, &o->f->job, &o->m, got);
 }
 
-#define assert_passes(o)						\
-	do {								\
-		assert_int_equal(judge(o), 0);				\
-		assert_int_equal((o)->x.out, -1);			\
+#define assert_passes(o)                          \
+	do {                                      \
+		assert_int_equal(judge(o), 0);    \
+		assert_int_equal((o)->x.out, -1); \
 	} while (0)
 
-#define assert_fails_at(o, i)						\
-	do {								\
-		assert_int_equal(judge(o), KL_ENO);			\
-		assert_int_equal((o)->x.out, 0);			\
+#define assert_fails_at(o, i)                                                 \
+	do {                                                                  \
+		assert_int_equal(judge(o), KL_ENO);                           \
+		assert_int_equal((o)->x.out, 0);                              \
 		assert_int_equal((o)->x.index[0] * C + (o)->x.index[1], (i)); \
 	} while (0)
 
@@ -115,14 +115,17 @@ static void noise_bounds_the_rms(void **state)
 	assert_passes(o);
 }
 
-/* Few elements need room for luck: an rms of 2.55 times the honest one fails in one group of 2000 and passes in groups of 50. */
+/*
+ * Few elements need room for luck: an rms of 2.55 times the honest one fails in one group of 2000
+ * and passes in groups of 50.
+ */
 static void noise_leaves_small_groups_room(void **state)
 {
 	KL_AUTO(one_freep) struct one *o = one_new(KL_RULE_NOISE);
 
 	for (int i = 0; i < N; i++)
 		o->got[i] += 0x1p-23f * (i & 1 ? 3 : -2);
-	assert_fails_at(o, 1);	/* the first beyond it */
+	assert_fails_at(o, 1); /* the first beyond it */
 	assert_contains(o->x.why, "rms");
 	o->rule->npaxes = 1;
 	o->rule->per[0] = 0;
@@ -217,14 +220,17 @@ static void zeros_may_have_to_be_zero(void **state)
 	assert_contains(o->x.why, "not zero where the truth is");
 	o->got[7] = -0.0f;
 	assert_passes(o);
-	o->got[7] = 1e-6f;	/* what is left where a sum cancels */
+	o->got[7] = 1e-6f; /* what is left where a sum cancels */
 	assert_passes(o);
 }
 
 static void nan_and_infinity(void **state)
 {
 	static const enum kl_rule_kind kinds[] = {
-		KL_RULE_NOISE, KL_RULE_EXACT, KL_RULE_ELEMENTWISE, KL_RULE_REL_L2,
+		KL_RULE_NOISE,
+		KL_RULE_EXACT,
+		KL_RULE_ELEMENTWISE,
+		KL_RULE_REL_L2,
 	};
 
 	for (size_t k = 0; k < 4; k++) {
@@ -349,7 +355,10 @@ static void relative_norm(void **state)
 static void wholesale_mutants(void **state)
 {
 	static const enum kl_rule_kind kinds[] = {
-		KL_RULE_NOISE, KL_RULE_EXACT, KL_RULE_ELEMENTWISE, KL_RULE_REL_L2,
+		KL_RULE_NOISE,
+		KL_RULE_EXACT,
+		KL_RULE_ELEMENTWISE,
+		KL_RULE_REL_L2,
 	};
 
 	for (size_t k = 0; k < 4; k++) {
@@ -508,7 +517,7 @@ static void multiset_takes_any_order_and_any_tie(void **state)
 
 	assert_int_equal(pick(s), 0);
 	assert_int_equal(s->r.elements, 4 * K);
-	s->i[0] = C - K - 1;	/* the other of two equals */
+	s->i[0] = C - K - 1; /* the other of two equals */
 	assert_int_equal(pick(s), 0);
 }
 
@@ -523,10 +532,10 @@ static void multiset_mutants(void **state)
 		{ 2, C, 47, 2, 2, "out of range" },
 		{ 2, -1, 47, 2, 2, "out of range" },
 		{ 8, INT32_MIN, 0, 2, 8, "out of range" },
-		{ 3, C - K + 2, 46, 2, 3, "twice" },		/* duplicate */
-		{ 3, C - K + 3, 47.5f, 1, 3, "not the input's" },	/* value of no input */
-		{ 3, 5, 47, 1, 3, "not the input's" },		/* right value, wrong index */
-		{ 4, 5, 5, 1, 4, "in order" },			/* true pair, too small */
+		{ 3, C - K + 2, 46, 2, 3, "twice" },              /* duplicate */
+		{ 3, C - K + 3, 47.5f, 1, 3, "not the input's" }, /* value of no input */
+		{ 3, 5, 47, 1, 3, "not the input's" },            /* right value, wrong index */
+		{ 4, 5, 5, 1, 4, "in order" },                    /* true pair, too small */
 		{ 11, 20, -5, 1, 11, "in order" },
 	};
 
@@ -546,7 +555,7 @@ static void multiset_names_what_is_missing(void **state)
 {
 	KL_AUTO(select_freep) struct select *s = select_new();
 
-	s->v[5] = 7;	/* instead of the largest, 49 */
+	s->v[5] = 7; /* instead of the largest, 49 */
 	s->i[5] = 7;
 	assert_int_equal(pick(s), KL_ENO);
 	assert_string_equal(s->r.got, "7");
@@ -591,7 +600,7 @@ static void pieces_are_put_together_in_order(void **state)
 	KL_AUTO(kl_freep) float *y = kl_malloc(M * sizeof(*y));
 	const void *got[KL_JOB_MAX_ARGS] = { y };
 	const size_t wrong[] = { ((size_t)450 * Y + 1) * Z + 7, ((size_t)20 * Y + 1) * Z + 250,
-				 ((size_t)499 * Y + 2) * Z + 9 };	/* the last on a border */
+				 ((size_t)499 * Y + 2) * Z + 9 }; /* the last on a border */
 	struct kl_mismatch x;
 
 	fx_arg(f, "y", KL_ROLE_OUT, KL_F32, NULL);
@@ -621,8 +630,9 @@ static void pieces_are_put_together_in_order(void **state)
 		assert_int_equal(x.bad, KL_ARRAY_SIZE(wrong));
 		assert_false(x.edge_only);
 		assert_int_equal((x.index[0] * Y + x.index[1]) * Z + x.index[2], wrong[1]);
-		assert_string_equal(x.wanted[0] ? x.why : "", kind == KL_RULE_EXACT ?
-				    "must be bit-equal to the truth" : "nan where the truth is a number");
+		assert_string_equal(x.wanted[0] ? x.why : "",
+				    kind == KL_RULE_EXACT ? "must be bit-equal to the truth" :
+							    "nan where the truth is a number");
 		assert_int_equal(kl_compare_first(&x, &f->job, &m, got), KL_ENO);
 		assert_int_equal((x.index[0] * Y + x.index[1]) * Z + x.index[2], wrong[1]);
 		for (size_t i = 0; i < KL_ARRAY_SIZE(wrong); i++)
@@ -634,8 +644,11 @@ static void pieces_are_put_together_in_order(void **state)
 static void a_walk_may_begin_anywhere(void **state)
 {
 	const struct kl_rule rules[] = {
-		{ .npaxes = 0 }, { .npaxes = 1, .per = { 1 } }, { .npaxes = 1, .per = { 1 }, .cut = { 2 } },
-		{ .npaxes = 2, .per = { 0, 2 }, .cut = { 2, 3 } }, { .npaxes = 3, .per = { 0, 1, 2 } },
+		{ .npaxes = 0 },
+		{ .npaxes = 1, .per = { 1 } },
+		{ .npaxes = 1, .per = { 1 }, .cut = { 2 } },
+		{ .npaxes = 2, .per = { 0, 2 }, .cut = { 2, 3 } },
+		{ .npaxes = 3, .per = { 0, 1, 2 } },
 	};
 	const int64_t extent[] = { 5, 3, 7 };
 

@@ -39,13 +39,16 @@ static void test_wrong_architecture(void **state)
 	struct kl_subject *s = NULL;
 
 	gpu_conf(f, "cc 80\n");
-	assert_error(KL_ECANNOT, "no GPU here runs code for sm_90a: Fake GPU 0 has compute capability 8.0",
+	assert_error(KL_ECANNOT,
+		     "no GPU here runs code for sm_90a: Fake GPU 0 has compute capability 8.0",
 		     kl_subject_start(&s, job, job->point, &spec));
 	gpu_conf(f, "cc 90\n");
 	gpu_file(f, "cand.cubin", "SM80 code");
-	assert_error(KL_ECANNOT, "the cubin is not for Fake GPU 0", kl_subject_start(&s, job, job->point, &spec));
+	assert_error(KL_ECANNOT, "the cubin is not for Fake GPU 0",
+		     kl_subject_start(&s, job, job->point, &spec));
 	gpu_file(f, "cand.cubin", "what is this");
-	assert_error(KL_EINVALID, "cannot load the cubin", kl_subject_start(&s, job, job->point, &spec));
+	assert_error(KL_EINVALID, "cannot load the cubin",
+		     kl_subject_start(&s, job, job->point, &spec));
 	gpu_file(f, "cand.cubin", "");
 	assert_error(KL_EINVALID, "is empty", kl_subject_start(&s, job, job->point, &spec));
 }
@@ -101,7 +104,8 @@ static void test_poison_is_known(void **state)
 		y = kl_subject_buffer(s, 2);
 		assert_memory_equal(y, before, sizeof(before));
 		for (int i = 0; i < 3000; i++)
-			assert_true(seed & 1 ? y[i] * y[i] >= 0.0625f && y[i] * y[i] < 4 : y[i] != y[i]);
+			assert_true(seed & 1 ? y[i] * y[i] >= 0.0625f && y[i] * y[i] < 4 :
+					       y[i] != y[i]);
 	}
 	kl_subject_free(s);
 }
@@ -122,7 +126,7 @@ static void test_process_is_kept(void **state)
 	assert_ok(kl_gpu_keep_child(&e, job, job->candidate_so));
 	assert_int_not_equal(d->pid, first);
 	assert_int_not_equal(e->pid, first);
-	kl_gpu_child_kill(c);		/* as after a fault */
+	kl_gpu_child_kill(c); /* as after a fault */
 	kl_gpu_keep_back(job->gpu, c);
 	kl_gpu_keep_back(job->gpu, e);
 	assert_ok(kl_gpu_keep_child(&c, job, job->candidate_so));
@@ -150,7 +154,8 @@ static const struct {
 	{ "illegal instruction", SCALE_KERNEL("__builtin_trap();"), NULL, KL_CALL_FAULT,
 	  "CUDA_ERROR_ILLEGAL_INSTRUCTION" },
 	{ "assert", SCALE_KERNEL("abort();"), NULL, KL_CALL_FAULT, "failed its own assertion" },
-	{ "hang", SCALE_KERNEL("for (;;) pause();"), NULL, KL_CALL_HANG, "did not end within 1500 ms" },
+	{ "hang", SCALE_KERNEL("for (;;) pause();"), NULL, KL_CALL_HANG,
+	  "did not end within 1500 ms" },
 	{ "refused", "const int scale_refuse = 701;" SCALE_KERNEL(""), NULL, KL_CALL_LAUNCH,
 	  "could not be launched: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES in 'scale'" },
 };
@@ -209,19 +214,23 @@ static void expect_twice(struct kl_job *job)
 /* Right in the first call only, by a global and by shared memory: neither lasts. */
 static void test_nothing_lasts(void **state)
 {
-	expect_twice(gpu_job(*state, "static int calls;" SCALE_KERNEL("if (calls++) s = 0;"), NULL));
-	expect_twice(gpu_job(*state,
-		SCALE_KERNEL("if (!memcmp(l->shared, \"kept\", 4)) s = 0; memcpy(l->shared, \"kept\", 4);"),
+	expect_twice(
+		gpu_job(*state, "static int calls;" SCALE_KERNEL("if (calls++) s = 0;"), NULL));
+	expect_twice(gpu_job(
+		*state,
+		SCALE_KERNEL(
+			"if (!memcmp(l->shared, \"kept\", 4)) s = 0; memcpy(l->shared, \"kept\", 4);"),
 		NULL));
 }
 
-#define TWO(scratch, more)								\
-	"{\"klineage-launch\":1,\"compile\":{\"arch\":\"sm_90a\"},\"scratch\":{" scratch "},"	\
-	"\"launch\":[{\"kernel\":\"scale\",\"grid\":[1],\"block\":[256]" more			\
+#define TWO(scratch, more)                                                                    \
+	"{\"klineage-launch\":1,\"compile\":{\"arch\":\"sm_90a\"},\"scratch\":{" scratch "}," \
+	"\"launch\":[{\"kernel\":\"scale\",\"grid\":[1],\"block\":[256]" more                 \
 	",\"args\":[\"x\",\"y\",{\"i32\":\"n\"},\"s\",\"t\"]}]}"
-#define WITH_SCRATCH(more)								\
-	"KERNEL(scale, 8, 8, 4, 4, 8) { const float *x = PTR(0); float *y = PTR(1); float s = F32(3);"	\
-	" int n = I32(2); unsigned *t = PTR(4); " more " for (int i = 0; i < n; i++) y[i] = x[i] * s; }\n"
+#define WITH_SCRATCH(more)                                                                             \
+	"KERNEL(scale, 8, 8, 4, 4, 8) { const float *x = PTR(0); float *y = PTR(1); float s = F32(3);" \
+	" int n = I32(2); unsigned *t = PTR(4); " more                                                 \
+	" for (int i = 0; i < n; i++) y[i] = x[i] * s; }\n"
 
 static void test_scratch(void **state)
 {
@@ -229,19 +238,23 @@ static void test_scratch(void **state)
 	struct kl_call end;
 
 	/* zero: so before each call */
-	expect_twice(gpu_job(*state, WITH_SCRATCH("if (t[3]) s = 0; t[3] = 1;"),
-			     TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"zero\"}", "")));
+	expect_twice(
+		gpu_job(*state, WITH_SCRATCH("if (t[3]) s = 0; t[3] = 1;"),
+			TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"zero\"}", "")));
 	/* poison: never what it was, and no number to live with */
-	expect_twice(gpu_job(*state, WITH_SCRATCH("if (t[3] == 77 || t[3] < 4096) s = 0; t[3] = 77;"),
-			     TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"poison\"}", "")));
+	expect_twice(
+		gpu_job(*state, WITH_SCRATCH("if (t[3] == 77 || t[3] < 4096) s = 0; t[3] = 77;"),
+			TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"poison\"}", "")));
 	/* carry: zero at first, and the kernel puts it back */
-	expect_twice(gpu_job(*state, WITH_SCRATCH("if (t[3]) s = 0; t[3]++; t[3] = 0;"),
-			     TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"carry\"}", "")));
+	expect_twice(
+		gpu_job(*state, WITH_SCRATCH("if (t[3]) s = 0; t[3]++; t[3] = 0;"),
+			TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"carry\"}", "")));
 	job = gpu_job(*state, WITH_SCRATCH("t[3]++;"),
 		      TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"carry\"}", ""));
 	end = gpu_try(job, 0, false);
 	assert_int_equal(end.end, KL_CALL_FAULT);
-	assert_contains(end.what, "left scratch 't', which is carried from call to call, not zero: byte 12");
+	assert_contains(end.what,
+			"left scratch 't', which is carried from call to call, not zero: byte 12");
 	job = gpu_job(*state, WITH_SCRATCH("t[16] = 1;"),
 		      TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"zero\"}", ""));
 	end = gpu_try(job, 0, false);
@@ -249,11 +262,11 @@ static void test_scratch(void **state)
 }
 
 /* `prepare` runs once, and what it made cannot be changed by the launches. */
-#define PREPARE									\
-	"{\"klineage-launch\":1,\"compile\":{\"arch\":\"sm_90a\"},"			\
-	"\"scratch\":{\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"prepare\"}},"		\
-	"\"prepare\":[{\"kernel\":\"make\",\"grid\":[1],\"block\":[32],\"args\":[\"t\",{\"i32\":\"n\"}]}],"	\
-	"\"launch\":[{\"kernel\":\"scale\",\"grid\":[1],\"block\":[256],"				\
+#define PREPARE                                                                                             \
+	"{\"klineage-launch\":1,\"compile\":{\"arch\":\"sm_90a\"},"                                         \
+	"\"scratch\":{\"t\":{\"dtype\":\"u32\",\"shape\":[16],\"init\":\"prepare\"}},"                      \
+	"\"prepare\":[{\"kernel\":\"make\",\"grid\":[1],\"block\":[32],\"args\":[\"t\",{\"i32\":\"n\"}]}]," \
+	"\"launch\":[{\"kernel\":\"scale\",\"grid\":[1],\"block\":[256],"                                   \
 	"\"args\":[\"x\",\"y\",{\"i32\":\"n\"},\"s\",\"t\"]}]}"
 #define MAKE "KERNEL(make, 8, 4) { ((unsigned *)PTR(0))[3] = I32(1); }"
 
@@ -282,14 +295,18 @@ static void test_plans_that_do_not_fit(void **state)
 		const char *body, *plan, *error;
 		enum kl_err kind;
 	} bad[] = {
-		{ "KERNEL(other, 8) { }", SCALE_PLAN, "the cubin has no kernel 'scale'", KL_EINVALID },
-		{ "KERNEL(scale, 8, 8, 4) { }", SCALE_PLAN, "has 3 parameters, the plan gives 4", KL_EINVALID },
-		{ "KERNEL(scale, 8, 8, 4, 4, 4) { }", SCALE_PLAN, "has more than the 4 parameters", KL_EINVALID },
-		{ "KERNEL(scale, 8, 8, 8, 4) { }", SCALE_PLAN, "has a parameter 2 of 8 bytes, the plan gives 4",
+		{ "KERNEL(other, 8) { }", SCALE_PLAN, "the cubin has no kernel 'scale'",
 		  KL_EINVALID },
+		{ "KERNEL(scale, 8, 8, 4) { }", SCALE_PLAN, "has 3 parameters, the plan gives 4",
+		  KL_EINVALID },
+		{ "KERNEL(scale, 8, 8, 4, 4, 4) { }", SCALE_PLAN, "has more than the 4 parameters",
+		  KL_EINVALID },
+		{ "KERNEL(scale, 8, 8, 8, 4) { }", SCALE_PLAN,
+		  "has a parameter 2 of 8 bytes, the plan gives 4", KL_EINVALID },
 		{ "const int scale_max_threads = 128;" SCALE_KERNEL(""), SCALE_PLAN,
 		  "blocks of 256 threads; its registers or launch bounds allow 128", KL_EINVALID },
-		{ WITH_SCRATCH(""), TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16]}", ",\"smem\":240000"),
+		{ WITH_SCRATCH(""),
+		  TWO("\"t\":{\"dtype\":\"u32\",\"shape\":[16]}", ",\"smem\":240000"),
 		  "shared memory", KL_ECANNOT },
 	};
 
@@ -304,13 +321,16 @@ static void test_plans_that_do_not_fit(void **state)
 	}
 }
 
-/* Grid, cluster, cooperative, programmatic launch and shared memory arrive as they were asked for. */
+/*
+ * Grid, cluster, cooperative, programmatic launch and shared memory arrive as they were asked for.
+ */
 static void test_launch_attributes(void **state)
 {
 	struct gpu_fixture *f = *state;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *path = kl_fs_join(f->dir, "launches");
-	struct kl_job *job = gpu_job(f, SCALE_KERNEL("") "KERNEL(wide, 8) { }",
+	struct kl_job *job = gpu_job(
+		f, SCALE_KERNEL("") "KERNEL(wide, 8) { }",
 		"{\"klineage-launch\":1,\"compile\":{\"arch\":\"sm_90a\"},\"launch\":["
 		"{\"kernel\":\"wide\",\"grid\":[32,2],\"block\":[64],\"cluster\":[16],\"nonportable\":true,"
 		"\"smem\":100000,\"args\":[\"x\"]},"
@@ -321,23 +341,26 @@ static void test_launch_attributes(void **state)
 	gpu_file(f, "launches", "");
 	assert_int_equal(gpu_try(job, 0, false).end, KL_CALL_OK);
 	assert_ok(kl_fs_read(&text, path, 65536));
-	assert_string_equal(text.ptr,
+	assert_string_equal(
+		text.ptr,
 		"wide grid 32,2,1 block 64,1,1 cluster 16,1,1 smem 100000 cooperative 0 pdl 0\n"
 		"wide grid 8,1,1 block 64,1,1 cluster 0,0,0 smem 0 cooperative 1 pdl 0\n"
 		"scale grid 12,1,1 block 256,1,1 cluster 0,0,0 smem 0 cooperative 0 pdl 1\n");
 }
 
-#define MAP_PLAN(box)									\
-	"{\"klineage-launch\":1,\"compile\":{\"arch\":\"sm_90a\"},\"quirks\":\"auto\",\"maps\":{"	\
-	"\"m\":{\"kind\":\"tiled\",\"of\":\"x\",\"dtype\":\"f32\",\"dims\":[100,30],\"strides\":[400],"	\
-	"\"box\":[" box ",30],\"elem\":[1,1],\"interleave\":\"none\",\"swizzle\":\"none\",\"l2\":\"none\"," \
-	"\"oob\":\"zero\"}},\"launch\":[{\"kernel\":\"scale\",\"grid\":[1],\"block\":[32],"		\
+#define MAP_PLAN(box)                                                                                   \
+	"{\"klineage-launch\":1,\"compile\":{\"arch\":\"sm_90a\"},\"quirks\":\"auto\",\"maps\":{"       \
+	"\"m\":{\"kind\":\"tiled\",\"of\":\"x\",\"dtype\":\"f32\",\"dims\":[100,30],\"strides\":[400]," \
+	"\"box\":[" box                                                                                 \
+	",30],\"elem\":[1,1],\"interleave\":\"none\",\"swizzle\":\"none\",\"l2\":\"none\","             \
+	"\"oob\":\"zero\"}},\"launch\":[{\"kernel\":\"scale\",\"grid\":[1],\"block\":[32],"             \
 	"\"args\":[{\"map\":\"m\"},\"x\",\"y\",\"s\"]}]}"
 
 /* The descriptor arrives, of the right tensor, with the bit of old drivers cleared. */
 static void test_tensor_map(void **state)
 {
-	const char *body = "KERNEL(scale, 128, 8, 8, 4) { unsigned long long *m = arg[0]; float *y = PTR(2);"
+	const char *body =
+		"KERNEL(scale, 128, 8, 8, 4) { unsigned long long *m = arg[0]; float *y = PTR(2);"
 		"float *x = (void *)m[0]; int ok = x == PTR(1) && m[2] == 100 && m[3] == 30 && m[4] == 400;"
 		"ok = ok && m[1] == 2; for (int i = 0; i < 3000; i++) y[i] = ok ? x[i] * F32(3) : 0; }";
 	struct kl_job *job = gpu_job(*state, body, MAP_PLAN("100"));
@@ -352,7 +375,9 @@ static void test_tensor_map(void **state)
 			"tensor maps");
 }
 
-/* -- hangs and the lock --------------------------------------------------------------------------- */
+/*
+ * -- hangs and the lock ---------------------------------------------------------------------------
+ */
 
 static void test_health_after_a_hang(void **state)
 {
@@ -370,9 +395,10 @@ static void test_health_after_a_hang(void **state)
 	assert_ok(kl_subject_call(s, &end));
 	assert_int_equal(end.end, KL_CALL_HANG);
 	gpu_conf(f, "sick 1\n");
-	kl_subject_free(s);		/* and now it is not */
+	kl_subject_free(s); /* and now it is not */
 	s = NULL;
-	assert_error(KL_EIO, "not well since a kernel hung", kl_subject_start(&s, job, job->point, &spec));
+	assert_error(KL_EIO, "not well since a kernel hung",
+		     kl_subject_start(&s, job, job->point, &spec));
 }
 
 static void test_second_worker_waits(void **state)
@@ -410,7 +436,9 @@ static void test_second_worker_waits(void **state)
 	close(ready[1]);
 }
 
-/* -- hostile messages -------------------------------------------------------------------------------- */
+/*
+ * -- hostile messages --------------------------------------------------------------------------------
+ */
 
 /* A GPU process, greeted and opened, to be told nonsense. */
 static struct kl_gpu_child *opened(void)
@@ -465,9 +493,11 @@ static void test_broken_frames(void **state)
 static void test_bad_requests_are_answered(void **state)
 {
 	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *c = opened();
-	struct kl_gpu_put_set set = { .head = kl_gpu_head(KL_GPU_OP_SET, 0, sizeof(set)), .n = 1,
+	struct kl_gpu_put_set set = { .head = kl_gpu_head(KL_GPU_OP_SET, 0, sizeof(set)),
+				      .n = 1,
 				      .host_bytes = 4096 };
-	struct kl_gpu_put_module mod = { .head = kl_gpu_head(KL_GPU_OP_MODULE, 0, sizeof(mod)), .bytes = 100 };
+	struct kl_gpu_put_module mod = { .head = kl_gpu_head(KL_GPU_OP_MODULE, 0, sizeof(mod)),
+					 .bytes = 100 };
 	struct kl_gpu_called called;
 	struct kl_gpu_reply r;
 	int null = open("/dev/null", O_RDWR);
@@ -494,7 +524,8 @@ static void test_bad_requests_are_answered(void **state)
 	assert_error(KL_EINVALID, "no binding 3", kl_gpu_child_call(c, 3, 0, 0, 100, &called));
 	assert_error(KL_EINVALID, "no binding", kl_gpu_child_call(c, 1u << 31, 0, 0, 100, &called));
 	assert_error(KL_EINVALID, "nothing of that kind", kl_gpu_child_drop(c, 99, 0));
-	assert_error(KL_EINVALID, "nothing of that kind", kl_gpu_child_drop(c, KL_GPU_OP_BIND, 1000));
+	assert_error(KL_EINVALID, "nothing of that kind",
+		     kl_gpu_child_drop(c, KL_GPU_OP_BIND, 1000));
 	assert_error(KL_EINVALID, "opened once", kl_gpu_child_open(c, 0));
 	assert_true(kl_gpu_child_alive(c));
 	close(null);
@@ -546,7 +577,9 @@ static void test_no_answer(void **state)
 	assert_false(kl_gpu_child_alive(c));
 }
 
-/* -- the stages as they are ------------------------------------------------------------------------------ */
+/*
+ * -- the stages as they are ------------------------------------------------------------------------------
+ */
 
 static void test_stages(void **state)
 {
@@ -563,7 +596,8 @@ static void test_stages(void **state)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(tries); i++) {
-		struct kl_job *job = gpu_job_of(*state, tries[i].body, NULL, "\"audit\",\"correct\"");
+		struct kl_job *job = gpu_job_of(*state, tries[i].body, NULL,
+						"\"audit\",\"correct\"");
 		KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 		KL_AUTO(json_decrefp) json_t *result = json_object();
 
@@ -571,7 +605,8 @@ static void test_stages(void **state)
 		if (i == 0)
 			assert_ok(kl_stage_audit(result, job, pool));
 		assert_ok(kl_stage_correct(result, job, pool));
-		if (strcmp(kl_json_str_or(result, "class", "pass"), tries[i].class ? tries[i].class : "pass"))
+		if (strcmp(kl_json_str_or(result, "class", "pass"),
+			   tries[i].class ? tries[i].class : "pass"))
 			fail_msg("%zu: %s: %s", i, kl_json_str_or(result, "class", "pass"),
 				 kl_json_str_or(result, "message", ""));
 	}
@@ -580,8 +615,8 @@ static void test_stages(void **state)
 /* Calls, inputs answered, and what is said of it. */
 struct thrift {
 	const char *body, *class, *note;
-	int64_t least, most;	/* calls */
-	int64_t cases;		/* of 11 at case0 and 9 at also0; -1: no matter */
+	int64_t least, most; /* calls */
+	int64_t cases;       /* of 11 at case0 and 9 at also0; -1: no matter */
 };
 
 static void try_thrift(struct gpu_fixture *f, const struct thrift *t)
@@ -593,13 +628,15 @@ static void try_thrift(struct gpu_fixture *f, const struct thrift *t)
 	const json_t *c;
 	int64_t calls, cases;
 
-	job->seed = 20260101;	/* a kernel that looks at its poison sees the same one */
+	job->seed = 20260101; /* a kernel that looks at its poison sees the same one */
 	for (int i = 0; i < 6; i++)
-		json_array_append_new(job->bands, json_pack("{s:{s:[f,f]}}", "x", "uniform", 1.0 + i, 2.0 + i));
+		json_array_append_new(job->bands,
+				      json_pack("{s:{s:[f,f]}}", "x", "uniform", 1.0 + i, 2.0 + i));
 	assert_ok(kl_pool_open(&pool, job));
 	assert_ok(kl_stage_correct(result, job, pool));
 	c = json_object_get(result, "correct");
-	notes = json_dumps(json_object_get(c, "notes") ? json_object_get(c, "notes") : json_null(), JSON_ENCODE_ANY);
+	notes = json_dumps(json_object_get(c, "notes") ? json_object_get(c, "notes") : json_null(),
+			   JSON_ENCODE_ANY);
 	calls = kl_json_int_or(c, "calls", 0);
 	cases = kl_json_int_or(c, "cases", 0);
 	print_message("%lld calls, %lld cases, %s: %s\n", (long long)calls, (long long)cases, notes,
@@ -615,8 +652,9 @@ static void try_thrift(struct gpu_fixture *f, const struct thrift *t)
 }
 
 /*
- * Slow kernels are asked less often, and it is said; never less than each input of a performance point once, and
- * at another shape two inputs, one of them again in another process. What is wrong is found all the same.
+ * Slow kernels are asked less often, and it is said; never less than each input of a performance
+ * point once, and at another shape two inputs, one of them again in another process. What is wrong
+ * is found all the same.
  */
 static void test_slow_kernels_are_asked_less(void **state)
 {
@@ -652,9 +690,10 @@ static void test_slow_kernels_are_asked_less(void **state)
 /* ---- counters ---- */
 
 #define CSV(...) "cat >\"$log\" <<'X'\n" __VA_ARGS__ "X\n"
-#define HEAD "\"ID\",\"Process ID\",\"Kernel Name\",\"dram__bytes_read.sum\"," \
-	"\"dram__throughput.avg.pct_of_peak_sustained_elapsed\",\"gpu__time_duration.sum\"," \
-	"\"l1tex__t_sector_hit_rate.pct\",\"lts__t_sector_hit_rate.pct\"," \
+#define HEAD                                                                                                           \
+	"\"ID\",\"Process ID\",\"Kernel Name\",\"dram__bytes_read.sum\","                                              \
+	"\"dram__throughput.avg.pct_of_peak_sustained_elapsed\",\"gpu__time_duration.sum\","                           \
+	"\"l1tex__t_sector_hit_rate.pct\",\"lts__t_sector_hit_rate.pct\","                                             \
 	"\"sm__throughput.avg.pct_of_peak_sustained_elapsed\",\"sm__warps_active.avg.pct_of_peak_sustained_active\"\n" \
 	"\"\",\"\",\"\",\"byte\",\"%\",\"ns\",\"%\",\"%\",\"%\",\"%\"\n"
 
@@ -662,7 +701,8 @@ static void test_slow_kernels_are_asked_less(void **state)
 static json_t *counted(struct gpu_fixture *f, const char *words, const char *kernel)
 {
 	struct kl_job *job = gpu_job_of(f, kernel, NULL, "\"correct\",\"counters\"");
-	KL_AUTO(kl_freep) char *ncu = kl_fs_join(f->dir, "ncu"), *worker = NULL, *file = kl_fs_join(f->dir, "job");
+	KL_AUTO(kl_freep) char *ncu = kl_fs_join(f->dir, "ncu"), *worker = NULL,
+			       *file = kl_fs_join(f->dir, "job");
 	KL_AUTO(kl_freep) char *text = kl_asprintf(
 		"#!/bin/sh\necho \"$*\" >'%s/args'\n"
 		"while [ $# -gt 0 ]; do case $1 in --log-file) log=$2; shift 2; break ;; esac; shift; done\n%s",
@@ -688,8 +728,8 @@ static json_t *counted(struct gpu_fixture *f, const char *words, const char *ker
 
 static const char *first_note(const json_t *result)
 {
-	const char *s = json_string_value(json_array_get(
-		json_object_get(json_object_get(result, "counters"), "notes"), 0));
+	const char *s = json_string_value(
+		json_array_get(json_object_get(json_object_get(result, "counters"), "notes"), 0));
 
 	return s ? s : "";
 }
@@ -698,15 +738,19 @@ static void test_counters(void **state)
 {
 	struct gpu_fixture *f = *state;
 	/* it counts only if the program below it did what it should */
-	KL_AUTO(json_decrefp) json_t *r = counted(f, "\"$@\" >\"${0%/*}/below\" || exit 3\n" CSV(
-		"==PROF== Connected to process 7\n" HEAD
-		"\"0\",\"7\",\"scale\",\"24,000\",\"63.125\",\"1,234.56\",\"n/a\",\"100\",\"0\",\"99.9999\"\n"
-		"\"1\",\"7\",\"scale, \"\"again\"\"\",\"-1\",\"inf\",\"1e30\",\"\",\"12.5\"\n"
-		"==PROF== Disconnected\n"), NULL);
+	KL_AUTO(json_decrefp) json_t *r = counted(
+		f,
+		"\"$@\" >\"${0%/*}/below\" || exit 3\n" CSV(
+			"==PROF== Connected to process 7\n" HEAD
+			"\"0\",\"7\",\"scale\",\"24,000\",\"63.125\",\"1,234.56\",\"n/a\",\"100\",\"0\",\"99.9999\"\n"
+			"\"1\",\"7\",\"scale, \"\"again\"\"\",\"-1\",\"inf\",\"1e30\",\"\",\"12.5\"\n"
+			"==PROF== Disconnected\n"),
+		NULL);
 	KL_AUTO(json_decrefp) json_t *want = NULL;
 	KL_AUTO(kl_freep) char *args = kl_fs_join(f->dir, "args");
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	const char *said = "{\"by\":\"ncu\",\"launches\":[{\"kernel\":\"scale\",\"ns\":1235,\"dram_ppm\":631250,"
+	const char *said =
+		"{\"by\":\"ncu\",\"launches\":[{\"kernel\":\"scale\",\"ns\":1235,\"dram_ppm\":631250,"
 		"\"sm_ppm\":0,\"occupancy_ppm\":999999,\"l2_hit_ppm\":1000000,\"dram_read\":24000},"
 		"{\"kernel\":\"scale, \\\"again\\\"\",\"l2_hit_ppm\":125000}]}";
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Baselines without a GPU: what fits whom, what is said of a library that is not here; and the binary
- * interfaces that are declared in the sources against the headers, where there are any.
+ * Baselines without a GPU: what fits whom, what is said of a library that is not here; and the
+ * binary interfaces that are declared in the sources against the headers, where there are any.
  */
 #include "test.h"
 
@@ -15,9 +15,12 @@
 
 static const struct kl_gpu_device device;
 
-static struct kl_gpu_baseline_arg arg(int role, int dtype, int naxes, int64_t a, int64_t b, int64_t c, int64_t d)
+static struct kl_gpu_baseline_arg arg(int role, int dtype, int naxes, int64_t a, int64_t b,
+				      int64_t c, int64_t d)
 {
-	return (struct kl_gpu_baseline_arg){ .role = role, .dtype = dtype, .naxes = naxes, .extent = { a, b, c, d } };
+	return (struct kl_gpu_baseline_arg){
+		.role = role, .dtype = dtype, .naxes = naxes, .extent = { a, b, c, d }
+	};
 }
 
 static void refused(struct kl_gpu_baseline_spec *s, const char *name, const char *part)
@@ -65,20 +68,25 @@ static void missing_library(void **state)
 	void *lib;
 
 	setenv("KLINEAGE_CUDA_LIBRARIES", "/nonexistent:relative", 1);
-	assert_error(KL_ECANNOT, "libkl-nobody-has-this.so.1 is not here", kl_gpu_baseline_library(&lib, names));
+	assert_error(KL_ECANNOT, "libkl-nobody-has-this.so.1 is not here",
+		     kl_gpu_baseline_library(&lib, names));
 	unsetenv("KLINEAGE_CUDA_LIBRARIES");
 }
 
 static void library_path(void **state)
 {
 	static const char *const names[] = { "libkl-test-lib.so.1", NULL };
-	KL_AUTO(kl_freep) char *dir = kl_strdup("/tmp/kl-test-XXXXXX"), *so = NULL, *cmd = NULL, *path = NULL;
+	KL_AUTO(kl_freep) char *dir = kl_strdup("/tmp/kl-test-XXXXXX"), *so = NULL, *cmd = NULL,
+			       *path = NULL;
 	void *lib, *f = NULL;
-	const struct kl_gpu_symbol one[] = { { &f, "kl_test_symbol" } }, none[] = { { &f, "kl_test_none" } };
+	const struct kl_gpu_symbol one[] = { { &f, "kl_test_symbol" } },
+				   none[] = { { &f, "kl_test_none" } };
 
 	assert_non_null(mkdtemp(dir));
 	so = kl_asprintf("%s/libkl-test-lib.so.1", dir);
-	cmd = kl_asprintf("echo 'int kl_test_symbol(void) { return 7; }' | gcc -x c -shared -fPIC -o %s -", so);
+	cmd = kl_asprintf(
+		"echo 'int kl_test_symbol(void) { return 7; }' | gcc -x c -shared -fPIC -o %s -",
+		so);
 	assert_int_equal(system(cmd), 0);
 	path = kl_asprintf("/nonexistent:%s", dir);
 	setenv("KLINEAGE_CUDA_LIBRARIES", path, 1);

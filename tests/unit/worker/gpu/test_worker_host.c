@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Host code of a cuda surface against a pretended driver: what it is given, that it remembers nothing, and
- * how what it may not do ends.
+ * Host code of a cuda surface against a pretended driver: what it is given, that it remembers
+ * nothing, and how what it may not do ends.
  */
 #include "gpu_fixture.h"
 
 /* `before` goes before the launch, `scale` is what it scales by. */
-#define HOST(globals, before, scale)								\
-	"#include <stdint.h>\n#include <stdio.h>\n#include <signal.h>\n#include <pthread.h>\n"	\
-	"#include <sys/socket.h>\n#include <fcntl.h>\n#include <sched.h>\n"			\
-	"int64_t klineage_dims[16];\n"								\
-	"int fakeLaunch(void (*)(void **, const struct fake_launch *), const int *, void **);\n" \
-	SCALE_KERNEL("") globals								\
-	"\nint klineage_launch(void *const *in, void *const *out, void *stream)\n{\n"		\
-	"	int n = klineage_dims[0];\n	float by = " scale ";\n"			\
-	"	void *arg[] = { (void *)&in[0], (void *)&out[0], &n, &by };\n	" before		\
-	"\n	return fakeLaunch(scale, scale_params, arg);\n}\n"
+#define HOST(globals, before, scale)                                                                           \
+	"#include <stdint.h>\n#include <stdio.h>\n#include <signal.h>\n#include <pthread.h>\n"                 \
+	"#include <sys/socket.h>\n#include <fcntl.h>\n#include <sched.h>\n"                                    \
+	"int64_t klineage_dims[16];\n"                                                                         \
+	"int fakeLaunch(void (*)(void **, const struct fake_launch *), const int *, void **);\n" SCALE_KERNEL( \
+		"") globals                                                                                    \
+		"\nint klineage_launch(void *const *in, void *const *out, void *stream)\n{\n"                  \
+		"	int n = klineage_dims[0];\n	float by = " scale ";\n"                               \
+		"	void *arg[] = { (void *)&in[0], (void *)&out[0], &n, &by };\n	" before               \
+		"\n	return fakeLaunch(scale, scale_params, arg);\n}\n"
 
 /* The job of the fixture with a shared object in place of the cubin, as the gate writes it. */
 static struct kl_job *host_job(struct gpu_fixture *f, const char *source, const char *stages)
@@ -42,9 +42,10 @@ static void wants(struct gpu_fixture *f, const char *source, const char *status,
 
 	kl_json_canonical(&b, r);
 	if (strcmp(kl_json_str_or(r, "status", ""), status) ||
-	    (class_ && strcmp(kl_json_str_or(r, "class", ""), class_)) || (part && !strstr(b.ptr, part)))
-		fail_msg("wanted %s %s '%s', got %s\n%s", status, class_ ? class_ : "", part ? part : "", b.ptr,
-			 source);
+	    (class_ && strcmp(kl_json_str_or(r, "class", ""), class_)) ||
+	    (part && !strstr(b.ptr, part)))
+		fail_msg("wanted %s %s '%s', got %s\n%s", status, class_ ? class_ : "",
+			 part ? part : "", b.ptr, source);
 }
 
 static void test_right(void **state)
@@ -83,18 +84,23 @@ static void test_wrong(void **state)
 {
 	wants(*state, HOST("", "", "1.25f"), "fail", "wrong-all", NULL);
 	wants(*state, HOST("", "n -= 1;", "1.5f"), "fail", NULL, "y");
-	wants(*state, HOST("", "return 3;", "1.5f"), "fail", "launch", "returned 3 from klineage_launch");
+	wants(*state, HOST("", "return 3;", "1.5f"), "fail", "launch",
+	      "returned 3 from klineage_launch");
 	wants(*state, HOST("", "n += 100;", "1.5f"), "fail", "fault", "out of bounds");
-	wants(*state, HOST("", "*(volatile int *)8 = 1;", "1.5f"), "fail", "fault", "crashed in its host code");
+	wants(*state, HOST("", "*(volatile int *)8 = 1;", "1.5f"), "fail", "fault",
+	      "crashed in its host code");
 	wants(*state, HOST("", "for (;;) sched_yield();", "1.5f"), "fail", "hang", NULL);
 }
 
 /* Its variables are as they were before each judged call; so a trick of the second call is none. */
 static void test_forgets(void **state)
 {
-	wants(*state, HOST("static int calls;\nstatic float by_calls[2] = { 1.5f, 0 };\n", "calls++;",
-			   "by_calls[calls > 0]"), "pass", NULL, NULL);
-	wants(*state, HOST("static void *seen;\n", "if (seen == in[0]) return 0; seen = in[0];", "1.5f"),
+	wants(*state,
+	      HOST("static int calls;\nstatic float by_calls[2] = { 1.5f, 0 };\n", "calls++;",
+		   "by_calls[calls > 0]"),
+	      "pass", NULL, NULL);
+	wants(*state,
+	      HOST("static void *seen;\n", "if (seen == in[0]) return 0; seen = in[0];", "1.5f"),
 	      "pass", NULL, NULL);
 }
 
@@ -102,19 +108,24 @@ static void test_forbidden(void **state)
 {
 	struct gpu_fixture *f = *state;
 	KL_AUTO(kl_freep) char *file = kl_fs_join(f->dir, "left");
-	KL_AUTO(kl_freep) char *writes = kl_asprintf("int fd = open(\"%s\", O_CREAT | O_WRONLY, 0600); "
-						     "if (fd >= 0) write(fd, \"x\", 1);", file);
+	KL_AUTO(kl_freep) char *writes = kl_asprintf(
+		"int fd = open(\"%s\", O_CREAT | O_WRONLY, 0600); "
+		"if (fd >= 0) write(fd, \"x\", 1);",
+		file);
 	KL_AUTO(kl_freep) char *source = kl_asprintf(HOST("", "%s", "1.5f"), writes);
 	static const char *const system_calls[] = {
-		HOST("", "fork();", "1.5f"), HOST("", "system(\"true\");", "1.5f"),
-		HOST("", "socket(AF_INET, SOCK_STREAM, 0);", "1.5f"), HOST("", "kill(getppid(), 0);", "1.5f"),
+		HOST("", "fork();", "1.5f"),
+		HOST("", "system(\"true\");", "1.5f"),
+		HOST("", "socket(AF_INET, SOCK_STREAM, 0);", "1.5f"),
+		HOST("", "kill(getppid(), 0);", "1.5f"),
 		HOST("", "execl(\"/bin/true\", \"true\", NULL);", "1.5f"),
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(system_calls); i++)
 		wants(f, system_calls[i], "fail", "cheat", "made a system call");
-	wants(f, HOST("static void *idle(void *p) { for (;;) pause(); return p; }\n",
-		      "pthread_t t; pthread_create(&t, NULL, idle, NULL);", "1.5f"),
+	wants(f,
+	      HOST("static void *idle(void *p) { for (;;) pause(); return p; }\n",
+		   "pthread_t t; pthread_create(&t, NULL, idle, NULL);", "1.5f"),
 	      "fail", "cheat", "started 1 thread");
 	wants(f, source, "pass", NULL, NULL);
 	assert_false(kl_fs_exists(file));
@@ -125,7 +136,8 @@ static void test_walled(void **state)
 {
 	struct gpu_fixture *f = *state;
 	KL_AUTO(kl_fs_tempdir_cleanup) char *elsewhere = NULL;
-	KL_AUTO(kl_freep) char *secret = NULL, *environ_ = kl_asprintf("/proc/%d/environ", (int)getpid());
+	KL_AUTO(kl_freep) char *secret = NULL,
+			       *environ_ = kl_asprintf("/proc/%d/environ", (int)getpid());
 	const char *paths[3];
 
 	assert_ok(kl_fs_tempdir(&elsewhere, "kl-secret"));
@@ -133,7 +145,8 @@ static void test_walled(void **state)
 	assert_ok(kl_fs_write(secret, "x", 1));
 	paths[0] = secret, paths[1] = environ_, paths[2] = "/etc/passwd";
 	for (size_t i = 0; i < KL_ARRAY_SIZE(paths); i++) {
-		KL_AUTO(kl_freep) char *reads = kl_asprintf("if (open(\"%s\", O_RDONLY) >= 0) return 9;", paths[i]);
+		KL_AUTO(kl_freep) char *reads = kl_asprintf(
+			"if (open(\"%s\", O_RDONLY) >= 0) return 9;", paths[i]);
 		KL_AUTO(kl_freep) char *source = kl_asprintf(HOST("", "%s", "1.5f"), reads);
 
 		assert_int_equal(access(paths[i], R_OK), 0);
@@ -166,8 +179,9 @@ static void test_profile_forgets(void **state)
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 	KL_AUTO(json_decrefp) json_t *result = json_object();
 	struct gpu_fixture *f = *state;
-	struct kl_job *j = host_job(f, HOST("static int calls;\n", "if (++calls > 1) return 0;", "1.5f"),
-				    "\"profile\"");
+	struct kl_job *j = host_job(
+		f, HOST("static int calls;\n", "if (++calls > 1) return 0;", "1.5f"),
+		"\"profile\"");
 
 	j->profile_max_ms = 200;
 	kl_json_set_str(result, "status", "pass");
@@ -201,7 +215,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_forbidden, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_walled, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_profile, gpu_setup_test, gpu_teardown_test),
-		cmocka_unit_test_setup_teardown(test_profile_forgets, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(test_profile_forgets, gpu_setup_test,
+						gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(test_job, gpu_setup_test, gpu_teardown_test),
 	};
 

@@ -11,11 +11,11 @@
 
 struct model {
 	struct kl_rng rng;
-	double ns[KL_BLOCKS_SUBJECTS];	/* true times */
-	double jitter;			/* standard deviation of a logarithm */
-	double drift;			/* of a logarithm, per second of the model's time */
-	double outlier;			/* how probable is one of three times the time */
-	int64_t overhead_ns;		/* of a measurement */
+	double ns[KL_BLOCKS_SUBJECTS]; /* true times */
+	double jitter;                 /* standard deviation of a logarithm */
+	double drift;                  /* of a logarithm, per second of the model's time */
+	double outlier;                /* how probable is one of three times the time */
+	int64_t overhead_ns;           /* of a measurement */
 	int64_t clock_ns;
 	int samples[KL_BLOCKS_SUBJECTS];
 	int begun, drop_after, fail_after;
@@ -51,10 +51,16 @@ static void start(struct kl_blocks *b, struct model *m, uint64_t seed, double ra
 	kl_rng_seed(&m->rng, seed);
 	m->ns[KL_BLOCKS_CANDIDATE] = m->ns[KL_BLOCKS_AGAIN] = 1e6;
 	m->ns[KL_BLOCKS_PARENT] = m->ns[KL_BLOCKS_BASELINE] = 1e6 * ratio;
-	*b = (struct kl_blocks){ .min = 8, .max_ms = 15000, .rng = &m->rng, .sample = sample,
-				 .begin = begin, .clock_ns = now, .ctx = m };
+	*b = (struct kl_blocks){ .min = 8,
+				 .max_ms = 15000,
+				 .rng = &m->rng,
+				 .sample = sample,
+				 .begin = begin,
+				 .clock_ns = now,
+				 .ctx = m };
 	b->subject[KL_BLOCKS_CANDIDATE].there = b->subject[KL_BLOCKS_AGAIN].there = true;
-	b->subject[KL_BLOCKS_PARENT] = (struct kl_blocks_subject){ .what = "parent", .there = true };
+	b->subject[KL_BLOCKS_PARENT] = (struct kl_blocks_subject){ .what = "parent",
+								   .there = true };
 }
 
 /* the words of a verdict (event/speed.h), for one comparison */
@@ -101,8 +107,9 @@ static void count(const struct model *model, double ratio, int n[4], int *covere
 		*covered += vs.lo <= log(ratio) && log(ratio) <= vs.hi;
 	}
 	print_message("ratio %.3f jitter %.3f drift %.2f/s outliers %.2f: %d fast %d slow %d same "
-		      "%d ambiguous, covered %d of %d\n", ratio, model->jitter, model->drift,
-		      model->outlier, n[FAST], n[SLOW], n[SAME], n[UNSURE], *covered, RUNS);
+		      "%d ambiguous, covered %d of %d\n",
+		      ratio, model->jitter, model->drift, model->outlier, n[FAST], n[SLOW], n[SAME],
+		      n[UNSURE], *covered, RUNS);
 }
 
 static const struct model machines[] = {
@@ -157,7 +164,9 @@ static void clear_is_short(void **state)
 	kl_blocks_release(&b);
 }
 
-/* So does what is clear for all that the machine is noisy: the word is what counts, not its digits. */
+/*
+ * So does what is clear for all that the machine is noisy: the word is what counts, not its digits.
+ */
 static void clear_is_short_on_a_noisy_machine(void **state)
 {
 	struct model m = { .jitter = 0.05 };
@@ -189,13 +198,17 @@ static double blocks_of(const struct model *model, double ratio, int n[4])
 		n[word(&b)]++;
 		kl_blocks_release(&b);
 	}
-	print_message("ratio %.3f jitter %.3f outliers %.2f: %d fast %d slow %d same %d ambiguous, %.1f blocks\n",
-		      ratio, model->jitter, model->outlier, n[FAST], n[SLOW], n[SAME], n[UNSURE],
-		      (double)blocks / RUNS);
+	print_message(
+		"ratio %.3f jitter %.3f outliers %.2f: %d fast %d slow %d same %d ambiguous, %.1f blocks\n",
+		ratio, model->jitter, model->outlier, n[FAST], n[SLOW], n[SAME], n[UNSURE],
+		(double)blocks / RUNS);
 	return (double)blocks / RUNS;
 }
 
-/* Noise is not sat out where the word at the end of the time is known: 15 s would be 33 and 167 blocks. */
+/*
+ * Noise is not sat out where the word at the end of the time is known: 15 s would be 33 and 167
+ * blocks.
+ */
 static void equals_do_not_wait_for_the_end(void **state)
 {
 	const struct model dear = { .jitter = 0.03, .overhead_ns = 75000000 };
@@ -208,7 +221,10 @@ static void equals_do_not_wait_for_the_end(void **state)
 	assert_int_equal(n[SAME], RUNS);
 }
 
-/* What disturbances hide at first is waited for: they are not taken for what the machine cannot show. */
+/*
+ * What disturbances hide at first is waited for: they are not taken for what the machine cannot
+ * show.
+ */
 static void disturbances_do_not_make_equals(void **state)
 {
 	const struct model m = { .jitter = 0.005, .outlier = 0.04, .overhead_ns = 15000000 };
@@ -294,7 +310,8 @@ static void a_comparison_falls_out(void **state)
 
 	start(&b, &m, 9, 2);
 	b.sample = drops;
-	b.subject[KL_BLOCKS_BASELINE] = (struct kl_blocks_subject){ .what = "vendor", .there = true };
+	b.subject[KL_BLOCKS_BASELINE] = (struct kl_blocks_subject){ .what = "vendor",
+								    .there = true };
 	dropping = &b;
 	assert_ok(kl_blocks_run(&b));
 	at = kl_blocks_report(&b, "case0", notes);

@@ -16,8 +16,13 @@ static int make(void *out, enum kl_dtype t, const char *fill, uint64_t seed)
 	static const int64_t extent[] = { ROWS, COLS };
 	KL_AUTO(json_decrefp) json_t *j = fx_json(fill);
 	struct kl_fill_spec s = {
-		.fill = j, .dtype = t, .extent = extent, .naxes = 2, .point = "case0",
-		.seed = seed, .factor = 1,
+		.fill = j,
+		.dtype = t,
+		.extent = extent,
+		.naxes = 2,
+		.point = "case0",
+		.seed = seed,
+		.factor = 1,
 	};
 
 	return kl_fill_make(out, &s);
@@ -63,7 +68,7 @@ static void distributions(void **state)
 	made(x, "{\"cauchy\":true}");
 	for (int i = 0; i < N; i++)
 		far += fabs(x[i]) > 20;
-	assert_true(far > 20 && far < 140);	/* 2/pi/20 of them, about 64 */
+	assert_true(far > 20 && far < 140); /* 2/pi/20 of them, about 64 */
 }
 
 static void outliers_are_few_and_far(void **state)
@@ -74,7 +79,7 @@ static void outliers_are_few_and_far(void **state)
 	made(x, "{\"outliers\":[0.05,1000.0]}");
 	for (int i = 0; i < N; i++)
 		beyond += fabs(x[i]) > 10;
-	assert_true(beyond > 60 && beyond < 140);	/* 5 % of them, about 99 */
+	assert_true(beyond > 60 && beyond < 140); /* 5 % of them, about 99 */
 }
 
 static void same_seed_same_bytes(void **state)
@@ -93,7 +98,13 @@ static int make_large(float *out, int64_t rows, const char *fill, bool pinned)
 	const int64_t extent[] = { rows, 1000 };
 	KL_AUTO(json_decrefp) json_t *j = fx_json(fill);
 	struct kl_fill_spec s = {
-		.fill = j, .dtype = KL_F32, .extent = extent, .naxes = 2, .point = "case0", .seed = 5, .factor = 1,
+		.fill = j,
+		.dtype = KL_F32,
+		.extent = extent,
+		.naxes = 2,
+		.point = "case0",
+		.seed = 5,
+		.factor = 1,
 	};
 	cpu_set_t before, one;
 	int err;
@@ -109,13 +120,18 @@ static int make_large(float *out, int64_t rows, const char *fill, bool pinned)
 	return err;
 }
 
-/* Blocks of rows have streams of their own: the same ones whoever draws them, and no two the same. */
+/*
+ * Blocks of rows have streams of their own: the same ones whoever draws them, and no two the same.
+ */
 static void blocks_are_drawn_alike(void **state)
 {
 	enum { LONG = 301, ROW = 1000, BLOCK_ROWS = 65 };
 	static const char *const fills[] = {
-		"{\"normal\":[0.0,1.0]}", "{\"ints\":[-1000,1000]}", "{\"one-hot\":true}",
-		"{\"normal\":[0.0,1.0],\"running\":7}", "{\"repeat\":{\"normal\":[0.0,1.0]}}",
+		"{\"normal\":[0.0,1.0]}",
+		"{\"ints\":[-1000,1000]}",
+		"{\"one-hot\":true}",
+		"{\"normal\":[0.0,1.0],\"running\":7}",
+		"{\"repeat\":{\"normal\":[0.0,1.0]}}",
 	};
 	KL_AUTO(kl_freep) float *a = kl_calloc(LONG * ROW, sizeof(*a));
 	KL_AUTO(kl_freep) float *b = kl_calloc(LONG * ROW, sizeof(*b));
@@ -184,7 +200,8 @@ static void rows_know_their_place(void **state)
 			int d = c - r % COLS;
 
 			assert_true(d > 0 ? x[r * COLS + c] == 0 :
-				    d < 0 ? x[r * COLS + c] >= 2 : x[r * COLS + c] == 1);
+				    d < 0 ? x[r * COLS + c] >= 2 :
+					    x[r * COLS + c] == 1);
 		}
 	made(x, "{\"normal\":[0.0,1.0]}");
 	made(y, "{\"normal\":[0.0,1.0],\"running\":16}");
@@ -206,8 +223,13 @@ static void places_are_found_in_the_middle(void **state)
 	KL_AUTO(json_decrefp) json_t *lower = fx_json("{\"const\":7.0,\"lower\":1}");
 	KL_AUTO(json_decrefp) json_t *sums = fx_json("{\"const\":1.0,\"running\":5}");
 	struct kl_fill_spec s = {
-		.fill = lower, .dtype = KL_F64, .extent = extent, .naxes = 4, .point = "case0",
-		.seed = 3, .factor = 1,
+		.fill = lower,
+		.dtype = KL_F64,
+		.extent = extent,
+		.naxes = 4,
+		.point = "case0",
+		.seed = 3,
+		.factor = 1,
 	};
 	double x[2][6][3][4];
 
@@ -216,9 +238,11 @@ static void places_are_found_in_the_middle(void **state)
 		for (int t = 0; t < 6; t++)
 			for (int h = 0; h < 3; h++)
 				for (int c = 0; c < 4; c++)
-					assert_true(x[b][t][h][c] == (c > t % 4 ? 0 : c == t % 4 ? 1 : 7));
+					assert_true(x[b][t][h][c] == (c > t % 4  ? 0 :
+								      c == t % 4 ? 1 :
+										   7));
 	s.fill = sums;
-	s.naxes = 3;	/* 2 x 6 x 3: sums along the 6 */
+	s.naxes = 3; /* 2 x 6 x 3: sums along the 6 */
 	assert_ok(kl_fill_make(x, &s));
 	for (int i = 0; i < 36; i++)
 		assert_true(((double *)x)[i] == i / 3 % 6 % 5 + 1);
@@ -270,7 +294,7 @@ static void wide_integers_are_exact(void **state)
 		assert_true(x[i] >= 9223372036854775000);
 		odd += x[i] & 1;
 	}
-	assert_true(odd > N / 3);	/* doubles there are multiples of 1024 */
+	assert_true(odd > N / 3); /* doubles there are multiples of 1024 */
 	assert_ok(make(x, KL_I64, "{\"ints\":[-9223372036854775808,9223372036854775807]}", 3));
 	assert_ok(make(u, KL_U8, "{\"index\":{\"case0\":10}}", 3));
 	for (int i = 0; i < N; i++)

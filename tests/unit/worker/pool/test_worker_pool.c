@@ -40,7 +40,8 @@ static void members_follow_from_the_job(void **state)
 static bool has_member(const struct kl_pool *p, const char *point, const char *band)
 {
 	for (size_t i = 0; i < kl_pool_size(p); i++)
-		if (!strcmp(kl_pool_get(p, i)->point->id, point) && !strcmp(kl_pool_get(p, i)->band, band))
+		if (!strcmp(kl_pool_get(p, i)->point->id, point) &&
+		    !strcmp(kl_pool_get(p, i)->band, band))
 			return true;
 	return false;
 }
@@ -261,11 +262,14 @@ static void bad_oracles_are_named(void **state)
 		  "{ for (int64_t i = 0; i < M * N; i++) C[i] = A[0] / (i == 5 ? 0 : 1); }",
 		  "and every input is finite" },
 		{ "void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B, kl_real *C)"
-		  "{ C[0] = 1; }", "nan for C[0,1] at 'case0', band 'noise'" },
+		  "{ C[0] = 1; }",
+		  "nan for C[0,1] at 'case0', band 'noise'" },
 		{ "void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B, kl_real *C)"
-		  "{ for (;;) C[M * N - 1] = *(volatile kl_real *)A; }", "oracle (kl_real as double) at 'case0'" },
+		  "{ for (;;) C[M * N - 1] = *(volatile kl_real *)A; }",
+		  "oracle (kl_real as double) at 'case0'" },
 		{ "void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B, kl_real *C)"
-		  "{ C[1 << 28] = 1; }", "oracle (kl_real as double) at 'case0'" },
+		  "{ C[1 << 28] = 1; }",
+		  "oracle (kl_real as double) at 'case0'" },
 		{ "int nothing;", "oracle" },
 	};
 
@@ -363,8 +367,9 @@ static struct fixture *largest(const char *fill, int64_t n)
 	fx_extent(pt, 1, 1, n, 0);
 	fx_extent(pt, 2, 1, 1, 0);
 	fx_rule(f, KL_RULE_EXACT, 2);
-	fx_oracle(f, "void oracle(int64_t n, const kl_real *x, kl_real *y)"
-		     "{ y[0] = x[0]; for (int64_t i = 1; i < n; i++) if (x[i] > y[0]) y[0] = x[i]; }");
+	fx_oracle(f,
+		  "void oracle(int64_t n, const kl_real *x, kl_real *y)"
+		  "{ y[0] = x[0]; for (int64_t i = 1; i < n; i++) if (x[i] > y[0]) y[0] = x[i]; }");
 	return f;
 }
 
@@ -393,7 +398,7 @@ static void no_twin_where_nothing_changes_the_answer(void **state)
 	const json_t *notes;
 	bool said = false;
 
-	for (int turn = 0; turn < 2; turn++) {	/* the second opens the files of the first */
+	for (int turn = 0; turn < 2; turn++) { /* the second opens the files of the first */
 		KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
 
 		assert_ok(kl_pool_open(&p, &f->job));
@@ -404,7 +409,8 @@ static void no_twin_where_nothing_changes_the_answer(void **state)
 	}
 	notes = json_object_get(json_object_get(result, "audit"), "notes");
 	for (size_t i = 0; i < json_array_size(notes); i++)
-		said = said || strstr(json_string_value(json_array_get(notes, i)), "no twin at 'case0'");
+		said = said ||
+		       strstr(json_string_value(json_array_get(notes, i)), "no twin at 'case0'");
 	assert_true(said);
 }
 
@@ -451,7 +457,9 @@ static void one_number_is_judged_by_many_draws(void **state)
 		KL_AUTO(kl_pool_freep) struct kl_pool *p = NULL;
 		const struct kl_member *m[3];
 
-		f->rule[0] = (struct kl_rule){ .kind = KL_RULE_NOISE, .out = 2, .max = 4, .rms = 2 };
+		f->rule[0] = (struct kl_rule){
+			.kind = KL_RULE_NOISE, .out = 2, .max = 4, .rms = 2
+		};
 		fx_oracle(f, "void oracle(int64_t n, const kl_real *x, kl_real *y)"
 			     "{ y[0] = 0; for (int64_t i = 0; i < n; i++) y[0] += x[i]; }");
 		f->job.seed = seed;
@@ -467,7 +475,8 @@ static void one_number_is_judged_by_many_draws(void **state)
 			for (int i = 511; i >= 0; i--)
 				back += x[i];
 			assert_ok(kl_compare(&at, &f->job, m[d], got));
-			lucky += fabs(*(const float *)m[d]->honest[2] - truth) < m[d]->yard[0].max[0] / 16;
+			lucky += fabs(*(const float *)m[d]->honest[2] - truth) <
+				 m[d]->yard[0].max[0] / 16;
 			back = (float)(truth + 40 * m[d]->yard[0].max[0]);
 			assert_int_equal(kl_compare(&at, &f->job, m[d], got), KL_ENO);
 		}

@@ -44,7 +44,9 @@ static void assert_problem(struct fixture *f, const char *part)
 static void a_good_contract_passes(void **state)
 {
 	static const enum kl_rule_kind kinds[] = {
-		KL_RULE_NOISE, KL_RULE_ELEMENTWISE, KL_RULE_REL_L2,
+		KL_RULE_NOISE,
+		KL_RULE_ELEMENTWISE,
+		KL_RULE_REL_L2,
 	};
 
 	for (size_t i = 0; i < 3; i++) {
@@ -89,8 +91,9 @@ static void exact_bands_that_are_not_are_named(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
 
-	json_array_append_new(f->job.exact,
-			      fx_json("{\"A\":{\"ints\":[3000,4001]},\"B\":{\"ints\":[3000,4001]}}"));
+	json_array_append_new(
+		f->job.exact,
+		fx_json("{\"A\":{\"ints\":[3000,4001]},\"B\":{\"ints\":[3000,4001]}}"));
 	assert_problem(f, "the oracle in float does not pass for 'C' at 'case0', band 'exact1'");
 }
 
@@ -110,9 +113,11 @@ static void unused_inputs_are_named(void **state)
 {
 	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
 
-	fx_oracle(f, "void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B, kl_real *C)"
-		     "{ for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) { kl_real s = 0;"
-		     "for (int64_t k = 0; k < K; k++) s += A[i*K+k] * A[i*K+(k+j)%K]; C[i*N+j] = s; } }");
+	fx_oracle(
+		f,
+		"void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B, kl_real *C)"
+		"{ for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) { kl_real s = 0;"
+		"for (int64_t k = 0; k < K; k++) s += A[i*K+k] * A[i*K+(k+j)%K]; C[i*N+j] = s; } }");
 	assert_problem(f, "input 'B' does not matter");
 }
 
@@ -129,10 +134,12 @@ static void an_unstable_oracle_is_named(void **state)
 	KL_AUTO(fx_freep) struct fixture *f = fx_gemm();
 
 	/* exp of sums: overflows in float, not in double, when inputs are scaled up */
-	fx_oracle(f, "void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B, kl_real *C)"
-		     "{ for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) { kl_real s = 1;"
-		     "for (int64_t k = 0; k < K; k++) { kl_real t = A[i*K+k]; s = (kl_real)(t * t * t * t * t * t * t * t);"
-		     "s = s * s * s; s = s / (s + 1) * B[k*N+j]; } C[i*N+j] = s + j; } }");
+	fx_oracle(
+		f,
+		"void oracle(int64_t M, int64_t N, int64_t K, const kl_real *A, const kl_real *B, kl_real *C)"
+		"{ for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) { kl_real s = 1;"
+		"for (int64_t k = 0; k < K; k++) { kl_real t = A[i*K+k]; s = (kl_real)(t * t * t * t * t * t * t * t);"
+		"s = s * s * s; s = s / (s + 1) * B[k*N+j]; } C[i*N+j] = s + j; } }");
 	json_array_clear(f->job.exact);
 	assert_problem(f, "band 'scale-up'");
 }
@@ -167,9 +174,8 @@ static void integers_have_no_lower_format(void **state)
 /* Where the input comes back unchanged, that is a finding for inout and none for a copy. */
 static void copies(void **state)
 {
-	static const char copy[] =
-		"void oracle(int64_t n, const kl_real *x, kl_real *y)"
-		"{ for (int64_t i = 0; i < n; i++) y[i] = x[i]; }";
+	static const char copy[] = "void oracle(int64_t n, const kl_real *x, kl_real *y)"
+				   "{ for (int64_t i = 0; i < n; i++) y[i] = x[i]; }";
 	KL_AUTO(fx_freep) struct fixture *f = fx_new();
 	struct kl_point *p = fx_point(f, "case0", true);
 
@@ -222,9 +228,11 @@ static void selection_sees_fewer_bits(void **state)
 	r = fx_rule(f, KL_RULE_MULTISET, 2);
 	r->indices = 3;
 	r->of = 1;
-	fx_oracle(f, "void oracle(int64_t n, const kl_real *x, kl_real *v, int32_t *i)"
-		     "{ for (int r = 0; r < 8; r++) { int b = 0;"
-		     "for (int c = 1; c < n; c++) if (x[r*n+c] > x[r*n+b]) b = c; v[r] = x[r*n+b]; i[r] = b; } }");
+	fx_oracle(
+		f,
+		"void oracle(int64_t n, const kl_real *x, kl_real *v, int32_t *i)"
+		"{ for (int r = 0; r < 8; r++) { int b = 0;"
+		"for (int c = 1; c < n; c++) if (x[r*n+c] > x[r*n+b]) b = c; v[r] = x[r*n+b]; i[r] = b; } }");
 	assert_sound(f);
 }
 

@@ -6,7 +6,7 @@
 #include "worker_fixture.h"
 
 #define GEMM "void k(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C)\n"
-#define RIGHT(into)								\
+#define RIGHT(into)                                                                      \
 	"for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) { float s = 0;" \
 	"for (int64_t q = 0; q < K; q++) s += A[i*K+q] * B[q*N+j]; " into " = s; }\n"
 #define PLAIN RIGHT("C[i*N+j]")
@@ -19,7 +19,7 @@ static int setup(void **state)
 {
 	f = fx_gemm();
 	f->job.call_ms = 500;
-	f->job.seed = 20260101;		/* so that a kernel that flips a coin flips the same one */
+	f->job.seed = 20260101; /* so that a kernel that flips a coin flips the same one */
 	assert_ok(kl_pool_open(&pool, &f->job));
 	return 0;
 }
@@ -57,8 +57,8 @@ static void assert_refused(const struct kernel *k)
 
 	if (strcmp(class_of(r), k->class) || strcmp(kl_json_str_or(r, "status", ""), "fail") ||
 	    strcmp(kl_json_str_or(failure, "point", ""), k->point) || !strstr(message, k->why))
-		fail_msg("%s: '%s', %s (wanted %s at %s: %s)", k->name, class_of(r), message, k->class,
-			 k->point, k->why);
+		fail_msg("%s: '%s', %s (wanted %s at %s: %s)", k->name, class_of(r), message,
+			 k->class, k->point, k->why);
 	assert_string_not_equal(kl_json_str_or(failure, "seed", ""), "");
 }
 
@@ -187,7 +187,8 @@ static void odd_kernels_pass(void **state)
 
 static void free_bits_where_the_contract_says_so(void **state)
 {
-	static const char moody[] = "static int calls;\n" GEMM "{" PLAIN
+	static const char moody[] =
+		"static int calls;\n" GEMM "{" PLAIN
 		"if (calls++ & 1) { union { float f; uint32_t u; } x = { C[0] }; x.u ^= 1; if (K > 1 && A[0] != (int)A[0]) C[0] = x.f; } }";
 	KL_AUTO(json_decrefp) json_t *strict = judged("moody1", moody);
 	KL_AUTO(json_decrefp) json_t *loose = NULL;
@@ -201,7 +202,8 @@ static void free_bits_where_the_contract_says_so(void **state)
 
 static void an_object_that_cannot_be_loaded(void **state)
 {
-	KL_AUTO(json_decrefp) json_t *r = judged("undefined", "void other(void); " GEMM "{ other(); }");
+	KL_AUTO(json_decrefp) json_t *r = judged("undefined",
+						 "void other(void); " GEMM "{ other(); }");
 
 	assert_string_equal(class_of(r), "launch");
 }
@@ -220,8 +222,10 @@ static void a_failure_can_be_replayed(void **state)
 	assert_ok(kl_pool_open(&p, &g->job));
 	fx_candidate(g, "replay", body);
 	assert_ok(kl_stage_correct(second, &g->job, p));
-	assert_string_equal(kl_json_str_or(first, "message", "1"), kl_json_str_or(second, "message", "2"));
-	assert_true(json_equal(was, json_object_get(json_object_get(second, "correct"), "failure")));
+	assert_string_equal(kl_json_str_or(first, "message", "1"),
+			    kl_json_str_or(second, "message", "2"));
+	assert_true(
+		json_equal(was, json_object_get(json_object_get(second, "correct"), "failure")));
 }
 
 static void inout_starts_from_the_member(void **state)

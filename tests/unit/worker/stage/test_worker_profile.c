@@ -23,19 +23,24 @@
 
 static char *dir;
 
-#define ORACLE "void oracle(int64_t M, int64_t N, int64_t K, const REAL *A, const REAL *B, REAL *C) {" \
-	" for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) { REAL s = 0;" \
+#define ORACLE                                                                                  \
+	"void oracle(int64_t M, int64_t N, int64_t K, const REAL *A, const REAL *B, REAL *C) {" \
+	" for (int64_t i = 0; i < M; i++) for (int64_t j = 0; j < N; j++) { REAL s = 0;"        \
 	" for (int64_t k = 0; k < K; k++) s += A[i * K + k] * B[k * N + j]; C[i * N + j] = s; } }"
-#define HEAD "void sgemm(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C) {"
-#define GEMM " for (int64_t i = 0; i < M; i++) { for (int64_t j = 0; j < N; j++) C[i * N + j] = 0;" \
+#define HEAD \
+	"void sgemm(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C) {"
+#define GEMM                                                                                   \
+	" for (int64_t i = 0; i < M; i++) { for (int64_t j = 0; j < N; j++) C[i * N + j] = 0;" \
 	" for (int64_t k = 0; k < K; k++) for (int64_t j = 0; j < N; j++) C[i * N + j] += A[i * K + k] * B[k * N + j]; }"
 
 static char *build(const char *name, const char *define, const char *body)
 {
 	char *c = kl_asprintf("%s/%s.c", dir, name), *so = kl_asprintf("%s/%s.so", dir, name);
 	char *text = kl_asprintf("#include <stdint.h>\n%s\n", body);
-	const char *argv[] = { "gcc", "-O2", "-w", "-fPIC", "-shared", "-nostartfiles", "-Wl,-z,now,-z,relro",
-			       define, "-o", so, c, NULL };
+	const char *argv[] = {
+		"gcc",  "-O2", "-w", "-fPIC", "-shared", "-nostartfiles", "-Wl,-z,now,-z,relro",
+		define, "-o",  so,   c,       NULL
+	};
 
 	assert_int_equal(kl_fs_put(c, text, strlen(text), 0600), 0);
 	if (kl_proc_output(NULL, argv) < 0)
@@ -55,7 +60,8 @@ static struct kl_job *make_job(const char *candidate, const char *extra, const c
 	KL_AUTO(json_decrefp) json_t *doc = NULL;
 	struct kl_job *j = NULL;
 
-	text = kl_asprintf("{\"schema\":\"klineage.job/1\",\"surface\":\"c\",\"entry\":\"sgemm\",\"oracle_entry\":\"oracle\","
+	text = kl_asprintf(
+		"{\"schema\":\"klineage.job/1\",\"surface\":\"c\",\"entry\":\"sgemm\",\"oracle_entry\":\"oracle\","
 		"\"truth\":\"%s\",\"honest\":\"%s\",\"candidate\":\"%s\",%s\"pool\":\"%s/pool%d\",\"args\":["
 		"{\"name\":\"M\",\"kind\":\"dim\",\"dtype\":\"i64\"},{\"name\":\"N\",\"kind\":\"dim\",\"dtype\":\"i64\"},"
 		"{\"name\":\"K\",\"kind\":\"dim\",\"dtype\":\"i64\"},"
@@ -122,7 +128,8 @@ static bool single(void)
 static bool slow_calls(const json_t *result, int64_t blocks)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *note = kl_asprintf("slow calls, %lld blocks only", (long long)blocks);
+	KL_AUTO(kl_freep) char *note = kl_asprintf("slow calls, %lld blocks only",
+						   (long long)blocks);
 
 	kl_json_canonical(&b, result);
 	return strstr(b.ptr, note);
@@ -135,7 +142,8 @@ static void a_slower_parent(void **state)
 	KL_AUTO(kl_freep) char *fast = build("fast", "-DX", HEAD GEMM "}");
 	KL_AUTO(kl_freep) char *slow = build("slow", "-DX", HEAD GEMM GEMM GEMM "}");
 	KL_AUTO(kl_freep) char *extra = kl_asprintf("\"parent\":\"%s\",", slow);
-	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(fast, extra, "\"rank\":\"hot\",", 96, 3000);
+	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(fast, extra, "\"rank\":\"hot\",", 96,
+							  3000);
 	KL_AUTO(json_decrefp) json_t *r = profile(j);
 	const json_t *v = versus(r, "parent"), *aa = json_object_get(point(r), "aa");
 	int64_t ratio, blocks;
@@ -145,11 +153,14 @@ static void a_slower_parent(void **state)
 		skip();
 	assert_non_null(v);
 	ratio = kl_json_int_or(v, "ratio_ppm", 0);
-	assert_true(kl_json_int_or(v, "lo_ppm", 0) <= ratio && kl_json_int_or(v, "hi_ppm", 0) >= ratio);
-	assert_true(kl_json_int_or(v, "lo_ppm", 0) <= 3300000 && kl_json_int_or(v, "hi_ppm", 0) >= 2700000);
-	assert_true(kl_json_int_or(aa, "lo_ppm", 0) <= 1100000 && kl_json_int_or(aa, "hi_ppm", 0) >= 900000);
+	assert_true(kl_json_int_or(v, "lo_ppm", 0) <= ratio &&
+		    kl_json_int_or(v, "hi_ppm", 0) >= ratio);
+	assert_true(kl_json_int_or(v, "lo_ppm", 0) <= 3300000 &&
+		    kl_json_int_or(v, "hi_ppm", 0) >= 2700000);
+	assert_true(kl_json_int_or(aa, "lo_ppm", 0) <= 1100000 &&
+		    kl_json_int_or(aa, "hi_ppm", 0) >= 900000);
 	if (kl_json_int_or(aa, "hi_ppm", 0) < 1200000 && kl_json_int_or(aa, "lo_ppm", 0) > 830000)
-		assert_in_range(ratio, 1500000, 6000000);	/* a machine that can tell */
+		assert_in_range(ratio, 1500000, 6000000); /* a machine that can tell */
 	/* where six would take too long four or five are enough, and a note says so */
 	blocks = kl_json_int_or(point(r), "blocks", 0);
 	assert_true(blocks >= 4);
@@ -160,24 +171,28 @@ static void a_slower_parent(void **state)
 static void against_openblas(void **state)
 {
 	KL_AUTO(kl_freep) char *so = build("plain", "-DX", HEAD GEMM "}");
-	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, "\"baseline\":\"openblas.sgemm\",\"isa\":\"x86-64-v2\",", "", 128, 2000);
+	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(
+		so, "\"baseline\":\"openblas.sgemm\",\"isa\":\"x86-64-v2\",", "", 128, 2000);
 	KL_AUTO(json_decrefp) json_t *r = profile(j);
 
 	print(r);
 	if (single())
 		skip();
-	if (!versus(r, "openblas.sgemm")) {	/* not installed: said, not failed */
+	if (!versus(r, "openblas.sgemm")) { /* not installed: said, not failed */
 		assert_null(json_object_get(r, "status"));
-		assert_true(json_array_size(json_object_get(json_object_get(r, "profile"), "notes")) > 0);
+		assert_true(json_array_size(
+				    json_object_get(json_object_get(r, "profile"), "notes")) > 0);
 		skip();
 	}
-	assert_in_range(kl_json_int_or(versus(r, "openblas.sgemm"), "ratio_ppm", 0), 10000, 1000000);
+	assert_in_range(kl_json_int_or(versus(r, "openblas.sgemm"), "ratio_ppm", 0), 10000,
+			1000000);
 }
 
 /* Right on the first call of a process (which no profile measures), wrong on later ones. */
 static void a_timed_call_is_checked(void **state)
 {
-	KL_AUTO(kl_freep) char *so = build("later", "-DX", "static int calls;" HEAD GEMM "if (calls++) C[M * N - 5] += 1; }");
+	KL_AUTO(kl_freep) char *so = build(
+		"later", "-DX", "static int calls;" HEAD GEMM "if (calls++) C[M * N - 5] += 1; }");
 	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, "", "", 64, 500);
 	KL_AUTO(json_decrefp) json_t *r = NULL;
 	const json_t *f;
@@ -232,7 +247,8 @@ static void an_object_that_does_not_load(void **state)
 static void below_the_floor_is_a_cheat(void **state)
 {
 	KL_AUTO(kl_freep) char *so = build("plain", "-DX", HEAD GEMM "}");
-	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, "", "\"floor_ns\":2000000000,", 64, 500);
+	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, "", "\"floor_ns\":2000000000,", 64,
+							  500);
 	KL_AUTO(json_decrefp) json_t *r = NULL;
 
 	if (single())
@@ -247,7 +263,8 @@ static void a_wrong_parent_is_not_compared(void **state)
 {
 	KL_AUTO(kl_freep) char *so = build("plain", "-DX", HEAD GEMM "}");
 	KL_AUTO(kl_freep) char *wrong = build("wrong", "-DX", HEAD "}");
-	KL_AUTO(kl_freep) char *extra = kl_asprintf("\"parent\":\"%s\",\"baseline\":\"onednn.conv2d\",", wrong);
+	KL_AUTO(kl_freep) char *extra = kl_asprintf(
+		"\"parent\":\"%s\",\"baseline\":\"onednn.conv2d\",", wrong);
 	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, extra, "", 64, 500);
 	KL_AUTO(json_decrefp) json_t *r = profile(j);
 
@@ -279,14 +296,17 @@ static void one_processor(void **state)
 	sched_setaffinity(0, sizeof(before), &before);
 	assert_null(point(r));
 	assert_null(json_object_get(r, "status"));
-	assert_string_equal(json_string_value(json_array_get(json_object_get(json_object_get(r, "profile"), "notes"), 0)),
+	assert_string_equal(json_string_value(json_array_get(
+				    json_object_get(json_object_get(r, "profile"), "notes"), 0)),
 			    "one processor: not profiled");
 }
 
 /* The time limit holds, by and large, when no precision can be reached. */
 static void the_time_limit_holds(void **state)
 {
-	KL_AUTO(kl_freep) char *so = build("jitter", "-DX", HEAD GEMM
+	KL_AUTO(kl_freep) char *so = build(
+		"jitter", "-DX",
+		HEAD GEMM
 		"uint32_t h; __builtin_memcpy(&h, A, 4); for (volatile uint32_t i = 0; i < (h % 64) * 20000; i++) ; }");
 	KL_AUTO(kl_job_freep) struct kl_job *j = make_job(so, "", "", 64, 1000);
 	KL_AUTO(json_decrefp) json_t *r = NULL;

@@ -65,7 +65,7 @@ static void fill(struct fixture *f, size_t arg)
 
 	kl_rng_seed(&r, arg);
 	for (size_t i = 0; i < kl_subject_bytes(f->s, arg) / 4; i++)
-		p[i] = (float)(kl_rng_below(&r, 9)) - 4;	/* sums are exact */
+		p[i] = (float)(kl_rng_below(&r, 9)) - 4; /* sums are exact */
 }
 
 static void run(struct fixture *f, size_t out)
@@ -137,7 +137,7 @@ static void conv2d_is_nhwc(void **state)
 	add(&f, KL_ROLE_OUT, 4, (int64_t[]){ BATCH, H, W, F });
 	if (start(&f, "onednn.conv2d") < 0)
 		fail_msg("%s", kl_error_last());
-	for (int round = 0; round < 2; round++) {	/* new weights are packed anew */
+	for (int round = 0; round < 2; round++) { /* new weights are packed anew */
 		fill(&f, 5);
 		fill(&f, 6);
 		((float *)kl_subject_buffer(f.s, 6))[0] = (float)(round * 11);
@@ -163,7 +163,7 @@ static void misfits_are_refused(void **state)
 	assert_int_equal(start(&f, "openblas.sgemm"), KL_ECANNOT);
 	assert_non_null(strstr(kl_error_last(), "three dims"));
 	dims(&f, 3, (int64_t[]){ 4, 5, 6 });
-	add(&f, KL_ROLE_IN, 2, (int64_t[]){ 6, 4 });	/* A transposed */
+	add(&f, KL_ROLE_IN, 2, (int64_t[]){ 6, 4 }); /* A transposed */
 	add(&f, KL_ROLE_IN, 2, (int64_t[]){ 6, 5 });
 	add(&f, KL_ROLE_OUT, 2, (int64_t[]){ 4, 5 });
 	assert_int_equal(start(&f, "openblas.sgemm"), KL_ECANNOT);

@@ -25,11 +25,11 @@
 #include "worker/subject/subject.h"
 
 #ifdef __x86_64__
-#define RED_ZONE "-mno-red-zone",	/* some push in inline assembly */
+#define RED_ZONE "-mno-red-zone", /* some push in inline assembly */
 #else
 #define RED_ZONE
 #endif
-#define N 1000	/* elements; 4000 bytes, so there is slack on one side */
+#define N 1000 /* elements; 4000 bytes, so there is slack on one side */
 
 static char *dir;
 
@@ -50,9 +50,19 @@ static char *build(const char *name, const char *body)
 {
 	char *c = kl_asprintf("%s/%s.c", dir, name), *so = kl_asprintf("%s/%s.so", dir, name);
 	char *text = kl_asprintf("%s%s\n}\n", head, body);
-	const char *argv[] = { "gcc", "-O1", "-w", "-fPIC", "-shared", "-nostartfiles", "-fno-stack-protector",
-			       "-fno-omit-frame-pointer", RED_ZONE
-			       "-Wl,-z,now,-z,relro", "-o", so, c, NULL };
+	const char *argv[] = { "gcc",
+			       "-O1",
+			       "-w",
+			       "-fPIC",
+			       "-shared",
+			       "-nostartfiles",
+			       "-fno-stack-protector",
+			       "-fno-omit-frame-pointer",
+			       RED_ZONE "-Wl,-z,now,-z,relro",
+			       "-o",
+			       so,
+			       c,
+			       NULL };
 
 	assert_int_equal(kl_fs_put(c, text, strlen(text), 0600), 0);
 	if (kl_proc_output(NULL, argv) < 0)
@@ -88,8 +98,12 @@ static struct kl_subject *start(const char *so, bool right, bool untraced, int c
 {
 	struct kl_job job;
 	struct kl_point point;
-	struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL, .so = so, .entry = "k",
-					.align_right = right, .cpu = cpu, .untraced = untraced };
+	struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL,
+					.so = so,
+					.entry = "k",
+					.align_right = right,
+					.cpu = cpu,
+					.untraced = untraced };
 	struct kl_subject *s;
 	float *x;
 
@@ -133,7 +147,8 @@ static void honest(void **state)
 
 		for (int n = 0; n < 5; n++) {
 			kl_subject_poison(s, (uint64_t)n);
-			assert_int_equal(isnan(((float *)kl_subject_buffer(s, 3))[N - 1]), !(n & 1));
+			assert_int_equal(isnan(((float *)kl_subject_buffer(s, 3))[N - 1]),
+					 !(n & 1));
 			assert_int_equal(kl_subject_call(s, &c), 0);
 			if (c.end != KL_CALL_OK)
 				fail_msg("%d: %s", i, c.what);
@@ -166,17 +181,24 @@ static void poison_differs_by_seed_and_reaches_slack(void **state)
 	assert_true(isnan(*(float *)&y[N]));
 }
 
-/* Memory that outlives a child has nothing of it: not its outputs, not what it wrote around them. */
+/*
+ * Memory that outlives a child has nothing of it: not its outputs, not what it wrote around them.
+ */
 static void memory_is_lent_and_written_anew(void **state)
 {
 	static const char *const body[] = {
-		"scale_all(n, s, x, y);", "for (;;) y[0] = 1;", "y[n] = 77; for (int i = 0; i < n; i++) y[i] = 77;",
+		"scale_all(n, s, x, y);",
+		"for (;;) y[0] = 1;",
+		"y[n] = 77; for (int i = 0; i < n; i++) y[i] = 77;",
 	};
 	KL_AUTO(kl_subject_memory_release) struct kl_subject_memory memory = { 0 };
 	KL_AUTO(kl_freep) char *honest = build("honest", body[0]);
-	KL_AUTO(kl_freep) char *reader = build("reader", "for (int i = 0; i < n + 20; i++) if (y[i] == 77) *(volatile int *)0 = 1;"
-					       " scale_all(n, s, x, y);");
-	struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL, .entry = "k", .cpu = -1, .memory = &memory };
+	KL_AUTO(kl_freep) char *reader = build(
+		"reader", "for (int i = 0; i < n + 20; i++) if (y[i] == 77) *(volatile int *)0 = 1;"
+			  " scale_all(n, s, x, y);");
+	struct kl_subject_spec spec = {
+		.kind = KL_SUBJECT_KERNEL, .entry = "k", .cpu = -1, .memory = &memory
+	};
 	const void *at = NULL;
 	struct kl_job job;
 	struct kl_point point;
@@ -189,7 +211,7 @@ static void memory_is_lent_and_written_anew(void **state)
 
 		spec.so = so ? so : reader;
 		assert_int_equal(kl_subject_start(&s, &job, &point, &spec), 0);
-		if (at)		/* however the last one ended */
+		if (at) /* however the last one ended */
 			assert_ptr_equal(kl_subject_buffer(s, 3), at);
 		at = kl_subject_buffer(s, 3);
 		assert_true(isnan(*((float *)at + N)));
@@ -210,7 +232,8 @@ static void memory_is_lent_and_written_anew(void **state)
 
 		spec.so = honest;
 		spec.align_right = turn & 1;
-		point.arg[0].value = point.arg[2].extent[0] = point.arg[3].extent[0] = turn & 2 ? 3000 : N - 1;
+		point.arg[0].value = point.arg[2].extent[0] = point.arg[3].extent[0] =
+			turn & 2 ? 3000 : N - 1;
 		assert_int_equal(kl_subject_start(&s, &job, &point, &spec), 0);
 		kl_subject_poison(s, 2);
 		assert_int_equal(kl_subject_call(s, &c), 0);
@@ -222,34 +245,45 @@ static void memory_is_lent_and_written_anew(void **state)
 struct bad {
 	const char *name, *body;
 	enum kl_call_end end;
-	const char *what;	/* is in the description, when traced */
-	bool right;		/* alignment */
-	bool fault_alone;	/* without ptrace it looks like a fault */
+	const char *what; /* is in the description, when traced */
+	bool right;       /* alignment */
+	bool fault_alone; /* without ptrace it looks like a fault */
 };
 
-#define BAD(n, b, e, ...) { .name = n, .body = b, .end = e, .what = __VA_ARGS__ }
+#define BAD(n, b, e, ...)                                           \
+	{                                                           \
+		.name = n, .body = b, .end = e, .what = __VA_ARGS__ \
+	}
 
 static const struct bad bads[] = {
 	BAD("null", "*(volatile int *)0 = 1;", KL_CALL_FAULT, "null pointer"),
 	BAD("read_behind", "y[0] = ((volatile const float *)x)[n];", KL_CALL_FAULT,
-	  "out of bounds of 'x': byte 4000 of 4000 (element 1000)", .right = true),
+	    "out of bounds of 'x': byte 4000 of 4000 (element 1000)", .right = true),
 	BAD("read_before", "y[0] = ((volatile const float *)x)[-1];", KL_CALL_FAULT,
-	  "out of bounds of 'x': byte -4 of 4000 (element -1)"),
-	BAD("read_far", "y[0] = ((volatile const float *)x)[4 << 20];", KL_CALL_FAULT, "out of bounds of 'x'"),
-	BAD("write_behind", "y[n] = 1;", KL_CALL_FAULT, "out of bounds of 'y': wrote behind its last element"),
-	BAD("write_before", "y[-1] = 1;", KL_CALL_FAULT, "out of bounds of 'y': wrote before", .right = true),
-	BAD("write_guard", "y[n] = 1;", KL_CALL_FAULT, "out of bounds of 'y': byte 4000", .right = true),
-	BAD("write_input", "((float *)x)[7] = 1;", KL_CALL_FAULT, "stored to read-only input 'x' at byte 28"),
+	    "out of bounds of 'x': byte -4 of 4000 (element -1)"),
+	BAD("read_far", "y[0] = ((volatile const float *)x)[4 << 20];", KL_CALL_FAULT,
+	    "out of bounds of 'x'"),
+	BAD("write_behind", "y[n] = 1;", KL_CALL_FAULT,
+	    "out of bounds of 'y': wrote behind its last element"),
+	BAD("write_before", "y[-1] = 1;", KL_CALL_FAULT, "out of bounds of 'y': wrote before",
+	    .right = true),
+	BAD("write_guard", "y[n] = 1;", KL_CALL_FAULT, "out of bounds of 'y': byte 4000",
+	    .right = true),
+	BAD("write_input", "((float *)x)[7] = 1;", KL_CALL_FAULT,
+	    "stored to read-only input 'x' at byte 28"),
 	BAD("write_text", "*(volatile char *)k = 0;", KL_CALL_FAULT, "protected memory"),
 	BAD("divide", "volatile int z = 0; y[0] = 7 / z;", KL_CALL_FAULT, "SIGFPE"),
 	BAD("trap", "__builtin_trap();", KL_CALL_FAULT, "illegal instruction"),
 	BAD("endless", "for (;;) __asm__ volatile(\"\");", KL_CALL_HANG, "within 500 ms"),
-	BAD("recursion", "volatile char b[4096]; b[0] = 1; k(n, s, x, y); y[0] = b[0];", KL_CALL_FAULT, "stack overflow"),
-	BAD("alloca", "volatile char *b = __builtin_alloca(n * 100000); for (int64_t i = n * 100000 - 1; i >= 0; i -= 4096) b[i] = 1;",
-	  KL_CALL_FAULT, "stack overflow"),
+	BAD("recursion", "volatile char b[4096]; b[0] = 1; k(n, s, x, y); y[0] = b[0];",
+	    KL_CALL_FAULT, "stack overflow"),
+	BAD("alloca",
+	    "volatile char *b = __builtin_alloca(n * 100000); for (int64_t i = n * 100000 - 1; i >= 0; i -= 4096) b[i] = 1;",
+	    KL_CALL_FAULT, "stack overflow"),
 #ifdef __x86_64__
 	BAD("rdtsc", "y[0] = __builtin_ia32_rdtsc();", KL_CALL_CHEAT, "rdtsc", .fault_alone = true),
-	BAD("rdtscp", "unsigned a; y[0] = __builtin_ia32_rdtscp(&a);", KL_CALL_CHEAT, "rdtscp", .fault_alone = true),
+	BAD("rdtscp", "unsigned a; y[0] = __builtin_ia32_rdtscp(&a);", KL_CALL_CHEAT, "rdtscp",
+	    .fault_alone = true),
 	BAD("write", "call(1, 1, (long)\"hi\\n\", 3);", KL_CALL_CHEAT, "system call 1 (write)"),
 	BAD("read", "call(0, 0, (long)y, 4);", KL_CALL_CHEAT, "(read)"),
 	BAD("fork", "call(57, 0, 0, 0);", KL_CALL_CHEAT, "system call 57 (fork)"),
@@ -264,15 +298,22 @@ static const struct bad bads[] = {
 	BAD("ptrace", "call(101, 0, 0, 0);", KL_CALL_CHEAT, "(ptrace)"),
 	BAD("kill", "call(62, 1, 9, 0);", KL_CALL_CHEAT, "(kill)"),
 	BAD("affinity", "call(203, 0, 0, 0);", KL_CALL_CHEAT, "(sched_setaffinity)"),
-	BAD("int80", "__asm__ volatile(\"int $0x80\" :: \"a\"(20) : \"memory\");", KL_CALL_CHEAT, "32-bit system call 20"),
+	BAD("int80", "__asm__ volatile(\"int $0x80\" :: \"a\"(20) : \"memory\");", KL_CALL_CHEAT,
+	    "32-bit system call 20"),
 	BAD("exit", "call(60, 0, 0, 0);", KL_CALL_EXIT, "exit code 0"),
-	BAD("exit_group", "scale_all(n, s, x, y); call(231, 3, 0, 0);", KL_CALL_EXIT, "exit code 3"),
+	BAD("exit_group", "scale_all(n, s, x, y); call(231, 3, 0, 0);", KL_CALL_EXIT,
+	    "exit code 3"),
 	BAD("int3", "__asm__ volatile(\"int3\");", KL_CALL_FAULT, "breakpoint"),
-	BAD("stepping", "__asm__ volatile(\"pushf; orq $0x100, (%rsp); popf; nop; nop\");", KL_CALL_FAULT, "trap"),
-	BAD("misaligned", "__asm__ volatile(\"movaps 4(%0), %%xmm0\" :: \"r\"(x) : \"xmm0\");", KL_CALL_FAULT, "misaligned"),
-	BAD("pivot", "scale_all(n, s, x, y); __asm__ volatile(\"mov %0, %%rsp; xor %%ebp, %%ebp; ret\" :: \"r\"(y) : \"memory\");",
-	  KL_CALL_FAULT, ""),
-	BAD("smash", "for (int i = 0; i < 4000; i++) ((volatile long *)__builtin_frame_address(0))[i] = 0;", KL_CALL_FAULT, ""),
+	BAD("stepping", "__asm__ volatile(\"pushf; orq $0x100, (%rsp); popf; nop; nop\");",
+	    KL_CALL_FAULT, "trap"),
+	BAD("misaligned", "__asm__ volatile(\"movaps 4(%0), %%xmm0\" :: \"r\"(x) : \"xmm0\");",
+	    KL_CALL_FAULT, "misaligned"),
+	BAD("pivot",
+	    "scale_all(n, s, x, y); __asm__ volatile(\"mov %0, %%rsp; xor %%ebp, %%ebp; ret\" :: \"r\"(y) : \"memory\");",
+	    KL_CALL_FAULT, ""),
+	BAD("smash",
+	    "for (int i = 0; i < 4000; i++) ((volatile long *)__builtin_frame_address(0))[i] = 0;",
+	    KL_CALL_FAULT, ""),
 #endif
 };
 
@@ -287,9 +328,9 @@ static void check_bad(const struct bad *b, bool untraced)
 
 	assert_int_equal(kl_subject_call(s, &c), 0);
 	if (c.end != want || (!untraced && !strstr(c.what, b->what)))
-		fail_msg("%s%s: end %d \"%s\", wanted %d \"%s\"", b->name, untraced ? " (untraced)" : "",
-			 (int)c.end, c.what, (int)want, b->what);
-	assert_true(kl_subject_call(s, &c) < 0);	/* it is gone */
+		fail_msg("%s%s: end %d \"%s\", wanted %d \"%s\"", b->name,
+			 untraced ? " (untraced)" : "", (int)c.end, c.what, (int)want, b->what);
+	assert_true(kl_subject_call(s, &c) < 0); /* it is gone */
 }
 
 static void bad_ends(void **state)
@@ -311,13 +352,15 @@ static void bad_ends_untraced(void **state)
  * nonce in r15), where 64 bytes on is `ready`, 128 bytes on `done`, and
  * says done before it has done anything.
  */
-#define FIND "uint64_t *page = 0, *sp = __builtin_frame_address(0);" \
-	"for (int i = 0; i < 120 && !page; i++)" \
-	" for (int d = 1; d < 6; d++)" \
+#define FIND                                                                                              \
+	"uint64_t *page = 0, *sp = __builtin_frame_address(0);"                                           \
+	"for (int i = 0; i < 120 && !page; i++)"                                                          \
+	" for (int d = 1; d < 6; d++)"                                                                    \
 	"  if (!(sp[i] & 4095) && sp[i] >> 40 && !(sp[i] >> 47) && sp[i + d] == 1 && sp[i + d + 1] >> 40" \
-	"   && *(uint64_t *)sp[i] == sp[i + d + 1]) page = (uint64_t *)sp[i];" \
+	"   && *(uint64_t *)sp[i] == sp[i + d + 1]) page = (uint64_t *)sp[i];"                            \
 	"if (!page) __builtin_trap();"
-#define WORK(loops) "for (long i = 0; i < " #loops "; i++) __asm__ volatile(\"\"); scale_all(n, s, x, y);"
+#define WORK(loops) \
+	"for (long i = 0; i < " #loops "; i++) __asm__ volatile(\"\"); scale_all(n, s, x, y);"
 
 static void forged(const char *name, const char *body, enum kl_call_end want, const char *what)
 {
@@ -332,21 +375,28 @@ static void forged(const char *name, const char *body, enum kl_call_end want, co
 
 static void forgers(void **state)
 {
-	forged("forge_long", FIND "page[16] = page[0];" WORK(50000000), KL_CALL_CHEAT, "wrote the completion word");
-	forged("forge_hang", FIND "page[16] = page[0]; for (;;) __asm__ volatile(\"\");", KL_CALL_CHEAT,
+	forged("forge_long", FIND "page[16] = page[0];" WORK(50000000), KL_CALL_CHEAT,
 	       "wrote the completion word");
-	forged("forge_go", FIND "page[0] = 77; scale_all(n, s, x, y);", KL_CALL_CHEAT, "control page");
-	forged("forge_ready", FIND "page[8] = 77; scale_all(n, s, x, y);", KL_CALL_CHEAT, "control page");
-	forged("forge_pad", FIND "page[300] = 1; scale_all(n, s, x, y);", KL_CALL_CHEAT, "control page");
-	forged("forge_int3", FIND "page[16] = page[0]; __asm__ volatile(\"int3\");", KL_CALL_CHEAT, "another place");
+	forged("forge_hang", FIND "page[16] = page[0]; for (;;) __asm__ volatile(\"\");",
+	       KL_CALL_CHEAT, "wrote the completion word");
+	forged("forge_go", FIND "page[0] = 77; scale_all(n, s, x, y);", KL_CALL_CHEAT,
+	       "control page");
+	forged("forge_ready", FIND "page[8] = 77; scale_all(n, s, x, y);", KL_CALL_CHEAT,
+	       "control page");
+	forged("forge_pad", FIND "page[300] = 1; scale_all(n, s, x, y);", KL_CALL_CHEAT,
+	       "control page");
+	forged("forge_int3", FIND "page[16] = page[0]; __asm__ volatile(\"int3\");", KL_CALL_CHEAT,
+	       "another place");
 }
 
 /* A "done" that comes a little early gains nothing: the trap is what counts. */
 static void forging_briefly_gains_nothing(void **state)
 {
 	KL_AUTO(kl_freep) char *a = build("work", WORK(300000));
-	KL_AUTO(kl_freep) char *b = build("forge_short", FIND "for (long i = 0; i < 150000; i++) __asm__ volatile(\"\"); "
-					  "page[16] = page[0]; for (long i = 0; i < 150000; i++) __asm__ volatile(\"\"); scale_all(n, s, x, y);");
+	KL_AUTO(kl_freep) char *b = build(
+		"forge_short", FIND
+		"for (long i = 0; i < 150000; i++) __asm__ volatile(\"\"); "
+		"page[16] = page[0]; for (long i = 0; i < 150000; i++) __asm__ volatile(\"\"); scale_all(n, s, x, y);");
 	KL_AUTO(kl_subject_freep) struct kl_subject *sa = start(a, false, false, 0);
 	KL_AUTO(kl_subject_freep) struct kl_subject *sb = start(b, false, false, 0);
 	double least_a = HUGE_VAL, least_b = HUGE_VAL;
@@ -358,7 +408,7 @@ static void forging_briefly_gains_nothing(void **state)
 		assert_int_equal(kl_subject_call(sa, &ca), 0);
 		assert_int_equal(kl_subject_call(sb, &cb), 0);
 		assert_int_equal(ca.end, KL_CALL_OK);
-		if (cb.end == KL_CALL_CHEAT)	/* found out: better still */
+		if (cb.end == KL_CALL_CHEAT) /* found out: better still */
 			return;
 		assert_int_equal(cb.end, KL_CALL_OK);
 		least_a = fmin(least_a, (double)ca.ns);
@@ -371,7 +421,8 @@ static void forging_briefly_gains_nothing(void **state)
 /* What the kernel leaves behind is put right before the next call. */
 static void environment_is_reset(void **state)
 {
-	KL_AUTO(kl_freep) char *so = build("mxcsr",
+	KL_AUTO(kl_freep) char *so = build(
+		"mxcsr",
 		"static int calls; unsigned m; __asm__ volatile(\"stmxcsr %0\" : \"=m\"(m));\n"
 		"unsigned long f; __asm__ volatile(\"pushf; pop %0\" : \"=r\"(f));\n"
 		"scale_all(n, s, x, y); y[0] = m & 0xffc0; y[1] = (f >> 10) & 1; y[2] = ++calls;\n"
@@ -397,7 +448,8 @@ static void takeover_of_the_loop_is_undone(void **state)
 	 * restored: the one of what it calls (before the 1 of `traced`) becomes
 	 * null, the others are shifted, and `ready` is written as the loop would.
 	 */
-	KL_AUTO(kl_freep) char *so = build("take", FIND
+	KL_AUTO(kl_freep) char *so = build(
+		"take", FIND
 		"scale_all(n, s, x, y);\n"
 		"for (int i = 0; i < 120; i++) if (sp[i] == (uint64_t)page) { page[8] = 0; for (int d = 1; d < 6; d++)"
 		" if (sp[i + d] == 1 && sp[i + d + 1] == page[0]) sp[i + d - 1] = 0, sp[i + d - 2] += d > 2 ? 64 : 0; }");
@@ -416,10 +468,12 @@ static void takeover_of_the_loop_is_undone(void **state)
 
 static void arena_is_given(void **state)
 {
-	KL_AUTO(kl_freep) char *so = build("arena",
+	KL_AUTO(kl_freep) char *so = build(
+		"arena",
 		"for (size_t i = 0; i < kl_rt_arena.size; i += 4096) kl_rt_arena.base[i] = 1;\n"
 		"scale_all(n, s, x, y); y[0] = kl_rt_arena.size;");
-	KL_AUTO(kl_freep) char *over = build("arena_over", "kl_rt_arena.base[kl_rt_arena.size] = 1;");
+	KL_AUTO(kl_freep) char *over = build("arena_over",
+					     "kl_rt_arena.base[kl_rt_arena.size] = 1;");
 	KL_AUTO(kl_subject_freep) struct kl_subject *s = start(so, false, false, -1);
 	KL_AUTO(kl_subject_freep) struct kl_subject *t = start(over, false, false, -1);
 	struct kl_call c;
@@ -433,8 +487,12 @@ static void arena_is_given(void **state)
 
 static void times_are_right(void **state)
 {
-	KL_AUTO(kl_freep) char *so = build("timed", "for (long i = 0; i < 10000000; i++) __asm__ volatile(\"\"); scale_all(n, s, x, y);");
-	KL_AUTO(kl_freep) char *half = build("timed_half", "for (long i = 0; i < 5000000; i++) __asm__ volatile(\"\"); scale_all(n, s, x, y);");
+	KL_AUTO(kl_freep) char *so = build(
+		"timed",
+		"for (long i = 0; i < 10000000; i++) __asm__ volatile(\"\"); scale_all(n, s, x, y);");
+	KL_AUTO(kl_freep) char *half = build(
+		"timed_half",
+		"for (long i = 0; i < 5000000; i++) __asm__ volatile(\"\"); scale_all(n, s, x, y);");
 	KL_AUTO(kl_subject_freep) struct kl_subject *s = start(so, false, false, 0);
 	KL_AUTO(kl_subject_freep) struct kl_subject *h = start(half, false, false, 0);
 	double best = HUGE_VAL, best_half = HUGE_VAL;
@@ -459,7 +517,9 @@ static void broken_objects(void **state)
 	KL_AUTO(kl_freep) char *text = kl_asprintf("%s/text.so", dir);
 	struct kl_job job;
 	struct kl_point point;
-	struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL, .so = so, .entry = "absent", .cpu = -1 };
+	struct kl_subject_spec spec = {
+		.kind = KL_SUBJECT_KERNEL, .so = so, .entry = "absent", .cpu = -1
+	};
 	struct kl_subject *s = NULL;
 
 	make_job(&job, &point);
@@ -470,7 +530,9 @@ static void broken_objects(void **state)
 	assert_int_equal(kl_subject_start(&s, &job, &point, &spec), KL_EINVALID);
 	spec.so = "relative.so";
 	assert_int_equal(kl_subject_start(&s, &job, &point, &spec), KL_EINVALID);
-	spec = (struct kl_subject_spec){ .kind = KL_SUBJECT_BASELINE, .baseline = "none.such", .cpu = -1 };
+	spec = (struct kl_subject_spec){ .kind = KL_SUBJECT_BASELINE,
+					 .baseline = "none.such",
+					 .cpu = -1 };
 	assert_int_equal(kl_subject_start(&s, &job, &point, &spec), KL_EINVALID);
 	spec.baseline = "openblas.sgemm";
 	assert_int_equal(kl_subject_start(&s, &job, &point, &spec), KL_ECANNOT);
@@ -481,10 +543,13 @@ static void types_by_value(void **state)
 {
 	static const enum kl_dtype t[] = { KL_I32, KL_F64, KL_U8, KL_I16, KL_U64 };
 	static const double v[] = { -7, 0.1, 250, -300, 9007199254740993.0 };
-	KL_AUTO(kl_freep) char *so = build("types",
+	KL_AUTO(kl_freep) char *so = build(
+		"types",
 		"} void types(int32_t a, double b, uint8_t c, int16_t d, uint64_t e, double *y) {\n"
 		"y[0] = a; y[1] = b; y[2] = c; y[3] = d; y[4] = e;");
-	struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL, .so = so, .entry = "types", .cpu = -1 };
+	struct kl_subject_spec spec = {
+		.kind = KL_SUBJECT_KERNEL, .so = so, .entry = "types", .cpu = -1
+	};
 	KL_AUTO(kl_subject_freep) struct kl_subject *s = NULL;
 	struct kl_job job;
 	struct kl_point point;
@@ -492,8 +557,9 @@ static void types_by_value(void **state)
 
 	make_job(&job, &point);
 	for (int i = 0; i < 5; i++)
-		job.arg[i] =
-			(struct kl_job_arg){ .role = KL_ROLE_SCALAR, .dtype = t[i], .value = v[i] };
+		job.arg[i] = (struct kl_job_arg){ .role = KL_ROLE_SCALAR,
+						  .dtype = t[i],
+						  .value = v[i] };
 	job.arg[0].role = KL_ROLE_DIM;
 	point.arg[0].value = -7;
 	job.arg[5] = (struct kl_job_arg){ .role = KL_ROLE_OUT, .dtype = KL_F64 };
@@ -511,9 +577,12 @@ static void types_by_value(void **state)
  */
 static void oracle_in_double(void **state)
 {
-	KL_AUTO(kl_freep) char *so = build("oracle",
+	KL_AUTO(kl_freep) char *so = build(
+		"oracle",
 		"} void o(int64_t n, double s, const double *x, double *y) { for (int64_t i = 0; i < n; i++) y[i] = s * x[i];");
-	struct kl_subject_spec spec = { .kind = KL_SUBJECT_ORACLE, .so = so, .entry = "o", .cpu = -1, .real_is_double = true };
+	struct kl_subject_spec spec = {
+		.kind = KL_SUBJECT_ORACLE, .so = so, .entry = "o", .cpu = -1, .real_is_double = true
+	};
 	KL_AUTO(kl_subject_freep) struct kl_subject *s = NULL;
 	struct kl_job job;
 	struct kl_point point;
@@ -536,7 +605,9 @@ static void oracle_in_double(void **state)
 static void empty_tensors(void **state)
 {
 	KL_AUTO(kl_freep) char *so = build("honest", "scale_all(n, s, x, y);");
-	struct kl_subject_spec spec = { .kind = KL_SUBJECT_KERNEL, .so = so, .entry = "k", .cpu = -1 };
+	struct kl_subject_spec spec = {
+		.kind = KL_SUBJECT_KERNEL, .so = so, .entry = "k", .cpu = -1
+	};
 	struct kl_job job;
 	struct kl_point point;
 	struct kl_call c;
@@ -577,7 +648,8 @@ static void children_die_with_the_parent(void **state)
 	/* a grandchild that lived would be found by its pid's absence only; its object's mapping is
 	 * enough */
 	for (int i = 0; i < 100; i++) {
-		KL_AUTO(kl_freep) char *grep = kl_asprintf("grep -ls '%s' /proc/[0-9]*/maps | grep -v self", so);
+		KL_AUTO(kl_freep) char *grep = kl_asprintf(
+			"grep -ls '%s' /proc/[0-9]*/maps | grep -v self", so);
 		FILE *p = popen(grep, "r");
 		bool any = fgetc(p) != EOF;
 

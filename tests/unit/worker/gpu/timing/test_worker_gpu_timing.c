@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The profile of surface cuda against a pretended driver: who is called, what is looked at, what
- * falls out and what fails. Times are those of a processor that does other things as well, so only orders
- * are asserted.
+ * falls out and what fails. Times are those of a processor that does other things as well, so only
+ * orders are asserted.
  */
 #include "gpu_fixture.h"
 
@@ -87,12 +87,16 @@ static void a_slower_parent(void **state)
 }
 
 /* What an event cannot time is timed by many calls, and both figures are there. */
-/* The pretended GPU computes on a processor that others use as well: what is brief may look long, not always. */
+/*
+ * The pretended GPU computes on a processor that others use as well: what is brief may look long,
+ * not always.
+ */
 static json_t *profile_brief(struct kl_job *j)
 {
 	json_t *r = profile(j);
 
-	for (int turn = 0; turn < 4 && strcmp(kl_json_str_or(point(r), "by", ""), "batch"); turn++) {
+	for (int turn = 0; turn < 4 && strcmp(kl_json_str_or(point(r), "by", ""), "batch");
+	     turn++) {
 		json_decref(r);
 		r = profile(j);
 	}
@@ -126,21 +130,25 @@ static void brief_ones_have_parents_too(void **state)
 /* Every timed call is looked at: one that stops computing after a while is found out. */
 static void a_lazy_kernel(void **state)
 {
-	struct kl_job *j = job_of(*state, SCALE_KERNEL("static int calls; if (++calls > 40) return;"));
+	struct kl_job *j = job_of(*state,
+				  SCALE_KERNEL("static int calls; if (++calls > 40) return;"));
 	KL_AUTO(json_decrefp) json_t *r = NULL;
 
 	r = profile(j);
 	assert_string_equal(kl_json_str_or(r, "status", ""), "fail");
 	assert_contains(kl_json_str_or(r, "class", ""), "wrong");
 	assert_contains(kl_json_str_or(r, "message", ""), "a timed call answered wrongly");
-	assert_string_equal(kl_json_str_or(json_object_get(json_object_get(r, "correct"), "failure"), "point", ""),
-			    "case0");
+	assert_string_equal(
+		kl_json_str_or(json_object_get(json_object_get(r, "correct"), "failure"), "point",
+			       ""),
+		"case0");
 }
 
 /* a bit of one element, every other time */
-#define FICKLE SCALE_KERNEL("static int calls; if (++calls % 2) {"			\
-	" for (int i = 0; i < n; i++) y[i] = x[i] * s;"				\
-	" unsigned u; memcpy(&u, y, 4); u ^= 1; memcpy(y, &u, 4); return; }")
+#define FICKLE                                                       \
+	SCALE_KERNEL("static int calls; if (++calls % 2) {"          \
+		     " for (int i = 0; i < n; i++) y[i] = x[i] * s;" \
+		     " unsigned u; memcpy(&u, y, 4); u ^= 1; memcpy(y, &u, 4); return; }")
 
 /* Right answers in two roundings, where the contract wants equal bits. */
 static void a_fickle_kernel(void **state)
@@ -164,7 +172,8 @@ static void a_fickle_kernel_where_it_may(void **state)
 
 static void a_faulting_candidate(void **state)
 {
-	struct kl_job *j = job_of(*state, SCALE_KERNEL("static int calls; if (++calls > 30) *(int *)64 = 1;"));
+	struct kl_job *j = job_of(
+		*state, SCALE_KERNEL("static int calls; if (++calls > 30) *(int *)64 = 1;"));
 	KL_AUTO(json_decrefp) json_t *r = NULL;
 
 	r = profile(j);
@@ -178,8 +187,9 @@ static void a_faulting_parent(void **state)
 	struct kl_job *j = job_of(*state, NULL);
 	KL_AUTO(json_decrefp) json_t *r = NULL;
 
-	add_parent(*state, gpu_cubin(*state, "parent", "float",
-				     SCALE_KERNEL("static int calls; if (++calls > 30) *(int *)64 = 1;")));
+	add_parent(*state,
+		   gpu_cubin(*state, "parent", "float",
+			     SCALE_KERNEL("static int calls; if (++calls > 30) *(int *)64 = 1;")));
 	r = profile(j);
 	assert_null(json_object_get(r, "status"));
 	assert_null(versus(r, "parent"));
@@ -244,13 +254,15 @@ static void below_the_floor(void **state)
 }
 
 /* Appends a byte to the file "count" at each call. */
-#define COUNTED(also)							\
-	"#include <fcntl.h>\n" SCALE_KERNEL("{ int h = open(\"%s/count\", O_WRONLY | O_CREAT | O_APPEND, 0600);"	\
-					    " write(h, \".\", 1); close(h); }" also)
+#define COUNTED(also)                                                                \
+	"#include <fcntl.h>\n" SCALE_KERNEL(                                         \
+		"{ int h = open(\"%s/count\", O_WRONLY | O_CREAT | O_APPEND, 0600);" \
+		" write(h, \".\", 1); close(h); }" also)
 
 static size_t calls_of(struct gpu_fixture *f, const char *kernel, json_t **result)
 {
-	KL_AUTO(kl_freep) char *body = kl_asprintf(kernel, f->dir), *path = kl_fs_join(f->dir, "count");
+	KL_AUTO(kl_freep) char *body = kl_asprintf(kernel, f->dir),
+			       *path = kl_fs_join(f->dir, "count");
 	struct stat st;
 
 	*result = profile(job_of(f, body));
@@ -288,18 +300,26 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_slower_parent, gpu_setup_test, gpu_teardown_test),
-		cmocka_unit_test_setup_teardown(brief_kernels_go_by_batches, gpu_setup_test, gpu_teardown_test),
-		cmocka_unit_test_setup_teardown(brief_ones_have_parents_too, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(brief_kernels_go_by_batches, gpu_setup_test,
+						gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(brief_ones_have_parents_too, gpu_setup_test,
+						gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(a_lazy_kernel, gpu_setup_test, gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(a_fickle_kernel, gpu_setup_test, gpu_teardown_test),
-		cmocka_unit_test_setup_teardown(a_fickle_kernel_where_it_may, gpu_setup_test, gpu_teardown_test),
-		cmocka_unit_test_setup_teardown(a_faulting_candidate, gpu_setup_test, gpu_teardown_test),
-		cmocka_unit_test_setup_teardown(a_faulting_parent, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(a_fickle_kernel_where_it_may, gpu_setup_test,
+						gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(a_faulting_candidate, gpu_setup_test,
+						gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(a_faulting_parent, gpu_setup_test,
+						gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(a_wrong_parent, gpu_setup_test, gpu_teardown_test),
-		cmocka_unit_test_setup_teardown(a_baseline_that_is_not_here, gpu_setup_test, gpu_teardown_test),
-		cmocka_unit_test_setup_teardown(a_baseline_of_our_own, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(a_baseline_that_is_not_here, gpu_setup_test,
+						gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(a_baseline_of_our_own, gpu_setup_test,
+						gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(below_the_floor, gpu_setup_test, gpu_teardown_test),
-		cmocka_unit_test_setup_teardown(dear_calls_are_few, gpu_setup_test, gpu_teardown_test),
+		cmocka_unit_test_setup_teardown(dear_calls_are_few, gpu_setup_test,
+						gpu_teardown_test),
 		cmocka_unit_test_setup_teardown(hot_as_well, gpu_setup_test, gpu_teardown_test),
 	};
 
