@@ -73,7 +73,7 @@ PACKAGES := gcc libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml
 PACKAGES_DEV := clang libclang-rt-14-dev valgrind zsh fish bash-completion chromium-headless-shell pre-commit universal-ctags
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 
-.PHONY: all worker deps deps-dev demo check tests man style fuzz ptx bench bench-programs clean
+.PHONY: all worker deps deps-dev demo check tests man style format fuzz ptx bench bench-programs clean
 .PHONY: install install-strip uninstall installcheck dist deb
 all: $(B)/git-klineage $(B)/klineage-worker
 worker: $(B)/klineage-worker
@@ -204,6 +204,8 @@ man: $(MAN)
 
 style:
 	@tests/style.sh
+format:
+	@tests/style.sh --format
 
 # PARTS="aa log" measures these alone
 bench: deps

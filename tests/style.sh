@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/style.sh - arrows between rooms, libraries in their folders, forbidden calls, line lengths,
-# the table of files, format, shell scripts, messages of commits.
+# tests/style.sh [--format]
+#
+# Check arrows between rooms, libraries in their folders, forbidden calls, line lengths,
+# the table of files, format, shell scripts, messages of commits. --format: format C files instead.
 cd "$(dirname "$0")/.." || exit 1
 rc=0
-# "on" once the whole tree has the format of .clang-format
-format=${STYLE_FORMAT:-off}
 
 bad () {
 	echo "$1" >&2
@@ -120,18 +120,23 @@ lines '^src/.*\.[ch]$|^Makefile$|^tests/.*\.sh$' '[[:space:]]+$' && bad "^ trail
 # what each file is, and the table of it
 tests/files.pl --check || rc=1
 
-# kernels, recorded data and what "make ptx" writes keep their bytes
-check_format () {
-	tool=
-	for t in clang-format-14 clang-format; do
-		command -v $t >/dev/null && $t --version | grep -q 'version 14\.' && tool=$t && break
-	done
-	[ "$tool" ] || { bad "style: no clang-format 14 here (make deps): the format cannot be checked"; return; }
+# what the format holds for: kernels, recorded data and what "make ptx" writes keep their bytes
+formatted () {
 	files '^src/.*\.[ch]$|^tests/(unit|bench|fake|fuzz|device)/.*\.[ch]$' |
-		grep -vE '^src/worker/gpu/ptx\.c$|^tests/fuzz/corpus/' |
-		xargs $tool --dry-run -Werror || bad "^ not the format of .clang-format: $tool -i <file>"
+		grep -vE '^src/worker/gpu/ptx\.c$|^tests/fuzz/corpus/'
 }
-[ "$format" != on ] || check_format
+# releases of clang-format differ in what they write
+for tool in clang-format-14 clang-format ''; do
+	[ "$tool" ] && command -v $tool >/dev/null && $tool --version | grep -q 'version 14\.' && break
+done
+if [ -z "$tool" ]; then
+	bad "style: no clang-format 14 here (make deps): the format cannot be checked"
+elif [ "$1" = --format ]; then
+	formatted | xargs "$tool" -i
+	exit
+else
+	formatted | xargs "$tool" --dry-run -Werror || bad "^ not the format of .clang-format: make format"
+fi
 
 if command -v shellcheck >/dev/null; then
 	files '\.sh$|^git-klineage$|^\.ci/run$|^hooks/|^tests/hooks/' |
