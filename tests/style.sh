@@ -33,6 +33,24 @@ lines () {
 	files "$where" | xargs grep -nHE "$@" -e "$what"
 }
 
+# what the format holds for: kernels, recorded data and what "make ptx" writes keep their bytes
+formatted () {
+	files '^src/.*\.[ch]$|^tests/(unit|bench|fake|fuzz|device)/.*\.[ch]$' |
+		grep -vE '^src/worker/gpu/ptx\.c$|^tests/fuzz/corpus/'
+}
+# releases of clang-format differ in what they write
+for tool in clang-format-14 clang-format ''; do
+	[ "$tool" ] && command -v $tool >/dev/null && $tool --version | grep -q 'version 14\.' && break
+done
+if [ -z "$tool" ]; then
+	bad "style: no clang-format 14 here (make deps): the format cannot be checked"
+elif [ "$1" = --format ]; then
+	formatted | xargs "$tool" -i
+	exit
+else
+	formatted | xargs "$tool" --dry-run -Werror || bad "^ not the format of .clang-format: make format"
+fi
+
 sources='^src/.*\.[ch]$'
 
 # only <header regex> <file regex>
@@ -119,24 +137,6 @@ lines '^src/.*\.[ch]$|^Makefile$|^tests/.*\.sh$' '[[:space:]]+$' && bad "^ trail
 
 # what each file is, and the table of it
 tests/files.pl --check || rc=1
-
-# what the format holds for: kernels, recorded data and what "make ptx" writes keep their bytes
-formatted () {
-	files '^src/.*\.[ch]$|^tests/(unit|bench|fake|fuzz|device)/.*\.[ch]$' |
-		grep -vE '^src/worker/gpu/ptx\.c$|^tests/fuzz/corpus/'
-}
-# releases of clang-format differ in what they write
-for tool in clang-format-14 clang-format ''; do
-	[ "$tool" ] && command -v $tool >/dev/null && $tool --version | grep -q 'version 14\.' && break
-done
-if [ -z "$tool" ]; then
-	bad "style: no clang-format 14 here (make deps): the format cannot be checked"
-elif [ "$1" = --format ]; then
-	formatted | xargs "$tool" -i
-	exit
-else
-	formatted | xargs "$tool" --dry-run -Werror || bad "^ not the format of .clang-format: make format"
-fi
 
 if command -v shellcheck >/dev/null; then
 	files '\.sh$|^git-klineage$|^\.ci/run$|^hooks/|^tests/hooks/' |
