@@ -135,7 +135,7 @@ int kl_made_root(git_oid *out, struct kl_repo *r, const git_oid *parent, const s
 	return kl_repo_commit_write(out, r, &spec);
 }
 
-static char *copy(const char *s)
+static char *copy_text(const char *s)
 {
 	return s && *s ? kl_strdup(s) : NULL;
 }
@@ -156,14 +156,14 @@ static void message_of(struct kl_buf *out, const struct kl_made *m)
 		.forward = true,
 		.number = m->number,
 		.action = kl_strdup(action),
-		.mechanism = copy(m->mechanism ? m->mechanism :
-				  c            ? c->mechanism :
-						 NULL),
+		.mechanism = copy_text(m->mechanism ? m->mechanism :
+				       c            ? c->mechanism :
+						      NULL),
 		.locus = kl_proposal_locus(m->from, m->to),
 		.text = text_of(m),
-		.class_ = copy(m->class_),
+		.class_ = copy_text(m->class_),
 		.rewriter = kl_strdup(m->rewriter),
-		.source = copy(m->source),
+		.source = copy_text(m->source),
 	};
 
 	kl_step_message(out, &s);

@@ -66,23 +66,23 @@ static int diff_paths(struct kl_strvec *out, const char *diff)
 	return out->n ? 0 : kl_error(KL_ENO, "its diff names no file by 'diff --git'");
 }
 
-static const char *leaf(const char *path)
+static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
 }
 
-static const char *kind(const char *path)
+static const char *file_kind(const char *path)
 {
-	const char *dot = strrchr(leaf(path), '.');
+	const char *dot = strrchr(base_name(path), '.');
 
 	return dot ? dot : "";
 }
 
 /* the only source that `same` holds of, or NULL */
-static const struct kl_file *only(const struct kl_surface *s, const char *path,
-				  const char *(*part)(const char *path))
+static const struct kl_file *only_file(const struct kl_surface *s, const char *path,
+				       const char *(*part)(const char *path))
 {
 	const struct kl_file *found = NULL;
 
@@ -103,8 +103,8 @@ static const struct kl_file *source_for(const struct kl_surface *s, const char *
 	for (size_t i = 0; i < s->nfile; i++)
 		if (!strcmp(s->file[i].path, path))
 			return &s->file[i];
-	f = only(s, path, leaf);
-	return f || !alone ? f : only(s, path, kind);
+	f = only_file(s, path, base_name);
+	return f || !alone ? f : only_file(s, path, file_kind);
 }
 
 /* --- diffs: applied ---------------------------------------------------------------------- */
@@ -280,7 +280,7 @@ static int apply_cocci(struct edits *out, const struct kl_carrier_try *t,
 /* --- both ------------------------------------------------------------------------------------- */
 
 /* whatever is wrong with a card's own text is an answer about the card */
-static int answer(int err)
+static int as_answer(int err)
 {
 	switch (err) {
 	case KL_EINVALID:
@@ -313,5 +313,5 @@ int kl_carrier_apply(struct kl_surface **out, const char **how, const struct kl_
 		return kl_error(KL_ENO, "it changes nothing here");
 	if (!err)
 		err = kl_surface_with(out, t->state, e.v, e.n);
-	return answer(err);
+	return as_answer(err);
 }

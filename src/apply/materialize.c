@@ -168,20 +168,20 @@ static int beats_best(bool *out, const struct kl_mat *w, const struct kl_surface
 	return err;
 }
 
-static void say(struct kl_mat_try *t, const struct kl_event *event)
+static void set_outcome(struct kl_mat_try *t, const struct kl_event *event)
 {
 	snprintf(t->event, sizeof(t->event), "%s", event->id);
 	t->speed = kl_made_speed(&t->ratio, event);
 }
 
-static int weigh(struct kl_mat_try *t, const struct kl_mat *w, const struct kl_judgement *v,
-		 const struct kl_surface *s)
+static int weigh_edit(struct kl_mat_try *t, const struct kl_mat *w, const struct kl_judgement *v,
+		      const struct kl_surface *s)
 {
 	const char *class_ = kl_event_class(v->event);
 	bool best = false;
 	int err;
 
-	say(t, v->event);
+	set_outcome(t, v->event);
 	if (v->event->verdict != KL_VERDICT_PASS) {
 		t->outcome = KL_MAT_FAIL;
 		t->why = kl_strdup(*class_ ? class_ : kl_verdict_name(v->event->verdict));
@@ -208,8 +208,8 @@ static void make_node(struct kl_mat_try *t, struct kl_mat *w, const git_oid *com
 		m->best = t->node;
 }
 
-static int keep(struct kl_mat_try *t, struct kl_mat *w, const struct kl_mat_edit *e,
-		struct kl_event *event, const git_oid *commit)
+static int keep_edit(struct kl_mat_try *t, struct kl_mat *w, const struct kl_mat_edit *e,
+		     struct kl_event *event, const git_oid *commit)
 {
 	const struct kl_mat_node on = w->m->node[t->on];
 	bool best = t->outcome == KL_MAT_BEST;
@@ -248,8 +248,8 @@ static int keep(struct kl_mat_try *t, struct kl_mat *w, const struct kl_mat_edit
 }
 
 /* what a killed run knew of it; false: nothing, or nothing that is worth it */
-static int recall(bool *done, const git_oid **commit, struct kl_mat_try *t, struct kl_mat *w,
-		  const struct kl_mat_edit *e)
+static int recall_edit(bool *done, const git_oid **commit, struct kl_mat_try *t, struct kl_mat *w,
+		       const struct kl_mat_edit *e)
 {
 	const struct kl_mat_node *on = &w->m->node[t->on];
 	const struct kl_mat_logged *was;
@@ -268,7 +268,7 @@ static int recall(bool *done, const git_oid **commit, struct kl_mat_try *t, stru
 	if ((err = kl_mat_log_event(&event, w->o->repo, &was->commit, *e->to, on->state)) < 0 ||
 	    !event)
 		return err;
-	say(t, event);
+	set_outcome(t, event);
 	if (was->outcome == KL_MAT_NODE && t->speed == KL_SPEED_AMBIGUOUS)
 		return 0;
 	*done = true;
@@ -289,13 +289,13 @@ int kl_mat_settle(struct kl_mat_try *t, struct kl_mat *w, const struct kl_mat_ed
 	t->outcome = KL_MAT_KNOWN;
 	if (is_known(w, *e->to))
 		return 0;
-	if ((err = recall(&done, &commit, t, w, e)) < 0 || done)
+	if ((err = recall_edit(&done, &commit, t, w, e)) < 0 || done)
 		return err;
 	w->judged++;
 	if ((err = kl_made_judge(&v, w->o->gate, *e->to, w->m->node[t->on].state, false)) < 0 ||
-	    (err = KL_FAULT("mat-judged")) < 0 || (err = weigh(t, w, v, *e->to)) < 0)
+	    (err = KL_FAULT("mat-judged")) < 0 || (err = weigh_edit(t, w, v, *e->to)) < 0)
 		return err;
-	return keep(t, w, e, v->event, commit);
+	return keep_edit(t, w, e, v->event, commit);
 }
 
 size_t kl_mat_add_try(struct kl_mat *w, struct kl_mat_try *t)
@@ -401,7 +401,7 @@ int kl_mat_climb(struct kl_mat *w)
 /* --- the root --------------------------------------------------------------------------------- */
 
 /* the first link of the chain is the root, so that nothing that a note stands on can go */
-static int begin(struct kl_mat *w, struct kl_event *event)
+static int begin_run(struct kl_mat *w, struct kl_event *event)
 {
 	KL_AUTO(kl_keep_release) struct kl_keep k = { .repo = w->o->repo, .chain = w->m->chain };
 	KL_AUTO(kl_freep) char *text = kl_asprintf("begun: %s\n\nKlineage-Outcome: root\n",
@@ -430,7 +430,7 @@ static int judge_root(struct kl_mat *w)
 				*kl_event_class(v->event) ? ", " : "", kl_event_class(v->event),
 				v->event->message);
 	w->m->node[0].event = kl_event_ref(v->event);
-	return begin(w, v->event);
+	return begin_run(w, v->event);
 }
 
 static bool is_ours(const struct kl_mat *w)
@@ -503,7 +503,7 @@ int kl_materialize_check(const struct kl_materialize_opts *o)
 }
 
 /* tools are not to see what the model is not to see */
-static int climb(struct kl_mat *w)
+static int climb_all(struct kl_mat *w)
 {
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
 	int err;
@@ -529,7 +529,7 @@ int kl_materialize(struct kl_materialization *out, const struct kl_materialize_o
 		return err;
 	add_node(&w, &o->commit, root, 0);
 	out->node[0].correct = true;
-	if ((!o->dry && (err = judge_root(&w)) < 0) || (err = climb(&w)) < 0)
+	if ((!o->dry && (err = judge_root(&w)) < 0) || (err = climb_all(&w)) < 0)
 		return err;
 	out->stopped = is_enough(&w);
 	return o->session && !o->dry ? kl_mat_ask(&w) : 0;

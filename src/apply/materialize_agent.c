@@ -49,12 +49,12 @@ static void climber_release(struct climber *c)
 	kl_buf_release(&c->offered);
 }
 
-static struct kl_mat_node *node(const struct climber *c, size_t i)
+static struct kl_mat_node *node_at(const struct climber *c, size_t i)
 {
 	return &c->w->m->node[i];
 }
 
-static void set(char **s, char *value)
+static void set_text(char **s, char *value)
 {
 	free(*s);
 	*s = value;
@@ -68,7 +68,7 @@ static int load_card(struct kl_card **out, const struct climber *c, size_t card)
 }
 
 /* the card whole, unless that is too much for one prefix; `*ok`: it is known to the model now */
-static int tell(bool *ok, struct kl_buf *out, struct climber *c, const struct kl_retrieved *r)
+static int tell_card(bool *ok, struct kl_buf *out, struct climber *c, const struct kl_retrieved *r)
 {
 	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -126,7 +126,7 @@ static int open_conversation(struct climber *climber)
 	int err = o->arm == KL_CARDS_NONE ? 0 : kl_mat_pool(&pool, climber->w, 0);
 
 	for (size_t i = 0; !err && i < pool.n; i++)
-		err = tell(&ok, &cards, climber, &pool.v[i]);
+		err = tell_card(&ok, &cards, climber, &pool.v[i]);
 	if (err < 0)
 		return err;
 	if (!cards.len)
@@ -139,21 +139,21 @@ static int open_conversation(struct climber *climber)
 
 /* --- what is offered -------------------------------------------------------------------------- */
 
-static char *closing(size_t at, const char *card)
+static char *closing_text(size_t at, const char *card)
 {
 	return kl_asprintf("%zu %s", at, card);
 }
 
 static void close_card(struct climber *climber, size_t at, const char *card)
 {
-	KL_AUTO(kl_freep) char *key = closing(at, card);
+	KL_AUTO(kl_freep) char *key = closing_text(at, card);
 
 	kl_map_put(&climber->closed, key, climber);
 }
 
 static bool may_offer(const struct climber *c, const struct kl_retrieved *r)
 {
-	KL_AUTO(kl_freep) char *key = closing(c->at, r->id);
+	KL_AUTO(kl_freep) char *key = closing_text(c->at, r->id);
 
 	return !kl_map_get(&c->closed, key) && (!c->only.n || kl_strvec_has(&c->only, r->id));
 }
@@ -191,7 +191,7 @@ static int make_offer(struct climber *c)
 
 		if (!may_offer(c, &c->pool.v[i]))
 			continue;
-		err = tell(&ok, &cards, c, &c->pool.v[i]);
+		err = tell_card(&ok, &cards, c, &c->pool.v[i]);
 		if (ok)
 			offer_card(c, &c->pool.v[i], &list);
 	}
@@ -206,7 +206,7 @@ static int make_offer(struct climber *c)
 
 /* --- where it goes ---------------------------------------------------------------------------- */
 
-static void stand(struct climber *c, size_t at, const struct kl_strvec *only, int left)
+static void stand_at(struct climber *c, size_t at, const struct kl_strvec *only, int left)
 {
 	c->at = at;
 	c->left = left;
@@ -227,10 +227,11 @@ static void go_on(struct climber *c)
 	c->driver.dialogue.kind = c->at == c->shown ? KL_DIALOGUE_ANOTHER : KL_DIALOGUE_STEP;
 }
 
-static void came(struct climber *c, const char *class_, struct kl_event *event, char *outcome)
+static void note_outcome(struct climber *c, const char *class_, struct kl_event *event,
+			 char *outcome)
 {
-	set(&c->class_, kl_strdup(class_));
-	set(&c->outcome, outcome);
+	set_text(&c->class_, kl_strdup(class_));
+	set_text(&c->outcome, outcome);
 	kl_event_free(c->event);
 	c->event = kl_event_ref(event);
 }
@@ -242,7 +243,7 @@ static int find_next(bool *more, struct climber *c)
 	int err = make_offer(c);
 
 	if (!err && !none && !c->noffer && c->at != c->w->m->best) {
-		stand(c, c->w->m->best, NULL, KL_MAT_BUILD_ON);
+		stand_at(c, c->w->m->best, NULL, KL_MAT_BUILD_ON);
 		err = make_offer(c);
 	}
 	*more = none || c->noffer;
@@ -294,7 +295,7 @@ static int named_card(struct kl_card **out, struct kl_mat_try *t, const struct c
 	return load_card(out, c, card);
 }
 
-static char *sentence(const struct kl_mat_try *t)
+static char *outcome_sentence(const struct kl_mat_try *t)
 {
 	if (t->ratio.ppm)
 		return kl_asprintf(
@@ -312,14 +313,14 @@ static int after_node(struct climber *c, const struct kl_mat_try *t, const struc
 	bool enables = false;
 	int err = 0;
 
-	came(c, "not-faster", node(c, t->node)->event, sentence(t));
+	note_outcome(c, "not-faster", node_at(c, t->node)->event, outcome_sentence(t));
 	if (card && card->enables.n && c->left) {
 		err = kl_mat_pool(&pool, c->w, t->node);
 		for (size_t i = 0; !err && i < pool.n; i++)
 			enables |= kl_strvec_has(&card->enables, pool.v[i].id);
 	}
 	if (enables)
-		stand(c, t->node, &card->enables, c->left - 1);
+		stand_at(c, t->node, &card->enables, c->left - 1);
 	else
 		go_on(c);
 	return err;
@@ -328,16 +329,17 @@ static int after_node(struct climber *c, const struct kl_mat_try *t, const struc
 /* what a tool can put in on top is put in first: it is free */
 static int after_best(struct climber *c, const struct kl_mat_try *t)
 {
-	KL_AUTO(kl_freep) char *said = sentence(t);
+	KL_AUTO(kl_freep) char *said = outcome_sentence(t);
 	size_t was = c->w->m->best;
 	int err = c->w->o->arm == KL_CARDS_FULL ? kl_mat_climb(c->w) : 0;
 
-	came(c, "", NULL,
-	     kl_asprintf("%s%s", said,
-			 c->w->m->best == was ? "" :
-						" Since then patches of "
-						"cards were applied that made it faster still."));
-	stand(c, c->w->m->best, NULL, KL_MAT_BUILD_ON);
+	note_outcome(c, "", NULL,
+		     kl_asprintf("%s%s", said,
+				 c->w->m->best == was ?
+					 "" :
+					 " Since then patches of "
+					 "cards were applied that made it faster still."));
+	stand_at(c, c->w->m->best, NULL, KL_MAT_BUILD_ON);
 	return err;
 }
 
@@ -345,8 +347,8 @@ static void after_failure(struct climber *climber, const struct kl_mat_try *atte
 {
 	struct kl_dialogue *dialogue = &climber->driver.dialogue;
 
-	came(climber, attempt->why, node(climber, attempt->node)->event,
-	     kl_strdup("That was refused."));
+	note_outcome(climber, attempt->why, node_at(climber, attempt->node)->event,
+		     kl_strdup("That was refused."));
 	if (kl_feedback_repairs(attempt->why) && dialogue->repair < KL_DIALOGUE_REPAIRS) {
 		dialogue->repair++;
 		dialogue->kind = KL_DIALOGUE_REPAIR;
@@ -370,7 +372,7 @@ static int after_edit(struct climber *c, const struct kl_mat_try *t, const struc
 		return after_node(c, t, card);
 	default:
 		close_card(c, c->at, t->card);
-		came(c, "known", NULL, kl_strdup("That very kernel was there before."));
+		note_outcome(c, "known", NULL, kl_strdup("That very kernel was there before."));
 		go_on(c);
 		return 0;
 	}
@@ -378,7 +380,7 @@ static int after_edit(struct climber *c, const struct kl_mat_try *t, const struc
 
 static int end_run(struct climber *climber, char *why)
 {
-	set(&climber->w->m->ended, why);
+	set_text(&climber->w->m->ended, why);
 	kl_error_clear();
 	climber->driver.dialogue.kind = KL_DIALOGUE_END;
 	return 0;
@@ -390,11 +392,11 @@ static void gives_up(struct climber *climber, const char *card, const char *text
 
 	if (dialogue->kind == KL_DIALOGUE_REPAIR) {
 		close_card(climber, climber->at, card);
-		set(&climber->outcome, kl_strdup("You left it."));
+		set_text(&climber->outcome, kl_strdup("You left it."));
 		go_on(climber);
 	} else if (climber->at != climber->w->m->best) {
-		stand(climber, climber->w->m->best, NULL, KL_MAT_BUILD_ON);
-		came(climber, "", NULL, kl_strdup("You left it."));
+		stand_at(climber, climber->w->m->best, NULL, KL_MAT_BUILD_ON);
+		note_outcome(climber, "", NULL, kl_strdup("You left it."));
 	} else {
 		end_run(climber, kl_asprintf("nothing left: %.300s", text));
 	}
@@ -405,7 +407,8 @@ static void gives_up(struct climber *climber, const char *card, const char *text
 
 static bool is_at(const struct climber *c, size_t i, const char *digest)
 {
-	return node(c, i)->correct && !strncmp(node(c, i)->state->digest, digest, strlen(digest));
+	return node_at(c, i)->correct &&
+	       !strncmp(node_at(c, i)->state->digest, digest, strlen(digest));
 }
 
 /* the node that a stored turn was about: it may have stood on another one, at another time */
@@ -430,7 +433,7 @@ static int follow_stored(struct climber *climber)
 					      "about a kernel that this run does not come to: %s",
 					      turn + 1, digest),
 				     "choose another name with --name");
-	stand(climber, i - 1, NULL, KL_MAT_BUILD_ON);
+	stand_at(climber, i - 1, NULL, KL_MAT_BUILD_ON);
 	climber->driver.dialogue.kind = kind;
 	return 0;
 }
@@ -519,8 +522,8 @@ static int one_turn(struct climber *climber)
 			  driver->rewriter);
 	err = kl_agent_ask(&answer, driver,
 			   &(struct kl_agent_question){
-				   .state = node(climber, climber->at)->state,
-				   .facts = node(climber, climber->at)->event,
+				   .state = node_at(climber, climber->at)->state,
+				   .facts = node_at(climber, climber->at)->event,
 				   .offer = climber->offer.ptr,
 				   .offered = climber->offered.ptr,
 				   .class_ = climber->class_,
@@ -560,12 +563,12 @@ int kl_mat_ask(struct kl_mat *w)
 	const char *model;
 	int err;
 
-	stand(&c, w->m->best, NULL, KL_MAT_BUILD_ON);
+	stand_at(&c, w->m->best, NULL, KL_MAT_BUILD_ON);
 	err = open_conversation(&c);
 	while (!err && w->m->n < KL_MAT_TRIES && kl_driver_next(&c.driver))
 		err = one_turn(&c);
 	if (!err && !w->m->ended)
-		set(&w->m->ended, say_end(&c.driver));
+		set_text(&w->m->ended, say_end(&c.driver));
 	if (c.driver.conversation.session)
 		w->m->nano = kl_conversation_cost(&model, &c.driver.conversation);
 	return err;

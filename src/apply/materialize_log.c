@@ -28,8 +28,8 @@ static bool outcome_of(enum kl_mat_outcome *out, const char *word)
 	return false;
 }
 
-static int add(struct kl_mat_log *l, struct kl_repo *r, const git_oid *commit,
-	       enum kl_mat_outcome outcome)
+static int add_logged(struct kl_mat_log *l, struct kl_repo *r, const git_oid *commit,
+		      enum kl_mat_outcome outcome)
 {
 	struct kl_commit c = { 0 };
 	int err = kl_repo_commit_read(&c, r, commit);
@@ -65,7 +65,7 @@ static int read_link(struct kl_mat_log *l, git_oid *at, bool *more, struct kl_re
 		*more = c.nparent == 2;
 		l->root = c.parent[0];
 		if (outcome_of(&outcome, word))
-			err = add(l, r, &c.parent[0], outcome);
+			err = add_logged(l, r, &c.parent[0], outcome);
 		if (*more)
 			*at = c.parent[1];
 	}

@@ -21,7 +21,7 @@ struct maker {
 	size_t depth;
 };
 
-static int refuse(const struct maker *m, const char *why)
+static int refuse_oracle(const struct maker *m, const char *why)
 {
 	return kl_error(KL_EINVALID, "the oracle of '%s' is no kernel to begin with: %s",
 			m->s->contract->workload, why);
@@ -38,7 +38,7 @@ static bool is_main(const struct maker *m, const char *path)
 /* --- words -------------------------------------------------------------------------------- */
 
 /* of the oracle's header as kernels say them */
-static bool word(char to[32], const struct maker *m, const char *w, size_t n)
+static bool rename_word(char to[32], const struct maker *m, const char *w, size_t n)
 {
 	static const char *const math[] = { "exp", "log",  "sqrt", "fabs",
 					    "pow", "tanh", "fma",  "floor" };
@@ -67,13 +67,13 @@ static int add_word(struct maker *m, const char *w, size_t n)
 	KL_AUTO(kl_freep) char *why = NULL;
 	char to[32];
 
-	if (word(to, m, w, n)) {
+	if (rename_word(to, m, w, n)) {
 		kl_buf_adds(&m->text, to);
 	} else if (c->entry && strlen(c->oracle_entry) == n && !memcmp(c->oracle_entry, w, n)) {
 		kl_buf_adds(&m->text, c->entry);
 	} else if (n > 3 && (!memcmp(w, "kl_", 3) || !memcmp(w, "KL_", 3))) {
 		why = kl_asprintf("it uses '%.*s', for which kernels have no word", (int)n, w);
-		return refuse(m, why);
+		return refuse_oracle(m, why);
 	} else {
 		kl_buf_add(&m->text, w, n);
 	}
@@ -127,7 +127,7 @@ static int add_included(struct maker *m, const char *from, const char *name)
 	if (!f || m->depth == MAX_DEPTH) {
 		why = kl_asprintf("it includes '%s', which is %s", name,
 				  f ? "in itself" : "none of its files");
-		return refuse(m, why);
+		return refuse_oracle(m, why);
 	}
 	m->depth++;
 	err = add_file(m, f);
@@ -136,7 +136,7 @@ static int add_included(struct maker *m, const char *from, const char *name)
 }
 
 /* "x.h" of `# include "x.h"`; NULL: it is something else. The caller's. */
-static char *included(const struct kl_ctokens *c)
+static char *included_name(const struct kl_ctokens *c)
 {
 	if (c->n < 2 || !kl_ctoken_is(c, 0, "include") || c->t[1].kind != KL_CT_STRING ||
 	    c->t[1].len < 2)
@@ -152,7 +152,7 @@ static int add_directive(struct maker *m, const char *path, const char *text, si
 	struct kl_ctokens c;
 
 	kl_ctoken_lex(&c, text + 1, len - 1);
-	name = included(&c);
+	name = included_name(&c);
 	kl_ctokens_release(&c);
 	if (name)
 		return add_included(m, path, name);
@@ -210,7 +210,7 @@ static int find_real(struct maker *m)
 			why = kl_asprintf("'%s' is %s, others are %s, and it has one type for all",
 					  a->name, a->dtype, dtype);
 		if (why)
-			return refuse(m, why);
+			return refuse_oracle(m, why);
 		dtype = a->dtype;
 	}
 	m->real = dtype && !strcmp(dtype, "f64") ? "double" : "float";
@@ -225,10 +225,11 @@ static int find_main(const struct kl_file **out, const struct maker *m)
 		if (!is_main(m, m->s->oracle[i].path))
 			continue;
 		if (*out)
-			return refuse(m, "it has several files that are compiled each by itself");
+			return refuse_oracle(
+				m, "it has several files that are compiled each by itself");
 		*out = &m->s->oracle[i];
 	}
-	return *out ? 0 : refuse(m, "it has no source");
+	return *out ? 0 : refuse_oracle(m, "it has no source");
 }
 
 static const char *find_place(const struct maker *m)
@@ -290,10 +291,10 @@ static int refuse_language(const struct maker *m)
 
 	why = l->variant ? kl_asprintf("none is made in %s (%s: true)", l->title, l->variant) :
 			   kl_asprintf("none is made in %s", l->title);
-	return refuse(m, why);
+	return refuse_oracle(m, why);
 }
 
-static int make(struct kl_surface **out, struct maker *m)
+static int make_kernel(struct kl_surface **out, struct maker *m)
 {
 	const struct kl_contract *c = m->s->contract;
 	const struct kl_file *from;
@@ -303,7 +304,7 @@ static int make(struct kl_surface **out, struct maker *m)
 	if (!m->words)
 		return refuse_language(m);
 	if (!place)
-		return refuse(m, "the surface has no source that could hold it");
+		return refuse_oracle(m, "the surface has no source that could hold it");
 	if ((err = kl_oracle_filled(m->s)) < 0 || (err = find_real(m)) < 0 ||
 	    (err = find_main(&from, m)) < 0)
 		return err;
@@ -325,7 +326,7 @@ int kl_reference_make(struct kl_surface **out, struct kl_repo *r, const git_oid 
 		return err;
 	m.s = bare;
 	m.words = kl_backend_of(bare->contract)->words;
-	err = make(&made, &m);
+	err = make_kernel(&made, &m);
 	kl_buf_release(&m.text);
 	if (err < 0 || (made->contract->launch && (err = check_plan(made)) < 0))
 		return err;

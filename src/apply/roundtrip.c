@@ -85,7 +85,8 @@ int kl_roundtrip_begin(struct kl_roundtrip *out, struct kl_repo *r, const char *
 }
 
 /* the note of the best says how it compares with K* */
-static int note(const struct kl_materialize_opts *o, const git_oid *commit, struct kl_event *event)
+static int note_event(const struct kl_materialize_opts *o, const git_oid *commit,
+		      struct kl_event *event)
 {
 	KL_AUTO(kl_noting_release) struct kl_noting n = { .repo = o->repo };
 	int err = kl_noting_add(&n, commit, event);
@@ -93,8 +94,8 @@ static int note(const struct kl_materialize_opts *o, const git_oid *commit, stru
 	return err < 0 ? err : kl_noting_write(&n);
 }
 
-static int weigh(struct kl_roundtrip_trial *t, const struct kl_judgement *v,
-		 const struct kl_surface *goal, struct kl_gate *g)
+static int weigh_trial(struct kl_roundtrip_trial *t, const struct kl_judgement *v,
+		       const struct kl_surface *goal, struct kl_gate *g)
 {
 	bool same;
 	int err;
@@ -115,8 +116,8 @@ static int weigh(struct kl_roundtrip_trial *t, const struct kl_judgement *v,
 		       kl_error(KL_ECANNOT, "what it made could not be timed against K* here");
 }
 
-static int compare(struct kl_roundtrip_trial *t, const struct kl_roundtrip *rt,
-		   const struct kl_materialize_opts *o)
+static int compare_trial(struct kl_roundtrip_trial *t, const struct kl_roundtrip *rt,
+			 const struct kl_materialize_opts *o)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
 	const struct kl_mat_node *best = &t->m.node[t->m.best];
@@ -127,10 +128,10 @@ static int compare(struct kl_roundtrip_trial *t, const struct kl_roundtrip *rt,
 		return 0;
 	}
 	if ((err = kl_made_judge(&v, o->gate, best->state, rt->goal, false)) < 0 ||
-	    (err = weigh(t, v, rt->goal, o->gate)) < 0)
+	    (err = weigh_trial(t, v, rt->goal, o->gate)) < 0)
 		return err;
 	snprintf(t->event, sizeof(t->event), "%s", v->event->id);
-	return note(o, &best->commit, v->event);
+	return note_event(o, &best->commit, v->event);
 }
 
 /* does the interval leave it open, or was something that may be faster not built on? */
@@ -188,7 +189,7 @@ int kl_roundtrip_trial(struct kl_roundtrip *rt, const struct kl_materialize_opts
 	rt->held_out = o->without != NULL;
 	name_of(t->name, o, rt->n);
 	run.name = t->name;
-	if ((err = kl_materialize(&t->m, &run)) < 0 || (err = compare(t, rt, &run)) < 0)
+	if ((err = kl_materialize(&t->m, &run)) < 0 || (err = compare_trial(t, rt, &run)) < 0)
 		return kl_error_in(err, "trial %zu", rt->n);
 	t->success = t->recovered.ppm >= KL_ROUNDTRIP_SUCCESS;
 	t->noisy = is_noisy(t);
