@@ -110,7 +110,7 @@ static int not_set(const char *name)
 			     "git config klineage.%s.headers <directory>", name);
 }
 
-static int find(struct kl_map *known, struct kl_repo *repo, const char *name)
+static int find_header(struct kl_map *known, struct kl_repo *repo, const char *name)
 {
 	KL_AUTO(kl_freep) char *key = kl_asprintf("klineage.%s.headers", name);
 	const char *dir = repo ? kl_repo_config(repo, key) : NULL;
@@ -143,7 +143,7 @@ int kl_headers_find(struct kl_map *known, struct kl_repo *repo, const struct kl_
 
 	for (size_t i = 0; !err && i < names->n; i++)
 		if (!kl_map_get(known, names->v[i]))
-			err = find(known, repo, names->v[i]);
+			err = find_header(known, repo, names->v[i]);
 	return err;
 }
 

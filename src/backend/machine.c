@@ -21,7 +21,7 @@ static const char *const level_flags[] = {
 #define LEVELS 4
 
 /* The value of a key's first line: "flags\t\t: fpu vme ..." */
-static char *cpuinfo(const char *text, const char *key)
+static char *cpuinfo_value(const char *text, const char *key)
 {
 	size_t n = strlen(key);
 
@@ -98,8 +98,8 @@ int kl_machine_platform(struct kl_platform *out, const char *want)
 
 	if (err < 0)
 		return kl_error_in(KL_ECANNOT, "cannot tell the processor");
-	flags = cpuinfo(text.ptr, "flags");
-	model = cpuinfo(text.ptr, "model name");
+	flags = cpuinfo_value(text.ptr, "flags");
+	model = cpuinfo_value(text.ptr, "model name");
 	most = highest_level(flags);
 	if (!most)
 		return kl_error(KL_ECANNOT,

@@ -9,13 +9,13 @@
 #define MAX_TEXT ((uint64_t)8 << 20)
 #define MAX_DATA ((uint64_t)1 << 30)
 
-static bool starts(const char *s, const char *with)
+static bool starts_with(const char *s, const char *with)
 {
 	return !strncmp(s, with, strlen(with));
 }
 
 /* `name`, or `name` followed by a dot and more. */
-static bool family(const char *s, const char *name)
+static bool is_family(const char *s, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -32,7 +32,7 @@ static int section_runs_at_load(const struct kl_osec *s)
 	if (s->type == SHT_INIT_ARRAY || s->type == SHT_FINI_ARRAY || s->type == SHT_PREINIT_ARRAY)
 		return 1;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
-		if (family(s->name, names[i]))
+		if (is_family(s->name, names[i]))
 			return 1;
 	return 0;
 }
@@ -45,7 +45,7 @@ static bool section_is_usual(const struct kl_osec *s)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
-		if (family(s->name, names[i]))
+		if (is_family(s->name, names[i]))
 			return true;
 	return s->type == SHT_NOTE;
 }
@@ -58,7 +58,7 @@ static int check_section(const struct kl_osec *s)
 						"is the address of a nested function taken?");
 		return 0;
 	}
-	if (starts(s->name, ".gnu.lto_"))
+	if (starts_with(s->name, ".gnu.lto_"))
 		return kl_error(KL_ENO, "is no machine code but the compiler's intermediate form");
 	if (section_runs_at_load(s))
 		return kl_error(KL_ENO, "has code that runs at load: section '%s'", s->name);
@@ -227,7 +227,7 @@ static int check_dynamic(const struct kl_object *so, const struct kl_osec *dyn,
 	return err;
 }
 
-static bool exported(const struct kl_audit_link *may, const char *name)
+static bool is_exported(const struct kl_audit_link *may, const char *name)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(may->exports) && may->exports[i]; i++)
 		if (!strcmp(may->exports[i], name))
@@ -254,7 +254,7 @@ static int check_exports(const struct kl_object *so, const struct kl_audit_link 
 		}
 		if (!strcmp(s->name, may->entry) && s->type == STT_FUNC)
 			found = true;
-		else if (!exported(may, s->name))
+		else if (!is_exported(may, s->name))
 			return kl_error(KL_ENO, "exports '%s'", s->name);
 	}
 	return found ? 0 : kl_error(KL_ENO, "does not define the function '%s'", may->entry);

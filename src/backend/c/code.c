@@ -263,7 +263,7 @@ static int read_line(struct reader *r, char *s)
 }
 
 /* Give each function its instructions; every byte of it must be one's. */
-static int assign(struct kl_code *c, const size_t *first_of, const size_t *count)
+static int assign_symbols(struct kl_code *c, const size_t *first_of, const size_t *count)
 {
 	for (size_t i = 0; i < c->nfunc; i++) {
 		struct kl_func *f = &c->func[i];
@@ -307,7 +307,7 @@ static int parse_lines(struct kl_code *c)
 		if (!count[f]++)
 			first[f] = before;
 	}
-	return err ? err : assign(c, first, count);
+	return err ? err : assign_symbols(c, first, count);
 }
 
 int kl_code_parse(struct kl_code *out, const struct kl_object *const *obj, size_t n,

@@ -35,7 +35,7 @@ struct flow {
 
 #define NONE ((size_t)-1)
 
-static void push(struct edges *e, size_t v)
+static void push_edge(struct edges *e, size_t v)
 {
 	KL_GROW(e->v, e->n + 1, e->alloc);
 	e->v[e->n++] = v;
@@ -86,7 +86,7 @@ static void read_table(struct flow *w, size_t sec, uint64_t base)
 			w->unknown = true;
 			return;
 		}
-		push(&w->table, insn);
+		push_edge(&w->table, insn);
 		want += relative ? 4 : 8;
 	}
 }
@@ -105,7 +105,7 @@ static void read_tables(struct flow *w)
 }
 
 /* Target instruction of a direct jump within the function, or NONE: it leaves. */
-static size_t target(const struct flow *w, size_t i)
+static size_t jump_target(const struct flow *w, size_t i)
 {
 	struct kl_ref ref;
 
@@ -133,7 +133,7 @@ static void find_blocks(struct flow *w)
 		head[k + 1] = true;
 		if (kl_insn_is_jump(in) && kl_insn_is_indirect(in))
 			w->indirect++;
-		else if (kl_insn_is_jump(in) && (to = target(w, w->first + k)) != NONE)
+		else if (kl_insn_is_jump(in) && (to = jump_target(w, w->first + k)) != NONE)
 			head[to - w->first] = true;
 	}
 	for (size_t k = 0; k < w->table.n; k++)
@@ -151,14 +151,14 @@ static void find_blocks(struct flow *w)
 	w->start[w->nblock] = w->first + w->n;
 }
 
-static void edge(struct flow *w, size_t from, size_t insn)
+static void add_edge(struct flow *w, size_t from, size_t insn)
 {
 	size_t to;
 
 	if (insn < w->first || insn >= w->first + w->n)
 		return;
 	to = w->block_of[insn - w->first];
-	push(&w->succ[from], to);
+	push_edge(&w->succ[from], to);
 }
 
 static void find_edges(struct flow *w)
@@ -173,13 +173,13 @@ static void find_edges(struct flow *w)
 			continue;
 		if (kl_insn_is_jump(in) && kl_insn_is_indirect(in)) {
 			for (size_t k = 0; k < w->table.n; k++)
-				edge(w, b, w->table.v[k]);
+				add_edge(w, b, w->table.v[k]);
 			continue;
 		}
-		if (kl_insn_is_jump(in) && (to = target(w, last)) != NONE)
-			edge(w, b, to);
+		if (kl_insn_is_jump(in) && (to = jump_target(w, last)) != NONE)
+			add_edge(w, b, to);
 		if (!kl_insn_is_plain_jump(in))
-			edge(w, b, last + 1);
+			add_edge(w, b, last + 1);
 	}
 }
 
@@ -193,19 +193,19 @@ static bool has_islands(const struct flow *w)
 	return false;
 }
 
-static size_t visit(struct flow *w, size_t v);
+static size_t visit_node(struct flow *w, size_t v);
 
 /* `v` heads a loop: its body is what can be reached from it and gets back to it. */
-static void component(struct flow *w, size_t v)
+static void mark_component(struct flow *w, size_t v)
 {
 	w->level[v] = ++w->nest;
 	for (size_t k = 0; k < w->succ[v].n; k++)
 		if (!w->dfn[w->succ[v].v[k]])
-			visit(w, w->succ[v].v[k]);
+			visit_node(w, w->succ[v].v[k]);
 	w->nest--;
 }
 
-static size_t visit(struct flow *w, size_t v)
+static size_t visit_node(struct flow *w, size_t v)
 {
 	size_t head, mine, b;
 	bool loop = false;
@@ -214,7 +214,7 @@ static size_t visit(struct flow *w, size_t v)
 	head = mine = w->dfn[v] = ++w->num;
 	for (size_t k = 0; k < w->succ[v].n; k++) {
 		size_t s = w->succ[v].v[k];
-		size_t low = w->dfn[s] ? w->dfn[s] : visit(w, s);
+		size_t low = w->dfn[s] ? w->dfn[s] : visit_node(w, s);
 
 		if (low <= head) {
 			head = low;
@@ -231,7 +231,7 @@ static size_t visit(struct flow *w, size_t v)
 		b = w->stack[--w->depth];
 	}
 	if (loop)
-		component(w, v);
+		mark_component(w, v);
 	return head;
 }
 
@@ -240,7 +240,7 @@ static void find_loops(struct flow *w)
 	w->level = kl_calloc(w->nblock, sizeof(*w->level));
 	w->dfn = kl_calloc(w->nblock, sizeof(*w->dfn));
 	w->stack = kl_calloc(w->nblock, sizeof(*w->stack));
-	visit(w, 0);
+	visit_node(w, 0);
 }
 
 bool kl_code_loops(const struct kl_code *c, size_t func, unsigned *depth)

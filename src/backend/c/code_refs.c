@@ -29,7 +29,7 @@ static bool through_got(uint32_t type)
 	       type == R_X86_64_REX_GOTPCRELX;
 }
 
-static void place(struct kl_ref *out, const struct kl_code *c, size_t obj, int sec, int64_t off)
+static void place_ref(struct kl_ref *out, const struct kl_code *c, size_t obj, int sec, int64_t off)
 {
 	const struct kl_osec *s = &c->obj[obj]->sec[sec];
 	size_t f;
@@ -54,7 +54,7 @@ static bool find_global(struct kl_ref *out, const struct kl_code *c, const char 
 	if (!at--)
 		return false;
 	s = &c->obj[at >> 32]->sym[at & UINT32_MAX];
-	place(out, c, at >> 32, s->sec, (int64_t)s->value + add);
+	place_ref(out, c, at >> 32, s->sec, (int64_t)s->value + add);
 	return true;
 }
 
@@ -70,7 +70,7 @@ void kl_code_ref(struct kl_ref *out, const struct kl_code *c, size_t obj, size_t
 	else if (pc_relative(r->type) && end)
 		add += (int64_t)(end - r->off);
 	if (s->sec >= 0)
-		place(out, c, obj, s->sec, (int64_t)s->value + add);
+		place_ref(out, c, obj, s->sec, (int64_t)s->value + add);
 	else if (!find_global(out, c, s->name, add))
 		*out = (struct kl_ref){ .kind = KL_REF_EXTERN, .name = s->name, .off = add };
 }
@@ -102,7 +102,7 @@ void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *c, size_t f, siz
 		return;
 	to = strtoull(in->args, &end, 16);
 	if (end != in->args)
-		place(out, c, fn->obj, (int)fn->sec, (int64_t)to);
+		place_ref(out, c, fn->obj, (int)fn->sec, (int64_t)to);
 }
 
 /* ---- reachability ---- */

@@ -261,7 +261,7 @@ static int link_all(struct build *b, const char *so)
 }
 
 /* Sources to dir/<name>.so, audited; the code is left in `b`. */
-static int build(struct build *b, char **so_path, char digest[KL_DIGEST_HEX])
+static int build_object(struct build *b, char **so_path, char digest[KL_DIGEST_HEX])
 {
 	KL_AUTO(kl_freep) char *so = kl_asprintf("%s.so", b->name);
 	KL_AUTO(kl_freep) char *path = kl_fs_join(b->dir, so);
@@ -307,7 +307,7 @@ int kl_compile_surface(struct kl_artefact **out, const char **class_, const stru
 			  .class_ = class_,
 			  .log = KL_BUF_INIT },
 	};
-	int err = build(&b, &a->object, a->digest);
+	int err = build_object(&b, &a->object, a->digest);
 
 	if (!err)
 		err = kl_code_reach(&b.code, b.entry);
@@ -356,7 +356,7 @@ int kl_compile_oracle(const struct kl_jail *j, const struct kl_platform *p,
 	int err = kl_oracle_filled(s);
 
 	if (!err)
-		err = build(&b, &so, digest);
+		err = build_object(&b, &so, digest);
 	return err == KL_ENO ? kl_error_in(KL_EINVALID, "oracle") : err;
 }
 

@@ -66,7 +66,7 @@ static const char logic[] =
 	"pand por pxor pandn pand[dq] por[dq] pxor[dq] pandn[dq] andp[sd] andnp[sd] orp[sd] "
 	"xorp[sd] pternlog[dq]";
 
-static bool matches(const char *patterns, const char *word)
+static bool matches_any(const char *patterns, const char *word)
 {
 	char one[64];
 	size_t n;
@@ -95,15 +95,15 @@ static struct shown *look_up(const char *op)
 	struct shown *s = kl_calloc(1, sizeof(*s));
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(by_insn); i++) {
-		if (!matches(by_insn[i].patterns, stem))
+		if (!matches_any(by_insn[i].patterns, stem))
 			continue;
 		if (by_insn[i].vec != VEC_NO)
 			s->vec |= UINT32_C(1) << i;
 		if (by_insn[i].vec != VEC_YES)
 			s->scalar |= UINT32_C(1) << i;
 	}
-	s->packed = matches(packed, stem);
-	s->logic = matches(logic, stem);
+	s->packed = matches_any(packed, stem);
+	s->logic = matches_any(logic, stem);
 	return s;
 }
 
@@ -195,7 +195,7 @@ static void scan_refs(struct scan *s, size_t f)
 /* ---- spills and stack ---- */
 
 /* "16(%rsp)" at the end or the start of the operands; NULL: no fixed stack slot. */
-static const char *slot(const struct kl_insn *in, bool store, size_t *len)
+static const char *stack_slot(const struct kl_insn *in, bool store, size_t *len)
 {
 	const char *a = in->args, *open = strchr(a, '(');
 	const char *s = a, *e;
@@ -221,7 +221,7 @@ static bool vector_move(const struct kl_insn *in)
 {
 	const char *stem = in->op[0] == 'v' ? in->op + 1 : in->op;
 
-	return matches("mova* movu* movdqa* movdqu*", stem);
+	return matches_any("mova* movu* movdqa* movdqu*", stem);
 }
 
 static void scan_stack(struct scan *s, size_t f)
@@ -241,10 +241,10 @@ static void scan_stack(struct scan *s, size_t f)
 			large = true;
 		if (!kl_insn_width(in))
 			continue;
-		if (vector_move(in) && (p = slot(in, true, &n))) {
+		if (vector_move(in) && (p = stack_slot(in, true, &n))) {
 			at = kl_strndup(p, n);
 			kl_map_put(&stored, at, s);
-		} else if ((p = slot(in, false, &n))) {
+		} else if ((p = stack_slot(in, false, &n))) {
 			at = kl_strndup(p, n);
 			spill |= kl_map_get(&stored, at) != NULL;
 		}
@@ -266,7 +266,7 @@ struct nest {
 };
 
 /* Function that an instruction calls, or jumps to the start of. */
-static size_t callee(const struct kl_code *c, size_t f, size_t i)
+static size_t called_function(const struct kl_code *c, size_t f, size_t i)
 {
 	const struct kl_insn *in = &c->insn[i];
 	struct kl_ref ref;
@@ -285,12 +285,12 @@ static size_t callee(const struct kl_code *c, size_t f, size_t i)
  * One step of a depth-first walk over the calls: the next callee to enter, or nfunc when `f` is
  * done.
  */
-static size_t advance(struct nest *t, size_t f, size_t *next)
+static size_t advance_nest(struct nest *t, size_t f, size_t *next)
 {
 	const struct kl_func *fn = &t->c->func[f];
 
 	for (; *next < fn->n; (*next)++) {
-		size_t g = callee(t->c, f, fn->first + *next);
+		size_t g = called_function(t->c, f, fn->first + *next);
 		unsigned here = t->depth[f][*next];
 
 		if (g == t->c->nfunc) {
@@ -307,7 +307,7 @@ static size_t advance(struct nest *t, size_t f, size_t *next)
 	return t->c->nfunc;
 }
 
-static void walk(struct nest *t, size_t root)
+static void walk_nest(struct nest *t, size_t root)
 {
 	KL_AUTO(kl_freep) size_t *stack = kl_calloc(t->c->nfunc, sizeof(*stack));
 	KL_AUTO(kl_freep) size_t *next = kl_calloc(t->c->nfunc, sizeof(*next));
@@ -318,7 +318,7 @@ static void walk(struct nest *t, size_t root)
 	stack[depth++] = root;
 	t->state[root] = 1;
 	while (depth) {
-		size_t f = stack[depth - 1], g = advance(t, f, &next[f]);
+		size_t f = stack[depth - 1], g = advance_nest(t, f, &next[f]);
 
 		if (g == t->c->nfunc) {
 			t->state[f] = 2;
@@ -351,7 +351,7 @@ static void emit_loops(struct scan *s)
 			kl_strvec_push(s->out, "jump-table");
 	}
 	for (size_t k = 0; k < c->norder; k++) /* those that are only pointed at, too */
-		walk(&t, c->order[k]);
+		walk_nest(&t, c->order[k]);
 	for (size_t k = 0; k < c->norder; k++)
 		most = t.total[c->order[k]] > most ? t.total[c->order[k]] : most;
 	if (known)

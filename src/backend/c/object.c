@@ -27,7 +27,7 @@ void kl_object_free(struct kl_object *o)
 	free(o);
 }
 
-static int slurp(struct kl_object *o)
+static int read_object(struct kl_object *o)
 {
 	/* a symlink where the compiler should have put a file is not followed */
 	KL_AUTO(kl_closep) int fd = open(o->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -47,7 +47,7 @@ static int slurp(struct kl_object *o)
 	return 0;
 }
 
-static int bad(const struct kl_object *o, const char *what)
+static int bad_object(const struct kl_object *o, const char *what)
 {
 	return kl_error(KL_EIO, "'%s' is not an object we can read: %s", o->path, what);
 }
@@ -74,7 +74,7 @@ static int read_section(struct kl_object *o, Elf *e, size_t strtab, Elf_Scn *scn
 	int err;
 
 	if (!gelf_getshdr(scn, &h))
-		return bad(o, elf_errmsg(-1));
+		return bad_object(o, elf_errmsg(-1));
 	*s = (struct kl_osec){
 		.type = h.sh_type,
 		.flags = h.sh_flags,
@@ -90,7 +90,7 @@ static int read_section(struct kl_object *o, Elf *e, size_t strtab, Elf_Scn *scn
 	if (h.sh_type == SHT_NOBITS || h.sh_type == SHT_NULL)
 		return 0;
 	if (h.sh_offset > o->len || h.sh_size > o->len - h.sh_offset)
-		return bad(o, "a section lies outside the file");
+		return bad_object(o, "a section lies outside the file");
 	s->data = o->bytes + h.sh_offset;
 	return 0;
 }
@@ -101,7 +101,7 @@ static int read_sections(struct kl_object *o, Elf *e)
 	int err = 0;
 
 	if (elf_getshdrnum(e, &n) < 0 || elf_getshdrstrndx(e, &strtab) < 0)
-		return bad(o, elf_errmsg(-1));
+		return bad_object(o, elf_errmsg(-1));
 	if (n > KL_OBJECT_MAX_ITEMS)
 		return kl_error(KL_ENO, "the object has %zu sections", n);
 	o->sec = kl_calloc(n, sizeof(*o->sec));
@@ -121,7 +121,7 @@ static int place_of(const struct kl_object *o, size_t shndx, int *out)
 	else if (shndx < o->nsec)
 		*out = (int)shndx;
 	else
-		return bad(o, "a symbol of no section");
+		return bad_object(o, "a symbol of no section");
 	return 0;
 }
 
@@ -133,7 +133,7 @@ static int read_symbols(struct kl_object *o, Elf *e, size_t index)
 	int err = 0;
 
 	if (!d || !gelf_getshdr(elf_getscn(e, index), &h))
-		return bad(o, "no symbols");
+		return bad_object(o, "no symbols");
 	if (n > KL_OBJECT_MAX_ITEMS)
 		return kl_error(KL_ENO, "the object has %zu symbols", n);
 	o->sym = kl_calloc(n, sizeof(*o->sym));
@@ -142,7 +142,7 @@ static int read_symbols(struct kl_object *o, Elf *e, size_t index)
 		GElf_Sym raw;
 
 		if (!gelf_getsym(d, (int)i, &raw))
-			return bad(o, elf_errmsg(-1));
+			return bad_object(o, elf_errmsg(-1));
 		if (raw.st_shndx == SHN_XINDEX)
 			return kl_error(KL_ENO, "the object has too many sections");
 		s->value = raw.st_value;
@@ -166,11 +166,11 @@ static int read_relocations(struct kl_object *o, Elf *e, size_t index)
 	GElf_Shdr h;
 
 	if (!d || !gelf_getshdr(elf_getscn(e, index), &h))
-		return bad(o, "unreadable relocations");
+		return bad_object(o, "unreadable relocations");
 	if (h.sh_type == SHT_REL)
 		return kl_error(KL_ENO, "relocations without addends");
 	if (o->etype == ET_REL && h.sh_info >= o->nsec)
-		return bad(o, "relocations of no section");
+		return bad_object(o, "relocations of no section");
 	if (o->nrel + n > KL_OBJECT_MAX_ITEMS)
 		return kl_error(KL_ENO, "the object has more than %d relocations",
 				KL_OBJECT_MAX_ITEMS);
@@ -179,7 +179,7 @@ static int read_relocations(struct kl_object *o, Elf *e, size_t index)
 		GElf_Rela r;
 
 		if (!gelf_getrela(d, (int)i, &r) || GELF_R_SYM(r.r_info) >= o->nsym)
-			return bad(o, "a relocation of no symbol");
+			return bad_object(o, "a relocation of no symbol");
 		o->rel[o->nrel++] = (struct kl_orel){
 			.sec = o->etype == ET_REL ? h.sh_info : 0,
 			.off = r.r_offset,
@@ -208,7 +208,7 @@ static int read_all(struct kl_object *o, Elf *e)
 
 	if (elf_kind(e) != ELF_K_ELF || !gelf_getehdr(e, &h) || h.e_machine != EM_X86_64 ||
 	    h.e_ident[EI_CLASS] != ELFCLASS64)
-		return bad(o, "not ELF for x86-64");
+		return bad_object(o, "not ELF for x86-64");
 	o->etype = h.e_type;
 	symtab = o->etype == ET_REL ? SHT_SYMTAB : SHT_DYNSYM;
 	err = read_sections(o, e);
@@ -234,13 +234,13 @@ int kl_object_read(struct kl_object **out, const char *path)
 	int err;
 
 	o->path = kl_strdup(path);
-	err = slurp(o);
+	err = read_object(o);
 	if (err < 0)
 		return err;
 	elf_version(EV_CURRENT);
 	e = elf_memory((char *)o->bytes, o->len);
 	if (!e)
-		return bad(o, elf_errmsg(-1));
+		return bad_object(o, elf_errmsg(-1));
 	err = read_all(o, e);
 	elf_end(e);
 	if (err < 0)

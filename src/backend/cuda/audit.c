@@ -158,7 +158,7 @@ static int refuse_special(const struct kl_strvec *v, const struct special *list,
 	return 0;
 }
 
-static bool begins(const char *s, const char *with)
+static bool starts_with(const char *s, const char *with)
 {
 	return !strncmp(s, with, strlen(with));
 }
@@ -169,12 +169,12 @@ static int check_op(const struct kl_ptx_fn *f, const char *op)
 					       "sust.", "sured.", "suq." };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(handles); i++)
-		if (begins(op, handles[i]))
+		if (starts_with(op, handles[i]))
 			return kl_error(
 				KL_ENO,
 				"'%s' uses a texture or surface (%s), which a launch plan cannot pass",
 				f->name, op);
-	if (begins(op, "pmevent"))
+	if (starts_with(op, "pmevent"))
 		return kl_error(KL_ENO, "'%s' triggers the profiler (%s)", f->name, op);
 	return 0;
 }
@@ -185,7 +185,7 @@ static int check_envreg(const struct kl_ptx_fn *f, const struct kl_cuda_wish *w)
 	bool asks = false;
 
 	for (size_t i = 0; i < f->special.n; i++)
-		asks |= begins(f->special.v[i], "%envreg");
+		asks |= starts_with(f->special.v[i], "%envreg");
 	for (size_t i = 0; asks && i < w->nlaunch; i++)
 		if (w->launch[i].cooperative)
 			return 0;
@@ -298,7 +298,7 @@ static int check_launch(const struct kl_cubin *c, const struct kl_cuda_launch *l
 
 static int check_arch(const struct kl_cubin *c, const char *arch)
 {
-	int want = atoi(begins(arch, "sm_") ? arch + 3 : arch);
+	int want = atoi(starts_with(arch, "sm_") ? arch + 3 : arch);
 
 	if (c->sm != want)
 		return kl_error(KL_ENO, "the code is for sm_%d%s, and the plan for %s", c->sm,

@@ -43,7 +43,7 @@ struct sources {
 	struct kl_file file[2]; /* the code, the plan */
 };
 
-static void release(struct sources *s)
+static void release_sources(struct sources *s)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(s->file); i++) {
 		free(s->file[i].path);
@@ -57,9 +57,9 @@ static int not_ours(int err, const char *name)
 	return err < 0 ? kl_error(KL_ECANNOT, "baseline '%s': %s", name, kl_error_last()) : 0;
 }
 
-static int compile(struct kl_artefact **out, struct sources *src, const struct kl_jail *jail,
-		   const struct kl_nvcc *nvcc, const struct kl_surface *surface, const char *arch,
-		   const char *dir)
+static int compile_sources(struct kl_artefact **out, struct sources *src,
+			   const struct kl_jail *jail, const struct kl_nvcc *nvcc,
+			   const struct kl_surface *surface, const char *arch, const char *dir)
 {
 	const struct kl_contract *c = surface->contract;
 	const struct kl_file *plan = &src->file[1];
@@ -87,7 +87,7 @@ int kl_baseline_cuda(struct kl_artefact **out, const struct kl_jail *jail,
 		     const char *dir)
 {
 	const char *name = surface->contract->baseline, *family = family_of(name);
-	KL_AUTO(release) struct sources src = { 0 };
+	KL_AUTO(release_sources) struct sources src = { 0 };
 	int err;
 
 	if (!family)
@@ -95,5 +95,5 @@ int kl_baseline_cuda(struct kl_artefact **out, const struct kl_jail *jail,
 	if ((err = read_file(&src.file[0], family, ".cu")) < 0 ||
 	    (err = read_file(&src.file[1], name, ".yaml")) < 0)
 		return err;
-	return compile(out, &src, jail, nvcc, surface, arch, dir);
+	return compile_sources(out, &src, jail, nvcc, surface, arch, dir);
 }

@@ -193,7 +193,7 @@ static int with_source_line(struct build *b, const char *keep)
 			what);
 }
 
-static int compile(struct build *b)
+static int compile_cubin(struct build *b)
 {
 	KL_AUTO(kl_freep)
 	char *keep = kl_asprintf("tmp-%s", b->name), *cubin = kl_asprintf("%s.cubin", b->name);
@@ -213,7 +213,7 @@ static int compile(struct build *b)
 	return err == KL_EINVALID ? kl_error(KL_ENO, "the PTX is absurdly large") : err;
 }
 
-static int import(struct build *b, const struct kl_plan_artefact *a)
+static int import_artefact(struct build *b, const struct kl_plan_artefact *a)
 {
 	KL_AUTO(kl_freep) char *name = kl_asprintf("%s.cubin", b->name);
 
@@ -242,7 +242,7 @@ static int read_sass(struct build *b, const char *cubin)
 			     "install nvdisasm (CUDA Toolkit)");
 }
 
-static int audit(struct build *b)
+static int audit_cubin(struct build *b)
 {
 	KL_AUTO(kl_freep) char *cubin = kl_asprintf("%s.cubin", b->name),
 			       *path = kl_fs_join(b->dir, cubin);
@@ -266,7 +266,7 @@ static int audit(struct build *b)
 	return err ? err : kl_audit_cuda(b->cubin, text ? &b->ptx : NULL, &b->sass, &b->wish);
 }
 
-static int build(struct build *b, const struct kl_contract *c)
+static int build_kernel(struct build *b, const struct kl_contract *c)
 {
 	const struct kl_plan_artefact *a = kl_plan_artefact(b->launch->plan);
 	int err = kl_cuda_wish_make(&b->wish, b->launch, c);
@@ -278,8 +278,8 @@ static int build(struct build *b, const struct kl_contract *c)
 			       err;
 	}
 	fixed_env(b);
-	err = a ? import(b, a) : compile(b);
-	return err ? err : audit(b);
+	err = a ? import_artefact(b, a) : compile_cubin(b);
+	return err ? err : audit_cubin(b);
 }
 
 static int digest_file(char out[KL_DIGEST_HEX], const char *path)
@@ -324,7 +324,7 @@ int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct 
 
 	kl_headers_readable(b.readable, n->readable[0], headers, b.headers);
 	b.tool.readable = b.readable;
-	err = build(&b, s->contract);
+	err = build_kernel(&b, s->contract);
 	a->object = kl_fs_join(dir, "kernel.cubin");
 	if (!err)
 		err = digest_file(a->digest, a->object);
@@ -380,7 +380,7 @@ int kl_compile_cuda_oracle(const struct kl_jail *j, const struct kl_nvcc *n,
 	int err = kl_oracle_filled(s);
 
 	if (!err)
-		err = build(&b, s->contract);
+		err = build_kernel(&b, s->contract);
 	return err == KL_ENO ? kl_error_in(KL_EINVALID, "oracle") : err;
 }
 

@@ -66,12 +66,12 @@ const struct kl_cubin_section *kl_cubin_section(const struct kl_cubin *c, const 
 	return NULL;
 }
 
-static int bad(const char *what)
+static int bad_cubin(const char *what)
 {
 	return kl_error(KL_ENO, "the cubin is not what ptxas writes: %s", what);
 }
 
-static int slurp(struct kl_cubin *c)
+static int read_cubin(struct kl_cubin *c)
 {
 	/* a symlink where the assembler should have put a file is not followed */
 	KL_AUTO(kl_closep) int fd = open(c->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -83,7 +83,7 @@ static int slurp(struct kl_cubin *c)
 	err = kl_buf_read_fd(&b, fd, KL_CUBIN_MAX_BYTES);
 	if (err < 0) {
 		kl_buf_release(&b);
-		return err == KL_EINVALID ? bad("it is larger than 64 MiB") : err;
+		return err == KL_EINVALID ? bad_cubin("it is larger than 64 MiB") : err;
 	}
 	c->len = b.len;
 	c->bytes = (unsigned char *)kl_buf_detach(&b);
@@ -95,12 +95,12 @@ static int copy_name(char **out, Elf *e, size_t strtab, size_t at)
 	const char *s = elf_strptr(e, strtab, at);
 
 	if (!s)
-		return bad("a name that cannot be read");
+		return bad_cubin("a name that cannot be read");
 	if (strlen(s) > 4000)
-		return bad("a name of more than 4000 bytes");
+		return bad_cubin("a name of more than 4000 bytes");
 	for (const char *p = s; *p; p++)
 		if (!isalnum((unsigned char)*p) && !strchr("_.$-@", *p))
-			return bad("a name that is not plain");
+			return bad_cubin("a name that is not plain");
 	*out = kl_strdup(s);
 	return 0;
 }
@@ -112,7 +112,7 @@ static int read_section(struct kl_cubin *c, Elf *e, size_t strtab, Elf_Scn *scn)
 	int err;
 
 	if (!gelf_getshdr(scn, &h))
-		return bad(elf_errmsg(-1));
+		return bad_cubin(elf_errmsg(-1));
 	*s = (struct kl_cubin_section){ .type = h.sh_type, .flags = h.sh_flags, .size = h.sh_size };
 	err = copy_name(&s->name, e, strtab, h.sh_name);
 	if (err < 0)
@@ -121,7 +121,7 @@ static int read_section(struct kl_cubin *c, Elf *e, size_t strtab, Elf_Scn *scn)
 	if (h.sh_type == SHT_NOBITS || h.sh_type == SHT_NULL)
 		return 0;
 	if (h.sh_offset > c->len || h.sh_size > c->len - h.sh_offset)
-		return bad("a section lies outside the file");
+		return bad_cubin("a section lies outside the file");
 	s->data = c->bytes + h.sh_offset;
 	return 0;
 }
@@ -132,9 +132,9 @@ static int read_sections(struct kl_cubin *c, Elf *e)
 	int err = 0;
 
 	if (elf_getshdrnum(e, &n) < 0 || elf_getshdrstrndx(e, &strtab) < 0)
-		return bad(elf_errmsg(-1));
+		return bad_cubin(elf_errmsg(-1));
 	if (n > KL_CUBIN_MAX_ITEMS)
-		return bad("absurdly many sections");
+		return bad_cubin("absurdly many sections");
 	c->sec = kl_calloc(n + 1, sizeof(*c->sec));
 	for (size_t i = 0; !err && i < n; i++)
 		err = read_section(c, e, strtab, elf_getscn(e, i));
@@ -149,18 +149,18 @@ static int read_symbols(struct kl_cubin *c, Elf *e, size_t index)
 	int err = 0;
 
 	if (!d || !gelf_getshdr(elf_getscn(e, index), &h) || c->sym)
-		return bad("it has no symbols, or two tables of them");
+		return bad_cubin("it has no symbols, or two tables of them");
 	if (n > KL_CUBIN_MAX_ITEMS)
-		return bad("absurdly many symbols");
+		return bad_cubin("absurdly many symbols");
 	c->sym = kl_calloc(n + 1, sizeof(*c->sym));
 	for (size_t i = 0; !err && i < n; i++) {
 		struct kl_cubin_symbol *s = &c->sym[c->nsym];
 		GElf_Sym g;
 
 		if (!gelf_getsym(d, (int)i, &g))
-			return bad(elf_errmsg(-1));
+			return bad_cubin(elf_errmsg(-1));
 		if (g.st_shndx < SHN_LORESERVE && g.st_shndx >= c->nsec)
-			return bad("a symbol of no section");
+			return bad_cubin("a symbol of no section");
 		*s = (struct kl_cubin_symbol){
 			.sec = g.st_shndx >= SHN_LORESERVE ? -1 : g.st_shndx,
 			.value = g.st_value,
@@ -185,9 +185,9 @@ static int find_kernels(struct kl_cubin *c)
 		if (s->type != STT_FUNC || s->sec <= 0 || !(s->other & STO_CUDA_ENTRY))
 			continue;
 		if (!(c->sec[s->sec].flags & SHF_EXECINSTR) || !c->sec[s->sec].data)
-			return bad("a kernel outside of any code");
+			return bad_cubin("a kernel outside of any code");
 		if (kl_cubin_kernel(c, s->name))
-			return bad("two kernels of one name");
+			return bad_cubin("two kernels of one name");
 		c->kernel[c->nkernel++] = (struct kl_cubin_kernel){ .name = kl_strdup(s->name),
 								    .sec = (size_t)s->sec };
 	}
@@ -196,12 +196,12 @@ static int find_kernels(struct kl_cubin *c)
 
 /* -- attributes ------------------------------------------------------------------------- */
 
-static uint32_t u32(const unsigned char *p)
+static uint32_t read_u32(const unsigned char *p)
 {
 	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-static uint32_t u16(const unsigned char *p)
+static uint32_t read_u16(const unsigned char *p)
 {
 	return p[0] | (uint32_t)p[1] << 8;
 }
@@ -211,14 +211,14 @@ static int take_param(struct kl_cubin_kernel *k, const unsigned char *v, size_t 
 	uint32_t ordinal, size;
 
 	if (n < 12)
-		return bad("a parameter's description is cut short");
-	ordinal = u16(v + 4);
+		return bad_cubin("a parameter's description is cut short");
+	ordinal = read_u16(v + 4);
 	/* size in bytes above 18 bits of flags; the second form has flags and size apart */
-	size = v2 ? u16(v + 10) : u32(v + 8) >> 18;
+	size = v2 ? read_u16(v + 10) : read_u32(v + 8) >> 18;
 	if (ordinal >= KL_PLAN_MAX_ARGS)
 		return kl_error(KL_ENO, "kernel '%s' has more than %d parameters", k->name,
 				KL_PLAN_MAX_ARGS);
-	k->param[ordinal] = (struct kl_cubin_param){ .offset = u16(v + 6), .size = size };
+	k->param[ordinal] = (struct kl_cubin_param){ .offset = read_u16(v + 6), .size = size };
 	if (k->nparam <= ordinal)
 		k->nparam = ordinal + 1;
 	return 0;
@@ -238,16 +238,17 @@ static int of_kernel(struct kl_cubin *c, struct kl_cubin_kernel *k, int attr,
 	case ATTR_REQNTID:
 	case ATTR_CTA_PER_CLUSTER:
 		if (n < 12)
-			return bad("an attribute is cut short");
-		if (u32(v) > MOST_THREADS || u32(v + 4) > MOST_THREADS || u32(v + 8) > MOST_THREADS)
-			return bad("a block or cluster of absurd size");
+			return bad_cubin("an attribute is cut short");
+		if (read_u32(v) > MOST_THREADS || read_u32(v + 4) > MOST_THREADS ||
+		    read_u32(v + 8) > MOST_THREADS)
+			return bad_cubin("a block or cluster of absurd size");
 		if (attr == ATTR_MAX_THREADS)
-			k->max_threads = (int64_t)u32(v) * u32(v + 4) * u32(v + 8);
+			k->max_threads = (int64_t)read_u32(v) * read_u32(v + 4) * read_u32(v + 8);
 		for (int i = 0; i < 3; i++) {
 			if (attr == ATTR_REQNTID)
-				k->req_threads[i] = u32(v + 4 * i);
+				k->req_threads[i] = read_u32(v + 4 * i);
 			else if (attr == ATTR_CTA_PER_CLUSTER)
-				k->cluster[i] = u32(v + 4 * i);
+				k->cluster[i] = read_u32(v + 4 * i);
 		}
 		return 0;
 	}
@@ -262,17 +263,17 @@ static int of_module(struct kl_cubin *c, struct kl_cubin_kernel *none, int attr,
 
 	if (attr != ATTR_REGCOUNT && attr != ATTR_FRAME_SIZE)
 		return 0;
-	if (n < 8 || u32(v) >= c->nsym)
-		return bad("an attribute of no symbol");
+	if (n < 8 || read_u32(v) >= c->nsym)
+		return bad_cubin("an attribute of no symbol");
 	for (size_t i = 0; i < c->nkernel; i++)
-		if (!strcmp(c->kernel[i].name, c->sym[u32(v)].name))
+		if (!strcmp(c->kernel[i].name, c->sym[read_u32(v)].name))
 			k = &c->kernel[i];
-	if (attr == ATTR_REGCOUNT && u32(v + 4) > MOST_REGISTERS)
-		return bad("a kernel with absurdly many registers");
+	if (attr == ATTR_REGCOUNT && read_u32(v + 4) > MOST_REGISTERS)
+		return bad_cubin("a kernel with absurdly many registers");
 	if (k && attr == ATTR_REGCOUNT)
-		k->registers = u32(v + 4);
+		k->registers = read_u32(v + 4);
 	else if (k)
-		k->frame = u32(v + 4);
+		k->frame = read_u32(v + 4);
 	return 0;
 }
 
@@ -294,15 +295,15 @@ static int read_attributes(struct kl_cubin *c, struct kl_cubin_kernel *k,
 
 	while (!err && end - p >= 4) {
 		int format = p[0], attr = p[1];
-		size_t n = format == FORMAT_SIZED ? u16(p + 2) : 2;
+		size_t n = format == FORMAT_SIZED ? read_u16(p + 2) : 2;
 		const unsigned char *v = format == FORMAT_SIZED ? p + 4 : p + 2;
 
 		if (format < FORMAT_NONE || format > FORMAT_SIZED || n > (size_t)(end - v))
-			return bad("attributes that cannot be read");
+			return bad_cubin("attributes that cannot be read");
 		err = take(c, k, attr, v, n);
 		p = v + n;
 	}
-	return !err && p != end ? bad("attributes that are cut short") : err;
+	return !err && p != end ? bad_cubin("attributes that are cut short") : err;
 }
 
 static int static_smem(struct kl_cubin *c, struct kl_cubin_kernel *k)
@@ -311,7 +312,7 @@ static int static_smem(struct kl_cubin *c, struct kl_cubin_kernel *k)
 	const struct kl_cubin_section *s = kl_cubin_section(c, name);
 
 	if (s && s->size > MOST_SMEM)
-		return bad("a kernel with absurdly much shared memory");
+		return bad_cubin("a kernel with absurdly much shared memory");
 	k->smem = s ? (int64_t)s->size : 0;
 	if (c->sm >= 80 && k->smem >= SYSTEM_SMEM)
 		k->smem -= SYSTEM_SMEM;
@@ -349,9 +350,9 @@ static int read_machine(struct kl_cubin *c, const GElf_Ehdr *h)
 	bool old = h->e_ident[EI_ABIVERSION] < 8;
 
 	if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_machine != EM_CUDA)
-		return bad("it is no 64-bit CUDA object");
+		return bad_cubin("it is no 64-bit CUDA object");
 	if (h->e_type != ET_EXEC)
-		return bad("it is not linked");
+		return bad_cubin("it is not linked");
 	c->sm = old ? (int)(h->e_flags & 0xff) : (int)(h->e_flags >> 8 & 0xff);
 	c->specific = old && h->e_flags & 0x800;
 	return 0;
@@ -363,7 +364,7 @@ static int read_elf(struct kl_cubin *c, Elf *e)
 	int err;
 
 	if (elf_kind(e) != ELF_K_ELF || !gelf_getehdr(e, &h))
-		return bad("it is no ELF file");
+		return bad_cubin("it is no ELF file");
 	err = read_machine(c, &h);
 	if (!err)
 		err = read_sections(c, e);
@@ -371,13 +372,13 @@ static int read_elf(struct kl_cubin *c, Elf *e)
 		if (c->sec[i].type == SHT_SYMTAB)
 			err = read_symbols(c, e, i);
 	if (!err && !c->sym)
-		err = bad("it has no symbols");
+		err = bad_cubin("it has no symbols");
 	if (!err)
 		err = find_kernels(c);
 	return err ? err : read_info(c);
 }
 
-static int parse(struct kl_cubin *c)
+static int parse_cubin(struct kl_cubin *c)
 {
 	int err;
 	Elf *e;
@@ -385,7 +386,7 @@ static int parse(struct kl_cubin *c)
 	elf_version(EV_CURRENT);
 	e = elf_memory((char *)c->bytes, c->len);
 	if (!e)
-		return bad("it is no ELF file");
+		return bad_cubin("it is no ELF file");
 	err = read_elf(c, e);
 	elf_end(e);
 	return err;
@@ -397,9 +398,9 @@ int kl_cubin_read(struct kl_cubin **out, const char *path)
 	int err;
 
 	c->path = kl_strdup(path);
-	err = slurp(c);
+	err = read_cubin(c);
 	if (!err)
-		err = parse(c);
+		err = parse_cubin(c);
 	if (!err)
 		*out = kl_steal(&c);
 	return err;
@@ -414,7 +415,7 @@ int kl_cubin_parse(struct kl_cubin **out, const void *data, size_t len)
 	c->bytes = kl_malloc(len + 1);
 	memcpy(c->bytes, data, len);
 	c->len = len;
-	err = parse(c);
+	err = parse_cubin(c);
 	if (!err)
 		*out = kl_steal(&c);
 	return err;

@@ -217,7 +217,7 @@ static bool half_sum(const char *op)
 	       !has_part(op, "f64") && (has_part(op, "f16") || has_part(op, "F16"));
 }
 
-static void matrix(struct kl_strvec *out, const char *feature, const char *op)
+static void add_matrix(struct kl_strvec *out, const char *feature, const char *op)
 {
 	if (strcmp(feature, "mma") && strcmp(feature, "wmma") && strcmp(feature, "wgmma"))
 		return;
@@ -234,14 +234,14 @@ static void by_rules(struct kl_strvec *out, const char *op, const struct rule *r
 		if (fnmatch(rule[i].pattern, op, 0))
 			continue;
 		kl_strvec_push(out, rule[i].feature);
-		matrix(out, rule[i].feature, op);
+		add_matrix(out, rule[i].feature, op);
 	}
 	/* an atomic that does not say where is taken for global */
 	if ((!strncmp(op, "atom.", 5) || !strncmp(op, "red.", 4)) && !strstr(op, "shared"))
 		kl_strvec_push(out, "atom.global");
 }
 
-static bool begins(const char *s, const char *with)
+static bool starts_with(const char *s, const char *with)
 {
 	return !strncmp(s, with, strlen(with));
 }
@@ -253,10 +253,12 @@ static void of_function(struct kl_strvec *out, const struct kl_ptx_fn *f, const 
 
 	for (size_t i = 0; i < f->nop; i++) {
 		by_rules(out, f->op[i].name, ptx_rules, KL_ARRAY_SIZE(ptx_rules));
-		local |= begins(f->op[i].name, "ld.local") || begins(f->op[i].name, "st.local");
+		local |= starts_with(f->op[i].name, "ld.local") ||
+			 starts_with(f->op[i].name, "st.local");
 	}
 	for (size_t i = 0; i < f->special.n; i++)
-		if (begins(f->special.v[i], "%cluster") || begins(f->special.v[i], "%ncluster"))
+		if (starts_with(f->special.v[i], "%cluster") ||
+		    starts_with(f->special.v[i], "%ncluster"))
 			kl_strvec_push(out, "cluster");
 	for (size_t i = 0; i < f->directive.n; i++)
 		if (!strcmp(f->directive.v[i], ".reqnctapercluster"))
@@ -347,7 +349,7 @@ static void add_section(struct kl_buf *b, const struct kl_cubin *c, const char *
 		kl_buf_add(b, s->data, s->size);
 }
 
-static bool reads(const struct kl_ptx *p, enum kl_ptx_space space)
+static bool reads_space(const struct kl_ptx *p, enum kl_ptx_space space)
 {
 	for (size_t i = 0; p && i < p->nvar; i++)
 		if (p->var[i].reached && p->var[i].space == space)
@@ -374,9 +376,9 @@ void kl_cuda_digest(char out[KL_DIGEST_HEX], const struct kl_cuda_code *c)
 	for (size_t i = 0; c->ptx && i < c->ptx->nfn; i++)
 		if (c->ptx->fn[i].reached && !c->ptx->fn[i].entry)
 			add_section(&b, c->cubin, ".text.", c->ptx->fn[i].name);
-	if (reads(c->ptx, KL_PTX_CONST))
+	if (reads_space(c->ptx, KL_PTX_CONST))
 		add_section(&b, c->cubin, ".nv.constant3", "");
-	if (reads(c->ptx, KL_PTX_GLOBAL))
+	if (reads_space(c->ptx, KL_PTX_GLOBAL))
 		add_section(&b, c->cubin, ".nv.global.init", "");
 	kl_buf_add(&b, c->wish->text.ptr, c->wish->text.len);
 	kl_digest_hex(out, b.ptr, b.len);

@@ -16,19 +16,19 @@
 #define SEGMENT_BYTES 24
 #define FATBIN_OVERHEAD 4096 /* headers of the container */
 
-static bool starts(const char *s, const char *with)
+static bool starts_with(const char *s, const char *with)
 {
 	return !strncmp(s, with, strlen(with));
 }
 
-static bool family(const char *s, const char *name)
+static bool is_family(const char *s, const char *name)
 {
 	size_t n = strlen(name);
 
 	return !strncmp(s, name, n) && (!s[n] || s[n] == '.');
 }
 
-static const struct kl_osec *only(const struct kl_object *o, const char *name, size_t *at)
+static const struct kl_osec *only_section(const struct kl_object *o, const char *name, size_t *at)
 {
 	const struct kl_osec *found = NULL;
 
@@ -53,7 +53,7 @@ static int check_section(const struct kl_osec *s)
 
 	if (!strcmp(s->name, ".note.GNU-stack") && s->flags & SHF_EXECINSTR)
 		return kl_error(KL_ENO, "asks for an executable stack");
-	if (starts(s->name, ".gnu.lto_"))
+	if (starts_with(s->name, ".gnu.lto_"))
 		return kl_error(KL_ENO, "is no machine code but the compiler's intermediate form");
 	if (!(s->flags & SHF_ALLOC) || s->type == SHT_NOTE)
 		return 0;
@@ -65,13 +65,13 @@ static int check_section(const struct kl_osec *s)
 	if (s->type == SHT_INIT_ARRAY && !strcmp(s->name, ".init_array") && s->size == 8)
 		return 0;
 	if (s->type == SHT_INIT_ARRAY || s->type == SHT_FINI_ARRAY ||
-	    s->type == SHT_PREINIT_ARRAY || starts(s->name, ".init_array"))
+	    s->type == SHT_PREINIT_ARRAY || starts_with(s->name, ".init_array"))
 		return kl_error(KL_ENO,
 				"has code that runs at load: section '%s' (a static object with a "
 				"constructor?)",
 				s->name);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(usual); i++)
-		if (family(s->name, usual[i]))
+		if (is_family(s->name, usual[i]))
 			return 0;
 	return kl_error(KL_ENO, "defines a section of its own: '%s'", s->name);
 }
@@ -100,7 +100,7 @@ static int check_sections(const struct kl_object *o)
 static int check_constructor(const struct kl_object *o)
 {
 	size_t at = 0, rel;
-	const struct kl_osec *array = only(o, ".init_array", &at);
+	const struct kl_osec *array = only_section(o, ".init_array", &at);
 	const struct kl_osym *to;
 	uint64_t value;
 
@@ -124,8 +124,8 @@ static int check_constructor(const struct kl_object *o)
 static int check_device_code(const struct kl_object *o, const struct kl_cubin *cubin)
 {
 	size_t at = 0;
-	const struct kl_osec *fat = only(o, ".nv_fatbin", &at),
-			     *segment = only(o, ".nvFatBinSegment", &at);
+	const struct kl_osec *fat = only_section(o, ".nv_fatbin", &at),
+			     *segment = only_section(o, ".nvFatBinSegment", &at);
 
 	if (!fat || !fat->data || !segment || segment->size != SEGMENT_BYTES)
 		return kl_error(KL_ENO, "does not hold one piece of device code");
@@ -192,7 +192,7 @@ int kl_audit_host_kernels(const struct kl_cubin *cubin)
 		return kl_error(KL_ENO, "has no kernel of its own");
 	for (size_t i = 0; i < cubin->nkernel; i++)
 		for (size_t k = 0; k < KL_ARRAY_SIZE(foreign); k++)
-			if (starts(cubin->kernel[i].name, foreign[k].begins))
+			if (starts_with(cubin->kernel[i].name, foreign[k].begins))
 				return kl_error(KL_ENO, "launches a kernel of %s: '%.200s'",
 						foreign[k].whose, cubin->kernel[i].name);
 	return 0;

@@ -120,7 +120,7 @@ static void fixed_env(struct build *b)
 	b->tool.env = (const char *const *)b->env.v;
 }
 
-static int compile(struct build *b)
+static int compile_source(struct build *b)
 {
 	/* one constructor, no guards or unique names of C++, calls that stay visible */
 	static const char host_flags[] =
@@ -164,7 +164,7 @@ static int compile(struct build *b)
 }
 
 /* What nvcc kept on its way: the source's name with another ending. */
-static char *kept(const struct build *b, const char *ending)
+static char *kept_path(const struct build *b, const char *ending)
 {
 	const char *name = strrchr(b->source->path, '/');
 
@@ -228,7 +228,7 @@ static void wish_all(struct build *b)
 
 static int audit_device(struct build *b)
 {
-	KL_AUTO(kl_freep) char *cubin = kept(b, "cubin"), *ptx = kept(b, "ptx");
+	KL_AUTO(kl_freep) char *cubin = kept_path(b, "cubin"), *ptx = kept_path(b, "ptx");
 	int err = kl_cubin_read(&b->cubin, cubin);
 
 	if (!err)
@@ -295,13 +295,13 @@ static int audit_linked(struct build *b, char digest[KL_DIGEST_HEX])
 	return err;
 }
 
-static int build(struct build *b, char digest[KL_DIGEST_HEX])
+static int build_library(struct build *b, char digest[KL_DIGEST_HEX])
 {
 	int err;
 
 	b->source = find_source(b->surface);
 	fixed_env(b);
-	if ((err = lay_out(b)) < 0 || (err = compile(b)) < 0)
+	if ((err = lay_out(b)) < 0 || (err = compile_source(b)) < 0)
 		return err;
 	*b->class_ = "cheat";
 	if ((err = audit_device(b)) < 0)
@@ -352,7 +352,7 @@ int kl_compile_host(struct kl_artefact **out, const char **class_, const struct 
 
 	kl_headers_readable(b.readable, n->readable[0], headers, &s->contract->headers);
 	b.tool.readable = b.readable;
-	err = build(&b, a->digest);
+	err = build_library(&b, a->digest);
 	if (err < 0)
 		return err;
 	a->object = kl_fs_join(dir, "kernel.so");

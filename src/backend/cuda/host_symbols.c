@@ -82,7 +82,7 @@ static const char *const family[] = {
 	"_ZTVSt15basic_streambuf",
 };
 
-static bool listed(const char *list, const char *name)
+static bool is_listed(const char *list, const char *name)
 {
 	char word[96];
 	int n = snprintf(word, sizeof(word), " %s ", name);
@@ -90,37 +90,38 @@ static bool listed(const char *list, const char *name)
 	return n > 2 && n < (int)sizeof(word) && strstr(list, word);
 }
 
-static bool starts(const char *s, const char *with)
+static bool starts_with(const char *s, const char *with)
 {
 	return !strncmp(s, with, strlen(with));
 }
 
 /* _ZSt20__throw_length_errorPKc and its like */
-static bool throws(const char *name)
+static bool can_throw(const char *name)
 {
-	if (!starts(name, "_ZSt"))
+	if (!starts_with(name, "_ZSt"))
 		return false;
 	name += 4;
 	while (isdigit((unsigned char)*name))
 		name++;
-	return starts(name, "__throw_");
+	return starts_with(name, "__throw_");
 }
 
 bool kl_host_symbol_may_use(const char *name)
 {
-	if (kl_symbol_kind(name) != KL_SYMBOL_FOREIGN || listed(cuda, name) || listed(libc, name) ||
-	    throws(name))
+	if (kl_symbol_kind(name) != KL_SYMBOL_FOREIGN || is_listed(cuda, name) ||
+	    is_listed(libc, name) || can_throw(name))
 		return true;
 	for (size_t i = 0; i < sizeof(family) / sizeof(*family); i++)
-		if (starts(name, family[i]))
+		if (starts_with(name, family[i]))
 			return true;
 	return false;
 }
 
 bool kl_host_symbol_reserved(const char *name)
 {
-	return kl_symbol_reserved(name) || listed(cuda, name) || listed(libc, name) ||
-	       starts(name, "cuda") || starts(name, "__cuda") ||
-	       (starts(name, "cu") && isupper((unsigned char)name[2])) || starts(name, "__wrap_") ||
-	       starts(name, "__real_") || starts(name, "klineage_dims");
+	return kl_symbol_reserved(name) || is_listed(cuda, name) || is_listed(libc, name) ||
+	       starts_with(name, "cuda") || starts_with(name, "__cuda") ||
+	       (starts_with(name, "cu") && isupper((unsigned char)name[2])) ||
+	       starts_with(name, "__wrap_") || starts_with(name, "__real_") ||
+	       starts_with(name, "klineage_dims");
 }

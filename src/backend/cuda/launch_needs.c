@@ -68,7 +68,8 @@ static size_t number_of(struct kl_cuda_wish *w, const char *kernel)
 	return i;
 }
 
-static void take(struct kl_cuda_wish *w, const struct kl_plan_launch *l, size_t point, bool prepare)
+static void take_launch(struct kl_cuda_wish *w, const struct kl_plan_launch *l, size_t point,
+			bool prepare)
 {
 	size_t number = number_of(w, l->kernel);
 	struct kl_cuda_launch *to;
@@ -120,9 +121,9 @@ static int at_point(struct kl_cuda_wish *w, const struct kl_launch *l, const str
 	for (size_t i = 0; i < at->nmap; i++)
 		write_map(&w->text, &at->map[i]);
 	for (size_t i = 0; i < at->nprepare; i++)
-		take(w, &at->prepare[i], point, true);
+		take_launch(w, &at->prepare[i], point, true);
 	for (size_t i = 0; i < at->nlaunch; i++)
-		take(w, &at->launch[i], point, false);
+		take_launch(w, &at->launch[i], point, false);
 	return 0;
 }
 

@@ -19,7 +19,7 @@ void kl_nvcc_release(struct kl_nvcc *n)
 	*n = (struct kl_nvcc){ 0 };
 }
 
-static char *program(const char *dir, const char *name)
+static char *program_path(const char *dir, const char *name)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, name);
 
@@ -35,11 +35,11 @@ static char *on_path(const char *name)
 	kl_strvec_split(&dirs, path ? path : "", ":");
 	for (size_t i = 0; !found && i < dirs.n; i++)
 		if (dirs.v[i][0] == '/')
-			found = program(dirs.v[i], name);
+			found = program_path(dirs.v[i], name);
 	return found;
 }
 
-static int absent(void)
+static int no_nvcc(void)
 {
 	return kl_error_hint(kl_error(KL_ECANNOT,
 				      "no CUDA compiler: nvcc is neither on PATH nor in "
@@ -48,14 +48,14 @@ static int absent(void)
 			     "git config klineage.nvcc <path of nvcc>");
 }
 
-static int locate(char **out, const char *setting)
+static int find_nvcc(char **out, const char *setting)
 {
 	KL_AUTO(kl_freep) char *path = NULL, *bin = NULL;
 
 	if (setting && *setting) {
 		if (kl_fs_is_dir(setting)) {
 			bin = kl_fs_join(setting, "bin");
-			path = program(bin, "nvcc");
+			path = program_path(bin, "nvcc");
 		} else if (!access(setting, X_OK)) {
 			path = kl_strdup(setting);
 		}
@@ -68,9 +68,9 @@ static int locate(char **out, const char *setting)
 	if (!path)
 		path = on_path("nvcc");
 	if (!path)
-		path = program("/usr/local/cuda/bin", "nvcc");
+		path = program_path("/usr/local/cuda/bin", "nvcc");
 	if (!path)
-		return absent();
+		return no_nvcc();
 	*out = realpath(path, NULL);
 	return *out ? 0 : kl_error_errno("cannot resolve '%s'", path);
 }
@@ -98,17 +98,17 @@ int kl_nvcc_find(struct kl_nvcc *out, const char *setting)
 {
 	KL_AUTO(kl_nvcc_release) struct kl_nvcc n = { 0 };
 	KL_AUTO(kl_freep) char *bin = NULL, *disasm = NULL, *ptxas = NULL;
-	int err = locate(&n.nvcc, setting);
+	int err = find_nvcc(&n.nvcc, setting);
 
 	if (err < 0)
 		return err;
 	bin = kl_strndup(n.nvcc, (size_t)(strrchr(n.nvcc, '/') - n.nvcc));
 	n.root = kl_asprintf("%.*s", (int)(strrchr(bin, '/') - bin), bin);
-	ptxas = program(bin, "ptxas");
+	ptxas = program_path(bin, "ptxas");
 	if (!ptxas || !*n.root)
 		return kl_error(KL_ECANNOT, "there is no ptxas beside '%s'", n.nvcc);
 	/* nvdisasm may come from elsewhere: it only reads */
-	disasm = program(bin, "nvdisasm");
+	disasm = program_path(bin, "nvdisasm");
 	if (!disasm)
 		disasm = on_path("nvdisasm");
 	n.disasm = disasm ? realpath(disasm, NULL) : NULL;

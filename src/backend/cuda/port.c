@@ -44,7 +44,7 @@ static int change_arch(struct kl_buf *out, bool *done, const struct kl_file *f, 
 	return 0;
 }
 
-static const struct kl_file *find(const struct kl_file *file, size_t n, const char *path)
+static const struct kl_file *find_file(const struct kl_file *file, size_t n, const char *path)
 {
 	for (size_t i = 0; path && i < n; i++)
 		if (!strcmp(file[i].path, path))
@@ -54,7 +54,7 @@ static const struct kl_file *find(const struct kl_file *file, size_t n, const ch
 
 static int port_plan(struct kl_surface **out, const struct kl_surface *s, const char *arch)
 {
-	const struct kl_file *f = find(s->file, s->nfile, s->contract->launch);
+	const struct kl_file *f = find_file(s->file, s->nfile, s->contract->launch);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_file edit;
 	bool done;
@@ -71,7 +71,7 @@ static int port_plan(struct kl_surface **out, const struct kl_surface *s, const 
 /* A plan of the oracle that names none has the kernel's. */
 static int port_oracle(struct kl_surface **out, struct kl_surface *s, const char *arch)
 {
-	const struct kl_file *f = find(s->oracle, s->noracle, s->contract->oracle_launch);
+	const struct kl_file *f = find_file(s->oracle, s->noracle, s->contract->oracle_launch);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_file edit;
 	bool done = false;

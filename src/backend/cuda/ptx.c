@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-static struct kl_ptx_fn *function(struct kl_ptx_reader *r, const char *name)
+static struct kl_ptx_fn *add_function(struct kl_ptx_reader *r, const char *name)
 {
 	struct kl_ptx *p = r->ptx;
 	uintptr_t i = (uintptr_t)kl_map_get(&r->place, name);
@@ -48,7 +48,7 @@ static int read_function(struct kl_ptx_reader *r)
 	if (err)
 		return err;
 	name = kl_strndup(r->t.s, r->t.n);
-	f = function(r, name);
+	f = add_function(r, name);
 	if (!f || r->ptx->nfn >= KL_PTX_MAX_ITEMS)
 		return kl_ptx_bad(r, f ? "absurdly many functions" : "a name used twice");
 	f->entry = entry;

@@ -44,7 +44,7 @@ static void count_op(struct kl_ptx_fn *f, struct body *b, const char *name)
  * Does the instruction write where its bracket points? Opcodes that copy by bulk write to the
  * first, too.
  */
-static bool writes(const char *op)
+static bool writes_memory(const char *op)
 {
 	static const char *const stores[] = {
 		"st.",      "atom",       "red.", "cp.",   "mbarrier",  "multimem",
@@ -81,7 +81,7 @@ static void take_name(struct kl_ptx_reader *r, struct kl_ptx_fn *f, struct body 
 			add_once(&f->special, &b->special, name);
 	} else if (name[0] != '.') {
 		add_once(&f->ref, &b->ref, name);
-		if (brackets && op && writes(op))
+		if (brackets && op && writes_memory(op))
 			add_once(&f->stored, &b->stored, name);
 	}
 }

@@ -35,7 +35,7 @@ struct walk {
 	size_t *todo, ntodo, alloc;
 };
 
-static void visit(struct walk *w, const char *name)
+static void visit_function(struct walk *w, const char *name)
 {
 	size_t i = (size_t)(uintptr_t)kl_map_get(&w->index, name);
 	bool *reached;
@@ -50,13 +50,13 @@ static void visit(struct walk *w, const char *name)
 	w->todo[w->ntodo++] = i;
 }
 
-static void follow(struct walk *w, size_t i)
+static void follow_calls(struct walk *w, size_t i)
 {
 	const struct kl_strvec *ref = i <= w->p->nfn ? &w->p->fn[i - 1].ref :
 						       &w->p->var[i - 1 - w->p->nfn].ref;
 
 	for (size_t k = 0; k < ref->n; k++)
-		visit(w, ref->v[k]);
+		visit_function(w, ref->v[k]);
 }
 
 static void mark_stores(struct kl_ptx *p)
@@ -83,10 +83,10 @@ int kl_ptx_reach(struct kl_ptx *p, const char *const *kernel, size_t n)
 		if (!f || !f->entry || !f->defined)
 			err = kl_error(KL_ENO, "there is no kernel '%s'", kernel[i]);
 		else
-			visit(&w, kernel[i]);
+			visit_function(&w, kernel[i]);
 	}
 	while (!err && w.ntodo)
-		follow(&w, w.todo[--w.ntodo]);
+		follow_calls(&w, w.todo[--w.ntodo]);
 	if (!err)
 		mark_stores(p);
 	kl_map_release(&w.index);

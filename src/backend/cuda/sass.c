@@ -33,7 +33,7 @@ const struct kl_sass_fn *kl_sass_function(const struct kl_sass *s, const char *n
 	return NULL;
 }
 
-static void count(struct kl_sass_fn *f, struct kl_map *seen, const char *op, size_t n)
+static void count_op(struct kl_sass_fn *f, struct kl_map *seen, const char *op, size_t n)
 {
 	KL_AUTO(kl_freep) char *name = kl_strndup(op, n);
 	uintptr_t i = (uintptr_t)kl_map_get(seen, name);
@@ -60,7 +60,8 @@ static void take_special(struct kl_sass_fn *f, const char *s, const char *end)
 }
 
 /* Behind the offset: "@P0 LDG.E R2, desc[UR4][R2.64] ;" */
-static void instruction(struct kl_sass_fn *f, struct kl_map *seen, const char *s, const char *end)
+static void count_instruction(struct kl_sass_fn *f, struct kl_map *seen, const char *s,
+			      const char *end)
 {
 	size_t n = 0;
 
@@ -76,7 +77,7 @@ static void instruction(struct kl_sass_fn *f, struct kl_map *seen, const char *s
 		n++;
 	if (!n || !isupper((unsigned char)*s))
 		return;
-	count(f, seen, s, n);
+	count_op(f, seen, s, n);
 	for (const char *p = s + n; p + 6 < end; p++) {
 		if (!strncmp(p, "SR_", 3) && !isalnum((unsigned char)p[-1]))
 			take_special(f, p, end);
@@ -117,7 +118,7 @@ int kl_sass_parse(struct kl_sass *out, const char *text, size_t len)
 		body = f ? memmem(p, (size_t)(eol - p), "*/", 2) : NULL;
 		if (body && p + strspn(p, " \t") + 2 < eol &&
 		    !strncmp(p + strspn(p, " \t"), "/*", 2))
-			instruction(f, &seen, body + 2, eol);
+			count_instruction(f, &seen, body + 2, eol);
 	}
 	kl_map_release(&seen);
 	if (!s.n)

@@ -118,7 +118,7 @@ static const char *sass_class(const char *op)
 	return "other";
 }
 
-static void add(json_t *o, const char *key, size_t n)
+static void add_count(json_t *o, const char *key, size_t n)
 {
 	kl_json_set_int(o, key, kl_json_int_or(o, key, 0) + (int64_t)n);
 }
@@ -131,12 +131,12 @@ static void count_ops(json_t *o, const struct kl_ptx_op *op, size_t n,
 
 		if (!strcmp(c, "nop"))
 			continue;
-		add(o, c, op[i].n);
-		add(o, "total", op[i].n);
+		add_count(o, c, op[i].n);
+		add_count(o, "total", op[i].n);
 	}
 }
 
-static json_t *instructions(const struct kl_cuda_code *c, const char *kernel)
+static json_t *instruction_counts(const struct kl_cuda_code *c, const char *kernel)
 {
 	const struct kl_sass_fn *s = kl_sass_function(c->sass, kernel);
 	const struct kl_ptx_fn *p = c->ptx ? kl_ptx_function(c->ptx, kernel) : NULL;
@@ -163,12 +163,12 @@ static const struct limits {
 	{ 121, 48, 24, 100 << 10 },
 };
 
-static int64_t up(int64_t n, int64_t to)
+static int64_t round_up(int64_t n, int64_t to)
 {
 	return (n + to - 1) / to * to;
 }
 
-static void least(int64_t *blocks, const char **by, int64_t n, const char *what)
+static void limit_blocks(int64_t *blocks, const char **by, int64_t n, const char *what)
 {
 	if (n < *blocks) {
 		*blocks = n;
@@ -176,11 +176,11 @@ static void least(int64_t *blocks, const char **by, int64_t n, const char *what)
 	}
 }
 
-static void occupancy(json_t *o, const struct kl_cubin_kernel *k, const struct kl_cuda_launch *l,
-		      int sm)
+static void add_occupancy(json_t *o, const struct kl_cubin_kernel *k,
+			  const struct kl_cuda_launch *l, int sm)
 {
 	const struct limits *m = NULL;
-	int64_t warps = up(l->threads, 32) / 32, blocks, smem;
+	int64_t warps = round_up(l->threads, 32) / 32, blocks, smem;
 	const char *by = "blocks";
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(limits); i++)
@@ -189,14 +189,15 @@ static void occupancy(json_t *o, const struct kl_cubin_kernel *k, const struct k
 	if (!m || !warps || !k->registers)
 		return;
 	blocks = m->blocks;
-	smem = up(k->smem + l->smem, 128) + (sm >= 80 ? 1024 : 0);
-	least(&blocks, &by, m->warps / warps, "threads");
+	smem = round_up(k->smem + l->smem, 128) + (sm >= 80 ? 1024 : 0);
+	limit_blocks(&blocks, &by, m->warps / warps, "threads");
 	/*
 	 * the four quarters of a multiprocessor have 16384 registers each, and warps go round them
 	 */
-	least(&blocks, &by, 16384 / up(k->registers * 32, 256) * 4 / warps, "registers");
+	limit_blocks(&blocks, &by, 16384 / round_up(k->registers * 32, 256) * 4 / warps,
+		     "registers");
 	if (smem)
-		least(&blocks, &by, m->smem / smem, "shared");
+		limit_blocks(&blocks, &by, m->smem / smem, "shared");
 	kl_json_set_int(o, "blocks_per_sm", blocks);
 	kl_json_set_int(o, "occupancy_ppm", blocks * warps * 1000000 / m->warps);
 	kl_json_set_str(o, "limited_by", by);
@@ -206,7 +207,7 @@ static void occupancy(json_t *o, const struct kl_cubin_kernel *k, const struct k
  * -- one object a kernel --------------------------------------------------------------------------
  */
 
-static json_t *figures(const struct kl_cuda_code *c, const char *name)
+static json_t *kernel_figures(const struct kl_cuda_code *c, const char *name)
 {
 	const struct kl_cubin_kernel *k = kl_cubin_kernel(c->cubin, name);
 	struct kl_cuda_spill spill = kl_cuda_spill(c->verbose, name);
@@ -227,10 +228,10 @@ static json_t *figures(const struct kl_cuda_code *c, const char *name)
 		kl_json_set_int(o, "threads", l->threads);
 		kl_json_set_int(o, "blocks", l->blocks);
 		kl_json_set_int(o, "smem", k->smem + l->smem);
-		occupancy(o, k, l, c->cubin->sm);
+		add_occupancy(o, k, l, c->cubin->sm);
 		break;
 	}
-	kl_json_set(o, "instructions", instructions(c, name));
+	kl_json_set(o, "instructions", instruction_counts(c, name));
 	return o;
 }
 
@@ -239,6 +240,6 @@ json_t *kl_cuda_static(const struct kl_cuda_code *c)
 	json_t *a = json_array();
 
 	for (size_t i = 0; i < c->wish->name.n; i++)
-		json_array_append_new(a, figures(c, c->wish->name.v[i]));
+		json_array_append_new(a, kernel_figures(c, c->wish->name.v[i]));
 	return a;
 }
