@@ -11,7 +11,7 @@
 static _Thread_local char message[4096];
 static _Thread_local char hints[2048];
 
-static int set(int kind, const char *suffix, const char *fmt, va_list ap)
+static int set_error(int kind, const char *suffix, const char *fmt, va_list ap)
 {
 	char text[sizeof(message)];
 
@@ -28,7 +28,7 @@ int kl_error(enum kl_err kind, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	set(kind, NULL, fmt, ap);
+	set_error(kind, NULL, fmt, ap);
 	va_end(ap);
 	return kind;
 }
@@ -43,7 +43,7 @@ int kl_error_errno(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	set(kind, strerror(e), fmt, ap);
+	set_error(kind, strerror(e), fmt, ap);
 	va_end(ap);
 	return kind;
 }

@@ -35,7 +35,7 @@ static int open_lock(const char *path)
 }
 
 /* The holder's pid as /proc/locks tells it, or 0. */
-static long holder(int fd)
+static long lock_holder(int fd)
 {
 	struct stat st;
 	char line[256];
@@ -70,7 +70,7 @@ int kl_lock_take(struct kl_lock *l, const char *path, int64_t wait_ms)
 		if (kl_proc_interrupted())
 			return kl_error(KL_EINTR, "interrupted");
 		if (wait_ms >= 0 && kl_clock_ns() >= end) {
-			long pid = holder(fd);
+			long pid = lock_holder(fd);
 
 			if (pid > 0)
 				return kl_error(KL_EBUSY, "'%s' is held by process %ld", path, pid);

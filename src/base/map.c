@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 /* FNV-1a; the keys are our own names or bounded input, never a flood. */
-static uint64_t hash(const char *s)
+static uint64_t hash_key(const char *s)
 {
 	uint64_t h = 14695981039346656037u;
 
@@ -18,22 +18,22 @@ static uint64_t hash(const char *s)
 }
 
 /* The slot of `key`, or the free one where it belongs. */
-static size_t find(const struct kl_map *m, const char *key)
+static size_t find_slot(const struct kl_map *m, const char *key)
 {
-	size_t i = hash(key) & (m->nslot - 1);
+	size_t i = hash_key(key) & (m->nslot - 1);
 
 	while (m->slot[i] && strcmp(m->e[m->slot[i] - 1].key, key))
 		i = (i + 1) & (m->nslot - 1);
 	return i;
 }
 
-static void grow(struct kl_map *m)
+static void grow_table(struct kl_map *m)
 {
 	m->nslot = m->nslot ? 2 * m->nslot : 16;
 	free(m->slot);
 	m->slot = kl_calloc(m->nslot, sizeof(*m->slot));
 	for (size_t i = 0; i < m->n; i++)
-		m->slot[find(m, m->e[i].key)] = i + 1;
+		m->slot[find_slot(m, m->e[i].key)] = i + 1;
 }
 
 void *kl_map_get(const struct kl_map *m, const char *key)
@@ -42,7 +42,7 @@ void *kl_map_get(const struct kl_map *m, const char *key)
 
 	if (!m->nslot)
 		return NULL;
-	at = m->slot[find(m, key)];
+	at = m->slot[find_slot(m, key)];
 	return at ? m->e[at - 1].value : NULL;
 }
 
@@ -51,8 +51,8 @@ void *kl_map_put(struct kl_map *m, const char *key, void *value)
 	size_t at;
 
 	if (2 * (m->n + 1) > m->nslot)
-		grow(m);
-	at = find(m, key);
+		grow_table(m);
+	at = find_slot(m, key);
 	if (m->slot[at]) {
 		struct kl_map_entry *e = &m->e[m->slot[at] - 1];
 		void *old = e->value;

@@ -29,7 +29,7 @@ void kl_mapfile_release(struct kl_mapfile *m)
 	m->mapped = false;
 }
 
-static uint64_t stir(uint64_t h, const unsigned char *s)
+static uint64_t stir_bytes(uint64_t h, const unsigned char *s)
 {
 	uint64_t w;
 
@@ -47,10 +47,10 @@ static uint64_t checksum_of(const void *p, size_t n)
 
 	/* in registers: compilers leave an array in memory */
 	for (; n >= 32; n -= 32, s += 32) {
-		a = stir(a, s);
-		b = stir(b, s + 8);
-		c = stir(c, s + 16);
-		d = stir(d, s + 24);
+		a = stir_bytes(a, s);
+		b = stir_bytes(b, s + 8);
+		c = stir_bytes(c, s + 16);
+		d = stir_bytes(d, s + 24);
 	}
 	h[0] = a;
 	h[1] = b;
@@ -110,7 +110,7 @@ static bool is_whole(const struct kl_mapfile *m, const char *magic, uint32_t ver
 	return h->checksum == sum_of(m->base, m->len);
 }
 
-static bool map(struct kl_mapfile *m, const char *path)
+static bool map_file(struct kl_mapfile *m, const char *path)
 {
 	KL_AUTO(kl_closep) int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
@@ -134,7 +134,7 @@ bool kl_mapfile_open(struct kl_mapfile *out, const char *path, const char *magic
 {
 	KL_AUTO(kl_mapfile_release) struct kl_mapfile m = KL_MAPFILE_INIT;
 
-	if (!map(&m, path) || !is_whole(&m, magic, version, key))
+	if (!map_file(&m, path) || !is_whole(&m, magic, version, key))
 		return false;
 	*out = m;
 	m = (struct kl_mapfile)KL_MAPFILE_INIT;

@@ -12,7 +12,7 @@
 #define LARGE ((size_t)4 << 20)
 #define HUGE_PAGE ((uintptr_t)2 << 20)
 
-static void *checked(void *p)
+static void *or_die(void *p)
 {
 	if (!p) {
 		static const char text[] = "git-klineage: out of memory\n";
@@ -27,7 +27,7 @@ static void *checked(void *p)
 /*
  * What is large gets large pages, which come with far fewer faults; a system without them says no.
  */
-static void *large(void *p, size_t size)
+static void *advise_huge(void *p, size_t size)
 {
 	uintptr_t from = ((uintptr_t)p + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
 	uintptr_t to = ((uintptr_t)p + size) / HUGE_PAGE * HUGE_PAGE;
@@ -41,12 +41,12 @@ static void *large(void *p, size_t size)
 
 void *kl_malloc(size_t size)
 {
-	return large(checked(malloc(size ? size : 1)), size);
+	return advise_huge(or_die(malloc(size ? size : 1)), size);
 }
 
 void *kl_calloc(size_t n, size_t size)
 {
-	return large(checked(calloc(n ? n : 1, size ? size : 1)), n * size);
+	return advise_huge(or_die(calloc(n ? n : 1, size ? size : 1)), n * size);
 }
 
 void *kl_realloc(void *p, size_t n, size_t size)
@@ -54,8 +54,8 @@ void *kl_realloc(void *p, size_t n, size_t size)
 	size_t bytes;
 
 	if (__builtin_mul_overflow(n, size, &bytes))
-		return checked(NULL);
-	return checked(realloc(p, bytes ? bytes : 1));
+		return or_die(NULL);
+	return or_die(realloc(p, bytes ? bytes : 1));
 }
 
 char *kl_strndup(const char *s, size_t n)
@@ -83,7 +83,7 @@ char *kl_asprintf(const char *fmt, ...)
 	va_start(ap, fmt);
 	n = vasprintf(&p, fmt, ap);
 	va_end(ap);
-	return checked(n < 0 ? NULL : p);
+	return or_die(n < 0 ? NULL : p);
 }
 
 void kl_closep(int *fd)

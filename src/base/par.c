@@ -25,7 +25,7 @@ struct loop {
 	atomic_size_t next; /* piece */
 };
 
-static void work(struct loop *l)
+static void work_loop(struct loop *l)
 {
 	size_t pieces = (l->n + l->grain - 1) / l->grain, i;
 
@@ -36,9 +36,9 @@ static void work(struct loop *l)
 	}
 }
 
-static void *thread(void *p)
+static void *thread_main(void *p)
 {
-	work(p);
+	work_loop(p);
 	return NULL;
 }
 
@@ -51,7 +51,7 @@ size_t kl_par_width(void)
 }
 
 /* Signals are the first thread's. */
-static size_t start(pthread_t *t, size_t want, struct loop *l)
+static size_t start_threads(pthread_t *t, size_t want, struct loop *l)
 {
 	pthread_attr_t attr;
 	sigset_t all, before;
@@ -62,7 +62,7 @@ static size_t start(pthread_t *t, size_t want, struct loop *l)
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	while (n < want && !pthread_create(&t[n], &attr, thread, l))
+	while (n < want && !pthread_create(&t[n], &attr, thread_main, l))
 		n++;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
@@ -77,8 +77,8 @@ void kl_par_for(size_t n, size_t grain, kl_par_fn *fn, void *ctx)
 	pthread_t t[MAX_THREADS];
 
 	have = have > pieces ? pieces : have;
-	started = start(t, have > 1 ? have - 1 : 0, &l);
-	work(&l);
+	started = start_threads(t, have > 1 ? have - 1 : 0, &l);
+	work_loop(&l);
 	for (size_t i = 0; i < started; i++)
 		pthread_join(t[i], NULL);
 }
@@ -92,7 +92,7 @@ struct pair {
 	bool write;
 };
 
-static void copy(void *ctx, size_t from, size_t to)
+static void copy_part(void *ctx, size_t from, size_t to)
 {
 	struct pair *p = ctx;
 
@@ -103,10 +103,10 @@ void kl_par_copy(void *to, const void *from, size_t n)
 {
 	struct pair p = { .to = to, .from = from };
 
-	kl_par_for(n, COPY_GRAIN, copy, &p);
+	kl_par_for(n, COPY_GRAIN, copy_part, &p);
 }
 
-static void compare(void *ctx, size_t from, size_t to)
+static void compare_part(void *ctx, size_t from, size_t to)
 {
 	struct pair *p = ctx;
 
@@ -118,12 +118,12 @@ bool kl_par_same(const void *a, const void *b, size_t n)
 {
 	struct pair p = { .to = (char *)a, .from = b };
 
-	kl_par_for(n, COPY_GRAIN, compare, &p);
+	kl_par_for(n, COPY_GRAIN, compare_part, &p);
 	return !atomic_load(&p.differs);
 }
 
 /* Kernels before 5.14 do not know it: then pages come when they are touched. */
-static void populate(void *ctx, size_t from, size_t to)
+static void populate_part(void *ctx, size_t from, size_t to)
 {
 	struct pair *p = ctx;
 
@@ -135,6 +135,6 @@ void kl_par_populate(void *at, size_t n, bool write)
 	struct pair p = { .to = at, .write = write };
 	int before = errno;
 
-	kl_par_for((n + PAGE - 1) / PAGE * PAGE, 4 * COPY_GRAIN, populate, &p);
+	kl_par_for((n + PAGE - 1) / PAGE * PAGE, 4 * COPY_GRAIN, populate_part, &p);
 	errno = before;
 }

@@ -117,7 +117,7 @@ static void child_stdio(int fd, int theirs, bool inherit, int null_flags)
 }
 
 /* In the child: never returns. The exec's errno goes back through `report`. */
-static void child(struct run *r, int report)
+static void run_child(struct run *r, int report)
 {
 	const struct kl_proc_opts *o = r->o;
 	struct sigaction dfl = { .sa_handler = SIG_DFL };
@@ -158,7 +158,7 @@ fail:
 	_exit(127);
 }
 
-static int spawn(struct run *r)
+static int spawn_child(struct run *r)
 {
 	int p[2], e = 0;
 	ssize_t n;
@@ -168,7 +168,7 @@ static int spawn(struct run *r)
 	fflush(NULL);
 	r->pid = fork();
 	if (r->pid == 0)
-		child(r, p[1]);
+		run_child(r, p[1]);
 	close(p[1]);
 	if (r->pid < 0) {
 		close(p[0]);
@@ -190,7 +190,7 @@ static int spawn(struct run *r)
 	return 0;
 }
 
-static void feed(struct run *r)
+static void feed_input(struct run *r)
 {
 	ssize_t n = write(r->in.ours, (const char *)r->o->in + r->sent, r->o->in_len - r->sent);
 
@@ -200,7 +200,7 @@ static void feed(struct run *r)
 		kl_closep(&r->in.ours);
 }
 
-static void drain(struct run *r, struct stream *s)
+static void drain_stream(struct run *r, struct stream *s)
 {
 	char part[65536];
 	ssize_t n = read(s->ours, part, sizeof(part));
@@ -251,7 +251,7 @@ static void drop_pipe_signal(const struct no_pipe_signal *h)
 }
 
 /* Move bytes until all pipes are closed; KL_ETIMEOUT or KL_EINTR otherwise. */
-static int pump(struct run *r, int64_t end)
+static int pump_streams(struct run *r, int64_t end)
 {
 	while (r->in.ours >= 0 || r->out.ours >= 0 || r->err.ours >= 0) {
 		struct pollfd p[3] = {
@@ -268,17 +268,17 @@ static int pump(struct run *r, int64_t end)
 		if (poll(p, 3, (int)(left < 1000 ? left : 1000)) < 0 && errno != EINTR)
 			return kl_error_errno("cannot poll");
 		if (p[0].revents)
-			feed(r);
+			feed_input(r);
 		if (p[1].revents)
-			drain(r, &r->out);
+			drain_stream(r, &r->out);
 		if (p[2].revents)
-			drain(r, &r->err);
+			drain_stream(r, &r->err);
 	}
 	return 0;
 }
 
 /* Wait for the program's end, by short naps once its pipes are closed. */
-static int reap(struct run *r, int64_t end, int *status)
+static int reap_child(struct run *r, int64_t end, int *status)
 {
 	int64_t nap_ns = 50000;
 
@@ -314,12 +314,12 @@ int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *o)
 	struct no_pipe_signal held;
 	int err, status = 0;
 
-	if ((err = open_pipes(&r)) < 0 || (err = spawn(&r)) < 0)
+	if ((err = open_pipes(&r)) < 0 || (err = spawn_child(&r)) < 0)
 		return err;
 	hold_pipe_signal(&held);
-	err = pump(&r, end);
+	err = pump_streams(&r, end);
 	if (!err)
-		err = reap(&r, end, &status);
+		err = reap_child(&r, end, &status);
 	drop_pipe_signal(&held);
 	if (err) {
 		kill(-r.pid, SIGKILL);
@@ -380,7 +380,7 @@ int kl_proc_start(struct kl_proc *p, const struct kl_proc_opts *o)
 		err = open_pipe(&r.out, true);
 	if (!err && o->err)
 		err = open_pipe(&r.err, true);
-	if (err || (err = spawn(&r)) < 0)
+	if (err || (err = spawn_child(&r)) < 0)
 		return err;
 	*p = (struct kl_proc){ .pid = r.pid, .out = r.out.ours, .err = r.err.ours };
 	r.out.ours = r.err.ours = -1;

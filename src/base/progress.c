@@ -32,7 +32,7 @@ struct kl_progress {
 	struct timespec due;
 };
 
-static void draw(struct kl_progress *p, bool now);
+static void draw_line(struct kl_progress *p, bool now);
 
 static void *draw_later(void *payload)
 {
@@ -44,7 +44,7 @@ static void *draw_later(void *payload)
 			break;
 	if (p->waiting) {
 		p->waiting = false;
-		draw(p, true);
+		draw_line(p, true);
 	}
 	pthread_mutex_unlock(&p->lock);
 	return NULL;
@@ -95,7 +95,7 @@ struct kl_progress *kl_progress_new(enum kl_progress_mode mode)
 	return p;
 }
 
-static int width(void)
+static int terminal_width(void)
 {
 	struct winsize w;
 
@@ -104,7 +104,7 @@ static int width(void)
 	return w.ws_col;
 }
 
-static void draw(struct kl_progress *p, bool now)
+static void draw_line(struct kl_progress *p, bool now)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	int64_t t = kl_clock_ns();
@@ -113,7 +113,7 @@ static void draw(struct kl_progress *p, bool now)
 		return;
 	p->drawn_ns = t;
 	kl_buf_addf(&b, "%s%s%s", p->title.ptr, p->step.len ? "  " : "", p->step.ptr);
-	fprintf(stderr, "\r\033[K%.*s", width() - 1, b.ptr);
+	fprintf(stderr, "\r\033[K%.*s", terminal_width() - 1, b.ptr);
 	fflush(stderr);
 }
 
@@ -131,7 +131,7 @@ void kl_progress_title(struct kl_progress *p, const char *fmt, ...)
 	va_end(ap);
 	if (!p->tty)
 		fprintf(stderr, "%s\n", p->title.ptr);
-	draw(p, true);
+	draw_line(p, true);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -146,7 +146,7 @@ void kl_progress_step(struct kl_progress *p, const char *fmt, ...)
 	va_start(ap, fmt);
 	kl_buf_vaddf(&p->step, fmt, ap);
 	va_end(ap);
-	draw(p, false);
+	draw_line(p, false);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -163,7 +163,7 @@ void kl_progress_say(struct kl_progress *p, const char *fmt, ...)
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
 	fputc('\n', stderr);
-	draw(p, true);
+	draw_line(p, true);
 	pthread_mutex_unlock(&p->lock);
 }
 

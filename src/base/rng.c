@@ -14,7 +14,7 @@ uint64_t kl_rng_mix(uint64_t z)
 	return z ^ (z >> 31);
 }
 
-static uint64_t splitmix(uint64_t *x)
+static uint64_t split_mix(uint64_t *x)
 {
 	return kl_rng_mix(*x += 0x9e3779b97f4a7c15u);
 }
@@ -22,11 +22,11 @@ static uint64_t splitmix(uint64_t *x)
 void kl_rng_seed(struct kl_rng *r, uint64_t seed)
 {
 	for (int i = 0; i < 4; i++)
-		r->s[i] = splitmix(&seed);
+		r->s[i] = split_mix(&seed);
 	r->has_spare = 0;
 }
 
-static uint64_t rotl(uint64_t x, int k)
+static uint64_t rotate_left(uint64_t x, int k)
 {
 	return (x << k) | (x >> (64 - k));
 }
@@ -34,7 +34,7 @@ static uint64_t rotl(uint64_t x, int k)
 uint64_t kl_rng_u64(struct kl_rng *r)
 {
 	uint64_t *s = r->s;
-	uint64_t out = rotl(s[1] * 5, 7) * 9;
+	uint64_t out = rotate_left(s[1] * 5, 7) * 9;
 	uint64_t t = s[1] << 17;
 
 	s[2] ^= s[0];
@@ -42,7 +42,7 @@ uint64_t kl_rng_u64(struct kl_rng *r)
 	s[1] ^= s[2];
 	s[0] ^= s[3];
 	s[2] ^= t;
-	s[3] = rotl(s[3], 45);
+	s[3] = rotate_left(s[3], 45);
 	return out;
 }
 
@@ -112,6 +112,6 @@ uint64_t kl_rng_derive(uint64_t seed, const char *label)
 	uint64_t x = seed;
 
 	for (; *label; label++)
-		x = splitmix(&x) ^ (unsigned char)*label;
-	return splitmix(&x);
+		x = split_mix(&x) ^ (unsigned char)*label;
+	return split_mix(&x);
 }

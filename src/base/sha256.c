@@ -16,12 +16,12 @@ static const uint32_t k[64] = {
 	0xc67178f2,
 };
 
-static uint32_t ror(uint32_t x, int n)
+static uint32_t rotate_right(uint32_t x, int n)
 {
 	return x >> n | x << (32 - n);
 }
 
-static void block(uint32_t h[8], const unsigned char *p)
+static void hash_block(uint32_t h[8], const unsigned char *p)
 {
 	uint32_t w[64], v[8];
 
@@ -31,13 +31,15 @@ static void block(uint32_t h[8], const unsigned char *p)
 	for (int i = 16; i < 64; i++) {
 		uint32_t a = w[i - 15], b = w[i - 2];
 
-		w[i] = w[i - 16] + w[i - 7] + (ror(a, 7) ^ ror(a, 18) ^ a >> 3) +
-		       (ror(b, 17) ^ ror(b, 19) ^ b >> 10);
+		w[i] = w[i - 16] + w[i - 7] + (rotate_right(a, 7) ^ rotate_right(a, 18) ^ a >> 3) +
+		       (rotate_right(b, 17) ^ rotate_right(b, 19) ^ b >> 10);
 	}
 	memcpy(v, h, sizeof(v));
 	for (int i = 0; i < 64; i++) {
-		uint32_t s1 = ror(v[4], 6) ^ ror(v[4], 11) ^ ror(v[4], 25);
-		uint32_t s0 = ror(v[0], 2) ^ ror(v[0], 13) ^ ror(v[0], 22);
+		uint32_t s1 = rotate_right(v[4], 6) ^ rotate_right(v[4], 11) ^
+			      rotate_right(v[4], 25);
+		uint32_t s0 = rotate_right(v[0], 2) ^ rotate_right(v[0], 13) ^
+			      rotate_right(v[0], 22);
 		uint32_t t1 = v[7] + s1 + ((v[4] & v[5]) ^ (~v[4] & v[6])) + k[i] + w[i];
 		uint32_t t2 = s0 + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
 
@@ -68,13 +70,13 @@ void kl_sha256_add(struct kl_sha256 *s, const void *p, size_t n)
 	s->len += n;
 	if (have && have + n >= 64) {
 		memcpy(s->part + have, at, 64 - have);
-		block(s->h, s->part);
+		hash_block(s->h, s->part);
 		at += 64 - have;
 		n -= 64 - have;
 		have = 0;
 	}
 	for (; !have && n >= 64; at += 64, n -= 64)
-		block(s->h, at);
+		hash_block(s->h, at);
 	if (n)
 		memcpy(s->part + have, at, n);
 }

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-static int ascending(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -18,14 +18,14 @@ double kl_stats_median(double *x, size_t n)
 {
 	if (!n)
 		return NAN;
-	qsort(x, n, sizeof(*x), ascending);
+	qsort(x, n, sizeof(*x), compare_doubles);
 	return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
 /* Two-sided 95 % points of Student's t for 1 to 4 degrees of freedom. */
 static const double t95[] = { 12.706, 4.303, 3.182, 2.776 };
 
-static struct kl_interval student(const double *x, size_t n)
+static struct kl_interval student_interval(const double *x, size_t n)
 {
 	double sum = 0, square = 0, half;
 
@@ -75,7 +75,8 @@ struct kl_interval kl_stats_centre(const double *x, size_t n)
 	size_t nwalsh = n * (n + 1) / 2, k = 0, c;
 
 	if (n < 6)
-		return n ? student(x, n) : (struct kl_interval){ NAN, -INFINITY, INFINITY };
+		return n ? student_interval(x, n) :
+			   (struct kl_interval){ NAN, -INFINITY, INFINITY };
 	KL_AUTO(kl_freep) double *walsh = kl_calloc(nwalsh, sizeof(*walsh));
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = i; j < n; j++)

@@ -51,7 +51,7 @@ static unsigned sum_of(const struct header *h)
 	return sum;
 }
 
-static void fill(struct header *h, const char *name, size_t len)
+static void fill_header(struct header *h, const char *name, size_t len)
 {
 	char number[16];
 
@@ -78,7 +78,7 @@ void kl_tar_add(struct kl_buf *out, const char *name, const void *data, size_t l
 
 	if (!kl_tar_name_ok(name) || len > KL_TAR_MAX_FILE)
 		KL_BUG("'%s' cannot stand in an archive", name);
-	fill(&h, name, len);
+	fill_header(&h, name, len);
 	kl_buf_add(out, &h, sizeof(h));
 	kl_buf_add(out, data, len);
 	kl_buf_add(out, zero, (BLOCK - len % BLOCK) % BLOCK);
@@ -104,7 +104,7 @@ static bool is_zero(const unsigned char *p, size_t n)
 	return true;
 }
 
-static int octal(size_t *out, const char *p, size_t n)
+static int read_octal(size_t *out, const char *p, size_t n)
 {
 	size_t v = 0;
 
@@ -129,9 +129,9 @@ static int check_header(const struct kl_tar *t, const struct header *h, struct k
 	memcpy(e->name, h->name, sizeof(e->name));
 	if (h->type != '0')
 		return kl_error(KL_EINVALID, "'%s' is no regular file", e->name);
-	if (octal(&e->len, h->size, sizeof(h->size)) < 0 || e->len > KL_TAR_MAX_FILE)
+	if (read_octal(&e->len, h->size, sizeof(h->size)) < 0 || e->len > KL_TAR_MAX_FILE)
 		return kl_error(KL_EINVALID, "'%s' has a size that is not allowed here", e->name);
-	fill(&ours, e->name, e->len);
+	fill_header(&ours, e->name, e->len);
 	if (memcmp(&ours, h, sizeof(ours)))
 		return kl_error(KL_EINVALID, "the header of '%s' is damaged or of another kind",
 				e->name);

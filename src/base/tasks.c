@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/par.h"
 
-static void run(void *ctx, size_t from, size_t to)
+static void run_tasks(void *ctx, size_t from, size_t to)
 {
 	struct kl_task *t = ctx;
 
@@ -24,7 +24,7 @@ static void run(void *ctx, size_t from, size_t to)
 
 void kl_tasks_run(struct kl_task *t, size_t n)
 {
-	kl_par_for(n, 1, run, t);
+	kl_par_for(n, 1, run_tasks, t);
 }
 
 int kl_task_result(const struct kl_task *t)

@@ -45,7 +45,7 @@ bool kl_strvec_has(const struct kl_strvec *v, const char *s)
 	return false;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_strings(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -53,7 +53,7 @@ static int compare(const void *a, const void *b)
 void kl_strvec_sort(struct kl_strvec *v)
 {
 	if (v->n)
-		qsort(v->v, v->n, sizeof(*v->v), compare);
+		qsort(v->v, v->n, sizeof(*v->v), compare_strings);
 }
 
 void kl_strvec_uniq(struct kl_strvec *v)
