@@ -133,7 +133,7 @@ void kl_card_normalize(struct kl_card *c)
 	c->status = kl_status_of(c);
 }
 
-static bool add(struct kl_card *c, void *list, void *row, const struct kl_shape *r)
+static bool add_row(struct kl_card *c, void *list, void *row, const struct kl_shape *r)
 {
 	struct kl_list *l = list;
 	size_t before = l->n;
@@ -146,22 +146,22 @@ static bool add(struct kl_card *c, void *list, void *row, const struct kl_shape 
 
 bool kl_card_add_evidence(struct kl_card *c, struct kl_card_evidence *e)
 {
-	return add(c, &c->evidence, e, &kl_shape_evidence);
+	return add_row(c, &c->evidence, e, &kl_shape_evidence);
 }
 
 bool kl_card_add_row(struct kl_card *c, struct kl_card_row *r)
 {
-	return add(c, &c->rows, r, &kl_shape_row);
+	return add_row(c, &c->rows, r, &kl_shape_row);
 }
 
 bool kl_card_add_trial(struct kl_card *c, struct kl_card_trial *t)
 {
-	return add(c, &c->ver, t, &kl_shape_trial);
+	return add_row(c, &c->ver, t, &kl_shape_trial);
 }
 
 bool kl_card_add_risk(struct kl_card *c, struct kl_card_risk *r)
 {
-	return add(c, &c->risk, r, &kl_shape_risk);
+	return add_row(c, &c->risk, r, &kl_shape_risk);
 }
 
 void kl_card_trial_init(struct kl_card_trial *t)
@@ -229,21 +229,21 @@ bool kl_card_row_is_verified(const struct kl_card *c, const struct kl_card_row *
 	return false;
 }
 
-static void push(const char *s, void *payload)
+static void push_text(const char *s, void *payload)
 {
 	kl_strvec_push(payload, s);
 }
 
 void kl_card_events(struct kl_strvec *out, const struct kl_card *c)
 {
-	kl_shape_each(c, &kl_shape_card, KL_FIELD_EVENT, push, out);
-	kl_shape_each(c, &kl_shape_card, KL_FIELD_EVENTS, push, out);
+	kl_shape_each(c, &kl_shape_card, KL_FIELD_EVENT, push_text, out);
+	kl_shape_each(c, &kl_shape_card, KL_FIELD_EVENTS, push_text, out);
 	kl_strvec_uniq(out);
 }
 
 void kl_card_commits(struct kl_strvec *out, const struct kl_card *c)
 {
-	kl_shape_each(c, &kl_shape_card, KL_FIELD_COMMIT, push, out);
+	kl_shape_each(c, &kl_shape_card, KL_FIELD_COMMIT, push_text, out);
 	kl_strvec_uniq(out);
 }
 
@@ -293,7 +293,7 @@ bool kl_carrier_is_mechanical(const struct kl_card_carrier *c)
 }
 
 /* words of the text joined by '-', as many as fit */
-static void slug(struct kl_buf *out, const char *text)
+static void make_slug(struct kl_buf *out, const char *text)
 {
 	for (const char *s = text; *s;) {
 		size_t n = 0;
@@ -319,7 +319,7 @@ char *kl_card_make_id(const char *intent, const char *event)
 	struct kl_buf b = KL_BUF_INIT;
 	char digest[KL_DIGEST_HEX];
 
-	slug(&b, intent);
+	make_slug(&b, intent);
 	kl_digest_hex(digest, intent, strlen(intent));
 	kl_buf_addf(&b, "-%.7s", event ? event : digest);
 	return kl_buf_detach(&b);

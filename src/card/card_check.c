@@ -12,7 +12,7 @@
 #include "rewrite/cocci.h"
 
 /* the value of a key, or the map itself: where to point */
-static const struct kl_yaml *spot(const struct kl_yaml *at, const char *key)
+static const struct kl_yaml *value_spot(const struct kl_yaml *at, const char *key)
 {
 	const struct kl_yaml *y = kl_yaml_get(at, key);
 
@@ -20,10 +20,10 @@ static const struct kl_yaml *spot(const struct kl_yaml *at, const char *key)
 }
 
 /* entry i of a list below `group` (NULL: of the card itself) */
-static const struct kl_yaml *entry(const struct kl_yaml *at, const char *group, const char *key,
-				   size_t i)
+static const struct kl_yaml *entry_spot(const struct kl_yaml *at, const char *group,
+					const char *key, size_t i)
 {
-	const struct kl_yaml *list = kl_yaml_get(group ? spot(at, group) : at, key);
+	const struct kl_yaml *list = kl_yaml_get(group ? value_spot(at, group) : at, key);
 
 	return list && list->kind == KL_YAML_SEQ && i < list->n ? list->item[i] : at;
 }
@@ -60,7 +60,7 @@ static int diff_path(const struct diff *d, const char *line, const char *path, s
 	return 0;
 }
 
-static bool begins(const char *line, const char *with)
+static bool starts_with(const char *line, const char *with)
 {
 	return !strncmp(line, with, strlen(with));
 }
@@ -91,7 +91,7 @@ static int header_line(struct diff *d, const char *line, size_t n)
 	};
 	long from = 1, to = 1;
 
-	if (begins(line, "@@ ")) {
+	if (starts_with(line, "@@ ")) {
 		const char *comma = strchr(line, ','), *plus = strchr(line, '+');
 
 		if (!plus ||
@@ -106,21 +106,22 @@ static int header_line(struct diff *d, const char *line, size_t n)
 		d->hunk = true;
 		return 0;
 	}
-	if (begins(line, "diff --git "))
+	if (starts_with(line, "diff --git "))
 		return git_line(d, line, n);
-	if (begins(line, "--- "))
+	if (starts_with(line, "--- "))
 		return diff_path(d, line, line + 4, n - 4, 'a');
-	if (begins(line, "+++ "))
+	if (starts_with(line, "+++ "))
 		return diff_path(d, line, line + 4, n - 4, 'b');
 	for (size_t i = 0; i < KL_ARRAY_SIZE(renames); i++)
-		if (begins(line, renames[i]))
+		if (starts_with(line, renames[i]))
 			return diff_path(d, line, line + strlen(renames[i]), n - strlen(renames[i]),
 					 0);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(modes); i++)
-		if (begins(line, modes[i]) && !begins(line + strlen(modes[i]), "100644") &&
-		    !begins(line + strlen(modes[i]), "100755"))
+		if (starts_with(line, modes[i]) &&
+		    !starts_with(line + strlen(modes[i]), "100644") &&
+		    !starts_with(line + strlen(modes[i]), "100755"))
 			return bad_diff(d, line, "only plain files may change");
-	if (begins(line, "GIT binary patch") || begins(line, "Binary files"))
+	if (starts_with(line, "GIT binary patch") || starts_with(line, "Binary files"))
 		return bad_diff(d, line, "it is not text");
 	return 0;
 }
@@ -155,7 +156,7 @@ static int check_diff(const char *name, const struct kl_yaml *at, const char *te
 int kl_check_carrier(const void *obj, const char *name, const struct kl_yaml *at)
 {
 	const struct kl_card_carrier *c = obj;
-	const struct kl_yaml *text = spot(at, "text");
+	const struct kl_yaml *text = value_spot(at, "text");
 	KL_AUTO(kl_freep) char *why = NULL;
 
 	if (c->form == KL_CARRIER_DIFF)
@@ -185,20 +186,21 @@ int kl_check_evidence(const void *obj, const char *name, const struct kl_yaml *a
 	const struct kl_card_evidence *e = obj;
 
 	if ((e->derivation == KL_DERIVED_INVERSE) != !e->rederived)
-		return kl_yaml_error(name, spot(at, "derivation"),
+		return kl_yaml_error(name, value_spot(at, "derivation"),
 				     "'rederived' names the commit of a step "
 				     "that was derived anew, and is null for an inverse one");
 	if (e->confirmed && !e->rederived)
-		return kl_yaml_error(name, spot(at, "confirmed"),
+		return kl_yaml_error(name, value_spot(at, "confirmed"),
 				     "nothing was derived anew that it could confirm");
 	if (strcmp(e->origin, "induced") && strcmp(e->origin, "authored") &&
 	    strcmp(e->origin, "historical"))
-		return kl_yaml_error(name, spot(at, "origin"),
+		return kl_yaml_error(name, value_spot(at, "origin"),
 				     "'origin' must be one of induced, authored, historical");
 	if (!strcmp(e->before, e->after))
-		return kl_yaml_error(name, spot(at, "after"), "a step from a commit to itself");
+		return kl_yaml_error(name, value_spot(at, "after"),
+				     "a step from a commit to itself");
 	if (!strchr(e->lineage, '/'))
-		return kl_yaml_error(name, spot(at, "lineage"),
+		return kl_yaml_error(name, value_spot(at, "lineage"),
 				     "'lineage' must be <workload>/<name>");
 	return 0;
 }
@@ -210,7 +212,8 @@ static int check_result(enum kl_result result, const char *class_, const char *e
 	if (result == KL_RESULT_PASS && !event)
 		return kl_yaml_error(name, at, "a trial that passed has an event");
 	if (result == KL_RESULT_PASS && class_)
-		return kl_yaml_error(name, spot(at, "class"), "a trial that passed has no class");
+		return kl_yaml_error(name, value_spot(at, "class"),
+				     "a trial that passed has no class");
 	if (result == KL_RESULT_FAIL && !class_)
 		return kl_yaml_error(name, at, "a trial that failed has a class");
 	return 0;
@@ -230,10 +233,10 @@ int kl_check_trial(const void *obj, const char *name, const struct kl_yaml *at)
 	size_t n = strlen(t->workload);
 
 	if (t->lineage && (strncmp(t->lineage, t->workload, n) || t->lineage[n] != '/'))
-		return kl_yaml_error(name, spot(at, "lineage"),
+		return kl_yaml_error(name, value_spot(at, "lineage"),
 				     "'lineage' must be one of the trial's workload");
 	if (t->alone.there && !t->with.n)
-		return kl_yaml_error(name, spot(at, "alone"),
+		return kl_yaml_error(name, value_spot(at, "alone"),
 				     "'alone' speaks of the cards in 'with'");
 	return check_result(t->result, t->class_, t->event, name, at);
 }
@@ -263,7 +266,7 @@ static int check_row(const struct kl_card *c, size_t i, const char *name, const 
 {
 	const struct kl_card_row *r = &c->rows.v[i];
 	const struct kl_card_evidence *e = evidence_of(c, r->event);
-	const struct kl_yaml *y = entry(at, "effect", "rows", i);
+	const struct kl_yaml *y = entry_spot(at, "effect", "rows", i);
 
 	if (r->by == KL_ROW_TRIAL && !has_pass(c, r->event))
 		return kl_yaml_error(name, y, "no trial in 'ver' passed with event %.12s",
@@ -284,18 +287,19 @@ static int check_references(const struct kl_card *c, const char *name, const str
 	for (size_t i = 0; i < c->useful.n; i++)
 		for (size_t k = 0; k < c->sound.n; k++)
 			if (!strcmp(c->useful.v[i].id, c->sound.v[k].id))
-				return kl_yaml_error(name, entry(at, "pre", "useful", i),
+				return kl_yaml_error(name, entry_spot(at, "pre", "useful", i),
 						     "'%s' is in 'sound' already",
 						     c->useful.v[i].id);
 	for (size_t i = 0; i < c->carriers.n; i++)
 		if (c->carriers.v[i].of && !evidence_of(c, c->carriers.v[i].of))
-			return kl_yaml_error(name, spot(entry(at, NULL, "carriers", i), "of"),
+			return kl_yaml_error(name,
+					     value_spot(entry_spot(at, NULL, "carriers", i), "of"),
 					     "no evidence has event %.12s", c->carriers.v[i].of);
 	for (size_t i = 0; i < c->risk.n; i++)
 		if (c->risk.v[i].violates && !kl_card_has_pre(c, c->risk.v[i].violates))
-			return kl_yaml_error(name, spot(entry(at, NULL, "risk", i), "violates"),
-					     "there is no precondition '%s'",
-					     c->risk.v[i].violates);
+			return kl_yaml_error(
+				name, value_spot(entry_spot(at, NULL, "risk", i), "violates"),
+				"there is no precondition '%s'", c->risk.v[i].violates);
 	for (size_t i = 0; i < c->rows.n; i++)
 		if ((err = check_row(c, i, name, at)) < 0)
 			return err;
@@ -311,7 +315,7 @@ int kl_check_card(const void *obj, const char *name, const struct kl_yaml *at)
 	if (err < 0)
 		return err;
 	if (c->status != status)
-		return kl_yaml_error(name, spot(at, "status"),
+		return kl_yaml_error(name, value_spot(at, "status"),
 				     "the card says %s, but its trials make it %s",
 				     kl_card_status_name(c->status), kl_card_status_name(status));
 	return 0;

@@ -18,17 +18,17 @@ struct three {
 	const void *base, *ours, *theirs;
 };
 
-static const void *in(const void *obj, const struct kl_field *f)
+static const void *field_in(const void *obj, const struct kl_field *f)
 {
 	return obj ? (const char *)obj + f->at : NULL;
 }
 
-static struct three inside(struct three v, const struct kl_field *f)
+static struct three three_inside(struct three v, const struct kl_field *f)
 {
-	return (struct three){ in(v.base, f), in(v.ours, f), in(v.theirs, f) };
+	return (struct three){ field_in(v.base, f), field_in(v.ours, f), field_in(v.theirs, f) };
 }
 
-static void note(struct merger *m, const struct kl_field *f)
+static void note_conflict(struct merger *m, const struct kl_field *f)
 {
 	KL_AUTO(kl_freep) char *name = kl_asprintf("%s%s%s%s%s", m->where ? m->where : "",
 						   m->row ? " " : "", m->row ? m->row : "",
@@ -52,11 +52,11 @@ static bool takes_theirs(struct merger *m, const struct kl_field *f, int order, 
 	if (ours_is_old)
 		return true;
 	if (!one_is_absent)
-		note(m, f);
+		note_conflict(m, f);
 	return order < 0;
 }
 
-static int compare(const char *a, const char *b)
+static int compare_texts(const char *a, const char *b)
 {
 	if (!a || !b)
 		return !!a - !!b;
@@ -67,14 +67,15 @@ static void merge_string(char **out, struct merger *m, const struct kl_field *f,
 {
 	const char *base = v.base ? *(char *const *)v.base : NULL;
 	const char *ours = *(char *const *)v.ours, *theirs = *(char *const *)v.theirs;
-	bool theirs_wins = takes_theirs(m, f, compare(ours, theirs), v.base && !compare(base, ours),
-					v.base && !compare(base, theirs), !ours || !theirs);
+	bool theirs_wins = takes_theirs(m, f, compare_texts(ours, theirs),
+					v.base && !compare_texts(base, ours),
+					v.base && !compare_texts(base, theirs), !ours || !theirs);
 	const char *s = theirs_wins ? theirs : ours;
 
 	*out = s ? kl_strdup(s) : NULL;
 }
 
-static int64_t number(const void *p, const struct kl_field *f)
+static int64_t field_number(const void *p, const struct kl_field *f)
 {
 	if (f->kind == KL_FIELD_BOOL)
 		return *(const bool *)p;
@@ -85,8 +86,8 @@ static int64_t number(const void *p, const struct kl_field *f)
 
 static const void *merge_number(struct merger *m, const struct kl_field *f, struct three v)
 {
-	int64_t base = v.base ? number(v.base, f) : 0, ours = number(v.ours, f),
-		theirs = number(v.theirs, f);
+	int64_t base = v.base ? field_number(v.base, f) : 0, ours = field_number(v.ours, f),
+		theirs = field_number(v.theirs, f);
 
 	return takes_theirs(m, f, (ours > theirs) - (ours < theirs), v.base && base == ours,
 			    v.base && base == theirs, false) ?
@@ -154,7 +155,8 @@ static const void *same_row(const struct kl_list *l, const void *row, const stru
 /* by its first string, if it has one */
 static const char *row_name(const void *row, const struct kl_shape *r)
 {
-	return r->field->kind <= KL_FIELD_PREDICATE ? *(char *const *)in(row, r->field) : NULL;
+	return r->field->kind <= KL_FIELD_PREDICATE ? *(char *const *)field_in(row, r->field) :
+						      NULL;
 }
 
 static void merge_rows(struct kl_list *out, struct merger *m, const struct kl_field *f,
@@ -250,14 +252,14 @@ static void merge_record(void *out, struct merger *m, const struct kl_shape *r, 
 
 		if (f->kind == KL_FIELD_GROUP && !m->where)
 			below.where = f->key;
-		merge_field((char *)out + f->at, &below, f, inside(v, f));
+		merge_field((char *)out + f->at, &below, f, three_inside(v, f));
 	}
 }
 
 /* --- what merging may have torn --------------------------------------------------------------- */
 
 /* a precondition that one side moved to the other list is `sound`; a state follows its witness */
-static void mend(struct kl_card *c)
+static void mend_card(struct kl_card *c)
 {
 	size_t n = 0;
 
@@ -295,7 +297,7 @@ int kl_card_merge(struct kl_card **out, struct kl_strvec *both, const struct kl_
 		return kl_error(KL_EINVALID, "'%s' and '%s' are two cards", ours->id, theirs->id);
 	c = kl_card_new();
 	merge_record(c, &m, &kl_shape_card, (struct three){ base, ours, theirs });
-	mend(c);
+	mend_card(c);
 	kl_card_normalize(c);
 	*out = c;
 	if (both) { /* computed, not said */

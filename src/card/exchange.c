@@ -209,7 +209,7 @@ static int read_event_file(struct kl_map *out, const char *root, const char *id)
 	return 0;
 }
 
-static const struct kl_event *here(struct importer *x, const char *id)
+static const struct kl_event *event_here(struct importer *x, const char *id)
 {
 	if (!x->have_here && kl_library_all_events(&x->here, x->l) < 0)
 		kl_error_clear();
@@ -226,7 +226,7 @@ static int need_event(struct kl_map *events, struct importer *x, const char *roo
 
 	if (!e && root && (err = read_event_file(events, root, id)) < 0)
 		return err;
-	if (!e && !(e = kl_map_get(events, id)) && (e = here(x, id)))
+	if (!e && !(e = kl_map_get(events, id)) && (e = event_here(x, id)))
 		kl_map_put(events, id, kl_event_ref(e));
 	if (!e)
 		return kl_error(KL_EINVALID, "it cites event %.12s, which is not beside it", id);

@@ -286,7 +286,7 @@ int kl_library_event(struct kl_event **out, struct kl_library *l, const char *id
 }
 
 /* takes the event; of two with one id the signed one */
-static void keep(struct kl_map *events, struct kl_event *event)
+static void keep_event(struct kl_map *events, struct kl_event *event)
 {
 	const struct kl_event *old = kl_map_get(events, event->id);
 
@@ -304,7 +304,7 @@ static int on_note(const git_oid *commit, const char *text, size_t len, void *pa
 		struct kl_event *e = NULL;
 
 		if (n && !kl_event_parse(&e, s, n))
-			keep(payload, e);
+			keep_event(payload, e);
 		else
 			kl_error_clear();
 		s += n + 1;
@@ -338,7 +338,7 @@ int kl_library_all_events(struct kl_map *out, struct kl_library *l)
 			break;
 		kl_buf_rtrim(&text);
 		if (!kl_event_parse(&e, text.ptr, text.len))
-			keep(out, e);
+			keep_event(out, e);
 		else
 			kl_error_clear();
 	}

@@ -162,8 +162,8 @@ static bool same_text(struct kl_library *l, const char *id, const struct kl_buf 
 	return same;
 }
 
-static int commit(git_oid *out, bool *nothing, struct kl_library *l,
-		  const struct kl_library_change *change, const struct kl_card *card)
+static int commit_card(git_oid *out, bool *nothing, struct kl_library *l,
+		       const struct kl_library_change *change, const struct kl_card *card)
 {
 	KL_AUTO(edits_release) struct edits d = { .keep = KL_STRVEC_INIT };
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -213,7 +213,8 @@ static int can_move(struct kl_library *l, const git_oid *was)
 }
 
 /* from `was` to where the library is read now */
-static int move(struct kl_library *l, const git_oid *was, const struct kl_library_change *change)
+static int move_branch(struct kl_library *l, const git_oid *was,
+		       const struct kl_library_change *change)
 {
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(l->repo);
 	bool moves = memcmp(was, &l->tip, sizeof(*was)) != 0;
@@ -230,7 +231,7 @@ static int move(struct kl_library *l, const git_oid *was, const struct kl_librar
 }
 
 /* the card as this library has it, or NULL */
-static int present(struct kl_card **out, struct kl_library *l, const char *id)
+static int present_card(struct kl_card **out, struct kl_library *l, const char *id)
 {
 	size_t i;
 	int err = kl_library_find(&i, l, id);
@@ -277,20 +278,20 @@ static int find_bases(struct put *p)
 		if (c->base)
 			p->base[i] = kl_card_copy(c->base);
 		else if (!c->is_new)
-			err = present(&p->base[i], p->l, c->card->id);
+			err = present_card(&p->base[i], p->l, c->card->id);
 	}
 	return err;
 }
 
 /* the card as it shall be on top of what the library has by now */
-static int place(struct kl_card **out, const struct put *p, const struct kl_library_change *change,
-		 const struct kl_card *base)
+static int place_card(struct kl_card **out, const struct put *p,
+		      const struct kl_library_change *change, const struct kl_card *base)
 {
 	KL_AUTO(kl_card_freep) struct kl_card *card = kl_card_copy(change->card), *now = NULL;
 	int err;
 
 	kl_card_normalize(card);
-	if ((err = present(&now, p->l, card->id)) < 0)
+	if ((err = present_card(&now, p->l, card->id)) < 0)
 		return err;
 	if (now && (p->again || change->base || change->is_new))
 		return kl_card_merge(out, NULL, base, card, now);
@@ -307,9 +308,9 @@ static int write_all(struct put *p)
 		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 		git_oid made;
 		bool nothing;
-		int err = place(&card, p, c, p->base[i]);
+		int err = place_card(&card, p, c, p->base[i]);
 
-		if (err < 0 || (err = commit(&made, &nothing, p->l, c, card)) < 0 ||
+		if (err < 0 || (err = commit_card(&made, &nothing, p->l, c, card)) < 0 ||
 		    (!nothing && (err = kl_library_read(p->l, &made)) < 0))
 			return err;
 	}
@@ -343,7 +344,7 @@ int kl_library_put(struct kl_library *l, const struct kl_library_change *change)
 	for (int i = 0; !err; i++) {
 		if ((err = write_all(&p)) < 0)
 			break;
-		err = move(l, &p.was, change);
+		err = move_branch(l, &p.was, change);
 		if (err != KL_ECHANGED || i == MAX_TRIES)
 			break;
 		err = look_again(&p, i);

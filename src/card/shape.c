@@ -7,12 +7,12 @@
 #include "base/vec.h"
 #include "card/card.h"
 
-static void *at(void *obj, const struct kl_field *f)
+static void *field_at(void *obj, const struct kl_field *f)
 {
 	return (char *)obj + f->at;
 }
 
-static const void *in(const void *obj, const struct kl_field *f)
+static const void *field_in(const void *obj, const struct kl_field *f)
 {
 	return (const char *)obj + f->at;
 }
@@ -39,7 +39,7 @@ const struct kl_shape *kl_shape_of(const void *obj, const struct kl_shape *r)
 	const struct kl_field *f = r->other ? r->other->field : NULL;
 
 	/* the other table begins with the field that makes a row its own */
-	return f && *(char *const *)in(obj, f) ? r->other : r;
+	return f && *(char *const *)field_in(obj, f) ? r->other : r;
 }
 
 /* --- life ------------------------------------------------------------------------ */
@@ -48,9 +48,9 @@ void kl_shape_clear(void *obj, const struct kl_shape *r)
 {
 	for (const struct kl_field *f = r->field; f->key; f++) {
 		if (f->kind == KL_FIELD_INT || f->kind == KL_FIELD_DECIMAL)
-			*(int64_t *)at(obj, f) = f->min - 1;
+			*(int64_t *)field_at(obj, f) = f->min - 1;
 		else if (f->kind == KL_FIELD_GROUP || f->kind == KL_FIELD_PART)
-			kl_shape_clear(at(obj, f), f->sub);
+			kl_shape_clear(field_at(obj, f), f->sub);
 	}
 }
 
@@ -75,15 +75,15 @@ void kl_shape_release(void *obj, const struct kl_shape *r)
 	r = kl_shape_of(obj, r);
 	for (const struct kl_field *f = r->field; f->key; f++) {
 		if (is_string(f))
-			kl_freep(at(obj, f));
+			kl_freep(field_at(obj, f));
 		else if (is_set(f))
-			kl_strvec_release(at(obj, f));
+			kl_strvec_release(field_at(obj, f));
 		else if (f->kind == KL_FIELD_DIMS)
-			dims_release(at(obj, f));
+			dims_release(field_at(obj, f));
 		else if (is_list(f))
-			list_release(at(obj, f), f->sub);
+			list_release(field_at(obj, f), f->sub);
 		else if (f->kind == KL_FIELD_GROUP || f->kind == KL_FIELD_PART)
-			kl_shape_release(at(obj, f), f->sub);
+			kl_shape_release(field_at(obj, f), f->sub);
 	}
 }
 
@@ -105,23 +105,23 @@ static void copy_owned(void *to, const void *from, const struct kl_shape *r)
 	r = kl_shape_of(from, r);
 	for (const struct kl_field *f = r->field; f->key; f++) {
 		if (is_string(f)) {
-			char *const *s = in(from, f);
+			char *const *s = field_in(from, f);
 
-			*(char **)at(to, f) = *s ? kl_strdup(*s) : NULL;
+			*(char **)field_at(to, f) = *s ? kl_strdup(*s) : NULL;
 		} else if (is_set(f)) {
 			struct kl_strvec copy = KL_STRVEC_INIT;
 
-			kl_strvec_copy(&copy, in(from, f));
-			*(struct kl_strvec *)at(to, f) = copy;
+			kl_strvec_copy(&copy, field_in(from, f));
+			*(struct kl_strvec *)field_at(to, f) = copy;
 		} else if (f->kind == KL_FIELD_DIMS) {
-			struct kl_card_dims *d = at(to, f);
+			struct kl_card_dims *d = field_at(to, f);
 
 			*d = (struct kl_card_dims){ 0 };
-			kl_card_dims_copy(d, in(from, f));
+			kl_card_dims_copy(d, field_in(from, f));
 		} else if (is_list(f)) {
-			list_copy(at(to, f), in(from, f), f->sub);
+			list_copy(field_at(to, f), field_in(from, f), f->sub);
 		} else if (f->kind == KL_FIELD_GROUP || f->kind == KL_FIELD_PART) {
-			copy_owned(at(to, f), in(from, f), f->sub);
+			copy_owned(field_at(to, f), field_in(from, f), f->sub);
 		}
 	}
 }
@@ -168,16 +168,16 @@ static int compare_dims(const struct kl_card_dims *a, const struct kl_card_dims 
 static int compare_field(const void *a, const void *b, const struct kl_field *f)
 {
 	if (is_string(f))
-		return compare_text(*(char *const *)in(a, f), *(char *const *)in(b, f));
+		return compare_text(*(char *const *)field_in(a, f), *(char *const *)field_in(b, f));
 	if (f->kind == KL_FIELD_INT || f->kind == KL_FIELD_DECIMAL) {
-		int64_t x = *(const int64_t *)in(a, f), y = *(const int64_t *)in(b, f);
+		int64_t x = *(const int64_t *)field_in(a, f), y = *(const int64_t *)field_in(b, f);
 
 		return (x > y) - (x < y);
 	}
 	if (f->kind == KL_FIELD_WORD)
-		return *(const int *)in(a, f) - *(const int *)in(b, f);
+		return *(const int *)field_in(a, f) - *(const int *)field_in(b, f);
 	if (f->kind == KL_FIELD_DIMS)
-		return compare_dims(in(a, f), in(b, f));
+		return compare_dims(field_in(a, f), field_in(b, f));
 	KL_BUG("'%s' cannot be a key", f->key);
 }
 
@@ -214,7 +214,7 @@ static int compare_whole(const void *a, const void *b, const struct kl_shape *r)
 static bool has_key(const void *obj, const struct kl_shape *r)
 {
 	for (const struct kl_field *f = r->field; f->key; f++)
-		if ((f->flags & KL_KEY) && (!is_string(f) || *(char *const *)in(obj, f)))
+		if ((f->flags & KL_KEY) && (!is_string(f) || *(char *const *)field_in(obj, f)))
 			return true;
 	return false;
 }
@@ -239,11 +239,12 @@ void kl_shape_unite(void *into, void *from, const struct kl_shape *r)
 
 	for (const struct kl_field *f = of->field; f->key; f++) {
 		if (f->flags & KL_WEAK) {
-			bool both = *(const bool *)in(into, f) && *(const bool *)in(from, f);
+			bool both = *(const bool *)field_in(into, f) &&
+				    *(const bool *)field_in(from, f);
 
-			*(bool *)at(into, f) = *(bool *)at(from, f) = both;
+			*(bool *)field_at(into, f) = *(bool *)field_at(from, f) = both;
 		} else if (is_set(f) && f->flags & KL_UNION) {
-			struct kl_strvec *a = at(into, f), *b = at(from, f);
+			struct kl_strvec *a = field_at(into, f), *b = field_at(from, f);
 
 			for (size_t i = 0; i < b->n; i++)
 				kl_strvec_push(a, b->v[i]);
@@ -321,11 +322,11 @@ void kl_shape_normalize(void *obj, const struct kl_shape *r)
 	r = kl_shape_of(obj, r);
 	for (const struct kl_field *f = r->field; f->key; f++) {
 		if (is_set(f))
-			kl_strvec_uniq(at(obj, f));
+			kl_strvec_uniq(field_at(obj, f));
 		else if (is_list(f))
-			list_normalize(at(obj, f), f->sub);
+			list_normalize(field_at(obj, f), f->sub);
 		else if (f->kind == KL_FIELD_GROUP || f->kind == KL_FIELD_PART)
-			kl_shape_normalize(at(obj, f), f->sub);
+			kl_shape_normalize(field_at(obj, f), f->sub);
 	}
 }
 
@@ -336,20 +337,20 @@ void kl_shape_each(const void *obj, const struct kl_shape *r, enum kl_field_kind
 {
 	r = kl_shape_of(obj, r);
 	for (const struct kl_field *f = r->field; f->key; f++) {
-		if (f->kind == kind && is_string(f) && *(char *const *)in(obj, f)) {
-			fn(*(char *const *)in(obj, f), payload);
+		if (f->kind == kind && is_string(f) && *(char *const *)field_in(obj, f)) {
+			fn(*(char *const *)field_in(obj, f), payload);
 		} else if (f->kind == kind && is_set(f)) {
-			const struct kl_strvec *set = in(obj, f);
+			const struct kl_strvec *set = field_in(obj, f);
 
 			for (size_t i = 0; i < set->n; i++)
 				fn(set->v[i], payload);
 		} else if (is_list(f)) {
-			const struct kl_list *l = in(obj, f);
+			const struct kl_list *l = field_in(obj, f);
 
 			for (size_t i = 0; i < l->n; i++)
 				kl_shape_each(l->v + i * f->sub->size, f->sub, kind, fn, payload);
 		} else if (f->kind == KL_FIELD_GROUP || f->kind == KL_FIELD_PART) {
-			kl_shape_each(in(obj, f), f->sub, kind, fn, payload);
+			kl_shape_each(field_in(obj, f), f->sub, kind, fn, payload);
 		}
 	}
 }

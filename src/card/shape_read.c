@@ -22,7 +22,7 @@ struct reader {
 
 /* --- strings ------------------------------------------------------------------------ */
 
-static int count(const char *s, const char *set)
+static int count_words(const char *s, const char *set)
 {
 	return (int)strspn(s, set);
 }
@@ -152,7 +152,7 @@ static int check_string(struct reader *r, enum kl_field_kind kind, const struct 
 				  s);
 }
 
-static int scalar(struct reader *r, const struct kl_yaml *y)
+static int read_scalar(struct reader *r, const struct kl_yaml *y)
 {
 	if (y->kind != KL_YAML_SCALAR)
 		return kl_yaml_error(r->name, y, "'%s' must be a single value", r->key);
@@ -166,7 +166,7 @@ static int read_string(char **out, struct reader *r, enum kl_field_kind kind,
 {
 	int err;
 
-	if ((err = scalar(r, y)) < 0 || (err = check_string(r, kind, y)) < 0)
+	if ((err = read_scalar(r, y)) < 0 || (err = check_string(r, kind, y)) < 0)
 		return err;
 	*out = kl_strdup(y->text);
 	return 0;
@@ -179,7 +179,7 @@ static bool parse_number(int64_t *out, const char *s, bool whole)
 {
 	bool minus = *s == '-';
 	int64_t v = 0, scale = 1000000;
-	int n = count(s += minus, "0123456789");
+	int n = count_words(s += minus, "0123456789");
 
 	if (!n || (n > 1 && *s == '0'))
 		return false;
@@ -190,7 +190,7 @@ static bool parse_number(int64_t *out, const char *s, bool whole)
 		if (__builtin_mul_overflow(v, scale, &v))
 			return false;
 		if (*s == '.') {
-			if ((n = count(++s, "0123456789")) < 1 || n > 6)
+			if ((n = count_words(++s, "0123456789")) < 1 || n > 6)
 				return false;
 			for (; isdigit((unsigned char)*s); s++)
 				if (__builtin_add_overflow(v, (*s - '0') * (scale /= 10), &v))
@@ -206,7 +206,7 @@ static int read_number(int64_t *out, struct reader *r, const struct kl_field *f,
 {
 	int64_t v, max = f->max ? f->max : INT64_MAX;
 	bool whole = f->kind == KL_FIELD_INT;
-	int err = scalar(r, y);
+	int err = read_scalar(r, y);
 
 	if (err < 0)
 		return err;
@@ -223,7 +223,7 @@ static int read_number(int64_t *out, struct reader *r, const struct kl_field *f,
 
 static int read_bool(bool *out, struct reader *r, const struct kl_yaml *y)
 {
-	int err = scalar(r, y);
+	int err = read_scalar(r, y);
 
 	if (err < 0)
 		return err;
@@ -236,7 +236,7 @@ static int read_bool(bool *out, struct reader *r, const struct kl_yaml *y)
 static int read_word(int *out, struct reader *r, const struct kl_field *f, const struct kl_yaml *y)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
-	int err = scalar(r, y);
+	int err = read_scalar(r, y);
 
 	if (err < 0)
 		return err;
@@ -253,7 +253,8 @@ static int read_word(int *out, struct reader *r, const struct kl_field *f, const
 
 /* --- sets, dims, lists ---------------------------------------------------------------- */
 
-static int members(struct reader *r, const struct kl_field *f, const struct kl_yaml *y, size_t dflt)
+static int read_members(struct reader *r, const struct kl_field *f, const struct kl_yaml *y,
+			size_t dflt)
 {
 	size_t max = f->max ? (size_t)f->max : dflt;
 
@@ -279,7 +280,7 @@ static enum kl_field_kind member_kind(enum kl_field_kind set)
 static int read_set(struct kl_strvec *out, struct reader *r, const struct kl_field *f,
 		    const struct kl_yaml *y)
 {
-	int err = members(r, f, y, MAX_SET);
+	int err = read_members(r, f, y, MAX_SET);
 
 	for (size_t i = 0; !err && i < y->n; i++) {
 		char *s;
@@ -346,7 +347,7 @@ static int read_row(struct kl_list *out, struct reader *r, const struct kl_shape
 static int read_list(struct kl_list *out, struct reader *r, const struct kl_field *f,
 		     const struct kl_yaml *y)
 {
-	int err = members(r, f, y, MAX_ROWS);
+	int err = read_members(r, f, y, MAX_ROWS);
 
 	for (size_t i = 0; !err && i < y->n; i++)
 		err = read_row(out, r, f->sub, y->item[i], NULL);
@@ -417,7 +418,7 @@ static int read_field(void *at, struct reader *r, const struct kl_field *f, cons
 	}
 }
 
-static const struct kl_field *find(const struct kl_shape *r, const char *key)
+static const struct kl_field *find_field(const struct kl_shape *r, const char *key)
 {
 	for (const struct kl_field *f = r->field; f->key; f++)
 		if (!strcmp(f->key, key))
@@ -425,7 +426,8 @@ static const struct kl_field *find(const struct kl_shape *r, const char *key)
 	return NULL;
 }
 
-static int unknown(const struct kl_shape *r, const char *name, const struct kl_yaml *y, size_t i)
+static int refuse_unknown(const struct kl_shape *r, const char *name, const struct kl_yaml *y,
+			  size_t i)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
 
@@ -450,10 +452,10 @@ int kl_shape_read(void *obj, const struct kl_shape *r, const char *name, const s
 	if (r->other && kl_yaml_get(y, r->other_key))
 		r = r->other;
 	for (size_t i = 0; !err && i < y->n; i++) {
-		const struct kl_field *f = find(r, y->key[i]);
+		const struct kl_field *f = find_field(r, y->key[i]);
 
 		if (!f)
-			return unknown(r, name, y, i);
+			return refuse_unknown(r, name, y, i);
 		if (is_null(y->item[i]) && (f->flags & KL_NULL))
 			continue;
 		if (is_null(y->item[i]))

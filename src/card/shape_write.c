@@ -7,7 +7,7 @@
 #include "card/card.h"
 #include "card/shape.h"
 
-static struct kl_yaml *number(int64_t v)
+static struct kl_yaml *write_number(int64_t v)
 {
 	char text[32];
 
@@ -27,7 +27,7 @@ void kl_card_decimal(struct kl_buf *out, int64_t millionths)
 		out->ptr[--out->len] = '\0';
 }
 
-static struct kl_yaml *decimal(int64_t v)
+static struct kl_yaml *write_decimal(int64_t v)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
@@ -35,7 +35,7 @@ static struct kl_yaml *decimal(int64_t v)
 	return kl_yaml_new_plain(b.ptr);
 }
 
-static struct kl_yaml *set(const struct kl_strvec *v)
+static struct kl_yaml *write_set(const struct kl_strvec *v)
 {
 	struct kl_yaml *y = kl_yaml_new_seq();
 
@@ -45,17 +45,17 @@ static struct kl_yaml *set(const struct kl_strvec *v)
 	return y;
 }
 
-static struct kl_yaml *dims(const struct kl_card_dims *d)
+static struct kl_yaml *write_dims(const struct kl_card_dims *d)
 {
 	struct kl_yaml *y = kl_yaml_new_map();
 
 	y->flow = 1;
 	for (size_t i = 0; i < d->n; i++)
-		kl_yaml_put(y, d->v[i].name, number(d->v[i].v));
+		kl_yaml_put(y, d->v[i].name, write_number(d->v[i].v));
 	return y;
 }
 
-static struct kl_yaml *list(const struct kl_list *l, const struct kl_shape *r)
+static struct kl_yaml *write_list(const struct kl_list *l, const struct kl_shape *r)
 {
 	struct kl_yaml *y = kl_yaml_new_seq();
 
@@ -65,7 +65,7 @@ static struct kl_yaml *list(const struct kl_list *l, const struct kl_shape *r)
 }
 
 /* by the first field, which stands as the key and not in the row */
-static struct kl_yaml *map(const struct kl_list *l, const struct kl_shape *r)
+static struct kl_yaml *write_map(const struct kl_list *l, const struct kl_shape *r)
 {
 	struct kl_yaml *y = kl_yaml_new_map();
 	struct kl_shape rest = *r;
@@ -79,19 +79,19 @@ static struct kl_yaml *map(const struct kl_list *l, const struct kl_shape *r)
 	return y;
 }
 
-static struct kl_yaml *kind(const struct kl_strvec *enables)
+static struct kl_yaml *write_kind(const struct kl_strvec *enables)
 {
 	struct kl_yaml *y;
 
 	if (!enables->n)
 		return kl_yaml_new_text("win");
 	y = kl_yaml_new_map();
-	kl_yaml_put(y, "enabler", set(enables));
+	kl_yaml_put(y, "enabler", write_set(enables));
 	return y;
 }
 
 /* NULL: absent */
-static struct kl_yaml *field(const void *at, const struct kl_field *f)
+static struct kl_yaml *write_field(const void *at, const struct kl_field *f)
 {
 	const struct kl_strvec *v = at;
 	const struct kl_list *l = at;
@@ -99,9 +99,9 @@ static struct kl_yaml *field(const void *at, const struct kl_field *f)
 
 	switch (f->kind) {
 	case KL_FIELD_INT:
-		return *(const int64_t *)at < f->min ? NULL : number(*(const int64_t *)at);
+		return *(const int64_t *)at < f->min ? NULL : write_number(*(const int64_t *)at);
 	case KL_FIELD_DECIMAL:
-		return *(const int64_t *)at < f->min ? NULL : decimal(*(const int64_t *)at);
+		return *(const int64_t *)at < f->min ? NULL : write_decimal(*(const int64_t *)at);
 	case KL_FIELD_BOOL:
 		return !*(const bool *)at && !(f->flags & KL_NEEDED) ?
 			       NULL :
@@ -113,19 +113,19 @@ static struct kl_yaml *field(const void *at, const struct kl_field *f)
 	case KL_FIELD_EVENTS:
 	case KL_FIELD_PLATFORMS:
 	case KL_FIELD_LINES:
-		return v->n || f->flags & KL_NEEDED ? set(v) : NULL;
+		return v->n || f->flags & KL_NEEDED ? write_set(v) : NULL;
 	case KL_FIELD_DIMS:
-		return d->n || f->flags & KL_NEEDED ? dims(d) : NULL;
+		return d->n || f->flags & KL_NEEDED ? write_dims(d) : NULL;
 	case KL_FIELD_LIST:
-		return l->n || f->flags & KL_NEEDED ? list(l, f->sub) : NULL;
+		return l->n || f->flags & KL_NEEDED ? write_list(l, f->sub) : NULL;
 	case KL_FIELD_MAP:
-		return l->n || f->flags & KL_NEEDED ? map(l, f->sub) : NULL;
+		return l->n || f->flags & KL_NEEDED ? write_map(l, f->sub) : NULL;
 	case KL_FIELD_GROUP:
 		return kl_shape_write(at, f->sub);
 	case KL_FIELD_PART:
 		return *(const bool *)at ? kl_shape_write(at, f->sub) : NULL;
 	case KL_FIELD_KIND:
-		return kind(v);
+		return write_kind(v);
 	default:
 		return *(char *const *)at ? kl_yaml_new_text(*(char *const *)at) : NULL;
 	}
@@ -137,7 +137,7 @@ struct kl_yaml *kl_shape_write(const void *obj, const struct kl_shape *r)
 
 	r = kl_shape_of(obj, r);
 	for (const struct kl_field *f = r->field; f->key; f++) {
-		struct kl_yaml *v = field((const char *)obj + f->at, f);
+		struct kl_yaml *v = write_field((const char *)obj + f->at, f);
 
 		if (!v && f->flags & KL_NULL)
 			v = kl_yaml_new_plain("null");

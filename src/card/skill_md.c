@@ -13,7 +13,7 @@
 #define MAX_DESCRIPTION 1000
 
 /* a fence of back-ticks longer than any in the text */
-static void fence(struct kl_buf *out, const char *word, const char *text)
+static void write_fence(struct kl_buf *out, const char *word, const char *text)
 {
 	size_t longest = 2, run = 0, n = strlen(text);
 
@@ -66,7 +66,7 @@ static void add_facts(struct kl_buf *out, const char *what, const struct kl_strv
 	kl_buf_addch(out, '\n');
 }
 
-static void where(struct kl_buf *out, const struct kl_card *c)
+static void write_where(struct kl_buf *out, const struct kl_card *c)
 {
 	kl_buf_addf(out, "## Where\n\n%s", c->anchor.construct);
 	if (c->anchor.acts_on)
@@ -81,7 +81,7 @@ static void where(struct kl_buf *out, const struct kl_card *c)
 	kl_buf_addch(out, '\n');
 }
 
-static void conditions(struct kl_buf *out, const struct kl_card *c)
+static void write_conditions(struct kl_buf *out, const struct kl_card *c)
 {
 	if (!c->sound.n && !c->useful.n)
 		return;
@@ -102,7 +102,7 @@ static void conditions(struct kl_buf *out, const struct kl_card *c)
 	kl_buf_addch(out, '\n');
 }
 
-static void how(struct kl_buf *out, const struct kl_card *c)
+static void write_how(struct kl_buf *out, const struct kl_card *c)
 {
 	if (c->carriers.n)
 		kl_buf_adds(out, "## How\n\n");
@@ -110,12 +110,12 @@ static void how(struct kl_buf *out, const struct kl_card *c)
 		const struct kl_card_carrier *k = &c->carriers.v[i];
 
 		kl_buf_addf(out, "In %s (%s):\n\n", k->language, kl_carrier_form_name(k->form));
-		fence(out, k->form == KL_CARRIER_DIFF ? "diff" : "", k->text);
+		write_fence(out, k->form == KL_CARRIER_DIFF ? "diff" : "", k->text);
 		kl_buf_addch(out, '\n');
 	}
 }
 
-static void effect(struct kl_buf *out, const struct kl_card *c)
+static void write_effect(struct kl_buf *out, const struct kl_card *c)
 {
 	if (c->rows.n)
 		kl_buf_adds(out,
@@ -150,13 +150,13 @@ void kl_skill_md_write(struct kl_buf *out, const struct kl_card *c)
 		    "\n\n",
 		    c->id, c->intent, kl_card_status_name(c->status), c->evidence.n,
 		    c->evidence.n == 1 ? "" : "s");
-	where(out, c);
-	conditions(out, c);
-	how(out, c);
-	effect(out, c);
+	write_where(out, c);
+	write_conditions(out, c);
+	write_how(out, c);
+	write_effect(out, c);
 	kl_card_write(&card, c);
 	kl_buf_adds(out, HEADING "\nEverything above was made from it.\n\n");
-	fence(out, "yaml", card.ptr);
+	write_fence(out, "yaml", card.ptr);
 }
 
 /* the last heading, the fence after it, and the line that closes it */
