@@ -44,8 +44,8 @@ static json_t *entry_json(const struct kl_ledger_entry *e, int64_t nano, enum kl
 	return j;
 }
 
-static void tell(const struct kl_ledger_entry *e, int64_t nano, enum kl_settled_by by,
-		 void *payload)
+static void report_settled(const struct kl_ledger_entry *e, int64_t nano, enum kl_settled_by by,
+			   void *payload)
 {
 	struct saying *s = payload;
 	char was[KL_MONEY_TEXT], is[KL_MONEY_TEXT];
@@ -105,7 +105,7 @@ int kl_chat_settle_say(struct kl_repo *repo, const char *workload, const char *n
 		.workload = workload,
 		.name = name,
 		.phase = phase,
-		.tell = tell,
+		.tell = report_settled,
 		.payload = &s,
 	};
 	int64_t nano;

@@ -12,7 +12,7 @@ static const char synopsis[] = "admit [<options>] <card>";
 
 #define MAX_WHY 12 /* states that are named when none can be tried */
 
-static const struct kl_admit_state *chosen(const struct kl_admission *a)
+static const struct kl_admit_state *chosen_state(const struct kl_admission *a)
 {
 	return a->chosen < a->n ? &a->v[a->chosen] : NULL;
 }
@@ -58,7 +58,7 @@ static void print_others(const struct kl_admission *a, const struct kl_card_tria
 
 static void print_trial(const struct kl_admission *a)
 {
-	const struct kl_admit_state *s = chosen(a);
+	const struct kl_admit_state *s = chosen_state(a);
 	const struct kl_card_trial *t = a->trial;
 	KL_AUTO(kl_buf_release) struct kl_buf ratio = KL_BUF_INIT;
 	char hex[KL_OID_HEX];
@@ -91,7 +91,7 @@ static void print_listing(const struct kl_listing *out, const struct kl_admissio
 		"made",          NULL
 	};
 	KL_AUTO(json_decrefp) json_t *j = json_object();
-	const struct kl_admit_state *s = chosen(a);
+	const struct kl_admit_state *s = chosen_state(a);
 	const struct kl_card_trial *t = a->trial;
 	json_t *left = json_array(), *state = json_object();
 	char hex[KL_OID_HEX];
@@ -161,7 +161,7 @@ static int open_session(struct kl_session **out, const char *workload, void *pay
 	return kl_skill_model_open(out, payload, workload);
 }
 
-static int admit(struct kl_admission *a, struct kl_repo *r, const char *card, struct args *o)
+static int admit_card(struct kl_admission *a, struct kl_repo *r, const char *card, struct args *o)
 {
 	KL_AUTO(kl_progress_freep) struct kl_progress *progress = o->quiet ?
 									  NULL :
@@ -222,17 +222,17 @@ int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if ((err = kl_listing_check(&o.out, synopsis)) < 0 ||
 	    (err = kl_skill_model_check(&o.model, synopsis)) < 0)
 		return err;
-	err = admit(&a, ctx->repo, argv[0], &o);
+	err = admit_card(&a, ctx->repo, argv[0], &o);
 	kl_skill_model_release(&o.model);
 	if (err < 0)
 		return err;
 	if (kl_listing_asked(&o.out))
 		print_listing(&o.out, &a, o.dry);
-	else if (chosen(&a))
+	else if (chosen_state(&a))
 		print_trial(&a);
 	else
 		print_none(&a);
-	if (!chosen(&a))
+	if (!chosen_state(&a))
 		return 1;
 	return o.dry || a.trial->result == KL_RESULT_PASS ? 0 : 1;
 }

@@ -132,7 +132,7 @@ static void split_lines(struct kl_strvec *out, const char *text)
 	}
 }
 
-static int blame(struct subject *s, struct kl_repo *r)
+static int blame_subject(struct subject *s, struct kl_repo *r)
 {
 	KL_AUTO(kl_blame_release) struct kl_blame b = { 0 };
 	const git_oid *tip = &s->view.step[s->view.n - 1].commit;
@@ -202,13 +202,13 @@ static int load_cards(struct subject *s, struct kl_repo *r)
 
 /* --- printing ------------------------------------------------------------------------------ */
 
-static void effect(char out[32], const struct kl_ratio *r)
+static void format_effect(char out[32], const struct kl_ratio *r)
 {
 	snprintf(out, 32, r->ppm > 0 ? "%.2fx" : "", (double)r->ppm / 1e6);
 }
 
 /* What a step is about, in a word: what it brings, else the backward step that takes it away. */
-static const char *about(const struct subject *s, size_t k)
+static const char *describe_subject(const struct subject *s, size_t k)
 {
 	const struct kl_step *step = k == OUTSIDE ? NULL : &s->view.step[k].step;
 
@@ -224,8 +224,8 @@ static void print_lines(const struct subject *s, const struct kl_term *t)
 	size_t width = 0, last = OUTSIDE - 1;
 
 	for (size_t i = 0; i < s->lines.n; i++)
-		if (strlen(about(s, s->step[i])) > width)
-			width = strlen(about(s, s->step[i]));
+		if (strlen(describe_subject(s, s->step[i])) > width)
+			width = strlen(describe_subject(s, s->step[i]));
 	for (size_t i = 0; i < s->lines.n; i++) {
 		size_t k = s->step[i];
 		const struct kl_view_step *v = k == OUTSIDE ? NULL : &s->view.step[k];
@@ -235,9 +235,9 @@ static void print_lines(const struct subject *s, const struct kl_term *t)
 		/* a run of lines says it once */
 		if (k != last) {
 			snprintf(state, sizeof(state), k == OUTSIDE ? "-" : "K_%zu", k);
-			what = about(s, k);
+			what = describe_subject(s, k);
 			if (v)
-				effect(by, &v->prev);
+				format_effect(by, &v->prev);
 		}
 		last = k;
 		printf("%s%-6s %-*s %9s%s %5zu) %s\n",
@@ -295,7 +295,7 @@ static void print_steps(const struct subject *s, const struct kl_term *t)
 
 /* --- for programs ----------------------------------------------------------------------------- */
 
-static json_t *texts(const struct kl_card_pre *v, size_t n)
+static json_t *texts_json(const struct kl_card_pre *v, size_t n)
 {
 	json_t *list = json_array();
 
@@ -315,8 +315,8 @@ static json_t *cards_json(const struct subject *s, size_t step)
 			continue;
 		o = json_object();
 		kl_json_set_str(o, "id", s->card[i]->id);
-		kl_json_set(o, "sound", texts(s->card[i]->sound.v, s->card[i]->sound.n));
-		kl_json_set(o, "useful", texts(s->card[i]->useful.v, s->card[i]->useful.n));
+		kl_json_set(o, "sound", texts_json(s->card[i]->sound.v, s->card[i]->sound.n));
+		kl_json_set(o, "useful", texts_json(s->card[i]->useful.v, s->card[i]->useful.n));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -403,8 +403,8 @@ int cmd_blame(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if ((err = kl_listing_check(&out, synopsis)) < 0 ||
 	    (err = find_contract(&s, ctx->repo, argv[0])) < 0 ||
 	    (err = read_text(&s, ctx->repo, argv[0])) < 0 ||
-	    (err = open_lineage(&s, ctx->repo, lineage)) < 0 || (err = blame(&s, ctx->repo)) < 0 ||
-	    (err = load_cards(&s, ctx->repo)) < 0)
+	    (err = open_lineage(&s, ctx->repo, lineage)) < 0 ||
+	    (err = blame_subject(&s, ctx->repo)) < 0 || (err = load_cards(&s, ctx->repo)) < 0)
 		return err;
 	if (kl_listing_asked(&out)) {
 		print_listing(&out, &s);

@@ -239,7 +239,7 @@ static void print_budget(const struct kl_spend *s, enum kl_budget b)
 	putchar('\n');
 }
 
-static int64_t reserved(const struct kl_spend *s)
+static int64_t reserved_total(const struct kl_spend *s)
 {
 	int64_t n = 0;
 
@@ -306,7 +306,7 @@ static void print_cost(const struct kl_spend *s, bool bars)
 
 	for (int b = 0; b < KL_BUDGETS; b++)
 		print_budget(s, (enum kl_budget)b);
-	if (reserved(s))
+	if (reserved_total(s))
 		printf("'git klineage chat settle %s' ends reservations that broke off\n",
 		       s->workload);
 	if (!s->n)
@@ -371,7 +371,7 @@ static json_t *cost_json(const struct kl_spend *s)
 }
 
 /* the workload that was named, or all that have a ledger */
-static int workloads(struct kl_strvec *out, struct request *r)
+static int list_workloads(struct kl_strvec *out, struct request *r)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
 	int err = r->part[0] ? 0 : kl_refs_list(&refs, r->repo, KL_LEDGER_REFS);
@@ -414,7 +414,7 @@ static int do_cost(struct request *r)
 
 	if (r->n > 1)
 		return kl_opt_usage(synopsis, "cost takes a workload, and no more of a name");
-	if ((err = workloads(&names, r)) < 0)
+	if ((err = list_workloads(&names, r)) < 0)
 		return err;
 	for (size_t i = 0; i < names.n; i++) {
 		KL_AUTO(kl_spend_release) struct kl_spend s = { 0 };
@@ -477,7 +477,7 @@ static const struct {
 };
 
 /* "a/b/c" into its parts, in place */
-static int split(struct request *r, char *what)
+static int split_target(struct request *r, char *what)
 {
 	for (char *next = what; next; what = next) {
 		next = strchr(what, '/');
@@ -513,7 +513,7 @@ int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (!argc || argc > 2)
 		return kl_opt_usage(synopsis, argc ? "one conversation at a time" :
 						     "log, show, cost, settle or export?");
-	if (argc == 2 && (err = split(&r, argv[1])) < 0)
+	if (argc == 2 && (err = split_target(&r, argv[1])) < 0)
 		return err;
 	if (r.cost && strcmp(argv[0], "settle"))
 		return kl_opt_usage(synopsis, "--cost is for settle");

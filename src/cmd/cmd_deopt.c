@@ -53,8 +53,8 @@ static void tools_release(struct tools *t)
 	kl_progress_free(t->progress);
 }
 
-static int judge(struct kl_judgement **out, const struct kl_surface *candidate,
-		 const struct kl_surface *parent, void *payload)
+static int judge_candidate(struct kl_judgement **out, const struct kl_surface *candidate,
+			   const struct kl_surface *parent, void *payload)
 {
 	struct tools *t = payload;
 
@@ -68,7 +68,7 @@ static int send_away(struct kl_parcel *out, void *payload)
 	return kl_gate_send(out, t->gate, NULL);
 }
 
-static size_t collected(void *payload)
+static size_t count_collected(void *payload)
 {
 	struct tools *t = payload;
 
@@ -130,9 +130,9 @@ static int tools_open(struct tools *t, struct kl_sequencer *s, const struct opti
 	if (most < 1 || most > MOST_JOBS)
 		return kl_error(KL_EINVALID, "klineage.bundleJobs is %lld, not 1 to %d",
 				(long long)most, MOST_JOBS);
-	s->judge = judge;
+	s->judge = judge_candidate;
 	s->send = send_away;
-	s->collected = collected;
+	s->collected = count_collected;
 	s->judge_anew = kl_gate_is_remote(t->gate) ? NULL : judge_anew;
 	s->most_jobs = (size_t)most;
 	s->model.open = open_session;
@@ -149,7 +149,7 @@ static int tools_open(struct tools *t, struct kl_sequencer *s, const struct opti
 
 /* --- starting --------------------------------------------------------------- */
 
-static int limits(struct options *o, struct kl_repo *r)
+static int read_limits(struct options *o, struct kl_repo *r)
 {
 	int err;
 
@@ -184,7 +184,7 @@ static void warn_if_dirty(const struct kl_surface *committed, struct kl_repo *r)
 }
 
 /* nothing is begun, nothing is sent */
-static int estimate(struct tools *t, const struct options *o, const struct kl_surface *expert)
+static int print_estimate(struct tools *t, const struct options *o, const struct kl_surface *expert)
 {
 	struct kl_estimate_of of = {
 		.repo = t->model.repo,
@@ -210,7 +210,8 @@ static int estimate(struct tools *t, const struct options *o, const struct kl_su
 	return kl_deopt_say_estimate(&e, session, expert->contract->workload, o->json);
 }
 
-static int start(struct kl_sequencer *s, struct tools *t, struct options *o, const char *workload)
+static int start_walk(struct kl_sequencer *s, struct tools *t, struct options *o,
+		      const char *workload)
 {
 	KL_AUTO(kl_freep) char *dir = NULL;
 	KL_AUTO(kl_surface_freep) struct kl_surface *expert = NULL;
@@ -223,7 +224,7 @@ static int start(struct kl_sequencer *s, struct tools *t, struct options *o, con
 		o->rewriters = kl_repo_config(s->repo, "klineage.rewriter");
 	if (!o->rewriters)
 		o->rewriters = DEFAULT_REWRITERS;
-	if ((err = limits(o, s->repo)) < 0 || (err = kl_rewriters_check(o->rewriters)) < 0 ||
+	if ((err = read_limits(o, s->repo)) < 0 || (err = kl_rewriters_check(o->rewriters)) < 0 ||
 	    (err = kl_repo_resolve(&commit, s->repo, o->expert ? o->expert : "HEAD")) < 0 ||
 	    (err = kl_repo_tree_of(&tree, s->repo, &commit)) < 0 ||
 	    (err = kl_select_dir(&dir, s->repo, &tree, workload)) < 0 ||
@@ -233,7 +234,7 @@ static int start(struct kl_sequencer *s, struct tools *t, struct options *o, con
 	if ((err = kl_deopt_model_choose(&t->model, &o->rederive, o->rewriters)) < 0)
 		return err;
 	if (o->estimate)
-		return estimate(t, o, expert);
+		return print_estimate(t, o, expert);
 	if (!o->expert)
 		warn_if_dirty(expert, s->repo);
 	if ((err = tools_open(t, s, o)) < 0)
@@ -312,7 +313,7 @@ static int go_on(struct kl_sequencer *s, struct tools *t, struct options *o)
 
 /* --- the end ------------------------------------------------------------------- */
 
-static int run(struct kl_sequencer *s, struct tools *t, const struct options *o)
+static int run_walk(struct kl_sequencer *s, struct tools *t, const struct options *o)
 {
 	struct kl_outcome out;
 	int err = kl_sequencer_run(s, &out);
@@ -443,6 +444,6 @@ int cmd_deopt(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (o.abort)
 		return abort_it(&s);
 	err = o.go_on || o.skip || o.quit ? go_on(&s, &t, &o) :
-					    start(&s, &t, &o, argc ? argv[0] : NULL);
-	return err < 0 || o.estimate ? err : run(&s, &t, &o);
+					    start_walk(&s, &t, &o, argc ? argv[0] : NULL);
+	return err < 0 || o.estimate ? err : run_walk(&s, &t, &o);
 }

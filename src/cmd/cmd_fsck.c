@@ -70,7 +70,7 @@ static void print_listing(const struct kl_listing *out, const struct kl_check *c
 			 (const char *const[]){ "severity", "where", "what", NULL });
 }
 
-static const char *s(size_t n)
+static const char *plural_s(size_t n)
 {
 	return n == 1 ? "" : "s";
 }
@@ -78,14 +78,15 @@ static const char *s(size_t n)
 static void print_sum(const struct kl_check *c, size_t cards, size_t chains)
 {
 	printf("%zu lineage%s, %zu walk%s, %zu ref%s of rejections, %zu events", c->lineages,
-	       s(c->lineages), c->walks, s(c->walks), c->rejected, s(c->rejected), c->events);
+	       plural_s(c->lineages), c->walks, plural_s(c->walks), c->rejected,
+	       plural_s(c->rejected), c->events);
 	if (c->conversations || c->ledgers)
-		printf(", %zu conversation%s, %zu ledger%s", c->conversations, s(c->conversations),
-		       c->ledgers, s(c->ledgers));
+		printf(", %zu conversation%s, %zu ledger%s", c->conversations,
+		       plural_s(c->conversations), c->ledgers, plural_s(c->ledgers));
 	if (chains)
-		printf(", %zu chain%s of what cards made", chains, s(chains));
-	printf(", %zu card%s: %zu error%s, %zu warning%s\n", cards, s(cards), c->errors,
-	       s(c->errors), c->warnings, s(c->warnings));
+		printf(", %zu chain%s of what cards made", chains, plural_s(chains));
+	printf(", %zu card%s: %zu error%s, %zu warning%s\n", cards, plural_s(cards), c->errors,
+	       plural_s(c->errors), c->warnings, plural_s(c->warnings));
 }
 
 int cmd_fsck(struct kl_cmd_ctx *ctx, int argc, char **argv)

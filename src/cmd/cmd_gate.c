@@ -252,7 +252,7 @@ static int ask_all(struct asked *a, size_t n, struct kl_gate *g, const struct op
 	return kl_error(KL_ECANNOT, "no result came back for this job");
 }
 
-static const char *label(const struct asked *a, const struct options *o)
+static const char *state_label(const struct asked *a, const struct options *o)
 {
 	return o->since ? a->sel.candidate->contract->workload : a->rev;
 }
@@ -299,14 +299,14 @@ static void print_listing(const struct kl_listing *out, const struct asked *a)
 }
 
 /* One verdict to stdout; its exit code. */
-static int show(struct asked *a, const struct options *o, bool several)
+static int show_result(struct asked *a, const struct options *o, bool several)
 {
 	struct kl_judgement *v = a->v;
 
 	if (kl_listing_asked(&o->out)) {
 		print_listing(&o->out, a);
 		if (o->out.json && *v->event->message)
-			fprintf(stderr, "git-klineage: %s%s%s\n", several ? label(a, o) : "",
+			fprintf(stderr, "git-klineage: %s%s%s\n", several ? state_label(a, o) : "",
 				several ? ": " : "", v->event->message);
 	} else {
 		if (several && !o->since) /* a verdict names its kernel */
@@ -317,7 +317,7 @@ static int show(struct asked *a, const struct options *o, bool several)
 }
 
 /* A kernel that fails says more than one that cannot be judged here. */
-static int worse(int a, int b, const struct options *o)
+static int worse_of(int a, int b, const struct options *o)
 {
 	if (o->since && (a == 1 || b == 1))
 		return 1;
@@ -332,23 +332,23 @@ static int show_all(struct kl_repo *r, struct asked *a, size_t n, const struct o
 	for (size_t i = 0; i < n; i++) {
 		if (a[i].cannot) {
 			fprintf(stderr, "git-klineage: %s: cannot be judged here: %s\n",
-				label(&a[i], o), a[i].cannot);
-			worst = worse(worst, 125, o);
+				state_label(&a[i], o), a[i].cannot);
+			worst = worse_of(worst, 125, o);
 		}
 		if (!a[i].v || a[i].v->deferred)
 			continue;
 		if (a[i].sel.kind == KL_STATE_REV && !o->no_note && !o->seed &&
 		    (err = write_note(r, &a[i].sel, a[i].v, o->sign)) < 0)
 			return err;
-		code = show(&a[i], o, n > 1);
+		code = show_result(&a[i], o, n > 1);
 		if (code < 0)
 			return code;
-		worst = worse(worst, code, o);
+		worst = worse_of(worst, code, o);
 	}
 	return worst;
 }
 
-static int judge(struct kl_repo *r, const struct options *o, struct asked *a, size_t n)
+static int judge_all(struct kl_repo *r, const struct options *o, struct asked *a, size_t n)
 {
 	KL_AUTO(kl_progress_freep) struct kl_progress *progress =
 		o->quiet ? NULL :
@@ -435,13 +435,13 @@ static int judge_since(struct kl_repo *r, const struct options *o, const char *r
 	}
 	if (!n && !broken && !kl_listing_asked(&o->out))
 		printf("no kernel differs from %s\n", o->since);
-	code = n ? judge(r, o, a, n) : 0;
-	return code < 0 ? code : worse(code, broken, o);
+	code = n ? judge_all(r, o, a, n) : 0;
+	return code < 0 ? code : worse_of(code, broken, o);
 }
 
 /* --- results from elsewhere ------------------------------------------------- */
 
-static int import(struct kl_repo *r, const struct options *o)
+static int import_results(struct kl_repo *r, const struct options *o)
 {
 	KL_AUTO(kl_results_release) struct kl_results in = { 0 };
 	int err = kl_results_file(&in, r, o->import);
@@ -563,7 +563,7 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (!err)
 		err = check_options(&o, argc);
 	if (!err && o.import)
-		return import(ctx->repo, &o);
+		return import_results(ctx->repo, &o);
 	if (!err && o.since)
 		return judge_since(ctx->repo, &o, argc ? argv[0] : "HEAD");
 	n = argc > 1 ? (size_t)argc : 1;
@@ -576,5 +576,5 @@ int cmd_gate(struct kl_cmd_ctx *ctx, int argc, char **argv)
 					     KL_STATE_REV,
 				a[i].rev, o.workload);
 	}
-	return err < 0 ? err : judge(ctx->repo, &o, a, n);
+	return err < 0 ? err : judge_all(ctx->repo, &o, a, n);
 }

@@ -16,7 +16,7 @@ static const struct {
 	{ "format", "gitklineage-format", 5 },
 };
 
-static void list(void)
+static void list_verbs(void)
 {
 	printf("usage: git klineage <verb> [<options>] [<arguments>]\n\n"
 	       "Learn when a kernel optimization is sound: walk an expert kernel backward\n"
@@ -72,7 +72,7 @@ int cmd_help(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (argc > 1)
 		return kl_opt_usage(synopsis, "one verb at a time");
 	if (argc == 0) {
-		list();
+		list_verbs();
 		return 0;
 	}
 	for (size_t i = 0; i < KL_ARRAY_SIZE(guides); i++)

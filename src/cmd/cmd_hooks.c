@@ -66,7 +66,7 @@ static void print_listing(const struct kl_listing *out, const struct kl_hooks *h
 }
 
 /* By the top of the worktree, where a person stands or knows the way to. */
-static const char *shown(struct kl_repo *r, const char *path)
+static const char *shown_path(struct kl_repo *r, const char *path)
 {
 	const char *top = kl_repo_worktree(r);
 	size_t n = top ? strlen(top) : 0;
@@ -74,7 +74,7 @@ static const char *shown(struct kl_repo *r, const char *path)
 	return n && !strncmp(path, top, n) && path[n] == '/' ? path + n + 1 : path;
 }
 
-static int status(struct kl_repo *r, const struct kl_listing *out)
+static int print_status(struct kl_repo *r, const struct kl_listing *out)
 {
 	KL_AUTO(kl_hooks_release) struct kl_hooks h = { 0 };
 	KL_AUTO(kl_table_release) struct kl_table t = { .columns = 3 };
@@ -91,7 +91,7 @@ static int status(struct kl_repo *r, const struct kl_listing *out)
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
 		kl_table_row(&t,
 			     (const char *const[]){ h.hook[i].event, states[h.hook[i].state].text,
-						    shown(r, h.hook[i].path) });
+						    shown_path(r, h.hook[i].path) });
 	kl_table_print(&t);
 	return !is_complete(&h);
 }
@@ -103,7 +103,7 @@ static void say_lines(struct kl_repo *r, const struct kl_hooks *h)
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
 		if (!states[h->hook[i].state].works)
 			printf("    %s:\n        git klineage hooks run %s -- \"$@\"\n",
-			       shown(r, h->hook[i].path), h->hook[i].event);
+			       shown_path(r, h->hook[i].path), h->hook[i].event);
 }
 
 /* Somebody else's hooks: what to add, and where. */
@@ -131,7 +131,7 @@ static int by_hand(struct kl_repo *r, const struct kl_hooks *h)
 		say_lines(r, h);
 		return 1;
 	}
-	printf("    %s:\n\n", shown(r, h->hook[0].path));
+	printf("    %s:\n\n", shown_path(r, h->hook[0].path));
 	if ((err = kl_fs_share(&path, name)) < 0 || (err = kl_fs_read(&text, path, 1 << 16)) < 0)
 		return err;
 	fputs(text.ptr, stdout);
@@ -139,7 +139,7 @@ static int by_hand(struct kl_repo *r, const struct kl_hooks *h)
 }
 
 /* A program is told what is there then. */
-static int install(struct kl_repo *r, bool chain, const struct kl_listing *out)
+static int install_hooks(struct kl_repo *r, bool chain, const struct kl_listing *out)
 {
 	KL_AUTO(kl_hooks_release) struct kl_hooks h = { 0 };
 	int err = kl_hooks_look(&h, r, chain);
@@ -151,13 +151,13 @@ static int install(struct kl_repo *r, bool chain, const struct kl_listing *out)
 	if (h.way != KL_HOOKS_BY_HAND && (err = kl_hooks_install(&h, r, chain)) < 0)
 		return err;
 	if (kl_listing_asked(out))
-		return status(r, out);
-	printf("hooks are in %s%s\n", shown(r, h.ours),
+		return print_status(r, out);
+	printf("hooks are in %s%s\n", shown_path(r, h.ours),
 	       h.way == KL_HOOKS_CONFIG ? ", named in the config" : "");
 	return 0;
 }
 
-static int uninstall(struct kl_repo *r, const struct kl_listing *out)
+static int uninstall_hooks(struct kl_repo *r, const struct kl_listing *out)
 {
 	KL_AUTO(kl_hooks_release) struct kl_hooks h = { 0 };
 	int err = kl_hooks_look(&h, r, false);
@@ -165,14 +165,14 @@ static int uninstall(struct kl_repo *r, const struct kl_listing *out)
 	if (!err)
 		err = kl_hooks_uninstall(&h, r);
 	if (!err && kl_listing_asked(out)) {
-		err = status(r, out);
+		err = print_status(r, out);
 		return err < 0 ? err : 0;
 	}
 	if (err < 0 || h.way != KL_HOOKS_BY_HAND)
 		return err;
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
 		if (h.hook[i].state == KL_HOOK_CALLED)
-			printf("take away by hand: %s (%s)\n", shown(r, h.hook[i].path),
+			printf("take away by hand: %s (%s)\n", shown_path(r, h.hook[i].path),
 			       h.hook[i].event);
 	return 0;
 }
@@ -197,7 +197,7 @@ static enum kl_hook_block block_by_git(void)
 }
 
 /* What keeps us from judging is said; whether it stops git, the user has decided. */
-static int untested(int err)
+static int say_untested(int err)
 {
 	const char *hint = kl_error_hints();
 
@@ -211,7 +211,7 @@ static int untested(int err)
 	return block_by_git() == KL_HOOK_BLOCK_UNTESTED;
 }
 
-static int run(int argc, char **argv)
+static int run_hook(int argc, char **argv)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
 	struct kl_term t;
@@ -225,21 +225,21 @@ static int run(int argc, char **argv)
 		err = kl_term_open(&t, r, NULL, "hooks", false);
 	if (!err)
 		err = kl_hook_run(r, &t, argv[0], argc - 1, argv + 1);
-	return err < 0 ? untested(err) : err;
+	return err < 0 ? say_untested(err) : err;
 }
 
 /* --- the verb -------------------------------------------------------------- */
 
-static int configure(const char *what, bool chain, const struct kl_listing *out)
+static int configure_hooks(const char *what, bool chain, const struct kl_listing *out)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
 	int err = kl_repo_open(&r);
 
 	if (err < 0)
 		return err;
-	return !strcmp(what, "install")   ? install(r, chain, out) :
-	       !strcmp(what, "uninstall") ? uninstall(r, out) :
-					    status(r, out);
+	return !strcmp(what, "install")   ? install_hooks(r, chain, out) :
+	       !strcmp(what, "uninstall") ? uninstall_hooks(r, out) :
+					    print_status(r, out);
 }
 
 int cmd_hooks(struct kl_cmd_ctx *ctx, int argc, char **argv)
@@ -258,12 +258,12 @@ int cmd_hooks(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if ((err = kl_listing_check(&out, synopsis)) < 0)
 		return err;
 	if (!strcmp(what, "run"))
-		return run(argc - 1, argv + 1);
+		return run_hook(argc - 1, argv + 1);
 	if (strcmp(what, "install") && strcmp(what, "uninstall") && strcmp(what, "status"))
 		return kl_opt_usage(synopsis,
 				    argc ? "'%s' is nothing that hooks can do" : "say what to do%s",
 				    what);
 	if (argc > 1)
 		return kl_opt_usage(synopsis, "'%s' takes no '%s'", what, argv[1]);
-	return configure(what, chain, &out);
+	return configure_hooks(what, chain, &out);
 }

@@ -144,7 +144,7 @@ static int init_kernel(const char *path, const char *entry, const char *workload
 
 /* --- a template ------------------------------------------------------------ */
 
-static int git(const char *const *argv)
+static int run_git(const char *const *argv)
 {
 	return kl_proc_output(NULL, argv);
 }
@@ -178,8 +178,8 @@ static int add_folder(struct kl_repo *r, const struct kl_starter *s, const char 
 	if (err < 0)
 		return err;
 	kl_oid_hex(hex, &tip);
-	err = git((const char *[]){ "git", "-c", "merge.verifySignatures=false", "merge", "-q",
-				    "--ff-only", hex, NULL });
+	err = run_git((const char *[]){ "git", "-c", "merge.verifySignatures=false", "merge", "-q",
+					"--ff-only", hex, NULL });
 	if (err < 0)
 		return err;
 	printf("%s: %zu commits of '%s' on the present branch\n", dir, s->patches.n, s->name);
@@ -200,7 +200,7 @@ static int make_repository(const struct kl_starter *s, const char *dir)
 			return kl_error(KL_EEXISTS,
 					"'%s' is there already and not an empty directory", dir);
 	}
-	err = git((const char *[]){ "git", "init", "-q", "--object-format=sha1", dir, NULL });
+	err = run_git((const char *[]){ "git", "init", "-q", "--object-format=sha1", dir, NULL });
 	if (!err)
 		err = kl_repo_open_at(&r, dir);
 	if (!err)
@@ -208,7 +208,7 @@ static int make_repository(const struct kl_starter *s, const char *dir)
 	if (err < 0)
 		return err;
 	kl_oid_hex(hex, &tip);
-	err = git((const char *[]){ "git", "-C", dir, "reset", "-q", "--hard", hex, NULL });
+	err = run_git((const char *[]){ "git", "-C", dir, "reset", "-q", "--hard", hex, NULL });
 	if (err < 0)
 		return err;
 	printf("%s: a repository with the %zu commits of '%s'\n", dir, s->patches.n, s->name);

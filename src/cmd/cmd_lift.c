@@ -121,7 +121,7 @@ static void print_cards(const struct kl_lift *l)
 	}
 }
 
-static int load(struct kl_transitions *t, struct kl_repo *r, int argc, char **argv)
+static int load_lineages(struct kl_transitions *t, struct kl_repo *r, int argc, char **argv)
 {
 	int err = argc ? 0 : kl_transitions_load(t, r, NULL);
 
@@ -258,8 +258,8 @@ static int word_and_put(struct kl_lift *l, struct kl_library *lib, struct speake
 	return err;
 }
 
-static int lift(struct kl_lift *l, struct kl_transitions *t, struct speaker *s,
-		const struct options *o)
+static int lift_all(struct kl_lift *l, struct kl_transitions *t, struct speaker *s,
+		    const struct options *o)
 {
 	KL_AUTO(kl_library_freep) struct kl_library *lib = NULL;
 	const char *who;
@@ -317,8 +317,8 @@ int cmd_lift(struct kl_cmd_ctx *ctx, int argc, char **argv)
 					       .runs = o.runs,
 				       });
 	s.model.who = o.words ? kl_strdup(o.words) : NULL;
-	if ((err = load(&t, ctx->repo, argc, argv)) < 0 || (err = lift(&l, &t, &s, &o)) < 0 ||
-	    o.estimate)
+	if ((err = load_lineages(&t, ctx->repo, argc, argv)) < 0 ||
+	    (err = lift_all(&l, &t, &s, &o)) < 0 || o.estimate)
 		return err;
 	if (kl_listing_asked(&o.out))
 		print_listing(&o.out, &l, &t, o.dry);

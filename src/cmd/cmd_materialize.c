@@ -147,7 +147,7 @@ static char *kept_path(const struct session *s, const char *workload)
 			   workload, s->name);
 }
 
-static int keep(const struct session *s, const char *workload)
+static int keep_workload(const struct session *s, const char *workload)
 {
 	KL_AUTO(kl_freep) char *path = kept_path(s, workload);
 
@@ -155,7 +155,7 @@ static int keep(const struct session *s, const char *workload)
 }
 
 /* what is said now stands over what was said when it began */
-static int recall(struct session *s, struct args *o, const char *workload)
+static int recall_workload(struct session *s, struct args *o, const char *workload)
 {
 	KL_AUTO(kl_freep) char *path = kept_path(s, workload);
 	int err;
@@ -189,8 +189,8 @@ static int arm_of(enum kl_cards_arm *out, const char *word)
 		      0;
 }
 
-static int options(struct kl_materialize_opts *out, struct session *s, const struct args *o,
-		   const char *workload)
+static int read_options(struct kl_materialize_opts *out, struct session *s, const struct args *o,
+			const char *workload)
 {
 	unsigned statuses = 1u << KL_CARD_ADMITTED;
 	enum kl_cards_arm arm;
@@ -242,11 +242,11 @@ static int check_name(const char *name)
 
 /* --- a run ------------------------------------------------------------------------------------ */
 
-static int estimate(struct session *s, struct args *o)
+static int print_estimate(struct session *s, struct args *o)
 {
 	struct kl_materialize_opts opts;
 	struct kl_mat_estimate e;
-	int err = options(&opts, s, o, workload_of(s));
+	int err = read_options(&opts, s, o, workload_of(s));
 
 	if (err < 0 || (err = kl_mat_estimate(&e, &opts)) < 0)
 		return err;
@@ -254,32 +254,33 @@ static int estimate(struct session *s, struct args *o)
 	return kl_materialize_say_estimate(&e, s->session, workload_of(s), o->out.json);
 }
 
-static int prepare(struct session *s, struct args *o)
+static int prepare_run(struct session *s, struct args *o)
 {
 	int err = 0;
 
 	/* a run that goes on is found first: it may say where the library is */
-	if (o->again && ((err = find_root(s, o)) < 0 || (err = recall(s, o, workload_of(s))) < 0))
+	if (o->again &&
+	    ((err = find_root(s, o)) < 0 || (err = recall_workload(s, o, workload_of(s))) < 0))
 		return err;
 	if ((err = open_library(s, o)) < 0 || (!o->again && (err = find_root(s, o)) < 0) ||
 	    (err = open_gate(s, o, workload_of(s))) < 0 || (err = find_name(s, o)) < 0 ||
 	    (err = check_name(s->name)) < 0)
 		return err;
-	return o->again ? 0 : recall(s, o, workload_of(s));
+	return o->again ? 0 : recall_workload(s, o, workload_of(s));
 }
 
-static int materialize(struct session *s, struct args *o)
+static int materialize_cards(struct session *s, struct args *o)
 {
 	struct kl_materialize_opts opts;
-	int err = prepare(s, o);
+	int err = prepare_run(s, o);
 
 	if (err < 0 || (err = kl_skill_model_check(&s->model, synopsis)) < 0)
 		return err;
 	if (o->estimate)
-		return estimate(s, o);
-	if ((err = options(&opts, s, o, workload_of(s))) < 0 ||
+		return print_estimate(s, o);
+	if ((err = read_options(&opts, s, o, workload_of(s))) < 0 ||
 	    (err = kl_materialize_check(&opts)) < 0 ||
-	    (!o->dry && (err = keep(s, workload_of(s))) < 0))
+	    (!o->dry && (err = keep_workload(s, workload_of(s))) < 0))
 		return err;
 	err = kl_materialize(&s->m, &opts);
 	kl_progress_free(kl_steal(&s->progress));
@@ -288,7 +289,7 @@ static int materialize(struct session *s, struct args *o)
 	return err;
 }
 
-static int report(const struct session *s, const struct args *o)
+static int report_result(const struct session *s, const struct args *o)
 {
 	if (kl_listing_asked(&o->out)) {
 		kl_materialize_say_listing(&o->out, &s->m, workload_of(s), s->name,
@@ -304,11 +305,11 @@ static int report(const struct session *s, const struct args *o)
 	return o->patch && s->m.best ? kl_materialize_say_patch(s->repo, &s->m) : 0;
 }
 
-static int run(struct session *s, struct args *o)
+static int run_search(struct session *s, struct args *o)
 {
-	int err = materialize(s, o);
+	int err = materialize_cards(s, o);
 
-	if (err < 0 || o->estimate || (err = report(s, o)) < 0)
+	if (err < 0 || o->estimate || (err = report_result(s, o)) < 0)
 		return err;
 	if (o->dry)
 		return s->m.offered ? 0 : 1;
@@ -332,7 +333,7 @@ static int recall_trials(struct session *s, struct args *o, const char *workload
 	bool unsaid = o->trials == TRIALS_UNSAID;
 	long long trials = unsaid ? KL_ROUNDTRIP_TRIALS : o->trials;
 	KL_AUTO(kl_freep) char *said = kl_asprintf("%lld", trials);
-	int err = recall(s, o, workload);
+	int err = recall_workload(s, o, workload);
 
 	if (err < 0)
 		return err;
@@ -351,9 +352,9 @@ static int run_trials(struct session *s, struct args *o)
 	struct kl_materialize_opts opts;
 	int err;
 
-	if ((err = options(&opts, s, o, workload)) < 0 ||
+	if ((err = read_options(&opts, s, o, workload)) < 0 ||
 	    (err = kl_roundtrip_check(&s->rt, &opts, (size_t)o->trials)) < 0 ||
-	    (err = keep(s, workload)) < 0)
+	    (err = keep_workload(s, workload)) < 0)
 		return err;
 	opts.without = o->held_out ? s->rt.lineage : NULL;
 	for (int64_t i = 0; !err && i < o->trials; i++) {
@@ -366,7 +367,7 @@ static int run_trials(struct session *s, struct args *o)
 	return err;
 }
 
-static int roundtrip(struct session *s, struct args *o)
+static int run_roundtrip(struct session *s, struct args *o)
 {
 	const char *leaf, *workload;
 	int err = kl_roundtrip_begin(&s->rt, s->repo, o->roundtrip);
@@ -473,5 +474,5 @@ int cmd_materialize(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (err || (err = check_args(&o, &s, argc)) < 0)
 		return err > 0 ? 0 : err;
 	o.workload = argc ? argv[0] : NULL;
-	return o.roundtrip ? roundtrip(&s, &o) : run(&s, &o);
+	return o.roundtrip ? run_roundtrip(&s, &o) : run_search(&s, &o);
 }

@@ -26,7 +26,7 @@ static void views_release(struct views *x)
 }
 
 /* One lineage, or all of a workload. */
-static int load(struct views *x, struct kl_repo *r, const char *what)
+static int load_views(struct views *x, struct kl_repo *r, const char *what)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec refs = KL_STRVEC_INIT;
 	int err = kl_view_list(&refs, r, what);
@@ -134,7 +134,7 @@ int cmd_report(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (json && !is_file(output))
 		return kl_opt_usage(synopsis,
 				    "--json says what was written: it goes with --output <file>");
-	if ((err = load(&x, ctx->repo, argv[0])) < 0 ||
+	if ((err = load_views(&x, ctx->repo, argv[0])) < 0 ||
 	    (err = kl_report_html(&html, ctx->repo, x.v, x.n)) < 0)
 		return err;
 	for (size_t i = 0; figures && i < x.n && !err; i++)

@@ -65,7 +65,7 @@ static void print_target(const struct answer *a)
 	puts(t->prior.n ? "" : " nothing known");
 }
 
-static json_t *strings(const struct kl_strvec *v)
+static json_t *strings_json(const struct kl_strvec *v)
 {
 	json_t *j = json_array();
 
@@ -87,7 +87,7 @@ static json_t *target_json(const struct kl_target *t)
 	kl_json_set_str(j, "language", t->language);
 	kl_json_set_str(j, "platform", t->platform);
 	kl_json_set_str(j, "event", t->measured && *t->event ? t->event : NULL);
-	kl_json_set(j, "prior", strings(&t->prior));
+	kl_json_set(j, "prior", strings_json(&t->prior));
 	return j;
 }
 
@@ -295,7 +295,7 @@ static int card_json(json_t **out, struct answer *a, const struct kl_retrieved *
 	kl_json_set(j, "best_of", top);
 	kl_json_set_int(j, "passed", (int64_t)v->passed);
 	kl_json_set_int(j, "trials", (int64_t)v->trials);
-	kl_json_set(j, "after", strings(&v->needs));
+	kl_json_set(j, "after", strings_json(&v->needs));
 	kl_json_set_str(j, "for", v->needed_by);
 	kl_json_set(j, "sound", pres_json(&v->sound));
 	if (v->why)
@@ -383,7 +383,7 @@ static int make_target(struct answer *a, const struct args *o)
 	return err;
 }
 
-static int answer(struct answer *a, const struct args *o)
+static int find_answer(struct answer *a, const struct args *o)
 {
 	struct kl_retrieve_opts opts = KL_RETRIEVE_OPTS_INIT;
 	int err = o->status ? kl_skills_statuses(&opts.statuses, synopsis, o->status) : 0;
@@ -400,7 +400,7 @@ static int answer(struct answer *a, const struct args *o)
 	return err ? err : kl_retrieve(&a->found, a->ix, &a->target, &opts);
 }
 
-static void talk(const struct answer *a, const struct args *o)
+static void print_answer(const struct answer *a, const struct args *o)
 {
 	if (kl_index_bad(a->ix))
 		fprintf(stderr, "warning: %zu card%s cannot be read: git klineage skills lint\n",
@@ -451,7 +451,7 @@ int cmd_retrieve(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (o.limit < 0)
 		return kl_opt_usage(synopsis, "--limit wants a number of cards");
 	o.workload = argc ? argv[0] : NULL;
-	if ((err = answer(&a, &o)) < 0)
+	if ((err = find_answer(&a, &o)) < 0)
 		return err;
 	if (kl_listing_asked(&o.out) && (err = print_listing(&o.out, &a, o.explain)) < 0)
 		return err;
@@ -464,6 +464,6 @@ int cmd_retrieve(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			return err;
 	}
 	fflush(stdout);
-	talk(&a, &o);
+	print_answer(&a, &o);
 	return a.found.n ? 0 : 1;
 }

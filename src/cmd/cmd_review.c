@@ -85,7 +85,7 @@ static void print_review(const struct kl_review *v, const struct kl_term *t)
 
 /* --- the verb ---------------------------------------------------------------------- */
 
-static void print(const struct kl_review *v, enum format format, const struct kl_term *t)
+static void print_as(const struct kl_review *v, enum format format, const struct kl_term *t)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	KL_AUTO(json_decrefp) json_t *j = NULL;
@@ -130,6 +130,6 @@ int cmd_review(struct kl_cmd_ctx *ctx, int argc, char **argv)
 				    word);
 	if ((err = kl_review_run(&v, ctx->repo, argc ? argv[0] : NULL)) < 0)
 		return err;
-	print(&v, json ? JSON : (enum format)format, &ctx->term);
+	print_as(&v, json ? JSON : (enum format)format, &ctx->term);
 	return v.answers ? 1 : 0;
 }

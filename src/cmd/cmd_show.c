@@ -11,13 +11,13 @@
 
 static const char synopsis[] = "show [<options>] <step> [<workload>[/<name>]]";
 
-static void line(const char *label, const char *value)
+static void print_line(const char *label, const char *value)
 {
 	if (value && *value)
 		printf("  %-11s %s\n", label, value);
 }
 
-static void list(const char *label, const struct kl_strvec *v)
+static void print_list(const char *label, const struct kl_strvec *v)
 {
 	if (!v->n)
 		return;
@@ -27,7 +27,7 @@ static void list(const char *label, const struct kl_strvec *v)
 	putchar('\n');
 }
 
-static void ratio(const char *label, const struct kl_ratio *r, const char *speed)
+static void print_ratio(const char *label, const struct kl_ratio *r, const char *speed)
 {
 	if (r->ppm > 0)
 		printf("  %-11s %.3fx [%.3f, %.3f] %s\n", label, (double)r->ppm / 1e6,
@@ -64,10 +64,10 @@ static void print_rederived(const struct kl_view_step *s, struct kl_repo *r)
 	if (git_oid_is_zero(&s->rederived))
 		return;
 	kl_oid_hex(hex, &s->rederived);
-	line("as", hex);
+	print_line("as", hex);
 	how = kl_view_rederived(&against, r, s);
-	ratio("against K_i", &against, "");
-	line("against K_i", how);
+	print_ratio("against K_i", &against, "");
+	print_line("against K_i", how);
 }
 
 static int print_step(const struct kl_view *v, size_t i, struct kl_repo *r, const struct kl_term *t)
@@ -82,29 +82,29 @@ static int print_step(const struct kl_view *v, size_t i, struct kl_repo *r, cons
 	kl_oid_hex(hex, &s->commit);
 	printf("%s%s/%s K_%zu of %zu%s: %s\n", kl_paint(t, KL_PAINT_HEAD), v->workload, v->name, i,
 	       v->n - 1, kl_paint(t, KL_PAINT_RESET), s->step.text);
-	line("commit", hex);
-	line("action", s->step.action);
-	line("mechanism", s->step.mechanism);
-	line("where", s->step.locus);
-	line("trait", s->step.trait);
-	line("derivation", s->step.derivation);
+	print_line("commit", hex);
+	print_line("action", s->step.action);
+	print_line("mechanism", s->step.mechanism);
+	print_line("where", s->step.locus);
+	print_line("trait", s->step.trait);
+	print_line("derivation", s->step.derivation);
 	print_rederived(s, r);
-	line("failed", s->step.attempts);
-	line("delta", s->step.delta);
-	line("origin", s->step.origin);
-	line("rewriter", s->step.rewriter);
-	line("source", s->step.source);
+	print_line("failed", s->step.attempts);
+	print_line("delta", s->step.delta);
+	print_line("origin", s->step.origin);
+	print_line("rewriter", s->step.rewriter);
+	print_line("source", s->step.source);
 	kl_table_time(time, s->ns);
-	line("time", s->ns ? time : NULL);
-	ratio("before", &s->prev, kl_speed_name(s->speed));
-	ratio("K_0", &s->root, "");
+	print_line("time", s->ns ? time : NULL);
+	print_ratio("before", &s->prev, kl_speed_name(s->speed));
+	print_ratio("K_0", &s->root, "");
 	if (s->baseline_ppm > 0)
 		printf("  %-11s %.3fx\n", s->baseline, (double)s->baseline_ppm / 1e6);
-	list("gained", &s->gained);
-	list("lost", &s->lost);
-	line("verdict", s->verdict ? kl_verdict_name(s->verdict) : "no event in this clone");
-	line("tier", kl_tier_name(s->tier));
-	line("event", s->event);
+	print_list("gained", &s->gained);
+	print_list("lost", &s->lost);
+	print_line("verdict", s->verdict ? kl_verdict_name(s->verdict) : "no event in this clone");
+	print_line("tier", kl_tier_name(s->tier));
+	print_line("event", s->event);
 	print_text(c.message);
 	kl_commit_release(&c);
 	return 0;

@@ -43,7 +43,7 @@ static size_t verified_rows(const struct kl_card *c)
 	return n;
 }
 
-static json_t *strings(const struct kl_strvec *v)
+static json_t *strings_json(const struct kl_strvec *v)
 {
 	json_t *list = json_array();
 
@@ -63,8 +63,8 @@ static json_t *card_json(const struct kl_card *c)
 	kl_json_set_str(j, "intent", c->intent);
 	kl_json_set_str(j, "mechanism", c->mechanism);
 	kl_json_set_str(j, "action", c->action);
-	kl_json_set(j, "cases", strings(&c->scope.cases));
-	kl_json_set(j, "languages", strings(&c->scope.languages));
+	kl_json_set(j, "cases", strings_json(&c->scope.cases));
+	kl_json_set(j, "languages", strings_json(&c->scope.languages));
 	kl_json_set_int(j, "evidence", (int64_t)c->evidence.n);
 	kl_json_set_int(j, "rows", (int64_t)c->rows.n);
 	kl_json_set_int(j, "verified", (int64_t)verified_rows(c));
@@ -89,7 +89,7 @@ static void card_row(struct kl_table *t, const struct kl_card *c)
 					  trial, languages.len ? languages.ptr : "-" });
 }
 
-static int list(const struct args *a)
+static int list_cards(const struct args *a)
 {
 	KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
 	KL_AUTO(kl_table_release) struct kl_table t = { .columns = 6 };
@@ -128,7 +128,7 @@ static int list(const struct args *a)
 	return bad;
 }
 
-static int show(const struct args *a)
+static int show_card(const struct args *a)
 {
 	KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
 	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
@@ -158,7 +158,7 @@ static int show(const struct args *a)
 
 /* --- retract ---------------------------------------------------------------------------- */
 
-static int retract(const struct args *a)
+static int retract_card(const struct args *a)
 {
 	KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
 	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
@@ -206,7 +206,7 @@ static int export_to_stdout(struct kl_library *l, const char *id, enum kl_format
 	return 0;
 }
 
-static int export(const struct args *a)
+static int export_cards(const struct args *a)
 {
 	KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
 	KL_AUTO(kl_strvec_release) struct kl_strvec ids = KL_STRVEC_INIT;
@@ -236,7 +236,7 @@ static int export(const struct args *a)
 	return 0;
 }
 
-static void refused(const char *path, void *payload)
+static void print_refused(const char *path, void *payload)
 {
 	const char *why = kl_error_last();
 
@@ -247,7 +247,7 @@ static void refused(const char *path, void *payload)
 		fprintf(stderr, "git-klineage: refused %s\n", why);
 }
 
-static int import(const struct args *a)
+static int import_cards(const struct args *a)
 {
 	KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
 	KL_AUTO(kl_freep) char *shipped = NULL;
@@ -262,9 +262,9 @@ static int import(const struct args *a)
 	    (err = kl_repo_identity(&who, a->repo)) < 0 || (err = kl_library_open(&l, a->repo)) < 0)
 		return err;
 	if (shipped)
-		err = kl_exchange_import(&r, l, shipped, refused, NULL);
+		err = kl_exchange_import(&r, l, shipped, print_refused, NULL);
 	for (int i = 0; !err && i < a->argc; i++)
-		err = kl_exchange_import(&r, l, a->argv[i], refused, NULL);
+		err = kl_exchange_import(&r, l, a->argv[i], print_refused, NULL);
 	if (err < 0)
 		return err;
 	printf("%zu new card%s, %zu merged, %zu the same", r.added, r.added == 1 ? "" : "s",
@@ -332,7 +332,7 @@ static bool of_files(const struct args *a)
 	return a->argc > 0;
 }
 
-static int lint(const struct args *a)
+static int lint_cards(const struct args *a)
 {
 	return kl_skills_lint(a->repo, a->argc, a->argv, a->fix, &a->out);
 }
@@ -345,17 +345,17 @@ struct part {
 };
 
 static const struct part parts[] = {
-	{ "list", list, true, NULL },
-	{ "show", show, false, NULL },
-	{ "lint", lint, true, of_files },
-	{ "retract", retract, false, NULL },
-	{ "export", export, false, NULL },
-	{ "import", import, false, NULL },
+	{ "list", list_cards, true, NULL },
+	{ "show", show_card, false, NULL },
+	{ "lint", lint_cards, true, of_files },
+	{ "retract", retract_card, false, NULL },
+	{ "export", export_cards, false, NULL },
+	{ "import", import_cards, false, NULL },
 	{ "install-merge", install_merge, false, NULL },
 	{ "merge-driver", merge_driver, false, of_files },
 };
 
-static int run(const struct part *p, struct args *a, struct kl_cmd_ctx *ctx)
+static int run_part(const struct part *p, struct args *a, struct kl_cmd_ctx *ctx)
 {
 	int err = 0;
 
@@ -398,6 +398,6 @@ int cmd_skills(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	a.argv = argv + 1;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(parts); i++)
 		if (!strcmp(parts[i].name, argv[0]))
-			return run(&parts[i], &a, ctx);
+			return run_part(&parts[i], &a, ctx);
 	return kl_opt_usage(synopsis, "'%s' is nothing that skills can do", argv[0]);
 }

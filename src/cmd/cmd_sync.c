@@ -9,7 +9,7 @@
 static const char synopsis[] = "sync [<options>] <remote>\n"
 			       "sync (--setup | --unsetup) <remote>";
 
-static const char *word(const struct kl_sync *s, enum kl_sync_how how)
+static const char *outcome_word(const struct kl_sync *s, enum kl_sync_how how)
 {
 	/* clang-format off */
 	static const char *const would[] = {
@@ -25,8 +25,8 @@ static const char *word(const struct kl_sync *s, enum kl_sync_how how)
 static void print_items(const struct kl_sync *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		printf("%-*s %s%s%s\n", s->dry_run ? 12 : 8, word(s, s->v[i].how), s->v[i].ref,
-		       *s->v[i].what ? ": " : "", s->v[i].what);
+		printf("%-*s %s%s%s\n", s->dry_run ? 12 : 8, outcome_word(s, s->v[i].how),
+		       s->v[i].ref, *s->v[i].what ? ": " : "", s->v[i].what);
 	if (!s->n)
 		printf("nothing to exchange with '%s'\n", s->remote);
 }
@@ -52,7 +52,7 @@ static void print_listing(const struct kl_listing *out, const struct kl_sync *s)
 	kl_listing_print(out, j, "items", (const char *const[]){ "how", "ref", "what", NULL });
 }
 
-static int run(struct kl_sync *s, const struct kl_listing *out)
+static int run_sync(struct kl_sync *s, const struct kl_listing *out)
 {
 	size_t left = 0;
 	int err = kl_sync_run(s);
@@ -68,7 +68,7 @@ static int run(struct kl_sync *s, const struct kl_listing *out)
 }
 
 /* The offer, shown as it stands in the configuration. */
-static int setup(struct kl_repo *r, const char *remote, bool on, bool dry_run)
+static int set_up(struct kl_repo *r, const char *remote, bool on, bool dry_run)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec changed = KL_STRVEC_INIT, all = KL_STRVEC_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec have = KL_STRVEC_INIT;
@@ -119,11 +119,11 @@ int cmd_sync(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (fetch + push + on + off > 1)
 		return kl_opt_usage(synopsis, "one of --fetch, --push, --setup, --unsetup");
 	if (on || off)
-		return setup(ctx->repo, argv[0], on, s.dry_run);
+		return set_up(ctx->repo, argv[0], on, s.dry_run);
 	if (fetch || push) {
 		s.fetch = fetch;
 		s.push = push;
 	}
 	s.remote = argv[0];
-	return run(&s, &out);
+	return run_sync(&s, &out);
 }

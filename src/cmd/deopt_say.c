@@ -50,7 +50,8 @@ static void print_derivation(const struct kl_walk *w)
 }
 
 /* what this workload's walks have cost, and may; false where that cannot be said here */
-static bool money(int64_t *spent, int64_t *cap, const struct kl_walk *w, struct kl_deopt_model *m)
+static bool has_money(int64_t *spent, int64_t *cap, const struct kl_walk *w,
+		      struct kl_deopt_model *m)
 {
 	struct kl_session *session;
 	bool ok = m->who && !kl_deopt_model_look(&session, m, kl_walk_str(w, "workload")) &&
@@ -65,7 +66,7 @@ static void print_status_json(const struct kl_walk *w, struct kl_deopt_model *m)
 	KL_AUTO(json_decrefp) json_t *j = json_deep_copy(w->state);
 	int64_t spent, cap;
 
-	if (money(&spent, &cap, w, m)) {
+	if (has_money(&spent, &cap, w, m)) {
 		json_t *is = json_object();
 
 		kl_json_set_int(is, "spent", spent);
@@ -109,7 +110,7 @@ int kl_deopt_say_status(const struct kl_walk *w, struct kl_deopt_model *m, bool 
 	if (m->who)
 		printf("  model     %s%s\n", m->who,
 		       *kl_walk_str(w, "rederive_off") ? ", its budget is used up" : "");
-	if (money(&spent, &cap, w, m))
+	if (has_money(&spent, &cap, w, m))
 		print_money(spent, cap);
 	printf("  state     %.12s\n", kl_walk_tip(w));
 	if (kl_walk_awaited(w))
@@ -142,7 +143,7 @@ static void print_json(const struct kl_outcome *out)
 	kl_listing_put(j);
 }
 
-static const char *meaning(const char *termination)
+static const char *termination_meaning(const char *termination)
 {
 	if (!strcmp(termination, "complete"))
 		return "no rewriter had anything more to remove";
@@ -187,8 +188,8 @@ static void print_outcome(const struct kl_outcome *out)
 	printf("%s: %zu step%s accepted%s, %zu rejected; %s.\n"
 	       "  lineage   %s\n  walk      %s\n",
 	       out->workload, out->steps, out->steps == 1 ? "" : "s", anew ? anew : "",
-	       out->rejections, meaning(out->termination), out->lineage + strlen("refs/heads/"),
-	       out->walk + strlen("refs/heads/"));
+	       out->rejections, termination_meaning(out->termination),
+	       out->lineage + strlen("refs/heads/"), out->walk + strlen("refs/heads/"));
 	if (*out->rejected)
 		printf("  rejected  %s\n", out->rejected);
 	printf("  read it   git klineage log %s/%s\n", out->workload, out->name);

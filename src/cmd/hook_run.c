@@ -134,7 +134,7 @@ static enum fate say_broken(const struct kl_changed_one *c)
 /* --- before a commit -------------------------------------------------------------- */
 
 /* What is judged elsewhere is sent there; 0 with v->deferred if no answer came at once. */
-static int judge(struct kl_judgement **v, struct kl_gate *g, const struct kl_changed_one *c)
+static int judge_changed(struct kl_judgement **v, struct kl_gate *g, const struct kl_changed_one *c)
 {
 	KL_AUTO(kl_parcel_release) struct kl_parcel p = { 0 };
 	int err = kl_gate_judge(v, g, c->now, c->before);
@@ -159,7 +159,7 @@ static int judge_one(enum fate *fate, struct kl_gate *g, const struct kl_changed
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
 	int64_t since = kl_clock_ns();
-	int err = judge(&v, g, c);
+	int err = judge_changed(&v, g, c);
 
 	if (err == KL_EINTR)
 		return err;

@@ -135,8 +135,8 @@ static void print_table(const struct kl_witness *w, bool dry)
 	       w->runs == 1 ? "" : "s", w->limited ? ", which was the limit" : "");
 }
 
-static int seek(struct kl_witness *w, struct kl_repo *r, const struct kl_strvec *cards,
-		const struct kl_lift_witness *o)
+static int seek_witness(struct kl_witness *w, struct kl_repo *r, const struct kl_strvec *cards,
+			const struct kl_lift_witness *o)
 {
 	KL_AUTO(kl_progress_freep) struct kl_progress *progress = o->quiet ?
 									  NULL :
@@ -173,7 +173,7 @@ int kl_lift_witness(struct kl_repo *r, int argc, char **argv, const struct kl_li
 		return kl_error(KL_EUSAGE, "--runs takes a number from 1 on");
 	for (int i = 0; i < argc; i++)
 		kl_strvec_push(&cards, argv[i]);
-	if ((err = seek(&w, r, &cards, o)) < 0)
+	if ((err = seek_witness(&w, r, &cards, o)) < 0)
 		return err;
 	if (kl_listing_asked(&o->out))
 		print_listing(&o->out, &w, o->dry);

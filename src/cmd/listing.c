@@ -28,7 +28,7 @@ bool kl_listing_asked(const struct kl_listing *l)
 	return l->json || l->porcelain || l->nul;
 }
 
-static const json_t *at(const json_t *row, const char *path)
+static const json_t *member_at(const json_t *row, const char *path)
 {
 	for (const char *dot; row && (dot = strchr(path, '.')); path = dot + 1) {
 		KL_AUTO(kl_freep) char *key = kl_strndup(path, (size_t)(dot - path));
@@ -88,7 +88,7 @@ static void print_row(const json_t *row, const char *const *fields, bool nul)
 	for (size_t i = 0; fields[i]; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
-		add_value(&b, at(row, fields[i]));
+		add_value(&b, member_at(row, fields[i]));
 		if (nul) {
 			fwrite(b.ptr, 1, b.len, stdout);
 			putchar('\0');

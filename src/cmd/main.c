@@ -44,7 +44,7 @@ const struct kl_cmd kl_cmds[] = {
 };
 /* clang-format on */
 
-static const struct kl_cmd *find(const char *name)
+static const struct kl_cmd *find_verb(const char *name)
 {
 	if (!strcmp(name, "-h") || !strcmp(name, "--help"))
 		name = "help";
@@ -57,7 +57,7 @@ static const struct kl_cmd *find(const char *name)
 }
 
 /* Is `word` among the options, before any "--"? */
-static bool asked(int argc, char **argv, const char *word)
+static bool asks_for(int argc, char **argv, const char *word)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
 		if (!strcmp(argv[i], word))
@@ -65,7 +65,7 @@ static bool asked(int argc, char **argv, const char *word)
 	return false;
 }
 
-static int prepare(struct kl_cmd_ctx *ctx, int needs)
+static int prepare_context(struct kl_cmd_ctx *ctx, int needs)
 {
 	const char *who;
 	int err = 0;
@@ -101,17 +101,17 @@ static const char *take_color(int *argc, char **argv)
 	return when;
 }
 
-static int run(const struct kl_cmd *c, int argc, char **argv)
+static int run_verb(const struct kl_cmd *c, int argc, char **argv)
 {
 	struct kl_cmd_ctx ctx = { .verb = c->name };
 	const char *when = take_color(&argc, argv);
 	int result = 0;
 
-	if (asked(argc, argv, "--help"))
+	if (asks_for(argc, argv, "--help"))
 		return cmd_help(&ctx, 2, (char *[]){ argv[0], argv[0], NULL });
 	/* help works anywhere */
-	if (!asked(argc, argv, "-h") && !asked(argc, argv, KL_OPT_COMPLETION))
-		result = prepare(&ctx, c->needs);
+	if (!asks_for(argc, argv, "-h") && !asks_for(argc, argv, KL_OPT_COMPLETION))
+		result = prepare_context(&ctx, c->needs);
 	if (!result)
 		result = kl_term_open(&ctx.term, ctx.repo, when, c->name, c->needs & KL_PAGES);
 	if (!result)
@@ -136,7 +136,7 @@ static void print_error(void)
 }
 
 /* Errors are printed once, here; a full disk behind stdout is one, too. */
-static int finish(int result)
+static int finish_output(int result)
 {
 	if (result < 0) {
 		print_error();
@@ -159,21 +159,21 @@ int main(int argc, char **argv)
 	kl_proc_catch_signals();
 	if (argc < 2) {
 		cmd_help(&(struct kl_cmd_ctx){ .verb = "help" }, 1, argv);
-		finish(0);
+		finish_output(0);
 		return 1;
 	}
 	if (!strcmp(argv[1], KL_OPT_COMPLETION)) {
 		for (c = kl_cmds; c->name; c++)
 			printf("%s%s", c->name, c[1].name ? " " : "\n");
-		return finish(0);
+		return finish_output(0);
 	}
-	c = find(argv[1]);
+	c = find_verb(argv[1]);
 	if (!c) {
 		kl_error(KL_EUSAGE, "'%s' is not a verb of git klineage", argv[1]);
 		kl_error_hint(0, "'git klineage help' lists them");
-		return finish(KL_EUSAGE);
+		return finish_output(KL_EUSAGE);
 	}
 	if (argv[1][0] == '-')
-		return finish(c->run(&(struct kl_cmd_ctx){ .verb = c->name }, 1, argv + 1));
-	return finish(run(c, argc - 1, argv + 1));
+		return finish_output(c->run(&(struct kl_cmd_ctx){ .verb = c->name }, 1, argv + 1));
+	return finish_output(run_verb(c, argc - 1, argv + 1));
 }

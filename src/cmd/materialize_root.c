@@ -124,7 +124,7 @@ static int find_begun(struct kl_mat_root *root, struct kl_repo *r)
 
 /* --- a state that no commit has --------------------------------------------------------------- */
 
-static bool has(struct kl_repo *r, const git_oid *tree, const struct kl_surface *s)
+static bool has_surface(struct kl_repo *r, const git_oid *tree, const struct kl_surface *s)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *there = NULL;
 
@@ -145,7 +145,7 @@ static int find_worktree(struct kl_mat_root *root, struct kl_repo *r)
 	    (err = kl_repo_resolve(&root->commit, r, "HEAD")) < 0 ||
 	    (err = kl_repo_tree_of(&tree, r, &root->commit)) < 0)
 		return err;
-	if (root->dry || has(r, &tree, root->state))
+	if (root->dry || has_surface(r, &tree, root->state))
 		return 0;
 	return kl_made_root(&root->commit, r, &root->commit, root->state, false);
 }

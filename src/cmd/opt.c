@@ -56,7 +56,7 @@ static void print_help(const char *synopsis, const struct kl_opt *opts)
 }
 
 /* The word after the verb in a line of the synopsis ("hooks install [--chain]"), if it is one. */
-static size_t subverb(const char **word, const char *line)
+static size_t next_subverb(const char **word, const char *line)
 {
 	const char *s = line + strcspn(line, " \n");
 	size_t n;
@@ -77,7 +77,7 @@ static void print_completion(const char *synopsis, const struct kl_opt *opts)
 
 	for (const char *s = synopsis; *s; s += strcspn(s, "\n"), s += *s == '\n') {
 		const char *word;
-		size_t n = subverb(&word, s);
+		size_t n = next_subverb(&word, s);
 
 		if (n)
 			kl_buf_addf(&b, "%.*s ", (int)n, word);
@@ -107,7 +107,7 @@ int kl_opt_usage(const char *synopsis, const char *fmt, ...)
 	return kl_error_hint(KL_EUSAGE, "%s", b.ptr);
 }
 
-static int store(const struct kl_opt *o, bool negated, const char *text, const char *synopsis)
+static int store_value(const struct kl_opt *o, bool negated, const char *text, const char *synopsis)
 {
 	char *end;
 
@@ -198,7 +198,7 @@ int kl_opt_parse(int *argc, char ***argv, const char *synopsis, const struct kl_
 					    (*argv)[optind - 1]);
 		if (c == '?' || !o)
 			return kl_opt_usage(synopsis, "unknown option '%s'", (*argv)[optind - 1]);
-		err = store(o, c >= FIRST && (c - FIRST) % 2, optarg, synopsis);
+		err = store_value(o, c >= FIRST && (c - FIRST) % 2, optarg, synopsis);
 		if (err < 0)
 			return err;
 	}

@@ -44,7 +44,7 @@ struct linter {
 	struct kl_map ids; /* id -> where it was, owned */
 };
 
-static void found(struct linter *x, bool error, const char *where, const char *what)
+static void note_finding(struct linter *x, bool error, const char *where, const char *what)
 {
 	json_t *j;
 
@@ -101,7 +101,7 @@ static void read_card(struct read_card *r, bool fix)
 	r->fixed = kl_buf_detach(&fixed);
 }
 
-static int report(struct linter *x, const struct read_card *r)
+static int report_card(struct linter *x, const struct read_card *r)
 {
 	const char *slash = strrchr(r->where, '/'), *leaf = slash ? slash + 1 : r->where;
 	KL_AUTO(kl_freep) char *what = NULL;
@@ -109,20 +109,20 @@ static int report(struct linter *x, const struct read_card *r)
 
 	x->cards++;
 	if (r->error) {
-		found(x, true, r->where, r->error);
+		note_finding(x, true, r->where, r->error);
 		return 0;
 	}
 	n = strlen(r->id);
 	if (strncmp(leaf, r->id, n) || strcmp(leaf + n, ".yaml")) {
 		what = kl_asprintf("it holds the card '%s', which belongs into %s.yaml", r->id,
 				   r->id);
-		found(x, true, r->where, what);
+		note_finding(x, true, r->where, what);
 	}
 	if (kl_map_get(&x->ids, r->id)) {
 		kl_freep(&what);
 		what = kl_asprintf("the card '%s' is in %s, too", r->id,
 				   (char *)kl_map_get(&x->ids, r->id));
-		found(x, true, r->where, what);
+		note_finding(x, true, r->where, what);
 	}
 	kl_map_put(&x->ids, r->id, kl_strdup(r->where));
 	if (r->fixed) {
@@ -133,7 +133,7 @@ static int report(struct linter *x, const struct read_card *r)
 		kl_freep(&what);
 		what = kl_asprintf("not canonical from line %d on%s", r->line,
 				   r->path ? "; --fix writes it so" : "");
-		found(x, false, r->where, what);
+		note_finding(x, false, r->where, what);
 	}
 	return 0;
 }
@@ -150,7 +150,7 @@ static int lint_file(struct linter *x, const char *path)
 	if (err < 0)
 		return err;
 	read_card(&r, x->fix);
-	return report(x, &r);
+	return report_card(x, &r);
 }
 
 static int lint_path(struct linter *x, const char *path)
@@ -201,7 +201,7 @@ static int lint_batch(struct linter *x, struct kl_library *l, size_t from, size_
 		kl_par_for(n, 64, read_some, r);
 	for (size_t i = 0; i < n; i++) {
 		if (!err)
-			err = report(x, &r[i]);
+			err = report_card(x, &r[i]);
 		read_card_release(&r[i]);
 	}
 	return err;

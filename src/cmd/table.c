@@ -18,7 +18,7 @@ void kl_table_release(struct kl_table *t)
 }
 
 /* characters, not bytes: continuation bytes of UTF-8 take no place */
-static size_t width(const char *s)
+static size_t text_width(const char *s)
 {
 	size_t n = 0;
 
@@ -32,8 +32,8 @@ void kl_table_print(const struct kl_table *t)
 	KL_AUTO(kl_freep) size_t *wide = kl_calloc(t->columns + 1, sizeof(*wide));
 
 	for (size_t i = 0; i < t->cells.n; i++)
-		if (width(t->cells.v[i]) > wide[i % t->columns])
-			wide[i % t->columns] = width(t->cells.v[i]);
+		if (text_width(t->cells.v[i]) > wide[i % t->columns])
+			wide[i % t->columns] = text_width(t->cells.v[i]);
 	for (size_t i = 0; i < t->cells.n; i++) {
 		const char *s = t->cells.v[i];
 		bool last = i % t->columns == t->columns - 1;
@@ -42,7 +42,7 @@ void kl_table_print(const struct kl_table *t)
 		if (last)
 			putchar('\n');
 		else
-			printf("%*s", (int)(wide[i % t->columns] - width(s) + 2), "");
+			printf("%*s", (int)(wide[i % t->columns] - text_width(s) + 2), "");
 	}
 }
 

@@ -69,7 +69,7 @@ static bool auto_color(struct kl_repo *r)
 }
 
 /* "always", "never", "auto", or a truth value, which means auto or never */
-static int decide(bool *out, struct kl_repo *r, const char *when, const char *who)
+static int decide_color(bool *out, struct kl_repo *r, const char *when, const char *who)
 {
 	static const char *const no[] = { "never", "false", "no", "off", "0" };
 	static const char *const maybe[] = { "auto", "true", "yes", "on", "1" };
@@ -97,9 +97,9 @@ static int want_color(bool *out, struct kl_repo *r, const char *when)
 		when = kl_repo_config(r, "color.klineage");
 	}
 	if (when)
-		return decide(out, r, when, who);
+		return decide_color(out, r, when, who);
 	ui = kl_repo_config(r, "color.ui");
-	if (decide(out, r, ui ? ui : "auto", "config color.ui") < 0)
+	if (decide_color(out, r, ui ? ui : "auto", "config color.ui") < 0)
 		kl_error_clear(); /* git's own affair */
 	return 0;
 }
@@ -134,7 +134,7 @@ static int load_codes(struct kl_term *t, struct kl_repo *r)
 
 /* --- size ------------------------------------------------------------------------ */
 
-static int width(void)
+static int terminal_width(void)
 {
 	const char *columns = getenv("COLUMNS");
 	int n = columns ? atoi(columns) : 0;
@@ -192,7 +192,7 @@ int kl_term_open(struct kl_term *t, struct kl_repo *r, const char *when, const c
 	bool color;
 	int err;
 
-	*t = (struct kl_term){ .width = width() };
+	*t = (struct kl_term){ .width = terminal_width() };
 	if (!r)
 		return 0;
 	if (pages && (err = start_pager(t, r, verb)) < 0)

@@ -62,7 +62,7 @@ static void read_some(struct streams *s)
 	s->gone = n <= 0;
 }
 
-static size_t left(const struct streams *s)
+static size_t bytes_left(const struct streams *s)
 {
 	return s->server.out.len - s->sent;
 }
@@ -71,15 +71,15 @@ static size_t left(const struct streams *s)
 static void write_some(struct streams *s)
 {
 	const char *p = s->server.out.ptr + s->sent;
-	ssize_t n = send(STDOUT_FILENO, p, left(s), MSG_DONTWAIT | MSG_NOSIGNAL);
+	ssize_t n = send(STDOUT_FILENO, p, bytes_left(s), MSG_DONTWAIT | MSG_NOSIGNAL);
 
 	if (n < 0 && errno == ENOTSOCK)
-		n = write(STDOUT_FILENO, p, left(s) < PIECE ? left(s) : PIECE);
+		n = write(STDOUT_FILENO, p, bytes_left(s) < PIECE ? bytes_left(s) : PIECE);
 	if (n < 0 && errno != EINTR && errno != EAGAIN)
 		s->gone = true;
 	if (n > 0)
 		s->sent += (size_t)n;
-	if (!left(s)) {
+	if (!bytes_left(s)) {
 		kl_buf_clear(&s->server.out);
 		s->sent = 0;
 	}
@@ -91,7 +91,7 @@ static void write_some(struct streams *s)
  * How long to wait for what no descriptor tells of: a process that closed its pipes is about to
  * end.
  */
-static int patience(const struct kl_mcp_server *s)
+static int poll_timeout(const struct kl_mcp_server *s)
 {
 	int ms = s->n ? 500 : -1;
 
@@ -104,8 +104,8 @@ static int patience(const struct kl_mcp_server *s)
 static int wait_for_something(struct streams *s)
 {
 	struct pollfd p[2 + 2 * KL_MCP_RUNNING] = {
-		{ .fd = left(s) < MAX_BACKLOG ? STDIN_FILENO : -1, .events = POLLIN },
-		{ .fd = STDOUT_FILENO, .events = left(s) ? POLLOUT : 0 },
+		{ .fd = bytes_left(s) < MAX_BACKLOG ? STDIN_FILENO : -1, .events = POLLIN },
+		{ .fd = STDOUT_FILENO, .events = bytes_left(s) ? POLLOUT : 0 },
 	};
 	nfds_t n = 2;
 
@@ -117,7 +117,7 @@ static int wait_for_something(struct streams *s)
 		p[n++] = (struct pollfd){ .fd = c->proc.out, .events = POLLIN };
 		p[n++] = (struct pollfd){ .fd = c->proc.err, .events = POLLIN };
 	}
-	if (poll(p, n, patience(&s->server)) < 0)
+	if (poll(p, n, poll_timeout(&s->server)) < 0)
 		return errno == EINTR ? 0 : kl_error_errno("cannot wait for the client");
 	if (p[0].revents)
 		read_some(s);
@@ -128,7 +128,7 @@ static int wait_for_something(struct streams *s)
 	return 0;
 }
 
-static int serve(struct streams *s)
+static int serve_streams(struct streams *s)
 {
 	int err = 0;
 
@@ -142,12 +142,12 @@ static int serve(struct streams *s)
 /*
  * What was said before the end is still answered, if somebody takes it at once; what runs is ended.
  */
-static void finish(struct streams *s)
+static void finish_streams(struct streams *s)
 {
 	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
 
 	kl_mcp_server_stop(&s->server);
-	while (left(s) && poll(&p, 1, 100) > 0 && p.revents == POLLOUT)
+	while (bytes_left(s) && poll(&p, 1, 100) > 0 && p.revents == POLLOUT)
 		write_some(s);
 	while (s->server.n) {
 		kl_mcp_server_turn(&s->server);
@@ -172,7 +172,7 @@ int cmd_mcp(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return kl_opt_usage(synopsis, "mcp takes no '%s'", argv[0]);
 	s.server.repo = ctx->repo;
 	sigaction(SIGPIPE, &ignore, NULL);
-	err = serve(&s);
-	finish(&s);
+	err = serve_streams(&s);
+	finish_streams(&s);
 	return err;
 }

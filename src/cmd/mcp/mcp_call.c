@@ -65,7 +65,7 @@ int kl_mcp_call_start(struct kl_mcp_call *c)
 }
 
 /* false: nothing more is there now */
-static bool drain(struct kl_mcp_call *c, int *fd, struct kl_buf *to, size_t max)
+static bool drain_pipe(struct kl_mcp_call *c, int *fd, struct kl_buf *to, size_t max)
 {
 	char part[65536];
 	ssize_t n = read(*fd, part, sizeof(part));
@@ -86,9 +86,9 @@ static bool drain(struct kl_mcp_call *c, int *fd, struct kl_buf *to, size_t max)
 
 void kl_mcp_call_read(struct kl_mcp_call *c)
 {
-	while (c->proc.out >= 0 && drain(c, &c->proc.out, &c->out, MAX_OUT))
+	while (c->proc.out >= 0 && drain_pipe(c, &c->proc.out, &c->out, MAX_OUT))
 		;
-	while (c->proc.err >= 0 && drain(c, &c->proc.err, &c->err, MAX_ERR))
+	while (c->proc.err >= 0 && drain_pipe(c, &c->proc.err, &c->err, MAX_ERR))
 		;
 }
 
@@ -128,7 +128,7 @@ static bool is_message(const char *line)
 }
 
 /* The last whole line of progress since the last time; false: none. */
-static bool look(struct kl_mcp_call *c)
+static bool look_again(struct kl_mcp_call *c)
 {
 	bool found = false;
 	const char *nl;
@@ -153,7 +153,7 @@ json_t *kl_mcp_call_progress(struct kl_mcp_call *c)
 
 	if (!c->token || c->cancelled || !c->running)
 		return NULL;
-	if (!look(c) && now - c->told_ns < BEAT_NS)
+	if (!look_again(c) && now - c->told_ns < BEAT_NS)
 		return NULL;
 	c->told_ns = now;
 	j = json_object();
@@ -166,7 +166,7 @@ json_t *kl_mcp_call_progress(struct kl_mcp_call *c)
 /* --- what came of it ------------------------------------------------------------------ */
 
 /* lines of stderr: all of them, or what a person is to read */
-static json_t *messages(const struct kl_mcp_call *c, bool all)
+static json_t *call_messages(const struct kl_mcp_call *c, bool all)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec lines = KL_STRVEC_INIT;
 	json_t *j = json_array();
@@ -213,10 +213,10 @@ json_t *kl_mcp_call_refused(const char *why)
 	return result_of(content, true);
 }
 
-static json_t *failed(const struct kl_mcp_call *c)
+static json_t *failed_result(const struct kl_mcp_call *c)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	KL_AUTO(json_decrefp) json_t *lines = messages(c, true);
+	KL_AUTO(json_decrefp) json_t *lines = call_messages(c, true);
 	size_t i;
 	json_t *line;
 
@@ -238,9 +238,9 @@ static json_t *failed(const struct kl_mcp_call *c)
 }
 
 /* an answer in words: what was printed, then what was said */
-static json_t *words(const struct kl_mcp_call *c)
+static json_t *call_words(const struct kl_mcp_call *c)
 {
-	KL_AUTO(json_decrefp) json_t *said = messages(c, false);
+	KL_AUTO(json_decrefp) json_t *said = call_messages(c, false);
 	json_t *content = json_array(), *line;
 	size_t i;
 
@@ -256,9 +256,9 @@ json_t *kl_mcp_call_result(const struct kl_mcp_call *c)
 	json_t *j = NULL, *whole, *content, *result;
 
 	if (c->end.exit < 0 || c->end.exit > 1 || c->truncated)
-		return failed(c);
+		return failed_result(c);
 	if (!(c->tool->flags & KL_MCP_JSON))
-		return words(c);
+		return call_words(c);
 	if (c->out.len && kl_json_parse(&j, c->out.ptr, c->out.len) < 0) {
 		result = kl_mcp_call_refused(kl_error_last());
 		kl_error_clear();
@@ -268,7 +268,7 @@ json_t *kl_mcp_call_result(const struct kl_mcp_call *c)
 	kl_json_set_int(whole, "exit", c->end.exit);
 	if (j)
 		kl_json_set(whole, "result", j);
-	kl_json_set(whole, "messages", messages(c, false));
+	kl_json_set(whole, "messages", call_messages(c, false));
 	content = json_array();
 	kl_json_canonical(&text, whole);
 	add_text(content, text.ptr);

@@ -55,7 +55,7 @@ struct request {
 /* --- answers ---------------------------------------------------------------------- */
 
 /* takes the message */
-static void send(struct kl_mcp_server *s, struct kl_mcp_batch *b, json_t *message)
+static void send_message(struct kl_mcp_server *s, struct kl_mcp_batch *b, json_t *message)
 {
 	if (b) {
 		json_array_append_new(b->answers, message);
@@ -85,7 +85,7 @@ static json_t *server_info(void)
 }
 
 /* what every result of a revision without handshake has */
-static json_t *dress(json_t *result, bool modern)
+static json_t *dress_result(json_t *result, bool modern)
 {
 	json_t *meta;
 
@@ -98,14 +98,15 @@ static json_t *dress(json_t *result, bool modern)
 	return result;
 }
 
-static void answer(struct kl_mcp_server *s, const struct request *r, json_t *result)
+static void send_answer(struct kl_mcp_server *s, const struct request *r, json_t *result)
 {
-	send(s, r->batch, kl_rpc_result(r->m.id, dress(result, r->modern)));
+	send_message(s, r->batch, kl_rpc_result(r->m.id, dress_result(result, r->modern)));
 }
 
-static void refuse(struct kl_mcp_server *s, const struct request *r, int code, const char *why)
+static void send_refusal(struct kl_mcp_server *s, const struct request *r, int code,
+			 const char *why)
 {
-	send(s, r->batch, kl_rpc_error(r->m.id, code, why));
+	send_message(s, r->batch, kl_rpc_error(r->m.id, code, why));
 }
 
 /* --- who speaks which revision -------------------------------------------------------- */
@@ -118,7 +119,7 @@ static const struct kl_mcp_revision *find_revision(const char *name)
 	return NULL;
 }
 
-static json_t *supported(void)
+static json_t *supported_versions(void)
 {
 	json_t *j = json_array();
 
@@ -133,21 +134,21 @@ static void refuse_version(struct kl_mcp_server *s, const struct request *r, con
 	json_t *e = kl_rpc_error(r->m.id, UNSUPPORTED_VERSION, "Unsupported protocol version");
 	json_t *data = json_object();
 
-	kl_json_set(data, "supported", supported());
+	kl_json_set(data, "supported", supported_versions());
 	kl_json_set_str(data, "requested", asked);
 	kl_json_set(json_object_get(e, "error"), "data", data);
-	send(s, r->batch, e);
+	send_message(s, r->batch, e);
 }
 
 /* Which revision a request is of; false: it was answered. */
-static bool place(struct kl_mcp_server *s, struct request *r)
+static bool place_request(struct kl_mcp_server *s, struct request *r)
 {
 	const json_t *meta = json_object_get(r->m.params, "_meta");
 	const json_t *version = json_object_get(meta, META_VERSION);
 	const char *name = json_string_value(version);
 
 	if (version && !name) {
-		refuse(s, r, KL_RPC_PARAMS, "'" META_VERSION "' is not a string");
+		send_refusal(s, r, KL_RPC_PARAMS, "'" META_VERSION "' is not a string");
 		return false;
 	}
 	if (name && strcmp(name, MODERN) && !find_revision(name)) {
@@ -156,7 +157,7 @@ static bool place(struct kl_mcp_server *s, struct request *r)
 	}
 	r->modern = name && !strcmp(name, MODERN);
 	if (r->modern && !json_is_object(json_object_get(meta, META_CAPABILITIES))) {
-		refuse(s, r, KL_RPC_PARAMS, "'" META_CAPABILITIES "' is missing");
+		send_refusal(s, r, KL_RPC_PARAMS, "'" META_CAPABILITIES "' is missing");
 		return false;
 	}
 	if (r->modern)
@@ -168,7 +169,7 @@ static bool place(struct kl_mcp_server *s, struct request *r)
 
 /* --- methods without a tool ------------------------------------------------------------- */
 
-static json_t *capabilities(void)
+static json_t *server_capabilities(void)
 {
 	json_t *j = json_object();
 
@@ -176,13 +177,13 @@ static json_t *capabilities(void)
 	return j;
 }
 
-static void initialize(struct kl_mcp_server *s, const struct request *r)
+static void do_initialize(struct kl_mcp_server *s, const struct request *r)
 {
 	const char *asked = kl_json_str_or(r->m.params, "protocolVersion", NULL);
 	json_t *j;
 
 	if (!asked) {
-		refuse(s, r, KL_RPC_PARAMS, "'protocolVersion' is not a string");
+		send_refusal(s, r, KL_RPC_PARAMS, "'protocolVersion' is not a string");
 		return;
 	}
 	s->agreed = find_revision(asked);
@@ -190,10 +191,10 @@ static void initialize(struct kl_mcp_server *s, const struct request *r)
 		s->agreed = &revisions[0];
 	j = json_object();
 	kl_json_set_str(j, "protocolVersion", s->agreed->name);
-	kl_json_set(j, "capabilities", capabilities());
+	kl_json_set(j, "capabilities", server_capabilities());
 	kl_json_set(j, "serverInfo", server_info());
 	kl_json_set_str(j, "instructions", instructions);
-	answer(s, r, j);
+	send_answer(s, r, j);
 }
 
 /* nothing here changes while the program runs, nor from user to user */
@@ -203,25 +204,25 @@ static void set_cache(json_t *j)
 	kl_json_set_str(j, "cacheScope", "public");
 }
 
-static void discover(struct kl_mcp_server *s, const struct request *r)
+static void do_discover(struct kl_mcp_server *s, const struct request *r)
 {
 	json_t *j;
 
 	if (!r->modern) {
-		refuse(s, r, KL_RPC_PARAMS, "'" META_VERSION "' is missing");
+		send_refusal(s, r, KL_RPC_PARAMS, "'" META_VERSION "' is missing");
 		return;
 	}
 	j = json_object();
-	kl_json_set(j, "supportedVersions", supported());
-	kl_json_set(j, "capabilities", capabilities());
+	kl_json_set(j, "supportedVersions", supported_versions());
+	kl_json_set(j, "capabilities", server_capabilities());
 	kl_json_set_str(j, "instructions", instructions);
 	set_cache(j);
-	answer(s, r, j);
+	send_answer(s, r, j);
 }
 
-static void ping(struct kl_mcp_server *s, const struct request *r)
+static void do_ping(struct kl_mcp_server *s, const struct request *r)
 {
-	answer(s, r, json_object());
+	send_answer(s, r, json_object());
 }
 
 static void list_tools(struct kl_mcp_server *s, const struct request *r)
@@ -229,14 +230,14 @@ static void list_tools(struct kl_mcp_server *s, const struct request *r)
 	json_t *j;
 
 	if (json_object_get(r->m.params, "cursor")) {
-		refuse(s, r, KL_RPC_PARAMS, "the list has one page, and no cursor");
+		send_refusal(s, r, KL_RPC_PARAMS, "the list has one page, and no cursor");
 		return;
 	}
 	j = json_object();
 	kl_json_set(j, "tools", kl_mcp_tool_list(r->wants, s->read_only));
 	if (r->modern)
 		set_cache(j);
-	answer(s, r, j);
+	send_answer(s, r, j);
 }
 
 /* --- calls -------------------------------------------------------------------------- */
@@ -265,7 +266,7 @@ static int check_walk(struct kl_mcp_server *s)
 			kl_walk_str(&op.walk, "rewriters"));
 }
 
-static char *document(const json_t *args)
+static char *named_document(const json_t *args)
 {
 	struct kl_buf b = KL_BUF_INIT;
 
@@ -274,7 +275,7 @@ static char *document(const json_t *args)
 }
 
 /* The command of a call; an error is for whoever called. */
-static int prepare(struct kl_mcp_server *s, struct kl_mcp_call *c, const json_t *args)
+static int prepare_call(struct kl_mcp_server *s, struct kl_mcp_call *c, const json_t *args)
 {
 	int err = kl_mcp_tool_argv(&c->argv, c->tool, args, s->read_only);
 
@@ -283,7 +284,7 @@ static int prepare(struct kl_mcp_server *s, struct kl_mcp_call *c, const json_t 
 	if (!err && s->n >= KL_MCP_RUNNING + KL_MCP_WAITING)
 		err = kl_error(KL_EBUSY, "%zu calls are waiting already; try again later", s->n);
 	if (!err && (c->tool->flags & KL_MCP_DOCUMENT))
-		c->input = document(args);
+		c->input = named_document(args);
 	return err;
 }
 
@@ -308,19 +309,19 @@ static void call_tool(struct kl_mcp_server *s, const struct request *r)
 	if (!tool || (args && !json_is_object(args))) {
 		KL_AUTO(kl_freep) char *why = kl_asprintf("Unknown tool: %.100s", name ? name : "");
 
-		refuse(s, r, KL_RPC_PARAMS,
-		       !name ? "'name' is not a string" :
-		       !tool ? why :
-			       "'arguments' is not an object");
+		send_refusal(s, r, KL_RPC_PARAMS,
+			     !name ? "'name' is not a string" :
+			     !tool ? why :
+				     "'arguments' is not an object");
 		return;
 	}
 	if (is_known(s, r->m.id)) {
-		refuse(s, r, KL_RPC_INVALID, "a request with this id is being worked on");
+		send_refusal(s, r, KL_RPC_INVALID, "a request with this id is being worked on");
 		return;
 	}
 	c = kl_mcp_call_new(tool, r->m.id);
-	if (prepare(s, c, args ? args : none) < 0) {
-		answer(s, r, kl_mcp_call_refused(kl_error_last()));
+	if (prepare_call(s, c, args ? args : none) < 0) {
+		send_answer(s, r, kl_mcp_call_refused(kl_error_last()));
 		kl_error_clear();
 		return;
 	}
@@ -336,7 +337,7 @@ static void call_tool(struct kl_mcp_server *s, const struct request *r)
 }
 
 /* takes the call out of the list, answered or not */
-static void drop(struct kl_mcp_server *s, size_t i)
+static void drop_call(struct kl_mcp_server *s, size_t i)
 {
 	struct kl_mcp_call *c = s->call[i];
 
@@ -346,7 +347,7 @@ static void drop(struct kl_mcp_server *s, size_t i)
 	kl_mcp_call_free(c);
 }
 
-static void cancel(struct kl_mcp_server *s, const struct kl_rpc_message *m)
+static void cancel_call(struct kl_mcp_server *s, const struct kl_rpc_message *m)
 {
 	const json_t *id = json_object_get(m->params, "requestId");
 
@@ -357,7 +358,7 @@ static void cancel(struct kl_mcp_server *s, const struct kl_rpc_message *m)
 		if (s->call[i]->running)
 			kl_mcp_call_stop(s->call[i]);
 		else
-			drop(s, i);
+			drop_call(s, i);
 		return;
 	}
 }
@@ -367,8 +368,9 @@ static void end_call(struct kl_mcp_server *s, size_t i)
 	struct kl_mcp_call *c = s->call[i];
 
 	if (!c->cancelled)
-		send(s, c->batch, kl_rpc_result(c->id, dress(kl_mcp_call_result(c), c->modern)));
-	drop(s, i);
+		send_message(s, c->batch,
+			     kl_rpc_result(c->id, dress_result(kl_mcp_call_result(c), c->modern)));
+	drop_call(s, i);
 }
 
 static void begin_call(struct kl_mcp_server *s, size_t i)
@@ -377,9 +379,9 @@ static void begin_call(struct kl_mcp_server *s, size_t i)
 
 	if (kl_mcp_call_start(c) == 0)
 		return;
-	send(s, c->batch, kl_rpc_error(c->id, KL_RPC_INTERNAL, kl_error_last()));
+	send_message(s, c->batch, kl_rpc_error(c->id, KL_RPC_INTERNAL, kl_error_last()));
 	kl_error_clear();
-	drop(s, i);
+	drop_call(s, i);
 }
 
 void kl_mcp_server_turn(struct kl_mcp_server *s)
@@ -393,7 +395,8 @@ void kl_mcp_server_turn(struct kl_mcp_server *s)
 		kl_mcp_call_read(c);
 		params = kl_mcp_call_progress(c);
 		if (params)
-			send(s, NULL, kl_rpc_notification("notifications/progress", params));
+			send_message(s, NULL,
+				     kl_rpc_notification("notifications/progress", params));
 		if (kl_mcp_call_ended(c))
 			end_call(s, i);
 		else
@@ -412,7 +415,7 @@ void kl_mcp_server_turn(struct kl_mcp_server *s)
 
 /* --- messages ----------------------------------------------------------------------- */
 
-static void request(struct kl_mcp_server *s, struct request *r)
+static void take_request(struct kl_mcp_server *s, struct request *r)
 {
 	static const struct {
 		const char *method;
@@ -420,25 +423,25 @@ static void request(struct kl_mcp_server *s, struct request *r)
 		bool early;  /* before `initialize`, too */
 		bool legacy; /* not of revisions without handshake */
 	} methods[] = {
-		{ "initialize", initialize, true, true },
-		{ "ping", ping, true, true },
-		{ "server/discover", discover, true, false },
+		{ "initialize", do_initialize, true, true },
+		{ "ping", do_ping, true, true },
+		{ "server/discover", do_discover, true, false },
 		{ "tools/list", list_tools, false, false },
 		{ "tools/call", call_tool, false, false },
 	};
 
-	if (!place(s, r))
+	if (!place_request(s, r))
 		return;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(methods); i++) {
 		if (strcmp(methods[i].method, r->m.method) || (r->modern && methods[i].legacy))
 			continue;
 		if (!methods[i].early && !r->modern && !s->agreed)
-			refuse(s, r, KL_RPC_INVALID, "'initialize' comes first");
+			send_refusal(s, r, KL_RPC_INVALID, "'initialize' comes first");
 		else
 			methods[i].fn(s, r);
 		return;
 	}
-	refuse(s, r, KL_RPC_METHOD, "Method not found");
+	send_refusal(s, r, KL_RPC_METHOD, "Method not found");
 }
 
 static void take_one(struct kl_mcp_server *s, const json_t *j, struct kl_mcp_batch *b)
@@ -448,12 +451,12 @@ static void take_one(struct kl_mcp_server *s, const json_t *j, struct kl_mcp_bat
 
 	/* whoever notifies wants no answer */
 	if (code && (code != KL_RPC_PARAMS || r.m.kind == KL_RPC_REQUEST))
-		refuse(s, &r, code, kl_error_last());
+		send_refusal(s, &r, code, kl_error_last());
 	else if (!code && r.m.kind == KL_RPC_REQUEST)
-		request(s, &r);
+		take_request(s, &r);
 	else if (!code && r.m.kind == KL_RPC_NOTIFICATION &&
 		 !strcmp(r.m.method, "notifications/cancelled"))
-		cancel(s, &r.m);
+		cancel_call(s, &r.m);
 	kl_error_clear();
 }
 
@@ -464,10 +467,11 @@ static void take_batch(struct kl_mcp_server *s, const json_t *list)
 	size_t n = json_array_size(list);
 
 	if (!s->agreed || !s->agreed->batches || !n || n > MAX_BATCH) {
-		refuse(s, &none, KL_RPC_INVALID,
-		       s->agreed && s->agreed->batches ?
-			       "an array of 1 to 64 messages is wanted" :
-			       "an array of messages is not of this revision of the protocol");
+		send_refusal(
+			s, &none, KL_RPC_INVALID,
+			s->agreed && s->agreed->batches ?
+				"an array of 1 to 64 messages is wanted" :
+				"an array of messages is not of this revision of the protocol");
 		return;
 	}
 	b = kl_calloc(1, sizeof(*b));
@@ -480,7 +484,7 @@ static void take_batch(struct kl_mcp_server *s, const json_t *list)
 
 void kl_mcp_server_refuse(struct kl_mcp_server *s)
 {
-	send(s, NULL, kl_rpc_error(NULL, KL_RPC_PARSE, kl_error_last()));
+	send_message(s, NULL, kl_rpc_error(NULL, KL_RPC_PARSE, kl_error_last()));
 	kl_error_clear();
 }
 
@@ -505,14 +509,14 @@ void kl_mcp_server_stop(struct kl_mcp_server *s)
 		if (s->call[i]->running)
 			kl_mcp_call_stop(s->call[i]);
 		else
-			drop(s, i);
+			drop_call(s, i);
 	}
 }
 
 void kl_mcp_server_release(struct kl_mcp_server *s)
 {
 	while (s->n)
-		drop(s, s->n - 1);
+		drop_call(s, s->n - 1);
 	free(s->call);
 	s->call = NULL;
 	kl_buf_release(&s->out);

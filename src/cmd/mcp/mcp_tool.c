@@ -252,7 +252,7 @@ static json_t *words_of(const struct kl_mcp_param *p)
 	return j;
 }
 
-static json_t *typed(const char *type)
+static json_t *type_schema(const char *type)
 {
 	json_t *j = json_object();
 
@@ -262,15 +262,15 @@ static json_t *typed(const char *type)
 
 static json_t *word_schema(const struct kl_mcp_param *p)
 {
-	json_t *j = typed("string");
+	json_t *j = type_schema("string");
 
 	kl_json_set(j, "enum", words_of(p));
 	return j;
 }
 
-static json_t *closed(json_t *properties, json_t *required)
+static json_t *object_schema(json_t *properties, json_t *required)
 {
-	json_t *j = typed("object");
+	json_t *j = type_schema("object");
 
 	kl_json_set(j, "properties", properties);
 	if (json_array_size(required))
@@ -286,16 +286,16 @@ static json_t *edit_schema(void)
 	json_t *properties = json_object(), *required = json_array();
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(member); i++)
-		kl_json_set(properties, member[i], typed("string"));
+		kl_json_set(properties, member[i], type_schema("string"));
 	json_array_append_new(required, json_string("path"));
 	json_array_append_new(required, json_string("text"));
-	return closed(properties, required);
+	return object_schema(properties, required);
 }
 
 static json_t *trait_schema(void)
 {
 	static const struct kl_mcp_param value = { .words = "yes|no|unknown" };
-	json_t *j = typed("object");
+	json_t *j = type_schema("object");
 
 	kl_json_set(j, "additionalProperties", word_schema(&value));
 	return j;
@@ -303,7 +303,7 @@ static json_t *trait_schema(void)
 
 static json_t *array_of(json_t *items, int64_t least, int64_t most)
 {
-	json_t *j = typed("array");
+	json_t *j = type_schema("array");
 
 	kl_json_set(j, "items", items);
 	if (least)
@@ -319,7 +319,7 @@ static json_t *schema_of(const struct kl_mcp_param *p)
 
 	switch (p->kind) {
 	case TEXT:
-		j = typed("string");
+		j = type_schema("string");
 		kl_json_set_str(j, "pattern", p->pattern);
 		kl_json_set_int(j, "maxLength", p->max);
 		break;
@@ -330,10 +330,10 @@ static json_t *schema_of(const struct kl_mcp_param *p)
 		j = array_of(word_schema(p), 1, 0);
 		break;
 	case BOOL:
-		j = typed("boolean");
+		j = type_schema("boolean");
 		break;
 	case INT:
-		j = typed("integer");
+		j = type_schema("integer");
 		kl_json_set_int(j, "minimum", p->min);
 		kl_json_set_int(j, "maximum", p->max);
 		break;
@@ -357,20 +357,20 @@ static json_t *input_schema(const struct kl_mcp_tool *t)
 		if (p->required)
 			json_array_append_new(required, json_string(p->name));
 	}
-	return closed(properties, required);
+	return object_schema(properties, required);
 }
 
 static json_t *output_schema(void)
 {
-	json_t *j = typed("object"), *properties = json_object(), *required = json_array();
-	json_t *result = typed("object");
+	json_t *j = type_schema("object"), *properties = json_object(), *required = json_array();
+	json_t *result = type_schema("object");
 
 	kl_json_set_str(result, "description",
 			"What the verb prints with --json; absent where it has "
 			"nothing to say but messages");
-	kl_json_set(properties, "exit", typed("integer"));
+	kl_json_set(properties, "exit", type_schema("integer"));
 	kl_json_set(properties, "result", result);
-	kl_json_set(properties, "messages", array_of(typed("string"), 0, 0));
+	kl_json_set(properties, "messages", array_of(type_schema("string"), 0, 0));
 	json_array_append_new(required, json_string("exit"));
 	json_array_append_new(required, json_string("messages"));
 	kl_json_set(j, "properties", properties);
@@ -378,7 +378,7 @@ static json_t *output_schema(void)
 	return j;
 }
 
-static json_t *annotations(const struct kl_mcp_tool *t, bool read_only)
+static json_t *tool_annotations(const struct kl_mcp_tool *t, bool read_only)
 {
 	json_t *j = json_object();
 	bool reads = read_only || (t->flags & KL_MCP_READS);
@@ -407,7 +407,7 @@ json_t *kl_mcp_tool_list(int wants, bool read_only)
 		kl_json_set_str(j, "description", t->help);
 		kl_json_set(j, "inputSchema", input_schema(t));
 		if (wants & KL_MCP_WANTS_ANNOTATIONS)
-			kl_json_set(j, "annotations", annotations(t, read_only));
+			kl_json_set(j, "annotations", tool_annotations(t, read_only));
 		if (wants & KL_MCP_WANTS_OUTPUT)
 			kl_json_set_str(j, "title", t->title);
 		if ((wants & KL_MCP_WANTS_OUTPUT) && (t->flags & KL_MCP_JSON))
@@ -419,7 +419,7 @@ json_t *kl_mcp_tool_list(int wants, bool read_only)
 
 /* --- what a client sends --------------------------------------------------------- */
 
-static int wrong(const struct kl_mcp_param *p, const char *type)
+static int wrong_type(const struct kl_mcp_param *p, const char *type)
 {
 	return kl_error(KL_EINVALID, "'%s' is not %s", p->name, type);
 }
@@ -441,7 +441,7 @@ static int check_text(const struct kl_mcp_param *p, const json_t *v)
 	bool ok;
 
 	if (!s)
-		return wrong(p, "a string");
+		return wrong_type(p, "a string");
 	if (strlen(s) > (size_t)p->max)
 		return kl_error(KL_EINVALID, "'%s' is longer than %lld bytes", p->name,
 				(long long)p->max);
@@ -458,7 +458,7 @@ static int check_words(const struct kl_mcp_param *p, const json_t *v)
 	json_t *word;
 
 	if (!json_array_size(v) || json_array_size(v) > 16)
-		return wrong(p, "a list of words");
+		return wrong_type(p, "a list of words");
 	json_array_foreach(v, i, word)
 		if (!is_among(json_is_string(word) ? json_string_value(word) : "", p->words))
 			return kl_error(KL_EINVALID, "'%s' is a list of these: %s", p->name,
@@ -478,7 +478,7 @@ static int check_value(const struct kl_mcp_param *p, const json_t *v)
 	case WORDS:
 		return check_words(p, v);
 	case BOOL:
-		return json_is_boolean(v) ? 0 : wrong(p, "true or false");
+		return json_is_boolean(v) ? 0 : wrong_type(p, "true or false");
 	case INT:
 		if (json_is_integer(v) && json_integer_value(v) >= p->min &&
 		    json_integer_value(v) <= p->max)
@@ -486,14 +486,14 @@ static int check_value(const struct kl_mcp_param *p, const json_t *v)
 		return kl_error(KL_EINVALID, "'%s' is not an integer from %lld to %lld", p->name,
 				(long long)p->min, (long long)p->max);
 	case EDITS:
-		return json_is_array(v) ? 0 : wrong(p, "a list of edits");
+		return json_is_array(v) ? 0 : wrong_type(p, "a list of edits");
 	case TRAITS:
-		return json_is_object(v) ? 0 : wrong(p, "an object");
+		return json_is_object(v) ? 0 : wrong_type(p, "an object");
 	}
 	return 0;
 }
 
-static const struct kl_mcp_param *find(const struct kl_mcp_tool *t, const char *name)
+static const struct kl_mcp_param *find_param(const struct kl_mcp_tool *t, const char *name)
 {
 	for (const struct kl_mcp_param *p = t->param; p->name; p++)
 		if (!strcmp(p->name, name))
@@ -501,13 +501,13 @@ static const struct kl_mcp_param *find(const struct kl_mcp_tool *t, const char *
 	return NULL;
 }
 
-static int check(const struct kl_mcp_tool *t, const json_t *args)
+static int check_args(const struct kl_mcp_tool *t, const json_t *args)
 {
 	const char *key;
 	json_t *v;
 
 	json_object_foreach((json_t *)args, key, v) {
-		const struct kl_mcp_param *p = find(t, key);
+		const struct kl_mcp_param *p = find_param(t, key);
 		int err = p ? check_value(p, v) :
 			      kl_error(KL_EINVALID, "%s has no argument '%.60s'", t->name, key);
 
@@ -546,7 +546,7 @@ static void push_option(struct kl_strvec *argv, const struct kl_mcp_param *p, co
 int kl_mcp_tool_argv(struct kl_strvec *argv, const struct kl_mcp_tool *t, const json_t *args,
 		     bool read_only)
 {
-	int err = check(t, args);
+	int err = check_args(t, args);
 
 	if (err < 0)
 		return err;
