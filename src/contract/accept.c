@@ -158,7 +158,7 @@ static const char *const *keys_of(int kind)
 }
 
 /* One output is judged by one rule: says so when a second comes. */
-static int claim(bool *judged, const struct kl_contract *c, int arg, struct kl_node n)
+static int claim_arg(bool *judged, const struct kl_contract *c, int arg, struct kl_node n)
 {
 	if (!is_answer(&c->arg[arg]))
 		return kl_node_error(n, "'%s' is no out or inout: a rule judges answers",
@@ -223,9 +223,10 @@ static int read_multiset(struct kl_contract *c, bool *judged, struct kl_node n)
 	json_t *rule;
 	int v, i, x, err;
 
-	if ((err = read_arg_name(&v, c, values)) < 0 || (err = claim(judged, c, v, values)) < 0 ||
-	    (err = read_arg_name(&i, c, indices)) < 0 || (err = claim(judged, c, i, indices)) < 0 ||
-	    (err = read_arg_name(&x, c, of)) < 0)
+	if ((err = read_arg_name(&v, c, values)) < 0 ||
+	    (err = claim_arg(judged, c, v, values)) < 0 ||
+	    (err = read_arg_name(&i, c, indices)) < 0 ||
+	    (err = claim_arg(judged, c, i, indices)) < 0 || (err = read_arg_name(&x, c, of)) < 0)
 		return err;
 	if (strcmp(c->arg[i].dtype, "i32") && strcmp(c->arg[i].dtype, "i64"))
 		return kl_node_error(indices, "'indices' must be i32 or i64, '%s' is %s",
@@ -265,7 +266,7 @@ static int read_rule(struct kl_contract *c, bool *judged, struct kl_node n, bool
 	out = kl_node_get(n, "out");
 	if (out.y) {
 		if ((err = read_arg_name(&arg, c, out)) < 0 ||
-		    (err = claim(judged, c, arg, out)) < 0)
+		    (err = claim_arg(judged, c, arg, out)) < 0)
 			return err;
 		return add_rule(c, kind, arg, n);
 	}

@@ -84,12 +84,12 @@ static int read_side(struct kl_surface **out, char **why, struct looking *l, con
 	return 0;
 }
 
-static bool same(const char *a, const char *b)
+static bool same_text(const char *a, const char *b)
 {
 	return !strcmp(a, b);
 }
 
-static int compare(struct kl_changed *out, struct looking *l, const char *dir)
+static int compare_dir(struct kl_changed *out, struct looking *l, const char *dir)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *now = NULL, *before = NULL;
 	KL_AUTO(kl_freep) char *why = NULL, *old_why = NULL;
@@ -99,11 +99,11 @@ static int compare(struct kl_changed *out, struct looking *l, const char *dir)
 	if ((err = read_side(&now, &why, l, l->to, dir)) < 0 ||
 	    (err = read_side(&before, &old_why, l, l->from, dir)) < 0)
 		return err;
-	if (now && before && same(now->contract_digest, before->contract_digest) &&
-	    same(now->digest, before->digest))
+	if (now && before && same_text(now->contract_digest, before->contract_digest) &&
+	    same_text(now->digest, before->digest))
 		return 0;
 	/* broken in the same way before: not this change's doing */
-	if (why && old_why && same(why, old_why))
+	if (why && old_why && same_text(why, old_why))
 		return 0;
 	any = now ? now : before;
 	KL_GROW(out->one, out->n + 1, out->alloc);
@@ -114,7 +114,7 @@ static int compare(struct kl_changed *out, struct looking *l, const char *dir)
 					     "."),
 		.why = kl_steal(&why),
 	};
-	if (now && before && same(now->contract_digest, before->contract_digest))
+	if (now && before && same_text(now->contract_digest, before->contract_digest))
 		out->one[out->n - 1].before = kl_steal(&before);
 	out->one[out->n - 1].now = kl_steal(&now);
 	return 0;
@@ -137,7 +137,7 @@ int kl_changed(struct kl_changed *out, struct kl_repo *r, const git_oid *from, c
 		err = look_around(&l, paths.v[i]);
 	kl_strvec_sort(&l.dirs);
 	for (size_t i = 0; i < l.dirs.n && !err; i++)
-		err = compare(&found, &l, l.dirs.v[i]);
+		err = compare_dir(&found, &l, l.dirs.v[i]);
 	if (err < 0)
 		return err;
 	*out = found;

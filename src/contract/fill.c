@@ -18,7 +18,7 @@ struct reading {
 static int read_any(json_t **out, struct kl_node n, const struct reading *r);
 
 /* JSON has no infinities and jansson writes -0.0 unsteadily: words instead. */
-static json_t *number(double v)
+static json_t *fill_number(double v)
 {
 	if (isnan(v))
 		return json_string("nan");
@@ -115,7 +115,7 @@ static int read_const(json_t **out, struct kl_node n, const struct reading *r)
 	int err = read_value(&v, n, r);
 
 	if (!err)
-		*out = number(v);
+		*out = fill_number(v);
 	return err;
 }
 
@@ -131,7 +131,7 @@ static int read_choice(json_t **out, struct kl_node n, const struct reading *r)
 
 		if ((err = read_value(&v, kl_node_item(n, i), r)) < 0)
 			return err;
-		json_array_append_new(list, number(v));
+		json_array_append_new(list, fill_number(v));
 	}
 	*out = kl_steal(&list);
 	return 0;

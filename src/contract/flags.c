@@ -126,22 +126,22 @@ static const char *const machine[] = {
 	"recip",
 };
 
-static bool in(const char *const *list, size_t n, const char *s)
+static bool in_list(const char *const *list, size_t n, const char *s)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(list[i], s))
 			return true;
 	return false;
 }
-#define IN(list, s) in(list, KL_ARRAY_SIZE(list), s)
+#define IN(list, s) in_list(list, KL_ARRAY_SIZE(list), s)
 
 /* "-<letter>name" or "-<letter>no-name" with the name on a list. */
-static bool switches(const char *flag, char letter, const char *const *list, size_t n)
+static bool is_switch(const char *flag, char letter, const char *const *list, size_t n)
 {
 	if (flag[0] != '-' || flag[1] != letter)
 		return false;
 	flag += 2;
-	return in(list, n, flag) || (!strncmp(flag, "no-", 3) && in(list, n, flag + 3));
+	return in_list(list, n, flag) || (!strncmp(flag, "no-", 3) && in_list(list, n, flag + 3));
 }
 
 static bool is_valued(const char *flag)
@@ -196,8 +196,8 @@ int kl_compile_flag_ok(const char *flag)
 
 	if (strlen(flag) > MAX_FLAG)
 		return kl_error(KL_EINVALID, "a flag longer than %d bytes", MAX_FLAG);
-	if (IN(exact, flag) || switches(flag, 'f', codegen, KL_ARRAY_SIZE(codegen)) ||
-	    switches(flag, 'm', machine, KL_ARRAY_SIZE(machine)) || is_valued(flag) ||
+	if (IN(exact, flag) || is_switch(flag, 'f', codegen, KL_ARRAY_SIZE(codegen)) ||
+	    is_switch(flag, 'm', machine, KL_ARRAY_SIZE(machine)) || is_valued(flag) ||
 	    is_define(flag) || is_warning(flag))
 		return 0;
 	if (!strncmp(flag, "-march", 6) || !strncmp(flag, "-mtune", 6))

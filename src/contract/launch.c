@@ -23,7 +23,7 @@ struct reading {
 
 /* --- YAML to JSON --------------------------------------------------------- */
 
-static json_t *scalar(const struct kl_yaml *y)
+static json_t *scalar_json(const struct kl_yaml *y)
 {
 	size_t digits = strspn(y->text + (y->text[0] == '-'), "0123456789");
 
@@ -37,15 +37,15 @@ static json_t *scalar(const struct kl_yaml *y)
 }
 
 /* What stays text is an expression, a name or a number, which the plan's own parser tells apart. */
-static json_t *convert(const struct kl_yaml *y)
+static json_t *to_json(const struct kl_yaml *y)
 {
 	json_t *out;
 
 	if (y->kind == KL_YAML_SCALAR)
-		return scalar(y);
+		return scalar_json(y);
 	out = y->kind == KL_YAML_MAP ? json_object() : json_array();
 	for (size_t i = 0; i < y->n; i++) {
-		json_t *v = convert(y->item[i]);
+		json_t *v = to_json(y->item[i]);
 
 		if (y->kind == KL_YAML_MAP)
 			kl_json_set(out, y->key[i], v);
@@ -151,7 +151,7 @@ static int embed_one(const struct reading *r, const struct kl_yaml *y, json_t *a
 }
 
 /* Contents in place of the names of `bytes` files, which the worker does not have. */
-static int embed(const struct reading *r, const char *key, json_t *doc)
+static int embed_member(const struct reading *r, const char *key, json_t *doc)
 {
 	const struct kl_yaml *list = kl_yaml_get(r->y, key);
 	json_t *launches = json_object_get(doc, key);
@@ -287,9 +287,10 @@ int kl_launch_parse(struct kl_launch **out, const struct kl_contract *c, const c
 	if ((err = kl_yaml_parse(&y, name, text, len)) < 0)
 		return err;
 	r.y = y;
-	l->json = convert(y);
+	l->json = to_json(y);
 	order_lets(l->json);
-	if ((err = embed(&r, "prepare", l->json)) < 0 || (err = embed(&r, "launch", l->json)) < 0 ||
+	if ((err = embed_member(&r, "prepare", l->json)) < 0 ||
+	    (err = embed_member(&r, "launch", l->json)) < 0 ||
 	    (err = parse_plan(&l->plan, &r, l->json)) < 0 ||
 	    (err = check_artefact(&r, l->plan)) < 0 || (err = choose_arch(l, &r, arch)) < 0 ||
 	    (err = check_points(&r, l->plan, l->arch)) < 0)

@@ -125,8 +125,8 @@ static char *text_of(const struct kl_tokens *t, size_t i)
 	return kl_strndup(t->t[i].s, t->t[i].n);
 }
 
-static int choose(const struct found **out, const struct founds *all, const struct kl_tokens *t,
-		  const char *entry)
+static int choose_found(const struct found **out, const struct founds *all,
+			const struct kl_tokens *t, const char *entry)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf names = KL_BUF_INIT;
 	const struct found *one = NULL;
@@ -364,7 +364,7 @@ int kl_proto_read(struct kl_proto **out, const char *text, size_t len, const cha
 
 	kl_lexer_read(&t, text, len);
 	find_functions(&all, &t);
-	if ((err = choose(&f, &all, &t, entry)) < 0)
+	if ((err = choose_found(&f, &all, &t, entry)) < 0)
 		return err;
 	p->name = text_of(&t, f->name);
 	p->text = one_line(&t, f->from, f->close + 1);

@@ -15,14 +15,14 @@ void kl_selection_release(struct kl_selection *s)
 }
 
 /* Is `dir` the directory `prefix` ("a/b/") or one above it? */
-static bool holds(const char *dir, const char *prefix)
+static bool is_below(const char *dir, const char *prefix)
 {
 	size_t n = strlen(dir);
 
 	return !n || (!strncmp(dir, prefix, n) && prefix[n] == '/');
 }
 
-static int several(const struct kl_strvec *workloads)
+static int refuse_several(const struct kl_strvec *workloads)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
@@ -32,7 +32,7 @@ static int several(const struct kl_strvec *workloads)
 	return kl_error_hint(KL_EUSAGE, "there are:%s", b.ptr);
 }
 
-static int none(const char *workload)
+static int refuse_none(const char *workload)
 {
 	if (workload)
 		return kl_error(KL_ECANNOT, "no contract of a workload '%s' in this state",
@@ -51,7 +51,7 @@ int kl_select_dir(char **out, struct kl_repo *r, const git_oid *tree, const char
 	if (err < 0)
 		return err;
 	for (size_t i = 0; i < dirs.n; i++) {
-		if (workload ? strcmp(names.v[i], workload) != 0 : !holds(dirs.v[i], prefix))
+		if (workload ? strcmp(names.v[i], workload) != 0 : !is_below(dirs.v[i], prefix))
 			continue;
 		/* the innermost directory around the user wins */
 		if (!found || strlen(dirs.v[i]) > strlen(dirs.v[best]))
@@ -66,7 +66,7 @@ int kl_select_dir(char **out, struct kl_repo *r, const git_oid *tree, const char
 	if (!found && !workload && dirs.n == 1)
 		found = 1; /* best is 0: the only one */
 	if (!found)
-		return dirs.n && !workload ? several(&names) : none(workload);
+		return dirs.n && !workload ? refuse_several(&names) : refuse_none(workload);
 	*out = kl_strdup(dirs.v[best]);
 	return 0;
 }
@@ -146,7 +146,7 @@ static int worktree_dir(char **out, struct kl_repo *r, const char *workload)
 			err = kl_repo_tree_of(&tree, r, &head);
 		if (err < 0) {
 			kl_error_clear();
-			return none(workload);
+			return refuse_none(workload);
 		}
 	}
 	return kl_select_dir(out, r, &tree, workload);

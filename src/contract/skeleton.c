@@ -258,7 +258,7 @@ static void make_printable(char *s)
 			*s = '?';
 }
 
-static int fill(struct kl_buf *out, const char *template, const struct kl_map *values)
+static int fill_template(struct kl_buf *out, const char *template, const struct kl_map *values)
 {
 	KL_AUTO(kl_freep) char *path = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -269,7 +269,7 @@ static int fill(struct kl_buf *out, const char *template, const struct kl_map *v
 	return err < 0 ? err : kl_template_fill(out, text.ptr, values);
 }
 
-static void put(struct kl_map *m, const char *key, char *owned)
+static void put_owned(struct kl_map *m, const char *key, char *owned)
 {
 	kl_map_put(m, key, owned);
 }
@@ -289,15 +289,15 @@ static void contract_values(struct kl_map *m, const struct kl_language *language
 
 	for (size_t i = 0; i < p->n; i++)
 		add_arg(&args, p, &p->param[i]);
-	put(m, "ARGS", kl_buf_detach(&args));
-	put(m, "DIMS", dims_with(p, ": ", todo, 1));
-	put(m, "EXAMPLE", dims_with(p, ": ", example, 1));
-	put(m, "ONES", dims_with(p, ": ", ones, 1));
-	put(m, "ODDS", dims_with(p, ": ", odds, KL_ARRAY_SIZE(odds)));
-	put(m, "DOMAIN", dims_with(p, " >= ", ones, 1));
-	put(m, "SOURCES", sources_of(language, p, leaf));
-	put(m, "ACCEPT", accept_of(p));
-	put(m, "INPUT", kl_strdup(example_input(p)));
+	put_owned(m, "ARGS", kl_buf_detach(&args));
+	put_owned(m, "DIMS", dims_with(p, ": ", todo, 1));
+	put_owned(m, "EXAMPLE", dims_with(p, ": ", example, 1));
+	put_owned(m, "ONES", dims_with(p, ": ", ones, 1));
+	put_owned(m, "ODDS", dims_with(p, ": ", odds, KL_ARRAY_SIZE(odds)));
+	put_owned(m, "DOMAIN", dims_with(p, " >= ", ones, 1));
+	put_owned(m, "SOURCES", sources_of(language, p, leaf));
+	put_owned(m, "ACCEPT", accept_of(p));
+	put_owned(m, "INPUT", kl_strdup(example_input(p)));
 }
 
 /* Comments apart: there the word would be about itself. */
@@ -345,15 +345,15 @@ int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text,
 	make_printable(p->text);
 	for (size_t i = 0; i < p->n; i++)
 		make_printable(p->param[i].type);
-	put(&m, "ENTRY", kl_strdup(p->name));
-	put(&m, "WORKLOAD", kl_strdup(workload ? workload : slug));
-	put(&m, "OP", kl_strdup(kl_node_is_slug(slug) ? slug : workload));
-	put(&m, "PROTOTYPE", kl_strdup(p->text));
+	put_owned(&m, "ENTRY", kl_strdup(p->name));
+	put_owned(&m, "WORKLOAD", kl_strdup(workload ? workload : slug));
+	put_owned(&m, "OP", kl_strdup(kl_node_is_slug(slug) ? slug : workload));
+	put_owned(&m, "PROTOTYPE", kl_strdup(p->text));
 	contract_values(&m, language, p, leaf);
-	if ((err = fill(&sk->contract, language->init->contract, &m)) < 0)
+	if ((err = fill_template(&sk->contract, language->init->contract, &m)) < 0)
 		return err;
-	put(&m, "PROTOTYPE", oracle_prototype(p));
-	if ((err = fill(&sk->oracle, language->init->oracle, &m)) < 0)
+	put_owned(&m, "PROTOTYPE", oracle_prototype(p));
+	if ((err = fill_template(&sk->oracle, language->init->oracle, &m)) < 0)
 		return err;
 	sk->oracle_name = language->init->oracle_name;
 	sk->todo = count_todo(sk->contract.ptr);

@@ -270,7 +270,7 @@ struct shown {
 	size_t n;
 };
 
-static const struct kl_file *look(const struct kl_file *file, size_t n, const char *path)
+static const struct kl_file *look_up(const struct kl_file *file, size_t n, const char *path)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(file[i].path, path))
@@ -281,14 +281,14 @@ static const struct kl_file *look(const struct kl_file *file, size_t n, const ch
 static int read_shown(struct kl_file *f, const char *path, size_t max, void *payload)
 {
 	const struct shown *w = payload;
-	const struct kl_file *from = look(w->edit, w->n, path);
+	const struct kl_file *from = look_up(w->edit, w->n, path);
 
 	if (!strcmp(path, KL_CONTRACT_FILE))
 		from = w->contract;
 	if (!from)
-		from = look(w->s->file, w->s->nfile, path);
+		from = look_up(w->s->file, w->s->nfile, path);
 	if (!from)
-		from = look(w->s->oracle, w->s->noracle, path);
+		from = look_up(w->s->oracle, w->s->noracle, path);
 	if (!from)
 		return kl_error(KL_ENOTFOUND, "'%s' is none of the files of '%s'", path,
 				w->s->contract->workload);
