@@ -86,8 +86,8 @@ int kl_cache_get(struct kl_event **event, struct kl_repo *r, const struct kl_cac
 	return kl_cache_get_at(event, r, k->surface, k->contract, hex);
 }
 
-static int put(struct kl_repo *r, const char *surface, const char *contract, const char *hex,
-	       const struct kl_event *event)
+static int put_event(struct kl_repo *r, const char *surface, const char *contract, const char *hex,
+		     const struct kl_event *event)
 {
 	KL_AUTO(kl_freep) char *dir = dir_of(r, surface, contract);
 	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s.json", dir, hex);
@@ -105,7 +105,7 @@ static int put(struct kl_repo *r, const char *surface, const char *contract, con
 
 int kl_cache_put_at(struct kl_repo *r, const char *hex, const struct kl_event *event)
 {
-	return put(r, event->surface, event->contract, hex, event);
+	return put_event(r, event->surface, event->contract, hex, event);
 }
 
 int kl_cache_put(struct kl_repo *r, const struct kl_cache_key *k, const struct kl_event *event)
@@ -113,14 +113,14 @@ int kl_cache_put(struct kl_repo *r, const struct kl_cache_key *k, const struct k
 	char hex[KL_DIGEST_HEX];
 
 	whole_key(hex, k);
-	return put(r, k->surface, k->contract, hex, event);
+	return put_event(r, k->surface, k->contract, hex, event);
 }
 
 /* --- all that is known of some files ------------------------------------------- */
 
 /* One event after the other; `fn` keeps what it wants. */
-static int each(struct kl_repo *r, const char *surface, const char *contract,
-		void (*fn)(void *payload, struct kl_event *event), void *payload)
+static int each_event(struct kl_repo *r, const char *surface, const char *contract,
+		      void (*fn)(void *payload, struct kl_event *event), void *payload)
 {
 	KL_AUTO(kl_freep) char *dir = dir_of(r, surface, contract);
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
@@ -148,7 +148,7 @@ static void add_line(void *payload, struct kl_event *event)
 int kl_cache_list(struct kl_buf *lines, struct kl_repo *r, const char *surface,
 		  const char *contract)
 {
-	return each(r, surface, contract, add_line, lines);
+	return each_event(r, surface, contract, add_line, lines);
 }
 
 struct finding {
@@ -211,7 +211,7 @@ static void keep_best(void *payload, struct kl_event *event)
 int kl_cache_find(struct kl_event **event, struct kl_repo *r, const struct kl_cache_key *k)
 {
 	struct finding f = { .key = k };
-	int err = each(r, k->surface, k->contract, keep_best, &f);
+	int err = each_event(r, k->surface, k->contract, keep_best, &f);
 
 	if (err < 0)
 		return err;

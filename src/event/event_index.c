@@ -96,7 +96,8 @@ static size_t lower_bound(const struct kl_folded *f, compare_fn *compare, const 
 	return lo;
 }
 
-static size_t range(size_t *first, const struct kl_folded *f, compare_fn *compare, const void *what)
+static size_t find_range(size_t *first, const struct kl_folded *f, compare_fn *compare,
+			 const void *what)
 {
 	size_t n = 0;
 
@@ -113,7 +114,7 @@ static int compare_commit(const struct kl_folded *f, size_t i, const void *commi
 
 size_t kl_folded_of_commit(size_t *first, const struct kl_folded *f, const git_oid *commit)
 {
-	return range(first, f, compare_commit, commit);
+	return find_range(first, f, compare_commit, commit);
 }
 
 struct digests {
@@ -129,7 +130,7 @@ static int compare_surface(const struct kl_folded *f, size_t i, const void *what
 	return c ? c : memcmp(e->contract, d->contract, 32);
 }
 
-static int nibble(char c)
+static int hex_nibble(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
@@ -141,7 +142,7 @@ static void read_digest(uint8_t out[32], const char *hex)
 	if (strlen(hex) != 64 || strspn(hex, "0123456789abcdef") != 64)
 		return;
 	for (int i = 0; i < 32; i++)
-		out[i] = (uint8_t)(nibble(hex[2 * i]) << 4 | nibble(hex[2 * i + 1]));
+		out[i] = (uint8_t)(hex_nibble(hex[2 * i]) << 4 | hex_nibble(hex[2 * i + 1]));
 }
 
 size_t kl_folded_of_surface(size_t *first, const struct kl_folded *f, const char *surface,
@@ -151,7 +152,7 @@ size_t kl_folded_of_surface(size_t *first, const struct kl_folded *f, const char
 
 	read_digest(d.surface, surface);
 	read_digest(d.contract, contract);
-	return range(first, f, compare_surface, &d);
+	return find_range(first, f, compare_surface, &d);
 }
 
 int kl_folded_read(struct kl_event **out, struct kl_repo *r, const struct kl_folded_event *e)
@@ -371,7 +372,7 @@ static void fold_some(void *ctx, size_t from, size_t to)
 }
 
 /* The notes of the commits at[*next ..], as many as a batch takes; moves *next on. */
-static int fill(size_t *count, size_t *next, struct making *m)
+static int fill_groups(size_t *count, size_t *next, struct making *m)
 {
 	size_t n = 0;
 	int err = 0;
@@ -449,8 +450,8 @@ static void write_out(struct kl_buf *out, struct making *m)
 	kl_buf_add(out, order, m->nevents * sizeof(*order));
 }
 
-static int make(struct kl_buf *out, struct kl_repo *r, const struct kl_folded *base,
-		struct kl_note_at *at, size_t n)
+static int make_index(struct kl_buf *out, struct kl_repo *r, const struct kl_folded *base,
+		      struct kl_note_at *at, size_t n)
 {
 	KL_AUTO(making_freep) struct making *m = kl_calloc(1, sizeof(*m));
 	size_t count = 0;
@@ -464,7 +465,7 @@ static int make(struct kl_buf *out, struct kl_repo *r, const struct kl_folded *b
 	m->at = at;
 	m->n = n;
 	for (size_t next = 0; !err && next < n;) {
-		if ((err = fill(&count, &next, m)) < 0)
+		if ((err = fill_groups(&count, &next, m)) < 0)
 			return err;
 		kl_par_for(count, GRAIN, fold_some, m);
 		keep_batch(m, count);
@@ -477,7 +478,7 @@ static int make(struct kl_buf *out, struct kl_repo *r, const struct kl_folded *b
 
 /* --- files ------------------------------------------------------------------------------ */
 
-static size_t aligned(size_t n)
+static size_t align_up(size_t n)
 {
 	return (n + 7) & ~(size_t)7;
 }
@@ -496,17 +497,17 @@ static bool is_good(struct kl_folded *f)
 	if (f->file.len < at + sizeof(struct head))
 		return false;
 	f->head = (const struct head *)(f->file.base + at);
-	at += aligned(sizeof(struct head));
+	at += align_up(sizeof(struct head));
 	ne = (size_t)f->head->events;
 	nn = (size_t)f->head->notes;
 	if (ne > f->file.len / sizeof(*f->event) || nn > f->file.len / sizeof(*f->note))
 		return false;
 	f->event = (const struct kl_folded_event *)(f->file.base + at);
-	at += aligned(ne * sizeof(*f->event));
+	at += align_up(ne * sizeof(*f->event));
 	f->note = (const struct note *)(f->file.base + at);
-	at += aligned(nn * sizeof(*f->note));
+	at += align_up(nn * sizeof(*f->note));
 	f->by_surface = (const uint32_t *)(f->file.base + at);
-	if (aligned(at + ne * sizeof(*f->by_surface)) != f->file.len)
+	if (align_up(at + ne * sizeof(*f->by_surface)) != f->file.len)
 		return false;
 	for (size_t i = 0; i < ne; i++)
 		if (f->by_surface[i] >= ne || !event_ok(&f->event[i]))
@@ -526,8 +527,8 @@ static struct kl_folded *map_file(const char *path, const char *key)
 										    NULL;
 }
 
-static int build(struct kl_folded **out, struct kl_repo *r, const char *dir, const char *path,
-		 const char *key, struct kl_note_at *at, size_t n)
+static int build_index(struct kl_folded **out, struct kl_repo *r, const char *dir, const char *path,
+		       const char *key, struct kl_note_at *at, size_t n)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec others = KL_STRVEC_INIT;
 	KL_AUTO(kl_folded_freep) struct kl_folded *base = NULL, *f = kl_calloc(1, sizeof(*f));
@@ -538,7 +539,7 @@ static int build(struct kl_folded **out, struct kl_repo *r, const char *dir, con
 	for (size_t i = 0; i < others.n && !base; i++)
 		base = map_file(others.v[i], NULL);
 	kl_mapfile_begin(&made, MAGIC, VERSION, key);
-	if ((err = make(&made, r, base, at, n)) < 0)
+	if ((err = make_index(&made, r, base, at, n)) < 0)
 		return err;
 	kl_mapfile_end(&made);
 	kl_mapfile_keep(&f->file, &made, n ? path : "");
@@ -572,5 +573,5 @@ int kl_folded_open(struct kl_folded **out, struct kl_repo *r, const char *ref)
 	kl_oid_hex(hex, &tip);
 	free(kl_steal(&path));
 	path = kl_asprintf("%s/" PREFIX "%s" SUFFIX, dir, hex);
-	return build(out, r, dir, path, hex, at, n);
+	return build_index(out, r, dir, path, hex, at, n);
 }

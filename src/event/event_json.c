@@ -239,7 +239,7 @@ static void put_head(json_t *doc, const struct kl_event *event)
 }
 
 /* What every event of ours has. */
-static json_t *blank(void)
+static json_t *blank_document(void)
 {
 	json_t *doc = json_object();
 
@@ -250,7 +250,7 @@ static json_t *blank(void)
 
 json_t *kl_event_json(const struct kl_event *event)
 {
-	json_t *doc = event->doc ? json_copy(event->doc) : blank();
+	json_t *doc = event->doc ? json_copy(event->doc) : blank_document();
 
 	put_head(doc, event);
 	put_verdict(doc, event);

@@ -40,14 +40,14 @@ static bool matches_any(const struct kl_strvec *globs, const char *fact)
 	return false;
 }
 
-static void say(struct kl_buf *why, const char *what, const char *fact)
+static void add_reason(struct kl_buf *why, const char *what, const char *fact)
 {
 	kl_buf_addf(why, "%s%s %s", why->len ? ", " : "", what, fact);
 }
 
 /* Facts of `delta` outside the mechanism, into `why`; how many. */
-static size_t foreign(struct kl_buf *why, const char *what, const struct kl_strvec *delta,
-		      const struct kl_strvec *allow, const struct kl_strvec *allow2)
+static size_t count_foreign(struct kl_buf *why, const char *what, const struct kl_strvec *delta,
+			    const struct kl_strvec *allow, const struct kl_strvec *allow2)
 {
 	size_t n = 0;
 
@@ -56,7 +56,7 @@ static size_t foreign(struct kl_buf *why, const char *what, const struct kl_strv
 
 		if ((allow && matches_any(allow, fact)) || (allow2 && matches_any(allow2, fact)))
 			continue;
-		say(why, what, fact);
+		add_reason(why, what, fact);
 		n++;
 	}
 	return n;
@@ -73,9 +73,9 @@ static void say_primary(struct kl_buf *why, const struct kl_mechanism *m,
 {
 	for (size_t i = 0; m && i < m->primary.n; i++) {
 		if (kl_strvec_has(gone, m->primary.v[i]))
-			say(why, "gone:", m->primary.v[i]);
+			add_reason(why, "gone:", m->primary.v[i]);
 		else if (has_fact(after, m->primary.v[i]))
-			say(why, "still there:", m->primary.v[i]);
+			add_reason(why, "still there:", m->primary.v[i]);
 	}
 }
 
@@ -92,8 +92,8 @@ enum kl_delta kl_facts_judge(struct kl_buf *why, const struct kl_mechanism *m,
 	}
 	all_minus(&gone, before, after);
 	all_minus(&came, after, before);
-	n = foreign(why, "lost", &gone, m ? &m->primary : NULL, m ? &m->companions : NULL);
-	n += foreign(why, "gained", &came, m ? &m->fallbacks : NULL, NULL);
+	n = count_foreign(why, "lost", &gone, m ? &m->primary : NULL, m ? &m->companions : NULL);
+	n += count_foreign(why, "gained", &came, m ? &m->fallbacks : NULL, NULL);
 	if (n)
 		return KL_DELTA_COMPOUND;
 	say_primary(why, m, &gone, after);

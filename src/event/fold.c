@@ -56,7 +56,7 @@ static char *key_of(const struct kl_event *event)
 /* --- which of two ---------------------------------------------------------------------- */
 
 /* Of one key. */
-static bool outranks(const struct kl_event *event, const struct kl_event *old)
+static bool is_newer(const struct kl_event *event, const struct kl_event *old)
 {
 	bool fails = kl_event_is_fail(event);
 
@@ -124,8 +124,8 @@ static void take_line(struct folding *f, const char *line, size_t len)
 	take_event(f, event);
 }
 
-static void choose(struct kl_map *best, const char *key, struct kl_event *event,
-		   bool (*is_better)(const struct kl_event *, const struct kl_event *))
+static void choose_best(struct kl_map *best, const char *key, struct kl_event *event,
+			bool (*is_better)(const struct kl_event *, const struct kl_event *))
 {
 	struct kl_event *old = kl_map_get(best, key);
 
@@ -170,10 +170,10 @@ static void choose_all(struct folding *f, const char *surface, const char *contr
 		    !kl_event_is_for(event, surface, contract))
 			continue;
 		KL_AUTO(kl_freep) char *key = key_of(event);
-		choose(checked ? &checks : &verdicts, key, event, outranks);
+		choose_best(checked ? &checks : &verdicts, key, event, is_newer);
 		if (event->profile.there)
-			choose(&profiles, *event->place.id ? event->place.id : "?", event,
-			       kl_event_is_newer);
+			choose_best(&profiles, *event->place.id ? event->place.id : "?", event,
+				    kl_event_is_newer);
 	}
 	out->verdicts = sorted_list_of(&verdicts);
 	out->checks = sorted_list_of(&checks);

@@ -41,7 +41,7 @@ const struct kl_comparison *kl_comparisons_baseline(const struct kl_comparisons 
 	return NULL;
 }
 
-static int64_t inverted(int64_t ppm)
+static int64_t invert_ppm(int64_t ppm)
 {
 	return ppm > 0 ? (MILLION * (int64_t)MILLION + ppm / 2) / ppm : 0;
 }
@@ -53,9 +53,9 @@ struct kl_comparison kl_comparison_inverted(const struct kl_comparison *comparis
 	return (struct kl_comparison){
 		.what = comparison->what,
 		.surface = comparison->surface,
-		.ratio_ppm = inverted(comparison->ratio_ppm),
-		.lo_ppm = inverted(comparison->hi_ppm),
-		.hi_ppm = inverted(comparison->lo_ppm),
+		.ratio_ppm = invert_ppm(comparison->ratio_ppm),
+		.lo_ppm = invert_ppm(comparison->hi_ppm),
+		.hi_ppm = invert_ppm(comparison->lo_ppm),
 		.speed = speed == KL_SPEED_FAST ? KL_SPEED_SLOW :
 			 speed == KL_SPEED_SLOW ? KL_SPEED_FAST :
 						  speed,

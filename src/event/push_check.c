@@ -12,7 +12,7 @@ void kl_pushed_release(struct kl_pushed *p)
 }
 
 /* What is missing, or NULL; the caller frees. */
-static char *complaint(const struct kl_judged_one *one, enum kl_pushed_want want)
+static char *verdict_complaint(const struct kl_judged_one *one, enum kl_pushed_want want)
 {
 	const struct kl_event *fail = kl_judged_failure(one);
 
@@ -64,7 +64,7 @@ int kl_pushed_look(struct kl_pushed *out, struct kl_repo *r, const git_oid *comm
 		return err;
 	out->noted = j.noted;
 	for (size_t i = 0; i < j.n; i++) {
-		KL_AUTO(kl_freep) char *why = complaint(&j.one[i], want);
+		KL_AUTO(kl_freep) char *why = verdict_complaint(&j.one[i], want);
 
 		if (why)
 			kl_strvec_pushf(&out->missing, "%.*s %s: %s", SHORT, j.one[i].commit,

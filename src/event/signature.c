@@ -68,8 +68,8 @@ static void tool_init(struct tool *t, struct kl_repo *r)
 	kl_strvec_push(&t->env, "LC_ALL=C");
 }
 
-static int run(struct kl_buf *out, const struct tool *t, const struct kl_strvec *argv,
-	       const void *in, size_t len)
+static int run_tool(struct kl_buf *out, const struct tool *t, const struct kl_strvec *argv,
+		    const void *in, size_t len)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
 	struct kl_proc_opts o = {
@@ -107,7 +107,7 @@ struct question {
 	char when[48];       /* "" or -Overify-time=... */
 };
 
-static int ask(struct kl_buf *out, const struct question *q, const char *what, const char *who)
+static int ask_git(struct kl_buf *out, const struct question *q, const char *what, const char *who)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
 	bool find = !strcmp(what, "find-principals"), verify = !strcmp(what, "verify");
@@ -124,7 +124,7 @@ static int ask(struct kl_buf *out, const struct question *q, const char *what, c
 		kl_strvec_pushv(&argv, (const char *const[]){ "-r", q->revoked, NULL });
 	if ((find || verify) && *q->when)
 		kl_strvec_push(&argv, q->when);
-	return run(out, q->tool, &argv, find ? NULL : q->text, find ? 0 : q->len);
+	return run_tool(out, q->tool, &argv, find ? NULL : q->text, find ? 0 : q->len);
 }
 
 /* "... with ED25519 key SHA256:abc": the print */
@@ -147,10 +147,10 @@ static int not_good(struct kl_signed *out, int err, const char *words)
 }
 
 /* Nobody's whom the list names for this, now: it may be right all the same. */
-static int fits(struct kl_signed *out, const struct question *q)
+static int fits_question(struct kl_signed *out, const struct question *q)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
-	int err = ask(&words, q, "check-novalidate", NULL);
+	int err = ask_git(&words, q, "check-novalidate", NULL);
 
 	return err < 0 && err != KL_ENO ? err : not_good(out, err, words.ptr);
 }
@@ -163,7 +163,7 @@ static int is_of(struct kl_signed *out, const struct question *q, const char *wh
 {
 	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
 	struct question again = *q;
-	int err = ask(&words, q, "verify", who);
+	int err = ask_git(&words, q, "verify", who);
 
 	if (!err) {
 		out->state = KL_SIGN_GOOD;
@@ -172,7 +172,7 @@ static int is_of(struct kl_signed *out, const struct question *q, const char *wh
 	if (err != KL_ENO || !q->revoked)
 		return err;
 	again.revoked = NULL;
-	err = ask(&words, &again, "verify", who);
+	err = ask_git(&words, &again, "verify", who);
 	if (!err) {
 		out->state = KL_SIGN_BAD;
 		out->why = kl_asprintf("the key of %.100s is revoked", who);
@@ -184,7 +184,7 @@ static int is_of(struct kl_signed *out, const struct question *q, const char *wh
  * As git does: who might it be, then whether it is; and if it might be nobody, whether it is right
  * at all.
  */
-static int answer(struct kl_signed *out, const struct question *q)
+static int answer_question(struct kl_signed *out, const struct question *q)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf names = KL_BUF_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec who = KL_STRVEC_INIT;
@@ -192,7 +192,7 @@ static int answer(struct kl_signed *out, const struct question *q)
 
 	if (err != KL_ENO)
 		return err;
-	err = q->tool->allowed ? ask(&names, q, "find-principals", NULL) : KL_ENO;
+	err = q->tool->allowed ? ask_git(&names, q, "find-principals", NULL) : KL_ENO;
 	if (err < 0 && err != KL_ENO)
 		return err;
 	if (!err)
@@ -200,7 +200,7 @@ static int answer(struct kl_signed *out, const struct question *q)
 	for (size_t i = 0; i < who.n; i++)
 		if ((err = is_of(out, q, who.v[i])) != KL_ENO)
 			return err;
-	return fits(out, q);
+	return fits_question(out, q);
 }
 
 /* "2026-11-20T10:00:00Z" as the tool wants it: a key may have been good then */
@@ -221,8 +221,9 @@ static void set_when(struct question *q, const char *time)
 	snprintf(q->when, sizeof(q->when), "-Overify-time=%s", digits);
 }
 
-static int check(struct kl_signed *out, const struct tool *t, const char *file, const void *text,
-		 size_t len, const char *sig, const char *time, const char *guess)
+static int check_signature(struct kl_signed *out, const struct tool *t, const char *file,
+			   const void *text, size_t len, const char *sig, const char *time,
+			   const char *guess)
 {
 	struct question q = { .tool = t,
 			      .text = text,
@@ -241,7 +242,7 @@ static int check(struct kl_signed *out, const struct tool *t, const char *file, 
 	set_when(&q, time);
 	if ((err = kl_fs_put(file, sig, strlen(sig), 0600)) < 0)
 		return err;
-	err = answer(out, &q);
+	err = answer_question(out, &q);
 	if (err != KL_ECANNOT)
 		return err;
 	out->state = KL_SIGN_UNCHECKED;
@@ -269,8 +270,8 @@ static int check_share(void *ctx)
 		const struct kl_event *event = s->event[i];
 
 		if (*event->sig)
-			err = check(&s->out[i], s->tool, file, event->id, strlen(event->id),
-				    event->sig, event->time, last);
+			err = check_signature(&s->out[i], s->tool, file, event->id,
+					      strlen(event->id), event->sig, event->time, last);
 		if (s->out[i].state == KL_SIGN_GOOD)
 			last = s->out[i].who;
 	}
@@ -324,7 +325,7 @@ int kl_sign_verify(char **principal, struct kl_repo *r, const void *text, size_t
 	if ((err = kl_fs_tempdir(&dir, "klineage-sign")) < 0)
 		return err;
 	file = kl_fs_join(dir, "sig");
-	if ((err = check(&s, &tool, file, text, len, sig, "", NULL)) < 0)
+	if ((err = check_signature(&s, &tool, file, text, len, sig, "", NULL)) < 0)
 		return err;
 	switch (s.state) {
 	case KL_SIGN_GOOD:
@@ -374,7 +375,7 @@ static int signing_key(char **file, bool *agent, char **dir, struct kl_repo *r)
 	return kl_fs_put(*file, literal, strlen(literal), 0600);
 }
 
-static int make(char **sig, struct kl_repo *r, const void *text, size_t len)
+static int make_signature(char **sig, struct kl_repo *r, const void *text, size_t len)
 {
 	KL_AUTO(tool_release) struct tool tool = { 0 };
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
@@ -391,7 +392,7 @@ static int make(char **sig, struct kl_repo *r, const void *text, size_t len)
 	kl_strvec_pushv(&argv,
 			(const char *const[]){ tool.program, "-Y", "sign", "-n", KL_SIGN_NAMESPACE,
 					       "-f", key, agent ? "-U" : NULL, NULL });
-	if ((err = run(&out, &tool, &argv, text, len)) < 0) {
+	if ((err = run_tool(&out, &tool, &argv, text, len)) < 0) {
 		err = kl_error_in(KL_ECANNOT, "signing with '%s'",
 				  agent ? "a key of the agent" : key);
 		if (!format || strcmp(format, "ssh"))
@@ -406,7 +407,7 @@ static int make(char **sig, struct kl_repo *r, const void *text, size_t len)
 int kl_sign_event_now(struct kl_repo *r, struct kl_event *event)
 {
 	KL_AUTO(kl_freep) char *sig = NULL;
-	int err = make(&sig, r, event->id, strlen(event->id));
+	int err = make_signature(&sig, r, event->id, strlen(event->id));
 
 	if (!err)
 		event->sig = kl_event_keep(event, sig);

@@ -37,7 +37,7 @@ void kl_trust_add(struct kl_trust *t, size_t tag, const char *text, size_t len, 
 	}
 }
 
-static bool counts(const struct kl_trust_line *l, bool required)
+static bool line_counts(const struct kl_trust_line *l, bool required)
 {
 	if (l->sig.state == KL_SIGN_BAD)
 		return l->own;
@@ -59,7 +59,7 @@ int kl_trust_judge(struct kl_trust *t, struct kl_repo *r)
 
 		kl_signed_release(&l->sig);
 		l->sig = sig[i];
-		l->counts = !err && counts(l, t->required);
+		l->counts = !err && line_counts(l, t->required);
 	}
 	return err;
 }

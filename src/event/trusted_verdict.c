@@ -19,7 +19,7 @@ static bool is_compared(const struct kl_event *event, const struct kl_cache_key 
 	return !parent || !strcmp(parent->surface, key->parent);
 }
 
-static bool serves(const struct kl_event *event, const struct kl_cache_key *key)
+static bool event_serves(const struct kl_event *event, const struct kl_cache_key *key)
 {
 	return event->verdict == KL_VERDICT_PASS && !event->inverse.there &&
 	       (event->kind == KL_KIND_GATE || (key->quick && event->kind == KL_KIND_CHECK)) &&
@@ -55,7 +55,7 @@ int kl_vouched_find(struct kl_event **event, char **signer, struct kl_repo *r,
 
 		if ((err = kl_folded_read(&e, r, kl_folded_by_surface(f, first + i))) < 0)
 			return err;
-		if (!serves(e, k))
+		if (!event_serves(e, k))
 			continue;
 		if ((err = signer_of(signer, r, e)) < 0)
 			return err;

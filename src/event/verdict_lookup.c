@@ -28,8 +28,8 @@ void kl_judged_release(struct kl_judged *j)
 
 /* --- what is asked for ------------------------------------------------------------ */
 
-static struct kl_judged_one *add(struct kl_judged *j, const git_oid *commit, const char *dir,
-				 const char *workload)
+static struct kl_judged_one *add_judged(struct kl_judged *j, const git_oid *commit, const char *dir,
+					const char *workload)
 {
 	struct kl_judged_one *one;
 
@@ -43,7 +43,7 @@ static struct kl_judged_one *add(struct kl_judged *j, const git_oid *commit, con
 
 void kl_judged_state(struct kl_judged *j, const struct kl_surface *s, const git_oid *commit)
 {
-	struct kl_judged_one *one = add(j, commit, s->dir, s->contract->workload);
+	struct kl_judged_one *one = add_judged(j, commit, s->dir, s->contract->workload);
 
 	snprintf(one->surface, sizeof(one->surface), "%s", s->digest);
 	snprintf(one->contract, sizeof(one->contract), "%s", s->contract_digest);
@@ -83,7 +83,7 @@ int kl_judged_commit(struct kl_judged *j, struct kl_repo *r, const git_oid *comm
 		if (c->now)
 			kl_judged_state(j, c->now, commit);
 		else if (c->why)
-			add(j, commit, c->dir, c->workload)->why = kl_strdup(c->why);
+			add_judged(j, commit, c->dir, c->workload)->why = kl_strdup(c->why);
 		/* else it is gone */
 	}
 	return err;
