@@ -43,8 +43,8 @@ void kl_check_short(char out[KL_OID_HEX], const git_oid *oid)
 }
 
 /* "<prefix><workload>/<name>": both parts, the caller's; false and a finding otherwise */
-static bool split(char **workload, char **name, struct kl_checker *k, const char *ref,
-		  const char *prefix)
+static bool split_ref(char **workload, char **name, struct kl_checker *k, const char *ref,
+		      const char *prefix)
 {
 	const char *rest = ref + strlen(prefix), *slash = strchr(rest, '/');
 
@@ -66,7 +66,7 @@ static int each_ref(struct kl_checker *k, const char *prefix)
 		KL_AUTO(kl_freep) char *name = NULL;
 		const struct kl_ref *ref = &list.ref[i];
 
-		if (!split(&workload, &name, k, ref->name, prefix))
+		if (!split_ref(&workload, &name, k, ref->name, prefix))
 			continue;
 		if (!strcmp(prefix, WALKS))
 			kl_check_walk(k, ref->name, &ref->oid, workload);
@@ -136,7 +136,7 @@ int kl_check_foreign(struct kl_check *c, const char *name, const git_oid *tip)
 
 	if (!lineage && strncmp(name, "rejected/", 9))
 		return kl_error(KL_EINVALID, "'%s' is neither a lineage nor rejected steps", name);
-	if (!split(&workload, &leaf, &k, name, lineage ? "lineage/" : "rejected/"))
+	if (!split_ref(&workload, &leaf, &k, name, lineage ? "lineage/" : "rejected/"))
 		return 0;
 	if (lineage)
 		kl_check_lineage(&k, name, tip, workload, leaf);

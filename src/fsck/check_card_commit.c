@@ -28,9 +28,9 @@ static void checker_release(struct checker *k)
 	kl_map_release(&k->kept);
 }
 
-static void found(struct checker *k, bool error, const char *fmt, ...)
+static void report_finding(struct checker *k, bool error, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-static void found(struct checker *k, bool error, const char *fmt, ...)
+static void report_finding(struct checker *k, bool error, const char *fmt, ...)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	va_list ap;
@@ -45,7 +45,7 @@ static void found(struct checker *k, bool error, const char *fmt, ...)
 /* --- one commit ----------------------------------------------------------------------------- */
 
 /* what the gate said of the very tree: is there a pass, is there a failure? */
-static int verdicts(bool *pass, bool *fail, struct checker *k, const struct kl_commit *c)
+static int find_verdicts(bool *pass, bool *fail, struct checker *k, const struct kl_commit *c)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	char tree[KL_OID_HEX];
@@ -84,23 +84,25 @@ static int check_step(struct checker *k, const struct kl_commit *c, const char *
 
 	kl_oid_hex(hex, &c->oid);
 	if (c->nparent != 1)
-		found(k, true,
-		      "%.10s has %zu parents, and is to have the state that it was made from", hex,
-		      c->nparent);
+		report_finding(
+			k, true,
+			"%.10s has %zu parents, and is to have the state that it was made from",
+			hex, c->nparent);
 	if (kl_step_parse(&s, hex, c->message) < 0) {
-		found(k, true, "%s", kl_error_last());
+		report_finding(k, true, "%s", kl_error_last());
 		kl_error_clear();
 		return 0;
 	}
 	if (skill && !is_skill(skill))
-		found(k, true, "%.10s names '%.80s', and not a card as <id>@<blob>", hex, skill);
-	if ((err = verdicts(&pass, &fail, k, c)) < 0)
+		report_finding(k, true, "%.10s names '%.80s', and not a card as <id>@<blob>", hex,
+			       skill);
+	if ((err = find_verdicts(&pass, &fail, k, c)) < 0)
 		return err;
 	/* a trial may fail for more than what the gate says: what it was to bring is not there */
 	refused = outcome ? !strcmp(outcome, "fail") : s.class_ && !kl_made_is_right(s.class_);
 	if (refused ? !fail : !pass)
-		found(k, true, "no event in its note says that %.10s %s", hex,
-		      refused ? "fails" : "is right");
+		report_finding(k, true, "no event in its note says that %.10s %s", hex,
+			       refused ? "fails" : "is right");
 	return 0;
 }
 
@@ -114,7 +116,7 @@ static int check_link(struct checker *k, const struct kl_commit *link, bool node
 	int err;
 
 	if (nodes && !outcome)
-		found(k, true, "a link does not say what came of its commit");
+		report_finding(k, true, "a link does not say what came of its commit");
 	kl_oid_hex(hex, &link->parent[0]);
 	kl_map_put(&k->kept, hex, k);
 	err = kl_repo_commit_read(&c, k->r, &link->parent[0]);
@@ -136,9 +138,10 @@ static int check_chain(struct checker *k, const struct kl_ref *ref, bool nodes)
 
 		err = kl_repo_commit_read(&link, k->r, &at);
 		if (!err && (link.nparent < 1 || link.nparent > 2)) {
-			found(k, true,
-			      "a link has %zu parents, and not a commit and the link before",
-			      link.nparent);
+			report_finding(
+				k, true,
+				"a link has %zu parents, and not a commit and the link before",
+				link.nparent);
 			kl_commit_release(&link);
 			return 0;
 		}
@@ -150,7 +153,7 @@ static int check_chain(struct checker *k, const struct kl_ref *ref, bool nodes)
 		kl_commit_release(&link);
 	}
 	if (err == KL_ENOTFOUND || err == KL_EINVALID) {
-		found(k, true, "it cannot be read: %s", kl_error_last());
+		report_finding(k, true, "it cannot be read: %s", kl_error_last());
 		kl_error_clear();
 		return 0;
 	}
@@ -179,7 +182,7 @@ static int check_branches(struct checker *k)
 		k->where = refs.ref[i].name;
 		kl_oid_hex(hex, &refs.ref[i].oid);
 		if (!kl_map_get(&k->kept, hex))
-			found(k, false, "no chain below %s keeps its tip", NODES);
+			report_finding(k, false, "no chain below %s keeps its tip", NODES);
 	}
 	return err;
 }

@@ -22,10 +22,10 @@ struct checker {
 	struct kl_map claims; /* "<workload> <id>" */
 };
 
-static void found(struct checker *k, bool error, const char *where, const char *fmt, ...)
+static void report_finding(struct checker *k, bool error, const char *where, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-static void found(struct checker *k, bool error, const char *where, const char *fmt, ...)
+static void report_finding(struct checker *k, bool error, const char *where, const char *fmt, ...)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	va_list ap;
@@ -38,19 +38,19 @@ static void found(struct checker *k, bool error, const char *where, const char *
 
 static void found_error(struct checker *k, const char *where)
 {
-	found(k, true, where, "%s", kl_error_last());
+	report_finding(k, true, where, "%s", kl_error_last());
 	kl_error_clear();
 }
 
 /* --- ledgers -------------------------------------------------------------------- */
 
-static void reserve(struct checker *k, const char *ref, const char *key,
-		    const struct kl_ledger_entry *e, struct kl_ledger_totals *sum)
+static void check_reservation(struct checker *k, const char *ref, const char *key,
+			      const struct kl_ledger_entry *e, struct kl_ledger_totals *sum)
 {
 	struct claim *c;
 
 	if (kl_map_get(&k->claims, key)) {
-		found(k, true, ref, "reservation %.12s is made twice", e->id);
+		report_finding(k, true, ref, "reservation %.12s is made twice", e->id);
 		return;
 	}
 	c = kl_calloc(1, sizeof(*c));
@@ -59,17 +59,19 @@ static void reserve(struct checker *k, const char *ref, const char *key,
 	sum->of[e->budget].reserved += e->nano;
 }
 
-static void settle(struct checker *k, const char *ref, const char *key,
-		   const struct kl_ledger_entry *e, struct kl_ledger_totals *sum)
+static void check_settlement(struct checker *k, const char *ref, const char *key,
+			     const struct kl_ledger_entry *e, struct kl_ledger_totals *sum)
 {
 	struct claim *c = kl_map_get(&k->claims, key);
 
 	if (!c)
-		found(k, true, ref, "a settlement names %.12s, which nobody reserved", e->id);
+		report_finding(k, true, ref, "a settlement names %.12s, which nobody reserved",
+			       e->id);
 	else if (c->is_settled)
-		found(k, true, ref, "reservation %.12s is settled twice", e->id);
+		report_finding(k, true, ref, "reservation %.12s is settled twice", e->id);
 	else if (c->reserved != e->released || c->budget != e->budget)
-		found(k, true, ref, "the settlement of %.12s is not of what was reserved", e->id);
+		report_finding(k, true, ref, "the settlement of %.12s is not of what was reserved",
+			       e->id);
 	if (c) {
 		c->is_settled = true;
 		c->settled = e->nano;
@@ -89,12 +91,13 @@ static void check_entries(struct checker *k, const char *ref, const char *worklo
 		const struct kl_ledger_entry *e = &l->e[i];
 		KL_AUTO(kl_freep) char *key = kl_asprintf("%s %s", workload, e->id);
 
-		(e->settles ? settle : reserve)(k, ref, key, e, &sum);
+		(e->settles ? check_settlement : check_reservation)(k, ref, key, e, &sum);
 		if (memcmp(&sum, &e->after, sizeof(sum))) {
 			char hex[KL_OID_HEX];
 
 			kl_oid_hex(hex, &e->commit);
-			found(k, true, ref, "the totals of entry %.12s do not add up", hex);
+			report_finding(k, true, ref, "the totals of entry %.12s do not add up",
+				       hex);
 			sum = e->after;
 		}
 	}
@@ -102,10 +105,11 @@ static void check_entries(struct checker *k, const char *ref, const char *worklo
 		open += sum.of[b].reserved;
 	kl_money_text(money, open);
 	if (open)
-		found(k, false, ref,
-		      "%s are reserved and not settled: requests under way, or that broke "
-		      "off; they count as spent ('git klineage chat settle' ends the latter)",
-		      money);
+		report_finding(
+			k, false, ref,
+			"%s are reserved and not settled: requests under way, or that broke "
+			"off; they count as spent ('git klineage chat settle' ends the latter)",
+			money);
 }
 
 static int check_ledgers(struct checker *k)
@@ -119,7 +123,8 @@ static int check_ledgers(struct checker *k)
 
 		k->c->ledgers++;
 		if (!kl_node_is_slug(workload))
-			found(k, true, refs.ref[i].name, "it is not named after a workload");
+			report_finding(k, true, refs.ref[i].name,
+				       "it is not named after a workload");
 		else if (kl_ledger_load(&l, k->c->repo, workload) < 0)
 			found_error(k, refs.ref[i].name);
 		else
@@ -138,17 +143,19 @@ static void check_cost(struct checker *k, const struct kl_conversation *c, size_
 	const struct claim *claim = kl_map_get(&k->claims, key);
 
 	if (t->price && t->usage.known && kl_rates_cost(&t->rates, &t->usage) != t->nano)
-		found(k, true, c->ref, "turn %zu did not cost what its tokens cost", i);
+		report_finding(k, true, c->ref, "turn %zu did not cost what its tokens cost", i);
 	if (!t->reservation) {
 		if (t->nano)
-			found(k, true, c->ref, "turn %zu was paid for and not reserved", i);
+			report_finding(k, true, c->ref, "turn %zu was paid for and not reserved",
+				       i);
 		return;
 	}
 	if (!claim)
-		found(k, true, c->ref, "turn %zu names reservation %.12s, which the ledger has not",
-		      i, t->reservation);
+		report_finding(k, true, c->ref,
+			       "turn %zu names reservation %.12s, which the ledger has not", i,
+			       t->reservation);
 	else if (claim->is_settled && claim->settled != t->nano)
-		found(k, true, c->ref, "turn %zu cost something else in the ledger", i);
+		report_finding(k, true, c->ref, "turn %zu cost something else in the ledger", i);
 }
 
 static void check_turns(struct checker *k, const struct kl_conversation *c)
@@ -159,8 +166,8 @@ static void check_turns(struct checker *k, const struct kl_conversation *c)
 
 		kl_conversation_digests(prompt, chain, c, i, t->user, t->key);
 		if (strcmp(prompt, t->prompt) || strcmp(chain, t->chain))
-			found(k, true, c->ref,
-			      "turn %zu is not the answer to what is stored before it", i);
+			report_finding(k, true, c->ref,
+				       "turn %zu is not the answer to what is stored before it", i);
 		check_cost(k, c, i);
 	}
 }

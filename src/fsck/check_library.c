@@ -26,10 +26,10 @@ static void checker_release(struct kl_library_checker *k)
 	kl_map_release(&k->digests);
 }
 
-static void found(struct kl_library_checker *k, bool error, const char *fmt, ...)
+static void report_finding(struct kl_library_checker *k, bool error, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static void found(struct kl_library_checker *k, bool error, const char *fmt, ...)
+static void report_finding(struct kl_library_checker *k, bool error, const char *fmt, ...)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	struct kl_library_finding f = { .error = error, .where = k->where };
@@ -45,7 +45,7 @@ static void found(struct kl_library_checker *k, bool error, const char *fmt, ...
 /* --- events --------------------------------------------------------------------------- */
 
 /* the event, or NULL once it was reported */
-static const struct kl_event *event(struct kl_library_checker *k, const char *id)
+static const struct kl_event *find_event(struct kl_library_checker *k, const char *id)
 {
 	const struct kl_event *e = kl_map_get(&k->events, id);
 	struct kl_event *read = NULL;
@@ -54,14 +54,14 @@ static const struct kl_event *event(struct kl_library_checker *k, const char *id
 		return e;
 	if (kl_library_event(&read, k->l, id) < 0) {
 		if (!kl_map_put(&k->bad, id, k))
-			found(k, true, "it cites event %.12s: %s", id, kl_error_last());
+			report_finding(k, true, "it cites event %.12s: %s", id, kl_error_last());
 		kl_error_clear();
 		return NULL;
 	}
 	kl_map_put(&k->events, id, read);
 	if (read->inverse.there) {
-		event(k, read->inverse.state);
-		event(k, read->inverse.pair);
+		find_event(k, read->inverse.state);
+		find_event(k, read->inverse.pair);
 	}
 	return read;
 }
@@ -85,26 +85,26 @@ static void check_ratio(struct kl_library_checker *k, const struct kl_event *e,
 		is = &none;
 	if (r->ppm != is->ratio_ppm || (r->lo && r->lo != is->lo_ppm) ||
 	    (r->hi && r->hi != is->hi_ppm))
-		found(k, true, "%s says ratio %lld ppm, its event %.12s says %lld", what,
-		      (long long)r->ppm, e->id, (long long)is->ratio_ppm);
+		report_finding(k, true, "%s says ratio %lld ppm, its event %.12s says %lld", what,
+			       (long long)r->ppm, e->id, (long long)is->ratio_ppm);
 }
 
 static void check_failure(struct kl_library_checker *k, const char *id, const char *class_,
 			  const char *what)
 {
-	const struct kl_event *e = event(k, id);
+	const struct kl_event *e = find_event(k, id);
 
 	if (!e || !class_)
 		return;
 	if (has_passed(e) ? !kl_made_is_right(class_) : strcmp(class_, kl_event_class(e)) != 0)
-		found(k, true, "%s is about '%s', its event %.12s says '%s'", what, class_, id,
-		      has_passed(e) ? "pass" : kl_event_class(e));
+		report_finding(k, true, "%s is about '%s', its event %.12s says '%s'", what, class_,
+			       id, has_passed(e) ? "pass" : kl_event_class(e));
 }
 
 /* --- commits ----------------------------------------------------------------------------- */
 
 /* digests of every surface and contract in a commit's tree, or "" if the commit is not here */
-static const char *digests(struct kl_library_checker *k, const char *commit)
+static const char *state_digests(struct kl_library_checker *k, const char *commit)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec workloads = KL_STRVEC_INIT;
@@ -133,12 +133,12 @@ static const char *digests(struct kl_library_checker *k, const char *commit)
 
 static void check_commit(struct kl_library_checker *k, const struct kl_event *e, const char *commit)
 {
-	const char *have = digests(k, commit);
+	const char *have = state_digests(k, commit);
 	KL_AUTO(kl_freep) char *want = kl_asprintf(" %s/%s ", e->surface, e->contract);
 
 	if (*have && !strstr(have, want))
-		found(k, true, "event %.12s judged other files than commit %.12s has", e->id,
-		      commit);
+		report_finding(k, true, "event %.12s judged other files than commit %.12s has",
+			       e->id, commit);
 }
 
 /* --- a card ---------------------------------------------------------------------------------- */
@@ -147,31 +147,31 @@ static void check_evidence(struct kl_library_checker *k, const struct kl_card *c
 {
 	for (size_t i = 0; i < c->evidence.n; i++) {
 		const struct kl_card_evidence *v = &c->evidence.v[i];
-		const struct kl_event *e = event(k, v->event);
+		const struct kl_event *e = find_event(k, v->event);
 
 		if (!e)
 			continue;
 		if (!has_passed(e))
-			found(k, true, "evidence %s step %lld cites a failure", v->lineage,
-			      (long long)v->step);
+			report_finding(k, true, "evidence %s step %lld cites a failure", v->lineage,
+				       (long long)v->step);
 		if (strcmp(e->place.id, v->platform))
-			found(k, true, "evidence %s step %lld is of %s, its event of %s",
-			      v->lineage, (long long)v->step, v->platform, e->place.id);
+			report_finding(k, true, "evidence %s step %lld is of %s, its event of %s",
+				       v->lineage, (long long)v->step, v->platform, e->place.id);
 		check_commit(k, e, v->after);
-		e = v->confirmed ? event(k, v->confirmed) : NULL;
+		e = v->confirmed ? find_event(k, v->confirmed) : NULL;
 		if (e && !has_passed(e))
-			found(k, true, "evidence %s step %lld is confirmed by a failure",
-			      v->lineage, (long long)v->step);
+			report_finding(k, true, "evidence %s step %lld is confirmed by a failure",
+				       v->lineage, (long long)v->step);
 		if (e)
 			check_commit(k, e, v->rederived);
 	}
 	for (size_t i = 0; i < c->rows.n; i++) {
 		const struct kl_card_row *r = &c->rows.v[i];
-		const struct kl_event *e = event(k, r->event);
+		const struct kl_event *e = find_event(k, r->event);
 
 		if (e && strcmp(e->place.id, r->platform))
-			found(k, true, "a row is of %s, its event %.12s of %s", r->platform,
-			      r->event, e->place.id);
+			report_finding(k, true, "a row is of %s, its event %.12s of %s",
+				       r->platform, r->event, e->place.id);
 		if (e)
 			check_ratio(k, e, &r->ratio, "a row");
 	}
@@ -180,7 +180,7 @@ static void check_evidence(struct kl_library_checker *k, const struct kl_card *c
 static void check_control(struct kl_library_checker *k, const struct kl_card_control *c,
 			  const char *what)
 {
-	const struct kl_event *e = c->there && c->event ? event(k, c->event) : NULL;
+	const struct kl_event *e = c->there && c->event ? find_event(k, c->event) : NULL;
 
 	if (!e)
 		return;
@@ -194,7 +194,7 @@ static void check_trials(struct kl_library_checker *k, const struct kl_card *c)
 {
 	for (size_t i = 0; i < c->ver.n; i++) {
 		const struct kl_card_trial *t = &c->ver.v[i];
-		const struct kl_event *e = t->event ? event(k, t->event) : NULL;
+		const struct kl_event *e = t->event ? find_event(k, t->event) : NULL;
 
 		if (t->retracted)
 			continue;
@@ -207,7 +207,7 @@ static void check_trials(struct kl_library_checker *k, const struct kl_card *c)
 			continue;
 		}
 		if (!has_passed(e))
-			found(k, true, "a trial passed, its event %.12s failed", t->event);
+			report_finding(k, true, "a trial passed, its event %.12s failed", t->event);
 		check_ratio(k, e, &t->ratio, "a trial");
 		if (t->made)
 			check_commit(k, e, t->made);
@@ -223,8 +223,8 @@ static void check_cards(struct kl_library_checker *k, const struct kl_strvec *id
 
 		kl_error_clear();
 		if (err < 0 || strcmp(k->l->ids.v[at], ids->v[i]))
-			found(k, false, "'%s' names the card '%s', which is not here", what,
-			      ids->v[i]);
+			report_finding(k, false, "'%s' names the card '%s', which is not here",
+				       what, ids->v[i]);
 	}
 }
 
@@ -256,12 +256,12 @@ static void check_one(struct kl_library_checker *k, size_t i)
 
 	k->where = where;
 	if (kl_library_card_at(&c, k->l, i) < 0 || kl_library_text(&text, k->l, i) < 0) {
-		found(k, true, "%s", kl_error_last());
+		report_finding(k, true, "%s", kl_error_last());
 		kl_error_clear();
 		return;
 	}
 	if ((line = kl_card_canonical_line(c, text.ptr, text.len)))
-		found(k, false, "it is not canonical from line %d on", line);
+		report_finding(k, false, "it is not canonical from line %d on", line);
 	check_card(k, c);
 }
 
