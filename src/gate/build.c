@@ -284,7 +284,7 @@ static void take_baseline(struct missing *m, struct kl_builder *b, const struct 
 }
 
 /* What has to be there before anything is compiled; a tool that is missing is nobody's fault. */
-static int prepare(struct prepared *out, struct kl_builder *b, const struct kl_surface *s)
+static int prepare_surface(struct prepared *out, struct kl_builder *b, const struct kl_surface *s)
 {
 	int err = want_backend(&out->by, b, s);
 
@@ -299,7 +299,7 @@ int kl_builder_surface(const struct kl_built **out, struct kl_builder *b,
 	KL_AUTO(kl_freep) char *key = surface_key(s);
 	struct prepared of = { .surface = NULL };
 	size_t at;
-	int err = prepare(&of, b, s);
+	int err = prepare_surface(&of, b, s);
 
 	if (err < 0)
 		return err;
@@ -318,10 +318,10 @@ static int want_all(struct missing *m, struct kl_builder *b, const struct kl_bui
 		     (strcmp(w->parent->digest, w->candidate->digest) ||
 		      strcmp(w->parent->contract_digest, w->candidate->contract_digest));
 	struct prepared candidate = { .surface = NULL }, parent = { .surface = NULL };
-	int err = prepare(&candidate, b, w->candidate);
+	int err = prepare_surface(&candidate, b, w->candidate);
 
 	if (!err && w->parent)
-		err = prepare(&parent, b, w->parent);
+		err = prepare_surface(&parent, b, w->parent);
 	if (err < 0)
 		return err;
 	/* the longest first */

@@ -21,14 +21,15 @@ static bool is_oracle(const struct kl_piece *p)
 	return p->kind == KL_PIECE_TRUTH || p->kind == KL_PIECE_HONEST;
 }
 
-static enum kl_oracle arithmetic(const struct kl_piece *p)
+static enum kl_oracle piece_arithmetic(const struct kl_piece *p)
 {
 	return p->kind == KL_PIECE_TRUTH ? KL_ORACLE_TRUTH : KL_ORACLE_HONEST;
 }
 
 char *kl_piece_oracle_path(const struct kl_piece *p)
 {
-	return kl_asprintf("%s/%s.%s", p->dir, kl_oracle_name(arithmetic(p)), p->backend->object);
+	return kl_asprintf("%s/%s.%s", p->dir, kl_oracle_name(piece_arithmetic(p)),
+			   p->backend->object);
 }
 
 /*
@@ -38,7 +39,7 @@ char *kl_piece_oracle_path(const struct kl_piece *p)
 /* All that its object depends on; false: that cannot be said. */
 static bool oracle_key(char hex[KL_DIGEST_HEX], const struct kl_piece *p)
 {
-	struct kl_digest *d = kl_objects_key(kl_oracle_name(arithmetic(p)));
+	struct kl_digest *d = kl_objects_key(kl_oracle_name(piece_arithmetic(p)));
 	KL_AUTO(kl_buf_release) struct kl_buf plan = KL_BUF_INIT;
 	int err;
 
@@ -89,7 +90,7 @@ static int compile_surface(struct kl_piece *p)
 	return err;
 }
 
-static int compile(void *ctx)
+static int compile_piece(void *ctx)
 {
 	struct kl_piece *p = ctx;
 	int err = kl_fs_mkdir(p->dir);
@@ -100,14 +101,14 @@ static int compile(void *ctx)
 		return compile_surface(p);
 	if (p->kind == KL_PIECE_BASELINE)
 		return p->backend->baseline(&p->baseline, p->state, p->surface, p->march, p->dir);
-	return p->backend->oracle(p->state, p->surface, p->launch, arithmetic(p), p->dir);
+	return p->backend->oracle(p->state, p->surface, p->launch, piece_arithmetic(p), p->dir);
 }
 
 /*
  * -- all of them -----------------------------------------------------------------------------------
  */
 
-static int there(void *ctx)
+static int find_piece(void *ctx)
 {
 	return 0;
 }
@@ -115,7 +116,7 @@ static int there(void *ctx)
 size_t kl_pieces_add(struct kl_pieces *p, const struct kl_piece *piece)
 {
 	p->piece[p->n] = *piece;
-	p->task[p->n] = (struct kl_task){ .run = compile, .ctx = &p->piece[p->n] };
+	p->task[p->n] = (struct kl_task){ .run = compile_piece, .ctx = &p->piece[p->n] };
 	return p->n++;
 }
 
@@ -124,11 +125,11 @@ void kl_pieces_compile(struct kl_pieces *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (is_oracle(&p->piece[i]) && oracle_is_kept(&p->piece[i], p->repo))
-			p->task[i].run = there;
+			p->task[i].run = find_piece;
 	kl_error_clear();
 	kl_tasks_run(p->task, p->n);
 	for (size_t i = 0; i < p->n; i++)
-		if (is_oracle(&p->piece[i]) && p->task[i].run == compile && !p->task[i].err)
+		if (is_oracle(&p->piece[i]) && p->task[i].run == compile_piece && !p->task[i].err)
 			keep_oracle(&p->piece[i], p->repo);
 	kl_error_clear();
 }

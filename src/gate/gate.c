@@ -37,7 +37,7 @@ struct kl_gate {
 
 /* --- the session ----------------------------------------------------------- */
 
-static const char *setting(struct kl_gate *g, const char *asked, const char *key)
+static const char *read_setting(struct kl_gate *g, const char *asked, const char *key)
 {
 	if (asked)
 		return asked;
@@ -46,7 +46,7 @@ static const char *setting(struct kl_gate *g, const char *asked, const char *key
 
 static int open_jail(struct kl_gate *g)
 {
-	const char *name = setting(g, g->o.jail, "klineage.jail");
+	const char *name = read_setting(g, g->o.jail, "klineage.jail");
 	const char *forced = getenv("KLINEAGE_JAIL");
 	enum kl_jail_level want = KL_JAIL_AUTO;
 	int err = 0;
@@ -61,7 +61,7 @@ static int open_jail(struct kl_gate *g)
 /* "klineage.ncu": a path, or whether at all. */
 static int want_counters(struct kl_gate *g)
 {
-	const char *said = setting(g, NULL, "klineage.ncu");
+	const char *said = read_setting(g, NULL, "klineage.ncu");
 
 	if (!said)
 		return 0;
@@ -81,7 +81,7 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 	g->o = *o;
 	g->o.no_profile |= g->o.quick;
 	g->bundle = kl_bundle_new();
-	err = kl_runner_parse(&g->runner, setting(g, o->runner, "klineage.runner"));
+	err = kl_runner_parse(&g->runner, read_setting(g, o->runner, "klineage.runner"));
 	if (!err && o->seed && !g->runner.way->run)
 		err = kl_error(KL_EUSAGE, "a replay is for the runner 'local', not '%s'",
 			       g->runner.name);
@@ -96,7 +96,7 @@ int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gat
 	g->builder = (struct kl_builder){
 		.session = {
 			.jail = &g->jail, .repo = repo, .dir = g->dir,
-			.platform = setting(g, o->platform, "klineage.platform"),
+			.platform = read_setting(g, o->platform, "klineage.platform"),
 		},
 		.backends = o->backends, .progress = o->progress,
 	};
@@ -184,7 +184,7 @@ static int make_job(json_t **job, struct kl_gate *g, const struct kl_surface *s,
 }
 
 /* What only another machine can do, it is asked. */
-static int cannot(struct kl_gate *g, const json_t *result, const struct kl_backend *backend)
+static int refuse_result(struct kl_gate *g, const json_t *result, const struct kl_backend *backend)
 {
 	int err = kl_error(KL_ECANNOT, "%s",
 			   kl_json_str_or(result, "message", "the worker cannot say why"));
@@ -199,8 +199,8 @@ static int cannot(struct kl_gate *g, const json_t *result, const struct kl_backe
 }
 
 /* Over to the worker; while it profiles, the machine is ours. */
-static int run(json_t **result, struct kl_gate *g, const struct kl_surface *s,
-	       const struct kl_backend *backend, const json_t *job)
+static int run_job(json_t **result, struct kl_gate *g, const struct kl_surface *s,
+		   const struct kl_backend *backend, const json_t *job)
 {
 	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
 	const struct kl_runner_work work = {
@@ -230,7 +230,7 @@ static int run(json_t **result, struct kl_gate *g, const struct kl_surface *s,
 	if (err < 0)
 		return err;
 	if (!strcmp(kl_json_str_or(*result, "status", ""), "cannot"))
-		return cannot(g, *result, backend);
+		return refuse_result(g, *result, backend);
 	if (backend->walled && (err = kl_runner_check_wall(*result)) < 0)
 		return err;
 	if (!g->o.quick)
@@ -273,7 +273,7 @@ static struct kl_event *event_new(struct kl_gate *g, const struct kl_surface *s,
 	return event;
 }
 
-static int64_t *weights(const struct kl_contract *c)
+static int64_t *point_weights(const struct kl_contract *c)
 {
 	int64_t *w = kl_calloc(c->nperf + 1, sizeof(*w));
 
@@ -283,8 +283,8 @@ static int64_t *weights(const struct kl_contract *c)
 }
 
 /* Into the bundle; all that is known so far goes with it. */
-static int defer(struct kl_judgement *v, struct kl_gate *g, const json_t *job,
-		 const struct kl_judgement_of *of, struct kl_bundle_job *away)
+static int defer_judgement(struct kl_judgement *v, struct kl_gate *g, const json_t *job,
+			   const struct kl_judgement_of *of, struct kl_bundle_job *away)
 {
 	int err;
 
@@ -304,8 +304,8 @@ static bool same_code(const struct kl_built *a, const struct kl_built *b)
 }
 
 /* All that is compiled. Without a candidate's artefact the verdict is there. */
-static int build(struct task *t, struct kl_judgement *v, struct kl_gate *g,
-		 const struct kl_surface *s, const struct kl_surface *parent)
+static int build_task(struct task *t, struct kl_judgement *v, struct kl_gate *g,
+		      const struct kl_surface *s, const struct kl_surface *parent)
 {
 	const struct kl_builder_wanted wanted = {
 		.candidate = s,
@@ -331,18 +331,18 @@ static int build(struct task *t, struct kl_judgement *v, struct kl_gate *g,
 }
 
 /* Everything that needs a compiler or a worker; fills v and its event. */
-static int judge(struct kl_judgement *v, struct kl_gate *g, struct task *t,
-		 const struct kl_surface *s, const struct kl_surface *parent,
-		 struct kl_bundle_job *away)
+static int judge_task(struct kl_judgement *v, struct kl_gate *g, struct task *t,
+		      const struct kl_surface *s, const struct kl_surface *parent,
+		      struct kl_bundle_job *away)
 {
 	KL_AUTO(json_decrefp) json_t *job = NULL, *result = NULL;
-	KL_AUTO(kl_freep) int64_t *weight = weights(s->contract);
+	KL_AUTO(kl_freep) int64_t *weight = point_weights(s->contract);
 	struct kl_judgement_of of = {
 		.workload = s->contract->workload,
 		.weight = weight,
 		.nweight = s->contract->nperf,
 	};
-	int err = build(t, v, g, s, parent);
+	int err = build_task(t, v, g, s, parent);
 
 	if (err < 0 || !t->candidate->artefact)
 		return err;
@@ -355,8 +355,8 @@ static int judge(struct kl_judgement *v, struct kl_gate *g, struct task *t,
 	if ((err = make_job(&job, g, s, t)) < 0)
 		return err;
 	if (!g->runner.way->run)
-		return defer(v, g, job, &of, away);
-	if ((err = run(&result, g, s, t->backend, job)) < 0)
+		return defer_judgement(v, g, job, &of, away);
+	if ((err = run_job(&result, g, s, t->backend, job)) < 0)
 		return err;
 	kl_judgement_take(v, result, &of);
 	return 0;
@@ -365,7 +365,7 @@ static int judge(struct kl_judgement *v, struct kl_gate *g, struct task *t,
 /*
  * A verdict of an earlier run; that of a walk on a step without effect says nothing of the answers.
  */
-static bool recall(struct kl_event **event, struct kl_gate *g, const struct kl_cache_key *key)
+static bool recall_event(struct kl_event **event, struct kl_gate *g, const struct kl_cache_key *key)
 {
 	if (!g->repo || g->o.no_cache)
 		return false;
@@ -380,8 +380,8 @@ static bool recall(struct kl_event **event, struct kl_gate *g, const struct kl_c
 }
 
 /* What an allowed signer noted on the same files at the same place is as good. */
-static bool vouched(struct kl_event **event, char **signer, struct kl_gate *g,
-		    const struct kl_cache_key *key)
+static bool recall_vouched(struct kl_event **event, char **signer, struct kl_gate *g,
+			   const struct kl_cache_key *key)
 {
 	return g->repo && !g->o.no_cache && kl_vouched_find(event, signer, g->repo, key) == 0;
 }
@@ -390,7 +390,8 @@ static bool vouched(struct kl_event **event, char **signer, struct kl_gate *g,
  * Results of replays stay out, and what only trouble of the machine decided, so that it is asked
  * again.
  */
-static int remember(struct kl_gate *g, const struct kl_cache_key *key, const struct kl_judgement *v)
+static int remember_event(struct kl_gate *g, const struct kl_cache_key *key,
+			  const struct kl_judgement *v)
 {
 	if (!g->repo || g->o.seed || v->event->verdict == KL_VERDICT_INCONCLUSIVE)
 		return 0;
@@ -433,7 +434,7 @@ int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *g,
 		kl_told_get(&told, g->repo, key.runner, where.id);
 		key.told = &told;
 	}
-	if (recall(&v->event, g, &key) || vouched(&v->event, &v->voucher, g, &key)) {
+	if (recall_event(&v->event, g, &key) || recall_vouched(&v->event, &v->voucher, g, &key)) {
 		v->cached = true;
 		*out = kl_steal(&v);
 		return 0;
@@ -441,10 +442,10 @@ int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *g,
 	kl_error_clear();
 	kl_cache_key_hex(hex, &key);
 	v->event = event_new(g, candidate, &t);
-	if ((err = judge(v, g, &t, candidate, parent, &away)) < 0)
+	if ((err = judge_task(v, g, &t, candidate, parent, &away)) < 0)
 		return err;
 	kl_event_seal(v->event);
-	if (!v->deferred && (err = remember(g, &key, v)) < 0)
+	if (!v->deferred && (err = remember_event(g, &key, v)) < 0)
 		return err;
 	*out = kl_steal(&v);
 	return 0;

@@ -131,7 +131,7 @@ static int floor_ns(int64_t *out, const struct kl_job_spec *s, const struct kl_d
 	return 0;
 }
 
-static json_t *numbers(const struct kl_dims *d)
+static json_t *numbers_json(const struct kl_dims *d)
 {
 	json_t *list = json_array();
 
@@ -158,7 +158,7 @@ static int write_points(json_t *job, const struct kl_job_spec *s)
 		kl_json_set_str(p, "id", id);
 		kl_json_set(p, "values", values);
 		if (c->language->dims[0]) /* they are no arguments */
-			kl_json_set(p, "dims", numbers(d));
+			kl_json_set(p, "dims", numbers_json(d));
 		kl_json_set_bool(p, "perf", i < c->nperf);
 		if (i < c->nperf) {
 			kl_json_set_int(p, "weight", c->perf[i].weight);

@@ -76,7 +76,7 @@ static int add_file(char **name, struct kl_bundle *b, const char *folder, const 
 }
 
 /* The objects that a job names travel with it; the pool is made there. */
-static int localize(json_t *doc, struct kl_bundle *b, const char *contract)
+static int localize_paths(json_t *doc, struct kl_bundle *b, const char *contract)
 {
 	static const char *const object[] = { "truth", "honest", "candidate", "parent",
 					      "baseline_cubin" };
@@ -169,7 +169,7 @@ int kl_bundle_add(struct kl_bundle *b, const struct kl_bundle_job *j)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *name = NULL;
 	const char *digest;
-	int err = localize(doc, b, j->event->contract);
+	int err = localize_paths(doc, b, j->event->contract);
 
 	if (err < 0)
 		return err;
@@ -206,7 +206,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct file *)a)->name, ((const struct file *)b)->name);
 }
 
-static json_t *manifest(const struct file *file, size_t n, json_t *entries)
+static json_t *make_manifest(const struct file *file, size_t n, json_t *entries)
 {
 	json_t *m = json_object(), *files = json_array();
 
@@ -235,7 +235,7 @@ void kl_bundle_pack(struct kl_buf *out, char digest[KL_DIGEST_HEX], const struct
 	if (b->nfile)
 		memcpy(sorted, b->file, b->nfile * sizeof(*sorted));
 	qsort(sorted, b->nfile, sizeof(*sorted), by_name);
-	m = manifest(sorted, b->nfile, b->entries);
+	m = make_manifest(sorted, b->nfile, b->entries);
 	kl_json_canonical(&text, m);
 	kl_digest_hex(digest, text.ptr, text.len);
 	for (size_t i = 0; i < b->nfile; i++)

@@ -20,7 +20,7 @@ static char *path_of(struct kl_repo *r, const char *digest)
 	return kl_asprintf("%s/klineage/jobs/%s.json", kl_repo_common_dir(r), digest);
 }
 
-static bool holds(const json_t *list, const char *word)
+static bool holds_word(const json_t *list, const char *word)
 {
 	size_t i;
 	json_t *v;
@@ -38,7 +38,7 @@ static void keep_commits(json_t *record, const json_t *old)
 	size_t i;
 
 	json_array_foreach(json_object_get(old, "commits"), i, v)
-		if (json_is_string(v) && !holds(list, json_string_value(v)))
+		if (json_is_string(v) && !holds_word(list, json_string_value(v)))
 			json_array_append(list, v);
 }
 

@@ -73,7 +73,7 @@ static bool has_member(const char *line, size_t n, const char *begins)
 }
 
 /* canonical lines: members are sorted, so that these two begin as no result does */
-static int split(struct file *f, const char *text, size_t len)
+static int split_lines(struct file *f, const char *text, size_t len)
 {
 	KL_AUTO(json_decrefp) json_t *head = NULL;
 	const char *line;
@@ -265,7 +265,7 @@ static bool has_surface(struct intake *in, const git_oid *commit, const char *di
 }
 
 /* The commits that the job was sent for, and HEAD, if they have what was judged. */
-static int note(struct intake *in, const json_t *record, struct kl_event *event)
+static int note_event(struct intake *in, const json_t *record, struct kl_event *event)
 {
 	const char *dir = kl_json_str_or(record, "dir", "");
 	bool head_done = false;
@@ -306,7 +306,8 @@ static int key_of(char key[KL_DIGEST_HEX], struct intake *in, const json_t *reco
 }
 
 /* A wrong answer that was seen once outranks later right ones. `*again`: this one is known. */
-static int keep(bool *again, struct intake *in, const json_t *record, const struct kl_event *event)
+static int keep_event(bool *again, struct intake *in, const json_t *record,
+		      const struct kl_event *event)
 {
 	KL_AUTO(kl_event_freep) struct kl_event *old = NULL;
 	char key[KL_DIGEST_HEX];
@@ -325,8 +326,8 @@ static int keep(bool *again, struct intake *in, const json_t *record, const stru
 
 /* --- the whole ---------------------------------------------------------------------- */
 
-static void say(struct intake *in, size_t number, const char *job, const char *what,
-		const char *more)
+static void report_line(struct intake *in, size_t number, const char *job, const char *what,
+			const char *more)
 {
 	kl_strvec_pushf(&in->out->lines, "%.12s %s%s%s", *job ? job : "line", what,
 			*more ? ": " : "", more);
@@ -362,9 +363,9 @@ static int take_one(struct intake *in, json_t *line, const char **state)
 	if (is_walled(draft) && (err = kl_runner_check_wall(result)) < 0)
 		return err;
 	v = judgement_of(kl_steal(&draft), record, line, result, in->out->signer);
-	if ((err = keep(&again, in, record, v->event)) < 0)
+	if ((err = keep_event(&again, in, record, v->event)) < 0)
 		return err;
-	if ((err = note(in, record, v->event)) < 0)
+	if ((err = note_event(in, record, v->event)) < 0)
 		return err == KL_ECANNOT ? KL_EIO : err;
 	in->out->imported += !again;
 	in->out->again += again;
@@ -383,7 +384,7 @@ static int take_line(struct intake *in, const char *text, size_t n, size_t numbe
 		job = kl_json_str_or(line, "job", "");
 	err = err < 0 ? KL_ENO : take_one(in, line, &state);
 	if (!err) {
-		say(in, number, job, state, "");
+		report_line(in, number, job, state, "");
 		return 0;
 	}
 	if (err != KL_ENO && err != KL_ECANNOT)
@@ -393,7 +394,8 @@ static int take_line(struct intake *in, const char *text, size_t n, size_t numbe
 	else
 		in->out->cannot++;
 	first_why(in, kl_error_last());
-	say(in, number, job, err == KL_ENO ? "refused" : "cannot be judged there", kl_error_last());
+	report_line(in, number, job, err == KL_ENO ? "refused" : "cannot be judged there",
+		    kl_error_last());
 	kl_error_clear();
 	return 0;
 }
@@ -425,7 +427,7 @@ int kl_results_take(struct kl_results *out, struct kl_repo *r, const char *text,
 	*out = (struct kl_results){ 0 };
 	in.have_head = kl_repo_resolve(&in.head, r, "HEAD") == 0;
 	kl_error_clear();
-	if ((err = split(&f, text, len)) < 0 || (err = check_signature(&in, &f)) < 0 ||
+	if ((err = split_lines(&f, text, len)) < 0 || (err = check_signature(&in, &f)) < 0 ||
 	    (err = take_lines(&in, &f, &seen)) < 0 || (err = kl_noting_write(&in.notes)) < 0)
 		return err;
 	if (out->refused)

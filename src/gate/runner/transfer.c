@@ -66,7 +66,7 @@ static int broke_down(const struct kl_parcel *out, const struct way *w, int sent
 }
 
 /* What came back is kept even if the way broke down behind it. */
-static int carry(struct kl_parcel *out, const struct way *w)
+static int carry_parcel(struct kl_parcel *out, const struct way *w)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_results_release) struct kl_results results = { 0 };
@@ -118,5 +118,5 @@ int kl_parcel_send(struct kl_parcel *out, const struct kl_bundle *b, const struc
 		return err;
 	kl_bundle_pack(&bytes, digest, b);
 	out->digest = kl_strdup(digest);
-	return runner->way->carry ? carry(out, &w) : leave_file(out, &w);
+	return runner->way->carry ? carry_parcel(out, &w) : leave_file(out, &w);
 }
