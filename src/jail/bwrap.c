@@ -25,7 +25,7 @@ static void bind_same(struct kl_strvec *a, const char *how, const char *path)
 }
 
 /* bwrap makes the directories above a mount, but not always open ones. */
-static void show(struct kl_strvec *a, const char *how, const char *path)
+static void show_path(struct kl_strvec *a, const char *how, const char *path)
 {
 	for (const char *s = strchr(path + 1, '/'); s; s = strchr(s + 1, '/')) {
 		kl_strvec_push(a, "--perms");
@@ -54,7 +54,7 @@ static void add_roots(struct kl_strvec *a)
 		kl_strvec_push(a, *p);
 	}
 	for (const char *const *p = kl_jail_extras; *p; p++)
-		show(a, "--ro-bind-try", *p);
+		show_path(a, "--ro-bind-try", *p);
 }
 
 /* Own user id (root) and process limit, set inside where they count. */
@@ -72,8 +72,8 @@ static void add_inner(struct kl_strvec *a, uid_t uid, const struct kl_jail_limit
 }
 
 /* uid 0: in a user namespace */
-static void command(struct kl_strvec *a, uid_t uid, const struct kl_jail_run *o,
-		    const struct kl_jail_limits *l, int filter_fd)
+static void make_command(struct kl_strvec *a, uid_t uid, const struct kl_jail_run *o,
+			 const struct kl_jail_limits *l, int filter_fd)
 {
 	static const char *const fixed[] = {
 		"bwrap",         "--die-with-parent",    "--new-session",
@@ -95,10 +95,10 @@ static void command(struct kl_strvec *a, uid_t uid, const struct kl_jail_run *o,
 		kl_strvec_push(a, "/proc");
 	}
 	if (o->argv[0][0] == '/' && strncmp(o->argv[0], "/usr/", 5))
-		show(a, "--ro-bind-try", o->argv[0]);
+		show_path(a, "--ro-bind-try", o->argv[0]);
 	for (const char *const *p = o->readable; p && *p; p++)
-		show(a, "--ro-bind", *p);
-	show(a, "--bind", o->workdir);
+		show_path(a, "--ro-bind", *p);
+	show_path(a, "--bind", o->workdir);
 	kl_strvec_push(a, "--remount-ro");
 	kl_strvec_push(a, "/dev");
 	kl_strvec_push(a, "--remount-ro");
@@ -118,7 +118,7 @@ static int before_exec(void *payload)
 }
 
 /* bwrap's own failures start with its name; the program's end is told by the shell's convention. */
-static int translate(struct kl_proc_result *res, const char *err_text)
+static int translate_result(struct kl_proc_result *res, const char *err_text)
 {
 	if (!strncmp(err_text, "bwrap: ", 7) && res->exit == 1)
 		return kl_error(KL_ECANNOT, "cannot build the jail: %.*s",
@@ -157,7 +157,7 @@ int kl_jail_bwrap(struct kl_proc_result *res, const struct kl_jail *j, const str
 	if (err < 0)
 		return err;
 	kl_jail_limits_of(&limits, o);
-	command(&argv, uid, o, &limits, filter.fd);
+	make_command(&argv, uid, o, &limits, filter.fd);
 	limits.nproc = -1; /* outside it would count the user's other processes */
 	kl_jail_proc_opts(&p, o);
 	p.argv = (const char *const *)argv.v;
@@ -170,5 +170,5 @@ int kl_jail_bwrap(struct kl_proc_result *res, const struct kl_jail *j, const str
 	err = kl_proc_run(res, &p);
 	if (err == KL_ENOTFOUND)
 		return kl_error(KL_ECANNOT, "bubblewrap (bwrap) is not installed");
-	return err < 0 ? err : translate(res, p.err->ptr + before);
+	return err < 0 ? err : translate_result(res, p.err->ptr + before);
 }

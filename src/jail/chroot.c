@@ -57,7 +57,7 @@ static bool has_place(const struct cell *c, const char *path)
 	return false;
 }
 
-static void add(struct cell *c, const char *path, bool writable)
+static void add_mount(struct cell *c, const char *path, bool writable)
 {
 	struct place p = { .writable = writable };
 	char target[256];
@@ -85,24 +85,24 @@ static void add_places(struct cell *c, const struct kl_jail_run *o)
 {
 	static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/urandom", NULL };
 
-	add(c, "/usr", false);
+	add_mount(c, "/usr", false);
 	for (const char *const *p = kl_jail_roots; *p; p++)
-		add(c, *p, false);
+		add_mount(c, *p, false);
 	for (const char *const *p = kl_jail_extras; *p; p++)
-		add(c, *p, false);
+		add_mount(c, *p, false);
 	for (const char *const *p = devices; *p; p++)
-		add(c, *p, true);
+		add_mount(c, *p, true);
 	if (o->policy == KL_JAIL_RUN)
-		add(c, "/proc", false);
+		add_mount(c, "/proc", false);
 	if (o->argv[0][0] == '/' && strncmp(o->argv[0], "/usr/", 5) &&
 	    strncmp(o->argv[0], "/bin/", 5))
-		add(c, o->argv[0], false);
+		add_mount(c, o->argv[0], false);
 	for (const char *const *p = o->readable; p && *p; p++)
-		add(c, *p, false);
-	add(c, o->workdir, true);
+		add_mount(c, *p, false);
+	add_mount(c, o->workdir, true);
 }
 
-/* From here to enter(): in the child, system calls only. */
+/* From here to enter_cell(): in the child, system calls only. */
 static int make_parents(char *path, size_t from)
 {
 	for (char *s = path + from + 1; *s; s++) {
@@ -157,7 +157,7 @@ static int mount_all(struct cell *c)
 	return e;
 }
 
-static int enter(void *payload)
+static int enter_cell(void *payload)
 {
 	struct cell *c = payload;
 	int e = c->root ? mount_all(c) : 0;
@@ -169,7 +169,7 @@ static int enter(void *payload)
 	return e ? e : kl_jail_filter_apply(&c->filter);
 }
 
-static int prepare(struct cell *c, const struct kl_jail_run *o)
+static int prepare_cell(struct cell *c, const struct kl_jail_run *o)
 {
 	int err = kl_fs_tempdir(&c->root, "kl-root");
 
@@ -194,7 +194,7 @@ int kl_jail_chroot(struct kl_proc_result *res, const struct kl_jail *j, const st
 	if (geteuid() != 0)
 		return kl_error(KL_ECANNOT, "chroot needs root");
 	if (!j->no_mounts)
-		err = prepare(&c, o);
+		err = prepare_cell(&c, o);
 	if (!err)
 		err = kl_jail_filter_make(&c.filter, o->policy, KL_FILTER_NO_SESSION);
 	if (!err)
@@ -204,7 +204,7 @@ int kl_jail_chroot(struct kl_proc_result *res, const struct kl_jail *j, const st
 	kl_jail_limits_of(&c.limits, o);
 	kl_jail_proc_opts(&p, o);
 	p.dir = o->workdir;
-	p.before_exec = enter;
+	p.before_exec = enter_cell;
 	p.payload = &c;
 	return kl_proc_run(res, &p);
 }

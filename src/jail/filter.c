@@ -127,7 +127,7 @@ static int refuse_args(scmp_filter_ctx ctx)
 	return bad ? kl_error(KL_EIO, "cannot build the system call filter") : 0;
 }
 
-static int build(scmp_filter_ctx ctx, enum kl_jail_policy policy, int flags)
+static int build_filter(scmp_filter_ctx ctx, enum kl_jail_policy policy, int flags)
 {
 	static const char *const compile_only[] = { "ptrace" };
 	int err = refuse_all(ctx, never, KL_ARRAY_SIZE(never));
@@ -144,7 +144,7 @@ static int build(scmp_filter_ctx ctx, enum kl_jail_policy policy, int flags)
 	return err;
 }
 
-static int export(struct kl_jail_filter *out, scmp_filter_ctx ctx)
+static int export_filter(struct kl_jail_filter *out, scmp_filter_ctx ctx)
 {
 	off_t size;
 
@@ -173,9 +173,9 @@ int kl_jail_filter_make(struct kl_jail_filter *out, enum kl_jail_policy policy, 
 
 	if (!ctx)
 		return kl_error(KL_EIO, "cannot build the system call filter");
-	err = build(ctx, policy, flags);
+	err = build_filter(ctx, policy, flags);
 	if (!err)
-		err = export(out, ctx);
+		err = export_filter(out, ctx);
 	seccomp_release(ctx);
 	if (err)
 		kl_jail_filter_release(out);

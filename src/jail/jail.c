@@ -111,7 +111,7 @@ int kl_jail_run(struct kl_proc_result *res, const struct kl_jail *j, const struc
 }
 
 /* A level works here when a program comes out of it with the exit code it should have. */
-static int probe(const struct kl_jail *j)
+static int probe_level(const struct kl_jail *j)
 {
 	static const char *const argv[] = { "/bin/sh", "-c", "echo >probe && exit 7", NULL };
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
@@ -150,13 +150,13 @@ static int open_level(struct kl_jail *out, enum kl_jail_level level)
 	}
 	/* root first tries with its mount rights, then without */
 	j.userns = level == KL_JAIL_BWRAP && geteuid() != 0;
-	err = probe(&j);
+	err = probe_level(&j);
 	if (err == KL_ECANNOT && level == KL_JAIL_BWRAP && !j.userns) {
 		j.userns = true;
-		err = probe(&j);
+		err = probe_level(&j);
 	} else if (err == KL_ECANNOT && level == KL_JAIL_CHROOT && geteuid() == 0) {
 		j.no_mounts = true;
-		err = probe(&j);
+		err = probe_level(&j);
 	}
 	if (!err)
 		*out = j;

@@ -47,7 +47,7 @@ static uint64_t all_rights(int abi)
 }
 
 /* One path: absent is fine when it need not be there. */
-static int allow(int ruleset, const char *path, uint64_t rights, bool need)
+static int allow_path(int ruleset, const char *path, uint64_t rights, bool need)
 {
 	KL_AUTO(kl_closep) int fd = open(path, O_PATH | O_CLOEXEC);
 	struct landlock_path_beneath_attr rule = { .parent_fd = fd };
@@ -67,23 +67,24 @@ static int allow_all(int ruleset, int abi, const struct kl_jail_run *o)
 	uint64_t rw = all_rights(abi) &
 		      ~(LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
 			LANDLOCK_ACCESS_FS_MAKE_SOCK | FS_IOCTL_DEV);
-	int err = allow(ruleset, "/usr", FS_READ, true);
+	int err = allow_path(ruleset, "/usr", FS_READ, true);
 
 	for (const char *const *p = kl_jail_roots; !err && *p; p++)
-		err = allow(ruleset, *p, FS_READ, false);
+		err = allow_path(ruleset, *p, FS_READ, false);
 	for (const char *const *p = kl_jail_extras; !err && *p; p++)
-		err = allow(ruleset, *p, FS_READ, false);
+		err = allow_path(ruleset, *p, FS_READ, false);
 	for (const char *const *p = devices; !err && *p; p++)
-		err = allow(ruleset, *p,
-			    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE, false);
+		err = allow_path(ruleset, *p,
+				 LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE,
+				 false);
 	/* the worker looks at itself; Landlock keeps other processes' memory shut (ptrace) */
 	if (!err && o->policy == KL_JAIL_RUN)
-		err = allow(ruleset, "/proc", FS_READ, false);
+		err = allow_path(ruleset, "/proc", FS_READ, false);
 	if (!err && o->argv[0][0] == '/')
-		err = allow(ruleset, o->argv[0], FS_READ, true);
+		err = allow_path(ruleset, o->argv[0], FS_READ, true);
 	for (const char *const *p = o->readable; !err && p && *p; p++)
-		err = allow(ruleset, *p, FS_READ, true);
-	return err ? err : allow(ruleset, o->workdir, rw & ~LANDLOCK_ACCESS_FS_EXECUTE, true);
+		err = allow_path(ruleset, *p, FS_READ, true);
+	return err ? err : allow_path(ruleset, o->workdir, rw & ~LANDLOCK_ACCESS_FS_EXECUTE, true);
 }
 
 static int make_ruleset(int *out, const struct kl_jail_run *o)
@@ -130,7 +131,7 @@ static int drop_capabilities(void)
 	return syscall(SYS_capset, &h, none) < 0 ? errno : 0;
 }
 
-static int enter(void *payload)
+static int enter_ruleset(void *payload)
 {
 	struct cage *c = payload;
 	int e = kl_jail_limits_apply(&c->limits);
@@ -185,7 +186,7 @@ int kl_jail_landlock(struct kl_proc_result *res, const struct kl_jail *j,
 		c.limits.nproc += kl_jail_user_tasks();
 	kl_jail_proc_opts(&p, o);
 	p.dir = o->workdir;
-	p.before_exec = enter;
+	p.before_exec = enter_ruleset;
 	p.payload = &c;
 	return kl_proc_run(res, &p);
 }

@@ -52,7 +52,7 @@ void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *o)
 }
 
 /* Lower, never raise: an unprivileged caller may not, and need not. */
-static int lower(int what, int64_t value)
+static int lower_limit(int what, int64_t value)
 {
 	struct rlimit r;
 
@@ -68,14 +68,14 @@ static int lower(int what, int64_t value)
 
 int kl_jail_limits_apply(const struct kl_jail_limits *l)
 {
-	int e = lower(RLIMIT_CORE, 0);
+	int e = lower_limit(RLIMIT_CORE, 0);
 
-	e = e ? e : lower(RLIMIT_AS, l->as);
-	e = e ? e : lower(RLIMIT_DATA, l->data);
-	e = e ? e : lower(RLIMIT_CPU, l->cpu_s);
-	e = e ? e : lower(RLIMIT_FSIZE, l->fsize);
-	e = e ? e : lower(RLIMIT_NOFILE, l->nofile);
-	return e ? e : lower(RLIMIT_NPROC, l->nproc);
+	e = e ? e : lower_limit(RLIMIT_AS, l->as);
+	e = e ? e : lower_limit(RLIMIT_DATA, l->data);
+	e = e ? e : lower_limit(RLIMIT_CPU, l->cpu_s);
+	e = e ? e : lower_limit(RLIMIT_FSIZE, l->fsize);
+	e = e ? e : lower_limit(RLIMIT_NOFILE, l->nofile);
+	return e ? e : lower_limit(RLIMIT_NPROC, l->nproc);
 }
 
 uid_t kl_jail_uid(void)
@@ -87,7 +87,7 @@ uid_t kl_jail_uid(void)
 	return 61184 + r % 4000;
 }
 
-static int give(int at, const char *name, uid_t uid, int depth)
+static int give_tree(int at, const char *name, uid_t uid, int depth)
 {
 	KL_AUTO(kl_closep) int fd = -1;
 	struct dirent *e;
@@ -109,14 +109,14 @@ static int give(int at, const char *name, uid_t uid, int depth)
 	fd = -1; /* closedir's now */
 	while (!err && (e = readdir(d)))
 		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-			err = give(dirfd(d), e->d_name, uid, depth + 1);
+			err = give_tree(dirfd(d), e->d_name, uid, depth + 1);
 	closedir(d);
 	return err;
 }
 
 int kl_jail_give(const char *workdir, uid_t uid)
 {
-	return geteuid() ? 0 : give(AT_FDCWD, workdir, uid, 0);
+	return geteuid() ? 0 : give_tree(AT_FDCWD, workdir, uid, 0);
 }
 
 bool kl_jail_open_to_all(const char *path)
