@@ -221,7 +221,7 @@ static int parse_plans(struct kl_job *j, const json_t *doc)
 	return parse_plan(&j->oracle_plan, j, doc, "oracle_plan", true);
 }
 
-static int parse(struct kl_job *j, const json_t *doc)
+static int parse_job(struct kl_job *j, const json_t *doc)
 {
 	static const char *const known[] = { "schema",        "surface",
 					     "entry",         "oracle_entry",
@@ -258,7 +258,7 @@ static int parse(struct kl_job *j, const json_t *doc)
 int kl_job_parse(struct kl_job **out, const json_t *doc)
 {
 	KL_AUTO(kl_job_freep) struct kl_job *j = kl_calloc(1, sizeof(*j));
-	int err = parse(j, doc);
+	int err = parse_job(j, doc);
 
 	if (err < 0)
 		return kl_error_in(err, "job");

@@ -79,7 +79,7 @@ static int parse_role(enum kl_role *out, const json_t *obj)
 }
 
 /* A number, or one of the four that JSON has no number for. */
-static int number(double *out, const json_t *v)
+static int read_number(double *out, const json_t *v)
 {
 	static const struct {
 		const char *name;
@@ -164,7 +164,7 @@ static int parse_arg(struct kl_job *j, const json_t *obj)
 		return kl_error(KL_EINVALID, "scalar '%s': f16 and bf16 are not passed by value",
 				a->name);
 	if (a->role == KL_ROLE_SCALAR) {
-		if ((err = number(&a->value, json_object_get(obj, "value"))) < 0)
+		if ((err = read_number(&a->value, json_object_get(obj, "value"))) < 0)
 			return kl_error_in(err, "scalar '%s'", a->name);
 	} else if (json_object_get(obj, "value")) {
 		return kl_error(KL_EINVALID, "argument '%s': only a scalar has a value", a->name);

@@ -35,7 +35,7 @@ const char *kl_tensor_lower_name(enum kl_dtype t)
 }
 
 /* |y|'s power of two, without a call: denormal doubles count as 0 */
-static double binade(double y)
+static double value_binade(double y)
 {
 	uint64_t u;
 
@@ -54,7 +54,7 @@ double kl_tensor_ulp(enum kl_dtype t, double y)
 
 	if (!kl_dtype_is_float(t))
 		return 1.0;
-	b = binade(y);
+	b = value_binade(y);
 	return (b < least[t] ? least[t] : b) * unit[t];
 }
 
@@ -69,7 +69,7 @@ double kl_tensor_max(enum kl_dtype t)
  */
 static double round_small(const struct format *f, double x)
 {
-	double b = binade(x), c, r;
+	double b = value_binade(x), c, r;
 
 	if (!isfinite(x))
 		return x;
@@ -276,7 +276,7 @@ struct convert {
 	enum kl_dtype tt, ft;
 };
 
-static void convert(void *ctx, size_t from, size_t to)
+static void convert_part(void *ctx, size_t from, size_t to)
 {
 	const struct convert *c = ctx;
 	double room[PART];
@@ -300,11 +300,11 @@ void kl_tensor_convert(void *to, enum kl_dtype tt, const void *from, enum kl_dty
 	if (tt == ft)
 		kl_par_copy(to, from, n * kl_dtype_bytes(tt));
 	else
-		kl_par_for(n, GRAIN, convert, &c);
+		kl_par_for(n, GRAIN, convert_part, &c);
 }
 
 /* IEEE magnitudes are ordered as integers are, so rounding the bits rounds the value */
-static uint64_t cut(uint64_t v, uint64_t sign, uint64_t inf, int drop)
+static uint64_t cut_bits(uint64_t v, uint64_t sign, uint64_t inf, int drop)
 {
 	uint64_t unit = (uint64_t)1 << drop, mag = v & (sign - 1);
 	uint64_t r = (mag + (unit / 2 - 1) + (mag >> drop & 1)) & ~(unit - 1);
@@ -312,14 +312,14 @@ static uint64_t cut(uint64_t v, uint64_t sign, uint64_t inf, int drop)
 	return mag >= inf || r >= inf ? v : (v & sign) | r;
 }
 
-#define CUT(type, sign, inf)                                          \
-	do {                                                          \
-		type *p = (type *)c->data + from;                     \
-		for (size_t i = 0; i < to - from; i++) {              \
-			type v = (type)cut(p[i], sign, inf, c->drop); \
-			changed += v != p[i];                         \
-			p[i] = v;                                     \
-		}                                                     \
+#define CUT(type, sign, inf)                                               \
+	do {                                                               \
+		type *p = (type *)c->data + from;                          \
+		for (size_t i = 0; i < to - from; i++) {                   \
+			type v = (type)cut_bits(p[i], sign, inf, c->drop); \
+			changed += v != p[i];                              \
+			p[i] = v;                                          \
+		}                                                          \
 	} while (0)
 
 struct lower {
@@ -329,7 +329,7 @@ struct lower {
 	atomic_size_t changed;
 };
 
-static void lower(void *ctx, size_t from, size_t to)
+static void lower_part(void *ctx, size_t from, size_t to)
 {
 	struct lower *c = ctx;
 	size_t changed = 0;
@@ -358,7 +358,7 @@ size_t kl_tensor_lower(void *data, enum kl_dtype t, size_t n)
 	if (!kl_dtype_is_float(t))
 		return 0;
 	c.drop = formats[t].bits - formats[t].lower;
-	kl_par_for(n, GRAIN, lower, &c);
+	kl_par_for(n, GRAIN, lower_part, &c);
 	return atomic_load(&c.changed);
 }
 
@@ -398,7 +398,7 @@ struct absolute {
 	enum kl_dtype t;
 };
 
-static void absolute(void *ctx, size_t from, size_t to)
+static void absolute_part(void *ctx, size_t from, size_t to)
 {
 	const struct absolute *a = ctx;
 	double room[PART];
@@ -417,7 +417,7 @@ void kl_tensor_abs(void *to, enum kl_dtype t, const void *from, size_t n)
 {
 	struct absolute a = { .to = to, .from = from, .t = t };
 
-	kl_par_for(n, GRAIN, absolute, &a);
+	kl_par_for(n, GRAIN, absolute_part, &a);
 }
 
 static uint64_t word_of(enum kl_dtype t, const void *base, size_t i)
