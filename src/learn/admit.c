@@ -118,7 +118,7 @@ static int check_carrier(struct kl_admit_state *s, const struct kl_admit *w)
 	return 0;
 }
 
-static int choose(struct kl_admit *w)
+static int choose_state(struct kl_admit *w)
 {
 	struct kl_admission *a = w->a;
 
@@ -150,7 +150,7 @@ int kl_admit(struct kl_admission *out, const struct kl_admit_opts *o)
 	out->card = kl_card_copy(w.old);
 	out->before = w.old->status;
 	if ((err = kl_transitions_load(&out->t, o->repo, NULL)) < 0 ||
-	    (err = kl_admit_states(&w)) < 0 || (err = choose(&w)) < 0)
+	    (err = kl_admit_states(&w)) < 0 || (err = choose_state(&w)) < 0)
 		return err;
 	return o->dry || out->chosen == out->n ? 0 : kl_admit_trial(&w);
 }

@@ -97,7 +97,7 @@ static int find_missing(struct kl_strvec *missing, struct kl_admit *w, const str
 	return missing->n ? 0 : read_traits(missing, w, c, s);
 }
 
-static char *joined(const struct kl_strvec *v)
+static char *join_words(const struct kl_strvec *v)
 {
 	struct kl_buf b = KL_BUF_INIT;
 
@@ -107,7 +107,7 @@ static char *joined(const struct kl_strvec *v)
 }
 
 /* what noise hides was not learned: there was no trial */
-static int hidden(const struct kl_attempt *a)
+static int hide_state(const struct kl_attempt *a)
 {
 	return kl_error_hint(kl_error(KL_ECANNOT,
 				      "noise hides whether it is faster (%.3f to %.3f times the "
@@ -116,8 +116,8 @@ static int hidden(const struct kl_attempt *a)
 			     "try again when the machine is quiet");
 }
 
-static int classify(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of,
-		    const struct kl_judgement *v)
+static int classify_attempt(struct kl_attempt *a, struct kl_admit *w,
+			    const struct kl_attempt_of *of, const struct kl_judgement *v)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec missing = KL_STRVEC_INIT;
 	enum kl_speed speed = kl_made_speed(&a->ratio, v->event);
@@ -140,14 +140,14 @@ static int classify(struct kl_attempt *a, struct kl_admit *w, const struct kl_at
 		return err;
 	if (missing.n) {
 		set_class(a, "not-there");
-		a->missing = joined(&missing);
+		a->missing = join_words(&missing);
 		return 0;
 	}
 	set_class(a, "");
 	if (!of->against)
 		return 0;
 	if (speed == KL_SPEED_AMBIGUOUS)
-		return hidden(a);
+		return hide_state(a);
 	if (of->known)
 		a->recovered = part_of(of->known, &a->ratio, v->event->place.id);
 	if (speed != KL_SPEED_FAST)
@@ -165,7 +165,7 @@ int kl_admit_judge(struct kl_attempt *a, struct kl_admit *w, const struct kl_att
 	int err = kl_made_judge(&v, w->o->gate, a->to, of->against ? of->against : of->on, anew);
 
 	a->recovered = -1;
-	if (err < 0 || (err = classify(a, w, of, v)) < 0)
+	if (err < 0 || (err = classify_attempt(a, w, of, v)) < 0)
 		return err;
 	kl_event_free(a->event);
 	a->event = kl_event_ref(v->event);
@@ -174,8 +174,8 @@ int kl_admit_judge(struct kl_attempt *a, struct kl_admit *w, const struct kl_att
 
 /* --- it becomes a commit -------------------------------------------------------------------- */
 
-static int keep(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of,
-		const char *how, const char *source)
+static int keep_attempt(struct kl_attempt *a, struct kl_admit *w, const struct kl_attempt_of *of,
+			const char *how, const char *source)
 {
 	char blob[KL_OID_HEX];
 	struct kl_made m = {
@@ -226,7 +226,7 @@ static int by_tool(struct kl_attempt *a, struct kl_admit *w, const struct kl_att
 	}
 	if (err < 0 || (err = kl_admit_judge(a, w, of)) < 0)
 		return err;
-	return keep(a, w, of, how, NULL);
+	return keep_attempt(a, w, of, how, NULL);
 }
 
 /* --- by a model ------------------------------------------------------------------------------- */
@@ -272,7 +272,7 @@ static int take_edit(struct kl_attempt *a, struct kl_admit *w, const struct kl_a
 	a->to = kl_steal(&said->to);
 	if ((err = kl_admit_judge(a, w, of)) < 0)
 		return no_answer(err);
-	return keep(a, w, of, how, said->source);
+	return keep_attempt(a, w, of, how, said->source);
 }
 
 static int one_turn(struct kl_attempt *a, struct kl_admit *w, struct kl_driver *driver,

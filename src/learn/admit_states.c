@@ -166,7 +166,7 @@ static int add_state(struct kl_admit *w, const struct kl_transition *t, bool las
 }
 
 /* would a pass admit the card? */
-static bool admits(const struct kl_admit_state *s)
+static bool state_admits(const struct kl_admit_state *s)
 {
 	return kl_level_rank(s->level) >= kl_level_rank(KL_LEVEL_OTHER_LINEAGE);
 }
@@ -182,7 +182,7 @@ static int by_order(const void *x, const void *y)
 	int c = (a->why != NULL) - (b->why != NULL);
 
 	if (!c && !a->why)
-		c = (int)admits(b) - (int)admits(a);
+		c = (int)state_admits(b) - (int)state_admits(a);
 	if (!c && !a->why)
 		c = (a->found < b->found) - (a->found > b->found);
 	if (!c && !a->why)

@@ -151,7 +151,7 @@ static char *hex_of(const git_oid *oid)
 	return out;
 }
 
-static int64_t micro(int64_t nano)
+static int64_t nano_to_micro(int64_t nano)
 {
 	return nano < 0 ? -1 : nano / 1000;
 }
@@ -163,7 +163,7 @@ static void fill_control(struct kl_card_control *c, const struct kl_attempt *a)
 		.result = *a->class_ ? KL_RESULT_FAIL : KL_RESULT_PASS,
 		.ratio = a->ratio,
 		.class_ = *a->class_ ? kl_strdup(a->class_) : NULL,
-		.usd = micro(a->nano),
+		.usd = nano_to_micro(a->nano),
 		.event = a->event ? kl_strdup(a->event->id) : NULL,
 	};
 }
@@ -183,7 +183,7 @@ static void fill_point(struct kl_card_trial *r, const struct kl_admit *w, const 
 		kl_card_dims_add(&r->dims, k->dim_name[i], k->dims.v[i]);
 }
 
-static int64_t together(int64_t a, int64_t b)
+static int64_t add_money(int64_t a, int64_t b)
 {
 	return a < 0 ? b : b < 0 ? a : a + b;
 }
@@ -201,7 +201,7 @@ static void fill_row(struct kl_card_trial *r, const struct kl_admit *w, const st
 	r->made = a->event ? hex_of(&a->commit) : NULL;
 	r->how = w->session ? KL_HOW_AGENT : KL_HOW_MECHANICAL;
 	r->repairs = a->repairs;
-	r->usd = micro(a->nano);
+	r->usd = nano_to_micro(a->nano);
 	r->model = a->model ? kl_strdup(a->model) : NULL;
 	r->isolated = true;
 }
@@ -218,7 +218,7 @@ static void fill_trial(struct kl_card_trial *r, const struct trial *t, const str
 	if (t->paired) {
 		kl_strvec_push(&r->with, w->partner->id);
 		r->repairs = t->first.repairs + (t->counts == &t->pair ? t->pair.repairs : 0);
-		r->usd = micro(together(t->first.nano, t->pair.nano));
+		r->usd = nano_to_micro(add_money(t->first.nano, t->pair.nano));
 	}
 	if (t->alone.event || *t->alone.class_)
 		fill_control(&r->alone, &t->alone);
@@ -297,7 +297,7 @@ static const struct kl_card_trial *find_row(const struct kl_card *c, const struc
 	return NULL;
 }
 
-static int put(struct trial *t, struct kl_admit *w, const char *platform)
+static int put_trial(struct trial *t, struct kl_admit *w, const char *platform)
 {
 	const struct kl_contract *k = state_of(w)->state->contract;
 	KL_AUTO(kl_card_freep) struct kl_card *partner = w->partner ? kl_card_copy(w->partner) :
@@ -380,5 +380,5 @@ int kl_admit_trial(struct kl_admit *w)
 	    (err = open_session(w)) < 0 || (w->session && (err = find_facts(w)) < 0) ||
 	    (err = try_all(&t, w)) < 0)
 		return err;
-	return put(&t, w, p.id);
+	return put_trial(&t, w, p.id);
 }

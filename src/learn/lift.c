@@ -186,7 +186,7 @@ static void make_groups(struct groups *out, struct kl_lifter *l)
 
 /* --- which card is it? ------------------------------------------------------------------- */
 
-static bool knows(const struct kl_card *c, const struct kl_lift_group *g)
+static bool knows_group(const struct kl_card *c, const struct kl_lift_group *g)
 {
 	for (size_t i = 0; i < g->n; i++)
 		for (size_t k = 0; k < c->evidence.n; k++)
@@ -195,15 +195,15 @@ static bool knows(const struct kl_card *c, const struct kl_lift_group *g)
 	return false;
 }
 
-static bool same(const char *a, const char *b)
+static bool same_text(const char *a, const char *b)
 {
 	return a && b && !strcmp(a, b);
 }
 
 /* is the card about the launch plan alone? its first carrier shows it */
-static bool fits(const struct kl_card *c, const struct kl_lift_group *g)
+static bool fits_group(const struct kl_card *c, const struct kl_lift_group *g)
 {
-	return same(c->mechanism, g->m->name) && same(c->action, g->action) &&
+	return same_text(c->mechanism, g->m->name) && same_text(c->action, g->action) &&
 	       (c->anchor.construct && !strcmp(c->anchor.construct, "the launch plan")) ==
 		       g->plan_only;
 }
@@ -243,13 +243,13 @@ static struct kl_card *find_card(const struct shelf *s, const struct kl_lift_gro
 
 	for (size_t i = 0; i < s->n; i++) {
 		struct kl_card *c = s->v[i];
-		bool live = c->status != KL_CARD_RETRACTED, it_knows = knows(c, g);
+		bool live = c->status != KL_CARD_RETRACTED, it_knows = knows_group(c, g);
 
 		if (live && it_knows && (!has || kl_lift_outranks(c, has)))
 			has = c;
 		if (!live && it_knows && !gone)
 			gone = c;
-		if (!like && live && fits(c, g))
+		if (!like && live && fits_group(c, g))
 			like = c;
 	}
 	return has ? has : gone ? gone : like;
@@ -297,7 +297,7 @@ static bool is_sound(struct kl_lifter *l, const struct kl_card *c)
 static bool is_twin(struct kl_lifter *l, const struct kl_card *c, const struct kl_card *keep,
 		    const struct kl_lift_group *g)
 {
-	if (c == keep || !fits(c, g) || !fits(keep, g) || !kl_lift_is_lifted(keep) ||
+	if (c == keep || !fits_group(c, g) || !fits_group(keep, g) || !kl_lift_is_lifted(keep) ||
 	    !kl_lift_is_twin(c, g))
 		return false;
 	if (c->ver.n) /* its trials are of its own words */

@@ -13,7 +13,7 @@
 #define MAX_CONSTANTS 6
 
 /* "gemm.cu:consume:12-30 +1" as "consume in gemm.cu" */
-static char *place(const char *locus)
+static char *place_words(const char *locus)
 {
 	size_t file = strcspn(locus, ": "), n;
 	const char *symbol = locus[file] == ':' ? locus + file + 1 : "";
@@ -24,7 +24,7 @@ static char *place(const char *locus)
 	return kl_strndup(locus, file);
 }
 
-static char *construct(const struct kl_lift_group *g)
+static char *construct_words(const struct kl_lift_group *g)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec places = KL_STRVEC_INIT;
 	struct kl_buf b = KL_BUF_INIT;
@@ -33,7 +33,7 @@ static char *construct(const struct kl_lift_group *g)
 		return kl_strdup("the launch plan");
 	for (size_t i = 0; i < g->n; i++)
 		if (g->t[i]->step.locus) {
-			KL_AUTO(kl_freep) char *p = place(g->t[i]->step.locus);
+			KL_AUTO(kl_freep) char *p = place_words(g->t[i]->step.locus);
 
 			if (!kl_strvec_has(&places, p) && places.n < MAX_PLACES)
 				kl_strvec_push(&places, p);
@@ -67,7 +67,7 @@ static char *acts_on(const struct kl_transition *t)
 	return out;
 }
 
-static bool matches(const struct kl_strvec *patterns, const char *fact)
+static bool matches_any(const struct kl_strvec *patterns, const char *fact)
 {
 	for (size_t i = 0; i < patterns->n; i++)
 		if (!fnmatch(patterns->v[i], fact, 0))
@@ -82,7 +82,8 @@ static void find_facts(struct kl_strvec *out, const struct kl_transition *t,
 	KL_AUTO(kl_strvec_release) struct kl_strvec signs = KL_STRVEC_INIT;
 
 	for (size_t i = 0; i < t->had.n; i++)
-		if (matches(&m->fallbacks, t->had.v[i]) && !kl_strvec_has(&m->primary, t->had.v[i]))
+		if (matches_any(&m->fallbacks, t->had.v[i]) &&
+		    !kl_strvec_has(&m->primary, t->had.v[i]))
 			kl_strvec_push(out, t->had.v[i]);
 	kl_lift_signs(&signs, t, m);
 	for (size_t i = 0; i < signs.n; i++)
@@ -228,6 +229,6 @@ void kl_lift_constants(struct kl_card *c, const struct kl_lift_group *g, const c
 
 void kl_lift_anchor(struct kl_card *c, const struct kl_lift_group *g)
 {
-	c->anchor.construct = construct(g);
+	c->anchor.construct = construct_words(g);
 	c->anchor.acts_on = acts_on(g->t[0]);
 }

@@ -58,7 +58,7 @@ void kl_lift_common(struct kl_strvec *out, const struct kl_lift_group *g, const 
 	kl_strvec_uniq(out);
 }
 
-static void carrier(struct kl_card *c, const struct kl_lift_group *g, const char *language)
+static void add_carrier(struct kl_card *c, const struct kl_lift_group *g, const char *language)
 {
 	if (kl_card_carrier(c, language))
 		return;
@@ -209,7 +209,8 @@ static void came_before(struct kl_strvec *out, const struct kl_lifter *l,
 }
 
 /* several lineages agree on what was there first: one alone shows an order, no need */
-static void require(struct kl_card *c, const struct kl_lifter *l, const struct kl_lift_group *g)
+static void add_required(struct kl_card *c, const struct kl_lifter *l,
+			 const struct kl_lift_group *g)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec lineages = KL_STRVEC_INIT;
 
@@ -231,7 +232,8 @@ static void require(struct kl_card *c, const struct kl_lifter *l, const struct k
 }
 
 /* what came later and took away what this one brings */
-static void conflict(struct kl_card *c, const struct kl_lifter *l, const struct kl_transition *t)
+static void add_conflicts(struct kl_card *c, const struct kl_lifter *l,
+			  const struct kl_transition *t)
 {
 	const struct kl_transition *end = l->t->v + l->t->n;
 
@@ -256,7 +258,7 @@ static void conflict(struct kl_card *c, const struct kl_lifter *l, const struct 
 
 /* --- a new card ------------------------------------------------------------------------------- */
 
-static void provide(struct kl_card *c, const struct kl_lift_group *g)
+static void add_provided(struct kl_card *c, const struct kl_lift_group *g)
 {
 	kl_lift_common(&c->provides, g, NULL, kl_lift_delta);
 	for (size_t i = 0; !c->provides.n && i < g->n; i++)
@@ -272,15 +274,15 @@ void kl_lift_word(struct kl_card *c, const struct kl_lifter *l, const struct kl_
 	c->mechanism = kl_strdup(g->m->name);
 	c->action = kl_strdup(g->action);
 	kl_lift_anchor(c, g);
-	provide(c, g);
-	require(c, l, g);
+	add_provided(c, g);
+	add_required(c, l, g);
 	for (size_t i = 0; i < g->n; i++)
-		conflict(c, l, g->t[i]);
+		add_conflicts(c, l, g->t[i]);
 }
 
 /* --- what any card learns --------------------------------------------------------------------- */
 
-static char *hex(const git_oid *oid)
+static char *hex_id(const git_oid *oid)
 {
 	char *out = kl_malloc(KL_OID_HEX);
 
@@ -296,9 +298,9 @@ static void add_evidence(struct kl_card *c, const struct kl_transition *t)
 	struct kl_card_evidence e = {
 		.lineage = kl_strdup(t->lineage),
 		.step = t->step.number,
-		.before = hex(&t->before),
-		.after = hex(&t->after),
-		.rederived = anew ? hex(&t->rederived) : NULL,
+		.before = hex_id(&t->before),
+		.after = hex_id(&t->after),
+		.rederived = anew ? hex_id(&t->rederived) : NULL,
 		.derivation = !anew                    ? KL_DERIVED_INVERSE :
 			      strcmp(how, "rederived") ? KL_DERIVED_UNISOLATED :
 							 KL_DERIVED_ANEW,
@@ -348,7 +350,7 @@ static void add_slower(struct kl_card *c, const struct kl_transition *t)
 }
 
 /* control bytes of a message are no text of a card */
-static char *line(const char *s)
+static char *first_line(const char *s)
 {
 	char *out = kl_strndup(s, 400);
 
@@ -365,7 +367,7 @@ static char *line(const char *s)
 static void add_refusal(struct kl_card *c, const struct kl_refusal *r)
 {
 	const char *words = *r->said ? r->said : r->step.text ? r->step.text : r->step.action;
-	KL_AUTO(kl_freep) char *said = line(words);
+	KL_AUTO(kl_freep) char *said = first_line(words);
 	KL_AUTO(kl_freep) char *id = kl_proposal_slug(r->step.action);
 	const char *class_ = kl_event_class(r->event);
 	struct kl_card_risk risk = { .class_ = kl_strdup(class_), .text = kl_strdup(said) };
@@ -386,7 +388,7 @@ static void add_refusal(struct kl_card *c, const struct kl_refusal *r)
 static void learn_language(struct kl_card *c, const struct kl_lifter *l,
 			   const struct kl_lift_group *g, const char *language)
 {
-	carrier(c, g, language);
+	add_carrier(c, g, language);
 	if (!kl_strvec_has(&c->scope.languages, language)) {
 		kl_lift_find(c, g, language);
 		need_platform(c, l, g, language);

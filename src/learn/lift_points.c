@@ -92,7 +92,7 @@ static void add_points(struct kl_lift_points *out, const struct kl_map *events, 
 	}
 }
 
-static bool cites(const struct kl_card *c, const char *event)
+static bool cites_event(const struct kl_card *c, const char *event)
 {
 	for (size_t i = 0; i < c->evidence.n; i++)
 		if (!strcmp(c->evidence.v[i].event, event))
@@ -107,7 +107,7 @@ int kl_lift_points(struct kl_lift_points *out, const struct kl_lifter *l, const 
 	for (size_t i = 0; i < l->t->n; i++) {
 		const struct kl_transition *t = &l->t->v[i];
 
-		if (!cites(c, t->event->id))
+		if (!cites_event(c, t->event->id))
 			continue;
 		KL_GROW(out->before, out->nbefore + 1, out->before_alloc);
 		out->before[out->nbefore] = (struct kl_target){ .known = KL_KNOWN_INIT };

@@ -26,7 +26,7 @@ struct finder {
 	const char *language; /* that is looked at */
 };
 
-static const struct kl_contract *contract(const struct finder *f, size_t i)
+static const struct kl_contract *contract_at(const struct finder *f, size_t i)
 {
 	return f->p->v[i].t->from->contract;
 }
@@ -36,7 +36,7 @@ static bool is_here(const struct finder *f, size_t i)
 	return kl_lift_is_in(f->p->v[i].t, f->language);
 }
 
-static bool faster(const struct finder *f, size_t i)
+static bool is_faster(const struct finder *f, size_t i)
 {
 	return f->p->v[i].speed == KL_LIFT_FASTER;
 }
@@ -48,7 +48,7 @@ static bool not_faster(const struct finder *f, size_t i)
 
 /* --- into the card ---------------------------------------------------------------------- */
 
-static bool holds(const struct kl_lift_points *p, const char *test)
+static bool test_holds(const struct kl_lift_points *p, const char *test)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (p->v[i].speed == KL_LIFT_FASTER && kl_lift_truth(p, i, test) != KL_TRUE)
@@ -57,7 +57,7 @@ static bool holds(const struct kl_lift_points *p, const char *test)
 }
 
 /* of the points where it was false and slower the slowest one */
-static const struct kl_transition *witness(const struct kl_lift_points *p, const char *test)
+static const struct kl_transition *test_witness(const struct kl_lift_points *p, const char *test)
 {
 	const struct kl_lift_point *best = NULL;
 
@@ -74,8 +74,8 @@ static const struct kl_transition *witness(const struct kl_lift_points *p, const
 }
 
 /* `test` is of one language; what the others do is not said */
-static bool add(const struct finder *f, const char *id, const char *of, const char *test,
-		const char *text)
+static bool add_clause(const struct finder *f, const char *id, const char *of, const char *test,
+		       const char *text)
 {
 	KL_AUTO(kl_freep) char *name = kl_asprintf("%s-%s", id, of);
 	KL_AUTO(kl_freep) char *whole = f->c->scope.languages.n < 2 ?
@@ -85,9 +85,9 @@ static bool add(const struct finder *f, const char *id, const char *of, const ch
 	const struct kl_transition *by;
 
 	if (strlen(whole) > KL_PREDICATE_MAX_TEXT || !kl_slug_ok(name) ||
-	    kl_card_has_pre(f->c, name) || !holds(f->p, whole))
+	    kl_card_has_pre(f->c, name) || !test_holds(f->p, whole))
 		return false;
-	by = witness(f->p, whole);
+	by = test_witness(f->p, whole);
 	KL_GROW(f->c->useful.v, f->c->useful.n + 1, f->c->useful.alloc);
 	f->c->useful.v[f->c->useful.n++] = (struct kl_card_pre){
 		.id = kl_steal(&name),
@@ -100,7 +100,7 @@ static bool add(const struct finder *f, const char *id, const char *of, const ch
 	return true;
 }
 
-static void join(struct kl_buf *out, const struct kl_strvec *v, const char *between)
+static void join_words(struct kl_buf *out, const struct kl_strvec *v, const char *between)
 {
 	for (size_t i = 0; i < v->n; i++)
 		kl_buf_addf(out, "%s%s", i ? between : "", v->v[i]);
@@ -130,7 +130,7 @@ static void replaced_by(struct kl_strvec *out, const struct kl_transition *t,
 }
 
 /* was it there, too, where nothing was gained? "mma" says what "mma.bf16" does */
-static bool tells(const struct finder *f, const struct kl_strvec *all, const char *fact)
+static bool tells_apart(const struct finder *f, const struct kl_strvec *all, const char *fact)
 {
 	KL_AUTO(kl_freep) char *test = test_of(fact);
 
@@ -156,7 +156,7 @@ static void find_replaced(const struct finder *f)
 	for (size_t i = 0; i < f->p->n; i++) {
 		KL_AUTO(kl_strvec_release) struct kl_strvec one = KL_STRVEC_INIT;
 
-		if (!is_here(f, i) || !faster(f, i))
+		if (!is_here(f, i) || !is_faster(f, i))
 			continue;
 		replaced_by(&one, f->p->v[i].t, f->m);
 		if (first)
@@ -166,16 +166,16 @@ static void find_replaced(const struct finder *f)
 		first = false;
 	}
 	for (size_t i = 0; i < all.n && facts.n < MAX_FACTS; i++)
-		if (tells(f, &all, all.v[i])) {
+		if (tells_apart(f, &all, all.v[i])) {
 			kl_strvec_push(&facts, all.v[i]);
 			kl_strvec_take(&tests, test_of(all.v[i]));
 		}
 	if (!facts.n)
 		return;
-	join(&test, &tests, " || ");
+	join_words(&test, &tests, " || ");
 	kl_buf_adds(&text, "wherever it was faster it took the place of ");
-	join(&text, &facts, ", ");
-	add(f, "replaces", f->language, test.ptr, text.ptr);
+	join_words(&text, &facts, ", ");
+	add_clause(f, "replaces", f->language, test.ptr, text.ptr);
 }
 
 /* --- what was there before ------------------------------------------------------------------ */
@@ -193,7 +193,7 @@ static bool came_after(const struct kl_lifter *l, const struct kl_transition *t,
 
 static bool same_case(const struct finder *f, size_t a, size_t b)
 {
-	const struct kl_contract *x = contract(f, a), *y = contract(f, b);
+	const struct kl_contract *x = contract_at(f, a), *y = contract_at(f, b);
 	const struct kl_dims *d = kl_contract_point(x, f->p->v[a].point - 1, NULL);
 	const struct kl_dims *e = kl_contract_point(y, f->p->v[b].point - 1, NULL);
 
@@ -212,7 +212,7 @@ static bool has_contrast(const struct finder *f, const char *test)
 		if (!is_here(f, i) || !not_faster(f, i) || kl_lift_truth(f->p, i, test) != KL_FALSE)
 			continue;
 		for (size_t k = 0; k < f->p->n; k++)
-			if (is_here(f, k) && faster(f, k) && same_case(f, i, k))
+			if (is_here(f, k) && is_faster(f, k) && same_case(f, i, k))
 				return true;
 	}
 	return false;
@@ -231,7 +231,7 @@ static bool has_order(const struct finder *f, const char *fact, const char *test
 			continue;
 		if (not_faster(f, i) && kl_lift_truth(f->p, i, test) != KL_FALSE)
 			return false;
-		if (faster(f, i)) {
+		if (is_faster(f, i)) {
 			several |= lineage && strcmp(lineage, f->p->v[i].t->lineage) != 0;
 			lineage = f->p->v[i].t->lineage;
 		}
@@ -243,14 +243,14 @@ static bool has_order(const struct finder *f, const char *fact, const char *test
 static const char *fact_before(const struct finder *f, const struct kl_mechanism *m)
 {
 	for (size_t i = 0; i < f->p->n; i++)
-		if (is_here(f, i) && faster(f, i) && !came_after(f->l, f->p->v[i].t, m->name))
+		if (is_here(f, i) && is_faster(f, i) && !came_after(f->l, f->p->v[i].t, m->name))
 			return NULL;
 	for (size_t k = 0; k < m->primary.n; k++) {
 		KL_AUTO(kl_freep) char *test = test_of(m->primary.v[k]);
 		bool all = true;
 
 		for (size_t i = 0; all && i < f->p->n; i++)
-			all = !is_here(f, i) || !faster(f, i) ||
+			all = !is_here(f, i) || !is_faster(f, i) ||
 			      kl_lift_truth(f->p, i, test) == KL_TRUE;
 		if (all)
 			return m->primary.v[k];
@@ -276,10 +276,10 @@ static bool find_before(const struct finder *f)
 	}
 	if (!facts.n)
 		return false;
-	join(&test, &tests, " && ");
+	join_words(&test, &tests, " && ");
 	kl_buf_adds(&text, "wherever it was faster there was before: ");
-	join(&text, &facts, ", ");
-	return add(f, "after", f->language, test.ptr, text.ptr);
+	join_words(&text, &facts, ", ");
+	return add_clause(f, "after", f->language, test.ptr, text.ptr);
 }
 
 /* --- sizes ------------------------------------------------------------------------------------ */
@@ -300,8 +300,8 @@ static bool is_in(const struct finder *f, const struct frame *w, size_t i)
 {
 	const struct kl_lift_point *v = &f->p->v[i];
 
-	return is_here(f, i) && (faster(f, i) || not_faster(f, i)) &&
-	       (!w->op || !strcmp(contract(f, i)->op, w->op)) &&
+	return is_here(f, i) && (is_faster(f, i) || not_faster(f, i)) &&
+	       (!w->op || !strcmp(contract_at(f, i)->op, w->op)) &&
 	       (!w->dtype || !strcmp(v->t->dtype, w->dtype)) &&
 	       !strcmp(v->t->platform, w->platform);
 }
@@ -309,13 +309,13 @@ static bool is_in(const struct finder *f, const struct frame *w, size_t i)
 /*
  * is one known by that key wherever it was measured, and all gains lie on one side of all others?
  */
-static bool parts(struct parting *out, const struct finder *f, const struct frame *w,
-		  const char *key)
+static bool parts_points(struct parting *out, const struct finder *f, const struct frame *w,
+			 const char *key)
 {
 	int64_t least[2] = { INT64_MAX, INT64_MAX }, most[2] = { INT64_MIN, INT64_MIN }, v;
 
 	for (size_t i = 0; i < f->p->n; i++) {
-		int side = faster(f, i);
+		int side = is_faster(f, i);
 
 		if (!is_in(f, w, i))
 			continue;
@@ -371,7 +371,7 @@ static bool add_parting(const struct finder *f, const char *id, const char *of, 
 	write_side(&text, s, n, true);
 	kl_buf_adds(&text, ", not at ");
 	write_side(&text, s, n, false);
-	return add(f, id, of, test.ptr, text.ptr);
+	return add_clause(f, id, of, test.ptr, text.ptr);
 }
 
 /*
@@ -379,13 +379,13 @@ static bool add_parting(const struct finder *f, const char *id, const char *of, 
  */
 static bool find_dims(const struct finder *f, size_t at)
 {
-	const struct kl_contract *c = contract(f, at);
+	const struct kl_contract *c = contract_at(f, at);
 	const struct frame w = { c->op, f->p->v[at].t->dtype, f->p->v[at].t->platform };
 	struct parting s[MAX_SIZES];
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->dims.n; i++) {
-		if (!parts(&s[n], f, &w, c->dim_name[i]))
+		if (!parts_points(&s[n], f, &w, c->dim_name[i]))
 			continue;
 		if (++n == MAX_SIZES)
 			break;
@@ -400,9 +400,9 @@ static bool has_several_ops(const struct finder *f, const struct frame *w)
 	for (size_t i = 0; i < f->p->n; i++) {
 		if (!is_in(f, w, i))
 			continue;
-		if (op && strcmp(op, contract(f, i)->op))
+		if (op && strcmp(op, contract_at(f, i)->op))
 			return true;
-		op = contract(f, i)->op;
+		op = contract_at(f, i)->op;
 	}
 	return false;
 }
@@ -421,7 +421,7 @@ static bool find_extent(const struct finder *f, size_t at)
 		KL_AUTO(kl_freep) char *key = kl_asprintf("extent(%s)", roles->v[i]);
 		struct parting s;
 
-		if (!parts(&s, f, &w, key))
+		if (!parts_points(&s, f, &w, key))
 			continue;
 		if (found)
 			return false;
@@ -443,7 +443,7 @@ static bool find_figure(const struct finder *f, size_t at)
 	for (size_t i = 0; i < f->p->n; i++)
 		n += is_in(f, &w, i);
 	for (size_t i = 0; n >= LEAST_POINTS && i < KL_ARRAY_SIZE(figure); i++) {
-		if (!parts(&s, f, &w, figure[i]))
+		if (!parts_points(&s, f, &w, figure[i]))
 			continue;
 		if (best.key)
 			return false;
@@ -459,7 +459,7 @@ static bool at_each_gain(const struct finder *f, find_fn *find)
 	bool some = false;
 
 	for (size_t i = 0; i < f->p->n; i++)
-		if (is_here(f, i) && faster(f, i))
+		if (is_here(f, i) && is_faster(f, i))
 			some |= find(f, i);
 	return some;
 }
@@ -471,7 +471,7 @@ static void find_in_language(const struct finder *f)
 	bool some = false;
 
 	for (size_t i = 0; i < f->p->n; i++)
-		some |= is_here(f, i) && faster(f, i);
+		some |= is_here(f, i) && is_faster(f, i);
 	if (!some)
 		return;
 	if (f->m)

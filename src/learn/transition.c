@@ -105,8 +105,8 @@ static bool is_gate(const struct kl_event *e, enum kl_verdict verdict)
  * of a state's events the newest that passed and, where `vs` is given, was compared with that
  * surface
  */
-static const struct kl_event *pick(const struct source *s, const struct kl_strvec *ids,
-				   const char *surface, const char *vs)
+static const struct kl_event *pick_event(const struct source *s, const struct kl_strvec *ids,
+					 const char *surface, const char *vs)
 {
 	const struct kl_event *best = NULL;
 
@@ -128,7 +128,7 @@ static void set_features(struct kl_strvec *out, const struct kl_event *e)
 		kl_strvec_copy(out, &e->facts.features);
 }
 
-static void note(struct source *s, const struct kl_step *step, const char *why)
+static void note_left_out(struct source *s, const struct kl_step *step, const char *why)
 {
 	kl_strvec_pushf(&s->t->notes, "%s step %d (%s): %s", s->lineage, step->number,
 			step->action ? step->action : "-", why);
@@ -166,7 +166,7 @@ static int read_rederived(struct kl_transition *t, git_oid *tree, struct source 
 	if ((err = read_surface(&made, &made_tree, s, commit)) < 0 ||
 	    (err = events_of(&ids, s, commit)) < 0)
 		return err;
-	t->confirmed = kl_event_ref(pick(s, &ids, made->digest, NULL));
+	t->confirmed = kl_event_ref(pick_event(s, &ids, made->digest, NULL));
 	if (!t->confirmed || !t->step.derivation || strcmp(t->step.derivation, "rederived"))
 		return 0;
 	kl_surface_free(t->to);
@@ -175,7 +175,8 @@ static int read_rederived(struct kl_transition *t, git_oid *tree, struct source 
 	return 0;
 }
 
-static int diff(struct kl_transition *t, struct source *s, const git_oid *from, const git_oid *to)
+static int diff_states(struct kl_transition *t, struct source *s, const git_oid *from,
+		       const git_oid *to)
 {
 	struct kl_buf b = KL_BUF_INIT;
 	int err = kl_repo_diff(&b, s->repo, from, to, NULL);
@@ -193,7 +194,7 @@ static void move_on(struct source *s, struct kl_surface *at, const struct kl_eve
 	set_features(&s->had, event);
 }
 
-static void add(struct source *s, struct kl_transition *t)
+static void add_transition(struct source *s, struct kl_transition *t)
 {
 	KL_GROW(s->t->v, s->t->n + 1, s->t->alloc);
 	s->t->v[s->t->n++] = *t;
@@ -201,9 +202,9 @@ static void add(struct source *s, struct kl_transition *t)
 }
 
 /* tau_i, once K_i's files and events are read */
-static int make(struct kl_transition *t, struct source *s, size_t i, const struct kl_commit *c,
-		const struct kl_strvec *ids, const struct kl_surface *at,
-		const struct kl_event *state)
+static int make_transition(struct kl_transition *t, struct source *s, size_t i,
+			   const struct kl_commit *c, const struct kl_strvec *ids,
+			   const struct kl_surface *at, const struct kl_event *state)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec has = KL_STRVEC_INIT;
 	git_oid tree, before_tree;
@@ -211,7 +212,7 @@ static int make(struct kl_transition *t, struct source *s, size_t i, const struc
 
 	t->before = s->commit[i - 1];
 	t->after = s->commit[i];
-	t->event = kl_event_ref(pick(s, ids, at->digest, s->before_surface));
+	t->event = kl_event_ref(pick_event(s, ids, at->digest, s->before_surface));
 	set_features(&has, state);
 	kl_strvec_minus(&t->gained, &has, &s->had);
 	kl_strvec_minus(&t->lost, &s->had, &has);
@@ -225,7 +226,7 @@ static int make(struct kl_transition *t, struct source *s, size_t i, const struc
 	t->dtype = kl_target_dtype(t->from->contract);
 	if (!*t->dtype)
 		t->dtype = "none";
-	return diff(t, s, &before_tree, &tree);
+	return diff_states(t, s, &before_tree, &tree);
 }
 
 static int read_step(struct source *s, size_t i)
@@ -244,13 +245,13 @@ static int read_step(struct source *s, size_t i)
 	    (err = events_of(&ids, s, &s->commit[i])) < 0)
 		return err;
 	t.said = first_line(c.message);
-	state = pick(s, &ids, at->digest, NULL);
-	if (i && (err = make(&t, s, i, &c, &ids, at, state)) < 0)
+	state = pick_event(s, &ids, at->digest, NULL);
+	if (i && (err = make_transition(&t, s, i, &c, &ids, at, state)) < 0)
 		return err;
 	if (i && t.event)
-		add(s, &t);
+		add_transition(s, &t);
 	else if (i)
-		note(s, &t.step, "no gate event compares it with the state before");
+		note_left_out(s, &t.step, "no gate event compares it with the state before");
 	move_on(s, kl_steal(&at), state);
 	return 0;
 }
@@ -319,7 +320,7 @@ static void source_release(struct source *s)
 
 /* --- branches -------------------------------------------------------------------------------- */
 
-static int chain(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *tip)
+static int commit_chain(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *tip)
 {
 	KL_AUTO(kl_freep) git_oid *list = NULL;
 	size_t alloc = 0;
@@ -360,7 +361,7 @@ static int load_ref(struct kl_transitions *t, struct kl_repo *r, const char *ref
 	int err;
 
 	if ((err = kl_view_split(&workload, &name, ref)) < 0 ||
-	    (err = kl_refs_get(&tip, r, ref)) < 0 || (err = chain(&list, &s.n, r, &tip)) < 0)
+	    (err = kl_refs_get(&tip, r, ref)) < 0 || (err = commit_chain(&list, &s.n, r, &tip)) < 0)
 		return err;
 	s.commit = list;
 	s.lineage = kl_asprintf("%s/%s", workload, name);

@@ -33,7 +33,7 @@ void kl_witness_release(struct kl_witness *w)
 }
 
 /* what belongs to one condition */
-static void forget(struct kl_seeker *s)
+static void forget_results(struct kl_seeker *s)
 {
 	kl_clauses_release(&s->clauses);
 	kl_keep_release(&s->keep);
@@ -44,7 +44,7 @@ static void forget(struct kl_seeker *s)
 
 static void seeker_release(struct kl_seeker *s)
 {
-	forget(s);
+	forget_results(s);
 	for (size_t i = 0; i < s->ngate; i++) {
 		kl_gate_free(s->gate[i].gate);
 		free(s->gate[i].platform);
@@ -179,7 +179,7 @@ static int seek_pre(struct kl_seeker *s, size_t pre)
 	KL_AUTO(kl_freep) char *chain = kl_asprintf("refs/klineage/trials/%s", s->card->id);
 	int err;
 
-	forget(s);
+	forget_results(s);
 	if ((err = kl_clauses_split(&s->clauses, p->test)) < 0)
 		return err;
 	s->keep = (struct kl_keep){ .repo = s->o->repo, .chain = chain };
@@ -190,7 +190,7 @@ static int seek_pre(struct kl_seeker *s, size_t pre)
 			err = ask_clause(s, i);
 	if (!err && !s->o->dry && any_decided(s->r))
 		err = kl_witness_put(s, pre);
-	forget(s);
+	forget_results(s);
 	return err;
 }
 

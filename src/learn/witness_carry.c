@@ -24,8 +24,8 @@ static int is_false(bool *yes, struct kl_seeker *s, const struct kl_transition *
 	return 0;
 }
 
-static int apply(struct kl_surface **out, struct kl_seeker *s, const struct kl_gate *g,
-		 const struct kl_transition *t)
+static int apply_carrier(struct kl_surface **out, struct kl_seeker *s, const struct kl_gate *g,
+			 const struct kl_transition *t)
 {
 	const char *how;
 
@@ -54,9 +54,9 @@ static void carried_release(struct carried *k)
 }
 
 /* takes the verdict */
-static int take(struct carried *k, struct kl_seeker *s, struct kl_witness_clause *c,
-		const struct kl_transition *t, const struct kl_surface *made,
-		struct kl_judgement **v)
+static int take_verdict(struct carried *k, struct kl_seeker *s, struct kl_witness_clause *c,
+			const struct kl_transition *t, const struct kl_surface *made,
+			struct kl_judgement **v)
 {
 	bool pass = kl_witness_passed(*v);
 	struct kl_judgement **first = pass ? &k->right : &k->wrong;
@@ -91,17 +91,17 @@ static int try_on(struct carried *k, struct kl_seeker *s, struct kl_witness_clau
 	kl_strvec_pushf(&c->plan, "%s K_%d, by the carrier", t->lineage, t->step.number - 1);
 	if (s->o->dry)
 		return 0;
-	if ((err = kl_witness_gate(&g, s, "")) < 0 || (err = apply(&made, s, g, t)) < 0)
+	if ((err = kl_witness_gate(&g, s, "")) < 0 || (err = apply_carrier(&made, s, g, t)) < 0)
 		return kl_witness_unsure(s, c, err);
 	if ((err = kl_witness_judge(&v, s, c, g, made, true)) < 0 || !v)
 		return err;
-	return take(k, s, c, t, made, &v);
+	return take_verdict(k, s, c, t, made, &v);
 }
 
 /*
  * states differ in other things, too: only what is so of all of them says something of the clause
  */
-static void conclude(struct carried *k, struct kl_seeker *s, struct kl_witness_clause *c)
+static void conclude_clause(struct carried *k, struct kl_seeker *s, struct kl_witness_clause *c)
 {
 	if (k->right && k->wrong) { /* says more than what was said of points */
 		free(c->why);
@@ -134,6 +134,6 @@ int kl_witness_by_carrier(struct kl_seeker *s, size_t i)
 		err = try_on(&got, s, c, t);
 	}
 	if (!err)
-		conclude(&got, s, c);
+		conclude_clause(&got, s, c);
 	return err;
 }

@@ -6,7 +6,7 @@
 #include "learn/witness_parts.h"
 
 /* where among the new points did it fail? -1: elsewhere; a launch fails before the first one */
-static int where(const struct kl_widening *w, const struct kl_judgement *v)
+static int failed_where(const struct kl_widening *w, const struct kl_judgement *v)
 {
 	const json_t *failure = json_object_get(v->event->correct, "failure");
 
@@ -25,7 +25,7 @@ static bool may_count(struct kl_witness_clause *c, const struct kl_widening *w,
 	else if (launch && strstr(v->event->message, "does not hold"))
 		kl_witness_leave_open(
 			c, "its launch plan itself refuses such a point: nothing was run");
-	else if (where(w, v) < 0)
+	else if (failed_where(w, v) < 0)
 		kl_witness_leave_open(c, "it failed where the condition holds, too");
 	else
 		return true;
@@ -36,17 +36,17 @@ static bool may_count(struct kl_witness_clause *c, const struct kl_widening *w,
 /*
  * the state before must be right there: it has all of the kernel but the step, and the same oracle
  */
-static int control(struct kl_seeker *s, struct kl_witness_clause *c, struct kl_gate *g,
-		   const struct kl_transition *t, const struct kl_widening *w,
-		   const struct kl_judgement *v)
+static int run_control(struct kl_seeker *s, struct kl_witness_clause *c, struct kl_gate *g,
+		       const struct kl_transition *t, const struct kl_widening *w,
+		       const struct kl_judgement *v)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *before = NULL;
-	int at = where(w, v), err = kl_witness_judge(&before, s, c, g, w->from, true);
+	int at = failed_where(w, v), err = kl_witness_judge(&before, s, c, g, w->from, true);
 	KL_AUTO(kl_freep) char *point = NULL;
 
 	if (err < 0 || !before)
 		return err;
-	if (!kl_witness_passed(before) && where(w, before) <= at) {
+	if (!kl_witness_passed(before) && failed_where(w, before) <= at) {
 		kl_witness_leave_open(c, "the state before the step fails there, too");
 		return 0;
 	}
@@ -87,7 +87,7 @@ int kl_witness_at_points(struct kl_seeker *s, struct kl_witness_clause *c,
 	if ((err = kl_witness_judge(&v, s, c, g, w.to, true)) < 0 || !v)
 		return err;
 	if (!kl_witness_passed(v))
-		return may_count(c, &w, v) ? control(s, c, g, t, &w, v) : 0;
+		return may_count(c, &w, v) ? run_control(s, c, g, t, &w, v) : 0;
 	if ((err = kl_witness_keep(s, t, kl_witness_commit(t), w.to, v, w.words)) < 0)
 		return err;
 	kl_witness_passes(s, c, v,

@@ -11,8 +11,8 @@
 
 /* --- capabilities: a platform that lacks one -------------------------------------------------- */
 
-static size_t shared(const struct kl_taxonomy *tax, const struct kl_capset *a,
-		     const struct kl_capset *b)
+static size_t shared_count(const struct kl_taxonomy *tax, const struct kl_capset *a,
+			   const struct kl_capset *b)
 {
 	size_t n = 0;
 
@@ -38,19 +38,20 @@ static bool is_false_on(struct kl_seeker *s, const struct kl_transition *t, size
 }
 
 /* of its kind, nearest first: what else it lacks would fail for its own reasons */
-static size_t lacking(const struct kl_tax_platform *out[MAX_PLATFORMS], struct kl_seeker *s,
-		      const struct kl_transition *t, const struct kl_target *at, size_t i)
+static size_t lacking_platforms(const struct kl_tax_platform *out[MAX_PLATFORMS],
+				struct kl_seeker *s, const struct kl_transition *t,
+				const struct kl_target *at, size_t i)
 {
 	const struct kl_taxonomy *tax = s->o->tax;
 	size_t kind = strcspn(at->platform, "/") + 1, n = 0;
 
 	for (size_t p = 0; p < tax->nplatform; p++) {
 		const struct kl_tax_platform *one = &tax->platform[p];
-		size_t near = shared(tax, &one->has, &at->caps), k = n;
+		size_t near = shared_count(tax, &one->has, &at->caps), k = n;
 
 		if (strncmp(one->name, at->platform, kind) || !is_false_on(s, t, i, one->name))
 			continue;
-		for (; k && shared(tax, &out[k - 1]->has, &at->caps) < near; k--)
+		for (; k && shared_count(tax, &out[k - 1]->has, &at->caps) < near; k--)
 			if (k < MAX_PLATFORMS)
 				out[k] = out[k - 1];
 		if (k < MAX_PLATFORMS)
@@ -82,7 +83,7 @@ static void ported_release(struct ported *p)
 }
 
 /* *why (owned): what the compiler says against it; NULL: it compiles */
-static int compiles(char **why, struct kl_gate *g, const struct kl_surface *s)
+static int does_compile(char **why, struct kl_gate *g, const struct kl_surface *s)
 {
 	KL_AUTO(kl_facts_release) struct kl_facts f = { 0 };
 	int err = kl_gate_facts(&f, g, s);
@@ -95,8 +96,8 @@ static int compiles(char **why, struct kl_gate *g, const struct kl_surface *s)
 	return 0;
 }
 
-static int port(struct ported *out, struct kl_seeker *s, const struct kl_transition *t,
-		const char *platform)
+static int port_state(struct ported *out, struct kl_seeker *s, const struct kl_transition *t,
+		      const char *platform)
 {
 	const struct kl_backend *backend = kl_backend_of(t->to->contract);
 	KL_AUTO(kl_freep) char *to = NULL, *from = NULL;
@@ -108,8 +109,8 @@ static int port(struct ported *out, struct kl_seeker *s, const struct kl_transit
 	if (runs_elsewhere(t))
 		return kl_witness_gate(&out->gate, s, platform);
 	if ((err = kl_witness_gate(&out->gate, s, "")) < 0 ||
-	    (err = compiles(&from, out->gate, out->from)) < 0 ||
-	    (err = compiles(&to, out->gate, out->to)) < 0)
+	    (err = does_compile(&from, out->gate, out->from)) < 0 ||
+	    (err = does_compile(&to, out->gate, out->to)) < 0)
 		return err;
 	if (from)
 		return kl_error(KL_ENO, "the state before the step is not for %s either: %.200s",
@@ -164,7 +165,7 @@ static int ask_platform(struct kl_seeker *s, struct kl_witness_clause *c,
 	kl_strvec_pushf(&c->plan, "%s K_%d for %s", t->lineage, t->step.number, platform);
 	if (s->o->dry)
 		return 0;
-	if ((err = port(&p, s, t, platform)) < 0)
+	if ((err = port_state(&p, s, t, platform)) < 0)
 		return kl_witness_unsure(s, c, err);
 	err = kl_witness_judge(&v, s, c, p.gate, p.to, runs_elsewhere(t));
 	if (err < 0 || !v)
@@ -191,7 +192,7 @@ int kl_witness_on_platforms(struct kl_seeker *s, struct kl_witness_clause *c,
 			    const struct kl_transition *t, const struct kl_target *at, size_t i)
 {
 	const struct kl_tax_platform *p[MAX_PLATFORMS];
-	size_t n = lacking(p, s, t, at, i);
+	size_t n = lacking_platforms(p, s, t, at, i);
 	int err = 0;
 
 	if (!n)

@@ -179,7 +179,7 @@ static void forget_pre(struct kl_card *c, const char *id)
  * what is open stays one condition, what is witnessed has one of its own for each event, the rest
  * goes
  */
-static void change(struct kl_card *c, const struct kl_seeker *s, size_t pre)
+static void change_card(struct kl_card *c, const struct kl_seeker *s, size_t pre)
 {
 	struct kl_card_pre old = take_pre(c, pre);
 	char *open = test_of(s, old.test, KL_WITNESS_OPEN);
@@ -201,7 +201,7 @@ static void change(struct kl_card *c, const struct kl_seeker *s, size_t pre)
 
 /* --- into the library ------------------------------------------------------------------------- */
 
-static void say(struct kl_buf *body, const struct kl_witness_clause *k)
+static void add_result(struct kl_buf *body, const struct kl_witness_clause *k)
 {
 	kl_buf_addf(body, "%s%s: ", body->len ? "\n" : "", k->text);
 	if (k->end == KL_WITNESS_FAILS)
@@ -223,11 +223,11 @@ int kl_witness_put(struct kl_seeker *s, size_t pre)
 
 	for (size_t i = 0; i < s->r->n; i++) {
 		n[s->r->clause[i].end]++;
-		say(&body, &s->r->clause[i]);
+		add_result(&body, &s->r->clause[i]);
 	}
 	subject = kl_asprintf("witness: %s '%s', %zu witnessed, %zu not needed", s->card->id,
 			      s->r->pre, n[KL_WITNESS_FAILS], n[KL_WITNESS_PASSES]);
-	change(card, s, pre);
+	change_card(card, s, pre);
 	if ((err = KL_FAULT("witness-put")) < 0)
 		return err;
 	err = kl_library_put(s->o->library, &(struct kl_library_change){

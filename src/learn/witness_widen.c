@@ -51,7 +51,7 @@ char *kl_witness_point_words(const struct kl_contract *c, const struct kl_dims *
 
 /* --- the domain without the clause ------------------------------------------------------------ */
 
-static struct kl_predicate *parse(const char *text)
+static struct kl_predicate *parse_predicate(const char *text)
 {
 	struct kl_predicate *p = NULL;
 
@@ -61,11 +61,11 @@ static struct kl_predicate *parse(const char *text)
 }
 
 /* what is left of a promise that the clause follows from: its other conjuncts */
-static void relax(struct kl_strvec *domain, struct kl_strvec *dropped, const char *item,
-		  const char *clause)
+static void relax_clause(struct kl_strvec *domain, struct kl_strvec *dropped, const char *item,
+			 const char *clause)
 {
-	KL_AUTO(kl_predicate_freep) struct kl_predicate *old = parse(item);
-	KL_AUTO(kl_predicate_freep) struct kl_predicate *now = parse(clause);
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *old = parse_predicate(item);
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *now = parse_predicate(clause);
 	KL_AUTO(kl_strvec_release) struct kl_strvec left = KL_STRVEC_INIT;
 	enum kl_relation r = old && now ? kl_predicate_relation(old, now, &left) :
 					  KL_RELATION_OTHER;
@@ -80,7 +80,7 @@ static void relax(struct kl_strvec *domain, struct kl_strvec *dropped, const cha
 
 /* --- the contract's text ---------------------------------------------------------------------- */
 
-static struct kl_yaml *texts(const struct kl_strvec *v)
+static struct kl_yaml *texts_value(const struct kl_strvec *v)
 {
 	struct kl_yaml *seq = kl_yaml_new_seq();
 
@@ -89,7 +89,7 @@ static struct kl_yaml *texts(const struct kl_strvec *v)
 	return seq;
 }
 
-static struct kl_yaml *point(const struct kl_contract *c, const struct kl_dims *d)
+static struct kl_yaml *point_value(const struct kl_contract *c, const struct kl_dims *d)
 {
 	struct kl_yaml *map = kl_yaml_new_map();
 
@@ -102,14 +102,15 @@ static struct kl_yaml *point(const struct kl_contract *c, const struct kl_dims *
 	return map;
 }
 
-static struct kl_yaml *points(const struct kl_contract *c, const struct kl_dims *more, size_t n)
+static struct kl_yaml *points_value(const struct kl_contract *c, const struct kl_dims *more,
+				    size_t n)
 {
 	struct kl_yaml *seq = kl_yaml_new_seq();
 
 	for (size_t i = 0; i < c->nalso; i++)
-		kl_yaml_push(seq, point(c, &c->also[i]));
+		kl_yaml_push(seq, point_value(c, &c->also[i]));
 	for (size_t i = 0; i < n; i++)
-		kl_yaml_push(seq, point(c, &more[i]));
+		kl_yaml_push(seq, point_value(c, &more[i]));
 	return seq;
 }
 
@@ -129,14 +130,14 @@ static int write_contract(struct kl_buf *out, const struct kl_surface *s,
 		kl_yaml_put(made, top->key[i], top->item[i]);
 		top->item[i] = kl_yaml_new_map();
 	}
-	kl_yaml_put(made, "domain", texts(domain));
-	kl_yaml_put(made, "also", points(s->contract, more, n));
+	kl_yaml_put(made, "domain", texts_value(domain));
+	kl_yaml_put(made, "also", points_value(s->contract, more, n));
 	kl_yaml_emit(out, made);
 	return 0;
 }
 
-static int rewrite(struct kl_surface **out, const struct kl_surface *s,
-		   const struct kl_strvec *domain, const struct kl_dims *more, size_t n)
+static int rewrite_contract(struct kl_surface **out, const struct kl_surface *s,
+			    const struct kl_strvec *domain, const struct kl_dims *more, size_t n)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err = write_contract(&text, s, domain, more, n);
@@ -149,7 +150,7 @@ static int rewrite(struct kl_surface **out, const struct kl_surface *s,
 /* a promise like the contract's, in other words: "N % BN == 0" */
 static bool is_promise(const char *item, const struct kl_strvec *keys)
 {
-	KL_AUTO(kl_predicate_freep) struct kl_predicate *p = parse(item);
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *p = parse_predicate(item);
 	KL_AUTO(kl_strvec_release) struct kl_strvec own = KL_STRVEC_INIT;
 
 	if (!p || (!strchr(item, '%') && !strstr(item, "==")))
@@ -188,7 +189,7 @@ static int write_plan(struct kl_buf *out, const struct kl_file *f, const struct 
 /* the surface whose plan does not ask for what the clause is about */
 static int relax_plan(struct kl_surface **out, const struct kl_surface *s, const char *clause)
 {
-	KL_AUTO(kl_predicate_freep) struct kl_predicate *p = parse(clause);
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *p = parse_predicate(clause);
 	KL_AUTO(kl_strvec_release) struct kl_strvec keys = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_file edit = { .path = s->contract->launch };
@@ -228,7 +229,7 @@ static void search_release(struct search *s)
 	free(s->order);
 }
 
-static int64_t bytes(const struct kl_contract *c, const struct kl_dims *d)
+static int64_t point_bytes(const struct kl_contract *c, const struct kl_dims *d)
 {
 	int64_t n;
 
@@ -244,10 +245,11 @@ static void order_points(struct search *s)
 
 	s->order = kl_calloc(n + 1, sizeof(*s->order));
 	for (size_t i = 0; i < n; i++) {
-		int64_t own = bytes(s->c, kl_contract_point(s->c, i, NULL));
+		int64_t own = point_bytes(s->c, kl_contract_point(s->c, i, NULL));
 		size_t k = i;
 
-		for (; k && bytes(s->c, kl_contract_point(s->c, s->order[k - 1], NULL)) > own; k--)
+		for (; k && point_bytes(s->c, kl_contract_point(s->c, s->order[k - 1], NULL)) > own;
+		     k--)
 			s->order[k] = s->order[k - 1];
 		s->order[k] = i;
 		if (own > s->most && own < INT64_MAX)
@@ -273,14 +275,15 @@ static bool is_alone(const struct search *s, const struct kl_dims *d)
 		if (kl_target_test_at(s->of->at, test, s->c, d) != want)
 			return false;
 	}
-	return bytes(s->c, d) <= 2 * s->most;
+	return point_bytes(s->c, d) <= 2 * s->most;
 }
 
-static bool stands(struct search *s, const struct kl_surface *surface, const struct kl_dims *d)
+static bool clause_stands(struct search *s, const struct kl_surface *surface,
+			  const struct kl_dims *d)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *there = NULL;
 	KL_AUTO(kl_launch_freep) struct kl_launch *plan = NULL;
-	int err = rewrite(&there, surface, &s->domain, d, 1);
+	int err = rewrite_contract(&there, surface, &s->domain, d, 1);
 
 	if (!err && there->contract->launch)
 		err = kl_launch_read(&plan, there, false);
@@ -291,10 +294,10 @@ static bool stands(struct search *s, const struct kl_surface *surface, const str
 	return !err;
 }
 
-static bool fits(struct search *s, const struct kl_dims *d)
+static bool point_fits(struct search *s, const struct kl_dims *d)
 {
-	return is_alone(s, d) && (!s->to_stands || stands(s, s->to, d)) &&
-	       (!s->from_stands || stands(s, s->from, d));
+	return is_alone(s, d) && (!s->to_stands || clause_stands(s, s->to, d)) &&
+	       (!s->from_stands || clause_stands(s, s->from, d));
 }
 
 static void look_around(struct kl_widening *out, struct search *s, size_t max)
@@ -310,7 +313,7 @@ static void look_around(struct kl_widening *out, struct search *s, size_t max)
 				d.v[i] += step[k];
 				for (size_t j = 0; j < out->n; j++)
 					known |= !memcmp(&out->point[j], &d, sizeof(d));
-				if (d.v[i] < 1 || known || !fits(s, &d))
+				if (d.v[i] < 1 || known || !point_fits(s, &d))
 					continue;
 				out->point[out->n++] = d;
 				if (out->n == max)
@@ -319,7 +322,7 @@ static void look_around(struct kl_widening *out, struct search *s, size_t max)
 }
 
 /* where both kernels can be launched; else where this one can */
-static void look(struct kl_widening *out, struct search *s)
+static void look_wider(struct kl_widening *out, struct search *s)
 {
 	s->to_stands = s->from_stands = kl_backend_of(s->c)->device != NULL;
 	look_around(out, s, KL_WITNESS_POINTS);
@@ -333,7 +336,7 @@ static int find_points(struct kl_widening *out, struct search *s)
 	const char *clause = s->of->clauses->v.v[s->of->i];
 	int err = 0;
 
-	look(out, s);
+	look_wider(out, s);
 	if (!out->n && s->required) {
 		if ((err = relax_plan(&s->relaxed[0], s->of->to, clause)) < 0 ||
 		    (err = relax_plan(&s->relaxed[1], s->of->from, clause)) < 0)
@@ -341,7 +344,7 @@ static int find_points(struct kl_widening *out, struct search *s)
 		s->to = s->relaxed[0];
 		s->from = s->relaxed[1];
 		s->required = false;
-		look(out, s);
+		look_wider(out, s);
 	}
 	if (!out->n && s->required)
 		return kl_error(KL_ENO,
@@ -353,7 +356,7 @@ static int find_points(struct kl_widening *out, struct search *s)
 			kl_error(KL_ENO, "no point near those that are judged has it alone false");
 }
 
-static void say(struct kl_widening *out, const struct kl_contract *c)
+static void describe_widening(struct kl_widening *out, const struct kl_contract *c)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
@@ -384,8 +387,8 @@ int kl_widen(struct kl_widening *out, const struct kl_widen_of *of)
 	int err;
 
 	for (size_t i = 0; i < s.c->ndomain; i++)
-		relax(&s.domain, &w.dropped, s.c->domain_text[i], of->clauses->v.v[of->i]);
-	if ((err = rewrite(&s.wide, of->to, &s.domain, NULL, 0)) < 0)
+		relax_clause(&s.domain, &w.dropped, s.c->domain_text[i], of->clauses->v.v[of->i]);
+	if ((err = rewrite_contract(&s.wide, of->to, &s.domain, NULL, 0)) < 0)
 		return no_contract(err);
 	if (s.c->nalso + KL_WITNESS_POINTS > KL_MAX_ALSO)
 		return kl_error(KL_ENO, "the contract has too many points for more");
@@ -393,10 +396,10 @@ int kl_widen(struct kl_widening *out, const struct kl_widen_of *of)
 	if ((err = find_points(&w, &s)) < 0)
 		return err;
 	w.first = kl_contract_npoints(s.c);
-	if ((err = rewrite(&w.to, s.to, &s.domain, w.point, w.n)) < 0 ||
-	    (err = rewrite(&w.from, s.from, &s.domain, w.point, w.n)) < 0)
+	if ((err = rewrite_contract(&w.to, s.to, &s.domain, w.point, w.n)) < 0 ||
+	    (err = rewrite_contract(&w.from, s.from, &s.domain, w.point, w.n)) < 0)
 		return no_contract(err);
-	say(&w, s.c);
+	describe_widening(&w, s.c);
 	*out = w;
 	w = (struct kl_widening){ 0 };
 	return 0;

@@ -127,7 +127,7 @@ static void give_up(struct kl_wording *w, const struct kl_card *c, const char *w
 	kl_strvec_pushf(&w->lift->notes, "%s keeps its measured words: %s", c->id, why);
 }
 
-static int take(struct kl_wording_group *g, const char *reply)
+static int take_reply(struct kl_wording_group *g, const char *reply)
 {
 	KL_AUTO(kl_words_release) struct kl_words words = { 0 };
 	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
@@ -161,7 +161,7 @@ static int run_conversation(struct kl_driver *driver, struct kl_wording_group *g
 		kl_wording_compose(&turn, g, driver->dialogue.kind);
 		if ((err = kl_driver_ask(&reply, driver, &turn)) < 0)
 			return err;
-		if ((err = kl_driver_accept(driver, take(g, reply))) <= 0)
+		if ((err = kl_driver_accept(driver, take_reply(g, reply))) <= 0)
 			return err < 0 ? err : 1;
 	}
 	return 0;

@@ -133,7 +133,7 @@ static bool is_first(const struct kl_wording_group *g, size_t i)
 	return true;
 }
 
-static char *steps(const struct kl_wording_group *g)
+static char *describe_steps(const struct kl_wording_group *g)
 {
 	struct kl_buf b = KL_BUF_INIT;
 	size_t n = g->n < KL_WORDING_STEPS ? g->n : KL_WORDING_STEPS;
@@ -147,7 +147,7 @@ static char *steps(const struct kl_wording_group *g)
 	return kl_buf_detach(&b);
 }
 
-static char *refused(const struct kl_wording_group *g)
+static char *describe_refused(const struct kl_wording_group *g)
 {
 	struct kl_buf b = KL_BUF_INIT;
 
@@ -167,7 +167,7 @@ static char *refused(const struct kl_wording_group *g)
 	return kl_buf_detach(&b);
 }
 
-static char *card(const struct kl_wording_group *g)
+static char *describe_card(const struct kl_wording_group *g)
 {
 	const struct kl_card *c = g->r->card;
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
@@ -191,9 +191,9 @@ void kl_wording_compose(struct kl_driver_turn *out, const struct kl_wording_grou
 {
 	out->state = kl_wording_first(g)->from;
 	out->layout = g->t[0]->from;
-	kl_prompt_set(&out->values, "CARD", card(g));
-	kl_prompt_set(&out->values, "STEPS", steps(g));
-	kl_prompt_set(&out->values, "REFUSED", refused(g));
+	kl_prompt_set(&out->values, "CARD", describe_card(g));
+	kl_prompt_set(&out->values, "STEPS", describe_steps(g));
+	kl_prompt_set(&out->values, "REFUSED", describe_refused(g));
 	kl_buf_adds(&out->key, kind == KL_DIALOGUE_AGAIN ? "again\n" : "");
 	group_key(&out->key, g);
 }

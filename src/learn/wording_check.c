@@ -11,9 +11,9 @@
 
 #define PLAN "the launch plan" /* of a card that is about it alone (lift_fill.c) */
 
-static int bad(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static int refuse_wording(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-static int bad(const char *fmt, ...)
+static int refuse_wording(const char *fmt, ...)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	va_list ap;
@@ -57,7 +57,7 @@ static bool tells_speed(const char *s)
 static int check_text(const char *text, const char *what)
 {
 	if (tells_speed(text))
-		return bad(
+		return refuse_wording(
 			"%s tells a speed; how much it gained stands in the card as it was measured: "
 			"'%.80s'",
 			what, text);
@@ -70,7 +70,7 @@ static int check_portable(const struct kl_wording_group *g, const char *text, co
 	for (size_t i = 0; i < g->n; i++)
 		for (size_t k = 0; k < g->t[i]->from->nfile; k++)
 			if (strstr(text, g->t[i]->from->file[k].path))
-				return bad(
+				return refuse_wording(
 					"%s names the file '%s' of one kernel; say it for any kernel",
 					what, g->t[i]->from->file[k].path);
 	return check_text(text, what);
@@ -103,16 +103,16 @@ static int check_key(const struct kl_wording_group *g, const char *id, const cha
 	KL_AUTO(kl_freep) char *cap = member_of(key, "cap");
 
 	if (has && !kl_strvec_has(&g->features, has))
-		return bad(
+		return refuse_wording(
 			"the condition '%s' asks for the feature '%s', which no state here has and no "
 			"mechanism knows",
 			id, has);
 	if (cap && kl_taxonomy_cap(g->w->tax, cap) < 0)
-		return bad(
+		return refuse_wording(
 			"the condition '%s' asks for the capability '%s', which the table does not have",
 			id, cap);
 	if (!known_somewhere(g, key))
-		return bad(
+		return refuse_wording(
 			"the condition '%s' asks for '%s', of which nothing is known at any of the steps",
 			id, key);
 	return 0;
@@ -128,7 +128,7 @@ static int check_names(const struct kl_wording_group *g, const struct kl_words_p
 		return kl_error_in(err, "the test of '%s'", p->id);
 	kl_predicate_keys(&keys, parsed);
 	if (!keys.n)
-		return bad("the test of '%s' asks for nothing", p->id);
+		return refuse_wording("the test of '%s' asks for nothing", p->id);
 	for (size_t i = 0; i < keys.n; i++)
 		if ((err = check_key(g, p->id, keys.v[i])) < 0)
 			return err;
@@ -148,7 +148,7 @@ static int check_steps(struct kl_wording_group *g, const struct kl_words_pre *p)
 		enum kl_truth truth = kl_target_test(&g->before[i], p->test, p->sound, &why);
 
 		if (p->sound && truth == KL_FALSE)
-			return bad(
+			return refuse_wording(
 				"'%s' cannot be sound: %s step %d was accepted, and there it is false "
 				"(%s)",
 				p->id, g->t[i]->lineage, g->t[i]->step.number, why.ptr);
@@ -156,15 +156,15 @@ static int check_steps(struct kl_wording_group *g, const struct kl_words_pre *p)
 			(p->sound || g->n == 1 || kl_lift_speed_of(g->t[i]) == KL_SPEED_FAST);
 	}
 	if (!seen)
-		return bad("'%s' is true of none of the steps%s: '%s'", p->id,
-			   p->sound ? "" : " that were faster", p->test);
+		return refuse_wording("'%s' is true of none of the steps%s: '%s'", p->id,
+				      p->sound ? "" : " that were faster", p->test);
 	return 0;
 }
 
 /* --- labels ------------------------------------------------------------------------------- */
 
 /* "R2": its index; -1 */
-static long label(const char *s, char kind, size_t n)
+static long label_number(const char *s, char kind, size_t n)
 {
 	char rest;
 	unsigned long i;
@@ -175,7 +175,7 @@ static long label(const char *s, char kind, size_t n)
 	return (long)i - 1;
 }
 
-static size_t shown(const struct kl_wording_group *g)
+static size_t shown_steps(const struct kl_wording_group *g)
 {
 	return g->n < KL_WORDING_STEPS ? g->n : KL_WORDING_STEPS;
 }
@@ -184,17 +184,18 @@ static int find_witness(const struct kl_refusal **out, struct kl_wording_group *
 			const struct kl_words_pre *p)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf why = KL_BUF_INIT;
-	long i = label(p->witness, 'R', g->nrefused);
+	long i = label_number(p->witness, 'R', g->nrefused);
 
 	if (i < 0)
-		return bad("the witness '%.20s' of '%s' is none of the refused steps R1 to R%zu",
-			   p->witness, p->id, g->nrefused);
+		return refuse_wording(
+			"the witness '%.20s' of '%s' is none of the refused steps R1 to R%zu",
+			p->witness, p->id, g->nrefused);
 	if (p->test && !g->known[i])
-		return bad("%s cannot be the witness of '%s': its files are not here", p->witness,
-			   p->id);
+		return refuse_wording("%s cannot be the witness of '%s': its files are not here",
+				      p->witness, p->id);
 	if (p->test && kl_target_test(&g->at[i], p->test, true, &why) != KL_FALSE)
-		return bad("%s is no witness of '%s': the test is not false there (%s)", p->witness,
-			   p->id, why.ptr);
+		return refuse_wording("%s is no witness of '%s': the test is not false there (%s)",
+				      p->witness, p->id, why.ptr);
 	*out = g->refused[i];
 	return 0;
 }
@@ -208,7 +209,7 @@ static int add_pre(struct kl_card *c, struct kl_wording_group *g, const struct k
 	int err = check_text(p->text, "a condition");
 
 	if (kl_card_has_pre(c, p->id))
-		return bad("the card has a condition '%s' already", p->id);
+		return refuse_wording("the card has a condition '%s' already", p->id);
 	if (!err && p->test)
 		err = check_names(g, p);
 	if (!err && p->test)
@@ -236,20 +237,23 @@ static int add_pre(struct kl_card *c, struct kl_wording_group *g, const struct k
 }
 
 /* what a risk cites failed so, or was slower */
-static int cite(struct kl_strvec *events, const struct kl_wording_group *g, const char *word,
-		const char *class_)
+static int cite_events(struct kl_strvec *events, const struct kl_wording_group *g, const char *word,
+		       const char *class_)
 {
-	long r = label(word, 'R', g->nrefused), t = label(word, 'T', shown(g));
+	long r = label_number(word, 'R', g->nrefused), t = label_number(word, 'T', shown_steps(g));
 	const char *was = r >= 0 ? kl_event_class(g->refused[r]->event) :
 			  t >= 0 && kl_lift_speed_of(g->t[t]) == KL_SPEED_SLOW ? "slower" :
 										 "";
 
 	if (r < 0 && t < 0)
-		return bad("a risk cites '%.20s', which is none of the steps shown", word);
+		return refuse_wording("a risk cites '%.20s', which is none of the steps shown",
+				      word);
 	if (!*was)
-		return bad("a risk cites %s, which did not fail and was not slower", word);
+		return refuse_wording("a risk cites %s, which did not fail and was not slower",
+				      word);
 	if (strcmp(was, class_))
-		return bad("a risk of class '%.40s' cites %s, which was '%s'", class_, word, was);
+		return refuse_wording("a risk of class '%.40s' cites %s, which was '%s'", class_,
+				      word, was);
 	kl_strvec_push(events, r >= 0 ? g->refused[r]->event->id : g->t[t]->event->id);
 	return 0;
 }
@@ -263,13 +267,13 @@ static int add_risk(struct kl_card *c, const struct kl_wording_group *g,
 	int err = check_text(r->text, "a risk");
 
 	if (r->violates && !kl_card_has_pre(c, r->violates))
-		return bad("a risk violates '%.40s', and the card has no such condition",
-			   r->violates);
+		return refuse_wording("a risk violates '%.40s', and the card has no such condition",
+				      r->violates);
 	kl_strvec_split(&labels, r->events, ", ");
 	if (!labels.n || !strcmp(r->events, "-"))
-		return bad("a risk cites no step: what nobody saw fail is no risk here");
+		return refuse_wording("a risk cites no step: what nobody saw fail is no risk here");
 	for (size_t i = 0; !err && i < labels.n; i++)
-		err = cite(&events, g, labels.v[i], r->class_);
+		err = cite_events(&events, g, labels.v[i], r->class_);
 	if (err < 0)
 		return err;
 	risk.class_ = kl_strdup(r->class_);
@@ -294,7 +298,7 @@ static int form_of(enum kl_carrier_form *out, const char *word)
 			*out = form[i];
 			return 0;
 		}
-	return bad(
+	return refuse_wording(
 		"a carrier has the form annotated-snippet, schedule, pseudocode or prose, not '%.40s'; "
 		"what tools apply is taken from the steps",
 		word);
@@ -317,16 +321,17 @@ static int add_carrier(struct kl_card *c, const struct kl_wording_group *g,
 	int err = form_of(&form, k->form);
 
 	if (!err && !t)
-		err = bad("a carrier is in '%.40s', and none of the steps is", k->language);
+		err = refuse_wording("a carrier is in '%.40s', and none of the steps is",
+				     k->language);
 	if (!err && !*k->text)
-		err = bad("a carrier is empty");
+		err = refuse_wording("a carrier is empty");
 	if (!err && form == KL_CARRIER_PROSE)
 		err = check_text(k->text, "a carrier");
 	for (size_t i = 0; !err && i < c->carriers.n; i++)
 		if (!strcmp(c->carriers.v[i].language, k->language) &&
 		    c->carriers.v[i].form == form)
-			err = bad("a second carrier of the form '%s' in '%s'", k->form,
-				  k->language);
+			err = refuse_wording("a second carrier of the form '%s' in '%s'", k->form,
+					     k->language);
 	if (err < 0)
 		return err;
 	KL_GROW(c->carriers.v, c->carriers.n + 1, c->carriers.alloc);
@@ -339,7 +344,7 @@ static int add_carrier(struct kl_card *c, const struct kl_wording_group *g,
 	return 0;
 }
 
-static void replace(char **field, const char *text)
+static void replace_text(char **field, const char *text)
 {
 	free(*field);
 	*field = kl_strdup(text);
@@ -364,7 +369,7 @@ int kl_wording_check(struct kl_card **out, struct kl_wording_group *g, const str
 	if (!err)
 		err = check_portable(g, w->acts_on, "'acts-on'");
 	if (!err && !strcmp(w->construct, PLAN) && strcmp(c->anchor.construct, PLAN))
-		err = bad("the construct is not the launch plan alone");
+		err = refuse_wording("the construct is not the launch plan alone");
 	for (size_t i = 0; !err && i < w->npre; i++)
 		err = add_pre(c, g, &w->pre[i]);
 	for (size_t i = 0; !err && i < w->nrisk; i++)
@@ -373,11 +378,11 @@ int kl_wording_check(struct kl_card **out, struct kl_wording_group *g, const str
 		err = add_carrier(c, g, &w->carrier[i]);
 	if (err < 0)
 		return err;
-	replace(&c->intent, w->intent);
+	replace_text(&c->intent, w->intent);
 	/* what the launch plan alone is about tells cards apart, and stays */
 	if (strcmp(c->anchor.construct, PLAN))
-		replace(&c->anchor.construct, w->construct);
-	replace(&c->anchor.acts_on, w->acts_on);
+		replace_text(&c->anchor.construct, w->construct);
+	replace_text(&c->anchor.acts_on, w->acts_on);
 	kl_card_normalize(c);
 	return read_again(out, c);
 }

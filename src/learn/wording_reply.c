@@ -41,7 +41,7 @@ static void or_null(char **s)
 	}
 }
 
-static int room(const struct kl_scan *s, size_t n, const char *what)
+static int check_room(const struct kl_scan *s, size_t n, const char *what)
 {
 	return n < KL_WORDS_MOST ? 0 : kl_scan_bad(s, "more than %d %s", KL_WORDS_MOST, what);
 }
@@ -75,7 +75,7 @@ static int take_card(struct kl_words *w, struct kl_scan *s, const struct kl_scan
 
 static int take_carrier(struct kl_words *w, struct kl_scan *s, const struct kl_scan_tag *t)
 {
-	int err = room(s, w->ncarrier, "carriers");
+	int err = check_room(s, w->ncarrier, "carriers");
 	struct kl_words_carrier *c = &w->carrier[w->ncarrier];
 	const struct kl_scan_field list[] = { { "language", &c->language }, { "form", &c->form } };
 
@@ -90,7 +90,7 @@ static int take_carrier(struct kl_words *w, struct kl_scan *s, const struct kl_s
 static int take_pre(struct kl_words *w, struct kl_scan *s, const struct kl_scan_tag *t)
 {
 	KL_AUTO(kl_freep) char *kind = NULL;
-	int err = room(s, w->npre, "conditions");
+	int err = check_room(s, w->npre, "conditions");
 	struct kl_words_pre *p = &w->pre[w->npre];
 	const struct kl_scan_field list[] = {
 		{ "id", &p->id },           { "kind", &kind },    { "test", &p->test },
@@ -119,7 +119,7 @@ static int take_pre(struct kl_words *w, struct kl_scan *s, const struct kl_scan_
 
 static int take_risk(struct kl_words *w, struct kl_scan *s, const struct kl_scan_tag *t)
 {
-	int err = room(s, w->nrisk, "risks");
+	int err = check_room(s, w->nrisk, "risks");
 	struct kl_words_risk *r = &w->risk[w->nrisk];
 	const struct kl_scan_field list[] = {
 		{ "class", &r->class_ },
@@ -138,7 +138,7 @@ static int take_risk(struct kl_words *w, struct kl_scan *s, const struct kl_scan
 	return no_empty(s, r->text, "text");
 }
 
-static int take(struct kl_words *w, struct kl_scan *s, const struct kl_scan_tag *t)
+static int take_tag(struct kl_words *w, struct kl_scan *s, const struct kl_scan_tag *t)
 {
 	static const struct {
 		const char *name;
@@ -169,7 +169,7 @@ int kl_words_parse(struct kl_words *out, const char *text, size_t len)
 
 	while (!err && kl_scan_take(&l, &s))
 		if (kl_scan_tag(&t, &s, l))
-			err = take(&w, &s, &t);
+			err = take_tag(&w, &s, &t);
 	if (!err && !w.intent)
 		err = kl_error(KL_EINVALID, "the reply has no <card>");
 	if (err < 0)
