@@ -34,7 +34,7 @@ static void exporter_release(struct exporter *x)
 	kl_buf_release(&x->events);
 }
 
-static int put(struct exporter *x, const char *path, const void *data, size_t n, int mode)
+static int put_file(struct exporter *x, const char *path, const void *data, size_t n, int mode)
 {
 	KL_AUTO(kl_freep) char *full = kl_fs_join(x->dir, path);
 	int err = kl_fs_mkdir_of(full);
@@ -60,8 +60,8 @@ static int put_root(struct exporter *x, const git_oid *tree)
 		else
 			err = kl_repo_blob_read(&text, x->repo, &blobs.b[i].oid, MAX_BLOB);
 		if (!err)
-			err = put(x, path, text.ptr, text.len,
-				  blobs.b[i].mode & 0100 ? 0755 : 0644);
+			err = put_file(x, path, text.ptr, text.len,
+				       blobs.b[i].mode & 0100 ? 0755 : 0644);
 	}
 	kl_blobs_release(&blobs);
 	return err;
@@ -112,7 +112,7 @@ static int put_patch(struct exporter *x, const char *file, const git_oid *commit
 	kl_oid_hex(hex, commit);
 	kl_mail_write(&mail, hex, c.author, c.author_time, c.author_offset, c.message, diff.ptr);
 	kl_commit_release(&c);
-	return put(x, file, mail.ptr, mail.len, 0644);
+	return put_file(x, file, mail.ptr, mail.len, 0644);
 }
 
 static void set_oid(json_t *j, const char *key, const git_oid *oid)
@@ -123,7 +123,7 @@ static void set_oid(json_t *j, const char *key, const git_oid *oid)
 	kl_json_set_str(j, key, hex);
 }
 
-static int root(struct exporter *x)
+static int export_root(struct exporter *x)
 {
 	struct kl_commit c = { 0 };
 	json_t *j = json_object();
@@ -143,8 +143,8 @@ static int root(struct exporter *x)
 }
 
 /* K_i' stands on K_{i-1}, like K_i */
-static int rederived(struct exporter *x, size_t i, const git_oid *second, const git_oid *before,
-		     json_t *entry)
+static int export_rederived(struct exporter *x, size_t i, const git_oid *second,
+			    const git_oid *before, json_t *entry)
 {
 	KL_AUTO(kl_freep) char *file = patch_name("rederived/", i, x->view.step[i].step.action);
 	git_oid tree;
@@ -158,7 +158,7 @@ static int rederived(struct exporter *x, size_t i, const git_oid *second, const 
 	return put_events(x, second);
 }
 
-static int step(struct exporter *x, size_t i)
+static int export_step(struct exporter *x, size_t i)
 {
 	const struct kl_view_step *s = &x->view.step[i];
 	KL_AUTO(kl_freep) char *file = patch_name("", i, s->step.action);
@@ -174,7 +174,7 @@ static int step(struct exporter *x, size_t i)
 	if ((err = kl_repo_tree_of(&before, x->repo, &x->view.step[i - 1].commit)) < 0 ||
 	    (err = kl_repo_tree_of(&after, x->repo, &s->commit)) < 0 ||
 	    (err = kl_repo_parents(&parent, &n, x->repo, &s->commit)) < 0 ||
-	    (n > 1 && (err = rederived(x, i, &parent[1], &before, entry)) < 0) ||
+	    (n > 1 && (err = export_rederived(x, i, &parent[1], &before, entry)) < 0) ||
 	    (err = put_patch(x, file, &s->commit, &before, &after)) < 0)
 		return err;
 	return put_events(x, &s->commit);
@@ -226,8 +226,8 @@ static int contract_dir(char **out, struct exporter *x, const git_oid *rejected)
 	return kl_error(KL_EINVALID, "no contract of '%s' in a rejected state", x->view.workload);
 }
 
-static int rejection(struct exporter *x, const struct kl_view_rejection *v, size_t number,
-		     const struct kl_map *trees)
+static int export_rejection(struct exporter *x, const struct kl_view_rejection *v, size_t number,
+			    const struct kl_map *trees)
 {
 	KL_AUTO(kl_freep) char *file = patch_name("rejected/", number, v->step.action);
 	KL_AUTO(kl_freep) char *dir = NULL;
@@ -255,7 +255,7 @@ static int rejection(struct exporter *x, const struct kl_view_rejection *v, size
 	return put_events(x, &v->commit);
 }
 
-static int rejections(struct exporter *x)
+static int export_rejections(struct exporter *x)
 {
 	KL_AUTO(kl_map_release) struct kl_map trees = KL_MAP_INIT;
 	int err = 0;
@@ -270,7 +270,7 @@ static int rejections(struct exporter *x)
 		kl_map_put(&trees, hex, &x->view.step[i]);
 	}
 	for (size_t i = x->rejections.n; !err && i-- > 0;)
-		err = rejection(x, &x->rejections.r[i], x->rejections.n - i, &trees);
+		err = export_rejection(x, &x->rejections.r[i], x->rejections.n - i, &trees);
 	return err;
 }
 
@@ -297,16 +297,16 @@ static int write_all(struct exporter *x)
 
 	kl_json_set(x->index, "steps", json_array());
 	kl_json_set(x->index, "rejected", json_array());
-	if ((err = root(x)) < 0)
+	if ((err = export_root(x)) < 0)
 		return err;
 	for (size_t i = 1; i < x->view.n; i++)
-		if ((err = step(x, i)) < 0)
+		if ((err = export_step(x, i)) < 0)
 			return err;
-	if ((err = rejections(x)) < 0 ||
-	    (err = put(x, "gate.jsonl", x->events.ptr, x->events.len, 0644)) < 0)
+	if ((err = export_rejections(x)) < 0 ||
+	    (err = put_file(x, "gate.jsonl", x->events.ptr, x->events.len, 0644)) < 0)
 		return err;
 	kl_json_pretty(&text, x->index);
-	return put(x, "lineage.json", text.ptr, text.len, 0644);
+	return put_file(x, "lineage.json", text.ptr, text.len, 0644);
 }
 
 int kl_export_write(struct kl_repo *r, const char *workload, const char *name, const char *dir,

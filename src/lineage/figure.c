@@ -19,7 +19,7 @@ static const char style[] =
 	".span{stroke:#0b7285;stroke-width:1.5}.base{stroke:#c92a2a;stroke-dasharray:5 4}"
 	".up{fill:#2b8a3e}.down{fill:#c92a2a}.whisker{stroke:currentColor;stroke-width:1}</style>";
 
-static void begin(struct kl_buf *b, int height, const char *title)
+static void begin_figure(struct kl_buf *b, int height, const char *title)
 {
 	kl_buf_addf(b,
 		    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
@@ -29,20 +29,21 @@ static void begin(struct kl_buf *b, int height, const char *title)
 	kl_buf_addf(b, "</title>%s\n", style);
 }
 
-static void end(struct kl_buf *b)
+static void end_figure(struct kl_buf *b)
 {
 	kl_buf_adds(b, "</svg>\n");
 }
 
-static void line(struct kl_buf *b, const char *class_, double x1, double y1, double x2, double y2)
+static void draw_line(struct kl_buf *b, const char *class_, double x1, double y1, double x2,
+		      double y2)
 {
 	kl_buf_addf(b, "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
 		    class_, x1, y1, x2, y2);
 }
 
 /* `anchor`: start, middle, end; `turn` in degrees */
-static void text(struct kl_buf *b, double x, double y, const char *anchor, int turn,
-		 const char *words)
+static void draw_text(struct kl_buf *b, double x, double y, const char *anchor, int turn,
+		      const char *words)
 {
 	kl_buf_addf(b, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"", x, y, anchor);
 	if (turn)
@@ -52,7 +53,7 @@ static void text(struct kl_buf *b, double x, double y, const char *anchor, int t
 	kl_buf_adds(b, "</text>\n");
 }
 
-static void number(char out[32], double x)
+static void format_number(char out[32], double x)
 {
 	char factor[24];
 
@@ -65,14 +66,14 @@ struct axis {
 	double lo, hi, from, to;
 };
 
-static double at(const struct axis *a, double x)
+static double axis_position(const struct axis *a, double x)
 {
 	x = fmin(fmax(x, a->lo), a->hi);
 	return a->from + (log(x) - log(a->lo)) / (log(a->hi) - log(a->lo)) * (a->to - a->from);
 }
 
 /* Room around what is shown, and never nothing. */
-static void widen(struct axis *a)
+static void widen_axis(struct axis *a)
 {
 	a->lo /= 1.06;
 	a->hi *= 1.06;
@@ -83,7 +84,7 @@ static void widen(struct axis *a)
 }
 
 /* Round factors: 1, 2, 5 of each power of ten, fewer where they would crowd. */
-static size_t ticks(double out[64], const struct axis *a)
+static size_t axis_ticks(double out[64], const struct axis *a)
 {
 	static const double steps[] = { 1, 2, 5 };
 	double decades = log10(a->hi / a->lo);
@@ -114,7 +115,7 @@ static const char *name_of(const struct kl_view_step *s, size_t i)
 
 /* --- the trace ------------------------------------------------------------------ */
 
-static double speed(const struct kl_view_step *s, size_t i)
+static double step_speed(const struct kl_view_step *s, size_t i)
 {
 	return i ? (double)s->root.ppm / 1e6 : 1;
 }
@@ -125,13 +126,13 @@ static bool is_known(const struct kl_view_step *s, size_t i)
 }
 
 /* The vendor's kernel against K_0, by the last state that was compared with it; 0: none was. */
-static double baseline(const struct kl_view *v, const char **name)
+static double expert_baseline(const struct kl_view *v, const char **name)
 {
 	for (size_t i = v->n; i-- > 0;) {
 		if (v->step[i].baseline_ppm <= 0 || !is_known(&v->step[i], i))
 			continue;
 		*name = v->step[i].baseline;
-		return speed(&v->step[i], i) * 1e6 / (double)v->step[i].baseline_ppm;
+		return step_speed(&v->step[i], i) * 1e6 / (double)v->step[i].baseline_ppm;
 	}
 	return 0;
 }
@@ -139,15 +140,16 @@ static double baseline(const struct kl_view *v, const char **name)
 static void vertical_axis(struct kl_buf *b, const struct axis *y, double left, double right)
 {
 	double tick[64];
-	size_t n = ticks(tick, y);
+	size_t n = axis_ticks(tick, y);
 	char words[24];
 
 	for (size_t i = 0; i < n; i++) {
-		line(b, "grid", left, at(y, tick[i]), right, at(y, tick[i]));
+		draw_line(b, "grid", left, axis_position(y, tick[i]), right,
+			  axis_position(y, tick[i]));
 		snprintf(words, sizeof(words), "%g×", tick[i]);
-		text(b, left - 6, at(y, tick[i]) + 4, "end", 0, words);
+		draw_text(b, left - 6, axis_position(y, tick[i]) + 4, "end", 0, words);
 	}
-	line(b, "axis", left, y->from, left, y->to);
+	draw_line(b, "axis", left, y->from, left, y->to);
 }
 
 static void trace_range(struct axis *y, const struct kl_view *v, double base)
@@ -165,7 +167,7 @@ static void trace_range(struct axis *y, const struct kl_view *v, double base)
 		y->lo = fmin(y->lo, base);
 		y->hi = fmax(y->hi, base);
 	}
-	widen(y);
+	widen_axis(y);
 }
 
 static void trace_point(struct kl_buf *b, const struct kl_view_step *s, size_t i, double x,
@@ -174,11 +176,11 @@ static void trace_point(struct kl_buf *b, const struct kl_view_step *s, size_t i
 	char words[32];
 
 	if (i && s->root.lo > 0)
-		line(b, "span", x, at(y, (double)s->root.lo / 1e6), x,
-		     at(y, (double)s->root.hi / 1e6));
-	number(words, speed(s, i));
+		draw_line(b, "span", x, axis_position(y, (double)s->root.lo / 1e6), x,
+			  axis_position(y, (double)s->root.hi / 1e6));
+	format_number(words, step_speed(s, i));
 	kl_buf_addf(b, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"><title>", x,
-		    at(y, speed(s, i)));
+		    axis_position(y, step_speed(s, i)));
 	kl_html_addf(b, "K_%zu %s: %s", i, name_of(s, i), words);
 	kl_buf_adds(b, "</title></circle>\n");
 }
@@ -191,20 +193,22 @@ void kl_figure_trace(struct kl_buf *svg, const struct kl_view *v)
 	struct axis y = { .from = bottom, .to = top };
 	const char *what = "";
 
-	base = baseline(v, &what);
+	base = expert_baseline(v, &what);
 	trace_range(&y, v, base);
-	begin(svg, 430, "speed against K_0");
+	begin_figure(svg, 430, "speed against K_0");
 	vertical_axis(svg, &y, left, right);
-	line(svg, "axis", left, bottom, right, bottom);
+	draw_line(svg, "axis", left, bottom, right, bottom);
 	if (base > 0) {
-		line(svg, "base", left, at(&y, base), right, at(&y, base));
-		text(svg, right, at(&y, base) - 5, "end", 0, what);
+		draw_line(svg, "base", left, axis_position(&y, base), right,
+			  axis_position(&y, base));
+		draw_text(svg, right, axis_position(&y, base) - 5, "end", 0, what);
 	}
 	kl_buf_adds(svg, "<polyline class=\"line\" points=\"");
 	for (size_t i = 0; i < v->n; i += stride)
 		if (is_known(&v->step[i], i))
 			kl_buf_addf(svg, "%s%.1f,%.1f", drawn++ ? " " : "",
-				    left + 20 + gap * (double)i, at(&y, speed(&v->step[i], i)));
+				    left + 20 + gap * (double)i,
+				    axis_position(&y, step_speed(&v->step[i], i)));
 	kl_buf_adds(svg, "\"/>\n");
 	for (size_t i = 0; i < v->n; i += stride)
 		if (is_known(&v->step[i], i))
@@ -213,9 +217,9 @@ void kl_figure_trace(struct kl_buf *svg, const struct kl_view *v)
 		KL_AUTO(kl_freep) char *words = kl_asprintf("K_%zu %.18s", i,
 							    name_of(&v->step[i], i));
 
-		text(svg, left + 24 + gap * (double)i, bottom + 16, "end", -45, words);
+		draw_text(svg, left + 24 + gap * (double)i, bottom + 16, "end", -45, words);
 	}
-	end(svg);
+	end_figure(svg);
 }
 
 /* --- the steps -------------------------------------------------------------------- */
@@ -238,21 +242,23 @@ void kl_figure_steps(struct kl_buf *svg, const struct kl_view *v)
 		x.lo = fmin(x.lo, (double)(r->lo > 0 ? r->lo : r->ppm) / 1e6);
 		x.hi = fmax(x.hi, (double)(r->hi > 0 ? r->hi : r->ppm) / 1e6);
 	}
-	widen(&x);
-	begin(svg, height, "each step against the one before");
-	nticks = ticks(tick, &x);
+	widen_axis(&x);
+	begin_figure(svg, height, "each step against the one before");
+	nticks = axis_ticks(tick, &x);
 	for (size_t i = 0; i < nticks; i++) {
-		line(svg, "grid", at(&x, tick[i]), 16, at(&x, tick[i]), height - 34);
+		draw_line(svg, "grid", axis_position(&x, tick[i]), 16, axis_position(&x, tick[i]),
+			  height - 34);
 		snprintf(words, sizeof(words), "%g×", tick[i]);
-		text(svg, at(&x, tick[i]), height - 16, "middle", 0, words);
+		draw_text(svg, axis_position(&x, tick[i]), height - 16, "middle", 0, words);
 	}
 	for (size_t i = 1; i < n; i++) {
 		const struct kl_ratio *r = &v->step[i].prev;
-		double y = 10 + 22 * (double)i, a = at(&x, 1), b = at(&x, (double)r->ppm / 1e6);
+		double y = 10 + 22 * (double)i, a = axis_position(&x, 1),
+		       b = axis_position(&x, (double)r->ppm / 1e6);
 		KL_AUTO(kl_freep) char *label = kl_asprintf("K_%zu %.24s", i,
 							    name_of(&v->step[i], i));
 
-		text(svg, left - 8, y + 9, "end", 0, label);
+		draw_text(svg, left - 8, y + 9, "end", 0, label);
 		if (r->ppm <= 0)
 			continue;
 		kl_buf_addf(
@@ -260,13 +266,13 @@ void kl_figure_steps(struct kl_buf *svg, const struct kl_view *v)
 			"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"12\"/>\n",
 			b >= a ? "up" : "down", fmin(a, b), y - 2, fmax(fabs(b - a), 1));
 		if (r->lo > 0)
-			line(svg, "whisker", at(&x, (double)r->lo / 1e6), y + 4,
-			     at(&x, (double)r->hi / 1e6), y + 4);
-		number(words, (double)r->ppm / 1e6);
-		text(svg, right + 10, y + 9, "start", 0, words);
+			draw_line(svg, "whisker", axis_position(&x, (double)r->lo / 1e6), y + 4,
+				  axis_position(&x, (double)r->hi / 1e6), y + 4);
+		format_number(words, (double)r->ppm / 1e6);
+		draw_text(svg, right + 10, y + 9, "start", 0, words);
 	}
-	line(svg, "axis", at(&x, 1), 16, at(&x, 1), height - 34);
-	end(svg);
+	draw_line(svg, "axis", axis_position(&x, 1), 16, axis_position(&x, 1), height - 34);
+	end_figure(svg);
 }
 
 /* --- cost against best ---------------------------------------------------------------- */
@@ -295,16 +301,16 @@ bool kl_figure_cost(struct kl_buf *svg, const struct kl_view *v, const struct kl
 		return false;
 	for (size_t i = 0; i < v->n; i++)
 		if (!git_oid_is_zero(&v->step[i].rederived) && is_known(&v->step[i], i))
-			y.hi = fmax(y.hi, speed(&v->step[i], i));
-	widen(&y);
-	begin(svg, 330, "best state derived anew, against what was spent");
+			y.hi = fmax(y.hi, step_speed(&v->step[i], i));
+	widen_axis(&y);
+	begin_figure(svg, 330, "best state derived anew, against what was spent");
 	vertical_axis(svg, &y, left, right);
-	line(svg, "axis", left, bottom, right, bottom);
+	draw_line(svg, "axis", left, bottom, right, bottom);
 	for (int i = 0; i <= 4; i++) {
 		snprintf(words, sizeof(words), "$%.2f", (double)total / 1e9 * i / 4);
-		text(svg, left + (right - left) * i / 4, bottom + 18, "middle", 0, words);
+		draw_text(svg, left + (right - left) * i / 4, bottom + 18, "middle", 0, words);
 	}
-	kl_buf_addf(svg, "<polyline class=\"line\" points=\"%.1f,%.1f", left, at(&y, 1));
+	kl_buf_addf(svg, "<polyline class=\"line\" points=\"%.1f,%.1f", left, axis_position(&y, 1));
 	for (size_t i = 0; i < l->n; i++) {
 		const struct kl_ledger_entry *e = &l->e[i];
 		size_t k = e->phase ? state_of(v, e->phase) : 0;
@@ -314,12 +320,12 @@ bool kl_figure_cost(struct kl_buf *svg, const struct kl_view *v, const struct kl
 			continue;
 		spent += e->nano;
 		x = left + (right - left) * (double)spent / (double)total;
-		kl_buf_addf(svg, " %.1f,%.1f", x, at(&y, best));
+		kl_buf_addf(svg, " %.1f,%.1f", x, axis_position(&y, best));
 		if (k && !git_oid_is_zero(&v->step[k].rederived) && is_known(&v->step[k], k))
-			best = fmax(best, speed(&v->step[k], k));
-		kl_buf_addf(svg, " %.1f,%.1f", x, at(&y, best));
+			best = fmax(best, step_speed(&v->step[k], k));
+		kl_buf_addf(svg, " %.1f,%.1f", x, axis_position(&y, best));
 	}
 	kl_buf_adds(svg, "\"/>\n");
-	end(svg);
+	end_figure(svg);
 	return true;
 }

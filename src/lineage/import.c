@@ -257,7 +257,7 @@ static int build_rejected(struct importer *x, const json_t *entry)
 	return register_commit(x, entry, "commit", &commit, true);
 }
 
-static int build(struct importer *x)
+static int build_commits(struct importer *x)
 {
 	json_t *steps, *rejected, *entry;
 	const char *tip;
@@ -349,7 +349,7 @@ static int read_events(struct importer *x)
 /* --- refs ---------------------------------------------------------------------- */
 
 /* `*have`: the ref is there, at just this commit */
-static int look(bool *have, struct importer *x, const char *ref, const git_oid *oid)
+static int look_up(bool *have, struct importer *x, const char *ref, const git_oid *oid)
 {
 	git_oid there;
 	int err = kl_refs_get(&there, x->repo, ref);
@@ -375,12 +375,12 @@ static int move_once(struct importer *x, struct kl_import_result *out)
 
 	kl_lineage_ref(out->lineage, "lineage", x->workload, x->name);
 	kl_lineage_ref(rejected, "rejected", x->workload, x->name);
-	if ((err = look(&have, x, out->lineage, &x->commit[x->n - 1])) < 0)
+	if ((err = look_up(&have, x, out->lineage, &x->commit[x->n - 1])) < 0)
 		return err;
 	out->already = have;
 	if (have) /* the notes and rejections that came with it are here, too */
 		return 0;
-	if (x->nrejected && (err = look(&have_rejected, x, rejected, &x->rejected)) < 0)
+	if (x->nrejected && (err = look_up(&have_rejected, x, rejected, &x->rejected)) < 0)
 		return err;
 	if ((err = kl_notes_prepare(&notes, &old, x->repo, KL_NOTES_GATE, x->note, x->nnote)) < 0)
 		return err;
@@ -415,7 +415,7 @@ static int check_names(struct importer *x, const char *name)
 }
 
 /* everything but the refs */
-static int rebuild(struct importer *x, const char *name)
+static int rebuild_branch(struct importer *x, const char *name)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err = read_file(&text, x, "lineage.json");
@@ -425,7 +425,7 @@ static int rebuild(struct importer *x, const char *name)
 	if ((err = kl_json_parse(&x->index, text.ptr, text.len)) < 0 ||
 	    (err = check_names(x, name)) < 0)
 		return kl_error_in(err, "lineage.json");
-	if ((err = build(x)) < 0)
+	if ((err = build_commits(x)) < 0)
 		return err;
 	return read_events(x);
 }
@@ -445,7 +445,7 @@ int kl_import_view(struct kl_import_view *out, struct kl_repo *r, const char *di
 		.dir = dir,
 		.commits = { .free_value = free },
 	};
-	int err = rebuild(&x, NULL);
+	int err = rebuild_branch(&x, NULL);
 
 	if (err < 0)
 		return kl_error_in(err, "%s", dir);
@@ -480,7 +480,7 @@ int kl_import_read(struct kl_import_result *out, struct kl_repo *r, const char *
 	int err;
 
 	*out = (struct kl_import_result){ 0 };
-	if ((err = rebuild(&x, name)) < 0)
+	if ((err = rebuild_branch(&x, name)) < 0)
 		return err;
 	for (int i = 0;; i++) {
 		err = move_once(&x, out);

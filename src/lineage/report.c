@@ -80,7 +80,7 @@ static void add_or_dash(struct kl_buf *b, const char *s)
 		kl_buf_adds(b, "–");
 }
 
-static void pair(struct kl_buf *b, const char *what, const char *text)
+static void write_pair(struct kl_buf *b, const char *what, const char *text)
 {
 	if (!text || !*text)
 		return;
@@ -151,12 +151,12 @@ static void add_evidence(struct kl_buf *b, const struct kl_event *event)
 	KL_AUTO(kl_buf_release) struct kl_buf raw = KL_BUF_INIT;
 
 	kl_buf_adds(b, "<details><summary>what the gate found</summary><dl>");
-	pair(b, "verdict", kl_verdict_name(event->verdict));
-	pair(b, "class", kl_event_class(event));
-	pair(b, "tier", kl_tier_name(event->tier));
-	pair(b, "platform", event->place.id);
-	pair(b, "device", event->place.device);
-	pair(b, "compiler", event->place.compiler);
+	write_pair(b, "verdict", kl_verdict_name(event->verdict));
+	write_pair(b, "class", kl_event_class(event));
+	write_pair(b, "tier", kl_tier_name(event->tier));
+	write_pair(b, "platform", event->place.id);
+	write_pair(b, "device", event->place.device);
+	write_pair(b, "compiler", event->place.compiler);
 	if (json_is_object(event->correct))
 		kl_buf_addf(b,
 			    "<dt>correct</dt><dd>%lld inputs, the worst error is %.2f of what is "
@@ -164,8 +164,8 @@ static void add_evidence(struct kl_buf *b, const struct kl_event *event)
 			    (long long)kl_json_int_or(event->correct, "cases", 0),
 			    (double)kl_json_int_or(event->correct, "margin_ppm", 0) / 1e6);
 	add_comparisons(b, &event->profile.vs);
-	pair(b, "when", event->time);
-	pair(b, "event", event->id);
+	write_pair(b, "when", event->time);
+	write_pair(b, "event", event->id);
 	kl_buf_adds(b, "</dl><pre>");
 	kl_event_write(&raw, event);
 	kl_html_add(b, raw.ptr);
@@ -183,11 +183,11 @@ static int state_section(struct kl_buf *b, struct kl_repo *r, const struct kl_vi
 	kl_buf_addf(b, "<h3>K_%zu: ", i);
 	add_or_dash(b, s->step.text);
 	kl_buf_adds(b, "</h3><dl>");
-	pair(b, "commit", hex);
-	pair(b, "trait", s->step.trait);
-	pair(b, "delta", s->step.delta);
-	pair(b, "rewriter", s->step.rewriter);
-	pair(b, "attempts", s->step.attempts);
+	write_pair(b, "commit", hex);
+	write_pair(b, "trait", s->step.trait);
+	write_pair(b, "delta", s->step.delta);
+	write_pair(b, "rewriter", s->step.rewriter);
+	write_pair(b, "attempts", s->step.attempts);
 	kl_buf_adds(b, "</dl>\n");
 	err = kl_view_event(&event, r, &s->commit);
 	if (err < 0 && err != KL_ENOTFOUND)
@@ -248,7 +248,7 @@ static void state_table(struct kl_buf *b, const struct kl_view *v)
 	kl_buf_adds(b, "</tbody></table></div>\n");
 }
 
-static int rejections(struct kl_buf *b, struct kl_repo *r, const struct kl_view *v)
+static int write_rejections(struct kl_buf *b, struct kl_repo *r, const struct kl_view *v)
 {
 	struct kl_view_rejections all;
 	int err = kl_view_rejections(&all, r, v->workload, v->name);
@@ -282,7 +282,7 @@ static int rejections(struct kl_buf *b, struct kl_repo *r, const struct kl_view 
 	return 0;
 }
 
-static int figures(struct kl_buf *b, struct kl_repo *r, const struct kl_view *v)
+static int write_figures(struct kl_buf *b, struct kl_repo *r, const struct kl_view *v)
 {
 	KL_AUTO(kl_ledger_release) struct kl_ledger l = { 0 };
 	int err = kl_ledger_load(&l, r, v->workload);
@@ -313,7 +313,7 @@ static int figures(struct kl_buf *b, struct kl_repo *r, const struct kl_view *v)
 	return 0;
 }
 
-static int lineage(struct kl_buf *b, struct kl_repo *r, const struct kl_view *v)
+static int write_lineage(struct kl_buf *b, struct kl_repo *r, const struct kl_view *v)
 {
 	const struct kl_step *root = &v->step[0].step;
 	const struct kl_view_step *best = &v->step[v->n - 1];
@@ -333,10 +333,10 @@ static int lineage(struct kl_buf *b, struct kl_repo *r, const struct kl_view *v)
 		kl_buf_addch(b, '.');
 	}
 	kl_buf_adds(b, "</p>\n");
-	if ((err = figures(b, r, v)) < 0)
+	if ((err = write_figures(b, r, v)) < 0)
 		return err;
 	state_table(b, v);
-	if ((err = rejections(b, r, v)) < 0)
+	if ((err = write_rejections(b, r, v)) < 0)
 		return err;
 	for (size_t i = 0; i < v->n; i++)
 		if ((err = state_section(b, r, v, i)) < 0)
@@ -357,7 +357,7 @@ int kl_report_html(struct kl_buf *out, struct kl_repo *r, const struct kl_view *
 	kl_html_add(out, v->workload);
 	kl_buf_adds(out, "</h1>\n");
 	for (size_t i = 0; i < n && !err; i++)
-		err = lineage(out, r, &v[i]);
+		err = write_lineage(out, r, &v[i]);
 	kl_buf_adds(out, "<p class=\"soft\">Written by git klineage report " KL_VERSION ".</p>\n"
 			 "</body></html>\n");
 	return err;

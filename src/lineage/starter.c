@@ -33,7 +33,7 @@ int kl_starter_list(struct kl_strvec *out)
 	return err < 0 ? err : kl_fs_list(out, dir);
 }
 
-static int unknown(const char *name)
+static int refuse_unknown(const char *name)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
@@ -105,7 +105,7 @@ int kl_starter_open(struct kl_starter **out, const char *name)
 	int err;
 
 	if (!kl_fs_path_ok(name) || strchr(name, '/') || kl_fs_share(&s->dir, relative) < 0)
-		return unknown(name);
+		return refuse_unknown(name);
 	s->name = kl_strdup(name);
 	err = read_about(s);
 	if (!err)

@@ -214,7 +214,7 @@ static struct kl_event *read_line(const char *line, size_t n)
 }
 
 /* of the lines of a note the newest forward event, else the newest verdict there is */
-static struct kl_event *pick(const char *text, size_t len)
+static struct kl_event *pick_event(const char *text, size_t len)
 {
 	bool forward = is_forward(text, len);
 	struct kl_event *best = NULL;
@@ -249,7 +249,7 @@ static int on_note(const git_oid *commit, const char *text, size_t len, void *pa
 	s = kl_map_get(&n->index, hex);
 	if (s && !*s->event) {
 		/* read at once: thousands of parsed events would be dear to keep */
-		KL_AUTO(kl_event_freep) struct kl_event *event = pick(text, len);
+		KL_AUTO(kl_event_freep) struct kl_event *event = pick_event(text, len);
 
 		if (event)
 			read_event(s, event);
@@ -278,7 +278,7 @@ static int load_events(struct kl_view *v, struct kl_repo *r)
 
 /* --- ratios and facts ------------------------------------------------------ */
 
-static void accumulate(struct kl_view *v)
+static void accumulate_steps(struct kl_view *v)
 {
 	struct kl_chain chain = { 0 };
 
@@ -382,7 +382,7 @@ int kl_view_event(struct kl_event **out, struct kl_repo *r, const git_oid *commi
 
 	if (err < 0)
 		return err;
-	*out = pick(text.ptr, text.len);
+	*out = pick_event(text.ptr, text.len);
 	return *out ? 0 : kl_error(KL_ENOTFOUND, "no gate event in this clone");
 }
 
@@ -428,7 +428,7 @@ int kl_view_load(struct kl_view *out, struct kl_repo *r, const char *workload, c
 			out->rejected += !rejections.r[i].step.forward;
 		kl_view_rejections_release(&rejections);
 		compare_features(out);
-		accumulate(out);
+		accumulate_steps(out);
 	}
 	if (err < 0)
 		kl_view_release(out);
