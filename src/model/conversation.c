@@ -293,7 +293,7 @@ int kl_conversation_load(struct kl_conversation *out, struct kl_repo *repo, cons
 }
 
 /* "<workload>/<name>/<phase>" into its parts; false: something else */
-static bool split(char *text, const char *part[3])
+static bool split_ref(char *text, const char *part[3])
 {
 	for (int i = 0; i < 3; i++) {
 		char *slash = strchr(text, '/');
@@ -315,7 +315,7 @@ int kl_conversation_load_ref(struct kl_conversation *out, struct kl_repo *repo, 
 										    ref + skip);
 	const char *part[3];
 
-	if (!split(text, part))
+	if (!split_ref(text, part))
 		return kl_error(KL_EINVALID, "'%s' is not named <workload>/<name>/<phase>", ref);
 	return kl_conversation_load(out, repo, part[0], part[1], part[2]);
 }
@@ -364,7 +364,7 @@ void kl_conversation_take_system(struct kl_conversation *c, struct kl_conversati
 	from->nsystem = 0;
 }
 
-static char *subject(const struct kl_conversation *c, const struct kl_turn *t)
+static char *turn_subject(const struct kl_conversation *c, const struct kl_turn *t)
 {
 	char money[KL_MONEY_TEXT];
 
@@ -406,7 +406,7 @@ static int write_tree(git_oid *out, struct kl_repo *repo, const struct kl_conver
 int kl_conversation_write(git_oid *out, struct kl_repo *repo, const struct kl_conversation *c,
 			  const struct kl_turn *t)
 {
-	KL_AUTO(kl_freep) char *message = subject(c, t);
+	KL_AUTO(kl_freep) char *message = turn_subject(c, t);
 	struct kl_commit_spec s = { .message = message, .time = time(NULL) };
 	int err;
 

@@ -313,7 +313,7 @@ struct writer {
 	git_oid first, base, made; /* the tip at the first try, at this one; our commit */
 };
 
-static char *subject(const struct kl_ledger_entry *e)
+static char *entry_subject(const struct kl_ledger_entry *e)
 {
 	char money[KL_MONEY_TEXT];
 
@@ -327,7 +327,7 @@ static char *subject(const struct kl_ledger_entry *e)
 static int write_commit(struct writer *w)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *message = subject(&w->e);
+	KL_AUTO(kl_freep) char *message = entry_subject(&w->e);
 	struct kl_tree_edit edit = { .path = FILE_NAME };
 	struct kl_commit_spec s = { .message = message, .time = time(NULL) };
 	int err;
@@ -347,7 +347,7 @@ static int write_commit(struct writer *w)
 	return err;
 }
 
-static int move(struct writer *w)
+static int move_ref(struct writer *w)
 {
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(w->repo);
 
@@ -396,7 +396,7 @@ static int check_also(struct writer *w)
 	return 0;
 }
 
-static void nap(int64_t *ms)
+static void sleep_longer(int64_t *ms)
 {
 	kl_clock_sleep_ms(*ms + (int64_t)(kl_rng_os_seed() % (uint64_t)*ms));
 	if (*ms < 200)
@@ -421,7 +421,7 @@ static int try_entry(struct writer *w, fit_fn *fit, const void *payload, bool ag
 	if (err < 0 || (err = fit(w, &now, payload)) < 0 || (err = write_commit(w)) < 0 ||
 	    (err = KL_FAULT("ledger-written")) < 0)
 		return err;
-	return move(w);
+	return move_ref(w);
 }
 
 static int write_entry(struct writer *w, fit_fn *fit, const void *payload)
@@ -443,7 +443,7 @@ static int write_entry(struct writer *w, fit_fn *fit, const void *payload)
 			break;
 		if ((err = check_also(w)) < 0)
 			return err;
-		nap(&ms);
+		sleep_longer(&ms);
 	}
 	kl_error_clear();
 	return KL_FAULT("ledger-moved");
@@ -455,7 +455,7 @@ static void writer_release(struct writer *w)
 	kl_ledger_entry_release(&w->e);
 }
 
-static void fill(struct writer *w, const char *name, const char *phase, const char *model)
+static void fill_entry(struct writer *w, const char *name, const char *phase, const char *model)
 {
 	w->ref = kl_asprintf(KL_LEDGER_REFS "%s", w->workload);
 	w->e.name = kl_strdup(name);
@@ -512,7 +512,7 @@ int kl_ledger_reserve(struct kl_reservation *out, struct kl_repo *repo, const ch
 	KL_AUTO(writer_release) struct writer w = { .repo = repo, .workload = workload };
 	int err;
 
-	fill(&w, ask->name, ask->phase, ask->model);
+	fill_entry(&w, ask->name, ask->phase, ask->model);
 	w.e.budget = ask->budget;
 	snprintf(w.e.id, sizeof(w.e.id), "%016llx%016llx", (unsigned long long)kl_rng_os_seed(),
 		 (unsigned long long)kl_rng_os_seed());
@@ -544,7 +544,7 @@ int kl_ledger_settle(struct kl_repo *repo, const char *workload, const struct kl
 						    .workload = workload,
 						    .also = also };
 
-	fill(&w, bill->name, bill->phase, bill->model);
+	fill_entry(&w, bill->name, bill->phase, bill->model);
 	w.e.settles = true;
 	memcpy(w.e.id, bill->reservation->id, sizeof(w.e.id));
 	w.e.budget = bill->budget;

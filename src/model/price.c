@@ -93,7 +93,7 @@ static int read_rate(struct kl_rates *r, const struct file *f, size_t which,
 	return 0;
 }
 
-static int missing(const struct file *f, const struct kl_yaml *map)
+static int refuse_missing(const struct file *f, const struct kl_yaml *map)
 {
 	for (size_t i = 0; i < KL_RATES; i++)
 		if (!kl_yaml_get(map, kl_rate_name[i]))
@@ -127,7 +127,7 @@ static int read_long(struct kl_price *p, const struct file *f, const struct kl_y
 		return kl_yaml_error(f->name, y,
 				     "'above' is missing: how many tokens make it long?");
 	p->long_tokens = n;
-	return missing(f, y);
+	return refuse_missing(f, y);
 }
 
 static bool date_ok(const char *s)
@@ -171,7 +171,7 @@ static int read_model(struct kl_price **out, const struct file *f, size_t at)
 	for (size_t i = 0; i < map->n; i++)
 		if ((err = read_field(p, f, map, i)) < 0)
 			return err;
-	if ((err = missing(f, map)) < 0)
+	if ((err = refuse_missing(f, map)) < 0)
 		return err;
 	if (!(date = kl_yaml_get(map, "date")) || !kl_yaml_get(map, "source"))
 		return kl_yaml_error(f->name, map, "'%s' is missing", date ? "source" : "date");
@@ -387,7 +387,7 @@ static int user_file(char **out, struct kl_repo *repo)
 	return 0;
 }
 
-static int find(struct kl_price **out, struct kl_repo *repo, const char *model)
+static int find_price(struct kl_price **out, struct kl_repo *repo, const char *model)
 {
 	KL_AUTO(kl_freep) char *own = kl_asprintf("klineage.%s.price", model);
 	KL_AUTO(kl_freep) char *user = NULL, *shipped = NULL;
@@ -406,7 +406,7 @@ static int find(struct kl_price **out, struct kl_repo *repo, const char *model)
 
 int kl_price_find(struct kl_price **out, struct kl_repo *repo, const char *model)
 {
-	int err = find(out, repo, model);
+	int err = find_price(out, repo, model);
 
 	if (err < 0 || *out)
 		return err;
@@ -450,7 +450,7 @@ int kl_price_cost(int64_t *nano, const struct kl_price *p, const struct kl_usage
 	return 0;
 }
 
-static int64_t max(int64_t a, int64_t b)
+static int64_t larger_of(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
 }
@@ -458,9 +458,9 @@ static int64_t max(int64_t a, int64_t b)
 /* some providers write to a cache unasked, but none for the longer time */
 static int64_t dearest_input(const struct kl_rates *r, enum kl_cache_ttl cache)
 {
-	int64_t n = max(max(r->input, r->cache_read), r->cache_write_5m);
+	int64_t n = larger_of(larger_of(r->input, r->cache_read), r->cache_write_5m);
 
-	return cache == KL_CACHE_1H ? max(n, r->cache_write_1h) : n;
+	return cache == KL_CACHE_1H ? larger_of(n, r->cache_write_1h) : n;
 }
 
 void kl_price_worst(int64_t *fixed, int64_t *per_token, const struct kl_price *p,
@@ -470,8 +470,8 @@ void kl_price_worst(int64_t *fixed, int64_t *per_token, const struct kl_price *p
 	int64_t in = dearest_input(&p->rates, cache), out = p->rates.output;
 
 	if (p->long_tokens && tokens > p->long_tokens) {
-		in = max(in, dearest_input(&p->long_rates, cache));
-		out = max(out, p->long_rates.output);
+		in = larger_of(in, dearest_input(&p->long_rates, cache));
+		out = larger_of(out, p->long_rates.output);
 	}
 	*fixed = tokens * in;
 	*per_token = out;

@@ -33,7 +33,7 @@ static int exec_open(struct kl_provider *p)
  * No variable of git's leads back to the user's repository, and git looks no
  * higher than the directory. The key of our own requests is nobody else's.
  */
-static void environment(struct kl_strvec *env, const char *dir)
+static void set_environment(struct kl_strvec *env, const char *dir)
 {
 	static const char *const drop[] = { "GIT_", "KLINEAGE_CHAT_KEY=", "OLDPWD=", "PWD=" };
 	const char *end = strrchr(dir, '/');
@@ -81,7 +81,7 @@ static void add_tail(struct kl_buf *out, const struct kl_buf *err)
 	kl_body_quote(out, err->ptr + from, err->len - from, MAX_TAIL);
 }
 
-static int broken(const char *what, const struct kl_buf *err)
+static int refuse_reply(const char *what, const struct kl_buf *err)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf said = KL_BUF_INIT;
 
@@ -91,8 +91,8 @@ static int broken(const char *what, const struct kl_buf *err)
 	return kl_error(KL_EINVALID, "the command %s", what);
 }
 
-static int judge(const struct kl_provider *p, const struct kl_proc_result *res,
-		 const struct kl_buf *out, const struct kl_buf *err)
+static int judge_result(const struct kl_provider *p, const struct kl_proc_result *res,
+			const struct kl_buf *out, const struct kl_buf *err)
 {
 	KL_AUTO(kl_freep) char *what = NULL;
 
@@ -108,10 +108,10 @@ static int judge(const struct kl_provider *p, const struct kl_proc_result *res,
 		what = kl_asprintf("failed with %d", res->exit);
 	else if (!out->len)
 		what = kl_strdup("printed nothing");
-	return what ? broken(what, err) : 0;
+	return what ? refuse_reply(what, err) : 0;
 }
 
-static int parse(struct kl_reply *out, const struct kl_buf *text)
+static int parse_reply(struct kl_reply *out, const struct kl_buf *text)
 {
 	KL_AUTO(json_decrefp) json_t *j = NULL;
 	const char *schema;
@@ -136,9 +136,9 @@ static int judge_alone(const struct kl_proc_result *res, int err)
 	return err;
 }
 
-static int run(struct kl_reply *out, struct kl_provider *p, const struct kl_buf *body,
-	       const char *dir, const struct kl_request_context *x,
-	       const struct kl_provider_watch *watch)
+static int run_command(struct kl_reply *out, struct kl_provider *p, const struct kl_buf *body,
+		       const char *dir, const struct kl_request_context *x,
+		       const struct kl_provider_watch *watch)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf said = KL_BUF_INIT;
@@ -155,21 +155,21 @@ static int run(struct kl_reply *out, struct kl_provider *p, const struct kl_buf 
 	};
 	int err;
 
-	environment(&env, dir);
+	set_environment(&env, dir);
 	o.env = (const char *const *)env.v;
 	if (x->alone && (err = kl_hide_prefix(&argv, p->repo, dir, p->command)) < 0)
 		return err;
 	out->alone = argv.n > 0;
 	kl_strvec_pushv(&argv, (const char *const[]){ "/bin/sh", "-c", p->command, NULL });
 	o.argv = (const char *const *)argv.v;
-	if ((err = kl_proc_run(&res, &o)) < 0 || (err = judge(p, &res, &text, &said)) < 0)
+	if ((err = kl_proc_run(&res, &o)) < 0 || (err = judge_result(p, &res, &text, &said)) < 0)
 		return out->alone ? judge_alone(&res, err) : err;
-	if (parse(out, &text) < 0) {
+	if (parse_reply(out, &text) < 0) {
 		KL_AUTO(kl_buf_release) struct kl_buf what = KL_BUF_INIT;
 
 		kl_buf_adds(&what, "printed no reply: ");
 		kl_body_quote(&what, kl_error_last(), strlen(kl_error_last()), MAX_TAIL);
-		return broken(what.ptr, &said);
+		return refuse_reply(what.ptr, &said);
 	}
 	return kl_provider_heard(watch, (int64_t)text.len, &out->usage);
 }
@@ -190,7 +190,7 @@ static int exec_send(struct kl_reply *out, struct kl_provider *p,
 		return err;
 	kl_provider_plain_body(&body, &prefix, p, q, x);
 	kl_buf_addch(&body, '\n');
-	return run(out, p, &body, dir, x, watch);
+	return run_command(out, p, &body, dir, x, watch);
 }
 
 const struct kl_provider_ops kl_provider_exec = {

@@ -55,8 +55,8 @@ static void add_worktree(struct kl_strvec *out, const char *admin)
 }
 
 /* each entry of a directory whose name has that in it */
-static void each(struct kl_strvec *out, const char *dir, const char *part,
-		 void (*add)(struct kl_strvec *out, const char *path))
+static void each_below(struct kl_strvec *out, const char *dir, const char *part,
+		       void (*add)(struct kl_strvec *out, const char *path))
 {
 	DIR *d = opendir(dir);
 	struct dirent *e;
@@ -71,7 +71,7 @@ static void each(struct kl_strvec *out, const char *dir, const char *part,
 		closedir(d);
 }
 
-static void collect(struct kl_strvec *out, struct kl_repo *repo)
+static void collect_hidden(struct kl_strvec *out, struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *linked = kl_fs_join(kl_repo_common_dir(repo), "worktrees");
 	KL_AUTO(kl_freep) char *ours = kl_asprintf("-%d-", (int)getpid()); /* kl_fs_tempdir */
@@ -80,8 +80,8 @@ static void collect(struct kl_strvec *out, struct kl_repo *repo)
 	add_real(out, kl_repo_worktree(repo));
 	add_real(out, kl_repo_common_dir(repo));
 	add_real(out, kl_repo_git_dir(repo));
-	each(out, linked, "", add_worktree);
-	each(out, tmp && *tmp == '/' ? tmp : "/tmp", ours, add_dir);
+	each_below(out, linked, "", add_worktree);
+	each_below(out, tmp && *tmp == '/' ? tmp : "/tmp", ours, add_dir);
 	kl_strvec_uniq(out);
 }
 
@@ -95,7 +95,7 @@ static bool is_in(const char *path, const char *top)
 	return !strncmp(path, top, n) && (!path[n] || path[n] == '/' || n == 1);
 }
 
-static bool names(const char *command, const char *path)
+static bool names_path(const char *command, const char *path)
 {
 	const char *at = command;
 
@@ -112,11 +112,11 @@ static bool is_needed(const char *path, const char *command)
 {
 	KL_AUTO(kl_freep) char *home = getenv("HOME") ? realpath(getenv("HOME"), NULL) : NULL;
 
-	return !strcmp(path, "/") || (home && is_in(home, path)) || names(command, path);
+	return !strcmp(path, "/") || (home && is_in(home, path)) || names_path(command, path);
 }
 
 /* bubblewrap as it will be run, with a command that does nothing */
-static bool works(const struct kl_strvec *argv)
+static bool sandbox_works(const struct kl_strvec *argv)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec try = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT, said = KL_BUF_INIT;
@@ -144,7 +144,7 @@ static bool is_gone(const struct kl_strvec *hidden, size_t i)
 	return false;
 }
 
-static void words(struct kl_strvec *argv, const struct kl_strvec *hidden, const char *dir)
+static void add_words(struct kl_strvec *argv, const struct kl_strvec *hidden, const char *dir)
 {
 	static const char *const fixed[] = { "bwrap", "--die-with-parent", "--dev-bind", "/",
 					     "/",     "--unshare-pid",     "--proc",     "/proc",
@@ -172,12 +172,12 @@ int kl_hide_prefix(struct kl_strvec *argv, struct kl_repo *repo, const char *dir
 		return 0;
 	if ((err = kl_repo_config_bool(&wanted, repo, "klineage.chat.hide", true)) < 0 || !wanted)
 		return err;
-	collect(&hidden, repo);
+	collect_hidden(&hidden, repo);
 	for (size_t i = 0; i < hidden.n; i++)
 		if (is_needed(hidden.v[i], command))
 			return 0;
-	words(argv, &hidden, dir);
-	if (!works(argv))
+	add_words(argv, &hidden, dir);
+	if (!sandbox_works(argv))
 		kl_strvec_release(argv);
 	return 0;
 }

@@ -65,7 +65,7 @@ static void transfer_release(struct transfer *t)
 
 /* --- what comes back ---------------------------------------------------- */
 
-static void keep(char **to, const struct kl_secret *key, const char *value, size_t n)
+static void keep_header(char **to, const struct kl_secret *key, const char *value, size_t n)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf clean = KL_BUF_INIT;
 
@@ -92,7 +92,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *payload)
 		size_t len = strlen(want[i].name);
 
 		if ((size_t)(colon - p) == len && !strncasecmp(p, want[i].name, len))
-			keep(want[i].to, t->q->key, colon + 1, (size_t)(p + n - colon - 1));
+			keep_header(want[i].to, t->q->key, colon + 1, (size_t)(p + n - colon - 1));
 	}
 	return n;
 }
@@ -160,14 +160,14 @@ static curl_socket_t on_socket(void *payload, curlsocktype purpose, struct curl_
 
 /* --- what is sent ------------------------------------------------------- */
 
-static const char *config(const struct kl_http_post *q, const char *key)
+static const char *read_config(const struct kl_http_post *q, const char *key)
 {
 	const char *v = q->repo ? kl_repo_config(q->repo, key) : NULL;
 
 	return v && *v ? v : NULL;
 }
 
-static const char *first(const char *a, const char *b, const char *c)
+static const char *first_set(const char *a, const char *b, const char *c)
 {
 	return a && *a ? a : b && *b ? b : c && *c ? c : NULL;
 }
@@ -175,10 +175,11 @@ static const char *first(const char *a, const char *b, const char *c)
 /* git's own settings, then those of the curl command; what neither says libcurl knows. */
 static void set_trust(struct transfer *t)
 {
-	const char *file = first(getenv("GIT_SSL_CAINFO"), config(t->q, "http.sslCAInfo"),
-				 first(getenv("CURL_CA_BUNDLE"), getenv("SSL_CERT_FILE"), NULL));
-	const char *dir = first(getenv("GIT_SSL_CAPATH"), config(t->q, "http.sslCAPath"),
-				getenv("SSL_CERT_DIR"));
+	const char *file = first_set(getenv("GIT_SSL_CAINFO"), read_config(t->q, "http.sslCAInfo"),
+				     first_set(getenv("CURL_CA_BUNDLE"), getenv("SSL_CERT_FILE"),
+					       NULL));
+	const char *dir = first_set(getenv("GIT_SSL_CAPATH"), read_config(t->q, "http.sslCAPath"),
+				    getenv("SSL_CERT_DIR"));
 
 	t->curl.easy_setopt(t->easy, CURLOPT_SSL_VERIFYPEER, 1L);
 	t->curl.easy_setopt(t->easy, CURLOPT_SSL_VERIFYHOST, 2L);
@@ -192,7 +193,7 @@ static void set_trust(struct transfer *t)
 static void set_route(struct transfer *t)
 {
 	const struct kl_url *u = t->q->url;
-	const char *proxy = config(t->q, "http.proxy");
+	const char *proxy = read_config(t->q, "http.proxy");
 
 	if (!u->tls && !t->q->insecure) {
 		/* a plain request through a proxy would leave this machine, key and all */
@@ -276,7 +277,7 @@ static int stop_wanted(struct transfer *t)
 }
 
 /* Until it is done (`*code`), or we want no more of it. */
-static int drive(struct transfer *t, CURLcode *code)
+static int drive_transfer(struct transfer *t, CURLcode *code)
 {
 	int running = 1, left;
 
@@ -333,7 +334,7 @@ static bool may_pass(struct transfer *t, CURLcode code)
 	}
 }
 
-static int judge(struct transfer *t, CURLcode code)
+static int judge_transfer(struct transfer *t, CURLcode code)
 {
 	const char *origin = t->q->url->origin;
 	KL_AUTO(kl_buf_release) struct kl_buf said = KL_BUF_INIT;
@@ -371,7 +372,7 @@ int kl_http_post(struct kl_http_reply *out, const struct kl_http_post *q)
 	t.heard_ns = kl_clock_ns();
 	t.end_ns = t.heard_ns + q->total_ms * 1000000;
 	t.curl.multi_add_handle(t.multi, t.easy);
-	err = drive(&t, &code);
+	err = drive_transfer(&t, &code);
 	note_progress(&t);
-	return err < 0 ? err : judge(&t, code);
+	return err < 0 ? err : judge_transfer(&t, code);
 }

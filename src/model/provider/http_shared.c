@@ -92,7 +92,7 @@ static void add_words(struct kl_buf *out, const struct kl_buf *body)
 }
 
 /* The server refused: what it says, cleaned of the key. */
-static int refused(const struct http_state *h, struct kl_http_reply *r)
+static int refuse_reply(const struct http_state *h, struct kl_http_reply *r)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *id = NULL;
@@ -162,7 +162,7 @@ static int try_once(struct attempt *a, struct kl_provider *p, const struct kl_bu
 	if (err < 0)
 		return err;
 	if (a->reply.status != 200)
-		return refused(h, &a->reply);
+		return refuse_reply(h, &a->reply);
 	if (!a->reply.begun)
 		return no_stream(h, &a->reply);
 	err = kl_stream_check(&a->s);
@@ -264,7 +264,7 @@ static int need_key(struct kl_provider *p)
 			     "or give it to a credential helper: git credential approve");
 }
 
-static void scrub(char **text, const struct kl_secret *key)
+static void scrub_key(char **text, const struct kl_secret *key)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 
@@ -277,13 +277,13 @@ static void scrub(char **text, const struct kl_secret *key)
 }
 
 /* What the attempt brought, even where it failed. */
-static void take(struct kl_reply *out, struct attempt *a, const struct kl_secret *key)
+static void take_reply(struct kl_reply *out, struct attempt *a, const struct kl_secret *key)
 {
 	out->text = kl_buf_detach(&a->s.text);
 	out->request_id = kl_steal(&a->reply.request_id);
-	scrub(&out->text, key);
-	scrub(&out->model, key);
-	scrub(&out->request_id, key);
+	scrub_key(&out->text, key);
+	scrub_key(&out->model, key);
+	scrub_key(&out->request_id, key);
 }
 
 int kl_provider_http_send(struct kl_reply *out, struct kl_provider *p,
@@ -314,7 +314,7 @@ int kl_provider_http_send(struct kl_reply *out, struct kl_provider *p,
 			continue;
 		if (err < 0 && cost_nothing(&a.reply))
 			out->usage.known = true;
-		take(out, &a, h->key);
+		take_reply(out, &a, h->key);
 		return err;
 	}
 }

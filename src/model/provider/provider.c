@@ -18,7 +18,7 @@ static const struct kl_provider_ops *const table[] = {
 	&kl_provider_replay,
 };
 
-static int find(const struct kl_provider_ops **out, const char *name)
+static int find_provider(const struct kl_provider_ops **out, const char *name)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf known = KL_BUF_INIT;
 
@@ -33,7 +33,7 @@ static int find(const struct kl_provider_ops **out, const char *name)
 }
 
 /* What the options do not say, configuration may. */
-static char *option(struct kl_repo *repo, const char *given, const char *key)
+static char *read_option(struct kl_repo *repo, const char *given, const char *key)
 {
 	if (!given && repo)
 		given = kl_repo_config(repo, key);
@@ -61,21 +61,21 @@ static int read_timeout(int64_t *out, struct kl_repo *repo, int64_t given)
 int kl_provider_open(struct kl_provider **out, struct kl_repo *repo,
 		     const struct kl_provider_opts *o)
 {
-	KL_AUTO(kl_freep) char *name = option(repo, o->name, "klineage.chat.provider");
+	KL_AUTO(kl_freep) char *name = read_option(repo, o->name, "klineage.chat.provider");
 	KL_AUTO(kl_provider_freep) struct kl_provider *p = NULL;
 	const struct kl_provider_ops *ops = NULL;
 	int err;
 
 	if (!name)
 		return kl_error(KL_EINVALID, "no provider is named: set klineage.chat.provider");
-	if ((err = find(&ops, name)) < 0)
+	if ((err = find_provider(&ops, name)) < 0)
 		return err;
 	p = kl_calloc(1, sizeof(*p));
 	p->ops = ops;
 	p->repo = repo;
-	p->url = option(repo, o->url, "klineage.chat.url");
-	p->command = option(repo, o->command, "klineage.chat.exec");
-	p->replay = option(repo, o->replay, "klineage.chat.replay");
+	p->url = read_option(repo, o->url, "klineage.chat.url");
+	p->command = read_option(repo, o->command, "klineage.chat.exec");
+	p->replay = read_option(repo, o->replay, "klineage.chat.replay");
 	if ((err = read_timeout(&p->timeout_ms, repo, o->timeout_ms)) < 0 ||
 	    (ops->open && (err = ops->open(p)) < 0))
 		return err;
@@ -106,7 +106,7 @@ bool kl_provider_metered(const struct kl_provider *p)
 }
 
 /* user, assistant, user ... user; the providers refuse blocks without text. */
-static int check(const struct kl_provider_request *q)
+static int check_request(const struct kl_provider_request *q)
 {
 	if (!q->model || !*q->model)
 		return kl_error(KL_EINVALID, "no model is named: set klineage.chat.model");
@@ -129,7 +129,7 @@ int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provide
 		     const struct kl_provider_request *q)
 {
 	size_t from = out->len, covered = 0;
-	int err = check(q);
+	int err = check_request(q);
 
 	if (err < 0)
 		return err;
@@ -168,7 +168,7 @@ int kl_provider_send(struct kl_reply *out, struct kl_provider *p,
 	int err;
 
 	*out = (struct kl_reply){ .usage.known = true }; /* nothing was sent yet */
-	err = check(q);
+	err = check_request(q);
 	if (!err && q->nmessage != x->turn * 2 + 1)
 		err = kl_error(KL_EINVALID, "turn %zu does not come after %zu messages", x->turn,
 			       q->nmessage);

@@ -16,7 +16,7 @@ bool kl_retry_status(long status)
 }
 
 /* A number not below 0, whole or with decimals, in thousandths; -1: none. */
-static int64_t thousandths(const char *s)
+static int64_t parse_thousandths(const char *s)
 {
 	double d;
 	char *end;
@@ -51,20 +51,20 @@ static int64_t until_date(const char *s, time_t now)
 	return -1;
 }
 
-static int64_t wanted(const char *after_ms, const char *after, time_t now)
+static int64_t wanted_delay(const char *after_ms, const char *after, time_t now)
 {
-	int64_t ms = thousandths(after_ms);
+	int64_t ms = parse_thousandths(after_ms);
 
 	if (ms >= 0)
 		return ms / 1000;
-	ms = thousandths(after);
+	ms = parse_thousandths(after);
 	return ms >= 0 || !after ? ms : until_date(after, now);
 }
 
 int64_t kl_retry_delay(unsigned attempt, const char *after_ms, const char *after, time_t now,
 		       int64_t longest_ms, struct kl_rng *rng)
 {
-	int64_t ms = wanted(after_ms, after, now);
+	int64_t ms = wanted_delay(after_ms, after, now);
 
 	if (ms > KL_RETRY_MAX_MS)
 		return -1;

@@ -50,7 +50,7 @@ void kl_secret_guard(void)
 		}
 }
 
-static int hold(struct kl_secret *s)
+static int hold_pages(struct kl_secret *s)
 {
 	char *p = mmap(NULL, PAGES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -76,7 +76,7 @@ void kl_secret_free(struct kl_secret *s)
 }
 
 /* Nothing of the key is quoted, not even the byte that is wrong. */
-static int check(const char *key, size_t len, const char *source)
+static int check_key(const char *key, size_t len, const char *source)
 {
 	if (len > MAX_KEY)
 		return kl_error(KL_EINVALID, "the key from %s is longer than %d bytes", source,
@@ -94,10 +94,10 @@ static int check(const char *key, size_t len, const char *source)
 	return 0;
 }
 
-static int take(struct kl_secret *s, const char *prefix, const char *key, size_t len,
-		const char *source)
+static int take_key(struct kl_secret *s, const char *prefix, const char *key, size_t len,
+		    const char *source)
 {
-	int err = check(key, len, source);
+	int err = check_key(key, len, source);
 
 	if (err < 0)
 		return err;
@@ -194,7 +194,7 @@ static int ask_helpers(bool *found, struct kl_secret *s, struct kl_repo *repo, c
 		return err;
 	key = !res.exit && !res.truncated && !res.timed_out ? password_in(&out) : NULL;
 	*found = key;
-	return key ? take(s, prefix, key, strlen(key), "a credential helper of git") : 0;
+	return key ? take_key(s, prefix, key, strlen(key), "a credential helper of git") : 0;
 }
 
 /* `key` is the value of the variable `name`. */
@@ -202,7 +202,7 @@ static int from_env(bool *found, struct kl_secret *s, const char *prefix, const 
 		    const char *key)
 {
 	*found = key && *key;
-	return *found ? take(s, prefix, key, strlen(key), name) : 0;
+	return *found ? take_key(s, prefix, key, strlen(key), name) : 0;
 }
 
 int kl_secret_find(struct kl_secret **out, struct kl_repo *repo, const char *prefix,
@@ -214,8 +214,8 @@ int kl_secret_find(struct kl_secret **out, struct kl_repo *repo, const char *pre
 
 	*out = NULL;
 	no_dumps();
-	if ((err = hold(s)) < 0 || (err = from_env(&found, s, prefix, "KLINEAGE_CHAT_KEY",
-						   getenv("KLINEAGE_CHAT_KEY"))) < 0)
+	if ((err = hold_pages(s)) < 0 || (err = from_env(&found, s, prefix, "KLINEAGE_CHAT_KEY",
+							 getenv("KLINEAGE_CHAT_KEY"))) < 0)
 		return err;
 	if (!found && vendor && (err = from_env(&found, s, prefix, vendor, getenv(vendor))) < 0)
 		return err;

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-static int dispatch(struct kl_sse *s)
+static int dispatch_event(struct kl_sse *s)
 {
 	int err = 0;
 
@@ -31,7 +31,7 @@ static int end_line(struct kl_sse *s)
 	}
 	s->not_first = true;
 	if (!len)
-		return dispatch(s);
+		return dispatch_event(s);
 	value = memchr(line, ':', len);
 	name = value ? (size_t)(value - line) : len;
 	value = value ? value + 1 : line + len;

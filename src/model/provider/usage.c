@@ -20,7 +20,7 @@ json_t *kl_usage_json(const struct kl_usage *u)
 	return j;
 }
 
-static int count(int64_t *out, const json_t *j, const char *key)
+static int read_count(int64_t *out, const json_t *j, const char *key)
 {
 	int err = kl_json_int(out, j, key);
 
@@ -40,10 +40,11 @@ int kl_usage_read(struct kl_usage *out, const json_t *j)
 	}
 	if (!json_is_object(j) || json_object_size(j) != 5)
 		return kl_error(KL_EINVALID, "usage: five counts of tokens, or null, are wanted");
-	if ((err = count(&u.input, j, "input")) < 0 || (err = count(&u.output, j, "output")) < 0 ||
-	    (err = count(&u.cache_read, j, "cache_read")) < 0 ||
-	    (err = count(&u.cache_write_5m, j, "cache_write_5m")) < 0 ||
-	    (err = count(&u.cache_write_1h, j, "cache_write_1h")) < 0)
+	if ((err = read_count(&u.input, j, "input")) < 0 ||
+	    (err = read_count(&u.output, j, "output")) < 0 ||
+	    (err = read_count(&u.cache_read, j, "cache_read")) < 0 ||
+	    (err = read_count(&u.cache_write_5m, j, "cache_write_5m")) < 0 ||
+	    (err = read_count(&u.cache_write_1h, j, "cache_write_1h")) < 0)
 		return err;
 	*out = u;
 	return 0;
