@@ -13,7 +13,7 @@ struct scan {
 	bool line_start; /* only blanks since the last newline */
 };
 
-static int peek(const struct scan *s, size_t ahead)
+static int peek_char(const struct scan *s, size_t ahead)
 {
 	return s->pos + ahead < s->len ? (unsigned char)s->text[s->pos + ahead] : 0;
 }
@@ -23,7 +23,7 @@ static bool in_word(int c)
 	return isalnum(c) || c == '_' || c == '$' || c >= 0x80;
 }
 
-static void step(struct scan *s)
+static void step_char(struct scan *s)
 {
 	if (s->text[s->pos++] == '\n') {
 		s->line++;
@@ -33,18 +33,18 @@ static void step(struct scan *s)
 
 static void skip_comment(struct scan *s)
 {
-	bool block = peek(s, 1) == '*';
+	bool block = peek_char(s, 1) == '*';
 
-	step(s);
-	step(s);
+	step_char(s);
+	step_char(s);
 	while (s->pos < s->len) {
-		if (!block && peek(s, 0) == '\n')
+		if (!block && peek_char(s, 0) == '\n')
 			return;
-		if (block && peek(s, 0) == '*' && peek(s, 1) == '/') {
+		if (block && peek_char(s, 0) == '*' && peek_char(s, 1) == '/') {
 			s->pos += 2;
 			return;
 		}
-		step(s);
+		step_char(s);
 	}
 }
 
@@ -73,14 +73,14 @@ static void skip_directive(struct kl_tokens *out, struct scan *s)
 {
 	size_t from = s->pos;
 
-	while (s->pos < s->len && peek(s, 0) != '\n') {
-		if (peek(s, 0) == '/' && (peek(s, 1) == '*' || peek(s, 1) == '/')) {
+	while (s->pos < s->len && peek_char(s, 0) != '\n') {
+		if (peek_char(s, 0) == '/' && (peek_char(s, 1) == '*' || peek_char(s, 1) == '/')) {
 			skip_comment(s);
 			continue;
 		}
-		if (peek(s, 0) == '\\' && s->pos + 1 < s->len)
-			step(s);
-		step(s);
+		if (peek_char(s, 0) == '\\' && s->pos + 1 < s->len)
+			step_char(s);
+		step_char(s);
 	}
 	note_include(out, s->text + from, s->pos - from);
 }
@@ -89,12 +89,12 @@ static void skip_quoted(struct scan *s)
 {
 	char quote = s->text[s->pos++];
 
-	while (s->pos < s->len && peek(s, 0) != quote && peek(s, 0) != '\n') {
-		if (peek(s, 0) == '\\' && s->pos + 1 < s->len)
-			step(s);
-		step(s);
+	while (s->pos < s->len && peek_char(s, 0) != quote && peek_char(s, 0) != '\n') {
+		if (peek_char(s, 0) == '\\' && s->pos + 1 < s->len)
+			step_char(s);
+		step_char(s);
 	}
-	if (peek(s, 0) == quote)
+	if (peek_char(s, 0) == quote)
 		s->pos++;
 }
 
@@ -107,7 +107,7 @@ static size_t sign_length(const struct scan *s)
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(two); i++)
-		if (peek(s, 0) == two[i][0] && peek(s, 1) == two[i][1])
+		if (peek_char(s, 0) == two[i][0] && peek_char(s, 1) == two[i][1])
 			return 2;
 	return 1;
 }
@@ -116,7 +116,7 @@ static void read_token(struct kl_tokens *out, struct scan *s)
 {
 	struct kl_token t = { .s = s->text + s->pos, .line = s->line };
 	size_t from = s->pos;
-	int c = peek(s, 0);
+	int c = peek_char(s, 0);
 
 	s->line_start = false;
 	if (c == '"' || c == '\'') {
@@ -124,11 +124,11 @@ static void read_token(struct kl_tokens *out, struct scan *s)
 		skip_quoted(s);
 	} else if (isdigit(c)) {
 		t.kind = KL_TOKEN_NUMBER;
-		while (in_word(peek(s, 0)) || peek(s, 0) == '.')
+		while (in_word(peek_char(s, 0)) || peek_char(s, 0) == '.')
 			s->pos++;
 	} else if (in_word(c)) {
 		t.kind = KL_TOKEN_WORD;
-		while (in_word(peek(s, 0)))
+		while (in_word(peek_char(s, 0)))
 			s->pos++;
 	} else {
 		t.kind = KL_TOKEN_SIGN;
@@ -144,14 +144,14 @@ void kl_lexer_read(struct kl_tokens *out, const char *text, size_t len)
 	struct scan s = { .text = text, .len = len, .line = 1, .line_start = true };
 
 	while (s.pos < s.len) {
-		int c = peek(&s, 0);
+		int c = peek_char(&s, 0);
 
-		if (c == '/' && (peek(&s, 1) == '*' || peek(&s, 1) == '/'))
+		if (c == '/' && (peek_char(&s, 1) == '*' || peek_char(&s, 1) == '/'))
 			skip_comment(&s);
 		else if (c == '#' && s.line_start)
 			skip_directive(out, &s);
 		else if (c == '\\' || !c || isspace(c))
-			step(&s);
+			step_char(&s);
 		else
 			read_token(out, &s);
 	}

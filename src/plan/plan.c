@@ -333,7 +333,7 @@ static void take_names(struct kl_plan *p, const struct kl_plan_names *names)
 	}
 }
 
-static int parse(struct kl_plan *p, const struct kl_spot *top, const json_t *doc)
+static int parse_plan(struct kl_plan *p, const struct kl_spot *top, const json_t *doc)
 {
 	struct kl_spot scratch = kl_spot_key(top, "scratch"), maps = kl_spot_key(top, "maps");
 	struct kl_spot prepare = kl_spot_key(top, "prepare"), launch = kl_spot_key(top, "launch");
@@ -369,7 +369,7 @@ int kl_plan_parse(struct kl_plan **out, const json_t *doc, const struct kl_plan_
 		place[0] = '\0';
 	p->doc = json_incref((json_t *)(uintptr_t)doc);
 	take_names(p, names);
-	if ((err = parse(p, &top, doc)) < 0)
+	if ((err = parse_plan(p, &top, doc)) < 0)
 		return err;
 	*out = kl_steal(&p);
 	return 0;

@@ -25,7 +25,7 @@ static const struct arch {
 };
 
 /* "sm_90a" is "sm_90" with what only that one has; "sm_100f" runs on its whole family. */
-static const struct arch *find(const char *name, char *suffix)
+static const struct arch *find_arch(const char *name, char *suffix)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(archs); i++) {
 		size_t n = strlen(archs[i].name);
@@ -46,7 +46,7 @@ int kl_plan_arch_facts(struct kl_plan_facts *out, const char *arch)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
 	char suffix;
-	const struct arch *a = find(arch, &suffix);
+	const struct arch *a = find_arch(arch, &suffix);
 
 	if (a) {
 		*out = a->facts;
@@ -61,7 +61,7 @@ int kl_plan_arch_facts(struct kl_plan_facts *out, const char *arch)
 bool kl_plan_arch_runs(const char *arch, int64_t cc)
 {
 	char suffix = '\0';
-	const struct arch *a = find(arch, &suffix);
+	const struct arch *a = find_arch(arch, &suffix);
 
 	if (!a)
 		return false;

@@ -165,7 +165,7 @@ static int parse_float(struct plan_arg *a, const struct kl_spot *up, const json_
 
 /* --- structs by value ------------------------------------------------------------ */
 
-static int nibble(char c)
+static int hex_nibble(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -192,7 +192,7 @@ static int parse_hex(struct plan_arg *a, const struct kl_spot *up, const json_t 
 	a->nblob = n / 2;
 	a->blob = kl_malloc(a->nblob);
 	for (size_t i = 0; i < a->nblob; i++)
-		a->blob[i] = (uint8_t)(nibble(s[2 * i]) << 4 | nibble(s[2 * i + 1]));
+		a->blob[i] = (uint8_t)(hex_nibble(s[2 * i]) << 4 | hex_nibble(s[2 * i + 1]));
 	return 0;
 }
 

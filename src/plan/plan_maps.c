@@ -188,7 +188,7 @@ int kl_plan_maps_parse(struct kl_plan *p, const struct kl_spot *at, const json_t
 	return 0;
 }
 
-static void release(struct kl_expr **e, size_t n)
+static void release_exprs(struct kl_expr **e, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		kl_expr_free(e[i]);
@@ -199,12 +199,12 @@ void kl_plan_maps_release(struct kl_plan *p)
 	for (size_t i = 0; i < p->nmap; i++) {
 		struct plan_map *m = &p->map[i];
 
-		release(m->dim, KL_ARRAY_SIZE(m->dim));
-		release(m->stride, KL_ARRAY_SIZE(m->stride));
-		release(m->box, KL_ARRAY_SIZE(m->box));
-		release(m->elem, KL_ARRAY_SIZE(m->elem));
-		release(m->lower, KL_ARRAY_SIZE(m->lower));
-		release(m->upper, KL_ARRAY_SIZE(m->upper));
+		release_exprs(m->dim, KL_ARRAY_SIZE(m->dim));
+		release_exprs(m->stride, KL_ARRAY_SIZE(m->stride));
+		release_exprs(m->box, KL_ARRAY_SIZE(m->box));
+		release_exprs(m->elem, KL_ARRAY_SIZE(m->elem));
+		release_exprs(m->lower, KL_ARRAY_SIZE(m->lower));
+		release_exprs(m->upper, KL_ARRAY_SIZE(m->upper));
 		kl_expr_free(m->offset);
 		kl_expr_free(m->channels);
 		kl_expr_free(m->pixels);

@@ -35,8 +35,8 @@ static void add_printable(struct kl_buf *out, const char *s)
 		kl_buf_addch(out, isprint((unsigned char)*s) ? *s : '?');
 }
 
-static int vfail(const struct kl_spot *at, enum kl_err kind, const char *mark, const char *fmt,
-		 va_list ap)
+static int fail_list(const struct kl_spot *at, enum kl_err kind, const char *mark, const char *fmt,
+		     va_list ap)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, line = KL_BUF_INIT;
 
@@ -57,18 +57,18 @@ int kl_spot_fail(const struct kl_spot *at, enum kl_err kind, const char *fmt, ..
 	int err;
 
 	va_start(ap, fmt);
-	err = vfail(at, kind, "", fmt, ap);
+	err = fail_list(at, kind, "", fmt, ap);
 	va_end(ap);
 	return err;
 }
 
-static int marked(const struct kl_spot *at, const char *mark, const char *fmt, ...)
+static int fail_marked(const struct kl_spot *at, const char *mark, const char *fmt, ...)
 {
 	va_list ap;
 	int err;
 
 	va_start(ap, fmt);
-	err = vfail(at, KL_EINVALID, mark, fmt, ap);
+	err = fail_list(at, KL_EINVALID, mark, fmt, ap);
 	va_end(ap);
 	return err;
 }
@@ -79,7 +79,7 @@ int kl_spot_error_at(const struct kl_spot *at, size_t offset)
 	char mark[32];
 
 	snprintf(mark, sizeof(mark), "@%zu", offset);
-	return marked(at, mark, "%s", why);
+	return fail_marked(at, mark, "%s", why);
 }
 
 int kl_spot_error_key(const struct kl_spot *map, const char *key, const char *fmt, ...)
@@ -89,7 +89,7 @@ int kl_spot_error_key(const struct kl_spot *map, const char *key, const char *fm
 	int err;
 
 	va_start(ap, fmt);
-	err = vfail(&at, KL_EINVALID, "?", fmt, ap);
+	err = fail_list(&at, KL_EINVALID, "?", fmt, ap);
 	va_end(ap);
 	return err;
 }
