@@ -39,7 +39,7 @@ static int commit_text(git_oid *out, struct kl_repo *r, const git_oid *tip, cons
  * "<id> <there> <here> [<lines>]" before what is said of a commit for the first time, "\t<text>"
  * after it
  */
-static int parse(struct kl_blame *out, const char *porcelain, const git_oid *outside)
+static int parse_porcelain(struct kl_blame *out, const char *porcelain, const git_oid *outside)
 {
 	git_oid at = { { 0 } };
 	bool have = false;
@@ -84,7 +84,7 @@ int kl_repo_blame(struct kl_blame *out, struct kl_repo *r, const git_oid *tip, c
 	*out = (struct kl_blame){ 0 };
 	err = kl_git_do(r, &c);
 	if (!err)
-		err = parse(out, said.ptr, outside ? &made : NULL);
+		err = parse_porcelain(out, said.ptr, outside ? &made : NULL);
 	if (err < 0)
 		kl_blame_release(out);
 	return err;

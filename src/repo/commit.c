@@ -18,7 +18,7 @@ static int check_author(const char *who)
 	return 0;
 }
 
-static char *dated(const struct kl_commit_spec *s)
+static char *date_words(const struct kl_commit_spec *s)
 {
 	int off = abs(s->offset);
 
@@ -100,7 +100,7 @@ int kl_repo_commit_write(git_oid *out, struct kl_repo *r, const struct kl_commit
 
 		if ((err = check_author(s->author)) < 0)
 			return err;
-		who = dated(s);
+		who = date_words(s);
 		return write_plain(out, r, s, who, who);
 	}
 	if ((err = kl_repo_config_bool(&sign, r, "commit.gpgsign", false)) < 0)

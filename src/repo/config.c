@@ -173,7 +173,7 @@ static int no_identity(struct kl_buf *err)
 	return kind;
 }
 
-static int ask(struct kl_repo *r, struct kl_ident *id, const char *var)
+static int ask_ident(struct kl_repo *r, struct kl_ident *id, const char *var)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -205,9 +205,9 @@ int kl_repo_identity(const char **out, struct kl_repo *r)
 {
 	int err;
 
-	if (!r->author.who && (err = ask(r, &r->author, "GIT_AUTHOR_IDENT")) < 0)
+	if (!r->author.who && (err = ask_ident(r, &r->author, "GIT_AUTHOR_IDENT")) < 0)
 		return err;
-	if (!r->committer.who && (err = ask(r, &r->committer, "GIT_COMMITTER_IDENT")) < 0)
+	if (!r->committer.who && (err = ask_ident(r, &r->committer, "GIT_COMMITTER_IDENT")) < 0)
 		return err;
 	*out = r->committer.who;
 	return 0;
@@ -224,7 +224,7 @@ int kl_ident_now(const char **out, struct kl_repo *r, bool author)
 
 	/* git reads dates in many forms: a given one is its business each time */
 	if (!id->who || date) {
-		err = ask(r, id, author ? "GIT_AUTHOR_IDENT" : "GIT_COMMITTER_IDENT");
+		err = ask_ident(r, id, author ? "GIT_AUTHOR_IDENT" : "GIT_COMMITTER_IDENT");
 		if (err < 0)
 			return err;
 		*out = id->dated;

@@ -70,7 +70,7 @@ int kl_error_git(int code, const char *fmt, ...)
 	return kl_error(kind, "%s: %s", what.ptr, e ? e->message : "no reason given");
 }
 
-static bool names(const char *const *list, const char *entry)
+static bool list_names(const char *const *list, const char *entry)
 {
 	size_t n = strcspn(entry, "=");
 
@@ -90,11 +90,12 @@ static void child_env(struct kl_strvec *env, const struct kl_repo *r, const stru
 	for (char **e = environ; *e; e++) {
 		const char *value = strchr(*e, '=');
 
-		if (names(our_vars, *e) || names(c->setenv, *e) || names(unwanted_vars, *e))
+		if (list_names(our_vars, *e) || list_names(c->setenv, *e) ||
+		    list_names(unwanted_vars, *e))
 			continue;
-		if (r->isolated && (names(local_vars, *e) || is_config_pair(*e)))
+		if (r->isolated && (list_names(local_vars, *e) || is_config_pair(*e)))
 			continue;
-		if (!c->here && names(standing_vars, *e))
+		if (!c->here && list_names(standing_vars, *e))
 			continue;
 		if (!c->here && value && value[1] != '/' &&
 		    (!strncmp(*e, "GIT_OBJECT_DIRECTORY=", 21) ||

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* what `git rev-list` answers */
-static int list(git_oid **out, size_t *n, struct kl_repo *r, const struct kl_strvec *args)
+static int list_commits(git_oid **out, size_t *n, struct kl_repo *r, const struct kl_strvec *args)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_freep) git_oid *found = NULL;
@@ -39,7 +39,7 @@ int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *r, const git_oid 
 	for (size_t i = 0; i < npaths; i++)
 		if (*paths[i])
 			kl_strvec_push(&args, paths[i]);
-	return list(out, n, r, &args);
+	return list_commits(out, n, r, &args);
 }
 
 int kl_repo_between(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *from,
@@ -55,7 +55,7 @@ int kl_repo_between(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *
 	kl_strvec_push(&args, y);
 	kl_strvec_pushf(&args, "^%s", x);
 	kl_strvec_push(&args, "--");
-	return list(out, n, r, &args);
+	return list_commits(out, n, r, &args);
 }
 
 static bool is_commit(struct kl_repo *r, const git_oid *oid)

@@ -34,7 +34,7 @@ void kl_hooks_release(struct kl_hooks *h)
 
 /* --- our file ---------------------------------------------------------------- */
 
-static char *chained(const char *path)
+static char *chained_path(const char *path)
 {
 	return kl_asprintf("%s.klineage-chained", path);
 }
@@ -83,7 +83,7 @@ static int make_file(struct kl_buf *out)
 }
 
 /* Does its last line say that we wrote it, and is that still so? */
-static enum kl_hook_state whose(const char *text, size_t len, const char *event)
+static enum kl_hook_state hook_owner(const char *text, size_t len, const char *event)
 {
 	KL_AUTO(kl_freep) char *call = kl_asprintf("klineage hooks run %s", event);
 	const char *mark = NULL;
@@ -111,13 +111,13 @@ static bool is_there(const char *path)
 static enum kl_hook_state state_of(const char *path, const char *event)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *before = chained(path);
+	KL_AUTO(kl_freep) char *before = chained_path(path);
 	enum kl_hook_state state = KL_HOOK_FOREIGN;
 
 	if (!is_there(path))
 		return KL_HOOK_ABSENT;
 	if (kl_fs_read(&text, path, MAX_HOOK) == 0)
-		state = whose(text.ptr, text.len, event);
+		state = hook_owner(text.ptr, text.len, event);
 	kl_error_clear();
 	return state == KL_HOOK_OURS && is_there(before) ? KL_HOOK_CHAINED : state;
 }
@@ -380,7 +380,7 @@ static int same_bytes(bool *out, const char *a, const char *b)
 /* Is there a reason not to touch this one? Nothing was written yet. */
 static int may_install(const struct kl_hook *hook, bool chain)
 {
-	KL_AUTO(kl_freep) char *before = chained(hook->path);
+	KL_AUTO(kl_freep) char *before = chained_path(hook->path);
 	bool same = false;
 	int err;
 
@@ -411,7 +411,7 @@ static int may_install(const struct kl_hook *hook, bool chain)
 /* The foreign hook gets a second name; it loses its first when ours takes it. */
 static int keep_foreign(const char *path)
 {
-	KL_AUTO(kl_freep) char *before = chained(path);
+	KL_AUTO(kl_freep) char *before = chained_path(path);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct stat st;
 	int err;
@@ -457,7 +457,7 @@ static int set_config(struct kl_repo *r, const char *event)
 	return err < 0 ? err : kl_git_do(r, &c);
 }
 
-static int clear(const char *dir, bool remove);
+static int clear_dir(const char *dir, bool remove);
 static int unset_config(struct kl_repo *r, const char *event);
 
 /*
@@ -470,13 +470,14 @@ static int drop_other_way(const struct kl_hooks *h, struct kl_repo *r, bool remo
 	int err = 0;
 
 	if (h->way == KL_HOOKS_CONFIG) {
-		err = clear(usual, remove);
-		return err < 0 || !is_below(h->dir, r->common_dir) ? err : clear(h->dir, remove);
+		err = clear_dir(usual, remove);
+		return err < 0 || !is_below(h->dir, r->common_dir) ? err :
+								     clear_dir(h->dir, remove);
 	}
 	for (size_t i = 0; remove && i < KL_HOOKS_EVENTS && !err; i++)
 		err = unset_config(r, event_names[i]);
 	if (!err)
-		err = clear(own, remove);
+		err = clear_dir(own, remove);
 	if (!err && remove)
 		rmdir(own);
 	return err;
@@ -521,7 +522,7 @@ int kl_hooks_install(struct kl_hooks *h, struct kl_repo *r, bool chain)
 /* One rename: the foreign hook stands in our place, and nowhere else. */
 static int take_away(const char *path, enum kl_hook_state state)
 {
-	KL_AUTO(kl_freep) char *before = chained(path);
+	KL_AUTO(kl_freep) char *before = chained_path(path);
 	int err = KL_FAULT("hook-away");
 
 	if (err < 0)
@@ -546,7 +547,7 @@ static int unset_config(struct kl_repo *r, const char *event)
  */
 static int drop_second(const char *path)
 {
-	KL_AUTO(kl_freep) char *before = chained(path);
+	KL_AUTO(kl_freep) char *before = chained_path(path);
 	bool same;
 	int err;
 
@@ -559,7 +560,7 @@ static int drop_second(const char *path)
 }
 
 /* Our files in one directory; without `remove` only: is one of them not as we wrote it? */
-static int clear(const char *dir, bool remove)
+static int clear_dir(const char *dir, bool remove)
 {
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++) {
 		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, event_names[i]);
@@ -589,11 +590,11 @@ int kl_hooks_uninstall(struct kl_hooks *h, struct kl_repo *r)
 	int err = 0;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(dir) && !err; i++)
-		err = clear(dir[i], false);
+		err = clear_dir(dir[i], false);
 	for (size_t i = 0; i < KL_HOOKS_EVENTS && !err; i++)
 		err = unset_config(r, event_names[i]);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(dir) && !err; i++)
-		err = clear(dir[i], true);
+		err = clear_dir(dir[i], true);
 	if (!err)
 		rmdir(own); /* nobody else's */
 	return err;

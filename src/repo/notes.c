@@ -36,8 +36,8 @@ static bool all_hex(const char *s)
 }
 
 /* `name` below the `hex` that the directories above spelled: note, fanout or neither. */
-static int collect(struct kl_note_index *x, size_t *seen, struct kl_repo *r, const git_oid *tree,
-		   const char *hex)
+static int collect_notes(struct kl_note_index *x, size_t *seen, struct kl_repo *r,
+			 const git_oid *tree, const char *hex)
 {
 	KL_AUTO(git_tree_freep) git_tree *t = NULL;
 	size_t have = strlen(hex);
@@ -59,7 +59,7 @@ static int collect(struct kl_note_index *x, size_t *seen, struct kl_repo *r, con
 		memcpy(whole + have, name, n + 1);
 		if (git_tree_entry_type(e) == GIT_OBJECT_TREE) {
 			if (n == 2 && have + n < GIT_OID_HEXSZ)
-				err = collect(x, seen, r, git_tree_entry_id(e), whole);
+				err = collect_notes(x, seen, r, git_tree_entry_id(e), whole);
 		} else if (git_tree_entry_type(e) == GIT_OBJECT_BLOB && have + n == GIT_OID_HEXSZ) {
 			KL_GROW(x->e, x->n + 1, x->alloc);
 			x->e[x->n] = (struct kl_note_entry){
@@ -87,7 +87,7 @@ int kl_notes_index(struct kl_note_index *out, struct kl_repo *r, const git_oid *
 	git_oid tree;
 	int err = kl_repo_tree_of(&tree, r, tip);
 
-	if (err < 0 || (err = collect(&x, &seen, r, &tree, "")) < 0)
+	if (err < 0 || (err = collect_notes(&x, &seen, r, &tree, "")) < 0)
 		return err;
 	if (x.n)
 		qsort(x.e, x.n, sizeof(*x.e), by_commit);
@@ -111,8 +111,8 @@ int kl_notes_concat(struct kl_buf *out, struct kl_repo *r, const git_oid *blob)
 }
 
 /* Note blobs of one commit, deepest first: the order in which git puts them together. */
-static int find(git_oid blob[MAX_FANOUT + 1], size_t *n, struct kl_repo *r, const git_oid *tree,
-		const char *hex)
+static int find_notes(git_oid blob[MAX_FANOUT + 1], size_t *n, struct kl_repo *r,
+		      const git_oid *tree, const char *hex)
 {
 	KL_AUTO(git_tree_freep) git_tree *t = NULL;
 	const git_tree_entry *e;
@@ -123,7 +123,7 @@ static int find(git_oid blob[MAX_FANOUT + 1], size_t *n, struct kl_repo *r, cons
 		return kl_error_git(err, "cannot read notes tree %s", git_oid_tostr_s(tree));
 	e = hex[2] ? git_tree_entry_byname(t, dir) : NULL;
 	if (e && git_tree_entry_type(e) == GIT_OBJECT_TREE &&
-	    (err = find(blob, n, r, git_tree_entry_id(e), hex + 2)) < 0)
+	    (err = find_notes(blob, n, r, git_tree_entry_id(e), hex + 2)) < 0)
 		return err;
 	e = git_tree_entry_byname(t, hex);
 	if (e && git_tree_entry_type(e) == GIT_OBJECT_BLOB)
@@ -142,7 +142,7 @@ int kl_notes_read(struct kl_buf *out, struct kl_repo *r, const char *ref, const 
 		return err;
 	kl_oid_hex(hex, commit);
 	if ((err = kl_repo_tree_of(&tree, r, &tip)) < 0 ||
-	    (err = find(blob, &n, r, &tree, hex)) < 0)
+	    (err = find_notes(blob, &n, r, &tree, hex)) < 0)
 		return err;
 	for (size_t i = 0; !err && i < n; i++)
 		if (!i || !git_oid_equal(blob + i, blob + i - 1))

@@ -87,7 +87,7 @@ static void add_lines(struct lines *l, struct merge *m, const char *text, bool t
 /*
  * Drop doubles; of an event that is signed on one side both lines stay, as a writer would have it.
  */
-static void unite(struct kl_buf *out, struct lines *l)
+static void unite_lines(struct kl_buf *out, struct lines *l)
 {
 	size_t n = 0;
 
@@ -147,7 +147,7 @@ static int merge_one(struct merge *m, size_t from, size_t to)
 	add_lines(&l, m, ours.ptr, false);
 	had = l.n;
 	add_lines(&l, m, theirs.ptr, true);
-	unite(&text, &l);
+	unite_lines(&text, &l);
 	added = l.n > had ? l.n - had : 0;
 	m->out.events += added;
 	m->out.commits += added > 0;
@@ -176,7 +176,7 @@ static int merge_all(struct merge *m)
 /* --- the commit -------------------------------------------------------------- */
 
 /* None of ours: theirs, less what is refused, on top of theirs. */
-static int clean(git_oid *tip, struct merge *m, const git_oid *theirs)
+static int clean_merge(git_oid *tip, struct merge *m, const git_oid *theirs)
 {
 	KL_AUTO(kl_note_index_release) struct kl_note_index all = m->theirs;
 	struct kl_notes_write w = { .r = m->out.r, .tip = *theirs, .stream = KL_BUF_INIT };
@@ -195,7 +195,7 @@ static int clean(git_oid *tip, struct merge *m, const git_oid *theirs)
 		if ((err = read_note(&was, m, &all, i, next)) < 0)
 			break;
 		add_lines(&l, m, was.ptr, true);
-		unite(&text, &l);
+		unite_lines(&text, &l);
 		w.events += l.n;
 		w.commits++;
 		if (m->done->refused > refused)
@@ -233,7 +233,7 @@ int kl_notes_merge(git_oid *tip, struct kl_notes_merged *done, struct kl_repo *r
 	if ((err = kl_notes_index(&m.theirs, r, theirs)) < 0)
 		return kl_error_in(err, "their notes");
 	if (git_oid_is_zero(ours))
-		return clean(tip, &m, theirs);
+		return clean_merge(tip, &m, theirs);
 	if ((err = kl_notes_index(&m.out.old, r, ours)) < 0 || (err = merge_all(&m)) < 0 ||
 	    (err = kl_repo_is_ancestor(&forward, r, ours, theirs)) < 0)
 		return err;

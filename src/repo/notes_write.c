@@ -61,7 +61,7 @@ void kl_note_key_init(struct kl_note_key *k, const char *line, size_t n)
 	k->time = kl_strdup(id ? kl_json_str_or(j, "time", "") : "");
 }
 
-static void remember(struct kl_map *seen, const struct kl_note_key *k)
+static void remember_key(struct kl_map *seen, const struct kl_note_key *k)
 {
 	kl_map_put(seen, k->id, seen);
 	kl_map_put(seen, k->full, seen);
@@ -81,7 +81,7 @@ static void keep_old(struct kl_buf *out, struct kl_map *seen, const char *text)
 
 			kl_note_key_init(&k, line, n);
 			kl_buf_addf(out, "%s\n", line);
-			remember(seen, &k);
+			remember_key(seen, &k);
 		}
 		p += n + (p[n] == '\n');
 	}
@@ -101,7 +101,7 @@ static size_t add_new(struct kl_buf *out, struct kl_map *seen,
 		if (!len || kl_map_get(seen, k.full))
 			continue;
 		kl_buf_addf(out, "%s\n", line[i]->line);
-		remember(seen, &k);
+		remember_key(seen, &k);
 		added++;
 	}
 	return added;
@@ -169,8 +169,8 @@ void kl_notes_emit(struct kl_notes_write *w, const git_oid *commit, const struct
 }
 
 /* One commit with its new lines (none: only put its notes together). */
-static int unite(struct write *w, const git_oid *commit, const struct kl_note_line *const *line,
-		 size_t n)
+static int unite_note(struct write *w, const git_oid *commit,
+		      const struct kl_note_line *const *line, size_t n)
 {
 	KL_AUTO(kl_map_release) struct kl_map seen = KL_MAP_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf old = KL_BUF_INIT;
@@ -227,12 +227,12 @@ static int unite_doubled(struct write *w)
 
 		if (git_oid_equal(c, &w->out.old.e[i - 1].commit) && !is_named(w, c) &&
 		    (i == 1 || !git_oid_equal(c, &w->out.old.e[i - 2].commit)))
-			err = unite(w, c, NULL, 0);
+			err = unite_note(w, c, NULL, 0);
 	}
 	return err;
 }
 
-static int build(struct write *w, const struct kl_note_line *line, size_t n)
+static int build_trees(struct write *w, const struct kl_note_line *line, size_t n)
 {
 	int err = 0;
 
@@ -252,14 +252,14 @@ static int build(struct write *w, const struct kl_note_line *line, size_t n)
 		if (!has_commit(w->out.r, c))
 			return kl_error(KL_ENOTFOUND, "no commit %s to note an event on",
 					git_oid_tostr_s(c));
-		err = unite(w, c, w->line + i, end - i);
+		err = unite_note(w, c, w->line + i, end - i);
 	}
 	return err < 0 ? err : unite_doubled(w);
 }
 
 /* --- writing ------------------------------------------------------------ */
 
-static char *subject(const struct kl_notes_write *w)
+static char *commit_subject(const struct kl_notes_write *w)
 {
 	if (!git_oid_is_zero(&w->second))
 		return kl_asprintf("notes: merge %zu event%s on %zu commit%s", w->events,
@@ -273,11 +273,11 @@ static char *subject(const struct kl_notes_write *w)
  * The temporary ref is reset to nothing at the end of the same stream, so
  * that even a killed fast-import leaves none behind.
  */
-static int import(git_oid *out, struct kl_notes_write *w)
+static int import_tree(git_oid *out, struct kl_notes_write *w)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf head = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf answer = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *message = subject(w);
+	KL_AUTO(kl_freep) char *message = commit_subject(w);
 	KL_AUTO(kl_freep) char *ref = kl_asprintf("refs/klineage/tmp/%ld-%016llx", (long)getpid(),
 						  (unsigned long long)kl_rng_os_seed());
 	struct kl_git_call c = {
@@ -308,9 +308,9 @@ static int import(git_oid *out, struct kl_notes_write *w)
 }
 
 /* fast-import cannot sign; the tree it made can be committed anew. */
-static int sign(git_oid *tip, struct kl_notes_write *w)
+static int sign_tip(git_oid *tip, struct kl_notes_write *w)
 {
-	KL_AUTO(kl_freep) char *message = subject(w);
+	KL_AUTO(kl_freep) char *message = commit_subject(w);
 	git_oid parent[2] = { w->tip, w->second };
 	struct kl_commit_spec s = { .message = message, .parent = parent };
 	bool wanted;
@@ -327,10 +327,10 @@ static int sign(git_oid *tip, struct kl_notes_write *w)
 int kl_notes_commit(git_oid *out, struct kl_notes_write *w)
 {
 	git_oid made;
-	int err = import(&made, w);
+	int err = import_tree(&made, w);
 
 	if (!err)
-		err = sign(&made, w);
+		err = sign_tip(&made, w);
 	if (!err)
 		*out = made;
 	return err;
@@ -347,7 +347,7 @@ int kl_notes_prepare(git_oid *tip, git_oid *old, struct kl_repo *r, const char *
 		return err;
 	if (!git_oid_is_zero(&w.out.tip) && (err = kl_notes_index(&w.out.old, r, &w.out.tip)) < 0)
 		return err;
-	if ((err = build(&w, line, n)) < 0)
+	if ((err = build_trees(&w, line, n)) < 0)
 		return err;
 	made = w.out.tip;
 	if (w.out.events && (err = kl_notes_commit(&made, &w.out)) < 0)
@@ -357,7 +357,7 @@ int kl_notes_prepare(git_oid *tip, git_oid *old, struct kl_repo *r, const char *
 	return 0;
 }
 
-static int move(struct kl_repo *r, const char *ref, const git_oid *tip, const git_oid *old)
+static int move_ref(struct kl_repo *r, const char *ref, const git_oid *tip, const git_oid *old)
 {
 	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(r);
 
@@ -386,7 +386,7 @@ int kl_notes_add(struct kl_repo *r, const char *ref, const struct kl_note_line *
 			return err;
 		if (git_oid_equal(&tip, &old))
 			return 0;
-		err = move(r, ref, &tip, &old);
+		err = move_ref(r, ref, &tip, &old);
 		if (!err || (err != KL_ECHANGED && err != KL_EBUSY))
 			return err;
 		if ((kl_clock_ns() - start) / 1000000 > RETRY_MS)

@@ -26,7 +26,7 @@ int kl_oid_parse(git_oid *out, const char *hex)
 	return 0;
 }
 
-static int peel(git_oid *out, struct kl_repo *r, const git_oid *oid, const char *rev)
+static int peel_object(git_oid *out, struct kl_repo *r, const git_oid *oid, const char *rev)
 {
 	KL_AUTO(git_object_freep) git_object *any = NULL, *commit = NULL;
 	int err = git_object_lookup(&any, r->git, oid, GIT_OBJECT_ANY);
@@ -66,7 +66,7 @@ int kl_repo_resolve(git_oid *out, struct kl_repo *r, const char *rev)
 	int status, err;
 
 	if (kl_oid_parsen(&oid, rev, strlen(rev)))
-		return peel(out, r, &oid, rev);
+		return peel_object(out, r, &oid, rev);
 	if ((err = kl_git_run(&status, r, &c)) < 0)
 		return err;
 	kl_buf_rtrim(&text);
@@ -79,7 +79,7 @@ int kl_repo_resolve(git_oid *out, struct kl_repo *r, const char *rev)
 	return 0;
 }
 
-static int lookup(git_commit **out, struct kl_repo *r, const git_oid *oid)
+static int lookup_commit(git_commit **out, struct kl_repo *r, const git_oid *oid)
 {
 	int err = git_commit_lookup(out, r->git, oid);
 
@@ -89,7 +89,7 @@ static int lookup(git_commit **out, struct kl_repo *r, const git_oid *oid)
 int kl_repo_parents(git_oid **out, size_t *n, struct kl_repo *r, const git_oid *commit)
 {
 	KL_AUTO(git_commit_freep) git_commit *c = NULL;
-	int err = lookup(&c, r, commit);
+	int err = lookup_commit(&c, r, commit);
 
 	if (err < 0)
 		return err;
@@ -111,7 +111,7 @@ int kl_repo_object_size(size_t *out, struct kl_repo *r, const git_oid *oid)
 int kl_repo_tree_of(git_oid *out, struct kl_repo *r, const git_oid *commit)
 {
 	KL_AUTO(git_commit_freep) git_commit *c = NULL;
-	int err = lookup(&c, r, commit);
+	int err = lookup_commit(&c, r, commit);
 
 	if (!err)
 		git_oid_cpy(out, git_commit_tree_id(c));
@@ -122,7 +122,7 @@ int kl_repo_commit_read(struct kl_commit *out, struct kl_repo *r, const git_oid 
 {
 	KL_AUTO(git_commit_freep) git_commit *c = NULL;
 	const git_signature *by;
-	int err = lookup(&c, r, commit);
+	int err = lookup_commit(&c, r, commit);
 
 	if (err < 0)
 		return err;

@@ -43,7 +43,7 @@ static bool is_harmless(const char *ext, const char *value)
 	return false;
 }
 
-static int refuse(const char *ext, const char *value)
+static int refuse_extension(const char *ext, const char *value)
 {
 	int err;
 
@@ -72,7 +72,7 @@ static int check_extensions(struct kl_repo *r)
 		const char *key = r->config.e[i].key, *value = r->config.e[i].value;
 
 		if (!strncmp(key, "extensions.", 11) && !is_harmless(key + 11, value))
-			return refuse(key + 11, value);
+			return refuse_extension(key + 11, value);
 	}
 	return 0;
 }
@@ -104,7 +104,7 @@ static int refused_by_git(const struct kl_repo *r, struct kl_buf *text)
 }
 
 /* One question to git; the last answer fails where there is no worktree. */
-static int locate(struct kl_repo *r)
+static int locate_repo(struct kl_repo *r)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -134,7 +134,7 @@ static int locate(struct kl_repo *r)
 		return kl_error(KL_ECANNOT, "the repository's path has a newline in it");
 	r->bare = !strcmp(line[0], "true");
 	if (strcmp(line[1], "sha1"))
-		return refuse("objectformat", line[1]);
+		return refuse_extension("objectformat", line[1]);
 	r->prefix = kl_strdup(line[2]);
 	r->git_dir = kl_strdup(line[3]);
 	r->common_dir = kl_strdup(line[4]);
@@ -221,7 +221,7 @@ static int open_from(struct kl_repo **out, const char *dir, bool isolated)
 	r->start_dir = kl_strdup(dir);
 	r->isolated = isolated;
 	r->config.free_value = free;
-	if ((err = locate(r)) < 0 || (err = kl_config_load(r)) < 0 ||
+	if ((err = locate_repo(r)) < 0 || (err = kl_config_load(r)) < 0 ||
 	    (err = check_extensions(r)) < 0 || (err = open_libgit2(r)) < 0)
 		return err;
 	r->worktree_id = worktree_id(r);
@@ -313,7 +313,7 @@ int kl_repo_private(char **out, const struct kl_repo *r, const char *name)
 }
 
 /* The remote that promised the missing objects, or NULL; the caller frees. */
-static char *promisor(struct kl_repo *r)
+static char *promisor_remote(struct kl_repo *r)
 {
 	for (size_t i = 0; i < r->config.n; i++) {
 		const char *key = r->config.e[i].key, *value = r->config.e[i].value;
@@ -330,7 +330,7 @@ static char *promisor(struct kl_repo *r)
 
 int kl_repo_need_history(struct kl_repo *r)
 {
-	KL_AUTO(kl_freep) char *remote = promisor(r);
+	KL_AUTO(kl_freep) char *remote = promisor_remote(r);
 	int err;
 
 	if (git_repository_is_shallow(r->git) == 1) {

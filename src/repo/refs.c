@@ -58,7 +58,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static void push(struct kl_ref_list *l, struct kl_repo *r, git_reference *ref)
+static void push_ref(struct kl_ref_list *l, struct kl_repo *r, git_reference *ref)
 {
 	git_oid oid;
 
@@ -82,7 +82,7 @@ int kl_refs_list(struct kl_ref_list *out, struct kl_repo *r, const char *prefix)
 
 		err = git_reference_next(&ref, it);
 		if (!err && !strncmp(git_reference_name(ref), prefix, strlen(prefix)))
-			push(&found, r, ref);
+			push_ref(&found, r, ref);
 		git_reference_free(ref);
 	}
 	if (err != GIT_ITEROVER)

@@ -51,7 +51,7 @@ int kl_remote_check(struct kl_repo *r, const char *remote)
 
 /* --- its refs ----------------------------------------------------------------- */
 
-static bool below(const char *ref, const char *const *prefix)
+static bool is_below(const char *ref, const char *const *prefix)
 {
 	for (; *prefix; prefix++)
 		if (!strncmp(ref, *prefix, strlen(*prefix)))
@@ -78,7 +78,7 @@ static int take_refs(struct kl_ref_list *out, char *text, const char *const *pre
 		    p[GIT_OID_HEXSZ] != '\t')
 			return kl_error(KL_EIO, "git ls-remote answered '%.60s'", p);
 		p += GIT_OID_HEXSZ + 1;
-		if (!below(p, prefix) || git_reference_name_is_valid(&valid, p) < 0 || !valid)
+		if (!is_below(p, prefix) || git_reference_name_is_valid(&valid, p) < 0 || !valid)
 			continue;
 		if (out->n == max)
 			return kl_error(KL_EINVALID, "the remote has more than %zu refs of ours",
@@ -232,7 +232,7 @@ static void add_remote_words(struct kl_buf *out, const char *text)
 	}
 }
 
-static int refused(const char *remote, const struct kl_pushes *p, const char *text)
+static int refuse_push(const char *remote, const struct kl_pushes *p, const char *text)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
 
@@ -277,7 +277,7 @@ int kl_remote_push(struct kl_repo *r, const char *remote, struct kl_pushes *p)
 	if (!status)
 		return KL_FAULT("remote-pushed");
 	if (take_answer(p, out.ptr))
-		return refused(remote, p, text.ptr);
+		return refuse_push(remote, p, text.ptr);
 	if (status > 129)
 		return kl_error(KL_EIO, "git push was killed by signal %d", status - 128);
 	return kl_error(KL_EIO, "remote '%s': git push: %s", remote, kl_git_complaint(&text));

@@ -41,7 +41,7 @@ static bool is_token(char c)
 	       c == '-';
 }
 
-static bool starts(const struct line *l, const char *with)
+static bool starts_with(const struct line *l, const char *with)
 {
 	size_t n = strlen(with);
 
@@ -62,7 +62,7 @@ static bool is_blank(const struct line *l)
 }
 
 /* Lines up to a patch ("---") or the scissors of `git commit --verbose`. */
-static void split(struct lines *out, const char *message)
+static void split_message(struct lines *out, const char *message)
 {
 	for (const char *p = message; *p;) {
 		size_t n = strcspn(p, "\n");
@@ -88,7 +88,8 @@ static void drop_tail(struct lines *x)
 
 		if (!l->n || is_comment(l))
 			continue;
-		if (l->n == strlen("Conflicts:") && starts(l, "Conflicts:") && l->p[l->n] == '\n') {
+		if (l->n == strlen("Conflicts:") && starts_with(l, "Conflicts:") &&
+		    l->p[l->n] == '\n') {
 			conflicts = true;
 			continue;
 		}
@@ -121,7 +122,7 @@ static size_t token_end(const struct line *l)
 
 static bool written_by_git(const struct line *l)
 {
-	return starts(l, "Signed-off-by: ") || starts(l, "(cherry picked from commit ");
+	return starts_with(l, "Signed-off-by: ") || starts_with(l, "(cherry picked from commit ");
 }
 
 /* First line of the block of trailers; `x->n` if there is none. */
@@ -163,7 +164,7 @@ static size_t find_block(const struct lines *x)
 }
 
 /* A folded line: its leading space becomes one, as git unfolds it. */
-static void unfold(struct kl_buf *b, const struct line *l)
+static void unfold_line(struct kl_buf *b, const struct line *l)
 {
 	size_t skip = 0;
 
@@ -174,7 +175,7 @@ static void unfold(struct kl_buf *b, const struct line *l)
 	kl_buf_add(b, l->p + skip, l->n - skip);
 }
 
-static void rtrim(char *s)
+static void trim_right(char *s)
 {
 	size_t n = strlen(s);
 
@@ -184,7 +185,7 @@ static void rtrim(char *s)
 }
 
 /* Index of the key that the token of a trailer is, or n. */
-static size_t which(const struct line *l, size_t end, const char *const *key, size_t n)
+static size_t which_key(const struct line *l, size_t end, const char *const *key, size_t n)
 {
 	while (end && is_space(l->p[end - 1]))
 		end--;
@@ -202,7 +203,7 @@ void kl_trailers_get(char **value, const char *message, const char *const *key, 
 	bool open = false;
 
 	memset(value, 0, n * sizeof(*value));
-	split(&x, message);
+	split_message(&x, message);
 	drop_tail(&x);
 	for (size_t i = find_block(&x); i < x.n; i++) {
 		const struct line *l = x.l + i;
@@ -214,22 +215,22 @@ void kl_trailers_get(char **value, const char *message, const char *const *key, 
 				continue;
 			kl_buf_clear(&b);
 			kl_buf_adds(&b, value[at]);
-			unfold(&b, l);
+			unfold_line(&b, l);
 		} else {
 			end = is_comment(l) ? 0 : token_end(l);
 			open = end > 0;
-			at = open ? which(l, end, key, n) : n;
+			at = open ? which_key(l, end, key, n) : n;
 			if (at == n)
 				continue;
 			kl_buf_clear(&b);
-			unfold(&b, &(struct line){ l->p + end + 1, l->n - end - 1 });
+			unfold_line(&b, &(struct line){ l->p + end + 1, l->n - end - 1 });
 		}
 		free(value[at]);
 		value[at] = kl_strndup(b.ptr, b.len);
 	}
 	for (size_t i = 0; i < n; i++)
 		if (value[i])
-			rtrim(value[i]);
+			trim_right(value[i]);
 }
 
 char *kl_trailer_get(const char *message, const char *key)

@@ -10,7 +10,7 @@
 /* A path of 4096 bytes cannot be deeper; the trees may be anybody's. */
 #define MAX_DEPTH 2048
 
-static int lookup(git_tree **out, struct kl_repo *r, const git_oid *oid)
+static int lookup_tree(git_tree **out, struct kl_repo *r, const git_oid *oid)
 {
 	int err = git_tree_lookup(out, r->git, oid);
 
@@ -20,7 +20,7 @@ static int lookup(git_tree **out, struct kl_repo *r, const git_oid *oid)
 static int by_path(git_tree_entry **out, struct kl_repo *r, const git_oid *tree, const char *path)
 {
 	KL_AUTO(git_tree_freep) git_tree *t = NULL;
-	int err = lookup(&t, r, tree);
+	int err = lookup_tree(&t, r, tree);
 
 	if (err < 0)
 		return err;
@@ -73,10 +73,10 @@ struct listing {
 	size_t max;
 };
 
-static int list(struct listing *l, const git_oid *oid, const char *prefix, int depth)
+static int list_tree(struct listing *l, const git_oid *oid, const char *prefix, int depth)
 {
 	KL_AUTO(git_tree_freep) git_tree *t = NULL;
-	int err = lookup(&t, l->r, oid);
+	int err = lookup_tree(&t, l->r, oid);
 
 	if (!err && depth > MAX_DEPTH)
 		err = kl_error(KL_EINVALID, "directories nested deeper than %d", MAX_DEPTH);
@@ -90,7 +90,7 @@ static int list(struct listing *l, const git_oid *oid, const char *prefix, int d
 		if (git_tree_entry_type(e) == GIT_OBJECT_TREE) {
 			KL_AUTO(kl_freep) char *below = kl_asprintf("%s/", path);
 
-			err = list(l, git_tree_entry_id(e), below, depth + 1);
+			err = list_tree(l, git_tree_entry_id(e), below, depth + 1);
 		} else if (git_tree_entry_type(e) == GIT_OBJECT_BLOB) {
 			if (l->out->n == l->max)
 				return kl_error(KL_EINVALID, "more than %zu files", l->max);
@@ -116,7 +116,7 @@ int kl_repo_tree_list(struct kl_blobs *out, struct kl_repo *r, const git_oid *tr
 {
 	struct kl_blobs found = { 0 };
 	struct listing l = { .out = &found, .r = r, .max = max };
-	int err = list(&l, tree, "", 0);
+	int err = list_tree(&l, tree, "", 0);
 
 	if (err < 0) {
 		kl_blobs_release(&found);
@@ -201,7 +201,7 @@ static int edit_level(git_oid *out, const struct edits *x, const git_oid *base, 
 {
 	KL_AUTO(git_tree_freep) git_tree *t = NULL;
 	KL_AUTO(git_treebuilder_freep) git_treebuilder *tb = NULL;
-	int err = base ? lookup(&t, x->r, base) : 0;
+	int err = base ? lookup_tree(&t, x->r, base) : 0;
 
 	if (!err && (err = git_treebuilder_new(&tb, x->r->git, t)) < 0)
 		err = kl_error_git(err, "cannot edit a tree");

@@ -24,7 +24,7 @@ struct kl_refs_txn *kl_refs_txn_new(struct kl_repo *r)
 	return t;
 }
 
-static void clear(struct kl_refs_txn *t)
+static void clear_commands(struct kl_refs_txn *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		free(t->cmd[i].ref);
@@ -36,11 +36,12 @@ static void clear(struct kl_refs_txn *t)
 void kl_refs_txn_free(struct kl_refs_txn *t)
 {
 	if (t)
-		clear(t);
+		clear_commands(t);
 	free(t);
 }
 
-static struct kl_refs_cmd *push(struct kl_refs_txn *t, enum kl_refs_verb verb, const char *ref)
+static struct kl_refs_cmd *push_command(struct kl_refs_txn *t, enum kl_refs_verb verb,
+					const char *ref)
 {
 	KL_GROW(t->cmd, t->n + 1, t->alloc);
 	t->cmd[t->n] = (struct kl_refs_cmd){ .verb = verb, .ref = kl_strdup(ref) };
@@ -50,7 +51,7 @@ static struct kl_refs_cmd *push(struct kl_refs_txn *t, enum kl_refs_verb verb, c
 void kl_refs_txn_update(struct kl_refs_txn *t, const char *ref, const git_oid *oid,
 			const git_oid *old)
 {
-	struct kl_refs_cmd *c = push(t, KL_REFS_UPDATE, ref);
+	struct kl_refs_cmd *c = push_command(t, KL_REFS_UPDATE, ref);
 
 	c->to = *oid;
 	if (old)
@@ -64,7 +65,7 @@ void kl_refs_txn_create(struct kl_refs_txn *t, const char *ref, const git_oid *o
 
 void kl_refs_txn_delete(struct kl_refs_txn *t, const char *ref, const git_oid *old)
 {
-	struct kl_refs_cmd *c = push(t, KL_REFS_DELETE, ref);
+	struct kl_refs_cmd *c = push_command(t, KL_REFS_DELETE, ref);
 
 	if (old)
 		c->from = *old;
@@ -74,7 +75,7 @@ void kl_refs_txn_delete(struct kl_refs_txn *t, const char *ref, const git_oid *o
 
 void kl_refs_txn_verify(struct kl_refs_txn *t, const char *ref, const git_oid *old)
 {
-	struct kl_refs_cmd *c = push(t, KL_REFS_VERIFY, ref);
+	struct kl_refs_cmd *c = push_command(t, KL_REFS_VERIFY, ref);
 
 	if (old)
 		c->from = *old;
@@ -242,7 +243,7 @@ static int after_kill(struct kl_refs_txn *t, int signal)
 }
 
 /* One try with our lock held and the journal written. */
-static int attempt(struct kl_refs_txn *t, const char *journal, const char *reflog)
+static int attempt_update(struct kl_refs_txn *t, const char *journal, const char *reflog)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int status, err = kl_txn_run(&status, t->r, journal, reflog, &text);
@@ -268,7 +269,7 @@ static int commit_locked(struct kl_refs_txn *t, const char *journal, const char 
 	kl_txn_format(&script, t);
 	if ((err = KL_FAULT("txn-before")) < 0 ||
 	    (err = kl_fs_write(journal, script.ptr, script.len)) < 0 ||
-	    (err = KL_FAULT("txn-journal")) < 0 || (err = attempt(t, journal, reflog)) < 0)
+	    (err = KL_FAULT("txn-journal")) < 0 || (err = attempt_update(t, journal, reflog)) < 0)
 		return err;
 	return KL_FAULT("txn-after");
 }
