@@ -18,7 +18,7 @@ struct reading {
 	struct kl_map seen;
 };
 
-static void take(struct reading *r, const char *name, size_t len, int64_t value)
+static void take_constant(struct reading *r, const char *name, size_t len, int64_t value)
 {
 	KL_AUTO(kl_freep) char *key = kl_strndup(name, len);
 
@@ -29,7 +29,7 @@ static void take(struct reading *r, const char *name, size_t len, int64_t value)
 }
 
 /* 128, 128u, 128UL; not 0x80, 010, 1.5, nor what does not fit */
-static bool number(int64_t *out, const struct kl_ctokens *c, size_t i)
+static bool read_number(int64_t *out, const struct kl_ctokens *c, size_t i)
 {
 	const char *s = c->text + c->t[i].off;
 	size_t n = c->t[i].len, k = 0;
@@ -48,11 +48,11 @@ static bool number(int64_t *out, const struct kl_ctokens *c, size_t i)
 }
 
 /* a number, or one with a sign: how many tokens that is; 0: neither */
-static size_t literal(int64_t *out, const struct kl_ctokens *c, size_t i)
+static size_t read_literal(int64_t *out, const struct kl_ctokens *c, size_t i)
 {
 	bool minus = kl_ctoken_is(c, i, "-");
 
-	if (i + minus >= c->n || !number(out, c, i + minus))
+	if (i + minus >= c->n || !read_number(out, c, i + minus))
 		return 0;
 	if (minus)
 		*out = -*out;
@@ -61,7 +61,7 @@ static size_t literal(int64_t *out, const struct kl_ctokens *c, size_t i)
 
 static void take_token(struct reading *r, const struct kl_ctokens *c, size_t i, int64_t value)
 {
-	take(r, c->text + c->t[i].off, c->t[i].len, value);
+	take_constant(r, c->text + c->t[i].off, c->t[i].len, value);
 }
 
 /* "#define BM 128", and nothing behind it but a comment */
@@ -72,7 +72,7 @@ static void scan_define(struct reading *r, const struct kl_ctokens *c, size_t i)
 
 	kl_ctoken_lex(&d, c->text + c->t[i].off + 1, c->t[i].len - 1);
 	if (d.n > 2 && kl_ctoken_is(&d, 0, "define") && d.t[1].kind == KL_CT_IDENT &&
-	    literal(&value, &d, 2) == d.n - 2)
+	    read_literal(&value, &d, 2) == d.n - 2)
 		take_token(r, &d, 1, value);
 }
 
@@ -87,7 +87,7 @@ static void scan_const(struct reading *r, const struct kl_ctokens *c, size_t i)
 		k++;
 	if (k + 2 >= c->n || c->t[k].kind != KL_CT_IDENT || !kl_ctoken_is(c, k + 1, "="))
 		return;
-	used = literal(&value, c, k + 2);
+	used = read_literal(&value, c, k + 2);
 	if (used && (kl_ctoken_is(c, k + 2 + used, ";") || kl_ctoken_is(c, k + 2 + used, ",")))
 		take_token(r, c, k, value);
 }
@@ -105,7 +105,7 @@ static void scan_enum(struct reading *r, const struct kl_ctokens *c, size_t i)
 	end = (size_t)c->t[open].match;
 	for (size_t k = open + 1; k + 2 < end; k++) {
 		size_t used = c->t[k].kind == KL_CT_IDENT && kl_ctoken_is(c, k + 1, "=") ?
-				      literal(&value, c, k + 2) :
+				      read_literal(&value, c, k + 2) :
 				      0;
 
 		if (used && (k + 2 + used == end || kl_ctoken_is(c, k + 2 + used, ",")))
@@ -113,7 +113,7 @@ static void scan_enum(struct reading *r, const struct kl_ctokens *c, size_t i)
 	}
 }
 
-static void scan(struct reading *r, const struct kl_file *f)
+static void scan_file(struct reading *r, const struct kl_file *f)
 {
 	KL_AUTO(kl_ctokens_release) struct kl_ctokens c = { 0 };
 
@@ -143,7 +143,7 @@ static void read_plan(struct reading *r, const struct kl_surface *s)
 	}
 	c = kl_plan_compile(l->plan);
 	for (size_t i = 0; c && i < c->ndefine; i++)
-		take(r, c->define[i].name, strlen(c->define[i].name), c->define[i].value);
+		take_constant(r, c->define[i].name, strlen(c->define[i].name), c->define[i].value);
 }
 
 void kl_constants_read(struct kl_card_dims *out, const struct kl_surface *s)
@@ -152,7 +152,7 @@ void kl_constants_read(struct kl_card_dims *out, const struct kl_surface *s)
 
 	for (size_t i = 0; i < s->nfile; i++)
 		if (kl_suffix_in(s->file[i].path, s->contract->language->texts))
-			scan(&r, &s->file[i]);
+			scan_file(&r, &s->file[i]);
 	if (s->contract->launch)
 		read_plan(&r, s);
 	kl_map_release(&r.seen);

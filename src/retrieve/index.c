@@ -267,8 +267,8 @@ static struct kl_index *map_file(const char *path, const char *key, const struct
 	return !strncmp(h->key, key, strlen(key)) && is_good(ix, tax) ? kl_steal(&ix) : NULL;
 }
 
-static int build(struct kl_index **out, struct kl_library *lib, const struct kl_taxonomy *tax,
-		 const char *dir, const char *path, const char *key)
+static int build_index(struct kl_index **out, struct kl_library *lib, const struct kl_taxonomy *tax,
+		       const char *dir, const char *path, const char *key)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec others = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf made = KL_BUF_INIT;
@@ -308,7 +308,7 @@ static int open_tree(struct kl_index **out, struct kl_repo *r, struct kl_library
 		return 0;
 	if (!lib && (err = kl_library_open(&own, r)) < 0)
 		return err;
-	return build(out, lib ? lib : own, tax, dir, path, key);
+	return build_index(out, lib ? lib : own, tax, dir, path, key);
 }
 
 int kl_index_of(struct kl_index **out, struct kl_repo *r, struct kl_library *lib,

@@ -128,7 +128,7 @@ static void builder_release(struct builder *b)
 		kl_buf_release(&b->part[i]);
 }
 
-static size_t add(struct builder *b, enum kl_index_part part, const void *p)
+static size_t add_part(struct builder *b, enum kl_index_part part, const void *p)
 {
 	kl_buf_add(&b->part[part], p, kl_index_size(part));
 	return b->n[part]++;
@@ -142,7 +142,7 @@ static uint32_t add_string(struct builder *b, const char *s)
 	if (there)
 		return (uint32_t)(there - 1);
 	kl_buf_add(&b->part[KL_INDEX_BYTES], s, strlen(s) + 1);
-	there = add(b, KL_INDEX_STARTS, &start);
+	there = add_part(b, KL_INDEX_STARTS, &start);
 	kl_map_put(&b->strings, s, (void *)(there + 1));
 	return (uint32_t)there;
 }
@@ -156,7 +156,7 @@ static struct kl_index_list add_list(struct builder *b, const struct kl_strvec *
 		number[i] = add_string(b, v->v[i]);
 	l.at = (uint32_t)b->n[KL_INDEX_ITEMS];
 	for (size_t i = 0; i < v->n; i++)
-		add(b, KL_INDEX_ITEMS, &number[i]);
+		add_part(b, KL_INDEX_ITEMS, &number[i]);
 	return l;
 }
 
@@ -173,7 +173,7 @@ static uint32_t add_point(struct builder *b, const struct kl_case *c)
 	key[2 * sizeof(*c)] = '\0';
 	there = (uintptr_t)kl_map_get(&b->points, key);
 	if (!there) {
-		there = add(b, KL_INDEX_POINTS, c) + 1;
+		there = add_part(b, KL_INDEX_POINTS, c) + 1;
 		kl_map_put(&b->points, key, (void *)there);
 	}
 	return (uint32_t)(there - 1);
@@ -200,7 +200,7 @@ static uint32_t add_prior(struct builder *b, const struct facts *f)
 			add_list(b, &f->conflicts),
 		};
 
-		there = add(b, KL_INDEX_PRIORS, &p) + 1;
+		there = add_part(b, KL_INDEX_PRIORS, &p) + 1;
 		kl_map_put(&b->priors, key.ptr, (void *)there);
 	}
 	return (uint32_t)(there - 1);
@@ -229,13 +229,13 @@ static void add_card(struct builder *b, const struct facts *f)
 			.verified = f->row[i].verified,
 		};
 
-		add(b, KL_INDEX_ROWS, &r);
+		add_part(b, KL_INDEX_ROWS, &r);
 	}
 	c.id = add_string(b, f->id);
 	c.prior = add_prior(b, f);
 	c.sound = add_list(b, &f->sound);
 	c.evidence = add_list(b, &f->evidence);
-	add(b, KL_INDEX_CARDS, &c);
+	add_part(b, KL_INDEX_CARDS, &c);
 }
 
 /* --- from an older index --------------------------------------------------------------- */
@@ -322,7 +322,7 @@ static void read_cards(void *ctx, size_t from, size_t to)
 	}
 }
 
-static int fill(struct batch *b, struct kl_library *lib, size_t first)
+static int fill_batch(struct batch *b, struct kl_library *lib, size_t first)
 {
 	int err = 0;
 
@@ -349,7 +349,7 @@ static int fill(struct batch *b, struct kl_library *lib, size_t first)
 	return err;
 }
 
-static void know(struct batch *b)
+static void learn_batch(struct batch *b)
 {
 	b->nknown = b->base ? kl_index_count(b->base) : 0;
 	b->known = kl_calloc(b->nknown + 1, sizeof(*b->known));
@@ -391,10 +391,10 @@ int kl_index_build(struct kl_buf *out, struct kl_library *lib, const struct kl_t
 		b.part[i] = (struct kl_buf)KL_BUF_INIT;
 	for (size_t i = 0; i < BATCH; i++)
 		batch.text[i] = (struct kl_buf)KL_BUF_INIT;
-	know(&batch);
+	learn_batch(&batch);
 	add_string(&b, "");
 	for (size_t first = 0; !err && first < kl_library_count(lib); first += batch.n) {
-		if ((err = fill(&batch, lib, first)) < 0)
+		if ((err = fill_batch(&batch, lib, first)) < 0)
 			return err;
 		kl_par_for(batch.n, GRAIN, read_cards, &batch);
 		for (size_t i = 0; i < batch.n; i++) {

@@ -126,7 +126,7 @@ bool kl_asking_is_sound(struct kl_asking *a, size_t card)
 	return f->sound == 1;
 }
 
-static void settle(struct kl_asking *a, size_t card)
+static void settle_card(struct kl_asking *a, size_t card)
 {
 	int m;
 
@@ -140,7 +140,7 @@ static void settle(struct kl_asking *a, size_t card)
 /* --- the best of an axis --- */
 
 /* Is x better than y on the axis? Ties by the score, then by id. */
-static bool better(const struct kl_asking *a, int axis, uint32_t x, uint32_t y)
+static bool is_better(const struct kl_asking *a, int axis, uint32_t x, uint32_t y)
 {
 	const struct kl_fit *f = &a->fit[x], *g = &a->fit[y];
 
@@ -152,14 +152,14 @@ static bool better(const struct kl_asking *a, int axis, uint32_t x, uint32_t y)
 }
 
 /* A heap whose top is the worst that is kept. */
-static void sift(const struct kl_asking *a, int axis, uint32_t *heap, size_t n, size_t i)
+static void sift_down(const struct kl_asking *a, int axis, uint32_t *heap, size_t n, size_t i)
 {
 	for (size_t k; (k = 2 * i + 1) < n; i = k) {
 		uint32_t t;
 
-		if (k + 1 < n && better(a, axis, heap[k], heap[k + 1]))
+		if (k + 1 < n && is_better(a, axis, heap[k], heap[k + 1]))
 			k++;
-		if (!better(a, axis, heap[i], heap[k]))
+		if (!is_better(a, axis, heap[i], heap[k]))
 			return;
 		t = heap[i];
 		heap[i] = heap[k];
@@ -185,20 +185,20 @@ static size_t select_best(const struct kl_asking *a, int axis, uint32_t *heap, s
 		if (n < k) {
 			heap[n++] = (uint32_t)i;
 			for (size_t at = n == k ? k / 2 : 0; at-- > 0;)
-				sift(a, axis, heap, n, at);
-		} else if (better(a, axis, (uint32_t)i, heap[0])) {
+				sift_down(a, axis, heap, n, at);
+		} else if (is_better(a, axis, (uint32_t)i, heap[0])) {
 			heap[0] = (uint32_t)i;
-			sift(a, axis, heap, n, 0);
+			sift_down(a, axis, heap, n, 0);
 		}
 	}
 	for (size_t at = n < k ? n / 2 : 0; at-- > 0;)
-		sift(a, axis, heap, n, at);
+		sift_down(a, axis, heap, n, at);
 	for (size_t left = n; left > 1; left--) {
 		uint32_t t = heap[0];
 
 		heap[0] = heap[left - 1];
 		heap[left - 1] = t;
-		sift(a, axis, heap, left - 1, 0);
+		sift_down(a, axis, heap, left - 1, 0);
 	}
 	return n;
 }
@@ -218,7 +218,7 @@ static bool walk_down(size_t *taken, struct kl_asking *a, const uint32_t *list, 
 		if (a->fit[list[i]].settled) {
 			++*taken;
 		} else {
-			settle(a, list[i]);
+			settle_card(a, list[i]);
 			firm = false;
 		}
 	}
@@ -236,7 +236,7 @@ static size_t put_in_order(const struct kl_asking *a, int axis, uint32_t *list, 
 
 		if (!a->fit[card].score)
 			continue;
-		for (; k > 0 && better(a, axis, card, list[k - 1]); k--)
+		for (; k > 0 && is_better(a, axis, card, list[k - 1]); k--)
 			list[k] = list[k - 1];
 		list[k] = card;
 		left++;
@@ -343,7 +343,7 @@ void kl_retrieve_useful(struct kl_retrieved_pres *out, const struct kl_card *c, 
 			false);
 }
 
-static void describe(struct kl_retrieved *v, struct kl_asking *a, size_t card, unsigned top)
+static void describe_card(struct kl_retrieved *v, struct kl_asking *a, size_t card, unsigned top)
 {
 	const struct kl_index_card *c = kl_index_card(a->ix, card);
 	const uint32_t *item = kl_index_items(a->ix, c->sound);
@@ -366,12 +366,12 @@ static void describe(struct kl_retrieved *v, struct kl_asking *a, size_t card, u
 		add_pre(&v->sound, a->t, text_of(a, item[i]), text_of(a, item[i + 1]), true);
 }
 
-static struct kl_retrieved *push(struct kl_retrieval *out, struct kl_asking *a, size_t card,
-				 unsigned top)
+static struct kl_retrieved *push_card(struct kl_retrieval *out, struct kl_asking *a, size_t card,
+				      unsigned top)
 {
-	settle(a, card);
+	settle_card(a, card);
 	KL_GROW(out->v, out->n + 1, out->alloc);
-	describe(&out->v[out->n], a, card, top);
+	describe_card(&out->v[out->n], a, card, top);
 	return &out->v[out->n++];
 }
 
@@ -394,12 +394,12 @@ static void list_card(struct kl_retrieval *out, struct kl_asking *a, const uint8
 
 	for (int i = 0; i < m; i++)
 		if (!is_listed(out, need[i]) && need[i] != card) {
-			v = push(out, a, need[i], top[need[i]]);
+			v = push_card(out, a, need[i], top[need[i]]);
 			v->needed_by = kl_strdup(text_of(a, c->id));
 		}
 	if (is_listed(out, card))
 		return;
-	v = push(out, a, card, top[card]);
+	v = push_card(out, a, card, top[card]);
 	for (int i = 0; i < m; i++)
 		kl_strvec_push(&v->needs, id_of(a, need[i]));
 }
@@ -414,7 +414,7 @@ static void list_best(struct kl_retrieval *out, struct kl_asking *a, const uint8
 			all[n++] = (uint32_t)i;
 	/* few: by insertion */
 	for (size_t i = 1; i < n; i++)
-		for (size_t k = i; k > 0 && better(a, KL_AXES, all[k], all[k - 1]); k--) {
+		for (size_t k = i; k > 0 && is_better(a, KL_AXES, all[k], all[k - 1]); k--) {
 			uint32_t t = all[k];
 
 			all[k] = all[k - 1];
@@ -509,7 +509,7 @@ static char *why_not(struct kl_asking *a, const struct kl_retrieved *v)
 }
 
 /* Those that came nearest of all that are ruled out. */
-static double nearness(const struct kl_fit *f)
+static double fit_nearness(const struct kl_fit *f)
 {
 	double x = 1;
 
@@ -518,9 +518,9 @@ static double nearness(const struct kl_fit *f)
 	return x;
 }
 
-static bool nearer(const struct kl_asking *a, uint32_t x, uint32_t y)
+static bool is_nearer(const struct kl_asking *a, uint32_t x, uint32_t y)
 {
-	double d = nearness(&a->fit[x]) - nearness(&a->fit[y]);
+	double d = fit_nearness(&a->fit[x]) - fit_nearness(&a->fit[y]);
 
 	if (d != 0)
 		return d > 0;
@@ -538,16 +538,16 @@ static void add_dropped(struct kl_retrieval *out, struct kl_asking *a)
 		/* a score and not known to be unsound: it was only not among the best */
 		if (!a->fit[i].wanted || (a->fit[i].score && a->fit[i].sound != 2))
 			continue;
-		if (n == MAX_DROPPED && !nearer(a, (uint32_t)i, best[n - 1]))
+		if (n == MAX_DROPPED && !is_nearer(a, (uint32_t)i, best[n - 1]))
 			continue;
-		for (; k > 0 && nearer(a, (uint32_t)i, best[k - 1]); k--)
+		for (; k > 0 && is_nearer(a, (uint32_t)i, best[k - 1]); k--)
 			best[k] = best[k - 1];
 		best[k] = (uint32_t)i;
 		n += n < MAX_DROPPED;
 	}
 	for (size_t i = 0; i < n; i++) {
 		KL_GROW(out->dropped, out->ndropped + 1, out->dropped_alloc);
-		describe(&out->dropped[out->ndropped], a, best[i], 0);
+		describe_card(&out->dropped[out->ndropped], a, best[i], 0);
 		out->dropped[out->ndropped].why = why_not(a, &out->dropped[out->ndropped]);
 		out->ndropped++;
 	}
@@ -570,7 +570,7 @@ int kl_retrieve(struct kl_retrieval *out, const struct kl_index *ix, struct kl_t
 	/* to say why, all must be known */
 	for (size_t i = 0; o->explain && i < a.n; i++)
 		if (a.fit[i].wanted)
-			settle(&a, i);
+			settle_card(&a, i);
 	for (int axis = 0; axis < KL_AXES; axis++)
 		mark_axis(&a, axis, top);
 	list_best(out, &a, top);

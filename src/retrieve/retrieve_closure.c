@@ -111,7 +111,7 @@ static bool may_give(struct kl_asking *a, size_t card)
 }
 
 /* best first, ties by id */
-static bool before(const struct kl_asking *a, const struct giver *x, const struct giver *y)
+static bool is_before(const struct kl_asking *a, const struct giver *x, const struct giver *y)
 {
 	if (x->rank != y->rank)
 		return x->rank > y->rank;
@@ -119,14 +119,14 @@ static bool before(const struct kl_asking *a, const struct giver *x, const struc
 		      kl_index_string(a->ix, kl_index_card(a->ix, y->card)->id)) < 0;
 }
 
-static size_t insert(const struct kl_asking *a, struct giver *g, size_t n, struct giver one)
+static size_t insert_giver(const struct kl_asking *a, struct giver *g, size_t n, struct giver one)
 {
 	size_t i = n < MAX_GIVERS ? n : MAX_GIVERS;
 
 	for (size_t k = 0; k < n; k++)
 		if (g[k].card == one.card)
 			return n;
-	for (; i > 0 && before(a, &one, &g[i - 1]); i--)
+	for (; i > 0 && is_before(a, &one, &g[i - 1]); i--)
 		if (i < MAX_GIVERS)
 			g[i] = g[i - 1];
 	if (i < MAX_GIVERS)
@@ -160,17 +160,17 @@ static const struct kl_givers *find_givers(struct kl_asking *a, uint32_t string)
 	if (a->best[string])
 		return a->best[string];
 	if (a->card_by_id[string] >= 0 && may_give(a, (size_t)a->card_by_id[string]))
-		n = insert(a, g, n,
-			   (struct giver){ (uint32_t)a->card_by_id[string],
-					   rank_of(a, (size_t)a->card_by_id[string]) });
+		n = insert_giver(a, g, n,
+				 (struct giver){ (uint32_t)a->card_by_id[string],
+						 rank_of(a, (size_t)a->card_by_id[string]) });
 	for (uint32_t i = a->givers_at[string]; i < a->givers_at[string + 1]; i++) {
 		uint32_t p = a->givers[i];
 
 		for (uint32_t k = a->cards_at[p]; k < a->cards_at[p + 1]; k++)
 			if (may_give(a, a->cards_of[k]))
-				n = insert(a, g, n,
-					   (struct giver){ a->cards_of[k],
-							   rank_of(a, a->cards_of[k]) });
+				n = insert_giver(a, g, n,
+						 (struct giver){ a->cards_of[k],
+								 rank_of(a, a->cards_of[k]) });
 	}
 	out = kl_calloc(1, sizeof(*out));
 	out->n = drop_unsound(a, g, n);
@@ -188,7 +188,7 @@ struct open_set {
 	size_t n;
 };
 
-static bool listed(const struct kl_asking *a, struct kl_index_list l, uint32_t string)
+static bool is_listed(const struct kl_asking *a, struct kl_index_list l, uint32_t string)
 {
 	const uint32_t *item = kl_index_items(a->ix, l);
 
@@ -198,11 +198,11 @@ static bool listed(const struct kl_asking *a, struct kl_index_list l, uint32_t s
 	return false;
 }
 
-static bool gives(const struct kl_asking *a, size_t card, uint32_t string)
+static bool gives_fact(const struct kl_asking *a, size_t card, uint32_t string)
 {
 	const struct kl_index_card *c = kl_index_card(a->ix, card);
 
-	return c->id == string || listed(a, kl_index_prior(a->ix, c->prior)->provides, string);
+	return c->id == string || is_listed(a, kl_index_prior(a->ix, c->prior)->provides, string);
 }
 
 /* What a prior still requires, given the target and the cards chosen; false: too much. */
@@ -216,7 +216,7 @@ static bool add_open(struct kl_asking *a, struct open_set *open, uint32_t prior,
 		bool met = kl_asking_has(a, item[i]);
 
 		for (size_t k = 0; k < n && !met; k++)
-			met = gives(a, chosen[k], item[i]);
+			met = gives_fact(a, chosen[k], item[i]);
 		for (size_t k = 0; k < open->n && !met; k++)
 			met = open->v[k] == item[i];
 		if (met)
@@ -244,13 +244,13 @@ static bool any_listed(const struct kl_asking *a, struct kl_index_list in, struc
 	const uint32_t *item = kl_index_items(a->ix, l);
 
 	for (size_t i = 0; i < l.n; i++)
-		if (listed(a, in, item[i]))
+		if (is_listed(a, in, item[i]))
 			return true;
 	return false;
 }
 
 /* Does one bring what the other cannot be with? */
-static bool clash(const struct kl_asking *a, uint32_t prior, uint32_t other)
+static bool cards_clash(const struct kl_asking *a, uint32_t prior, uint32_t other)
 {
 	const struct kl_index_prior *p = kl_index_prior(a->ix, prior),
 				    *q = kl_index_prior(a->ix, other);
@@ -263,10 +263,11 @@ static bool clash_any(const struct kl_asking *a, size_t card, uint32_t for_prior
 {
 	uint32_t prior = kl_index_card(a->ix, card)->prior;
 
-	if (clash(a, prior, for_prior))
+	if (cards_clash(a, prior, for_prior))
 		return true;
 	for (size_t k = 0; k < n; k++)
-		if (chosen[k] == card || clash(a, prior, kl_index_card(a->ix, chosen[k])->prior))
+		if (chosen[k] == card ||
+		    cards_clash(a, prior, kl_index_card(a->ix, chosen[k])->prior))
 			return true;
 	return false;
 }
@@ -279,7 +280,7 @@ static bool is_ready(struct kl_asking *a, size_t card, const size_t *placed, siz
 }
 
 /* Each after what it stands on; false: they stand on each other, and none can be first. */
-static bool order(struct kl_asking *a, size_t *card, const size_t *chosen, size_t n)
+static bool order_cards(struct kl_asking *a, size_t *card, const size_t *chosen, size_t n)
 {
 	bool done[KL_CLOSURE_MAX] = { false };
 
@@ -304,13 +305,13 @@ struct closing {
 };
 
 /* Choose `left` more cards so that nothing stays open. */
-static bool search(struct kl_asking *a, struct closing *c, const struct open_set *open, size_t n,
-		   size_t left)
+static bool search_closure(struct kl_asking *a, struct closing *c, const struct open_set *open,
+			   size_t n, size_t left)
 {
 	const struct kl_givers *g;
 
 	if (!open->n)
-		return order(a, c->ordered, c->chosen, n);
+		return order_cards(a, c->ordered, c->chosen, n);
 	if (!left)
 		return false;
 	g = find_givers(a, first_of(a, open));
@@ -321,10 +322,10 @@ static bool search(struct kl_asking *a, struct closing *c, const struct open_set
 			continue;
 		c->chosen[n] = g->card[i];
 		for (size_t k = 0; k < open->n; k++)
-			if (!gives(a, g->card[i], open->v[k]))
+			if (!gives_fact(a, g->card[i], open->v[k]))
 				next.v[next.n++] = open->v[k];
 		if (add_open(a, &next, kl_index_card(a->ix, g->card[i])->prior, c->chosen, n + 1) &&
-		    search(a, c, &next, n + 1, left - 1))
+		    search_closure(a, c, &next, n + 1, left - 1))
 			return true;
 	}
 	return false;
@@ -341,7 +342,7 @@ int kl_close(struct kl_asking *a, uint32_t prior, size_t card[KL_CLOSURE_MAX])
 	if (!add_open(a, &open, prior, NULL, 0))
 		return -1;
 	for (size_t k = 0; k <= KL_CLOSURE_MAX; k++) {
-		if (!search(a, &c, &open, 0, k))
+		if (!search_closure(a, &c, &open, 0, k))
 			continue;
 		if (card)
 			memcpy(card, c.ordered, k * sizeof(*card));

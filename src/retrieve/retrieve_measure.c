@@ -180,7 +180,7 @@ void kl_measure_prior(struct kl_asking *a, size_t card, int64_t prior)
 }
 
 /* The prior axis as far as the card alone tells it: with something to close, it is at most 1/2. */
-static void bound(struct kl_asking *a, size_t card)
+static void bound_card(struct kl_asking *a, size_t card)
 {
 	const struct kl_index_card *c = kl_index_card(a->ix, card);
 	struct kl_fit *f = &a->fit[card];
@@ -204,7 +204,7 @@ static void measure_some(void *ctx, size_t from, size_t to)
 		if (!a->fit[i].wanted)
 			continue;
 		measure_card(a, i);
-		bound(a, i);
+		bound_card(a, i);
 	}
 }
 

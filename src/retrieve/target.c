@@ -82,10 +82,10 @@ void kl_target_drop_prior(struct kl_target *t, const char *what)
 
 /* --- the contract's points ------------------------------------------------------- */
 
-static void put(struct kl_target_point *p, int64_t value, const char *fmt, ...)
+static void put_value(struct kl_target_point *p, int64_t value, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static void put(struct kl_target_point *p, int64_t value, const char *fmt, ...)
+static void put_value(struct kl_target_point *p, int64_t value, const char *fmt, ...)
 {
 	struct kl_buf key = KL_BUF_INIT;
 	va_list ap;
@@ -138,9 +138,9 @@ static void put_tensor(struct kl_target_point *p, const struct kl_contract *c, s
 		int dim = dim_of(c, a->shape[i]);
 
 		if (dim >= 0)
-			put(p, stride, "stride_bytes(%s,%s)", a->name, c->dim_name[dim]);
+			put_value(p, stride, "stride_bytes(%s,%s)", a->name, c->dim_name[dim]);
 	}
-	put(p, stride, "bytes(%s)", a->name);
+	put_value(p, stride, "bytes(%s)", a->name);
 }
 
 /* extent(reduction) and its like: products of dims by their roles */
@@ -158,7 +158,7 @@ static void put_extents(struct kl_target_point *p, const struct kl_target *t,
 			fits = fits && !__builtin_mul_overflow(product, d->v[i], &product);
 		}
 		if (any && fits)
-			put(p, product, "extent(%s)", t->tax->roles.v[r]);
+			put_value(p, product, "extent(%s)", t->tax->roles.v[r]);
 	}
 }
 
@@ -166,13 +166,13 @@ static void make_point(struct kl_target_point *p, const struct kl_target *t,
 		       const struct kl_contract *c, const struct kl_dims *d)
 {
 	for (size_t i = 0; i < d->n; i++)
-		put(p, d->v[i], "%s", c->dim_name[i]);
+		put_value(p, d->v[i], "%s", c->dim_name[i]);
 	put_extents(p, t, c, d);
 	for (size_t i = 0; i < c->nargs; i++)
 		put_tensor(p, c, i, d);
 }
 
-static void stand(struct kl_target *t, const struct kl_target_point *p)
+static void stand_at(struct kl_target *t, const struct kl_target_point *p)
 {
 	for (size_t k = 0; k < p->n; k++)
 		kl_known_int(&t->known, p->key[k], p->value[k]);
@@ -180,7 +180,7 @@ static void stand(struct kl_target *t, const struct kl_target_point *p)
 
 void kl_target_stand(struct kl_target *t, size_t i)
 {
-	stand(t, &t->at[i]);
+	stand_at(t, &t->at[i]);
 }
 
 static void make_points(struct kl_target *t, const struct kl_contract *c)
@@ -242,7 +242,7 @@ enum kl_truth kl_target_test_at(struct kl_target *t, const char *test, const str
 		return KL_UNKNOWN;
 	}
 	make_point(&here, t, c, d);
-	stand(t, &here);
+	stand_at(t, &here);
 	truth = kl_predicate_eval(p, &t->known);
 	kl_target_stand(t, 0);
 	point_release(&here);

@@ -71,7 +71,7 @@ static int add_history(struct kl_target *t, struct kl_repo *r, const git_oid *co
 
 /* --- a committed state ------------------------------------------------------------------ */
 
-static bool fits(const struct kl_event *event, const char *platform)
+static bool fits_platform(const struct kl_event *event, const char *platform)
 {
 	return event->verdict == KL_VERDICT_PASS &&
 	       (!platform || !strcmp(event->place.id, platform));
@@ -92,7 +92,7 @@ static int event_on(struct kl_event **out, struct kl_repo *r, const struct kl_su
 	for (size_t i = 0; i < fold.verdicts.n; i++) {
 		const struct kl_event *event = fold.verdicts.v[i];
 
-		if (fits(event, platform) && kl_event_is_newer(event, best))
+		if (fits_platform(event, platform) && kl_event_is_newer(event, best))
 			best = event;
 	}
 	*out = kl_event_ref(best);
