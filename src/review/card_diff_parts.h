@@ -23,7 +23,7 @@ struct kl_card_pair {
 #define NOTE(p, ...) kl_findings_add((p)->out, KL_NOTE, __VA_ARGS__)
 #define SHORT 12 /* digits of an event or commit */
 
-static inline const char *brief(char out[SHORT + 1], const char *hex)
+static inline const char *brief_id(char out[SHORT + 1], const char *hex)
 {
 	snprintf(out, SHORT + 1, "%s", hex ? hex : "none");
 	return out;

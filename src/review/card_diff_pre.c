@@ -60,14 +60,14 @@ static void diff_witness(struct kl_card_pair *p, const struct kl_card_pre *a,
 	if (a->state == KL_PRE_WITNESSED && b->state != KL_PRE_WITNESSED)
 		ANSWER(p, "pre-witness-gone",
 		       "the precondition %s was witnessed by event %w, now it is assumed", a->id,
-		       brief(x, a->by));
+		       brief_id(x, a->by));
 	else if (a->state != b->state)
 		NOTE(p, "pre-witnessed", "the precondition %s is witnessed now, by event %w", b->id,
-		     brief(y, b->by));
+		     brief_id(y, b->by));
 	else if (!same_text(a->by, b->by) || !same_text(a->class_, b->class_))
 		NOTE(p, "pre-witness",
 		     "the precondition %s has another witness: event %w (%s), before %w (%s)",
-		     a->id, brief(y, b->by), b->class_, brief(x, a->by), a->class_);
+		     a->id, brief_id(y, b->by), b->class_, brief_id(x, a->by), a->class_);
 }
 
 static void diff_pre(struct kl_card_pair *p, const struct kl_card_pre *a, bool was_sound)

@@ -104,7 +104,7 @@ static const struct kl_card_row *find_row(const struct kl_card *c, const struct 
 	return NULL;
 }
 
-static bool cites(const struct kl_strvec *events, const char *id)
+static bool cites_event(const struct kl_strvec *events, const char *id)
 {
 	for (size_t lo = 0, hi = events->n; lo < hi;) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -125,7 +125,7 @@ static void diff_row(struct kl_card_pair *p, const struct kl_card_row *a,
 {
 	char e[SHORT + 1];
 
-	brief(e, a->event);
+	brief_id(e, a->event);
 	if (b->ratio.ppm > a->ratio.ppm || b->ratio.lo > a->ratio.lo)
 		ANSWER(p, "effect-raised",
 		       "the effect for %s on %s is raised from %rx to %rx, and the event is the "
@@ -159,21 +159,21 @@ void kl_card_diff_effect(struct kl_card_pair *p, const struct kl_strvec *old_eve
 		else
 			ANSWER(p, "effect-removed",
 			       "a measured effect is gone: %rx for %s on %s (event %w)",
-			       a->ratio.ppm, a->case_, a->platform, brief(e, a->event));
+			       a->ratio.ppm, a->case_, a->platform, brief_id(e, a->event));
 	}
 	for (size_t i = 0; i < p->now->rows.n; i++) {
 		const struct kl_card_row *b = &p->now->rows.v[i];
 
 		if (find_row(p->old, b))
 			continue;
-		if (cites(old_events, b->event))
+		if (cites_event(old_events, b->event))
 			ANSWER(p, "effect-raised",
 			       "a new effect of %rx for %s on %s rests on no new event (%w)",
-			       b->ratio.ppm, b->case_, b->platform, brief(e, b->event));
+			       b->ratio.ppm, b->case_, b->platform, brief_id(e, b->event));
 		else
 			NOTE(p, "effect-added", "a new effect: %rx for %s on %s, by %w (event %w)",
 			     b->ratio.ppm, b->case_, b->platform, by_words[b->by],
-			     brief(e, b->event));
+			     brief_id(e, b->event));
 	}
 	diff_promised(p, &p->old->provides, &p->now->provides, "effect");
 	if (!p->old->enables.n != !p->now->enables.n)

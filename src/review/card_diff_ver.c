@@ -23,12 +23,12 @@ void kl_card_diff_evidence(struct kl_card_pair *p)
 
 		if (!b)
 			ANSWER(p, "evidence-removed", "evidence is gone: %s step %d (event %w)",
-			       a->lineage, a->step, brief(e, a->event));
+			       a->lineage, a->step, brief_id(e, a->event));
 		else if (!kl_shape_equal(a, b, &kl_shape_evidence))
 			ANSWER(p, "evidence-rewritten",
 			       "evidence is rewritten under the same event: %s step %d "
 			       "(%w)",
-			       a->lineage, a->step, brief(e, a->event));
+			       a->lineage, a->step, brief_id(e, a->event));
 	}
 	for (size_t i = 0; i < p->now->evidence.n; i++) {
 		const struct kl_card_evidence *b = &p->now->evidence.v[i];
@@ -39,7 +39,7 @@ void kl_card_diff_evidence(struct kl_card_pair *p)
 			     b->derivation == KL_DERIVED_ANEW    ? "derived anew" :
 			     b->derivation == KL_DERIVED_INVERSE ? "a backward step turned round" :
 								   "not isolated",
-			     b->origin, brief(e, b->event));
+			     b->origin, brief_id(e, b->event));
 	}
 }
 
@@ -72,7 +72,7 @@ void kl_card_diff_risks(struct kl_card_pair *p)
 			if (!kl_strvec_has(&b->events, a->events.v[n]))
 				ANSWER(p, "risk-event-removed",
 				       "the risk %s no longer cites event %w", a->class_,
-				       brief(e, a->events.v[n]));
+				       brief_id(e, a->events.v[n]));
 	}
 	for (size_t i = 0; i < p->now->risk.n; i++)
 		if (!find_risk(p->old, &p->now->risk.v[i], false))
@@ -100,11 +100,11 @@ void kl_card_diff_say_trial(struct kl_card_pair *p, const struct kl_card_trial *
 		     t->workload, t->platform, kl_level_name(t->level),
 		     t->isolated ? "" : ", not isolated",
 		     t->foreign ? ", told by another library" : "", t->ratio.ppm,
-		     brief(e, t->event));
+		     brief_id(e, t->event));
 	else
 		NOTE(p, "trial-failed", "a new trial failed on %s (%s), %w: %s (event %w)",
 		     t->workload, t->platform, kl_level_name(t->level), t->class_,
-		     brief(e, t->event));
+		     brief_id(e, t->event));
 }
 
 void kl_card_diff_trials(struct kl_card_pair *p)
@@ -118,14 +118,14 @@ void kl_card_diff_trials(struct kl_card_pair *p)
 			continue;
 		if (b)
 			ANSWER(p, "trial-rewritten", "a trial is rewritten: that on %s (event %w)",
-			       a->retracted ? "a retraction" : a->workload, brief(e, a->event));
+			       a->retracted ? "a retraction" : a->workload, brief_id(e, a->event));
 		else if (a->retracted)
 			ANSWER(p, "retraction-removed", "a retraction is taken back: %s",
 			       a->retracted);
 		else
 			ANSWER(p, "trial-removed", "a trial that %w is gone: on %s (event %w)",
 			       a->result == KL_RESULT_PASS ? "passed" : "failed", a->workload,
-			       brief(e, a->event));
+			       brief_id(e, a->event));
 	}
 	for (size_t i = 0; i < p->now->ver.n; i++)
 		if (!find_trial(p->old, &p->now->ver.v[i]))

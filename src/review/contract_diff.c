@@ -149,8 +149,8 @@ static struct kl_predicate *whole_domain(const struct kl_contract *c)
  * Does one condition of a domain follow from the whole of the other? Too long to compare: by its
  * text.
  */
-static bool follows(const struct kl_contract *from, const struct kl_predicate *whole,
-		    const char *text)
+static bool follows_from(const struct kl_contract *from, const struct kl_predicate *whole,
+			 const char *text)
 {
 	KL_AUTO(kl_predicate_freep) struct kl_predicate *part = NULL;
 
@@ -176,11 +176,11 @@ static void diff_domain(struct pair *p)
 	struct kl_predicate *old = whole_domain(p->old), *now = whole_domain(p->now);
 
 	for (size_t i = 0; i < p->now->ndomain; i++)
-		if (!follows(p->old, old, p->now->domain_text[i]))
+		if (!follows_from(p->old, old, p->now->domain_text[i]))
 			ANSWER(p, "domain-narrowed", "the domain is narrower: it asks for %s",
 			       p->now->domain_text[i]);
 	for (size_t i = 0; i < p->old->ndomain; i++)
-		if (!follows(p->now, now, p->old->domain_text[i]))
+		if (!follows_from(p->now, now, p->old->domain_text[i]))
 			NOTE(p, "domain-widened", "the domain is wider: it no longer asks for %s",
 			     p->old->domain_text[i]);
 }
@@ -195,7 +195,7 @@ static const char *json_text(struct kl_buf *b, const json_t *j)
 	return b->ptr;
 }
 
-static bool range(double *lo, double *hi, const json_t *fill, const char *kind)
+static bool fill_range(double *lo, double *hi, const json_t *fill, const char *kind)
 {
 	const json_t *r = json_object_get(fill, kind);
 
@@ -213,11 +213,11 @@ static bool is_wider(const json_t *a, const json_t *b)
 	double lo, hi, low, high;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(kinds); i++)
-		if (range(&lo, &hi, a, kinds[i]) && range(&low, &high, b, kinds[i]))
+		if (fill_range(&lo, &hi, a, kinds[i]) && fill_range(&low, &high, b, kinds[i]))
 			return low <= lo && high >= hi;
 	/* mean, sd */
-	return range(&lo, &hi, a, "normal") && range(&low, &high, b, "normal") && lo == low &&
-	       high >= hi;
+	return fill_range(&lo, &hi, a, "normal") && fill_range(&low, &high, b, "normal") &&
+	       lo == low && high >= hi;
 }
 
 static const char *const kind_words[] = { "dim", "scalar", "in", "out", "inout" };

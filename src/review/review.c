@@ -73,7 +73,7 @@ static int default_base(char **name, git_oid *base, struct kl_repo *r)
 }
 
 /* "a..b", "a...b", "a", "..b", "a.." */
-static int resolve(struct kl_review *v, git_oid *tip, struct kl_repo *r, const char *text)
+static int resolve_tip(struct kl_review *v, git_oid *tip, struct kl_repo *r, const char *text)
 {
 	const char *dots = text ? strstr(text, "..") : NULL;
 	const char *head = dots ? dots + 2 + (dots[2] == '.') : "";
@@ -94,7 +94,7 @@ static int resolve(struct kl_review *v, git_oid *tip, struct kl_repo *r, const c
  * Where the range begins. A shallow clone may not know: then the base itself stands for it, and
  * that is said.
  */
-static int begin(struct kl_review *v, const git_oid *tip, struct kl_repo *r)
+static int begin_review(struct kl_review *v, const git_oid *tip, struct kl_repo *r)
 {
 	int err = kl_repo_merge_base(&v->base, r, tip, &v->head);
 
@@ -127,7 +127,8 @@ int kl_review_range(struct kl_review_work *w, const char *text)
 	git_oid tip;
 	int err;
 
-	if ((err = resolve(v, &tip, w->r, text)) < 0 || (err = begin(v, &tip, w->r)) < 0 ||
+	if ((err = resolve_tip(v, &tip, w->r, text)) < 0 ||
+	    (err = begin_review(v, &tip, w->r)) < 0 ||
 	    (err = kl_repo_tree_of(&w->base_tree, w->r, &v->base)) < 0 ||
 	    (err = kl_repo_tree_of(&w->head_tree, w->r, &v->head)) < 0 ||
 	    (err = kl_repo_between(&w->commit, &w->ncommit, w->r, &v->base, &v->head,
@@ -148,7 +149,7 @@ int kl_review_range(struct kl_review_work *w, const char *text)
 
 /* --- all of it ---------------------------------------------------------------------- */
 
-static void count(struct kl_review *v, const struct kl_findings *f)
+static void count_findings(struct kl_review *v, const struct kl_findings *f)
 {
 	v->answers += f->answers;
 	v->notes += f->n - f->answers;
@@ -163,10 +164,10 @@ int kl_review_run(struct kl_review *out, struct kl_repo *r, const char *range)
 		return err;
 	if (w.paths.n && ((err = kl_review_kernels(&w)) < 0 || (err = kl_review_cards(&w)) < 0))
 		return err;
-	count(out, &out->general);
+	count_findings(out, &out->general);
 	for (size_t p = 0; p < KL_REVIEW_PARTS; p++)
 		for (size_t i = 0; i < out->part[p].n; i++)
-			count(out, &out->part[p].v[i].found);
+			count_findings(out, &out->part[p].v[i].found);
 	return 0;
 }
 

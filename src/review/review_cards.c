@@ -118,8 +118,8 @@ static int read_side(struct side *s, struct kl_library *l, size_t i)
 	return 0;
 }
 
-static int add(struct cards *all, const char *prefix, struct kl_library *old, size_t i,
-	       struct kl_library *now, size_t k)
+static int add_pair(struct cards *all, const char *prefix, struct kl_library *old, size_t i,
+		    struct kl_library *now, size_t k)
 {
 	const char *id = now ? kl_library_id(now, k) : kl_library_id(old, i);
 	struct changed *c;
@@ -156,11 +156,11 @@ static int pair_up(struct cards *all, const char *prefix, struct kl_library *old
 		int d = !a ? 1 : !b ? -1 : strcmp(a, b);
 
 		if (d < 0)
-			err = add(all, prefix, old, i++, NULL, 0);
+			err = add_pair(all, prefix, old, i++, NULL, 0);
 		else if (d > 0)
-			err = add(all, prefix, NULL, 0, now, k++);
+			err = add_pair(all, prefix, NULL, 0, now, k++);
 		else if (memcmp(kl_library_blob(old, i), kl_library_blob(now, k), sizeof(git_oid)))
-			err = add(all, prefix, old, i++, now, k++);
+			err = add_pair(all, prefix, old, i++, now, k++);
 		else
 			i++, k++;
 	}

@@ -206,7 +206,7 @@ static bool ratio_to(struct ratio *out, const struct kl_judged *j, const struct 
 
 /* --- features ------------------------------------------------------------------------------ */
 
-static json_t *strings(const struct kl_strvec *v)
+static json_t *strings_json(const struct kl_strvec *v)
 {
 	json_t *list = json_array();
 
@@ -237,8 +237,8 @@ static void say_features(struct kl_review_item *item, const struct kl_event *old
 	kl_strvec_minus(&lost, &old->facts.features, &now->facts.features);
 	say_list(&item->found, "feature-gained", "gained %s", &gained);
 	say_list(&item->found, "feature-lost", "lost %s", &lost);
-	kl_json_set(item->facts, "gained", strings(&gained));
-	kl_json_set(item->facts, "lost", strings(&lost));
+	kl_json_set(item->facts, "gained", strings_json(&gained));
+	kl_json_set(item->facts, "lost", strings_json(&lost));
 }
 
 /* --- kernels --------------------------------------------------------------------------------- */

@@ -28,7 +28,7 @@ static void add_line(struct comment *c, const char *before, const struct kl_buf 
 	kl_buf_addch(c->out, '\n');
 }
 
-static const char *s(size_t n)
+static const char *plural_s(size_t n)
 {
 	return n == 1 ? "" : "s";
 }
@@ -55,7 +55,7 @@ static void add_short(struct kl_buf *out, const char *title)
 	kl_buf_add(out, title, strcspn(title, ",:"));
 }
 
-static void head(struct comment *c, const struct kl_review *v)
+static void write_head(struct comment *c, const struct kl_review *v)
 {
 	char base[KL_OID_HEX], tip[KL_OID_HEX];
 
@@ -64,21 +64,23 @@ static void head(struct comment *c, const struct kl_review *v)
 	kl_buf_adds(c->out, "<!-- klineage-review -->\n");
 	if (v->answers)
 		kl_buf_addf(c->out, "### klineage: %zu point%s to answer\n\n", v->answers,
-			    s(v->answers));
+			    plural_s(v->answers));
 	else
 		kl_buf_adds(c->out, "### klineage: nothing to answer\n\n");
-	kl_buf_addf(c->out, "`%.10s..%.10s`: %zu commit%s", base, tip, v->commits, s(v->commits));
+	kl_buf_addf(c->out, "`%.10s..%.10s`: %zu commit%s", base, tip, v->commits,
+		    plural_s(v->commits));
 	for (int p = 0; p < KL_REVIEW_PARTS; p++) {
 		const char *name = kl_review_part_name((enum kl_review_part)p);
 		size_t n = v->part[p].n;
 
 		if (n && p != KL_REVIEW_COMMITS)
-			kl_buf_addf(c->out, ", %zu %.*s%s", n, (int)strlen(name) - 1, name, s(n));
+			kl_buf_addf(c->out, ", %zu %.*s%s", n, (int)strlen(name) - 1, name,
+				    plural_s(n));
 	}
 	kl_buf_adds(c->out, "\n\n");
 }
 
-static void answers(struct comment *c, const struct kl_review *v)
+static void write_answers(struct comment *c, const struct kl_review *v)
 {
 	if (!v->answers)
 		return;
@@ -111,7 +113,7 @@ static void add_notes(struct comment *c, const char *before, const struct kl_fin
 }
 
 /* Beside its words a part has nothing of others in its summary, where code spans would not work. */
-static void details(struct comment *c, const struct kl_review *v, enum kl_review_part p)
+static void write_details(struct comment *c, const struct kl_review *v, enum kl_review_part p)
 {
 	const char *name = kl_review_part_name(p);
 	size_t n = v->part[p].n;
@@ -123,7 +125,7 @@ static void details(struct comment *c, const struct kl_review *v, enum kl_review
 		return;
 	}
 	kl_buf_addf(c->out, "<details><summary>%zu %.*s%s</summary>\n\n", n, (int)strlen(name) - 1,
-		    name, s(n));
+		    name, plural_s(n));
 	for (size_t i = 0; i < n; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
 
@@ -139,14 +141,14 @@ void kl_review_markdown(struct kl_buf *out, const struct kl_review *v)
 	struct comment c = { .out = out, .room = ROOM };
 	char base[KL_OID_HEX], tip[KL_OID_HEX];
 
-	head(&c, v);
-	answers(&c, v);
+	write_head(&c, v);
+	write_answers(&c, v);
 	if (v->general.n > v->general.answers) {
 		add_notes(&c, "- ", &v->general);
 		kl_buf_addch(out, '\n');
 	}
 	for (int p = 0; p < KL_REVIEW_PARTS; p++)
-		details(&c, v, (enum kl_review_part)p);
+		write_details(&c, v, (enum kl_review_part)p);
 	kl_oid_hex(base, &v->base);
 	kl_oid_hex(tip, &v->head);
 	if (c.left_out)
@@ -154,5 +156,5 @@ void kl_review_markdown(struct kl_buf *out, const struct kl_review *v)
 			    "\n%zu line%s more than a comment holds: `git klineage review "
 			    "%.10s..%.10s` "
 			    "has all.\n",
-			    c.left_out, s(c.left_out), base, tip);
+			    c.left_out, plural_s(c.left_out), base, tip);
 }

@@ -13,7 +13,7 @@ struct violating {
 	struct kl_target old, now;
 };
 
-static void release(struct violating *x)
+static void release_violating(struct violating *x)
 {
 	kl_target_release(&x->old);
 	kl_target_release(&x->now);
@@ -83,7 +83,7 @@ int kl_review_violations(struct kl_findings *out, struct kl_review_work *w,
 {
 	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
 	KL_AUTO(kl_index_freep) struct kl_index *ix = NULL;
-	KL_AUTO(release)
+	KL_AUTO(release_violating)
 	struct violating x = {
 		.out = out,
 		.old = { .known = KL_KNOWN_INIT },
