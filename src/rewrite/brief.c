@@ -58,7 +58,7 @@ static int push_filled(struct kl_strvec *out, struct kl_repo *repo, const char *
 	return 0;
 }
 
-static int common(struct kl_map *v, struct kl_repo *repo, const struct kl_mechanisms *m)
+static int set_common(struct kl_map *v, struct kl_repo *repo, const struct kl_mechanisms *m)
 {
 	KL_AUTO(kl_map_release) struct kl_map none = KL_PROMPT_VALUES;
 	KL_AUTO(kl_buf_release) struct kl_buf reply = KL_BUF_INIT;
@@ -77,7 +77,7 @@ static int common(struct kl_map *v, struct kl_repo *repo, const struct kl_mechan
 }
 
 /* what is of this workload alone, in a text of its own */
-static int workload(struct kl_map *v, struct kl_repo *repo, const struct kl_surface *s)
+static int set_workload(struct kl_map *v, struct kl_repo *repo, const struct kl_surface *s)
 {
 	KL_AUTO(kl_map_release) struct kl_map none = KL_PROMPT_VALUES;
 	KL_AUTO(kl_freep) char *language = kl_asprintf("language-%s", s->contract->language->name);
@@ -104,13 +104,13 @@ static int system_texts(struct kl_strvec *out, struct kl_repo *repo, const char 
 			const char *cards)
 {
 	KL_AUTO(kl_map_release) struct kl_map v = KL_PROMPT_VALUES;
-	int err = common(&v, repo, m);
+	int err = set_common(&v, repo, m);
 
 	kl_prompt_set(&v, "CARDS", kl_strdup(cards));
 	if (!err)
 		err = push_filled(out, repo, prompt, &v);
 	if (!err)
-		err = workload(&v, repo, s);
+		err = set_workload(&v, repo, s);
 	return err < 0 ? err : push_filled(out, repo, "workload", &v);
 }
 
@@ -179,7 +179,7 @@ static size_t count_known(const struct kl_rewrite *rw, const struct kl_driver *d
 	return i;
 }
 
-static void tip(char out[KL_OID_HEX], const struct kl_rewrite *rw)
+static void tip_hex(char out[KL_OID_HEX], const struct kl_rewrite *rw)
 {
 	size_t n = json_array_size(rw->steps);
 
@@ -207,7 +207,7 @@ static void add_record(struct kl_buf *out, const json_t *rec, bool timed)
 	kl_buf_addch(out, '\n');
 }
 
-static char *fenced(struct kl_buf *list)
+static char *fence_list(struct kl_buf *list)
 {
 	struct kl_buf b = KL_BUF_INIT;
 
@@ -216,7 +216,7 @@ static char *fenced(struct kl_buf *list)
 	return kl_buf_detach(&b);
 }
 
-static char *done(const struct kl_rewrite *rw)
+static char *steps_done(const struct kl_rewrite *rw)
 {
 	struct kl_buf list = KL_BUF_INIT;
 	size_t n = json_array_size(rw->steps), i = n > MOST_LISTED ? n - MOST_LISTED : 0;
@@ -227,7 +227,7 @@ static char *done(const struct kl_rewrite *rw)
 		kl_buf_addf(&list, "%zu. ", i + 1);
 		add_record(&list, json_array_get(rw->steps, i), true);
 	}
-	return fenced(&list);
+	return fence_list(&list);
 }
 
 /* the first words of what the gate said */
@@ -246,13 +246,13 @@ static void add_reason(struct kl_buf *out, const struct kl_rewrite *rw, const js
 }
 
 /* on this state first; what was refused on earlier ones may have become possible */
-static char *refused(const struct kl_rewrite *rw, size_t n)
+static char *steps_refused(const struct kl_rewrite *rw, size_t n)
 {
 	struct kl_buf list = KL_BUF_INIT, before = KL_BUF_INIT;
 	size_t i = n > MOST_LISTED ? n - MOST_LISTED : 0;
 	char here[KL_OID_HEX];
 
-	tip(here, rw);
+	tip_hex(here, rw);
 	for (; i < n; i++) {
 		const json_t *rec = json_array_get(rw->rejections, i);
 		bool of_here = !strcmp(kl_json_str_or(rec, "on", ""), here);
@@ -266,7 +266,7 @@ static char *refused(const struct kl_rewrite *rw, size_t n)
 	if (before.len)
 		kl_buf_addf(&list, "\non earlier kernels of this walk:\n%s", before.ptr);
 	kl_buf_release(&before);
-	return fenced(&list);
+	return fence_list(&list);
 }
 
 /* --- what is known of the state ------------------------------------------------------ */
@@ -286,7 +286,7 @@ static bool is_there(const struct kl_rewrite *rw, const char *fact)
 	return false;
 }
 
-static char *present(const struct kl_rewrite *rw)
+static char *sources_now(const struct kl_rewrite *rw)
 {
 	struct kl_buf b = KL_BUF_INIT;
 
@@ -300,10 +300,10 @@ static char *present(const struct kl_rewrite *rw)
 			kl_buf_addf(&b, "%s%s", b.len ? ", " : "", m->name);
 	}
 	kl_buf_adds(&b, b.len ? "\n" : "none that is known\n");
-	return fenced(&b);
+	return fence_list(&b);
 }
 
-static char *distance(const struct kl_rewrite *rw)
+static char *distance_left(const struct kl_rewrite *rw)
 {
 	size_t n = json_array_size(rw->steps);
 
@@ -358,7 +358,7 @@ int kl_brief_head_check(const char *state, const char *phase, size_t turn,
 /* --- a turn ------------------------------------------------------------------------------- */
 
 /* places that had their refusals */
-static char *away(const struct kl_dialogue *c)
+static char *distance_away(const struct kl_dialogue *c)
 {
 	struct kl_buf list = KL_BUF_INIT, b = KL_BUF_INIT;
 
@@ -376,7 +376,7 @@ static char *away(const struct kl_dialogue *c)
 	return kl_buf_detach(&b);
 }
 
-static char *quoted(const char *text)
+static char *quote_text(const char *text)
 {
 	struct kl_buf b = KL_BUF_INIT;
 
@@ -402,13 +402,13 @@ static void set_values(struct kl_driver_turn *turn, const struct kl_rewrite *rw,
 
 	if (driver->dialogue.kind != KL_DIALOGUE_STEP)
 		kl_prompt_set(v, "FILES", kl_strdup(""));
-	kl_prompt_set(v, "DISTANCE", distance(rw));
+	kl_prompt_set(v, "DISTANCE", distance_left(rw));
 	kl_prompt_set(v, "FACTS", kl_prompt_facts(&turn->features, traits ? traits : none, rw->ns));
-	kl_prompt_set(v, "PRESENT", present(rw));
-	kl_prompt_set(v, "DONE", done(rw));
-	kl_prompt_set(v, "REJECTED", refused(rw, count_known(rw, driver)));
-	kl_prompt_set(v, "AWAY", away(&driver->dialogue));
-	kl_prompt_set(v, "FOREIGN", quoted(of->foreign ? of->foreign : ""));
+	kl_prompt_set(v, "PRESENT", sources_now(rw));
+	kl_prompt_set(v, "DONE", steps_done(rw));
+	kl_prompt_set(v, "REJECTED", steps_refused(rw, count_known(rw, driver)));
+	kl_prompt_set(v, "AWAY", distance_away(&driver->dialogue));
+	kl_prompt_set(v, "FOREIGN", quote_text(of->foreign ? of->foreign : ""));
 }
 
 static void add_key_record(struct kl_buf *key, const char *word, const json_t *rec)
@@ -426,7 +426,7 @@ static void write_key(struct kl_buf *key, const struct kl_rewrite *rw,
 	char here[KL_OID_HEX];
 	json_t *rec;
 
-	tip(here, rw);
+	tip_hex(here, rw);
 	kl_buf_addf(key, "%s\nstate %s\ncontract %s\n", kl_dialogue_name(driver->dialogue.kind),
 		    rw->state->digest, rw->state->contract_digest);
 	json_array_foreach(rw->steps, i, rec)

@@ -10,8 +10,8 @@
 #define COCCI_TIMEOUT_MS 30000
 #define MAX_SOURCE (4u << 20)
 
-static int spatch(struct kl_proc_result *res, struct kl_buf *err_text, const struct kl_jail *jail,
-		  const char *dir)
+static int run_spatch(struct kl_proc_result *res, struct kl_buf *err_text,
+		      const struct kl_jail *jail, const char *dir)
 {
 	KL_AUTO(kl_freep) char *sp = kl_fs_join(dir, "pass.cocci");
 	KL_AUTO(kl_freep) char *in = kl_fs_join(dir, "in.c");
@@ -60,7 +60,7 @@ int kl_cocci_run(struct kl_buf *out, bool *changed, const struct kl_jail *jail, 
 	in = kl_fs_join(dir, "in.c");
 	if ((err = kl_fs_put(sp, patch, patch_len, 0644)) < 0 ||
 	    (err = kl_fs_put(in, source, len, 0644)) < 0 ||
-	    (err = spatch(&res, &errors, jail, dir)) < 0)
+	    (err = run_spatch(&res, &errors, jail, dir)) < 0)
 		return err;
 	if (res.timed_out)
 		return kl_error(KL_ETIMEOUT, "semantic patch '%s' ran for more than %d s", name,

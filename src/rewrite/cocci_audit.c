@@ -40,7 +40,7 @@ static const char *skip_space(const char *s, const char *end)
 	}
 }
 
-static int refuse(const char *name, const char *text, const char *at, const char *what)
+static int refuse_rule(const char *name, const char *text, const char *at, const char *what)
 {
 	int line = 1;
 
@@ -61,10 +61,10 @@ static int audit_line_start(const char *name, const char *text, const char *s, c
 
 		/* "- #define X 1" and "+ #include <x>" are code, and begin with a sign */
 		if (word_at(w, end, "include") || word_at(w, end, "spatch"))
-			return refuse(name, text, s, "#include or #spatch");
+			return refuse_rule(name, text, s, "#include or #spatch");
 	}
 	if (word_at(s, end, "using") && s + 5 < end && !is_word((unsigned char)s[5]))
-		return refuse(name, text, s, "using");
+		return refuse_rule(name, text, s, "using");
 	return 0;
 }
 
@@ -89,7 +89,7 @@ int kl_cocci_audit(const char *name, const char *text, size_t len)
 				continue;
 			after = skip_space(after, end);
 			if (after >= end || *after == ':')
-				return refuse(name, text, s, rule[i]);
+				return refuse_rule(name, text, s, rule[i]);
 		}
 	}
 	return 0;

@@ -14,12 +14,12 @@ struct lexer {
 	bool line_start; /* only white space since the last newline */
 };
 
-static int peek(const struct lexer *l, size_t ahead)
+static int peek_char(const struct lexer *l, size_t ahead)
 {
 	return l->pos + ahead < l->len ? (unsigned char)l->s[l->pos + ahead] : -1;
 }
 
-static void step(struct lexer *l)
+static void step_char(struct lexer *l)
 {
 	if (l->s[l->pos] == '\n') {
 		l->line++;
@@ -30,22 +30,22 @@ static void step(struct lexer *l)
 
 static void skip_comment(struct lexer *l)
 {
-	if (peek(l, 1) == '/') {
+	if (peek_char(l, 1) == '/') {
 		while (l->pos < l->len && l->s[l->pos] != '\n')
-			step(l);
+			step_char(l);
 		return;
 	}
-	step(l);
-	step(l);
-	while (l->pos < l->len && !(peek(l, 0) == '*' && peek(l, 1) == '/'))
-		step(l);
+	step_char(l);
+	step_char(l);
+	while (l->pos < l->len && !(peek_char(l, 0) == '*' && peek_char(l, 1) == '/'))
+		step_char(l);
 	for (int i = 0; i < 2 && l->pos < l->len; i++)
-		step(l);
+		step_char(l);
 }
 
 static bool at_comment(const struct lexer *l)
 {
-	return peek(l, 0) == '/' && (peek(l, 1) == '/' || peek(l, 1) == '*');
+	return peek_char(l, 0) == '/' && (peek_char(l, 1) == '/' || peek_char(l, 1) == '*');
 }
 
 /* a directive ends before its newline; comments and continuations belong to it */
@@ -53,12 +53,12 @@ static void take_directive(struct lexer *l)
 {
 	while (l->pos < l->len && l->s[l->pos] != '\n') {
 		if (l->s[l->pos] == '\\' && l->pos + 1 < l->len) {
-			step(l);
-			step(l);
+			step_char(l);
+			step_char(l);
 		} else if (at_comment(l)) {
 			skip_comment(l);
 		} else {
-			step(l);
+			step_char(l);
 		}
 	}
 }
@@ -67,14 +67,14 @@ static void take_quoted(struct lexer *l)
 {
 	char quote = l->s[l->pos];
 
-	step(l);
+	step_char(l);
 	while (l->pos < l->len && l->s[l->pos] != quote && l->s[l->pos] != '\n') {
 		if (l->s[l->pos] == '\\' && l->pos + 1 < l->len)
-			step(l);
-		step(l);
+			step_char(l);
+		step_char(l);
 	}
 	if (l->pos < l->len && l->s[l->pos] == quote)
-		step(l);
+		step_char(l);
 }
 
 static bool is_word(int c)
@@ -82,9 +82,9 @@ static bool is_word(int c)
 	return c == '_' || c == '$' || (c >= 0 && isalnum(c)) || c >= 0x80;
 }
 
-static enum kl_ctok_kind take(struct lexer *l)
+static enum kl_ctok_kind take_token(struct lexer *l)
 {
-	int c = peek(l, 0);
+	int c = peek_char(l, 0);
 
 	if (c == '#' && l->line_start) {
 		take_directive(l);
@@ -94,19 +94,19 @@ static enum kl_ctok_kind take(struct lexer *l)
 		take_quoted(l);
 		return KL_CT_STRING;
 	}
-	if (isdigit(c) || (c == '.' && isdigit(peek(l, 1)))) {
-		while (is_word(peek(l, 0)) || peek(l, 0) == '.' ||
-		       ((peek(l, 0) == '+' || peek(l, 0) == '-') &&
+	if (isdigit(c) || (c == '.' && isdigit(peek_char(l, 1)))) {
+		while (is_word(peek_char(l, 0)) || peek_char(l, 0) == '.' ||
+		       ((peek_char(l, 0) == '+' || peek_char(l, 0) == '-') &&
 			strchr("eEpP", l->s[l->pos - 1])))
-			step(l);
+			step_char(l);
 		return KL_CT_NUMBER;
 	}
 	if (is_word(c)) {
-		while (is_word(peek(l, 0)))
-			step(l);
+		while (is_word(peek_char(l, 0)))
+			step_char(l);
 		return KL_CT_IDENT;
 	}
-	step(l);
+	step_char(l);
 	return KL_CT_PUNCT;
 }
 
@@ -206,14 +206,14 @@ void kl_ctoken_lex(struct kl_ctokens *out, const char *text, size_t len)
 		enum kl_ctok_kind kind;
 
 		if (isspace((unsigned char)l.s[l.pos])) {
-			step(&l);
+			step_char(&l);
 			continue;
 		}
 		if (at_comment(&l)) {
 			skip_comment(&l);
 			continue;
 		}
-		kind = take(&l);
+		kind = take_token(&l);
 		l.line_start = false;
 		KL_GROW(out->t, out->n + 1, out->alloc);
 		t = &out->t[out->n++];

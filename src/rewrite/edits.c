@@ -20,7 +20,7 @@ static bool is_oracle(const struct kl_surface *s, const char *path)
 	return false;
 }
 
-static char *sources(const struct kl_surface *s)
+static char *list_sources(const struct kl_surface *s)
 {
 	struct kl_buf b = KL_BUF_INIT;
 
@@ -38,7 +38,7 @@ int kl_edits_path(const struct kl_file **out, const struct kl_surface *s, const 
 			*out = &s->file[i];
 			return 0;
 		}
-	list = sources(s);
+	list = list_sources(s);
 	if (!strcmp(path, s->contract_file.path))
 		return kl_error(KL_EINVALID,
 				"'%.100s' is the contract, which stands as it is; "
@@ -76,9 +76,9 @@ struct run {
 	struct target *t; /* one a source */
 };
 
-static int refuse(const struct kl_envelope_edit *e, const char *fmt, ...)
+static int refuse_edit(const struct kl_envelope_edit *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-static int refuse(const struct kl_envelope_edit *e, const char *fmt, ...)
+static int refuse_edit(const struct kl_envelope_edit *e, const char *fmt, ...)
 {
 	static const char *const tag[] = {
 		[KL_EDIT_FILE] = "file",
@@ -113,13 +113,13 @@ static char *with_ends(const char *text, const struct kl_buf *like)
 	return kl_buf_detach(&b);
 }
 
-static int put(struct target *t, size_t off, size_t len, const char *with,
-	       const struct kl_envelope_edit *e)
+static int put_edit(struct target *t, size_t off, size_t len, const char *with,
+		    const struct kl_envelope_edit *e)
 {
 	struct kl_buf b = KL_BUF_INIT;
 
 	if (strlen(with) == len && !memcmp(t->text.ptr + off, with, len))
-		return refuse(e, "it changes nothing in %s", t->was->path);
+		return refuse_edit(e, "it changes nothing in %s", t->was->path);
 	kl_buf_add(&b, t->text.ptr, off);
 	kl_buf_adds(&b, with);
 	kl_buf_add(&b, t->text.ptr + off + len, t->text.len - off - len);
@@ -127,8 +127,8 @@ static int put(struct target *t, size_t off, size_t len, const char *with,
 	t->text = b;
 	t->touched = true;
 	return b.len <= MAX_SOURCE ? 0 :
-				     refuse(e, "%s would have %zu bytes, more than %zu",
-					    t->was->path, b.len, MAX_SOURCE);
+				     refuse_edit(e, "%s would have %zu bytes, more than %zu",
+						 t->was->path, b.len, MAX_SOURCE);
 }
 
 static int put_file(struct target *t, const struct kl_envelope_edit *e)
@@ -136,9 +136,9 @@ static int put_file(struct target *t, const struct kl_envelope_edit *e)
 	KL_AUTO(kl_freep) char *text = with_ends(e->text, &t->text);
 
 	if (t->touched)
-		return refuse(e, "%s is written whole and edited as well", t->was->path);
+		return refuse_edit(e, "%s is written whole and edited as well", t->was->path);
 	t->whole = true;
-	return put(t, 0, t->text.len, text, e);
+	return put_edit(t, 0, t->text.len, text, e);
 }
 
 static char *names_of(const struct kl_ctokens *c)
@@ -179,7 +179,8 @@ static int check_function(const struct kl_envelope_edit *e, const char *text)
 	find_function(&found, &c, e->name);
 	if (found == 1)
 		return 0;
-	return refuse(e, "it does not define '%.60s' %s", e->name, found ? "once" : "with a body");
+	return refuse_edit(e, "it does not define '%.60s' %s", e->name,
+			   found ? "once" : "with a body");
 }
 
 static int put_function(struct target *t, const struct kl_envelope_edit *e)
@@ -196,8 +197,8 @@ static int put_function(struct target *t, const struct kl_envelope_edit *e)
 	f = find_function(&found, &c, e->name);
 	if (found != 1) {
 		list = names_of(&c);
-		return refuse(e, "%s has %zu functions '%.60s'; it has: %s", t->was->path, found,
-			      e->name, list);
+		return refuse_edit(e, "%s has %zu functions '%.60s'; it has: %s", t->was->path,
+				   found, e->name, list);
 	}
 	kl_buf_adds(&text, e->text + strspn(e->text, "\r\n"));
 	kl_buf_rtrim(&text);
@@ -206,7 +207,7 @@ static int put_function(struct target *t, const struct kl_envelope_edit *e)
 	ends = with_ends(text.ptr, &t->text);
 	off = c.t[f->first].off;
 	len = c.t[f->last].off + c.t[f->last].len - off;
-	return put(t, off, len, ends, e);
+	return put_edit(t, off, len, ends, e);
 }
 
 /*
@@ -240,18 +241,18 @@ static int put_search(struct target *t, const struct kl_envelope_edit *e)
 	size_t off = 0, len = 0, found;
 
 	if (!what[strspn(what, " \t\r\n")])
-		return refuse(e, "it searches for nothing");
+		return refuse_edit(e, "it searches for nothing");
 	found = find_lines(&off, &len, &t->text, what);
 	if (!found)
-		return refuse(e,
-			      "its <search> is not in %s; it must repeat whole lines exactly, "
-			      "indentation included",
-			      t->was->path);
+		return refuse_edit(e,
+				   "its <search> is not in %s; it must repeat whole lines exactly, "
+				   "indentation included",
+				   t->was->path);
 	if (found > 1)
-		return refuse(e,
-			      "its <search> stands more than once in %s; take more lines around it",
-			      t->was->path);
-	return put(t, off, len, with, e);
+		return refuse_edit(
+			e, "its <search> stands more than once in %s; take more lines around it",
+			t->was->path);
+	return put_edit(t, off, len, with, e);
 }
 
 static int apply_one(struct run *r, const struct kl_envelope_edit *e)
@@ -261,21 +262,21 @@ static int apply_one(struct run *r, const struct kl_envelope_edit *e)
 	int err = kl_edits_path(&f, r->s, e->path);
 
 	if (err < 0)
-		return refuse(e, "%s", kl_error_last());
+		return refuse_edit(e, "%s", kl_error_last());
 	t = &r->t[f - r->s->file];
 	if (t->whole)
-		return refuse(e, "%s is written whole and edited as well", f->path);
+		return refuse_edit(e, "%s is written whole and edited as well", f->path);
 	if (e->kind == KL_EDIT_FILE)
 		return put_file(t, e);
 	return e->kind == KL_EDIT_FUNCTION ? put_function(t, e) : put_search(t, e);
 }
 
-static bool differs(const struct target *t)
+static bool target_differs(const struct target *t)
 {
 	return t->text.len != t->was->len || memcmp(t->text.ptr, t->was->data, t->was->len);
 }
 
-static void collect(struct kl_file **edit, size_t *n, struct run *r)
+static void collect_edits(struct kl_file **edit, size_t *n, struct run *r)
 {
 	struct kl_file *list = kl_calloc(r->s->nfile + 1, sizeof(*list));
 
@@ -283,7 +284,7 @@ static void collect(struct kl_file **edit, size_t *n, struct run *r)
 	for (size_t i = 0; i < r->s->nfile; i++) {
 		struct target *t = &r->t[i];
 
-		if (!t->touched || !differs(t))
+		if (!t->touched || !target_differs(t))
 			continue;
 		list[*n].path = kl_strdup(t->was->path);
 		list[*n].mode = t->was->mode;
@@ -306,7 +307,7 @@ int kl_edits_apply(struct kl_file **edit, size_t *n, const struct kl_surface *s,
 	for (size_t i = 0; !err && i < reply->n; i++)
 		err = apply_one(&r, &reply->edit[i]);
 	if (!err) {
-		collect(edit, n, &r);
+		collect_edits(edit, n, &r);
 		if (!*n) {
 			kl_edits_free(*edit, 0);
 			err = kl_error(KL_EINVALID, "the edits together change nothing");

@@ -167,7 +167,7 @@ static int take_function(struct parser *p, const struct kl_scan_tag *t)
 }
 
 /* the next line that says something has to be this tag */
-static int expect(struct parser *p, const char *name, bool closing)
+static int expect_tag(struct parser *p, const char *name, bool closing)
 {
 	struct kl_scan_line l;
 	struct kl_scan_tag t;
@@ -191,12 +191,12 @@ static int take_edit(struct parser *p, const struct kl_scan_tag *t)
 	int err;
 
 	if ((err = kl_scan_attributes(&p->s, t, list, 1)) < 0 ||
-	    (err = expect(p, "search", false)) < 0 ||
+	    (err = expect_tag(p, "search", false)) < 0 ||
 	    (err = kl_scan_body(&e->search, &p->s, "search")) < 0 ||
-	    (err = expect(p, "replace", false)) < 0 ||
+	    (err = expect_tag(p, "replace", false)) < 0 ||
 	    (err = kl_scan_body(&e->text, &p->s, "replace")) < 0)
 		return err;
-	return expect(p, "edit", true);
+	return expect_tag(p, "edit", true);
 }
 
 static int take_nothing(struct parser *p, const struct kl_scan_tag *t)
@@ -216,7 +216,7 @@ static int take_refused(struct parser *p, const struct kl_scan_tag *t)
 	return err < 0 ? err : kl_error(KL_EINVALID, "%.400s", why);
 }
 
-static int take(struct parser *p, const struct kl_scan_tag *t)
+static int take_tag(struct parser *p, const struct kl_scan_tag *t)
 {
 	static const struct {
 		const char *name;
@@ -245,14 +245,14 @@ static int take(struct parser *p, const struct kl_scan_tag *t)
 	return kl_scan_bad(&p->s, "<%s> stands outside of an <edit>", t->name);
 }
 
-static int parse(struct parser *p)
+static int parse_envelope(struct parser *p)
 {
 	struct kl_scan_line l;
 	struct kl_scan_tag t;
 	int err;
 
 	while (kl_scan_take(&l, &p->s))
-		if (kl_scan_tag(&t, &p->s, l) && (err = take(p, &t)) < 0)
+		if (kl_scan_tag(&t, &p->s, l) && (err = take_tag(p, &t)) < 0)
 			return err;
 	if (p->nothing)
 		return 0;
@@ -277,7 +277,7 @@ int kl_envelope_parse(struct kl_envelope *out, const char *text, size_t len)
 	*out = (struct kl_envelope){ 0 };
 	if ((err = kl_scan_check(text, len)) < 0)
 		return err;
-	if ((err = parse(&p)) < 0) {
+	if ((err = parse_envelope(&p)) < 0) {
 		kl_envelope_release(out);
 		return err;
 	}

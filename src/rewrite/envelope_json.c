@@ -123,7 +123,7 @@ static int take_edits(struct kl_envelope *r, const json_t *list)
 	return 0;
 }
 
-static int take(struct kl_envelope *r, const json_t *j)
+static int take_member(struct kl_envelope *r, const json_t *j)
 {
 	int err;
 
@@ -166,7 +166,7 @@ int kl_envelope_json(struct kl_envelope *out, const char *text, size_t len)
 	if (len > 2 * KL_ENVELOPE_MAX)
 		return kl_error(KL_EINVALID, "the step has %zu bytes, more than %zu", len,
 				2 * KL_ENVELOPE_MAX);
-	if ((err = kl_json_parse(&j, text, len)) < 0 || (err = take(out, j)) < 0)
+	if ((err = kl_json_parse(&j, text, len)) < 0 || (err = take_member(out, j)) < 0)
 		kl_envelope_release(out);
 	return err;
 }

@@ -45,7 +45,7 @@ static int source_paths(struct kl_strvec *out, const struct kl_surface *s)
 	return 0;
 }
 
-static int load(struct kl_rewrite *rw)
+static int load_history(struct kl_rewrite *rw)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) git_oid *oid = NULL;
@@ -75,7 +75,7 @@ static int load(struct kl_rewrite *rw)
 }
 
 /* the oldest commit whose state an accepted step took over: 0 at the start */
-static size_t cursor(const struct kl_rewrite *rw, const struct kl_history *h)
+static size_t history_cursor(const struct kl_rewrite *rw, const struct kl_history *h)
 {
 	size_t at = 0, i;
 	json_t *step;
@@ -117,7 +117,8 @@ static void words_release(struct words *w)
  * What the commits that are undone said of themselves, newest first. One commit
  * with trailers names the step; of several, only their subjects are kept.
  */
-static int describe(struct words *w, struct kl_rewrite *rw, const struct past *undone, size_t n)
+static int describe_step(struct words *w, struct kl_rewrite *rw, const struct past *undone,
+			 size_t n)
 {
 	w->traits = json_object();
 	for (size_t i = 0; i < n; i++) {
@@ -145,13 +146,13 @@ static int describe(struct words *w, struct kl_rewrite *rw, const struct past *u
 	return 0;
 }
 
-static int offer(struct kl_proposal **out, struct kl_rewrite *rw, const git_oid *tree,
-		 const char *source, const struct past *undone, size_t n)
+static int offer_state(struct kl_proposal **out, struct kl_rewrite *rw, const git_oid *tree,
+		       const char *source, const struct past *undone, size_t n)
 {
 	KL_AUTO(words_release) struct words w = { .text = KL_BUF_INIT };
 	struct kl_file *edit = NULL;
 	size_t nedit = 0;
-	int err = describe(&w, rw, undone, n);
+	int err = describe_step(&w, rw, undone, n);
 	struct kl_claim claim = {
 		.rewriter = "history",
 		.source = source,
@@ -181,7 +182,7 @@ static int propose_state(struct kl_proposal **out, struct kl_rewrite *rw,
 
 		kl_oid_hex(hex, &h->p[i].commit);
 		if (!err)
-			err = offer(out, rw, &tree, hex, &h->p[from], i - from);
+			err = offer_state(out, rw, &tree, hex, &h->p[from], i - from);
 		if (err < 0)
 			return err;
 	}
@@ -223,17 +224,17 @@ static int propose_revert(struct kl_proposal **out, struct kl_rewrite *rw, const
 		return 0; /* later commits stand on it */
 	kl_oid_hex(hex, &p->commit);
 	source = kl_asprintf("revert@%s", hex);
-	return err < 0 ? err : offer(out, rw, &tree, source, p, 1);
+	return err < 0 ? err : offer_state(out, rw, &tree, source, p, 1);
 }
 
 int kl_history_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg)
 {
 	size_t at;
-	int err = rw->history ? 0 : load(rw);
+	int err = rw->history ? 0 : load_history(rw);
 
 	if (err < 0)
 		return err;
-	at = cursor(rw, rw->history);
+	at = history_cursor(rw, rw->history);
 	err = propose_state(out, rw, rw->history, at);
 	for (size_t i = at; !err && !*out && i + 1 < rw->history->n; i++)
 		if (!rw->history->p[i].back)

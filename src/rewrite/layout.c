@@ -10,7 +10,7 @@
 
 #define MAX_SOURCE ((size_t)4 << 20)
 
-static int put(const char *dir, const struct kl_file *f)
+static int put_file(const char *dir, const struct kl_file *f)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, f->path);
 	int err;
@@ -27,12 +27,12 @@ int kl_layout_write(const char *dir, const struct kl_surface *s)
 	if ((err = kl_fs_remove(dir)) < 0 || (err = kl_fs_mkdir(dir)) < 0)
 		return err;
 	for (size_t i = 0; i < s->nfile; i++)
-		if ((err = put(dir, &s->file[i])) < 0)
+		if ((err = put_file(dir, &s->file[i])) < 0)
 			return err;
 	for (size_t i = 0; i < s->noracle; i++)
-		if ((err = put(dir, &s->oracle[i])) < 0)
+		if ((err = put_file(dir, &s->oracle[i])) < 0)
 			return err;
-	return put(dir, &s->contract_file);
+	return put_file(dir, &s->contract_file);
 }
 
 /* --- and back ------------------------------------------------------------------- */
@@ -51,7 +51,7 @@ static bool has_edits(const struct kl_buf *reply)
 }
 
 /* neither the file nor a directory on the way to it may be a link */
-static const char *trouble(const char *dir, const char *path)
+static const char *find_trouble(const char *dir, const char *path)
 {
 	KL_AUTO(kl_freep) char *whole = kl_fs_join(dir, path);
 	struct stat st;
@@ -73,7 +73,7 @@ static void collect_file(struct kl_buf *reply, const char *dir, const struct kl_
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, f->path);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	const char *why = trouble(dir, f->path);
+	const char *why = find_trouble(dir, f->path);
 
 	if (!why && kl_fs_read(&text, path, MAX_SOURCE) < 0)
 		why = "cannot be read";

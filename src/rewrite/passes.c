@@ -50,7 +50,7 @@ static void passes_release(struct passes *ps)
 
 /* --- passes.yaml ---------------------------------------------------------- */
 
-static int scalar(char **out, const char *file, const struct kl_yaml *map, const char *key)
+static int read_scalar(char **out, const char *file, const struct kl_yaml *map, const char *key)
 {
 	const struct kl_yaml *v = kl_yaml_get(map, key);
 
@@ -115,7 +115,7 @@ static int load_cocci(struct pass *p, const char *dir, const char *file, const s
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err;
 
-	if ((err = scalar(&leaf, file, map, "file")) < 0)
+	if ((err = read_scalar(&leaf, file, map, "file")) < 0)
 		return err;
 	if (!kl_fs_path_ok(leaf))
 		return kl_yaml_error(file, map, "'%s' does not lie beside %s", leaf, PASSES_FILE);
@@ -144,11 +144,11 @@ static int load_pass(struct pass *p, const char *dir, const char *file, const st
 		if (k == KL_ARRAY_SIZE(known))
 			return kl_yaml_error(file, map->item[i], "unknown key '%s'", map->key[i]);
 	}
-	if ((err = scalar(&p->name, file, map, "name")) < 0 ||
-	    (err = scalar(&kind, file, map, "kind")) < 0 ||
-	    (err = scalar(&p->action, file, map, "action")) < 0 ||
-	    (err = scalar(&p->mechanism, file, map, "mechanism")) < 0 ||
-	    (err = scalar(&p->text, file, map, "text")) < 0 ||
+	if ((err = read_scalar(&p->name, file, map, "name")) < 0 ||
+	    (err = read_scalar(&kind, file, map, "kind")) < 0 ||
+	    (err = read_scalar(&p->action, file, map, "action")) < 0 ||
+	    (err = read_scalar(&p->mechanism, file, map, "mechanism")) < 0 ||
+	    (err = read_scalar(&p->text, file, map, "text")) < 0 ||
 	    (err = load_traits(&p->traits, file, map)) < 0 ||
 	    (err = load_languages(&p->languages, file, map)) < 0)
 		return err;
@@ -194,7 +194,7 @@ static int load_file(struct passes *out, const char *dir)
 }
 
 /* the passes of a person's own directory, or the shipped ones */
-static int load(struct passes *out, const char *arg)
+static int load_passes(struct passes *out, const char *arg)
 {
 	KL_AUTO(kl_freep) char *share = NULL;
 	int err;
@@ -208,7 +208,7 @@ int kl_passes_check(const char *arg)
 {
 	KL_AUTO(passes_release) struct passes ps = { 0 };
 
-	return load(&ps, arg);
+	return load_passes(&ps, arg);
 }
 
 /* --- one pass on one file -------------------------------------------------- */
@@ -225,7 +225,7 @@ struct subst {
 	long from, to;
 };
 
-static void substitute(struct kl_buf *out, const struct pass *p, const struct subst *s)
+static void substitute_words(struct kl_buf *out, const struct pass *p, const struct subst *s)
 {
 	size_t pos = 0;
 
@@ -288,7 +288,7 @@ static int run_cocci(const char **out, struct run *r, const struct kl_file *f,
 	if ((*out = kl_map_get(&r->rw->cache, key)))
 		return 0;
 	if (s)
-		substitute(&patch, r->pass, s);
+		substitute_words(&patch, r->pass, s);
 	else
 		kl_buf_add(&patch, r->pass->cocci, r->pass->cocci_len);
 	err = kl_cocci_run(&text, &changed, r->rw->jail, r->pass->name, patch.ptr, patch.len,
@@ -382,7 +382,7 @@ static bool accepted_source(const struct kl_rewrite *rw, const char *source)
 }
 
 /* half the exponent: 256 -> 16, 64 -> 8, 6 -> 2, 2 -> 1 */
-static long lower(long v)
+static long lower_half(long v)
 {
 	int bits = 0;
 
@@ -396,7 +396,7 @@ static int propose_tile(struct kl_proposal **out, struct run *r, const struct kl
 {
 	KL_AUTO(kl_freep) char *source = kl_asprintf("%s@%s:%s", r->pass->name, f->path, t->name);
 	KL_AUTO(kl_freep) char *where = kl_asprintf("%s:%s", f->path, t->name);
-	const long value[] = { lower(t->value), t->value / 2 };
+	const long value[] = { lower_half(t->value), t->value / 2 };
 
 	/* one step a constant: a staircase of them would say the same thing again */
 	if (accepted_source(r->rw, source))
@@ -456,7 +456,7 @@ int kl_passes_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *r
 	KL_AUTO(passes_release) struct passes ps = { 0 };
 	int err;
 
-	if ((err = load(&ps, arg)) < 0)
+	if ((err = load_passes(&ps, arg)) < 0)
 		return err;
 	for (size_t i = 0; i < ps.n && !*out; i++) {
 		const struct pass *p = &ps.p[i];

@@ -21,7 +21,7 @@ static bool is_patch(const char *name)
 	return dot && (!strcmp(dot, ".patch") || !strcmp(dot, ".diff"));
 }
 
-static int list(struct kl_strvec *out, const char *arg)
+static int list_patches(struct kl_strvec *out, const char *arg)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
 	int err;
@@ -39,7 +39,7 @@ static int list(struct kl_strvec *out, const char *arg)
 }
 
 /* a mail, or a bare diff, or a mail that only git can read: then its diff alone */
-static int parse(struct kl_mail *m, const char *leaf, const char *text, size_t len)
+static int parse_patch(struct kl_mail *m, const char *leaf, const char *text, size_t len)
 {
 	const char *diff;
 
@@ -64,13 +64,13 @@ static int read_patch(struct kl_mail *out, const char *dir, const char *leaf)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err = kl_fs_read(&text, path, MAX_PATCH);
 
-	return err < 0 ? err : parse(out, leaf, text.ptr, text.len);
+	return err < 0 ? err : parse_patch(out, leaf, text.ptr, text.len);
 }
 
 int kl_patches_check(const char *arg)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
-	int err = list(&names, arg);
+	int err = list_patches(&names, arg);
 
 	for (size_t i = 0; !err && i < names.n; i++) {
 		KL_AUTO(kl_mail_release) struct kl_mail m = { 0 };
@@ -93,7 +93,7 @@ static bool was_used(const json_t *records, const char *leaf)
 }
 
 /* paths of the patch from the contract's directory, or from the repository's root */
-static int apply(git_oid *out, struct kl_rewrite *rw, const struct kl_mail *m)
+static int apply_patch(git_oid *out, struct kl_rewrite *rw, const struct kl_mail *m)
 {
 	int err = kl_repo_apply(out, rw->repo, &rw->tree, rw->state->dir, m->diff, strlen(m->diff));
 
@@ -102,8 +102,8 @@ static int apply(git_oid *out, struct kl_rewrite *rw, const struct kl_mail *m)
 	return err;
 }
 
-static int offer(struct kl_proposal **out, struct kl_rewrite *rw, const char *leaf,
-		 const struct kl_mail *m, const git_oid *tree)
+static int offer_patch(struct kl_proposal **out, struct kl_rewrite *rw, const char *leaf,
+		       const struct kl_mail *m, const git_oid *tree)
 {
 	KL_AUTO(kl_freep) char *action = kl_trailer_get(m->message, "Klineage-Action");
 	KL_AUTO(kl_freep) char *mechanism = kl_trailer_get(m->message, "Klineage-Mechanism");
@@ -138,7 +138,7 @@ static int offer(struct kl_proposal **out, struct kl_rewrite *rw, const char *le
 int kl_patches_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
-	int err = list(&names, arg);
+	int err = list_patches(&names, arg);
 
 	for (size_t i = 0; !err && !*out && i < names.n; i++) {
 		KL_AUTO(kl_mail_release) struct kl_mail m = { 0 };
@@ -148,7 +148,7 @@ int kl_patches_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *
 			continue;
 		if ((err = read_patch(&m, arg, names.v[i])) < 0)
 			break;
-		err = apply(&tree, rw, &m);
+		err = apply_patch(&tree, rw, &m);
 		if (err == KL_ENO) {
 			kl_rewrite_say(rw, "%s does not apply to this state; passed over",
 				       names.v[i]);
@@ -156,7 +156,7 @@ int kl_patches_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *
 			continue;
 		}
 		if (!err)
-			err = offer(out, rw, names.v[i], &m, &tree);
+			err = offer_patch(out, rw, names.v[i], &m, &tree);
 		if (!err && !*out)
 			kl_rewrite_say(rw,
 				       "%s changes no source of the contract, or was tried before; "

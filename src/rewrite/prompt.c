@@ -79,7 +79,7 @@ static size_t longest_run(const char *text, size_t len)
 	return longest;
 }
 
-static void ticks(struct kl_buf *out, size_t n)
+static void add_ticks(struct kl_buf *out, size_t n)
 {
 	while (n--)
 		kl_buf_addch(out, '`');
@@ -93,12 +93,12 @@ void kl_prompt_fence(struct kl_buf *out, const char *info, const char *text, siz
 	kl_utf8_clean(&clean, text, len);
 	n = longest_run(clean.ptr, clean.len) + 1; /* of what is shown: cleaning joins */
 	n = n < 3 ? 3 : n;
-	ticks(out, n);
+	add_ticks(out, n);
 	kl_buf_addf(out, "%s\n", info);
 	kl_buf_add(out, clean.ptr, clean.len);
 	if (!clean.len || clean.ptr[clean.len - 1] != '\n')
 		kl_buf_addch(out, '\n');
-	ticks(out, n);
+	add_ticks(out, n);
 	kl_buf_addch(out, '\n');
 }
 

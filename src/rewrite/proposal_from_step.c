@@ -40,8 +40,8 @@ static int judged_before(const struct kl_rewrite *rw, const char *id)
 			"that was refused");
 }
 
-static int offer(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_claim *claim,
-		 const struct kl_file *edit, size_t n)
+static int offer_step(struct kl_proposal **out, struct kl_rewrite *rw, const struct kl_claim *claim,
+		      const struct kl_file *edit, size_t n)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *after = NULL;
 	char id[KL_DIGEST_HEX];
@@ -79,7 +79,7 @@ int kl_rewrite_take(struct kl_proposal **out, struct kl_rewrite *rw, const struc
 
 	if (err < 0)
 		return err;
-	err = offer(out, rw, &claim, edit, n);
+	err = offer_step(out, rw, &claim, edit, n);
 	kl_edits_free(edit, n);
 	return err;
 }

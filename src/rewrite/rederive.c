@@ -53,7 +53,7 @@ static const json_t *last_attempt(size_t *n, const json_t *attempts)
 
 /* --- a turn ------------------------------------------------------------------------ */
 
-static char *goal(const struct deriver *deriver)
+static char *goal_name(const struct deriver *deriver)
 {
 	const json_t *rec = deriver->r->record;
 	KL_AUTO(kl_freep) char *place = kl_envelope_place(kl_json_str_or(rec, "locus", "?"));
@@ -114,7 +114,7 @@ static void compose_turn(struct kl_driver_turn *turn, const struct deriver *deri
 		.goal = r->goal,
 		.ns = r->before_ns,
 	};
-	kl_prompt_set(&turn->values, "GOAL", goal(deriver));
+	kl_prompt_set(&turn->values, "GOAL", goal_name(deriver));
 	write_key(&turn->key, deriver);
 }
 

@@ -9,13 +9,13 @@
 
 #define MAX_PASSES 200
 
-static char *word(const struct kl_ctokens *c, size_t i)
+static char *word_at(const struct kl_ctokens *c, size_t i)
 {
 	return kl_strndup(c->text + c->t[i].off, c->t[i].len);
 }
 
 /* a map as a set */
-static void add(struct kl_map *set, const char *key)
+static void add_word(struct kl_map *set, const char *key)
 {
 	static char there[] = "";
 
@@ -42,9 +42,9 @@ static void note_define(struct kl_map *names, const struct kl_ctokens *c, size_t
 	kl_ctoken_lex(&d, c->text + c->t[i].off + 1, c->t[i].len - 1);
 	if (d.n == 3 && kl_ctoken_is(&d, 0, "define") && d.t[1].kind == KL_CT_IDENT &&
 	    is_constant(&d, 2)) {
-		KL_AUTO(kl_freep) char *name = word(&d, 1);
+		KL_AUTO(kl_freep) char *name = word_at(&d, 1);
 
-		add(names, name);
+		add_word(names, name);
 	}
 }
 
@@ -56,9 +56,9 @@ static void note_const(struct kl_map *names, const struct kl_ctokens *c, size_t 
 			return;
 		if (c->t[k].kind == KL_CT_IDENT && kl_ctoken_is(c, k + 1, "=") &&
 		    is_constant(c, k + 2) && kl_ctoken_is(c, k + 3, ";")) {
-			KL_AUTO(kl_freep) char *name = word(c, k);
+			KL_AUTO(kl_freep) char *name = word_at(c, k);
 
-			add(names, name);
+			add_word(names, name);
 			return;
 		}
 	}
@@ -107,7 +107,7 @@ static size_t constant_of_if(const struct kl_ctokens *c, size_t i, const struct 
 		return 0;
 	if (is_constant(c, i))
 		return i;
-	name = word(c, i);
+	name = word_at(c, i);
 	return kl_map_get(names, name) ? i : 0;
 }
 
@@ -133,8 +133,8 @@ static void seen_release(struct seen *s)
 	free(s->condition);
 }
 
-static char *describe(const struct kl_file *f, const struct kl_ctokens *c, size_t first,
-		      size_t last)
+static char *describe_run(const struct kl_file *f, const struct kl_ctokens *c, size_t first,
+			  size_t last)
 {
 	size_t off = c->t[first].off, n = c->t[last].off + c->t[last].len - off;
 	const char *nl = memchr(c->text + off, '\n', n);
@@ -145,7 +145,7 @@ static char *describe(const struct kl_file *f, const struct kl_ctokens *c, size_
 			   c->t[first].line);
 }
 
-static void keep(char **at, char *text)
+static void keep_text(char **at, char *text)
 {
 	free(*at);
 	*at = text;
@@ -157,25 +157,25 @@ static void read_file(struct seen *s, const struct kl_file *f, const struct kl_c
 		KL_AUTO(kl_freep) char *name = kl_strndup(c->text + c->fn[i].name_off,
 							  c->fn[i].name_len);
 
-		add(&s->defined, name);
+		add_word(&s->defined, name);
 	}
 	for (size_t i = 0; i < c->n; i++) {
 		size_t at = constant_of_if(c, i, &s->constants);
 
 		if (at) {
 			s->conditions++;
-			keep(&s->condition, describe(f, c, i, at));
+			keep_text(&s->condition, describe_run(f, c, i, at));
 		}
 		if (is_conditional(c, i)) {
 			s->directives++;
-			keep(&s->directive, describe(f, c, i, i));
+			keep_text(&s->directive, describe_run(f, c, i, i));
 		}
 		if (c->t[i].kind == KL_CT_IDENT) {
 			KL_AUTO(kl_freep) char *caller = kl_ctoken_function(c, i);
-			KL_AUTO(kl_freep) char *callee = word(c, i);
+			KL_AUTO(kl_freep) char *callee = word_at(c, i);
 			KL_AUTO(kl_freep) char *key = kl_asprintf("%s\n%s", caller, callee);
 
-			add(&s->calls, key);
+			add_word(&s->calls, key);
 		}
 	}
 }
@@ -194,19 +194,19 @@ static void read_words(struct seen *s, const char *text, size_t len)
 		if (n) {
 			KL_AUTO(kl_freep) char *key = kl_asprintf("\n%.*s", (int)n, text + i);
 
-			add(&s->calls, key);
+			add_word(&s->calls, key);
 		}
 		i += n + 1;
 	}
 }
 
 /* what the live ones name is live, until nothing new comes */
-static void spread(struct seen *s, const char *entry)
+static void spread_entry(struct seen *s, const char *entry)
 {
 	bool more = true;
 
-	add(&s->live, entry);
-	add(&s->live, "");
+	add_word(&s->live, entry);
+	add_word(&s->live, "");
 	for (int pass = 0; more; pass++) {
 		s->unsure = pass == MAX_PASSES;
 		if (s->unsure)
@@ -219,7 +219,7 @@ static void spread(struct seen *s, const char *entry)
 			if (!kl_map_get(&s->defined, nl + 1) || kl_map_get(&s->live, nl + 1) ||
 			    !kl_map_get(&s->live, caller))
 				continue;
-			add(&s->live, nl + 1);
+			add_word(&s->live, nl + 1);
 			more = true;
 		}
 	}
@@ -247,10 +247,10 @@ static void read_surface(struct seen *out, const struct kl_surface *s)
 		kl_ctokens_release(&c[i]);
 	}
 	free(c);
-	spread(out, s->contract->entry ? s->contract->entry : "");
+	spread_entry(out, s->contract->entry ? s->contract->entry : "");
 }
 
-static int compare(const struct seen *a, const struct seen *b)
+static int compare_seen(const struct seen *a, const struct seen *b)
 {
 	if (b->directives > a->directives)
 		return kl_error(KL_ENO,
@@ -282,5 +282,5 @@ int kl_residue_check(const struct kl_surface *before, const struct kl_surface *a
 
 	read_surface(&a, before);
 	read_surface(&b, after);
-	return compare(&a, &b);
+	return compare_seen(&a, &b);
 }

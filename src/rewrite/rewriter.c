@@ -35,7 +35,7 @@ void kl_rewrite_release(struct kl_rewrite *rw)
 }
 
 /* "patches:dir" -> the table's row and "dir" */
-static int find(const struct rewriter **out, const char **arg, char *word)
+static int find_rewriter(const struct rewriter **out, const char **arg, char *word)
 {
 	char *colon = strchr(word, ':');
 
@@ -66,7 +66,7 @@ int kl_rewriters_check(const char *list)
 	for (size_t i = 0; i < words.n; i++) {
 		const struct rewriter *r;
 		const char *arg;
-		int err = find(&r, &arg, words.v[i]);
+		int err = find_rewriter(&r, &arg, words.v[i]);
 
 		if (!err && r->check)
 			err = r->check(arg);
@@ -99,7 +99,7 @@ static int ask_all(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, 
 	for (size_t i = 0; i < words.n && !*out && !*stop; i++) {
 		const struct rewriter *r;
 		const char *arg;
-		int err = find(&r, &arg, words.v[i]);
+		int err = find_rewriter(&r, &arg, words.v[i]);
 
 		if (!err && (rw->again || r->propose != kl_stepwise_propose))
 			err = r->propose(out, stop, rw, arg);
@@ -240,7 +240,7 @@ struct split {
 	int tried; /* parts offered so far, new or old */
 };
 
-static bool same(const struct kl_file *a, const struct kl_file *b)
+static bool same_files(const struct kl_file *a, const struct kl_file *b)
 {
 	return a->len == b->len && !memcmp(a->data, b->data, a->len);
 }
@@ -253,7 +253,8 @@ static const struct kl_cfn *function_of(const struct kl_ctokens *c, const char *
 	return NULL;
 }
 
-static void span(size_t *off, size_t *len, const struct kl_ctokens *c, const struct kl_cfn *f)
+static void function_span(size_t *off, size_t *len, const struct kl_ctokens *c,
+			  const struct kl_cfn *f)
 {
 	*off = c->t[f->first].off;
 	*len = c->t[f->last].off + c->t[f->last].len - *off;
@@ -291,8 +292,8 @@ static int split_file(struct kl_proposal **out, struct split *s, const struct kl
 
 		if (!g)
 			continue;
-		span(&ao, &al, &ca, &ca.fn[i]);
-		span(&bo, &bl, &cb, g);
+		function_span(&ao, &al, &ca, &ca.fn[i]);
+		function_span(&bo, &bl, &cb, g);
 		if (al == bl && !memcmp(a->data + ao, b->data + bo, al))
 			continue;
 		kl_buf_add(&text, a->data, ao);
@@ -318,12 +319,12 @@ int kl_rewrite_part(struct kl_proposal **out, struct kl_rewrite *rw, const struc
 	*out = NULL;
 	s.claim.locus = NULL;
 	for (size_t i = 0; i < a->nfile && i < whole->nfile; i++)
-		differ += !same(&a->file[i], &whole->file[i]);
+		differ += !same_files(&a->file[i], &whole->file[i]);
 	for (size_t i = 0; i < a->nfile && i < whole->nfile && s.tried < MAX_PARTS; i++) {
 		const struct kl_file *b = &whole->file[i];
 		int err;
 
-		if (same(&a->file[i], b))
+		if (same_files(&a->file[i], b))
 			continue;
 		err = split_file(out, &s, &a->file[i], b);
 		if (!err && !*out && differ > 1)

@@ -161,7 +161,7 @@ static bool is_fence(struct kl_scan_line l)
 	return l.n >= 3 && !memcmp(l.s, "```", 3);
 }
 
-static int unclosed(const char *name, int line)
+static int refuse_unclosed(const char *name, int line)
 {
 	return kl_error(KL_EINVALID,
 			"the <%s> of line %d of the reply is never closed by </%s>; was the "
@@ -197,10 +197,10 @@ int kl_scan_body(char **out, struct kl_scan *s, const char *name)
 		*out = kl_buf_detach(&b);
 		return 0;
 	}
-	return unclosed(name, first);
+	return refuse_unclosed(name, first);
 }
 
-static const char *bare(const char *key)
+static const char *is_bare(const char *key)
 {
 	return key + (*key == '?');
 }
@@ -232,18 +232,18 @@ int kl_scan_keys(struct kl_scan *s, const char *name, const struct kl_scan_field
 		while (n < l.n && l.s[n] != ':')
 			n++;
 		while (k < nlist &&
-		       (strlen(bare(list[k].key)) != n || memcmp(bare(list[k].key), l.s, n)))
+		       (strlen(is_bare(list[k].key)) != n || memcmp(is_bare(list[k].key), l.s, n)))
 			k++;
 		if (n == l.n || k == nlist)
 			return kl_scan_bad(s, "'%.*s' is no line of a <%s>",
 					   (int)(l.n < 60 ? l.n : 60), l.s, name);
 		if (*list[k].value)
-			return kl_scan_bad(s, "a second line '%s:' in one <%s>", bare(list[k].key),
-					   name);
+			return kl_scan_bad(s, "a second line '%s:' in one <%s>",
+					   is_bare(list[k].key), name);
 		l = kl_scan_trim((struct kl_scan_line){ l.s + n + 1, l.n - n - 1 });
 		*list[k].value = kl_strndup(l.s, l.n);
 	}
-	return unclosed(name, first);
+	return refuse_unclosed(name, first);
 }
 
 int kl_scan_phrase(char **out, struct kl_scan *s, const struct kl_scan_tag *t)
@@ -274,5 +274,5 @@ int kl_scan_phrase(char **out, struct kl_scan *s, const struct kl_scan_tag *t)
 		if (b.len && l.n)
 			kl_buf_addch(&b, ' ');
 	} while (kl_scan_take(&l, s));
-	return unclosed(t->name, first);
+	return refuse_unclosed(t->name, first);
 }

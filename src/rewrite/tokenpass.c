@@ -210,7 +210,7 @@ static void plain_store(struct kl_cedits *out, const struct kl_ctokens *c)
 			kl_cedits_tokens(out, c, i, i + 3, "", out->nsite);
 }
 
-static void unaligned(struct kl_cedits *out, const struct kl_ctokens *c)
+static void drop_alignment(struct kl_cedits *out, const struct kl_ctokens *c)
 {
 	static const char *const suffix[] = { "_ps", "_pd", "_si128", "_si256", "_si512", NULL };
 
@@ -219,7 +219,7 @@ static void unaligned(struct kl_cedits *out, const struct kl_ctokens *c)
 }
 
 /* "_mm256_fmadd_ps" -> "_mm256_add_ps(_mm256_mul_ps("; NULL for anything else; the caller frees */
-static char *unfused(const char *word)
+static char *unfused_name(const char *word)
 {
 	static const char *const kind[] = { "ps", "pd", "ss", "sd", NULL };
 	const char *op = strstr(word, "_fmadd_"), *sub = strstr(word, "_fmsub_");
@@ -260,7 +260,7 @@ static void split_fma(struct kl_cedits *out, const struct kl_ctokens *c)
 		if (!is_intrinsic(c, i) || !kl_ctoken_is(c, i + 1, "("))
 			continue;
 		word = kl_strndup(c->text + c->t[i].off, c->t[i].len);
-		head = unfused(word);
+		head = unfused_name(word);
 		comma = head ? second_comma(c, i + 1) : -1;
 		if (comma < 0)
 			continue;
@@ -379,7 +379,7 @@ const struct kl_tokenpass *kl_tokenpass_find(const char *name)
 		{ "drop-attribute", drop_attribute },
 		{ "drop-expect", drop_expect },
 		{ "plain-store", plain_store },
-		{ "unaligned", unaligned },
+		{ "unaligned", drop_alignment },
 		{ "split-fma", split_fma },
 		{ "drop-bounds", kl_tokenpass_drop_bounds },
 		{ "roll-loop", kl_tokenpass_roll_loop },

@@ -27,7 +27,7 @@ static char *indent_of(const struct kl_ctokens *c, size_t i)
 	return kl_strndup(c->text + from, n);
 }
 
-static void roll(struct kl_cedits *out, const struct kl_ctokens *c, size_t i)
+static void roll_loop(struct kl_cedits *out, const struct kl_ctokens *c, size_t i)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf words = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *indent = indent_of(c, i);
@@ -57,7 +57,7 @@ void kl_tokenpass_roll_loop(struct kl_cedits *out, const struct kl_ctokens *c)
 			continue;
 		}
 		if (c->t[i].fn >= 0 && kl_ctoken_is(c, i, "for") && kl_ctoken_is(c, i + 1, "("))
-			roll(out, c, i);
+			roll_loop(out, c, i);
 		i++;
 	}
 }
@@ -155,8 +155,8 @@ static void add_element(struct kl_buf *out, const char *qualifier, const struct 
 }
 
 /* "*(const float4 *)&x[i]" -> "make_float4(((const float *)&x[i])[0], ...)" */
-static void load(struct kl_cedits *out, const struct kl_ctokens *c, size_t star,
-		 const struct vector *v, size_t first, size_t last)
+static void split_load(struct kl_cedits *out, const struct kl_ctokens *c, size_t star,
+		       const struct vector *v, size_t first, size_t last)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *indent = indent_of(c, star);
@@ -173,7 +173,7 @@ static void load(struct kl_cedits *out, const struct kl_ctokens *c, size_t star,
 }
 
 /* does a statement begin at `i`? */
-static bool begins(const struct kl_ctokens *c, size_t i)
+static bool begins_vector(const struct kl_ctokens *c, size_t i)
 {
 	if (i == 0 || kl_ctoken_is(c, i - 1, "else") || c->t[i - 1].kind == KL_CT_DIRECTIVE)
 		return i > 0;
@@ -194,8 +194,8 @@ static bool after_head(const struct kl_ctokens *c, size_t i)
 }
 
 /* "*(float4 *)&y[i] = v;" -> "{ float4 kl_v = v; ((float *)&y[i])[0] = kl_v.x; ... }" */
-static void store(struct kl_cedits *out, const struct kl_ctokens *c, size_t star,
-		  const struct vector *v, size_t first, size_t last)
+static void split_store(struct kl_cedits *out, const struct kl_ctokens *c, size_t star,
+			const struct vector *v, size_t first, size_t last)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf head = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf tail = KL_BUF_INIT;
@@ -236,10 +236,10 @@ void kl_tokenpass_scalar_load(struct kl_cedits *out, const struct kl_ctokens *c)
 		if (!cast || (last = operand_end(c, type + 3)) < 0)
 			continue;
 		assigned = kl_ctoken_is(c, last + 1, "=") && !kl_ctoken_is(c, last + 2, "=");
-		whole = begins(c, i) || after_head(c, i);
+		whole = begins_vector(c, i) || after_head(c, i);
 		if (assigned && whole)
-			store(out, c, i, v, type + 3, last);
+			split_store(out, c, i, v, type + 3, last);
 		else if (!assigned && !whole && is_unary(c, i))
-			load(out, c, i, v, type + 3, last);
+			split_load(out, c, i, v, type + 3, last);
 	}
 }

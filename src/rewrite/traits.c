@@ -39,7 +39,7 @@ static const char *claim_of(const json_t *claims, const char *name)
 /* --- a turn ------------------------------------------------------------------------ */
 
 /* what a trait is, in the words of the mechanisms that show it */
-static void describe(struct kl_buf *out, const struct reader *reader, const char *name)
+static void describe_trait(struct kl_buf *out, const struct reader *reader, const char *name)
 {
 	KL_AUTO(kl_freep) char *fact = kl_asprintf("trait:%s", name);
 	const char *sep = ": ";
@@ -63,7 +63,7 @@ static void compose_turn(struct kl_driver_turn *turn, const struct reader *reade
 	kl_buf_addf(&turn->key, "%s\nstate %s\n", again ? "again" : "traits",
 		    reader->r->state->digest);
 	for (size_t i = 0; i < reader->names.n; i++) {
-		describe(&list, reader, reader->names.v[i]);
+		describe_trait(&list, reader, reader->names.v[i]);
 		kl_buf_addf(&turn->key, "%s\n", reader->names.v[i]);
 	}
 	kl_prompt_set(&turn->values, "TRAITS", kl_buf_detach(&list));
