@@ -40,7 +40,7 @@ void kl_library_merged_release(struct kl_library_merged *m)
 }
 
 /* takes both */
-static void put(struct merge *m, char *path, char *text, size_t len)
+static void put_file(struct merge *m, char *path, char *text, size_t len)
 {
 	kl_strvec_take(&m->keep, path);
 	kl_strvec_take(&m->keep, text);
@@ -115,7 +115,7 @@ static int take_event(struct merge *m, const struct kl_blob *theirs, const struc
 	if (!ours) {
 		size_t n = t.len;
 
-		put(m, kl_asprintf("evidence/%s", theirs->path), kl_buf_detach(&t), n);
+		put_file(m, kl_asprintf("evidence/%s", theirs->path), kl_buf_detach(&t), n);
 		return 0;
 	}
 	if ((err = kl_repo_blob_read(&o, m->r, &ours->oid, MAX_EVENT)) < 0 ||
@@ -124,7 +124,7 @@ static int take_event(struct merge *m, const struct kl_blob *theirs, const struc
 	if (text.len != o.len || memcmp(text.ptr, o.ptr, o.len)) {
 		size_t n = text.len;
 
-		put(m, kl_asprintf("evidence/%s", theirs->path), kl_buf_detach(&text), n);
+		put_file(m, kl_asprintf("evidence/%s", theirs->path), kl_buf_detach(&text), n);
 	}
 	return 0;
 }
@@ -197,7 +197,7 @@ static void note_both(struct merge *m, const char *id, const struct kl_strvec *f
 }
 
 /* A card that both have, in two versions. */
-static int unite(struct merge *m, const struct kl_card *theirs, const char *path, size_t at)
+static int unite_card(struct merge *m, const struct kl_card *theirs, const char *path, size_t at)
 {
 	KL_AUTO(kl_card_freep) struct kl_card *ours = NULL, *base = NULL, *merged = NULL;
 	KL_AUTO(kl_strvec_release) struct kl_strvec both = KL_STRVEC_INIT;
@@ -218,7 +218,7 @@ static int unite(struct merge *m, const struct kl_card *theirs, const char *path
 		size_t n = text.len;
 
 		m->done->changed++;
-		put(m, kl_asprintf("cards/%s", path), kl_buf_detach(&text), n);
+		put_file(m, kl_asprintf("cards/%s", path), kl_buf_detach(&text), n);
 	}
 	return 0;
 }
@@ -241,12 +241,12 @@ static int take_card(struct merge *m, size_t i)
 	if ((err = read_theirs(&theirs, m, i)) < 0)
 		return err;
 	if (at >= 0)
-		return unite(m, theirs, b->path, (size_t)at);
+		return unite_card(m, theirs, b->path, (size_t)at);
 	if ((err = kl_library_text(&text, m->theirs, i)) < 0)
 		return err;
 	m->done->added++;
 	n = text.len;
-	put(m, kl_asprintf("cards/%s", b->path), kl_buf_detach(&text), n);
+	put_file(m, kl_asprintf("cards/%s", b->path), kl_buf_detach(&text), n);
 	return 0;
 }
 
@@ -273,7 +273,7 @@ static int open_three(struct merge *m, const git_oid *ours, const git_oid *their
 	return kl_library_open_at(&m->base, m->r, &base);
 }
 
-static int commit(git_oid *tip, struct merge *m, const git_oid *ours, const git_oid *theirs)
+static int commit_merge(git_oid *tip, struct merge *m, const git_oid *ours, const git_oid *theirs)
 {
 	git_oid parent[2] = { *ours, *theirs };
 	KL_AUTO(kl_freep) char *message = kl_asprintf(
@@ -315,7 +315,7 @@ static int take_attributes(struct merge *m)
 	if (err < 0 || (err = kl_repo_blob_read(&text, m->r, &blob, 1 << 16)) < 0)
 		return err;
 	n = text.len;
-	put(m, kl_strdup(".gitattributes"), kl_buf_detach(&text), n);
+	put_file(m, kl_strdup(".gitattributes"), kl_buf_detach(&text), n);
 	return 0;
 }
 
@@ -341,5 +341,5 @@ int kl_library_merge(git_oid *tip, struct kl_library_merged *done, struct kl_rep
 		err = take_events(&m);
 	if (!err)
 		err = take_attributes(&m);
-	return err ? err : commit(tip, &m, ours, theirs);
+	return err ? err : commit_merge(tip, &m, ours, theirs);
 }

@@ -230,7 +230,7 @@ static int drop_gone(struct kl_sync_round *x)
 	return err ? err : kl_refs_txn_commit(t, "klineage sync: gone from the remote");
 }
 
-static int fetch(struct kl_sync_round *x)
+static int fetch_refs(struct kl_sync_round *x)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec spec = KL_STRVEC_INIT;
 	int64_t mib;
@@ -281,7 +281,7 @@ static void say_would(struct kl_sync_round *x, const char *ref, const git_oid *o
 }
 
 /* What would be done, as far as it can be told without fetching. */
-static int would(struct kl_sync_round *x)
+static int show_plan(struct kl_sync_round *x)
 {
 	int err = 0;
 
@@ -308,7 +308,7 @@ static int would(struct kl_sync_round *x)
 /* --- rounds ---------------------------------------------------------------------------- */
 
 /* What the remote is at now, as text: does it change while it refuses? */
-static void describe(struct kl_buf *out, const struct kl_sync_round *x)
+static void describe_round(struct kl_buf *out, const struct kl_sync_round *x)
 {
 	char hex[KL_OID_HEX];
 
@@ -333,11 +333,11 @@ static int one_round(struct kl_sync *s, struct kl_buf *was)
 	s->rounds++;
 	err = list_theirs(&x);
 	if (!err)
-		describe(was, &x);
+		describe_round(was, &x);
 	if (!err && s->dry_run) {
-		err = would(&x);
+		err = show_plan(&x);
 	} else if (!err) {
-		if (s->fetch && !(err = fetch(&x)))
+		if (s->fetch && !(err = fetch_refs(&x)))
 			err = kl_sync_take(&x);
 		if (!err && s->push)
 			err = kl_sync_give(&x);
@@ -347,7 +347,7 @@ static int one_round(struct kl_sync *s, struct kl_buf *was)
 }
 
 /* The remote said no and did not change meanwhile, again and again: it means it. */
-static int believe(int err, const char *remote)
+static int explain_trust(int err, const char *remote)
 {
 	KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last());
 
@@ -376,7 +376,7 @@ static int run_rounds(struct kl_sync *s)
 			return kl_error(KL_EINTR, "interrupted");
 		same = strcmp(now.ptr, last.ptr) ? 0 : same + 1;
 		if (same >= SAME_ANSWERS || (kl_clock_ns() - start) / 1000000 > GIVE_UP_MS)
-			return believe(err, s->remote);
+			return explain_trust(err, s->remote);
 		kl_buf_clear(&last);
 		kl_buf_adds(&last, now.ptr);
 		kl_clock_sleep_ms(nap + (int64_t)(kl_rng_os_seed() % (uint64_t)nap));

@@ -26,7 +26,7 @@ static bool is_hex64(const char *s)
  * An event that is true to its id; or a line of a later version, which readers here
  * skip and others may need.
  */
-static bool accept(const char *line, size_t len, void *payload)
+static bool accept_line(const char *line, size_t len, void *payload)
 {
 	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 	KL_AUTO(json_decrefp) json_t *later = NULL;
@@ -53,7 +53,7 @@ static int take_notes(struct kl_sync_round *x, struct kl_refs_txn *t, struct kl_
 	if (err < 0 && !none)
 		return err;
 	kl_error_clear();
-	err = kl_notes_merge(&tip, &done, x->r, &ours, &ref->oid, accept, NULL);
+	err = kl_notes_merge(&tip, &done, x->r, &ours, &ref->oid, accept_line, NULL);
 	if (err == KL_EINVALID) { /* no notes at all: leave it, the rest may be good */
 		kl_sync_say(x, KL_SYNC_LEFT, ref->ref, "%s", kl_error_last());
 		ref->left = true;
@@ -93,7 +93,7 @@ static void keep_first(enum kl_check_severity s, const char *where, const char *
 }
 
 /* Is it what it says it is? What is wrong with it is said. */
-static int verify(bool *good, struct kl_sync_round *x, struct kl_sync_ref *ref)
+static int verify_signature(bool *good, struct kl_sync_round *x, struct kl_sync_ref *ref)
 {
 	struct first f = { 0 };
 	struct kl_check c = { .repo = x->r, .report = keep_first, .payload = &f };
@@ -215,7 +215,7 @@ static int take_steps(struct kl_sync_round *x, struct kl_refs_txn *t, struct kl_
 	int err = ref->kind == KL_SYNC_LINEAGE ? have_lineage(&have, x, ref) : 0;
 
 	if (err < 0 || have || (err = find_place(&p, x, ref)) < 0 || p.have ||
-	    (err = verify(&good, x, ref)) < 0 || !good)
+	    (err = verify_signature(&good, x, ref)) < 0 || !good)
 		return err;
 	if (p.is_new && (err = kl_refs_can_create(x->r, p.ref)) < 0) {
 		if (err != KL_EINVALID)

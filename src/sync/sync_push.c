@@ -13,8 +13,8 @@
 static const git_oid none;
 
 /* A ref that only ever grows: notes, cards, rejected steps. `*give`: it has more than there. */
-static int grown(bool *give, struct kl_sync_round *x, const struct kl_ref *ours,
-		 const struct kl_sync_ref *theirs)
+static int has_grown(bool *give, struct kl_sync_round *x, const struct kl_ref *ours,
+		     const struct kl_sync_ref *theirs)
 {
 	bool back = false;
 	int err;
@@ -45,7 +45,7 @@ static int give_one(struct kl_sync_round *x, struct kl_pushes *p, const char *re
 	}
 	/* what is broken there and cannot be united is not written over either */
 	if (!err && !(theirs && theirs->left))
-		err = grown(&give, x, &ours, theirs);
+		err = has_grown(&give, x, &ours, theirs);
 	if (!err && give)
 		kl_pushes_add(p, ref, &ours.oid, theirs ? &theirs->oid : &none);
 	return err;
@@ -83,7 +83,7 @@ static int give_lineages(struct kl_sync_round *x, struct kl_pushes *p, struct kl
  * Rejected steps stand on the walk, and so on the user's own history. What of it the
  * remote has not, and is no step, is not ours to give away.
  */
-static int strangers(size_t *n, struct kl_sync_round *x, const git_oid *tip)
+static int count_strangers(size_t *n, struct kl_sync_round *x, const git_oid *tip)
 {
 	KL_AUTO(kl_freep) git_oid *commit = NULL;
 	struct kl_oids tips = { (git_oid *)tip, 1, 0 };
@@ -120,9 +120,9 @@ static int give_rejected(struct kl_sync_round *x, struct kl_pushes *p, const str
 		if (kl_strvec_has(left, leaf) || (theirs && theirs->left) ||
 		    kl_sync_find_oid(x, KL_SYNC_REJECTED, leaf, &ref->oid))
 			continue;
-		if ((err = grown(&give, x, ref, theirs)) < 0 || !give)
+		if ((err = has_grown(&give, x, ref, theirs)) < 0 || !give)
 			continue;
-		err = strangers(&n, x, &ref->oid);
+		err = count_strangers(&n, x, &ref->oid);
 		if (!err && n)
 			kl_sync_say(x, KL_SYNC_LEFT, ref->name,
 				    "%zu commit%s that it stands on %s not "
