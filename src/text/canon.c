@@ -15,7 +15,7 @@ struct reader {
 
 static json_t *read_value(struct reader *r);
 
-static bool take(struct reader *r, char c)
+static bool take_char(struct reader *r, char c)
 {
 	if (r->p == r->end || *r->p != c)
 		return false;
@@ -50,7 +50,7 @@ static bool read_string(const char **s, size_t *n, struct reader *r)
 
 static json_t *read_integer(struct reader *r)
 {
-	bool negative = take(r, '-');
+	bool negative = take_char(r, '-');
 	const char *first = r->p;
 	json_int_t v = 0;
 
@@ -67,7 +67,7 @@ static json_t *read_array(struct reader *r)
 {
 	json_t *a = json_array();
 
-	if (take(r, ']'))
+	if (take_char(r, ']'))
 		return a;
 	do {
 		json_t *v = read_value(r);
@@ -76,8 +76,8 @@ static json_t *read_array(struct reader *r)
 			json_decref(a);
 			return NULL;
 		}
-	} while (take(r, ','));
-	if (take(r, ']'))
+	} while (take_char(r, ','));
+	if (take_char(r, ']'))
 		return a;
 	json_decref(a);
 	return NULL;
@@ -103,7 +103,7 @@ static bool read_member(struct reader *r, json_t *object, char before[MAX_KEY])
 	char name[MAX_KEY];
 	json_t *v;
 
-	if (!take(r, '"') || !read_string(&key, &n, r) || n >= MAX_KEY || !take(r, ':'))
+	if (!take_char(r, '"') || !read_string(&key, &n, r) || n >= MAX_KEY || !take_char(r, ':'))
 		return false;
 	memcpy(name, key, n);
 	name[n] = '\0';
@@ -119,15 +119,15 @@ static json_t *read_object(struct reader *r)
 	char before[MAX_KEY];
 	json_t *o = json_object();
 
-	if (take(r, '}'))
+	if (take_char(r, '}'))
 		return o;
 	do {
 		if (!read_member(r, o, before)) {
 			json_decref(o);
 			return NULL;
 		}
-	} while (take(r, ','));
-	if (take(r, '}'))
+	} while (take_char(r, ','));
+	if (take_char(r, '}'))
 		return o;
 	json_decref(o);
 	return NULL;

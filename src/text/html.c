@@ -18,7 +18,7 @@ static bool turns_text(const unsigned char *p)
  * Length of the UTF-8 sequence at p, 0 if there is none: shortest, no surrogates, nothing XML
  * forbids.
  */
-static size_t sequence(const unsigned char *p, size_t n)
+static size_t utf8_sequence(const unsigned char *p, size_t n)
 {
 	size_t len = *p < 0x80               ? 1 :
 		     *p >= 0xc2 && *p < 0xe0 ? 2 :
@@ -43,7 +43,7 @@ static size_t sequence(const unsigned char *p, size_t n)
 void kl_html_addn(struct kl_buf *out, const char *text, size_t n)
 {
 	for (size_t i = 0; i < n;) {
-		size_t len = sequence((const unsigned char *)text + i, n - i);
+		size_t len = utf8_sequence((const unsigned char *)text + i, n - i);
 
 		if (!len || (len == 3 && turns_text((const unsigned char *)text + i)))
 			kl_buf_adds(out, REPLACEMENT);

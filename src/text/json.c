@@ -17,7 +17,7 @@ int kl_json_parse(json_t **out, const char *text, size_t len)
 	return 0;
 }
 
-static int append(const char *p, size_t n, void *payload)
+static int append_bytes(const char *p, size_t n, void *payload)
 {
 	kl_buf_add(payload, p, n);
 	return 0;
@@ -25,7 +25,7 @@ static int append(const char *p, size_t n, void *payload)
 
 void kl_json_canonical(struct kl_buf *out, const json_t *j)
 {
-	if (json_dump_callback(j, append, out,
+	if (json_dump_callback(j, append_bytes, out,
 			       JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII |
 				       JSON_ENCODE_ANY) < 0)
 		KL_BUG("JSON value cannot be written");
@@ -33,21 +33,21 @@ void kl_json_canonical(struct kl_buf *out, const json_t *j)
 
 void kl_json_pretty(struct kl_buf *out, const json_t *j)
 {
-	if (json_dump_callback(j, append, out, JSON_INDENT(2) | JSON_ENCODE_ANY) < 0)
+	if (json_dump_callback(j, append_bytes, out, JSON_INDENT(2) | JSON_ENCODE_ANY) < 0)
 		KL_BUG("JSON value cannot be written");
 	kl_buf_addch(out, '\n');
 }
 
 void kl_json_decimal(struct kl_buf *out, const json_t *j, bool pretty)
 {
-	if (json_dump_callback(j, append, out,
+	if (json_dump_callback(j, append_bytes, out,
 			       (pretty ? JSON_INDENT(2) : JSON_COMPACT | JSON_ENSURE_ASCII) |
 				       JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15)) <
 	    0)
 		KL_BUG("JSON value cannot be written");
 }
 
-static int wrong(const json_t *found, const char *key, const char *type)
+static int wrong_type(const json_t *found, const char *key, const char *type)
 {
 	if (!found)
 		return kl_error(KL_EINVALID, "JSON: '%s' is missing", key);
@@ -59,7 +59,7 @@ int kl_json_str(const char **out, const json_t *obj, const char *key)
 	const json_t *v = json_object_get(obj, key);
 
 	if (!json_is_string(v))
-		return wrong(v, key, "a string");
+		return wrong_type(v, key, "a string");
 	*out = json_string_value(v);
 	return 0;
 }
@@ -69,7 +69,7 @@ int kl_json_int(int64_t *out, const json_t *obj, const char *key)
 	const json_t *v = json_object_get(obj, key);
 
 	if (!json_is_integer(v))
-		return wrong(v, key, "an integer");
+		return wrong_type(v, key, "an integer");
 	*out = json_integer_value(v);
 	return 0;
 }
@@ -79,7 +79,7 @@ int kl_json_obj(json_t **out, const json_t *obj, const char *key)
 	json_t *v = json_object_get(obj, key);
 
 	if (!json_is_object(v))
-		return wrong(v, key, "an object");
+		return wrong_type(v, key, "an object");
 	*out = v;
 	return 0;
 }
@@ -89,7 +89,7 @@ int kl_json_arr(json_t **out, const json_t *obj, const char *key)
 	json_t *v = json_object_get(obj, key);
 
 	if (!json_is_array(v))
-		return wrong(v, key, "an array");
+		return wrong_type(v, key, "an array");
 	*out = v;
 	return 0;
 }

@@ -30,7 +30,7 @@ static char *next_line(struct reader *r)
 	return line;
 }
 
-static int fail(const struct reader *r, const char *what)
+static int refuse_mail(const struct reader *r, const char *what)
 {
 	return kl_error(KL_EINVALID, "%s:%d: %s", r->name, r->line, what);
 }
@@ -54,7 +54,7 @@ static int read_header(struct reader *r, const char *line, struct kl_mail *m,
 	const char *value = strchr(line, ':');
 
 	if (!value)
-		return fail(r, "a header line without a colon");
+		return refuse_mail(r, "a header line without a colon");
 	value += 1 + strspn(value + 1, " \t");
 	if (!strncasecmp(line, "From:", 5)) {
 		free(m->from);
@@ -67,12 +67,12 @@ static int read_header(struct reader *r, const char *line, struct kl_mail *m,
 		kl_buf_adds(subject, subject_proper(value));
 	} else if (!strncasecmp(line, "Content-Transfer-Encoding:", 26) &&
 		   strcasecmp(value, "8bit") && strcasecmp(value, "7bit")) {
-		return fail(r, "an encoded mail body");
+		return refuse_mail(r, "an encoded mail body");
 	} else if (!strncasecmp(line, "Content-Type:", 13) &&
 		   strncasecmp(value, "text/plain", 10)) {
-		return fail(r, "a mail of several parts");
+		return refuse_mail(r, "a mail of several parts");
 	}
-	return strstr(value, "=?") ? fail(r, "an encoded header") : 0;
+	return strstr(value, "=?") ? refuse_mail(r, "an encoded header") : 0;
 }
 
 static int read_headers(struct reader *r, struct kl_mail *m, struct kl_buf *subject)
@@ -84,7 +84,7 @@ static int read_headers(struct reader *r, struct kl_mail *m, struct kl_buf *subj
 		int err;
 
 		if (!line)
-			return fail(r, "the mail ends in its headers");
+			return refuse_mail(r, "the mail ends in its headers");
 		if (!*line)
 			return 0;
 		if (!strncmp(line, "From ", 5) && r->line == 1)
@@ -111,11 +111,11 @@ int kl_mail_parse(struct kl_mail *out, const char *name, const char *text, size_
 	int err;
 
 	if (strlen(copy) != len)
-		return fail(&r, "a NUL byte");
+		return refuse_mail(&r, "a NUL byte");
 	if ((err = read_headers(&r, &m, &message)) < 0)
 		return err;
 	if (!message.len || !m.from)
-		return fail(&r, "no From: or no Subject:");
+		return refuse_mail(&r, "no From: or no Subject:");
 	kl_buf_adds(&message, "\n\n");
 	for (;;) {
 		const char *here = r.at;

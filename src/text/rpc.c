@@ -15,7 +15,7 @@ void kl_rpc_lines_release(struct kl_rpc_lines *l)
 }
 
 /* what was taken goes, before more comes */
-static void shift(struct kl_rpc_lines *l)
+static void shift_lines(struct kl_rpc_lines *l)
 {
 	size_t left = l->buf.len - l->at;
 
@@ -32,7 +32,7 @@ void kl_rpc_lines_add(struct kl_rpc_lines *l, const void *data, size_t n)
 {
 	const char *p = data, *nl;
 
-	shift(l);
+	shift_lines(l);
 	if (l->dropping) {
 		nl = memchr(p, '\n', n);
 		if (!nl)
@@ -64,7 +64,7 @@ static int too_long(const struct kl_rpc_lines *l)
 }
 
 /* No newline so far: wait for it, or give the line up. */
-static int unfinished(struct kl_rpc_lines *l)
+static int refuse_unfinished(struct kl_rpc_lines *l)
 {
 	l->seen = l->buf.len;
 	if (l->buf.len - l->at <= l->max)
@@ -82,7 +82,7 @@ int kl_rpc_lines_next(const char **line, size_t *len, struct kl_rpc_lines *l)
 		const char *nl = memchr(l->buf.ptr + l->seen, '\n', l->buf.len - l->seen);
 
 		if (!nl)
-			return unfinished(l);
+			return refuse_unfinished(l);
 		l->at = l->seen = (size_t)(nl + 1 - l->buf.ptr);
 		*len = (size_t)(nl - from);
 		*line = from;
@@ -95,7 +95,7 @@ int kl_rpc_lines_next(const char **line, size_t *len, struct kl_rpc_lines *l)
 
 /* --- messages ------------------------------------------------------------------- */
 
-static int code(enum kl_rpc_code c, const char *what)
+static int wire_code(enum kl_rpc_code c, const char *what)
 {
 	kl_error(KL_EINVALID, "%s", what);
 	return c;
@@ -113,25 +113,25 @@ int kl_rpc_check(struct kl_rpc_message *out, const json_t *j)
 
 	*out = (struct kl_rpc_message){ .kind = KL_RPC_NOTIFICATION };
 	if (!json_is_object(j))
-		return code(KL_RPC_INVALID, "a message is a JSON object");
+		return wire_code(KL_RPC_INVALID, "a message is a JSON object");
 	if (json_is_string(id) || json_is_integer(id))
 		out->id = id;
 	if (strcmp(kl_json_str_or(j, "jsonrpc", ""), "2.0"))
-		return code(KL_RPC_INVALID, "'jsonrpc' is not \"2.0\"");
+		return wire_code(KL_RPC_INVALID, "'jsonrpc' is not \"2.0\"");
 	if (!method && (json_object_get(j, "result") || json_object_get(j, "error"))) {
 		out->kind = KL_RPC_RESPONSE;
 		return 0;
 	}
 	if (!json_is_string(method))
-		return code(KL_RPC_INVALID,
-			    method ? "'method' is not a string" : "'method' is missing");
+		return wire_code(KL_RPC_INVALID,
+				 method ? "'method' is not a string" : "'method' is missing");
 	out->method = json_string_value(method);
 	if (id && !out->id)
-		return code(KL_RPC_INVALID, "'id' is neither a string nor an integer");
+		return wire_code(KL_RPC_INVALID, "'id' is neither a string nor an integer");
 	if (id)
 		out->kind = KL_RPC_REQUEST;
 	if (params && !json_is_object(params))
-		return code(KL_RPC_PARAMS, "'params' is not an object");
+		return wire_code(KL_RPC_PARAMS, "'params' is not an object");
 	out->params = params;
 	return 0;
 }
@@ -141,7 +141,7 @@ bool kl_rpc_same_id(const json_t *a, const json_t *b)
 	return a && b && json_equal(a, b);
 }
 
-static json_t *message(void)
+static json_t *new_message(void)
 {
 	json_t *j = json_object();
 
@@ -149,9 +149,9 @@ static json_t *message(void)
 	return j;
 }
 
-static json_t *answer(const json_t *id)
+static json_t *new_answer(const json_t *id)
 {
-	json_t *j = message();
+	json_t *j = new_message();
 
 	kl_json_set(j, "id", id ? json_deep_copy(id) : json_null());
 	return j;
@@ -159,7 +159,7 @@ static json_t *answer(const json_t *id)
 
 json_t *kl_rpc_result(const json_t *id, json_t *result)
 {
-	json_t *j = answer(id);
+	json_t *j = new_answer(id);
 
 	kl_json_set(j, "result", result);
 	return j;
@@ -167,7 +167,7 @@ json_t *kl_rpc_result(const json_t *id, json_t *result)
 
 json_t *kl_rpc_error(const json_t *id, int c, const char *text)
 {
-	json_t *j = answer(id), *e = json_object();
+	json_t *j = new_answer(id), *e = json_object();
 
 	kl_json_set_int(e, "code", c);
 	kl_json_set_str(e, "message", text);
@@ -177,7 +177,7 @@ json_t *kl_rpc_error(const json_t *id, int c, const char *text)
 
 json_t *kl_rpc_notification(const char *method, json_t *params)
 {
-	json_t *j = message();
+	json_t *j = new_message();
 
 	kl_json_set_str(j, "method", method);
 	kl_json_set(j, "params", params);

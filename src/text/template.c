@@ -7,7 +7,7 @@
 #include "base/mem.h"
 
 /* Length of a "@NAME@" at `s`, 0 if there is none: NAME is A-Z, 0-9, '_'. */
-static size_t place(const char *s)
+static size_t place_length(const char *s)
 {
 	size_t n = strspn(s + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 
@@ -19,7 +19,7 @@ int kl_template_fill(struct kl_buf *out, const char *text, const struct kl_map *
 	int line = 1;
 
 	for (const char *s = text; *s; s++) {
-		size_t n = *s == '@' ? place(s) : 0;
+		size_t n = *s == '@' ? place_length(s) : 0;
 
 		if (*s == '\n')
 			line++;

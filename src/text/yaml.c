@@ -46,13 +46,13 @@ void kl_yaml_free(struct kl_yaml *y)
 		node_free(y);
 }
 
-static int fail(const struct reader *r, yaml_mark_t at, const char *what)
+static int refuse_at(const struct reader *r, yaml_mark_t at, const char *what)
 {
 	return kl_error(KL_EINVALID, "%s:%zu:%zu: %s", r->name, at.line + 1, at.column + 1, what);
 }
 
 /* Replace r->event by the next one. */
-static int next(struct reader *r)
+static int next_event(struct reader *r)
 {
 	yaml_parser_t *p = &r->parser;
 	yaml_event_t e;
@@ -63,7 +63,7 @@ static int next(struct reader *r)
 		yaml_mark_t at = p->problem_mark;
 
 		/* Encoding errors have an offset only. */
-		return fail(r, at, p->problem ? p->problem : "cannot be read");
+		return refuse_at(r, at, p->problem ? p->problem : "cannot be read");
 	}
 	r->event = e;
 	return 0;
@@ -82,9 +82,9 @@ static struct kl_yaml *node_new(struct reader *r, enum kl_yaml_kind kind)
 static int refuse_extras(struct reader *r, const yaml_char_t *anchor, const yaml_char_t *tag)
 {
 	if (anchor)
-		return fail(r, r->event.start_mark, "anchors are not allowed");
+		return refuse_at(r, r->event.start_mark, "anchors are not allowed");
 	if (tag)
-		return fail(r, r->event.start_mark, "tags are not allowed");
+		return refuse_at(r, r->event.start_mark, "tags are not allowed");
 	return 0;
 }
 
@@ -108,7 +108,7 @@ static int read_scalar(struct kl_yaml **out, struct reader *r)
 	if (err < 0)
 		return err;
 	if (memchr(e->data.scalar.value, 0, e->data.scalar.length))
-		return fail(r, e->start_mark, "a NUL byte in text");
+		return refuse_at(r, e->start_mark, "a NUL byte in text");
 	y = node_new(r, KL_YAML_SCALAR);
 	y->len = e->data.scalar.length;
 	y->text = take_text(r);
@@ -127,7 +127,7 @@ static int read_seq(struct kl_yaml **out, struct reader *r, int depth)
 	if (err < 0)
 		return err;
 	y = node_new(r, KL_YAML_SEQ);
-	while (!(err = next(r)) && r->event.type != YAML_SEQUENCE_END_EVENT) {
+	while (!(err = next_event(r)) && r->event.type != YAML_SEQUENCE_END_EVENT) {
 		struct kl_yaml *child;
 
 		if ((err = read_node(&child, r, depth + 1)) < 0)
@@ -148,12 +148,12 @@ static int read_key(char **out, struct reader *r)
 	if (err < 0)
 		return err;
 	if (memchr(e->data.scalar.value, 0, e->data.scalar.length))
-		return fail(r, e->start_mark, "a NUL byte in text");
+		return refuse_at(r, e->start_mark, "a NUL byte in text");
 	*out = take_text(r);
 	return 0;
 }
 
-static int twice(const struct reader *r, yaml_mark_t at, const char *key)
+static int refuse_twice(const struct reader *r, yaml_mark_t at, const char *key)
 {
 	const struct kl_yaml here = { .line = (int)at.line + 1, .col = (int)at.column + 1 };
 
@@ -170,20 +170,20 @@ static int read_map(struct kl_yaml **out, struct reader *r, int depth)
 	if (err < 0)
 		return err;
 	y = node_new(r, KL_YAML_MAP);
-	while (!(err = next(r)) && r->event.type != YAML_MAPPING_END_EVENT) {
+	while (!(err = next_event(r)) && r->event.type != YAML_MAPPING_END_EVENT) {
 		KL_AUTO(kl_freep) char *key = NULL;
 		yaml_mark_t at = r->event.start_mark;
 		struct kl_yaml *child;
 
 		if (r->event.type != YAML_SCALAR_EVENT)
-			return fail(r, at, "a key must be a word");
+			return refuse_at(r, at, "a key must be a word");
 		if (y->n == MAX_KEYS)
-			return fail(r, at, "too many keys");
+			return refuse_at(r, at, "too many keys");
 		if ((err = read_key(&key, r)) < 0)
 			return err;
 		if (kl_yaml_get(y, key))
-			return twice(r, at, key);
-		if ((err = next(r)) < 0 || (err = read_node(&child, r, depth + 1)) < 0)
+			return refuse_twice(r, at, key);
+		if ((err = next_event(r)) < 0 || (err = read_node(&child, r, depth + 1)) < 0)
 			return err;
 		KL_GROW(y->item, y->n + 1, alloc);
 		KL_GROW(y->key, y->n + 1, key_alloc);
@@ -204,9 +204,9 @@ static int read_node(struct kl_yaml **out, struct reader *r, int depth)
 	yaml_mark_t at = r->event.start_mark;
 
 	if (++r->nodes > MAX_NODES)
-		return fail(r, at, "too many values");
+		return refuse_at(r, at, "too many values");
 	if (depth > MAX_DEPTH)
-		return fail(r, at, "nested too deeply");
+		return refuse_at(r, at, "nested too deeply");
 	switch (r->event.type) {
 	case YAML_SCALAR_EVENT:
 		return read_scalar(out, r);
@@ -215,9 +215,9 @@ static int read_node(struct kl_yaml **out, struct reader *r, int depth)
 	case YAML_MAPPING_START_EVENT:
 		return read_map(out, r, depth);
 	case YAML_ALIAS_EVENT:
-		return fail(r, at, "aliases are not allowed");
+		return refuse_at(r, at, "aliases are not allowed");
 	default:
-		return fail(r, at, "a value is missing");
+		return refuse_at(r, at, "a value is missing");
 	}
 }
 
@@ -231,15 +231,15 @@ int kl_yaml_parse(struct kl_yaml **out, const char *name, const char *text, size
 		KL_BUG("libyaml cannot start");
 	yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, len);
-	if ((err = next(&r)) < 0 || (err = next(&r)) < 0) /* stream start */
+	if ((err = next_event(&r)) < 0 || (err = next_event(&r)) < 0) /* stream start */
 		return err;
 	if (r.event.type != YAML_DOCUMENT_START_EVENT)
-		return fail(&r, r.event.start_mark, "the file is empty");
-	if ((err = next(&r)) < 0 || (err = read_node(&y, &r, 0)) < 0 || (err = next(&r)) < 0 ||
-	    (err = next(&r)) < 0) /* document end */
+		return refuse_at(&r, r.event.start_mark, "the file is empty");
+	if ((err = next_event(&r)) < 0 || (err = read_node(&y, &r, 0)) < 0 ||
+	    (err = next_event(&r)) < 0 || (err = next_event(&r)) < 0) /* document end */
 		return err;
 	if (r.event.type != YAML_STREAM_END_EVENT)
-		return fail(&r, r.event.start_mark, "a second document");
+		return refuse_at(&r, r.event.start_mark, "a second document");
 	*out = kl_steal(&y);
 	return 0;
 }

@@ -16,7 +16,7 @@
 
 /* --- making ------------------------------------------------------------------ */
 
-static struct kl_yaml *node(enum kl_yaml_kind kind)
+static struct kl_yaml *new_node(enum kl_yaml_kind kind)
 {
 	struct kl_yaml *y = kl_calloc(1, sizeof(*y));
 
@@ -26,17 +26,17 @@ static struct kl_yaml *node(enum kl_yaml_kind kind)
 
 struct kl_yaml *kl_yaml_new_map(void)
 {
-	return node(KL_YAML_MAP);
+	return new_node(KL_YAML_MAP);
 }
 
 struct kl_yaml *kl_yaml_new_seq(void)
 {
-	return node(KL_YAML_SEQ);
+	return new_node(KL_YAML_SEQ);
 }
 
 struct kl_yaml *kl_yaml_new_text(const char *s)
 {
-	struct kl_yaml *y = node(KL_YAML_SCALAR);
+	struct kl_yaml *y = new_node(KL_YAML_SCALAR);
 
 	y->text = kl_strdup(s);
 	y->len = strlen(s);
@@ -52,7 +52,7 @@ struct kl_yaml *kl_yaml_new_plain(const char *s)
 }
 
 /* room for one more: places double whenever n is a power of two from 4 on */
-static void grow(struct kl_yaml *y)
+static void grow_node(struct kl_yaml *y)
 {
 	size_t n = y->n ? 2 * y->n : 4;
 
@@ -66,14 +66,14 @@ static void grow(struct kl_yaml *y)
 
 void kl_yaml_put(struct kl_yaml *map, const char *key, struct kl_yaml *value)
 {
-	grow(map);
+	grow_node(map);
 	map->key[map->n] = kl_strdup(key);
 	map->item[map->n++] = value;
 }
 
 void kl_yaml_push(struct kl_yaml *seq, struct kl_yaml *value)
 {
-	grow(seq);
+	grow_node(seq);
 	seq->item[seq->n++] = value;
 }
 
@@ -179,7 +179,7 @@ static enum style style_of(const struct kl_yaml *y, bool flow)
 
 /* --- writing ------------------------------------------------------------------- */
 
-static void newline(struct kl_buf *out, int indent)
+static void new_line(struct kl_buf *out, int indent)
 {
 	kl_buf_reserve(out, (size_t)indent + 1);
 	out->ptr[out->len++] = '\n';
@@ -189,7 +189,7 @@ static void newline(struct kl_buf *out, int indent)
 }
 
 /* the character at `s` as a number; its length in bytes */
-static unsigned decode(const unsigned char *s, int *n)
+static unsigned decode_utf8(const unsigned char *s, int *n)
 {
 	*n = *s < 0x80 ? 1 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : 4;
 	if (*n == 1)
@@ -208,7 +208,7 @@ static void write_quoted(struct kl_buf *out, const char *text)
 
 	kl_buf_addch(out, '"');
 	for (const unsigned char *s = (const unsigned char *)text; *s; s += n) {
-		unsigned c = decode(s, &n);
+		unsigned c = decode_utf8(s, &n);
 		char one[5] = { 0 };
 
 		memcpy(one, s, n);
@@ -238,7 +238,7 @@ static void write_folded(struct kl_buf *out, const char *s, int indent)
 		int n = (int)strcspn(s, " ");
 
 		if (!col || col + 1 + n > WIDTH) {
-			newline(out, indent);
+			new_line(out, indent);
 			col = indent;
 		} else {
 			kl_buf_addch(out, ' ');
@@ -259,7 +259,7 @@ static void write_literal(struct kl_buf *out, const char *s, size_t n, int inden
 		size_t len = strcspn(s, "\n");
 
 		if (len)
-			newline(out, indent);
+			new_line(out, indent);
 		else
 			kl_buf_addch(out, '\n');
 		kl_buf_add(out, s, len);
@@ -312,7 +312,7 @@ static void write_flow(struct kl_buf *out, const struct kl_yaml *y, int indent, 
 		}
 		if (i && *col + 2 + (int)item.len > WIDTH) {
 			kl_buf_addch(out, ',');
-			newline(out, indent);
+			new_line(out, indent);
 			*col = indent;
 		} else if (i) {
 			kl_buf_adds(out, ", ");
@@ -343,7 +343,7 @@ static void write_value(struct kl_buf *out, const struct kl_yaml *y, int indent,
 		kl_buf_addch(out, ' ');
 		write_block(out, y, indent);
 	} else {
-		newline(out, indent);
+		new_line(out, indent);
 		write_block(out, y, indent);
 	}
 }
@@ -353,7 +353,7 @@ static void write_block(struct kl_buf *out, const struct kl_yaml *y, int indent)
 {
 	for (size_t i = 0; i < y->n; i++) {
 		if (i)
-			newline(out, indent);
+			new_line(out, indent);
 		if (y->kind == KL_YAML_MAP)
 			write_key(out, y->key[i], false);
 		else
@@ -410,7 +410,7 @@ json_t *kl_yaml_to_json(const struct kl_yaml *y)
 	return j;
 }
 
-static struct kl_yaml *number(const json_t *j)
+static struct kl_yaml *json_number(const json_t *j)
 {
 	char text[64];
 	size_t n;
@@ -464,7 +464,7 @@ static int from_json(struct kl_yaml **out, const json_t *j, int depth)
 			return kl_error(KL_EINVALID, "JSON: a NUL byte in text");
 		y = kl_yaml_new_text(json_string_value(j));
 	} else if (json_is_number(j)) {
-		y = number(j);
+		y = json_number(j);
 	} else if (json_is_object(j) || json_is_array(j)) {
 		y = json_is_object(j) ? kl_yaml_new_map() : kl_yaml_new_seq();
 		err = from_members(y, j, depth);
