@@ -8,7 +8,7 @@
 #include "walk/judge.h"
 #include "walk/walk_model.h"
 
-static int save(struct kl_sequencer *s, const char *what)
+static int save_walk(struct kl_sequencer *s, const char *what)
 {
 	KL_AUTO(kl_freep) char *text = kl_asprintf("klineage deopt: %s", what);
 
@@ -21,41 +21,44 @@ static void drop_pending(struct kl_opstate *op)
 	op->pending = NULL;
 }
 
-static const char *word(const json_t *j, const char *key)
+static const char *member_word(const json_t *j, const char *key)
 {
 	return kl_json_str_or(j, key, "");
 }
 
 static const char *name_of(const json_t *record)
 {
-	return *word(record, "mechanism") ? word(record, "mechanism") : word(record, "action");
+	return *member_word(record, "mechanism") ? member_word(record, "mechanism") :
+						   member_word(record, "action");
 }
 
-static void tell(struct kl_sequencer *s, const char *what)
+static void tell_user(struct kl_sequencer *s, const char *what)
 {
 	const json_t *step = kl_walk_step(&s->op.walk);
 
-	kl_progress_say(s->progress, "  %s in %s: %s", name_of(step), word(step, "locus"), what);
+	kl_progress_say(s->progress, "  %s in %s: %s", name_of(step), member_word(step, "locus"),
+			what);
 }
 
-static void title(struct kl_sequencer *s, const char *what)
+static void tell_title(struct kl_sequencer *s, const char *what)
 {
 	const struct kl_walk *w = &s->op.walk;
 	const json_t *step = kl_walk_step(w);
 
 	kl_progress_title(s->progress, "[%zu] restore %s in %s, attempt %zu: %s",
-			  json_array_size(kl_walk_steps(w)), name_of(step), word(step, "locus"),
-			  json_array_size(kl_walk_attempts(w)) + 1, what);
+			  json_array_size(kl_walk_steps(w)), name_of(step),
+			  member_word(step, "locus"), json_array_size(kl_walk_attempts(w)) + 1,
+			  what);
 }
 
 /* --- asking ------------------------------------------------------------------ */
 
-static const struct kl_event *known(const char *id, void *payload)
+static const struct kl_event *find_known(const char *id, void *payload)
 {
 	return kl_opstate_known(payload, id);
 }
 
-static int ask(struct kl_proposal **out, char **why, struct kl_sequencer *s)
+static int ask_rewriter(struct kl_proposal **out, char **why, struct kl_sequencer *s)
 {
 	struct kl_walk *w = &s->op.walk;
 	struct kl_rederive r = {
@@ -68,7 +71,7 @@ static int ask(struct kl_proposal **out, char **why, struct kl_sequencer *s)
 		.record = kl_walk_step(w),
 		.goal = kl_opstate_known(&s->op, kl_walk_goal_event(w)),
 		.attempts = kl_walk_attempts(w),
-		.event = known,
+		.event = find_known,
 		.payload = &s->op,
 	};
 	int err;
@@ -85,21 +88,21 @@ static int ask(struct kl_proposal **out, char **why, struct kl_sequencer *s)
 
 static int no_more(struct kl_sequencer *s, const char *class_, const char *what)
 {
-	tell(s, what);
+	tell_user(s, what);
 	kl_walk_underived(&s->op.walk, class_, NULL);
-	return save(s, class_);
+	return save_walk(s, class_);
 }
 
 /* a reply that was no edit */
-static int unusable(struct kl_sequencer *s, const char *why)
+static int refuse_unusable(struct kl_sequencer *s, const char *why)
 {
 	static const struct kl_walk_seen nothing = { .class_ = "unusable" };
 	KL_AUTO(kl_freep) char *text = kl_asprintf("not re-derived, the reply cannot be used: %s",
 						   why);
 
-	tell(s, text);
+	tell_user(s, text);
 	kl_walk_attempted(&s->op.walk, &nothing, why);
-	return save(s, "unusable");
+	return save_walk(s, "unusable");
 }
 
 int kl_derive_ask(struct kl_sequencer *s)
@@ -108,8 +111,8 @@ int kl_derive_ask(struct kl_sequencer *s)
 	KL_AUTO(kl_freep) char *why = NULL;
 	int err;
 
-	title(s, kl_walk_rederiver(&s->op.walk));
-	err = ask(&p, &why, s);
+	tell_title(s, kl_walk_rederiver(&s->op.walk));
+	err = ask_rewriter(&p, &why, s);
 	if (err == KL_ENO) {
 		KL_AUTO(kl_freep) char *text = kl_asprintf("no step is re-derived any more: %s",
 							   kl_error_last());
@@ -131,12 +134,12 @@ int kl_derive_ask(struct kl_sequencer *s)
 	if (err < 0)
 		return err;
 	if (!p)
-		return why ? unusable(s, why) :
+		return why ? refuse_unusable(s, why) :
 			     no_more(s, "gave-up", "not re-derived, the model gave up");
 	kl_walk_derived(&s->op.walk, kl_proposal_to_json(p));
 	drop_pending(&s->op);
 	s->op.pending = kl_steal(&p->candidate);
-	return save(s, "re-derivation");
+	return save_walk(s, "re-derivation");
 }
 
 int kl_derive_skip(struct kl_sequencer *s)
@@ -168,12 +171,12 @@ static bool is_counted(const struct kl_walk *w, const struct kl_event *event)
 	json_t *e;
 
 	json_array_foreach(kl_walk_measurements(w), i, e)
-		if (!strcmp(word(e, "id"), event->id))
+		if (!strcmp(member_word(e, "id"), event->id))
 			return true;
 	return false;
 }
 
-static int verdict(struct trial *t, const struct kl_surface *parent)
+static int judge_against(struct trial *t, const struct kl_surface *parent)
 {
 	struct kl_sequencer *s = t->s;
 	int err;
@@ -196,7 +199,7 @@ static int verdict(struct trial *t, const struct kl_surface *parent)
 }
 
 /* Where its machine code is K_i's there is nothing to compare: it is judged for itself. */
-static int judge(struct trial *t)
+static int judge_trial(struct trial *t)
 {
 	struct kl_opstate *op = &t->s->op;
 	const char *before = kl_json_str_or(kl_walk_facts(&op->walk), "code", "");
@@ -211,11 +214,11 @@ static int judge(struct trial *t)
 				  kl_error(KL_EINVALID, "the operation has lost the event of K_i; "
 							"use --abort");
 	}
-	if ((err = verdict(t, t->goal)))
+	if ((err = judge_against(t, t->goal)))
 		return err;
 	if (t->event->failure == KL_FAILURE_NO_CHANGE) {
 		t->r.same_code = true;
-		if ((err = verdict(t, NULL)))
+		if ((err = judge_against(t, NULL)))
 			return err;
 	}
 	t->r.verdict = t->event->verdict;
@@ -229,7 +232,7 @@ static int judge(struct trial *t)
 }
 
 /* the attempt as a commit, and all events of it */
-static int keep(char hex[KL_OID_HEX], struct trial *t, const char *class_)
+static int keep_trial(char hex[KL_OID_HEX], struct trial *t, const char *class_)
 {
 	struct kl_opstate *op = &t->s->op;
 	KL_AUTO(kl_step_release) struct kl_step step = { 0 };
@@ -264,7 +267,7 @@ static int keep(char hex[KL_OID_HEX], struct trial *t, const char *class_)
 	return err;
 }
 
-static int take(struct trial *t)
+static int take_trial(struct trial *t)
 {
 	struct kl_opstate *op = &t->s->op;
 	char hex[KL_OID_HEX];
@@ -274,21 +277,21 @@ static int take(struct trial *t)
 		.event = t->event->id,
 		.ns = t->event->profile.ns,
 	};
-	int err = keep(hex, t, NULL);
+	int err = keep_trial(hex, t, NULL);
 
 	if (err < 0)
 		return err;
-	tell(t->s, !t->v          ? "re-derived, the same files" :
-		   t->r.same_code ? "re-derived, the same machine code" :
-				    "re-derived");
+	tell_user(t->s, !t->v          ? "re-derived, the same files" :
+			t->r.same_code ? "re-derived, the same machine code" :
+					 "re-derived");
 	if (kl_json_bool_or(kl_walk_pending(&op->walk), "unisolated", false))
-		tell(t->s, "the command could see the repository: unisolated");
+		tell_user(t->s, "the command could see the repository: unisolated");
 	kl_walk_rederived(&op->walk, &seen);
 	drop_pending(op);
-	return save(t->s, "re-derived");
+	return save_walk(t->s, "re-derived");
 }
 
-static int refuse(struct trial *t, const char *class_, bool last)
+static int refuse_trial(struct trial *t, const char *class_, bool last)
 {
 	struct kl_opstate *op = &t->s->op;
 	KL_AUTO(kl_freep) char *what = kl_asprintf("not re-derived: %s", class_);
@@ -300,24 +303,24 @@ static int refuse(struct trial *t, const char *class_, bool last)
 		.class_ = class_,
 		.ns = t->v ? t->event->profile.ns : 0,
 	};
-	int err = keep(hex, t, class_);
+	int err = keep_trial(hex, t, class_);
 
 	if (err < 0)
 		return err;
-	tell(t->s, what);
+	tell_user(t->s, what);
 	if (last)
 		kl_walk_underived(&op->walk, class_, &seen);
 	else
 		kl_walk_attempted(&op->walk, &seen, NULL);
 	drop_pending(op);
-	return save(t->s, what);
+	return save_walk(t->s, what);
 }
 
 static int measure_again(struct trial *t)
 {
 	kl_walk_measured(&t->s->op.walk, kl_event_json(t->event));
-	tell(t->s, "measured, and noise hides which is faster; once more");
-	return save(t->s, "measured");
+	tell_user(t->s, "measured, and noise hides which is faster; once more");
+	return save_walk(t->s, "measured");
 }
 
 int kl_derive_judge(struct kl_sequencer *s)
@@ -327,11 +330,11 @@ int kl_derive_judge(struct kl_sequencer *s)
 	const char *class_;
 	int err;
 
-	title(s, "gate");
+	tell_title(s, "gate");
 	if (!s->op.pending)
 		return kl_error(KL_EINVALID,
 				"the operation has lost the files of its proposal; use --abort");
-	if ((err = kl_opstate_goal(&t.goal, &s->op)) < 0 || (err = judge(&t)))
+	if ((err = kl_opstate_goal(&t.goal, &s->op)) < 0 || (err = judge_trial(&t)))
 		return err;
 	what = kl_walk_decide_derived(&class_, &s->op.walk, &t.r);
 	if (what == KL_DERIVED_MEASURE && (!s->judge_anew || is_counted(&s->op.walk, t.event))) {
@@ -340,10 +343,10 @@ int kl_derive_judge(struct kl_sequencer *s)
 	}
 	switch (what) {
 	case KL_DERIVED_TAKE:
-		return take(&t);
+		return take_trial(&t);
 	case KL_DERIVED_MEASURE:
 		return measure_again(&t);
 	default:
-		return refuse(&t, class_, what == KL_DERIVED_UNSHOWN);
+		return refuse_trial(&t, class_, what == KL_DERIVED_UNSHOWN);
 	}
 }

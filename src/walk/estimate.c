@@ -19,14 +19,14 @@
 #define TURN 2500
 #define EVIDENCE 3000
 
-static int64_t smaller(int64_t a, int64_t b)
+static int64_t smaller_of(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
 
 /* --- assumptions --------------------------------------------------------------- */
 
-static int prompts(struct kl_estimate *e, const struct kl_estimate_of *of)
+static int estimate_prompts(struct kl_estimate *e, const struct kl_estimate_of *of)
 {
 	static const char *const name[] = { "deoptimize", "rederive", "traits" };
 
@@ -48,8 +48,8 @@ int kl_estimate_assume(struct kl_estimate *e, const struct kl_estimate_of *of)
 	*e = (struct kl_estimate){
 		.proposes = kl_rewriters_model(of->rewriters) != NULL,
 		.derives = of->rederive != NULL,
-		.steps = { smaller(FEW_STEPS, of->step_limit),
-			   smaller(MANY_STEPS, of->step_limit) },
+		.steps = { smaller_of(FEW_STEPS, of->step_limit),
+			   smaller_of(MANY_STEPS, of->step_limit) },
 		.attempts = { 1, 1 + KL_WALK_REPAIRS },
 	};
 	if (e->proposes)
@@ -58,7 +58,7 @@ int kl_estimate_assume(struct kl_estimate *e, const struct kl_estimate_of *of)
 		e->state_bytes += (int64_t)of->expert->file[i].len;
 	e->reply_tokens[0] = SHORT_REPLY + e->state_bytes / BYTES_PER_TOKEN / 4;
 	e->reply_tokens[1] = LONG_REPLY + e->state_bytes / BYTES_PER_TOKEN;
-	return prompts(e, of);
+	return estimate_prompts(e, of);
 }
 
 /* --- sums ------------------------------------------------------------------------- */

@@ -92,7 +92,7 @@ static int write_root(struct builder *b, const git_oid *tree)
 }
 
 /* what was tried and failed, in order */
-static char *failures(const json_t *record)
+static char *describe_failures(const json_t *record)
 {
 	struct kl_buf b = KL_BUF_INIT;
 	size_t i;
@@ -157,7 +157,7 @@ static int write_step(struct builder *b, size_t i, const json_t *record, const g
 	step.kind = KL_STEP_FORWARD;
 	step.number = (int)i;
 	step.derivation = kl_strdup(kl_walk_derivation(rederived));
-	step.attempts = failures(record);
+	step.attempts = describe_failures(record);
 	return write_one(&b->out->commit[i], b, &step, tree, parent, second ? 2 : 1);
 }
 
@@ -187,7 +187,7 @@ static int state_tree(git_oid *out, struct builder *b, size_t back)
 	return kl_forward_tree(out, b->op->repo, &tree, kl_walk_str(w, "dir"));
 }
 
-static int build(struct builder *b)
+static int build_commits(struct builder *b)
 {
 	const struct kl_walk *w = &b->op->walk;
 	size_t n = json_array_size(kl_walk_steps(w));
@@ -229,7 +229,7 @@ int kl_forward_build(struct kl_forward *out, const struct kl_opstate *op)
 	*out = (struct kl_forward){ 0 };
 	err = kl_event_load(&b.events, "gate.jsonl", op->events.ptr, op->events.len);
 	if (!err)
-		err = build(&b);
+		err = build_commits(&b);
 	kl_map_release(&b.events);
 	if (err < 0)
 		kl_forward_release(out);

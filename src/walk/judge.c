@@ -171,8 +171,8 @@ static char *action_from_text(const json_t *pending)
 	return kl_asprintf("historical-%s", slug);
 }
 
-static void settle(struct named *out, const struct kl_sequencer *s, json_t *pending,
-		   struct kl_facts *before, struct kl_facts *after)
+static void settle_name(struct named *out, const struct kl_sequencer *s, json_t *pending,
+			struct kl_facts *before, struct kl_facts *after)
 {
 	const char *claimed = kl_json_str_or(pending, "mechanism", "");
 
@@ -209,22 +209,23 @@ static void add_speed(struct kl_buf *out, const struct kl_event *event)
 		kl_buf_addf(out, ", %.2fx faster", (double)ppm / 1e6);
 }
 
-static void tell(struct kl_sequencer *s, const char *what, const json_t *pending, const char *more)
+static void tell_user(struct kl_sequencer *s, const char *what, const json_t *pending,
+		      const char *more)
 {
 	kl_progress_say(s->progress, "%s %s in %s%s", what,
 			kl_json_str_or(pending, "action", "step"),
 			kl_json_str_or(pending, "locus", "?"), more);
 }
 
-static int save(struct kl_sequencer *s, const char *what)
+static int save_walk(struct kl_sequencer *s, const char *what)
 {
 	KL_AUTO(kl_freep) char *text = kl_asprintf("klineage deopt: %s", what);
 
 	return kl_opstate_save(&s->op, text);
 }
 
-static int accept(struct kl_sequencer *s, struct kl_judgement *v, struct kl_facts *after,
-		  const char *delta, const char *why)
+static int accept_step(struct kl_sequencer *s, struct kl_judgement *v, struct kl_facts *after,
+		       const char *delta, const char *why)
 {
 	struct kl_opstate *op = &s->op;
 	KL_AUTO(kl_step_release) struct kl_step step = { 0 };
@@ -258,7 +259,7 @@ static int accept(struct kl_sequencer *s, struct kl_judgement *v, struct kl_fact
 	add_speed(&more, v->event);
 	if (!strcmp(delta, "compound"))
 		kl_buf_adds(&more, " (compound)");
-	tell(s, "accepted", kl_walk_pending(&op->walk), more.ptr);
+	tell_user(s, "accepted", kl_walk_pending(&op->walk), more.ptr);
 	seen.facts = kl_judge_facts_json(after);
 	kl_walk_accepted(&op->walk, &seen);
 	kl_surface_free(op->state);
@@ -266,10 +267,10 @@ static int accept(struct kl_sequencer *s, struct kl_judgement *v, struct kl_fact
 	op->tree = tree;
 	kl_surface_free(op->held);
 	op->held = NULL;
-	return save(s, "step");
+	return save_walk(s, "step");
 }
 
-static int reject(struct kl_sequencer *s, struct kl_judgement *v, const char *class_)
+static int reject_step(struct kl_sequencer *s, struct kl_judgement *v, const char *class_)
 {
 	struct kl_opstate *op = &s->op;
 	KL_AUTO(kl_step_release) struct kl_step step = { 0 };
@@ -306,19 +307,19 @@ static int reject(struct kl_sequencer *s, struct kl_judgement *v, const char *cl
 	if (v && (err = kl_opstate_event(op, v->event, hex)) < 0)
 		return err;
 	more = kl_asprintf(": %s", class_);
-	tell(s, "rejected", kl_walk_pending(&op->walk), more);
+	tell_user(s, "rejected", kl_walk_pending(&op->walk), more);
 	kl_walk_rejected(&op->walk, &seen);
 	kl_surface_free(op->pending);
 	op->pending = NULL;
-	return save(s, "rejection");
+	return save_walk(s, "rejection");
 }
 
-static int hold(struct kl_sequencer *s, const char *why)
+static int hold_step(struct kl_sequencer *s, const char *why)
 {
 	kl_json_set_str(kl_walk_pending(&s->op.walk), "foreign", why);
 	kl_walk_held(&s->op.walk);
 	s->op.held = kl_steal(&s->op.pending);
-	return save(s, "held for its parts");
+	return save_walk(s, "held for its parts");
 }
 
 /* one judgement */
@@ -336,7 +337,7 @@ static void judged_release(struct judged *j)
 	kl_buf_release(&j->n.why);
 }
 
-static void weigh(struct kl_walk_ruling *r, struct judged *j, const struct kl_sequencer *s)
+static void weigh_step(struct kl_walk_ruling *r, struct judged *j, const struct kl_sequencer *s)
 {
 	const struct kl_walk *w = &s->op.walk;
 	KL_AUTO(json_decrefp) json_t *copy = kl_judge_facts_json(&j->v->event->facts);
@@ -345,7 +346,7 @@ static void weigh(struct kl_walk_ruling *r, struct judged *j, const struct kl_se
 	kl_judge_facts_read(&j->after, copy);
 	r->same_code = *j->after.code_digest &&
 		       !strcmp(j->before.code_digest, j->after.code_digest);
-	settle(&j->n, s, kl_walk_pending(w), &j->before, &j->after);
+	settle_name(&j->n, s, kl_walk_pending(w), &j->before, &j->after);
 	r->unknown = !j->n.m;
 	r->compound = j->n.m && j->n.delta == KL_DELTA_COMPOUND;
 }
@@ -364,7 +365,7 @@ static int accept_read(struct kl_sequencer *s, struct judged *j, const char *del
 		delta = "unknown";
 	if (j->after.traits.n)
 		put_traits(j->v->event, &j->after, audited);
-	return accept(s, j->v, &j->after, delta, j->n.why.ptr);
+	return accept_step(s, j->v, &j->after, delta, j->n.why.ptr);
 }
 
 static void tell_title(struct kl_sequencer *s)
@@ -399,22 +400,22 @@ int kl_judge_pending(struct kl_sequencer *s)
 	r.verdict = j.v->event->verdict;
 	r.class_ = kl_event_class(j.v->event);
 	if (r.verdict == KL_VERDICT_PASS)
-		weigh(&r, &j, s);
+		weigh_step(&r, &j, s);
 	switch (kl_walk_decide(&class_, &delta, w, &r)) {
 	case KL_CHOICE_ACCEPT:
 		return accept_read(s, &j, delta);
 	case KL_CHOICE_HOLD:
-		return hold(s, j.n.why.ptr);
+		return hold_step(s, j.n.why.ptr);
 	default:
 		if (j.after.traits.n)
 			put_traits(j.v->event, &j.after, NULL);
-		return reject(s, j.v, class_);
+		return reject_step(s, j.v, class_);
 	}
 }
 
 int kl_judge_skip(struct kl_sequencer *s)
 {
-	return reject(s, NULL, "skipped");
+	return reject_step(s, NULL, "skipped");
 }
 
 /* the expert's own failure is worth a note; the operation ends with it */
@@ -466,5 +467,5 @@ int kl_judge_expert(struct kl_sequencer *s)
 	seen.ns = v->event->profile.ns;
 	seen.facts = kl_judge_facts_json(&v->event->facts);
 	kl_walk_expert_passed(w, &seen);
-	return save(s, "the expert passes");
+	return save_walk(s, "the expert passes");
 }

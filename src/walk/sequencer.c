@@ -66,7 +66,7 @@ int kl_sequencer_end(struct kl_sequencer *s, const char *termination)
 	return kl_sequencer_save(s, termination);
 }
 
-static int finish(struct kl_sequencer *s, struct kl_outcome *out)
+static int finish_walk(struct kl_sequencer *s, struct kl_outcome *out)
 {
 	int err;
 
@@ -99,7 +99,7 @@ static json_t *what_awaits(const struct kl_parcel *p, json_t *candidates)
 }
 
 /* The same files asked for twice, with a send between: then nothing came of it. */
-static int guard(struct kl_sequencer *s)
+static int guard_walk(struct kl_sequencer *s)
 {
 	const struct kl_surface *at = s->op.pending ? s->op.pending : s->op.state;
 
@@ -120,7 +120,7 @@ static int send_away(struct kl_sequencer *s, struct kl_outcome *out, const char 
 	KL_AUTO(kl_parcel_release) struct kl_parcel p = { 0 };
 	int err;
 
-	if ((err = guard(s)) < 0 || (err = kl_speculate(candidates, s)) < 0 ||
+	if ((err = guard_walk(s)) < 0 || (err = kl_speculate(candidates, s)) < 0 ||
 	    (err = s->send(&p, s->payload)) < 0)
 		return err;
 	if (!p.waiting) {
@@ -191,7 +191,7 @@ static int run_on(struct kl_sequencer *s, struct kl_outcome *out)
 			err = kl_derive_judge(s);
 			break;
 		case KL_WALK_FINISH:
-			return finish(s, out);
+			return finish_walk(s, out);
 		case KL_WALK_AWAIT:
 			snprintf(before, sizeof(before), "%s",
 				 kl_json_str_or(kl_walk_awaited(&s->op.walk), "bundle", ""));

@@ -6,14 +6,15 @@
 #include "walk/sequencer_parts.h"
 #include "walk/walk_model.h"
 
-static bool tried(const char *id, const char *surface, const char *edit, bool again, void *payload)
+static bool was_tried(const char *id, const char *surface, const char *edit, bool again,
+		      void *payload)
 {
 	const struct kl_sequencer *s = payload;
 
 	return kl_walk_tried(&s->op.walk, id, surface, edit, again);
 }
 
-static void say(const char *text, void *payload)
+static void say_reason(const char *text, void *payload)
 {
 	struct kl_sequencer *s = payload;
 
@@ -32,8 +33,8 @@ int kl_sequencer_aim(struct kl_sequencer *s)
 	rw->edit_dir = s->edit_dir;
 	rw->steps = kl_walk_steps(&s->op.walk);
 	rw->rejections = kl_walk_rejections(&s->op.walk);
-	rw->tried = tried;
-	rw->say = s->op.dry ? NULL : say;
+	rw->tried = was_tried;
+	rw->say = s->op.dry ? NULL : say_reason;
 	rw->payload = s;
 	if ((err = kl_model_aim(rw, s)) < 0)
 		return err;

@@ -46,13 +46,13 @@ static void thinking_release(struct thinking *t)
 	kl_rewrite_release(&t->dry.rw);
 }
 
-static size_t collected(const struct thinking *t)
+static size_t count_collected(const struct thinking *t)
 {
 	return t->real->collected(t->real->payload);
 }
 
 /* takes what the node holds */
-static void push(struct thinking *t, struct node *n)
+static void push_node(struct thinking *t, struct node *n)
 {
 	KL_GROW(t->queue, t->n + 1, t->alloc);
 	n->order = t->made++;
@@ -60,7 +60,7 @@ static void push(struct thinking *t, struct node *n)
 	*n = (struct node){ .op = { .events = KL_BUF_INIT } };
 }
 
-static struct node pop(struct thinking *t)
+static struct node pop_node(struct thinking *t)
 {
 	struct node best;
 	size_t at = 0;
@@ -76,8 +76,8 @@ static struct node pop(struct thinking *t)
 }
 
 /* the gate's word where it has one, else the one that is assumed now */
-static int judge(struct kl_judgement **out, const struct kl_surface *candidate,
-		 const struct kl_surface *parent, void *payload)
+static int judge_ahead(struct kl_judgement **out, const struct kl_surface *candidate,
+		       const struct kl_surface *parent, void *payload)
 {
 	struct thinking *t = payload;
 	int err = t->real->judge(out, candidate, parent, t->real->payload);
@@ -93,7 +93,7 @@ static int judge(struct kl_judgement **out, const struct kl_surface *candidate,
 }
 
 /* `n` as it was before its verdict was made up */
-static void remember(struct thinking *t, const struct node *n, bool alternative)
+static void remember_node(struct thinking *t, const struct node *n, bool alternative)
 {
 	const json_t *p = kl_walk_pending(&n->op.walk);
 	const struct kl_surface *what = n->op.pending ? n->op.pending : n->op.state;
@@ -110,8 +110,8 @@ static void remember(struct thinking *t, const struct node *n, bool alternative)
 }
 
 /* the sequencer's own step on this node */
-static int step(struct thinking *t, struct node *n, enum kl_verdict verdict,
-		int (*fn)(struct kl_sequencer *s))
+static int step_ahead(struct thinking *t, struct node *n, enum kl_verdict verdict,
+		      int (*fn)(struct kl_sequencer *s))
 {
 	int err;
 
@@ -129,26 +129,26 @@ static int fork_verdict(struct thinking *t, struct node *n)
 {
 	bool expert = kl_walk_next(&n->op.walk) == KL_WALK_EXPERT;
 	struct node other = { .cost = n->cost + COST_FAIL, .fails = n->fails + 1 };
-	size_t before = collected(t);
+	size_t before = count_collected(t);
 	int err;
 
 	if ((err = kl_opstate_copy(&other.op, &n->op)) < 0)
 		return err;
-	err = step(t, n, KL_VERDICT_PASS, expert ? kl_judge_expert : kl_judge_pending);
-	if (!err && collected(t) > before)
-		remember(t, &other, n->fails > 0);
+	err = step_ahead(t, n, KL_VERDICT_PASS, expert ? kl_judge_expert : kl_judge_pending);
+	if (!err && count_collected(t) > before)
+		remember_node(t, &other, n->fails > 0);
 	if (!err && t->assumed && !expert &&
-	    !(err = step(t, &other, KL_VERDICT_FAIL, kl_judge_pending)))
-		push(t, &other);
+	    !(err = step_ahead(t, &other, KL_VERDICT_FAIL, kl_judge_pending)))
+		push_node(t, &other);
 	kl_opstate_release(&other.op);
 	if (err < 0)
 		return err;
 	n->cost += t->assumed ? COST_PASS : 0;
-	push(t, n);
+	push_node(t, n);
 	return 0;
 }
 
-static int think(struct thinking *t, struct node *n)
+static int think_ahead(struct thinking *t, struct node *n)
 {
 	int err;
 
@@ -163,11 +163,11 @@ static int think(struct thinking *t, struct node *n)
 		json_object_del(n->op.walk.state, "pending");
 		kl_surface_free(n->op.pending);
 		n->op.pending = NULL;
-		push(t, n);
+		push_node(t, n);
 		return 0;
 	case KL_WALK_ASK:
-		if (!(err = step(t, n, KL_VERDICT_OTHER, kl_sequencer_ask)))
-			push(t, n);
+		if (!(err = step_ahead(t, n, KL_VERDICT_OTHER, kl_sequencer_ask)))
+			push_node(t, n);
 		return err;
 	default:
 		return 0;
@@ -191,19 +191,19 @@ int kl_speculate(json_t *candidates, struct kl_sequencer *s)
 
 	t.dry.op = (struct kl_opstate){ .events = KL_BUF_INIT };
 	t.dry.rw = (struct kl_rewrite){ .repo = NULL };
-	t.dry.judge = judge;
+	t.dry.judge = judge_ahead;
 	t.dry.payload = &t;
 	t.dry.progress = NULL;
 	if ((err = kl_opstate_copy(&first.op, &s->op)) < 0)
 		return err;
-	remember(&t, &first, false); /* that one waits already */
-	push(&t, &first);
-	for (size_t i = 0; t.n && collected(&t) < most && i < most * THOUGHTS; i++) {
-		struct node n = pop(&t);
+	remember_node(&t, &first, false); /* that one waits already */
+	push_node(&t, &first);
+	for (size_t i = 0; t.n && count_collected(&t) < most && i < most * THOUGHTS; i++) {
+		struct node n = pop_node(&t);
 
-		kl_progress_step(s->progress, "what may follow: %zu job%s", collected(&t),
-				 collected(&t) == 1 ? "" : "s");
-		err = think(&t, &n);
+		kl_progress_step(s->progress, "what may follow: %zu job%s", count_collected(&t),
+				 count_collected(&t) == 1 ? "" : "s");
+		err = think_ahead(&t, &n);
 		kl_opstate_release(&n.op);
 		if (is_fatal(err))
 			return err;

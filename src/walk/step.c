@@ -19,7 +19,7 @@ void kl_step_release(struct kl_step *s)
 	*s = (struct kl_step){ 0 };
 }
 
-static bool said(const char *s)
+static bool is_set(const char *s)
 {
 	return s && *s;
 }
@@ -43,7 +43,7 @@ static void add_line(struct kl_buf *out, const char *s)
 
 static void add_trailer(struct kl_buf *out, const char *key, const char *value)
 {
-	if (!said(value))
+	if (!is_set(value))
 		return;
 	kl_buf_addf(out, "Klineage-%s: ", key);
 	add_line(out, value);
@@ -91,8 +91,8 @@ static void add_text(struct kl_buf *out, const char *text)
 static void add_subject(struct kl_buf *out, const struct kl_step *step)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	const char *action = said(step->action) ? step->action : "step";
-	const char *what = said(step->mechanism) ? step->mechanism : action;
+	const char *action = is_set(step->action) ? step->action : "step";
+	const char *what = is_set(step->mechanism) ? step->mechanism : action;
 
 	switch (step->kind) {
 	case KL_STEP_ROOT:
@@ -102,14 +102,14 @@ static void add_subject(struct kl_buf *out, const struct kl_step *step)
 		kl_buf_addf(&b, "restore %s", what);
 		break;
 	case KL_STEP_REJECTED:
-		kl_buf_addf(&b, "rejected (%s): %s%s", said(step->class_) ? step->class_ : "?",
+		kl_buf_addf(&b, "rejected (%s): %s%s", is_set(step->class_) ? step->class_ : "?",
 			    step->forward ? "restore " : "", step->forward ? what : action);
 		break;
 	case KL_STEP_BACK:
 		kl_buf_adds(&b, action);
 		break;
 	}
-	if (said(step->locus) && strcmp(step->locus, "-"))
+	if (is_set(step->locus) && strcmp(step->locus, "-"))
 		kl_buf_addf(&b, " in %s", step->locus);
 	if (*b.ptr == '[') /* git am would drop it, and decode an encoded word */
 		kl_buf_adds(out, "step ");
@@ -124,7 +124,7 @@ void kl_step_message(struct kl_buf *out, const struct kl_step *s)
 	KL_AUTO(kl_freep) char *number = kl_asprintf("%d", s->number);
 
 	add_subject(out, s);
-	if (said(s->text))
+	if (is_set(s->text))
 		add_text(out, s->text);
 	kl_buf_addch(out, '\n');
 	if (s->kind == KL_STEP_ROOT) {
@@ -214,7 +214,7 @@ int kl_step_parse(struct kl_step *out, const char *name, const char *message)
 	return 0;
 }
 
-static char *field(const json_t *j, const char *key)
+static char *member_text(const json_t *j, const char *key)
 {
 	return kl_strdup(kl_json_str_or(j, key, ""));
 }
@@ -235,20 +235,20 @@ static char *traits_of(const json_t *record)
 void kl_step_from_json(struct kl_step *out, const json_t *j)
 {
 	*out = (struct kl_step){
-		.action = field(j, "action"),
-		.mechanism = field(j, "mechanism"),
-		.locus = field(j, "locus"),
-		.text = field(j, "text"),
-		.origin = field(j, "origin"),
-		.rewriter = field(j, "rewriter"),
-		.source = field(j, "source"),
-		.delta = field(j, "delta"),
-		.class_ = field(j, "class"),
+		.action = member_text(j, "action"),
+		.mechanism = member_text(j, "mechanism"),
+		.locus = member_text(j, "locus"),
+		.text = member_text(j, "text"),
+		.origin = member_text(j, "origin"),
+		.rewriter = member_text(j, "rewriter"),
+		.source = member_text(j, "source"),
+		.delta = member_text(j, "delta"),
+		.class_ = member_text(j, "class"),
 		.trait = traits_of(j),
 	};
 }
 
-static void replace(char **to, char *value)
+static void replace_text(char **to, char *value)
 {
 	free(*to);
 	*to = value;
@@ -257,12 +257,12 @@ static void replace(char **to, char *value)
 void kl_step_from_attempt(struct kl_step *out, const json_t *record, const json_t *attempt)
 {
 	kl_step_from_json(out, record);
-	replace(&out->text, field(attempt, "text"));
-	replace(&out->rewriter, field(attempt, "rewriter"));
-	replace(&out->source, field(attempt, "source"));
-	replace(&out->origin, kl_strdup("induced"));
-	replace(&out->delta, NULL);
-	replace(&out->class_, NULL);
+	replace_text(&out->text, member_text(attempt, "text"));
+	replace_text(&out->rewriter, member_text(attempt, "rewriter"));
+	replace_text(&out->source, member_text(attempt, "source"));
+	replace_text(&out->origin, kl_strdup("induced"));
+	replace_text(&out->delta, NULL);
+	replace_text(&out->class_, NULL);
 }
 
 bool kl_slug_ok(const char *s)

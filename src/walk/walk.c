@@ -79,7 +79,7 @@ static int check_phase(const json_t *j, enum kl_walk_do phase)
 	return 0;
 }
 
-static int check(const json_t *j)
+static int check_state(const json_t *j)
 {
 	static const char *const strings[] = { "workload",  "name",   "platform",
 					       "dir",       "expert", "surface",
@@ -114,7 +114,7 @@ int kl_walk_parse(struct kl_walk *w, const char *text, size_t len)
 
 	if (err < 0)
 		return kl_error_in(err, "operation");
-	if ((err = check(j)) < 0)
+	if ((err = check_state(j)) < 0)
 		return err;
 	w->state = kl_steal(&j);
 	return 0;
@@ -231,7 +231,7 @@ bool kl_walk_tried(const struct kl_walk *w, const char *id, const char *surface,
 	return rec && !strcmp(kl_json_str_or(rec, "id", ""), id);
 }
 
-static int64_t limit(const struct kl_walk *w, const char *key)
+static int64_t read_limit(const struct kl_walk *w, const char *key)
 {
 	return kl_json_int_or(json_object_get(w->state, "limits"), key, 0);
 }
@@ -253,10 +253,10 @@ static int64_t refused_of_models(const struct kl_walk *w)
 
 const char *kl_walk_limit(const struct kl_walk *w)
 {
-	if ((int64_t)json_array_size(kl_walk_steps(w)) >= limit(w, "steps"))
+	if ((int64_t)json_array_size(kl_walk_steps(w)) >= read_limit(w, "steps"))
 		return "step-limit";
-	if (kl_json_int_or(w->state, "row", 0) >= limit(w, "rejections") ||
-	    refused_of_models(w) >= limit(w, "rejections"))
+	if (kl_json_int_or(w->state, "row", 0) >= read_limit(w, "rejections") ||
+	    refused_of_models(w) >= read_limit(w, "rejections"))
 		return "rejection-limit";
 	return NULL;
 }
@@ -317,7 +317,7 @@ json_t *kl_walk_awaited(const struct kl_walk *w)
 }
 
 /* the pending proposal becomes a record: who, what, and what was seen of it */
-static json_t *record(struct kl_walk *w, const struct kl_walk_seen *seen)
+static json_t *seen_record(struct kl_walk *w, const struct kl_walk_seen *seen)
 {
 	json_t *rec = json_deep_copy(kl_walk_pending(w));
 
@@ -333,7 +333,7 @@ static json_t *record(struct kl_walk *w, const struct kl_walk_seen *seen)
 
 void kl_walk_accepted(struct kl_walk *w, const struct kl_walk_seen *seen)
 {
-	json_t *rec = record(w, seen);
+	json_t *rec = seen_record(w, seen);
 
 	kl_json_set_str(rec, "delta", seen->delta ? seen->delta : "");
 	json_array_append_new(kl_walk_steps(w), rec);
@@ -346,7 +346,7 @@ void kl_walk_accepted(struct kl_walk *w, const struct kl_walk_seen *seen)
 
 void kl_walk_rejected(struct kl_walk *w, const struct kl_walk_seen *seen)
 {
-	json_t *rec = record(w, seen);
+	json_t *rec = seen_record(w, seen);
 
 	kl_json_set_str(rec, "class", seen->class_ ? seen->class_ : "");
 	kl_json_set_str(rec, "on", kl_walk_tip(w));

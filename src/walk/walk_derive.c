@@ -77,7 +77,7 @@ void kl_walk_measured(struct kl_walk *w, json_t *event)
 }
 
 /* who made it and from what, and what was seen of it */
-static json_t *outcome(const struct kl_walk *w, const struct kl_walk_seen *seen)
+static json_t *seen_outcome(const struct kl_walk *w, const struct kl_walk_seen *seen)
 {
 	static const char *const said[] = { "rewriter", "source", "text" };
 	const json_t *pending = kl_walk_pending(w);
@@ -102,7 +102,7 @@ static json_t *outcome(const struct kl_walk *w, const struct kl_walk_seen *seen)
 	return j;
 }
 
-static void settle(struct kl_walk *w, const char *derivation)
+static void settle_derivation(struct kl_walk *w, const char *derivation)
 {
 	kl_json_set_str(kl_walk_step(w), "derivation", derivation);
 	go_to(w, "ask");
@@ -117,18 +117,18 @@ const char *kl_walk_derivation(const json_t *outcome)
 
 void kl_walk_rederived(struct kl_walk *w, const struct kl_walk_seen *seen)
 {
-	json_t *how = outcome(w, seen);
+	json_t *how = seen_outcome(w, seen);
 
 	kl_json_set(kl_walk_step(w), "rederived", how);
 	kl_json_set_str(w->state, "derived_last", seen->commit);
 	json_object_del(w->state, "pending");
-	settle(w, kl_walk_derivation(how));
+	settle_derivation(w, kl_walk_derivation(how));
 }
 
 static void add_attempt(struct kl_walk *w, const char *class_, const struct kl_walk_seen *seen,
 			const char *why)
 {
-	json_t *a = outcome(w, seen);
+	json_t *a = seen_outcome(w, seen);
 
 	kl_json_set_str(a, "class", class_);
 	kl_json_set_str(a, "why", why ? why : "");
@@ -142,7 +142,7 @@ void kl_walk_attempted(struct kl_walk *w, const struct kl_walk_seen *seen, const
 {
 	add_attempt(w, seen->class_, seen, why);
 	if (json_array_size(kl_walk_attempts(w)) > KL_WALK_REPAIRS)
-		settle(w, "inverse");
+		settle_derivation(w, "inverse");
 	else
 		go_to(w, "derive");
 }
@@ -152,7 +152,7 @@ void kl_walk_underived(struct kl_walk *w, const char *class_, const struct kl_wa
 	add_attempt(w, class_, seen, NULL);
 	if (!strcmp(class_, "budget"))
 		kl_json_set_str(w->state, "rederive_off", class_);
-	settle(w, "inverse");
+	settle_derivation(w, "inverse");
 }
 
 enum kl_walk_derivation kl_walk_decide_derived(const char **class_, const struct kl_walk *w,

@@ -28,7 +28,7 @@ int kl_model_session(struct kl_session **out, struct kl_sequencer *s)
 	return err;
 }
 
-static const struct kl_event *event(const char *id, void *payload)
+static const struct kl_event *find_event(const char *id, void *payload)
 {
 	struct kl_sequencer *s = payload;
 
@@ -46,7 +46,7 @@ int kl_model_aim(struct kl_rewrite *rw, struct kl_sequencer *s)
 	rw->facts = kl_walk_facts(w);
 	rw->ns = kl_json_int_or(w->state, "ns", 0);
 	rw->foreign = *foreign ? foreign : NULL;
-	rw->event = event;
+	rw->event = find_event;
 	if (s->op.dry || !kl_rewriters_model(kl_walk_str(w, "rewriters")))
 		return 0;
 	return kl_model_session(&rw->session, s);
