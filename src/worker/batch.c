@@ -73,7 +73,7 @@ static bool level_ok(const char *isa)
 
 /* --- one job --------------------------------------------------------------------------- */
 
-static json_t *cannot(const char *why)
+static json_t *cannot_result(const char *why)
 {
 	json_t *r = json_object();
 
@@ -94,7 +94,7 @@ static json_t *bad_end(const struct kl_proc_result *res, struct kl_buf *words)
 		why = kl_asprintf("klineage-worker was killed by signal %d", res->signal);
 	else
 		why = kl_asprintf("klineage-worker ended with %d: %.500s", res->exit, words->ptr);
-	return cannot(why);
+	return cannot_result(why);
 }
 
 /* A process of its own: whatever becomes of it, the batch goes on. */
@@ -120,12 +120,12 @@ static int run_worker(json_t **result, const json_t *job)
 	if (res.exit || res.signal || res.timed_out)
 		*result = bad_end(&res, &words);
 	else if (kl_json_parse(result, out.ptr, out.len) < 0)
-		*result = cannot("klineage-worker's answer is no JSON");
+		*result = cannot_result("klineage-worker's answer is no JSON");
 	kl_error_clear();
 	return 0;
 }
 
-static bool wants(const json_t *job, const char *stage)
+static bool wants_stage(const json_t *job, const char *stage)
 {
 	size_t i;
 	json_t *v;
@@ -150,7 +150,7 @@ static int take_turn(struct kl_lock *lock, const json_t *job)
 {
 	int err;
 
-	if (!wants(job, "profile") || strcmp(kl_json_str_or(job, "surface", "c"), "c"))
+	if (!wants_stage(job, "profile") || strcmp(kl_json_str_or(job, "surface", "c"), "c"))
 		return 0;
 	err = kl_lock_take_machine(lock, "cpu", 0);
 	if (err != KL_EBUSY)
@@ -160,7 +160,7 @@ static int take_turn(struct kl_lock *lock, const json_t *job)
 }
 
 /* The audit of a contract holds for all of its jobs in one bundle. */
-static int judge(json_t **result, struct batch *b, const json_t *entry)
+static int judge_entry(json_t **result, struct batch *b, const json_t *entry)
 {
 	KL_AUTO(json_decrefp) json_t *job = NULL;
 	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
@@ -171,7 +171,7 @@ static int judge(json_t **result, struct batch *b, const json_t *entry)
 	if ((err = kl_unpack_job(&job, entry, b->dir)) < 0)
 		return err;
 	if (!level_ok(kl_json_str_or(job, "isa", ""))) {
-		*result = cannot(
+		*result = cannot_result(
 			"this processor is below the level that the kernel was compiled for");
 		return 0;
 	}
@@ -220,7 +220,7 @@ static int do_one(struct batch *b, const json_t *entry, size_t number)
 		fprintf(stderr, "done before\n");
 		return 0;
 	}
-	if ((err = judge(&result, b, entry)) < 0) {
+	if ((err = judge_entry(&result, b, entry)) < 0) {
 		fprintf(stderr, "not done\n");
 		return err;
 	}

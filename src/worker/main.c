@@ -52,7 +52,7 @@ static bool still_passing(const json_t *result)
 	return !strcmp(kl_json_str_or(result, "status", "pass"), "pass");
 }
 
-static int stages(json_t *result, const struct kl_job *job, const json_t *doc)
+static int run_stages(json_t *result, const struct kl_job *job, const json_t *doc)
 {
 	KL_AUTO(kl_pool_freep) struct kl_pool *pool = NULL;
 	int err;
@@ -75,7 +75,7 @@ static int stages(json_t *result, const struct kl_job *job, const json_t *doc)
 	return 0;
 }
 
-static int work(const char *path)
+static int work_batch(const char *path)
 {
 	KL_AUTO(kl_job_freep) struct kl_job *job = NULL;
 	KL_AUTO(kl_gpu_keep_freep) struct kl_gpu_keep *gpu = NULL;
@@ -89,7 +89,7 @@ static int work(const char *path)
 		job->gpu = gpu = kl_gpu_keep_new();
 	kl_json_set_str(result, "schema", "klineage.result/1");
 	kl_json_set_str(result, "status", "pass");
-	err = stages(result, job, doc);
+	err = run_stages(result, job, doc);
 	if (err == KL_ECANNOT) { /* an answer as well: it says why */
 		kl_json_set_str(result, "status", "cannot");
 		kl_json_set_str(result, "message", kl_error_last());
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 	}
 	/* short sleeps between looks at a child are meant to be short */
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
-	err = batch.bundle ? kl_batch_run(&batch) : work(job);
+	err = batch.bundle ? kl_batch_run(&batch) : work_batch(job);
 	if (err < 0)
 		fprintf(stderr, "klineage-worker: %s\n", kl_error_last());
 	return err < 0 ? kl_error_exit(err) : 0;

@@ -38,7 +38,7 @@ static int write_all(struct kl_report *r, const char *p, size_t n)
 	return 0;
 }
 
-static int append(struct kl_report *r, const json_t *line)
+static int append_line(struct kl_report *r, const json_t *line)
 {
 	size_t from = r->text.len;
 
@@ -101,7 +101,7 @@ static int check_head(const char *text, size_t n, const char *bundle)
 }
 
 /* Up to the first line that is not whole; the rest is lost anyway. */
-static int resume(struct kl_report *r, const struct kl_buf *old, const char *bundle)
+static int resume_report(struct kl_report *r, const struct kl_buf *old, const char *bundle)
 {
 	size_t good = 0;
 
@@ -146,11 +146,11 @@ int kl_report_open(struct kl_report *r, const char *path, const char *bundle)
 						path) :
 				       err;
 		if (!(err = kl_buf_read_fd(&old, r->fd, MAX_REPORT)))
-			err = resume(r, &old, bundle);
+			err = resume_report(r, &old, bundle);
 		if (err < 0)
 			return kl_error_in(err, "%s", path);
 	}
-	return r->text.len ? 0 : append(r, head);
+	return r->text.len ? 0 : append_line(r, head);
 }
 
 bool kl_report_has(const struct kl_report *r, const char *job)
@@ -165,12 +165,12 @@ int kl_report_add(struct kl_report *r, json_t *line)
 	seal_of(hex, line);
 	kl_json_set_str(line, "sha256", hex);
 	kl_map_put(&r->done, kl_json_str_or(line, "job", ""), mark);
-	return append(r, line);
+	return append_line(r, line);
 }
 
 /* --- the end --------------------------------------------------------------------- */
 
-static int sign(char **sig, const struct kl_buf *text, const char *key)
+static int sign_text(char **sig, const struct kl_buf *text, const char *key)
 {
 	const char *argv[] = { "ssh-keygen", "-Y", "sign", "-n", "klineage-gate", "-f", key, NULL };
 	KL_AUTO(kl_buf_release) struct kl_buf out = KL_BUF_INIT, words = KL_BUF_INIT;
@@ -204,7 +204,7 @@ static int append_end(struct kl_report *r)
 	kl_sha256_hex(hex, r->text.ptr, r->text.len);
 	kl_json_set_int(end, "end", (int64_t)r->done.n);
 	kl_json_set_str(end, "sha256", hex);
-	return append(r, end);
+	return append_line(r, end);
 }
 
 int kl_report_end(struct kl_report *r, const char *key)
@@ -218,8 +218,8 @@ int kl_report_end(struct kl_report *r, const char *key)
 		return err;
 	if (!key || before)
 		return 0;
-	if ((err = sign(&sig, &r->text, key)) < 0)
+	if ((err = sign_text(&sig, &r->text, key)) < 0)
 		return err;
 	kl_json_set_str(last, "sig", sig);
-	return append(r, last);
+	return append_line(r, last);
 }

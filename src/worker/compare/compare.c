@@ -105,8 +105,8 @@ static int check_rule(struct kl_mismatch *m, const struct kl_job *job, const str
 	return 0;
 }
 
-static int compare(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
-		   const void *const *got, bool first)
+static int compare_outputs(struct kl_mismatch *m, const struct kl_job *job,
+			   const struct kl_member *w, const void *const *got, bool first)
 {
 	*m = (struct kl_mismatch){ .out = -1 };
 	for (size_t i = 0; i < job->nrule; i++) {
@@ -127,11 +127,11 @@ static int compare(struct kl_mismatch *m, const struct kl_job *job, const struct
 int kl_compare(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
 	       const void *const *got)
 {
-	return compare(m, job, w, got, false);
+	return compare_outputs(m, job, w, got, false);
 }
 
 int kl_compare_first(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,
 		     const void *const *got)
 {
-	return compare(m, job, w, got, true);
+	return compare_outputs(m, job, w, got, true);
 }

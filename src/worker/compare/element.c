@@ -6,7 +6,8 @@
 
 #include "job/tensor.h"
 
-static double allowance(const struct kl_output *v, const struct kl_allowed *j, double y, size_t i)
+static double allowed_error(const struct kl_output *v, const struct kl_allowed *j, double y,
+			    size_t i)
 {
 	const struct kl_rule *r = v->rule;
 	double ulp = kl_tensor_ulp(v->dtype, y);
@@ -48,7 +49,7 @@ struct kl_element_result kl_element_judge(const struct kl_output *v, const struc
 		return out;
 	}
 	out.d = fabs(g - y);
-	out.allowed = allowance(v, j, y, i);
+	out.allowed = allowed_error(v, j, y, i);
 	if (!(out.d <= out.allowed))
 		out.why = "beyond the allowed error";
 	return out;
@@ -77,7 +78,7 @@ bool kl_element_exact(const struct kl_output *v, size_t i, bool zeros_tie, char 
  * rms values over n elements differ by about 1/sqrt(n), so that a small group
  * needs room for three times that. 1.03 at ten thousand elements, 2 at nine.
  */
-static double room(const struct kl_output *v)
+static double rounding_room(const struct kl_output *v)
 {
 	return 1 + 3 / sqrt(v->groups.size ? (double)v->groups.size : 1);
 }
@@ -88,8 +89,8 @@ struct kl_allowed kl_element_allowed(const struct kl_output *v, const struct kl_
 	struct kl_allowed j = { .rms = -1, .absum = v->w->absum[v->arg] };
 
 	if (v->rule->kind == KL_RULE_NOISE) {
-		j.max = v->rule->max * room(v) * yard->max[g];
-		j.rms = v->rule->rms * room(v) * yard->rms[g];
+		j.max = v->rule->max * rounding_room(v) * yard->max[g];
+		j.rms = v->rule->rms * rounding_room(v) * yard->rms[g];
 	} else if (v->rule->kind == KL_RULE_REL_L2) {
 		j.rms = v->rule->tol * yard->rms[g];
 		/* a sum may cancel to zero in truth by chance, and nearly so in a kernel */

@@ -150,8 +150,8 @@ static void sort_keys(uint64_t *key, uint64_t *spare, size_t n)
 		memcpy(key, from, n * sizeof(*key));
 }
 
-static void fail(struct kl_mismatch *m, const struct kl_job *job, const struct rows *s, int arg,
-		 const void *base, size_t i, const char *wanted, const char *why)
+static void set_mismatch(struct kl_mismatch *m, const struct kl_job *job, const struct rows *s,
+			 int arg, const void *base, size_t i, const char *wanted, const char *why)
 {
 	const struct kl_point *p = s->w->point;
 	int64_t index[KL_JOB_MAX_AXES];
@@ -198,14 +198,14 @@ static bool check_indices(struct kl_mismatch *m, const struct kl_job *job, struc
 
 		if (!index_at(s, i, &at)) {
 			snprintf(wanted, sizeof(wanted), "0 <= index < %zu", s->cols);
-			fail(m, job, s, s->rule->indices, s->indices, i, wanted,
-			     "index out of range");
+			set_mismatch(m, job, s, s->rule->indices, s->indices, i, wanted,
+				     "index out of range");
 			ok = false;
 			continue;
 		}
 		if (s->seen[at] == (uint32_t)row + 1) {
-			fail(m, job, s, s->rule->indices, s->indices, i, "another index",
-			     "index given twice in its row");
+			set_mismatch(m, job, s, s->rule->indices, s->indices, i, "another index",
+				     "index given twice in its row");
 			ok = false;
 			continue;
 		}
@@ -214,8 +214,8 @@ static bool check_indices(struct kl_mismatch *m, const struct kl_job *job, struc
 			    s->size))
 			continue;
 		kl_tensor_print(wanted, sizeof(wanted), s->dtype, s->x, row * s->cols + at);
-		fail(m, job, s, s->rule->out, s->values, i, wanted,
-		     "the value is not the input's at the index given");
+		set_mismatch(m, job, s, s->rule->out, s->values, i, wanted,
+			     "the value is not the input's at the index given");
 		ok = false;
 	}
 	return ok;
@@ -259,8 +259,8 @@ static void check_order(struct kl_mismatch *m, const struct kl_job *job, struct 
 	for (size_t i = 0; i < s->k; i++)
 		if (key_of(s, want + i * s->size) == s->want[missing])
 			kl_tensor_print(text, sizeof(text), s->dtype, want, i);
-	fail(m, job, s, s->rule->out, s->values, row * s->k + at, text,
-	     "the row's values in order are not the truth's");
+	set_mismatch(m, job, s, s->rule->out, s->values, row * s->k + at, text,
+		     "the row's values in order are not the truth's");
 }
 
 int kl_multiset_check(struct kl_mismatch *m, const struct kl_job *job, const struct kl_member *w,

@@ -36,8 +36,8 @@ static void sums_add(struct kl_slice_error *s, const double *a, const double *b,
 }
 
 /* violations of the elementwise bound in a block; the largest ratio in *worst */
-static size_t over(const struct kl_output *v, const double *g, const double *y, const double *s,
-		   size_t n, double *worst)
+static size_t count_over(const struct kl_output *v, const double *g, const double *y,
+			 const double *s, size_t n, double *worst)
 {
 	double a = v->rule->acc * 0x1p-24, u = v->rule->ulps;
 	double least = kl_tensor_ulp(v->dtype, 0), unit = kl_tensor_ulp(v->dtype, 1.0);
@@ -100,7 +100,7 @@ static bool slice_clear(struct kl_slice_sum *part, const struct kl_output *v,
 			return false;
 		if (v->rule->kind != KL_RULE_ELEMENTWISE)
 			sums_add(&part->sums, got, y, n);
-		else if (over(v, got, y, j->absum ? j->absum + off : y, n, &part->worst))
+		else if (count_over(v, got, y, j->absum ? j->absum + off : y, n, &part->worst))
 			return false;
 	}
 	return true;

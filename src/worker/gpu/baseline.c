@@ -19,7 +19,7 @@ static const struct {
 	{ "cudnn.sdpa", kl_gpu_baseline_sdpa },
 };
 
-static bool sound(const struct kl_gpu_baseline_spec *s)
+static bool is_sound(const struct kl_gpu_baseline_spec *s)
 {
 	if (s->nargs > KL_GPU_BASELINE_ARGS || !memchr(s->name, '\0', sizeof(s->name)))
 		return false;
@@ -36,7 +36,7 @@ int kl_gpu_baseline_open(struct kl_gpu_baseline **out, const struct kl_gpu_basel
 	int err;
 
 	b->device = d;
-	if (!sound(spec))
+	if (!is_sound(spec))
 		return kl_error(KL_EINVALID, "a broken description of a baseline");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(baselines); i++) {
 		if (strcmp(baselines[i].name, spec->name))

@@ -50,7 +50,7 @@ struct conv {
 	size_t ncopy;
 };
 
-static struct kl_cudnn_pack pack(uint64_t x, uint64_t w, uint64_t y)
+static struct kl_cudnn_pack pack_pointers(uint64_t x, uint64_t w, uint64_t y)
 {
 	return (struct kl_cudnn_pack){
 		.uid = { UID_X, UID_W, UID_Y },
@@ -59,10 +59,10 @@ static struct kl_cudnn_pack pack(uint64_t x, uint64_t w, uint64_t y)
 	};
 }
 
-static int run(struct kl_gpu_baseline *b, const uint64_t *at)
+static int run_conv(struct kl_gpu_baseline *b, const uint64_t *at)
 {
 	struct conv *c = b->state;
-	struct kl_cudnn_pack p = pack(at[c->x], at[c->w], at[c->y]);
+	struct kl_cudnn_pack p = pack_pointers(at[c->x], at[c->w], at[c->y]);
 
 	return kl_cudnn_run(c->cudnn, &p);
 }
@@ -71,7 +71,7 @@ static int run(struct kl_gpu_baseline *b, const uint64_t *at)
 
 enum { X, W, Y };
 
-static int transform(struct conv *c, int what, bool to_nchw, uint64_t from, uint64_t to)
+static int transform_layout(struct conv *c, int what, bool to_nchw, uint64_t from, uint64_t to)
 {
 	const float one = 1, zero = 0;
 
@@ -107,8 +107,8 @@ static int before_nchw(struct kl_gpu_baseline *b, const uint64_t *at)
 
 	if (!p)
 		return -1;
-	rc = transform(c, X, true, at[c->x], p->own_x);
-	return rc ? rc : transform(c, W, true, at[c->w], p->own_w);
+	rc = transform_layout(c, X, true, at[c->x], p->own_x);
+	return rc ? rc : transform_layout(c, W, true, at[c->w], p->own_w);
 }
 
 static int run_nchw(struct kl_gpu_baseline *b, const uint64_t *at)
@@ -119,7 +119,7 @@ static int run_nchw(struct kl_gpu_baseline *b, const uint64_t *at)
 
 	if (!copy)
 		return -1;
-	p = pack(copy->own_x, copy->own_w, copy->own_y);
+	p = pack_pointers(copy->own_x, copy->own_w, copy->own_y);
 	return kl_cudnn_run(c->cudnn, &p);
 }
 
@@ -128,7 +128,7 @@ static int after_nchw(struct kl_gpu_baseline *b, const uint64_t *at)
 	struct conv *c = b->state;
 	struct copy *p = copy_of(c, b->device, at[c->x]);
 
-	return p ? transform(c, Y, false, p->own_y, at[c->y]) : -1;
+	return p ? transform_layout(c, Y, false, p->own_y, at[c->y]) : -1;
 }
 
 static int open_layouts(struct conv *c, const struct kl_gpu_device *d)
@@ -165,7 +165,7 @@ static int open_layouts(struct conv *c, const struct kl_gpu_device *d)
 
 /* -- the graph: one operation ---------------------------------------------------------- */
 
-static void *tensor(struct conv *c, int64_t uid, int64_t n, int64_t ch, int64_t h, int64_t w)
+static void *make_tensor(struct conv *c, int64_t uid, int64_t n, int64_t ch, int64_t h, int64_t w)
 {
 	const int64_t dim[4] = { n, ch, h, w };
 	const int64_t last[4] = { h * w * ch, 1, w * ch, ch },
@@ -175,7 +175,7 @@ static void *tensor(struct conv *c, int64_t uid, int64_t n, int64_t ch, int64_t 
 			       KL_CUDNN_GIVEN);
 }
 
-static void *operation(struct conv *c)
+static void *make_operation(struct conv *c)
 {
 	const int64_t one[2] = { 1, 1 }, pad[2] = { c->pad_h, c->pad_w }, spatial = 2;
 	const float alpha = 1, beta = 0;
@@ -192,9 +192,9 @@ static void *operation(struct conv *c)
 	kl_cudnn_done(x, d);
 	op = kl_cudnn_make(x, KL_CUDNN_OP_CONV);
 	kl_cudnn_set_desc(x, op, A_OP_CONV, d);
-	kl_cudnn_set_desc(x, op, A_OP_X, tensor(c, UID_X, c->n, c->c, c->h, c->wd));
-	kl_cudnn_set_desc(x, op, A_OP_W, tensor(c, UID_W, c->f, c->c, c->r, c->s));
-	kl_cudnn_set_desc(x, op, A_OP_Y, tensor(c, UID_Y, c->n, c->f, c->p, c->q));
+	kl_cudnn_set_desc(x, op, A_OP_X, make_tensor(c, UID_X, c->n, c->c, c->h, c->wd));
+	kl_cudnn_set_desc(x, op, A_OP_W, make_tensor(c, UID_W, c->f, c->c, c->r, c->s));
+	kl_cudnn_set_desc(x, op, A_OP_Y, make_tensor(c, UID_Y, c->n, c->f, c->p, c->q));
 	kl_cudnn_set(x, op, A_OP_ALPHA, KL_CUDNN_T_FLOAT, 1, &alpha);
 	kl_cudnn_set(x, op, A_OP_BETA, KL_CUDNN_T_FLOAT, 1, &beta);
 	return kl_cudnn_done(x, op);
@@ -202,7 +202,7 @@ static void *operation(struct conv *c)
 
 /* -- opening -------------------------------------------------------------------------- */
 
-static int fit(struct conv *c, const struct kl_gpu_baseline_spec *s)
+static int fit_spec(struct conv *c, const struct kl_gpu_baseline_spec *s)
 {
 	const int64_t *x, *w, *y;
 
@@ -246,11 +246,11 @@ int kl_gpu_baseline_conv2d(struct kl_gpu_baseline *b, const struct kl_gpu_baseli
 	int err;
 
 	b->close = close_conv;
-	b->run = run;
+	b->run = run_conv;
 	c->nchw = strstr(spec->name, "nchw") != NULL;
-	if ((err = fit(c, spec)) < 0 || (err = kl_cudnn_open(&c->cudnn, b->device)) < 0)
+	if ((err = fit_spec(c, spec)) < 0 || (err = kl_cudnn_open(&c->cudnn, b->device)) < 0)
 		return err;
-	p = pack(at[c->x], at[c->w], at[c->y]);
+	p = pack_pointers(at[c->x], at[c->w], at[c->y]);
 	if (c->nchw) {
 		b->before = before_nchw;
 		b->run = run_nchw;
@@ -259,9 +259,9 @@ int kl_gpu_baseline_conv2d(struct kl_gpu_baseline *b, const struct kl_gpu_baseli
 			return err;
 		if (before_nchw(b, at) || !(copy = copy_of(c, b->device, at[c->x])))
 			return kl_error(KL_ECANNOT, "cuDNN cannot change the layout");
-		p = pack(copy->own_x, copy->own_w, copy->own_y);
+		p = pack_pointers(copy->own_x, copy->own_w, copy->own_y);
 	}
-	op = operation(c);
+	op = make_operation(c);
 	snprintf(b->what, sizeof(b->what), "cuDNN %zu", kl_cudnn_version(c->cudnn));
 	return kl_cudnn_choose(c->cudnn, &op, 1, &p);
 }

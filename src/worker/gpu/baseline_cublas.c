@@ -27,7 +27,7 @@ struct cublas {
 };
 
 /* Row-major C = A B^T is column-major C^T = B A^T: their "TN". */
-static int run(struct kl_gpu_baseline *b, const uint64_t *at)
+static int run_gemm(struct kl_gpu_baseline *b, const uint64_t *at)
 {
 	const struct cublas *x = b->state;
 	const float one = 1, zero = 0;
@@ -46,7 +46,7 @@ static void close_cublas(struct kl_gpu_baseline *b)
 	free(x);
 }
 
-static int fit(struct cublas *x, const struct kl_gpu_baseline_spec *s)
+static int fit_spec(struct cublas *x, const struct kl_gpu_baseline_spec *s)
 {
 	const struct kl_gpu_baseline_arg *a, *b, *c;
 
@@ -68,7 +68,7 @@ static int fit(struct cublas *x, const struct kl_gpu_baseline_spec *s)
 	return 0;
 }
 
-static int load(struct cublas *x)
+static int load_cublas(struct cublas *x)
 {
 	static const char *const names[] = { "libcublas.so.13", "libcublas.so.12", NULL };
 	const struct kl_gpu_symbol symbols[] = {
@@ -93,8 +93,8 @@ int kl_gpu_baseline_cublas(struct kl_gpu_baseline *b, const struct kl_gpu_baseli
 	int err, version = 0, rc;
 
 	b->close = close_cublas;
-	b->run = run;
-	if ((err = fit(x, spec)) < 0 || (err = load(x)) < 0)
+	b->run = run_gemm;
+	if ((err = fit_spec(x, spec)) < 0 || (err = load_cublas(x)) < 0)
 		return err;
 	room = kl_gpu_baseline_memory(b->device, WORKSPACE);
 	if ((rc = x->create(&x->handle)) || (rc = x->set_stream(x->handle, b->device->stream)) ||
@@ -102,7 +102,7 @@ int kl_gpu_baseline_cublas(struct kl_gpu_baseline *b, const struct kl_gpu_baseli
 		return kl_error(KL_ECANNOT, "cuBLAS cannot start: status %d", rc);
 	x->get_version(x->handle, &version);
 	snprintf(b->what, sizeof(b->what), "cuBLAS %d", version);
-	if ((rc = run(b, at)))
+	if ((rc = run_gemm(b, at)))
 		return kl_error(KL_ECANNOT, "cuBLAS refuses it: status %d", rc);
 	return 0;
 }

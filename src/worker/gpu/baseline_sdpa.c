@@ -21,7 +21,7 @@ struct sdpa {
 };
 
 /* The contract's [B,S,H,D], seen as [B,H,S,D]. */
-static void *tensor(struct sdpa *a, int64_t uid, int64_t rows)
+static void *make_tensor(struct sdpa *a, int64_t uid, int64_t rows)
 {
 	const int64_t dim[4] = { a->b, a->h, rows, a->d };
 	const int64_t stride[4] = { rows * a->h * a->d, a->d, a->h * a->d, 1 };
@@ -29,12 +29,13 @@ static void *tensor(struct sdpa *a, int64_t uid, int64_t rows)
 	return kl_cudnn_tensor(a->x, uid, KL_CUDNN_HALF, dim, stride, KL_CUDNN_GIVEN);
 }
 
-static void *operation(struct sdpa *a)
+static void *make_operation(struct sdpa *a)
 {
 	const int64_t one[4] = { 1, 1, 1, 1 };
 	struct kl_cudnn *x = a->x;
-	void *q = tensor(a, UID_Q, a->s), *k = tensor(a, UID_K, a->t), *v = tensor(a, UID_V, a->t);
-	void *o = tensor(a, UID_O, a->s), *op;
+	void *q = make_tensor(a, UID_Q, a->s), *k = make_tensor(a, UID_K, a->t),
+	     *v = make_tensor(a, UID_V, a->t);
+	void *o = make_tensor(a, UID_O, a->s), *op;
 	void *scale = kl_cudnn_tensor(x, UID_SCALE, KL_CUDNN_FLOAT, one, one, KL_CUDNN_BY_VALUE);
 
 	op = kl_cudnn_make(x, KL_CUDNN_OP_SDPA);
@@ -56,7 +57,7 @@ static struct kl_cudnn_pack pack_of(struct sdpa *a, const uint64_t *at)
 	};
 }
 
-static int run(struct kl_gpu_baseline *b, const uint64_t *at)
+static int run_sdpa(struct kl_gpu_baseline *b, const uint64_t *at)
 {
 	struct sdpa *a = b->state;
 	struct kl_cudnn_pack p = pack_of(a, at);
@@ -66,7 +67,7 @@ static int run(struct kl_gpu_baseline *b, const uint64_t *at)
 
 /* -- opening -------------------------------------------------------------------------- */
 
-static int fit(struct sdpa *a, const struct kl_gpu_baseline_spec *s)
+static int fit_spec(struct sdpa *a, const struct kl_gpu_baseline_spec *s)
 {
 	const int64_t *q, *k, *v, *o;
 
@@ -105,10 +106,10 @@ int kl_gpu_baseline_sdpa(struct kl_gpu_baseline *b, const struct kl_gpu_baseline
 	int err;
 
 	b->close = close_sdpa;
-	b->run = run;
-	if ((err = fit(a, spec)) < 0 || (err = kl_cudnn_open(&a->x, b->device)) < 0)
+	b->run = run_sdpa;
+	if ((err = fit_spec(a, spec)) < 0 || (err = kl_cudnn_open(&a->x, b->device)) < 0)
 		return err;
-	op = operation(a);
+	op = make_operation(a);
 	p = pack_of(a, at);
 	snprintf(b->what, sizeof(b->what), "cuDNN %zu", kl_cudnn_version(a->x));
 	return kl_cudnn_choose(a->x, &op, 1, &p);

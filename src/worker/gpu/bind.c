@@ -54,7 +54,7 @@ static int make_launches(struct kl_gpu_launch **out, const struct kl_plan_launch
 	return 0;
 }
 
-static int build(struct kl_gpu_bound *b, const struct kl_gpu_device *d, bool quirks)
+static int build_args(struct kl_gpu_bound *b, const struct kl_gpu_device *d, bool quirks)
 {
 	int err = make_scratch(b, d);
 
@@ -85,7 +85,7 @@ int kl_gpu_bound_make(struct kl_gpu_bound **out, const struct kl_gpu_device *d,
 	b->set = s;
 	b->at = at;
 	b->seed = s->slack_seed ^ 0x736372617463u;
-	err = build(b, d, quirks);
+	err = build_args(b, d, quirks);
 	if (err < 0) {
 		kl_gpu_bound_free(b, d);
 		return err;
@@ -116,7 +116,8 @@ void kl_gpu_bound_free(struct kl_gpu_bound *b, const struct kl_gpu_device *d)
 /* -- running -------------------------------------------------------------------------- */
 
 /* No number that a kernel could live with: NaN as float, wild as integer and address. */
-static int poison(const struct kl_gpu_buffer *b, const struct kl_gpu_device *d, uint64_t seed)
+static int poison_buffer(const struct kl_gpu_buffer *b, const struct kl_gpu_device *d,
+			 uint64_t seed)
 {
 	const struct kl_gpu_pattern p = { .seed = seed,
 					  .keep = 0x003fffff003fffffu,
@@ -125,7 +126,7 @@ static int poison(const struct kl_gpu_buffer *b, const struct kl_gpu_device *d, 
 	return kl_gpu_fill(d, b->at, b->bytes, b->at % 8, &p);
 }
 
-static int zero(const struct kl_gpu_buffer *b, const struct kl_gpu_device *d)
+static int zero_buffer(const struct kl_gpu_buffer *b, const struct kl_gpu_device *d)
 {
 	return b->bytes % 4 || b->at % 4 ? d->cu->set8(b->at, 0, b->bytes, d->stream) :
 					   d->cu->set32(b->at, 0, b->bytes / 4, d->stream);
@@ -139,8 +140,8 @@ static int first_state(struct kl_gpu_bound *b, const struct kl_gpu_device *d, ui
 		if ((err = kl_gpu_buffer_protect(&b->scratch[i], d, false)) < 0)
 			return err;
 		if (b->at->scratch[i].init != KL_PLAN_CARRY)
-			err = poison(&b->scratch[i], d, kl_gpu_mix(seed, i));
-		else if ((rc = zero(&b->scratch[i], d)))
+			err = poison_buffer(&b->scratch[i], d, kl_gpu_mix(seed, i));
+		else if ((rc = zero_buffer(&b->scratch[i], d)))
 			err = kl_gpu_error(d->cu, rc, KL_EIO, "cannot clear scratch '%s'",
 					   b->at->scratch[i].name);
 	}
@@ -181,7 +182,7 @@ int kl_gpu_bound_ready(struct kl_gpu_bound *b, const struct kl_gpu_device *d, ui
 
 	for (size_t i = 0; i < b->at->nscratch && err == 0; i++)
 		if (b->at->scratch[i].init == KL_PLAN_POISON)
-			err = poison(&b->scratch[i], d, kl_gpu_mix(seed, i));
+			err = poison_buffer(&b->scratch[i], d, kl_gpu_mix(seed, i));
 	return err;
 }
 
@@ -191,7 +192,7 @@ int kl_gpu_bound_launch(const struct kl_gpu_bound *b, const struct kl_gpu_device
 
 	*which = -1;
 	for (size_t i = 0; i < b->at->nscratch; i++)
-		if (b->at->scratch[i].init == KL_PLAN_ZERO && (rc = zero(&b->scratch[i], d)))
+		if (b->at->scratch[i].init == KL_PLAN_ZERO && (rc = zero_buffer(&b->scratch[i], d)))
 			return rc;
 	for (size_t i = 0; i < b->at->nlaunch; i++) {
 		const struct kl_gpu_launch *l = &b->launch[i];

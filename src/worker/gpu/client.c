@@ -38,7 +38,7 @@
 /* -- life -------------------------------------------------------------------- */
 
 /* After fork: only async-signal-safe calls. */
-static void become(const char *path, char *const *env, int null, int sock)
+static void exec_child(const char *path, char *const *env, int null, int sock)
 {
 	static char name[] = "klineage-worker", option[] = "--gpu-child";
 	static char *const argv[] = { name, option, NULL };
@@ -63,7 +63,7 @@ static void become(const char *path, char *const *env, int null, int sock)
 }
 
 /* What the driver and vendor libraries are found by, and nothing else. */
-static void environment(struct kl_strvec *env)
+static void set_environment(struct kl_strvec *env)
 {
 	static const char *const kept[] = {
 		"LD_LIBRARY_PATH",
@@ -89,7 +89,7 @@ static void environment(struct kl_strvec *env)
 	}
 }
 
-static int spawn(struct kl_gpu_child *c)
+static int spawn_child(struct kl_gpu_child *c)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) char *path = NULL;
@@ -100,13 +100,13 @@ static int spawn(struct kl_gpu_child *c)
 		return kl_error_errno("cannot open /dev/null");
 	if ((err = kl_fs_program(&path, "klineage-worker")) < 0)
 		return err;
-	environment(&env);
+	set_environment(&env);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return kl_error_errno("cannot make a socket pair");
 	c->socket = pair[0];
 	c->pid = fork();
 	if (!c->pid)
-		become(path, env.v, null, pair[1]);
+		exec_child(path, env.v, null, pair[1]);
 	err = c->pid < 0 ? kl_error_errno("cannot start a process for the GPU") : 0;
 	if (err < 0)
 		c->pid = 0;
@@ -115,7 +115,7 @@ static int spawn(struct kl_gpu_child *c)
 }
 
 /* Its end in words. A driver that is stuck itself may not let go: then it is left behind. */
-static void reap(struct kl_gpu_child *c, char how[64])
+static void reap_child(struct kl_gpu_child *c, char how[64])
 {
 	int64_t end = kl_clock_ns() + (int64_t)REAP_MS * 1000000;
 	int status = 0;
@@ -142,7 +142,7 @@ void kl_gpu_child_kill(struct kl_gpu_child *c)
 
 	if (c->pid)
 		kill(c->pid, SIGKILL);
-	reap(c, how);
+	reap_child(c, how);
 	kl_closep(&c->socket);
 }
 
@@ -226,14 +226,14 @@ static ssize_t ask_receive(struct kl_gpu_child *c, void *reply, size_t n, int64_
 	return have < 0 ? 0 : have;
 }
 
-static int gone(struct kl_gpu_child *c)
+static int child_gone(struct kl_gpu_child *c)
 {
 	char how[64];
 
 	/* it has closed its end; what holds it up now is the driver */
 	if (c->pid)
 		kill(c->pid, SIGKILL);
-	reap(c, how);
+	reap_child(c, how);
 	kl_closep(&c->socket);
 	return kl_error(KL_EIO, "the GPU process %s", how);
 }
@@ -248,7 +248,7 @@ int kl_gpu_child_ask(struct kl_gpu_child *c, void *request, size_t n, int fd,
 	if (!c->pid)
 		return kl_error(KL_EIO, "the GPU process is gone");
 	if (ask_send(c, request, n, fd) < 0)
-		return gone(c);
+		return child_gone(c);
 	have = ask_receive(c, reply, nreply, limit_ms);
 	if (have < 0) {
 		c->stuck = true;
@@ -257,7 +257,7 @@ int kl_gpu_child_ask(struct kl_gpu_child *c, void *request, size_t n, int fd,
 				(long long)limit_ms);
 	}
 	if (!have)
-		return gone(c);
+		return child_gone(c);
 	if ((size_t)have != nreply || reply->head.magic != KL_GPU_WIRE_MAGIC ||
 	    reply->head.bytes != nreply || reply->head.op != asked.op ||
 	    reply->head.slot != asked.slot) {
@@ -280,7 +280,7 @@ static int ask_plain(struct kl_gpu_child *c, void *request, size_t n, int fd, in
 	return kl_gpu_child_ask(c, request, n, fd, &r, sizeof(r), limit_ms);
 }
 
-static int start(struct kl_gpu_child **out, uint32_t what_for)
+static int start_child(struct kl_gpu_child **out, uint32_t what_for)
 {
 	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *c = kl_calloc(1, sizeof(*c));
 	struct kl_gpu_head q = kl_gpu_head(KL_GPU_OP_HELLO, what_for, sizeof(q));
@@ -288,8 +288,8 @@ static int start(struct kl_gpu_child **out, uint32_t what_for)
 
 	c->socket = -1;
 	c->spare.fd = -1;
-	if ((err = spawn(c)) < 0 || (err = kl_gpu_child_ask(c, &q, sizeof(q), -1, &c->hello.r,
-							    sizeof(c->hello), START_MS)) < 0)
+	if ((err = spawn_child(c)) < 0 || (err = kl_gpu_child_ask(c, &q, sizeof(q), -1, &c->hello.r,
+								  sizeof(c->hello), START_MS)) < 0)
 		return err;
 	if (c->hello.ndevice < 1 || c->hello.ndevice > KL_GPU_MAX_DEVICES)
 		return kl_error(KL_EIO, "the GPU process counts %d devices", c->hello.ndevice);
@@ -304,12 +304,12 @@ static int start(struct kl_gpu_child **out, uint32_t what_for)
 
 int kl_gpu_child_start(struct kl_gpu_child **out)
 {
-	return start(out, KL_GPU_FOR_DEVICE);
+	return start_child(out, KL_GPU_FOR_DEVICE);
 }
 
 int kl_gpu_child_start_host(struct kl_gpu_child **out)
 {
-	return start(out, KL_GPU_FOR_HOST);
+	return start_child(out, KL_GPU_FOR_HOST);
 }
 
 int kl_gpu_child_open(struct kl_gpu_child *c, int ordinal)
@@ -328,7 +328,7 @@ int kl_gpu_child_open(struct kl_gpu_child *c, int ordinal)
 /* -- what it is given --------------------------------------------------------------- */
 
 /* `n` bytes as a memfd. */
-static int share(int *fd, const void *p, size_t n)
+static int share_memory(int *fd, const void *p, size_t n)
 {
 	size_t done = 0;
 	ssize_t part;
@@ -361,7 +361,7 @@ static int share_file(int *memory, uint64_t *bytes, const char *path)
 	if (!image.len)
 		return kl_error(KL_EINVALID, "'%s' is empty", path);
 	*bytes = image.len;
-	return share(memory, image.ptr, image.len);
+	return share_memory(memory, image.ptr, image.len);
 }
 
 int kl_gpu_child_module(struct kl_gpu_child *c, uint32_t slot, const char *path)
@@ -537,7 +537,7 @@ int kl_gpu_child_bind(struct kl_gpu_child *c, uint32_t slot, uint32_t module, ui
 	int err;
 
 	kl_json_canonical(&text, doc);
-	if ((err = share(&memory, text.ptr, text.len)) < 0)
+	if ((err = share_memory(&memory, text.ptr, text.len)) < 0)
 		return err;
 	q.bytes = text.len;
 	return ask_plain(c, &q, sizeof(q), memory, limit_ms + ASK_MS);

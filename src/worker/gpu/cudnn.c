@@ -52,7 +52,7 @@ struct kl_cudnn {
 
 /* -- life ------------------------------------------------------------------------- */
 
-static int load(struct kl_cudnn *x)
+static int load_cudnn(struct kl_cudnn *x)
 {
 	static const char *const names[] = { "libcudnn.so.9", NULL };
 	static const char *const compiler[] = { "libnvrtc.so.13", "libnvrtc.so.12", NULL };
@@ -84,7 +84,7 @@ int kl_cudnn_open(struct kl_cudnn **out, const struct kl_gpu_device *d)
 	int err, rc;
 
 	x->device = d;
-	if ((err = load(x)) < 0)
+	if ((err = load_cudnn(x)) < 0)
 		return err;
 	if ((rc = x->create(&x->handle)) || (rc = x->set_stream(x->handle, d->stream)))
 		return kl_error(KL_ECANNOT, "cuDNN cannot start: status %d", rc);
@@ -214,7 +214,7 @@ static void *make_plan(struct kl_cudnn *x, void *config)
 }
 
 /* The least of a few times between events, in ms. */
-static double try(struct kl_cudnn *x, const struct kl_cudnn_pack *p)
+static double try_engine(struct kl_cudnn *x, const struct kl_cudnn_pack *p)
 {
 	const struct kl_gpu_driver *cu = x->device->cu;
 	struct kl_cu_event *from = NULL, *to = NULL;
@@ -261,7 +261,7 @@ int kl_cudnn_choose(struct kl_cudnn *x, void **ops, int64_t nops, const struct k
 
 		if (!sums_products(x, config[i]) || !(x->plan = make_plan(x, config[i])))
 			continue;
-		ms = try(x, p);
+		ms = try_engine(x, p);
 		if (ms < least)
 			best = x->plan;
 		least = fmin(least, ms);

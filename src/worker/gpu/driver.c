@@ -31,7 +31,7 @@ static void read_build(char out[64])
 	fclose(f);
 }
 
-static int symbols(struct kl_gpu_driver *cu)
+static int load_symbols(struct kl_gpu_driver *cu)
 {
 #define LOOK_UP(name, symbol, params)                                                          \
 	*(void **)&cu->name = dlsym(cu->lib, symbol);                                          \
@@ -65,7 +65,7 @@ int kl_gpu_driver_open(struct kl_gpu_driver **out)
 			cu->build, *cu->build ? ", " : "", cu->version / 1000,
 			cu->version % 1000 / 10, KL_CU_MIN_DRIVER / 1000,
 			KL_CU_MIN_DRIVER % 1000 / 10);
-	if ((err = symbols(cu)) < 0)
+	if ((err = load_symbols(cu)) < 0)
 		return err;
 	*out = kl_steal(&cu);
 	return 0;
@@ -103,7 +103,7 @@ int kl_gpu_error(const struct kl_gpu_driver *cu, int rc, int kind, const char *f
 			words);
 }
 
-static int attribute(const struct kl_gpu_driver *cu, int which, int dev)
+static int read_attribute(const struct kl_gpu_driver *cu, int which, int dev)
 {
 	int v = 0;
 
@@ -134,22 +134,22 @@ int kl_gpu_facts_read(struct kl_gpu_facts *f, const struct kl_gpu_driver *cu, in
 	f->name[sizeof(f->name) - 1] = '\0';
 	uuid_text(f->uuid, &uuid);
 	snprintf(f->pci, sizeof(f->pci), "%04x:%02x:%02x.0",
-		 (unsigned)attribute(cu, KL_CU_DEV_PCI_DOMAIN, dev) & 0xffff,
-		 (unsigned)attribute(cu, KL_CU_DEV_PCI_BUS, dev) & 0xff,
-		 (unsigned)attribute(cu, KL_CU_DEV_PCI_DEVICE, dev) & 0xff);
+		 (unsigned)read_attribute(cu, KL_CU_DEV_PCI_DOMAIN, dev) & 0xffff,
+		 (unsigned)read_attribute(cu, KL_CU_DEV_PCI_BUS, dev) & 0xff,
+		 (unsigned)read_attribute(cu, KL_CU_DEV_PCI_DEVICE, dev) & 0xff);
 	f->bytes = (int64_t)bytes;
-	f->cc = 10 * attribute(cu, KL_CU_DEV_CC_MAJOR, dev) +
-		attribute(cu, KL_CU_DEV_CC_MINOR, dev);
-	f->sms = attribute(cu, KL_CU_DEV_SMS, dev);
-	f->max_threads = attribute(cu, KL_CU_DEV_MAX_THREADS, dev);
-	f->smem_optin = attribute(cu, KL_CU_DEV_SMEM_OPTIN, dev);
-	f->smem_sm = attribute(cu, KL_CU_DEV_SMEM_SM, dev);
-	f->l2 = attribute(cu, KL_CU_DEV_L2, dev);
-	f->persisting_l2 = attribute(cu, KL_CU_DEV_PERSISTING_L2, dev);
-	f->vmm = attribute(cu, KL_CU_DEV_VMM, dev);
-	f->cooperative = attribute(cu, KL_CU_DEV_COOPERATIVE, dev);
-	f->cluster = attribute(cu, KL_CU_DEV_CLUSTER, dev);
-	f->tensor_map = attribute(cu, KL_CU_DEV_TENSOR_MAP, dev);
+	f->cc = 10 * read_attribute(cu, KL_CU_DEV_CC_MAJOR, dev) +
+		read_attribute(cu, KL_CU_DEV_CC_MINOR, dev);
+	f->sms = read_attribute(cu, KL_CU_DEV_SMS, dev);
+	f->max_threads = read_attribute(cu, KL_CU_DEV_MAX_THREADS, dev);
+	f->smem_optin = read_attribute(cu, KL_CU_DEV_SMEM_OPTIN, dev);
+	f->smem_sm = read_attribute(cu, KL_CU_DEV_SMEM_SM, dev);
+	f->l2 = read_attribute(cu, KL_CU_DEV_L2, dev);
+	f->persisting_l2 = read_attribute(cu, KL_CU_DEV_PERSISTING_L2, dev);
+	f->vmm = read_attribute(cu, KL_CU_DEV_VMM, dev);
+	f->cooperative = read_attribute(cu, KL_CU_DEV_COOPERATIVE, dev);
+	f->cluster = read_attribute(cu, KL_CU_DEV_CLUSTER, dev);
+	f->tensor_map = read_attribute(cu, KL_CU_DEV_TENSOR_MAP, dev);
 	return 0;
 }
 

@@ -11,8 +11,8 @@
 #define QUIRK_BIT ((uint64_t)1 << 21) /* ... in the descriptor's second word */
 
 /* Where a pointer of the plan points: 0 if the set has no such tensor. */
-static uint64_t pointer(const struct kl_gpu_bound *b, enum kl_plan_arg_kind kind, int index,
-			int64_t offset)
+static uint64_t arg_pointer(const struct kl_gpu_bound *b, enum kl_plan_arg_kind kind, int index,
+			    int64_t offset)
 {
 	if (kind == KL_PLAN_SCRATCH)
 		return b->scratch[index].at + (uint64_t)offset;
@@ -26,8 +26,8 @@ int kl_gpu_launch_map(struct kl_gpu_bound *b, const struct kl_gpu_device *d, siz
 {
 	const struct kl_plan_map *m = &b->at->map[i];
 	struct kl_cu_tensor_map *to = &b->map[i];
-	uint64_t at = pointer(b, m->of_scratch ? KL_PLAN_SCRATCH : KL_PLAN_TENSOR, m->of,
-			      m->offset);
+	uint64_t at = arg_pointer(b, m->of_scratch ? KL_PLAN_SCRATCH : KL_PLAN_TENSOR, m->of,
+				  m->offset);
 	int rc;
 
 	if (!at)
@@ -78,7 +78,7 @@ static int put_reloc(const struct kl_gpu_bound *b, unsigned char *to, size_t siz
 		memcpy(to + r->at, &b->map[r->index], MAP_BYTES);
 		return 0;
 	}
-	at = pointer(b, r->kind, r->index, r->offset);
+	at = arg_pointer(b, r->kind, r->index, r->offset);
 	if (!at)
 		return kl_error(KL_EINVALID, "a relocation names no tensor");
 	memcpy(to + r->at, &at, sizeof(at));
@@ -106,7 +106,7 @@ static int put_arg(const struct kl_gpu_bound *b, unsigned char *to, const struct
 		memcpy(to, &at, sizeof(at));
 		break;
 	default:
-		at = pointer(b, a->kind, a->index, a->offset);
+		at = arg_pointer(b, a->kind, a->index, a->offset);
 		if (!at)
 			return kl_error(KL_EINVALID, "it is no tensor");
 		memcpy(to, &at, sizeof(at));

@@ -66,7 +66,7 @@ static int start_runtime(const struct kl_gpu_launcher *l)
 	return 0;
 }
 
-static int load(struct kl_gpu_launcher *l, const void *image, size_t n)
+static int load_image(struct kl_gpu_launcher *l, const void *image, size_t n)
 {
 	KL_AUTO(kl_closep) int fd = memfd_create("kernel", MFD_CLOEXEC);
 	char path[64];
@@ -107,7 +107,7 @@ struct search {
 	ElfW(Addr) base;
 };
 
-static int remember(struct dl_phdr_info *info, size_t size, void *ctx)
+static int remember_object(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	const ElfW(Addr) page = 4095;
 	struct search *s = ctx;
@@ -149,7 +149,7 @@ static int remember_variables(struct kl_gpu_launcher *l)
 		return kl_error(KL_EIO,
 				"the loader does not say where the kernel's host code lies");
 	s.base = map->l_addr;
-	return dl_iterate_phdr(remember, &s) ?
+	return dl_iterate_phdr(remember_object, &s) ?
 		       0 :
 		       kl_error(KL_EIO, "the kernel's host code is not to be found");
 }
@@ -175,7 +175,7 @@ int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_devic
 		snprintf(l->why, sizeof(l->why), "%s", kl_error_last());
 		kl_error_clear();
 	}
-	if ((err = load(l, image, n)) < 0 || (err = start_runtime(l)) < 0)
+	if ((err = load_image(l, image, n)) < 0 || (err = start_runtime(l)) < 0)
 		return err;
 	start_streams(l);
 	if ((err = remember_variables(l)) < 0 || (err = kl_gpu_seal(&l->closed)) < 0)
@@ -198,22 +198,22 @@ void kl_gpu_launcher_free(struct kl_gpu_launcher *l)
  * -- a call ----------------------------------------------------------------------------------------
  */
 
-static void *address(uint64_t at)
+static void *code_address(uint64_t at)
 {
 	return (void *)(uintptr_t)at;
 }
 
-static int call(struct kl_gpu_launcher *l, const struct kl_gpu_tensor_layout *layout, size_t n,
-		const uint64_t *at, const int64_t *dims)
+static int call_entry(struct kl_gpu_launcher *l, const struct kl_gpu_tensor_layout *layout,
+		      size_t n, const uint64_t *at, const int64_t *dims)
 {
 	void *in[KL_GPU_MAX_TENSORS] = { NULL }, *out[KL_GPU_MAX_TENSORS] = { NULL };
 	size_t nin = 0, nout = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (layout[i].tensor && !layout[i].output)
-			in[nin++] = address(at[i]);
+			in[nin++] = code_address(at[i]);
 		if (layout[i].tensor && layout[i].writable)
-			out[nout++] = address(at[i]);
+			out[nout++] = code_address(at[i]);
 	}
 	memcpy(l->dims, dims, KL_GPU_LAUNCHER_DIMS * sizeof(*dims));
 	return l->entry(in, out, l->device->stream);
@@ -226,7 +226,7 @@ int kl_gpu_launcher_call(struct kl_gpu_launcher *l, const struct kl_gpu_set *s,
 
 	for (size_t i = 0; i < s->n; i++)
 		at[i] = s->buffer[i].at;
-	return call(l, s->layout, s->n, at, dims);
+	return call_entry(l, s->layout, s->n, at, dims);
 }
 
 struct timed {
@@ -245,7 +245,7 @@ static int run_timed(struct kl_gpu_baseline *b, const uint64_t *at)
 	struct timed *t = b->state;
 
 	kl_gpu_launcher_restore(t->l);
-	return call(t->l, t->layout, t->n, at, t->dims);
+	return call_entry(t->l, t->layout, t->n, at, t->dims);
 }
 
 static void close_timed(struct kl_gpu_baseline *b)

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-static int map(struct kl_gpu_buffer *b, const struct kl_gpu_device *d)
+static int map_buffer(struct kl_gpu_buffer *b, const struct kl_gpu_device *d)
 {
 	const struct kl_gpu_driver *cu = d->cu;
 	struct kl_cu_mem_prop prop = {
@@ -48,7 +48,7 @@ int kl_gpu_buffer_make(struct kl_gpu_buffer *b, const struct kl_gpu_device *d, u
 	memset(b, 0, sizeof(*b));
 	b->bytes = bytes;
 	b->nmap = ((bytes ? bytes : 1) + d->granule - 1) / d->granule * d->granule;
-	rc = map(b, d);
+	rc = map_buffer(b, d);
 	if (!rc)
 		rc = set_access(b, d, false);
 	if (!rc) {
@@ -91,7 +91,7 @@ int kl_gpu_buffer_protect(struct kl_gpu_buffer *b, const struct kl_gpu_device *d
 }
 
 /* What no kernel would write by itself, and no honest one takes for a number. */
-static struct kl_gpu_pattern pattern(uint64_t seed)
+static struct kl_gpu_pattern seed_pattern(uint64_t seed)
 {
 	return (struct kl_gpu_pattern){
 		.seed = seed,
@@ -103,7 +103,7 @@ static struct kl_gpu_pattern pattern(uint64_t seed)
 int kl_gpu_buffer_poison_slack(const struct kl_gpu_buffer *b, const struct kl_gpu_device *d,
 			       uint64_t seed)
 {
-	struct kl_gpu_pattern p = pattern(seed);
+	struct kl_gpu_pattern p = seed_pattern(seed);
 	uint64_t end = b->at + b->bytes;
 	int err = kl_gpu_fill(d, b->map, b->at - b->map, 0, &p);
 
@@ -113,7 +113,7 @@ int kl_gpu_buffer_poison_slack(const struct kl_gpu_buffer *b, const struct kl_gp
 int kl_gpu_buffer_check_slack(const struct kl_gpu_buffer *b, const struct kl_gpu_device *d,
 			      uint64_t seed, int64_t *where)
 {
-	struct kl_gpu_pattern p = pattern(seed);
+	struct kl_gpu_pattern p = seed_pattern(seed);
 	uint64_t end = b->at + b->bytes, at = 0;
 	int err = kl_gpu_check(d, b->map, b->at - b->map, 0, &p, &at);
 

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "worker/gpu/bind.h"
 
-static int load(struct kl_gpu_module *m, const struct kl_gpu_device *d)
+static int load_module(struct kl_gpu_module *m, const struct kl_gpu_device *d)
 {
 	int rc = d->cu->module_load(&m->handle, m->image);
 
@@ -30,7 +30,7 @@ int kl_gpu_module_load(struct kl_gpu_module **out, const struct kl_gpu_device *d
 	m->nimage = n;
 	m->image = kl_calloc(n + 1, 1); /* text ends in a zero byte */
 	memcpy(m->image, image, n);
-	err = load(m, d);
+	err = load_module(m, d);
 	if (err < 0) {
 		kl_gpu_module_free(m, d);
 		return err;
@@ -46,7 +46,7 @@ int kl_gpu_module_reload(struct kl_gpu_module *m, const struct kl_gpu_device *d)
 	if (!rc && m->handle)
 		rc = d->cu->module_unload(m->handle);
 	m->handle = NULL;
-	return rc ? kl_gpu_error(d->cu, rc, KL_EIO, "cannot unload the cubin") : load(m, d);
+	return rc ? kl_gpu_error(d->cu, rc, KL_EIO, "cannot unload the cubin") : load_module(m, d);
 }
 
 void kl_gpu_module_free(struct kl_gpu_module *m, const struct kl_gpu_device *d)

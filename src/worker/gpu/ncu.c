@@ -34,16 +34,16 @@ static const struct {
 
 /* -- the program ---------------------------------------------------------------- */
 
-static bool runs(const char *path)
+static bool does_run(const char *path)
 {
 	return path[0] == '/' && !kl_fs_is_dir(path) && access(path, X_OK) == 0;
 }
 
-static char *below(const char *dir, const char *name)
+static char *path_below(const char *dir, const char *name)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, name);
 
-	return runs(path) ? kl_steal(&path) : NULL;
+	return does_run(path) ? kl_steal(&path) : NULL;
 }
 
 static char *on_path(void)
@@ -54,7 +54,7 @@ static char *on_path(void)
 
 	kl_strvec_split(&dirs, path ? path : "", ":");
 	for (size_t i = 0; !found && i < dirs.n; i++)
-		found = below(dirs.v[i], "ncu");
+		found = path_below(dirs.v[i], "ncu");
 	return found;
 }
 
@@ -63,19 +63,19 @@ int kl_ncu_find(char **path)
 	const char *said = getenv("KLINEAGE_NCU");
 
 	if (said && *said) {
-		if (!runs(said))
+		if (!does_run(said))
 			return kl_error(KL_ECANNOT, "there is no ncu at '%s'", said);
 		*path = kl_strdup(said);
 		return 0;
 	}
 	*path = on_path();
 	if (!*path)
-		*path = below("/usr/local/cuda/bin", "ncu");
+		*path = path_below("/usr/local/cuda/bin", "ncu");
 	return *path ? 0 : kl_error(KL_ECANNOT, "ncu is not installed");
 }
 
 /* "regex:^(a|b)$"; names are those of symbols, of which '$' and '.' mean more in a pattern. */
-static char *pattern(const struct kl_strvec *kernel)
+static char *kernel_pattern(const struct kl_strvec *kernel)
 {
 	struct kl_buf b = KL_BUF_INIT;
 
@@ -92,7 +92,7 @@ static char *pattern(const struct kl_strvec *kernel)
 	return kl_buf_detach(&b);
 }
 
-static void command(struct kl_strvec *a, const struct kl_ncu *n)
+static void make_command(struct kl_strvec *a, const struct kl_ncu *n)
 {
 	static const char *const fixed[] = { "--csv",   "--page",
 					     "raw",     "--print-units",
@@ -107,7 +107,7 @@ static void command(struct kl_strvec *a, const struct kl_ncu *n)
 		kl_buf_addf(&list, "%s%s", i ? "," : "", metrics[i].metric);
 	kl_strvec_push(a, n->path);
 	kl_strvec_pushv(a, fixed);
-	kl_strvec_take(a, pattern(n->kernel));
+	kl_strvec_take(a, kernel_pattern(n->kernel));
 	kl_strvec_push(a, "--cache-control");
 	kl_strvec_push(a, n->hot ? "none" : "all");
 	kl_strvec_push(a, "--launch-count");
@@ -122,7 +122,7 @@ static void command(struct kl_strvec *a, const struct kl_ncu *n)
 /* -- its words -------------------------------------------------------------------- */
 
 /* The first "==ERROR== ..." of its log, for a person. */
-static int why(const char *text, const struct kl_proc_result *res)
+static int explain_failure(const char *text, const struct kl_proc_result *res)
 {
 	const char *at = strstr(text, "==ERROR== ");
 
@@ -140,7 +140,7 @@ static int why(const char *text, const struct kl_proc_result *res)
 }
 
 /* One line of quoted cells, taken apart in place; how many. */
-static size_t cells(char **out, char *line)
+static size_t split_cells(char **out, char *line)
 {
 	size_t n = 0;
 
@@ -157,7 +157,7 @@ static size_t cells(char **out, char *line)
 	return n;
 }
 
-static bool number(double *out, const char *cell)
+static bool read_number(double *out, const char *cell)
 {
 	char plain[64], *end;
 	size_t n = 0;
@@ -200,7 +200,7 @@ static json_t *read_launch(const struct head *h, char **cell, size_t n)
 
 	kl_json_set_str(launch, "kernel", cell[h->kernel]);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(metrics); i++)
-		if (h->at[i] < n && number(&value, cell[h->at[i]]))
+		if (h->at[i] < n && read_number(&value, cell[h->at[i]]))
 			kl_json_set_int(launch, metrics[i].member,
 					llround(value * metrics[i].unit));
 	return launch;
@@ -215,7 +215,7 @@ int kl_ncu_parse(json_t **launches, const char *text, size_t len)
 	for (char *line = strtok_r(copy, "\r\n", &save); line;
 	     line = strtok_r(NULL, "\r\n", &save)) {
 		char *cell[MAX_COLUMNS];
-		size_t n = cells(cell, line);
+		size_t n = split_cells(cell, line);
 
 		/* words of its own, or of the program */
 		if (!n)
@@ -249,7 +249,7 @@ int kl_ncu_run(json_t **launches, const struct kl_ncu *n)
 	struct kl_proc_result res;
 	int err;
 
-	command(&a, n);
+	make_command(&a, n);
 	o.argv = (const char *const *)a.v;
 	unlink(n->log);
 	err = kl_proc_run(&res, &o);
@@ -262,7 +262,7 @@ int kl_ncu_run(json_t **launches, const struct kl_ncu *n)
 	if (res.exit || res.signal || res.timed_out ||
 	    kl_ncu_parse(launches, text.ptr, text.len) < 0) {
 		kl_buf_add(&text, out.ptr, out.len);
-		return why(text.ptr, &res);
+		return explain_failure(text.ptr, &res);
 	}
 	return 0;
 }

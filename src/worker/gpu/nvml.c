@@ -27,7 +27,7 @@ struct kl_gpu_nvml {
 	int (*processes)(struct device *, unsigned *, struct process *);
 };
 
-static void *symbol(struct kl_gpu_nvml *n, const char *name, const char *older)
+static void *find_symbol(struct kl_gpu_nvml *n, const char *name, const char *older)
 {
 	void *p = dlsym(n->lib, name);
 
@@ -42,20 +42,20 @@ struct kl_gpu_nvml *kl_gpu_nvml_open(const char *uuid)
 	n->lib = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!n->lib)
 		return NULL;
-	*(void **)&init = symbol(n, "nvmlInit_v2", NULL);
-	*(void **)&by_uuid = symbol(n, "nvmlDeviceGetHandleByUUID", NULL);
+	*(void **)&init = find_symbol(n, "nvmlInit_v2", NULL);
+	*(void **)&by_uuid = find_symbol(n, "nvmlDeviceGetHandleByUUID", NULL);
 	if (!init || !by_uuid || init())
 		return NULL;
-	*(void **)&n->shutdown = symbol(n, "nvmlShutdown", NULL);
+	*(void **)&n->shutdown = find_symbol(n, "nvmlShutdown", NULL);
 	if (by_uuid(uuid, &n->device))
 		return NULL;
-	*(void **)&n->clock = symbol(n, "nvmlDeviceGetClockInfo", NULL);
-	*(void **)&n->max_clock = symbol(n, "nvmlDeviceGetMaxClockInfo", NULL);
-	*(void **)&n->temperature = symbol(n, "nvmlDeviceGetTemperature", NULL);
-	*(void **)&n->power = symbol(n, "nvmlDeviceGetPowerUsage", NULL);
-	*(void **)&n->reasons = symbol(n, "nvmlDeviceGetCurrentClocksEventReasons",
-				       "nvmlDeviceGetCurrentClocksThrottleReasons");
-	*(void **)&n->processes = symbol(n, "nvmlDeviceGetComputeRunningProcesses_v3", NULL);
+	*(void **)&n->clock = find_symbol(n, "nvmlDeviceGetClockInfo", NULL);
+	*(void **)&n->max_clock = find_symbol(n, "nvmlDeviceGetMaxClockInfo", NULL);
+	*(void **)&n->temperature = find_symbol(n, "nvmlDeviceGetTemperature", NULL);
+	*(void **)&n->power = find_symbol(n, "nvmlDeviceGetPowerUsage", NULL);
+	*(void **)&n->reasons = find_symbol(n, "nvmlDeviceGetCurrentClocksEventReasons",
+					    "nvmlDeviceGetCurrentClocksThrottleReasons");
+	*(void **)&n->processes = find_symbol(n, "nvmlDeviceGetComputeRunningProcesses_v3", NULL);
 	return kl_steal(&n);
 }
 
@@ -70,7 +70,7 @@ void kl_gpu_nvml_free(struct kl_gpu_nvml *n)
 	free(n);
 }
 
-static int ask(int (*call)(struct device *, int, unsigned *), struct device *d, int which)
+static int ask_device(int (*call)(struct device *, int, unsigned *), struct device *d, int which)
 {
 	unsigned v;
 
@@ -82,10 +82,10 @@ void kl_gpu_nvml_state(struct kl_gpu_state *out, struct kl_gpu_nvml *n)
 	unsigned long long reasons;
 	unsigned mw;
 
-	out->sm_mhz = ask(n->clock, n->device, CLOCK_SM);
-	out->mem_mhz = ask(n->clock, n->device, CLOCK_MEM);
-	out->max_sm_mhz = ask(n->max_clock, n->device, CLOCK_SM);
-	out->celsius = ask(n->temperature, n->device, TEMPERATURE_GPU);
+	out->sm_mhz = ask_device(n->clock, n->device, CLOCK_SM);
+	out->mem_mhz = ask_device(n->clock, n->device, CLOCK_MEM);
+	out->max_sm_mhz = ask_device(n->max_clock, n->device, CLOCK_SM);
+	out->celsius = ask_device(n->temperature, n->device, TEMPERATURE_GPU);
 	out->milliwatt = n->power && !n->power(n->device, &mw) ? (int)mw : -1;
 	out->reasons = n->reasons && !n->reasons(n->device, &reasons) ? (int64_t)reasons : -1;
 }

@@ -126,7 +126,8 @@ static int none_fits(const struct kl_gpu_child *c, const char *arch)
 }
 
 /* The first free one that runs the code; where none is free, wait for the first. */
-static int choose(int *out, struct kl_gpu_keep *k, const struct kl_gpu_child *c, const char *arch)
+static int choose_device(int *out, struct kl_gpu_keep *k, const struct kl_gpu_child *c,
+			 const char *arch)
 {
 	const char *locked = getenv(KL_GPU_LOCKED);
 	int first = -1, err;
@@ -170,9 +171,9 @@ static void who_else(struct kl_gpu_keep *k)
 				 have > 1 ? "es" : "", have > 1 ? "" : "s");
 }
 
-static int settle(struct kl_gpu_keep *k, const struct kl_gpu_child *c, const char *arch)
+static int settle_child(struct kl_gpu_keep *k, const struct kl_gpu_child *c, const char *arch)
 {
-	int ordinal = 0, err = choose(&ordinal, k, c, arch);
+	int ordinal = 0, err = choose_device(&ordinal, k, c, arch);
 
 	if (err < 0)
 		return err;
@@ -189,7 +190,7 @@ static int settle(struct kl_gpu_keep *k, const struct kl_gpu_child *c, const cha
 
 /* -- processes ----------------------------------------------------------------------- */
 
-static struct kl_gpu_child *take(struct kl_gpu_keep *k, size_t i)
+static struct kl_gpu_child *take_child(struct kl_gpu_keep *k, size_t i)
 {
 	struct kl_gpu_child *c = k->idle[i];
 
@@ -197,13 +198,13 @@ static struct kl_gpu_child *take(struct kl_gpu_keep *k, size_t i)
 	return c;
 }
 
-static int fresh(struct kl_gpu_child **out, struct kl_gpu_keep *k, const struct kl_job *job,
-		 const char *cubin, bool host)
+static int fresh_child(struct kl_gpu_child **out, struct kl_gpu_keep *k, const struct kl_job *job,
+		       const char *cubin, bool host)
 {
 	KL_AUTO(kl_gpu_child_freep) struct kl_gpu_child *c = NULL;
 	int err = host ? kl_gpu_child_start_host(&c) : kl_gpu_child_start(&c), ordinal = -1;
 
-	if (err < 0 || (!k->chosen && (err = settle(k, c, job->arch)) < 0))
+	if (err < 0 || (!k->chosen && (err = settle_child(k, c, job->arch)) < 0))
 		return err;
 	ordinal = kl_gpu_child_ordinal(c, k->facts.uuid);
 	if (ordinal < 0)
@@ -224,7 +225,7 @@ static int fresh(struct kl_gpu_child **out, struct kl_gpu_keep *k, const struct 
 	return 0;
 }
 
-static int well(const struct kl_gpu_keep *k)
+static int wait_well(const struct kl_gpu_keep *k)
 {
 	return k->sick ? kl_error(KL_EIO,
 				  "%s is not well since a kernel hung on it: nothing more is asked "
@@ -235,28 +236,28 @@ static int well(const struct kl_gpu_keep *k)
 
 int kl_gpu_keep_host(struct kl_gpu_child **out, const struct kl_job *job)
 {
-	int err = well(job->gpu);
+	int err = wait_well(job->gpu);
 
-	return err ? err : fresh(out, job->gpu, job, NULL, true);
+	return err ? err : fresh_child(out, job->gpu, job, NULL, true);
 }
 
 int kl_gpu_keep_child(struct kl_gpu_child **out, const struct kl_job *job, const char *cubin)
 {
 	struct kl_gpu_keep *k = job->gpu;
-	int err = well(k);
+	int err = wait_well(k);
 
 	if (err < 0)
 		return err;
 	for (size_t i = 0; i < k->nidle && cubin; i++) {
 		if (strcmp(k->idle[i]->cubin, cubin))
 			continue;
-		*out = take(k, i);
+		*out = take_child(k, i);
 		return 0;
 	}
-	return fresh(out, k, job, cubin, cubin && kl_job_is_host(job, cubin));
+	return fresh_child(out, k, job, cubin, cubin && kl_job_is_host(job, cubin));
 }
 
-static void probe(struct kl_gpu_keep *k)
+static void probe_pool(struct kl_gpu_keep *k)
 {
 	if (kl_gpu_child_probe(k->facts.uuid) == 0) {
 		kl_gpu_keep_note(k, "after a hang another process found the GPU healthy");
@@ -276,12 +277,12 @@ void kl_gpu_keep_back(struct kl_gpu_keep *k, struct kl_gpu_child *c)
 	/* its buffers go now: the next use makes others */
 	if (kl_gpu_child_alive(c) && c->cubin && kl_gpu_child_drop(c, KL_GPU_OP_SET, 0) == 0) {
 		if (k->nidle == MAX_IDLE)
-			kl_gpu_child_free(take(k, 0));
+			kl_gpu_child_free(take_child(k, 0));
 		k->idle[k->nidle++] = c;
 		return;
 	}
 	kl_gpu_child_free(c);
 	if (stuck)
-		probe(k);
+		probe_pool(k);
 	kl_error(KL_EIO, "%s", message);
 }

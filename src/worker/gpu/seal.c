@@ -77,48 +77,48 @@ static const int deadly[] = {
 
 #define MOST (2 * KL_ARRAY_SIZE(deadly) + 24)
 
-static struct sock_filter statement(uint16_t code, uint32_t k)
+static struct sock_filter filter_statement(uint16_t code, uint32_t k)
 {
 	return (struct sock_filter){ .code = code, .k = k };
 }
 
-static struct sock_filter test(uint16_t code, uint32_t k, uint8_t yes, uint8_t no)
+static struct sock_filter filter_test(uint16_t code, uint32_t k, uint8_t yes, uint8_t no)
 {
 	return (struct sock_filter){ .code = code, .jt = yes, .jf = no, .k = k };
 }
 
-static size_t build(struct sock_filter *f)
+static size_t build_filter(struct sock_filter *f)
 {
 	const uint16_t load = BPF_LD | BPF_W | BPF_ABS, same = BPF_JMP | BPF_JEQ | BPF_K;
 	const uint32_t kill = SECCOMP_RET_KILL_PROCESS;
 	size_t n = 0;
 
-	f[n++] = statement(load, offsetof(struct seccomp_data, arch));
-	f[n++] = test(same, THIS_ARCH, 1, 0);
-	f[n++] = statement(BPF_RET | BPF_K, kill);
-	f[n++] = statement(load, offsetof(struct seccomp_data, nr));
-	f[n++] = test(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1);
-	f[n++] = statement(BPF_RET | BPF_K, kill);
+	f[n++] = filter_statement(load, offsetof(struct seccomp_data, arch));
+	f[n++] = filter_test(same, THIS_ARCH, 1, 0);
+	f[n++] = filter_statement(BPF_RET | BPF_K, kill);
+	f[n++] = filter_statement(load, offsetof(struct seccomp_data, nr));
+	f[n++] = filter_test(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1);
+	f[n++] = filter_statement(BPF_RET | BPF_K, kill);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(deadly); i++) {
-		f[n++] = test(same, (uint32_t)deadly[i], 0, 1);
-		f[n++] = statement(BPF_RET | BPF_K, kill);
+		f[n++] = filter_test(same, (uint32_t)deadly[i], 0, 1);
+		f[n++] = filter_statement(BPF_RET | BPF_K, kill);
 	}
 	/* its flags lie in memory, where a filter cannot look; libc then uses clone */
-	f[n++] = test(same, SYS_clone3, 0, 1);
-	f[n++] = statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
+	f[n++] = filter_test(same, SYS_clone3, 0, 1);
+	f[n++] = filter_statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
 	/* threads of the driver's are counted from outside; a process is none */
-	f[n++] = test(same, SYS_clone, 0, 3);
-	f[n++] = statement(load, offsetof(struct seccomp_data, args[0]));
-	f[n++] = test(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);
-	f[n++] = statement(BPF_RET | BPF_K, kill);
-	f[n++] = statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	f[n++] = filter_test(same, SYS_clone, 0, 3);
+	f[n++] = filter_statement(load, offsetof(struct seccomp_data, args[0]));
+	f[n++] = filter_test(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);
+	f[n++] = filter_statement(BPF_RET | BPF_K, kill);
+	f[n++] = filter_statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	return n;
 }
 
 int kl_gpu_seal(unsigned *closed)
 {
 	struct sock_filter code[MOST];
-	struct sock_fprog prog = { .len = (unsigned short)build(code), .filter = code };
+	struct sock_fprog prog = { .len = (unsigned short)build_filter(code), .filter = code };
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return kl_error(KL_ECANNOT, "no_new_privs is refused: host code is not run here");

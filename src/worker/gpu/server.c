@@ -45,8 +45,8 @@ int kl_gpu_serve_reply(struct kl_gpu_serve *s, const struct kl_gpu_head *request
 }
 
 /* A reply of `n` bytes with the error that a handler met, or none. */
-static int answer(struct kl_gpu_serve *s, const struct kl_gpu_head *request, int err, void *reply,
-		  size_t n)
+static int send_answer(struct kl_gpu_serve *s, const struct kl_gpu_head *request, int err,
+		       void *reply, size_t n)
 {
 	struct kl_gpu_reply *r = reply;
 
@@ -58,7 +58,7 @@ static int answer(struct kl_gpu_serve *s, const struct kl_gpu_head *request, int
 }
 
 /* One message into `room`, and the descriptor that came with it, or -1. */
-static int receive(int socket, void *room, size_t *n, int *fd)
+static int receive_request(int socket, void *room, size_t *n, int *fd)
 {
 	union {
 		char bytes[CMSG_SPACE(4 * sizeof(int))];
@@ -161,7 +161,7 @@ static void drop_module(struct kl_gpu_serve *s, uint32_t slot)
 
 /* -- operations ----------------------------------------------------------------------- */
 
-static int hello(struct kl_gpu_serve *s, const void *request, int fd)
+static int serve_hello(struct kl_gpu_serve *s, const void *request, int fd)
 {
 	const struct kl_gpu_head *q = request;
 	struct kl_gpu_hello r = { 0 };
@@ -187,7 +187,7 @@ static int hello(struct kl_gpu_serve *s, const void *request, int fd)
 		r.driver = s->cu->version;
 		memcpy(r.build, s->cu->build, sizeof(r.build));
 	}
-	return answer(s, request, err, &r, sizeof(r));
+	return send_answer(s, request, err, &r, sizeof(r));
 }
 
 static int open_device(struct kl_gpu_serve *s, const void *request, int fd)
@@ -203,7 +203,7 @@ static int open_device(struct kl_gpu_serve *s, const void *request, int fd)
 	if (err == 0 &&
 	    ((rc = s->cu->event_create(&s->before, 0)) || (rc = s->cu->event_create(&s->after, 0))))
 		err = kl_gpu_error(s->cu, rc, KL_ECANNOT, "no events");
-	return answer(s, request, err, &r, sizeof(r));
+	return send_answer(s, request, err, &r, sizeof(r));
 }
 
 static int put_module(struct kl_gpu_serve *s, const void *request, int fd)
@@ -222,7 +222,7 @@ static int put_module(struct kl_gpu_serve *s, const void *request, int fd)
 		err = kl_gpu_module_load(&s->module[q->head.slot], s->device, image, q->bytes);
 		munmap(image, q->bytes);
 	}
-	return answer(s, request, err, &r, sizeof(r));
+	return send_answer(s, request, err, &r, sizeof(r));
 }
 
 static int check_layout(const struct kl_gpu_put_set *q)
@@ -261,7 +261,7 @@ static int put_set(struct kl_gpu_serve *s, const void *request, int fd)
 		if (err < 0)
 			drop_set(s, q->head.slot);
 	}
-	return answer(s, request, err, &r, sizeof(r));
+	return send_answer(s, request, err, &r, sizeof(r));
 }
 
 static int make_binding(struct kl_gpu_serve *s, const struct kl_gpu_put_bind *q, int fd)
@@ -296,10 +296,10 @@ static int put_bind(struct kl_gpu_serve *s, const void *request, int fd)
 {
 	struct kl_gpu_reply r = { 0 };
 
-	return answer(s, request, make_binding(s, request, fd), &r, sizeof(r));
+	return send_answer(s, request, make_binding(s, request, fd), &r, sizeof(r));
 }
 
-static int drop(struct kl_gpu_serve *s, const void *request, int fd)
+static int serve_drop(struct kl_gpu_serve *s, const void *request, int fd)
 {
 	const struct kl_gpu_drop *q = request;
 	struct kl_gpu_reply r = { 0 };
@@ -313,7 +313,7 @@ static int drop(struct kl_gpu_serve *s, const void *request, int fd)
 		drop_bind(s, q->head.slot);
 	else
 		err = kl_error(KL_EINVALID, "nothing of that kind to drop");
-	return answer(s, request, err, &r, sizeof(r));
+	return send_answer(s, request, err, &r, sizeof(r));
 }
 
 /* -- a call --------------------------------------------------------------------------- */
@@ -358,8 +358,8 @@ static int before_call(struct kl_gpu_serve *s, const struct kl_gpu_do_call *q,
 	return rc ? kl_gpu_error(s->cu, rc, KL_EIO, "the GPU fails before the call") : 0;
 }
 
-static int run(struct kl_gpu_serve *s, const struct kl_gpu_do_call *q, const struct kl_gpu_bound *b,
-	       struct kl_gpu_called *out)
+static int run_call(struct kl_gpu_serve *s, const struct kl_gpu_do_call *q,
+		    const struct kl_gpu_bound *b, struct kl_gpu_called *out)
 {
 	int rc, which, ran;
 	float ms = 0;
@@ -424,7 +424,7 @@ static int after_call(struct kl_gpu_serve *s, const struct kl_gpu_do_call *q,
 	return err;
 }
 
-static int call(struct kl_gpu_serve *s, const void *request, int fd)
+static int serve_call(struct kl_gpu_serve *s, const void *request, int fd)
 {
 	const struct kl_gpu_do_call *q = request;
 	struct kl_gpu_called out = { .launch = -1, .arg = -1 };
@@ -437,7 +437,7 @@ static int call(struct kl_gpu_serve *s, const void *request, int fd)
 	if (err == 0)
 		err = before_call(s, q, b, set, s->module[s->bind[q->head.slot].module]);
 	if (err == 0)
-		err = run(s, q, b, &out);
+		err = run_call(s, q, b, &out);
 	if (err == 0 && out.end == KL_GPU_CALL_OK)
 		err = after_call(s, q, b, set, &out);
 	if (err < 0) {
@@ -474,11 +474,11 @@ static int probe_device(struct kl_gpu_serve *s)
 	return err;
 }
 
-static int probe(struct kl_gpu_serve *s, const void *request, int fd)
+static int serve_probe(struct kl_gpu_serve *s, const void *request, int fd)
 {
 	struct kl_gpu_reply r = { 0 };
 
-	return answer(s, request, probe_device(s), &r, sizeof(r));
+	return send_answer(s, request, probe_device(s), &r, sizeof(r));
 }
 
 /* -- the process ------------------------------------------------------------------------ */
@@ -488,14 +488,14 @@ static const struct {
 	bool needs_device;
 	int (*serve)(struct kl_gpu_serve *s, const void *request, int fd);
 } operations[] = {
-	[KL_GPU_OP_HELLO] = { sizeof(struct kl_gpu_head), false, hello },
+	[KL_GPU_OP_HELLO] = { sizeof(struct kl_gpu_head), false, serve_hello },
 	[KL_GPU_OP_OPEN] = { sizeof(struct kl_gpu_open), false, open_device },
 	[KL_GPU_OP_MODULE] = { sizeof(struct kl_gpu_put_module), true, put_module },
 	[KL_GPU_OP_SET] = { sizeof(struct kl_gpu_put_set), true, put_set },
 	[KL_GPU_OP_BIND] = { sizeof(struct kl_gpu_put_bind), true, put_bind },
-	[KL_GPU_OP_CALL] = { sizeof(struct kl_gpu_do_call), true, call },
-	[KL_GPU_OP_DROP] = { sizeof(struct kl_gpu_drop), true, drop },
-	[KL_GPU_OP_PROBE] = { sizeof(struct kl_gpu_head), true, probe },
+	[KL_GPU_OP_CALL] = { sizeof(struct kl_gpu_do_call), true, serve_call },
+	[KL_GPU_OP_DROP] = { sizeof(struct kl_gpu_drop), true, serve_drop },
+	[KL_GPU_OP_PROBE] = { sizeof(struct kl_gpu_head), true, serve_probe },
 	[KL_GPU_OP_LAUNCHER] = { sizeof(struct kl_gpu_put_launcher), true, kl_gpu_serve_launcher },
 	[KL_GPU_OP_LAUNCH] = { sizeof(struct kl_gpu_do_launch), true, kl_gpu_serve_launch },
 };
@@ -512,7 +512,7 @@ static int serve_one(struct kl_gpu_serve *s, const struct kl_gpu_head *h, size_t
 	return operations[h->op].serve(s, h, fd);
 }
 
-static void limits(void)
+static void set_limits(void)
 {
 	const struct rlimit none = { 0, 0 };
 
@@ -527,10 +527,10 @@ int kl_gpu_serve_main(void)
 	size_t n = 0;
 	int err, fd;
 
-	limits();
+	set_limits();
 	s->socket = KL_GPU_WIRE_FD;
 	for (;;) {
-		err = receive(s->socket, room, &n, &fd);
+		err = receive_request(s->socket, room, &n, &fd);
 		if (err == 0)
 			err = serve_one(s, (const struct kl_gpu_head *)room, n, fd);
 		if (fd >= 0)

@@ -46,8 +46,8 @@ int kl_gpu_serve_launcher(struct kl_gpu_serve *s, const void *request, int fd)
 	return kl_gpu_serve_reply(s, request, &out, sizeof(out));
 }
 
-static int before(struct kl_gpu_serve *s, const struct kl_gpu_do_launch *q,
-		  struct kl_gpu_serve_set *set)
+static int before_call(struct kl_gpu_serve *s, const struct kl_gpu_do_launch *q,
+		       struct kl_gpu_serve_set *set)
 {
 	int err = 0, rc;
 
@@ -72,7 +72,7 @@ static int64_t processor_ns(void)
 }
 
 /* The stream is done; is the device? */
-static int settle(struct kl_gpu_serve *s, struct kl_gpu_called *out)
+static int settle_call(struct kl_gpu_serve *s, struct kl_gpu_called *out)
 {
 	int64_t from = processor_ns(), took;
 	float ms = 0;
@@ -90,8 +90,8 @@ static int settle(struct kl_gpu_serve *s, struct kl_gpu_called *out)
 	return 0;
 }
 
-static int run(struct kl_gpu_serve *s, const struct kl_gpu_do_launch *q,
-	       struct kl_gpu_serve_set *set, struct kl_gpu_launched *out)
+static int run_call(struct kl_gpu_serve *s, const struct kl_gpu_do_launch *q,
+		    struct kl_gpu_serve_set *set, struct kl_gpu_launched *out)
 {
 	int rc, ran;
 
@@ -106,7 +106,7 @@ static int run(struct kl_gpu_serve *s, const struct kl_gpu_do_launch *q,
 		return 0;
 	}
 	if (!ran)
-		ran = settle(s, &out->c);
+		ran = settle_call(s, &out->c);
 	if (ran) {
 		out->c.end = KL_GPU_CALL_FAULT;
 		if (!kl_gpu_is_fault(ran))
@@ -120,8 +120,8 @@ static int run(struct kl_gpu_serve *s, const struct kl_gpu_do_launch *q,
 	return 0;
 }
 
-static int after(struct kl_gpu_serve *s, const struct kl_gpu_do_launch *q,
-		 struct kl_gpu_serve_set *set, struct kl_gpu_called *out)
+static int after_call(struct kl_gpu_serve *s, const struct kl_gpu_do_launch *q,
+		      struct kl_gpu_serve_set *set, struct kl_gpu_called *out)
 {
 	size_t arg = 0;
 	int err = 0;
@@ -145,15 +145,15 @@ int kl_gpu_serve_launch(struct kl_gpu_serve *s, const void *request, int fd)
 
 	out->c.launch = out->c.arg = -1;
 	if (err == 0 && (err = kl_gpu_serve_get_set(&set, s, q->head.slot)) == 0)
-		err = before(s, q, set);
+		err = before_call(s, q, set);
 	if (err == 0 && s->launcher->trace)
 		kl_gpu_trace_begin(s->launcher->trace);
 	if (err == 0)
-		err = run(s, q, set, out);
+		err = run_call(s, q, set, out);
 	if (err == 0 && s->launcher->trace && out->c.end != KL_GPU_CALL_HANG)
 		kl_gpu_trace_end(s->launcher->trace, &out->seen);
 	if (err == 0 && out->c.end == KL_GPU_CALL_OK)
-		err = after(s, q, set, &out->c);
+		err = after_call(s, q, set, &out->c);
 	take_error(&out->c.r, err);
 	return kl_gpu_serve_reply(s, request, out, sizeof(*out));
 }

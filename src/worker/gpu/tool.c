@@ -11,7 +11,7 @@
 #define THREADS 256
 #define MAX_PRINTF ((size_t)1 << 20)
 
-static uint64_t finish(uint64_t z)
+static uint64_t finish_hash(uint64_t z)
 {
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -20,7 +20,7 @@ static uint64_t finish(uint64_t z)
 
 uint64_t kl_gpu_mix(uint64_t seed, uint64_t i)
 {
-	return finish(seed + (i + 1) * GOLDEN);
+	return finish_hash(seed + (i + 1) * GOLDEN);
 }
 
 void kl_gpu_pattern(void *out, const struct kl_gpu_pattern *p, uint64_t from, size_t n)
@@ -65,7 +65,7 @@ static int find_tools(struct kl_gpu_device *d)
 	return rc ? kl_gpu_error(d->cu, rc, KL_ECANNOT, "no shared memory to overwrite") : 0;
 }
 
-static struct kl_cu_mem_prop where(const struct kl_gpu_device *d)
+static struct kl_cu_mem_prop memory_place(const struct kl_gpu_device *d)
 {
 	return (struct kl_cu_mem_prop){
 		.type = KL_CU_ALLOCATION_PINNED,
@@ -75,7 +75,7 @@ static struct kl_cu_mem_prop where(const struct kl_gpu_device *d)
 
 static int open_context(struct kl_gpu_device *d)
 {
-	struct kl_cu_mem_prop prop = where(d);
+	struct kl_cu_mem_prop prop = memory_place(d);
 	size_t granule = 0;
 	int rc;
 
@@ -132,8 +132,8 @@ void kl_gpu_device_free(struct kl_gpu_device *d)
 
 /* -- the tools --------------------------------------------------------------- */
 
-static int launch(const struct kl_gpu_device *d, struct kl_cu_function *f, unsigned blocks,
-		  unsigned threads, unsigned smem, void **args)
+static int launch_tool(const struct kl_gpu_device *d, struct kl_cu_function *f, unsigned blocks,
+		       unsigned threads, unsigned smem, void **args)
 {
 	struct kl_cu_launch_config c = {
 		.grid = { blocks, 1, 1 },
@@ -147,7 +147,7 @@ static int launch(const struct kl_gpu_device *d, struct kl_cu_function *f, unsig
 }
 
 /* Enough blocks for n words, and no more than the device runs at once. */
-static unsigned blocks(const struct kl_gpu_device *d, uint64_t words)
+static unsigned block_count(const struct kl_gpu_device *d, uint64_t words)
 {
 	uint64_t need = (words + THREADS - 1) / THREADS, most = (uint64_t)d->facts.sms * 8;
 
@@ -178,7 +178,7 @@ int kl_gpu_fill(const struct kl_gpu_device *d, uint64_t at, uint64_t n, uint64_t
 	struct kl_gpu_pattern q = *p;
 	void *args[] = { &s.base, &s.n, &s.first, &q.seed, &q.keep, &q.set, &s.head, &s.tail };
 
-	return n ? launch(d, d->fill, blocks(d, s.n), THREADS, 0, args) : 0;
+	return n ? launch_tool(d, d->fill, block_count(d, s.n), THREADS, 0, args) : 0;
 }
 
 static int read_result(const struct kl_gpu_device *d, void *out, size_t n)
@@ -204,7 +204,7 @@ int kl_gpu_check(const struct kl_gpu_device *d, uint64_t at, uint64_t n, uint64_
 		return 0;
 	if ((rc = d->cu->set8(d->result, 0xff, sizeof(found), d->stream)))
 		return kl_gpu_error(d->cu, rc, KL_EIO, "cannot write to the GPU");
-	if ((err = launch(d, d->check, blocks(d, s.n), THREADS, 0, args)) < 0 ||
+	if ((err = launch_tool(d, d->check, block_count(d, s.n), THREADS, 0, args)) < 0 ||
 	    (err = read_result(d, &found, sizeof(found))) < 0)
 		return err;
 	if (found == ~(uint64_t)0)
@@ -230,7 +230,7 @@ int kl_gpu_fingerprint_to(const struct kl_gpu_device *d, uint64_t out, uint64_t 
 
 	if (rc)
 		return kl_gpu_error(d->cu, rc, KL_EIO, "cannot write to the GPU");
-	return n ? launch(d, d->print, blocks(d, words), THREADS, 0, args) : 0;
+	return n ? launch_tool(d, d->print, block_count(d, words), THREADS, 0, args) : 0;
 }
 
 int kl_gpu_fingerprint(const struct kl_gpu_device *d, uint64_t print[2], uint64_t at, uint64_t n,
@@ -251,8 +251,8 @@ void kl_gpu_fingerprint_host(uint64_t print[2], const void *p, uint64_t n, uint6
 		uint64_t v = 0;
 
 		memcpy(&v, at, part);
-		print[0] += finish(v ^ kl_gpu_mix(key, i));
-		print[1] += finish(v + kl_gpu_mix(~key, i));
+		print[0] += finish_hash(v ^ kl_gpu_mix(key, i));
+		print[1] += finish_hash(v + kl_gpu_mix(~key, i));
 		at += part;
 		n -= part;
 	}
@@ -271,10 +271,10 @@ int kl_gpu_scrub(const struct kl_gpu_device *d)
 	 * promised
 	 */
 	for (int i = 0; i < 2; i++)
-		if ((err = launch(d, d->scrub_shared, (unsigned)d->facts.sms, 1024,
-				  (unsigned)d->facts.smem_optin, shared)) < 0)
+		if ((err = launch_tool(d, d->scrub_shared, (unsigned)d->facts.sms, 1024,
+				       (unsigned)d->facts.smem_optin, shared)) < 0)
 			return err;
-	return launch(d, d->scrub_local, (unsigned)d->facts.sms * per_sm, THREADS, 0, local);
+	return launch_tool(d, d->scrub_local, (unsigned)d->facts.sms * per_sm, THREADS, 0, local);
 }
 
 int kl_gpu_flush_prepare(struct kl_gpu_device *d)

@@ -33,14 +33,14 @@ struct kl_gpu_trace {
 /* Callbacks have no argument for us. */
 static struct kl_gpu_trace *tracer;
 
-static void give(uint8_t **buffer, size_t *size, size_t *most)
+static void give_buffer(uint8_t **buffer, size_t *size, size_t *most)
 {
 	*buffer = kl_malloc(BUFFER_BYTES);
 	*size = BUFFER_BYTES;
 	*most = 0;
 }
 
-static uint32_t u32(const uint8_t *p)
+static uint32_t read_u32(const uint8_t *p)
 {
 	uint32_t v;
 
@@ -61,9 +61,9 @@ void kl_gpu_trace_name(char out[KL_GPU_TRACE_NAME], const char *name)
 	snprintf(out, KL_GPU_TRACE_NAME, "%.*s#%s", (int)shown, name, hex);
 }
 
-static void note(struct kl_gpu_trace *t, const uint8_t *r)
+static void note_record(struct kl_gpu_trace *t, const uint8_t *r)
 {
-	uint32_t kind = u32(r);
+	uint32_t kind = read_u32(r);
 	bool kernel = kind == KIND_KERNEL || kind == KIND_CONCURRENT_KERNEL;
 	struct kl_gpu_seen_one *one = &t->seen.one[t->seen.n];
 	const char *name;
@@ -79,7 +79,7 @@ static void note(struct kl_gpu_trace *t, const uint8_t *r)
 	one->kind = kernel              ? KL_GPU_SEEN_KERNEL :
 		    kind == KIND_MEMCPY ? KL_GPU_SEEN_COPY :
 					  KL_GPU_SEEN_FILL;
-	one->elsewhere = u32(r + (kernel ? KERNEL_STREAM : COPY_STREAM)) != t->stream;
+	one->elsewhere = read_u32(r + (kernel ? KERNEL_STREAM : COPY_STREAM)) != t->stream;
 	if (kernel) {
 		memcpy(&name, r + KERNEL_NAME, sizeof(name));
 		kl_gpu_trace_name(one->name, name ? name : "?");
@@ -88,19 +88,19 @@ static void note(struct kl_gpu_trace *t, const uint8_t *r)
 	}
 }
 
-static void take(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
 	uint8_t *record = NULL;
 
 	while (tracer && valid && !tracer->next(buffer, valid, &record))
-		note(tracer, record);
+		note_record(tracer, record);
 	free(buffer);
 }
 
-static int start(struct kl_gpu_trace *t)
+static int start_trace(struct kl_gpu_trace *t)
 {
 	static const int kinds[] = { KIND_CONCURRENT_KERNEL, KIND_MEMCPY, KIND_MEMSET };
-	int rc = t->register_callbacks(give, take);
+	int rc = t->register_callbacks(give_buffer, take_buffer);
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(kinds) && !rc; i++)
 		rc = t->enable(kinds[i]);
@@ -131,7 +131,7 @@ int kl_gpu_trace_open(struct kl_gpu_trace **out, const struct kl_gpu_device *d)
 		err = lib ? 0 : err;
 	}
 	if (err < 0 || (err = kl_gpu_baseline_symbols(lib, symbols, KL_ARRAY_SIZE(symbols))) < 0 ||
-	    (err = start(t)) < 0) {
+	    (err = start_trace(t)) < 0) {
 		free(t);
 		return err;
 	}

@@ -25,7 +25,7 @@
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14) /* ABI 3 */
 #endif
 
-static int allow(int set, const char *path, uint64_t access)
+static int allow_path(int set, const char *path, uint64_t access)
 {
 	struct landlock_path_beneath_attr a = { .parent_fd = open(path, O_PATH | O_CLOEXEC) };
 	struct stat st;
@@ -69,7 +69,7 @@ static int allow_system(int set)
 	int rc = 0;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(readable) && !rc; i++)
-		rc = allow(set, readable[i], READ);
+		rc = allow_path(set, readable[i], READ);
 	return rc;
 }
 
@@ -84,7 +84,7 @@ static int allow_libraries(int set, const char *variable)
 		KL_AUTO(kl_freep) char *dir = kl_strndup(p, n);
 
 		if (*dir == '/')
-			rc = allow(set, dir, READ);
+			rc = allow_path(set, dir, READ);
 		p += n + (p[n] == ':');
 	}
 	return rc;
@@ -97,15 +97,15 @@ static int allow_devices(int set)
 	};
 	DIR *dev = opendir("/dev");
 	struct dirent *e;
-	int rc = allow(set, "/dev", LANDLOCK_ACCESS_FS_READ_DIR);
+	int rc = allow_path(set, "/dev", LANDLOCK_ACCESS_FS_READ_DIR);
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(plain) && !rc; i++)
-		rc = allow(set, plain[i], READ | WRITE);
+		rc = allow_path(set, plain[i], READ | WRITE);
 	while (!rc && dev && (e = readdir(dev))) {
 		KL_AUTO(kl_freep) char *path = kl_asprintf("/dev/%s", e->d_name);
 
 		if (!strncmp(e->d_name, "nvidia", 6))
-			rc = allow(set, path, READ | WRITE);
+			rc = allow_path(set, path, READ | WRITE);
 	}
 	if (dev)
 		closedir(dev);
@@ -115,7 +115,7 @@ static int allow_devices(int set)
 /* The driver names its threads there, and gives up if it may not. */
 static int allow_itself(int set, uint64_t truncate)
 {
-	return allow(set, "/proc/self", READ | WRITE | truncate);
+	return allow_path(set, "/proc/self", READ | WRITE | truncate);
 }
 
 /* Root without them owns files and nothing more. */

@@ -35,7 +35,7 @@
 
 /* -- measuring ------------------------------------------------------------- */
 
-static int64_t now(const struct kl_blocks *b)
+static int64_t elapsed_ms(const struct kl_blocks *b)
 {
 	return b->clock_ns ? b->clock_ns(b->ctx) : kl_clock_ns();
 }
@@ -57,7 +57,7 @@ static void draw_order(struct kl_rng *rng, int order[KL_BLOCKS_SUBJECTS])
  * Drawn anew for each block, since who follows whom matters a little as well. Of
  * a slow subject the first measurement alone.
  */
-static int block(struct kl_blocks *b)
+static int measure_block(struct kl_blocks *b)
 {
 	int order[KL_BLOCKS_SUBJECTS], n[KL_BLOCKS_SUBJECTS] = { 0 }, err;
 	double sum[KL_BLOCKS_SUBJECTS] = { 0 };
@@ -102,7 +102,7 @@ void kl_blocks_release(struct kl_blocks *b)
 
 /* -- figures --------------------------------------------------------------- */
 
-static double own(const struct kl_blocks *b, size_t i)
+static double own_time(const struct kl_blocks *b, size_t i)
 {
 	return (b->subject[KL_BLOCKS_CANDIDATE].log_ns[i] + b->subject[KL_BLOCKS_AGAIN].log_ns[i]) /
 	       2;
@@ -116,7 +116,7 @@ struct kl_interval kl_blocks_ratio(const struct kl_blocks *b, enum kl_blocks_who
 	for (size_t i = 0; i < b->n; i++)
 		d[i] = who == KL_BLOCKS_AGAIN ?
 			       other[i] - b->subject[KL_BLOCKS_CANDIDATE].log_ns[i] :
-			       other[i] - own(b, i);
+			       other[i] - own_time(b, i);
 	return kl_stats_centre(d, b->n);
 }
 
@@ -125,7 +125,7 @@ static double half_width(struct kl_interval c)
 	return (c.hi - c.lo) / 2;
 }
 
-static double reach(struct kl_interval aa)
+static double interval_reach(struct kl_interval aa)
 {
 	return fmax(aa.hi, -aa.lo);
 }
@@ -136,7 +136,7 @@ static double far_of(double aa)
 	return log1p(fmax(FAR, 3 * aa));
 }
 
-static int ascending(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -147,7 +147,7 @@ static int ascending(const void *a, const void *b)
  * Scale of the A/A differences as the smaller ones show it: those that a disturbance made do not
  * count.
  */
-static double scale(const struct kl_blocks *b)
+static double time_scale(const struct kl_blocks *b)
 {
 	KL_AUTO(kl_freep) double *d = kl_calloc(b->n, sizeof(*d));
 	double mid;
@@ -158,7 +158,7 @@ static double scale(const struct kl_blocks *b)
 	mid = kl_stats_median(d, b->n);
 	for (size_t i = 0; i < b->n; i++)
 		d[i] = fabs(d[i] - mid);
-	qsort(d, b->n, sizeof(*d), ascending);
+	qsort(d, b->n, sizeof(*d), compare_doubles);
 	return fmin(d[b->n / 2] / HALF_OF_NORMAL, d[b->n / 3] / THIRD_OF_NORMAL);
 }
 
@@ -169,16 +169,16 @@ static double scale(const struct kl_blocks *b)
 static double reach_at_end(const struct kl_blocks *b, struct kl_interval aa, int64_t ms)
 {
 	double share = fmin(1, (double)(ms > 1 ? ms : 1) / (double)(b->max_ms > 1 ? b->max_ms : 1));
-	double quiet = 2 * scale(b) * sqrt(share / (double)b->n);
+	double quiet = 2 * time_scale(b) * sqrt(share / (double)b->n);
 
-	return fmin(fmin(reach(aa), half_width(aa) * sqrt(share)), quiet);
+	return fmin(fmin(interval_reach(aa), half_width(aa) * sqrt(share)), quiet);
 }
 
 /* Will the word stay what it is? */
 static bool beyond_doubt(const struct kl_blocks *b, struct kl_interval c, struct kl_interval aa,
 			 int64_t ms)
 {
-	double far = fmax(far_of(reach(aa)), BEYOND_DOUBT * far_of(0));
+	double far = fmax(far_of(interval_reach(aa)), BEYOND_DOUBT * far_of(0));
 	double end = far_of(reach_at_end(b, aa, ms));
 
 	if (c.lo > far || c.hi < -far)
@@ -186,7 +186,7 @@ static bool beyond_doubt(const struct kl_blocks *b, struct kl_interval c, struct
 	return c.lo >= -end && c.hi <= end;
 }
 
-static bool settled(const struct kl_blocks *b, int64_t ms)
+static bool is_settled(const struct kl_blocks *b, int64_t ms)
 {
 	struct kl_interval aa = kl_blocks_ratio(b, KL_BLOCKS_AGAIN);
 	double nearest = INFINITY;
@@ -210,7 +210,7 @@ static bool settled(const struct kl_blocks *b, int64_t ms)
 	return all_beyond || half_width(aa) <= fmax(AA_HALF, AA_SHARE * nearest);
 }
 
-static bool enough(const struct kl_blocks *b, size_t *look, int64_t ms)
+static bool is_enough(const struct kl_blocks *b, size_t *look, int64_t ms)
 {
 	bool slow = b->n >= LEAST_BLOCKS && ms >= b->max_ms / SLOW_SHARE;
 
@@ -219,20 +219,20 @@ static bool enough(const struct kl_blocks *b, size_t *look, int64_t ms)
 	if (b->n < b->min ? !slow : b->n < *look)
 		return false;
 	*look = b->n + 1 + b->n / 8; /* the interval costs the square of its samples */
-	return settled(b, ms);
+	return is_settled(b, ms);
 }
 
 int kl_blocks_run(struct kl_blocks *b)
 {
-	int64_t begin = now(b), ms = 0;
+	int64_t begin = elapsed_ms(b), ms = 0;
 	size_t look = b->min;
 	int err;
 
-	while (!enough(b, &look, ms)) {
+	while (!is_enough(b, &look, ms)) {
 		make_room(b);
-		if ((err = block(b)))
+		if ((err = measure_block(b)))
 			return err;
-		ms = (now(b) - begin) / 1000000;
+		ms = (elapsed_ms(b) - begin) / 1000000;
 	}
 	return 0;
 }
@@ -256,16 +256,16 @@ void kl_blocks_note(json_t *notes, const char *fmt, ...)
 }
 
 /* exp(x) in `unit`s, within what a reader's 64-bit integer takes. */
-static int64_t scaled(double x, double unit)
+static int64_t scale_value(double x, double unit)
 {
 	return llround(fmin(fmax(exp(x) * unit, 0), 9e15));
 }
 
 static void set_interval(json_t *obj, const char *mid, struct kl_interval c)
 {
-	kl_json_set_int(obj, "lo_ppm", scaled(c.lo, 1e6));
-	kl_json_set_int(obj, mid, scaled(c.mid, 1e6));
-	kl_json_set_int(obj, "hi_ppm", scaled(c.hi, 1e6));
+	kl_json_set_int(obj, "lo_ppm", scale_value(c.lo, 1e6));
+	kl_json_set_int(obj, mid, scale_value(c.mid, 1e6));
+	kl_json_set_int(obj, "hi_ppm", scale_value(c.hi, 1e6));
 }
 
 int64_t kl_blocks_ns(const struct kl_blocks *b, enum kl_blocks_who who)
@@ -273,11 +273,12 @@ int64_t kl_blocks_ns(const struct kl_blocks *b, enum kl_blocks_who who)
 	KL_AUTO(kl_freep) double *d = kl_calloc(b->n, sizeof(*d));
 
 	for (size_t i = 0; i < b->n; i++)
-		d[i] = who == KL_BLOCKS_CANDIDATE ? own(b, i) : b->subject[who].log_ns[i];
-	return scaled(kl_stats_centre(d, b->n).mid, 1);
+		d[i] = who == KL_BLOCKS_CANDIDATE ? own_time(b, i) : b->subject[who].log_ns[i];
+	return scale_value(kl_stats_centre(d, b->n).mid, 1);
 }
 
-static void weaken(const struct kl_blocks *b, const char *id, struct kl_interval aa, json_t *notes)
+static void weaken_speed(const struct kl_blocks *b, const char *id, struct kl_interval aa,
+			 json_t *notes)
 {
 	if (aa.lo > 0 || aa.hi < 0)
 		kl_blocks_note(notes,
@@ -315,6 +316,6 @@ json_t *kl_blocks_report(const struct kl_blocks *b, const char *id, json_t *note
 		json_array_append_new(vs, v);
 	}
 	kl_json_set(at, "vs", vs);
-	weaken(b, id, same, notes);
+	weaken_speed(b, id, same, notes);
 	return at;
 }

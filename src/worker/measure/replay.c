@@ -9,7 +9,7 @@
 
 #define TELLING 8 /* elements of an output that are no coincidence */
 
-static bool telling(const struct kl_job *job, const struct kl_member *m, const void *const *got)
+static bool is_telling(const struct kl_job *job, const struct kl_member *m, const void *const *got)
 {
 	for (size_t i = 0; i < job->nargs; i++) {
 		size_t n, size = kl_dtype_bytes(job->arg[i].dtype);
@@ -30,7 +30,7 @@ const struct kl_member *kl_replay_of(const struct kl_job *job, const struct kl_m
 {
 	struct kl_mismatch x;
 
-	if (!telling(job, own, got))
+	if (!is_telling(job, own, got))
 		return NULL;
 	for (size_t i = nmet; i-- > 0;)
 		if (met[i] != own && kl_compare(&x, job, met[i], got) == 0)

@@ -23,8 +23,8 @@ static void copy_in(struct kl_subject *s, const struct kl_job *job, const struct
 }
 
 /* One checked call; false when something is wrong with it. */
-static bool call(struct kl_visit *v, struct kl_subject *s, const struct kl_visit_plan *p,
-		 const struct kl_member *m)
+static bool call_subject(struct kl_visit *v, struct kl_subject *s, const struct kl_visit_plan *p,
+			 const struct kl_member *m)
 {
 	const void *got[KL_JOB_MAX_ARGS] = { NULL };
 
@@ -47,7 +47,7 @@ static bool call(struct kl_visit *v, struct kl_subject *s, const struct kl_visit
 	return true;
 }
 
-static void take(struct kl_visit *v)
+static void take_times(struct kl_visit *v)
 {
 	int64_t ns = v->call.ns > 1 ? v->call.ns : 1;
 
@@ -61,7 +61,7 @@ static void take(struct kl_visit *v)
 	v->disturbed += v->call.disturbed;
 }
 
-static void shuffle(const struct kl_member **m, const struct kl_visit_plan *p)
+static void shuffle_members(const struct kl_member **m, const struct kl_visit_plan *p)
 {
 	memcpy(m, p->input, p->ninput * sizeof(*m));
 	for (size_t i = p->ninput; i > 1; i--) {
@@ -73,23 +73,23 @@ static void shuffle(const struct kl_member **m, const struct kl_visit_plan *p)
 	}
 }
 
-static void measure(struct kl_visit *v, struct kl_subject *s, const struct kl_visit_plan *p)
+static void measure_members(struct kl_visit *v, struct kl_subject *s, const struct kl_visit_plan *p)
 {
 	const struct kl_member *m[KL_VISIT_MAX_INPUTS];
 
-	shuffle(m, p);
-	if (!call(v, s, p, m[0]))
+	shuffle_members(m, p);
+	if (!call_subject(v, s, p, m[0]))
 		return;
 	v->first_ns = v->call.ns;
 	v->slow = v->first_ns > KL_VISIT_SLOW_NS;
 	if (v->slow)
-		take(v);
+		take_times(v);
 	for (size_t i = 1; i <= p->calls && !v->slow; i++) {
-		if (p->point->hot && i > 1 && !call(v, s, p, m[0]))
+		if (p->point->hot && i > 1 && !call_subject(v, s, p, m[0]))
 			return;
-		if (!call(v, s, p, m[i]))
+		if (!call_subject(v, s, p, m[i]))
 			return;
-		take(v);
+		take_times(v);
 	}
 }
 
@@ -128,6 +128,6 @@ int kl_visit(struct kl_visit *out, const struct kl_visit_plan *p)
 		return err;
 	out->traced = kl_subject_traced(s);
 	out->handshake_ns = kl_subject_handshake_ns(s);
-	measure(out, s, p);
+	measure_members(out, s, p);
 	return 0;
 }

@@ -13,7 +13,7 @@ void kl_answer_release(struct kl_answer *x)
 	*x = (struct kl_answer){ 0 };
 }
 
-static size_t elements(const struct kl_member *m, size_t arg)
+static size_t element_count(const struct kl_member *m, size_t arg)
 {
 	return (size_t)kl_point_elements(m->point, arg);
 }
@@ -22,7 +22,7 @@ void kl_answer_room(struct kl_answer *x, const struct kl_job *job, const struct 
 {
 	for (size_t i = 0; i < job->nargs; i++)
 		if (kl_arg_is_output(&job->arg[i]) && !x->bytes[i])
-			x->bytes[i] = kl_calloc(elements(m, i) + 1,
+			x->bytes[i] = kl_calloc(element_count(m, i) + 1,
 						kl_dtype_bytes(job->arg[i].dtype));
 }
 
@@ -30,7 +30,7 @@ void kl_answer_put(struct kl_answer *x, const struct kl_job *job, const struct k
 		   size_t i, const void *from, bool real_is_double)
 {
 	enum kl_dtype t = job->arg[i].dtype;
-	size_t n = elements(m, i);
+	size_t n = element_count(m, i);
 
 	if (kl_dtype_is_float(t))
 		kl_tensor_convert(x->bytes[i], t, from, real_is_double ? KL_F64 : KL_F32, n);
@@ -46,8 +46,8 @@ void kl_answer_truth(struct kl_answer *x, const struct kl_job *job, const struct
 			kl_answer_put(x, job, m, i, m->truth[i], true);
 }
 
-static int compare(struct kl_mismatch *at, const struct kl_job *job, const struct kl_member *m,
-		   const struct kl_answer *x, bool first)
+static int compare_answer(struct kl_mismatch *at, const struct kl_job *job,
+			  const struct kl_member *m, const struct kl_answer *x, bool first)
 {
 	const void *got[KL_JOB_MAX_ARGS] = { NULL };
 
@@ -59,13 +59,13 @@ static int compare(struct kl_mismatch *at, const struct kl_job *job, const struc
 int kl_answer_compare(struct kl_mismatch *at, const struct kl_job *job, const struct kl_member *m,
 		      const struct kl_answer *x)
 {
-	return compare(at, job, m, x, false);
+	return compare_answer(at, job, m, x, false);
 }
 
 int kl_answer_right(struct kl_mismatch *at, const struct kl_job *job, const struct kl_member *m,
 		    const struct kl_answer *x)
 {
-	int err = compare(at, job, m, x, true);
+	int err = compare_answer(at, job, m, x, true);
 
 	return err == KL_ENO ? 0 : err < 0 ? err : 1;
 }

@@ -143,7 +143,7 @@ static void share_release(struct share *s)
 	writer_release(&s->writer);
 }
 
-static int make(struct share *s, size_t i)
+static int make_member(struct share *s, size_t i)
 {
 	const struct kl_poolbuild *b = s->m->b;
 	KL_AUTO(kl_freep) char *base = NULL;
@@ -196,11 +196,11 @@ static int make_share(void *ctx)
 	size_t i;
 
 	if (err == 0 && s->leads)
-		err = m->twin == SIZE_MAX ? make(s, m->first) : make_twins(s);
+		err = m->twin == SIZE_MAX ? make_member(s, m->first) : make_twins(s);
 	while (err == 0 && !atomic_load(&m->failed) &&
 	       (i = atomic_fetch_add(&m->next, 1)) < m->last)
 		if (i != m->twin)
-			err = make(s, i);
+			err = make_member(s, i);
 	if (err == 0)
 		err = writer_wait(&s->writer);
 	if (err < 0)

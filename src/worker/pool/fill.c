@@ -67,7 +67,7 @@ int kl_fill_number(double *out, const json_t *j)
 	return 0;
 }
 
-static int pair(double *a, double *b, const json_t *v, const char *what)
+static int read_pair(double *a, double *b, const json_t *v, const char *what)
 {
 	int err;
 
@@ -115,7 +115,7 @@ static int parse_choice(struct fill *f, const json_t *v)
 	return err;
 }
 
-static int parse(struct fill **out, const json_t *j, const char *point);
+static int parse_fill(struct fill **out, const json_t *j, const char *point);
 
 static int parse_kind(struct fill *f, const json_t *v, const char *point)
 {
@@ -123,7 +123,7 @@ static int parse_kind(struct fill *f, const json_t *v, const char *point)
 	case NORMAL:
 	case UNIFORM:
 	case OUTLIERS:
-		return pair(&f->a, &f->b, v, kinds[f->kind]);
+		return read_pair(&f->a, &f->b, v, kinds[f->kind]);
 	case CONST:
 		return kl_fill_number(&f->a, v);
 	case INTS:
@@ -133,7 +133,7 @@ static int parse_kind(struct fill *f, const json_t *v, const char *point)
 	case CHOICE:
 		return parse_choice(f, v);
 	case REPEAT:
-		return parse(&f->inner, v, point);
+		return parse_fill(&f->inner, v, point);
 	case ONE_HOT:
 	case CAUCHY:
 		break;
@@ -166,7 +166,7 @@ static int parse_after(struct fill *f, const json_t *j)
 	return scale ? kl_fill_number(&f->scale, scale) : 0;
 }
 
-static int parse(struct fill **out, const json_t *j, const char *point)
+static int parse_fill(struct fill **out, const json_t *j, const char *point)
 {
 	KL_AUTO(fill_freep) struct fill *f = kl_calloc(1, sizeof(*f));
 	const json_t *v = NULL;
@@ -214,7 +214,7 @@ static double apply_map(enum map m, double x)
 	return x;
 }
 
-static void after(const struct fill *f, double *row, size_t n)
+static void apply_maps(const struct fill *f, double *row, size_t n)
 {
 	double sum = 0;
 
@@ -280,7 +280,7 @@ static void draw_row(const struct fill *f, struct kl_rng *r, double *row, size_t
 		draw_row(f->inner, r, row, n, true);
 		break;
 	}
-	after(f, row, n);
+	apply_maps(f, row, n);
 }
 
 /* Row `i` as one of a lower triangle: ones on the diagonal, zeros right of it. */
@@ -313,7 +313,7 @@ static int check_axes(const struct fill *f, const struct kl_fill_spec *s)
 	return 0;
 }
 
-static bool whole(const struct fill *f, const struct kl_fill_spec *s)
+static bool fits_whole(const struct fill *f, const struct kl_fill_spec *s)
 {
 	return !kl_dtype_is_float(s->dtype) && (f->kind == INTS || f->kind == INDEX) &&
 	       f->map == MAP_NONE && f->scale == 1.0 && !f->unit;
@@ -386,7 +386,7 @@ int kl_fill_make(void *out, const struct kl_fill_spec *s)
 {
 	KL_AUTO(fill_freep) struct fill *f = NULL;
 	struct drawing d = { .s = s, .out = out, .rows = 1 };
-	int err = parse(&f, s->fill, s->point);
+	int err = parse_fill(&f, s->fill, s->point);
 
 	if (err < 0 || (err = check_axes(f, s)) < 0)
 		return err;
@@ -397,7 +397,7 @@ int kl_fill_make(void *out, const struct kl_fill_spec *s)
 	if (!d.n || !d.rows)
 		return 0;
 	d.block = d.n < BLOCK ? BLOCK / d.n : 1;
-	if (whole(f, s))
+	if (fits_whole(f, s))
 		kl_par_for(d.rows, d.block, draw_whole_rows, &d);
 	else if (f->kind == REPEAT || f->running) /* a row needs the one before it */
 		draw_rows(&d, 0, d.rows);

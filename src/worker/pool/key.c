@@ -155,7 +155,7 @@ int kl_poolkey_clear(const char *dir)
 	return kl_fs_remove(path);
 }
 
-static int copy(const char *dir, const char *name, const char *from)
+static int copy_digest(const char *dir, const char *name, const char *from)
 {
 	KL_AUTO(kl_freep) char *to = kl_fs_join(dir, name);
 	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
@@ -170,10 +170,10 @@ int kl_poolkey_write(const char *dir, const struct kl_job *job, const json_t *ke
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(json_decrefp) json_t *index = json_object();
 	char digits[24];
-	int err = copy(dir, "truth.so", job->truth_so);
+	int err = copy_digest(dir, "truth.so", job->truth_so);
 
 	if (err == 0)
-		err = copy(dir, "honest.so", job->honest_so);
+		err = copy_digest(dir, "honest.so", job->honest_so);
 	if (err < 0)
 		return err;
 	snprintf(digits, sizeof(digits), "%" PRIu64, seed);

@@ -39,8 +39,8 @@ int kl_oracles_start(struct kl_oracles *o, const struct kl_job *job, const struc
 }
 
 /* "C[3,4] at 'case0', band 'noise'" */
-static const char *place(char *out, size_t cap, const struct kl_job *job, const struct kl_member *m,
-			 size_t arg, size_t i)
+static const char *place_name(char *out, size_t cap, const struct kl_job *job,
+			      const struct kl_member *m, size_t arg, size_t i)
 {
 	const struct kl_point *p = m->point;
 	int64_t index[KL_JOB_MAX_AXES];
@@ -79,14 +79,14 @@ static int check_truth(const struct kl_job *job, const struct kl_member *m, cons
 				return kl_error(
 					KL_ECANNOT,
 					"the oracle gives %g for %s, and every input is finite",
-					y[k], place(at, sizeof(at), job, m, i, k));
+					y[k], place_name(at, sizeof(at), job, m, i, k));
 		}
 	}
 	return 0;
 }
 
-static void take(char *base, const struct kl_poolfile *l, const struct kl_job *job,
-		 struct kl_subject *s, enum kl_poolpart part)
+static void take_part(char *base, const struct kl_poolfile *l, const struct kl_job *job,
+		      struct kl_subject *s, enum kl_poolpart part)
 {
 	for (size_t i = 0; i < job->nargs; i++)
 		if (l->bytes[i][part])
@@ -114,15 +114,15 @@ static int run_absolute(char *base, const struct kl_poolfile *l, const struct kl
 	}
 	err = kl_trial_oracle(o->abs, job, m->point, input, true);
 	if (err == 0)
-		take(base, l, job, o->abs, KL_PART_ABSUM);
+		take_part(base, l, job, o->abs, KL_PART_ABSUM);
 	for (size_t i = 0; i < job->nargs; i++)
 		free(own[i]);
 	return err;
 }
 
 /* One oracle's answer to the inputs in `base`, into its part. */
-static int ask(char *base, const struct kl_poolfile *l, const struct kl_job *job,
-	       const struct kl_member *m, struct kl_subject *oracle, enum kl_poolpart part)
+static int ask_oracle(char *base, const struct kl_poolfile *l, const struct kl_job *job,
+		      const struct kl_member *m, struct kl_subject *oracle, enum kl_poolpart part)
 {
 	const void *input[KL_JOB_MAX_ARGS] = { NULL };
 	int err;
@@ -132,7 +132,7 @@ static int ask(char *base, const struct kl_poolfile *l, const struct kl_job *job
 			input[i] = base + l->at[i][KL_PART_INPUT];
 	err = kl_trial_oracle(oracle, job, m->point, input, part == KL_PART_TRUTH);
 	if (err == 0)
-		take(base, l, job, oracle, part);
+		take_part(base, l, job, oracle, part);
 	return err;
 }
 
@@ -140,7 +140,7 @@ static int ask(char *base, const struct kl_poolfile *l, const struct kl_job *job
 static int ask_truth(char *base, const struct kl_poolfile *l, const struct kl_job *job,
 		     const struct kl_member *m, struct kl_oracles *o)
 {
-	int err = ask(base, l, job, m, o->truth, KL_PART_TRUTH);
+	int err = ask_oracle(base, l, job, m, o->truth, KL_PART_TRUTH);
 
 	return err < 0 ? err : check_truth(job, m, base, l);
 }
@@ -148,7 +148,7 @@ static int ask_truth(char *base, const struct kl_poolfile *l, const struct kl_jo
 static int ask_honest(char *base, const struct kl_poolfile *l, const struct kl_job *job,
 		      const struct kl_member *m, struct kl_oracles *o)
 {
-	int err = ask(base, l, job, m, o->honest, KL_PART_HONEST);
+	int err = ask_oracle(base, l, job, m, o->honest, KL_PART_HONEST);
 
 	if (err < 0)
 		return err;

@@ -58,7 +58,7 @@ static void plan_add(struct kl_pool *p, const struct kl_point *pt, const char *b
 	snprintf(m->band, sizeof(m->band), "%s", band);
 }
 
-static bool sweeps(const struct kl_job *job)
+static bool does_sweep(const struct kl_job *job)
 {
 	for (size_t i = 0; i < job->nargs; i++)
 		if (job->arg[i].sweep && kl_arg_is_input(&job->arg[i]))
@@ -85,7 +85,7 @@ static bool is_spare(const struct kl_member *m)
 	return m->draw >= SPARE;
 }
 
-static int spares(const struct kl_job *job, const struct kl_point *pt)
+static int count_spares(const struct kl_job *job, const struct kl_point *pt)
 {
 	int64_t inputs = 0;
 	bool small = false;
@@ -108,8 +108,9 @@ static void plan_spares(struct kl_pool *p, const struct kl_job *job, size_t firs
 	for (size_t i = first; i < last; i++) {
 		char band[32];
 		struct kl_member m = p->member[i];
-		int n = m.draw || m.exact || !strcmp(m.band, KL_POOL_TWIN) ? 0 :
-									     spares(job, m.point);
+		int n = m.draw || m.exact || !strcmp(m.band, KL_POOL_TWIN) ?
+				0 :
+				count_spares(job, m.point);
 
 		snprintf(band, sizeof(band), "%s", m.band);
 		for (int d = 0; d < n; d++)
@@ -117,7 +118,7 @@ static void plan_spares(struct kl_pool *p, const struct kl_job *job, size_t firs
 	}
 }
 
-static void plan(struct kl_pool *p, const struct kl_job *job)
+static void plan_members(struct kl_pool *p, const struct kl_job *job)
 {
 	char band[32];
 
@@ -139,7 +140,7 @@ static void plan(struct kl_pool *p, const struct kl_job *job)
 			if (kl_job_band_at(json_array_get(job->bands, b), pt))
 				plan_add(p, pt, band, 0, false);
 		}
-		if (pt->perf && sweeps(job)) {
+		if (pt->perf && does_sweep(job)) {
 			plan_add(p, pt, "scale-up", 0, false);
 			plan_add(p, pt, "scale-down", 0, false);
 		}
@@ -147,7 +148,7 @@ static void plan(struct kl_pool *p, const struct kl_job *job)
 	}
 }
 
-static int build(struct kl_pool *p, const struct kl_job *job, const json_t *key)
+static int build_pool(struct kl_pool *p, const struct kl_job *job, const json_t *key)
 {
 	struct kl_poolbuild all = { .job = job, .dir = p->dir, .member = p->member, .n = p->n };
 	int err;
@@ -190,7 +191,7 @@ static int map_member(struct kl_pool *p, const struct kl_job *job, size_t i)
 	return 0;
 }
 
-static void unmap(struct kl_pool *p)
+static void unmap_pool(struct kl_pool *p)
 {
 	for (size_t i = 0; p->slot && i < p->n; i++) {
 		if (p->slot[i].at)
@@ -206,7 +207,7 @@ static int map_all(struct kl_pool *p, const struct kl_job *job)
 	for (size_t i = 0; i < p->n && err == 0; i++)
 		err = map_member(p, job, i);
 	if (err < 0)
-		unmap(p);
+		unmap_pool(p);
 	return err;
 }
 
@@ -301,7 +302,7 @@ int kl_pool_open(struct kl_pool **out, const struct kl_job *job)
 	int err = make_dir(job->pool);
 
 	p->dir = kl_strdup(job->pool);
-	plan(p, job);
+	plan_members(p, job);
 	p->slot = kl_calloc(p->n + 1, sizeof(*p->slot));
 	/* another worker of the operation may be building it right now */
 	if (err == 0)
@@ -310,7 +311,7 @@ int kl_pool_open(struct kl_pool **out, const struct kl_job *job)
 		return err;
 	if (!kl_poolkey_fresh(p->dir, job, key, &p->seed) || map_all(p, job) < 0) {
 		kl_error_clear();
-		err = build(p, job, key);
+		err = build_pool(p, job, key);
 		if (err == 0)
 			err = map_all(p, job);
 	}
@@ -326,7 +327,7 @@ int kl_pool_open(struct kl_pool **out, const struct kl_job *job)
 
 void kl_pool_free(struct kl_pool *p)
 {
-	unmap(p);
+	unmap_pool(p);
 	for (size_t i = 0; i < p->n; i++) {
 		struct kl_yard *y = (struct kl_yard *)p->member[i].yard;
 

@@ -55,7 +55,7 @@ static int part_init(struct part *p, char *now, const struct kl_job *job, const 
 	return kl_fill_band(p->other, job, m->point, m->band, seed, arg);
 }
 
-static size_t take(struct part *p, size_t i)
+static size_t take_part(struct part *p, size_t i)
 {
 	if (!memcmp(p->now + i * p->grain, p->other + i * p->grain, p->grain))
 		return 0;
@@ -69,7 +69,7 @@ static size_t take_one(struct part *p, struct kl_rng *rng)
 	size_t n = 0;
 
 	for (int k = 0; k < LOOKS && p->n && !n; k++)
-		n = take(p, kl_rng_below(rng, p->n));
+		n = take_part(p, kl_rng_below(rng, p->n));
 	return n;
 }
 
@@ -80,7 +80,7 @@ static size_t take_share(struct part *p, struct kl_rng *rng, unsigned of_64)
 
 	for (size_t i = 0; i < p->n; i++)
 		if ((p->n < 3 || (i > 0 && i + 1 < p->n)) && kl_rng_below(rng, 64) < of_64)
-			n += take(p, i);
+			n += take_part(p, i);
 	return n;
 }
 

@@ -24,7 +24,7 @@ struct audit {
 	json_t *problems, *notes;
 };
 
-__attribute__((format(printf, 2, 3))) static void add(json_t *list, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void add_finding(json_t *list, const char *fmt, ...)
 {
 	char text[400];
 	va_list ap;
@@ -53,15 +53,15 @@ static const char *rule_name(const struct kl_job *job, size_t arg)
 }
 
 /* 1: the rules pass this answer, 0: they do not, negative: an error. */
-static int passes(const struct audit *a, const struct kl_member *m, const struct kl_answer *x,
-		  struct kl_mismatch *where)
+static int does_pass(const struct audit *a, const struct kl_member *m, const struct kl_answer *x,
+		     struct kl_mismatch *where)
 {
 	struct kl_mismatch own;
 
 	return kl_answer_right(where ? where : &own, a->job, m, x);
 }
 
-static size_t elements(const struct kl_member *m, size_t arg)
+static size_t element_count(const struct kl_member *m, size_t arg)
 {
 	return (size_t)kl_point_elements(m->point, arg);
 }
@@ -77,12 +77,12 @@ static void check_yardstick(struct audit *a)
 		if (!kl_arg_is_output(&a->job->arg[i]) || a->job->arg[i].dtype != KL_F64)
 			continue;
 		if (rule && !strcmp(rule, "noise"))
-			add(a->problems,
-			    "rule noise cannot judge '%s': f64 has no honest yardstick",
-			    a->job->arg[i].name);
+			add_finding(a->problems,
+				    "rule noise cannot judge '%s': f64 has no honest yardstick",
+				    a->job->arg[i].name);
 		else
-			add(a->notes, "'%s' is f64: there is no honest yardstick",
-			    a->job->arg[i].name);
+			add_finding(a->notes, "'%s' is f64: there is no honest yardstick",
+				    a->job->arg[i].name);
 	}
 }
 
@@ -98,15 +98,16 @@ static int check_honest(struct audit *a)
 		for (size_t i = 0; i < a->job->nargs; i++)
 			if (m->honest[i] && a->job->arg[i].dtype != KL_F64)
 				kl_answer_put(&x, a->job, m, i, m->honest[i], false);
-		ok = passes(a, m, &x, &at);
+		ok = does_pass(a, m, &x, &at);
 		if (ok < 0)
 			return ok;
 		if (!ok)
-			add(a->problems,
-			    "the oracle in float does not pass for '%s' at '%s', band '%s': "
-			    "%s, wanted %s (%s)",
-			    a->job->arg[at.out].name, m->point->id, m->band, at.got, at.wanted,
-			    at.why);
+			add_finding(
+				a->problems,
+				"the oracle in float does not pass for '%s' at '%s', band '%s': "
+				"%s, wanted %s (%s)",
+				a->job->arg[at.out].name, m->point->id, m->band, at.got, at.wanted,
+				at.why);
 	}
 	return 0;
 }
@@ -136,7 +137,7 @@ static void scan_shares(void *ctx, size_t first, size_t last)
 		}
 }
 
-static double largest(const struct audit *a, const struct kl_member *m)
+static double largest_allowed(const struct audit *a, const struct kl_member *m)
 {
 	double most = 0;
 
@@ -144,7 +145,7 @@ static double largest(const struct audit *a, const struct kl_member *m)
 		enum kl_dtype t = a->job->arg[i].dtype;
 		struct scan s = { .t = kl_dtype_is_float(t) ? KL_F64 : t,
 				  .from = m->truth[i],
-				  .n = elements(m, i) };
+				  .n = element_count(m, i) };
 
 		if (!kl_arg_is_output(&a->job->arg[i]))
 			continue;
@@ -167,11 +168,11 @@ static void check_exceed(struct audit *a)
 
 		if (!must || !m->point->perf)
 			continue;
-		most = largest(a, m);
+		most = largest_allowed(a, m);
 		if (!(most > must))
-			add(a->problems,
-			    "no answer exceeds %g at '%s', band '%s': the largest is %g", must,
-			    m->point->id, m->band, most);
+			add_finding(a->problems,
+				    "no answer exceeds %g at '%s', band '%s': the largest is %g",
+				    must, m->point->id, m->band, most);
 	}
 }
 
@@ -214,7 +215,7 @@ static void mean_rows(void *ctx, size_t from, size_t to)
 static void put_row_mean(struct kl_answer *x, const struct kl_job *job, const struct kl_member *m,
 			 size_t out)
 {
-	size_t naxes = m->point->arg[out].naxes, n = elements(m, out);
+	size_t naxes = m->point->arg[out].naxes, n = element_count(m, out);
 	struct rows r = { .at = x->bytes[out], .t = job->arg[out].dtype };
 
 	r.row = naxes ? (size_t)m->point->arg[out].extent[naxes - 1] : 1;
@@ -228,7 +229,7 @@ static void put_row_mean(struct kl_answer *x, const struct kl_job *job, const st
 static void put_copy(struct kl_answer *x, const struct kl_job *job, const struct kl_member *m,
 		     size_t out, size_t in)
 {
-	size_t n = elements(m, out), have = elements(m, in),
+	size_t n = element_count(m, out), have = element_count(m, in),
 	       size = kl_dtype_bytes(job->arg[out].dtype);
 
 	for (size_t off = 0; off < n && have; off += have)
@@ -249,7 +250,7 @@ static int try_trivial(struct audit *a, const struct kl_member *m, const struct 
 	/* clang-format on */
 	KL_AUTO(kl_answer_release) struct kl_answer x = { 0 };
 	const struct kl_job *job = a->job;
-	size_t n = elements(m, out), size = kl_dtype_bytes(job->arg[out].dtype);
+	size_t n = element_count(m, out), size = kl_dtype_bytes(job->arg[out].dtype);
 	KL_AUTO(kl_freep) char *right = NULL;
 	int ok;
 
@@ -268,15 +269,16 @@ static int try_trivial(struct audit *a, const struct kl_member *m, const struct 
 		put_copy(&x, job, m, out, in);
 	/* where copying is the work, a copy is the right answer */
 	if (right && kl_par_same(right, x.bytes[out], n * size)) {
-		add(a->notes, "'%s' is a copy of '%s' at '%s': not held against it",
-		    job->arg[out].name, job->arg[in].name, m->point->id);
+		add_finding(a->notes, "'%s' is a copy of '%s' at '%s': not held against it",
+			    job->arg[out].name, job->arg[in].name, m->point->id);
 		return 0;
 	}
-	ok = passes(a, m, &x, NULL);
+	ok = does_pass(a, m, &x, NULL);
 	if (ok > 0)
-		add(a->problems, "rule %s of '%s' passes %s%s%s%s at '%s'", rule_name(job, out),
-		    job->arg[out].name, names[kind], kind == COPY ? "'" : "",
-		    kind == COPY ? job->arg[in].name : "", kind == COPY ? "'" : "", m->point->id);
+		add_finding(a->problems, "rule %s of '%s' passes %s%s%s%s at '%s'",
+			    rule_name(job, out), job->arg[out].name, names[kind],
+			    kind == COPY ? "'" : "", kind == COPY ? job->arg[in].name : "",
+			    kind == COPY ? "'" : "", m->point->id);
 	return ok < 0 ? ok : 0;
 }
 
@@ -293,7 +295,7 @@ static int trivial_for(struct audit *a, const struct kl_member *m, const struct 
 		err = try_trivial(a, m, previous, out, (enum trivial)kind, 0);
 	}
 	for (size_t in = 0; in < a->job->nargs && err == 0; in++)
-		if (kl_arg_is_input(&a->job->arg[in]) && elements(m, in))
+		if (kl_arg_is_input(&a->job->arg[in]) && element_count(m, in))
 			err = try_trivial(a, m, previous, out, COPY, in);
 	return err;
 }
@@ -309,7 +311,7 @@ static int check_trivial(struct audit *a)
 		if (!a->job->point[p].perf || !kl_pool_noise(a->pool, &a->job->point[p], m, 2))
 			continue;
 		for (size_t out = 0; out < a->job->nargs && err == 0; out++)
-			if (kl_arg_is_output(&a->job->arg[out]) && elements(m[0], out))
+			if (kl_arg_is_output(&a->job->arg[out]) && element_count(m[0], out))
 				err = trivial_for(a, m[0], m[1], out);
 	}
 	return err;
@@ -323,10 +325,10 @@ static void check_twins(struct audit *a)
 		const struct kl_point *pt = &a->job->point[p];
 
 		if (pt->perf && !kl_pool_twin(a->pool, pt))
-			add(a->notes,
-			    "no twin at '%s': no change of few elements changes an answer; "
-			    "answers kept by a part of the input may pass",
-			    pt->id);
+			add_finding(a->notes,
+				    "no twin at '%s': no change of few elements changes an answer; "
+				    "answers kept by a part of the input may pass",
+				    pt->id);
 	}
 }
 
@@ -336,17 +338,17 @@ static void check_judged(struct audit *a)
 {
 	for (size_t i = 0; i < a->job->nargs; i++)
 		if (kl_arg_is_output(&a->job->arg[i]) && !rule_name(a->job, i))
-			add(a->problems, "no rule judges output '%s'", a->job->arg[i].name);
+			add_finding(a->problems, "no rule judges output '%s'", a->job->arg[i].name);
 }
 
 /* -- every input matters ------------------------------------------------ */
 
 /* Other bytes for input `arg`; false: its fill leaves no other. */
-static int redraw(void *out, const struct audit *a, const struct kl_member *m, size_t arg,
-		  bool *other)
+static int redraw_member(void *out, const struct audit *a, const struct kl_member *m, size_t arg,
+			 bool *other)
 {
 	const struct kl_job_arg *x = &a->job->arg[arg];
-	size_t bytes = elements(m, arg) * kl_dtype_bytes(x->dtype);
+	size_t bytes = element_count(m, arg) * kl_dtype_bytes(x->dtype);
 	uint64_t seed = kl_rng_derive(m->seed, "redraw");
 	int err = kl_fill_band(out, a->job, m->point, m->band, seed, arg);
 
@@ -384,7 +386,7 @@ static int truth_passes(struct audit *a, struct kl_subject *oracle, const struct
 	for (size_t i = 0; i < a->job->nargs; i++)
 		if (kl_arg_is_output(&a->job->arg[i]))
 			kl_answer_put(&x, a->job, m, i, kl_subject_buffer(oracle, i), true);
-	return passes(a, m, &x, NULL);
+	return does_pass(a, m, &x, NULL);
 }
 
 enum moved { MOVED, STILL, NO_OTHER };
@@ -393,10 +395,10 @@ static int try_input(enum moved *out, struct audit *a, struct kl_subject *oracle
 		     const struct kl_member *m, size_t arg)
 {
 	const void *input[KL_JOB_MAX_ARGS];
-	KL_AUTO(kl_freep) char *own = kl_calloc(elements(m, arg) + 1,
+	KL_AUTO(kl_freep) char *own = kl_calloc(element_count(m, arg) + 1,
 						kl_dtype_bytes(a->job->arg[arg].dtype));
 	bool other;
-	int err = redraw(own, a, m, arg, &other);
+	int err = redraw_member(own, a, m, arg, &other);
 
 	if (err < 0)
 		return err;
@@ -467,12 +469,13 @@ static int check_inputs(struct audit *a)
 	}
 	for (size_t i = 0; i < a->job->nargs && err == 0; i++) {
 		if (seen[i] == STILL)
-			add(a->problems,
-			    "input '%s' does not matter: other values leave every answer right",
-			    a->job->arg[i].name);
+			add_finding(
+				a->problems,
+				"input '%s' does not matter: other values leave every answer right",
+				a->job->arg[i].name);
 		if (seen[i] == NO_OTHER)
-			add(a->notes, "input '%s' has a constant integer fill: not redrawn",
-			    a->job->arg[i].name);
+			add_finding(a->notes, "input '%s' has a constant integer fill: not redrawn",
+				    a->job->arg[i].name);
 	}
 	return err;
 }
@@ -491,7 +494,7 @@ static int lower_at(struct audit *a, const struct kl_member *m)
 	memcpy(input, m->input, sizeof(input));
 	for (size_t i = 0; i < a->job->nargs; i++) {
 		enum kl_dtype t = a->job->arg[i].dtype;
-		size_t n = kl_arg_is_input(&a->job->arg[i]) ? elements(m, i) : 0;
+		size_t n = kl_arg_is_input(&a->job->arg[i]) ? element_count(m, i) : 0;
 
 		if (!n || !kl_dtype_is_float(t))
 			continue;
@@ -502,17 +505,19 @@ static int lower_at(struct audit *a, const struct kl_member *m)
 		name = kl_tensor_lower_name(t);
 	}
 	if (!changed) {
-		add(a->notes, "%s at '%s': precision not audited",
-		    name ? "every float input is exact in the next lower format" : "no float input",
-		    m->point->id);
+		add_finding(a->notes, "%s at '%s': precision not audited",
+			    name ? "every float input is exact in the next lower format" :
+				   "no float input",
+			    m->point->id);
 	} else {
 		ok = kl_trial_oracle_start(&oracle, a->job, m->point, true);
 		if (ok == 0)
 			ok = truth_passes(a, oracle, m, input);
 		if (ok > 0)
-			add(a->problems,
-			    "the rules pass the truth of inputs rounded to %s at '%s': too loose",
-			    name, m->point->id);
+			add_finding(
+				a->problems,
+				"the rules pass the truth of inputs rounded to %s at '%s': too loose",
+				name, m->point->id);
 	}
 	for (size_t i = 0; i < KL_JOB_MAX_ARGS; i++)
 		free(own[i]);
@@ -534,7 +539,7 @@ static int check_lower(struct audit *a)
 
 /* -- all of it ---------------------------------------------------------- */
 
-static void report(json_t *result, struct audit *a)
+static void report_audit(json_t *result, struct audit *a)
 {
 	json_t *o = json_object();
 	size_t n = json_array_size(a->problems);
@@ -573,6 +578,6 @@ int kl_stage_audit(json_t *result, const struct kl_job *job, struct kl_pool *poo
 	if (err == 0)
 		err = check_lower(&a);
 	if (err == 0)
-		report(result, &a);
+		report_audit(result, &a);
 	return err;
 }

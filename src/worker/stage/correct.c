@@ -76,13 +76,13 @@ enum thrift {
 	LEAST /* and not each of them */
 };
 
-static int64_t cost(const struct course *c)
+static int64_t course_cost(const struct course *c)
 {
 	return c->r->cost[c->point - c->r->job->point];
 }
 
 /* Calls that would be made were they cheap. */
-static size_t full(const struct course *c)
+static size_t full_size(const struct course *c)
 {
 	return c->point->perf ? c->n + 14 : 3 * c->n + 2;
 }
@@ -90,34 +90,34 @@ static size_t full(const struct course *c)
 /*
  * Of what is known so far: costs only fall, so that what is left out is, if anything, too little.
  */
-static enum thrift thrift(const struct course *c)
+static enum thrift course_thrift(const struct course *c)
 {
-	if (cost(c) * (int64_t)full(c) <= POINT_NS)
+	if (course_cost(c) * (int64_t)full_size(c) <= POINT_NS)
 		return NONE;
-	return c->point->perf || cost(c) * (int64_t)(c->n + 2) <= POINT_NS ? LEAN : LEAST;
+	return c->point->perf || course_cost(c) * (int64_t)(c->n + 2) <= POINT_NS ? LEAN : LEAST;
 }
 
 /* How many inputs there is time for; the first, which is noise, twice. */
-static size_t affordable(const struct course *c)
+static size_t affordable_members(const struct course *c)
 {
-	int64_t n = POINT_NS / (cost(c) ? cost(c) : 1) - 1;
+	int64_t n = POINT_NS / (course_cost(c) ? course_cost(c) : 1) - 1;
 
 	return n < 2 ? 2 : (size_t)n;
 }
 
-static void say(json_t *notes, const struct course *c)
+static void note_course(json_t *notes, const struct course *c)
 {
 	int64_t made = c->r->made[c->point - c->r->job->point];
 	size_t met = 0;
 
-	if (thrift(c) == NONE || c->r->class)
+	if (course_thrift(c) == NONE || c->r->class)
 		return;
 	for (size_t i = 0; i < c->n; i++)
 		met += c->r->passed[0][c->all[i]] || c->r->passed[1][c->all[i]];
 	kl_blocks_note(notes,
 		       "%s: calls of %.2g s: %" PRId64 " made to judge the answers, %zu of %zu "
 		       "inputs",
-		       c->point->id, (double)cost(c) / 1e9, made, met, c->n);
+		       c->point->id, (double)course_cost(c) / 1e9, made, met, c->n);
 }
 
 /* -- performance points --------------------------------------------------- */
@@ -127,7 +127,7 @@ static void say(json_t *notes, const struct course *c)
  * turns. Each is met before the other once, so that what is wrong after the other
  * alone was kept. Where there is no twin, another input stands in for it.
  */
-static int twins(struct kl_inquiry *r, struct kl_round v, size_t first, size_t other, bool twin)
+static int run_twins(struct kl_inquiry *r, struct kl_round v, size_t first, size_t other, bool twin)
 {
 	const size_t order[] = { first, other, first, other }, turned[] = { other, first };
 	int err;
@@ -147,16 +147,16 @@ static bool leave_perf(const void *ctx, size_t i)
 {
 	const struct course *c = ctx;
 
-	if (cost(c) > VERY_DEAR_NS && kl_pool_get(c->r->pool, c->member[i])->draw > 1)
+	if (course_cost(c) > VERY_DEAR_NS && kl_pool_get(c->r->pool, c->member[i])->draw > 1)
 		return true;
-	return i == c->spare && thrift(c) == NONE;
+	return i == c->spare && course_thrift(c) == NONE;
 }
 
 /*
  * Every second member from `side` on; the twin after its sibling, where it would not come
  * otherwise.
  */
-static int half(struct course *c, struct kl_round v, size_t side)
+static int run_half(struct course *c, struct kl_round v, size_t side)
 {
 	KL_AUTO(kl_freep) size_t *order = kl_calloc(c->n + 1, sizeof(*order));
 
@@ -198,16 +198,16 @@ static int perf_point(struct course *c, bool alone)
 			.where = "",
 		};
 
-		err = half(c, v, side);
+		err = run_half(c, v, side);
 		v.member = again;
 		v.n = 4;
-		if (thrift(c) != NONE) {
+		if (course_thrift(c) != NONE) {
 			/* where no other point can show it, once at least */
 			v.member = again + 1;
 			v.n = alone && side == 0;
 		}
 		if (err == 0 && !r->class && v.n == 4 && side == 0)
-			err = twins(r, v, c->all[0], c->twin ? c->all[n] : next, c->twin);
+			err = run_twins(r, v, c->all[0], c->twin ? c->all[n] : next, c->twin);
 		else if (err == 0 && !r->class && v.n)
 			err = kl_inquiry_round(r, &v);
 		kl_kept_release(&kept);
@@ -243,20 +243,20 @@ static void draw_order(struct course *c)
 static bool leave_also(const void *ctx, size_t i)
 {
 	const struct course *c = ctx;
-	enum thrift now = thrift(c);
+	enum thrift now = course_thrift(c);
 
 	if (now == NONE)
 		return false;
 	if (i == c->n)
 		return now == LEAST || c->first;
-	return i % c->step != c->first || (now == LEAST && i >= affordable(c));
+	return i % c->step != c->first || (now == LEAST && i >= affordable_members(c));
 }
 
 static bool leave_backward(const void *ctx, size_t i)
 {
 	const struct course *c = ctx;
 
-	return thrift(c) != NONE && i + 1 < c->n;
+	return course_thrift(c) != NONE && i + 1 < c->n;
 }
 
 /* Inputs that were left out before calls turned out cheaper than the first ones. */
@@ -269,7 +269,7 @@ static int catch_up(struct course *c, struct kl_round v)
 	v.watch = SIZE_MAX;
 	v.member = order;
 	v.n = 0;
-	for (size_t i = 0; i < c->n && thrift(c) != LEAST; i++)
+	for (size_t i = 0; i < c->n && course_thrift(c) != LEAST; i++)
 		if (!c->r->passed[0][c->all[i]] && !c->r->passed[1][c->all[i]])
 			order[v.n++] = c->all[i];
 	return v.n ? kl_inquiry_round(c->r, &v) : 0;
@@ -347,7 +347,7 @@ static size_t soak_point(const struct kl_inquiry *r)
 }
 
 /* In one process with changing inputs: for kernels that are right a few times only. */
-static int soak(struct kl_inquiry *r)
+static int soak_members(struct kl_inquiry *r)
 {
 	size_t order[SOAK_CALLS + SOAK_MORE], p = soak_point(r);
 	struct kl_round v = { .member = order, .watch = SIZE_MAX, .where = "soak: " };
@@ -381,14 +381,14 @@ static int all_points(struct kl_inquiry *r, json_t *notes)
 			continue;
 		course_init(&c, r, pt);
 		err = pt->perf ? perf_point(&c, !also) : also_point(&c);
-		say(notes, &c);
+		note_course(notes, &c);
 	}
-	return err < 0 || r->class ? err : soak(r);
+	return err < 0 || r->class ? err : soak_members(r);
 }
 
 /* -- result ------------------------------------------------------------- */
 
-static int64_t cases(const struct kl_inquiry *r)
+static int64_t count_cases(const struct kl_inquiry *r)
 {
 	int64_t n = 0;
 
@@ -397,7 +397,7 @@ static int64_t cases(const struct kl_inquiry *r)
 	return n;
 }
 
-static void report(json_t *result, struct kl_inquiry *r, json_t *notes)
+static void report_inquiry(json_t *result, struct kl_inquiry *r, json_t *notes)
 {
 	json_t *o = json_object(), *seeds = json_array();
 	double ppm = r->margin * 1e6;
@@ -406,7 +406,7 @@ static void report(json_t *result, struct kl_inquiry *r, json_t *notes)
 	snprintf(seed, sizeof(seed), "%" PRIu64, kl_pool_seed(r->pool));
 	json_array_append_new(seeds, json_string(seed));
 	kl_json_set(o, "seeds", seeds);
-	kl_json_set_int(o, "cases", cases(r));
+	kl_json_set_int(o, "cases", count_cases(r));
 	kl_json_set_int(o, "calls", r->calls);
 	kl_json_set_int(o, "elements", r->elements);
 	/* infinite where no error at all was allowed */
@@ -434,6 +434,6 @@ int kl_stage_correct(json_t *result, const struct kl_job *job, struct kl_pool *p
 	kl_inquiry_init(&r, job, pool, 2 * kl_pool_size(pool) + SOAK_CALLS + SOAK_MORE);
 	err = all_points(&r, notes);
 	if (err == 0)
-		report(result, &r, notes);
+		report_inquiry(result, &r, notes);
 	return err;
 }

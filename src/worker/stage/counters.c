@@ -63,7 +63,7 @@ static int write_job(const char *path, const json_t *doc)
 	return kl_fs_put(path, text.ptr, text.len, 0600);
 }
 
-static int run(json_t **launches, const struct kl_job *job, const char *file)
+static int run_ncu(json_t **launches, const struct kl_job *job, const char *file)
 {
 	KL_AUTO(kl_freep) char *self = NULL, *ncu = NULL;
 	KL_AUTO(kl_freep) char *log = kl_asprintf("%s.csv", file);
@@ -89,7 +89,7 @@ static int run(json_t **launches, const struct kl_job *job, const char *file)
 	return kl_ncu_run(launches, &look);
 }
 
-static int count(json_t **launches, const struct kl_job *job, const json_t *doc)
+static int count_launches(json_t **launches, const struct kl_job *job, const json_t *doc)
 {
 	KL_AUTO(kl_freep) char *file = kl_asprintf("%s/counters-%d", job->pool, (int)getpid());
 	const struct kl_gpu_facts *gpu = kl_gpu_keep_facts(job->gpu);
@@ -101,7 +101,7 @@ static int count(json_t **launches, const struct kl_job *job, const json_t *doc)
 	if ((err = write_job(file, doc)) < 0)
 		return err;
 	setenv(KL_GPU_LOCKED, gpu->uuid, 1);
-	err = run(launches, job, file);
+	err = run_ncu(launches, job, file);
 	unsetenv(KL_GPU_LOCKED);
 	unlink(file);
 	return err;
@@ -111,7 +111,7 @@ static int count(json_t **launches, const struct kl_job *job, const json_t *doc)
 int kl_stage_counters(json_t *result, const struct kl_job *job, const json_t *doc)
 {
 	json_t *o = json_object(), *launches = NULL, *notes = json_array();
-	int err = count(&launches, job, doc);
+	int err = count_launches(&launches, job, doc);
 
 	if (err < 0)
 		kl_blocks_note(notes, "no counters: %s", kl_error_last());

@@ -25,8 +25,8 @@ void kl_kept_release(struct kl_kept *k)
 
 /* -- failures ----------------------------------------------------------- */
 
-static void fail(struct kl_inquiry *r, const char *class, const struct kl_member *m,
-		 const struct kl_mismatch *x, const char *why)
+static void set_failure(struct kl_inquiry *r, const char *class, const struct kl_member *m,
+			const struct kl_mismatch *x, const char *why)
 {
 	r->class = class;
 	r->failure = kl_failure(r->job, m, x, why);
@@ -42,7 +42,7 @@ static void fail_at(struct kl_inquiry *r, const char *class, const struct kl_mem
 	size_t n = 0;
 
 	snprintf(text, sizeof(text), "%s%s", where, why);
-	fail(r, class, m, x, text);
+	set_failure(r, class, m, x, text);
 	at[0] = '\0';
 	for (size_t i = 0; i < x->naxes; i++)
 		n += (size_t)snprintf(at + n, sizeof(at) - n, "%s%" PRId64, i ? "," : "",
@@ -57,7 +57,7 @@ static void fail_call(struct kl_inquiry *r, const struct kl_member *m, const str
 	char what[240];
 
 	snprintf(what, sizeof(what), "the kernel %s", end->what);
-	fail(r, kl_failure_class(end->end), m, NULL, what);
+	set_failure(r, kl_failure_class(end->end), m, NULL, what);
 }
 
 /* Poison the outputs again as before the call: a place that looks the same was never written. */
@@ -126,7 +126,7 @@ static bool inputs_unchanged(struct kl_inquiry *r, struct kl_subject *s, const s
 		    kl_par_same(kl_subject_buffer(s, i), m->input[i], kl_subject_bytes(s, i)))
 			continue;
 		snprintf(why, sizeof(why), "input '%s' was changed by the call", a->name);
-		fail(r, "cheat", m, NULL, why);
+		set_failure(r, "cheat", m, NULL, why);
 		return false;
 	}
 	return true;
@@ -203,8 +203,8 @@ static void keep_right(struct kl_inquiry *r, struct kl_subject *s, size_t member
 }
 
 /* As kl_compare. What has the bits of a right answer is right; whatever differs is looked at. */
-static int judge(struct kl_mismatch *x, struct kl_inquiry *r, struct kl_subject *s, size_t member,
-		 const void *const *got)
+static int judge_member(struct kl_mismatch *x, struct kl_inquiry *r, struct kl_subject *s,
+			size_t member, const void *const *got)
 {
 	const struct kl_member *m = kl_pool_get(r->pool, member);
 	int err;
@@ -243,7 +243,7 @@ static int one_call(struct kl_inquiry *r, struct kl_subject *s, const struct kl_
 	for (size_t i = 0; i < r->job->nargs; i++)
 		if (kl_arg_is_output(&r->job->arg[i]))
 			got[i] = kl_subject_buffer(s, i);
-	err = judge(&x, r, s, member, got);
+	err = judge_member(&x, r, s, member, got);
 	if (err < 0 && err != KL_ENO)
 		return err;
 	r->elements += x.elements;
@@ -275,7 +275,7 @@ int kl_inquiry_round(struct kl_inquiry *r, const struct kl_round *v)
 	int err = kl_subject_start(&s, r->job, v->point, &spec);
 
 	if (err == KL_EINVALID) {
-		fail(r, "launch", kl_pool_get(r->pool, v->member[0]), NULL, kl_error_last());
+		set_failure(r, "launch", kl_pool_get(r->pool, v->member[0]), NULL, kl_error_last());
 		kl_error_clear();
 		return 0;
 	}

@@ -43,14 +43,14 @@ struct profile {
 /* -- one measurement ------------------------------------------------------- */
 
 /* A comparison that does not work out is left, not held against the candidate. */
-static int drop(struct profile *p, enum kl_blocks_who who, const char *why)
+static int drop_side(struct profile *p, enum kl_blocks_who who, const char *why)
 {
 	kl_blocks_note(p->notes, "%s is not compared: %s", p->blocks.subject[who].what, why);
 	p->blocks.subject[who].there = false;
 	return 0;
 }
 
-static void begin(void *ctx)
+static void begin_block(void *ctx)
 {
 	struct profile *p = ctx;
 
@@ -64,7 +64,8 @@ static int fail_visit(struct profile *p, const struct kl_visit *v)
 		       kl_profile_fail_wrong(p->result, p->job, v->at, &v->mismatch, v->kept);
 }
 
-static int take(struct profile *p, enum kl_blocks_who who, const struct kl_visit *v, double *log_ns)
+static int take_visit(struct profile *p, enum kl_blocks_who who, const struct kl_visit *v,
+		      double *log_ns)
 {
 	bool candidate = who == KL_BLOCKS_CANDIDATE || who == KL_BLOCKS_AGAIN;
 
@@ -78,7 +79,8 @@ static int take(struct profile *p, enum kl_blocks_who who, const struct kl_visit
 	if (!kl_visit_ok(v)) {
 		if (candidate)
 			return fail_visit(p, v);
-		return drop(p, who, v->call.end != KL_CALL_OK ? v->call.what : v->mismatch.why);
+		return drop_side(p, who,
+				 v->call.end != KL_CALL_OK ? v->call.what : v->mismatch.why);
 	}
 	if (candidate && v->least_wall_ns + FLOOR_SLACK_NS < p->point->floor_ns)
 		return kl_profile_fail(p->result, "cheat",
@@ -95,7 +97,7 @@ static int take(struct profile *p, enum kl_blocks_who who, const struct kl_visit
 	return 0;
 }
 
-static int sample(void *ctx, enum kl_blocks_who who, double *log_ns)
+static int take_sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 {
 	struct profile *p = ctx;
 	struct kl_visit_plan plan = { .job = p->job,
@@ -110,10 +112,10 @@ static int sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 	int err = kl_visit(&v, &plan);
 
 	if (err < 0 && (who == KL_BLOCKS_PARENT || who == KL_BLOCKS_BASELINE))
-		return drop(p, who, kl_error_last());
+		return drop_side(p, who, kl_error_last());
 	if (err == KL_EINVALID)
 		return kl_profile_fail(p->result, "launch", "%s", kl_error_last());
-	return err < 0 ? err : take(p, who, &v, log_ns);
+	return err < 0 ? err : take_visit(p, who, &v, log_ns);
 }
 
 /* -- the machine ------------------------------------------------------------ */
@@ -201,8 +203,8 @@ static int profile_point(struct profile *p, const struct kl_point *pt, struct kl
 	p->blocks = (struct kl_blocks){ .min = (size_t)p->job->profile_min_blocks,
 					.max_ms = max_ms,
 					.rng = &p->rng,
-					.sample = sample,
-					.begin = begin,
+					.sample = take_sample,
+					.begin = begin_block,
 					.ctx = p };
 	set_subjects(p, cpu);
 	if ((err = kl_blocks_run(&p->blocks)) < 0)
@@ -233,7 +235,7 @@ static int profile_points(struct profile *p, struct kl_pool *pool, json_t *point
 	return err < 0 ? err : 0;
 }
 
-static void release(struct profile *p)
+static void release_profile(struct profile *p)
 {
 	kl_blocks_release(&p->blocks);
 	kl_subject_memory_release(&p->memory);
@@ -242,7 +244,7 @@ static void release(struct profile *p)
 
 int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *pool)
 {
-	KL_AUTO(release) struct profile p = { .result = result, .job = job };
+	KL_AUTO(release_profile) struct profile p = { .result = result, .job = job };
 	json_t *out = json_object(), *points = json_array();
 	cpu_set_t before, one;
 	int ours, theirs, err;

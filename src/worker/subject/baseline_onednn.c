@@ -74,7 +74,7 @@ struct conv {
 	dnnl_primitive_t reorder, primitive;
 };
 
-static void run(void *state)
+static void run_conv(void *state)
 {
 	struct conv *c = state;
 	dnnl_exec_arg_t pack[] = { { DNNL_ARG_FROM, c->w }, { DNNL_ARG_TO, c->packed } };
@@ -90,7 +90,7 @@ static void run(void *state)
 	c->api.dnnl_stream_wait(c->stream);
 }
 
-static int load(struct api *api)
+static int load_onednn(struct api *api)
 {
 	KL_AUTO(kl_freep) char *name = kl_asprintf("libdnnl.so.%d", DNNL_VERSION_MAJOR);
 	void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
@@ -110,7 +110,8 @@ static int load(struct api *api)
 	return 0;
 }
 
-static bool describe(struct conv *c, md_t *out, const dnnl_dims_t dims, dnnl_format_tag_t tag)
+static bool describe_layout(struct conv *c, md_t *out, const dnnl_dims_t dims,
+			    dnnl_format_tag_t tag)
 {
 #if DNNL_VERSION_MAJOR >= 3
 	return c->api.dnnl_memory_desc_create_with_tag(out, 4, dims, dnnl_f32, tag) == dnnl_success;
@@ -119,7 +120,7 @@ static bool describe(struct conv *c, md_t *out, const dnnl_dims_t dims, dnnl_for
 #endif
 }
 
-static bool choose(struct conv *c)
+static bool choose_layouts(struct conv *c)
 {
 	static const dnnl_dims_t strides = { 1, 1 }, dilates = { 0, 0 }, pad = { 1, 1 };
 #if DNNL_VERSION_MAJOR >= 3
@@ -153,7 +154,7 @@ static bool pack_weights(struct conv *c, md_in_t packed_md)
 	       c->api.dnnl_primitive_create(&c->reorder, pd) == dnnl_success;
 }
 
-static int build(struct conv *c, const int64_t dim[5], void *x, void *w, void *y)
+static int build_conv(struct conv *c, const int64_t dim[5], void *x, void *w, void *y)
 {
 	const dnnl_dims_t xd = { dim[0], dim[3], dim[1], dim[2] }, wd = { dim[4], dim[3], 3, 3 };
 	const dnnl_dims_t yd = { dim[0], dim[4], dim[1], dim[2] };
@@ -161,9 +162,10 @@ static int build(struct conv *c, const int64_t dim[5], void *x, void *w, void *y
 	if (c->api.dnnl_engine_create(&c->engine, dnnl_cpu, 0) != dnnl_success ||
 	    c->api.dnnl_stream_create(&c->stream, c->engine, dnnl_stream_default_flags) !=
 		    dnnl_success ||
-	    !describe(c, &c->x_md, xd, dnnl_nhwc) || !describe(c, &c->w_md, wd, dnnl_ohwi) ||
-	    !describe(c, &c->y_md, yd, dnnl_nhwc) ||
-	    !describe(c, &c->any_md, wd, dnnl_format_tag_any) || !choose(c) ||
+	    !describe_layout(c, &c->x_md, xd, dnnl_nhwc) ||
+	    !describe_layout(c, &c->w_md, wd, dnnl_ohwi) ||
+	    !describe_layout(c, &c->y_md, yd, dnnl_nhwc) ||
+	    !describe_layout(c, &c->any_md, wd, dnnl_format_tag_any) || !choose_layouts(c) ||
 	    c->api.dnnl_memory_create(&c->x, IN(c->x_md), c->engine, x) != dnnl_success ||
 	    c->api.dnnl_memory_create(&c->w, IN(c->w_md), c->engine, w) != dnnl_success ||
 	    c->api.dnnl_memory_create(&c->y, IN(c->y_md), c->engine, y) != dnnl_success ||
@@ -195,9 +197,10 @@ int kl_baseline_onednn_conv2d(struct kl_baseline_call *out, const struct kl_wire
 	    !kl_baseline_f32(w, y, (int64_t[]){ dim[0], dim[1], dim[2], dim[4] }, 4))
 		return kl_error(KL_ECANNOT, "needs f32 in [N,H,W,C], in [F,3,3,C] and out "
 					    "[N,H,W,F], and no other argument");
-	if ((err = load(&c.api)) < 0 || (err = build(&c, dim, data[x], data[k], data[y])) < 0)
+	if ((err = load_onednn(&c.api)) < 0 ||
+	    (err = build_conv(&c, dim, data[x], data[k], data[y])) < 0)
 		return err;
-	*out = (struct kl_baseline_call){ .run = run, .state = &c };
+	*out = (struct kl_baseline_call){ .run = run_conv, .state = &c };
 	return 0;
 }
 #endif

@@ -20,7 +20,7 @@ struct sgemm {
 	float *c;
 };
 
-static void run(void *state)
+static void run_gemm(void *state)
 {
 	struct sgemm *s = state;
 
@@ -28,7 +28,7 @@ static void run(void *state)
 	      0.0f, s->c, s->n);
 }
 
-static int load(sgemm_fn *out)
+static int load_openblas(sgemm_fn *out)
 {
 	void *lib = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
 
@@ -65,7 +65,7 @@ int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wir
 	    !kl_baseline_f32(w, c, (int64_t[]){ dim[0], dim[1] }, 2))
 		return kl_error(KL_ECANNOT, "needs f32 in [M,K], in [K,N] and out [M,N], "
 					    "and no other argument");
-	if ((err = load(&s.fn)) < 0)
+	if ((err = load_openblas(&s.fn)) < 0)
 		return err;
 	s.m = (int)dim[0];
 	s.n = (int)dim[1];
@@ -73,6 +73,6 @@ int kl_baseline_openblas_sgemm(struct kl_baseline_call *out, const struct kl_wir
 	s.a = data[a];
 	s.b = data[b];
 	s.c = data[c];
-	*out = (struct kl_baseline_call){ .run = run, .state = &s };
+	*out = (struct kl_baseline_call){ .run = run_gemm, .state = &s };
 	return 0;
 }

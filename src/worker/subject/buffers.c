@@ -5,7 +5,8 @@
 #include "worker/subject/poison.h"
 #include "worker/subject/subject_state.h"
 
-static void fill(unsigned char *p, size_t n, enum kl_dtype t, struct kl_rng *r, bool like_an_answer)
+static void fill_random(unsigned char *p, size_t n, enum kl_dtype t, struct kl_rng *r,
+			bool like_an_answer)
 {
 	uint64_t keep, set, word;
 
@@ -30,8 +31,8 @@ void kl_cpu_subject_poison(struct kl_cpu_subject *s, uint64_t seed)
 			continue;
 		kl_rng_seed(&r, kl_rng_derive(seed, s->name[i]));
 		if (a->role == KL_ROLE_OUT)
-			fill(t->map + a->offset, a->bytes, a->dtype, &r, seed & 1);
-		fill(t->slack, t->nslack, a->dtype, &r, false);
+			fill_random(t->map + a->offset, a->bytes, a->dtype, &r, seed & 1);
+		fill_random(t->slack, t->nslack, a->dtype, &r, false);
 		memcpy(t->map + (a->offset ? 0 : a->bytes), t->slack, t->nslack);
 	}
 }
@@ -46,7 +47,7 @@ static bool has_clflushopt(void)
 	return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & (1u << 23));
 }
 
-static void flush(unsigned char *p, size_t n, bool opt)
+static void flush_lines(unsigned char *p, size_t n, bool opt)
 {
 	for (size_t i = 0; i < n; i += 64) {
 		if (opt) /* clflushopt, for assemblers and -march that lack it */
@@ -63,7 +64,7 @@ void kl_cpu_subject_flush(struct kl_cpu_subject *s)
 	/* lines are evicted by their physical address, hence from the child's processor too */
 	for (uint32_t i = 0; i < s->wire->nargs; i++)
 		if (s->wire->arg[i].tensor)
-			flush(s->tensor[i].map, s->wire->arg[i].map_bytes, opt);
+			flush_lines(s->tensor[i].map, s->wire->arg[i].map_bytes, opt);
 	__asm__ volatile("mfence" ::: "memory");
 }
 #else

@@ -39,25 +39,25 @@ int64_t kl_call_now(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static inline void relax(void)
+static inline void relax_core(void)
 {
 #ifdef __x86_64__
 	__builtin_ia32_pause();
 #endif
 }
 
-static uint64_t load(const uint64_t *word)
+static uint64_t load_word(const uint64_t *word)
 {
 	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-static void store(uint64_t *word, uint64_t value)
+static void store_word(uint64_t *word, uint64_t value)
 {
 	__atomic_store_n(word, value, __ATOMIC_SEQ_CST);
 }
 
 /* Give the processor away between looks, unless the moment matters. */
-static void idle(const struct kl_cpu_subject *s, int64_t waited)
+static void idle_wait(const struct kl_cpu_subject *s, int64_t waited)
 {
 	struct timespec t = { 0, 20 * US };
 
@@ -77,9 +77,9 @@ static enum seen wait_word(struct kl_cpu_subject *s, const uint64_t *word, uint6
 	int64_t begin = kl_call_now(), now;
 
 	for (unsigned n = 1;; n++) {
-		if (load(word) == want)
+		if (load_word(word) == want)
 			return SEEN;
-		relax();
+		relax_core();
 		if (n % 512)
 			continue;
 		if (kl_trace_poll(s->pid, ev)) {
@@ -90,7 +90,7 @@ static enum seen wait_word(struct kl_cpu_subject *s, const uint64_t *word, uint6
 		now = kl_call_now();
 		if (now - begin > limit)
 			return LATE;
-		idle(s, now - begin);
+		idle_wait(s, now - begin);
 	}
 }
 
@@ -121,9 +121,9 @@ static enum seen wait_trap(struct kl_cpu_subject *s, int64_t limit, struct kl_tr
 			kl_trace_interrupt(s->pid);
 			asked = true;
 		}
-		relax();
+		relax_core();
 		if (asked) /* it may need our processor to get there */
-			idle(s, now - begin);
+			idle_wait(s, now - begin);
 	}
 }
 
@@ -138,11 +138,11 @@ static bool at_home(struct kl_cpu_subject *s, const struct kl_trace_event *ev)
 }
 
 /* Out of the trap, back to where it was first: nothing but the stub runs until it sees a nonce. */
-static bool release(struct kl_cpu_subject *s, uint64_t go, struct kl_call *out)
+static bool release_child(struct kl_cpu_subject *s, uint64_t go, struct kl_call *out)
 {
-	store(&s->control->go, go);
-	store(&s->control->ready, ~(uint64_t)0);
-	store(&s->control->done, 0);
+	store_word(&s->control->go, go);
+	store_word(&s->control->ready, ~(uint64_t)0);
+	store_word(&s->control->done, 0);
 	if (!kl_trace_set_regs(s->pid, &s->home)) {
 		kl_outcome_kill(s, out, KL_CALL_FAULT, "vanished between two calls");
 		return false;
@@ -152,11 +152,11 @@ static bool release(struct kl_cpu_subject *s, uint64_t go, struct kl_call *out)
 }
 
 /* The child waits in the stub for the next nonce. */
-static bool arm(struct kl_cpu_subject *s, struct kl_call *out)
+static bool arm_call(struct kl_cpu_subject *s, struct kl_call *out)
 {
 	struct kl_trace_event ev;
 
-	if (s->traced && !release(s, 0, out))
+	if (s->traced && !release_child(s, 0, out))
 		return false;
 	switch (wait_word(s, &s->control->ready, s->traced ? 0 : s->last, READY_NS, &ev)) {
 	case SEEN:
@@ -239,7 +239,7 @@ static bool end_traced(struct kl_cpu_subject *s, const struct kl_trace_event *st
 	*trap = kl_call_now();
 	if (at_home(s, &ev))
 		return true;
-	if (ev.kind == KL_TRACE_SIGNAL && ev.signal == SIGTRAP && load(&s->control->done))
+	if (ev.kind == KL_TRACE_SIGNAL && ev.signal == SIGTRAP && load_word(&s->control->done))
 		kl_outcome_kill(s, out, KL_CALL_CHEAT,
 				"left the call with another stack, or from another place");
 	else
@@ -295,13 +295,13 @@ static bool one_call(struct kl_cpu_subject *s, bool empty, struct times *t, stru
 	 * perhaps on the processor that we would need to write it.
 	 */
 	at_once = s->traced && !s->precise;
-	if (!at_once && !arm(s, out))
+	if (!at_once && !arm_call(s, out))
 		return false;
 	used = processor_ns(s);
 	t->go = kl_call_now();
 	if (!at_once)
-		store(&s->control->go, nonce);
-	else if (!release(s, nonce, out))
+		store_word(&s->control->go, nonce);
+	else if (!release_child(s, nonce, out))
 		return false;
 	seen = wait_word(s, &s->control->done, nonce, s->call_ms * MS, &ev);
 	t->done = t->trap = kl_call_now();
@@ -370,7 +370,7 @@ static int first_trap(struct kl_cpu_subject *s)
 	while (!kl_trace_poll(s->pid, &ev)) {
 		if (kl_call_now() - begin > READY_NS)
 			return kl_error(KL_EIO, "the kernel's process does not answer");
-		idle(s, kl_call_now() - begin);
+		idle_wait(s, kl_call_now() - begin);
 	}
 	if (ev.kind != KL_TRACE_SIGNAL || !at_home(s, &ev) ||
 	    !kl_trace_get_regs(s->pid, &s->home)) {

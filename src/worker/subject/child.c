@@ -48,7 +48,7 @@ static int map_plan(struct child *c)
 	return 0;
 }
 
-static int pin(int cpu)
+static int pin_core(int cpu)
 {
 	cpu_set_t set;
 
@@ -62,7 +62,7 @@ static int pin(int cpu)
 }
 
 /* `bytes` of space with KL_WIRE_GUARD of nothing on both sides. */
-static int reserve(uint64_t *at, uint64_t bytes)
+static int reserve_range(uint64_t *at, uint64_t bytes)
 {
 	void *p = mmap(NULL, bytes + 2 * KL_WIRE_GUARD, PROT_NONE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -83,7 +83,7 @@ static int map_tensors(struct child *c)
 
 		if (!a->tensor)
 			continue;
-		if ((err = reserve(&c->hello.map[i], a->map_bytes)) < 0)
+		if ((err = reserve_range(&c->hello.map[i], a->map_bytes)) < 0)
 			return err;
 		if (mmap((void *)c->hello.map[i], a->map_bytes, prot,
 			 MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd++, 0) == MAP_FAILED)
@@ -100,7 +100,7 @@ static int give_arena(void *object, int64_t bytes, bool dirty)
 
 	if (!a || bytes <= 0)
 		return 0;
-	if ((err = reserve(&at, (uint64_t)bytes)) < 0)
+	if ((err = reserve_range(&at, (uint64_t)bytes)) < 0)
 		return err;
 	if (mmap((void *)at, (size_t)bytes, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
@@ -112,7 +112,7 @@ static int give_arena(void *object, int64_t bytes, bool dirty)
 	return 0;
 }
 
-static int load(struct child *c)
+static int load_subject(struct child *c)
 {
 	const struct kl_wire *w = c->plan;
 	void *data[KL_JOB_MAX_ARGS] = { NULL }, *object;
@@ -139,7 +139,7 @@ static int build_frame(struct child *c)
 			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (c->frame == MAP_FAILED)
 		return kl_error_errno("no memory for the call frame");
-	if ((err = load(c)) < 0 ||
+	if ((err = load_subject(c)) < 0 ||
 	    (err = kl_signature_prepare(c->frame, c->plan, c->hello.map)) < 0)
 		return err;
 	if (mprotect(c->frame, sizeof(*c->frame), PROT_READ) < 0)
@@ -147,12 +147,12 @@ static int build_frame(struct child *c)
 	return 0;
 }
 
-static int prepare(struct child *c)
+static int prepare_child(struct child *c)
 {
 	int err;
 
 	if ((err = kl_seal_limits()) < 0 || (err = map_plan(c)) < 0 ||
-	    (err = pin(c->plan->cpu)) < 0 || (err = map_tensors(c)) < 0)
+	    (err = pin_core(c->plan->cpu)) < 0 || (err = map_tensors(c)) < 0)
 		return err;
 	return build_frame(c);
 }
@@ -191,7 +191,7 @@ int kl_child_main(void)
 	struct child c = { 0 };
 	int answer, sealed;
 
-	answer = say_hello(&c, prepare(&c));
+	answer = say_hello(&c, prepare_child(&c));
 	if (answer < 0)
 		return KL_CHILD_NOT_READY;
 	sealed = !c.plan->baseline;

@@ -154,7 +154,7 @@ static bool near_tensor(struct kl_cpu_subject *s, uint64_t addr, struct kl_call 
 	return false;
 }
 
-static void segmentation(struct kl_cpu_subject *s, struct kl_call *out)
+static void explain_segv(struct kl_cpu_subject *s, struct kl_call *out)
 {
 	const char *name;
 	uint64_t addr;
@@ -186,14 +186,14 @@ static void segmentation(struct kl_cpu_subject *s, struct kl_call *out)
 		kl_outcome_kill(s, out, KL_CALL_FAULT, "access to unmapped or protected memory");
 }
 
-static void signalled(struct kl_cpu_subject *s, int sig, struct kl_call *out)
+static void set_signalled(struct kl_cpu_subject *s, int sig, struct kl_call *out)
 {
 	switch (sig) {
 	case SIGSYS:
 		system_call(s, out);
 		break;
 	case SIGSEGV:
-		segmentation(s, out);
+		explain_segv(s, out);
 		break;
 	case SIGILL:
 		kl_outcome_kill(s, out, KL_CALL_FAULT, "illegal instruction");
@@ -214,7 +214,7 @@ static void signalled(struct kl_cpu_subject *s, int sig, struct kl_call *out)
 	}
 }
 
-static void ended(struct kl_cpu_subject *s, int status, struct kl_call *out)
+static void set_ended(struct kl_cpu_subject *s, int status, struct kl_call *out)
 {
 	if (!WIFSIGNALED(status))
 		kl_outcome_kill(s, out, KL_CALL_EXIT, "ended its process with exit code %d",
@@ -223,7 +223,7 @@ static void ended(struct kl_cpu_subject *s, int status, struct kl_call *out)
 		kl_outcome_kill(s, out, KL_CALL_FAULT,
 				"segmentation fault, or a forbidden instruction");
 	else
-		signalled(s, WTERMSIG(status), out);
+		set_signalled(s, WTERMSIG(status), out);
 }
 
 void kl_outcome(struct kl_cpu_subject *s, const struct kl_trace_event *ev, struct kl_call *out)
@@ -231,10 +231,10 @@ void kl_outcome(struct kl_cpu_subject *s, const struct kl_trace_event *ev, struc
 	if (ev->kind == KL_TRACE_GONE)
 		s->pid = 0;
 	if (ev->kind == KL_TRACE_SIGNAL)
-		signalled(s, ev->signal, out);
+		set_signalled(s, ev->signal, out);
 	else if (ev->kind == KL_TRACE_EXITING && WIFSIGNALED(ev->status) &&
 		 WTERMSIG(ev->status) == SIGKILL)
 		system_call(s, out); /* how strict mode ends it */
 	else
-		ended(s, ev->status, out);
+		set_ended(s, ev->status, out);
 }

@@ -29,7 +29,7 @@
 
 #define STACK_BYTES ((rlim_t)8 << 20)
 
-static int limit(int what, rlim_t value, const char *name)
+static int set_limit(int what, rlim_t value, const char *name)
 {
 	struct rlimit r;
 
@@ -49,9 +49,9 @@ int kl_seal_limits(void)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return kl_error_errno("cannot tie the kernel's process to its parent");
 	/* 1 and not 0: the kernel ignores 0 where cores go through a pipe */
-	if ((err = limit(RLIMIT_CORE, 1, "core dumps")) < 0 ||
-	    (err = limit(RLIMIT_STACK, STACK_BYTES, "the stack")) < 0 ||
-	    (err = limit(RLIMIT_FSIZE, 0, "file sizes")) < 0)
+	if ((err = set_limit(RLIMIT_CORE, 1, "core dumps")) < 0 ||
+	    (err = set_limit(RLIMIT_STACK, STACK_BYTES, "the stack")) < 0 ||
+	    (err = set_limit(RLIMIT_FSIZE, 0, "file sizes")) < 0)
 		return err;
 	return 0;
 }
@@ -87,7 +87,7 @@ static int unmap_clocks(void)
 	return 0;
 }
 
-static int filter(void)
+static int load_filter(void)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
@@ -119,7 +119,7 @@ int kl_seal(void)
 		for (int fd = 0; fd < 1024; fd++)
 			close(fd);
 	}
-	if (filter() < 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0) < 0)
+	if (load_filter() < 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0) < 0)
 		return kl_error_errno("seccomp is refused");
 	return 0;
 }

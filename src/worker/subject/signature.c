@@ -61,7 +61,7 @@ int kl_signature_prepare(struct kl_frame *f, const struct kl_wire *w, const uint
 	return 0;
 }
 
-static void nothing(void)
+static void do_nothing(void)
 {
 }
 
@@ -71,7 +71,7 @@ void kl_signature_call(const void *frame, uint64_t go)
 	struct kl_frame *f = (struct kl_frame *)(uintptr_t)frame;
 
 	if (!f->baseline.run)
-		ffi_call(&f->cif, (go & 1) ? nothing : f->fn, NULL, f->value);
+		ffi_call(&f->cif, (go & 1) ? do_nothing : f->fn, NULL, f->value);
 	else if (!(go & 1))
 		f->baseline.run(f->baseline.state);
 }

@@ -93,8 +93,8 @@ static int plan_tensor(struct kl_wire_arg *a, const struct kl_point *pt, size_t 
 	return 0;
 }
 
-static int plan(struct kl_cpu_subject *s, const struct kl_job *job, const struct kl_point *pt,
-		const struct kl_subject_spec *spec)
+static int plan_memory(struct kl_cpu_subject *s, const struct kl_job *job,
+		       const struct kl_point *pt, const struct kl_subject_spec *spec)
 {
 	struct kl_wire *w = s->wire;
 	bool oracle = spec->kind == KL_SUBJECT_ORACLE;
@@ -132,7 +132,7 @@ static int plan(struct kl_cpu_subject *s, const struct kl_job *job, const struct
 }
 
 /* After fork: only async-signal-safe calls. */
-static void become(const char *path, char *const *env, const int *fd, int nfd)
+static void exec_child(const char *path, char *const *env, const int *fd, int nfd)
 {
 	static char name[] = "klineage-worker", option[] = "--child";
 	static char *const argv[] = { name, option, NULL };
@@ -153,7 +153,8 @@ static void become(const char *path, char *const *env, const int *fd, int nfd)
 	_exit(KL_CHILD_NOT_READY);
 }
 
-static int spawn(struct kl_cpu_subject *s, const struct kl_job *job, int plan_fd, int control_fd)
+static int spawn_child(struct kl_cpu_subject *s, const struct kl_job *job, int plan_fd,
+		       int control_fd)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec env = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) char *path = NULL;
@@ -180,7 +181,7 @@ static int spawn(struct kl_cpu_subject *s, const struct kl_job *job, int plan_fd
 	setsockopt(s->socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 	s->pid = fork();
 	if (!s->pid)
-		become(path, env.v, fd, nfd);
+		exec_child(path, env.v, fd, nfd);
 	err = s->pid < 0 ? kl_error_errno("cannot start a process for the kernel") : 0;
 	if (err < 0)
 		s->pid = 0;
@@ -212,7 +213,7 @@ static int read_hello(struct kl_cpu_subject *s, const struct kl_subject_spec *sp
 	return 0;
 }
 
-static int greet(struct kl_cpu_subject *s, const struct kl_subject_spec *spec)
+static int greet_child(struct kl_cpu_subject *s, const struct kl_subject_spec *spec)
 {
 	char answer;
 	int err = read_hello(s, spec);
@@ -247,7 +248,7 @@ void kl_cpu_subject_reap(struct kl_cpu_subject *s)
 	s->pid = 0;
 }
 
-static void end(struct kl_cpu_subject *s)
+static void end_cpu(struct kl_cpu_subject *s)
 {
 	kl_cpu_subject_reap(s);
 	if (s->socket >= 0)
@@ -260,38 +261,38 @@ static void end(struct kl_cpu_subject *s)
 	free(s);
 }
 
-KL_DEFINE_CLEANUP(struct kl_cpu_subject *, end)
+KL_DEFINE_CLEANUP(struct kl_cpu_subject *, end_cpu)
 
 /* -- the interface ------------------------------------------------------- */
 
-static struct kl_cpu_subject *own(struct kl_subject *s)
+static struct kl_cpu_subject *as_cpu(struct kl_subject *s)
 {
 	return (struct kl_cpu_subject *)s;
 }
 
 static void cpu_free(struct kl_subject *s)
 {
-	end(own(s));
+	end_cpu(as_cpu(s));
 }
 
-static void *buffer(struct kl_subject *base, size_t arg)
+static void *cpu_buffer(struct kl_subject *base, size_t arg)
 {
-	struct kl_cpu_subject *s = own(base);
+	struct kl_cpu_subject *s = as_cpu(base);
 
 	return s->tensor[arg].map ? s->tensor[arg].map + s->wire->arg[arg].offset : NULL;
 }
 
-static size_t bytes(const struct kl_subject *s, size_t arg)
+static size_t cpu_bytes(const struct kl_subject *s, size_t arg)
 {
 	return ((const struct kl_cpu_subject *)s)->wire->arg[arg].bytes;
 }
 
-static void poison(struct kl_subject *s, uint64_t seed)
+static void poison_cpu(struct kl_subject *s, uint64_t seed)
 {
-	kl_cpu_subject_poison(own(s), seed);
+	kl_cpu_subject_poison(as_cpu(s), seed);
 }
 
-static bool traced(const struct kl_subject *s)
+static bool cpu_traced(const struct kl_subject *s)
 {
 	return ((const struct kl_cpu_subject *)s)->traced;
 }
@@ -301,31 +302,31 @@ static int64_t handshake_ns(const struct kl_subject *s)
 	return ((const struct kl_cpu_subject *)s)->empty_done;
 }
 
-static void flush(struct kl_subject *s)
+static void flush_cpu(struct kl_subject *s)
 {
-	kl_cpu_subject_flush(own(s));
+	kl_cpu_subject_flush(as_cpu(s));
 }
 
-static int call(struct kl_subject *s, struct kl_call *out)
+static int call_cpu(struct kl_subject *s, struct kl_call *out)
 {
-	return kl_cpu_subject_call(own(s), out);
+	return kl_cpu_subject_call(as_cpu(s), out);
 }
 
 static const struct kl_subject_ops operations = {
 	.free = cpu_free,
-	.buffer = buffer,
-	.bytes = bytes,
-	.poison = poison,
-	.traced = traced,
+	.buffer = cpu_buffer,
+	.bytes = cpu_bytes,
+	.poison = poison_cpu,
+	.traced = cpu_traced,
 	.handshake_ns = handshake_ns,
-	.flush = flush,
-	.call = call,
+	.flush = flush_cpu,
+	.call = call_cpu,
 };
 
 int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,
 			 const struct kl_point *pt, const struct kl_subject_spec *spec)
 {
-	KL_AUTO(endp) struct kl_cpu_subject *s = kl_calloc(1, sizeof(*s));
+	KL_AUTO(end_cpup) struct kl_cpu_subject *s = kl_calloc(1, sizeof(*s));
 	KL_AUTO(kl_closep) int plan_fd = -1;
 	KL_AUTO(kl_closep) int control_fd = -1;
 	int err;
@@ -341,10 +342,11 @@ int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,
 	if ((err = kl_memory_shared((void **)&s->wire, &plan_fd, "plan", sizeof(*s->wire))) < 0 ||
 	    (err = kl_memory_shared((void **)&s->control, &control_fd, "control",
 				    sizeof(*s->control))) < 0 ||
-	    (err = plan(s, job, pt, spec)) < 0 || (err = kl_memory_take(s)) < 0)
+	    (err = plan_memory(s, job, pt, spec)) < 0 || (err = kl_memory_take(s)) < 0)
 		return err;
 	kl_cpu_subject_poison(s, 1);
-	if ((err = spawn(s, job, plan_fd, control_fd)) < 0 || (err = greet(s, spec)) < 0)
+	if ((err = spawn_child(s, job, plan_fd, control_fd)) < 0 ||
+	    (err = greet_child(s, spec)) < 0)
 		return err;
 	*out = &kl_steal(&s)->base;
 	return 0;

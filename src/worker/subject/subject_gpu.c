@@ -35,12 +35,12 @@ struct gpu_subject {
 	struct kl_strvec kernel; /* host code: what it may launch; empty: not known */
 };
 
-static struct gpu_subject *own(struct kl_subject *s)
+static struct gpu_subject *as_gpu(struct kl_subject *s)
 {
 	return (struct gpu_subject *)s;
 }
 
-static void end(struct gpu_subject *s)
+static void end_gpu(struct gpu_subject *s)
 {
 	if (s->child) {
 		kl_gpu_child_host_back(s->child, &s->host);
@@ -50,17 +50,17 @@ static void end(struct gpu_subject *s)
 	kl_strvec_release(&s->kernel);
 	free(s);
 }
-KL_DEFINE_CLEANUP(struct gpu_subject *, end)
+KL_DEFINE_CLEANUP(struct gpu_subject *, end_gpu)
 
 static void gpu_free(struct kl_subject *s)
 {
-	end(own(s));
+	end_gpu(as_gpu(s));
 }
 
 /* Outputs are poisoned on the device; what that looks like is made here when somebody looks. */
-static void *buffer(struct kl_subject *base, size_t arg)
+static void *gpu_buffer(struct kl_subject *base, size_t arg)
 {
-	struct gpu_subject *s = own(base);
+	struct gpu_subject *s = as_gpu(base);
 	unsigned char *at = s->host.at + s->host.offset[arg];
 	struct kl_gpu_pattern p = kl_gpu_set_pattern(&s->layout[arg], arg, s->seed);
 
@@ -72,21 +72,21 @@ static void *buffer(struct kl_subject *base, size_t arg)
 	return at;
 }
 
-static size_t bytes(const struct kl_subject *s, size_t arg)
+static size_t gpu_bytes(const struct kl_subject *s, size_t arg)
 {
 	return ((const struct gpu_subject *)s)->layout[arg].bytes;
 }
 
-static void poison(struct kl_subject *base, uint64_t seed)
+static void poison_gpu(struct kl_subject *base, uint64_t seed)
 {
-	struct gpu_subject *s = own(base);
+	struct gpu_subject *s = as_gpu(base);
 
 	s->seed = seed;
 	for (size_t i = 0; i < s->nargs; i++)
 		s->stale[i] = s->layout[i].tensor && s->layout[i].output;
 }
 
-static bool traced(const struct kl_subject *s)
+static bool gpu_traced(const struct kl_subject *s)
 {
 	return true;
 }
@@ -96,13 +96,13 @@ static int64_t handshake_ns(const struct kl_subject *s)
 	return 0;
 }
 
-static void flush(struct kl_subject *s)
+static void flush_gpu(struct kl_subject *s)
 {
 }
 
 /* -- a call ------------------------------------------------------------------------- */
 
-static const char *meaning(const char *error)
+static const char *error_meaning(const char *error)
 {
 	static const struct {
 		const char *error, *means;
@@ -125,8 +125,8 @@ static const char *meaning(const char *error)
 	return "ended badly";
 }
 
-static void describe(struct kl_call *out, const struct gpu_subject *s,
-		     const struct kl_gpu_called *c)
+static void describe_end(struct kl_call *out, const struct gpu_subject *s,
+			 const struct kl_gpu_called *c)
 {
 	char where[300] = "";
 
@@ -170,7 +170,7 @@ static void describe(struct kl_call *out, const struct gpu_subject *s,
 		break;
 	default:
 		out->end = KL_CALL_FAULT;
-		snprintf(out->what, sizeof(out->what), "%s: %s%s", meaning(c->name), c->name,
+		snprintf(out->what, sizeof(out->what), "%s: %s%s", error_meaning(c->name), c->name,
 			 where);
 		break;
 	}
@@ -189,7 +189,8 @@ static bool is_own(const struct gpu_subject *s, const char *seen)
 }
 
 /* Host code ran in that process: what ran on the device, and was it the candidate's own? */
-static void look(struct kl_call *out, const struct gpu_subject *s, const struct kl_gpu_seen *seen)
+static void look_seen(struct kl_call *out, const struct gpu_subject *s,
+		      const struct kl_gpu_seen *seen)
 {
 	size_t own_kernels = 0;
 
@@ -249,14 +250,14 @@ static int call_host(struct gpu_subject *s, struct kl_gpu_launched *l, struct kl
 		snprintf(out->what, sizeof(out->what), "started %d thread%s", after - before,
 			 after - before > 1 ? "s" : "");
 	} else if (s->child->launcher.traced && s->kernel.n) {
-		look(out, s, &l->seen);
+		look_seen(out, s, &l->seen);
 	}
 	return 0;
 }
 
-static int call(struct kl_subject *base, struct kl_call *out)
+static int call_gpu(struct kl_subject *base, struct kl_call *out)
 {
-	struct gpu_subject *s = own(base);
+	struct gpu_subject *s = as_gpu(base);
 	struct kl_gpu_launched launched;
 	struct kl_gpu_called called;
 	int err;
@@ -284,7 +285,7 @@ static int call(struct kl_subject *base, struct kl_call *out)
 	    (called.end == KL_GPU_CALL_SLACK && called.arg < 0))
 		return kl_error(KL_EIO, "the GPU process names argument %d", called.arg);
 	memset(s->stale, 0, sizeof(s->stale));
-	describe(out, s, &called);
+	describe_end(out, s, &called);
 	out->ns = called.event_ns;
 	out->wall_ns = called.event_ns;
 	if (called.quirk)
@@ -299,13 +300,13 @@ static int call(struct kl_subject *base, struct kl_call *out)
 
 static const struct kl_subject_ops operations = {
 	.free = gpu_free,
-	.buffer = buffer,
-	.bytes = bytes,
-	.poison = poison,
-	.traced = traced,
+	.buffer = gpu_buffer,
+	.bytes = gpu_bytes,
+	.poison = poison_gpu,
+	.traced = gpu_traced,
 	.handshake_ns = handshake_ns,
-	.flush = flush,
-	.call = call,
+	.flush = flush_gpu,
+	.call = call_gpu,
 };
 
 /* -- the start ------------------------------------------------------------------------ */
@@ -370,7 +371,7 @@ static void note_host(struct gpu_subject *s)
 int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
 			 const struct kl_point *pt, const struct kl_subject_spec *spec)
 {
-	KL_AUTO(endp) struct gpu_subject *s = kl_calloc(1, sizeof(*s));
+	KL_AUTO(end_gpup) struct gpu_subject *s = kl_calloc(1, sizeof(*s));
 	size_t real = spec->kind != KL_SUBJECT_ORACLE ? 0 : spec->real_is_double ? 8 : 4;
 	int64_t size[KL_JOB_MAX_ARGS];
 	int err;
@@ -400,7 +401,7 @@ int kl_subject_start_gpu(struct kl_subject **out, const struct kl_job *job,
 		return err;
 	if (s->host_code)
 		note_host(s);
-	poison(&s->base, 1);
+	poison_gpu(&s->base, 1);
 	*out = &kl_steal(&s)->base;
 	return 0;
 }

@@ -32,7 +32,7 @@ int kl_memory_shared(void **map, int *fd, const char *name, uint64_t bytes)
 	return 0;
 }
 
-static void drop(struct kl_subject_lent *m)
+static void drop_lent(struct kl_subject_lent *m)
 {
 	if (m->map) {
 		munmap(m->map, m->bytes);
@@ -45,10 +45,11 @@ static void drop(struct kl_subject_lent *m)
 void kl_subject_memory_release(struct kl_subject_memory *m)
 {
 	for (size_t i = 0; i < KL_JOB_MAX_ARGS; i++)
-		drop(&m->tensor[i]);
+		drop_lent(&m->tensor[i]);
 }
 
-static int take(struct kl_tensor *t, const struct kl_wire_arg *a, struct kl_subject_lent *lent)
+static int take_tensor(struct kl_tensor *t, const struct kl_wire_arg *a,
+		       struct kl_subject_lent *lent)
 {
 	t->nslack = a->map_bytes - a->bytes;
 	if (lent && lent->map && lent->bytes == a->map_bytes) {
@@ -66,9 +67,9 @@ int kl_memory_take(struct kl_cpu_subject *s)
 {
 	for (uint32_t i = 0; i < s->wire->nargs; i++) {
 		const struct kl_wire_arg *a = &s->wire->arg[i];
-		int err = !a->tensor ?
-				  0 :
-				  take(&s->tensor[i], a, s->memory ? &s->memory->tensor[i] : NULL);
+		int err = !a->tensor ? 0 :
+				       take_tensor(&s->tensor[i], a,
+						   s->memory ? &s->memory->tensor[i] : NULL);
 
 		if (err < 0)
 			return kl_error_in(err, "argument '%s'", s->name[i]);
@@ -90,10 +91,10 @@ void kl_memory_give(struct kl_cpu_subject *s)
 		}
 		mine.bytes = s->wire->arg[i].map_bytes;
 		if (!s->memory) {
-			drop(&mine);
+			drop_lent(&mine);
 			continue;
 		}
-		drop(&s->memory->tensor[i]);
+		drop_lent(&s->memory->tensor[i]);
 		s->memory->tensor[i] = mine;
 	}
 }

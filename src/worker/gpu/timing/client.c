@@ -101,13 +101,13 @@ static int make_sets(struct kl_gpu_timer *t, int who)
 
 /* -- asking ------------------------------------------------------------------------ */
 
-static int ask(struct kl_gpu_timer *t, int who, void *q, size_t n, void *reply, size_t nreply,
-	       int64_t limit_ms)
+static int ask_child(struct kl_gpu_timer *t, int who, void *q, size_t n, void *reply, size_t nreply,
+		     int64_t limit_ms)
 {
 	return kl_gpu_child_ask(child_of(t, who), q, n, -1, reply, nreply, limit_ms);
 }
 
-static int begin(struct kl_gpu_timer *t, int who)
+static int begin_child(struct kl_gpu_timer *t, int who)
 {
 	struct kl_gpu_time_begin q = { .head = kl_gpu_head((enum kl_gpu_op)KL_GPU_TIME_BEGIN, 0,
 							   sizeof(q)),
@@ -119,14 +119,14 @@ static int begin(struct kl_gpu_timer *t, int who)
 
 	for (uint32_t i = 0; i < t->nset; i++)
 		q.set[i] = i;
-	if ((err = ask(t, who, &q, sizeof(q), &r, sizeof(r), ASK_MS)) < 0)
+	if ((err = ask_child(t, who, &q, sizeof(q), &r, sizeof(r), ASK_MS)) < 0)
 		return err;
 	t->bytes_per_ns = r.bytes_per_ns;
 	for (uint32_t i = 0; i < t->nset; i++) {
 		struct kl_gpu_head h = kl_gpu_head((enum kl_gpu_op)KL_GPU_TIME_UPLOAD, i,
 						   sizeof(h));
 
-		if ((err = ask(t, who, &h, sizeof(h), &plain, sizeof(plain), ASK_MS)) < 0)
+		if ((err = ask_child(t, who, &h, sizeof(h), &plain, sizeof(plain), ASK_MS)) < 0)
 			return err;
 	}
 	return 0;
@@ -150,7 +150,7 @@ static int add_plan(struct kl_gpu_timer *t, int who, const char *cubin, const st
 					     kl_rng_os_seed(), t->job->call_ms)) < 0)
 			return err;
 	}
-	return ask(t, who, &q, sizeof(q), &r, sizeof(r), ASK_MS);
+	return ask_child(t, who, &q, sizeof(q), &r, sizeof(r), ASK_MS);
 }
 
 static int add_vendor(struct kl_gpu_timer *t, int who)
@@ -171,7 +171,7 @@ static int add_vendor(struct kl_gpu_timer *t, int who)
 		q.spec.arg[i].naxes = (int32_t)t->point->arg[i].naxes;
 		memcpy(q.spec.arg[i].extent, t->point->arg[i].extent, sizeof(q.spec.arg[i].extent));
 	}
-	if ((err = ask(t, who, &q, sizeof(q), &r, sizeof(r), ASK_MS)) < 0)
+	if ((err = ask_child(t, who, &q, sizeof(q), &r, sizeof(r), ASK_MS)) < 0)
 		return err;
 	memcpy(t->library, r.what, sizeof(t->library));
 	t->library[sizeof(t->library) - 1] = '\0';
@@ -190,10 +190,10 @@ static int add_host(struct kl_gpu_timer *t, int who, const char *so)
 		return err;
 	kl_gpu_keep_walled(t->job->gpu, child_of(t, who));
 	memcpy(q.dim, t->point->dim, sizeof(q.dim));
-	return ask(t, who, &q, sizeof(q), &r, sizeof(r), ASK_MS);
+	return ask_child(t, who, &q, sizeof(q), &r, sizeof(r), ASK_MS);
 }
 
-static int add(struct kl_gpu_timer *t, int who)
+static int add_child(struct kl_gpu_timer *t, int who)
 {
 	const struct kl_job *j = t->job;
 
@@ -214,7 +214,7 @@ static int add(struct kl_gpu_timer *t, int who)
 /* -- life ---------------------------------------------------------------------------- */
 
 /* Process, tensors, inputs; with host code for each subject. */
-static int start(struct kl_gpu_timer *t, int who)
+static int start_child(struct kl_gpu_timer *t, int who)
 {
 	struct kl_gpu_child **c = &t->child[t->job->host ? who : 0];
 	int err = t->job->host && who != KL_BLOCKS_BASELINE ? kl_gpu_keep_host(c, t->job) :
@@ -229,16 +229,16 @@ static int start(struct kl_gpu_timer *t, int who)
 	}
 	if ((err = make_sets(t, who)) < 0)
 		return err;
-	return begin(t, who);
+	return begin_child(t, who);
 }
 
-static int load(struct kl_gpu_timer *t, bool there[KL_BLOCKS_SUBJECTS], json_t *notes)
+static int load_children(struct kl_gpu_timer *t, bool there[KL_BLOCKS_SUBJECTS], json_t *notes)
 {
-	int err = t->job->host ? 0 : start(t, 0);
+	int err = t->job->host ? 0 : start_child(t, 0);
 
 	for (int who = 0; who < KL_BLOCKS_SUBJECTS && err == 0; who++) {
-		if (!there[who] ||
-		    ((err = t->job->host ? start(t, who) : 0) == 0 && (err = add(t, who)) == 0))
+		if (!there[who] || ((err = t->job->host ? start_child(t, who) : 0) == 0 &&
+				    (err = add_child(t, who)) == 0))
 			continue;
 		if (who < KL_BLOCKS_PARENT)
 			return err;
@@ -276,7 +276,7 @@ int kl_gpu_timer_open(struct kl_gpu_timer **out, const struct kl_job *job,
 		for (size_t i = 0; i < KL_GPU_TIMER_MEMBERS; i++)
 			t->host[i].fd = -1;
 		lay_out(t);
-		if ((err = load(t, there, notes)) == 0)
+		if ((err = load_children(t, there, notes)) == 0)
 			*out = kl_steal(&t);
 	} while (err == KL_EBUSY);
 	return err;
@@ -308,7 +308,7 @@ static void end_strings(struct kl_gpu_time_end *how)
 }
 
 /* A process that does not answer was held up by the kernel. */
-static int hung(int err, struct kl_gpu_time_end *how)
+static int is_hung(int err, struct kl_gpu_time_end *how)
 {
 	if (err != KL_ETIMEOUT)
 		return err;
@@ -334,7 +334,8 @@ int kl_gpu_timer_visit(struct kl_gpu_timer *t, int who, enum kl_gpu_time_mode mo
 	memset(out, 0, sizeof(*out));
 	t->last = who;
 	memcpy(q.which, which, n * sizeof(*which));
-	err = hung(ask(t, who, &q, sizeof(q), out, sizeof(*out), q.limit_ms + ASK_MS), &out->how);
+	err = is_hung(ask_child(t, who, &q, sizeof(q), out, sizeof(*out), q.limit_ms + ASK_MS),
+		      &out->how);
 	if (err == 0 && (out->ncall > n || out->ntime > n))
 		return kl_error(KL_EIO, "the GPU process answers for %u calls", out->ncall);
 	end_strings(&out->how);
@@ -352,8 +353,9 @@ int kl_gpu_timer_slope(struct kl_gpu_timer *t, int who, uint32_t calls, uint32_t
 	};
 
 	memset(out, 0, sizeof(*out));
-	return hung(ask(t, who, &q, sizeof(q), out, sizeof(*out), 10 * q.limit_ms + ASK_MS),
-		    &out->how);
+	return is_hung(ask_child(t, who, &q, sizeof(q), out, sizeof(*out),
+				 10 * q.limit_ms + ASK_MS),
+		       &out->how);
 }
 
 int kl_gpu_timer_bench(struct kl_gpu_timer *t, int who, uint32_t warm, uint32_t calls,
@@ -367,8 +369,8 @@ int kl_gpu_timer_bench(struct kl_gpu_timer *t, int who, uint32_t warm, uint32_t 
 	};
 
 	memset(out, 0, sizeof(*out));
-	return hung(ask(t, who, &q, sizeof(q), out, sizeof(*out), 4 * q.limit_ms + ASK_MS),
-		    &out->how);
+	return is_hung(ask_child(t, who, &q, sizeof(q), out, sizeof(*out), 4 * q.limit_ms + ASK_MS),
+		       &out->how);
 }
 
 int kl_gpu_timer_outside(struct kl_gpu_timer *t, int who, uint32_t calls, uint32_t rounds,
@@ -402,7 +404,7 @@ int kl_gpu_timer_answer(struct kl_gpu_timer *t, uint32_t set, const void **got)
 	struct kl_gpu_head h = kl_gpu_head((enum kl_gpu_op)KL_GPU_TIME_FETCH, set, sizeof(h));
 	const struct kl_gpu_host *host = &t->host[set % t->nmember];
 	struct kl_gpu_reply r;
-	int err = ask(t, who, &h, sizeof(h), &r, sizeof(r), ASK_MS);
+	int err = ask_child(t, who, &h, sizeof(h), &r, sizeof(r), ASK_MS);
 
 	for (size_t i = 0; i < t->job->nargs; i++)
 		got[i] = t->layout[i].tensor ? host->at + host->offset[i] : NULL;

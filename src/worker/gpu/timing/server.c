@@ -8,7 +8,7 @@
 
 /* -- inputs and outputs --------------------------------------------------------------------- */
 
-static int upload(struct kl_gpu_timing *t, uint32_t place)
+static int upload_place(struct kl_gpu_timing *t, uint32_t place)
 {
 	struct kl_gpu_set *set;
 	int err = kl_gpu_timing_check_place(t, place), rc;
@@ -34,7 +34,7 @@ static int upload(struct kl_gpu_timing *t, uint32_t place)
 	return rc ? kl_gpu_error(t->cu, rc, KL_EIO, "cannot copy to the GPU") : 0;
 }
 
-static int fetch(struct kl_gpu_timing *t, uint32_t place)
+static int fetch_place(struct kl_gpu_timing *t, uint32_t place)
 {
 	int err = kl_gpu_timing_check_place(t, place);
 
@@ -64,7 +64,8 @@ union reply {
 	struct kl_gpu_time_benched benched;
 };
 
-static int serve(struct kl_gpu_serve *s, const struct kl_gpu_head *h, union reply *r, size_t *n)
+static int serve_request(struct kl_gpu_serve *s, const struct kl_gpu_head *h, union reply *r,
+			 size_t *n)
 {
 	const void *q = h;
 	struct kl_gpu_timing *t = NULL;
@@ -98,9 +99,9 @@ static int serve(struct kl_gpu_serve *s, const struct kl_gpu_head *h, union repl
 	case KL_GPU_TIME_VENDOR:
 		return kl_gpu_timing_add_vendor(t, q, r->vendored.what);
 	case KL_GPU_TIME_UPLOAD:
-		return upload(t, h->slot);
+		return upload_place(t, h->slot);
 	case KL_GPU_TIME_FETCH:
-		return fetch(t, h->slot);
+		return fetch_place(t, h->slot);
 	case KL_GPU_TIME_VISIT:
 		return kl_gpu_timing_visit(t, q, &r->visited);
 	case KL_GPU_TIME_LAUNCHER:
@@ -121,7 +122,7 @@ int kl_gpu_time_serve(struct kl_gpu_serve *s, const struct kl_gpu_head *h, size_
 	if (h->op - KL_GPU_OP_TIME >= KL_ARRAY_SIZE(sizes) || sizes[h->op - KL_GPU_OP_TIME] != n)
 		return kl_error(KL_EINVALID, "operation %u of %zu bytes", h->op, n);
 	memset(&r, 0, sizeof(r));
-	err = serve(s, h, &r, &size);
+	err = serve_request(s, h, &r, &size);
 	r.plain.err = err;
 	if (err < 0)
 		snprintf(r.plain.message, sizeof(r.plain.message), "%s", kl_error_last());

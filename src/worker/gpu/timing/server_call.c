@@ -10,7 +10,7 @@
 #define VENDOR_OPS 8
 
 /* Tensors that are read and written: as they were. */
-static int restore(struct kl_gpu_timing *t, uint32_t place)
+static int restore_place(struct kl_gpu_timing *t, uint32_t place)
 {
 	const struct kl_gpu_set *set = kl_gpu_timing_set(t, place);
 	int rc = 0;
@@ -29,7 +29,7 @@ int kl_gpu_timing_ready(struct kl_gpu_timing *t, struct kl_gpu_timed *x, uint32_
 	int err, rc;
 
 	if ((err = kl_gpu_set_poison(kl_gpu_timing_set(t, place), t->device, seed)) < 0 ||
-	    (err = restore(t, place)) < 0)
+	    (err = restore_place(t, place)) < 0)
 		return err;
 	if (!x->vendor)
 		return kl_gpu_bound_ready(kl_gpu_timing_bound(t, x, place), t->device, seed);

@@ -67,7 +67,7 @@ struct kl_gpu_set *kl_gpu_timing_set(const struct kl_gpu_timing *t, uint32_t pla
 }
 
 /* Clock and width of the device memory, at two transfers a clock. */
-static double peak(const struct kl_gpu_timing *t)
+static double peak_clock(const struct kl_gpu_timing *t)
 {
 	int khz = 0, bits = 0;
 
@@ -83,7 +83,7 @@ int kl_gpu_timing_begin(struct kl_gpu_timing *t, const struct kl_gpu_time_begin 
 	struct kl_gpu_serve_set *set;
 	int err;
 
-	*bytes_per_ns = peak(t);
+	*bytes_per_ns = peak_clock(t);
 
 	for (int i = 0; i < KL_GPU_TIME_SUBJECTS; i++)
 		drop_subject(t, &t->subject[i]);

@@ -6,7 +6,7 @@
 /* -- call by call --------------------------------------------------------------- */
 
 /* About what one call and all around it take of the stream's queue. */
-static size_t operations(const struct kl_gpu_timing *t, const struct kl_gpu_timed *x)
+static size_t count_operations(const struct kl_gpu_timing *t, const struct kl_gpu_timed *x)
 {
 	return 2 * (kl_gpu_timing_launches(t, x) + KL_PLAN_MAX_SCRATCH) +
 	       4 * kl_gpu_timing_set(t, 0)->n + 16;
@@ -55,7 +55,7 @@ static int reset_l2(struct kl_gpu_timing *t)
 static int visit_calls(struct kl_gpu_timing *t, struct kl_gpu_timed *x,
 		       const struct kl_gpu_time_visit *q, struct kl_gpu_time_visited *out)
 {
-	size_t most = KL_GPU_HOLD_OPS / operations(t, x), n;
+	size_t most = KL_GPU_HOLD_OPS / count_operations(t, x), n;
 	int err = 0, rc = 0, which = -1;
 	bool late[KL_GPU_TIME_CALLS] = { false };
 

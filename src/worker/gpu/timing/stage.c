@@ -15,7 +15,7 @@
 /* The device memory's peak may be this much better than what its clock says. */
 #define PEAK_SLACK 1.1
 
-static int sample(void *ctx, enum kl_blocks_who who, double *log_ns)
+static int take_sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 {
 	struct kl_gpu_time *p = ctx;
 	double ns;
@@ -129,7 +129,7 @@ static void set_blocks(struct kl_gpu_time *p, int64_t max_ms)
 	p->blocks = (struct kl_blocks){ .min = (size_t)p->job->profile_min_blocks,
 					.max_ms = max_ms,
 					.rng = &p->rng,
-					.sample = sample,
+					.sample = take_sample,
 					.begin = block_begins,
 					.ctx = p };
 	for (int who = 0; who < KL_BLOCKS_SUBJECTS; who++) {
@@ -193,7 +193,7 @@ static int profile_point(struct kl_gpu_time *p, const struct kl_point *pt, struc
 	return err < 0 ? kl_error_in(err, "profile of '%s'", pt->id) : err;
 }
 
-static void release(struct kl_gpu_time *p)
+static void release_stage(struct kl_gpu_time *p)
 {
 	kl_blocks_release(&p->blocks);
 	kl_gpu_timer_free(p->timer);
@@ -202,7 +202,7 @@ static void release(struct kl_gpu_time *p)
 
 int kl_gpu_profile(json_t *result, const struct kl_job *job, struct kl_pool *pool)
 {
-	KL_AUTO(release) struct kl_gpu_time p = { .result = result, .job = job };
+	KL_AUTO(release_stage) struct kl_gpu_time p = { .result = result, .job = job };
 	json_t *out = json_object_get(result, "profile");
 	int64_t n = 0;
 	int err = 0;

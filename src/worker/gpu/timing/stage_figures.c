@@ -22,7 +22,7 @@
 #define SLOPE_TRIES 3
 
 /* What may disturb the clock is next to nothing of a dear call. */
-static uint32_t rounds(const struct kl_gpu_time *p)
+static uint32_t count_rounds(const struct kl_gpu_time *p)
 {
 	return p->known[KL_BLOCKS_CANDIDATE].ns > KL_GPU_DEAR_NS ? 1 : KL_GPU_TIME_SLOPE_ROUNDS;
 }
@@ -37,7 +37,7 @@ int kl_gpu_time_cross_check(struct kl_gpu_time *p, json_t *at)
 	int err;
 
 	for (int i = 0; i < SLOPE_TRIES && longer; i++) {
-		if ((err = kl_gpu_timer_slope(p->timer, KL_BLOCKS_CANDIDATE, calls, rounds(p),
+		if ((err = kl_gpu_timer_slope(p->timer, KL_BLOCKS_CANDIDATE, calls, count_rounds(p),
 					      &s)) < 0)
 			return err;
 		if (s.how.end != KL_GPU_CALL_OK)
@@ -75,8 +75,8 @@ int kl_gpu_time_check_outside(struct kl_gpu_time *p, json_t *at)
 		return 0;
 	/* who is kept from the processor is late once, not each time */
 	for (int i = 0; i < OUTSIDE_TRIES && ns > most; i++) {
-		int err = kl_gpu_timer_outside(p->timer, KL_BLOCKS_CANDIDATE, calls, rounds(p),
-					       &ns);
+		int err = kl_gpu_timer_outside(p->timer, KL_BLOCKS_CANDIDATE, calls,
+					       count_rounds(p), &ns);
 
 		if (err < 0)
 			return err;

@@ -26,7 +26,7 @@ struct kl_gpu_known *kl_gpu_time_known(struct kl_gpu_time *p, int who)
 	return &p->known[who == KL_BLOCKS_AGAIN && !p->job->host ? KL_BLOCKS_CANDIDATE : who];
 }
 
-static int drop(struct kl_gpu_time *p, int who, const char *why)
+static int drop_side(struct kl_gpu_time *p, int who, const char *why)
 {
 	kl_blocks_note(p->notes, "%s is not compared: %s", kl_gpu_timer_what(p->job, who), why);
 	p->there[who] = p->blocks.subject[who].there = false;
@@ -73,11 +73,11 @@ static int bad_end(struct kl_gpu_time *p, int who, const struct kl_gpu_time_visi
 	say_end(&call, v);
 	if (is_candidate(who))
 		return kl_profile_fail_end(p->result, p->job, member_of(p, set), &call);
-	return drop(p, who, call.what);
+	return drop_side(p, who, call.what);
 }
 
 /* Look at the answer itself. */
-static int compare(struct kl_gpu_time *p, int who, uint32_t set)
+static int compare_answer(struct kl_gpu_time *p, int who, uint32_t set)
 {
 	const struct kl_member *m = member_of(p, set), *kept;
 	const void *got[KL_JOB_MAX_ARGS] = { NULL };
@@ -92,7 +92,7 @@ static int compare(struct kl_gpu_time *p, int who, uint32_t set)
 	if (mismatch.out < 0)
 		return 0;
 	if (!is_candidate(who))
-		return drop(p, who, mismatch.why);
+		return drop_side(p, who, mismatch.why);
 	kept = kl_replay_of(p->job, m, p->timer->member, p->timer->nmember, got);
 	return kl_profile_fail_wrong(p->result, p->job, m, &mismatch, kept);
 }
@@ -110,7 +110,7 @@ static int fail_fickle(struct kl_gpu_time *p, uint32_t set)
  * The answer of one timed call: known by its fingerprint, else judged in full. What differs
  * from a judged answer and is right as well is a failure where the contract wants equal bits.
  */
-static int judge(struct kl_gpu_time *p, int who, uint32_t set, const uint64_t print[2])
+static int judge_answer(struct kl_gpu_time *p, int who, uint32_t set, const uint64_t print[2])
 {
 	struct kl_gpu_known *k = kl_gpu_time_known(p, who);
 	size_t m = set % p->timer->nmember;
@@ -118,7 +118,7 @@ static int judge(struct kl_gpu_time *p, int who, uint32_t set, const uint64_t pr
 
 	if (k->judged[m] && !memcmp(k->print[m], print, sizeof(k->print[m])))
 		return 0;
-	if ((err = compare(p, who, set)) || !p->there[who])
+	if ((err = compare_answer(p, who, set)) || !p->there[who])
 		return err;
 	if (k->judged[m] && p->job->deterministic && is_candidate(who))
 		return fail_fickle(p, set);
@@ -155,8 +155,8 @@ static void note_clock(struct kl_gpu_time *p, int who, double mhz)
 }
 
 /* The visit's time in *ns, NAN where the processor was late for all of it. */
-static int take(struct kl_gpu_time *p, int who, const uint32_t *which,
-		const struct kl_gpu_time_visited *v, double *ns)
+static int take_visit(struct kl_gpu_time *p, int who, const uint32_t *which,
+		      const struct kl_gpu_time_visited *v, double *ns)
 {
 	double valid[KL_GPU_TIME_CALLS], least = INFINITY;
 	size_t n = 0;
@@ -166,7 +166,7 @@ static int take(struct kl_gpu_time *p, int who, const uint32_t *which,
 	if (v->how.end != KL_GPU_CALL_OK)
 		return bad_end(p, who, v, which[0]);
 	for (uint32_t i = 0; i < v->ncall; i++)
-		if ((err = judge(p, who, which[i], v->print[i])) || !p->there[who])
+		if ((err = judge_answer(p, who, which[i], v->print[i])) || !p->there[who])
 			return err;
 	for (uint32_t i = 0; i < v->ntime; i++)
 		if (v->ns[i] > 0)
@@ -190,11 +190,11 @@ int kl_gpu_time_visit(struct kl_gpu_time *p, int who, bool batch, const uint32_t
 	int err = kl_gpu_timer_visit(p->timer, who, mode_of(p, batch), which, n, warm,
 				     kl_rng_u64(&p->rng), &v);
 
-	return err < 0 ? err : take(p, who, which, &v, ns);
+	return err < 0 ? err : take_visit(p, who, which, &v, ns);
 }
 
 /* Sets in a drawn order; the last is the one to warm up on. */
-static void draw(struct kl_gpu_time *p, uint32_t order[KL_GPU_TIME_CALLS])
+static void draw_order(struct kl_gpu_time *p, uint32_t order[KL_GPU_TIME_CALLS])
 {
 	size_t n = p->timer->nset;
 
@@ -217,7 +217,7 @@ static int visit_in_time(struct kl_gpu_time *p, int who, bool batch, size_t call
 	int err;
 
 	for (int i = 0; i < 5; i++) {
-		draw(p, order);
+		draw_order(p, order);
 		err = kl_gpu_time_visit(p, who, batch, order, batch ? n : calls, order[n - 1], ns);
 		if (err || !isnan(*ns) || !p->there[who])
 			return err;

@@ -77,8 +77,8 @@ void kl_gpu_time_tool_close(struct kl_gpu_time_tool *t)
 	t->module = NULL;
 }
 
-static int launch(const struct kl_gpu_time_tool *t, struct kl_cu_function *f, unsigned blocks,
-		  void **args)
+static int launch_tool(const struct kl_gpu_time_tool *t, struct kl_cu_function *f, unsigned blocks,
+		       void **args)
 {
 	const struct kl_cu_launch_config c = {
 		.grid = { blocks, 1, 1 },
@@ -98,7 +98,7 @@ int kl_gpu_hold(struct kl_gpu_time_tool *t)
 	uint32_t ticket = ++t->ticket;
 	void *args[] = { &gate, &ticket, &ns };
 
-	return launch(t, t->hold, 1, args);
+	return launch_tool(t, t->hold, 1, args);
 }
 
 void kl_gpu_release(struct kl_gpu_time_tool *t)
@@ -110,5 +110,5 @@ int kl_gpu_stamp_to(const struct kl_gpu_time_tool *t, uint64_t out)
 {
 	void *args[] = { &out };
 
-	return launch(t, t->stamp, (unsigned)t->device->facts.sms, args);
+	return launch_tool(t, t->stamp, (unsigned)t->device->facts.sms, args);
 }
