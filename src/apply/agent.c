@@ -70,11 +70,11 @@ static void compose_turn(struct kl_driver_turn *turn, const struct kl_agent_ques
 /* --- a reply ------------------------------------------------------------------------------- */
 
 static int read_edits(struct kl_agent_answer *out, const struct kl_surface *state,
-		      const struct kl_envelope *e)
+		      const struct kl_envelope *envelope)
 {
 	struct kl_file *edit = NULL;
 	size_t n = 0;
-	int err = kl_edits_apply(&edit, &n, state, e);
+	int err = kl_edits_apply(&edit, &n, state, envelope);
 
 	if (!err)
 		err = kl_surface_with(&out->to, state, edit, n);
@@ -85,16 +85,16 @@ static int read_edits(struct kl_agent_answer *out, const struct kl_surface *stat
 static int read_reply(struct kl_agent_answer *out, const char *reply,
 		      const struct kl_surface *state)
 {
-	KL_AUTO(kl_envelope_release) struct kl_envelope e = { 0 };
-	int err = kl_envelope_parse(&e, reply, strlen(reply));
+	KL_AUTO(kl_envelope_release) struct kl_envelope envelope = { 0 };
+	int err = kl_envelope_parse(&envelope, reply, strlen(reply));
 
 	if (err < 0)
 		return err;
-	out->card = kl_steal(&e.card);
-	out->action = kl_steal(&e.action);
-	out->mechanism = kl_steal(&e.mechanism);
-	out->text = kl_steal(&e.why);
-	return e.kind == KL_ENVELOPE_STEP ? read_edits(out, state, &e) : 0;
+	out->card = kl_steal(&envelope.card);
+	out->action = kl_steal(&envelope.action);
+	out->mechanism = kl_steal(&envelope.mechanism);
+	out->text = kl_steal(&envelope.why);
+	return envelope.kind == KL_ENVELOPE_STEP ? read_edits(out, state, &envelope) : 0;
 }
 
 int kl_agent_ask(struct kl_agent_answer *out, struct kl_driver *driver,
@@ -121,13 +121,13 @@ const char *kl_cards_arm_name(enum kl_cards_arm arm)
 	return (size_t)arm < KL_ARRAY_SIZE(name) ? name[arm] : NULL;
 }
 
-void kl_agent_card(struct kl_buf *out, const struct kl_card *c, enum kl_cards_arm arm)
+void kl_agent_card(struct kl_buf *out, const struct kl_card *card, enum kl_cards_arm arm)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 
 	if (arm == KL_CARDS_FULL)
-		kl_card_write(&text, c);
+		kl_card_write(&text, card);
 	else
-		kl_buf_addf(&text, "%s: %s\n", c->id, c->intent);
+		kl_buf_addf(&text, "%s: %s\n", card->id, card->intent);
 	kl_prompt_fence(out, arm == KL_CARDS_FULL ? "yaml" : "", text.ptr, text.len);
 }

@@ -58,6 +58,6 @@ enum kl_cards_arm { KL_CARDS_FULL, KL_CARDS_LABELS, KL_CARDS_NONE }; /* --cards 
 const char *kl_cards_arm_name(enum kl_cards_arm arm);
 
 /** Fenced: the whole card, canonical, its carrier verbatim; or its id and intent alone. */
-void kl_agent_card(struct kl_buf *out, const struct kl_card *c, enum kl_cards_arm arm);
+void kl_agent_card(struct kl_buf *out, const struct kl_card *card, enum kl_cards_arm arm);
 
 #endif

@@ -38,70 +38,74 @@ enum kl_speed kl_made_speed(struct kl_card_ratio *ratio, const struct kl_event *
 	return parent->speed;
 }
 
-static bool is_ambiguous(const struct kl_judgement *v)
+static bool is_ambiguous(const struct kl_judgement *judgement)
 {
 	struct kl_card_ratio ratio;
 
-	return v->event->verdict == KL_VERDICT_PASS &&
-	       kl_made_speed(&ratio, v->event) == KL_SPEED_AMBIGUOUS;
+	return judgement->event->verdict == KL_VERDICT_PASS &&
+	       kl_made_speed(&ratio, judgement->event) == KL_SPEED_AMBIGUOUS;
 }
 
-int kl_made_judge(struct kl_judgement **out, struct kl_gate *g, const struct kl_surface *s,
+int kl_made_judge(struct kl_judgement **out, struct kl_gate *gate, const struct kl_surface *surface,
 		  const struct kl_surface *parent, bool anew)
 {
-	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
-	int err = anew ? kl_gate_judge_anew(&v, g, s, parent) : kl_gate_judge(&v, g, s, parent);
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
+	int err = anew ? kl_gate_judge_anew(&judgement, gate, surface, parent) :
+			 kl_gate_judge(&judgement, gate, surface, parent);
 
-	for (int i = 0; !err && i < MORE_MEASUREMENTS && !v->deferred && is_ambiguous(v); i++) {
-		kl_judgement_free(kl_steal(&v));
-		err = kl_gate_judge_anew(&v, g, s, parent);
+	for (int i = 0;
+	     !err && i < MORE_MEASUREMENTS && !judgement->deferred && is_ambiguous(judgement);
+	     i++) {
+		kl_judgement_free(kl_steal(&judgement));
+		err = kl_gate_judge_anew(&judgement, gate, surface, parent);
 	}
 	if (err)
 		return err;
-	if (v->deferred)
+	if (judgement->deferred)
 		return kl_error(KL_ECANNOT,
 				"the gate judges elsewhere: cards are tried where it answers "
 				"at once");
-	if (v->event->verdict == KL_VERDICT_NOT_RUN)
-		return kl_error(KL_ECANNOT, "the gate did not run: %s", v->event->message);
-	*out = kl_steal(&v);
+	if (judgement->event->verdict == KL_VERDICT_NOT_RUN)
+		return kl_error(KL_ECANNOT, "the gate did not run: %s", judgement->event->message);
+	*out = kl_steal(&judgement);
 	return 0;
 }
 
-int kl_made_same_code(bool *same, struct kl_gate *g, const struct kl_judgement *v,
-		      const struct kl_surface *s)
+int kl_made_same_code(bool *same, struct kl_gate *gate, const struct kl_judgement *judgement,
+		      const struct kl_surface *surface)
 {
-	KL_AUTO(kl_facts_release) struct kl_facts f = { 0 };
-	int err = kl_gate_facts(&f, g, s);
+	KL_AUTO(kl_facts_release) struct kl_facts facts = { 0 };
+	int err = kl_gate_facts(&facts, gate, surface);
 
-	*same = !err && *f.code_digest && !strcmp(f.code_digest, v->event->facts.code_digest);
+	*same = !err && *facts.code_digest &&
+		!strcmp(facts.code_digest, judgement->event->facts.code_digest);
 	return err;
 }
 
 /* --- commits ----------------------------------------------------------------------------- */
 
-static int edit_tree(git_oid *out, struct kl_repo *r, const git_oid *tree, const char *dir,
+static int edit_tree(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *dir,
 		     const struct kl_file *file, size_t n)
 {
-	struct kl_tree_edit *e = kl_calloc(n + 1, sizeof(*e));
+	struct kl_tree_edit *edit = kl_calloc(n + 1, sizeof(*edit));
 	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
 	int err;
 
 	for (size_t i = 0; i < n; i++) {
 		kl_strvec_pushf(&paths, "%s%s%s", dir, *dir ? "/" : "", file[i].path);
-		e[i] = (struct kl_tree_edit){ .data = file[i].data, .len = file[i].len };
+		edit[i] = (struct kl_tree_edit){ .data = file[i].data, .len = file[i].len };
 	}
 	for (size_t i = 0; i < n; i++)
-		e[i].path = paths.v[i];
-	err = kl_repo_tree_edit(out, r, tree, e, n);
-	free(e);
+		edit[i].path = paths.v[i];
+	err = kl_repo_tree_edit(out, repo, tree, edit, n);
+	free(edit);
 	return err;
 }
 
-static int write_commit(git_oid *out, struct kl_repo *r, const git_oid *tree, const git_oid *parent,
-			size_t n, const char *message)
+static int write_commit(git_oid *out, struct kl_repo *repo, const git_oid *tree,
+			const git_oid *parent, size_t n, const char *message)
 {
-	return kl_repo_commit_write(out, r,
+	return kl_repo_commit_write(out, repo,
 				    &(struct kl_commit_spec){
 					    .tree = *tree,
 					    .parent = parent,
@@ -111,134 +115,140 @@ static int write_commit(git_oid *out, struct kl_repo *r, const git_oid *tree, co
 }
 
 /* a run goes on from it: so nothing of now is in it */
-int kl_made_root(git_oid *out, struct kl_repo *r, const git_oid *parent, const struct kl_surface *s,
-		 bool reference)
+int kl_made_root(git_oid *out, struct kl_repo *repo, const git_oid *parent,
+		 const struct kl_surface *surface, bool reference)
 {
 	static const char as_kernel[] = "oracle as a kernel\n\nKlineage-Root: baseline";
-	KL_AUTO(kl_freep) char *message = kl_asprintf("%s: the %s\n", s->contract->workload,
+	KL_AUTO(kl_freep) char *message = kl_asprintf("%s: the %s\n", surface->contract->workload,
 						      reference ? as_kernel : "worktree as it was");
 	struct kl_commit_spec spec = { .parent = parent, .nparent = 1, .message = message };
-	struct kl_commit c = { 0 };
-	int err = kl_repo_identity(&spec.author, r);
+	struct kl_commit commit = { 0 };
+	int err = kl_repo_identity(&spec.author, repo);
 
-	if (err < 0 || (err = kl_repo_commit_read(&c, r, parent)) < 0)
+	if (err < 0 || (err = kl_repo_commit_read(&commit, repo, parent)) < 0)
 		return err;
-	spec.time = c.author_time;
-	spec.offset = c.author_offset;
-	spec.tree = c.tree;
-	kl_commit_release(&c);
+	spec.time = commit.author_time;
+	spec.offset = commit.author_offset;
+	spec.tree = commit.tree;
+	kl_commit_release(&commit);
 	/* a file may be source and oracle: one set after the other */
-	if ((err = edit_tree(&spec.tree, r, &spec.tree, s->dir, s->file, s->nfile)) < 0 ||
-	    (err = edit_tree(&spec.tree, r, &spec.tree, s->dir, s->oracle, s->noracle)) < 0 ||
-	    (err = edit_tree(&spec.tree, r, &spec.tree, s->dir, &s->contract_file, 1)) < 0)
+	if ((err = edit_tree(&spec.tree, repo, &spec.tree, surface->dir, surface->file,
+			     surface->nfile)) < 0 ||
+	    (err = edit_tree(&spec.tree, repo, &spec.tree, surface->dir, surface->oracle,
+			     surface->noracle)) < 0 ||
+	    (err = edit_tree(&spec.tree, repo, &spec.tree, surface->dir, &surface->contract_file,
+			     1)) < 0)
 		return err;
-	return kl_repo_commit_write(out, r, &spec);
+	return kl_repo_commit_write(out, repo, &spec);
 }
 
-static char *copy_text(const char *s)
+static char *copy_text(const char *text)
 {
-	return s && *s ? kl_strdup(s) : NULL;
+	return text && *text ? kl_strdup(text) : NULL;
 }
 
-static char *text_of(const struct kl_made *m)
+static char *text_of(const struct kl_made *made)
 {
-	return m->card ?
-		       kl_asprintf("%s\n\nBy card %s, %s.", m->card->intent, m->card->id, m->how) :
-		       kl_strdup(m->how);
+	return made->card ? kl_asprintf("%s\n\nBy card %s, %s.", made->card->intent, made->card->id,
+					made->how) :
+			    kl_strdup(made->how);
 }
 
-static void message_of(struct kl_buf *out, const struct kl_made *m)
+static void message_of(struct kl_buf *out, const struct kl_made *made)
 {
-	const struct kl_card *c = m->card;
-	const char *action = m->action ? m->action : c && c->action ? c->action : "apply";
-	KL_AUTO(kl_step_release) struct kl_step s = {
-		.kind = *m->class_ ? KL_STEP_REJECTED : KL_STEP_FORWARD,
+	const struct kl_card *card = made->card;
+	const char *action = made->action         ? made->action :
+			     card && card->action ? card->action :
+						    "apply";
+	KL_AUTO(kl_step_release) struct kl_step step = {
+		.kind = *made->class_ ? KL_STEP_REJECTED : KL_STEP_FORWARD,
 		.forward = true,
-		.number = m->number,
+		.number = made->number,
 		.action = kl_strdup(action),
-		.mechanism = copy_text(m->mechanism ? m->mechanism :
-				       c            ? c->mechanism :
-						      NULL),
-		.locus = kl_proposal_locus(m->from, m->to),
-		.text = text_of(m),
-		.class_ = copy_text(m->class_),
-		.rewriter = kl_strdup(m->rewriter),
-		.source = copy_text(m->source),
+		.mechanism = copy_text(made->mechanism ? made->mechanism :
+				       card            ? card->mechanism :
+							 NULL),
+		.locus = kl_proposal_locus(made->from, made->to),
+		.text = text_of(made),
+		.class_ = copy_text(made->class_),
+		.rewriter = kl_strdup(made->rewriter),
+		.source = copy_text(made->source),
 	};
 
-	kl_step_message(out, &s);
-	if (c)
-		kl_buf_addf(out, "Klineage-Skill: %s@%s\n", c->id, m->blob);
+	kl_step_message(out, &step);
+	if (card)
+		kl_buf_addf(out, "Klineage-Skill: %s@%s\n", card->id, made->blob);
 }
 
 /* the sources that changed, and nothing else */
-int kl_made_tree(git_oid *out, const struct kl_made *m)
+int kl_made_tree(git_oid *out, const struct kl_made *made)
 {
-	int err = kl_repo_tree_of(out, m->repo, &m->parent);
+	int err = kl_repo_tree_of(out, made->repo, &made->parent);
 
-	for (size_t i = 0; !err && i < m->to->nfile; i++) {
-		const struct kl_file *a = &m->from->file[i], *b = &m->to->file[i];
+	for (size_t i = 0; !err && i < made->to->nfile; i++) {
+		const struct kl_file *left = &made->from->file[i], *right = &made->to->file[i];
 
-		if (a->len != b->len || memcmp(a->data, b->data, b->len))
-			err = edit_tree(out, m->repo, out, m->to->dir, b, 1);
+		if (left->len != right->len || memcmp(left->data, right->data, right->len))
+			err = edit_tree(out, made->repo, out, made->to->dir, right, 1);
 	}
 	return err;
 }
 
-int kl_made_write(git_oid *out, git_oid *tree, const struct kl_made *m)
+int kl_made_write(git_oid *out, git_oid *tree, const struct kl_made *other)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf message = KL_BUF_INIT;
 	git_oid made;
-	int err = kl_made_tree(&made, m);
+	int err = kl_made_tree(&made, other);
 
 	if (err < 0)
 		return err;
-	message_of(&message, m);
+	message_of(&message, other);
 	if (tree)
 		*tree = made;
-	return write_commit(out, m->repo, &made, &m->parent, 1, message.ptr);
+	return write_commit(out, other->repo, &made, &other->parent, 1, message.ptr);
 }
 
 /* --- keeping it ----------------------------------------------------------------------------- */
 
-void kl_keep_release(struct kl_keep *k)
+void kl_keep_release(struct kl_keep *keep)
 {
-	for (size_t i = 0; i < k->n; i++)
-		free(k->v[i].text);
-	free(k->v);
-	kl_noting_release(&k->noting);
+	for (size_t i = 0; i < keep->n; i++)
+		free(keep->v[i].text);
+	free(keep->v);
+	kl_noting_release(&keep->noting);
 }
 
 /* takes `text` */
-static int add_link(struct kl_keep *k, const git_oid *commit, char *text, struct kl_event *event)
+static int add_link(struct kl_keep *keep, const git_oid *commit, char *text, struct kl_event *event)
 {
-	KL_GROW(k->v, k->n + 1, k->alloc);
-	k->v[k->n++] = (struct kl_keep_link){ .commit = *commit, .text = text };
-	k->noting.repo = k->repo;
-	return event ? kl_noting_add(&k->noting, commit, event) : 0;
+	KL_GROW(keep->v, keep->n + 1, keep->alloc);
+	keep->v[keep->n++] = (struct kl_keep_link){ .commit = *commit, .text = text };
+	keep->noting.repo = keep->repo;
+	return event ? kl_noting_add(&keep->noting, commit, event) : 0;
 }
 
-int kl_keep_root(struct kl_keep *k, const git_oid *commit, const char *text, struct kl_event *event)
+int kl_keep_root(struct kl_keep *keep, const git_oid *commit, const char *text,
+		 struct kl_event *event)
 {
-	return add_link(k, commit, kl_strdup(text), event);
+	return add_link(keep, commit, kl_strdup(text), event);
 }
 
-int kl_keep_add(struct kl_keep *k, const git_oid *commit, const struct kl_made *m)
+int kl_keep_add(struct kl_keep *keep, const git_oid *commit, const struct kl_made *made)
 {
 	struct kl_buf text = KL_BUF_INIT;
 
-	kl_buf_addf(&text, "kept: %s, %s\n", m->card ? m->card->id : m->rewriter,
-		    m->outcome ? m->outcome :
-		    *m->class_ ? m->class_ :
-				 "pass");
-	if (m->outcome)
-		kl_buf_addf(&text, "\nKlineage-Outcome: %s\n", m->outcome);
-	return add_link(k, commit, kl_buf_detach(&text), m->event);
+	kl_buf_addf(&text, "kept: %s, %s\n", made->card ? made->card->id : made->rewriter,
+		    made->outcome ? made->outcome :
+		    *made->class_ ? made->class_ :
+				    "pass");
+	if (made->outcome)
+		kl_buf_addf(&text, "\nKlineage-Outcome: %s\n", made->outcome);
+	return add_link(keep, commit, kl_buf_detach(&text), made->event);
 }
 
-static int read_ref(git_oid *out, struct kl_repo *r, const char *ref)
+static int read_ref(git_oid *out, struct kl_repo *repo, const char *ref)
 {
-	int err = kl_refs_get(out, r, ref);
+	int err = kl_refs_get(out, repo, ref);
 
 	if (err != KL_ENOTFOUND)
 		return err;
@@ -247,15 +257,15 @@ static int read_ref(git_oid *out, struct kl_repo *r, const char *ref)
 	return 0;
 }
 
-static int write_links(git_oid *tip, struct kl_keep *k)
+static int write_links(git_oid *tip, struct kl_keep *keep)
 {
-	for (size_t i = 0; i < k->n; i++) {
-		git_oid tree, link, parent[2] = { k->v[i].commit, *tip };
-		int err = kl_repo_tree_of(&tree, k->repo, &k->v[i].commit);
+	for (size_t i = 0; i < keep->n; i++) {
+		git_oid tree, link, parent[2] = { keep->v[i].commit, *tip };
+		int err = kl_repo_tree_of(&tree, keep->repo, &keep->v[i].commit);
 
 		if (!err)
-			err = write_commit(&link, k->repo, &tree, parent, is_none(tip) ? 1 : 2,
-					   k->v[i].text);
+			err = write_commit(&link, keep->repo, &tree, parent, is_none(tip) ? 1 : 2,
+					   keep->v[i].text);
 		if (err < 0)
 			return err;
 		*tip = link;
@@ -263,43 +273,44 @@ static int write_links(git_oid *tip, struct kl_keep *k)
 	return 0;
 }
 
-int kl_keep_into(struct kl_refs_txn *t, void *payload)
+int kl_keep_into(struct kl_refs_txn *txn, void *payload)
 {
-	struct kl_keep *k = payload;
+	struct kl_keep *keep = payload;
 	git_oid was, tip, notes, notes_was;
-	int err = read_ref(&was, k->repo, k->chain);
+	int err = read_ref(&was, keep->repo, keep->chain);
 
 	tip = was;
-	if (err < 0 || (err = write_links(&tip, k)) < 0)
+	if (err < 0 || (err = write_links(&tip, keep)) < 0)
 		return err;
-	for (size_t i = 0; i < k->noting.n; i++)
-		k->noting.note[i].line = k->noting.texts.v[i];
-	if ((err = kl_notes_prepare(&notes, &notes_was, k->repo, KL_NOTES_GATE, k->noting.note,
-				    k->noting.n)) < 0)
+	for (size_t i = 0; i < keep->noting.n; i++)
+		keep->noting.note[i].line = keep->noting.texts.v[i];
+	if ((err = kl_notes_prepare(&notes, &notes_was, keep->repo, KL_NOTES_GATE,
+				    keep->noting.note, keep->noting.n)) < 0)
 		return err;
 	if (memcmp(&notes, &notes_was, sizeof(notes)))
-		kl_refs_txn_update(t, KL_NOTES_GATE, &notes,
+		kl_refs_txn_update(txn, KL_NOTES_GATE, &notes,
 				   is_none(&notes_was) ? NULL : &notes_was);
-	kl_refs_txn_update(t, k->chain, &tip, is_none(&was) ? NULL : &was);
+	kl_refs_txn_update(txn, keep->chain, &tip, is_none(&was) ? NULL : &was);
 	return 0;
 }
 
-int kl_keep_move(struct kl_keep *k, const char *branch, const git_oid *to, const git_oid *was)
+int kl_keep_move(struct kl_keep *keep, const char *branch, const git_oid *to, const git_oid *was)
 {
 	for (int i = 0;; i++) {
-		KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(k->repo);
+		KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(keep->repo);
 		git_oid at;
-		int err = kl_keep_into(t, k);
+		int err = kl_keep_into(txn, keep);
 
 		if (branch)
-			kl_refs_txn_update(t, branch, to, is_none(was) ? NULL : was);
+			kl_refs_txn_update(txn, branch, to, is_none(was) ? NULL : was);
 		if (err < 0 || (err = KL_FAULT("made-move")) < 0)
 			return err;
-		err = kl_refs_txn_commit(t, "klineage: a card was tried");
+		err = kl_refs_txn_commit(txn, "klineage: a card was tried");
 		if (err != KL_ECHANGED || i == MAX_TRIES)
 			return err < 0 ? err : KL_FAULT("made-moved");
 		/* notes and chain may move under us, and are read again; the branch may not */
-		if (branch && (read_ref(&at, k->repo, branch) < 0 || memcmp(&at, was, sizeof(at))))
+		if (branch &&
+		    (read_ref(&at, keep->repo, branch) < 0 || memcmp(&at, was, sizeof(at))))
 			return kl_error(KL_ECHANGED, "'%s' was moved by somebody else", branch);
 		kl_clock_sleep_ms(20 * (i + 1));
 	}

@@ -36,9 +36,9 @@ struct kl_made {
 };
 
 /** The commit alone; nothing keeps it yet. `*tree` (may be NULL) is its tree. */
-int kl_made_write(git_oid *out, git_oid *tree, const struct kl_made *m);
+int kl_made_write(git_oid *out, git_oid *tree, const struct kl_made *made);
 /** The tree that it would have. */
-int kl_made_tree(git_oid *out, const struct kl_made *m);
+int kl_made_tree(git_oid *out, const struct kl_made *made);
 
 /*
  * What keeps commits: links and notes, ready to move with other refs.
@@ -57,33 +57,33 @@ struct kl_keep {
 	size_t n, alloc;
 	struct kl_noting noting;
 };
-void kl_keep_release(struct kl_keep *k);
-/** `event` of `m` gets commit and tree, and goes into the commit's note. */
-int kl_keep_add(struct kl_keep *k, const git_oid *commit, const struct kl_made *m);
+void kl_keep_release(struct kl_keep *keep);
+/** `event` of `made` gets commit and tree, and goes into the commit's note. */
+int kl_keep_add(struct kl_keep *keep, const git_oid *commit, const struct kl_made *made);
 /** The same of a commit that is none of ours: the root, with what is to be said of it. */
-int kl_keep_root(struct kl_keep *k, const git_oid *commit, const char *text,
+int kl_keep_root(struct kl_keep *keep, const git_oid *commit, const char *text,
 		 struct kl_event *event);
 /** Into a transaction; asked again after KL_ECHANGED (`payload` is the keep). */
-int kl_keep_into(struct kl_refs_txn *t, void *payload);
+int kl_keep_into(struct kl_refs_txn *txn, void *payload);
 /**
  * By themselves, with `branch` (NULL: none) from `was` (zero: it is made) to `to`. KL_ECHANGED:
  * somebody else moved the branch; nothing was written then.
  */
-int kl_keep_move(struct kl_keep *k, const char *branch, const git_oid *to, const git_oid *was);
+int kl_keep_move(struct kl_keep *keep, const char *branch, const git_oid *to, const git_oid *was);
 
 /**
  * A commit on `parent` of a state that none has yet: sources, contract and oracle in the parent's
  * tree. The same state on the same commit is the same commit. `reference`: it is the oracle as a
  * kernel (oracle_kernel.h), and says so; else the worktree's. No ref moves.
  */
-int kl_made_root(git_oid *out, struct kl_repo *r, const git_oid *parent, const struct kl_surface *s,
-		 bool reference);
+int kl_made_root(git_oid *out, struct kl_repo *repo, const git_oid *parent,
+		 const struct kl_surface *surface, bool reference);
 
 /**
- * Judge `s` against `parent` (NULL: nothing). What is correct and so noisy that its speed is
+ * Judge `surface` against `parent` (NULL: nothing). What is correct and so noisy that its speed is
  * ambiguous is measured anew, twice at most. KL_ECANNOT: there is no verdict here and now.
  */
-int kl_made_judge(struct kl_judgement **out, struct kl_gate *g, const struct kl_surface *s,
+int kl_made_judge(struct kl_judgement **out, struct kl_gate *gate, const struct kl_surface *surface,
 		  const struct kl_surface *parent, bool anew);
 
 /**
@@ -92,9 +92,11 @@ int kl_made_judge(struct kl_judgement **out, struct kl_gate *g, const struct kl_
  */
 bool kl_made_is_right(const char *class_);
 
-/** Is what was judged the same machine code as `s`? Then it is as fast, whatever a clock says. */
-int kl_made_same_code(bool *same, struct kl_gate *g, const struct kl_judgement *v,
-		      const struct kl_surface *s);
+/**
+ * Is what was judged the same machine code as `surface`? Then it is as fast, whatever a clock says.
+ */
+int kl_made_same_code(bool *same, struct kl_gate *gate, const struct kl_judgement *judgement,
+		      const struct kl_surface *surface);
 
 /** Against what the event calls the parent; NONE: not compared. */
 enum kl_speed kl_made_speed(struct kl_card_ratio *ratio, const struct kl_event *event);

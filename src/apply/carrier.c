@@ -10,12 +10,13 @@
 
 #define MAX_FILE (4u << 20)
 
-const struct kl_card_carrier *kl_carrier_mechanical(const struct kl_card *c, const char *language)
+const struct kl_card_carrier *kl_carrier_mechanical(const struct kl_card *card,
+						    const char *language)
 {
-	for (size_t i = 0; i < c->carriers.n; i++)
-		if (!strcmp(c->carriers.v[i].language, language) &&
-		    kl_carrier_is_mechanical(&c->carriers.v[i]))
-			return &c->carriers.v[i];
+	for (size_t i = 0; i < card->carriers.n; i++)
+		if (!strcmp(card->carriers.v[i].language, language) &&
+		    kl_carrier_is_mechanical(&card->carriers.v[i]))
+			return &card->carriers.v[i];
 	return NULL;
 }
 
@@ -24,21 +25,21 @@ struct edits {
 	size_t n, alloc;
 };
 
-static void edits_release(struct edits *e)
+static void edits_release(struct edits *edits)
 {
-	kl_edits_free(e->v, e->n);
+	kl_edits_free(edits->v, edits->n);
 }
 
-static void add_edit(struct edits *e, const char *path, struct kl_buf *text)
+static void add_edit(struct edits *edits, const char *path, struct kl_buf *text)
 {
-	KL_GROW(e->v, e->n + 1, e->alloc);
-	e->v[e->n] = (struct kl_file){ .path = kl_strdup(path), .len = text->len };
-	e->v[e->n++].data = kl_buf_detach(text);
+	KL_GROW(edits->v, edits->n + 1, edits->alloc);
+	edits->v[edits->n] = (struct kl_file){ .path = kl_strdup(path), .len = text->len };
+	edits->v[edits->n++].data = kl_buf_detach(text);
 }
 
-static bool same_text(const struct kl_file *f, const struct kl_buf *text)
+static bool same_text(const struct kl_file *file, const struct kl_buf *text)
 {
-	return f->len == text->len && (!f->len || !memcmp(f->data, text->ptr, f->len));
+	return file->len == text->len && (!file->len || !memcmp(file->data, text->ptr, file->len));
 }
 
 /* --- diffs: which file is which ------------------------------------------------------ */
@@ -48,20 +49,20 @@ static int diff_paths(struct kl_strvec *out, const char *diff)
 {
 	static const char head[] = "diff --git a/";
 
-	for (const char *s = diff; *s;) {
-		size_t n = strcspn(s, "\n"), half;
+	for (const char *text = diff; *text;) {
+		size_t n = strcspn(text, "\n"), half;
 		KL_AUTO(kl_freep) char *path = NULL;
 
-		if (n > sizeof(head) + 3 && !strncmp(s, head, sizeof(head) - 1)) {
+		if (n > sizeof(head) + 3 && !strncmp(text, head, sizeof(head) - 1)) {
 			half = (n - strlen("diff --git ") - 1) / 2; /* "a/x", as long as "b/x" */
-			path = kl_strndup(s + strlen("diff --git a/"), half - 2);
+			path = kl_strndup(text + strlen("diff --git a/"), half - 2);
 			if (!kl_fs_path_ok(path))
 				return kl_error(KL_ENO,
 						"a path that leads out of the directory: '%s'",
 						path);
 			kl_strvec_push(out, path);
 		}
-		s += n + (s[n] == '\n');
+		text += n + (text[n] == '\n');
 	}
 	return out->n ? 0 : kl_error(KL_ENO, "its diff names no file by 'diff --git'");
 }
@@ -81,79 +82,82 @@ static const char *file_kind(const char *path)
 }
 
 /* the only source that `same` holds of, or NULL */
-static const struct kl_file *only_file(const struct kl_surface *s, const char *path,
+static const struct kl_file *only_file(const struct kl_surface *surface, const char *path,
 				       const char *(*part)(const char *path))
 {
 	const struct kl_file *found = NULL;
 
-	for (size_t i = 0; i < s->nfile; i++) {
-		if (strcmp(part(s->file[i].path), part(path)))
+	for (size_t i = 0; i < surface->nfile; i++) {
+		if (strcmp(part(surface->file[i].path), part(path)))
 			continue;
 		if (found)
 			return NULL;
-		found = &s->file[i];
+		found = &surface->file[i];
 	}
 	return found;
 }
 
-static const struct kl_file *source_for(const struct kl_surface *s, const char *path, bool alone)
+static const struct kl_file *source_for(const struct kl_surface *surface, const char *path,
+					bool alone)
 {
-	const struct kl_file *f = NULL;
+	const struct kl_file *file = NULL;
 
-	for (size_t i = 0; i < s->nfile; i++)
-		if (!strcmp(s->file[i].path, path))
-			return &s->file[i];
-	f = only_file(s, path, base_name);
-	return f || !alone ? f : only_file(s, path, file_kind);
+	for (size_t i = 0; i < surface->nfile; i++)
+		if (!strcmp(surface->file[i].path, path))
+			return &surface->file[i];
+	file = only_file(surface, path, base_name);
+	return file || !alone ? file : only_file(surface, path, file_kind);
 }
 
 /* --- diffs: applied ---------------------------------------------------------------------- */
 
 /* what the diff makes of one file that stands alone in a tree */
-static int patch_text(struct kl_buf *out, struct kl_repo *r, const git_oid *tree, const char *path,
-		      const char *diff)
+static int patch_text(struct kl_buf *out, struct kl_repo *repo, const git_oid *tree,
+		      const char *path, const char *diff)
 {
 	git_oid made, blob;
-	int err = kl_repo_apply(&made, r, tree, "", diff, strlen(diff));
+	int err = kl_repo_apply(&made, repo, tree, "", diff, strlen(diff));
 
 	if (!err)
-		err = kl_repo_tree_entry(&blob, NULL, r, &made, path);
+		err = kl_repo_tree_entry(&blob, NULL, repo, &made, path);
 	if (err == KL_ENOTFOUND)
 		return kl_error(KL_ENO, "it removes '%s'", path);
-	return err ? err : kl_repo_blob_read(out, r, &blob, MAX_FILE);
+	return err ? err : kl_repo_blob_read(out, repo, &blob, MAX_FILE);
 }
 
 /* the state that the carrier was taken from, where the library's repository has it */
-static int base_tree(git_oid *out, const struct kl_carrier_try *t, const struct kl_card_carrier *c)
+static int base_tree(git_oid *out, const struct kl_carrier_try *try,
+		     const struct kl_card_carrier *carrier)
 {
 	git_oid commit;
 
-	for (size_t i = 0; c->of && t->library && i < t->card->evidence.n; i++) {
-		const struct kl_card_evidence *e = &t->card->evidence.v[i];
+	for (size_t i = 0; carrier->of && try->library && i < try->card->evidence.n; i++) {
+		const struct kl_card_evidence *evidence = &try->card->evidence.v[i];
 
-		if (!strcmp(e->event, c->of) && !kl_oid_parse(&commit, e->before))
-			return kl_repo_tree_of(out, t->library, &commit);
+		if (!strcmp(evidence->event, carrier->of) &&
+		    !kl_oid_parse(&commit, evidence->before))
+			return kl_repo_tree_of(out, try->library, &commit);
 	}
 	return KL_ENOTFOUND;
 }
 
-static int merge_file(struct kl_buf *out, const struct kl_carrier_try *t, const git_oid *base,
-		      const char *path, const struct kl_file *f, const char *diff)
+static int merge_file(struct kl_buf *out, const struct kl_carrier_try *try, const git_oid *base,
+		      const char *path, const struct kl_file *file, const char *diff)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf was = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf here = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf becomes = KL_BUF_INIT;
 	git_oid blob;
-	int err = kl_repo_tree_entry(&blob, NULL, t->library, base, path);
+	int err = kl_repo_tree_entry(&blob, NULL, try->library, base, path);
 
 	if (!err)
-		err = kl_repo_blob_read(&was, t->library, &blob, MAX_FILE);
+		err = kl_repo_blob_read(&was, try->library, &blob, MAX_FILE);
 	if (!err)
-		err = patch_text(&becomes, t->library, base, path, diff);
+		err = patch_text(&becomes, try->library, base, path, diff);
 	if (err)
 		return err;
-	kl_buf_add(&here, f->data, f->len);
-	return kl_repo_merge_text(out, t->repo, &was, &here, &becomes);
+	kl_buf_add(&here, file->data, file->len);
+	return kl_repo_merge_text(out, try->repo, &was, &here, &becomes);
 }
 
 /* one file of the diff; the whole diff is applied to a tree in which only its files stand */
@@ -162,117 +166,118 @@ struct mapped {
 	const struct kl_file **file;
 };
 
-static void mapped_release(struct mapped *m)
+static void mapped_release(struct mapped *mapped)
 {
-	kl_strvec_release(&m->paths);
-	free(m->file);
+	kl_strvec_release(&mapped->paths);
+	free(mapped->file);
 }
 
-static int map_files(struct mapped *m, const struct kl_carrier_try *t, const char *diff)
+static int map_files(struct mapped *mapped, const struct kl_carrier_try *try, const char *diff)
 {
-	int err = diff_paths(&m->paths, diff);
+	int err = diff_paths(&mapped->paths, diff);
 
 	if (err)
 		return err;
-	m->file = kl_calloc(m->paths.n, sizeof(*m->file));
-	for (size_t i = 0; i < m->paths.n; i++) {
-		m->file[i] = source_for(t->state, m->paths.v[i], m->paths.n == 1);
-		if (!m->file[i])
+	mapped->file = kl_calloc(mapped->paths.n, sizeof(*mapped->file));
+	for (size_t i = 0; i < mapped->paths.n; i++) {
+		mapped->file[i] = source_for(try->state, mapped->paths.v[i], mapped->paths.n == 1);
+		if (!mapped->file[i])
 			return kl_error(KL_ENO,
 					"it changes '%s', and no source of '%s' answers to that",
-					m->paths.v[i], t->state->contract->workload);
+					mapped->paths.v[i], try->state->contract->workload);
 		for (size_t k = 0; k < i; k++)
-			if (m->file[k] == m->file[i])
-				return kl_error(KL_ENO, "it changes '%s' twice", m->paths.v[i]);
+			if (mapped->file[k] == mapped->file[i])
+				return kl_error(KL_ENO, "it changes '%s' twice",
+						mapped->paths.v[i]);
 	}
 	return 0;
 }
 
-static int merge_all(struct edits *out, const struct kl_carrier_try *t, const struct mapped *m,
-		     const git_oid *base, const char *diff)
+static int merge_all(struct edits *out, const struct kl_carrier_try *try,
+		     const struct mapped *mapped, const git_oid *base, const char *diff)
 {
-	for (size_t i = 0; i < m->paths.n; i++) {
+	for (size_t i = 0; i < mapped->paths.n; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-		int err = merge_file(&text, t, base, m->paths.v[i], m->file[i], diff);
+		int err = merge_file(&text, try, base, mapped->paths.v[i], mapped->file[i], diff);
 
 		if (err)
 			return err;
-		if (!same_text(m->file[i], &text))
-			add_edit(out, m->file[i]->path, &text);
+		if (!same_text(mapped->file[i], &text))
+			add_edit(out, mapped->file[i]->path, &text);
 	}
 	return 0;
 }
 
-static int patch_all(struct edits *out, const struct kl_carrier_try *t, const struct mapped *m,
-		     const char *diff)
+static int patch_all(struct edits *out, const struct kl_carrier_try *try,
+		     const struct mapped *mapped, const char *diff)
 {
-	struct kl_tree_edit *e = kl_calloc(m->paths.n, sizeof(*e));
+	struct kl_tree_edit *edit = kl_calloc(mapped->paths.n, sizeof(*edit));
 	git_oid tree;
 	int err;
 
-	for (size_t i = 0; i < m->paths.n; i++)
-		e[i] = (struct kl_tree_edit){ .path = m->paths.v[i],
-					      .data = m->file[i]->data,
-					      .len = m->file[i]->len };
-	err = kl_repo_tree_edit(&tree, t->repo, NULL, e, m->paths.n);
-	free(e);
-	for (size_t i = 0; !err && i < m->paths.n; i++) {
+	for (size_t i = 0; i < mapped->paths.n; i++)
+		edit[i] = (struct kl_tree_edit){ .path = mapped->paths.v[i],
+						 .data = mapped->file[i]->data,
+						 .len = mapped->file[i]->len };
+	err = kl_repo_tree_edit(&tree, try->repo, NULL, edit, mapped->paths.n);
+	free(edit);
+	for (size_t i = 0; !err && i < mapped->paths.n; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 
-		err = patch_text(&text, t->repo, &tree, m->paths.v[i], diff);
-		if (!err && !same_text(m->file[i], &text))
-			add_edit(out, m->file[i]->path, &text);
+		err = patch_text(&text, try->repo, &tree, mapped->paths.v[i], diff);
+		if (!err && !same_text(mapped->file[i], &text))
+			add_edit(out, mapped->file[i]->path, &text);
 	}
 	return err;
 }
 
-static int apply_diff(struct edits *out, const char **how, const struct kl_carrier_try *t,
-		      const struct kl_card_carrier *c)
+static int apply_diff(struct edits *out, const char **how, const struct kl_carrier_try *try,
+		      const struct kl_card_carrier *carrier)
 {
-	KL_AUTO(mapped_release) struct mapped m = { 0 };
+	KL_AUTO(mapped_release) struct mapped mapped = { 0 };
 	git_oid base;
-	int err = map_files(&m, t, c->text);
+	int err = map_files(&mapped, try, carrier->text);
 
 	if (err)
 		return err;
 	*how = "merged three-way";
-	err = base_tree(&base, t, c);
+	err = base_tree(&base, try, carrier);
 	if (!err)
-		err = merge_all(out, t, &m, &base, c->text);
+		err = merge_all(out, try, &mapped, &base, carrier->text);
 	if (!err || err == KL_EINTR || err == KL_EIO)
 		return err;
 	kl_error_clear(); /* the base is not here, or both changed the same lines */
 	edits_release(out);
 	*out = (struct edits){ 0 };
 	*how = "applied as a patch";
-	return patch_all(out, t, &m, c->text);
+	return patch_all(out, try, &mapped, carrier->text);
 }
 
 /* --- semantic patches ----------------------------------------------------------------------- */
 
-static int apply_cocci(struct edits *out, const struct kl_carrier_try *t,
-		       const struct kl_card_carrier *c)
+static int apply_cocci(struct edits *out, const struct kl_carrier_try *try,
+		       const struct kl_card_carrier *carrier)
 {
-	const char *const *suffixes = t->state->contract->language->spatch;
+	const char *const *suffixes = try->state->contract->language->spatch;
 
 	if (!suffixes)
-		return kl_error(KL_ENO, "Coccinelle reads no kernels in %s", c->language);
-	if (!t->jail)
+		return kl_error(KL_ENO, "Coccinelle reads no kernels in %s", carrier->language);
+	if (!try->jail)
 		return kl_error(KL_ENO, "there is no jail to run it in");
-	for (size_t i = 0; i < t->state->nfile; i++) {
-		const struct kl_file *f = &t->state->file[i];
+	for (size_t i = 0; i < try->state->nfile; i++) {
+		const struct kl_file *file = &try->state->file[i];
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 		bool changed = false;
 		int err;
 
-		if (!kl_suffix_in(f->path, suffixes))
+		if (!kl_suffix_in(file->path, suffixes))
 			continue;
-		err = kl_cocci_run(&text, &changed, t->jail, t->card->id, c->text, strlen(c->text),
-				   f->data, f->len);
+		err = kl_cocci_run(&text, &changed, try->jail, try->card->id, carrier->text,
+				   strlen(carrier->text), file->data, file->len);
 		if (err)
 			return err;
 		if (changed)
-			add_edit(out, f->path, &text);
+			add_edit(out, file->path, &text);
 	}
 	return out->n ? 0 : kl_error(KL_ENO, "it matches nothing here");
 }
@@ -293,25 +298,25 @@ static int as_answer(int err)
 	}
 }
 
-int kl_carrier_apply(struct kl_surface **out, const char **how, const struct kl_carrier_try *t)
+int kl_carrier_apply(struct kl_surface **out, const char **how, const struct kl_carrier_try *try)
 {
-	const char *language = t->state->contract->language->name;
-	const struct kl_card_carrier *c = kl_carrier_mechanical(t->card, language);
-	KL_AUTO(edits_release) struct edits e = { 0 };
+	const char *language = try->state->contract->language->name;
+	const struct kl_card_carrier *carrier = kl_carrier_mechanical(try->card, language);
+	KL_AUTO(edits_release) struct edits edits = { 0 };
 	int err;
 
 	*how = "";
-	if (!c)
+	if (!carrier)
 		return kl_error(KL_ENO, "it has no diff and no semantic patch for %s", language);
-	if (c->form == KL_CARRIER_COCCI) {
+	if (carrier->form == KL_CARRIER_COCCI) {
 		*how = "by its semantic patch";
-		err = apply_cocci(&e, t, c);
+		err = apply_cocci(&edits, try, carrier);
 	} else {
-		err = apply_diff(&e, how, t, c);
+		err = apply_diff(&edits, how, try, carrier);
 	}
-	if (!err && !e.n)
+	if (!err && !edits.n)
 		return kl_error(KL_ENO, "it changes nothing here");
 	if (!err)
-		err = kl_surface_with(out, t->state, e.v, e.n);
+		err = kl_surface_with(out, try->state, edits.v, edits.n);
 	return as_answer(err);
 }

@@ -31,9 +31,10 @@ struct kl_carrier_try {
  * The state that the carrier makes of `state`; `*how` (borrowed) is in words what was done. KL_ENO
  * with the reason: there is no such carrier, or it does not apply here, or changes nothing.
  */
-int kl_carrier_apply(struct kl_surface **out, const char **how, const struct kl_carrier_try *t);
+int kl_carrier_apply(struct kl_surface **out, const char **how, const struct kl_carrier_try *try);
 
 /** The mechanical carrier for a language, or NULL. */
-const struct kl_card_carrier *kl_carrier_mechanical(const struct kl_card *c, const char *language);
+const struct kl_card_carrier *kl_carrier_mechanical(const struct kl_card *card,
+						    const char *language);
 
 #endif

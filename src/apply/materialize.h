@@ -37,7 +37,7 @@ enum kl_mat_outcome {
 	KL_MAT_NODE,    /* correct, not faster */
 	KL_MAT_BEST,    /* fast: the best from here on */
 };
-const char *kl_mat_outcome_name(enum kl_mat_outcome o);
+const char *kl_mat_outcome_name(enum kl_mat_outcome outcome);
 
 struct kl_mat_try {
 	char *card; /* ""; by none */
@@ -110,14 +110,15 @@ struct kl_materialize_opts {
  * from another root has the name. KL_ENO: the root itself fails the gate. KL_ECANNOT: it cannot be
  * judged here. What was made before an error stays.
  */
-int kl_materialize(struct kl_materialization *out, const struct kl_materialize_opts *o);
-void kl_materialize_release(struct kl_materialization *m);
+int kl_materialize(struct kl_materialization *out, const struct kl_materialize_opts *opts);
+void kl_materialize_release(struct kl_materialization *materialization);
 
 /** Could it begin under that name? The errors of kl_materialize that say no; nothing is judged. */
-int kl_materialize_check(const struct kl_materialize_opts *o);
+int kl_materialize_check(const struct kl_materialize_opts *opts);
 
 /** Where a run of that name began. KL_ENOTFOUND: there is none. */
-int kl_materialize_begun(git_oid *root, struct kl_repo *r, const char *workload, const char *name);
+int kl_materialize_begun(git_oid *root, struct kl_repo *repo, const char *workload,
+			 const char *name);
 
 /** "<platform leaf>-<first 7 of the commit>"; the caller's. */
 char *kl_materialize_name(const char *platform, const git_oid *commit);

@@ -35,57 +35,58 @@ struct climber {
 	size_t noffer;
 };
 
-static void climber_release(struct climber *c)
+static void climber_release(struct climber *climber)
 {
-	kl_driver_release(&c->driver);
-	kl_strvec_release(&c->told);
-	kl_map_release(&c->closed);
-	kl_strvec_release(&c->only);
-	kl_retrieval_release(&c->pool);
-	free(c->class_);
-	free(c->outcome);
-	kl_event_free(c->event);
-	kl_buf_release(&c->offer);
-	kl_buf_release(&c->offered);
+	kl_driver_release(&climber->driver);
+	kl_strvec_release(&climber->told);
+	kl_map_release(&climber->closed);
+	kl_strvec_release(&climber->only);
+	kl_retrieval_release(&climber->pool);
+	free(climber->class_);
+	free(climber->outcome);
+	kl_event_free(climber->event);
+	kl_buf_release(&climber->offer);
+	kl_buf_release(&climber->offered);
 }
 
-static struct kl_mat_node *node_at(const struct climber *c, size_t i)
+static struct kl_mat_node *node_at(const struct climber *climber, size_t i)
 {
-	return &c->w->m->node[i];
+	return &climber->w->m->node[i];
 }
 
-static void set_text(char **s, char *value)
+static void set_text(char **list, char *value)
 {
-	free(*s);
-	*s = value;
+	free(*list);
+	*list = value;
 }
 
 /* --- what it is told of cards ----------------------------------------------------------------- */
 
-static int load_card(struct kl_card **out, const struct climber *c, size_t card)
+static int load_card(struct kl_card **out, const struct climber *climber, size_t card)
 {
-	return kl_index_load(out, c->w->o->index, c->w->o->library, card);
+	return kl_index_load(out, climber->w->o->index, climber->w->o->library, card);
 }
 
 /* the card whole, unless that is too much for one prefix; `*ok`: it is known to the model now */
-static int tell_card(bool *ok, struct kl_buf *out, struct climber *c, const struct kl_retrieved *r)
+static int tell_card(bool *ok, struct kl_buf *out, struct climber *climber,
+		     const struct kl_retrieved *retrieved)
 {
 	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err;
 
-	*ok = kl_strvec_has(&c->told, r->id);
-	if (*ok || kl_strvec_has(&c->w->m->left_out, r->id))
+	*ok = kl_strvec_has(&climber->told, retrieved->id);
+	if (*ok || kl_strvec_has(&climber->w->m->left_out, retrieved->id))
 		return 0;
-	if ((err = load_card(&card, c, r->card)) < 0)
+	if ((err = load_card(&card, climber, retrieved->card)) < 0)
 		return err;
-	kl_agent_card(&text, card, c->w->o->arm);
-	*ok = c->told_bytes + text.len <= KL_MAT_PREFIX_MAX;
-	kl_strvec_push(*ok ? &c->told : &c->w->m->left_out, r->id);
-	kl_strvec_uniq(*ok ? &c->told : &c->w->m->left_out);
+	kl_agent_card(&text, card, climber->w->o->arm);
+	*ok = climber->told_bytes + text.len <= KL_MAT_PREFIX_MAX;
+	kl_strvec_push(*ok ? &climber->told : &climber->w->m->left_out, retrieved->id);
+	kl_strvec_uniq(*ok ? &climber->told : &climber->w->m->left_out);
 	if (!*ok)
 		return 0;
-	c->told_bytes += text.len;
+	climber->told_bytes += text.len;
 	kl_buf_add(out, text.ptr, text.len);
 	kl_buf_addch(out, '\n');
 	return 0;
@@ -106,24 +107,24 @@ static bool is_told(const struct climber *climber, const char *card)
 }
 
 /* a conversation that goes on keeps its system texts: cards that came since are told in a turn */
-static void forget_untold(struct climber *c)
+static void forget_untold(struct climber *climber)
 {
-	struct kl_strvec told = c->told;
+	struct kl_strvec told = climber->told;
 
-	c->told = (struct kl_strvec)KL_STRVEC_INIT;
+	climber->told = (struct kl_strvec)KL_STRVEC_INIT;
 	for (size_t i = 0; i < told.n; i++)
-		if (is_told(c, told.v[i]))
-			kl_strvec_push(&c->told, told.v[i]);
+		if (is_told(climber, told.v[i]))
+			kl_strvec_push(&climber->told, told.v[i]);
 	kl_strvec_release(&told);
 }
 
 static int open_conversation(struct climber *climber)
 {
-	const struct kl_materialize_opts *o = climber->w->o;
+	const struct kl_materialize_opts *opts = climber->w->o;
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
 	KL_AUTO(kl_buf_release) struct kl_buf cards = KL_BUF_INIT;
 	bool ok;
-	int err = o->arm == KL_CARDS_NONE ? 0 : kl_mat_pool(&pool, climber->w, 0);
+	int err = opts->arm == KL_CARDS_NONE ? 0 : kl_mat_pool(&pool, climber->w, 0);
 
 	for (size_t i = 0; !err && i < pool.n; i++)
 		err = tell_card(&ok, &cards, climber, &pool.v[i]);
@@ -131,10 +132,10 @@ static int open_conversation(struct climber *climber)
 		return err;
 	if (!cards.len)
 		kl_buf_adds(&cards, "No cards are given.\n");
-	if ((err = kl_agent_open(&climber->driver, "materialize", cards.ptr, o->root)) < 0)
+	if ((err = kl_agent_open(&climber->driver, "materialize", cards.ptr, opts->root)) < 0)
 		return err;
 	forget_untold(climber);
-	return o->go_on ? kl_driver_skip(&climber->driver, climber->driver.conversation.n) : 0;
+	return opts->go_on ? kl_driver_skip(&climber->driver, climber->driver.conversation.n) : 0;
 }
 
 /* --- what is offered -------------------------------------------------------------------------- */
@@ -151,112 +152,116 @@ static void close_card(struct climber *climber, size_t at, const char *card)
 	kl_map_put(&climber->closed, key, climber);
 }
 
-static bool may_offer(const struct climber *c, const struct kl_retrieved *r)
+static bool may_offer(const struct climber *climber, const struct kl_retrieved *retrieved)
 {
-	KL_AUTO(kl_freep) char *key = closing_text(c->at, r->id);
+	KL_AUTO(kl_freep) char *key = closing_text(climber->at, retrieved->id);
 
-	return !kl_map_get(&c->closed, key) && (!c->only.n || kl_strvec_has(&c->only, r->id));
+	return !kl_map_get(&climber->closed, key) &&
+	       (!climber->only.n || kl_strvec_has(&climber->only, retrieved->id));
 }
 
-static void offer_card(struct climber *c, const struct kl_retrieved *r, struct kl_buf *list)
+static void offer_card(struct climber *climber, const struct kl_retrieved *retrieved,
+		       struct kl_buf *list)
 {
-	kl_buf_addf(list, "%zu. %s (%s", ++c->noffer, r->id, kl_card_status_name(r->status));
-	for (size_t i = 0; i < r->needs.n; i++)
-		kl_buf_addf(list, "%s%s", i ? ", " : "; after ", r->needs.v[i]);
+	kl_buf_addf(list, "%zu. %s (%s", ++climber->noffer, retrieved->id,
+		    kl_card_status_name(retrieved->status));
+	for (size_t i = 0; i < retrieved->needs.n; i++)
+		kl_buf_addf(list, "%s%s", i ? ", " : "; after ", retrieved->needs.v[i]);
 	kl_buf_addf(list, ")\n");
-	kl_buf_addf(&c->offered, "%s%s", c->offered.len ? " " : "", r->id);
+	kl_buf_addf(&climber->offered, "%s%s", climber->offered.len ? " " : "", retrieved->id);
 }
 
 /* the cards for where it stands, those that it has not seen yet whole */
-static int make_offer(struct climber *c)
+static int make_offer(struct climber *climber)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf cards = KL_BUF_INIT;
 	int err = 0;
 
-	kl_buf_release(&c->offer);
-	kl_buf_release(&c->offered);
-	c->offer = c->offered = (struct kl_buf)KL_BUF_INIT;
-	c->noffer = 0;
-	if (c->w->o->arm == KL_CARDS_NONE)
+	kl_buf_release(&climber->offer);
+	kl_buf_release(&climber->offered);
+	climber->offer = climber->offered = (struct kl_buf)KL_BUF_INIT;
+	climber->noffer = 0;
+	if (climber->w->o->arm == KL_CARDS_NONE)
 		return 0;
-	if (!c->pooled) {
-		kl_retrieval_release(&c->pool);
-		c->pool = (struct kl_retrieval){ 0 };
-		err = kl_mat_pool(&c->pool, c->w, c->at);
-		c->pooled = !err;
+	if (!climber->pooled) {
+		kl_retrieval_release(&climber->pool);
+		climber->pool = (struct kl_retrieval){ 0 };
+		err = kl_mat_pool(&climber->pool, climber->w, climber->at);
+		climber->pooled = !err;
 	}
-	for (size_t i = 0; !err && i < c->pool.n; i++) {
+	for (size_t i = 0; !err && i < climber->pool.n; i++) {
 		bool ok = false;
 
-		if (!may_offer(c, &c->pool.v[i]))
+		if (!may_offer(climber, &climber->pool.v[i]))
 			continue;
-		err = tell_card(&ok, &cards, c, &c->pool.v[i]);
+		err = tell_card(&ok, &cards, climber, &climber->pool.v[i]);
 		if (ok)
-			offer_card(c, &c->pool.v[i], &list);
+			offer_card(climber, &climber->pool.v[i], &list);
 	}
-	if (err < 0 || !c->noffer)
+	if (err < 0 || !climber->noffer)
 		return err;
 	if (cards.len)
-		kl_buf_addf(&c->offer, "More cards, which fit it now:\n\n%s\n", cards.ptr);
-	kl_buf_adds(&c->offer, "Cards that fit it, in the order to try:\n\n");
-	kl_prompt_fence(&c->offer, "", list.ptr, list.len);
+		kl_buf_addf(&climber->offer, "More cards, which fit it now:\n\n%s\n", cards.ptr);
+	kl_buf_adds(&climber->offer, "Cards that fit it, in the order to try:\n\n");
+	kl_prompt_fence(&climber->offer, "", list.ptr, list.len);
 	return 0;
 }
 
 /* --- where it goes ---------------------------------------------------------------------------- */
 
-static void stand_at(struct climber *c, size_t at, const struct kl_strvec *only, int left)
+static void stand_at(struct climber *climber, size_t at, const struct kl_strvec *only, int left)
 {
-	c->at = at;
-	c->left = left;
-	c->pooled = false;
-	kl_strvec_release(&c->only);
-	c->only = (struct kl_strvec)KL_STRVEC_INIT;
+	climber->at = at;
+	climber->left = left;
+	climber->pooled = false;
+	kl_strvec_release(&climber->only);
+	climber->only = (struct kl_strvec)KL_STRVEC_INIT;
 	for (size_t i = 0; only && i < only->n; i++)
-		kl_strvec_push(&c->only, only->v[i]);
-	kl_strvec_uniq(&c->only);
-	c->driver.dialogue.repair = 0;
-	c->driver.dialogue.kind = KL_DIALOGUE_STEP;
+		kl_strvec_push(&climber->only, only->v[i]);
+	kl_strvec_uniq(&climber->only);
+	climber->driver.dialogue.repair = 0;
+	climber->driver.dialogue.kind = KL_DIALOGUE_STEP;
 }
 
 /* another card, on the node that is shown, or on another one */
-static void go_on(struct climber *c)
+static void go_on(struct climber *climber)
 {
-	c->driver.dialogue.repair = 0;
-	c->driver.dialogue.kind = c->at == c->shown ? KL_DIALOGUE_ANOTHER : KL_DIALOGUE_STEP;
+	climber->driver.dialogue.repair = 0;
+	climber->driver.dialogue.kind = climber->at == climber->shown ? KL_DIALOGUE_ANOTHER :
+									KL_DIALOGUE_STEP;
 }
 
-static void note_outcome(struct climber *c, const char *class_, struct kl_event *event,
+static void note_outcome(struct climber *climber, const char *class_, struct kl_event *event,
 			 char *outcome)
 {
-	set_text(&c->class_, kl_strdup(class_));
-	set_text(&c->outcome, outcome);
-	kl_event_free(c->event);
-	c->event = kl_event_ref(event);
+	set_text(&climber->class_, kl_strdup(class_));
+	set_text(&climber->outcome, outcome);
+	kl_event_free(climber->event);
+	climber->event = kl_event_ref(event);
 }
 
 /* the next turn's node and offer; false: nothing is left to offer */
-static int find_next(bool *more, struct climber *c)
+static int find_next(bool *more, struct climber *climber)
 {
-	bool none = c->w->o->arm == KL_CARDS_NONE;
-	int err = make_offer(c);
+	bool none = climber->w->o->arm == KL_CARDS_NONE;
+	int err = make_offer(climber);
 
-	if (!err && !none && !c->noffer && c->at != c->w->m->best) {
-		stand_at(c, c->w->m->best, NULL, KL_MAT_BUILD_ON);
-		err = make_offer(c);
+	if (!err && !none && !climber->noffer && climber->at != climber->w->m->best) {
+		stand_at(climber, climber->w->m->best, NULL, KL_MAT_BUILD_ON);
+		err = make_offer(climber);
 	}
-	*more = none || c->noffer;
+	*more = none || climber->noffer;
 	return err;
 }
 
 /* --- what came of a turn ---------------------------------------------------------------------- */
 
-static const struct kl_retrieved *pool_find(const struct climber *c, const char *id)
+static const struct kl_retrieved *pool_find(const struct climber *climber, const char *id)
 {
-	for (size_t i = 0; i < c->pool.n; i++)
-		if (!strcmp(c->pool.v[i].id, id))
-			return &c->pool.v[i];
+	for (size_t i = 0; i < climber->pool.n; i++)
+		if (!strcmp(climber->pool.v[i].id, id))
+			return &climber->pool.v[i];
 	return NULL;
 }
 
@@ -272,74 +277,77 @@ static size_t index_find(const struct kl_index *ix, const char *id)
  * the card that a reply names: one of those that were offered; when it was said, they may have been
  * others
  */
-static int named_card(struct kl_card **out, struct kl_mat_try *t, const struct climber *c,
+static int named_card(struct kl_card **out, struct kl_mat_try *trial, const struct climber *climber,
 		      const char *id, bool stored)
 {
-	const struct kl_index *ix = c->w->o->index;
-	const struct kl_retrieved *r;
+	const struct kl_index *ix = climber->w->o->index;
+	const struct kl_retrieved *retrieved;
 	size_t card;
 
-	if (c->w->o->arm == KL_CARDS_NONE)
+	if (climber->w->o->arm == KL_CARDS_NONE)
 		return 0;
 	if (!id || !*id)
 		return kl_error(KL_EINVALID,
 				"the <step> does not name the card that it is by: add the line "
 				"'card: <id>'");
-	r = pool_find(c, id);
-	card = r ? r->card : stored ? index_find(ix, id) : SIZE_MAX;
-	if (card == SIZE_MAX || (!stored && (!may_offer(c, r) || !kl_strvec_has(&c->told, id))))
+	retrieved = pool_find(climber, id);
+	card = retrieved ? retrieved->card : stored ? index_find(ix, id) : SIZE_MAX;
+	if (card == SIZE_MAX ||
+	    (!stored && (!may_offer(climber, retrieved) || !kl_strvec_has(&climber->told, id))))
 		return kl_error(KL_EINVALID, "the card '%.64s' is not among those that are offered",
 				id);
-	t->status = (enum kl_card_status)kl_index_card(ix, card)->status;
-	kl_oid_hex(t->blob, &kl_index_card(ix, card)->blob);
-	return load_card(out, c, card);
+	trial->status = (enum kl_card_status)kl_index_card(ix, card)->status;
+	kl_oid_hex(trial->blob, &kl_index_card(ix, card)->blob);
+	return load_card(out, climber, card);
 }
 
-static char *outcome_sentence(const struct kl_mat_try *t)
+static char *outcome_sentence(const struct kl_mat_try *trial)
 {
-	if (t->ratio.ppm)
+	if (trial->ratio.ppm)
 		return kl_asprintf(
 			"That is right, and %.3f times as fast as the kernel that it was made "
 			"from (%.3f to %.3f): %s.",
-			(double)t->ratio.ppm / 1e6, (double)t->ratio.lo / 1e6,
-			(double)t->ratio.hi / 1e6, kl_speed_name(t->speed));
+			(double)trial->ratio.ppm / 1e6, (double)trial->ratio.lo / 1e6,
+			(double)trial->ratio.hi / 1e6, kl_speed_name(trial->speed));
 	return kl_strdup("That is right, and was not timed.");
 }
 
 /* right, but not the best: is it built on? */
-static int after_node(struct climber *c, const struct kl_mat_try *t, const struct kl_card *card)
+static int after_node(struct climber *climber, const struct kl_mat_try *trial,
+		      const struct kl_card *card)
 {
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
 	bool enables = false;
 	int err = 0;
 
-	note_outcome(c, "not-faster", node_at(c, t->node)->event, outcome_sentence(t));
-	if (card && card->enables.n && c->left) {
-		err = kl_mat_pool(&pool, c->w, t->node);
+	note_outcome(climber, "not-faster", node_at(climber, trial->node)->event,
+		     outcome_sentence(trial));
+	if (card && card->enables.n && climber->left) {
+		err = kl_mat_pool(&pool, climber->w, trial->node);
 		for (size_t i = 0; !err && i < pool.n; i++)
 			enables |= kl_strvec_has(&card->enables, pool.v[i].id);
 	}
 	if (enables)
-		stand_at(c, t->node, &card->enables, c->left - 1);
+		stand_at(climber, trial->node, &card->enables, climber->left - 1);
 	else
-		go_on(c);
+		go_on(climber);
 	return err;
 }
 
 /* what a tool can put in on top is put in first: it is free */
-static int after_best(struct climber *c, const struct kl_mat_try *t)
+static int after_best(struct climber *climber, const struct kl_mat_try *trial)
 {
-	KL_AUTO(kl_freep) char *said = outcome_sentence(t);
-	size_t was = c->w->m->best;
-	int err = c->w->o->arm == KL_CARDS_FULL ? kl_mat_climb(c->w) : 0;
+	KL_AUTO(kl_freep) char *said = outcome_sentence(trial);
+	size_t was = climber->w->m->best;
+	int err = climber->w->o->arm == KL_CARDS_FULL ? kl_mat_climb(climber->w) : 0;
 
-	note_outcome(c, "", NULL,
+	note_outcome(climber, "", NULL,
 		     kl_asprintf("%s%s", said,
-				 c->w->m->best == was ?
+				 climber->w->m->best == was ?
 					 "" :
 					 " Since then patches of "
 					 "cards were applied that made it faster still."));
-	stand_at(c, c->w->m->best, NULL, KL_MAT_BUILD_ON);
+	stand_at(climber, climber->w->m->best, NULL, KL_MAT_BUILD_ON);
 	return err;
 }
 
@@ -358,22 +366,24 @@ static void after_failure(struct climber *climber, const struct kl_mat_try *atte
 	go_on(climber);
 }
 
-static int after_edit(struct climber *c, const struct kl_mat_try *t, const struct kl_card *card)
+static int after_edit(struct climber *climber, const struct kl_mat_try *trial,
+		      const struct kl_card *card)
 {
-	c->driver.dialogue.unusable = 0;
-	switch (t->outcome) {
+	climber->driver.dialogue.unusable = 0;
+	switch (trial->outcome) {
 	case KL_MAT_FAIL:
-		after_failure(c, t);
+		after_failure(climber, trial);
 		return 0;
 	case KL_MAT_BEST:
-		return after_best(c, t);
+		return after_best(climber, trial);
 	case KL_MAT_NODE:
-		close_card(c, c->at, t->card);
-		return after_node(c, t, card);
+		close_card(climber, climber->at, trial->card);
+		return after_node(climber, trial, card);
 	default:
-		close_card(c, c->at, t->card);
-		note_outcome(c, "known", NULL, kl_strdup("That very kernel was there before."));
-		go_on(c);
+		close_card(climber, climber->at, trial->card);
+		note_outcome(climber, "known", NULL,
+			     kl_strdup("That very kernel was there before."));
+		go_on(climber);
 		return 0;
 	}
 }
@@ -405,10 +415,10 @@ static void gives_up(struct climber *climber, const char *card, const char *text
 
 /* --- a turn ----------------------------------------------------------------------------------- */
 
-static bool is_at(const struct climber *c, size_t i, const char *digest)
+static bool is_at(const struct climber *climber, size_t i, const char *digest)
 {
-	return node_at(c, i)->correct &&
-	       !strncmp(node_at(c, i)->state->digest, digest, strlen(digest));
+	return node_at(climber, i)->correct &&
+	       !strncmp(node_at(climber, i)->state->digest, digest, strlen(digest));
 }
 
 /* the node that a stored turn was about: it may have stood on another one, at another time */
@@ -492,11 +502,11 @@ static int use_answer(struct climber *climber, struct kl_agent_answer *answer, b
 static void close_tried(struct climber *climber)
 {
 	for (size_t i = 0; i < climber->w->m->n; i++) {
-		const struct kl_mat_try *t = &climber->w->m->v[i];
+		const struct kl_mat_try *trial = &climber->w->m->v[i];
 
-		if (!strcmp(t->by, "card") &&
-		    (t->outcome == KL_MAT_NODE || t->outcome == KL_MAT_KNOWN))
-			close_card(climber, t->on, t->card);
+		if (!strcmp(trial->by, "card") &&
+		    (trial->outcome == KL_MAT_NODE || trial->outcome == KL_MAT_KNOWN))
+			close_card(climber, trial->on, trial->card);
 	}
 }
 
@@ -544,32 +554,33 @@ static char *say_end(const struct kl_driver *driver)
 	return kl_strdup("a conversation has no more turns");
 }
 
-int kl_mat_ask(struct kl_mat *w)
+int kl_mat_ask(struct kl_mat *run)
 {
 	static const char *const prompt[KL_DIALOGUE_END] = {
 		[KL_DIALOGUE_STEP] = "materialize-turn",
 		[KL_DIALOGUE_REPAIR] = "materialize-repair",
 		[KL_DIALOGUE_ANOTHER] = "materialize-another",
 	};
-	const struct kl_materialize_opts *o = w->o;
-	KL_AUTO(climber_release) struct climber c = {
-		.w = w, .told = KL_STRVEC_INIT, .only = KL_STRVEC_INIT, .shown = SIZE_MAX,
+	const struct kl_materialize_opts *opts = run->o;
+	KL_AUTO(climber_release) struct climber climber = {
+		.w = run, .told = KL_STRVEC_INIT, .only = KL_STRVEC_INIT, .shown = SIZE_MAX,
 		.outcome = kl_strdup("This is where it begins."), .offer = KL_BUF_INIT,
 		.offered = KL_BUF_INIT, .driver = {
-			.repo = o->repo, .session = o->session, .name = o->name, .rewriter = o->rewriter,
+			.repo = opts->repo, .session = opts->session,
+			.name = opts->name, .rewriter = opts->rewriter,
 			.phase = kl_strdup("materialize"), .prompt = prompt, .edits = true,
 		},
 	};
 	const char *model;
 	int err;
 
-	stand_at(&c, w->m->best, NULL, KL_MAT_BUILD_ON);
-	err = open_conversation(&c);
-	while (!err && w->m->n < KL_MAT_TRIES && kl_driver_next(&c.driver))
-		err = one_turn(&c);
-	if (!err && !w->m->ended)
-		set_text(&w->m->ended, say_end(&c.driver));
-	if (c.driver.conversation.session)
-		w->m->nano = kl_conversation_cost(&model, &c.driver.conversation);
+	stand_at(&climber, run->m->best, NULL, KL_MAT_BUILD_ON);
+	err = open_conversation(&climber);
+	while (!err && run->m->n < KL_MAT_TRIES && kl_driver_next(&climber.driver))
+		err = one_turn(&climber);
+	if (!err && !run->m->ended)
+		set_text(&run->m->ended, say_end(&climber.driver));
+	if (climber.driver.conversation.session)
+		run->m->nano = kl_conversation_cost(&model, &climber.driver.conversation);
 	return err;
 }

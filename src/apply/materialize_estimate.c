@@ -13,44 +13,47 @@
 #define EVIDENCE 3000 /* of a turn: what the gate said */
 #define FEWEST 2      /* one step, and that nothing is left */
 
-static int add_cards(struct kl_buf *out, struct kl_mat_estimate *e,
-		     const struct kl_materialize_opts *o)
+static int add_cards(struct kl_buf *out, struct kl_mat_estimate *estimate,
+		     const struct kl_materialize_opts *opts)
 {
-	struct kl_materialization m = { .left_out = KL_STRVEC_INIT };
-	struct kl_mat_node root = { .commit = o->commit, .state = (struct kl_surface *)o->root };
-	struct kl_mat w = { .o = o, .m = &m, .platform = (char *)o->platform };
+	struct kl_materialization materialization = { .left_out = KL_STRVEC_INIT };
+	struct kl_mat_node root = { .commit = opts->commit,
+				    .state = (struct kl_surface *)opts->root };
+	struct kl_mat run = { .o = opts,
+			      .m = &materialization,
+			      .platform = (char *)opts->platform };
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval pool = { 0 };
 	int err;
 
-	m.node = &root;
-	m.nnode = 1;
-	err = o->arm == KL_CARDS_NONE ? 0 : kl_mat_pool(&pool, &w, 0);
+	materialization.node = &root;
+	materialization.nnode = 1;
+	err = opts->arm == KL_CARDS_NONE ? 0 : kl_mat_pool(&pool, &run, 0);
 	for (size_t i = 0; !err && i < pool.n && out->len < KL_MAT_PREFIX_MAX; i++) {
 		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 
-		if (!(err = kl_index_load(&card, o->index, o->library, pool.v[i].card))) {
-			kl_agent_card(out, card, o->arm);
-			e->cards++;
+		if (!(err = kl_index_load(&card, opts->index, opts->library, pool.v[i].card))) {
+			kl_agent_card(out, card, opts->arm);
+			estimate->cards++;
 		}
 	}
 	return err;
 }
 
-static void add_up(struct kl_mat_estimate *e, int end, const struct kl_session *session)
+static void add_up(struct kl_mat_estimate *estimate, int end, const struct kl_session *session)
 {
-	for (int64_t turn = 0; turn < e->requests[end]; turn++) {
-		int64_t all = e->prefix_bytes + e->state_bytes +
-			      turn * (e->reply_tokens[end] * BYTES_PER_TOKEN + EVIDENCE);
+	for (int64_t turn = 0; turn < estimate->requests[end]; turn++) {
+		int64_t all = estimate->prefix_bytes + estimate->state_bytes +
+			      turn * (estimate->reply_tokens[end] * BYTES_PER_TOKEN + EVIDENCE);
 		int64_t cost[2], spare;
 
-		kl_session_cost(&cost[0], &spare, session, all, e->reply_tokens[end]);
+		kl_session_cost(&cost[0], &spare, session, all, estimate->reply_tokens[end]);
 		kl_session_cost(&spare, &cost[1], session, all / BYTES_PER_TOKEN,
-				e->reply_tokens[end]);
-		e->nano[end] += cost[end];
+				estimate->reply_tokens[end]);
+		estimate->nano[end] += cost[end];
 	}
 }
 
-int kl_mat_estimate(struct kl_mat_estimate *out, const struct kl_materialize_opts *o)
+int kl_mat_estimate(struct kl_mat_estimate *out, const struct kl_materialize_opts *opts)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec texts = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf cards = KL_BUF_INIT;
@@ -58,15 +61,15 @@ int kl_mat_estimate(struct kl_mat_estimate *out, const struct kl_materialize_opt
 	int err;
 
 	*out = (struct kl_mat_estimate){ 0 };
-	if ((err = add_cards(&cards, out, o)) < 0 ||
-	    (err = kl_brief_system_cards(&texts, o->repo, "materialize", o->root,
+	if ((err = add_cards(&cards, out, opts)) < 0 ||
+	    (err = kl_brief_system_cards(&texts, opts->repo, "materialize", opts->root,
 					 cards.ptr ? cards.ptr : "")) < 0)
 		return err;
 	for (size_t i = 0; i < texts.n; i++)
 		out->prefix_bytes += (int64_t)strlen(texts.v[i]);
-	for (size_t i = 0; i < o->root->nfile; i++)
-		out->state_bytes += (int64_t)o->root->file[i].len;
-	ideas = o->arm == KL_CARDS_NONE ? KL_DIALOGUE_TURNS : out->cards;
+	for (size_t i = 0; i < opts->root->nfile; i++)
+		out->state_bytes += (int64_t)opts->root->file[i].len;
+	ideas = opts->arm == KL_CARDS_NONE ? KL_DIALOGUE_TURNS : out->cards;
 	out->requests[0] = FEWEST;
 	out->requests[1] = ideas * (1 + KL_DIALOGUE_REPAIRS) + 1;
 	if (out->requests[1] > KL_DIALOGUE_TURNS)
@@ -76,6 +79,6 @@ int kl_mat_estimate(struct kl_mat_estimate *out, const struct kl_materialize_opt
 	out->reply_tokens[0] = SHORT_REPLY + out->state_bytes / BYTES_PER_TOKEN / 4;
 	out->reply_tokens[1] = LONG_REPLY + out->state_bytes / BYTES_PER_TOKEN;
 	for (int end = 0; end < 2; end++)
-		add_up(out, end, o->session);
+		add_up(out, end, opts->session);
 	return 0;
 }

@@ -19,6 +19,6 @@ struct kl_mat_estimate {
 	int64_t nano[2]; /* dollars; 0: it is not metered */
 };
 
-int kl_mat_estimate(struct kl_mat_estimate *out, const struct kl_materialize_opts *o);
+int kl_mat_estimate(struct kl_mat_estimate *out, const struct kl_materialize_opts *opts);
 
 #endif

@@ -8,12 +8,12 @@
 
 #define MAX_LINKS 100000
 
-void kl_mat_log_release(struct kl_mat_log *l)
+void kl_mat_log_release(struct kl_mat_log *log)
 {
-	for (size_t i = 0; i < l->n; i++)
-		free(l->v[i].class_);
-	free(l->v);
-	*l = (struct kl_mat_log){ 0 };
+	for (size_t i = 0; i < log->n; i++)
+		free(log->v[i].class_);
+	free(log->v);
+	*log = (struct kl_mat_log){ 0 };
 }
 
 static bool outcome_of(enum kl_mat_outcome *out, const char *word)
@@ -28,56 +28,56 @@ static bool outcome_of(enum kl_mat_outcome *out, const char *word)
 	return false;
 }
 
-static int add_logged(struct kl_mat_log *l, struct kl_repo *r, const git_oid *commit,
+static int add_logged(struct kl_mat_log *log, struct kl_repo *repo, const git_oid *commit,
 		      enum kl_mat_outcome outcome)
 {
-	struct kl_commit c = { 0 };
-	int err = kl_repo_commit_read(&c, r, commit);
+	struct kl_commit other = { 0 };
+	int err = kl_repo_commit_read(&other, repo, commit);
 
-	if (!err && c.nparent == 1) {
-		char *class_ = kl_trailer_get(c.message, "Klineage-Class");
+	if (!err && other.nparent == 1) {
+		char *class_ = kl_trailer_get(other.message, "Klineage-Class");
 
-		KL_GROW(l->v, l->n + 1, l->alloc);
-		l->v[l->n++] = (struct kl_mat_logged){
+		KL_GROW(log->v, log->n + 1, log->alloc);
+		log->v[log->n++] = (struct kl_mat_logged){
 			.commit = *commit,
-			.parent = c.parent[0],
-			.tree = c.tree,
+			.parent = other.parent[0],
+			.tree = other.tree,
 			.outcome = outcome,
 			.class_ = class_ ? class_ : kl_strdup(""),
 		};
 	}
-	kl_commit_release(&c);
+	kl_commit_release(&other);
 	return err;
 }
 
 /* newest first, as they hang together */
-static int read_link(struct kl_mat_log *l, git_oid *at, bool *more, struct kl_repo *r)
+static int read_link(struct kl_mat_log *log, git_oid *at, bool *more, struct kl_repo *repo)
 {
-	struct kl_commit c = { 0 };
+	struct kl_commit commit = { 0 };
 	KL_AUTO(kl_freep) char *word = NULL;
 	enum kl_mat_outcome outcome;
-	int err = kl_repo_commit_read(&c, r, at);
+	int err = kl_repo_commit_read(&commit, repo, at);
 
-	if (!err && (c.nparent < 1 || c.nparent > 2))
-		err = kl_error(KL_EINVALID, "a link has %zu parents", c.nparent);
+	if (!err && (commit.nparent < 1 || commit.nparent > 2))
+		err = kl_error(KL_EINVALID, "a link has %zu parents", commit.nparent);
 	if (!err) {
-		word = kl_trailer_get(c.message, "Klineage-Outcome");
-		*more = c.nparent == 2;
-		l->root = c.parent[0];
+		word = kl_trailer_get(commit.message, "Klineage-Outcome");
+		*more = commit.nparent == 2;
+		log->root = commit.parent[0];
 		if (outcome_of(&outcome, word))
-			err = add_logged(l, r, &c.parent[0], outcome);
+			err = add_logged(log, repo, &commit.parent[0], outcome);
 		if (*more)
-			*at = c.parent[1];
+			*at = commit.parent[1];
 	}
-	kl_commit_release(&c);
+	kl_commit_release(&commit);
 	return err;
 }
 
-int kl_mat_log_load(struct kl_mat_log *out, struct kl_repo *r, const char *chain)
+int kl_mat_log_load(struct kl_mat_log *out, struct kl_repo *repo, const char *chain)
 {
 	git_oid at;
 	bool more = true;
-	int err = kl_refs_get(&at, r, chain);
+	int err = kl_refs_get(&at, repo, chain);
 
 	*out = (struct kl_mat_log){ 0 };
 	if (err == KL_ENOTFOUND) {
@@ -85,54 +85,54 @@ int kl_mat_log_load(struct kl_mat_log *out, struct kl_repo *r, const char *chain
 		return 0;
 	}
 	for (size_t i = 0; !err && more; i++)
-		err = i < MAX_LINKS ? read_link(out, &at, &more, r) :
+		err = i < MAX_LINKS ? read_link(out, &at, &more, repo) :
 				      kl_error(KL_EINVALID, "it has more than %d links", MAX_LINKS);
 	if (err < 0) {
 		kl_mat_log_release(out);
 		return kl_error_in(err, "'%s'", chain);
 	}
 	for (size_t i = 0; i < out->n / 2; i++) {
-		struct kl_mat_logged t = out->v[i];
+		struct kl_mat_logged logged = out->v[i];
 
 		out->v[i] = out->v[out->n - 1 - i];
-		out->v[out->n - 1 - i] = t;
+		out->v[out->n - 1 - i] = logged;
 	}
 	out->there = true;
 	return 0;
 }
 
-const struct kl_mat_logged *kl_mat_log_find(const struct kl_mat_log *l, const git_oid *parent,
+const struct kl_mat_logged *kl_mat_log_find(const struct kl_mat_log *log, const git_oid *parent,
 					    const git_oid *tree)
 {
-	for (size_t i = l->n; i-- > 0;)
-		if (!memcmp(&l->v[i].parent, parent, sizeof(*parent)) &&
-		    !memcmp(&l->v[i].tree, tree, sizeof(*tree)))
-			return &l->v[i];
+	for (size_t i = log->n; i-- > 0;)
+		if (!memcmp(&log->v[i].parent, parent, sizeof(*parent)) &&
+		    !memcmp(&log->v[i].tree, tree, sizeof(*tree)))
+			return &log->v[i];
 	return NULL;
 }
 
 /* the last one counts; of several, one that compares with the state that it was made from */
-int kl_mat_log_event(struct kl_event **out, struct kl_repo *r, const git_oid *commit,
-		     const struct kl_surface *s, const struct kl_surface *on)
+int kl_mat_log_event(struct kl_event **out, struct kl_repo *repo, const git_oid *commit,
+		     const struct kl_surface *surface, const struct kl_surface *on)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	bool best = false;
-	int err = kl_notes_read(&text, r, KL_NOTES_GATE, commit);
+	int err = kl_notes_read(&text, repo, KL_NOTES_GATE, commit);
 
 	*out = NULL;
-	for (const char *p = text.ptr; !err && text.len && *p;) {
-		size_t n = strcspn(p, "\n");
-		KL_AUTO(kl_event_freep) struct kl_event *e = NULL;
+	for (const char *at = text.ptr; !err && text.len && *at;) {
+		size_t n = strcspn(at, "\n");
+		KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
 
-		if (n && !kl_event_parse(&e, p, n) && e->kind == KL_KIND_GATE &&
-		    !strcmp(e->surface, s->digest) &&
-		    (!*out || !best || (on && kl_event_is_against(e, on->digest)))) {
+		if (n && !kl_event_parse(&event, at, n) && event->kind == KL_KIND_GATE &&
+		    !strcmp(event->surface, surface->digest) &&
+		    (!*out || !best || (on && kl_event_is_against(event, on->digest)))) {
 			kl_event_free(*out);
-			best = on && kl_event_is_against(e, on->digest);
-			*out = kl_steal(&e);
+			best = on && kl_event_is_against(event, on->digest);
+			*out = kl_steal(&event);
 		}
 		kl_error_clear();
-		p += n + (p[n] == '\n');
+		at += n + (at[n] == '\n');
 	}
 	return err;
 }

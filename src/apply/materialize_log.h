@@ -23,14 +23,14 @@ struct kl_mat_log {
 };
 
 /** No chain is no error. KL_EINVALID: it is none of ours. */
-int kl_mat_log_load(struct kl_mat_log *out, struct kl_repo *r, const char *chain);
-void kl_mat_log_release(struct kl_mat_log *l);
+int kl_mat_log_load(struct kl_mat_log *out, struct kl_repo *repo, const char *chain);
+void kl_mat_log_release(struct kl_mat_log *log);
 
 /** What came of that tree on that commit, the last time; or NULL. */
-const struct kl_mat_logged *kl_mat_log_find(const struct kl_mat_log *l, const git_oid *parent,
+const struct kl_mat_logged *kl_mat_log_find(const struct kl_mat_log *log, const git_oid *parent,
 					    const git_oid *tree);
 /** The event in its note by which it was judged; `*out` NULL: it is gone. */
-int kl_mat_log_event(struct kl_event **out, struct kl_repo *r, const git_oid *commit,
-		     const struct kl_surface *s, const struct kl_surface *on);
+int kl_mat_log_event(struct kl_event **out, struct kl_repo *repo, const git_oid *commit,
+		     const struct kl_surface *surface, const struct kl_surface *on);
 
 #endif

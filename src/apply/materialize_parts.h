@@ -22,7 +22,7 @@ struct kl_mat {
 };
 
 /** The cards that fit a node, without those that are to be left out. */
-int kl_mat_pool(struct kl_retrieval *out, const struct kl_mat *w, size_t node);
+int kl_mat_pool(struct kl_retrieval *out, const struct kl_mat *run, size_t node);
 
 /** An edit of a node, on its way to be judged. */
 struct kl_mat_edit {
@@ -32,13 +32,13 @@ struct kl_mat_edit {
 	struct kl_surface **to; /* taken */
 };
 /** Fill in what came of it: from the log, or by the gate; then it is kept, and a node. */
-int kl_mat_settle(struct kl_mat_try *t, struct kl_mat *w, const struct kl_mat_edit *e);
-/** Takes what `t` owns; where it stands. */
-size_t kl_mat_add_try(struct kl_mat *w, struct kl_mat_try *t);
+int kl_mat_settle(struct kl_mat_try *trial, struct kl_mat *run, const struct kl_mat_edit *edit);
+/** Takes what `trial` owns; where it stands. */
+size_t kl_mat_add_try(struct kl_mat *run, struct kl_mat_try *trial);
 
 /** Every mechanical carrier from the best on, until that moves no more. */
-int kl_mat_climb(struct kl_mat *w);
+int kl_mat_climb(struct kl_mat *run);
 /** The model, and after each of its steps forward the carriers again (materialize_agent.c). */
-int kl_mat_ask(struct kl_mat *w);
+int kl_mat_ask(struct kl_mat *run);
 
 #endif

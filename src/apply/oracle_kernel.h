@@ -23,7 +23,7 @@
  * ones), host code or machine code as the surface, an oracle in several parts. KL_ECANNOT: the
  * oracle is not written yet.
  */
-int kl_reference_make(struct kl_surface **out, struct kl_repo *r, const git_oid *tree,
+int kl_reference_make(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
 		      const char *dir);
 
 #endif

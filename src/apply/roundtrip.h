@@ -33,15 +33,15 @@ struct kl_roundtrip {
 };
 
 /** K_0 and K* of "<workload>/<name>" or a workload with one lineage. KL_ENOTFOUND. */
-int kl_roundtrip_begin(struct kl_roundtrip *out, struct kl_repo *r, const char *lineage);
+int kl_roundtrip_begin(struct kl_roundtrip *out, struct kl_repo *repo, const char *lineage);
 /** Could the trials begin under that name? As kl_materialize_check. */
-int kl_roundtrip_check(const struct kl_roundtrip *rt, const struct kl_materialize_opts *o,
+int kl_roundtrip_check(const struct kl_roundtrip *rt, const struct kl_materialize_opts *opts,
 		       size_t trials);
 /**
- * One trial more. `o` says all but root and commit; its name is that of the trials. KL_ECANNOT: how
- * fast the result is cannot be told here.
+ * One trial more. `opts` says all but root and commit; its name is that of the trials. KL_ECANNOT:
+ * how fast the result is cannot be told here.
  */
-int kl_roundtrip_trial(struct kl_roundtrip *rt, const struct kl_materialize_opts *o);
+int kl_roundtrip_trial(struct kl_roundtrip *rt, const struct kl_materialize_opts *opts);
 void kl_roundtrip_release(struct kl_roundtrip *rt);
 
 #endif
