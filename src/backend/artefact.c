@@ -3,15 +3,15 @@
 
 #include <stdlib.h>
 
-void kl_artefact_free(struct kl_artefact *a)
+void kl_artefact_free(struct kl_artefact *artefact)
 {
-	if (!a)
+	if (!artefact)
 		return;
-	free(a->object);
-	free(a->log);
-	json_decref(a->statics);
-	kl_launch_free(a->launch);
-	kl_strvec_release(&a->kernels);
-	kl_facts_release(&a->facts);
-	free(a);
+	free(artefact->object);
+	free(artefact->log);
+	json_decref(artefact->statics);
+	kl_launch_free(artefact->launch);
+	kl_strvec_release(&artefact->kernels);
+	kl_facts_release(&artefact->facts);
+	free(artefact);
 }

@@ -19,7 +19,7 @@ struct kl_artefact {
 	struct kl_launch *launch; /* the plan that it is launched by; NULL: none is needed */
 };
 
-void kl_artefact_free(struct kl_artefact *a);
+void kl_artefact_free(struct kl_artefact *artefact);
 KL_DEFINE_CLEANUP(struct kl_artefact *, kl_artefact_free)
 
 #endif

@@ -18,12 +18,12 @@
 #define MAX_DEPTH 32
 #define SHOWN 12
 
-static void headers_free(void *p)
+static void headers_free(void *data)
 {
-	struct kl_headers *h = p;
+	struct kl_headers *headers = data;
 
-	free(h->dir);
-	free(h);
+	free(headers->dir);
+	free(headers);
 }
 
 void kl_headers_init(struct kl_map *known)
@@ -47,22 +47,22 @@ static int too_much(const char *dir)
 			MAX_FILES, MAX_BYTES >> 20);
 }
 
-static int read_dir(struct reading *r, const char *dir, const char *inside, int depth);
+static int read_dir(struct reading *reading, const char *dir, const char *inside, int depth);
 
-static int read_file(struct reading *r, const char *path)
+static int read_file(struct reading *reading, const char *path)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	int err = kl_fs_read(&b, path, MAX_FILE);
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	int err = kl_fs_read(&buf, path, MAX_FILE);
 
 	if (err < 0)
 		return err;
-	r->bytes += b.len;
-	kl_digest_add(r->digest, &b.len, sizeof(b.len));
-	kl_digest_add(r->digest, b.ptr, b.len);
+	reading->bytes += buf.len;
+	kl_digest_add(reading->digest, &buf.len, sizeof(buf.len));
+	kl_digest_add(reading->digest, buf.ptr, buf.len);
 	return 0;
 }
 
-static int read_entry(struct reading *r, const char *path, const char *inside, int depth)
+static int read_entry(struct reading *reading, const char *path, const char *inside, int depth)
 {
 	char target[PATH_MAX];
 	struct stat st;
@@ -70,20 +70,20 @@ static int read_entry(struct reading *r, const char *path, const char *inside, i
 
 	if (lstat(path, &st) < 0)
 		return kl_error_errno("cannot read '%s'", path);
-	if (++r->files > MAX_FILES || r->bytes > MAX_BYTES || depth > MAX_DEPTH)
+	if (++reading->files > MAX_FILES || reading->bytes > MAX_BYTES || depth > MAX_DEPTH)
 		return too_much(path);
-	kl_digest_adds(r->digest, inside);
+	kl_digest_adds(reading->digest, inside);
 	if (S_ISDIR(st.st_mode))
-		return read_dir(r, path, inside, depth + 1);
+		return read_dir(reading, path, inside, depth + 1);
 	if (S_ISREG(st.st_mode))
-		return read_file(r, path);
+		return read_file(reading, path);
 	/* what a link points to inside is read there; outside, the jail does not show it */
 	n = S_ISLNK(st.st_mode) ? readlink(path, target, sizeof(target)) : 0;
-	kl_digest_add(r->digest, target, n > 0 ? (size_t)n : 0);
+	kl_digest_add(reading->digest, target, n > 0 ? (size_t)n : 0);
 	return 0;
 }
 
-static int read_dir(struct reading *r, const char *dir, const char *inside, int depth)
+static int read_dir(struct reading *reading, const char *dir, const char *inside, int depth)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
 	int err = kl_fs_list(&names, dir);
@@ -92,7 +92,7 @@ static int read_dir(struct reading *r, const char *dir, const char *inside, int 
 		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, names.v[i]);
 		KL_AUTO(kl_freep) char *below = kl_fs_join(inside, names.v[i]);
 
-		err = read_entry(r, path, below, depth);
+		err = read_entry(reading, path, below, depth);
 	}
 	return err;
 }
@@ -114,8 +114,8 @@ static int find_header(struct kl_map *known, struct kl_repo *repo, const char *n
 {
 	KL_AUTO(kl_freep) char *key = kl_asprintf("klineage.%s.headers", name);
 	const char *dir = repo ? kl_repo_config(repo, key) : NULL;
-	struct reading r = { .digest = NULL };
-	struct kl_headers *h;
+	struct reading reading = { .digest = NULL };
+	struct kl_headers *headers;
 	int err;
 
 	if (!dir || !*dir)
@@ -123,15 +123,16 @@ static int find_header(struct kl_map *known, struct kl_repo *repo, const char *n
 	if (dir[0] != '/' || !kl_fs_is_dir(dir))
 		return kl_error(KL_ECANNOT, "%s: '%s' is no directory (an absolute path is wanted)",
 				key, dir);
-	h = kl_calloc(1, sizeof(*h));
-	h->dir = realpath(dir, NULL);
-	r.digest = kl_digest_new();
-	err = h->dir ? read_dir(&r, h->dir, "", 0) : kl_error_errno("cannot resolve '%s'", dir);
-	kl_digest_end(r.digest, h->digest);
+	headers = kl_calloc(1, sizeof(*headers));
+	headers->dir = realpath(dir, NULL);
+	reading.digest = kl_digest_new();
+	err = headers->dir ? read_dir(&reading, headers->dir, "", 0) :
+			     kl_error_errno("cannot resolve '%s'", dir);
+	kl_digest_end(reading.digest, headers->digest);
 	if (err < 0)
-		headers_free(h);
+		headers_free(headers);
 	else
-		kl_map_put(known, name, h);
+		kl_map_put(known, name, headers);
 	if (err == KL_EIO || err == KL_EINVALID)
 		return kl_error(KL_ECANNOT, "%s: %s", key, kl_error_last());
 	return err;
@@ -155,10 +156,10 @@ void kl_headers_flags(struct kl_strvec *argv, const struct kl_map *known,
 		      const struct kl_strvec *names)
 {
 	for (size_t i = 0; known && i < names->n; i++) {
-		const struct kl_headers *h = kl_map_get(known, names->v[i]);
+		const struct kl_headers *headers = kl_map_get(known, names->v[i]);
 
 		kl_strvec_push(argv, "-isystem");
-		kl_strvec_push(argv, h->dir);
+		kl_strvec_push(argv, headers->dir);
 	}
 }
 
@@ -170,9 +171,9 @@ void kl_headers_readable(const char *out[KL_HEADERS_READABLE], const char *toolk
 	if (toolkit)
 		out[n++] = toolkit;
 	for (size_t i = 0; known && i < names->n && i < KL_HEADERS_MAX; i++) {
-		const struct kl_headers *h = kl_map_get(known, names->v[i]);
+		const struct kl_headers *headers = kl_map_get(known, names->v[i]);
 
-		out[n++] = h->dir;
+		out[n++] = headers->dir;
 	}
 	out[n] = NULL;
 }
@@ -181,9 +182,9 @@ void kl_headers_say(char *to, size_t size, const struct kl_map *known,
 		    const struct kl_strvec *names)
 {
 	for (size_t i = 0; i < names->n; i++) {
-		const struct kl_headers *h = kl_map_get(known, names->v[i]);
+		const struct kl_headers *headers = kl_map_get(known, names->v[i]);
 		size_t len = strlen(to);
 
-		snprintf(to + len, size - len, ", %s %.*s", names->v[i], SHOWN, h->digest);
+		snprintf(to + len, size - len, ", %s %.*s", names->v[i], SHOWN, headers->digest);
 	}
 }

@@ -25,14 +25,14 @@ static char *cpuinfo_value(const char *text, const char *key)
 {
 	size_t n = strlen(key);
 
-	for (const char *s = text; s; s = strchr(s, '\n')) {
-		s += *s == '\n';
-		if (strncmp(s, key, n) || !strchr("\t :", s[n]))
+	for (const char *string = text; string; string = strchr(string, '\n')) {
+		string += *string == '\n';
+		if (strncmp(string, key, n) || !strchr("\t :", string[n]))
 			continue;
-		s += strcspn(s, ":\n");
-		s += *s == ':';
-		s += strspn(s, " ");
-		return kl_strndup(s, strcspn(s, "\n"));
+		string += strcspn(string, ":\n");
+		string += *string == ':';
+		string += strspn(string, " ");
+		return kl_strndup(string, strcspn(string, "\n"));
 	}
 	return kl_strdup("");
 }
@@ -62,29 +62,29 @@ static int highest_level(const char *flags)
 
 static int parse_level(int *out, const char *want)
 {
-	const char *s = strncmp(want, "cpu/", 4) ? want : want + 4;
-	char c;
+	const char *text = strncmp(want, "cpu/", 4) ? want : want + 4;
+	char ch;
 
-	if (sscanf(s, "x86-64-v%d%c", out, &c) != 1 || *out < 1 || *out > LEVELS)
+	if (sscanf(text, "x86-64-v%d%c", out, &ch) != 1 || *out < 1 || *out > LEVELS)
 		return kl_error(KL_EINVALID,
 				"unknown platform '%s': say cpu/x86-64-v1 to cpu/x86-64-v%d", want,
 				LEVELS);
 	return 0;
 }
 
-static int find_compiler(struct kl_platform *p)
+static int find_compiler(struct kl_platform *platform)
 {
 	static const char *const argv[] = { "gcc", "-dumpfullversion", NULL };
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	int err = kl_proc_output(&b, argv);
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	int err = kl_proc_output(&buf, argv);
 
 	if (err == KL_EINTR)
 		return err;
 	if (err < 0)
 		return kl_error_hint(kl_error(KL_ECANNOT, "no C compiler: 'gcc' does not run"),
 				     "install gcc, or run 'make deps'");
-	kl_buf_rtrim(&b);
-	snprintf(p->compiler, sizeof(p->compiler), "gcc %.40s", b.ptr);
+	kl_buf_rtrim(&buf);
+	snprintf(platform->compiler, sizeof(platform->compiler), "gcc %.40s", buf.ptr);
 	return 0;
 }
 
@@ -93,7 +93,7 @@ int kl_machine_platform(struct kl_platform *out, const char *want)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *flags = NULL;
 	KL_AUTO(kl_freep) char *model = NULL;
-	struct kl_platform p = { .id = "" };
+	struct kl_platform platform = { .id = "" };
 	int err = kl_fs_read(&text, "/proc/cpuinfo", 64 << 20), most, level;
 
 	if (err < 0)
@@ -110,12 +110,13 @@ int kl_machine_platform(struct kl_platform *out, const char *want)
 	if (level > most)
 		return kl_error(KL_ECANNOT, "this machine is x86-64-v%d and cannot run x86-64-v%d",
 				most, level);
-	err = find_compiler(&p);
+	err = find_compiler(&platform);
 	if (err < 0)
 		return err;
-	snprintf(p.march, sizeof(p.march), level == 1 ? "x86-64" : "x86-64-v%d", level);
-	snprintf(p.id, sizeof(p.id), "cpu/x86-64-v%d", level);
-	snprintf(p.device, sizeof(p.device), "%.120s", model);
-	*out = p;
+	snprintf(platform.march, sizeof(platform.march), level == 1 ? "x86-64" : "x86-64-v%d",
+		 level);
+	snprintf(platform.id, sizeof(platform.id), "cpu/x86-64-v%d", level);
+	snprintf(platform.device, sizeof(platform.device), "%.120s", model);
+	*out = platform;
 	return 0;
 }

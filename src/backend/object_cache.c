@@ -17,9 +17,9 @@
 	(sizeof(MAGIC) - 1 + 2 * (KL_DIGEST_HEX - 1) + 2) /* both digests, a space, a newline */
 #define MAX_BYTES ((size_t)64 << 20)
 
-static char *path_of(struct kl_repo *r, const char *hex)
+static char *path_of(struct kl_repo *repo, const char *hex)
 {
-	return kl_asprintf("%s/klineage/cache/objects/%.2s/%s", kl_repo_common_dir(r), hex,
+	return kl_asprintf("%s/klineage/cache/objects/%.2s/%s", kl_repo_common_dir(repo), hex,
 			   hex + 2);
 }
 
@@ -52,32 +52,32 @@ struct kl_digest *kl_objects_key(const char *what)
 	return key;
 }
 
-int kl_objects_get(struct kl_repo *r, const char hex[KL_DIGEST_HEX], const char *path)
+int kl_objects_get(struct kl_repo *repo, const char hex[KL_DIGEST_HEX], const char *path)
 {
-	KL_AUTO(kl_freep) char *from = path_of(r, hex);
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *from = path_of(repo, hex);
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	KL_AUTO(kl_closep) int fd = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	char head[HEAD + 1];
 	int err;
 
 	if (fd < 0 || !is_ours(fd))
 		return KL_ENOTFOUND;
-	if (kl_buf_read_fd(&b, fd, MAX_BYTES) < 0) {
+	if (kl_buf_read_fd(&buf, fd, MAX_BYTES) < 0) {
 		kl_error_clear();
 		return KL_ENOTFOUND;
 	}
-	if (b.len <= HEAD)
+	if (buf.len <= HEAD)
 		return KL_ENOTFOUND;
-	head_of(head, hex, b.ptr + HEAD, b.len - HEAD);
-	if (memcmp(head, b.ptr, HEAD))
+	head_of(head, hex, buf.ptr + HEAD, buf.len - HEAD);
+	if (memcmp(head, buf.ptr, HEAD))
 		return KL_ENOTFOUND;
 	err = kl_fs_mkdir_of(path);
-	return err < 0 ? err : kl_fs_put(path, b.ptr + HEAD, b.len - HEAD, 0755);
+	return err < 0 ? err : kl_fs_put(path, buf.ptr + HEAD, buf.len - HEAD, 0755);
 }
 
-void kl_objects_put(struct kl_repo *r, const char hex[KL_DIGEST_HEX], const char *path)
+void kl_objects_put(struct kl_repo *repo, const char hex[KL_DIGEST_HEX], const char *path)
 {
-	KL_AUTO(kl_freep) char *to = path_of(r, hex);
+	KL_AUTO(kl_freep) char *to = path_of(repo, hex);
 	KL_AUTO(kl_buf_release) struct kl_buf object = KL_BUF_INIT, all = KL_BUF_INIT;
 	char head[HEAD + 1];
 

@@ -22,8 +22,8 @@
 struct kl_digest *kl_objects_key(const char *what);
 
 /** Copy it to `path`. KL_ENOTFOUND (no message set): it is not there. */
-int kl_objects_get(struct kl_repo *r, const char hex[KL_DIGEST_HEX], const char *path);
+int kl_objects_get(struct kl_repo *repo, const char hex[KL_DIGEST_HEX], const char *path);
 /** Keep the file `path`. What hinders it (a full disk) is no error: it will be compiled again. */
-void kl_objects_put(struct kl_repo *r, const char hex[KL_DIGEST_HEX], const char *path);
+void kl_objects_put(struct kl_repo *repo, const char hex[KL_DIGEST_HEX], const char *path);
 
 #endif

@@ -14,14 +14,14 @@ const char *kl_oracle_name(enum kl_oracle which)
 	return name[which];
 }
 
-int kl_oracle_filled(const struct kl_surface *s)
+int kl_oracle_filled(const struct kl_surface *surface)
 {
 	static const char todo[] = "KL_ORACLE_TODO";
 
-	for (size_t i = 0; i < s->noracle; i++)
-		if (memmem(s->oracle[i].data, s->oracle[i].len, todo, sizeof(todo) - 1))
+	for (size_t i = 0; i < surface->noracle; i++)
+		if (memmem(surface->oracle[i].data, surface->oracle[i].len, todo, sizeof(todo) - 1))
 			return kl_error(KL_ECANNOT,
 					"the oracle is not written yet: %s stands in '%s'", todo,
-					s->oracle[i].path);
+					surface->oracle[i].path);
 	return 0;
 }

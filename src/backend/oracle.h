@@ -14,7 +14,7 @@ enum kl_oracle { KL_ORACLE_TRUTH, KL_ORACLE_HONEST };
 const char *kl_oracle_name(enum kl_oracle which);
 
 /** KL_ECANNOT: KL_ORACLE_TODO stands in it, so its author has yet to write it. */
-int kl_oracle_filled(const struct kl_surface *s);
+int kl_oracle_filled(const struct kl_surface *surface);
 
 /* How what an oracle is written in is said in a kernel of its language (apply/oracle_kernel.h). */
 struct kl_oracle_words {

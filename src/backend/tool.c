@@ -37,13 +37,13 @@ int kl_tool_put_runtime(const char *dir, const char *name)
 	return err ? err : kl_tool_put(dir, "rt", name, data.ptr, data.len);
 }
 
-int kl_tool_digest_runtime(struct kl_digest *d, const char *name)
+int kl_tool_digest_runtime(struct kl_digest *digest, const char *name)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf data = KL_BUF_INIT;
 	int err = read_runtime(&data, name);
 
 	if (!err)
-		kl_digest_add(d, data.ptr, data.len);
+		kl_digest_add(digest, data.ptr, data.len);
 	return err;
 }
 
@@ -68,10 +68,10 @@ static char *first_error(const char *log)
 	const char *at = NULL;
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(marks); i++) {
-		const char *s = strstr(log, marks[i]);
+		const char *text = strstr(log, marks[i]);
 
-		if (s && (!at || s < at))
-			at = s;
+		if (text && (!at || text < at))
+			at = text;
 	}
 	if (!at)
 		at = log;
@@ -80,23 +80,23 @@ static char *first_error(const char *log)
 	return plain_place(at, strcspn(at, "\n"));
 }
 
-static int64_t file_mib(const struct kl_tool *t)
+static int64_t file_mib(const struct kl_tool *tool)
 {
-	return t->file_mib ? t->file_mib : KL_TOOL_OUTPUT_MIB;
+	return tool->file_mib ? tool->file_mib : KL_TOOL_OUTPUT_MIB;
 }
 
-static int why_failed(struct kl_tool *t, const char *what, const struct kl_proc_result *res,
+static int why_failed(struct kl_tool *tool, const char *what, const struct kl_proc_result *res,
 		      int64_t limit_ms, const char *log)
 {
 	KL_AUTO(kl_freep) char *line = first_error(log);
 
-	*t->class_ = "compile";
+	*tool->class_ = "compile";
 	if (res->timed_out || strstr(log, "CPU time limit exceeded"))
 		return kl_error(KL_ENO, "%s: stopped after %lld s", what,
 				(long long)limit_ms / 1000);
 	if (strstr(log, "File size limit exceeded") || strstr(log, "File too large"))
 		return kl_error(KL_ENO, "%s: more than %lld MiB of output", what,
-				(long long)file_mib(t));
+				(long long)file_mib(tool));
 	if (strstr(log, "out of memory") || strstr(log, "Cannot allocate memory") ||
 	    strstr(log, "memory exhausted") || strstr(log, "bad_alloc"))
 		return kl_error(KL_ENO, "%s: needs more than %d MiB of memory", what, KL_TOOL_MIB);
@@ -124,42 +124,42 @@ static void strip_prefix(const char *prefix, struct kl_buf *text)
 	}
 }
 
-int kl_tool_run(struct kl_tool *t, const struct kl_strvec *argv, struct kl_buf *out,
+int kl_tool_run(struct kl_tool *tool, const struct kl_strvec *argv, struct kl_buf *out,
 		const char *what)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_jail_run o = {
+	struct kl_jail_run run = {
 		.policy = KL_JAIL_COMPILE,
 		.argv = (const char *const *)argv->v,
-		.workdir = t->dir,
-		.readable = t->readable,
-		.env = t->env,
+		.workdir = tool->dir,
+		.readable = tool->readable,
+		.env = tool->env,
 		.out = out,
 		.err = &text,
 		.mem_mib = KL_TOOL_MIB,
-		.file_mib = file_mib(t),
-		.timeout_ms = t->jail->compile_ms ? t->jail->compile_ms :
-			      t->limit_ms         ? t->limit_ms :
-						    KL_TOOL_MS,
+		.file_mib = file_mib(tool),
+		.timeout_ms = tool->jail->compile_ms ? tool->jail->compile_ms :
+			      tool->limit_ms         ? tool->limit_ms :
+						       KL_TOOL_MS,
 	};
 	struct kl_proc_result res;
-	int err = kl_jail_run(&res, t->jail, &o);
+	int err = kl_jail_run(&res, tool->jail, &run);
 	size_t room;
 
 	if (err == KL_ENOTFOUND)
 		return kl_error(KL_ECANNOT, "'%s' is not installed", argv->v[0]);
 	if (err < 0)
 		return err;
-	strip_prefix(t->prefix, &text);
-	if (t->said) {
-		kl_buf_clear(t->said);
-		kl_buf_add(t->said, text.ptr, text.len);
+	strip_prefix(tool->prefix, &text);
+	if (tool->said) {
+		kl_buf_clear(tool->said);
+		kl_buf_add(tool->said, text.ptr, text.len);
 	}
-	room = t->log.len < KL_TOOL_LOG_MAX ? KL_TOOL_LOG_MAX - t->log.len : 0;
-	kl_buf_add(&t->log, text.ptr, text.len < room ? text.len : room);
+	room = tool->log.len < KL_TOOL_LOG_MAX ? KL_TOOL_LOG_MAX - tool->log.len : 0;
+	kl_buf_add(&tool->log, text.ptr, text.len < room ? text.len : room);
 	if (res.truncated)
 		return kl_error(KL_ENO, "%s: absurdly large output", what);
 	if (res.exit || res.signal || res.timed_out)
-		return why_failed(t, what, &res, o.timeout_ms, text.ptr);
+		return why_failed(tool, what, &res, run.timeout_ms, text.ptr);
 	return 0;
 }

@@ -39,7 +39,7 @@ struct kl_tool {
  * `out`: its stdout, or NULL. KL_ENO: it refused, took too long, too much memory or wrote too much;
  * the message is its first error as "file:line: ...". KL_ECANNOT: not installed.
  */
-int kl_tool_run(struct kl_tool *t, const struct kl_strvec *argv, struct kl_buf *out,
+int kl_tool_run(struct kl_tool *tool, const struct kl_strvec *argv, struct kl_buf *out,
 		const char *what);
 
 /** Write `dir`/`sub`/`path`, making directories. */
@@ -47,6 +47,6 @@ int kl_tool_put(const char *dir, const char *sub, const char *path, const void *
 /** A file of templates/runtime as `dir`/rt/`name`, unless it is there. */
 int kl_tool_put_runtime(const char *dir, const char *name);
 /** Its bytes into a digest. */
-int kl_tool_digest_runtime(struct kl_digest *d, const char *name);
+int kl_tool_digest_runtime(struct kl_digest *digest, const char *name);
 
 #endif

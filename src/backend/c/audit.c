@@ -9,82 +9,83 @@
 #define MAX_TEXT ((uint64_t)8 << 20)
 #define MAX_DATA ((uint64_t)1 << 30)
 
-static bool starts_with(const char *s, const char *with)
+static bool starts_with(const char *text, const char *with)
 {
-	return !strncmp(s, with, strlen(with));
+	return !strncmp(text, with, strlen(with));
 }
 
 /* `name`, or `name` followed by a dot and more. */
-static bool is_family(const char *s, const char *name)
+static bool is_family(const char *text, const char *name)
 {
 	size_t n = strlen(name);
 
-	return !strncmp(s, name, n) && (!s[n] || s[n] == '.');
+	return !strncmp(text, name, n) && (!text[n] || text[n] == '.');
 }
 
-static int section_runs_at_load(const struct kl_osec *s)
+static int section_runs_at_load(const struct kl_osec *osec)
 {
 	static const char *const names[] = {
 		".init_array", ".fini_array", ".preinit_array", ".ctors",
 		".dtors",      ".init",       ".fini",
 	};
 
-	if (s->type == SHT_INIT_ARRAY || s->type == SHT_FINI_ARRAY || s->type == SHT_PREINIT_ARRAY)
+	if (osec->type == SHT_INIT_ARRAY || osec->type == SHT_FINI_ARRAY ||
+	    osec->type == SHT_PREINIT_ARRAY)
 		return 1;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
-		if (is_family(s->name, names[i]))
+		if (is_family(osec->name, names[i]))
 			return 1;
 	return 0;
 }
 
 /* What compilers put a kernel's code and data in. */
-static bool section_is_usual(const struct kl_osec *s)
+static bool section_is_usual(const struct kl_osec *osec)
 {
 	static const char *const names[] = {
 		".text", ".rodata", ".data", ".bss", ".eh_frame", ".lrodata", ".ldata", ".lbss",
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(names); i++)
-		if (is_family(s->name, names[i]))
+		if (is_family(osec->name, names[i]))
 			return true;
-	return s->type == SHT_NOTE;
+	return osec->type == SHT_NOTE;
 }
 
-static int check_section(const struct kl_osec *s)
+static int check_section(const struct kl_osec *osec)
 {
-	if (!strcmp(s->name, ".note.GNU-stack")) {
-		if (s->flags & SHF_EXECINSTR)
+	if (!strcmp(osec->name, ".note.GNU-stack")) {
+		if (osec->flags & SHF_EXECINSTR)
 			return kl_error(KL_ENO, "asks for an executable stack: "
 						"is the address of a nested function taken?");
 		return 0;
 	}
-	if (starts_with(s->name, ".gnu.lto_"))
+	if (starts_with(osec->name, ".gnu.lto_"))
 		return kl_error(KL_ENO, "is no machine code but the compiler's intermediate form");
-	if (section_runs_at_load(s))
-		return kl_error(KL_ENO, "has code that runs at load: section '%s'", s->name);
-	if (!(s->flags & SHF_ALLOC))
+	if (section_runs_at_load(osec))
+		return kl_error(KL_ENO, "has code that runs at load: section '%s'", osec->name);
+	if (!(osec->flags & SHF_ALLOC))
 		return 0;
-	if (s->flags & SHF_TLS)
-		return kl_error(KL_ENO, "has thread-local storage: section '%s'", s->name);
-	if ((s->flags & SHF_WRITE) && (s->flags & SHF_EXECINSTR))
+	if (osec->flags & SHF_TLS)
+		return kl_error(KL_ENO, "has thread-local storage: section '%s'", osec->name);
+	if ((osec->flags & SHF_WRITE) && (osec->flags & SHF_EXECINSTR))
 		return kl_error(KL_ENO, "has a section that is writable and executable: '%s'",
-				s->name);
-	if (!section_is_usual(s))
-		return kl_error(KL_ENO, "defines a section of its own: '%s'", s->name);
+				osec->name);
+	if (!section_is_usual(osec))
+		return kl_error(KL_ENO, "defines a section of its own: '%s'", osec->name);
 	return 0;
 }
 
-static int check_sections(const struct kl_object *o)
+static int check_sections(const struct kl_object *object)
 {
 	uint64_t text = 0, data = 0;
 	int err = 0;
 
-	for (size_t i = 0; !err && i < o->nsec; i++) {
-		const struct kl_osec *s = &o->sec[i];
-		uint64_t *sum = kl_osec_is_code(s) ? &text : &data;
+	for (size_t i = 0; !err && i < object->nsec; i++) {
+		const struct kl_osec *osec = &object->sec[i];
+		uint64_t *sum = kl_osec_is_code(osec) ? &text : &data;
 
-		err = check_section(s);
-		if ((s->flags & SHF_ALLOC) && __builtin_add_overflow(*sum, s->size, sum))
+		err = check_section(osec);
+		if ((osec->flags & SHF_ALLOC) && __builtin_add_overflow(*sum, osec->size, sum))
 			*sum = UINT64_MAX;
 		if (text > MAX_TEXT || data > MAX_DATA)
 			err = kl_error(KL_ENO, "has more than %s",
@@ -97,77 +98,79 @@ static bool defined_elsewhere(const char *name, const struct kl_object *const *o
 {
 	for (size_t k = 0; k < n; k++) {
 		for (size_t i = 0; i < others[k]->nsym; i++) {
-			const struct kl_osym *s = &others[k]->sym[i];
+			const struct kl_osym *symbol = &others[k]->sym[i];
 
-			if (s->bind != STB_LOCAL && s->sec != KL_SYM_UNDEF &&
-			    !strcmp(s->name, name))
+			if (symbol->bind != STB_LOCAL && symbol->sec != KL_SYM_UNDEF &&
+			    !strcmp(symbol->name, name))
 				return true;
 		}
 	}
 	return false;
 }
 
-static int check_symbol(const struct kl_osym *s, const struct kl_object *const *others, size_t n)
+static int check_symbol(const struct kl_osym *symbol, const struct kl_object *const *others,
+			size_t n)
 {
-	if (!s->name[0] || s->type == STT_FILE || s->type == STT_SECTION)
+	if (!symbol->name[0] || symbol->type == STT_FILE || symbol->type == STT_SECTION)
 		return 0;
-	if (s->type == STT_GNU_IFUNC)
-		return kl_error(KL_ENO, "chooses '%s' at load (IFUNC)", s->name);
-	if (s->type == STT_TLS)
-		return kl_error(KL_ENO, "has the thread-local variable '%s'", s->name);
-	if (s->sec == KL_SYM_ABS)
-		return kl_error(KL_ENO, "gives '%s' an absolute address", s->name);
-	if (s->sec == KL_SYM_UNDEF) {
+	if (symbol->type == STT_GNU_IFUNC)
+		return kl_error(KL_ENO, "chooses '%s' at load (IFUNC)", symbol->name);
+	if (symbol->type == STT_TLS)
+		return kl_error(KL_ENO, "has the thread-local variable '%s'", symbol->name);
+	if (symbol->sec == KL_SYM_ABS)
+		return kl_error(KL_ENO, "gives '%s' an absolute address", symbol->name);
+	if (symbol->sec == KL_SYM_UNDEF) {
 		/* as the assembler writes it for position-independent code */
-		if (!strcmp(s->name, "_GLOBAL_OFFSET_TABLE_"))
+		if (!strcmp(symbol->name, "_GLOBAL_OFFSET_TABLE_"))
 			return 0;
-		if (kl_symbol_kind(s->name) != KL_SYMBOL_FOREIGN ||
-		    defined_elsewhere(s->name, others, n))
+		if (kl_symbol_kind(symbol->name) != KL_SYMBOL_FOREIGN ||
+		    defined_elsewhere(symbol->name, others, n))
 			return 0;
 		return kl_error(KL_ENO,
 				"uses '%s', which a kernel may not: "
 				"it may call mem*, str*, libm and malloc",
-				s->name);
+				symbol->name);
 	}
 	/* a local name interposes nothing, save that facts tell the allocator by name */
-	if (s->bind == STB_LOCAL ? kl_symbol_kind(s->name) == KL_SYMBOL_ALLOC :
-				   kl_symbol_reserved(s->name))
+	if (symbol->bind == STB_LOCAL ? kl_symbol_kind(symbol->name) == KL_SYMBOL_ALLOC :
+					kl_symbol_reserved(symbol->name))
 		return kl_error(KL_ENO,
 				"defines '%s', a name of the system's or the gate's: rename it",
-				s->name);
-	if (s->bind == STB_GNU_UNIQUE)
-		return kl_error(KL_ENO, "defines '%s' as unique in the process", s->name);
+				symbol->name);
+	if (symbol->bind == STB_GNU_UNIQUE)
+		return kl_error(KL_ENO, "defines '%s' as unique in the process", symbol->name);
 	return 0;
 }
 
-int kl_audit_object(const struct kl_object *o, const struct kl_object *const *others, size_t n)
+int kl_audit_object(const struct kl_object *object, const struct kl_object *const *others, size_t n)
 {
 	int err;
 
-	if (o->etype != ET_REL)
+	if (object->etype != ET_REL)
 		return kl_error(KL_ENO, "is no relocatable object");
-	err = check_sections(o);
-	for (size_t i = 0; !err && i < o->nsym; i++)
-		err = check_symbol(&o->sym[i], others, n);
+	err = check_sections(object);
+	for (size_t i = 0; !err && i < object->nsym; i++)
+		err = check_symbol(&object->sym[i], others, n);
 	return err;
 }
 
 static int check_segments(const struct kl_object *so)
 {
-	const Elf64_Ehdr *h = (const Elf64_Ehdr *)so->bytes;
-	const Elf64_Phdr *p = (const Elf64_Phdr *)(so->bytes + h->e_phoff);
+	const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *)so->bytes;
+	const Elf64_Phdr *phdr = (const Elf64_Phdr *)(so->bytes + ehdr->e_phoff);
 
-	if (so->len < sizeof(*h) || h->e_phoff % 8 || h->e_phoff > so->len ||
-	    h->e_phentsize != sizeof(*p) || h->e_phnum > (so->len - h->e_phoff) / sizeof(*p))
+	if (so->len < sizeof(*ehdr) || ehdr->e_phoff % 8 || ehdr->e_phoff > so->len ||
+	    ehdr->e_phentsize != sizeof(*phdr) ||
+	    ehdr->e_phnum > (so->len - ehdr->e_phoff) / sizeof(*phdr))
 		return kl_error(KL_ENO, "has a broken program header");
-	for (size_t i = 0; i < h->e_phnum; i++, p++) {
-		if (p->p_type == PT_LOAD && (p->p_flags & PF_W) && (p->p_flags & PF_X))
+	for (size_t i = 0; i < ehdr->e_phnum; i++, phdr++) {
+		if (phdr->p_type == PT_LOAD && (phdr->p_flags & PF_W) && (phdr->p_flags & PF_X))
 			return kl_error(KL_ENO, "has a segment that is writable and executable");
-		if (p->p_type == PT_GNU_STACK && (p->p_flags & PF_X))
+		if (phdr->p_type == PT_GNU_STACK && (phdr->p_flags & PF_X))
 			return kl_error(KL_ENO, "asks for an executable stack");
-		if (p->p_type == PT_TLS)
+		if (phdr->p_type == PT_TLS)
 			return kl_error(KL_ENO, "has thread-local storage");
-		if (p->p_type == PT_INTERP)
+		if (phdr->p_type == PT_INTERP)
 			return kl_error(KL_ENO, "is a program");
 	}
 	return 0;
@@ -184,16 +187,18 @@ static int check_needed(const char *name, const struct kl_audit_link *may)
 static int check_dynamic(const struct kl_object *so, const struct kl_osec *dyn,
 			 const struct kl_osec *str, const struct kl_audit_link *may)
 {
-	const Elf64_Dyn *d = (const Elf64_Dyn *)dyn->data;
+	const Elf64_Dyn *elf64_dyn = (const Elf64_Dyn *)dyn->data;
 	int err = 0;
 
-	for (size_t i = 0; !err && i < dyn->size / sizeof(*d) && d[i].d_tag != DT_NULL; i++) {
-		switch (d[i].d_tag) {
+	for (size_t i = 0;
+	     !err && i < dyn->size / sizeof(*elf64_dyn) && elf64_dyn[i].d_tag != DT_NULL; i++) {
+		switch (elf64_dyn[i].d_tag) {
 		case DT_NEEDED:
-			if (d[i].d_un.d_val >= str->size ||
-			    !memchr(str->data + d[i].d_un.d_val, 0, str->size - d[i].d_un.d_val))
+			if (elf64_dyn[i].d_un.d_val >= str->size ||
+			    !memchr(str->data + elf64_dyn[i].d_un.d_val, 0,
+				    str->size - elf64_dyn[i].d_un.d_val))
 				return kl_error(KL_ENO, "has a broken string table");
-			err = check_needed((const char *)str->data + d[i].d_un.d_val, may);
+			err = check_needed((const char *)str->data + elf64_dyn[i].d_un.d_val, may);
 			break;
 		case DT_INIT_ARRAY:
 			if (may->constructors)
@@ -205,13 +210,13 @@ static int check_dynamic(const struct kl_object *so, const struct kl_osec *dyn,
 		case DT_PREINIT_ARRAY:
 			return kl_error(KL_ENO, "has code that runs at load");
 		case DT_INIT_ARRAYSZ:
-			if (d[i].d_un.d_val != 8 * may->constructors)
+			if (elf64_dyn[i].d_un.d_val != 8 * may->constructors)
 				return kl_error(KL_ENO, "has code that runs at load");
 			break;
 		case DT_TEXTREL:
 			return kl_error(KL_ENO, "has text relocations");
 		case DT_FLAGS:
-			if (d[i].d_un.d_val & (DF_TEXTREL | DF_STATIC_TLS))
+			if (elf64_dyn[i].d_un.d_val & (DF_TEXTREL | DF_STATIC_TLS))
 				return kl_error(KL_ENO, "has text relocations or static TLS");
 			break;
 		case DT_RPATH:
@@ -240,22 +245,22 @@ static int check_exports(const struct kl_object *so, const struct kl_audit_link 
 	bool found = false;
 
 	for (size_t i = 0; i < so->nsym; i++) {
-		const struct kl_osym *s = &so->sym[i];
+		const struct kl_osym *symbol = &so->sym[i];
 
-		if (!s->name[0] || s->type == STT_SECTION)
+		if (!symbol->name[0] || symbol->type == STT_SECTION)
 			continue;
-		if (s->type == STT_GNU_IFUNC || s->type == STT_TLS)
+		if (symbol->type == STT_GNU_IFUNC || symbol->type == STT_TLS)
 			return kl_error(KL_ENO, "has the IFUNC or thread-local symbol '%s'",
-					s->name);
-		if (s->sec == KL_SYM_UNDEF) {
-			if (!may->may_use(s->name))
-				return kl_error(KL_ENO, "uses '%s'", s->name);
+					symbol->name);
+		if (symbol->sec == KL_SYM_UNDEF) {
+			if (!may->may_use(symbol->name))
+				return kl_error(KL_ENO, "uses '%s'", symbol->name);
 			continue;
 		}
-		if (!strcmp(s->name, may->entry) && s->type == STT_FUNC)
+		if (!strcmp(symbol->name, may->entry) && symbol->type == STT_FUNC)
 			found = true;
-		else if (!is_exported(may, s->name))
-			return kl_error(KL_ENO, "exports '%s'", s->name);
+		else if (!is_exported(may, symbol->name))
+			return kl_error(KL_ENO, "exports '%s'", symbol->name);
 	}
 	return found ? 0 : kl_error(KL_ENO, "does not define the function '%s'", may->entry);
 }

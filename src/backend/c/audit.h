@@ -16,7 +16,8 @@
  * list below or defined by `others`; nothing defined under the name of a
  * library function or of the gate.
  */
-int kl_audit_object(const struct kl_object *o, const struct kl_object *const *others, size_t n);
+int kl_audit_object(const struct kl_object *object, const struct kl_object *const *others,
+		    size_t n);
 
 /**
  * The linked object: exports `entry` and the arena alone, no foreign library, nothing that runs at

@@ -28,11 +28,11 @@ static bool owns_platform(const char *platform)
 
 static int guess_platform(char **id, const struct kl_surface *surface, const char *asked)
 {
-	struct kl_platform p;
-	int err = kl_machine_platform(&p, asked);
+	struct kl_platform platform;
+	int err = kl_machine_platform(&platform, asked);
 
 	if (!err)
-		*id = kl_strdup(p.id);
+		*id = kl_strdup(platform.id);
 	return err;
 }
 
@@ -45,9 +45,9 @@ static int port_surface(struct kl_surface **out, const struct kl_surface *surfac
 
 static int platform_of(struct kl_platform *out, void *state, const struct kl_surface *surface)
 {
-	const struct session *s = state;
+	const struct session *session = state;
 
-	*out = s->platform;
+	*out = session->platform;
 	return 0;
 }
 
@@ -55,31 +55,31 @@ static int platform_of(struct kl_platform *out, void *state, const struct kl_sur
 
 static void close_session(void *state)
 {
-	struct session *s = state;
+	struct session *session = state;
 
-	free(s->runtime);
-	free(s);
+	free(session->runtime);
+	free(session);
 }
 
 static int open_session(void **state, const struct kl_backend_session *lent)
 {
-	struct session *s = kl_calloc(1, sizeof(*s));
-	int err = kl_machine_platform(&s->platform, lent->platform);
+	struct session *session = kl_calloc(1, sizeof(*session));
+	int err = kl_machine_platform(&session->platform, lent->platform);
 
-	s->lent = *lent;
+	session->lent = *lent;
 	if (err < 0)
-		close_session(s);
+		close_session(session);
 	else
-		*state = s;
+		*state = session;
 	return err;
 }
 
-static int runtime_key(char hex[KL_DIGEST_HEX], const struct session *s)
+static int runtime_key(char hex[KL_DIGEST_HEX], const struct session *session)
 {
 	struct kl_digest *key = kl_objects_key("runtime");
 	int err;
 
-	kl_compile_recipe(key, &s->platform);
+	kl_compile_recipe(key, &session->platform);
 	err = kl_tool_digest_runtime(key, "runtime.c");
 	kl_digest_end(key, hex);
 	return err;
@@ -88,38 +88,38 @@ static int runtime_key(char hex[KL_DIGEST_HEX], const struct session *s)
 /* Once for all that the session compiles. */
 static int make_runtime(void *state, const struct kl_surface *surface)
 {
-	struct session *s = state;
-	struct kl_repo *repo = s->lent.repo;
-	KL_AUTO(kl_freep) char *rel = kl_compile_runtime_path(&s->platform);
-	KL_AUTO(kl_freep) char *dir = kl_fs_join(s->lent.dir, "runtime");
+	struct session *session = state;
+	struct kl_repo *repo = session->lent.repo;
+	KL_AUTO(kl_freep) char *rel = kl_compile_runtime_path(&session->platform);
+	KL_AUTO(kl_freep) char *dir = kl_fs_join(session->lent.dir, "runtime");
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, rel);
 	char hex[KL_DIGEST_HEX];
 	int err;
 
-	if (s->runtime)
+	if (session->runtime)
 		return 0;
-	if ((err = runtime_key(hex, s)) < 0)
+	if ((err = runtime_key(hex, session)) < 0)
 		return err;
 	if (!repo || kl_objects_get(repo, hex, path) < 0) {
 		if ((err = kl_fs_mkdir(dir)) < 0 ||
-		    (err = kl_compile_runtime(s->lent.jail, &s->platform, dir)) < 0)
+		    (err = kl_compile_runtime(session->lent.jail, &session->platform, dir)) < 0)
 			return err;
 		if (repo)
 			kl_objects_put(repo, hex, path);
 	}
-	s->runtime = kl_steal(&path);
+	session->runtime = kl_steal(&path);
 	return 0;
 }
 
 /* --- compiling ------------------------------------------------------------------------------ */
 
 /* A jail's directory has a copy: what is linked elsewhere is out of its reach. */
-static int copy_runtime(const struct session *s, const char *dir)
+static int copy_runtime(const struct session *session, const char *dir)
 {
-	KL_AUTO(kl_freep) char *rel = kl_compile_runtime_path(&s->platform);
+	KL_AUTO(kl_freep) char *rel = kl_compile_runtime_path(&session->platform);
 	KL_AUTO(kl_freep) char *to = kl_fs_join(dir, rel);
 	KL_AUTO(kl_buf_release) struct kl_buf object = KL_BUF_INIT;
-	int err = kl_fs_read(&object, s->runtime, MAX_OBJECT);
+	int err = kl_fs_read(&object, session->runtime, MAX_OBJECT);
 
 	if (!err)
 		err = kl_fs_mkdir_of(to);
@@ -129,29 +129,31 @@ static int copy_runtime(const struct session *s, const char *dir)
 static int compile_surface(struct kl_artefact **out, const char **class_, const void *state,
 			   const struct kl_surface *surface, const char *dir)
 {
-	const struct session *s = state;
-	int err = copy_runtime(s, dir);
+	const struct session *session = state;
+	int err = copy_runtime(session, dir);
 
 	if (err < 0)
 		return err;
-	return kl_compile_surface(out, class_, s->lent.jail, &s->platform, surface, dir);
+	return kl_compile_surface(out, class_, session->lent.jail, &session->platform, surface,
+				  dir);
 }
 
 static int compile_oracle(const void *state, const struct kl_surface *surface,
 			  const struct kl_launch *launch, enum kl_oracle which, const char *dir)
 {
-	const struct session *s = state;
-	int err = copy_runtime(s, dir);
+	const struct session *session = state;
+	int err = copy_runtime(session, dir);
 
-	return err ? err : kl_compile_oracle(s->lent.jail, &s->platform, surface, which, dir);
+	return err ? err :
+		     kl_compile_oracle(session->lent.jail, &session->platform, surface, which, dir);
 }
 
 static int add_recipe(struct kl_digest *key, const void *state)
 {
-	const struct session *s = state;
+	const struct session *session = state;
 	int err;
 
-	kl_compile_recipe(key, &s->platform);
+	kl_compile_recipe(key, &session->platform);
 	err = kl_tool_digest_runtime(key, "kl_oracle.h");
 	return err ? err : kl_tool_digest_runtime(key, "runtime.c");
 }

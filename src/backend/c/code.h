@@ -65,55 +65,56 @@ struct kl_code {
 /** `obj` stays the caller's and must outlive the code. KL_ENO: bytes that are no instructions. */
 int kl_code_parse(struct kl_code *out, const struct kl_object *const *obj, size_t n,
 		  const char *text, size_t len);
-void kl_code_release(struct kl_code *c);
+void kl_code_release(struct kl_code *code);
 
 /**
  * KL_ENO: an instruction no kernel needs (system call, clock, CPU identity ...), named with its
  * function.
  */
-int kl_code_audit(const struct kl_code *c);
+int kl_code_audit(const struct kl_code *code);
 
 /**
  * Mark what the entry reaches: calls, jumps, address taken in code or in data that is referred to.
  */
-int kl_code_reach(struct kl_code *c, const char *entry);
+int kl_code_reach(struct kl_code *code, const char *entry);
 
 /** The function that holds an address of a section, or nfunc. */
-size_t kl_code_func_at(const struct kl_code *c, size_t obj, size_t sec, uint64_t addr);
+size_t kl_code_func_at(const struct kl_code *code, size_t obj, size_t sec, uint64_t addr);
 /** The instruction that starts at an address of a function, or ninsn. */
-size_t kl_code_insn_at(const struct kl_code *c, size_t func, uint64_t addr);
+size_t kl_code_insn_at(const struct kl_code *code, size_t func, uint64_t addr);
 
 /**
  * What relocation `rel` of `obj` refers to; `end`: offset behind the instruction it patches (0:
  * data).
  */
-void kl_code_ref(struct kl_ref *out, const struct kl_code *c, size_t obj, size_t rel, uint64_t end);
-/** The relocation within instruction `i` of function `f`; nrel: none. */
-size_t kl_code_insn_rel(const struct kl_code *c, size_t f, size_t i);
-/** What instruction `i` of function `f` refers to (relocated operand, or direct branch). */
-void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *c, size_t f, size_t i);
+void kl_code_ref(struct kl_ref *out, const struct kl_code *code, size_t obj, size_t rel,
+		 uint64_t end);
+/** The relocation within instruction `i` of function `field`; nrel: none. */
+size_t kl_code_insn_rel(const struct kl_code *code, size_t field, size_t i);
+/** What instruction `i` of function `field` refers to (relocated operand, or direct branch). */
+void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *code, size_t field, size_t i);
 
-bool kl_insn_is_jump(const struct kl_insn *i);       /* jmp, conditional, loop */
-bool kl_insn_is_plain_jump(const struct kl_insn *i); /* jmp */
-bool kl_insn_is_call(const struct kl_insn *i);
-bool kl_insn_is_end(const struct kl_insn *i);      /* ret, ud2, hlt: nothing follows */
-bool kl_insn_is_indirect(const struct kl_insn *i); /* operand starts with '*' */
-bool kl_insn_is_nop(const struct kl_insn *i);
+bool kl_insn_is_jump(const struct kl_insn *insn);       /* jmp, conditional, loop */
+bool kl_insn_is_plain_jump(const struct kl_insn *insn); /* jmp */
+bool kl_insn_is_call(const struct kl_insn *insn);
+bool kl_insn_is_end(const struct kl_insn *insn);      /* ret, ud2, hlt: nothing follows */
+bool kl_insn_is_indirect(const struct kl_insn *insn); /* operand starts with '*' */
+bool kl_insn_is_nop(const struct kl_insn *insn);
 /** Width of the widest vector register it names: 0, 128, 256, 512. */
-int kl_insn_width(const struct kl_insn *i);
+int kl_insn_width(const struct kl_insn *insn);
 
 /**
  * Loops of a function: how many stand around each instruction, into `depth`
  * (n entries); false when its flow cannot be known (several jumps through
  * tables, a table that cannot be read).
  */
-bool kl_code_loops(const struct kl_code *c, size_t func, unsigned *depth);
+bool kl_code_loops(const struct kl_code *code, size_t func, unsigned *depth);
 /** Does the function jump through a table? */
-bool kl_code_has_table(const struct kl_code *c, size_t func);
+bool kl_code_has_table(const struct kl_code *code, size_t func);
 
 /** Features of what is reached (docs/formats.md, "features"): sorted, unique. */
-void kl_code_features(struct kl_strvec *out, const struct kl_code *c);
+void kl_code_features(struct kl_strvec *out, const struct kl_code *code);
 /** SHA-256 of what is reached, addresses and names normalized. */
-void kl_code_digest(char hex[65], const struct kl_code *c);
+void kl_code_digest(char hex[65], const struct kl_code *code);
 
 #endif

@@ -44,27 +44,27 @@ static const char *why_forbidden(const char *op)
 	return NULL;
 }
 
-static int check_branch(const struct kl_code *c, size_t f, size_t i)
+static int check_branch(const struct kl_code *code, size_t field, size_t i)
 {
 	struct kl_ref ref;
 
-	if (!kl_insn_is_jump(&c->insn[i]) && !kl_insn_is_call(&c->insn[i]))
+	if (!kl_insn_is_jump(&code->insn[i]) && !kl_insn_is_call(&code->insn[i]))
 		return 0;
-	if (kl_insn_is_indirect(&c->insn[i]))
+	if (kl_insn_is_indirect(&code->insn[i]))
 		return 0;
-	kl_code_insn_ref(&ref, c, f, i);
+	kl_code_insn_ref(&ref, code, field, i);
 	if (ref.kind == KL_REF_EXTERN)
 		return 0;
-	if (ref.kind == KL_REF_CODE && ref.insn < c->ninsn)
+	if (ref.kind == KL_REF_CODE && ref.insn < code->ninsn)
 		return 0;
 	return kl_error(KL_ENO, "'%s' jumps into the middle of an instruction (at %#x of '%s')",
-			c->insn[i].op, c->insn[i].addr, c->func[f].name);
+			code->insn[i].op, code->insn[i].addr, code->func[field].name);
 }
 
-static int check_insn(const struct kl_code *c, size_t f, size_t i)
+static int check_insn(const struct kl_code *code, size_t field, size_t i)
 {
-	const struct kl_insn *in = &c->insn[i];
-	const char *why = why_forbidden(in->op), *name = c->func[f].name;
+	const struct kl_insn *in = &code->insn[i];
+	const char *why = why_forbidden(in->op), *name = code->func[field].name;
 
 	if (why)
 		return kl_error(KL_ENO, "%s: '%s' in function '%s'", why, in->op, name);
@@ -74,15 +74,16 @@ static int check_insn(const struct kl_code *c, size_t f, size_t i)
 				in->op, in->args, name);
 	if (strstr(in->op, "(bad)") || in->op[0] == '.')
 		return kl_error(KL_ENO, "has bytes that are no instruction in function '%s'", name);
-	return check_branch(c, f, i);
+	return check_branch(code, field, i);
 }
 
-int kl_code_audit(const struct kl_code *c)
+int kl_code_audit(const struct kl_code *code)
 {
 	int err = 0;
 
-	for (size_t f = 0; f < c->nfunc; f++)
-		for (size_t i = c->func[f].first; !err && i < c->func[f].first + c->func[f].n; i++)
-			err = check_insn(c, f, i);
+	for (size_t field = 0; field < code->nfunc; field++)
+		for (size_t i = code->func[field].first;
+		     !err && i < code->func[field].first + code->func[field].n; i++)
+			err = check_insn(code, field, i);
 	return err;
 }

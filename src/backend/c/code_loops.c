@@ -35,23 +35,23 @@ struct flow {
 
 #define NONE ((size_t)-1)
 
-static void push_edge(struct edges *e, size_t v)
+static void push_edge(struct edges *edges, size_t value)
 {
-	KL_GROW(e->v, e->n + 1, e->alloc);
-	e->v[e->n++] = v;
+	KL_GROW(edges->v, edges->n + 1, edges->alloc);
+	edges->v[edges->n++] = value;
 }
 
-static void flow_release(struct flow *w)
+static void flow_release(struct flow *flow)
 {
-	for (size_t i = 0; w->succ && i < w->nblock; i++)
-		free(w->succ[i].v);
-	free(w->succ);
-	free(w->table.v);
-	free(w->block_of);
-	free(w->start);
-	free(w->dfn);
-	free(w->stack);
-	free(w->level);
+	for (size_t i = 0; flow->succ && i < flow->nblock; i++)
+		free(flow->succ[i].v);
+	free(flow->succ);
+	free(flow->table.v);
+	free(flow->block_of);
+	free(flow->start);
+	free(flow->dfn);
+	free(flow->stack);
+	free(flow->level);
 }
 
 /*
@@ -59,59 +59,61 @@ static void flow_release(struct flow *w)
  * points into the function. A relative entry holds target - table + its
  * own offset, which the assembler folds into the addend.
  */
-static void read_table(struct flow *w, size_t sec, uint64_t base)
+static void read_table(struct flow *flow, size_t sec, uint64_t base)
 {
-	const struct kl_func *f = &w->c->func[w->func];
-	const struct kl_object *o = w->c->obj[f->obj];
+	const struct kl_func *func = &flow->c->func[flow->func];
+	const struct kl_object *object = flow->c->obj[func->obj];
 	uint64_t want = base;
 
-	for (size_t i = kl_object_rel_at(o, sec, base); i < o->nrel && o->rel[i].sec == sec; i++) {
-		const struct kl_orel *r = &o->rel[i];
-		const struct kl_osym *s = &o->sym[r->sym];
-		bool relative = r->type == R_X86_64_PC32;
-		int64_t to = (int64_t)s->value + r->addend -
-			     (relative ? (int64_t)(r->off - base) : 0);
+	for (size_t i = kl_object_rel_at(object, sec, base);
+	     i < object->nrel && object->rel[i].sec == sec; i++) {
+		const struct kl_orel *orel = &object->rel[i];
+		const struct kl_osym *symbol = &object->sym[orel->sym];
+		bool relative = orel->type == R_X86_64_PC32;
+		int64_t to = (int64_t)symbol->value + orel->addend -
+			     (relative ? (int64_t)(orel->off - base) : 0);
 		size_t insn;
 
-		if (r->off != want || s->sec < 0 || (size_t)s->sec != f->sec ||
-		    (!relative && r->type != R_X86_64_64) || to < (int64_t)f->start ||
-		    to >= (int64_t)f->end)
+		if (orel->off != want || symbol->sec < 0 || (size_t)symbol->sec != func->sec ||
+		    (!relative && orel->type != R_X86_64_64) || to < (int64_t)func->start ||
+		    to >= (int64_t)func->end)
 			return;
-		insn = kl_code_insn_at(w->c, w->func, (uint64_t)to);
-		if (insn == w->c->ninsn) {
-			w->unknown = true;
-			return;
-		}
-		if (w->table.n >= MAX_TARGETS) {
-			w->unknown = true;
+		insn = kl_code_insn_at(flow->c, flow->func, (uint64_t)to);
+		if (insn == flow->c->ninsn) {
+			flow->unknown = true;
 			return;
 		}
-		push_edge(&w->table, insn);
+		if (flow->table.n >= MAX_TARGETS) {
+			flow->unknown = true;
+			return;
+		}
+		push_edge(&flow->table, insn);
 		want += relative ? 4 : 8;
 	}
 }
 
-static void read_tables(struct flow *w)
+static void read_tables(struct flow *flow)
 {
-	const struct kl_func *f = &w->c->func[w->func];
+	const struct kl_func *func = &flow->c->func[flow->func];
 
-	for (size_t i = f->first; i < f->first + f->n && !w->unknown; i++) {
+	for (size_t i = func->first; i < func->first + func->n && !flow->unknown; i++) {
 		struct kl_ref ref;
 
-		kl_code_insn_ref(&ref, w->c, w->func, i);
-		if (ref.kind == KL_REF_DATA && ref.obj == f->obj && ref.off >= 0)
-			read_table(w, ref.sec, (uint64_t)ref.off);
+		kl_code_insn_ref(&ref, flow->c, flow->func, i);
+		if (ref.kind == KL_REF_DATA && ref.obj == func->obj && ref.off >= 0)
+			read_table(flow, ref.sec, (uint64_t)ref.off);
 	}
 }
 
 /* Target instruction of a direct jump within the function, or NONE: it leaves. */
-static size_t jump_target(const struct flow *w, size_t i)
+static size_t jump_target(const struct flow *flow, size_t i)
 {
 	struct kl_ref ref;
 
-	kl_code_insn_ref(&ref, w->c, w->func, i);
-	return ref.kind == KL_REF_CODE && ref.func == w->func && ref.insn < w->c->ninsn ? ref.insn :
-											  NONE;
+	kl_code_insn_ref(&ref, flow->c, flow->func, i);
+	return ref.kind == KL_REF_CODE && ref.func == flow->func && ref.insn < flow->c->ninsn ?
+		       ref.insn :
+		       NONE;
 }
 
 static bool ends_block(const struct kl_insn *in)
@@ -119,102 +121,103 @@ static bool ends_block(const struct kl_insn *in)
 	return kl_insn_is_jump(in) || kl_insn_is_end(in);
 }
 
-static void find_blocks(struct flow *w)
+static void find_blocks(struct flow *flow)
 {
-	KL_AUTO(kl_freep) bool *head = kl_calloc(w->n + 1, sizeof(*head));
+	KL_AUTO(kl_freep) bool *head = kl_calloc(flow->n + 1, sizeof(*head));
 
 	head[0] = true;
-	for (size_t k = 0; k < w->n; k++) {
-		const struct kl_insn *in = &w->c->insn[w->first + k];
+	for (size_t k = 0; k < flow->n; k++) {
+		const struct kl_insn *in = &flow->c->insn[flow->first + k];
 		size_t to;
 
 		if (!ends_block(in))
 			continue;
 		head[k + 1] = true;
 		if (kl_insn_is_jump(in) && kl_insn_is_indirect(in))
-			w->indirect++;
-		else if (kl_insn_is_jump(in) && (to = jump_target(w, w->first + k)) != NONE)
-			head[to - w->first] = true;
+			flow->indirect++;
+		else if (kl_insn_is_jump(in) && (to = jump_target(flow, flow->first + k)) != NONE)
+			head[to - flow->first] = true;
 	}
-	for (size_t k = 0; k < w->table.n; k++)
-		head[w->table.v[k] - w->first] = true;
+	for (size_t k = 0; k < flow->table.n; k++)
+		head[flow->table.v[k] - flow->first] = true;
 	/* which of several jumps uses which table is not known */
-	if (w->indirect > 1 && w->table.n)
-		w->unknown = true;
-	w->block_of = kl_calloc(w->n, sizeof(*w->block_of));
-	w->start = kl_calloc(w->n + 1, sizeof(*w->start));
-	for (size_t k = 0; k < w->n; k++) {
+	if (flow->indirect > 1 && flow->table.n)
+		flow->unknown = true;
+	flow->block_of = kl_calloc(flow->n, sizeof(*flow->block_of));
+	flow->start = kl_calloc(flow->n + 1, sizeof(*flow->start));
+	for (size_t k = 0; k < flow->n; k++) {
 		if (head[k])
-			w->start[w->nblock++] = w->first + k;
-		w->block_of[k] = w->nblock - 1;
+			flow->start[flow->nblock++] = flow->first + k;
+		flow->block_of[k] = flow->nblock - 1;
 	}
-	w->start[w->nblock] = w->first + w->n;
+	flow->start[flow->nblock] = flow->first + flow->n;
 }
 
-static void add_edge(struct flow *w, size_t from, size_t insn)
+static void add_edge(struct flow *flow, size_t from, size_t insn)
 {
 	size_t to;
 
-	if (insn < w->first || insn >= w->first + w->n)
+	if (insn < flow->first || insn >= flow->first + flow->n)
 		return;
-	to = w->block_of[insn - w->first];
-	push_edge(&w->succ[from], to);
+	to = flow->block_of[insn - flow->first];
+	push_edge(&flow->succ[from], to);
 }
 
-static void find_edges(struct flow *w)
+static void find_edges(struct flow *flow)
 {
-	w->succ = kl_calloc(w->nblock, sizeof(*w->succ));
-	for (size_t b = 0; b < w->nblock; b++) {
-		size_t last = w->start[b + 1] - 1;
-		const struct kl_insn *in = &w->c->insn[last];
+	flow->succ = kl_calloc(flow->nblock, sizeof(*flow->succ));
+	for (size_t second = 0; second < flow->nblock; second++) {
+		size_t last = flow->start[second + 1] - 1;
+		const struct kl_insn *in = &flow->c->insn[last];
 		size_t to;
 
 		if (kl_insn_is_end(in))
 			continue;
 		if (kl_insn_is_jump(in) && kl_insn_is_indirect(in)) {
-			for (size_t k = 0; k < w->table.n; k++)
-				add_edge(w, b, w->table.v[k]);
+			for (size_t k = 0; k < flow->table.n; k++)
+				add_edge(flow, second, flow->table.v[k]);
 			continue;
 		}
-		if (kl_insn_is_jump(in) && (to = jump_target(w, last)) != NONE)
-			add_edge(w, b, to);
+		if (kl_insn_is_jump(in) && (to = jump_target(flow, last)) != NONE)
+			add_edge(flow, second, to);
 		if (!kl_insn_is_plain_jump(in))
-			add_edge(w, b, last + 1);
+			add_edge(flow, second, last + 1);
 	}
 }
 
 /* Code that only a jump through an unread table can reach. */
-static bool has_islands(const struct flow *w)
+static bool has_islands(const struct flow *flow)
 {
-	for (size_t b = 0; w->indirect && b < w->nblock; b++)
-		for (size_t i = w->start[b]; !w->dfn[b] && i < w->start[b + 1]; i++)
-			if (!kl_insn_is_nop(&w->c->insn[i]))
+	for (size_t second = 0; flow->indirect && second < flow->nblock; second++)
+		for (size_t i = flow->start[second];
+		     !flow->dfn[second] && i < flow->start[second + 1]; i++)
+			if (!kl_insn_is_nop(&flow->c->insn[i]))
 				return true;
 	return false;
 }
 
-static size_t visit_node(struct flow *w, size_t v);
+static size_t visit_node(struct flow *flow, size_t value);
 
-/* `v` heads a loop: its body is what can be reached from it and gets back to it. */
-static void mark_component(struct flow *w, size_t v)
+/* `value` heads a loop: its body is what can be reached from it and gets back to it. */
+static void mark_component(struct flow *flow, size_t value)
 {
-	w->level[v] = ++w->nest;
-	for (size_t k = 0; k < w->succ[v].n; k++)
-		if (!w->dfn[w->succ[v].v[k]])
-			visit_node(w, w->succ[v].v[k]);
-	w->nest--;
+	flow->level[value] = ++flow->nest;
+	for (size_t k = 0; k < flow->succ[value].n; k++)
+		if (!flow->dfn[flow->succ[value].v[k]])
+			visit_node(flow, flow->succ[value].v[k]);
+	flow->nest--;
 }
 
-static size_t visit_node(struct flow *w, size_t v)
+static size_t visit_node(struct flow *flow, size_t value)
 {
-	size_t head, mine, b;
+	size_t head, mine, second;
 	bool loop = false;
 
-	w->stack[w->depth++] = v;
-	head = mine = w->dfn[v] = ++w->num;
-	for (size_t k = 0; k < w->succ[v].n; k++) {
-		size_t s = w->succ[v].v[k];
-		size_t low = w->dfn[s] ? w->dfn[s] : visit_node(w, s);
+	flow->stack[flow->depth++] = value;
+	head = mine = flow->dfn[value] = ++flow->num;
+	for (size_t k = 0; k < flow->succ[value].n; k++) {
+		size_t step = flow->succ[value].v[k];
+		size_t low = flow->dfn[step] ? flow->dfn[step] : visit_node(flow, step);
 
 		if (low <= head) {
 			head = low;
@@ -223,61 +226,61 @@ static size_t visit_node(struct flow *w, size_t v)
 	}
 	if (head != mine)
 		return head;
-	w->dfn[v] = DONE;
-	w->level[v] = w->nest;
-	b = w->stack[--w->depth];
-	while (b != v) {
-		w->dfn[b] = 0;
-		b = w->stack[--w->depth];
+	flow->dfn[value] = DONE;
+	flow->level[value] = flow->nest;
+	second = flow->stack[--flow->depth];
+	while (second != value) {
+		flow->dfn[second] = 0;
+		second = flow->stack[--flow->depth];
 	}
 	if (loop)
-		mark_component(w, v);
+		mark_component(flow, value);
 	return head;
 }
 
-static void find_loops(struct flow *w)
+static void find_loops(struct flow *flow)
 {
-	w->level = kl_calloc(w->nblock, sizeof(*w->level));
-	w->dfn = kl_calloc(w->nblock, sizeof(*w->dfn));
-	w->stack = kl_calloc(w->nblock, sizeof(*w->stack));
-	visit_node(w, 0);
+	flow->level = kl_calloc(flow->nblock, sizeof(*flow->level));
+	flow->dfn = kl_calloc(flow->nblock, sizeof(*flow->dfn));
+	flow->stack = kl_calloc(flow->nblock, sizeof(*flow->stack));
+	visit_node(flow, 0);
 }
 
-bool kl_code_loops(const struct kl_code *c, size_t func, unsigned *depth)
+bool kl_code_loops(const struct kl_code *code, size_t func, unsigned *depth)
 {
-	KL_AUTO(flow_release) struct flow w = {
-		.c = c,
+	KL_AUTO(flow_release) struct flow flow = {
+		.c = code,
 		.func = func,
-		.first = c->func[func].first,
-		.n = c->func[func].n,
+		.first = code->func[func].first,
+		.n = code->func[func].n,
 	};
 
-	memset(depth, 0, w.n * sizeof(*depth));
-	read_tables(&w);
-	find_blocks(&w);
-	if (w.nblock > MAX_BLOCKS || w.unknown)
+	memset(depth, 0, flow.n * sizeof(*depth));
+	read_tables(&flow);
+	find_blocks(&flow);
+	if (flow.nblock > MAX_BLOCKS || flow.unknown)
 		return false;
-	find_edges(&w);
-	find_loops(&w);
-	if (has_islands(&w))
+	find_edges(&flow);
+	find_loops(&flow);
+	if (has_islands(&flow))
 		return false;
-	for (size_t k = 0; k < w.n; k++)
-		depth[k] = w.level[w.block_of[k]];
+	for (size_t k = 0; k < flow.n; k++)
+		depth[k] = flow.level[flow.block_of[k]];
 	return true;
 }
 
-bool kl_code_has_table(const struct kl_code *c, size_t func)
+bool kl_code_has_table(const struct kl_code *code, size_t func)
 {
-	KL_AUTO(flow_release) struct flow w = {
-		.c = c,
+	KL_AUTO(flow_release) struct flow flow = {
+		.c = code,
 		.func = func,
-		.first = c->func[func].first,
-		.n = c->func[func].n,
+		.first = code->func[func].first,
+		.n = code->func[func].n,
 	};
 
-	read_tables(&w);
-	for (size_t i = w.first; w.table.n && i < w.first + w.n; i++)
-		if (kl_insn_is_jump(&c->insn[i]) && kl_insn_is_indirect(&c->insn[i]))
+	read_tables(&flow);
+	for (size_t i = flow.first; flow.table.n && i < flow.first + flow.n; i++)
+		if (kl_insn_is_jump(&code->insn[i]) && kl_insn_is_indirect(&code->insn[i]))
 			return true;
 	return false;
 }

@@ -29,80 +29,83 @@ static bool through_got(uint32_t type)
 	       type == R_X86_64_REX_GOTPCRELX;
 }
 
-static void place_ref(struct kl_ref *out, const struct kl_code *c, size_t obj, int sec, int64_t off)
+static void place_ref(struct kl_ref *out, const struct kl_code *code, size_t obj, int sec,
+		      int64_t off)
 {
-	const struct kl_osec *s = &c->obj[obj]->sec[sec];
-	size_t f;
+	const struct kl_osec *osec = &code->obj[obj]->sec[sec];
+	size_t field;
 
 	*out = (struct kl_ref){ .kind = KL_REF_DATA, .obj = obj, .sec = (size_t)sec, .off = off };
-	if (!kl_osec_is_code(s) || off < 0)
+	if (!kl_osec_is_code(osec) || off < 0)
 		return;
-	f = kl_code_func_at(c, obj, (size_t)sec, (uint64_t)off);
-	if (f == c->nfunc)
+	field = kl_code_func_at(code, obj, (size_t)sec, (uint64_t)off);
+	if (field == code->nfunc)
 		return;
 	out->kind = KL_REF_CODE;
-	out->func = f;
-	out->insn = kl_code_insn_at(c, f, (uint64_t)off);
+	out->func = field;
+	out->insn = kl_code_insn_at(code, field, (uint64_t)off);
 }
 
 /* A global of another object. */
-static bool find_global(struct kl_ref *out, const struct kl_code *c, const char *name, int64_t add)
+static bool find_global(struct kl_ref *out, const struct kl_code *code, const char *name,
+			int64_t add)
 {
-	uint64_t at = (uint64_t)(uintptr_t)kl_map_get(&c->global, name);
-	const struct kl_osym *s;
+	uint64_t at = (uint64_t)(uintptr_t)kl_map_get(&code->global, name);
+	const struct kl_osym *symbol;
 
 	if (!at--)
 		return false;
-	s = &c->obj[at >> 32]->sym[at & UINT32_MAX];
-	place_ref(out, c, at >> 32, s->sec, (int64_t)s->value + add);
+	symbol = &code->obj[at >> 32]->sym[at & UINT32_MAX];
+	place_ref(out, code, at >> 32, symbol->sec, (int64_t)symbol->value + add);
 	return true;
 }
 
-void kl_code_ref(struct kl_ref *out, const struct kl_code *c, size_t obj, size_t rel, uint64_t end)
+void kl_code_ref(struct kl_ref *out, const struct kl_code *code, size_t obj, size_t rel,
+		 uint64_t end)
 {
-	const struct kl_object *o = c->obj[obj];
-	const struct kl_orel *r = &o->rel[rel];
-	const struct kl_osym *s = &o->sym[r->sym];
-	int64_t add = r->addend;
+	const struct kl_object *object = code->obj[obj];
+	const struct kl_orel *orel = &object->rel[rel];
+	const struct kl_osym *symbol = &object->sym[orel->sym];
+	int64_t add = orel->addend;
 
-	if (through_got(r->type))
+	if (through_got(orel->type))
 		add = 0;
-	else if (pc_relative(r->type) && end)
-		add += (int64_t)(end - r->off);
-	if (s->sec >= 0)
-		place_ref(out, c, obj, s->sec, (int64_t)s->value + add);
-	else if (!find_global(out, c, s->name, add))
-		*out = (struct kl_ref){ .kind = KL_REF_EXTERN, .name = s->name, .off = add };
+	else if (pc_relative(orel->type) && end)
+		add += (int64_t)(end - orel->off);
+	if (symbol->sec >= 0)
+		place_ref(out, code, obj, symbol->sec, (int64_t)symbol->value + add);
+	else if (!find_global(out, code, symbol->name, add))
+		*out = (struct kl_ref){ .kind = KL_REF_EXTERN, .name = symbol->name, .off = add };
 }
 
-size_t kl_code_insn_rel(const struct kl_code *c, size_t f, size_t i)
+size_t kl_code_insn_rel(const struct kl_code *code, size_t field, size_t i)
 {
-	const struct kl_func *fn = &c->func[f];
-	const struct kl_object *o = c->obj[fn->obj];
-	const struct kl_insn *in = &c->insn[i];
-	size_t r = kl_object_rel_at(o, fn->sec, in->addr);
+	const struct kl_func *fn = &code->func[field];
+	const struct kl_object *object = code->obj[fn->obj];
+	const struct kl_insn *in = &code->insn[i];
+	size_t row = kl_object_rel_at(object, fn->sec, in->addr);
 
-	return r < o->nrel && o->rel[r].off < in->addr + in->len ? r : o->nrel;
+	return row < object->nrel && object->rel[row].off < in->addr + in->len ? row : object->nrel;
 }
 
-void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *c, size_t f, size_t i)
+void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *code, size_t field, size_t i)
 {
-	const struct kl_func *fn = &c->func[f];
-	const struct kl_insn *in = &c->insn[i];
-	size_t r = kl_code_insn_rel(c, f, i);
+	const struct kl_func *fn = &code->func[field];
+	const struct kl_insn *in = &code->insn[i];
+	size_t row = kl_code_insn_rel(code, field, i);
 	uint64_t to;
 	char *end;
 
 	*out = (struct kl_ref){ .kind = KL_REF_NONE };
-	if (r < c->obj[fn->obj]->nrel) {
-		kl_code_ref(out, c, fn->obj, r, in->addr + in->len);
+	if (row < code->obj[fn->obj]->nrel) {
+		kl_code_ref(out, code, fn->obj, row, in->addr + in->len);
 		return;
 	}
 	if ((!kl_insn_is_jump(in) && !kl_insn_is_call(in)) || kl_insn_is_indirect(in))
 		return;
 	to = strtoull(in->args, &end, 16);
 	if (end != in->args)
-		place_ref(out, c, fn->obj, (int)fn->sec, (int64_t)to);
+		place_ref(out, code, fn->obj, (int)fn->sec, (int64_t)to);
 }
 
 /* ---- reachability ---- */
@@ -117,93 +120,93 @@ struct reach {
 	size_t ntodo, alloc;
 };
 
-static void reach_func(struct reach *r, size_t f)
+static void reach_func(struct reach *reach, size_t field)
 {
-	if (r->c->func[f].reached)
+	if (reach->c->func[field].reached)
 		return;
-	r->c->func[f].reached = true;
-	r->c->order[r->c->norder++] = f;
+	reach->c->func[field].reached = true;
+	reach->c->order[reach->c->norder++] = field;
 }
 
-static void reach_ref(struct reach *r, const struct kl_ref *ref)
+static void reach_ref(struct reach *reach, const struct kl_ref *ref)
 {
 	if (ref->kind == KL_REF_CODE)
-		reach_func(r, ref->func);
-	if (ref->kind != KL_REF_DATA || r->seen[ref->obj][ref->sec])
+		reach_func(reach, ref->func);
+	if (ref->kind != KL_REF_DATA || reach->seen[ref->obj][ref->sec])
 		return;
-	r->seen[ref->obj][ref->sec] = true;
-	KL_GROW(r->todo, r->ntodo + 1, r->alloc);
-	r->todo[r->ntodo].obj = ref->obj;
-	r->todo[r->ntodo++].sec = ref->sec;
+	reach->seen[ref->obj][ref->sec] = true;
+	KL_GROW(reach->todo, reach->ntodo + 1, reach->alloc);
+	reach->todo[reach->ntodo].obj = ref->obj;
+	reach->todo[reach->ntodo++].sec = ref->sec;
 }
 
 /* Data that is referred to may hold pointers: everything its section points at counts. */
-static void reach_data(struct reach *r)
+static void reach_data(struct reach *reach)
 {
 	struct kl_ref ref;
 
-	while (r->ntodo) {
-		size_t obj = r->todo[--r->ntodo].obj, sec = r->todo[r->ntodo].sec;
-		const struct kl_object *o = r->c->obj[obj];
+	while (reach->ntodo) {
+		size_t obj = reach->todo[--reach->ntodo].obj, sec = reach->todo[reach->ntodo].sec;
+		const struct kl_object *object = reach->c->obj[obj];
 
-		for (size_t i = kl_object_rel_at(o, sec, 0); i < o->nrel && o->rel[i].sec == sec;
-		     i++) {
-			kl_code_ref(&ref, r->c, obj, i, 0);
-			reach_ref(r, &ref);
+		for (size_t i = kl_object_rel_at(object, sec, 0);
+		     i < object->nrel && object->rel[i].sec == sec; i++) {
+			kl_code_ref(&ref, reach->c, obj, i, 0);
+			reach_ref(reach, &ref);
 		}
 	}
 }
 
 /* A function that ends in an ordinary instruction runs on into the next one. */
-static bool runs_on(const struct kl_code *c, size_t f)
+static bool runs_on(const struct kl_code *code, size_t field)
 {
-	const struct kl_func *fn = &c->func[f];
-	const struct kl_insn *last = &c->insn[fn->first + fn->n - 1];
+	const struct kl_func *fn = &code->func[field];
+	const struct kl_insn *last = &code->insn[fn->first + fn->n - 1];
 
-	if (f + 1 >= c->nfunc || fn[1].obj != fn->obj || fn[1].sec != fn->sec)
+	if (field + 1 >= code->nfunc || fn[1].obj != fn->obj || fn[1].sec != fn->sec)
 		return false;
 	return !kl_insn_is_end(last) && !kl_insn_is_plain_jump(last) && !kl_insn_is_nop(last) &&
 	       !kl_insn_is_call(last);
 }
 
-static void reach_all(struct reach *r)
+static void reach_all(struct reach *reach)
 {
 	struct kl_ref ref;
 
-	for (size_t k = 0; k < r->c->norder; k++) {
-		size_t f = r->c->order[k];
+	for (size_t k = 0; k < reach->c->norder; k++) {
+		size_t field = reach->c->order[k];
 
-		for (size_t i = r->c->func[f].first; i < r->c->func[f].first + r->c->func[f].n;
-		     i++) {
-			kl_code_insn_ref(&ref, r->c, f, i);
-			reach_ref(r, &ref);
+		for (size_t i = reach->c->func[field].first;
+		     i < reach->c->func[field].first + reach->c->func[field].n; i++) {
+			kl_code_insn_ref(&ref, reach->c, field, i);
+			reach_ref(reach, &ref);
 		}
-		if (runs_on(r->c, f))
-			reach_func(r, f + 1);
-		reach_data(r);
+		if (runs_on(reach->c, field))
+			reach_func(reach, field + 1);
+		reach_data(reach);
 	}
 }
 
-int kl_code_reach(struct kl_code *c, const char *entry)
+int kl_code_reach(struct kl_code *code, const char *entry)
 {
-	struct reach r = { .c = c, .seen = kl_calloc(c->nobj, sizeof(*r.seen)) };
+	struct reach reach = { .c = code, .seen = kl_calloc(code->nobj, sizeof(*reach.seen)) };
 	struct kl_ref ref = { 0 };
-	bool found = find_global(&ref, c, entry, 0) && ref.kind == KL_REF_CODE;
+	bool found = find_global(&ref, code, entry, 0) && ref.kind == KL_REF_CODE;
 
-	for (size_t k = 0; k < c->nobj; k++)
-		r.seen[k] = kl_calloc(c->obj[k]->nsec + 1, sizeof(**r.seen));
-	free(c->order);
-	c->order = kl_calloc(c->nfunc, sizeof(*c->order));
-	c->norder = 0;
-	for (size_t i = 0; i < c->nfunc; i++)
-		c->func[i].reached = false;
+	for (size_t k = 0; k < code->nobj; k++)
+		reach.seen[k] = kl_calloc(code->obj[k]->nsec + 1, sizeof(**reach.seen));
+	free(code->order);
+	code->order = kl_calloc(code->nfunc, sizeof(*code->order));
+	code->norder = 0;
+	for (size_t i = 0; i < code->nfunc; i++)
+		code->func[i].reached = false;
 	if (found) {
-		reach_func(&r, ref.func);
-		reach_all(&r);
+		reach_func(&reach, ref.func);
+		reach_all(&reach);
 	}
-	for (size_t k = 0; k < c->nobj; k++)
-		free(r.seen[k]);
-	free(r.seen);
-	free(r.todo);
+	for (size_t k = 0; k < code->nobj; k++)
+		free(reach.seen[k]);
+	free(reach.seen);
+	free(reach.todo);
 	return found ? 0 : kl_error(KL_ENOTFOUND, "no function '%s' is defined", entry);
 }

@@ -58,180 +58,185 @@ struct build {
 	struct kl_tool tool;
 };
 
-static void build_release(struct build *b)
+static void build_release(struct build *build)
 {
-	kl_code_release(&b->code);
-	for (size_t i = 0; i < b->nobj; i++)
-		kl_object_free(b->obj[i]);
-	free(b->obj);
-	kl_strvec_release(&b->objpath);
-	kl_buf_release(&b->tool.log);
+	kl_code_release(&build->code);
+	for (size_t i = 0; i < build->nobj; i++)
+		kl_object_free(build->obj[i]);
+	free(build->obj);
+	kl_strvec_release(&build->objpath);
+	kl_buf_release(&build->tool.log);
 }
 
-static bool ends_with(const char *s, const char *with)
+static bool ends_with(const char *text, const char *with)
 {
-	size_t n = strlen(s), m = strlen(with);
+	size_t n = strlen(text), count = strlen(with);
 
-	return n >= m && !strcmp(s + n - m, with);
+	return n >= count && !strcmp(text + n - count, with);
 }
 
 /* Once in a directory: all that is built there shares it. */
-static int lay_out_runtime(const struct build *b)
+static int lay_out_runtime(const struct build *build)
 {
-	int err = kl_tool_put_runtime(b->dir, "runtime.c");
+	int err = kl_tool_put_runtime(build->dir, "runtime.c");
 
-	return err ? err : kl_tool_put_runtime(b->dir, "kl_oracle.h");
+	return err ? err : kl_tool_put_runtime(build->dir, "kl_oracle.h");
 }
 
-static int lay_out(const struct build *b)
+static int lay_out(const struct build *build)
 {
-	KL_AUTO(kl_freep) char *objects = kl_fs_join(b->dir, b->name);
-	KL_AUTO(kl_freep) char *sources = kl_asprintf("%s/src-%s", b->dir, b->name);
-	KL_AUTO(kl_freep) char *sub = kl_asprintf("src-%s", b->name);
+	KL_AUTO(kl_freep) char *objects = kl_fs_join(build->dir, build->name);
+	KL_AUTO(kl_freep) char *sources = kl_asprintf("%s/src-%s", build->dir, build->name);
+	KL_AUTO(kl_freep) char *sub = kl_asprintf("src-%s", build->name);
 	KL_AUTO(kl_freep) char *map = kl_asprintf("{ global: %s; kl_rt_arena; local: *; };\n",
-						  b->entry);
+						  build->entry);
 	int err = kl_fs_remove(objects);
 
 	if (!err)
 		err = kl_fs_remove(sources);
 	if (!err)
 		err = kl_fs_mkdir(objects);
-	for (size_t i = 0; !err && i < b->nfile; i++)
-		err = kl_tool_put(b->dir, sub, b->file[i].path, b->file[i].data, b->file[i].len);
+	for (size_t i = 0; !err && i < build->nfile; i++)
+		err = kl_tool_put(build->dir, sub, build->file[i].path, build->file[i].data,
+				  build->file[i].len);
 	if (!err)
-		err = lay_out_runtime(b);
-	return err ? err : kl_tool_put(b->dir, b->name, "exports", map, strlen(map));
+		err = lay_out_runtime(build);
+	return err ? err : kl_tool_put(build->dir, build->name, "exports", map, strlen(map));
 }
 
-static int compile_one(struct build *b, const char *source, const char *object, bool ours)
+static int compile_one(struct build *build, const char *source, const char *object, bool ours)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec a = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
 	KL_AUTO(kl_freep) char *what = kl_asprintf("compiling '%s'", strchr(source, '/') + 1);
 
-	kl_strvec_push(&a, "gcc");
-	kl_strvec_push(&a, "-std=gnu11");
-	kl_strvec_push(&a, "-O2");
-	for (size_t i = 0; !ours && b->flags && i < b->flags->n; i++)
-		kl_strvec_push(&a, b->flags->v[i]);
-	if (!ours && b->extra)
-		kl_strvec_pushv(&a, b->extra);
+	kl_strvec_push(&list, "gcc");
+	kl_strvec_push(&list, "-std=gnu11");
+	kl_strvec_push(&list, "-O2");
+	for (size_t i = 0; !ours && build->flags && i < build->flags->n; i++)
+		kl_strvec_push(&list, build->flags->v[i]);
+	if (!ours && build->extra)
+		kl_strvec_pushv(&list, build->extra);
 	if (ours)
-		kl_strvec_push(&a, "-fno-builtin");
-	kl_strvec_pushf(&a, "-march=%s", b->platform->march);
-	kl_strvec_pushv(&a, fixed_flags);
-	kl_strvec_pushf(&a, "-Isrc-%s", b->name);
-	kl_strvec_push(&a, "-c");
-	kl_strvec_push(&a, "-o");
-	kl_strvec_push(&a, object);
-	kl_strvec_push(&a, source);
-	return kl_tool_run(&b->tool, &a, NULL, what);
+		kl_strvec_push(&list, "-fno-builtin");
+	kl_strvec_pushf(&list, "-march=%s", build->platform->march);
+	kl_strvec_pushv(&list, fixed_flags);
+	kl_strvec_pushf(&list, "-Isrc-%s", build->name);
+	kl_strvec_push(&list, "-c");
+	kl_strvec_push(&list, "-o");
+	kl_strvec_push(&list, object);
+	kl_strvec_push(&list, source);
+	return kl_tool_run(&build->tool, &list, NULL, what);
 }
 
-static int audit_failed(struct build *b, int err, const char *what)
+static int audit_failed(struct build *build, int err, const char *what)
 {
 	if (err == KL_ENO) {
-		*b->class_ = "cheat";
+		*build->class_ = "cheat";
 		return kl_error_in(err, "%s", what);
 	}
 	return err;
 }
 
-static int compile_sources(struct build *b)
+static int compile_sources(struct build *build)
 {
 	int err = 0;
 
-	b->obj = kl_calloc(b->nfile, sizeof(*b->obj));
-	for (size_t i = 0; !err && i < b->nfile; i++) {
-		KL_AUTO(kl_freep) char *source = kl_asprintf("src-%s/%s", b->name, b->file[i].path);
-		KL_AUTO(kl_freep) char *object = kl_asprintf("%s/%zu.o", b->name, i);
-		KL_AUTO(kl_freep) char *path = kl_fs_join(b->dir, object);
+	build->obj = kl_calloc(build->nfile, sizeof(*build->obj));
+	for (size_t i = 0; !err && i < build->nfile; i++) {
+		KL_AUTO(kl_freep) char *source = kl_asprintf("src-%s/%s", build->name,
+							     build->file[i].path);
+		KL_AUTO(kl_freep) char *object = kl_asprintf("%s/%zu.o", build->name, i);
+		KL_AUTO(kl_freep) char *path = kl_fs_join(build->dir, object);
 
 		if (!ends_with(source, ".c"))
 			continue;
-		err = compile_one(b, source, object, false);
+		err = compile_one(build, source, object, false);
 		if (err < 0)
 			break;
-		kl_strvec_push(&b->objpath, object);
-		err = kl_object_read(&b->obj[b->nobj], path);
+		kl_strvec_push(&build->objpath, object);
+		err = kl_object_read(&build->obj[build->nobj], path);
 		if (!err)
-			b->nobj++;
-		err = audit_failed(b, err, b->file[i].path);
+			build->nobj++;
+		err = audit_failed(build, err, build->file[i].path);
 	}
-	if (!err && !b->nobj) {
-		*b->class_ = "compile";
+	if (!err && !build->nobj) {
+		*build->class_ = "compile";
 		err = kl_error(KL_ENO, "none of the sources is a .c file");
 	}
 	return err;
 }
 
-static int check_entry(struct build *b)
+static int check_entry(struct build *build)
 {
-	for (size_t k = 0; k < b->nobj; k++)
-		for (size_t i = 0; i < b->obj[k]->nsym; i++)
-			if (b->obj[k]->sym[i].sec >= 0 && !strcmp(b->obj[k]->sym[i].name, b->entry))
+	for (size_t k = 0; k < build->nobj; k++)
+		for (size_t i = 0; i < build->obj[k]->nsym; i++)
+			if (build->obj[k]->sym[i].sec >= 0 &&
+			    !strcmp(build->obj[k]->sym[i].name, build->entry))
 				return 0;
-	*b->class_ = "compile";
-	return kl_error(KL_ENO, "no source defines the function '%s'", b->entry);
+	*build->class_ = "compile";
+	return kl_error(KL_ENO, "no source defines the function '%s'", build->entry);
 }
 
-static int audit_objects(struct build *b)
+static int audit_objects(struct build *build)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec a = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	const struct kl_object *const *objs = (const struct kl_object *const *)b->obj;
-	int err = check_entry(b);
+	const struct kl_object *const *objs = (const struct kl_object *const *)build->obj;
+	int err = check_entry(build);
 
-	for (size_t k = 0; !err && k < b->nobj; k++)
-		err = audit_failed(b, kl_audit_object(b->obj[k], objs, b->nobj), "the kernel");
+	for (size_t k = 0; !err && k < build->nobj; k++)
+		err = audit_failed(build, kl_audit_object(build->obj[k], objs, build->nobj),
+				   "the kernel");
 	if (err < 0)
 		return err;
-	kl_strvec_push(&a, "objdump");
-	kl_strvec_push(&a, "-dzw");
-	kl_strvec_push(&a, "--no-show-raw-insn");
-	for (size_t k = 0; k < b->objpath.n; k++)
-		kl_strvec_push(&a, b->objpath.v[k]);
-	err = kl_tool_run(&b->tool, &a, &text, "reading the machine code");
+	kl_strvec_push(&list, "objdump");
+	kl_strvec_push(&list, "-dzw");
+	kl_strvec_push(&list, "--no-show-raw-insn");
+	for (size_t k = 0; k < build->objpath.n; k++)
+		kl_strvec_push(&list, build->objpath.v[k]);
+	err = kl_tool_run(&build->tool, &list, &text, "reading the machine code");
 	if (!err)
-		err = kl_code_parse(&b->code, objs, b->nobj, text.ptr, text.len);
+		err = kl_code_parse(&build->code, objs, build->nobj, text.ptr, text.len);
 	if (!err)
-		err = kl_code_audit(&b->code);
-	return audit_failed(b, err, "the kernel");
+		err = kl_code_audit(&build->code);
+	return audit_failed(build, err, "the kernel");
 }
 
-char *kl_compile_runtime_path(const struct kl_platform *p)
+char *kl_compile_runtime_path(const struct kl_platform *platform)
 {
-	return kl_asprintf("rt/runtime-%s.o", p->march);
+	return kl_asprintf("rt/runtime-%s.o", platform->march);
 }
 
-static int make_runtime(struct build *b, const char *object)
+static int make_runtime(struct build *build, const char *object)
 {
-	KL_AUTO(kl_freep) char *path = kl_fs_join(b->dir, object);
+	KL_AUTO(kl_freep) char *path = kl_fs_join(build->dir, object);
 
-	return kl_fs_exists(path) ? 0 : compile_one(b, "rt/runtime.c", object, true);
+	return kl_fs_exists(path) ? 0 : compile_one(build, "rt/runtime.c", object, true);
 }
 
-int kl_compile_runtime(const struct kl_jail *j, const struct kl_platform *p, const char *dir)
+int kl_compile_runtime(const struct kl_jail *jail, const struct kl_platform *platform,
+		       const char *dir)
 {
 	const char *class_ = NULL;
-	KL_AUTO(kl_freep) char *object = kl_compile_runtime_path(p);
-	KL_AUTO(build_release) struct build b = {
-		.platform = p,
+	KL_AUTO(kl_freep) char *object = kl_compile_runtime_path(platform);
+	KL_AUTO(build_release) struct build build = {
+		.platform = platform,
 		.dir = dir,
 		.name = "rt",
-		.tool = { .jail = j,
+		.tool = { .jail = jail,
 			  .dir = dir,
 			  .prefix = "rt/",
 			  .class_ = &class_,
 			  .log = KL_BUF_INIT },
 	};
-	int err = lay_out_runtime(&b);
+	int err = lay_out_runtime(&build);
 
 	if (!err)
-		err = make_runtime(&b, object);
+		err = make_runtime(&build, object);
 	return err == KL_ENO ? kl_error_in(KL_ECANNOT, "the runtime of kernels") : err;
 }
 
-static int link_all(struct build *b, const char *so)
+static int link_all(struct build *build, const char *so)
 {
 	static const char *const before[] = {
 		"gcc",
@@ -243,80 +248,81 @@ static int link_all(struct build *b, const char *so)
 		NULL
 	};
 	static const char *const after[] = { "-lm", "-lc", "-lgcc", NULL };
-	KL_AUTO(kl_strvec_release) struct kl_strvec a = KL_STRVEC_INIT;
-	KL_AUTO(kl_freep) char *rt = kl_compile_runtime_path(b->platform);
-	int err = make_runtime(b, rt);
+	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
+	KL_AUTO(kl_freep) char *rt = kl_compile_runtime_path(build->platform);
+	int err = make_runtime(build, rt);
 
 	if (err < 0)
 		return err;
-	kl_strvec_pushv(&a, before);
-	kl_strvec_pushf(&a, "-Wl,--version-script=%s/exports,-soname=kernel", b->name);
-	kl_strvec_push(&a, "-o");
-	kl_strvec_push(&a, so);
-	for (size_t k = 0; k < b->objpath.n; k++)
-		kl_strvec_push(&a, b->objpath.v[k]);
-	kl_strvec_push(&a, rt);
-	kl_strvec_pushv(&a, after);
-	return kl_tool_run(&b->tool, &a, NULL, "linking");
+	kl_strvec_pushv(&list, before);
+	kl_strvec_pushf(&list, "-Wl,--version-script=%s/exports,-soname=kernel", build->name);
+	kl_strvec_push(&list, "-o");
+	kl_strvec_push(&list, so);
+	for (size_t k = 0; k < build->objpath.n; k++)
+		kl_strvec_push(&list, build->objpath.v[k]);
+	kl_strvec_push(&list, rt);
+	kl_strvec_pushv(&list, after);
+	return kl_tool_run(&build->tool, &list, NULL, "linking");
 }
 
-/* Sources to dir/<name>.so, audited; the code is left in `b`. */
-static int build_object(struct build *b, char **so_path, char digest[KL_DIGEST_HEX])
+/* Sources to dir/<name>.so, audited; the code is left in `build`. */
+static int build_object(struct build *build, char **so_path, char digest[KL_DIGEST_HEX])
 {
-	KL_AUTO(kl_freep) char *so = kl_asprintf("%s.so", b->name);
-	KL_AUTO(kl_freep) char *path = kl_fs_join(b->dir, so);
+	KL_AUTO(kl_freep) char *so = kl_asprintf("%s.so", build->name);
+	KL_AUTO(kl_freep) char *path = kl_fs_join(build->dir, so);
 	KL_AUTO(kl_object_freep) struct kl_object *linked = NULL;
-	int err = lay_out(b);
+	int err = lay_out(build);
 
 	if (!err)
-		err = compile_sources(b);
+		err = compile_sources(build);
 	if (!err)
-		err = audit_objects(b);
+		err = audit_objects(build);
 	if (!err)
-		err = link_all(b, so);
+		err = link_all(build, so);
 	if (err < 0)
 		return err;
 	err = kl_object_read(&linked, path);
 	if (!err)
-		err = kl_audit_linked(linked, b->entry);
+		err = kl_audit_linked(linked, build->entry);
 	if (err < 0)
-		return audit_failed(b, err, "the kernel");
+		return audit_failed(build, err, "the kernel");
 	kl_digest_hex(digest, linked->bytes, linked->len);
 	*so_path = kl_steal(&path);
 	return 0;
 }
 
-int kl_compile_surface(struct kl_artefact **out, const char **class_, const struct kl_jail *j,
-		       const struct kl_platform *p, const struct kl_surface *s, const char *dir)
+int kl_compile_surface(struct kl_artefact **out, const char **class_, const struct kl_jail *jail,
+		       const struct kl_platform *platform, const struct kl_surface *surface,
+		       const char *dir)
 {
-	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = kl_calloc(1, sizeof(*a));
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = kl_calloc(1, sizeof(*artefact));
 	KL_AUTO(build_release)
-	struct build b = {
-		.jail = j,
-		.platform = p,
+	struct build build = {
+		.jail = jail,
+		.platform = platform,
 		.dir = dir,
 		.name = "kernel",
-		.entry = s->contract->entry,
-		.file = s->file,
-		.nfile = s->nfile,
-		.flags = &s->contract->flags,
+		.entry = surface->contract->entry,
+		.file = surface->file,
+		.nfile = surface->nfile,
+		.flags = &surface->contract->flags,
 		.class_ = class_,
-		.tool = { .jail = j,
+		.tool = { .jail = jail,
 			  .dir = dir,
 			  .prefix = "src-kernel/",
 			  .class_ = class_,
 			  .log = KL_BUF_INIT },
 	};
-	int err = build_object(&b, &a->object, a->digest);
+	int err = build_object(&build, &artefact->object, artefact->digest);
 
 	if (!err)
-		err = kl_code_reach(&b.code, b.entry);
+		err = kl_code_reach(&build.code, build.entry);
 	if (err < 0)
 		return err;
-	kl_code_features(&a->facts.features, &b.code);
-	kl_code_digest(a->facts.code_digest, &b.code);
-	a->log = kl_buf_detach(&b.tool.log);
-	*out = kl_steal(&a);
+	kl_code_features(&artefact->facts.features, &build.code);
+	kl_code_digest(artefact->facts.code_digest, &build.code);
+	artefact->log = kl_buf_detach(&build.tool.log);
+	*out = kl_steal(&artefact);
 	return 0;
 }
 
@@ -331,32 +337,32 @@ static const struct { const char *prefix, *flags[5]; } arithmetic[] = {
 };
 /* clang-format on */
 
-int kl_compile_oracle(const struct kl_jail *j, const struct kl_platform *p,
-		      const struct kl_surface *s, enum kl_oracle which, const char *dir)
+int kl_compile_oracle(const struct kl_jail *jail, const struct kl_platform *platform,
+		      const struct kl_surface *surface, enum kl_oracle which, const char *dir)
 {
 	const char *class_ = NULL;
 	KL_AUTO(kl_freep) char *so = NULL;
 	char digest[KL_DIGEST_HEX];
-	KL_AUTO(build_release) struct build b = {
-		.jail = j,
-		.platform = p,
+	KL_AUTO(build_release) struct build build = {
+		.jail = jail,
+		.platform = platform,
 		.dir = dir,
 		.name = kl_oracle_name(which),
-		.entry = s->contract->oracle_entry,
-		.file = s->oracle,
-		.nfile = s->noracle,
+		.entry = surface->contract->oracle_entry,
+		.file = surface->oracle,
+		.nfile = surface->noracle,
 		.extra = arithmetic[which].flags,
 		.class_ = &class_,
-		.tool = { .jail = j,
+		.tool = { .jail = jail,
 			  .dir = dir,
 			  .prefix = arithmetic[which].prefix,
 			  .class_ = &class_,
 			  .log = KL_BUF_INIT },
 	};
-	int err = kl_oracle_filled(s);
+	int err = kl_oracle_filled(surface);
 
 	if (!err)
-		err = build_object(&b, &so, digest);
+		err = build_object(&build, &so, digest);
 	return err == KL_ENO ? kl_error_in(KL_EINVALID, "oracle") : err;
 }
 
@@ -364,18 +370,18 @@ int kl_compile_oracle(const struct kl_jail *j, const struct kl_platform *p,
  * -- what it all depends on ---------------------------------------------------------------------
  */
 
-static void add_list(struct kl_digest *d, const char *const *list)
+static void add_list(struct kl_digest *digest, const char *const *list)
 {
 	for (; *list; list++)
-		kl_digest_adds(d, *list);
-	kl_digest_adds(d, "");
+		kl_digest_adds(digest, *list);
+	kl_digest_adds(digest, "");
 }
 
-void kl_compile_recipe(struct kl_digest *d, const struct kl_platform *p)
+void kl_compile_recipe(struct kl_digest *digest, const struct kl_platform *platform)
 {
-	kl_digest_adds(d, p->compiler);
-	kl_digest_adds(d, p->march);
-	add_list(d, fixed_flags);
+	kl_digest_adds(digest, platform->compiler);
+	kl_digest_adds(digest, platform->march);
+	add_list(digest, fixed_flags);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(arithmetic); i++)
-		add_list(d, arithmetic[i].flags);
+		add_list(digest, arithmetic[i].flags);
 }

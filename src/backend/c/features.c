@@ -71,11 +71,11 @@ static bool matches_any(const char *patterns, const char *word)
 	char one[64];
 	size_t n;
 
-	for (const char *p = patterns; *p; p += n + strspn(p + n, " ")) {
-		n = strcspn(p, " ");
+	for (const char *at = patterns; *at; at += n + strspn(at + n, " ")) {
+		n = strcspn(at, " ");
 		if (n >= sizeof(one))
 			continue;
-		memcpy(one, p, n);
+		memcpy(one, at, n);
 		one[n] = '\0';
 		if (!fnmatch(one, word, 0))
 			return true;
@@ -92,29 +92,29 @@ struct shown {
 static struct shown *look_up(const char *op)
 {
 	const char *stem = op[0] == 'v' ? op + 1 : op;
-	struct shown *s = kl_calloc(1, sizeof(*s));
+	struct shown *shown = kl_calloc(1, sizeof(*shown));
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(by_insn); i++) {
 		if (!matches_any(by_insn[i].patterns, stem))
 			continue;
 		if (by_insn[i].vec != VEC_NO)
-			s->vec |= UINT32_C(1) << i;
+			shown->vec |= UINT32_C(1) << i;
 		if (by_insn[i].vec != VEC_YES)
-			s->scalar |= UINT32_C(1) << i;
+			shown->scalar |= UINT32_C(1) << i;
 	}
-	s->packed = matches_any(packed, stem);
-	s->logic = matches_any(logic, stem);
-	return s;
+	shown->packed = matches_any(packed, stem);
+	shown->logic = matches_any(logic, stem);
+	return shown;
 }
 
 /* x ^ x, x == x: a constant, no arithmetic. */
 static bool is_idiom(const struct kl_insn *in, bool logical)
 {
-	const char *a = in->args, *b = strchr(a, ',');
-	size_t n = b ? (size_t)(b - a) : 0;
+	const char *left = in->args, *right = strchr(left, ',');
+	size_t n = right ? (size_t)(right - left) : 0;
 
-	if (!n || a[0] != '%' || strncmp(a, b + 1, n) ||
-	    (b[1 + n] && b[1 + n] != ',' && b[1 + n] != '{'))
+	if (!n || left[0] != '%' || strncmp(left, right + 1, n) ||
+	    (right[1 + n] && right[1 + n] != ',' && right[1 + n] != '{'))
 		return false;
 	return logical || strstr(in->op, "pcmpeq") || strstr(in->op, "psub") ||
 	       strstr(in->op, "ternlog");
@@ -129,66 +129,67 @@ struct scan {
 	bool static_data, table;
 };
 
-static void scan_insn(struct scan *s, const struct kl_insn *in)
+static void scan_insn(struct scan *scan, const struct kl_insn *in)
 {
-	struct shown *m = kl_map_get(&s->seen, in->op);
+	struct shown *shown = kl_map_get(&scan->seen, in->op);
 	int width = kl_insn_width(in);
 
-	if (!m) {
-		m = look_up(in->op);
-		kl_map_put(&s->seen, in->op, m);
+	if (!shown) {
+		shown = look_up(in->op);
+		kl_map_put(&scan->seen, in->op, shown);
 	}
-	s->bits |= width ? m->vec : m->scalar;
-	if (width && (m->packed || (m->logic && width >= 256)) && !is_idiom(in, m->logic))
-		s->vec[width == 512 ? 2 : width == 256 ? 1 : 0] = true;
-	s->masked |= width && strstr(in->args, "{%k");
-	s->atomic |= in->lock;
-	s->rep |= in->rep && strstr(in->args, "%es:"); /* string instructions, not "repz ret" */
+	scan->bits |= width ? shown->vec : shown->scalar;
+	if (width && (shown->packed || (shown->logic && width >= 256)) &&
+	    !is_idiom(in, shown->logic))
+		scan->vec[width == 512 ? 2 : width == 256 ? 1 : 0] = true;
+	scan->masked |= width && strstr(in->args, "{%k");
+	scan->atomic |= in->lock;
+	scan->rep |= in->rep && strstr(in->args, "%es:"); /* string instructions, not "repz ret" */
 }
 
 /* Writable static memory, and constant tables of at least a cache line. */
-static void scan_data(struct scan *s, const struct kl_ref *ref)
+static void scan_data(struct scan *scan, const struct kl_ref *ref)
 {
-	const struct kl_object *o = s->c->obj[ref->obj];
-	const struct kl_osec *sec = &o->sec[ref->sec];
-	size_t r;
+	const struct kl_object *object = scan->c->obj[ref->obj];
+	const struct kl_osec *sec = &object->sec[ref->sec];
+	size_t row;
 
 	if (sec->flags & SHF_WRITE) {
 		/* constant pointers are writable until the loader is done */
 		if (strncmp(sec->name, ".data.rel.ro", 12))
-			s->static_data = true;
+			scan->static_data = true;
 		return;
 	}
 	if (kl_osec_is_code(sec) || (sec->flags & SHF_MERGE) || sec->size < 64)
 		return;
-	r = kl_object_rel_at(o, ref->sec, 0);
-	if (r == o->nrel) /* jump tables have relocations */
-		s->table = true;
+	row = kl_object_rel_at(object, ref->sec, 0);
+	if (row == object->nrel) /* jump tables have relocations */
+		scan->table = true;
 }
 
-static void emit_call(struct scan *s, const struct kl_insn *in, const struct kl_ref *ref)
+static void emit_call(struct scan *scan, const struct kl_insn *in, const struct kl_ref *ref)
 {
 	/* an address taken counts as a call: what else would a kernel do with it */
 	if (ref->kind == KL_REF_EXTERN && kl_symbol_kind(ref->name) == KL_SYMBOL_ALLOC)
-		kl_strvec_push(s->out, "alloc");
+		kl_strvec_push(scan->out, "alloc");
 	else if (ref->kind == KL_REF_EXTERN)
-		kl_strvec_pushf(s->out, "call.%s", ref->name);
+		kl_strvec_pushf(scan->out, "call.%s", ref->name);
 	else if (kl_insn_is_call(in) && kl_insn_is_indirect(in) && ref->kind != KL_REF_CODE)
-		kl_strvec_push(s->out, "call.indirect");
+		kl_strvec_push(scan->out, "call.indirect");
 }
 
-static void scan_refs(struct scan *s, size_t f)
+static void scan_refs(struct scan *scan, size_t field)
 {
-	const struct kl_func *fn = &s->c->func[f];
+	const struct kl_func *fn = &scan->c->func[field];
 	struct kl_ref ref;
 
 	for (size_t i = fn->first; i < fn->first + fn->n; i++) {
-		const struct kl_insn *in = &s->c->insn[i];
+		const struct kl_insn *in = &scan->c->insn[i];
 
-		kl_code_insn_ref(&ref, s->c, f, i);
+		kl_code_insn_ref(&ref, scan->c, field, i);
 		if (ref.kind == KL_REF_DATA)
-			scan_data(s, &ref);
-		emit_call(s, in, &ref);
+			scan_data(scan, &ref);
+		emit_call(scan, in, &ref);
 	}
 }
 
@@ -197,24 +198,24 @@ static void scan_refs(struct scan *s, size_t f)
 /* "16(%rsp)" at the end or the start of the operands; NULL: no fixed stack slot. */
 static const char *stack_slot(const struct kl_insn *in, bool store, size_t *len)
 {
-	const char *a = in->args, *open = strchr(a, '(');
-	const char *s = a, *e;
+	const char *left = in->args, *open = strchr(left, '(');
+	const char *text = left, *end;
 
 	if (!open || (strncmp(open, "(%rsp)", 6) && strncmp(open, "(%rbp)", 6)))
 		return NULL;
-	e = open + 6;
+	end = open + 6;
 	if (store) {
-		if (*e)
+		if (*end)
 			return NULL;
-		for (s = open; s > a && s[-1] != ','; s--)
+		for (text = open; text > left && text[-1] != ','; text--)
 			;
-		if (s == a)
+		if (text == left)
 			return NULL;
-	} else if (*e != ',') {
+	} else if (*end != ',') {
 		return NULL;
 	}
-	*len = (size_t)(e - s);
-	return s;
+	*len = (size_t)(end - text);
+	return text;
 }
 
 static bool vector_move(const struct kl_insn *in)
@@ -224,16 +225,16 @@ static bool vector_move(const struct kl_insn *in)
 	return matches_any("mova* movu* movdqa* movdqu*", stem);
 }
 
-static void scan_stack(struct scan *s, size_t f)
+static void scan_stack(struct scan *scan, size_t field)
 {
 	KL_AUTO(kl_map_release) struct kl_map stored = KL_MAP_INIT;
-	const struct kl_func *fn = &s->c->func[f];
+	const struct kl_func *fn = &scan->c->func[field];
 	bool spill = false, large = false;
 
 	for (size_t i = fn->first; i < fn->first + fn->n; i++) {
-		const struct kl_insn *in = &s->c->insn[i];
+		const struct kl_insn *in = &scan->c->insn[i];
 		KL_AUTO(kl_freep) char *at = NULL;
-		const char *p;
+		const char *pos;
 		size_t n;
 
 		if (!strncmp(in->op, "sub", 3) && in->args[0] == '$' && strstr(in->args, ",%rsp") &&
@@ -241,18 +242,18 @@ static void scan_stack(struct scan *s, size_t f)
 			large = true;
 		if (!kl_insn_width(in))
 			continue;
-		if (vector_move(in) && (p = stack_slot(in, true, &n))) {
-			at = kl_strndup(p, n);
-			kl_map_put(&stored, at, s);
-		} else if ((p = stack_slot(in, false, &n))) {
-			at = kl_strndup(p, n);
+		if (vector_move(in) && (pos = stack_slot(in, true, &n))) {
+			at = kl_strndup(pos, n);
+			kl_map_put(&stored, at, scan);
+		} else if ((pos = stack_slot(in, false, &n))) {
+			at = kl_strndup(pos, n);
 			spill |= kl_map_get(&stored, at) != NULL;
 		}
 	}
 	if (spill)
-		kl_strvec_push(s->out, "spill");
+		kl_strvec_push(scan->out, "spill");
 	if (large)
-		kl_strvec_push(s->out, "stack.large");
+		kl_strvec_push(scan->out, "stack.large");
 }
 
 /* ---- loops and recursion ---- */
@@ -266,143 +267,143 @@ struct nest {
 };
 
 /* Function that an instruction calls, or jumps to the start of. */
-static size_t called_function(const struct kl_code *c, size_t f, size_t i)
+static size_t called_function(const struct kl_code *code, size_t field, size_t i)
 {
-	const struct kl_insn *in = &c->insn[i];
+	const struct kl_insn *in = &code->insn[i];
 	struct kl_ref ref;
 
 	if (!kl_insn_is_call(in) && !kl_insn_is_jump(in))
-		return c->nfunc;
-	kl_code_insn_ref(&ref, c, f, i);
+		return code->nfunc;
+	kl_code_insn_ref(&ref, code, field, i);
 	if (ref.kind != KL_REF_CODE ||
-	    (!kl_insn_is_call(in) && ref.insn != c->func[ref.func].first))
-		return c->nfunc;
+	    (!kl_insn_is_call(in) && ref.insn != code->func[ref.func].first))
+		return code->nfunc;
 	/* a jump to one's own first instruction is a loop */
-	return ref.func == f && !kl_insn_is_call(in) ? c->nfunc : ref.func;
+	return ref.func == field && !kl_insn_is_call(in) ? code->nfunc : ref.func;
 }
 
 /*
- * One step of a depth-first walk over the calls: the next callee to enter, or nfunc when `f` is
+ * One step of a depth-first walk over the calls: the next callee to enter, or nfunc when `field` is
  * done.
  */
-static size_t advance_nest(struct nest *t, size_t f, size_t *next)
+static size_t advance_nest(struct nest *nest, size_t field, size_t *next)
 {
-	const struct kl_func *fn = &t->c->func[f];
+	const struct kl_func *fn = &nest->c->func[field];
 
 	for (; *next < fn->n; (*next)++) {
-		size_t g = called_function(t->c, f, fn->first + *next);
-		unsigned here = t->depth[f][*next];
+		size_t group = called_function(nest->c, field, fn->first + *next);
+		unsigned here = nest->depth[field][*next];
 
-		if (g == t->c->nfunc) {
-			t->total[f] = here > t->total[f] ? here : t->total[f];
+		if (group == nest->c->nfunc) {
+			nest->total[field] = here > nest->total[field] ? here : nest->total[field];
 			continue;
 		}
-		if (t->state[g] == 0)
-			return g;
-		if (t->state[g] == 1)
-			t->recursion = true;
-		else if (here + t->total[g] > t->total[f])
-			t->total[f] = here + t->total[g];
+		if (nest->state[group] == 0)
+			return group;
+		if (nest->state[group] == 1)
+			nest->recursion = true;
+		else if (here + nest->total[group] > nest->total[field])
+			nest->total[field] = here + nest->total[group];
 	}
-	return t->c->nfunc;
+	return nest->c->nfunc;
 }
 
-static void walk_nest(struct nest *t, size_t root)
+static void walk_nest(struct nest *nest, size_t root)
 {
-	KL_AUTO(kl_freep) size_t *stack = kl_calloc(t->c->nfunc, sizeof(*stack));
-	KL_AUTO(kl_freep) size_t *next = kl_calloc(t->c->nfunc, sizeof(*next));
+	KL_AUTO(kl_freep) size_t *stack = kl_calloc(nest->c->nfunc, sizeof(*stack));
+	KL_AUTO(kl_freep) size_t *next = kl_calloc(nest->c->nfunc, sizeof(*next));
 	size_t depth = 0;
 
-	if (t->state[root])
+	if (nest->state[root])
 		return;
 	stack[depth++] = root;
-	t->state[root] = 1;
+	nest->state[root] = 1;
 	while (depth) {
-		size_t f = stack[depth - 1], g = advance_nest(t, f, &next[f]);
+		size_t field = stack[depth - 1], group = advance_nest(nest, field, &next[field]);
 
-		if (g == t->c->nfunc) {
-			t->state[f] = 2;
+		if (group == nest->c->nfunc) {
+			nest->state[field] = 2;
 			depth--;
 			continue;
 		}
-		t->state[g] = 1;
-		stack[depth++] = g;
+		nest->state[group] = 1;
+		stack[depth++] = group;
 	}
 }
 
-static void emit_loops(struct scan *s)
+static void emit_loops(struct scan *scan)
 {
-	const struct kl_code *c = s->c;
-	struct nest t = {
-		.c = c,
-		.depth = kl_calloc(c->nfunc, sizeof(*t.depth)),
-		.total = kl_calloc(c->nfunc, sizeof(*t.total)),
-		.state = kl_calloc(c->nfunc, 1),
+	const struct kl_code *code = scan->c;
+	struct nest nest = {
+		.c = code,
+		.depth = kl_calloc(code->nfunc, sizeof(*nest.depth)),
+		.total = kl_calloc(code->nfunc, sizeof(*nest.total)),
+		.state = kl_calloc(code->nfunc, 1),
 	};
 	bool known = true;
 	unsigned most = 0;
 
-	for (size_t k = 0; k < c->norder; k++) {
-		size_t f = c->order[k];
+	for (size_t k = 0; k < code->norder; k++) {
+		size_t field = code->order[k];
 
-		t.depth[f] = kl_calloc(c->func[f].n, sizeof(**t.depth));
-		known &= kl_code_loops(c, f, t.depth[f]);
-		if (kl_code_has_table(c, f))
-			kl_strvec_push(s->out, "jump-table");
+		nest.depth[field] = kl_calloc(code->func[field].n, sizeof(**nest.depth));
+		known &= kl_code_loops(code, field, nest.depth[field]);
+		if (kl_code_has_table(code, field))
+			kl_strvec_push(scan->out, "jump-table");
 	}
-	for (size_t k = 0; k < c->norder; k++) /* those that are only pointed at, too */
-		walk_nest(&t, c->order[k]);
-	for (size_t k = 0; k < c->norder; k++)
-		most = t.total[c->order[k]] > most ? t.total[c->order[k]] : most;
+	for (size_t k = 0; k < code->norder; k++) /* those that are only pointed at, too */
+		walk_nest(&nest, code->order[k]);
+	for (size_t k = 0; k < code->norder; k++)
+		most = nest.total[code->order[k]] > most ? nest.total[code->order[k]] : most;
 	if (known)
-		kl_strvec_pushf(s->out, "loop.depth.%u", most);
+		kl_strvec_pushf(scan->out, "loop.depth.%u", most);
 	else
-		kl_strvec_push(s->out, "loop.depth.unknown");
-	if (t.recursion)
-		kl_strvec_push(s->out, "recursion");
-	for (size_t f = 0; f < c->nfunc; f++)
-		free(t.depth[f]);
-	free(t.depth);
-	free(t.total);
-	free(t.state);
+		kl_strvec_push(scan->out, "loop.depth.unknown");
+	if (nest.recursion)
+		kl_strvec_push(scan->out, "recursion");
+	for (size_t field = 0; field < code->nfunc; field++)
+		free(nest.depth[field]);
+	free(nest.depth);
+	free(nest.total);
+	free(nest.state);
 }
 
-static void emit_bits(struct scan *s)
+static void emit_bits(struct scan *scan)
 {
 	static const char *const width[] = { "vec.128", "vec.256", "vec.512" };
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(by_insn); i++)
-		if (s->bits & (UINT32_C(1) << i))
-			kl_strvec_push(s->out, by_insn[i].feature);
+		if (scan->bits & (UINT32_C(1) << i))
+			kl_strvec_push(scan->out, by_insn[i].feature);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(width); i++)
-		if (s->vec[i])
-			kl_strvec_push(s->out, width[i]);
-	if (s->masked)
-		kl_strvec_push(s->out, "masked");
-	if (s->atomic)
-		kl_strvec_push(s->out, "atomic");
-	if (s->rep)
-		kl_strvec_push(s->out, "rep");
-	if (s->static_data)
-		kl_strvec_push(s->out, "static-data");
-	if (s->table)
-		kl_strvec_push(s->out, "table");
+		if (scan->vec[i])
+			kl_strvec_push(scan->out, width[i]);
+	if (scan->masked)
+		kl_strvec_push(scan->out, "masked");
+	if (scan->atomic)
+		kl_strvec_push(scan->out, "atomic");
+	if (scan->rep)
+		kl_strvec_push(scan->out, "rep");
+	if (scan->static_data)
+		kl_strvec_push(scan->out, "static-data");
+	if (scan->table)
+		kl_strvec_push(scan->out, "table");
 }
 
-void kl_code_features(struct kl_strvec *out, const struct kl_code *c)
+void kl_code_features(struct kl_strvec *out, const struct kl_code *code)
 {
-	struct scan s = { .c = c, .out = out, .seen = { .free_value = free } };
+	struct scan scan = { .c = code, .out = out, .seen = { .free_value = free } };
 
-	for (size_t k = 0; k < c->norder; k++) {
-		const struct kl_func *f = &c->func[c->order[k]];
+	for (size_t k = 0; k < code->norder; k++) {
+		const struct kl_func *func = &code->func[code->order[k]];
 
-		for (size_t i = f->first; i < f->first + f->n; i++)
-			scan_insn(&s, &c->insn[i]);
-		scan_refs(&s, c->order[k]);
-		scan_stack(&s, c->order[k]);
+		for (size_t i = func->first; i < func->first + func->n; i++)
+			scan_insn(&scan, &code->insn[i]);
+		scan_refs(&scan, code->order[k]);
+		scan_stack(&scan, code->order[k]);
 	}
-	emit_bits(&s);
-	emit_loops(&s);
+	emit_bits(&scan);
+	emit_loops(&scan);
 	kl_strvec_uniq(out);
-	kl_map_release(&s.seen);
+	kl_map_release(&scan.seen);
 }

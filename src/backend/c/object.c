@@ -13,104 +13,105 @@
 
 #define MAX_NAME 8192 /* mangled names of templates have thousands of letters */
 
-void kl_object_free(struct kl_object *o)
+void kl_object_free(struct kl_object *object)
 {
-	for (size_t i = 0; i < o->nsec; i++)
-		free(o->sec[i].name);
-	for (size_t i = 0; i < o->nsym; i++)
-		free(o->sym[i].name);
-	free(o->sec);
-	free(o->sym);
-	free(o->rel);
-	free(o->bytes);
-	free(o->path);
-	free(o);
+	for (size_t i = 0; i < object->nsec; i++)
+		free(object->sec[i].name);
+	for (size_t i = 0; i < object->nsym; i++)
+		free(object->sym[i].name);
+	free(object->sec);
+	free(object->sym);
+	free(object->rel);
+	free(object->bytes);
+	free(object->path);
+	free(object);
 }
 
-static int read_object(struct kl_object *o)
+static int read_object(struct kl_object *object)
 {
 	/* a symlink where the compiler should have put a file is not followed */
-	KL_AUTO(kl_closep) int fd = open(o->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_closep) int fd = open(object->path,
+					 O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct kl_buf buf = KL_BUF_INIT;
 	int err;
 
 	if (fd < 0)
-		return kl_error_errno("cannot open '%s'", o->path);
-	err = kl_buf_read_fd(&b, fd, KL_OBJECT_MAX_BYTES);
+		return kl_error_errno("cannot open '%s'", object->path);
+	err = kl_buf_read_fd(&buf, fd, KL_OBJECT_MAX_BYTES);
 	if (err < 0) {
-		kl_buf_release(&b);
+		kl_buf_release(&buf);
 		return err == KL_EINVALID ? kl_error(KL_ENO, "the object is larger than 64 MiB") :
 					    err;
 	}
-	o->len = b.len;
-	o->bytes = (unsigned char *)kl_buf_detach(&b);
+	object->len = buf.len;
+	object->bytes = (unsigned char *)kl_buf_detach(&buf);
 	return 0;
 }
 
-static int bad_object(const struct kl_object *o, const char *what)
+static int bad_object(const struct kl_object *object, const char *what)
 {
-	return kl_error(KL_EIO, "'%s' is not an object we can read: %s", o->path, what);
+	return kl_error(KL_EIO, "'%s' is not an object we can read: %s", object->path, what);
 }
 
-static int copy_name(char **out, Elf *e, size_t strtab, size_t at, const char *what)
+static int copy_name(char **out, Elf *elf, size_t strtab, size_t at, const char *what)
 {
-	const char *s = elf_strptr(e, strtab, at);
+	const char *text = elf_strptr(elf, strtab, at);
 
-	if (!s)
+	if (!text)
 		return kl_error(KL_ENO, "a %s has no readable name", what);
-	if (strlen(s) > MAX_NAME)
+	if (strlen(text) > MAX_NAME)
 		return kl_error(KL_ENO, "a %s has a name of more than %d bytes", what, MAX_NAME);
-	for (const char *c = s; *c; c++)
-		if (!isalnum((unsigned char)*c) && !strchr("_.$-", *c))
+	for (const char *ch = text; *ch; ch++)
+		if (!isalnum((unsigned char)*ch) && !strchr("_.$-", *ch))
 			return kl_error(KL_ENO, "a %s has a name that is not plain", what);
-	*out = kl_strdup(s);
+	*out = kl_strdup(text);
 	return 0;
 }
 
-static int read_section(struct kl_object *o, Elf *e, size_t strtab, Elf_Scn *scn)
+static int read_section(struct kl_object *object, Elf *elf, size_t strtab, Elf_Scn *scn)
 {
-	struct kl_osec *s = &o->sec[o->nsec];
-	GElf_Shdr h;
+	struct kl_osec *osec = &object->sec[object->nsec];
+	GElf_Shdr shdr;
 	int err;
 
-	if (!gelf_getshdr(scn, &h))
-		return bad_object(o, elf_errmsg(-1));
-	*s = (struct kl_osec){
-		.type = h.sh_type,
-		.flags = h.sh_flags,
-		.size = h.sh_size,
-		.entsize = h.sh_entsize,
-		.align = h.sh_addralign,
-		.addr = h.sh_addr,
+	if (!gelf_getshdr(scn, &shdr))
+		return bad_object(object, elf_errmsg(-1));
+	*osec = (struct kl_osec){
+		.type = shdr.sh_type,
+		.flags = shdr.sh_flags,
+		.size = shdr.sh_size,
+		.entsize = shdr.sh_entsize,
+		.align = shdr.sh_addralign,
+		.addr = shdr.sh_addr,
 	};
-	err = copy_name(&s->name, e, strtab, h.sh_name, "section");
+	err = copy_name(&osec->name, elf, strtab, shdr.sh_name, "section");
 	if (err < 0)
 		return err;
-	o->nsec++;
-	if (h.sh_type == SHT_NOBITS || h.sh_type == SHT_NULL)
+	object->nsec++;
+	if (shdr.sh_type == SHT_NOBITS || shdr.sh_type == SHT_NULL)
 		return 0;
-	if (h.sh_offset > o->len || h.sh_size > o->len - h.sh_offset)
-		return bad_object(o, "a section lies outside the file");
-	s->data = o->bytes + h.sh_offset;
+	if (shdr.sh_offset > object->len || shdr.sh_size > object->len - shdr.sh_offset)
+		return bad_object(object, "a section lies outside the file");
+	osec->data = object->bytes + shdr.sh_offset;
 	return 0;
 }
 
-static int read_sections(struct kl_object *o, Elf *e)
+static int read_sections(struct kl_object *object, Elf *elf)
 {
 	size_t n, strtab;
 	int err = 0;
 
-	if (elf_getshdrnum(e, &n) < 0 || elf_getshdrstrndx(e, &strtab) < 0)
-		return bad_object(o, elf_errmsg(-1));
+	if (elf_getshdrnum(elf, &n) < 0 || elf_getshdrstrndx(elf, &strtab) < 0)
+		return bad_object(object, elf_errmsg(-1));
 	if (n > KL_OBJECT_MAX_ITEMS)
 		return kl_error(KL_ENO, "the object has %zu sections", n);
-	o->sec = kl_calloc(n, sizeof(*o->sec));
+	object->sec = kl_calloc(n, sizeof(*object->sec));
 	for (size_t i = 0; !err && i < n; i++)
-		err = read_section(o, e, strtab, elf_getscn(e, i));
+		err = read_section(object, elf, strtab, elf_getscn(elf, i));
 	return err;
 }
 
-static int place_of(const struct kl_object *o, size_t shndx, int *out)
+static int place_of(const struct kl_object *object, size_t shndx, int *out)
 {
 	if (shndx == SHN_UNDEF)
 		*out = KL_SYM_UNDEF;
@@ -118,154 +119,154 @@ static int place_of(const struct kl_object *o, size_t shndx, int *out)
 		*out = KL_SYM_ABS;
 	else if (shndx == SHN_COMMON)
 		*out = KL_SYM_COMMON;
-	else if (shndx < o->nsec)
+	else if (shndx < object->nsec)
 		*out = (int)shndx;
 	else
-		return bad_object(o, "a symbol of no section");
+		return bad_object(object, "a symbol of no section");
 	return 0;
 }
 
-static int read_symbols(struct kl_object *o, Elf *e, size_t index)
+static int read_symbols(struct kl_object *object, Elf *elf, size_t index)
 {
-	Elf_Data *d = elf_getdata(elf_getscn(e, index), NULL);
-	size_t n = d ? d->d_size / sizeof(Elf64_Sym) : 0;
-	GElf_Shdr h;
+	Elf_Data *data = elf_getdata(elf_getscn(elf, index), NULL);
+	size_t n = data ? data->d_size / sizeof(Elf64_Sym) : 0;
+	GElf_Shdr shdr;
 	int err = 0;
 
-	if (!d || !gelf_getshdr(elf_getscn(e, index), &h))
-		return bad_object(o, "no symbols");
+	if (!data || !gelf_getshdr(elf_getscn(elf, index), &shdr))
+		return bad_object(object, "no symbols");
 	if (n > KL_OBJECT_MAX_ITEMS)
 		return kl_error(KL_ENO, "the object has %zu symbols", n);
-	o->sym = kl_calloc(n, sizeof(*o->sym));
+	object->sym = kl_calloc(n, sizeof(*object->sym));
 	for (size_t i = 0; !err && i < n; i++) {
-		struct kl_osym *s = &o->sym[i];
+		struct kl_osym *symbol = &object->sym[i];
 		GElf_Sym raw;
 
-		if (!gelf_getsym(d, (int)i, &raw))
-			return bad_object(o, elf_errmsg(-1));
+		if (!gelf_getsym(data, (int)i, &raw))
+			return bad_object(object, elf_errmsg(-1));
 		if (raw.st_shndx == SHN_XINDEX)
 			return kl_error(KL_ENO, "the object has too many sections");
-		s->value = raw.st_value;
-		s->size = raw.st_size;
-		s->type = GELF_ST_TYPE(raw.st_info);
-		s->bind = GELF_ST_BIND(raw.st_info);
-		o->nsym++;
-		err = place_of(o, raw.st_shndx, &s->sec);
-		if (!err && s->type == STT_FILE) /* a source's name may be anything */
-			s->name = kl_strdup("file");
+		symbol->value = raw.st_value;
+		symbol->size = raw.st_size;
+		symbol->type = GELF_ST_TYPE(raw.st_info);
+		symbol->bind = GELF_ST_BIND(raw.st_info);
+		object->nsym++;
+		err = place_of(object, raw.st_shndx, &symbol->sec);
+		if (!err && symbol->type == STT_FILE) /* a source's name may be anything */
+			symbol->name = kl_strdup("file");
 		else if (!err)
-			err = copy_name(&s->name, e, h.sh_link, raw.st_name, "symbol");
+			err = copy_name(&symbol->name, elf, shdr.sh_link, raw.st_name, "symbol");
 	}
 	return err;
 }
 
-static int read_relocations(struct kl_object *o, Elf *e, size_t index)
+static int read_relocations(struct kl_object *object, Elf *elf, size_t index)
 {
-	Elf_Data *d = elf_getdata(elf_getscn(e, index), NULL);
-	size_t n = d ? d->d_size / sizeof(Elf64_Rela) : 0, alloc = o->nrel;
-	GElf_Shdr h;
+	Elf_Data *data = elf_getdata(elf_getscn(elf, index), NULL);
+	size_t n = data ? data->d_size / sizeof(Elf64_Rela) : 0, alloc = object->nrel;
+	GElf_Shdr shdr;
 
-	if (!d || !gelf_getshdr(elf_getscn(e, index), &h))
-		return bad_object(o, "unreadable relocations");
-	if (h.sh_type == SHT_REL)
+	if (!data || !gelf_getshdr(elf_getscn(elf, index), &shdr))
+		return bad_object(object, "unreadable relocations");
+	if (shdr.sh_type == SHT_REL)
 		return kl_error(KL_ENO, "relocations without addends");
-	if (o->etype == ET_REL && h.sh_info >= o->nsec)
-		return bad_object(o, "relocations of no section");
-	if (o->nrel + n > KL_OBJECT_MAX_ITEMS)
+	if (object->etype == ET_REL && shdr.sh_info >= object->nsec)
+		return bad_object(object, "relocations of no section");
+	if (object->nrel + n > KL_OBJECT_MAX_ITEMS)
 		return kl_error(KL_ENO, "the object has more than %d relocations",
 				KL_OBJECT_MAX_ITEMS);
-	KL_GROW(o->rel, o->nrel + n, alloc);
+	KL_GROW(object->rel, object->nrel + n, alloc);
 	for (size_t i = 0; i < n; i++) {
-		GElf_Rela r;
+		GElf_Rela rela;
 
-		if (!gelf_getrela(d, (int)i, &r) || GELF_R_SYM(r.r_info) >= o->nsym)
-			return bad_object(o, "a relocation of no symbol");
-		o->rel[o->nrel++] = (struct kl_orel){
-			.sec = o->etype == ET_REL ? h.sh_info : 0,
-			.off = r.r_offset,
-			.type = (uint32_t)GELF_R_TYPE(r.r_info),
-			.sym = GELF_R_SYM(r.r_info),
-			.addend = r.r_addend,
+		if (!gelf_getrela(data, (int)i, &rela) || GELF_R_SYM(rela.r_info) >= object->nsym)
+			return bad_object(object, "a relocation of no symbol");
+		object->rel[object->nrel++] = (struct kl_orel){
+			.sec = object->etype == ET_REL ? shdr.sh_info : 0,
+			.off = rela.r_offset,
+			.type = (uint32_t)GELF_R_TYPE(rela.r_info),
+			.sym = GELF_R_SYM(rela.r_info),
+			.addend = rela.r_addend,
 		};
 	}
 	return 0;
 }
 
-static int by_place(const void *a, const void *b)
+static int by_place(const void *left, const void *right)
 {
-	const struct kl_orel *x = a, *y = b;
+	const struct kl_orel *orel = left, *other = right;
 
-	if (x->sec != y->sec)
-		return x->sec < y->sec ? -1 : 1;
-	return x->off < y->off ? -1 : x->off > y->off;
+	if (orel->sec != other->sec)
+		return orel->sec < other->sec ? -1 : 1;
+	return orel->off < other->off ? -1 : orel->off > other->off;
 }
 
-static int read_all(struct kl_object *o, Elf *e)
+static int read_all(struct kl_object *object, Elf *elf)
 {
 	uint32_t symtab;
-	GElf_Ehdr h;
+	GElf_Ehdr ehdr;
 	int err;
 
-	if (elf_kind(e) != ELF_K_ELF || !gelf_getehdr(e, &h) || h.e_machine != EM_X86_64 ||
-	    h.e_ident[EI_CLASS] != ELFCLASS64)
-		return bad_object(o, "not ELF for x86-64");
-	o->etype = h.e_type;
-	symtab = o->etype == ET_REL ? SHT_SYMTAB : SHT_DYNSYM;
-	err = read_sections(o, e);
-	for (size_t i = 0; !err && i < o->nsec; i++) {
-		if (o->sec[i].type != symtab)
+	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &ehdr) ||
+	    ehdr.e_machine != EM_X86_64 || ehdr.e_ident[EI_CLASS] != ELFCLASS64)
+		return bad_object(object, "not ELF for x86-64");
+	object->etype = ehdr.e_type;
+	symtab = object->etype == ET_REL ? SHT_SYMTAB : SHT_DYNSYM;
+	err = read_sections(object, elf);
+	for (size_t i = 0; !err && i < object->nsec; i++) {
+		if (object->sec[i].type != symtab)
 			continue;
-		if (o->sym)
+		if (object->sym)
 			return kl_error(KL_ENO, "the object has two symbol tables");
-		err = read_symbols(o, e, i);
+		err = read_symbols(object, elf, i);
 	}
-	for (size_t i = 0; !err && i < o->nsec; i++)
-		if (o->sec[i].type == SHT_RELA || o->sec[i].type == SHT_REL)
-			err = read_relocations(o, e, i);
-	if (!err && o->nrel)
-		qsort(o->rel, o->nrel, sizeof(*o->rel), by_place);
+	for (size_t i = 0; !err && i < object->nsec; i++)
+		if (object->sec[i].type == SHT_RELA || object->sec[i].type == SHT_REL)
+			err = read_relocations(object, elf, i);
+	if (!err && object->nrel)
+		qsort(object->rel, object->nrel, sizeof(*object->rel), by_place);
 	return err;
 }
 
 int kl_object_read(struct kl_object **out, const char *path)
 {
-	KL_AUTO(kl_object_freep) struct kl_object *o = kl_calloc(1, sizeof(*o));
-	Elf *e;
+	KL_AUTO(kl_object_freep) struct kl_object *object = kl_calloc(1, sizeof(*object));
+	Elf *elf;
 	int err;
 
-	o->path = kl_strdup(path);
-	err = read_object(o);
+	object->path = kl_strdup(path);
+	err = read_object(object);
 	if (err < 0)
 		return err;
 	elf_version(EV_CURRENT);
-	e = elf_memory((char *)o->bytes, o->len);
-	if (!e)
-		return bad_object(o, elf_errmsg(-1));
-	err = read_all(o, e);
-	elf_end(e);
+	elf = elf_memory((char *)object->bytes, object->len);
+	if (!elf)
+		return bad_object(object, elf_errmsg(-1));
+	err = read_all(object, elf);
+	elf_end(elf);
 	if (err < 0)
 		return err;
-	*out = kl_steal(&o);
+	*out = kl_steal(&object);
 	return 0;
 }
 
-size_t kl_object_rel_at(const struct kl_object *o, size_t sec, uint64_t off)
+size_t kl_object_rel_at(const struct kl_object *object, size_t sec, uint64_t off)
 {
-	size_t lo = 0, hi = o->nrel;
+	size_t lo = 0, hi = object->nrel;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		const struct kl_orel *r = &o->rel[mid];
+		const struct kl_orel *orel = &object->rel[mid];
 
-		if (r->sec < sec || (r->sec == sec && r->off < off))
+		if (orel->sec < sec || (orel->sec == sec && orel->off < off))
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < o->nrel && o->rel[lo].sec == sec ? lo : o->nrel;
+	return lo < object->nrel && object->rel[lo].sec == sec ? lo : object->nrel;
 }
 
-bool kl_osec_is_code(const struct kl_osec *s)
+bool kl_osec_is_code(const struct kl_osec *osec)
 {
-	return (s->flags & SHF_EXECINSTR) && (s->flags & SHF_ALLOC);
+	return (osec->flags & SHF_EXECINSTR) && (osec->flags & SHF_ALLOC);
 }

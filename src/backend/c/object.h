@@ -63,12 +63,12 @@ struct kl_object {
  * plain, an absurd size), said in the message; KL_EIO: unreadable or not ELF.
  */
 int kl_object_read(struct kl_object **out, const char *path);
-void kl_object_free(struct kl_object *o);
+void kl_object_free(struct kl_object *object);
 KL_DEFINE_CLEANUP(struct kl_object *, kl_object_free)
 
 /** First relocation of `sec` at or behind `off`; returns nrel if there is none in that section. */
-size_t kl_object_rel_at(const struct kl_object *o, size_t sec, uint64_t off);
+size_t kl_object_rel_at(const struct kl_object *object, size_t sec, uint64_t off);
 /** Is it a section with instructions? */
-bool kl_osec_is_code(const struct kl_osec *s);
+bool kl_osec_is_code(const struct kl_osec *osec);
 
 #endif

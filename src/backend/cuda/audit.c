@@ -23,17 +23,17 @@ static const char *const sections[] = {
 	".rel.",
 };
 
-static int check_sections(const struct kl_cubin *c)
+static int check_sections(const struct kl_cubin *cubin)
 {
-	for (size_t i = 1; i < c->nsec; i++) {
-		bool known = !*c->sec[i].name;
+	for (size_t i = 1; i < cubin->nsec; i++) {
+		bool known = !*cubin->sec[i].name;
 
 		for (size_t k = 0; !known && k < KL_ARRAY_SIZE(sections); k++)
-			known = !strncmp(c->sec[i].name, sections[k], strlen(sections[k]));
+			known = !strncmp(cubin->sec[i].name, sections[k], strlen(sections[k]));
 		if (!known)
 			return kl_error(KL_ENO,
 					"the code has a section '%s', which no compiler makes",
-					c->sec[i].name);
+					cubin->sec[i].name);
 	}
 	return 0;
 }
@@ -51,18 +51,19 @@ static const struct { const char *name, *why; } services[] = {
 };
 /* clang-format on */
 
-static int check_undefined(const struct kl_cubin *c)
+static int check_undefined(const struct kl_cubin *cubin)
 {
-	for (size_t i = 0; i < c->nsym; i++) {
-		const struct kl_cubin_symbol *s = &c->sym[i];
+	for (size_t i = 0; i < cubin->nsym; i++) {
+		const struct kl_cubin_symbol *symbol = &cubin->sym[i];
 
-		if (s->sec || !*s->name || !strncmp(s->name, ".nv.reservedSmem", 16))
+		if (symbol->sec || !*symbol->name || !strncmp(symbol->name, ".nv.reservedSmem", 16))
 			continue;
 		for (size_t k = 0; k < KL_ARRAY_SIZE(services); k++)
-			if (!strncmp(s->name, services[k].name, strlen(services[k].name)))
-				return kl_error(KL_ENO, "the code calls '%s': %s", s->name,
+			if (!strncmp(symbol->name, services[k].name, strlen(services[k].name)))
+				return kl_error(KL_ENO, "the code calls '%s': %s", symbol->name,
 						services[k].why);
-		return kl_error(KL_ENO, "the code needs '%s', which it does not define", s->name);
+		return kl_error(KL_ENO, "the code needs '%s', which it does not define",
+				symbol->name);
 	}
 	return 0;
 }
@@ -72,32 +73,32 @@ static int check_undefined(const struct kl_cubin *c)
  */
 
 /* ".nv.global": without a first value; ".nv.global.init": with one */
-static int check_variable(const struct kl_cubin_symbol *s, bool init, const struct kl_ptx *ptx)
+static int check_variable(const struct kl_cubin_symbol *symbol, bool init, const struct kl_ptx *ptx)
 {
-	const struct kl_ptx_var *v = ptx ? kl_ptx_variable(ptx, s->name) : NULL;
+	const struct kl_ptx_var *var = ptx ? kl_ptx_variable(ptx, symbol->name) : NULL;
 	static const char hint[] = "what must live between launches is the plan's scratch";
 
-	if (v && !v->reached)
+	if (var && !var->reached)
 		return 0;
-	if (!v) /* hidden in a function, or there is nothing to tell who uses it */
+	if (!var) /* hidden in a function, or there is nothing to tell who uses it */
 		return kl_error(
 			KL_ENO,
 			"the code has a global variable '%s' that cannot be told from state kept "
 			"between calls: %s",
-			s->name, hint);
-	if (v->managed)
+			symbol->name, hint);
+	if (var->managed)
 		return kl_error(KL_ENO, "a launched kernel uses the managed variable '%s'",
-				s->name);
-	if (!init || v->stored)
+				symbol->name);
+	if (!init || var->stored)
 		return kl_error(
 			KL_ENO,
 			"a launched kernel %s the global variable '%s', which keeps its value between "
 			"calls: %s",
-			v->stored ? "writes" : "uses", s->name, hint);
+			var->stored ? "writes" : "uses", symbol->name, hint);
 	return 0;
 }
 
-static int check_globals(const struct kl_cubin *c, const struct kl_ptx *ptx,
+static int check_globals(const struct kl_cubin *cubin, const struct kl_ptx *ptx,
 			 const struct kl_sass *sass)
 {
 	struct kl_map seen = KL_MAP_INIT;
@@ -106,16 +107,17 @@ static int check_globals(const struct kl_cubin *c, const struct kl_ptx *ptx,
 
 	for (size_t i = 0; !ptx && sass && i < sass->n; i++)
 		used |= sass->fn[i].module_data;
-	for (size_t i = 0; used && !err && i < c->nsym; i++) {
-		const struct kl_cubin_symbol *s = &c->sym[i];
-		const char *sec = s->sec > 0 ? c->sec[s->sec].name : "";
+	for (size_t i = 0; used && !err && i < cubin->nsym; i++) {
+		const struct kl_cubin_symbol *symbol = &cubin->sym[i];
+		const char *sec = symbol->sec > 0 ? cubin->sec[symbol->sec].name : "";
 
-		if (s->type != STT_OBJECT || strncmp(sec, ".nv.global", 10))
+		if (symbol->type != STT_OBJECT || strncmp(sec, ".nv.global", 10))
 			continue;
-		if (kl_map_get(&seen, s->name))
-			err = kl_error(KL_ENO, "the code has two global variables '%s'", s->name);
-		kl_map_put(&seen, s->name, &seen);
-		err = err ? err : check_variable(s, strcmp(sec, ".nv.global"), ptx);
+		if (kl_map_get(&seen, symbol->name))
+			err = kl_error(KL_ENO, "the code has two global variables '%s'",
+				       symbol->name);
+		kl_map_put(&seen, symbol->name, &seen);
+		err = err ? err : check_variable(symbol, strcmp(sec, ".nv.global"), ptx);
 	}
 	kl_map_release(&seen);
 	return err;
@@ -145,25 +147,25 @@ static const struct special sass_specials[] = {
 	{ "SR_PM", 5, "a counter of the profiler" },
 };
 
-static int refuse_special(const struct kl_strvec *v, const struct special *list, size_t n,
+static int refuse_special(const struct kl_strvec *names, const struct special *list, size_t n,
 			  const char *where)
 {
-	for (size_t i = 0; i < v->n; i++)
+	for (size_t i = 0; i < names->n; i++)
 		for (size_t k = 0; k < n; k++)
-			if (!strncmp(v->v[i], list[k].name, list[k].n))
+			if (!strncmp(names->v[i], list[k].name, list[k].n))
 				return kl_error(
 					KL_ENO,
 					"'%s' reads %s: %s, and nothing a kernel computes depends on it",
-					where, v->v[i], list[k].why);
+					where, names->v[i], list[k].why);
 	return 0;
 }
 
-static bool starts_with(const char *s, const char *with)
+static bool starts_with(const char *text, const char *with)
 {
-	return !strncmp(s, with, strlen(with));
+	return !strncmp(text, with, strlen(with));
 }
 
-static int check_op(const struct kl_ptx_fn *f, const char *op)
+static int check_op(const struct kl_ptx_fn *fn, const char *op)
 {
 	static const char *const handles[] = { "tex.",  "tld4.",  "txq.", "suld.",
 					       "sust.", "sured.", "suq." };
@@ -173,49 +175,49 @@ static int check_op(const struct kl_ptx_fn *f, const char *op)
 			return kl_error(
 				KL_ENO,
 				"'%s' uses a texture or surface (%s), which a launch plan cannot pass",
-				f->name, op);
+				fn->name, op);
 	if (starts_with(op, "pmevent"))
-		return kl_error(KL_ENO, "'%s' triggers the profiler (%s)", f->name, op);
+		return kl_error(KL_ENO, "'%s' triggers the profiler (%s)", fn->name, op);
 	return 0;
 }
 
 /* The driver's own memory for cooperative launches, %envreg1 and %envreg2, and only there. */
-static int check_envreg(const struct kl_ptx_fn *f, const struct kl_cuda_wish *w)
+static int check_envreg(const struct kl_ptx_fn *fn, const struct kl_cuda_wish *wish)
 {
 	bool asks = false;
 
-	for (size_t i = 0; i < f->special.n; i++)
-		asks |= starts_with(f->special.v[i], "%envreg");
-	for (size_t i = 0; asks && i < w->nlaunch; i++)
-		if (w->launch[i].cooperative)
+	for (size_t i = 0; i < fn->special.n; i++)
+		asks |= starts_with(fn->special.v[i], "%envreg");
+	for (size_t i = 0; asks && i < wish->nlaunch; i++)
+		if (wish->launch[i].cooperative)
 			return 0;
 	return asks ? kl_error(
 			      KL_ENO,
 			      "'%s' reads %%envreg, which belongs to cooperative launches, and the plan "
 			      "makes none",
-			      f->name) :
+			      fn->name) :
 		      0;
 }
 
-static int check_ptx(const struct kl_ptx *ptx, const struct kl_cuda_wish *w)
+static int check_ptx(const struct kl_ptx *ptx, const struct kl_cuda_wish *wish)
 {
 	int err = 0;
 
 	for (size_t i = 0; !err && i < ptx->nfn; i++) {
-		const struct kl_ptx_fn *f = &ptx->fn[i];
+		const struct kl_ptx_fn *fn = &ptx->fn[i];
 
-		if (!f->reached)
+		if (!fn->reached)
 			continue;
-		err = refuse_special(&f->special, ptx_specials, KL_ARRAY_SIZE(ptx_specials),
-				     f->name);
-		if (!err && f->hidden_state)
+		err = refuse_special(&fn->special, ptx_specials, KL_ARRAY_SIZE(ptx_specials),
+				     fn->name);
+		if (!err && fn->hidden_state)
 			err = kl_error(KL_ENO,
 				       "'%s' declares a global variable of its own in assembly",
-				       f->name);
+				       fn->name);
 		if (!err)
-			err = check_envreg(f, w);
-		for (size_t k = 0; !err && k < f->nop; k++)
-			err = check_op(f, f->op[k].name);
+			err = check_envreg(fn, wish);
+		for (size_t k = 0; !err && k < fn->nop; k++)
+			err = check_op(fn, fn->op[k].name);
 	}
 	for (size_t i = 0; !err && i < ptx->nvar; i++)
 		if (ptx->var[i].reached && ptx->var[i].space == KL_PTX_HANDLE)
@@ -227,13 +229,13 @@ static int check_ptx(const struct kl_ptx *ptx, const struct kl_cuda_wish *w)
 	return err;
 }
 
-static int check_sass(const struct kl_sass *s)
+static int check_sass(const struct kl_sass *sass)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < s->n; i++)
-		err = refuse_special(&s->fn[i].special, sass_specials, KL_ARRAY_SIZE(sass_specials),
-				     s->fn[i].name);
+	for (size_t i = 0; !err && i < sass->n; i++)
+		err = refuse_special(&sass->fn[i].special, sass_specials,
+				     KL_ARRAY_SIZE(sass_specials), sass->fn[i].name);
 	return err;
 }
 
@@ -241,91 +243,93 @@ static int check_sass(const struct kl_sass *s)
  * -- what the plan wants -------------------------------------------------------------------------------
  */
 
-static int no_kernel(const struct kl_cubin *c, const char *name)
+static int no_kernel(const struct kl_cubin *cubin, const char *name)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf have = KL_BUF_INIT;
 
-	for (size_t i = 0; i < c->nkernel && i < 8; i++)
-		kl_buf_addf(&have, "%s'%.100s'", i ? ", " : "", c->kernel[i].name);
+	for (size_t i = 0; i < cubin->nkernel && i < 8; i++)
+		kl_buf_addf(&have, "%s'%.100s'", i ? ", " : "", cubin->kernel[i].name);
 	return kl_error(
 		KL_ENO, "the plan launches '%s', which the code does not define: it has %s%s", name,
-		c->nkernel ? have.ptr : "no kernel",
-		c->nkernel ?
+		cubin->nkernel ? have.ptr : "no kernel",
+		cubin->nkernel ?
 			" (a kernel in C++ has a long name: extern \"C\" gives it a plain one)" :
 			"");
 }
 
-static int check_args(const struct kl_cubin_kernel *k, const struct kl_cuda_launch *l)
+static int check_args(const struct kl_cubin_kernel *kernel, const struct kl_cuda_launch *launch)
 {
-	if (l->narg != k->nparam)
+	if (launch->narg != kernel->nparam)
 		return kl_error(KL_ENO, "kernel '%s' takes %zu arguments, and the plan passes %zu",
-				k->name, k->nparam, l->narg);
-	for (size_t i = 0; i < l->narg; i++)
-		if (l->size[i] != k->param[i].size)
+				kernel->name, kernel->nparam, launch->narg);
+	for (size_t i = 0; i < launch->narg; i++)
+		if (launch->size[i] != kernel->param[i].size)
 			return kl_error(
 				KL_ENO,
 				"argument %zu of kernel '%s' has %lld bytes, and the plan passes %lld",
-				i, k->name, (long long)k->param[i].size, (long long)l->size[i]);
+				i, kernel->name, (long long)kernel->param[i].size,
+				(long long)launch->size[i]);
 	return 0;
 }
 
-static int check_launch(const struct kl_cubin *c, const struct kl_cuda_launch *l)
+static int check_launch(const struct kl_cubin *cubin, const struct kl_cuda_launch *launch)
 {
-	const struct kl_cubin_kernel *k = kl_cubin_kernel(c, l->kernel);
+	const struct kl_cubin_kernel *kernel = kl_cubin_kernel(cubin, launch->kernel);
 	int64_t wanted;
 
-	if (!k)
-		return no_kernel(c, l->kernel);
-	wanted = k->req_threads[0] * k->req_threads[1] * k->req_threads[2];
-	if (wanted && wanted != l->threads)
+	if (!kernel)
+		return no_kernel(cubin, launch->kernel);
+	wanted = kernel->req_threads[0] * kernel->req_threads[1] * kernel->req_threads[2];
+	if (wanted && wanted != launch->threads)
 		return kl_error(
 			KL_ENO,
 			"kernel '%s' is compiled for blocks of %lld threads, and the plan launches %lld",
-			k->name, (long long)wanted, (long long)l->threads);
-	if (k->max_threads && l->threads > k->max_threads)
+			kernel->name, (long long)wanted, (long long)launch->threads);
+	if (kernel->max_threads && launch->threads > kernel->max_threads)
 		return kl_error(KL_ENO,
 				"kernel '%s' is compiled for at most %lld threads a block "
 				"(__launch_bounds__), and the plan launches %lld",
-				k->name, (long long)k->max_threads, (long long)l->threads);
-	if (k->frame > MAX_FRAME)
+				kernel->name, (long long)kernel->max_threads,
+				(long long)launch->threads);
+	if (kernel->frame > MAX_FRAME)
 		return kl_error(
 			KL_ENO,
 			"kernel '%s' wants %lld bytes of local memory a thread: more than %d is "
 			"refused",
-			k->name, (long long)k->frame, MAX_FRAME);
-	return check_args(k, l);
+			kernel->name, (long long)kernel->frame, MAX_FRAME);
+	return check_args(kernel, launch);
 }
 
-static int check_arch(const struct kl_cubin *c, const char *arch)
+static int check_arch(const struct kl_cubin *cubin, const char *arch)
 {
 	int want = atoi(starts_with(arch, "sm_") ? arch + 3 : arch);
 
-	if (c->sm != want)
-		return kl_error(KL_ENO, "the code is for sm_%d%s, and the plan for %s", c->sm,
-				c->specific ? "a" : "", arch);
+	if (cubin->sm != want)
+		return kl_error(KL_ENO, "the code is for sm_%d%s, and the plan for %s", cubin->sm,
+				cubin->specific ? "a" : "", arch);
 	return 0;
 }
 
-int kl_audit_cuda_launch(const struct kl_cubin *c, const struct kl_cuda_wish *w)
+int kl_audit_cuda_launch(const struct kl_cubin *cubin, const struct kl_cuda_wish *wish)
 {
-	int err = check_arch(c, w->arch);
+	int err = check_arch(cubin, wish->arch);
 
-	for (size_t i = 0; !err && i < w->name.n; i++)
-		if (!kl_cubin_kernel(c, w->name.v[i]))
-			err = no_kernel(c, w->name.v[i]);
-	for (size_t i = 0; !err && i < w->nlaunch; i++)
-		err = check_launch(c, &w->launch[i]);
+	for (size_t i = 0; !err && i < wish->name.n; i++)
+		if (!kl_cubin_kernel(cubin, wish->name.v[i]))
+			err = no_kernel(cubin, wish->name.v[i]);
+	for (size_t i = 0; !err && i < wish->nlaunch; i++)
+		err = check_launch(cubin, &wish->launch[i]);
 	return err;
 }
 
-int kl_audit_cuda(const struct kl_cubin *c, const struct kl_ptx *ptx, const struct kl_sass *sass,
-		  const struct kl_cuda_wish *w)
+int kl_audit_cuda(const struct kl_cubin *cubin, const struct kl_ptx *ptx,
+		  const struct kl_sass *sass, const struct kl_cuda_wish *wish)
 {
-	int err = check_sections(c);
+	int err = check_sections(cubin);
 
 	if (!err)
-		err = check_undefined(c);
+		err = check_undefined(cubin);
 	if (!err)
-		err = ptx ? check_ptx(ptx, w) : check_sass(sass);
-	return err ? err : check_globals(c, ptx, sass);
+		err = ptx ? check_ptx(ptx, wish) : check_sass(sass);
+	return err ? err : check_globals(cubin, ptx, sass);
 }

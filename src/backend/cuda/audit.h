@@ -15,14 +15,14 @@
  * Has the cubin the kernels, do they take what is passed, is it for that architecture? KL_ENO
  * (class `launch`) names kernel and argument.
  */
-int kl_audit_cuda_launch(const struct kl_cubin *c, const struct kl_cuda_wish *w);
+int kl_audit_cuda_launch(const struct kl_cubin *cubin, const struct kl_cuda_wish *wish);
 
 /**
  * KL_ENO (class `cheat`): it could keep state, tell calls apart, print ...: the message names
  * symbol, section or register. `ptx`, reached from the wish's kernels, is what the cubin was
  * assembled from. An imported cubin has none (NULL) and is read in `sass` instead.
  */
-int kl_audit_cuda(const struct kl_cubin *c, const struct kl_ptx *ptx, const struct kl_sass *sass,
-		  const struct kl_cuda_wish *w);
+int kl_audit_cuda(const struct kl_cubin *cubin, const struct kl_ptx *ptx,
+		  const struct kl_sass *sass, const struct kl_cuda_wish *wish);
 
 #endif

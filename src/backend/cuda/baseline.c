@@ -22,7 +22,7 @@ static const char *family_of(const char *name)
 	return NULL;
 }
 
-static int read_file(struct kl_file *f, const char *name, const char *suffix)
+static int read_file(struct kl_file *file, const char *name, const char *suffix)
 {
 	KL_AUTO(kl_freep) char *relative = kl_asprintf("templates/baselines/%s%s", name, suffix);
 	KL_AUTO(kl_freep) char *path = NULL;
@@ -32,10 +32,10 @@ static int read_file(struct kl_file *f, const char *name, const char *suffix)
 	if ((err = kl_fs_share(&path, relative)) < 0 ||
 	    (err = kl_fs_read(&text, path, MAX_BYTES)) < 0)
 		return kl_error(KL_ECANNOT, "the baseline '%s' is not installed", name);
-	f->path = kl_asprintf("%s%s", name, suffix);
-	f->mode = 0100644;
-	f->len = text.len;
-	f->data = kl_buf_detach(&text);
+	file->path = kl_asprintf("%s%s", name, suffix);
+	file->mode = 0100644;
+	file->len = text.len;
+	file->data = kl_buf_detach(&text);
 	return 0;
 }
 
@@ -43,11 +43,11 @@ struct sources {
 	struct kl_file file[2]; /* the code, the plan */
 };
 
-static void release_sources(struct sources *s)
+static void release_sources(struct sources *sources)
 {
-	for (size_t i = 0; i < KL_ARRAY_SIZE(s->file); i++) {
-		free(s->file[i].path);
-		free(s->file[i].data);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(sources->file); i++) {
+		free(sources->file[i].path);
+		free(sources->file[i].data);
 	}
 }
 
@@ -61,7 +61,7 @@ static int compile_sources(struct kl_artefact **out, struct sources *src,
 			   const struct kl_jail *jail, const struct kl_nvcc *nvcc,
 			   const struct kl_surface *surface, const char *arch, const char *dir)
 {
-	const struct kl_contract *c = surface->contract;
+	const struct kl_contract *contract = surface->contract;
 	const struct kl_file *plan = &src->file[1];
 	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
 	/* the contract with other sources: its names, points and flags */
@@ -69,7 +69,7 @@ static int compile_sources(struct kl_artefact **out, struct sources *src,
 					 .file = src->file,
 					 .nfile = 1 };
 	const char *class_ = NULL;
-	int err = kl_launch_parse(&launch, c, plan->path, plan->data, plan->len, with.file,
+	int err = kl_launch_parse(&launch, contract, plan->path, plan->data, plan->len, with.file,
 				  with.nfile, arch);
 
 	if (!err)
@@ -77,7 +77,7 @@ static int compile_sources(struct kl_artefact **out, struct sources *src,
 	if (!err)
 		err = kl_compile_cuda(out, &class_, jail, nvcc, NULL, &with, launch, dir);
 	if (err < 0)
-		return not_ours(err, c->baseline);
+		return not_ours(err, contract->baseline);
 	(*out)->launch = kl_steal(&launch);
 	return 0;
 }

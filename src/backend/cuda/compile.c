@@ -40,125 +40,127 @@ struct build {
 	struct kl_cuda_wish wish;
 };
 
-static void build_release(struct build *b)
+static void build_release(struct build *build)
 {
-	kl_buf_release(&b->tool.log);
-	kl_strvec_release(&b->env);
-	kl_buf_release(&b->text);
-	kl_buf_release(&b->verbose);
-	kl_ptx_release(&b->ptx);
-	kl_sass_release(&b->sass);
-	if (b->cubin)
-		kl_cubin_free(b->cubin);
-	kl_cuda_wish_release(&b->wish);
+	kl_buf_release(&build->tool.log);
+	kl_strvec_release(&build->env);
+	kl_buf_release(&build->text);
+	kl_buf_release(&build->verbose);
+	kl_ptx_release(&build->ptx);
+	kl_sass_release(&build->sass);
+	if (build->cubin)
+		kl_cubin_free(build->cubin);
+	kl_cuda_wish_release(&build->wish);
 }
 
-static bool ends_with(const char *s, const char *with)
+static bool ends_with(const char *text, const char *with)
 {
-	size_t n = strlen(s), m = strlen(with);
+	size_t n = strlen(text), count = strlen(with);
 
-	return n >= m && !strcmp(s + n - m, with);
+	return n >= count && !strcmp(text + n - count, with);
 }
 
 /* -- files ------------------------------------------------------------------------------ */
 
-static int find_source(struct build *b)
+static int find_source(struct build *build)
 {
-	for (size_t i = 0; i < b->nfile; i++) {
-		if (!ends_with(b->file[i].path, ".cu"))
+	for (size_t i = 0; i < build->nfile; i++) {
+		if (!ends_with(build->file[i].path, ".cu"))
 			continue;
-		if (b->source) {
-			*b->class_ = "compile";
+		if (build->source) {
+			*build->class_ = "compile";
 			return kl_error(
 				KL_ENO,
 				"two .cu files, '%s' and '%s': one is compiled, the rest are included",
-				b->source->path, b->file[i].path);
+				build->source->path, build->file[i].path);
 		}
-		b->source = &b->file[i];
+		build->source = &build->file[i];
 	}
-	if (b->source)
+	if (build->source)
 		return 0;
-	*b->class_ = "compile";
+	*build->class_ = "compile";
 	return kl_error(KL_ENO, "none of the sources is a .cu file");
 }
 
-static int lay_out(struct build *b)
+static int lay_out(struct build *build)
 {
-	KL_AUTO(kl_freep) char *sub = kl_asprintf("src-%s", b->name);
-	KL_AUTO(kl_freep) char *sources = kl_fs_join(b->dir, sub);
-	KL_AUTO(kl_freep) char *tmp = kl_asprintf("%s/tmp-%s", b->dir, b->name);
+	KL_AUTO(kl_freep) char *sub = kl_asprintf("src-%s", build->name);
+	KL_AUTO(kl_freep) char *sources = kl_fs_join(build->dir, sub);
+	KL_AUTO(kl_freep) char *tmp = kl_asprintf("%s/tmp-%s", build->dir, build->name);
 	int err = kl_fs_remove(sources);
 
 	if (!err)
 		err = kl_fs_remove(tmp);
 	if (!err)
 		err = kl_fs_mkdir(tmp);
-	for (size_t i = 0; !err && i < b->nfile; i++)
-		err = kl_tool_put(b->dir, sub, b->file[i].path, b->file[i].data, b->file[i].len);
-	return err ? err : kl_tool_put_runtime(b->dir, "kl_oracle.cuh");
+	for (size_t i = 0; !err && i < build->nfile; i++)
+		err = kl_tool_put(build->dir, sub, build->file[i].path, build->file[i].data,
+				  build->file[i].len);
+	return err ? err : kl_tool_put_runtime(build->dir, "kl_oracle.cuh");
 }
 
-static void fixed_env(struct build *b)
+static void fixed_env(struct build *build)
 {
-	KL_AUTO(kl_freep) char *tmp = kl_asprintf("%s/tmp-%s", b->dir, b->name);
+	KL_AUTO(kl_freep) char *tmp = kl_asprintf("%s/tmp-%s", build->dir, build->name);
 
-	kl_nvcc_env(&b->env, tmp);
-	b->tool.env = (const char *const *)b->env.v;
+	kl_nvcc_env(&build->env, tmp);
+	build->tool.env = (const char *const *)build->env.v;
 }
 
 /* -- tools -------------------------------------------------------------------------------- */
 
-static void add_defines(struct kl_strvec *a, const struct kl_plan_compile *c)
+static void add_defines(struct kl_strvec *list, const struct kl_plan_compile *compile)
 {
-	for (size_t i = 0; i < c->ndefine; i++)
-		kl_strvec_pushf(a, "-D%s=%lld", c->define[i].name, (long long)c->define[i].value);
+	for (size_t i = 0; i < compile->ndefine; i++)
+		kl_strvec_pushf(list, "-D%s=%lld", compile->define[i].name,
+				(long long)compile->define[i].value);
 }
 
 /* The PTX that nvcc keeps of its work: named after the source. */
-static char *kept_ptx(const struct build *b, const char *keep)
+static char *kept_ptx(const struct build *build, const char *keep)
 {
-	const char *name = strrchr(b->source->path, '/');
+	const char *name = strrchr(build->source->path, '/');
 
-	name = name ? name + 1 : b->source->path;
-	return kl_asprintf("%s/%s/%.*sptx", b->dir, keep, (int)(strlen(name) - 2), name);
+	name = name ? name + 1 : build->source->path;
+	return kl_asprintf("%s/%s/%.*sptx", build->dir, keep, (int)(strlen(name) - 2), name);
 }
 
 /* To `cubin`, the PTX into the folder `keep`. */
-static int run_nvcc(struct build *b, const char *keep, const char *cubin, bool lines)
+static int run_nvcc(struct build *build, const char *keep, const char *cubin, bool lines)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec a = KL_STRVEC_INIT;
-	KL_AUTO(kl_freep) char *what = kl_asprintf("compiling '%s'", b->source->path);
-	const struct kl_plan_compile *c = kl_plan_compile(b->launch->plan);
-	const char *arch = b->launch->arch + (strncmp(b->launch->arch, "sm_", 3) ? 0 : 3);
+	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
+	KL_AUTO(kl_freep) char *what = kl_asprintf("compiling '%s'", build->source->path);
+	const struct kl_plan_compile *compile = kl_plan_compile(build->launch->plan);
+	const char *arch = build->launch->arch + (strncmp(build->launch->arch, "sm_", 3) ? 0 : 3);
 	int err;
 
-	kl_strvec_push(&a, b->nvcc->nvcc);
-	kl_strvec_push(&a, "-cubin");
-	kl_strvec_pushf(&a, "-gencode=arch=compute_%s,code=sm_%s", arch, arch);
-	kl_strvec_pushf(&a, "-std=%s", c->std);
-	kl_strvec_push(&a, "-DNDEBUG");
-	kl_strvec_push(&a, "-Xptxas=-v");
-	kl_strvec_push(&a, "--keep");
-	kl_strvec_pushf(&a, "--keep-dir=%s", keep);
-	for (size_t i = 0; b->flags && i < b->flags->n; i++)
-		if (strcmp(b->flags->v[i], "-lineinfo"))
-			kl_strvec_push(&a, b->flags->v[i]);
-	add_defines(&a, c);
-	if (b->extra)
-		kl_strvec_pushv(&a, b->extra);
+	kl_strvec_push(&list, build->nvcc->nvcc);
+	kl_strvec_push(&list, "-cubin");
+	kl_strvec_pushf(&list, "-gencode=arch=compute_%s,code=sm_%s", arch, arch);
+	kl_strvec_pushf(&list, "-std=%s", compile->std);
+	kl_strvec_push(&list, "-DNDEBUG");
+	kl_strvec_push(&list, "-Xptxas=-v");
+	kl_strvec_push(&list, "--keep");
+	kl_strvec_pushf(&list, "--keep-dir=%s", keep);
+	for (size_t i = 0; build->flags && i < build->flags->n; i++)
+		if (strcmp(build->flags->v[i], "-lineinfo"))
+			kl_strvec_push(&list, build->flags->v[i]);
+	add_defines(&list, compile);
+	if (build->extra)
+		kl_strvec_pushv(&list, build->extra);
 	if (lines)
-		kl_strvec_push(&a, "-lineinfo");
-	kl_strvec_pushf(&a, "-Isrc-%s", b->name);
-	if (b->headers)
-		kl_headers_flags(&a, b->known, b->headers);
-	kl_strvec_push(&a, "-o");
-	kl_strvec_push(&a, cubin);
-	kl_strvec_pushf(&a, "src-%s/%s", b->name, b->source->path);
-	b->tool.said = &b->verbose;
-	err = kl_tool_run(&b->tool, &a, NULL, what);
-	b->tool.said = NULL;
-	if (err == KL_ENO && strstr(b->verbose.ptr, "cc1plus") &&
-	    strstr(b->verbose.ptr, "cannot execute"))
+		kl_strvec_push(&list, "-lineinfo");
+	kl_strvec_pushf(&list, "-Isrc-%s", build->name);
+	if (build->headers)
+		kl_headers_flags(&list, build->known, build->headers);
+	kl_strvec_push(&list, "-o");
+	kl_strvec_push(&list, cubin);
+	kl_strvec_pushf(&list, "src-%s/%s", build->name, build->source->path);
+	build->tool.said = &build->verbose;
+	err = kl_tool_run(&build->tool, &list, NULL, what);
+	build->tool.said = NULL;
+	if (err == KL_ENO && strstr(build->verbose.ptr, "cc1plus") &&
+	    strstr(build->verbose.ptr, "cannot execute"))
 		return kl_error_hint(kl_error(KL_ECANNOT,
 					      "nvcc does not work without a C++ compiler"),
 				     "install g++");
@@ -169,16 +171,16 @@ static int run_nvcc(struct build *b, const char *keep, const char *cubin, bool l
  * "ptxas k.ptx, line 30; error : Unknown modifier": the line is the PTX's, and a person has
  * none. So it is made again with line information, and refused again.
  */
-static int with_source_line(struct build *b, const char *keep)
+static int with_source_line(struct build *build, const char *keep)
 {
 	KL_AUTO(kl_freep)
-	char *message = kl_strdup(kl_error_last()), *place = NULL, *path = kept_ptx(b, keep);
+	char *message = kl_strdup(kl_error_last()), *place = NULL, *path = kept_ptx(build, keep);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	const char *at, *what = strstr(message, "; ");
 	unsigned line;
 
 	if (strncmp(message, "ptxas ", 6) || !what ||
-	    run_nvcc(b, keep, "lines.cubin", true) != KL_ENO)
+	    run_nvcc(build, keep, "lines.cubin", true) != KL_ENO)
 		return kl_error(KL_ENO, "%s", message);
 	at = strstr(kl_error_last(), ", line ");
 	if (!at || sscanf(at, ", line %u", &line) != 1 || kl_fs_read(&text, path, MAX_PTX) < 0)
@@ -187,52 +189,55 @@ static int with_source_line(struct build *b, const char *keep)
 	if (!place)
 		return kl_error(KL_ENO, "%s", message);
 	/* nvcc writes the path as it was given, or in full */
-	at = strstr(place, b->tool.prefix);
+	at = strstr(place, build->tool.prefix);
 	what = strchr(what, ':') ? strchr(what, ':') + 2 : what + 2;
-	return kl_error(KL_ENO, "%s: error: %s (ptxas)", at ? at + strlen(b->tool.prefix) : place,
-			what);
+	return kl_error(KL_ENO, "%s: error: %s (ptxas)",
+			at ? at + strlen(build->tool.prefix) : place, what);
 }
 
-static int compile_cubin(struct build *b)
+static int compile_cubin(struct build *build)
 {
 	KL_AUTO(kl_freep)
-	char *keep = kl_asprintf("tmp-%s", b->name), *cubin = kl_asprintf("%s.cubin", b->name);
+	char *keep = kl_asprintf("tmp-%s", build->name),
+	     *cubin = kl_asprintf("%s.cubin", build->name);
 	KL_AUTO(kl_freep) char *ptx = NULL;
-	int err = find_source(b);
+	int err = find_source(build);
 
 	if (!err)
-		err = lay_out(b);
+		err = lay_out(build);
 	if (err < 0)
 		return err;
-	ptx = kept_ptx(b, keep);
-	err = run_nvcc(b, keep, cubin, false);
+	ptx = kept_ptx(build, keep);
+	err = run_nvcc(build, keep, cubin, false);
 	if (err == KL_ENO)
-		return with_source_line(b, keep);
+		return with_source_line(build, keep);
 	if (!err)
-		err = kl_fs_read(&b->text, ptx, MAX_PTX);
+		err = kl_fs_read(&build->text, ptx, MAX_PTX);
 	return err == KL_EINVALID ? kl_error(KL_ENO, "the PTX is absurdly large") : err;
 }
 
-static int import_artefact(struct build *b, const struct kl_plan_artefact *a)
+static int import_artefact(struct build *build, const struct kl_plan_artefact *artefact)
 {
-	KL_AUTO(kl_freep) char *name = kl_asprintf("%s.cubin", b->name);
+	KL_AUTO(kl_freep) char *name = kl_asprintf("%s.cubin", build->name);
 
-	for (size_t i = 0; i < b->nfile; i++)
-		if (!strcmp(b->file[i].path, a->cubin)) /* its digest was checked with the plan */
-			return kl_tool_put(b->dir, ".", name, b->file[i].data, b->file[i].len);
-	*b->class_ = "launch";
-	return kl_error(KL_ENO, "the plan's artefact '%s' is none of the sources", a->cubin);
+	for (size_t i = 0; i < build->nfile; i++)
+		/* its digest was checked with the plan */
+		if (!strcmp(build->file[i].path, artefact->cubin))
+			return kl_tool_put(build->dir, ".", name, build->file[i].data,
+					   build->file[i].len);
+	*build->class_ = "launch";
+	return kl_error(KL_ENO, "the plan's artefact '%s' is none of the sources", artefact->cubin);
 }
 
 /* -- one cubin ------------------------------------------------------------------------------- */
 
-static int read_sass(struct build *b, const char *cubin)
+static int read_sass(struct build *build, const char *cubin)
 {
-	int err = kl_sass_read(&b->sass, b->tool.jail, b->nvcc, b->dir, cubin);
+	int err = kl_sass_read(&build->sass, build->tool.jail, build->nvcc, build->dir, cubin);
 
 	if (!err || err == KL_EINTR)
 		return err;
-	if (b->text.len) { /* PTX says enough */
+	if (build->text.len) { /* PTX says enough */
 		kl_error_clear();
 		return 0;
 	}
@@ -242,44 +247,47 @@ static int read_sass(struct build *b, const char *cubin)
 			     "install nvdisasm (CUDA Toolkit)");
 }
 
-static int audit_cubin(struct build *b)
+static int audit_cubin(struct build *build)
 {
-	KL_AUTO(kl_freep) char *cubin = kl_asprintf("%s.cubin", b->name),
-			       *path = kl_fs_join(b->dir, cubin);
-	bool text = b->text.len;
-	int err = kl_cubin_read(&b->cubin, path);
+	KL_AUTO(kl_freep) char *cubin = kl_asprintf("%s.cubin", build->name),
+			       *path = kl_fs_join(build->dir, cubin);
+	bool text = build->text.len;
+	int err = kl_cubin_read(&build->cubin, path);
 
-	*b->class_ = "cheat";
+	*build->class_ = "cheat";
 	if (!err && text)
-		err = kl_ptx_parse(&b->ptx, b->text.ptr, b->text.len);
+		err = kl_ptx_parse(&build->ptx, build->text.ptr, build->text.len);
 	if (err < 0)
 		return err;
-	*b->class_ = "launch";
-	err = kl_audit_cuda_launch(b->cubin, &b->wish);
+	*build->class_ = "launch";
+	err = kl_audit_cuda_launch(build->cubin, &build->wish);
 	if (err < 0)
 		return err;
-	*b->class_ = "cheat";
+	*build->class_ = "cheat";
 	if (text)
-		err = kl_ptx_reach(&b->ptx, (const char *const *)b->wish.name.v, b->wish.name.n);
+		err = kl_ptx_reach(&build->ptx, (const char *const *)build->wish.name.v,
+				   build->wish.name.n);
 	if (!err)
-		err = read_sass(b, cubin);
-	return err ? err : kl_audit_cuda(b->cubin, text ? &b->ptx : NULL, &b->sass, &b->wish);
+		err = read_sass(build, cubin);
+	return err ? err :
+		     kl_audit_cuda(build->cubin, text ? &build->ptx : NULL, &build->sass,
+				   &build->wish);
 }
 
-static int build_kernel(struct build *b, const struct kl_contract *c)
+static int build_kernel(struct build *build, const struct kl_contract *contract)
 {
-	const struct kl_plan_artefact *a = kl_plan_artefact(b->launch->plan);
-	int err = kl_cuda_wish_make(&b->wish, b->launch, c);
+	const struct kl_plan_artefact *artefact = kl_plan_artefact(build->launch->plan);
+	int err = kl_cuda_wish_make(&build->wish, build->launch, contract);
 
 	if (err < 0) {
-		*b->class_ = "launch";
+		*build->class_ = "launch";
 		return err == KL_EINVALID || err == KL_ECANNOT ?
 			       kl_error(KL_ENO, "%s", kl_error_last()) :
 			       err;
 	}
-	fixed_env(b);
-	err = a ? import_artefact(b, a) : compile_cubin(b);
-	return err ? err : audit_cubin(b);
+	fixed_env(build);
+	err = artefact ? import_artefact(build, artefact) : compile_cubin(build);
+	return err ? err : audit_cubin(build);
 }
 
 static int digest_file(char out[KL_DIGEST_HEX], const char *path)
@@ -292,24 +300,25 @@ static int digest_file(char out[KL_DIGEST_HEX], const char *path)
 	return err;
 }
 
-int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct kl_jail *j,
-		    const struct kl_nvcc *n, const struct kl_map *headers,
-		    const struct kl_surface *s, const struct kl_launch *l, const char *dir)
+int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct kl_jail *jail,
+		    const struct kl_nvcc *nvcc, const struct kl_map *headers,
+		    const struct kl_surface *surface, const struct kl_launch *launch,
+		    const char *dir)
 {
-	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = kl_calloc(1, sizeof(*a));
-	KL_AUTO(build_release) struct build b = {
-		.nvcc = n,
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = kl_calloc(1, sizeof(*artefact));
+	KL_AUTO(build_release) struct build build = {
+		.nvcc = nvcc,
 		.dir = dir,
 		.name = "kernel",
-		.file = s->file,
-		.nfile = s->nfile,
-		.launch = l,
-		.flags = &s->contract->flags,
+		.file = surface->file,
+		.nfile = surface->nfile,
+		.launch = launch,
+		.flags = &surface->contract->flags,
 		.class_ = class_,
 		.text = KL_BUF_INIT,
 		.verbose = KL_BUF_INIT,
 		.wish = { .text = KL_BUF_INIT },
-		.tool = { .jail = j,
+		.tool = { .jail = jail,
 			  .dir = dir,
 			  .prefix = "src-kernel/",
 			  .limit_ms = NVCC_MS,
@@ -317,29 +326,29 @@ int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct 
 			  .class_ = class_,
 			  .log = KL_BUF_INIT },
 		.known = headers,
-		.headers = &s->contract->headers,
+		.headers = &surface->contract->headers,
 	};
 	struct kl_cuda_code code;
 	int err;
 
-	kl_headers_readable(b.readable, n->readable[0], headers, b.headers);
-	b.tool.readable = b.readable;
-	err = build_kernel(&b, s->contract);
-	a->object = kl_fs_join(dir, "kernel.cubin");
+	kl_headers_readable(build.readable, nvcc->readable[0], headers, build.headers);
+	build.tool.readable = build.readable;
+	err = build_kernel(&build, surface->contract);
+	artefact->object = kl_fs_join(dir, "kernel.cubin");
 	if (!err)
-		err = digest_file(a->digest, a->object);
+		err = digest_file(artefact->digest, artefact->object);
 	if (err < 0)
 		return err;
-	code = (struct kl_cuda_code){ .cubin = b.cubin,
-				      .ptx = b.text.len ? &b.ptx : NULL,
-				      .sass = &b.sass,
-				      .wish = &b.wish,
-				      .verbose = b.verbose.ptr };
-	kl_cuda_features(&a->facts.features, &code);
-	kl_cuda_digest(a->facts.code_digest, &code);
-	a->statics = kl_cuda_static(&code);
-	a->log = kl_buf_detach(&b.tool.log);
-	*out = kl_steal(&a);
+	code = (struct kl_cuda_code){ .cubin = build.cubin,
+				      .ptx = build.text.len ? &build.ptx : NULL,
+				      .sass = &build.sass,
+				      .wish = &build.wish,
+				      .verbose = build.verbose.ptr };
+	kl_cuda_features(&artefact->facts.features, &code);
+	kl_cuda_digest(artefact->facts.code_digest, &code);
+	artefact->statics = kl_cuda_static(&code);
+	artefact->log = kl_buf_detach(&build.tool.log);
+	*out = kl_steal(&artefact);
 	return 0;
 }
 
@@ -352,42 +361,42 @@ static const struct {
 	[KL_ORACLE_HONEST] = { "src-honest/", { "-fmad=false", "-Irt", "-Dkl_real=float", NULL } },
 };
 
-int kl_compile_cuda_oracle(const struct kl_jail *j, const struct kl_nvcc *n,
-			   const struct kl_surface *s, const struct kl_launch *l,
+int kl_compile_cuda_oracle(const struct kl_jail *jail, const struct kl_nvcc *nvcc,
+			   const struct kl_surface *surface, const struct kl_launch *launch,
 			   enum kl_oracle which, const char *dir)
 {
 	const char *class_ = NULL;
-	KL_AUTO(build_release) struct build b = {
-		.nvcc = n,
+	KL_AUTO(build_release) struct build build = {
+		.nvcc = nvcc,
 		.dir = dir,
 		.name = kl_oracle_name(which),
-		.file = s->oracle,
-		.nfile = s->noracle,
-		.launch = l,
+		.file = surface->oracle,
+		.nfile = surface->noracle,
+		.launch = launch,
 		.extra = arithmetic[which].flags,
 		.class_ = &class_,
 		.text = KL_BUF_INIT,
 		.verbose = KL_BUF_INIT,
 		.wish = { .text = KL_BUF_INIT },
-		.tool = { .jail = j,
+		.tool = { .jail = jail,
 			  .dir = dir,
 			  .prefix = arithmetic[which].prefix,
-			  .readable = n->readable,
+			  .readable = nvcc->readable,
 			  .limit_ms = NVCC_MS,
 			  .class_ = &class_,
 			  .log = KL_BUF_INIT },
 	};
-	int err = kl_oracle_filled(s);
+	int err = kl_oracle_filled(surface);
 
 	if (!err)
-		err = build_kernel(&b, s->contract);
+		err = build_kernel(&build, surface->contract);
 	return err == KL_ENO ? kl_error_in(KL_EINVALID, "oracle") : err;
 }
 
-void kl_compile_cuda_recipe(struct kl_digest *d, const struct kl_nvcc *n)
+void kl_compile_cuda_recipe(struct kl_digest *digest, const struct kl_nvcc *nvcc)
 {
-	kl_digest_adds(d, n->version);
+	kl_digest_adds(digest, nvcc->version);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(arithmetic); i++)
-		for (const char *const *f = arithmetic[i].flags; *f; f++)
-			kl_digest_adds(d, *f);
+		for (const char *const *list = arithmetic[i].flags; *list; list++)
+			kl_digest_adds(digest, *list);
 }

@@ -23,16 +23,17 @@
  * of those that the contract names (backend/headers.h). As kl_compile_surface(): KL_ENO and
  * `*class_` "compile", "launch" or "cheat"; KL_ECANNOT: it needs a tool that is not installed.
  */
-int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct kl_jail *j,
-		    const struct kl_nvcc *n, const struct kl_map *headers,
-		    const struct kl_surface *s, const struct kl_launch *l, const char *dir);
+int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct kl_jail *jail,
+		    const struct kl_nvcc *nvcc, const struct kl_map *headers,
+		    const struct kl_surface *surface, const struct kl_launch *launch,
+		    const char *dir);
 
 /** As kl_compile_oracle(): `dir`/truth.cubin, or `dir`/honest.cubin. */
-int kl_compile_cuda_oracle(const struct kl_jail *j, const struct kl_nvcc *n,
-			   const struct kl_surface *s, const struct kl_launch *l,
+int kl_compile_cuda_oracle(const struct kl_jail *jail, const struct kl_nvcc *nvcc,
+			   const struct kl_surface *surface, const struct kl_launch *launch,
 			   enum kl_oracle which, const char *dir);
 
 /** As kl_compile_recipe(), of nvcc. */
-void kl_compile_cuda_recipe(struct kl_digest *d, const struct kl_nvcc *n);
+void kl_compile_cuda_recipe(struct kl_digest *digest, const struct kl_nvcc *nvcc);
 
 #endif

@@ -34,35 +34,35 @@ enum {
 };
 enum { COMPAT_SPECIFIC = 0x09 }; /* of .nv.compat: 1 for sm_90a */
 
-void kl_cubin_free(struct kl_cubin *c)
+void kl_cubin_free(struct kl_cubin *cubin)
 {
-	for (size_t i = 0; i < c->nsec; i++)
-		free(c->sec[i].name);
-	for (size_t i = 0; i < c->nsym; i++)
-		free(c->sym[i].name);
-	for (size_t i = 0; i < c->nkernel; i++)
-		free(c->kernel[i].name);
-	free(c->sec);
-	free(c->sym);
-	free(c->kernel);
-	free(c->bytes);
-	free(c->path);
-	free(c);
+	for (size_t i = 0; i < cubin->nsec; i++)
+		free(cubin->sec[i].name);
+	for (size_t i = 0; i < cubin->nsym; i++)
+		free(cubin->sym[i].name);
+	for (size_t i = 0; i < cubin->nkernel; i++)
+		free(cubin->kernel[i].name);
+	free(cubin->sec);
+	free(cubin->sym);
+	free(cubin->kernel);
+	free(cubin->bytes);
+	free(cubin->path);
+	free(cubin);
 }
 
-const struct kl_cubin_kernel *kl_cubin_kernel(const struct kl_cubin *c, const char *name)
+const struct kl_cubin_kernel *kl_cubin_kernel(const struct kl_cubin *cubin, const char *name)
 {
-	for (size_t i = 0; i < c->nkernel; i++)
-		if (!strcmp(c->kernel[i].name, name))
-			return &c->kernel[i];
+	for (size_t i = 0; i < cubin->nkernel; i++)
+		if (!strcmp(cubin->kernel[i].name, name))
+			return &cubin->kernel[i];
 	return NULL;
 }
 
-const struct kl_cubin_section *kl_cubin_section(const struct kl_cubin *c, const char *name)
+const struct kl_cubin_section *kl_cubin_section(const struct kl_cubin *cubin, const char *name)
 {
-	for (size_t i = 0; i < c->nsec; i++)
-		if (!strcmp(c->sec[i].name, name))
-			return &c->sec[i];
+	for (size_t i = 0; i < cubin->nsec; i++)
+		if (!strcmp(cubin->sec[i].name, name))
+			return &cubin->sec[i];
 	return NULL;
 }
 
@@ -71,184 +71,193 @@ static int bad_cubin(const char *what)
 	return kl_error(KL_ENO, "the cubin is not what ptxas writes: %s", what);
 }
 
-static int read_cubin(struct kl_cubin *c)
+static int read_cubin(struct kl_cubin *cubin)
 {
 	/* a symlink where the assembler should have put a file is not followed */
-	KL_AUTO(kl_closep) int fd = open(c->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_closep) int fd = open(cubin->path,
+					 O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct kl_buf buf = KL_BUF_INIT;
 	int err;
 
 	if (fd < 0)
-		return kl_error_errno("cannot open '%s'", c->path);
-	err = kl_buf_read_fd(&b, fd, KL_CUBIN_MAX_BYTES);
+		return kl_error_errno("cannot open '%s'", cubin->path);
+	err = kl_buf_read_fd(&buf, fd, KL_CUBIN_MAX_BYTES);
 	if (err < 0) {
-		kl_buf_release(&b);
+		kl_buf_release(&buf);
 		return err == KL_EINVALID ? bad_cubin("it is larger than 64 MiB") : err;
 	}
-	c->len = b.len;
-	c->bytes = (unsigned char *)kl_buf_detach(&b);
+	cubin->len = buf.len;
+	cubin->bytes = (unsigned char *)kl_buf_detach(&buf);
 	return 0;
 }
 
-static int copy_name(char **out, Elf *e, size_t strtab, size_t at)
+static int copy_name(char **out, Elf *elf, size_t strtab, size_t at)
 {
-	const char *s = elf_strptr(e, strtab, at);
+	const char *text = elf_strptr(elf, strtab, at);
 
-	if (!s)
+	if (!text)
 		return bad_cubin("a name that cannot be read");
-	if (strlen(s) > 4000)
+	if (strlen(text) > 4000)
 		return bad_cubin("a name of more than 4000 bytes");
-	for (const char *p = s; *p; p++)
-		if (!isalnum((unsigned char)*p) && !strchr("_.$-@", *p))
+	for (const char *pos = text; *pos; pos++)
+		if (!isalnum((unsigned char)*pos) && !strchr("_.$-@", *pos))
 			return bad_cubin("a name that is not plain");
-	*out = kl_strdup(s);
+	*out = kl_strdup(text);
 	return 0;
 }
 
-static int read_section(struct kl_cubin *c, Elf *e, size_t strtab, Elf_Scn *scn)
+static int read_section(struct kl_cubin *cubin, Elf *elf, size_t strtab, Elf_Scn *scn)
 {
-	struct kl_cubin_section *s = &c->sec[c->nsec];
-	GElf_Shdr h;
+	struct kl_cubin_section *section = &cubin->sec[cubin->nsec];
+	GElf_Shdr shdr;
 	int err;
 
-	if (!gelf_getshdr(scn, &h))
+	if (!gelf_getshdr(scn, &shdr))
 		return bad_cubin(elf_errmsg(-1));
-	*s = (struct kl_cubin_section){ .type = h.sh_type, .flags = h.sh_flags, .size = h.sh_size };
-	err = copy_name(&s->name, e, strtab, h.sh_name);
+	*section = (struct kl_cubin_section){ .type = shdr.sh_type,
+					      .flags = shdr.sh_flags,
+					      .size = shdr.sh_size };
+	err = copy_name(&section->name, elf, strtab, shdr.sh_name);
 	if (err < 0)
 		return err;
-	c->nsec++;
-	if (h.sh_type == SHT_NOBITS || h.sh_type == SHT_NULL)
+	cubin->nsec++;
+	if (shdr.sh_type == SHT_NOBITS || shdr.sh_type == SHT_NULL)
 		return 0;
-	if (h.sh_offset > c->len || h.sh_size > c->len - h.sh_offset)
+	if (shdr.sh_offset > cubin->len || shdr.sh_size > cubin->len - shdr.sh_offset)
 		return bad_cubin("a section lies outside the file");
-	s->data = c->bytes + h.sh_offset;
+	section->data = cubin->bytes + shdr.sh_offset;
 	return 0;
 }
 
-static int read_sections(struct kl_cubin *c, Elf *e)
+static int read_sections(struct kl_cubin *cubin, Elf *elf)
 {
 	size_t n, strtab;
 	int err = 0;
 
-	if (elf_getshdrnum(e, &n) < 0 || elf_getshdrstrndx(e, &strtab) < 0)
+	if (elf_getshdrnum(elf, &n) < 0 || elf_getshdrstrndx(elf, &strtab) < 0)
 		return bad_cubin(elf_errmsg(-1));
 	if (n > KL_CUBIN_MAX_ITEMS)
 		return bad_cubin("absurdly many sections");
-	c->sec = kl_calloc(n + 1, sizeof(*c->sec));
+	cubin->sec = kl_calloc(n + 1, sizeof(*cubin->sec));
 	for (size_t i = 0; !err && i < n; i++)
-		err = read_section(c, e, strtab, elf_getscn(e, i));
+		err = read_section(cubin, elf, strtab, elf_getscn(elf, i));
 	return err;
 }
 
-static int read_symbols(struct kl_cubin *c, Elf *e, size_t index)
+static int read_symbols(struct kl_cubin *cubin, Elf *elf, size_t index)
 {
-	Elf_Data *d = elf_getdata(elf_getscn(e, index), NULL);
-	size_t n = d ? d->d_size / sizeof(Elf64_Sym) : 0;
-	GElf_Shdr h;
+	Elf_Data *data = elf_getdata(elf_getscn(elf, index), NULL);
+	size_t n = data ? data->d_size / sizeof(Elf64_Sym) : 0;
+	GElf_Shdr shdr;
 	int err = 0;
 
-	if (!d || !gelf_getshdr(elf_getscn(e, index), &h) || c->sym)
+	if (!data || !gelf_getshdr(elf_getscn(elf, index), &shdr) || cubin->sym)
 		return bad_cubin("it has no symbols, or two tables of them");
 	if (n > KL_CUBIN_MAX_ITEMS)
 		return bad_cubin("absurdly many symbols");
-	c->sym = kl_calloc(n + 1, sizeof(*c->sym));
+	cubin->sym = kl_calloc(n + 1, sizeof(*cubin->sym));
 	for (size_t i = 0; !err && i < n; i++) {
-		struct kl_cubin_symbol *s = &c->sym[c->nsym];
-		GElf_Sym g;
+		struct kl_cubin_symbol *symbol = &cubin->sym[cubin->nsym];
+		GElf_Sym sym;
 
-		if (!gelf_getsym(d, (int)i, &g))
+		if (!gelf_getsym(data, (int)i, &sym))
 			return bad_cubin(elf_errmsg(-1));
-		if (g.st_shndx < SHN_LORESERVE && g.st_shndx >= c->nsec)
+		if (sym.st_shndx < SHN_LORESERVE && sym.st_shndx >= cubin->nsec)
 			return bad_cubin("a symbol of no section");
-		*s = (struct kl_cubin_symbol){
-			.sec = g.st_shndx >= SHN_LORESERVE ? -1 : g.st_shndx,
-			.value = g.st_value,
-			.size = g.st_size,
-			.type = GELF_ST_TYPE(g.st_info),
-			.bind = GELF_ST_BIND(g.st_info),
-			.other = g.st_other,
+		*symbol = (struct kl_cubin_symbol){
+			.sec = sym.st_shndx >= SHN_LORESERVE ? -1 : sym.st_shndx,
+			.value = sym.st_value,
+			.size = sym.st_size,
+			.type = GELF_ST_TYPE(sym.st_info),
+			.bind = GELF_ST_BIND(sym.st_info),
+			.other = sym.st_other,
 		};
-		err = copy_name(&s->name, e, h.sh_link, g.st_name);
+		err = copy_name(&symbol->name, elf, shdr.sh_link, sym.st_name);
 		if (!err)
-			c->nsym++;
+			cubin->nsym++;
 	}
 	return err;
 }
 
-static int find_kernels(struct kl_cubin *c)
+static int find_kernels(struct kl_cubin *cubin)
 {
-	c->kernel = kl_calloc(c->nsym + 1, sizeof(*c->kernel));
-	for (size_t i = 0; i < c->nsym; i++) {
-		const struct kl_cubin_symbol *s = &c->sym[i];
+	cubin->kernel = kl_calloc(cubin->nsym + 1, sizeof(*cubin->kernel));
+	for (size_t i = 0; i < cubin->nsym; i++) {
+		const struct kl_cubin_symbol *symbol = &cubin->sym[i];
 
-		if (s->type != STT_FUNC || s->sec <= 0 || !(s->other & STO_CUDA_ENTRY))
+		if (symbol->type != STT_FUNC || symbol->sec <= 0 ||
+		    !(symbol->other & STO_CUDA_ENTRY))
 			continue;
-		if (!(c->sec[s->sec].flags & SHF_EXECINSTR) || !c->sec[s->sec].data)
+		if (!(cubin->sec[symbol->sec].flags & SHF_EXECINSTR) ||
+		    !cubin->sec[symbol->sec].data)
 			return bad_cubin("a kernel outside of any code");
-		if (kl_cubin_kernel(c, s->name))
+		if (kl_cubin_kernel(cubin, symbol->name))
 			return bad_cubin("two kernels of one name");
-		c->kernel[c->nkernel++] = (struct kl_cubin_kernel){ .name = kl_strdup(s->name),
-								    .sec = (size_t)s->sec };
+		cubin->kernel[cubin->nkernel++] = (struct kl_cubin_kernel){
+			.name = kl_strdup(symbol->name), .sec = (size_t)symbol->sec
+		};
 	}
 	return 0;
 }
 
 /* -- attributes ------------------------------------------------------------------------- */
 
-static uint32_t read_u32(const unsigned char *p)
+static uint32_t read_u32(const unsigned char *bytes)
 {
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+	return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+	       (uint32_t)bytes[3] << 24;
 }
 
-static uint32_t read_u16(const unsigned char *p)
+static uint32_t read_u16(const unsigned char *bytes)
 {
-	return p[0] | (uint32_t)p[1] << 8;
+	return bytes[0] | (uint32_t)bytes[1] << 8;
 }
 
-static int take_param(struct kl_cubin_kernel *k, const unsigned char *v, size_t n, bool v2)
+static int take_param(struct kl_cubin_kernel *kernel, const unsigned char *bytes, size_t n, bool v2)
 {
 	uint32_t ordinal, size;
 
 	if (n < 12)
 		return bad_cubin("a parameter's description is cut short");
-	ordinal = read_u16(v + 4);
+	ordinal = read_u16(bytes + 4);
 	/* size in bytes above 18 bits of flags; the second form has flags and size apart */
-	size = v2 ? read_u16(v + 10) : read_u32(v + 8) >> 18;
+	size = v2 ? read_u16(bytes + 10) : read_u32(bytes + 8) >> 18;
 	if (ordinal >= KL_PLAN_MAX_ARGS)
-		return kl_error(KL_ENO, "kernel '%s' has more than %d parameters", k->name,
+		return kl_error(KL_ENO, "kernel '%s' has more than %d parameters", kernel->name,
 				KL_PLAN_MAX_ARGS);
-	k->param[ordinal] = (struct kl_cubin_param){ .offset = read_u16(v + 6), .size = size };
-	if (k->nparam <= ordinal)
-		k->nparam = ordinal + 1;
+	kernel->param[ordinal] = (struct kl_cubin_param){ .offset = read_u16(bytes + 6),
+							  .size = size };
+	if (kernel->nparam <= ordinal)
+		kernel->nparam = ordinal + 1;
 	return 0;
 }
 
-static int of_kernel(struct kl_cubin *c, struct kl_cubin_kernel *k, int attr,
-		     const unsigned char *v, size_t n)
+static int of_kernel(struct kl_cubin *cubin, struct kl_cubin_kernel *kernel, int attr,
+		     const unsigned char *bytes, size_t n)
 {
 	switch (attr) {
 	case ATTR_KPARAM_INFO:
 	case ATTR_KPARAM_INFO_V2:
-		return take_param(k, v, n, attr == ATTR_KPARAM_INFO_V2);
+		return take_param(kernel, bytes, n, attr == ATTR_KPARAM_INFO_V2);
 	case ATTR_NUM_BARRIERS:
-		k->barriers = n ? v[0] : 0;
+		kernel->barriers = n ? bytes[0] : 0;
 		return 0;
 	case ATTR_MAX_THREADS:
 	case ATTR_REQNTID:
 	case ATTR_CTA_PER_CLUSTER:
 		if (n < 12)
 			return bad_cubin("an attribute is cut short");
-		if (read_u32(v) > MOST_THREADS || read_u32(v + 4) > MOST_THREADS ||
-		    read_u32(v + 8) > MOST_THREADS)
+		if (read_u32(bytes) > MOST_THREADS || read_u32(bytes + 4) > MOST_THREADS ||
+		    read_u32(bytes + 8) > MOST_THREADS)
 			return bad_cubin("a block or cluster of absurd size");
 		if (attr == ATTR_MAX_THREADS)
-			k->max_threads = (int64_t)read_u32(v) * read_u32(v + 4) * read_u32(v + 8);
+			kernel->max_threads = (int64_t)read_u32(bytes) * read_u32(bytes + 4) *
+					      read_u32(bytes + 8);
 		for (int i = 0; i < 3; i++) {
 			if (attr == ATTR_REQNTID)
-				k->req_threads[i] = read_u32(v + 4 * i);
+				kernel->req_threads[i] = read_u32(bytes + 4 * i);
 			else if (attr == ATTR_CTA_PER_CLUSTER)
-				k->cluster[i] = read_u32(v + 4 * i);
+				kernel->cluster[i] = read_u32(bytes + 4 * i);
 		}
 		return 0;
 	}
@@ -256,167 +265,167 @@ static int of_kernel(struct kl_cubin *c, struct kl_cubin_kernel *k, int attr,
 }
 
 /* Of the module: function's symbol, value. */
-static int of_module(struct kl_cubin *c, struct kl_cubin_kernel *none, int attr,
-		     const unsigned char *v, size_t n)
+static int of_module(struct kl_cubin *cubin, struct kl_cubin_kernel *none, int attr,
+		     const unsigned char *bytes, size_t n)
 {
-	struct kl_cubin_kernel *k = NULL;
+	struct kl_cubin_kernel *kernel = NULL;
 
 	if (attr != ATTR_REGCOUNT && attr != ATTR_FRAME_SIZE)
 		return 0;
-	if (n < 8 || read_u32(v) >= c->nsym)
+	if (n < 8 || read_u32(bytes) >= cubin->nsym)
 		return bad_cubin("an attribute of no symbol");
-	for (size_t i = 0; i < c->nkernel; i++)
-		if (!strcmp(c->kernel[i].name, c->sym[read_u32(v)].name))
-			k = &c->kernel[i];
-	if (attr == ATTR_REGCOUNT && read_u32(v + 4) > MOST_REGISTERS)
+	for (size_t i = 0; i < cubin->nkernel; i++)
+		if (!strcmp(cubin->kernel[i].name, cubin->sym[read_u32(bytes)].name))
+			kernel = &cubin->kernel[i];
+	if (attr == ATTR_REGCOUNT && read_u32(bytes + 4) > MOST_REGISTERS)
 		return bad_cubin("a kernel with absurdly many registers");
-	if (k && attr == ATTR_REGCOUNT)
-		k->registers = read_u32(v + 4);
-	else if (k)
-		k->frame = read_u32(v + 4);
+	if (kernel && attr == ATTR_REGCOUNT)
+		kernel->registers = read_u32(bytes + 4);
+	else if (kernel)
+		kernel->frame = read_u32(bytes + 4);
 	return 0;
 }
 
-static int of_compat(struct kl_cubin *c, struct kl_cubin_kernel *none, int attr,
-		     const unsigned char *v, size_t n)
+static int of_compat(struct kl_cubin *cubin, struct kl_cubin_kernel *none, int attr,
+		     const unsigned char *bytes, size_t n)
 {
 	if (attr == COMPAT_SPECIFIC)
-		c->specific = n && v[0];
+		cubin->specific = n && bytes[0];
 	return 0;
 }
 
-static int read_attributes(struct kl_cubin *c, struct kl_cubin_kernel *k,
-			   const struct kl_cubin_section *s,
+static int read_attributes(struct kl_cubin *cubin, struct kl_cubin_kernel *kernel,
+			   const struct kl_cubin_section *section,
 			   int (*take)(struct kl_cubin *, struct kl_cubin_kernel *, int,
 				       const unsigned char *, size_t))
 {
-	const unsigned char *p = s->data, *end = s->data + s->size;
+	const unsigned char *bytes = section->data, *end = section->data + section->size;
 	int err = 0;
 
-	while (!err && end - p >= 4) {
-		int format = p[0], attr = p[1];
-		size_t n = format == FORMAT_SIZED ? read_u16(p + 2) : 2;
-		const unsigned char *v = format == FORMAT_SIZED ? p + 4 : p + 2;
+	while (!err && end - bytes >= 4) {
+		int format = bytes[0], attr = bytes[1];
+		size_t n = format == FORMAT_SIZED ? read_u16(bytes + 2) : 2;
+		const unsigned char *data = format == FORMAT_SIZED ? bytes + 4 : bytes + 2;
 
-		if (format < FORMAT_NONE || format > FORMAT_SIZED || n > (size_t)(end - v))
+		if (format < FORMAT_NONE || format > FORMAT_SIZED || n > (size_t)(end - data))
 			return bad_cubin("attributes that cannot be read");
-		err = take(c, k, attr, v, n);
-		p = v + n;
+		err = take(cubin, kernel, attr, data, n);
+		bytes = data + n;
 	}
-	return !err && p != end ? bad_cubin("attributes that are cut short") : err;
+	return !err && bytes != end ? bad_cubin("attributes that are cut short") : err;
 }
 
-static int static_smem(struct kl_cubin *c, struct kl_cubin_kernel *k)
+static int static_smem(struct kl_cubin *cubin, struct kl_cubin_kernel *kernel)
 {
-	KL_AUTO(kl_freep) char *name = kl_asprintf(".nv.shared.%s", k->name);
-	const struct kl_cubin_section *s = kl_cubin_section(c, name);
+	KL_AUTO(kl_freep) char *name = kl_asprintf(".nv.shared.%s", kernel->name);
+	const struct kl_cubin_section *section = kl_cubin_section(cubin, name);
 
-	if (s && s->size > MOST_SMEM)
+	if (section && section->size > MOST_SMEM)
 		return bad_cubin("a kernel with absurdly much shared memory");
-	k->smem = s ? (int64_t)s->size : 0;
-	if (c->sm >= 80 && k->smem >= SYSTEM_SMEM)
-		k->smem -= SYSTEM_SMEM;
+	kernel->smem = section ? (int64_t)section->size : 0;
+	if (cubin->sm >= 80 && kernel->smem >= SYSTEM_SMEM)
+		kernel->smem -= SYSTEM_SMEM;
 	return 0;
 }
 
-static int read_info(struct kl_cubin *c)
+static int read_info(struct kl_cubin *cubin)
 {
-	const struct kl_cubin_section *module = kl_cubin_section(c, ".nv.info");
-	const struct kl_cubin_section *compat = kl_cubin_section(c, ".nv.compat");
+	const struct kl_cubin_section *module = kl_cubin_section(cubin, ".nv.info");
+	const struct kl_cubin_section *compat = kl_cubin_section(cubin, ".nv.compat");
 	int err = 0;
 
 	if (module && module->data)
-		err = read_attributes(c, NULL, module, of_module);
+		err = read_attributes(cubin, NULL, module, of_module);
 	if (!err && compat && compat->data)
-		err = read_attributes(c, NULL, compat, of_compat);
-	for (size_t i = 0; !err && i < c->nkernel; i++) {
-		KL_AUTO(kl_freep) char *name = kl_asprintf(".nv.info.%s", c->kernel[i].name);
-		const struct kl_cubin_section *s = kl_cubin_section(c, name);
+		err = read_attributes(cubin, NULL, compat, of_compat);
+	for (size_t i = 0; !err && i < cubin->nkernel; i++) {
+		KL_AUTO(kl_freep) char *name = kl_asprintf(".nv.info.%s", cubin->kernel[i].name);
+		const struct kl_cubin_section *section = kl_cubin_section(cubin, name);
 
-		if (!s || !s->data)
+		if (!section || !section->data)
 			return kl_error(KL_ENO,
 					"the cubin does not say what kernel '%s' wants passed",
-					c->kernel[i].name);
-		err = read_attributes(c, &c->kernel[i], s, of_kernel);
+					cubin->kernel[i].name);
+		err = read_attributes(cubin, &cubin->kernel[i], section, of_kernel);
 		if (!err)
-			err = static_smem(c, &c->kernel[i]);
+			err = static_smem(cubin, &cubin->kernel[i]);
 	}
 	return err;
 }
 
 /* The machine: since CUDA 13 (ABI 8) a byte higher than before. */
-static int read_machine(struct kl_cubin *c, const GElf_Ehdr *h)
+static int read_machine(struct kl_cubin *cubin, const GElf_Ehdr *ehdr)
 {
-	bool old = h->e_ident[EI_ABIVERSION] < 8;
+	bool old = ehdr->e_ident[EI_ABIVERSION] < 8;
 
-	if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_machine != EM_CUDA)
+	if (ehdr->e_ident[EI_CLASS] != ELFCLASS64 || ehdr->e_machine != EM_CUDA)
 		return bad_cubin("it is no 64-bit CUDA object");
-	if (h->e_type != ET_EXEC)
+	if (ehdr->e_type != ET_EXEC)
 		return bad_cubin("it is not linked");
-	c->sm = old ? (int)(h->e_flags & 0xff) : (int)(h->e_flags >> 8 & 0xff);
-	c->specific = old && h->e_flags & 0x800;
+	cubin->sm = old ? (int)(ehdr->e_flags & 0xff) : (int)(ehdr->e_flags >> 8 & 0xff);
+	cubin->specific = old && ehdr->e_flags & 0x800;
 	return 0;
 }
 
-static int read_elf(struct kl_cubin *c, Elf *e)
+static int read_elf(struct kl_cubin *cubin, Elf *elf)
 {
-	GElf_Ehdr h;
+	GElf_Ehdr ehdr;
 	int err;
 
-	if (elf_kind(e) != ELF_K_ELF || !gelf_getehdr(e, &h))
+	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &ehdr))
 		return bad_cubin("it is no ELF file");
-	err = read_machine(c, &h);
+	err = read_machine(cubin, &ehdr);
 	if (!err)
-		err = read_sections(c, e);
-	for (size_t i = 0; !err && i < c->nsec; i++)
-		if (c->sec[i].type == SHT_SYMTAB)
-			err = read_symbols(c, e, i);
-	if (!err && !c->sym)
+		err = read_sections(cubin, elf);
+	for (size_t i = 0; !err && i < cubin->nsec; i++)
+		if (cubin->sec[i].type == SHT_SYMTAB)
+			err = read_symbols(cubin, elf, i);
+	if (!err && !cubin->sym)
 		err = bad_cubin("it has no symbols");
 	if (!err)
-		err = find_kernels(c);
-	return err ? err : read_info(c);
+		err = find_kernels(cubin);
+	return err ? err : read_info(cubin);
 }
 
-static int parse_cubin(struct kl_cubin *c)
+static int parse_cubin(struct kl_cubin *cubin)
 {
 	int err;
-	Elf *e;
+	Elf *elf;
 
 	elf_version(EV_CURRENT);
-	e = elf_memory((char *)c->bytes, c->len);
-	if (!e)
+	elf = elf_memory((char *)cubin->bytes, cubin->len);
+	if (!elf)
 		return bad_cubin("it is no ELF file");
-	err = read_elf(c, e);
-	elf_end(e);
+	err = read_elf(cubin, elf);
+	elf_end(elf);
 	return err;
 }
 
 int kl_cubin_read(struct kl_cubin **out, const char *path)
 {
-	KL_AUTO(kl_cubin_freep) struct kl_cubin *c = kl_calloc(1, sizeof(*c));
+	KL_AUTO(kl_cubin_freep) struct kl_cubin *cubin = kl_calloc(1, sizeof(*cubin));
 	int err;
 
-	c->path = kl_strdup(path);
-	err = read_cubin(c);
+	cubin->path = kl_strdup(path);
+	err = read_cubin(cubin);
 	if (!err)
-		err = parse_cubin(c);
+		err = parse_cubin(cubin);
 	if (!err)
-		*out = kl_steal(&c);
+		*out = kl_steal(&cubin);
 	return err;
 }
 
 int kl_cubin_parse(struct kl_cubin **out, const void *data, size_t len)
 {
-	KL_AUTO(kl_cubin_freep) struct kl_cubin *c = kl_calloc(1, sizeof(*c));
+	KL_AUTO(kl_cubin_freep) struct kl_cubin *cubin = kl_calloc(1, sizeof(*cubin));
 	int err;
 
-	c->path = kl_strdup("");
-	c->bytes = kl_malloc(len + 1);
-	memcpy(c->bytes, data, len);
-	c->len = len;
-	err = parse_cubin(c);
+	cubin->path = kl_strdup("");
+	cubin->bytes = kl_malloc(len + 1);
+	memcpy(cubin->bytes, data, len);
+	cubin->len = len;
+	err = parse_cubin(cubin);
 	if (!err)
-		*out = kl_steal(&c);
+		*out = kl_steal(&cubin);
 	return err;
 }

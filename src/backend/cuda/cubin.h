@@ -70,11 +70,11 @@ struct kl_cubin {
 int kl_cubin_read(struct kl_cubin **out, const char *path);
 /** From a copy of these bytes. */
 int kl_cubin_parse(struct kl_cubin **out, const void *data, size_t len);
-void kl_cubin_free(struct kl_cubin *c);
+void kl_cubin_free(struct kl_cubin *cubin);
 KL_DEFINE_CLEANUP(struct kl_cubin *, kl_cubin_free)
 
 /** NULL: there is none. */
-const struct kl_cubin_kernel *kl_cubin_kernel(const struct kl_cubin *c, const char *name);
-const struct kl_cubin_section *kl_cubin_section(const struct kl_cubin *c, const char *name);
+const struct kl_cubin_kernel *kl_cubin_kernel(const struct kl_cubin *cubin, const char *name);
+const struct kl_cubin_section *kl_cubin_section(const struct kl_cubin *cubin, const char *name);
 
 #endif

@@ -24,32 +24,33 @@ struct session {
 
 static int open_session(void **state, const struct kl_backend_session *lent)
 {
-	struct session *s = kl_calloc(1, sizeof(*s));
+	struct session *session = kl_calloc(1, sizeof(*session));
 
-	s->lent = *lent;
-	kl_headers_init(&s->headers);
-	*state = s;
+	session->lent = *lent;
+	kl_headers_init(&session->headers);
+	*state = session;
 	return 0;
 }
 
 static void close_session(void *state)
 {
-	struct session *s = state;
+	struct session *session = state;
 
-	kl_nvcc_release(&s->nvcc);
-	kl_map_release(&s->headers);
-	free(s);
+	kl_nvcc_release(&session->nvcc);
+	kl_map_release(&session->headers);
+	free(session);
 }
 
 static int find_tools(void *state, const struct kl_surface *surface)
 {
-	struct session *s = state;
-	struct kl_repo *repo = s->lent.repo;
+	struct session *session = state;
+	struct kl_repo *repo = session->lent.repo;
 	int err = 0;
 
-	if (!s->nvcc.nvcc)
-		err = kl_nvcc_find(&s->nvcc, repo ? kl_repo_config(repo, "klineage.nvcc") : NULL);
-	return err ? err : kl_headers_find(&s->headers, repo, &surface->contract->headers);
+	if (!session->nvcc.nvcc)
+		err = kl_nvcc_find(&session->nvcc,
+				   repo ? kl_repo_config(repo, "klineage.nvcc") : NULL);
+	return err ? err : kl_headers_find(&session->headers, repo, &surface->contract->headers);
 }
 
 /* --- platforms ------------------------------------------------------------------------------ */
@@ -90,14 +91,14 @@ static int port_host(struct kl_surface **out, const struct kl_surface *surface,
 	return kl_error(KL_ENO, "cannot retarget: the architecture is fixed by its host code");
 }
 
-static int platform_for(struct kl_platform *out, const struct session *s,
+static int platform_for(struct kl_platform *out, const struct session *session,
 			const struct kl_surface *surface, const char *arch)
 {
 	const struct kl_strvec *headers = &surface->contract->headers;
-	const char *asked = s->lent.platform;
+	const char *asked = session->lent.platform;
 
-	kl_nvcc_platform(out, &s->nvcc, arch);
-	kl_headers_say(out->compiler, sizeof(out->compiler), &s->headers, headers);
+	kl_nvcc_platform(out, &session->nvcc, arch);
+	kl_headers_say(out->compiler, sizeof(out->compiler), &session->headers, headers);
 	if (asked && owns_platform(asked) && strcmp(asked, out->id))
 		return kl_error(KL_ECANNOT, "the kernel is for %s, and %s is asked for", out->id,
 				asked);
@@ -107,7 +108,7 @@ static int platform_for(struct kl_platform *out, const struct session *s,
 static int platform_of_plan(struct kl_platform *out, void *state, const struct kl_surface *surface)
 {
 	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
-	struct session *s = state;
+	struct session *session = state;
 	int err = find_tools(state, surface);
 
 	if (err < 0)
@@ -115,11 +116,11 @@ static int platform_of_plan(struct kl_platform *out, void *state, const struct k
 	err = kl_launch_read(&launch, surface, false);
 	if (err == KL_EINVALID) {
 		kl_error_clear(); /* compiling says it, of the candidate */
-		kl_nvcc_platform(out, &s->nvcc, "");
+		kl_nvcc_platform(out, &session->nvcc, "");
 		snprintf(out->id, sizeof(out->id), "cuda");
 		return 0;
 	}
-	return err ? err : platform_for(out, s, surface, launch->arch);
+	return err ? err : platform_for(out, session, surface, launch->arch);
 }
 
 static int platform_of_host(struct kl_platform *out, void *state, const struct kl_surface *surface)
@@ -135,7 +136,7 @@ static int compile_device(struct kl_artefact **out, const char **class_, const v
 			  const struct kl_surface *surface, const char *dir)
 {
 	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
-	const struct session *s = state;
+	const struct session *session = state;
 	int err = kl_launch_read(&launch, surface, false);
 
 	if (err == KL_EINVALID) { /* a plan is a source like any other */
@@ -143,8 +144,8 @@ static int compile_device(struct kl_artefact **out, const char **class_, const v
 		return kl_error(KL_ENO, "%s", kl_error_last());
 	}
 	if (!err)
-		err = kl_compile_cuda(out, class_, s->lent.jail, &s->nvcc, &s->headers, surface,
-				      launch, dir);
+		err = kl_compile_cuda(out, class_, session->lent.jail, &session->nvcc,
+				      &session->headers, surface, launch, dir);
 	if (!err)
 		(*out)->launch = kl_steal(&launch);
 	return err;
@@ -153,33 +154,35 @@ static int compile_device(struct kl_artefact **out, const char **class_, const v
 static int compile_host(struct kl_artefact **out, const char **class_, const void *state,
 			const struct kl_surface *surface, const char *dir)
 {
-	const struct session *s = state;
+	const struct session *session = state;
 
-	return kl_compile_host(out, class_, s->lent.jail, &s->nvcc, &s->headers, surface, dir);
+	return kl_compile_host(out, class_, session->lent.jail, &session->nvcc, &session->headers,
+			       surface, dir);
 }
 
 static int compile_oracle(const void *state, const struct kl_surface *surface,
 			  const struct kl_launch *launch, enum kl_oracle which, const char *dir)
 {
-	const struct session *s = state;
+	const struct session *session = state;
 
-	return kl_compile_cuda_oracle(s->lent.jail, &s->nvcc, surface, launch, which, dir);
+	return kl_compile_cuda_oracle(session->lent.jail, &session->nvcc, surface, launch, which,
+				      dir);
 }
 
 static int add_recipe(struct kl_digest *key, const void *state)
 {
-	const struct session *s = state;
+	const struct session *session = state;
 
-	kl_compile_cuda_recipe(key, &s->nvcc);
+	kl_compile_cuda_recipe(key, &session->nvcc);
 	return kl_tool_digest_runtime(key, "kl_oracle.cuh");
 }
 
 static int compile_baseline(struct kl_artefact **out, const void *state,
 			    const struct kl_surface *surface, const char *march, const char *dir)
 {
-	const struct session *s = state;
+	const struct session *session = state;
 
-	return kl_baseline_cuda(out, s->lent.jail, &s->nvcc, surface, march, dir);
+	return kl_baseline_cuda(out, session->lent.jail, &session->nvcc, surface, march, dir);
 }
 
 /* --- judging -------------------------------------------------------------------------------- */
@@ -192,11 +195,11 @@ static json_t *plan_of(const struct kl_launch *launch)
 /* What is launched, and the names that plans use. */
 static void describe_plans(json_t *job, const struct kl_backend_job *of)
 {
-	const struct kl_contract *c = of->contract;
+	const struct kl_contract *contract = of->contract;
 	json_t *dims = json_array();
 
-	for (size_t i = 0; i < c->dims.n; i++)
-		json_array_append_new(dims, json_string(c->dim_name[i]));
+	for (size_t i = 0; i < contract->dims.n; i++)
+		json_array_append_new(dims, json_string(contract->dim_name[i]));
 	kl_json_set(job, "dims", dims);
 	kl_json_set_str(job, "arch", of->platform->march);
 	kl_json_set(job, "plan", plan_of(of->candidate->launch));

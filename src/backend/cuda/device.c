@@ -11,7 +11,7 @@
 #include "text/digest.h"
 
 /* "Model: \t\t NVIDIA H100 80GB HBM3" */
-static void add_model(struct kl_buf *b, const char *gpu)
+static void add_model(struct kl_buf *buf, const char *gpu)
 {
 	KL_AUTO(kl_freep) char *path = kl_asprintf("/proc/driver/nvidia/gpus/%s/information", gpu);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -22,26 +22,26 @@ static void add_model(struct kl_buf *b, const char *gpu)
 	model = strstr(text.ptr, "Model:");
 	if (model) {
 		model += 6 + strspn(model + 6, " \t");
-		kl_buf_addf(b, "%.*s;", (int)strcspn(model, "\n"), model);
+		kl_buf_addf(buf, "%.*s;", (int)strcspn(model, "\n"), model);
 	}
 }
 
 static void list_devices(char *out, size_t size)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec gpus = KL_STRVEC_INIT;
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT, version = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT, version = KL_BUF_INIT;
 	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
 	char hex[KL_DIGEST_HEX];
 
 	if (kl_fs_list(&gpus, "/proc/driver/nvidia/gpus") == 0)
 		for (size_t i = 0; i < gpus.n; i++)
-			add_model(&b, gpus.v[i]);
+			add_model(&buf, gpus.v[i]);
 	if (kl_fs_read(&version, "/proc/driver/nvidia/version", 1 << 16) == 0)
-		kl_buf_adds(&b, version.ptr);
+		kl_buf_adds(&buf, version.ptr);
 	kl_error_clear();
-	kl_buf_adds(&b, visible ? visible : "");
-	kl_digest_hex(hex, b.ptr, b.len);
-	snprintf(out, size, "%s", b.len ? hex : "");
+	kl_buf_adds(&buf, visible ? visible : "");
+	kl_digest_hex(hex, buf.ptr, buf.len);
+	snprintf(out, size, "%s", buf.len ? hex : "");
 }
 
 static bool is_shown(void)

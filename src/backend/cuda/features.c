@@ -185,8 +185,8 @@ static bool has_part(const char *op, const char *part)
 {
 	size_t n = strlen(part);
 
-	for (const char *s = strchr(op, '.'); s; s = strchr(s + 1, '.'))
-		if (!strncmp(s + 1, part, n) && (!s[1 + n] || s[1 + n] == '.'))
+	for (const char *text = strchr(op, '.'); text; text = strchr(text + 1, '.'))
+		if (!strncmp(text + 1, part, n) && (!text[1 + n] || text[1 + n] == '.'))
 			return true;
 	return false;
 }
@@ -241,70 +241,70 @@ static void by_rules(struct kl_strvec *out, const char *op, const struct rule *r
 		kl_strvec_push(out, "atom.global");
 }
 
-static bool starts_with(const char *s, const char *with)
+static bool starts_with(const char *text, const char *with)
 {
-	return !strncmp(s, with, strlen(with));
+	return !strncmp(text, with, strlen(with));
 }
 
-static void of_function(struct kl_strvec *out, const struct kl_ptx_fn *f, const char *verbose)
+static void of_function(struct kl_strvec *out, const struct kl_ptx_fn *fn, const char *verbose)
 {
-	struct kl_cuda_spill s = kl_cuda_spill(verbose, f->name);
+	struct kl_cuda_spill spill = kl_cuda_spill(verbose, fn->name);
 	bool local = false;
 
-	for (size_t i = 0; i < f->nop; i++) {
-		by_rules(out, f->op[i].name, ptx_rules, KL_ARRAY_SIZE(ptx_rules));
-		local |= starts_with(f->op[i].name, "ld.local") ||
-			 starts_with(f->op[i].name, "st.local");
+	for (size_t i = 0; i < fn->nop; i++) {
+		by_rules(out, fn->op[i].name, ptx_rules, KL_ARRAY_SIZE(ptx_rules));
+		local |= starts_with(fn->op[i].name, "ld.local") ||
+			 starts_with(fn->op[i].name, "st.local");
 	}
-	for (size_t i = 0; i < f->special.n; i++)
-		if (starts_with(f->special.v[i], "%cluster") ||
-		    starts_with(f->special.v[i], "%ncluster"))
+	for (size_t i = 0; i < fn->special.n; i++)
+		if (starts_with(fn->special.v[i], "%cluster") ||
+		    starts_with(fn->special.v[i], "%ncluster"))
 			kl_strvec_push(out, "cluster");
-	for (size_t i = 0; i < f->directive.n; i++)
-		if (!strcmp(f->directive.v[i], ".reqnctapercluster"))
+	for (size_t i = 0; i < fn->directive.n; i++)
+		if (!strcmp(fn->directive.v[i], ".reqnctapercluster"))
 			kl_strvec_push(out, "cluster");
-	if (!f->entry)
+	if (!fn->entry)
 		kl_strvec_push(out, "call");
-	if (s.stores || s.loads)
+	if (spill.stores || spill.loads)
 		kl_strvec_push(out, "spill");
 	/* an array on the stack, generic or not, that the assembler could not do away with */
-	if (s.frame && (local || !(s.stores || s.loads)))
+	if (spill.frame && (local || !(spill.stores || spill.loads)))
 		kl_strvec_push(out, "local");
 }
 
-static void of_plan(struct kl_strvec *out, const struct kl_cuda_wish *w)
+static void of_plan(struct kl_strvec *out, const struct kl_cuda_wish *wish)
 {
-	for (size_t i = 0; i < w->nlaunch; i++) {
-		if (w->launch[i].cluster > 1)
+	for (size_t i = 0; i < wish->nlaunch; i++) {
+		if (wish->launch[i].cluster > 1)
 			kl_strvec_push(out, "cluster");
-		if (w->launch[i].pdl)
+		if (wish->launch[i].pdl)
 			kl_strvec_push(out, "pdl");
-		if (w->launch[i].cooperative)
+		if (wish->launch[i].cooperative)
 			kl_strvec_push(out, "cooperative");
-		if (w->launch[i].prepare)
+		if (wish->launch[i].prepare)
 			kl_strvec_push(out, "prepare");
 	}
-	if (w->name.n > 1)
+	if (wish->name.n > 1)
 		kl_strvec_push(out, "kernels");
 }
 
-void kl_cuda_features(struct kl_strvec *out, const struct kl_cuda_code *c)
+void kl_cuda_features(struct kl_strvec *out, const struct kl_cuda_code *code)
 {
 	struct kl_strvec all = KL_STRVEC_INIT;
 
-	for (size_t i = 0; c->ptx && i < c->ptx->nfn; i++)
-		if (c->ptx->fn[i].reached && c->ptx->fn[i].defined)
-			of_function(&all, &c->ptx->fn[i], c->verbose);
-	for (size_t i = 0; c->ptx && i < c->ptx->nvar; i++)
-		if (c->ptx->var[i].reached && c->ptx->var[i].space != KL_PTX_SHARED)
+	for (size_t i = 0; code->ptx && i < code->ptx->nfn; i++)
+		if (code->ptx->fn[i].reached && code->ptx->fn[i].defined)
+			of_function(&all, &code->ptx->fn[i], code->verbose);
+	for (size_t i = 0; code->ptx && i < code->ptx->nvar; i++)
+		if (code->ptx->var[i].reached && code->ptx->var[i].space != KL_PTX_SHARED)
 			kl_strvec_push(&all, "table");
-	for (size_t i = 0; !c->ptx && i < c->wish->name.n; i++) {
-		const struct kl_sass_fn *f = kl_sass_function(c->sass, c->wish->name.v[i]);
+	for (size_t i = 0; !code->ptx && i < code->wish->name.n; i++) {
+		const struct kl_sass_fn *fn = kl_sass_function(code->sass, code->wish->name.v[i]);
 
-		for (size_t k = 0; f && k < f->nop; k++)
-			by_rules(&all, f->op[k].name, sass_rules, KL_ARRAY_SIZE(sass_rules));
+		for (size_t k = 0; fn && k < fn->nop; k++)
+			by_rules(&all, fn->op[k].name, sass_rules, KL_ARRAY_SIZE(sass_rules));
 	}
-	of_plan(&all, c->wish);
+	of_plan(&all, code->wish);
 	kl_strvec_uniq(&all);
 	for (size_t i = 0; i < all.n; i++)
 		kl_strvec_push(out, all.v[i]);
@@ -316,70 +316,71 @@ void kl_cuda_features(struct kl_strvec *out, const struct kl_cuda_code *c)
 struct kl_cuda_spill kl_cuda_spill(const char *verbose, const char *function)
 {
 	static const char head[] = "Function properties for ";
-	struct kl_cuda_spill s = { 0 };
+	struct kl_cuda_spill spill = { 0 };
 	size_t n = strlen(function);
 
-	for (const char *p = strstr(verbose, head); p; p = strstr(p, head)) {
+	for (const char *at = strstr(verbose, head); at; at = strstr(at, head)) {
 		long long frame, stores, loads;
 
-		p += sizeof(head) - 1;
-		if (strncmp(p, function, n) || p[n] != '\n')
+		at += sizeof(head) - 1;
+		if (strncmp(at, function, n) || at[n] != '\n')
 			continue;
-		if (sscanf(p + n,
+		if (sscanf(at + n,
 			   " %lld bytes stack frame, %lld bytes spill stores, %lld bytes spill loads",
 			   &frame, &stores, &loads) == 3)
-			s = (struct kl_cuda_spill){ frame, stores, loads };
+			spill = (struct kl_cuda_spill){ frame, stores, loads };
 		break;
 	}
-	return s;
+	return spill;
 }
 
 /* -- digest ------------------------------------------------------------------------------------ */
 
-static void add_section(struct kl_buf *b, const struct kl_cubin *c, const char *prefix,
+static void add_section(struct kl_buf *buf, const struct kl_cubin *cubin, const char *prefix,
 			const char *name)
 {
 	KL_AUTO(kl_freep) char *full = kl_asprintf("%s%s", prefix, name);
-	const struct kl_cubin_section *s = kl_cubin_section(c, full);
+	const struct kl_cubin_section *section = kl_cubin_section(cubin, full);
 
-	if (!s)
+	if (!section)
 		return;
-	kl_buf_addf(b, "%s %llu\n", prefix, (unsigned long long)s->size);
-	if (s->data)
-		kl_buf_add(b, s->data, s->size);
+	kl_buf_addf(buf, "%s %llu\n", prefix, (unsigned long long)section->size);
+	if (section->data)
+		kl_buf_add(buf, section->data, section->size);
 }
 
-static bool reads_space(const struct kl_ptx *p, enum kl_ptx_space space)
+static bool reads_space(const struct kl_ptx *ptx, enum kl_ptx_space space)
 {
-	for (size_t i = 0; p && i < p->nvar; i++)
-		if (p->var[i].reached && p->var[i].space == space)
+	for (size_t i = 0; ptx && i < ptx->nvar; i++)
+		if (ptx->var[i].reached && ptx->var[i].space == space)
 			return true;
-	return !p;
+	return !ptx;
 }
 
-void kl_cuda_digest(char out[KL_DIGEST_HEX], const struct kl_cuda_code *c)
+void kl_cuda_digest(char out[KL_DIGEST_HEX], const struct kl_cuda_code *code)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	kl_buf_addf(&b, "klineage code of cuda 1\narch %s\n", c->wish->arch);
-	for (size_t i = 0; i < c->wish->name.n; i++) {
-		const struct kl_cubin_kernel *k = kl_cubin_kernel(c->cubin, c->wish->name.v[i]);
+	kl_buf_addf(&buf, "klineage code of cuda 1\narch %s\n", code->wish->arch);
+	for (size_t i = 0; i < code->wish->name.n; i++) {
+		const struct kl_cubin_kernel *kernel = kl_cubin_kernel(code->cubin,
+								       code->wish->name.v[i]);
 
-		kl_buf_addf(&b, "kernel %zu %lld %lld %lld\n", i, (long long)k->registers,
-			    (long long)k->smem, (long long)k->frame);
-		kl_buf_addf(&b, "(%lld %lld %lld) (%lld %lld %lld)\n", (long long)k->req_threads[0],
-			    (long long)k->req_threads[1], (long long)k->req_threads[2],
-			    (long long)k->cluster[0], (long long)k->cluster[1],
-			    (long long)k->cluster[2]);
-		add_section(&b, c->cubin, ".text.", k->name);
+		kl_buf_addf(&buf, "kernel %zu %lld %lld %lld\n", i, (long long)kernel->registers,
+			    (long long)kernel->smem, (long long)kernel->frame);
+		kl_buf_addf(&buf, "(%lld %lld %lld) (%lld %lld %lld)\n",
+			    (long long)kernel->req_threads[0], (long long)kernel->req_threads[1],
+			    (long long)kernel->req_threads[2], (long long)kernel->cluster[0],
+			    (long long)kernel->cluster[1], (long long)kernel->cluster[2]);
+		add_section(&buf, code->cubin, ".text.", kernel->name);
 	}
-	for (size_t i = 0; c->ptx && i < c->ptx->nfn; i++)
-		if (c->ptx->fn[i].reached && !c->ptx->fn[i].entry)
-			add_section(&b, c->cubin, ".text.", c->ptx->fn[i].name);
-	if (reads_space(c->ptx, KL_PTX_CONST))
-		add_section(&b, c->cubin, ".nv.constant3", "");
-	if (reads_space(c->ptx, KL_PTX_GLOBAL))
-		add_section(&b, c->cubin, ".nv.global.init", "");
-	kl_buf_add(&b, c->wish->text.ptr, c->wish->text.len);
-	kl_digest_hex(out, b.ptr, b.len);
+	for (size_t i = 0; code->ptx && i < code->ptx->nfn; i++)
+		if (code->ptx->fn[i].reached && !code->ptx->fn[i].entry)
+			add_section(&buf, code->cubin, ".text.", code->ptx->fn[i].name);
+	if (reads_space(code->ptx, KL_PTX_CONST))
+		add_section(&buf, code->cubin, ".nv.constant3", "");
+	if (reads_space(code->ptx, KL_PTX_GLOBAL))
+		add_section(&buf, code->cubin, ".nv.global.init", "");
+	kl_buf_add(&buf, code->wish->text.ptr, code->wish->text.len);
+	kl_digest_hex(out, buf.ptr, buf.len);
 }

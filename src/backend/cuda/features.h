@@ -25,13 +25,13 @@ struct kl_cuda_code {
 };
 
 /** Sorted, each once. */
-void kl_cuda_features(struct kl_strvec *out, const struct kl_cuda_code *c);
+void kl_cuda_features(struct kl_strvec *out, const struct kl_cuda_code *code);
 
 /** Of the machine code, the constants it reads, and what the plan means: no names, no lines. */
-void kl_cuda_digest(char out[KL_DIGEST_HEX], const struct kl_cuda_code *c);
+void kl_cuda_digest(char out[KL_DIGEST_HEX], const struct kl_cuda_code *code);
 
 /** An array with one object for each kernel, as the event has it under "static". */
-json_t *kl_cuda_static(const struct kl_cuda_code *c);
+json_t *kl_cuda_static(const struct kl_cuda_code *code);
 
 /**
  * "N bytes spill stores" and so on of a function, from what ptxas -v said; all 0 if it is not

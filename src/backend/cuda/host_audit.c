@@ -16,34 +16,35 @@
 #define SEGMENT_BYTES 24
 #define FATBIN_OVERHEAD 4096 /* headers of the container */
 
-static bool starts_with(const char *s, const char *with)
+static bool starts_with(const char *text, const char *with)
 {
-	return !strncmp(s, with, strlen(with));
+	return !strncmp(text, with, strlen(with));
 }
 
-static bool is_family(const char *s, const char *name)
+static bool is_family(const char *text, const char *name)
 {
 	size_t n = strlen(name);
 
-	return !strncmp(s, name, n) && (!s[n] || s[n] == '.');
+	return !strncmp(text, name, n) && (!text[n] || text[n] == '.');
 }
 
-static const struct kl_osec *only_section(const struct kl_object *o, const char *name, size_t *at)
+static const struct kl_osec *only_section(const struct kl_object *object, const char *name,
+					  size_t *at)
 {
 	const struct kl_osec *found = NULL;
 
-	for (size_t i = 0; i < o->nsec; i++) {
-		if (strcmp(o->sec[i].name, name))
+	for (size_t i = 0; i < object->nsec; i++) {
+		if (strcmp(object->sec[i].name, name))
 			continue;
 		if (found)
 			return NULL;
-		found = &o->sec[i];
+		found = &object->sec[i];
 		*at = i;
 	}
 	return found;
 }
 
-static int check_section(const struct kl_osec *s)
+static int check_section(const struct kl_osec *osec)
 {
 	static const char *const usual[] = {
 		".text",       ".rodata",           ".data",      ".bss",
@@ -51,42 +52,42 @@ static int check_section(const struct kl_osec *s)
 		".init_array", ".lrodata",          ".ldata",     ".lbss",
 	};
 
-	if (!strcmp(s->name, ".note.GNU-stack") && s->flags & SHF_EXECINSTR)
+	if (!strcmp(osec->name, ".note.GNU-stack") && osec->flags & SHF_EXECINSTR)
 		return kl_error(KL_ENO, "asks for an executable stack");
-	if (starts_with(s->name, ".gnu.lto_"))
+	if (starts_with(osec->name, ".gnu.lto_"))
 		return kl_error(KL_ENO, "is no machine code but the compiler's intermediate form");
-	if (!(s->flags & SHF_ALLOC) || s->type == SHT_NOTE)
+	if (!(osec->flags & SHF_ALLOC) || osec->type == SHT_NOTE)
 		return 0;
-	if (s->flags & SHF_TLS)
-		return kl_error(KL_ENO, "has thread-local storage: section '%s'", s->name);
-	if (s->flags & SHF_WRITE && s->flags & SHF_EXECINSTR)
+	if (osec->flags & SHF_TLS)
+		return kl_error(KL_ENO, "has thread-local storage: section '%s'", osec->name);
+	if (osec->flags & SHF_WRITE && osec->flags & SHF_EXECINSTR)
 		return kl_error(KL_ENO, "has a section that is writable and executable: '%s'",
-				s->name);
-	if (s->type == SHT_INIT_ARRAY && !strcmp(s->name, ".init_array") && s->size == 8)
+				osec->name);
+	if (osec->type == SHT_INIT_ARRAY && !strcmp(osec->name, ".init_array") && osec->size == 8)
 		return 0;
-	if (s->type == SHT_INIT_ARRAY || s->type == SHT_FINI_ARRAY ||
-	    s->type == SHT_PREINIT_ARRAY || starts_with(s->name, ".init_array"))
+	if (osec->type == SHT_INIT_ARRAY || osec->type == SHT_FINI_ARRAY ||
+	    osec->type == SHT_PREINIT_ARRAY || starts_with(osec->name, ".init_array"))
 		return kl_error(KL_ENO,
 				"has code that runs at load: section '%s' (a static object with a "
 				"constructor?)",
-				s->name);
+				osec->name);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(usual); i++)
-		if (is_family(s->name, usual[i]))
+		if (is_family(osec->name, usual[i]))
 			return 0;
-	return kl_error(KL_ENO, "defines a section of its own: '%s'", s->name);
+	return kl_error(KL_ENO, "defines a section of its own: '%s'", osec->name);
 }
 
-static int check_sections(const struct kl_object *o)
+static int check_sections(const struct kl_object *object)
 {
 	uint64_t text = 0, data = 0;
 	int err = 0;
 
-	for (size_t i = 0; !err && i < o->nsec; i++) {
-		uint64_t *sum = kl_osec_is_code(&o->sec[i]) ? &text : &data;
+	for (size_t i = 0; !err && i < object->nsec; i++) {
+		uint64_t *sum = kl_osec_is_code(&object->sec[i]) ? &text : &data;
 
-		err = check_section(&o->sec[i]);
-		if (o->sec[i].flags & SHF_ALLOC &&
-		    __builtin_add_overflow(*sum, o->sec[i].size, sum))
+		err = check_section(&object->sec[i]);
+		if (object->sec[i].flags & SHF_ALLOC &&
+		    __builtin_add_overflow(*sum, object->sec[i].size, sum))
 			*sum = UINT64_MAX;
 		if (!err && (text > MAX_TEXT || data > MAX_DATA))
 			err = kl_error(KL_ENO, "has more than %s",
@@ -97,35 +98,36 @@ static int check_sections(const struct kl_object *o)
 }
 
 /* The one address in .init_array is that of nvcc's function. */
-static int check_constructor(const struct kl_object *o)
+static int check_constructor(const struct kl_object *object)
 {
 	size_t at = 0, rel;
-	const struct kl_osec *array = only_section(o, ".init_array", &at);
+	const struct kl_osec *array = only_section(object, ".init_array", &at);
 	const struct kl_osym *to;
 	uint64_t value;
 
 	if (!array)
 		return kl_error(KL_ENO, "has no kernels, or more than one constructor");
-	rel = kl_object_rel_at(o, at, 0);
-	if (rel >= o->nrel || o->rel[rel].sec != at || o->rel[rel].type != R_X86_64_64 ||
-	    (rel + 1 < o->nrel && o->rel[rel + 1].sec == at))
+	rel = kl_object_rel_at(object, at, 0);
+	if (rel >= object->nrel || object->rel[rel].sec != at ||
+	    object->rel[rel].type != R_X86_64_64 ||
+	    (rel + 1 < object->nrel && object->rel[rel + 1].sec == at))
 		return kl_error(KL_ENO, "has a constructor that is not nvcc's");
-	to = &o->sym[o->rel[rel].sym];
-	value = to->value + (uint64_t)o->rel[rel].addend;
-	for (size_t i = 0; i < o->nsym; i++)
-		if (o->sym[i].sec == to->sec && o->sym[i].value == value &&
-		    o->sym[i].type == STT_FUNC && o->sym[i].bind == STB_LOCAL &&
-		    !strcmp(o->sym[i].name, REGISTRATION))
+	to = &object->sym[object->rel[rel].sym];
+	value = to->value + (uint64_t)object->rel[rel].addend;
+	for (size_t i = 0; i < object->nsym; i++)
+		if (object->sym[i].sec == to->sec && object->sym[i].value == value &&
+		    object->sym[i].type == STT_FUNC && object->sym[i].bind == STB_LOCAL &&
+		    !strcmp(object->sym[i].name, REGISTRATION))
 			return 0;
 	return kl_error(KL_ENO, "has code that runs at load: a static object with a constructor?");
 }
 
 /* What is registered is the very code that was audited, and nothing beside it. */
-static int check_device_code(const struct kl_object *o, const struct kl_cubin *cubin)
+static int check_device_code(const struct kl_object *object, const struct kl_cubin *cubin)
 {
 	size_t at = 0;
-	const struct kl_osec *fat = only_section(o, ".nv_fatbin", &at),
-			     *segment = only_section(o, ".nvFatBinSegment", &at);
+	const struct kl_osec *fat = only_section(object, ".nv_fatbin", &at),
+			     *segment = only_section(object, ".nvFatBinSegment", &at);
 
 	if (!fat || !fat->data || !segment || segment->size != SEGMENT_BYTES)
 		return kl_error(KL_ENO, "does not hold one piece of device code");
@@ -135,46 +137,46 @@ static int check_device_code(const struct kl_object *o, const struct kl_cubin *c
 	return 0;
 }
 
-static int check_symbol(const struct kl_osym *s)
+static int check_symbol(const struct kl_osym *symbol)
 {
-	if (!s->name[0] || s->type == STT_FILE || s->type == STT_SECTION)
+	if (!symbol->name[0] || symbol->type == STT_FILE || symbol->type == STT_SECTION)
 		return 0;
-	if (s->type == STT_GNU_IFUNC)
-		return kl_error(KL_ENO, "chooses '%s' at load (IFUNC)", s->name);
-	if (s->type == STT_TLS)
-		return kl_error(KL_ENO, "has the thread-local variable '%s'", s->name);
-	if (s->sec == KL_SYM_ABS)
-		return kl_error(KL_ENO, "gives '%s' an absolute address", s->name);
-	if (s->sec == KL_SYM_UNDEF)
-		return kl_host_symbol_may_use(s->name) ?
+	if (symbol->type == STT_GNU_IFUNC)
+		return kl_error(KL_ENO, "chooses '%s' at load (IFUNC)", symbol->name);
+	if (symbol->type == STT_TLS)
+		return kl_error(KL_ENO, "has the thread-local variable '%s'", symbol->name);
+	if (symbol->sec == KL_SYM_ABS)
+		return kl_error(KL_ENO, "gives '%s' an absolute address", symbol->name);
+	if (symbol->sec == KL_SYM_UNDEF)
+		return kl_host_symbol_may_use(symbol->name) ?
 			       0 :
 			       kl_error(
 				       KL_ENO,
 				       "uses '%s', which host code may not: it launches its own kernels "
 				       "on the stream it is given",
-				       s->name);
-	if (s->bind == STB_GNU_UNIQUE)
-		return kl_error(KL_ENO, "defines '%s' as unique in the process", s->name);
-	if (s->bind != STB_LOCAL && kl_host_symbol_reserved(s->name))
+				       symbol->name);
+	if (symbol->bind == STB_GNU_UNIQUE)
+		return kl_error(KL_ENO, "defines '%s' as unique in the process", symbol->name);
+	if (symbol->bind != STB_LOCAL && kl_host_symbol_reserved(symbol->name))
 		return kl_error(KL_ENO,
 				"defines '%s', a name of the system's or the gate's: rename it",
-				s->name);
+				symbol->name);
 	return 0;
 }
 
-int kl_audit_host_object(const struct kl_object *o, const struct kl_cubin *cubin)
+int kl_audit_host_object(const struct kl_object *object, const struct kl_cubin *cubin)
 {
 	int err;
 
-	if (o->etype != ET_REL)
+	if (object->etype != ET_REL)
 		return kl_error(KL_ENO, "is no relocatable object");
-	if ((err = check_sections(o)) < 0)
+	if ((err = check_sections(object)) < 0)
 		return err;
-	for (size_t i = 0; !err && i < o->nsym; i++)
-		err = check_symbol(&o->sym[i]);
+	for (size_t i = 0; !err && i < object->nsym; i++)
+		err = check_symbol(&object->sym[i]);
 	if (!err)
-		err = check_constructor(o);
-	return err ? err : check_device_code(o, cubin);
+		err = check_constructor(object);
+	return err ? err : check_device_code(object, cubin);
 }
 
 /* _ZN3cub…: a function in the namespace cub */

@@ -16,7 +16,7 @@
  * nvcc's own by its name and by what it can call; one piece of device code, which is `cubin`,
  * uncompressed; undefined symbols on the list (host_symbols.h); no IFUNC, TLS, executable stack.
  */
-int kl_audit_host_object(const struct kl_object *o, const struct kl_cubin *cubin);
+int kl_audit_host_object(const struct kl_object *object, const struct kl_cubin *cubin);
 /** The linked object: libraries, exports, relocations. */
 int kl_audit_host_linked(const struct kl_object *so);
 /**

@@ -25,11 +25,11 @@
  * `dir`/kernel.so. As kl_compile_surface(); `artefact->kernels` names the kernels that it holds.
  * Class "compile", or "cheat".
  */
-int kl_compile_host(struct kl_artefact **out, const char **class_, const struct kl_jail *j,
-		    const struct kl_nvcc *n, const struct kl_map *headers,
-		    const struct kl_surface *s, const char *dir);
+int kl_compile_host(struct kl_artefact **out, const char **class_, const struct kl_jail *jail,
+		    const struct kl_nvcc *nvcc, const struct kl_map *headers,
+		    const struct kl_surface *surface, const char *dir);
 
 /** klineage.h of a contract. */
-void kl_compile_host_header(struct kl_buf *out, const struct kl_contract *c);
+void kl_compile_host_header(struct kl_buf *out, const struct kl_contract *contract);
 
 #endif

@@ -90,9 +90,9 @@ static bool is_listed(const char *list, const char *name)
 	return n > 2 && n < (int)sizeof(word) && strstr(list, word);
 }
 
-static bool starts_with(const char *s, const char *with)
+static bool starts_with(const char *text, const char *with)
 {
-	return !strncmp(s, with, strlen(with));
+	return !strncmp(text, with, strlen(with));
 }
 
 /* _ZSt20__throw_length_errorPKc and its like */

@@ -6,23 +6,23 @@
 
 #include "base/error.h"
 
-void kl_cuda_wish_release(struct kl_cuda_wish *w)
+void kl_cuda_wish_release(struct kl_cuda_wish *wish)
 {
-	free(w->launch);
-	kl_strvec_release(&w->name);
-	kl_buf_release(&w->text);
-	*w = (struct kl_cuda_wish){ .text = KL_BUF_INIT };
+	free(wish->launch);
+	kl_strvec_release(&wish->name);
+	kl_buf_release(&wish->text);
+	*wish = (struct kl_cuda_wish){ .text = KL_BUF_INIT };
 }
 
-static int64_t arg_size(const struct kl_plan_arg *a)
+static int64_t arg_size(const struct kl_plan_arg *arg)
 {
-	switch (a->kind) {
+	switch (arg->kind) {
 	case KL_PLAN_MAP:
 		return 128;
 	case KL_PLAN_VALUE:
-		return a->size;
+		return arg->size;
 	case KL_PLAN_BYTES:
-		return (int64_t)a->nblob;
+		return (int64_t)arg->nblob;
 	case KL_PLAN_TENSOR:
 	case KL_PLAN_SCRATCH:
 	case KL_PLAN_NULL:
@@ -32,120 +32,123 @@ static int64_t arg_size(const struct kl_plan_arg *a)
 }
 
 /* What a scratch or a map is called says nothing; what it is, and which one, does. */
-static void write_arg(struct kl_buf *t, const struct kl_plan_arg *a)
+static void write_arg(struct kl_buf *buf, const struct kl_plan_arg *arg)
 {
-	kl_buf_addf(t, " %d:%d:%lld:%d:%llx", a->kind, a->index, (long long)a->offset, a->size,
-		    (unsigned long long)a->bits);
-	for (size_t i = 0; i < a->nblob; i++)
-		kl_buf_addf(t, "%s%02x", i ? "" : "=", a->blob[i]);
-	for (size_t i = 0; i < a->nreloc; i++)
-		kl_buf_addf(t, "@%lld:%d:%d:%lld", (long long)a->reloc[i].at, a->reloc[i].kind,
-			    a->reloc[i].index, (long long)a->reloc[i].offset);
+	kl_buf_addf(buf, " %d:%d:%lld:%d:%llx", arg->kind, arg->index, (long long)arg->offset,
+		    arg->size, (unsigned long long)arg->bits);
+	for (size_t i = 0; i < arg->nblob; i++)
+		kl_buf_addf(buf, "%s%02x", i ? "" : "=", arg->blob[i]);
+	for (size_t i = 0; i < arg->nreloc; i++)
+		kl_buf_addf(buf, "@%lld:%d:%d:%lld", (long long)arg->reloc[i].at,
+			    arg->reloc[i].kind, arg->reloc[i].index,
+			    (long long)arg->reloc[i].offset);
 }
 
-static void write_map(struct kl_buf *t, const struct kl_plan_map *m)
+static void write_map(struct kl_buf *buf, const struct kl_plan_map *map)
 {
-	kl_buf_addf(t, "map %d %d:%d:%lld %d %d %d %d %d %d %u %u", m->kind, m->of_scratch, m->of,
-		    (long long)m->offset, m->dtype, m->rank, m->interleave, m->swizzle, m->l2,
-		    m->oob, m->channels, m->pixels);
-	for (int i = 0; i < m->rank; i++)
-		kl_buf_addf(t, " %llu/%llu/%u/%u", (unsigned long long)m->dim[i],
-			    i < m->rank - 1 ? (unsigned long long)m->stride[i] : 0ULL, m->box[i],
-			    m->elem[i]);
-	for (int i = 0; i < m->rank - 2; i++)
-		kl_buf_addf(t, " %d..%d", m->lower[i], m->upper[i]);
-	kl_buf_addch(t, '\n');
+	kl_buf_addf(buf, "map %d %d:%d:%lld %d %d %d %d %d %d %u %u", map->kind, map->of_scratch,
+		    map->of, (long long)map->offset, map->dtype, map->rank, map->interleave,
+		    map->swizzle, map->l2, map->oob, map->channels, map->pixels);
+	for (int i = 0; i < map->rank; i++)
+		kl_buf_addf(buf, " %llu/%llu/%u/%u", (unsigned long long)map->dim[i],
+			    i < map->rank - 1 ? (unsigned long long)map->stride[i] : 0ULL,
+			    map->box[i], map->elem[i]);
+	for (int i = 0; i < map->rank - 2; i++)
+		kl_buf_addf(buf, " %d..%d", map->lower[i], map->upper[i]);
+	kl_buf_addch(buf, '\n');
 }
 
-static size_t number_of(struct kl_cuda_wish *w, const char *kernel)
+static size_t number_of(struct kl_cuda_wish *wish, const char *kernel)
 {
 	size_t i;
 
-	for (i = 0; i < w->name.n; i++)
-		if (!strcmp(w->name.v[i], kernel))
+	for (i = 0; i < wish->name.n; i++)
+		if (!strcmp(wish->name.v[i], kernel))
 			return i;
-	kl_strvec_push(&w->name, kernel);
+	kl_strvec_push(&wish->name, kernel);
 	return i;
 }
 
-static void take_launch(struct kl_cuda_wish *w, const struct kl_plan_launch *l, size_t point,
-			bool prepare)
+static void take_launch(struct kl_cuda_wish *wish, const struct kl_plan_launch *launch,
+			size_t point, bool prepare)
 {
-	size_t number = number_of(w, l->kernel);
+	size_t number = number_of(wish, launch->kernel);
 	struct kl_cuda_launch *to;
 
-	KL_GROW(w->launch, w->nlaunch + 1, w->alloc);
-	to = &w->launch[w->nlaunch++];
+	KL_GROW(wish->launch, wish->nlaunch + 1, wish->alloc);
+	to = &wish->launch[wish->nlaunch++];
 	*to = (struct kl_cuda_launch){
-		.kernel = w->name.v[number],
-		.cooperative = l->cooperative,
-		.pdl = l->pdl,
+		.kernel = wish->name.v[number],
+		.cooperative = launch->cooperative,
+		.pdl = launch->pdl,
 		.prepare = prepare,
 		.point = point,
-		.narg = l->nargs,
-		.smem = l->smem,
-		.threads = (int64_t)l->block[0] * l->block[1] * l->block[2],
-		.blocks = (int64_t)l->grid[0] * l->grid[1] * l->grid[2],
-		.cluster = (int64_t)l->cluster[0] * l->cluster[1] * l->cluster[2],
+		.narg = launch->nargs,
+		.smem = launch->smem,
+		.threads = (int64_t)launch->block[0] * launch->block[1] * launch->block[2],
+		.blocks = (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2],
+		.cluster = (int64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2],
 	};
-	kl_buf_addf(&w->text, "%s %zu (%u %u %u) (%u %u %u) (%u %u %u) %d %d %lld",
-		    prepare ? "prepare" : "launch", number, l->grid[0], l->grid[1], l->grid[2],
-		    l->block[0], l->block[1], l->block[2], l->cluster[0], l->cluster[1],
-		    l->cluster[2], l->cooperative, l->pdl, (long long)l->smem);
-	for (size_t i = 0; i < l->nargs; i++) {
-		to->size[i] = arg_size(&l->arg[i]);
-		write_arg(&w->text, &l->arg[i]);
+	kl_buf_addf(&wish->text, "%s %zu (%u %u %u) (%u %u %u) (%u %u %u) %d %d %lld",
+		    prepare ? "prepare" : "launch", number, launch->grid[0], launch->grid[1],
+		    launch->grid[2], launch->block[0], launch->block[1], launch->block[2],
+		    launch->cluster[0], launch->cluster[1], launch->cluster[2], launch->cooperative,
+		    launch->pdl, (long long)launch->smem);
+	for (size_t i = 0; i < launch->nargs; i++) {
+		to->size[i] = arg_size(&launch->arg[i]);
+		write_arg(&wish->text, &launch->arg[i]);
 	}
-	kl_buf_addch(&w->text, '\n');
+	kl_buf_addch(&wish->text, '\n');
 }
 
-static int at_point(struct kl_cuda_wish *w, const struct kl_launch *l, const struct kl_contract *c,
-		    size_t point, const struct kl_plan_facts *facts)
+static int at_point(struct kl_cuda_wish *wish, const struct kl_launch *launch,
+		    const struct kl_contract *contract, size_t point,
+		    const struct kl_plan_facts *facts)
 {
 	KL_AUTO(kl_plan_at_freep) struct kl_plan_at *at = NULL;
-	const struct kl_dims *d = kl_contract_point(c, point, NULL);
+	const struct kl_dims *dims = kl_contract_point(contract, point, NULL);
 	int64_t bytes[KL_MAX_ARGS] = { 0 };
 	int err = 0;
 
-	for (size_t i = 0; !err && i < c->nargs; i++)
-		if (c->arg[i].naxes)
-			err = kl_contract_tensor_bytes(&bytes[i], c, i, d);
+	for (size_t i = 0; !err && i < contract->nargs; i++)
+		if (contract->arg[i].naxes)
+			err = kl_contract_tensor_bytes(&bytes[i], contract, i, dims);
 	if (!err)
-		err = kl_plan_resolve(&at, l->plan, d->v, bytes, facts);
+		err = kl_plan_resolve(&at, launch->plan, dims->v, bytes, facts);
 	if (err < 0)
 		return err;
-	kl_buf_addf(&w->text, "point %zu\n", point);
+	kl_buf_addf(&wish->text, "point %zu\n", point);
 	for (size_t i = 0; i < at->nscratch; i++)
-		kl_buf_addf(&w->text, "scratch %d %lld %lld\n", at->scratch[i].init,
+		kl_buf_addf(&wish->text, "scratch %d %lld %lld\n", at->scratch[i].init,
 			    (long long)at->scratch[i].bytes, (long long)at->scratch[i].align);
 	for (size_t i = 0; i < at->nmap; i++)
-		write_map(&w->text, &at->map[i]);
+		write_map(&wish->text, &at->map[i]);
 	for (size_t i = 0; i < at->nprepare; i++)
-		take_launch(w, &at->prepare[i], point, true);
+		take_launch(wish, &at->prepare[i], point, true);
 	for (size_t i = 0; i < at->nlaunch; i++)
-		take_launch(w, &at->launch[i], point, false);
+		take_launch(wish, &at->launch[i], point, false);
 	return 0;
 }
 
-int kl_cuda_wish_make(struct kl_cuda_wish *out, const struct kl_launch *l,
-		      const struct kl_contract *c)
+int kl_cuda_wish_make(struct kl_cuda_wish *out, const struct kl_launch *launch,
+		      const struct kl_contract *contract)
 {
-	struct kl_cuda_wish w = { .text = KL_BUF_INIT };
+	struct kl_cuda_wish wish = { .text = KL_BUF_INIT };
 	const char *name[2 * KL_PLAN_MAX_LAUNCHES];
 	struct kl_plan_facts facts;
-	size_t n = kl_plan_kernels(l->plan, name, KL_ARRAY_SIZE(name));
-	int err = kl_plan_arch_facts(&facts, l->arch);
+	size_t n = kl_plan_kernels(launch->plan, name, KL_ARRAY_SIZE(name));
+	int err = kl_plan_arch_facts(&facts, launch->arch);
 
-	snprintf(w.arch, sizeof(w.arch), "%s", l->arch);
+	snprintf(wish.arch, sizeof(wish.arch), "%s", launch->arch);
 	/* all names before any pointer to one is taken */
 	for (size_t i = 0; i < n; i++)
-		kl_strvec_push(&w.name, name[i]);
-	for (size_t i = 0; !err && i < kl_contract_npoints(c); i++)
-		err = at_point(&w, l, c, i, &facts);
+		kl_strvec_push(&wish.name, name[i]);
+	for (size_t i = 0; !err && i < kl_contract_npoints(contract); i++)
+		err = at_point(&wish, launch, contract, i, &facts);
 	if (err < 0) {
-		kl_cuda_wish_release(&w);
+		kl_cuda_wish_release(&wish);
 		return err;
 	}
-	*out = w;
+	*out = wish;
 	return 0;
 }

@@ -30,8 +30,8 @@ struct kl_cuda_wish {
 };
 
 /** The launch must have been read for this contract. */
-int kl_cuda_wish_make(struct kl_cuda_wish *out, const struct kl_launch *l,
-		      const struct kl_contract *c);
-void kl_cuda_wish_release(struct kl_cuda_wish *w);
+int kl_cuda_wish_make(struct kl_cuda_wish *out, const struct kl_launch *launch,
+		      const struct kl_contract *contract);
+void kl_cuda_wish_release(struct kl_cuda_wish *wish);
 
 #endif

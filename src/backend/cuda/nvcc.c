@@ -11,12 +11,12 @@
 #include "base/fs.h"
 #include "base/proc.h"
 
-void kl_nvcc_release(struct kl_nvcc *n)
+void kl_nvcc_release(struct kl_nvcc *nvcc)
 {
-	free(n->nvcc);
-	free(n->disasm);
-	free(n->root);
-	*n = (struct kl_nvcc){ 0 };
+	free(nvcc->nvcc);
+	free(nvcc->disasm);
+	free(nvcc->root);
+	*nvcc = (struct kl_nvcc){ 0 };
 }
 
 static char *program_path(const char *dir, const char *name)
@@ -76,48 +76,49 @@ static int find_nvcc(char **out, const char *setting)
 }
 
 /* "Cuda compilation tools, release 13.0, V13.0.88" */
-static int ask_version(struct kl_nvcc *n)
+static int ask_version(struct kl_nvcc *nvcc)
 {
-	const char *argv[] = { n->nvcc, "--version", NULL };
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	int err = kl_proc_output(&b, argv);
-	const char *v;
+	const char *argv[] = { nvcc->nvcc, "--version", NULL };
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	int err = kl_proc_output(&buf, argv);
+	const char *value;
 
 	if (err == KL_EINTR)
 		return err;
-	v = err < 0 ? NULL : strstr(b.ptr, ", V");
-	if (!v || !isdigit((unsigned char)v[3]))
+	value = err < 0 ? NULL : strstr(buf.ptr, ", V");
+	if (!value || !isdigit((unsigned char)value[3]))
 		return kl_error(KL_ECANNOT, "'%s --version' does not say which nvcc it is",
-				n->nvcc);
-	snprintf(n->version, sizeof(n->version), "nvcc %.*s", (int)strspn(v + 3, "0123456789."),
-		 v + 3);
+				nvcc->nvcc);
+	snprintf(nvcc->version, sizeof(nvcc->version), "nvcc %.*s",
+		 (int)strspn(value + 3, "0123456789."), value + 3);
 	return 0;
 }
 
 int kl_nvcc_find(struct kl_nvcc *out, const char *setting)
 {
-	KL_AUTO(kl_nvcc_release) struct kl_nvcc n = { 0 };
+	KL_AUTO(kl_nvcc_release) struct kl_nvcc nvcc = { 0 };
 	KL_AUTO(kl_freep) char *bin = NULL, *disasm = NULL, *ptxas = NULL;
-	int err = find_nvcc(&n.nvcc, setting);
+	int err = find_nvcc(&nvcc.nvcc, setting);
 
 	if (err < 0)
 		return err;
-	bin = kl_strndup(n.nvcc, (size_t)(strrchr(n.nvcc, '/') - n.nvcc));
-	n.root = kl_asprintf("%.*s", (int)(strrchr(bin, '/') - bin), bin);
+	bin = kl_strndup(nvcc.nvcc, (size_t)(strrchr(nvcc.nvcc, '/') - nvcc.nvcc));
+	nvcc.root = kl_asprintf("%.*s", (int)(strrchr(bin, '/') - bin), bin);
 	ptxas = program_path(bin, "ptxas");
-	if (!ptxas || !*n.root)
-		return kl_error(KL_ECANNOT, "there is no ptxas beside '%s'", n.nvcc);
+	if (!ptxas || !*nvcc.root)
+		return kl_error(KL_ECANNOT, "there is no ptxas beside '%s'", nvcc.nvcc);
 	/* nvdisasm may come from elsewhere: it only reads */
 	disasm = program_path(bin, "nvdisasm");
 	if (!disasm)
 		disasm = on_path("nvdisasm");
-	n.disasm = disasm ? realpath(disasm, NULL) : NULL;
-	err = ask_version(&n);
+	nvcc.disasm = disasm ? realpath(disasm, NULL) : NULL;
+	err = ask_version(&nvcc);
 	if (err < 0)
 		return err;
-	*out = n;
-	out->readable[0] = strncmp(n.root, "/usr/", 5) && strcmp(n.root, "/usr") ? out->root : NULL;
-	n = (struct kl_nvcc){ 0 };
+	*out = nvcc;
+	out->readable[0] = strncmp(nvcc.root, "/usr/", 5) && strcmp(nvcc.root, "/usr") ? out->root :
+											 NULL;
+	nvcc = (struct kl_nvcc){ 0 };
 	return 0;
 }
 
@@ -130,7 +131,7 @@ void kl_nvcc_env(struct kl_strvec *env, const char *tmp)
 	kl_strvec_pushf(env, "TMPDIR=%s", tmp);
 }
 
-void kl_nvcc_platform(struct kl_platform *out, const struct kl_nvcc *n, const char *arch)
+void kl_nvcc_platform(struct kl_platform *out, const struct kl_nvcc *nvcc, const char *arch)
 {
 	size_t len = strlen(arch);
 
@@ -142,5 +143,5 @@ void kl_nvcc_platform(struct kl_platform *out, const struct kl_nvcc *n, const ch
 	while (len && isalpha((unsigned char)arch[len - 1]))
 		len--;
 	snprintf(out->id, sizeof(out->id), "cuda/%.*s", (int)len, arch);
-	snprintf(out->compiler, sizeof(out->compiler), "%s", n->version);
+	snprintf(out->compiler, sizeof(out->compiler), "%s", nvcc->version);
 }

@@ -23,7 +23,7 @@ struct kl_nvcc {
 
 /** `setting`: path of nvcc or of the toolkit, or NULL. KL_ECANNOT says what to install. */
 int kl_nvcc_find(struct kl_nvcc *out, const char *setting);
-void kl_nvcc_release(struct kl_nvcc *n);
+void kl_nvcc_release(struct kl_nvcc *nvcc);
 
 /**
  * The environment that it runs in: nothing of the caller's is there (NVCC_APPEND_FLAGS and its
@@ -35,6 +35,6 @@ void kl_nvcc_env(struct kl_strvec *env, const char *tmp);
  * Platform of an architecture: "sm_90a" is "cuda/sm_90". The device's name is left empty: only a
  * worker knows it.
  */
-void kl_nvcc_platform(struct kl_platform *out, const struct kl_nvcc *n, const char *arch);
+void kl_nvcc_platform(struct kl_platform *out, const struct kl_nvcc *nvcc, const char *arch);
 
 #endif

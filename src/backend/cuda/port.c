@@ -19,28 +19,28 @@ static char *arch_of(const char *platform)
 }
 
 /* Copy of a launch plan with `compile.arch` replaced; *done is false if it has none. */
-static int change_arch(struct kl_buf *out, bool *done, const struct kl_file *f, const char *arch)
+static int change_arch(struct kl_buf *out, bool *done, const struct kl_file *file, const char *arch)
 {
-	KL_AUTO(kl_yaml_freep) struct kl_yaml *y = NULL;
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *node = NULL;
 	const struct kl_yaml *compile;
-	int err = kl_yaml_parse(&y, f->path, f->data, f->len);
+	int err = kl_yaml_parse(&node, file->path, file->data, file->len);
 
 	*done = false;
 	if (err < 0)
 		return err;
-	compile = y->kind == KL_YAML_MAP ? kl_yaml_get(y, "compile") : NULL;
+	compile = node->kind == KL_YAML_MAP ? kl_yaml_get(node, "compile") : NULL;
 	for (size_t i = 0; compile && compile->kind == KL_YAML_MAP && i < compile->n; i++) {
-		struct kl_yaml *v = compile->item[i];
+		struct kl_yaml *value = compile->item[i];
 
-		if (strcmp(compile->key[i], "arch") || v->kind != KL_YAML_SCALAR)
+		if (strcmp(compile->key[i], "arch") || value->kind != KL_YAML_SCALAR)
 			continue;
-		free(v->text);
-		v->text = kl_strdup(arch);
-		v->len = strlen(arch);
+		free(value->text);
+		value->text = kl_strdup(arch);
+		value->len = strlen(arch);
 		*done = true;
 	}
 	if (*done)
-		kl_yaml_emit(out, y);
+		kl_yaml_emit(out, node);
 	return 0;
 }
 
@@ -52,39 +52,41 @@ static const struct kl_file *find_file(const struct kl_file *file, size_t n, con
 	return NULL;
 }
 
-static int port_plan(struct kl_surface **out, const struct kl_surface *s, const char *arch)
+static int port_plan(struct kl_surface **out, const struct kl_surface *surface, const char *arch)
 {
-	const struct kl_file *f = find_file(s->file, s->nfile, s->contract->launch);
+	const struct kl_file *file = find_file(surface->file, surface->nfile,
+					       surface->contract->launch);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_file edit;
 	bool done;
 	int err;
 
-	if ((err = change_arch(&text, &done, f, arch)) < 0)
+	if ((err = change_arch(&text, &done, file, arch)) < 0)
 		return err;
 	if (!done)
 		return kl_error(KL_ENO, "its launch plan names no architecture");
-	edit = (struct kl_file){ .path = f->path, .data = text.ptr, .len = text.len };
-	return kl_surface_with(out, s, &edit, 1);
+	edit = (struct kl_file){ .path = file->path, .data = text.ptr, .len = text.len };
+	return kl_surface_with(out, surface, &edit, 1);
 }
 
 /* A plan of the oracle that names none has the kernel's. */
-static int port_oracle(struct kl_surface **out, struct kl_surface *s, const char *arch)
+static int port_oracle(struct kl_surface **out, struct kl_surface *surface, const char *arch)
 {
-	const struct kl_file *f = find_file(s->oracle, s->noracle, s->contract->oracle_launch);
+	const struct kl_file *file = find_file(surface->oracle, surface->noracle,
+					       surface->contract->oracle_launch);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	struct kl_file edit;
 	bool done = false;
-	int err = f ? change_arch(&text, &done, f, arch) : 0;
+	int err = file ? change_arch(&text, &done, file, arch) : 0;
 
 	if (err < 0)
 		return err;
 	edit = (struct kl_file){ .data = text.ptr, .len = text.len };
 	if (done) {
-		edit.path = f->path;
-		edit.mode = f->mode;
+		edit.path = file->path;
+		edit.mode = file->mode;
 	}
-	return kl_surface_with_oracle(out, s, &edit, done);
+	return kl_surface_with_oracle(out, surface, &edit, done);
 }
 
 int kl_cuda_port(struct kl_surface **out, const struct kl_surface *surface, const char *platform)

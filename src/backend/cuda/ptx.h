@@ -64,14 +64,14 @@ struct kl_ptx {
 };
 
 int kl_ptx_parse(struct kl_ptx *out, const char *text, size_t len);
-void kl_ptx_release(struct kl_ptx *p);
+void kl_ptx_release(struct kl_ptx *ptx);
 
 /** Mark what the named kernels reach; KL_ENO: one is not there, or is no kernel. */
-int kl_ptx_reach(struct kl_ptx *p, const char *const *kernel, size_t n);
+int kl_ptx_reach(struct kl_ptx *ptx, const char *const *kernel, size_t n);
 
 /** NULL: there is none. */
-const struct kl_ptx_fn *kl_ptx_function(const struct kl_ptx *p, const char *name);
-const struct kl_ptx_var *kl_ptx_variable(const struct kl_ptx *p, const char *name);
+const struct kl_ptx_fn *kl_ptx_function(const struct kl_ptx *ptx, const char *name);
+const struct kl_ptx_var *kl_ptx_variable(const struct kl_ptx *ptx, const char *name);
 
 /**
  * "a.cu:12" of line `line` of a text with line information (-lineinfo), or NULL; the caller frees.

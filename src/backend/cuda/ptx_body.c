@@ -7,11 +7,11 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-static void add_once(struct kl_strvec *v, struct kl_map *seen, const char *name)
+static void add_once(struct kl_strvec *list, struct kl_map *seen, const char *name)
 {
 	if (!kl_map_get(seen, name)) {
 		kl_map_put(seen, name, seen);
-		kl_strvec_push(v, name);
+		kl_strvec_push(list, name);
 	}
 }
 
@@ -19,25 +19,25 @@ struct body { /* of the function being read */
 	struct kl_map op, special, ref, stored;
 };
 
-static void body_release(struct body *b)
+static void body_release(struct body *body)
 {
-	kl_map_release(&b->op);
-	kl_map_release(&b->special);
-	kl_map_release(&b->ref);
-	kl_map_release(&b->stored);
+	kl_map_release(&body->op);
+	kl_map_release(&body->special);
+	kl_map_release(&body->ref);
+	kl_map_release(&body->stored);
 }
 
-static void count_op(struct kl_ptx_fn *f, struct body *b, const char *name)
+static void count_op(struct kl_ptx_fn *fn, struct body *body, const char *name)
 {
-	uintptr_t i = (uintptr_t)kl_map_get(&b->op, name);
+	uintptr_t value = (uintptr_t)kl_map_get(&body->op, name);
 
-	if (!i) {
-		KL_GROW(f->op, f->nop + 1, f->alloc);
-		f->op[f->nop] = (struct kl_ptx_op){ .name = kl_strdup(name) };
-		i = ++f->nop;
-		kl_map_put(&b->op, name, (void *)i);
+	if (!value) {
+		KL_GROW(fn->op, fn->nop + 1, fn->alloc);
+		fn->op[fn->nop] = (struct kl_ptx_op){ .name = kl_strdup(name) };
+		value = ++fn->nop;
+		kl_map_put(&body->op, name, (void *)value);
 	}
-	f->op[i - 1].n++;
+	fn->op[value - 1].n++;
 }
 
 /*
@@ -71,35 +71,36 @@ static bool is_register(const char *name)
 	return false;
 }
 
-static void take_name(struct kl_ptx_reader *r, struct kl_ptx_fn *f, struct body *b, const char *op,
-		      int brackets)
+static void take_name(struct kl_ptx_reader *reader, struct kl_ptx_fn *fn, struct body *body,
+		      const char *op, int brackets)
 {
-	KL_AUTO(kl_freep) char *name = kl_strndup(r->t.s, r->t.n);
+	KL_AUTO(kl_freep) char *name = kl_strndup(reader->t.s, reader->t.n);
 
 	if (name[0] == '%') {
 		if (!is_register(name))
-			add_once(&f->special, &b->special, name);
+			add_once(&fn->special, &body->special, name);
 	} else if (name[0] != '.') {
-		add_once(&f->ref, &b->ref, name);
+		add_once(&fn->ref, &body->ref, name);
 		if (brackets && op && writes_memory(op))
-			add_once(&f->stored, &b->stored, name);
+			add_once(&fn->stored, &body->stored, name);
 	}
 }
 
 /* The opcode and the modifiers that belong to it, wherever comments and blanks stand. */
-static int read_op(struct kl_ptx_reader *r, struct kl_buf *op)
+static int read_op(struct kl_ptx_reader *reader, struct kl_buf *op)
 {
 	int err = 0;
 
 	kl_buf_clear(op);
 	do {
-		kl_buf_add(op, r->t.s, r->t.n);
-		err = kl_ptx_next(r);
-	} while (!err && r->t.kind == KL_PTX_NAME && r->t.s[0] == '.');
+		kl_buf_add(op, reader->t.s, reader->t.n);
+		err = kl_ptx_next(reader);
+	} while (!err && reader->t.kind == KL_PTX_NAME && reader->t.s[0] == '.');
 	return err;
 }
 
-static int read_rest(struct kl_ptx_reader *r, struct kl_ptx_fn *f, struct body *b, const char *op)
+static int read_rest(struct kl_ptx_reader *reader, struct kl_ptx_fn *fn, struct body *body,
+		     const char *op)
 {
 	int brackets = 0, err = 0;
 
@@ -107,75 +108,76 @@ static int read_rest(struct kl_ptx_reader *r, struct kl_ptx_fn *f, struct body *
 	 * a brace may be a vector operand, {%f1, %f2}: so it does not end a statement with an
 	 * opcode
 	 */
-	while (!err && r->t.kind != KL_PTX_END && !kl_ptx_is(r, ";")) {
-		if (r->t.kind == KL_PTX_NAME)
-			take_name(r, f, b, op, brackets);
-		brackets += kl_ptx_is(r, "[") ? 1 : kl_ptx_is(r, "]") ? -1 : 0;
-		err = kl_ptx_next(r);
+	while (!err && reader->t.kind != KL_PTX_END && !kl_ptx_is(reader, ";")) {
+		if (reader->t.kind == KL_PTX_NAME)
+			take_name(reader, fn, body, op, brackets);
+		brackets += kl_ptx_is(reader, "[") ? 1 : kl_ptx_is(reader, "]") ? -1 : 0;
+		err = kl_ptx_next(reader);
 	}
-	if (!err && r->t.kind == KL_PTX_END)
-		err = kl_ptx_bad(r, "an instruction without an end");
-	return err ? err : kl_ptx_next(r);
+	if (!err && reader->t.kind == KL_PTX_END)
+		err = kl_ptx_bad(reader, "an instruction without an end");
+	return err ? err : kl_ptx_next(reader);
 }
 
 /* .loc 1 2 3, function_name $L, inlined_at 1 2 3: ends where nothing belongs to it any more */
-int kl_ptx_read_loc(struct kl_ptx_reader *r)
+int kl_ptx_read_loc(struct kl_ptx_reader *reader)
 {
-	int err = kl_ptx_next(r);
+	int err = kl_ptx_next(reader);
 
 	while (!err &&
-	       (r->t.kind == KL_PTX_NUMBER || kl_ptx_is(r, ",") || kl_ptx_is(r, "function_name") ||
-		kl_ptx_is(r, "inlined_at") || kl_ptx_is(r, "+") ||
-		(r->t.kind == KL_PTX_NAME && !strncmp(r->t.s, "$L__info_string", 15))))
-		err = kl_ptx_next(r);
+	       (reader->t.kind == KL_PTX_NUMBER || kl_ptx_is(reader, ",") ||
+		kl_ptx_is(reader, "function_name") || kl_ptx_is(reader, "inlined_at") ||
+		kl_ptx_is(reader, "+") ||
+		(reader->t.kind == KL_PTX_NAME && !strncmp(reader->t.s, "$L__info_string", 15))))
+		err = kl_ptx_next(reader);
 	return err;
 }
 
 /* After a label or at a brace: one statement. `op` is working storage. */
-static int read_statement(struct kl_ptx_reader *r, struct kl_ptx_fn *f, struct body *b,
+static int read_statement(struct kl_ptx_reader *reader, struct kl_ptx_fn *fn, struct body *body,
 			  struct kl_buf *op)
 {
 	int err = 0;
 
-	if (kl_ptx_is(r, "@")) { /* @p, @!p */
-		err = kl_ptx_next(r);
-		if (!err && kl_ptx_is(r, "!"))
-			err = kl_ptx_next(r);
-		if (!err && r->t.kind == KL_PTX_NAME) {
-			take_name(r, f, b, NULL, 0);
-			err = kl_ptx_next(r);
+	if (kl_ptx_is(reader, "@")) { /* @p, @!p */
+		err = kl_ptx_next(reader);
+		if (!err && kl_ptx_is(reader, "!"))
+			err = kl_ptx_next(reader);
+		if (!err && reader->t.kind == KL_PTX_NAME) {
+			take_name(reader, fn, body, NULL, 0);
+			err = kl_ptx_next(reader);
 		}
 	}
-	if (err || kl_ptx_is(r, ";"))
-		return err ? err : kl_ptx_next(r);
-	if (r->t.kind != KL_PTX_NAME)
-		return kl_ptx_bad(r, "a statement that begins with no word");
-	if (kl_ptx_is(r, ".loc"))
-		return kl_ptx_read_loc(r);
-	if (kl_ptx_is(r, ".global") || kl_ptx_is(r, ".const"))
-		f->hidden_state = true;
-	if (r->t.s[0] == '.')
-		return read_rest(r, f, b, NULL);
-	err = read_op(r, op);
-	if (err || kl_ptx_is(r, ":")) /* a label */
-		return err ? err : kl_ptx_next(r);
-	count_op(f, b, op->ptr);
-	return read_rest(r, f, b, op->ptr);
+	if (err || kl_ptx_is(reader, ";"))
+		return err ? err : kl_ptx_next(reader);
+	if (reader->t.kind != KL_PTX_NAME)
+		return kl_ptx_bad(reader, "a statement that begins with no word");
+	if (kl_ptx_is(reader, ".loc"))
+		return kl_ptx_read_loc(reader);
+	if (kl_ptx_is(reader, ".global") || kl_ptx_is(reader, ".const"))
+		fn->hidden_state = true;
+	if (reader->t.s[0] == '.')
+		return read_rest(reader, fn, body, NULL);
+	err = read_op(reader, op);
+	if (err || kl_ptx_is(reader, ":")) /* a label */
+		return err ? err : kl_ptx_next(reader);
+	count_op(fn, body, op->ptr);
+	return read_rest(reader, fn, body, op->ptr);
 }
 
-int kl_ptx_read_body(struct kl_ptx_reader *r, struct kl_ptx_fn *f)
+int kl_ptx_read_body(struct kl_ptx_reader *reader, struct kl_ptx_fn *fn)
 {
-	KL_AUTO(body_release) struct body b = { .op = KL_MAP_INIT };
+	KL_AUTO(body_release) struct body body = { .op = KL_MAP_INIT };
 	KL_AUTO(kl_buf_release) struct kl_buf op = KL_BUF_INIT;
 	int depth = 0, err = 0;
 
 	do {
-		if (kl_ptx_is(r, "{") || kl_ptx_is(r, "}")) {
-			depth += kl_ptx_is(r, "{") ? 1 : -1;
-			err = kl_ptx_next(r);
+		if (kl_ptx_is(reader, "{") || kl_ptx_is(reader, "}")) {
+			depth += kl_ptx_is(reader, "{") ? 1 : -1;
+			err = kl_ptx_next(reader);
 		} else {
-			err = read_statement(r, f, &b, &op);
+			err = read_statement(reader, fn, &body, &op);
 		}
-	} while (!err && depth && r->t.kind != KL_PTX_END);
-	return !err && depth ? kl_ptx_bad(r, "a function without an end") : err;
+	} while (!err && depth && reader->t.kind != KL_PTX_END);
+	return !err && depth ? kl_ptx_bad(reader, "a function without an end") : err;
 }

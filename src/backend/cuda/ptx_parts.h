@@ -29,19 +29,19 @@ struct kl_ptx_reader {
 };
 
 /** KL_ENO, with `what` and the line. */
-int kl_ptx_bad(const struct kl_ptx_reader *r, const char *what);
+int kl_ptx_bad(const struct kl_ptx_reader *reader, const char *what);
 /** The next token. */
-int kl_ptx_next(struct kl_ptx_reader *r);
+int kl_ptx_next(struct kl_ptx_reader *reader);
 
 /** Is the present token this one? */
-static inline bool kl_ptx_is(const struct kl_ptx_reader *r, const char *s)
+static inline bool kl_ptx_is(const struct kl_ptx_reader *reader, const char *text)
 {
-	return r->t.n == strlen(s) && !strncmp(r->t.s, s, r->t.n);
+	return reader->t.n == strlen(text) && !strncmp(reader->t.s, text, reader->t.n);
 }
 
-/** At "{": all that stands in the function, into `f`. */
-int kl_ptx_read_body(struct kl_ptx_reader *r, struct kl_ptx_fn *f);
+/** At "{": all that stands in the function, into `fn`. */
+int kl_ptx_read_body(struct kl_ptx_reader *reader, struct kl_ptx_fn *fn);
 /** At ".loc": it ends where nothing belongs to it any more. */
-int kl_ptx_read_loc(struct kl_ptx_reader *r);
+int kl_ptx_read_loc(struct kl_ptx_reader *reader);
 
 #endif

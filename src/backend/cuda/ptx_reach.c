@@ -13,19 +13,19 @@
 
 /* -- reach ------------------------------------------------------------------------------ */
 
-const struct kl_ptx_fn *kl_ptx_function(const struct kl_ptx *p, const char *name)
+const struct kl_ptx_fn *kl_ptx_function(const struct kl_ptx *ptx, const char *name)
 {
-	for (size_t i = 0; i < p->nfn; i++)
-		if (!strcmp(p->fn[i].name, name))
-			return &p->fn[i];
+	for (size_t i = 0; i < ptx->nfn; i++)
+		if (!strcmp(ptx->fn[i].name, name))
+			return &ptx->fn[i];
 	return NULL;
 }
 
-const struct kl_ptx_var *kl_ptx_variable(const struct kl_ptx *p, const char *name)
+const struct kl_ptx_var *kl_ptx_variable(const struct kl_ptx *ptx, const char *name)
 {
-	for (size_t i = 0; i < p->nvar; i++)
-		if (!strcmp(p->var[i].name, name))
-			return &p->var[i];
+	for (size_t i = 0; i < ptx->nvar; i++)
+		if (!strcmp(ptx->var[i].name, name))
+			return &ptx->var[i];
 	return NULL;
 }
 
@@ -35,62 +35,63 @@ struct walk {
 	size_t *todo, ntodo, alloc;
 };
 
-static void visit_function(struct walk *w, const char *name)
+static void visit_function(struct walk *walk, const char *name)
 {
-	size_t i = (size_t)(uintptr_t)kl_map_get(&w->index, name);
+	size_t i = (size_t)(uintptr_t)kl_map_get(&walk->index, name);
 	bool *reached;
 
 	if (!i)
 		return; /* a label, a parameter, a variable of the function */
-	reached = i <= w->p->nfn ? &w->p->fn[i - 1].reached : &w->p->var[i - 1 - w->p->nfn].reached;
+	reached = i <= walk->p->nfn ? &walk->p->fn[i - 1].reached :
+				      &walk->p->var[i - 1 - walk->p->nfn].reached;
 	if (*reached)
 		return;
 	*reached = true;
-	KL_GROW(w->todo, w->ntodo + 1, w->alloc);
-	w->todo[w->ntodo++] = i;
+	KL_GROW(walk->todo, walk->ntodo + 1, walk->alloc);
+	walk->todo[walk->ntodo++] = i;
 }
 
-static void follow_calls(struct walk *w, size_t i)
+static void follow_calls(struct walk *walk, size_t i)
 {
-	const struct kl_strvec *ref = i <= w->p->nfn ? &w->p->fn[i - 1].ref :
-						       &w->p->var[i - 1 - w->p->nfn].ref;
+	const struct kl_strvec *ref = i <= walk->p->nfn ? &walk->p->fn[i - 1].ref :
+							  &walk->p->var[i - 1 - walk->p->nfn].ref;
 
 	for (size_t k = 0; k < ref->n; k++)
-		visit_function(w, ref->v[k]);
+		visit_function(walk, ref->v[k]);
 }
 
-static void mark_stores(struct kl_ptx *p)
+static void mark_stores(struct kl_ptx *ptx)
 {
-	for (size_t i = 0; i < p->nfn; i++)
-		for (size_t k = 0; p->fn[i].reached && k < p->fn[i].stored.n; k++)
-			for (size_t v = 0; v < p->nvar; v++)
-				if (!strcmp(p->var[v].name, p->fn[i].stored.v[k]))
-					p->var[v].stored = true;
+	for (size_t i = 0; i < ptx->nfn; i++)
+		for (size_t k = 0; ptx->fn[i].reached && k < ptx->fn[i].stored.n; k++)
+			for (size_t value = 0; value < ptx->nvar; value++)
+				if (!strcmp(ptx->var[value].name, ptx->fn[i].stored.v[k]))
+					ptx->var[value].stored = true;
 }
 
-int kl_ptx_reach(struct kl_ptx *p, const char *const *kernel, size_t n)
+int kl_ptx_reach(struct kl_ptx *ptx, const char *const *kernel, size_t n)
 {
-	struct walk w = { .p = p };
+	struct walk walk = { .p = ptx };
 	int err = 0;
 
-	for (size_t i = 0; i < p->nfn; i++)
-		kl_map_put(&w.index, p->fn[i].name, (void *)(uintptr_t)(i + 1));
-	for (size_t i = 0; i < p->nvar; i++)
-		kl_map_put(&w.index, p->var[i].name, (void *)(uintptr_t)(p->nfn + i + 1));
+	for (size_t i = 0; i < ptx->nfn; i++)
+		kl_map_put(&walk.index, ptx->fn[i].name, (void *)(uintptr_t)(i + 1));
+	for (size_t i = 0; i < ptx->nvar; i++)
+		kl_map_put(&walk.index, ptx->var[i].name, (void *)(uintptr_t)(ptx->nfn + i + 1));
 	for (size_t i = 0; !err && i < n; i++) {
-		const struct kl_ptx_fn *f = kl_ptx_function(p, kernel[i]);
+		const struct kl_ptx_fn *fn = kl_ptx_function(ptx, kernel[i]);
 
-		if (!f || !f->entry || !f->defined)
+		if (!fn || !fn->entry || !fn->defined)
 			err = kl_error(KL_ENO, "there is no kernel '%s'", kernel[i]);
 		else
-			visit_function(&w, kernel[i]);
+			visit_function(&walk, kernel[i]);
 	}
-	while (!err && w.ntodo)
-		follow_calls(&w, w.todo[--w.ntodo]);
+	while (!err && walk.ntodo)
+		follow_calls(&walk, walk.todo[--walk.ntodo]);
 	if (!err)
-		mark_stores(p);
-	kl_map_release(&w.index);
-	free(w.todo);
+		mark_stores(ptx);
+	kl_map_release(&walk.index);
+	free(walk.todo);
 	return err;
 }
 
@@ -98,29 +99,30 @@ int kl_ptx_reach(struct kl_ptx *p, const char *const *kernel, size_t n)
 
 static char *file_name(const char *text, unsigned number)
 {
-	for (const char *s = strstr(text, ".file"); s; s = strstr(s + 5, ".file")) {
+	for (const char *string = strstr(text, ".file"); string;
+	     string = strstr(string + 5, ".file")) {
 		unsigned n;
 		int at = 0;
 
-		if (sscanf(s, ".file %u \"%n", &n, &at) == 1 && at && n == number)
-			return kl_strndup(s + at, strcspn(s + at, "\"\n"));
+		if (sscanf(string, ".file %u \"%n", &n, &at) == 1 && at && n == number)
+			return kl_strndup(string + at, strcspn(string + at, "\"\n"));
 	}
 	return NULL;
 }
 
 char *kl_ptx_source_line(const char *text, size_t line)
 {
-	const char *s = text;
-	unsigned file = 0, at = 0, f, l;
+	const char *string = text;
+	unsigned file = 0, at = 0, fd, value;
 
-	for (size_t i = 1; i < line && s; i++) {
-		s += strspn(s, " \t");
-		if (sscanf(s, ".loc %u %u", &f, &l) == 2) {
-			file = f;
-			at = l;
+	for (size_t i = 1; i < line && string; i++) {
+		string += strspn(string, " \t");
+		if (sscanf(string, ".loc %u %u", &fd, &value) == 2) {
+			file = fd;
+			at = value;
 		}
-		s = strchr(s, '\n');
-		s = s ? s + 1 : NULL;
+		string = strchr(string, '\n');
+		string = string ? string + 1 : NULL;
 	}
 	if (at) {
 		KL_AUTO(kl_freep) char *name = file_name(text, file);

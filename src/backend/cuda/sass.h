@@ -25,11 +25,11 @@ struct kl_sass {
 };
 
 /** `cubin`: relative to `dir`. KL_ECANNOT: there is no nvdisasm. */
-int kl_sass_read(struct kl_sass *out, const struct kl_jail *j, const struct kl_nvcc *n,
+int kl_sass_read(struct kl_sass *out, const struct kl_jail *jail, const struct kl_nvcc *nvcc,
 		 const char *dir, const char *cubin);
 /** From text, as `nvdisasm -c` prints it. */
 int kl_sass_parse(struct kl_sass *out, const char *text, size_t len);
-void kl_sass_release(struct kl_sass *s);
-const struct kl_sass_fn *kl_sass_function(const struct kl_sass *s, const char *name);
+void kl_sass_release(struct kl_sass *sass);
+const struct kl_sass_fn *kl_sass_function(const struct kl_sass *sass, const char *name);
 
 #endif

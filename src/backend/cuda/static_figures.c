@@ -118,36 +118,36 @@ static const char *sass_class(const char *op)
 	return "other";
 }
 
-static void add_count(json_t *o, const char *key, size_t n)
+static void add_count(json_t *object, const char *key, size_t n)
 {
-	kl_json_set_int(o, key, kl_json_int_or(o, key, 0) + (int64_t)n);
+	kl_json_set_int(object, key, kl_json_int_or(object, key, 0) + (int64_t)n);
 }
 
-static void count_ops(json_t *o, const struct kl_ptx_op *op, size_t n,
+static void count_ops(json_t *object, const struct kl_ptx_op *op, size_t n,
 		      const char *(*class_of)(const char *))
 {
 	for (size_t i = 0; i < n; i++) {
-		const char *c = class_of(op[i].name);
+		const char *ch = class_of(op[i].name);
 
-		if (!strcmp(c, "nop"))
+		if (!strcmp(ch, "nop"))
 			continue;
-		add_count(o, c, op[i].n);
-		add_count(o, "total", op[i].n);
+		add_count(object, ch, op[i].n);
+		add_count(object, "total", op[i].n);
 	}
 }
 
-static json_t *instruction_counts(const struct kl_cuda_code *c, const char *kernel)
+static json_t *instruction_counts(const struct kl_cuda_code *code, const char *kernel)
 {
-	const struct kl_sass_fn *s = kl_sass_function(c->sass, kernel);
-	const struct kl_ptx_fn *p = c->ptx ? kl_ptx_function(c->ptx, kernel) : NULL;
-	json_t *o = json_object();
+	const struct kl_sass_fn *sass_fn = kl_sass_function(code->sass, kernel);
+	const struct kl_ptx_fn *fn = code->ptx ? kl_ptx_function(code->ptx, kernel) : NULL;
+	json_t *object = json_object();
 
-	if (s)
-		count_ops(o, s->op, s->nop, sass_class);
-	else if (p)
-		count_ops(o, p->op, p->nop, ptx_class);
-	kl_json_set_str(o, "of", s ? "sass" : "ptx");
-	return o;
+	if (sass_fn)
+		count_ops(object, sass_fn->op, sass_fn->nop, sass_class);
+	else if (fn)
+		count_ops(object, fn->op, fn->nop, ptx_class);
+	kl_json_set_str(object, "of", sass_fn ? "sass" : "ptx");
+	return object;
 }
 
 /* -- occupancy --------------------------------------------------------------------------------- */
@@ -176,70 +176,70 @@ static void limit_blocks(int64_t *blocks, const char **by, int64_t n, const char
 	}
 }
 
-static void add_occupancy(json_t *o, const struct kl_cubin_kernel *k,
-			  const struct kl_cuda_launch *l, int sm)
+static void add_occupancy(json_t *object, const struct kl_cubin_kernel *kernel,
+			  const struct kl_cuda_launch *launch, int sm)
 {
-	const struct limits *m = NULL;
-	int64_t warps = round_up(l->threads, 32) / 32, blocks, smem;
+	const struct limits *other = NULL;
+	int64_t warps = round_up(launch->threads, 32) / 32, blocks, smem;
 	const char *by = "blocks";
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(limits); i++)
 		if (limits[i].sm == sm)
-			m = &limits[i];
-	if (!m || !warps || !k->registers)
+			other = &limits[i];
+	if (!other || !warps || !kernel->registers)
 		return;
-	blocks = m->blocks;
-	smem = round_up(k->smem + l->smem, 128) + (sm >= 80 ? 1024 : 0);
-	limit_blocks(&blocks, &by, m->warps / warps, "threads");
+	blocks = other->blocks;
+	smem = round_up(kernel->smem + launch->smem, 128) + (sm >= 80 ? 1024 : 0);
+	limit_blocks(&blocks, &by, other->warps / warps, "threads");
 	/*
 	 * the four quarters of a multiprocessor have 16384 registers each, and warps go round them
 	 */
-	limit_blocks(&blocks, &by, 16384 / round_up(k->registers * 32, 256) * 4 / warps,
+	limit_blocks(&blocks, &by, 16384 / round_up(kernel->registers * 32, 256) * 4 / warps,
 		     "registers");
 	if (smem)
-		limit_blocks(&blocks, &by, m->smem / smem, "shared");
-	kl_json_set_int(o, "blocks_per_sm", blocks);
-	kl_json_set_int(o, "occupancy_ppm", blocks * warps * 1000000 / m->warps);
-	kl_json_set_str(o, "limited_by", by);
+		limit_blocks(&blocks, &by, other->smem / smem, "shared");
+	kl_json_set_int(object, "blocks_per_sm", blocks);
+	kl_json_set_int(object, "occupancy_ppm", blocks * warps * 1000000 / other->warps);
+	kl_json_set_str(object, "limited_by", by);
 }
 
 /*
  * -- one object a kernel --------------------------------------------------------------------------
  */
 
-static json_t *kernel_figures(const struct kl_cuda_code *c, const char *name)
+static json_t *kernel_figures(const struct kl_cuda_code *code, const char *name)
 {
-	const struct kl_cubin_kernel *k = kl_cubin_kernel(c->cubin, name);
-	struct kl_cuda_spill spill = kl_cuda_spill(c->verbose, name);
-	json_t *o = json_object();
+	const struct kl_cubin_kernel *kernel = kl_cubin_kernel(code->cubin, name);
+	struct kl_cuda_spill spill = kl_cuda_spill(code->verbose, name);
+	json_t *object = json_object();
 
-	kl_json_set_str(o, "kernel", name);
-	kl_json_set_int(o, "registers", k->registers);
-	kl_json_set_int(o, "smem_static", k->smem);
-	kl_json_set_int(o, "spill_bytes", spill.stores + spill.loads);
-	kl_json_set_int(o, "local_bytes", k->frame);
-	kl_json_set_int(o, "barriers", k->barriers);
-	kl_json_set_int(o, "code_bytes", (int64_t)c->cubin->sec[k->sec].size);
-	for (size_t i = 0; i < c->wish->nlaunch; i++) {
-		const struct kl_cuda_launch *l = &c->wish->launch[i];
+	kl_json_set_str(object, "kernel", name);
+	kl_json_set_int(object, "registers", kernel->registers);
+	kl_json_set_int(object, "smem_static", kernel->smem);
+	kl_json_set_int(object, "spill_bytes", spill.stores + spill.loads);
+	kl_json_set_int(object, "local_bytes", kernel->frame);
+	kl_json_set_int(object, "barriers", kernel->barriers);
+	kl_json_set_int(object, "code_bytes", (int64_t)code->cubin->sec[kernel->sec].size);
+	for (size_t i = 0; i < code->wish->nlaunch; i++) {
+		const struct kl_cuda_launch *launch = &code->wish->launch[i];
 
-		if (l->point || strcmp(l->kernel, name))
+		if (launch->point || strcmp(launch->kernel, name))
 			continue;
-		kl_json_set_int(o, "threads", l->threads);
-		kl_json_set_int(o, "blocks", l->blocks);
-		kl_json_set_int(o, "smem", k->smem + l->smem);
-		add_occupancy(o, k, l, c->cubin->sm);
+		kl_json_set_int(object, "threads", launch->threads);
+		kl_json_set_int(object, "blocks", launch->blocks);
+		kl_json_set_int(object, "smem", kernel->smem + launch->smem);
+		add_occupancy(object, kernel, launch, code->cubin->sm);
 		break;
 	}
-	kl_json_set(o, "instructions", instruction_counts(c, name));
-	return o;
+	kl_json_set(object, "instructions", instruction_counts(code, name));
+	return object;
 }
 
-json_t *kl_cuda_static(const struct kl_cuda_code *c)
+json_t *kl_cuda_static(const struct kl_cuda_code *code)
 {
-	json_t *a = json_array();
+	json_t *array = json_array();
 
-	for (size_t i = 0; i < c->wish->name.n; i++)
-		json_array_append_new(a, kernel_figures(c, c->wish->name.v[i]));
-	return a;
+	for (size_t i = 0; i < code->wish->name.n; i++)
+		json_array_append_new(array, kernel_figures(code, code->wish->name.v[i]));
+	return array;
 }

@@ -53,17 +53,18 @@ static bool owns_platform(const char *platform)
 
 static int open_session(void **state, const struct kl_backend_session *lent)
 {
-	struct session *s;
-	struct kl_platform p;
-	int err = kl_machine_platform(&p, lent->platform ? lent->platform + 3 : NULL);
+	struct session *session;
+	struct kl_platform platform;
+	int err = kl_machine_platform(&platform, lent->platform ? lent->platform + 3 : NULL);
 
 	if (err < 0)
 		return err;
-	*state = s = kl_calloc(1, sizeof(*s));
-	s->lent = *lent;
-	s->platform = p;
-	snprintf(s->platform.id, sizeof(s->platform.id), "up/%s", p.id + 4);
-	snprintf(s->platform.compiler, sizeof(s->platform.compiler), "up 1, %.100s", p.compiler);
+	*state = session = kl_calloc(1, sizeof(*session));
+	session->lent = *lent;
+	session->platform = platform;
+	snprintf(session->platform.id, sizeof(session->platform.id), "up/%s", platform.id + 4);
+	snprintf(session->platform.compiler, sizeof(session->platform.compiler), "up 1, %.100s",
+		 platform.compiler);
 	open_sessions++;
 	return 0;
 }
@@ -136,23 +137,23 @@ static void files_free(struct kl_file *file, size_t n)
 /* The contract of the surface in C: its compiler does not know -loud. */
 static struct kl_contract without_flags(const struct kl_surface *surface)
 {
-	struct kl_contract c = *surface->contract;
+	struct kl_contract contract = *surface->contract;
 
-	c.flags = (struct kl_strvec)KL_STRVEC_INIT;
-	return c;
+	contract.flags = (struct kl_strvec)KL_STRVEC_INIT;
+	return contract;
 }
 
 static int compile_surface(struct kl_artefact **out, const char **class_, const void *state,
 			   const struct kl_surface *surface, const char *dir)
 {
-	const struct session *s = state;
-	struct kl_contract c = without_flags(surface);
-	struct kl_surface in_c = { .contract = &c };
+	const struct session *session = state;
+	struct kl_contract contract = without_flags(surface);
+	struct kl_surface in_c = { .contract = &contract };
 	int err;
 
-	assert_true(s->prepared);
+	assert_true(session->prepared);
 	in_c.file = translated(&in_c.nfile, surface->file, surface->nfile);
-	err = kl_compile_surface(out, class_, s->lent.jail, &s->platform, &in_c, dir);
+	err = kl_compile_surface(out, class_, session->lent.jail, &session->platform, &in_c, dir);
 	files_free(in_c.file, in_c.nfile);
 	return err;
 }
@@ -160,25 +161,25 @@ static int compile_surface(struct kl_artefact **out, const char **class_, const 
 static int compile_oracle(const void *state, const struct kl_surface *surface,
 			  const struct kl_launch *launch, enum kl_oracle which, const char *dir)
 {
-	const struct session *s = state;
-	struct kl_contract c = without_flags(surface);
-	struct kl_surface in_c = { .contract = &c };
+	const struct session *session = state;
+	struct kl_contract contract = without_flags(surface);
+	struct kl_surface in_c = { .contract = &contract };
 	int err;
 
 	assert_null(launch);
 	__atomic_add_fetch(&compiled_oracles, 1, __ATOMIC_RELAXED);
 	in_c.oracle = translated(&in_c.noracle, surface->oracle, surface->noracle);
-	err = kl_compile_oracle(s->lent.jail, &s->platform, &in_c, which, dir);
+	err = kl_compile_oracle(session->lent.jail, &session->platform, &in_c, which, dir);
 	files_free(in_c.oracle, in_c.noracle);
 	return err;
 }
 
 static int add_recipe(struct kl_digest *key, const void *state)
 {
-	const struct session *s = state;
+	const struct session *session = state;
 
 	kl_digest_adds(key, "up 1");
-	kl_compile_recipe(key, &s->platform);
+	kl_compile_recipe(key, &session->platform);
 	return 0;
 }
 
@@ -237,13 +238,13 @@ static void put(const char *dir, const char *name, const char *text)
 
 static struct kl_surface *surface_of(const char *dir, const char *kernel)
 {
-	struct kl_surface *s = NULL;
+	struct kl_surface *surface = NULL;
 
 	put(dir, "klineage.yaml", CONTRACT(SURFACE));
 	put(dir, "oracle.up", oracle);
 	put(dir, "k.up", kernel);
-	assert_ok(kl_surface_from_dir_in(&s, &languages, dir, ""));
-	return s;
+	assert_ok(kl_surface_from_dir_in(&surface, &languages, dir, ""));
+	return surface;
 }
 
 /* A session's builder, with a scratch directory. */
@@ -253,32 +254,32 @@ struct built {
 	char *dir;
 };
 
-static void builder_close(struct built *s)
+static void builder_close(struct built *built)
 {
-	kl_builder_release(&s->b);
-	kl_fs_tempdir_cleanup(&s->dir);
+	kl_builder_release(&built->b);
+	kl_fs_tempdir_cleanup(&built->dir);
 }
 
-static int builder_open(struct built *s, struct kl_repo *repo, const char *platform)
+static int builder_open(struct built *built, struct kl_repo *repo, const char *platform)
 {
-	assert_ok(kl_jail_open(&s->jail, KL_JAIL_AUTO));
-	assert_ok(kl_fs_tempdir(&s->dir, "kl-backend"));
-	s->b = (struct kl_builder){
+	assert_ok(kl_jail_open(&built->jail, KL_JAIL_AUTO));
+	assert_ok(kl_fs_tempdir(&built->dir, "kl-backend"));
+	built->b = (struct kl_builder){
 		.session = {
-			.jail = &s->jail, .repo = repo, .dir = s->dir, .platform = platform,
+			.jail = &built->jail, .repo = repo, .dir = built->dir, .platform = platform,
 		},
 		.backends = &backends,
 	};
-	return kl_builder_open(&s->b);
+	return kl_builder_open(&built->b);
 }
 
 /* --- tests ---------------------------------------------------------------------------------- */
 
 static int parse(const struct kl_languages *known, const char *text)
 {
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = NULL;
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = NULL;
 
-	return kl_contract_parse_in(&c, known, "k.yaml", text, strlen(text));
+	return kl_contract_parse_in(&contract, known, "k.yaml", text, strlen(text));
 }
 
 static void its_contracts_say_what_its_row_says(void **state)
@@ -305,43 +306,43 @@ static void its_contracts_say_what_its_row_says(void **state)
 static void a_copy_of_its_surface_is_in_it(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_dir("copy");
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = surface_of(dir, KERNEL("2 * x[i]"));
-	KL_AUTO(kl_surface_freep) struct kl_surface *t = NULL;
+	KL_AUTO(kl_surface_freep) struct kl_surface *other = surface_of(dir, KERNEL("2 * x[i]"));
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
 	const struct kl_file edit = {
 		.path = (char[]){ "k.up" },
 		.data = (char[]){ KERNEL("x[i]") },
 		.len = strlen(KERNEL("x[i]")),
 	};
 
-	assert_ok(kl_surface_with(&t, s, &edit, 1));
-	assert_ptr_equal(t->contract->language, &up);
-	assert_string_not_equal(t->digest, s->digest);
+	assert_ok(kl_surface_with(&surface, other, &edit, 1));
+	assert_ptr_equal(surface->contract->language, &up);
+	assert_string_not_equal(surface->digest, other->digest);
 }
 
 static void its_kernels_are_compiled_and_audited(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_dir("compile");
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = surface_of(dir, KERNEL("2 * x[i]"));
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = surface_of(dir, KERNEL("2 * x[i]"));
 	KL_AUTO(kl_surface_freep) struct kl_surface *parent = surface_of(dir, KERNEL("3 * x[i]"));
 	struct kl_builder_set set;
 
 	{
 		KL_AUTO(builder_close) struct built at = { .dir = NULL };
-		const struct kl_builder_wanted w = {
-			.candidate = s,
+		const struct kl_builder_wanted wanted = {
+			.candidate = surface,
 			.parent = parent,
 			.march = "x86-64-v3",
 		};
 		const struct kl_facts *facts;
-		struct kl_platform p;
+		struct kl_platform platform;
 
 		assert_ok(builder_open(&at, NULL, NULL));
 		assert_int_equal(open_sessions, 0);
-		assert_ok(kl_builder_platform(&p, &at.b, s));
+		assert_ok(kl_builder_platform(&platform, &at.b, surface));
 		assert_int_equal(open_sessions, 1);
-		assert_int_equal(strncmp(p.id, "up/x86-64-v", 11), 0);
-		assert_contains(p.compiler, "up 1, gcc");
-		assert_ok(kl_builder_all(&set, &at.b, &w));
+		assert_int_equal(strncmp(platform.id, "up/x86-64-v", 11), 0);
+		assert_contains(platform.compiler, "up 1, gcc");
+		assert_ok(kl_builder_all(&set, &at.b, &wanted));
 		assert_non_null(set.candidate->artefact);
 		assert_non_null(set.parent->artefact);
 		assert_true(kl_fs_exists(set.candidate->artefact->object));
@@ -370,10 +371,11 @@ static void what_is_refused_is_refused(void **state)
 
 	assert_ok(builder_open(&at, NULL, NULL));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
-		KL_AUTO(kl_surface_freep) struct kl_surface *s = surface_of(dir, rows[i].kernel);
+		KL_AUTO(kl_surface_freep) struct kl_surface *surface = surface_of(dir,
+										  rows[i].kernel);
 		const struct kl_built *built;
 
-		assert_ok(kl_builder_surface(&built, &at.b, s));
+		assert_ok(kl_builder_surface(&built, &at.b, surface));
 		assert_null(built->artefact);
 		assert_string_equal(built->class_, rows[i].class_);
 		assert_contains(built->message, rows[i].message);
@@ -384,8 +386,8 @@ static void its_oracles_outlive_a_session(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("outlive");
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = surface_of(dir, KERNEL("2 * x[i]"));
-	const struct kl_builder_wanted w = { .candidate = s };
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = surface_of(dir, KERNEL("2 * x[i]"));
+	const struct kl_builder_wanted wanted = { .candidate = surface };
 	struct kl_builder_set set;
 
 	assert_ok(kl_repo_open_at(&repo, dir));
@@ -394,7 +396,7 @@ static void its_oracles_outlive_a_session(void **state)
 		KL_AUTO(builder_close) struct built at = { .dir = NULL };
 
 		assert_ok(builder_open(&at, repo, NULL));
-		assert_ok(kl_builder_all(&set, &at.b, &w));
+		assert_ok(kl_builder_all(&set, &at.b, &wanted));
 		assert_int_equal(compiled_oracles, 2); /* twice, by the first */
 	}
 }
@@ -402,8 +404,8 @@ static void its_oracles_outlive_a_session(void **state)
 static void platforms_go_to_who_owns_them(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_dir("platform");
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = surface_of(dir, KERNEL("2 * x[i]"));
-	struct kl_platform p;
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = surface_of(dir, KERNEL("2 * x[i]"));
+	struct kl_platform platform;
 
 	{
 		KL_AUTO(builder_close) struct built at = { .dir = NULL };
@@ -415,17 +417,17 @@ static void platforms_go_to_who_owns_them(void **state)
 		KL_AUTO(builder_close) struct built at = { .dir = NULL };
 
 		assert_ok(builder_open(&at, NULL, "up/x86-64-v1"));
-		assert_ok(kl_builder_platform(&p, &at.b, s));
-		assert_string_equal(p.id, "up/x86-64-v1");
-		assert_ok(kl_builder_machine(&p, &at.b, "up/x86-64-v3"));
-		assert_string_equal(p.id, "up/x86-64-v1");
+		assert_ok(kl_builder_platform(&platform, &at.b, surface));
+		assert_string_equal(platform.id, "up/x86-64-v1");
+		assert_ok(kl_builder_machine(&platform, &at.b, "up/x86-64-v3"));
+		assert_string_equal(platform.id, "up/x86-64-v1");
 	}
 	{
 		KL_AUTO(builder_close) struct built at = { .dir = NULL };
 
 		assert_ok(builder_open(&at, NULL, "cpu/x86-64-v1"));
 		assert_error(KL_ECANNOT, "'cpu/x86-64-v1' is asked for, and this kernel is in Up",
-			     kl_builder_platform(&p, &at.b, s));
+			     kl_builder_platform(&platform, &at.b, surface));
 	}
 	{ /* by a session without the row */
 		KL_AUTO(builder_close) struct built at = { .dir = NULL };
@@ -433,7 +435,7 @@ static void platforms_go_to_who_owns_them(void **state)
 		assert_ok(builder_open(&at, NULL, NULL));
 		at.b.backends = &kl_backends;
 		assert_error(KL_ECANNOT, "no kernel in Up is compiled here",
-			     kl_builder_platform(&p, &at.b, s));
+			     kl_builder_platform(&platform, &at.b, surface));
 	}
 }
 
@@ -447,23 +449,23 @@ static void a_session_judges_them(void **state)
 		{ KERNEL("2.001f * x[i]"), "fail" },
 	};
 	KL_AUTO(kl_freep) char *dir = scratch_dir("judge"), *worker = NULL;
-	const struct kl_gate_opts o = { .no_profile = true, .backends = &backends };
+	const struct kl_gate_opts opts = { .no_profile = true, .backends = &backends };
 
 	if (kl_fs_program(&worker, "klineage-worker") < 0) {
 		print_message("# skip: klineage-worker is not built\n");
 		skip();
 	}
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
-		KL_AUTO(kl_gate_freep) struct kl_gate *g = NULL;
-		KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
-		KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
+		KL_AUTO(kl_gate_freep) struct kl_gate *gate = NULL;
+		KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
+		KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
 
-		s = surface_of(dir, rows[i].kernel);
-		assert_ok(kl_gate_open(&g, NULL, &o));
-		assert_ok(kl_gate_reaches(g, s));
-		assert_ok(kl_gate_judge(&v, g, s, NULL));
-		assert_string_equal(kl_verdict_name(v->event->verdict), rows[i].verdict);
-		assert_contains(v->event->place.id, "up/");
+		surface = surface_of(dir, rows[i].kernel);
+		assert_ok(kl_gate_open(&gate, NULL, &opts));
+		assert_ok(kl_gate_reaches(gate, surface));
+		assert_ok(kl_gate_judge(&judgement, gate, surface, NULL));
+		assert_string_equal(kl_verdict_name(judgement->event->verdict), rows[i].verdict);
+		assert_contains(judgement->event->place.id, "up/");
 	}
 }
 
@@ -471,21 +473,26 @@ static void a_session_judges_them(void **state)
 static void the_shipped_rows_are_whole(void **state)
 {
 	for (size_t i = 0; kl_languages.row[i]; i++) {
-		const struct kl_language *l = kl_languages.row[i];
-		const struct kl_contract c = { .language = l };
-		const struct kl_backend *b = kl_backend_of(&c);
+		const struct kl_language *language = kl_languages.row[i];
+		const struct kl_contract contract = { .language = language };
+		const struct kl_backend *backend = kl_backend_of(&contract);
 
-		assert_true(l->name && l->title && l->suffixes && l->mains);
-		assert_true(l->flag_ok && l->baselines);
-		assert_true(l->surface.keys && l->surface.read && l->oracle.keys && l->oracle.read);
-		for (const char *const *s = l->mains; *s; s++)
-			assert_true(kl_suffix_in(*s, l->suffixes));
-		assert_ptr_equal(b->language, l);
-		assert_true(b->object && b->subject && b->describe && b->platforms && b->owns);
-		assert_true(b->guess && b->port && b->open && b->close && b->platform);
-		assert_true(b->prepare && b->compile && b->oracle && b->recipe);
-		assert_true(b->peak.bytes_per_ns > 0 && b->peak.flops_per_ns > 0);
-		assert_true(!b->walled || b->tier != KL_TIER_OTHER);
+		assert_true(language->name && language->title && language->suffixes &&
+			    language->mains);
+		assert_true(language->flag_ok && language->baselines);
+		assert_true(language->surface.keys && language->surface.read &&
+			    language->oracle.keys && language->oracle.read);
+		for (const char *const *list = language->mains; *list; list++)
+			assert_true(kl_suffix_in(*list, language->suffixes));
+		assert_ptr_equal(backend->language, language);
+		assert_true(backend->object && backend->subject && backend->describe &&
+			    backend->platforms && backend->owns);
+		assert_true(backend->guess && backend->port && backend->open && backend->close &&
+			    backend->platform);
+		assert_true(backend->prepare && backend->compile && backend->oracle &&
+			    backend->recipe);
+		assert_true(backend->peak.bytes_per_ns > 0 && backend->peak.flops_per_ns > 0);
+		assert_true(!backend->walled || backend->tier != KL_TIER_OTHER);
 	}
 }
 

@@ -7,7 +7,7 @@
 /* Device code as any file: whatever is read of it is in range, and the audit gives an answer. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	KL_AUTO(kl_cubin_freep) struct kl_cubin *c = NULL;
+	KL_AUTO(kl_cubin_freep) struct kl_cubin *cubin = NULL;
 	struct kl_cuda_wish wish = { .arch = "sm_90a", .text = KL_BUF_INIT };
 	struct kl_cuda_launch launch[8] = { { 0 } };
 	struct kl_sass sass = { 0 };
@@ -15,26 +15,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	KL_AUTO(kl_strvec_release) struct kl_strvec features = KL_STRVEC_INIT;
 	char hex[KL_DIGEST_HEX];
 
-	if (kl_cubin_parse(&c, data, size) < 0) {
+	if (kl_cubin_parse(&cubin, data, size) < 0) {
 		MUST(*kl_error_last());
 		return 0;
 	}
-	for (size_t i = 0; i < c->nkernel && i < 8; i++) {
-		const struct kl_cubin_kernel *k = &c->kernel[i];
+	for (size_t i = 0; i < cubin->nkernel && i < 8; i++) {
+		const struct kl_cubin_kernel *kernel = &cubin->kernel[i];
 
-		MUST(k->sec < c->nsec && k->nparam <= KL_PLAN_MAX_ARGS);
-		kl_strvec_push(&wish.name, k->name);
+		MUST(kernel->sec < cubin->nsec && kernel->nparam <= KL_PLAN_MAX_ARGS);
+		kl_strvec_push(&wish.name, kernel->name);
 		launch[i] = (struct kl_cuda_launch){
-			.kernel = k->name, .narg = k->nparam, .threads = 128, .blocks = 1
+			.kernel = kernel->name, .narg = kernel->nparam, .threads = 128, .blocks = 1
 		};
-		for (size_t p = 0; p < k->nparam; p++)
-			launch[i].size[p] = k->param[p].size;
+		for (size_t at = 0; at < kernel->nparam; at++)
+			launch[i].size[at] = kernel->param[at].size;
 		wish.nlaunch++;
 	}
 	wish.launch = launch;
-	if (kl_audit_cuda_launch(c, &wish) < 0 || kl_audit_cuda(c, NULL, &sass, &wish) < 0)
+	if (kl_audit_cuda_launch(cubin, &wish) < 0 || kl_audit_cuda(cubin, NULL, &sass, &wish) < 0)
 		MUST(*kl_error_last());
-	struct kl_cuda_code code = { .cubin = c, .sass = &sass, .wish = &wish, .verbose = "" };
+	struct kl_cuda_code code = { .cubin = cubin, .sass = &sass, .wish = &wish, .verbose = "" };
 
 	kl_cuda_features(&features, &code);
 	kl_cuda_digest(hex, &code);

@@ -90,8 +90,8 @@ static const struct { const char *what, *source, *message; } hostile[] = {
 static void test_hostile(void **state)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(hostile); i++) {
-		struct kl_artefact *a = NULL;
-		int err = kernel_compile(&a, &kernel, hostile[i].source, NULL, NULL);
+		struct kl_artefact *artefact = NULL;
+		int err = kernel_compile(&artefact, &kernel, hostile[i].source, NULL, NULL);
 
 		print_message("%s: %s\n", hostile[i].what, err ? kl_error_last() : "ACCEPTED");
 		assert_int_equal(err, KL_ENO);
@@ -161,8 +161,8 @@ static const struct { const char *what, *source, *flags; } legal[] = {
 static void test_legal(void **state)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(legal); i++) {
-		KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL;
-		int err = kernel_compile(&a, &kernel, legal[i].source, NULL, legal[i].flags);
+		KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
+		int err = kernel_compile(&artefact, &kernel, legal[i].source, NULL, legal[i].flags);
 
 		if (err)
 			fail_msg("%s: %s: %s", legal[i].what, kernel.class_ ? kernel.class_ : "-",
@@ -173,16 +173,17 @@ static void test_legal(void **state)
 /* Two files: what one needs, another may define; what neither may have stays refused. */
 static void test_two_files(void **state)
 {
-	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL;
-	struct kl_artefact *b = NULL;
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *left = NULL;
+	struct kl_artefact *right = NULL;
 
 	assert_ok(kernel_compile(
-		&a, &kernel, "int second(int);\nint k(int a) { return second(a); }\n",
+		&left, &kernel, "int second(int);\nint k(int a) { return second(a); }\n",
 		"extern const int table[4];\nint second(int a) { return a * 2; }\n", NULL));
 	assert_error(KL_ENO, "uses 'getpid'",
-		     kernel_compile(
-			     &b, &kernel, "int second(int);\nint k(int a) { return second(a); }\n",
-			     "int getpid(void);\nint second(int a) { return getpid(); }\n", NULL));
+		     kernel_compile(&right, &kernel,
+				    "int second(int);\nint k(int a) { return second(a); }\n",
+				    "int getpid(void);\nint second(int a) { return getpid(); }\n",
+				    NULL));
 	assert_string_equal(kernel.class_, "cheat");
 }
 
@@ -208,20 +209,20 @@ static void test_symbol_kinds(void **state)
 /* The audit of the linked object stands on its own: objects that our linker would never make. */
 static int audit_so(const char *source, const char *const *flags)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec a = KL_STRVEC_INIT;
-	KL_AUTO(kl_freep) char *c = kl_fs_join(kernel.dir, "so.c");
+	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
+	KL_AUTO(kl_freep) char *ch = kl_fs_join(kernel.dir, "so.c");
 	KL_AUTO(kl_freep) char *so = kl_fs_join(kernel.dir, "so.so");
-	KL_AUTO(kl_object_freep) struct kl_object *o = NULL;
+	KL_AUTO(kl_object_freep) struct kl_object *object = NULL;
 
-	assert_ok(kl_fs_put(c, source, strlen(source), 0644));
-	kl_strvec_push(&a, "gcc");
-	kl_strvec_pushv(&a, flags);
-	kl_strvec_push(&a, "-o");
-	kl_strvec_push(&a, so);
-	kl_strvec_push(&a, c);
-	assert_ok(kl_proc_output(NULL, (const char *const *)a.v));
-	assert_ok(kl_object_read(&o, so));
-	return kl_audit_linked(o, "k");
+	assert_ok(kl_fs_put(ch, source, strlen(source), 0644));
+	kl_strvec_push(&list, "gcc");
+	kl_strvec_pushv(&list, flags);
+	kl_strvec_push(&list, "-o");
+	kl_strvec_push(&list, so);
+	kl_strvec_push(&list, ch);
+	assert_ok(kl_proc_output(NULL, (const char *const *)list.v));
+	assert_ok(kl_object_read(&object, so));
+	return kl_audit_linked(object, "k");
 }
 
 static void test_linked(void **state)
@@ -262,34 +263,34 @@ static void test_broken(void **state)
 	KL_AUTO(kl_freep) char *path = kl_fs_join(kernel.dir, "broken.o");
 	KL_AUTO(kl_freep) char *link = kl_fs_join(kernel.dir, "link.o");
 	KL_AUTO(kl_freep) char *good = kl_fs_join(kernel.dir, "kernel/0.o");
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL;
-	struct kl_object *o = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
+	struct kl_object *object = NULL;
 
 	assert_ok(kl_fs_put(path, "no ELF", 6, 0644));
-	assert_error(KL_EIO, "not ELF", kl_object_read(&o, path));
-	assert_ok(kernel_compile(&a, &kernel, BODY, NULL, NULL));
-	assert_ok(kl_fs_read(&b, good, 1 << 20));
+	assert_error(KL_EIO, "not ELF", kl_object_read(&object, path));
+	assert_ok(kernel_compile(&artefact, &kernel, BODY, NULL, NULL));
+	assert_ok(kl_fs_read(&buf, good, 1 << 20));
 	/* every byte of the headers broken in turn: an error or an object, never a crash */
-	for (size_t i = 4; i < b.len; i += i < 64 ? 1 : 7) {
-		char saved = b.ptr[i];
+	for (size_t i = 4; i < buf.len; i += i < 64 ? 1 : 7) {
+		char saved = buf.ptr[i];
 		KL_AUTO(kl_object_freep) struct kl_object *broken = NULL;
 
-		b.ptr[i] = (char)~saved;
-		assert_ok(kl_fs_put(path, b.ptr, b.len, 0644));
+		buf.ptr[i] = (char)~saved;
+		assert_ok(kl_fs_put(path, buf.ptr, buf.len, 0644));
 		if (!kl_object_read(&broken, path))
 			kl_audit_object(broken, NULL, 0);
-		b.ptr[i] = saved;
+		buf.ptr[i] = saved;
 	}
-	for (size_t n = 0; n < b.len; n += 16) {
+	for (size_t n = 0; n < buf.len; n += 16) {
 		KL_AUTO(kl_object_freep) struct kl_object *cut = NULL;
 
-		assert_ok(kl_fs_put(path, b.ptr, n, 0644));
+		assert_ok(kl_fs_put(path, buf.ptr, n, 0644));
 		if (!kl_object_read(&cut, path))
 			kl_audit_object(cut, NULL, 0);
 	}
 	assert_int_equal(symlink(good, link), 0);
-	assert_true(kl_object_read(&o, link) < 0);
+	assert_true(kl_object_read(&object, link) < 0);
 }
 
 int main(void)

@@ -40,18 +40,20 @@ static int teardown(void **state)
 
 static void test_platform(void **state)
 {
-	struct kl_platform p;
+	struct kl_platform platform;
 
-	assert_ok(kl_machine_platform(&p, "cpu/x86-64-v1"));
-	assert_string_equal(p.march, "x86-64");
-	assert_string_equal(p.id, "cpu/x86-64-v1");
-	assert_int_equal(strncmp(p.compiler, "gcc ", 4), 0);
-	assert_true(p.compiler[4] >= '1');
-	assert_ok(kl_machine_platform(&p, NULL));
-	assert_true(strcmp(p.id, "cpu/x86-64-v4") != 0); /* only when asked for */
-	assert_error(KL_EINVALID, "unknown platform", kl_machine_platform(&p, "cpu/x86-64-v5"));
-	assert_error(KL_EINVALID, "unknown platform", kl_machine_platform(&p, "cpu/x86-64-v3x"));
-	assert_error(KL_EINVALID, "unknown platform", kl_machine_platform(&p, "cuda/sm_90"));
+	assert_ok(kl_machine_platform(&platform, "cpu/x86-64-v1"));
+	assert_string_equal(platform.march, "x86-64");
+	assert_string_equal(platform.id, "cpu/x86-64-v1");
+	assert_int_equal(strncmp(platform.compiler, "gcc ", 4), 0);
+	assert_true(platform.compiler[4] >= '1');
+	assert_ok(kl_machine_platform(&platform, NULL));
+	assert_true(strcmp(platform.id, "cpu/x86-64-v4") != 0); /* only when asked for */
+	assert_error(KL_EINVALID, "unknown platform",
+		     kl_machine_platform(&platform, "cpu/x86-64-v5"));
+	assert_error(KL_EINVALID, "unknown platform",
+		     kl_machine_platform(&platform, "cpu/x86-64-v3x"));
+	assert_error(KL_EINVALID, "unknown platform", kl_machine_platform(&platform, "cuda/sm_90"));
 }
 
 /* What was compiled really runs: over two files, libm, and memory from the arena. */
@@ -73,32 +75,32 @@ static void test_runs(void **state)
 		"	return 0;\n"
 		"}\n";
 	static const char second[] = "float half(float x) { return x / 2; }\n";
-	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL, *again = NULL;
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL, *again = NULL;
 	static unsigned char room[1 << 16];
-	float x[3] = { 0, 1, 2 }, y[3];
+	float values[3] = { 0, 1, 2 }, samples[3];
 	struct kl_arena *arena;
 	int (*k)(int, const float *, float *);
-	void *h;
+	void *data;
 
-	assert_ok(kernel_compile(&a, &kernel, source, second, "-O3"));
-	h = dlopen(a->object, RTLD_NOW | RTLD_LOCAL);
-	if (!h)
+	assert_ok(kernel_compile(&artefact, &kernel, source, second, "-O3"));
+	data = dlopen(artefact->object, RTLD_NOW | RTLD_LOCAL);
+	if (!data)
 		fail_msg("%s", dlerror());
-	*(void **)&k = dlsym(h, "k");
-	arena = dlsym(h, "kl_rt_arena");
+	*(void **)&k = dlsym(data, "k");
+	arena = dlsym(data, "kl_rt_arena");
 	assert_non_null(k);
 	assert_non_null(arena);
-	assert_null(dlsym(h, "half"));
-	assert_int_equal(k(3, x, y), 7); /* no arena, no memory */
+	assert_null(dlsym(data, "half"));
+	assert_int_equal(k(3, values, samples), 7); /* no arena, no memory */
 	arena->base = room;
 	arena->size = sizeof(room);
-	assert_int_equal(k(3, x, y), 0);
-	assert_true(y[0] == 0.5f && y[1] > 1.359f && y[1] < 1.3592f);
-	assert_int_equal(k(1 << 20, x, y), 7);
-	dlclose(h);
+	assert_int_equal(k(3, values, samples), 0);
+	assert_true(samples[0] == 0.5f && samples[1] > 1.359f && samples[1] < 1.3592f);
+	assert_int_equal(k(1 << 20, values, samples), 7);
+	dlclose(data);
 	assert_ok(kernel_compile(&again, &kernel, source, second, "-O3"));
-	assert_string_equal(a->digest, again->digest);
-	assert_string_equal(a->facts.code_digest, again->facts.code_digest);
+	assert_string_equal(artefact->digest, again->digest);
+	assert_string_equal(artefact->facts.code_digest, again->facts.code_digest);
 }
 
 /* Sources that the compiler refuses, or that attack it. */
@@ -120,8 +122,8 @@ static void test_refused(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(table); i++) {
-		struct kl_artefact *a = NULL;
-		int err = kernel_compile(&a, &kernel, table[i].source, NULL, NULL);
+		struct kl_artefact *artefact = NULL;
+		int err = kernel_compile(&artefact, &kernel, table[i].source, NULL, NULL);
 
 		print_message("%s: %s\n", table[i].what, err ? kl_error_last() : "ACCEPTED");
 		assert_int_equal(err, KL_ENO);
@@ -134,15 +136,16 @@ static void test_refused(void **state)
 /* 2^32 tokens: whichever limit is met first, it ends, and says so. */
 static void test_bomb(void **state)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	struct kl_artefact *a = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	struct kl_artefact *artefact = NULL;
 
-	kl_buf_adds(&b, "#define A0 1+1+\n");
+	kl_buf_adds(&buf, "#define A0 1+1+\n");
 	for (int i = 1; i < 32; i++)
-		kl_buf_addf(&b, "#define A%d A%d A%d\n", i, i - 1, i - 1);
-	kl_buf_adds(&b, "int k(void) { return A31 0; }\n");
+		kl_buf_addf(&buf, "#define A%d A%d A%d\n", i, i - 1, i - 1);
+	kl_buf_adds(&buf, "int k(void) { return A31 0; }\n");
 	kernel.jail.compile_ms = 1500;
-	assert_error(KL_ENO, "compiling 'k.c': ", kernel_compile(&a, &kernel, b.ptr, NULL, NULL));
+	assert_error(KL_ENO,
+		     "compiling 'k.c': ", kernel_compile(&artefact, &kernel, buf.ptr, NULL, NULL));
 	kernel.jail.compile_ms = 0;
 	print_message("%s\n", kl_error_last());
 	assert_string_equal(kernel.class_, "compile");
@@ -160,7 +163,7 @@ static void test_levels(void **state)
 
 	assert_ok(kernel_compile(&first, &kernel, source, NULL, NULL));
 	for (int level = KL_JAIL_BWRAP; level <= KL_JAIL_NONE; level++) {
-		KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL;
+		KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
 		struct kl_artefact *none = NULL;
 		int err = kl_jail_open(&kernel.jail, (enum kl_jail_level)level);
 
@@ -169,8 +172,8 @@ static void test_levels(void **state)
 			assert_int_equal(err, KL_ECANNOT);
 			continue;
 		}
-		assert_ok(kernel_compile(&a, &kernel, source, NULL, NULL));
-		assert_string_equal(a->digest, first->digest);
+		assert_ok(kernel_compile(&artefact, &kernel, source, NULL, NULL));
+		assert_string_equal(artefact->digest, first->digest);
 		assert_int_equal(kernel_compile(&none, &kernel, thief, NULL, NULL), KL_ENO);
 		if (level != KL_JAIL_NONE)
 			assert_contains(kl_error_last(), "/etc/passwd: ");
@@ -201,20 +204,20 @@ static void test_oracle(void **state)
 	assert_ok(compile_oracle());
 	for (int i = 0; i < 2; i++) {
 		KL_AUTO(kl_freep) char *so = kl_fs_join(kernel.dir, name[i]);
-		void *h = dlopen(so, RTLD_NOW | RTLD_LOCAL), *f;
+		void *bytes = dlopen(so, RTLD_NOW | RTLD_LOCAL), *data;
 
-		assert_non_null(h);
-		f = dlsym(h, "oracle");
+		assert_non_null(bytes);
+		data = dlsym(bytes, "oracle");
 		if (i == 0) {
-			double x[2] = { 0, 4 };
+			double values[2] = { 0, 4 };
 
-			assert_true(((double (*)(const double *))f)(x) == 1 + 2 + 1 + 8);
+			assert_true(((double (*)(const double *))data)(values) == 1 + 2 + 1 + 8);
 		} else {
-			float x[2] = { 0, 4 };
+			float samples[2] = { 0, 4 };
 
-			assert_true(((float (*)(const float *))f)(x) == 1 + 2 + 1 + 4);
+			assert_true(((float (*)(const float *))data)(samples) == 1 + 2 + 1 + 4);
 		}
-		dlclose(h);
+		dlclose(bytes);
 	}
 	kernel_file(&kernel.oracle[0], "oracle.c", "/* KL_ORACLE_TODO */\n");
 	assert_error(KL_ECANNOT, "not written yet", compile_oracle());
@@ -232,7 +235,7 @@ static void test_oracle(void **state)
 static void test_alloc_random(void **state)
 {
 	enum { N = 64 };
-	unsigned char *arena = aligned_alloc(4096, ARENA), *p[N] = { 0 };
+	unsigned char *arena = aligned_alloc(4096, ARENA), *bytes[N] = { 0 };
 	size_t len[N] = { 0 }, align[N] = { 0 };
 	struct kl_rng rng;
 
@@ -242,37 +245,37 @@ static void test_alloc_random(void **state)
 	for (int step = 0; step < 20000; step++) {
 		size_t i = kl_rng_below(&rng, N);
 
-		if (p[i]) {
-			for (size_t b = 0; b < len[i]; b++)
-				assert_int_equal(p[i][b], (unsigned char)i);
-			rt_free(p[i]);
-			p[i] = NULL;
+		if (bytes[i]) {
+			for (size_t second = 0; second < len[i]; second++)
+				assert_int_equal(bytes[i][second], (unsigned char)i);
+			rt_free(bytes[i]);
+			bytes[i] = NULL;
 			continue;
 		}
 		len[i] = kl_rng_below(&rng, step % 7 ? 300 : 60000);
 		align[i] = (size_t)16 << kl_rng_below(&rng, step % 3 ? 1 : 9);
-		p[i] = align[i] == 16 ? rt_malloc(len[i]) : rt_aligned_alloc(align[i], len[i]);
-		if (!p[i])
+		bytes[i] = align[i] == 16 ? rt_malloc(len[i]) : rt_aligned_alloc(align[i], len[i]);
+		if (!bytes[i])
 			continue;
-		assert_true(p[i] >= arena && p[i] + len[i] <= arena + ARENA);
+		assert_true(bytes[i] >= arena && bytes[i] + len[i] <= arena + ARENA);
 		/* exactly as aligned as promised */
-		assert_int_equal((uintptr_t)p[i] % (2 * align[i]), align[i]);
-		memset(p[i], (int)i, len[i]);
+		assert_int_equal((uintptr_t)bytes[i] % (2 * align[i]), align[i]);
+		memset(bytes[i], (int)i, len[i]);
 	}
 	for (int i = 0; i < N; i++)
-		rt_free(p[i]);
+		rt_free(bytes[i]);
 	/* everything coalesced again */
-	p[0] = rt_malloc(ARENA - 256);
-	assert_non_null(p[0]);
+	bytes[0] = rt_malloc(ARENA - 256);
+	assert_non_null(bytes[0]);
 	assert_null(rt_malloc(1024));
-	rt_free(p[0]);
+	rt_free(bytes[0]);
 	free(arena);
 }
 
 static void test_alloc_edges(void **state)
 {
-	unsigned char *arena = aligned_alloc(4096, ARENA), *p, *q;
-	void *v = NULL;
+	unsigned char *arena = aligned_alloc(4096, ARENA), *data, *bytes;
+	void *value = NULL;
 
 	kl_rt_arena = (struct kl_arena){ NULL, 0 };
 	assert_null(rt_malloc(1));
@@ -282,30 +285,30 @@ static void test_alloc_edges(void **state)
 	assert_null(rt_calloc(SIZE_MAX / 2, 4));
 	assert_null(rt_aligned_alloc(24, 8));
 	assert_null(rt_aligned_alloc((size_t)1 << 40, 8));
-	assert_int_equal(rt_posix_memalign(&v, 3, 8), 22);
-	assert_int_equal(rt_posix_memalign(&v, 64, ARENA), 12);
-	assert_int_equal(rt_posix_memalign(&v, 64, 100), 0);
-	assert_int_equal((uintptr_t)v % 64, 0);
-	p = rt_malloc(0);
-	assert_non_null(p);
-	rt_free(p);
+	assert_int_equal(rt_posix_memalign(&value, 3, 8), 22);
+	assert_int_equal(rt_posix_memalign(&value, 64, ARENA), 12);
+	assert_int_equal(rt_posix_memalign(&value, 64, 100), 0);
+	assert_int_equal((uintptr_t)value % 64, 0);
+	data = rt_malloc(0);
+	assert_non_null(data);
+	rt_free(data);
 	memset(arena + 8192, 0xff, 8192);
-	q = rt_calloc(1000, 8);
+	bytes = rt_calloc(1000, 8);
 	for (size_t i = 0; i < 8000; i++)
-		assert_int_equal(q[i], 0);
-	memset(q, 7, 8000);
-	q = rt_realloc(q, 20000);
-	assert_int_equal(q[7999], 7);
-	assert_ptr_equal(rt_realloc(q, 10), q);
-	assert_null(rt_realloc(q, 0));
+		assert_int_equal(bytes[i], 0);
+	memset(bytes, 7, 8000);
+	bytes = rt_realloc(bytes, 20000);
+	assert_int_equal(bytes[7999], 7);
+	assert_ptr_equal(rt_realloc(bytes, 10), bytes);
+	assert_null(rt_realloc(bytes, 0));
 	rt_free(NULL);
-	rt_free(v);
-	p = rt_malloc(ARENA - 256);
-	assert_non_null(p);
+	rt_free(value);
+	data = rt_malloc(ARENA - 256);
+	assert_non_null(data);
 	/* the gate wipes the first page between calls: what was leaked is back */
 	memset(arena, 0, 4096);
-	p = rt_malloc(ARENA - 256);
-	assert_non_null(p);
+	data = rt_malloc(ARENA - 256);
+	assert_non_null(data);
 	free(arena);
 }
 

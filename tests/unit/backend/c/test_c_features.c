@@ -113,33 +113,33 @@ static const struct { const char *what, *source, *flags, *has, *not; } table[] =
 static void test_features(void **state)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(table); i++) {
-		KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL;
+		KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
 		KL_AUTO(kl_strvec_release) struct kl_strvec has = KL_STRVEC_INIT,
 							    not = KL_STRVEC_INIT;
 		KL_AUTO(kl_buf_release) struct kl_buf all = KL_BUF_INIT;
 
-		if (kernel_compile(&a, &kernel, table[i].source, NULL, table[i].flags))
+		if (kernel_compile(&artefact, &kernel, table[i].source, NULL, table[i].flags))
 			fail_msg("%s: %s", table[i].what, kl_error_last());
 		kl_strvec_split(&has, table[i].has, " ");
 		kl_strvec_split(&not, table[i].not, " ");
-		for (size_t k = 0; k < a->facts.features.n; k++)
-			kl_buf_addf(&all, " %s", a->facts.features.v[k]);
+		for (size_t k = 0; k < artefact->facts.features.n; k++)
+			kl_buf_addf(&all, " %s", artefact->facts.features.v[k]);
 		for (size_t k = 0; k < has.n; k++)
-			if (!kl_strvec_has(&a->facts.features, has.v[k]))
+			if (!kl_strvec_has(&artefact->facts.features, has.v[k]))
 				fail_msg("%s: no %s in:%s", table[i].what, has.v[k], all.ptr);
 		for (size_t k = 0; k < not .n; k++)
-			if (kl_strvec_has(&a->facts.features, not .v[k]))
+			if (kl_strvec_has(&artefact->facts.features, not .v[k]))
 				fail_msg("%s: %s in:%s", table[i].what, not .v[k], all.ptr);
 	}
 }
 
 static void digest_of(char out[65], const char *source, const char *flags)
 {
-	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL;
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
 
-	if (kernel_compile(&a, &kernel, source, NULL, flags))
+	if (kernel_compile(&artefact, &kernel, source, NULL, flags))
 		fail_msg("%s\n%s", source, kl_error_last());
-	strcpy(out, a->facts.code_digest);
+	strcpy(out, artefact->facts.code_digest);
 	assert_int_equal(strlen(out), 64);
 }
 
@@ -178,18 +178,18 @@ static const struct { const char *what, *a, *b; bool same; } pairs[] = {
 
 static void test_digest(void **state)
 {
-	char a[65], b[65];
+	char left[65], right[65];
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(pairs); i++) {
-		digest_of(a, pairs[i].a, "-O2");
-		digest_of(b, pairs[i].b, "-O2");
-		if (!strcmp(a, b) != pairs[i].same)
+		digest_of(left, pairs[i].a, "-O2");
+		digest_of(right, pairs[i].b, "-O2");
+		if (!strcmp(left, right) != pairs[i].same)
 			fail_msg("%s: the digests are %s", pairs[i].what,
 				 pairs[i].same ? "different" : "the same");
 	}
-	digest_of(a, SUM("x", "s += x[i];"), "-O2");
-	digest_of(b, SUM("x", "s += x[i];"), "-O2 -falign-loops=64 -falign-functions=128");
-	assert_string_equal(a, b); /* padding is no code */
+	digest_of(left, SUM("x", "s += x[i];"), "-O2");
+	digest_of(right, SUM("x", "s += x[i];"), "-O2 -falign-loops=64 -falign-functions=128");
+	assert_string_equal(left, right); /* padding is no code */
 }
 
 /* What objdump prints is hostile text: nothing but the expected is taken. */
@@ -208,19 +208,20 @@ static void test_disassembly(void **state)
 		{ "", "does not start" },
 	};
 	/* clang-format on */
-	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL;
-	KL_AUTO(kl_object_freep) struct kl_object *o = NULL;
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
+	KL_AUTO(kl_object_freep) struct kl_object *object = NULL;
 	KL_AUTO(kl_freep) char *path = kl_fs_join(kernel.dir, "kernel/0.o");
-	struct kl_code c;
+	struct kl_code code;
 
-	assert_ok(kernel_compile(&a, &kernel, "int k(int x) { return x * 3 + 1; }\n", NULL, NULL));
-	assert_ok(kl_object_read(&o, path));
+	assert_ok(kernel_compile(&artefact, &kernel, "int k(int x) { return x * 3 + 1; }\n", NULL,
+				 NULL));
+	assert_ok(kl_object_read(&object, path));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++)
 		assert_error(KL_ENO, bad[i].message,
-			     kl_code_parse(&c, (const struct kl_object *const *)&o, 1, bad[i].text,
-					   strlen(bad[i].text)));
+			     kl_code_parse(&code, (const struct kl_object *const *)&object, 1,
+					   bad[i].text, strlen(bad[i].text)));
 	assert_error(KL_ENO, "NUL",
-		     kl_code_parse(&c, (const struct kl_object *const *)&o, 1, "\0", 1));
+		     kl_code_parse(&code, (const struct kl_object *const *)&object, 1, "\0", 1));
 }
 
 int main(void)

@@ -28,17 +28,17 @@ static int baseline(struct kl_artefact **out, const char *workload, const char *
 						       workload);
 	KL_AUTO(kl_freep) char *path = NULL, *dir = kl_fs_join(kernel.dir, workload);
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = NULL;
-	struct kl_surface s = { 0 };
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = NULL;
+	struct kl_surface surface = { 0 };
 
 	if (!text) {
 		assert_ok(kl_fs_share(&path, relative));
 		assert_ok(kl_fs_read(&buf, path, 1 << 20));
 		text = buf.ptr;
 	}
-	assert_ok(kl_contract_parse(&c, "klineage.yaml", text, strlen(text)));
-	s.contract = c;
-	return kl_baseline_cuda(out, &kernel.jail, &kernel.nvcc, &s, "sm_90a", dir);
+	assert_ok(kl_contract_parse(&contract, "klineage.yaml", text, strlen(text)));
+	surface.contract = contract;
+	return kl_baseline_cuda(out, &kernel.jail, &kernel.nvcc, &surface, "sm_90a", dir);
 }
 
 static void test_shipped(void **state)
@@ -50,30 +50,31 @@ static void test_shipped(void **state)
 	if (!kernel.there)
 		skip();
 	for (size_t i = 0; i < KL_ARRAY_SIZE(workloads); i++) {
-		KL_AUTO(kl_artefact_freep) struct kl_artefact *b = NULL;
+		KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
 
-		assert_ok(baseline(&b, workloads[i], NULL));
-		assert_true(kl_fs_exists(b->object));
-		assert_non_null(json_object_get(b->launch->json, "launch"));
+		assert_ok(baseline(&artefact, workloads[i], NULL));
+		assert_true(kl_fs_exists(artefact->object));
+		assert_non_null(json_object_get(artefact->launch->json, "launch"));
 	}
 }
 
 static void test_not_ours(void **state)
 {
-	struct kl_artefact *b = NULL;
+	struct kl_artefact *artefact = NULL;
 
-	assert_int_equal(baseline(&b, "cuda-gemm", NULL), KL_ENOTFOUND);
-	assert_null(b);
+	assert_int_equal(baseline(&artefact, "cuda-gemm", NULL), KL_ENOTFOUND);
+	assert_null(artefact);
 }
 
 /* A contract with other names: the comparison is left out, and why is said. */
 static void test_does_not_fit(void **state)
 {
 	static const char text[] = CUDA_CONTRACT "baseline: cub.topk\n";
-	struct kl_artefact *b = NULL;
+	struct kl_artefact *artefact = NULL;
 
-	assert_error(KL_ECANNOT, "baseline 'cub.topk': cub.topk.yaml:", baseline(&b, "w", text));
-	assert_null(b);
+	assert_error(KL_ECANNOT,
+		     "baseline 'cub.topk': cub.topk.yaml:", baseline(&artefact, "w", text));
+	assert_null(artefact);
 }
 
 int main(void)

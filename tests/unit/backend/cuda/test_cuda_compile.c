@@ -32,10 +32,10 @@ static int teardown(void **state)
 
 static void refused(const char *class_, const char *part, const char *source, const char *plan)
 {
-	struct kl_artefact *a = NULL;
-	int err = cuda_compile(&a, &kernel, source, plan, NULL);
+	struct kl_artefact *artefact = NULL;
+	int err = cuda_compile(&artefact, &kernel, source, plan, NULL);
 
-	kl_artefact_free(a);
+	kl_artefact_free(artefact);
 	if (err != KL_ENO || !kernel.class_ || strcmp(kernel.class_, class_) ||
 	    !strstr(kl_error_last(), part))
 		fail_msg("wanted %s '%s', got %d %s: %s\n%s", class_, part, err,
@@ -45,13 +45,13 @@ static void refused(const char *class_, const char *part, const char *source, co
 
 static void accepted(const char *source, const char *plan, const char *flags)
 {
-	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL;
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
 
-	if (cuda_compile(&a, &kernel, source, plan, flags) < 0)
+	if (cuda_compile(&artefact, &kernel, source, plan, flags) < 0)
 		fail_msg("%s: %s\n%s", kernel.class_ ? kernel.class_ : "-", kl_error_last(),
 			 source);
-	assert_true(kl_fs_exists(a->object));
-	assert_int_equal(strlen(a->facts.code_digest), 64);
+	assert_true(kl_fs_exists(artefact->object));
+	assert_int_equal(strlen(artefact->facts.code_digest), 64);
 }
 
 static void test_compiles(void **state)
@@ -244,19 +244,19 @@ static void test_launch(void **state)
 		NULL);
 }
 
-static int compile_oracle(const struct kl_launch *l)
+static int compile_oracle(const struct kl_launch *launch)
 {
-	int err = kl_compile_cuda_oracle(&kernel.jail, &kernel.nvcc, &kernel.surface, l,
+	int err = kl_compile_cuda_oracle(&kernel.jail, &kernel.nvcc, &kernel.surface, launch,
 					 KL_ORACLE_TRUTH, kernel.dir);
 
 	return err ? err :
-		     kl_compile_cuda_oracle(&kernel.jail, &kernel.nvcc, &kernel.surface, l,
+		     kl_compile_cuda_oracle(&kernel.jail, &kernel.nvcc, &kernel.surface, launch,
 					    KL_ORACLE_HONEST, kernel.dir);
 }
 
 static void test_oracle(void **state)
 {
-	KL_AUTO(kl_launch_freep) struct kl_launch *l = NULL;
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
 	KL_AUTO(kl_freep) char *truth = kl_fs_join(kernel.dir, "truth.cubin");
 	KL_AUTO(kl_freep) char *honest = kl_fs_join(kernel.dir, "honest.cubin");
 
@@ -272,14 +272,15 @@ static void test_oracle(void **state)
 		"klineage-launch: 1\n"
 		"launch:\n  - {kernel: oracle, grid: [\"cdiv(n, 256)\"], block: [256], args: [x, y]}\n");
 	kernel.surface.noracle = kernel.surface.nfile = 2;
-	assert_ok(kl_launch_read(&l, &kernel.surface, true));
-	assert_ok(compile_oracle(l));
+	assert_ok(kl_launch_read(&launch, &kernel.surface, true));
+	assert_ok(compile_oracle(launch));
 	assert_true(kl_fs_exists(truth) && kl_fs_exists(honest));
 	cuda_file(&kernel.oracle[0], "oracle.cu", "/* KL_ORACLE_TODO */\n");
-	assert_error(KL_ECANNOT, "'oracle.cu'", compile_oracle(l));
+	assert_error(KL_ECANNOT, "'oracle.cu'", compile_oracle(launch));
 	cuda_file(&kernel.oracle[0], "oracle.cu",
 		  "#include \"kl_oracle.cuh\"\nKL_ORACLE oracle(kl_real *x) {}\n");
-	assert_error(KL_EINVALID, "oracle: kernel 'oracle' takes 1 arguments", compile_oracle(l));
+	assert_error(KL_EINVALID, "oracle: kernel 'oracle' takes 1 arguments",
+		     compile_oracle(launch));
 }
 
 /* A cubin made elsewhere: judged by its machine code, which needs nvdisasm. */
@@ -291,30 +292,30 @@ static int import(struct kl_artefact **out, const char *cubin, const char *kerne
 		"args:\n  - {name: x, kind: in, dtype: f32, shape: [n]}\n"
 		"  - {name: y, kind: out, dtype: f32, shape: [n]}\n"
 		"oracle: {language: cuda, sources: [oracle.cu, oracle.yaml]}\naccept: {rule: noise}\n";
-	KL_AUTO(kl_launch_freep) struct kl_launch *l = NULL;
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = NULL;
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf data = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *plan = NULL;
 	struct kl_file file[2];
-	struct kl_surface s = { .file = file, .nfile = 2, .dir = (char *)"" };
+	struct kl_surface surface = { .file = file, .nfile = 2, .dir = (char *)"" };
 	char hex[KL_DIGEST_HEX];
 
-	assert_ok(kl_contract_parse(&c, "klineage.yaml", text, strlen(text)));
+	assert_ok(kl_contract_parse(&contract, "klineage.yaml", text, strlen(text)));
 	assert_ok(kl_fs_read(&data, cubin, KL_CUBIN_MAX_BYTES));
 	kl_digest_hex(hex, data.ptr, data.len);
 	plan = kl_asprintf(
 		"klineage-launch: 1\nartefact: {cubin: k.cubin, arch: sm_90a, sha256: %s, producer: nvcc}\n"
 		"launch:\n  - {kernel: %s, grid: [4], block: [256], args: [x, y]}\n",
 		hex, kernel_name);
-	s.contract = c;
+	surface.contract = contract;
 	cuda_file(&file[0], "k.cubin", "");
 	file[0].data = data.ptr;
 	file[0].len = data.len;
 	cuda_file(&file[1], "launch.yaml", plan);
-	assert_ok(kl_launch_read(&l, &s, false));
+	assert_ok(kl_launch_read(&launch, &surface, false));
 	kernel.class_ = NULL;
-	return kl_compile_cuda(out, &kernel.class_, &kernel.jail, &kernel.nvcc, NULL, &s, l,
-			       kernel.dir);
+	return kl_compile_cuda(out, &kernel.class_, &kernel.jail, &kernel.nvcc, NULL, &surface,
+			       launch, kernel.dir);
 }
 
 static void test_import(void **state)
@@ -334,12 +335,12 @@ static void test_import(void **state)
 		const char *argv[] = {
 			kernel.nvcc.nvcc, "-cubin", "-arch=sm_90a", "-o", from, cu, NULL
 		};
-		KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL;
+		KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
 		int err;
 
 		assert_ok(kl_fs_put(cu, cases[i].source, strlen(cases[i].source), 0644));
 		assert_ok(kl_proc_output(NULL, argv));
-		err = import(&a, from, "k");
+		err = import(&artefact, from, "k");
 		if (!kernel.nvcc.disasm) {
 			assert_int_equal(err, KL_ECANNOT);
 			assert_contains(kl_error_last(), "nvdisasm");
@@ -347,7 +348,7 @@ static void test_import(void **state)
 		}
 		if (!cases[i].refused) {
 			assert_ok(err);
-			assert_true(kl_strvec_has(&a->facts.features, "ldg.128"));
+			assert_true(kl_strvec_has(&artefact->facts.features, "ldg.128"));
 			continue;
 		}
 		assert_error(KL_ENO, cases[i].refused, err);
@@ -364,19 +365,19 @@ static void test_import(void **state)
 /* The toolkit is where the setting says, or there is none. */
 static void test_toolkit(void **state)
 {
-	struct kl_platform p;
-	struct kl_nvcc n;
+	struct kl_platform platform;
+	struct kl_nvcc nvcc;
 
-	assert_error(KL_ECANNOT, "klineage.nvcc", kl_nvcc_find(&n, "/nonexistent/nvcc"));
-	assert_error(KL_ECANNOT, "klineage.nvcc", kl_nvcc_find(&n, kernel.dir));
+	assert_error(KL_ECANNOT, "klineage.nvcc", kl_nvcc_find(&nvcc, "/nonexistent/nvcc"));
+	assert_error(KL_ECANNOT, "klineage.nvcc", kl_nvcc_find(&nvcc, kernel.dir));
 	NEEDS_NVCC();
-	assert_ok(kl_nvcc_find(&n, kernel.nvcc.nvcc));
-	assert_string_equal(n.nvcc, kernel.nvcc.nvcc);
-	kl_nvcc_platform(&p, &n, "sm_90a");
-	assert_string_equal(p.id, "cuda/sm_90");
-	assert_string_equal(p.march, "sm_90a");
-	assert_true(!strncmp(p.compiler, "nvcc ", 5));
-	kl_nvcc_release(&n);
+	assert_ok(kl_nvcc_find(&nvcc, kernel.nvcc.nvcc));
+	assert_string_equal(nvcc.nvcc, kernel.nvcc.nvcc);
+	kl_nvcc_platform(&platform, &nvcc, "sm_90a");
+	assert_string_equal(platform.id, "cuda/sm_90");
+	assert_string_equal(platform.march, "sm_90a");
+	assert_true(!strncmp(platform.compiler, "nvcc ", 5));
+	kl_nvcc_release(&nvcc);
 }
 
 int main(void)

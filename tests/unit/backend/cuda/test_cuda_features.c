@@ -7,9 +7,9 @@
 
 #define HEAD ".version 8.5\n.target sm_90a\n.address_size 64\n"
 
-static void parse(struct kl_ptx *p, const char *text)
+static void parse(struct kl_ptx *ptx, const char *text)
 {
-	if (kl_ptx_parse(p, text, strlen(text)) < 0)
+	if (kl_ptx_parse(ptx, text, strlen(text)) < 0)
 		fail_msg("%s\n%s", kl_error_last(), text);
 }
 
@@ -110,11 +110,11 @@ static const struct { const char *body, *features; } shown[] = {
 static void test_shown(void **state)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(shown); i++) {
-		KL_AUTO(kl_strvec_release) struct kl_strvec f = features_of(shown[i].body, "");
+		KL_AUTO(kl_strvec_release) struct kl_strvec list = features_of(shown[i].body, "");
 		KL_AUTO(kl_buf_release) struct kl_buf have = KL_BUF_INIT;
 
-		for (size_t k = 0; k < f.n; k++)
-			kl_buf_addf(&have, "%s%s", k ? " " : "", f.v[k]);
+		for (size_t k = 0; k < list.n; k++)
+			kl_buf_addf(&have, "%s%s", k ? " " : "", list.v[k]);
 		if (strcmp(have.ptr, shown[i].features))
 			fail_msg("%s\nshows '%s', not '%s'", shown[i].body, have.ptr,
 				 shown[i].features);
@@ -128,19 +128,20 @@ static void test_spills(void **state)
 		"    8 bytes stack frame, 96 bytes spill stores, 100 bytes spill loads\n"
 		"ptxas info    : Function properties for k\n"
 		"    16 bytes stack frame, 12 bytes spill stores, 20 bytes spill loads\n";
-	struct kl_cuda_spill s = kl_cuda_spill(said, "k");
-	KL_AUTO(kl_strvec_release) struct kl_strvec f = features_of("add.s32 %r1, %r2, 3;", said);
-	KL_AUTO(kl_strvec_release) struct kl_strvec g = features_of(
+	struct kl_cuda_spill spill = kl_cuda_spill(said, "k");
+	KL_AUTO(kl_strvec_release) struct kl_strvec list = features_of("add.s32 %r1, %r2, 3;",
+								       said);
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = features_of(
 		"st.local.u32 [%rd1], %r1;",
 		"Function properties for k\n"
 		" 16 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n");
 
-	assert_int_equal(s.frame, 16);
-	assert_int_equal(s.stores, 12);
-	assert_int_equal(s.loads, 20);
+	assert_int_equal(spill.frame, 16);
+	assert_int_equal(spill.stores, 12);
+	assert_int_equal(spill.loads, 20);
 	assert_int_equal(kl_cuda_spill(said, "other").stores, 0);
-	assert_true(kl_strvec_has(&f, "spill") && !kl_strvec_has(&f, "local"));
-	assert_true(kl_strvec_has(&g, "local") && !kl_strvec_has(&g, "spill"));
+	assert_true(kl_strvec_has(&list, "spill") && !kl_strvec_has(&list, "local"));
+	assert_true(kl_strvec_has(&names, "local") && !kl_strvec_has(&names, "spill"));
 }
 
 /* Who refers to whom, by calls, tables and names of variables. */
@@ -156,23 +157,27 @@ static void test_reach(void **state)
 		".visible .entry a(.param .u64 p) .maxntid 128, 1, 1 .minnctapersm 2\n{\nmov.u64 %rd1, table; ret;\n}\n"
 		".visible .entry b()\n{\n.reg .pred %p<3>;\n@%p1 bra $L;\nmov.u64 %rd1, bank;\n"
 		"{ .param .b32 q; call.uni (q), vprintf, (%rd1, %rd2); }\n$L: ret;\n}\n";
-	const char *a = "a", *b = "b", *c = "late";
-	struct kl_ptx p = { 0 };
+	const char *left = "a", *right = "b", *ch = "late";
+	struct kl_ptx ptx = { 0 };
 
-	parse(&p, text);
-	assert_ok(kl_ptx_reach(&p, &a, 1));
-	assert_true(kl_ptx_variable(&p, "table")->reached && kl_ptx_variable(&p, "first")->reached);
-	assert_true(kl_ptx_function(&p, "late")->reached && kl_ptx_variable(&p, "used")->reached);
-	assert_true(kl_ptx_variable(&p, "used")->stored && !kl_ptx_variable(&p, "table")->stored);
-	assert_false(kl_ptx_variable(&p, "bank")->reached ||
-		     kl_ptx_variable(&p, "unused")->reached);
-	assert_false(kl_ptx_function(&p, "b")->reached || kl_ptx_function(&p, "vprintf")->reached);
-	assert_true(kl_strvec_has(&kl_ptx_function(&p, "a")->directive, ".maxntid"));
-	assert_ok(kl_ptx_reach(&p, &b, 1));
-	assert_true(kl_ptx_function(&p, "vprintf")->reached &&
-		    kl_ptx_variable(&p, "bank")->reached);
-	assert_error(KL_ENO, "'late'", kl_ptx_reach(&p, &c, 1));
-	kl_ptx_release(&p);
+	parse(&ptx, text);
+	assert_ok(kl_ptx_reach(&ptx, &left, 1));
+	assert_true(kl_ptx_variable(&ptx, "table")->reached &&
+		    kl_ptx_variable(&ptx, "first")->reached);
+	assert_true(kl_ptx_function(&ptx, "late")->reached &&
+		    kl_ptx_variable(&ptx, "used")->reached);
+	assert_true(kl_ptx_variable(&ptx, "used")->stored &&
+		    !kl_ptx_variable(&ptx, "table")->stored);
+	assert_false(kl_ptx_variable(&ptx, "bank")->reached ||
+		     kl_ptx_variable(&ptx, "unused")->reached);
+	assert_false(kl_ptx_function(&ptx, "b")->reached ||
+		     kl_ptx_function(&ptx, "vprintf")->reached);
+	assert_true(kl_strvec_has(&kl_ptx_function(&ptx, "a")->directive, ".maxntid"));
+	assert_ok(kl_ptx_reach(&ptx, &right, 1));
+	assert_true(kl_ptx_function(&ptx, "vprintf")->reached &&
+		    kl_ptx_variable(&ptx, "bank")->reached);
+	assert_error(KL_ENO, "'late'", kl_ptx_reach(&ptx, &ch, 1));
+	kl_ptx_release(&ptx);
 }
 
 /* What cannot be read is refused, never passed over. */
@@ -195,10 +200,10 @@ static void test_malformed(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
-		struct kl_ptx p = { 0 };
+		struct kl_ptx ptx = { 0 };
 
 		assert_error(KL_ENO, bad[i].why,
-			     kl_ptx_parse(&p, bad[i].text, strlen(bad[i].text)));
+			     kl_ptx_parse(&ptx, bad[i].text, strlen(bad[i].text)));
 	}
 }
 
@@ -238,22 +243,22 @@ static const char disassembly[] =
 
 static void test_sass(void **state)
 {
-	struct kl_sass s = { 0 };
-	const struct kl_sass_fn *k;
+	struct kl_sass sass = { 0 };
+	const struct kl_sass_fn *fn;
 
-	assert_ok(kl_sass_parse(&s, disassembly, strlen(disassembly)));
-	assert_int_equal(s.n, 2);
-	k = kl_sass_function(&s, "k");
-	assert_non_null(k);
-	assert_int_equal(k->nop, 6);
-	assert_string_equal(k->op[3].name, "HMMA.16816.F32.BF16");
-	assert_int_equal(k->op[3].n, 2);
-	assert_true(kl_strvec_has(&k->special, "SR_CLOCKLO") &&
-		    kl_strvec_has(&k->special, "SR_TID.X"));
-	assert_false(k->module_data);
-	assert_true(kl_sass_function(&s, "other")->module_data);
-	kl_sass_release(&s);
-	assert_error(KL_ENO, "no code", kl_sass_parse(&s, "nothing\n", 8));
+	assert_ok(kl_sass_parse(&sass, disassembly, strlen(disassembly)));
+	assert_int_equal(sass.n, 2);
+	fn = kl_sass_function(&sass, "k");
+	assert_non_null(fn);
+	assert_int_equal(fn->nop, 6);
+	assert_string_equal(fn->op[3].name, "HMMA.16816.F32.BF16");
+	assert_int_equal(fn->op[3].n, 2);
+	assert_true(kl_strvec_has(&fn->special, "SR_CLOCKLO") &&
+		    kl_strvec_has(&fn->special, "SR_TID.X"));
+	assert_false(fn->module_data);
+	assert_true(kl_sass_function(&sass, "other")->module_data);
+	kl_sass_release(&sass);
+	assert_error(KL_ENO, "no code", kl_sass_parse(&sass, "nothing\n", 8));
 }
 
 /*
@@ -279,20 +284,20 @@ static int teardown(void **state)
 
 static struct kl_artefact *compiled(const char *source, const char *plan)
 {
-	struct kl_artefact *a = NULL;
+	struct kl_artefact *artefact = NULL;
 
-	if (cuda_compile(&a, &kernel, source, plan, NULL) < 0)
+	if (cuda_compile(&artefact, &kernel, source, plan, NULL) < 0)
 		fail_msg("%s\n%s", kl_error_last(), source);
-	return a;
+	return artefact;
 }
 
 static void same(const char *what, bool want, const char *source, const char *plan)
 {
-	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = compiled(
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *left = compiled(
 		K "{ " I "y[i] = x[i] * 3.f; }\n", NULL);
-	KL_AUTO(kl_artefact_freep) struct kl_artefact *b = compiled(source, plan);
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *right = compiled(source, plan);
 
-	if (!strcmp(a->facts.code_digest, b->facts.code_digest) != want)
+	if (!strcmp(left->facts.code_digest, right->facts.code_digest) != want)
 		fail_msg("%s: digests are%s the same", what, want ? " not" : "");
 }
 
@@ -318,35 +323,36 @@ static void test_digest(void **state)
 
 static void test_static(void **state)
 {
-	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL;
-	const json_t *k;
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
+	const json_t *value;
 
 	if (!kernel.there)
 		skip();
-	a = compiled(
+	artefact = compiled(
 		K
 		"{ __shared__ float s[512]; " I
 		"s[threadIdx.x] = x[i]; __syncthreads(); y[i] = s[255 - threadIdx.x]; }\n"
 		"extern \"C\" __global__ void idle(float *y) { y[0] = __shfl_xor_sync(-1, y[1], 1); }\n",
 		"klineage-launch: 1\ncompile: {arch: sm_90a}\n"
 		"launch:\n  - {kernel: k, grid: [\"cdiv(n, 256)\"], block: [256], smem: 65536, args: [x, y]}\n");
-	assert_int_equal(json_array_size(a->statics), 1);
-	k = json_array_get(a->statics, 0);
-	assert_string_equal(kl_json_str_or(k, "kernel", ""), "k");
-	assert_int_equal(kl_json_int_or(k, "smem_static", 0), 2048);
-	assert_int_equal(kl_json_int_or(k, "smem", 0), 2048 + 65536);
-	assert_int_equal(kl_json_int_or(k, "threads", 0), 256);
-	assert_int_equal(kl_json_int_or(k, "blocks", 0), 4);
-	assert_int_equal(kl_json_int_or(k, "spill_bytes", -1), 0);
-	assert_in_range(kl_json_int_or(k, "registers", 0), 4, 32);
+	assert_int_equal(json_array_size(artefact->statics), 1);
+	value = json_array_get(artefact->statics, 0);
+	assert_string_equal(kl_json_str_or(value, "kernel", ""), "k");
+	assert_int_equal(kl_json_int_or(value, "smem_static", 0), 2048);
+	assert_int_equal(kl_json_int_or(value, "smem", 0), 2048 + 65536);
+	assert_int_equal(kl_json_int_or(value, "threads", 0), 256);
+	assert_int_equal(kl_json_int_or(value, "blocks", 0), 4);
+	assert_int_equal(kl_json_int_or(value, "spill_bytes", -1), 0);
+	assert_in_range(kl_json_int_or(value, "registers", 0), 4, 32);
 	/* 228 KiB / (66 KiB + 1 KiB) = 3 blocks of 8 warps of 64 */
-	assert_int_equal(kl_json_int_or(k, "blocks_per_sm", 0), 3);
-	assert_int_equal(kl_json_int_or(k, "occupancy_ppm", 0), 375000);
-	assert_string_equal(kl_json_str_or(k, "limited_by", ""), "shared");
-	assert_int_equal(kl_json_int_or(json_object_get(k, "instructions"), "shared_load", 0), 1);
-	assert_true(kl_strvec_has(&a->facts.features, "smem") &&
-		    kl_strvec_has(&a->facts.features, "bar"));
-	assert_false(kl_strvec_has(&a->facts.features, "shfl")); /* idle's */
+	assert_int_equal(kl_json_int_or(value, "blocks_per_sm", 0), 3);
+	assert_int_equal(kl_json_int_or(value, "occupancy_ppm", 0), 375000);
+	assert_string_equal(kl_json_str_or(value, "limited_by", ""), "shared");
+	assert_int_equal(kl_json_int_or(json_object_get(value, "instructions"), "shared_load", 0),
+			 1);
+	assert_true(kl_strvec_has(&artefact->facts.features, "smem") &&
+		    kl_strvec_has(&artefact->facts.features, "bar"));
+	assert_false(kl_strvec_has(&artefact->facts.features, "shfl")); /* idle's */
 }
 
 /*
@@ -359,11 +365,11 @@ static void test_hopper(void **state)
 		"cluster", "fence.proxy", "mbarrier",  "multicast", "setmaxnreg",
 		"smem",    "tma.load",    "tma.store", "wgmma",     "wgmma.bf16",
 	};
-	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL;
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *artefact = NULL;
 
 	if (!kernel.there)
 		skip();
-	a = compiled(
+	artefact = compiled(
 		"struct alignas(64) map { char b[128]; };\n"
 		"extern \"C\" __global__ void __cluster_dims__(2) __launch_bounds__(256, 1)\n"
 		"k(const __grid_constant__ map t, float *y)\n{\nextern __shared__ __align__(1024) char s[];\n"
@@ -388,9 +394,9 @@ static void test_hopper(void **state)
 		"      interleave: none, swizzle: none, l2: none, oob: zero}\n"
 		"launch:\n  - {kernel: k, grid: [2], block: [256], cluster: [2], smem: 70000, args: [{map: t}, y]}\n");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(want); i++)
-		if (!kl_strvec_has(&a->facts.features, want[i]))
+		if (!kl_strvec_has(&artefact->facts.features, want[i]))
 			fail_msg("no %s", want[i]);
-	assert_int_equal(a->facts.features.n, KL_ARRAY_SIZE(want));
+	assert_int_equal(artefact->facts.features.n, KL_ARRAY_SIZE(want));
 }
 
 int main(void)

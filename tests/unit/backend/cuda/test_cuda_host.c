@@ -60,47 +60,48 @@ static void test_contract(void **state)
 		{ HOST_CONTRACT(SURFACE, "  - {name: n, kind: dim}\n"), "kl_dim(n)" },
 	};
 	/* clang-format on */
-	struct kl_contract *c = NULL;
+	struct kl_contract *contract = NULL;
 
 	assert_ptr_equal(kernel.contract->language, &kl_language_cuda_host);
 	assert_null(kernel.contract->launch);
 	assert_string_equal(kernel.contract->arch, "sm_90a");
 	assert_string_equal(kernel.contract->std, "c++17");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
-		int err = kl_contract_parse(&c, "klineage.yaml", bad[i].text, strlen(bad[i].text));
+		int err = kl_contract_parse(&contract, "klineage.yaml", bad[i].text,
+					    strlen(bad[i].text));
 
 		if (err != KL_EINVALID || !strstr(kl_error_last(), bad[i].part))
 			fail_msg("wanted '%s', got %d: %s", bad[i].part, err,
 				 err ? kl_error_last() : "parsed");
 	}
-	parse(&c, HOST_CONTRACT("host: false, sources: [k.cu, launch.yaml]", ""));
-	assert_ptr_equal(c->language, &kl_language_cuda);
-	assert_string_equal(c->launch, "launch.yaml");
-	kl_contract_free(c);
+	parse(&contract, HOST_CONTRACT("host: false, sources: [k.cu, launch.yaml]", ""));
+	assert_ptr_equal(contract->language, &kl_language_cuda);
+	assert_string_equal(contract->launch, "launch.yaml");
+	kl_contract_free(contract);
 }
 
 /* The oracle stays device code with a plan, for the same architecture. */
 static void test_oracle_plan(void **state)
 {
-	KL_AUTO(kl_launch_freep) struct kl_launch *l = NULL, *none = NULL;
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL, *none = NULL;
 
 	cuda_file(&kernel.oracle[0], "oracle.cu", "");
 	cuda_file(&kernel.oracle[1], "oracle.yaml",
 		  "klineage-launch: 1\nlaunch:\n"
 		  "  - {kernel: o, grid: [1], block: [32], args: [x, y]}\n");
 	kernel.surface.noracle = 2;
-	assert_ok(kl_launch_read(&l, &kernel.surface, true));
-	assert_string_equal(l->arch, "sm_90a");
+	assert_ok(kl_launch_read(&launch, &kernel.surface, true));
+	assert_string_equal(launch->arch, "sm_90a");
 	assert_int_equal(kl_launch_read(&none, &kernel.surface, false), KL_ENOTFOUND);
 }
 
 static void test_header(void **state)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	kl_compile_host_header(&b, kernel.contract);
-	assert_non_null(strstr(b.ptr, "#define KL_DIM_n 0\n"));
-	assert_non_null(strstr(b.ptr, "#define KL_SCALAR_alpha 0x1p-1\n"));
+	kl_compile_host_header(&buf, kernel.contract);
+	assert_non_null(strstr(buf.ptr, "#define KL_DIM_n 0\n"));
+	assert_non_null(strstr(buf.ptr, "#define KL_SCALAR_alpha 0x1p-1\n"));
 }
 
 static void test_symbols(void **state)
@@ -181,10 +182,10 @@ static int compile(struct kl_artefact **out, const char *text)
 
 static void refused(const char *class_, const char *part, const char *text)
 {
-	struct kl_artefact *a = NULL;
-	int err = compile(&a, text);
+	struct kl_artefact *artefact = NULL;
+	int err = compile(&artefact, text);
 
-	kl_artefact_free(a);
+	kl_artefact_free(artefact);
 	if (err != KL_ENO || !kernel.class_ || strcmp(kernel.class_, class_) ||
 	    !strstr(kl_error_last(), part))
 		fail_msg("wanted %s '%s', got %d %s: %s\n%s", class_, part, err,
@@ -194,26 +195,26 @@ static void refused(const char *class_, const char *part, const char *text)
 
 static void test_compile(void **state)
 {
-	KL_AUTO(kl_artefact_freep) struct kl_artefact *a = NULL, *b = NULL;
+	KL_AUTO(kl_artefact_freep) struct kl_artefact *left = NULL, *right = NULL;
 	NEEDS_NVCC();
 
-	if (compile(&a, "#include \"a.cuh\"\n" KERNEL LAUNCH) < 0)
+	if (compile(&left, "#include \"a.cuh\"\n" KERNEL LAUNCH) < 0)
 		fail_msg("%s: %s", kernel.class_ ? kernel.class_ : "-", kl_error_last());
-	assert_true(kl_fs_exists(a->object));
-	assert_int_equal(a->kernels.n, 1);
-	assert_string_equal(a->kernels.v[0], "_Z1kPKfPf");
-	kl_artefact_free(kl_steal(&a));
-	if (compile(&a,
+	assert_true(kl_fs_exists(left->object));
+	assert_int_equal(left->kernels.n, 1);
+	assert_string_equal(left->kernels.v[0], "_Z1kPKfPf");
+	kl_artefact_free(kl_steal(&left));
+	if (compile(&left,
 		    "#include <iostream>\n#include <sstream>\n" KERNEL
 		    "void f(int v) { std::ostringstream o; o << v; std::cerr << o.str() << std::endl; }\n" LAUNCH) <
 	    0)
 		fail_msg("%s: %s", kernel.class_ ? kernel.class_ : "-", kl_error_last());
 	/* what the host does is part of what the code is */
 	assert_ok(compile(
-		&b, KERNEL
+		&right, KERNEL
 		"int klineage_launch(void *const *in, void *const *out, void *stream) { "
 		"k<<<1, 128, 0, (cudaStream_t)stream>>>((const float *)in[0], (float *)out[0]); return 0; }\n"));
-	assert_string_not_equal(a->facts.code_digest, b->facts.code_digest);
+	assert_string_not_equal(left->facts.code_digest, right->facts.code_digest);
 	/* another function, as C++ sees it */
 	refused("compile", "no source defines 'extern",
 		KERNEL "int klineage_launch(void) { return 0; }\n");
