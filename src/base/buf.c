@@ -13,63 +13,63 @@
 
 char kl_buf_empty[1];
 
-void kl_buf_release(struct kl_buf *b)
+void kl_buf_release(struct kl_buf *buf)
 {
-	if (b->alloc)
-		free(b->ptr);
-	*b = (struct kl_buf)KL_BUF_INIT;
+	if (buf->alloc)
+		free(buf->ptr);
+	*buf = (struct kl_buf)KL_BUF_INIT;
 }
 
-void kl_buf_clear(struct kl_buf *b)
+void kl_buf_clear(struct kl_buf *buf)
 {
-	b->len = 0;
-	if (b->alloc)
-		b->ptr[0] = '\0';
+	buf->len = 0;
+	if (buf->alloc)
+		buf->ptr[0] = '\0';
 }
 
-char *kl_buf_detach(struct kl_buf *b)
+char *kl_buf_detach(struct kl_buf *buf)
 {
-	char *s = b->alloc ? b->ptr : kl_strdup("");
+	char *text = buf->alloc ? buf->ptr : kl_strdup("");
 
-	*b = (struct kl_buf)KL_BUF_INIT;
-	return s;
+	*buf = (struct kl_buf)KL_BUF_INIT;
+	return text;
 }
 
-void kl_buf_reserve(struct kl_buf *b, size_t n)
+void kl_buf_reserve(struct kl_buf *buf, size_t n)
 {
 	size_t need;
 
-	if (__builtin_add_overflow(b->len, n, &need) || ++need == 0)
+	if (__builtin_add_overflow(buf->len, n, &need) || ++need == 0)
 		KL_BUG("buffer of absurd size");
-	if (need <= b->alloc)
+	if (need <= buf->alloc)
 		return;
-	if (!b->alloc)
-		b->ptr = NULL;
-	KL_GROW(b->ptr, need, b->alloc);
-	b->ptr[b->len] = '\0';
+	if (!buf->alloc)
+		buf->ptr = NULL;
+	KL_GROW(buf->ptr, need, buf->alloc);
+	buf->ptr[buf->len] = '\0';
 }
 
-void kl_buf_add(struct kl_buf *b, const void *data, size_t n)
+void kl_buf_add(struct kl_buf *buf, const void *data, size_t n)
 {
 	if (!n)
 		return;
-	kl_buf_reserve(b, n);
-	memcpy(b->ptr + b->len, data, n);
-	b->len += n;
-	b->ptr[b->len] = '\0';
+	kl_buf_reserve(buf, n);
+	memcpy(buf->ptr + buf->len, data, n);
+	buf->len += n;
+	buf->ptr[buf->len] = '\0';
 }
 
-void kl_buf_adds(struct kl_buf *b, const char *s)
+void kl_buf_adds(struct kl_buf *buf, const char *text)
 {
-	kl_buf_add(b, s, strlen(s));
+	kl_buf_add(buf, text, strlen(text));
 }
 
-void kl_buf_addch(struct kl_buf *b, char c)
+void kl_buf_addch(struct kl_buf *buf, char ch)
 {
-	kl_buf_add(b, &c, 1);
+	kl_buf_add(buf, &ch, 1);
 }
 
-void kl_buf_vaddf(struct kl_buf *b, const char *fmt, va_list ap)
+void kl_buf_vaddf(struct kl_buf *buf, const char *fmt, va_list ap)
 {
 	va_list again;
 	int n;
@@ -78,45 +78,45 @@ void kl_buf_vaddf(struct kl_buf *b, const char *fmt, va_list ap)
 	n = vsnprintf(NULL, 0, fmt, ap);
 	if (n < 0)
 		KL_BUG("bad format '%s'", fmt);
-	kl_buf_reserve(b, (size_t)n);
-	vsnprintf(b->ptr + b->len, (size_t)n + 1, fmt, again);
-	b->len += (size_t)n;
+	kl_buf_reserve(buf, (size_t)n);
+	vsnprintf(buf->ptr + buf->len, (size_t)n + 1, fmt, again);
+	buf->len += (size_t)n;
 	va_end(again);
 }
 
-void kl_buf_addf(struct kl_buf *b, const char *fmt, ...)
+void kl_buf_addf(struct kl_buf *buf, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	kl_buf_vaddf(b, fmt, ap);
+	kl_buf_vaddf(buf, fmt, ap);
 	va_end(ap);
 }
 
-void kl_buf_rtrim(struct kl_buf *b)
+void kl_buf_rtrim(struct kl_buf *buf)
 {
-	while (b->len && isspace((unsigned char)b->ptr[b->len - 1]))
-		b->ptr[--b->len] = '\0';
+	while (buf->len && isspace((unsigned char)buf->ptr[buf->len - 1]))
+		buf->ptr[--buf->len] = '\0';
 }
 
-int kl_buf_read_fd(struct kl_buf *b, int fd, size_t max)
+int kl_buf_read_fd(struct kl_buf *buf, int fd, size_t max)
 {
-	size_t from = b->len;
+	size_t from = buf->len;
 
 	for (;;) {
 		ssize_t n;
 
-		kl_buf_reserve(b, 65536);
-		n = read(fd, b->ptr + b->len, 65536);
+		kl_buf_reserve(buf, 65536);
+		n = read(fd, buf->ptr + buf->len, 65536);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return kl_error_errno("cannot read");
 		if (n == 0)
 			return 0;
-		b->len += (size_t)n;
-		b->ptr[b->len] = '\0';
-		if (b->len - from > max)
+		buf->len += (size_t)n;
+		buf->ptr[buf->len] = '\0';
+		if (buf->len - from > max)
 			return kl_error(KL_EINVALID, "more than %zu bytes", max);
 	}
 }

@@ -24,23 +24,23 @@ extern char kl_buf_empty[];
 		.ptr = kl_buf_empty \
 	}
 
-void kl_buf_release(struct kl_buf *b);
+void kl_buf_release(struct kl_buf *buf);
 /** Empty, storage kept. */
-void kl_buf_clear(struct kl_buf *b);
+void kl_buf_clear(struct kl_buf *buf);
 /** The string, owned by the caller; the buffer is empty again. */
-char *kl_buf_detach(struct kl_buf *b);
+char *kl_buf_detach(struct kl_buf *buf);
 
 /** Room for `n` more bytes and the NUL. */
-void kl_buf_reserve(struct kl_buf *b, size_t n);
-void kl_buf_add(struct kl_buf *b, const void *data, size_t n);
-void kl_buf_adds(struct kl_buf *b, const char *s);
-void kl_buf_addch(struct kl_buf *b, char c);
-void kl_buf_addf(struct kl_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void kl_buf_vaddf(struct kl_buf *b, const char *fmt, va_list ap);
+void kl_buf_reserve(struct kl_buf *buf, size_t n);
+void kl_buf_add(struct kl_buf *buf, const void *data, size_t n);
+void kl_buf_adds(struct kl_buf *buf, const char *text);
+void kl_buf_addch(struct kl_buf *buf, char ch);
+void kl_buf_addf(struct kl_buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void kl_buf_vaddf(struct kl_buf *buf, const char *fmt, va_list ap);
 /** Drop trailing white space. */
-void kl_buf_rtrim(struct kl_buf *b);
+void kl_buf_rtrim(struct kl_buf *buf);
 
 /** Read `fd` to its end; KL_EINVALID once more than `max` bytes came. */
-int kl_buf_read_fd(struct kl_buf *b, int fd, size_t max);
+int kl_buf_read_fd(struct kl_buf *buf, int fd, size_t max);
 
 #endif

@@ -7,17 +7,17 @@
 
 int64_t kl_clock_ns(void)
 {
-	struct timespec t;
+	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 void kl_clock_sleep_ms(int64_t ms)
 {
-	struct timespec t = { ms / 1000, (ms % 1000) * 1000000 };
+	struct timespec now = { ms / 1000, (ms % 1000) * 1000000 };
 
-	nanosleep(&t, NULL);
+	nanosleep(&now, NULL);
 }
 
 void kl_clock_iso(char out[21])

@@ -35,15 +35,15 @@ int kl_error(enum kl_err kind, const char *fmt, ...)
 
 int kl_error_errno(const char *fmt, ...)
 {
-	int e = errno;
-	int kind = e == ENOENT ? KL_ENOTFOUND :
-		   e == EEXIST ? KL_EEXISTS :
-		   e == EINTR  ? KL_EINTR :
-				 KL_EIO;
+	int err = errno;
+	int kind = err == ENOENT ? KL_ENOTFOUND :
+		   err == EEXIST ? KL_EEXISTS :
+		   err == EINTR  ? KL_EINTR :
+				   KL_EIO;
 	va_list ap;
 
 	va_start(ap, fmt);
-	set_error(kind, strerror(e), fmt, ap);
+	set_error(kind, strerror(err), fmt, ap);
 	va_end(ap);
 	return kind;
 }

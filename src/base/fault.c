@@ -19,11 +19,11 @@ int kl_fault(const char *name)
 
 	reached++;
 	if (log) {
-		FILE *f = fopen(log, "a");
+		FILE *file = fopen(log, "a");
 
-		if (f) {
-			fprintf(f, "%ld %s\n", reached, name);
-			fclose(f);
+		if (file) {
+			fprintf(file, "%ld %s\n", reached, name);
+			fclose(file);
 		}
 	}
 	if (!how || atol(want) != reached)

@@ -16,13 +16,13 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
-char *kl_fs_join(const char *a, const char *b)
+char *kl_fs_join(const char *left, const char *right)
 {
-	size_t n = strlen(a);
+	size_t n = strlen(left);
 
 	if (!n)
-		return kl_strdup(b);
-	return kl_asprintf("%s%s%s", a, a[n - 1] == '/' ? "" : "/", b);
+		return kl_strdup(right);
+	return kl_asprintf("%s%s%s", left, left[n - 1] == '/' ? "" : "/", right);
 }
 
 bool kl_fs_exists(const char *path)
@@ -58,16 +58,16 @@ int kl_fs_read(struct kl_buf *out, const char *path, size_t max)
 
 static int write_all(int fd, const void *data, size_t n)
 {
-	const char *p = data;
+	const char *at = data;
 
 	while (n) {
-		ssize_t done = write(fd, p, n);
+		ssize_t done = write(fd, at, n);
 
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done < 0)
 			return -1;
-		p += done;
+		at += done;
 		n -= (size_t)done;
 	}
 	return 0;
@@ -103,10 +103,10 @@ int kl_fs_write_mode(const char *path, const void *data, size_t n, unsigned mode
 	umask(mask);
 	if (fchmod(fd, mode & ~mask) < 0 || write_all(fd, data, n) < 0 || fsync(fd) < 0 ||
 	    rename(tmp, path) < 0) {
-		int e = errno;
+		int err = errno;
 
 		unlink(tmp);
-		errno = e;
+		errno = err;
 		return kl_error_errno("cannot write '%s'", path);
 	}
 	return sync_dir_of(path);
@@ -133,18 +133,18 @@ int kl_fs_put(const char *path, const void *data, size_t n, int mode)
 
 int kl_fs_mkdir(const char *path)
 {
-	KL_AUTO(kl_freep) char *p = kl_strdup(path);
+	KL_AUTO(kl_freep) char *at = kl_strdup(path);
 
-	for (char *s = p + 1; *s; s++) {
-		if (*s != '/')
+	for (char *text = at + 1; *text; text++) {
+		if (*text != '/')
 			continue;
-		*s = '\0';
-		if (mkdir(p, 0777) < 0 && errno != EEXIST)
-			return kl_error_errno("cannot make directory '%s'", p);
-		*s = '/';
+		*text = '\0';
+		if (mkdir(at, 0777) < 0 && errno != EEXIST)
+			return kl_error_errno("cannot make directory '%s'", at);
+		*text = '/';
 	}
-	if (mkdir(p, 0777) < 0 && errno != EEXIST)
-		return kl_error_errno("cannot make directory '%s'", p);
+	if (mkdir(at, 0777) < 0 && errno != EEXIST)
+		return kl_error_errno("cannot make directory '%s'", at);
 	if (!kl_fs_is_dir(path))
 		return kl_error(KL_EEXISTS, "'%s' is in the way of a directory", path);
 	return 0;
@@ -163,7 +163,7 @@ int kl_fs_mkdir_of(const char *path)
 /* By descriptor, so that no component can be swapped for a symlink under us. */
 static int remove_at(int at, const char *name)
 {
-	struct dirent *d;
+	struct dirent *entry;
 	DIR *dir;
 	int fd, bad = 0;
 
@@ -179,9 +179,9 @@ static int remove_at(int at, const char *name)
 		close(fd);
 		return -1;
 	}
-	while ((d = readdir(dir)))
-		if (strcmp(d->d_name, ".") && strcmp(d->d_name, "..") &&
-		    remove_at(fd, d->d_name) < 0)
+	while ((entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
+		    remove_at(fd, entry->d_name) < 0)
 			bad = -1;
 	closedir(dir);
 	if (bad < 0)
@@ -221,25 +221,25 @@ void kl_fs_tempdir_cleanup(char **dir)
 int kl_fs_list(struct kl_strvec *out, const char *path)
 {
 	DIR *dir = opendir(path);
-	struct dirent *d;
+	struct dirent *entry;
 
 	if (!dir)
 		return kl_error_errno("cannot list '%s'", path);
-	while ((d = readdir(dir)))
-		if (strcmp(d->d_name, ".") && strcmp(d->d_name, ".."))
-			kl_strvec_push(out, d->d_name);
+	while ((entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			kl_strvec_push(out, entry->d_name);
 	closedir(dir);
 	kl_strvec_sort(out);
 	return 0;
 }
 
-static bool part_ok(const char *s, size_t n)
+static bool part_ok(const char *text, size_t n)
 {
 	if (n == 0 || n > 255)
 		return false;
-	if ((n == 1 && s[0] == '.') || (n == 2 && s[0] == '.' && s[1] == '.'))
+	if ((n == 1 && text[0] == '.') || (n == 2 && text[0] == '.' && text[1] == '.'))
 		return false;
-	return !(n == 4 && !strncasecmp(s, ".git", 4));
+	return !(n == 4 && !strncasecmp(text, ".git", 4));
 }
 
 bool kl_fs_path_ok(const char *path)
@@ -248,17 +248,17 @@ bool kl_fs_path_ok(const char *path)
 
 	if (len == 0 || len > 4096)
 		return false;
-	for (const char *s = path; *s; s++)
-		if ((unsigned char)*s < 32 || *s == 127 || *s == '\\')
+	for (const char *text = path; *text; text++)
+		if ((unsigned char)*text < 32 || *text == 127 || *text == '\\')
 			return false;
-	for (const char *s = path;;) {
-		size_t n = strcspn(s, "/");
+	for (const char *text = path;;) {
+		size_t n = strcspn(text, "/");
 
-		if (!part_ok(s, n))
+		if (!part_ok(text, n))
 			return false;
-		if (!s[n])
+		if (!text[n])
 			return true;
-		s += n + 1;
+		text += n + 1;
 	}
 }
 

@@ -43,8 +43,8 @@ int kl_fs_tempdir(char **out, const char *prefix);
 /** Cleanup: remove the directory tree and free the string. */
 void kl_fs_tempdir_cleanup(char **dir);
 
-/** `a/b`, one slash; the caller frees. */
-char *kl_fs_join(const char *a, const char *b);
+/** `left/right`, one slash; the caller frees. */
+char *kl_fs_join(const char *left, const char *right);
 
 /**
  * Names in a directory, sorted, without "." and "..".

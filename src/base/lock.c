@@ -40,11 +40,11 @@ static long lock_holder(int fd)
 	struct stat st;
 	char line[256];
 	long found = 0;
-	FILE *f;
+	FILE *file;
 
-	if (fstat(fd, &st) < 0 || !(f = fopen("/proc/locks", "re")))
+	if (fstat(fd, &st) < 0 || !(file = fopen("/proc/locks", "re")))
 		return 0;
-	while (!found && fgets(line, sizeof(line), f)) {
+	while (!found && fgets(line, sizeof(line), file)) {
 		unsigned long inode;
 		long pid;
 
@@ -52,11 +52,11 @@ static long lock_holder(int fd)
 		    inode == (unsigned long)st.st_ino)
 			found = pid;
 	}
-	fclose(f);
+	fclose(file);
 	return found;
 }
 
-int kl_lock_take(struct kl_lock *l, const char *path, int64_t wait_ms)
+int kl_lock_take(struct kl_lock *lock, const char *path, int64_t wait_ms)
 {
 	int64_t end = kl_clock_ns() + wait_ms * 1000000;
 	KL_AUTO(kl_closep) int fd = open_lock(path);
@@ -79,23 +79,23 @@ int kl_lock_take(struct kl_lock *l, const char *path, int64_t wait_ms)
 		kl_clock_sleep_ms(nap);
 		nap = nap < 50 ? nap * 2 : 50;
 	}
-	l->fd = fd;
+	lock->fd = fd;
 	fd = -1;
-	l->path = kl_strdup(path);
+	lock->path = kl_strdup(path);
 	return 0;
 }
 
-void kl_lock_release(struct kl_lock *l)
+void kl_lock_release(struct kl_lock *lock)
 {
-	kl_closep(&l->fd);
-	free(l->path);
-	l->path = NULL;
+	kl_closep(&lock->fd);
+	free(lock->path);
+	lock->path = NULL;
 }
 
-int kl_lock_take_machine(struct kl_lock *l, const char *resource, int64_t wait_ms)
+int kl_lock_take_machine(struct kl_lock *lock, const char *resource, int64_t wait_ms)
 {
 	/* /tmp is what every user of a machine shares and may write. */
 	KL_AUTO(kl_freep) char *path = kl_asprintf("/tmp/klineage-%s.lock", resource);
 
-	return kl_lock_take(l, path, wait_ms);
+	return kl_lock_take(lock, path, wait_ms);
 }

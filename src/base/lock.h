@@ -23,13 +23,13 @@ struct kl_lock {
  * KL_EBUSY if somebody holds it. The message names the file and, where it is
  * known, the holder's pid.
  */
-int kl_lock_take(struct kl_lock *l, const char *path, int64_t wait_ms);
-void kl_lock_release(struct kl_lock *l);
+int kl_lock_take(struct kl_lock *lock, const char *path, int64_t wait_ms);
+void kl_lock_release(struct kl_lock *lock);
 
 /**
  * The one lock of this machine for a resource ("cpu", "gpu-<uuid>"), shared
  * by all users: held while profiling, so that two profiles never overlap.
  */
-int kl_lock_take_machine(struct kl_lock *l, const char *resource, int64_t wait_ms);
+int kl_lock_take_machine(struct kl_lock *lock, const char *resource, int64_t wait_ms);
 
 #endif

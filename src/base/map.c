@@ -8,75 +8,75 @@
 #include "base/mem.h"
 
 /* FNV-1a; the keys are our own names or bounded input, never a flood. */
-static uint64_t hash_key(const char *s)
+static uint64_t hash_key(const char *text)
 {
-	uint64_t h = 14695981039346656037u;
+	uint64_t hash = 14695981039346656037u;
 
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 1099511628211u;
-	return h;
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+	return hash;
 }
 
 /* The slot of `key`, or the free one where it belongs. */
-static size_t find_slot(const struct kl_map *m, const char *key)
+static size_t find_slot(const struct kl_map *map, const char *key)
 {
-	size_t i = hash_key(key) & (m->nslot - 1);
+	size_t i = hash_key(key) & (map->nslot - 1);
 
-	while (m->slot[i] && strcmp(m->e[m->slot[i] - 1].key, key))
-		i = (i + 1) & (m->nslot - 1);
+	while (map->slot[i] && strcmp(map->e[map->slot[i] - 1].key, key))
+		i = (i + 1) & (map->nslot - 1);
 	return i;
 }
 
-static void grow_table(struct kl_map *m)
+static void grow_table(struct kl_map *map)
 {
-	m->nslot = m->nslot ? 2 * m->nslot : 16;
-	free(m->slot);
-	m->slot = kl_calloc(m->nslot, sizeof(*m->slot));
-	for (size_t i = 0; i < m->n; i++)
-		m->slot[find_slot(m, m->e[i].key)] = i + 1;
+	map->nslot = map->nslot ? 2 * map->nslot : 16;
+	free(map->slot);
+	map->slot = kl_calloc(map->nslot, sizeof(*map->slot));
+	for (size_t i = 0; i < map->n; i++)
+		map->slot[find_slot(map, map->e[i].key)] = i + 1;
 }
 
-void *kl_map_get(const struct kl_map *m, const char *key)
+void *kl_map_get(const struct kl_map *map, const char *key)
 {
 	size_t at;
 
-	if (!m->nslot)
+	if (!map->nslot)
 		return NULL;
-	at = m->slot[find_slot(m, key)];
-	return at ? m->e[at - 1].value : NULL;
+	at = map->slot[find_slot(map, key)];
+	return at ? map->e[at - 1].value : NULL;
 }
 
-void *kl_map_put(struct kl_map *m, const char *key, void *value)
+void *kl_map_put(struct kl_map *map, const char *key, void *value)
 {
 	size_t at;
 
-	if (2 * (m->n + 1) > m->nslot)
-		grow_table(m);
-	at = find_slot(m, key);
-	if (m->slot[at]) {
-		struct kl_map_entry *e = &m->e[m->slot[at] - 1];
-		void *old = e->value;
+	if (2 * (map->n + 1) > map->nslot)
+		grow_table(map);
+	at = find_slot(map, key);
+	if (map->slot[at]) {
+		struct kl_map_entry *entry = &map->e[map->slot[at] - 1];
+		void *old = entry->value;
 
-		e->value = value;
-		if (!m->free_value)
+		entry->value = value;
+		if (!map->free_value)
 			return old;
-		m->free_value(old);
+		map->free_value(old);
 		return NULL;
 	}
-	KL_GROW(m->e, m->n + 1, m->alloc);
-	m->e[m->n] = (struct kl_map_entry){ kl_strdup(key), value };
-	m->slot[at] = ++m->n;
+	KL_GROW(map->e, map->n + 1, map->alloc);
+	map->e[map->n] = (struct kl_map_entry){ kl_strdup(key), value };
+	map->slot[at] = ++map->n;
 	return NULL;
 }
 
-void kl_map_release(struct kl_map *m)
+void kl_map_release(struct kl_map *map)
 {
-	for (size_t i = 0; i < m->n; i++) {
-		free(m->e[i].key);
-		if (m->free_value)
-			m->free_value(m->e[i].value);
+	for (size_t i = 0; i < map->n; i++) {
+		free(map->e[i].key);
+		if (map->free_value)
+			map->free_value(map->e[i].value);
 	}
-	free(m->e);
-	free(m->slot);
-	*m = (struct kl_map){ .free_value = m->free_value };
+	free(map->e);
+	free(map->slot);
+	*map = (struct kl_map){ .free_value = map->free_value };
 }

@@ -27,9 +27,9 @@ struct kl_map {
 		0   \
 	}
 
-void *kl_map_get(const struct kl_map *m, const char *key);
+void *kl_map_get(const struct kl_map *map, const char *key);
 /** Insert or replace; returns the value kept before, or NULL (always NULL with free_value). */
-void *kl_map_put(struct kl_map *m, const char *key, void *value);
-void kl_map_release(struct kl_map *m);
+void *kl_map_put(struct kl_map *map, const char *key, void *value);
+void kl_map_release(struct kl_map *map);
 
 #endif

@@ -19,47 +19,47 @@
 #define BLOCK ((size_t)1 << 20)
 #define STALE_S 3600 /* nobody writes for so long */
 
-void kl_mapfile_release(struct kl_mapfile *m)
+void kl_mapfile_release(struct kl_mapfile *mapfile)
 {
-	if (m->mapped)
-		munmap((void *)m->base, m->len);
-	kl_buf_release(&m->made);
-	m->base = NULL;
-	m->len = 0;
-	m->mapped = false;
+	if (mapfile->mapped)
+		munmap((void *)mapfile->base, mapfile->len);
+	kl_buf_release(&mapfile->made);
+	mapfile->base = NULL;
+	mapfile->len = 0;
+	mapfile->mapped = false;
 }
 
-static uint64_t stir_bytes(uint64_t h, const unsigned char *s)
+static uint64_t stir_bytes(uint64_t hash, const unsigned char *bytes)
 {
-	uint64_t w;
+	uint64_t width;
 
-	memcpy(&w, s, 8);
-	h = (h ^ w) * 0x9fb21c651e98df25u;
-	return h << 29 | h >> 35;
+	memcpy(&width, bytes, 8);
+	hash = (hash ^ width) * 0x9fb21c651e98df25u;
+	return hash << 29 | hash >> 35;
 }
 
 /* Four lanes of multiply and rotate. */
-static uint64_t checksum_of(const void *p, size_t n)
+static uint64_t checksum_of(const void *data, size_t n)
 {
-	const unsigned char *s = p;
-	uint64_t h[4] = { n, ~(uint64_t)n, 0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu }, all = 0;
-	uint64_t a = h[0], b = h[1], c = h[2], d = h[3];
+	const unsigned char *bytes = data;
+	uint64_t values[4] = { n, ~(uint64_t)n, 0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu }, all = 0;
+	uint64_t left = values[0], right = values[1], column = values[2], dim = values[3];
 
 	/* in registers: compilers leave an array in memory */
-	for (; n >= 32; n -= 32, s += 32) {
-		a = stir_bytes(a, s);
-		b = stir_bytes(b, s + 8);
-		c = stir_bytes(c, s + 16);
-		d = stir_bytes(d, s + 24);
+	for (; n >= 32; n -= 32, bytes += 32) {
+		left = stir_bytes(left, bytes);
+		right = stir_bytes(right, bytes + 8);
+		column = stir_bytes(column, bytes + 16);
+		dim = stir_bytes(dim, bytes + 24);
 	}
-	h[0] = a;
-	h[1] = b;
-	h[2] = c;
-	h[3] = d;
-	for (; n; n--, s++)
-		h[n % 4] = (h[n % 4] ^ *s) * 0x9fb21c651e98df25u;
+	values[0] = left;
+	values[1] = right;
+	values[2] = column;
+	values[3] = dim;
+	for (; n; n--, bytes++)
+		values[n % 4] = (values[n % 4] ^ *bytes) * 0x9fb21c651e98df25u;
 	for (int i = 0; i < 4; i++) {
-		all = (all ^ h[i]) * 0xd6e8feb86659fd93u;
+		all = (all ^ values[i]) * 0xd6e8feb86659fd93u;
 		all ^= all >> 32;
 	}
 	return all;
@@ -73,12 +73,13 @@ struct summing {
 
 static void sum_blocks(void *ctx, size_t from, size_t to)
 {
-	const struct summing *s = ctx;
+	const struct summing *summing = ctx;
 
 	for (size_t i = from; i < to; i++) {
 		size_t at = i * BLOCK;
 
-		s->sum[i] = checksum_of(s->p + at, s->n - at < BLOCK ? s->n - at : BLOCK);
+		summing->sum[i] = checksum_of(summing->p + at,
+					      summing->n - at < BLOCK ? summing->n - at : BLOCK);
 	}
 }
 
@@ -87,107 +88,107 @@ static uint64_t sum_of(const char *base, size_t len)
 {
 	size_t rest = len - sizeof(struct kl_mapfile_head), n = (rest + BLOCK - 1) / BLOCK;
 	KL_AUTO(kl_freep) uint64_t *sum = kl_calloc(n + 1, sizeof(*sum));
-	struct summing s = { base + sizeof(struct kl_mapfile_head), rest, sum };
-	struct kl_mapfile_head h;
+	struct summing summing = { base + sizeof(struct kl_mapfile_head), rest, sum };
+	struct kl_mapfile_head head;
 
-	memcpy(&h, base, sizeof(h));
-	h.checksum = 0;
-	kl_par_for(n, 1, sum_blocks, &s);
-	return checksum_of(&h, sizeof(h)) ^ checksum_of(sum, n * sizeof(*sum));
+	memcpy(&head, base, sizeof(head));
+	head.checksum = 0;
+	kl_par_for(n, 1, sum_blocks, &summing);
+	return checksum_of(&head, sizeof(head)) ^ checksum_of(sum, n * sizeof(*sum));
 }
 
-static bool is_whole(const struct kl_mapfile *m, const char *magic, uint32_t version,
+static bool is_whole(const struct kl_mapfile *mapfile, const char *magic, uint32_t version,
 		     const char *key)
 {
-	const struct kl_mapfile_head *h = (const struct kl_mapfile_head *)m->base;
+	const struct kl_mapfile_head *head = (const struct kl_mapfile_head *)mapfile->base;
 
-	if (m->len < sizeof(*h) || memcmp(h->magic, magic, sizeof(h->magic)) ||
-	    h->version != version || h->order != ORDER || h->length != m->len ||
-	    h->key[KL_MAPFILE_KEY - 1])
+	if (mapfile->len < sizeof(*head) || memcmp(head->magic, magic, sizeof(head->magic)) ||
+	    head->version != version || head->order != ORDER || head->length != mapfile->len ||
+	    head->key[KL_MAPFILE_KEY - 1])
 		return false;
-	if (key && strncmp(h->key, key, KL_MAPFILE_KEY - 1))
+	if (key && strncmp(head->key, key, KL_MAPFILE_KEY - 1))
 		return false;
-	return h->checksum == sum_of(m->base, m->len);
+	return head->checksum == sum_of(mapfile->base, mapfile->len);
 }
 
-static bool map_file(struct kl_mapfile *m, const char *path)
+static bool map_file(struct kl_mapfile *mapfile, const char *path)
 {
 	KL_AUTO(kl_closep) int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
-	void *p;
+	void *data;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !st.st_size)
 		return false;
-	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (p == MAP_FAILED)
+	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data == MAP_FAILED)
 		return false;
-	kl_par_populate(p, (size_t)st.st_size, false);
-	*m = (struct kl_mapfile)KL_MAPFILE_INIT;
-	m->base = p;
-	m->len = (size_t)st.st_size;
-	m->mapped = true;
+	kl_par_populate(data, (size_t)st.st_size, false);
+	*mapfile = (struct kl_mapfile)KL_MAPFILE_INIT;
+	mapfile->base = data;
+	mapfile->len = (size_t)st.st_size;
+	mapfile->mapped = true;
 	return true;
 }
 
 bool kl_mapfile_open(struct kl_mapfile *out, const char *path, const char *magic, uint32_t version,
 		     const char *key)
 {
-	KL_AUTO(kl_mapfile_release) struct kl_mapfile m = KL_MAPFILE_INIT;
+	KL_AUTO(kl_mapfile_release) struct kl_mapfile mapfile = KL_MAPFILE_INIT;
 
-	if (!map_file(&m, path) || !is_whole(&m, magic, version, key))
+	if (!map_file(&mapfile, path) || !is_whole(&mapfile, magic, version, key))
 		return false;
-	*out = m;
-	m = (struct kl_mapfile)KL_MAPFILE_INIT;
+	*out = mapfile;
+	mapfile = (struct kl_mapfile)KL_MAPFILE_INIT;
 	return true;
 }
 
 /* --- making one --------------------------------------------------------------------- */
 
-void kl_mapfile_begin(struct kl_buf *b, const char *magic, uint32_t version, const char *key)
+void kl_mapfile_begin(struct kl_buf *buf, const char *magic, uint32_t version, const char *key)
 {
-	struct kl_mapfile_head h = { .version = version, .order = ORDER };
+	struct kl_mapfile_head head = { .version = version, .order = ORDER };
 	size_t n = strnlen(key, KL_MAPFILE_KEY - 1);
 
-	memcpy(h.magic, magic, sizeof(h.magic));
-	memcpy(h.key, key, n);
-	kl_buf_clear(b);
-	kl_buf_add(b, &h, sizeof(h));
+	memcpy(head.magic, magic, sizeof(head.magic));
+	memcpy(head.key, key, n);
+	kl_buf_clear(buf);
+	kl_buf_add(buf, &head, sizeof(head));
 }
 
-void kl_mapfile_align(struct kl_buf *b)
+void kl_mapfile_align(struct kl_buf *buf)
 {
-	while (b->len % 8)
-		kl_buf_addch(b, '\0');
+	while (buf->len % 8)
+		kl_buf_addch(buf, '\0');
 }
 
-void kl_mapfile_end(struct kl_buf *b)
+void kl_mapfile_end(struct kl_buf *buf)
 {
-	struct kl_mapfile_head *h = (struct kl_mapfile_head *)b->ptr;
+	struct kl_mapfile_head *head = (struct kl_mapfile_head *)buf->ptr;
 
-	kl_mapfile_align(b);
-	h = (struct kl_mapfile_head *)b->ptr;
-	h->length = b->len;
-	h->checksum = sum_of(b->ptr, b->len);
+	kl_mapfile_align(buf);
+	head = (struct kl_mapfile_head *)buf->ptr;
+	head->length = buf->len;
+	head->checksum = sum_of(buf->ptr, buf->len);
 }
 
-void kl_mapfile_keep(struct kl_mapfile *out, struct kl_buf *b, const char *path)
+void kl_mapfile_keep(struct kl_mapfile *out, struct kl_buf *buf, const char *path)
 {
-	const struct kl_mapfile_head *h = (const struct kl_mapfile_head *)b->ptr;
+	const struct kl_mapfile_head *head = (const struct kl_mapfile_head *)buf->ptr;
 	char magic[8], key[KL_MAPFILE_KEY];
-	uint32_t version = h->version;
+	uint32_t version = head->version;
 
-	memcpy(magic, h->magic, sizeof(magic));
-	memcpy(key, h->key, sizeof(key));
+	memcpy(magic, head->magic, sizeof(magic));
+	memcpy(key, head->key, sizeof(key));
 	*out = (struct kl_mapfile)KL_MAPFILE_INIT;
-	if (!*path || kl_fs_mkdir_of(path) < 0 || kl_fs_write(path, b->ptr, b->len) < 0 ||
+	if (!*path || kl_fs_mkdir_of(path) < 0 || kl_fs_write(path, buf->ptr, buf->len) < 0 ||
 	    !kl_mapfile_open(out, path, magic, version, key)) {
 		kl_error_clear();
-		out->made = *b;
-		*b = (struct kl_buf)KL_BUF_INIT;
+		out->made = *buf;
+		*buf = (struct kl_buf)KL_BUF_INIT;
 		out->base = out->made.ptr;
 		out->len = out->made.len;
 	}
-	kl_buf_release(b);
+	kl_buf_release(buf);
 }
 
 /* --- files of one kind ----------------------------------------------------------------- */
@@ -197,18 +198,19 @@ struct file {
 	int64_t time;
 };
 
-static int newest_first(const void *a, const void *b)
+static int newest_first(const void *left, const void *right)
 {
-	const struct file *x = a, *y = b;
+	const struct file *other = left, *file = right;
 
-	return x->time != y->time ? (x->time < y->time ? 1 : -1) : strcmp(x->path, y->path);
+	return other->time != file->time ? (other->time < file->time ? 1 : -1) :
+					   strcmp(other->path, file->path);
 }
 
 static bool is_called(const char *name, const char *prefix, const char *suffix)
 {
-	size_t n = strlen(name), p = strlen(prefix), s = strlen(suffix);
+	size_t n = strlen(name), at = strlen(prefix), step = strlen(suffix);
 
-	return n > p + s && !strncmp(name, prefix, p) && !strcmp(name + n - s, suffix);
+	return n > at + step && !strncmp(name, prefix, at) && !strcmp(name + n - step, suffix);
 }
 
 void kl_mapfile_others(struct kl_strvec *out, const char *dir, const char *prefix,

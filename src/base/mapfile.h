@@ -42,22 +42,22 @@ struct kl_mapfile {
 		.made = KL_BUF_INIT \
 	}
 
-void kl_mapfile_release(struct kl_mapfile *m);
+void kl_mapfile_release(struct kl_mapfile *mapfile);
 
 /** False: there is none, or none that is whole, or not of this key (NULL: any). No error is set. */
 bool kl_mapfile_open(struct kl_mapfile *out, const char *path, const char *magic, uint32_t version,
 		     const char *key);
 
 /** `key` is cut at KL_MAPFILE_KEY - 1 bytes. */
-void kl_mapfile_begin(struct kl_buf *b, const char *magic, uint32_t version, const char *key);
+void kl_mapfile_begin(struct kl_buf *buf, const char *magic, uint32_t version, const char *key);
 /** To a multiple of 8. */
-void kl_mapfile_align(struct kl_buf *b);
-void kl_mapfile_end(struct kl_buf *b);
+void kl_mapfile_align(struct kl_buf *buf);
+void kl_mapfile_end(struct kl_buf *buf);
 /**
  * Write it (to a temporary file, renamed) and map it; where that cannot be done, or `path` is "",
- * it stays in memory. Takes `b`.
+ * it stays in memory. Takes `buf`.
  */
-void kl_mapfile_keep(struct kl_mapfile *out, struct kl_buf *b, const char *path);
+void kl_mapfile_keep(struct kl_mapfile *out, struct kl_buf *buf, const char *path);
 
 /**
  * Files in a directory that are called <prefix>...<suffix>, newest first, but not `but`: those

@@ -12,31 +12,31 @@
 #define LARGE ((size_t)4 << 20)
 #define HUGE_PAGE ((uintptr_t)2 << 20)
 
-static void *or_die(void *p)
+static void *or_die(void *data)
 {
-	if (!p) {
+	if (!data) {
 		static const char text[] = "git-klineage: out of memory\n";
 
 		if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
 			_exit(128);
 		abort();
 	}
-	return p;
+	return data;
 }
 
 /*
  * What is large gets large pages, which come with far fewer faults; a system without them says no.
  */
-static void *advise_huge(void *p, size_t size)
+static void *advise_huge(void *data, size_t size)
 {
-	uintptr_t from = ((uintptr_t)p + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-	uintptr_t to = ((uintptr_t)p + size) / HUGE_PAGE * HUGE_PAGE;
+	uintptr_t from = ((uintptr_t)data + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+	uintptr_t to = ((uintptr_t)data + size) / HUGE_PAGE * HUGE_PAGE;
 	int before = errno;
 
 	if (size >= LARGE && from < to)
 		madvise((void *)from, to - from, MADV_HUGEPAGE);
 	errno = before;
-	return p;
+	return data;
 }
 
 void *kl_malloc(size_t size)
@@ -49,41 +49,41 @@ void *kl_calloc(size_t n, size_t size)
 	return advise_huge(or_die(calloc(n ? n : 1, size ? size : 1)), n * size);
 }
 
-void *kl_realloc(void *p, size_t n, size_t size)
+void *kl_realloc(void *data, size_t n, size_t size)
 {
 	size_t bytes;
 
 	if (__builtin_mul_overflow(n, size, &bytes))
 		return or_die(NULL);
-	return or_die(realloc(p, bytes ? bytes : 1));
+	return or_die(realloc(data, bytes ? bytes : 1));
 }
 
-char *kl_strndup(const char *s, size_t n)
+char *kl_strndup(const char *text, size_t n)
 {
-	char *p;
+	char *at;
 
-	n = strnlen(s, n);
-	p = kl_malloc(n + 1);
-	memcpy(p, s, n);
-	p[n] = '\0';
-	return p;
+	n = strnlen(text, n);
+	at = kl_malloc(n + 1);
+	memcpy(at, text, n);
+	at[n] = '\0';
+	return at;
 }
 
-char *kl_strdup(const char *s)
+char *kl_strdup(const char *text)
 {
-	return kl_strndup(s, strlen(s));
+	return kl_strndup(text, strlen(text));
 }
 
 char *kl_asprintf(const char *fmt, ...)
 {
-	char *p = NULL;
+	char *at = NULL;
 	va_list ap;
 	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&p, fmt, ap);
+	n = vasprintf(&at, fmt, ap);
 	va_end(ap);
-	return or_die(n < 0 ? NULL : p);
+	return or_die(n < 0 ? NULL : at);
 }
 
 void kl_closep(int *fd)

@@ -41,9 +41,9 @@
 void *kl_malloc(size_t size);
 /** Zeroed; the product is checked for overflow. */
 void *kl_calloc(size_t n, size_t size);
-void *kl_realloc(void *p, size_t n, size_t size);
-char *kl_strdup(const char *s);
-char *kl_strndup(const char *s, size_t n);
+void *kl_realloc(void *data, size_t n, size_t size);
+char *kl_strdup(const char *text);
+char *kl_strndup(const char *text, size_t n);
 char *kl_asprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /** Grow `ptr` (an array with `alloc` places) so that `need` fit. */
@@ -58,10 +58,10 @@ char *kl_asprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /** Cleanup of a plain heap pointer. */
 static inline void kl_freep(void *pp)
 {
-	void **p = pp;
+	void **data = pp;
 
-	free(*p);
-	*p = NULL;
+	free(*data);
+	*data = NULL;
 }
 
 /** Cleanup of a file descriptor; -1 is none. */

@@ -25,20 +25,21 @@ struct loop {
 	atomic_size_t next; /* piece */
 };
 
-static void work_loop(struct loop *l)
+static void work_loop(struct loop *loop)
 {
-	size_t pieces = (l->n + l->grain - 1) / l->grain, i;
+	size_t pieces = (loop->n + loop->grain - 1) / loop->grain, i;
 
-	while ((i = atomic_fetch_add(&l->next, 1)) < pieces) {
-		size_t from = i * l->grain;
+	while ((i = atomic_fetch_add(&loop->next, 1)) < pieces) {
+		size_t from = i * loop->grain;
 
-		l->fn(l->ctx, from, l->n - from < l->grain ? l->n : from + l->grain);
+		loop->fn(loop->ctx, from,
+			 loop->n - from < loop->grain ? loop->n : from + loop->grain);
 	}
 }
 
-static void *thread_main(void *p)
+static void *thread_main(void *data)
 {
-	work_loop(p);
+	work_loop(data);
 	return NULL;
 }
 
@@ -51,7 +52,7 @@ size_t kl_par_width(void)
 }
 
 /* Signals are the first thread's. */
-static size_t start_threads(pthread_t *t, size_t want, struct loop *l)
+static size_t start_threads(pthread_t *pthread, size_t want, struct loop *loop)
 {
 	pthread_attr_t attr;
 	sigset_t all, before;
@@ -62,7 +63,7 @@ static size_t start_threads(pthread_t *t, size_t want, struct loop *l)
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	while (n < want && !pthread_create(&t[n], &attr, thread_main, l))
+	while (n < want && !pthread_create(&pthread[n], &attr, thread_main, loop))
 		n++;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
@@ -71,16 +72,16 @@ static size_t start_threads(pthread_t *t, size_t want, struct loop *l)
 
 void kl_par_for(size_t n, size_t grain, kl_par_fn *fn, void *ctx)
 {
-	struct loop l = { .n = n, .grain = grain ? grain : 1, .fn = fn, .ctx = ctx };
-	size_t pieces = n / l.grain + (n % l.grain != 0), have = pieces > 1 ? kl_par_width() : 1,
-	       started;
-	pthread_t t[MAX_THREADS];
+	struct loop loop = { .n = n, .grain = grain ? grain : 1, .fn = fn, .ctx = ctx };
+	size_t pieces = n / loop.grain + (n % loop.grain != 0),
+	       have = pieces > 1 ? kl_par_width() : 1, started;
+	pthread_t pthreads[MAX_THREADS];
 
 	have = have > pieces ? pieces : have;
-	started = start_threads(t, have > 1 ? have - 1 : 0, &l);
-	work_loop(&l);
+	started = start_threads(pthreads, have > 1 ? have - 1 : 0, &loop);
+	work_loop(&loop);
 	for (size_t i = 0; i < started; i++)
-		pthread_join(t[i], NULL);
+		pthread_join(pthreads[i], NULL);
 }
 
 /* -- memory ------------------------------------------------------------------ */
@@ -94,47 +95,47 @@ struct pair {
 
 static void copy_part(void *ctx, size_t from, size_t to)
 {
-	struct pair *p = ctx;
+	struct pair *pair = ctx;
 
-	memcpy(p->to + from, p->from + from, to - from);
+	memcpy(pair->to + from, pair->from + from, to - from);
 }
 
 void kl_par_copy(void *to, const void *from, size_t n)
 {
-	struct pair p = { .to = to, .from = from };
+	struct pair pair = { .to = to, .from = from };
 
-	kl_par_for(n, COPY_GRAIN, copy_part, &p);
+	kl_par_for(n, COPY_GRAIN, copy_part, &pair);
 }
 
 static void compare_part(void *ctx, size_t from, size_t to)
 {
-	struct pair *p = ctx;
+	struct pair *pair = ctx;
 
-	if (!atomic_load(&p->differs) && memcmp(p->to + from, p->from + from, to - from))
-		atomic_store(&p->differs, true);
+	if (!atomic_load(&pair->differs) && memcmp(pair->to + from, pair->from + from, to - from))
+		atomic_store(&pair->differs, true);
 }
 
-bool kl_par_same(const void *a, const void *b, size_t n)
+bool kl_par_same(const void *left, const void *right, size_t n)
 {
-	struct pair p = { .to = (char *)a, .from = b };
+	struct pair pair = { .to = (char *)left, .from = right };
 
-	kl_par_for(n, COPY_GRAIN, compare_part, &p);
-	return !atomic_load(&p.differs);
+	kl_par_for(n, COPY_GRAIN, compare_part, &pair);
+	return !atomic_load(&pair.differs);
 }
 
 /* Kernels before 5.14 do not know it: then pages come when they are touched. */
 static void populate_part(void *ctx, size_t from, size_t to)
 {
-	struct pair *p = ctx;
+	struct pair *pair = ctx;
 
-	madvise(p->to + from, to - from, p->write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+	madvise(pair->to + from, to - from, pair->write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
 }
 
 void kl_par_populate(void *at, size_t n, bool write)
 {
-	struct pair p = { .to = at, .write = write };
+	struct pair pair = { .to = at, .write = write };
 	int before = errno;
 
-	kl_par_for((n + PAGE - 1) / PAGE * PAGE, 4 * COPY_GRAIN, populate_part, &p);
+	kl_par_for((n + PAGE - 1) / PAGE * PAGE, 4 * COPY_GRAIN, populate_part, &pair);
 	errno = before;
 }

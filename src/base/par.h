@@ -28,7 +28,7 @@ size_t kl_par_width(void);
 
 /* memcpy and memcmp == 0 of what is large */
 void kl_par_copy(void *to, const void *from, size_t n);
-bool kl_par_same(const void *a, const void *b, size_t n);
+bool kl_par_same(const void *left, const void *right, size_t n);
 /** Have the pages of a mapping at hand, all at once instead of one by one; `write`: as one's own. */
 void kl_par_populate(void *at, size_t n, bool write);
 

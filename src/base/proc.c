@@ -28,11 +28,11 @@ static void on_signal(int sig)
 
 void kl_proc_catch_signals(void)
 {
-	struct sigaction a = { .sa_handler = on_signal };
+	struct sigaction action = { .sa_handler = on_signal };
 
-	sigaction(SIGINT, &a, NULL);
-	sigaction(SIGTERM, &a, NULL);
-	sigaction(SIGHUP, &a, NULL);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
 }
 
 void kl_proc_hold_standard(void)
@@ -54,9 +54,9 @@ struct stream {
 };
 
 /* Is this program to be stopped because the user wants us to? */
-static bool stop_wanted(const struct kl_proc_opts *o)
+static bool stop_wanted(const struct kl_proc_opts *opts)
 {
-	return interrupted && !(o->flags & KL_PROC_FINISH);
+	return interrupted && !(opts->flags & KL_PROC_FINISH);
 }
 
 struct run {
@@ -67,42 +67,42 @@ struct run {
 	bool truncated;
 };
 
-static void close_stream(struct stream *s)
+static void close_stream(struct stream *stream)
 {
-	kl_closep(&s->ours);
-	kl_closep(&s->theirs);
+	kl_closep(&stream->ours);
+	kl_closep(&stream->theirs);
 }
 
-static void run_release(struct run *r)
+static void run_release(struct run *run)
 {
-	close_stream(&r->in);
-	close_stream(&r->out);
-	close_stream(&r->err);
+	close_stream(&run->in);
+	close_stream(&run->out);
+	close_stream(&run->err);
 }
 
-static int open_pipe(struct stream *s, bool we_read)
+static int open_pipe(struct stream *stream, bool we_read)
 {
-	int p[2];
+	int values[2];
 
-	if (pipe2(p, O_CLOEXEC) < 0)
+	if (pipe2(values, O_CLOEXEC) < 0)
 		return kl_error_errno("cannot make a pipe");
-	s->ours = p[we_read ? 0 : 1];
-	s->theirs = p[we_read ? 1 : 0];
-	if (fcntl(s->ours, F_SETFL, O_NONBLOCK) < 0)
+	stream->ours = values[we_read ? 0 : 1];
+	stream->theirs = values[we_read ? 1 : 0];
+	if (fcntl(stream->ours, F_SETFL, O_NONBLOCK) < 0)
 		return kl_error_errno("cannot set up a pipe");
 	return 0;
 }
 
-static int open_pipes(struct run *r)
+static int open_pipes(struct run *run)
 {
 	int err = 0;
 
-	if (r->o->in)
-		err = open_pipe(&r->in, false);
-	if (!err && r->o->out)
-		err = open_pipe(&r->out, true);
-	if (!err && r->o->err)
-		err = open_pipe(&r->err, true);
+	if (run->o->in)
+		err = open_pipe(&run->in, false);
+	if (!err && run->o->out)
+		err = open_pipe(&run->out, true);
+	if (!err && run->o->err)
+		err = open_pipe(&run->err, true);
 	return err;
 }
 
@@ -117,107 +117,108 @@ static void child_stdio(int fd, int theirs, bool inherit, int null_flags)
 }
 
 /* In the child: never returns. The exec's errno goes back through `report`. */
-static void run_child(struct run *r, int report)
+static void run_child(struct run *run, int report)
 {
-	const struct kl_proc_opts *o = r->o;
+	const struct kl_proc_opts *opts = run->o;
 	struct sigaction dfl = { .sa_handler = SIG_DFL };
 	sigset_t none;
-	int e;
+	int err;
 
 	setpgid(0, 0);
-	if (!(o->flags & KL_PROC_FINISH))
-		prctl(PR_SET_PDEATHSIG, o->flags & KL_PROC_ASK ? SIGTERM : SIGKILL);
+	if (!(opts->flags & KL_PROC_FINISH))
+		prctl(PR_SET_PDEATHSIG, opts->flags & KL_PROC_ASK ? SIGTERM : SIGKILL);
 	sigaction(SIGINT, &dfl, NULL);
 	sigaction(SIGTERM, &dfl, NULL);
 	sigaction(SIGHUP, &dfl, NULL);
 	sigaction(SIGPIPE, &dfl, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	child_stdio(0, r->in.theirs, o->flags & KL_PROC_INHERIT_STDIN, O_RDONLY);
-	child_stdio(1, r->out.theirs, o->flags & KL_PROC_INHERIT_STDOUT, O_WRONLY);
-	child_stdio(2, r->err.theirs, o->flags & KL_PROC_INHERIT_STDERR, O_WRONLY);
-	for (const int *fd = o->keep_fds; fd && *fd >= 0; fd++)
+	child_stdio(0, run->in.theirs, opts->flags & KL_PROC_INHERIT_STDIN, O_RDONLY);
+	child_stdio(1, run->out.theirs, opts->flags & KL_PROC_INHERIT_STDOUT, O_WRONLY);
+	child_stdio(2, run->err.theirs, opts->flags & KL_PROC_INHERIT_STDERR, O_WRONLY);
+	for (const int *fd = opts->keep_fds; fd && *fd >= 0; fd++)
 		fcntl(*fd, F_SETFD, 0);
-	if (o->dir && chdir(o->dir) < 0)
+	if (opts->dir && chdir(opts->dir) < 0)
 		goto fail;
-	if (o->before_exec) {
-		e = o->before_exec(o->payload);
-		if (e) {
-			errno = e;
+	if (opts->before_exec) {
+		err = opts->before_exec(opts->payload);
+		if (err) {
+			errno = err;
 			goto fail;
 		}
 	}
-	if (o->env)
-		execvpe(o->argv[0], (char *const *)o->argv, (char *const *)o->env);
+	if (opts->env)
+		execvpe(opts->argv[0], (char *const *)opts->argv, (char *const *)opts->env);
 	else
-		execvp(o->argv[0], (char *const *)o->argv);
+		execvp(opts->argv[0], (char *const *)opts->argv);
 fail:
-	e = errno;
-	if (write(report, &e, sizeof(e)) < 0)
+	err = errno;
+	if (write(report, &err, sizeof(err)) < 0)
 		_exit(126);
 	_exit(127);
 }
 
-static int spawn_child(struct run *r)
+static int spawn_child(struct run *run)
 {
-	int p[2], e = 0;
+	int values[2], err = 0;
 	ssize_t n;
 
-	if (pipe2(p, O_CLOEXEC) < 0)
+	if (pipe2(values, O_CLOEXEC) < 0)
 		return kl_error_errno("cannot make a pipe");
 	fflush(NULL);
-	r->pid = fork();
-	if (r->pid == 0)
-		run_child(r, p[1]);
-	close(p[1]);
-	if (r->pid < 0) {
-		close(p[0]);
+	run->pid = fork();
+	if (run->pid == 0)
+		run_child(run, values[1]);
+	close(values[1]);
+	if (run->pid < 0) {
+		close(values[0]);
 		return kl_error_errno("cannot fork");
 	}
-	setpgid(r->pid, r->pid);
+	setpgid(run->pid, run->pid);
 	do
-		n = read(p[0], &e, sizeof(e));
+		n = read(values[0], &err, sizeof(err));
 	while (n < 0 && errno == EINTR);
-	close(p[0]);
-	kl_closep(&r->in.theirs);
-	kl_closep(&r->out.theirs);
-	kl_closep(&r->err.theirs);
-	if (n == (ssize_t)sizeof(e)) {
-		waitpid(r->pid, NULL, 0);
-		errno = e;
-		return kl_error_errno("cannot run '%s'", r->o->argv[0]);
+	close(values[0]);
+	kl_closep(&run->in.theirs);
+	kl_closep(&run->out.theirs);
+	kl_closep(&run->err.theirs);
+	if (n == (ssize_t)sizeof(err)) {
+		waitpid(run->pid, NULL, 0);
+		errno = err;
+		return kl_error_errno("cannot run '%s'", run->o->argv[0]);
 	}
 	return 0;
 }
 
-static void feed_input(struct run *r)
+static void feed_input(struct run *run)
 {
-	ssize_t n = write(r->in.ours, (const char *)r->o->in + r->sent, r->o->in_len - r->sent);
+	ssize_t n = write(run->in.ours, (const char *)run->o->in + run->sent,
+			  run->o->in_len - run->sent);
 
 	if (n > 0)
-		r->sent += (size_t)n;
-	if ((n < 0 && errno != EAGAIN && errno != EINTR) || r->sent == r->o->in_len)
-		kl_closep(&r->in.ours);
+		run->sent += (size_t)n;
+	if ((n < 0 && errno != EAGAIN && errno != EINTR) || run->sent == run->o->in_len)
+		kl_closep(&run->in.ours);
 }
 
-static void drain_stream(struct run *r, struct stream *s)
+static void drain_stream(struct run *run, struct stream *stream)
 {
 	char part[65536];
-	ssize_t n = read(s->ours, part, sizeof(part));
+	ssize_t n = read(stream->ours, part, sizeof(part));
 	size_t room;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		kl_closep(&s->ours);
+		kl_closep(&stream->ours);
 		return;
 	}
-	room = s->buf->len < r->max ? r->max - s->buf->len : 0;
+	room = stream->buf->len < run->max ? run->max - stream->buf->len : 0;
 	if ((size_t)n > room) {
-		r->truncated = true;
+		run->truncated = true;
 		n = (ssize_t)room;
 	}
-	kl_buf_add(s->buf, part, (size_t)n);
+	kl_buf_add(stream->buf, part, (size_t)n);
 }
 
 /*
@@ -230,110 +231,110 @@ struct no_pipe_signal {
 	bool had;
 };
 
-static void hold_pipe_signal(struct no_pipe_signal *h)
+static void hold_pipe_signal(struct no_pipe_signal *signal)
 {
 	sigset_t pending;
 
-	sigemptyset(&h->pipe);
-	sigaddset(&h->pipe, SIGPIPE);
+	sigemptyset(&signal->pipe);
+	sigaddset(&signal->pipe, SIGPIPE);
 	sigpending(&pending);
-	h->had = sigismember(&pending, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &h->pipe, &h->before);
+	signal->had = sigismember(&pending, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &signal->pipe, &signal->before);
 }
 
-static void drop_pipe_signal(const struct no_pipe_signal *h)
+static void drop_pipe_signal(const struct no_pipe_signal *signal)
 {
 	const struct timespec now = { 0 };
 
-	while (!h->had && sigtimedwait(&h->pipe, NULL, &now) < 0 && errno == EINTR)
+	while (!signal->had && sigtimedwait(&signal->pipe, NULL, &now) < 0 && errno == EINTR)
 		;
-	pthread_sigmask(SIG_SETMASK, &h->before, NULL);
+	pthread_sigmask(SIG_SETMASK, &signal->before, NULL);
 }
 
 /* Move bytes until all pipes are closed; KL_ETIMEOUT or KL_EINTR otherwise. */
-static int pump_streams(struct run *r, int64_t end)
+static int pump_streams(struct run *run, int64_t end)
 {
-	while (r->in.ours >= 0 || r->out.ours >= 0 || r->err.ours >= 0) {
-		struct pollfd p[3] = {
-			{ .fd = r->in.ours, .events = POLLOUT },
-			{ .fd = r->out.ours, .events = POLLIN },
-			{ .fd = r->err.ours, .events = POLLIN },
+	while (run->in.ours >= 0 || run->out.ours >= 0 || run->err.ours >= 0) {
+		struct pollfd pollfds[3] = {
+			{ .fd = run->in.ours, .events = POLLOUT },
+			{ .fd = run->out.ours, .events = POLLIN },
+			{ .fd = run->err.ours, .events = POLLIN },
 		};
 		int64_t left = end ? (end - kl_clock_ns()) / 1000000 : 1000;
 
-		if (stop_wanted(r->o))
+		if (stop_wanted(run->o))
 			return KL_EINTR;
 		if (end && left <= 0)
 			return KL_ETIMEOUT;
-		if (poll(p, 3, (int)(left < 1000 ? left : 1000)) < 0 && errno != EINTR)
+		if (poll(pollfds, 3, (int)(left < 1000 ? left : 1000)) < 0 && errno != EINTR)
 			return kl_error_errno("cannot poll");
-		if (p[0].revents)
-			feed_input(r);
-		if (p[1].revents)
-			drain_stream(r, &r->out);
-		if (p[2].revents)
-			drain_stream(r, &r->err);
+		if (pollfds[0].revents)
+			feed_input(run);
+		if (pollfds[1].revents)
+			drain_stream(run, &run->out);
+		if (pollfds[2].revents)
+			drain_stream(run, &run->err);
 	}
 	return 0;
 }
 
 /* Wait for the program's end, by short naps once its pipes are closed. */
-static int reap_child(struct run *r, int64_t end, int *status)
+static int reap_child(struct run *run, int64_t end, int *status)
 {
 	int64_t nap_ns = 50000;
 
 	for (;;) {
-		struct timespec t = { 0, nap_ns };
-		pid_t got = waitpid(r->pid, status, end || stop_wanted(r->o) ? WNOHANG : 0);
+		struct timespec now = { 0, nap_ns };
+		pid_t got = waitpid(run->pid, status, end || stop_wanted(run->o) ? WNOHANG : 0);
 
-		if (got == r->pid)
+		if (got == run->pid)
 			return 0;
-		if (stop_wanted(r->o))
+		if (stop_wanted(run->o))
 			return KL_EINTR;
 		if (got < 0 && errno != EINTR)
-			return kl_error_errno("cannot wait for '%s'", r->o->argv[0]);
+			return kl_error_errno("cannot wait for '%s'", run->o->argv[0]);
 		if (end && kl_clock_ns() >= end)
 			return KL_ETIMEOUT;
 		if (end)
-			nanosleep(&t, NULL);
+			nanosleep(&now, NULL);
 		nap_ns = nap_ns < 5000000 ? nap_ns * 2 : 5000000;
 	}
 }
 
-int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *o)
+int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *opts)
 {
-	KL_AUTO(run_release) struct run r = {
-		.o = o,
+	KL_AUTO(run_release) struct run run = {
+		.o = opts,
 		.in = { -1, -1, NULL },
-		.out = { -1, -1, o->out },
-		.err = { -1, -1, o->err },
-		.max = o->max_output ? o->max_output : (size_t)64 << 20,
+		.out = { -1, -1, opts->out },
+		.err = { -1, -1, opts->err },
+		.max = opts->max_output ? opts->max_output : (size_t)64 << 20,
 	};
 	int64_t start = kl_clock_ns();
-	int64_t end = o->timeout_ms ? start + o->timeout_ms * 1000000 : 0;
+	int64_t end = opts->timeout_ms ? start + opts->timeout_ms * 1000000 : 0;
 	struct no_pipe_signal held;
 	int err, status = 0;
 
-	if ((err = open_pipes(&r)) < 0 || (err = spawn_child(&r)) < 0)
+	if ((err = open_pipes(&run)) < 0 || (err = spawn_child(&run)) < 0)
 		return err;
 	hold_pipe_signal(&held);
-	err = pump_streams(&r, end);
+	err = pump_streams(&run, end);
 	if (!err)
-		err = reap_child(&r, end, &status);
+		err = reap_child(&run, end, &status);
 	drop_pipe_signal(&held);
 	if (err) {
-		kill(-r.pid, SIGKILL);
-		kill(r.pid, SIGKILL);
-		while (waitpid(r.pid, &status, 0) < 0 && errno == EINTR)
+		kill(-run.pid, SIGKILL);
+		kill(run.pid, SIGKILL);
+		while (waitpid(run.pid, &status, 0) < 0 && errno == EINTR)
 			;
 	} else {
-		kill(-r.pid, SIGKILL); /* whatever it left behind */
+		kill(-run.pid, SIGKILL); /* whatever it left behind */
 	}
 	*res = (struct kl_proc_result){
 		.exit = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
 		.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
 		.timed_out = err == KL_ETIMEOUT,
-		.truncated = r.truncated,
+		.truncated = run.truncated,
 		.wall_ns = kl_clock_ns() - start,
 	};
 	if (err == KL_EINTR)
@@ -344,57 +345,57 @@ int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *o)
 /* --- beside us ----------------------------------------------------------------- */
 
 /* All of the input in a file without a name: nobody has to feed it. */
-static int input_file(struct run *r)
+static int input_file(struct run *run)
 {
-	const char *p = r->o->in;
-	size_t left = r->o->in_len;
+	const char *at = run->o->in;
+	size_t left = run->o->in_len;
 
-	r->in.theirs = memfd_create("klineage-input", MFD_CLOEXEC);
-	if (r->in.theirs < 0)
+	run->in.theirs = memfd_create("klineage-input", MFD_CLOEXEC);
+	if (run->in.theirs < 0)
 		return kl_error_errno("cannot make a file in memory");
 	while (left) {
-		ssize_t n = write(r->in.theirs, p, left);
+		ssize_t n = write(run->in.theirs, at, left);
 
 		if (n < 0 && errno != EINTR)
 			return kl_error_errno("cannot write to memory");
-		p += n < 0 ? 0 : n;
+		at += n < 0 ? 0 : n;
 		left -= n < 0 ? 0 : (size_t)n;
 	}
-	lseek(r->in.theirs, 0, SEEK_SET);
+	lseek(run->in.theirs, 0, SEEK_SET);
 	return 0;
 }
 
-int kl_proc_start(struct kl_proc *p, const struct kl_proc_opts *o)
+int kl_proc_start(struct kl_proc *proc, const struct kl_proc_opts *opts)
 {
-	KL_AUTO(run_release) struct run r = {
-		.o = o,
+	KL_AUTO(run_release) struct run run = {
+		.o = opts,
 		.in = { -1, -1, NULL },
 		.out = { -1, -1, NULL },
 		.err = { -1, -1, NULL },
 	};
 	int err = 0;
 
-	if (o->in)
-		err = input_file(&r);
-	if (!err && o->out)
-		err = open_pipe(&r.out, true);
-	if (!err && o->err)
-		err = open_pipe(&r.err, true);
-	if (err || (err = spawn_child(&r)) < 0)
+	if (opts->in)
+		err = input_file(&run);
+	if (!err && opts->out)
+		err = open_pipe(&run.out, true);
+	if (!err && opts->err)
+		err = open_pipe(&run.err, true);
+	if (err || (err = spawn_child(&run)) < 0)
 		return err;
-	*p = (struct kl_proc){ .pid = r.pid, .out = r.out.ours, .err = r.err.ours };
-	r.out.ours = r.err.ours = -1;
+	*proc = (struct kl_proc){ .pid = run.pid, .out = run.out.ours, .err = run.err.ours };
+	run.out.ours = run.err.ours = -1;
 	return 0;
 }
 
-bool kl_proc_ended(struct kl_proc_result *res, struct kl_proc *p)
+bool kl_proc_ended(struct kl_proc_result *res, struct kl_proc *proc)
 {
 	int status = 0;
 
-	if (!p->pid || waitpid(p->pid, &status, WNOHANG) != p->pid)
+	if (!proc->pid || waitpid(proc->pid, &status, WNOHANG) != proc->pid)
 		return false;
-	kill(-p->pid, SIGKILL); /* whatever it left behind */
-	p->pid = 0;
+	kill(-proc->pid, SIGKILL); /* whatever it left behind */
+	proc->pid = 0;
 	*res = (struct kl_proc_result){
 		.exit = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
 		.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
@@ -402,28 +403,28 @@ bool kl_proc_ended(struct kl_proc_result *res, struct kl_proc *p)
 	return true;
 }
 
-void kl_proc_stop(const struct kl_proc *p, int sig)
+void kl_proc_stop(const struct kl_proc *proc, int sig)
 {
-	if (p->pid)
-		kill(sig == SIGKILL ? -p->pid : p->pid, sig);
+	if (proc->pid)
+		kill(sig == SIGKILL ? -proc->pid : proc->pid, sig);
 }
 
-void kl_proc_release(struct kl_proc *p)
+void kl_proc_release(struct kl_proc *proc)
 {
-	kl_proc_stop(p, SIGKILL);
-	while (p->pid && waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
+	kl_proc_stop(proc, SIGKILL);
+	while (proc->pid && waitpid(proc->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	p->pid = 0;
-	kl_closep(&p->out);
-	kl_closep(&p->err);
+	proc->pid = 0;
+	kl_closep(&proc->out);
+	kl_closep(&proc->err);
 }
 
 int kl_proc_output(struct kl_buf *out, const char *const *argv)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_proc_opts o = { .argv = argv, .out = out, .err = &text };
+	struct kl_proc_opts opts = { .argv = argv, .out = out, .err = &text };
 	struct kl_proc_result res;
-	int err = kl_proc_run(&res, &o);
+	int err = kl_proc_run(&res, &opts);
 
 	if (err < 0)
 		return err;

@@ -61,7 +61,7 @@ struct kl_proc_result {
  * started (KL_ENOTFOUND: no such program). SIGINT while waiting kills the
  * group and returns KL_EINTR.
  */
-int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *o);
+int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *opts);
 
 /**
  * Run with stdout in `out` (may be NULL); any other end than exit 0 is an error that quotes stderr.
@@ -82,12 +82,12 @@ struct kl_proc {
 		.out = -1, .err = -1 \
 	}
 
-int kl_proc_start(struct kl_proc *p, const struct kl_proc_opts *o);
+int kl_proc_start(struct kl_proc *proc, const struct kl_proc_opts *opts);
 /** true: it has ended, `res` says how (not how long); only once. */
-bool kl_proc_ended(struct kl_proc_result *res, struct kl_proc *p);
+bool kl_proc_ended(struct kl_proc_result *res, struct kl_proc *proc);
 /** SIGTERM for the program, whose own programs are its affair; SIGKILL for its whole group. */
-void kl_proc_stop(const struct kl_proc *p, int sig);
-void kl_proc_release(struct kl_proc *p);
+void kl_proc_stop(const struct kl_proc *proc, int sig);
+void kl_proc_release(struct kl_proc *proc);
 
 /** Has the user pressed Ctrl-C (or SIGTERM come) since kl_proc_catch_signals()? */
 bool kl_proc_interrupted(void);

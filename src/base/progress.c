@@ -32,161 +32,163 @@ struct kl_progress {
 	struct timespec due;
 };
 
-static void draw_line(struct kl_progress *p, bool now);
+static void draw_line(struct kl_progress *progress, bool now);
 
 static void *draw_later(void *payload)
 {
-	struct kl_progress *p = payload;
+	struct kl_progress *progress = payload;
 
-	pthread_mutex_lock(&p->lock);
-	while (p->waiting)
-		if (pthread_cond_timedwait(&p->end, &p->lock, &p->due) == ETIMEDOUT)
+	pthread_mutex_lock(&progress->lock);
+	while (progress->waiting)
+		if (pthread_cond_timedwait(&progress->end, &progress->lock, &progress->due) ==
+		    ETIMEDOUT)
 			break;
-	if (p->waiting) {
-		p->waiting = false;
-		draw_line(p, true);
+	if (progress->waiting) {
+		progress->waiting = false;
+		draw_line(progress, true);
 	}
-	pthread_mutex_unlock(&p->lock);
+	pthread_mutex_unlock(&progress->lock);
 	return NULL;
 }
 
 /* Signals are for the thread that knows what to do about them. */
-static void start_timer(struct kl_progress *p)
+static void start_timer(struct kl_progress *progress)
 {
 	const char *said = getenv("GIT_PROGRESS_DELAY");
 	int64_t seconds = said && *said ? atoi(said) : DELAY_S;
 	pthread_condattr_t attr;
 	sigset_t all, old;
 
-	pthread_mutex_init(&p->lock, NULL);
+	pthread_mutex_init(&progress->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&p->end, &attr);
+	pthread_cond_init(&progress->end, &attr);
 	pthread_condattr_destroy(&attr);
-	if (!p->waiting || seconds <= 0) {
-		p->waiting = false;
+	if (!progress->waiting || seconds <= 0) {
+		progress->waiting = false;
 		return;
 	}
-	clock_gettime(CLOCK_MONOTONIC, &p->due);
-	p->due.tv_sec += seconds;
+	clock_gettime(CLOCK_MONOTONIC, &progress->due);
+	progress->due.tv_sec += seconds;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	p->started = pthread_create(&p->timer, NULL, draw_later, p) == 0;
+	progress->started = pthread_create(&progress->timer, NULL, draw_later, progress) == 0;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	p->waiting = p->started;
+	progress->waiting = progress->started;
 }
 
 struct kl_progress *kl_progress_new(enum kl_progress_mode mode)
 {
 	const char *term = getenv("TERM");
 	bool tty = isatty(STDERR_FILENO), dumb = !term || !*term || !strcmp(term, "dumb");
-	struct kl_progress *p;
+	struct kl_progress *progress;
 
 	if (mode == KL_PROGRESS_NEVER || (mode == KL_PROGRESS_AUTO && (!tty || dumb)))
 		return NULL;
 	/* In the background a program must not write over the foreground's line. */
 	if (mode == KL_PROGRESS_AUTO && tcgetpgrp(STDERR_FILENO) != getpgrp())
 		return NULL;
-	p = kl_calloc(1, sizeof(*p));
-	p->title = p->step = (struct kl_buf)KL_BUF_INIT;
-	p->tty = tty && !dumb;
-	p->waiting = mode == KL_PROGRESS_AUTO;
-	start_timer(p);
-	return p;
+	progress = kl_calloc(1, sizeof(*progress));
+	progress->title = progress->step = (struct kl_buf)KL_BUF_INIT;
+	progress->tty = tty && !dumb;
+	progress->waiting = mode == KL_PROGRESS_AUTO;
+	start_timer(progress);
+	return progress;
 }
 
 static int terminal_width(void)
 {
-	struct winsize w;
+	struct winsize winsize;
 
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &w) < 0 || w.ws_col < 20)
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &winsize) < 0 || winsize.ws_col < 20)
 		return 80;
-	return w.ws_col;
+	return winsize.ws_col;
 }
 
-static void draw_line(struct kl_progress *p, bool now)
+static void draw_line(struct kl_progress *progress, bool now)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	int64_t t = kl_clock_ns();
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	int64_t turn = kl_clock_ns();
 
-	if (!p->tty || p->waiting || (!now && t - p->drawn_ns < 50000000))
+	if (!progress->tty || progress->waiting || (!now && turn - progress->drawn_ns < 50000000))
 		return;
-	p->drawn_ns = t;
-	kl_buf_addf(&b, "%s%s%s", p->title.ptr, p->step.len ? "  " : "", p->step.ptr);
-	fprintf(stderr, "\r\033[K%.*s", terminal_width() - 1, b.ptr);
+	progress->drawn_ns = turn;
+	kl_buf_addf(&buf, "%s%s%s", progress->title.ptr, progress->step.len ? "  " : "",
+		    progress->step.ptr);
+	fprintf(stderr, "\r\033[K%.*s", terminal_width() - 1, buf.ptr);
 	fflush(stderr);
 }
 
-void kl_progress_title(struct kl_progress *p, const char *fmt, ...)
+void kl_progress_title(struct kl_progress *progress, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (!p)
+	if (!progress)
 		return;
-	pthread_mutex_lock(&p->lock);
-	kl_buf_clear(&p->title);
-	kl_buf_clear(&p->step);
+	pthread_mutex_lock(&progress->lock);
+	kl_buf_clear(&progress->title);
+	kl_buf_clear(&progress->step);
 	va_start(ap, fmt);
-	kl_buf_vaddf(&p->title, fmt, ap);
+	kl_buf_vaddf(&progress->title, fmt, ap);
 	va_end(ap);
-	if (!p->tty)
-		fprintf(stderr, "%s\n", p->title.ptr);
-	draw_line(p, true);
-	pthread_mutex_unlock(&p->lock);
+	if (!progress->tty)
+		fprintf(stderr, "%s\n", progress->title.ptr);
+	draw_line(progress, true);
+	pthread_mutex_unlock(&progress->lock);
 }
 
-void kl_progress_step(struct kl_progress *p, const char *fmt, ...)
+void kl_progress_step(struct kl_progress *progress, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (!p)
+	if (!progress)
 		return;
-	pthread_mutex_lock(&p->lock);
-	kl_buf_clear(&p->step);
+	pthread_mutex_lock(&progress->lock);
+	kl_buf_clear(&progress->step);
 	va_start(ap, fmt);
-	kl_buf_vaddf(&p->step, fmt, ap);
+	kl_buf_vaddf(&progress->step, fmt, ap);
 	va_end(ap);
-	draw_line(p, false);
-	pthread_mutex_unlock(&p->lock);
+	draw_line(progress, false);
+	pthread_mutex_unlock(&progress->lock);
 }
 
-void kl_progress_say(struct kl_progress *p, const char *fmt, ...)
+void kl_progress_say(struct kl_progress *progress, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (!p)
+	if (!progress)
 		return;
-	pthread_mutex_lock(&p->lock);
-	if (p->tty && !p->waiting)
+	pthread_mutex_lock(&progress->lock);
+	if (progress->tty && !progress->waiting)
 		fputs("\r\033[K", stderr);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
 	fputc('\n', stderr);
-	draw_line(p, true);
-	pthread_mutex_unlock(&p->lock);
+	draw_line(progress, true);
+	pthread_mutex_unlock(&progress->lock);
 }
 
-void kl_progress_free(struct kl_progress *p)
+void kl_progress_free(struct kl_progress *progress)
 {
 	bool silent;
 
-	if (!p)
+	if (!progress)
 		return;
-	pthread_mutex_lock(&p->lock);
-	silent = p->waiting;
-	p->waiting = false;
-	pthread_cond_signal(&p->end);
-	pthread_mutex_unlock(&p->lock);
-	if (p->started)
-		pthread_join(p->timer, NULL);
-	if (p->tty && !silent) {
+	pthread_mutex_lock(&progress->lock);
+	silent = progress->waiting;
+	progress->waiting = false;
+	pthread_cond_signal(&progress->end);
+	pthread_mutex_unlock(&progress->lock);
+	if (progress->started)
+		pthread_join(progress->timer, NULL);
+	if (progress->tty && !silent) {
 		fputs("\r\033[K", stderr);
 		fflush(stderr);
 	}
-	kl_buf_release(&p->title);
-	kl_buf_release(&p->step);
-	pthread_cond_destroy(&p->end);
-	pthread_mutex_destroy(&p->lock);
-	free(p);
+	kl_buf_release(&progress->title);
+	kl_buf_release(&progress->step);
+	pthread_cond_destroy(&progress->end);
+	pthread_mutex_destroy(&progress->lock);
+	free(progress);
 }

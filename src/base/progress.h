@@ -23,16 +23,16 @@ enum kl_progress_mode {
 /** NULL when nothing is to be shown. */
 struct kl_progress *kl_progress_new(enum kl_progress_mode mode);
 /** The lasting part: "[3/7] devectorize topk.c:scan". */
-void kl_progress_title(struct kl_progress *p, const char *fmt, ...)
+void kl_progress_title(struct kl_progress *progress, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /** The changing part: "profile, block 5". */
-void kl_progress_step(struct kl_progress *p, const char *fmt, ...)
+void kl_progress_step(struct kl_progress *progress, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /** A line that stays: the progress line is cleared, printed, and redrawn. */
-void kl_progress_say(struct kl_progress *p, const char *fmt, ...)
+void kl_progress_say(struct kl_progress *progress, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /** Clears the line and frees. */
-void kl_progress_free(struct kl_progress *p);
+void kl_progress_free(struct kl_progress *progress);
 KL_DEFINE_CLEANUP(struct kl_progress *, kl_progress_free)
 
 #endif

@@ -7,83 +7,83 @@
 
 #include "base/error.h"
 
-uint64_t kl_rng_mix(uint64_t z)
+uint64_t kl_rng_mix(uint64_t depth)
 {
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
+	depth = (depth ^ (depth >> 30)) * 0xbf58476d1ce4e5b9u;
+	depth = (depth ^ (depth >> 27)) * 0x94d049bb133111ebu;
+	return depth ^ (depth >> 31);
 }
 
-static uint64_t split_mix(uint64_t *x)
+static uint64_t split_mix(uint64_t *values)
 {
-	return kl_rng_mix(*x += 0x9e3779b97f4a7c15u);
+	return kl_rng_mix(*values += 0x9e3779b97f4a7c15u);
 }
 
-void kl_rng_seed(struct kl_rng *r, uint64_t seed)
+void kl_rng_seed(struct kl_rng *rng, uint64_t seed)
 {
 	for (int i = 0; i < 4; i++)
-		r->s[i] = split_mix(&seed);
-	r->has_spare = 0;
+		rng->s[i] = split_mix(&seed);
+	rng->has_spare = 0;
 }
 
-static uint64_t rotate_left(uint64_t x, int k)
+static uint64_t rotate_left(uint64_t value, int k)
 {
-	return (x << k) | (x >> (64 - k));
+	return (value << k) | (value >> (64 - k));
 }
 
-uint64_t kl_rng_u64(struct kl_rng *r)
+uint64_t kl_rng_u64(struct kl_rng *rng)
 {
-	uint64_t *s = r->s;
-	uint64_t out = rotate_left(s[1] * 5, 7) * 9;
-	uint64_t t = s[1] << 17;
+	uint64_t *values = rng->s;
+	uint64_t out = rotate_left(values[1] * 5, 7) * 9;
+	uint64_t turn = values[1] << 17;
 
-	s[2] ^= s[0];
-	s[3] ^= s[1];
-	s[1] ^= s[2];
-	s[0] ^= s[3];
-	s[2] ^= t;
-	s[3] = rotate_left(s[3], 45);
+	values[2] ^= values[0];
+	values[3] ^= values[1];
+	values[1] ^= values[2];
+	values[0] ^= values[3];
+	values[2] ^= turn;
+	values[3] = rotate_left(values[3], 45);
 	return out;
 }
 
-double kl_rng_uniform(struct kl_rng *r)
+double kl_rng_uniform(struct kl_rng *rng)
 {
-	return (double)(kl_rng_u64(r) >> 11) * 0x1p-53;
+	return (double)(kl_rng_u64(rng) >> 11) * 0x1p-53;
 }
 
-double kl_rng_normal(struct kl_rng *r)
+double kl_rng_normal(struct kl_rng *rng)
 {
-	double u, v, q, f;
+	double unit, value, quantile, factor;
 
-	if (r->has_spare) {
-		r->has_spare = 0;
-		return r->spare;
+	if (rng->has_spare) {
+		rng->has_spare = 0;
+		return rng->spare;
 	}
 	do {
-		u = 2 * kl_rng_uniform(r) - 1;
-		v = 2 * kl_rng_uniform(r) - 1;
-		q = u * u + v * v;
-	} while (q >= 1 || q == 0);
-	f = sqrt(-2 * log(q) / q);
-	r->spare = v * f;
-	r->has_spare = 1;
-	return u * f;
+		unit = 2 * kl_rng_uniform(rng) - 1;
+		value = 2 * kl_rng_uniform(rng) - 1;
+		quantile = unit * unit + value * value;
+	} while (quantile >= 1 || quantile == 0);
+	factor = sqrt(-2 * log(quantile) / quantile);
+	rng->spare = value * factor;
+	rng->has_spare = 1;
+	return unit * factor;
 }
 
-uint64_t kl_rng_below(struct kl_rng *r, uint64_t n)
+uint64_t kl_rng_below(struct kl_rng *rng, uint64_t n)
 {
 	uint64_t limit = -n % n; /* 2^64 mod n: reject below it */
-	uint64_t x;
+	uint64_t value;
 
 	do
-		x = kl_rng_u64(r);
-	while (x < limit);
-	return x % n;
+		value = kl_rng_u64(rng);
+	while (value < limit);
+	return value % n;
 }
 
-void kl_rng_os(void *p, size_t n)
+void kl_rng_os(void *data, size_t n)
 {
-	unsigned char *at = p;
+	unsigned char *at = data;
 
 	while (n) {
 		ssize_t got = getrandom(at, n, 0);
@@ -109,9 +109,9 @@ uint64_t kl_rng_os_seed(void)
 
 uint64_t kl_rng_derive(uint64_t seed, const char *label)
 {
-	uint64_t x = seed;
+	uint64_t value = seed;
 
 	for (; *label; label++)
-		x = split_mix(&x) ^ (unsigned char)*label;
-	return split_mix(&x);
+		value = split_mix(&value) ^ (unsigned char)*label;
+	return split_mix(&value);
 }

@@ -16,19 +16,19 @@ struct kl_rng {
 	int has_spare;
 };
 
-void kl_rng_seed(struct kl_rng *r, uint64_t seed);
-uint64_t kl_rng_u64(struct kl_rng *r);
+void kl_rng_seed(struct kl_rng *rng, uint64_t seed);
+uint64_t kl_rng_u64(struct kl_rng *rng);
 /** Uniform in [0, 1), 53 bits. */
-double kl_rng_uniform(struct kl_rng *r);
+double kl_rng_uniform(struct kl_rng *rng);
 /** Standard normal (polar method). */
-double kl_rng_normal(struct kl_rng *r);
+double kl_rng_normal(struct kl_rng *rng);
 /** Uniform in [0, n), n >= 1, unbiased. */
-uint64_t kl_rng_below(struct kl_rng *r, uint64_t n);
+uint64_t kl_rng_below(struct kl_rng *rng, uint64_t n);
 /** Fill from the operating system; never fails. */
-void kl_rng_os(void *p, size_t n);
+void kl_rng_os(void *data, size_t n);
 uint64_t kl_rng_os_seed(void);
 /** A bijection that scatters neighbours (the output step of splitmix64). */
-uint64_t kl_rng_mix(uint64_t x);
+uint64_t kl_rng_mix(uint64_t value);
 /** A seed derived from `seed` and a label: independent streams by name. */
 uint64_t kl_rng_derive(uint64_t seed, const char *label);
 

@@ -16,31 +16,32 @@ static const uint32_t k[64] = {
 	0xc67178f2,
 };
 
-static uint32_t rotate_right(uint32_t x, int n)
+static uint32_t rotate_right(uint32_t value, int n)
 {
-	return x >> n | x << (32 - n);
+	return value >> n | value << (32 - n);
 }
 
-static void hash_block(uint32_t h[8], const unsigned char *p)
+static void hash_block(uint32_t values[8], const unsigned char *bytes)
 {
-	uint32_t w[64], v[8];
+	uint32_t numbers[64], v[8];
 
 	for (int i = 0; i < 16; i++)
-		w[i] = (uint32_t)p[4 * i] << 24 | (uint32_t)p[4 * i + 1] << 16 |
-		       (uint32_t)p[4 * i + 2] << 8 | p[4 * i + 3];
+		numbers[i] = (uint32_t)bytes[4 * i] << 24 | (uint32_t)bytes[4 * i + 1] << 16 |
+			     (uint32_t)bytes[4 * i + 2] << 8 | bytes[4 * i + 3];
 	for (int i = 16; i < 64; i++) {
-		uint32_t a = w[i - 15], b = w[i - 2];
+		uint32_t left = numbers[i - 15], right = numbers[i - 2];
 
-		w[i] = w[i - 16] + w[i - 7] + (rotate_right(a, 7) ^ rotate_right(a, 18) ^ a >> 3) +
-		       (rotate_right(b, 17) ^ rotate_right(b, 19) ^ b >> 10);
+		numbers[i] = numbers[i - 16] + numbers[i - 7] +
+			     (rotate_right(left, 7) ^ rotate_right(left, 18) ^ left >> 3) +
+			     (rotate_right(right, 17) ^ rotate_right(right, 19) ^ right >> 10);
 	}
-	memcpy(v, h, sizeof(v));
+	memcpy(v, values, sizeof(v));
 	for (int i = 0; i < 64; i++) {
 		uint32_t s1 = rotate_right(v[4], 6) ^ rotate_right(v[4], 11) ^
 			      rotate_right(v[4], 25);
 		uint32_t s0 = rotate_right(v[0], 2) ^ rotate_right(v[0], 13) ^
 			      rotate_right(v[0], 22);
-		uint32_t t1 = v[7] + s1 + ((v[4] & v[5]) ^ (~v[4] & v[6])) + k[i] + w[i];
+		uint32_t t1 = v[7] + s1 + ((v[4] & v[5]) ^ (~v[4] & v[6])) + k[i] + numbers[i];
 		uint32_t t2 = s0 + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
 
 		memmove(v + 1, v, 7 * sizeof(*v));
@@ -48,60 +49,60 @@ static void hash_block(uint32_t h[8], const unsigned char *p)
 		v[0] = t1 + t2;
 	}
 	for (int i = 0; i < 8; i++)
-		h[i] += v[i];
+		values[i] += v[i];
 }
 
-void kl_sha256_begin(struct kl_sha256 *s)
+void kl_sha256_begin(struct kl_sha256 *sha256)
 {
 	static const uint32_t start[8] = {
 		0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
 		0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
 	};
 
-	memcpy(s->h, start, sizeof(start));
-	s->len = 0;
+	memcpy(sha256->h, start, sizeof(start));
+	sha256->len = 0;
 }
 
-void kl_sha256_add(struct kl_sha256 *s, const void *p, size_t n)
+void kl_sha256_add(struct kl_sha256 *sha256, const void *data, size_t n)
 {
-	const unsigned char *at = p;
-	size_t have = s->len % 64;
+	const unsigned char *at = data;
+	size_t have = sha256->len % 64;
 
-	s->len += n;
+	sha256->len += n;
 	if (have && have + n >= 64) {
-		memcpy(s->part + have, at, 64 - have);
-		hash_block(s->h, s->part);
+		memcpy(sha256->part + have, at, 64 - have);
+		hash_block(sha256->h, sha256->part);
 		at += 64 - have;
 		n -= 64 - have;
 		have = 0;
 	}
 	for (; !have && n >= 64; at += 64, n -= 64)
-		hash_block(s->h, at);
+		hash_block(sha256->h, at);
 	if (n)
-		memcpy(s->part + have, at, n);
+		memcpy(sha256->part + have, at, n);
 }
 
-void kl_sha256_end(struct kl_sha256 *s, char hex[KL_SHA256_HEX])
+void kl_sha256_end(struct kl_sha256 *sha256, char hex[KL_SHA256_HEX])
 {
 	static const char digit[] = "0123456789abcdef";
 	static const unsigned char pad[64] = { 0x80 };
-	uint64_t bits = s->len * 8;
+	uint64_t bits = sha256->len * 8;
 	unsigned char tail[8];
 
-	kl_sha256_add(s, pad, 1 + (119 - s->len % 64) % 64);
+	kl_sha256_add(sha256, pad, 1 + (119 - sha256->len % 64) % 64);
 	for (int i = 0; i < 8; i++)
 		tail[i] = (unsigned char)(bits >> (56 - 8 * i));
-	kl_sha256_add(s, tail, 8);
+	kl_sha256_add(sha256, tail, 8);
 	for (int i = 0; i < 64; i++)
-		hex[i] = digit[s->h[i / 8] >> (28 - i % 8 * 4) & 15];
+		hex[i] = digit[sha256->h[i / 8] >> (28 - i % 8 * 4) & 15];
 	hex[64] = '\0';
 }
 
-void kl_sha256_hex(char hex[KL_SHA256_HEX], const void *p, size_t n)
+void kl_sha256_hex(char hex[KL_SHA256_HEX], const void *data, size_t n)
 {
-	struct kl_sha256 s;
+	struct kl_sha256 sha256;
 
-	kl_sha256_begin(&s);
-	kl_sha256_add(&s, p, n);
-	kl_sha256_end(&s, hex);
+	kl_sha256_begin(&sha256);
+	kl_sha256_add(&sha256, data, n);
+	kl_sha256_end(&sha256, hex);
 }

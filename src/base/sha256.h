@@ -17,10 +17,10 @@ struct kl_sha256 {
 	unsigned char part[64];
 };
 
-void kl_sha256_begin(struct kl_sha256 *s);
-void kl_sha256_add(struct kl_sha256 *s, const void *p, size_t n);
-void kl_sha256_end(struct kl_sha256 *s, char hex[KL_SHA256_HEX]);
+void kl_sha256_begin(struct kl_sha256 *sha256);
+void kl_sha256_add(struct kl_sha256 *sha256, const void *data, size_t n);
+void kl_sha256_end(struct kl_sha256 *sha256, char hex[KL_SHA256_HEX]);
 
-void kl_sha256_hex(char hex[KL_SHA256_HEX], const void *p, size_t n);
+void kl_sha256_hex(char hex[KL_SHA256_HEX], const void *data, size_t n);
 
 #endif

@@ -7,34 +7,34 @@
 
 #include "base/mem.h"
 
-static int compare_doubles(const void *a, const void *b)
+static int compare_doubles(const void *left, const void *right)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	double value = *(const double *)left, other = *(const double *)right;
 
-	return (x > y) - (x < y);
+	return (value > other) - (value < other);
 }
 
-double kl_stats_median(double *x, size_t n)
+double kl_stats_median(double *values, size_t n)
 {
 	if (!n)
 		return NAN;
-	qsort(x, n, sizeof(*x), compare_doubles);
-	return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+	qsort(values, n, sizeof(*values), compare_doubles);
+	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
 /* Two-sided 95 % points of Student's t for 1 to 4 degrees of freedom. */
 static const double t95[] = { 12.706, 4.303, 3.182, 2.776 };
 
-static struct kl_interval student_interval(const double *x, size_t n)
+static struct kl_interval student_interval(const double *values, size_t n)
 {
 	double sum = 0, square = 0, half;
 
 	for (size_t i = 0; i < n; i++)
-		sum += x[i];
+		sum += values[i];
 	if (n < 2)
 		return (struct kl_interval){ sum, -INFINITY, INFINITY };
 	for (size_t i = 0; i < n; i++)
-		square += (x[i] - sum / (double)n) * (x[i] - sum / (double)n);
+		square += (values[i] - sum / (double)n) * (values[i] - sum / (double)n);
 	half = t95[n - 2] * sqrt(square / (double)(n - 1) / (double)n);
 	sum /= (double)n;
 	return (struct kl_interval){ sum, sum - half, sum + half };
@@ -47,8 +47,8 @@ static struct kl_interval student_interval(const double *x, size_t n)
 static size_t critical_rank_sum(size_t n)
 {
 	size_t total = n * (n + 1) / 2;
-	double p = 0, one = ldexp(1, -(int)n);
-	size_t w;
+	double part = 0, one = ldexp(1, -(int)n);
+	size_t width;
 
 	if (n > 40) {
 		double mean = (double)total / 2;
@@ -58,32 +58,32 @@ static size_t critical_rank_sum(size_t n)
 	}
 	KL_AUTO(kl_freep) double *ways = kl_calloc(total + 1, sizeof(*ways));
 	ways[0] = 1;
-	for (size_t r = 1; r <= n; r++)
-		for (size_t s = total; s >= r; s--)
-			ways[s] += ways[s - r];
-	for (w = 0; w <= total; w++) {
-		p += ways[w] * one;
-		if (p > 0.025)
+	for (size_t row = 1; row <= n; row++)
+		for (size_t step = total; step >= row; step--)
+			ways[step] += ways[step - row];
+	for (width = 0; width <= total; width++) {
+		part += ways[width] * one;
+		if (part > 0.025)
 			break;
 	}
-	return w - 1; /* n >= 6: w >= 1 */
+	return width - 1; /* n >= 6: w >= 1 */
 }
 
-struct kl_interval kl_stats_centre(const double *x, size_t n)
+struct kl_interval kl_stats_centre(const double *values, size_t n)
 {
 	struct kl_interval ci;
-	size_t nwalsh = n * (n + 1) / 2, k = 0, c;
+	size_t nwalsh = n * (n + 1) / 2, k = 0, column;
 
 	if (n < 6)
-		return n ? student_interval(x, n) :
+		return n ? student_interval(values, n) :
 			   (struct kl_interval){ NAN, -INFINITY, INFINITY };
 	KL_AUTO(kl_freep) double *walsh = kl_calloc(nwalsh, sizeof(*walsh));
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = i; j < n; j++)
-			walsh[k++] = (x[i] + x[j]) / 2;
+			walsh[k++] = (values[i] + values[j]) / 2;
 	ci.mid = kl_stats_median(walsh, nwalsh);
-	c = critical_rank_sum(n);
-	ci.lo = walsh[c];
-	ci.hi = walsh[nwalsh - 1 - c];
+	column = critical_rank_sum(n);
+	ci.lo = walsh[column];
+	ci.hi = walsh[nwalsh - 1 - column];
 	return ci;
 }

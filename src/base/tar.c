@@ -17,10 +17,10 @@ struct header {
 };
 _Static_assert(sizeof(struct header) == BLOCK, "a header is a block");
 
-static bool char_ok(char c)
+static bool char_ok(char ch)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       (c && strchr("_.+-", c));
+	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
+	       (ch && strchr("_.+-", ch));
 }
 
 bool kl_tar_name_ok(const char *name)
@@ -40,46 +40,46 @@ bool kl_tar_name_ok(const char *name)
 	return true;
 }
 
-static unsigned sum_of(const struct header *h)
+static unsigned sum_of(const struct header *header)
 {
-	const unsigned char *p = (const unsigned char *)h;
+	const unsigned char *bytes = (const unsigned char *)header;
 	size_t from = offsetof(struct header, sum);
 	unsigned sum = 0;
 
 	for (size_t i = 0; i < BLOCK; i++)
-		sum += i >= from && i < from + sizeof(h->sum) ? ' ' : p[i];
+		sum += i >= from && i < from + sizeof(header->sum) ? ' ' : bytes[i];
 	return sum;
 }
 
-static void fill_header(struct header *h, const char *name, size_t len)
+static void fill_header(struct header *header, const char *name, size_t len)
 {
 	char number[16];
 
-	memset(h, 0, sizeof(*h));
-	memcpy(h->name, name, strlen(name));
-	memcpy(h->mode, "0000644", 8);
-	memcpy(h->uid, "0000000", 8);
-	memcpy(h->gid, "0000000", 8);
+	memset(header, 0, sizeof(*header));
+	memcpy(header->name, name, strlen(name));
+	memcpy(header->mode, "0000644", 8);
+	memcpy(header->uid, "0000000", 8);
+	memcpy(header->gid, "0000000", 8);
 	snprintf(number, sizeof(number), "%011llo", (unsigned long long)len);
-	memcpy(h->size, number, sizeof(h->size));
-	memcpy(h->mtime, "00000000000", 12);
-	h->type = '0';
-	memcpy(h->magic, "ustar", 6);
-	memcpy(h->version, "00", 2);
-	snprintf(number, sizeof(number), "%06o", sum_of(h));
-	memcpy(h->sum, number, 7);
-	h->sum[7] = ' ';
+	memcpy(header->size, number, sizeof(header->size));
+	memcpy(header->mtime, "00000000000", 12);
+	header->type = '0';
+	memcpy(header->magic, "ustar", 6);
+	memcpy(header->version, "00", 2);
+	snprintf(number, sizeof(number), "%06o", sum_of(header));
+	memcpy(header->sum, number, 7);
+	header->sum[7] = ' ';
 }
 
 void kl_tar_add(struct kl_buf *out, const char *name, const void *data, size_t len)
 {
 	static const char zero[BLOCK];
-	struct header h;
+	struct header header;
 
 	if (!kl_tar_name_ok(name) || len > KL_TAR_MAX_FILE)
 		KL_BUG("'%s' cannot stand in an archive", name);
-	fill_header(&h, name, len);
-	kl_buf_add(out, &h, sizeof(h));
+	fill_header(&header, name, len);
+	kl_buf_add(out, &header, sizeof(header));
 	kl_buf_add(out, data, len);
 	kl_buf_add(out, zero, (BLOCK - len % BLOCK) % BLOCK);
 }
@@ -91,86 +91,90 @@ void kl_tar_end(struct kl_buf *out)
 	kl_buf_add(out, zero, sizeof(zero));
 }
 
-void kl_tar_open(struct kl_tar *t, const void *p, size_t len)
+void kl_tar_open(struct kl_tar *tar, const void *data, size_t len)
 {
-	*t = (struct kl_tar){ .p = p, .len = len };
+	*tar = (struct kl_tar){ .p = data, .len = len };
 }
 
-static bool is_zero(const unsigned char *p, size_t n)
+static bool is_zero(const unsigned char *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (p[i])
+		if (bytes[i])
 			return false;
 	return true;
 }
 
-static int read_octal(size_t *out, const char *p, size_t n)
+static int read_octal(size_t *out, const char *at, size_t n)
 {
-	size_t v = 0;
+	size_t value = 0;
 
 	for (size_t i = 0; i + 1 < n; i++) {
-		if (p[i] < '0' || p[i] > '7')
+		if (at[i] < '0' || at[i] > '7')
 			return -1;
-		v = v * 8 + (size_t)(p[i] - '0');
+		value = value * 8 + (size_t)(at[i] - '0');
 	}
-	*out = v;
-	return p[n - 1] ? -1 : 0;
+	*out = value;
+	return at[n - 1] ? -1 : 0;
 }
 
 /* All but name and size is as we write it: then the header we would write is this one. */
-static int check_header(const struct kl_tar *t, const struct header *h, struct kl_tar_entry *e)
+static int check_header(const struct kl_tar *tar, const struct header *header,
+			struct kl_tar_entry *entry)
 {
 	struct header ours;
 
-	if (memcmp(h->magic, "ustar", 6))
-		return kl_error(KL_EINVALID, "at byte %zu: this is no ustar header", t->at);
-	if (h->name[sizeof(h->name) - 1] || !kl_tar_name_ok(h->name))
-		return kl_error(KL_EINVALID, "at byte %zu: a name that is not allowed here", t->at);
-	memcpy(e->name, h->name, sizeof(e->name));
-	if (h->type != '0')
-		return kl_error(KL_EINVALID, "'%s' is no regular file", e->name);
-	if (read_octal(&e->len, h->size, sizeof(h->size)) < 0 || e->len > KL_TAR_MAX_FILE)
-		return kl_error(KL_EINVALID, "'%s' has a size that is not allowed here", e->name);
-	fill_header(&ours, e->name, e->len);
-	if (memcmp(&ours, h, sizeof(ours)))
+	if (memcmp(header->magic, "ustar", 6))
+		return kl_error(KL_EINVALID, "at byte %zu: this is no ustar header", tar->at);
+	if (header->name[sizeof(header->name) - 1] || !kl_tar_name_ok(header->name))
+		return kl_error(KL_EINVALID, "at byte %zu: a name that is not allowed here",
+				tar->at);
+	memcpy(entry->name, header->name, sizeof(entry->name));
+	if (header->type != '0')
+		return kl_error(KL_EINVALID, "'%s' is no regular file", entry->name);
+	if (read_octal(&entry->len, header->size, sizeof(header->size)) < 0 ||
+	    entry->len > KL_TAR_MAX_FILE)
+		return kl_error(KL_EINVALID, "'%s' has a size that is not allowed here",
+				entry->name);
+	fill_header(&ours, entry->name, entry->len);
+	if (memcmp(&ours, header, sizeof(ours)))
 		return kl_error(KL_EINVALID, "the header of '%s' is damaged or of another kind",
-				e->name);
+				entry->name);
 	return 0;
 }
 
-static int check_end(const struct kl_tar *t)
+static int check_end(const struct kl_tar *tar)
 {
-	if (t->len - t->at != 2 * BLOCK || !is_zero(t->p + t->at, 2 * BLOCK))
+	if (tar->len - tar->at != 2 * BLOCK || !is_zero(tar->p + tar->at, 2 * BLOCK))
 		return kl_error(KL_EINVALID,
 				"at byte %zu: the archive's end is cut off, "
 				"or something follows it",
-				t->at);
+				tar->at);
 	return 0;
 }
 
-int kl_tar_next(struct kl_tar *t, struct kl_tar_entry *e)
+int kl_tar_next(struct kl_tar *tar, struct kl_tar_entry *entry)
 {
-	struct header h;
+	struct header header;
 	size_t room;
 	int err;
 
-	if (t->len - t->at < BLOCK)
-		return kl_error(KL_EINVALID, "the archive is cut off at byte %zu", t->len);
-	if (is_zero(t->p + t->at, BLOCK))
-		return check_end(t);
-	memcpy(&h, t->p + t->at, BLOCK);
-	if ((err = check_header(t, &h, e)) < 0)
+	if (tar->len - tar->at < BLOCK)
+		return kl_error(KL_EINVALID, "the archive is cut off at byte %zu", tar->len);
+	if (is_zero(tar->p + tar->at, BLOCK))
+		return check_end(tar);
+	memcpy(&header, tar->p + tar->at, BLOCK);
+	if ((err = check_header(tar, &header, entry)) < 0)
 		return err;
-	if (strcmp(e->name, t->last) <= 0)
-		return kl_error(KL_EINVALID, "'%s' comes after '%s'", e->name, t->last);
-	memcpy(t->last, e->name, sizeof(t->last));
-	room = t->len - t->at - BLOCK;
-	if (room < e->len || room - e->len < (BLOCK - e->len % BLOCK) % BLOCK)
-		return kl_error(KL_EINVALID, "the archive is cut off within '%s'", e->name);
-	e->data = (const char *)t->p + t->at + BLOCK;
-	t->at += BLOCK + e->len;
-	if (!is_zero(t->p + t->at, (BLOCK - e->len % BLOCK) % BLOCK))
-		return kl_error(KL_EINVALID, "'%s' is followed by something", e->name);
-	t->at += (BLOCK - e->len % BLOCK) % BLOCK;
+	if (strcmp(entry->name, tar->last) <= 0)
+		return kl_error(KL_EINVALID, "'%s' comes after '%s'", entry->name, tar->last);
+	memcpy(tar->last, entry->name, sizeof(tar->last));
+	room = tar->len - tar->at - BLOCK;
+	if (room < entry->len || room - entry->len < (BLOCK - entry->len % BLOCK) % BLOCK)
+		return kl_error(KL_EINVALID, "the archive is cut off within '%s'", entry->name);
+	entry->data = (const char *)tar->p + tar->at + BLOCK;
+	tar->at += BLOCK + entry->len;
+	if (!is_zero(tar->p + tar->at, (BLOCK - entry->len % BLOCK) % BLOCK))
+		return kl_error(KL_EINVALID, "'%s' is followed by something", entry->name);
+	tar->at += (BLOCK - entry->len % BLOCK) % BLOCK;
 	return 1;
 }

@@ -45,11 +45,11 @@ struct kl_tar_entry {
 	size_t len;
 };
 
-void kl_tar_open(struct kl_tar *t, const void *p, size_t len);
+void kl_tar_open(struct kl_tar *tar, const void *data, size_t len);
 /**
  * 1: an entry; 0: the end, and nothing behind it; KL_EINVALID. Names rise, bytewise: none comes
  * twice.
  */
-int kl_tar_next(struct kl_tar *t, struct kl_tar_entry *e);
+int kl_tar_next(struct kl_tar *tar, struct kl_tar_entry *entry);
 
 #endif

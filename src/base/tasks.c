@@ -9,37 +9,37 @@
 
 static void run_tasks(void *ctx, size_t from, size_t to)
 {
-	struct kl_task *t = ctx;
+	struct kl_task *task = ctx;
 
 	for (size_t i = from; i < to; i++) {
 		kl_error_clear();
-		t[i].err = t[i].run(t[i].ctx);
-		if (t[i].err < 0) {
-			t[i].message = kl_strdup(kl_error_last());
-			t[i].hints = kl_strdup(kl_error_hints());
+		task[i].err = task[i].run(task[i].ctx);
+		if (task[i].err < 0) {
+			task[i].message = kl_strdup(kl_error_last());
+			task[i].hints = kl_strdup(kl_error_hints());
 		}
 		kl_error_clear();
 	}
 }
 
-void kl_tasks_run(struct kl_task *t, size_t n)
+void kl_tasks_run(struct kl_task *task, size_t n)
 {
-	kl_par_for(n, 1, run_tasks, t);
+	kl_par_for(n, 1, run_tasks, task);
 }
 
-int kl_task_result(const struct kl_task *t)
+int kl_task_result(const struct kl_task *task)
 {
-	if (t->err >= 0)
-		return t->err;
-	kl_error((enum kl_err)t->err, "%s", t->message);
-	return *t->hints ? kl_error_hint(t->err, "%s", t->hints) : t->err;
+	if (task->err >= 0)
+		return task->err;
+	kl_error((enum kl_err)task->err, "%s", task->message);
+	return *task->hints ? kl_error_hint(task->err, "%s", task->hints) : task->err;
 }
 
-void kl_tasks_release(struct kl_task *t, size_t n)
+void kl_tasks_release(struct kl_task *task, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		free(t[i].message);
-		free(t[i].hints);
-		t[i].message = t[i].hints = NULL;
+		free(task[i].message);
+		free(task[i].hints);
+		task[i].message = task[i].hints = NULL;
 	}
 }

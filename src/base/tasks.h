@@ -23,8 +23,8 @@ struct kl_task {
 	char *message, *hints; /* of a failed one */
 };
 
-void kl_tasks_run(struct kl_task *t, size_t n);
-int kl_task_result(const struct kl_task *t);
-void kl_tasks_release(struct kl_task *t, size_t n);
+void kl_tasks_run(struct kl_task *task, size_t n);
+int kl_task_result(const struct kl_task *task);
+void kl_tasks_release(struct kl_task *task, size_t n);
 
 #endif

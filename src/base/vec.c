@@ -8,88 +8,89 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-void kl_strvec_take(struct kl_strvec *v, char *s)
+void kl_strvec_take(struct kl_strvec *list, char *text)
 {
-	KL_GROW(v->v, v->n + 2, v->alloc);
-	v->v[v->n++] = s;
-	v->v[v->n] = NULL;
+	KL_GROW(list->v, list->n + 2, list->alloc);
+	list->v[list->n++] = text;
+	list->v[list->n] = NULL;
 }
 
-void kl_strvec_push(struct kl_strvec *v, const char *s)
+void kl_strvec_push(struct kl_strvec *list, const char *text)
 {
-	kl_strvec_take(v, kl_strdup(s));
+	kl_strvec_take(list, kl_strdup(text));
 }
 
-void kl_strvec_pushf(struct kl_strvec *v, const char *fmt, ...)
+void kl_strvec_pushf(struct kl_strvec *list, const char *fmt, ...)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 	va_list ap;
 
 	va_start(ap, fmt);
-	kl_buf_vaddf(&b, fmt, ap);
+	kl_buf_vaddf(&buf, fmt, ap);
 	va_end(ap);
-	kl_strvec_take(v, kl_buf_detach(&b));
+	kl_strvec_take(list, kl_buf_detach(&buf));
 }
 
-void kl_strvec_pushv(struct kl_strvec *v, const char *const *list)
+void kl_strvec_pushv(struct kl_strvec *names, const char *const *list)
 {
 	for (; list && *list; list++)
-		kl_strvec_push(v, *list);
+		kl_strvec_push(names, *list);
 }
 
-bool kl_strvec_has(const struct kl_strvec *v, const char *s)
+bool kl_strvec_has(const struct kl_strvec *list, const char *text)
 {
-	for (size_t i = 0; i < v->n; i++)
-		if (!strcmp(v->v[i], s))
+	for (size_t i = 0; i < list->n; i++)
+		if (!strcmp(list->v[i], text))
 			return true;
 	return false;
 }
 
-static int compare_strings(const void *a, const void *b)
+static int compare_strings(const void *left, const void *right)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-void kl_strvec_sort(struct kl_strvec *v)
+void kl_strvec_sort(struct kl_strvec *list)
 {
-	if (v->n)
-		qsort(v->v, v->n, sizeof(*v->v), compare_strings);
+	if (list->n)
+		qsort(list->v, list->n, sizeof(*list->v), compare_strings);
 }
 
-void kl_strvec_uniq(struct kl_strvec *v)
+void kl_strvec_uniq(struct kl_strvec *list)
 {
 	size_t n = 0;
 
-	kl_strvec_sort(v);
-	for (size_t i = 0; i < v->n; i++) {
-		if (n && !strcmp(v->v[n - 1], v->v[i]))
-			free(v->v[i]);
+	kl_strvec_sort(list);
+	for (size_t i = 0; i < list->n; i++) {
+		if (n && !strcmp(list->v[n - 1], list->v[i]))
+			free(list->v[i]);
 		else
-			v->v[n++] = v->v[i];
+			list->v[n++] = list->v[i];
 	}
-	v->n = n;
-	if (v->v)
-		v->v[n] = NULL;
+	list->n = n;
+	if (list->v)
+		list->v[n] = NULL;
 }
 
-void kl_strvec_split(struct kl_strvec *v, const char *s, const char *seps)
+void kl_strvec_split(struct kl_strvec *list, const char *text, const char *seps)
 {
-	while (*s) {
-		size_t n = strcspn(s, seps);
+	while (*text) {
+		size_t n = strcspn(text, seps);
 
 		if (n)
-			kl_strvec_take(v, kl_strndup(s, n));
-		s += n;
-		if (*s)
-			s++;
+			kl_strvec_take(list, kl_strndup(text, n));
+		text += n;
+		if (*text)
+			text++;
 	}
 }
 
-void kl_strvec_minus(struct kl_strvec *v, const struct kl_strvec *all, const struct kl_strvec *some)
+void kl_strvec_minus(struct kl_strvec *list, const struct kl_strvec *all,
+		     const struct kl_strvec *some)
 {
 	for (size_t i = 0; i < all->n; i++)
 		if (!kl_strvec_has(some, all->v[i]))
-			kl_strvec_push(v, all->v[i]);
+			kl_strvec_push(list, all->v[i]);
 }
 
 void kl_strvec_copy(struct kl_strvec *to, const struct kl_strvec *from)
@@ -98,10 +99,10 @@ void kl_strvec_copy(struct kl_strvec *to, const struct kl_strvec *from)
 		kl_strvec_push(to, from->v[i]);
 }
 
-void kl_strvec_release(struct kl_strvec *v)
+void kl_strvec_release(struct kl_strvec *list)
 {
-	for (size_t i = 0; i < v->n; i++)
-		free(v->v[i]);
-	free(v->v);
-	*v = (struct kl_strvec)KL_STRVEC_INIT;
+	for (size_t i = 0; i < list->n; i++)
+		free(list->v[i]);
+	free(list->v);
+	*list = (struct kl_strvec)KL_STRVEC_INIT;
 }

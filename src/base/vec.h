@@ -20,23 +20,23 @@ struct kl_strvec {
 		0      \
 	}
 
-void kl_strvec_push(struct kl_strvec *v, const char *s);
-void kl_strvec_pushf(struct kl_strvec *v, const char *fmt, ...)
+void kl_strvec_push(struct kl_strvec *list, const char *text);
+void kl_strvec_pushf(struct kl_strvec *list, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /** Push all of a NULL-terminated list; NULL: nothing. */
-void kl_strvec_pushv(struct kl_strvec *v, const char *const *list);
-/** Take ownership of `s`. */
-void kl_strvec_take(struct kl_strvec *v, char *s);
-bool kl_strvec_has(const struct kl_strvec *v, const char *s);
-void kl_strvec_sort(struct kl_strvec *v);
+void kl_strvec_pushv(struct kl_strvec *names, const char *const *list);
+/** Take ownership of `text`. */
+void kl_strvec_take(struct kl_strvec *list, char *text);
+bool kl_strvec_has(const struct kl_strvec *list, const char *text);
+void kl_strvec_sort(struct kl_strvec *list);
 /** Sort and drop doubles. */
-void kl_strvec_uniq(struct kl_strvec *v);
-/** Pieces of `s` between any of `seps`, empty ones dropped. */
-void kl_strvec_split(struct kl_strvec *v, const char *s, const char *seps);
+void kl_strvec_uniq(struct kl_strvec *list);
+/** Pieces of `text` between any of `seps`, empty ones dropped. */
+void kl_strvec_split(struct kl_strvec *list, const char *text, const char *seps);
 /** Push what `all` has and `some` has not. */
-void kl_strvec_minus(struct kl_strvec *v, const struct kl_strvec *all,
+void kl_strvec_minus(struct kl_strvec *list, const struct kl_strvec *all,
 		     const struct kl_strvec *some);
 void kl_strvec_copy(struct kl_strvec *to, const struct kl_strvec *from);
-void kl_strvec_release(struct kl_strvec *v);
+void kl_strvec_release(struct kl_strvec *list);
 
 #endif

@@ -8,15 +8,17 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf again = KL_BUF_INIT;
-	struct kl_tar t;
-	struct kl_tar_entry e;
+	struct kl_tar tar;
+	struct kl_tar_entry entry;
 	int more;
 
-	kl_tar_open(&t, data, size);
-	while ((more = kl_tar_next(&t, &e)) > 0) {
-		MUST(kl_tar_name_ok(e.name) && !strstr(e.name, "..") && e.name[0] != '/');
-		MUST(e.data >= (const char *)data && e.data + e.len <= (const char *)data + size);
-		kl_tar_add(&again, e.name, e.data, e.len);
+	kl_tar_open(&tar, data, size);
+	while ((more = kl_tar_next(&tar, &entry)) > 0) {
+		MUST(kl_tar_name_ok(entry.name) && !strstr(entry.name, "..") &&
+		     entry.name[0] != '/');
+		MUST(entry.data >= (const char *)data &&
+		     entry.data + entry.len <= (const char *)data + size);
+		kl_tar_add(&again, entry.name, entry.data, entry.len);
 	}
 	if (!more) {
 		kl_tar_end(&again);

@@ -43,50 +43,50 @@ static void error_context_and_hints(void **state)
 
 static void buf_grows_and_detaches(void **state)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	assert_string_equal(b.ptr, "");
+	assert_string_equal(buf.ptr, "");
 	for (int i = 0; i < 1000; i++)
-		kl_buf_addf(&b, "%d,", i);
-	assert_int_equal(b.len, strlen(b.ptr));
-	assert_int_equal(strncmp(b.ptr + b.len - 8, "998,999,", 8), 0);
-	kl_buf_adds(&b, " \n");
-	kl_buf_rtrim(&b);
-	assert_int_equal(b.ptr[b.len - 1], ',');
-	KL_AUTO(kl_freep) char *s = kl_buf_detach(&b);
-	assert_int_equal(b.len, 0);
-	assert_int_equal(s[0], '0');
+		kl_buf_addf(&buf, "%d,", i);
+	assert_int_equal(buf.len, strlen(buf.ptr));
+	assert_int_equal(strncmp(buf.ptr + buf.len - 8, "998,999,", 8), 0);
+	kl_buf_adds(&buf, " \n");
+	kl_buf_rtrim(&buf);
+	assert_int_equal(buf.ptr[buf.len - 1], ',');
+	KL_AUTO(kl_freep) char *text = kl_buf_detach(&buf);
+	assert_int_equal(buf.len, 0);
+	assert_int_equal(text[0], '0');
 }
 
 static void vec_sorts_and_splits(void **state)
 {
-	KL_AUTO(kl_strvec_release) struct kl_strvec v = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
 
-	kl_strvec_split(&v, " b, a,,b ", " ,");
-	assert_int_equal(v.n, 3);
-	kl_strvec_uniq(&v);
-	assert_int_equal(v.n, 2);
-	assert_string_equal(v.v[0], "a");
-	assert_null(v.v[2]);
-	assert_true(kl_strvec_has(&v, "b"));
-	assert_false(kl_strvec_has(&v, "c"));
+	kl_strvec_split(&list, " b, a,,b ", " ,");
+	assert_int_equal(list.n, 3);
+	kl_strvec_uniq(&list);
+	assert_int_equal(list.n, 2);
+	assert_string_equal(list.v[0], "a");
+	assert_null(list.v[2]);
+	assert_true(kl_strvec_has(&list, "b"));
+	assert_false(kl_strvec_has(&list, "c"));
 }
 
 static void map_keeps_order_and_values(void **state)
 {
-	KL_AUTO(kl_map_release) struct kl_map m = { .free_value = free };
+	KL_AUTO(kl_map_release) struct kl_map map = { .free_value = free };
 	char key[16];
 
 	for (int i = 0; i < 500; i++) {
 		snprintf(key, sizeof(key), "k%d", i);
-		kl_map_put(&m, key, kl_strdup(key));
+		kl_map_put(&map, key, kl_strdup(key));
 	}
-	kl_map_put(&m, "k7", kl_strdup("seven"));
-	assert_int_equal(m.n, 500);
-	assert_string_equal(kl_map_get(&m, "k7"), "seven");
-	assert_string_equal(kl_map_get(&m, "k499"), "k499");
-	assert_string_equal(m.e[499].key, "k499");
-	assert_null(kl_map_get(&m, "k500"));
+	kl_map_put(&map, "k7", kl_strdup("seven"));
+	assert_int_equal(map.n, 500);
+	assert_string_equal(kl_map_get(&map, "k7"), "seven");
+	assert_string_equal(kl_map_get(&map, "k499"), "k499");
+	assert_string_equal(map.e[499].key, "k499");
+	assert_null(kl_map_get(&map, "k500"));
 }
 
 static void fs_paths_of_tracked_files(void **state)
@@ -96,37 +96,37 @@ static void fs_paths_of_tracked_files(void **state)
 					   "..",   "a/../b", "./a", ".git", "a/.GIT/x",
 					   "a\\b", "a\nb",   NULL };
 
-	for (const char *const *p = good; *p; p++)
-		if (!kl_fs_path_ok(*p))
-			fail_msg("refused '%s'", *p);
-	for (const char *const *p = bad; *p; p++)
-		if (kl_fs_path_ok(*p))
-			fail_msg("accepted '%s'", *p);
+	for (const char *const *at = good; *at; at++)
+		if (!kl_fs_path_ok(*at))
+			fail_msg("refused '%s'", *at);
+	for (const char *const *at = bad; *at; at++)
+		if (kl_fs_path_ok(*at))
+			fail_msg("accepted '%s'", *at);
 }
 
 static void fs_writes_whole_files(void **state)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
 
 	assert_ok(kl_fs_tempdir(&dir, "kl-test"));
 	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/a/b/c", dir);
 	KL_AUTO(kl_freep) char *fifo = kl_asprintf("%s/fifo", dir);
 	KL_AUTO(kl_freep) char *sub = kl_asprintf("%s/a/b", dir);
-	assert_error(KL_ENOTFOUND, "cannot open", kl_fs_read(&b, path, 10));
+	assert_error(KL_ENOTFOUND, "cannot open", kl_fs_read(&buf, path, 10));
 	assert_ok(kl_fs_mkdir_of(path));
 	assert_ok(kl_fs_write(path, "one", 3));
 	assert_ok(kl_fs_write(path, "three", 5));
-	assert_ok(kl_fs_read(&b, path, 5));
-	assert_string_equal(b.ptr, "three");
-	kl_buf_clear(&b);
-	assert_error(KL_EINVALID, "more than 4 bytes", kl_fs_read(&b, path, 4));
+	assert_ok(kl_fs_read(&buf, path, 5));
+	assert_string_equal(buf.ptr, "three");
+	kl_buf_clear(&buf);
+	assert_error(KL_EINVALID, "more than 4 bytes", kl_fs_read(&buf, path, 4));
 	/* nothing of the temporary file is left */
 	assert_ok(kl_fs_list(&names, sub));
 	assert_int_equal(names.n, 1);
 	assert_int_equal(mkfifo(fifo, 0600), 0);
-	assert_error(KL_EINVALID, "not a regular file", kl_fs_read(&b, fifo, 5));
+	assert_error(KL_EINVALID, "not a regular file", kl_fs_read(&buf, fifo, 5));
 	/* what a user named for an answer and is no file is written to, and stays */
 	char got[8] = "";
 	int fd = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -137,9 +137,9 @@ static void fs_writes_whole_files(void **state)
 	close(fd);
 	/* what is ours is not waited for: whoever put a pipe in its place does not stop us */
 	assert_ok(kl_fs_write(fifo, "five", 4));
-	kl_buf_clear(&b);
-	assert_ok(kl_fs_read(&b, fifo, 5));
-	assert_string_equal(b.ptr, "five");
+	kl_buf_clear(&buf);
+	assert_ok(kl_fs_read(&buf, fifo, 5));
+	assert_string_equal(buf.ptr, "five");
 	assert_error(KL_EEXISTS, "in the way", kl_fs_mkdir(path));
 }
 
@@ -165,31 +165,31 @@ static void proc_pipes_limits_and_ends(void **state)
 	struct kl_proc_result res;
 	static char big[300000];
 	const char *cat[] = { "sh", "-c", "cat; echo oops >&2; exit 3", NULL };
-	struct kl_proc_opts o = {
+	struct kl_proc_opts opts = {
 		.argv = cat, .in = big, .in_len = sizeof(big), .out = &out, .err = &err
 	};
 
 	memset(big, 'x', sizeof(big));
-	assert_ok(kl_proc_run(&res, &o));
+	assert_ok(kl_proc_run(&res, &opts));
 	assert_int_equal(res.exit, 3);
 	assert_int_equal(out.len, sizeof(big));
 	assert_string_equal(err.ptr, "oops\n");
 
 	kl_buf_clear(&out);
-	o.max_output = 1000;
-	assert_ok(kl_proc_run(&res, &o));
+	opts.max_output = 1000;
+	assert_ok(kl_proc_run(&res, &opts));
 	assert_true(res.truncated);
 	assert_int_equal(out.len, 1000);
 
 	/* a program that does not read its input must not kill us */
 	const char *deaf[] = { "true", NULL };
-	o = (struct kl_proc_opts){ .argv = deaf, .in = big, .in_len = sizeof(big) };
-	assert_ok(kl_proc_run(&res, &o));
+	opts = (struct kl_proc_opts){ .argv = deaf, .in = big, .in_len = sizeof(big) };
+	assert_ok(kl_proc_run(&res, &opts));
 	assert_int_equal(res.exit, 0);
 
 	const char *none[] = { "/no/such/program", NULL };
-	o = (struct kl_proc_opts){ .argv = none };
-	assert_error(KL_ENOTFOUND, "cannot run", kl_proc_run(&res, &o));
+	opts = (struct kl_proc_opts){ .argv = none };
+	assert_error(KL_ENOTFOUND, "cannot run", kl_proc_run(&res, &opts));
 	assert_error(KL_EIO, "failed with 3: oops",
 		     kl_proc_output(&out,
 				    (const char *[]){ "sh", "-c", "echo oops >&2; exit 3", NULL }));
@@ -204,19 +204,19 @@ static void proc_kills_the_whole_group(void **state)
 	KL_AUTO(kl_freep) char *mark = kl_fs_join(dir, "mark");
 	KL_AUTO(kl_freep) char *script = kl_asprintf("(sleep 1; echo > %s) & sleep 10", mark);
 	const char *argv[] = { "sh", "-c", script, NULL };
-	struct kl_proc_opts o = { .argv = argv, .timeout_ms = 200 };
+	struct kl_proc_opts opts = { .argv = argv, .timeout_ms = 200 };
 
-	assert_ok(kl_proc_run(&res, &o));
+	assert_ok(kl_proc_run(&res, &opts));
 	assert_true(res.timed_out);
 	kl_clock_sleep_ms(1200);
 	assert_false(kl_fs_exists(mark));
 }
 
 /* what a program wrote until it ended, within a while */
-static void wait_for(struct kl_proc_result *res, struct kl_proc *p)
+static void wait_for(struct kl_proc_result *res, struct kl_proc *proc)
 {
 	for (int i = 0; i < 1000; i++) {
-		if (kl_proc_ended(res, p))
+		if (kl_proc_ended(res, proc))
 			return;
 		usleep(10000);
 	}
@@ -228,71 +228,71 @@ static void proc_runs_beside_us(void **state)
 	static const char *const cat[] = { "cat", NULL };
 	static const char *const sleeper[] = { "sh", "-c", "sleep 60 & echo $!; wait", NULL };
 	static const char *const none[] = { "/nonexistent/program", NULL };
-	KL_AUTO(kl_proc_release) struct kl_proc p = KL_PROC_INIT;
+	KL_AUTO(kl_proc_release) struct kl_proc proc = KL_PROC_INIT;
 	struct kl_buf want = KL_BUF_INIT;
-	struct kl_proc_opts o = { .argv = cat, .in = "all of it", .in_len = 9, .out = &want };
+	struct kl_proc_opts opts = { .argv = cat, .in = "all of it", .in_len = 9, .out = &want };
 	struct kl_proc_result res;
 	char text[64] = "";
 
-	assert_ok(kl_proc_start(&p, &o));
-	wait_for(&res, &p);
+	assert_ok(kl_proc_start(&proc, &opts));
+	wait_for(&res, &proc);
 	assert_int_equal(res.exit, 0);
-	assert_int_equal(read(p.out, text, sizeof(text)), 9);
+	assert_int_equal(read(proc.out, text, sizeof(text)), 9);
 	assert_string_equal(text, "all of it");
-	assert_false(kl_proc_ended(&res, &p));
-	kl_proc_release(&p);
-	o = (struct kl_proc_opts){ .argv = sleeper, .out = &want };
-	assert_ok(kl_proc_start(&p, &o));
-	while (read(p.out, text, sizeof(text)) < 2)
+	assert_false(kl_proc_ended(&res, &proc));
+	kl_proc_release(&proc);
+	opts = (struct kl_proc_opts){ .argv = sleeper, .out = &want };
+	assert_ok(kl_proc_start(&proc, &opts));
+	while (read(proc.out, text, sizeof(text)) < 2)
 		usleep(10000);
-	kl_proc_stop(&p, SIGKILL);
-	wait_for(&res, &p);
+	kl_proc_stop(&proc, SIGKILL);
+	wait_for(&res, &proc);
 	assert_int_equal(res.signal, SIGKILL);
 	for (int i = 0; i < 1000 && kill(atoi(text), 0) == 0; i++)
 		usleep(10000);
 	assert_int_equal(kill(atoi(text), 0), -1);
-	kl_proc_release(&p);
-	o = (struct kl_proc_opts){ .argv = none };
-	assert_error(KL_ENOTFOUND, "cannot run", kl_proc_start(&p, &o));
+	kl_proc_release(&proc);
+	opts = (struct kl_proc_opts){ .argv = none };
+	assert_error(KL_ENOTFOUND, "cannot run", kl_proc_start(&proc, &opts));
 }
 
 static void lock_excludes_and_dies_with_its_holder(void **state)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
-	struct kl_lock a = KL_LOCK_INIT, b = KL_LOCK_INIT;
+	struct kl_lock left = KL_LOCK_INIT, right = KL_LOCK_INIT;
 	pid_t pid;
 
 	assert_ok(kl_fs_tempdir(&dir, "kl-test"));
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "lock");
-	assert_ok(kl_lock_take(&a, path, 0));
-	assert_error(KL_EBUSY, "is held", kl_lock_take(&b, path, 20));
-	kl_lock_release(&a);
+	assert_ok(kl_lock_take(&left, path, 0));
+	assert_error(KL_EBUSY, "is held", kl_lock_take(&right, path, 20));
+	kl_lock_release(&left);
 	pid = fork();
 	if (pid == 0)
-		_exit(kl_lock_take(&a, path, 0) == 0 ? (pause(), 0) : 1);
+		_exit(kl_lock_take(&left, path, 0) == 0 ? (pause(), 0) : 1);
 	kl_clock_sleep_ms(100);
-	assert_error(KL_EBUSY, "is held", kl_lock_take(&b, path, 0));
+	assert_error(KL_EBUSY, "is held", kl_lock_take(&right, path, 0));
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	assert_ok(kl_lock_take(&b, path, 1000));
-	kl_lock_release(&b);
+	assert_ok(kl_lock_take(&right, path, 1000));
+	kl_lock_release(&right);
 }
 
 static void rng_repeats_and_spreads(void **state)
 {
-	struct kl_rng a, b;
+	struct kl_rng left, right;
 	double sum = 0, square = 0;
 
-	kl_rng_seed(&a, 42);
-	kl_rng_seed(&b, 42);
+	kl_rng_seed(&left, 42);
+	kl_rng_seed(&right, 42);
 	for (int i = 0; i < 100; i++)
-		assert_true(kl_rng_u64(&a) == kl_rng_u64(&b));
+		assert_true(kl_rng_u64(&left) == kl_rng_u64(&right));
 	for (int i = 0; i < 100000; i++) {
-		double x = kl_rng_normal(&a);
+		double value = kl_rng_normal(&left);
 
-		sum += x;
-		square += x * x;
-		assert_true(kl_rng_below(&b, 7) < 7);
+		sum += value;
+		square += value * value;
+		assert_true(kl_rng_below(&right, 7) < 7);
 	}
 	assert_true(fabs(sum / 100000) < 0.02);
 	assert_true(fabs(square / 100000 - 1) < 0.03);
@@ -309,18 +309,18 @@ static void stats_interval_covers(void **state)
 {
 	double eight[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
 	struct kl_interval ci = kl_stats_centre(eight, 8);
-	struct kl_rng r;
+	struct kl_rng rng;
 	int held = 0;
 
 	assert_true(ci.mid == 4.5);
 	assert_true(ci.lo == 2 && ci.hi == 7);
-	kl_rng_seed(&r, 1);
+	kl_rng_seed(&rng, 1);
 	for (int i = 0; i < 2000; i++) {
-		double x[8];
+		double values[8];
 
 		for (int j = 0; j < 8; j++)
-			x[j] = kl_rng_normal(&r);
-		ci = kl_stats_centre(x, 8);
+			values[j] = kl_rng_normal(&rng);
+		ci = kl_stats_centre(values, 8);
 		held += ci.lo <= 0 && 0 <= ci.hi;
 	}
 	assert_in_range(held, 1890, 1980);
@@ -339,65 +339,65 @@ struct marks {
 
 static void mark(void *ctx, size_t from, size_t to)
 {
-	struct marks *m = ctx;
+	struct marks *marks = ctx;
 
-	if (from % m->grain || to - from > m->grain ||
-	    (to - from < m->grain && to != sizeof(m->seen)))
-		m->broken = true;
-	if (!pthread_equal(m->home, pthread_self()))
-		m->elsewhere = true;
+	if (from % marks->grain || to - from > marks->grain ||
+	    (to - from < marks->grain && to != sizeof(marks->seen)))
+		marks->broken = true;
+	if (!pthread_equal(marks->home, pthread_self()))
+		marks->elsewhere = true;
 	for (size_t i = from; i < to; i++)
-		m->seen[i]++;
+		marks->seen[i]++;
 }
 
 static void par_does_each_piece_once(void **state)
 {
-	KL_AUTO(kl_freep) struct marks *m = kl_calloc(1, sizeof(*m));
+	KL_AUTO(kl_freep) struct marks *marks = kl_calloc(1, sizeof(*marks));
 	cpu_set_t before, one;
 
-	m->home = pthread_self();
-	for (m->grain = 1; m->grain < 200000; m->grain = m->grain * 7 + 3) {
-		memset(m->seen, 0, sizeof(m->seen));
-		kl_par_for(sizeof(m->seen), m->grain, mark, m);
-		for (size_t i = 0; i < sizeof(m->seen); i++)
-			assert_int_equal(m->seen[i], 1);
+	marks->home = pthread_self();
+	for (marks->grain = 1; marks->grain < 200000; marks->grain = marks->grain * 7 + 3) {
+		memset(marks->seen, 0, sizeof(marks->seen));
+		kl_par_for(sizeof(marks->seen), marks->grain, mark, marks);
+		for (size_t i = 0; i < sizeof(marks->seen); i++)
+			assert_int_equal(marks->seen[i], 1);
 	}
-	assert_false(m->broken);
+	assert_false(marks->broken);
 	kl_par_for(0, 1, mark, NULL); /* nothing to do */
 	/* who is pinned, to measure, stays alone */
 	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
 	CPU_ZERO(&one);
-	for (int c = 0; c < CPU_SETSIZE && !CPU_COUNT(&one); c++)
-		if (CPU_ISSET(c, &before))
-			CPU_SET(c, &one);
+	for (int ch = 0; ch < CPU_SETSIZE && !CPU_COUNT(&one); ch++)
+		if (CPU_ISSET(ch, &before))
+			CPU_SET(ch, &one);
 	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-	m->elsewhere = false;
-	m->grain = 1000;
-	kl_par_for(sizeof(m->seen), m->grain, mark, m);
-	assert_false(m->elsewhere);
+	marks->elsewhere = false;
+	marks->grain = 1000;
+	kl_par_for(sizeof(marks->seen), marks->grain, mark, marks);
+	assert_false(marks->elsewhere);
 	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
 static void par_copies_and_compares(void **state)
 {
 	size_t n = ((size_t)9 << 20) + 5;
-	KL_AUTO(kl_freep) char *a = kl_malloc(n);
-	KL_AUTO(kl_freep) char *b = kl_calloc(1, n);
+	KL_AUTO(kl_freep) char *left = kl_malloc(n);
+	KL_AUTO(kl_freep) char *right = kl_calloc(1, n);
 
 	for (size_t i = 0; i < n; i++)
-		a[i] = (char)(i * 31 + (i >> 12));
-	kl_par_populate(b, 0, true);
-	kl_par_copy(b, a, n);
-	assert_memory_equal(a, b, n);
-	assert_true(kl_par_same(a, b, n));
+		left[i] = (char)(i * 31 + (i >> 12));
+	kl_par_populate(right, 0, true);
+	kl_par_copy(right, left, n);
+	assert_memory_equal(left, right, n);
+	assert_true(kl_par_same(left, right, n));
 	for (size_t i = 0; i < n; i += n / 5) {
-		b[i] ^= 1;
-		assert_false(kl_par_same(a, b, n));
-		b[i] ^= 1;
+		right[i] ^= 1;
+		assert_false(kl_par_same(left, right, n));
+		right[i] ^= 1;
 	}
-	b[n - 1] ^= 1;
-	assert_false(kl_par_same(a, b, n));
-	assert_true(kl_par_same(a, b, n - 1));
+	right[n - 1] ^= 1;
+	assert_false(kl_par_same(left, right, n));
+	assert_true(kl_par_same(left, right, n - 1));
 }
 
 static int one_task(void *ctx)
@@ -415,30 +415,30 @@ static int one_task(void *ctx)
 /* Errors made in other threads are there when they are asked for, each task's own. */
 static void tasks_keep_their_errors(void **state)
 {
-	struct kl_task t[7] = { { .run = NULL } };
+	struct kl_task tasks[7] = { { .run = NULL } };
 	int n[7];
 
 	for (int i = 0; i < 7; i++) {
 		n[i] = i;
-		t[i] = (struct kl_task){ .run = one_task, .ctx = &n[i] };
+		tasks[i] = (struct kl_task){ .run = one_task, .ctx = &n[i] };
 	}
-	kl_tasks_run(t, 7);
+	kl_tasks_run(tasks, 7);
 	for (int i = 6; i >= 0; i--) {
 		char want[20], hint[20];
 
 		assert_int_equal(n[i], i + 100);
 		if (i % 3) {
-			assert_int_equal(kl_task_result(&t[i]), 0);
+			assert_int_equal(kl_task_result(&tasks[i]), 0);
 			continue;
 		}
 		snprintf(want, sizeof(want), "task %d", i);
 		snprintf(hint, sizeof(hint), "try %d", i);
-		assert_int_equal(kl_task_result(&t[i]), KL_ENO);
+		assert_int_equal(kl_task_result(&tasks[i]), KL_ENO);
 		assert_string_equal(kl_error_last(), want);
 		assert_string_equal(kl_error_hints(), hint);
 	}
-	kl_tasks_release(t, 7);
-	kl_tasks_run(t, 0);
+	kl_tasks_release(tasks, 7);
+	kl_tasks_run(tasks, 0);
 }
 
 /* A program that does not read what it is given, in several threads, and then in this one. */
@@ -446,13 +446,13 @@ static int deaf(void *ctx)
 {
 	static const char *const argv[] = { "true", NULL };
 	static char much[1 << 20];
-	struct kl_proc_opts o = {
+	struct kl_proc_opts opts = {
 		.argv = argv, .in = much, .in_len = sizeof(much), .timeout_ms = 20000
 	};
 	struct kl_proc_result res;
 
 	for (int i = 0; i < 20; i++) {
-		int err = kl_proc_run(&res, &o);
+		int err = kl_proc_run(&res, &opts);
 
 		if (err < 0 || res.exit != 0)
 			return kl_error(KL_EIO, "%d %d", err, res.exit);
@@ -462,17 +462,17 @@ static int deaf(void *ctx)
 
 static void proc_runs_in_threads(void **state)
 {
-	struct kl_task t[4];
+	struct kl_task tasks[4];
 	struct sigaction before, after;
 	sigset_t mask;
 
 	sigaction(SIGPIPE, NULL, &before);
 	for (int i = 0; i < 4; i++)
-		t[i] = (struct kl_task){ .run = deaf };
-	kl_tasks_run(t, 4);
+		tasks[i] = (struct kl_task){ .run = deaf };
+	kl_tasks_run(tasks, 4);
 	for (int i = 0; i < 4; i++)
-		assert_ok(kl_task_result(&t[i]));
-	kl_tasks_release(t, 4);
+		assert_ok(kl_task_result(&tasks[i]));
+	kl_tasks_release(tasks, 4);
 	assert_ok(deaf(NULL));
 	sigaction(SIGPIPE, NULL, &after);
 	assert_ptr_equal(before.sa_handler, after.sa_handler);

@@ -11,14 +11,14 @@
 static void digests_are_those_of_openssl(void **state)
 {
 	unsigned char text[700];
-	char a[KL_SHA256_HEX], b[KL_DIGEST_HEX];
+	char left[KL_SHA256_HEX], right[KL_DIGEST_HEX];
 
 	for (size_t i = 0; i < sizeof(text); i++)
 		text[i] = (unsigned char)(i * 151 + 7);
 	for (size_t n = 0; n <= sizeof(text); n++) {
-		kl_sha256_hex(a, text, n);
-		kl_digest_hex(b, text, n);
-		assert_string_equal(a, b);
+		kl_sha256_hex(left, text, n);
+		kl_digest_hex(right, text, n);
+		assert_string_equal(left, right);
 	}
 }
 
@@ -29,13 +29,13 @@ static void digests_do_not_depend_on_the_pieces(void **state)
 	memset(text, 'x', sizeof(text));
 	kl_sha256_hex(whole, text, sizeof(text));
 	for (size_t step = 1; step < 140; step++) {
-		struct kl_sha256 s;
+		struct kl_sha256 sha256;
 
-		kl_sha256_begin(&s);
+		kl_sha256_begin(&sha256);
 		for (size_t at = 0; at < sizeof(text); at += step)
-			kl_sha256_add(&s, text + at,
+			kl_sha256_add(&sha256, text + at,
 				      at + step < sizeof(text) ? step : sizeof(text) - at);
-		kl_sha256_end(&s, parts);
+		kl_sha256_end(&sha256, parts);
 		assert_string_equal(parts, whole);
 	}
 }
@@ -53,16 +53,17 @@ static void make(struct kl_buf *out)
 }
 
 /* how many entries; negative: refused */
-static int read_all(const void *p, size_t n)
+static int read_all(const void *data, size_t n)
 {
-	struct kl_tar t;
-	struct kl_tar_entry e;
+	struct kl_tar tar;
+	struct kl_tar_entry entry;
 	int err, count = 0;
 
-	kl_tar_open(&t, p, n);
-	while ((err = kl_tar_next(&t, &e)) > 0) {
-		assert_true(kl_tar_name_ok(e.name));
-		assert_true(e.data >= (const char *)p && e.data + e.len <= (const char *)p + n);
+	kl_tar_open(&tar, data, n);
+	while ((err = kl_tar_next(&tar, &entry)) > 0) {
+		assert_true(kl_tar_name_ok(entry.name));
+		assert_true(entry.data >= (const char *)data &&
+			    entry.data + entry.len <= (const char *)data + n);
 		count++;
 	}
 	return err < 0 ? err : count;
@@ -70,38 +71,38 @@ static int read_all(const void *p, size_t n)
 
 static void what_is_written_is_read(void **state)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	struct kl_tar t;
-	struct kl_tar_entry e;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	struct kl_tar tar;
+	struct kl_tar_entry entry;
 
-	make(&b);
-	assert_int_equal(b.len % 512, 0);
-	kl_tar_open(&t, b.ptr, b.len);
-	assert_int_equal(kl_tar_next(&t, &e), 1);
-	assert_string_equal(e.name, "a/empty");
-	assert_int_equal(e.len, 0);
-	assert_int_equal(kl_tar_next(&t, &e), 1);
-	assert_string_equal(e.name, "b");
-	assert_memory_equal(e.data, "hello", 5);
-	assert_int_equal(kl_tar_next(&t, &e), 1);
-	assert_int_equal(e.len, 1300);
-	assert_int_equal(kl_tar_next(&t, &e), 0);
+	make(&buf);
+	assert_int_equal(buf.len % 512, 0);
+	kl_tar_open(&tar, buf.ptr, buf.len);
+	assert_int_equal(kl_tar_next(&tar, &entry), 1);
+	assert_string_equal(entry.name, "a/empty");
+	assert_int_equal(entry.len, 0);
+	assert_int_equal(kl_tar_next(&tar, &entry), 1);
+	assert_string_equal(entry.name, "b");
+	assert_memory_equal(entry.data, "hello", 5);
+	assert_int_equal(kl_tar_next(&tar, &entry), 1);
+	assert_int_equal(entry.len, 1300);
+	assert_int_equal(kl_tar_next(&tar, &entry), 0);
 }
 
 static void any_shorter_one_is_refused(void **state)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	make(&b);
-	for (size_t n = 0; n < b.len; n++) {
+	make(&buf);
+	for (size_t n = 0; n < buf.len; n++) {
 		/* a copy, so that a read beyond its end is seen */
 		KL_AUTO(kl_freep) char *copy = kl_malloc(n + 1);
 
-		memcpy(copy, b.ptr, n);
+		memcpy(copy, buf.ptr, n);
 		assert_int_equal(read_all(copy, n), KL_EINVALID);
 	}
-	kl_buf_addch(&b, 'x');
-	assert_error(KL_EINVALID, "something follows", read_all(b.ptr, b.len));
+	kl_buf_addch(&buf, 'x');
+	assert_error(KL_EINVALID, "something follows", read_all(buf.ptr, buf.len));
 }
 
 static bool is_content(size_t i)
@@ -112,16 +113,16 @@ static bool is_content(size_t i)
 /* in the headers and between the files no byte is free */
 static void any_changed_byte_of_a_header_is_refused(void **state)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	make(&b);
-	for (size_t i = 0; i < b.len; i++) {
-		b.ptr[i] ^= 0x21;
+	make(&buf);
+	for (size_t i = 0; i < buf.len; i++) {
+		buf.ptr[i] ^= 0x21;
 		if (is_content(i))
-			assert_int_equal(read_all(b.ptr, b.len), 3);
+			assert_int_equal(read_all(buf.ptr, buf.len), 3);
 		else
-			assert_int_equal(read_all(b.ptr, b.len), KL_EINVALID);
-		b.ptr[i] ^= 0x21;
+			assert_int_equal(read_all(buf.ptr, buf.len), KL_EINVALID);
+		buf.ptr[i] ^= 0x21;
 	}
 }
 
@@ -143,22 +144,22 @@ static void names_that_lead_elsewhere_are_refused(void **state)
 }
 
 /* a header that is right in itself, but for `name` and `type` */
-static void forge(struct kl_buf *b, const char *name, char type, const char *link)
+static void forge(struct kl_buf *buf, const char *name, char type, const char *link)
 {
 	unsigned sum = 0;
 	char number[8];
 
-	kl_tar_add(b, "x", "", 0);
-	memset(b->ptr, 0, 100);
-	memcpy(b->ptr, name, strlen(name));
-	b->ptr[156] = type;
-	memcpy(b->ptr + 157, link, strlen(link));
-	memset(b->ptr + 148, ' ', 8);
+	kl_tar_add(buf, "x", "", 0);
+	memset(buf->ptr, 0, 100);
+	memcpy(buf->ptr, name, strlen(name));
+	buf->ptr[156] = type;
+	memcpy(buf->ptr + 157, link, strlen(link));
+	memset(buf->ptr + 148, ' ', 8);
 	for (int i = 0; i < 512; i++)
-		sum += (unsigned char)b->ptr[i];
+		sum += (unsigned char)buf->ptr[i];
 	snprintf(number, sizeof(number), "%06o", sum);
-	memcpy(b->ptr + 148, number, 7);
-	kl_tar_end(b);
+	memcpy(buf->ptr + 148, number, 7);
+	kl_tar_end(buf);
 }
 
 static void forged_entries_are_refused(void **state)
@@ -175,10 +176,10 @@ static void forged_entries_are_refused(void **state)
 	forge(&good, "x", '0', "");
 	assert_int_equal(read_all(good.ptr, good.len), 1);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
-		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-		forge(&b, bad[i].name, bad[i].type, bad[i].link);
-		assert_int_equal(read_all(b.ptr, b.len), KL_EINVALID);
+		forge(&buf, bad[i].name, bad[i].type, bad[i].link);
+		assert_int_equal(read_all(buf.ptr, buf.len), KL_EINVALID);
 	}
 }
 
