@@ -232,9 +232,9 @@ struct kl_card {
 };
 
 struct kl_card *kl_card_new(void);
-void kl_card_free(struct kl_card *c);
+void kl_card_free(struct kl_card *card);
 KL_DEFINE_CLEANUP(struct kl_card *, kl_card_free)
-struct kl_card *kl_card_copy(const struct kl_card *c);
+struct kl_card *kl_card_copy(const struct kl_card *card);
 
 /* --- reading and writing --------------------------------------------------- */
 
@@ -244,15 +244,15 @@ struct kl_card *kl_card_copy(const struct kl_card *c);
  */
 int kl_card_parse(struct kl_card **out, const char *name, const char *text, size_t len);
 /** The same of a tree. */
-int kl_card_from_yaml(struct kl_card **out, const char *name, const struct kl_yaml *y);
+int kl_card_from_yaml(struct kl_card **out, const char *name, const struct kl_yaml *node);
 /** The same of what kl_card_to_json made (errors have no line). */
-int kl_card_from_json(struct kl_card **out, const char *name, const json_t *j);
+int kl_card_from_json(struct kl_card **out, const char *name, const json_t *value);
 
-/** Canonical YAML, with the status that `ver` gives; `c` is normalized. */
-void kl_card_write(struct kl_buf *out, const struct kl_card *c);
-json_t *kl_card_to_json(const struct kl_card *c);
+/** Canonical YAML, with the status that `ver` gives; `card` is normalized. */
+void kl_card_write(struct kl_buf *out, const struct kl_card *card);
+json_t *kl_card_to_json(const struct kl_card *card);
 /** First line (from 1) in which `text` is not canonical, 0: it is. For `skills lint`. */
-int kl_card_canonical_line(const struct kl_card *c, const char *text, size_t len);
+int kl_card_canonical_line(const struct kl_card *card, const char *text, size_t len);
 
 /* --- changing --------------------------------------------------------------- */
 
@@ -261,44 +261,44 @@ int kl_card_canonical_line(const struct kl_card *c, const char *text, size_t len
  * `status`. For who filled lists by hand; what the reader gives and the functions below leave is
  * so.
  */
-void kl_card_normalize(struct kl_card *c);
+void kl_card_normalize(struct kl_card *card);
 /*
  * Each takes what its argument owns; false: the row was there already (the one that says more
  * stays).
  */
-bool kl_card_add_evidence(struct kl_card *c, struct kl_card_evidence *e);
-bool kl_card_add_row(struct kl_card *c, struct kl_card_row *r);
-bool kl_card_add_trial(struct kl_card *c, struct kl_card_trial *t);
-bool kl_card_add_risk(struct kl_card *c, struct kl_card_risk *r); /* unites events */
+bool kl_card_add_evidence(struct kl_card *card, struct kl_card_evidence *evidence);
+bool kl_card_add_row(struct kl_card *card, struct kl_card_row *row);
+bool kl_card_add_trial(struct kl_card *card, struct kl_card_trial *trial);
+bool kl_card_add_risk(struct kl_card *card, struct kl_card_risk *risk); /* unites events */
 /** Everything absent; then fill it in. */
-void kl_card_trial_init(struct kl_card_trial *t);
+void kl_card_trial_init(struct kl_card_trial *trial);
 /** Add a tombstone row; the card stays, retracted for ever. */
-void kl_card_retract(struct kl_card *c, const char *why, const char *by, const char *time);
+void kl_card_retract(struct kl_card *card, const char *why, const char *by, const char *time);
 
-void kl_card_pre_release(struct kl_card_pre *p);
+void kl_card_pre_release(struct kl_card_pre *pre);
 
-void kl_card_dims_add(struct kl_card_dims *d, const char *name, int64_t v);
+void kl_card_dims_add(struct kl_card_dims *dims, const char *name, int64_t value);
 void kl_card_dims_copy(struct kl_card_dims *to, const struct kl_card_dims *from);
 /** Value of a dim; false: not there. */
-bool kl_card_dims_get(int64_t *out, const struct kl_card_dims *d, const char *name);
+bool kl_card_dims_get(int64_t *out, const struct kl_card_dims *dims, const char *name);
 
 /* --- asking ------------------------------------------------------------------ */
 
 /** Was the point verified? A row by trial is, if that trial passed and is this library's own. */
-bool kl_card_row_is_verified(const struct kl_card *c, const struct kl_card_row *r);
+bool kl_card_row_is_verified(const struct kl_card *card, const struct kl_card_row *row);
 /** Every event id that the card cites, sorted, each once. */
-void kl_card_events(struct kl_strvec *out, const struct kl_card *c);
+void kl_card_events(struct kl_strvec *out, const struct kl_card *card);
 /** Every commit that it names, likewise. */
-void kl_card_commits(struct kl_strvec *out, const struct kl_card *c);
+void kl_card_commits(struct kl_strvec *out, const struct kl_card *card);
 /** Is the commit one that the card was learned from (before, after, re-derived)? */
-bool kl_card_has_state(const struct kl_card *c, const char *commit);
+bool kl_card_has_state(const struct kl_card *card, const char *commit);
 /** The condition of this name, in either list; NULL: none. `sound` (may be NULL) gets in which. */
-const struct kl_card_pre *kl_card_find_pre(const struct kl_card *c, const char *id, bool *sound);
-bool kl_card_has_pre(const struct kl_card *c, const char *id);
+const struct kl_card_pre *kl_card_find_pre(const struct kl_card *card, const char *id, bool *sound);
+bool kl_card_has_pre(const struct kl_card *card, const char *id);
 /** The carrier for a language, or NULL. */
-const struct kl_card_carrier *kl_card_carrier(const struct kl_card *c, const char *language);
+const struct kl_card_carrier *kl_card_carrier(const struct kl_card *card, const char *language);
 /** Can a tool apply it, without a model? */
-bool kl_carrier_is_mechanical(const struct kl_card_carrier *c);
+bool kl_carrier_is_mechanical(const struct kl_card_carrier *carrier);
 
 /**
  * "<slug of the intent's first words>-<first 7 of the event>"; `event` NULL: of the intent's
@@ -308,11 +308,11 @@ char *kl_card_make_id(const char *intent, const char *event);
 
 /* --- words -------------------------------------------------------------------- */
 
-const char *kl_card_status_name(enum kl_card_status s);
-const char *kl_level_name(enum kl_level l); /* "other-state", ... */
+const char *kl_card_status_name(enum kl_card_status status);
+const char *kl_level_name(enum kl_level level); /* "other-state", ... */
 /* 0 .. 3; language and platform are both 3 */
-int kl_level_rank(enum kl_level l);
-const char *kl_carrier_form_name(enum kl_carrier_form f);
+int kl_level_rank(enum kl_level level);
+const char *kl_carrier_form_name(enum kl_carrier_form form);
 /** "2.61", "0.7", "1": no trailing zeros, at most six places. */
 void kl_card_decimal(struct kl_buf *out, int64_t millionths);
 

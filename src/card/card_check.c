@@ -14,9 +14,9 @@
 /* the value of a key, or the map itself: where to point */
 static const struct kl_yaml *value_spot(const struct kl_yaml *at, const char *key)
 {
-	const struct kl_yaml *y = kl_yaml_get(at, key);
+	const struct kl_yaml *node = kl_yaml_get(at, key);
 
-	return y ? y : at;
+	return node ? node : at;
 }
 
 /* entry i of a list below `group` (NULL: of the card itself) */
@@ -37,26 +37,26 @@ struct diff {
 	bool hunk;     /* there was one */
 };
 
-static int bad_diff(const struct diff *d, const char *line, const char *why)
+static int bad_diff(const struct diff *diff, const char *line, const char *why)
 {
-	return kl_yaml_error(d->name, d->at, "the diff cannot be a carrier: %s: '%.*s'", why,
+	return kl_yaml_error(diff->name, diff->at, "the diff cannot be a carrier: %s: '%.*s'", why,
 			     (int)strcspn(line, "\n"), line);
 }
 
-static int diff_path(const struct diff *d, const char *line, const char *path, size_t n,
+static int diff_path(const struct diff *diff, const char *line, const char *path, size_t n,
 		     char prefix)
 {
-	KL_AUTO(kl_freep) char *p = kl_strndup(path, n);
-	char *tab = strchr(p, '\t');
+	KL_AUTO(kl_freep) char *at = kl_strndup(path, n);
+	char *tab = strchr(at, '\t');
 
 	if (tab)
 		*tab = '\0';
-	if (prefix && !strcmp(p, "/dev/null"))
+	if (prefix && !strcmp(at, "/dev/null"))
 		return 0;
-	if (prefix && (p[0] != prefix || p[1] != '/'))
-		return bad_diff(d, line, "its paths must begin with a/ and b/");
-	if (!kl_fs_path_ok(prefix ? p + 2 : p))
-		return bad_diff(d, line, "a path that leads out of the directory");
+	if (prefix && (at[0] != prefix || at[1] != '/'))
+		return bad_diff(diff, line, "its paths must begin with a/ and b/");
+	if (!kl_fs_path_ok(prefix ? at + 2 : at))
+		return bad_diff(diff, line, "a path that leads out of the directory");
 	return 0;
 }
 
@@ -65,7 +65,7 @@ static bool starts_with(const char *line, const char *with)
 	return !strncmp(line, with, strlen(with));
 }
 
-static int git_line(const struct diff *d, const char *line, size_t n)
+static int git_line(const struct diff *diff, const char *line, size_t n)
 {
 	const char *paths = line + strlen("diff --git "), *end = line + n;
 	size_t half = (size_t)(end - paths - 1) / 2;
@@ -73,13 +73,13 @@ static int git_line(const struct diff *d, const char *line, size_t n)
 
 	/* "a/x b/x": both as long, so that a blank in a name does no harm */
 	if (end - paths < 5 || paths[half] != ' ' || memcmp(paths + 1, paths + half + 2, half - 1))
-		return bad_diff(d, line, "its two paths must be the same");
-	if ((err = diff_path(d, line, paths, half, 'a')) < 0)
+		return bad_diff(diff, line, "its two paths must be the same");
+	if ((err = diff_path(diff, line, paths, half, 'a')) < 0)
 		return err;
-	return diff_path(d, line, paths + half + 1, half, 'b');
+	return diff_path(diff, line, paths + half + 1, half, 'b');
 }
 
-static int header_line(struct diff *d, const char *line, size_t n)
+static int header_line(struct diff *diff, const char *line, size_t n)
 {
 	static const char *const renames[] = { "rename from ", "rename to ", "copy from ",
 					       "copy to " };
@@ -96,74 +96,74 @@ static int header_line(struct diff *d, const char *line, size_t n)
 
 		if (!plus ||
 		    sscanf(line, comma && comma < plus ? "@@ -%*d,%ld" : "@@ -%*d", &from) < 0)
-			return bad_diff(d, line, "a hunk that cannot be read");
+			return bad_diff(diff, line, "a hunk that cannot be read");
 		if (sscanf(plus, "+%*d,%ld", &to) < 0)
 			to = 1;
 		if (from < 0 || to < 0 || from > 1000000 || to > 1000000)
-			return bad_diff(d, line, "a hunk that cannot be read");
-		d->from = from;
-		d->to = to;
-		d->hunk = true;
+			return bad_diff(diff, line, "a hunk that cannot be read");
+		diff->from = from;
+		diff->to = to;
+		diff->hunk = true;
 		return 0;
 	}
 	if (starts_with(line, "diff --git "))
-		return git_line(d, line, n);
+		return git_line(diff, line, n);
 	if (starts_with(line, "--- "))
-		return diff_path(d, line, line + 4, n - 4, 'a');
+		return diff_path(diff, line, line + 4, n - 4, 'a');
 	if (starts_with(line, "+++ "))
-		return diff_path(d, line, line + 4, n - 4, 'b');
+		return diff_path(diff, line, line + 4, n - 4, 'b');
 	for (size_t i = 0; i < KL_ARRAY_SIZE(renames); i++)
 		if (starts_with(line, renames[i]))
-			return diff_path(d, line, line + strlen(renames[i]), n - strlen(renames[i]),
-					 0);
+			return diff_path(diff, line, line + strlen(renames[i]),
+					 n - strlen(renames[i]), 0);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(modes); i++)
 		if (starts_with(line, modes[i]) &&
 		    !starts_with(line + strlen(modes[i]), "100644") &&
 		    !starts_with(line + strlen(modes[i]), "100755"))
-			return bad_diff(d, line, "only plain files may change");
+			return bad_diff(diff, line, "only plain files may change");
 	if (starts_with(line, "GIT binary patch") || starts_with(line, "Binary files"))
-		return bad_diff(d, line, "it is not text");
+		return bad_diff(diff, line, "it is not text");
 	return 0;
 }
 
 static int check_diff(const char *name, const struct kl_yaml *at, const char *text)
 {
-	struct diff d = { .name = name, .at = at };
+	struct diff diff = { .name = name, .at = at };
 
-	for (const char *s = text; *s;) {
-		size_t n = strcspn(s, "\n");
+	for (const char *string = text; *string;) {
+		size_t n = strcspn(string, "\n");
 		int err = 0;
 
-		if (d.from > 0 || d.to > 0) {
-			if (*s != '\\') {
-				d.from -= *s != '+';
-				d.to -= *s != '-';
+		if (diff.from > 0 || diff.to > 0) {
+			if (*string != '\\') {
+				diff.from -= *string != '+';
+				diff.to -= *string != '-';
 			}
-			if (!strchr(" +-\\", *s) && n)
-				return bad_diff(&d, s, "a hunk ends too early");
+			if (!strchr(" +-\\", *string) && n)
+				return bad_diff(&diff, string, "a hunk ends too early");
 		} else {
-			err = header_line(&d, s, n);
+			err = header_line(&diff, string, n);
 		}
 		if (err < 0)
 			return err;
-		s += n + (s[n] == '\n');
+		string += n + (string[n] == '\n');
 	}
-	return d.hunk ? 0 : kl_yaml_error(name, at, "a carrier that is a diff changes nothing");
+	return diff.hunk ? 0 : kl_yaml_error(name, at, "a carrier that is a diff changes nothing");
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
 int kl_check_carrier(const void *obj, const char *name, const struct kl_yaml *at)
 {
-	const struct kl_card_carrier *c = obj;
+	const struct kl_card_carrier *carrier = obj;
 	const struct kl_yaml *text = value_spot(at, "text");
 	KL_AUTO(kl_freep) char *why = NULL;
 
-	if (c->form == KL_CARRIER_DIFF)
-		return check_diff(name, text, c->text);
-	if (c->form != KL_CARRIER_COCCI)
+	if (carrier->form == KL_CARRIER_DIFF)
+		return check_diff(name, text, carrier->text);
+	if (carrier->form != KL_CARRIER_COCCI)
 		return 0;
-	if (!kl_cocci_audit("semantic patch", c->text, strlen(c->text)))
+	if (!kl_cocci_audit("semantic patch", carrier->text, strlen(carrier->text)))
 		return 0;
 	why = kl_strdup(kl_error_last());
 	return kl_yaml_error(name, text, "%s", why);
@@ -171,35 +171,35 @@ int kl_check_carrier(const void *obj, const char *name, const struct kl_yaml *at
 
 int kl_check_pre(const void *obj, const char *name, const struct kl_yaml *at)
 {
-	const struct kl_card_pre *p = obj;
+	const struct kl_card_pre *pre = obj;
 
-	if (p->state == KL_PRE_WITNESSED && !p->by)
+	if (pre->state == KL_PRE_WITNESSED && !pre->by)
 		return kl_yaml_error(name, at, "'%s' is witnessed by no event: 'by' is missing",
-				     p->id);
-	if (p->state == KL_PRE_ASSUMED && (p->by || p->class_))
-		return kl_yaml_error(name, at, "'%s' is assumed, and yet has a witness", p->id);
+				     pre->id);
+	if (pre->state == KL_PRE_ASSUMED && (pre->by || pre->class_))
+		return kl_yaml_error(name, at, "'%s' is assumed, and yet has a witness", pre->id);
 	return 0;
 }
 
 int kl_check_evidence(const void *obj, const char *name, const struct kl_yaml *at)
 {
-	const struct kl_card_evidence *e = obj;
+	const struct kl_card_evidence *evidence = obj;
 
-	if ((e->derivation == KL_DERIVED_INVERSE) != !e->rederived)
+	if ((evidence->derivation == KL_DERIVED_INVERSE) != !evidence->rederived)
 		return kl_yaml_error(name, value_spot(at, "derivation"),
 				     "'rederived' names the commit of a step "
 				     "that was derived anew, and is null for an inverse one");
-	if (e->confirmed && !e->rederived)
+	if (evidence->confirmed && !evidence->rederived)
 		return kl_yaml_error(name, value_spot(at, "confirmed"),
 				     "nothing was derived anew that it could confirm");
-	if (strcmp(e->origin, "induced") && strcmp(e->origin, "authored") &&
-	    strcmp(e->origin, "historical"))
+	if (strcmp(evidence->origin, "induced") && strcmp(evidence->origin, "authored") &&
+	    strcmp(evidence->origin, "historical"))
 		return kl_yaml_error(name, value_spot(at, "origin"),
 				     "'origin' must be one of induced, authored, historical");
-	if (!strcmp(e->before, e->after))
+	if (!strcmp(evidence->before, evidence->after))
 		return kl_yaml_error(name, value_spot(at, "after"),
 				     "a step from a commit to itself");
-	if (!strchr(e->lineage, '/'))
+	if (!strchr(evidence->lineage, '/'))
 		return kl_yaml_error(name, value_spot(at, "lineage"),
 				     "'lineage' must be <workload>/<name>");
 	return 0;
@@ -221,102 +221,107 @@ static int check_result(enum kl_result result, const char *class_, const char *e
 
 int kl_check_control(const void *obj, const char *name, const struct kl_yaml *at)
 {
-	const struct kl_card_control *c = obj;
+	const struct kl_card_control *control = obj;
 
-	return check_result(c->result, c->class_, c->event, name, at);
+	return check_result(control->result, control->class_, control->event, name, at);
 }
 
 int kl_check_trial(const void *obj, const char *name, const struct kl_yaml *at)
 {
-	const struct kl_card_trial *t = obj;
+	const struct kl_card_trial *trial = obj;
 
-	size_t n = strlen(t->workload);
+	size_t n = strlen(trial->workload);
 
-	if (t->lineage && (strncmp(t->lineage, t->workload, n) || t->lineage[n] != '/'))
+	if (trial->lineage &&
+	    (strncmp(trial->lineage, trial->workload, n) || trial->lineage[n] != '/'))
 		return kl_yaml_error(name, value_spot(at, "lineage"),
 				     "'lineage' must be one of the trial's workload");
-	if (t->alone.there && !t->with.n)
+	if (trial->alone.there && !trial->with.n)
 		return kl_yaml_error(name, value_spot(at, "alone"),
 				     "'alone' speaks of the cards in 'with'");
-	return check_result(t->result, t->class_, t->event, name, at);
+	return check_result(trial->result, trial->class_, trial->event, name, at);
 }
 
 /* --- the card --------------------------------------------------------------------------------- */
 
-static const struct kl_card_evidence *evidence_of(const struct kl_card *c, const char *event)
+static const struct kl_card_evidence *evidence_of(const struct kl_card *card, const char *event)
 {
-	for (size_t i = 0; i < c->evidence.n; i++)
-		if (!strcmp(c->evidence.v[i].event, event))
-			return &c->evidence.v[i];
+	for (size_t i = 0; i < card->evidence.n; i++)
+		if (!strcmp(card->evidence.v[i].event, event))
+			return &card->evidence.v[i];
 	return NULL;
 }
 
-static bool has_pass(const struct kl_card *c, const char *event)
+static bool has_pass(const struct kl_card *card, const char *event)
 {
-	for (size_t i = 0; i < c->ver.n; i++) {
-		const struct kl_card_trial *t = &c->ver.v[i];
+	for (size_t i = 0; i < card->ver.n; i++) {
+		const struct kl_card_trial *trial = &card->ver.v[i];
 
-		if (!t->retracted && t->result == KL_RESULT_PASS && !strcmp(t->event, event))
+		if (!trial->retracted && trial->result == KL_RESULT_PASS &&
+		    !strcmp(trial->event, event))
 			return true;
 	}
 	return false;
 }
 
-static int check_row(const struct kl_card *c, size_t i, const char *name, const struct kl_yaml *at)
+static int check_row(const struct kl_card *card, size_t i, const char *name,
+		     const struct kl_yaml *at)
 {
-	const struct kl_card_row *r = &c->rows.v[i];
-	const struct kl_card_evidence *e = evidence_of(c, r->event);
-	const struct kl_yaml *y = entry_spot(at, "effect", "rows", i);
+	const struct kl_card_row *row = &card->rows.v[i];
+	const struct kl_card_evidence *evidence = evidence_of(card, row->event);
+	const struct kl_yaml *node = entry_spot(at, "effect", "rows", i);
 
-	if (r->by == KL_ROW_TRIAL && !has_pass(c, r->event))
-		return kl_yaml_error(name, y, "no trial in 'ver' passed with event %.12s",
-				     r->event);
-	if (r->by == KL_ROW_REDERIVED && (!e || e->derivation != KL_DERIVED_ANEW || !e->confirmed))
-		return kl_yaml_error(name, y,
+	if (row->by == KL_ROW_TRIAL && !has_pass(card, row->event))
+		return kl_yaml_error(name, node, "no trial in 'ver' passed with event %.12s",
+				     row->event);
+	if (row->by == KL_ROW_REDERIVED &&
+	    (!evidence || evidence->derivation != KL_DERIVED_ANEW || !evidence->confirmed))
+		return kl_yaml_error(name, node,
 				     "no evidence with event %.12s was derived anew and confirmed",
-				     r->event);
-	if (r->by == KL_ROW_UNVERIFIED && !e)
-		return kl_yaml_error(name, y, "no evidence has event %.12s", r->event);
+				     row->event);
+	if (row->by == KL_ROW_UNVERIFIED && !evidence)
+		return kl_yaml_error(name, node, "no evidence has event %.12s", row->event);
 	return 0;
 }
 
-static int check_references(const struct kl_card *c, const char *name, const struct kl_yaml *at)
+static int check_references(const struct kl_card *card, const char *name, const struct kl_yaml *at)
 {
 	int err;
 
-	for (size_t i = 0; i < c->useful.n; i++)
-		for (size_t k = 0; k < c->sound.n; k++)
-			if (!strcmp(c->useful.v[i].id, c->sound.v[k].id))
+	for (size_t i = 0; i < card->useful.n; i++)
+		for (size_t k = 0; k < card->sound.n; k++)
+			if (!strcmp(card->useful.v[i].id, card->sound.v[k].id))
 				return kl_yaml_error(name, entry_spot(at, "pre", "useful", i),
 						     "'%s' is in 'sound' already",
-						     c->useful.v[i].id);
-	for (size_t i = 0; i < c->carriers.n; i++)
-		if (c->carriers.v[i].of && !evidence_of(c, c->carriers.v[i].of))
+						     card->useful.v[i].id);
+	for (size_t i = 0; i < card->carriers.n; i++)
+		if (card->carriers.v[i].of && !evidence_of(card, card->carriers.v[i].of))
 			return kl_yaml_error(name,
 					     value_spot(entry_spot(at, NULL, "carriers", i), "of"),
-					     "no evidence has event %.12s", c->carriers.v[i].of);
-	for (size_t i = 0; i < c->risk.n; i++)
-		if (c->risk.v[i].violates && !kl_card_has_pre(c, c->risk.v[i].violates))
+					     "no evidence has event %.12s", card->carriers.v[i].of);
+	for (size_t i = 0; i < card->risk.n; i++)
+		if (card->risk.v[i].violates && !kl_card_has_pre(card, card->risk.v[i].violates))
 			return kl_yaml_error(
 				name, value_spot(entry_spot(at, NULL, "risk", i), "violates"),
-				"there is no precondition '%s'", c->risk.v[i].violates);
-	for (size_t i = 0; i < c->rows.n; i++)
-		if ((err = check_row(c, i, name, at)) < 0)
+				"there is no precondition '%s'", card->risk.v[i].violates);
+	for (size_t i = 0; i < card->rows.n; i++)
+		if ((err = check_row(card, i, name, at)) < 0)
 			return err;
 	return 0;
 }
 
 int kl_check_card(const void *obj, const char *name, const struct kl_yaml *at)
 {
-	const struct kl_card *c = obj;
-	enum kl_card_status status = kl_status_of(c);
-	int err = check_references(c, name, at);
+	const struct kl_card *card = obj;
+	enum kl_card_status status = kl_status_of(card);
+	int err = check_references(card, name, at);
 
 	if (err < 0)
 		return err;
-	if (c->status != status)
+	if (card->status != status)
 		return kl_yaml_error(name, value_spot(at, "status"),
 				     "the card says %s, but its trials make it %s",
-				     kl_card_status_name(c->status), kl_card_status_name(status));
+				     kl_card_status_name(card->status),
+				     kl_card_status_name(status));
 	return 0;
 }

@@ -289,22 +289,22 @@ const struct kl_shape kl_shape_card = {
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-const char *kl_card_status_name(enum kl_card_status s)
+const char *kl_card_status_name(enum kl_card_status status)
 {
-	return statuses[s];
+	return statuses[status];
 }
 
-const char *kl_level_name(enum kl_level l)
+const char *kl_level_name(enum kl_level level)
 {
-	return levels[l];
+	return levels[level];
 }
 
-int kl_level_rank(enum kl_level l)
+int kl_level_rank(enum kl_level level)
 {
-	return l == KL_LEVEL_OTHER_PLATFORM ? KL_LEVEL_OTHER_LANGUAGE : (int)l;
+	return level == KL_LEVEL_OTHER_PLATFORM ? KL_LEVEL_OTHER_LANGUAGE : (int)level;
 }
 
-const char *kl_carrier_form_name(enum kl_carrier_form f)
+const char *kl_carrier_form_name(enum kl_carrier_form form)
 {
-	return forms[f];
+	return forms[form];
 }

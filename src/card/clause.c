@@ -120,7 +120,7 @@ char *kl_clauses_one(const struct kl_clauses *clauses, size_t index)
 
 char *kl_clauses_join(const struct kl_clauses *clauses, const bool *keep)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	bool whole = !*clauses->guard && clauses->v.n == 1;
 	size_t n = 0;
 
@@ -128,8 +128,8 @@ char *kl_clauses_join(const struct kl_clauses *clauses, const bool *keep)
 		if (!keep[i])
 			continue;
 		if (!n++ && *clauses->guard)
-			kl_buf_addf(&b, "%s || ", clauses->guard);
-		kl_buf_addf(&b, whole ? "%s%s" : "%s(%s)", n > 1 ? " && " : "", clauses->v.v[i]);
+			kl_buf_addf(&buf, "%s || ", clauses->guard);
+		kl_buf_addf(&buf, whole ? "%s%s" : "%s(%s)", n > 1 ? " && " : "", clauses->v.v[i]);
 	}
-	return n ? kl_buf_detach(&b) : NULL;
+	return n ? kl_buf_detach(&buf) : NULL;
 }

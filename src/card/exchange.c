@@ -27,57 +27,57 @@ int kl_format_parse(enum kl_format *out, const char *word)
 
 /* --- out ---------------------------------------------------------------------------------- */
 
-static void write_json(struct kl_buf *out, const struct kl_card *c, const struct kl_map *events)
+static void write_json(struct kl_buf *out, const struct kl_card *card, const struct kl_map *events)
 {
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 	json_t *list = json_array();
 
 	for (size_t i = 0; events && i < events->n; i++)
 		json_array_append_new(list, kl_event_json(events->e[i].value));
-	kl_json_set_str(j, "schema", SCHEMA);
-	kl_json_set(j, "card", kl_card_to_json(c));
-	kl_json_set(j, "events", list);
-	kl_json_decimal(out, j, true);
+	kl_json_set_str(value, "schema", SCHEMA);
+	kl_json_set(value, "card", kl_card_to_json(card));
+	kl_json_set(value, "events", list);
+	kl_json_decimal(out, value, true);
 	kl_buf_addch(out, '\n');
 }
 
-void kl_exchange_write(struct kl_buf *out, const struct kl_card *c, const struct kl_map *events,
+void kl_exchange_write(struct kl_buf *out, const struct kl_card *card, const struct kl_map *events,
 		       enum kl_format format)
 {
 	if (format == KL_FORMAT_YAML)
-		kl_card_write(out, c);
+		kl_card_write(out, card);
 	else if (format == KL_FORMAT_JSON)
-		write_json(out, c, events);
+		write_json(out, card, events);
 	else
-		kl_skill_md_write(out, c);
+		kl_skill_md_write(out, card);
 }
 
-static int add_event(struct kl_map *out, struct kl_library *l, const char *id, int depth)
+static int add_event(struct kl_map *out, struct kl_library *library, const char *id, int depth)
 {
 	struct kl_event *event = NULL;
 	int err;
 
 	if (kl_map_get(out, id))
 		return 0;
-	if ((err = kl_library_event(&event, l, id)) < 0)
+	if ((err = kl_library_event(&event, library, id)) < 0)
 		return err;
 	kl_map_put(out, id, event);
 	if (!event->inverse.there || depth > 8)
 		return 0;
-	err = add_event(out, l, event->inverse.state, depth + 1);
-	return err < 0 ? err : add_event(out, l, event->inverse.pair, depth + 1);
+	err = add_event(out, library, event->inverse.state, depth + 1);
+	return err < 0 ? err : add_event(out, library, event->inverse.pair, depth + 1);
 }
 
-int kl_exchange_events(struct kl_map *out, struct kl_library *l, const struct kl_card *c)
+int kl_exchange_events(struct kl_map *out, struct kl_library *library, const struct kl_card *card)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec ids = KL_STRVEC_INIT;
 	int err = 0;
 
 	out->free_value = kl_event_free_value;
-	kl_card_events(&ids, c);
+	kl_card_events(&ids, card);
 	for (size_t i = 0; !err && i < ids.n; i++)
-		err = add_event(out, l, ids.v[i], 0);
-	return err < 0 ? kl_error_in(err, "card '%s'", c->id) : 0;
+		err = add_event(out, library, ids.v[i], 0);
+	return err < 0 ? kl_error_in(err, "card '%s'", card->id) : 0;
 }
 
 static int put_file(size_t *files, const char *dir, const char *leaf, const struct kl_buf *text)
@@ -122,34 +122,36 @@ static int put_events(size_t *files, const char *dir, const struct kl_map *event
 	return put_file(files, dir, leaf, &lines);
 }
 
-static int export_card(size_t *files, struct kl_library *l, const char *id, const char *dir,
+static int export_card(size_t *files, struct kl_library *library, const char *id, const char *dir,
 		       enum kl_format format)
 {
 	KL_AUTO(kl_map_release) struct kl_map events = KL_MAP_INIT;
-	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *leaf = NULL;
 	int err;
 
-	if ((err = kl_library_card(&c, l, id)) < 0 || (err = kl_exchange_events(&events, l, c)) < 0)
+	if ((err = kl_library_card(&card, library, id)) < 0 ||
+	    (err = kl_exchange_events(&events, library, card)) < 0)
 		return err;
-	kl_exchange_write(&text, c, &events, format);
-	leaf = format == KL_FORMAT_YAML ? kl_asprintf("cards/%s.yaml", c->id) :
-	       format == KL_FORMAT_JSON ? kl_asprintf("%s.json", c->id) :
-					  kl_asprintf("%s/SKILL.md", c->id);
-	if (format != KL_FORMAT_JSON && (err = put_events(files, dir, &events, c->id, format)) < 0)
+	kl_exchange_write(&text, card, &events, format);
+	leaf = format == KL_FORMAT_YAML ? kl_asprintf("cards/%s.yaml", card->id) :
+	       format == KL_FORMAT_JSON ? kl_asprintf("%s.json", card->id) :
+					  kl_asprintf("%s/SKILL.md", card->id);
+	if (format != KL_FORMAT_JSON &&
+	    (err = put_events(files, dir, &events, card->id, format)) < 0)
 		return err;
 	return put_file(files, dir, leaf, &text);
 }
 
-int kl_exchange_export(size_t *files, struct kl_library *l, const struct kl_strvec *ids,
+int kl_exchange_export(size_t *files, struct kl_library *library, const struct kl_strvec *ids,
 		       const char *dir, enum kl_format format)
 {
 	int err = 0;
 
 	*files = 0;
 	for (size_t i = 0; !err && i < ids->n; i++)
-		err = export_card(files, l, ids->v[i], dir, format);
+		err = export_card(files, library, ids->v[i], dir, format);
 	return err;
 }
 
@@ -172,13 +174,13 @@ static int read_events_jsonl(struct kl_map *out, const char *path)
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err = kl_fs_read(&text, path, MAX_FILE);
 
-	for (const char *s = text.ptr; !err && *s;) {
-		size_t n = strcspn(s, "\n");
+	for (const char *string = text.ptr; !err && *string;) {
+		size_t n = strcspn(string, "\n");
 		struct kl_event *event = NULL;
 
-		if (n && !(err = kl_event_parse(&event, s, n)))
+		if (n && !(err = kl_event_parse(&event, string, n)))
 			kl_map_put(out, event->id, event);
-		s += n + (s[n] == '\n');
+		string += n + (string[n] == '\n');
 	}
 	return err < 0 ? kl_error_in(err, "%s", path) : 0;
 }
@@ -209,133 +211,133 @@ static int read_event_file(struct kl_map *out, const char *root, const char *id)
 	return 0;
 }
 
-static const struct kl_event *event_here(struct importer *x, const char *id)
+static const struct kl_event *event_here(struct importer *importer, const char *id)
 {
-	if (!x->have_here && kl_library_all_events(&x->here, x->l) < 0)
+	if (!importer->have_here && kl_library_all_events(&importer->here, importer->l) < 0)
 		kl_error_clear();
-	x->have_here = true;
-	return kl_map_get(&x->here, id);
+	importer->have_here = true;
+	return kl_map_get(&importer->here, id);
 }
 
 /* find the event beside the card or in this clone, and what it was computed from */
-static int need_event(struct kl_map *events, struct importer *x, const char *root, const char *id,
-		      int depth)
+static int need_event(struct kl_map *events, struct importer *importer, const char *root,
+		      const char *id, int depth)
 {
-	const struct kl_event *e = kl_map_get(events, id);
+	const struct kl_event *event = kl_map_get(events, id);
 	int err;
 
-	if (!e && root && (err = read_event_file(events, root, id)) < 0)
+	if (!event && root && (err = read_event_file(events, root, id)) < 0)
 		return err;
-	if (!e && !(e = kl_map_get(events, id)) && (e = event_here(x, id)))
-		kl_map_put(events, id, kl_event_ref(e));
-	if (!e)
+	if (!event && !(event = kl_map_get(events, id)) && (event = event_here(importer, id)))
+		kl_map_put(events, id, kl_event_ref(event));
+	if (!event)
 		return kl_error(KL_EINVALID, "it cites event %.12s, which is not beside it", id);
-	if (!e->inverse.there || depth > 8)
+	if (!event->inverse.there || depth > 8)
 		return 0;
-	err = need_event(events, x, root, e->inverse.state, depth + 1);
-	return err < 0 ? err : need_event(events, x, root, e->inverse.pair, depth + 1);
+	err = need_event(events, importer, root, event->inverse.state, depth + 1);
+	return err < 0 ? err : need_event(events, importer, root, event->inverse.pair, depth + 1);
 }
 
 /* what others tried is theirs: kept, not counted */
-static void make_foreign(struct kl_card *c)
+static void make_foreign(struct kl_card *card)
 {
-	for (size_t i = 0; i < c->ver.n; i++)
-		c->ver.v[i].foreign = !c->ver.v[i].retracted;
-	kl_card_normalize(c);
+	for (size_t i = 0; i < card->ver.n; i++)
+		card->ver.v[i].foreign = !card->ver.v[i].retracted;
+	kl_card_normalize(card);
 }
 
-static int put_card(struct importer *x, struct kl_card *card, const struct kl_map *events)
+static int put_card(struct importer *importer, struct kl_card *card, const struct kl_map *events)
 {
 	KL_AUTO(kl_card_freep) struct kl_card *old = NULL, *merged = NULL;
 	KL_AUTO(kl_freep) char *subject = kl_asprintf("skills: import %s", card->id);
 	struct kl_library_change change = { .card = card, .events = events, .subject = subject };
-	git_oid before = *kl_library_tip(x->l);
+	git_oid before = *kl_library_tip(importer->l);
 	size_t i;
-	int err = kl_library_find(&i, x->l, card->id);
+	int err = kl_library_find(&i, importer->l, card->id);
 
-	if (!err && !strcmp(kl_library_id(x->l, i), card->id)) {
+	if (!err && !strcmp(kl_library_id(importer->l, i), card->id)) {
 		/* the texts here stay: whoever sends a card does not reword ours */
-		if ((err = kl_library_card_at(&old, x->l, i)) < 0 ||
+		if ((err = kl_library_card_at(&old, importer->l, i)) < 0 ||
 		    (err = kl_card_merge(&merged, NULL, card, old, card)) < 0)
 			return err;
 		change.card = merged;
 	}
 	kl_error_clear();
-	if ((err = kl_library_put(x->l, &change)) < 0)
+	if ((err = kl_library_put(importer->l, &change)) < 0)
 		return err;
-	if (!memcmp(&before, kl_library_tip(x->l), sizeof(before)))
-		x->result->same++;
+	if (!memcmp(&before, kl_library_tip(importer->l), sizeof(before)))
+		importer->result->same++;
 	else if (old)
-		x->result->merged++;
+		importer->result->merged++;
 	else
-		x->result->added++;
+		importer->result->added++;
 	return 0;
 }
 
 /* two files with one id are two cards: which is meant nobody can say */
-static int check_twice(struct importer *x, const struct kl_card *card)
+static int check_twice(struct importer *importer, const struct kl_card *card)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	const char *before = kl_map_get(&x->texts, card->id);
+	const char *before = kl_map_get(&importer->texts, card->id);
 
 	kl_card_write(&text, card);
 	if (before && strcmp(before, text.ptr))
 		return kl_error(KL_EINVALID,
 				"the card '%s' is in '%s', too, and says something else there",
-				card->id, (char *)kl_map_get(&x->paths, card->id));
-	kl_map_put(&x->texts, card->id, kl_buf_detach(&text));
-	kl_map_put(&x->paths, card->id, kl_strdup(x->path));
+				card->id, (char *)kl_map_get(&importer->paths, card->id));
+	kl_map_put(&importer->texts, card->id, kl_buf_detach(&text));
+	kl_map_put(&importer->paths, card->id, kl_strdup(importer->path));
 	return 0;
 }
 
 /* `root`: where evidence/ may be; takes nothing */
-static int take_card(struct importer *x, struct kl_card *card, struct kl_map *events,
+static int take_card(struct importer *importer, struct kl_card *card, struct kl_map *events,
 		     const char *root)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec ids = KL_STRVEC_INIT;
-	int err = check_twice(x, card);
+	int err = check_twice(importer, card);
 
 	kl_card_events(&ids, card);
 	for (size_t i = 0; !err && i < ids.n; i++)
-		err = need_event(events, x, root, ids.v[i], 0);
+		err = need_event(events, importer, root, ids.v[i], 0);
 	if (err < 0)
 		return err;
 	make_foreign(card);
-	return put_card(x, card, events);
+	return put_card(importer, card, events);
 }
 
-static int import_json(struct importer *x, const char *path, const char *text, size_t len)
+static int import_json(struct importer *importer, const char *path, const char *text, size_t len)
 {
-	KL_AUTO(json_decrefp) json_t *j = NULL;
+	KL_AUTO(json_decrefp) json_t *value = NULL;
 	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = kl_event_free_value };
 	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
-	json_t *list, *e, *inside;
+	json_t *list, *entry, *inside;
 	const char *schema;
 	size_t i;
 	int err;
 
-	if ((err = kl_json_parse(&j, text, len)) < 0 ||
-	    (err = kl_json_str(&schema, j, "schema")) < 0)
+	if ((err = kl_json_parse(&value, text, len)) < 0 ||
+	    (err = kl_json_str(&schema, value, "schema")) < 0)
 		return err;
 	if (strcmp(schema, SCHEMA))
 		return kl_error(KL_EINVALID, "it is '%.40s', not '%s'", schema, SCHEMA);
-	if ((err = kl_json_obj(&inside, j, "card")) < 0 ||
-	    (err = kl_json_arr(&list, j, "events")) < 0 ||
+	if ((err = kl_json_obj(&inside, value, "card")) < 0 ||
+	    (err = kl_json_arr(&list, value, "events")) < 0 ||
 	    (err = kl_card_from_json(&card, path, inside)) < 0)
 		return err;
-	json_array_foreach(list, i, e) {
+	json_array_foreach(list, i, entry) {
 		KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
 		struct kl_event *event = NULL;
 
-		kl_json_canonical(&line, e);
+		kl_json_canonical(&line, entry);
 		if ((err = kl_event_parse(&event, line.ptr, line.len)) < 0)
 			return kl_error_in(err, "events[%zu]", i);
 		kl_map_put(&events, event->id, event);
 	}
-	return take_card(x, card, &events, NULL);
+	return take_card(importer, card, &events, NULL);
 }
 
-static int import_text(struct importer *x, const char *path, const char *text, size_t len)
+static int import_text(struct importer *importer, const char *path, const char *text, size_t len)
 {
 	KL_AUTO(kl_map_release) struct kl_map events = { .free_value = kl_event_free_value };
 	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
@@ -353,37 +355,37 @@ static int import_text(struct importer *x, const char *path, const char *text, s
 	} else {
 		err = kl_card_parse(&card, path, text, len);
 	}
-	return err < 0 ? err : take_card(x, card, &events, root);
+	return err < 0 ? err : take_card(importer, card, &events, root);
 }
 
-static bool has_suffix(const char *s, const char *end)
+static bool has_suffix(const char *text, const char *end)
 {
-	size_t n = strlen(s), m = strlen(end);
+	size_t n = strlen(text), count = strlen(end);
 
-	return n > m && !strcmp(s + n - m, end);
+	return n > count && !strcmp(text + n - count, end);
 }
 
-static int import_file(struct importer *x, const char *path)
+static int import_file(struct importer *importer, const char *path)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err = kl_fs_read(&text, path, MAX_FILE);
 
-	x->seen++;
-	x->path = path;
+	importer->seen++;
+	importer->path = path;
 	if (!err)
-		err = has_suffix(path, ".json") ? import_json(x, path, text.ptr, text.len) :
-						  import_text(x, path, text.ptr, text.len);
+		err = has_suffix(path, ".json") ? import_json(importer, path, text.ptr, text.len) :
+						  import_text(importer, path, text.ptr, text.len);
 	/* one bad card does not keep the others out; a library that cannot be written does */
 	if (err == KL_EINVALID || err == KL_ECANNOT || err == KL_ENOTFOUND) {
-		x->result->refused++;
-		x->refuse(path, x->payload);
+		importer->result->refused++;
+		importer->refuse(path, importer->payload);
 		kl_error_clear();
 		return 0;
 	}
 	return err;
 }
 
-static int import_dir(struct importer *x, const char *dir)
+static int import_dir(struct importer *importer, const char *dir)
 {
 	KL_AUTO(kl_freep) char *cards = kl_fs_join(dir, "cards");
 	KL_AUTO(kl_freep) char *own = kl_fs_join(dir, "SKILL.md");
@@ -392,7 +394,7 @@ static int import_dir(struct importer *x, const char *dir)
 	int err;
 
 	if (kl_fs_exists(own))
-		return import_file(x, own);
+		return import_file(importer, own);
 	if ((err = kl_fs_list(&names, library ? cards : dir)) < 0)
 		return err;
 	for (size_t i = 0; !err && i < names.n; i++) {
@@ -400,30 +402,30 @@ static int import_dir(struct importer *x, const char *dir)
 		KL_AUTO(kl_freep) char *skill = kl_fs_join(path, "SKILL.md");
 
 		if (kl_fs_exists(skill))
-			err = import_file(x, skill);
+			err = import_file(importer, skill);
 		else if (has_suffix(path, ".yaml") || (!library && has_suffix(path, ".json")))
-			err = import_file(x, path);
+			err = import_file(importer, path);
 	}
 	return err;
 }
 
-int kl_exchange_import(struct kl_exchange_result *out, struct kl_library *l, const char *path,
+int kl_exchange_import(struct kl_exchange_result *out, struct kl_library *library, const char *path,
 		       void (*refuse)(const char *path, void *payload), void *payload)
 {
-	struct importer x = {
-		.l = l,
+	struct importer importer = {
+		.l = library,
 		.result = out,
 		.refuse = refuse,
 		.payload = payload,
 		.texts = { .free_value = free },
 		.paths = { .free_value = free },
 	};
-	int err = kl_fs_is_dir(path) ? import_dir(&x, path) : import_file(&x, path);
+	int err = kl_fs_is_dir(path) ? import_dir(&importer, path) : import_file(&importer, path);
 
-	kl_map_release(&x.here);
-	kl_map_release(&x.texts);
-	kl_map_release(&x.paths);
-	if (!err && !x.seen)
+	kl_map_release(&importer.here);
+	kl_map_release(&importer.texts);
+	kl_map_release(&importer.paths);
+	if (!err && !importer.seen)
 		return kl_error(KL_ENOTFOUND, "no card in '%s'", path);
 	return err;
 }

@@ -23,15 +23,15 @@ enum kl_format { KL_FORMAT_YAML, KL_FORMAT_JSON, KL_FORMAT_SKILL_MD };
 int kl_format_parse(enum kl_format *out, const char *word);
 
 /** One card as one text. `events` (id -> struct kl_event *) is asked for json alone. */
-void kl_exchange_write(struct kl_buf *out, const struct kl_card *c, const struct kl_map *events,
+void kl_exchange_write(struct kl_buf *out, const struct kl_card *card, const struct kl_map *events,
 		       enum kl_format format);
 /** All events that a card cites, from its library, for _write: id -> struct kl_event *, owned. */
-int kl_exchange_events(struct kl_map *out, struct kl_library *l, const struct kl_card *c);
+int kl_exchange_events(struct kl_map *out, struct kl_library *library, const struct kl_card *card);
 /** The card in a SKILL.md; KL_EINVALID. */
 int kl_exchange_read_skill_md(struct kl_card **out, const char *name, const char *text, size_t len);
 
 /** Cards of a library below `dir`, with their events; files there are replaced. Counts files. */
-int kl_exchange_export(size_t *files, struct kl_library *l, const struct kl_strvec *ids,
+int kl_exchange_export(size_t *files, struct kl_library *library, const struct kl_strvec *ids,
 		       const char *dir, enum kl_format format);
 
 struct kl_exchange_result {
@@ -43,7 +43,7 @@ struct kl_exchange_result {
  * is refused is told to `refuse` (with kl_error_last), and the rest goes on. KL_ENOTFOUND: no card
  * there.
  */
-int kl_exchange_import(struct kl_exchange_result *out, struct kl_library *l, const char *path,
+int kl_exchange_import(struct kl_exchange_result *out, struct kl_library *library, const char *path,
 		       void (*refuse)(const char *path, void *payload), void *payload);
 
 #endif

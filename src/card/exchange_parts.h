@@ -5,6 +5,6 @@
 #include "card/exchange.h"
 
 /* exchange_parts - what exchange and skill_md share. Inside src/card only. */
-void kl_skill_md_write(struct kl_buf *out, const struct kl_card *c);
+void kl_skill_md_write(struct kl_buf *out, const struct kl_card *card);
 
 #endif

@@ -19,20 +19,20 @@ static bool is_zero(const git_oid *oid)
 	return !memcmp(oid, &zero, sizeof(zero));
 }
 
-void kl_library_forget(struct kl_library *l)
+void kl_library_forget(struct kl_library *library)
 {
-	kl_blobs_release(&l->cards);
-	l->tip = l->tree = zero;
+	kl_blobs_release(&library->cards);
+	library->tip = library->tree = zero;
 }
 
-void kl_library_free(struct kl_library *l)
+void kl_library_free(struct kl_library *library)
 {
-	if (!l)
+	if (!library)
 		return;
-	kl_library_forget(l);
-	kl_strvec_release(&l->ids);
-	free(l->ref);
-	free(l);
+	kl_library_forget(library);
+	kl_strvec_release(&library->ids);
+	free(library->ref);
+	free(library);
 }
 
 /* --- reading ------------------------------------------------------------------------ */
@@ -48,50 +48,51 @@ static bool is_card_path(const char *path, size_t *n)
 	return true;
 }
 
-static int read_tree(struct kl_library *l)
+static int read_tree(struct kl_library *library)
 {
 	git_oid cards;
 	size_t n = 0;
-	int err = kl_repo_subtree(&cards, l->repo, &l->tree, "cards");
+	int err = kl_repo_subtree(&cards, library->repo, &library->tree, "cards");
 
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
 		return 0;
 	}
-	if (err < 0 || (err = kl_repo_tree_list(&l->cards, l->repo, &cards, MAX_CARDS)) < 0)
-		return kl_error_in(err, "%s", l->ref);
-	for (size_t i = 0; i < l->cards.n; i++) {
-		struct kl_blob *b = &l->cards.b[i];
+	if (err < 0 ||
+	    (err = kl_repo_tree_list(&library->cards, library->repo, &cards, MAX_CARDS)) < 0)
+		return kl_error_in(err, "%s", library->ref);
+	for (size_t i = 0; i < library->cards.n; i++) {
+		struct kl_blob *blob = &library->cards.b[i];
 		size_t len;
 
-		if (!is_card_path(b->path, &len)) {
-			free(b->path);
+		if (!is_card_path(blob->path, &len)) {
+			free(blob->path);
 			continue;
 		}
-		kl_strvec_take(&l->ids, kl_strndup(b->path, len));
-		l->cards.b[n++] = *b;
+		kl_strvec_take(&library->ids, kl_strndup(blob->path, len));
+		library->cards.b[n++] = *blob;
 	}
-	l->cards.n = n;
+	library->cards.n = n;
 	return 0;
 }
 
-int kl_library_read(struct kl_library *l, const git_oid *commit)
+int kl_library_read(struct kl_library *library, const git_oid *commit)
 {
 	int err;
 
-	kl_library_forget(l);
-	kl_strvec_release(&l->ids);
-	l->ids = (struct kl_strvec)KL_STRVEC_INIT;
+	kl_library_forget(library);
+	kl_strvec_release(&library->ids);
+	library->ids = (struct kl_strvec)KL_STRVEC_INIT;
 	if (is_zero(commit))
 		return 0;
-	l->tip = *commit;
-	err = kl_repo_tree_of(&l->tree, l->repo, commit);
-	return err < 0 ? err : read_tree(l);
+	library->tip = *commit;
+	err = kl_repo_tree_of(&library->tree, library->repo, commit);
+	return err < 0 ? err : read_tree(library);
 }
 
-static int new_library(struct kl_library **out, struct kl_repo *r)
+static int new_library(struct kl_library **out, struct kl_repo *repo)
 {
-	const char *ref = kl_repo_config(r, "klineage.skillsRef");
+	const char *ref = kl_repo_config(repo, "klineage.skillsRef");
 
 	if (!ref)
 		ref = KL_LIBRARY_REF;
@@ -100,119 +101,119 @@ static int new_library(struct kl_library **out, struct kl_repo *r)
 				"klineage.skillsRef is '%s', it must be a branch: refs/heads/...",
 				ref);
 	*out = kl_calloc(1, sizeof(**out));
-	(*out)->repo = r;
+	(*out)->repo = repo;
 	(*out)->ref = kl_strdup(ref);
 	return 0;
 }
 
-int kl_library_open(struct kl_library **out, struct kl_repo *r)
+int kl_library_open(struct kl_library **out, struct kl_repo *repo)
 {
-	KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
+	KL_AUTO(kl_library_freep) struct kl_library *library = NULL;
 	git_oid tip = zero;
 	int err;
 
-	if ((err = new_library(&l, r)) < 0)
+	if ((err = new_library(&library, repo)) < 0)
 		return err;
-	err = kl_refs_get(&tip, r, l->ref);
+	err = kl_refs_get(&tip, repo, library->ref);
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
 		err = 0;
 	}
-	if (err < 0 || (err = kl_library_read(l, &tip)) < 0)
+	if (err < 0 || (err = kl_library_read(library, &tip)) < 0)
 		return err;
-	*out = kl_steal(&l);
+	*out = kl_steal(&library);
 	return 0;
 }
 
-int kl_library_open_at(struct kl_library **out, struct kl_repo *r, const git_oid *commit)
+int kl_library_open_at(struct kl_library **out, struct kl_repo *repo, const git_oid *commit)
 {
-	KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
+	KL_AUTO(kl_library_freep) struct kl_library *library = NULL;
 	int err;
 
-	if ((err = new_library(&l, r)) < 0 || (err = kl_library_read(l, commit)) < 0)
+	if ((err = new_library(&library, repo)) < 0 || (err = kl_library_read(library, commit)) < 0)
 		return err;
-	l->fixed = true;
-	*out = kl_steal(&l);
+	library->fixed = true;
+	*out = kl_steal(&library);
 	return 0;
 }
 
-int kl_library_open_tree(struct kl_library **out, struct kl_repo *r, const git_oid *tree)
+int kl_library_open_tree(struct kl_library **out, struct kl_repo *repo, const git_oid *tree)
 {
-	KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
+	KL_AUTO(kl_library_freep) struct kl_library *library = NULL;
 	int err;
 
-	if ((err = new_library(&l, r)) < 0)
+	if ((err = new_library(&library, repo)) < 0)
 		return err;
-	l->tree = *tree;
-	l->fixed = true;
-	if ((err = read_tree(l)) < 0)
+	library->tree = *tree;
+	library->fixed = true;
+	if ((err = read_tree(library)) < 0)
 		return err;
-	*out = kl_steal(&l);
+	*out = kl_steal(&library);
 	return 0;
 }
 
-const char *kl_library_ref(const struct kl_library *l)
+const char *kl_library_ref(const struct kl_library *library)
 {
-	return l->ref;
+	return library->ref;
 }
 
-const git_oid *kl_library_tip(const struct kl_library *l)
+const git_oid *kl_library_tip(const struct kl_library *library)
 {
-	return &l->tip;
+	return &library->tip;
 }
 
-const git_oid *kl_library_tree(const struct kl_library *l)
+const git_oid *kl_library_tree(const struct kl_library *library)
 {
-	return &l->tree;
+	return &library->tree;
 }
 
-size_t kl_library_count(const struct kl_library *l)
+size_t kl_library_count(const struct kl_library *library)
 {
-	return l->ids.n;
+	return library->ids.n;
 }
 
-const char *kl_library_id(const struct kl_library *l, size_t i)
+const char *kl_library_id(const struct kl_library *library, size_t i)
 {
-	return l->ids.v[i];
+	return library->ids.v[i];
 }
 
-const git_oid *kl_library_blob(const struct kl_library *l, size_t i)
+const git_oid *kl_library_blob(const struct kl_library *library, size_t i)
 {
-	return &l->cards.b[i].oid;
+	return &library->cards.b[i].oid;
 }
 
 /* --- one card -------------------------------------------------------------------------- */
 
-static int not_found(const struct kl_library *l, const char *id)
+static int not_found(const struct kl_library *library, const char *id)
 {
 	size_t hints = 0;
 	int err;
 
-	if (!l->ids.n) {
+	if (!library->ids.n) {
 		err = kl_error(KL_ENOTFOUND, "there is no card '%s': the library is empty", id);
 		return kl_error_hint(
 			err, "'git klineage lift' makes cards, 'git klineage skills import' "
 			     "takes them in");
 	}
 	err = kl_error(KL_ENOTFOUND, "there is no card '%s'", id);
-	for (size_t i = 0; i < l->ids.n && hints < 10; i++)
-		if (strstr(l->ids.v[i], id)) {
-			kl_error_hint(err, "%s", l->ids.v[i]);
+	for (size_t i = 0; i < library->ids.n && hints < 10; i++)
+		if (strstr(library->ids.v[i], id)) {
+			kl_error_hint(err, "%s", library->ids.v[i]);
 			hints++;
 		}
 	return err;
 }
 
-int kl_library_find(size_t *out, const struct kl_library *l, const char *id)
+int kl_library_find(size_t *out, const struct kl_library *library, const char *id)
 {
 	size_t n = strlen(id), found = 0, at = 0;
 
-	for (size_t i = 0; i < l->ids.n; i++) {
-		if (!strcmp(l->ids.v[i], id)) {
+	for (size_t i = 0; i < library->ids.n; i++) {
+		if (!strcmp(library->ids.v[i], id)) {
 			*out = i;
 			return 0;
 		}
-		if (n && !strncmp(l->ids.v[i], id, n)) {
+		if (n && !strncmp(library->ids.v[i], id, n)) {
 			at = i;
 			found++;
 		}
@@ -220,39 +221,39 @@ int kl_library_find(size_t *out, const struct kl_library *l, const char *id)
 	if (found != 1)
 		return found ? kl_error(KL_ENOTFOUND, "'%s' is the beginning of %zu cards", id,
 					found) :
-			       not_found(l, id);
+			       not_found(library, id);
 	*out = at;
 	return 0;
 }
 
-int kl_library_text(struct kl_buf *out, struct kl_library *l, size_t i)
+int kl_library_text(struct kl_buf *out, struct kl_library *library, size_t i)
 {
-	return kl_repo_blob_read(out, l->repo, &l->cards.b[i].oid, KL_CARD_MAX_BYTES);
+	return kl_repo_blob_read(out, library->repo, &library->cards.b[i].oid, KL_CARD_MAX_BYTES);
 }
 
-int kl_library_card_at(struct kl_card **out, struct kl_library *l, size_t i)
+int kl_library_card_at(struct kl_card **out, struct kl_library *library, size_t i)
 {
-	KL_AUTO(kl_freep) char *name = kl_asprintf("cards/%s.yaml", l->ids.v[i]);
-	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+	KL_AUTO(kl_freep) char *name = kl_asprintf("cards/%s.yaml", library->ids.v[i]);
+	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err;
 
-	if ((err = kl_library_text(&text, l, i)) < 0)
+	if ((err = kl_library_text(&text, library, i)) < 0)
 		return kl_error_in(err, "%s", name);
-	if ((err = kl_card_parse(&c, name, text.ptr, text.len)) < 0)
+	if ((err = kl_card_parse(&card, name, text.ptr, text.len)) < 0)
 		return err;
-	if (strcmp(c->id, l->ids.v[i]))
-		return kl_error(KL_EINVALID, "%s holds the card '%s'", name, c->id);
-	*out = kl_steal(&c);
+	if (strcmp(card->id, library->ids.v[i]))
+		return kl_error(KL_EINVALID, "%s holds the card '%s'", name, card->id);
+	*out = kl_steal(&card);
 	return 0;
 }
 
-int kl_library_card(struct kl_card **out, struct kl_library *l, const char *id)
+int kl_library_card(struct kl_card **out, struct kl_library *library, const char *id)
 {
 	size_t i;
-	int err = kl_library_find(&i, l, id);
+	int err = kl_library_find(&i, library, id);
 
-	return err < 0 ? err : kl_library_card_at(out, l, i);
+	return err < 0 ? err : kl_library_card_at(out, library, i);
 }
 
 /* --- events ------------------------------------------------------------------------------- */
@@ -262,7 +263,7 @@ void kl_library_event_path(char path[96], const char *id)
 	snprintf(path, 96, "evidence/%.2s/%.64s.json", id, id);
 }
 
-int kl_library_event(struct kl_event **out, struct kl_library *l, const char *id)
+int kl_library_event(struct kl_event **out, struct kl_library *library, const char *id)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
@@ -271,10 +272,10 @@ int kl_library_event(struct kl_event **out, struct kl_library *l, const char *id
 	int err;
 
 	kl_library_event_path(path, id);
-	if (is_zero(&l->tree))
+	if (is_zero(&library->tree))
 		return kl_error(KL_ENOTFOUND, "no '%s' in that tree", path);
-	if ((err = kl_repo_tree_entry(&blob, NULL, l->repo, &l->tree, path)) < 0 ||
-	    (err = kl_repo_blob_read(&text, l->repo, &blob, MAX_EVENT)) < 0)
+	if ((err = kl_repo_tree_entry(&blob, NULL, library->repo, &library->tree, path)) < 0 ||
+	    (err = kl_repo_blob_read(&text, library->repo, &blob, MAX_EVENT)) < 0)
 		return err;
 	kl_buf_rtrim(&text);
 	if ((err = kl_event_parse(&event, text.ptr, text.len)) < 0)
@@ -298,47 +299,47 @@ static void keep_event(struct kl_map *events, struct kl_event *event)
 
 static int on_note(const git_oid *commit, const char *text, size_t len, void *payload)
 {
-	for (const char *s = text, *end = text + len; s < end;) {
-		const char *nl = memchr(s, '\n', end - s);
-		size_t n = (size_t)((nl ? nl : end) - s);
-		struct kl_event *e = NULL;
+	for (const char *string = text, *end = text + len; string < end;) {
+		const char *nl = memchr(string, '\n', end - string);
+		size_t n = (size_t)((nl ? nl : end) - string);
+		struct kl_event *event = NULL;
 
-		if (n && !kl_event_parse(&e, s, n))
-			keep_event(payload, e);
+		if (n && !kl_event_parse(&event, string, n))
+			keep_event(payload, event);
 		else
 			kl_error_clear();
-		s += n + 1;
+		string += n + 1;
 	}
 	return 0;
 }
 
-int kl_library_all_events(struct kl_map *out, struct kl_library *l)
+int kl_library_all_events(struct kl_map *out, struct kl_library *library)
 {
 	struct kl_blobs blobs = { 0 };
 	git_oid tree;
 	int err;
 
 	out->free_value = kl_event_free_value;
-	err = kl_notes_each(l->repo, KL_NOTES_GATE, on_note, out);
+	err = kl_notes_each(library->repo, KL_NOTES_GATE, on_note, out);
 	if (err == KL_ENOTFOUND)
 		err = 0;
-	if (!err && !is_zero(&l->tree))
-		err = kl_repo_subtree(&tree, l->repo, &l->tree, "evidence");
-	if (!err && !is_zero(&l->tree))
-		err = kl_repo_tree_list(&blobs, l->repo, &tree, MAX_CARDS * 10);
+	if (!err && !is_zero(&library->tree))
+		err = kl_repo_subtree(&tree, library->repo, &library->tree, "evidence");
+	if (!err && !is_zero(&library->tree))
+		err = kl_repo_tree_list(&blobs, library->repo, &tree, MAX_CARDS * 10);
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
 		err = 0;
 	}
 	for (size_t i = 0; !err && i < blobs.n; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-		struct kl_event *e = NULL;
+		struct kl_event *event = NULL;
 
-		if ((err = kl_repo_blob_read(&text, l->repo, &blobs.b[i].oid, MAX_EVENT)) < 0)
+		if ((err = kl_repo_blob_read(&text, library->repo, &blobs.b[i].oid, MAX_EVENT)) < 0)
 			break;
 		kl_buf_rtrim(&text);
-		if (!kl_event_parse(&e, text.ptr, text.len))
-			keep_event(out, e);
+		if (!kl_event_parse(&event, text.ptr, text.len))
+			keep_event(out, event);
 		else
 			kl_error_clear();
 	}

@@ -32,32 +32,32 @@
 struct kl_library;
 
 /** A library without a branch is empty, no error. */
-int kl_library_open(struct kl_library **out, struct kl_repo *r);
+int kl_library_open(struct kl_library **out, struct kl_repo *repo);
 /** At a commit (a remote's branch, an older state); _put is refused. */
-int kl_library_open_at(struct kl_library **out, struct kl_repo *r, const git_oid *commit);
+int kl_library_open_at(struct kl_library **out, struct kl_repo *repo, const git_oid *commit);
 /** At a tree in the form of a library's, like an exported one; _put is refused. */
-int kl_library_open_tree(struct kl_library **out, struct kl_repo *r, const git_oid *tree);
-void kl_library_free(struct kl_library *l);
+int kl_library_open_tree(struct kl_library **out, struct kl_repo *repo, const git_oid *tree);
+void kl_library_free(struct kl_library *library);
 KL_DEFINE_CLEANUP(struct kl_library *, kl_library_free)
 
-const char *kl_library_ref(const struct kl_library *l);
+const char *kl_library_ref(const struct kl_library *library);
 /** Commit and tree that it is read at; zero: empty. The tree is what an index is keyed by. */
-const git_oid *kl_library_tip(const struct kl_library *l);
-const git_oid *kl_library_tree(const struct kl_library *l);
+const git_oid *kl_library_tip(const struct kl_library *library);
+const git_oid *kl_library_tree(const struct kl_library *library);
 
 /** Cards in the order of their file names; an id is borrowed, the blob is for caches. */
-size_t kl_library_count(const struct kl_library *l);
-const char *kl_library_id(const struct kl_library *l, size_t i);
-const git_oid *kl_library_blob(const struct kl_library *l, size_t i);
+size_t kl_library_count(const struct kl_library *library);
+const char *kl_library_id(const struct kl_library *library, size_t i);
+const git_oid *kl_library_blob(const struct kl_library *library, size_t i);
 /** KL_ENOTFOUND with near names as hints; an unambiguous beginning of an id will do. */
-int kl_library_find(size_t *out, const struct kl_library *l, const char *id);
-int kl_library_card(struct kl_card **out, struct kl_library *l, const char *id);
-int kl_library_card_at(struct kl_card **out, struct kl_library *l, size_t i);
+int kl_library_find(size_t *out, const struct kl_library *library, const char *id);
+int kl_library_card(struct kl_card **out, struct kl_library *library, const char *id);
+int kl_library_card_at(struct kl_card **out, struct kl_library *library, size_t i);
 /** The bytes of a card. */
-int kl_library_text(struct kl_buf *out, struct kl_library *l, size_t i);
+int kl_library_text(struct kl_buf *out, struct kl_library *library, size_t i);
 
 /** A copied event, its id recomputed. KL_ENOTFOUND, KL_EINVALID. */
-int kl_library_event(struct kl_event **out, struct kl_library *l, const char *id);
+int kl_library_event(struct kl_event **out, struct kl_library *library, const char *id);
 
 struct kl_library_change {
 	const struct kl_card *card; /* as it shall be; its id names the file */
@@ -85,13 +85,13 @@ struct kl_library_change {
  * that the card cites is neither in the library nor in `events`. Cited events bring the events that
  * they cite themselves.
  */
-int kl_library_put(struct kl_library *l, const struct kl_library_change *change);
+int kl_library_put(struct kl_library *library, const struct kl_library_change *change);
 
 /** The root commit every library begins with, written if need be. */
-int kl_library_root(git_oid *out, struct kl_repo *r);
+int kl_library_root(git_oid *out, struct kl_repo *repo);
 
 /** Every event (id -> struct kl_event *, owned) that notes of this clone and the library have. */
-int kl_library_all_events(struct kl_map *out, struct kl_library *l);
+int kl_library_all_events(struct kl_map *out, struct kl_library *library);
 
 /* --- checking --------------------------------------------------------------------- */
 
@@ -107,17 +107,18 @@ typedef void kl_library_report(const struct kl_library_finding *f, void *payload
  * true to their ids, commits (where this clone has them) with the surface that their events judged,
  * cards that other cards name. Counts the cards.
  */
-int kl_library_check(size_t *cards, struct kl_library *l, kl_library_report *report, void *payload);
+int kl_library_check(size_t *cards, struct kl_library *library, kl_library_report *report,
+		     void *payload);
 
 /** The same card by card, for cards of any origin whose evidence this library is said to have. */
 struct kl_library_checker;
-struct kl_library_checker *kl_library_checker_new(struct kl_library *l, kl_library_report *report,
-						  void *payload);
-void kl_library_checker_free(struct kl_library_checker *k);
+struct kl_library_checker *kl_library_checker_new(struct kl_library *library,
+						  kl_library_report *report, void *payload);
+void kl_library_checker_free(struct kl_library_checker *checker);
 KL_DEFINE_CLEANUP(struct kl_library_checker *, kl_library_checker_free)
-void kl_library_checker_card(struct kl_library_checker *k, const char *where,
-			     const struct kl_card *c);
+void kl_library_checker_card(struct kl_library_checker *checker, const char *where,
+			     const struct kl_card *card);
 /** An event as it was found, borrowed; NULL: it was not, or is not true to its id. */
-const struct kl_event *kl_library_checker_event(struct kl_library_checker *k, const char *id);
+const struct kl_event *kl_library_checker_event(struct kl_library_checker *checker, const char *id);
 
 #endif

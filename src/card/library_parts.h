@@ -16,8 +16,8 @@ struct kl_library {
 };
 
 /** Read at another commit (zero: empty). */
-int kl_library_read(struct kl_library *l, const git_oid *commit);
-void kl_library_forget(struct kl_library *l);
+int kl_library_read(struct kl_library *library, const git_oid *commit);
+void kl_library_forget(struct kl_library *library);
 /** "evidence/<xx>/<id>.json" */
 void kl_library_event_path(char path[96], const char *id);
 

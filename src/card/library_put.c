@@ -28,15 +28,15 @@ static bool is_zero(const git_oid *oid)
 	return !memcmp(oid, &zero, sizeof(zero));
 }
 
-int kl_library_root(git_oid *out, struct kl_repo *r)
+int kl_library_root(git_oid *out, struct kl_repo *repo)
 {
 	struct kl_commit_spec spec = {
 		.message = "an empty library of skills\n",
 		.author = "git-klineage <klineage@example.invalid>",
 	};
-	int err = kl_repo_tree_edit(&spec.tree, r, NULL, NULL, 0);
+	int err = kl_repo_tree_edit(&spec.tree, repo, NULL, NULL, 0);
 
-	return err < 0 ? err : kl_repo_commit_write(out, r, &spec);
+	return err < 0 ? err : kl_repo_commit_write(out, repo, &spec);
 }
 
 /* --- the edits of a commit ---------------------------------------------------------------- */
@@ -48,21 +48,21 @@ struct edits {
 	struct kl_map events;  /* copied already */
 };
 
-static void edits_release(struct edits *d)
+static void edits_release(struct edits *edits)
 {
-	free(d->e);
-	kl_strvec_release(&d->keep);
-	kl_map_release(&d->events);
+	free(edits->e);
+	kl_strvec_release(&edits->keep);
+	kl_map_release(&edits->events);
 }
 
 /* takes `text` */
-static void add_file(struct edits *d, const char *path, char *text)
+static void add_file(struct edits *edits, const char *path, char *text)
 {
-	kl_strvec_push(&d->keep, path);
-	kl_strvec_take(&d->keep, text);
-	KL_GROW(d->e, d->n + 1, d->alloc);
-	d->e[d->n++] = (struct kl_tree_edit){
-		.path = d->keep.v[d->keep.n - 2],
+	kl_strvec_push(&edits->keep, path);
+	kl_strvec_take(&edits->keep, text);
+	KL_GROW(edits->e, edits->n + 1, edits->alloc);
+	edits->e[edits->n++] = (struct kl_tree_edit){
+		.path = edits->keep.v[edits->keep.n - 2],
 		.data = text,
 		.len = strlen(text),
 		.mode = 0100644,
@@ -84,164 +84,165 @@ static char *event_text(const struct kl_event *event)
 	return kl_buf_detach(&text);
 }
 
-static bool has_event(struct kl_library *l, const char *id)
+static bool has_event(struct kl_library *library, const char *id)
 {
 	char path[96];
 	git_oid blob;
 	bool there;
 
-	if (is_zero(&l->tree))
+	if (is_zero(&library->tree))
 		return false;
 	kl_library_event_path(path, id);
-	there = !kl_repo_tree_entry(&blob, NULL, l->repo, &l->tree, path);
+	there = !kl_repo_tree_entry(&blob, NULL, library->repo, &library->tree, path);
 	kl_error_clear();
 	return there;
 }
 
 /* the event and, if it was computed from others, those */
-static int add_event(struct edits *d, struct kl_library *l, const struct kl_map *events,
+static int add_event(struct edits *edits, struct kl_library *library, const struct kl_map *events,
 		     const char *id, int depth)
 {
-	const struct kl_event *e = events ? kl_map_get(events, id) : NULL;
+	const struct kl_event *event = events ? kl_map_get(events, id) : NULL;
 	char path[96];
 	int err = 0;
 
-	if (kl_map_get(&d->events, id) || has_event(l, id))
+	if (kl_map_get(&edits->events, id) || has_event(library, id))
 		return 0;
-	if (!e)
+	if (!event)
 		return kl_error(KL_EINVALID,
 				"it cites event %.12s, which is neither in the library nor at hand",
 				id);
-	kl_map_put(&d->events, id, d);
+	kl_map_put(&edits->events, id, edits);
 	kl_library_event_path(path, id);
-	add_file(d, path, event_text(e));
-	if (e->inverse.there && depth < 8) {
-		err = add_event(d, l, events, e->inverse.state, depth + 1);
+	add_file(edits, path, event_text(event));
+	if (event->inverse.there && depth < 8) {
+		err = add_event(edits, library, events, event->inverse.state, depth + 1);
 		if (!err)
-			err = add_event(d, l, events, e->inverse.pair, depth + 1);
+			err = add_event(edits, library, events, event->inverse.pair, depth + 1);
 	}
 	return err;
 }
 
-static int add_events(struct edits *d, struct kl_library *l, const struct kl_map *events,
-		      const struct kl_card *c)
+static int add_events(struct edits *edits, struct kl_library *library, const struct kl_map *events,
+		      const struct kl_card *card)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec ids = KL_STRVEC_INIT;
 	int err = 0;
 
-	kl_card_events(&ids, c);
+	kl_card_events(&ids, card);
 	for (size_t i = 0; !err && i < ids.n; i++)
-		err = add_event(d, l, events, ids.v[i], 0);
-	return err < 0 ? kl_error_in(err, "card '%s'", c->id) : 0;
+		err = add_event(edits, library, events, ids.v[i], 0);
+	return err < 0 ? kl_error_in(err, "card '%s'", card->id) : 0;
 }
 
-static int add_attributes(struct edits *d, struct kl_library *l)
+static int add_attributes(struct edits *edits, struct kl_library *library)
 {
 	git_oid blob;
-	int err = is_zero(&l->tree) ?
-			  KL_ENOTFOUND :
-			  kl_repo_tree_entry(&blob, NULL, l->repo, &l->tree, ".gitattributes");
+	int err = is_zero(&library->tree) ? KL_ENOTFOUND :
+					    kl_repo_tree_entry(&blob, NULL, library->repo,
+							       &library->tree, ".gitattributes");
 
 	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
-		add_file(d, ".gitattributes", kl_strdup(attributes));
+		add_file(edits, ".gitattributes", kl_strdup(attributes));
 		err = 0;
 	}
 	return err;
 }
 
-static bool same_text(struct kl_library *l, const char *id, const struct kl_buf *text)
+static bool same_text(struct kl_library *library, const char *id, const struct kl_buf *text)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf old = KL_BUF_INIT;
 	size_t i;
-	bool same = !kl_library_find(&i, l, id) && !strcmp(l->ids.v[i], id) &&
-		    !kl_library_text(&old, l, i) && old.len == text->len &&
+	bool same = !kl_library_find(&i, library, id) && !strcmp(library->ids.v[i], id) &&
+		    !kl_library_text(&old, library, i) && old.len == text->len &&
 		    !memcmp(old.ptr, text->ptr, text->len);
 
 	kl_error_clear();
 	return same;
 }
 
-static int commit_card(git_oid *out, bool *nothing, struct kl_library *l,
+static int commit_card(git_oid *out, bool *nothing, struct kl_library *library,
 		       const struct kl_library_change *change, const struct kl_card *card)
 {
-	KL_AUTO(edits_release) struct edits d = { .keep = KL_STRVEC_INIT };
+	KL_AUTO(edits_release) struct edits edits = { .keep = KL_STRVEC_INIT };
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *path = kl_asprintf("cards/%s.yaml", card->id);
 	const char *gap = change->body ? "\n" : "";
 	KL_AUTO(kl_freep) char *message = kl_asprintf("%s\n%s%s%s", change->subject, gap,
 						      change->body ? change->body : "", gap);
-	struct kl_commit_spec spec = { .message = message, .parent = &l->tip, .nparent = 1 };
+	struct kl_commit_spec spec = { .message = message, .parent = &library->tip, .nparent = 1 };
 	git_oid root;
 	int err;
 
 	kl_card_write(&text, card);
-	if ((*nothing = same_text(l, card->id, &text)))
+	if ((*nothing = same_text(library, card->id, &text)))
 		return 0;
-	if ((err = add_events(&d, l, change->events, card)) < 0 ||
-	    (err = add_attributes(&d, l)) < 0)
+	if ((err = add_events(&edits, library, change->events, card)) < 0 ||
+	    (err = add_attributes(&edits, library)) < 0)
 		return err;
-	add_file(&d, path, kl_buf_detach(&text));
-	if (is_zero(&l->tip)) {
-		if ((err = kl_library_root(&root, l->repo)) < 0)
+	add_file(&edits, path, kl_buf_detach(&text));
+	if (is_zero(&library->tip)) {
+		if ((err = kl_library_root(&root, library->repo)) < 0)
 			return err;
 		spec.parent = &root;
 	}
-	if ((err = kl_repo_tree_edit(&spec.tree, l->repo, is_zero(&l->tree) ? NULL : &l->tree, d.e,
-				     d.n)) < 0)
+	if ((err = kl_repo_tree_edit(&spec.tree, library->repo,
+				     is_zero(&library->tree) ? NULL : &library->tree, edits.e,
+				     edits.n)) < 0)
 		return err;
-	return kl_repo_commit_write(out, l->repo, &spec);
+	return kl_repo_commit_write(out, library->repo, &spec);
 }
 
 /* --- moving the branch ------------------------------------------------------------------------ */
 
-static int can_move(struct kl_library *l, const git_oid *was)
+static int can_move(struct kl_library *library, const git_oid *was)
 {
 	bool in_use;
-	int err = kl_refs_is_checked_out(&in_use, l->repo, l->ref);
+	int err = kl_refs_is_checked_out(&in_use, library->repo, library->ref);
 
 	if (err < 0)
 		return err;
 	if (in_use)
 		return kl_error_hint(kl_error(KL_EBUSY,
 					      "a worktree stands on the branch of the skills, '%s'",
-					      l->ref),
+					      library->ref),
 				     "check out another branch there: this one moves by itself");
-	if (is_zero(was) && (err = kl_refs_can_create(l->repo, l->ref)) < 0)
+	if (is_zero(was) && (err = kl_refs_can_create(library->repo, library->ref)) < 0)
 		return err == KL_EEXISTS ? KL_ECHANGED : err;
 	return 0;
 }
 
 /* from `was` to where the library is read now */
-static int move_branch(struct kl_library *l, const git_oid *was,
+static int move_branch(struct kl_library *library, const git_oid *was,
 		       const struct kl_library_change *change)
 {
-	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *t = kl_refs_txn_new(l->repo);
-	bool moves = memcmp(was, &l->tip, sizeof(*was)) != 0;
-	int err = moves ? can_move(l, was) : 0;
+	KL_AUTO(kl_refs_txn_freep) struct kl_refs_txn *txn = kl_refs_txn_new(library->repo);
+	bool moves = memcmp(was, &library->tip, sizeof(*was)) != 0;
+	int err = moves ? can_move(library, was) : 0;
 
 	if (err < 0 || (!moves && !change->also))
 		return err;
 	if (moves)
-		kl_refs_txn_update(t, l->ref, &l->tip, was);
-	if ((change->also && (err = change->also(t, change->payload)) < 0) ||
+		kl_refs_txn_update(txn, library->ref, &library->tip, was);
+	if ((change->also && (err = change->also(txn, change->payload)) < 0) ||
 	    (err = KL_FAULT("library-move")) < 0)
 		return err;
-	return kl_refs_txn_commit(t, "klineage: skills");
+	return kl_refs_txn_commit(txn, "klineage: skills");
 }
 
 /* the card as this library has it, or NULL */
-static int present_card(struct kl_card **out, struct kl_library *l, const char *id)
+static int present_card(struct kl_card **out, struct kl_library *library, const char *id)
 {
 	size_t i;
-	int err = kl_library_find(&i, l, id);
+	int err = kl_library_find(&i, library, id);
 
 	*out = NULL;
-	if (err == KL_ENOTFOUND || (!err && strcmp(l->ids.v[i], id))) {
+	if (err == KL_ENOTFOUND || (!err && strcmp(library->ids.v[i], id))) {
 		kl_error_clear();
 		return 0;
 	}
-	return err < 0 ? err : kl_library_card_at(out, l, i);
+	return err < 0 ? err : kl_library_card_at(out, library, i);
 }
 
 /* --- several cards in one move ---------------------------------------------------------------- */
@@ -254,100 +255,104 @@ struct put {
 	bool again;            /* not the first try */
 };
 
-static void put_release(struct put *p)
+static void put_release(struct put *put)
 {
 	size_t i = 0;
 
-	for (const struct kl_library_change *c = p->first; c; c = c->then)
-		kl_card_free(p->base[i++]);
-	free(p->base);
+	for (const struct kl_library_change *change = put->first; change; change = change->then)
+		kl_card_free(put->base[i++]);
+	free(put->base);
 }
 
 /*
  * what a change was made from, where the caller does not say: what the library has, as it is read
  */
-static int find_bases(struct put *p)
+static int find_bases(struct put *put)
 {
 	size_t n = 0, i = 0;
 	int err = 0;
 
-	for (const struct kl_library_change *c = p->first; c; c = c->then)
+	for (const struct kl_library_change *change = put->first; change; change = change->then)
 		n++;
-	p->base = kl_calloc(n, sizeof(*p->base));
-	for (const struct kl_library_change *c = p->first; !err && c; c = c->then, i++) {
-		if (c->base)
-			p->base[i] = kl_card_copy(c->base);
-		else if (!c->is_new)
-			err = present_card(&p->base[i], p->l, c->card->id);
+	put->base = kl_calloc(n, sizeof(*put->base));
+	for (const struct kl_library_change *change = put->first; !err && change;
+	     change = change->then, i++) {
+		if (change->base)
+			put->base[i] = kl_card_copy(change->base);
+		else if (!change->is_new)
+			err = present_card(&put->base[i], put->l, change->card->id);
 	}
 	return err;
 }
 
 /* the card as it shall be on top of what the library has by now */
-static int place_card(struct kl_card **out, const struct put *p,
+static int place_card(struct kl_card **out, const struct put *put,
 		      const struct kl_library_change *change, const struct kl_card *base)
 {
 	KL_AUTO(kl_card_freep) struct kl_card *card = kl_card_copy(change->card), *now = NULL;
 	int err;
 
 	kl_card_normalize(card);
-	if ((err = present_card(&now, p->l, card->id)) < 0)
+	if ((err = present_card(&now, put->l, card->id)) < 0)
 		return err;
-	if (now && (p->again || change->base || change->is_new))
+	if (now && (put->again || change->base || change->is_new))
 		return kl_card_merge(out, NULL, base, card, now);
 	*out = kl_steal(&card);
 	return 0;
 }
 
 /* each change is a commit on top of the one before; no ref moves */
-static int write_all(struct put *p)
+static int write_all(struct put *put)
 {
 	size_t i = 0;
 
-	for (const struct kl_library_change *c = p->first; c; c = c->then, i++) {
+	for (const struct kl_library_change *change = put->first; change;
+	     change = change->then, i++) {
 		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 		git_oid made;
 		bool nothing;
-		int err = place_card(&card, p, c, p->base[i]);
+		int err = place_card(&card, put, change, put->base[i]);
 
-		if (err < 0 || (err = commit_card(&made, &nothing, p->l, c, card)) < 0 ||
-		    (!nothing && (err = kl_library_read(p->l, &made)) < 0))
+		if (err < 0 || (err = commit_card(&made, &nothing, put->l, change, card)) < 0 ||
+		    (!nothing && (err = kl_library_read(put->l, &made)) < 0))
 			return err;
 	}
 	return 0;
 }
 
 /* somebody else was quicker: read what is there now */
-static int look_again(struct put *p, int i)
+static int look_again(struct put *put, int i)
 {
 	int err;
 
-	p->again = true;
+	put->again = true;
 	kl_clock_sleep_ms(5 + (int64_t)(kl_rng_os_seed() % (uint64_t)(20 + 10 * i)));
-	err = kl_refs_get(&p->was, p->l->repo, p->l->ref);
+	err = kl_refs_get(&put->was, put->l->repo, put->l->ref);
 	if (err == KL_ENOTFOUND) { /* what changed is another ref */
 		kl_error_clear();
-		p->was = zero;
+		put->was = zero;
 		err = 0;
 	}
-	return err < 0 ? err : kl_library_read(p->l, &p->was);
+	return err < 0 ? err : kl_library_read(put->l, &put->was);
 }
 
-int kl_library_put(struct kl_library *l, const struct kl_library_change *change)
+int kl_library_put(struct kl_library *library, const struct kl_library_change *change)
 {
-	KL_AUTO(put_release) struct put p = { .l = l, .first = change, .was = l->tip };
+	KL_AUTO(put_release) struct put put = { .l = library,
+						.first = change,
+						.was = library->tip };
 	int err;
 
-	if (l->fixed)
+	if (library->fixed)
 		KL_BUG("a library that is open at a commit is not written");
-	err = find_bases(&p);
+	err = find_bases(&put);
 	for (int i = 0; !err; i++) {
-		if ((err = write_all(&p)) < 0)
+		if ((err = write_all(&put)) < 0)
 			break;
-		err = move_branch(l, &p.was, change);
+		err = move_branch(library, &put.was, change);
 		if (err != KL_ECHANGED || i == MAX_TRIES)
 			break;
-		err = look_again(&p, i);
+		err = look_again(&put, i);
 	}
 	return err;
 }

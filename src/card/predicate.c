@@ -203,15 +203,15 @@ static struct value calculate_value(enum kl_expr_op op, struct value left, struc
 /* below 0, 0, above; truths are alike or not */
 static int order_of(struct value left, struct value right)
 {
-	__int128 x = left.n, y = right.n;
+	__int128 _int128 = left.n, int128 = right.n;
 
 	if (left.kind == VALUE_TEXT)
 		return strcmp(left.text, right.text);
 	if (left.kind == VALUE_INT && right.kind == VALUE_RATIO)
-		x *= 1000000;
+		_int128 *= 1000000;
 	if (right.kind == VALUE_INT && left.kind == VALUE_RATIO)
-		y *= 1000000;
-	return (x > y) - (x < y);
+		int128 *= 1000000;
+	return (_int128 > int128) - (_int128 < int128);
 }
 
 /* numbers have an order; other things of a kind are the same, or are not */

@@ -106,19 +106,19 @@ static bool bound_implies(const struct atom *from, const struct atom *to)
 /* X % m == 0: its modulus, else 0 */
 static int64_t modulus_of(const struct atom *atom)
 {
-	const struct kl_expr *s = atom->subject;
-	bool divides = atom->op == KL_OP_EQ && !atom->text && !atom->value && s->op == KL_OP_MOD &&
-		       s->right->op == KL_OP_INT;
+	const struct kl_expr *expr = atom->subject;
+	bool divides = atom->op == KL_OP_EQ && !atom->text && !atom->value &&
+		       expr->op == KL_OP_MOD && expr->right->op == KL_OP_INT;
 
-	return divides ? s->right->number : 0;
+	return divides ? expr->right->number : 0;
 }
 
 static bool atom_implies(const struct atom *from, const struct atom *to, int *steps)
 {
-	int64_t m = modulus_of(from), k = modulus_of(to);
+	int64_t count = modulus_of(from), k = modulus_of(to);
 
-	if (k > 0 && m > 0 && same_tree(from->subject->left, to->subject->left, steps))
-		return m % k == 0;
+	if (k > 0 && count > 0 && same_tree(from->subject->left, to->subject->left, steps))
+		return count % k == 0;
 	if (k > 0 && from->op == KL_OP_EQ && !from->text &&
 	    same_tree(from->subject, to->subject->left, steps))
 		return from->value % ((wide)k * 1000000) == 0;
@@ -135,7 +135,7 @@ static bool atom_implies(const struct atom *from, const struct atom *to, int *st
 
 static bool tree_implies(const struct kl_expr *from, const struct kl_expr *to, int *steps)
 {
-	struct atom p, q;
+	struct atom other, atom;
 
 	if (--*steps < 0)
 		return false;
@@ -152,7 +152,7 @@ static bool tree_implies(const struct kl_expr *from, const struct kl_expr *to, i
 		return tree_implies(from, to->left, steps) || tree_implies(from, to->right, steps);
 	if (from->op == KL_OP_NOT && to->op == KL_OP_NOT)
 		return tree_implies(to->left, from->left, steps);
-	return as_atom(&p, from) && as_atom(&q, to) && atom_implies(&p, &q, steps);
+	return as_atom(&other, from) && as_atom(&atom, to) && atom_implies(&other, &atom, steps);
 }
 
 static bool follows_from(const struct kl_expr *to, const struct kl_expr *from)
@@ -164,7 +164,7 @@ static bool follows_from(const struct kl_expr *to, const struct kl_expr *from)
 
 static void add_lost(struct kl_strvec *lost, const struct kl_expr *old, const struct kl_expr *now)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
 	if (old->op == KL_OP_AND) {
 		add_lost(lost, old->left, now);
@@ -173,8 +173,8 @@ static void add_lost(struct kl_strvec *lost, const struct kl_expr *old, const st
 	}
 	if (follows_from(old, now))
 		return;
-	kl_expr_write(&b, old);
-	kl_strvec_take(lost, kl_buf_detach(&b));
+	kl_expr_write(&buf, old);
+	kl_strvec_take(lost, kl_buf_detach(&buf));
 }
 
 enum kl_relation kl_predicate_relation(const struct kl_predicate *old,

@@ -79,30 +79,31 @@ struct kl_list {
 };
 
 /** Fill `obj` (as kl_shape_clear left it); on an error what was read is in `obj`, to be freed. */
-int kl_shape_read(void *obj, const struct kl_shape *r, const char *name, const struct kl_yaml *y);
-struct kl_yaml *kl_shape_write(const void *obj, const struct kl_shape *r);
+int kl_shape_read(void *obj, const struct kl_shape *shape, const char *name,
+		  const struct kl_yaml *node);
+struct kl_yaml *kl_shape_write(const void *obj, const struct kl_shape *shape);
 /** Everything absent. */
-void kl_shape_clear(void *obj, const struct kl_shape *r);
-void kl_shape_release(void *obj, const struct kl_shape *r);
-void kl_shape_copy(void *to, const void *from, const struct kl_shape *r);
+void kl_shape_clear(void *obj, const struct kl_shape *shape);
+void kl_shape_release(void *obj, const struct kl_shape *shape);
+void kl_shape_copy(void *to, const void *from, const struct kl_shape *shape);
 /** Lists and sets in order, doubles away. */
-void kl_shape_normalize(void *obj, const struct kl_shape *r);
+void kl_shape_normalize(void *obj, const struct kl_shape *shape);
 /** Order of rows: by their keys, then by all they say. */
-int kl_shape_compare(const void *a, const void *b, const struct kl_shape *r);
+int kl_shape_compare(const void *left, const void *right, const struct kl_shape *shape);
 /** The same row? */
-bool kl_shape_same_key(const void *a, const void *b, const struct kl_shape *r);
+bool kl_shape_same_key(const void *left, const void *right, const struct kl_shape *shape);
 /** Of two versions of a row: `into` becomes the one that says more, `from` is released. */
-void kl_shape_unite(void *into, void *from, const struct kl_shape *r);
+void kl_shape_unite(void *into, void *from, const struct kl_shape *shape);
 /** Bytewise equal when written? */
-bool kl_shape_equal(const void *a, const void *b, const struct kl_shape *r);
+bool kl_shape_equal(const void *left, const void *right, const struct kl_shape *shape);
 /** Append a row, taking what it owns. */
-void *kl_shape_push(void *list, const void *row, const struct kl_shape *r);
+void *kl_shape_push(void *list, const void *row, const struct kl_shape *shape);
 /** Call for every string of a kind below `obj`. */
-void kl_shape_each(const void *obj, const struct kl_shape *r, enum kl_field_kind kind,
+void kl_shape_each(const void *obj, const struct kl_shape *shape, enum kl_field_kind kind,
 		   void (*fn)(const char *s, void *payload), void *payload);
 
 /** The table that a row follows. */
-const struct kl_shape *kl_shape_of(const void *obj, const struct kl_shape *r);
+const struct kl_shape *kl_shape_of(const void *obj, const struct kl_shape *shape);
 
 /* --- the card's (card_table.c) ------------------------------------------------ */
 

@@ -22,58 +22,58 @@ struct reader {
 
 /* --- strings ------------------------------------------------------------------------ */
 
-static int count_words(const char *s, const char *set)
+static int count_words(const char *text, const char *set)
 {
-	return (int)strspn(s, set);
+	return (int)strspn(text, set);
 }
 
 #define LOWER "abcdefghijklmnopqrstuvwxyz0123456789"
 
-static bool is_slug(const char *s)
+static bool is_slug(const char *text)
 {
-	size_t n = strspn(s, LOWER "._-");
+	size_t n = strspn(text, LOWER "._-");
 
-	return n && !s[n] && n <= 64 && isalnum((unsigned char)*s) && !strstr(s, "..") &&
-	       s[n - 1] != '.' && (n < 5 || strcmp(s + n - 5, ".lock") != 0);
+	return n && !text[n] && n <= 64 && isalnum((unsigned char)*text) && !strstr(text, "..") &&
+	       text[n - 1] != '.' && (n < 5 || strcmp(text + n - 5, ".lock") != 0);
 }
 
-static bool is_path(const char *s)
+static bool is_path(const char *text)
 {
 	for (;;) {
-		size_t n = strcspn(s, "/");
-		KL_AUTO(kl_freep) char *part = kl_strndup(s, n);
+		size_t n = strcspn(text, "/");
+		KL_AUTO(kl_freep) char *part = kl_strndup(text, n);
 
 		if (!is_slug(part))
 			return false;
-		if (!s[n])
+		if (!text[n])
 			return true;
-		s += n + 1;
+		text += n + 1;
 	}
 }
 
-static bool is_hex(const char *s, size_t n)
+static bool is_hex(const char *text, size_t n)
 {
-	return strlen(s) == n && strspn(s, "0123456789abcdef") == n;
+	return strlen(text) == n && strspn(text, "0123456789abcdef") == n;
 }
 
 /* "cp.async", "trait:tiled", "!cp.async", "call._ZGVbN4v_expf" */
-static bool is_fact(const char *s)
+static bool is_fact(const char *text)
 {
 	size_t n;
 
-	s += *s == '!';
-	n = strspn(s, LOWER "ABCDEFGHIJKLMNOPQRSTUVWXYZ._:*-");
-	return n && !s[n] && n <= 96 && (isalnum((unsigned char)*s) || *s == '_');
+	text += *text == '!';
+	n = strspn(text, LOWER "ABCDEFGHIJKLMNOPQRSTUVWXYZ._:*-");
+	return n && !text[n] && n <= 96 && (isalnum((unsigned char)*text) || *text == '_');
 }
 
-static bool is_time(const char *s)
+static bool is_time(const char *text)
 {
 	static const char form[] = "0000-00-00T00:00:00Z";
 
-	if (strlen(s) != strlen(form))
+	if (strlen(text) != strlen(form))
 		return false;
 	for (size_t i = 0; form[i]; i++)
-		if (form[i] == '0' ? !isdigit((unsigned char)s[i]) : s[i] != form[i])
+		if (form[i] == '0' ? !isdigit((unsigned char)text[i]) : text[i] != form[i])
 			return false;
 	return true;
 }
@@ -82,33 +82,34 @@ static bool is_time(const char *s)
  * Text goes to terminals and into prompts: no control bytes but the newline and the tab, and none
  * of the characters that turn the direction of what follows (U+202A-E, U+2066-9).
  */
-static bool is_harmless(const char *s, bool lines)
+static bool is_harmless(const char *text, bool lines)
 {
-	for (const unsigned char *p = (const unsigned char *)s; *p; p++) {
-		if ((*p < 0x20 && !(lines && (*p == '\n' || *p == '\t'))) || *p == 0x7f)
+	for (const unsigned char *bytes = (const unsigned char *)text; *bytes; bytes++) {
+		if ((*bytes < 0x20 && !(lines && (*bytes == '\n' || *bytes == '\t'))) ||
+		    *bytes == 0x7f)
 			return false;
-		if (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
+		if (*bytes == 0xc2 && bytes[1] >= 0x80 && bytes[1] < 0xa0)
 			return false;
-		if (*p == 0xe2 && p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae)
+		if (*bytes == 0xe2 && bytes[1] == 0x80 && bytes[2] >= 0xaa && bytes[2] <= 0xae)
 			return false;
-		if (*p == 0xe2 && p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9)
+		if (*bytes == 0xe2 && bytes[1] == 0x81 && bytes[2] >= 0xa6 && bytes[2] <= 0xa9)
 			return false;
 	}
 	return true;
 }
 
-static int check_predicate(struct reader *r, const struct kl_yaml *y)
+static int check_predicate(struct reader *reader, const struct kl_yaml *node)
 {
-	KL_AUTO(kl_predicate_freep) struct kl_predicate *p = NULL;
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *predicate = NULL;
 	size_t at = 0;
 
-	if (!kl_predicate_parse(&p, y->text, &at))
+	if (!kl_predicate_parse(&predicate, node->text, &at))
 		return 0;
-	return kl_yaml_error(r->name, y, "'%s' is no predicate: at its byte %zu: %s", r->key,
-			     at + 1, kl_error_last());
+	return kl_yaml_error(reader->name, node, "'%s' is no predicate: at its byte %zu: %s",
+			     reader->key, at + 1, kl_error_last());
 }
 
-static int check_string(struct reader *r, enum kl_field_kind kind, const struct kl_yaml *y)
+static int check_string(struct reader *reader, enum kl_field_kind kind, const struct kl_yaml *node)
 {
 	static const char *const must_be[] = {
 		[KL_FIELD_SLUG] = "a name ([a-z0-9][a-z0-9._-]*, at most 64)",
@@ -118,153 +119,158 @@ static int check_string(struct reader *r, enum kl_field_kind kind, const struct 
 		[KL_FIELD_TIME] = "a time (2026-11-20T10:00:00Z)",
 		[KL_FIELD_FACTS] = "a fact ('cp.async', 'trait:tiled')",
 	};
-	const char *s = y->text;
+	const char *text = node->text;
 	bool ok = true;
 
 	if (kind == KL_FIELD_PREDICATE)
-		return check_predicate(r, y);
+		return check_predicate(reader, node);
 	if (kind == KL_FIELD_LINE || kind == KL_FIELD_TEXT) {
-		if (y->len > (kind == KL_FIELD_TEXT ? MAX_TEXT : MAX_LINE))
-			return kl_yaml_error(r->name, y, "'%s' is too long", r->key);
-		if (!is_harmless(s, kind == KL_FIELD_TEXT))
+		if (node->len > (kind == KL_FIELD_TEXT ? MAX_TEXT : MAX_LINE))
+			return kl_yaml_error(reader->name, node, "'%s' is too long", reader->key);
+		if (!is_harmless(text, kind == KL_FIELD_TEXT))
 			return kl_yaml_error(
-				r->name, y,
+				reader->name, node,
 				kind == KL_FIELD_TEXT ?
 					"control characters in '%s'" :
 					"'%s' must be one line without control characters",
-				r->key);
+				reader->key);
 		return 0;
 	}
 	if (kind == KL_FIELD_SLUG)
-		ok = is_slug(s);
+		ok = is_slug(text);
 	else if (kind == KL_FIELD_PATH)
-		ok = is_path(s) && y->len <= 200;
+		ok = is_path(text) && node->len <= 200;
 	else if (kind == KL_FIELD_COMMIT)
-		ok = is_hex(s, 40);
+		ok = is_hex(text, 40);
 	else if (kind == KL_FIELD_EVENT)
-		ok = is_hex(s, 64);
+		ok = is_hex(text, 64);
 	else if (kind == KL_FIELD_TIME)
-		ok = is_time(s);
+		ok = is_time(text);
 	else if (kind == KL_FIELD_FACTS)
-		ok = is_fact(s);
+		ok = is_fact(text);
 	return ok ? 0 :
-		    kl_yaml_error(r->name, y, "'%s' must be %s, not '%.80s'", r->key, must_be[kind],
-				  s);
+		    kl_yaml_error(reader->name, node, "'%s' must be %s, not '%.80s'", reader->key,
+				  must_be[kind], text);
 }
 
-static int read_scalar(struct reader *r, const struct kl_yaml *y)
+static int read_scalar(struct reader *reader, const struct kl_yaml *node)
 {
-	if (y->kind != KL_YAML_SCALAR)
-		return kl_yaml_error(r->name, y, "'%s' must be a single value", r->key);
-	if (!y->len)
-		return kl_yaml_error(r->name, y, "'%s' is empty", r->key);
+	if (node->kind != KL_YAML_SCALAR)
+		return kl_yaml_error(reader->name, node, "'%s' must be a single value",
+				     reader->key);
+	if (!node->len)
+		return kl_yaml_error(reader->name, node, "'%s' is empty", reader->key);
 	return 0;
 }
 
-static int read_string(char **out, struct reader *r, enum kl_field_kind kind,
-		       const struct kl_yaml *y)
+static int read_string(char **out, struct reader *reader, enum kl_field_kind kind,
+		       const struct kl_yaml *node)
 {
 	int err;
 
-	if ((err = read_scalar(r, y)) < 0 || (err = check_string(r, kind, y)) < 0)
+	if ((err = read_scalar(reader, node)) < 0 || (err = check_string(reader, kind, node)) < 0)
 		return err;
-	*out = kl_strdup(y->text);
+	*out = kl_strdup(node->text);
 	return 0;
 }
 
 /* --- numbers and words ---------------------------------------------------------------- */
 
 /* [-]digits[.up to six digits], in millionths or, if `whole`, as they are */
-static bool parse_number(int64_t *out, const char *s, bool whole)
+static bool parse_number(int64_t *out, const char *text, bool whole)
 {
-	bool minus = *s == '-';
-	int64_t v = 0, scale = 1000000;
-	int n = count_words(s += minus, "0123456789");
+	bool minus = *text == '-';
+	int64_t value = 0, scale = 1000000;
+	int n = count_words(text += minus, "0123456789");
 
-	if (!n || (n > 1 && *s == '0'))
+	if (!n || (n > 1 && *text == '0'))
 		return false;
-	for (; isdigit((unsigned char)*s); s++)
-		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *s - '0', &v))
+	for (; isdigit((unsigned char)*text); text++)
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, *text - '0', &value))
 			return false;
 	if (!whole) {
-		if (__builtin_mul_overflow(v, scale, &v))
+		if (__builtin_mul_overflow(value, scale, &value))
 			return false;
-		if (*s == '.') {
-			if ((n = count_words(++s, "0123456789")) < 1 || n > 6)
+		if (*text == '.') {
+			if ((n = count_words(++text, "0123456789")) < 1 || n > 6)
 				return false;
-			for (; isdigit((unsigned char)*s); s++)
-				if (__builtin_add_overflow(v, (*s - '0') * (scale /= 10), &v))
+			for (; isdigit((unsigned char)*text); text++)
+				if (__builtin_add_overflow(value, (*text - '0') * (scale /= 10),
+							   &value))
 					return false;
 		}
 	}
-	*out = minus ? -v : v;
-	return !*s;
+	*out = minus ? -value : value;
+	return !*text;
 }
 
-static int read_number(int64_t *out, struct reader *r, const struct kl_field *f,
-		       const struct kl_yaml *y)
+static int read_number(int64_t *out, struct reader *reader, const struct kl_field *field,
+		       const struct kl_yaml *node)
 {
-	int64_t v, max = f->max ? f->max : INT64_MAX;
-	bool whole = f->kind == KL_FIELD_INT;
-	int err = read_scalar(r, y);
+	int64_t value, max = field->max ? field->max : INT64_MAX;
+	bool whole = field->kind == KL_FIELD_INT;
+	int err = read_scalar(reader, node);
 
 	if (err < 0)
 		return err;
-	if (!y->plain || !parse_number(&v, y->text, whole))
-		return kl_yaml_error(r->name, y, "'%s' must be a %s, not '%.40s'", r->key,
+	if (!node->plain || !parse_number(&value, node->text, whole))
+		return kl_yaml_error(reader->name, node, "'%s' must be a %s, not '%.40s'",
+				     reader->key,
 				     whole ? "whole number" : "number with at most six places",
-				     y->text);
-	if (v < f->min || v > max)
-		return kl_yaml_error(r->name, y, "'%s' is out of its range: %.40s", r->key,
-				     y->text);
-	*out = v;
+				     node->text);
+	if (value < field->min || value > max)
+		return kl_yaml_error(reader->name, node, "'%s' is out of its range: %.40s",
+				     reader->key, node->text);
+	*out = value;
 	return 0;
 }
 
-static int read_bool(bool *out, struct reader *r, const struct kl_yaml *y)
+static int read_bool(bool *out, struct reader *reader, const struct kl_yaml *node)
 {
-	int err = read_scalar(r, y);
+	int err = read_scalar(reader, node);
 
 	if (err < 0)
 		return err;
-	if (!y->plain || (strcmp(y->text, "true") && strcmp(y->text, "false")))
-		return kl_yaml_error(r->name, y, "'%s' must be true or false", r->key);
-	*out = !strcmp(y->text, "true");
+	if (!node->plain || (strcmp(node->text, "true") && strcmp(node->text, "false")))
+		return kl_yaml_error(reader->name, node, "'%s' must be true or false", reader->key);
+	*out = !strcmp(node->text, "true");
 	return 0;
 }
 
-static int read_word(int *out, struct reader *r, const struct kl_field *f, const struct kl_yaml *y)
+static int read_word(int *out, struct reader *reader, const struct kl_field *field,
+		     const struct kl_yaml *node)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
-	int err = read_scalar(r, y);
+	int err = read_scalar(reader, node);
 
 	if (err < 0)
 		return err;
-	for (int i = 0; f->words[i]; i++) {
-		if (!strcmp(f->words[i], y->text)) {
+	for (int i = 0; field->words[i]; i++) {
+		if (!strcmp(field->words[i], node->text)) {
 			*out = i;
 			return 0;
 		}
-		kl_buf_addf(&list, "%s%s", i ? ", " : "", f->words[i]);
+		kl_buf_addf(&list, "%s%s", i ? ", " : "", field->words[i]);
 	}
-	return kl_yaml_error(r->name, y, "'%s' must be one of %s, not '%.40s'", r->key, list.ptr,
-			     y->text);
+	return kl_yaml_error(reader->name, node, "'%s' must be one of %s, not '%.40s'", reader->key,
+			     list.ptr, node->text);
 }
 
 /* --- sets, dims, lists ---------------------------------------------------------------- */
 
-static int read_members(struct reader *r, const struct kl_field *f, const struct kl_yaml *y,
-			size_t dflt)
+static int read_members(struct reader *reader, const struct kl_field *field,
+			const struct kl_yaml *node, size_t dflt)
 {
-	size_t max = f->max ? (size_t)f->max : dflt;
+	size_t max = field->max ? (size_t)field->max : dflt;
 
-	if (y->kind != KL_YAML_SEQ)
-		return kl_yaml_error(r->name, y, "'%s' must be a list", r->key);
-	if (y->n > max)
-		return kl_yaml_error(r->name, y, "'%s' has %zu entries, more than %zu", r->key,
-				     y->n, max);
-	if (y->n < (size_t)f->min)
-		return kl_yaml_error(r->name, y, "'%s' has no entry", r->key);
+	if (node->kind != KL_YAML_SEQ)
+		return kl_yaml_error(reader->name, node, "'%s' must be a list", reader->key);
+	if (node->n > max)
+		return kl_yaml_error(reader->name, node, "'%s' has %zu entries, more than %zu",
+				     reader->key, node->n, max);
+	if (node->n < (size_t)field->min)
+		return kl_yaml_error(reader->name, node, "'%s' has no entry", reader->key);
 	return 0;
 }
 
@@ -277,54 +283,54 @@ static enum kl_field_kind member_kind(enum kl_field_kind set)
 							       KL_FIELD_FACTS;
 }
 
-static int read_set(struct kl_strvec *out, struct reader *r, const struct kl_field *f,
-		    const struct kl_yaml *y)
+static int read_set(struct kl_strvec *out, struct reader *reader, const struct kl_field *field,
+		    const struct kl_yaml *node)
 {
-	int err = read_members(r, f, y, MAX_SET);
+	int err = read_members(reader, field, node, MAX_SET);
 
-	for (size_t i = 0; !err && i < y->n; i++) {
-		char *s;
+	for (size_t i = 0; !err && i < node->n; i++) {
+		char *text;
 
-		if ((err = read_string(&s, r, member_kind(f->kind), y->item[i])) < 0)
+		if ((err = read_string(&text, reader, member_kind(field->kind), node->item[i])) < 0)
 			return err;
-		if (kl_strvec_has(out, s))
-			err = kl_yaml_error(r->name, y->item[i], "'%.80s' stands in '%s' twice", s,
-					    r->key);
-		kl_strvec_take(out, s);
+		if (kl_strvec_has(out, text))
+			err = kl_yaml_error(reader->name, node->item[i],
+					    "'%.80s' stands in '%s' twice", text, reader->key);
+		kl_strvec_take(out, text);
 	}
 	return err;
 }
 
-static bool is_dim_name(const char *s)
+static bool is_dim_name(const char *text)
 {
-	size_t n = strspn(s, LOWER "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+	size_t n = strspn(text, LOWER "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
 
-	return n && !s[n] && n <= 63 && !isdigit((unsigned char)*s);
+	return n && !text[n] && n <= 63 && !isdigit((unsigned char)*text);
 }
 
-static int read_dims(struct kl_card_dims *out, struct reader *r, const struct kl_yaml *y)
+static int read_dims(struct kl_card_dims *out, struct reader *reader, const struct kl_yaml *node)
 {
 	static const struct kl_field any = { .kind = KL_FIELD_INT, .min = INT64_MIN + 1 };
 
-	if (y->kind != KL_YAML_MAP || y->n > MAX_DIMS)
-		return kl_yaml_error(r->name, y, "'%s' must be a map of at most %d numbers", r->key,
-				     MAX_DIMS);
-	for (size_t i = 0; i < y->n; i++) {
-		int64_t v;
+	if (node->kind != KL_YAML_MAP || node->n > MAX_DIMS)
+		return kl_yaml_error(reader->name, node, "'%s' must be a map of at most %d numbers",
+				     reader->key, MAX_DIMS);
+	for (size_t i = 0; i < node->n; i++) {
+		int64_t value;
 		int err;
 
-		if (!is_dim_name(y->key[i]))
-			return kl_yaml_key_error(r->name, y, i, "'%.64s' is no name of a number",
-						 y->key[i]);
-		if ((err = read_number(&v, r, &any, y->item[i])) < 0)
+		if (!is_dim_name(node->key[i]))
+			return kl_yaml_key_error(reader->name, node, i,
+						 "'%.64s' is no name of a number", node->key[i]);
+		if ((err = read_number(&value, reader, &any, node->item[i])) < 0)
 			return err;
-		kl_card_dims_add(out, y->key[i], v);
+		kl_card_dims_add(out, node->key[i], value);
 	}
 	return 0;
 }
 
-static int read_row(struct kl_list *out, struct reader *r, const struct kl_shape *record,
-		    const struct kl_yaml *y, const char *key)
+static int read_row(struct kl_list *out, struct reader *reader, const struct kl_shape *record,
+		    const struct kl_yaml *node, const char *key)
 {
 	KL_AUTO(kl_freep) char *row = kl_calloc(1, record->size);
 	struct kl_shape rest = *record;
@@ -336,135 +342,140 @@ static int read_row(struct kl_list *out, struct reader *r, const struct kl_shape
 		*(char **)(row + record->field->at) = kl_strdup(key);
 		rest.field++;
 	}
-	err = kl_shape_read(row, key ? &rest : record, r->name, y);
+	err = kl_shape_read(row, key ? &rest : record, reader->name, node);
 	taken = kl_shape_push(out, row, record);
 	for (size_t i = 0; !err && i + 1 < out->n; i++)
 		if (kl_shape_same_key(out->v + i * record->size, taken, record))
-			err = kl_yaml_error(r->name, y, "%s stands here twice", record->what);
+			err = kl_yaml_error(reader->name, node, "%s stands here twice",
+					    record->what);
 	return err;
 }
 
-static int read_list(struct kl_list *out, struct reader *r, const struct kl_field *f,
-		     const struct kl_yaml *y)
+static int read_list(struct kl_list *out, struct reader *reader, const struct kl_field *field,
+		     const struct kl_yaml *node)
 {
-	int err = read_members(r, f, y, MAX_ROWS);
+	int err = read_members(reader, field, node, MAX_ROWS);
 
-	for (size_t i = 0; !err && i < y->n; i++)
-		err = read_row(out, r, f->sub, y->item[i], NULL);
+	for (size_t i = 0; !err && i < node->n; i++)
+		err = read_row(out, reader, field->sub, node->item[i], NULL);
 	return err;
 }
 
-static int read_map(struct kl_list *out, struct reader *r, const struct kl_field *f,
-		    const struct kl_yaml *y)
+static int read_map(struct kl_list *out, struct reader *reader, const struct kl_field *field,
+		    const struct kl_yaml *node)
 {
 	int err = 0;
 
-	if (y->kind != KL_YAML_MAP)
-		return kl_yaml_error(r->name, y, "'%s' must be a map", r->key);
-	for (size_t i = 0; !err && i < y->n; i++) {
-		if (!is_slug(y->key[i]))
-			return kl_yaml_key_error(r->name, y, i, "'%.64s' cannot be a name here",
-						 y->key[i]);
-		err = read_row(out, r, f->sub, y->item[i], y->key[i]);
+	if (node->kind != KL_YAML_MAP)
+		return kl_yaml_error(reader->name, node, "'%s' must be a map", reader->key);
+	for (size_t i = 0; !err && i < node->n; i++) {
+		if (!is_slug(node->key[i]))
+			return kl_yaml_key_error(reader->name, node, i,
+						 "'%.64s' cannot be a name here", node->key[i]);
+		err = read_row(out, reader, field->sub, node->item[i], node->key[i]);
 	}
 	return err;
 }
 
-static int read_kind(struct kl_strvec *out, struct reader *r, const struct kl_yaml *y)
+static int read_kind(struct kl_strvec *out, struct reader *reader, const struct kl_yaml *node)
 {
 	static const struct kl_field set = { .kind = KL_FIELD_SLUGS, .min = 1 };
 
-	if (y->kind == KL_YAML_SCALAR && !strcmp(y->text, "win"))
+	if (node->kind == KL_YAML_SCALAR && !strcmp(node->text, "win"))
 		return 0;
-	if (y->kind != KL_YAML_MAP || y->n != 1 || strcmp(y->key[0], "enabler"))
-		return kl_yaml_error(r->name, y, "'%s' must be win, or {enabler: [<card>, ...]}",
-				     r->key);
-	return read_set(out, r, &set, y->item[0]);
+	if (node->kind != KL_YAML_MAP || node->n != 1 || strcmp(node->key[0], "enabler"))
+		return kl_yaml_error(reader->name, node,
+				     "'%s' must be win, or {enabler: [<card>, ...]}", reader->key);
+	return read_set(out, reader, &set, node->item[0]);
 }
 
 /* --- records -------------------------------------------------------------------------- */
 
-static int read_field(void *at, struct reader *r, const struct kl_field *f, const struct kl_yaml *y)
+static int read_field(void *at, struct reader *reader, const struct kl_field *field,
+		      const struct kl_yaml *node)
 {
-	switch (f->kind) {
+	switch (field->kind) {
 	case KL_FIELD_INT:
 	case KL_FIELD_DECIMAL:
-		return read_number(at, r, f, y);
+		return read_number(at, reader, field, node);
 	case KL_FIELD_BOOL:
-		return read_bool(at, r, y);
+		return read_bool(at, reader, node);
 	case KL_FIELD_WORD:
-		return read_word(at, r, f, y);
+		return read_word(at, reader, field, node);
 	case KL_FIELD_FACTS:
 	case KL_FIELD_SLUGS:
 	case KL_FIELD_EVENTS:
 	case KL_FIELD_PLATFORMS:
 	case KL_FIELD_LINES:
-		return read_set(at, r, f, y);
+		return read_set(at, reader, field, node);
 	case KL_FIELD_DIMS:
-		return read_dims(at, r, y);
+		return read_dims(at, reader, node);
 	case KL_FIELD_LIST:
-		return read_list(at, r, f, y);
+		return read_list(at, reader, field, node);
 	case KL_FIELD_MAP:
-		return read_map(at, r, f, y);
+		return read_map(at, reader, field, node);
 	case KL_FIELD_PART:
 		*(bool *)at = true;
-		return kl_shape_read(at, f->sub, r->name, y);
+		return kl_shape_read(at, field->sub, reader->name, node);
 	case KL_FIELD_GROUP:
-		return kl_shape_read(at, f->sub, r->name, y);
+		return kl_shape_read(at, field->sub, reader->name, node);
 	case KL_FIELD_KIND:
-		return read_kind(at, r, y);
+		return read_kind(at, reader, node);
 	default:
-		return read_string(at, r, f->kind, y);
+		return read_string(at, reader, field->kind, node);
 	}
 }
 
-static const struct kl_field *find_field(const struct kl_shape *r, const char *key)
+static const struct kl_field *find_field(const struct kl_shape *shape, const char *key)
 {
-	for (const struct kl_field *f = r->field; f->key; f++)
-		if (!strcmp(f->key, key))
-			return f;
+	for (const struct kl_field *field = shape->field; field->key; field++)
+		if (!strcmp(field->key, key))
+			return field;
 	return NULL;
 }
 
-static int refuse_unknown(const struct kl_shape *r, const char *name, const struct kl_yaml *y,
-			  size_t i)
+static int refuse_unknown(const struct kl_shape *shape, const char *name,
+			  const struct kl_yaml *node, size_t i)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
 
-	for (const struct kl_field *f = r->field; f->key; f++)
-		kl_buf_addf(&list, "%s%s", list.len ? ", " : "", f->key);
-	return kl_yaml_key_error(name, y, i, "unknown key '%.64s' in %s (known: %s)", y->key[i],
-				 r->what, list.ptr);
+	for (const struct kl_field *field = shape->field; field->key; field++)
+		kl_buf_addf(&list, "%s%s", list.len ? ", " : "", field->key);
+	return kl_yaml_key_error(name, node, i, "unknown key '%.64s' in %s (known: %s)",
+				 node->key[i], shape->what, list.ptr);
 }
 
-static bool is_null(const struct kl_yaml *y)
+static bool is_null(const struct kl_yaml *node)
 {
-	return y->kind == KL_YAML_SCALAR && y->plain && !strcmp(y->text, "null");
+	return node->kind == KL_YAML_SCALAR && node->plain && !strcmp(node->text, "null");
 }
 
-int kl_shape_read(void *obj, const struct kl_shape *r, const char *name, const struct kl_yaml *y)
+int kl_shape_read(void *obj, const struct kl_shape *shape, const char *name,
+		  const struct kl_yaml *node)
 {
 	struct reader reader = { .name = name };
 	int err = 0;
 
-	if (y->kind != KL_YAML_MAP)
-		return kl_yaml_error(name, y, "%s must be a map {key: value}", r->what);
-	if (r->other && kl_yaml_get(y, r->other_key))
-		r = r->other;
-	for (size_t i = 0; !err && i < y->n; i++) {
-		const struct kl_field *f = find_field(r, y->key[i]);
+	if (node->kind != KL_YAML_MAP)
+		return kl_yaml_error(name, node, "%s must be a map {key: value}", shape->what);
+	if (shape->other && kl_yaml_get(node, shape->other_key))
+		shape = shape->other;
+	for (size_t i = 0; !err && i < node->n; i++) {
+		const struct kl_field *field = find_field(shape, node->key[i]);
 
-		if (!f)
-			return refuse_unknown(r, name, y, i);
-		if (is_null(y->item[i]) && (f->flags & KL_NULL))
+		if (!field)
+			return refuse_unknown(shape, name, node, i);
+		if (is_null(node->item[i]) && (field->flags & KL_NULL))
 			continue;
-		if (is_null(y->item[i]))
-			return kl_yaml_error(name, y->item[i], "'%s' may not be null", f->key);
-		reader.key = f->key;
-		err = read_field((char *)obj + f->at, &reader, f, y->item[i]);
+		if (is_null(node->item[i]))
+			return kl_yaml_error(name, node->item[i], "'%s' may not be null",
+					     field->key);
+		reader.key = field->key;
+		err = read_field((char *)obj + field->at, &reader, field, node->item[i]);
 	}
-	for (const struct kl_field *f = r->field; !err && f->key; f++)
-		if (f->flags & KL_NEEDED && !kl_yaml_get(y, f->key))
-			err = kl_yaml_error(name, y, "'%s' is missing in %s", f->key, r->what);
-	return err < 0 || !r->check ? err : r->check(obj, name, y);
+	for (const struct kl_field *field = shape->field; !err && field->key; field++)
+		if (field->flags & KL_NEEDED && !kl_yaml_get(node, field->key))
+			err = kl_yaml_error(name, node, "'%s' is missing in %s", field->key,
+					    shape->what);
+	return err < 0 || !shape->check ? err : shape->check(obj, name, node);
 }

@@ -17,8 +17,8 @@ static void write_fence(struct kl_buf *out, const char *word, const char *text)
 {
 	size_t longest = 2, run = 0, n = strlen(text);
 
-	for (const char *s = text; *s; s++) {
-		run = *s == '`' ? run + 1 : 0;
+	for (const char *string = text; *string; string++) {
+		run = *string == '`' ? run + 1 : 0;
 		longest = run > longest ? run : longest;
 	}
 	for (size_t i = 0; i <= longest; i++)
@@ -36,125 +36,127 @@ static void add_name(struct kl_buf *out, const char *id)
 }
 
 /* in double quotes, whatever the intent holds; one line */
-static void front_matter(struct kl_buf *out, const struct kl_card *c)
+static void front_matter(struct kl_buf *out, const struct kl_card *card)
 {
 	KL_AUTO(json_decrefp) json_t *text = NULL;
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf quoted = KL_BUF_INIT;
 
-	kl_buf_addf(&b, "%s", c->intent);
-	if (b.len > MAX_DESCRIPTION) {
-		b.len = MAX_DESCRIPTION;
-		while (b.len && ((unsigned char)b.ptr[b.len] & 0xc0) == 0x80)
-			b.len--;
-		b.ptr[b.len] = '\0';
+	kl_buf_addf(&buf, "%s", card->intent);
+	if (buf.len > MAX_DESCRIPTION) {
+		buf.len = MAX_DESCRIPTION;
+		while (buf.len && ((unsigned char)buf.ptr[buf.len] & 0xc0) == 0x80)
+			buf.len--;
+		buf.ptr[buf.len] = '\0';
 	}
-	text = json_string(b.ptr);
+	text = json_string(buf.ptr);
 	kl_json_canonical(&quoted, text); /* JSON's strings are YAML's */
 	kl_buf_adds(out, "---\nname: ");
-	add_name(out, c->id);
+	add_name(out, card->id);
 	kl_buf_addf(out, "\ndescription: %s\n---\n\n", quoted.ptr);
 }
 
-static void add_facts(struct kl_buf *out, const char *what, const struct kl_strvec *v)
+static void add_facts(struct kl_buf *out, const char *what, const struct kl_strvec *list)
 {
-	if (!v->n)
+	if (!list->n)
 		return;
 	kl_buf_addf(out, "- %s:", what);
-	for (size_t i = 0; i < v->n; i++)
-		kl_buf_addf(out, "%s `%s`", i ? "," : "", v->v[i]);
+	for (size_t i = 0; i < list->n; i++)
+		kl_buf_addf(out, "%s `%s`", i ? "," : "", list->v[i]);
 	kl_buf_addch(out, '\n');
 }
 
-static void write_where(struct kl_buf *out, const struct kl_card *c)
+static void write_where(struct kl_buf *out, const struct kl_card *card)
 {
-	kl_buf_addf(out, "## Where\n\n%s", c->anchor.construct);
-	if (c->anchor.acts_on)
-		kl_buf_addf(out, "; it acts on %s", c->anchor.acts_on);
+	kl_buf_addf(out, "## Where\n\n%s", card->anchor.construct);
+	if (card->anchor.acts_on)
+		kl_buf_addf(out, "; it acts on %s", card->anchor.acts_on);
 	kl_buf_adds(out, ".\n\n");
-	add_facts(out, "operators", &c->scope.cases);
-	add_facts(out, "languages", &c->scope.languages);
-	add_facts(out, "the platform needs", &c->scope.needs);
-	add_facts(out, "before it", &c->scope.requires);
-	add_facts(out, "not together with", &c->scope.conflicts);
-	add_facts(out, "afterwards there is", &c->provides);
+	add_facts(out, "operators", &card->scope.cases);
+	add_facts(out, "languages", &card->scope.languages);
+	add_facts(out, "the platform needs", &card->scope.needs);
+	add_facts(out, "before it", &card->scope.requires);
+	add_facts(out, "not together with", &card->scope.conflicts);
+	add_facts(out, "afterwards there is", &card->provides);
 	kl_buf_addch(out, '\n');
 }
 
-static void write_conditions(struct kl_buf *out, const struct kl_card *c)
+static void write_conditions(struct kl_buf *out, const struct kl_card *card)
 {
-	if (!c->sound.n && !c->useful.n)
+	if (!card->sound.n && !card->useful.n)
 		return;
 	kl_buf_adds(out, "## When\n\n");
 	for (int list = 0; list < 2; list++)
-		for (size_t i = 0; i < (list ? c->useful.n : c->sound.n); i++) {
-			const struct kl_card_pre *p = list ? &c->useful.v[i] : &c->sound.v[i];
+		for (size_t i = 0; i < (list ? card->useful.n : card->sound.n); i++) {
+			const struct kl_card_pre *pre = list ? &card->useful.v[i] :
+							       &card->sound.v[i];
 
 			kl_buf_addf(out, "- %s: %s", list ? "to be faster" : "to be right",
-				    p->text);
-			if (p->test)
-				kl_buf_addf(out, " (`%s`)", p->test);
-			if (p->state == KL_PRE_WITNESSED)
+				    pre->text);
+			if (pre->test)
+				kl_buf_addf(out, " (`%s`)", pre->test);
+			if (pre->state == KL_PRE_WITNESSED)
 				kl_buf_addf(out, "; where it was false: %s",
-					    p->class_ ? p->class_ : "failed");
+					    pre->class_ ? pre->class_ : "failed");
 			kl_buf_addch(out, '\n');
 		}
 	kl_buf_addch(out, '\n');
 }
 
-static void write_how(struct kl_buf *out, const struct kl_card *c)
+static void write_how(struct kl_buf *out, const struct kl_card *card)
 {
-	if (c->carriers.n)
+	if (card->carriers.n)
 		kl_buf_adds(out, "## How\n\n");
-	for (size_t i = 0; i < c->carriers.n; i++) {
-		const struct kl_card_carrier *k = &c->carriers.v[i];
+	for (size_t i = 0; i < card->carriers.n; i++) {
+		const struct kl_card_carrier *carrier = &card->carriers.v[i];
 
-		kl_buf_addf(out, "In %s (%s):\n\n", k->language, kl_carrier_form_name(k->form));
-		write_fence(out, k->form == KL_CARRIER_DIFF ? "diff" : "", k->text);
+		kl_buf_addf(out, "In %s (%s):\n\n", carrier->language,
+			    kl_carrier_form_name(carrier->form));
+		write_fence(out, carrier->form == KL_CARRIER_DIFF ? "diff" : "", carrier->text);
 		kl_buf_addch(out, '\n');
 	}
 }
 
-static void write_effect(struct kl_buf *out, const struct kl_card *c)
+static void write_effect(struct kl_buf *out, const struct kl_card *card)
 {
-	if (c->rows.n)
+	if (card->rows.n)
 		kl_buf_adds(out,
 			    "## What it gave\n\n"
 			    "| case | dtype | language | platform | times as fast | verified |\n"
 			    "| --- | --- | --- | --- | --- | --- |\n");
-	for (size_t i = 0; i < c->rows.n; i++) {
-		const struct kl_card_row *r = &c->rows.v[i];
+	for (size_t i = 0; i < card->rows.n; i++) {
+		const struct kl_card_row *row = &card->rows.v[i];
 
-		kl_buf_addf(out, "| %s | %s | %s | %s | ", r->case_, r->dtype, r->language,
-			    r->platform);
-		kl_card_decimal(out, r->ratio.ppm);
-		kl_buf_addf(out, " | %s |\n", kl_card_row_is_verified(c, r) ? "yes" : "no");
+		kl_buf_addf(out, "| %s | %s | %s | %s | ", row->case_, row->dtype, row->language,
+			    row->platform);
+		kl_card_decimal(out, row->ratio.ppm);
+		kl_buf_addf(out, " | %s |\n", kl_card_row_is_verified(card, row) ? "yes" : "no");
 	}
-	if (c->rows.n)
+	if (card->rows.n)
 		kl_buf_addch(out, '\n');
-	if (c->risk.n)
+	if (card->risk.n)
 		kl_buf_adds(out, "## What goes wrong\n\n");
-	for (size_t i = 0; i < c->risk.n; i++)
-		kl_buf_addf(out, "- %s: %s\n", c->risk.v[i].class_, c->risk.v[i].text);
-	if (c->risk.n)
+	for (size_t i = 0; i < card->risk.n; i++)
+		kl_buf_addf(out, "- %s: %s\n", card->risk.v[i].class_, card->risk.v[i].text);
+	if (card->risk.n)
 		kl_buf_addch(out, '\n');
 }
 
-void kl_skill_md_write(struct kl_buf *out, const struct kl_card *c)
+void kl_skill_md_write(struct kl_buf *out, const struct kl_card *other)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf card = KL_BUF_INIT;
 
-	front_matter(out, c);
+	front_matter(out, other);
 	kl_buf_addf(out,
 		    "# %s\n\n%s\n\nStatus: %s. Learned from %zu transition%s that a gate measured."
 		    "\n\n",
-		    c->id, c->intent, kl_card_status_name(c->status), c->evidence.n,
-		    c->evidence.n == 1 ? "" : "s");
-	write_where(out, c);
-	write_conditions(out, c);
-	write_how(out, c);
-	write_effect(out, c);
-	kl_card_write(&card, c);
+		    other->id, other->intent, kl_card_status_name(other->status), other->evidence.n,
+		    other->evidence.n == 1 ? "" : "s");
+	write_where(out, other);
+	write_conditions(out, other);
+	write_how(out, other);
+	write_effect(out, other);
+	kl_card_write(&card, other);
 	kl_buf_adds(out, HEADING "\nEverything above was made from it.\n\n");
 	write_fence(out, "yaml", card.ptr);
 }
@@ -168,8 +170,8 @@ int kl_exchange_read_skill_md(struct kl_card **out, const char *name, const char
 
 	if (strlen(text) != len)
 		return kl_error(KL_EINVALID, "%s: it is no text", name);
-	for (const char *s = text; (s = strstr(s, "\n" HEADING)); s++)
-		at = s;
+	for (const char *string = text; (string = strstr(string, "\n" HEADING)); string++)
+		at = string;
 	start = at ? strstr(at, "\n```") : NULL;
 	if (!start)
 		return kl_error(KL_EINVALID,

@@ -3,23 +3,24 @@
 
 #include <string.h>
 
-bool kl_status_counts(const struct kl_card_trial *t)
+bool kl_status_counts(const struct kl_card_trial *trial)
 {
-	return !t->retracted && !t->foreign && t->isolated && t->result == KL_RESULT_PASS;
+	return !trial->retracted && !trial->foreign && trial->isolated &&
+	       trial->result == KL_RESULT_PASS;
 }
 
-enum kl_card_status kl_status_of(const struct kl_card *c)
+enum kl_card_status kl_status_of(const struct kl_card *card)
 {
 	enum kl_card_status status = KL_CARD_HYPOTHESIS;
 
-	for (size_t i = 0; i < c->ver.n; i++) {
-		const struct kl_card_trial *t = &c->ver.v[i];
+	for (size_t i = 0; i < card->ver.n; i++) {
+		const struct kl_card_trial *trial = &card->ver.v[i];
 
-		if (t->retracted)
+		if (trial->retracted)
 			return KL_CARD_RETRACTED;
-		if (!kl_status_counts(t))
+		if (!kl_status_counts(trial))
 			continue;
-		if (kl_level_rank(t->level) >= KL_LEVEL_OTHER_LINEAGE)
+		if (kl_level_rank(trial->level) >= KL_LEVEL_OTHER_LINEAGE)
 			status = KL_CARD_ADMITTED;
 		else if (status == KL_CARD_HYPOTHESIS)
 			status = KL_CARD_PROVISIONAL;
@@ -27,16 +28,16 @@ enum kl_card_status kl_status_of(const struct kl_card *c)
 	return status;
 }
 
-void kl_status_count(size_t *passed, size_t *trials, const struct kl_card *c)
+void kl_status_count(size_t *passed, size_t *trials, const struct kl_card *card)
 {
 	*passed = *trials = 0;
-	for (size_t i = 0; i < c->ver.n; i++) {
-		const struct kl_card_trial *t = &c->ver.v[i];
+	for (size_t i = 0; i < card->ver.n; i++) {
+		const struct kl_card_trial *trial = &card->ver.v[i];
 
-		if (t->retracted || t->foreign)
+		if (trial->retracted || trial->foreign)
 			continue;
 		++*trials;
-		*passed += kl_status_counts(t);
+		*passed += kl_status_counts(trial);
 	}
 }
 
@@ -47,19 +48,19 @@ static bool is_of_workload(const char *lineage, const char *workload)
 	return !strncmp(lineage, workload, n) && lineage[n] == '/';
 }
 
-enum kl_level kl_status_level(const struct kl_card *c, const char *workload, const char *lineage,
+enum kl_level kl_status_level(const struct kl_card *card, const char *workload, const char *lineage,
 			      const char *language, const char *platform)
 {
 	bool same_language = false, same_platform = false, same_workload = false,
 	     same_lineage = false;
 
-	for (size_t i = 0; i < c->evidence.n; i++) {
-		const struct kl_card_evidence *e = &c->evidence.v[i];
+	for (size_t i = 0; i < card->evidence.n; i++) {
+		const struct kl_card_evidence *evidence = &card->evidence.v[i];
 
-		same_language |= !strcmp(e->language, language);
-		same_platform |= !strcmp(e->platform, platform);
-		same_workload |= is_of_workload(e->lineage, workload);
-		same_lineage |= lineage && !strcmp(e->lineage, lineage);
+		same_language |= !strcmp(evidence->language, language);
+		same_platform |= !strcmp(evidence->platform, platform);
+		same_workload |= is_of_workload(evidence->lineage, workload);
+		same_lineage |= lineage && !strcmp(evidence->lineage, lineage);
 	}
 	if (!same_language)
 		return KL_LEVEL_OTHER_LANGUAGE;

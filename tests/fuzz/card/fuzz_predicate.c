@@ -28,39 +28,39 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	KL_AUTO(kl_freep) char *text = kl_strndup((const char *)data, size);
 	KL_AUTO(kl_freep) char *negated = kl_asprintf("!(%s)", text);
-	KL_AUTO(kl_predicate_freep) struct kl_predicate *p = NULL, *q = NULL;
-	KL_AUTO(kl_known_release) struct kl_known k = KL_KNOWN_INIT;
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *predicate = NULL, *other = NULL;
+	KL_AUTO(kl_known_release) struct kl_known known = KL_KNOWN_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec keys = KL_STRVEC_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf why = KL_BUF_INIT;
 	enum kl_truth before, now;
 	size_t at = 0;
 
-	if (kl_predicate_parse(&p, text, &at) < 0) {
+	if (kl_predicate_parse(&predicate, text, &at) < 0) {
 		MUST(at <= strlen(text));
 		kl_error_clear();
 		return 0;
 	}
-	kl_predicate_keys(&keys, p);
-	before = kl_predicate_eval(p, &k);
+	kl_predicate_keys(&keys, predicate);
+	before = kl_predicate_eval(predicate, &known);
 	for (size_t i = 0; i < keys.n; i++) {
 		if (strchr(keys.v[i], '('))
-			kl_known_truth(&k, keys.v[i], (i + size) % 2 ? KL_TRUE : KL_FALSE);
+			kl_known_truth(&known, keys.v[i], (i + size) % 2 ? KL_TRUE : KL_FALSE);
 		else if (i % 3 == 2)
-			kl_known_text(&k, keys.v[i], "f16");
+			kl_known_text(&known, keys.v[i], "f16");
 		else
-			kl_known_int(&k, keys.v[i], (int64_t)(i * 7919 % 17) - 3);
-		now = kl_predicate_eval(p, &k);
+			kl_known_int(&known, keys.v[i], (int64_t)(i * 7919 % 17) - 3);
+		now = kl_predicate_eval(predicate, &known);
 		MUST(before == KL_UNKNOWN || now == before);
 		before = now;
 	}
-	kl_predicate_explain(&why, p, &k);
-	check_clauses(text, &k, before);
-	if (kl_predicate_parse(&q, negated, NULL) == 0) {
-		now = kl_predicate_eval(q, &k);
+	kl_predicate_explain(&why, predicate, &known);
+	check_clauses(text, &known, before);
+	if (kl_predicate_parse(&other, negated, NULL) == 0) {
+		now = kl_predicate_eval(other, &known);
 		MUST(before == KL_UNKNOWN ? now == KL_UNKNOWN :
 					    (now == KL_TRUE) == (before == KL_FALSE));
-		kl_predicate_relation(p, q, &keys);
-		kl_predicate_relation(q, p, NULL);
+		kl_predicate_relation(predicate, other, &keys);
+		kl_predicate_relation(other, predicate, NULL);
 	}
 	kl_error_clear();
 	return 0;

@@ -10,24 +10,24 @@
 
 static struct kl_buf read_good(void)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
-	assert_ok(kl_fs_read(&b, DATA "good.yaml", KL_CARD_MAX_BYTES));
-	return b;
+	assert_ok(kl_fs_read(&buf, DATA "good.yaml", KL_CARD_MAX_BYTES));
+	return buf;
 }
 
 /* the text with the first `from` replaced by `to`; `from` must be there */
 static struct kl_buf with(const char *text, const char *from, const char *to)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 	const char *at = strstr(text, from);
 
 	if (!at)
 		fail_msg("no '%s' in the good card", from);
-	kl_buf_add(&b, text, at - text);
-	kl_buf_adds(&b, to);
-	kl_buf_adds(&b, at + strlen(from));
-	return b;
+	kl_buf_add(&buf, text, at - text);
+	kl_buf_adds(&buf, to);
+	kl_buf_adds(&buf, at + strlen(from));
+	return buf;
 }
 
 /* --- the good card --------------------------------------------------------------------- */
@@ -36,29 +36,29 @@ static void reads_the_good_card(void **state)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = read_good();
 	KL_AUTO(kl_buf_release) struct kl_buf again = KL_BUF_INIT;
-	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 	KL_AUTO(kl_strvec_release) struct kl_strvec events = KL_STRVEC_INIT;
 	int64_t n;
 
-	assert_ok(kl_card_parse(&c, "good.yaml", text.ptr, text.len));
-	assert_int_equal(c->status, KL_CARD_ADMITTED);
-	assert_int_equal(c->carriers.n, 2);
-	assert_int_equal(c->rows.n, 2);
-	assert_int_equal(c->rows.v[0].ratio.ppm, 2610000);
-	assert_int_equal(c->rows.v[1].ratio.ppm, 1520000);
-	assert_true(kl_card_dims_get(&n, &c->rows.v[0].dims, "C"));
+	assert_ok(kl_card_parse(&card, "good.yaml", text.ptr, text.len));
+	assert_int_equal(card->status, KL_CARD_ADMITTED);
+	assert_int_equal(card->carriers.n, 2);
+	assert_int_equal(card->rows.n, 2);
+	assert_int_equal(card->rows.v[0].ratio.ppm, 2610000);
+	assert_int_equal(card->rows.v[1].ratio.ppm, 1520000);
+	assert_true(kl_card_dims_get(&n, &card->rows.v[0].dims, "C"));
 	assert_int_equal(n, 64);
-	assert_int_equal(c->ver.n, 2);
-	assert_int_equal(c->ver.v[1].usd, 610000);
-	assert_true(c->ver.v[1].control.there);
-	assert_true(kl_card_row_is_verified(c, &c->rows.v[1]));
-	assert_true(kl_card_has_state(c, "1c9d000000000000000000000000000000000000"));
-	assert_false(kl_card_has_state(c, "b7d4000000000000000000000000000000000000"));
-	assert_non_null(kl_card_carrier(c, "triton"));
-	kl_card_events(&events, c);
+	assert_int_equal(card->ver.n, 2);
+	assert_int_equal(card->ver.v[1].usd, 610000);
+	assert_true(card->ver.v[1].control.there);
+	assert_true(kl_card_row_is_verified(card, &card->rows.v[1]));
+	assert_true(kl_card_has_state(card, "1c9d000000000000000000000000000000000000"));
+	assert_false(kl_card_has_state(card, "b7d4000000000000000000000000000000000000"));
+	assert_non_null(kl_card_carrier(card, "triton"));
+	kl_card_events(&events, card);
 	assert_int_equal(events.n, 10);
-	assert_int_equal(kl_card_canonical_line(c, text.ptr, text.len), 0);
-	kl_card_write(&again, c);
+	assert_int_equal(kl_card_canonical_line(card, text.ptr, text.len), 0);
+	kl_card_write(&again, card);
 	assert_string_equal(again.ptr, text.ptr);
 }
 
@@ -68,15 +68,15 @@ static void notices_another_form(void **state)
 	KL_AUTO(kl_buf_release) struct kl_buf other = with(text.ptr, "ratio: 2.61", "ratio: 2.610");
 	KL_AUTO(kl_buf_release) struct kl_buf comment = with(text.ptr,
 							     "status:", "# mine\nstatus:");
-	KL_AUTO(kl_card_freep) struct kl_card *a = NULL, *b = NULL;
+	KL_AUTO(kl_card_freep) struct kl_card *left = NULL, *right = NULL;
 	int line = 1;
 
-	assert_ok(kl_card_parse(&a, "x", other.ptr, other.len));
-	for (const char *s = other.ptr; s < strstr(other.ptr, "2.610"); s++)
-		line += *s == '\n';
-	assert_int_equal(kl_card_canonical_line(a, other.ptr, other.len), line);
-	assert_ok(kl_card_parse(&b, "x", comment.ptr, comment.len));
-	assert_int_equal(kl_card_canonical_line(b, comment.ptr, comment.len), 3);
+	assert_ok(kl_card_parse(&left, "x", other.ptr, other.len));
+	for (const char *string = other.ptr; string < strstr(other.ptr, "2.610"); string++)
+		line += *string == '\n';
+	assert_int_equal(kl_card_canonical_line(left, other.ptr, other.len), line);
+	assert_ok(kl_card_parse(&right, "x", comment.ptr, comment.len));
+	assert_int_equal(kl_card_canonical_line(right, comment.ptr, comment.len), 3);
 }
 
 /* --- what is refused --------------------------------------------------------------------- */
@@ -137,12 +137,12 @@ static void refuses_with_its_line(void **state)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf bad = with(text.ptr, rows[i].from,
 								 rows[i].to);
-		KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 
 		assert_error(KL_EINVALID, rows[i].says,
-			     kl_card_parse(&c, "card.yaml", bad.ptr, bad.len));
+			     kl_card_parse(&card, "card.yaml", bad.ptr, bad.len));
 		assert_contains(kl_error_last(), "card.yaml:");
-		assert_null(c);
+		assert_null(card);
 	}
 }
 
@@ -151,28 +151,28 @@ static void refuses_a_newer_one(void **state)
 	KL_AUTO(kl_buf_release) struct kl_buf text = read_good();
 	KL_AUTO(kl_buf_release) struct kl_buf newer = with(text.ptr, "schema: 1",
 							   "schema: 2\nfuture: yes");
-	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 
 	assert_error(KL_ECANNOT, "card.yaml:1:9: this card has schema 2",
-		     kl_card_parse(&c, "card.yaml", newer.ptr, newer.len));
+		     kl_card_parse(&card, "card.yaml", newer.ptr, newer.len));
 }
 
 /* --- carriers ------------------------------------------------------------------------------ */
 
 static int parse_carrier(struct kl_card **out, enum kl_carrier_form form, const char *carrier)
 {
-	KL_AUTO(kl_card_freep) struct kl_card *c = gen_card(3);
+	KL_AUTO(kl_card_freep) struct kl_card *card = gen_card(3);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 
-	for (size_t i = 0; i < c->carriers.n; i++)
-		c->carriers.v[i].form = KL_CARRIER_PROSE;
-	KL_GROW(c->carriers.v, c->carriers.n + 1, c->carriers.alloc);
-	c->carriers.v[c->carriers.n++] = (struct kl_card_carrier){
+	for (size_t i = 0; i < card->carriers.n; i++)
+		card->carriers.v[i].form = KL_CARRIER_PROSE;
+	KL_GROW(card->carriers.v, card->carriers.n + 1, card->carriers.alloc);
+	card->carriers.v[card->carriers.n++] = (struct kl_card_carrier){
 		.language = kl_strdup("zz"),
 		.form = form,
 		.text = kl_strdup(carrier),
 	};
-	kl_card_write(&text, c);
+	kl_card_write(&text, card);
 	return kl_card_parse(out, "x", text.ptr, text.len);
 }
 
@@ -192,9 +192,9 @@ static void takes_carriers_that_are_patches(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(good); i++) {
-		KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 
-		assert_ok(parse_carrier(&c, good[i].form, good[i].text));
+		assert_ok(parse_carrier(&card, good[i].form, good[i].text));
 	}
 }
 
@@ -223,66 +223,67 @@ static void refuses_carriers_that_escape(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
-		KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+		KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 
-		assert_error(KL_EINVALID, bad[i].says, parse_carrier(&c, bad[i].form, bad[i].text));
-		assert_null(c);
+		assert_error(KL_EINVALID, bad[i].says,
+			     parse_carrier(&card, bad[i].form, bad[i].text));
+		assert_null(card);
 	}
 }
 
 /* --- status ---------------------------------------------------------------------------------- */
 
-static void trial(struct kl_card *c, enum kl_level level, enum kl_result result, bool isolated,
+static void trial(struct kl_card *card, enum kl_level level, enum kl_result result, bool isolated,
 		  bool foreign)
 {
 	static int n;
-	struct kl_card_trial t;
+	struct kl_card_trial card_trial;
 
-	kl_card_trial_init(&t);
-	t.trial = 1;
-	t.level = level;
-	t.workload = kl_strdup("w");
-	t.case_ = kl_strdup("gemm");
-	t.dtype = kl_strdup("f32");
-	t.language = kl_strdup("c");
-	t.platform = kl_strdup("cpu/x86-64-v3");
-	t.state = kl_asprintf("%040d", ++n);
-	t.event = kl_asprintf("%064d", n);
-	t.result = result;
-	t.class_ = result == KL_RESULT_FAIL ? kl_strdup("fault") : NULL;
-	t.isolated = isolated;
-	t.foreign = foreign;
-	kl_card_add_trial(c, &t);
+	kl_card_trial_init(&card_trial);
+	card_trial.trial = 1;
+	card_trial.level = level;
+	card_trial.workload = kl_strdup("w");
+	card_trial.case_ = kl_strdup("gemm");
+	card_trial.dtype = kl_strdup("f32");
+	card_trial.language = kl_strdup("c");
+	card_trial.platform = kl_strdup("cpu/x86-64-v3");
+	card_trial.state = kl_asprintf("%040d", ++n);
+	card_trial.event = kl_asprintf("%064d", n);
+	card_trial.result = result;
+	card_trial.class_ = result == KL_RESULT_FAIL ? kl_strdup("fault") : NULL;
+	card_trial.isolated = isolated;
+	card_trial.foreign = foreign;
+	kl_card_add_trial(card, &card_trial);
 }
 
 static void status_follows_the_trials(void **state)
 {
-	KL_AUTO(kl_card_freep) struct kl_card *c = kl_card_new();
+	KL_AUTO(kl_card_freep) struct kl_card *card = kl_card_new();
 	size_t passed, trials;
 
-	assert_int_equal(kl_status_of(c), KL_CARD_HYPOTHESIS);
-	trial(c, KL_LEVEL_OTHER_PLATFORM, KL_RESULT_FAIL, true, false);
+	assert_int_equal(kl_status_of(card), KL_CARD_HYPOTHESIS);
+	trial(card, KL_LEVEL_OTHER_PLATFORM, KL_RESULT_FAIL, true, false);
 	/* saw more than the card */
-	trial(c, KL_LEVEL_OTHER_PLATFORM, KL_RESULT_PASS, false, false);
-	trial(c, KL_LEVEL_OTHER_PLATFORM, KL_RESULT_PASS, true, true); /* told by others */
-	assert_int_equal(c->status, KL_CARD_HYPOTHESIS);
-	trial(c, KL_LEVEL_OTHER_STATE, KL_RESULT_PASS, true, false);
-	assert_int_equal(c->status, KL_CARD_PROVISIONAL);
-	trial(c, KL_LEVEL_OTHER_LINEAGE, KL_RESULT_PASS, true, false);
-	assert_int_equal(c->status, KL_CARD_ADMITTED);
-	kl_status_count(&passed, &trials, c);
+	trial(card, KL_LEVEL_OTHER_PLATFORM, KL_RESULT_PASS, false, false);
+	trial(card, KL_LEVEL_OTHER_PLATFORM, KL_RESULT_PASS, true, true); /* told by others */
+	assert_int_equal(card->status, KL_CARD_HYPOTHESIS);
+	trial(card, KL_LEVEL_OTHER_STATE, KL_RESULT_PASS, true, false);
+	assert_int_equal(card->status, KL_CARD_PROVISIONAL);
+	trial(card, KL_LEVEL_OTHER_LINEAGE, KL_RESULT_PASS, true, false);
+	assert_int_equal(card->status, KL_CARD_ADMITTED);
+	kl_status_count(&passed, &trials, card);
 	assert_int_equal(passed, 2);
 	assert_int_equal(trials, 4);
-	kl_card_retract(c, "wrong on odd sizes", "A <a@b>", "2026-11-20T10:00:00Z");
-	assert_int_equal(c->status, KL_CARD_RETRACTED);
-	trial(c, KL_LEVEL_OTHER_WORKLOAD, KL_RESULT_PASS, true, false);
-	assert_int_equal(c->status, KL_CARD_RETRACTED);
+	kl_card_retract(card, "wrong on odd sizes", "A <a@b>", "2026-11-20T10:00:00Z");
+	assert_int_equal(card->status, KL_CARD_RETRACTED);
+	trial(card, KL_LEVEL_OTHER_WORKLOAD, KL_RESULT_PASS, true, false);
+	assert_int_equal(card->status, KL_CARD_RETRACTED);
 }
 
 static void levels_follow_the_evidence(void **state)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = read_good();
-	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 	/* clang-format off */
 	static const struct { const char *workload, *lineage, *language, *platform; enum kl_level level; } rows[] = {
 		{ "cuda-conv2d", "cuda-conv2d/im2col", "cuda", "cuda/sm_90", KL_LEVEL_OTHER_STATE },
@@ -294,9 +295,9 @@ static void levels_follow_the_evidence(void **state)
 	};
 	/* clang-format on */
 
-	assert_ok(kl_card_parse(&c, "good.yaml", text.ptr, text.len));
+	assert_ok(kl_card_parse(&card, "good.yaml", text.ptr, text.len));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++)
-		assert_int_equal(kl_status_level(c, rows[i].workload, rows[i].lineage,
+		assert_int_equal(kl_status_level(card, rows[i].workload, rows[i].lineage,
 						 rows[i].language, rows[i].platform),
 				 rows[i].level);
 }
@@ -306,61 +307,62 @@ static void levels_follow_the_evidence(void **state)
 static void canonical_form_round_trips(void **state)
 {
 	for (uint64_t seed = 1; seed <= 3000; seed++) {
-		KL_AUTO(kl_card_freep) struct kl_card *c = gen_card(seed), *d = NULL,
-						      *copy = kl_card_copy(c);
-		KL_AUTO(kl_buf_release) struct kl_buf a = KL_BUF_INIT;
-		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+		KL_AUTO(kl_card_freep) struct kl_card *other = gen_card(seed), *card = NULL,
+						      *copy = kl_card_copy(other);
+		KL_AUTO(kl_buf_release) struct kl_buf left = KL_BUF_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf right = KL_BUF_INIT;
 		KL_AUTO(kl_buf_release) struct kl_buf third = KL_BUF_INIT;
 
-		kl_card_write(&a, c);
-		if (kl_card_parse(&d, "x", a.ptr, a.len) < 0)
+		kl_card_write(&left, other);
+		if (kl_card_parse(&card, "x", left.ptr, left.len) < 0)
 			fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, kl_error_last(),
-				 a.ptr);
-		assert_string_equal(d->intent, c->intent);
-		for (size_t i = 0; i < c->carriers.n; i++)
-			assert_string_equal(d->carriers.v[i].text, c->carriers.v[i].text);
-		kl_card_write(&b, d);
-		assert_string_equal(b.ptr, a.ptr);
+				 left.ptr);
+		assert_string_equal(card->intent, other->intent);
+		for (size_t i = 0; i < other->carriers.n; i++)
+			assert_string_equal(card->carriers.v[i].text, other->carriers.v[i].text);
+		kl_card_write(&right, card);
+		assert_string_equal(right.ptr, left.ptr);
 		kl_card_write(&third, copy);
-		assert_string_equal(third.ptr, a.ptr);
+		assert_string_equal(third.ptr, left.ptr);
 	}
 }
 
 static void json_carries_the_same(void **state)
 {
 	for (uint64_t seed = 1; seed <= 500; seed++) {
-		KL_AUTO(kl_card_freep) struct kl_card *c = gen_card(seed), *d = NULL;
-		KL_AUTO(json_decrefp) json_t *j = kl_card_to_json(c), *k = NULL;
-		KL_AUTO(kl_buf_release) struct kl_buf a = KL_BUF_INIT;
-		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+		KL_AUTO(kl_card_freep) struct kl_card *card = gen_card(seed), *other = NULL;
+		KL_AUTO(json_decrefp) json_t *item = kl_card_to_json(card), *value = NULL;
+		KL_AUTO(kl_buf_release) struct kl_buf left = KL_BUF_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf right = KL_BUF_INIT;
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 
-		kl_json_canonical(&text, j);
-		assert_ok(kl_json_parse(&k, text.ptr, text.len));
-		assert_ok(kl_card_from_json(&d, "x", k));
-		kl_card_write(&a, c);
-		kl_card_write(&b, d);
-		assert_string_equal(b.ptr, a.ptr);
+		kl_json_canonical(&text, item);
+		assert_ok(kl_json_parse(&value, text.ptr, text.len));
+		assert_ok(kl_card_from_json(&other, "x", value));
+		kl_card_write(&left, card);
+		kl_card_write(&right, other);
+		assert_string_equal(right.ptr, left.ptr);
 	}
 }
 
 static void errors_of_json_have_no_line(void **state)
 {
-	KL_AUTO(json_decrefp) json_t *j = json_pack("{s:i,s:s}", "schema", 1, "id", "Not a slug");
-	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+	KL_AUTO(json_decrefp) json_t *value = json_pack("{s:i,s:s}", "schema", 1, "id",
+							"Not a slug");
+	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 
-	assert_error(KL_EINVALID, "x: 'id' must be a name", kl_card_from_json(&c, "x", j));
+	assert_error(KL_EINVALID, "x: 'id' must be a name", kl_card_from_json(&card, "x", value));
 }
 
 static void ids_come_from_intent_and_event(void **state)
 {
-	KL_AUTO(kl_freep) char *a = kl_card_make_id(
+	KL_AUTO(kl_freep) char *left = kl_card_make_id(
 		"Overlap the copy, of the next k-tiles with compute on it", E1);
-	KL_AUTO(kl_freep) char *b = kl_card_make_id("\xe2\x86\x92 \xe2\x86\x92", NULL);
+	KL_AUTO(kl_freep) char *right = kl_card_make_id("\xe2\x86\x92 \xe2\x86\x92", NULL);
 
-	assert_string_equal(a, "overlap-the-copy-of-the-next-k-tiles-4fd2000");
-	assert_memory_equal(b, "card-", 5);
-	assert_int_equal(strlen(b), 12);
+	assert_string_equal(left, "overlap-the-copy-of-the-next-k-tiles-4fd2000");
+	assert_memory_equal(right, "card-", 5);
+	assert_int_equal(strlen(right), 12);
 }
 
 int main(void)

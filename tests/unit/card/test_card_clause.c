@@ -32,15 +32,15 @@ static void splits(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
-		struct kl_clauses c;
+		struct kl_clauses other;
 		KL_AUTO(kl_buf_release) struct kl_buf got = KL_BUF_INIT;
 
-		assert_int_equal(kl_clauses_split(&c, rows[i].test), 0);
-		for (size_t k = 0; k < c.v.n; k++)
-			kl_buf_addf(&got, "%s%s", k ? "|" : "", c.v.v[k]);
+		assert_int_equal(kl_clauses_split(&other, rows[i].test), 0);
+		for (size_t k = 0; k < other.v.n; k++)
+			kl_buf_addf(&got, "%s%s", k ? "|" : "", other.v.v[k]);
 		assert_string_equal(got.ptr, rows[i].clauses);
-		assert_string_equal(c.guard, rows[i].guard);
-		kl_clauses_release(&c);
+		assert_string_equal(other.guard, rows[i].guard);
+		kl_clauses_release(&other);
 	}
 }
 
@@ -59,58 +59,59 @@ static void joins(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(tests); i++) {
-		struct kl_clauses c;
+		struct kl_clauses clauses;
 		struct kl_predicate *was, *now;
 		bool keep[8] = { true, true, true, true, true, true, true, true };
 
-		assert_int_equal(kl_clauses_split(&c, tests[i]), 0);
-		KL_AUTO(kl_freep) char *text = kl_clauses_join(&c, keep);
+		assert_int_equal(kl_clauses_split(&clauses, tests[i]), 0);
+		KL_AUTO(kl_freep) char *text = kl_clauses_join(&clauses, keep);
 
 		assert_int_equal(kl_predicate_parse(&was, tests[i], NULL), 0);
 		assert_int_equal(kl_predicate_parse(&now, text, NULL), 0);
-		for (int v = 0; v < 4 * 4 * 4 * 2; v++) {
-			struct kl_known k = KL_KNOWN_INIT;
+		for (int value = 0; value < 4 * 4 * 4 * 2; value++) {
+			struct kl_known known = KL_KNOWN_INIT;
 
-			kl_known_int(&k, "n", v % 4);
-			kl_known_int(&k, "m", v / 4 % 4);
-			kl_known_int(&k, "k", v / 16 % 4);
-			kl_known_int(&k, "M", 256 * (v % 3));
-			kl_known_int(&k, "K", 32 * (v % 5));
-			kl_known_text(&k, "op", v / 64 ? "gemm" : "x");
-			assert_int_equal(kl_predicate_eval(was, &k), kl_predicate_eval(now, &k));
-			kl_known_release(&k);
+			kl_known_int(&known, "n", value % 4);
+			kl_known_int(&known, "m", value / 4 % 4);
+			kl_known_int(&known, "k", value / 16 % 4);
+			kl_known_int(&known, "M", 256 * (value % 3));
+			kl_known_int(&known, "K", 32 * (value % 5));
+			kl_known_text(&known, "op", value / 64 ? "gemm" : "x");
+			assert_int_equal(kl_predicate_eval(was, &known),
+					 kl_predicate_eval(now, &known));
+			kl_known_release(&known);
 		}
 		kl_predicate_free(was);
 		kl_predicate_free(now);
-		kl_clauses_release(&c);
+		kl_clauses_release(&clauses);
 	}
 }
 
 static void keeps_some(void **state)
 {
-	struct kl_clauses c;
+	struct kl_clauses clauses;
 	bool keep[3] = { true, false, true };
 
 	(void)state;
-	assert_int_equal(kl_clauses_split(&c, "op != 'x' || a == 1 && b == 2 && c == 3"), 0);
-	KL_AUTO(kl_freep) char *two = kl_clauses_join(&c, keep);
-	KL_AUTO(kl_freep) char *one = kl_clauses_one(&c, 1);
+	assert_int_equal(kl_clauses_split(&clauses, "op != 'x' || a == 1 && b == 2 && c == 3"), 0);
+	KL_AUTO(kl_freep) char *two = kl_clauses_join(&clauses, keep);
+	KL_AUTO(kl_freep) char *one = kl_clauses_one(&clauses, 1);
 
 	assert_string_equal(two, "op != 'x' || (a == 1) && (c == 3)");
 	assert_string_equal(one, "op != 'x' || (b == 2)");
 	keep[0] = keep[2] = false;
-	assert_null(kl_clauses_join(&c, keep));
-	kl_clauses_release(&c);
+	assert_null(kl_clauses_join(&clauses, keep));
+	kl_clauses_release(&clauses);
 }
 
 static void refuses(void **state)
 {
-	struct kl_clauses c;
+	struct kl_clauses clauses;
 
 	(void)state;
-	assert_int_equal(kl_clauses_split(&c, "n % "), KL_EINVALID);
-	assert_int_equal(kl_clauses_split(&c, "(n == 1"), KL_EINVALID);
-	assert_int_equal(kl_clauses_split(&c, "n + 1"), KL_EINVALID);
+	assert_int_equal(kl_clauses_split(&clauses, "n % "), KL_EINVALID);
+	assert_int_equal(kl_clauses_split(&clauses, "(n == 1"), KL_EINVALID);
+	assert_int_equal(kl_clauses_split(&clauses, "n + 1"), KL_EINVALID);
 	kl_error_clear();
 }
 

@@ -34,23 +34,23 @@ struct writer {
 	struct kl_buf out;
 };
 
-static size_t one_of(struct writer *w, size_t n)
+static size_t one_of(struct writer *writer, size_t n)
 {
-	return (size_t)kl_rng_below(&w->rng, n);
+	return (size_t)kl_rng_below(&writer->rng, n);
 }
 
 #define WRITE_ONE_OF(w, list) kl_buf_adds(&(w)->out, (list)[one_of((w), KL_ARRAY_SIZE(list))])
 
-static void write_blank(struct writer *w)
+static void write_blank(struct writer *writer)
 {
 	static const char *const blanks[] = { "", "", "", " ", " ", "  ", "\t" };
 
-	WRITE_ONE_OF(w, blanks);
-	if (w->facts && !one_of(w, 40))
-		kl_buf_addch(&w->out, '\n');
+	WRITE_ONE_OF(writer, blanks);
+	if (writer->facts && !one_of(writer, 40))
+		kl_buf_addch(&writer->out, '\n');
 }
 
-static void write_name(struct writer *w)
+static void write_name(struct writer *writer)
 {
 	static const char *const facts[] = {
 		"M",
@@ -69,74 +69,74 @@ static void write_name(struct writer *w)
 		"align(B)",
 	};
 
-	if (w->facts)
-		WRITE_ONE_OF(w, facts);
+	if (writer->facts)
+		WRITE_ONE_OF(writer, facts);
 	else
-		WRITE_ONE_OF(w, dims);
+		WRITE_ONE_OF(writer, dims);
 }
 
-static void write_literal(struct writer *w)
+static void write_literal(struct writer *writer)
 {
 	static const char *const edges[] = {
 		"0", "1", "2", "007", "64", "4096", "4611686018427387904", "9223372036854775807",
 	};
 
-	if (one_of(w, 3))
-		kl_buf_addf(&w->out, "%d", (int)one_of(w, 9));
+	if (one_of(writer, 3))
+		kl_buf_addf(&writer->out, "%d", (int)one_of(writer, 9));
 	else
-		WRITE_ONE_OF(w, edges);
-	if (w->facts && !one_of(w, 8))
-		kl_buf_addf(&w->out, ".%d", (int)one_of(w, 1000));
+		WRITE_ONE_OF(writer, edges);
+	if (writer->facts && !one_of(writer, 8))
+		kl_buf_addf(&writer->out, ".%d", (int)one_of(writer, 1000));
 }
 
-static void write_condition(struct writer *w, int depth);
-static void write_number(struct writer *w, int depth);
+static void write_condition(struct writer *writer, int depth);
+static void write_number(struct writer *writer, int depth);
 
-static void write_call(struct writer *w, int depth)
+static void write_call(struct writer *writer, int depth)
 {
 	static const char *const names[] = { "min", "cdiv", "max" };
 
-	kl_buf_adds(&w->out, names[one_of(w, w->facts || w->loose ? 3 : 2)]);
-	if (!w->facts || w->loose)
-		write_blank(w);
-	kl_buf_addch(&w->out, '(');
-	write_number(w, depth - 1);
-	kl_buf_addch(&w->out, ',');
-	write_number(w, depth - 1);
-	kl_buf_addch(&w->out, ')');
+	kl_buf_adds(&writer->out, names[one_of(writer, writer->facts || writer->loose ? 3 : 2)]);
+	if (!writer->facts || writer->loose)
+		write_blank(writer);
+	kl_buf_addch(&writer->out, '(');
+	write_number(writer, depth - 1);
+	kl_buf_addch(&writer->out, ',');
+	write_number(writer, depth - 1);
+	kl_buf_addch(&writer->out, ')');
 }
 
-static void write_number(struct writer *w, int depth)
+static void write_number(struct writer *writer, int depth)
 {
 	static const char *const signs[] = { "+", "-", "*", "/", "%", "+", "-", "*" };
-	size_t kind = depth <= 0 ? one_of(w, 2) : one_of(w, 9);
+	size_t kind = depth <= 0 ? one_of(writer, 2) : one_of(writer, 9);
 
-	write_blank(w);
-	if (w->loose && !one_of(w, 25)) {
-		write_condition(w, depth - 1);
+	write_blank(writer);
+	if (writer->loose && !one_of(writer, 25)) {
+		write_condition(writer, depth - 1);
 	} else if (kind == 0) {
-		write_literal(w);
+		write_literal(writer);
 	} else if (kind == 1) {
-		write_name(w);
+		write_name(writer);
 	} else if (kind == 2) {
-		kl_buf_addch(&w->out, '-');
-		write_number(w, depth - 1);
+		kl_buf_addch(&writer->out, '-');
+		write_number(writer, depth - 1);
 	} else if (kind == 3) {
-		write_call(w, depth);
+		write_call(writer, depth);
 	} else if (kind == 4) {
-		kl_buf_addch(&w->out, '(');
-		write_number(w, depth - 1);
-		kl_buf_addch(&w->out, ')');
+		kl_buf_addch(&writer->out, '(');
+		write_number(writer, depth - 1);
+		kl_buf_addch(&writer->out, ')');
 	} else {
-		write_number(w, depth - 1);
-		write_blank(w);
-		WRITE_ONE_OF(w, signs);
-		write_number(w, depth - 1);
+		write_number(writer, depth - 1);
+		write_blank(writer);
+		WRITE_ONE_OF(writer, signs);
+		write_number(writer, depth - 1);
 	}
-	write_blank(w);
+	write_blank(writer);
 }
 
-static void write_fact(struct writer *w)
+static void write_fact(struct writer *writer)
 {
 	static const char *const facts[] = {
 		"cap('cp.async')",        "cap(tma.load)",         "has('ldg.128')",
@@ -146,87 +146,88 @@ static void write_fact(struct writer *w)
 		"deterministic == fused", "sol.dram * 2 >= 1.5",
 	};
 
-	WRITE_ONE_OF(w, facts);
+	WRITE_ONE_OF(writer, facts);
 }
 
-static void write_condition(struct writer *w, int depth)
+static void write_condition(struct writer *writer, int depth)
 {
 	static const char *const compares[] = { "==", "!=", "<", "<=", ">", ">=" };
-	size_t kind = depth <= 0 ? 0 : one_of(w, 7);
+	size_t kind = depth <= 0 ? 0 : one_of(writer, 7);
 
-	write_blank(w);
-	if (w->loose && !one_of(w, 25)) {
-		write_number(w, depth - 1);
-	} else if (w->facts && !one_of(w, 4)) {
-		write_fact(w);
+	write_blank(writer);
+	if (writer->loose && !one_of(writer, 25)) {
+		write_number(writer, depth - 1);
+	} else if (writer->facts && !one_of(writer, 4)) {
+		write_fact(writer);
 	} else if (kind < 2) {
-		write_number(w, depth > 2 ? 2 : depth);
-		WRITE_ONE_OF(w, compares);
-		write_number(w, depth > 2 ? 2 : depth);
-		if (w->loose && !one_of(w, 12)) {
-			WRITE_ONE_OF(w, compares);
-			write_number(w, 0);
+		write_number(writer, depth > 2 ? 2 : depth);
+		WRITE_ONE_OF(writer, compares);
+		write_number(writer, depth > 2 ? 2 : depth);
+		if (writer->loose && !one_of(writer, 12)) {
+			WRITE_ONE_OF(writer, compares);
+			write_number(writer, 0);
 		}
 	} else if (kind == 2) {
-		kl_buf_adds(&w->out, "!");
-		write_condition(w, depth - 1);
+		kl_buf_adds(&writer->out, "!");
+		write_condition(writer, depth - 1);
 	} else if (kind == 3) {
-		kl_buf_addch(&w->out, '(');
-		write_condition(w, depth - 1);
-		kl_buf_addch(&w->out, ')');
+		kl_buf_addch(&writer->out, '(');
+		write_condition(writer, depth - 1);
+		kl_buf_addch(&writer->out, ')');
 	} else {
-		write_condition(w, depth - 1);
-		kl_buf_adds(&w->out, one_of(w, 2) ? "&&" : "||");
-		write_condition(w, depth - 1);
+		write_condition(writer, depth - 1);
+		kl_buf_adds(&writer->out, one_of(writer, 2) ? "&&" : "||");
+		write_condition(writer, depth - 1);
 	}
-	write_blank(w);
+	write_blank(writer);
 }
 
-static void write_any(struct writer *w)
+static void write_any(struct writer *writer)
 {
-	int depth = (int)one_of(w, 5) + 1;
+	int depth = (int)one_of(writer, 5) + 1;
 
-	if (!w->facts && one_of(w, 2))
-		write_number(w, depth);
+	if (!writer->facts && one_of(writer, 2))
+		write_number(writer, depth);
 	else
-		write_condition(w, depth);
+		write_condition(writer, depth);
 }
 
-static void write_loose(struct writer *w)
+static void write_loose(struct writer *writer)
 {
-	w->loose = true;
-	write_any(w);
-	w->loose = false;
+	writer->loose = true;
+	write_any(writer);
+	writer->loose = false;
 }
 
 /* One to three bytes of a good one are others, more, or gone. */
-static void write_damaged(struct writer *w)
+static void write_damaged(struct writer *writer)
 {
 	static const char bytes[] = "()+-*/%<>=!&|,.'_ \t\n0159MKax#\"[\x01\x80\xff";
 
-	write_any(w);
-	for (size_t i = one_of(w, 3) + 1; i > 0 && w->out.len; i--) {
-		size_t at = one_of(w, w->out.len);
-		char byte = bytes[one_of(w, sizeof(bytes) - 1)];
+	write_any(writer);
+	for (size_t i = one_of(writer, 3) + 1; i > 0 && writer->out.len; i--) {
+		size_t at = one_of(writer, writer->out.len);
+		char byte = bytes[one_of(writer, sizeof(bytes) - 1)];
 
-		switch (one_of(w, 4)) {
+		switch (one_of(writer, 4)) {
 		case 0:
-			w->out.ptr[at] = byte;
+			writer->out.ptr[at] = byte;
 			break;
 		case 1:
-			w->out.ptr[w->out.len = at] = '\0';
+			writer->out.ptr[writer->out.len = at] = '\0';
 			break;
 		case 2:
-			kl_buf_addch(&w->out, byte);
+			kl_buf_addch(&writer->out, byte);
 			break;
 		default:
-			memmove(w->out.ptr + at, w->out.ptr + at + 1, w->out.len - at);
-			w->out.len--;
+			memmove(writer->out.ptr + at, writer->out.ptr + at + 1,
+				writer->out.len - at);
+			writer->out.len--;
 		}
 	}
 }
 
-static void write_soup(struct writer *w)
+static void write_soup(struct writer *writer)
 {
 	static const char *const tokens[] = {
 		"M",
@@ -281,69 +282,70 @@ static void write_soup(struct writer *w)
 		" ",
 	};
 
-	for (size_t i = one_of(w, 12) + 1; i > 0; i--) {
-		WRITE_ONE_OF(w, tokens);
-		write_blank(w);
+	for (size_t i = one_of(writer, 12) + 1; i > 0; i--) {
+		WRITE_ONE_OF(writer, tokens);
+		write_blank(writer);
 	}
 }
 
 /* Around the limits of depth: brackets, signs and operands nest each at its own price. */
-static void write_deep(struct writer *w)
+static void write_deep(struct writer *writer)
 {
 	static const char *const open[] = {
 		"(", "-", "!", "- -", "!(", "-(", "1+(", "K*-(", "min(1,", "M<1||(",
 	};
-	const char *only = open[one_of(w, KL_ARRAY_SIZE(open))];
-	bool mixed = !one_of(w, 2);
-	size_t depth = one_of(w, one_of(w, 4) ? 36 : 220) + 1, brackets = 0;
+	const char *only = open[one_of(writer, KL_ARRAY_SIZE(open))];
+	bool mixed = !one_of(writer, 2);
+	size_t depth = one_of(writer, one_of(writer, 4) ? 36 : 220) + 1, brackets = 0;
 
 	for (size_t i = 0; i < depth; i++) {
-		const char *part = mixed ? open[one_of(w, KL_ARRAY_SIZE(open))] : only;
+		const char *part = mixed ? open[one_of(writer, KL_ARRAY_SIZE(open))] : only;
 
-		kl_buf_adds(&w->out, part);
-		if (!one_of(w, 10))
-			write_blank(w);
+		kl_buf_adds(&writer->out, part);
+		if (!one_of(writer, 10))
+			write_blank(writer);
 		brackets += strchr(part, '(') != NULL;
 	}
-	kl_buf_adds(&w->out, one_of(w, 2) ? "K" : "K==1");
-	for (size_t i = one_of(w, 12) != 0 ? 0 : 1; i < brackets; i++)
-		kl_buf_addch(&w->out, ')');
-	if (one_of(w, 2))
-		kl_buf_adds(&w->out, "<2");
+	kl_buf_adds(&writer->out, one_of(writer, 2) ? "K" : "K==1");
+	for (size_t i = one_of(writer, 12) != 0 ? 0 : 1; i < brackets; i++)
+		kl_buf_addch(&writer->out, ')');
+	if (one_of(writer, 2))
+		kl_buf_adds(&writer->out, "<2");
 }
 
 /* Some bytes below the limit of length, or above it. */
-static void write_long(struct writer *w)
+static void write_long(struct writer *writer)
 {
-	size_t len = (w->facts ? KL_PREDICATE_MAX_TEXT : KL_EXPR_MAX_TEXT) - 4 + one_of(w, 9);
+	size_t len = (writer->facts ? KL_PREDICATE_MAX_TEXT : KL_EXPR_MAX_TEXT) - 4 +
+		     one_of(writer, 9);
 
-	kl_buf_adds(&w->out, "K == 1");
-	while (w->out.len < len - 6)
-		kl_buf_adds(&w->out, one_of(w, 2) ? "+1" : "*K");
-	while (w->out.len < len)
-		kl_buf_addch(&w->out, ' ');
+	kl_buf_adds(&writer->out, "K == 1");
+	while (writer->out.len < len - 6)
+		kl_buf_adds(&writer->out, one_of(writer, 2) ? "+1" : "*K");
+	while (writer->out.len < len)
+		kl_buf_addch(&writer->out, ' ');
 }
 
 /* Small ones of few names, so that one may follow from another. */
-static void write_alike(struct writer *w)
+static void write_alike(struct writer *writer)
 {
 	static const char *const forms[] = {
 		"a >= %d",        "a < %d",        "%d <= b",       "a == %d",    "a != %d",
 		"a %% %d == 0",   "b > %d.5",      "-%d < b",       "cap('x%d')", "dtype == 'f%d'",
 		"dtype != 'f%d'", "a*b + %d <= c", "%d + b*a <= c",
 	};
-	size_t parts = one_of(w, 3) + 1;
+	size_t parts = one_of(writer, 3) + 1;
 
 	for (size_t i = 0; i < parts; i++) {
-		const char *form = forms[one_of(w, KL_ARRAY_SIZE(forms))];
-		bool turned = !one_of(w, 8);
-		int n = (int)one_of(w, 4) + 1;
+		const char *form = forms[one_of(writer, KL_ARRAY_SIZE(forms))];
+		bool turned = !one_of(writer, 8);
+		int n = (int)one_of(writer, 4) + 1;
 
 		if (i)
-			kl_buf_adds(&w->out, one_of(w, 3) ? " && " : " || ");
-		kl_buf_adds(&w->out, turned ? "!(" : "");
-		kl_buf_addf(&w->out, form, n);
-		kl_buf_adds(&w->out, turned ? ")" : "");
+			kl_buf_adds(&writer->out, one_of(writer, 3) ? " && " : " || ");
+		kl_buf_adds(&writer->out, turned ? "!(" : "");
+		kl_buf_addf(&writer->out, form, n);
+		kl_buf_adds(&writer->out, turned ? ")" : "");
 	}
 }
 
@@ -357,23 +359,23 @@ static size_t wrong_place(const char *text, size_t at)
 
 static bool answer_exactly(struct kl_buf *out, const char *text, enum kl_expr_type want)
 {
-	KL_AUTO(kl_expr_freep) struct kl_expr *e = NULL;
+	KL_AUTO(kl_expr_freep) struct kl_expr *expr = NULL;
 	bool used[KL_ARRAY_SIZE(dims)] = { false };
 	size_t at = 9999;
 
-	if (kl_expr_parse(&e, text, &dim_names, want, &at) < 0) {
+	if (kl_expr_parse(&expr, text, &dim_names, want, &at) < 0) {
 		kl_buf_addf(out, " @%zu", wrong_place(text, at));
 		return false;
 	}
 	for (size_t i = 0; i < KL_ARRAY_SIZE(points); i++) {
 		int64_t value;
 
-		if (!kl_expr_eval(&value, e, points[i]))
+		if (!kl_expr_eval(&value, expr, points[i]))
 			kl_buf_addf(out, " %lld", (long long)value);
 		else
 			kl_buf_adds(out, strstr(kl_error_last(), "overflow") ? " over" : " zero");
 	}
-	kl_expr_uses(e, used);
+	kl_expr_uses(expr, used);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(used); i++)
 		kl_buf_adds(out, used[i] ? " 1" : " 0");
 	return true;
@@ -421,10 +423,10 @@ static void answer_relation(struct kl_buf *out, struct kl_predicate *old, struct
 /* `*last` is the predicate before this one, and then this one. */
 static bool answer_openly(struct kl_buf *out, const char *text, struct kl_predicate **last)
 {
-	struct kl_predicate *p = NULL;
+	struct kl_predicate *predicate = NULL;
 	size_t at = 9999;
 
-	if (kl_predicate_parse(&p, text, &at) < 0) {
+	if (kl_predicate_parse(&predicate, text, &at) < 0) {
 		kl_buf_addf(out, " @%zu", wrong_place(text, at));
 		return false;
 	}
@@ -432,13 +434,13 @@ static bool answer_openly(struct kl_buf *out, const char *text, struct kl_predic
 		KL_AUTO(kl_known_release) struct kl_known known = KL_KNOWN_INIT;
 
 		know_some(&known, much);
-		kl_buf_addf(out, " %s ", kl_truth_name(kl_predicate_eval(p, &known)));
+		kl_buf_addf(out, " %s ", kl_truth_name(kl_predicate_eval(predicate, &known)));
 		if (much == 2)
-			kl_predicate_explain(out, p, &known);
+			kl_predicate_explain(out, predicate, &known);
 	}
-	answer_relation(out, *last, p);
+	answer_relation(out, *last, predicate);
 	kl_predicate_free(*last);
-	*last = p;
+	*last = predicate;
 	return true;
 }
 
@@ -471,23 +473,23 @@ static size_t answer_row(struct kl_buf *out, size_t index)
 {
 	KL_AUTO(kl_predicate_freep) struct kl_predicate *last = NULL;
 	const struct row *row = &rows[index];
-	struct writer w = { .facts = row->facts, .out = KL_BUF_INIT };
+	struct writer writer = { .facts = row->facts, .out = KL_BUF_INIT };
 	size_t accepted = 0;
 
-	kl_rng_seed(&w.rng, 1000 + index);
+	kl_rng_seed(&writer.rng, 1000 + index);
 	for (size_t i = 0; i < row->n; i++) {
-		kl_buf_clear(&w.out);
-		row->write(&w);
-		kl_buf_addf(out, "%s %s:", row->kind, w.out.ptr);
+		kl_buf_clear(&writer.out);
+		row->write(&writer);
+		kl_buf_addf(out, "%s %s:", row->kind, writer.out.ptr);
 		if (row->facts) {
-			accepted += answer_openly(out, w.out.ptr, &last);
+			accepted += answer_openly(out, writer.out.ptr, &last);
 		} else {
-			accepted += answer_exactly(out, w.out.ptr, KL_EXPR_NUMBER);
-			accepted += answer_exactly(out, w.out.ptr, KL_EXPR_TRUTH);
+			accepted += answer_exactly(out, writer.out.ptr, KL_EXPR_NUMBER);
+			accepted += answer_exactly(out, writer.out.ptr, KL_EXPR_TRUTH);
 		}
 		kl_buf_addch(out, '\n');
 	}
-	kl_buf_release(&w.out);
+	kl_buf_release(&writer.out);
 	kl_error_clear();
 	return accepted;
 }

@@ -5,21 +5,21 @@
 #include "card/predicate.h"
 #include "plan/expr.h"
 
-static void what_is_known(struct kl_known *k)
+static void what_is_known(struct kl_known *known)
 {
-	kl_known_int(k, "K", 4096);
-	kl_known_int(k, "zero", 0);
-	kl_known_int(k, "big", INT64_MAX);
-	kl_known_int(k, "extent(reduction)", 100);
-	kl_known_int(k, "stride_bytes(A,K)", 8192);
-	kl_known_text(k, "dtype", "f16");
-	kl_known_ratio(k, "sol.dram", 700000);
-	kl_known_member(k, "cap", "cp.async");
-	kl_known_close(k, "cap");
-	kl_known_member(k, "has", "ldg.128");
-	kl_known_truth(k, "trait(tiled)", KL_FALSE);
-	kl_known_truth(k, "trait(packed)", KL_UNKNOWN);
-	kl_known_truth(k, "deterministic", KL_TRUE);
+	kl_known_int(known, "K", 4096);
+	kl_known_int(known, "zero", 0);
+	kl_known_int(known, "big", INT64_MAX);
+	kl_known_int(known, "extent(reduction)", 100);
+	kl_known_int(known, "stride_bytes(A,K)", 8192);
+	kl_known_text(known, "dtype", "f16");
+	kl_known_ratio(known, "sol.dram", 700000);
+	kl_known_member(known, "cap", "cp.async");
+	kl_known_close(known, "cap");
+	kl_known_member(known, "has", "ldg.128");
+	kl_known_truth(known, "trait(tiled)", KL_FALSE);
+	kl_known_truth(known, "trait(packed)", KL_UNKNOWN);
+	kl_known_truth(known, "deterministic", KL_TRUE);
 }
 
 static void evaluates(void **state)
@@ -75,18 +75,18 @@ static void evaluates(void **state)
 		{ "sol.dram * 2 < 2", KL_UNKNOWN },
 	};
 	/* clang-format on */
-	KL_AUTO(kl_known_release) struct kl_known k = KL_KNOWN_INIT;
+	KL_AUTO(kl_known_release) struct kl_known known = KL_KNOWN_INIT;
 
-	what_is_known(&k);
+	what_is_known(&known);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
-		KL_AUTO(kl_predicate_freep) struct kl_predicate *p = NULL;
+		KL_AUTO(kl_predicate_freep) struct kl_predicate *predicate = NULL;
 		enum kl_truth is;
 
 		/* an order of texts is refused when it is read */
 		if (!strcmp(rows[i].text, "dtype > 'f1'"))
 			continue;
-		assert_ok(kl_predicate_parse(&p, rows[i].text, NULL));
-		is = kl_predicate_eval(p, &k);
+		assert_ok(kl_predicate_parse(&predicate, rows[i].text, NULL));
+		is = kl_predicate_eval(predicate, &known);
 		if (is != rows[i].is)
 			fail_msg("%s is %s", rows[i].text, kl_truth_name(is));
 	}
@@ -127,15 +127,16 @@ static void refuses_with_its_place(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
-		struct kl_predicate *p = NULL;
+		struct kl_predicate *predicate = NULL;
 		size_t at = 99;
 
 		if (!*rows[i].says) {
-			assert_ok(kl_predicate_parse(&p, rows[i].text, &at));
-			kl_predicate_free(p);
+			assert_ok(kl_predicate_parse(&predicate, rows[i].text, &at));
+			kl_predicate_free(predicate);
 			continue;
 		}
-		assert_error(KL_EINVALID, rows[i].says, kl_predicate_parse(&p, rows[i].text, &at));
+		assert_error(KL_EINVALID, rows[i].says,
+			     kl_predicate_parse(&predicate, rows[i].text, &at));
 		if (strncmp(rows[i].text, "has", 3) && strcmp(rows[i].text, "cap('x") &&
 		    at != rows[i].at)
 			fail_msg("%s: goes wrong at %zu", rows[i].text, at);
@@ -144,34 +145,34 @@ static void refuses_with_its_place(void **state)
 
 static void is_bounded(void **state)
 {
-	struct kl_predicate *p = NULL;
+	struct kl_predicate *predicate = NULL;
 	char deep[KL_PREDICATE_MAX_TEXT + 2];
 
 	memset(deep, '(', sizeof(deep));
 	deep[200] = '\0';
 	assert_error(KL_EINVALID, "nests deeper than 32 levels",
-		     kl_predicate_parse(&p, deep, NULL));
+		     kl_predicate_parse(&predicate, deep, NULL));
 	memset(deep, '!', 300);
 	deep[300] = '\0';
 	assert_error(KL_EINVALID, "nests deeper than 32 levels",
-		     kl_predicate_parse(&p, deep, NULL));
+		     kl_predicate_parse(&predicate, deep, NULL));
 	memset(deep, ' ', sizeof(deep));
 	deep[sizeof(deep) - 1] = '\0';
-	assert_error(KL_EINVALID, "longer than", kl_predicate_parse(&p, deep, NULL));
+	assert_error(KL_EINVALID, "longer than", kl_predicate_parse(&predicate, deep, NULL));
 }
 
 static void explains(void **state)
 {
-	KL_AUTO(kl_known_release) struct kl_known k = KL_KNOWN_INIT;
-	KL_AUTO(kl_predicate_freep) struct kl_predicate *p = NULL;
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_known_release) struct kl_known known = KL_KNOWN_INIT;
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *predicate = NULL;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	what_is_known(&k);
+	what_is_known(&known);
 	assert_ok(kl_predicate_parse(
-		&p, "cap('cp.async') && K > M && dtype == 'f16' && K > sol.dram", NULL));
-	kl_predicate_explain(&b, p, &k);
+		&predicate, "cap('cp.async') && K > M && dtype == 'f16' && K > sol.dram", NULL));
+	kl_predicate_explain(&buf, predicate, &known);
 	assert_string_equal(
-		b.ptr,
+		buf.ptr,
 		"K = 4096, M is not known, cap(cp.async) is true, dtype = 'f16', sol.dram = 0.7");
 }
 
@@ -179,88 +180,88 @@ static void explains(void **state)
 
 static const char *const names[] = { "a", "b", "c", "d" };
 
-static void gen_number(struct kl_buf *b, struct kl_rng *r, int depth)
+static void gen_number(struct kl_buf *buf, struct kl_rng *rng, int depth)
 {
 	static const char *const ops[] = { "+", "-", "*", "/", "%" };
 
-	if (depth <= 0 || !kl_rng_below(r, 3)) {
-		if (kl_rng_below(r, 2))
-			kl_buf_adds(b, names[kl_rng_below(r, 4)]);
+	if (depth <= 0 || !kl_rng_below(rng, 3)) {
+		if (kl_rng_below(rng, 2))
+			kl_buf_adds(buf, names[kl_rng_below(rng, 4)]);
 		else
-			kl_buf_addf(b, "%d", (int)kl_rng_below(r, 5));
+			kl_buf_addf(buf, "%d", (int)kl_rng_below(rng, 5));
 		return;
 	}
-	kl_buf_addch(b, '(');
-	gen_number(b, r, depth - 1);
-	kl_buf_adds(b, ops[kl_rng_below(r, 5)]);
-	gen_number(b, r, depth - 1);
-	kl_buf_addch(b, ')');
+	kl_buf_addch(buf, '(');
+	gen_number(buf, rng, depth - 1);
+	kl_buf_adds(buf, ops[kl_rng_below(rng, 5)]);
+	gen_number(buf, rng, depth - 1);
+	kl_buf_addch(buf, ')');
 }
 
-static void gen_condition(struct kl_buf *b, struct kl_rng *r, int depth)
+static void gen_condition(struct kl_buf *buf, struct kl_rng *rng, int depth)
 {
 	static const char *const compare[] = { "==", "!=", "<", "<=", ">", ">=" };
-	uint64_t kind = kl_rng_below(r, 5);
+	uint64_t kind = kl_rng_below(rng, 5);
 
 	if (depth <= 0 || kind == 0) {
-		gen_number(b, r, 2);
-		kl_buf_adds(b, compare[kl_rng_below(r, 6)]);
-		gen_number(b, r, 2);
+		gen_number(buf, rng, 2);
+		kl_buf_adds(buf, compare[kl_rng_below(rng, 6)]);
+		gen_number(buf, rng, 2);
 	} else if (kind == 1) {
-		kl_buf_adds(b, "!(");
-		gen_condition(b, r, depth - 1);
-		kl_buf_addch(b, ')');
+		kl_buf_adds(buf, "!(");
+		gen_condition(buf, rng, depth - 1);
+		kl_buf_addch(buf, ')');
 	} else {
-		kl_buf_addch(b, '(');
-		gen_condition(b, r, depth - 1);
-		kl_buf_adds(b, kind == 2 ? ") && (" : ") || (");
-		gen_condition(b, r, depth - 1);
-		kl_buf_addch(b, ')');
+		kl_buf_addch(buf, '(');
+		gen_condition(buf, rng, depth - 1);
+		kl_buf_adds(buf, kind == 2 ? ") && (" : ") || (");
+		gen_condition(buf, rng, depth - 1);
+		kl_buf_addch(buf, ')');
 	}
 }
 
-static enum kl_truth ask(const char *text, const struct kl_known *k)
+static enum kl_truth ask(const char *text, const struct kl_known *known)
 {
-	KL_AUTO(kl_predicate_freep) struct kl_predicate *p = NULL;
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *predicate = NULL;
 
-	assert_ok(kl_predicate_parse(&p, text, NULL));
-	return kl_predicate_eval(p, k);
+	assert_ok(kl_predicate_parse(&predicate, text, NULL));
+	return kl_predicate_eval(predicate, known);
 }
 
-static enum kl_truth not(enum kl_truth t) {
-	return t == KL_UNKNOWN ? t :
-	       t == KL_TRUE    ? KL_FALSE :
-				 KL_TRUE;
+static enum kl_truth not(enum kl_truth truth) {
+	return truth == KL_UNKNOWN ? truth :
+	       truth == KL_TRUE    ? KL_FALSE :
+				     KL_TRUE;
 }
 
 /* what is true or false stays so, however much more becomes known */
 static void knowing_more_never_changes_an_answer(void **state)
 {
 	size_t decided = 0;
-	struct kl_rng r;
+	struct kl_rng rng;
 
-	kl_rng_seed(&r, 11);
+	kl_rng_seed(&rng, 11);
 	for (int i = 0; i < 20000; i++) {
-		KL_AUTO(kl_known_release) struct kl_known k = KL_KNOWN_INIT;
+		KL_AUTO(kl_known_release) struct kl_known known = KL_KNOWN_INIT;
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 		KL_AUTO(kl_buf_release) struct kl_buf negated = KL_BUF_INIT;
 		enum kl_truth before = KL_UNKNOWN;
 
-		gen_condition(&text, &r, 3);
+		gen_condition(&text, &rng, 3);
 		if (text.len > KL_PREDICATE_MAX_TEXT - 4)
 			continue;
 		kl_buf_addf(&negated, "!(%s)", text.ptr);
 		for (size_t n = 0; n <= 4; n++) {
-			enum kl_truth now = ask(text.ptr, &k);
+			enum kl_truth now = ask(text.ptr, &known);
 
 			if (before != KL_UNKNOWN && now != before)
 				fail_msg("%s: %s, then %s", text.ptr, kl_truth_name(before),
 					 kl_truth_name(now));
-			assert_int_equal(ask(negated.ptr, &k), not(now));
+			assert_int_equal(ask(negated.ptr, &known), not(now));
 			decided += n < 4 && before == KL_UNKNOWN && now != KL_UNKNOWN;
 			before = now;
 			if (n < 4)
-				kl_known_int(&k, names[n], (int64_t)kl_rng_below(&r, 6) - 2);
+				kl_known_int(&known, names[n], (int64_t)kl_rng_below(&rng, 6) - 2);
 		}
 	}
 	assert_true(decided > 1000); /* or nothing was tested */
@@ -271,26 +272,26 @@ static void agrees_with_contracts(void **state)
 {
 	static const struct kl_expr_names expr_names = { .name = names, .n = 4 };
 	size_t compared = 0;
-	struct kl_rng r;
+	struct kl_rng rng;
 
-	kl_rng_seed(&r, 12);
+	kl_rng_seed(&rng, 12);
 	for (int i = 0; i < 20000; i++) {
-		KL_AUTO(kl_known_release) struct kl_known k = KL_KNOWN_INIT;
+		KL_AUTO(kl_known_release) struct kl_known known = KL_KNOWN_INIT;
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-		KL_AUTO(kl_expr_freep) struct kl_expr *e = NULL;
+		KL_AUTO(kl_expr_freep) struct kl_expr *expr = NULL;
 		int64_t values[4], want;
 		enum kl_truth is;
 
-		gen_condition(&text, &r, 2);
+		gen_condition(&text, &rng, 2);
 		if (text.len > KL_EXPR_MAX_TEXT)
 			continue;
 		for (size_t n = 0; n < 4; n++) {
-			values[n] = (int64_t)kl_rng_below(&r, 6) - 2;
-			kl_known_int(&k, names[n], values[n]);
+			values[n] = (int64_t)kl_rng_below(&rng, 6) - 2;
+			kl_known_int(&known, names[n], values[n]);
 		}
-		assert_ok(kl_expr_parse(&e, text.ptr, &expr_names, KL_EXPR_TRUTH, NULL));
-		is = ask(text.ptr, &k);
-		if (is == KL_UNKNOWN || kl_expr_eval(&want, e, values) < 0)
+		assert_ok(kl_expr_parse(&expr, text.ptr, &expr_names, KL_EXPR_TRUTH, NULL));
+		is = ask(text.ptr, &known);
+		if (is == KL_UNKNOWN || kl_expr_eval(&want, expr, values) < 0)
 			continue;
 		assert_int_equal(is, want ? KL_TRUE : KL_FALSE);
 		compared++;
@@ -302,11 +303,11 @@ static void agrees_with_contracts(void **state)
 
 static enum kl_relation relate(const char *old, const char *now, struct kl_strvec *lost)
 {
-	KL_AUTO(kl_predicate_freep) struct kl_predicate *a = NULL, *b = NULL;
+	KL_AUTO(kl_predicate_freep) struct kl_predicate *left = NULL, *right = NULL;
 
-	assert_ok(kl_predicate_parse(&a, old, NULL));
-	assert_ok(kl_predicate_parse(&b, now, NULL));
-	return kl_predicate_relation(a, b, lost);
+	assert_ok(kl_predicate_parse(&left, old, NULL));
+	assert_ok(kl_predicate_parse(&right, now, NULL));
+	return kl_predicate_relation(left, right, lost);
 }
 
 static void tells_weaker_from_stronger(void **state)
@@ -343,32 +344,32 @@ static void tells_weaker_from_stronger(void **state)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(kl_strvec_release) struct kl_strvec lost = KL_STRVEC_INIT;
-		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
 		if (relate(rows[i].old, rows[i].now, &lost) != rows[i].is)
 			fail_msg("'%s' to '%s': another relation", rows[i].old, rows[i].now);
 		for (size_t n = 0; n < lost.n; n++)
-			kl_buf_addf(&b, "%s%s", n ? " " : "", lost.v[n]);
-		assert_string_equal(b.ptr, rows[i].lost);
+			kl_buf_addf(&buf, "%s%s", n ? " " : "", lost.v[n]);
+		assert_string_equal(buf.ptr, rows[i].lost);
 	}
 }
 
-static void gen_atoms(struct kl_buf *b, struct kl_rng *r, int depth)
+static void gen_atoms(struct kl_buf *buf, struct kl_rng *rng, int depth)
 {
-	const char *name = names[kl_rng_below(r, 2)];
-	uint64_t kind = kl_rng_below(r, 5);
-	int n = (int)kl_rng_below(r, 6) + 1;
+	const char *name = names[kl_rng_below(rng, 2)];
+	uint64_t kind = kl_rng_below(rng, 5);
+	int n = (int)kl_rng_below(rng, 6) + 1;
 
-	if (depth > 0 && kl_rng_below(r, 3)) {
-		kl_buf_adds(b, kl_rng_below(r, 6) ? "(" : "!(");
-		gen_atoms(b, r, depth - 1);
-		kl_buf_adds(b, kl_rng_below(r, 2) ? " && " : " || ");
-		gen_atoms(b, r, depth - 1);
-		kl_buf_addch(b, ')');
+	if (depth > 0 && kl_rng_below(rng, 3)) {
+		kl_buf_adds(buf, kl_rng_below(rng, 6) ? "(" : "!(");
+		gen_atoms(buf, rng, depth - 1);
+		kl_buf_adds(buf, kl_rng_below(rng, 2) ? " && " : " || ");
+		gen_atoms(buf, rng, depth - 1);
+		kl_buf_addch(buf, ')');
 	} else if (kind == 2) {
-		kl_buf_addf(b, "%d == %s", n, name);
+		kl_buf_addf(buf, "%d == %s", n, name);
 	} else {
-		kl_buf_addf(b,
+		kl_buf_addf(buf,
 			    kind == 4 ? "%s %% %d == 0" :
 			    kind == 3 ? "%s != %d" :
 			    kind      ? "%s < %d" :
@@ -381,26 +382,26 @@ static void gen_atoms(struct kl_buf *b, struct kl_rng *r, int depth)
 static void no_relation_is_wrong(void **state)
 {
 	size_t related = 0;
-	struct kl_rng r;
+	struct kl_rng rng;
 
-	kl_rng_seed(&r, 13);
+	kl_rng_seed(&rng, 13);
 	for (int i = 0; i < 20000; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf old = KL_BUF_INIT;
 		KL_AUTO(kl_buf_release) struct kl_buf now = KL_BUF_INIT;
 		enum kl_relation is;
 
-		gen_atoms(&old, &r, 2);
-		gen_atoms(&now, &r, 2);
+		gen_atoms(&old, &rng, 2);
+		gen_atoms(&now, &rng, 2);
 		is = relate(old.ptr, now.ptr, NULL);
 		related += is != KL_RELATION_OTHER;
 		for (int64_t at = 0; at < 81 && is != KL_RELATION_OTHER; at++) {
-			KL_AUTO(kl_known_release) struct kl_known k = KL_KNOWN_INIT;
+			KL_AUTO(kl_known_release) struct kl_known known = KL_KNOWN_INIT;
 			bool before, after;
 
-			kl_known_int(&k, names[0], at / 9 - 1);
-			kl_known_int(&k, names[1], at % 9 - 1);
-			before = ask(old.ptr, &k) == KL_TRUE;
-			after = ask(now.ptr, &k) == KL_TRUE;
+			kl_known_int(&known, names[0], at / 9 - 1);
+			kl_known_int(&known, names[1], at % 9 - 1);
+			before = ask(old.ptr, &known) == KL_TRUE;
+			after = ask(now.ptr, &known) == KL_TRUE;
 			if ((before && !after && is != KL_RELATION_STRONGER) ||
 			    (after && !before && is != KL_RELATION_WEAKER))
 				fail_msg("'%s' to '%s' is no %d", old.ptr, now.ptr, is);
