@@ -28,69 +28,69 @@ static const char *const by_text[] = {
 	[KL_SETTLED_NOT] = "under way, left alone",
 };
 
-static json_t *entry_json(const struct kl_ledger_entry *e, int64_t nano, enum kl_settled_by by)
+static json_t *entry_json(const struct kl_ledger_entry *entry, int64_t nano, enum kl_settled_by by)
 {
-	json_t *j = json_object();
+	json_t *value = json_object();
 
-	kl_json_set_str(j, "id", e->id);
-	kl_json_set_str(j, "budget", kl_budget_name(e->budget));
-	kl_json_set_str(j, "name", e->name);
-	kl_json_set_str(j, "phase", e->phase);
-	kl_json_set_int(j, "turn", e->turn);
-	kl_json_set_str(j, "time", e->time);
-	kl_json_set_int(j, "reserved", e->nano);
-	kl_json_set_int(j, "nano", nano);
-	kl_json_set_str(j, "by", by_name[by]);
-	return j;
+	kl_json_set_str(value, "id", entry->id);
+	kl_json_set_str(value, "budget", kl_budget_name(entry->budget));
+	kl_json_set_str(value, "name", entry->name);
+	kl_json_set_str(value, "phase", entry->phase);
+	kl_json_set_int(value, "turn", entry->turn);
+	kl_json_set_str(value, "time", entry->time);
+	kl_json_set_int(value, "reserved", entry->nano);
+	kl_json_set_int(value, "nano", nano);
+	kl_json_set_str(value, "by", by_name[by]);
+	return value;
 }
 
-static void report_settled(const struct kl_ledger_entry *e, int64_t nano, enum kl_settled_by by,
+static void report_settled(const struct kl_ledger_entry *entry, int64_t nano, enum kl_settled_by by,
 			   void *payload)
 {
-	struct saying *s = payload;
+	struct saying *saying = payload;
 	char was[KL_MONEY_TEXT], is[KL_MONEY_TEXT];
 
 	if (by == KL_SETTLED_NOT) {
-		s->under_way++;
+		saying->under_way++;
 	} else {
-		s->n++;
-		s->nano += nano;
-		s->reserved += e->nano;
-		if (s->json)
-			json_array_append_new(s->list, entry_json(e, nano, by));
+		saying->n++;
+		saying->nano += nano;
+		saying->reserved += entry->nano;
+		if (saying->json)
+			json_array_append_new(saying->list, entry_json(entry, nano, by));
 	}
-	if (s->json)
+	if (saying->json)
 		return;
-	kl_money_text(was, e->nano);
+	kl_money_text(was, entry->nano);
 	kl_money_text(is, nano);
-	printf("%s/%s, turn %lld, %s: %s reserved, ", e->name, e->phase, (long long)e->turn,
-	       e->time, was);
+	printf("%s/%s, turn %lld, %s: %s reserved, ", entry->name, entry->phase,
+	       (long long)entry->turn, entry->time, was);
 	if (by == KL_SETTLED_NOT)
 		printf("%s\n", by_text[by]);
 	else
 		printf("settled at %s (%s)\n", is, by_text[by]);
 }
 
-static void print_json(const struct saying *s, const char *workload)
+static void print_json(const struct saying *saying, const char *workload)
 {
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 
-	kl_json_set_str(j, "schema", "klineage.settle/1");
-	kl_json_set_str(j, "workload", workload);
-	kl_json_set(j, "settled", json_incref(s->list));
-	kl_json_set_int(j, "under_way", (int64_t)s->under_way);
-	kl_listing_put(j);
+	kl_json_set_str(value, "schema", "klineage.settle/1");
+	kl_json_set_str(value, "workload", workload);
+	kl_json_set(value, "settled", json_incref(saying->list));
+	kl_json_set_int(value, "under_way", (int64_t)saying->under_way);
+	kl_listing_put(value);
 }
 
-static void print_sum(const struct saying *s, const char *workload)
+static void print_sum(const struct saying *saying, const char *workload)
 {
 	char was[KL_MONEY_TEXT], is[KL_MONEY_TEXT];
 
-	kl_money_text(was, s->reserved);
-	kl_money_text(is, s->nano);
-	if (s->n)
-		printf("%s: %zu reservation%s of %s settled at %s\n", workload, s->n,
-		       s->n == 1 ? "" : "s", was, is);
+	kl_money_text(was, saying->reserved);
+	kl_money_text(is, saying->nano);
+	if (saying->n)
+		printf("%s: %zu reservation%s of %s settled at %s\n", workload, saying->n,
+		       saying->n == 1 ? "" : "s", was, is);
 	else
 		printf("%s: no reservation broke off\n", workload);
 }
@@ -99,26 +99,26 @@ int kl_chat_settle_say(struct kl_repo *repo, const char *workload, const char *n
 		       const char *phase, const char *cost, bool json)
 {
 	KL_AUTO(json_decrefp) json_t *list = json_array();
-	struct saying s = { .json = json, .list = list };
-	struct kl_unsettled u = {
+	struct saying saying = { .json = json, .list = list };
+	struct kl_unsettled unsettled = {
 		.repo = repo,
 		.workload = workload,
 		.name = name,
 		.phase = phase,
 		.tell = report_settled,
-		.payload = &s,
+		.payload = &saying,
 	};
 	int64_t nano;
 	int err;
 
 	if (cost && !kl_money_parse(&nano, cost))
 		return kl_error(KL_EUSAGE, "--cost takes US dollars, like 0.25, not '%s'", cost);
-	u.cost = cost ? &nano : NULL;
-	if ((err = kl_unsettled_settle(&u)) < 0)
+	unsettled.cost = cost ? &nano : NULL;
+	if ((err = kl_unsettled_settle(&unsettled)) < 0)
 		return err;
 	if (json)
-		print_json(&s, workload);
+		print_json(&saying, workload);
 	else
-		print_sum(&s, workload);
+		print_sum(&saying, workload);
 	return 0;
 }

@@ -12,77 +12,78 @@ static const char synopsis[] = "admit [<options>] <card>";
 
 #define MAX_WHY 12 /* states that are named when none can be tried */
 
-static const struct kl_admit_state *chosen_state(const struct kl_admission *a)
+static const struct kl_admit_state *chosen_state(const struct kl_admission *admission)
 {
-	return a->chosen < a->n ? &a->v[a->chosen] : NULL;
+	return admission->chosen < admission->n ? &admission->v[admission->chosen] : NULL;
 }
 
-static void print_none(const struct kl_admission *a)
+static void print_none(const struct kl_admission *admission)
 {
-	if (!a->n)
-		printf("%s: there is no lineage here to try it on\n", a->card->id);
+	if (!admission->n)
+		printf("%s: there is no lineage here to try it on\n", admission->card->id);
 	else
-		printf("%s: no state of %zu can be tried\n", a->card->id, a->n);
-	for (size_t i = 0; i < a->n && i < MAX_WHY; i++)
-		printf("  %s K_%d: %s\n", a->v[i].lineage, a->v[i].step,
-		       a->v[i].why ? a->v[i].why : "");
-	if (a->n > MAX_WHY)
-		printf("  and %zu more\n", a->n - MAX_WHY);
+		printf("%s: no state of %zu can be tried\n", admission->card->id, admission->n);
+	for (size_t i = 0; i < admission->n && i < MAX_WHY; i++)
+		printf("  %s K_%d: %s\n", admission->v[i].lineage, admission->v[i].step,
+		       admission->v[i].why ? admission->v[i].why : "");
+	if (admission->n > MAX_WHY)
+		printf("  and %zu more\n", admission->n - MAX_WHY);
 }
 
-static void print_control(const char *what, const struct kl_card_control *c)
+static void print_control(const char *what, const struct kl_card_control *control)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf ratio = KL_BUF_INIT;
 
-	if (!c->there)
+	if (!control->there)
 		return;
-	printf("  %s: %s%s%s", what, c->result == KL_RESULT_PASS ? "passed" : "failed",
-	       c->class_ ? ", " : "", c->class_ ? c->class_ : "");
-	if (c->ratio.ppm) {
-		kl_card_decimal(&ratio, c->ratio.ppm);
+	printf("  %s: %s%s%s", what, control->result == KL_RESULT_PASS ? "passed" : "failed",
+	       control->class_ ? ", " : "", control->class_ ? control->class_ : "");
+	if (control->ratio.ppm) {
+		kl_card_decimal(&ratio, control->ratio.ppm);
 		printf("; %s times the speed", ratio.ptr);
 	}
 	putchar('\n');
 }
 
-static void print_others(const struct kl_admission *a, const struct kl_card_trial *t)
+static void print_others(const struct kl_admission *admission, const struct kl_card_trial *trial)
 {
-	if (t->with.n)
-		printf("  with %s\n", t->with.v[0]);
-	print_control("that card alone", &t->alone);
-	print_control("the intent alone", &t->control);
-	if (t->how == KL_HOW_AGENT)
-		printf("  by %s, %lld repair%s\n", t->model ? t->model : "a model",
-		       (long long)t->repairs, t->repairs == 1 ? "" : "s");
+	if (trial->with.n)
+		printf("  with %s\n", trial->with.v[0]);
+	print_control("that card alone", &trial->alone);
+	print_control("the intent alone", &trial->control);
+	if (trial->how == KL_HOW_AGENT)
+		printf("  by %s, %lld repair%s\n", trial->model ? trial->model : "a model",
+		       (long long)trial->repairs, trial->repairs == 1 ? "" : "s");
 }
 
-static void print_trial(const struct kl_admission *a)
+static void print_trial(const struct kl_admission *admission)
 {
-	const struct kl_admit_state *s = chosen_state(a);
-	const struct kl_card_trial *t = a->trial;
+	const struct kl_admit_state *state = chosen_state(admission);
+	const struct kl_card_trial *trial = admission->trial;
 	KL_AUTO(kl_buf_release) struct kl_buf ratio = KL_BUF_INIT;
 	char hex[KL_OID_HEX];
 
-	kl_oid_hex(hex, &s->commit);
-	printf("%s on %s K_%d (%.10s), %s%s\n", a->card->id, s->lineage, s->step, hex,
-	       kl_level_name(s->level), t ? "" : ": it would be tried");
-	if (!t)
+	kl_oid_hex(hex, &state->commit);
+	printf("%s on %s K_%d (%.10s), %s%s\n", admission->card->id, state->lineage, state->step,
+	       hex, kl_level_name(state->level), trial ? "" : ": it would be tried");
+	if (!trial)
 		return;
-	printf("  %s%s%s", t->result == KL_RESULT_PASS ? "passed" : "failed", t->class_ ? ", " : "",
-	       t->class_ ? t->class_ : "");
-	if (t->ratio.ppm) {
-		kl_card_decimal(&ratio, t->ratio.ppm);
+	printf("  %s%s%s", trial->result == KL_RESULT_PASS ? "passed" : "failed",
+	       trial->class_ ? ", " : "", trial->class_ ? trial->class_ : "");
+	if (trial->ratio.ppm) {
+		kl_card_decimal(&ratio, trial->ratio.ppm);
 		printf("; %s times the speed", ratio.ptr);
 	}
-	if (t->event)
-		printf("; event %.12s, commit %.10s", t->event, t->made);
+	if (trial->event)
+		printf("; event %.12s, commit %.10s", trial->event, trial->made);
 	putchar('\n');
-	print_others(a, t);
-	printf("  %s -> %s\n", kl_card_status_name(a->before),
-	       kl_card_status_name(a->card->status));
+	print_others(admission, trial);
+	printf("  %s -> %s\n", kl_card_status_name(admission->before),
+	       kl_card_status_name(admission->card->status));
 }
 
-static void print_listing(const struct kl_listing *out, const struct kl_admission *a, bool dry)
+static void print_listing(const struct kl_listing *out, const struct kl_admission *admission,
+			  bool dry)
 {
 	static const char *const fields[] = {
 		"card",          "before",     "status",       "result",      "class",
@@ -90,63 +91,66 @@ static void print_listing(const struct kl_listing *out, const struct kl_admissio
 		"repairs",       "how",        "with",         "control",     "event",
 		"made",          NULL
 	};
-	KL_AUTO(json_decrefp) json_t *j = json_object();
-	const struct kl_admit_state *s = chosen_state(a);
-	const struct kl_card_trial *t = a->trial;
+	KL_AUTO(json_decrefp) json_t *value = json_object();
+	const struct kl_admit_state *admit_state = chosen_state(admission);
+	const struct kl_card_trial *trial = admission->trial;
 	json_t *left = json_array(), *state = json_object();
 	char hex[KL_OID_HEX];
 
-	for (size_t i = 0; i < a->n; i++) {
+	for (size_t i = 0; i < admission->n; i++) {
 		json_t *one;
 
-		if (!a->v[i].why)
+		if (!admission->v[i].why)
 			continue;
 		one = json_object();
-		kl_json_set_str(one, "lineage", a->v[i].lineage);
-		kl_json_set_int(one, "step", a->v[i].step);
-		kl_json_set_str(one, "why", a->v[i].why);
+		kl_json_set_str(one, "lineage", admission->v[i].lineage);
+		kl_json_set_int(one, "step", admission->v[i].step);
+		kl_json_set_str(one, "why", admission->v[i].why);
 		json_array_append_new(left, one);
 	}
-	if (s) {
-		kl_oid_hex(hex, &s->commit);
-		kl_json_set_str(state, "lineage", s->lineage);
-		kl_json_set_int(state, "step", s->step);
+	if (admit_state) {
+		kl_oid_hex(hex, &admit_state->commit);
+		kl_json_set_str(state, "lineage", admit_state->lineage);
+		kl_json_set_int(state, "step", admit_state->step);
 		kl_json_set_str(state, "commit", hex);
-		kl_json_set_str(state, "level", kl_level_name(s->level));
+		kl_json_set_str(state, "level", kl_level_name(admit_state->level));
 	}
-	kl_json_set_str(j, "schema", "klineage.admit/1");
-	kl_json_set_str(j, "card", a->card->id);
-	kl_json_set_bool(j, "dry_run", dry);
-	kl_json_set_str(j, "before", kl_card_status_name(a->before));
-	kl_json_set_str(j, "status", kl_card_status_name(a->card->status));
-	kl_json_set_str(j, "result", !t ? NULL : t->result == KL_RESULT_PASS ? "pass" : "fail");
-	kl_json_set_str(j, "class", t ? t->class_ : NULL);
-	kl_json_set_str(j, "event", t ? t->event : NULL);
-	kl_json_set_str(j, "made", t ? t->made : NULL);
-	if (t) {
-		kl_json_set_int(j, "ratio_ppm", t->ratio.ppm);
-		kl_json_set_int(j, "repairs", t->repairs);
-		kl_json_set_str(j, "how", t->how == KL_HOW_AGENT ? "agent" : "mechanical");
-		kl_json_set_str(j, "with", t->with.n ? t->with.v[0] : NULL);
-		kl_json_set_str(j, "control",
-				!t->control.there                   ? NULL :
-				t->control.result == KL_RESULT_PASS ? "pass" :
-								      "fail");
+	kl_json_set_str(value, "schema", "klineage.admit/1");
+	kl_json_set_str(value, "card", admission->card->id);
+	kl_json_set_bool(value, "dry_run", dry);
+	kl_json_set_str(value, "before", kl_card_status_name(admission->before));
+	kl_json_set_str(value, "status", kl_card_status_name(admission->card->status));
+	kl_json_set_str(value, "result",
+			!trial                          ? NULL :
+			trial->result == KL_RESULT_PASS ? "pass" :
+							  "fail");
+	kl_json_set_str(value, "class", trial ? trial->class_ : NULL);
+	kl_json_set_str(value, "event", trial ? trial->event : NULL);
+	kl_json_set_str(value, "made", trial ? trial->made : NULL);
+	if (trial) {
+		kl_json_set_int(value, "ratio_ppm", trial->ratio.ppm);
+		kl_json_set_int(value, "repairs", trial->repairs);
+		kl_json_set_str(value, "how", trial->how == KL_HOW_AGENT ? "agent" : "mechanical");
+		kl_json_set_str(value, "with", trial->with.n ? trial->with.v[0] : NULL);
+		kl_json_set_str(value, "control",
+				!trial->control.there                   ? NULL :
+				trial->control.result == KL_RESULT_PASS ? "pass" :
+									  "fail");
 	}
-	if (s)
-		kl_json_set(j, "state", state);
+	if (admit_state)
+		kl_json_set(value, "state", state);
 	else
 		json_decref(state);
-	kl_json_set(j, "not_tried", left);
-	kl_listing_print(out, j, NULL, fields);
+	kl_json_set(value, "not_tried", left);
+	kl_listing_print(out, value, NULL, fields);
 }
 
-static int open_gate(struct kl_gate **out, struct kl_repo *r, struct kl_progress *progress)
+static int open_gate(struct kl_gate **out, struct kl_repo *repo, struct kl_progress *progress)
 {
 	struct kl_gate_opts opts = { .progress = progress };
-	int err = kl_repo_config_int(&opts.profile_ms, r, "klineage.profileMs", 0);
+	int err = kl_repo_config_int(&opts.profile_ms, repo, "klineage.profileMs", 0);
 
-	return err < 0 ? err : kl_gate_open(out, r, &opts);
+	return err < 0 ? err : kl_gate_open(out, repo, &opts);
 }
 
 struct args {
@@ -161,57 +165,58 @@ static int open_session(struct kl_session **out, const char *workload, void *pay
 	return kl_skill_model_open(out, payload, workload);
 }
 
-static int admit_card(struct kl_admission *a, struct kl_repo *r, const char *card, struct args *o)
+static int admit_card(struct kl_admission *admission, struct kl_repo *repo, const char *card,
+		      struct args *args)
 {
-	KL_AUTO(kl_progress_freep) struct kl_progress *progress = o->quiet ?
+	KL_AUTO(kl_progress_freep) struct kl_progress *progress = args->quiet ?
 									  NULL :
 									  kl_progress_new(
 										  KL_PROGRESS_AUTO);
 	KL_AUTO(kl_library_freep) struct kl_library *lib = NULL;
 	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
-	KL_AUTO(kl_gate_freep) struct kl_gate *g = NULL;
-	int err = kl_library_open(&lib, r);
+	KL_AUTO(kl_gate_freep) struct kl_gate *gate = NULL;
+	int err = kl_library_open(&lib, repo);
 
 	if (!err)
 		err = kl_taxonomy_load(&tax);
 	if (!err)
-		err = open_gate(&g, r, progress);
+		err = open_gate(&gate, repo, progress);
 	kl_progress_title(progress, "admit %s", card);
-	o->model.progress = progress;
+	args->model.progress = progress;
 	if (!err)
-		err = kl_admit(a, &(struct kl_admit_opts){
-					  .repo = r,
-					  .library = lib,
-					  .tax = tax,
-					  .gate = g,
-					  .card = card,
-					  .on = o->on,
-					  .dry = o->dry,
-					  .rewriter = kl_skill_model_is(&o->model) ?
-							      o->model.rewriter :
-							      NULL,
-					  .open = open_session,
-					  .payload = &o->model,
-					  .no_control = o->no_control,
-					  .progress = progress,
-				  });
-	o->model.progress = NULL;
+		err = kl_admit(admission, &(struct kl_admit_opts){
+						  .repo = repo,
+						  .library = lib,
+						  .tax = tax,
+						  .gate = gate,
+						  .card = card,
+						  .on = args->on,
+						  .dry = args->dry,
+						  .rewriter = kl_skill_model_is(&args->model) ?
+								      args->model.rewriter :
+								      NULL,
+						  .open = open_session,
+						  .payload = &args->model,
+						  .no_control = args->no_control,
+						  .progress = progress,
+					  });
+	args->model.progress = NULL;
 	return err;
 }
 
 int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
-	KL_AUTO(kl_admission_release) struct kl_admission a = { 0 };
-	struct args o = { .model = { .repo = ctx->repo, .of = KL_BUDGET_INDUCE } };
-	const struct kl_opt opts[] = { KL_OPT_BOOL('n', "dry-run", &o.dry,
+	KL_AUTO(kl_admission_release) struct kl_admission admission = { 0 };
+	struct args args = { .model = { .repo = ctx->repo, .of = KL_BUDGET_INDUCE } };
+	const struct kl_opt opts[] = { KL_OPT_BOOL('n', "dry-run", &args.dry,
 						   "show on which state the card would be tried"),
-				       KL_OPT_STR('\0', "on", &o.on, "<state>",
+				       KL_OPT_STR('\0', "on", &args.on, "<state>",
 						  "use only this lineage, or this commit of one"),
-				       KL_OPT_BOOL('q', "quiet", &o.quiet, "show no progress"),
-				       KL_SKILL_MODEL_OPTS(&o.model, "induce"),
-				       KL_OPT_BOOL('\0', "no-control", &o.no_control,
+				       KL_OPT_BOOL('q', "quiet", &args.quiet, "show no progress"),
+				       KL_SKILL_MODEL_OPTS(&args.model, "induce"),
+				       KL_OPT_BOOL('\0', "no-control", &args.no_control,
 						   "do not ask the model with the intent alone"),
-				       KL_OPT_LISTING(&o.out),
+				       KL_OPT_LISTING(&args.out),
 				       KL_OPT_END };
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
 
@@ -219,20 +224,20 @@ int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return err > 0 ? 0 : err;
 	if (argc != 1)
 		return kl_opt_usage(synopsis, argc ? "one card at a time" : "which card?");
-	if ((err = kl_listing_check(&o.out, synopsis)) < 0 ||
-	    (err = kl_skill_model_check(&o.model, synopsis)) < 0)
+	if ((err = kl_listing_check(&args.out, synopsis)) < 0 ||
+	    (err = kl_skill_model_check(&args.model, synopsis)) < 0)
 		return err;
-	err = admit_card(&a, ctx->repo, argv[0], &o);
-	kl_skill_model_release(&o.model);
+	err = admit_card(&admission, ctx->repo, argv[0], &args);
+	kl_skill_model_release(&args.model);
 	if (err < 0)
 		return err;
-	if (kl_listing_asked(&o.out))
-		print_listing(&o.out, &a, o.dry);
-	else if (chosen_state(&a))
-		print_trial(&a);
+	if (kl_listing_asked(&args.out))
+		print_listing(&args.out, &admission, args.dry);
+	else if (chosen_state(&admission))
+		print_trial(&admission);
 	else
-		print_none(&a);
-	if (!chosen_state(&a))
+		print_none(&admission);
+	if (!chosen_state(&admission))
 		return 1;
-	return o.dry || a.trial->result == KL_RESULT_PASS ? 0 : 1;
+	return args.dry || admission.trial->result == KL_RESULT_PASS ? 0 : 1;
 }

@@ -35,67 +35,72 @@ struct request {
 	size_t n;
 };
 
-static int64_t prompt_of(const struct kl_usage *u)
+static int64_t prompt_of(const struct kl_usage *usage)
 {
-	return u->input + u->cache_read + u->cache_write_5m + u->cache_write_1h;
+	return usage->input + usage->cache_read + usage->cache_write_5m + usage->cache_write_1h;
 }
 
-static void sum_usage(struct kl_usage *sum, int64_t *nano, const struct kl_conversation *c)
+static void sum_usage(struct kl_usage *sum, int64_t *nano,
+		      const struct kl_conversation *conversation)
 {
-	for (size_t i = 0; i < c->n; i++) {
-		const struct kl_usage *u = &c->turn[i].usage;
+	for (size_t i = 0; i < conversation->n; i++) {
+		const struct kl_usage *usage = &conversation->turn[i].usage;
 
-		sum->known = sum->known || u->known;
-		sum->input += u->input;
-		sum->output += u->output;
-		sum->cache_read += u->cache_read;
-		sum->cache_write_5m += u->cache_write_5m;
-		sum->cache_write_1h += u->cache_write_1h;
-		*nano += c->turn[i].nano;
+		sum->known = sum->known || usage->known;
+		sum->input += usage->input;
+		sum->output += usage->output;
+		sum->cache_read += usage->cache_read;
+		sum->cache_write_5m += usage->cache_write_5m;
+		sum->cache_write_1h += usage->cache_write_1h;
+		*nano += conversation->turn[i].nano;
 	}
 }
 
 /* --- log ------------------------------------------------------------------------ */
 
-static void log_row(struct kl_table *t, const struct kl_conversation *c)
+static void log_row(struct kl_table *table, const struct kl_conversation *conversation)
 {
-	KL_AUTO(kl_freep) char *name = kl_asprintf("%s/%s/%s", c->workload, c->name, c->phase);
-	KL_AUTO(kl_freep) char *turns = kl_asprintf("%zu", c->n);
+	KL_AUTO(kl_freep) char *name = kl_asprintf("%s/%s/%s", conversation->workload,
+						   conversation->name, conversation->phase);
+	KL_AUTO(kl_freep) char *turns = kl_asprintf("%zu", conversation->n);
 	KL_AUTO(kl_freep) char *in = NULL, *cached = NULL, *out = NULL;
-	struct kl_usage u = { 0 };
+	struct kl_usage usage = { 0 };
 	char money[KL_MONEY_TEXT];
 	int64_t nano = 0;
 
-	sum_usage(&u, &nano, c);
+	sum_usage(&usage, &nano, conversation);
 	kl_money_text(money, nano);
-	in = u.known ? kl_asprintf("%lld", (long long)prompt_of(&u)) : kl_strdup("-");
-	cached = u.known ? kl_asprintf("%lld", (long long)u.cache_read) : kl_strdup("-");
-	out = u.known ? kl_asprintf("%lld", (long long)u.output) : kl_strdup("-");
-	kl_table_row(t, (const char *[]){ name, turns, c->turn[c->n - 1].model, in, cached, out,
-					  c->turn[c->n - 1].reservation ? money : "unmetered",
-					  c->turn[c->n - 1].time });
+	in = usage.known ? kl_asprintf("%lld", (long long)prompt_of(&usage)) : kl_strdup("-");
+	cached = usage.known ? kl_asprintf("%lld", (long long)usage.cache_read) : kl_strdup("-");
+	out = usage.known ? kl_asprintf("%lld", (long long)usage.output) : kl_strdup("-");
+	kl_table_row(
+		table,
+		(const char *[]){
+			name, turns, conversation->turn[conversation->n - 1].model, in, cached, out,
+			conversation->turn[conversation->n - 1].reservation ? money : "unmetered",
+			conversation->turn[conversation->n - 1].time });
 }
 
-static json_t *log_json(const struct kl_conversation *c)
+static json_t *log_json(const struct kl_conversation *conversation)
 {
-	json_t *j = json_object();
-	struct kl_usage u = { 0 };
+	json_t *value = json_object();
+	struct kl_usage usage = { 0 };
 	int64_t nano = 0;
 
-	sum_usage(&u, &nano, c);
-	kl_json_set_str(j, "workload", c->workload);
-	kl_json_set_str(j, "name", c->name);
-	kl_json_set_str(j, "phase", c->phase);
-	kl_json_set_str(j, "ref", c->ref);
-	kl_json_set_int(j, "turns", (int64_t)c->n);
-	kl_json_set_str(j, "model", c->turn[c->n - 1].model);
-	kl_json_set_str(j, "time", c->turn[c->n - 1].time);
-	kl_json_set(j, "usage", kl_usage_json(&u));
-	kl_json_set_int(j, "nano", nano);
-	return j;
+	sum_usage(&usage, &nano, conversation);
+	kl_json_set_str(value, "workload", conversation->workload);
+	kl_json_set_str(value, "name", conversation->name);
+	kl_json_set_str(value, "phase", conversation->phase);
+	kl_json_set_str(value, "ref", conversation->ref);
+	kl_json_set_int(value, "turns", (int64_t)conversation->n);
+	kl_json_set_str(value, "model", conversation->turn[conversation->n - 1].model);
+	kl_json_set_str(value, "time", conversation->turn[conversation->n - 1].time);
+	kl_json_set(value, "usage", kl_usage_json(&usage));
+	kl_json_set_int(value, "nano", nano);
+	return value;
 }
 
-static int do_log(struct request *r)
+static int do_log(struct request *request)
 {
 	static const char *const fields[] = {
 		"workload",         "name",         "phase", "turns", "model", "usage.input",
@@ -103,193 +108,199 @@ static int do_log(struct request *r)
 	};
 	static const char *const head[] = { "conversation",    "turns", "model", "tokens in",
 					    "of these cached", "out",   "cost",  "last" };
-	KL_AUTO(kl_table_release) struct kl_table t = { .columns = KL_ARRAY_SIZE(head) };
-	KL_AUTO(kl_conversations_release) struct kl_conversations l = { 0 };
-	KL_AUTO(json_decrefp) json_t *j = json_object(), *list = json_array();
-	int err = kl_conversations_load(&l, r->repo, r->part[0], r->part[1]);
+	KL_AUTO(kl_table_release) struct kl_table table = { .columns = KL_ARRAY_SIZE(head) };
+	KL_AUTO(kl_conversations_release) struct kl_conversations conversations = { 0 };
+	KL_AUTO(json_decrefp) json_t *value = json_object(), *list = json_array();
+	int err = kl_conversations_load(&conversations, request->repo, request->part[0],
+					request->part[1]);
 
 	if (err < 0)
 		return err;
-	kl_table_row(&t, head);
-	for (size_t i = 0; i < l.n; i++) {
-		if (kl_listing_asked(&r->out))
-			json_array_append_new(list, log_json(&l.c[i]));
+	kl_table_row(&table, head);
+	for (size_t i = 0; i < conversations.n; i++) {
+		if (kl_listing_asked(&request->out))
+			json_array_append_new(list, log_json(&conversations.c[i]));
 		else
-			log_row(&t, &l.c[i]);
+			log_row(&table, &conversations.c[i]);
 	}
-	kl_json_set_str(j, "schema", "klineage.chat/1");
-	kl_json_set(j, "conversations", json_incref(list));
-	if (kl_listing_asked(&r->out))
-		kl_listing_print(&r->out, j, "conversations", fields);
-	else if (l.n)
-		kl_table_print(&t);
+	kl_json_set_str(value, "schema", "klineage.chat/1");
+	kl_json_set(value, "conversations", json_incref(list));
+	if (kl_listing_asked(&request->out))
+		kl_listing_print(&request->out, value, "conversations", fields);
+	else if (conversations.n)
+		kl_table_print(&table);
 	else
-		fprintf(stderr, "no conversation is stored%s%s\n", r->part[0] ? " of " : "",
-			r->part[0] ? r->part[0] : "");
+		fprintf(stderr, "no conversation is stored%s%s\n", request->part[0] ? " of " : "",
+			request->part[0] ? request->part[0] : "");
 	return 0;
 }
 
 /* --- show ------------------------------------------------------------------------- */
 
 /* text of a model or a repository on its way to a terminal: no control bytes but tabs */
-static void print_text(const char *s)
+static void print_text(const char *text)
 {
-	while (*s) {
-		size_t n = strcspn(s, "\n");
+	while (*text) {
+		size_t n = strcspn(text, "\n");
 
 		fputs("    ", stdout);
 		for (size_t i = 0; i < n; i++) {
-			unsigned char c = (unsigned char)s[i];
+			unsigned char ch = (unsigned char)text[i];
 
-			putchar((c < 0x20 && c != '\t') || c == 0x7f ? '?' : c);
+			putchar((ch < 0x20 && ch != '\t') || ch == 0x7f ? '?' : ch);
 		}
 		putchar('\n');
-		s += n + (s[n] == '\n');
+		text += n + (text[n] == '\n');
 	}
 }
 
-static void print_turn(const struct kl_turn *t, size_t i)
+static void print_turn(const struct kl_turn *turn, size_t i)
 {
 	char money[KL_MONEY_TEXT];
 
-	printf("\n--- turn %zu, %s\n\n", i, t->time);
-	print_text(t->user);
-	printf("\n--- %s", t->answered ? t->answered : t->model);
-	if (t->usage.known)
-		printf(": %lld tokens in (%lld cached), %lld out", (long long)prompt_of(&t->usage),
-		       (long long)t->usage.cache_read, (long long)t->usage.output);
-	kl_money_text(money, t->nano);
-	printf(", %s", t->reservation ? money : "unmetered");
-	if (t->stop != KL_STOP_END)
-		printf(", ended by %s", kl_stop_name(t->stop));
+	printf("\n--- turn %zu, %s\n\n", i, turn->time);
+	print_text(turn->user);
+	printf("\n--- %s", turn->answered ? turn->answered : turn->model);
+	if (turn->usage.known)
+		printf(": %lld tokens in (%lld cached), %lld out",
+		       (long long)prompt_of(&turn->usage), (long long)turn->usage.cache_read,
+		       (long long)turn->usage.output);
+	kl_money_text(money, turn->nano);
+	printf(", %s", turn->reservation ? money : "unmetered");
+	if (turn->stop != KL_STOP_END)
+		printf(", ended by %s", kl_stop_name(turn->stop));
 	printf("\n\n");
-	print_text(t->reply);
+	print_text(turn->reply);
 }
 
-static json_t *turn_json(const struct kl_turn *t, size_t i)
+static json_t *turn_json(const struct kl_turn *turn, size_t i)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf meta = KL_BUF_INIT;
-	json_t *j = NULL;
+	json_t *value = NULL;
 
-	kl_turn_format(&meta, t, i);
-	if (kl_json_parse(&j, meta.ptr, meta.len) < 0)
+	kl_turn_format(&meta, turn, i);
+	if (kl_json_parse(&value, meta.ptr, meta.len) < 0)
 		KL_BUG("what we write cannot be read: %s", kl_error_last());
-	json_object_del(j, "schema");
-	kl_json_set_str(j, "user", t->user);
-	kl_json_set_str(j, "reply", t->reply);
-	kl_json_set_str(j, "key", t->key);
-	return j;
+	json_object_del(value, "schema");
+	kl_json_set_str(value, "user", turn->user);
+	kl_json_set_str(value, "reply", turn->reply);
+	kl_json_set_str(value, "key", turn->key);
+	return value;
 }
 
-static void show_json(const struct kl_conversation *c)
+static void show_json(const struct kl_conversation *conversation)
 {
-	KL_AUTO(json_decrefp) json_t *j = log_json(c);
+	KL_AUTO(json_decrefp) json_t *value = log_json(conversation);
 	json_t *blocks = json_array(), *turns = json_array();
 
-	for (size_t i = 0; i < c->nsystem; i++)
-		json_array_append_new(blocks, json_string(c->system[i]));
-	for (size_t i = 0; i < c->n; i++)
-		json_array_append_new(turns, turn_json(&c->turn[i], i));
-	kl_json_set_str(j, "schema", "klineage.talk/1");
-	kl_json_set(j, "system", blocks);
-	kl_json_set(j, "turns", turns);
-	kl_listing_put(j);
+	for (size_t i = 0; i < conversation->nsystem; i++)
+		json_array_append_new(blocks, json_string(conversation->system[i]));
+	for (size_t i = 0; i < conversation->n; i++)
+		json_array_append_new(turns, turn_json(&conversation->turn[i], i));
+	kl_json_set_str(value, "schema", "klineage.talk/1");
+	kl_json_set(value, "system", blocks);
+	kl_json_set(value, "turns", turns);
+	kl_listing_put(value);
 }
 
-static int do_show(struct request *r)
+static int do_show(struct request *request)
 {
-	KL_AUTO(kl_conversation_release) struct kl_conversation c = { 0 };
+	KL_AUTO(kl_conversation_release) struct kl_conversation conversation = { 0 };
 	int err;
 
-	if (r->n != 3)
+	if (request->n != 3)
 		return kl_opt_usage(synopsis,
 				    "show wants <workload>/<name>/<phase>, see 'chat log'");
-	if ((err = kl_conversation_load(&c, r->repo, r->part[0], r->part[1], r->part[2])) < 0)
+	if ((err = kl_conversation_load(&conversation, request->repo, request->part[0],
+					request->part[1], request->part[2])) < 0)
 		return err;
-	if (!c.n)
-		return kl_error(KL_ENOTFOUND, "no conversation '%s/%s/%s'", c.workload, c.name,
-				c.phase);
-	if (r->out.json) {
-		show_json(&c);
+	if (!conversation.n)
+		return kl_error(KL_ENOTFOUND, "no conversation '%s/%s/%s'", conversation.workload,
+				conversation.name, conversation.phase);
+	if (request->out.json) {
+		show_json(&conversation);
 		return 0;
 	}
-	printf("%s/%s/%s: %zu turn%s\n", c.workload, c.name, c.phase, c.n, c.n == 1 ? "" : "s");
-	for (size_t i = 0; i < c.nsystem; i++) {
+	printf("%s/%s/%s: %zu turn%s\n", conversation.workload, conversation.name,
+	       conversation.phase, conversation.n, conversation.n == 1 ? "" : "s");
+	for (size_t i = 0; i < conversation.nsystem; i++) {
 		printf("\n--- system, block %zu\n\n", i);
-		print_text(c.system[i]);
+		print_text(conversation.system[i]);
 	}
-	for (size_t i = 0; i < c.n; i++)
-		print_turn(&c.turn[i], i);
+	for (size_t i = 0; i < conversation.n; i++)
+		print_turn(&conversation.turn[i], i);
 	return 0;
 }
 
 /* --- cost --------------------------------------------------------------------------- */
 
-static void print_budget(const struct kl_spend *s, enum kl_budget b)
+static void print_budget(const struct kl_spend *spend, enum kl_budget budget)
 {
 	char spent[KL_MONEY_TEXT], cap[KL_MONEY_TEXT], reserved[KL_MONEY_TEXT];
 
-	kl_money_text(spent, s->totals.of[b].settled + s->totals.of[b].reserved);
-	kl_money_text(reserved, s->totals.of[b].reserved);
-	kl_money_text(cap, s->cap[b]);
-	printf("%s: %s of %s for %s", s->workload, spent, cap,
-	       b == KL_BUDGET_INDUCE ? "walks" : "materializing");
-	if (s->totals.of[b].reserved)
+	kl_money_text(spent, spend->totals.of[budget].settled + spend->totals.of[budget].reserved);
+	kl_money_text(reserved, spend->totals.of[budget].reserved);
+	kl_money_text(cap, spend->cap[budget]);
+	printf("%s: %s of %s for %s", spend->workload, spent, cap,
+	       budget == KL_BUDGET_INDUCE ? "walks" : "materializing");
+	if (spend->totals.of[budget].reserved)
 		printf(", %s of it reserved and not settled", reserved);
 	putchar('\n');
 }
 
-static int64_t reserved_total(const struct kl_spend *s)
+static int64_t reserved_total(const struct kl_spend *spend)
 {
 	int64_t n = 0;
 
-	for (int b = 0; b < KL_BUDGETS; b++)
-		n += s->totals.of[b].reserved;
+	for (int second = 0; second < KL_BUDGETS; second++)
+		n += spend->totals.of[second].reserved;
 	return n;
 }
 
-static void cost_row(struct kl_table *t, const struct kl_spend_phase *p)
+static void cost_row(struct kl_table *table, const struct kl_spend_phase *phase)
 {
-	KL_AUTO(kl_freep) char *requests = kl_asprintf("%zu", p->requests);
-	KL_AUTO(kl_freep) char *in = kl_asprintf("%lld", (long long)prompt_of(&p->usage));
-	KL_AUTO(kl_freep) char *cached = kl_asprintf("%lld", (long long)p->usage.cache_read);
-	KL_AUTO(kl_freep) char *out = kl_asprintf("%lld", (long long)p->usage.output);
+	KL_AUTO(kl_freep) char *requests = kl_asprintf("%zu", phase->requests);
+	KL_AUTO(kl_freep) char *in = kl_asprintf("%lld", (long long)prompt_of(&phase->usage));
+	KL_AUTO(kl_freep) char *cached = kl_asprintf("%lld", (long long)phase->usage.cache_read);
+	KL_AUTO(kl_freep) char *out = kl_asprintf("%lld", (long long)phase->usage.output);
 	char settled[KL_MONEY_TEXT], reserved[KL_MONEY_TEXT];
 
-	kl_money_text(settled, p->settled);
-	kl_money_text(reserved, p->reserved);
-	kl_table_row(t, (const char *[]){ p->name, p->phase, requests, p->usage.known ? in : "-",
-					  p->usage.known ? cached : "-", p->usage.known ? out : "-",
-					  settled, p->reserved ? reserved : "-" });
+	kl_money_text(settled, phase->settled);
+	kl_money_text(reserved, phase->reserved);
+	kl_table_row(table, (const char *[]){ phase->name, phase->phase, requests,
+					      phase->usage.known ? in : "-",
+					      phase->usage.known ? cached : "-",
+					      phase->usage.known ? out : "-", settled,
+					      phase->reserved ? reserved : "-" });
 }
 
 /* each time that it got better, and the first and last in any case */
-static bool is_shown(const struct kl_spend *s, size_t i, size_t every)
+static bool is_shown(const struct kl_spend *spend, size_t i, size_t every)
 {
-	if (!i || i + 1 == s->npoint || s->point[i].ns != s->point[i - 1].ns)
+	if (!i || i + 1 == spend->npoint || spend->point[i].ns != spend->point[i - 1].ns)
 		return true;
 	return i % every == 0;
 }
 
-static void print_bars(const struct kl_spend *s)
+static void print_bars(const struct kl_spend *spend)
 {
-	size_t every = s->npoint / MAX_BARS + 1;
+	size_t every = spend->npoint / MAX_BARS + 1;
 	int64_t most = 0;
 
-	for (size_t i = 0; i < s->npoint; i++)
-		if (s->point[i].ns > most)
-			most = s->point[i].ns;
+	for (size_t i = 0; i < spend->npoint; i++)
+		if (spend->point[i].ns > most)
+			most = spend->point[i].ns;
 	if (!most)
 		return;
 	puts("\nbest time against money");
-	for (size_t i = 0; i < s->npoint; i++) {
+	for (size_t i = 0; i < spend->npoint; i++) {
 		char money[KL_MONEY_TEXT], time[32];
-		long n = lround(BAR_WIDTH * (double)s->point[i].ns / (double)most);
+		long n = lround(BAR_WIDTH * (double)spend->point[i].ns / (double)most);
 
-		if (!is_shown(s, i, every))
+		if (!is_shown(spend, i, every))
 			continue;
-		kl_money_text(money, s->point[i].nano);
-		kl_table_time(time, s->point[i].ns);
+		kl_money_text(money, spend->point[i].nano);
+		kl_table_time(time, spend->point[i].ns);
 		printf("%11s %12s |", money, time);
 		while (n-- > 0)
 			putchar('#');
@@ -297,104 +308,105 @@ static void print_bars(const struct kl_spend *s)
 	}
 }
 
-static void print_cost(const struct kl_spend *s, bool bars)
+static void print_cost(const struct kl_spend *spend, bool bars)
 {
 	static const char *const head[] = { "name",      "phase",           "requests",
 					    "tokens in", "of these cached", "out",
 					    "cost",      "reserved" };
-	KL_AUTO(kl_table_release) struct kl_table t = { .columns = KL_ARRAY_SIZE(head) };
+	KL_AUTO(kl_table_release) struct kl_table table = { .columns = KL_ARRAY_SIZE(head) };
 
-	for (int b = 0; b < KL_BUDGETS; b++)
-		print_budget(s, (enum kl_budget)b);
-	if (reserved_total(s))
+	for (int second = 0; second < KL_BUDGETS; second++)
+		print_budget(spend, (enum kl_budget)second);
+	if (reserved_total(spend))
 		printf("'git klineage chat settle %s' ends reservations that broke off\n",
-		       s->workload);
-	if (!s->n)
+		       spend->workload);
+	if (!spend->n)
 		return;
 	putchar('\n');
-	kl_table_row(&t, head);
-	for (size_t i = 0; i < s->n; i++)
-		cost_row(&t, &s->phase[i]);
-	kl_table_print(&t);
+	kl_table_row(&table, head);
+	for (size_t i = 0; i < spend->n; i++)
+		cost_row(&table, &spend->phase[i]);
+	kl_table_print(&table);
 	if (bars)
-		print_bars(s);
+		print_bars(spend);
 }
 
-static json_t *budgets_json(const struct kl_spend *s)
+static json_t *budgets_json(const struct kl_spend *spend)
 {
-	json_t *j = json_object();
+	json_t *value = json_object();
 
-	for (int b = 0; b < KL_BUDGETS; b++) {
+	for (int second = 0; second < KL_BUDGETS; second++) {
 		json_t *one = json_object();
 
-		kl_json_set_int(one, "cap", s->cap[b]);
-		kl_json_set_int(one, "settled", s->totals.of[b].settled);
-		kl_json_set_int(one, "reserved", s->totals.of[b].reserved);
-		kl_json_set(j, kl_budget_name((enum kl_budget)b), one);
+		kl_json_set_int(one, "cap", spend->cap[second]);
+		kl_json_set_int(one, "settled", spend->totals.of[second].settled);
+		kl_json_set_int(one, "reserved", spend->totals.of[second].reserved);
+		kl_json_set(value, kl_budget_name((enum kl_budget)second), one);
 	}
-	return j;
+	return value;
 }
 
-static json_t *phase_json(const struct kl_spend_phase *p)
+static json_t *phase_json(const struct kl_spend_phase *phase)
 {
-	json_t *j = json_object();
+	json_t *value = json_object();
 
-	kl_json_set_str(j, "name", p->name);
-	kl_json_set_str(j, "phase", p->phase);
-	kl_json_set_str(j, "budget", kl_budget_name(p->budget));
-	kl_json_set_int(j, "requests", (int64_t)p->requests);
-	kl_json_set_int(j, "settled", p->settled);
-	kl_json_set_int(j, "reserved", p->reserved);
-	kl_json_set(j, "usage", kl_usage_json(&p->usage));
-	return j;
+	kl_json_set_str(value, "name", phase->name);
+	kl_json_set_str(value, "phase", phase->phase);
+	kl_json_set_str(value, "budget", kl_budget_name(phase->budget));
+	kl_json_set_int(value, "requests", (int64_t)phase->requests);
+	kl_json_set_int(value, "settled", phase->settled);
+	kl_json_set_int(value, "reserved", phase->reserved);
+	kl_json_set(value, "usage", kl_usage_json(&phase->usage));
+	return value;
 }
 
-static json_t *cost_json(const struct kl_spend *s)
+static json_t *cost_json(const struct kl_spend *spend)
 {
-	json_t *j = json_object(), *phases = json_array(), *best = json_array();
+	json_t *value = json_object(), *phases = json_array(), *best = json_array();
 
-	kl_json_set_str(j, "workload", s->workload);
-	kl_json_set(j, "budgets", budgets_json(s));
-	for (size_t i = 0; i < s->n; i++)
-		json_array_append_new(phases, phase_json(&s->phase[i]));
-	for (size_t i = 0; i < s->npoint; i++) {
-		json_t *p = json_object();
+	kl_json_set_str(value, "workload", spend->workload);
+	kl_json_set(value, "budgets", budgets_json(spend));
+	for (size_t i = 0; i < spend->n; i++)
+		json_array_append_new(phases, phase_json(&spend->phase[i]));
+	for (size_t i = 0; i < spend->npoint; i++) {
+		json_t *profile = json_object();
 
-		kl_json_set_str(p, "time", s->point[i].time);
-		kl_json_set_int(p, "nano", s->point[i].nano);
-		kl_json_set(p, "ns", s->point[i].ns ? json_integer(s->point[i].ns) : json_null());
-		json_array_append_new(best, p);
+		kl_json_set_str(profile, "time", spend->point[i].time);
+		kl_json_set_int(profile, "nano", spend->point[i].nano);
+		kl_json_set(profile, "ns",
+			    spend->point[i].ns ? json_integer(spend->point[i].ns) : json_null());
+		json_array_append_new(best, profile);
 	}
-	kl_json_set(j, "phases", phases);
-	kl_json_set(j, "best", best);
-	return j;
+	kl_json_set(value, "phases", phases);
+	kl_json_set(value, "best", best);
+	return value;
 }
 
 /* the workload that was named, or all that have a ledger */
-static int list_workloads(struct kl_strvec *out, struct request *r)
+static int list_workloads(struct kl_strvec *out, struct request *request)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
-	int err = r->part[0] ? 0 : kl_refs_list(&refs, r->repo, KL_LEDGER_REFS);
+	int err = request->part[0] ? 0 : kl_refs_list(&refs, request->repo, KL_LEDGER_REFS);
 
-	if (r->part[0])
-		kl_strvec_push(out, r->part[0]);
+	if (request->part[0])
+		kl_strvec_push(out, request->part[0]);
 	for (size_t i = 0; i < refs.n; i++)
 		kl_strvec_push(out, refs.ref[i].name + strlen(KL_LEDGER_REFS));
 	return err;
 }
 
 /* Each says whose it is, where a program wants lines. */
-static void add_phases(json_t *to, const struct kl_spend *s)
+static void add_phases(json_t *to, const struct kl_spend *spend)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		json_t *o = phase_json(&s->phase[i]);
+	for (size_t i = 0; i < spend->n; i++) {
+		json_t *object = phase_json(&spend->phase[i]);
 
-		kl_json_set_str(o, "workload", s->workload);
-		json_array_append_new(to, o);
+		kl_json_set_str(object, "workload", spend->workload);
+		json_array_append_new(to, object);
 	}
 }
 
-static int do_cost(struct request *r)
+static int do_cost(struct request *request)
 {
 	static const char *const fields[] = { "workload",
 					      "name",
@@ -408,34 +420,34 @@ static int do_cost(struct request *r)
 					      "reserved",
 					      NULL };
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
-	KL_AUTO(json_decrefp) json_t *j = json_object(), *list = json_array(),
+	KL_AUTO(json_decrefp) json_t *value = json_object(), *list = json_array(),
 				     *phases = json_array();
 	int err;
 
-	if (r->n > 1)
+	if (request->n > 1)
 		return kl_opt_usage(synopsis, "cost takes a workload, and no more of a name");
-	if ((err = list_workloads(&names, r)) < 0)
+	if ((err = list_workloads(&names, request)) < 0)
 		return err;
 	for (size_t i = 0; i < names.n; i++) {
-		KL_AUTO(kl_spend_release) struct kl_spend s = { 0 };
+		KL_AUTO(kl_spend_release) struct kl_spend spend = { 0 };
 
-		if ((err = kl_spend_load(&s, r->repo, names.v[i])) < 0)
+		if ((err = kl_spend_load(&spend, request->repo, names.v[i])) < 0)
 			return err;
-		if (kl_listing_asked(&r->out)) {
-			json_array_append_new(list, cost_json(&s));
-			add_phases(phases, &s);
+		if (kl_listing_asked(&request->out)) {
+			json_array_append_new(list, cost_json(&spend));
+			add_phases(phases, &spend);
 			continue;
 		}
 		if (i)
 			putchar('\n');
-		print_cost(&s, r->bars);
+		print_cost(&spend, request->bars);
 	}
-	kl_json_set_str(j, "schema", "klineage.cost/1");
-	kl_json_set(j, "workloads", json_incref(list));
-	if (!r->out.json)
-		kl_json_set(j, "phases", json_incref(phases));
-	if (kl_listing_asked(&r->out))
-		kl_listing_print(&r->out, j, "phases", fields);
+	kl_json_set_str(value, "schema", "klineage.cost/1");
+	kl_json_set(value, "workloads", json_incref(list));
+	if (!request->out.json)
+		kl_json_set(value, "phases", json_incref(phases));
+	if (kl_listing_asked(&request->out))
+		kl_listing_print(&request->out, value, "phases", fields);
 	else if (!names.n)
 		fputs("no money was spent\n", stderr);
 	return 0;
@@ -443,26 +455,27 @@ static int do_cost(struct request *r)
 
 /* --- settle ---------------------------------------------------------------------------- */
 
-static int do_settle(struct request *r)
+static int do_settle(struct request *request)
 {
-	if (!r->n)
+	if (!request->n)
 		return kl_opt_usage(synopsis, "settle wants a workload");
-	return kl_chat_settle_say(r->repo, r->part[0], r->part[1], r->part[2], r->cost,
-				  r->out.json);
+	return kl_chat_settle_say(request->repo, request->part[0], request->part[1],
+				  request->part[2], request->cost, request->out.json);
 }
 
 /* --- export ---------------------------------------------------------------------------- */
 
-static int do_export(struct request *r)
+static int do_export(struct request *request)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err;
 
-	if (r->n != 2 || !r->output)
+	if (request->n != 2 || !request->output)
 		return kl_opt_usage(synopsis, "export wants -o <file> and <workload>/<name>");
-	if ((err = kl_recording_format(&text, r->repo, r->part[0], r->part[1])) < 0)
+	if ((err = kl_recording_format(&text, request->repo, request->part[0], request->part[1])) <
+	    0)
 		return err;
-	return kl_fs_write_output(r->output, text.ptr, text.len);
+	return kl_fs_write_output(request->output, text.ptr, text.len);
 }
 
 /* --- the verb ---------------------------------------------------------------------------- */
@@ -477,14 +490,14 @@ static const struct {
 };
 
 /* "a/b/c" into its parts, in place */
-static int split_target(struct request *r, char *what)
+static int split_target(struct request *request, char *what)
 {
 	for (char *next = what; next; what = next) {
 		next = strchr(what, '/');
-		if (r->n == KL_ARRAY_SIZE(r->part) || next == what || !*what)
+		if (request->n == KL_ARRAY_SIZE(request->part) || next == what || !*what)
 			return kl_opt_usage(synopsis,
 					    "a conversation is named <workload>/<name>/<phase>");
-		r->part[r->n++] = what;
+		request->part[request->n++] = what;
 		if (next)
 			*next++ = '\0';
 	}
@@ -493,14 +506,14 @@ static int split_target(struct request *r, char *what)
 
 int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
-	struct request r = { .repo = ctx->repo, .bars = true };
+	struct request request = { .repo = ctx->repo, .bars = true };
 	const struct kl_opt opts[] = {
-		KL_OPT_LISTING(&r.out),
-		KL_OPT_BOOL('\0', "bars", &r.bars,
+		KL_OPT_LISTING(&request.out),
+		KL_OPT_BOOL('\0', "bars", &request.bars,
 			    "cost: draw the best time against the money spent (default)"),
-		KL_OPT_STR('\0', "cost", &r.cost, "<usd>",
+		KL_OPT_STR('\0', "cost", &request.cost, "<usd>",
 			   "settle: book this sum in total (default: all that was reserved)"),
-		KL_OPT_STR('o', "output", &r.output, "<file>",
+		KL_OPT_STR('o', "output", &request.output, "<file>",
 			   "export: write the recording to this file"),
 		KL_OPT_END
 	};
@@ -508,21 +521,21 @@ int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv)
 
 	if (err)
 		return err > 0 ? 0 : err;
-	if ((err = kl_listing_check(&r.out, synopsis)) < 0)
+	if ((err = kl_listing_check(&request.out, synopsis)) < 0)
 		return err;
 	if (!argc || argc > 2)
 		return kl_opt_usage(synopsis, argc ? "one conversation at a time" :
 						     "log, show, cost, settle or export?");
-	if (argc == 2 && (err = split_target(&r, argv[1])) < 0)
+	if (argc == 2 && (err = split_target(&request, argv[1])) < 0)
 		return err;
-	if (r.cost && strcmp(argv[0], "settle"))
+	if (request.cost && strcmp(argv[0], "settle"))
 		return kl_opt_usage(synopsis, "--cost is for settle");
 	for (size_t i = 0; i < KL_ARRAY_SIZE(verbs); i++) {
 		if (strcmp(argv[0], verbs[i].name))
 			continue;
-		if ((r.out.porcelain || r.out.nul) && !verbs[i].lists)
+		if ((request.out.porcelain || request.out.nul) && !verbs[i].lists)
 			return kl_opt_usage(synopsis, "--porcelain goes with log and cost");
-		return verbs[i].run(&r);
+		return verbs[i].run(&request);
 	}
 	return kl_opt_usage(synopsis, "'%s' is none of log, show, cost, settle, export", argv[0]);
 }

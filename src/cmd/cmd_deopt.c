@@ -44,132 +44,136 @@ struct tools {
 	struct kl_deopt_model model;
 };
 
-static void tools_release(struct tools *t)
+static void tools_release(struct tools *tools)
 {
-	kl_deopt_model_release(&t->model);
-	kl_gate_free(t->gate);
-	if (t->have_mechanisms)
-		kl_mechanisms_release(&t->mechanisms);
-	kl_progress_free(t->progress);
+	kl_deopt_model_release(&tools->model);
+	kl_gate_free(tools->gate);
+	if (tools->have_mechanisms)
+		kl_mechanisms_release(&tools->mechanisms);
+	kl_progress_free(tools->progress);
 }
 
 static int judge_candidate(struct kl_judgement **out, const struct kl_surface *candidate,
 			   const struct kl_surface *parent, void *payload)
 {
-	struct tools *t = payload;
+	struct tools *tools = payload;
 
-	return kl_gate_judge(out, t->gate, candidate, parent);
+	return kl_gate_judge(out, tools->gate, candidate, parent);
 }
 
 static int send_away(struct kl_parcel *out, void *payload)
 {
-	struct tools *t = payload;
+	struct tools *tools = payload;
 
-	return kl_gate_send(out, t->gate, NULL);
+	return kl_gate_send(out, tools->gate, NULL);
 }
 
 static size_t count_collected(void *payload)
 {
-	struct tools *t = payload;
+	struct tools *tools = payload;
 
-	return kl_gate_waiting(t->gate);
+	return kl_gate_waiting(tools->gate);
 }
 
 static int judge_anew(struct kl_judgement **out, const struct kl_surface *candidate,
 		      const struct kl_surface *parent, void *payload)
 {
-	struct tools *t = payload;
+	struct tools *tools = payload;
 
-	return kl_gate_judge_anew(out, t->gate, candidate, parent);
+	return kl_gate_judge_anew(out, tools->gate, candidate, parent);
 }
 
 static int open_session(struct kl_session **out, const char *workload, void *payload)
 {
-	struct tools *t = payload;
+	struct tools *tools = payload;
 
-	return kl_deopt_model_open(out, &t->model, workload);
+	return kl_deopt_model_open(out, &tools->model, workload);
 }
 
 /* How long a provider has to remember what was said: a step's gate, or a journey. */
-static int64_t pause_of(const struct tools *t, int64_t profile_ms)
+static int64_t pause_of(const struct tools *tools, int64_t profile_ms)
 {
-	return kl_gate_is_remote(t->gate) ? JOURNEY_MS : 2 * (profile_ms ? profile_ms : PROFILE_MS);
+	return kl_gate_is_remote(tools->gate) ? JOURNEY_MS :
+						2 * (profile_ms ? profile_ms : PROFILE_MS);
 }
 
-static int open_mechanisms(struct tools *t)
+static int open_mechanisms(struct tools *tools)
 {
-	int err = kl_mechanisms_load_shipped(&t->mechanisms);
+	int err = kl_mechanisms_load_shipped(&tools->mechanisms);
 
 	if (err < 0)
 		return err;
-	t->have_mechanisms = true;
+	tools->have_mechanisms = true;
 	return 0;
 }
 
-static int tools_open(struct tools *t, struct kl_sequencer *s, const struct options *o)
+static int tools_open(struct tools *tools, struct kl_sequencer *sequencer,
+		      const struct options *options)
 {
 	struct kl_gate_opts opts = {
-		.jail = o->jail,
-		.platform = o->platform,
+		.jail = options->jail,
+		.platform = options->platform,
 		.same_code_fails = true,
-		.runner = o->runner,
+		.runner = options->runner,
 	};
 	int64_t most = 0;
 	int err;
 
-	t->progress = o->quiet ?
-			      NULL :
-			      kl_progress_new(o->progress ? KL_PROGRESS_ALWAYS : KL_PROGRESS_AUTO);
-	opts.progress = t->progress;
-	if ((err = kl_repo_config_int(&opts.profile_ms, s->repo, "klineage.profileMs", 0)) < 0 ||
-	    (err = kl_repo_config_int(&most, s->repo, "klineage.bundleJobs", DEFAULT_JOBS)) < 0 ||
-	    (err = open_mechanisms(t)) < 0)
+	tools->progress = options->quiet ? NULL :
+					   kl_progress_new(options->progress ? KL_PROGRESS_ALWAYS :
+									       KL_PROGRESS_AUTO);
+	opts.progress = tools->progress;
+	if ((err = kl_repo_config_int(&opts.profile_ms, sequencer->repo, "klineage.profileMs", 0)) <
+		    0 ||
+	    (err = kl_repo_config_int(&most, sequencer->repo, "klineage.bundleJobs",
+				      DEFAULT_JOBS)) < 0 ||
+	    (err = open_mechanisms(tools)) < 0)
 		return err;
-	if ((err = kl_gate_open(&t->gate, s->repo, &opts)) < 0)
+	if ((err = kl_gate_open(&tools->gate, sequencer->repo, &opts)) < 0)
 		return err;
 	if (most < 1 || most > MOST_JOBS)
 		return kl_error(KL_EINVALID, "klineage.bundleJobs is %lld, not 1 to %d",
 				(long long)most, MOST_JOBS);
-	s->judge = judge_candidate;
-	s->send = send_away;
-	s->collected = count_collected;
-	s->judge_anew = kl_gate_is_remote(t->gate) ? NULL : judge_anew;
-	s->most_jobs = (size_t)most;
-	s->model.open = open_session;
-	s->model.rederive = kl_rederive_next;
-	s->model.audit = kl_trait_audit;
-	s->payload = t;
-	t->model.progress = t->progress;
-	t->model.pause_ms = pause_of(t, opts.profile_ms);
-	s->jail = kl_gate_jail(t->gate);
-	s->mechanisms = &t->mechanisms;
-	s->progress = t->progress;
+	sequencer->judge = judge_candidate;
+	sequencer->send = send_away;
+	sequencer->collected = count_collected;
+	sequencer->judge_anew = kl_gate_is_remote(tools->gate) ? NULL : judge_anew;
+	sequencer->most_jobs = (size_t)most;
+	sequencer->model.open = open_session;
+	sequencer->model.rederive = kl_rederive_next;
+	sequencer->model.audit = kl_trait_audit;
+	sequencer->payload = tools;
+	tools->model.progress = tools->progress;
+	tools->model.pause_ms = pause_of(tools, opts.profile_ms);
+	sequencer->jail = kl_gate_jail(tools->gate);
+	sequencer->mechanisms = &tools->mechanisms;
+	sequencer->progress = tools->progress;
 	return 0;
 }
 
 /* --- starting --------------------------------------------------------------- */
 
-static int read_limits(struct options *o, struct kl_repo *r)
+static int read_limits(struct options *options, struct kl_repo *repo)
 {
 	int err;
 
-	if (!o->steps &&
-	    (err = kl_repo_config_int(&o->steps, r, "klineage.stepLimit", DEFAULT_STEPS)) < 0)
+	if (!options->steps && (err = kl_repo_config_int(&options->steps, repo,
+							 "klineage.stepLimit", DEFAULT_STEPS)) < 0)
 		return err;
-	if (!o->rejections &&
-	    (err = kl_repo_config_int(&o->rejections, r, "klineage.rejectionLimit",
+	if (!options->rejections &&
+	    (err = kl_repo_config_int(&options->rejections, repo, "klineage.rejectionLimit",
 				      DEFAULT_REJECTIONS)) < 0)
 		return err;
-	if (o->steps < 1 || o->rejections < 1)
+	if (options->steps < 1 || options->rejections < 1)
 		return kl_opt_usage(synopsis, "a limit is at least 1");
 	return 0;
 }
 
 /* the walk takes what is committed: say so when the worktree has something else */
-static void warn_if_dirty(const struct kl_surface *committed, struct kl_repo *r)
+static void warn_if_dirty(const struct kl_surface *committed, struct kl_repo *repo)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *now = NULL;
-	const char *top = kl_repo_worktree(r);
+	const char *top = kl_repo_worktree(repo);
 
 	if (!top)
 		return;
@@ -184,81 +188,85 @@ static void warn_if_dirty(const struct kl_surface *committed, struct kl_repo *r)
 }
 
 /* nothing is begun, nothing is sent */
-static int print_estimate(struct tools *t, const struct options *o, const struct kl_surface *expert)
+static int print_estimate(struct tools *tools, const struct options *options,
+			  const struct kl_surface *expert)
 {
 	struct kl_estimate_of of = {
-		.repo = t->model.repo,
+		.repo = tools->model.repo,
 		.expert = expert,
-		.mechanisms = &t->mechanisms,
-		.rewriters = o->rewriters,
-		.rederive = o->rederive,
-		.step_limit = o->steps,
-		.rejection_limit = o->rejections,
+		.mechanisms = &tools->mechanisms,
+		.rewriters = options->rewriters,
+		.rederive = options->rederive,
+		.step_limit = options->steps,
+		.rejection_limit = options->rejections,
 	};
-	struct kl_estimate e;
+	struct kl_estimate estimate;
 	struct kl_session *session;
 	int err;
 
-	if (!t->model.who)
+	if (!tools->model.who)
 		return kl_error(KL_EUSAGE,
 				"a walk without a model costs nothing: --estimate is for "
 				"--rewriter chat or exec, or --rederive");
-	if ((err = open_mechanisms(t)) < 0 || (err = kl_estimate_assume(&e, &of)) < 0 ||
-	    (err = kl_deopt_model_look(&session, &t->model, expert->contract->workload)) < 0)
+	if ((err = open_mechanisms(tools)) < 0 || (err = kl_estimate_assume(&estimate, &of)) < 0 ||
+	    (err = kl_deopt_model_look(&session, &tools->model, expert->contract->workload)) < 0)
 		return err;
-	kl_estimate_walk(&e, session);
-	return kl_deopt_say_estimate(&e, session, expert->contract->workload, o->json);
+	kl_estimate_walk(&estimate, session);
+	return kl_deopt_say_estimate(&estimate, session, expert->contract->workload, options->json);
 }
 
-static int start_walk(struct kl_sequencer *s, struct tools *t, struct options *o,
+static int start_walk(struct kl_sequencer *sequencer, struct tools *tools, struct options *options,
 		      const char *workload)
 {
 	KL_AUTO(kl_freep) char *dir = NULL;
 	KL_AUTO(kl_surface_freep) struct kl_surface *expert = NULL;
-	struct kl_sequencer_opts opts = { .expert = o->expert, .name = o->name };
+	struct kl_sequencer_opts opts = { .expert = options->expert, .name = options->name };
 	struct kl_platform platform;
 	git_oid commit, tree;
 	int err;
 
-	if (!o->rewriters)
-		o->rewriters = kl_repo_config(s->repo, "klineage.rewriter");
-	if (!o->rewriters)
-		o->rewriters = DEFAULT_REWRITERS;
-	if ((err = read_limits(o, s->repo)) < 0 || (err = kl_rewriters_check(o->rewriters)) < 0 ||
-	    (err = kl_repo_resolve(&commit, s->repo, o->expert ? o->expert : "HEAD")) < 0 ||
-	    (err = kl_repo_tree_of(&tree, s->repo, &commit)) < 0 ||
-	    (err = kl_select_dir(&dir, s->repo, &tree, workload)) < 0 ||
-	    (err = kl_surface_from_tree(&expert, s->repo, &tree, dir)) < 0)
+	if (!options->rewriters)
+		options->rewriters = kl_repo_config(sequencer->repo, "klineage.rewriter");
+	if (!options->rewriters)
+		options->rewriters = DEFAULT_REWRITERS;
+	if ((err = read_limits(options, sequencer->repo)) < 0 ||
+	    (err = kl_rewriters_check(options->rewriters)) < 0 ||
+	    (err = kl_repo_resolve(&commit, sequencer->repo,
+				   options->expert ? options->expert : "HEAD")) < 0 ||
+	    (err = kl_repo_tree_of(&tree, sequencer->repo, &commit)) < 0 ||
+	    (err = kl_select_dir(&dir, sequencer->repo, &tree, workload)) < 0 ||
+	    (err = kl_surface_from_tree(&expert, sequencer->repo, &tree, dir)) < 0)
 		return err;
-	t->model.begins = true;
-	if ((err = kl_deopt_model_choose(&t->model, &o->rederive, o->rewriters)) < 0)
+	tools->model.begins = true;
+	if ((err = kl_deopt_model_choose(&tools->model, &options->rederive, options->rewriters)) <
+	    0)
 		return err;
-	if (o->estimate)
-		return print_estimate(t, o, expert);
-	if (!o->expert)
-		warn_if_dirty(expert, s->repo);
-	if ((err = tools_open(t, s, o)) < 0)
+	if (options->estimate)
+		return print_estimate(tools, options, expert);
+	if (!options->expert)
+		warn_if_dirty(expert, sequencer->repo);
+	if ((err = tools_open(tools, sequencer, options)) < 0)
 		return err;
 	opts.dir = dir;
-	if ((err = kl_gate_platform(&platform, t->gate, expert)) < 0)
+	if ((err = kl_gate_platform(&platform, tools->gate, expert)) < 0)
 		return err;
 	opts.platform = platform.id;
-	opts.rewriters = o->rewriters;
-	opts.runner = o->runner;
-	opts.rederive = o->rederive;
-	opts.step_limit = o->steps;
-	opts.rejection_limit = o->rejections;
-	return kl_sequencer_start(s, &opts);
+	opts.rewriters = options->rewriters;
+	opts.runner = options->runner;
+	opts.rederive = options->rederive;
+	opts.step_limit = options->steps;
+	opts.rejection_limit = options->rejections;
+	return kl_sequencer_start(sequencer, &opts);
 }
 
 /* --- going on ----------------------------------------------------------------- */
 
-static int same_platform(const struct kl_sequencer *s, const struct tools *t)
+static int same_platform(const struct kl_sequencer *sequencer, const struct tools *tools)
 {
-	const char *began = kl_walk_str(&s->op.walk, "platform");
+	const char *began = kl_walk_str(&sequencer->op.walk, "platform");
 	struct kl_platform here = { .id = "" };
 
-	if (kl_gate_machine(&here, t->gate, began) < 0)
+	if (kl_gate_machine(&here, tools->gate, began) < 0)
 		kl_error_clear();
 	if (!strcmp(began, here.id))
 		return 0;
@@ -267,16 +275,16 @@ static int same_platform(const struct kl_sequencer *s, const struct tools *t)
 			here.id[0] ? here.id : "another machine");
 }
 
-static int resume_model(struct kl_sequencer *s, struct tools *t)
+static int resume_model(struct kl_sequencer *sequencer, struct tools *tools)
 {
-	const char *who = kl_model_name(s);
+	const char *who = kl_model_name(sequencer);
 
-	t->model.who = who ? kl_strdup(who) : NULL;
-	return kl_deopt_model_resume(&t->model);
+	tools->model.who = who ? kl_strdup(who) : NULL;
+	return kl_deopt_model_resume(&tools->model);
 }
 
 /* the step of a file, or of stdin */
-static int take_step(struct kl_sequencer *s, const char *path)
+static int take_step(struct kl_sequencer *sequencer, const char *path)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_envelope_release) struct kl_envelope step = { 0 };
@@ -285,74 +293,76 @@ static int take_step(struct kl_sequencer *s, const char *path)
 
 	if (err < 0 || (err = kl_envelope_json(&step, text.ptr, text.len)) < 0)
 		return kl_error_in(err, "--step");
-	return kl_sequencer_take(s, &step);
+	return kl_sequencer_take(sequencer, &step);
 }
 
-static int go_on(struct kl_sequencer *s, struct tools *t, struct options *o)
+static int go_on(struct kl_sequencer *sequencer, struct tools *tools, struct options *options)
 {
-	int err = kl_sequencer_resume(s);
+	int err = kl_sequencer_resume(sequencer);
 
 	if (!err)
-		err = resume_model(s, t);
-	if (!err && !o->runner && *kl_walk_str(&s->op.walk, "runner"))
-		o->runner = kl_walk_str(&s->op.walk, "runner");
-	if (!err && o->quit)
-		err = kl_sequencer_stop(s);
-	else if (!err && o->skip)
-		err = kl_sequencer_skip(s);
-	if (!err && !o->quit)
-		err = tools_open(t, s, o);
-	if (!err && !o->quit)
-		err = same_platform(s, t);
-	if (!err && o->step)
-		err = take_step(s, o->step);
-	else if (!err && o->go_on)
-		err = kl_sequencer_collect(s, &o->claim);
+		err = resume_model(sequencer, tools);
+	if (!err && !options->runner && *kl_walk_str(&sequencer->op.walk, "runner"))
+		options->runner = kl_walk_str(&sequencer->op.walk, "runner");
+	if (!err && options->quit)
+		err = kl_sequencer_stop(sequencer);
+	else if (!err && options->skip)
+		err = kl_sequencer_skip(sequencer);
+	if (!err && !options->quit)
+		err = tools_open(tools, sequencer, options);
+	if (!err && !options->quit)
+		err = same_platform(sequencer, tools);
+	if (!err && options->step)
+		err = take_step(sequencer, options->step);
+	else if (!err && options->go_on)
+		err = kl_sequencer_collect(sequencer, &options->claim);
 	return err;
 }
 
 /* --- the end ------------------------------------------------------------------- */
 
-static int run_walk(struct kl_sequencer *s, struct tools *t, const struct options *o)
+static int run_walk(struct kl_sequencer *sequencer, struct tools *tools,
+		    const struct options *options)
 {
 	struct kl_outcome out;
-	int err = kl_sequencer_run(s, &out);
+	int err = kl_sequencer_run(sequencer, &out);
 
-	kl_progress_free(kl_steal(&t->progress));
-	s->progress = NULL;
+	kl_progress_free(kl_steal(&tools->progress));
+	sequencer->progress = NULL;
 	if (err == KL_ENO || (!err && !out.waiting))
-		kl_deopt_model_forget(s->repo);
+		kl_deopt_model_forget(sequencer->repo);
 	if (!err)
-		kl_deopt_say_outcome(&out, o->json);
+		kl_deopt_say_outcome(&out, options->json);
 	kl_outcome_release(&out);
 	return err;
 }
 
-static int print_status(struct kl_sequencer *s, struct tools *t, bool json)
+static int print_status(struct kl_sequencer *sequencer, struct tools *tools, bool json)
 {
-	int err = kl_opstate_load(&s->op, s->repo);
+	int err = kl_opstate_load(&sequencer->op, sequencer->repo);
 
 	if (err == KL_ENOTFOUND && !json) {
 		puts("no operation in progress");
 		return 0;
 	}
-	if (err < 0 || (err = resume_model(s, t)) < 0)
+	if (err < 0 || (err = resume_model(sequencer, tools)) < 0)
 		return err;
-	return kl_deopt_say_status(&s->op.walk, &t->model, json);
+	return kl_deopt_say_status(&sequencer->op.walk, &tools->model, json);
 }
 
-static int abort_it(struct kl_sequencer *s)
+static int abort_it(struct kl_sequencer *sequencer)
 {
-	int err = kl_sequencer_abort(s);
+	int err = kl_sequencer_abort(sequencer);
 
 	if (!err)
-		kl_deopt_model_forget(s->repo);
+		kl_deopt_model_forget(sequencer->repo);
 	return err;
 }
 
-static int check_options(const struct options *o, int argc)
+static int check_options(const struct options *options, int argc)
 {
-	int modes = o->go_on + o->skip + o->abort + o->quit + o->status;
+	int modes = options->go_on + options->skip + options->abort + options->quit +
+		    options->status;
 
 	if (modes > 1 || (modes && argc))
 		return kl_opt_usage(
@@ -360,90 +370,96 @@ static int check_options(const struct options *o, int argc)
 			"one of --continue, --skip, --quit, --abort, --status, and alone");
 	if (argc > 1)
 		return kl_opt_usage(synopsis, "one workload at a time");
-	if (modes &&
-	    (o->expert || o->name || o->rewriters || o->rederive || o->no_rederive || o->estimate))
+	if (modes && (options->expert || options->name || options->rewriters || options->rederive ||
+		      options->no_rederive || options->estimate))
 		return kl_opt_usage(synopsis,
 				    "the operation in progress has its expert, name and rewriters");
-	if (o->step &&
-	    (!o->go_on || o->claim.action || o->claim.mechanism || o->claim.locus || o->claim.text))
+	if (options->step &&
+	    (!options->go_on || options->claim.action || options->claim.mechanism ||
+	     options->claim.locus || options->claim.text))
 		return kl_opt_usage(synopsis, "--step is for --continue, and says all of the step");
-	if (o->rederive && o->no_rederive)
+	if (options->rederive && options->no_rederive)
 		return kl_opt_usage(synopsis, "--rederive or --no-rederive?");
 	return 0;
 }
 
 int cmd_deopt(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
-	KL_AUTO(tools_release) struct tools t = { 0 };
-	KL_AUTO(kl_sequencer_release) struct kl_sequencer s = KL_SEQUENCER_INIT;
-	struct options o = { 0 };
+	KL_AUTO(tools_release) struct tools tools = { 0 };
+	KL_AUTO(kl_sequencer_release) struct kl_sequencer sequencer = KL_SEQUENCER_INIT;
+	struct options options = { 0 };
 	const struct kl_opt opts[] = {
-		KL_OPT_STR('\0', "expert", &o.expert, "<rev>",
+		KL_OPT_STR('\0', "expert", &options.expert, "<rev>",
 			   "walk back from this expert (default: HEAD)"),
-		KL_OPT_STR('\0', "name", &o.name, "<name>",
+		KL_OPT_STR('\0', "name", &options.name, "<name>",
 			   "name the lineage (default: platform and expert)"),
-		KL_OPT_STR('\0', "rewriter", &o.rewriters, "<list>",
+		KL_OPT_STR('\0', "rewriter", &options.rewriters, "<list>",
 			   "ask history, passes[:<dir>], patches:<dir>, exec, chat, stepwise "
 			   "(default: history,passes)"),
-		KL_OPT_STR('\0', "rederive", &o.rederive, "<model>",
+		KL_OPT_STR('\0', "rederive", &options.rederive, "<model>",
 			   "re-derive steps with chat or exec (default: the model that proposes)"),
-		KL_OPT_BOOL('\0', "no-rederive", &o.no_rederive, "do not re-derive steps"),
-		KL_OPT_STR('\0', "exec", &o.exec, "<command>", "run this command for exec"),
-		KL_OPT_STR('\0', "model", &o.model, "<name>",
+		KL_OPT_BOOL('\0', "no-rederive", &options.no_rederive, "do not re-derive steps"),
+		KL_OPT_STR('\0', "exec", &options.exec, "<command>", "run this command for exec"),
+		KL_OPT_STR('\0', "model", &options.model, "<name>",
 			   "use this model for chat and exec (default: klineage.chat.model)"),
-		KL_OPT_STR('\0', "budget", &o.budget, "<usd>",
+		KL_OPT_STR('\0', "budget", &options.budget, "<usd>",
 			   "limit what the workload's walks may cost "
 			   "(default: klineage.budget.induce)"),
-		KL_OPT_BOOL('\0', "estimate", &o.estimate,
+		KL_OPT_BOOL('\0', "estimate", &options.estimate,
 			    "estimate the cost of a walk; send nothing"),
-		KL_OPT_INT('\0', "steps", &o.steps, "<n>", "end after this many accepted steps"),
-		KL_OPT_INT('\0', "rejections", &o.rejections, "<n>",
+		KL_OPT_INT('\0', "steps", &options.steps, "<n>",
+			   "end after this many accepted steps"),
+		KL_OPT_INT('\0', "rejections", &options.rejections, "<n>",
 			   "end after this many rejections in a row"),
-		KL_OPT_BOOL('\0', "continue", &o.go_on, "resume after an interruption or an edit"),
-		KL_OPT_BOOL('\0', "skip", &o.skip, "reject the current proposal and continue"),
-		KL_OPT_BOOL('\0', "quit", &o.quit,
+		KL_OPT_BOOL('\0', "continue", &options.go_on,
+			    "resume after an interruption or an edit"),
+		KL_OPT_BOOL('\0', "skip", &options.skip,
+			    "reject the current proposal and continue"),
+		KL_OPT_BOOL('\0', "quit", &options.quit,
 			    "end here: the accepted steps become the lineage"),
-		KL_OPT_BOOL('\0', "abort", &o.abort,
+		KL_OPT_BOOL('\0', "abort", &options.abort,
 			    "drop the operation; no branch or note has changed"),
-		KL_OPT_BOOL('\0', "status", &o.status, "show where the operation is"),
-		KL_OPT_STR('\0', "action", &o.claim.action, "<word>",
+		KL_OPT_BOOL('\0', "status", &options.status, "show where the operation is"),
+		KL_OPT_STR('\0', "action", &options.claim.action, "<word>",
 			   "name the category of a stepwise edit"),
-		KL_OPT_STR('\0', "mechanism", &o.claim.mechanism, "<name>",
+		KL_OPT_STR('\0', "mechanism", &options.claim.mechanism, "<name>",
 			   "name the mechanism that a stepwise edit removes"),
-		KL_OPT_STR('\0', "locus", &o.claim.locus, "<place>",
+		KL_OPT_STR('\0', "locus", &options.claim.locus, "<place>",
 			   "name the place of a stepwise edit"),
-		KL_OPT_STR('m', "message", &o.claim.text, "<why>",
+		KL_OPT_STR('m', "message", &options.claim.text, "<why>",
 			   "give the reason for a stepwise edit"),
-		KL_OPT_STR('\0', "step", &o.step, "<file>",
+		KL_OPT_STR('\0', "step", &options.step, "<file>",
 			   "read a stepwise edit from this JSON file; - is stdin"),
-		KL_OPT_STR('\0', "runner", &o.runner, "<runner>",
+		KL_OPT_STR('\0', "runner", &options.runner, "<runner>",
 			   "judge by local (default), bundle or ssh:<host>"),
-		KL_OPT_STR('\0', "jail", &o.jail, "<level>",
+		KL_OPT_STR('\0', "jail", &options.jail, "<level>",
 			   "use jail level auto, bwrap, landlock, chroot or none"),
-		KL_OPT_STR('\0', "platform", &o.platform, "<level>",
+		KL_OPT_STR('\0', "platform", &options.platform, "<level>",
 			   "compile for x86-64-v1 to x86-64-v4 (default: up to v3)"),
-		KL_OPT_BOOL('\0', "json", &o.json, "print the outcome as JSON"),
-		KL_OPT_BOOL('q', "quiet", &o.quiet, "show no progress"),
-		KL_OPT_BOOL('\0', "progress", &o.progress, "show progress even without a terminal"),
+		KL_OPT_BOOL('\0', "json", &options.json, "print the outcome as JSON"),
+		KL_OPT_BOOL('q', "quiet", &options.quiet, "show no progress"),
+		KL_OPT_BOOL('\0', "progress", &options.progress,
+			    "show progress even without a terminal"),
 		KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
 
 	if (err)
 		return err > 0 ? 0 : err;
-	if ((err = check_options(&o, argc)) < 0)
+	if ((err = check_options(&options, argc)) < 0)
 		return err;
-	s.repo = t.model.repo = ctx->repo;
-	t.model.exec = o.exec;
-	t.model.model = o.model;
-	t.model.budget = o.budget;
-	if (o.no_rederive)
-		o.rederive = "none";
-	if (o.status)
-		return print_status(&s, &t, o.json);
-	if (o.abort)
-		return abort_it(&s);
-	err = o.go_on || o.skip || o.quit ? go_on(&s, &t, &o) :
-					    start_walk(&s, &t, &o, argc ? argv[0] : NULL);
-	return err < 0 || o.estimate ? err : run_walk(&s, &t, &o);
+	sequencer.repo = tools.model.repo = ctx->repo;
+	tools.model.exec = options.exec;
+	tools.model.model = options.model;
+	tools.model.budget = options.budget;
+	if (options.no_rederive)
+		options.rederive = "none";
+	if (options.status)
+		return print_status(&sequencer, &tools, options.json);
+	if (options.abort)
+		return abort_it(&sequencer);
+	err = options.go_on || options.skip || options.quit ?
+		      go_on(&sequencer, &tools, &options) :
+		      start_walk(&sequencer, &tools, &options, argc ? argv[0] : NULL);
+	return err < 0 || options.estimate ? err : run_walk(&sequencer, &tools, &options);
 }

@@ -13,14 +13,14 @@ static const char synopsis[] = "export [<options>] [<workload>[/<name>]] <dir>";
 
 static void print_json(const char *workload, const char *name, const char *dir, size_t files)
 {
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 
-	kl_json_set_str(j, "schema", "klineage.exported/1");
-	kl_json_set_str(j, "workload", workload);
-	kl_json_set_str(j, "name", name);
-	kl_json_set_str(j, "directory", dir);
-	kl_json_set_int(j, "files", (int64_t)files);
-	kl_listing_put(j);
+	kl_json_set_str(value, "schema", "klineage.exported/1");
+	kl_json_set_str(value, "workload", workload);
+	kl_json_set_str(value, "name", name);
+	kl_json_set_str(value, "directory", dir);
+	kl_json_set_int(value, "files", (int64_t)files);
+	kl_listing_put(value);
 }
 
 int cmd_export(struct kl_cmd_ctx *ctx, int argc, char **argv)

@@ -13,60 +13,61 @@
 
 static const char synopsis[] = "fsck [<options>]";
 
-static void print_finding(enum kl_check_severity s, const char *where, const char *what,
+static void print_finding(enum kl_check_severity severity, const char *where, const char *what,
 			  void *payload)
 {
-	json_t *list = payload, *j;
+	json_t *list = payload, *value;
 
 	if (!list) {
-		printf("%s: ", s == KL_CHECK_ERROR ? "error" : "warning");
+		printf("%s: ", severity == KL_CHECK_ERROR ? "error" : "warning");
 		/* a reader's own message begins with the place */
 		if (strncmp(what, where, strlen(where)))
 			printf("%s: ", where);
 		puts(what);
 		return;
 	}
-	j = json_object();
-	kl_json_set_str(j, "severity", s == KL_CHECK_ERROR ? "error" : "warning");
-	kl_json_set_str(j, "where", where);
-	kl_json_set_str(j, "what", what);
-	json_array_append_new(list, j);
+	value = json_object();
+	kl_json_set_str(value, "severity", severity == KL_CHECK_ERROR ? "error" : "warning");
+	kl_json_set_str(value, "where", where);
+	kl_json_set_str(value, "what", what);
+	json_array_append_new(list, value);
 }
 
-static void on_card(const struct kl_library_finding *f, void *payload)
+static void on_card(const struct kl_library_finding *finding, void *payload)
 {
-	struct kl_check *c = payload;
+	struct kl_check *check = payload;
 
-	*(f->error ? &c->errors : &c->warnings) += 1;
-	print_finding(f->error ? KL_CHECK_ERROR : KL_CHECK_WARNING, f->where, f->what, c->payload);
+	*(finding->error ? &check->errors : &check->warnings) += 1;
+	print_finding(finding->error ? KL_CHECK_ERROR : KL_CHECK_WARNING, finding->where,
+		      finding->what, check->payload);
 }
 
-static int check_cards(size_t *cards, struct kl_check *c)
+static int check_cards(size_t *cards, struct kl_check *check)
 {
-	KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
-	int err = kl_library_open(&l, c->repo);
+	KL_AUTO(kl_library_freep) struct kl_library *library = NULL;
+	int err = kl_library_open(&library, check->repo);
 
-	return err < 0 ? err : kl_library_check(cards, l, on_card, c);
+	return err < 0 ? err : kl_library_check(cards, library, on_card, check);
 }
 
-static void print_listing(const struct kl_listing *out, const struct kl_check *c, size_t cards,
+static void print_listing(const struct kl_listing *out, const struct kl_check *check, size_t cards,
 			  size_t chains, json_t *list)
 {
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 
-	kl_json_set_str(j, "schema", "klineage.fsck/1");
-	kl_json_set_int(j, "lineages", (int64_t)c->lineages);
-	kl_json_set_int(j, "walks", (int64_t)c->walks);
-	kl_json_set_int(j, "rejected", (int64_t)c->rejected);
-	kl_json_set_int(j, "events", (int64_t)c->events);
-	kl_json_set_int(j, "cards", (int64_t)cards);
-	kl_json_set_int(j, "chains", (int64_t)chains);
-	kl_json_set_int(j, "conversations", (int64_t)c->conversations);
-	kl_json_set_int(j, "ledgers", (int64_t)c->ledgers);
-	kl_json_set_int(j, "errors", (int64_t)c->errors);
-	kl_json_set_int(j, "warnings", (int64_t)c->warnings);
-	kl_json_set(j, "findings", list);
-	kl_listing_print(out, j, "findings",
+	kl_json_set_str(value, "schema", "klineage.fsck/1");
+	kl_json_set_int(value, "lineages", (int64_t)check->lineages);
+	kl_json_set_int(value, "walks", (int64_t)check->walks);
+	kl_json_set_int(value, "rejected", (int64_t)check->rejected);
+	kl_json_set_int(value, "events", (int64_t)check->events);
+	kl_json_set_int(value, "cards", (int64_t)cards);
+	kl_json_set_int(value, "chains", (int64_t)chains);
+	kl_json_set_int(value, "conversations", (int64_t)check->conversations);
+	kl_json_set_int(value, "ledgers", (int64_t)check->ledgers);
+	kl_json_set_int(value, "errors", (int64_t)check->errors);
+	kl_json_set_int(value, "warnings", (int64_t)check->warnings);
+	kl_json_set(value, "findings", list);
+	kl_listing_print(out, value, "findings",
 			 (const char *const[]){ "severity", "where", "what", NULL });
 }
 
@@ -75,25 +76,25 @@ static const char *plural_s(size_t n)
 	return n == 1 ? "" : "s";
 }
 
-static void print_sum(const struct kl_check *c, size_t cards, size_t chains)
+static void print_sum(const struct kl_check *check, size_t cards, size_t chains)
 {
-	printf("%zu lineage%s, %zu walk%s, %zu ref%s of rejections, %zu events", c->lineages,
-	       plural_s(c->lineages), c->walks, plural_s(c->walks), c->rejected,
-	       plural_s(c->rejected), c->events);
-	if (c->conversations || c->ledgers)
-		printf(", %zu conversation%s, %zu ledger%s", c->conversations,
-		       plural_s(c->conversations), c->ledgers, plural_s(c->ledgers));
+	printf("%zu lineage%s, %zu walk%s, %zu ref%s of rejections, %zu events", check->lineages,
+	       plural_s(check->lineages), check->walks, plural_s(check->walks), check->rejected,
+	       plural_s(check->rejected), check->events);
+	if (check->conversations || check->ledgers)
+		printf(", %zu conversation%s, %zu ledger%s", check->conversations,
+		       plural_s(check->conversations), check->ledgers, plural_s(check->ledgers));
 	if (chains)
 		printf(", %zu chain%s of what cards made", chains, plural_s(chains));
-	printf(", %zu card%s: %zu error%s, %zu warning%s\n", cards, plural_s(cards), c->errors,
-	       plural_s(c->errors), c->warnings, plural_s(c->warnings));
+	printf(", %zu card%s: %zu error%s, %zu warning%s\n", cards, plural_s(cards), check->errors,
+	       plural_s(check->errors), check->warnings, plural_s(check->warnings));
 }
 
 int cmd_fsck(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	struct kl_listing out = { 0 };
 	const struct kl_opt opts[] = { KL_OPT_LISTING(&out), KL_OPT_END };
-	struct kl_check c = { .repo = ctx->repo, .report = print_finding };
+	struct kl_check check = { .repo = ctx->repo, .report = print_finding };
 	size_t cards = 0, chains = 0;
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
 
@@ -104,13 +105,13 @@ int cmd_fsck(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if ((err = kl_listing_check(&out, synopsis)) < 0)
 		return err;
 	if (kl_listing_asked(&out))
-		c.payload = json_array();
-	if ((err = kl_check_run(&c)) < 0 || (err = check_cards(&cards, &c)) < 0 ||
-	    (err = kl_made_check(&chains, c.repo, on_card, &c)) < 0)
+		check.payload = json_array();
+	if ((err = kl_check_run(&check)) < 0 || (err = check_cards(&cards, &check)) < 0 ||
+	    (err = kl_made_check(&chains, check.repo, on_card, &check)) < 0)
 		return err;
 	if (kl_listing_asked(&out))
-		print_listing(&out, &c, cards, chains, c.payload);
+		print_listing(&out, &check, cards, chains, check.payload);
 	else
-		print_sum(&c, cards, chains);
-	return c.errors ? 1 : 0;
+		print_sum(&check, cards, chains);
+	return check.errors ? 1 : 0;
 }

@@ -21,8 +21,8 @@ static void list_verbs(void)
 	printf("usage: git klineage <verb> [<options>] [<arguments>]\n\n"
 	       "Learn when a kernel optimization is sound: walk an expert kernel backward\n"
 	       "through gated simplifications, and keep every step in git.\n\n");
-	for (const struct kl_cmd *c = kl_cmds; c->name; c++)
-		printf("    %-12s %s\n", c->name, c->summary);
+	for (const struct kl_cmd *cmd = kl_cmds; cmd->name; cmd++)
+		printf("    %-12s %s\n", cmd->name, cmd->summary);
 	printf("\n'git klineage <verb> -h' lists a verb's options,"
 	       " 'git klineage help <verb>' shows its manual page.\n"
 	       "'git klineage help tutorial' is an introduction,"
@@ -78,10 +78,10 @@ int cmd_help(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(guides); i++)
 		if (!strcmp(guides[i].name, argv[0]))
 			return show_manual(guides[i].page, guides[i].section);
-	for (const struct kl_cmd *c = kl_cmds; c->name; c++) {
-		KL_AUTO(kl_freep) char *page = kl_asprintf("git-klineage-%s", c->name);
+	for (const struct kl_cmd *cmd = kl_cmds; cmd->name; cmd++) {
+		KL_AUTO(kl_freep) char *page = kl_asprintf("git-klineage-%s", cmd->name);
 
-		if (!strcmp(c->name, argv[0]))
+		if (!strcmp(cmd->name, argv[0]))
 			return show_manual(page, 1);
 	}
 	return kl_error(KL_EUSAGE, "'%s' is not a verb of git klineage", argv[0]);

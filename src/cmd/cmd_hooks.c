@@ -31,107 +31,109 @@ static const struct {
 	[KL_HOOK_FOREIGN] = { "foreign", "somebody else's", false },
 };
 
-static bool is_complete(const struct kl_hooks *h)
+static bool is_complete(const struct kl_hooks *hooks)
 {
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
-		if (!states[h->hook[i].state].works)
+		if (!states[hooks->hook[i].state].works)
 			return false;
 	return true;
 }
 
-static void print_listing(const struct kl_listing *out, const struct kl_hooks *h)
+static void print_listing(const struct kl_listing *out, const struct kl_hooks *hooks)
 {
 	static const char *const ways[] = {
 		[KL_HOOKS_FILES] = "files",
 		[KL_HOOKS_CONFIG] = "config",
 		[KL_HOOKS_BY_HAND] = "by-hand",
 	};
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 	json_t *list = json_array();
 
-	kl_json_set_str(j, "schema", "klineage.hooks/1");
-	kl_json_set_str(j, "way", ways[h->way]);
-	kl_json_set_str(j, "owner", h->owner);
-	kl_json_set_bool(j, "complete", is_complete(h));
-	kl_json_set(j, "hooks", list);
+	kl_json_set_str(value, "schema", "klineage.hooks/1");
+	kl_json_set_str(value, "way", ways[hooks->way]);
+	kl_json_set_str(value, "owner", hooks->owner);
+	kl_json_set_bool(value, "complete", is_complete(hooks));
+	kl_json_set(value, "hooks", list);
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++) {
-		json_t *o = json_object();
+		json_t *object = json_object();
 
-		kl_json_set_str(o, "event", h->hook[i].event);
-		kl_json_set_str(o, "state", states[h->hook[i].state].word);
-		kl_json_set_str(o, "path", h->hook[i].path);
-		json_array_append_new(list, o);
+		kl_json_set_str(object, "event", hooks->hook[i].event);
+		kl_json_set_str(object, "state", states[hooks->hook[i].state].word);
+		kl_json_set_str(object, "path", hooks->hook[i].path);
+		json_array_append_new(list, object);
 	}
-	kl_listing_print(out, j, "hooks", (const char *const[]){ "event", "state", "path", NULL });
+	kl_listing_print(out, value, "hooks",
+			 (const char *const[]){ "event", "state", "path", NULL });
 }
 
 /* By the top of the worktree, where a person stands or knows the way to. */
-static const char *shown_path(struct kl_repo *r, const char *path)
+static const char *shown_path(struct kl_repo *repo, const char *path)
 {
-	const char *top = kl_repo_worktree(r);
+	const char *top = kl_repo_worktree(repo);
 	size_t n = top ? strlen(top) : 0;
 
 	return n && !strncmp(path, top, n) && path[n] == '/' ? path + n + 1 : path;
 }
 
-static int print_status(struct kl_repo *r, const struct kl_listing *out)
+static int print_status(struct kl_repo *repo, const struct kl_listing *out)
 {
-	KL_AUTO(kl_hooks_release) struct kl_hooks h = { 0 };
-	KL_AUTO(kl_table_release) struct kl_table t = { .columns = 3 };
-	int err = kl_hooks_look(&h, r, false);
+	KL_AUTO(kl_hooks_release) struct kl_hooks hooks = { 0 };
+	KL_AUTO(kl_table_release) struct kl_table table = { .columns = 3 };
+	int err = kl_hooks_look(&hooks, repo, false);
 
 	if (err < 0)
 		return err;
 	if (kl_listing_asked(out)) {
-		print_listing(out, &h);
-		return !is_complete(&h);
+		print_listing(out, &hooks);
+		return !is_complete(&hooks);
 	}
-	if (h.way == KL_HOOKS_BY_HAND)
-		printf("%s decides which hooks run here\n", h.owner);
+	if (hooks.way == KL_HOOKS_BY_HAND)
+		printf("%s decides which hooks run here\n", hooks.owner);
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
-		kl_table_row(&t,
-			     (const char *const[]){ h.hook[i].event, states[h.hook[i].state].text,
-						    shown_path(r, h.hook[i].path) });
-	kl_table_print(&t);
-	return !is_complete(&h);
+		kl_table_row(&table, (const char *const[]){ hooks.hook[i].event,
+							    states[hooks.hook[i].state].text,
+							    shown_path(repo, hooks.hook[i].path) });
+	kl_table_print(&table);
+	return !is_complete(&hooks);
 }
 
 /* --- install, uninstall ------------------------------------------------------- */
 
-static void say_lines(struct kl_repo *r, const struct kl_hooks *h)
+static void say_lines(struct kl_repo *repo, const struct kl_hooks *hooks)
 {
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
-		if (!states[h->hook[i].state].works)
+		if (!states[hooks->hook[i].state].works)
 			printf("    %s:\n        git klineage hooks run %s -- \"$@\"\n",
-			       shown_path(r, h->hook[i].path), h->hook[i].event);
+			       shown_path(repo, hooks->hook[i].path), hooks->hook[i].event);
 }
 
 /* Somebody else's hooks: what to add, and where. */
-static int by_hand(struct kl_repo *r, const struct kl_hooks *h)
+static int by_hand(struct kl_repo *repo, const struct kl_hooks *hooks)
 {
-	KL_AUTO(kl_freep) char *name = kl_asprintf("templates/hooks/%s.yaml", h->owner);
+	KL_AUTO(kl_freep) char *name = kl_asprintf("templates/hooks/%s.yaml", hooks->owner);
 	KL_AUTO(kl_freep) char *path = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	int err;
 
-	if (is_complete(h)) {
-		printf("%s calls git klineage already\n", h->owner);
+	if (is_complete(hooks)) {
+		printf("%s calls git klineage already\n", hooks->owner);
 		return 0;
 	}
-	if (h->outside)
+	if (hooks->outside)
 		printf("core.hooksPath is '%s': hooks for other repositories, too. Nothing was written; "
 		       "add a line to each:\n",
-		       h->dir);
+		       hooks->dir);
 	else
-		printf("%s decides which hooks run here. Nothing was written; add%s:\n", h->owner,
-		       strcmp(h->owner, "husky") && strcmp(h->owner, "core.hooksPath") ?
+		printf("%s decides which hooks run here. Nothing was written; add%s:\n",
+		       hooks->owner,
+		       strcmp(hooks->owner, "husky") && strcmp(hooks->owner, "core.hooksPath") ?
 			       "" :
 			       " a line to each");
-	if (!strcmp(h->owner, "husky") || !strcmp(h->owner, "core.hooksPath")) {
-		say_lines(r, h);
+	if (!strcmp(hooks->owner, "husky") || !strcmp(hooks->owner, "core.hooksPath")) {
+		say_lines(repo, hooks);
 		return 1;
 	}
-	printf("    %s:\n\n", shown_path(r, h->hook[0].path));
+	printf("    %s:\n\n", shown_path(repo, hooks->hook[0].path));
 	if ((err = kl_fs_share(&path, name)) < 0 || (err = kl_fs_read(&text, path, 1 << 16)) < 0)
 		return err;
 	fputs(text.ptr, stdout);
@@ -139,41 +141,41 @@ static int by_hand(struct kl_repo *r, const struct kl_hooks *h)
 }
 
 /* A program is told what is there then. */
-static int install_hooks(struct kl_repo *r, bool chain, const struct kl_listing *out)
+static int install_hooks(struct kl_repo *repo, bool chain, const struct kl_listing *out)
 {
-	KL_AUTO(kl_hooks_release) struct kl_hooks h = { 0 };
-	int err = kl_hooks_look(&h, r, chain);
+	KL_AUTO(kl_hooks_release) struct kl_hooks hooks = { 0 };
+	int err = kl_hooks_look(&hooks, repo, chain);
 
 	if (err < 0)
 		return err;
-	if (h.way == KL_HOOKS_BY_HAND && !kl_listing_asked(out))
-		return by_hand(r, &h);
-	if (h.way != KL_HOOKS_BY_HAND && (err = kl_hooks_install(&h, r, chain)) < 0)
+	if (hooks.way == KL_HOOKS_BY_HAND && !kl_listing_asked(out))
+		return by_hand(repo, &hooks);
+	if (hooks.way != KL_HOOKS_BY_HAND && (err = kl_hooks_install(&hooks, repo, chain)) < 0)
 		return err;
 	if (kl_listing_asked(out))
-		return print_status(r, out);
-	printf("hooks are in %s%s\n", shown_path(r, h.ours),
-	       h.way == KL_HOOKS_CONFIG ? ", named in the config" : "");
+		return print_status(repo, out);
+	printf("hooks are in %s%s\n", shown_path(repo, hooks.ours),
+	       hooks.way == KL_HOOKS_CONFIG ? ", named in the config" : "");
 	return 0;
 }
 
-static int uninstall_hooks(struct kl_repo *r, const struct kl_listing *out)
+static int uninstall_hooks(struct kl_repo *repo, const struct kl_listing *out)
 {
-	KL_AUTO(kl_hooks_release) struct kl_hooks h = { 0 };
-	int err = kl_hooks_look(&h, r, false);
+	KL_AUTO(kl_hooks_release) struct kl_hooks hooks = { 0 };
+	int err = kl_hooks_look(&hooks, repo, false);
 
 	if (!err)
-		err = kl_hooks_uninstall(&h, r);
+		err = kl_hooks_uninstall(&hooks, repo);
 	if (!err && kl_listing_asked(out)) {
-		err = print_status(r, out);
+		err = print_status(repo, out);
 		return err < 0 ? err : 0;
 	}
-	if (err < 0 || h.way != KL_HOOKS_BY_HAND)
+	if (err < 0 || hooks.way != KL_HOOKS_BY_HAND)
 		return err;
 	for (size_t i = 0; i < KL_HOOKS_EVENTS; i++)
-		if (h.hook[i].state == KL_HOOK_CALLED)
-			printf("take away by hand: %s (%s)\n", shown_path(r, h.hook[i].path),
-			       h.hook[i].event);
+		if (hooks.hook[i].state == KL_HOOK_CALLED)
+			printf("take away by hand: %s (%s)\n", shown_path(repo, hooks.hook[i].path),
+			       hooks.hook[i].event);
 	return 0;
 }
 
@@ -213,18 +215,18 @@ static int say_untested(int err)
 
 static int run_hook(int argc, char **argv)
 {
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-	struct kl_term t;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	struct kl_term term;
 	int err;
 
 	if (!argc || !kl_hook_known(argv[0]))
 		return kl_opt_usage(synopsis, "'%s' is no event that git klineage has a part in",
 				    argc ? argv[0] : "");
-	err = kl_repo_open(&r);
+	err = kl_repo_open(&repo);
 	if (!err)
-		err = kl_term_open(&t, r, NULL, "hooks", false);
+		err = kl_term_open(&term, repo, NULL, "hooks", false);
 	if (!err)
-		err = kl_hook_run(r, &t, argv[0], argc - 1, argv + 1);
+		err = kl_hook_run(repo, &term, argv[0], argc - 1, argv + 1);
 	return err < 0 ? say_untested(err) : err;
 }
 
@@ -232,14 +234,14 @@ static int run_hook(int argc, char **argv)
 
 static int configure_hooks(const char *what, bool chain, const struct kl_listing *out)
 {
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-	int err = kl_repo_open(&r);
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	int err = kl_repo_open(&repo);
 
 	if (err < 0)
 		return err;
-	return !strcmp(what, "install")   ? install_hooks(r, chain, out) :
-	       !strcmp(what, "uninstall") ? uninstall_hooks(r, out) :
-					    print_status(r, out);
+	return !strcmp(what, "install")   ? install_hooks(repo, chain, out) :
+	       !strcmp(what, "uninstall") ? uninstall_hooks(repo, out) :
+					    print_status(repo, out);
 }
 
 int cmd_hooks(struct kl_cmd_ctx *ctx, int argc, char **argv)

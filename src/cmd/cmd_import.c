@@ -13,15 +13,15 @@ static const char synopsis[] = "import [<options>] <dir>";
 
 static void print_json(const struct kl_import_result *out)
 {
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 
-	kl_json_set_str(j, "schema", "klineage.imported/1");
-	kl_json_set_str(j, "lineage", out->lineage);
-	kl_json_set_int(j, "steps", (int64_t)out->steps);
-	kl_json_set_int(j, "rejected", (int64_t)out->rejected);
-	kl_json_set_int(j, "events", (int64_t)out->events);
-	kl_json_set_bool(j, "already", out->already);
-	kl_listing_put(j);
+	kl_json_set_str(value, "schema", "klineage.imported/1");
+	kl_json_set_str(value, "lineage", out->lineage);
+	kl_json_set_int(value, "steps", (int64_t)out->steps);
+	kl_json_set_int(value, "rejected", (int64_t)out->rejected);
+	kl_json_set_int(value, "events", (int64_t)out->events);
+	kl_json_set_bool(value, "already", out->already);
+	kl_listing_put(value);
 }
 
 int cmd_import(struct kl_cmd_ctx *ctx, int argc, char **argv)

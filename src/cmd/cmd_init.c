@@ -21,58 +21,58 @@ static const char synopsis[] = "init [--entry <function>] [--workload <name>] <k
 			       "init --ci github|gitlab\n"
 			       "init --list [--json | --porcelain | -z]";
 
-static void add_template(json_t *list, struct kl_table *t, const struct kl_starter *s)
+static void add_template(json_t *list, struct kl_table *table, const struct kl_starter *starter)
 {
-	KL_AUTO(kl_freep) char *commits = kl_asprintf("%zu", s->patches.n);
-	json_t *o = json_object();
+	KL_AUTO(kl_freep) char *commits = kl_asprintf("%zu", starter->patches.n);
+	json_t *object = json_object();
 
-	kl_json_set_str(o, "name", s->name);
-	kl_json_set_int(o, "commits", (int64_t)s->patches.n);
-	kl_json_set_str(o, "summary", s->summary);
-	json_array_append_new(list, o);
-	kl_table_row(t, (const char *[]){ s->name, commits, s->summary });
+	kl_json_set_str(object, "name", starter->name);
+	kl_json_set_int(object, "commits", (int64_t)starter->patches.n);
+	kl_json_set_str(object, "summary", starter->summary);
+	json_array_append_new(list, object);
+	kl_table_row(table, (const char *[]){ starter->name, commits, starter->summary });
 }
 
 static int list_templates(const struct kl_listing *out)
 {
 	static const char *const fields[] = { "name", "commits", "summary", NULL };
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
-	KL_AUTO(kl_table_release) struct kl_table t = { .columns = 3 };
+	KL_AUTO(kl_table_release) struct kl_table table = { .columns = 3 };
 	json_t *list = json_array();
 	int err = kl_starter_list(&names);
 
-	kl_table_row(&t, (const char *[]){ "template", "commits", "kernel" });
+	kl_table_row(&table, (const char *[]){ "template", "commits", "kernel" });
 	for (size_t i = 0; !err && i < names.n; i++) {
-		KL_AUTO(kl_starter_freep) struct kl_starter *s = NULL;
+		KL_AUTO(kl_starter_freep) struct kl_starter *starter = NULL;
 
-		err = kl_starter_open(&s, names.v[i]);
+		err = kl_starter_open(&starter, names.v[i]);
 		if (!err)
-			add_template(list, &t, s);
+			add_template(list, &table, starter);
 	}
-	kl_json_set_str(j, "schema", "klineage.templates/1");
-	kl_json_set(j, "templates", list);
+	kl_json_set_str(value, "schema", "klineage.templates/1");
+	kl_json_set(value, "templates", list);
 	if (!err && kl_listing_asked(out))
-		kl_listing_print(out, j, "templates", fields);
+		kl_listing_print(out, value, "templates", fields);
 	else if (!err)
-		kl_table_print(&t);
+		kl_table_print(&table);
 	return err;
 }
 
 /* --- what others have ---------------------------------------------------------- */
 
 /* Where there is a remote, its lineages and cards may come along with a plain fetch: an offer. */
-static void offer_remotes(struct kl_repo *r)
+static void offer_remotes(struct kl_repo *repo)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec remotes = KL_STRVEC_INIT;
 
-	kl_remote_names(&remotes, r);
+	kl_remote_names(&remotes, repo);
 	for (size_t i = 0; i < remotes.n; i++) {
 		KL_AUTO(kl_strvec_release) struct kl_strvec have = KL_STRVEC_INIT,
 							    all = KL_STRVEC_INIT;
 
 		kl_sync_refspecs(&all, remotes.v[i]);
-		if (kl_sync_configured(&have, r, remotes.v[i]) < 0 || have.n == all.n)
+		if (kl_sync_configured(&have, repo, remotes.v[i]) < 0 || have.n == all.n)
 			continue;
 		printf("\nlineages, cards and gate events go to and come from '%s' with\n"
 		       "  git klineage sync %s\n"
@@ -89,10 +89,10 @@ static void offer_remotes(struct kl_repo *r)
 /* outside a repository there is nobody to exchange with */
 static void offer_here(void)
 {
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 
-	if (kl_repo_open(&r) == 0)
-		offer_remotes(r);
+	if (kl_repo_open(&repo) == 0)
+		offer_remotes(repo);
 	kl_error_clear();
 }
 
@@ -153,9 +153,9 @@ static int run_git(const char *const *argv)
  * In the present repository: commits on top of HEAD, then a fast-forward, which
  * git refuses where files are in the way.
  */
-static int add_folder(struct kl_repo *r, const struct kl_starter *s, const char *dir)
+static int add_folder(struct kl_repo *repo, const struct kl_starter *starter, const char *dir)
 {
-	KL_AUTO(kl_freep) char *prefix = kl_asprintf("%s%s", kl_repo_prefix(r), dir);
+	KL_AUTO(kl_freep) char *prefix = kl_asprintf("%s%s", kl_repo_prefix(repo), dir);
 	git_oid head, tip, entry, tree;
 	bool unborn;
 	char hex[KL_OID_HEX];
@@ -163,18 +163,18 @@ static int add_folder(struct kl_repo *r, const struct kl_starter *s, const char 
 
 	if (!kl_fs_path_ok(prefix))
 		return kl_error(KL_EINVALID, "'%s' is no place for a folder", prefix);
-	if (kl_repo_is_bare(r))
+	if (kl_repo_is_bare(repo))
 		return kl_error(KL_EINVALID, "this repository is bare: nowhere to put '%s'", dir);
-	err = kl_repo_resolve(&head, r, "HEAD");
+	err = kl_repo_resolve(&head, repo, "HEAD");
 	unborn = err == KL_ENOTFOUND;
 	if (err < 0 && !unborn)
 		return err;
 	kl_error_clear();
-	if (!unborn && kl_repo_tree_of(&tree, r, &head) == 0 &&
-	    kl_repo_tree_entry(&entry, NULL, r, &tree, prefix) == 0)
+	if (!unborn && kl_repo_tree_of(&tree, repo, &head) == 0 &&
+	    kl_repo_tree_entry(&entry, NULL, repo, &tree, prefix) == 0)
 		return kl_error(KL_EEXISTS, "'%s' is in HEAD already", prefix);
 	kl_error_clear();
-	err = kl_starter_replay(&tip, r, s, unborn ? NULL : &head, prefix, 0);
+	err = kl_starter_replay(&tip, repo, starter, unborn ? NULL : &head, prefix, 0);
 	if (err < 0)
 		return err;
 	kl_oid_hex(hex, &tip);
@@ -182,14 +182,15 @@ static int add_folder(struct kl_repo *r, const struct kl_starter *s, const char 
 					"--ff-only", hex, NULL });
 	if (err < 0)
 		return err;
-	printf("%s: %zu commits of '%s' on the present branch\n", dir, s->patches.n, s->name);
-	offer_remotes(r);
+	printf("%s: %zu commits of '%s' on the present branch\n", dir, starter->patches.n,
+	       starter->name);
+	offer_remotes(repo);
 	return 0;
 }
 
-static int make_repository(const struct kl_starter *s, const char *dir)
+static int make_repository(const struct kl_starter *starter, const char *dir)
 {
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	KL_AUTO(kl_strvec_release) struct kl_strvec there = KL_STRVEC_INIT;
 	char hex[KL_OID_HEX];
 	git_oid tip;
@@ -202,39 +203,40 @@ static int make_repository(const struct kl_starter *s, const char *dir)
 	}
 	err = run_git((const char *[]){ "git", "init", "-q", "--object-format=sha1", dir, NULL });
 	if (!err)
-		err = kl_repo_open_at(&r, dir);
+		err = kl_repo_open_at(&repo, dir);
 	if (!err)
-		err = kl_starter_replay(&tip, r, s, NULL, "", 0);
+		err = kl_starter_replay(&tip, repo, starter, NULL, "", 0);
 	if (err < 0)
 		return err;
 	kl_oid_hex(hex, &tip);
 	err = run_git((const char *[]){ "git", "-C", dir, "reset", "-q", "--hard", hex, NULL });
 	if (err < 0)
 		return err;
-	printf("%s: a repository with the %zu commits of '%s'\n", dir, s->patches.n, s->name);
+	printf("%s: a repository with the %zu commits of '%s'\n", dir, starter->patches.n,
+	       starter->name);
 	return 0;
 }
 
 static int init_template(const char *name, const char *dir)
 {
-	KL_AUTO(kl_starter_freep) struct kl_starter *s = NULL;
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-	int err = kl_starter_open(&s, name);
+	KL_AUTO(kl_starter_freep) struct kl_starter *starter = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	int err = kl_starter_open(&starter, name);
 
 	if (err < 0)
 		return err;
 	if (!dir)
-		dir = s->name;
+		dir = starter->name;
 	/* An absolute path or one that leaves the repository is a new repository's. */
 	if (dir[0] != '/' && kl_fs_path_ok(dir)) {
-		err = kl_repo_open(&r);
+		err = kl_repo_open(&repo);
 		if (!err)
-			return add_folder(r, s, dir);
+			return add_folder(repo, starter, dir);
 		if (err != KL_ENOTFOUND)
 			return err;
 		kl_error_clear();
 	}
-	return make_repository(s, dir);
+	return make_repository(starter, dir);
 }
 
 /* --- a recipe for CI --------------------------------------------------------- */
@@ -248,9 +250,9 @@ static const struct recipe {
 	{ "gitlab", "gitlab-ci.yml", ".gitlab-ci.yml" },
 };
 
-static int read_recipe(struct kl_buf *text, const struct recipe *r)
+static int read_recipe(struct kl_buf *text, const struct recipe *recipe)
 {
-	KL_AUTO(kl_freep) char *name = kl_asprintf("templates/ci/%s", r->from);
+	KL_AUTO(kl_freep) char *name = kl_asprintf("templates/ci/%s", recipe->from);
 	KL_AUTO(kl_freep) char *path = NULL;
 	int err = kl_fs_share(&path, name);
 
@@ -260,18 +262,18 @@ static int read_recipe(struct kl_buf *text, const struct recipe *r)
 /* All of them, or none: looked at before anything is written. */
 static int init_ci(const char *forge)
 {
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	size_t n = 0;
-	int err = kl_repo_open(&r);
+	int err = kl_repo_open(&repo);
 
 	if (err < 0)
 		return err;
-	if (!kl_repo_worktree(r))
+	if (!kl_repo_worktree(repo))
 		return kl_error(KL_EINVALID, "this repository is bare: nowhere to put a recipe");
 	for (int turn = 0; turn < 2; turn++) {
 		for (size_t i = 0; i < KL_ARRAY_SIZE(recipes); i++) {
 			KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-			KL_AUTO(kl_freep) char *path = kl_fs_join(kl_repo_worktree(r),
+			KL_AUTO(kl_freep) char *path = kl_fs_join(kl_repo_worktree(repo),
 								  recipes[i].to);
 
 			if (strcmp(recipes[i].forge, forge))

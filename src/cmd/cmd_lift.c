@@ -26,108 +26,110 @@ struct options {
 	const char *words;
 };
 
-static json_t *result_json(const struct kl_lift_result *r)
+static json_t *result_json(const struct kl_lift_result *result)
 {
-	json_t *j = json_object(), *from = json_array();
+	json_t *value = json_object(), *from = json_array();
 
-	for (size_t i = 0; i < r->n; i++) {
-		json_t *t = json_object();
+	for (size_t i = 0; i < result->n; i++) {
+		json_t *trial = json_object();
 
-		kl_json_set_str(t, "lineage", r->t[i]->lineage);
-		kl_json_set_int(t, "step", r->t[i]->step.number);
-		json_array_append_new(from, t);
+		kl_json_set_str(trial, "lineage", result->t[i]->lineage);
+		kl_json_set_int(trial, "step", result->t[i]->step.number);
+		json_array_append_new(from, trial);
 	}
-	kl_json_set_str(j, "id", r->card->id);
-	kl_json_set_bool(j, "new", !r->old);
-	kl_json_set_str(j, "words", r->worded);
-	kl_json_set_str(j, "same_as", r->same_as);
-	kl_json_set_str(j, "status", kl_card_status_name(r->card->status));
-	kl_json_set_str(j, "mechanism", r->card->mechanism);
-	kl_json_set_int(j, "gained", (int64_t)r->gained);
-	kl_json_set_int(j, "evidence", (int64_t)r->card->evidence.n);
-	kl_json_set(j, "from", from);
-	return j;
+	kl_json_set_str(value, "id", result->card->id);
+	kl_json_set_bool(value, "new", !result->old);
+	kl_json_set_str(value, "words", result->worded);
+	kl_json_set_str(value, "same_as", result->same_as);
+	kl_json_set_str(value, "status", kl_card_status_name(result->card->status));
+	kl_json_set_str(value, "mechanism", result->card->mechanism);
+	kl_json_set_int(value, "gained", (int64_t)result->gained);
+	kl_json_set_int(value, "evidence", (int64_t)result->card->evidence.n);
+	kl_json_set(value, "from", from);
+	return value;
 }
 
-static void print_notes(const struct kl_lift *l)
+static void print_notes(const struct kl_lift *lift)
 {
-	for (size_t i = 0; i < l->notes.n; i++)
-		fprintf(stderr, "left out: %s\n", l->notes.v[i]);
+	for (size_t i = 0; i < lift->notes.n; i++)
+		fprintf(stderr, "left out: %s\n", lift->notes.v[i]);
 }
 
-static void print_listing(const struct kl_listing *out, const struct kl_lift *l,
-			  const struct kl_transitions *t, bool dry)
+static void print_listing(const struct kl_listing *out, const struct kl_lift *lift,
+			  const struct kl_transitions *transitions, bool dry)
 {
 	static const char *const fields[] = { "id",      "new",      "words",
 					      "same_as", "status",   "mechanism",
 					      "gained",  "evidence", NULL };
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 	json_t *cards = json_array(), *notes = json_array();
 
-	for (size_t i = 0; i < l->n; i++)
-		json_array_append_new(cards, result_json(&l->v[i]));
-	for (size_t i = 0; i < l->notes.n; i++)
-		json_array_append_new(notes, json_string(l->notes.v[i]));
-	kl_json_set_str(j, "schema", "klineage.lift/1");
-	kl_json_set_bool(j, "dry_run", dry);
-	kl_json_set_int(j, "lineages", (int64_t)t->lineages.n);
-	kl_json_set_int(j, "transitions", (int64_t)t->n);
-	kl_json_set_int(j, "used", (int64_t)l->used);
-	kl_json_set(j, "cards", cards);
-	kl_json_set(j, "left_out", notes);
-	kl_listing_print(out, j, "cards", fields);
+	for (size_t i = 0; i < lift->n; i++)
+		json_array_append_new(cards, result_json(&lift->v[i]));
+	for (size_t i = 0; i < lift->notes.n; i++)
+		json_array_append_new(notes, json_string(lift->notes.v[i]));
+	kl_json_set_str(value, "schema", "klineage.lift/1");
+	kl_json_set_bool(value, "dry_run", dry);
+	kl_json_set_int(value, "lineages", (int64_t)transitions->lineages.n);
+	kl_json_set_int(value, "transitions", (int64_t)transitions->n);
+	kl_json_set_int(value, "used", (int64_t)lift->used);
+	kl_json_set(value, "cards", cards);
+	kl_json_set(value, "left_out", notes);
+	kl_listing_print(out, value, "cards", fields);
 	if (!out->json)
-		print_notes(l);
+		print_notes(lift);
 }
 
-static void print_table(const struct kl_lift *l, const struct kl_transitions *t)
+static void print_table(const struct kl_lift *lift, const struct kl_transitions *transitions)
 {
 	KL_AUTO(kl_table_release) struct kl_table table = { .columns = 5 };
 
 	kl_table_row(&table, (const char *[]){ "", "card", "evidence", "rows", "learned from" });
-	for (size_t i = 0; i < l->n; i++) {
-		const struct kl_lift_result *r = &l->v[i];
-		KL_AUTO(kl_freep) char *evidence = kl_asprintf("%zu", r->card->evidence.n);
-		KL_AUTO(kl_freep) char *rows = kl_asprintf("%zu", r->card->rows.n);
+	for (size_t i = 0; i < lift->n; i++) {
+		const struct kl_lift_result *result = &lift->v[i];
+		KL_AUTO(kl_freep) char *evidence = kl_asprintf("%zu", result->card->evidence.n);
+		KL_AUTO(kl_freep) char *rows = kl_asprintf("%zu", result->card->rows.n);
 		KL_AUTO(kl_buf_release) struct kl_buf from = KL_BUF_INIT;
 
-		for (size_t k = 0; k < r->n; k++)
-			kl_buf_addf(&from, "%s%s %d", k ? ", " : "", r->t[k]->lineage,
-				    r->t[k]->step.number);
-		if (r->same_as)
-			kl_buf_addf(&from, "(goes: the same as %s)", r->same_as);
-		kl_table_row(&table, (const char *[]){ r->same_as ? "twin" :
-						       r->old     ? "gains" :
-								    "new",
-						       r->card->id, evidence, rows, from.ptr });
+		for (size_t k = 0; k < result->n; k++)
+			kl_buf_addf(&from, "%s%s %d", k ? ", " : "", result->t[k]->lineage,
+				    result->t[k]->step.number);
+		if (result->same_as)
+			kl_buf_addf(&from, "(goes: the same as %s)", result->same_as);
+		kl_table_row(&table,
+			     (const char *[]){ result->same_as ? "twin" :
+					       result->old     ? "gains" :
+								 "new",
+					       result->card->id, evidence, rows, from.ptr });
 	}
-	if (l->n)
+	if (lift->n)
 		kl_table_print(&table);
-	print_notes(l);
+	print_notes(lift);
 	printf("%zu lineage%s, %zu transition%s, %zu of them in %zu card%s that change\n",
-	       t->lineages.n, t->lineages.n == 1 ? "" : "s", t->n, t->n == 1 ? "" : "s", l->used,
-	       l->n, l->n == 1 ? "" : "s");
+	       transitions->lineages.n, transitions->lineages.n == 1 ? "" : "s", transitions->n,
+	       transitions->n == 1 ? "" : "s", lift->used, lift->n, lift->n == 1 ? "" : "s");
 }
 
-static void print_cards(const struct kl_lift *l)
+static void print_cards(const struct kl_lift *lift)
 {
-	for (size_t i = 0; i < l->n; i++) {
-		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	for (size_t i = 0; i < lift->n; i++) {
+		KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-		if (l->v[i].same_as)
+		if (lift->v[i].same_as)
 			continue;
-		kl_card_write(&b, l->v[i].card);
-		printf("---\n%s", b.ptr);
+		kl_card_write(&buf, lift->v[i].card);
+		printf("---\n%s", buf.ptr);
 	}
 }
 
-static int load_lineages(struct kl_transitions *t, struct kl_repo *r, int argc, char **argv)
+static int load_lineages(struct kl_transitions *transitions, struct kl_repo *repo, int argc,
+			 char **argv)
 {
-	int err = argc ? 0 : kl_transitions_load(t, r, NULL);
+	int err = argc ? 0 : kl_transitions_load(transitions, repo, NULL);
 
 	for (int i = 0; !err && i < argc; i++)
-		err = kl_transitions_load(t, r, argv[i]);
-	if (!err && !t->lineages.n)
+		err = kl_transitions_load(transitions, repo, argv[i]);
+	if (!err && !transitions->lineages.n)
 		return kl_error_hint(
 			kl_error(KL_ENOTFOUND, "there is no lineage in this repository yet"),
 			"'git klineage deopt' makes one; a directory of exported ones will do");
@@ -141,190 +143,194 @@ struct speaker {
 	char *workload; /* whose conversation is open */
 };
 
-static void speaker_release(struct speaker *s)
+static void speaker_release(struct speaker *speaker)
 {
-	kl_deopt_model_release(&s->model);
-	free(s->workload);
+	kl_deopt_model_release(&speaker->model);
+	free(speaker->workload);
 }
 
 /* each workload has a ledger of its own */
 static int open_session(struct kl_session **out, const char *workload, void *payload)
 {
-	struct speaker *s = payload;
+	struct speaker *speaker = payload;
 
-	if (s->workload && strcmp(s->workload, workload)) {
-		kl_session_free(s->model.session);
-		s->model.session = NULL;
+	if (speaker->workload && strcmp(speaker->workload, workload)) {
+		kl_session_free(speaker->model.session);
+		speaker->model.session = NULL;
 	}
-	free(s->workload);
-	s->workload = kl_strdup(workload);
-	return kl_deopt_model_look(out, &s->model, workload);
+	free(speaker->workload);
+	speaker->workload = kl_strdup(workload);
+	return kl_deopt_model_look(out, &speaker->model, workload);
 }
 
-static int check_speaker(const struct options *o, const struct kl_deopt_model *m)
+static int check_speaker(const struct options *options, const struct kl_deopt_model *model)
 {
-	const char *said = m->exec     ? "--exec" :
-			   m->model    ? "--model" :
-			   m->budget   ? "--budget" :
-			   o->estimate ? "--estimate" :
-					 NULL;
+	const char *said = model->exec       ? "--exec" :
+			   model->model      ? "--model" :
+			   model->budget     ? "--budget" :
+			   options->estimate ? "--estimate" :
+					       NULL;
 
-	if (o->words && strcmp(o->words, "chat") && strcmp(o->words, "exec"))
-		return kl_error(KL_EUSAGE, "--words takes chat or exec, not '%s'", o->words);
-	if (o->estimate && kl_listing_asked(&o->out) && !o->out.json)
+	if (options->words && strcmp(options->words, "chat") && strcmp(options->words, "exec"))
+		return kl_error(KL_EUSAGE, "--words takes chat or exec, not '%s'", options->words);
+	if (options->estimate && kl_listing_asked(&options->out) && !options->out.json)
 		return kl_opt_usage(synopsis, "--porcelain lists cards; --estimate has --json");
-	if (o->cards && kl_listing_asked(&o->out) && !o->out.json)
+	if (options->cards && kl_listing_asked(&options->out) && !options->out.json)
 		return kl_opt_usage(synopsis, "--cards or --porcelain, not both");
-	if (said && !o->words)
+	if (said && !options->words)
 		return kl_error(KL_EUSAGE,
 				"%s is for cards that a model words: --words chat or exec", said);
-	if (m->exec && strcmp(o->words, "exec"))
+	if (model->exec && strcmp(options->words, "exec"))
 		return kl_error(KL_EUSAGE, "--exec is the command of '--words exec'");
 	return 0;
 }
 
-static void print_estimate_json(const struct kl_wording_estimate *e)
+static void print_estimate_json(const struct kl_wording_estimate *estimate)
 {
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 
-	kl_json_set_str(j, "schema", "klineage.lift-estimate/1");
-	kl_json_set_int(j, "cards", e->cards);
-	kl_json_set(j, "requests", kl_estimate_say_ends(e->requests));
-	kl_json_set(j, "nano", kl_estimate_say_ends(e->nano));
-	kl_listing_put(j);
+	kl_json_set_str(value, "schema", "klineage.lift-estimate/1");
+	kl_json_set_int(value, "cards", estimate->cards);
+	kl_json_set(value, "requests", kl_estimate_say_ends(estimate->requests));
+	kl_json_set(value, "nano", kl_estimate_say_ends(estimate->nano));
+	kl_listing_put(value);
 }
 
-static void print_estimate_text(const struct kl_wording_estimate *e)
+static void print_estimate_text(const struct kl_wording_estimate *estimate)
 {
 	char least[KL_MONEY_TEXT], most[KL_MONEY_TEXT];
 
-	printf("%lld new card%s", (long long)e->cards, e->cards == 1 ? "" : "s");
-	if (e->nano[1]) {
-		kl_money_text(least, e->nano[0]);
-		kl_money_text(most, e->nano[1]);
+	printf("%lld new card%s", (long long)estimate->cards, estimate->cards == 1 ? "" : "s");
+	if (estimate->nano[1]) {
+		kl_money_text(least, estimate->nano[0]);
+		kl_money_text(most, estimate->nano[1]);
 		printf(": %s to %s to word", least, most);
 	}
-	printf(", %lld to %lld requests%s; nothing was sent\n", (long long)e->requests[0],
-	       (long long)e->requests[1], e->nano[1] ? "" : "; the model is not metered");
+	printf(", %lld to %lld requests%s; nothing was sent\n", (long long)estimate->requests[0],
+	       (long long)estimate->requests[1],
+	       estimate->nano[1] ? "" : "; the model is not metered");
 }
 
 /* the other mode takes cards, and asks no model */
-static int check_witness(const struct options *o)
+static int check_witness(const struct options *options)
 {
-	const char *said = o->words ? "--words" : o->cards ? "--cards" : NULL;
+	const char *said = options->words ? "--words" : options->cards ? "--cards" : NULL;
 
-	if (o->witness && said)
+	if (options->witness && said)
 		return kl_error(KL_EUSAGE, "%s and --witness do not go together", said);
-	if (o->runs && !o->witness)
+	if (options->runs && !options->witness)
 		return kl_error(KL_EUSAGE, "--runs is the limit of --witness");
 	return 0;
 }
 
-static int print_estimate(struct kl_wording *w, bool json)
+static int print_estimate(struct kl_wording *wording, bool json)
 {
-	struct kl_wording_estimate e;
-	int err = kl_wording_estimate(&e, w);
+	struct kl_wording_estimate estimate;
+	int err = kl_wording_estimate(&estimate, wording);
 
 	if (err < 0)
 		return err;
 	if (json)
-		print_estimate_json(&e);
+		print_estimate_json(&estimate);
 	else
-		print_estimate_text(&e);
+		print_estimate_text(&estimate);
 	return 0;
 }
 
 /* one card after the other: what is worded and put is safe, whatever comes */
-static int word_and_put(struct kl_lift *l, struct kl_library *lib, struct speaker *s,
-			const struct options *o)
+static int word_and_put(struct kl_lift *lift, struct kl_library *lib, struct speaker *speaker,
+			const struct options *options)
 {
-	KL_AUTO(kl_wording_release) struct kl_wording w = { 0 };
+	KL_AUTO(kl_wording_release) struct kl_wording wording = { 0 };
 	const struct kl_wording_opts opts = {
-		.repo = s->model.repo,
-		.who = o->words,
+		.repo = speaker->model.repo,
+		.who = options->words,
 		.open = open_session,
-		.payload = s,
+		.payload = speaker,
 	};
-	int err = o->words ? kl_wording_open(&w, l, &opts) : 0;
+	int err = options->words ? kl_wording_open(&wording, lift, &opts) : 0;
 
-	if (err < 0 || o->estimate)
-		return err < 0 ? err : print_estimate(&w, o->out.json);
-	for (size_t i = 0; !err && i < l->n; i++) {
-		if (o->words && !o->dry && kl_wording_wants(&w, i))
-			err = kl_wording_do(&w, i);
-		if (!err && !o->dry)
-			err = kl_lift_put(l, i, lib);
+	if (err < 0 || options->estimate)
+		return err < 0 ? err : print_estimate(&wording, options->out.json);
+	for (size_t i = 0; !err && i < lift->n; i++) {
+		if (options->words && !options->dry && kl_wording_wants(&wording, i))
+			err = kl_wording_do(&wording, i);
+		if (!err && !options->dry)
+			err = kl_lift_put(lift, i, lib);
 	}
 	return err;
 }
 
-static int lift_all(struct kl_lift *l, struct kl_transitions *t, struct speaker *s,
-		    const struct options *o)
+static int lift_all(struct kl_lift *lift, struct kl_transitions *transitions,
+		    struct speaker *speaker, const struct options *options)
 {
 	KL_AUTO(kl_library_freep) struct kl_library *lib = NULL;
 	const char *who;
 	int err;
 
-	if (!o->dry && (err = kl_repo_identity(&who, s->model.repo)) < 0)
+	if (!options->dry && (err = kl_repo_identity(&who, speaker->model.repo)) < 0)
 		return err;
-	if ((err = kl_library_open(&lib, s->model.repo)) < 0 || (err = kl_lift_run(l, t, lib)) < 0)
+	if ((err = kl_library_open(&lib, speaker->model.repo)) < 0 ||
+	    (err = kl_lift_run(lift, transitions, lib)) < 0)
 		return err;
-	return word_and_put(l, lib, s, o);
+	return word_and_put(lift, lib, speaker, options);
 }
 
 int cmd_lift(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
-	KL_AUTO(kl_transitions_release) struct kl_transitions t = { 0 };
-	KL_AUTO(kl_lift_release) struct kl_lift l = { 0 };
-	KL_AUTO(speaker_release) struct speaker s = { .model.repo = ctx->repo };
-	struct options o = { 0 };
+	KL_AUTO(kl_transitions_release) struct kl_transitions transitions = { 0 };
+	KL_AUTO(kl_lift_release) struct kl_lift lift = { 0 };
+	KL_AUTO(speaker_release) struct speaker speaker = { .model.repo = ctx->repo };
+	struct options options = { 0 };
 	const struct kl_opt opts[] = {
-		KL_OPT_STR('\0', "words", &o.words, "<model>",
+		KL_OPT_STR('\0', "words", &options.words, "<model>",
 			   "let chat or exec write the texts of new cards"),
-		KL_OPT_STR('\0', "exec", &s.model.exec, "<command>", "run this command for exec"),
-		KL_OPT_STR('\0', "model", &s.model.model, "<name>",
+		KL_OPT_STR('\0', "exec", &speaker.model.exec, "<command>",
+			   "run this command for exec"),
+		KL_OPT_STR('\0', "model", &speaker.model.model, "<name>",
 			   "use this model for chat and exec (default: klineage.chat.model)"),
-		KL_OPT_STR('\0', "budget", &s.model.budget, "<usd>",
+		KL_OPT_STR('\0', "budget", &speaker.model.budget, "<usd>",
 			   "limit what a workload's walks and lifts may cost (default: "
 			   "klineage.budget.induce)"),
-		KL_OPT_BOOL('\0', "estimate", &o.estimate,
+		KL_OPT_BOOL('\0', "estimate", &options.estimate,
 			    "estimate the cost of the texts; send nothing"),
-		KL_OPT_BOOL('\0', "witness", &o.witness,
+		KL_OPT_BOOL('\0', "witness", &options.witness,
 			    "judge kernels for which an assumed condition is false"),
-		KL_OPT_INT('\0', "runs", &o.runs, "<n>",
+		KL_OPT_INT('\0', "runs", &options.runs, "<n>",
 			   "with --witness, run the gate at most this often (default: 64)"),
-		KL_OPT_BOOL('q', "quiet", &o.quiet, "with --witness, show no progress"),
-		KL_OPT_BOOL('\0', "cards", &o.cards, "print the cards instead of a table"),
-		KL_OPT_BOOL('n', "dry-run", &o.dry,
+		KL_OPT_BOOL('q', "quiet", &options.quiet, "with --witness, show no progress"),
+		KL_OPT_BOOL('\0', "cards", &options.cards, "print the cards instead of a table"),
+		KL_OPT_BOOL('n', "dry-run", &options.dry,
 			    "show what would be done; write nothing, run neither model nor gate"),
-		KL_OPT_LISTING(&o.out),
+		KL_OPT_LISTING(&options.out),
 		KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
 
 	if (err)
 		return err > 0 ? 0 : err;
-	o.dry |= o.estimate;
-	if ((err = kl_listing_check(&o.out, synopsis)) < 0 ||
-	    (err = check_speaker(&o, &s.model)) < 0 || (err = check_witness(&o)) < 0)
+	options.dry |= options.estimate;
+	if ((err = kl_listing_check(&options.out, synopsis)) < 0 ||
+	    (err = check_speaker(&options, &speaker.model)) < 0 ||
+	    (err = check_witness(&options)) < 0)
 		return err;
-	if (o.witness)
+	if (options.witness)
 		return kl_lift_witness(ctx->repo, argc, argv,
 				       &(struct kl_lift_witness){
-					       .out = o.out,
-					       .dry = o.dry,
-					       .quiet = o.quiet,
-					       .runs = o.runs,
+					       .out = options.out,
+					       .dry = options.dry,
+					       .quiet = options.quiet,
+					       .runs = options.runs,
 				       });
-	s.model.who = o.words ? kl_strdup(o.words) : NULL;
-	if ((err = load_lineages(&t, ctx->repo, argc, argv)) < 0 ||
-	    (err = lift_all(&l, &t, &s, &o)) < 0 || o.estimate)
+	speaker.model.who = options.words ? kl_strdup(options.words) : NULL;
+	if ((err = load_lineages(&transitions, ctx->repo, argc, argv)) < 0 ||
+	    (err = lift_all(&lift, &transitions, &speaker, &options)) < 0 || options.estimate)
 		return err;
-	if (kl_listing_asked(&o.out))
-		print_listing(&o.out, &l, &t, o.dry);
-	else if (o.cards)
-		print_cards(&l);
+	if (kl_listing_asked(&options.out))
+		print_listing(&options.out, &lift, &transitions, options.dry);
+	else if (options.cards)
+		print_cards(&lift);
 	else
-		print_table(&l, &t);
+		print_table(&lift, &transitions);
 	return 0;
 }

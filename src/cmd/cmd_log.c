@@ -15,32 +15,32 @@
 
 static const char synopsis[] = "log [<options>] [<workload>[/<name>]]";
 
-static void add_ratio(struct kl_buf *b, const struct kl_ratio *r)
+static void add_ratio(struct kl_buf *buf, const struct kl_ratio *ratio)
 {
-	char x[24], lo[24], hi[24];
+	char text[24], lo[24], hi[24];
 
-	if (r->ppm <= 0) {
-		kl_buf_addch(b, '-');
+	if (ratio->ppm <= 0) {
+		kl_buf_addch(buf, '-');
 		return;
 	}
-	kl_view_factor(x, (double)r->ppm / 1e6);
-	kl_view_factor(lo, (double)r->lo / 1e6);
-	kl_view_factor(hi, (double)r->hi / 1e6);
-	kl_buf_addf(b, "%sx [%s, %s]", x, lo, hi);
+	kl_view_factor(text, (double)ratio->ppm / 1e6);
+	kl_view_factor(lo, (double)ratio->lo / 1e6);
+	kl_view_factor(hi, (double)ratio->hi / 1e6);
+	kl_buf_addf(buf, "%sx [%s, %s]", text, lo, hi);
 }
 
-static void add_list(struct kl_buf *b, const struct kl_strvec *v)
+static void add_list(struct kl_buf *buf, const struct kl_strvec *list)
 {
-	for (size_t i = 0; i < v->n; i++)
-		kl_buf_addf(b, "%s%s", i ? " " : "", v->v[i]);
+	for (size_t i = 0; i < list->n; i++)
+		kl_buf_addf(buf, "%s%s", i ? " " : "", list->v[i]);
 }
 
-static const char *or_dash(const char *s)
+static const char *or_dash(const char *text)
 {
-	return s && *s ? s : "-";
+	return text && *text ? text : "-";
 }
 
-static void add_row(struct kl_table *t, const struct kl_view_step *s, size_t i)
+static void add_row(struct kl_table *table, const struct kl_view_step *step, size_t i)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf prev = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf root = KL_BUF_INIT;
@@ -48,123 +48,124 @@ static void add_row(struct kl_table *t, const struct kl_view_step *s, size_t i)
 	KL_AUTO(kl_freep) char *number = kl_asprintf("K_%zu", i);
 	char time[32];
 
-	kl_table_time(time, s->ns);
-	add_ratio(&prev, &s->prev);
-	add_ratio(&root, &s->root);
-	add_list(&gained, &s->gained);
-	kl_table_row(t,
-		     (const char *[]){ number, i ? or_dash(s->step.action) : "(simplest)",
-				       i ? or_dash(s->step.mechanism) : "-",
-				       i ? or_dash(s->step.locus) : "-", time, prev.ptr, root.ptr,
-				       or_dash(gained.ptr), i ? or_dash(s->step.derivation) : "-",
-				       or_dash(kl_verdict_name(s->verdict)),
-				       or_dash(kl_tier_name(s->tier)) });
+	kl_table_time(time, step->ns);
+	add_ratio(&prev, &step->prev);
+	add_ratio(&root, &step->root);
+	add_list(&gained, &step->gained);
+	kl_table_row(table, (const char *[]){ number, i ? or_dash(step->step.action) : "(simplest)",
+					      i ? or_dash(step->step.mechanism) : "-",
+					      i ? or_dash(step->step.locus) : "-", time, prev.ptr,
+					      root.ptr, or_dash(gained.ptr),
+					      i ? or_dash(step->step.derivation) : "-",
+					      or_dash(kl_verdict_name(step->verdict)),
+					      or_dash(kl_tier_name(step->tier)) });
 }
 
-static void print_bars(const struct kl_view *v, const struct kl_term *term)
+static void print_bars(const struct kl_view *view, const struct kl_term *term)
 {
 	int room = term->width > BAR_WIDTH + BAR_LEFT ? BAR_WIDTH : term->width - BAR_LEFT;
 	double most = 0;
 
-	for (size_t i = 0; i < v->n; i++)
-		if (v->step[i].root.ppm > 0)
-			most = fmax(most, log((double)v->step[i].root.ppm / 1e6));
+	for (size_t i = 0; i < view->n; i++)
+		if (view->step[i].root.ppm > 0)
+			most = fmax(most, log((double)view->step[i].root.ppm / 1e6));
 	if (most <= 0)
 		return;
 	puts("\nspeed against K_0, logarithmic");
-	for (size_t i = 0; i < v->n; i++) {
-		double x = i ? (double)v->step[i].root.ppm / 1e6 : 1;
-		int n = x > 1 ? (int)lround(fmax(room, 1) * log(x) / most) : 0;
+	for (size_t i = 0; i < view->n; i++) {
+		double value = i ? (double)view->step[i].root.ppm / 1e6 : 1;
+		int n = value > 1 ? (int)lround(fmax(room, 1) * log(value) / most) : 0;
 
-		if (x <= 0)
+		if (value <= 0)
 			continue;
-		printf("%5s%-3zu %9.2fx |%s", "K_", i, x, kl_paint(term, KL_PAINT_PASS));
+		printf("%5s%-3zu %9.2fx |%s", "K_", i, value, kl_paint(term, KL_PAINT_PASS));
 		while (n-- > 0)
 			putchar('#');
 		puts(kl_paint(term, KL_PAINT_RESET));
 	}
 }
 
-static void print_head(const struct kl_view *v, const struct kl_term *term)
+static void print_head(const struct kl_view *view, const struct kl_term *term)
 {
-	const struct kl_step *root = &v->step[0].step;
-	const struct kl_view_step *best = &v->step[v->n - 1];
+	const struct kl_step *root = &view->step[0].step;
+	const struct kl_view_step *best = &view->step[view->n - 1];
 
 	printf("%s%s/%s%s: %zu step%s on %s, %s; %zu rejected\n", kl_paint(term, KL_PAINT_HEAD),
-	       v->workload, v->name, kl_paint(term, KL_PAINT_RESET), v->n - 1, v->n == 2 ? "" : "s",
-	       or_dash(root->platform), or_dash(root->termination), v->rejected);
+	       view->workload, view->name, kl_paint(term, KL_PAINT_RESET), view->n - 1,
+	       view->n == 2 ? "" : "s", or_dash(root->platform), or_dash(root->termination),
+	       view->rejected);
 	if (best->baseline_ppm > 0)
 		printf("the expert is at %.2f of the speed of %s\n",
 		       (double)best->baseline_ppm / 1e6, best->baseline);
 	putchar('\n');
 }
 
-static void print_view(const struct kl_view *v, bool bars, const struct kl_term *term)
+static void print_view(const struct kl_view *view, bool bars, const struct kl_term *term)
 {
 	static const char *const head[] = { "state",   "action undone", "mechanism",
 					    "where",   "time",          "x the one before",
 					    "x K_0",   "facts gained",  "derivation",
 					    "verdict", "tier" };
-	KL_AUTO(kl_table_release) struct kl_table t = { .columns = KL_ARRAY_SIZE(head) };
+	KL_AUTO(kl_table_release) struct kl_table table = { .columns = KL_ARRAY_SIZE(head) };
 
-	print_head(v, term);
-	kl_table_row(&t, head);
-	for (size_t i = 0; i < v->n; i++)
-		add_row(&t, &v->step[i], i);
-	kl_table_print(&t);
+	print_head(view, term);
+	kl_table_row(&table, head);
+	for (size_t i = 0; i < view->n; i++)
+		add_row(&table, &view->step[i], i);
+	kl_table_print(&table);
 	if (bars)
-		print_bars(v, term);
+		print_bars(view, term);
 }
 
 /* --- for programs ---------------------------------------------------------------- */
 
-static json_t *ratio_json(const struct kl_ratio *r)
+static json_t *ratio_json(const struct kl_ratio *ratio)
 {
-	json_t *j;
+	json_t *value;
 
-	if (r->ppm <= 0)
+	if (ratio->ppm <= 0)
 		return json_null();
-	j = json_object();
-	kl_json_set_int(j, "ratio_ppm", r->ppm);
-	kl_json_set_int(j, "lo_ppm", r->lo);
-	kl_json_set_int(j, "hi_ppm", r->hi);
-	return j;
+	value = json_object();
+	kl_json_set_int(value, "ratio_ppm", ratio->ppm);
+	kl_json_set_int(value, "lo_ppm", ratio->lo);
+	kl_json_set_int(value, "hi_ppm", ratio->hi);
+	return value;
 }
 
-static json_t *list_json(const struct kl_strvec *v)
+static json_t *list_json(const struct kl_strvec *list)
 {
-	json_t *j = json_array();
+	json_t *value = json_array();
 
-	for (size_t i = 0; i < v->n; i++)
-		json_array_append_new(j, json_string(v->v[i]));
-	return j;
+	for (size_t i = 0; i < list->n; i++)
+		json_array_append_new(value, json_string(list->v[i]));
+	return value;
 }
 
-static json_t *step_json(const struct kl_view_step *s, size_t i)
+static json_t *step_json(const struct kl_view_step *step, size_t i)
 {
-	json_t *j = kl_view_step_json(s, i);
+	json_t *value = kl_view_step_json(step, i);
 	char hex[KL_OID_HEX];
 
-	kl_json_set_str(j, "locus", s->step.locus);
-	if (!git_oid_is_zero(&s->rederived)) {
-		kl_oid_hex(hex, &s->rederived);
-		kl_json_set_str(j, "rederived", hex);
+	kl_json_set_str(value, "locus", step->step.locus);
+	if (!git_oid_is_zero(&step->rederived)) {
+		kl_oid_hex(hex, &step->rederived);
+		kl_json_set_str(value, "rederived", hex);
 	}
-	kl_json_set_str(j, "attempts", s->step.attempts);
-	kl_json_set_str(j, "origin", s->step.origin);
-	kl_json_set_str(j, "rewriter", s->step.rewriter);
-	kl_json_set_int(j, "ns", s->ns);
-	kl_json_set(j, "previous", ratio_json(&s->prev));
-	kl_json_set(j, "root", ratio_json(&s->root));
-	kl_json_set(j, "gained", list_json(&s->gained));
-	kl_json_set(j, "lost", list_json(&s->lost));
-	kl_json_set_str(j, "verdict", s->verdict ? kl_verdict_name(s->verdict) : NULL);
-	kl_json_set_str(j, "tier", s->tier ? kl_tier_name(s->tier) : NULL);
-	kl_json_set_str(j, "event", *s->event ? s->event : NULL);
-	return j;
+	kl_json_set_str(value, "attempts", step->step.attempts);
+	kl_json_set_str(value, "origin", step->step.origin);
+	kl_json_set_str(value, "rewriter", step->step.rewriter);
+	kl_json_set_int(value, "ns", step->ns);
+	kl_json_set(value, "previous", ratio_json(&step->prev));
+	kl_json_set(value, "root", ratio_json(&step->root));
+	kl_json_set(value, "gained", list_json(&step->gained));
+	kl_json_set(value, "lost", list_json(&step->lost));
+	kl_json_set_str(value, "verdict", step->verdict ? kl_verdict_name(step->verdict) : NULL);
+	kl_json_set_str(value, "tier", step->tier ? kl_tier_name(step->tier) : NULL);
+	kl_json_set_str(value, "event", *step->event ? step->event : NULL);
+	return value;
 }
 
-static void print_listing(const struct kl_listing *out, const struct kl_view *v)
+static void print_listing(const struct kl_listing *out, const struct kl_view *view)
 {
 	static const char *const fields[] = { "step",
 					      "commit",
@@ -185,28 +186,28 @@ static void print_listing(const struct kl_listing *out, const struct kl_view *v)
 					      "gained",
 					      "lost",
 					      NULL };
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 	json_t *steps = json_array();
 
-	kl_json_set_str(j, "schema", "klineage.log/1");
-	kl_json_set_str(j, "workload", v->workload);
-	kl_json_set_str(j, "name", v->name);
-	kl_json_set_str(j, "ref", v->ref);
-	kl_json_set_str(j, "platform", v->step[0].step.platform);
-	kl_json_set_str(j, "expert", v->step[0].step.expert);
-	kl_json_set_str(j, "termination", v->step[0].step.termination);
-	kl_json_set_int(j, "rejected", (int64_t)v->rejected);
-	for (size_t i = 0; i < v->n; i++)
-		json_array_append_new(steps, step_json(&v->step[i], i));
-	kl_json_set(j, "steps", steps);
-	kl_listing_print(out, j, "steps", fields);
+	kl_json_set_str(value, "schema", "klineage.log/1");
+	kl_json_set_str(value, "workload", view->workload);
+	kl_json_set_str(value, "name", view->name);
+	kl_json_set_str(value, "ref", view->ref);
+	kl_json_set_str(value, "platform", view->step[0].step.platform);
+	kl_json_set_str(value, "expert", view->step[0].step.expert);
+	kl_json_set_str(value, "termination", view->step[0].step.termination);
+	kl_json_set_int(value, "rejected", (int64_t)view->rejected);
+	for (size_t i = 0; i < view->n; i++)
+		json_array_append_new(steps, step_json(&view->step[i], i));
+	kl_json_set(value, "steps", steps);
+	kl_listing_print(out, value, "steps", fields);
 }
 
 int cmd_log(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	KL_AUTO(kl_freep) char *workload = NULL;
 	KL_AUTO(kl_freep) char *name = NULL;
-	KL_AUTO(kl_view_release) struct kl_view v = { 0 };
+	KL_AUTO(kl_view_release) struct kl_view view = { 0 };
 	struct kl_listing out = { 0 };
 	bool bars = true;
 	const struct kl_opt opts[] = { KL_OPT_BOOL('\0', "bars", &bars,
@@ -220,11 +221,11 @@ int cmd_log(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return kl_opt_usage(synopsis, "one lineage at a time");
 	if ((err = kl_listing_check(&out, synopsis)) < 0 ||
 	    (err = kl_view_pick(&workload, &name, ctx->repo, argc ? argv[0] : NULL)) < 0 ||
-	    (err = kl_view_load(&v, ctx->repo, workload, name)) < 0)
+	    (err = kl_view_load(&view, ctx->repo, workload, name)) < 0)
 		return err;
 	if (kl_listing_asked(&out))
-		print_listing(&out, &v);
+		print_listing(&out, &view);
 	else
-		print_view(&v, bars, &ctx->term);
+		print_view(&view, bars, &ctx->term);
 	return 0;
 }

@@ -41,137 +41,140 @@ struct session {
 	struct kl_roundtrip rt;
 };
 
-static void session_release(struct session *s)
+static void session_release(struct session *session)
 {
-	kl_materialize_release(&s->m);
-	kl_roundtrip_release(&s->rt);
-	kl_mat_root_release(&s->root);
-	kl_skill_model_release(&s->model);
-	kl_gate_free(s->gate);
-	kl_progress_free(s->progress);
-	kl_index_free(s->index);
-	kl_taxonomy_free(s->tax);
-	kl_repo_free(s->other);
-	json_decref(s->kept);
-	free(s->name);
+	kl_materialize_release(&session->m);
+	kl_roundtrip_release(&session->rt);
+	kl_mat_root_release(&session->root);
+	kl_skill_model_release(&session->model);
+	kl_gate_free(session->gate);
+	kl_progress_free(session->progress);
+	kl_index_free(session->index);
+	kl_taxonomy_free(session->tax);
+	kl_repo_free(session->other);
+	json_decref(session->kept);
+	free(session->name);
 }
 
-static const char *workload_of(const struct session *s)
+static const char *workload_of(const struct session *session)
 {
-	return s->root.state->contract->workload;
+	return session->root.state->contract->workload;
 }
 
 /* --- where it begins, and its name ------------------------------------------------------------ */
 
-static int find_root(struct session *s, const struct args *o)
+static int find_root(struct session *session, const struct args *args)
 {
 	int err;
 
-	s->root = (struct kl_mat_root){
-		.workload = o->workload,
-		.root = o->root,
-		.called = o->name,
-		.again = o->again,
-		.dry = o->dry,
+	session->root = (struct kl_mat_root){
+		.workload = args->workload,
+		.root = args->root,
+		.called = args->name,
+		.again = args->again,
+		.dry = args->dry,
 	};
-	err = kl_mat_root_find(&s->root, s->repo);
-	if (!err && s->root.name)
-		s->name = kl_strdup(s->root.name);
+	err = kl_mat_root_find(&session->root, session->repo);
+	if (!err && session->root.name)
+		session->name = kl_strdup(session->root.name);
 	return err;
 }
 
-static int find_name(struct session *s, const struct args *o)
+static int find_name(struct session *session, const struct args *args)
 {
-	struct kl_platform p;
+	struct kl_platform platform;
 	int err = 0;
 
-	if (!s->name && o->name) {
-		s->name = kl_strdup(o->name);
-	} else if (!s->name) {
-		err = o->platform ? 0 : kl_gate_platform(&p, s->gate, s->root.state);
+	if (!session->name && args->name) {
+		session->name = kl_strdup(args->name);
+	} else if (!session->name) {
+		err = args->platform ?
+			      0 :
+			      kl_gate_platform(&platform, session->gate, session->root.state);
 		if (!err)
-			s->name = kl_materialize_name(o->platform ? o->platform : p.id,
-						      &s->root.commit);
+			session->name = kl_materialize_name(args->platform ? args->platform :
+									     platform.id,
+							    &session->root.commit);
 	}
 	return err;
 }
 
 /* --- what is needed --------------------------------------------------------------------------- */
 
-static int open_library(struct session *s, const struct args *o)
+static int open_library(struct session *session, const struct args *args)
 {
 	KL_AUTO(kl_library_freep) struct kl_library *lib = NULL;
-	struct kl_repo *r = s->repo;
-	int err = o->library ? kl_repo_open_at(&s->other, o->library) : 0;
+	struct kl_repo *repo = session->repo;
+	int err = args->library ? kl_repo_open_at(&session->other, args->library) : 0;
 
 	if (err)
-		return kl_error_in(err, "--library '%s'", o->library);
-	r = s->other ? s->other : r;
-	if ((err = kl_taxonomy_load(&s->tax)) < 0 || (err = kl_library_open(&lib, r)) < 0)
+		return kl_error_in(err, "--library '%s'", args->library);
+	repo = session->other ? session->other : repo;
+	if ((err = kl_taxonomy_load(&session->tax)) < 0 || (err = kl_library_open(&lib, repo)) < 0)
 		return err;
-	if (!kl_library_count(lib) && (!o->cards || strcmp(o->cards, "none"))) {
+	if (!kl_library_count(lib) && (!args->cards || strcmp(args->cards, "none"))) {
 		err = kl_error(KL_ENOTFOUND, "the library has no card%s%s",
-			       o->library ? " in " : "", o->library ? o->library : "");
+			       args->library ? " in " : "", args->library ? args->library : "");
 		return kl_error_hint(
 			err, "git klineage lift, git klineage skills import and git klineage "
 			     "sync bring cards; --library names another repository");
 	}
-	if ((err = kl_index_of(&s->index, r, lib, s->tax)) < 0)
+	if ((err = kl_index_of(&session->index, repo, lib, session->tax)) < 0)
 		return err;
-	if (kl_index_bad(s->index))
+	if (kl_index_bad(session->index))
 		fprintf(stderr,
 			"warning: %zu card%s cannot be read and %s left: git klineage skills lint\n",
-			kl_index_bad(s->index), kl_index_bad(s->index) == 1 ? "" : "s",
-			kl_index_bad(s->index) == 1 ? "is" : "are");
+			kl_index_bad(session->index), kl_index_bad(session->index) == 1 ? "" : "s",
+			kl_index_bad(session->index) == 1 ? "is" : "are");
 	return 0;
 }
 
-static int open_gate(struct session *s, const struct args *o, const char *workload)
+static int open_gate(struct session *session, const struct args *args, const char *workload)
 {
-	struct kl_gate_opts opts = { .jail = o->jail, .platform = o->platform };
-	int err = kl_repo_config_int(&opts.profile_ms, s->repo, "klineage.profileMs", 0);
+	struct kl_gate_opts opts = { .jail = args->jail, .platform = args->platform };
+	int err = kl_repo_config_int(&opts.profile_ms, session->repo, "klineage.profileMs", 0);
 
 	if (err < 0)
 		return err;
-	s->progress = o->quiet ? NULL : kl_progress_new(KL_PROGRESS_AUTO);
-	opts.progress = s->model.progress = s->progress;
-	kl_progress_title(s->progress, "materialize %s", workload);
-	return kl_gate_open(&s->gate, s->repo, &opts);
+	session->progress = args->quiet ? NULL : kl_progress_new(KL_PROGRESS_AUTO);
+	opts.progress = session->model.progress = session->progress;
+	kl_progress_title(session->progress, "materialize %s", workload);
+	return kl_gate_open(&session->gate, session->repo, &opts);
 }
 
 /* --- what holds for a run --------------------------------------------------------------------- */
 
-static char *kept_path(const struct session *s, const char *workload)
+static char *kept_path(const struct session *session, const char *workload)
 {
-	return kl_asprintf("%s/klineage/materialize/%s/%s.json", kl_repo_common_dir(s->repo),
-			   workload, s->name);
+	return kl_asprintf("%s/klineage/materialize/%s/%s.json", kl_repo_common_dir(session->repo),
+			   workload, session->name);
 }
 
-static int keep_workload(const struct session *s, const char *workload)
+static int keep_workload(const struct session *session, const char *workload)
 {
-	KL_AUTO(kl_freep) char *path = kept_path(s, workload);
+	KL_AUTO(kl_freep) char *path = kept_path(session, workload);
 
-	return kl_said_keep(s->kept, path);
+	return kl_said_keep(session->kept, path);
 }
 
 /* what is said now stands over what was said when it began */
-static int recall_workload(struct session *s, struct args *o, const char *workload)
+static int recall_workload(struct session *session, struct args *args, const char *workload)
 {
-	KL_AUTO(kl_freep) char *path = kept_path(s, workload);
+	KL_AUTO(kl_freep) char *path = kept_path(session, workload);
 	int err;
 
-	if (o->again && (err = kl_said_load(&s->kept, path)) < 0)
+	if (args->again && (err = kl_said_load(&session->kept, path)) < 0)
 		return err;
-	if (!s->kept)
-		s->kept = json_object();
-	s->model.rewriter = kl_said_word(s->kept, "rewriter", s->model.rewriter);
-	s->model.exec = kl_said_word(s->kept, "exec", s->model.exec);
-	s->model.model = kl_said_word(s->kept, "model", s->model.model);
-	s->model.budget = kl_said_word(s->kept, "budget", s->model.budget);
-	o->cards = kl_said_word(s->kept, "cards", o->cards);
-	o->status = kl_said_word(s->kept, "status", o->status);
-	o->library = kl_said_word(s->kept, "library", o->library);
-	o->platform = kl_said_word(s->kept, "platform", o->platform);
+	if (!session->kept)
+		session->kept = json_object();
+	session->model.rewriter = kl_said_word(session->kept, "rewriter", session->model.rewriter);
+	session->model.exec = kl_said_word(session->kept, "exec", session->model.exec);
+	session->model.model = kl_said_word(session->kept, "model", session->model.model);
+	session->model.budget = kl_said_word(session->kept, "budget", session->model.budget);
+	args->cards = kl_said_word(session->kept, "cards", args->cards);
+	args->status = kl_said_word(session->kept, "status", args->status);
+	args->library = kl_said_word(session->kept, "library", args->library);
+	args->platform = kl_said_word(session->kept, "platform", args->platform);
 	return 0;
 }
 
@@ -189,44 +192,44 @@ static int arm_of(enum kl_cards_arm *out, const char *word)
 		      0;
 }
 
-static int read_options(struct kl_materialize_opts *out, struct session *s, const struct args *o,
-			const char *workload)
+static int read_options(struct kl_materialize_opts *out, struct session *session,
+			const struct args *args, const char *workload)
 {
 	unsigned statuses = 1u << KL_CARD_ADMITTED;
 	enum kl_cards_arm arm;
-	bool models = kl_skill_model_is(&s->model);
-	int err = arm_of(&arm, o->cards);
+	bool models = kl_skill_model_is(&session->model);
+	int err = arm_of(&arm, args->cards);
 
-	if (!err && o->status)
-		err = kl_skills_statuses(&statuses, synopsis, o->status);
+	if (!err && args->status)
+		err = kl_skills_statuses(&statuses, synopsis, args->status);
 	if (!err && arm != KL_CARDS_FULL && !models)
 		err = kl_opt_usage(synopsis,
 				   "--cards says what a model is told: --rewriter chat or exec");
-	if (!err && models && (!o->dry || o->estimate))
-		err = kl_skill_model_open(&s->session, &s->model, workload);
+	if (!err && models && (!args->dry || args->estimate))
+		err = kl_skill_model_open(&session->session, &session->model, workload);
 	if (!err && statuses != 1u << KL_CARD_ADMITTED)
 		fprintf(stderr,
 			"note: cards that are not admitted are used, too; each is named with its "
 			"status\n");
 	*out = (struct kl_materialize_opts){
-		.repo = s->repo,
-		.library = s->other ? s->other : s->repo,
-		.index = s->index,
-		.tax = s->tax,
-		.gate = s->gate,
-		.root = s->root.state,
-		.commit = s->root.commit,
-		.name = s->name,
+		.repo = session->repo,
+		.library = session->other ? session->other : session->repo,
+		.index = session->index,
+		.tax = session->tax,
+		.gate = session->gate,
+		.root = session->root.state,
+		.commit = session->root.commit,
+		.name = session->name,
 		.statuses = statuses,
-		.platform = o->platform,
-		.go_on = s->root.go_on,
-		.again = o->again,
-		.dry = o->dry,
-		.one = o->one,
-		.session = s->session,
-		.rewriter = s->model.rewriter,
+		.platform = args->platform,
+		.go_on = session->root.go_on,
+		.again = args->again,
+		.dry = args->dry,
+		.one = args->one,
+		.session = session->session,
+		.rewriter = session->model.rewriter,
 		.arm = arm,
-		.progress = s->progress,
+		.progress = session->progress,
 	};
 	return err;
 }
@@ -242,237 +245,250 @@ static int check_name(const char *name)
 
 /* --- a run ------------------------------------------------------------------------------------ */
 
-static int print_estimate(struct session *s, struct args *o)
+static int print_estimate(struct session *session, struct args *args)
 {
 	struct kl_materialize_opts opts;
-	struct kl_mat_estimate e;
-	int err = read_options(&opts, s, o, workload_of(s));
+	struct kl_mat_estimate estimate;
+	int err = read_options(&opts, session, args, workload_of(session));
 
-	if (err < 0 || (err = kl_mat_estimate(&e, &opts)) < 0)
+	if (err < 0 || (err = kl_mat_estimate(&estimate, &opts)) < 0)
 		return err;
-	kl_progress_free(kl_steal(&s->progress));
-	return kl_materialize_say_estimate(&e, s->session, workload_of(s), o->out.json);
+	kl_progress_free(kl_steal(&session->progress));
+	return kl_materialize_say_estimate(&estimate, session->session, workload_of(session),
+					   args->out.json);
 }
 
-static int prepare_run(struct session *s, struct args *o)
+static int prepare_run(struct session *session, struct args *args)
 {
 	int err = 0;
 
 	/* a run that goes on is found first: it may say where the library is */
-	if (o->again &&
-	    ((err = find_root(s, o)) < 0 || (err = recall_workload(s, o, workload_of(s))) < 0))
+	if (args->again && ((err = find_root(session, args)) < 0 ||
+			    (err = recall_workload(session, args, workload_of(session))) < 0))
 		return err;
-	if ((err = open_library(s, o)) < 0 || (!o->again && (err = find_root(s, o)) < 0) ||
-	    (err = open_gate(s, o, workload_of(s))) < 0 || (err = find_name(s, o)) < 0 ||
-	    (err = check_name(s->name)) < 0)
+	if ((err = open_library(session, args)) < 0 ||
+	    (!args->again && (err = find_root(session, args)) < 0) ||
+	    (err = open_gate(session, args, workload_of(session))) < 0 ||
+	    (err = find_name(session, args)) < 0 || (err = check_name(session->name)) < 0)
 		return err;
-	return o->again ? 0 : recall_workload(s, o, workload_of(s));
+	return args->again ? 0 : recall_workload(session, args, workload_of(session));
 }
 
-static int materialize_cards(struct session *s, struct args *o)
+static int materialize_cards(struct session *session, struct args *args)
 {
 	struct kl_materialize_opts opts;
-	int err = prepare_run(s, o);
+	int err = prepare_run(session, args);
 
-	if (err < 0 || (err = kl_skill_model_check(&s->model, synopsis)) < 0)
+	if (err < 0 || (err = kl_skill_model_check(&session->model, synopsis)) < 0)
 		return err;
-	if (o->estimate)
-		return print_estimate(s, o);
-	if ((err = read_options(&opts, s, o, workload_of(s))) < 0 ||
+	if (args->estimate)
+		return print_estimate(session, args);
+	if ((err = read_options(&opts, session, args, workload_of(session))) < 0 ||
 	    (err = kl_materialize_check(&opts)) < 0 ||
-	    (!o->dry && (err = keep_workload(s, workload_of(s))) < 0))
+	    (!args->dry && (err = keep_workload(session, workload_of(session))) < 0))
 		return err;
-	err = kl_materialize(&s->m, &opts);
-	kl_progress_free(kl_steal(&s->progress));
-	if (err == KL_ENO && !o->again && (!o->root || strcmp(o->root, "baseline")))
+	err = kl_materialize(&session->m, &opts);
+	kl_progress_free(kl_steal(&session->progress));
+	if (err == KL_ENO && !args->again && (!args->root || strcmp(args->root, "baseline")))
 		return kl_mat_root_hint(err);
 	return err;
 }
 
-static int report_result(const struct session *s, const struct args *o)
+static int report_result(const struct session *session, const struct args *args)
 {
-	if (kl_listing_asked(&o->out)) {
-		kl_materialize_say_listing(&o->out, &s->m, workload_of(s), s->name,
-					   s->m.best || s->root.go_on, o->dry);
+	if (kl_listing_asked(&args->out)) {
+		kl_materialize_say_listing(&args->out, &session->m, workload_of(session),
+					   session->name, session->m.best || session->root.go_on,
+					   args->dry);
 		return 0;
 	}
-	kl_materialize_say(o->patch ? stderr : stdout, &s->m, o->dry);
-	if (!s->m.offered && !o->status && kl_index_count(s->index))
+	kl_materialize_say(args->patch ? stderr : stdout, &session->m, args->dry);
+	if (!session->m.offered && !args->status && kl_index_count(session->index))
 		fprintf(stderr,
 			"hint: of %zu cards none that is admitted fits; --status admitted,hypothesis "
 			"also uses cards that nobody has reproduced\n",
-			kl_index_count(s->index));
-	return o->patch && s->m.best ? kl_materialize_say_patch(s->repo, &s->m) : 0;
+			kl_index_count(session->index));
+	return args->patch && session->m.best ?
+		       kl_materialize_say_patch(session->repo, &session->m) :
+		       0;
 }
 
-static int run_search(struct session *s, struct args *o)
+static int run_search(struct session *session, struct args *args)
 {
-	int err = materialize_cards(s, o);
+	int err = materialize_cards(session, args);
 
-	if (err < 0 || o->estimate || (err = report_result(s, o)) < 0)
+	if (err < 0 || args->estimate || (err = report_result(session, args)) < 0)
 		return err;
-	if (o->dry)
-		return s->m.offered ? 0 : 1;
-	if (s->m.best && o->apply)
-		err = kl_repo_fast_forward(s->repo, &s->m.node[s->m.best].commit);
-	return err < 0 ? err : s->m.best ? 0 : 1;
+	if (args->dry)
+		return session->m.offered ? 0 : 1;
+	if (session->m.best && args->apply)
+		err = kl_repo_fast_forward(session->repo, &session->m.node[session->m.best].commit);
+	return err < 0 ? err : session->m.best ? 0 : 1;
 }
 
 /* --- roundtrips ------------------------------------------------------------------------------- */
 
-static int check_trials(const struct args *o)
+static int check_trials(const struct args *args)
 {
-	return o->trials >= 1 && o->trials <= 100 ?
+	return args->trials >= 1 && args->trials <= 100 ?
 		       0 :
 		       kl_opt_usage(synopsis, "--trials takes 1 to 100");
 }
 
 /* a roundtrip that goes on is the same one: as many trials, by the same cards */
-static int recall_trials(struct session *s, struct args *o, const char *workload)
+static int recall_trials(struct session *session, struct args *args, const char *workload)
 {
-	bool unsaid = o->trials == TRIALS_UNSAID;
-	long long trials = unsaid ? KL_ROUNDTRIP_TRIALS : o->trials;
+	bool unsaid = args->trials == TRIALS_UNSAID;
+	long long trials = unsaid ? KL_ROUNDTRIP_TRIALS : args->trials;
 	KL_AUTO(kl_freep) char *said = kl_asprintf("%lld", trials);
-	int err = recall_workload(s, o, workload);
+	int err = recall_workload(session, args, workload);
 
 	if (err < 0)
 		return err;
-	if (o->again && !kl_said_word(s->kept, "trials", NULL))
+	if (args->again && !kl_said_word(session->kept, "trials", NULL))
 		return kl_error(KL_ENOTFOUND, "no roundtrip was begun under the name '%s/%s'",
-				workload, s->name);
-	o->trials = strtoll(kl_said_word(s->kept, "trials", o->again && unsaid ? NULL : said), NULL,
-			    10);
-	o->held_out = kl_said_word(s->kept, "held_out", o->held_out ? "yes" : NULL) != NULL;
-	return check_trials(o);
+				workload, session->name);
+	args->trials = strtoll(kl_said_word(session->kept, "trials",
+					    args->again && unsaid ? NULL : said),
+			       NULL, 10);
+	args->held_out = kl_said_word(session->kept, "held_out", args->held_out ? "yes" : NULL) !=
+			 NULL;
+	return check_trials(args);
 }
 
-static int run_trials(struct session *s, struct args *o)
+static int run_trials(struct session *session, struct args *args)
 {
-	const char *workload = s->rt.root->contract->workload;
+	const char *workload = session->rt.root->contract->workload;
 	struct kl_materialize_opts opts;
 	int err;
 
-	if ((err = read_options(&opts, s, o, workload)) < 0 ||
-	    (err = kl_roundtrip_check(&s->rt, &opts, (size_t)o->trials)) < 0 ||
-	    (err = keep_workload(s, workload)) < 0)
+	if ((err = read_options(&opts, session, args, workload)) < 0 ||
+	    (err = kl_roundtrip_check(&session->rt, &opts, (size_t)args->trials)) < 0 ||
+	    (err = keep_workload(session, workload)) < 0)
 		return err;
-	opts.without = o->held_out ? s->rt.lineage : NULL;
-	for (int64_t i = 0; !err && i < o->trials; i++) {
-		err = kl_roundtrip_trial(&s->rt, &opts);
-		if (!err && !kl_listing_asked(&o->out))
-			kl_materialize_say_trial(&s->rt);
+	opts.without = args->held_out ? session->rt.lineage : NULL;
+	for (int64_t i = 0; !err && i < args->trials; i++) {
+		err = kl_roundtrip_trial(&session->rt, &opts);
+		if (!err && !kl_listing_asked(&args->out))
+			kl_materialize_say_trial(&session->rt);
 		fflush(stdout);
 	}
-	kl_progress_free(kl_steal(&s->progress));
+	kl_progress_free(kl_steal(&session->progress));
 	return err;
 }
 
-static int run_roundtrip(struct session *s, struct args *o)
+static int run_roundtrip(struct session *session, struct args *args)
 {
 	const char *leaf, *workload;
-	int err = kl_roundtrip_begin(&s->rt, s->repo, o->roundtrip);
+	int err = kl_roundtrip_begin(&session->rt, session->repo, args->roundtrip);
 
 	if (err < 0)
 		return err;
-	leaf = strrchr(s->rt.lineage, '/') + 1;
-	workload = s->rt.root->contract->workload;
-	s->name = o->name ? kl_strdup(o->name) : kl_asprintf("rt-%.56s", leaf);
-	if ((err = check_name(s->name)) < 0 || (err = recall_trials(s, o, workload)) < 0 ||
-	    (err = kl_skill_model_check(&s->model, synopsis)) < 0 ||
-	    (err = open_library(s, o)) < 0 || (err = open_gate(s, o, workload)) < 0 ||
-	    (err = run_trials(s, o)) < 0)
+	leaf = strrchr(session->rt.lineage, '/') + 1;
+	workload = session->rt.root->contract->workload;
+	session->name = args->name ? kl_strdup(args->name) : kl_asprintf("rt-%.56s", leaf);
+	if ((err = check_name(session->name)) < 0 ||
+	    (err = recall_trials(session, args, workload)) < 0 ||
+	    (err = kl_skill_model_check(&session->model, synopsis)) < 0 ||
+	    (err = open_library(session, args)) < 0 ||
+	    (err = open_gate(session, args, workload)) < 0 || (err = run_trials(session, args)) < 0)
 		return err;
-	kl_materialize_say_roundtrip(&s->rt, &o->out);
-	return s->rt.successes ? 0 : 1;
+	kl_materialize_say_roundtrip(&session->rt, &args->out);
+	return session->rt.successes ? 0 : 1;
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
-static int check_args(const struct args *o, const struct session *s, int argc)
+static int check_args(const struct args *args, const struct session *session, int argc)
 {
-	int err = kl_listing_check(&o->out, synopsis);
+	int err = kl_listing_check(&args->out, synopsis);
 
 	if (err < 0)
 		return err;
-	if (argc > 1 || (argc && o->roundtrip))
+	if (argc > 1 || (argc && args->roundtrip))
 		return kl_opt_usage(synopsis, "one workload at a time");
-	if (o->dry && (o->apply || o->patch || o->again))
+	if (args->dry && (args->apply || args->patch || args->again))
 		return kl_opt_usage(synopsis,
 				    "a dry run has no result to apply, print or go on from");
-	if (kl_listing_asked(&o->out) && o->patch)
+	if (kl_listing_asked(&args->out) && args->patch)
 		return kl_opt_usage(synopsis, "--%s or --patch, not both",
-				    o->out.json ? "json" : "porcelain");
-	if (kl_listing_asked(&o->out) && !o->out.json && o->estimate)
+				    args->out.json ? "json" : "porcelain");
+	if (kl_listing_asked(&args->out) && !args->out.json && args->estimate)
 		return kl_opt_usage(synopsis,
 				    "--porcelain lists what was tried; --estimate has --json");
-	if (o->again && o->root)
+	if (args->again && args->root)
 		return kl_opt_usage(synopsis, "--continue begins where the run began: no --root");
-	if (o->apply && o->root && !strcmp(o->root, "worktree"))
+	if (args->apply && args->root && !strcmp(args->root, "worktree"))
 		return kl_opt_usage(synopsis,
 				    "--apply wants a committed root: commit first, or use --patch");
-	if (o->roundtrip && (o->apply || o->patch || o->dry || o->root || o->estimate))
+	if (args->roundtrip &&
+	    (args->apply || args->patch || args->dry || args->root || args->estimate))
 		return kl_opt_usage(synopsis,
 				    "--roundtrip begins at K_0 and changes nothing of yours");
-	if (!o->roundtrip && (o->held_out || o->trials != TRIALS_UNSAID))
+	if (!args->roundtrip && (args->held_out || args->trials != TRIALS_UNSAID))
 		return kl_opt_usage(synopsis, "--trials and --held-out are for --roundtrip");
-	if (o->one && (o->dry || o->roundtrip || o->estimate || kl_skill_model_is(&s->model)))
+	if (args->one &&
+	    (args->dry || args->roundtrip || args->estimate || kl_skill_model_is(&session->model)))
 		return kl_opt_usage(synopsis,
 				    "--one is for tools alone: no model, roundtrip or dry run");
-	if (o->trials != TRIALS_UNSAID && check_trials(o) < 0)
+	if (args->trials != TRIALS_UNSAID && check_trials(args) < 0)
 		return KL_EUSAGE;
-	if (o->estimate && !kl_skill_model_is(&s->model))
+	if (args->estimate && !kl_skill_model_is(&session->model))
 		return kl_opt_usage(synopsis,
 				    "without a model a run costs nothing: --estimate is for "
 				    "--rewriter chat or exec");
-	return o->again ? 0 : kl_skill_model_check((struct kl_skill_model *)&s->model, synopsis);
+	return args->again ?
+		       0 :
+		       kl_skill_model_check((struct kl_skill_model *)&session->model, synopsis);
 }
 
 int cmd_materialize(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
-	KL_AUTO(session_release) struct session s = {
+	KL_AUTO(session_release) struct session session = {
 		.repo = ctx->repo,
 		.model = { .repo = ctx->repo, .of = KL_BUDGET_MATERIALIZE },
 	};
-	struct args o = { .trials = TRIALS_UNSAID };
+	struct args args = { .trials = TRIALS_UNSAID };
 	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('\0', "apply", &o.apply,
+		KL_OPT_BOOL('\0', "apply", &args.apply,
 			    "fast-forward the current branch to the result"),
-		KL_OPT_STR('\0', "cards", &o.cards, "<what>",
+		KL_OPT_STR('\0', "cards", &args.cards, "<what>",
 			   "show cards to the model: full, labels or none (default: full)"),
-		KL_OPT_BOOL('\0', "continue", &o.again, "resume a run that stopped"),
-		KL_OPT_BOOL('n', "dry-run", &o.dry,
+		KL_OPT_BOOL('\0', "continue", &args.again, "resume a run that stopped"),
+		KL_OPT_BOOL('n', "dry-run", &args.dry,
 			    "show which cards would be tried, and whether they apply"),
-		KL_OPT_BOOL('\0', "estimate", &o.estimate,
+		KL_OPT_BOOL('\0', "estimate", &args.estimate,
 			    "estimate the cost of a run; send nothing"),
-		KL_OPT_BOOL('\0', "held-out", &o.held_out,
+		KL_OPT_BOOL('\0', "held-out", &args.held_out,
 			    "with --roundtrip, leave out cards learned from that lineage"),
-		KL_OPT_STR('\0', "jail", &o.jail, "<level>",
+		KL_OPT_STR('\0', "jail", &args.jail, "<level>",
 			   "use jail level auto, bwrap, landlock, chroot or none"),
-		KL_OPT_STR('\0', "library", &o.library, "<path>",
+		KL_OPT_STR('\0', "library", &args.library, "<path>",
 			   "use the cards of another repository"),
-		KL_OPT_STR('\0', "name", &o.name, "<name>",
+		KL_OPT_STR('\0', "name", &args.name, "<name>",
 			   "name the branch (default: platform and root)"),
-		KL_OPT_BOOL('\0', "one", &o.one,
+		KL_OPT_BOOL('\0', "one", &args.one,
 			    "stop after one change was judged; --continue resumes"),
-		KL_OPT_BOOL('\0', "patch", &o.patch, "print the result as a patch"),
-		KL_OPT_STR('\0', "platform", &o.platform, "<id>", "judge for cpu/x86-64-v1 to -v4"),
-		KL_OPT_BOOL('q', "quiet", &o.quiet, "show no progress"),
-		KL_OPT_STR('\0', "root", &o.root, "<rev>",
+		KL_OPT_BOOL('\0', "patch", &args.patch, "print the result as a patch"),
+		KL_OPT_STR('\0', "platform", &args.platform, "<id>",
+			   "judge for cpu/x86-64-v1 to -v4"),
+		KL_OPT_BOOL('q', "quiet", &args.quiet, "show no progress"),
+		KL_OPT_STR('\0', "root", &args.root, "<rev>",
 			   "start from a revision, worktree, best or baseline (default: HEAD)"),
-		KL_OPT_STR('\0', "roundtrip", &o.roundtrip, "<lineage>",
+		KL_OPT_STR('\0', "roundtrip", &args.roundtrip, "<lineage>",
 			   "start from K_0 of a lineage and compare the result with K*"),
-		KL_OPT_STR('\0', "status", &o.status, "<list>",
+		KL_OPT_STR('\0', "status", &args.status, "<list>",
 			   "use cards with these statuses (default: admitted)"),
-		KL_OPT_INT('\0', "trials", &o.trials, "<n>",
+		KL_OPT_INT('\0', "trials", &args.trials, "<n>",
 			   "with --roundtrip, make this many trials (default: 5)"),
-		KL_SKILL_MODEL_OPTS(&s.model, "materialize"),
-		KL_OPT_LISTING(&o.out),
+		KL_SKILL_MODEL_OPTS(&session.model, "materialize"),
+		KL_OPT_LISTING(&args.out),
 		KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
 
-	if (err || (err = check_args(&o, &s, argc)) < 0)
+	if (err || (err = check_args(&args, &session, argc)) < 0)
 		return err > 0 ? 0 : err;
-	o.workload = argc ? argv[0] : NULL;
-	return o.roundtrip ? run_roundtrip(&s, &o) : run_search(&s, &o);
+	args.workload = argc ? argv[0] : NULL;
+	return args.roundtrip ? run_roundtrip(&session, &args) : run_search(&session, &args);
 }

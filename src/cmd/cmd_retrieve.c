@@ -29,71 +29,71 @@ struct answer {
 	struct kl_retrieval found;
 };
 
-static void answer_release(struct answer *a)
+static void answer_release(struct answer *answer)
 {
-	kl_retrieval_release(&a->found);
-	kl_target_release(&a->target);
-	kl_selection_release(&a->sel);
-	kl_index_free(a->ix);
-	kl_taxonomy_free(a->tax);
+	kl_retrieval_release(&answer->found);
+	kl_target_release(&answer->target);
+	kl_selection_release(&answer->sel);
+	kl_index_free(answer->ix);
+	kl_taxonomy_free(answer->tax);
 }
 
-static void add_decimal(struct kl_buf *b, int64_t ppm)
+static void add_decimal(struct kl_buf *buf, int64_t ppm)
 {
 	int64_t thousandths = (ppm + 500) / 1000;
 
-	kl_buf_addf(b, "%lld.%03lld", (long long)(thousandths / 1000),
+	kl_buf_addf(buf, "%lld.%03lld", (long long)(thousandths / 1000),
 		    (long long)(thousandths % 1000));
 }
 
 /* --- the target ------------------------------------------------------------------- */
 
-static void print_target(const struct answer *a)
+static void print_target(const struct answer *answer)
 {
-	const struct kl_target *t = &a->target;
+	const struct kl_target *target = &answer->target;
 
-	printf("%s: %s %s", t->workload, t->op, t->dtype);
-	for (size_t i = 0; i < t->dims.n; i++)
-		printf(" %s=%lld", t->dims.v[i].name, (long long)t->dims.v[i].v);
-	printf(", in %s on %s\n", t->language, t->platform);
-	if (t->measured)
-		printf("measured by event %.12s; there already:", t->event);
+	printf("%s: %s %s", target->workload, target->op, target->dtype);
+	for (size_t i = 0; i < target->dims.n; i++)
+		printf(" %s=%lld", target->dims.v[i].name, (long long)target->dims.v[i].v);
+	printf(", in %s on %s\n", target->language, target->platform);
+	if (target->measured)
+		printf("measured by event %.12s; there already:", target->event);
 	else
 		printf("not measured: no passing gate event of this state; there already:");
-	for (size_t i = 0; i < t->prior.n; i++)
-		printf(" %s", t->prior.v[i]);
-	puts(t->prior.n ? "" : " nothing known");
+	for (size_t i = 0; i < target->prior.n; i++)
+		printf(" %s", target->prior.v[i]);
+	puts(target->prior.n ? "" : " nothing known");
 }
 
-static json_t *strings_json(const struct kl_strvec *v)
+static json_t *strings_json(const struct kl_strvec *list)
 {
-	json_t *j = json_array();
+	json_t *value = json_array();
 
-	for (size_t i = 0; i < v->n; i++)
-		json_array_append_new(j, json_string(v->v[i]));
-	return j;
+	for (size_t i = 0; i < list->n; i++)
+		json_array_append_new(value, json_string(list->v[i]));
+	return value;
 }
 
-static json_t *target_json(const struct kl_target *t)
+static json_t *target_json(const struct kl_target *target)
 {
-	json_t *j = json_object(), *dims = json_object();
+	json_t *value = json_object(), *dims = json_object();
 
-	for (size_t i = 0; i < t->dims.n; i++)
-		kl_json_set_int(dims, t->dims.v[i].name, t->dims.v[i].v);
-	kl_json_set_str(j, "workload", t->workload);
-	kl_json_set_str(j, "case", t->op);
-	kl_json_set(j, "dims", dims);
-	kl_json_set_str(j, "dtype", t->dtype);
-	kl_json_set_str(j, "language", t->language);
-	kl_json_set_str(j, "platform", t->platform);
-	kl_json_set_str(j, "event", t->measured && *t->event ? t->event : NULL);
-	kl_json_set(j, "prior", strings_json(&t->prior));
-	return j;
+	for (size_t i = 0; i < target->dims.n; i++)
+		kl_json_set_int(dims, target->dims.v[i].name, target->dims.v[i].v);
+	kl_json_set_str(value, "workload", target->workload);
+	kl_json_set_str(value, "case", target->op);
+	kl_json_set(value, "dims", dims);
+	kl_json_set_str(value, "dtype", target->dtype);
+	kl_json_set_str(value, "language", target->language);
+	kl_json_set_str(value, "platform", target->platform);
+	kl_json_set_str(value, "event", target->measured && *target->event ? target->event : NULL);
+	kl_json_set(value, "prior", strings_json(&target->prior));
+	return value;
 }
 
 /* --- as a table --------------------------------------------------------------------- */
 
-static void add_row(struct kl_table *table, const struct kl_retrieved *v, size_t rank)
+static void add_row(struct kl_table *table, const struct kl_retrieved *retrieved, size_t rank)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf score = KL_BUF_INIT, needs = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf trials = KL_BUF_INIT;
@@ -102,19 +102,19 @@ static void add_row(struct kl_table *table, const struct kl_retrieved *v, size_t
 	const char *cell[10];
 	size_t n = 0;
 
-	add_decimal(&score, v->score);
-	kl_buf_addf(&trials, "%zu/%zu", v->passed, v->trials);
-	for (size_t i = 0; i < v->needs.n; i++)
-		kl_buf_addf(&needs, "%s%s", i ? " " : "after ", v->needs.v[i]);
-	if (v->needed_by)
-		kl_buf_addf(&needs, "%sfor %s", needs.len ? "; " : "", v->needed_by);
+	add_decimal(&score, retrieved->score);
+	kl_buf_addf(&trials, "%zu/%zu", retrieved->passed, retrieved->trials);
+	for (size_t i = 0; i < retrieved->needs.n; i++)
+		kl_buf_addf(&needs, "%s%s", i ? " " : "after ", retrieved->needs.v[i]);
+	if (retrieved->needed_by)
+		kl_buf_addf(&needs, "%sfor %s", needs.len ? "; " : "", retrieved->needed_by);
 	cell[n++] = number;
-	cell[n++] = v->id;
-	cell[n++] = kl_card_status_name(v->status);
+	cell[n++] = retrieved->id;
+	cell[n++] = kl_card_status_name(retrieved->status);
 	cell[n++] = score.ptr;
 	for (int i = 0; i < KL_AXES; i++) {
 		axis[i] = (struct kl_buf)KL_BUF_INIT;
-		add_decimal(&axis[i], v->axis[i]);
+		add_decimal(&axis[i], retrieved->axis[i]);
 		cell[n++] = axis[i].ptr;
 	}
 	cell[n] = trials.ptr;
@@ -124,38 +124,38 @@ static void add_row(struct kl_table *table, const struct kl_retrieved *v, size_t
 		kl_buf_release(&axis[i]);
 }
 
-static void print_table(const struct answer *a)
+static void print_table(const struct answer *answer)
 {
 	static const char *const head[] = { "#",        "card",     "status", "score",  "case",
 					    "language", "platform", "prior",  "passed", "order" };
-	KL_AUTO(kl_table_release) struct kl_table t = { .columns = KL_ARRAY_SIZE(head) };
+	KL_AUTO(kl_table_release) struct kl_table table = { .columns = KL_ARRAY_SIZE(head) };
 
 	putchar('\n');
-	kl_table_row(&t, head);
-	for (size_t i = 0; i < a->found.n; i++)
-		add_row(&t, &a->found.v[i], i + 1);
-	kl_table_print(&t);
+	kl_table_row(&table, head);
+	for (size_t i = 0; i < answer->found.n; i++)
+		add_row(&table, &answer->found.v[i], i + 1);
+	kl_table_print(&table);
 }
 
-static void print_paths(const struct kl_retrieval *r)
+static void print_paths(const struct kl_retrieval *retrieval)
 {
-	if (r->npath)
+	if (retrieval->npath)
 		puts("\nlearned from:");
-	for (size_t i = 0; i < r->npath; i++) {
-		printf("  %s:", r->path[i].lineage);
-		for (size_t k = 0; k < r->path[i].n; k++)
-			printf("%s step %lld %s", k ? "," : "", (long long)r->path[i].v[k].step,
-			       r->path[i].v[k].id);
+	for (size_t i = 0; i < retrieval->npath; i++) {
+		printf("  %s:", retrieval->path[i].lineage);
+		for (size_t k = 0; k < retrieval->path[i].n; k++)
+			printf("%s step %lld %s", k ? "," : "",
+			       (long long)retrieval->path[i].v[k].step, retrieval->path[i].v[k].id);
 		putchar('\n');
 	}
 }
 
 /* --- explained ---------------------------------------------------------------------------- */
 
-static void print_pres(const char *kind, const struct kl_retrieved_pres *p)
+static void print_pres(const char *kind, const struct kl_retrieved_pres *pres)
 {
-	for (size_t i = 0; i < p->n; i++) {
-		const struct kl_retrieved_pre *one = &p->v[i];
+	for (size_t i = 0; i < pres->n; i++) {
+		const struct kl_retrieved_pre *one = &pres->v[i];
 
 		printf("    %-6s %-7s %s: %s", kind, kl_truth_name(one->truth), one->id,
 		       *one->test ? one->test : "(for readers)");
@@ -165,85 +165,87 @@ static void print_pres(const char *kind, const struct kl_retrieved_pres *p)
 }
 
 /* The row that the score is from, part by part. */
-static void print_row(const struct answer *a, const struct kl_card *c, const struct kl_retrieved *v)
+static void print_row(const struct answer *answer, const struct kl_card *card,
+		      const struct kl_retrieved *retrieved)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	const struct kl_card_row *r;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	const struct kl_card_row *row;
 	struct kl_case point;
 
-	if (v->row < 0 || (size_t)v->row >= c->rows.n)
+	if (retrieved->row < 0 || (size_t)retrieved->row >= card->rows.n)
 		return;
-	r = &c->rows.v[v->row];
-	kl_case_init(&point, a->tax, r->case_, r->dtype);
-	for (size_t i = 0; i < r->dims.n; i++)
-		kl_case_dim(&point, a->tax, r->dims.v[i].name, r->dims.v[i].v);
-	kl_buf_addf(&b, "    nearest point: %s %s in %s on %s, ", r->case_, r->dtype, r->language,
-		    r->platform);
-	kl_card_decimal(&b, r->ratio.ppm);
-	kl_buf_adds(&b, " times the speed; operator ");
-	add_decimal(&b, kl_similarity_operator(a->tax, &point, &a->target.point));
-	kl_buf_adds(&b, ", extents ");
-	add_decimal(&b, kl_similarity_extents(&point, &a->target.point));
-	kl_buf_adds(&b, ", dtype ");
-	add_decimal(&b, kl_similarity_dtype(&point, &a->target.point));
-	puts(b.ptr);
+	row = &card->rows.v[retrieved->row];
+	kl_case_init(&point, answer->tax, row->case_, row->dtype);
+	for (size_t i = 0; i < row->dims.n; i++)
+		kl_case_dim(&point, answer->tax, row->dims.v[i].name, row->dims.v[i].v);
+	kl_buf_addf(&buf, "    nearest point: %s %s in %s on %s, ", row->case_, row->dtype,
+		    row->language, row->platform);
+	kl_card_decimal(&buf, row->ratio.ppm);
+	kl_buf_adds(&buf, " times the speed; operator ");
+	add_decimal(&buf, kl_similarity_operator(answer->tax, &point, &answer->target.point));
+	kl_buf_adds(&buf, ", extents ");
+	add_decimal(&buf, kl_similarity_extents(&point, &answer->target.point));
+	kl_buf_adds(&buf, ", dtype ");
+	add_decimal(&buf, kl_similarity_dtype(&point, &answer->target.point));
+	puts(buf.ptr);
 }
 
-static void print_scores(const struct kl_retrieved *v)
+static void print_scores(const struct kl_retrieved *retrieved)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	kl_buf_adds(&b, "    score ");
-	add_decimal(&b, v->score);
-	kl_buf_adds(&b, " =");
+	kl_buf_adds(&buf, "    score ");
+	add_decimal(&buf, retrieved->score);
+	kl_buf_adds(&buf, " =");
 	for (int i = 0; i < KL_AXES; i++) {
-		kl_buf_addf(&b, "%s %s ", i ? "," : "", kl_axis_name((enum kl_axis)i));
-		add_decimal(&b, v->axis[i]);
-		if (v->best[i] != v->axis[i]) {
-			kl_buf_adds(&b, " (best ");
-			add_decimal(&b, v->best[i]);
-			kl_buf_addch(&b, ')');
+		kl_buf_addf(&buf, "%s %s ", i ? "," : "", kl_axis_name((enum kl_axis)i));
+		add_decimal(&buf, retrieved->axis[i]);
+		if (retrieved->best[i] != retrieved->axis[i]) {
+			kl_buf_adds(&buf, " (best ");
+			add_decimal(&buf, retrieved->best[i]);
+			kl_buf_addch(&buf, ')');
 		}
-		if (v->top >> i & 1)
-			kl_buf_addch(&b, '*');
+		if (retrieved->top >> i & 1)
+			kl_buf_addch(&buf, '*');
 	}
-	kl_buf_addf(&b, "; passed %zu of %zu", v->passed, v->trials);
-	puts(b.ptr);
+	kl_buf_addf(&buf, "; passed %zu of %zu", retrieved->passed, retrieved->trials);
+	puts(buf.ptr);
 }
 
-static int explain_one(struct answer *a, const struct kl_retrieved *v)
+static int explain_one(struct answer *answer, const struct kl_retrieved *retrieved)
 {
-	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 	KL_AUTO(kl_retrieved_pres_release) struct kl_retrieved_pres useful = { 0 };
-	int err = kl_index_load(&c, a->ix, a->repo, v->card);
+	int err = kl_index_load(&card, answer->ix, answer->repo, retrieved->card);
 
 	if (err < 0)
 		return err;
-	printf("\n%s: %s%s\n", v->id, v->why ? "not offered: " : "", v->why ? v->why : c->intent);
-	print_scores(v);
-	print_row(a, c, v);
-	if (v->needs.n) {
+	printf("\n%s: %s%s\n", retrieved->id, retrieved->why ? "not offered: " : "",
+	       retrieved->why ? retrieved->why : card->intent);
+	print_scores(retrieved);
+	print_row(answer, card, retrieved);
+	if (retrieved->needs.n) {
 		printf("    after");
-		for (size_t i = 0; i < v->needs.n; i++)
-			printf(" %s", v->needs.v[i]);
+		for (size_t i = 0; i < retrieved->needs.n; i++)
+			printf(" %s", retrieved->needs.v[i]);
 		putchar('\n');
 	}
-	if (v->needed_by)
-		printf("    it is here for %s\n", v->needed_by);
-	kl_retrieve_useful(&useful, c, &a->target);
-	print_pres("sound", &v->sound);
+	if (retrieved->needed_by)
+		printf("    it is here for %s\n", retrieved->needed_by);
+	kl_retrieve_useful(&useful, card, &answer->target);
+	print_pres("sound", &retrieved->sound);
 	print_pres("useful", &useful);
 	return 0;
 }
 
-static int print_explained(struct answer *a)
+static int print_explained(struct answer *answer)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < a->found.n; i++)
-		err = explain_one(a, &a->found.v[i]);
-	for (size_t i = 0; !err && i < a->found.ndropped; i++)
-		err = explain_one(a, &a->found.dropped[i]);
+	for (size_t i = 0; !err && i < answer->found.n; i++)
+		err = explain_one(answer, &answer->found.v[i]);
+	for (size_t i = 0; !err && i < answer->found.ndropped; i++)
+		err = explain_one(answer, &answer->found.dropped[i]);
 	if (!err)
 		puts("\n*: among the best of that axis");
 	return err;
@@ -251,64 +253,65 @@ static int print_explained(struct answer *a)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static json_t *pres_json(const struct kl_retrieved_pres *p)
+static json_t *pres_json(const struct kl_retrieved_pres *pres)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < p->n; i++) {
-		json_t *j = json_object();
+	for (size_t i = 0; i < pres->n; i++) {
+		json_t *value = json_object();
 
-		kl_json_set_str(j, "id", p->v[i].id);
-		kl_json_set_str(j, "test", *p->v[i].test ? p->v[i].test : NULL);
-		kl_json_set_str(j, "truth", kl_truth_name(p->v[i].truth));
-		kl_json_set_str(j, "why", p->v[i].why);
-		json_array_append_new(list, j);
+		kl_json_set_str(value, "id", pres->v[i].id);
+		kl_json_set_str(value, "test", *pres->v[i].test ? pres->v[i].test : NULL);
+		kl_json_set_str(value, "truth", kl_truth_name(pres->v[i].truth));
+		kl_json_set_str(value, "why", pres->v[i].why);
+		json_array_append_new(list, value);
 	}
 	return list;
 }
 
-static int card_json(json_t **out, struct answer *a, const struct kl_retrieved *v, bool explain)
+static int card_json(json_t **out, struct answer *answer, const struct kl_retrieved *retrieved,
+		     bool explain)
 {
-	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
 	KL_AUTO(kl_retrieved_pres_release) struct kl_retrieved_pres useful = { 0 };
-	json_t *j, *axes = json_object(), *top = json_array();
+	json_t *value, *axes = json_object(), *top = json_array();
 	char hex[KL_OID_HEX];
-	int err = explain ? kl_index_load(&c, a->ix, a->repo, v->card) : 0;
+	int err = explain ? kl_index_load(&card, answer->ix, answer->repo, retrieved->card) : 0;
 
 	if (err < 0) {
 		json_decref(axes);
 		json_decref(top);
 		return err;
 	}
-	*out = j = json_object();
+	*out = value = json_object();
 	for (int i = 0; i < KL_AXES; i++) {
-		kl_json_set_int(axes, kl_axis_name((enum kl_axis)i), v->axis[i]);
-		if (v->top >> i & 1)
+		kl_json_set_int(axes, kl_axis_name((enum kl_axis)i), retrieved->axis[i]);
+		if (retrieved->top >> i & 1)
 			json_array_append_new(top, json_string(kl_axis_name((enum kl_axis)i)));
 	}
-	kl_oid_hex(hex, &kl_index_card(a->ix, v->card)->blob);
-	kl_json_set_str(j, "id", v->id);
-	kl_json_set_str(j, "blob", hex);
-	kl_json_set_str(j, "status", kl_card_status_name(v->status));
-	kl_json_set_int(j, "score_ppm", v->score);
-	kl_json_set(j, "axes_ppm", axes);
-	kl_json_set(j, "best_of", top);
-	kl_json_set_int(j, "passed", (int64_t)v->passed);
-	kl_json_set_int(j, "trials", (int64_t)v->trials);
-	kl_json_set(j, "after", strings_json(&v->needs));
-	kl_json_set_str(j, "for", v->needed_by);
-	kl_json_set(j, "sound", pres_json(&v->sound));
-	if (v->why)
-		kl_json_set_str(j, "why", v->why);
-	if (c) {
-		kl_retrieve_useful(&useful, c, &a->target);
-		kl_json_set(j, "useful", pres_json(&useful));
+	kl_oid_hex(hex, &kl_index_card(answer->ix, retrieved->card)->blob);
+	kl_json_set_str(value, "id", retrieved->id);
+	kl_json_set_str(value, "blob", hex);
+	kl_json_set_str(value, "status", kl_card_status_name(retrieved->status));
+	kl_json_set_int(value, "score_ppm", retrieved->score);
+	kl_json_set(value, "axes_ppm", axes);
+	kl_json_set(value, "best_of", top);
+	kl_json_set_int(value, "passed", (int64_t)retrieved->passed);
+	kl_json_set_int(value, "trials", (int64_t)retrieved->trials);
+	kl_json_set(value, "after", strings_json(&retrieved->needs));
+	kl_json_set_str(value, "for", retrieved->needed_by);
+	kl_json_set(value, "sound", pres_json(&retrieved->sound));
+	if (retrieved->why)
+		kl_json_set_str(value, "why", retrieved->why);
+	if (card) {
+		kl_retrieve_useful(&useful, card, &answer->target);
+		kl_json_set(value, "useful", pres_json(&useful));
 	}
 	return 0;
 }
 
-static int cards_json(json_t *into, const char *key, struct answer *a, const struct kl_retrieved *v,
-		      size_t n, bool explain)
+static int cards_json(json_t *into, const char *key, struct answer *answer,
+		      const struct kl_retrieved *retrieved, size_t n, bool explain)
 {
 	json_t *list = json_array();
 	int err = 0;
@@ -317,153 +320,158 @@ static int cards_json(json_t *into, const char *key, struct answer *a, const str
 	for (size_t i = 0; !err && i < n; i++) {
 		json_t *one = NULL;
 
-		err = card_json(&one, a, &v[i], explain);
+		err = card_json(&one, answer, &retrieved[i], explain);
 		if (!err)
 			json_array_append_new(list, one);
 	}
 	return err;
 }
 
-static json_t *paths_json(const struct kl_retrieval *r)
+static json_t *paths_json(const struct kl_retrieval *retrieval)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < r->npath; i++) {
-		json_t *j = json_object(), *steps = json_array();
+	for (size_t i = 0; i < retrieval->npath; i++) {
+		json_t *value = json_object(), *steps = json_array();
 
-		for (size_t k = 0; k < r->path[i].n; k++) {
+		for (size_t k = 0; k < retrieval->path[i].n; k++) {
 			json_t *step = json_object();
 
-			kl_json_set_int(step, "step", r->path[i].v[k].step);
-			kl_json_set_str(step, "card", r->path[i].v[k].id);
+			kl_json_set_int(step, "step", retrieval->path[i].v[k].step);
+			kl_json_set_str(step, "card", retrieval->path[i].v[k].id);
 			json_array_append_new(steps, step);
 		}
-		kl_json_set_str(j, "lineage", r->path[i].lineage);
-		kl_json_set(j, "steps", steps);
-		json_array_append_new(list, j);
+		kl_json_set_str(value, "lineage", retrieval->path[i].lineage);
+		kl_json_set(value, "steps", steps);
+		json_array_append_new(list, value);
 	}
 	return list;
 }
 
-static int print_listing(const struct kl_listing *out, struct answer *a, bool explain)
+static int print_listing(const struct kl_listing *out, struct answer *answer, bool explain)
 {
 	static const char *const fields[] = { "id",     "blob",  "status", "score_ppm", "passed",
 					      "trials", "after", "for",    NULL };
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 	int err;
 
-	kl_json_set_str(j, "schema", "klineage.retrieve/1");
-	kl_json_set(j, "target", target_json(&a->target));
-	kl_json_set_int(j, "looked_at", (int64_t)a->found.cards);
-	kl_json_set(j, "paths", paths_json(&a->found));
-	err = cards_json(j, "cards", a, a->found.v, a->found.n, explain);
+	kl_json_set_str(value, "schema", "klineage.retrieve/1");
+	kl_json_set(value, "target", target_json(&answer->target));
+	kl_json_set_int(value, "looked_at", (int64_t)answer->found.cards);
+	kl_json_set(value, "paths", paths_json(&answer->found));
+	err = cards_json(value, "cards", answer, answer->found.v, answer->found.n, explain);
 	if (!err && explain)
-		err = cards_json(j, "dropped", a, a->found.dropped, a->found.ndropped, true);
+		err = cards_json(value, "dropped", answer, answer->found.dropped,
+				 answer->found.ndropped, true);
 	if (err < 0)
 		return err;
-	kl_listing_print(out, j, "cards", fields);
+	kl_listing_print(out, value, "cards", fields);
 	return 0;
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
-static int make_target(struct answer *a, const struct args *o)
+static int make_target(struct answer *answer, const struct args *args)
 {
 	git_oid head = { { 0 } };
-	int err = kl_select(&a->sel, a->repo, o->worktree ? KL_STATE_WORKTREE : KL_STATE_REV,
-			    o->rev ? o->rev : "HEAD", o->workload);
+	int err = kl_select(&answer->sel, answer->repo,
+			    args->worktree ? KL_STATE_WORKTREE : KL_STATE_REV,
+			    args->rev ? args->rev : "HEAD", args->workload);
 
-	if (!err && o->worktree) /* what was done before is what the commits below it say */
-		err = kl_repo_resolve(&head, a->repo, "HEAD");
+	if (!err && args->worktree) /* what was done before is what the commits below it say */
+		err = kl_repo_resolve(&head, answer->repo, "HEAD");
 	else if (!err)
-		head = a->sel.commit;
+		head = answer->sel.commit;
 	if (!err)
-		err = kl_target_of_commit(&a->target, a->tax, a->repo, a->sel.candidate, &head,
-					  o->platform);
+		err = kl_target_of_commit(&answer->target, answer->tax, answer->repo,
+					  answer->sel.candidate, &head, args->platform);
 	return err;
 }
 
-static int find_answer(struct answer *a, const struct args *o)
+static int find_answer(struct answer *answer, const struct args *args)
 {
 	struct kl_retrieve_opts opts = KL_RETRIEVE_OPTS_INIT;
-	int err = o->status ? kl_skills_statuses(&opts.statuses, synopsis, o->status) : 0;
+	int err = args->status ? kl_skills_statuses(&opts.statuses, synopsis, args->status) : 0;
 
-	opts.limit = (size_t)o->limit;
-	opts.repair = o->repair;
-	opts.explain = o->explain;
+	opts.limit = (size_t)args->limit;
+	opts.repair = args->repair;
+	opts.explain = args->explain;
 	if (!err)
-		err = kl_taxonomy_load(&a->tax);
+		err = kl_taxonomy_load(&answer->tax);
 	if (!err)
-		err = make_target(a, o);
+		err = make_target(answer, args);
 	if (!err)
-		err = kl_index_open(&a->ix, a->repo, a->tax);
-	return err ? err : kl_retrieve(&a->found, a->ix, &a->target, &opts);
+		err = kl_index_open(&answer->ix, answer->repo, answer->tax);
+	return err ? err : kl_retrieve(&answer->found, answer->ix, &answer->target, &opts);
 }
 
-static void print_answer(const struct answer *a, const struct args *o)
+static void print_answer(const struct answer *answer, const struct args *args)
 {
-	if (kl_index_bad(a->ix))
+	if (kl_index_bad(answer->ix))
 		fprintf(stderr, "warning: %zu card%s cannot be read: git klineage skills lint\n",
-			kl_index_bad(a->ix), kl_index_bad(a->ix) == 1 ? "" : "s");
-	if (!a->target.measured)
+			kl_index_bad(answer->ix), kl_index_bad(answer->ix) == 1 ? "" : "s");
+	if (!answer->target.measured)
 		fprintf(stderr, "hint: with a gate event of this state more is known: "
 				"git klineage gate\n");
-	if (!kl_index_count(a->ix))
+	if (!kl_index_count(answer->ix))
 		fprintf(stderr, "hint: the library is empty: git klineage lift, "
 				"git klineage skills import, git klineage sync\n");
-	else if (!a->found.n && !o->explain)
+	else if (!answer->found.n && !args->explain)
 		fprintf(stderr,
 			"hint: of %zu cards none fits; --explain says why, --status hypothesis "
 			"asks for those that nothing verified\n",
-			kl_index_count(a->ix));
+			kl_index_count(answer->ix));
 }
 
 int cmd_retrieve(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
-	KL_AUTO(answer_release) struct answer a = { .repo = ctx->repo };
-	struct args o = { 0 };
+	KL_AUTO(answer_release) struct answer answer = { .repo = ctx->repo };
+	struct args args = { 0 };
 	const struct kl_opt opts[] = {
-		KL_OPT_BOOL('\0', "explain", &o.explain, "print every score and every condition"),
-		KL_OPT_INT('\0', "limit", &o.limit, "<n>",
+		KL_OPT_BOOL('\0', "explain", &args.explain,
+			    "print every score and every condition"),
+		KL_OPT_INT('\0', "limit", &args.limit, "<n>",
 			   "offer at most n cards, and those that they require"),
-		KL_OPT_STR('\0', "platform", &o.platform, "<id>",
+		KL_OPT_STR('\0', "platform", &args.platform, "<id>",
 			   "find cards for another platform (cuda/sm_90)"),
-		KL_OPT_BOOL('\0', "repair", &o.repair, "keep cards whose effect is there already"),
-		KL_OPT_STR('\0', "rev", &o.rev, "<rev>",
+		KL_OPT_BOOL('\0', "repair", &args.repair,
+			    "keep cards whose effect is there already"),
+		KL_OPT_STR('\0', "rev", &args.rev, "<rev>",
 			   "find cards for this revision (default: HEAD)"),
-		KL_OPT_STR('\0', "status", &o.status, "<list>",
+		KL_OPT_STR('\0', "status", &args.status, "<list>",
 			   "use cards with these statuses (default: admitted,provisional)"),
-		KL_OPT_BOOL('\0', "worktree", &o.worktree,
+		KL_OPT_BOOL('\0', "worktree", &args.worktree,
 			    "find cards for the files in the worktree"),
-		KL_OPT_LISTING(&o.out),
+		KL_OPT_LISTING(&args.out),
 		KL_OPT_END
 	};
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
 
 	if (err)
 		return err > 0 ? 0 : err;
-	if ((err = kl_listing_check(&o.out, synopsis)) < 0)
+	if ((err = kl_listing_check(&args.out, synopsis)) < 0)
 		return err;
 	if (argc > 1)
 		return kl_opt_usage(synopsis, "one workload at a time");
-	if (o.worktree && o.rev)
+	if (args.worktree && args.rev)
 		return kl_opt_usage(synopsis, "--rev or --worktree, not both");
-	if (o.limit < 0)
+	if (args.limit < 0)
 		return kl_opt_usage(synopsis, "--limit wants a number of cards");
-	o.workload = argc ? argv[0] : NULL;
-	if ((err = find_answer(&a, &o)) < 0)
+	args.workload = argc ? argv[0] : NULL;
+	if ((err = find_answer(&answer, &args)) < 0)
 		return err;
-	if (kl_listing_asked(&o.out) && (err = print_listing(&o.out, &a, o.explain)) < 0)
+	if (kl_listing_asked(&args.out) &&
+	    (err = print_listing(&args.out, &answer, args.explain)) < 0)
 		return err;
-	if (!kl_listing_asked(&o.out)) {
-		print_target(&a);
-		if (a.found.n)
-			print_table(&a);
-		print_paths(&a.found);
-		if (o.explain && (err = print_explained(&a)) < 0)
+	if (!kl_listing_asked(&args.out)) {
+		print_target(&answer);
+		if (answer.found.n)
+			print_table(&answer);
+		print_paths(&answer.found);
+		if (args.explain && (err = print_explained(&answer)) < 0)
 			return err;
 	}
 	fflush(stdout);
-	print_answer(&a, &o);
-	return a.found.n ? 0 : 1;
+	print_answer(&answer, &args);
+	return answer.found.n ? 0 : 1;
 }

@@ -22,13 +22,13 @@ int cmd_version(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		kl_buf_adds(&git, "no git found");
 	kl_buf_rtrim(&git);
 	if (json) {
-		KL_AUTO(json_decrefp) json_t *j = json_object();
+		KL_AUTO(json_decrefp) json_t *value = json_object();
 
-		kl_json_set_str(j, "schema", "klineage.version/1");
-		kl_json_set_str(j, "version", KL_VERSION);
-		kl_json_set_str(j, "libgit2", kl_repo_backend());
-		kl_json_set_str(j, "git", git.ptr);
-		kl_listing_put(j);
+		kl_json_set_str(value, "schema", "klineage.version/1");
+		kl_json_set_str(value, "version", KL_VERSION);
+		kl_json_set_str(value, "libgit2", kl_repo_backend());
+		kl_json_set_str(value, "git", git.ptr);
+		kl_listing_put(value);
 		return 0;
 	}
 	printf("git-klineage version %s (libgit2 %s, %s)\n", KL_VERSION, kl_repo_backend(),

@@ -11,14 +11,14 @@
 #include "model/money.h"
 #include "rewrite/rewriter.h"
 
-void kl_deopt_model_release(struct kl_deopt_model *m)
+void kl_deopt_model_release(struct kl_deopt_model *model)
 {
-	kl_session_free(m->session);
-	json_decref(m->kept);
-	free(m->who);
-	m->session = NULL;
-	m->kept = NULL;
-	m->who = NULL;
+	kl_session_free(model->session);
+	json_decref(model->kept);
+	free(model->who);
+	model->session = NULL;
+	model->kept = NULL;
+	model->who = NULL;
 }
 
 static char *kept_path(const struct kl_repo *repo)
@@ -39,29 +39,30 @@ static int parse_rederive(const char **who, const char *word, const char *from)
 	return 0;
 }
 
-static int check_said(const struct kl_deopt_model *m)
+static int check_said(const struct kl_deopt_model *model)
 {
-	if (!m->who && (m->exec || m->model || m->budget))
+	if (!model->who && (model->exec || model->model || model->budget))
 		return kl_error(KL_EUSAGE,
 				"%s is for a walk with a model: --rewriter chat or exec, "
 				"or --rederive",
-				m->exec  ? "--exec" :
-				m->model ? "--model" :
-					   "--budget");
-	if (m->exec && strcmp(m->who, "exec"))
+				model->exec  ? "--exec" :
+				model->model ? "--model" :
+					       "--budget");
+	if (model->exec && strcmp(model->who, "exec"))
 		return kl_error(KL_EUSAGE,
 				"--exec is the command of the rewriter 'exec', and this "
 				"walk's model is '%s'",
-				m->who);
+				model->who);
 	return 0;
 }
 
-int kl_deopt_model_choose(struct kl_deopt_model *m, const char **rederive, const char *rewriters)
+int kl_deopt_model_choose(struct kl_deopt_model *model, const char **rederive,
+			  const char *rewriters)
 {
 	const char *proposes = kl_rewriters_model(rewriters), *config, *derives;
 	int err;
 
-	config = *rederive ? NULL : kl_repo_config(m->repo, "klineage.rederive");
+	config = *rederive ? NULL : kl_repo_config(model->repo, "klineage.rederive");
 	if (*rederive)
 		err = parse_rederive(&derives, *rederive, "--rederive");
 	else if (config)
@@ -75,18 +76,18 @@ int kl_deopt_model_choose(struct kl_deopt_model *m, const char **rederive, const
 				"one model a walk: '%s' proposes, so '%s' cannot derive anew",
 				proposes, derives);
 	*rederive = derives;
-	m->who = proposes || derives ? kl_strdup(proposes ? proposes : derives) : NULL;
-	return check_said(m);
+	model->who = proposes || derives ? kl_strdup(proposes ? proposes : derives) : NULL;
+	return check_said(model);
 }
 
 /* --- what was said ------------------------------------------------------------ */
 
-int kl_deopt_model_resume(struct kl_deopt_model *m)
+int kl_deopt_model_resume(struct kl_deopt_model *model)
 {
-	KL_AUTO(kl_freep) char *path = kept_path(m->repo);
-	int err = check_said(m);
+	KL_AUTO(kl_freep) char *path = kept_path(model->repo);
+	int err = check_said(model);
 
-	return err < 0 || m->kept ? err : kl_said_load(&m->kept, path);
+	return err < 0 || model->kept ? err : kl_said_load(&model->kept, path);
 }
 
 void kl_deopt_model_forget(struct kl_repo *repo)
@@ -98,47 +99,49 @@ void kl_deopt_model_forget(struct kl_repo *repo)
 
 /* --- opening ------------------------------------------------------------------ */
 
-static int open_it(struct kl_deopt_model *m, struct kl_session_opts *o, const char *budget)
+static int open_it(struct kl_deopt_model *model, struct kl_session_opts *opts, const char *budget)
 {
 	int64_t cap;
 
 	if (budget && *budget && !kl_money_parse(&cap, budget))
 		return kl_error(KL_EUSAGE, "--budget takes US dollars, like 2.50, not '%s'",
 				budget);
-	o->cap = budget && *budget ? &cap : NULL;
-	return kl_session_open(&m->session, m->repo, o);
+	opts->cap = budget && *budget ? &cap : NULL;
+	return kl_session_open(&model->session, model->repo, opts);
 }
 
-int kl_deopt_model_look(struct kl_session **out, struct kl_deopt_model *m, const char *workload)
+int kl_deopt_model_look(struct kl_session **out, struct kl_deopt_model *model, const char *workload)
 {
-	struct kl_session_opts o = {
+	struct kl_session_opts opts = {
 		.workload = workload,
 		.budget = KL_BUDGET_INDUCE,
-		.pause_ms = m->pause_ms,
-		.progress = m->progress,
+		.pause_ms = model->pause_ms,
+		.progress = model->progress,
 	};
 	const char *budget;
 	int err;
 
-	if (!m->kept)
-		m->kept = json_object();
-	o.command = kl_said_word(m->kept, "exec", m->exec);
-	o.model = kl_said_word(m->kept, "model", m->model);
-	budget = kl_said_word(m->kept, "budget", m->budget);
-	if (m->who && !strcmp(m->who, "exec"))
-		o.provider = "exec";
-	if (!m->session && (err = open_it(m, &o, budget)) < 0)
+	if (!model->kept)
+		model->kept = json_object();
+	opts.command = kl_said_word(model->kept, "exec", model->exec);
+	opts.model = kl_said_word(model->kept, "model", model->model);
+	budget = kl_said_word(model->kept, "budget", model->budget);
+	if (model->who && !strcmp(model->who, "exec"))
+		opts.provider = "exec";
+	if (!model->session && (err = open_it(model, &opts, budget)) < 0)
 		return err;
-	*out = m->session;
+	*out = model->session;
 	return 0;
 }
 
-int kl_deopt_model_open(struct kl_session **out, struct kl_deopt_model *m, const char *workload)
+int kl_deopt_model_open(struct kl_session **out, struct kl_deopt_model *model, const char *workload)
 {
-	KL_AUTO(kl_freep) char *path = kept_path(m->repo);
-	int err = kl_deopt_model_look(out, m, workload);
+	KL_AUTO(kl_freep) char *path = kept_path(model->repo);
+	int err = kl_deopt_model_look(out, model, workload);
 
 	if (err < 0)
 		return err;
-	return m->begins || m->exec || m->model || m->budget ? kl_said_keep(m->kept, path) : 0;
+	return model->begins || model->exec || model->model || model->budget ?
+		       kl_said_keep(model->kept, path) :
+		       0;
 }

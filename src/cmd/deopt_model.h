@@ -26,23 +26,26 @@ struct kl_deopt_model {
 	struct kl_session *session;
 };
 
-void kl_deopt_model_release(struct kl_deopt_model *m);
+void kl_deopt_model_release(struct kl_deopt_model *model);
 
 /**
  * Who proposes and who derives anew. `*rederive` is what was asked for: "chat", "exec", "none", or
  * NULL (configuration, else who proposes); it becomes who does, or NULL. KL_EUSAGE: two models in
  * one walk, or something said of a model where there is none.
  */
-int kl_deopt_model_choose(struct kl_deopt_model *m, const char **rederive, const char *rewriters);
+int kl_deopt_model_choose(struct kl_deopt_model *model, const char **rederive,
+			  const char *rewriters);
 /**
  * Of the operation in progress, `who` being set: what was said at its start, and what is said now.
  */
-int kl_deopt_model_resume(struct kl_deopt_model *m);
+int kl_deopt_model_resume(struct kl_deopt_model *model);
 
 /** Open the conversation to look at its figures; nothing is kept. */
-int kl_deopt_model_look(struct kl_session **out, struct kl_deopt_model *m, const char *workload);
+int kl_deopt_model_look(struct kl_session **out, struct kl_deopt_model *model,
+			const char *workload);
 /** Open the conversation, once; at the beginning of an operation keep what was said. */
-int kl_deopt_model_open(struct kl_session **out, struct kl_deopt_model *m, const char *workload);
+int kl_deopt_model_open(struct kl_session **out, struct kl_deopt_model *model,
+			const char *workload);
 /** The operation is over: forget what was said; the next one would anyway. */
 void kl_deopt_model_forget(struct kl_repo *repo);
 

@@ -23,98 +23,101 @@ static void print_awaiting(const json_t *what, const char *indent)
 static void print_candidates(const json_t *what)
 {
 	size_t i;
-	json_t *c;
+	json_t *child;
 
 	printf("  awaits    the results of %lld job%s\n",
 	       (long long)kl_json_int_or(what, "jobs", 0),
 	       kl_json_int_or(what, "jobs", 0) == 1 ? "" : "s");
-	json_array_foreach(json_object_get(what, "candidates"), i, c)
-		printf("    %.12s  %s%s%s%s\n", kl_json_str_or(c, "surface", "?"),
-		       kl_json_str_or(c, "action", "?"),
-		       *kl_json_str_or(c, "locus", "") ? " in " : "",
-		       kl_json_str_or(c, "locus", ""),
-		       kl_json_bool_or(c, "alternative", false) ? ", if another is rejected" : "");
+	json_array_foreach(json_object_get(what, "candidates"), i, child)
+		printf("    %.12s  %s%s%s%s\n", kl_json_str_or(child, "surface", "?"),
+		       kl_json_str_or(child, "action", "?"),
+		       *kl_json_str_or(child, "locus", "") ? " in " : "",
+		       kl_json_str_or(child, "locus", ""),
+		       kl_json_bool_or(child, "alternative", false) ? ", if another is rejected" :
+								      "");
 	print_awaiting(what, "  ");
 }
 
 /* the attempt at hand to derive the last step anew */
-static void print_derivation(const struct kl_walk *w)
+static void print_derivation(const struct kl_walk *walk)
 {
-	const json_t *step = kl_walk_step(w);
+	const json_t *step = kl_walk_step(walk);
 
 	printf("  derives   %s in %s anew, step %zu, attempt %zu\n",
 	       *kl_json_str_or(step, "mechanism", "") ? kl_json_str_or(step, "mechanism", "") :
 							kl_json_str_or(step, "action", "?"),
-	       kl_json_str_or(step, "locus", "?"), json_array_size(kl_walk_steps(w)),
+	       kl_json_str_or(step, "locus", "?"), json_array_size(kl_walk_steps(walk)),
 	       json_array_size(json_object_get(step, "attempts")) + 1);
 }
 
 /* what this workload's walks have cost, and may; false where that cannot be said here */
-static bool has_money(int64_t *spent, int64_t *cap, const struct kl_walk *w,
-		      struct kl_deopt_model *m)
+static bool has_money(int64_t *spent, int64_t *cap, const struct kl_walk *walk,
+		      struct kl_deopt_model *model)
 {
 	struct kl_session *session;
-	bool ok = m->who && !kl_deopt_model_look(&session, m, kl_walk_str(w, "workload")) &&
+	bool ok = model->who &&
+		  !kl_deopt_model_look(&session, model, kl_walk_str(walk, "workload")) &&
 		  !kl_session_money(spent, cap, session);
 
 	kl_error_clear();
 	return ok;
 }
 
-static void print_status_json(const struct kl_walk *w, struct kl_deopt_model *m)
+static void print_status_json(const struct kl_walk *walk, struct kl_deopt_model *model)
 {
-	KL_AUTO(json_decrefp) json_t *j = json_deep_copy(w->state);
+	KL_AUTO(json_decrefp) json_t *value = json_deep_copy(walk->state);
 	int64_t spent, cap;
 
-	if (has_money(&spent, &cap, w, m)) {
+	if (has_money(&spent, &cap, walk, model)) {
 		json_t *is = json_object();
 
 		kl_json_set_int(is, "spent", spent);
 		kl_json_set_int(is, "cap", cap);
-		kl_json_set(j, "money", is);
+		kl_json_set(value, "money", is);
 	}
-	kl_listing_put(j);
+	kl_listing_put(value);
 }
 
 static void print_money(int64_t spent, int64_t cap)
 {
-	char a[KL_MONEY_TEXT], b[KL_MONEY_TEXT];
+	char left[KL_MONEY_TEXT], right[KL_MONEY_TEXT];
 
-	kl_money_text(a, spent);
-	kl_money_text(b, cap);
-	printf("  spent     %s of %s\n", a, b);
+	kl_money_text(left, spent);
+	kl_money_text(right, cap);
+	printf("  spent     %s of %s\n", left, right);
 }
 
-int kl_deopt_say_status(const struct kl_walk *w, struct kl_deopt_model *m, bool json)
+int kl_deopt_say_status(const struct kl_walk *walk, struct kl_deopt_model *model, bool json)
 {
-	const json_t *pending = kl_walk_pending(w);
-	const char *phase = kl_walk_str(w, "phase");
+	const json_t *pending = kl_walk_pending(walk);
+	const char *phase = kl_walk_str(walk, "phase");
 	int64_t spent, cap;
 
 	if (json) {
-		print_status_json(w, m);
+		print_status_json(walk, model);
 		return 0;
 	}
 	printf("deopt of %s, expert %.7s: %zu step%s accepted, %zu rejected\n",
-	       kl_walk_str(w, "workload"), kl_walk_str(w, "expert"),
-	       json_array_size(kl_walk_steps(w)), json_array_size(kl_walk_steps(w)) == 1 ? "" : "s",
-	       json_array_size(kl_walk_rejections(w)));
+	       kl_walk_str(walk, "workload"), kl_walk_str(walk, "expert"),
+	       json_array_size(kl_walk_steps(walk)),
+	       json_array_size(kl_walk_steps(walk)) == 1 ? "" : "s",
+	       json_array_size(kl_walk_rejections(walk)));
 	printf("  phase     %s\n", phase);
 	if (!strcmp(phase, "derive") || !strcmp(phase, "judge-derived"))
-		print_derivation(w);
+		print_derivation(walk);
 	else if (pending)
 		printf("  proposal  %s in %s (%s)\n", kl_json_str_or(pending, "action", "?"),
 		       kl_json_str_or(pending, "locus", "?"),
 		       kl_json_str_or(pending, "rewriter", "?"));
-	printf("  rewriters %s\n", kl_walk_str(w, "rewriters"));
-	if (m->who)
-		printf("  model     %s%s\n", m->who,
-		       *kl_walk_str(w, "rederive_off") ? ", its budget is used up" : "");
-	if (has_money(&spent, &cap, w, m))
+	printf("  rewriters %s\n", kl_walk_str(walk, "rewriters"));
+	if (model->who)
+		printf("  model     %s%s\n", model->who,
+		       *kl_walk_str(walk, "rederive_off") ? ", its budget is used up" : "");
+	if (has_money(&spent, &cap, walk, model))
 		print_money(spent, cap);
-	printf("  state     %.12s\n", kl_walk_tip(w));
-	if (kl_walk_awaited(w))
-		print_candidates(kl_walk_awaited(w));
+	printf("  state     %.12s\n", kl_walk_tip(walk));
+	if (kl_walk_awaited(walk))
+		print_candidates(kl_walk_awaited(walk));
 	return 0;
 }
 
@@ -122,25 +125,25 @@ int kl_deopt_say_status(const struct kl_walk *w, struct kl_deopt_model *m, bool 
 
 static void print_json(const struct kl_outcome *out)
 {
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 
-	kl_json_set_str(j, "schema", "klineage.deopt/1");
-	kl_json_set_str(j, "workload", out->workload);
-	kl_json_set_str(j, "name", out->name);
-	kl_json_set_bool(j, "waiting", out->waiting);
-	kl_json_set_str(j, "edit_dir", out->edit_dir);
+	kl_json_set_str(value, "schema", "klineage.deopt/1");
+	kl_json_set_str(value, "workload", out->workload);
+	kl_json_set_str(value, "name", out->name);
+	kl_json_set_bool(value, "waiting", out->waiting);
+	kl_json_set_str(value, "edit_dir", out->edit_dir);
 	if (out->awaiting)
-		json_object_set(j, "awaiting", out->awaiting);
-	kl_json_set_str(j, "lineage", *out->lineage ? out->lineage : NULL);
-	kl_json_set_str(j, "walk", *out->walk ? out->walk : NULL);
-	kl_json_set_str(j, "rejected", *out->rejected ? out->rejected : NULL);
-	kl_json_set_str(j, "termination", *out->termination ? out->termination : NULL);
-	kl_json_set_int(j, "steps", (int64_t)out->steps);
-	kl_json_set_int(j, "rejections", (int64_t)out->rejections);
-	kl_json_set_int(j, "rederived", (int64_t)out->rederived);
-	kl_json_set_int(j, "unisolated", (int64_t)out->unisolated);
-	json_object_set(j, "judged", out->judged);
-	kl_listing_put(j);
+		json_object_set(value, "awaiting", out->awaiting);
+	kl_json_set_str(value, "lineage", *out->lineage ? out->lineage : NULL);
+	kl_json_set_str(value, "walk", *out->walk ? out->walk : NULL);
+	kl_json_set_str(value, "rejected", *out->rejected ? out->rejected : NULL);
+	kl_json_set_str(value, "termination", *out->termination ? out->termination : NULL);
+	kl_json_set_int(value, "steps", (int64_t)out->steps);
+	kl_json_set_int(value, "rejections", (int64_t)out->rejections);
+	kl_json_set_int(value, "rederived", (int64_t)out->rederived);
+	kl_json_set_int(value, "unisolated", (int64_t)out->unisolated);
+	json_object_set(value, "judged", out->judged);
+	kl_listing_put(value);
 }
 
 static const char *termination_meaning(const char *termination)
@@ -205,22 +208,24 @@ void kl_deopt_say_outcome(const struct kl_outcome *out, bool json)
 
 /* --- what it will cost ------------------------------------------------------------ */
 
-int kl_deopt_say_estimate(const struct kl_estimate *e, struct kl_session *session,
+int kl_deopt_say_estimate(const struct kl_estimate *estimate, struct kl_session *session,
 			  const char *workload, bool json)
 {
 	/* clang-format off */
 	const struct kl_estimate_row rows[] = {
-		{ "steps", "steps", "accepted", e->steps, 0 },
-		{ "rejections", e->proposes ? "rejected" : NULL, "of the model's proposals",
-		  e->rejections, 0 },
-		{ "attempts", e->derives ? "attempts" : NULL, "to derive a step anew", e->attempts, 0 },
-		{ "state_bytes", "state", "bytes of source in each request", NULL, e->state_bytes },
-		{ NULL, e->proposes ? "prompts" : NULL, "bytes to ask for a step", NULL,
-		  e->prompt_bytes[0] },
-		{ NULL, e->derives ? "prompts" : NULL, "bytes to ask for it anew", NULL,
-		  e->prompt_bytes[1] },
-		{ "reply_tokens", "reply", "tokens", e->reply_tokens, 0 },
-		{ "requests", "requests", "in all, each with what was said before it", e->requests, 0 },
+		{ "steps", "steps", "accepted", estimate->steps, 0 },
+		{ "rejections", estimate->proposes ? "rejected" : NULL, "of the model's proposals",
+		  estimate->rejections, 0 },
+		{ "attempts", estimate->derives ? "attempts" : NULL, "to derive a step anew",
+		  estimate->attempts, 0 },
+		{ "state_bytes", "state", "bytes of source in each request", NULL, estimate->state_bytes },
+		{ NULL, estimate->proposes ? "prompts" : NULL, "bytes to ask for a step", NULL,
+		  estimate->prompt_bytes[0] },
+		{ NULL, estimate->derives ? "prompts" : NULL, "bytes to ask for it anew", NULL,
+		  estimate->prompt_bytes[1] },
+		{ "reply_tokens", "reply", "tokens", estimate->reply_tokens, 0 },
+		{ "requests", "requests", "in all, each with what was said before it",
+		  estimate->requests, 0 },
 	};
 	/* clang-format on */
 
@@ -233,7 +238,7 @@ int kl_deopt_say_estimate(const struct kl_estimate *e, struct kl_session *sessio
 				"provider's cache;\n"
 				"at most: three bytes a token, nothing read from it; what is reserved "
 				"for one request is more",
-			.nano = e->nano,
+			.nano = estimate->nano,
 			.row = rows,
 			.n = KL_ARRAY_SIZE(rows),
 		},

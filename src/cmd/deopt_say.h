@@ -11,9 +11,9 @@
  * will cost. For people, or as one line of JSON (docs/formats.md, "What verbs print").
  */
 void kl_deopt_say_outcome(const struct kl_outcome *out, bool json);
-/** `m` is resumed; what is spent is said as far as it is known here. */
-int kl_deopt_say_status(const struct kl_walk *w, struct kl_deopt_model *m, bool json);
-int kl_deopt_say_estimate(const struct kl_estimate *e, struct kl_session *session,
+/** `model` is resumed; what is spent is said as far as it is known here. */
+int kl_deopt_say_status(const struct kl_walk *walk, struct kl_deopt_model *model, bool json);
+int kl_deopt_say_estimate(const struct kl_estimate *estimate, struct kl_session *session,
 			  const char *workload, bool json);
 
 #endif

@@ -6,67 +6,68 @@
 #include "cmd/listing.h"
 #include "model/money.h"
 
-json_t *kl_estimate_say_ends(const int64_t v[2])
+json_t *kl_estimate_say_ends(const int64_t values[2])
 {
-	json_t *j = json_array();
+	json_t *value = json_array();
 
-	json_array_append_new(j, json_integer(v[0]));
-	json_array_append_new(j, json_integer(v[1]));
-	return j;
+	json_array_append_new(value, json_integer(values[0]));
+	json_array_append_new(value, json_integer(values[1]));
+	return value;
 }
 
-static void print_json(const struct kl_estimate_say *e, int64_t spent, int64_t cap)
+static void print_json(const struct kl_estimate_say *say, int64_t spent, int64_t cap)
 {
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 
-	kl_json_set_str(j, "schema", "klineage.estimate/1");
-	kl_json_set_str(j, "workload", e->workload);
-	kl_json_set(j, "nano", kl_estimate_say_ends(e->nano));
-	for (size_t i = 0; i < e->n; i++)
-		if (e->row[i].key)
-			kl_json_set(j, e->row[i].key,
-				    e->row[i].ends ? kl_estimate_say_ends(e->row[i].ends) :
-						     json_integer(e->row[i].number));
-	kl_json_set_int(j, "spent", spent);
-	kl_json_set_int(j, "cap", cap);
-	kl_listing_put(j);
+	kl_json_set_str(value, "schema", "klineage.estimate/1");
+	kl_json_set_str(value, "workload", say->workload);
+	kl_json_set(value, "nano", kl_estimate_say_ends(say->nano));
+	for (size_t i = 0; i < say->n; i++)
+		if (say->row[i].key)
+			kl_json_set(value, say->row[i].key,
+				    say->row[i].ends ? kl_estimate_say_ends(say->row[i].ends) :
+						       json_integer(say->row[i].number));
+	kl_json_set_int(value, "spent", spent);
+	kl_json_set_int(value, "cap", cap);
+	kl_listing_put(value);
 }
 
-static void print_row(const struct kl_estimate_row *r)
+static void print_row(const struct kl_estimate_row *row)
 {
-	int64_t least = r->ends ? r->ends[0] : r->number, most = r->ends ? r->ends[1] : r->number;
+	int64_t least = row->ends ? row->ends[0] : row->number,
+		most = row->ends ? row->ends[1] : row->number;
 
 	if (least == most)
-		printf("  %-10s %lld %s\n", r->label, (long long)least, r->what);
+		printf("  %-10s %lld %s\n", row->label, (long long)least, row->what);
 	else
-		printf("  %-10s %lld to %lld %s\n", r->label, (long long)least, (long long)most,
-		       r->what);
+		printf("  %-10s %lld to %lld %s\n", row->label, (long long)least, (long long)most,
+		       row->what);
 }
 
-static void print_text(const struct kl_estimate_say *e, int64_t spent, int64_t cap)
+static void print_text(const struct kl_estimate_say *say, int64_t spent, int64_t cap)
 {
-	char a[KL_MONEY_TEXT], b[KL_MONEY_TEXT];
+	char left[KL_MONEY_TEXT], right[KL_MONEY_TEXT];
 
-	kl_money_text(a, e->nano[0]);
-	kl_money_text(b, e->nano[1]);
-	if (e->nano[1])
-		printf("%s: %s is likely to cost %s to %s; nothing was sent.\n", e->workload,
-		       e->one, a, b);
+	kl_money_text(left, say->nano[0]);
+	kl_money_text(right, say->nano[1]);
+	if (say->nano[1])
+		printf("%s: %s is likely to cost %s to %s; nothing was sent.\n", say->workload,
+		       say->one, left, right);
 	else
 		printf("%s: the model is not metered, the ledger counts nothing; nothing was sent.\n",
-		       e->workload);
+		       say->workload);
 	puts("assumed:");
-	for (size_t i = 0; i < e->n; i++)
-		if (e->row[i].label)
-			print_row(&e->row[i]);
-	if (e->note)
-		puts(e->note);
-	kl_money_text(a, spent);
-	kl_money_text(b, cap);
-	printf("spent so far: %s of the %s at which %s end\n", a, b, e->all);
+	for (size_t i = 0; i < say->n; i++)
+		if (say->row[i].label)
+			print_row(&say->row[i]);
+	if (say->note)
+		puts(say->note);
+	kl_money_text(left, spent);
+	kl_money_text(right, cap);
+	printf("spent so far: %s of the %s at which %s end\n", left, right, say->all);
 }
 
-int kl_estimate_say(const struct kl_estimate_say *e, struct kl_session *session, bool json)
+int kl_estimate_say(const struct kl_estimate_say *say, struct kl_session *session, bool json)
 {
 	int64_t spent, cap;
 	int err = kl_session_money(&spent, &cap, session);
@@ -74,8 +75,8 @@ int kl_estimate_say(const struct kl_estimate_say *e, struct kl_session *session,
 	if (err < 0)
 		return err;
 	if (json)
-		print_json(e, spent, cap);
+		print_json(say, spent, cap);
 	else
-		print_text(e, spent, cap);
+		print_text(say, spent, cap);
 	return 0;
 }

@@ -30,9 +30,9 @@ struct kl_estimate_say {
 };
 
 /** Errors are of the ledger, which `session` knows. */
-int kl_estimate_say(const struct kl_estimate_say *e, struct kl_session *session, bool json);
+int kl_estimate_say(const struct kl_estimate_say *say, struct kl_session *session, bool json);
 
 /** [least, most] */
-json_t *kl_estimate_say_ends(const int64_t v[2]);
+json_t *kl_estimate_say_ends(const int64_t values[2]);
 
 #endif

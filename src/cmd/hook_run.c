@@ -46,9 +46,9 @@ struct settings {
 	const struct kl_term *term;
 };
 
-static int push_setting(enum kl_pushed_want *out, struct kl_repo *r)
+static int push_setting(enum kl_pushed_want *out, struct kl_repo *repo)
 {
-	const char *word = kl_repo_config(r, "klineage.hooks.push");
+	const char *word = kl_repo_config(repo, "klineage.hooks.push");
 
 	*out = !word || !strcmp(word, "nothing") ? KL_PUSHED_NOTHING :
 	       !strcmp(word, "check")            ? KL_PUSHED_CHECK :
@@ -61,15 +61,17 @@ static int push_setting(enum kl_pushed_want *out, struct kl_repo *r)
 	return 0;
 }
 
-static int read_settings(struct settings *s, struct kl_repo *r)
+static int read_settings(struct settings *settings, struct kl_repo *repo)
 {
-	int err = kl_hook_block_parse(&s->block, kl_repo_config(r, "klineage.hooks.block"));
+	int err = kl_hook_block_parse(&settings->block,
+				      kl_repo_config(repo, "klineage.hooks.block"));
 
 	if (!err)
-		err = kl_repo_config_bool(&s->profile, r, "klineage.hooks.profile", false);
+		err = kl_repo_config_bool(&settings->profile, repo, "klineage.hooks.profile",
+					  false);
 	if (!err)
-		err = kl_repo_config_bool(&s->notes, r, "klineage.hooks.notes", true);
-	return err < 0 ? err : push_setting(&s->push, r);
+		err = kl_repo_config_bool(&settings->notes, repo, "klineage.hooks.notes", true);
+	return err < 0 ? err : push_setting(&settings->push, repo);
 }
 
 /* --- one line a kernel ---------------------------------------------------------- */
@@ -87,19 +89,19 @@ static void print_took(int64_t since)
 		printf("%.1f s", (double)ms / 1e3);
 }
 
-static enum fate say_verdict(const struct kl_changed_one *c, const struct kl_judgement *v,
-			     int64_t since, const struct kl_term *t)
+static enum fate say_verdict(const struct kl_changed_one *one, const struct kl_judgement *judgement,
+			     int64_t since, const struct kl_term *term)
 {
-	const struct kl_event *event = v->event;
+	const struct kl_event *event = judgement->event;
 	bool check = event->kind == KL_KIND_CHECK, pass = event->verdict == KL_VERDICT_PASS;
 	bool fail = event->verdict == KL_VERDICT_FAIL;
 	const char *class_ = kl_event_class(event);
 
-	printf("klineage: %s: %s%s%s%s%s, ", c->workload,
-	       kl_paint(t, kl_paint_verdict(event->verdict)),
+	printf("klineage: %s: %s%s%s%s%s, ", one->workload,
+	       kl_paint(term, kl_paint_verdict(event->verdict)),
 	       fail ? "FAIL" : kl_verdict_name(event->verdict), *class_ ? " " : "", class_,
-	       kl_paint(t, KL_PAINT_RESET));
-	if (v->cached)
+	       kl_paint(term, KL_PAINT_RESET));
+	if (judgement->cached)
 		printf("judged before");
 	else if (pass)
 		printf("%s on %lld inputs", check ? "checked" : "judged",
@@ -112,110 +114,111 @@ static enum fate say_verdict(const struct kl_changed_one *c, const struct kl_jud
 	return pass ? PASSED : fail ? FAILED : UNTESTED;
 }
 
-static enum fate say_untested(const struct kl_changed_one *c, int64_t since)
+static enum fate say_untested(const struct kl_changed_one *one, int64_t since)
 {
-	printf("klineage: %s: not judged (", c->workload);
+	printf("klineage: %s: not judged (", one->workload);
 	print_took(since);
 	printf("): %s\n", kl_error_last());
 	kl_error_clear();
 	return UNTESTED;
 }
 
-static enum fate say_broken(const struct kl_changed_one *c)
+static enum fate say_broken(const struct kl_changed_one *one)
 {
-	if (c->why) {
-		printf("klineage: %s: FAIL, not to be judged: %s\n", c->workload, c->why);
+	if (one->why) {
+		printf("klineage: %s: FAIL, not to be judged: %s\n", one->workload, one->why);
 		return FAILED;
 	}
-	printf("klineage: %s: its contract is gone, nobody judges it any more\n", c->workload);
+	printf("klineage: %s: its contract is gone, nobody judges it any more\n", one->workload);
 	return PASSED;
 }
 
 /* --- before a commit -------------------------------------------------------------- */
 
 /* What is judged elsewhere is sent there; 0 with v->deferred if no answer came at once. */
-static int judge_changed(struct kl_judgement **v, struct kl_gate *g, const struct kl_changed_one *c)
+static int judge_changed(struct kl_judgement **judgements, struct kl_gate *gate,
+			 const struct kl_changed_one *one)
 {
-	KL_AUTO(kl_parcel_release) struct kl_parcel p = { 0 };
-	int err = kl_gate_judge(v, g, c->now, c->before);
+	KL_AUTO(kl_parcel_release) struct kl_parcel parcel = { 0 };
+	int err = kl_gate_judge(judgements, gate, one->now, one->before);
 
-	if (err < 0 || !(*v)->deferred)
+	if (err < 0 || !(*judgements)->deferred)
 		return err;
-	if ((err = kl_gate_send(&p, g, NULL)) < 0)
+	if ((err = kl_gate_send(&parcel, gate, NULL)) < 0)
 		return err;
-	if (p.why)
-		return kl_error(KL_ECANNOT, "%s", p.why);
-	if (p.waiting)
-		return kl_error(KL_ECANNOT, "the job waits in '%s'", p.file);
-	kl_judgement_free(kl_steal(v));
-	err = kl_gate_judge(v, g, c->now, c->before);
-	if (!err && (*v)->deferred)
+	if (parcel.why)
+		return kl_error(KL_ECANNOT, "%s", parcel.why);
+	if (parcel.waiting)
+		return kl_error(KL_ECANNOT, "the job waits in '%s'", parcel.file);
+	kl_judgement_free(kl_steal(judgements));
+	err = kl_gate_judge(judgements, gate, one->now, one->before);
+	if (!err && (*judgements)->deferred)
 		return kl_error(KL_ECANNOT, "no result came back for this job");
 	return err;
 }
 
-static int judge_one(enum fate *fate, struct kl_gate *g, const struct kl_changed_one *c,
-		     const struct kl_term *t)
+static int judge_one(enum fate *fate, struct kl_gate *gate, const struct kl_changed_one *one,
+		     const struct kl_term *term)
 {
-	KL_AUTO(kl_judgement_freep) struct kl_judgement *v = NULL;
+	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
 	int64_t since = kl_clock_ns();
-	int err = judge_changed(&v, g, c);
+	int err = judge_changed(&judgement, gate, one);
 
 	if (err == KL_EINTR)
 		return err;
-	*fate = err < 0 ? say_untested(c, since) : say_verdict(c, v, since, t);
+	*fate = err < 0 ? say_untested(one, since) : say_verdict(one, judgement, since, term);
 	fflush(stdout);
 	return 0;
 }
 
 /* The gate is opened when the first kernel needs it. */
-static int judge_all(enum fate *worst, struct kl_repo *r, const struct kl_changed *changed,
+static int judge_all(enum fate *worst, struct kl_repo *repo, const struct kl_changed *changed,
 		     const struct settings *set)
 {
 	KL_AUTO(kl_progress_freep) struct kl_progress *progress = kl_progress_new(KL_PROGRESS_AUTO);
-	KL_AUTO(kl_gate_freep) struct kl_gate *g = NULL;
-	struct kl_gate_opts o = { .progress = progress, .quick = !set->profile };
+	KL_AUTO(kl_gate_freep) struct kl_gate *gate = NULL;
+	struct kl_gate_opts opts = { .progress = progress, .quick = !set->profile };
 	int err = 0;
 
 	for (size_t i = 0; i < changed->n && !err; i++) {
-		const struct kl_changed_one *c = &changed->one[i];
+		const struct kl_changed_one *one = &changed->one[i];
 		enum fate fate = PASSED;
 
-		kl_progress_title(progress, "klineage: %s", c->workload);
-		if (!c->now) {
-			fate = say_broken(c);
+		kl_progress_title(progress, "klineage: %s", one->workload);
+		if (!one->now) {
+			fate = say_broken(one);
 		} else {
-			if (!g && (err = kl_gate_open(&g, r, &o)) < 0)
+			if (!gate && (err = kl_gate_open(&gate, repo, &opts)) < 0)
 				break;
-			err = judge_one(&fate, g, c, set->term);
+			err = judge_one(&fate, gate, one, set->term);
 		}
 		*worst = fate > *worst ? fate : *worst;
 	}
 	return err;
 }
 
-static int before_commit(struct kl_repo *r, const struct settings *set)
+static int before_commit(struct kl_repo *repo, const struct settings *set)
 {
 	KL_AUTO(kl_changed_release) struct kl_changed changed = { 0 };
 	enum fate worst = PASSED;
 	git_oid staged, head, tree;
 	bool unborn = false;
-	int err = kl_repo_staged_tree(&staged, r);
+	int err = kl_repo_staged_tree(&staged, repo);
 
 	if (!err)
-		err = kl_refs_get(&head, r, "HEAD");
+		err = kl_refs_get(&head, repo, "HEAD");
 	if (err == KL_ENOTFOUND) {
 		unborn = true;
 		err = 0;
 		kl_error_clear();
 	}
 	if (!err && !unborn)
-		err = kl_repo_tree_of(&tree, r, &head);
+		err = kl_repo_tree_of(&tree, repo, &head);
 	if (!err)
-		err = kl_changed(&changed, r, unborn ? NULL : &tree, &staged);
+		err = kl_changed(&changed, repo, unborn ? NULL : &tree, &staged);
 	if (err < 0 || !changed.n)
 		return err;
-	if ((err = judge_all(&worst, r, &changed, set)) < 0)
+	if ((err = judge_all(&worst, repo, &changed, set)) < 0)
 		return err;
 	if (worst == PASSED || set->block == KL_HOOK_BLOCK_NOTHING ||
 	    (worst == UNTESTED && set->block != KL_HOOK_BLOCK_UNTESTED))
@@ -228,13 +231,13 @@ static int before_commit(struct kl_repo *r, const struct settings *set)
 /* --- after one --------------------------------------------------------------------- */
 
 /* Nothing stops a commit that is made: its note can be had later, too. */
-static int after_commit(struct kl_repo *r)
+static int after_commit(struct kl_repo *repo)
 {
 	size_t noted;
 	git_oid head;
-	int err = kl_refs_get(&head, r, "HEAD");
+	int err = kl_refs_get(&head, repo, "HEAD");
 
-	return err < 0 ? err : kl_noting_waiting(&noted, r, &head);
+	return err < 0 ? err : kl_noting_waiting(&noted, repo, &head);
 }
 
 /* --- before a push ------------------------------------------------------------------ */
@@ -249,10 +252,10 @@ struct push {
 	bool notes; /* our notes are among it */
 };
 
-static void push_release(struct push *p)
+static void push_release(struct push *push)
 {
-	kl_oids_release(&p->tips);
-	kl_oids_release(&p->there);
+	kl_oids_release(&push->tips);
+	kl_oids_release(&push->there);
 }
 
 static void add_oid(struct kl_oids *to, const char *hex)
@@ -265,21 +268,22 @@ static void add_oid(struct kl_oids *to, const char *hex)
 }
 
 /* "<local ref> <local id> <remote ref> <remote id>" */
-static void add_ref(struct push *p, const char *local, const char *remote_ref, const char *remote)
+static void add_ref(struct push *push, const char *local, const char *remote_ref,
+		    const char *remote)
 {
 	if (!strncmp(remote_ref, "refs/notes/", 11)) {
-		p->notes |= !strcmp(remote_ref, KL_NOTES_GATE);
+		push->notes |= !strcmp(remote_ref, KL_NOTES_GATE);
 		return;
 	}
-	add_oid(&p->tips, local);
-	add_oid(&p->there, remote);
+	add_oid(&push->tips, local);
+	add_oid(&push->there, remote);
 }
 
 /*
  * The pre-commit framework gives no input, but says the ends of what it was told; a whole history
  * has no end.
  */
-static void add_from_framework(struct push *p, struct kl_repo *r)
+static void add_from_framework(struct push *push, struct kl_repo *repo)
 {
 	const char *to = getenv("PRE_COMMIT_TO_REF"), *from = getenv("PRE_COMMIT_FROM_REF");
 	const char *remote = getenv("PRE_COMMIT_REMOTE_NAME"),
@@ -289,17 +293,17 @@ static void add_from_framework(struct push *p, struct kl_repo *r)
 
 	if (!to)
 		to = getenv("PRE_COMMIT_LOCAL_BRANCH");
-	if (!*p->remote && remote)
-		p->remote = remote;
-	if (!to || kl_repo_resolve(&oid, r, to) < 0) {
+	if (!*push->remote && remote)
+		push->remote = remote;
+	if (!to || kl_repo_resolve(&oid, repo, to) < 0) {
 		kl_error_clear();
 		return;
 	}
 	kl_oid_hex(hex, &oid);
-	add_ref(p, hex, ref ? ref : "", from ? from : "");
+	add_ref(push, hex, ref ? ref : "", from ? from : "");
 }
 
-static int read_push(struct push *p, struct kl_repo *r, int argc, char **argv)
+static int read_push(struct push *push, struct kl_repo *repo, int argc, char **argv)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_strvec_release) struct kl_strvec line = KL_STRVEC_INIT;
@@ -307,39 +311,40 @@ static int read_push(struct push *p, struct kl_repo *r, int argc, char **argv)
 
 	if (err < 0)
 		return kl_error_in(err, "what git pushes");
-	p->remote = argc ? argv[0] : "";
+	push->remote = argc ? argv[0] : "";
 	kl_strvec_split(&line, text.ptr, "\n");
 	for (size_t i = 0; i < line.n; i++) {
 		KL_AUTO(kl_strvec_release) struct kl_strvec word = KL_STRVEC_INIT;
 
 		kl_strvec_split(&word, line.v[i], " ");
 		if (word.n == 4)
-			add_ref(p, word.v[1], word.v[2], word.v[3]);
+			add_ref(push, word.v[1], word.v[2], word.v[3]);
 	}
 	if (!line.n)
-		add_from_framework(p, r);
+		add_from_framework(push, repo);
 	return 0;
 }
 
 /* Has the remote all of them, as far as this clone knows? */
-static bool known_there(struct kl_repo *r, const char *remote)
+static bool known_there(struct kl_repo *repo, const char *remote)
 {
 	KL_AUTO(kl_freep) char *tracking = kl_asprintf("refs/notes/remotes/%s/klineage/gate",
 						       remote);
 	git_oid ours, theirs;
-	bool same = kl_refs_get(&ours, r, KL_NOTES_GATE) == 0 &&
-		    kl_refs_get(&theirs, r, tracking) == 0 && !memcmp(&ours, &theirs, sizeof(ours));
+	bool same = kl_refs_get(&ours, repo, KL_NOTES_GATE) == 0 &&
+		    kl_refs_get(&theirs, repo, tracking) == 0 &&
+		    !memcmp(&ours, &theirs, sizeof(ours));
 
 	kl_error_clear();
 	return same;
 }
 
 /* That they cannot go is said; they are safe here, and the next push takes them. */
-static int push_notes(struct kl_repo *r, const struct push *p, size_t noted)
+static int push_notes(struct kl_repo *repo, const struct push *push, size_t noted)
 {
-	struct kl_sync s = {
-		.repo = r,
-		.remote = p->remote,
+	struct kl_sync sync = {
+		.repo = repo,
+		.remote = push->remote,
 		.fetch = true,
 		.push = true,
 		.notes_only = true,
@@ -347,12 +352,12 @@ static int push_notes(struct kl_repo *r, const struct push *p, size_t noted)
 	bool given = false;
 	int err;
 
-	if (!noted || p->notes || known_there(r, p->remote))
+	if (!noted || push->notes || known_there(repo, push->remote))
 		return 0;
-	err = kl_sync_run(&s);
-	for (size_t i = 0; i < s.n; i++)
-		given |= s.v[i].how == KL_SYNC_GIVEN;
-	kl_sync_release(&s);
+	err = kl_sync_run(&sync);
+	for (size_t i = 0; i < sync.n; i++)
+		given |= sync.v[i].how == KL_SYNC_GIVEN;
+	kl_sync_release(&sync);
 	if (err == KL_EINTR)
 		return err;
 	if (err < 0)
@@ -363,18 +368,18 @@ static int push_notes(struct kl_repo *r, const struct push *p, size_t noted)
 	return 0;
 }
 
-static int before_push(struct kl_repo *r, const struct settings *set, int argc, char **argv)
+static int before_push(struct kl_repo *repo, const struct settings *set, int argc, char **argv)
 {
-	KL_AUTO(push_release) struct push p = { 0 };
+	KL_AUTO(push_release) struct push push = { 0 };
 	KL_AUTO(kl_pushed_release) struct kl_pushed found = { 0 };
 	KL_AUTO(kl_freep) git_oid *commit = NULL;
 	size_t n = 0;
 	int err;
 
-	if ((err = read_push(&p, r, argc, argv)) < 0 ||
-	    (err = kl_repo_not_at_remote(&commit, &n, r, &p.tips, &p.there, p.remote,
+	if ((err = read_push(&push, repo, argc, argv)) < 0 ||
+	    (err = kl_repo_not_at_remote(&commit, &n, repo, &push.tips, &push.there, push.remote,
 					 MAX_COMMITS)) < 0 ||
-	    (err = kl_pushed_look(&found, r, commit, n, set->push)) < 0)
+	    (err = kl_pushed_look(&found, repo, commit, n, set->push)) < 0)
 		return err;
 	for (size_t i = 0; i < found.missing.n; i++)
 		printf("klineage: %s\n", found.missing.v[i]);
@@ -385,7 +390,7 @@ static int before_push(struct kl_repo *r, const struct settings *set, int argc, 
 			"is missing, 'git push --no-verify' pushes it all the same\n");
 		return 1;
 	}
-	return set->notes ? push_notes(r, &p, found.noted) : 0;
+	return set->notes ? push_notes(repo, &push, found.noted) : 0;
 }
 
 /* --- the events --------------------------------------------------------------------- */
@@ -409,22 +414,22 @@ bool kl_hook_known(const char *event)
 	return false;
 }
 
-int kl_hook_run(struct kl_repo *r, const struct kl_term *t, const char *event, int argc,
+int kl_hook_run(struct kl_repo *repo, const struct kl_term *term, const char *event, int argc,
 		char **argv)
 {
-	struct settings set = { .term = t };
+	struct settings set = { .term = term };
 
 	/* whoever meant to be strict is not let down by a typo */
-	if (read_settings(&set, r) < 0) {
+	if (read_settings(&set, repo) < 0) {
 		fprintf(stderr, "klineage: %s\n", kl_error_last());
 		return 1;
 	}
 	for (size_t i = 0; i < KL_ARRAY_SIZE(events); i++) {
 		if (strcmp(events[i].name, event))
 			continue;
-		return events[i].part == BEFORE_COMMIT ? before_commit(r, &set) :
-		       events[i].part == AFTER_COMMIT  ? after_commit(r) :
-							 before_push(r, &set, argc, argv);
+		return events[i].part == BEFORE_COMMIT ? before_commit(repo, &set) :
+		       events[i].part == AFTER_COMMIT  ? after_commit(repo) :
+							 before_push(repo, &set, argc, argv);
 	}
 	KL_BUG("an event that nobody knows");
 }

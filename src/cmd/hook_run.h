@@ -26,7 +26,7 @@ int kl_hook_block_parse(enum kl_hook_block *out, const char *word);
 bool kl_hook_known(const char *event);
 
 /** Exit code 0, or 1: git is to stop; negative: an error, which the caller turns into either. */
-int kl_hook_run(struct kl_repo *r, const struct kl_term *t, const char *event, int argc,
+int kl_hook_run(struct kl_repo *repo, const struct kl_term *term, const char *event, int argc,
 		char **argv);
 
 #endif

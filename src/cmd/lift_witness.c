@@ -18,168 +18,175 @@ static const char *word_of(enum kl_witness_end end)
 	return word[end];
 }
 
-static json_t *words_json(const struct kl_strvec *v)
+static json_t *words_json(const struct kl_strvec *list)
 {
-	json_t *a = json_array();
+	json_t *array = json_array();
 
-	for (size_t i = 0; i < v->n; i++)
-		json_array_append_new(a, json_string(v->v[i]));
-	return a;
+	for (size_t i = 0; i < list->n; i++)
+		json_array_append_new(array, json_string(list->v[i]));
+	return array;
 }
 
-static json_t *clause_json(const struct kl_witness_clause *c)
+static json_t *clause_json(const struct kl_witness_clause *clause)
 {
-	json_t *j = json_object();
+	json_t *value = json_object();
 
-	kl_json_set_str(j, "text", c->text);
-	kl_json_set_str(j, "end", word_of(c->end));
-	kl_json_set_str(j, "class", *c->class_ ? c->class_ : NULL);
-	kl_json_set_str(j, "event", c->end == KL_WITNESS_OPEN ? NULL : c->event);
-	kl_json_set_str(j, "at", c->end == KL_WITNESS_OPEN ? NULL : c->at);
-	kl_json_set_str(j, "why", c->end == KL_WITNESS_OPEN ? c->why : NULL);
-	kl_json_set(j, "runs", words_json(&c->plan));
-	return j;
+	kl_json_set_str(value, "text", clause->text);
+	kl_json_set_str(value, "end", word_of(clause->end));
+	kl_json_set_str(value, "class", *clause->class_ ? clause->class_ : NULL);
+	kl_json_set_str(value, "event", clause->end == KL_WITNESS_OPEN ? NULL : clause->event);
+	kl_json_set_str(value, "at", clause->end == KL_WITNESS_OPEN ? NULL : clause->at);
+	kl_json_set_str(value, "why", clause->end == KL_WITNESS_OPEN ? clause->why : NULL);
+	kl_json_set(value, "runs", words_json(&clause->plan));
+	return value;
 }
 
-static json_t *result_json(const struct kl_witness_result *r)
+static json_t *result_json(const struct kl_witness_result *result)
 {
-	json_t *j = json_object(), *clauses = json_array();
+	json_t *value = json_object(), *clauses = json_array();
 
-	for (size_t i = 0; i < r->n; i++)
-		json_array_append_new(clauses, clause_json(&r->clause[i]));
-	kl_json_set_str(j, "card", r->card);
-	kl_json_set_str(j, "condition", r->pre);
-	kl_json_set_bool(j, "changed", r->put);
-	kl_json_set(j, "clauses", clauses);
-	return j;
+	for (size_t i = 0; i < result->n; i++)
+		json_array_append_new(clauses, clause_json(&result->clause[i]));
+	kl_json_set_str(value, "card", result->card);
+	kl_json_set_str(value, "condition", result->pre);
+	kl_json_set_bool(value, "changed", result->put);
+	kl_json_set(value, "clauses", clauses);
+	return value;
 }
 
 /* One for each clause, where a program wants lines. */
-static json_t *rows_json(const struct kl_witness *w)
+static json_t *rows_json(const struct kl_witness *witness)
 {
 	json_t *rows = json_array();
 
-	for (size_t i = 0; i < w->n; i++)
-		for (size_t k = 0; k < w->v[i].n; k++) {
-			json_t *row = clause_json(&w->v[i].clause[k]);
+	for (size_t i = 0; i < witness->n; i++)
+		for (size_t k = 0; k < witness->v[i].n; k++) {
+			json_t *row = clause_json(&witness->v[i].clause[k]);
 
-			kl_json_set_str(row, "card", w->v[i].card);
-			kl_json_set_str(row, "condition", w->v[i].pre);
+			kl_json_set_str(row, "card", witness->v[i].card);
+			kl_json_set_str(row, "condition", witness->v[i].pre);
 			json_array_append_new(rows, row);
 		}
 	return rows;
 }
 
-static void print_notes(const struct kl_witness *w)
+static void print_notes(const struct kl_witness *witness)
 {
-	for (size_t i = 0; i < w->notes.n; i++)
-		fprintf(stderr, "left out: %s\n", w->notes.v[i]);
+	for (size_t i = 0; i < witness->notes.n; i++)
+		fprintf(stderr, "left out: %s\n", witness->notes.v[i]);
 }
 
-static void print_listing(const struct kl_listing *out, const struct kl_witness *w, bool dry)
+static void print_listing(const struct kl_listing *out, const struct kl_witness *witness, bool dry)
 {
 	static const char *const fields[] = { "card",  "condition", "text", "end", "class",
 					      "event", "at",        "why",  NULL };
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < w->n; i++)
-		json_array_append_new(list, result_json(&w->v[i]));
-	kl_json_set_str(j, "schema", "klineage.witness/1");
-	kl_json_set_bool(j, "dry_run", dry);
-	kl_json_set_bool(j, "limited", w->limited);
-	kl_json_set_int(j, "runs", (int64_t)w->runs);
-	kl_json_set(j, "conditions", list);
-	kl_json_set(j, "left_out", words_json(&w->notes));
+	for (size_t i = 0; i < witness->n; i++)
+		json_array_append_new(list, result_json(&witness->v[i]));
+	kl_json_set_str(value, "schema", "klineage.witness/1");
+	kl_json_set_bool(value, "dry_run", dry);
+	kl_json_set_bool(value, "limited", witness->limited);
+	kl_json_set_int(value, "runs", (int64_t)witness->runs);
+	kl_json_set(value, "conditions", list);
+	kl_json_set(value, "left_out", words_json(&witness->notes));
 	if (!out->json) {
-		kl_json_set(j, "rows", rows_json(w));
-		print_notes(w);
+		kl_json_set(value, "rows", rows_json(witness));
+		print_notes(witness);
 	}
-	kl_listing_print(out, j, "rows", fields);
+	kl_listing_print(out, value, "rows", fields);
 }
 
-static void print_clause(const struct kl_witness_clause *c, bool dry)
+static void print_clause(const struct kl_witness_clause *clause, bool dry)
 {
-	printf("  %s: ", c->text);
-	if (c->end == KL_WITNESS_FAILS)
-		printf("witnessed, %s; %s; event %.12s\n", c->class_, c->at, c->event);
-	else if (c->end == KL_WITNESS_PASSES)
-		printf("not needed; %s; event %.12s\n", c->at, c->event);
+	printf("  %s: ", clause->text);
+	if (clause->end == KL_WITNESS_FAILS)
+		printf("witnessed, %s; %s; event %.12s\n", clause->class_, clause->at,
+		       clause->event);
+	else if (clause->end == KL_WITNESS_PASSES)
+		printf("not needed; %s; event %.12s\n", clause->at, clause->event);
 	else if (!dry)
-		printf("open: %s\n", c->why ? c->why : "nothing was judged");
-	else if (!c->plan.n)
-		printf("nothing to judge%s%s\n", c->why ? ": " : "", c->why ? c->why : "");
+		printf("open: %s\n", clause->why ? clause->why : "nothing was judged");
+	else if (!clause->plan.n)
+		printf("nothing to judge%s%s\n", clause->why ? ": " : "",
+		       clause->why ? clause->why : "");
 	else
 		printf("would be judged\n");
-	for (size_t i = 0; dry && c->end == KL_WITNESS_OPEN && i < c->plan.n; i++)
-		printf("    %s\n", c->plan.v[i]);
+	for (size_t i = 0; dry && clause->end == KL_WITNESS_OPEN && i < clause->plan.n; i++)
+		printf("    %s\n", clause->plan.v[i]);
 }
 
-static void print_table(const struct kl_witness *w, bool dry)
+static void print_table(const struct kl_witness *witness, bool dry)
 {
 	size_t n[3] = { 0 };
 
-	for (size_t i = 0; i < w->n; i++) {
-		const struct kl_witness_result *r = &w->v[i];
+	for (size_t i = 0; i < witness->n; i++) {
+		const struct kl_witness_result *result = &witness->v[i];
 
-		printf("%s '%s'%s\n", r->card, r->pre, r->put ? ", changed" : "");
-		for (size_t k = 0; k < r->n; k++) {
-			n[r->clause[k].end]++;
-			print_clause(&r->clause[k], dry);
+		printf("%s '%s'%s\n", result->card, result->pre, result->put ? ", changed" : "");
+		for (size_t k = 0; k < result->n; k++) {
+			n[result->clause[k].end]++;
+			print_clause(&result->clause[k], dry);
 		}
 	}
-	print_notes(w);
+	print_notes(witness);
 	printf("%zu clause%s of %zu condition%s: %zu witnessed, %zu not needed, %zu open; %zu gate run%s%s\n",
-	       n[0] + n[1] + n[2], n[0] + n[1] + n[2] == 1 ? "" : "s", w->n, w->n == 1 ? "" : "s",
-	       n[KL_WITNESS_FAILS], n[KL_WITNESS_PASSES], n[KL_WITNESS_OPEN], w->runs,
-	       w->runs == 1 ? "" : "s", w->limited ? ", which was the limit" : "");
+	       n[0] + n[1] + n[2], n[0] + n[1] + n[2] == 1 ? "" : "s", witness->n,
+	       witness->n == 1 ? "" : "s", n[KL_WITNESS_FAILS], n[KL_WITNESS_PASSES],
+	       n[KL_WITNESS_OPEN], witness->runs, witness->runs == 1 ? "" : "s",
+	       witness->limited ? ", which was the limit" : "");
 }
 
-static int seek_witness(struct kl_witness *w, struct kl_repo *r, const struct kl_strvec *cards,
-			const struct kl_lift_witness *o)
+static int seek_witness(struct kl_witness *witness, struct kl_repo *repo,
+			const struct kl_strvec *cards, const struct kl_lift_witness *lift_witness)
 {
-	KL_AUTO(kl_progress_freep) struct kl_progress *progress = o->quiet ?
+	KL_AUTO(kl_progress_freep) struct kl_progress *progress = lift_witness->quiet ?
 									  NULL :
 									  kl_progress_new(
 										  KL_PROGRESS_AUTO);
-	KL_AUTO(kl_transitions_release) struct kl_transitions t = { 0 };
+	KL_AUTO(kl_transitions_release) struct kl_transitions transitions = { 0 };
 	KL_AUTO(kl_library_freep) struct kl_library *lib = NULL;
 	KL_AUTO(kl_taxonomy_freep) struct kl_taxonomy *tax = NULL;
 	const char *who;
-	int err = o->dry ? 0 : kl_repo_identity(&who, r);
+	int err = lift_witness->dry ? 0 : kl_repo_identity(&who, repo);
 
-	if (err < 0 || (err = kl_library_open(&lib, r)) < 0 || (err = kl_taxonomy_load(&tax)) < 0 ||
-	    (err = kl_transitions_load(&t, r, NULL)) < 0)
+	if (err < 0 || (err = kl_library_open(&lib, repo)) < 0 ||
+	    (err = kl_taxonomy_load(&tax)) < 0 ||
+	    (err = kl_transitions_load(&transitions, repo, NULL)) < 0)
 		return err;
-	return kl_witness_seek(w, &(struct kl_witness_opts){
-					  .repo = r,
-					  .library = lib,
-					  .tax = tax,
-					  .t = &t,
-					  .cards = cards,
-					  .dry = o->dry,
-					  .limit = o->runs ? (size_t)o->runs : KL_WITNESS_RUNS,
-					  .progress = progress,
-				  });
+	return kl_witness_seek(witness,
+			       &(struct kl_witness_opts){
+				       .repo = repo,
+				       .library = lib,
+				       .tax = tax,
+				       .t = &transitions,
+				       .cards = cards,
+				       .dry = lift_witness->dry,
+				       .limit = lift_witness->runs ? (size_t)lift_witness->runs :
+								     KL_WITNESS_RUNS,
+				       .progress = progress,
+			       });
 }
 
-int kl_lift_witness(struct kl_repo *r, int argc, char **argv, const struct kl_lift_witness *o)
+int kl_lift_witness(struct kl_repo *repo, int argc, char **argv,
+		    const struct kl_lift_witness *witness)
 {
-	KL_AUTO(kl_witness_release) struct kl_witness w = { 0 };
+	KL_AUTO(kl_witness_release) struct kl_witness other = { 0 };
 	KL_AUTO(kl_strvec_release) struct kl_strvec cards = KL_STRVEC_INIT;
 	int err;
 
-	if (o->runs < 0)
+	if (witness->runs < 0)
 		return kl_error(KL_EUSAGE, "--runs takes a number from 1 on");
 	for (int i = 0; i < argc; i++)
 		kl_strvec_push(&cards, argv[i]);
-	if ((err = seek_witness(&w, r, &cards, o)) < 0)
+	if ((err = seek_witness(&other, repo, &cards, witness)) < 0)
 		return err;
-	if (kl_listing_asked(&o->out))
-		print_listing(&o->out, &w, o->dry);
+	if (kl_listing_asked(&witness->out))
+		print_listing(&witness->out, &other, witness->dry);
 	else
-		print_table(&w, o->dry);
-	if (w.cannot && !w.verdicts)
-		return kl_error(KL_ECANNOT, "nothing could be judged here: %s", w.cannot);
+		print_table(&other, witness->dry);
+	if (other.cannot && !other.verdicts)
+		return kl_error(KL_ECANNOT, "nothing could be judged here: %s", other.cannot);
 	return 0;
 }

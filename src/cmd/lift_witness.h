@@ -19,6 +19,7 @@ struct kl_lift_witness {
 };
 
 /** `argv` are cards; none: all. KL_ECANNOT, after it was printed: nothing could be judged here. */
-int kl_lift_witness(struct kl_repo *r, int argc, char **argv, const struct kl_lift_witness *o);
+int kl_lift_witness(struct kl_repo *repo, int argc, char **argv,
+		    const struct kl_lift_witness *witness);
 
 #endif

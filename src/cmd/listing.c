@@ -10,22 +10,22 @@
 
 void kl_listing_put(const json_t *document)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	kl_json_canonical(&b, document);
-	puts(b.ptr);
+	kl_json_canonical(&buf, document);
+	puts(buf.ptr);
 }
 
-int kl_listing_check(const struct kl_listing *l, const char *synopsis)
+int kl_listing_check(const struct kl_listing *listing, const char *synopsis)
 {
-	if (l->json && (l->porcelain || l->nul))
+	if (listing->json && (listing->porcelain || listing->nul))
 		return kl_opt_usage(synopsis, "--json or --porcelain, not both");
 	return 0;
 }
 
-bool kl_listing_asked(const struct kl_listing *l)
+bool kl_listing_asked(const struct kl_listing *listing)
 {
-	return l->json || l->porcelain || l->nul;
+	return listing->json || listing->porcelain || listing->nul;
 }
 
 static const json_t *member_at(const json_t *row, const char *path)
@@ -38,20 +38,20 @@ static const json_t *member_at(const json_t *row, const char *path)
 	return json_object_get(row, path);
 }
 
-static void add_value(struct kl_buf *b, const json_t *v)
+static void add_value(struct kl_buf *buf, const json_t *value)
 {
 	size_t i;
 	json_t *one;
 
-	if (json_is_string(v))
-		kl_buf_add(b, json_string_value(v), json_string_length(v));
-	else if (json_is_integer(v))
-		kl_buf_addf(b, "%lld", (long long)json_integer_value(v));
-	else if (json_is_boolean(v))
-		kl_buf_adds(b, json_is_true(v) ? "true" : "false");
-	json_array_foreach(v, i, one) {
-		kl_buf_adds(b, i ? " " : "");
-		add_value(b, one);
+	if (json_is_string(value))
+		kl_buf_add(buf, json_string_value(value), json_string_length(value));
+	else if (json_is_integer(value))
+		kl_buf_addf(buf, "%lld", (long long)json_integer_value(value));
+	else if (json_is_boolean(value))
+		kl_buf_adds(buf, json_is_true(value) ? "true" : "false");
+	json_array_foreach(value, i, one) {
+		kl_buf_adds(buf, i ? " " : "");
+		add_value(buf, one);
 	}
 }
 
@@ -70,15 +70,15 @@ static void print_field(const struct kl_buf *field)
 	}
 	putchar('"');
 	for (size_t i = 0; i < field->len; i++) {
-		unsigned char c = (unsigned char)field->ptr[i];
-		const char *known = c ? strchr(plain, c) : NULL;
+		unsigned char ch = (unsigned char)field->ptr[i];
+		const char *known = ch ? strchr(plain, ch) : NULL;
 
 		if (known)
 			printf("\\%c", letter[known - plain]);
-		else if (c < 0x20 || c == 0x7f)
-			printf("\\%03o", c);
+		else if (ch < 0x20 || ch == 0x7f)
+			printf("\\%03o", ch);
 		else
-			putchar(c);
+			putchar(ch);
 	}
 	putchar('"');
 }
@@ -86,35 +86,35 @@ static void print_field(const struct kl_buf *field)
 static void print_row(const json_t *row, const char *const *fields, bool nul)
 {
 	for (size_t i = 0; fields[i]; i++) {
-		KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+		KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-		add_value(&b, member_at(row, fields[i]));
+		add_value(&buf, member_at(row, fields[i]));
 		if (nul) {
-			fwrite(b.ptr, 1, b.len, stdout);
+			fwrite(buf.ptr, 1, buf.len, stdout);
 			putchar('\0');
 			continue;
 		}
 		if (i)
 			putchar('\t');
-		print_field(&b);
+		print_field(&buf);
 	}
 	if (!nul)
 		putchar('\n');
 }
 
-void kl_listing_print(const struct kl_listing *l, const json_t *document, const char *list,
+void kl_listing_print(const struct kl_listing *listing, const json_t *document, const char *list,
 		      const char *const *fields)
 {
 	size_t i;
 	json_t *row;
 
-	if (l->json) {
+	if (listing->json) {
 		kl_listing_put(document);
 		return;
 	}
 	if (!list)
-		print_row(document, fields, l->nul);
+		print_row(document, fields, listing->nul);
 	else
 		json_array_foreach(json_object_get(document, list), i, row)
-			print_row(row, fields, l->nul);
+			print_row(row, fields, listing->nul);
 }

@@ -34,14 +34,14 @@ struct kl_listing {
 void kl_listing_put(const json_t *document);
 
 /** KL_EUSAGE for two kinds at once. */
-int kl_listing_check(const struct kl_listing *l, const char *synopsis);
+int kl_listing_check(const struct kl_listing *listing, const char *synopsis);
 /** Is it a program that reads? */
-bool kl_listing_asked(const struct kl_listing *l);
+bool kl_listing_asked(const struct kl_listing *listing);
 /**
  * On stdout. `fields` are keys, or paths with points, ended by NULL; `list` is a key of `document`,
  * or NULL: the document itself is the one line.
  */
-void kl_listing_print(const struct kl_listing *l, const json_t *document, const char *list,
+void kl_listing_print(const struct kl_listing *listing, const json_t *document, const char *list,
 		      const char *const *fields);
 
 #endif

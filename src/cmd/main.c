@@ -50,9 +50,9 @@ static const struct kl_cmd *find_verb(const char *name)
 		name = "help";
 	if (!strcmp(name, "--version"))
 		name = "version";
-	for (const struct kl_cmd *c = kl_cmds; c->name; c++)
-		if (!strcmp(c->name, name))
-			return c;
+	for (const struct kl_cmd *cmd = kl_cmds; cmd->name; cmd++)
+		if (!strcmp(cmd->name, name))
+			return cmd;
 	return NULL;
 }
 
@@ -101,9 +101,9 @@ static const char *take_color(int *argc, char **argv)
 	return when;
 }
 
-static int run_verb(const struct kl_cmd *c, int argc, char **argv)
+static int run_verb(const struct kl_cmd *cmd, int argc, char **argv)
 {
-	struct kl_cmd_ctx ctx = { .verb = c->name };
+	struct kl_cmd_ctx ctx = { .verb = cmd->name };
 	const char *when = take_color(&argc, argv);
 	int result = 0;
 
@@ -111,11 +111,11 @@ static int run_verb(const struct kl_cmd *c, int argc, char **argv)
 		return cmd_help(&ctx, 2, (char *[]){ argv[0], argv[0], NULL });
 	/* help works anywhere */
 	if (!asks_for(argc, argv, "-h") && !asks_for(argc, argv, KL_OPT_COMPLETION))
-		result = prepare_context(&ctx, c->needs);
+		result = prepare_context(&ctx, cmd->needs);
 	if (!result)
-		result = kl_term_open(&ctx.term, ctx.repo, when, c->name, c->needs & KL_PAGES);
+		result = kl_term_open(&ctx.term, ctx.repo, when, cmd->name, cmd->needs & KL_PAGES);
 	if (!result)
-		result = c->run(&ctx, argc, argv);
+		result = cmd->run(&ctx, argc, argv);
 	kl_term_close(&ctx.term);
 	kl_repo_free(ctx.repo);
 	return result;
@@ -152,7 +152,7 @@ static int finish_output(int result)
 
 int main(int argc, char **argv)
 {
-	const struct kl_cmd *c;
+	const struct kl_cmd *cmd;
 
 	kl_proc_hold_standard();
 	kl_secret_guard();
@@ -163,17 +163,18 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	if (!strcmp(argv[1], KL_OPT_COMPLETION)) {
-		for (c = kl_cmds; c->name; c++)
-			printf("%s%s", c->name, c[1].name ? " " : "\n");
+		for (cmd = kl_cmds; cmd->name; cmd++)
+			printf("%s%s", cmd->name, cmd[1].name ? " " : "\n");
 		return finish_output(0);
 	}
-	c = find_verb(argv[1]);
-	if (!c) {
+	cmd = find_verb(argv[1]);
+	if (!cmd) {
 		kl_error(KL_EUSAGE, "'%s' is not a verb of git klineage", argv[1]);
 		kl_error_hint(0, "'git klineage help' lists them");
 		return finish_output(KL_EUSAGE);
 	}
 	if (argv[1][0] == '-')
-		return finish_output(c->run(&(struct kl_cmd_ctx){ .verb = c->name }, 1, argv + 1));
-	return finish_output(run_verb(c, argc - 1, argv + 1));
+		return finish_output(
+			cmd->run(&(struct kl_cmd_ctx){ .verb = cmd->name }, 1, argv + 1));
+	return finish_output(run_verb(cmd, argc - 1, argv + 1));
 }

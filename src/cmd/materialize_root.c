@@ -22,11 +22,11 @@ int kl_mat_root_hint(int err)
 			     "'--root baseline' begins with the contract's oracle as a kernel");
 }
 
-static int take_state(struct kl_mat_root *root, struct kl_repo *r, enum kl_state_kind kind,
+static int take_state(struct kl_mat_root *root, struct kl_repo *repo, enum kl_state_kind kind,
 		      const char *rev, const char *workload)
 {
 	KL_AUTO(kl_selection_release) struct kl_selection sel = { 0 };
-	int err = kl_select(&sel, r, kind, rev, workload);
+	int err = kl_select(&sel, repo, kind, rev, workload);
 
 	if (err < 0)
 		return err;
@@ -35,20 +35,20 @@ static int take_state(struct kl_mat_root *root, struct kl_repo *r, enum kl_state
 	return 0;
 }
 
-static int take_commit(struct kl_mat_root *root, struct kl_repo *r, const char *workload)
+static int take_commit(struct kl_mat_root *root, struct kl_repo *repo, const char *workload)
 {
 	char hex[KL_OID_HEX];
 
 	kl_oid_hex(hex, &root->commit);
-	return take_state(root, r, KL_STATE_REV, hex, workload);
+	return take_state(root, repo, KL_STATE_REV, hex, workload);
 }
 
 /* --- a run that is there --------------------------------------------------------------------- */
 
 /* the workload that is meant: its kernel need not be there */
-static int find_workload(char **out, const struct kl_mat_root *root, struct kl_repo *r)
+static int find_workload(char **out, const struct kl_mat_root *root, struct kl_repo *repo)
 {
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
 	KL_AUTO(kl_freep) char *dir = NULL;
 	git_oid head, tree;
 	int err;
@@ -57,23 +57,23 @@ static int find_workload(char **out, const struct kl_mat_root *root, struct kl_r
 		*out = kl_strdup(root->workload);
 		return 0;
 	}
-	if ((err = kl_repo_resolve(&head, r, "HEAD")) < 0 ||
-	    (err = kl_repo_tree_of(&tree, r, &head)) < 0 ||
-	    (err = kl_select_dir(&dir, r, &tree, NULL)) < 0 ||
-	    (err = kl_surface_bare(&s, r, &tree, dir)) < 0)
+	if ((err = kl_repo_resolve(&head, repo, "HEAD")) < 0 ||
+	    (err = kl_repo_tree_of(&tree, repo, &head)) < 0 ||
+	    (err = kl_select_dir(&dir, repo, &tree, NULL)) < 0 ||
+	    (err = kl_surface_bare(&surface, repo, &tree, dir)) < 0)
 		return err;
-	*out = kl_strdup(s->contract->workload);
+	*out = kl_strdup(surface->contract->workload);
 	return 0;
 }
 
 /* the one called so, else the only one of the workload */
-static int find_run(struct kl_mat_root *root, struct kl_repo *r, const char *workload,
+static int find_run(struct kl_mat_root *root, struct kl_repo *repo, const char *workload,
 		    const char *kind)
 {
 	KL_AUTO(kl_ref_list_release) struct kl_ref_list refs = { 0 };
 	KL_AUTO(kl_freep) char *prefix = kl_asprintf("refs/%s/%s/", kind, workload);
 	const char *called = root->called;
-	int err = kl_refs_list(&refs, r, prefix);
+	int err = kl_refs_list(&refs, repo, prefix);
 
 	if (err)
 		return err;
@@ -98,86 +98,86 @@ static int find_run(struct kl_mat_root *root, struct kl_repo *r, const char *wor
 				workload, called ? " under the name " : "", called ? called : "");
 }
 
-static int find_best(struct kl_mat_root *root, struct kl_repo *r)
+static int find_best(struct kl_mat_root *root, struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *workload = NULL;
 	int err;
 
-	if ((err = find_workload(&workload, root, r)) < 0 ||
-	    (err = find_run(root, r, workload, "heads/klineage/materialize")) < 0)
+	if ((err = find_workload(&workload, root, repo)) < 0 ||
+	    (err = find_run(root, repo, workload, "heads/klineage/materialize")) < 0)
 		return err;
 	root->go_on = true;
-	return take_commit(root, r, workload);
+	return take_commit(root, repo, workload);
 }
 
-static int find_begun(struct kl_mat_root *root, struct kl_repo *r)
+static int find_begun(struct kl_mat_root *root, struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *workload = NULL;
 	int err;
 
-	if ((err = find_workload(&workload, root, r)) < 0 ||
-	    (err = find_run(root, r, workload, "klineage/nodes")) < 0 ||
-	    (err = kl_materialize_begun(&root->commit, r, workload, root->name)) < 0)
+	if ((err = find_workload(&workload, root, repo)) < 0 ||
+	    (err = find_run(root, repo, workload, "klineage/nodes")) < 0 ||
+	    (err = kl_materialize_begun(&root->commit, repo, workload, root->name)) < 0)
 		return err;
-	return take_commit(root, r, workload);
+	return take_commit(root, repo, workload);
 }
 
 /* --- a state that no commit has --------------------------------------------------------------- */
 
-static bool has_surface(struct kl_repo *r, const git_oid *tree, const struct kl_surface *s)
+static bool has_surface(struct kl_repo *repo, const git_oid *tree, const struct kl_surface *surface)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *there = NULL;
 
-	if (kl_surface_from_tree(&there, r, tree, s->dir) < 0) {
+	if (kl_surface_from_tree(&there, repo, tree, surface->dir) < 0) {
 		kl_error_clear();
 		return false;
 	}
-	return !strcmp(there->digest, s->digest) &&
-	       !strcmp(there->contract_digest, s->contract_digest);
+	return !strcmp(there->digest, surface->digest) &&
+	       !strcmp(there->contract_digest, surface->contract_digest);
 }
 
-static int find_worktree(struct kl_mat_root *root, struct kl_repo *r)
+static int find_worktree(struct kl_mat_root *root, struct kl_repo *repo)
 {
 	git_oid tree;
 	int err;
 
-	if ((err = take_state(root, r, KL_STATE_WORKTREE, NULL, root->workload)) < 0 ||
-	    (err = kl_repo_resolve(&root->commit, r, "HEAD")) < 0 ||
-	    (err = kl_repo_tree_of(&tree, r, &root->commit)) < 0)
+	if ((err = take_state(root, repo, KL_STATE_WORKTREE, NULL, root->workload)) < 0 ||
+	    (err = kl_repo_resolve(&root->commit, repo, "HEAD")) < 0 ||
+	    (err = kl_repo_tree_of(&tree, repo, &root->commit)) < 0)
 		return err;
-	if (root->dry || has_surface(r, &tree, root->state))
+	if (root->dry || has_surface(repo, &tree, root->state))
 		return 0;
-	return kl_made_root(&root->commit, r, &root->commit, root->state, false);
+	return kl_made_root(&root->commit, repo, &root->commit, root->state, false);
 }
 
 /* a dry run has the commit, too: what was done to the kernel of HEAD was not done to this one */
-static int find_baseline(struct kl_mat_root *root, struct kl_repo *r)
+static int find_baseline(struct kl_mat_root *root, struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) char *dir = NULL;
 	git_oid head, tree;
 	int err;
 
-	if ((err = kl_repo_resolve(&head, r, "HEAD")) < 0 ||
-	    (err = kl_repo_tree_of(&tree, r, &head)) < 0 ||
-	    (err = kl_select_dir(&dir, r, &tree, root->workload)) < 0 ||
-	    (err = kl_reference_make(&root->state, r, &tree, dir)) < 0)
+	if ((err = kl_repo_resolve(&head, repo, "HEAD")) < 0 ||
+	    (err = kl_repo_tree_of(&tree, repo, &head)) < 0 ||
+	    (err = kl_select_dir(&dir, repo, &tree, root->workload)) < 0 ||
+	    (err = kl_reference_make(&root->state, repo, &tree, dir)) < 0)
 		return err;
-	return kl_made_root(&root->commit, r, &head, root->state, true);
+	return kl_made_root(&root->commit, repo, &head, root->state, true);
 }
 
-int kl_mat_root_find(struct kl_mat_root *root, struct kl_repo *r)
+int kl_mat_root_find(struct kl_mat_root *root, struct kl_repo *repo)
 {
 	const char *word = root->root ? root->root : "HEAD";
 	int err;
 
 	if (root->again)
-		return find_begun(root, r);
+		return find_begun(root, repo);
 	if (!strcmp(word, "best"))
-		return find_best(root, r);
+		return find_best(root, repo);
 	if (!strcmp(word, "worktree"))
-		return find_worktree(root, r);
+		return find_worktree(root, repo);
 	if (!strcmp(word, "baseline"))
-		return find_baseline(root, r);
-	err = take_state(root, r, KL_STATE_REV, word, root->workload);
+		return find_baseline(root, repo);
+	err = take_state(root, repo, KL_STATE_REV, word, root->workload);
 	return err == KL_ENOTFOUND ? kl_mat_root_hint(err) : err;
 }

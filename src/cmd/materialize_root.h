@@ -28,7 +28,7 @@ struct kl_mat_root {
 };
 
 /** KL_ENOTFOUND: there is no such run; else as kl_select and kl_reference_make. */
-int kl_mat_root_find(struct kl_mat_root *root, struct kl_repo *r);
+int kl_mat_root_find(struct kl_mat_root *root, struct kl_repo *repo);
 /** To an error of a root that is not there, or is no kernel: what else can be begun with. */
 int kl_mat_root_hint(int err);
 void kl_mat_root_release(struct kl_mat_root *root);

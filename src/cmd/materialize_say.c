@@ -9,44 +9,46 @@
 #include "walk/step.h"
 
 /* what a model wrote is not to move the cursor */
-static void print_plain(FILE *to, const char *s, size_t max)
+static void print_plain(FILE *to, const char *text, size_t max)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	kl_utf8_clean(&b, s, kl_utf8_cut(s, strlen(s), max));
-	for (size_t i = 0; i < b.len; i++)
-		fputc(b.ptr[i] == '\n' || b.ptr[i] == '\t' ? ' ' : b.ptr[i], to);
+	kl_utf8_clean(&buf, text, kl_utf8_cut(text, strlen(text), max));
+	for (size_t i = 0; i < buf.len; i++)
+		fputc(buf.ptr[i] == '\n' || buf.ptr[i] == '\t' ? ' ' : buf.ptr[i], to);
 }
 
-static void add_ratio(struct kl_buf *b, const struct kl_mat_try *t)
+static void add_ratio(struct kl_buf *buf, const struct kl_mat_try *trial)
 {
-	kl_buf_addf(b, "%.3fx [%.3f, %.3f] %s", (double)t->ratio.ppm / 1e6,
-		    (double)t->ratio.lo / 1e6, (double)t->ratio.hi / 1e6, kl_speed_name(t->speed));
+	kl_buf_addf(buf, "%.3fx [%.3f, %.3f] %s", (double)trial->ratio.ppm / 1e6,
+		    (double)trial->ratio.lo / 1e6, (double)trial->ratio.hi / 1e6,
+		    kl_speed_name(trial->speed));
 }
 
-static void print_try(FILE *to, const struct kl_materialization *m, const struct kl_mat_try *t)
+static void print_try(FILE *to, const struct kl_materialization *materialization,
+		      const struct kl_mat_try *trial)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf ratio = KL_BUF_INIT;
-	bool tool = !strcmp(t->by, "card");
+	bool tool = !strcmp(trial->by, "card");
 	char hex[KL_OID_HEX];
 
-	kl_oid_hex(hex, &m->node[t->on].commit);
-	if (tool || *t->card)
-		fprintf(to, "%s (%s) on %.10s", *t->card ? t->card : "-",
-			*t->blob ? kl_card_status_name(t->status) : "not offered", hex);
+	kl_oid_hex(hex, &materialization->node[trial->on].commit);
+	if (tool || *trial->card)
+		fprintf(to, "%s (%s) on %.10s", *trial->card ? trial->card : "-",
+			*trial->blob ? kl_card_status_name(trial->status) : "not offered", hex);
 	else
-		fprintf(to, "%s on %.10s", t->by, hex);
-	fprintf(to, ": %s", kl_mat_outcome_name(t->outcome));
+		fprintf(to, "%s on %.10s", trial->by, hex);
+	fprintf(to, ": %s", kl_mat_outcome_name(trial->outcome));
 	if (!tool)
-		fprintf(to, ", by %s, %s", t->by, t->source);
-	if (*t->how && t->outcome != KL_MAT_LEFT)
-		fprintf(to, ", %s", t->how);
-	if (*t->why) {
+		fprintf(to, ", by %s, %s", trial->by, trial->source);
+	if (*trial->how && trial->outcome != KL_MAT_LEFT)
+		fprintf(to, ", %s", trial->how);
+	if (*trial->why) {
 		fputs(": ", to);
-		print_plain(to, t->why, 300);
+		print_plain(to, trial->why, 300);
 	}
-	if (t->ratio.ppm) {
-		add_ratio(&ratio, t);
+	if (trial->ratio.ppm) {
+		add_ratio(&ratio, trial);
 		fprintf(to, ", %s", ratio.ptr);
 	}
 	fputc('\n', to);
@@ -57,127 +59,133 @@ static const char *short_ref(const char *ref)
 	return !strncmp(ref, "refs/heads/", 11) ? ref + 11 : ref;
 }
 
-static void print_model(FILE *to, const struct kl_materialization *m)
+static void print_model(FILE *to, const struct kl_materialization *materialization)
 {
 	char money[KL_MONEY_TEXT] = "not metered";
 
-	for (size_t i = 0; i < m->left_out.n; i++)
+	for (size_t i = 0; i < materialization->left_out.n; i++)
 		fprintf(to, "%s: not told to the model, whose prefix has no room for more\n",
-			m->left_out.v[i]);
-	if (!m->ended)
+			materialization->left_out.v[i]);
+	if (!materialization->ended)
 		return;
-	if (m->nano >= 0)
-		kl_money_text(money, m->nano);
+	if (materialization->nano >= 0)
+		kl_money_text(money, materialization->nano);
 	fprintf(to, "the conversation ended (%s): ", money);
-	print_plain(to, m->ended, 400);
+	print_plain(to, materialization->ended, 400);
 	fputc('\n', to);
 }
 
-void kl_materialize_say(FILE *to, const struct kl_materialization *m, bool dry)
+void kl_materialize_say(FILE *to, const struct kl_materialization *materialization, bool dry)
 {
 	char hex[KL_OID_HEX];
 
-	for (size_t i = 0; i < m->n; i++)
-		print_try(to, m, &m->v[i]);
-	print_model(to, m);
+	for (size_t i = 0; i < materialization->n; i++)
+		print_try(to, materialization, &materialization->v[i]);
+	print_model(to, materialization);
 	if (dry) {
-		fprintf(to, "%zu card%s fit; what applies would be judged on %s\n", m->offered,
-			m->offered == 1 ? "" : "s", short_ref(m->branch));
+		fprintf(to, "%zu card%s fit; what applies would be judged on %s\n",
+			materialization->offered, materialization->offered == 1 ? "" : "s",
+			short_ref(materialization->branch));
 		return;
 	}
-	kl_oid_hex(hex, &m->node[m->best].commit);
-	if (m->best)
-		fprintf(to, "%s is at %.10s, %d step%s from the root\n", short_ref(m->branch), hex,
-			m->node[m->best].depth, m->node[m->best].depth == 1 ? "" : "s");
+	kl_oid_hex(hex, &materialization->node[materialization->best].commit);
+	if (materialization->best)
+		fprintf(to, "%s is at %.10s, %d step%s from the root\n",
+			short_ref(materialization->branch), hex,
+			materialization->node[materialization->best].depth,
+			materialization->node[materialization->best].depth == 1 ? "" : "s");
 	else
 		fprintf(to, "nothing is faster than the root, %.10s\n", hex);
-	if (m->stopped)
+	if (materialization->stopped)
 		fputs("stopped after one; --continue goes on\n", to);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static json_t *try_json(const struct kl_materialization *m, const struct kl_mat_try *t)
+static json_t *try_json(const struct kl_materialization *materialization,
+			const struct kl_mat_try *trial)
 {
-	json_t *j = json_object();
+	json_t *value = json_object();
 	char hex[KL_OID_HEX];
 
-	kl_json_set_str(j, "card", *t->card ? t->card : NULL);
-	kl_json_set_str(j, "blob", *t->blob ? t->blob : NULL);
-	kl_json_set_str(j, "status", *t->blob ? kl_card_status_name(t->status) : NULL);
-	kl_json_set_str(j, "by", t->by);
-	kl_json_set_str(j, "source", *t->source ? t->source : NULL);
-	kl_oid_hex(hex, &m->node[t->on].commit);
-	kl_json_set_str(j, "on", hex);
-	kl_oid_hex(hex, &m->node[t->node].commit);
-	kl_json_set_str(j, "commit", t->node ? hex : NULL);
-	kl_json_set_str(j, "outcome", kl_mat_outcome_name(t->outcome));
-	kl_json_set_str(j, "how", *t->how ? t->how : NULL);
-	kl_json_set_str(j, "why", *t->why ? t->why : NULL);
-	kl_json_set_str(j, "speed", t->speed ? kl_speed_name(t->speed) : NULL);
-	kl_json_set_int(j, "ratio_ppm", t->ratio.ppm);
-	kl_json_set_str(j, "event", *t->event ? t->event : NULL);
-	return j;
+	kl_json_set_str(value, "card", *trial->card ? trial->card : NULL);
+	kl_json_set_str(value, "blob", *trial->blob ? trial->blob : NULL);
+	kl_json_set_str(value, "status", *trial->blob ? kl_card_status_name(trial->status) : NULL);
+	kl_json_set_str(value, "by", trial->by);
+	kl_json_set_str(value, "source", *trial->source ? trial->source : NULL);
+	kl_oid_hex(hex, &materialization->node[trial->on].commit);
+	kl_json_set_str(value, "on", hex);
+	kl_oid_hex(hex, &materialization->node[trial->node].commit);
+	kl_json_set_str(value, "commit", trial->node ? hex : NULL);
+	kl_json_set_str(value, "outcome", kl_mat_outcome_name(trial->outcome));
+	kl_json_set_str(value, "how", *trial->how ? trial->how : NULL);
+	kl_json_set_str(value, "why", *trial->why ? trial->why : NULL);
+	kl_json_set_str(value, "speed", trial->speed ? kl_speed_name(trial->speed) : NULL);
+	kl_json_set_int(value, "ratio_ppm", trial->ratio.ppm);
+	kl_json_set_str(value, "event", *trial->event ? trial->event : NULL);
+	return value;
 }
 
-static json_t *tries_json(const struct kl_materialization *m)
+static json_t *tries_json(const struct kl_materialization *materialization)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < m->n; i++)
-		json_array_append_new(list, try_json(m, &m->v[i]));
+	for (size_t i = 0; i < materialization->n; i++)
+		json_array_append_new(list, try_json(materialization, &materialization->v[i]));
 	return list;
 }
 
-void kl_materialize_say_listing(const struct kl_listing *out, const struct kl_materialization *m,
+void kl_materialize_say_listing(const struct kl_listing *out,
+				const struct kl_materialization *materialization,
 				const char *workload, const char *name, bool has_branch, bool dry)
 {
 	static const char *const fields[] = { "card",  "blob",      "status",  "by",  "source",
 					      "on",    "commit",    "outcome", "how", "why",
 					      "speed", "ratio_ppm", "event",   NULL };
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 	json_t *left = json_array();
 	char hex[KL_OID_HEX];
 
-	for (size_t i = 0; i < m->left_out.n; i++)
-		json_array_append_new(left, json_string(m->left_out.v[i]));
-	kl_json_set_str(j, "schema", "klineage.materialize/1");
-	kl_json_set_str(j, "workload", workload);
-	kl_json_set_str(j, "name", name);
-	kl_json_set_bool(j, "dry_run", dry);
-	kl_oid_hex(hex, &m->node[0].commit);
-	kl_json_set_str(j, "root", hex);
-	kl_oid_hex(hex, &m->node[m->best].commit);
-	kl_json_set_str(j, "best", hex);
-	kl_json_set_str(j, "branch", has_branch ? m->branch : NULL);
-	kl_json_set_int(j, "offered", (int64_t)m->offered);
-	kl_json_set_bool(j, "stopped", m->stopped);
-	kl_json_set_str(j, "ended", m->ended);
-	kl_json_set_int(j, "nano", m->nano);
-	kl_json_set(j, "left_out", left);
-	kl_json_set(j, "tries", tries_json(m));
-	kl_listing_print(out, j, "tries", fields);
+	for (size_t i = 0; i < materialization->left_out.n; i++)
+		json_array_append_new(left, json_string(materialization->left_out.v[i]));
+	kl_json_set_str(value, "schema", "klineage.materialize/1");
+	kl_json_set_str(value, "workload", workload);
+	kl_json_set_str(value, "name", name);
+	kl_json_set_bool(value, "dry_run", dry);
+	kl_oid_hex(hex, &materialization->node[0].commit);
+	kl_json_set_str(value, "root", hex);
+	kl_oid_hex(hex, &materialization->node[materialization->best].commit);
+	kl_json_set_str(value, "best", hex);
+	kl_json_set_str(value, "branch", has_branch ? materialization->branch : NULL);
+	kl_json_set_int(value, "offered", (int64_t)materialization->offered);
+	kl_json_set_bool(value, "stopped", materialization->stopped);
+	kl_json_set_str(value, "ended", materialization->ended);
+	kl_json_set_int(value, "nano", materialization->nano);
+	kl_json_set(value, "left_out", left);
+	kl_json_set(value, "tries", tries_json(materialization));
+	kl_listing_print(out, value, "tries", fields);
 }
 
-int kl_materialize_say_patch(struct kl_repo *r, const struct kl_materialization *m)
+int kl_materialize_say_patch(struct kl_repo *repo, const struct kl_materialization *materialization)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	struct kl_commit root = { 0 };
 	git_oid from, to;
-	int err = kl_repo_commit_read(&root, r, &m->node[0].commit);
+	int err = kl_repo_commit_read(&root, repo, &materialization->node[0].commit);
 
 	/* nobody has that root: the patch brings it along */
 	if (!err && kl_step_is_oracle_root(root.message) && root.nparent)
-		err = kl_repo_tree_of(&from, r, &root.parent[0]);
+		err = kl_repo_tree_of(&from, repo, &root.parent[0]);
 	else if (!err)
 		from = root.tree;
 	kl_commit_release(&root);
 	if (!err)
-		err = kl_repo_tree_of(&to, r, &m->node[m->best].commit);
+		err = kl_repo_tree_of(&to, repo,
+				      &materialization->node[materialization->best].commit);
 	if (!err)
-		err = kl_repo_diff(&b, r, &from, &to, NULL);
-	if (!err && b.len)
-		fwrite(b.ptr, 1, b.len, stdout);
+		err = kl_repo_diff(&buf, repo, &from, &to, NULL);
+	if (!err && buf.len)
+		fwrite(buf.ptr, 1, buf.len, stdout);
 	return err;
 }
 
@@ -185,42 +193,42 @@ int kl_materialize_say_patch(struct kl_repo *r, const struct kl_materialization 
 
 void kl_materialize_say_trial(const struct kl_roundtrip *rt)
 {
-	const struct kl_roundtrip_trial *t = &rt->v[rt->n - 1];
+	const struct kl_roundtrip_trial *trial = &rt->v[rt->n - 1];
 	char hex[KL_OID_HEX];
 
-	kl_oid_hex(hex, &t->m.node[t->m.best].commit);
+	kl_oid_hex(hex, &trial->m.node[trial->m.best].commit);
 	printf("trial %zu: %.1f %% of K* [%.1f, %.1f]%s%s, %d step%s to %.10s", rt->n,
-	       (double)t->recovered.ppm / 1e4, (double)t->recovered.lo / 1e4,
-	       (double)t->recovered.hi / 1e4, t->success ? ", recovered" : "",
-	       t->noisy ? ", in noise" : "", t->m.node[t->m.best].depth,
-	       t->m.node[t->m.best].depth == 1 ? "" : "s", hex);
-	if (t->m.ended) {
+	       (double)trial->recovered.ppm / 1e4, (double)trial->recovered.lo / 1e4,
+	       (double)trial->recovered.hi / 1e4, trial->success ? ", recovered" : "",
+	       trial->noisy ? ", in noise" : "", trial->m.node[trial->m.best].depth,
+	       trial->m.node[trial->m.best].depth == 1 ? "" : "s", hex);
+	if (trial->m.ended) {
 		fputs(" (", stdout);
-		print_plain(stdout, t->m.ended, 200);
+		print_plain(stdout, trial->m.ended, 200);
 		putchar(')');
 	}
 	putchar('\n');
 }
 
-static json_t *trial_json(const struct kl_roundtrip_trial *t)
+static json_t *trial_json(const struct kl_roundtrip_trial *trial)
 {
-	json_t *j = json_object();
+	json_t *value = json_object();
 	char hex[KL_OID_HEX];
 
-	kl_oid_hex(hex, &t->m.node[t->m.best].commit);
-	kl_json_set_str(j, "name", t->name);
-	kl_json_set_str(j, "best", hex);
-	kl_json_set_int(j, "steps", t->m.node[t->m.best].depth);
-	kl_json_set_int(j, "recovered_ppm", t->recovered.ppm);
-	kl_json_set_int(j, "lo_ppm", t->recovered.lo);
-	kl_json_set_int(j, "hi_ppm", t->recovered.hi);
-	kl_json_set_str(j, "event", *t->event ? t->event : NULL);
-	kl_json_set_bool(j, "success", t->success);
-	kl_json_set_bool(j, "noisy", t->noisy);
-	kl_json_set_int(j, "nano", t->m.nano);
-	kl_json_set_str(j, "ended", t->m.ended);
-	kl_json_set(j, "tries", tries_json(&t->m));
-	return j;
+	kl_oid_hex(hex, &trial->m.node[trial->m.best].commit);
+	kl_json_set_str(value, "name", trial->name);
+	kl_json_set_str(value, "best", hex);
+	kl_json_set_int(value, "steps", trial->m.node[trial->m.best].depth);
+	kl_json_set_int(value, "recovered_ppm", trial->recovered.ppm);
+	kl_json_set_int(value, "lo_ppm", trial->recovered.lo);
+	kl_json_set_int(value, "hi_ppm", trial->recovered.hi);
+	kl_json_set_str(value, "event", *trial->event ? trial->event : NULL);
+	kl_json_set_bool(value, "success", trial->success);
+	kl_json_set_bool(value, "noisy", trial->noisy);
+	kl_json_set_int(value, "nano", trial->m.nano);
+	kl_json_set_str(value, "ended", trial->m.ended);
+	kl_json_set(value, "tries", tries_json(&trial->m));
+	return value;
 }
 
 static void print_roundtrip(const struct kl_listing *out, const struct kl_roundtrip *rt)
@@ -228,23 +236,23 @@ static void print_roundtrip(const struct kl_listing *out, const struct kl_roundt
 	static const char *const fields[] = { "name",   "best",   "steps",   "recovered_ppm",
 					      "lo_ppm", "hi_ppm", "success", "event",
 					      "nano",   "ended",  "noisy",   NULL };
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 	json_t *list = json_array();
 	char hex[KL_OID_HEX];
 
 	for (size_t i = 0; i < rt->n; i++)
 		json_array_append_new(list, trial_json(&rt->v[i]));
-	kl_json_set_str(j, "schema", "klineage.roundtrip/1");
-	kl_json_set_str(j, "lineage", rt->lineage);
+	kl_json_set_str(value, "schema", "klineage.roundtrip/1");
+	kl_json_set_str(value, "lineage", rt->lineage);
 	kl_oid_hex(hex, &rt->first);
-	kl_json_set_str(j, "root", hex);
+	kl_json_set_str(value, "root", hex);
 	kl_oid_hex(hex, &rt->expert);
-	kl_json_set_str(j, "expert", hex);
-	kl_json_set_str(j, "cards", kl_cards_arm_name(rt->arm));
-	kl_json_set_bool(j, "held_out", rt->held_out);
-	kl_json_set_int(j, "successes", (int64_t)rt->successes);
-	kl_json_set(j, "trials", list);
-	kl_listing_print(out, j, "trials", fields);
+	kl_json_set_str(value, "expert", hex);
+	kl_json_set_str(value, "cards", kl_cards_arm_name(rt->arm));
+	kl_json_set_bool(value, "held_out", rt->held_out);
+	kl_json_set_int(value, "successes", (int64_t)rt->successes);
+	kl_json_set(value, "trials", list);
+	kl_listing_print(out, value, "trials", fields);
 }
 
 void kl_materialize_say_roundtrip(const struct kl_roundtrip *rt, const struct kl_listing *out)
@@ -260,17 +268,18 @@ void kl_materialize_say_roundtrip(const struct kl_roundtrip *rt, const struct kl
 
 /* --- estimates -------------------------------------------------------------------------------- */
 
-int kl_materialize_say_estimate(const struct kl_mat_estimate *e, struct kl_session *session,
+int kl_materialize_say_estimate(const struct kl_mat_estimate *estimate, struct kl_session *session,
 				const char *workload, bool json)
 {
 	/* clang-format off */
 	const struct kl_estimate_row rows[] = {
-		{ "cards", "cards", "that fit, told whole", NULL, e->cards },
+		{ "cards", "cards", "that fit, told whole", NULL, estimate->cards },
 		{ "prefix_bytes", "prefix", "bytes of rules, cards and contract in each request", NULL,
-		  e->prefix_bytes },
-		{ "state_bytes", "state", "bytes of source", NULL, e->state_bytes },
-		{ "reply_tokens", "reply", "tokens", e->reply_tokens, 0 },
-		{ "requests", "requests", "in all, each with what was said before it", e->requests, 0 },
+		  estimate->prefix_bytes },
+		{ "state_bytes", "state", "bytes of source", NULL, estimate->state_bytes },
+		{ "reply_tokens", "reply", "tokens", estimate->reply_tokens, 0 },
+		{ "requests", "requests", "in all, each with what was said before it",
+		  estimate->requests, 0 },
 	};
 	/* clang-format on */
 
@@ -279,7 +288,7 @@ int kl_materialize_say_estimate(const struct kl_mat_estimate *e, struct kl_sessi
 			.workload = workload,
 			.one = "a run",
 			.all = "runs on this workload",
-			.nano = e->nano,
+			.nano = estimate->nano,
 			.row = rows,
 			.n = KL_ARRAY_SIZE(rows),
 		},

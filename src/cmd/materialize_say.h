@@ -11,19 +11,21 @@
 /* materialize_say - what `materialize` prints. */
 
 /** What came of each card, and the end; for people, and for programs. */
-void kl_materialize_say(FILE *to, const struct kl_materialization *m, bool dry);
-void kl_materialize_say_listing(const struct kl_listing *out, const struct kl_materialization *m,
+void kl_materialize_say(FILE *to, const struct kl_materialization *materialization, bool dry);
+void kl_materialize_say_listing(const struct kl_listing *out,
+				const struct kl_materialization *materialization,
 				const char *workload, const char *name, bool has_branch, bool dry);
 /**
  * The best as one patch from the root, or from its parent where the root is an oracle
  * (oracle_kernel.h).
  */
-int kl_materialize_say_patch(struct kl_repo *r, const struct kl_materialization *m);
+int kl_materialize_say_patch(struct kl_repo *repo,
+			     const struct kl_materialization *materialization);
 
 void kl_materialize_say_trial(const struct kl_roundtrip *rt); /* the last one */
 void kl_materialize_say_roundtrip(const struct kl_roundtrip *rt, const struct kl_listing *out);
 
-int kl_materialize_say_estimate(const struct kl_mat_estimate *e, struct kl_session *session,
+int kl_materialize_say_estimate(const struct kl_mat_estimate *estimate, struct kl_session *session,
 				const char *workload, bool json);
 
 #endif

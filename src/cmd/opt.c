@@ -16,55 +16,55 @@
 /* getopt_long's `val` of option i: 256 + 2i, one more for its --no- form. */
 #define FIRST 256
 
-static void add_synopsis(struct kl_buf *b, const char *synopsis)
+static void add_synopsis(struct kl_buf *buf, const char *synopsis)
 {
 	const char *lead = "usage: git klineage ";
 
-	for (const char *s = synopsis; *s;) {
-		size_t n = strcspn(s, "\n");
+	for (const char *text = synopsis; *text;) {
+		size_t n = strcspn(text, "\n");
 
-		kl_buf_addf(b, "%s%.*s\n", lead, (int)n, s);
+		kl_buf_addf(buf, "%s%.*s\n", lead, (int)n, text);
 		lead = "   or: git klineage ";
-		s += n + (s[n] == '\n');
+		text += n + (text[n] == '\n');
 	}
 }
 
 static void print_help(const char *synopsis, const struct kl_opt *opts)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	add_synopsis(&b, synopsis);
+	add_synopsis(&buf, synopsis);
 	if (opts->kind)
-		kl_buf_addch(&b, '\n');
-	for (const struct kl_opt *o = opts; o->kind; o++) {
+		kl_buf_addch(&buf, '\n');
+	for (const struct kl_opt *opt = opts; opt->kind; opt++) {
 		char left[80];
 
-		if (!o->help)
+		if (!opt->help)
 			continue;
-		if (o->letter)
-			snprintf(left, sizeof(left), "-%c, --%s%s%s", o->letter, o->name,
-				 o->arg ? " " : "", o->arg ? o->arg : "");
+		if (opt->letter)
+			snprintf(left, sizeof(left), "-%c, --%s%s%s", opt->letter, opt->name,
+				 opt->arg ? " " : "", opt->arg ? opt->arg : "");
 		else
-			snprintf(left, sizeof(left), "    --%s%s%s", o->name, o->arg ? " " : "",
-				 o->arg ? o->arg : "");
+			snprintf(left, sizeof(left), "    --%s%s%s", opt->name, opt->arg ? " " : "",
+				 opt->arg ? opt->arg : "");
 		if (strlen(left) > 26)
-			kl_buf_addf(&b, "    %s\n    %-26s %s\n", left, "", o->help);
+			kl_buf_addf(&buf, "    %s\n    %-26s %s\n", left, "", opt->help);
 		else
-			kl_buf_addf(&b, "    %-26s %s\n", left, o->help);
+			kl_buf_addf(&buf, "    %-26s %s\n", left, opt->help);
 	}
-	fputs(b.ptr, stdout);
+	fputs(buf.ptr, stdout);
 }
 
 /* The word after the verb in a line of the synopsis ("hooks install [--chain]"), if it is one. */
 static size_t next_subverb(const char **word, const char *line)
 {
-	const char *s = line + strcspn(line, " \n");
+	const char *text = line + strcspn(line, " \n");
 	size_t n;
 
-	s += *s == ' ';
-	n = strspn(s, "abcdefghijklmnopqrstuvwxyz-");
-	*word = s;
-	return *s != '-' && (!s[n] || strchr(" \n", s[n])) ? n : 0;
+	text += *text == ' ';
+	n = strspn(text, "abcdefghijklmnopqrstuvwxyz-");
+	*word = text;
+	return *text != '-' && (!text[n] || strchr(" \n", text[n])) ? n : 0;
 }
 
 /*
@@ -73,56 +73,59 @@ static size_t next_subverb(const char **word, const char *line)
  */
 static void print_completion(const char *synopsis, const struct kl_opt *opts)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	for (const char *s = synopsis; *s; s += strcspn(s, "\n"), s += *s == '\n') {
+	for (const char *text = synopsis; *text;
+	     text += strcspn(text, "\n"), text += *text == '\n') {
 		const char *word;
-		size_t n = next_subverb(&word, s);
+		size_t n = next_subverb(&word, text);
 
 		if (n)
-			kl_buf_addf(&b, "%.*s ", (int)n, word);
+			kl_buf_addf(&buf, "%.*s ", (int)n, word);
 	}
-	for (const struct kl_opt *o = opts; o->kind; o++)
-		if (o->help)
-			kl_buf_addf(&b, "--%s%s ", o->name, o->arg ? "=" : "");
-	kl_buf_adds(&b, "--");
-	for (const struct kl_opt *o = opts; o->kind; o++)
-		if (o->help && !o->arg)
-			kl_buf_addf(&b, " --no-%s", o->name);
-	puts(b.ptr);
+	for (const struct kl_opt *opt = opts; opt->kind; opt++)
+		if (opt->help)
+			kl_buf_addf(&buf, "--%s%s ", opt->name, opt->arg ? "=" : "");
+	kl_buf_adds(&buf, "--");
+	for (const struct kl_opt *opt = opts; opt->kind; opt++)
+		if (opt->help && !opt->arg)
+			kl_buf_addf(&buf, " --no-%s", opt->name);
+	puts(buf.ptr);
 }
 
 int kl_opt_usage(const char *synopsis, const char *fmt, ...)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	va_list ap;
 
 	va_start(ap, fmt);
-	kl_buf_vaddf(&b, fmt, ap);
+	kl_buf_vaddf(&buf, fmt, ap);
 	va_end(ap);
-	kl_error(KL_EUSAGE, "%s", b.ptr);
-	kl_buf_clear(&b);
-	add_synopsis(&b, synopsis);
-	kl_buf_rtrim(&b);
-	return kl_error_hint(KL_EUSAGE, "%s", b.ptr);
+	kl_error(KL_EUSAGE, "%s", buf.ptr);
+	kl_buf_clear(&buf);
+	add_synopsis(&buf, synopsis);
+	kl_buf_rtrim(&buf);
+	return kl_error_hint(KL_EUSAGE, "%s", buf.ptr);
 }
 
-static int store_value(const struct kl_opt *o, bool negated, const char *text, const char *synopsis)
+static int store_value(const struct kl_opt *opt, bool negated, const char *text,
+		       const char *synopsis)
 {
 	char *end;
 
-	switch (o->kind) {
+	switch (opt->kind) {
 	case KL_OPT_KIND_BOOL:
-		*(bool *)o->value = !negated;
+		*(bool *)opt->value = !negated;
 		return 0;
 	case KL_OPT_KIND_STR:
-		*(const char **)o->value = text;
+		*(const char **)opt->value = text;
 		return 0;
 	default:
 		errno = 0;
-		*(int64_t *)o->value = strtoll(text, &end, 10);
+		*(int64_t *)opt->value = strtoll(text, &end, 10);
 		if (errno || end == text || *end)
-			return kl_opt_usage(synopsis, "'%s' is no number for --%s", text, o->name);
+			return kl_opt_usage(synopsis, "'%s' is no number for --%s", text,
+					    opt->name);
 		return 0;
 	}
 }
@@ -134,71 +137,72 @@ struct tables {
 	struct kl_strvec names; /* storage of the --no- forms */
 };
 
-static void tables_release(struct tables *t)
+static void tables_release(struct tables *tables)
 {
-	free(t->longs);
-	kl_buf_release(&t->letters);
-	kl_strvec_release(&t->names);
+	free(tables->longs);
+	kl_buf_release(&tables->letters);
+	kl_strvec_release(&tables->names);
 }
 
-static void tables_fill(struct tables *t, const struct kl_opt *opts)
+static void tables_fill(struct tables *tables, const struct kl_opt *opts)
 {
 	size_t n = 0, k = 0;
 
 	while (opts[n].kind)
 		n++;
-	t->longs = kl_calloc(2 * n + 1, sizeof(*t->longs));
-	kl_buf_adds(&t->letters, ":h");
+	tables->longs = kl_calloc(2 * n + 1, sizeof(*tables->longs));
+	kl_buf_adds(&tables->letters, ":h");
 	for (size_t i = 0; i < n; i++) {
-		const struct kl_opt *o = &opts[i];
-		int arg = o->kind == KL_OPT_KIND_BOOL ? no_argument : required_argument;
+		const struct kl_opt *opt = &opts[i];
+		int arg = opt->kind == KL_OPT_KIND_BOOL ? no_argument : required_argument;
 		int val = (int)(FIRST + 2 * i);
 
-		t->longs[k++] = (struct option){ o->name, arg, NULL, val };
-		if (o->letter)
-			kl_buf_addf(&t->letters, "%c%s", o->letter,
+		tables->longs[k++] = (struct option){ opt->name, arg, NULL, val };
+		if (opt->letter)
+			kl_buf_addf(&tables->letters, "%c%s", opt->letter,
 				    arg == required_argument ? ":" : "");
 		if (arg == no_argument) {
-			kl_strvec_pushf(&t->names, "no-%s", o->name);
-			t->longs[k++] = (struct option){ t->names.v[t->names.n - 1], arg, NULL,
-							 val + 1 };
+			kl_strvec_pushf(&tables->names, "no-%s", opt->name);
+			tables->longs[k++] = (struct option){ tables->names.v[tables->names.n - 1],
+							      arg, NULL, val + 1 };
 		}
 	}
 }
 
-static const struct kl_opt *by_letter(const struct kl_opt *opts, int c)
+static const struct kl_opt *by_letter(const struct kl_opt *opts, int ch)
 {
 	for (; opts->kind; opts++)
-		if (opts->letter == c)
+		if (opts->letter == ch)
 			return opts;
 	return NULL;
 }
 
 int kl_opt_parse(int *argc, char ***argv, const char *synopsis, const struct kl_opt *opts)
 {
-	KL_AUTO(tables_release) struct tables t = { .letters = KL_BUF_INIT };
-	int c, err;
+	KL_AUTO(tables_release) struct tables tables = { .letters = KL_BUF_INIT };
+	int ch, err;
 
 	if (*argc == 2 && !strcmp((*argv)[1], KL_OPT_COMPLETION)) {
 		print_completion(synopsis, opts);
 		return 1;
 	}
-	tables_fill(&t, opts);
+	tables_fill(&tables, opts);
 	optind = 0; /* glibc: start anew */
 	opterr = 0;
-	while ((c = getopt_long(*argc, *argv, t.letters.ptr, t.longs, NULL)) != -1) {
-		const struct kl_opt *o = c >= FIRST ? &opts[(c - FIRST) / 2] : by_letter(opts, c);
+	while ((ch = getopt_long(*argc, *argv, tables.letters.ptr, tables.longs, NULL)) != -1) {
+		const struct kl_opt *opt = ch >= FIRST ? &opts[(ch - FIRST) / 2] :
+							 by_letter(opts, ch);
 
-		if (c == 'h' && !o) {
+		if (ch == 'h' && !opt) {
 			print_help(synopsis, opts);
 			return 1;
 		}
-		if (c == ':')
+		if (ch == ':')
 			return kl_opt_usage(synopsis, "option '%s' needs a value",
 					    (*argv)[optind - 1]);
-		if (c == '?' || !o)
+		if (ch == '?' || !opt)
 			return kl_opt_usage(synopsis, "unknown option '%s'", (*argv)[optind - 1]);
-		err = store_value(o, c >= FIRST && (c - FIRST) % 2, optarg, synopsis);
+		err = store_value(opt, ch >= FIRST && (ch - FIRST) % 2, optarg, synopsis);
 		if (err < 0)
 			return err;
 	}

@@ -9,7 +9,7 @@
 int kl_said_load(json_t **out, const char *path)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(json_decrefp) json_t *j = NULL;
+	KL_AUTO(json_decrefp) json_t *value = NULL;
 	int err = kl_fs_read(&text, path, MAX_BYTES);
 
 	if (err == KL_ENOTFOUND) {
@@ -18,12 +18,12 @@ int kl_said_load(json_t **out, const char *path)
 		return 0;
 	}
 	if (!err)
-		err = kl_json_parse(&j, text.ptr, text.len);
-	if (!err && !json_is_object(j))
+		err = kl_json_parse(&value, text.ptr, text.len);
+	if (!err && !json_is_object(value))
 		err = kl_error(KL_EINVALID, "it is no object");
 	if (err < 0)
 		return kl_error_in(err, "'%s'", path);
-	*out = kl_steal(&j);
+	*out = kl_steal(&value);
 	return 0;
 }
 

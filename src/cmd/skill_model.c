@@ -7,55 +7,55 @@
 #include "cmd/opt.h"
 #include "model/money.h"
 
-void kl_skill_model_release(struct kl_skill_model *m)
+void kl_skill_model_release(struct kl_skill_model *model)
 {
-	kl_session_free(m->session);
-	m->session = NULL;
+	kl_session_free(model->session);
+	model->session = NULL;
 }
 
-bool kl_skill_model_is(const struct kl_skill_model *m)
+bool kl_skill_model_is(const struct kl_skill_model *model)
 {
-	return m->rewriter && strcmp(m->rewriter, "none");
+	return model->rewriter && strcmp(model->rewriter, "none");
 }
 
-int kl_skill_model_check(struct kl_skill_model *m, const char *synopsis)
+int kl_skill_model_check(struct kl_skill_model *model, const char *synopsis)
 {
 	int64_t cap;
 
-	if (m->rewriter && strcmp(m->rewriter, "chat") && strcmp(m->rewriter, "exec") &&
-	    strcmp(m->rewriter, "none"))
+	if (model->rewriter && strcmp(model->rewriter, "chat") && strcmp(model->rewriter, "exec") &&
+	    strcmp(model->rewriter, "none"))
 		return kl_opt_usage(synopsis, "--rewriter takes chat, exec or none, not '%s'",
-				    m->rewriter);
-	if (!kl_skill_model_is(m) && (m->exec || m->model || m->budget))
+				    model->rewriter);
+	if (!kl_skill_model_is(model) && (model->exec || model->model || model->budget))
 		return kl_opt_usage(synopsis, "%s is for a model: --rewriter chat or exec",
-				    m->exec  ? "--exec" :
-				    m->model ? "--model" :
-					       "--budget");
-	if (m->exec && strcmp(m->rewriter, "exec"))
+				    model->exec  ? "--exec" :
+				    model->model ? "--model" :
+						   "--budget");
+	if (model->exec && strcmp(model->rewriter, "exec"))
 		return kl_opt_usage(synopsis, "--exec is the command of --rewriter exec");
-	if (m->budget && !kl_money_parse(&cap, m->budget))
+	if (model->budget && !kl_money_parse(&cap, model->budget))
 		return kl_opt_usage(synopsis, "--budget takes US dollars, like 2.50, not '%s'",
-				    m->budget);
+				    model->budget);
 	return 0;
 }
 
-int kl_skill_model_open(struct kl_session **out, struct kl_skill_model *m, const char *workload)
+int kl_skill_model_open(struct kl_session **out, struct kl_skill_model *model, const char *workload)
 {
 	int64_t cap = 0;
-	struct kl_session_opts o = {
-		.provider = strcmp(m->rewriter, "exec") ? NULL : "exec",
-		.command = m->exec,
-		.model = m->model,
+	struct kl_session_opts opts = {
+		.provider = strcmp(model->rewriter, "exec") ? NULL : "exec",
+		.command = model->exec,
+		.model = model->model,
 		.workload = workload,
-		.budget = m->of,
-		.progress = m->progress,
+		.budget = model->of,
+		.progress = model->progress,
 	};
 	int err = 0;
 
-	if (m->budget && kl_money_parse(&cap, m->budget))
-		o.cap = &cap;
-	if (!m->session)
-		err = kl_session_open(&m->session, m->repo, &o);
-	*out = m->session;
+	if (model->budget && kl_money_parse(&cap, model->budget))
+		opts.cap = &cap;
+	if (!model->session)
+		err = kl_session_open(&model->session, model->repo, &opts);
+	*out = model->session;
 	return err;
 }

@@ -30,12 +30,13 @@ struct kl_skill_model {
 			   "limit what the workload may cost (default: klineage.budget." money  \
 			   ")")
 
-void kl_skill_model_release(struct kl_skill_model *m);
+void kl_skill_model_release(struct kl_skill_model *model);
 
 /** Is there one? KL_EUSAGE: what was said does not go together. */
-int kl_skill_model_check(struct kl_skill_model *m, const char *synopsis);
-bool kl_skill_model_is(const struct kl_skill_model *m);
+int kl_skill_model_check(struct kl_skill_model *model, const char *synopsis);
+bool kl_skill_model_is(const struct kl_skill_model *model);
 /** Open the conversation, once. */
-int kl_skill_model_open(struct kl_session **out, struct kl_skill_model *m, const char *workload);
+int kl_skill_model_open(struct kl_session **out, struct kl_skill_model *model,
+			const char *workload);
 
 #endif

@@ -10,27 +10,27 @@
 #include "base/par.h"
 #include "cmd/opt.h"
 
-void kl_skills_print_list(const struct kl_listing *out, struct kl_library *l, json_t *cards)
+void kl_skills_print_list(const struct kl_listing *out, struct kl_library *library, json_t *cards)
 {
 	static const char *const fields[] = { "id",        "status", "mechanism", "action",
 					      "languages", "cases",  "evidence",  "rows",
 					      "verified",  "passed", "trials",    "intent",
 					      NULL };
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 	char tip[KL_OID_HEX];
 
-	kl_oid_hex(tip, kl_library_tip(l));
-	kl_json_set_str(j, "schema", "klineage.skills/1");
-	kl_json_set_str(j, "ref", kl_library_ref(l));
-	kl_json_set_str(j, "tip", strspn(tip, "0") == strlen(tip) ? NULL : tip);
-	json_object_set(j, "cards", cards);
-	kl_listing_print(out, j, "cards", fields);
+	kl_oid_hex(tip, kl_library_tip(library));
+	kl_json_set_str(value, "schema", "klineage.skills/1");
+	kl_json_set_str(value, "ref", kl_library_ref(library));
+	kl_json_set_str(value, "tip", strspn(tip, "0") == strlen(tip) ? NULL : tip);
+	json_object_set(value, "cards", cards);
+	kl_listing_print(out, value, "cards", fields);
 }
 
 int kl_skills_check_line(const char *text)
 {
-	for (const unsigned char *s = (const unsigned char *)text; *s; s++)
-		if (*s < 0x20 || *s == 0x7f)
+	for (const unsigned char *bytes = (const unsigned char *)text; *bytes; bytes++)
+		if (*bytes < 0x20 || *bytes == 0x7f)
 			return kl_error(KL_EINVALID, "the reason must be one line");
 	return strlen(text) <= 2000 ? 0 : kl_error(KL_EINVALID, "the reason is too long");
 }
@@ -44,12 +44,12 @@ struct linter {
 	struct kl_map ids; /* id -> where it was, owned */
 };
 
-static void note_finding(struct linter *x, bool error, const char *where, const char *what)
+static void note_finding(struct linter *linter, bool error, const char *where, const char *what)
 {
-	json_t *j;
+	json_t *value;
 
-	*(error ? &x->errors : &x->warnings) += 1;
-	if (!x->list) {
+	*(error ? &linter->errors : &linter->warnings) += 1;
+	if (!linter->list) {
 		/* the reader's own messages begin with the place */
 		if (!strncmp(what, where, strlen(where)))
 			printf("%s: %s\n", error ? "error" : "warning", what);
@@ -57,11 +57,11 @@ static void note_finding(struct linter *x, bool error, const char *where, const 
 			printf("%s: %s: %s\n", error ? "error" : "warning", where, what);
 		return;
 	}
-	j = json_object();
-	kl_json_set_str(j, "severity", error ? "error" : "warning");
-	kl_json_set_str(j, "where", where);
-	kl_json_set_str(j, "what", what);
-	json_array_append_new(x->list, j);
+	value = json_object();
+	kl_json_set_str(value, "severity", error ? "error" : "warning");
+	kl_json_set_str(value, "where", where);
+	kl_json_set_str(value, "what", what);
+	json_array_append_new(linter->list, value);
 }
 
 /* one card, read: whatever processor did it */
@@ -74,86 +74,86 @@ struct read_card {
 	char *fixed;      /* canonical, if asked for */
 };
 
-static void read_card_release(struct read_card *r)
+static void read_card_release(struct read_card *card)
 {
-	free(r->where);
-	kl_buf_release(&r->text);
-	free(r->id);
-	free(r->error);
-	free(r->fixed);
+	free(card->where);
+	kl_buf_release(&card->text);
+	free(card->id);
+	free(card->error);
+	free(card->fixed);
 }
 
-static void read_card(struct read_card *r, bool fix)
+static void read_card(struct read_card *card, bool fix)
 {
-	KL_AUTO(kl_card_freep) struct kl_card *c = NULL;
+	KL_AUTO(kl_card_freep) struct kl_card *other = NULL;
 	struct kl_buf fixed = KL_BUF_INIT;
 
-	if (kl_card_parse(&c, r->where, r->text.ptr, r->text.len) < 0) {
-		r->error = kl_strdup(kl_error_last());
+	if (kl_card_parse(&other, card->where, card->text.ptr, card->text.len) < 0) {
+		card->error = kl_strdup(kl_error_last());
 		kl_error_clear();
 		return;
 	}
-	r->id = kl_strdup(c->id);
-	r->line = kl_card_canonical_line(c, r->text.ptr, r->text.len);
-	if (!fix || !r->line)
+	card->id = kl_strdup(other->id);
+	card->line = kl_card_canonical_line(other, card->text.ptr, card->text.len);
+	if (!fix || !card->line)
 		return;
-	kl_card_write(&fixed, c);
-	r->fixed = kl_buf_detach(&fixed);
+	kl_card_write(&fixed, other);
+	card->fixed = kl_buf_detach(&fixed);
 }
 
-static int report_card(struct linter *x, const struct read_card *r)
+static int report_card(struct linter *linter, const struct read_card *card)
 {
-	const char *slash = strrchr(r->where, '/'), *leaf = slash ? slash + 1 : r->where;
+	const char *slash = strrchr(card->where, '/'), *leaf = slash ? slash + 1 : card->where;
 	KL_AUTO(kl_freep) char *what = NULL;
 	size_t n;
 
-	x->cards++;
-	if (r->error) {
-		note_finding(x, true, r->where, r->error);
+	linter->cards++;
+	if (card->error) {
+		note_finding(linter, true, card->where, card->error);
 		return 0;
 	}
-	n = strlen(r->id);
-	if (strncmp(leaf, r->id, n) || strcmp(leaf + n, ".yaml")) {
-		what = kl_asprintf("it holds the card '%s', which belongs into %s.yaml", r->id,
-				   r->id);
-		note_finding(x, true, r->where, what);
+	n = strlen(card->id);
+	if (strncmp(leaf, card->id, n) || strcmp(leaf + n, ".yaml")) {
+		what = kl_asprintf("it holds the card '%s', which belongs into %s.yaml", card->id,
+				   card->id);
+		note_finding(linter, true, card->where, what);
 	}
-	if (kl_map_get(&x->ids, r->id)) {
+	if (kl_map_get(&linter->ids, card->id)) {
 		kl_freep(&what);
-		what = kl_asprintf("the card '%s' is in %s, too", r->id,
-				   (char *)kl_map_get(&x->ids, r->id));
-		note_finding(x, true, r->where, what);
+		what = kl_asprintf("the card '%s' is in %s, too", card->id,
+				   (char *)kl_map_get(&linter->ids, card->id));
+		note_finding(linter, true, card->where, what);
 	}
-	kl_map_put(&x->ids, r->id, kl_strdup(r->where));
-	if (r->fixed) {
-		x->fixed++;
-		return kl_fs_write(r->path, r->fixed, strlen(r->fixed));
+	kl_map_put(&linter->ids, card->id, kl_strdup(card->where));
+	if (card->fixed) {
+		linter->fixed++;
+		return kl_fs_write(card->path, card->fixed, strlen(card->fixed));
 	}
-	if (r->line) {
+	if (card->line) {
 		kl_freep(&what);
-		what = kl_asprintf("not canonical from line %d on%s", r->line,
-				   r->path ? "; --fix writes it so" : "");
-		note_finding(x, false, r->where, what);
+		what = kl_asprintf("not canonical from line %d on%s", card->line,
+				   card->path ? "; --fix writes it so" : "");
+		note_finding(linter, false, card->where, what);
 	}
 	return 0;
 }
 
-static int lint_file(struct linter *x, const char *path)
+static int lint_file(struct linter *linter, const char *path)
 {
-	KL_AUTO(read_card_release) struct read_card r = {
+	KL_AUTO(read_card_release) struct read_card card = {
 		.where = kl_strdup(path),
 		.path = path,
 		.text = KL_BUF_INIT,
 	};
-	int err = kl_fs_read(&r.text, path, KL_CARD_MAX_BYTES);
+	int err = kl_fs_read(&card.text, path, KL_CARD_MAX_BYTES);
 
 	if (err < 0)
 		return err;
-	read_card(&r, x->fix);
-	return report_card(x, &r);
+	read_card(&card, linter->fix);
+	return report_card(linter, &card);
 }
 
-static int lint_path(struct linter *x, const char *path)
+static int lint_path(struct linter *linter, const char *path)
 {
 	KL_AUTO(kl_freep) char *cards = kl_fs_join(path, "cards");
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
@@ -161,14 +161,14 @@ static int lint_path(struct linter *x, const char *path)
 	int err;
 
 	if (!kl_fs_is_dir(path))
-		return lint_file(x, path);
+		return lint_file(linter, path);
 	err = kl_fs_list(&names, dir);
 	for (size_t i = 0; !err && i < names.n; i++) {
 		KL_AUTO(kl_freep) char *file = kl_fs_join(dir, names.v[i]);
 		size_t n = strlen(file);
 
 		if (n > 5 && !strcmp(file + n - 5, ".yaml"))
-			err = lint_file(x, file);
+			err = lint_file(linter, file);
 	}
 	return err;
 }
@@ -179,58 +179,58 @@ static int lint_path(struct linter *x, const char *path)
 
 static void read_some(void *ctx, size_t from, size_t to)
 {
-	struct read_card *r = ctx;
+	struct read_card *card = ctx;
 
 	for (size_t i = from; i < to; i++)
-		read_card(&r[i], false);
+		read_card(&card[i], false);
 }
 
-static int lint_batch(struct linter *x, struct kl_library *l, size_t from, size_t n)
+static int lint_batch(struct linter *linter, struct kl_library *library, size_t from, size_t n)
 {
-	KL_AUTO(kl_freep) struct read_card *r = kl_calloc(n, sizeof(*r));
+	KL_AUTO(kl_freep) struct read_card *card = kl_calloc(n, sizeof(*card));
 	int err = 0;
 
 	for (size_t i = 0; i < n; i++)
-		r[i] = (struct read_card){
-			.where = kl_asprintf("cards/%s.yaml", kl_library_id(l, from + i)),
+		card[i] = (struct read_card){
+			.where = kl_asprintf("cards/%s.yaml", kl_library_id(library, from + i)),
 			.text = KL_BUF_INIT,
 		};
 	for (size_t i = 0; !err && i < n; i++)
-		err = kl_library_text(&r[i].text, l, from + i);
+		err = kl_library_text(&card[i].text, library, from + i);
 	if (!err)
-		kl_par_for(n, 64, read_some, r);
+		kl_par_for(n, 64, read_some, card);
 	for (size_t i = 0; i < n; i++) {
 		if (!err)
-			err = report_card(x, &r[i]);
-		read_card_release(&r[i]);
+			err = report_card(linter, &card[i]);
+		read_card_release(&card[i]);
 	}
 	return err;
 }
 
-static int lint_library(struct linter *x, struct kl_repo *r)
+static int lint_library(struct linter *linter, struct kl_repo *repo)
 {
-	KL_AUTO(kl_library_freep) struct kl_library *l = NULL;
-	int err = kl_library_open(&l, r);
+	KL_AUTO(kl_library_freep) struct kl_library *library = NULL;
+	int err = kl_library_open(&library, repo);
 
-	for (size_t i = 0; !err && i < kl_library_count(l); i += BATCH) {
-		size_t left = kl_library_count(l) - i;
+	for (size_t i = 0; !err && i < kl_library_count(library); i += BATCH) {
+		size_t left = kl_library_count(library) - i;
 
-		err = lint_batch(x, l, i, left < BATCH ? left : BATCH);
+		err = lint_batch(linter, library, i, left < BATCH ? left : BATCH);
 	}
 	return err;
 }
 
-static void print_listing(const struct kl_listing *out, struct linter *x)
+static void print_listing(const struct kl_listing *out, struct linter *linter)
 {
-	KL_AUTO(json_decrefp) json_t *j = json_object();
+	KL_AUTO(json_decrefp) json_t *value = json_object();
 
-	kl_json_set_str(j, "schema", "klineage.lint/1");
-	kl_json_set_int(j, "cards", (int64_t)x->cards);
-	kl_json_set_int(j, "errors", (int64_t)x->errors);
-	kl_json_set_int(j, "warnings", (int64_t)x->warnings);
-	kl_json_set_int(j, "fixed", (int64_t)x->fixed);
-	kl_json_set(j, "findings", x->list);
-	kl_listing_print(out, j, "findings",
+	kl_json_set_str(value, "schema", "klineage.lint/1");
+	kl_json_set_int(value, "cards", (int64_t)linter->cards);
+	kl_json_set_int(value, "errors", (int64_t)linter->errors);
+	kl_json_set_int(value, "warnings", (int64_t)linter->warnings);
+	kl_json_set_int(value, "fixed", (int64_t)linter->fixed);
+	kl_json_set(value, "findings", linter->list);
+	kl_listing_print(out, value, "findings",
 			 (const char *const[]){ "severity", "where", "what", NULL });
 }
 
@@ -241,24 +241,25 @@ int kl_skills_statuses(unsigned *out, const char *synopsis, const char *text)
 	*out = 0;
 	kl_strvec_split(&words, text, ",");
 	for (size_t i = 0; i < words.n; i++) {
-		int s;
+		int sign;
 
-		for (s = KL_CARD_HYPOTHESIS; s <= KL_CARD_ADMITTED; s++)
-			if (!strcmp(words.v[i], kl_card_status_name((enum kl_card_status)s)))
+		for (sign = KL_CARD_HYPOTHESIS; sign <= KL_CARD_ADMITTED; sign++)
+			if (!strcmp(words.v[i], kl_card_status_name((enum kl_card_status)sign)))
 				break;
-		if (s > KL_CARD_ADMITTED)
+		if (sign > KL_CARD_ADMITTED)
 			return kl_opt_usage(synopsis,
 					    "'%s' is no status to ask for: hypothesis, "
 					    "provisional, admitted",
 					    words.v[i]);
-		*out |= 1u << s;
+		*out |= 1u << sign;
 	}
 	return *out ? 0 : kl_opt_usage(synopsis, "--status wants a status");
 }
 
-int kl_skills_lint(struct kl_repo *r, int argc, char **argv, bool fix, const struct kl_listing *out)
+int kl_skills_lint(struct kl_repo *repo, int argc, char **argv, bool fix,
+		   const struct kl_listing *out)
 {
-	struct linter x = { .fix = fix, .ids = { .free_value = free } };
+	struct linter linter = { .fix = fix, .ids = { .free_value = free } };
 	int err = 0;
 
 	if (fix && !argc)
@@ -266,22 +267,22 @@ int kl_skills_lint(struct kl_repo *r, int argc, char **argv, bool fix, const str
 			KL_EUSAGE,
 			"--fix needs files: the library's own cards are written canonically");
 	if (kl_listing_asked(out))
-		x.list = json_array();
+		linter.list = json_array();
 	if (!argc)
-		err = lint_library(&x, r);
+		err = lint_library(&linter, repo);
 	for (int i = 0; !err && i < argc; i++)
-		err = lint_path(&x, argv[i]);
-	kl_map_release(&x.ids);
+		err = lint_path(&linter, argv[i]);
+	kl_map_release(&linter.ids);
 	if (err < 0) {
-		json_decref(x.list);
+		json_decref(linter.list);
 		return err;
 	}
 	if (kl_listing_asked(out))
-		print_listing(out, &x);
+		print_listing(out, &linter);
 	else
-		printf("%zu card%s: %zu error%s, %zu warning%s%s\n", x.cards,
-		       x.cards == 1 ? "" : "s", x.errors, x.errors == 1 ? "" : "s", x.warnings,
-		       x.warnings == 1 ? "" : "s",
-		       x.fixed ? "; written anew where it was not canonical" : "");
-	return x.errors || x.warnings ? 1 : 0;
+		printf("%zu card%s: %zu error%s, %zu warning%s%s\n", linter.cards,
+		       linter.cards == 1 ? "" : "s", linter.errors, linter.errors == 1 ? "" : "s",
+		       linter.warnings, linter.warnings == 1 ? "" : "s",
+		       linter.fixed ? "; written anew where it was not canonical" : "");
+	return linter.errors || linter.warnings ? 1 : 0;
 }

@@ -10,10 +10,10 @@
  */
 
 /** {"schema":"klineage.skills/1",...} on stdout, or its lines; `cards` stays the caller's. */
-void kl_skills_print_list(const struct kl_listing *out, struct kl_library *l, json_t *cards);
+void kl_skills_print_list(const struct kl_listing *out, struct kl_library *library, json_t *cards);
 
 /** Check cards of the library, or of these files and directories; exit code, or an error. */
-int kl_skills_lint(struct kl_repo *r, int argc, char **argv, bool fix,
+int kl_skills_lint(struct kl_repo *repo, int argc, char **argv, bool fix,
 		   const struct kl_listing *out);
 
 /**

@@ -6,43 +6,43 @@
 
 #include "base/mem.h"
 
-void kl_table_row(struct kl_table *t, const char *const *cell)
+void kl_table_row(struct kl_table *table, const char *const *cell)
 {
-	for (size_t i = 0; i < t->columns; i++)
-		kl_strvec_push(&t->cells, cell[i]);
+	for (size_t i = 0; i < table->columns; i++)
+		kl_strvec_push(&table->cells, cell[i]);
 }
 
-void kl_table_release(struct kl_table *t)
+void kl_table_release(struct kl_table *table)
 {
-	kl_strvec_release(&t->cells);
+	kl_strvec_release(&table->cells);
 }
 
 /* characters, not bytes: continuation bytes of UTF-8 take no place */
-static size_t text_width(const char *s)
+static size_t text_width(const char *text)
 {
 	size_t n = 0;
 
-	for (; *s; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
 	return n;
 }
 
-void kl_table_print(const struct kl_table *t)
+void kl_table_print(const struct kl_table *table)
 {
-	KL_AUTO(kl_freep) size_t *wide = kl_calloc(t->columns + 1, sizeof(*wide));
+	KL_AUTO(kl_freep) size_t *wide = kl_calloc(table->columns + 1, sizeof(*wide));
 
-	for (size_t i = 0; i < t->cells.n; i++)
-		if (text_width(t->cells.v[i]) > wide[i % t->columns])
-			wide[i % t->columns] = text_width(t->cells.v[i]);
-	for (size_t i = 0; i < t->cells.n; i++) {
-		const char *s = t->cells.v[i];
-		bool last = i % t->columns == t->columns - 1;
+	for (size_t i = 0; i < table->cells.n; i++)
+		if (text_width(table->cells.v[i]) > wide[i % table->columns])
+			wide[i % table->columns] = text_width(table->cells.v[i]);
+	for (size_t i = 0; i < table->cells.n; i++) {
+		const char *text = table->cells.v[i];
+		bool last = i % table->columns == table->columns - 1;
 
-		fputs(s, stdout);
+		fputs(text, stdout);
 		if (last)
 			putchar('\n');
 		else
-			printf("%*s", (int)(wide[i % t->columns] - text_width(s) + 2), "");
+			printf("%*s", (int)(wide[i % table->columns] - text_width(text) + 2), "");
 	}
 }
 

@@ -15,10 +15,10 @@ struct kl_table {
 	struct kl_strvec cells;
 };
 
-void kl_table_row(struct kl_table *t, const char *const *cell);
+void kl_table_row(struct kl_table *table, const char *const *cell);
 /** On stdout, two blanks between columns, none at the end of a line. */
-void kl_table_print(const struct kl_table *t);
-void kl_table_release(struct kl_table *t);
+void kl_table_print(const struct kl_table *table);
+void kl_table_release(struct kl_table *table);
 
 /** "812.3 us", "1.234 ms", "-" for 0. */
 void kl_table_time(char out[32], int64_t ns);

@@ -23,9 +23,9 @@ static const struct {
 	[KL_PAINT_NEW] = { "new", "green" },    [KL_PAINT_FRAG] = { "frag", "cyan" },
 };
 
-const char *kl_paint(const struct kl_term *t, enum kl_paint what)
+const char *kl_paint(const struct kl_term *term, enum kl_paint what)
 {
-	return t->code[what];
+	return term->code[what];
 }
 
 enum kl_paint kl_paint_verdict(enum kl_verdict verdict)
@@ -39,9 +39,9 @@ enum kl_paint kl_paint_verdict(enum kl_verdict verdict)
 
 static bool env_true(const char *name)
 {
-	const char *v = getenv(name);
+	const char *value = getenv(name);
 
-	return v && *v && strcasecmp(v, "false") && strcasecmp(v, "0");
+	return value && *value && strcasecmp(value, "false") && strcasecmp(value, "0");
 }
 
 static bool is_dumb(void)
@@ -52,7 +52,7 @@ static bool is_dumb(void)
 }
 
 /* As git's want_color_auto, and NO_COLOR, which git does not know. */
-static bool auto_color(struct kl_repo *r)
+static bool auto_color(struct kl_repo *repo)
 {
 	const char *no = getenv("NO_COLOR");
 	bool pager;
@@ -61,7 +61,7 @@ static bool auto_color(struct kl_repo *r)
 		return false;
 	if (isatty(STDOUT_FILENO))
 		return true;
-	if (kl_repo_config_bool(&pager, r, "color.pager", true) < 0) {
+	if (kl_repo_config_bool(&pager, repo, "color.pager", true) < 0) {
 		kl_error_clear();
 		pager = true;
 	}
@@ -69,7 +69,7 @@ static bool auto_color(struct kl_repo *r)
 }
 
 /* "always", "never", "auto", or a truth value, which means auto or never */
-static int decide_color(bool *out, struct kl_repo *r, const char *when, const char *who)
+static int decide_color(bool *out, struct kl_repo *repo, const char *when, const char *who)
 {
 	static const char *const no[] = { "never", "false", "no", "off", "0" };
 	static const char *const maybe[] = { "auto", "true", "yes", "on", "1" };
@@ -80,31 +80,31 @@ static int decide_color(bool *out, struct kl_repo *r, const char *when, const ch
 	*out = true;
 	if (!strcasecmp(when, "always"))
 		return 0;
-	*out = auto_color(r);
+	*out = auto_color(repo);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(maybe); i++)
 		if (!strcasecmp(when, maybe[i]))
 			return 0;
 	return kl_error(KL_EINVALID, "%s: '%s' is none of always, never, auto", who, when);
 }
 
-static int want_color(bool *out, struct kl_repo *r, const char *when)
+static int want_color(bool *out, struct kl_repo *repo, const char *when)
 {
 	const char *who = "--color", *ui;
 
 	*out = false;
 	if (!when) {
 		who = "config color.klineage";
-		when = kl_repo_config(r, "color.klineage");
+		when = kl_repo_config(repo, "color.klineage");
 	}
 	if (when)
-		return decide_color(out, r, when, who);
-	ui = kl_repo_config(r, "color.ui");
-	if (decide_color(out, r, ui ? ui : "auto", "config color.ui") < 0)
+		return decide_color(out, repo, when, who);
+	ui = kl_repo_config(repo, "color.ui");
+	if (decide_color(out, repo, ui ? ui : "auto", "config color.ui") < 0)
 		kl_error_clear(); /* git's own affair */
 	return 0;
 }
 
-static int load_codes(struct kl_term *t, struct kl_repo *r)
+static int load_codes(struct kl_term *term, struct kl_repo *repo)
 {
 	/* clang-format off */
 	static const char *const plain[KL_PAINTS] = {
@@ -121,11 +121,12 @@ static int load_codes(struct kl_term *t, struct kl_repo *r)
 		int err;
 
 		/* git is only asked what a colour looks like that somebody has named */
-		if (!key || !kl_repo_config(r, key)) {
-			snprintf(t->code[i], sizeof(t->code[i]), "%s", plain[i]);
+		if (!key || !kl_repo_config(repo, key)) {
+			snprintf(term->code[i], sizeof(term->code[i]), "%s", plain[i]);
 			continue;
 		}
-		err = kl_repo_config_color(t->code[i], sizeof(t->code[i]), r, key, paints[i].dflt);
+		err = kl_repo_config_color(term->code[i], sizeof(term->code[i]), repo, key,
+					   paints[i].dflt);
 		if (err < 0)
 			return err;
 	}
@@ -138,10 +139,10 @@ static int terminal_width(void)
 {
 	const char *columns = getenv("COLUMNS");
 	int n = columns ? atoi(columns) : 0;
-	struct winsize w;
+	struct winsize winsize;
 
-	if (n <= 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0)
-		n = w.ws_col;
+	if (n <= 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &winsize) == 0)
+		n = winsize.ws_col;
 	return n <= 0 ? 80 : n < 20 ? 20 : n;
 }
 
@@ -158,7 +159,7 @@ static void run_pager(const char *command, int in)
 	_exit(127);
 }
 
-static int start_pager(struct kl_term *t, struct kl_repo *r, const char *verb)
+static int start_pager(struct kl_term *term, struct kl_repo *repo, const char *verb)
 {
 	KL_AUTO(kl_freep) char *key = kl_asprintf("klineage.pager.%s", verb);
 	KL_AUTO(kl_freep) char *command = NULL;
@@ -167,17 +168,17 @@ static int start_pager(struct kl_term *t, struct kl_repo *r, const char *verb)
 
 	if (!isatty(STDOUT_FILENO) || env_true("GIT_PAGER_IN_USE"))
 		return 0;
-	if ((err = kl_repo_config_bool(&wanted, r, key, true)) < 0 || !wanted)
+	if ((err = kl_repo_config_bool(&wanted, repo, key, true)) < 0 || !wanted)
 		return err;
-	if ((err = kl_repo_pager(&command, r)) < 0 || !command)
+	if ((err = kl_repo_pager(&command, repo)) < 0 || !command)
 		return err;
-	t->saved = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	if (t->saved < 0 || pipe2(fd, O_CLOEXEC) < 0)
+	term->saved = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (term->saved < 0 || pipe2(fd, O_CLOEXEC) < 0)
 		return kl_error_errno("cannot start the pager");
-	t->pager = fork();
-	if (t->pager < 0)
+	term->pager = fork();
+	if (term->pager < 0)
 		return kl_error_errno("cannot start the pager");
-	if (!t->pager)
+	if (!term->pager)
 		run_pager(command, fd[0]);
 	close(fd[0]);
 	dup2(fd[1], STDOUT_FILENO);
@@ -186,31 +187,31 @@ static int start_pager(struct kl_term *t, struct kl_repo *r, const char *verb)
 	return 0;
 }
 
-int kl_term_open(struct kl_term *t, struct kl_repo *r, const char *when, const char *verb,
+int kl_term_open(struct kl_term *term, struct kl_repo *repo, const char *when, const char *verb,
 		 bool pages)
 {
 	bool color;
 	int err;
 
-	*t = (struct kl_term){ .width = terminal_width() };
-	if (!r)
+	*term = (struct kl_term){ .width = terminal_width() };
+	if (!repo)
 		return 0;
-	if (pages && (err = start_pager(t, r, verb)) < 0)
+	if (pages && (err = start_pager(term, repo, verb)) < 0)
 		return err;
-	if ((err = want_color(&color, r, when)) < 0 || !color)
+	if ((err = want_color(&color, repo, when)) < 0 || !color)
 		return err;
-	return load_codes(t, r);
+	return load_codes(term, repo);
 }
 
-void kl_term_close(struct kl_term *t)
+void kl_term_close(struct kl_term *term)
 {
-	if (t->pager <= 0)
+	if (term->pager <= 0)
 		return;
 	fflush(stdout);
 	clearerr(stdout); /* the user had seen enough */
-	dup2(t->saved, STDOUT_FILENO);
-	close(t->saved);
-	while (waitpid(t->pager, NULL, 0) < 0 && errno == EINTR)
+	dup2(term->saved, STDOUT_FILENO);
+	close(term->saved);
+	while (waitpid(term->pager, NULL, 0) < 0 && errno == EINTR)
 		;
-	t->pager = 0;
+	term->pager = 0;
 }

@@ -36,15 +36,15 @@ struct kl_term {
 
 /**
  * `when`: what --color said, or NULL. `pages`: a pager for stdout, if it is a terminal and
- * klineage.pager.<verb> does not say no. `r` may be NULL: no colours, no pager. KL_EINVALID: a word
- * that is neither always, never nor auto.
+ * klineage.pager.<verb> does not say no. `repo` may be NULL: no colours, no pager. KL_EINVALID: a
+ * word that is neither always, never nor auto.
  */
-int kl_term_open(struct kl_term *t, struct kl_repo *r, const char *when, const char *verb,
+int kl_term_open(struct kl_term *term, struct kl_repo *repo, const char *when, const char *verb,
 		 bool pages);
 /** Waits until the user has left the pager; stdout is as before. */
-void kl_term_close(struct kl_term *t);
+void kl_term_close(struct kl_term *term);
 
-const char *kl_paint(const struct kl_term *t, enum kl_paint what);
+const char *kl_paint(const struct kl_term *term, enum kl_paint what);
 /** A verdict's colour: pass, fail, else warn. */
 enum kl_paint kl_paint_verdict(enum kl_verdict verdict);
 

@@ -25,29 +25,29 @@ struct streams {
 	bool gone;   /* the client */
 };
 
-static void streams_release(struct streams *s)
+static void streams_release(struct streams *streams)
 {
-	kl_mcp_server_release(&s->server);
-	kl_rpc_lines_release(&s->in);
+	kl_mcp_server_release(&streams->server);
+	kl_rpc_lines_release(&streams->in);
 }
 
 /* --- in and out ----------------------------------------------------------------------- */
 
-static void take_lines(struct streams *s)
+static void take_lines(struct streams *streams)
 {
 	const char *line;
 	size_t len;
 	int more;
 
-	while ((more = kl_rpc_lines_next(&line, &len, &s->in)) != 0) {
+	while ((more = kl_rpc_lines_next(&line, &len, &streams->in)) != 0) {
 		if (more > 0)
-			kl_mcp_server_take(&s->server, line, len);
+			kl_mcp_server_take(&streams->server, line, len);
 		else
-			kl_mcp_server_refuse(&s->server);
+			kl_mcp_server_refuse(&streams->server);
 	}
 }
 
-static void read_some(struct streams *s)
+static void read_some(struct streams *streams)
 {
 	char part[65536];
 	ssize_t n = read(STDIN_FILENO, part, sizeof(part));
@@ -55,33 +55,34 @@ static void read_some(struct streams *s)
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (n > 0)
-		kl_rpc_lines_add(&s->in, part, (size_t)n);
+		kl_rpc_lines_add(&streams->in, part, (size_t)n);
 	else
-		kl_rpc_lines_end(&s->in);
-	take_lines(s);
-	s->gone = n <= 0;
+		kl_rpc_lines_end(&streams->in);
+	take_lines(streams);
+	streams->gone = n <= 0;
 }
 
-static size_t bytes_left(const struct streams *s)
+static size_t bytes_left(const struct streams *streams)
 {
-	return s->server.out.len - s->sent;
+	return streams->server.out.len - streams->sent;
 }
 
 /* Never waits: a client that does not read must still be heard. */
-static void write_some(struct streams *s)
+static void write_some(struct streams *streams)
 {
-	const char *p = s->server.out.ptr + s->sent;
-	ssize_t n = send(STDOUT_FILENO, p, bytes_left(s), MSG_DONTWAIT | MSG_NOSIGNAL);
+	const char *at = streams->server.out.ptr + streams->sent;
+	ssize_t n = send(STDOUT_FILENO, at, bytes_left(streams), MSG_DONTWAIT | MSG_NOSIGNAL);
 
 	if (n < 0 && errno == ENOTSOCK)
-		n = write(STDOUT_FILENO, p, bytes_left(s) < PIECE ? bytes_left(s) : PIECE);
+		n = write(STDOUT_FILENO, at,
+			  bytes_left(streams) < PIECE ? bytes_left(streams) : PIECE);
 	if (n < 0 && errno != EINTR && errno != EAGAIN)
-		s->gone = true;
+		streams->gone = true;
 	if (n > 0)
-		s->sent += (size_t)n;
-	if (!bytes_left(s)) {
-		kl_buf_clear(&s->server.out);
-		s->sent = 0;
+		streams->sent += (size_t)n;
+	if (!bytes_left(streams)) {
+		kl_buf_clear(&streams->server.out);
+		streams->sent = 0;
 	}
 }
 
@@ -91,50 +92,51 @@ static void write_some(struct streams *s)
  * How long to wait for what no descriptor tells of: a process that closed its pipes is about to
  * end.
  */
-static int poll_timeout(const struct kl_mcp_server *s)
+static int poll_timeout(const struct kl_mcp_server *server)
 {
-	int ms = s->n ? 500 : -1;
+	int ms = server->n ? 500 : -1;
 
-	for (size_t i = 0; i < s->n; i++)
-		if (s->call[i]->running && s->call[i]->proc.out < 0 && s->call[i]->proc.err < 0)
+	for (size_t i = 0; i < server->n; i++)
+		if (server->call[i]->running && server->call[i]->proc.out < 0 &&
+		    server->call[i]->proc.err < 0)
 			return 5;
 	return ms;
 }
 
-static int wait_for_something(struct streams *s)
+static int wait_for_something(struct streams *streams)
 {
-	struct pollfd p[2 + 2 * KL_MCP_RUNNING] = {
-		{ .fd = bytes_left(s) < MAX_BACKLOG ? STDIN_FILENO : -1, .events = POLLIN },
-		{ .fd = STDOUT_FILENO, .events = bytes_left(s) ? POLLOUT : 0 },
+	struct pollfd pollfds[2 + 2 * KL_MCP_RUNNING] = {
+		{ .fd = bytes_left(streams) < MAX_BACKLOG ? STDIN_FILENO : -1, .events = POLLIN },
+		{ .fd = STDOUT_FILENO, .events = bytes_left(streams) ? POLLOUT : 0 },
 	};
-	nfds_t n = 2;
+	nfds_t nfds = 2;
 
-	for (size_t i = 0; i < s->server.n && n + 2 <= KL_ARRAY_SIZE(p); i++) {
-		const struct kl_mcp_call *c = s->server.call[i];
+	for (size_t i = 0; i < streams->server.n && nfds + 2 <= KL_ARRAY_SIZE(pollfds); i++) {
+		const struct kl_mcp_call *call = streams->server.call[i];
 
-		if (!c->running)
+		if (!call->running)
 			continue;
-		p[n++] = (struct pollfd){ .fd = c->proc.out, .events = POLLIN };
-		p[n++] = (struct pollfd){ .fd = c->proc.err, .events = POLLIN };
+		pollfds[nfds++] = (struct pollfd){ .fd = call->proc.out, .events = POLLIN };
+		pollfds[nfds++] = (struct pollfd){ .fd = call->proc.err, .events = POLLIN };
 	}
-	if (poll(p, n, poll_timeout(&s->server)) < 0)
+	if (poll(pollfds, nfds, poll_timeout(&streams->server)) < 0)
 		return errno == EINTR ? 0 : kl_error_errno("cannot wait for the client");
-	if (p[0].revents)
-		read_some(s);
-	if (p[1].revents & POLLOUT)
-		write_some(s);
-	if (p[1].revents & (POLLERR | POLLHUP | POLLNVAL))
-		s->gone = true;
+	if (pollfds[0].revents)
+		read_some(streams);
+	if (pollfds[1].revents & POLLOUT)
+		write_some(streams);
+	if (pollfds[1].revents & (POLLERR | POLLHUP | POLLNVAL))
+		streams->gone = true;
 	return 0;
 }
 
-static int serve_streams(struct streams *s)
+static int serve_streams(struct streams *streams)
 {
 	int err = 0;
 
-	while (!err && !s->gone && !kl_proc_interrupted()) {
-		kl_mcp_server_turn(&s->server);
-		err = wait_for_something(s);
+	while (!err && !streams->gone && !kl_proc_interrupted()) {
+		kl_mcp_server_turn(&streams->server);
+		err = wait_for_something(streams);
 	}
 	return err;
 }
@@ -142,26 +144,26 @@ static int serve_streams(struct streams *s)
 /*
  * What was said before the end is still answered, if somebody takes it at once; what runs is ended.
  */
-static void finish_streams(struct streams *s)
+static void finish_streams(struct streams *streams)
 {
-	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
+	struct pollfd pollfd = { .fd = STDOUT_FILENO, .events = POLLOUT };
 
-	kl_mcp_server_stop(&s->server);
-	while (bytes_left(s) && poll(&p, 1, 100) > 0 && p.revents == POLLOUT)
-		write_some(s);
-	while (s->server.n) {
-		kl_mcp_server_turn(&s->server);
-		if (s->server.n)
+	kl_mcp_server_stop(&streams->server);
+	while (bytes_left(streams) && poll(&pollfd, 1, 100) > 0 && pollfd.revents == POLLOUT)
+		write_some(streams);
+	while (streams->server.n) {
+		kl_mcp_server_turn(&streams->server);
+		if (streams->server.n)
 			poll(NULL, 0, 10);
 	}
 }
 
 int cmd_mcp(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
-	KL_AUTO(streams_release) struct streams s = { .server = KL_MCP_SERVER_INIT,
-						      .in = KL_RPC_LINES_INIT };
+	KL_AUTO(streams_release) struct streams streams = { .server = KL_MCP_SERVER_INIT,
+							    .in = KL_RPC_LINES_INIT };
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
-	const struct kl_opt opts[] = { KL_OPT_BOOL('\0', "read-only", &s.server.read_only,
+	const struct kl_opt opts[] = { KL_OPT_BOOL('\0', "read-only", &streams.server.read_only,
 						   "offer no tool that writes to the repository"),
 				       KL_OPT_END };
 	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
@@ -170,9 +172,9 @@ int cmd_mcp(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return err > 0 ? 0 : err;
 	if (argc)
 		return kl_opt_usage(synopsis, "mcp takes no '%s'", argv[0]);
-	s.server.repo = ctx->repo;
+	streams.server.repo = ctx->repo;
 	sigaction(SIGPIPE, &ignore, NULL);
-	err = serve_streams(&s);
-	finish_streams(&s);
+	err = serve_streams(&streams);
+	finish_streams(&streams);
 	return err;
 }

@@ -16,56 +16,56 @@
 
 struct kl_mcp_call *kl_mcp_call_new(const struct kl_mcp_tool *tool, const json_t *id)
 {
-	struct kl_mcp_call *c = kl_calloc(1, sizeof(*c));
+	struct kl_mcp_call *call = kl_calloc(1, sizeof(*call));
 
-	c->tool = tool;
-	c->id = json_deep_copy(id);
-	c->proc = (struct kl_proc)KL_PROC_INIT;
-	c->out = c->err = (struct kl_buf)KL_BUF_INIT;
-	return c;
+	call->tool = tool;
+	call->id = json_deep_copy(id);
+	call->proc = (struct kl_proc)KL_PROC_INIT;
+	call->out = call->err = (struct kl_buf)KL_BUF_INIT;
+	return call;
 }
 
-void kl_mcp_call_free(struct kl_mcp_call *c)
+void kl_mcp_call_free(struct kl_mcp_call *call)
 {
-	kl_proc_release(&c->proc);
-	kl_strvec_release(&c->argv);
-	kl_buf_release(&c->out);
-	kl_buf_release(&c->err);
-	json_decref(c->id);
-	json_decref(c->token);
-	free(c->input);
-	free(c->doing);
-	free(c);
+	kl_proc_release(&call->proc);
+	kl_strvec_release(&call->argv);
+	kl_buf_release(&call->out);
+	kl_buf_release(&call->err);
+	json_decref(call->id);
+	json_decref(call->token);
+	free(call->input);
+	free(call->doing);
+	free(call);
 }
 
 /* --- the process ------------------------------------------------------------------ */
 
-int kl_mcp_call_start(struct kl_mcp_call *c)
+int kl_mcp_call_start(struct kl_mcp_call *call)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec argv = KL_STRVEC_INIT;
-	struct kl_proc_opts o = {
-		.out = &c->out, .err = &c->err, .in = c->input, .flags = KL_PROC_ASK
+	struct kl_proc_opts opts = {
+		.out = &call->out, .err = &call->err, .in = call->input, .flags = KL_PROC_ASK
 	};
 	int err;
 
 	/* this very program, whatever lies at its place by now */
 	kl_strvec_push(&argv, "/proc/self/exe");
-	kl_strvec_push(&argv, c->argv.v[0]);
+	kl_strvec_push(&argv, call->argv.v[0]);
 	kl_strvec_push(&argv, "--no-color");
-	if (c->tool->flags & KL_MCP_LONG)
-		kl_strvec_push(&argv, c->token ? "--progress" : "--quiet");
-	for (size_t i = 1; i < c->argv.n; i++)
-		kl_strvec_push(&argv, c->argv.v[i]);
-	o.argv = (const char *const *)argv.v;
-	o.in_len = c->input ? strlen(c->input) : 0;
-	err = kl_proc_start(&c->proc, &o);
-	c->running = !err;
-	c->told_ns = kl_clock_ns();
+	if (call->tool->flags & KL_MCP_LONG)
+		kl_strvec_push(&argv, call->token ? "--progress" : "--quiet");
+	for (size_t i = 1; i < call->argv.n; i++)
+		kl_strvec_push(&argv, call->argv.v[i]);
+	opts.argv = (const char *const *)argv.v;
+	opts.in_len = call->input ? strlen(call->input) : 0;
+	err = kl_proc_start(&call->proc, &opts);
+	call->running = !err;
+	call->told_ns = kl_clock_ns();
 	return err;
 }
 
 /* false: nothing more is there now */
-static bool drain_pipe(struct kl_mcp_call *c, int *fd, struct kl_buf *to, size_t max)
+static bool drain_pipe(struct kl_mcp_call *call, int *fd, struct kl_buf *to, size_t max)
 {
 	char part[65536];
 	ssize_t n = read(*fd, part, sizeof(part));
@@ -78,37 +78,37 @@ static bool drain_pipe(struct kl_mcp_call *c, int *fd, struct kl_buf *to, size_t
 	}
 	if (to->len + (size_t)n > max) {
 		n = (ssize_t)(max - to->len);
-		c->truncated |= to == &c->out;
+		call->truncated |= to == &call->out;
 	}
 	kl_buf_add(to, part, (size_t)n);
 	return true;
 }
 
-void kl_mcp_call_read(struct kl_mcp_call *c)
+void kl_mcp_call_read(struct kl_mcp_call *call)
 {
-	while (c->proc.out >= 0 && drain_pipe(c, &c->proc.out, &c->out, MAX_OUT))
+	while (call->proc.out >= 0 && drain_pipe(call, &call->proc.out, &call->out, MAX_OUT))
 		;
-	while (c->proc.err >= 0 && drain_pipe(c, &c->proc.err, &c->err, MAX_ERR))
+	while (call->proc.err >= 0 && drain_pipe(call, &call->proc.err, &call->err, MAX_ERR))
 		;
 }
 
-void kl_mcp_call_stop(struct kl_mcp_call *c)
+void kl_mcp_call_stop(struct kl_mcp_call *call)
 {
-	if (!c->stop_ns)
-		c->stop_ns = kl_clock_ns();
-	kl_proc_stop(&c->proc, SIGTERM);
+	if (!call->stop_ns)
+		call->stop_ns = kl_clock_ns();
+	kl_proc_stop(&call->proc, SIGTERM);
 }
 
-bool kl_mcp_call_ended(struct kl_mcp_call *c)
+bool kl_mcp_call_ended(struct kl_mcp_call *call)
 {
-	if (!c->running)
+	if (!call->running)
 		return false;
-	if (c->stop_ns && kl_clock_ns() - c->stop_ns > KL_MCP_GRACE_MS * 1000000LL)
-		kl_proc_stop(&c->proc, SIGKILL);
-	if (!kl_proc_ended(&c->end, &c->proc))
+	if (call->stop_ns && kl_clock_ns() - call->stop_ns > KL_MCP_GRACE_MS * 1000000LL)
+		kl_proc_stop(&call->proc, SIGKILL);
+	if (!kl_proc_ended(&call->end, &call->proc))
 		return false;
-	c->running = false;
-	kl_mcp_call_read(c);
+	call->running = false;
+	kl_mcp_call_read(call);
 	return true;
 }
 
@@ -128,50 +128,50 @@ static bool is_message(const char *line)
 }
 
 /* The last whole line of progress since the last time; false: none. */
-static bool look_again(struct kl_mcp_call *c)
+static bool look_again(struct kl_mcp_call *call)
 {
 	bool found = false;
 	const char *nl;
 
-	while ((nl = memchr(c->err.ptr + c->told, '\n', c->err.len - c->told))) {
-		const char *line = c->err.ptr + c->told;
+	while ((nl = memchr(call->err.ptr + call->told, '\n', call->err.len - call->told))) {
+		const char *line = call->err.ptr + call->told;
 
-		c->told = (size_t)(nl + 1 - c->err.ptr);
+		call->told = (size_t)(nl + 1 - call->err.ptr);
 		if (nl == line || is_message(line))
 			continue;
-		free(c->doing);
-		c->doing = kl_strndup(line, (size_t)(nl - line));
+		free(call->doing);
+		call->doing = kl_strndup(line, (size_t)(nl - line));
 		found = true;
 	}
 	return found;
 }
 
-json_t *kl_mcp_call_progress(struct kl_mcp_call *c)
+json_t *kl_mcp_call_progress(struct kl_mcp_call *call)
 {
 	int64_t now = kl_clock_ns();
-	json_t *j;
+	json_t *value;
 
-	if (!c->token || c->cancelled || !c->running)
+	if (!call->token || call->cancelled || !call->running)
 		return NULL;
-	if (!look_again(c) && now - c->told_ns < BEAT_NS)
+	if (!look_again(call) && now - call->told_ns < BEAT_NS)
 		return NULL;
-	c->told_ns = now;
-	j = json_object();
-	kl_json_set(j, "progressToken", json_incref(c->token));
-	kl_json_set_int(j, "progress", ++c->count);
-	kl_json_set_str(j, "message", c->doing ? c->doing : c->tool->title);
-	return j;
+	call->told_ns = now;
+	value = json_object();
+	kl_json_set(value, "progressToken", json_incref(call->token));
+	kl_json_set_int(value, "progress", ++call->count);
+	kl_json_set_str(value, "message", call->doing ? call->doing : call->tool->title);
+	return value;
 }
 
 /* --- what came of it ------------------------------------------------------------------ */
 
 /* lines of stderr: all of them, or what a person is to read */
-static json_t *call_messages(const struct kl_mcp_call *c, bool all)
+static json_t *call_messages(const struct kl_mcp_call *call, bool all)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec lines = KL_STRVEC_INIT;
-	json_t *j = json_array();
+	json_t *value = json_array();
 
-	kl_strvec_split(&lines, c->err.ptr, "\r\n");
+	kl_strvec_split(&lines, call->err.ptr, "\r\n");
 	for (size_t i = 0; i < lines.n; i++) {
 		const char *line = lines.v[i];
 		json_t *holder = json_object();
@@ -180,29 +180,29 @@ static json_t *call_messages(const struct kl_mcp_call *c, bool all)
 			line += 14;
 		if (all || is_message(lines.v[i])) {
 			kl_json_set_str(holder, "line", line);
-			json_array_append(j, json_object_get(holder, "line"));
+			json_array_append(value, json_object_get(holder, "line"));
 		}
 		json_decref(holder);
 	}
-	return j;
+	return value;
 }
 
 static void add_text(json_t *content, const char *text)
 {
-	json_t *j = json_object();
+	json_t *value = json_object();
 
-	kl_json_set_str(j, "type", "text");
-	kl_json_set_str(j, "text", text);
-	json_array_append_new(content, j);
+	kl_json_set_str(value, "type", "text");
+	kl_json_set_str(value, "text", text);
+	json_array_append_new(content, value);
 }
 
 static json_t *result_of(json_t *content, bool is_error)
 {
-	json_t *j = json_object();
+	json_t *value = json_object();
 
-	kl_json_set(j, "content", content);
-	kl_json_set_bool(j, "isError", is_error);
-	return j;
+	kl_json_set(value, "content", content);
+	kl_json_set_bool(value, "isError", is_error);
+	return value;
 }
 
 json_t *kl_mcp_call_refused(const char *why)
@@ -213,67 +213,67 @@ json_t *kl_mcp_call_refused(const char *why)
 	return result_of(content, true);
 }
 
-static json_t *failed_result(const struct kl_mcp_call *c)
+static json_t *failed_result(const struct kl_mcp_call *call)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	KL_AUTO(json_decrefp) json_t *lines = call_messages(c, true);
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	KL_AUTO(json_decrefp) json_t *lines = call_messages(call, true);
 	size_t i;
 	json_t *line;
 
 	json_array_foreach(lines, i, line)
-		kl_buf_addf(&b, "%s%s", b.len ? "\n" : "", json_string_value(line));
-	if (c->truncated)
-		kl_buf_addf(&b, "%s%s has more to say than %zu bytes: ask for less",
-			    b.len ? "\n" : "", c->tool->name, MAX_OUT);
-	else if (c->end.signal)
-		kl_buf_addf(&b, "%s%s was ended by signal %d", b.len ? "\n" : "", c->tool->name,
-			    c->end.signal);
-	else if (c->end.exit == 125)
+		kl_buf_addf(&buf, "%s%s", buf.len ? "\n" : "", json_string_value(line));
+	if (call->truncated)
+		kl_buf_addf(&buf, "%s%s has more to say than %zu bytes: ask for less",
+			    buf.len ? "\n" : "", call->tool->name, MAX_OUT);
+	else if (call->end.signal)
+		kl_buf_addf(&buf, "%s%s was ended by signal %d", buf.len ? "\n" : "",
+			    call->tool->name, call->end.signal);
+	else if (call->end.exit == 125)
 		kl_buf_adds(
-			&b,
+			&buf,
 			"\nexit 125: it cannot be tested here, which says nothing of the kernel");
-	if (!b.len)
-		kl_buf_addf(&b, "exit %d", c->end.exit);
-	return kl_mcp_call_refused(b.ptr);
+	if (!buf.len)
+		kl_buf_addf(&buf, "exit %d", call->end.exit);
+	return kl_mcp_call_refused(buf.ptr);
 }
 
 /* an answer in words: what was printed, then what was said */
-static json_t *call_words(const struct kl_mcp_call *c)
+static json_t *call_words(const struct kl_mcp_call *call)
 {
-	KL_AUTO(json_decrefp) json_t *said = call_messages(c, false);
+	KL_AUTO(json_decrefp) json_t *said = call_messages(call, false);
 	json_t *content = json_array(), *line;
 	size_t i;
 
-	add_text(content, c->out.ptr);
+	add_text(content, call->out.ptr);
 	json_array_foreach(said, i, line)
 		add_text(content, json_string_value(line));
 	return result_of(content, false);
 }
 
-json_t *kl_mcp_call_result(const struct kl_mcp_call *c)
+json_t *kl_mcp_call_result(const struct kl_mcp_call *call)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	json_t *j = NULL, *whole, *content, *result;
+	json_t *value = NULL, *whole, *content, *result;
 
-	if (c->end.exit < 0 || c->end.exit > 1 || c->truncated)
-		return failed_result(c);
-	if (!(c->tool->flags & KL_MCP_JSON))
-		return call_words(c);
-	if (c->out.len && kl_json_parse(&j, c->out.ptr, c->out.len) < 0) {
+	if (call->end.exit < 0 || call->end.exit > 1 || call->truncated)
+		return failed_result(call);
+	if (!(call->tool->flags & KL_MCP_JSON))
+		return call_words(call);
+	if (call->out.len && kl_json_parse(&value, call->out.ptr, call->out.len) < 0) {
 		result = kl_mcp_call_refused(kl_error_last());
 		kl_error_clear();
 		return result;
 	}
 	whole = json_object();
-	kl_json_set_int(whole, "exit", c->end.exit);
-	if (j)
-		kl_json_set(whole, "result", j);
-	kl_json_set(whole, "messages", call_messages(c, false));
+	kl_json_set_int(whole, "exit", call->end.exit);
+	if (value)
+		kl_json_set(whole, "result", value);
+	kl_json_set(whole, "messages", call_messages(call, false));
 	content = json_array();
 	kl_json_canonical(&text, whole);
 	add_text(content, text.ptr);
 	result = result_of(content, false);
-	if (c->output)
+	if (call->output)
 		kl_json_set(result, "structuredContent", json_incref(whole));
 	json_decref(whole);
 	return result;

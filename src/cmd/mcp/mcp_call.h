@@ -43,22 +43,22 @@ struct kl_mcp_call {
 };
 
 struct kl_mcp_call *kl_mcp_call_new(const struct kl_mcp_tool *tool, const json_t *id);
-void kl_mcp_call_free(struct kl_mcp_call *c);
+void kl_mcp_call_free(struct kl_mcp_call *call);
 KL_DEFINE_CLEANUP(struct kl_mcp_call *, kl_mcp_call_free)
 
-int kl_mcp_call_start(struct kl_mcp_call *c);
+int kl_mcp_call_start(struct kl_mcp_call *call);
 /** Take what lies in its pipes, without waiting. */
-void kl_mcp_call_read(struct kl_mcp_call *c);
+void kl_mcp_call_read(struct kl_mcp_call *call);
 /** true once, when it has ended; ends by force what was to stop and did not. */
-bool kl_mcp_call_ended(struct kl_mcp_call *c);
-void kl_mcp_call_stop(struct kl_mcp_call *c);
+bool kl_mcp_call_ended(struct kl_mcp_call *call);
+void kl_mcp_call_stop(struct kl_mcp_call *call);
 /**
  * Parameters of notifications/progress, or NULL: none is wanted, or nothing is to be said. The
  * caller's.
  */
-json_t *kl_mcp_call_progress(struct kl_mcp_call *c);
+json_t *kl_mcp_call_progress(struct kl_mcp_call *call);
 /** The result of tools/call; the caller's. */
-json_t *kl_mcp_call_result(const struct kl_mcp_call *c);
+json_t *kl_mcp_call_result(const struct kl_mcp_call *call);
 /** One that says what is wrong with a call that was not made. */
 json_t *kl_mcp_call_refused(const char *why);
 

@@ -55,33 +55,33 @@ struct request {
 /* --- answers ---------------------------------------------------------------------- */
 
 /* takes the message */
-static void send_message(struct kl_mcp_server *s, struct kl_mcp_batch *b, json_t *message)
+static void send_message(struct kl_mcp_server *server, struct kl_mcp_batch *batch, json_t *message)
 {
-	if (b) {
-		json_array_append_new(b->answers, message);
+	if (batch) {
+		json_array_append_new(batch->answers, message);
 		return;
 	}
-	kl_rpc_write(&s->out, message);
+	kl_rpc_write(&server->out, message);
 	json_decref(message);
 }
 
-static void close_batch(struct kl_mcp_server *s, struct kl_mcp_batch *b)
+static void close_batch(struct kl_mcp_server *server, struct kl_mcp_batch *batch)
 {
-	if (!b || --b->open)
+	if (!batch || --batch->open)
 		return;
-	if (json_array_size(b->answers))
-		kl_rpc_write(&s->out, b->answers);
-	json_decref(b->answers);
-	free(b);
+	if (json_array_size(batch->answers))
+		kl_rpc_write(&server->out, batch->answers);
+	json_decref(batch->answers);
+	free(batch);
 }
 
 static json_t *server_info(void)
 {
-	json_t *j = json_object();
+	json_t *value = json_object();
 
-	kl_json_set_str(j, "name", "git-klineage");
-	kl_json_set_str(j, "version", KL_VERSION);
-	return j;
+	kl_json_set_str(value, "name", "git-klineage");
+	kl_json_set_str(value, "version", KL_VERSION);
+	return value;
 }
 
 /* what every result of a revision without handshake has */
@@ -98,15 +98,16 @@ static json_t *dress_result(json_t *result, bool modern)
 	return result;
 }
 
-static void send_answer(struct kl_mcp_server *s, const struct request *r, json_t *result)
+static void send_answer(struct kl_mcp_server *server, const struct request *request, json_t *result)
 {
-	send_message(s, r->batch, kl_rpc_result(r->m.id, dress_result(result, r->modern)));
+	send_message(server, request->batch,
+		     kl_rpc_result(request->m.id, dress_result(result, request->modern)));
 }
 
-static void send_refusal(struct kl_mcp_server *s, const struct request *r, int code,
+static void send_refusal(struct kl_mcp_server *server, const struct request *request, int code,
 			 const char *why)
 {
-	send_message(s, r->batch, kl_rpc_error(r->m.id, code, why));
+	send_message(server, request->batch, kl_rpc_error(request->m.id, code, why));
 }
 
 /* --- who speaks which revision -------------------------------------------------------- */
@@ -121,49 +122,51 @@ static const struct kl_mcp_revision *find_revision(const char *name)
 
 static json_t *supported_versions(void)
 {
-	json_t *j = json_array();
+	json_t *value = json_array();
 
-	json_array_append_new(j, json_string(MODERN));
+	json_array_append_new(value, json_string(MODERN));
 	for (size_t i = 0; i < KL_ARRAY_SIZE(revisions); i++)
-		json_array_append_new(j, json_string(revisions[i].name));
-	return j;
+		json_array_append_new(value, json_string(revisions[i].name));
+	return value;
 }
 
-static void refuse_version(struct kl_mcp_server *s, const struct request *r, const char *asked)
+static void refuse_version(struct kl_mcp_server *server, const struct request *request,
+			   const char *asked)
 {
-	json_t *e = kl_rpc_error(r->m.id, UNSUPPORTED_VERSION, "Unsupported protocol version");
+	json_t *entry = kl_rpc_error(request->m.id, UNSUPPORTED_VERSION,
+				     "Unsupported protocol version");
 	json_t *data = json_object();
 
 	kl_json_set(data, "supported", supported_versions());
 	kl_json_set_str(data, "requested", asked);
-	kl_json_set(json_object_get(e, "error"), "data", data);
-	send_message(s, r->batch, e);
+	kl_json_set(json_object_get(entry, "error"), "data", data);
+	send_message(server, request->batch, entry);
 }
 
 /* Which revision a request is of; false: it was answered. */
-static bool place_request(struct kl_mcp_server *s, struct request *r)
+static bool place_request(struct kl_mcp_server *server, struct request *request)
 {
-	const json_t *meta = json_object_get(r->m.params, "_meta");
+	const json_t *meta = json_object_get(request->m.params, "_meta");
 	const json_t *version = json_object_get(meta, META_VERSION);
 	const char *name = json_string_value(version);
 
 	if (version && !name) {
-		send_refusal(s, r, KL_RPC_PARAMS, "'" META_VERSION "' is not a string");
+		send_refusal(server, request, KL_RPC_PARAMS, "'" META_VERSION "' is not a string");
 		return false;
 	}
 	if (name && strcmp(name, MODERN) && !find_revision(name)) {
-		refuse_version(s, r, name);
+		refuse_version(server, request, name);
 		return false;
 	}
-	r->modern = name && !strcmp(name, MODERN);
-	if (r->modern && !json_is_object(json_object_get(meta, META_CAPABILITIES))) {
-		send_refusal(s, r, KL_RPC_PARAMS, "'" META_CAPABILITIES "' is missing");
+	request->modern = name && !strcmp(name, MODERN);
+	if (request->modern && !json_is_object(json_object_get(meta, META_CAPABILITIES))) {
+		send_refusal(server, request, KL_RPC_PARAMS, "'" META_CAPABILITIES "' is missing");
 		return false;
 	}
-	if (r->modern)
-		r->wants = KL_MCP_WANTS_ANNOTATIONS | KL_MCP_WANTS_OUTPUT;
-	else if (s->agreed)
-		r->wants = s->agreed->wants;
+	if (request->modern)
+		request->wants = KL_MCP_WANTS_ANNOTATIONS | KL_MCP_WANTS_OUTPUT;
+	else if (server->agreed)
+		request->wants = server->agreed->wants;
 	return true;
 }
 
@@ -171,73 +174,74 @@ static bool place_request(struct kl_mcp_server *s, struct request *r)
 
 static json_t *server_capabilities(void)
 {
-	json_t *j = json_object();
+	json_t *value = json_object();
 
-	kl_json_set(j, "tools", json_object());
-	return j;
+	kl_json_set(value, "tools", json_object());
+	return value;
 }
 
-static void do_initialize(struct kl_mcp_server *s, const struct request *r)
+static void do_initialize(struct kl_mcp_server *server, const struct request *request)
 {
-	const char *asked = kl_json_str_or(r->m.params, "protocolVersion", NULL);
-	json_t *j;
+	const char *asked = kl_json_str_or(request->m.params, "protocolVersion", NULL);
+	json_t *value;
 
 	if (!asked) {
-		send_refusal(s, r, KL_RPC_PARAMS, "'protocolVersion' is not a string");
+		send_refusal(server, request, KL_RPC_PARAMS, "'protocolVersion' is not a string");
 		return;
 	}
-	s->agreed = find_revision(asked);
-	if (!s->agreed)
-		s->agreed = &revisions[0];
-	j = json_object();
-	kl_json_set_str(j, "protocolVersion", s->agreed->name);
-	kl_json_set(j, "capabilities", server_capabilities());
-	kl_json_set(j, "serverInfo", server_info());
-	kl_json_set_str(j, "instructions", instructions);
-	send_answer(s, r, j);
+	server->agreed = find_revision(asked);
+	if (!server->agreed)
+		server->agreed = &revisions[0];
+	value = json_object();
+	kl_json_set_str(value, "protocolVersion", server->agreed->name);
+	kl_json_set(value, "capabilities", server_capabilities());
+	kl_json_set(value, "serverInfo", server_info());
+	kl_json_set_str(value, "instructions", instructions);
+	send_answer(server, request, value);
 }
 
 /* nothing here changes while the program runs, nor from user to user */
-static void set_cache(json_t *j)
+static void set_cache(json_t *value)
 {
-	kl_json_set_int(j, "ttlMs", 3600000);
-	kl_json_set_str(j, "cacheScope", "public");
+	kl_json_set_int(value, "ttlMs", 3600000);
+	kl_json_set_str(value, "cacheScope", "public");
 }
 
-static void do_discover(struct kl_mcp_server *s, const struct request *r)
+static void do_discover(struct kl_mcp_server *server, const struct request *request)
 {
-	json_t *j;
+	json_t *value;
 
-	if (!r->modern) {
-		send_refusal(s, r, KL_RPC_PARAMS, "'" META_VERSION "' is missing");
+	if (!request->modern) {
+		send_refusal(server, request, KL_RPC_PARAMS, "'" META_VERSION "' is missing");
 		return;
 	}
-	j = json_object();
-	kl_json_set(j, "supportedVersions", supported_versions());
-	kl_json_set(j, "capabilities", server_capabilities());
-	kl_json_set_str(j, "instructions", instructions);
-	set_cache(j);
-	send_answer(s, r, j);
+	value = json_object();
+	kl_json_set(value, "supportedVersions", supported_versions());
+	kl_json_set(value, "capabilities", server_capabilities());
+	kl_json_set_str(value, "instructions", instructions);
+	set_cache(value);
+	send_answer(server, request, value);
 }
 
-static void do_ping(struct kl_mcp_server *s, const struct request *r)
+static void do_ping(struct kl_mcp_server *server, const struct request *request)
 {
-	send_answer(s, r, json_object());
+	send_answer(server, request, json_object());
 }
 
-static void list_tools(struct kl_mcp_server *s, const struct request *r)
+static void list_tools(struct kl_mcp_server *server, const struct request *request)
 {
-	json_t *j;
+	json_t *value;
 
-	if (json_object_get(r->m.params, "cursor")) {
-		send_refusal(s, r, KL_RPC_PARAMS, "the list has one page, and no cursor");
+	if (json_object_get(request->m.params, "cursor")) {
+		send_refusal(server, request, KL_RPC_PARAMS,
+			     "the list has one page, and no cursor");
 		return;
 	}
-	j = json_object();
-	kl_json_set(j, "tools", kl_mcp_tool_list(r->wants, s->read_only));
-	if (r->modern)
-		set_cache(j);
-	send_answer(s, r, j);
+	value = json_object();
+	kl_json_set(value, "tools", kl_mcp_tool_list(request->wants, server->read_only));
+	if (request->modern)
+		set_cache(value);
+	send_answer(server, request, value);
 }
 
 /* --- calls -------------------------------------------------------------------------- */
@@ -246,10 +250,10 @@ static void list_tools(struct kl_mcp_server *s, const struct request *r)
  * A walk that asks a model costs money, and one that asks a command runs it: such a walk goes on by
  * its owner's hand alone.
  */
-static int check_walk(struct kl_mcp_server *s)
+static int check_walk(struct kl_mcp_server *server)
 {
 	KL_AUTO(kl_opstate_release) struct kl_opstate op = { .events = KL_BUF_INIT };
-	int err = kl_opstate_load(&op, s->repo);
+	int err = kl_opstate_load(&op, server->repo);
 
 	if (err == KL_ENOTFOUND)
 		return kl_error(KL_ENOTFOUND,
@@ -268,158 +272,162 @@ static int check_walk(struct kl_mcp_server *s)
 
 static char *named_document(const json_t *args)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
-	kl_json_canonical(&b, args);
-	return kl_buf_detach(&b);
+	kl_json_canonical(&buf, args);
+	return kl_buf_detach(&buf);
 }
 
 /* The command of a call; an error is for whoever called. */
-static int prepare_call(struct kl_mcp_server *s, struct kl_mcp_call *c, const json_t *args)
+static int prepare_call(struct kl_mcp_server *server, struct kl_mcp_call *call, const json_t *args)
 {
-	int err = kl_mcp_tool_argv(&c->argv, c->tool, args, s->read_only);
+	int err = kl_mcp_tool_argv(&call->argv, call->tool, args, server->read_only);
 
-	if (!err && (c->tool->flags & KL_MCP_WALK))
-		err = check_walk(s);
-	if (!err && s->n >= KL_MCP_RUNNING + KL_MCP_WAITING)
-		err = kl_error(KL_EBUSY, "%zu calls are waiting already; try again later", s->n);
-	if (!err && (c->tool->flags & KL_MCP_DOCUMENT))
-		c->input = named_document(args);
+	if (!err && (call->tool->flags & KL_MCP_WALK))
+		err = check_walk(server);
+	if (!err && server->n >= KL_MCP_RUNNING + KL_MCP_WAITING)
+		err = kl_error(KL_EBUSY, "%zu calls are waiting already; try again later",
+			       server->n);
+	if (!err && (call->tool->flags & KL_MCP_DOCUMENT))
+		call->input = named_document(args);
 	return err;
 }
 
-static bool is_known(const struct kl_mcp_server *s, const json_t *id)
+static bool is_known(const struct kl_mcp_server *server, const json_t *id)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (kl_rpc_same_id(s->call[i]->id, id))
+	for (size_t i = 0; i < server->n; i++)
+		if (kl_rpc_same_id(server->call[i]->id, id))
 			return true;
 	return false;
 }
 
-static void call_tool(struct kl_mcp_server *s, const struct request *r)
+static void call_tool(struct kl_mcp_server *server, const struct request *request)
 {
-	const char *name = kl_json_str_or(r->m.params, "name", NULL);
-	const json_t *args = json_object_get(r->m.params, "arguments");
-	const json_t *token = json_object_get(json_object_get(r->m.params, "_meta"),
+	const char *name = kl_json_str_or(request->m.params, "name", NULL);
+	const json_t *args = json_object_get(request->m.params, "arguments");
+	const json_t *token = json_object_get(json_object_get(request->m.params, "_meta"),
 					      "progressToken");
-	const struct kl_mcp_tool *tool = name ? kl_mcp_tool_find(name, s->read_only) : NULL;
+	const struct kl_mcp_tool *tool = name ? kl_mcp_tool_find(name, server->read_only) : NULL;
 	KL_AUTO(json_decrefp) json_t *none = json_object();
-	KL_AUTO(kl_mcp_call_freep) struct kl_mcp_call *c = NULL;
+	KL_AUTO(kl_mcp_call_freep) struct kl_mcp_call *call = NULL;
 
 	if (!tool || (args && !json_is_object(args))) {
 		KL_AUTO(kl_freep) char *why = kl_asprintf("Unknown tool: %.100s", name ? name : "");
 
-		send_refusal(s, r, KL_RPC_PARAMS,
+		send_refusal(server, request, KL_RPC_PARAMS,
 			     !name ? "'name' is not a string" :
 			     !tool ? why :
 				     "'arguments' is not an object");
 		return;
 	}
-	if (is_known(s, r->m.id)) {
-		send_refusal(s, r, KL_RPC_INVALID, "a request with this id is being worked on");
+	if (is_known(server, request->m.id)) {
+		send_refusal(server, request, KL_RPC_INVALID,
+			     "a request with this id is being worked on");
 		return;
 	}
-	c = kl_mcp_call_new(tool, r->m.id);
-	if (prepare_call(s, c, args ? args : none) < 0) {
-		send_answer(s, r, kl_mcp_call_refused(kl_error_last()));
+	call = kl_mcp_call_new(tool, request->m.id);
+	if (prepare_call(server, call, args ? args : none) < 0) {
+		send_answer(server, request, kl_mcp_call_refused(kl_error_last()));
 		kl_error_clear();
 		return;
 	}
 	if (json_is_string(token) || json_is_integer(token))
-		c->token = json_deep_copy(token);
-	c->modern = r->modern;
-	c->output = r->wants & KL_MCP_WANTS_OUTPUT;
-	c->batch = r->batch;
-	if (c->batch)
-		c->batch->open++;
-	KL_GROW(s->call, s->n + 1, s->alloc);
-	s->call[s->n++] = kl_steal(&c);
+		call->token = json_deep_copy(token);
+	call->modern = request->modern;
+	call->output = request->wants & KL_MCP_WANTS_OUTPUT;
+	call->batch = request->batch;
+	if (call->batch)
+		call->batch->open++;
+	KL_GROW(server->call, server->n + 1, server->alloc);
+	server->call[server->n++] = kl_steal(&call);
 }
 
 /* takes the call out of the list, answered or not */
-static void drop_call(struct kl_mcp_server *s, size_t i)
+static void drop_call(struct kl_mcp_server *server, size_t i)
 {
-	struct kl_mcp_call *c = s->call[i];
+	struct kl_mcp_call *call = server->call[i];
 
-	memmove(s->call + i, s->call + i + 1, (s->n - i - 1) * sizeof(*s->call));
-	s->n--;
-	close_batch(s, c->batch);
-	kl_mcp_call_free(c);
+	memmove(server->call + i, server->call + i + 1,
+		(server->n - i - 1) * sizeof(*server->call));
+	server->n--;
+	close_batch(server, call->batch);
+	kl_mcp_call_free(call);
 }
 
-static void cancel_call(struct kl_mcp_server *s, const struct kl_rpc_message *m)
+static void cancel_call(struct kl_mcp_server *server, const struct kl_rpc_message *message)
 {
-	const json_t *id = json_object_get(m->params, "requestId");
+	const json_t *id = json_object_get(message->params, "requestId");
 
-	for (size_t i = 0; i < s->n; i++) {
-		if (!kl_rpc_same_id(s->call[i]->id, id))
+	for (size_t i = 0; i < server->n; i++) {
+		if (!kl_rpc_same_id(server->call[i]->id, id))
 			continue;
-		s->call[i]->cancelled = true;
-		if (s->call[i]->running)
-			kl_mcp_call_stop(s->call[i]);
+		server->call[i]->cancelled = true;
+		if (server->call[i]->running)
+			kl_mcp_call_stop(server->call[i]);
 		else
-			drop_call(s, i);
+			drop_call(server, i);
 		return;
 	}
 }
 
-static void end_call(struct kl_mcp_server *s, size_t i)
+static void end_call(struct kl_mcp_server *server, size_t i)
 {
-	struct kl_mcp_call *c = s->call[i];
+	struct kl_mcp_call *call = server->call[i];
 
-	if (!c->cancelled)
-		send_message(s, c->batch,
-			     kl_rpc_result(c->id, dress_result(kl_mcp_call_result(c), c->modern)));
-	drop_call(s, i);
+	if (!call->cancelled)
+		send_message(server, call->batch,
+			     kl_rpc_result(call->id,
+					   dress_result(kl_mcp_call_result(call), call->modern)));
+	drop_call(server, i);
 }
 
-static void begin_call(struct kl_mcp_server *s, size_t i)
+static void begin_call(struct kl_mcp_server *server, size_t i)
 {
-	struct kl_mcp_call *c = s->call[i];
+	struct kl_mcp_call *call = server->call[i];
 
-	if (kl_mcp_call_start(c) == 0)
+	if (kl_mcp_call_start(call) == 0)
 		return;
-	send_message(s, c->batch, kl_rpc_error(c->id, KL_RPC_INTERNAL, kl_error_last()));
+	send_message(server, call->batch, kl_rpc_error(call->id, KL_RPC_INTERNAL, kl_error_last()));
 	kl_error_clear();
-	drop_call(s, i);
+	drop_call(server, i);
 }
 
-void kl_mcp_server_turn(struct kl_mcp_server *s)
+void kl_mcp_server_turn(struct kl_mcp_server *server)
 {
 	size_t running = 0;
 
-	for (size_t i = s->n; i-- > 0;) {
-		struct kl_mcp_call *c = s->call[i];
+	for (size_t i = server->n; i-- > 0;) {
+		struct kl_mcp_call *call = server->call[i];
 		json_t *params;
 
-		kl_mcp_call_read(c);
-		params = kl_mcp_call_progress(c);
+		kl_mcp_call_read(call);
+		params = kl_mcp_call_progress(call);
 		if (params)
-			send_message(s, NULL,
+			send_message(server, NULL,
 				     kl_rpc_notification("notifications/progress", params));
-		if (kl_mcp_call_ended(c))
-			end_call(s, i);
+		if (kl_mcp_call_ended(call))
+			end_call(server, i);
 		else
-			running += c->running;
+			running += call->running;
 	}
-	for (size_t i = 0; i < s->n && running < KL_MCP_RUNNING; i++) {
-		size_t before = s->n;
+	for (size_t i = 0; i < server->n && running < KL_MCP_RUNNING; i++) {
+		size_t before = server->n;
 
-		if (s->call[i]->running)
+		if (server->call[i]->running)
 			continue;
-		begin_call(s, i);
-		running += s->n == before;
-		i -= s->n != before;
+		begin_call(server, i);
+		running += server->n == before;
+		i -= server->n != before;
 	}
 }
 
 /* --- messages ----------------------------------------------------------------------- */
 
-static void take_request(struct kl_mcp_server *s, struct request *r)
+static void take_request(struct kl_mcp_server *server, struct request *request)
 {
 	static const struct {
 		const char *method;
-		void (*fn)(struct kl_mcp_server *s, const struct request *r);
+		void (*fn)(struct kl_mcp_server *server, const struct request *request);
 		bool early;  /* before `initialize`, too */
 		bool legacy; /* not of revisions without handshake */
 	} methods[] = {
@@ -430,94 +438,95 @@ static void take_request(struct kl_mcp_server *s, struct request *r)
 		{ "tools/call", call_tool, false, false },
 	};
 
-	if (!place_request(s, r))
+	if (!place_request(server, request))
 		return;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(methods); i++) {
-		if (strcmp(methods[i].method, r->m.method) || (r->modern && methods[i].legacy))
+		if (strcmp(methods[i].method, request->m.method) ||
+		    (request->modern && methods[i].legacy))
 			continue;
-		if (!methods[i].early && !r->modern && !s->agreed)
-			send_refusal(s, r, KL_RPC_INVALID, "'initialize' comes first");
+		if (!methods[i].early && !request->modern && !server->agreed)
+			send_refusal(server, request, KL_RPC_INVALID, "'initialize' comes first");
 		else
-			methods[i].fn(s, r);
+			methods[i].fn(server, request);
 		return;
 	}
-	send_refusal(s, r, KL_RPC_METHOD, "Method not found");
+	send_refusal(server, request, KL_RPC_METHOD, "Method not found");
 }
 
-static void take_one(struct kl_mcp_server *s, const json_t *j, struct kl_mcp_batch *b)
+static void take_one(struct kl_mcp_server *server, const json_t *value, struct kl_mcp_batch *batch)
 {
-	struct request r = { .batch = b };
-	int code = kl_rpc_check(&r.m, j);
+	struct request request = { .batch = batch };
+	int code = kl_rpc_check(&request.m, value);
 
 	/* whoever notifies wants no answer */
-	if (code && (code != KL_RPC_PARAMS || r.m.kind == KL_RPC_REQUEST))
-		send_refusal(s, &r, code, kl_error_last());
-	else if (!code && r.m.kind == KL_RPC_REQUEST)
-		take_request(s, &r);
-	else if (!code && r.m.kind == KL_RPC_NOTIFICATION &&
-		 !strcmp(r.m.method, "notifications/cancelled"))
-		cancel_call(s, &r.m);
+	if (code && (code != KL_RPC_PARAMS || request.m.kind == KL_RPC_REQUEST))
+		send_refusal(server, &request, code, kl_error_last());
+	else if (!code && request.m.kind == KL_RPC_REQUEST)
+		take_request(server, &request);
+	else if (!code && request.m.kind == KL_RPC_NOTIFICATION &&
+		 !strcmp(request.m.method, "notifications/cancelled"))
+		cancel_call(server, &request.m);
 	kl_error_clear();
 }
 
-static void take_batch(struct kl_mcp_server *s, const json_t *list)
+static void take_batch(struct kl_mcp_server *server, const json_t *list)
 {
-	struct kl_mcp_batch *b;
+	struct kl_mcp_batch *batch;
 	struct request none = { 0 };
 	size_t n = json_array_size(list);
 
-	if (!s->agreed || !s->agreed->batches || !n || n > MAX_BATCH) {
+	if (!server->agreed || !server->agreed->batches || !n || n > MAX_BATCH) {
 		send_refusal(
-			s, &none, KL_RPC_INVALID,
-			s->agreed && s->agreed->batches ?
+			server, &none, KL_RPC_INVALID,
+			server->agreed && server->agreed->batches ?
 				"an array of 1 to 64 messages is wanted" :
 				"an array of messages is not of this revision of the protocol");
 		return;
 	}
-	b = kl_calloc(1, sizeof(*b));
-	b->answers = json_array();
-	b->open = 1;
+	batch = kl_calloc(1, sizeof(*batch));
+	batch->answers = json_array();
+	batch->open = 1;
 	for (size_t i = 0; i < n; i++)
-		take_one(s, json_array_get(list, i), b);
-	close_batch(s, b);
+		take_one(server, json_array_get(list, i), batch);
+	close_batch(server, batch);
 }
 
-void kl_mcp_server_refuse(struct kl_mcp_server *s)
+void kl_mcp_server_refuse(struct kl_mcp_server *server)
 {
-	send_message(s, NULL, kl_rpc_error(NULL, KL_RPC_PARSE, kl_error_last()));
+	send_message(server, NULL, kl_rpc_error(NULL, KL_RPC_PARSE, kl_error_last()));
 	kl_error_clear();
 }
 
-void kl_mcp_server_take(struct kl_mcp_server *s, const char *line, size_t len)
+void kl_mcp_server_take(struct kl_mcp_server *server, const char *line, size_t len)
 {
-	KL_AUTO(json_decrefp) json_t *j = NULL;
+	KL_AUTO(json_decrefp) json_t *value = NULL;
 
-	if (kl_rpc_parse(&j, line, len))
-		kl_mcp_server_refuse(s);
-	else if (json_is_array(j))
-		take_batch(s, j);
+	if (kl_rpc_parse(&value, line, len))
+		kl_mcp_server_refuse(server);
+	else if (json_is_array(value))
+		take_batch(server, value);
 	else
-		take_one(s, j, NULL);
+		take_one(server, value, NULL);
 }
 
 /* --- the end ------------------------------------------------------------------------ */
 
-void kl_mcp_server_stop(struct kl_mcp_server *s)
+void kl_mcp_server_stop(struct kl_mcp_server *server)
 {
-	for (size_t i = s->n; i-- > 0;) {
-		s->call[i]->cancelled = true;
-		if (s->call[i]->running)
-			kl_mcp_call_stop(s->call[i]);
+	for (size_t i = server->n; i-- > 0;) {
+		server->call[i]->cancelled = true;
+		if (server->call[i]->running)
+			kl_mcp_call_stop(server->call[i]);
 		else
-			drop_call(s, i);
+			drop_call(server, i);
 	}
 }
 
-void kl_mcp_server_release(struct kl_mcp_server *s)
+void kl_mcp_server_release(struct kl_mcp_server *server)
 {
-	while (s->n)
-		drop_call(s, s->n - 1);
-	free(s->call);
-	s->call = NULL;
-	kl_buf_release(&s->out);
+	while (server->n)
+		drop_call(server, server->n - 1);
+	free(server->call);
+	server->call = NULL;
+	kl_buf_release(&server->out);
 }

@@ -39,12 +39,12 @@ struct kl_mcp_server {
 		.out = KL_BUF_INIT \
 	}
 
-void kl_mcp_server_take(struct kl_mcp_server *s, const char *line, size_t len);
+void kl_mcp_server_take(struct kl_mcp_server *server, const char *line, size_t len);
 /** A line that was too long to keep: the error is kl_error_last(). */
-void kl_mcp_server_refuse(struct kl_mcp_server *s);
-void kl_mcp_server_turn(struct kl_mcp_server *s);
-void kl_mcp_server_stop(struct kl_mcp_server *s);
+void kl_mcp_server_refuse(struct kl_mcp_server *server);
+void kl_mcp_server_turn(struct kl_mcp_server *server);
+void kl_mcp_server_stop(struct kl_mcp_server *server);
 /** Kills what still runs. */
-void kl_mcp_server_release(struct kl_mcp_server *s);
+void kl_mcp_server_release(struct kl_mcp_server *server);
 
 #endif

@@ -231,53 +231,54 @@ const struct kl_mcp_tool kl_mcp_tools[] = {
 
 const struct kl_mcp_tool *kl_mcp_tool_find(const char *name, bool read_only)
 {
-	for (const struct kl_mcp_tool *t = kl_mcp_tools; t->name; t++)
-		if (!strcmp(t->name, name))
-			return !read_only || t->argv == gate_argv || (t->flags & KL_MCP_READS) ?
-				       t :
+	for (const struct kl_mcp_tool *tool = kl_mcp_tools; tool->name; tool++)
+		if (!strcmp(tool->name, name))
+			return !read_only || tool->argv == gate_argv ||
+					       (tool->flags & KL_MCP_READS) ?
+				       tool :
 				       NULL;
 	return NULL;
 }
 
 /* --- what a client is shown ------------------------------------------------------ */
 
-static json_t *words_of(const struct kl_mcp_param *p)
+static json_t *words_of(const struct kl_mcp_param *param)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
-	json_t *j = json_array();
+	json_t *value = json_array();
 
-	kl_strvec_split(&list, p->words, "|");
+	kl_strvec_split(&list, param->words, "|");
 	for (size_t i = 0; i < list.n; i++)
-		json_array_append_new(j, json_string(list.v[i]));
-	return j;
+		json_array_append_new(value, json_string(list.v[i]));
+	return value;
 }
 
 static json_t *type_schema(const char *type)
 {
-	json_t *j = json_object();
+	json_t *value = json_object();
 
-	kl_json_set_str(j, "type", type);
-	return j;
+	kl_json_set_str(value, "type", type);
+	return value;
 }
 
-static json_t *word_schema(const struct kl_mcp_param *p)
+static json_t *word_schema(const struct kl_mcp_param *param)
 {
-	json_t *j = type_schema("string");
+	json_t *value = type_schema("string");
 
-	kl_json_set(j, "enum", words_of(p));
-	return j;
+	kl_json_set(value, "enum", words_of(param));
+	return value;
 }
 
 static json_t *object_schema(json_t *properties, json_t *required)
 {
-	json_t *j = type_schema("object");
+	json_t *value = type_schema("object");
 
-	kl_json_set(j, "properties", properties);
+	kl_json_set(value, "properties", properties);
 	if (json_array_size(required))
-		kl_json_set(j, "required", json_incref(required));
-	kl_json_set_bool(j, "additionalProperties", false);
+		kl_json_set(value, "required", json_incref(required));
+	kl_json_set_bool(value, "additionalProperties", false);
 	json_decref(required);
-	return j;
+	return value;
 }
 
 static json_t *edit_schema(void)
@@ -295,74 +296,75 @@ static json_t *edit_schema(void)
 static json_t *trait_schema(void)
 {
 	static const struct kl_mcp_param value = { .words = "yes|no|unknown" };
-	json_t *j = type_schema("object");
+	json_t *item = type_schema("object");
 
-	kl_json_set(j, "additionalProperties", word_schema(&value));
-	return j;
+	kl_json_set(item, "additionalProperties", word_schema(&value));
+	return item;
 }
 
 static json_t *array_of(json_t *items, int64_t least, int64_t most)
 {
-	json_t *j = type_schema("array");
+	json_t *value = type_schema("array");
 
-	kl_json_set(j, "items", items);
+	kl_json_set(value, "items", items);
 	if (least)
-		kl_json_set_int(j, "minItems", least);
+		kl_json_set_int(value, "minItems", least);
 	if (most)
-		kl_json_set_int(j, "maxItems", most);
-	return j;
+		kl_json_set_int(value, "maxItems", most);
+	return value;
 }
 
-static json_t *schema_of(const struct kl_mcp_param *p)
+static json_t *schema_of(const struct kl_mcp_param *param)
 {
-	json_t *j = NULL;
+	json_t *value = NULL;
 
-	switch (p->kind) {
+	switch (param->kind) {
 	case TEXT:
-		j = type_schema("string");
-		kl_json_set_str(j, "pattern", p->pattern);
-		kl_json_set_int(j, "maxLength", p->max);
+		value = type_schema("string");
+		kl_json_set_str(value, "pattern", param->pattern);
+		kl_json_set_int(value, "maxLength", param->max);
 		break;
 	case WORD:
-		j = word_schema(p);
+		value = word_schema(param);
 		break;
 	case WORDS:
-		j = array_of(word_schema(p), 1, 0);
+		value = array_of(word_schema(param), 1, 0);
 		break;
 	case BOOL:
-		j = type_schema("boolean");
+		value = type_schema("boolean");
 		break;
 	case INT:
-		j = type_schema("integer");
-		kl_json_set_int(j, "minimum", p->min);
-		kl_json_set_int(j, "maximum", p->max);
+		value = type_schema("integer");
+		kl_json_set_int(value, "minimum", param->min);
+		kl_json_set_int(value, "maximum", param->max);
 		break;
 	case EDITS:
-		j = array_of(edit_schema(), p->min, p->max);
+		value = array_of(edit_schema(), param->min, param->max);
 		break;
 	case TRAITS:
-		j = trait_schema();
+		value = trait_schema();
 		break;
 	}
-	kl_json_set_str(j, "description", p->help);
-	return j;
+	kl_json_set_str(value, "description", param->help);
+	return value;
 }
 
-static json_t *input_schema(const struct kl_mcp_tool *t)
+static json_t *input_schema(const struct kl_mcp_tool *tool)
 {
 	json_t *properties = json_object(), *required = json_array();
 
-	for (const struct kl_mcp_param *p = t->param; p->name; p++) {
-		kl_json_set(properties, p->name, schema_of(p));
-		if (p->required)
-			json_array_append_new(required, json_string(p->name));
+	for (const struct kl_mcp_param *param = tool->param; param->name; param++) {
+		kl_json_set(properties, param->name, schema_of(param));
+		if (param->required)
+			json_array_append_new(required, json_string(param->name));
 	}
 	return object_schema(properties, required);
 }
 
 static json_t *output_schema(void)
 {
-	json_t *j = type_schema("object"), *properties = json_object(), *required = json_array();
+	json_t *value = type_schema("object"), *properties = json_object(),
+	       *required = json_array();
 	json_t *result = type_schema("object");
 
 	kl_json_set_str(result, "description",
@@ -373,55 +375,55 @@ static json_t *output_schema(void)
 	kl_json_set(properties, "messages", array_of(type_schema("string"), 0, 0));
 	json_array_append_new(required, json_string("exit"));
 	json_array_append_new(required, json_string("messages"));
-	kl_json_set(j, "properties", properties);
-	kl_json_set(j, "required", required);
-	return j;
+	kl_json_set(value, "properties", properties);
+	kl_json_set(value, "required", required);
+	return value;
 }
 
-static json_t *tool_annotations(const struct kl_mcp_tool *t, bool read_only)
+static json_t *tool_annotations(const struct kl_mcp_tool *tool, bool read_only)
 {
-	json_t *j = json_object();
-	bool reads = read_only || (t->flags & KL_MCP_READS);
+	json_t *value = json_object();
+	bool reads = read_only || (tool->flags & KL_MCP_READS);
 
-	kl_json_set_str(j, "title", t->title);
-	kl_json_set_bool(j, "readOnlyHint", reads);
-	kl_json_set_bool(j, "openWorldHint", false);
+	kl_json_set_str(value, "title", tool->title);
+	kl_json_set_bool(value, "readOnlyHint", reads);
+	kl_json_set_bool(value, "openWorldHint", false);
 	if (!reads) {
-		kl_json_set_bool(j, "destructiveHint", t->flags & KL_MCP_FORGETS);
-		kl_json_set_bool(j, "idempotentHint", t->argv == gate_argv);
+		kl_json_set_bool(value, "destructiveHint", tool->flags & KL_MCP_FORGETS);
+		kl_json_set_bool(value, "idempotentHint", tool->argv == gate_argv);
 	}
-	return j;
+	return value;
 }
 
 json_t *kl_mcp_tool_list(int wants, bool read_only)
 {
 	json_t *list = json_array();
 
-	for (const struct kl_mcp_tool *t = kl_mcp_tools; t->name; t++) {
-		json_t *j;
+	for (const struct kl_mcp_tool *tool = kl_mcp_tools; tool->name; tool++) {
+		json_t *value;
 
-		if (!kl_mcp_tool_find(t->name, read_only))
+		if (!kl_mcp_tool_find(tool->name, read_only))
 			continue;
-		j = json_object();
-		kl_json_set_str(j, "name", t->name);
-		kl_json_set_str(j, "description", t->help);
-		kl_json_set(j, "inputSchema", input_schema(t));
+		value = json_object();
+		kl_json_set_str(value, "name", tool->name);
+		kl_json_set_str(value, "description", tool->help);
+		kl_json_set(value, "inputSchema", input_schema(tool));
 		if (wants & KL_MCP_WANTS_ANNOTATIONS)
-			kl_json_set(j, "annotations", tool_annotations(t, read_only));
+			kl_json_set(value, "annotations", tool_annotations(tool, read_only));
 		if (wants & KL_MCP_WANTS_OUTPUT)
-			kl_json_set_str(j, "title", t->title);
-		if ((wants & KL_MCP_WANTS_OUTPUT) && (t->flags & KL_MCP_JSON))
-			kl_json_set(j, "outputSchema", output_schema());
-		json_array_append_new(list, j);
+			kl_json_set_str(value, "title", tool->title);
+		if ((wants & KL_MCP_WANTS_OUTPUT) && (tool->flags & KL_MCP_JSON))
+			kl_json_set(value, "outputSchema", output_schema());
+		json_array_append_new(list, value);
 	}
 	return list;
 }
 
 /* --- what a client sends --------------------------------------------------------- */
 
-static int wrong_type(const struct kl_mcp_param *p, const char *type)
+static int wrong_type(const struct kl_mcp_param *param, const char *type)
 {
-	return kl_error(KL_EINVALID, "'%s' is not %s", p->name, type);
+	return kl_error(KL_EINVALID, "'%s' is not %s", param->name, type);
 }
 
 static bool is_among(const char *word, const char *words)
@@ -434,133 +436,139 @@ static bool is_among(const char *word, const char *words)
 	return false;
 }
 
-static int check_text(const struct kl_mcp_param *p, const json_t *v)
+static int check_text(const struct kl_mcp_param *param, const json_t *value)
 {
-	const char *s = json_string_value(v);
+	const char *text = json_string_value(value);
 	regex_t re;
 	bool ok;
 
-	if (!s)
-		return wrong_type(p, "a string");
-	if (strlen(s) > (size_t)p->max)
-		return kl_error(KL_EINVALID, "'%s' is longer than %lld bytes", p->name,
-				(long long)p->max);
-	if (regcomp(&re, p->pattern, REG_EXTENDED | REG_NOSUB))
-		KL_BUG("the pattern of '%s' is none", p->name);
-	ok = !regexec(&re, s, 0, NULL, 0);
+	if (!text)
+		return wrong_type(param, "a string");
+	if (strlen(text) > (size_t)param->max)
+		return kl_error(KL_EINVALID, "'%s' is longer than %lld bytes", param->name,
+				(long long)param->max);
+	if (regcomp(&re, param->pattern, REG_EXTENDED | REG_NOSUB))
+		KL_BUG("the pattern of '%s' is none", param->name);
+	ok = !regexec(&re, text, 0, NULL, 0);
 	regfree(&re);
-	return ok ? 0 : kl_error(KL_EINVALID, "'%s' is not of the form %s", p->name, p->pattern);
+	return ok ? 0 :
+		    kl_error(KL_EINVALID, "'%s' is not of the form %s", param->name,
+			     param->pattern);
 }
 
-static int check_words(const struct kl_mcp_param *p, const json_t *v)
+static int check_words(const struct kl_mcp_param *param, const json_t *value)
 {
 	size_t i;
 	json_t *word;
 
-	if (!json_array_size(v) || json_array_size(v) > 16)
-		return wrong_type(p, "a list of words");
-	json_array_foreach(v, i, word)
-		if (!is_among(json_is_string(word) ? json_string_value(word) : "", p->words))
-			return kl_error(KL_EINVALID, "'%s' is a list of these: %s", p->name,
-					p->words);
+	if (!json_array_size(value) || json_array_size(value) > 16)
+		return wrong_type(param, "a list of words");
+	json_array_foreach(value, i, word)
+		if (!is_among(json_is_string(word) ? json_string_value(word) : "", param->words))
+			return kl_error(KL_EINVALID, "'%s' is a list of these: %s", param->name,
+					param->words);
 	return 0;
 }
 
-static int check_value(const struct kl_mcp_param *p, const json_t *v)
+static int check_value(const struct kl_mcp_param *param, const json_t *value)
 {
-	switch (p->kind) {
+	switch (param->kind) {
 	case TEXT:
-		return check_text(p, v);
+		return check_text(param, value);
 	case WORD:
-		if (!is_among(json_is_string(v) ? json_string_value(v) : "", p->words))
-			return kl_error(KL_EINVALID, "'%s' is one of these: %s", p->name, p->words);
+		if (!is_among(json_is_string(value) ? json_string_value(value) : "", param->words))
+			return kl_error(KL_EINVALID, "'%s' is one of these: %s", param->name,
+					param->words);
 		return 0;
 	case WORDS:
-		return check_words(p, v);
+		return check_words(param, value);
 	case BOOL:
-		return json_is_boolean(v) ? 0 : wrong_type(p, "true or false");
+		return json_is_boolean(value) ? 0 : wrong_type(param, "true or false");
 	case INT:
-		if (json_is_integer(v) && json_integer_value(v) >= p->min &&
-		    json_integer_value(v) <= p->max)
+		if (json_is_integer(value) && json_integer_value(value) >= param->min &&
+		    json_integer_value(value) <= param->max)
 			return 0;
-		return kl_error(KL_EINVALID, "'%s' is not an integer from %lld to %lld", p->name,
-				(long long)p->min, (long long)p->max);
+		return kl_error(KL_EINVALID, "'%s' is not an integer from %lld to %lld",
+				param->name, (long long)param->min, (long long)param->max);
 	case EDITS:
-		return json_is_array(v) ? 0 : wrong_type(p, "a list of edits");
+		return json_is_array(value) ? 0 : wrong_type(param, "a list of edits");
 	case TRAITS:
-		return json_is_object(v) ? 0 : wrong_type(p, "an object");
+		return json_is_object(value) ? 0 : wrong_type(param, "an object");
 	}
 	return 0;
 }
 
-static const struct kl_mcp_param *find_param(const struct kl_mcp_tool *t, const char *name)
+static const struct kl_mcp_param *find_param(const struct kl_mcp_tool *tool, const char *name)
 {
-	for (const struct kl_mcp_param *p = t->param; p->name; p++)
-		if (!strcmp(p->name, name))
-			return p;
+	for (const struct kl_mcp_param *param = tool->param; param->name; param++)
+		if (!strcmp(param->name, name))
+			return param;
 	return NULL;
 }
 
-static int check_args(const struct kl_mcp_tool *t, const json_t *args)
+static int check_args(const struct kl_mcp_tool *tool, const json_t *args)
 {
 	const char *key;
-	json_t *v;
+	json_t *value;
 
-	json_object_foreach((json_t *)args, key, v) {
-		const struct kl_mcp_param *p = find_param(t, key);
-		int err = p ? check_value(p, v) :
-			      kl_error(KL_EINVALID, "%s has no argument '%.60s'", t->name, key);
+	json_object_foreach((json_t *)args, key, value) {
+		const struct kl_mcp_param *param = find_param(tool, key);
+		int err = param ? check_value(param, value) :
+				  kl_error(KL_EINVALID, "%s has no argument '%.60s'", tool->name,
+					   key);
 
 		if (err < 0)
 			return err;
 	}
-	for (const struct kl_mcp_param *p = t->param; p->name; p++)
-		if (p->required && !json_object_get(args, p->name))
-			return kl_error(KL_EINVALID, "'%s' is missing", p->name);
+	for (const struct kl_mcp_param *param = tool->param; param->name; param++)
+		if (param->required && !json_object_get(args, param->name))
+			return kl_error(KL_EINVALID, "'%s' is missing", param->name);
 	return 0;
 }
 
-static void push_option(struct kl_strvec *argv, const struct kl_mcp_param *p, const json_t *v)
+static void push_option(struct kl_strvec *argv, const struct kl_mcp_param *param,
+			const json_t *value)
 {
 	size_t i;
 	json_t *word;
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	switch (p->kind) {
+	switch (param->kind) {
 	case BOOL:
-		kl_strvec_pushf(argv, "--%s%s", json_is_true(v) ? "" : "no-", p->option);
+		kl_strvec_pushf(argv, "--%s%s", json_is_true(value) ? "" : "no-", param->option);
 		return;
 	case INT:
-		kl_strvec_pushf(argv, "--%s=%lld", p->option, (long long)json_integer_value(v));
+		kl_strvec_pushf(argv, "--%s=%lld", param->option,
+				(long long)json_integer_value(value));
 		return;
 	case WORDS:
-		json_array_foreach(v, i, word)
-			kl_buf_addf(&b, "%s%s", i ? "," : "", json_string_value(word));
-		kl_strvec_pushf(argv, "--%s=%s", p->option, b.ptr);
+		json_array_foreach(value, i, word)
+			kl_buf_addf(&buf, "%s%s", i ? "," : "", json_string_value(word));
+		kl_strvec_pushf(argv, "--%s=%s", param->option, buf.ptr);
 		return;
 	default:
-		kl_strvec_pushf(argv, "--%s=%s", p->option, json_string_value(v));
+		kl_strvec_pushf(argv, "--%s=%s", param->option, json_string_value(value));
 	}
 }
 
-int kl_mcp_tool_argv(struct kl_strvec *argv, const struct kl_mcp_tool *t, const json_t *args,
+int kl_mcp_tool_argv(struct kl_strvec *argv, const struct kl_mcp_tool *tool, const json_t *args,
 		     bool read_only)
 {
-	int err = check_args(t, args);
+	int err = check_args(tool, args);
 
 	if (err < 0)
 		return err;
-	kl_strvec_pushv(argv, t->argv);
-	for (const struct kl_mcp_param *p = t->param; p->name; p++)
-		if (p->option && json_object_get(args, p->name))
-			push_option(argv, p, json_object_get(args, p->name));
-	if (t->more)
-		t->more(argv, args, read_only);
-	if (t->flags & KL_MCP_DOCUMENT)
+	kl_strvec_pushv(argv, tool->argv);
+	for (const struct kl_mcp_param *param = tool->param; param->name; param++)
+		if (param->option && json_object_get(args, param->name))
+			push_option(argv, param, json_object_get(args, param->name));
+	if (tool->more)
+		tool->more(argv, args, read_only);
+	if (tool->flags & KL_MCP_DOCUMENT)
 		return 0;
 	kl_strvec_push(argv, "--");
-	for (const struct kl_mcp_param *p = t->param; p->name; p++)
-		if (!p->option && json_is_string(json_object_get(args, p->name)))
-			kl_strvec_push(argv, json_string_value(json_object_get(args, p->name)));
+	for (const struct kl_mcp_param *param = tool->param; param->name; param++)
+		if (!param->option && json_is_string(json_object_get(args, param->name)))
+			kl_strvec_push(argv, json_string_value(json_object_get(args, param->name)));
 	return 0;
 }

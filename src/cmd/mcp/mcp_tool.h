@@ -54,7 +54,7 @@ json_t *kl_mcp_tool_list(int wants, bool read_only);
  * The command line that a call means, without the program, added to `argv`. KL_EINVALID: a sentence
  * for whoever called, which names the argument.
  */
-int kl_mcp_tool_argv(struct kl_strvec *argv, const struct kl_mcp_tool *t, const json_t *args,
+int kl_mcp_tool_argv(struct kl_strvec *argv, const struct kl_mcp_tool *tool, const json_t *args,
 		     bool read_only);
 
 #endif
