@@ -8,17 +8,17 @@
 #include "base/fs.h"
 #include "base/map.h"
 
-void kl_changed_release(struct kl_changed *c)
+void kl_changed_release(struct kl_changed *changed)
 {
-	for (size_t i = 0; i < c->n; i++) {
-		free(c->one[i].dir);
-		free(c->one[i].workload);
-		free(c->one[i].why);
-		kl_surface_free(c->one[i].now);
-		kl_surface_free(c->one[i].before);
+	for (size_t i = 0; i < changed->n; i++) {
+		free(changed->one[i].dir);
+		free(changed->one[i].workload);
+		free(changed->one[i].why);
+		kl_surface_free(changed->one[i].now);
+		kl_surface_free(changed->one[i].before);
 	}
-	free(c->one);
-	*c = (struct kl_changed){ 0 };
+	free(changed->one);
+	*changed = (struct kl_changed){ 0 };
 }
 
 struct looking {
@@ -28,11 +28,11 @@ struct looking {
 	struct kl_strvec dirs;    /* those with a contract, before or now */
 };
 
-static int has_contract(bool *out, struct looking *l, const git_oid *tree, const char *dir)
+static int has_contract(bool *out, struct looking *looking, const git_oid *tree, const char *dir)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, KL_CONTRACT_FILE);
 	git_oid oid;
-	int err = tree ? kl_repo_tree_entry(&oid, NULL, l->repo, tree, path) : KL_ENOTFOUND;
+	int err = tree ? kl_repo_tree_entry(&oid, NULL, looking->repo, tree, path) : KL_ENOTFOUND;
 
 	*out = !err;
 	if (err == KL_ENOTFOUND) {
@@ -43,7 +43,7 @@ static int has_contract(bool *out, struct looking *l, const git_oid *tree, const
 }
 
 /* The directory of a changed path and all above it. */
-static int look_around(struct looking *l, const char *path)
+static int look_around(struct looking *looking, const char *path)
 {
 	KL_AUTO(kl_freep) char *dir = kl_strdup(path);
 	bool now, before = false;
@@ -54,28 +54,28 @@ static int look_around(struct looking *l, const char *path)
 		while (n && dir[--n] != '/')
 			;
 		dir[n] = '\0';
-		if (kl_map_put(&l->seen, dir, l))
+		if (kl_map_put(&looking->seen, dir, looking))
 			return 0; /* and all above it */
-		if ((err = has_contract(&now, l, l->to, dir)) < 0 ||
-		    (!now && (err = has_contract(&before, l, l->from, dir)) < 0))
+		if ((err = has_contract(&now, looking, looking->to, dir)) < 0 ||
+		    (!now && (err = has_contract(&before, looking, looking->from, dir)) < 0))
 			return err;
 		if (now || before)
-			kl_strvec_push(&l->dirs, dir);
+			kl_strvec_push(&looking->dirs, dir);
 	}
 	return 0;
 }
 
 /* A surface that cannot be read: what is wrong with it, unless the repository is what fails. */
-static int read_side(struct kl_surface **out, char **why, struct looking *l, const git_oid *tree,
-		     const char *dir)
+static int read_side(struct kl_surface **out, char **why, struct looking *looking,
+		     const git_oid *tree, const char *dir)
 {
 	bool there;
-	int err = has_contract(&there, l, tree, dir);
+	int err = has_contract(&there, looking, tree, dir);
 
 	*out = NULL;
 	if (err < 0 || !there)
 		return err;
-	err = kl_surface_from_tree(out, l->repo, tree, dir);
+	err = kl_surface_from_tree(out, looking->repo, tree, dir);
 	if (err == KL_EINTR || err == KL_EIO)
 		return err;
 	if (err < 0)
@@ -84,20 +84,20 @@ static int read_side(struct kl_surface **out, char **why, struct looking *l, con
 	return 0;
 }
 
-static bool same_text(const char *a, const char *b)
+static bool same_text(const char *left, const char *right)
 {
-	return !strcmp(a, b);
+	return !strcmp(left, right);
 }
 
-static int compare_dir(struct kl_changed *out, struct looking *l, const char *dir)
+static int compare_dir(struct kl_changed *out, struct looking *looking, const char *dir)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *now = NULL, *before = NULL;
 	KL_AUTO(kl_freep) char *why = NULL, *old_why = NULL;
 	const struct kl_surface *any;
 	int err;
 
-	if ((err = read_side(&now, &why, l, l->to, dir)) < 0 ||
-	    (err = read_side(&before, &old_why, l, l->from, dir)) < 0)
+	if ((err = read_side(&now, &why, looking, looking->to, dir)) < 0 ||
+	    (err = read_side(&before, &old_why, looking, looking->from, dir)) < 0)
 		return err;
 	if (now && before && same_text(now->contract_digest, before->contract_digest) &&
 	    same_text(now->digest, before->digest))
@@ -120,24 +120,24 @@ static int compare_dir(struct kl_changed *out, struct looking *l, const char *di
 	return 0;
 }
 
-static void looking_release(struct looking *l)
+static void looking_release(struct looking *looking)
 {
-	kl_map_release(&l->seen);
-	kl_strvec_release(&l->dirs);
+	kl_map_release(&looking->seen);
+	kl_strvec_release(&looking->dirs);
 }
 
-int kl_changed(struct kl_changed *out, struct kl_repo *r, const git_oid *from, const git_oid *to)
+int kl_changed(struct kl_changed *out, struct kl_repo *repo, const git_oid *from, const git_oid *to)
 {
-	KL_AUTO(looking_release) struct looking l = { .repo = r, .from = from, .to = to };
+	KL_AUTO(looking_release) struct looking looking = { .repo = repo, .from = from, .to = to };
 	KL_AUTO(kl_changed_release) struct kl_changed found = { 0 };
 	KL_AUTO(kl_strvec_release) struct kl_strvec paths = KL_STRVEC_INIT;
-	int err = kl_repo_diff_paths(&paths, r, from, to);
+	int err = kl_repo_diff_paths(&paths, repo, from, to);
 
 	for (size_t i = 0; i < paths.n && !err; i++)
-		err = look_around(&l, paths.v[i]);
-	kl_strvec_sort(&l.dirs);
-	for (size_t i = 0; i < l.dirs.n && !err; i++)
-		err = compare_dir(&found, &l, l.dirs.v[i]);
+		err = look_around(&looking, paths.v[i]);
+	kl_strvec_sort(&looking.dirs);
+	for (size_t i = 0; i < looking.dirs.n && !err; i++)
+		err = compare_dir(&found, &looking, looking.dirs.v[i]);
 	if (err < 0)
 		return err;
 	*out = found;

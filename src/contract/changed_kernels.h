@@ -24,7 +24,8 @@ struct kl_changed {
 };
 
 /** `from` NULL: the empty tree. A contract that cannot be read is an entry, not an error. */
-int kl_changed(struct kl_changed *out, struct kl_repo *r, const git_oid *from, const git_oid *to);
-void kl_changed_release(struct kl_changed *c);
+int kl_changed(struct kl_changed *out, struct kl_repo *repo, const git_oid *from,
+	       const git_oid *to);
+void kl_changed_release(struct kl_changed *changed);
 
 #endif

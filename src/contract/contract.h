@@ -98,39 +98,39 @@ int kl_contract_parse(struct kl_contract **out, const char *name, const char *te
 /** The same with other languages than kl_languages; they outlive the contract. */
 int kl_contract_parse_in(struct kl_contract **out, const struct kl_languages *known,
 			 const char *name, const char *text, size_t len);
-void kl_contract_free(struct kl_contract *c);
+void kl_contract_free(struct kl_contract *contract);
 KL_DEFINE_CLEANUP(struct kl_contract *, kl_contract_free)
 
 /** Index of the argument of that name, or -1. */
-int kl_contract_arg(const struct kl_contract *c, const char *name);
+int kl_contract_arg(const struct kl_contract *contract, const char *name);
 /** The dims, as names for kl_expr_parse(); borrowed. */
-struct kl_expr_names kl_contract_names(const struct kl_contract *c);
+struct kl_expr_names kl_contract_names(const struct kl_contract *contract);
 
 /**
  * The points of a job: the cases ("case0" ...), then `also` ("also0" ...). `id`: 32 bytes or NULL.
  */
-size_t kl_contract_npoints(const struct kl_contract *c);
-const struct kl_dims *kl_contract_point(const struct kl_contract *c, size_t i, char *id);
+size_t kl_contract_npoints(const struct kl_contract *contract);
+const struct kl_dims *kl_contract_point(const struct kl_contract *contract, size_t i, char *id);
 
 /** Does the point lie in the domain? KL_ENO names the predicate that fails. */
-int kl_contract_in_domain(const struct kl_contract *c, const struct kl_dims *d);
+int kl_contract_in_domain(const struct kl_contract *contract, const struct kl_dims *dims);
 /** Extents of an argument at a point; checked for sign and overflow. */
-int kl_contract_shape(int64_t *extent, const struct kl_contract *c, size_t arg,
-		      const struct kl_dims *d);
+int kl_contract_shape(int64_t *extent, const struct kl_contract *contract, size_t arg,
+		      const struct kl_dims *dims);
 /** Bytes of a tensor argument at a point. */
-int kl_contract_tensor_bytes(int64_t *out, const struct kl_contract *c, size_t arg,
-			     const struct kl_dims *d);
+int kl_contract_tensor_bytes(int64_t *out, const struct kl_contract *contract, size_t arg,
+			     const struct kl_dims *dims);
 /** Bytes of one element, 0 for an unknown dtype. */
 size_t kl_dtype_size(const char *dtype);
 bool kl_dtype_is_float(const char *dtype);
 /** Least bytes a call must move: every input read once, every output written once, inout both. */
-int kl_contract_bytes(int64_t *out, const struct kl_contract *c, const struct kl_dims *d);
+int kl_contract_bytes(int64_t *out, const struct kl_contract *contract, const struct kl_dims *dims);
 
 /**
  * Do all points fit into half of this machine's memory? KL_ECANNOT names the
  * point that does not. Not part of parsing: a contract that is too large for
  * this machine is still a good contract.
  */
-int kl_contract_fits(const struct kl_contract *c);
+int kl_contract_fits(const struct kl_contract *contract);
 
 #endif

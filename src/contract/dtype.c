@@ -38,14 +38,14 @@ const char *kl_dtype_list(void)
 
 size_t kl_dtype_size(const char *dtype)
 {
-	const struct kl_dtype_info *t = kl_dtype_find(dtype);
+	const struct kl_dtype_info *info = kl_dtype_find(dtype);
 
-	return t ? t->size : 0;
+	return info ? info->size : 0;
 }
 
 bool kl_dtype_is_float(const char *dtype)
 {
-	const struct kl_dtype_info *t = kl_dtype_find(dtype);
+	const struct kl_dtype_info *info = kl_dtype_find(dtype);
 
-	return t && t->is_float;
+	return info && info->is_float;
 }

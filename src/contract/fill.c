@@ -15,184 +15,186 @@ struct reading {
 	bool inside_repeat;
 };
 
-static int read_any(json_t **out, struct kl_node n, const struct reading *r);
+static int read_any(json_t **out, struct kl_node node, const struct reading *reading);
 
 /* JSON has no infinities and jansson writes -0.0 unsteadily: words instead. */
-static json_t *fill_number(double v)
+static json_t *fill_number(double value)
 {
-	if (isnan(v))
+	if (isnan(value))
 		return json_string("nan");
-	if (isinf(v))
-		return json_string(v > 0 ? "inf" : "-inf");
-	if (v == 0 && signbit(v))
+	if (isinf(value))
+		return json_string(value > 0 ? "inf" : "-inf");
+	if (value == 0 && signbit(value))
 		return json_string("-0");
-	return json_real(v);
+	return json_real(value);
 }
 
-static int read_value(double *out, struct kl_node n, const struct reading *r)
+static int read_value(double *out, struct kl_node node, const struct reading *reading)
 {
-	int err = kl_node_num(out, n);
+	int err = kl_node_num(out, node);
 
 	if (err < 0)
 		return err;
-	if (!r->dtype->is_float &&
-	    !(*out >= r->dtype->int_min && *out <= r->dtype->int_max && *out == floor(*out)))
-		return kl_node_error(n, "'%s' must be an integer that %s holds", n.what,
-				     r->dtype->name);
+	if (!reading->dtype->is_float && !(*out >= reading->dtype->int_min &&
+					   *out <= reading->dtype->int_max && *out == floor(*out)))
+		return kl_node_error(node, "'%s' must be an integer that %s holds", node.what,
+				     reading->dtype->name);
 	return 0;
 }
 
-static int need_float(struct kl_node n, const struct reading *r)
+static int need_float(struct kl_node node, const struct reading *reading)
 {
-	if (r->dtype->is_float)
+	if (reading->dtype->is_float)
 		return 0;
-	return kl_node_error(n,
+	return kl_node_error(node,
 			     "'%s' makes no %s: take ints, zeros, ones, const, choice, "
 			     "one-hot, index or repeat",
-			     n.what, r->dtype->name);
+			     node.what, reading->dtype->name);
 }
 
 /* [a, b] of finite numbers. */
-static int read_pair(double v[2], struct kl_node n)
+static int read_pair(double values[2], struct kl_node node)
 {
 	int err;
 
-	if (n.y->kind != KL_YAML_SEQ || n.y->n != 2)
-		return kl_node_error(n, "'%s' takes two numbers [a, b]", n.what);
+	if (node.y->kind != KL_YAML_SEQ || node.y->n != 2)
+		return kl_node_error(node, "'%s' takes two numbers [a, b]", node.what);
 	for (size_t i = 0; i < 2; i++)
-		if ((err = kl_node_num_in(&v[i], kl_node_item(n, i), -MAX_MAGNITUDE,
+		if ((err = kl_node_num_in(&values[i], kl_node_item(node, i), -MAX_MAGNITUDE,
 					  MAX_MAGNITUDE)) < 0)
 			return err;
 	return 0;
 }
 
-static int read_normal(json_t **out, struct kl_node n, const struct reading *r)
+static int read_normal(json_t **out, struct kl_node node, const struct reading *reading)
 {
-	double v[2];
+	double values[2];
 	int err;
 
-	if ((err = need_float(n, r)) < 0 || (err = read_pair(v, n)) < 0)
+	if ((err = need_float(node, reading)) < 0 || (err = read_pair(values, node)) < 0)
 		return err;
-	if (v[1] <= 0)
-		return kl_node_error(n, "'normal' takes [mean, sd] with sd above 0");
-	*out = json_pack("[ff]", v[0] + 0.0, v[1]);
+	if (values[1] <= 0)
+		return kl_node_error(node, "'normal' takes [mean, sd] with sd above 0");
+	*out = json_pack("[ff]", values[0] + 0.0, values[1]);
 	return 0;
 }
 
-static int read_uniform(json_t **out, struct kl_node n, const struct reading *r)
+static int read_uniform(json_t **out, struct kl_node node, const struct reading *reading)
 {
-	double v[2];
+	double values[2];
 	int err;
 
-	if ((err = need_float(n, r)) < 0 || (err = read_pair(v, n)) < 0)
+	if ((err = need_float(node, reading)) < 0 || (err = read_pair(values, node)) < 0)
 		return err;
-	if (v[0] >= v[1])
-		return kl_node_error(n, "'uniform' takes [lo, hi] with lo below hi");
-	*out = json_pack("[ff]", v[0] + 0.0, v[1] + 0.0);
+	if (values[0] >= values[1])
+		return kl_node_error(node, "'uniform' takes [lo, hi] with lo below hi");
+	*out = json_pack("[ff]", values[0] + 0.0, values[1] + 0.0);
 	return 0;
 }
 
-static int read_ints(json_t **out, struct kl_node n, const struct reading *r)
+static int read_ints(json_t **out, struct kl_node node, const struct reading *reading)
 {
-	int64_t v[2];
+	int64_t values[2];
 	int err;
 
-	if (n.y->kind != KL_YAML_SEQ || n.y->n != 2)
-		return kl_node_error(n, "'ints' takes two numbers [lo, hi]");
+	if (node.y->kind != KL_YAML_SEQ || node.y->n != 2)
+		return kl_node_error(node, "'ints' takes two numbers [lo, hi]");
 	for (size_t i = 0; i < 2; i++)
-		if ((err = kl_node_int(&v[i], kl_node_item(n, i), (int64_t)r->dtype->int_min,
-				       (int64_t)r->dtype->int_max)) < 0)
+		if ((err = kl_node_int(&values[i], kl_node_item(node, i),
+				       (int64_t)reading->dtype->int_min,
+				       (int64_t)reading->dtype->int_max)) < 0)
 			return err;
-	if (v[0] > v[1])
-		return kl_node_error(n, "'ints' takes [lo, hi] with lo not above hi");
-	*out = json_pack("[II]", (json_int_t)v[0], (json_int_t)v[1]);
+	if (values[0] > values[1])
+		return kl_node_error(node, "'ints' takes [lo, hi] with lo not above hi");
+	*out = json_pack("[II]", (json_int_t)values[0], (json_int_t)values[1]);
 	return 0;
 }
 
-static int read_const(json_t **out, struct kl_node n, const struct reading *r)
+static int read_const(json_t **out, struct kl_node node, const struct reading *reading)
 {
-	double v;
-	int err = read_value(&v, n, r);
+	double value;
+	int err = read_value(&value, node, reading);
 
 	if (!err)
-		*out = fill_number(v);
+		*out = fill_number(value);
 	return err;
 }
 
-static int read_choice(json_t **out, struct kl_node n, const struct reading *r)
+static int read_choice(json_t **out, struct kl_node node, const struct reading *reading)
 {
 	KL_AUTO(json_decrefp) json_t *list = json_array();
 	int err;
 
-	if ((err = kl_node_list(n, 1, MAX_CHOICES)) < 0)
+	if ((err = kl_node_list(node, 1, MAX_CHOICES)) < 0)
 		return err;
-	for (size_t i = 0; i < n.y->n; i++) {
-		double v;
+	for (size_t i = 0; i < node.y->n; i++) {
+		double value;
 
-		if ((err = read_value(&v, kl_node_item(n, i), r)) < 0)
+		if ((err = read_value(&value, kl_node_item(node, i), reading)) < 0)
 			return err;
-		json_array_append_new(list, fill_number(v));
+		json_array_append_new(list, fill_number(value));
 	}
 	*out = kl_steal(&list);
 	return 0;
 }
 
-static int read_index(json_t **out, struct kl_node n, const struct reading *r)
+static int read_index(json_t **out, struct kl_node node, const struct reading *reading)
 {
-	KL_AUTO(kl_expr_freep) struct kl_expr *e = NULL;
+	KL_AUTO(kl_expr_freep) struct kl_expr *expr = NULL;
 	const char *text;
 	size_t at;
 	int err;
 
-	if ((err = kl_node_text(&text, n)) < 0)
+	if ((err = kl_node_text(&text, node)) < 0)
 		return err;
-	if (kl_expr_parse(&e, text, r->dims, KL_EXPR_NUMBER, &at) < 0)
-		return kl_node_error_at(n, at);
+	if (kl_expr_parse(&expr, text, reading->dims, KL_EXPR_NUMBER, &at) < 0)
+		return kl_node_error_at(node, at);
 	*out = json_string(text);
 	return 0;
 }
 
-static int read_repeat(json_t **out, struct kl_node n, const struct reading *r)
+static int read_repeat(json_t **out, struct kl_node node, const struct reading *reading)
 {
-	struct reading inner = *r;
+	struct reading inner = *reading;
 
-	if (r->inside_repeat)
-		return kl_node_error(n, "'repeat' inside 'repeat'");
+	if (reading->inside_repeat)
+		return kl_node_error(node, "'repeat' inside 'repeat'");
 	inner.inside_repeat = true;
-	return read_any(out, n, &inner);
+	return read_any(out, node, &inner);
 }
 
-static int read_flag(json_t **out, struct kl_node n, const struct reading *r)
+static int read_flag(json_t **out, struct kl_node node, const struct reading *reading)
 {
 	bool yes;
-	int err = kl_node_bool(&yes, n);
+	int err = kl_node_bool(&yes, node);
 
 	if (err < 0)
 		return err;
 	if (!yes)
-		return kl_node_error(n, "'%s' takes true", n.what);
+		return kl_node_error(node, "'%s' takes true", node.what);
 	*out = json_true();
 	return 0;
 }
 
-static int read_cauchy(json_t **out, struct kl_node n, const struct reading *r)
+static int read_cauchy(json_t **out, struct kl_node node, const struct reading *reading)
 {
-	int err = need_float(n, r);
+	int err = need_float(node, reading);
 
-	return err < 0 ? err : read_flag(out, n, r);
+	return err < 0 ? err : read_flag(out, node, reading);
 }
 
 /* [p, sd]: a standard normal, to which with chance p a normal of that sd is added. */
-static int read_outliers(json_t **out, struct kl_node n, const struct reading *r)
+static int read_outliers(json_t **out, struct kl_node node, const struct reading *reading)
 {
-	double v[2];
+	double values[2];
 	int err;
 
-	if ((err = need_float(n, r)) < 0 || (err = read_pair(v, n)) < 0)
+	if ((err = need_float(node, reading)) < 0 || (err = read_pair(values, node)) < 0)
 		return err;
-	if (v[0] <= 0 || v[0] > 1 || v[1] <= 0)
-		return kl_node_error(n, "'outliers' takes [p, sd] with p in (0, 1] and sd above 0");
-	*out = json_pack("[ff]", v[0], v[1]);
+	if (values[0] <= 0 || values[0] > 1 || values[1] <= 0)
+		return kl_node_error(node,
+				     "'outliers' takes [p, sd] with p in (0, 1] and sd above 0");
+	*out = json_pack("[ff]", values[0], values[1]);
 	return 0;
 }
 
@@ -206,18 +208,18 @@ static const struct generator {
 	{ "outliers", read_outliers },
 };
 
-static int read_word(json_t **out, struct kl_node n, const struct reading *r)
+static int read_word(json_t **out, struct kl_node node, const struct reading *reading)
 {
 	static const char *const words[] = { "normal",  "uniform", "zeros", "ones",
 					     "one-hot", "cauchy",  NULL };
 	int which, err;
 
-	if ((err = kl_node_choice(&which, n, words)) < 0)
+	if ((err = kl_node_choice(&which, node, words)) < 0)
 		return err;
 	/* in messages the word stands for itself */
-	n.what = words[which];
+	node.what = words[which];
 	if (which == 0 || which == 1 || which == 5)
-		if ((err = need_float(n, r)) < 0)
+		if ((err = need_float(node, reading)) < 0)
 			return err;
 	switch (which) {
 	case 0:
@@ -242,17 +244,17 @@ static int read_word(json_t **out, struct kl_node n, const struct reading *r)
 	return 0;
 }
 
-static int read_shaping(json_t *fill, struct kl_node n, const struct reading *r)
+static int read_shaping(json_t *fill, struct kl_node node, const struct reading *reading)
 {
 	static const char *const maps[] = {
 		"sigmoid", "logsigmoid", "exp", "abs", "softplus", NULL
 	};
 	static const char *const units[] = { "last", NULL };
-	struct kl_node map = kl_node_get(n, "map");
-	struct kl_node scale = kl_node_get(n, "scale");
-	struct kl_node unit = kl_node_get(n, "unit");
-	struct kl_node lower = kl_node_get(n, "lower");
-	struct kl_node running = kl_node_get(n, "running");
+	struct kl_node map = kl_node_get(node, "map");
+	struct kl_node scale = kl_node_get(node, "scale");
+	struct kl_node unit = kl_node_get(node, "unit");
+	struct kl_node lower = kl_node_get(node, "lower");
+	struct kl_node running = kl_node_get(node, "running");
 	const struct kl_node any = map.y   ? map :
 				   scale.y ? scale :
 				   unit.y  ? unit :
@@ -260,11 +262,11 @@ static int read_shaping(json_t *fill, struct kl_node n, const struct reading *r)
 					     running;
 	int64_t whole;
 	int which, err;
-	double v;
+	double value;
 
 	if (!any.y)
 		return 0;
-	if ((err = need_float(any, r)) < 0)
+	if ((err = need_float(any, reading)) < 0)
 		return err;
 	if (map.y) {
 		if ((err = kl_node_choice(&which, map, maps)) < 0)
@@ -272,11 +274,11 @@ static int read_shaping(json_t *fill, struct kl_node n, const struct reading *r)
 		kl_json_set_str(fill, "map", maps[which]);
 	}
 	if (scale.y) {
-		if ((err = kl_node_num_in(&v, scale, -MAX_MAGNITUDE, MAX_MAGNITUDE)) < 0)
+		if ((err = kl_node_num_in(&value, scale, -MAX_MAGNITUDE, MAX_MAGNITUDE)) < 0)
 			return err;
-		if (v == 0)
+		if (value == 0)
 			return kl_node_error(scale, "'scale' of 0 makes every value 0: say zeros");
-		kl_json_set_num(fill, "scale", v);
+		kl_json_set_num(fill, "scale", value);
 	}
 	if (unit.y) {
 		if ((err = kl_node_choice(&which, unit, units)) < 0)
@@ -293,14 +295,14 @@ static int read_shaping(json_t *fill, struct kl_node n, const struct reading *r)
 			return err;
 		kl_json_set_int(fill, "running", whole);
 	}
-	if (r->inside_repeat && (lower.y || running.y))
+	if (reading->inside_repeat && (lower.y || running.y))
 		return kl_node_error(lower.y ? lower : running,
 				     "'repeat' has one row, 'lower' and 'running' "
 				     "are about several");
 	return 0;
 }
 
-static int read_map(json_t **out, struct kl_node n, const struct reading *r)
+static int read_map(json_t **out, struct kl_node node, const struct reading *reading)
 {
 	static const char *const known[] = { "normal",  "uniform",  "ints",    "const",
 					     "one-hot", "choice",   "cauchy",  "index",
@@ -309,45 +311,47 @@ static int read_map(json_t **out, struct kl_node n, const struct reading *r)
 	KL_AUTO(json_decrefp) json_t *fill = json_object();
 	int err;
 
-	if ((err = kl_node_keys(n, known, 0)) < 0)
+	if ((err = kl_node_keys(node, known, 0)) < 0)
 		return err;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(generators); i++) {
-		const struct generator *g = &generators[i];
-		struct kl_node inner = kl_node_get(n, g->key);
-		json_t *v;
+		const struct generator *generator = &generators[i];
+		struct kl_node inner = kl_node_get(node, generator->key);
+		json_t *value;
 
 		if (!inner.y)
 			continue;
 		if (json_object_size(fill))
-			return kl_node_error(
-				inner, "a fill has one generator, '%s' is a second one", g->key);
-		if ((err = g->read(&v, inner, r)) < 0)
+			return kl_node_error(inner,
+					     "a fill has one generator, '%s' is a second one",
+					     generator->key);
+		if ((err = generator->read(&value, inner, reading)) < 0)
 			return err;
-		kl_json_set(fill, g->key, v);
+		kl_json_set(fill, generator->key, value);
 	}
 	if (!json_object_size(fill))
 		return kl_node_error(
-			n,
+			node,
 			"'%s' names no generator (normal, uniform, ints, const, one-hot, "
 			"choice, cauchy, index, repeat, outliers)",
-			n.what);
-	if ((err = read_shaping(fill, n, r)) < 0)
+			node.what);
+	if ((err = read_shaping(fill, node, reading)) < 0)
 		return err;
 	*out = kl_steal(&fill);
 	return 0;
 }
 
-static int read_any(json_t **out, struct kl_node n, const struct reading *r)
+static int read_any(json_t **out, struct kl_node node, const struct reading *reading)
 {
-	return n.y->kind == KL_YAML_MAP ? read_map(out, n, r) : read_word(out, n, r);
+	return node.y->kind == KL_YAML_MAP ? read_map(out, node, reading) :
+					     read_word(out, node, reading);
 }
 
-int kl_fill_read(json_t **out, struct kl_node n, const struct kl_dtype_info *dtype,
+int kl_fill_read(json_t **out, struct kl_node node, const struct kl_dtype_info *dtype,
 		 const struct kl_expr_names *dims)
 {
-	const struct reading r = { .dtype = dtype, .dims = dims };
+	const struct reading reading = { .dtype = dtype, .dims = dims };
 
-	return read_any(out, n, &r);
+	return read_any(out, node, &reading);
 }
 
 json_t *kl_fill_default(const struct kl_dtype_info *dtype)

@@ -16,7 +16,7 @@
  */
 
 /** Read a word or a map, checked against the type it has to make. */
-int kl_fill_read(json_t **out, struct kl_node n, const struct kl_dtype_info *dtype,
+int kl_fill_read(json_t **out, struct kl_node node, const struct kl_dtype_info *dtype,
 		 const struct kl_expr_names *dims);
 
 /** `normal`, or NULL for an integer type, which has no default. */

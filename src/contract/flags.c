@@ -126,10 +126,10 @@ static const char *const machine[] = {
 	"recip",
 };
 
-static bool in_list(const char *const *list, size_t n, const char *s)
+static bool in_list(const char *const *list, size_t n, const char *text)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!strcmp(list[i], s))
+		if (!strcmp(list[i], text))
 			return true;
 	return false;
 }
@@ -161,20 +161,20 @@ static bool is_valued(const char *flag)
 /* -DNAME or -DNAME=simple: a number or a word, nothing that expands or calls. */
 static bool is_define(const char *flag)
 {
-	const char *s = flag + 2;
+	const char *text = flag + 2;
 
-	if (strncmp(flag, "-D", 2) || !(isalpha((unsigned char)*s) || *s == '_'))
+	if (strncmp(flag, "-D", 2) || !(isalpha((unsigned char)*text) || *text == '_'))
 		return false;
 	/* names the compiler and our runtime live by */
-	if (s[0] == '_' || !strncmp(s, "kl_", 3) || !strncmp(s, "KL_", 3))
+	if (text[0] == '_' || !strncmp(text, "kl_", 3) || !strncmp(text, "KL_", 3))
 		return false;
-	while (isalnum((unsigned char)*s) || *s == '_')
-		s++;
-	if (!*s)
+	while (isalnum((unsigned char)*text) || *text == '_')
+		text++;
+	if (!*text)
 		return true;
-	return *s++ == '=' && *s &&
-	       s[strspn(s, "abcdefghijklmnopqrstuvwxyz"
-			   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-")] == '\0';
+	return *text++ == '=' && *text &&
+	       text[strspn(text, "abcdefghijklmnopqrstuvwxyz"
+				 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-")] == '\0';
 }
 
 /* Warnings change nothing, but -Wa, -Wl, and -Wp, hand text to other programs. */
@@ -241,13 +241,14 @@ static const char *const nvcc[] = {
 static bool is_register_limit(const char *flag)
 {
 	static const char name[] = "--maxrregcount=";
-	const char *s = flag + sizeof(name) - 1;
+	const char *text = flag + sizeof(name) - 1;
 	size_t n;
 
 	if (strncmp(flag, name, sizeof(name) - 1))
 		return false;
-	n = strspn(s, "0123456789");
-	return n >= 2 && n <= 3 && !s[n] && strtol(s, NULL, 10) >= 16 && strtol(s, NULL, 10) <= 255;
+	n = strspn(text, "0123456789");
+	return n >= 2 && n <= 3 && !text[n] && strtol(text, NULL, 10) >= 16 &&
+	       strtol(text, NULL, 10) <= 255;
 }
 
 int kl_compile_flag_ok_cuda(const char *flag)

@@ -29,12 +29,12 @@ struct kl_launch {
  * KL_ENOTFOUND: the surface has none. `oracle`: the plan of the oracle; its arch then
  * must run where the candidate's does.
  */
-int kl_launch_read(struct kl_launch **out, const struct kl_surface *s, bool oracle);
-void kl_launch_free(struct kl_launch *l);
+int kl_launch_read(struct kl_launch **out, const struct kl_surface *surface, bool oracle);
+void kl_launch_free(struct kl_launch *launch);
 KL_DEFINE_CLEANUP(struct kl_launch *, kl_launch_free)
 
 /** The same from memory: `file` are those that `bytes:` and `artefact` may name. */
-int kl_launch_parse(struct kl_launch **out, const struct kl_contract *c, const char *name,
+int kl_launch_parse(struct kl_launch **out, const struct kl_contract *contract, const char *name,
 		    const char *text, size_t len, const struct kl_file *file, size_t nfile,
 		    const char *arch /* where the plan need not say, or NULL */);
 

@@ -39,7 +39,7 @@ struct kl_proto {
  * message lists them), or one that cannot be read.
  */
 int kl_proto_read(struct kl_proto **out, const char *text, size_t len, const char *entry);
-void kl_proto_free(struct kl_proto *p);
+void kl_proto_free(struct kl_proto *proto);
 KL_DEFINE_CLEANUP(struct kl_proto *, kl_proto_free)
 
 #endif

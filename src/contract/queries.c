@@ -10,125 +10,128 @@
 #include "contract/dtype.h"
 #include "contract/parts.h"
 
-int kl_contract_arg(const struct kl_contract *c, const char *name)
+int kl_contract_arg(const struct kl_contract *contract, const char *name)
 {
-	for (size_t i = 0; i < c->nargs; i++)
-		if (!strcmp(c->arg[i].name, name))
+	for (size_t i = 0; i < contract->nargs; i++)
+		if (!strcmp(contract->arg[i].name, name))
 			return (int)i;
 	return -1;
 }
 
-struct kl_expr_names kl_contract_names(const struct kl_contract *c)
+struct kl_expr_names kl_contract_names(const struct kl_contract *contract)
 {
-	return (struct kl_expr_names){ .name = (const char *const *)c->dim_name, .n = c->dims.n };
+	return (struct kl_expr_names){ .name = (const char *const *)contract->dim_name,
+				       .n = contract->dims.n };
 }
 
-size_t kl_contract_npoints(const struct kl_contract *c)
+size_t kl_contract_npoints(const struct kl_contract *contract)
 {
-	return c->nperf + c->nalso;
+	return contract->nperf + contract->nalso;
 }
 
-const struct kl_dims *kl_contract_point(const struct kl_contract *c, size_t i, char *id)
+const struct kl_dims *kl_contract_point(const struct kl_contract *contract, size_t i, char *id)
 {
-	bool perf = i < c->nperf;
-	size_t k = perf ? i : i - c->nperf;
+	bool perf = i < contract->nperf;
+	size_t k = perf ? i : i - contract->nperf;
 
 	if (id)
 		snprintf(id, 32, "%s%zu", perf ? "case" : "also", k);
-	return perf ? &c->perf[k].dims : &c->also[k];
+	return perf ? &contract->perf[k].dims : &contract->also[k];
 }
 
-const struct kl_dims *kl_contract_check_point(const struct kl_contract *c, size_t i, char id[32])
+const struct kl_dims *kl_contract_check_point(const struct kl_contract *contract, size_t i,
+					      char id[32])
 {
-	if (i > kl_contract_npoints(c))
+	if (i > kl_contract_npoints(contract))
 		return NULL;
 	if (i)
-		return kl_contract_point(c, i - 1, id);
+		return kl_contract_point(contract, i - 1, id);
 	snprintf(id, 32, "case");
-	return &c->dims;
+	return &contract->dims;
 }
 
-int kl_contract_in_domain(const struct kl_contract *c, const struct kl_dims *d)
+int kl_contract_in_domain(const struct kl_contract *contract, const struct kl_dims *dims)
 {
-	for (size_t i = 0; i < c->ndomain; i++) {
+	for (size_t i = 0; i < contract->ndomain; i++) {
 		int64_t yes;
-		int err = kl_expr_eval(&yes, c->domain[i], d->v);
+		int err = kl_expr_eval(&yes, contract->domain[i], dims->v);
 
 		if (err < 0)
-			return kl_error_in(err, "domain '%s'", c->domain_text[i]);
+			return kl_error_in(err, "domain '%s'", contract->domain_text[i]);
 		if (!yes)
 			return kl_error(KL_ENO, "outside the domain: %s does not hold",
-					c->domain_text[i]);
+					contract->domain_text[i]);
 	}
 	return 0;
 }
 
-int kl_contract_shape(int64_t *extent, const struct kl_contract *c, size_t arg,
-		      const struct kl_dims *d)
+int kl_contract_shape(int64_t *extent, const struct kl_contract *contract, size_t arg,
+		      const struct kl_dims *dims)
 {
-	const struct kl_arg *a = &c->arg[arg];
+	const struct kl_arg *left = &contract->arg[arg];
 
-	for (size_t i = 0; i < a->naxes; i++) {
-		int err = kl_expr_eval(&extent[i], a->shape[i], d->v);
+	for (size_t i = 0; i < left->naxes; i++) {
+		int err = kl_expr_eval(&extent[i], left->shape[i], dims->v);
 
 		if (err < 0)
-			return kl_error_in(err, "axis %zu of '%s'", i, a->name);
+			return kl_error_in(err, "axis %zu of '%s'", i, left->name);
 		if (extent[i] < 1)
-			return kl_error(KL_EINVALID, "axis %zu of '%s' has extent %lld", i, a->name,
-					(long long)extent[i]);
+			return kl_error(KL_EINVALID, "axis %zu of '%s' has extent %lld", i,
+					left->name, (long long)extent[i]);
 	}
 	return 0;
 }
 
-int kl_contract_tensor_bytes(int64_t *out, const struct kl_contract *c, size_t arg,
-			     const struct kl_dims *d)
+int kl_contract_tensor_bytes(int64_t *out, const struct kl_contract *contract, size_t arg,
+			     const struct kl_dims *dims)
 {
-	int64_t extent[KL_MAX_AXES], bytes = (int64_t)kl_dtype_size(c->arg[arg].dtype);
-	int err = kl_contract_shape(extent, c, arg, d);
+	int64_t extent[KL_MAX_AXES], bytes = (int64_t)kl_dtype_size(contract->arg[arg].dtype);
+	int err = kl_contract_shape(extent, contract, arg, dims);
 
 	if (err < 0)
 		return err;
-	for (size_t i = 0; i < c->arg[arg].naxes; i++)
+	for (size_t i = 0; i < contract->arg[arg].naxes; i++)
 		if (__builtin_mul_overflow(bytes, extent[i], &bytes) || bytes > KL_TENSOR_MAX_BYTES)
 			return kl_error(KL_EINVALID, "'%s' takes more than 2^40 bytes",
-					c->arg[arg].name);
+					contract->arg[arg].name);
 	*out = bytes;
 	return 0;
 }
 
 /* Sum over the tensors; `inout` counts so many times. */
-static int sum_bytes(int64_t *out, const struct kl_contract *c, const struct kl_dims *d, int inout)
+static int sum_bytes(int64_t *out, const struct kl_contract *contract, const struct kl_dims *dims,
+		     int inout)
 {
 	int64_t sum = 0;
 
-	for (size_t i = 0; i < c->nargs; i++) {
+	for (size_t i = 0; i < contract->nargs; i++) {
 		int64_t bytes;
 		int err;
 
-		if (!c->arg[i].naxes)
+		if (!contract->arg[i].naxes)
 			continue;
-		if ((err = kl_contract_tensor_bytes(&bytes, c, i, d)) < 0)
+		if ((err = kl_contract_tensor_bytes(&bytes, contract, i, dims)) < 0)
 			return err;
-		sum += bytes * (c->arg[i].kind == KL_ARG_INOUT ? inout : 1);
+		sum += bytes * (contract->arg[i].kind == KL_ARG_INOUT ? inout : 1);
 	}
 	*out = sum;
 	return 0;
 }
 
-int kl_contract_bytes(int64_t *out, const struct kl_contract *c, const struct kl_dims *d)
+int kl_contract_bytes(int64_t *out, const struct kl_contract *contract, const struct kl_dims *dims)
 {
-	return sum_bytes(out, c, d, 2);
+	return sum_bytes(out, contract, dims, 2);
 }
 
-int kl_contract_fits(const struct kl_contract *c)
+int kl_contract_fits(const struct kl_contract *contract)
 {
 	int64_t half = (int64_t)sysconf(_SC_PHYS_PAGES) / 2 * sysconf(_SC_PAGESIZE);
 
-	for (size_t i = 0; i < kl_contract_npoints(c); i++) {
+	for (size_t i = 0; i < kl_contract_npoints(contract); i++) {
 		char id[32];
-		const struct kl_dims *d = kl_contract_point(c, i, id);
+		const struct kl_dims *dims = kl_contract_point(contract, i, id);
 		int64_t bytes;
-		int err = sum_bytes(&bytes, c, d, 1);
+		int err = sum_bytes(&bytes, contract, dims, 1);
 
 		if (err < 0)
 			return err;
@@ -136,7 +139,7 @@ int kl_contract_fits(const struct kl_contract *c)
 			return kl_error(KL_ECANNOT,
 					"%s: the tensors of %s take %lld MiB, "
 					"half of this machine's memory is %lld MiB",
-					c->name, id, (long long)(bytes >> 20),
+					contract->name, id, (long long)(bytes >> 20),
 					(long long)(half >> 20));
 	}
 	return 0;

@@ -55,7 +55,7 @@ static int read_source(struct kl_strvec *out, const struct kl_contract *contract
 static int read_sources(struct kl_strvec *out, const struct kl_contract *contract,
 			struct kl_node node)
 {
-	const struct kl_language *l = contract->language;
+	const struct kl_language *language = contract->language;
 	int err = kl_node_list(node, 1, MAX_SOURCES);
 	size_t mains = 0;
 
@@ -64,14 +64,15 @@ static int read_sources(struct kl_strvec *out, const struct kl_contract *contrac
 	for (size_t i = 0; i < node.y->n; i++) {
 		if ((err = read_source(out, contract, kl_node_item(node, i))) < 0)
 			return err;
-		mains += kl_suffix_in(out->v[i], l->mains);
-		if (l->unit && mains > 1)
+		mains += kl_suffix_in(out->v[i], language->mains);
+		if (language->unit && mains > 1)
 			return kl_node_error(kl_node_item(node, i),
 					     "'%.200s' is a second %s file: "
 					     "%s is one translation unit, the rest is included",
-					     out->v[i], l->mains[0], l->unit);
+					     out->v[i], language->mains[0], language->unit);
 	}
-	return mains ? 0 : kl_node_error(node, "'%s' has no %s file", node.what, l->mains[0]);
+	return mains ? 0 :
+		       kl_node_error(node, "'%s' has no %s file", node.what, language->mains[0]);
 }
 
 /* --- flags and headers -------------------------------------------------------------------- */
@@ -138,18 +139,18 @@ static int read_language(const struct kl_language **out, const struct kl_contrac
 static int choose_variant(struct kl_contract *contract, struct kl_node node)
 {
 	for (size_t i = 0; contract->known->row[i]; i++) {
-		const struct kl_language *l = contract->known->row[i];
+		const struct kl_language *language = contract->known->row[i];
 		struct kl_node chosen;
 		bool yes = false;
 		int err;
 
-		if (!l->variant || strcmp(l->name, contract->language->name))
+		if (!language->variant || strcmp(language->name, contract->language->name))
 			continue;
-		chosen = kl_node_get(node, l->variant);
+		chosen = kl_node_get(node, language->variant);
 		if (chosen.y && (err = kl_node_bool(&yes, chosen)) < 0)
 			return err;
 		if (yes) {
-			contract->language = l;
+			contract->language = language;
 			return 0;
 		}
 	}

@@ -7,11 +7,11 @@
 #include "base/error.h"
 #include "base/fs.h"
 
-void kl_selection_release(struct kl_selection *s)
+void kl_selection_release(struct kl_selection *selection)
 {
-	kl_surface_free(s->candidate);
-	kl_surface_free(s->parent);
-	*s = (struct kl_selection){ 0 };
+	kl_surface_free(selection->candidate);
+	kl_surface_free(selection->parent);
+	*selection = (struct kl_selection){ 0 };
 }
 
 /* Is `dir` the directory `prefix` ("a/b/") or one above it? */
@@ -24,12 +24,12 @@ static bool is_below(const char *dir, const char *prefix)
 
 static int refuse_several(const struct kl_strvec *workloads)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
 	for (size_t i = 0; i < workloads->n; i++)
-		kl_buf_addf(&b, " %s", workloads->v[i]);
+		kl_buf_addf(&buf, " %s", workloads->v[i]);
 	kl_error(KL_EUSAGE, "several contracts are here; say which with --workload");
-	return kl_error_hint(KL_EUSAGE, "there are:%s", b.ptr);
+	return kl_error_hint(KL_EUSAGE, "there are:%s", buf.ptr);
 }
 
 static int refuse_none(const char *workload)
@@ -41,12 +41,12 @@ static int refuse_none(const char *workload)
 	return kl_error_hint(KL_ECANNOT, "'git klineage init <kernel file>' writes one");
 }
 
-int kl_select_dir(char **out, struct kl_repo *r, const git_oid *tree, const char *workload)
+int kl_select_dir(char **out, struct kl_repo *repo, const git_oid *tree, const char *workload)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT, names = KL_STRVEC_INIT;
-	const char *prefix = kl_repo_prefix(r);
+	const char *prefix = kl_repo_prefix(repo);
 	size_t best = 0, found = 0;
-	int err = kl_surface_find(&dirs, &names, r, tree);
+	int err = kl_surface_find(&dirs, &names, repo, tree);
 
 	if (err < 0)
 		return err;
@@ -72,57 +72,57 @@ int kl_select_dir(char **out, struct kl_repo *r, const git_oid *tree, const char
 }
 
 /* The same contract in the first parent's tree, if it still means something to compare with. */
-static int find_parent(struct kl_selection *s, struct kl_repo *r, const git_oid *tree)
+static int find_parent(struct kl_selection *selection, struct kl_repo *repo, const git_oid *tree)
 {
-	KL_AUTO(kl_surface_freep) struct kl_surface *p = NULL;
-	int err = kl_surface_from_tree(&p, r, tree, s->candidate->dir);
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
+	int err = kl_surface_from_tree(&surface, repo, tree, selection->candidate->dir);
 
 	if (err == KL_EINTR || err == KL_EIO)
 		return err;
 	kl_error_clear(); /* absent or unreadable there: nothing to compare with */
-	if (!err && !strcmp(p->contract_digest, s->candidate->contract_digest) &&
-	    strcmp(p->digest, s->candidate->digest))
-		s->parent = kl_steal(&p);
+	if (!err && !strcmp(surface->contract_digest, selection->candidate->contract_digest) &&
+	    strcmp(surface->digest, selection->candidate->digest))
+		selection->parent = kl_steal(&surface);
 	return 0;
 }
 
-static int parent_of(struct kl_selection *s, struct kl_repo *r)
+static int parent_of(struct kl_selection *selection, struct kl_repo *repo)
 {
 	KL_AUTO(kl_freep) git_oid *parents = NULL;
 	git_oid tree;
 	size_t n = 0;
 	int err;
 
-	if (s->kind == KL_STATE_REV) {
-		err = kl_repo_parents(&parents, &n, r, &s->commit);
+	if (selection->kind == KL_STATE_REV) {
+		err = kl_repo_parents(&parents, &n, repo, &selection->commit);
 		if (err < 0 || !n)
 			return err;
-		err = kl_repo_tree_of(&tree, r, &parents[0]);
+		err = kl_repo_tree_of(&tree, repo, &parents[0]);
 		if (err == KL_ENOTFOUND) { /* a shallow clone ends here */
 			kl_error_clear();
 			return 0;
 		}
-		return err < 0 ? err : find_parent(s, r, &tree);
+		return err < 0 ? err : find_parent(selection, repo, &tree);
 	}
-	err = kl_repo_resolve(&s->commit, r, "HEAD");
+	err = kl_repo_resolve(&selection->commit, repo, "HEAD");
 	if (!err)
-		err = kl_repo_tree_of(&tree, r, &s->commit);
-	s->commit = (git_oid){ { 0 } };
+		err = kl_repo_tree_of(&tree, repo, &selection->commit);
+	selection->commit = (git_oid){ { 0 } };
 	if (err == KL_ENOTFOUND) { /* unborn: no parent */
 		kl_error_clear();
 		return 0;
 	}
-	return err < 0 ? err : find_parent(s, r, &tree);
+	return err < 0 ? err : find_parent(selection, repo, &tree);
 }
 
 /* In the worktree contracts are looked for from the user's directory upward. */
-static int worktree_dir(char **out, struct kl_repo *r, const char *workload)
+static int worktree_dir(char **out, struct kl_repo *repo, const char *workload)
 {
-	KL_AUTO(kl_freep) char *at = kl_strdup(kl_repo_prefix(r));
+	KL_AUTO(kl_freep) char *at = kl_strdup(kl_repo_prefix(repo));
 	git_oid tree, head;
 
 	while (!workload) {
-		KL_AUTO(kl_freep) char *dir = kl_fs_join(kl_repo_worktree(r), at);
+		KL_AUTO(kl_freep) char *dir = kl_fs_join(kl_repo_worktree(repo), at);
 		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, KL_CONTRACT_FILE);
 		size_t n = strlen(at);
 
@@ -139,57 +139,59 @@ static int worktree_dir(char **out, struct kl_repo *r, const char *workload)
 		while (n && at[n - 1] != '/');
 	}
 	/* by name, or the only one: as the index has it, else HEAD */
-	if (kl_repo_staged_tree(&tree, r) < 0) {
-		int err = kl_repo_resolve(&head, r, "HEAD");
+	if (kl_repo_staged_tree(&tree, repo) < 0) {
+		int err = kl_repo_resolve(&head, repo, "HEAD");
 
 		if (!err)
-			err = kl_repo_tree_of(&tree, r, &head);
+			err = kl_repo_tree_of(&tree, repo, &head);
 		if (err < 0) {
 			kl_error_clear();
 			return refuse_none(workload);
 		}
 	}
-	return kl_select_dir(out, r, &tree, workload);
+	return kl_select_dir(out, repo, &tree, workload);
 }
 
-static int from_worktree(struct kl_selection *s, struct kl_repo *r, const char *workload)
+static int from_worktree(struct kl_selection *selection, struct kl_repo *repo, const char *workload)
 {
 	KL_AUTO(kl_freep) char *dir = NULL;
 	int err;
 
-	if (!kl_repo_worktree(r))
+	if (!kl_repo_worktree(repo))
 		return kl_error(KL_EINVALID,
 				"this repository is bare: it has no worktree to judge");
-	err = worktree_dir(&dir, r, workload);
+	err = worktree_dir(&dir, repo, workload);
 	if (err < 0)
 		return err;
-	return kl_surface_from_dir(&s->candidate, kl_repo_worktree(r), dir);
+	return kl_surface_from_dir(&selection->candidate, kl_repo_worktree(repo), dir);
 }
 
-int kl_select(struct kl_selection *out, struct kl_repo *r, enum kl_state_kind kind, const char *rev,
-	      const char *workload)
+int kl_select(struct kl_selection *out, struct kl_repo *repo, enum kl_state_kind kind,
+	      const char *rev, const char *workload)
 {
-	KL_AUTO(kl_selection_release) struct kl_selection s = { .kind = kind };
+	KL_AUTO(kl_selection_release) struct kl_selection selection = { .kind = kind };
 	KL_AUTO(kl_freep) char *dir = NULL;
 	int err;
 
 	if (kind == KL_STATE_WORKTREE) {
-		err = from_worktree(&s, r, workload);
+		err = from_worktree(&selection, repo, workload);
 	} else {
-		err = kind == KL_STATE_STAGED ? kl_repo_staged_tree(&s.tree, r) :
-						kl_repo_resolve(&s.commit, r, rev ? rev : "HEAD");
+		err = kind == KL_STATE_STAGED ?
+			      kl_repo_staged_tree(&selection.tree, repo) :
+			      kl_repo_resolve(&selection.commit, repo, rev ? rev : "HEAD");
 		if (!err && kind == KL_STATE_REV)
-			err = kl_repo_tree_of(&s.tree, r, &s.commit);
+			err = kl_repo_tree_of(&selection.tree, repo, &selection.commit);
 		if (!err)
-			err = kl_select_dir(&dir, r, &s.tree, workload);
+			err = kl_select_dir(&dir, repo, &selection.tree, workload);
 		if (!err)
-			err = kl_surface_from_tree(&s.candidate, r, &s.tree, dir);
+			err = kl_surface_from_tree(&selection.candidate, repo, &selection.tree,
+						   dir);
 	}
 	if (!err)
-		err = parent_of(&s, r);
+		err = parent_of(&selection, repo);
 	if (err < 0)
 		return err;
-	*out = s;
-	s = (struct kl_selection){ 0 };
+	*out = selection;
+	selection = (struct kl_selection){ 0 };
 	return 0;
 }

@@ -23,11 +23,11 @@ struct kl_selection {
  * KL_ENOTFOUND "no contract" is KL_ECANNOT here: the gate answers 125. Several and none
  * named: KL_EUSAGE with their names.
  */
-int kl_select(struct kl_selection *out, struct kl_repo *r, enum kl_state_kind kind, const char *rev,
-	      const char *workload);
-void kl_selection_release(struct kl_selection *s);
+int kl_select(struct kl_selection *out, struct kl_repo *repo, enum kl_state_kind kind,
+	      const char *rev, const char *workload);
+void kl_selection_release(struct kl_selection *selection);
 
 /** Directory ("" or "a/b") of the contract meant, in a tree. Caller frees. */
-int kl_select_dir(char **out, struct kl_repo *r, const git_oid *tree, const char *workload);
+int kl_select_dir(char **out, struct kl_repo *repo, const git_oid *tree, const char *workload);
 
 #endif

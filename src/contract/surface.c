@@ -12,68 +12,68 @@
 #include "base/fs.h"
 #include "contract/surface_parts.h"
 
-static void file_release(struct kl_file *f)
+static void file_release(struct kl_file *file)
 {
-	free(f->path);
-	free(f->data);
+	free(file->path);
+	free(file->data);
 }
 
-void kl_surface_free(struct kl_surface *s)
+void kl_surface_free(struct kl_surface *surface)
 {
-	if (!s)
+	if (!surface)
 		return;
-	for (size_t i = 0; i < s->nfile; i++)
-		file_release(&s->file[i]);
-	for (size_t i = 0; i < s->noracle; i++)
-		file_release(&s->oracle[i]);
-	file_release(&s->contract_file);
-	free(s->file);
-	free(s->oracle);
-	free(s->dir);
-	kl_contract_free(s->contract);
-	free(s);
+	for (size_t i = 0; i < surface->nfile; i++)
+		file_release(&surface->file[i]);
+	for (size_t i = 0; i < surface->noracle; i++)
+		file_release(&surface->oracle[i]);
+	file_release(&surface->contract_file);
+	free(surface->file);
+	free(surface->oracle);
+	free(surface->dir);
+	kl_contract_free(surface->contract);
+	free(surface);
 }
 
 /* --- digests -------------------------------------------------------------- */
 
-static void digest_file(struct kl_digest *d, const struct kl_file *f)
+static void digest_file(struct kl_digest *digest, const struct kl_file *file)
 {
 	char field[64];
 
 	/* git's two modes, so that a tree and a worktree agree */
-	snprintf(field, sizeof(field), "%o", f->mode & 0111 ? 0100755 : 0100644);
-	kl_digest_adds(d, field);
-	kl_digest_adds(d, f->path);
-	snprintf(field, sizeof(field), "%zu", f->len);
-	kl_digest_adds(d, field);
-	kl_digest_add(d, f->data, f->len);
+	snprintf(field, sizeof(field), "%o", file->mode & 0111 ? 0100755 : 0100644);
+	kl_digest_adds(digest, field);
+	kl_digest_adds(digest, file->path);
+	snprintf(field, sizeof(field), "%zu", file->len);
+	kl_digest_adds(digest, field);
+	kl_digest_add(digest, file->data, file->len);
 }
 
-static void digest_sources(struct kl_surface *s)
+static void digest_sources(struct kl_surface *surface)
 {
-	struct kl_digest *d = kl_digest_new();
+	struct kl_digest *digest = kl_digest_new();
 
-	for (size_t i = 0; i < s->nfile; i++)
-		digest_file(d, &s->file[i]);
-	kl_digest_end(d, s->digest);
+	for (size_t i = 0; i < surface->nfile; i++)
+		digest_file(digest, &surface->file[i]);
+	kl_digest_end(digest, surface->digest);
 }
 
 /* klineage.yaml has its place among the oracle's files, by its path. */
-static void digest_contract(struct kl_surface *s)
+static void digest_contract(struct kl_surface *surface)
 {
-	struct kl_digest *d = kl_digest_new();
+	struct kl_digest *digest = kl_digest_new();
 	bool done = false;
 
-	for (size_t i = 0; i < s->noracle; i++) {
-		if (!done && strcmp(s->contract_file.path, s->oracle[i].path) < 0) {
-			digest_file(d, &s->contract_file);
+	for (size_t i = 0; i < surface->noracle; i++) {
+		if (!done && strcmp(surface->contract_file.path, surface->oracle[i].path) < 0) {
+			digest_file(digest, &surface->contract_file);
 			done = true;
 		}
-		digest_file(d, &s->oracle[i]);
+		digest_file(digest, &surface->oracle[i]);
 	}
 	if (!done)
-		digest_file(d, &s->contract_file);
-	kl_digest_end(d, s->contract_digest);
+		digest_file(digest, &surface->contract_file);
+	kl_digest_end(digest, surface->contract_digest);
 }
 
 /* --- assembling ------------------------------------------------------------ */
@@ -89,13 +89,13 @@ static int read_files(struct kl_file **out, size_t *n, const struct kl_strvec *p
 	kl_strvec_sort(&sorted);
 	*out = kl_calloc(sorted.n, sizeof(**out));
 	for (size_t i = 0; i < sorted.n; i++) {
-		struct kl_file *f = &(*out)[i];
+		struct kl_file *file = &(*out)[i];
 
-		f->path = kl_strdup(sorted.v[i]);
+		file->path = kl_strdup(sorted.v[i]);
 		*n = i + 1;
-		if ((err = read(f, f->path, KL_SURFACE_MAX_FILE, payload)) < 0)
+		if ((err = read(file, file->path, KL_SURFACE_MAX_FILE, payload)) < 0)
 			return err;
-		total += f->len;
+		total += file->len;
 		if (total > KL_SURFACE_MAX_TOTAL)
 			return kl_error(KL_EINVALID, "the sources together are larger than %d MiB",
 					KL_SURFACE_MAX_TOTAL >> 20);
@@ -106,25 +106,27 @@ static int read_files(struct kl_file **out, size_t *n, const struct kl_strvec *p
 int kl_surface_read(struct kl_surface **out, const struct kl_languages *known, const char *dir,
 		    kl_surface_reader read, kl_surface_reader source, void *payload)
 {
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = kl_calloc(1, sizeof(*s));
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = kl_calloc(1, sizeof(*surface));
 	KL_AUTO(kl_freep) char *name = kl_fs_join(dir, KL_CONTRACT_FILE);
-	struct kl_file *f = &s->contract_file;
+	struct kl_file *file = &surface->contract_file;
 	int err;
 
-	s->dir = kl_strdup(dir);
-	f->path = kl_strdup(KL_CONTRACT_FILE);
-	if ((err = read(f, f->path, KL_CONTRACT_MAX_BYTES, payload)) < 0 ||
-	    (err = kl_contract_parse_in(&s->contract, known, name, f->data, f->len)) < 0)
+	surface->dir = kl_strdup(dir);
+	file->path = kl_strdup(KL_CONTRACT_FILE);
+	if ((err = read(file, file->path, KL_CONTRACT_MAX_BYTES, payload)) < 0 ||
+	    (err = kl_contract_parse_in(&surface->contract, known, name, file->data, file->len)) <
+		    0)
 		return err;
-	err = read_files(&s->file, &s->nfile, &s->contract->sources, source, payload);
+	err = read_files(&surface->file, &surface->nfile, &surface->contract->sources, source,
+			 payload);
 	if (!err)
-		err = read_files(&s->oracle, &s->noracle, &s->contract->oracle_sources, read,
-				 payload);
+		err = read_files(&surface->oracle, &surface->noracle,
+				 &surface->contract->oracle_sources, read, payload);
 	if (err < 0)
 		return kl_error_in(err, "%s", name);
-	digest_sources(s);
-	digest_contract(s);
-	*out = kl_steal(&s);
+	digest_sources(surface);
+	digest_contract(surface);
+	*out = kl_steal(&surface);
 	return 0;
 }
 
@@ -154,10 +156,10 @@ static int open_below(const char *root, const char *path)
 	return openat(at, part, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
-static int read_below(struct kl_file *f, const char *path, size_t max, void *payload)
+static int read_below(struct kl_file *file, const char *path, size_t max, void *payload)
 {
 	const char *root = payload;
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 	KL_AUTO(kl_closep) int fd = open_below(root, path);
 	struct stat st;
 	int err;
@@ -170,11 +172,11 @@ static int read_below(struct kl_file *f, const char *path, size_t max, void *pay
 		return kl_error_errno("cannot stat '%s'", path);
 	if (!S_ISREG(st.st_mode))
 		return kl_error(KL_EINVALID, "'%s' is not a regular file", path);
-	if ((err = kl_buf_read_fd(&b, fd, max)) < 0)
+	if ((err = kl_buf_read_fd(&buf, fd, max)) < 0)
 		return kl_error_in(err, "'%s'", path);
-	f->mode = st.st_mode & 0111 ? 0100755 : 0100644;
-	f->len = b.len;
-	f->data = kl_buf_detach(&b);
+	file->mode = st.st_mode & 0111 ? 0100755 : 0100644;
+	file->len = buf.len;
+	file->data = kl_buf_detach(&buf);
 	return 0;
 }
 
@@ -215,47 +217,48 @@ static struct kl_file *files_copy(const struct kl_file *from, size_t n)
 	return to;
 }
 
-static struct kl_file *find_file(struct kl_surface *s, const char *path)
+static struct kl_file *find_file(struct kl_surface *surface, const char *path)
 {
-	for (size_t i = 0; i < s->nfile; i++)
-		if (!strcmp(s->file[i].path, path))
-			return &s->file[i];
+	for (size_t i = 0; i < surface->nfile; i++)
+		if (!strcmp(surface->file[i].path, path))
+			return &surface->file[i];
 	return NULL;
 }
 
-int kl_surface_with(struct kl_surface **out, const struct kl_surface *s, const struct kl_file *edit,
-		    size_t n)
+int kl_surface_with(struct kl_surface **out, const struct kl_surface *surface,
+		    const struct kl_file *edit, size_t n)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *new = kl_calloc(1, sizeof(*new));
 	int err;
 
-	err = kl_contract_parse_in(&new->contract, s->contract->known, s->contract->name,
-				   s->contract_file.data, s->contract_file.len);
+	err = kl_contract_parse_in(&new->contract, surface->contract->known,
+				   surface->contract->name, surface->contract_file.data,
+				   surface->contract_file.len);
 	if (err < 0)
 		return err;
-	new->dir = kl_strdup(s->dir);
-	new->file = files_copy(s->file, s->nfile);
-	new->nfile = s->nfile;
-	new->oracle = files_copy(s->oracle, s->noracle);
-	new->noracle = s->noracle;
-	file_copy(&new->contract_file, &s->contract_file);
+	new->dir = kl_strdup(surface->dir);
+	new->file = files_copy(surface->file, surface->nfile);
+	new->nfile = surface->nfile;
+	new->oracle = files_copy(surface->oracle, surface->noracle);
+	new->noracle = surface->noracle;
+	file_copy(&new->contract_file, &surface->contract_file);
 	for (size_t i = 0; i < n; i++) {
-		struct kl_file *f = find_file(new, edit[i].path);
+		struct kl_file *file = find_file(new, edit[i].path);
 		uint32_t mode;
 
-		if (!f)
+		if (!file)
 			return kl_error(KL_EINVALID, "'%s' is not a source of the contract",
 					edit[i].path);
 		if (edit[i].len > KL_SURFACE_MAX_FILE)
 			return kl_error(KL_EINVALID, "'%s' is larger than %d MiB", edit[i].path,
 					KL_SURFACE_MAX_FILE >> 20);
-		mode = edit[i].mode ? edit[i].mode : f->mode;
-		file_release(f);
-		file_copy(f, &edit[i]);
-		f->mode = mode;
+		mode = edit[i].mode ? edit[i].mode : file->mode;
+		file_release(file);
+		file_copy(file, &edit[i]);
+		file->mode = mode;
 	}
 	digest_sources(new);
-	memcpy(new->contract_digest, s->contract_digest, sizeof(new->contract_digest));
+	memcpy(new->contract_digest, surface->contract_digest, sizeof(new->contract_digest));
 	*out = kl_steal(&new);
 	return 0;
 }
@@ -278,47 +281,51 @@ static const struct kl_file *look_up(const struct kl_file *file, size_t n, const
 	return NULL;
 }
 
-static int read_shown(struct kl_file *f, const char *path, size_t max, void *payload)
+static int read_shown(struct kl_file *file, const char *path, size_t max, void *payload)
 {
-	const struct shown *w = payload;
-	const struct kl_file *from = look_up(w->edit, w->n, path);
+	const struct shown *shown = payload;
+	const struct kl_file *from = look_up(shown->edit, shown->n, path);
 
 	if (!strcmp(path, KL_CONTRACT_FILE))
-		from = w->contract;
+		from = shown->contract;
 	if (!from)
-		from = look_up(w->s->file, w->s->nfile, path);
+		from = look_up(shown->s->file, shown->s->nfile, path);
 	if (!from)
-		from = look_up(w->s->oracle, w->s->noracle, path);
+		from = look_up(shown->s->oracle, shown->s->noracle, path);
 	if (!from)
 		return kl_error(KL_ENOTFOUND, "'%s' is none of the files of '%s'", path,
-				w->s->contract->workload);
+				shown->s->contract->workload);
 	if (from->len > max)
 		return kl_error(KL_EINVALID, "'%s' is larger than %zu bytes", path, max);
-	f->mode = from->mode;
-	f->len = from->len;
-	f->data = kl_malloc(from->len + 1);
-	memcpy(f->data, from->data, from->len);
-	f->data[from->len] = '\0';
+	file->mode = from->mode;
+	file->len = from->len;
+	file->data = kl_malloc(from->len + 1);
+	memcpy(file->data, from->data, from->len);
+	file->data[from->len] = '\0';
 	return 0;
 }
 
-int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *s, const char *text,
-			     size_t len)
+int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *surface,
+			     const char *text, size_t len)
 {
 	const struct kl_file contract = {
-		.mode = s->contract_file.mode,
+		.mode = surface->contract_file.mode,
 		.data = (char *)text,
 		.len = len,
 	};
-	struct shown w = { .s = s, .contract = &contract };
+	struct shown shown = { .s = surface, .contract = &contract };
 
-	return kl_surface_read(out, s->contract->known, s->dir, read_shown, read_shown, &w);
+	return kl_surface_read(out, surface->contract->known, surface->dir, read_shown, read_shown,
+			       &shown);
 }
 
-int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *s,
+int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *surface,
 			   const struct kl_file *edit, size_t n)
 {
-	struct shown w = { .s = s, .contract = &s->contract_file, .edit = edit, .n = n };
+	struct shown shown = {
+		.s = surface, .contract = &surface->contract_file, .edit = edit, .n = n
+	};
 
-	return kl_surface_read(out, s->contract->known, s->dir, read_shown, read_shown, &w);
+	return kl_surface_read(out, surface->contract->known, surface->dir, read_shown, read_shown,
+			       &shown);
 }

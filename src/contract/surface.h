@@ -37,10 +37,10 @@ struct kl_surface {
 };
 
 /** From the contract at `dir`/klineage.yaml in a tree. KL_ENOTFOUND: no contract in that tree. */
-int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *r, const git_oid *tree,
+int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
 			 const char *dir);
 /** The same with empty sources: of a contract whose kernel does not matter, or is not there. */
-int kl_surface_bare(struct kl_surface **out, struct kl_repo *r, const git_oid *tree,
+int kl_surface_bare(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
 		    const char *dir);
 /** From files on disk (the worktree, an exported state). */
 int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *dir);
@@ -51,25 +51,25 @@ int kl_surface_from_dir_in(struct kl_surface **out, const struct kl_languages *k
  * A copy with some sources replaced (mode 0: as it was); KL_EINVALID for a path that is none of
  * them.
  */
-int kl_surface_with(struct kl_surface **out, const struct kl_surface *s, const struct kl_file *edit,
-		    size_t n);
+int kl_surface_with(struct kl_surface **out, const struct kl_surface *surface,
+		    const struct kl_file *edit, size_t n);
 /**
  * A copy under another text of its contract, which names the same sources; KL_EINVALID as a
  * contract's.
  */
-int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *s, const char *text,
-			     size_t len);
+int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *surface,
+			     const char *text, size_t len);
 /** A copy with some of the oracle's files replaced. */
-int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *s,
+int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *surface,
 			   const struct kl_file *edit, size_t n);
-void kl_surface_free(struct kl_surface *s);
+void kl_surface_free(struct kl_surface *surface);
 KL_DEFINE_CLEANUP(struct kl_surface *, kl_surface_free)
 
 /**
  * Directories that hold a contract, in a tree, sorted, with the workload of
  * each at the same index: "" for a contract that does not parse.
  */
-int kl_surface_find(struct kl_strvec *dirs, struct kl_strvec *workloads, struct kl_repo *r,
+int kl_surface_find(struct kl_strvec *dirs, struct kl_strvec *workloads, struct kl_repo *repo,
 		    const git_oid *tree);
 
 #endif

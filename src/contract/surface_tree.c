@@ -15,14 +15,14 @@ struct tree_reader {
 	const char *dir;
 };
 
-static int read_entry(struct kl_file *f, const char *path, size_t max, void *payload)
+static int read_entry(struct kl_file *file, const char *path, size_t max, void *payload)
 {
-	const struct tree_reader *t = payload;
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *full = kl_fs_join(t->dir, path);
+	const struct tree_reader *reader = payload;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *full = kl_fs_join(reader->dir, path);
 	git_oid oid;
 	uint32_t mode;
-	int err = kl_repo_tree_entry(&oid, &mode, t->repo, t->tree, full);
+	int err = kl_repo_tree_entry(&oid, &mode, reader->repo, reader->tree, full);
 
 	if (err < 0)
 		return kl_error_in(err, "'%s'", path);
@@ -30,47 +30,47 @@ static int read_entry(struct kl_file *f, const char *path, size_t max, void *pay
 		return kl_error(KL_EINVALID, "'%s' is a symbolic link", path);
 	if (mode != 0100644 && mode != 0100755 && mode != 0100664)
 		return kl_error(KL_EINVALID, "'%s' is not a regular file", path);
-	if ((err = kl_repo_blob_read(&b, t->repo, &oid, max)) < 0)
+	if ((err = kl_repo_blob_read(&buf, reader->repo, &oid, max)) < 0)
 		return kl_error_in(err, "'%s'", path);
-	f->mode = mode;
-	f->len = b.len;
-	f->data = kl_buf_detach(&b);
+	file->mode = mode;
+	file->len = buf.len;
+	file->data = kl_buf_detach(&buf);
 	return 0;
 }
 
-static int read_nothing(struct kl_file *f, const char *path, size_t max, void *payload)
+static int read_nothing(struct kl_file *file, const char *path, size_t max, void *payload)
 {
-	f->mode = 0100644;
-	f->data = kl_strdup("");
+	file->mode = 0100644;
+	file->data = kl_strdup("");
 	return 0;
 }
 
-static int from_tree(struct kl_surface **out, struct kl_repo *r, const git_oid *tree,
+static int from_tree(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
 		     const char *dir, kl_surface_reader source)
 {
-	struct tree_reader t = { .repo = r, .tree = tree, .dir = dir };
+	struct tree_reader reader = { .repo = repo, .tree = tree, .dir = dir };
 	KL_AUTO(kl_freep) char *name = kl_fs_join(dir, KL_CONTRACT_FILE);
 	git_oid oid;
 	uint32_t mode;
-	int err = kl_repo_tree_entry(&oid, &mode, r, tree, name);
+	int err = kl_repo_tree_entry(&oid, &mode, repo, tree, name);
 
 	if (err == KL_ENOTFOUND)
 		return kl_error(KL_ENOTFOUND, "no contract '%s' in that tree", name);
 	if (err < 0)
 		return err;
-	return kl_surface_read(out, &kl_languages, dir, read_entry, source, &t);
+	return kl_surface_read(out, &kl_languages, dir, read_entry, source, &reader);
 }
 
-int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *r, const git_oid *tree,
+int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
 			 const char *dir)
 {
-	return from_tree(out, r, tree, dir, read_entry);
+	return from_tree(out, repo, tree, dir, read_entry);
 }
 
-int kl_surface_bare(struct kl_surface **out, struct kl_repo *r, const git_oid *tree,
+int kl_surface_bare(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
 		    const char *dir)
 {
-	return from_tree(out, r, tree, dir, read_nothing);
+	return from_tree(out, repo, tree, dir, read_nothing);
 }
 
 /* "a/b" of "a/b/klineage.yaml", or NULL if the path is no contract's. */
@@ -84,27 +84,27 @@ static char *contract_dir(const char *path)
 }
 
 /* Its workload, or "" when the contract does not parse: it is listed all the same. */
-static int read_workload(char **out, struct kl_repo *r, const struct kl_blob *b)
+static int read_workload(char **out, struct kl_repo *repo, const struct kl_blob *blob)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = NULL;
-	int err = kl_repo_blob_read(&text, r, &b->oid, KL_CONTRACT_MAX_BYTES);
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = NULL;
+	int err = kl_repo_blob_read(&text, repo, &blob->oid, KL_CONTRACT_MAX_BYTES);
 
 	if (!err)
-		err = kl_contract_parse(&c, b->path, text.ptr, text.len);
+		err = kl_contract_parse(&contract, blob->path, text.ptr, text.len);
 	if (err < 0 && err != KL_EINVALID)
 		return err;
-	*out = kl_strdup(c ? c->workload : "");
+	*out = kl_strdup(contract ? contract->workload : "");
 	kl_error_clear();
 	return 0;
 }
 
-int kl_surface_find(struct kl_strvec *dirs, struct kl_strvec *workloads, struct kl_repo *r,
+int kl_surface_find(struct kl_strvec *dirs, struct kl_strvec *workloads, struct kl_repo *repo,
 		    const git_oid *tree)
 {
 	KL_AUTO(kl_blobs_release) struct kl_blobs all = { 0 };
 	KL_AUTO(kl_map_release) struct kl_map at = KL_MAP_INIT;
-	int err = kl_repo_tree_list(&all, r, tree, MAX_TREE);
+	int err = kl_repo_tree_list(&all, repo, tree, MAX_TREE);
 
 	if (err < 0)
 		return err;
@@ -121,7 +121,7 @@ int kl_surface_find(struct kl_strvec *dirs, struct kl_strvec *workloads, struct 
 	for (size_t i = 0; i < dirs->n; i++) {
 		char *workload;
 
-		if ((err = read_workload(&workload, r, kl_map_get(&at, dirs->v[i]))) < 0)
+		if ((err = read_workload(&workload, repo, kl_map_get(&at, dirs->v[i]))) < 0)
 			return err;
 		kl_strvec_take(workloads, workload);
 	}

@@ -13,46 +13,47 @@ static int has_place(const char *message)
 	       message[n];
 }
 
-static int is_printable(const char *s)
+static int is_printable(const char *text)
 {
-	for (; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
 			return 0;
 	return 1;
 }
 
 /* What parses is complete: nothing can go wrong at its points any more. */
-static void check_good(const struct kl_contract *c)
+static void check_good(const struct kl_contract *contract)
 {
-	static const struct kl_platform p = { .march = "x86-64-v3" };
-	const struct kl_job_spec s = { .contract = c, .platform = &p };
+	static const struct kl_platform platform = { .march = "x86-64-v3" };
+	const struct kl_job_spec spec = { .contract = contract, .platform = &platform };
 	KL_AUTO(json_decrefp) json_t *job = NULL;
 	int err;
 
-	MUST(c->nperf >= 1 && c->nargs >= 1 && json_array_size(c->accept) >= 1);
-	for (size_t i = 0; i < kl_contract_npoints(c); i++) {
-		const struct kl_dims *d = kl_contract_point(c, i, NULL);
+	MUST(contract->nperf >= 1 && contract->nargs >= 1 &&
+	     json_array_size(contract->accept) >= 1);
+	for (size_t i = 0; i < kl_contract_npoints(contract); i++) {
+		const struct kl_dims *dims = kl_contract_point(contract, i, NULL);
 		int64_t bytes;
 
-		MUST(kl_contract_in_domain(c, d) == 0);
-		MUST(kl_contract_bytes(&bytes, c, d) == 0);
+		MUST(kl_contract_in_domain(contract, dims) == 0);
+		MUST(kl_contract_bytes(&bytes, contract, dims) == 0);
 		MUST(bytes > 0 && bytes <= KL_TENSOR_MAX_BYTES);
 	}
-	err = kl_job_write(&job, &s);
+	err = kl_job_write(&job, &spec);
 	MUST(err == 0 || err == KL_ECANNOT);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = NULL;
-	int err = kl_contract_parse(&c, "f", (const char *)data, size);
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = NULL;
+	int err = kl_contract_parse(&contract, "f", (const char *)data, size);
 
 	if (err < 0) {
-		MUST(err == KL_EINVALID && !c);
+		MUST(err == KL_EINVALID && !contract);
 		MUST(has_place(kl_error_last()));
 		MUST(is_printable(kl_error_last()));
 		return 0;
 	}
-	check_good(c);
+	check_good(contract);
 	return 0;
 }

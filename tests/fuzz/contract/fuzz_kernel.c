@@ -12,8 +12,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
-	KL_AUTO(kl_yaml_freep) struct kl_yaml *y = NULL;
-	struct kl_contract *c = NULL;
+	KL_AUTO(kl_yaml_freep) struct kl_yaml *node = NULL;
+	struct kl_contract *contract = NULL;
 	int err = kl_skeleton_make(&sk, "k.c", (const char *)data, size, NULL, "w");
 
 	if (err < 0) {
@@ -21,9 +21,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	MUST(sk.todo > 0 && sk.prototype);
-	err = kl_contract_parse(&c, "f", sk.contract.ptr, sk.contract.len);
-	MUST(err == KL_EINVALID && !c);
+	err = kl_contract_parse(&contract, "f", sk.contract.ptr, sk.contract.len);
+	MUST(err == KL_EINVALID && !contract);
 	/* contents are lacking, YAML it is */
-	MUST(kl_yaml_parse(&y, "f", sk.contract.ptr, sk.contract.len) == 0);
+	MUST(kl_yaml_parse(&node, "f", sk.contract.ptr, sk.contract.len) == 0);
 	return 0;
 }

@@ -17,19 +17,19 @@ static void read_named(struct kl_buf *text, const char *dir, const char *name)
 static struct kl_contract *good(const char *name)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	struct kl_contract *c = NULL;
+	struct kl_contract *contract = NULL;
 
 	read_named(&text, "good", name);
-	assert_ok(kl_contract_parse(&c, name, text.ptr, text.len));
-	return c;
+	assert_ok(kl_contract_parse(&contract, name, text.ptr, text.len));
+	return contract;
 }
 
-static void assert_json(const json_t *j, const char *want)
+static void assert_json(const json_t *value, const char *want)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf b = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
 
-	kl_json_canonical(&b, j);
-	assert_string_equal(b.ptr, want);
+	kl_json_canonical(&buf, value);
+	assert_string_equal(buf.ptr, want);
 }
 
 /* The first line says where and how the rest of the file goes wrong. */
@@ -43,7 +43,7 @@ static void bad_files_are_refused_at_their_place(void **state)
 	for (size_t i = 0; i < names.n; i++) {
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 		KL_AUTO(kl_freep) char *where = NULL, *what = NULL;
-		struct kl_contract *c = NULL;
+		struct kl_contract *contract = NULL;
 		const char *start, *gap;
 		int err;
 
@@ -53,160 +53,166 @@ static void bad_files_are_refused_at_their_place(void **state)
 		gap = strchr(start, ' '); /* "3:11: what is wrong" */
 		where = kl_asprintf("%s:%.*s ", names.v[i], (int)(gap - start), start);
 		what = kl_strndup(gap + 1, strcspn(gap + 1, "\n"));
-		err = kl_contract_parse(&c, names.v[i], text.ptr, text.len);
+		err = kl_contract_parse(&contract, names.v[i], text.ptr, text.len);
 		if (err != KL_EINVALID || strncmp(kl_error_last(), where, strlen(where)) ||
 		    !strstr(kl_error_last(), what))
 			fail_msg("%d: %s\nwanted %s%s", err, err ? kl_error_last() : "accepted",
 				 where, what);
-		assert_null(c);
+		assert_null(contract);
 	}
 }
 
 static void defaults_are_filled_in(void **state)
 {
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = good("least.yaml");
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = good("least.yaml");
 
-	assert_string_equal(c->workload, "w");
-	assert_int_equal(c->nperf, 1);
-	assert_int_equal(c->perf[0].weight, 1);
-	assert_false(c->perf[0].hot);
-	assert_int_equal(c->perf[0].dims.v[0], 8);
-	assert_int_equal(c->nalso, 0);
-	assert_int_equal(c->flags.n, 0);
-	assert_json(c->arg[0].fill, "{\"normal\":[0.0,1.0]}");
-	assert_true(c->arg[0].sweep);
-	assert_null(c->arg[1].fill);
-	assert_false(c->arg[1].sweep);
-	assert_json(c->accept, "[{\"out\":\"y\",\"rule\":\"exact\"}]");
-	assert_json(c->exact, "[]");
-	assert_json(c->bands, "[]");
-	assert_true(c->deterministic);
-	assert_null(c->baseline);
-	assert_true(c->floor.bytes_auto);
-	assert_null(c->floor.flops);
-	assert_int_equal(c->arena_mib, 256);
-	assert_int_equal(c->call_s, 10);
+	assert_string_equal(contract->workload, "w");
+	assert_int_equal(contract->nperf, 1);
+	assert_int_equal(contract->perf[0].weight, 1);
+	assert_false(contract->perf[0].hot);
+	assert_int_equal(contract->perf[0].dims.v[0], 8);
+	assert_int_equal(contract->nalso, 0);
+	assert_int_equal(contract->flags.n, 0);
+	assert_json(contract->arg[0].fill, "{\"normal\":[0.0,1.0]}");
+	assert_true(contract->arg[0].sweep);
+	assert_null(contract->arg[1].fill);
+	assert_false(contract->arg[1].sweep);
+	assert_json(contract->accept, "[{\"out\":\"y\",\"rule\":\"exact\"}]");
+	assert_json(contract->exact, "[]");
+	assert_json(contract->bands, "[]");
+	assert_true(contract->deterministic);
+	assert_null(contract->baseline);
+	assert_true(contract->floor.bytes_auto);
+	assert_null(contract->floor.flops);
+	assert_int_equal(contract->arena_mib, 256);
+	assert_int_equal(contract->call_s, 10);
 }
 
 static void every_form_is_read(void **state)
 {
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = good("most.yaml");
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = good("most.yaml");
 
-	assert_int_equal(c->nargs, 12);
-	assert_int_equal(c->arg[0].kind, KL_ARG_DIM);
-	assert_string_equal(c->arg[1].dtype, "i32");
-	assert_int_equal(c->arg[1].dim, 1);
-	assert_true(c->arg[2].value == -1.25e-2);
-	assert_true(c->arg[3].value == 255);
-	assert_json(c->arg[4].fill,
+	assert_int_equal(contract->nargs, 12);
+	assert_int_equal(contract->arg[0].kind, KL_ARG_DIM);
+	assert_string_equal(contract->arg[1].dtype, "i32");
+	assert_int_equal(contract->arg[1].dim, 1);
+	assert_true(contract->arg[2].value == -1.25e-2);
+	assert_true(contract->arg[3].value == 255);
+	assert_json(contract->arg[4].fill,
 		    "{\"map\":\"exp\",\"normal\":[0.0,2.5],\"scale\":0.5,\"unit\":\"last\"}");
-	assert_json(c->arg[5].fill, "{\"index\":\"cols - 1\"}");
-	assert_json(c->arg[6].fill,
+	assert_json(contract->arg[5].fill, "{\"index\":\"cols - 1\"}");
+	assert_json(contract->arg[6].fill,
 		    "{\"choice\":[\"inf\",\"-inf\",\"-0\",\"nan\",1.0,0.0025000000000000001]}");
-	assert_json(c->arg[7].fill, "{\"repeat\":{\"map\":\"sigmoid\",\"uniform\":[-1.0,1.0]}}");
-	assert_json(c->arg[8].fill, "{\"const\":0.0}");
+	assert_json(contract->arg[7].fill,
+		    "{\"repeat\":{\"map\":\"sigmoid\",\"uniform\":[-1.0,1.0]}}");
+	assert_json(contract->arg[8].fill, "{\"const\":0.0}");
 	assert_json(
-		c->accept,
+		contract->accept,
 		"[{\"indices\":\"indices\",\"of\":\"x\",\"rule\":\"multiset\",\"values\":\"values\"},"
 		"{\"out\":\"state\",\"per\":[0],\"rule\":\"rel-l2\",\"tol\":0.001},"
 		"{\"acc\":32.0,\"out\":\"sum\",\"rule\":\"elementwise\",\"ulps\":2.0}]");
-	assert_json(c->exact, "[{\"state\":{\"one-hot\":true},\"x\":{\"ints\":[-2,2]}}]");
-	assert_json(c->bands, "[{\"x\":{\"cauchy\":true}},"
-			      "{\"h\":{\"const\":1.0},\"x\":{\"repeat\":{\"index\":\"cols\"}}}]");
-	assert_false(c->arg[4].sweep);
-	assert_true(c->arg[6].sweep);
-	assert_true(c->arg[8].sweep);
-	assert_false(c->deterministic);
-	assert_string_equal(c->baseline, "onednn.conv2d");
-	assert_int_equal(c->perf[0].weight, 3);
-	assert_true(c->perf[0].hot);
-	assert_int_equal(c->perf[1].dims.v[0], 2); /* in the case's order, not the file's */
-	assert_int_equal(c->perf[1].dims.v[2], 1);
-	assert_int_equal(c->arena_mib, 16);
-	assert_int_equal(c->call_s, 3);
+	assert_json(contract->exact, "[{\"state\":{\"one-hot\":true},\"x\":{\"ints\":[-2,2]}}]");
+	assert_json(contract->bands,
+		    "[{\"x\":{\"cauchy\":true}},"
+		    "{\"h\":{\"const\":1.0},\"x\":{\"repeat\":{\"index\":\"cols\"}}}]");
+	assert_false(contract->arg[4].sweep);
+	assert_true(contract->arg[6].sweep);
+	assert_true(contract->arg[8].sweep);
+	assert_false(contract->deterministic);
+	assert_string_equal(contract->baseline, "onednn.conv2d");
+	assert_int_equal(contract->perf[0].weight, 3);
+	assert_true(contract->perf[0].hot);
+	assert_int_equal(contract->perf[1].dims.v[0], 2); /* in the case's order, not the file's */
+	assert_int_equal(contract->perf[1].dims.v[2], 1);
+	assert_int_equal(contract->arena_mib, 16);
+	assert_int_equal(contract->call_s, 3);
 }
 
 static void a_cuda_contract_names_plans(void **state)
 {
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = good("cuda.yaml");
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = good("cuda.yaml");
 
-	assert_string_equal(c->language->name, "cuda");
-	assert_null(c->entry);
-	assert_null(c->oracle_entry);
-	assert_string_equal(c->launch, "plan.yaml");
-	assert_string_equal(c->oracle_launch, "oracle/o.yaml");
-	assert_int_equal(c->sources.n, 4);
-	assert_int_equal(c->flags.n, 6);
-	assert_string_equal(c->baseline, "cub.topk");
+	assert_string_equal(contract->language->name, "cuda");
+	assert_null(contract->entry);
+	assert_null(contract->oracle_entry);
+	assert_string_equal(contract->launch, "plan.yaml");
+	assert_string_equal(contract->oracle_launch, "oracle/o.yaml");
+	assert_int_equal(contract->sources.n, 4);
+	assert_int_equal(contract->flags.n, 6);
+	assert_string_equal(contract->baseline, "cub.topk");
 }
 
 static void groups_cut_an_axis_and_bands_name_points(void **state)
 {
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = good("groups.yaml");
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = good("groups.yaml");
 
-	assert_json(c->accept,
+	assert_json(contract->accept,
 		    "[{\"out\":\"y\",\"per\":[0,{\"1\":64},2],\"rule\":\"rel-l2\",\"tol\":0.001,"
 		    "\"zeros\":true},"
 		    "{\"max\":4.0,\"out\":\"z\",\"per\":[2],\"rms\":2.0,\"rule\":\"noise\"}]");
-	assert_json(c->exact, "[{\"at\":\"cases\",\"must_exceed\":2048.0,\"x\":{\"ints\":[0,4]}}]");
-	assert_json(c->bands, "[{\"at\":\"also\",\"x\":{\"outliers\":[0.001,10.0]}}]");
-	assert_json(c->arg[0].fill, "{\"lower\":1,\"normal\":[0.0,0.5]}");
-	assert_json(c->arg[1].fill, "{\"map\":\"logsigmoid\",\"normal\":[0.0,1.0],\"running\":64}");
-	assert_false(c->arg[0].sweep);
-	assert_false(c->arg[1].sweep);
+	assert_json(contract->exact,
+		    "[{\"at\":\"cases\",\"must_exceed\":2048.0,\"x\":{\"ints\":[0,4]}}]");
+	assert_json(contract->bands, "[{\"at\":\"also\",\"x\":{\"outliers\":[0.001,10.0]}}]");
+	assert_json(contract->arg[0].fill, "{\"lower\":1,\"normal\":[0.0,0.5]}");
+	assert_json(contract->arg[1].fill,
+		    "{\"map\":\"logsigmoid\",\"normal\":[0.0,1.0],\"running\":64}");
+	assert_false(contract->arg[0].sweep);
+	assert_false(contract->arg[1].sweep);
 }
 
 static void questions_are_answered(void **state)
 {
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = good("most.yaml");
-	struct kl_dims d = { 3, { 2, 6, 6 } };
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = good("most.yaml");
+	struct kl_dims dims = { 3, { 2, 6, 6 } };
 	int64_t extent[KL_MAX_AXES], bytes;
 	char id[32];
 
-	assert_int_equal(kl_contract_arg(c, "state"), 8);
-	assert_int_equal(kl_contract_arg(c, "nothing"), -1);
-	assert_int_equal(kl_contract_npoints(c), 3);
-	assert_ptr_equal(kl_contract_point(c, 1, id), &c->perf[1].dims);
+	assert_int_equal(kl_contract_arg(contract, "state"), 8);
+	assert_int_equal(kl_contract_arg(contract, "nothing"), -1);
+	assert_int_equal(kl_contract_npoints(contract), 3);
+	assert_ptr_equal(kl_contract_point(contract, 1, id), &contract->perf[1].dims);
 	assert_string_equal(id, "case1");
-	assert_ptr_equal(kl_contract_point(c, 2, id), &c->also[0]);
+	assert_ptr_equal(kl_contract_point(contract, 2, id), &contract->also[0]);
 	assert_string_equal(id, "also0");
-	assert_ok(kl_contract_in_domain(c, &d));
-	assert_ok(kl_contract_shape(extent, c, 5, &d));
+	assert_ok(kl_contract_in_domain(contract, &dims));
+	assert_ok(kl_contract_shape(extent, contract, 5, &dims));
 	assert_int_equal(extent[0], 2);
 	assert_int_equal(extent[1], 6);
-	assert_ok(kl_contract_tensor_bytes(&bytes, c, 5, &d));
+	assert_ok(kl_contract_tensor_bytes(&bytes, contract, 5, &dims));
 	assert_int_equal(bytes, 2 * 6 * 4);
 	/* x 48, perm 48, h 6, b 12, state 48 in and out, values 48, indices 48, sum 16 */
-	assert_ok(kl_contract_bytes(&bytes, c, &d));
+	assert_ok(kl_contract_bytes(&bytes, contract, &dims));
 	assert_int_equal(bytes, 48 + 48 + 6 + 12 + 2 * 48 + 48 + 48 + 16);
-	d.v[2] = 7;
-	assert_error(KL_ENO, "k >= 1 && k <= cols does not hold", kl_contract_in_domain(c, &d));
-	assert_ok(kl_contract_fits(c));
-	c->dims.v[0] = c->perf[0].dims.v[0] = 1LL << 30;
-	assert_error(KL_ECANNOT, "the tensors of case0 take", kl_contract_fits(c));
-	c->perf[0].dims.v[0] = INT64_MAX;
-	assert_error(KL_EINVALID, "more than 2^40 bytes", kl_contract_fits(c));
+	dims.v[2] = 7;
+	assert_error(KL_ENO, "k >= 1 && k <= cols does not hold",
+		     kl_contract_in_domain(contract, &dims));
+	assert_ok(kl_contract_fits(contract));
+	contract->dims.v[0] = contract->perf[0].dims.v[0] = 1LL << 30;
+	assert_error(KL_ECANNOT, "the tensors of case0 take", kl_contract_fits(contract));
+	contract->perf[0].dims.v[0] = INT64_MAX;
+	assert_error(KL_EINVALID, "more than 2^40 bytes", kl_contract_fits(contract));
 }
 
 static void size_is_bounded(void **state)
 {
 	KL_AUTO(kl_freep) char *big = kl_malloc(KL_CONTRACT_MAX_BYTES + 1);
-	struct kl_contract *c;
+	struct kl_contract *contract;
 
 	memset(big, '#', KL_CONTRACT_MAX_BYTES + 1);
 	assert_error(KL_EINVALID, "k:1:1: larger than 256 KiB",
-		     kl_contract_parse(&c, "k", big, KL_CONTRACT_MAX_BYTES + 1));
+		     kl_contract_parse(&contract, "k", big, KL_CONTRACT_MAX_BYTES + 1));
 }
 
 /* The plan of a template's oracle, at every point. */
-static void check_oracle_plan(const struct kl_contract *c, const char *root, const char *name)
+static void check_oracle_plan(const struct kl_contract *contract, const char *root,
+			      const char *name)
 {
-	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s/%s", root, name, c->oracle_launch);
+	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s/%s", root, name, contract->oracle_launch);
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_launch_freep) struct kl_launch *l = NULL;
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
 
 	assert_ok(kl_fs_read(&text, path, KL_CONTRACT_MAX_BYTES));
-	assert_ok(kl_launch_parse(&l, c, path, text.ptr, text.len, NULL, 0, "sm_90a"));
+	assert_ok(kl_launch_parse(&launch, contract, path, text.ptr, text.len, NULL, 0, "sm_90a"));
 }
 
 /* What we ship must be what we read. */
@@ -220,14 +226,14 @@ static void templates_parse(void **state)
 	for (size_t i = 0; i < names.n; i++) {
 		KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s/klineage.yaml", root, names.v[i]);
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-		KL_AUTO(kl_contract_freep) struct kl_contract *c = NULL;
+		KL_AUTO(kl_contract_freep) struct kl_contract *contract = NULL;
 
 		if (!kl_fs_exists(path))
 			continue;
 		assert_ok(kl_fs_read(&text, path, KL_CONTRACT_MAX_BYTES));
-		assert_ok(kl_contract_parse(&c, path, text.ptr, text.len));
-		if (!strcmp(c->language->name, "cuda"))
-			check_oracle_plan(c, root, names.v[i]);
+		assert_ok(kl_contract_parse(&contract, path, text.ptr, text.len));
+		if (!strcmp(contract->language->name, "cuda"))
+			check_oracle_plan(contract, root, names.v[i]);
 		read++;
 	}
 	assert_true(read > 0);

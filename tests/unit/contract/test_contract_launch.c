@@ -8,76 +8,76 @@ struct fixture {
 	char *dir;
 };
 
-static void fixture_release(struct fixture *f)
+static void fixture_release(struct fixture *fixture)
 {
-	kl_fs_tempdir_cleanup(&f->dir);
+	kl_fs_tempdir_cleanup(&fixture->dir);
 }
 
-static void put(const struct fixture *f, const char *name, const char *text)
+static void put(const struct fixture *fixture, const char *name, const char *text)
 {
-	KL_AUTO(kl_freep) char *path = kl_fs_join(f->dir, name);
+	KL_AUTO(kl_freep) char *path = kl_fs_join(fixture->dir, name);
 
 	assert_ok(kl_fs_write(path, text, strlen(text)));
 }
 
-static void start(struct fixture *f, const char *sources)
+static void start(struct fixture *fixture, const char *sources)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *contract = NULL;
 
-	assert_ok(kl_fs_tempdir(&f->dir, "launch"));
+	assert_ok(kl_fs_tempdir(&fixture->dir, "launch"));
 	plan_text(&text, "gemm.contract");
 	contract = plan_edit(text.ptr, "[gemm.cu, launch.yaml]", sources);
-	put(f, "klineage.yaml", contract);
-	put(f, "gemm.cu", "__global__ void k() {}\n");
-	put(f, "d.cubin", "abc");
-	put(f, "oracle.cu", "__global__ void o() {}\n");
-	put(f, "launch.yaml",
+	put(fixture, "klineage.yaml", contract);
+	put(fixture, "gemm.cu", "__global__ void k() {}\n");
+	put(fixture, "d.cubin", "abc");
+	put(fixture, "oracle.cu", "__global__ void o() {}\n");
+	put(fixture, "launch.yaml",
 	    "klineage-launch: 1\ncompile: {arch: sm_80}\n"
 	    "launch: [{kernel: k, grid: [M], block: [32], args: [A, C]}]\n");
-	put(f, "oracle.yaml",
+	put(fixture, "oracle.yaml",
 	    "klineage-launch: 1\nlaunch: [{kernel: o, grid: [M], block: [32], args: [A, "
 	    "C]}]\n");
 }
 
-static struct kl_surface *surface(const struct fixture *f)
+static struct kl_surface *surface(const struct fixture *fixture)
 {
-	struct kl_surface *s = NULL;
+	struct kl_surface *other = NULL;
 
-	assert_ok(kl_surface_from_dir(&s, f->dir, ""));
-	return s;
+	assert_ok(kl_surface_from_dir(&other, fixture->dir, ""));
+	return other;
 }
 
 static void both_plans_are_read(void **state)
 {
-	KL_AUTO(fixture_release) struct fixture f = { NULL };
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
-	KL_AUTO(kl_launch_freep) struct kl_launch *l = NULL, *o = NULL;
+	KL_AUTO(fixture_release) struct fixture fixture = { NULL };
+	KL_AUTO(kl_surface_freep) struct kl_surface *other = NULL;
+	KL_AUTO(kl_launch_freep) struct kl_launch *other_launch = NULL, *launch = NULL;
 
-	start(&f, "[gemm.cu, launch.yaml]");
-	s = surface(&f);
-	assert_ok(kl_launch_read(&l, s, false));
-	assert_string_equal(l->platform, "cuda/sm_80");
-	assert_ok(kl_launch_read(&o, s, true));
+	start(&fixture, "[gemm.cu, launch.yaml]");
+	other = surface(&fixture);
+	assert_ok(kl_launch_read(&other_launch, other, false));
+	assert_string_equal(other_launch->platform, "cuda/sm_80");
+	assert_ok(kl_launch_read(&launch, other, true));
 	/* it says none, so it is the kernel's */
-	assert_string_equal(o->arch, "sm_80");
+	assert_string_equal(launch->arch, "sm_80");
 }
 
 static void an_oracle_runs_where_its_kernel_does(void **state)
 {
-	KL_AUTO(fixture_release) struct fixture f = { NULL };
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
-	struct kl_launch *o = NULL;
+	KL_AUTO(fixture_release) struct fixture fixture = { NULL };
+	KL_AUTO(kl_surface_freep) struct kl_surface *other = NULL;
+	struct kl_launch *launch = NULL;
 
-	start(&f, "[gemm.cu, launch.yaml]");
-	put(&f, "oracle.yaml",
+	start(&fixture, "[gemm.cu, launch.yaml]");
+	put(&fixture, "oracle.yaml",
 	    "klineage-launch: 1\ncompile: {arch: sm_90a}\n"
 	    "launch: [{kernel: o, grid: [M], block: [32], args: [A, C]}]\n");
-	s = surface(&f);
+	other = surface(&fixture);
 	assert_error(KL_EINVALID,
 		     "oracle.yaml:2:17: compile.arch: code for sm_90a does not run where the "
 		     "kernel's does (sm_80)",
-		     kl_launch_read(&o, s, true));
+		     kl_launch_read(&launch, other, true));
 }
 
 static void machine_code_needs_its_digest(void **state)
@@ -90,28 +90,28 @@ static void machine_code_needs_its_digest(void **state)
 		"sha256: %s}\nlaunch: [{kernel: k, grid: [M], block: [32], args: [A]}]\n",
 		sha);
 	KL_AUTO(kl_freep) char *bad = plan_edit(good, "ba78", "ba79");
-	KL_AUTO(fixture_release) struct fixture f = { NULL };
-	KL_AUTO(kl_surface_freep) struct kl_surface *a = NULL, *b = NULL, *c = NULL;
-	KL_AUTO(kl_launch_freep) struct kl_launch *l = NULL;
+	KL_AUTO(fixture_release) struct fixture fixture = { NULL };
+	KL_AUTO(kl_surface_freep) struct kl_surface *left = NULL, *right = NULL, *other = NULL;
+	KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
 	struct kl_launch *none = NULL;
 
-	start(&f, "[d.cubin, launch.yaml]");
-	put(&f, "launch.yaml", good);
-	a = surface(&f);
-	assert_ok(kl_launch_read(&l, a, false));
-	assert_string_equal(kl_plan_artefact(l->plan)->cubin, "d.cubin");
-	assert_string_equal(l->platform, "cuda/sm_90");
-	put(&f, "launch.yaml", bad);
-	b = surface(&f);
+	start(&fixture, "[d.cubin, launch.yaml]");
+	put(&fixture, "launch.yaml", good);
+	left = surface(&fixture);
+	assert_ok(kl_launch_read(&launch, left, false));
+	assert_string_equal(kl_plan_artefact(launch->plan)->cubin, "d.cubin");
+	assert_string_equal(launch->platform, "cuda/sm_90");
+	put(&fixture, "launch.yaml", bad);
+	right = surface(&fixture);
 	assert_error(KL_EINVALID,
 		     "launch.yaml:2:49: artefact.sha256: 'd.cubin' has the digest ba7816bf",
-		     kl_launch_read(&none, b, false));
-	put(&f, "launch.yaml",
+		     kl_launch_read(&none, right, false));
+	put(&fixture, "launch.yaml",
 	    "klineage-launch: 1\ncompile: {arch: sm_80}\n"
 	    "launch: [{kernel: k, grid: [M], block: [32], args: []}]\n");
-	c = surface(&f);
+	other = surface(&fixture);
 	assert_error(KL_EINVALID, "'d.cubin' is machine code, which needs 'artefact'",
-		     kl_launch_read(&none, c, false));
+		     kl_launch_read(&none, other, false));
 }
 
 /* What is shipped: an oracle's plan is whole before there is a kernel. */
@@ -126,16 +126,17 @@ static void the_oracles_of_the_templates_are_good(void **state)
 							  names.v[i]);
 		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "klineage.yaml"), *plan = NULL;
 		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT, yaml = KL_BUF_INIT;
-		KL_AUTO(kl_contract_freep) struct kl_contract *c = NULL;
-		KL_AUTO(kl_launch_freep) struct kl_launch *l = NULL;
+		KL_AUTO(kl_contract_freep) struct kl_contract *contract = NULL;
+		KL_AUTO(kl_launch_freep) struct kl_launch *launch = NULL;
 
 		assert_ok(kl_fs_read(&text, path, 1 << 20));
-		assert_ok(kl_contract_parse(&c, path, text.ptr, text.len));
-		if (!c->launch)
+		assert_ok(kl_contract_parse(&contract, path, text.ptr, text.len));
+		if (!contract->launch)
 			continue;
-		plan = kl_fs_join(dir, c->oracle_launch);
+		plan = kl_fs_join(dir, contract->oracle_launch);
 		assert_ok(kl_fs_read(&yaml, plan, 1 << 20));
-		assert_ok(kl_launch_parse(&l, c, plan, yaml.ptr, yaml.len, NULL, 0, "sm_90a"));
+		assert_ok(kl_launch_parse(&launch, contract, plan, yaml.ptr, yaml.len, NULL, 0,
+					  "sm_90a"));
 		seen++;
 	}
 	assert_true(seen >= 8);
@@ -143,12 +144,13 @@ static void the_oracles_of_the_templates_are_good(void **state)
 
 static void other_languages_have_no_plan(void **state)
 {
-	struct kl_launch *l = NULL;
-	struct kl_contract c = { .language = &kl_language_c, .name = (char[]){ "klineage.yaml" } };
-	struct kl_surface plain = { .contract = &c };
+	struct kl_launch *launch = NULL;
+	struct kl_contract contract = { .language = &kl_language_c,
+					.name = (char[]){ "klineage.yaml" } };
+	struct kl_surface plain = { .contract = &contract };
 
 	assert_error(KL_ENOTFOUND, "language 'c' has no launch plan",
-		     kl_launch_read(&l, &plain, false));
+		     kl_launch_read(&launch, &plain, false));
 }
 
 int main(void)

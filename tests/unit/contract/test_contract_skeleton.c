@@ -7,22 +7,23 @@
 
 static struct kl_proto *proto(const char *text, const char *entry)
 {
-	struct kl_proto *p = NULL;
+	struct kl_proto *other = NULL;
 
-	assert_ok(kl_proto_read(&p, text, strlen(text), entry));
-	return p;
+	assert_ok(kl_proto_read(&other, text, strlen(text), entry));
+	return other;
 }
 
 /* One parameter as a line: name, dtype, pointer, const, read first, extents. */
-static char *describe(const struct kl_param *a)
+static char *describe(const struct kl_param *param)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 
-	kl_buf_addf(&b, "%s %s%s%s%s", a->name, a->dtype ? a->dtype : "?", a->pointer ? " *" : "",
-		    a->is_const ? " const" : "", a->read_first ? " read" : "");
-	for (size_t i = 0; i < a->extent.n; i++)
-		kl_buf_addf(&b, " [%s]", a->extent.v[i]);
-	return kl_buf_detach(&b);
+	kl_buf_addf(&buf, "%s %s%s%s%s", param->name, param->dtype ? param->dtype : "?",
+		    param->pointer ? " *" : "", param->is_const ? " const" : "",
+		    param->read_first ? " read" : "");
+	for (size_t i = 0; i < param->extent.n; i++)
+		kl_buf_addf(&buf, " [%s]", param->extent.v[i]);
+	return kl_buf_detach(&buf);
 }
 
 static void parameters_are_read(void **state)
@@ -48,13 +49,13 @@ static void parameters_are_read(void **state)
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(kl_freep) char *text = kl_asprintf("void f(%s, int last) {}",
 							   rows[i].param);
-		KL_AUTO(kl_proto_freep) struct kl_proto *p = proto(text, NULL);
-		KL_AUTO(kl_freep) char *got = describe(&p->param[0]);
+		KL_AUTO(kl_proto_freep) struct kl_proto *other = proto(text, NULL);
+		KL_AUTO(kl_freep) char *got = describe(&other->param[0]);
 
 		if (strcmp(got, rows[i].want))
 			fail_msg("'%s' reads as '%s', not '%s'", rows[i].param, got, rows[i].want);
-		assert_int_equal(p->n, 2);
-		assert_string_equal(p->param[1].name, "last");
+		assert_int_equal(other->n, 2);
+		assert_string_equal(other->param[1].name, "last");
 	}
 }
 
@@ -84,9 +85,9 @@ static void the_entry_is_found(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
-		KL_AUTO(kl_proto_freep) struct kl_proto *p = proto(rows[i].text, rows[i].entry);
+		KL_AUTO(kl_proto_freep) struct kl_proto *other = proto(rows[i].text, rows[i].entry);
 
-		assert_string_equal(p->name, rows[i].name);
+		assert_string_equal(other->name, rows[i].name);
 	}
 }
 
@@ -115,16 +116,16 @@ static void what_cannot_be_read_is_said(void **state)
 	/* clang-format on */
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
-		struct kl_proto *p = NULL;
-		int err = kl_proto_read(&p, rows[i].text, strlen(rows[i].text), rows[i].entry);
+		struct kl_proto *proto = NULL;
+		int err = kl_proto_read(&proto, rows[i].text, strlen(rows[i].text), rows[i].entry);
 
 		if (!*rows[i].message) { /* anything, as long as it comes back */
-			kl_proto_free(p);
+			kl_proto_free(proto);
 			continue;
 		}
 		if (err != rows[i].kind || !strstr(kl_error_last(), rows[i].message))
 			fail_msg("'%s': %d: %s", rows[i].text, err,
-				 err ? kl_error_last() : p->name);
+				 err ? kl_error_last() : proto->name);
 	}
 }
 
@@ -140,9 +141,9 @@ static void use_is_guessed_from_the_body(void **state)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(kl_freep) char *text = kl_asprintf("void f(float *y) { %s }", rows[i].body);
-		KL_AUTO(kl_proto_freep) struct kl_proto *p = proto(text, NULL);
+		KL_AUTO(kl_proto_freep) struct kl_proto *other = proto(text, NULL);
 
-		if (p->param[0].read_first != rows[i].read)
+		if (other->param[0].read_first != rows[i].read)
 			fail_msg("'%s'", rows[i].body);
 	}
 }
@@ -159,49 +160,50 @@ static const char axpy[] =
 
 static char *replace(const char *text, const char *from, const char *to)
 {
-	struct kl_buf b = KL_BUF_INIT;
+	struct kl_buf buf = KL_BUF_INIT;
 	const char *at;
 
 	while ((at = strstr(text, from))) {
-		kl_buf_add(&b, text, (size_t)(at - text));
-		kl_buf_adds(&b, to);
+		kl_buf_add(&buf, text, (size_t)(at - text));
+		kl_buf_adds(&buf, to);
 		text = at + strlen(from);
 	}
-	kl_buf_adds(&b, text);
-	return kl_buf_detach(&b);
+	kl_buf_adds(&buf, text);
+	return kl_buf_detach(&buf);
 }
 
 static void a_filled_skeleton_is_a_contract(void **state)
 {
 	KL_AUTO(kl_skeleton_release) struct kl_skeleton sk = KL_SKELETON_INIT;
-	KL_AUTO(kl_contract_freep) struct kl_contract *c = NULL;
+	KL_AUTO(kl_contract_freep) struct kl_contract *contract = NULL;
 	KL_AUTO(kl_freep) char *shaped = NULL, *whole = NULL;
 
 	assert_ok(kl_skeleton_make(&sk, "axpy.c", axpy, strlen(axpy), NULL, NULL));
 	/* n, m; alpha's value; the shapes of x and count */
 	assert_int_equal(sk.todo, 5);
 	assert_contains(sk.prototype, "void Axpy_2(int64_t n, int m, float alpha");
-	assert_int_equal(kl_contract_parse(&c, "k", sk.contract.ptr, sk.contract.len), KL_EINVALID);
+	assert_int_equal(kl_contract_parse(&contract, "k", sk.contract.ptr, sk.contract.len),
+			 KL_EINVALID);
 	assert_contains(kl_error_last(), "k:7:");
 	assert_contains(kl_error_last(), "'n' must be a whole number");
 
 	shaped = replace(sk.contract.ptr, "[TODO]", "[n]");
 	whole = replace(shaped, "TODO", "32");
-	assert_ok(kl_contract_parse(&c, "k", whole, strlen(whole)));
-	assert_string_equal(c->workload, "axpy-2");
-	assert_string_equal(c->entry, "Axpy_2");
-	assert_string_equal(c->sources.v[1], "tile.h");
-	assert_int_equal(c->nargs, 6);
-	assert_int_equal(c->arg[1].kind, KL_ARG_DIM);
-	assert_string_equal(c->arg[1].dtype, "i32");
-	assert_int_equal(c->arg[2].kind, KL_ARG_SCALAR);
-	assert_int_equal(c->arg[3].kind, KL_ARG_IN);
-	assert_int_equal(c->arg[4].kind, KL_ARG_INOUT);
-	assert_int_equal(c->arg[4].naxes, 2);
-	assert_int_equal(c->arg[5].kind, KL_ARG_OUT);
-	assert_int_equal(json_array_size(c->accept), 2);
-	assert_int_equal(c->nalso, 2);
-	assert_int_equal(c->ndomain, 2);
+	assert_ok(kl_contract_parse(&contract, "k", whole, strlen(whole)));
+	assert_string_equal(contract->workload, "axpy-2");
+	assert_string_equal(contract->entry, "Axpy_2");
+	assert_string_equal(contract->sources.v[1], "tile.h");
+	assert_int_equal(contract->nargs, 6);
+	assert_int_equal(contract->arg[1].kind, KL_ARG_DIM);
+	assert_string_equal(contract->arg[1].dtype, "i32");
+	assert_int_equal(contract->arg[2].kind, KL_ARG_SCALAR);
+	assert_int_equal(contract->arg[3].kind, KL_ARG_IN);
+	assert_int_equal(contract->arg[4].kind, KL_ARG_INOUT);
+	assert_int_equal(contract->arg[4].naxes, 2);
+	assert_int_equal(contract->arg[5].kind, KL_ARG_OUT);
+	assert_int_equal(json_array_size(contract->accept), 2);
+	assert_int_equal(contract->nalso, 2);
+	assert_int_equal(contract->ndomain, 2);
 }
 
 static void the_oracle_has_the_kernels_arguments(void **state)
@@ -228,8 +230,8 @@ static void nothing_but_plain_text_is_copied(void **state)
 	assert_contains(sk.contract.ptr, "sources: [k.c, ok/x.h]");
 	assert_contains(sk.contract.ptr, "'my?_t *' is no type");
 	assert_contains(sk.contract.ptr, "shape: [TODO]");
-	for (const char *s = sk.contract.ptr; *s; s++)
-		assert_true((*s >= 0x20 && *s < 0x7f) || *s == '\n');
+	for (const char *string = sk.contract.ptr; *string; string++)
+		assert_true((*string >= 0x20 && *string < 0x7f) || *string == '\n');
 }
 
 static void odd_names_are_refused(void **state)

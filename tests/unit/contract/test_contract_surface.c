@@ -44,18 +44,18 @@ static void in_root(const char *root, const char *path, char *full, size_t n)
 static void reads_files_sorted(void **state)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup) char *root = scratch();
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
 
-	assert_ok(kl_surface_from_dir(&s, root, "k"));
-	assert_string_equal(s->contract->workload, "copy");
-	assert_string_equal(s->dir, "k");
-	assert_int_equal(s->nfile, 2);
-	assert_string_equal(s->file[0].path, "a.c");
-	assert_string_equal(s->file[0].data, "int a;\n");
-	assert_string_equal(s->file[1].path, "sub/b.h");
-	assert_int_equal(s->file[1].len, 0);
-	assert_int_equal(s->noracle, 2);
-	assert_string_equal(s->contract_file.data, contract);
+	assert_ok(kl_surface_from_dir(&surface, root, "k"));
+	assert_string_equal(surface->contract->workload, "copy");
+	assert_string_equal(surface->dir, "k");
+	assert_int_equal(surface->nfile, 2);
+	assert_string_equal(surface->file[0].path, "a.c");
+	assert_string_equal(surface->file[0].data, "int a;\n");
+	assert_string_equal(surface->file[1].path, "sub/b.h");
+	assert_int_equal(surface->file[1].len, 0);
+	assert_int_equal(surface->noracle, 2);
+	assert_string_equal(surface->contract_file.data, contract);
 }
 
 /* The digest as docs/formats.md spells it, computed another way. */
@@ -66,41 +66,42 @@ static void digest_is_as_documented(void **state)
 				      "100755\0sub/b.h\0"
 				      "0";
 	KL_AUTO(kl_fs_tempdir_cleanup) char *root = scratch();
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL;
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
 	KL_AUTO(kl_buf_release) struct kl_buf rules = KL_BUF_INIT;
 	char want[KL_DIGEST_HEX], path[4096];
 
 	in_root(root, "k/sub/b.h", path, sizeof(path));
 	assert_int_equal(chmod(path, 0700), 0);
-	assert_ok(kl_surface_from_dir(&s, root, "k"));
+	assert_ok(kl_surface_from_dir(&surface, root, "k"));
 	kl_digest_hex(want, sources, sizeof(sources));
-	assert_string_equal(s->digest, want);
+	assert_string_equal(surface->digest, want);
 
 	kl_buf_addf(&rules, "100644%cklineage.yaml%c%zu%c%s", 0, 0, strlen(contract), 0, contract);
 	kl_buf_addf(&rules, "100644%coracle.c%c7%cint o;\n", 0, 0, 0);
 	kl_buf_addf(&rules, "100644%czz.h%c7%cint z;\n", 0, 0, 0);
 	kl_digest_hex(want, rules.ptr, rules.len);
-	assert_string_equal(s->contract_digest, want);
+	assert_string_equal(surface->contract_digest, want);
 }
 
 static void digests_tell_what_changed(void **state)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup) char *root = scratch();
-	KL_AUTO(kl_surface_freep) struct kl_surface *a = NULL, *b = NULL, *c = NULL, *d = NULL;
+	KL_AUTO(kl_surface_freep) struct kl_surface *left = NULL, *right = NULL, *surface = NULL,
+						    *other = NULL;
 
-	assert_ok(kl_surface_from_dir(&a, root, "k"));
+	assert_ok(kl_surface_from_dir(&left, root, "k"));
 	put(root, "k/unlisted.c", "int u;\n");
-	assert_ok(kl_surface_from_dir(&b, root, "k"));
-	assert_string_equal(a->digest, b->digest);
-	assert_string_equal(a->contract_digest, b->contract_digest);
+	assert_ok(kl_surface_from_dir(&right, root, "k"));
+	assert_string_equal(left->digest, right->digest);
+	assert_string_equal(left->contract_digest, right->contract_digest);
 	put(root, "k/sub/b.h", "x");
-	assert_ok(kl_surface_from_dir(&c, root, "k"));
-	assert_string_not_equal(a->digest, c->digest);
-	assert_string_equal(a->contract_digest, c->contract_digest);
+	assert_ok(kl_surface_from_dir(&surface, root, "k"));
+	assert_string_not_equal(left->digest, surface->digest);
+	assert_string_equal(left->contract_digest, surface->contract_digest);
 	put(root, "k/zz.h", "x");
-	assert_ok(kl_surface_from_dir(&d, root, "k"));
-	assert_string_equal(d->digest, c->digest);
-	assert_string_not_equal(d->contract_digest, c->contract_digest);
+	assert_ok(kl_surface_from_dir(&other, root, "k"));
+	assert_string_equal(other->digest, surface->digest);
+	assert_string_not_equal(other->contract_digest, surface->contract_digest);
 }
 
 static void refuses_links_and_holes(void **state)
@@ -119,64 +120,65 @@ static void refuses_links_and_holes(void **state)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(kl_fs_tempdir_cleanup) char *root = scratch();
-		struct kl_surface *s = NULL;
+		struct kl_surface *surface = NULL;
 		char path[4096];
 
 		in_root(root, rows[i].path, path, sizeof(path));
 		assert_ok(kl_fs_remove(path));
 		if (rows[i].target)
 			assert_int_equal(symlink(rows[i].target, path), 0);
-		assert_error(rows[i].kind, rows[i].message, kl_surface_from_dir(&s, root, "k"));
+		assert_error(rows[i].kind, rows[i].message,
+			     kl_surface_from_dir(&surface, root, "k"));
 	}
 }
 
 static void refuses_what_is_no_file(void **state)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup) char *root = scratch();
-	struct kl_surface *s = NULL;
+	struct kl_surface *surface = NULL;
 	char path[4096];
 
 	in_root(root, "k/a.c", path, sizeof(path));
 	assert_ok(kl_fs_remove(path));
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_error(KL_EINVALID, "'a.c' is not a regular file",
-		     kl_surface_from_dir(&s, root, "k"));
+		     kl_surface_from_dir(&surface, root, "k"));
 	assert_ok(kl_fs_remove(path));
 	assert_ok(kl_fs_mkdir(path));
 	assert_error(KL_EINVALID, "'a.c' is not a regular file",
-		     kl_surface_from_dir(&s, root, "k"));
+		     kl_surface_from_dir(&surface, root, "k"));
 }
 
 static void with_replaces_sources_only(void **state)
 {
 	KL_AUTO(kl_fs_tempdir_cleanup) char *root = scratch();
-	KL_AUTO(kl_surface_freep) struct kl_surface *s = NULL, *t = NULL, *again = NULL;
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL, *other = NULL, *again = NULL;
 	char text[] = "int b;\n";
-	char a[] = "a.c", oracle[] = "oracle.c";
-	struct kl_file edit = { .path = a, .data = text, .len = 7 };
+	char left[] = "a.c", oracle[] = "oracle.c";
+	struct kl_file edit = { .path = left, .data = text, .len = 7 };
 	struct kl_surface *none = NULL;
 
-	assert_ok(kl_surface_from_dir(&s, root, "k"));
-	assert_ok(kl_surface_with(&t, s, &edit, 1));
-	assert_string_equal(s->file[0].data, "int a;\n");
-	assert_string_equal(t->file[0].data, "int b;\n");
-	assert_int_equal(t->file[0].mode, 0100644);
-	assert_string_not_equal(t->digest, s->digest);
-	assert_string_equal(t->contract_digest, s->contract_digest);
+	assert_ok(kl_surface_from_dir(&surface, root, "k"));
+	assert_ok(kl_surface_with(&other, surface, &edit, 1));
+	assert_string_equal(surface->file[0].data, "int a;\n");
+	assert_string_equal(other->file[0].data, "int b;\n");
+	assert_int_equal(other->file[0].mode, 0100644);
+	assert_string_not_equal(other->digest, surface->digest);
+	assert_string_equal(other->contract_digest, surface->contract_digest);
 	put(root, "k/a.c", "int b;\n");
 	assert_ok(kl_surface_from_dir(&again, root, "k"));
-	assert_string_equal(again->digest, t->digest);
+	assert_string_equal(again->digest, other->digest);
 	edit.path = oracle;
 	assert_error(KL_EINVALID, "'oracle.c' is not a source",
-		     kl_surface_with(&none, s, &edit, 1));
+		     kl_surface_with(&none, surface, &edit, 1));
 }
 
 /* A tree and the files it was made of are one surface. */
 static void tree_and_directory_agree(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("tree");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-	KL_AUTO(kl_surface_freep) struct kl_surface *t = NULL, *d = NULL, *top = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL, *other = NULL, *top = NULL;
 	struct kl_surface *none = NULL;
 	git_oid tree;
 
@@ -186,20 +188,20 @@ static void tree_and_directory_agree(void **state)
 	put(dir, "dir/oracle.c", "int o;\n");
 	put(dir, "dir/zz.h", "int z;\n");
 	sh(dir, "chmod +x dir/a.c && git add . && git commit -q -m kernel");
-	assert_ok(kl_repo_open_at(&r, dir));
+	assert_ok(kl_repo_open_at(&repo, dir));
 	tree = oid_of(dir, "HEAD^{tree}");
-	assert_ok(kl_surface_from_tree(&t, r, &tree, "dir"));
-	assert_ok(kl_surface_from_dir(&d, dir, "dir"));
-	assert_string_equal(t->digest, d->digest);
-	assert_string_equal(t->contract_digest, d->contract_digest);
-	assert_int_equal(t->file[0].mode, 0100755);
-	assert_string_equal(t->file[0].data, "int a;\n");
+	assert_ok(kl_surface_from_tree(&surface, repo, &tree, "dir"));
+	assert_ok(kl_surface_from_dir(&other, dir, "dir"));
+	assert_string_equal(surface->digest, other->digest);
+	assert_string_equal(surface->contract_digest, other->contract_digest);
+	assert_int_equal(surface->file[0].mode, 0100755);
+	assert_string_equal(surface->file[0].data, "int a;\n");
 	/* as the root of a lineage: the same surface, wherever it lies */
 	tree = oid_of(dir, "HEAD:dir");
-	assert_ok(kl_surface_from_tree(&top, r, &tree, ""));
-	assert_string_equal(top->digest, t->digest);
+	assert_ok(kl_surface_from_tree(&top, repo, &tree, ""));
+	assert_string_equal(top->digest, surface->digest);
 	assert_error(KL_ENOTFOUND, "no contract 'sub/klineage.yaml' in that tree",
-		     kl_surface_from_tree(&none, r, &tree, "sub"));
+		     kl_surface_from_tree(&none, repo, &tree, "sub"));
 }
 
 static void trees_with_links_and_holes(void **state)
@@ -217,8 +219,8 @@ static void trees_with_links_and_holes(void **state)
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(rows); i++) {
 		KL_AUTO(kl_freep) char *dir = scratch_repo("holes");
-		KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
-		struct kl_surface *s = NULL;
+		KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+		struct kl_surface *surface = NULL;
 		git_oid tree;
 		int err;
 
@@ -228,9 +230,9 @@ static void trees_with_links_and_holes(void **state)
 		put(dir, "dir/oracle.c", "");
 		put(dir, "dir/zz.h", "");
 		sh(dir, "%s && git add -A && git commit -q -m x", rows[i].change);
-		assert_ok(kl_repo_open_at(&r, dir));
+		assert_ok(kl_repo_open_at(&repo, dir));
 		tree = oid_of(dir, "HEAD^{tree}");
-		err = kl_surface_from_tree(&s, r, &tree, "dir");
+		err = kl_surface_from_tree(&surface, repo, &tree, "dir");
 		if (err != rows[i].kind || !strstr(kl_error_last(), rows[i].message))
 			fail_msg("%s: %d: %s", rows[i].change, err,
 				 err ? kl_error_last() : "accepted");
@@ -240,7 +242,7 @@ static void trees_with_links_and_holes(void **state)
 static void contracts_are_found(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("find");
-	KL_AUTO(kl_repo_freep) struct kl_repo *r = NULL;
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
 	KL_AUTO(kl_strvec_release) struct kl_strvec dirs = KL_STRVEC_INIT, names = KL_STRVEC_INIT;
 	git_oid tree;
 
@@ -250,9 +252,9 @@ static void contracts_are_found(void **state)
 	put(dir, "broken/deep/klineage.yaml", "klineage: 1\n");
 	put(dir, "x/my-klineage.yaml", contract);
 	sh(dir, "git add . && git commit -q -m x");
-	assert_ok(kl_repo_open_at(&r, dir));
+	assert_ok(kl_repo_open_at(&repo, dir));
 	tree = oid_of(dir, "HEAD^{tree}");
-	assert_ok(kl_surface_find(&dirs, &names, r, &tree));
+	assert_ok(kl_surface_find(&dirs, &names, repo, &tree));
 	assert_int_equal(dirs.n, 4);
 	assert_int_equal(names.n, 4);
 	assert_string_equal(dirs.v[0], "");
